@@ -1,0 +1,249 @@
+package parley
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+	"unicode/utf8"
+)
+
+// Kind says what sort of participant an agent is.
+type Kind string
+
+// The kinds of participant.
+const (
+	KindAgent  Kind = "agent"
+	KindHuman  Kind = "human"
+	KindSystem Kind = "system"
+)
+
+// Access is what a person may do: an owner everything, a member what an agent may.
+type Access string
+
+// The accesses of people.
+const (
+	AccessOwner  Access = "owner"
+	AccessMember Access = "member"
+)
+
+// Tier is an agent's level in a command hierarchy.
+type Tier string
+
+// The tiers.
+const (
+	TierCommand Tier = "command"
+	TierPM      Tier = "pm"
+	TierWorker  Tier = "worker"
+)
+
+// Mode is how much an agent may do by itself.
+type Mode string
+
+// The modes.
+const (
+	ModeAutonomous Mode = "autonomous"
+	ModeSupervised Mode = "supervised"
+	ModeStrict     Mode = "strict"
+)
+
+// Overflow is what happens to a message for an inbox that is full.
+type Overflow string
+
+// The ways to overflow.
+const (
+	OverflowEvict     Overflow = "evict-oldest"
+	OverflowReject    Overflow = "reject"
+	OverflowUnbounded Overflow = "unbounded"
+)
+
+// Agent is a participant: a program, a person, or the hub itself.
+type Agent struct {
+	ID        string     `json:"id"`
+	UUID      string     `json:"uuid"`
+	Name      string     `json:"name"`
+	Kind      Kind       `json:"kind"`
+	Access    Access     `json:"access,omitempty"` // people only
+	CreatedAt time.Time  `json:"created_at"`
+	UpdatedAt time.Time  `json:"updated_at"`
+	RemovedAt *time.Time `json:"removed_at,omitempty"`
+	Profile
+}
+
+// Profile is everything about an agent that its owner may change.
+type Profile struct {
+	Role            string          `json:"role,omitempty"`
+	Description     string          `json:"description,omitempty"`
+	Skills          []string        `json:"skills,omitempty"`
+	Guardrails      string          `json:"guardrails,omitempty"`
+	Tier            Tier            `json:"tier,omitempty"`
+	Manager         string          `json:"manager,omitempty"`
+	Mode            Mode            `json:"mode"`
+	Runtime         string          `json:"runtime,omitempty"`
+	RuntimeConfig   json.RawMessage `json:"runtime_config,omitempty"`
+	ContextMessages int             `json:"context_messages"`
+	InboxDepth      int             `json:"inbox_depth"`
+	InboxOverflow   Overflow        `json:"inbox_overflow"`
+	Attempts        int             `json:"attempts"`
+	Concurrency     int             `json:"concurrency"`
+	Budget          Budget          `json:"budget,omitzero"`
+	Protocols       []string        `json:"protocols,omitempty"`
+}
+
+// Budget caps what an agent may spend. Zero means no cap.
+type Budget struct {
+	RunsPerHour  int     `json:"runs_per_hour,omitempty"`
+	TokensPerDay int64   `json:"tokens_per_day,omitempty"`
+	CostPerDay   float64 `json:"cost_per_day,omitempty"`
+}
+
+// DefaultProfile is what an agent has where nothing else was said.
+func DefaultProfile() Profile {
+	return Profile{
+		Mode:            ModeAutonomous,
+		ContextMessages: 20,
+		InboxDepth:      100,
+		InboxOverflow:   OverflowEvict,
+		Attempts:        5,
+		Concurrency:     4,
+	}
+}
+
+const (
+	maxText    = 64 << 10 // role, description, guardrails and the like
+	maxList    = 256
+	maxContext = 1000
+	maxDepth   = 1_000_000
+	maxTries   = 100
+)
+
+// Check says what is wrong with a profile, or nil. Whether its manager exists is for the hub.
+func (p Profile) Check() error {
+	for name, text := range map[string]string{
+		"role": p.Role, "description": p.Description, "guardrails": p.Guardrails, "runtime": p.Runtime,
+	} {
+		if err := checkText(name, text, maxText); err != nil {
+			return err
+		}
+	}
+	for name, list := range map[string][]string{"skills": p.Skills, "protocols": p.Protocols} {
+		if len(list) > maxList {
+			return tooLarge(name, len(list), maxList, "entries")
+		}
+		for _, entry := range list {
+			if err := checkText(name, entry, maxText); err != nil {
+				return err
+			}
+		}
+	}
+	return checkSettings(p)
+}
+
+func checkSettings(p Profile) error {
+	if p.Tier != "" && !slices.Contains([]Tier{TierCommand, TierPM, TierWorker}, p.Tier) {
+		return Errorf(BadInput, "unknown tier %q", clip(string(p.Tier))).Suggest("use command, pm or worker")
+	}
+	if !slices.Contains([]Mode{ModeAutonomous, ModeSupervised, ModeStrict}, p.Mode) {
+		return Errorf(BadInput, "unknown mode %q", clip(string(p.Mode))).Suggest("use autonomous, supervised or strict")
+	}
+	if !slices.Contains([]Overflow{OverflowEvict, OverflowReject, OverflowUnbounded}, p.InboxOverflow) {
+		return Errorf(BadInput, "unknown inbox overflow %q", clip(string(p.InboxOverflow))).
+			Suggest("use evict-oldest, reject or unbounded")
+	}
+	for _, n := range []struct {
+		name        string
+		value, most int
+	}{
+		{"context_messages", p.ContextMessages, maxContext},
+		{"inbox_depth", p.InboxDepth, maxDepth},
+		{"attempts", p.Attempts, maxTries},
+		{"concurrency", p.Concurrency, maxTries},
+	} {
+		if n.value < 1 || n.value > n.most {
+			return Errorf(BadInput, "%s is %d", n.name, n.value).Suggest("use a number from 1 to %d", n.most)
+		}
+	}
+	if p.Budget.RunsPerHour < 0 || p.Budget.TokensPerDay < 0 || !(p.Budget.CostPerDay >= 0) {
+		return Errorf(BadInput, "a budget is negative").Suggest("use 0 for no limit")
+	}
+	if len(p.RuntimeConfig) > 0 {
+		if _, err := CompactObject("runtime_config", p.RuntimeConfig, DefaultLimits()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkText refuses what one of the databases could not keep: text that is not UTF-8, and NUL.
+func checkText(name, text string, most int) error {
+	if len(text) > most {
+		return tooLarge(name, len(text), most, "bytes")
+	}
+	if !utf8.ValidString(text) {
+		return Errorf(BadInput, "%s is not valid UTF-8", name)
+	}
+	for i := range len(text) {
+		if text[i] == 0 {
+			return Errorf(BadInput, "%s contains a NUL character", name)
+		}
+	}
+	return nil
+}
+
+func tooLarge(name string, size, most int, unit string) *Error {
+	return Errorf(BadInput, "%s has %d %s, the limit is %d", name, size, unit, most).Because(TooLarge).
+		Suggest("shorten it, or send an artifact")
+}
+
+// Facts are what an agent's status is derived from.
+type Facts struct {
+	Kind             Kind
+	Stopped          bool
+	Away             bool // no session, node gone, heartbeat missed
+	LiveRuns         int
+	AwaitingApproval bool
+	OpenSubtasks     int
+	SleepingUntil    time.Time
+	Paused           bool
+}
+
+// Status is what an agent is doing, with a reason where one belongs to it.
+type Status struct {
+	Status string    `json:"status"`
+	Reason string    `json:"reason,omitempty"`
+	Until  time.Time `json:"sleeping_until,omitzero"`
+}
+
+// The statuses, in the order in which they are looked at.
+const (
+	StatusOffline            = "offline"
+	StatusWorking            = "working"
+	StatusAwaitingApproval   = "awaiting_approval"
+	StatusAwaitingDelegation = "awaiting_delegation"
+	StatusSleeping           = "sleeping"
+	StatusIdle               = "idle"
+)
+
+// StatusAt derives a status: the first that holds.
+func (f Facts) StatusAt(now time.Time) Status {
+	asleep := f.SleepingUntil.After(now)
+	switch {
+	case f.Kind != KindAgent:
+		return Status{Status: StatusIdle} // people are never offline, the hub is always there
+	case f.Stopped:
+		return Status{Status: StatusOffline, Reason: "stopped"}
+	case f.Away:
+		return Status{Status: StatusOffline, Reason: "away"}
+	case f.LiveRuns > 0:
+		return Status{Status: StatusWorking}
+	case f.AwaitingApproval:
+		return Status{Status: StatusAwaitingApproval}
+	case f.OpenSubtasks > 0:
+		return Status{Status: StatusAwaitingDelegation}
+	case asleep:
+		return Status{Status: StatusSleeping, Until: f.SleepingUntil}
+	case f.Paused:
+		return Status{Status: StatusIdle, Reason: "paused"}
+	default:
+		return Status{Status: StatusIdle}
+	}
+}

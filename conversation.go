@@ -1,0 +1,79 @@
+package parley
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// ConversationKind says how a conversation is named, found and joined.
+type ConversationKind string
+
+// The kinds of conversation.
+const (
+	Channel   ConversationKind = "channel"   // named, membership open
+	Group     ConversationKind = "group"     // several; without a name it is the one group of its set
+	DM        ConversationKind = "dm"        // the one conversation of a pair
+	Ephemeral ConversationKind = "ephemeral" // one question between two
+)
+
+// Visibility says who may read a conversation without taking part in it.
+type Visibility string
+
+// The visibilities.
+const (
+	Public  Visibility = "public"
+	Private Visibility = "private"
+)
+
+// Conversation is where messages live.
+type Conversation struct {
+	ID         string           `json:"id"`
+	Name       string           `json:"name,omitempty"`
+	Kind       ConversationKind `json:"kind"`
+	Visibility Visibility       `json:"visibility"`
+	Topic      string           `json:"topic,omitempty"`
+	CreatedBy  string           `json:"created_by"`
+	CreatedAt  time.Time        `json:"created_at"`
+	UpdatedAt  time.Time        `json:"updated_at"`
+	ArchivedAt *time.Time       `json:"archived_at,omitempty"`
+	Messages   int64            `json:"messages"`
+	LastSeq    int64            `json:"last_seq"`
+	// Set is the key of the members of a DM or an implicit group, and empty for all others.
+	Set string `json:"-"`
+}
+
+// FixedMembers says that nobody can join, leave, be added or removed.
+func (c Conversation) FixedMembers() bool {
+	return c.Kind == DM || c.Kind == Ephemeral || c.Kind == Group && c.Set != ""
+}
+
+// ReadableByAll says that every participant of the hub may read it.
+func (c Conversation) ReadableByAll() bool { return c.Kind == Channel && c.Visibility == Public }
+
+// Title is what a person would call the conversation.
+func (c Conversation) Title() string {
+	if c.Name == "" {
+		return string(c.Kind) + " " + c.ID
+	}
+	return "#" + c.Name
+}
+
+// SetKey is the key of a set of agent ids: the same for every order and repetition. No id
+// contains a comma.
+func SetKey(ids []string) string {
+	set := slices.Clone(ids)
+	slices.Sort(set)
+	return strings.Join(slices.Compact(set), ",")
+}
+
+// Member is one participant of one conversation, with how far it has read.
+type Member struct {
+	Conversation string    `json:"conversation"`
+	Agent        string    `json:"agent"`
+	JoinedAt     time.Time `json:"joined_at"`
+	ReadSeq      int64     `json:"read_seq"`
+}
+
+// CheckTopic says why a text cannot be a topic, or nil.
+func CheckTopic(topic string) error { return checkText("topic", topic, 4<<10) }

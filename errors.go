@@ -1,0 +1,103 @@
+package parley
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Code classifies a failure. The same six codes are used on every door.
+type Code string
+
+// The codes, and whether trying again can help.
+const (
+	NotPermitted     Code = "E001" // no
+	Unavailable      Code = "E002" // yes
+	BadInput         Code = "E003" // yes
+	TimedOut         Code = "E004" // yes
+	DependencyFailed Code = "E005" // yes
+	Internal         Code = "E006" // depends
+)
+
+// Reason narrows a code where doors answer differently (HTTP 404, 409, 413, 429 …).
+type Reason string
+
+// The reasons. An error without one is answered by its code alone.
+const (
+	NotFound    Reason = "not_found"
+	Conflict    Reason = "conflict"
+	TooLarge    Reason = "too_large"
+	RateLimited Reason = "rate_limited"
+	StorageFull Reason = "storage_full"
+)
+
+// Error is a failure as its receiver should see it: a code, a sentence, and what to do next.
+type Error struct {
+	Code        Code          `json:"code"`
+	Message     string        `json:"message"`
+	Recoverable bool          `json:"recoverable"`
+	Suggestion  string        `json:"suggestion,omitempty"`
+	Reason      Reason        `json:"reason,omitempty"`
+	RetryAfter  time.Duration `json:"-"`
+
+	cause error
+}
+
+// Errorf makes an Error whose recoverable flag is the code's own. An internal error is not
+// recoverable unless Retryable says so. A %w verb keeps its cause for errors.Is and As.
+func Errorf(code Code, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{
+		Code:        code,
+		Message:     err.Error(),
+		Recoverable: code != NotPermitted && code != Internal,
+		cause:       errors.Unwrap(err),
+	}
+}
+
+// Suggest adds what to do next.
+func (e *Error) Suggest(format string, args ...any) *Error {
+	e.Suggestion = fmt.Sprintf(format, args...)
+	return e
+}
+
+// Because narrows the code.
+func (e *Error) Because(r Reason) *Error {
+	e.Reason = r
+	return e
+}
+
+// Retryable says that the same call may succeed after a time (zero: at any moment).
+func (e *Error) Retryable(after time.Duration) *Error {
+	e.Recoverable, e.RetryAfter = true, after
+	return e
+}
+
+func (e *Error) Error() string {
+	s := string(e.Code) + ": " + e.Message
+	if e.Suggestion != "" {
+		s += " (" + e.Suggestion + ")"
+	}
+	return s
+}
+
+func (e *Error) Unwrap() error { return e.cause }
+
+// AsError turns any error into an Error. What is not one already is internal.
+func AsError(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return Errorf(Internal, "%w", err)
+}
+
+// CodeOf is the code of an error, or "" for nil.
+func CodeOf(err error) Code {
+	if err == nil {
+		return ""
+	}
+	return AsError(err).Code
+}

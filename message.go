@@ -1,0 +1,295 @@
+package parley
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Type is what a message is meant as: one of those below, or the sender's own word.
+type Type string
+
+// The types the hub gives a meaning to.
+const (
+	TypeChat         Type = "chat"
+	TypeRequest      Type = "request"
+	TypeResponse     Type = "response"
+	TypeNotification Type = "notification"
+	TypeError        Type = "error"
+	TypeCommand      Type = "command"
+	TypeStatus       Type = "status"
+	TypeHeartbeat    Type = "heartbeat"
+	TypeTask         Type = "task"
+	TypeResult       Type = "result"
+)
+
+var typeForm = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
+
+// Wakes says whether a message of this type may start a run at all.
+func (t Type) Wakes() bool {
+	switch t {
+	case TypeNotification, TypeStatus, TypeHeartbeat, TypeCommand, TypeError:
+		return false
+	default:
+		return true
+	}
+}
+
+// Message is one message. It never changes once it is stored.
+type Message struct {
+	ID             string          `json:"id"`
+	Seq            int64           `json:"seq"`
+	TraceID        string          `json:"trace_id"`
+	Conversation   string          `json:"conversation"`
+	From           string          `json:"from"`
+	To             string          `json:"to,omitempty"`
+	Mentions       []string        `json:"mentions,omitempty"`
+	Type           Type            `json:"type"`
+	Priority       Priority        `json:"priority"`
+	CreatedAt      time.Time       `json:"created_at"`
+	ExpiresAt      *time.Time      `json:"expires_at,omitempty"`
+	Deadline       *time.Time      `json:"deadline,omitempty"`
+	InReplyTo      string          `json:"in_reply_to,omitempty"`
+	RequiresAck    bool            `json:"requires_ack,omitempty"`
+	Task           string          `json:"task,omitempty"`
+	Content        Content         `json:"content"`
+	Payload        json.RawMessage `json:"payload,omitempty"`
+	Metadata       json.RawMessage `json:"metadata,omitempty"`
+	Source         string          `json:"source"`
+	Hops           int             `json:"hops"`
+	IdempotencyKey string          `json:"idempotency_key,omitempty"`
+	Checksum       string          `json:"checksum"`
+}
+
+// Content is what a message says.
+type Content struct {
+	Text      string     `json:"text"`
+	Code      string     `json:"code,omitempty"`
+	Artifacts []Artifact `json:"artifacts,omitempty"`
+}
+
+// Artifact is a file that belongs to a message: a stored body known by its digest, or a path that
+// the hub never opens.
+type Artifact struct {
+	Name      string `json:"name,omitempty"`
+	MediaType string `json:"media_type,omitempty"`
+	Size      int64  `json:"size,omitempty"`
+	SHA256    string `json:"sha256,omitempty"`
+	Path      string `json:"path,omitempty"`
+}
+
+// Draft is a message as its sender hands it in.
+type Draft struct {
+	// Conversation is an id, a name or #name. Or Direct names the others: one makes their DM, several
+	// their group, and with Ephemeral one makes a conversation of its own.
+	Conversation string   `json:"conversation,omitempty"`
+	Direct       []string `json:"direct,omitempty"`
+	Ephemeral    bool     `json:"ephemeral,omitempty"`
+
+	From           string          `json:"from,omitempty"` // refused unless it is the caller
+	To             string          `json:"to,omitempty"`
+	Type           Type            `json:"type,omitempty"`
+	Priority       Priority        `json:"priority,omitzero"`
+	TTL            int64           `json:"ttl,omitempty"` // seconds
+	Deadline       *time.Time      `json:"deadline,omitempty"`
+	InReplyTo      string          `json:"in_reply_to,omitempty"`
+	RequiresAck    bool            `json:"requires_ack,omitempty"`
+	TraceID        string          `json:"trace_id,omitempty"`
+	Content        Content         `json:"content"`
+	Payload        json.RawMessage `json:"payload,omitempty"`
+	Metadata       json.RawMessage `json:"metadata,omitempty"`
+	IdempotencyKey string          `json:"idempotency_key,omitempty"`
+}
+
+// Limits bound what a message may hold.
+type Limits struct {
+	Body     int   // bytes of text, code and payload together; of metadata as well
+	Artifact int64 // bytes of one artifact
+	Depth    int   // nesting of JSON
+	Mentions int
+}
+
+// DefaultLimits are the limits of a hub that configures none.
+func DefaultLimits() Limits {
+	return Limits{Body: 256 << 10, Artifact: 64 << 20, Depth: 32, Mentions: 64}
+}
+
+const (
+	maxArtifacts = 256
+	maxKeyBytes  = 255
+	maxTTL       = 10 * 365 * 24 * 3600 // seconds
+)
+
+// Check says what is wrong with a draft, or returns it with defaults filled in and its JSON made
+// compact. It looks at nothing but the draft itself.
+func (d Draft) Check(limits Limits) (Draft, error) {
+	if d.Type == "" {
+		d.Type = TypeChat
+	}
+	if !typeForm.MatchString(string(d.Type)) {
+		return d, Errorf(BadInput, "%q is not a message type", clip(string(d.Type))).
+			Suggest("a type is 1 to 64 of a-z, 0-9, _ and -, starting with a letter")
+	}
+	if !d.Priority.Given() {
+		d.Priority = DefaultPriority
+	}
+	if err := d.checkAddress(); err != nil {
+		return d, err
+	}
+	if d.TTL < 0 || d.TTL > maxTTL {
+		return d, Errorf(BadInput, "ttl is %d seconds", d.TTL).Suggest("use 1 to %d", maxTTL)
+	}
+	if err := CheckTrace(d.TraceID); err != nil {
+		return d, err
+	}
+	if err := checkText("idempotency_key", d.IdempotencyKey, maxKeyBytes); err != nil {
+		return d, err
+	}
+	return d.checkBody(limits)
+}
+
+func (d Draft) checkAddress() error {
+	switch {
+	case d.Conversation == "" && len(d.Direct) == 0:
+		return Errorf(BadInput, "the message has no conversation").
+			Suggest("name a conversation, or the participants it is for")
+	case d.Conversation != "" && len(d.Direct) > 0:
+		return Errorf(BadInput, "the message names a conversation and participants").Suggest("name one of the two")
+	case d.Ephemeral && len(d.Direct) != 1:
+		return Errorf(BadInput, "an ephemeral conversation is between two").Suggest("name exactly one recipient")
+	default:
+		return nil
+	}
+}
+
+func (d Draft) checkBody(limits Limits) (_ Draft, err error) {
+	c := d.Content
+	if err := checkText("text", c.Text, limits.Body); err != nil {
+		return d, err
+	}
+	if err := checkText("code", c.Code, limits.Body); err != nil {
+		return d, err
+	}
+	if d.Payload, err = CompactObject("payload", d.Payload, limits); err != nil {
+		return d, err
+	}
+	if d.Metadata, err = CompactObject("metadata", d.Metadata, limits); err != nil {
+		return d, err
+	}
+	if size := len(c.Text) + len(c.Code) + len(d.Payload); size > limits.Body {
+		return d, tooLarge("text, code and payload", size, limits.Body, "bytes")
+	}
+	if len(c.Artifacts) > maxArtifacts {
+		return d, tooLarge("artifacts", len(c.Artifacts), maxArtifacts, "entries")
+	}
+	for _, a := range c.Artifacts {
+		if err := a.check(limits); err != nil {
+			return d, err
+		}
+	}
+	if strings.TrimSpace(c.Text) == "" && c.Code == "" && len(c.Artifacts) == 0 && len(d.Payload) == 0 {
+		return d, Errorf(BadInput, "the message is empty").Suggest("give it a text")
+	}
+	return d, nil
+}
+
+var digestForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+func (a Artifact) check(limits Limits) error {
+	for name, text := range map[string]string{
+		"artifact name": a.Name, "artifact media_type": a.MediaType, "artifact path": a.Path,
+	} {
+		if err := checkText(name, text, 4<<10); err != nil {
+			return err
+		}
+	}
+	switch {
+	case (a.SHA256 == "") == (a.Path == ""):
+		return Errorf(BadInput, "an artifact has either sha256 or path")
+	case a.SHA256 != "" && !digestForm.MatchString(a.SHA256):
+		return Errorf(BadInput, "artifact sha256 %q is not 64 hexadecimal digits", clip(a.SHA256))
+	case a.Size < 0 || a.Size > limits.Artifact:
+		return Errorf(BadInput, "an artifact has %d bytes, the limit is %d", a.Size, limits.Artifact).Because(TooLarge)
+	default:
+		return nil
+	}
+}
+
+// CompactObject checks that raw is one JSON object within the limits, without duplicate keys, and
+// returns it without insignificant space. Nothing stays nothing.
+func CompactObject(name string, raw json.RawMessage, limits Limits) (json.RawMessage, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	if len(raw) > limits.Body {
+		return nil, tooLarge(name, len(raw), limits.Body, "bytes")
+	}
+	if !utf8.Valid(raw) {
+		return nil, Errorf(BadInput, "%s is not valid UTF-8", name)
+	}
+	if err := checkJSON(name, raw, limits.Depth); err != nil {
+		return nil, err
+	}
+	var compact bytes.Buffer
+	compact.Grow(len(raw))
+	if err := json.Compact(&compact, raw); err != nil {
+		return nil, Errorf(BadInput, "%s is not JSON: %w", name, err)
+	}
+	if compact.Bytes()[0] != '{' {
+		return nil, Errorf(BadInput, "%s is not a JSON object", name)
+	}
+	return compact.Bytes(), nil
+}
+
+// checkJSON walks one JSON value and refuses nesting that is too deep and keys that stand twice in
+// one object: readers disagree about which of the two counts.
+func checkJSON(name string, raw []byte, depth int) error {
+	type level struct {
+		keys    map[string]bool // nil in an array
+		wantKey bool
+	}
+	var open []level
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	for {
+		token, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return Errorf(BadInput, "%s is not JSON: %w", name, err)
+		}
+		delim, isDelim := token.(json.Delim)
+		if isDelim && (delim == '}' || delim == ']') {
+			open = open[:len(open)-1]
+			continue
+		}
+		if len(open) > 0 {
+			if in := &open[len(open)-1]; in.keys != nil {
+				if in.wantKey {
+					key, _ := token.(string)
+					if in.keys[key] {
+						return Errorf(BadInput, "%s has the key %q twice in one object", name, clip(key))
+					}
+					in.keys[key] = true
+				}
+				in.wantKey = !in.wantKey
+			}
+		}
+		if isDelim {
+			if len(open) == depth {
+				return Errorf(BadInput, "%s is nested deeper than %d levels", name, depth).Because(TooLarge)
+			}
+			next := level{}
+			if delim == '{' {
+				next = level{keys: map[string]bool{}, wantKey: true}
+			}
+			open = append(open, next)
+		}
+	}
+}
