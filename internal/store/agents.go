@@ -1,0 +1,171 @@
+package store
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/parley-hub/parley"
+)
+
+type agents struct{ *tx }
+
+const agentColumns = `a.num, a.id, a.uuid, a.name, a.kind, a.access, a.created_at, a.updated_at, a.removed_at, a.profile`
+
+func (s agents) Find(name string) (parley.Agent, error) {
+	row, err := s.agentNamed(name)
+	if err != nil {
+		return parley.Agent{}, err
+	}
+	return row.agent, nil
+}
+
+func (s agents) List() ([]parley.Agent, error) {
+	var list []parley.Agent
+	err := s.each("SELECT "+agentColumns+" FROM agents a ORDER BY a.num", nil, func(r Rows) error {
+		row, err := scanAgent(r)
+		if err == nil {
+			list = append(list, row.agent)
+		}
+		return err
+	})
+	return list, err
+}
+
+func (s agents) Insert(a parley.Agent) error {
+	c, err := s.count()
+	if err != nil {
+		return err
+	}
+	profile, err := json.Marshal(a.Profile)
+	if err != nil {
+		return err
+	}
+	num := c.agents + 1 // every version has changed one agent, so this number is new
+	_, err = s.exec(`INSERT INTO agents (num, id, uuid, name, kind, access, created_at, updated_at, removed_at, profile)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		num, a.ID, a.UUID, a.Name, string(a.Kind), string(a.Access),
+		millis(a.CreatedAt), millis(a.UpdatedAt), millisOrNull(a.RemovedAt), string(profile))
+	if err != nil {
+		return err
+	}
+	if err := s.takeNames(num, a); err != nil {
+		return err
+	}
+	s.agentsChanged(c)
+	return nil
+}
+
+func (s agents) Update(a parley.Agent) error {
+	row, err := s.agentNamed(a.ID)
+	if err != nil {
+		return err
+	}
+	profile, err := json.Marshal(a.Profile)
+	if err != nil {
+		return err
+	}
+	if parley.Fold(row.agent.Name) != parley.Fold(a.Name) {
+		if _, err := s.exec("DELETE FROM names WHERE agent = $1", row.num); err != nil {
+			return err
+		}
+		kept := row.agent
+		kept.Name = a.Name
+		if err := s.takeNames(row.num, kept); err != nil {
+			return err
+		}
+	}
+	_, err = s.exec(`UPDATE agents SET name = $2, access = $3, updated_at = $4, removed_at = $5, profile = $6
+		WHERE num = $1`,
+		row.num, a.Name, string(a.Access), millis(a.UpdatedAt), millisOrNull(a.RemovedAt), string(profile))
+	if err != nil {
+		return err
+	}
+	s.agentsChanged(&s.counters)
+	return nil
+}
+
+// takeNames claims everything the agent can be called by.
+func (s agents) takeNames(num int64, a parley.Agent) error {
+	names := []string{parley.Fold(a.ID), parley.Fold(a.UUID), parley.Fold(a.Name)}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		n, err := s.exec("INSERT INTO names (folded, agent) VALUES ($1, $2) ON CONFLICT DO NOTHING", name, num)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return fmt.Errorf("the name %q: %w", name, parley.ErrTaken)
+		}
+	}
+	return nil
+}
+
+func (t *tx) agentsChanged(c *counters) {
+	c.agents++
+	c.dirty = true
+	t.own = newDirectory(c.agents)
+}
+
+func (t *tx) agentNamed(name string) (*agentRow, error) {
+	folded := parley.Fold(name)
+	dir, err := t.dir()
+	if err != nil {
+		return nil, err
+	}
+	if row, ok := dir.byName.Load(folded); ok {
+		return row.(*agentRow), nil
+	}
+	return t.agentWhere(dir, "JOIN names n ON n.agent = a.num WHERE n.folded = $1", folded)
+}
+
+func (t *tx) agentNumbered(num int64) (*agentRow, error) {
+	dir, err := t.dir()
+	if err != nil {
+		return nil, err
+	}
+	if row, ok := dir.byNum.Load(num); ok {
+		return row.(*agentRow), nil
+	}
+	return t.agentWhere(dir, "WHERE a.num = $1", num)
+}
+
+func (t *tx) agentWhere(dir *directory, where string, arg any) (*agentRow, error) {
+	var row *agentRow
+	err := t.each("SELECT "+agentColumns+" FROM agents a "+where, []any{arg}, func(r Rows) (err error) {
+		row, err = scanAgent(r)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if row == nil {
+		return nil, parley.ErrNotFound
+	}
+	dir.byNum.Store(row.num, row)
+	for _, name := range []string{row.agent.ID, row.agent.UUID, row.agent.Name} {
+		dir.byName.Store(parley.Fold(name), row)
+	}
+	return row, nil
+}
+
+func scanAgent(r Rows) (*agentRow, error) {
+	var (
+		row              agentRow
+		kind, access     string
+		created, updated int64
+		removed          sql.NullInt64
+		profile          []byte
+	)
+	a := &row.agent
+	if err := r.Scan(&row.num, &a.ID, &a.UUID, &a.Name, &kind, &access, &created, &updated, &removed, &profile); err != nil {
+		return nil, err
+	}
+	a.Kind, a.Access = parley.Kind(kind), parley.Access(access)
+	a.CreatedAt, a.UpdatedAt, a.RemovedAt = fromMillis(created), fromMillis(updated), timeOrNil(removed)
+	if err := json.Unmarshal(profile, &a.Profile); err != nil {
+		return nil, fmt.Errorf("the profile of agent %s: %w", a.ID, err)
+	}
+	return &row, nil
+}

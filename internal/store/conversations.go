@@ -1,0 +1,260 @@
+package store
+
+import (
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/parley-hub/parley"
+)
+
+type conversations struct{ *tx }
+
+const conversationColumns = `c.num, c.id, c.name, c.kind, c.visibility, c.topic, c.created_by, c.created_at,
+	c.updated_at, c.archived_at, c.messages, c.last_seq, c.members`
+
+type conversationRow struct {
+	num, createdBy int64
+	parley.Conversation
+}
+
+func (s conversations) Find(idOrName string) (parley.Conversation, error) {
+	row, err := s.conversation(idOrName)
+	return row.Conversation, err
+}
+
+func (s conversations) FindSet(set string) (parley.Conversation, error) {
+	row, err := s.conversationWhere("c.members = $1 AND c.buried = 0", set)
+	return row.Conversation, err
+}
+
+func (s conversations) List(f parley.ConversationFilter) ([]parley.Conversation, error) {
+	query, args, err := s.listQuery(f)
+	if err != nil {
+		return nil, err
+	}
+	var rows []conversationRow
+	err = s.each(query, args, func(r Rows) error {
+		row, err := scanConversation(r)
+		rows = append(rows, row)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	list := make([]parley.Conversation, len(rows))
+	for i, row := range rows {
+		if row.CreatedBy, err = s.agentID(row.createdBy); err != nil {
+			return nil, err
+		}
+		list[i] = row.Conversation
+	}
+	return list, nil
+}
+
+func (s conversations) listQuery(f parley.ConversationFilter) (string, []any, error) {
+	q := query{}
+	q.add("SELECT " + conversationColumns + " FROM conversations c")
+	if f.Member != "" {
+		row, err := s.agentNamed(f.Member)
+		if err != nil {
+			return "", nil, err
+		}
+		q.add("JOIN participants p ON p.conv = c.num AND p.agent = ?", row.num)
+	}
+	q.add("WHERE c.buried = 0 AND c.archived_at IS")
+	if f.Archived {
+		q.add("NOT")
+	}
+	q.add("NULL")
+	if f.Reader != "" {
+		row, err := s.agentNamed(f.Reader)
+		if err != nil {
+			return "", nil, err
+		}
+		q.add(`AND (c.kind = 'channel' AND c.visibility = 'public'
+			OR EXISTS (SELECT 1 FROM participants r WHERE r.conv = c.num AND r.agent = ?))`, row.num)
+	}
+	if len(f.Kinds) > 0 {
+		q.add("AND c.kind IN (")
+		for _, kind := range f.Kinds {
+			q.add("?,", string(kind))
+		}
+		q.add("'')")
+	}
+	if !f.IdleSince.IsZero() {
+		q.add("AND c.updated_at < ?", millis(f.IdleSince))
+	}
+	if f.BeforeID != "" {
+		id, err := uuid.Parse(f.BeforeID)
+		if err != nil {
+			return "", nil, parley.ErrNotFound
+		}
+		q.add("AND (c.last_seq < ? OR c.last_seq = ? AND c.id < ?)", f.Before, f.Before, id[:])
+	}
+	q.add("ORDER BY c.last_seq DESC, c.id DESC LIMIT ?", f.Limit)
+	return q.text.String(), q.args, nil
+}
+
+// query builds a statement whose parts depend on a filter. A ? stands for the next argument.
+type query struct {
+	text strings.Builder
+	args []any
+}
+
+func (q *query) add(part string, args ...any) {
+	for _, arg := range args {
+		q.args = append(q.args, arg)
+		part = strings.Replace(part, "?", fmt.Sprintf("$%d", len(q.args)), 1)
+	}
+	q.text.WriteString(part + " ")
+}
+
+func (s conversations) Insert(c parley.Conversation) error {
+	by, err := s.agentNamed(c.CreatedBy)
+	if err != nil {
+		return err
+	}
+	id, err := uuid.Parse(c.ID)
+	if err != nil {
+		return err
+	}
+	n, err := s.exec(`INSERT INTO conversations (id, name, kind, visibility, topic, created_by, created_at, updated_at,
+			archived_at, messages, last_seq, members, buried)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, $10, 0) ON CONFLICT DO NOTHING`,
+		id[:], textOrNull(c.Name), string(c.Kind), string(c.Visibility), c.Topic, by.num,
+		millis(c.CreatedAt), millis(c.UpdatedAt), millisOrNull(c.ArchivedAt), textOrNull(c.Set))
+	return changed(n, err, parley.ErrTaken)
+}
+
+func (s conversations) Update(c parley.Conversation) error {
+	row, err := s.conversation(c.ID)
+	if err != nil {
+		return err
+	}
+	if c.Name != row.Name && c.Name != "" {
+		switch _, err := s.conversationWhere("c.name = $1", c.Name); {
+		case err == nil:
+			return parley.ErrTaken
+		default:
+			if _, err := absent(err); err != nil {
+				return err
+			}
+		}
+	}
+	_, err = s.exec(`UPDATE conversations SET name = $2, visibility = $3, topic = $4, updated_at = $5, archived_at = $6
+		WHERE num = $1`,
+		row.num, textOrNull(c.Name), string(c.Visibility), c.Topic, millis(c.UpdatedAt), millisOrNull(c.ArchivedAt))
+	return err
+}
+
+func (s conversations) Bury(id string) error {
+	row, err := s.conversation(id)
+	if err != nil {
+		return err
+	}
+	s.lastConv = conversationKey{}
+	_, err = s.exec("UPDATE conversations SET buried = 1, name = NULL, members = NULL WHERE num = $1", row.num)
+	return err
+}
+
+func (s conversations) Purge(limit int) (int, error) {
+	var num int64
+	err := s.row("SELECT num FROM conversations WHERE buried = 1 LIMIT 1", nil, []any{&num})
+	if gone, err := absent(err); gone || err != nil {
+		return 0, err
+	}
+	total := 0
+	for _, statement := range []string{
+		`DELETE FROM deliveries WHERE message IN (SELECT seq FROM messages WHERE conv = $1 ORDER BY seq LIMIT $2)`,
+		`DELETE FROM messages WHERE seq IN (SELECT seq FROM messages WHERE conv = $1 ORDER BY seq LIMIT $2)`,
+	} {
+		n, err := s.exec(statement, num, limit)
+		if err != nil {
+			return 0, err
+		}
+		total += int(n)
+	}
+	if total > 0 {
+		return total, nil
+	}
+	if _, err := s.exec("DELETE FROM participants WHERE conv = $1", num); err != nil {
+		return 0, err
+	}
+	_, err = s.exec("DELETE FROM conversations WHERE num = $1", num)
+	return 1, err
+}
+
+func (t *tx) conversation(idOrName string) (conversationRow, error) {
+	if id, err := uuid.Parse(idOrName); err == nil && len(idOrName) == 36 {
+		return t.conversationWhere("c.id = $1 AND c.buried = 0", id[:])
+	}
+	return t.conversationWhere("c.name = $1", idOrName)
+}
+
+// conversationKey is the key of a conversation, remembered within one update or view.
+func (t *tx) conversationKey(idOrName string) (conversationKey, error) {
+	if t.lastConv.id != "" && t.lastConv.id == idOrName {
+		return t.lastConv, nil
+	}
+	row, err := t.conversation(idOrName)
+	return conversationKey{row.num, row.ID}, err
+}
+
+type conversationKey struct {
+	num int64
+	id  string
+}
+
+func (t *tx) conversationWhere(where string, arg any) (conversationRow, error) {
+	var row conversationRow
+	found := false
+	err := t.each("SELECT "+conversationColumns+" FROM conversations c WHERE "+where, []any{arg}, func(r Rows) (err error) {
+		found = true
+		row, err = scanConversation(r)
+		return err
+	})
+	if err != nil {
+		return row, err
+	}
+	if !found {
+		return row, parley.ErrNotFound
+	}
+	t.lastConv = conversationKey{row.num, row.ID}
+	row.CreatedBy, err = t.agentID(row.createdBy)
+	return row, err
+}
+
+func scanConversation(r Rows) (row conversationRow, err error) {
+	var (
+		id               uuid.UUID
+		name, set        sql.NullString
+		kind, visibility string
+		created, updated int64
+		archived         sql.NullInt64
+	)
+	err = r.Scan(&row.num, &id, &name, &kind, &visibility, &row.Topic, &row.createdBy, &created,
+		&updated, &archived, &row.Messages, &row.LastSeq, &set)
+	row.ID, row.Name, row.Set = id.String(), name.String, set.String
+	row.Kind, row.Visibility = parley.ConversationKind(kind), parley.Visibility(visibility)
+	row.CreatedAt, row.UpdatedAt, row.ArchivedAt = fromMillis(created), fromMillis(updated), timeOrNil(archived)
+	return row, err
+}
+
+func (t *tx) agentID(num int64) (string, error) {
+	row, err := t.agentNumbered(num)
+	if err != nil {
+		return "", fmt.Errorf("agent number %d: %w", num, err)
+	}
+	return row.agent.ID, nil
+}
+
+// changed turns "no row was written" into the error that stands for it.
+func changed(n int64, err, none error) error {
+	if err == nil && n == 0 {
+		return none
+	}
+	return err
+}

@@ -1,0 +1,86 @@
+package store
+
+import (
+	"github.com/google/uuid"
+
+	"github.com/parley-hub/parley"
+)
+
+type deliveries struct{ *tx }
+
+func (s deliveries) Insert(m parley.Message, to []parley.Reach) ([]parley.Delivery, error) {
+	from, err := s.agentNamed(m.From)
+	if err != nil {
+		return nil, err
+	}
+	made := make([]parley.Delivery, 0, len(to))
+	for _, reach := range to {
+		recipient, err := s.agentNamed(reach.Agent)
+		if err != nil {
+			return nil, err
+		}
+		d := parley.Delivery{
+			Message: m.ID, Recipient: recipient.agent.ID, State: parley.DeliveryAccepted,
+			Waking: reach.Wakes, AcceptedAt: m.CreatedAt,
+		}
+		err = s.row(`INSERT INTO pairs (sender, recipient, count) VALUES ($1, $2, 1)
+			ON CONFLICT (sender, recipient) DO UPDATE SET count = pairs.count + 1 RETURNING count`,
+			[]any{from.num, recipient.num}, []any{&d.PairSeq})
+		if err != nil {
+			return nil, err
+		}
+		n, err := s.exec(`INSERT INTO deliveries (message, agent, state, waking, pair_seq, attempt, accepted_at)
+			VALUES ($1, $2, $3, $4, $5, 0, $6) ON CONFLICT DO NOTHING`,
+			m.Seq, recipient.num, string(d.State), flag(d.Waking), d.PairSeq, millis(d.AcceptedAt))
+		if err := changed(n, err, parley.ErrTaken); err != nil {
+			return nil, err
+		}
+		made = append(made, d)
+	}
+	return made, nil
+}
+
+func (s deliveries) Of(message string) ([]parley.Delivery, error) {
+	id, err := uuid.Parse(message)
+	if err != nil {
+		return nil, parley.ErrNotFound
+	}
+	var (
+		list []parley.Delivery
+		nums []int64
+	)
+	err = s.each(`SELECT d.agent, d.state, d.waking, d.pair_seq, d.attempt, d.accepted_at
+		FROM deliveries d JOIN messages m ON m.seq = d.message WHERE m.id = $1 ORDER BY d.agent`,
+		[]any{id[:]}, func(r Rows) error {
+			d := parley.Delivery{Message: message}
+			var (
+				num, accepted int64
+				state         string
+				waking        int
+			)
+			err := r.Scan(&num, &state, &waking, &d.PairSeq, &d.Attempt, &accepted)
+			d.State, d.Waking, d.AcceptedAt = parley.DeliveryState(state), waking != 0, fromMillis(accepted)
+			list, nums = append(list, d), append(nums, num)
+			return err
+		})
+	for i := range list {
+		if err != nil {
+			break
+		}
+		list[i].Recipient, err = s.agentID(nums[i])
+	}
+	return list, err
+}
+
+func (s deliveries) Open(conversation string) (open bool, err error) {
+	conv, err := s.conversationKey(conversation)
+	if err != nil {
+		return false, err
+	}
+	err = s.each(`SELECT 1 FROM messages m JOIN deliveries d ON d.message = m.seq
+		WHERE m.conv = $1 AND d.state IN ('accepted', 'delivered', 'seen') LIMIT 1`, []any{conv.num}, func(Rows) error {
+		open = true
+		return nil
+	})
+	return open, err
+}

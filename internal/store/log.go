@@ -1,0 +1,131 @@
+package store
+
+import (
+	"database/sql"
+	"encoding/json"
+
+	"github.com/google/uuid"
+
+	"github.com/parley-hub/parley"
+)
+
+type log struct{ *tx }
+
+func (s log) Append(events ...parley.Event) error {
+	c, err := s.count()
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		var agent sql.NullInt64
+		if e.Agent != "" {
+			row, err := s.agentNamed(e.Agent)
+			if err != nil {
+				return err
+			}
+			agent = sql.NullInt64{Int64: row.num, Valid: true}
+		}
+		conv, err := uuidOrNull(e.Conversation)
+		if err != nil {
+			return err
+		}
+		message, err := uuidOrNull(e.Message)
+		if err != nil {
+			return err
+		}
+		_, err = s.exec(`INSERT INTO events (num, at, kind, conv, agent, message, data) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+			c.event+1, millis(e.At), string(e.Kind), conv, agent, message, textOrNull(string(e.Data)))
+		if err != nil {
+			return err
+		}
+		c.event, c.dirty = c.event+1, true
+	}
+	return nil
+}
+
+func (s log) Events(after int64, limit int) ([]parley.Event, error) {
+	var (
+		list []parley.Event
+		nums []sql.NullInt64
+	)
+	err := s.each(`SELECT num, at, kind, conv, agent, message, data FROM events WHERE num > $1 ORDER BY num LIMIT $2`,
+		[]any{after, limit}, func(r Rows) error {
+			var (
+				e             parley.Event
+				at            int64
+				kind          string
+				conv, message []byte
+				agent         sql.NullInt64
+				data          sql.NullString
+			)
+			if err := r.Scan(&e.Num, &at, &kind, &conv, &agent, &message, &data); err != nil {
+				return err
+			}
+			var err error
+			if e.Conversation, err = uuidText(conv); err != nil {
+				return err
+			}
+			if e.Message, err = uuidText(message); err != nil {
+				return err
+			}
+			e.At, e.Kind = fromMillis(at), parley.EventKind(kind)
+			if data.Valid {
+				e.Data = json.RawMessage(data.String)
+			}
+			list, nums = append(list, e), append(nums, agent)
+			return nil
+		})
+	for i := range list {
+		if err == nil && nums[i].Valid {
+			list[i].Agent, err = s.agentID(nums[i].Int64)
+		}
+	}
+	return list, err
+}
+
+func (s log) Bounds() (oldest, newest int64, err error) {
+	err = s.row(`SELECT (SELECT coalesce(min(num), 0) FROM events), (SELECT coalesce(max(num), 0) FROM events)`, nil, []any{&oldest, &newest})
+	return oldest, newest, err
+}
+
+func (s log) Audit(e parley.AuditEntry) error {
+	var before string
+	err := s.row("SELECT num, hash FROM audit ORDER BY num DESC LIMIT 1", nil, []any{&e.Num, &before})
+	if _, err := absent(err); err != nil {
+		return err
+	}
+	e.Num++
+	e.At = fromMillis(millis(e.At))
+	_, err = s.exec(`INSERT INTO audit (num, at, actor, act, subject, detail, hash) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		e.Num, millis(e.At), e.Actor, e.Act, e.Subject, textOrNull(string(e.Detail)), e.Chain(before))
+	return err
+}
+
+func (s log) Audited(after int64, limit int) ([]parley.AuditEntry, error) {
+	var list []parley.AuditEntry
+	err := s.each(`SELECT num, at, actor, act, subject, detail, hash FROM audit WHERE num > $1 ORDER BY num LIMIT $2`,
+		[]any{after, limit}, func(r Rows) error {
+			var (
+				e      parley.AuditEntry
+				at     int64
+				detail sql.NullString
+			)
+			err := r.Scan(&e.Num, &at, &e.Actor, &e.Act, &e.Subject, &detail, &e.Hash)
+			e.At = fromMillis(at)
+			if detail.Valid {
+				e.Detail = json.RawMessage(detail.String)
+			}
+			list = append(list, e)
+			return err
+		})
+	return list, err
+}
+
+// uuidOrNull is the argument for a column that holds a UUID, or nothing.
+func uuidOrNull(s string) (any, error) {
+	if s == "" {
+		return nil, nil
+	}
+	id, err := uuid.Parse(s)
+	return id[:], err
+}

@@ -1,0 +1,91 @@
+package store
+
+import "github.com/parley-hub/parley"
+
+type members struct{ *tx }
+
+func (s members) Get(conversation, agent string) (parley.Member, error) {
+	conv, err := s.conversationKey(conversation)
+	if err != nil {
+		return parley.Member{}, err
+	}
+	who, err := s.agentNamed(agent)
+	if err != nil {
+		return parley.Member{}, err
+	}
+	m := parley.Member{Conversation: conv.id, Agent: who.agent.ID}
+	var joined int64
+	err = s.row("SELECT joined_at, read_seq FROM participants WHERE conv = $1 AND agent = $2",
+		[]any{conv.num, who.num}, []any{&joined, &m.ReadSeq})
+	m.JoinedAt = fromMillis(joined)
+	return m, err
+}
+
+func (s members) List(conversation string) ([]parley.Member, error) {
+	conv, err := s.conversationKey(conversation)
+	if err != nil {
+		return nil, err
+	}
+	var (
+		list []parley.Member
+		nums []int64
+	)
+	err = s.each("SELECT agent, joined_at, read_seq FROM participants WHERE conv = $1 ORDER BY joined_at, agent",
+		[]any{conv.num}, func(r Rows) error {
+			m := parley.Member{Conversation: conv.id}
+			var num, joined int64
+			err := r.Scan(&num, &joined, &m.ReadSeq)
+			m.JoinedAt = fromMillis(joined)
+			list, nums = append(list, m), append(nums, num)
+			return err
+		})
+	for i := range list {
+		if err != nil {
+			break
+		}
+		list[i].Agent, err = s.agentID(nums[i])
+	}
+	return list, err
+}
+
+func (s members) Put(m parley.Member) error {
+	conv, err := s.conversationKey(m.Conversation)
+	if err != nil {
+		return err
+	}
+	who, err := s.agentNamed(m.Agent)
+	if err != nil {
+		return err
+	}
+	_, err = s.exec(`INSERT INTO participants (conv, agent, joined_at, read_seq) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (conv, agent) DO UPDATE SET joined_at = excluded.joined_at, read_seq = excluded.read_seq`,
+		conv.num, who.num, millis(m.JoinedAt), m.ReadSeq)
+	return err
+}
+
+func (s members) Remove(conversation, agent string) error {
+	conv, err := s.conversationKey(conversation)
+	if err != nil {
+		return err
+	}
+	who, err := s.agentNamed(agent)
+	if err != nil {
+		return err
+	}
+	n, err := s.exec("DELETE FROM participants WHERE conv = $1 AND agent = $2", conv.num, who.num)
+	return changed(n, err, parley.ErrNotFound)
+}
+
+func (s members) Unread(m parley.Member, limit int) (n int, err error) {
+	conv, err := s.conversationKey(m.Conversation)
+	if err != nil {
+		return 0, err
+	}
+	who, err := s.agentNamed(m.Agent)
+	if err != nil {
+		return 0, err
+	}
+	err = s.row(`SELECT count(*) FROM (SELECT 1 AS one FROM messages WHERE conv = $1 AND seq > $2 AND sender <> $3 LIMIT $4) AS u`,
+		[]any{conv.num, m.ReadSeq, who.num, limit}, []any{&n})
+	return n, err
+}

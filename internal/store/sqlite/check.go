@@ -1,0 +1,146 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+const applicationID = 0x5061726c // "Parl"
+
+// checkFile looks at a file before SQLite does, and says whether it was left by an unclean stop.
+func checkFile(path string) (unclean bool, err error) {
+	unclean, err = exists(path + "-wal")
+	if err != nil {
+		return false, err
+	}
+	found, err := exists(path)
+	if err != nil {
+		return false, err
+	}
+	if !found {
+		if unclean {
+			return false, damagedf(path, "it is missing or empty, but its write-ahead log is there")
+		}
+		return false, nil
+	}
+	return unclean, checkHeader(path, unclean)
+}
+
+func checkHeader(path string, unclean bool) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	header := make([]byte, 100)
+	if _, err := io.ReadFull(file, header); err != nil {
+		return damagedf(path, "it is shorter than its header")
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	page := int64(binary.BigEndian.Uint16(header[16:]))
+	if page == 1 {
+		page = 64 << 10
+	}
+	pages, id := int64(binary.BigEndian.Uint32(header[28:])), binary.BigEndian.Uint32(header[68:])
+	switch {
+	case !bytes.HasPrefix(header, []byte("SQLite format 3\x00")):
+		return damagedf(path, "its header does not say that it is a database")
+	case page < 512 || page&(page-1) != 0:
+		return damagedf(path, "its header gives the impossible page size %d", page)
+	case !unclean && info.Size() != pages*page:
+		return damagedf(path, "it has %d bytes, but its header says %d", info.Size(), pages*page)
+	case !unclean && id != applicationID && pages > 1: // one page: stopped before it had any table
+		return parley.Errorf(parley.BadInput, "%s is a database of another program", path).
+			Suggest("use another home")
+	default:
+		return nil
+	}
+}
+
+// checkBehind verifies the structure of a database that was not closed. If it does not hold, no
+// update is taken any more.
+func (db *DB) checkBehind(ctx context.Context) {
+	defer close(db.checked)
+	db.checkErr = db.pragmaCheck(ctx, "quick_check")
+	if errors.Is(db.checkErr, context.Canceled) {
+		db.checkErr = nil
+	}
+	if db.checkErr != nil {
+		db.Halt(db.checkErr)
+	}
+}
+
+// Checked waits for the check behind the start, if there is one, and returns what it found.
+func (db *DB) Checked(ctx context.Context) error {
+	select {
+	case <-db.checked:
+		return db.checkErr
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// CheckDeep verifies every page, index and reference of the file.
+func (db *DB) CheckDeep(ctx context.Context) error {
+	if err := db.pragmaCheck(ctx, "integrity_check"); err != nil {
+		return err
+	}
+	return db.pragmaCheck(ctx, "foreign_key_check")
+}
+
+// pragmaCheck uses a connection of its own, so that it may be interrupted.
+func (db *DB) pragmaCheck(ctx context.Context, check string) error {
+	rows, err := db.driver.reading.QueryContext(ctx, "PRAGMA "+check)
+	if err != nil {
+		return checkFailed(ctx, db.path, err)
+	}
+	defer func() { _ = rows.Close() }()
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	var found []string
+	for rows.Next() && len(found) < 10 {
+		cells := make([]sql.NullString, len(columns))
+		dest := make([]any, len(columns))
+		for i := range cells {
+			dest[i] = &cells[i]
+		}
+		if err := rows.Scan(dest...); err != nil {
+			return checkFailed(ctx, db.path, err)
+		}
+		if len(cells) == 1 && cells[0].String == "ok" {
+			continue
+		}
+		line := make([]string, len(cells))
+		for i, cell := range cells {
+			line[i] = cell.String
+		}
+		found = append(found, strings.Join(line, " "))
+	}
+	if err := rows.Err(); err != nil {
+		return checkFailed(ctx, db.path, err)
+	}
+	if len(found) > 0 {
+		return damagedf(db.path, "%s", strings.Join(found, "; "))
+	}
+	return nil
+}
+
+func checkFailed(ctx context.Context, path string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return explain(path, err)
+}

@@ -1,0 +1,58 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// mark keeps the number of the newest committed event outside the database. It is written after
+// each commit and not synced, so it never runs ahead of the database; a database that is behind
+// its mark has lost what was acknowledged.
+type mark struct {
+	file *os.File
+	last int64
+}
+
+func openMark(path string) (*mark, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	// A mark that power loss left empty or torn says nothing.
+	last, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64)
+	if err != nil {
+		last = 0
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &mark{file, last}, nil
+}
+
+func (m *mark) check(path string, newest int64) error {
+	if newest >= m.last {
+		return nil
+	}
+	return damagedf(path, "its newest change is %d, but %d was acknowledged: the write-ahead log %s-wal is missing or cut; "+
+		"put it back, or, to go on without what is lost, delete %s", newest, m.last, path, m.file.Name())
+}
+
+// write is best effort: a mark that could not be written is only older than it could be.
+func (m *mark) write(event int64) {
+	if event > m.last {
+		m.last = event
+		_, _ = fmt.Fprintf(at0{m.file}, "%020d\n", event)
+	}
+}
+
+func (m *mark) close() error { return m.file.Close() }
+
+// at0 writes at the start of a file.
+type at0 struct{ *os.File }
+
+func (f at0) Write(p []byte) (int, error) { return f.WriteAt(p, 0) }

@@ -1,0 +1,177 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/pressly/goose/v3"
+
+	"github.com/parley-hub/parley"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// migrate brings a database up to date: forward only, each step in a transaction, after a backup
+// of what was there. It refuses a database that needs a newer program.
+func migrate(ctx context.Context, path, backups string) error {
+	files, err := fs.Sub(migrationFiles, "migrations")
+	if err != nil {
+		return err
+	}
+	return withDB(path, func(db *sql.DB) error { return migrateDB(ctx, db, files, backups) })
+}
+
+func migrateDB(ctx context.Context, db *sql.DB, files fs.FS, backups string) error {
+	if err := checkProgram(ctx, db); err != nil {
+		return err
+	}
+	steps, err := goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return err
+	}
+	pending, err := steps.HasPending(ctx)
+	if err != nil {
+		return err
+	}
+	if pending {
+		if err := backUp(ctx, db, backups); err != nil {
+			return err
+		}
+		if _, err := steps.Up(ctx); err != nil {
+			return fmt.Errorf("bringing the database up to date: %w", err)
+		}
+	}
+	current, target, err := steps.GetVersions(ctx)
+	if err != nil {
+		return err
+	}
+	if current > target {
+		return nil // made by a newer program that lets this one use it
+	}
+	return checkSchema(ctx, db, files)
+}
+
+func checkProgram(ctx context.Context, db *sql.DB) error {
+	var version string
+	if err := db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
+		return err
+	}
+	if olderThan(version, oldestSQLite) {
+		return parley.Errorf(parley.Internal, "this program was built with SQLite %s, it needs %s", version, oldestSQLite).
+			Suggest("install a newer build")
+	}
+	var tables int
+	err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = 'meta'").Scan(&tables)
+	if err != nil || tables == 0 {
+		return err
+	}
+	var oldest string
+	err = db.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = 'min_program'").Scan(&oldest)
+	if errors.Is(err, sql.ErrNoRows) {
+		return errors.New("it does not say which program may use it")
+	}
+	if err == nil && olderThan(parley.Version, oldest) {
+		return parley.Errorf(parley.Unavailable, "this database needs parley %s or newer, this is %s", oldest, parley.Version).
+			Suggest("install parley %s", oldest)
+	}
+	return err
+}
+
+// backUp copies an existing database aside before it is changed.
+func backUp(ctx context.Context, db *sql.DB, dir string) error {
+	var tables int
+	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil || tables == 0 {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	target := filepath.Join(dir, "before-"+parley.Version+"-"+time.Now().UTC().Format("20060102T150405.000")+".db")
+	// Made first, so that the copy of everybody's messages is never readable by others.
+	if err := create(target); err != nil {
+		return err
+	}
+	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", target); err != nil {
+		return fmt.Errorf("backing up to %s: %w", target, err)
+	}
+	return errors.Join(syncPath(target), syncPath(dir))
+}
+
+// syncPath makes a file, or the names in a directory, durable.
+func syncPath(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
+}
+
+type schemaEntry struct{ kind, name, table, sql string }
+
+// checkSchema compares a database with a new one made by the same steps.
+func checkSchema(ctx context.Context, db *sql.DB, files fs.FS) error {
+	fresh, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		return err
+	}
+	fresh.SetMaxOpenConns(1)
+	defer func() { _ = fresh.Close() }()
+	steps, err := goose.NewProvider(goose.DialectSQLite3, fresh, files, goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return err
+	}
+	if _, err := steps.Up(ctx); err != nil {
+		return err
+	}
+	want, err := schemaOf(ctx, fresh)
+	if err != nil {
+		return err
+	}
+	have, err := schemaOf(ctx, db)
+	if err != nil {
+		return err
+	}
+	for _, entry := range want {
+		if !slices.Contains(have, entry) {
+			return schemaDiffers(entry)
+		}
+	}
+	for _, entry := range have {
+		if !slices.Contains(want, entry) {
+			return schemaDiffers(entry)
+		}
+	}
+	return nil
+}
+
+func schemaDiffers(e schemaEntry) error {
+	return parley.Errorf(parley.Internal, "the schema of the database was changed from outside: %s %s", e.kind, e.name).
+		Suggest("undo that change, or restore the newest backup")
+}
+
+func schemaOf(ctx context.Context, db *sql.DB) (entries []schemaEntry, err error) {
+	// SQLite keeps statistics in tables of its own where somebody has run ANALYZE.
+	rows, err := db.QueryContext(ctx, `SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema
+		WHERE name NOT LIKE 'sqlite\_stat%' ESCAPE '\' ORDER BY type, name`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var e schemaEntry
+		if err := rows.Scan(&e.kind, &e.name, &e.table, &e.sql); err != nil {
+			return nil, err
+		}
+		entries = append(entries, e)
+	}
+	return entries, rows.Err()
+}

@@ -1,0 +1,13 @@
+package sqlite
+
+import "github.com/parley-hub/parley"
+
+// refuseNetwork refuses a home on a network file system, where locks and shared memory do not hold.
+func refuseNetwork(home string) error {
+	kind, err := networkFS(home)
+	if err != nil || kind == "" {
+		return err
+	}
+	return parley.Errorf(parley.Unavailable, "the home %s is on a network file system (%s)", home, kind).
+		Suggest("use a home on a local disk; to share a hub between machines, connect to it over its address")
+}

@@ -1,0 +1,157 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/store"
+)
+
+// oldestSQLite is the first version without the bug that could lose pages when a write-ahead log
+// was reset under a reader.
+const oldestSQLite = "3.51.3"
+
+// DB is an open database: the store on it, and what can be asked of a file only.
+type DB struct {
+	*store.Store
+	path     string
+	driver   *driver
+	stop     context.CancelFunc
+	checked  chan struct{}
+	checkErr error
+}
+
+// Open opens the database in a home directory, creating both where they do not exist, and brings
+// its schema up to date. It refuses, with a sentence that says what to do: a home that another
+// process uses or that is on a network file system, a file that is damaged or is not Parley's, and
+// a database made for newer programs only.
+//
+// After an unclean stop a check runs behind the start; if it fails, updates are refused.
+func Open(ctx context.Context, home string) (*DB, error) {
+	home, err := filepath.Abs(home)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return nil, parley.Errorf(parley.Unavailable, "the home %s cannot be made: %w", home, err).
+			Suggest("choose another home")
+	}
+	if err := refuseNetwork(home); err != nil {
+		return nil, err
+	}
+	held, err := acquire(home, filepath.Join(home, "parley.lock"))
+	if err != nil {
+		return nil, err
+	}
+	db, err := openHeld(ctx, home, held)
+	if err != nil {
+		return nil, errors.Join(explain(filepath.Join(home, "parley.db"), err), held.release())
+	}
+	return db, nil
+}
+
+func openHeld(ctx context.Context, home string, held *lock) (*DB, error) {
+	path := filepath.Join(home, "parley.db")
+	unclean, err := checkFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := create(path); err != nil {
+		return nil, err
+	}
+	if err := migrate(ctx, path, filepath.Join(home, "backups")); err != nil {
+		return nil, err
+	}
+	newest, err := newestEvent(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	mark, err := openMark(filepath.Join(home, "parley.mark"))
+	if err != nil {
+		return nil, err
+	}
+	if err := mark.check(path, newest); err != nil {
+		return nil, errors.Join(err, mark.close())
+	}
+	d, err := connect(ctx, path)
+	if err != nil {
+		return nil, errors.Join(err, mark.close())
+	}
+	d.mark, d.lock = mark, held
+	checking, stop := context.WithCancel(context.WithoutCancel(ctx))
+	db := &DB{Store: store.New(d), path: path, driver: d, stop: stop, checked: make(chan struct{})}
+	if unclean {
+		go db.checkBehind(checking)
+	} else {
+		close(db.checked)
+	}
+	return db, nil
+}
+
+// Close stops what runs and closes the database. Everything acknowledged is in the file.
+func (db *DB) Close() error {
+	db.stop()
+	<-db.checked
+	return db.Store.Close()
+}
+
+// create makes the file with the right permissions before SQLite does with others.
+func create(path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return parley.Errorf(parley.Unavailable, "the database cannot be opened: %w", err).
+			Suggest("check the permissions of %s and its directory", path)
+	}
+	return file.Close()
+}
+
+func newestEvent(ctx context.Context, path string) (newest int64, err error) {
+	err = withDB(path, func(db *sql.DB) error {
+		return db.QueryRowContext(ctx, "SELECT event FROM counters").Scan(&newest)
+	})
+	return newest, err
+}
+
+// withDB opens a file for one purpose.
+func withDB(path string, fn func(*sql.DB) error) error {
+	db, err := open(path)
+	if err != nil {
+		return err
+	}
+	db.SetMaxOpenConns(1)
+	return errors.Join(fn(db), db.Close())
+}
+
+// olderThan compares versions of the form 1.2.3.
+func olderThan(a, b string) bool {
+	as, bs := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range max(len(as), len(bs)) {
+		if x, y := part(as, i), part(bs, i); x != y {
+			return x < y
+		}
+	}
+	return false
+}
+
+func part(parts []string, i int) int {
+	if i >= len(parts) {
+		return 0
+	}
+	n, _ := strconv.Atoi(parts[i])
+	return n
+}
+
+func exists(path string) (bool, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && info.Size() > 0, err
+}

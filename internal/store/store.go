@@ -1,0 +1,57 @@
+package store
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/parley-hub/parley"
+)
+
+// Store is a parley.Store on a SQL database.
+type Store struct {
+	driver    Driver
+	writer    *writer
+	directory atomic.Pointer[directory] // agents as committed, shared by all readers
+}
+
+var _ parley.Store = (*Store)(nil)
+
+// New starts a store on an opened and migrated database. It owns the driver from now on.
+func New(driver Driver) *Store {
+	s := &Store{driver: driver, writer: newWriter(driver)}
+	s.directory.Store(newDirectory(0))
+	go s.writer.run()
+	return s
+}
+
+// Update implements parley.Store.
+func (s *Store) Update(ctx context.Context, fn func(parley.Tx) error) error {
+	return s.writer.submit(ctx, fn)
+}
+
+// View implements parley.Store.
+func (s *Store) View(ctx context.Context, fn func(parley.Tx) error) (err error) {
+	conn, err := s.driver.Reader(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.driver.GiveBack(conn)
+	if _, err := conn.Exec("BEGIN"); err != nil {
+		return s.driver.Explain(err)
+	}
+	// A snapshot has nothing to lose: ending it cannot fail in a way that matters.
+	defer func() { _, _ = conn.Exec("ROLLBACK") }()
+	t := &tx{conn: conn, explain: s.driver.Explain, shared: &s.directory}
+	return t.call(fn)
+}
+
+// Halt refuses all updates from now on with the given error; reads go on.
+func (s *Store) Halt(err error) { s.writer.halted.Store(&err) }
+
+// Close runs the updates that wait, refuses new ones and closes the database.
+func (s *Store) Close() error {
+	if !s.writer.stop() {
+		return nil
+	}
+	return s.driver.Close()
+}

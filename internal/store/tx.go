@@ -1,0 +1,211 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// tx implements parley.Tx on one connection inside a transaction.
+type tx struct {
+	conn     Conn
+	explain  func(error) error
+	writable bool
+	broken   error // the database error after which nothing more may run
+
+	counters counters
+	saved    counters
+	lastConv conversationKey // the conversation looked at last
+
+	// The directory in use: a reader's is the shared one of its snapshot's version; the writer's is
+	// its own, because it sees what is not committed.
+	shared *atomic.Pointer[directory]
+	own    *directory
+}
+
+// counters are the numbers that rise by one with each message, each event and each change to an
+// agent. They are read once a batch, when first needed, and written back before the commit.
+type counters struct {
+	seq, event, agents int64
+	loaded, dirty      bool
+}
+
+func (t *tx) Agents() parley.AgentStore               { return agents{t} }
+func (t *tx) Conversations() parley.ConversationStore { return conversations{t} }
+func (t *tx) Members() parley.MemberStore             { return members{t} }
+func (t *tx) Messages() parley.MessageStore           { return messages{t} }
+func (t *tx) Deliveries() parley.DeliveryStore        { return deliveries{t} }
+func (t *tx) Log() parley.LogStore                    { return log{t} }
+
+var errReadOnly = parley.Errorf(parley.Internal, "a view cannot write")
+
+func (t *tx) exec(query string, args ...any) (int64, error) {
+	if t.broken != nil {
+		return 0, t.broken
+	}
+	if !t.writable {
+		return 0, errReadOnly
+	}
+	n, err := t.conn.Exec(query, args...)
+	return n, t.note(err)
+}
+
+// note remembers an error of the database, so that nothing runs after it: the transaction may be
+// gone, and a further statement would commit by itself.
+func (t *tx) note(err error) error {
+	if err == nil {
+		return nil
+	}
+	t.broken = t.explain(err)
+	return t.broken
+}
+
+// row scans the only row of a query. parley.ErrNotFound if there is none.
+func (t *tx) row(query string, args, dest []any) error {
+	found := false
+	err := t.each(query, args, func(r Rows) error {
+		found = true
+		return r.Scan(dest...)
+	})
+	if err == nil && !found {
+		return parley.ErrNotFound
+	}
+	return err
+}
+
+// each calls scan for every row of a query.
+func (t *tx) each(query string, args []any, scan func(Rows) error) error {
+	if t.broken != nil {
+		return t.broken
+	}
+	rows, err := t.conn.Query(query, args...)
+	if err != nil {
+		return t.note(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return t.note(err)
+		}
+	}
+	return t.note(rows.Err())
+}
+
+func (t *tx) count() (*counters, error) {
+	c := &t.counters
+	if c.loaded {
+		return c, nil
+	}
+	if err := t.row("SELECT seq, event, agents FROM counters", nil, []any{&c.seq, &c.event, &c.agents}); err != nil {
+		return nil, err
+	}
+	c.loaded = true
+	return c, nil
+}
+
+// flush writes the counters back. They stay loaded for the commit's notice.
+func (t *tx) flush() error {
+	t.broken = nil
+	if !t.counters.dirty {
+		return nil
+	}
+	_, err := t.exec("UPDATE counters SET seq = $1, event = $2, agents = $3",
+		t.counters.seq, t.counters.event, t.counters.agents)
+	return err
+}
+
+func (t *tx) save() { t.saved = t.counters }
+
+// restore undoes what an update changed outside the database.
+func (t *tx) restore() {
+	if t.counters.agents != t.saved.agents {
+		t.own = newDirectory(t.saved.agents)
+	}
+	if t.saved.loaded {
+		t.counters = t.saved
+	} else {
+		t.counters = counters{}
+	}
+}
+
+// forget ends a transaction. After a rollback nothing that was read in it counts.
+func (t *tx) forget(rolledBack bool) {
+	t.counters = counters{}
+	if rolledBack {
+		t.own = newDirectory(0)
+	}
+}
+
+// directory remembers agents. One directory holds for one version of the agents table, which every
+// change to an agent raises.
+type directory struct {
+	version int64
+	byName  sync.Map // folded id, uuid or name → *agentRow
+	byNum   sync.Map // num → *agentRow
+}
+
+type agentRow struct {
+	num   int64
+	agent parley.Agent
+}
+
+func newDirectory(version int64) *directory { return &directory{version: version} }
+
+// dir is the directory for the agents as this transaction sees them.
+func (t *tx) dir() (*directory, error) {
+	c, err := t.count()
+	if err != nil {
+		return nil, err
+	}
+	if t.writable {
+		if t.own.version != c.agents {
+			t.own = newDirectory(c.agents)
+		}
+		return t.own, nil
+	}
+	if t.own != nil {
+		return t.own, nil
+	}
+	t.own = t.shared.Load()
+	if t.own.version != c.agents {
+		fresh := newDirectory(c.agents)
+		if t.own.version < c.agents {
+			t.shared.CompareAndSwap(t.own, fresh)
+		}
+		t.own = fresh
+	}
+	return t.own, nil
+}
+
+func millis(t time.Time) int64 { return t.UnixMilli() }
+
+func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
+
+func millisOrNull(t *time.Time) sql.NullInt64 {
+	if t == nil {
+		return sql.NullInt64{}
+	}
+	return sql.NullInt64{Int64: t.UnixMilli(), Valid: true}
+}
+
+func timeOrNil(ms sql.NullInt64) *time.Time {
+	if !ms.Valid {
+		return nil
+	}
+	t := fromMillis(ms.Int64)
+	return &t
+}
+
+func textOrNull(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }
+
+// absent turns "no such row" into nil, false.
+func absent(err error) (bool, error) {
+	if errors.Is(err, parley.ErrNotFound) {
+		return true, nil
+	}
+	return false, err
+}

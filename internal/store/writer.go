@@ -1,0 +1,279 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+const (
+	batchUpdates = 256
+	batchTime    = 5 * time.Millisecond
+)
+
+// writer runs updates in groups. Its goroutine is the only one that touches conn, tx and batch.
+type writer struct {
+	driver Driver
+	queue  chan *update
+	halted atomic.Pointer[error]
+	closed chan struct{}
+
+	mu      sync.RWMutex // held for reading while a caller puts an update in the queue
+	stopped bool
+
+	tx *tx
+}
+
+// update is one call of Update. Whoever moves its state away from waiting decides: the writer
+// starts it, or its caller gives it up.
+type update struct {
+	fn    func(parley.Tx) error
+	state atomic.Int32
+	done  chan error
+}
+
+const (
+	waiting = iota
+	started
+	givenUp
+)
+
+func newWriter(driver Driver) *writer {
+	return &writer{
+		driver: driver,
+		queue:  make(chan *update, batchUpdates),
+		closed: make(chan struct{}),
+		tx: &tx{
+			conn:     driver.Writer(),
+			explain:  driver.Explain,
+			own:      newDirectory(0),
+			writable: true,
+		},
+	}
+}
+
+var errClosed = parley.Errorf(parley.Unavailable, "the store is closed").Suggest("start the hub again")
+
+func (w *writer) submit(ctx context.Context, fn func(parley.Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	u := &update{fn: fn, done: make(chan error, 1)}
+	if err := w.enqueue(ctx, u); err != nil {
+		return err
+	}
+	select {
+	case err := <-u.done:
+		return err
+	case <-ctx.Done():
+		if u.state.CompareAndSwap(waiting, givenUp) {
+			return ctx.Err()
+		}
+		return <-u.done // it runs already; its outcome is the only truth
+	}
+}
+
+func (w *writer) enqueue(ctx context.Context, u *update) error {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.stopped {
+		return errClosed
+	}
+	select {
+	case w.queue <- u:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// stop lets the updates that were accepted finish and says whether this call was the first.
+func (w *writer) stop() bool {
+	w.mu.Lock()
+	first := !w.stopped
+	if first {
+		w.stopped = true
+		close(w.queue)
+	}
+	w.mu.Unlock()
+	<-w.closed
+	return first
+}
+
+func (w *writer) run() {
+	defer close(w.closed)
+	for u := range w.queue {
+		w.runBatch(u)
+	}
+}
+
+// runBatch runs an update, and those that come while it runs, in one transaction. Nobody is told
+// anything before the commit: even a refusal may rest on what another update of the batch wrote.
+func (w *writer) runBatch(first *update) {
+	var (
+		batch = make([]outcome, 0, 32)
+		began = time.Now()
+		open  bool
+	)
+	for u, n := first, 1; u != nil; u, n = w.next(n, began), n+1 {
+		if !w.claim(u) {
+			continue
+		}
+		if !open {
+			if err := w.begin(); err != nil {
+				u.done <- err
+				continue
+			}
+			open = true
+		}
+		err, fatal := w.apply(u.fn)
+		batch = append(batch, outcome{u, err})
+		if fatal != nil {
+			w.abandon(batch, fatal)
+			return
+		}
+	}
+	if !open {
+		return
+	}
+	if err := w.commit(); err != nil {
+		w.abandon(batch, err)
+		return
+	}
+	for _, o := range batch {
+		o.update.done <- o.err
+	}
+}
+
+type outcome struct {
+	update *update
+	err    error
+}
+
+// next is the next update of the batch, if one waits and there is room for it.
+func (w *writer) next(n int, began time.Time) *update {
+	if n >= batchUpdates || time.Since(began) > batchTime {
+		return nil
+	}
+	select {
+	case u := <-w.queue:
+		return u // nil once the queue is closed and empty
+	default:
+		return nil
+	}
+}
+
+// claim starts an update unless its caller has given it up or writing is halted.
+func (w *writer) claim(u *update) bool {
+	if !u.state.CompareAndSwap(waiting, started) {
+		return false
+	}
+	if halted := w.halted.Load(); halted != nil {
+		u.done <- *halted
+		return false
+	}
+	return true
+}
+
+// abandon rolls a whole batch back after an error that ended its transaction. Where there were
+// several, each is run again alone, so that the innocent succeed and the culprit learns why.
+func (w *writer) abandon(batch []outcome, cause error) {
+	w.rollback()
+	if len(batch) == 1 {
+		batch[0].update.done <- cause
+		return
+	}
+	for _, o := range batch {
+		o.update.done <- w.alone(o.update.fn)
+	}
+}
+
+func (w *writer) alone(fn func(parley.Tx) error) error {
+	if err := w.begin(); err != nil {
+		return err
+	}
+	err, fatal := w.apply(fn)
+	if fatal == nil {
+		fatal = w.commit()
+	}
+	if fatal != nil {
+		w.rollback()
+		return fatal
+	}
+	return err
+}
+
+func (w *writer) begin() error {
+	if _, err := w.tx.conn.Exec(w.driver.Begin()); err != nil {
+		return w.driver.Explain(err)
+	}
+	return nil
+}
+
+// apply runs one update in a savepoint. An error is the update's own, and nothing of it remains;
+// a fatal one has ended the transaction.
+func (w *writer) apply(fn func(parley.Tx) error) (err, fatal error) {
+	if _, fatal := w.tx.conn.Exec("SAVEPOINT one"); fatal != nil {
+		return nil, w.driver.Explain(fatal)
+	}
+	w.tx.save()
+	if err = w.tx.call(fn); err == nil {
+		_, fatal = w.tx.conn.Exec("RELEASE SAVEPOINT one")
+		return nil, w.explain(fatal)
+	}
+	w.tx.restore()
+	if _, failed := w.tx.conn.Exec("ROLLBACK TO SAVEPOINT one"); failed != nil {
+		return err, err // the transaction is gone, and this update's error says why
+	}
+	_, fatal = w.tx.conn.Exec("RELEASE SAVEPOINT one")
+	return err, w.explain(fatal)
+}
+
+func (w *writer) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	return w.driver.Explain(err)
+}
+
+func (w *writer) commit() error {
+	if err := w.tx.flush(); err != nil {
+		return err
+	}
+	if _, err := w.tx.conn.Exec("COMMIT"); err != nil {
+		return w.driver.Explain(err)
+	}
+	if w.tx.counters.loaded {
+		w.driver.Committed(w.tx.counters.event)
+	}
+	w.tx.forget(false)
+	return nil
+}
+
+// rollback ends a transaction that may have ended by itself.
+func (w *writer) rollback() {
+	_, _ = w.tx.conn.Exec("ROLLBACK")
+	w.tx.forget(true)
+}
+
+// call runs fn, turns a panic into an error, and does not let fn hide that the database failed.
+func (t *tx) call(fn func(parley.Tx) error) (err error) {
+	t.broken, t.lastConv = nil, conversationKey{}
+	defer func() {
+		if p := recover(); p != nil {
+			err = parley.Errorf(parley.Internal, "the hub failed inside an update: %v", p).
+				Suggest("report this; nothing was written")
+			err = errors.Join(err, fmt.Errorf("%s", debug.Stack()))
+		}
+	}()
+	if err := fn(t); err != nil {
+		return err
+	}
+	return t.broken
+}
