@@ -86,7 +86,8 @@ type Artifact struct {
 // Draft is a message as its sender hands it in.
 type Draft struct {
 	// Conversation is an id, a name or #name. Or Direct names the others: one makes their DM, several
-	// their group, and with Ephemeral one makes a conversation of its own.
+	// their group, and with Ephemeral one makes a conversation of its own. A draft with InReplyTo and
+	// neither goes where the message it answers is, to its sender.
 	Conversation string   `json:"conversation,omitempty"`
 	Direct       []string `json:"direct,omitempty"`
 	Ephemeral    bool     `json:"ephemeral,omitempty"`
@@ -138,7 +139,7 @@ func (d Draft) Check(limits Limits) (Draft, error) {
 	if !d.Priority.Given() {
 		d.Priority = DefaultPriority
 	}
-	if err := d.checkAddress(); err != nil {
+	if err := d.checkAddress(limits); err != nil {
 		return d, err
 	}
 	if d.TTL < 0 || d.TTL > maxTTL {
@@ -153,9 +154,17 @@ func (d Draft) Check(limits Limits) (Draft, error) {
 	return d.checkBody(limits)
 }
 
-func (d Draft) checkAddress() error {
+func (d Draft) checkAddress(limits Limits) error {
+	for name, text := range map[string]string{
+		"conversation": d.Conversation, "direct": strings.Join(d.Direct, " "), "from": d.From, "to": d.To,
+		"in_reply_to": d.InReplyTo,
+	} {
+		if err := checkText(name, text, limits.Body); err != nil {
+			return err
+		}
+	}
 	switch {
-	case d.Conversation == "" && len(d.Direct) == 0:
+	case d.Conversation == "" && len(d.Direct) == 0 && d.InReplyTo == "":
 		return Errorf(BadInput, "the message has no conversation").
 			Suggest("name a conversation, or the participants it is for")
 	case d.Conversation != "" && len(d.Direct) > 0:
@@ -210,11 +219,16 @@ func (a Artifact) check(limits Limits) error {
 	}
 	switch {
 	case (a.SHA256 == "") == (a.Path == ""):
-		return Errorf(BadInput, "an artifact has either sha256 or path")
+		return Errorf(BadInput, "an artifact has either sha256 or path").
+			Suggest("store its body and give the sha256, or give a path")
 	case a.SHA256 != "" && !digestForm.MatchString(a.SHA256):
-		return Errorf(BadInput, "artifact sha256 %q is not 64 hexadecimal digits", clip(a.SHA256))
-	case a.Size < 0 || a.Size > limits.Artifact:
-		return Errorf(BadInput, "an artifact has %d bytes, the limit is %d", a.Size, limits.Artifact).Because(TooLarge)
+		return Errorf(BadInput, "artifact sha256 %q is not 64 hexadecimal digits", clip(a.SHA256)).
+			Suggest("write the digest in lower case")
+	case a.Size < 0:
+		return Errorf(BadInput, "an artifact has %d bytes", a.Size).Suggest("give its size, or leave it out")
+	case a.Size > limits.Artifact:
+		return Errorf(BadInput, "an artifact has %d bytes, the limit is %d", a.Size, limits.Artifact).Because(TooLarge).
+			Suggest("split it, or give a path")
 	default:
 		return nil
 	}
@@ -230,7 +244,7 @@ func CompactObject(name string, raw json.RawMessage, limits Limits) (json.RawMes
 		return nil, tooLarge(name, len(raw), limits.Body, "bytes")
 	}
 	if !utf8.Valid(raw) {
-		return nil, Errorf(BadInput, "%s is not valid UTF-8", name)
+		return nil, Errorf(BadInput, "%s is not valid UTF-8", name).Suggest("encode it as UTF-8")
 	}
 	if err := checkJSON(name, raw, limits.Depth); err != nil {
 		return nil, err
@@ -238,10 +252,10 @@ func CompactObject(name string, raw json.RawMessage, limits Limits) (json.RawMes
 	var compact bytes.Buffer
 	compact.Grow(len(raw))
 	if err := json.Compact(&compact, raw); err != nil {
-		return nil, Errorf(BadInput, "%s is not JSON: %w", name, err)
+		return nil, Errorf(BadInput, "%s is not JSON: %w", name, err).Suggest("give one JSON object")
 	}
 	if compact.Bytes()[0] != '{' {
-		return nil, Errorf(BadInput, "%s is not a JSON object", name)
+		return nil, Errorf(BadInput, "%s is not a JSON object", name).Suggest("give one JSON object")
 	}
 	return compact.Bytes(), nil
 }
@@ -253,16 +267,19 @@ func checkJSON(name string, raw []byte, depth int) error {
 		keys    map[string]bool // nil in an array
 		wantKey bool
 	}
-	var open []level
+	var (
+		open    []level
+		deepest int
+	)
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	for {
 		token, err := dec.Token()
 		if errors.Is(err, io.EOF) {
-			return nil
+			break
 		}
 		if err != nil {
-			return Errorf(BadInput, "%s is not JSON: %w", name, err)
+			return Errorf(BadInput, "%s is not JSON: %w", name, err).Suggest("give one JSON object")
 		}
 		delim, isDelim := token.(json.Delim)
 		if isDelim && (delim == '}' || delim == ']') {
@@ -274,7 +291,8 @@ func checkJSON(name string, raw []byte, depth int) error {
 				if in.wantKey {
 					key, _ := token.(string)
 					if in.keys[key] {
-						return Errorf(BadInput, "%s has the key %q twice in one object", name, clip(key))
+						return Errorf(BadInput, "%s has the key %q twice in one object", name, clip(key)).
+							Suggest("give each key once")
 					}
 					in.keys[key] = true
 				}
@@ -282,14 +300,17 @@ func checkJSON(name string, raw []byte, depth int) error {
 			}
 		}
 		if isDelim {
-			if len(open) == depth {
-				return Errorf(BadInput, "%s is nested deeper than %d levels", name, depth).Because(TooLarge)
-			}
 			next := level{}
 			if delim == '{' {
 				next = level{keys: map[string]bool{}, wantKey: true}
 			}
 			open = append(open, next)
+			deepest = max(deepest, len(open))
 		}
 	}
+	if deepest > depth {
+		return Errorf(BadInput, "%s is nested %d levels deep, the limit is %d", name, deepest, depth).Because(TooLarge).
+			Suggest("make it flatter, or send an artifact")
+	}
+	return nil
 }

@@ -128,11 +128,13 @@ type MessageStore interface {
 	ForgetKeys(before time.Time, limit int) (int, error)
 }
 
-// Page is a part of a conversation: the Limit messages after After, or, without it, the last
-// Limit ones before Before (0: the newest).
+// Page is a part of a conversation: going forward, the first Limit messages after the seq After;
+// else the last Limit ones before the seq Before (0: the newest).
 type Page struct {
-	After, Before int64
-	Limit         int
+	Forward bool
+	After   int64
+	Before  int64
+	Limit   int
 }
 
 // DeliveryStore keeps deliveries.

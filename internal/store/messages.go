@@ -143,7 +143,7 @@ func (s messages) Page(conversation string, p parley.Page) ([]parley.Message, er
 	if err != nil {
 		return nil, err
 	}
-	if p.After > 0 {
+	if p.Forward {
 		return s.inConversation(conv, "seq > $2 ORDER BY m.seq LIMIT $3", p.After, p.Limit)
 	}
 	before := p.Before

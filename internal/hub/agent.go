@@ -1,0 +1,298 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/parley-hub/parley"
+)
+
+// NewAgent describes a participant to add.
+type NewAgent struct {
+	ID     string        `json:"id"`
+	Name   string        `json:"name,omitempty"` // default: the id
+	Kind   parley.Kind   `json:"kind,omitempty"` // default: agent
+	Access parley.Access `json:"access,omitempty"`
+	parley.Profile
+}
+
+func (h *Hub) addFirstAgents(ctx context.Context) error {
+	return h.store.Update(ctx, func(tx parley.Tx) error {
+		s := &scene{Tx: tx, hub: h, now: h.now()}
+		for _, n := range []NewAgent{
+			{ID: parley.System, Name: "Parley", Kind: parley.KindSystem},
+			{ID: parley.Owner, Name: parley.Owner, Kind: parley.KindHuman, Access: parley.AccessOwner},
+		} {
+			if _, err := tx.Agents().Find(n.ID); !errors.Is(err, parley.ErrNotFound) {
+				return err
+			}
+			n.Profile = parley.DefaultProfile()
+			if _, err := s.insertAgent(n); err != nil {
+				return err
+			}
+		}
+		return tx.Log().Append(s.events...)
+	})
+}
+
+// AddAgent adds an agent or a person. Only an owner may.
+func (h *Hub) AddAgent(ctx context.Context, caller Caller, n NewAgent) (added parley.Agent, err error) {
+	n = n.withDefaults()
+	if err := n.check(); err != nil {
+		return added, err
+	}
+	err = h.update(ctx, caller, func(s *scene) error {
+		if err := s.mustOwn("add an agent"); err != nil {
+			return err
+		}
+		if n.Manager, err = s.manager(n.ID, n.Manager); err != nil {
+			return err
+		}
+		if added, err = s.insertAgent(n); err != nil {
+			return err
+		}
+		return s.audit("agent.add", added.ID, map[string]any{"kind": added.Kind, "access": added.Access})
+	})
+	return added, err
+}
+
+func (n NewAgent) withDefaults() NewAgent {
+	if n.Name == "" {
+		n.Name = n.ID
+	}
+	if n.Kind == "" {
+		n.Kind = parley.KindAgent
+	}
+	if n.Kind == parley.KindHuman && n.Access == "" {
+		n.Access = parley.AccessMember
+	}
+	d := parley.DefaultProfile()
+	p := &n.Profile
+	setDefault(&p.Mode, d.Mode)
+	setDefault(&p.ContextMessages, d.ContextMessages)
+	setDefault(&p.InboxDepth, d.InboxDepth)
+	setDefault(&p.InboxOverflow, d.InboxOverflow)
+	setDefault(&p.Attempts, d.Attempts)
+	setDefault(&p.Concurrency, d.Concurrency)
+	return n
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+func (n NewAgent) check() error {
+	if err := parley.CheckID(n.ID); err != nil {
+		return err
+	}
+	if err := parley.CheckName(n.Name); err != nil {
+		return err
+	}
+	if n.Kind != parley.KindAgent && n.Kind != parley.KindHuman {
+		return parley.Errorf(parley.BadInput, "unknown kind %q", n.Kind).Suggest("use agent or human")
+	}
+	if err := checkAccess(n.Kind, n.Access); err != nil {
+		return err
+	}
+	return n.Profile.Check()
+}
+
+func checkAccess(kind parley.Kind, access parley.Access) error {
+	people := []parley.Access{parley.AccessOwner, parley.AccessMember}
+	if kind == parley.KindHuman && !slices.Contains(people, access) {
+		return parley.Errorf(parley.BadInput, "unknown access %q", access).Suggest("use owner or member")
+	}
+	if kind != parley.KindHuman && access != "" {
+		return parley.Errorf(parley.BadInput, "only people have an access").Suggest("leave it out, or use the kind human")
+	}
+	return nil
+}
+
+func (s *scene) insertAgent(n NewAgent) (parley.Agent, error) {
+	a := parley.Agent{
+		ID: n.ID, UUID: uuid.NewString(), Name: n.Name, Kind: n.Kind, Access: n.Access,
+		CreatedAt: s.now, UpdatedAt: s.now, Profile: n.Profile,
+	}
+	err := s.Agents().Insert(a)
+	if errors.Is(err, parley.ErrTaken) {
+		return a, s.agentNameTaken(n.ID, n.Name)
+	}
+	s.note(parley.Event{Kind: parley.EventAgentAdded, Agent: a.ID})
+	return a, err
+}
+
+func (s *scene) agentNameTaken(names ...string) error {
+	return parley.Errorf(parley.BadInput, "the name %q belongs to another agent, or did", names[len(names)-1]).
+		Because(parley.Conflict).Suggest("choose another id or name; names of removed agents stay reserved")
+}
+
+// manager resolves a manager and refuses a chain of managers that leads back.
+func (s *scene) manager(id, name string) (string, error) {
+	if name == "" {
+		return "", nil
+	}
+	boss, err := s.agent(name)
+	if err != nil {
+		return "", err
+	}
+	first := boss.ID
+	for seen := map[string]bool{id: true}; ; {
+		if seen[boss.ID] {
+			return "", parley.Errorf(parley.BadInput, "%s cannot be managed by %s: the chain of managers leads back to %s", id, first, boss.ID).
+				Suggest("choose a manager who does not report to it")
+		}
+		seen[boss.ID] = true
+		if boss.Manager == "" {
+			return first, nil
+		}
+		if boss, err = s.Agents().Find(boss.Manager); err != nil {
+			return "", err
+		}
+	}
+}
+
+// ChangeAgent lets change edit an agent's name, access and profile. Only an owner may. change may
+// be called twice.
+func (h *Hub) ChangeAgent(ctx context.Context, caller Caller, name string, change func(*parley.Agent) error) (after parley.Agent, err error) {
+	err = h.update(ctx, caller, func(s *scene) error {
+		if err := s.mustOwn("change an agent"); err != nil {
+			return err
+		}
+		before, err := s.agent(name)
+		if err != nil {
+			return err
+		}
+		if before.Kind == parley.KindSystem {
+			return parley.Errorf(parley.NotPermitted, "%s cannot be changed", before.ID)
+		}
+		edited := before
+		if err := change(&edited); err != nil {
+			return err
+		}
+		after = before
+		after.Name, after.Access, after.Profile, after.UpdatedAt = edited.Name, edited.Access, edited.Profile, s.now
+		if err := s.checkChanged(before, &after); err != nil {
+			return err
+		}
+		err = s.Agents().Update(after)
+		if errors.Is(err, parley.ErrTaken) {
+			return s.agentNameTaken(after.Name)
+		}
+		s.note(parley.Event{Kind: parley.EventAgentChanged, Agent: after.ID})
+		return errors.Join(err, s.audit("agent.change", after.ID, nil))
+	})
+	return after, err
+}
+
+func (s *scene) checkChanged(before parley.Agent, after *parley.Agent) error {
+	if after.Name != before.Name {
+		if err := parley.CheckName(after.Name); err != nil {
+			return err
+		}
+	}
+	if err := checkAccess(after.Kind, after.Access); err != nil {
+		return err
+	}
+	if err := after.Profile.Check(); err != nil {
+		return err
+	}
+	if after.ID == parley.Owner && after.Access != parley.AccessOwner {
+		return parley.Errorf(parley.NotPermitted, "%s set this hub up and stays its owner", after.ID)
+	}
+	var err error
+	after.Manager, err = s.manager(after.ID, after.Manager)
+	return err
+}
+
+// Agents lists the participants. Removed ones are left out.
+func (h *Hub) Agents(ctx context.Context, caller Caller) (list []parley.Agent, err error) {
+	err = h.view(ctx, caller, func(s *scene) error {
+		list, err = s.Agents().List()
+		list = slices.DeleteFunc(list, func(a parley.Agent) bool { return a.RemovedAt != nil })
+		return err
+	})
+	return list, err
+}
+
+// Agent shows one participant.
+func (h *Hub) Agent(ctx context.Context, caller Caller, name string) (a parley.Agent, err error) {
+	err = h.view(ctx, caller, func(s *scene) error {
+		a, err = s.agent(name)
+		return err
+	})
+	return a, err
+}
+
+// RemoveAgent removes a participant: it leaves its channels and groups, and its names stay
+// reserved. Only an owner may.
+func (h *Hub) RemoveAgent(ctx context.Context, caller Caller, name string) error {
+	return h.update(ctx, caller, func(s *scene) error {
+		if err := s.mustOwn("remove an agent"); err != nil {
+			return err
+		}
+		a, err := s.agent(name)
+		if err != nil {
+			return err
+		}
+		if a.ID == parley.Owner || a.Kind == parley.KindSystem {
+			return parley.Errorf(parley.NotPermitted, "%s cannot be removed", a.ID)
+		}
+		a.RemovedAt, a.UpdatedAt = &s.now, s.now
+		if err := s.leaveAll(a.ID); err != nil {
+			return err
+		}
+		if err := s.dismissReports(a.ID); err != nil {
+			return err
+		}
+		if err := s.Agents().Update(a); err != nil {
+			return err
+		}
+		s.note(parley.Event{Kind: parley.EventAgentRemoved, Agent: a.ID})
+		return s.audit("agent.remove", a.ID, nil)
+	})
+}
+
+func (s *scene) leaveAll(id string) error {
+	kinds := []parley.ConversationKind{parley.Channel, parley.Group}
+	for _, archived := range []bool{false, true} {
+		filter := parley.ConversationFilter{Member: id, Kinds: kinds, Archived: archived, Limit: 1 << 30}
+		list, err := s.Conversations().List(filter)
+		if err != nil {
+			return err
+		}
+		for _, c := range list {
+			if c.FixedMembers() {
+				continue
+			}
+			if err := s.takeOut(place{Conversation: c}, id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// dismissReports leaves those whose manager is removed without one.
+func (s *scene) dismissReports(id string) error {
+	list, err := s.Agents().List()
+	if err != nil {
+		return err
+	}
+	for _, a := range list {
+		if a.Manager != id {
+			continue
+		}
+		a.Manager, a.UpdatedAt = "", s.now
+		if err := s.Agents().Update(a); err != nil {
+			return err
+		}
+		s.note(parley.Event{Kind: parley.EventAgentChanged, Agent: a.ID})
+	}
+	return nil
+}

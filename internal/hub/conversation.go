@@ -1,0 +1,397 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/parley-hub/parley"
+)
+
+// NewConversation describes a channel or a named group to make.
+type NewConversation struct {
+	Name    string   `json:"name"`
+	With    []string `json:"with,omitempty"`
+	Group   bool     `json:"group,omitempty"` // a private group instead of a channel
+	Private bool     `json:"private,omitempty"`
+	Topic   string   `json:"topic,omitempty"`
+}
+
+// View is a conversation as one participant sees it.
+type View struct {
+	parley.Conversation
+	Members []string `json:"members"`
+	Joined  bool     `json:"joined"`
+	ReadSeq int64    `json:"read_seq"`
+	Unread  int      `json:"unread"` // at most MaxUnread
+}
+
+// MaxUnread is where counting unread messages ends.
+const MaxUnread = 10_000
+
+// CreateConversation makes a channel, or a private group, of the caller and those it names.
+func (h *Hub) CreateConversation(ctx context.Context, caller Caller, n NewConversation) (View, error) {
+	if err := errors.Join(parley.CheckChannelName(n.Name), parley.CheckTopic(n.Topic)); err != nil {
+		return View{}, parley.AsError(err)
+	}
+	var view View
+	err := h.update(ctx, caller, func(s *scene) error {
+		ids := []string{s.me.ID}
+		for _, name := range n.With {
+			a, err := s.agent(name)
+			if err != nil {
+				return err
+			}
+			ids = append(ids, a.ID)
+		}
+		c := parley.Conversation{Name: n.Name, Topic: n.Topic, Kind: parley.Channel, Visibility: parley.Public}
+		if n.Group {
+			c.Kind = parley.Group
+		}
+		if n.Group || n.Private {
+			c.Visibility = parley.Private
+		}
+		p, err := s.create(c, ids)
+		if errors.Is(err, parley.ErrTaken) {
+			return nameTaken(n.Name)
+		}
+		if err != nil {
+			return err
+		}
+		view, err = s.see(p)
+		return err
+	})
+	return view, err
+}
+
+func nameTaken(name string) error {
+	return parley.Errorf(parley.BadInput, "the name %q is taken", name).Because(parley.Conflict).Suggest("choose another name")
+}
+
+// create stores a conversation with its first members, the caller among them.
+func (s *scene) create(c parley.Conversation, ids []string) (place, error) {
+	c.ID, c.CreatedBy, c.CreatedAt, c.UpdatedAt = newID(), s.me.ID, s.now, s.now
+	if err := s.Conversations().Insert(c); err != nil {
+		return place{}, err
+	}
+	s.note(parley.Event{Kind: parley.EventConversationCreated, Conversation: c.ID, Agent: s.me.ID})
+	for _, id := range ids {
+		m := parley.Member{Conversation: c.ID, Agent: id, JoinedAt: s.now}
+		if err := s.Members().Put(m); err != nil {
+			return place{}, err
+		}
+		s.note(parley.Event{Kind: parley.EventMemberJoined, Conversation: c.ID, Agent: id})
+	}
+	return place{Conversation: c, member: &parley.Member{Conversation: c.ID, Agent: s.me.ID, JoinedAt: s.now}}, nil
+}
+
+// join makes an agent a member that has read everything so far.
+func (s *scene) join(c parley.Conversation, id string) (*parley.Member, error) {
+	m := parley.Member{Conversation: c.ID, Agent: id, JoinedAt: s.now, ReadSeq: c.LastSeq}
+	if err := s.Members().Put(m); err != nil {
+		return nil, err
+	}
+	s.note(parley.Event{Kind: parley.EventMemberJoined, Conversation: c.ID, Agent: id})
+	return &m, nil
+}
+
+// ListFilter selects conversations for a list.
+type ListFilter struct {
+	All       bool // also those the caller only may read
+	Archived  bool
+	Ephemeral bool // also ephemeral ones
+	Limit     int
+	Cursor    *Cursor
+}
+
+// Cursor is where a list of conversations goes on.
+type Cursor struct {
+	LastSeq int64
+	ID      string
+}
+
+// Conversations lists what the caller takes part in, or with All may read, newest message first.
+// The cursor leads to the next page, or is nil after the last one.
+func (h *Hub) Conversations(ctx context.Context, caller Caller, f ListFilter) (views []View, next *Cursor, err error) {
+	limit := clamp(f.Limit, 100, 500)
+	err = h.view(ctx, caller, func(s *scene) error {
+		filter := parley.ConversationFilter{Archived: f.Archived, Limit: limit + 1}
+		if !f.Ephemeral {
+			filter.Kinds = []parley.ConversationKind{parley.Channel, parley.Group, parley.DM}
+		}
+		switch {
+		case !f.All:
+			filter.Member = s.me.ID
+		case !s.owner() && s.me.Kind != parley.KindSystem:
+			filter.Reader = s.me.ID
+		}
+		if f.Cursor != nil {
+			filter.Before, filter.BeforeID = f.Cursor.LastSeq, f.Cursor.ID
+		}
+		list, err := s.Conversations().List(filter)
+		if err != nil {
+			return err
+		}
+		if len(list) > limit {
+			list = list[:limit]
+			next = &Cursor{list[limit-1].LastSeq, list[limit-1].ID}
+		}
+		for _, c := range list {
+			p, err := s.conversation(c.ID)
+			if err != nil {
+				return err
+			}
+			view, err := s.see(p)
+			if err != nil {
+				return err
+			}
+			views = append(views, view)
+		}
+		return nil
+	})
+	return views, next, err
+}
+
+// Conversation shows one conversation.
+func (h *Hub) Conversation(ctx context.Context, caller Caller, ref string) (view View, err error) {
+	err = h.view(ctx, caller, func(s *scene) error {
+		p, err := s.conversation(ref)
+		if err != nil {
+			return err
+		}
+		view, err = s.see(p)
+		return err
+	})
+	return view, err
+}
+
+func (s *scene) see(p place) (View, error) {
+	view := View{Conversation: p.Conversation}
+	members, err := s.Members().List(p.ID)
+	if err != nil {
+		return view, err
+	}
+	for _, m := range members {
+		view.Members = append(view.Members, m.Agent)
+	}
+	if p.member == nil {
+		return view, nil
+	}
+	view.Joined, view.ReadSeq = true, p.member.ReadSeq
+	view.Unread, err = s.Members().Unread(*p.member, MaxUnread)
+	return view, err
+}
+
+func clamp(n, otherwise, most int) int {
+	if n <= 0 {
+		return otherwise
+	}
+	return min(n, most)
+}
+
+// Join makes the caller a member of a public channel; an owner may join any channel or named group.
+func (h *Hub) Join(ctx context.Context, caller Caller, ref string) error {
+	return h.change(ctx, caller, ref, func(s *scene, p place) error {
+		if p.member != nil {
+			return nil
+		}
+		if err := membersChange(p); err != nil {
+			return err
+		}
+		_, err := s.join(p.Conversation, s.me.ID)
+		return err
+	})
+}
+
+// Leave takes the caller out of a conversation.
+func (h *Hub) Leave(ctx context.Context, caller Caller, ref string) error {
+	return h.change(ctx, caller, ref, func(s *scene, p place) error {
+		if p.member == nil {
+			return notAMember(s.me.ID, p)
+		}
+		return s.takeOut(p, s.me.ID)
+	})
+}
+
+// AddMember makes others members. Any member may, and for a public channel anybody.
+func (h *Hub) AddMember(ctx context.Context, caller Caller, ref, name string) error {
+	return h.change(ctx, caller, ref, func(s *scene, p place) error {
+		if err := membersChange(p); err != nil {
+			return err
+		}
+		a, err := s.agent(name)
+		if err != nil {
+			return err
+		}
+		if a.Kind == parley.KindSystem {
+			return parley.Errorf(parley.BadInput, "%s is in every conversation already", a.ID)
+		}
+		if _, err := s.Members().Get(p.ID, a.ID); !errors.Is(err, parley.ErrNotFound) {
+			return err // there already, or the store failed
+		}
+		_, err = s.join(p.Conversation, a.ID)
+		return err
+	})
+}
+
+// RemoveMember takes somebody else out. Its creator and owners may.
+func (h *Hub) RemoveMember(ctx context.Context, caller Caller, ref, name string) error {
+	return h.change(ctx, caller, ref, func(s *scene, p place) error {
+		a, err := s.Agents().Find(name)
+		if errors.Is(err, parley.ErrNotFound) {
+			return unknown{"agent", name}
+		}
+		if err != nil {
+			return err
+		}
+		if a.ID != s.me.ID {
+			if err := s.mustRun(p, "remove members"); err != nil {
+				return err
+			}
+		}
+		return s.takeOut(p, a.ID)
+	})
+}
+
+func (s *scene) takeOut(p place, id string) error {
+	if err := membersChange(p); err != nil {
+		return err
+	}
+	err := s.Members().Remove(p.ID, id)
+	if errors.Is(err, parley.ErrNotFound) {
+		return notAMember(id, p)
+	}
+	s.note(parley.Event{Kind: parley.EventMemberLeft, Conversation: p.ID, Agent: id})
+	return err
+}
+
+// Rename gives a channel or named group another name. Its creator and owners may.
+func (h *Hub) Rename(ctx context.Context, caller Caller, ref, name string) error {
+	if err := parley.CheckChannelName(name); err != nil {
+		return err
+	}
+	return h.change(ctx, caller, ref, func(s *scene, p place) error {
+		if p.Name == "" {
+			return parley.Errorf(parley.BadInput, "a %s has no name", p.Kind).Suggest("make a channel with that name")
+		}
+		if err := s.mustRun(p, "rename it"); err != nil {
+			return err
+		}
+		p.Name = name
+		err := s.save(p.Conversation, "name")
+		if errors.Is(err, parley.ErrTaken) {
+			return nameTaken(name)
+		}
+		return err
+	})
+}
+
+// SetTopic sets what a conversation is about. Every member may.
+func (h *Hub) SetTopic(ctx context.Context, caller Caller, ref, topic string) error {
+	if err := parley.CheckTopic(topic); err != nil {
+		return err
+	}
+	return h.change(ctx, caller, ref, func(s *scene, p place) error {
+		if err := s.mustBeIn(p); err != nil {
+			return err
+		}
+		p.Topic = topic
+		return s.save(p.Conversation, "topic")
+	})
+}
+
+// Archive hides a conversation from lists, or brings it back. Every member may; a new message
+// brings it back as well.
+func (h *Hub) Archive(ctx context.Context, caller Caller, ref string, archived bool) error {
+	return h.change(ctx, caller, ref, func(s *scene, p place) error {
+		if err := s.mustBeIn(p); err != nil {
+			return err
+		}
+		if archived == (p.ArchivedAt != nil) {
+			return nil
+		}
+		return s.setArchived(p.Conversation, archived)
+	})
+}
+
+func (s *scene) setArchived(c parley.Conversation, archived bool) error {
+	c.ArchivedAt = nil
+	if archived {
+		c.ArchivedAt = &s.now
+	}
+	return s.save(c, "archived_at")
+}
+
+// DeleteConversation erases a conversation with everything in it. Only an owner may. It is gone
+// for everybody at once; its rows are erased bit by bit afterwards.
+func (h *Hub) DeleteConversation(ctx context.Context, caller Caller, ref string) error {
+	return h.change(ctx, caller, ref, func(s *scene, p place) error {
+		if err := s.mustOwn("delete a conversation"); err != nil {
+			return err
+		}
+		if err := s.Conversations().Bury(p.ID); err != nil {
+			return err
+		}
+		s.note(parley.Event{Kind: parley.EventConversationDeleted, Conversation: p.ID, Agent: s.me.ID})
+		return s.audit("conversation.delete", p.ID, map[string]any{
+			"title": p.Title(), "kind": p.Kind, "messages": p.Messages,
+		})
+	})
+}
+
+// change runs a use case on one conversation that the caller may read.
+func (h *Hub) change(ctx context.Context, caller Caller, ref string, fn func(*scene, place) error) error {
+	return h.update(ctx, caller, func(s *scene) error {
+		p, err := s.conversation(ref)
+		if err != nil {
+			return err
+		}
+		return fn(s, p)
+	})
+}
+
+// save stores a changed conversation and says which field it was.
+func (s *scene) save(c parley.Conversation, field string) error {
+	c.UpdatedAt = s.now
+	data, err := json.Marshal(map[string]string{"field": field})
+	if err != nil {
+		return err
+	}
+	s.note(parley.Event{Kind: parley.EventConversationChanged, Conversation: c.ID, Agent: s.me.ID, Data: data})
+	return s.Conversations().Update(c)
+}
+
+func (s *scene) audit(act, subject string, detail any) error {
+	raw, err := json.Marshal(detail)
+	if err != nil {
+		return err
+	}
+	return s.Log().Audit(parley.AuditEntry{At: s.now, Actor: s.me.ID, Act: act, Subject: subject, Detail: raw})
+}
+
+func membersChange(p place) error {
+	if !p.FixedMembers() {
+		return nil
+	}
+	return parley.Errorf(parley.BadInput, "the members of a %s are fixed", p.Kind).Suggest("use a channel")
+}
+
+func notAMember(id string, p place) error {
+	return parley.Errorf(parley.BadInput, "%s does not take part in %s", id, p.Title())
+}
+
+func (s *scene) mustBeIn(p place) error {
+	if p.member != nil || s.owner() || s.me.Kind == parley.KindSystem {
+		return nil
+	}
+	return parley.Errorf(parley.NotPermitted, "%s does not take part in %s", s.me.ID, p.Title()).Suggest("join it first")
+}
+
+// mustRun lets a conversation's creator and owners pass.
+func (s *scene) mustRun(p place, act string) error {
+	if p.CreatedBy == s.me.ID && p.member != nil || s.owner() || s.me.Kind == parley.KindSystem {
+		return nil
+	}
+	return parley.Errorf(parley.NotPermitted, "only the creator of %s and owners may %s", p.Title(), act).
+		Suggest("ask %s", p.CreatedBy)
+}

@@ -1,0 +1,364 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// keyMemory is how long a sender's idempotency key is remembered.
+const keyMemory = 24 * time.Hour
+
+// maxDirect is how many others a message may be addressed to directly.
+const maxDirect = 64
+
+// Receipt is what the sender of a message is told.
+type Receipt struct {
+	Message    parley.Message    `json:"message"`
+	Deliveries []parley.Delivery `json:"deliveries,omitempty"`
+	Notices    []string          `json:"notices,omitempty"`
+	Duplicate  bool              `json:"duplicate,omitempty"` // the key was used before; this is the first message
+
+	strangers []string // names mentioned that nobody has
+}
+
+// Post stores a message with its deliveries. When it returns, the message is on disk.
+func (h *Hub) Post(ctx context.Context, caller Caller, draft parley.Draft) (Receipt, error) {
+	draft, err := draft.Check(h.config.Limits)
+	if err != nil {
+		return Receipt{}, err
+	}
+	if err := h.limit(ctx, caller); err != nil {
+		return Receipt{}, err
+	}
+	post := post{draft: draft, source: caller.Source}
+	post.compose()
+	var receipt Receipt
+	err = h.update(ctx, caller, func(s *scene) (err error) {
+		receipt, err = s.post(post)
+		return err
+	})
+	if err != nil {
+		return Receipt{}, err
+	}
+	receipt.Notices = append(receipt.Notices, h.nearMisses(ctx, receipt.strangers)...)
+	return receipt, nil
+}
+
+// nearMisses tells the sender of names that were mentioned, belong to nobody, and look misspelt.
+func (h *Hub) nearMisses(ctx context.Context, strangers []string) (notices []string) {
+	if len(strangers) == 0 {
+		return nil
+	}
+	var names []string
+	err := h.store.View(ctx, func(tx parley.Tx) (err error) {
+		names, err = agentNames(tx)
+		return err
+	})
+	if err != nil {
+		return nil // the message is stored; this is a courtesy
+	}
+	for _, stranger := range strangers[:min(len(strangers), 8)] {
+		if near := parley.Nearest(stranger, names); len(near) > 0 {
+			notices = append(notices, fmt.Sprintf("nobody is called @%s: %s", stranger, parley.DidYouMean(near, "")))
+		}
+	}
+	return notices
+}
+
+// limit counts a message against its sender's rate. Owners, bridges and the hub itself are exempt,
+// which is looked up only when the count is over.
+func (h *Hub) limit(ctx context.Context, caller Caller) error {
+	wait := h.rate.take(caller.Agent, h.clock.Now())
+	if wait == 0 || caller.Source == "file" {
+		return nil
+	}
+	return h.view(ctx, caller, func(s *scene) error {
+		if s.owner() || s.me.Kind == parley.KindSystem {
+			return nil
+		}
+		return h.rate.exceeded(s.me.ID, wait)
+	})
+}
+
+// post is a message on its way into the store. What can be prepared outside the transaction is.
+type post struct {
+	draft  parley.Draft
+	source string
+	id     string
+	body   parley.Message // the parts the sender wrote
+	digest [32]byte
+}
+
+func (p *post) compose() {
+	if p.source == "" {
+		p.source = "api"
+	}
+	p.id = newID()
+	p.body = parley.Message{Content: p.draft.Content, Payload: p.draft.Payload, Metadata: p.draft.Metadata}
+	p.digest = p.body.BodyDigest()
+}
+
+func (s *scene) post(p post) (Receipt, error) {
+	d := p.draft
+	if err := s.checkClaim(d.From); err != nil {
+		return Receipt{}, err
+	}
+	if first, found, err := s.posted(d.IdempotencyKey); found || err != nil {
+		return first, err
+	}
+	parent, err := s.parent(&d)
+	if err != nil {
+		return Receipt{}, err
+	}
+	where, err := s.destination(d)
+	if err != nil {
+		return Receipt{}, err
+	}
+	m, err := s.envelope(p, d, where, parent)
+	if err != nil {
+		return Receipt{}, err
+	}
+	receipt := Receipt{}
+	audience, err := s.audience(&m, where, &receipt)
+	if err != nil {
+		return Receipt{}, err
+	}
+	if m.Seq, err = s.Messages().NextSeq(); err != nil {
+		return Receipt{}, err
+	}
+	m.Checksum = m.Seal(p.digest)
+	if err := s.Messages().Insert(m); err != nil {
+		return Receipt{}, err
+	}
+	receipt.Message = m
+	if receipt.Deliveries, err = s.Deliveries().Insert(m, audience); err != nil {
+		return Receipt{}, err
+	}
+	if err := s.settleArchive(where, parent); err != nil {
+		return Receipt{}, err
+	}
+	return receipt, s.notePosted(m, receipt.Deliveries)
+}
+
+// checkClaim refuses a message that says it is from somebody else.
+func (s *scene) checkClaim(from string) error {
+	if from == "" {
+		return nil
+	}
+	if claimed, err := s.Agents().Find(from); err == nil && claimed.ID == s.me.ID {
+		return nil
+	} else if err != nil && !errors.Is(err, parley.ErrNotFound) {
+		return err
+	}
+	return parley.Errorf(parley.NotPermitted, "%s cannot send as %q", s.me.ID, from).
+		Suggest("leave the sender out: it is known from the credential")
+}
+
+// posted returns the message the sender has already posted with this key.
+func (s *scene) posted(key string) (first Receipt, found bool, err error) {
+	if key == "" {
+		return first, false, nil
+	}
+	id, err := s.Messages().Keyed(s.me.ID, key, s.now.Add(-keyMemory))
+	if err == nil {
+		first.Message, err = s.Messages().Get(id)
+	}
+	if errors.Is(err, parley.ErrNotFound) {
+		return first, false, nil // never used, or its conversation is gone
+	}
+	if err == nil {
+		first.Deliveries, err = s.Deliveries().Of(id)
+	}
+	first.Duplicate = true
+	return first, true, err
+}
+
+// parent finds the message a draft answers. A draft that names nothing else is for its sender, in
+// its conversation.
+func (s *scene) parent(d *parley.Draft) (*parley.Message, error) {
+	if d.InReplyTo == "" {
+		return nil, nil
+	}
+	parent, where, err := s.message(d.InReplyTo)
+	if err != nil {
+		return nil, err
+	}
+	if d.Conversation == "" && len(d.Direct) == 0 {
+		d.Conversation = where.ID
+		if d.To == "" && parent.From != s.me.ID && parent.From != parley.System {
+			d.To = parent.From
+		}
+	}
+	return &parent, nil
+}
+
+// destination finds or opens the conversation a draft goes to, and makes the sender part of it.
+func (s *scene) destination(d parley.Draft) (place, error) {
+	if len(d.Direct) > 0 {
+		return s.direct(d.Direct, d.Ephemeral)
+	}
+	where, err := s.conversation(d.Conversation)
+	if err != nil || where.member != nil || s.me.Kind == parley.KindSystem {
+		return where, err
+	}
+	if !where.ReadableByAll() {
+		return where, parley.Errorf(parley.NotPermitted, "%s does not take part in %s", s.me.ID, where.Title()).
+			Suggest("join it first, or write in a conversation of your own")
+	}
+	where.member, err = s.join(where.Conversation, s.me.ID)
+	return where, err
+}
+
+// envelope fills in everything but who is reached and the place in the order.
+func (s *scene) envelope(p post, d parley.Draft, where place, parent *parley.Message) (parley.Message, error) {
+	m := p.body
+	m.ID, m.TraceID, m.Conversation, m.From = p.id, d.TraceID, where.ID, s.me.ID
+	m.Type, m.Priority, m.CreatedAt, m.Source = d.Type, d.Priority, s.now, p.source
+	m.RequiresAck, m.IdempotencyKey = d.RequiresAck, d.IdempotencyKey
+	if parent != nil {
+		if parent.Conversation != where.ID {
+			return m, unknown{"message", d.InReplyTo + " in that conversation"}
+		}
+		m.InReplyTo = parent.ID
+		if m.TraceID == "" {
+			m.TraceID = parent.TraceID
+		}
+	}
+	if m.TraceID == "" {
+		m.TraceID = m.ID
+	}
+	if s.me.Kind == parley.KindAgent {
+		m.Hops = 1
+		if parent != nil {
+			m.Hops += parent.Hops
+		}
+	}
+	if d.TTL > 0 {
+		expires := s.now.Add(time.Duration(d.TTL) * time.Second)
+		m.ExpiresAt = &expires
+	}
+	var err error
+	if m.Deadline, err = s.deadline(d); err != nil {
+		return m, err
+	}
+	m.To, err = s.addressee(d.To)
+	return m, err
+}
+
+// deadline is when an answer is due: as given, or, where an ack is asked for, by the priority.
+func (s *scene) deadline(d parley.Draft) (*time.Time, error) {
+	if d.Deadline == nil {
+		if !d.RequiresAck {
+			return nil, nil
+		}
+		due := s.now.Add(d.Priority.Due())
+		return &due, nil
+	}
+	due := d.Deadline.UTC().Truncate(time.Millisecond)
+	if !due.After(s.now) {
+		return nil, parley.Errorf(parley.BadInput, "the deadline %s has passed", due.Format(time.RFC3339)).
+			Suggest("give a time that is ahead, or none")
+	}
+	return &due, nil
+}
+
+// addressee resolves what a draft says in to.
+func (s *scene) addressee(to string) (string, error) {
+	if to == "" {
+		return "", nil
+	}
+	if parley.Fold(to) == parley.All {
+		return parley.All, nil
+	}
+	a, err := s.agent(to)
+	switch {
+	case err != nil:
+		return "", err
+	case a.ID == s.me.ID:
+		return "", toOneself(a.ID)
+	case a.Kind == parley.KindSystem:
+		return "", toSystem(a.ID)
+	default:
+		return a.ID, nil
+	}
+}
+
+func toOneself(id string) error {
+	return parley.Errorf(parley.BadInput, "%s cannot write to itself", id).Suggest("name another participant")
+}
+
+func toSystem(id string) error {
+	return parley.Errorf(parley.BadInput, "%s takes no messages", id).Suggest("name an agent or a person")
+}
+
+// settleArchive brings a conversation back into the lists, or, once an ephemeral one is answered,
+// takes it out of them.
+func (s *scene) settleArchive(where place, parent *parley.Message) error {
+	answered := where.Kind == parley.Ephemeral && parent != nil && parent.From != s.me.ID
+	if answered == (where.ArchivedAt != nil) {
+		return nil
+	}
+	return s.setArchived(where.Conversation, answered)
+}
+
+func (s *scene) notePosted(m parley.Message, made []parley.Delivery) error {
+	reached := make([]string, len(made))
+	for i, d := range made {
+		reached[i] = d.Recipient
+	}
+	data, err := json.Marshal(struct {
+		Seq int64    `json:"seq"`
+		To  []string `json:"to,omitempty"`
+	}{m.Seq, reached})
+	s.note(parley.Event{
+		Kind: parley.EventMessagePosted, Conversation: m.Conversation, Agent: m.From, Message: m.ID, Data: data,
+	})
+	return err
+}
+
+// direct finds or opens the conversation of the caller and the others named.
+func (s *scene) direct(names []string, ephemeral bool) (place, error) {
+	if len(names) > maxDirect {
+		return place{}, parley.Errorf(parley.BadInput, "the message names %d recipients, the limit is %d", len(names), maxDirect).
+			Because(parley.TooLarge).Suggest("make a channel")
+	}
+	ids := []string{s.me.ID}
+	for _, name := range names {
+		a, err := s.agent(name)
+		if err != nil {
+			return place{}, err
+		}
+		if a.Kind == parley.KindSystem {
+			return place{}, toSystem(a.ID)
+		}
+		if !slices.Contains(ids, a.ID) {
+			ids = append(ids, a.ID)
+		}
+	}
+	if len(ids) == 1 {
+		return place{}, toOneself(s.me.ID)
+	}
+	c := parley.Conversation{Kind: parley.Group, Visibility: parley.Private, Set: parley.SetKey(ids)}
+	switch {
+	case ephemeral:
+		c.Kind, c.Set = parley.Ephemeral, ""
+	case len(ids) == 2:
+		c.Kind = parley.DM
+	}
+	if c.Set != "" {
+		found, err := s.Conversations().FindSet(c.Set)
+		if err == nil {
+			return s.conversation(found.ID)
+		}
+		if !errors.Is(err, parley.ErrNotFound) {
+			return place{}, err
+		}
+	}
+	return s.create(c, ids)
+}

@@ -1,0 +1,165 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+func (s *scene) owner() bool {
+	return s.me.Kind == parley.KindHuman && s.me.Access == parley.AccessOwner
+}
+
+// mustOwn refuses everybody but owners and the hub itself.
+func (s *scene) mustOwn(act string) error {
+	if s.owner() || s.me.Kind == parley.KindSystem {
+		return nil
+	}
+	return parley.Errorf(parley.NotPermitted, "only an owner may %s", act).Suggest("ask an owner of this hub")
+}
+
+// unknown is a name that stands for nothing the caller may see. What does not exist and what is
+// not the caller's to see are the same. The names that may have been meant are looked up after
+// the transaction, which is not held up for it.
+type unknown struct{ noun, name string }
+
+func (u unknown) Error() string { return "no " + u.noun + " " + u.name }
+
+// agent finds a participant that has not been removed.
+func (s *scene) agent(name string) (parley.Agent, error) {
+	a, err := s.Agents().Find(name)
+	if errors.Is(err, parley.ErrNotFound) {
+		return a, unknown{"agent", name}
+	}
+	if err == nil && a.RemovedAt != nil {
+		return a, parley.Errorf(parley.Unavailable, "%s was removed", a.Name).Suggest("write to somebody else")
+	}
+	return a, err
+}
+
+// place is a conversation and the caller's part in it.
+type place struct {
+	parley.Conversation
+	member *parley.Member // nil: it only reads
+}
+
+// conversation finds a conversation the caller may read.
+func (s *scene) conversation(ref string) (place, error) {
+	c, err := s.Conversations().Find(conversationKey(ref))
+	if errors.Is(err, parley.ErrNotFound) {
+		return place{}, unknown{"conversation", ref}
+	}
+	if err != nil {
+		return place{}, err
+	}
+	p := place{Conversation: c}
+	m, err := s.Members().Get(c.ID, s.me.ID)
+	switch {
+	case err == nil:
+		p.member = &m
+	case !errors.Is(err, parley.ErrNotFound):
+		return p, err
+	case !c.ReadableByAll() && !s.owner() && s.me.Kind != parley.KindSystem:
+		return p, unknown{"conversation", ref}
+	}
+	return p, nil
+}
+
+func conversationKey(ref string) string { return strings.ToLower(strings.TrimPrefix(ref, "#")) }
+
+// message finds a message the caller may read.
+func (s *scene) message(id string) (parley.Message, place, error) {
+	m, err := s.Messages().Get(id)
+	if errors.Is(err, parley.ErrNotFound) {
+		return m, place{}, unknown{"message", id}
+	}
+	if err != nil {
+		return m, place{}, err
+	}
+	p, err := s.conversation(m.Conversation)
+	if _, hidden := errors.AsType[unknown](err); hidden {
+		return parley.Message{}, p, unknown{"message", id}
+	}
+	return m, p, err
+}
+
+// explain gives an error the form its receiver sees.
+func (h *Hub) explain(ctx context.Context, caller Caller, err error) error {
+	u, ok := errors.AsType[unknown](err)
+	switch {
+	case err == nil:
+		return nil
+	case ok:
+		return h.explainUnknown(ctx, caller, u)
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return parley.Errorf(parley.TimedOut, "the call was given up before it began: %w", err)
+	default:
+		return parley.AsError(err)
+	}
+}
+
+const maxSuggested = 1000 // names looked at for a suggestion
+
+func (h *Hub) explainUnknown(ctx context.Context, caller Caller, u unknown) error {
+	var names []string
+	otherwise := "list what there is, and check the name"
+	err := h.store.View(ctx, func(tx parley.Tx) error {
+		var err error
+		switch u.noun {
+		case "agent":
+			names, err = agentNames(tx)
+			otherwise = "see the list of agents"
+		case "conversation":
+			s := &scene{Tx: tx, hub: h}
+			if err = s.enter(caller); err == nil {
+				names, err = s.conversationNames()
+			}
+			otherwise = "see the list of conversations"
+		}
+		return err
+	})
+	if err != nil {
+		names = nil // the suggestion is a courtesy, the error stands without it
+	}
+	name := u.name
+	if r := []rune(name); len(r) > 80 {
+		name = string(r[:80]) + "…"
+	}
+	near := parley.Nearest(strings.TrimPrefix(u.name, "#"), names)
+	return parley.Errorf(parley.BadInput, "there is no %s %q", u.noun, name).Because(parley.NotFound).
+		Suggest("%s", parley.DidYouMean(near, otherwise))
+}
+
+func agentNames(tx parley.Tx) ([]string, error) {
+	list, err := tx.Agents().List()
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, a := range list {
+		if a.RemovedAt == nil && a.Kind != parley.KindSystem {
+			names = append(names, a.ID)
+			if parley.Fold(a.Name) != a.ID {
+				names = append(names, a.Name)
+			}
+		}
+	}
+	return names, nil
+}
+
+func (s *scene) conversationNames() ([]string, error) {
+	filter := parley.ConversationFilter{Kinds: []parley.ConversationKind{parley.Channel, parley.Group}, Limit: maxSuggested}
+	if !s.owner() {
+		filter.Reader = s.me.ID
+	}
+	list, err := s.Conversations().List(filter)
+	var names []string
+	for _, c := range list {
+		if c.Name != "" {
+			names = append(names, c.Name)
+		}
+	}
+	return names, err
+}
