@@ -39,13 +39,19 @@ type Conversation struct {
 	ArchivedAt *time.Time       `json:"archived_at,omitempty"`
 	Messages   int64            `json:"messages"`
 	LastSeq    int64            `json:"last_seq"`
-	// Set is the key of the members of a DM or an implicit group, and empty for all others.
+	// Set is the key of the members where these are fixed: of a DM, an implicit group, an ephemeral.
 	Set string `json:"-"`
 }
 
 // FixedMembers says that nobody can join, leave, be added or removed.
-func (c Conversation) FixedMembers() bool {
-	return c.Kind == DM || c.Kind == Ephemeral || c.Kind == Group && c.Set != ""
+func (c Conversation) FixedMembers() bool { return c.Set != "" }
+
+// SetMembers are the members of a conversation in which they are fixed.
+func (c Conversation) SetMembers() []string {
+	if c.Set == "" {
+		return nil
+	}
+	return strings.Split(c.Set, ",")
 }
 
 // ReadableByAll says that every participant of the hub may read it.

@@ -24,7 +24,8 @@ const (
 	EventCursorMoved         EventKind = "cursor.moved"
 )
 
-// Event is one line of the hub's log of changes. Numbers rise by one, without gaps.
+// Event is one line of the hub's log of changes. Its number is drawn from the same order as the seq
+// of messages; a message is its own event.
 type Event struct {
 	Num          int64           `json:"num"`
 	At           time.Time       `json:"at"`

@@ -75,11 +75,12 @@ type ConversationFilter struct {
 type ConversationStore interface {
 	// Find returns the conversation with this id or name. ErrNotFound if there is none.
 	Find(idOrName string) (Conversation, error)
-	// FindSet returns the DM or implicit group of a set of members. ErrNotFound if there is none.
+	// FindSet returns the DM or implicit group of a set of members, never an ephemeral conversation.
+	// ErrNotFound if there is none.
 	FindSet(set string) (Conversation, error)
 	// List returns conversations by their newest message, newest first.
 	List(ConversationFilter) ([]Conversation, error)
-	// Insert adds a conversation. ErrTaken if its name or set is in use.
+	// Insert adds a conversation. ErrTaken if its name is in use, or its set by another of its kind.
 	Insert(Conversation) error
 	// Update replaces the conversation with the same id; its id, kind and set stay.
 	// ErrNotFound if there is none, ErrTaken if its name is in use.
@@ -108,10 +109,11 @@ type MemberStore interface {
 
 // MessageStore keeps messages. They never change.
 type MessageStore interface {
-	// NextSeq is the seq that the next message inserted by this update will have.
+	// NextSeq is the number that the next message or event of this update will have. Both are drawn
+	// from one order, which rises by one and never repeats, whatever is deleted.
 	NextSeq() (int64, error)
-	// Insert adds a message whose Seq is NextSeq and counts it in its conversation. ErrNotFound if
-	// its conversation, sender or recipient does not exist.
+	// Insert adds a message whose Seq is NextSeq, and counts it in its conversation. The message is
+	// its own event. ErrNotFound if its conversation, sender or recipient does not exist.
 	Insert(Message) error
 	// Get returns one message. ErrNotFound if there is none, or its conversation is gone.
 	Get(id string) (Message, error)
@@ -150,11 +152,13 @@ type DeliveryStore interface {
 
 // LogStore keeps the event log and the audit log. Both only grow.
 type LogStore interface {
-	// Append adds events. Their Num is given by the store.
+	// Append adds events. Their Num is given by the store. Messages are not appended: see
+	// MessageStore.Insert.
 	Append(...Event) error
-	// Events returns events with a number greater than after, in order, at most limit.
+	// Events returns events with a number greater than after, in order, at most limit. Among them is
+	// EventMessagePosted for each message, at its seq.
 	Events(after int64, limit int) ([]Event, error)
-	// Bounds returns the numbers of the oldest and the newest event kept, or 0, 0.
+	// Bounds returns the numbers the log reaches from and to, or 0, 0.
 	Bounds() (oldest, newest int64, err error)
 	// Audit adds an entry. Its Num and Hash are given by the store.
 	Audit(AuditEntry) error

@@ -48,6 +48,7 @@ func (h *Hub) AddAgent(ctx context.Context, caller Caller, n NewAgent) (added pa
 		if err := s.mustOwn("add an agent"); err != nil {
 			return err
 		}
+		n := n // this may run again
 		if n.Manager, err = s.manager(n.ID, n.Manager); err != nil {
 			return err
 		}
@@ -119,16 +120,20 @@ func (s *scene) insertAgent(n NewAgent) (parley.Agent, error) {
 		ID: n.ID, UUID: uuid.NewString(), Name: n.Name, Kind: n.Kind, Access: n.Access,
 		CreatedAt: s.now, UpdatedAt: s.now, Profile: n.Profile,
 	}
-	err := s.Agents().Insert(a)
-	if errors.Is(err, parley.ErrTaken) {
-		return a, s.agentNameTaken(n.ID, n.Name)
+	for _, name := range []string{n.ID, n.Name} {
+		if _, err := s.Agents().Find(name); err == nil {
+			return a, agentNameTaken(name)
+		} else if !errors.Is(err, parley.ErrNotFound) {
+			return a, err
+		}
 	}
+	err := s.Agents().Insert(a)
 	s.note(parley.Event{Kind: parley.EventAgentAdded, Agent: a.ID})
 	return a, err
 }
 
-func (s *scene) agentNameTaken(names ...string) error {
-	return parley.Errorf(parley.BadInput, "the name %q belongs to another agent, or did", names[len(names)-1]).
+func agentNameTaken(name string) error {
+	return parley.Errorf(parley.BadInput, "the name %q belongs to another agent, or did", name).
 		Because(parley.Conflict).Suggest("choose another id or name; names of removed agents stay reserved")
 }
 
@@ -140,6 +145,9 @@ func (s *scene) manager(id, name string) (string, error) {
 	boss, err := s.agent(name)
 	if err != nil {
 		return "", err
+	}
+	if boss.Kind == parley.KindSystem {
+		return "", parley.Errorf(parley.BadInput, "%s manages nobody", boss.ID).Suggest("name an agent or a person")
 	}
 	first := boss.ID
 	for seen := map[string]bool{id: true}; ; {
@@ -182,7 +190,7 @@ func (h *Hub) ChangeAgent(ctx context.Context, caller Caller, name string, chang
 		}
 		err = s.Agents().Update(after)
 		if errors.Is(err, parley.ErrTaken) {
-			return s.agentNameTaken(after.Name)
+			return agentNameTaken(after.Name)
 		}
 		s.note(parley.Event{Kind: parley.EventAgentChanged, Agent: after.ID})
 		return errors.Join(err, s.audit("agent.change", after.ID, nil))

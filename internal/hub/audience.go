@@ -9,7 +9,7 @@ import (
 // audience resolves whom a message mentions and works out whom it reaches. Somebody named who is
 // not in a public channel joins it; elsewhere the sender is told.
 func (s *scene) audience(m *parley.Message, where place, receipt *Receipt) ([]parley.Reach, error) {
-	present := &presence{scene: s, conv: where.Conversation, known: map[string]bool{s.me.ID: where.member != nil}}
+	present := &presence{scene: s, conv: where.Conversation, known: map[string]bool{s.me.ID: where.joined}}
 	var err error
 	if m.Mentions, receipt.strangers, err = s.mentioned(m.Content.Text, present); err != nil {
 		return nil, err
@@ -90,9 +90,8 @@ func (s *scene) bring(id string, where place, present *presence) error {
 	}
 	switch {
 	case where.ReadableByAll():
-		_, err := s.join(where.Conversation, id)
 		present.known[id] = true
-		return err
+		return s.join(where.Conversation, id)
 	case where.FixedMembers():
 		return parley.Errorf(parley.BadInput, "%s does not take part in this conversation", id).
 			Suggest("its members are fixed: write to %s directly, or use a channel", id)
@@ -129,12 +128,11 @@ func (p *presence) has(id string) (bool, error) {
 	if in, ok := p.known[id]; ok {
 		return in, nil
 	}
-	_, err := p.Members().Get(p.conv.ID, id)
-	if err != nil && !errors.Is(err, parley.ErrNotFound) {
-		return false, err
+	in, err := p.takesPart(p.conv, id)
+	if err == nil {
+		p.known[id] = in
 	}
-	p.known[id] = err == nil
-	return err == nil, nil
+	return in, err
 }
 
 // reached are the members a message can reach: all of them where it is for all, else those named.
@@ -160,6 +158,9 @@ func (p *presence) reached(m parley.Message) ([]string, error) {
 }
 
 func (p *presence) all() ([]string, error) {
+	if p.conv.FixedMembers() {
+		return p.conv.SetMembers(), nil
+	}
 	members, err := p.Members().List(p.conv.ID)
 	ids := make([]string, len(members))
 	for i, m := range members {

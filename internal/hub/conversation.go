@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/parley-hub/parley"
 )
@@ -42,7 +43,12 @@ func (h *Hub) CreateConversation(ctx context.Context, caller Caller, n NewConver
 			if err != nil {
 				return err
 			}
-			ids = append(ids, a.ID)
+			if a.Kind == parley.KindSystem {
+				return everywhereAlready(a.ID)
+			}
+			if !slices.Contains(ids, a.ID) {
+				ids = append(ids, a.ID)
+			}
 		}
 		c := parley.Conversation{Name: n.Name, Topic: n.Topic, Kind: parley.Channel, Visibility: parley.Public}
 		if n.Group {
@@ -82,17 +88,13 @@ func (s *scene) create(c parley.Conversation, ids []string) (place, error) {
 		}
 		s.note(parley.Event{Kind: parley.EventMemberJoined, Conversation: c.ID, Agent: id})
 	}
-	return place{Conversation: c, member: &parley.Member{Conversation: c.ID, Agent: s.me.ID, JoinedAt: s.now}}, nil
+	return place{Conversation: c, joined: true}, nil
 }
 
 // join makes an agent a member that has read everything so far.
-func (s *scene) join(c parley.Conversation, id string) (*parley.Member, error) {
-	m := parley.Member{Conversation: c.ID, Agent: id, JoinedAt: s.now, ReadSeq: c.LastSeq}
-	if err := s.Members().Put(m); err != nil {
-		return nil, err
-	}
+func (s *scene) join(c parley.Conversation, id string) error {
 	s.note(parley.Event{Kind: parley.EventMemberJoined, Conversation: c.ID, Agent: id})
-	return &m, nil
+	return s.Members().Put(parley.Member{Conversation: c.ID, Agent: id, JoinedAt: s.now, ReadSeq: c.LastSeq})
 }
 
 // ListFilter selects conversations for a list.
@@ -174,11 +176,12 @@ func (s *scene) see(p place) (View, error) {
 	for _, m := range members {
 		view.Members = append(view.Members, m.Agent)
 	}
-	if p.member == nil {
-		return view, nil
+	for _, m := range members {
+		if m.Agent == s.me.ID {
+			view.Joined, view.ReadSeq = true, m.ReadSeq
+			view.Unread, err = s.Members().Unread(m, MaxUnread)
+		}
 	}
-	view.Joined, view.ReadSeq = true, p.member.ReadSeq
-	view.Unread, err = s.Members().Unread(*p.member, MaxUnread)
 	return view, err
 }
 
@@ -192,21 +195,20 @@ func clamp(n, otherwise, most int) int {
 // Join makes the caller a member of a public channel; an owner may join any channel or named group.
 func (h *Hub) Join(ctx context.Context, caller Caller, ref string) error {
 	return h.change(ctx, caller, ref, func(s *scene, p place) error {
-		if p.member != nil {
+		if p.joined {
 			return nil
 		}
 		if err := membersChange(p); err != nil {
 			return err
 		}
-		_, err := s.join(p.Conversation, s.me.ID)
-		return err
+		return s.join(p.Conversation, s.me.ID)
 	})
 }
 
 // Leave takes the caller out of a conversation.
 func (h *Hub) Leave(ctx context.Context, caller Caller, ref string) error {
 	return h.change(ctx, caller, ref, func(s *scene, p place) error {
-		if p.member == nil {
+		if !p.joined {
 			return notAMember(s.me.ID, p)
 		}
 		return s.takeOut(p, s.me.ID)
@@ -224,13 +226,12 @@ func (h *Hub) AddMember(ctx context.Context, caller Caller, ref, name string) er
 			return err
 		}
 		if a.Kind == parley.KindSystem {
-			return parley.Errorf(parley.BadInput, "%s is in every conversation already", a.ID)
+			return everywhereAlready(a.ID)
 		}
 		if _, err := s.Members().Get(p.ID, a.ID); !errors.Is(err, parley.ErrNotFound) {
 			return err // there already, or the store failed
 		}
-		_, err = s.join(p.Conversation, a.ID)
-		return err
+		return s.join(p.Conversation, a.ID)
 	})
 }
 
@@ -376,12 +377,16 @@ func membersChange(p place) error {
 	return parley.Errorf(parley.BadInput, "the members of a %s are fixed", p.Kind).Suggest("use a channel")
 }
 
+func everywhereAlready(id string) error {
+	return parley.Errorf(parley.BadInput, "%s is in every conversation already", id)
+}
+
 func notAMember(id string, p place) error {
 	return parley.Errorf(parley.BadInput, "%s does not take part in %s", id, p.Title())
 }
 
 func (s *scene) mustBeIn(p place) error {
-	if p.member != nil || s.owner() || s.me.Kind == parley.KindSystem {
+	if p.joined || s.owner() || s.me.Kind == parley.KindSystem {
 		return nil
 	}
 	return parley.Errorf(parley.NotPermitted, "%s does not take part in %s", s.me.ID, p.Title()).Suggest("join it first")
@@ -389,7 +394,7 @@ func (s *scene) mustBeIn(p place) error {
 
 // mustRun lets a conversation's creator and owners pass.
 func (s *scene) mustRun(p place, act string) error {
-	if p.CreatedBy == s.me.ID && p.member != nil || s.owner() || s.me.Kind == parley.KindSystem {
+	if p.CreatedBy == s.me.ID && p.joined || s.owner() || s.me.Kind == parley.KindSystem {
 		return nil
 	}
 	return parley.Errorf(parley.NotPermitted, "only the creator of %s and owners may %s", p.Title(), act).

@@ -2,7 +2,6 @@ package hub
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -140,10 +139,7 @@ func (s *scene) post(p post) (Receipt, error) {
 	if receipt.Deliveries, err = s.Deliveries().Insert(m, audience); err != nil {
 		return Receipt{}, err
 	}
-	if err := s.settleArchive(where, parent); err != nil {
-		return Receipt{}, err
-	}
-	return receipt, s.notePosted(m, receipt.Deliveries)
+	return receipt, s.settleArchive(where, parent)
 }
 
 // checkClaim refuses a message that says it is from somebody else.
@@ -204,15 +200,15 @@ func (s *scene) destination(d parley.Draft) (place, error) {
 		return s.direct(d.Direct, d.Ephemeral)
 	}
 	where, err := s.conversation(d.Conversation)
-	if err != nil || where.member != nil || s.me.Kind == parley.KindSystem {
+	if err != nil || where.joined || s.me.Kind == parley.KindSystem {
 		return where, err
 	}
 	if !where.ReadableByAll() {
 		return where, parley.Errorf(parley.NotPermitted, "%s does not take part in %s", s.me.ID, where.Title()).
 			Suggest("join it first, or write in a conversation of your own")
 	}
-	where.member, err = s.join(where.Conversation, s.me.ID)
-	return where, err
+	where.joined = true
+	return where, s.join(where.Conversation, s.me.ID)
 }
 
 // envelope fills in everything but who is reached and the place in the order.
@@ -307,21 +303,6 @@ func (s *scene) settleArchive(where place, parent *parley.Message) error {
 	return s.setArchived(where.Conversation, answered)
 }
 
-func (s *scene) notePosted(m parley.Message, made []parley.Delivery) error {
-	reached := make([]string, len(made))
-	for i, d := range made {
-		reached[i] = d.Recipient
-	}
-	data, err := json.Marshal(struct {
-		Seq int64    `json:"seq"`
-		To  []string `json:"to,omitempty"`
-	}{m.Seq, reached})
-	s.note(parley.Event{
-		Kind: parley.EventMessagePosted, Conversation: m.Conversation, Agent: m.From, Message: m.ID, Data: data,
-	})
-	return err
-}
-
 // direct finds or opens the conversation of the caller and the others named.
 func (s *scene) direct(names []string, ephemeral bool) (place, error) {
 	if len(names) > maxDirect {
@@ -347,11 +328,11 @@ func (s *scene) direct(names []string, ephemeral bool) (place, error) {
 	c := parley.Conversation{Kind: parley.Group, Visibility: parley.Private, Set: parley.SetKey(ids)}
 	switch {
 	case ephemeral:
-		c.Kind, c.Set = parley.Ephemeral, ""
+		c.Kind = parley.Ephemeral
 	case len(ids) == 2:
 		c.Kind = parley.DM
 	}
-	if c.Set != "" {
+	if !ephemeral {
 		found, err := s.Conversations().FindSet(c.Set)
 		if err == nil {
 			return s.conversation(found.ID)

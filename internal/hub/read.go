@@ -81,16 +81,16 @@ func (h *Hub) Thread(ctx context.Context, caller Caller, id string) (list []parl
 // newest. It never moves back.
 func (h *Hub) MarkRead(ctx context.Context, caller Caller, ref string, seq int64) error {
 	return h.change(ctx, caller, ref, func(s *scene, p place) error {
-		if p.member == nil {
+		if !p.joined {
 			return parley.Errorf(parley.BadInput, "%s does not take part in %s", s.me.ID, p.Title()).Suggest("join it first")
 		}
 		if seq == 0 || seq > p.LastSeq {
 			seq = p.LastSeq
 		}
-		if seq <= p.member.ReadSeq {
-			return nil
+		m, err := s.Members().Get(p.ID, s.me.ID)
+		if err != nil || seq <= m.ReadSeq {
+			return err
 		}
-		m := *p.member
 		m.ReadSeq = seq
 		data, err := json.Marshal(map[string]int64{"read_seq": seq})
 		if err != nil {

@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/parley-hub/parley"
@@ -42,7 +43,7 @@ func (s *scene) agent(name string) (parley.Agent, error) {
 // place is a conversation and the caller's part in it.
 type place struct {
 	parley.Conversation
-	member *parley.Member // nil: it only reads
+	joined bool // else it only reads
 }
 
 // conversation finds a conversation the caller may read.
@@ -55,16 +56,24 @@ func (s *scene) conversation(ref string) (place, error) {
 		return place{}, err
 	}
 	p := place{Conversation: c}
-	m, err := s.Members().Get(c.ID, s.me.ID)
-	switch {
-	case err == nil:
-		p.member = &m
-	case !errors.Is(err, parley.ErrNotFound):
+	if p.joined, err = s.takesPart(c, s.me.ID); err != nil {
 		return p, err
-	case !c.ReadableByAll() && !s.owner() && s.me.Kind != parley.KindSystem:
+	}
+	if !p.joined && !c.ReadableByAll() && !s.owner() && s.me.Kind != parley.KindSystem {
 		return p, unknown{"conversation", ref}
 	}
 	return p, nil
+}
+
+func (s *scene) takesPart(c parley.Conversation, id string) (bool, error) {
+	if c.FixedMembers() {
+		return slices.Contains(c.SetMembers(), id), nil
+	}
+	_, err := s.Members().Get(c.ID, id)
+	if errors.Is(err, parley.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func conversationKey(ref string) string { return strings.ToLower(strings.TrimPrefix(ref, "#")) }

@@ -15,15 +15,16 @@ const (
 
 // tail is the one reader of the event log. Everybody who follows the log waits for it and reads
 // what it has in memory; who has fallen behind reads from the store and catches up. So a slow
-// reader holds up nobody and loses nothing.
+// reader holds up nobody and loses nothing. While nobody waits, it does not read at all.
 type tail struct {
 	store parley.Store
 	wake  chan struct{}
 
-	mu    sync.Mutex
-	kept  []parley.Event
-	last  int64
-	grown chan struct{} // closed and replaced when last moves
+	mu      sync.Mutex
+	waiters int
+	kept    []parley.Event // what was read last, up to last
+	last    int64          // everything up to here has been read or skipped
+	grown   chan struct{}  // closed and replaced when last moves
 }
 
 func newTail(store parley.Store) *tail {
@@ -39,41 +40,39 @@ func (t *tail) poke() {
 }
 
 func (t *tail) run(ctx context.Context, started func()) {
-	t.skipToEnd(ctx)
 	started()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-t.wake:
-			for t.read(ctx) {
+			for t.awaited() && t.read(ctx) {
 			}
 		}
 	}
 }
 
-// skipToEnd begins at the newest event. What is older is read from the store by those who ask.
-func (t *tail) skipToEnd(ctx context.Context) {
-	_ = t.store.View(ctx, func(tx parley.Tx) error {
-		_, newest, err := tx.Log().Bounds()
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.last = newest
-		return err
-	})
+func (t *tail) awaited() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.waiters > 0
 }
 
-// read takes the next events from the log and says whether there may be more.
+// read takes the next events from the log and says whether there may be more. A failure is
+// repaired by the next poke.
 func (t *tail) read(ctx context.Context) bool {
 	t.mu.Lock()
 	after := t.last
 	t.mu.Unlock()
 	list, err := readEvents(ctx, t.store, after)
 	if err != nil || len(list) == 0 {
-		return false // a failure is repaired by the next poke
+		return false
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.last != after {
+		return true // a waiter has moved it on
+	}
 	t.kept = append(t.kept, list...)
 	if over := len(t.kept) - tailKept; over > 0 {
 		t.kept = slices.Clone(t.kept[over:])
@@ -84,35 +83,61 @@ func (t *tail) read(ctx context.Context) bool {
 	return len(list) == tailPage
 }
 
-// next returns events after a number, waiting until there is one. ErrEventsGone if the log no
-// longer reaches back that far.
+// next returns events after a number, waiting until there is one. E003 if the log does not reach
+// back, or forward, that far.
 func (t *tail) next(ctx context.Context, after int64) ([]parley.Event, error) {
 	for {
-		t.mu.Lock()
-		grown := t.grown
-		behind, ahead := after < t.last, after > t.last
-		var list []parley.Event
-		if behind && len(t.kept) > 0 && t.kept[0].Num <= after+1 {
-			start := int(after + 1 - t.kept[0].Num)
-			list = slices.Clone(t.kept[start:min(start+tailPage, len(t.kept))])
-		}
-		t.mu.Unlock()
-		if len(list) > 0 {
+		if list := t.inMemory(after); len(list) > 0 {
 			return list, nil
 		}
-		if behind {
-			return readEvents(ctx, t.store, after)
+		list, err := readEvents(ctx, t.store, after)
+		if err != nil || len(list) > 0 {
+			return list, err
 		}
-		if ahead { // of the tail, or of the log itself
-			if list, err := readEvents(ctx, t.store, after); err != nil || len(list) > 0 {
-				return list, err
-			}
+		if err := t.wait(ctx, after); err != nil {
+			return nil, err
 		}
-		select {
-		case <-grown:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	}
+}
+
+// inMemory returns what follows a number, if all that follows it is kept.
+func (t *tail) inMemory(after int64) []parley.Event {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.kept) == 0 || after < t.kept[0].Num || after >= t.last {
+		return nil
+	}
+	start, found := slices.BinarySearchFunc(t.kept, after, func(e parley.Event, num int64) int { return int(e.Num - num) })
+	if found {
+		start++
+	}
+	return slices.Clone(t.kept[start:min(start+tailPage, len(t.kept))])
+}
+
+// wait returns when the log may have grown beyond a number up to which the caller has read it.
+func (t *tail) wait(ctx context.Context, after int64) error {
+	t.mu.Lock()
+	grown := t.grown
+	if after < t.last {
+		t.mu.Unlock()
+		return nil
+	}
+	if after > t.last { // it slept while nobody waited: what lies between has been read by the caller
+		t.kept, t.last = nil, after
+	}
+	t.waiters++
+	t.mu.Unlock()
+	t.poke() // something may have come before anybody was waiting
+	defer func() {
+		t.mu.Lock()
+		t.waiters--
+		t.mu.Unlock()
+	}()
+	select {
+	case <-grown:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

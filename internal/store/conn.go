@@ -32,8 +32,8 @@ type Driver interface {
 	Begin() string
 	// Explain turns an error of the database into an *Error with a sentence and a hint.
 	Explain(error) error
-	// Committed is called after each commit with the number of the newest event.
-	Committed(event int64)
+	// Committed is called after each commit with the number drawn last.
+	Committed(seq int64)
 	// Close closes all connections.
 	Close() error
 }

@@ -26,7 +26,7 @@ func (s conversations) Find(idOrName string) (parley.Conversation, error) {
 }
 
 func (s conversations) FindSet(set string) (parley.Conversation, error) {
-	row, err := s.conversationWhere("c.members = $1 AND c.buried = 0", set)
+	row, err := s.conversationWhere("c.members = $1 AND c.kind IN ('dm', 'group')", set)
 	return row.Conversation, err
 }
 
@@ -94,7 +94,7 @@ func (s conversations) listQuery(f parley.ConversationFilter) (string, []any, er
 		}
 		q.add("AND (c.last_seq < ? OR c.last_seq = ? AND c.id < ?)", f.Before, f.Before, id[:])
 	}
-	q.add("ORDER BY c.last_seq DESC, c.id DESC LIMIT ?", f.Limit)
+	q.add("ORDER BY c.last_seq DESC, c.id DESC LIMIT 0 + ?", f.Limit)
 	return q.text.String(), q.args, nil
 }
 
@@ -166,10 +166,13 @@ func (s conversations) Purge(limit int) (int, error) {
 	if gone, err := absent(err); gone || err != nil {
 		return 0, err
 	}
+	if err := s.keepSeq(); err != nil {
+		return 0, err
+	}
 	total := 0
 	for _, statement := range []string{
-		`DELETE FROM deliveries WHERE message IN (SELECT seq FROM messages WHERE conv = $1 ORDER BY seq LIMIT $2)`,
-		`DELETE FROM messages WHERE seq IN (SELECT seq FROM messages WHERE conv = $1 ORDER BY seq LIMIT $2)`,
+		`DELETE FROM deliveries WHERE message IN (SELECT seq FROM messages WHERE conv = $1 ORDER BY seq LIMIT 0 + $2)`,
+		`DELETE FROM messages WHERE seq IN (SELECT seq FROM messages WHERE conv = $1 ORDER BY seq LIMIT 0 + $2)`,
 	} {
 		n, err := s.exec(statement, num, limit)
 		if err != nil {
@@ -229,7 +232,7 @@ func (t *tx) conversationWhere(where string, arg any) (conversationRow, error) {
 
 func scanConversation(r Rows) (row conversationRow, err error) {
 	var (
-		id               uuid.UUID
+		id               []byte
 		name, set        sql.NullString
 		kind, visibility string
 		created, updated int64
@@ -237,7 +240,10 @@ func scanConversation(r Rows) (row conversationRow, err error) {
 	)
 	err = r.Scan(&row.num, &id, &name, &kind, &visibility, &row.Topic, &row.createdBy, &created,
 		&updated, &archived, &row.Messages, &row.LastSeq, &set)
-	row.ID, row.Name, row.Set = id.String(), name.String, set.String
+	if err == nil {
+		row.ID, err = uuidText(id)
+	}
+	row.Name, row.Set = name.String, set.String
 	row.Kind, row.Visibility = parley.ConversationKind(kind), parley.Visibility(visibility)
 	row.CreatedAt, row.UpdatedAt, row.ArchivedAt = fromMillis(created), fromMillis(updated), timeOrNil(archived)
 	return row, err

@@ -8,5 +8,6 @@
 //
 // What differs between databases is behind Driver and Conn. The statements are shared: they use
 // numbered placeholders ($1), ON CONFLICT and RETURNING, which both understand, and no statement
-// relies on going on after an error, because on PostgreSQL an error ends the savepoint.
+// relies on going on after an error, because on PostgreSQL an error ends the savepoint. A limit is
+// written LIMIT 0 + $1: SQLite prepares a statement with a bare LIMIT $1 anew for every execution.
 package store

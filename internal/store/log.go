@@ -1,8 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"database/sql"
 	"encoding/json"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -34,47 +36,70 @@ func (s log) Append(events ...parley.Event) error {
 			return err
 		}
 		_, err = s.exec(`INSERT INTO events (num, at, kind, conv, agent, message, data) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-			c.event+1, millis(e.At), string(e.Kind), conv, agent, message, textOrNull(string(e.Data)))
+			c.seq+1, millis(e.At), string(e.Kind), conv, agent, message, textOrNull(string(e.Data)))
 		if err != nil {
 			return err
 		}
-		c.event, c.dirty = c.event+1, true
+		c.seq++
 	}
 	return nil
 }
 
 func (s log) Events(after int64, limit int) ([]parley.Event, error) {
+	posted, err := s.posted(after, limit)
+	if err != nil {
+		return nil, err
+	}
+	others, err := s.others(after, limit)
+	if err != nil {
+		return nil, err
+	}
+	list := append(posted, others...)
+	slices.SortFunc(list, func(a, b parley.Event) int { return cmp.Compare(a.Num, b.Num) })
+	return list[:min(limit, len(list))], nil
+}
+
+// posted are the events that messages are.
+func (s log) posted(after int64, limit int) ([]parley.Event, error) {
+	return s.collect(`SELECT m.seq, m.created_at, 'message.posted', c.id, m.sender, m.id, NULL
+		FROM messages m JOIN conversations c ON c.num = m.conv WHERE m.seq > $1 ORDER BY m.seq LIMIT 0 + $2`, after, limit)
+}
+
+func (s log) others(after int64, limit int) ([]parley.Event, error) {
+	return s.collect(`SELECT num, at, kind, conv, agent, message, data FROM events WHERE num > $1 ORDER BY num LIMIT 0 + $2`, after, limit)
+}
+
+func (s log) collect(query string, args ...any) ([]parley.Event, error) {
 	var (
 		list []parley.Event
 		nums []sql.NullInt64
 	)
-	err := s.each(`SELECT num, at, kind, conv, agent, message, data FROM events WHERE num > $1 ORDER BY num LIMIT $2`,
-		[]any{after, limit}, func(r Rows) error {
-			var (
-				e             parley.Event
-				at            int64
-				kind          string
-				conv, message []byte
-				agent         sql.NullInt64
-				data          sql.NullString
-			)
-			if err := r.Scan(&e.Num, &at, &kind, &conv, &agent, &message, &data); err != nil {
-				return err
-			}
-			var err error
-			if e.Conversation, err = uuidText(conv); err != nil {
-				return err
-			}
-			if e.Message, err = uuidText(message); err != nil {
-				return err
-			}
-			e.At, e.Kind = fromMillis(at), parley.EventKind(kind)
-			if data.Valid {
-				e.Data = json.RawMessage(data.String)
-			}
-			list, nums = append(list, e), append(nums, agent)
-			return nil
-		})
+	err := s.each(query, args, func(r Rows) error {
+		var (
+			e             parley.Event
+			at            int64
+			kind          string
+			conv, message []byte
+			agent         sql.NullInt64
+			data          sql.NullString
+		)
+		if err := r.Scan(&e.Num, &at, &kind, &conv, &agent, &message, &data); err != nil {
+			return err
+		}
+		var err error
+		if e.Conversation, err = uuidText(conv); err != nil {
+			return err
+		}
+		if e.Message, err = uuidText(message); err != nil {
+			return err
+		}
+		e.At, e.Kind = fromMillis(at), parley.EventKind(kind)
+		if data.Valid {
+			e.Data = json.RawMessage(data.String)
+		}
+		list, nums = append(list, e), append(nums, agent)
+		return nil
+	})
 	for i := range list {
 		if err == nil && nums[i].Valid {
 			list[i].Agent, err = s.agentID(nums[i].Int64)
@@ -84,8 +109,12 @@ func (s log) Events(after int64, limit int) ([]parley.Event, error) {
 }
 
 func (s log) Bounds() (oldest, newest int64, err error) {
-	err = s.row(`SELECT (SELECT coalesce(min(num), 0) FROM events), (SELECT coalesce(max(num), 0) FROM events)`, nil, []any{&oldest, &newest})
-	return oldest, newest, err
+	c, err := s.count()
+	if err != nil {
+		return 0, 0, err
+	}
+	err = s.row("SELECT coalesce(min(num), 0) FROM events", nil, []any{&oldest})
+	return oldest, c.seq, err
 }
 
 func (s log) Audit(e parley.AuditEntry) error {
@@ -103,7 +132,7 @@ func (s log) Audit(e parley.AuditEntry) error {
 
 func (s log) Audited(after int64, limit int) ([]parley.AuditEntry, error) {
 	var list []parley.AuditEntry
-	err := s.each(`SELECT num, at, actor, act, subject, detail, hash FROM audit WHERE num > $1 ORDER BY num LIMIT $2`,
+	err := s.each(`SELECT num, at, actor, act, subject, detail, hash FROM audit WHERE num > $1 ORDER BY num LIMIT 0 + $2`,
 		[]any{after, limit}, func(r Rows) error {
 			var (
 				e      parley.AuditEntry

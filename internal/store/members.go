@@ -85,7 +85,7 @@ func (s members) Unread(m parley.Member, limit int) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	err = s.row(`SELECT count(*) FROM (SELECT 1 AS one FROM messages WHERE conv = $1 AND seq > $2 AND sender <> $3 LIMIT $4) AS u`,
+	err = s.row(`SELECT count(*) FROM (SELECT 1 AS one FROM messages WHERE conv = $1 AND seq > $2 AND sender <> $3 LIMIT 0 + $4) AS u`,
 		[]any{conv.num, m.ReadSeq, who.num, limit}, []any{&n})
 	return n, err
 }

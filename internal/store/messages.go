@@ -51,7 +51,7 @@ func (s messages) Insert(m parley.Message) error {
 	if err != nil {
 		return err
 	}
-	c.seq, c.dirty = m.Seq, true
+	c.seq = m.Seq
 	_, err = s.exec(`UPDATE conversations SET messages = messages + 1, last_seq = $2, updated_at = $3 WHERE num = $1`,
 		row.conv, m.Seq, millis(m.CreatedAt))
 	if err != nil || m.IdempotencyKey == "" {
@@ -144,13 +144,13 @@ func (s messages) Page(conversation string, p parley.Page) ([]parley.Message, er
 		return nil, err
 	}
 	if p.Forward {
-		return s.inConversation(conv, "seq > $2 ORDER BY m.seq LIMIT $3", p.After, p.Limit)
+		return s.inConversation(conv, "seq > $2 ORDER BY m.seq LIMIT 0 + $3", p.After, p.Limit)
 	}
 	before := p.Before
 	if before == 0 {
 		before = 1 << 62
 	}
-	list, err := s.inConversation(conv, "seq < $2 ORDER BY m.seq DESC LIMIT $3", before, p.Limit)
+	list, err := s.inConversation(conv, "seq < $2 ORDER BY m.seq DESC LIMIT 0 + $3", before, p.Limit)
 	slices.Reverse(list)
 	return list, err
 }
@@ -160,11 +160,11 @@ func (s messages) Replies(id string, limit int) ([]parley.Message, error) {
 	if err != nil {
 		return nil, parley.ErrNotFound
 	}
-	return s.list("WHERE m.reply_to = $1 AND c.buried = 0 ORDER BY m.seq LIMIT $2", key[:], limit)
+	return s.list("WHERE m.reply_to = $1 AND c.buried = 0 ORDER BY m.seq LIMIT 0 + $2", key[:], limit)
 }
 
 func (s messages) Scan(after int64, limit int) ([]parley.Message, error) {
-	return s.list("WHERE m.seq > $1 AND c.buried = 0 ORDER BY m.seq LIMIT $2", after, limit)
+	return s.list("WHERE m.seq > $1 AND c.buried = 0 ORDER BY m.seq LIMIT 0 + $2", after, limit)
 }
 
 func (s messages) Keyed(sender, key string, since time.Time) (string, error) {
@@ -172,82 +172,87 @@ func (s messages) Keyed(sender, key string, since time.Time) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var id uuid.UUID
+	var id []byte
 	err = s.row("SELECT message FROM idempotency WHERE sender = $1 AND key = $2 AND at > $3",
 		[]any{from.num, key, millis(since)}, []any{&id})
-	return id.String(), err
+	if err != nil {
+		return "", err
+	}
+	return uuidText(id)
 }
 
 func (s messages) ForgetKeys(before time.Time, limit int) (int, error) {
 	n, err := s.exec(`DELETE FROM idempotency WHERE (sender, key) IN
-		(SELECT sender, key FROM idempotency WHERE at <= $1 LIMIT $2)`, millis(before), limit)
+		(SELECT sender, key FROM idempotency WHERE at <= $1 LIMIT 0 + $2)`, millis(before), limit)
 	return int(n), err
 }
 
 func (s messages) list(where string, args ...any) ([]parley.Message, error) {
 	return s.collect("SELECT "+messageColumns+", c.id FROM messages m JOIN conversations c ON c.num = m.conv "+where, args,
-		func(r Rows) (messageRow, error) {
-			var (
-				row  messageRow
-				conv uuid.UUID
-			)
-			err := row.scan(r, &conv)
-			row.Conversation = conv.String()
-			return row, err
+		func(r Rows, row *messageRow) error {
+			var conv []byte
+			if err := row.scan(r, &conv); err != nil {
+				return err
+			}
+			var err error
+			row.Conversation, err = uuidText(conv)
+			return err
 		})
 }
 
 // inConversation reads without the join that list needs to learn the conversation's id.
 func (s messages) inConversation(conv conversationKey, where string, args ...any) ([]parley.Message, error) {
 	return s.collect("SELECT "+messageColumns+" FROM messages m WHERE m.conv = $1 AND m."+where,
-		append([]any{conv.num}, args...), func(r Rows) (messageRow, error) {
-			row := messageRow{}
-			err := row.scan(r)
+		append([]any{conv.num}, args...), func(r Rows, row *messageRow) error {
 			row.Conversation = conv.id
-			return row, err
+			return row.scan(r)
 		})
 }
 
-func (s messages) collect(query string, args []any, scan func(Rows) (messageRow, error)) ([]parley.Message, error) {
-	var rows []messageRow
+// collect reads messages, and then names their agents: a query may have to be made for that.
+func (s messages) collect(query string, args []any, scan func(Rows, *messageRow) error) ([]parley.Message, error) {
+	var (
+		list   = make([]parley.Message, 0, 32)
+		agents = make([]messageAgents, 0, 32)
+	)
 	err := s.each(query, args, func(r Rows) error {
-		row, err := scan(r)
-		rows = append(rows, row)
-		return err
+		list, agents = append(list, parley.Message{}), append(agents, messageAgents{})
+		return scan(r, &messageRow{&agents[len(agents)-1], &list[len(list)-1]})
 	})
+	for i := range list {
+		if err == nil {
+			err = s.name(&list[i], agents[i])
+		}
+	}
 	if err != nil {
 		return nil, err
-	}
-	list := make([]parley.Message, len(rows))
-	for i := range rows {
-		if list[i], err = s.named(&rows[i]); err != nil {
-			return nil, err
-		}
 	}
 	return list, nil
 }
 
-// messageRow is a message whose agents are still numbers.
+// messageRow is a message being read. Its agents are numbers.
 type messageRow struct {
-	sender    int64
-	recipient sql.NullInt64
-	parley.Message
+	*messageAgents
+	*parley.Message
 }
 
-func (s messages) named(row *messageRow) (m parley.Message, err error) {
-	if row.From, err = s.agentID(row.sender); err != nil {
-		return m, err
+type messageAgents struct {
+	sender    int64
+	recipient sql.NullInt64
+}
+
+func (s messages) name(m *parley.Message, agents messageAgents) (err error) {
+	if m.From, err = s.agentID(agents.sender); err != nil {
+		return err
 	}
 	switch {
-	case !row.recipient.Valid:
-	case row.recipient.Int64 == toAll:
-		row.To = parley.All
+	case !agents.recipient.Valid:
+	case agents.recipient.Int64 == toAll:
+		m.To = parley.All
 	default:
-		if row.To, err = s.agentID(row.recipient.Int64); err != nil {
-			return m, err
-		}
+		m.To, err = s.agentID(agents.recipient.Int64)
 	}
-	return row.Message, nil
+	return err
 }
 
 func (row *messageRow) scan(r Rows, more ...any) error {

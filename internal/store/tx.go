@@ -27,11 +27,13 @@ type tx struct {
 	own    *directory
 }
 
-// counters are the numbers that rise by one with each message, each event and each change to an
-// agent. They are read once a batch, when first needed, and written back before the commit.
+// counters are the numbers that rise by one: seq with each message and event, agents with each
+// change to an agent. They are read once a batch, when first needed. seq is not written back, since
+// the rows that carry it tell it.
 type counters struct {
-	seq, event, agents int64
-	loaded, dirty      bool
+	seq, agents int64
+	loaded      bool
+	dirty       bool // agents has changed
 }
 
 func (t *tx) Agents() parley.AgentStore               { return agents{t} }
@@ -100,21 +102,33 @@ func (t *tx) count() (*counters, error) {
 	if c.loaded {
 		return c, nil
 	}
-	if err := t.row("SELECT seq, event, agents FROM counters", nil, []any{&c.seq, &c.event, &c.agents}); err != nil {
+	var message, event int64
+	err := t.row(`SELECT seq, agents, (SELECT coalesce(max(seq), 0) FROM messages), (SELECT coalesce(max(num), 0) FROM events)
+		FROM counters`, nil, []any{&c.seq, &c.agents, &message, &event})
+	if err != nil {
 		return nil, err
 	}
-	c.loaded = true
+	c.seq, c.loaded = max(c.seq, message, event), true
 	return c, nil
 }
 
-// flush writes the counters back. They stay loaded for the commit's notice.
+// keepSeq writes the number drawn last down, before rows that carry it may be erased.
+func (t *tx) keepSeq() error {
+	c, err := t.count()
+	if err != nil {
+		return err
+	}
+	_, err = t.exec("UPDATE counters SET seq = $1", c.seq)
+	return err
+}
+
+// flush writes back what the rows do not tell. The counters stay loaded for the commit's notice.
 func (t *tx) flush() error {
 	t.broken = nil
 	if !t.counters.dirty {
 		return nil
 	}
-	_, err := t.exec("UPDATE counters SET seq = $1, event = $2, agents = $3",
-		t.counters.seq, t.counters.event, t.counters.agents)
+	_, err := t.exec("UPDATE counters SET agents = $1", t.counters.agents)
 	return err
 }
 

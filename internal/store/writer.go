@@ -250,7 +250,7 @@ func (w *writer) commit() error {
 		return w.driver.Explain(err)
 	}
 	if w.tx.counters.loaded {
-		w.driver.Committed(w.tx.counters.event)
+		w.driver.Committed(w.tx.counters.seq)
 	}
 	w.tx.forget(false)
 	return nil

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -101,36 +100,32 @@ func (db *DB) CheckDeep(ctx context.Context) error {
 
 // pragmaCheck uses a connection of its own, so that it may be interrupted.
 func (db *DB) pragmaCheck(ctx context.Context, check string) error {
-	rows, err := db.driver.reading.QueryContext(ctx, "PRAGMA "+check)
+	c, err := newConn(db.path, "query_only=1")
+	if err != nil {
+		return explain(db.path, err)
+	}
+	defer func() { _ = c.close() }()
+	c.sqlite.SetInterrupt(ctx.Done())
+	stmt, err := c.prepare("PRAGMA " + check)
 	if err != nil {
 		return checkFailed(ctx, db.path, err)
-	}
-	defer func() { _ = rows.Close() }()
-	columns, err := rows.Columns()
-	if err != nil {
-		return err
 	}
 	var found []string
-	for rows.Next() && len(found) < 10 {
-		cells := make([]sql.NullString, len(columns))
-		dest := make([]any, len(columns))
-		for i := range cells {
-			dest[i] = &cells[i]
-		}
-		if err := rows.Scan(dest...); err != nil {
+	for len(found) < 10 {
+		more, err := stmt.Step()
+		if err != nil {
 			return checkFailed(ctx, db.path, err)
 		}
-		if len(cells) == 1 && cells[0].String == "ok" {
-			continue
+		if !more {
+			break
 		}
-		line := make([]string, len(cells))
-		for i, cell := range cells {
-			line[i] = cell.String
+		line := make([]string, stmt.ColumnCount())
+		for i := range line {
+			line[i] = stmt.ColumnText(i)
 		}
-		found = append(found, strings.Join(line, " "))
-	}
-	if err := rows.Err(); err != nil {
-		return checkFailed(ctx, db.path, err)
+		if text := strings.Join(line, " "); text != "ok" {
+			found = append(found, text)
+		}
 	}
 	if len(found) > 0 {
 		return damagedf(db.path, "%s", strings.Join(found, "; "))

@@ -1,80 +1,202 @@
 package sqlite
 
 import (
-	"context"
 	"database/sql"
+	"fmt"
+	"strings"
+
+	"zombiezen.com/go/sqlite"
 
 	"github.com/parley-hub/parley/internal/store"
 )
 
-// conn is a store.Conn that prepares each statement once. It never passes a context on: a
-// cancelled one would interrupt the statement, and with it a whole transaction.
+// conn is a store.Conn that prepares each statement once. Nothing ever interrupts it: an
+// interrupted statement would take a whole transaction with it.
 type conn struct {
-	sql        *sql.Conn
-	statements map[string]*sql.Stmt
+	sqlite     *sqlite.Conn
+	statements map[string]*sqlite.Stmt
+	rows       rows // the one result that can be open
 }
 
 // maxStatements bounds what a connection keeps prepared. The store has far fewer statements.
 const maxStatements = 256
 
-func newConn(ctx context.Context, db *sql.DB) (*conn, error) {
-	c, err := db.Conn(ctx)
+// Settings of every connection. FULL makes a commit wait for the disk; fullfsync does the same on
+// macOS, where a plain fsync does not.
+var pragmas = []string{
+	"busy_timeout=10000", "journal_mode=WAL", "synchronous=FULL", "fullfsync=1", "checkpoint_fullfsync=1",
+	"foreign_keys=1", "temp_store=memory", "trusted_schema=0", "cell_size_check=1",
+}
+
+func newConn(path string, more ...string) (*conn, error) {
+	opened, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {
 		return nil, err
 	}
-	return &conn{sql: c, statements: map[string]*sql.Stmt{}}, nil
+	c := &conn{sqlite: opened, statements: map[string]*sqlite.Stmt{}}
+	for _, pragma := range append(pragmas, more...) {
+		if _, err := c.Exec("PRAGMA " + pragma); err != nil {
+			_ = c.close()
+			return nil, err
+		}
+	}
+	return c, nil
 }
 
-func (c *conn) prepare(query string) (*sql.Stmt, error) {
+func (c *conn) Exec(query string, args ...any) (int64, error) {
+	stmt, err := c.bind(query, args)
+	if err != nil {
+		return 0, err
+	}
+	for {
+		more, err := stmt.Step()
+		if err != nil {
+			_ = stmt.Reset()
+			return 0, err
+		}
+		if !more {
+			return int64(c.sqlite.Changes()), nil
+		}
+	}
+}
+
+func (c *conn) Query(query string, args ...any) (store.Rows, error) {
+	stmt, err := c.bind(query, args)
+	if err != nil {
+		return nil, err
+	}
+	c.rows = rows{stmt: stmt}
+	return &c.rows, nil
+}
+
+func (c *conn) bind(query string, args []any) (*sqlite.Stmt, error) {
+	stmt, err := c.prepare(query)
+	if err != nil {
+		return nil, err
+	}
+	if err := stmt.Reset(); err != nil {
+		return nil, err
+	}
+	if n := stmt.BindParamCount(); n != len(args) {
+		return nil, fmt.Errorf("a statement takes %d arguments and was given %d: %s", n, len(args), query)
+	}
+	for i, arg := range args {
+		if err := bindArg(stmt, i+1, arg); err != nil {
+			return nil, err
+		}
+	}
+	return stmt, nil
+}
+
+func bindArg(stmt *sqlite.Stmt, at int, arg any) error {
+	switch arg := arg.(type) {
+	case nil:
+		stmt.BindNull(at)
+	case int64:
+		stmt.BindInt64(at, arg)
+	case int:
+		stmt.BindInt64(at, int64(arg))
+	case string:
+		stmt.BindText(at, arg)
+	case []byte:
+		stmt.BindBytes(at, arg)
+	case sql.NullInt64:
+		if !arg.Valid {
+			stmt.BindNull(at)
+		} else {
+			stmt.BindInt64(at, arg.Int64)
+		}
+	case sql.NullString:
+		if !arg.Valid {
+			stmt.BindNull(at)
+		} else {
+			stmt.BindText(at, arg.String)
+		}
+	default:
+		return fmt.Errorf("argument %d has the type %T", at, arg)
+	}
+	return nil
+}
+
+func (c *conn) prepare(query string) (*sqlite.Stmt, error) {
 	if stmt, ok := c.statements[query]; ok {
 		return stmt, nil
 	}
 	if len(c.statements) >= maxStatements {
 		c.forget()
 	}
-	stmt, err := c.sql.PrepareContext(context.Background(), query)
+	// $2 would be a name to SQLite, numbered by its place in the text; ?2 is the second argument.
+	stmt, trailing, err := c.sqlite.PrepareTransient(strings.ReplaceAll(query, "$", "?"))
+	if err == nil && trailing > 0 {
+		_ = stmt.Finalize()
+		return nil, fmt.Errorf("more than one statement: %s", query)
+	}
 	if err == nil {
 		c.statements[query] = stmt
 	}
 	return stmt, err
 }
 
-func (c *conn) Exec(query string, args ...any) (int64, error) {
-	stmt, err := c.prepare(query)
-	if err != nil {
-		return 0, err
-	}
-	result, err := stmt.ExecContext(context.Background(), args...)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
-func (c *conn) Query(query string, args ...any) (store.Rows, error) {
-	stmt, err := c.prepare(query)
-	if err != nil {
-		return nil, err
-	}
-	result, err := stmt.QueryContext(context.Background(), args...)
-	if err != nil {
-		return nil, err
-	}
-	return rows{result}, nil
-}
-
 func (c *conn) forget() {
 	for query, stmt := range c.statements {
-		_ = stmt.Close()
+		_ = stmt.Finalize()
 		delete(c.statements, query)
 	}
 }
 
 func (c *conn) close() error {
 	c.forget()
-	return c.sql.Close()
+	return c.sqlite.Close()
 }
 
-type rows struct{ *sql.Rows }
+// rows is the open result of a statement.
+type rows struct {
+	stmt *sqlite.Stmt
+	err  error
+}
 
-func (r rows) Close() { _ = r.Rows.Close() }
+func (r *rows) Next() bool {
+	more, err := r.stmt.Step()
+	r.err = err
+	return more && err == nil
+}
+
+func (r *rows) Err() error { return r.err }
+
+func (r *rows) Close() { _ = r.stmt.Reset() }
+
+func (r *rows) Scan(dest ...any) error {
+	if n := r.stmt.ColumnCount(); n != len(dest) {
+		return fmt.Errorf("a row has %d columns and was scanned into %d", n, len(dest))
+	}
+	for i, d := range dest {
+		null := r.stmt.ColumnIsNull(i)
+		switch d := d.(type) {
+		case *int64:
+			*d = r.stmt.ColumnInt64(i)
+		case *int:
+			*d = int(r.stmt.ColumnInt64(i))
+		case *string:
+			*d = r.stmt.ColumnText(i)
+		case *[]byte:
+			*d = nil
+			if !null {
+				*d = make([]byte, r.stmt.ColumnLen(i))
+				r.stmt.ColumnBytes(i, *d)
+			}
+			continue
+		case *sql.NullInt64:
+			*d = sql.NullInt64{Int64: r.stmt.ColumnInt64(i), Valid: !null}
+			continue
+		case *sql.NullString:
+			*d = sql.NullString{String: r.stmt.ColumnText(i), Valid: !null}
+			continue
+		default:
+			return fmt.Errorf("column %d is scanned into a %T", i, d)
+		}
+		if null {
+			return fmt.Errorf("column %s is NULL", r.stmt.ColumnName(i))
+		}
+	}
+	return nil
+}

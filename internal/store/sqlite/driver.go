@@ -2,14 +2,12 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 	"runtime"
 
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
+	modernc "modernc.org/sqlite"
+	"zombiezen.com/go/sqlite"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/store"
@@ -18,8 +16,6 @@ import (
 // driver is the store.Driver of one open file.
 type driver struct {
 	path    string
-	writing *sql.DB
-	reading *sql.DB
 	writer  *conn
 	readers chan *conn
 	opened  []*conn // all readers, lent or not
@@ -27,39 +23,20 @@ type driver struct {
 	lock    *lock
 }
 
-// Settings of every connection. FULL makes a commit wait for the disk; fullfsync does the same on
-// macOS, where a plain fsync does not.
-var pragmas = []string{
-	"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)", "checkpoint_fullfsync(1)",
-	"foreign_keys(1)", "temp_store(memory)", "trusted_schema(0)", "cell_size_check(1)",
-}
-
-func open(path string, more ...string) (*sql.DB, error) {
-	settings := url.Values{"_pragma": append(more, pragmas...)}
-	return sql.Open("sqlite", (&url.URL{Scheme: "file", Path: path}).String()+"?"+settings.Encode())
-}
-
-func connect(ctx context.Context, path string) (d *driver, err error) {
+func connect(path string) (d *driver, err error) {
 	d = &driver{path: path}
 	defer func() {
 		if err != nil {
 			_ = d.closeConnections()
 		}
 	}()
-	if d.writing, err = open(path, "cache_size(-65536)"); err != nil {
-		return nil, err
-	}
-	if d.writer, err = newConn(ctx, d.writing); err != nil {
-		return nil, err
-	}
-	if d.reading, err = open(path, "query_only(1)", "cache_size(-16384)"); err != nil {
+	if d.writer, err = newConn(path, "cache_size=-65536"); err != nil {
 		return nil, err
 	}
 	n := max(4, 2*runtime.GOMAXPROCS(0))
-	d.reading.SetMaxOpenConns(n + 1) // one more for the check behind the start
 	d.readers = make(chan *conn, n)
 	for range n {
-		reader, err := newConn(ctx, d.reading)
+		reader, err := newConn(path, "query_only=1", "cache_size=-16384")
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +61,7 @@ func (d *driver) GiveBack(c store.Conn) { d.readers <- c.(*conn) }
 
 func (d *driver) Begin() string { return "BEGIN IMMEDIATE" }
 
-func (d *driver) Committed(event int64) { d.mark.write(event) }
+func (d *driver) Committed(seq int64) { d.mark.write(seq) }
 
 // Close moves everything from the write-ahead log into the database and closes it.
 func (d *driver) Close() error {
@@ -97,14 +74,8 @@ func (d *driver) closeConnections() error {
 	for _, c := range d.opened {
 		errs = append(errs, c.close())
 	}
-	if d.reading != nil {
-		errs = append(errs, d.reading.Close())
-	}
 	if d.writer != nil {
 		errs = append(errs, d.writer.close())
-	}
-	if d.writing != nil {
-		errs = append(errs, d.writing.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -116,28 +87,32 @@ func explain(path string, err error) error {
 	if _, ok := errors.AsType[*parley.Error](err); ok {
 		return err
 	}
-	failure, ok := errors.AsType[*sqlite.Error](err)
-	if !ok {
-		return parley.Errorf(parley.Internal, "the database failed: %w", err)
-	}
-	switch failure.Code() & 0xff {
-	case sqlite3.SQLITE_FULL:
+	switch code(err) {
+	case sqlite.ResultFull:
 		return parley.Errorf(parley.Unavailable, "the disk is full, nothing was stored: %w", err).
 			Because(parley.StorageFull).Retryable(0).Suggest("make room on the disk of %s and try again", path)
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+	case sqlite.ResultBusy, sqlite.ResultLocked:
 		return parley.Errorf(parley.Unavailable, "another program has locked the database: %w", err).
 			Retryable(0).Suggest("close what has %s open and try again", path)
-	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+	case sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm:
 		return parley.Errorf(parley.Unavailable, "the database cannot be written: %w", err).
 			Suggest("check the permissions of %s and its directory", path)
-	case sqlite3.SQLITE_IOERR:
+	case sqlite.ResultIOErr:
 		return parley.Errorf(parley.Internal, "the disk failed: %w", err).
 			Retryable(0).Suggest("check the disk of %s; what failed was not stored", path)
-	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+	case sqlite.ResultCorrupt, sqlite.ResultNotADB:
 		return damaged(path, err)
 	default:
 		return parley.Errorf(parley.Internal, "the database failed: %w", err)
 	}
+}
+
+// code is the primary result code of an error, whichever of the two ways to SQLite it came by.
+func code(err error) sqlite.ResultCode {
+	if failure, ok := errors.AsType[*modernc.Error](err); ok {
+		return sqlite.ResultCode(failure.Code()).ToPrimary()
+	}
+	return sqlite.ErrCode(err).ToPrimary()
 }
 
 // damaged is what is said of a file that cannot be trusted.

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// mark keeps the number of the newest committed event outside the database. It is written after
+// mark keeps the number of the newest committed message or event outside the database. It is written after
 // each commit and not synced, so it never runs ahead of the database; a database that is behind
 // its mark has lost what was acknowledged.
 type mark struct {
@@ -43,10 +43,10 @@ func (m *mark) check(path string, newest int64) error {
 }
 
 // write is best effort: a mark that could not be written is only older than it could be.
-func (m *mark) write(event int64) {
-	if event > m.last {
-		m.last = event
-		_, _ = fmt.Fprintf(at0{m.file}, "%020d\n", event)
+func (m *mark) write(seq int64) {
+	if seq > m.last {
+		m.last = seq
+		_, _ = fmt.Fprintf(at0{m.file}, "%020d\n", seq)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -22,7 +23,6 @@ const oldestSQLite = "3.51.3"
 type DB struct {
 	*store.Store
 	path     string
-	driver   *driver
 	stop     context.CancelFunc
 	checked  chan struct{}
 	checkErr error
@@ -69,7 +69,7 @@ func openHeld(ctx context.Context, home string, held *lock) (*DB, error) {
 	if err := migrate(ctx, path, filepath.Join(home, "backups")); err != nil {
 		return nil, err
 	}
-	newest, err := newestEvent(ctx, path)
+	newest, err := lastDrawn(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -80,13 +80,13 @@ func openHeld(ctx context.Context, home string, held *lock) (*DB, error) {
 	if err := mark.check(path, newest); err != nil {
 		return nil, errors.Join(err, mark.close())
 	}
-	d, err := connect(ctx, path)
+	d, err := connect(path)
 	if err != nil {
 		return nil, errors.Join(err, mark.close())
 	}
 	d.mark, d.lock = mark, held
 	checking, stop := context.WithCancel(context.WithoutCancel(ctx))
-	db := &DB{Store: store.New(d), path: path, driver: d, stop: stop, checked: make(chan struct{})}
+	db := &DB{Store: store.New(d), path: path, stop: stop, checked: make(chan struct{})}
 	if unclean {
 		go db.checkBehind(checking)
 	} else {
@@ -112,16 +112,22 @@ func create(path string) error {
 	return file.Close()
 }
 
-func newestEvent(ctx context.Context, path string) (newest int64, err error) {
+// lastDrawn is the number the newest message or event has.
+func lastDrawn(ctx context.Context, path string) (last int64, err error) {
 	err = withDB(path, func(db *sql.DB) error {
-		return db.QueryRowContext(ctx, "SELECT event FROM counters").Scan(&newest)
+		return db.QueryRowContext(ctx, `SELECT max(seq, (SELECT coalesce(max(seq), 0) FROM messages),
+			(SELECT coalesce(max(num), 0) FROM events)) FROM counters`).Scan(&last)
 	})
-	return newest, err
+	return last, err
 }
 
-// withDB opens a file for one purpose.
+// withDB opens a file through database/sql, which is what migrations need.
 func withDB(path string, fn func(*sql.DB) error) error {
-	db, err := open(path)
+	settings := url.Values{}
+	for _, pragma := range pragmas {
+		settings.Add("_pragma", pragma)
+	}
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: path}).String()+"?"+settings.Encode())
 	if err != nil {
 		return err
 	}

@@ -7,14 +7,14 @@ CREATE TABLE meta (
 -- The oldest program that may use this database.
 INSERT INTO meta (key, value) VALUES ('min_program', '0.1.0');
 
--- The last numbers drawn, in one row.
+-- One row. The number drawn last is the largest of seq here, messages.seq and events.num: it is
+-- written here only when rows are erased. agents rises with every change to an agent.
 CREATE TABLE counters (
 	seq    INTEGER NOT NULL,
-	event  INTEGER NOT NULL,
 	agents INTEGER NOT NULL
 ) STRICT;
 
-INSERT INTO counters (seq, event, agents) VALUES (0, 0, 0);
+INSERT INTO counters (seq, agents) VALUES (0, 0);
 
 CREATE TABLE agents (
 	num        INTEGER NOT NULL PRIMARY KEY,
@@ -50,13 +50,13 @@ CREATE TABLE conversations (
 	archived_at INTEGER,
 	messages    INTEGER NOT NULL,
 	last_seq    INTEGER NOT NULL,
-	members     TEXT,              -- the set of a DM or implicit group
+	members     TEXT,              -- the set of those whose members are fixed
 	buried      INTEGER NOT NULL   -- deleted, its rows still being erased
 ) STRICT;
 
 CREATE UNIQUE INDEX conversations_id ON conversations (id);
 CREATE UNIQUE INDEX conversations_name ON conversations (name) WHERE name IS NOT NULL;
-CREATE UNIQUE INDEX conversations_members ON conversations (members) WHERE members IS NOT NULL;
+CREATE UNIQUE INDEX conversations_members ON conversations (members) WHERE kind IN ('dm', 'group');
 -- Ephemeral conversations pile up; lists and sweeps only look at those that are not archived.
 CREATE INDEX conversations_open ON conversations (kind) WHERE archived_at IS NULL;
 CREATE INDEX conversations_buried ON conversations (num) WHERE buried = 1;
@@ -132,6 +132,7 @@ CREATE TABLE deliveries (
 	PRIMARY KEY (message, agent)
 ) WITHOUT ROWID, STRICT;
 
+-- What has happened, except messages: a message is its own event.
 CREATE TABLE events (
 	num     INTEGER NOT NULL PRIMARY KEY,
 	at      INTEGER NOT NULL,

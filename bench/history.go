@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+const lastOnes = 20
+
+// measureHistory compares fetching the last messages of a conversation through the hub with the
+// bare query, in a large and in a small database.
+func measureHistory(ctx context.Context, rounds int, length time.Duration, size int) ([]result, error) {
+	dir, err := os.MkdirTemp("", "parley-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	large, err := openHistory(ctx, filepath.Join(dir, "large"), size, 1000)
+	if err != nil {
+		return nil, err
+	}
+	small, err := openHistory(ctx, filepath.Join(dir, "small"), 1000, 10)
+	if err != nil {
+		return nil, err
+	}
+	var whole, bare, few []time.Duration
+	for range rounds {
+		a, err := latency(length, large.fetch)
+		if err != nil {
+			return nil, err
+		}
+		b, err := latency(length, large.query)
+		if err != nil {
+			return nil, err
+		}
+		c, err := latency(length, small.fetch)
+		if err != nil {
+			return nil, err
+		}
+		whole, bare, few = append(whole, a), append(bare, b), append(few, c)
+	}
+	a, b, c := median(whole), median(bare), median(few)
+	what := fmt.Sprintf("last %d of a conversation among %d messages, p50, against ", lastOnes, size)
+	return []result{
+		atMost(1.5, result{what: what + "the bare query", parley: a.String(), baseline: b.String(), ratio: float64(a) / float64(b)}),
+		atMost(1.5, result{what: what + "among 1,000", parley: a.String(), baseline: c.String(), ratio: float64(a) / float64(c)}),
+	}, errors.Join(large.close(), small.close())
+}
+
+type history struct {
+	fetch, query poster
+	close        func() error
+}
+
+// openHistory fills a database with messages spread evenly over conversations.
+func openHistory(ctx context.Context, home string, size, conversations int) (history, error) {
+	h, done, err := newHub(ctx, home)
+	if err != nil {
+		return history{}, err
+	}
+	caller := hub.Caller{Agent: agentID(0)}
+	ids := make([]string, conversations)
+	for i := range ids {
+		view, err := h.CreateConversation(ctx, caller, hub.NewConversation{Name: fmt.Sprintf("channel-%d", i), Private: true})
+		if err != nil {
+			return history{}, err
+		}
+		ids[i] = view.ID
+	}
+	db, err := openBare(filepath.Join(home, "parley.db"))
+	if err != nil {
+		return history{}, err
+	}
+	if err := fill(ctx, db, size, conversations); err != nil {
+		return history{}, err
+	}
+	reader, err := openBare(filepath.Join(home, "parley.db"))
+	if err != nil {
+		return history{}, err
+	}
+	reader.SetMaxOpenConns(1)
+	last, err := reader.PrepareContext(ctx, bareHistory)
+	if err != nil {
+		return history{}, err
+	}
+	return history{
+		fetch: func(int, int) error {
+			list, err := h.History(ctx, caller, ids[rand.IntN(conversations)], parley.Page{Limit: lastOnes})
+			if err == nil && len(list) != lastOnes {
+				err = fmt.Errorf("got %d messages", len(list))
+			}
+			return err
+		},
+		query: func(int, int) error { return queryLast(ctx, last, 1+rand.IntN(conversations)) },
+		close: func() error { return errors.Join(done(), db.Close(), reader.Close()) },
+	}, nil
+}
+
+const bareHistory = `SELECT seq, id, conv, sender, recipient, reply_to, type, priority, word, created_at, expires_at,
+	deadline, requires_ack, hops, source, trace, task, mentions, text, code, artifacts, payload, metadata, key, checksum
+	FROM messages WHERE conv = $1 ORDER BY seq DESC LIMIT 20`
+
+// queryLast reads every column, as anybody who wants the messages must.
+func queryLast(ctx context.Context, last *sql.Stmt, conv int) error {
+	rows, err := last.QueryContext(ctx, conv)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var (
+			seq, conv, sender, priority, created, ack, hops                int64
+			recipient, expires, deadline                                   sql.NullInt64
+			id                                                             uuid.UUID
+			reply, checksum                                                []byte
+			kind, source, text                                             string
+			word, trace, task, mentions, code, artifacts, payload, md, key sql.NullString
+		)
+		err := rows.Scan(&seq, &id, &conv, &sender, &recipient, &reply, &kind, &priority, &word, &created, &expires,
+			&deadline, &ack, &hops, &source, &trace, &task, &mentions, &text, &code, &artifacts, &payload, &md, &key, &checksum)
+		if err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+func fill(ctx context.Context, db *sql.DB, size, conversations int) error {
+	_, err := db.ExecContext(ctx, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
+		INSERT INTO messages (seq, id, conv, sender, type, priority, created_at, requires_ack, hops, source, text, checksum)
+		SELECT i, unhex(printf('%032x', i)), 1 + i % $2, 3 + i % $3, 'chat', 5, 1700000000000 + i, 0, 1, 'api', $4, zeroblob(32) FROM n`,
+		size, conversations, posters, body)
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, "UPDATE counters SET seq = $1", size)
+	return err
+}

@@ -1,0 +1,73 @@
+// Command bench measures the hot paths against bare baselines in the same run and prints the
+// ratios as a Markdown table. Figures of one run compare with each other; those of two runs or two
+// machines do not.
+package main
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+)
+
+// result is one line of the table: how Parley compares with a baseline.
+type result struct {
+	what, parley, baseline string
+	ratio                  float64
+	goal                   string
+	met                    bool
+}
+
+func main() {
+	rounds := flag.Int("rounds", 5, "rounds of each measurement; the median counts")
+	length := flag.Duration("length", 2*time.Second, "length of a round")
+	history := flag.Int("history", 1_000_000, "messages in the large history")
+	flag.Parse()
+	if err := run(context.Background(), *rounds, *length, *history); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, rounds int, length time.Duration, history int) error {
+	var results []result
+	for _, measure := range []func() ([]result, error){
+		func() ([]result, error) { return measurePosts(ctx, rounds, length) },
+		func() ([]result, error) { return measureHistory(ctx, rounds, length, history) },
+	} {
+		more, err := measure()
+		if err != nil {
+			return err
+		}
+		results = append(results, more...)
+	}
+	fmt.Println("| What | Parley | Baseline | Ratio | Goal | Met |")
+	fmt.Println("|---|---|---|---|---|---|")
+	for _, r := range results {
+		met := "yes"
+		if !r.met {
+			met = "**no**"
+		}
+		fmt.Printf("| %s | %s | %s | %.2f × | %s | %s |\n", r.what, r.parley, r.baseline, r.ratio, r.goal, met)
+	}
+	return nil
+}
+
+// atLeast and atMost make a line whose ratio has a lower or upper bound.
+func atLeast(goal float64, r result) result {
+	r.goal, r.met = fmt.Sprintf("≥ %.2g ×", goal), r.ratio >= goal
+	return r
+}
+
+func atMost(goal float64, r result) result {
+	r.goal, r.met = fmt.Sprintf("≤ %.2g ×", goal), r.ratio <= goal
+	return r
+}
+
+func median[T cmp.Ordered](values []T) T {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
+}

@@ -1,0 +1,320 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/store/sqlite"
+)
+
+const (
+	posters  = 64
+	partners = 16 // each poster writes to this many others, one DM each
+)
+
+var body = strings.Repeat("All work and no play. ", 24)[:512]
+
+// poster posts once and returns when the message is durable.
+type poster func(worker, n int) error
+
+// measurePosts compares durable posts through the hub with a loop that writes the same rows to the
+// same schema in groups, and one poster alone with one bare commit.
+func measurePosts(ctx context.Context, rounds int, length time.Duration) ([]result, error) {
+	dir, err := os.MkdirTemp("", "parley-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	whole, closeHub, err := hubPoster(ctx, filepath.Join(dir, "hub"))
+	if err != nil {
+		return nil, err
+	}
+	bare, closeBare, err := barePoster(ctx, filepath.Join(dir, "bare"))
+	if err != nil {
+		return nil, err
+	}
+	single, closeSingle, err := bareCommit(filepath.Join(dir, "single.db"))
+	if err != nil {
+		return nil, err
+	}
+	var many, manyBare []float64
+	var one, oneBare []time.Duration
+	for range rounds {
+		a, err := throughput(length, posters, whole)
+		if err != nil {
+			return nil, err
+		}
+		b, err := throughput(length, posters, bare)
+		if err != nil {
+			return nil, err
+		}
+		c, err := latency(length, whole)
+		if err != nil {
+			return nil, err
+		}
+		d, err := latency(length, single)
+		if err != nil {
+			return nil, err
+		}
+		many, manyBare, one, oneBare = append(many, a), append(manyBare, b), append(one, c), append(oneBare, d)
+	}
+	a, b, c, d := median(many), median(manyBare), median(one), median(oneBare)
+	return []result{
+		atLeast(0.7, result{
+			what: "durable posts, 64 posters, against a bare loop that group-commits the same rows", ratio: a / b,
+			parley: fmt.Sprintf("%.0f/s", a), baseline: fmt.Sprintf("%.0f/s", b),
+		}),
+		atMost(2, result{
+			what: "one poster, p50, against one bare commit with fsync", ratio: float64(c) / float64(d),
+			parley: c.Round(time.Microsecond).String(), baseline: d.Round(time.Microsecond).String(),
+		}),
+	}, errors.Join(closeHub(), closeBare(), closeSingle())
+}
+
+func throughput(length time.Duration, workers int, post poster) (perSecond float64, err error) {
+	var (
+		done  atomic.Int64
+		group sync.WaitGroup
+		fail  atomic.Pointer[error]
+		stop  atomic.Bool
+	)
+	began := time.Now()
+	for w := range workers {
+		group.Go(func() {
+			for n := 0; !stop.Load(); n++ {
+				if err := post(w, n); err != nil {
+					fail.Store(&err)
+					return
+				}
+				done.Add(1)
+			}
+		})
+	}
+	time.Sleep(length)
+	stop.Store(true)
+	group.Wait()
+	if failed := fail.Load(); failed != nil {
+		return 0, *failed
+	}
+	return float64(done.Load()) / time.Since(began).Seconds(), nil
+}
+
+func latency(length time.Duration, post poster) (p50 time.Duration, err error) {
+	var times []time.Duration
+	for end := time.Now().Add(length / 2); time.Now().Before(end); {
+		began := time.Now()
+		if err := post(0, len(times)); err != nil {
+			return 0, err
+		}
+		times = append(times, time.Since(began))
+	}
+	return median(times), nil
+}
+
+func agentID(n int) string { return fmt.Sprintf("agent-%d", n%posters) }
+
+func newHub(ctx context.Context, home string) (*hub.Hub, func() error, error) {
+	db, err := sqlite.Open(ctx, home)
+	if err != nil {
+		return nil, nil, err
+	}
+	h, err := hub.New(ctx, db, hub.Config{Rate: hub.Rate{PerSecond: -1}})
+	if err != nil {
+		return nil, nil, err
+	}
+	h.Start(ctx)
+	for n := range posters {
+		if _, err := h.AddAgent(ctx, hub.Caller{Agent: parley.Owner}, hub.NewAgent{ID: agentID(n)}); err != nil {
+			return nil, nil, err
+		}
+	}
+	return h, func() error {
+		h.Stop()
+		return db.Close()
+	}, nil
+}
+
+// hubPoster opens the DMs first, so that what is measured is posting.
+func hubPoster(ctx context.Context, home string) (poster, func() error, error) {
+	h, done, err := newHub(ctx, home)
+	if err != nil {
+		return nil, nil, err
+	}
+	var dms [posters][partners]string
+	for w := range posters {
+		for p := range partners {
+			receipt, err := h.Post(ctx, hub.Caller{Agent: agentID(w)}, parley.Draft{
+				Direct: []string{agentID(w + p + 1)}, Content: parley.Content{Text: body},
+			})
+			if err != nil {
+				return nil, nil, err
+			}
+			dms[w][p] = receipt.Message.Conversation
+		}
+	}
+	return func(worker, n int) error {
+		_, err := h.Post(ctx, hub.Caller{Agent: agentID(worker), Source: "api"}, parley.Draft{
+			Conversation: dms[worker][n%partners], Content: parley.Content{Text: body},
+		})
+		return err
+	}, done, nil
+}
+
+// barePoster is the baseline: no checks, no reads, the rows of a post and nothing else, in groups.
+func barePoster(ctx context.Context, home string) (poster, func() error, error) {
+	// The hub makes the schema, the agents and the conversations.
+	_, done, err := hubPoster(ctx, home)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := done(); err != nil {
+		return nil, nil, err
+	}
+	db, err := openBare(filepath.Join(home, "parley.db"))
+	if err != nil {
+		return nil, nil, err
+	}
+	loop := &bareLoop{queue: make(chan bareRow, 256)}
+	if err := loop.prepare(ctx, db); err != nil {
+		return nil, nil, err
+	}
+	group := sync.WaitGroup{}
+	group.Go(loop.run)
+	conversations := int(loop.conversations)
+	post := func(worker, n int) error {
+		row := bareRow{conv: int64(1 + (worker*partners+n%partners)%conversations), sender: int64(3 + worker), done: make(chan error, 1)}
+		row.id = uuid.Must(uuid.NewV7())
+		loop.queue <- row
+		return <-row.done
+	}
+	return post, func() error {
+		close(loop.queue)
+		group.Wait()
+		return db.Close()
+	}, nil
+}
+
+func openBare(path string) (*sql.DB, error) {
+	return sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"+
+		"&_pragma=temp_store(memory)&_pragma=cache_size(-65536)")
+}
+
+type bareRow struct {
+	id           uuid.UUID
+	conv, sender int64
+	done         chan error
+}
+
+type bareLoop struct {
+	queue         chan bareRow
+	statements    []*sql.Stmt
+	begin, commit *sql.Stmt
+	seq           int64
+	conversations int64
+}
+
+// The rows of one post.
+var bareSQL = []string{
+	"BEGIN IMMEDIATE",
+	"COMMIT",
+	`INSERT INTO messages (seq, id, conv, sender, type, priority, created_at, requires_ack, hops, source, text, checksum)
+		VALUES ($1, $2, $3, $4, 'chat', 5, $5, 0, 1, 'api', $6, $7)`,
+	"UPDATE conversations SET messages = messages + 1, last_seq = $2, updated_at = $3 WHERE num = $1",
+	`INSERT INTO pairs (sender, recipient, count) VALUES ($1, $2, 1)
+		ON CONFLICT (sender, recipient) DO UPDATE SET count = pairs.count + 1`,
+	`INSERT INTO deliveries (message, agent, state, waking, pair_seq, attempt, accepted_at)
+		VALUES ($1, $2, 'accepted', 1, $3, 0, $4)`,
+}
+
+func (l *bareLoop) prepare(ctx context.Context, db *sql.DB) error {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	for _, text := range bareSQL {
+		stmt, err := conn.PrepareContext(ctx, text)
+		if err != nil {
+			return err
+		}
+		l.statements = append(l.statements, stmt)
+	}
+	return conn.QueryRowContext(ctx, "SELECT (SELECT max(num) FROM events) + 10000, (SELECT max(num) FROM conversations)").
+		Scan(&l.seq, &l.conversations)
+}
+
+func (l *bareLoop) run() {
+	var batch []bareRow
+	for row := range l.queue {
+		batch = append(batch[:0], row)
+	fill:
+		for len(batch) < 256 {
+			select {
+			case more := <-l.queue:
+				batch = append(batch, more)
+			default:
+				break fill
+			}
+		}
+		err := l.write(batch)
+		for _, row := range batch {
+			row.done <- err
+		}
+	}
+}
+
+func (l *bareLoop) write(batch []bareRow) error {
+	exec := func(i int, args ...any) error {
+		_, err := l.statements[i].Exec(args...)
+		return err
+	}
+	if err := exec(0); err != nil {
+		return err
+	}
+	for _, row := range batch {
+		l.seq++
+		now := time.Now().UnixMilli()
+		recipient := 3 + (row.sender-2)%posters
+		err := errors.Join(
+			exec(2, l.seq, row.id[:], row.conv, row.sender, now, body, make([]byte, 32)),
+			exec(3, row.conv, l.seq, now),
+			exec(4, row.sender, recipient),
+			exec(5, l.seq, recipient, l.seq, now),
+		)
+		if err != nil {
+			return err
+		}
+	}
+	return exec(1)
+}
+
+// bareCommit is one insert of the same body in a transaction of its own.
+func bareCommit(path string) (poster, func() error, error) {
+	db, err := openBare(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	db.SetMaxOpenConns(1)
+	if _, err := db.Exec("CREATE TABLE messages (seq INTEGER PRIMARY KEY, text TEXT NOT NULL)"); err != nil {
+		return nil, nil, err
+	}
+	insert, err := db.Prepare("INSERT INTO messages (text) VALUES ($1)")
+	if err != nil {
+		return nil, nil, err
+	}
+	return func(int, int) error {
+		_, err := insert.Exec(body)
+		return err
+	}, db.Close, nil
+}
