@@ -220,7 +220,6 @@ type bareRow struct {
 type bareLoop struct {
 	queue         chan bareRow
 	statements    []*sql.Stmt
-	begin, commit *sql.Stmt
 	seq           int64
 	conversations int64
 }

@@ -135,13 +135,12 @@ func (s conversations) Update(c parley.Conversation) error {
 		return err
 	}
 	if c.Name != row.Name && c.Name != "" {
-		switch _, err := s.conversationWhere("c.name = $1", c.Name); {
-		case err == nil:
+		_, err := s.conversationWhere("c.name = $1", c.Name)
+		if err == nil {
 			return parley.ErrTaken
-		default:
-			if _, err := absent(err); err != nil {
-				return err
-			}
+		}
+		if _, err := absent(err); err != nil {
+			return err
 		}
 	}
 	_, err = s.exec(`UPDATE conversations SET name = $2, visibility = $3, topic = $4, updated_at = $5, archived_at = $6

@@ -54,7 +54,7 @@ func (s log) Events(after int64, limit int) ([]parley.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := append(posted, others...)
+	list := slices.Concat(posted, others)
 	slices.SortFunc(list, func(a, b parley.Event) int { return cmp.Compare(a.Num, b.Num) })
 	return list[:min(limit, len(list))], nil
 }

@@ -66,6 +66,10 @@ func (d *driver) Committed(seq int64) { d.mark.write(seq) }
 // Close moves everything from the write-ahead log into the database and closes it.
 func (d *driver) Close() error {
 	_, err := d.writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+	if err != nil {
+		// Nothing is lost: what could not be moved stays in the write-ahead log for the next start.
+		err = d.Explain(err)
+	}
 	return errors.Join(err, d.closeConnections(), d.mark.close(), d.lock.release())
 }
 

@@ -1,0 +1,52 @@
+SHELL := bash
+GO ?= go
+LINT_VERSION := v2.14.0
+TOOLS := .tools/bin
+LINT := $(TOOLS)/golangci-lint-$(LINT_VERSION)
+FUZZTIME ?= 30s
+ROUNDS ?= 2000
+CHECKS ?= 1000
+
+export CGO_ENABLED ?= 0
+
+.PHONY: help run build test lint fmt bench fuzz soak clean setup
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: build ## Build and run parley (prints its version until there is a server)
+	bin/parley version
+
+build: ## Build bin/parley; needs Go alone
+	$(GO) build -trimpath -o bin/parley ./cmd/parley
+
+test: setup ## Install what the tests need and run them all
+	CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 12m ./...
+
+lint: $(LINT) ## Check with golangci-lint (pinned), and vet for macOS
+	$(LINT) run ./...
+	GOOS=darwin $(GO) vet ./...
+
+fmt: $(LINT) ## Format the code
+	$(LINT) fmt ./...
+
+bench: ## Measure the hot paths against baselines and print the ratios
+	$(GO) run ./bench
+
+fuzz: ## Run each fuzz target for FUZZTIME (30s)
+	scripts/fuzz $(FUZZTIME)
+
+soak: setup ## Run the long campaigns: ROUNDS crashes (2000), CHECKS histories a property (1000)
+	PARLEY_CRASH_ROUNDS=$(ROUNDS) $(GO) test -count=1 -timeout 0 -run 'Crash' -v ./internal/crashtest
+	CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 0 ./internal/hub ./internal/store/... -rapid.checks=$(CHECKS)
+
+clean: ## Remove what was built
+	rm -rf bin .tools
+
+setup:
+	@scripts/setup
+
+$(LINT):
+	@mkdir -p $(TOOLS)
+	GOBIN=$(abspath $(TOOLS)) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+	@mv $(TOOLS)/golangci-lint $@

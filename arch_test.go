@@ -1,0 +1,159 @@
+package parley_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/parley-hub/parley"
+
+// mayImport says, for each room, which others it may use. A room not listed has no business here
+// yet: whoever adds one adds its line, and docs/architecture.md.
+var mayImport = map[string][]string{
+	"":                          {},
+	"cmd/parley":                {"internal/cli"},
+	"internal/cli":              {""},
+	"internal/hub":              {"", "internal/service"},
+	"internal/service":          {},
+	"internal/store":            {""},
+	"internal/store/sqlite":     {"", "internal/store"},
+	"internal/store/storetest":  {""},
+	"internal/crashtest":        {},
+	"internal/crashtest/victim": {"", "internal/hub", "internal/store/sqlite"},
+	"bench":                     {"", "internal/hub", "internal/store/sqlite"},
+}
+
+// The domain may use the standard library and Unicode's tables.
+var domainLibraries = []string{"golang.org/x/text/cases", "golang.org/x/text/unicode/norm"}
+
+func TestImportsPointOneWay(t *testing.T) {
+	for _, pkg := range packages(t) {
+		room := strings.TrimPrefix(strings.TrimPrefix(pkg.ImportPath, module), "/")
+		allowed, known := mayImport[room]
+		if !known {
+			t.Errorf("%s is not in the list of rooms", room)
+			continue
+		}
+		for _, imported := range pkg.Imports {
+			other, ours := strings.CutPrefix(imported, module)
+			if ours && !slices.Contains(allowed, strings.TrimPrefix(other, "/")) {
+				t.Errorf("%s must not import %s", pkg.ImportPath, imported)
+			}
+		}
+	}
+}
+
+func TestTheDomainIsALeaf(t *testing.T) {
+	for _, pkg := range packages(t) {
+		if pkg.ImportPath != module {
+			continue
+		}
+		for _, imported := range pkg.Imports {
+			library := strings.Contains(strings.Split(imported, "/")[0], ".")
+			doesIO := slices.Contains([]string{"os", "net", "net/http", "database/sql", "os/exec"}, imported)
+			if library && !slices.Contains(domainLibraries, imported) || doesIO {
+				t.Errorf("the domain must not import %s", imported)
+			}
+		}
+	}
+}
+
+func TestEveryPackageHasAComment(t *testing.T) {
+	for _, pkg := range packages(t) {
+		if pkg.Doc == "" {
+			t.Errorf("%s has no package comment", pkg.ImportPath)
+		}
+	}
+}
+
+type listed struct {
+	ImportPath, Doc string
+	Imports         []string
+}
+
+func packages(t *testing.T) (list []listed) {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Doc,Imports", "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var pkg listed
+		err := dec.Decode(&pkg)
+		if errors.Is(err, io.EOF) {
+			return list
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, pkg)
+	}
+}
+
+// TestLibcIsTheOneSQLitePins guards a pair that only works together: another module could raise one
+// of them silently.
+func TestLibcIsTheOneSQLitePins(t *testing.T) {
+	mod, err := exec.Command("go", "list", "-m", "-f", "{{.GoMod}}", "modernc.org/sqlite").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(strings.TrimSpace(string(mod)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pinned := regexp.MustCompile(`modernc\.org/libc (v\S+)`).FindSubmatch(text)
+	if pinned == nil {
+		t.Fatal("modernc.org/sqlite names no libc")
+	}
+	used, err := exec.Command("go", "list", "-m", "-f", "{{.Version}}", "modernc.org/libc").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.TrimSpace(string(used)), string(pinned[1]); got != want {
+		t.Errorf("modernc.org/libc is %s, SQLite pins %s", got, want)
+	}
+}
+
+// TestDocumentedCommandsExist runs what the README and CONTRIBUTING tell people to type, as far as
+// it is a make target.
+func TestDocumentedCommandsExist(t *testing.T) {
+	help, err := exec.Command("make", "--no-print-directory", "help").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets := map[string]bool{}
+	for line := range strings.Lines(string(help)) {
+		targets[strings.Fields(line)[0]] = true
+	}
+	for _, target := range []string{"run", "build", "test", "lint", "fmt", "bench", "fuzz", "soak", "clean"} {
+		if !targets[target] {
+			t.Errorf("make help does not list %s", target)
+		}
+	}
+	for _, doc := range []string{"README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/benchmarks.md"} {
+		text, err := os.ReadFile(doc)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, m := range regexp.MustCompile("(?m)(?:^|`)make ([a-z]+)").FindAllSubmatch(text, -1) {
+			if !targets[string(m[1])] {
+				t.Errorf("%s names make %s, which does not exist", doc, m[1])
+			}
+		}
+		for _, m := range regexp.MustCompile(`\]\(([^)#:]+)\)`).FindAllSubmatch(text, -1) {
+			if _, err := os.Stat(path.Join(path.Dir(doc), string(m[1]))); err != nil {
+				t.Errorf("%s links to %s, which does not exist", doc, m[1])
+			}
+		}
+	}
+}

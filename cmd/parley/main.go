@@ -1,0 +1,12 @@
+// Command parley is the hub, its doors and its client in one program.
+package main
+
+import (
+	"os"
+
+	"github.com/parley-hub/parley/internal/cli"
+)
+
+func main() {
+	os.Exit(cli.Run(os.Args[1:], os.Stdout, os.Stderr))
+}

@@ -1,0 +1,109 @@
+package crashtest
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const (
+	defaultRounds = 100
+	roundsPerHome = 10 // then a new home, so that every stage of a database's growth is hit
+	workers       = "50"
+	longestRound  = 150 * time.Millisecond
+)
+
+// buildVictim builds the program once, without the race detector: a crash is timed against the
+// real thing.
+var buildVictim = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "victim-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "victim")
+	build := exec.Command("go", "build", "-o", path, "./victim")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	build.Stderr = os.Stderr
+	return path, build.Run()
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if path, err := buildVictim(); err == nil {
+		_ = os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
+}
+
+func victim(t *testing.T) string {
+	t.Helper()
+	path, err := buildVictim()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestCrashLosesNothingAcknowledged kills a posting hub at random moments, again and again on the
+// same home, and looks at what is left each time.
+func TestCrashLosesNothingAcknowledged(t *testing.T) {
+	rounds := defaultRounds
+	if s := os.Getenv("PARLEY_CRASH_ROUNDS"); s != "" {
+		var err error
+		if rounds, err = strconv.Atoi(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	var (
+		home         string
+		acknowledged bytes.Buffer
+		total        int
+	)
+	for round := range rounds {
+		if round%roundsPerHome == 0 {
+			total += strings.Count(acknowledged.String(), "\n")
+			home = t.TempDir()
+			acknowledged.Reset()
+		}
+		acknowledged.Write(crash(t, home, time.Duration(random.Int64N(int64(longestRound)))))
+		verify := exec.Command(victim(t), "verify", home)
+		verify.Stdin = bytes.NewReader(acknowledged.Bytes())
+		if out, err := verify.CombinedOutput(); err != nil {
+			t.Fatalf("round %d: %v: %s", round, err, out)
+		}
+	}
+	total += strings.Count(acknowledged.String(), "\n")
+	t.Logf("%d crashes, %d acknowledged messages, none lost", rounds, total)
+	if total < rounds {
+		t.Errorf("only %d messages were acknowledged in %d rounds: the test shows little", total, rounds)
+	}
+}
+
+// crash lets a victim post for a time, kills it, and returns what it has acknowledged. A line that
+// was cut off counts as not printed.
+func crash(t *testing.T, home string, after time.Duration) []byte {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	post := exec.Command(victim(t), "post", home, workers, "0")
+	post.Stdout, post.Stderr = &stdout, &stderr
+	if err := post.Start(); err != nil {
+		t.Fatal(err)
+	}
+	kill := time.AfterFunc(after, func() { _ = post.Process.Kill() })
+	defer kill.Stop()
+	if err := post.Wait(); err == nil || stderr.Len() > 0 {
+		t.Fatalf("the victim was not killed but ended by itself: %v: %s", err, &stderr)
+	}
+	printed := stdout.Bytes()
+	return printed[:bytes.LastIndexByte(printed, '\n')+1]
+}

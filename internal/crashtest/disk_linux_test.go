@@ -1,0 +1,136 @@
+package crashtest
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestFullDisk fills a small disk of its own in a mount namespace of its own.
+func TestFullDisk(t *testing.T) {
+	full := exec.Command(victim(t), "full", t.TempDir())
+	full.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+	if os.Geteuid() != 0 {
+		full.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		full.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+		full.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+	}
+	out, err := full.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNoAcknowledgementPrecedesItsFsync traces the system calls of a posting hub: before a message
+// is acknowledged, it has been written to the write-ahead log and the log has been synced.
+// A killed process cannot show that, because what it wrote lives on in the kernel.
+func TestNoAcknowledgementPrecedesItsFsync(t *testing.T) {
+	trace := filepath.Join(t.TempDir(), "trace")
+	home := filepath.Join(t.TempDir(), "home")
+	strace := exec.Command("strace", "-f", "-qq", "-s", "8192", "-o", trace,
+		"-e", "trace=open,openat,write,pwrite64,fsync,fdatasync", victim(t), "post", home, "4", "25")
+	if out, err := strace.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %.2000s", err, out)
+	}
+	lines := readLines(t, trace)
+	acknowledged, early := replay(lines)
+	if acknowledged != 100 {
+		t.Errorf("the trace shows %d acknowledgements, want 100", acknowledged)
+	}
+	if len(early) > 0 {
+		t.Errorf("acknowledged before they were synced: %v", early)
+	}
+
+	// The same trace without its syncs must be refused, or this test could not fail.
+	unsynced := lines[:0:0]
+	for _, line := range lines {
+		if !strings.Contains(line, "sync(") && !strings.Contains(line, "sync resumed") {
+			unsynced = append(unsynced, line)
+		}
+	}
+	if acknowledged, early := replay(unsynced); len(early) != acknowledged {
+		t.Errorf("without syncs, %d of %d acknowledgements were found to be early", len(early), acknowledged)
+	}
+}
+
+var (
+	opened   = regexp.MustCompile(`open(?:at)?\(.*parley\.db-wal".* = (\d+)$`)
+	wrote    = regexp.MustCompile(`pwrite64\((\d+), "(.*)"`)
+	token    = regexp.MustCompile(`token-\d+-\d+-\d+-end`)
+	syncing  = regexp.MustCompile(`f(?:data)?sync\((\d+)(\)\s+= 0| <unfinished)`)
+	synced   = regexp.MustCompile(`<\.\.\. f(?:data)?sync resumed>\)\s+= 0`)
+	answered = regexp.MustCompile(`write\(1, "\S+ (token-\d+-\d+-\d+-end)\\n"`)
+)
+
+// replay follows a trace and returns how many messages were acknowledged, and which of them before
+// they were durable. A sync makes durable what had been written when it began.
+func replay(lines []string) (acknowledged int, early []string) {
+	var (
+		logs    = map[string]bool{}     // descriptors of the write-ahead log
+		written = map[string]bool{}     // tokens in the log
+		durable = map[string]bool{}     // tokens in the log and synced
+		pending = map[string][]string{} // thread → tokens its running sync will make durable
+	)
+	for _, line := range lines {
+		thread, _, _ := strings.Cut(line, " ")
+		if m := opened.FindStringSubmatch(line); m != nil {
+			logs[m[1]] = true
+		}
+		if m := wrote.FindStringSubmatch(line); m != nil && logs[m[1]] {
+			for _, t := range token.FindAllString(m[2], -1) {
+				written[t] = true
+			}
+		}
+		if m := syncing.FindStringSubmatch(line); m != nil && logs[m[1]] {
+			var covers []string
+			for t := range written {
+				covers = append(covers, t)
+			}
+			if strings.Contains(m[2], "unfinished") {
+				pending[thread] = covers
+			} else {
+				for _, t := range covers {
+					durable[t] = true
+				}
+			}
+		}
+		if synced.MatchString(line) {
+			for _, t := range pending[thread] {
+				durable[t] = true
+			}
+			delete(pending, thread)
+		}
+		if m := answered.FindStringSubmatch(line); m != nil {
+			acknowledged++
+			if !durable[m[1]] {
+				early = append(early, m[1])
+			}
+		}
+	}
+	return acknowledged, early
+}
+
+func readLines(t *testing.T, path string) (lines []string) {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	scanner := bufio.NewScanner(file)
+	scanner.Buffer(nil, 1<<20)
+	for scanner.Scan() {
+		lines = append(lines, scanner.Text())
+	}
+	if err := scanner.Err(); err != nil {
+		t.Fatal(fmt.Errorf("reading the trace: %w", err))
+	}
+	return lines
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// fillDisk mounts a small disk, posts until it is full and on, makes room, posts again, and
+// compares: what was acknowledged is there, what was refused is not.
+func fillDisk(ctx context.Context, dir string) error {
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16m"); err != nil {
+		return fmt.Errorf("mounting a small disk: %w", err)
+	}
+	ballast := filepath.Join(dir, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, 11<<20), 0o600); err != nil {
+		return err
+	}
+	home := filepath.Join(dir, "home")
+	h, db, err := open(ctx, home)
+	if err != nil {
+		return err
+	}
+	var acknowledged bytes.Buffer
+	refused, err := postUntilFull(ctx, h, &acknowledged)
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(ballast); err != nil {
+		return err
+	}
+	for n := range 20 {
+		receipt, err := h.Post(ctx, hub.Caller{Agent: agentID(n)}, parley.Draft{
+			Direct: []string{agentID(n + 1)}, Content: parley.Content{Text: fmt.Sprintf("after-%d", n)},
+		})
+		if err != nil {
+			return fmt.Errorf("there is room again, but: %w", err)
+		}
+		_, _ = fmt.Fprintln(&acknowledged, receipt.Message.ID, receipt.Message.Content.Text)
+	}
+	if err := checkRefused(ctx, h, refused); err != nil {
+		return err
+	}
+	if err := db.Close(); err != nil {
+		return err
+	}
+	fmt.Printf("%d acknowledged, %d refused\n", strings.Count(acknowledged.String(), "\n"), len(refused))
+	return verify(ctx, home, &acknowledged)
+}
+
+const (
+	fillers      = 8
+	enoughErrors = 10 // refusals each filler must see before it stops
+)
+
+// postUntilFull posts large messages from several goroutines, so that the disk fills in the middle
+// of a batch, and returns the texts that were refused.
+func postUntilFull(ctx context.Context, h *hub.Hub, acknowledged *bytes.Buffer) (refused []string, err error) {
+	var (
+		mu    sync.Mutex
+		group sync.WaitGroup
+	)
+	for w := range fillers {
+		group.Go(func() {
+			for n, failed := 0, 0; failed < enoughErrors && n < 10_000; n++ {
+				text := fmt.Sprintf("fill-%d-%d-%s", w, n, strings.Repeat("x", 4000))
+				receipt, postErr := h.Post(ctx, hub.Caller{Agent: agentID(w)}, parley.Draft{
+					Direct: []string{agentID(w + 1)}, Content: parley.Content{Text: text},
+				})
+				mu.Lock()
+				if postErr == nil {
+					_, _ = fmt.Fprintln(acknowledged, receipt.Message.ID, text)
+				} else {
+					failed++
+					refused = append(refused, text)
+					if e := parley.AsError(postErr); e.Code != parley.Unavailable || e.Reason != parley.StorageFull {
+						err = fmt.Errorf("a full disk was answered by: %w", postErr)
+					}
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	if len(refused) < fillers*enoughErrors {
+		err = errors.Join(err, errors.New("the disk did not fill"))
+	}
+	return refused, err
+}
+
+// checkRefused makes sure that nothing is there of which the sender was told that it is not.
+func checkRefused(ctx context.Context, h *hub.Hub, refused []string) error {
+	stored := map[string]bool{}
+	owner := hub.Caller{Agent: parley.Owner}
+	views, _, err := h.Conversations(ctx, owner, hub.ListFilter{All: true, Limit: 500})
+	if err != nil {
+		return err
+	}
+	for _, v := range views {
+		for page := (parley.Page{Forward: true, Limit: 1000}); ; {
+			list, err := h.History(ctx, owner, v.ID, page)
+			if err != nil {
+				return err
+			}
+			for _, m := range list {
+				stored[m.Content.Text] = true
+				page.After = m.Seq
+			}
+			if len(list) == 0 {
+				break
+			}
+		}
+	}
+	for _, text := range refused {
+		if stored[text] {
+			return fmt.Errorf("%.20s was refused and is stored", text)
+		}
+	}
+	return nil
+}

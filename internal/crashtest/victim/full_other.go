@@ -1,0 +1,12 @@
+//go:build !linux
+
+package main
+
+import (
+	"context"
+	"errors"
+)
+
+func fillDisk(context.Context, string) error {
+	return errors.New("a small disk can only be made on Linux")
+}

@@ -1,0 +1,134 @@
+// Command victim posts to a hub of its own and prints what was acknowledged, until it is killed.
+//
+//	victim post HOME WORKERS COUNT   post from WORKERS goroutines, COUNT messages each (0: for ever)
+//	victim verify HOME               compare what is there with the acknowledged lines on stdin
+//	victim full DIR                  fill a small disk mounted on DIR, make room, compare
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/store/sqlite"
+)
+
+func main() {
+	if err := run(context.Background(), os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "victim:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	switch {
+	case len(args) == 4 && args[0] == "post":
+		workers, err := strconv.Atoi(args[2])
+		if err != nil {
+			return err
+		}
+		count, err := strconv.Atoi(args[3])
+		if err != nil {
+			return err
+		}
+		return post(ctx, args[1], workers, count)
+	case len(args) == 2 && args[0] == "verify":
+		return verify(ctx, args[1], os.Stdin)
+	case len(args) == 2 && args[0] == "full":
+		return fillDisk(ctx, args[1])
+	default:
+		return errors.New("usage: victim post HOME WORKERS COUNT | verify HOME | full DIR")
+	}
+}
+
+const agents = 8
+
+func agentID(n int) string { return fmt.Sprintf("agent-%d", n%agents) }
+
+// open opens a hub with a few agents and a channel, whatever of it is there already.
+func open(ctx context.Context, home string) (*hub.Hub, *sqlite.DB, error) {
+	db, err := sqlite.Open(ctx, home)
+	if err != nil {
+		return nil, nil, err
+	}
+	h, err := hub.New(ctx, db, hub.Config{Rate: hub.Rate{PerSecond: -1}})
+	if err != nil {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	owner := hub.Caller{Agent: parley.Owner}
+	for n := range agents {
+		if _, err := h.AddAgent(ctx, owner, hub.NewAgent{ID: agentID(n)}); err != nil && !conflict(err) {
+			return nil, nil, errors.Join(err, db.Close())
+		}
+	}
+	_, err = h.CreateConversation(ctx, owner, hub.NewConversation{Name: "general"})
+	if err != nil && !conflict(err) {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	return h, db, nil
+}
+
+func conflict(err error) bool { return parley.AsError(err).Reason == parley.Conflict }
+
+func post(ctx context.Context, home string, workers, count int) error {
+	h, db, err := open(ctx, home)
+	if err != nil {
+		return err
+	}
+	var (
+		group sync.WaitGroup
+		mu    sync.Mutex
+		errs  []error
+	)
+	for w := range workers {
+		group.Go(func() {
+			for n := 0; count == 0 || n < count; n++ {
+				if err := postOne(ctx, h, w, n); err != nil {
+					mu.Lock()
+					defer mu.Unlock()
+					errs = append(errs, err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	return errors.Join(append(errs, db.Close())...)
+}
+
+// postOne posts to a channel, a DM, a group or an ephemeral conversation, in turn, and prints the
+// acknowledgement in one write.
+func postOne(ctx context.Context, h *hub.Hub, worker, n int) error {
+	receipt, err := h.Post(ctx, hub.Caller{Agent: agentID(worker)}, draft(worker, n))
+	if err != nil {
+		return err
+	}
+	return acknowledge(receipt.Message)
+}
+
+func acknowledge(m parley.Message) error {
+	_, err := os.Stdout.WriteString(m.ID + " " + m.Content.Text + "\n")
+	return err
+}
+
+func draft(worker, n int) parley.Draft {
+	d := parley.Draft{Content: parley.Content{Text: fmt.Sprintf("token-%d-%d-%d-end", os.Getpid(), worker, n)}}
+	switch other := agentID(worker + 1 + n%(agents-1)); n % 8 {
+	case 0:
+		d.Conversation, d.To = "#general", other
+	case 1:
+		d.Conversation, d.To = "#general", parley.All
+	case 2:
+		d.Direct = []string{other, agentID(worker + 1), agentID(worker + 2)}
+	case 3:
+		d.Direct, d.Ephemeral = []string{other}, true
+	default:
+		d.Direct = []string{other}
+	}
+	return d
+}
