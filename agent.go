@@ -2,6 +2,7 @@ package parley
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -162,8 +163,8 @@ func checkSettings(p Profile) error {
 			return Errorf(BadInput, "%s is %d", n.name, n.value).Suggest("use a number from 1 to %d", n.most)
 		}
 	}
-	if p.Budget.RunsPerHour < 0 || p.Budget.TokensPerDay < 0 || !(p.Budget.CostPerDay >= 0) {
-		return Errorf(BadInput, "a budget is negative").Suggest("use 0 for no limit")
+	if b := p.Budget; b.RunsPerHour < 0 || b.TokensPerDay < 0 || !(b.CostPerDay >= 0 && b.CostPerDay <= math.MaxFloat64) {
+		return Errorf(BadInput, "a budget is negative or not a number").Suggest("use 0 for no limit")
 	}
 	if len(p.RuntimeConfig) > 0 {
 		if _, err := CompactObject("runtime_config", p.RuntimeConfig, DefaultLimits()); err != nil {
@@ -179,11 +180,11 @@ func checkText(name, text string, most int) error {
 		return tooLarge(name, len(text), most, "bytes")
 	}
 	if !utf8.ValidString(text) {
-		return Errorf(BadInput, "%s is not valid UTF-8", name)
+		return Errorf(BadInput, "%s is not valid UTF-8", name).Suggest("encode it as UTF-8")
 	}
 	for i := range len(text) {
 		if text[i] == 0 {
-			return Errorf(BadInput, "%s contains a NUL character", name)
+			return Errorf(BadInput, "%s contains a NUL character", name).Suggest("remove it")
 		}
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -24,7 +23,7 @@ func (m Message) Canonical(body [32]byte) []byte {
 	c.add(m.Conversation)
 	c.add(m.From)
 	c.add(m.To)
-	c.add(strings.Join(m.Mentions, ","))
+	c.list(m.Mentions)
 	c.add(string(m.Type))
 	c.num(int64(m.Priority.Level()))
 	c.add(m.Priority.Word())
@@ -76,6 +75,15 @@ func (c *canonical) add(s string) {
 	*c = append(*c, ':')
 	*c = append(*c, s...)
 	*c = append(*c, ',')
+}
+
+// list is a netstring of netstrings, so that no entry can look like two.
+func (c *canonical) list(entries []string) {
+	var inner canonical
+	for _, e := range entries {
+		inner.add(e)
+	}
+	c.add(string(inner))
 }
 
 func (c *canonical) num(n int64) { c.add(strconv.FormatInt(n, 10)) }

@@ -1,35 +1,50 @@
 package parley
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// Mentions finds who a text mentions, each once, in the order of the text.
-//
-// An @ begins a mention unless it stands in code or in an e-mail address, and the name ends at a
-// character no id has. named resolves a name to an id. A text that starts with an id for which
-// participant holds, followed by a comma, a colon, a space or its end, mentions it too. Names
-// that resolve to nobody are returned as unknown.
-func Mentions(text string, named func(string) (string, bool), participant func(id string) bool) (ids, unknown []string) {
+// Mentions are the names a text calls, before anybody has looked up whose they are.
+type Mentions struct {
+	leading string    // the word the text starts with, if it may be an id
+	called  []mention // what follows each @, each word once, in the order of the text
+}
+
+// ParseMentions finds the names a text calls. An @ begins a mention unless it stands in code or in
+// an e-mail address, and the name ends at a character no id has. A text may also start with an id,
+// followed by a comma, a colon, a space or its end.
+func ParseMentions(text string) Mentions {
+	m := Mentions{leading: strings.ToLower(leadingWord(text))}
+	if strings.Contains(text, "@") {
+		m.called = mentionsIn(text)
+	}
+	return m
+}
+
+// Len is how many names there are to look up.
+func (m Mentions) Len() int { return len(m.called) }
+
+// Resolve looks the names up: who is mentioned, each once, in the order of the text, and the names
+// that resolve to nobody. named resolves a name to an id; the word a text starts with counts only
+// if participant holds for it.
+func (m Mentions) Resolve(named func(string) (string, bool), participant func(id string) bool) (ids, unknown []string) {
+	found := map[string]bool{}
 	note := func(id string) {
-		if !slices.Contains(ids, id) {
+		if !found[id] {
+			found[id] = true
 			ids = append(ids, id)
 		}
 	}
-	if id := strings.ToLower(leadingWord(text)); id != "" && participant(id) {
-		note(id)
+	if m.leading != "" && participant(m.leading) {
+		note(m.leading)
 	}
-	if !strings.Contains(text, "@") {
-		return ids, nil
-	}
-	for _, m := range mentionsIn(text) {
-		if id, ok := m.resolve(named); ok {
+	for _, called := range m.called {
+		if id, ok := called.resolve(named); ok {
 			note(id)
-		} else if !slices.Contains(unknown, m.word) {
-			unknown = append(unknown, m.word)
+		} else {
+			unknown = append(unknown, called.word)
 		}
 	}
 	return ids, unknown
@@ -53,8 +68,9 @@ func (m mention) resolve(named func(string) (string, bool)) (string, bool) {
 
 func mentionsIn(text string) []mention {
 	var found []mention
+	seen := map[string]bool{}
 	code := codeRanges(text)
-	for at := 0; at < len(text); at++ {
+	for at := range len(text) {
 		if text[at] != '@' {
 			continue
 		}
@@ -70,7 +86,10 @@ func mentionsIn(text string) []mention {
 		if word == "" || strings.HasPrefix(rest[len(word):], "@") && prefix(rest[len(word)+1:], isIDRune) > 0 {
 			continue // a lone @, or the local part of an address: @codex@example.com
 		}
-		found = append(found, mention{name, word})
+		if !seen[word] {
+			seen[word] = true
+			found = append(found, mention{name, word})
+		}
 	}
 	return found
 }
@@ -78,6 +97,7 @@ func mentionsIn(text string) []mention {
 // addressBefore says whether the text before an @ ends like the local part of an e-mail address.
 // Scripts without spaces between words may stand right before a mention.
 func addressBefore(text string) bool {
+	text = strings.TrimRightFunc(text, unicode.IsMark) // an accent belongs to the letter before it
 	r, _ := utf8.DecodeLastRuneInString(text)
 	switch {
 	case text == "":
@@ -91,7 +111,7 @@ func addressBefore(text string) bool {
 
 func leadingWord(text string) string {
 	word := text[:prefix(text, isIDRune)]
-	if rest := text[len(word):]; rest != "" && !strings.ContainsAny(rest[:1], ",: \n") {
+	if rest := text[len(word):]; rest != "" && !strings.ContainsAny(rest[:1], ",: \t\r\n") {
 		return ""
 	}
 	return word
@@ -111,127 +131,3 @@ func isIDRune(r rune) bool {
 func isWordRune(r rune) bool {
 	return isIDRune(r) || r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
 }
-
-type span struct{ start, end int }
-
-// codeRanges are the parts of a Markdown text that are code: fenced and indented blocks, and
-// spans between equal runs of backticks within a paragraph.
-func codeRanges(text string) []span {
-	var (
-		ranges    []span
-		paragraph = -1 // where the running paragraph starts
-		fence     string
-		fenceAt   int
-		inList    bool
-		blank     = true // the line before was blank, or code
-	)
-	flush := func(end int) {
-		if paragraph >= 0 {
-			ranges = append(ranges, codeSpans(text, paragraph, end)...)
-		}
-		paragraph = -1
-	}
-	for at := 0; at < len(text); {
-		end := len(text)
-		if nl := strings.IndexByte(text[at:], '\n'); nl >= 0 {
-			end = at + nl + 1
-		}
-		line := strings.TrimRight(text[at:end], "\r\n")
-		bare := strings.TrimLeft(line, " \t>")
-		indent := strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t")
-		mark := fenceMark(bare)
-		switch {
-		case fence != "":
-			if strings.HasPrefix(mark, fence) && strings.TrimSpace(bare) == mark {
-				ranges = append(ranges, span{fenceAt, end})
-				fence, blank = "", true
-			}
-		case mark != "" && (mark[0] != '`' || !strings.Contains(bare[len(mark):], "`")):
-			flush(at)
-			fence, fenceAt = mark, at
-		case strings.TrimSpace(bare) == "":
-			flush(at)
-			blank = true
-		case indent && blank && !inList && paragraph < 0:
-			ranges = append(ranges, span{at, end})
-		default:
-			if paragraph < 0 {
-				paragraph = at
-			}
-			if !indent {
-				inList = isListItem(bare)
-			}
-			blank = false
-		}
-		at = end
-	}
-	if fence != "" {
-		ranges = append(ranges, span{fenceAt, len(text)})
-	}
-	flush(len(text))
-	slices.SortFunc(ranges, func(a, b span) int { return a.start - b.start })
-	return ranges
-}
-
-// fenceMark is the run of three or more backticks or tildes a line starts with, or "".
-func fenceMark(line string) string {
-	for _, c := range "`~" {
-		if n := prefix(line, func(r rune) bool { return r == c }); n >= 3 {
-			return line[:n]
-		}
-	}
-	return ""
-}
-
-func isListItem(line string) bool {
-	if digits := prefix(line, unicode.IsDigit); digits > 0 {
-		line = line[digits:]
-		return strings.HasPrefix(line, ". ") || strings.HasPrefix(line, ") ")
-	}
-	return strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "* ") || strings.HasPrefix(line, "+ ")
-}
-
-func codeSpans(text string, start, end int) []span {
-	// Runs that found no partner are remembered by length, so that many of them cost linear time.
-	var (
-		spans    []span
-		noCloser = map[int]bool{}
-	)
-	for at := start; at < end; {
-		if text[at] != '`' {
-			at++
-			continue
-		}
-		run := backticks(text[at:end])
-		closing := -1
-		if !noCloser[run] {
-			closing = closer(text[:end], at+run, run)
-		}
-		if closing < 0 {
-			noCloser[run] = true
-			at += run
-			continue
-		}
-		spans = append(spans, span{at, closing})
-		at = closing
-	}
-	return spans
-}
-
-// closer is the end of the next run of exactly n backticks, or -1.
-func closer(text string, at, n int) int {
-	for at < len(text) {
-		if text[at] != '`' {
-			at++
-			continue
-		}
-		run := backticks(text[at:])
-		if run == n {
-			return at + run
-		}
-		at += run
-	}
-	return -1
-}
-
-func backticks(s string) int { return prefix(s, func(r rune) bool { return r == '`' }) }

@@ -27,7 +27,8 @@ var (
 	reserved = []string{All, "broadcast", System, "system", "inbox", "tasks", "shared", "processed"}
 )
 
-// Fold is the form in which names are compared: NFKC with full case folding.
+// Fold is the form in which names are compared: NFKC with full case folding, and, as Unicode's
+// NFKC_Casefold has it, without characters that nobody can see.
 func Fold(name string) string {
 	for i := range len(name) {
 		if name[i] >= utf8.RuneSelf {
@@ -37,17 +38,37 @@ func Fold(name string) string {
 	return strings.ToLower(name)
 }
 
-// foldUnicode repeats fold and normalization, because each can undo the other's result.
+// foldUnicode folds decomposed text, because letters of both cases do not compose alike, and repeats
+// it, because folding and decomposing can each give the other something to do.
 func foldUnicode(name string) string {
-	folded := norm.NFKC.String(name)
-	for range 3 {
-		next := norm.NFKC.String(cases.Fold().String(folded))
+	folded := norm.NFKD.String(name)
+	for range 4 {
+		next := norm.NFKD.String(cases.Fold().String(strings.Map(beforeFold, folded)))
 		if next == folded {
 			break
 		}
 		folded = next
 	}
-	return folded
+	return norm.NFKC.String(folded)
+}
+
+// beforeFold drops what nobody can see, and raises Cherokee letters: cases.Fold swaps their two
+// cases instead of choosing one.
+func beforeFold(r rune) rune {
+	switch {
+	case invisible(r):
+		return -1
+	case unicode.Is(unicode.Cherokee, r):
+		return unicode.ToUpper(r)
+	default:
+		return r
+	}
+}
+
+// invisible holds for format characters, fillers and variation selectors. With them two names could
+// look the same and differ.
+func invisible(r rune) bool {
+	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // CheckID says why a string cannot be the id of an agent, or nil.
@@ -59,9 +80,10 @@ func CheckID(id string) error {
 	return checkReserved(id)
 }
 
-// CheckChannelName says why a string cannot be the name of a channel, or nil.
+// CheckChannelName says why a string cannot be the name of a channel, or nil. One that looks like the
+// id of a conversation could not be found by it.
 func CheckChannelName(name string) error {
-	if !slug.MatchString(name) {
+	if !slug.MatchString(name) || IsUUID(name) {
 		return Errorf(BadInput, "%q is not a channel name", clip(name)).
 			Suggest("a channel name is 1 to 64 of a-z, 0-9, _ and -, starting with a letter or digit")
 	}
@@ -75,14 +97,14 @@ func CheckName(name string) error {
 			Suggest("a display name has 1 to %d characters", maxNameRunes)
 	}
 	for _, r := range name {
-		// Format characters are invisible: two names could look the same and differ.
 		if unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
 			return Errorf(BadInput, "the display name %q contains a space or control character", clip(name)).
 				Suggest("write it as one word, like WriterBot")
 		}
 	}
 	if Fold(name) == "" {
-		return Errorf(BadInput, "the display name %q is empty once normalized", clip(name))
+		return Errorf(BadInput, "the display name %q is empty once normalized", clip(name)).
+			Suggest("write it as one word, like WriterBot")
 	}
 	return checkReserved(Fold(name))
 }
@@ -128,6 +150,7 @@ func Nearest(wrong string, names []string) []string {
 	slices.SortFunc(found, func(a, b near) int {
 		return cmp.Or(cmp.Compare(a.far, b.far), cmp.Compare(a.name, b.name))
 	})
+	found = slices.Compact(found)
 	var best []string
 	for _, n := range found[:min(3, len(found))] {
 		best = append(best, n.name)

@@ -99,9 +99,12 @@ func (p Priority) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, int64(p.Level()), 10), nil
 }
 
-// UnmarshalJSON reads a word or a number.
+// UnmarshalJSON reads a word or a number. As everywhere in JSON, null leaves it as it is.
 func (p *Priority) UnmarshalJSON(raw []byte) error {
 	s := string(raw)
+	if s == "null" {
+		return nil
+	}
 	if len(raw) > 0 && raw[0] == '"' {
 		if err := json.Unmarshal(raw, &s); err != nil {
 			return err

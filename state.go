@@ -59,7 +59,7 @@ func (s DeliveryState) Settled() bool {
 	case DeliveryAccepted, DeliveryDelivered, DeliverySeen, DeliveryDead:
 		return false
 	default:
-		return true
+		return s.Known()
 	}
 }
 
@@ -90,7 +90,9 @@ func (s TaskState) May(next TaskState) bool { return taskSteps.allow(s, next) }
 func (s TaskState) Known() bool { return taskSteps.known(s) }
 
 // Ended says that the task will not go on unless somebody retries it.
-func (s TaskState) Ended() bool { return s != TaskQueued && s != TaskActive }
+func (s TaskState) Ended() bool {
+	return s == TaskCompleted || s == TaskFailed || s == TaskCancelled
+}
 
 // ApprovalState is what has become of a held call.
 type ApprovalState string

@@ -15,7 +15,8 @@ func CheckTrace(id string) error {
 		return err
 	}
 	if strings.ContainsFunc(id, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }) {
-		return Errorf(BadInput, "trace_id %q contains a space or control character", id)
+		return Errorf(BadInput, "trace_id %q contains a space or control character", id).
+			Suggest("use a UUID, 32 hexadecimal digits, or one word")
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func (h *Hub) addFirstAgents(ctx context.Context) error {
 				return err
 			}
 		}
-		return tx.Log().Append(s.events...)
+		return s.writeEvents()
 	})
 }
 

@@ -8,10 +8,10 @@ import (
 
 // audience resolves whom a message mentions and works out whom it reaches. Somebody named who is
 // not in a public channel joins it; elsewhere the sender is told.
-func (s *scene) audience(m *parley.Message, where place, receipt *Receipt) ([]parley.Reach, error) {
+func (s *scene) audience(m *parley.Message, calls parley.Mentions, where place, receipt *Receipt) ([]parley.Reach, error) {
 	present := &presence{scene: s, conv: where.Conversation, known: map[string]bool{s.me.ID: where.joined}}
 	var err error
-	if m.Mentions, receipt.strangers, err = s.mentioned(m.Content.Text, present); err != nil {
+	if m.Mentions, receipt.strangers, err = s.mentioned(calls, present); err != nil {
 		return nil, err
 	}
 	if m.To != "" && m.To != parley.All {
@@ -48,7 +48,7 @@ func (s *scene) audience(m *parley.Message, where place, receipt *Receipt) ([]pa
 	return reached, nil
 }
 
-func (s *scene) mentioned(text string, present *presence) (ids, strangers []string, err error) {
+func (s *scene) mentioned(calls parley.Mentions, present *presence) (ids, strangers []string, err error) {
 	named := func(name string) (string, bool) {
 		if parley.Fold(name) == parley.All {
 			return parley.All, true
@@ -70,7 +70,7 @@ func (s *scene) mentioned(text string, present *presence) (ids, strangers []stri
 		}
 		return in
 	}
-	ids, strangers = parley.Mentions(text, named, participant)
+	ids, strangers = calls.Resolve(named, participant)
 	if err != nil {
 		return nil, nil, err
 	}

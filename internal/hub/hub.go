@@ -99,7 +99,7 @@ func (h *Hub) update(ctx context.Context, caller Caller, fn func(*scene) error) 
 		if err := fn(s); err != nil {
 			return err
 		}
-		return tx.Log().Append(s.events...)
+		return s.writeEvents()
 	})
 	if err != nil {
 		return h.explain(ctx, caller, err)
@@ -133,6 +133,13 @@ func (s *scene) enter(caller Caller) error {
 func (s *scene) note(e parley.Event) {
 	e.At = s.now
 	s.events = append(s.events, e)
+}
+
+// writeEvents writes what has been noted so far.
+func (s *scene) writeEvents() error {
+	noted := s.events
+	s.events = nil
+	return s.Log().Append(noted...)
 }
 
 func newID() string {

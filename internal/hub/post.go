@@ -13,6 +13,9 @@ import (
 // keyMemory is how long a sender's idempotency key is remembered.
 const keyMemory = 24 * time.Hour
 
+// maxCalled bounds the names that are looked up for one text, whether or not they are anybody's.
+const maxCalled = 1000
+
 // maxDirect is how many others a message may be addressed to directly.
 const maxDirect = 64
 
@@ -36,7 +39,9 @@ func (h *Hub) Post(ctx context.Context, caller Caller, draft parley.Draft) (Rece
 		return Receipt{}, err
 	}
 	post := post{draft: draft, source: caller.Source}
-	post.compose()
+	if err := post.compose(); err != nil {
+		return Receipt{}, err
+	}
 	var receipt Receipt
 	err = h.update(ctx, caller, func(s *scene) (err error) {
 		receipt, err = s.post(post)
@@ -92,15 +97,22 @@ type post struct {
 	id     string
 	body   parley.Message // the parts the sender wrote
 	digest [32]byte
+	calls  parley.Mentions
 }
 
-func (p *post) compose() {
+func (p *post) compose() error {
 	if p.source == "" {
 		p.source = "api"
 	}
 	p.id = newID()
 	p.body = parley.Message{Content: p.draft.Content, Payload: p.draft.Payload, Metadata: p.draft.Metadata}
 	p.digest = p.body.BodyDigest()
+	p.calls = parley.ParseMentions(p.draft.Content.Text)
+	if n := p.calls.Len(); n > maxCalled {
+		return parley.Errorf(parley.BadInput, "the text has %d different @names, the limit is %d", n, maxCalled).
+			Because(parley.TooLarge).Suggest("put what is not a mention into code")
+	}
+	return nil
 }
 
 func (s *scene) post(p post) (Receipt, error) {
@@ -124,8 +136,11 @@ func (s *scene) post(p post) (Receipt, error) {
 		return Receipt{}, err
 	}
 	receipt := Receipt{}
-	audience, err := s.audience(&m, where, &receipt)
+	audience, err := s.audience(&m, p.calls, where, &receipt)
 	if err != nil {
+		return Receipt{}, err
+	}
+	if err := s.writeEvents(); err != nil { // what made room for the message comes before it
 		return Receipt{}, err
 	}
 	if m.Seq, err = s.Messages().NextSeq(); err != nil {
@@ -296,7 +311,7 @@ func toSystem(id string) error {
 // settleArchive brings a conversation back into the lists, or, once an ephemeral one is answered,
 // takes it out of them.
 func (s *scene) settleArchive(where place, parent *parley.Message) error {
-	answered := where.Kind == parley.Ephemeral && parent != nil && parent.From != s.me.ID
+	answered := where.Kind == parley.Ephemeral && where.joined && parent != nil && parent.From != s.me.ID
 	if answered == (where.ArchivedAt != nil) {
 		return nil
 	}

@@ -48,7 +48,7 @@ func (h *Hub) Message(ctx context.Context, caller Caller, id string) (shown Show
 		if shown.Message, _, err = s.message(id); err != nil {
 			return err
 		}
-		shown.Deliveries, err = s.Deliveries().Of(id)
+		shown.Deliveries, err = s.Deliveries().Of(shown.ID)
 		return err
 	})
 	return shown, err
@@ -84,6 +84,7 @@ func (h *Hub) MarkRead(ctx context.Context, caller Caller, ref string, seq int64
 		if !p.joined {
 			return parley.Errorf(parley.BadInput, "%s does not take part in %s", s.me.ID, p.Title()).Suggest("join it first")
 		}
+		seq := seq // this may run again
 		if seq == 0 || seq > p.LastSeq {
 			seq = p.LastSeq
 		}

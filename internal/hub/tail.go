@@ -77,10 +77,15 @@ func (t *tail) read(ctx context.Context) bool {
 	if over := len(t.kept) - tailKept; over > 0 {
 		t.kept = slices.Clone(t.kept[over:])
 	}
-	t.last = list[len(list)-1].Num
+	t.moveTo(list[len(list)-1].Num)
+	return len(list) == tailPage
+}
+
+// moveTo moves last on and wakes everybody who waits. t.mu is held.
+func (t *tail) moveTo(last int64) {
+	t.last = last
 	close(t.grown)
 	t.grown = make(chan struct{})
-	return len(list) == tailPage
 }
 
 // next returns events after a number, waiting until there is one. E003 if the log does not reach
@@ -117,14 +122,15 @@ func (t *tail) inMemory(after int64) []parley.Event {
 // wait returns when the log may have grown beyond a number up to which the caller has read it.
 func (t *tail) wait(ctx context.Context, after int64) error {
 	t.mu.Lock()
-	grown := t.grown
 	if after < t.last {
 		t.mu.Unlock()
 		return nil
 	}
-	if after > t.last { // it slept while nobody waited: what lies between has been read by the caller
-		t.kept, t.last = nil, after
+	if after > t.last { // what lies between has been read by the caller; those behind read it themselves
+		t.kept = nil
+		t.moveTo(after)
 	}
+	grown := t.grown
 	t.waiters++
 	t.mu.Unlock()
 	t.poke() // something may have come before anybody was waiting

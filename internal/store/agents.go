@@ -18,7 +18,18 @@ func (s agents) Find(name string) (parley.Agent, error) {
 	if err != nil {
 		return parley.Agent{}, err
 	}
-	return row.agent, nil
+	return copied(row.agent), nil
+}
+
+// copied is an agent that its receiver may change: the directory keeps the one it was made from.
+func copied(a parley.Agent) parley.Agent {
+	a.Skills, a.Protocols = slices.Clone(a.Skills), slices.Clone(a.Protocols)
+	a.RuntimeConfig = slices.Clone(a.RuntimeConfig)
+	if a.RemovedAt != nil {
+		removed := *a.RemovedAt
+		a.RemovedAt = &removed
+	}
+	return a
 }
 
 func (s agents) List() ([]parley.Agent, error) {
@@ -43,6 +54,10 @@ func (s agents) Insert(a parley.Agent) error {
 		return err
 	}
 	num := c.agents + 1 // every version has changed one agent, so this number is new
+	names, err := s.freeNames(num, a)
+	if err != nil {
+		return err
+	}
 	_, err = s.exec(`INSERT INTO agents (num, id, uuid, name, kind, access, created_at, updated_at, removed_at, profile)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 		num, a.ID, a.UUID, a.Name, string(a.Kind), string(a.Access),
@@ -50,7 +65,7 @@ func (s agents) Insert(a parley.Agent) error {
 	if err != nil {
 		return err
 	}
-	if err := s.takeNames(num, a); err != nil {
+	if err := s.takeNames(num, names); err != nil {
 		return err
 	}
 	s.agentsChanged(c)
@@ -62,17 +77,24 @@ func (s agents) Update(a parley.Agent) error {
 	if err != nil {
 		return err
 	}
+	if row.agent.ID != a.ID {
+		return parley.ErrNotFound // it was found by another of its names
+	}
 	profile, err := json.Marshal(a.Profile)
 	if err != nil {
 		return err
 	}
 	if parley.Fold(row.agent.Name) != parley.Fold(a.Name) {
+		kept := row.agent
+		kept.Name = a.Name
+		names, err := s.freeNames(row.num, kept)
+		if err != nil {
+			return err
+		}
 		if _, err := s.exec("DELETE FROM names WHERE agent = $1", row.num); err != nil {
 			return err
 		}
-		kept := row.agent
-		kept.Name = a.Name
-		if err := s.takeNames(row.num, kept); err != nil {
+		if err := s.takeNames(row.num, names); err != nil {
 			return err
 		}
 	}
@@ -86,17 +108,29 @@ func (s agents) Update(a parley.Agent) error {
 	return nil
 }
 
-// takeNames claims everything the agent can be called by.
-func (s agents) takeNames(num int64, a parley.Agent) error {
+// freeNames is everything the agent can be called by. ErrTaken if one of it belongs to another: that
+// is looked at before anything is written, so that an update may go on after the refusal.
+func (s agents) freeNames(num int64, a parley.Agent) ([]string, error) {
 	names := []string{parley.Fold(a.ID), parley.Fold(a.UUID), parley.Fold(a.Name)}
 	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		n, err := s.exec("INSERT INTO names (folded, agent) VALUES ($1, $2) ON CONFLICT DO NOTHING", name, num)
-		if err != nil {
-			return err
+	names = slices.Compact(names)
+	for _, name := range names {
+		var owner int64
+		err := s.row("SELECT agent FROM names WHERE folded = $1", []any{name}, []any{&owner})
+		if free, err := absent(err); err != nil {
+			return nil, err
+		} else if !free && owner != num {
+			return nil, fmt.Errorf("the name %q: %w", name, parley.ErrTaken)
 		}
-		if n == 0 {
-			return fmt.Errorf("the name %q: %w", name, parley.ErrTaken)
+	}
+	return names, nil
+}
+
+func (s agents) takeNames(num int64, names []string) error {
+	for _, name := range names {
+		n, err := s.exec("INSERT INTO names (folded, agent) VALUES ($1, $2) ON CONFLICT DO NOTHING", name, num)
+		if err := changed(n, err, parley.ErrTaken); err != nil {
+			return fmt.Errorf("the name %q: %w", name, err)
 		}
 	}
 	return nil

@@ -87,10 +87,13 @@ func (s conversations) listQuery(f parley.ConversationFilter) (string, []any, er
 	if !f.IdleSince.IsZero() {
 		q.add("AND c.updated_at < ?", millis(f.IdleSince))
 	}
-	if f.BeforeID != "" {
-		id, err := uuid.Parse(f.BeforeID)
-		if err != nil {
-			return "", nil, parley.ErrNotFound
+	if f.BeforeID != "" || f.Before > 0 {
+		var id uuid.UUID // without an id, what is at the border itself is left out
+		if f.BeforeID != "" {
+			var err error
+			if id, err = uuid.Parse(f.BeforeID); err != nil {
+				return "", nil, parley.ErrNotFound
+			}
 		}
 		q.add("AND (c.last_seq < ? OR c.last_seq = ? AND c.id < ?)", f.Before, f.Before, id[:])
 	}
@@ -169,29 +172,33 @@ func (s conversations) Purge(limit int) (int, error) {
 		return 0, err
 	}
 	total := 0
+	// Each statement finishes its kind of row unless the limit ends it, so that nothing is erased
+	// before what refers to it.
 	for _, statement := range []string{
-		`DELETE FROM deliveries WHERE message IN (SELECT seq FROM messages WHERE conv = $1 ORDER BY seq LIMIT 0 + $2)`,
+		`DELETE FROM deliveries WHERE (message, agent) IN (SELECT message, agent FROM deliveries WHERE message IN
+			(SELECT seq FROM messages WHERE conv = $1 ORDER BY seq LIMIT 0 + $2) LIMIT 0 + $2)`,
 		`DELETE FROM messages WHERE seq IN (SELECT seq FROM messages WHERE conv = $1 ORDER BY seq LIMIT 0 + $2)`,
+		`DELETE FROM participants WHERE conv = $1 AND agent IN
+			(SELECT agent FROM participants WHERE conv = $1 LIMIT 0 + $2)`,
+		`DELETE FROM conversations WHERE num IN (SELECT num FROM conversations WHERE num = $1 LIMIT 0 + $2)`,
 	} {
-		n, err := s.exec(statement, num, limit)
+		n, err := s.exec(statement, num, limit-total)
 		if err != nil {
 			return 0, err
 		}
-		total += int(n)
+		if total += int(n); total >= limit {
+			break
+		}
 	}
-	if total > 0 {
-		return total, nil
-	}
-	if _, err := s.exec("DELETE FROM participants WHERE conv = $1", num); err != nil {
-		return 0, err
-	}
-	_, err = s.exec("DELETE FROM conversations WHERE num = $1", num)
-	return 1, err
+	return total, nil
 }
 
 func (t *tx) conversation(idOrName string) (conversationRow, error) {
 	if id, err := uuid.Parse(idOrName); err == nil && len(idOrName) == 36 {
-		return t.conversationWhere("c.id = $1 AND c.buried = 0", id[:])
+		row, err := t.conversationWhere("c.id = $1 AND c.buried = 0", id[:])
+		if gone, _ := absent(err); !gone {
+			return row, err
+		} // a name may look like an id
 	}
 	return t.conversationWhere("c.name = $1", idOrName)
 }

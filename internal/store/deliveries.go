@@ -1,6 +1,9 @@
 package store
 
 import (
+	"database/sql"
+	"slices"
+
 	"github.com/google/uuid"
 
 	"github.com/parley-hub/parley"
@@ -9,19 +12,22 @@ import (
 type deliveries struct{ *tx }
 
 func (s deliveries) Insert(m parley.Message, to []parley.Reach) ([]parley.Delivery, error) {
+	if !s.writable {
+		return nil, errReadOnly
+	}
 	from, err := s.agentNamed(m.From)
 	if err != nil {
 		return nil, err
 	}
+	recipients, err := s.recipients(m, to)
+	if err != nil {
+		return nil, err
+	}
 	made := make([]parley.Delivery, 0, len(to))
-	for _, reach := range to {
-		recipient, err := s.agentNamed(reach.Agent)
-		if err != nil {
-			return nil, err
-		}
+	for i, recipient := range recipients {
 		d := parley.Delivery{
 			Message: m.ID, Recipient: recipient.agent.ID, State: parley.DeliveryAccepted,
-			Waking: reach.Wakes, AcceptedAt: m.CreatedAt,
+			Waking: to[i].Wakes, AcceptedAt: m.CreatedAt,
 		}
 		err = s.row(`INSERT INTO pairs (sender, recipient, count) VALUES ($1, $2, 1)
 			ON CONFLICT (sender, recipient) DO UPDATE SET count = pairs.count + 1 RETURNING count`,
@@ -40,6 +46,53 @@ func (s deliveries) Insert(m parley.Message, to []parley.Reach) ([]parley.Delive
 	return made, nil
 }
 
+// recipients finds whom a message is for, and refuses before anything is written: a count that rose
+// for a refused delivery would be a gap in pair_seq.
+func (s deliveries) recipients(m parley.Message, to []parley.Reach) ([]*agentRow, error) {
+	taken, err := s.delivered(m)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]*agentRow, 0, len(to))
+	for _, reach := range to {
+		row, err := s.agentNamed(reach.Agent)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	for _, row := range rows {
+		if slices.Contains(taken, row.num) {
+			return nil, parley.ErrTaken
+		}
+		taken = append(taken, row.num)
+	}
+	return rows, nil
+}
+
+// delivered are the agents a stored message has deliveries for. ErrNotFound if it is not stored.
+func (s deliveries) delivered(m parley.Message) (agents []int64, err error) {
+	id, err := uuid.Parse(m.ID)
+	if err != nil {
+		return nil, parley.ErrNotFound
+	}
+	stored := false
+	err = s.each(`SELECT d.agent FROM messages m LEFT JOIN deliveries d ON d.message = m.seq
+		WHERE m.seq = $1 AND m.id = $2`, []any{m.Seq, id[:]}, func(r Rows) error {
+		stored = true
+		var agent sql.NullInt64
+		err := r.Scan(&agent)
+		if agent.Valid {
+			agents = append(agents, agent.Int64)
+		}
+		return err
+	})
+	if err == nil && !stored {
+		err = parley.ErrNotFound
+	}
+	return agents, err
+}
+
 func (s deliveries) Of(message string) ([]parley.Delivery, error) {
 	id, err := uuid.Parse(message)
 	if err != nil {
@@ -50,7 +103,8 @@ func (s deliveries) Of(message string) ([]parley.Delivery, error) {
 		nums []int64
 	)
 	err = s.each(`SELECT d.agent, d.state, d.waking, d.pair_seq, d.attempt, d.accepted_at
-		FROM deliveries d JOIN messages m ON m.seq = d.message WHERE m.id = $1 ORDER BY d.agent`,
+		FROM deliveries d JOIN messages m ON m.seq = d.message JOIN conversations c ON c.num = m.conv
+		WHERE m.id = $1 AND c.buried = 0 ORDER BY d.agent`,
 		[]any{id[:]}, func(r Rows) error {
 			d := parley.Delivery{Message: message}
 			var (

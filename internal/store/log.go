@@ -119,6 +119,7 @@ func (s log) Bounds() (oldest, newest int64, err error) {
 
 func (s log) Audit(e parley.AuditEntry) error {
 	var before string
+	e.Num = 0
 	err := s.row("SELECT num, hash FROM audit ORDER BY num DESC LIMIT 1", nil, []any{&e.Num, &before})
 	if _, err := absent(err); err != nil {
 		return err

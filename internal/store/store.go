@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 
 	"github.com/parley-hub/parley"
@@ -12,6 +13,10 @@ type Store struct {
 	driver    Driver
 	writer    *writer
 	directory atomic.Pointer[directory] // agents as committed, shared by all readers
+
+	mu     sync.Mutex // guards closed, and views against being joined once it is set
+	closed bool
+	views  sync.WaitGroup
 }
 
 var _ parley.Store = (*Store)(nil)
@@ -31,6 +36,13 @@ func (s *Store) Update(ctx context.Context, fn func(parley.Tx) error) error {
 
 // View implements parley.Store.
 func (s *Store) View(ctx context.Context, fn func(parley.Tx) error) (err error) {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !s.enter() {
+		return errClosed
+	}
+	defer s.views.Done()
 	conn, err := s.driver.Reader(ctx)
 	if err != nil {
 		return err
@@ -48,10 +60,25 @@ func (s *Store) View(ctx context.Context, fn func(parley.Tx) error) (err error) 
 // Halt refuses all updates from now on with the given error; reads go on.
 func (s *Store) Halt(err error) { s.writer.halted.Store(&err) }
 
-// Close runs the updates that wait, refuses new ones and closes the database.
+// enter counts a view that begins, unless the store is closed.
+func (s *Store) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.views.Add(1)
+	}
+	return !s.closed
+}
+
+// Close runs the updates that wait and the views that have begun, refuses new ones, and closes the
+// database.
 func (s *Store) Close() error {
 	if !s.writer.stop() {
 		return nil
 	}
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.views.Wait()
 	return s.driver.Close()
 }
