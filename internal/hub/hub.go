@@ -6,6 +6,7 @@ package hub
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/google/uuid"
@@ -27,6 +28,7 @@ type Config struct {
 	AutoArchive time.Duration // archive conversations idle for this long; 0: never
 	SweepEvery  time.Duration
 	Clock       parley.Clock
+	Log         *slog.Logger // failures nobody is told of; default: slog.Default
 }
 
 // Hub is the use cases on one store. It is safe for concurrent use.
@@ -52,6 +54,9 @@ func New(ctx context.Context, store parley.Store, config Config) (*Hub, error) {
 	}
 	if config.Clock == nil {
 		config.Clock = wallClock{}
+	}
+	if config.Log == nil {
+		config.Log = slog.Default()
 	}
 	if config.SweepEvery == 0 {
 		config.SweepEvery = time.Minute

@@ -104,9 +104,12 @@ func (h *Hub) explain(ctx context.Context, caller Caller, err error) error {
 		return h.explainUnknown(ctx, caller, u)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return parley.Errorf(parley.TimedOut, "the call was given up before it began: %w", err)
-	default:
-		return parley.AsError(err)
 	}
+	shown := parley.AsError(err)
+	if shown.Code == parley.Internal {
+		h.config.Log.Error("internal failure", "caller", caller.Agent, "error", err) // with what the caller is spared
+	}
+	return shown
 }
 
 const maxSuggested = 1000 // names looked at for a suggestion

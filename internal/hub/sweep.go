@@ -24,9 +24,9 @@ func (h *Hub) sweepRegularly(ctx context.Context, started func()) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			// What fails is tried again at the next tick; the store reports its own failures to those
-			// who write.
-			_ = h.Sweep(ctx)
+			if err := h.Sweep(ctx); err != nil && ctx.Err() == nil {
+				h.config.Log.Error("sweeping failed, will try again", "error", err)
+			}
 		}
 	}
 }

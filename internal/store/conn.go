@@ -30,6 +30,8 @@ type Driver interface {
 	GiveBack(Conn)
 	// Begin is the statement that begins a writing transaction.
 	Begin() string
+	// Exclusive says that nobody but this process can write to the database.
+	Exclusive() bool
 	// Explain turns an error of the database into an *Error with a sentence and a hint.
 	Explain(error) error
 	// Committed is called after each commit with the number drawn last.

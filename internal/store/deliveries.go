@@ -72,6 +72,10 @@ func (s deliveries) recipients(m parley.Message, to []parley.Reach) ([]*agentRow
 
 // delivered are the agents a stored message has deliveries for. ErrNotFound if it is not stored.
 func (s deliveries) delivered(m parley.Message) (agents []int64, err error) {
+	if s.undelivered == m.ID && m.ID != "" {
+		s.undelivered = ""
+		return nil, nil
+	}
 	id, err := uuid.Parse(m.ID)
 	if err != nil {
 		return nil, parley.ErrNotFound

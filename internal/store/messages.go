@@ -51,7 +51,7 @@ func (s messages) Insert(m parley.Message) error {
 	if err != nil {
 		return err
 	}
-	c.seq = m.Seq
+	c.seq, s.undelivered = m.Seq, m.ID
 	_, err = s.exec(`UPDATE conversations SET messages = messages + 1, last_seq = $2, updated_at = $3 WHERE num = $1`,
 		row.conv, m.Seq, millis(m.CreatedAt))
 	if err != nil || m.IdempotencyKey == "" {

@@ -21,6 +21,8 @@ type tx struct {
 	saved    counters
 	lastConv conversationKey // the conversation looked at last
 
+	undelivered string // the message this update inserted last, while it has no delivery
+
 	// The directory in use: a reader's is the shared one of its snapshot's version; the writer's is
 	// its own, because it sees what is not committed.
 	shared *atomic.Pointer[directory]
@@ -28,8 +30,8 @@ type tx struct {
 }
 
 // counters are the numbers that rise by one: seq with each message and event, agents with each
-// change to an agent. They are read once a batch, when first needed. seq is not written back, since
-// the rows that carry it tell it.
+// change to an agent. They are read when first needed: once a batch, or, where nobody else can
+// write, once. seq is not written back, since the rows that carry it tell it.
 type counters struct {
 	seq, agents int64
 	loaded      bool
@@ -146,12 +148,13 @@ func (t *tx) restore() {
 	}
 }
 
-// forget ends a transaction. After a rollback nothing that was read in it counts.
-func (t *tx) forget(rolledBack bool) {
-	t.counters = counters{}
-	if rolledBack {
+// forget is for a transaction that was rolled back: no number drawn in it counts, and no agent
+// changed in it.
+func (t *tx) forget() {
+	if t.counters.dirty {
 		t.own = newDirectory(0)
 	}
+	t.counters = counters{}
 }
 
 // directory remembers agents. One directory holds for one version of the agents table, which every

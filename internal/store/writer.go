@@ -132,6 +132,17 @@ func (w *writer) runBatch(first *update) {
 			}
 			open = true
 		}
+		if len(batch) == 0 {
+			// Nothing else is in the transaction: a rollback is enough, without the cost of a savepoint.
+			if err := w.tx.call(u.fn); err != nil {
+				w.rollback()
+				u.done <- err
+				open = false
+			} else {
+				batch = append(batch, outcome{u, nil})
+			}
+			continue
+		}
 		err, fatal := w.apply(u.fn)
 		batch = append(batch, outcome{u, err})
 		if fatal != nil {
@@ -198,13 +209,12 @@ func (w *writer) alone(fn func(parley.Tx) error) error {
 	if err := w.begin(); err != nil {
 		return err
 	}
-	err, fatal := w.apply(fn)
-	if fatal == nil {
-		fatal = w.commit()
+	err := w.tx.call(fn)
+	if err == nil {
+		err = w.commit()
 	}
-	if fatal != nil {
+	if err != nil {
 		w.rollback()
-		return fatal
 	}
 	return err
 }
@@ -252,19 +262,23 @@ func (w *writer) commit() error {
 	if w.tx.counters.loaded {
 		w.driver.Committed(w.tx.counters.seq)
 	}
-	w.tx.forget(false)
+	if w.driver.Exclusive() {
+		w.tx.counters.dirty = false
+	} else {
+		w.tx.counters = counters{}
+	}
 	return nil
 }
 
 // rollback ends a transaction that may have ended by itself.
 func (w *writer) rollback() {
 	_, _ = w.tx.conn.Exec("ROLLBACK")
-	w.tx.forget(true)
+	w.tx.forget()
 }
 
 // call runs fn, turns a panic into an error, and does not let fn hide that the database failed.
 func (t *tx) call(fn func(parley.Tx) error) (err error) {
-	t.broken, t.lastConv = nil, conversationKey{}
+	t.broken, t.lastConv, t.undelivered = nil, conversationKey{}, ""
 	defer func() {
 		if p := recover(); p != nil {
 			err = parley.Errorf(parley.Internal, "the hub failed inside an update: %v", p).

@@ -3,10 +3,13 @@ package sqlite
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/binary"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/parley-hub/parley"
@@ -52,6 +55,7 @@ func checkHeader(path string, unclean bool) error {
 		page = 64 << 10
 	}
 	pages, id := int64(binary.BigEndian.Uint32(header[28:])), binary.BigEndian.Uint32(header[68:])
+	unfinished := id == 0 && header[18] == 2 // in WAL mode without an id, as ours is before its first table
 	switch {
 	case !bytes.HasPrefix(header, []byte("SQLite format 3\x00")):
 		return damagedf(path, "its header does not say that it is a database")
@@ -59,11 +63,43 @@ func checkHeader(path string, unclean bool) error {
 		return damagedf(path, "its header gives the impossible page size %d", page)
 	case !unclean && info.Size() != pages*page:
 		return damagedf(path, "it has %d bytes, but its header says %d", info.Size(), pages*page)
-	case !unclean && id != applicationID && pages > 1: // one page: stopped before it had any table
-		return parley.Errorf(parley.BadInput, "%s is a database of another program", path).
-			Suggest("use another home")
+	case !unclean && id != applicationID && pages > 1 && !unfinished: // one page: it never had any table
+		return foreign(path)
 	default:
 		return nil
+	}
+}
+
+func foreign(path string) error {
+	return parley.Errorf(parley.BadInput, "%s is a database of another program", path).Suggest("use another home")
+}
+
+// checkOwner refuses the database of another program where the header could not tell: its newest page
+// may be in the write-ahead log.
+func checkOwner(ctx context.Context, db *sql.DB, path string) error {
+	var id, tables int
+	if err := db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {
+		return err
+	}
+	err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema
+		WHERE name NOT LIKE 'sqlite\_%' ESCAPE '\' AND name <> 'goose_db_version'`).Scan(&tables)
+	if err == nil && tables > 0 && id != applicationID {
+		return foreign(path)
+	}
+	return err
+}
+
+// remember keeps that a check is due in a file, until one has gone through: a hub that is stopped
+// during the check, or restarted after it has failed, must not take updates unchecked.
+func remember(path string, unclean bool) (due bool, err error) {
+	if unclean {
+		return true, errors.Join(create(path), syncPath(filepath.Dir(path)))
+	}
+	switch _, err := os.Stat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	default:
+		return true, err
 	}
 }
 
@@ -72,11 +108,13 @@ func checkHeader(path string, unclean bool) error {
 func (db *DB) checkBehind(ctx context.Context) {
 	defer close(db.checked)
 	db.checkErr = db.pragmaCheck(ctx, "quick_check")
-	if errors.Is(db.checkErr, context.Canceled) {
+	switch {
+	case errors.Is(db.checkErr, context.Canceled):
 		db.checkErr = nil
-	}
-	if db.checkErr != nil {
+	case db.checkErr != nil:
 		db.Halt(db.checkErr)
+	default:
+		_ = os.Remove(db.unchecked) // if it stays, there is one more check
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
+	"sync"
 
 	modernc "modernc.org/sqlite"
 	"zombiezen.com/go/sqlite"
@@ -17,15 +19,53 @@ import (
 type driver struct {
 	path    string
 	writer  *conn
-	readers chan *conn
-	opened  []*conn // all readers, lent or not
+	readers *pool
 	mark    *mark
 	lock    *lock
 }
 
+// pool lends connections. The one given back last is lent first: its cache is the warmest.
+type pool struct {
+	free chan struct{} // one for each connection that is not lent
+	all  []*conn
+
+	mu   sync.Mutex
+	idle []*conn
+}
+
+func newPool(conns []*conn) *pool {
+	p := &pool{free: make(chan struct{}, len(conns)), all: conns, idle: slices.Clone(conns)}
+	for range conns {
+		p.free <- struct{}{}
+	}
+	return p
+}
+
+func (p *pool) take(ctx context.Context) (*conn, error) {
+	select {
+	case <-p.free:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.idle[len(p.idle)-1]
+	p.idle = p.idle[:len(p.idle)-1]
+	return c, nil
+}
+
+func (p *pool) giveBack(c *conn) {
+	p.mu.Lock()
+	p.idle = append(p.idle, c)
+	p.mu.Unlock()
+	p.free <- struct{}{}
+}
+
 func connect(path string) (d *driver, err error) {
-	d = &driver{path: path}
+	d = &driver{path: path, readers: newPool(nil)}
+	var readers []*conn
 	defer func() {
+		d.readers = newPool(readers)
 		if err != nil {
 			_ = d.closeConnections()
 		}
@@ -33,15 +73,12 @@ func connect(path string) (d *driver, err error) {
 	if d.writer, err = newConn(path, "cache_size=-65536"); err != nil {
 		return nil, err
 	}
-	n := max(4, 2*runtime.GOMAXPROCS(0))
-	d.readers = make(chan *conn, n)
-	for range n {
-		reader, err := newConn(path, "query_only=1", "cache_size=-16384")
+	for range max(4, 2*runtime.GOMAXPROCS(0)) {
+		reader, err := newConn(path, "query_only=1", "cache_size=-32768")
 		if err != nil {
 			return nil, err
 		}
-		d.opened = append(d.opened, reader)
-		d.readers <- reader
+		readers = append(readers, reader)
 	}
 	return d, nil
 }
@@ -49,17 +86,18 @@ func connect(path string) (d *driver, err error) {
 func (d *driver) Writer() store.Conn { return d.writer }
 
 func (d *driver) Reader(ctx context.Context) (store.Conn, error) {
-	select {
-	case c := <-d.readers:
-		return c, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	c, err := d.readers.take(ctx)
+	if err != nil {
+		return nil, err // not c: an interface that holds a nil pointer is not nil
 	}
+	return c, nil
 }
 
-func (d *driver) GiveBack(c store.Conn) { d.readers <- c.(*conn) }
+func (d *driver) GiveBack(c store.Conn) { d.readers.giveBack(c.(*conn)) }
 
 func (d *driver) Begin() string { return "BEGIN IMMEDIATE" }
+
+func (d *driver) Exclusive() bool { return true }
 
 func (d *driver) Committed(seq int64) { d.mark.write(seq) }
 
@@ -75,7 +113,7 @@ func (d *driver) Close() error {
 
 func (d *driver) closeConnections() error {
 	var errs []error
-	for _, c := range d.opened {
+	for _, c := range d.readers.all {
 		errs = append(errs, c.close())
 	}
 	if d.writer != nil {

@@ -27,7 +27,12 @@ func migrate(ctx context.Context, path, backups string) error {
 	if err != nil {
 		return err
 	}
-	return withDB(path, func(db *sql.DB) error { return migrateDB(ctx, db, files, backups) })
+	return withDB(path, func(db *sql.DB) error {
+		if err := checkOwner(ctx, db, path); err != nil {
+			return err
+		}
+		return migrateDB(ctx, db, files, backups)
+	})
 }
 
 func migrateDB(ctx context.Context, db *sql.DB, files fs.FS, backups string) error {

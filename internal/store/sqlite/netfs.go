@@ -2,9 +2,12 @@ package sqlite
 
 import "github.com/parley-hub/parley"
 
+// fileSystemOf can be replaced in tests: they cannot mount a network file system.
+var fileSystemOf = networkFS
+
 // refuseNetwork refuses a home on a network file system, where locks and shared memory do not hold.
 func refuseNetwork(home string) error {
-	kind, err := networkFS(home)
+	kind, err := fileSystemOf(home)
 	if err != nil || kind == "" {
 		return err
 	}

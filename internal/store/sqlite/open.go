@@ -22,10 +22,11 @@ const oldestSQLite = "3.51.3"
 // DB is an open database: the store on it, and what can be asked of a file only.
 type DB struct {
 	*store.Store
-	path     string
-	stop     context.CancelFunc
-	checked  chan struct{}
-	checkErr error
+	path      string
+	unchecked string // the file that is there while a check is due
+	stop      context.CancelFunc
+	checked   chan struct{}
+	checkErr  error
 }
 
 // Open opens the database in a home directory, creating both where they do not exist, and brings
@@ -63,6 +64,11 @@ func openHeld(ctx context.Context, home string, held *lock) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	unchecked := filepath.Join(home, "parley.unchecked")
+	checkDue, err := remember(unchecked, unclean)
+	if err != nil {
+		return nil, err
+	}
 	if err := create(path); err != nil {
 		return nil, err
 	}
@@ -86,8 +92,8 @@ func openHeld(ctx context.Context, home string, held *lock) (*DB, error) {
 	}
 	d.mark, d.lock = mark, held
 	checking, stop := context.WithCancel(context.WithoutCancel(ctx))
-	db := &DB{Store: store.New(d), path: path, stop: stop, checked: make(chan struct{})}
-	if unclean {
+	db := &DB{Store: store.New(d), path: path, unchecked: unchecked, stop: stop, checked: make(chan struct{})}
+	if checkDue {
 		go db.checkBehind(checking)
 	} else {
 		close(db.checked)
