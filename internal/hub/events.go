@@ -47,8 +47,8 @@ func (s *scene) maySee(e parley.Event, readable map[string]bool) (bool, error) {
 	if s.owner() || s.me.Kind == parley.KindSystem {
 		return true, nil
 	}
-	if e.Kind == parley.EventCursorMoved {
-		return e.Agent == s.me.ID, nil
+	if e.Kind == parley.EventCursorMoved && e.Agent != s.me.ID {
+		return false, nil
 	}
 	if e.Conversation == "" {
 		// The list of agents is everybody's.

@@ -1,0 +1,368 @@
+package hub_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+func ids(list []parley.Agent) []string {
+	all := []string{}
+	for _, a := range list {
+		all = append(all, a.ID)
+	}
+	return all
+}
+
+func TestEveryHubHasItsOwnerAndItself(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	same(t, "participants", ids(get[[]parley.Agent](w)(w.Agents(ctx, user))), []string{parley.System, parley.Owner})
+	owner := get[parley.Agent](w)(w.Agent(ctx, user, parley.Owner))
+	same(t, "owner's kind and access", []any{owner.Kind, owner.Access}, []any{parley.KindHuman, parley.AccessOwner})
+	system := get[parley.Agent](w)(w.Agent(ctx, user, parley.System))
+	same(t, "system's kind", system.Kind, parley.KindSystem)
+
+	before := w.state()
+	w.restart()
+	same(t, "state after a restart", w.state(), before)
+}
+
+func TestAddAgentFillsDefaultsAndSaysSo(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	before := w.lastEvent()
+	got := get[parley.Agent](w)(w.AddAgent(ctx, user, hub.NewAgent{ID: "arya"}))
+	want := parley.Agent{
+		ID: "arya", UUID: got.UUID, Name: "arya", Kind: parley.KindAgent,
+		CreatedAt: began, UpdatedAt: began, Profile: parley.DefaultProfile(),
+	}
+	same(t, "added", got, want)
+	if !parley.IsUUID(got.UUID) {
+		t.Errorf("uuid is %q", got.UUID)
+	}
+	same(t, "stored", get[parley.Agent](w)(w.Agent(ctx, user, "arya")), want)
+	events := eventsAfter(w, before)
+	same(t, "event", events, []parley.Event{{Num: before + 1, At: began, Kind: parley.EventAgentAdded, Agent: "arya"}})
+	last := w.audited()[0]
+	same(t, "audit", []string{last.Actor, last.Act, last.Subject}, []string{"user", "agent.add", "arya"})
+}
+
+// eventsAfter reads the log itself, without the tail.
+func eventsAfter(w *world, after int64) (list []parley.Event) {
+	w.t.Helper()
+	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+		list, err = tx.Log().Events(after, 10_000)
+		return err
+	}))
+	return list
+}
+
+func kindsAfter(w *world, after int64) []parley.EventKind {
+	w.t.Helper()
+	kinds := []parley.EventKind{}
+	for _, e := range eventsAfter(w, after) {
+		kinds = append(kinds, e.Kind)
+	}
+	return kinds
+}
+
+func TestPeopleAreMembersUnlessSaidOtherwise(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	sansa := get[parley.Agent](w)(w.AddAgent(ctx, user, hub.NewAgent{ID: "sansa", Kind: parley.KindHuman}))
+	same(t, "access", sansa.Access, parley.AccessMember)
+	w.addPerson("jon", parley.AccessOwner)
+	_, err := w.AddAgent(ctx, as("jon"), hub.NewAgent{ID: "ghost"})
+	w.ok(err)
+	w.refuses(t, []refusal{{"a member is no owner", func() error {
+		_, err := w.AddAgent(ctx, as("sansa"), hub.NewAgent{ID: "lady"})
+		return err
+	}, onlyOwner("add an agent")}})
+}
+
+func onlyOwner(act string) *parley.Error {
+	return refused(parley.NotPermitted, "", "only an owner may "+act, "ask an owner of this hub")
+}
+
+func TestAgentIsFoundByEveryNameInAnyCase(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	added := get[parley.Agent](w)(w.AddAgent(ctx, user, hub.NewAgent{ID: "writer", Name: "WriterBot-É"}))
+	for _, name := range []string{
+		"writer", "WRITER", added.UUID, strings.ToUpper(added.UUID), "WriterBot-É", "writerbot-é", "WriterBot-E\u0301", "ｗｒｉｔｅｒ",
+	} {
+		found, err := w.Agent(ctx, as(name), name)
+		if err != nil || found.ID != "writer" {
+			t.Errorf("%q finds %q, %v", name, found.ID, err)
+		}
+	}
+}
+
+func TestAddAgentRefuses(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	add := func(n hub.NewAgent) func() error {
+		return func() error {
+			_, err := w.AddAgent(ctx, user, n)
+			return err
+		}
+	}
+	bad := func(sentence, hint string) *parley.Error { return refused(parley.BadInput, "", sentence, hint) }
+	const form = "an id is 1 to 64 of a-z, 0-9, _ and -, starting with a letter or digit"
+	table := []refusal{
+		{"an agent adding", func() error {
+			_, err := w.AddAgent(ctx, as("arya"), hub.NewAgent{ID: "x"})
+			return err
+		}, onlyOwner("add an agent")},
+		{"capital letters", add(hub.NewAgent{ID: "Arya"}), bad(`"Arya" is not an agent id`, form)},
+		{"no id", add(hub.NewAgent{}), bad(`"" is not an agent id`, form)},
+		{
+			"a name with a space", add(hub.NewAgent{ID: "x", Name: "Writer Bot"}),
+			bad(`the display name "Writer Bot" contains a space or control character`, "write it as one word, like WriterBot"),
+		},
+		{"a reserved name", add(hub.NewAgent{ID: "x", Name: "ALL"}), bad(`the name "all" is reserved`, "choose another name")},
+		{"the system's kind", add(hub.NewAgent{ID: "x", Kind: parley.KindSystem}), bad(`unknown kind "system"`, "use agent or human")},
+		{
+			"an agent with access", add(hub.NewAgent{ID: "x", Access: parley.AccessOwner}),
+			bad("only people have an access", "leave it out, or use the kind human"),
+		},
+		{
+			"a person with an unknown access", add(hub.NewAgent{ID: "x", Kind: parley.KindHuman, Access: "king"}),
+			bad(`unknown access "king"`, "use owner or member"),
+		},
+		{
+			"an unknown mode", add(hub.NewAgent{ID: "x", Profile: parley.Profile{Mode: "wild"}}),
+			bad(`unknown mode "wild"`, "use autonomous, supervised or strict"),
+		},
+		{
+			"a manager nobody is", add(hub.NewAgent{ID: "x", Profile: parley.Profile{Manager: "aria"}}),
+			absent("agent", "aria", "did you mean arya?"),
+		},
+		{"itself as manager", add(hub.NewAgent{ID: "x", Profile: parley.Profile{Manager: "x"}}), absent("agent", "x", listAgents)},
+		{
+			"the system as manager", add(hub.NewAgent{ID: "x", Profile: parley.Profile{Manager: "parley"}}),
+			bad("parley manages nobody", "name an agent or a person"),
+		},
+	}
+	for _, id := range []string{"all", "broadcast", "parley", "system", "inbox", "tasks", "shared", "processed"} {
+		table = append(table, refusal{
+			"the reserved id " + id, add(hub.NewAgent{ID: id}),
+			bad(`the name "`+id+`" is reserved`, "choose another name"),
+		})
+	}
+	w.refuses(t, table)
+}
+
+func nameBelongs(name string) *parley.Error {
+	return refused(parley.BadInput, parley.Conflict, `the name "`+name+`" belongs to another agent, or did`,
+		"choose another id or name; names of removed agents stay reserved")
+}
+
+func TestNamesAreUniqueAmongAllNamesAfterFolding(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	writer := get[parley.Agent](w)(w.AddAgent(ctx, user, hub.NewAgent{ID: "writer", Name: "Straße"}))
+	gone := get[parley.Agent](w)(w.AddAgent(ctx, user, hub.NewAgent{ID: "gone", Name: "Ghost"}))
+	w.ok(w.RemoveAgent(ctx, user, "gone"))
+	w.add("other")
+	taken := []struct{ why, name string }{
+		{"an id", "writer"},
+		{"an id in capitals", "WRITER"},
+		{"an id in full width", "ｗriter"},
+		{"a name", "Straße"},
+		{"a name folded", "STRASSE"},
+		{"a uuid", writer.UUID},
+		{"a uuid in capitals", strings.ToUpper(writer.UUID)},
+		{"a removed id", "gone"},
+		{"a removed name", "ghost"},
+		{"a removed uuid", gone.UUID},
+		{"the owner's name", "User"},
+	}
+	var table []refusal
+	for _, c := range taken {
+		table = append(table, refusal{"adding with the name that is " + c.why, func() error {
+			_, err := w.AddAgent(ctx, user, hub.NewAgent{ID: "new", Name: c.name})
+			return err
+		}, nameBelongs(c.name)}, refusal{"renaming to " + c.why, func() error {
+			_, err := w.ChangeAgent(ctx, user, "other", func(a *parley.Agent) error {
+				a.Name = c.name
+				return nil
+			})
+			return err
+		}, nameBelongs(c.name)})
+	}
+	for _, id := range []string{"writer", "strasse", writer.UUID, "gone", "ghost", gone.UUID, "user"} {
+		table = append(table, refusal{"adding with the id " + id, func() error {
+			_, err := w.AddAgent(ctx, user, hub.NewAgent{ID: id, Name: "Fresh"})
+			return err
+		}, nameBelongs(id)})
+	}
+	w.refuses(t, table)
+}
+
+func TestChangeAgent(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	before := get[parley.Agent](w)(w.Agent(ctx, user, "arya"))
+	w.clock.advance(1)
+	after := get[parley.Agent](w)(w.ChangeAgent(ctx, user, "ARYA", func(a *parley.Agent) error {
+		a.Name, a.Manager, a.Role, a.ContextMessages = "NoOne", "NED", "scout", 3
+		a.ID, a.UUID, a.Kind = "sansa", "x", parley.KindHuman // not its to change
+		return nil
+	}))
+	want := before
+	want.Name, want.Manager, want.Role, want.ContextMessages = "NoOne", "ned", "scout", 3
+	same(t, "changed", after, want)
+	same(t, "stored", get[parley.Agent](w)(w.Agent(ctx, user, "noone")), want)
+	same(t, "last event", kindsAfter(w, w.lastEvent()-1), []parley.EventKind{parley.EventAgentChanged})
+
+	// The old display name is free again, the id never is.
+	_, err := w.AddAgent(ctx, user, hub.NewAgent{ID: "bran", Name: "NoOneElse"})
+	w.ok(err)
+	_, err = w.ChangeAgent(ctx, user, "bran", func(a *parley.Agent) error { a.Name = "Raven"; return nil })
+	w.ok(err)
+	_, err = w.AddAgent(ctx, user, hub.NewAgent{ID: "x", Name: "NoOneElse"})
+	w.ok(err)
+}
+
+func TestChangeAgentRefuses(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned", "robert")
+	manage := func(who, boss string) func() error {
+		return func() error {
+			_, err := w.ChangeAgent(ctx, user, who, func(a *parley.Agent) error { a.Manager = boss; return nil })
+			return err
+		}
+	}
+	w.ok(manage("arya", "ned")())
+	w.ok(manage("ned", "robert")())
+	change := func(by, who string, f func(*parley.Agent)) func() error {
+		return func() error {
+			_, err := w.ChangeAgent(ctx, as(by), who, func(a *parley.Agent) error { f(a); return nil })
+			return err
+		}
+	}
+	nothing := func(*parley.Agent) {}
+	const other = "choose a manager who does not report to it"
+	w.refuses(t, []refusal{
+		{"an agent changing itself", change("arya", "arya", nothing), onlyOwner("change an agent")},
+		{"nobody", change("user", "ary", nothing), absent("agent", "ary", "did you mean arya?")},
+		{"the system", change("user", "parley", nothing), refused(parley.NotPermitted, "", "parley cannot be changed", "")},
+		{
+			"taking the hub from its owner", change("user", "user", func(a *parley.Agent) { a.Access = parley.AccessMember }),
+			refused(parley.NotPermitted, "", "user set this hub up and stays its owner", ""),
+		},
+		{
+			"an agent becoming an owner", change("user", "arya", func(a *parley.Agent) { a.Access = parley.AccessOwner }),
+			refused(parley.BadInput, "", "only people have an access", "leave it out, or use the kind human"),
+		},
+		{
+			"an empty name", change("user", "arya", func(a *parley.Agent) { a.Name = "" }),
+			refused(parley.BadInput, "", `"" is not a display name`, "a display name has 1 to 64 characters"),
+		},
+		{
+			"a bad profile", change("user", "arya", func(a *parley.Agent) { a.Attempts = 0 }),
+			refused(parley.BadInput, "", "attempts is 0", "use a number from 1 to 100"),
+		},
+		{"itself as manager", manage("arya", "arya"), refused(parley.BadInput, "",
+			"arya cannot be managed by arya: the chain of managers leads back to arya", other)},
+		{"its report as manager", manage("robert", "arya"), refused(parley.BadInput, "",
+			"robert cannot be managed by arya: the chain of managers leads back to robert", other)},
+		{"the system as manager", manage("arya", "parley"), refused(parley.BadInput, "", "parley manages nobody", "name an agent or a person")},
+		{"a change that gives up", func() error {
+			_, err := w.ChangeAgent(ctx, user, "arya", func(*parley.Agent) error { return errors.New("no") })
+			return err
+		}, refused(parley.Internal, "", "no", "")},
+	})
+}
+
+func TestRemovedAgentLeavesAndItsNamesStay(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned", "bran")
+	_, err := w.ChangeAgent(ctx, user, "bran", func(a *parley.Agent) error { a.Manager = "arya"; return nil })
+	w.ok(err)
+	open := w.channel("ned", "open", "arya")
+	old := w.channel("ned", "old", "arya")
+	w.ok(w.Archive(ctx, as("ned"), "old", true))
+	club := w.group("ned", "club", "arya")
+	pair := w.dm("ned", "arya", "hi").Message.Conversation
+	before := w.lastEvent()
+	w.ok(w.RemoveAgent(ctx, user, "ARYA"))
+
+	same(t, "listed", ids(get[[]parley.Agent](w)(w.Agents(ctx, user))), []string{parley.System, parley.Owner, "ned", "bran"})
+	for _, c := range []string{open.ID, old.ID, club.ID} {
+		same(t, "members", w.see("ned", c).Members, []string{"ned"})
+	}
+	same(t, "members of the DM, which are fixed", w.see("ned", pair).Members, []string{"arya", "ned"})
+	same(t, "the report's manager", get[parley.Agent](w)(w.Agent(ctx, user, "bran")).Manager, "")
+	same(t, "events", kindsAfter(w, before), []parley.EventKind{
+		parley.EventMemberLeft, parley.EventMemberLeft, parley.EventMemberLeft, parley.EventAgentChanged, parley.EventAgentRemoved,
+	})
+	w.refuses(t, []refusal{
+		{"showing it", func() error { _, err := w.Agent(ctx, user, "arya"); return err }, removed("arya")},
+		{"removing it again", func() error { return w.RemoveAgent(ctx, user, "arya") }, removed("arya")},
+		{"adding it to a channel", func() error { return w.AddMember(ctx, as("ned"), "open", "arya") }, removed("arya")},
+		{"making a channel with it", func() error {
+			_, err := w.CreateConversation(ctx, as("ned"), hub.NewConversation{Name: "new", With: []string{"arya"}})
+			return err
+		}, removed("arya")},
+		{"making it a manager", func() error {
+			_, err := w.ChangeAgent(ctx, user, "bran", func(a *parley.Agent) error { a.Manager = "arya"; return nil })
+			return err
+		}, removed("arya")},
+	})
+}
+
+func removed(name string) *parley.Error {
+	return refused(parley.Unavailable, "", name+" was removed", "write to somebody else")
+}
+
+func TestRemoveAgentRefuses(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	remove := func(by, who string) func() error { return func() error { return w.RemoveAgent(ctx, as(by), who) } }
+	w.refuses(t, []refusal{
+		{"by an agent", remove("arya", "ned"), onlyOwner("remove an agent")},
+		{"by itself", remove("arya", "arya"), onlyOwner("remove an agent")},
+		{"the owner", remove("user", "user"), refused(parley.NotPermitted, "", "user cannot be removed", "")},
+		{"the system", remove("user", "parley"), refused(parley.NotPermitted, "", "parley cannot be removed", "")},
+		{"nobody", remove("user", "neds"), absent("agent", "neds", "did you mean ned?")},
+		{"nobody near", remove("user", "daenerys"), absent("agent", "daenerys", listAgents)},
+	})
+}
+
+func TestAuditNamesActorActAndSubjectOfEachAdministrativeAct(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.addPerson("jon", parley.AccessOwner)
+	w.add("arya")
+	_, err := w.ChangeAgent(ctx, as("jon"), "arya", func(a *parley.Agent) error { a.Role = "scout"; return nil })
+	w.ok(err)
+	w.ok(w.RemoveAgent(ctx, as("jon"), "arya"))
+	var got [][]string
+	hash := ""
+	for _, e := range w.audited() {
+		got = append(got, []string{e.Actor, e.Act, e.Subject})
+		same(t, "hash of entry "+e.Subject, e.Hash, e.Chain(hash))
+		hash = e.Hash
+		if e.Detail != nil && !json.Valid(e.Detail) {
+			t.Errorf("detail is %s", e.Detail)
+		}
+	}
+	same(t, "audit", got, [][]string{
+		{"user", "agent.add", "jon"},
+		{"user", "agent.add", "arya"},
+		{"jon", "agent.change", "arya"},
+		{"jon", "agent.remove", "arya"},
+	})
+}

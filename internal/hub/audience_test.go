@@ -1,0 +1,237 @@
+package hub_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+// effect is what a message does to those it reaches: wakes them, or only fills their inbox.
+type effect map[string]bool
+
+// TestWhomAMessageReaches is the table of who gets a delivery and who is woken by it. The members
+// are arya, who posts and is an agent, ned and bran; robb is an outsider everywhere. The dm and the
+// ephemeral are arya's with ned.
+func TestWhomAMessageReaches(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned", "bran", "robb")
+	w.addPerson("sansa", parley.AccessMember)
+	at := map[string]string{
+		"channel":   w.channel("arya", "open", "ned", "bran", "sansa").ID,
+		"private":   w.private("arya", "closed", "ned", "bran", "sansa").ID,
+		"club":      w.group("arya", "club", "ned", "bran", "sansa").ID,
+		"group":     w.post("arya", parley.Draft{Direct: []string{"ned", "bran", "sansa"}}).Message.Conversation,
+		"dm":        w.dm("arya", "ned", "hi").Message.Conversation,
+		"ephemeral": w.send("arya", "ned", "hi").Message.Conversation,
+	}
+	inbox := func(ids ...string) effect {
+		e := effect{}
+		for _, id := range ids {
+			e[id] = false
+		}
+		return e
+	}
+	waking := func(ids ...string) effect {
+		e := effect{}
+		for _, id := range ids {
+			e[id] = true
+		}
+		return e
+	}
+	const open, rest = "channel private club", "ned bran sansa"
+	others := strings.Fields(rest)
+	for _, c := range []struct {
+		name, where, from string
+		to, words         string
+		want              effect
+	}{
+		{"a plain post is only unread", open, "arya", "", "hello", effect{}},
+		{"to one", open, "arya", "ned", "hello", waking("ned")},
+		{"to all", open, "arya", "ALL", "hello", inbox(others...)},
+		{"@all", open, "arya", "", "hello @All", waking(others...)},
+		{"@all inside to all", open, "arya", "all", "hello @all", waking(others...)},
+		{"a mention", open, "arya", "", "hello @Ned.", waking("ned")},
+		{"two mentions, one twice", open, "arya", "", "@bran @ned @bran", waking("ned", "bran")},
+		{"a mention inside to all", open, "arya", "all", "hello @ned", effect{"ned": true, "bran": false, "sansa": false}},
+		{"to one and a mention", open, "arya", "bran", "hello @ned", waking("ned", "bran")},
+		{"a mention of oneself", open, "arya", "", "I, @arya", effect{}},
+		{"a mention of the system", open, "arya", "", "hello @parley", effect{}},
+		{"in code", open, "arya", "", "`@ned` and\n```\n@bran\n```\n", effect{}},
+		{"an e-mail address", open, "arya", "", "mail a@ned.org", effect{}},
+		{"a longer name", open, "arya", "", "hello @ned-2", effect{}},
+		{"a leading id", open, "arya", "", "NED: hello", waking("ned")},
+		{"a leading id alone", open, "arya", "", "ned", waking("ned")},
+		{"a leading id with a comma", open, "arya", "", "ned, hello", waking("ned")},
+		{"a leading id of an outsider", open, "arya", "", "robb: hello", effect{}},
+		{"a leading all", open, "arya", "", "all: hello", effect{}},
+		{"a leading word that is longer", open, "arya", "", "neds sword", effect{}},
+		{"an id later on", open, "arya", "", "hello ned", effect{}},
+		{"a person's plain post", open, "sansa", "", "hello", effect{}},
+
+		{"an agent in an implicit group", "group", "arya", "", "hello", inbox(others...)},
+		{"a person in an implicit group", "group", "sansa", "", "hello", waking("arya", "ned", "bran")},
+		{"an agent to one in a group", "group", "arya", "ned", "hello", effect{"ned": true, "bran": false, "sansa": false}},
+		{"a person to one in a group", "group", "sansa", "ned", "hello", waking("arya", "ned", "bran")},
+		{"an agent's mention in a group", "group", "arya", "", "hello @bran", effect{"ned": false, "bran": true, "sansa": false}},
+		{"an agent's @all in a group", "group", "arya", "", "hello @all", waking(others...)},
+		{"a person to all in a group", "group", "sansa", "all", "hello", inbox("arya", "ned", "bran")},
+
+		{"a dm needs no mention", "dm ephemeral", "arya", "", "hello", waking("ned")},
+		{"to the other", "dm ephemeral", "arya", "ned", "hello", waking("ned")},
+		{"to all in a dm", "dm ephemeral", "arya", "all", "hello", inbox("ned")},
+		{"to all and a mention in a dm", "dm ephemeral", "arya", "all", "hello @ned", waking("ned")},
+		{"the other way", "dm ephemeral", "ned", "", "hello", waking("arya")},
+	} {
+		for where := range strings.FieldsSeq(c.where) {
+			r := w.post(c.from, parley.Draft{Conversation: at[where], To: c.to, Content: text(c.words)})
+			same(t, c.name+" in a "+where, effect(reach(r.Deliveries)), c.want)
+			shown, err := w.Message(ctx, user, r.Message.ID)
+			w.ok(err)
+			same(t, c.name+" in a "+where+", stored", effect(reach(shown.Deliveries)), c.want)
+		}
+	}
+}
+
+func TestSomeTypesNeverWake(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	w.channel("arya", "open", "ned")
+	for kind, wakes := range map[parley.Type]bool{
+		"notification": false, "status": false, "heartbeat": false, "command": false, "error": false,
+		"chat": true, "request": true, "response": true, "task": true, "result": true, "ha_report": true,
+	} {
+		for where, d := range map[string]parley.Draft{
+			"dm":        {Direct: []string{"ned"}},
+			"ephemeral": {Direct: []string{"ned"}, Ephemeral: true},
+			"to":        {Conversation: "open", To: "ned"},
+			"mention":   {Conversation: "open", Content: text("@ned")},
+			"@all":      {Conversation: "open", Content: text("@all")},
+		} {
+			d.Type = kind
+			same(t, fmt.Sprintf("%s by %s", kind, where), reach(w.post("arya", d).Deliveries), map[string]bool{"ned": wakes})
+		}
+	}
+}
+
+func TestMentionsAreKeptInOrderAndOnce(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned", "bran")
+	_, err := w.ChangeAgent(ctx, user, "bran", func(a *parley.Agent) error { a.Name = "Three-Eyed"; return nil })
+	w.ok(err)
+	w.channel("arya", "open", "ned", "bran")
+	m := w.say("arya", "open", "ned: ask @three-eyed, @NED, @all and @Bran").Message
+	same(t, "mentions", m.Mentions, []string{"ned", "bran", "all"})
+}
+
+func TestOutsiderNamedInAPublicChannelJoinsAndIsWoken(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned", "bran", "robb")
+	open := w.channel("arya", "open").ID
+	w.say("arya", open, "before")
+	before := w.lastEvent()
+	r := w.say("arya", open, "look, @Ned")
+	same(t, "mentioned", reach(r.Deliveries), map[string]bool{"ned": true})
+	same(t, "notices", r.Notices, []string{})
+	same(t, "it joins, then the message comes", kindsAfter(w, before), []parley.EventKind{parley.EventMemberJoined, parley.EventMessagePosted})
+	view := w.see("ned", open)
+	same(t, "and has just this to read", []any{view.Joined, view.Unread}, []any{true, 1})
+
+	r = w.post("arya", parley.Draft{Conversation: open, To: "bran"})
+	same(t, "addressed", reach(r.Deliveries), map[string]bool{"bran": true})
+	r = w.post("robb", parley.Draft{Conversation: open})
+	same(t, "who writes joins", []any{w.see("robb", open).Joined, len(r.Deliveries)}, []any{true, 0})
+	w.add("late")
+	all := w.say("arya", open, "@all")
+	same(t, "@all brings nobody in", []any{len(all.Deliveries), w.see("late", open).Joined}, []any{3, false})
+	quiet := w.post("arya", parley.Draft{Conversation: open, Type: parley.TypeStatus, Content: text("fyi @late")})
+	same(t, "a status brings in and does not wake", reach(quiet.Deliveries), map[string]bool{"late": false})
+}
+
+func TestOutsiderNamedElsewhereIsNotWokenAndTheSenderIsTold(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	at := places(w)
+	fixed := "bran was not woken: its members are fixed: write to bran directly, or use a channel"
+	told := map[string]string{
+		"private channel": "bran was not woken: add them first: parley conv add closed bran",
+		"named group":     "bran was not woken: add them first: parley conv add club bran",
+		"dm":              fixed, "ephemeral": fixed, "group": fixed,
+	}
+	for kind, notice := range told {
+		members := w.see("arya", at[kind]).Members
+		r := w.say("arya", at[kind], "what would @bran say")
+		same(t, kind+": told", r.Notices, []string{notice})
+		same(t, kind+": shown", r.Message.Mentions, []string{"bran"})
+		if _, reached := reach(r.Deliveries)["bran"]; reached {
+			t.Errorf("%s: the outsider got a delivery", kind)
+		}
+		words := w.texts("ned", at[kind])
+		same(t, kind+": stored", words[len(words)-1], "what would @bran say")
+		same(t, kind+": members", w.see("arya", at[kind]).Members, members)
+	}
+	var table []refusal
+	to := func(id string) func() error {
+		return func() error {
+			_, err := w.Post(ctx, as("arya"), parley.Draft{Conversation: id, To: "bran", Content: text("hi")})
+			return err
+		}
+	}
+	for kind, name := range map[string]string{"private channel": "closed", "named group": "club"} {
+		table = append(table, refusal{"to an outsider of a " + kind, to(at[kind]), refused(parley.BadInput, "",
+			"bran does not take part in #"+name, "add them first: parley conv add "+name+" bran")})
+	}
+	for _, kind := range []string{"dm", "ephemeral", "group"} {
+		table = append(table, refusal{"to an outsider of a " + kind, to(at[kind]), refused(parley.BadInput, "",
+			"bran does not take part in this conversation", "its members are fixed: write to bran directly, or use a channel")})
+	}
+	w.refuses(t, table)
+}
+
+func TestMisspeltMentionIsPointedOut(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "gendry")
+	w.channel("arya", "open", "gendry")
+	r := w.say("arya", "open", "@gendri and @zzzzzz and @gendri, see `@gendrx`")
+	same(t, "notices", r.Notices, []string{"nobody is called @gendri: did you mean gendry?"})
+	same(t, "reaches nobody", len(r.Deliveries), 0)
+	same(t, "mentions", r.Message.Mentions, []string(nil))
+}
+
+func TestMentionLimit(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.channel("user", "open")
+	var names []string
+	for i := range 65 {
+		names = append(names, fmt.Sprint("agent", i))
+	}
+	w.add(names...)
+	words := "@" + strings.Join(names, " @")
+	w.refuses(t, []refusal{{"65", func() error {
+		_, err := w.Post(ctx, user, parley.Draft{Conversation: "open", Content: text(words)})
+		return err
+	}, refused(parley.BadInput, parley.TooLarge, "the text mentions 65 participants, the limit is 64", "mention fewer, or @all")}})
+	same(t, "64 are brought in and woken", len(w.say("user", "open", strings.TrimSuffix(words, " @agent64")).Deliveries), 64)
+}
+
+func TestAtMostAThousandNamesAreLookedUp(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.channel("user", "open")
+	var words strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&words, "@stranger%d ", i)
+	}
+	same(t, "strangers are nobody", len(w.say("user", "open", words.String()).Deliveries), 0)
+	w.refuses(t, []refusal{{"one more", func() error {
+		_, err := w.Post(ctx, user, parley.Draft{Conversation: "open", Content: text(words.String() + "@another")})
+		return err
+	}, refused(parley.BadInput, parley.TooLarge, "the text has 1001 different @names, the limit is 1000", "put what is not a mention into code")}})
+}

@@ -1,0 +1,434 @@
+package hub_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+func TestCreateConversationKnowsThreeForms(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	for _, c := range []struct {
+		make       hub.NewConversation
+		kind       parley.ConversationKind
+		visibility parley.Visibility
+	}{
+		{hub.NewConversation{Name: "open", Topic: "winter"}, parley.Channel, parley.Public},
+		{hub.NewConversation{Name: "closed", Private: true}, parley.Channel, parley.Private},
+		{hub.NewConversation{Name: "club", Group: true}, parley.Group, parley.Private},
+	} {
+		before := w.lastEvent()
+		c.make.With = []string{"NED", "ned", "arya"}
+		got := w.create("arya", c.make)
+		want := hub.View{Conversation: parley.Conversation{
+			ID: got.ID, Name: c.make.Name, Kind: c.kind, Visibility: c.visibility, Topic: c.make.Topic,
+			CreatedBy: "arya", CreatedAt: began, UpdatedAt: began,
+		}, Members: []string{"arya", "ned"}, Joined: true}
+		same(t, c.make.Name, got, want)
+		same(t, "events", kindsAfter(w, before), []parley.EventKind{
+			parley.EventConversationCreated, parley.EventMemberJoined, parley.EventMemberJoined,
+		})
+		for _, ref := range []string{got.ID, strings.ToUpper(got.ID), c.make.Name, "#" + c.make.Name} {
+			same(t, "found as "+ref, w.see("ned", ref).ID, got.ID)
+		}
+	}
+}
+
+func nameTaken(name string) *parley.Error {
+	return refused(parley.BadInput, parley.Conflict, `the name "`+name+`" is taken`, "choose another name")
+}
+
+func TestCreateConversationRefuses(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	w.channel("arya", "open")
+	w.private("user", "closed")
+	w.channel("arya", "old")
+	w.ok(w.Archive(ctx, as("arya"), "old", true))
+	create := func(n hub.NewConversation) func() error {
+		return func() error {
+			_, err := w.CreateConversation(ctx, as("arya"), n)
+			return err
+		}
+	}
+	const form = "a channel name is 1 to 64 of a-z, 0-9, _ and -, starting with a letter or digit"
+	w.refuses(t, []refusal{
+		{"a name with capitals", create(hub.NewConversation{Name: "Open"}), refused(parley.BadInput, "", `"Open" is not a channel name`, form)},
+		{"no name", create(hub.NewConversation{Group: true}), refused(parley.BadInput, "", `"" is not a channel name`, form)},
+		{
+			"a name of 65 letters", create(hub.NewConversation{Name: strings.Repeat("x", 65)}),
+			refused(parley.BadInput, "", `"`+strings.Repeat("x", 65)+`" is not a channel name`, form),
+		},
+		{"a taken name", create(hub.NewConversation{Name: "open"}), nameTaken("open")},
+		{"a name taken by what it cannot see", create(hub.NewConversation{Name: "closed", Group: true}), nameTaken("closed")},
+		{"an archived name", create(hub.NewConversation{Name: "old"}), nameTaken("old")},
+		{"a member nobody is", create(hub.NewConversation{Name: "x", With: []string{"aria"}}), absent("agent", "aria", "did you mean arya?")},
+		{
+			"the system as member", create(hub.NewConversation{Name: "x", With: []string{"parley"}}),
+			refused(parley.BadInput, "", "parley is in every conversation already", ""),
+		},
+		{"a topic over 4 KiB", create(hub.NewConversation{Name: "x", Topic: strings.Repeat("x", 4097)}), refused(parley.BadInput,
+			parley.TooLarge, "topic has 4097 bytes, the limit is 4096", "shorten it, or send an artifact")},
+	})
+	w.create("arya", hub.NewConversation{Name: strings.Repeat("x", 64), Topic: strings.Repeat("x", 4096)})
+}
+
+func TestListsShowWhatTheyAreAskedFor(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned", "bran")
+	mine, others := w.channel("arya", "mine").ID, w.channel("ned", "others").ID
+	hidden := w.private("ned", "hidden").ID
+	pair, foreign := w.dm("arya", "ned", "1").Message.Conversation, w.dm("ned", "bran", "2").Message.Conversation
+	quick := w.send("ned", "arya", "3").Message.Conversation
+	old := w.channel("arya", "old").ID
+	w.ok(w.Archive(ctx, as("arya"), old, true))
+	for _, c := range []struct {
+		name, who string
+		filter    hub.ListFilter
+		want      []string
+	}{
+		{"mine", "arya", hub.ListFilter{}, []string{pair, mine}},
+		{"all", "arya", hub.ListFilter{All: true}, []string{pair, mine, others}},
+		{"archived", "arya", hub.ListFilter{Archived: true}, []string{old}},
+		{"archived of others", "bran", hub.ListFilter{Archived: true}, nil},
+		{"all archived, public ones included", "bran", hub.ListFilter{Archived: true, All: true}, []string{old}},
+		{"ephemeral only when asked for", "arya", hub.ListFilter{Ephemeral: true}, []string{quick, pair, mine}},
+		{"all is not everything", "bran", hub.ListFilter{All: true, Ephemeral: true}, []string{foreign, mine, others}},
+		{"the owner's own", "user", hub.ListFilter{Ephemeral: true}, nil},
+		{"the owner sees all", "user", hub.ListFilter{All: true, Ephemeral: true}, []string{quick, foreign, pair, mine, others, hidden}},
+	} {
+		got := w.list(c.who, c.filter)
+		slices.Sort(got)
+		slices.Sort(c.want)
+		same(t, c.name, got, c.want)
+	}
+}
+
+func TestListIsPagedByTheNewestMessage(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	var want []string
+	for i := range 7 {
+		id := w.channel("arya", fmt.Sprint("c", i)).ID
+		if i >= 3 { // the others have no message, and need another order among them
+			w.say("arya", id, "hello")
+			want = append([]string{id}, want...)
+		}
+	}
+	w.say("arya", want[3], "newest")
+	want = append([]string{want[3]}, want[:3]...)
+
+	var got []string
+	sizes := []int{}
+	filter := hub.ListFilter{Limit: 3}
+	for {
+		views, next, err := w.Conversations(ctx, as("arya"), filter)
+		w.ok(err)
+		sizes = append(sizes, len(views))
+		for _, v := range views {
+			got = append(got, v.ID)
+		}
+		if filter.Cursor = next; next == nil {
+			break
+		}
+	}
+	same(t, "pages", sizes, []int{3, 3, 1})
+	same(t, "newest first", got[:4], want)
+	slices.Sort(got)
+	same(t, "each once", len(slices.Compact(got)), 7)
+	views, next, err := w.Conversations(ctx, as("arya"), hub.ListFilter{Limit: 7})
+	w.ok(err)
+	same(t, "a page that ends the list", []any{len(views), next}, []any{7, (*hub.Cursor)(nil)})
+}
+
+// places makes one conversation of every form between arya and ned, and tells them by a word.
+func places(w *world) map[string]string {
+	w.add("arya", "ned", "bran")
+	return map[string]string{
+		"public channel":  w.channel("arya", "open", "ned").ID,
+		"private channel": w.private("arya", "closed", "ned").ID,
+		"named group":     w.group("arya", "club", "ned").ID,
+		"dm":              w.dm("arya", "ned", "hi").Message.Conversation,
+		"ephemeral":       w.send("arya", "ned", "hi").Message.Conversation,
+		"group":           w.post("arya", parley.Draft{Direct: []string{"ned", "user"}}).Message.Conversation,
+	}
+}
+
+func membersFixed(kind string) *parley.Error {
+	return refused(parley.BadInput, "", "the members of a "+kind+" are fixed", "use a channel")
+}
+
+func TestMembersOfDirectConversationsAreFixed(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	at := places(w)
+	w.addPerson("jon", parley.AccessOwner)
+	var table []refusal
+	for _, kind := range []string{"dm", "ephemeral", "group"} {
+		id := at[kind]
+		for name, call := range map[string]func() error{
+			"leaving":              func() error { return w.Leave(ctx, as("ned"), id) },
+			"adding":               func() error { return w.AddMember(ctx, as("arya"), id, "bran") },
+			"removing":             func() error { return w.RemoveMember(ctx, as("arya"), id, "ned") },
+			"removing oneself":     func() error { return w.RemoveMember(ctx, as("ned"), id, "ned") },
+			"an owner joining":     func() error { return w.Join(ctx, as("jon"), id) },
+			"an owner adding":      func() error { return w.AddMember(ctx, as("jon"), id, "bran") },
+			"an owner removing":    func() error { return w.RemoveMember(ctx, as("jon"), id, "ned") },
+			"the hub adding":       func() error { return w.AddMember(ctx, as(parley.System), id, "bran") },
+			"adding who is in it":  func() error { return w.AddMember(ctx, as("arya"), id, "ned") },
+			"adding an absent one": func() error { return w.AddMember(ctx, as("arya"), id, "nobody") },
+		} {
+			table = append(table, refusal{kind + ": " + name, call, membersFixed(kind)})
+		}
+	}
+	w.refuses(t, table)
+	for _, kind := range []string{"dm", "ephemeral", "group"} {
+		w.ok(w.Join(ctx, as("ned"), at[kind])) // who is in it has nothing to change
+	}
+}
+
+func TestJoinAndLeave(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	at := places(w)
+	open := at["public channel"]
+	before := w.lastEvent()
+	w.ok(w.Join(ctx, as("bran"), "#open"))
+	w.ok(w.Join(ctx, as("bran"), "open"))
+	same(t, "joining twice is joining once", kindsAfter(w, before), []parley.EventKind{parley.EventMemberJoined})
+	same(t, "members", w.see("bran", open).Members, []string{"arya", "ned", "bran"})
+	w.ok(w.Leave(ctx, as("bran"), "open"))
+	view := w.see("bran", open)
+	same(t, "left", []any{view.Members, view.Joined}, []any{[]string{"arya", "ned"}, false})
+	same(t, "events", kindsAfter(w, before), []parley.EventKind{parley.EventMemberJoined, parley.EventMemberLeft})
+
+	for _, kind := range []string{"private channel", "named group"} {
+		w.ok(w.Join(ctx, user, at[kind])) // an owner may
+		w.ok(w.Leave(ctx, as("ned"), at[kind]))
+	}
+	w.refuses(t, []refusal{
+		{"joining a private channel", func() error { return w.Join(ctx, as("bran"), "closed") }, absent("conversation", "closed", listConversations)},
+		{"joining a named group", func() error { return w.Join(ctx, as("bran"), "#club") }, absent("conversation", "#club", listConversations)},
+		{"coming back to one left", func() error { return w.Join(ctx, as("ned"), "closed") }, absent("conversation", "closed", listConversations)},
+		{"joining what is not there", func() error { return w.Join(ctx, as("bran"), "opn") }, absent("conversation", "opn", "did you mean open?")},
+		{
+			"leaving without being in it", func() error { return w.Leave(ctx, as("bran"), "open") },
+			refused(parley.BadInput, "", "bran does not take part in #open", ""),
+		},
+		{"leaving the unseen", func() error { return w.Leave(ctx, as("bran"), "closed") }, absent("conversation", "closed", listConversations)},
+	})
+}
+
+func TestAddAndRemoveMembers(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	at := places(w)
+	w.add("robb")
+	w.ok(w.AddMember(ctx, as("bran"), at["public channel"], "ROBB")) // anybody, in a public one
+	before := w.lastEvent()
+	w.ok(w.AddMember(ctx, as("bran"), at["public channel"], "robb"))
+	same(t, "adding twice is adding once", kindsAfter(w, before), []parley.EventKind{})
+	for _, kind := range []string{"private channel", "named group"} {
+		w.ok(w.AddMember(ctx, as("ned"), at[kind], "robb")) // any member
+		same(t, kind, w.see("robb", at[kind]).Members, []string{"arya", "ned", "robb"})
+		w.ok(w.RemoveMember(ctx, as("arya"), at[kind], "Robb")) // its creator
+		w.ok(w.AddMember(ctx, user, at[kind], "bran"))          // an owner
+		w.ok(w.RemoveMember(ctx, user, at[kind], "bran"))
+		w.ok(w.RemoveMember(ctx, as("ned"), at[kind], "ned")) // oneself
+		same(t, kind, w.see("arya", at[kind]).Members, []string{"arya"})
+	}
+	only := func(title string) *parley.Error {
+		return refused(parley.NotPermitted, "", "only the creator of "+title+" and owners may remove members", "ask arya")
+	}
+	add := func(by, ref, who string) func() error {
+		return func() error { return w.AddMember(ctx, as(by), ref, who) }
+	}
+	remove := func(by, ref, who string) func() error {
+		return func() error { return w.RemoveMember(ctx, as(by), ref, who) }
+	}
+	w.refuses(t, []refusal{
+		{"adding the system", add("ned", "open", "parley"), refused(parley.BadInput, "", "parley is in every conversation already", "")},
+		{"adding nobody", add("ned", "open", "rob"), absent("agent", "rob", "did you mean robb?")},
+		{"adding to the unseen", add("ned", "closed", "robb"), absent("conversation", "closed", listConversations)},
+		{"a member removing another", remove("ned", "open", "robb"), only("#open")},
+		{"an outsider removing", remove("bran", "open", "robb"), only("#open")},
+		{"removing who is not in it", remove("arya", "open", "bran"), refused(parley.BadInput, "", "bran does not take part in #open", "")},
+		{"removing oneself where one is not", remove("bran", "open", "bran"), refused(parley.BadInput, "", "bran does not take part in #open", "")},
+		{"removing nobody", remove("arya", "open", "nobody"), absent("agent", "nobody", listAgents)},
+		{"removing from the unseen", remove("bran", "closed", "arya"), absent("conversation", "closed", listConversations)},
+	})
+	w.ok(w.Leave(ctx, as("arya"), "open"))
+	w.refuses(t, []refusal{{"a creator who has left", remove("arya", "open", "robb"), only("#open")}})
+}
+
+func TestRenameFreesTheOldName(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	at := places(w)
+	before := w.lastEvent()
+	w.ok(w.Rename(ctx, as("arya"), "open", "wide-open"))
+	changed := eventsAfter(w, before)
+	same(t, "event", changed, []parley.Event{{
+		Num: before + 1, At: began, Kind: parley.EventConversationChanged, Conversation: at["public channel"], Agent: "arya",
+		Data: []byte(`{"field":"name"}`),
+	}})
+	same(t, "found by the new name", w.see("bran", "#wide-open").ID, at["public channel"])
+	w.channel("bran", "open")
+	w.ok(w.Rename(ctx, user, "club", "pub"))
+	w.ok(w.Rename(ctx, as("arya"), "pub", "pub"))
+
+	rename := func(by, ref, name string) func() error {
+		return func() error { return w.Rename(ctx, as(by), ref, name) }
+	}
+	noName := func(kind string) *parley.Error {
+		return refused(parley.BadInput, "", "a "+kind+" has no name", "make a channel with that name")
+	}
+	w.refuses(t, []refusal{
+		{"by a member", rename("ned", "wide-open", "x"), refused(parley.NotPermitted, "",
+			"only the creator of #wide-open and owners may rename it", "ask arya")},
+		{"to a taken name", rename("arya", "wide-open", "open"), nameTaken("open")},
+		{"to a name taken unseen", rename("bran", "open", "closed"), nameTaken("closed")},
+		{"to a bad name", rename("arya", "wide-open", "#x"), refused(parley.BadInput, "", `"#x" is not a channel name`,
+			"a channel name is 1 to 64 of a-z, 0-9, _ and -, starting with a letter or digit")},
+		{"a dm", rename("arya", at["dm"], "x"), noName("dm")},
+		{"an ephemeral", rename("arya", at["ephemeral"], "x"), noName("ephemeral")},
+		{"an implicit group", rename("arya", at["group"], "x"), noName("group")},
+		{"the unseen", rename("bran", "closed", "x"), absent("conversation", "closed", listConversations)},
+		{"by its old name", rename("arya", "pubs", "x"), absent("conversation", "pubs", "did you mean pub?")},
+	})
+}
+
+func TestTopicAndArchiveAreTheMembers(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	at := places(w)
+	for kind, id := range at {
+		w.ok(w.SetTopic(ctx, as("ned"), id, "winter"))
+		same(t, kind+" has a topic", w.see("arya", id).Topic, "winter")
+		w.clock.advance(time.Second)
+		w.ok(w.Archive(ctx, as("ned"), id, true))
+		before := w.lastEvent()
+		w.ok(w.Archive(ctx, as("ned"), id, true))
+		same(t, kind+" archived twice", kindsAfter(w, before), []parley.EventKind{})
+		when := w.see("arya", id).ArchivedAt
+		if when == nil || !when.Equal(w.clock.Now()) {
+			t.Errorf("%s was archived at %v", kind, when)
+		}
+		same(t, kind+" is not listed", slices.Contains(w.list("arya", hub.ListFilter{Ephemeral: true}), id), false)
+		same(t, kind+" is among the archived", slices.Contains(w.list("arya", hub.ListFilter{Ephemeral: true, Archived: true}), id), true)
+		w.ok(w.Archive(ctx, as("arya"), id, false))
+		same(t, kind+" is back", w.see("arya", id).ArchivedAt, (*time.Time)(nil))
+		w.ok(w.Archive(ctx, user, id, true)) // an owner may
+		w.say("arya", id, "news")
+		same(t, kind+" is back by a message", w.see("arya", id).ArchivedAt, (*time.Time)(nil))
+	}
+	join := refused(parley.NotPermitted, "", "bran does not take part in #open", "join it first")
+	w.refuses(t, []refusal{
+		{"an outsider's topic", func() error { return w.SetTopic(ctx, as("bran"), "open", "x") }, join},
+		{"an outsider archiving", func() error { return w.Archive(ctx, as("bran"), "open", true) }, join},
+		{"an outsider unarchiving", func() error { return w.Archive(ctx, as("bran"), "open", false) }, join},
+		{"a topic of the unseen", func() error { return w.SetTopic(ctx, as("bran"), "closed", "x") }, absent("conversation", "closed", listConversations)},
+		{"archiving the unseen", func() error { return w.Archive(ctx, as("bran"), at["dm"], true) }, absent("conversation", at["dm"], listConversations)},
+		{"a topic over 4 KiB", func() error { return w.SetTopic(ctx, as("ned"), "open", strings.Repeat("x", 4097)) }, refused(parley.BadInput,
+			parley.TooLarge, "topic has 4097 bytes, the limit is 4096", "shorten it, or send an artifact")},
+	})
+}
+
+func TestDeletedConversationIsGoneForEverybodyAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	at := places(w)
+	only := onlyOwner("delete a conversation")
+	w.refuses(t, []refusal{
+		{"by its creator", func() error { return w.DeleteConversation(ctx, as("arya"), "open") }, only},
+		{"by an outsider", func() error { return w.DeleteConversation(ctx, as("bran"), "open") }, only},
+		{"the unseen", func() error { return w.DeleteConversation(ctx, as("bran"), "closed") }, absent("conversation", "closed", listConversations)},
+	})
+	open := at["public channel"]
+	said := w.say("arya", open, "secret").Message.ID
+	w.reply("ned", said, "answer")
+	before := w.lastEvent()
+	w.ok(w.DeleteConversation(ctx, user, "#open"))
+	same(t, "event", eventsAfter(w, before), []parley.Event{{
+		Num: before + 1, At: began, Kind: parley.EventConversationDeleted, Conversation: open, Agent: "user",
+	}})
+	entries := w.audited()
+	last := entries[len(entries)-1]
+	same(t, "audit", []string{last.Actor, last.Act, last.Subject, string(last.Detail)},
+		[]string{"user", "conversation.delete", open, `{"kind":"channel","messages":2,"title":"#open"}`})
+	gone := []refusal{}
+	for _, who := range []string{"arya", "ned", "bran", "user", parley.System} {
+		same(t, who+"'s list", slices.Contains(w.list(who, hub.ListFilter{All: true}), open), false)
+		for _, v := range verbs(ctx, w.Hub, as(who), open, said) {
+			switch v.about {
+			case "conversation":
+				gone = append(gone, refusal{who + " calling " + v.name, v.call, absent("conversation", open, listConversations)})
+			case "message":
+				gone = append(gone, refusal{who + " calling " + v.name, v.call, absent("message", said, checkName)})
+			}
+		}
+	}
+	w.refuses(t, gone)
+	again := w.channel("bran", "open")
+	same(t, "the name is free, its history is new", []any{again.ID != open, w.texts("bran", "open")}, []any{true, []string{}})
+	w.ok(w.Sweep(ctx))
+	same(t, "the new one stays", w.see("bran", "open").ID, again.ID)
+}
+
+func TestDeletedPairStartsAnew(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	at := places(w)
+	w.ok(w.DeleteConversation(ctx, user, at["dm"]))
+	w.ok(w.DeleteConversation(ctx, user, at["group"]))
+	pair := w.dm("ned", "arya", "anew").Message.Conversation
+	set := w.post("ned", parley.Draft{Direct: []string{"arya", "user"}, Content: text("anew")}).Message.Conversation
+	same(t, "other conversations", []bool{pair == at["dm"], set == at["group"]}, []bool{false, false})
+	same(t, "their histories", [][]string{w.texts("arya", pair), w.texts("arya", set)}, [][]string{{"anew"}, {"anew"}})
+}
+
+func TestUnseenConversationsAreNotThere(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	at := places(w)
+	w.addPerson("sansa", parley.AccessMember)
+	var table []refusal
+	for _, who := range []string{"bran", "sansa"} { // a person who is only a member has an agent's rights
+		for _, kind := range []string{"private channel", "named group", "dm", "ephemeral", "group"} {
+			id := at[kind]
+			said := w.post("arya", parley.Draft{Conversation: id}).Message.ID
+			for _, v := range verbs(ctx, w.Hub, as(who), id, said) {
+				want := map[string]*parley.Error{
+					"conversation": absent("conversation", id, listConversations), "message": absent("message", said, checkName),
+				}[v.about]
+				if want != nil {
+					table = append(table, refusal{who + " in a " + kind + ": " + v.name, v.call, want})
+				}
+			}
+		}
+	}
+	w.refuses(t, table)
+}
+
+func TestOwnersReadEverything(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	at := places(w)
+	w.addPerson("jon", parley.AccessOwner)
+	for kind, id := range at {
+		w.say("arya", id, "between us")
+		words := w.texts("jon", id)
+		same(t, kind, words[len(words)-1], "between us")
+		same(t, kind+" joined", w.see("jon", id).Joined, false)
+	}
+}

@@ -1,0 +1,317 @@
+package hub_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+func newStartedHub(t *testing.T) *world {
+	t.Helper()
+	w := newHub(t)
+	w.Start(ctx)
+	return w
+}
+
+// follow reads events until the one with a number has come.
+func follow(t tester, h *hub.Hub, by hub.Caller, after, until int64) []parley.Event {
+	t.Helper()
+	var got []parley.Event
+	for after < until {
+		list, next, err := h.Events(ctx, by, after)
+		if err != nil {
+			t.Errorf("events after %d: %v", after, err)
+			return got
+		}
+		if next <= after {
+			t.Errorf("the log does not go on: %d after %d", next, after)
+			return got
+		}
+		got, after = append(got, list...), next
+	}
+	return got
+}
+
+func nums(list []parley.Event) []int64 {
+	all := []int64{}
+	for _, e := range list {
+		all = append(all, e.Num)
+	}
+	return all
+}
+
+func upTo(first, last int64) []int64 {
+	all := []int64{}
+	for n := first; n <= last; n++ {
+		all = append(all, n)
+	}
+	return all
+}
+
+// TestFollowersMissNothing has several followers, who begin at different places, while several post.
+func TestFollowersMissNothing(t *testing.T) {
+	t.Parallel()
+	w := newStartedHub(t)
+	w.add("arya", "ned")
+	open := w.channel("arya", "open", "ned").ID
+	first := w.lastEvent()
+	const posts = 120
+	var wg sync.WaitGroup
+	for i := range int64(4) {
+		wg.Go(func() {
+			got := nums(follow(t, w.Hub, user, first-i, first+posts))
+			same(t, "numbers", got, upTo(first-i+1, first+posts))
+		})
+	}
+	drafts := make([]parley.Draft, posts)
+	for i := range drafts {
+		drafts[i] = parley.Draft{Conversation: open, Content: text(strconv.Itoa(i))}
+	}
+	postAtOnce(w, drafts, func(i int) string { return []string{"arya", "ned"}[i%2] })
+	wg.Wait()
+}
+
+func TestEventsOfANewConversationComeInTheOrderTheyHappened(t *testing.T) {
+	t.Parallel()
+	w := newStartedHub(t)
+	w.add("arya", "ned")
+	before := w.lastEvent()
+	m := w.dm("arya", "ned", "hi").Message
+	got := follow(t, w.Hub, as("ned"), before, w.lastEvent())
+	same(t, "events", got, []parley.Event{
+		{Num: before + 1, At: began, Kind: parley.EventConversationCreated, Conversation: m.Conversation, Agent: "arya"},
+		{Num: before + 2, At: began, Kind: parley.EventMemberJoined, Conversation: m.Conversation, Agent: "arya"},
+		{Num: before + 3, At: began, Kind: parley.EventMemberJoined, Conversation: m.Conversation, Agent: "ned"},
+		{Num: m.Seq, At: began, Kind: parley.EventMessagePosted, Conversation: m.Conversation, Agent: "arya", Message: m.ID},
+	})
+}
+
+// TestSlowFollowerCatchesUpFromTheStore lets more happen than is kept in memory for those who follow.
+func TestSlowFollowerCatchesUpFromTheStore(t *testing.T) {
+	t.Parallel()
+	w := newStartedHub(t)
+	var with []string
+	for i := range 70 {
+		with = append(with, fmt.Sprint("a", i))
+	}
+	w.add(with...)
+	first := w.lastEvent()
+	ended := make(chan []int64, 1)
+	stop := make(chan int64, 1)
+	go func() { // a quick follower keeps the memory in use
+		after, got := first, []int64{}
+		for until := int64(1 << 62); after < until; {
+			list, next, err := w.Events(ctx, user, after)
+			if err != nil {
+				t.Errorf("events: %v", err)
+				break
+			}
+			got, after = append(got, nums(list)...), next
+			select {
+			case until = <-stop:
+			default:
+			}
+		}
+		ended <- got
+	}()
+	for i := range 60 {
+		w.channel("user", fmt.Sprint("c", i), with...)
+	}
+	last := w.lastEvent() + 2 // the end says so itself
+	stop <- last
+	w.channel("user", "end")
+	if last != w.lastEvent() || last-first < 4200 {
+		t.Fatalf("events from %d to %d", first, w.lastEvent())
+	}
+	same(t, "slow follower", nums(follow(t, w.Hub, user, first, last)), upTo(first+1, last))
+	same(t, "quick follower", <-ended, upTo(first+1, last))
+	same(t, "from the very beginning", nums(follow(t, w.Hub, user, 0, last)), upTo(1, last))
+}
+
+func TestFollowerResumesAfterARestart(t *testing.T) {
+	t.Parallel()
+	w := newStartedHub(t)
+	w.add("arya", "ned")
+	w.channel("arya", "open", "ned")
+	before := w.lastEvent()
+	w.say("arya", "open", "one")
+	w.restart()
+	w.Start(ctx)
+	w.say("arya", "open", "two")
+	last := w.lastEvent()
+	same(t, "numbers", nums(follow(t, w.Hub, as("ned"), before, last)), upTo(before+1, last))
+}
+
+func TestFollowerGoesOnWhenWhatItReadIsErased(t *testing.T) {
+	t.Parallel()
+	w := newStartedHub(t)
+	w.add("arya")
+	w.channel("arya", "open")
+	last := w.say("arya", "open", "gone").Message.Seq
+	w.ok(w.DeleteConversation(ctx, user, "open"))
+	w.ok(w.Sweep(ctx))
+	w.restart()
+	w.Start(ctx)
+	got := follow(t, w.Hub, user, last, w.lastEvent())
+	same(t, "after the erased message", got[0].Kind, parley.EventConversationDeleted)
+	from := w.lastEvent()
+	id := w.channel("arya", "new").ID
+	same(t, "from the newest on", follow(t, w.Hub, as("arya"), from, from+1)[0].Conversation, id)
+}
+
+func TestEventNumberAheadOfTheLogIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newStartedHub(t)
+	last := w.lastEvent()
+	gone := func(after int64) *parley.Error {
+		return refused(parley.BadInput, parley.NotFound, fmt.Sprintf("the log of events goes from 1 to %d, not on from %d", last, after),
+			fmt.Sprintf("read the present state, and follow from %d", last))
+	}
+	events := func(after int64) func() error {
+		return func() error {
+			_, next, err := w.Events(ctx, user, after)
+			same(t, "where to go on", next, after)
+			return err
+		}
+	}
+	w.refuses(t, []refusal{
+		{"one ahead", events(last + 1), gone(last + 1)},
+		{"far ahead", events(1 << 60), gone(1 << 60)},
+		{"before the beginning", events(-1), gone(-1)},
+	})
+}
+
+// TestFollowersAreWokenByAPost holds time still: whoever polled would never come back.
+func TestFollowersAreWokenByAPost(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		w := openWorld(t, home)
+		w.Start(ctx)
+		w.add("arya", "ned")
+		open := w.channel("arya", "open", "ned").ID
+		last := w.lastEvent()
+		began := time.Now()
+		woken := make(chan []parley.Event, 3)
+		for range cap(woken) {
+			go func() { woken <- follow(t, w.Hub, as("ned"), last, last+1) }()
+		}
+		synctest.Wait()
+		same(t, "woken by nothing", len(woken), 0)
+		id := w.say("arya", open, "hi").Message.ID
+		synctest.Wait()
+		same(t, "woken", len(woken), cap(woken))
+		for range cap(woken) {
+			same(t, "by the message", (<-woken)[0].Message, id)
+		}
+		same(t, "time that has passed", time.Since(began), time.Duration(0))
+	})
+}
+
+// TestFollowerAtTheEndDoesNotHideEventsFromOneBehind has a follower come right after a post, before
+// the log's own reader has got to it: the hub is not even started.
+func TestFollowerAtTheEndDoesNotHideEventsFromOneBehind(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		w := openWorld(t, home)
+		w.add("arya")
+		last := w.lastEvent()
+		woken := make(chan int64, 2)
+		wait, cancel := context.WithCancel(ctx)
+		listen := func(after int64) {
+			_, next, err := w.Events(wait, user, after)
+			if err == nil {
+				woken <- next
+			}
+		}
+		go listen(last)
+		synctest.Wait()
+		w.channel("arya", "open")
+		go listen(w.lastEvent())
+		synctest.Wait()
+		same(t, "followers woken", len(woken), 1)
+		cancel()
+		synctest.Wait()
+	})
+}
+
+func TestFollowerGivesUpWithItsContext(t *testing.T) {
+	t.Parallel()
+	w := newStartedHub(t)
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	_, _, err := w.Events(cancelled, user, w.lastEvent())
+	if parley.CodeOf(err) != parley.TimedOut || !errors.Is(err, context.Canceled) {
+		t.Errorf("events returned %v", err)
+	}
+}
+
+func TestRemovalEndsAStream(t *testing.T) {
+	t.Parallel()
+	w := newStartedHub(t)
+	w.add("arya")
+	last := w.lastEvent()
+	ended := make(chan error, 1)
+	go func() {
+		_, _, err := w.Events(ctx, as("arya"), last)
+		ended <- err
+	}()
+	w.ok(w.RemoveAgent(ctx, user, "arya"))
+	wantError(t, <-ended, refused(parley.NotPermitted, "", "arya is not a participant of this hub", ""))
+}
+
+func TestEventsAreCutToTheCallersRights(t *testing.T) {
+	t.Parallel()
+	w := newStartedHub(t)
+	w.add("arya", "ned", "bran")
+	w.addPerson("sansa", parley.AccessMember)
+	before := w.lastEvent()
+	open := w.channel("arya", "open", "ned").ID
+	closed := w.private("arya", "closed", "ned").ID
+	pair := w.dm("arya", "ned", "hi").Message.Conversation
+	w.say("arya", open, "hi")
+	w.ok(w.MarkRead(ctx, as("ned"), open, 0))
+	w.ok(w.MarkRead(ctx, as("ned"), pair, 0))
+	gone := w.channel("arya", "gone", "ned").ID
+	w.say("arya", gone, "hi")
+	w.ok(w.MarkRead(ctx, as("ned"), gone, 0)) // even its own cursor is of a conversation that is gone
+	w.ok(w.DeleteConversation(ctx, user, gone))
+	w.add("robb")
+	last := w.lastEvent()
+	seen := func(who string) (places []string, cursors int) {
+		for _, e := range follow(t, w.Hub, as(who), before, last) {
+			if e.Kind == parley.EventCursorMoved {
+				cursors++
+				same(t, "whose cursor", e.Agent, map[string]string{"ned": "ned", "user": "ned"}[who])
+			}
+			if !slices.Contains(places, e.Conversation) {
+				places = append(places, e.Conversation)
+			}
+		}
+		slices.Sort(places)
+		return places, cursors
+	}
+	for who, want := range map[string]struct {
+		places  []string
+		cursors int
+	}{
+		"arya": {[]string{"", open, closed, pair}, 0}, "ned": {[]string{"", open, closed, pair}, 2},
+		"bran": {[]string{"", open}, 0}, "sansa": {[]string{"", open}, 0},
+		"user": {[]string{"", open, closed, pair, gone}, 3},
+	} {
+		places, cursors := seen(who)
+		slices.Sort(want.places)
+		same(t, who+" sees", places, want.places)
+		same(t, who+" sees cursors", cursors, want.cursors)
+	}
+}

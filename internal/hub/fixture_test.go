@@ -1,0 +1,367 @@
+package hub_test
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.uber.org/goleak"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/store/sqlite"
+)
+
+// TestMain keeps the properties short unless the command line asks for more, and fails when
+// something goes on running after the tests.
+func TestMain(m *testing.M) {
+	for name, value := range map[string]string{"rapid.checks": "20", "rapid.steps": "50", "rapid.nofailfile": "true"} {
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
+	}
+	code := m.Run()
+	if err := goleak.Find(); code == 0 && err != nil {
+		_, _ = os.Stderr.WriteString(err.Error() + "\n")
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// clock is a clock that stands still until it is moved.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// tester is what the fixture needs of a test, or of one check of a property.
+type tester interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+	Cleanup(func())
+}
+
+// world is a hub on a real store, with a clock that the test drives.
+type world struct {
+	*hub.Hub
+	t      tester
+	clock  *clock
+	db     *sqlite.DB
+	home   string
+	config hub.Config
+	wrap   func(parley.Store) parley.Store
+}
+
+var (
+	ctx   = context.Background()
+	user  = as(parley.Owner)
+	began = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+)
+
+func as(id string) hub.Caller { return hub.Caller{Agent: id, Source: "test"} }
+
+func newHub(t *testing.T, change ...func(*world)) *world {
+	t.Helper()
+	return openWorld(t, t.TempDir(), change...)
+}
+
+func openWorld(t tester, home string, change ...func(*world)) *world {
+	t.Helper()
+	w := &world{t: t, clock: &clock{now: began}, home: home, wrap: func(s parley.Store) parley.Store { return s }}
+	w.config.Clock = w.clock
+	for _, f := range change {
+		f(w)
+	}
+	w.open()
+	t.Cleanup(w.close)
+	return w
+}
+
+func (w *world) open() {
+	w.t.Helper()
+	var err error
+	if w.db, err = sqlite.Open(ctx, w.home); err != nil {
+		w.t.Fatalf("open the store: %v", err)
+	}
+	if w.Hub, err = hub.New(ctx, w.wrap(w.db), w.config); err != nil {
+		w.t.Fatalf("make the hub: %v", err)
+	}
+}
+
+func (w *world) close() {
+	w.t.Helper()
+	w.Stop()
+	if err := w.db.Close(); err != nil {
+		w.t.Fatalf("close the store: %v", err)
+	}
+}
+
+// restart is what a hub goes through when its process ends and starts again.
+func (w *world) restart() {
+	w.t.Helper()
+	w.close()
+	w.open()
+}
+
+// ok ends a test at an error nobody expects.
+func (w *world) ok(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatalf("unexpected error: %v", err)
+	}
+}
+
+// get is for calls of which only the result matters.
+func get[T any](w *world) func(T, error) T {
+	return func(v T, err error) T {
+		w.t.Helper()
+		w.ok(err)
+		return v
+	}
+}
+
+func (w *world) add(ids ...string) {
+	w.t.Helper()
+	for _, id := range ids {
+		_, err := w.AddAgent(ctx, user, hub.NewAgent{ID: id})
+		w.ok(err)
+	}
+}
+
+func (w *world) addPerson(id string, access parley.Access) {
+	w.t.Helper()
+	_, err := w.AddAgent(ctx, user, hub.NewAgent{ID: id, Kind: parley.KindHuman, Access: access})
+	w.ok(err)
+}
+
+func (w *world) channel(creator, name string, with ...string) hub.View {
+	w.t.Helper()
+	return w.create(creator, hub.NewConversation{Name: name, With: with})
+}
+
+func (w *world) private(creator, name string, with ...string) hub.View {
+	w.t.Helper()
+	return w.create(creator, hub.NewConversation{Name: name, With: with, Private: true})
+}
+
+func (w *world) group(creator, name string, with ...string) hub.View {
+	w.t.Helper()
+	return w.create(creator, hub.NewConversation{Name: name, With: with, Group: true})
+}
+
+func (w *world) create(creator string, n hub.NewConversation) hub.View {
+	w.t.Helper()
+	view, err := w.CreateConversation(ctx, as(creator), n)
+	w.ok(err)
+	return view
+}
+
+func text(s string) parley.Content { return parley.Content{Text: s} }
+
+func (w *world) post(from string, d parley.Draft) hub.Receipt {
+	w.t.Helper()
+	if d.Content.Text == "" && d.Payload == nil {
+		d.Content.Text = "hello"
+	}
+	r, err := w.Post(ctx, as(from), d)
+	w.ok(err)
+	return r
+}
+
+func (w *world) say(from, conversation, words string) hub.Receipt {
+	w.t.Helper()
+	return w.post(from, parley.Draft{Conversation: conversation, Content: text(words)})
+}
+
+func (w *world) dm(from, to, words string) hub.Receipt {
+	w.t.Helper()
+	return w.post(from, parley.Draft{Direct: []string{to}, Content: text(words)})
+}
+
+func (w *world) send(from, to, words string) hub.Receipt {
+	w.t.Helper()
+	return w.post(from, parley.Draft{Direct: []string{to}, Ephemeral: true, Content: text(words)})
+}
+
+func (w *world) reply(from, parent, words string) hub.Receipt {
+	w.t.Helper()
+	return w.post(from, parley.Draft{InReplyTo: parent, Content: text(words)})
+}
+
+func (w *world) see(who, ref string) hub.View {
+	w.t.Helper()
+	view, err := w.Conversation(ctx, as(who), ref)
+	w.ok(err)
+	return view
+}
+
+// list is what somebody's list of conversations shows, as ids.
+func (w *world) list(who string, f hub.ListFilter) []string {
+	w.t.Helper()
+	views, _, err := w.Conversations(ctx, as(who), f)
+	w.ok(err)
+	ids := []string{}
+	for _, v := range views {
+		ids = append(ids, v.ID)
+	}
+	return ids
+}
+
+// texts are the words of a conversation's messages, oldest first.
+func (w *world) texts(who, ref string) []string {
+	w.t.Helper()
+	list, err := w.History(ctx, as(who), ref, parley.Page{})
+	w.ok(err)
+	return textsOf(list)
+}
+
+func textsOf(list []parley.Message) []string {
+	words := []string{}
+	for _, m := range list {
+		words = append(words, m.Content.Text)
+	}
+	return words
+}
+
+// reach is whom deliveries reach, and whether they wake.
+func reach(made []parley.Delivery) map[string]bool {
+	wakes := map[string]bool{}
+	for _, d := range made {
+		wakes[d.Recipient] = d.Waking
+	}
+	return wakes
+}
+
+func (w *world) lastEvent() int64 {
+	w.t.Helper()
+	n, err := w.LastEvent(ctx, user)
+	w.ok(err)
+	return n
+}
+
+func (w *world) audited() []parley.AuditEntry {
+	w.t.Helper()
+	var list []parley.AuditEntry
+	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+		list, err = tx.Log().Audited(0, 1000)
+		return err
+	}))
+	return list
+}
+
+// state is everything the store holds, as text.
+func (w *world) state() string {
+	w.t.Helper()
+	all := map[string]any{"audit": len(w.audited())}
+	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+		if all["agents"], err = tx.Agents().List(); err != nil {
+			return err
+		}
+		if _, all["events"], err = tx.Log().Bounds(); err != nil {
+			return err
+		}
+		for _, archived := range []bool{false, true} {
+			list, err := tx.Conversations().List(parley.ConversationFilter{Archived: archived, Limit: 10_000})
+			if err != nil {
+				return err
+			}
+			for _, c := range list {
+				if all["members "+c.ID], err = tx.Members().List(c.ID); err != nil {
+					return err
+				}
+				all["conversation "+c.ID] = c
+			}
+		}
+		messages, err := tx.Messages().Scan(0, 10_000)
+		for _, m := range messages {
+			if err == nil {
+				all["deliveries "+m.ID], err = tx.Deliveries().Of(m.ID)
+			}
+		}
+		all["messages"] = messages
+		return err
+	}))
+	raw, err := json.Marshal(all)
+	w.ok(err)
+	return string(raw)
+}
+
+// refusal is a call that must fail with one exact error and change nothing.
+type refusal struct {
+	name string
+	call func() error
+	want *parley.Error
+}
+
+func (w *world) refuses(t *testing.T, table []refusal) {
+	t.Helper()
+	before := w.state()
+	for _, r := range table {
+		t.Run(r.name, func(t *testing.T) {
+			t.Helper()
+			event := w.lastEvent()
+			wantError(t, r.call(), r.want)
+			same(t, "events written by the refused call", kindsAfter(w, event), []parley.EventKind{})
+		})
+	}
+	same(t, "state after refused calls", w.state(), before)
+}
+
+func wantError(t tester, err error, want *parley.Error) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error, want %v", want)
+	}
+	if diff := cmp.Diff(want, parley.AsError(err), cmpopts.IgnoreUnexported(parley.Error{})); diff != "" {
+		t.Errorf("wrong error (-want +got):\n%s", diff)
+	}
+}
+
+// refused builds the error a table expects.
+func refused(code parley.Code, reason parley.Reason, sentence, hint string) *parley.Error {
+	return &parley.Error{
+		Code: code, Reason: reason, Message: sentence, Suggestion: hint,
+		Recoverable: code != parley.NotPermitted && code != parley.Internal,
+	}
+}
+
+func absent(noun, name, hint string) *parley.Error {
+	return refused(parley.BadInput, parley.NotFound, "there is no "+noun+` "`+name+`"`, hint)
+}
+
+const (
+	listAgents        = "see the list of agents"
+	listConversations = "see the list of conversations"
+	checkName         = "list what there is, and check the name"
+)
+
+// asSeen compares what a caller can see. Nothing and an empty list are the same to it.
+var asSeen = cmp.Options{
+	cmp.AllowUnexported(parley.Priority{}), cmpopts.IgnoreUnexported(hub.Receipt{}), cmpopts.EquateEmpty(),
+}
+
+func same(t tester, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, asSeen); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}

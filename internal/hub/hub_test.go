@@ -1,0 +1,156 @@
+package hub_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"testing"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// verb is one way to call the hub about one conversation and one message.
+type verb struct {
+	name  string
+	about string // "conversation", "message" or nothing in particular
+	call  func() error
+	reads bool
+}
+
+var readers = []string{
+	"Conversation", "History", "Context", "Export as JSON lines", "Export as Markdown", "Message", "Thread",
+	"Agents", "Agent", "Conversations", "LastEvent",
+}
+
+// verbs are all calls there are, made by one caller.
+func verbs(ctx context.Context, h *hub.Hub, by hub.Caller, conversation, message string) []verb {
+	post := func(d parley.Draft) func() error {
+		return func() error {
+			d.Content = text("hello")
+			_, err := h.Post(ctx, by, d)
+			return err
+		}
+	}
+	export := func(format string) func() error {
+		return func() error { return h.Export(ctx, by, conversation, format, io.Discard) }
+	}
+	all := []verb{
+		{name: "Conversation", about: "conversation", call: func() error { _, err := h.Conversation(ctx, by, conversation); return err }},
+		{name: "Join", about: "conversation", call: func() error { return h.Join(ctx, by, conversation) }},
+		{name: "Leave", about: "conversation", call: func() error { return h.Leave(ctx, by, conversation) }},
+		{name: "AddMember", about: "conversation", call: func() error { return h.AddMember(ctx, by, conversation, "user") }},
+		{name: "RemoveMember", about: "conversation", call: func() error { return h.RemoveMember(ctx, by, conversation, "user") }},
+		{name: "Rename", about: "conversation", call: func() error { return h.Rename(ctx, by, conversation, "another") }},
+		{name: "SetTopic", about: "conversation", call: func() error { return h.SetTopic(ctx, by, conversation, "topic") }},
+		{name: "Archive", about: "conversation", call: func() error { return h.Archive(ctx, by, conversation, true) }},
+		{name: "Unarchive", about: "conversation", call: func() error { return h.Archive(ctx, by, conversation, false) }},
+		{name: "DeleteConversation", about: "conversation", call: func() error { return h.DeleteConversation(ctx, by, conversation) }},
+		{name: "History", about: "conversation", call: func() error { _, err := h.History(ctx, by, conversation, parley.Page{}); return err }},
+		{name: "Context", about: "conversation", call: func() error { _, err := h.Context(ctx, by, conversation); return err }},
+		{name: "MarkRead", about: "conversation", call: func() error { return h.MarkRead(ctx, by, conversation, 0) }},
+		{name: "Export as JSON lines", about: "conversation", call: export("jsonl")},
+		{name: "Export as Markdown", about: "conversation", call: export("markdown")},
+		{name: "Post", about: "conversation", call: post(parley.Draft{Conversation: conversation})},
+		{name: "Message", about: "message", call: func() error { _, err := h.Message(ctx, by, message); return err }},
+		{name: "Thread", about: "message", call: func() error { _, err := h.Thread(ctx, by, message); return err }},
+		{name: "Post a reply", about: "message", call: post(parley.Draft{InReplyTo: message})},
+	}
+	all = append(all, []verb{
+		{name: "Agents", call: func() error { _, err := h.Agents(ctx, by); return err }},
+		{name: "Agent", call: func() error { _, err := h.Agent(ctx, by, "user"); return err }},
+		{name: "AddAgent", call: func() error { _, err := h.AddAgent(ctx, by, hub.NewAgent{ID: "new"}); return err }},
+		{name: "ChangeAgent", call: func() error {
+			_, err := h.ChangeAgent(ctx, by, "user", func(*parley.Agent) error { return nil })
+			return err
+		}},
+		{name: "RemoveAgent", call: func() error { return h.RemoveAgent(ctx, by, "arya") }},
+		{name: "CreateConversation", call: func() error {
+			_, err := h.CreateConversation(ctx, by, hub.NewConversation{Name: "new"})
+			return err
+		}},
+		{name: "Conversations", call: func() error { _, _, err := h.Conversations(ctx, by, hub.ListFilter{}); return err }},
+		{name: "LastEvent", call: func() error { _, err := h.LastEvent(ctx, by); return err }},
+		{name: "Post to somebody", call: post(parley.Draft{Direct: []string{"user"}})},
+	}...)
+	for i := range all {
+		all[i].reads = slices.Contains(readers, all[i].name)
+	}
+	return all
+}
+
+func TestNobodyButParticipantsIsServed(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	id := w.say("arya", w.channel("arya", "open").ID, "hello").Message.ID
+	w.ok(w.RemoveAgent(ctx, user, "ned"))
+	var table []refusal
+	for _, who := range []string{"ned", "nobody"} {
+		for _, v := range verbs(ctx, w.Hub, as(who), "open", id) {
+			table = append(table, refusal{
+				who + " calling " + v.name, v.call,
+				refused(parley.NotPermitted, "", who+" is not a participant of this hub", ""),
+			})
+		}
+	}
+	w.refuses(t, table)
+}
+
+func TestCallGivenUpBeforeItBeganIsTimedOut(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	id := w.say("arya", w.channel("arya", "open").ID, "hello").Message.ID
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	var table []refusal
+	for _, v := range verbs(cancelled, w.Hub, user, "open", id) {
+		if v.reads {
+			continue // it may just as well be answered
+		}
+		table = append(table, refusal{v.name, func() error {
+			err := v.call()
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%v does not keep its cause", err)
+			}
+			return err
+		}, refused(parley.TimedOut, "", "the call was given up before it began: context canceled", "")})
+	}
+	w.refuses(t, table)
+}
+
+func TestClosedStoreIsUnavailable(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	w.ok(w.db.Close())
+	_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"user"}, Content: text("hello")})
+	wantError(t, err, refused(parley.Unavailable, "", "the store is closed", "start the hub again"))
+}
+
+// twice is a store that runs every update twice and keeps only the second, as a store may.
+type twice struct{ parley.Store }
+
+var errAgain = errors.New("again")
+
+func (s twice) Update(ctx context.Context, fn func(parley.Tx) error) error {
+	err := s.Store.Update(ctx, func(tx parley.Tx) error { return errors.Join(fn(tx), errAgain) })
+	if !errors.Is(err, errAgain) {
+		return err
+	}
+	return s.Store.Update(ctx, fn)
+}
+
+func runTwice(w *world) { w.wrap = func(s parley.Store) parley.Store { return twice{s} } }
+
+func TestRefusedUpdateIsRefusedWhenItRunsAgain(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, runTwice)
+	w.add("arya")
+	w.refuses(t, []refusal{{"an agent with an unknown manager", func() error {
+		_, err := w.AddAgent(ctx, user, hub.NewAgent{ID: "x", Profile: parley.Profile{Manager: "tywin"}})
+		return err
+	}, absent("agent", "tywin", listAgents)}})
+}

@@ -1,0 +1,618 @@
+package hub_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+func TestPostFillsTheEnvelope(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	open := w.channel("arya", "open", "ned").ID
+	before := w.lastEvent()
+	d := parley.Draft{
+		Conversation: "#open", To: "NED", Type: "qc_review",
+		Content: parley.Content{Text: "look", Code: "x()", Artifacts: []parley.Artifact{{Name: "a", Path: "/a"}}},
+		Payload: json.RawMessage(`{ "n": 1.0 }`), Metadata: json.RawMessage(`{"agentos": {"b":"<&>"}}`),
+	}
+	got := w.post("arya", d)
+	m := got.Message
+	want := parley.Message{
+		ID: m.ID, Seq: before + 1, TraceID: m.ID, Conversation: open, From: "arya", To: "ned", Type: "qc_review",
+		Priority: parley.DefaultPriority, CreatedAt: began, Content: d.Content, Payload: json.RawMessage(`{"n":1.0}`),
+		Metadata: json.RawMessage(`{"agentos":{"b":"<&>"}}`), Source: "test", Hops: 1, Checksum: m.Checksum,
+	}
+	same(t, "message", m, want)
+	delivery := parley.Delivery{
+		Message: m.ID, Recipient: "ned", State: parley.DeliveryAccepted, Waking: true, PairSeq: 1, AcceptedAt: began,
+	}
+	same(t, "deliveries", got.Deliveries, []parley.Delivery{delivery})
+	shown, err := w.Message(ctx, as("ned"), m.ID)
+	w.ok(err)
+	same(t, "stored", shown, hub.Shown{Message: want, Deliveries: []parley.Delivery{delivery}})
+	if !shown.Intact() {
+		t.Error("the checksum does not hold")
+	}
+	same(t, "event", eventsAfter(w, before), []parley.Event{{
+		Num: m.Seq, At: began, Kind: parley.EventMessagePosted, Conversation: open, Agent: "arya", Message: m.ID,
+	}})
+	view := w.see("arya", open)
+	same(t, "counted", []int64{view.Messages, view.LastSeq}, []int64{1, m.Seq})
+}
+
+func TestMessageIsFoundByItsIDInAnyCase(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	id := w.dm("arya", "ned", "hi").Message.ID
+	shown, err := w.Message(ctx, as("ned"), strings.ToUpper(id))
+	w.ok(err)
+	same(t, "ids", []string{shown.ID, shown.Deliveries[0].Message}, []string{id, id})
+}
+
+func TestSourceIsTheDoor(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	for source, want := range map[string]string{"": "api", "mcp": "mcp"} {
+		r, err := w.Post(ctx, hub.Caller{Agent: "arya", Source: source}, parley.Draft{Direct: []string{"user"}, Content: text("hi")})
+		w.ok(err)
+		same(t, "source", r.Message.Source, want)
+	}
+}
+
+// TestOnePairHasOneDM lets many open the same conversation at once, from both sides and in any order.
+func TestOnePairHasOneDM(t *testing.T) {
+	t.Parallel()
+	sets := map[string][]string{"dm": {"arya", "ned"}, "group": {"arya", "ned", "bran", "user"}}
+	for kind, set := range sets {
+		t.Run(kind, func(t *testing.T) {
+			w := newHub(t)
+			w.add("arya", "ned", "bran")
+			drafts := make([]parley.Draft, 64)
+			for i := range drafts {
+				others := append(append([]string{}, set[:i%len(set)]...), set[i%len(set)+1:]...)
+				rand.Shuffle(len(others), func(a, b int) { others[a], others[b] = others[b], others[a] })
+				if i%3 == 0 {
+					others = append(others, strings.ToUpper(others[0])) // naming one twice makes no other set
+				}
+				drafts[i] = parley.Draft{Direct: others, Content: text(fmt.Sprint("message ", i))}
+			}
+			found := postAtOnce(w, drafts, func(i int) string { return set[i%len(set)] })
+			same(t, "conversations", len(found), 1)
+			for id, n := range found {
+				same(t, "messages in it", []int{n, len(w.list("arya", hub.ListFilter{}))}, []int{64, 1})
+				same(t, "its kind", string(w.see("arya", id).Kind), kind)
+				same(t, "its members", len(w.see("arya", id).Members), len(set))
+			}
+		})
+	}
+}
+
+// postAtOnce posts drafts from as many goroutines and counts the conversations they went to.
+func postAtOnce(w *world, drafts []parley.Draft, from func(int) string) map[string]int {
+	w.t.Helper()
+	var (
+		wg    sync.WaitGroup
+		mu    sync.Mutex
+		start = make(chan struct{})
+		found = map[string]int{}
+	)
+	for i, d := range drafts {
+		wg.Go(func() {
+			<-start
+			r, err := w.Post(ctx, as(from(i)), d)
+			if err != nil {
+				w.t.Errorf("post %d: %v", i, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			found[r.Message.Conversation]++
+		})
+	}
+	close(start)
+	wg.Wait()
+	return found
+}
+
+func TestTwoAndThreeAreDifferentConversations(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned", "bran")
+	conv := func(from string, others ...string) string {
+		return w.post(from, parley.Draft{Direct: others}).Message.Conversation
+	}
+	pair, three, other := conv("arya", "ned"), conv("arya", "ned", "bran"), conv("arya", "bran")
+	if pair == three || pair == other || three == other {
+		t.Errorf("not three conversations: %s %s %s", pair, three, other)
+	}
+	same(t, "oneself among the others", conv("arya", "arya", "ned"), pair)
+	same(t, "one named twice", conv("ned", "arya", "Arya"), pair)
+	first, second := w.send("arya", "ned", "?").Message.Conversation, w.send("arya", "ned", "?").Message.Conversation
+	same(t, "each ephemeral is its own", []bool{first == second, first == pair}, []bool{false, false})
+}
+
+func TestEphemeralIsArchivedOnceAnswered(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	w.dm("arya", "ned", "earlier")
+	asked := w.send("arya", "ned", "where?").Message
+	conv := asked.Conversation
+	archived := func() bool { return w.see("arya", conv).ArchivedAt != nil }
+	same(t, "its history is its own", w.texts("ned", conv), []string{"where?"})
+	w.post("arya", parley.Draft{InReplyTo: asked.ID, Content: text("I mean the sword")})
+	same(t, "archived by the asker's own addition", archived(), false)
+	w.post("ned", parley.Draft{Conversation: conv, Content: text("hm")})
+	same(t, "archived by a message that answers nothing", archived(), false)
+	w.post(parley.System, parley.Draft{Conversation: conv, InReplyTo: asked.ID, Type: parley.TypeError, Content: text("not delivered")})
+	same(t, "archived by the hub's own words", archived(), false)
+	answer := w.reply("ned", asked.ID, "there").Message
+	same(t, "archived by the answer", archived(), true)
+	same(t, "still readable", w.texts("arya", conv), []string{"where?", "I mean the sword", "hm", "not delivered", "there"})
+	w.post("arya", parley.Draft{Conversation: conv, Content: text("thanks")})
+	same(t, "archived after a new message", archived(), false)
+	w.reply("arya", answer.ID, "I found it")
+	same(t, "archived by the answer to the answer", archived(), true)
+}
+
+func TestReplyGoesWhereTheQuestionIs(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned", "bran")
+	open := w.channel("arya", "open", "ned").ID
+	w.dm("arya", "ned", "elsewhere")
+	asked := w.post("arya", parley.Draft{Conversation: open, TraceID: "winter-1"})
+	got := w.reply("ned", asked.Message.ID, "yes")
+	m := got.Message
+	same(t, "reply", []string{m.Conversation, m.To, m.InReplyTo, m.TraceID}, []string{open, "arya", asked.Message.ID, "winter-1"})
+	same(t, "reaches", reach(got.Deliveries), map[string]bool{"arya": true})
+
+	self := w.reply("arya", asked.Message.ID, "I add").Message
+	same(t, "to one's own message: to nobody", []string{self.Conversation, self.To, self.TraceID}, []string{open, "", "winter-1"})
+	outsider := w.reply("bran", asked.Message.ID, "may I?").Message
+	same(t, "from outside a public channel: joins", []any{outsider.To, w.see("bran", open).Joined}, []any{"arya", true})
+	told := w.post(parley.System, parley.Draft{Conversation: open, Content: text("notice")}).Message
+	same(t, "to the hub: to nobody", w.reply("ned", told.ID, "ok").Message.To, "")
+	given := w.post("ned", parley.Draft{InReplyTo: asked.Message.ID, TraceID: "other", To: "bran"}).Message
+	same(t, "trace and addressee given", []string{given.TraceID, given.To}, []string{"other", "bran"})
+	plain := w.post("ned", parley.Draft{Conversation: "open", InReplyTo: asked.Message.ID}).Message
+	same(t, "with its conversation named: to nobody", []string{plain.To, plain.InReplyTo}, []string{"", asked.Message.ID})
+}
+
+func TestReplyRefuses(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned", "bran")
+	w.channel("arya", "open", "ned")
+	asked := w.say("arya", "open", "?").Message.ID
+	foreign := w.dm("arya", "ned", "?").Message.ID
+	post := func(from string, d parley.Draft) func() error {
+		d.Content = text("hello")
+		return func() error { _, err := w.Post(ctx, as(from), d); return err }
+	}
+	const nowhere = "0190a000-0000-7000-8000-000000000000"
+	w.refuses(t, []refusal{
+		{"to nothing", post("ned", parley.Draft{InReplyTo: nowhere}), absent("message", nowhere, checkName)},
+		{"to no id", post("ned", parley.Draft{InReplyTo: "x"}), absent("message", "x", checkName)},
+		{"to the unseen", post("bran", parley.Draft{InReplyTo: foreign}), absent("message", foreign, checkName)},
+		{
+			"in another conversation", post("ned", parley.Draft{Conversation: "open", InReplyTo: foreign}),
+			absent("message", foreign+" in that conversation", checkName),
+		},
+		{
+			"in a new ephemeral", post("ned", parley.Draft{Direct: []string{"arya"}, Ephemeral: true, InReplyTo: asked}),
+			absent("message", asked+" in that conversation", checkName),
+		},
+	})
+}
+
+func TestTraceIsGivenOrMade(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	m := w.dm("arya", "user", "hi").Message
+	same(t, "made", m.TraceID, m.ID)
+	same(t, "given", w.post("arya", parley.Draft{Direct: []string{"user"}, TraceID: "kept-as-is"}).Message.TraceID, "kept-as-is")
+}
+
+func TestHopsCountAutomaticMessages(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	w.addPerson("jon", parley.AccessMember)
+	first := w.post("arya", parley.Draft{Direct: []string{"ned", "jon"}}).Message
+	second := w.reply("ned", first.ID, "2").Message
+	third := w.reply("arya", second.ID, "3").Message
+	person := w.reply("jon", third.ID, "4").Message
+	after := w.reply("ned", person.ID, "5").Message
+	hub := w.post(parley.System, parley.Draft{Conversation: first.Conversation, InReplyTo: third.ID}).Message
+	same(t, "hops", []int{first.Hops, second.Hops, third.Hops, person.Hops, after.Hops, hub.Hops}, []int{1, 2, 3, 0, 1, 0})
+}
+
+func TestTimesOfAMessage(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	at := func(d time.Duration) *time.Time { due := began.Add(d); return &due }
+	zoned := began.Add(time.Hour).In(time.FixedZone("", 3600)).Add(1500 * time.Microsecond)
+	for _, c := range []struct {
+		name              string
+		draft             parley.Draft
+		expires, deadline *time.Time
+	}{
+		{"nothing", parley.Draft{}, nil, nil},
+		{"ttl", parley.Draft{TTL: 90}, at(90 * time.Second), nil},
+		{"deadline in UTC milliseconds", parley.Draft{Deadline: &zoned}, nil, at(time.Hour + time.Millisecond)},
+		{"ack by default", parley.Draft{RequiresAck: true}, nil, at(30 * time.Minute)},
+		{"ack low", parley.Draft{RequiresAck: true, Priority: level(3)}, nil, at(24 * time.Hour)},
+		{"ack normal", parley.Draft{RequiresAck: true, Priority: level(4)}, nil, at(30 * time.Minute)},
+		{"ack high", parley.Draft{RequiresAck: true, Priority: level(7)}, nil, at(5 * time.Minute)},
+		{"ack critical", parley.Draft{RequiresAck: true, Priority: level(10)}, nil, at(5 * time.Second)},
+		{"ack with a deadline", parley.Draft{RequiresAck: true, Deadline: at(time.Second)}, nil, at(time.Second)},
+	} {
+		c.draft.Direct = []string{"user"}
+		m := w.post("arya", c.draft).Message
+		same(t, c.name, []*time.Time{m.ExpiresAt, m.Deadline}, []*time.Time{c.expires, c.deadline})
+		same(t, c.name+": ack", m.RequiresAck, c.draft.RequiresAck)
+	}
+}
+
+func level(n int) parley.Priority {
+	p, err := parley.PriorityOf(n)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+func TestPriorityWordComesBack(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	for _, c := range []struct {
+		given string
+		level int
+		json  string
+	}{
+		{"low", 2, `"low"`},
+		{"normal", 5, `"normal"`},
+		{"HIGH", 8, `"high"`},
+		{"urgent", 10, `"urgent"`},
+		{"critical", 10, `"critical"`},
+		{"0", 0, "0"},
+		{"10", 10, "10"},
+	} {
+		p, err := parley.ParsePriority(c.given)
+		w.ok(err)
+		id := w.post("arya", parley.Draft{Direct: []string{"user"}, Priority: p}).Message.ID
+		shown, err := w.Message(ctx, user, id)
+		w.ok(err)
+		raw, err := json.Marshal(shown.Priority)
+		w.ok(err)
+		same(t, c.given, []any{shown.Priority.Level(), string(raw)}, []any{c.level, c.json})
+	}
+}
+
+func TestSenderIsTheCaller(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	arya := get[parley.Agent](w)(w.AddAgent(ctx, user, hub.NewAgent{ID: "arya", Name: "NoOne"}))
+	w.add("ned", "bran")
+	w.ok(w.RemoveAgent(ctx, user, "bran"))
+	for _, own := range []string{"", "arya", "ARYA", "noone", "ＮｏＯｎｅ", arya.UUID, strings.ToUpper(arya.UUID)} {
+		m := w.post("arya", parley.Draft{Direct: []string{"ned"}, From: own}).Message
+		same(t, "claiming "+own, m.From, "arya")
+	}
+	var table []refusal
+	for _, other := range []string{"ned", "user", "parley", "nobody", "bran", "all", "arya "} {
+		table = append(table, refusal{"claiming " + other, func() error {
+			_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, From: other, Content: text("hi")})
+			return err
+		}, refused(parley.NotPermitted, "", fmt.Sprintf("arya cannot send as %q", other), "leave the sender out: it is known from the credential")})
+	}
+	table = append(table, refusal{"an owner claiming an agent", func() error {
+		_, err := w.Post(ctx, user, parley.Draft{Direct: []string{"ned"}, From: "arya", Content: text("hi")})
+		return err
+	}, refused(parley.NotPermitted, "", `user cannot send as "arya"`, "leave the sender out: it is known from the credential")})
+	w.refuses(t, table)
+}
+
+func TestIdempotencyKeyReturnsTheFirstMessage(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	w.channel("arya", "open")
+	keyed := func(from, words string) hub.Receipt {
+		return w.post(from, parley.Draft{Direct: []string{"user"}, Content: text(words), IdempotencyKey: "k"})
+	}
+	first := keyed("arya", "one")
+	same(t, "the key is kept", []any{first.Duplicate, first.Message.IdempotencyKey}, []any{false, "k"})
+	w.clock.advance(24*time.Hour - time.Millisecond)
+	before := w.state()
+	again := w.post("arya", parley.Draft{Conversation: "open", Content: text("other words, other place"), IdempotencyKey: "k"})
+	same(t, "again", again, hub.Receipt{Message: first.Message, Deliveries: first.Deliveries, Duplicate: true})
+	same(t, "state", w.state(), before)
+	w.ok(w.Sweep(ctx))
+	w.restart()
+	same(t, "through sweep and restart", keyed("arya", "two").Message.ID, first.Message.ID)
+
+	other := keyed("ned", "mine")
+	same(t, "per sender", []any{other.Duplicate, other.Message.From}, []any{false, "ned"})
+	w.clock.advance(time.Millisecond)
+	late := keyed("arya", "three")
+	same(t, "after 24 hours", []any{late.Duplicate, late.Message.ID == first.Message.ID}, []any{false, false})
+	same(t, "from then on", keyed("arya", "four").Message.ID, late.Message.ID)
+	w.ok(w.DeleteConversation(ctx, user, late.Message.Conversation))
+	same(t, "once its conversation is gone", keyed("arya", "five").Duplicate, false)
+}
+
+func TestManyWithOneKeyStoreOneMessage(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	drafts := make([]parley.Draft, 64)
+	for i := range drafts {
+		drafts[i] = parley.Draft{Direct: []string{"user"}, Content: text("once"), IdempotencyKey: "k"}
+	}
+	for conv := range postAtOnce(w, drafts, func(int) string { return "arya" }) {
+		same(t, "messages", w.texts("arya", conv), []string{"once"})
+	}
+}
+
+func TestRefusedPostDoesNotUseUpItsKey(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	d := parley.Draft{Conversation: "nowhere", Content: text("hi"), IdempotencyKey: "k"}
+	_, err := w.Post(ctx, as("arya"), d)
+	wantError(t, err, absent("conversation", "nowhere", listConversations))
+	w.channel("arya", "nowhere")
+	same(t, "duplicate", w.post("arya", d).Duplicate, false)
+}
+
+func TestPairSeqCountsFromOneSenderToOneRecipient(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned", "bran")
+	w.channel("arya", "open", "ned", "bran")
+	count := func(r hub.Receipt) map[string]int64 {
+		seqs := map[string]int64{}
+		for _, d := range r.Deliveries {
+			seqs[d.Recipient] = d.PairSeq
+		}
+		return seqs
+	}
+	same(t, "dm", count(w.dm("arya", "ned", "1")), map[string]int64{"ned": 1})
+	same(t, "ephemeral", count(w.send("arya", "ned", "2")), map[string]int64{"ned": 2})
+	same(t, "to all", count(w.post("arya", parley.Draft{Conversation: "open", To: "all"})), map[string]int64{"ned": 3, "bran": 1})
+	same(t, "the other way", count(w.dm("ned", "arya", "1")), map[string]int64{"arya": 1})
+	w.say("arya", "open", "no delivery")
+	_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned", "nobody"}, Content: text("refused")})
+	wantError(t, err, absent("agent", "nobody", listAgents))
+	w.restart()
+	same(t, "without gaps", count(w.dm("arya", "ned", "4")), map[string]int64{"ned": 4})
+}
+
+func TestPostRefuses(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned", "bran")
+	w.channel("arya", "open", "ned")
+	w.private("arya", "closed", "ned")
+	pair := w.dm("arya", "ned", "hi").Message.Conversation
+	past, now := began.Add(-time.Second), began
+	post := func(from string, d parley.Draft) func() error {
+		if d.Content.Text == "" {
+			d.Content = text("hello")
+		}
+		return func() error { _, err := w.Post(ctx, as(from), d); return err }
+	}
+	bad := func(sentence, hint string) *parley.Error { return refused(parley.BadInput, "", sentence, hint) }
+	direct := func(names ...string) parley.Draft { return parley.Draft{Direct: names} }
+	outside := func(title string) *parley.Error {
+		return refused(parley.NotPermitted, "", "user does not take part in "+title, "join it first, or write in a conversation of your own")
+	}
+	w.refuses(t, []refusal{
+		{"nowhere", post("arya", parley.Draft{}), bad("the message has no conversation", "name a conversation, or the participants it is for")},
+		{
+			"to two places", post("arya", parley.Draft{Conversation: "open", Direct: []string{"ned"}}),
+			bad("the message names a conversation and participants", "name one of the two"),
+		},
+		{
+			"ephemeral for three", post("arya", parley.Draft{Direct: []string{"ned", "bran"}, Ephemeral: true}),
+			bad("an ephemeral conversation is between two", "name exactly one recipient"),
+		},
+		{"without words", post("arya", parley.Draft{Conversation: "open", Content: text(" \n")}), bad("the message is empty", "give it a text")},
+		{
+			"of a bad type", post("arya", parley.Draft{Conversation: "open", Type: "Chat"}),
+			bad(`"Chat" is not a message type`, "a type is 1 to 64 of a-z, 0-9, _ and -, starting with a letter"),
+		},
+		{"into the unknown", post("arya", parley.Draft{Conversation: "opne"}), absent("conversation", "opne", "did you mean open?")},
+		{"into the unseen", post("bran", parley.Draft{Conversation: "closed"}), absent("conversation", "closed", listConversations)},
+		{"an owner into a private channel", post("user", parley.Draft{Conversation: "closed"}), outside("#closed")},
+		{"an owner into another's dm", post("user", parley.Draft{Conversation: pair}), outside("dm " + pair)},
+		{"to oneself", post("arya", parley.Draft{Conversation: "open", To: "Arya"}), bad("arya cannot write to itself", "name another participant")},
+		{"directly to oneself", post("arya", direct("arya")), bad("arya cannot write to itself", "name another participant")},
+		{
+			"ephemeral to oneself", post("arya", parley.Draft{Direct: []string{"arya"}, Ephemeral: true}),
+			bad("arya cannot write to itself", "name another participant"),
+		},
+		{"to the hub", post("arya", parley.Draft{Conversation: "open", To: "Parley"}), bad("parley takes no messages", "name an agent or a person")},
+		{"directly to the hub", post("arya", direct("parley")), bad("parley takes no messages", "name an agent or a person")},
+		{"to nobody", post("arya", parley.Draft{Conversation: "open", To: "nedd"}), absent("agent", "nedd", "did you mean ned?")},
+		{"directly to nobody", post("arya", direct("nedd")), absent("agent", "nedd", "did you mean ned?")},
+		{"directly to all", post("arya", direct("all")), absent("agent", "all", listAgents)},
+		{
+			"past its deadline", post("arya", parley.Draft{Conversation: "open", Deadline: &past}),
+			bad("the deadline 2026-03-01T08:59:59Z has passed", "give a time that is ahead, or none"),
+		},
+		{
+			"due at once", post("arya", parley.Draft{Conversation: "open", Deadline: &now}),
+			bad("the deadline 2026-03-01T09:00:00Z has passed", "give a time that is ahead, or none"),
+		},
+		{"of negative life", post("arya", parley.Draft{Conversation: "open", TTL: -1}), bad("ttl is -1 seconds", "use 1 to 315360000")},
+		{
+			"with a bad trace", post("arya", parley.Draft{Conversation: "open", TraceID: "a b"}),
+			bad(`trace_id "a b" contains a space or control character`, "use a UUID, 32 hexadecimal digits, or one word"),
+		},
+		{"with NUL", post("arya", parley.Draft{Conversation: "open", Content: text("a\x00b")}), bad("text contains a NUL character", "remove it")},
+	})
+}
+
+func TestSizeLimits(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	w.channel("arya", "open")
+	const body = 256 << 10
+	large := func(sentence, hint string) *parley.Error {
+		return refused(parley.BadInput, parley.TooLarge, sentence, hint)
+	}
+	short := "shorten it, or send an artifact"
+	payload := func(size int) json.RawMessage { return json.RawMessage(`{"a":"` + strings.Repeat("x", size-8) + `"}`) }
+	deep := func(levels int) json.RawMessage {
+		return json.RawMessage(strings.Repeat(`{"a":`, levels) + "1" + strings.Repeat("}", levels))
+	}
+	artifact := func(size int64) parley.Content {
+		return parley.Content{Text: "see", Artifacts: []parley.Artifact{{Path: "/a", Size: size}}}
+	}
+	cases := []struct {
+		name     string
+		at, over parley.Draft
+		want     *parley.Error
+	}{
+		{
+			"text",
+			parley.Draft{Content: text(strings.Repeat("x", body))},
+			parley.Draft{Content: text(strings.Repeat("x", body+1))},
+			large("text has 262145 bytes, the limit is 262144", short),
+		},
+		{
+			"payload",
+			parley.Draft{Payload: payload(body)},
+			parley.Draft{Payload: payload(body + 1)},
+			large("payload has 262145 bytes, the limit is 262144", short),
+		},
+		{
+			"text and payload",
+			parley.Draft{Content: text("xx"), Payload: payload(body - 2)},
+			parley.Draft{Content: text("xx"), Payload: payload(body - 1)},
+			large("text, code and payload has 262145 bytes, the limit is 262144", short),
+		},
+		{
+			"depth",
+			parley.Draft{Payload: deep(32)},
+			parley.Draft{Payload: deep(33)},
+			large("payload is nested 33 levels deep, the limit is 32", "make it flatter, or send an artifact"),
+		},
+		{
+			"artifact",
+			parley.Draft{Content: artifact(64 << 20)},
+			parley.Draft{Content: artifact(64<<20 + 1)},
+			large("an artifact has 67108865 bytes, the limit is 67108864", "split it, or give a path"),
+		},
+	}
+	var table []refusal
+	for _, c := range cases {
+		c.at.Conversation, c.over.Conversation = "open", "open"
+		if _, err := w.Post(ctx, as("arya"), c.at); err != nil {
+			t.Errorf("%s at the limit: %v", c.name, err)
+		}
+		table = append(table, refusal{c.name, func() error { _, err := w.Post(ctx, as("arya"), c.over); return err }, c.want})
+	}
+	w.refuses(t, table)
+}
+
+func TestLimitsAreConfigured(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, func(w *world) {
+		w.config.Limits = parley.Limits{Body: 10, Artifact: 1, Depth: 1, Mentions: 1}
+	})
+	w.add("arya", "ned")
+	w.channel("arya", "open", "ned")
+	w.say("arya", "open", "@ned 67890")
+	w.refuses(t, []refusal{{"over", func() error {
+		_, err := w.Post(ctx, as("arya"), parley.Draft{Conversation: "open", Content: text("@ned 678901")})
+		return err
+	}, refused(parley.BadInput, parley.TooLarge, "text has 11 bytes, the limit is 10", "shorten it, or send an artifact")}, {
+		"mentions", func() error {
+			_, err := w.Post(ctx, as("arya"), parley.Draft{Conversation: "open", Content: text("@ned @user")})
+			return err
+		}, refused(parley.BadInput, parley.TooLarge, "the text mentions 2 participants, the limit is 1", "mention fewer, or @all"),
+	}})
+}
+
+func TestAtMostSixtyFourCanBeNamedDirectly(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	var names []string
+	for i := range 65 {
+		names = append(names, fmt.Sprint("agent", i))
+	}
+	w.add(names...)
+	w.refuses(t, []refusal{{"65", func() error {
+		_, err := w.Post(ctx, user, parley.Draft{Direct: names, Content: text("hi")})
+		return err
+	}, refused(parley.BadInput, parley.TooLarge, "the message names 65 recipients, the limit is 64", "make a channel")}})
+	same(t, "deliveries", len(w.post("user", parley.Draft{Direct: names[:64]}).Deliveries), 64)
+}
+
+func TestRemovedRecipient(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned", "bran")
+	w.channel("arya", "open", "ned")
+	pair := w.dm("arya", "ned", "hi").Message
+	quick := w.send("arya", "ned", "hi").Message
+	three := w.post("arya", parley.Draft{Direct: []string{"ned", "bran"}}).Message.Conversation
+	said := w.say("ned", "open", "last words").Message.ID
+	w.ok(w.RemoveAgent(ctx, user, "ned"))
+	post := func(d parley.Draft) func() error {
+		d.Content = text("hello")
+		return func() error { _, err := w.Post(ctx, as("arya"), d); return err }
+	}
+	w.refuses(t, []refusal{
+		{"to it", post(parley.Draft{Conversation: "open", To: "ned"}), removed("ned")},
+		{"directly", post(parley.Draft{Direct: []string{"ned"}}), removed("ned")},
+		{"in its group", post(parley.Draft{Direct: []string{"bran", "ned"}}), removed("ned")},
+		{"ephemeral", post(parley.Draft{Direct: []string{"ned"}, Ephemeral: true}), removed("ned")},
+		{"in the dm", post(parley.Draft{Conversation: pair.Conversation}), removed("ned")},
+		{"in the ephemeral", post(parley.Draft{Conversation: quick.Conversation}), removed("ned")},
+		{"a reply", post(parley.Draft{InReplyTo: said}), removed("ned")},
+	})
+	left := w.say("arya", three, "you and me")
+	same(t, "the rest of a group", reach(left.Deliveries), map[string]bool{"bran": false})
+	same(t, "the sender is told", left.Notices, []string{"ned was removed and does not receive this"})
+	mention := w.say("arya", "open", "remember @ned")
+	same(t, "a mention of it", []any{mention.Message.Mentions, len(mention.Deliveries)}, []any{[]string(nil), 0})
+	same(t, "its messages stay", w.texts("arya", pair.Conversation), []string{"hi"})
+}
+
+func TestSystemSpeaksEverywhereAndIsInNothing(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	at := places(w)
+	for kind, id := range at {
+		before := w.see("user", id).Members
+		r := w.post(parley.System, parley.Draft{Conversation: id, To: "ned"})
+		same(t, kind+": from", r.Message.From, parley.System)
+		same(t, kind+": wakes whom it is to", reach(r.Deliveries)["ned"], true)
+		same(t, kind+": members", w.see("user", id).Members, before)
+		all := w.post("arya", parley.Draft{Conversation: id, To: "all", Content: text("@parley @all")})
+		if _, reached := reach(all.Deliveries)[parley.System]; reached {
+			t.Errorf("%s: a delivery to the system", kind)
+		}
+	}
+	r := w.post(parley.System, parley.Draft{Direct: []string{"bran"}})
+	same(t, "it can write to one alone", reach(r.Deliveries), map[string]bool{"bran": true})
+}

@@ -1,0 +1,79 @@
+package hub_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+func rateLimited(who string, perSecond float64, wait time.Duration) *parley.Error {
+	e := refused(parley.Unavailable, parley.RateLimited, fmt.Sprintf("%s has sent more than %g messages a second", who, perSecond),
+		"try again in "+wait.String())
+	e.RetryAfter = wait
+	return e
+}
+
+// once is a post that stores nothing after the first time, so that a rate can be used up fast.
+func once(w *world, by hub.Caller) error {
+	_, err := w.Post(ctx, by, parley.Draft{Direct: []string{"user"}, Content: text("hi"), IdempotencyKey: "k"})
+	return err
+}
+
+func TestRateIsFiftyASecondWithABurstOfTwoHundred(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	for range 200 {
+		w.ok(once(w, as("arya")))
+	}
+	over := func() error { return once(w, as("arya")) }
+	w.refuses(t, []refusal{
+		{"the 201st", over, rateLimited("arya", 50, 20*time.Millisecond)},
+		{"the 202nd is no worse", over, rateLimited("arya", 50, 20*time.Millisecond)},
+	})
+	w.ok(once(w, as("ned"))) // each has a rate of its own
+	w.clock.advance(15 * time.Millisecond)
+	w.refuses(t, []refusal{{"too early", over, rateLimited("arya", 50, 5*time.Millisecond)}})
+	w.clock.advance(5 * time.Millisecond)
+	w.ok(over())
+	w.refuses(t, []refusal{{"right after", over, rateLimited("arya", 50, 20*time.Millisecond)}})
+	w.clock.advance(time.Second)
+	for range 50 {
+		w.ok(over())
+	}
+	w.refuses(t, []refusal{{"after a second's worth", over, rateLimited("arya", 50, 20*time.Millisecond)}})
+	_, err := w.Agents(ctx, as("arya"))
+	w.ok(err) // only messages are counted
+}
+
+func TestRateExemptsOwnersBridgesAndTheHub(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 1} })
+	w.add("arya")
+	w.addPerson("jon", parley.AccessOwner)
+	w.addPerson("sansa", parley.AccessMember)
+	for _, by := range []hub.Caller{as("jon"), as(parley.System), {Agent: "arya", Source: "file"}} {
+		for range 3 {
+			if err := once(w, by); err != nil {
+				t.Errorf("%v: %v", by, err)
+			}
+		}
+	}
+	w.ok(once(w, as("sansa")))
+	w.refuses(t, []refusal{
+		{"a member of the hub is not exempt", func() error { return once(w, as("sansa")) }, rateLimited("sansa", 1, time.Second)},
+		{"nor an agent by another door", func() error { return once(w, as("arya")) }, rateLimited("arya", 1, time.Second)},
+	})
+}
+
+func TestRateCanBeSwitchedOff(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: -1} })
+	w.add("arya")
+	for range 250 {
+		w.ok(once(w, as("arya")))
+	}
+}

@@ -1,0 +1,168 @@
+package hub_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// settling stands for what settles deliveries: once settled is set, none is open.
+type settling struct {
+	parley.Store
+	settled *atomic.Bool
+}
+
+func (s settling) Update(ctx context.Context, fn func(parley.Tx) error) error {
+	return s.Store.Update(ctx, func(tx parley.Tx) error { return fn(settlingTx{tx, s.settled}) })
+}
+
+type settlingTx struct {
+	parley.Tx
+	settled *atomic.Bool
+}
+
+func (t settlingTx) Deliveries() parley.DeliveryStore {
+	return settlingDeliveries{t.Tx.Deliveries(), t.settled}
+}
+
+type settlingDeliveries struct {
+	parley.DeliveryStore
+	settled *atomic.Bool
+}
+
+func (d settlingDeliveries) Open(conversation string) (bool, error) {
+	open, err := d.DeliveryStore.Open(conversation)
+	return open && !d.settled.Load(), err
+}
+
+func TestEphemeralIsArchivedAfterADayWithoutOpenDelivery(t *testing.T) {
+	t.Parallel()
+	settled := &atomic.Bool{}
+	w := newHub(t, func(w *world) {
+		w.wrap = func(s parley.Store) parley.Store { return settling{s, settled} }
+	})
+	w.add("arya", "ned")
+	conv := w.send("arya", "ned", "?").Message.Conversation
+	pair := w.dm("arya", "ned", "stays").Message.Conversation
+	archived := func() bool {
+		w.t.Helper()
+		w.ok(w.Sweep(ctx))
+		return w.see("arya", conv).ArchivedAt != nil
+	}
+	w.clock.advance(48 * time.Hour)
+	same(t, "archived while a delivery is open", archived(), false)
+	settled.Store(true)
+	w.say("arya", conv, "still there?")
+	w.clock.advance(24*time.Hour - time.Millisecond)
+	same(t, "archived before 24 hours", archived(), false)
+	w.clock.advance(2 * time.Millisecond)
+	before := w.lastEvent()
+	same(t, "archived after 24 hours", archived(), true)
+	same(t, "event", kindsAfter(w, before), []parley.EventKind{parley.EventConversationChanged})
+	same(t, "a pair's DM is not ephemeral", w.see("arya", pair).ArchivedAt, (*time.Time)(nil))
+	same(t, "still readable", w.texts("ned", conv), []string{"?", "still there?"})
+	w.say("ned", conv, "here")
+	same(t, "archived after a new message", w.see("arya", conv).ArchivedAt != nil, false)
+	same(t, "and for another day", archived(), false)
+}
+
+func TestConversationsAreArchivedWhenIdleOnlyIfConfigured(t *testing.T) {
+	t.Parallel()
+	const days = 7 * 24 * time.Hour
+	for name, after := range map[string]time.Duration{"off": 0, "on": days} {
+		t.Run(name, func(t *testing.T) {
+			w := newHub(t, func(w *world) { w.config.AutoArchive = after })
+			at := places(w)
+			w.clock.advance(days)
+			w.say("arya", at["public channel"], "alive")
+			w.clock.advance(time.Millisecond)
+			before := w.state()
+			w.ok(w.Sweep(ctx))
+			if after == 0 {
+				same(t, "state", w.state(), before)
+				return
+			}
+			want := []string{at["private channel"], at["named group"], at["dm"], at["group"]}
+			got := w.list("arya", hub.ListFilter{Archived: true, Ephemeral: true})
+			slices.Sort(got)
+			slices.Sort(want)
+			same(t, "archived", got, want)
+			w.ok(w.Archive(ctx, as("arya"), at["dm"], false))
+			w.ok(w.Sweep(ctx))
+			same(t, "unarchiving by hand begins anew", w.see("arya", at["dm"]).ArchivedAt, (*time.Time)(nil))
+		})
+	}
+}
+
+func TestSweepGoesThroughMoreThanOneBatch(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, func(w *world) { w.config.AutoArchive = time.Hour })
+	for i := range 201 {
+		w.channel("user", fmt.Sprint("c", i))
+	}
+	w.clock.advance(time.Hour + time.Millisecond)
+	w.ok(w.Sweep(ctx))
+	same(t, "left", len(w.list("user", hub.ListFilter{})), 0)
+}
+
+func TestSweepErasesWhatWasDeletedAndNothingElse(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	at := places(w)
+	w.say("arya", at["dm"], "gone")
+	w.ok(w.DeleteConversation(ctx, user, at["dm"]))
+	before, last := w.state(), w.lastEvent()
+	same(t, "rows to erase before", erasable(w) > 0, true)
+	w.ok(w.Sweep(ctx))
+	same(t, "rows to erase after", erasable(w), 0)
+	same(t, "everything else", w.state(), before)
+	same(t, "the order goes on", w.dm("arya", "ned", "anew").Message.Seq > last, true)
+}
+
+// erasable is how many rows the next purge would erase; it erases none.
+func erasable(w *world) (n int) {
+	w.t.Helper()
+	err := w.db.Update(ctx, func(tx parley.Tx) (err error) {
+		if n, err = tx.Conversations().Purge(1000); err != nil {
+			return err
+		}
+		return errAgain
+	})
+	if !errors.Is(err, errAgain) {
+		w.t.Fatalf("purge: %v", err)
+	}
+	return n
+}
+
+func TestSweepRunsByItself(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		w := openWorld(t, home, func(w *world) { w.config.AutoArchive = time.Hour })
+		conv := w.channel("user", "open").ID
+		w.clock.advance(2 * time.Hour)
+		w.Start(ctx)
+		defer w.Stop()
+		time.Sleep(time.Minute + time.Second) // the bubble's time, not the test's
+		synctest.Wait()
+		same(t, "archived", w.see("user", conv).ArchivedAt != nil, true)
+	})
+}
+
+func TestSweepGivesUpWithItsContext(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := w.Sweep(cancelled); !errors.Is(err, context.Canceled) {
+		t.Errorf("sweep returned %v", err)
+	}
+}
