@@ -177,7 +177,7 @@ func (h *Hub) ChangeAgent(ctx context.Context, caller Caller, name string, chang
 			return err
 		}
 		if before.Kind == parley.KindSystem {
-			return parley.Errorf(parley.NotPermitted, "%s cannot be changed", before.ID)
+			return parley.Errorf(parley.NotPermitted, "%s cannot be changed", before.ID).Suggest("it is the hub itself")
 		}
 		edited := before
 		if err := change(&edited); err != nil {
@@ -211,7 +211,8 @@ func (s *scene) checkChanged(before parley.Agent, after *parley.Agent) error {
 		return err
 	}
 	if after.ID == parley.Owner && after.Access != parley.AccessOwner {
-		return parley.Errorf(parley.NotPermitted, "%s set this hub up and stays its owner", after.ID)
+		return parley.Errorf(parley.NotPermitted, "%s set this hub up and stays its owner", after.ID).
+			Suggest("make other people owners beside it")
 	}
 	var err error
 	after.Manager, err = s.manager(after.ID, after.Manager)
@@ -223,6 +224,9 @@ func (h *Hub) Agents(ctx context.Context, caller Caller) (list []parley.Agent, e
 	err = h.view(ctx, caller, func(s *scene) error {
 		list, err = s.Agents().List()
 		list = slices.DeleteFunc(list, func(a parley.Agent) bool { return a.RemovedAt != nil })
+		for i := range list {
+			list[i] = s.show(list[i])
+		}
 		return err
 	})
 	return list, err
@@ -231,10 +235,24 @@ func (h *Hub) Agents(ctx context.Context, caller Caller) (list []parley.Agent, e
 // Agent shows one participant.
 func (h *Hub) Agent(ctx context.Context, caller Caller, name string) (a parley.Agent, err error) {
 	err = h.view(ctx, caller, func(s *scene) error {
-		a, err = s.agent(name)
+		if a, err = s.agent(name); err == nil {
+			a = s.show(a)
+		}
 		return err
 	})
 	return a, err
+}
+
+// show leaves out what only owners see: how an agent is run, and what another one is told.
+func (s *scene) show(a parley.Agent) parley.Agent {
+	if s.owner() || s.me.Kind == parley.KindSystem {
+		return a
+	}
+	a.RuntimeConfig = nil
+	if a.ID != s.me.ID {
+		a.Guardrails = ""
+	}
+	return a
 }
 
 // RemoveAgent removes a participant: it leaves its channels and groups, and its names stay
@@ -249,7 +267,7 @@ func (h *Hub) RemoveAgent(ctx context.Context, caller Caller, name string) error
 			return err
 		}
 		if a.ID == parley.Owner || a.Kind == parley.KindSystem {
-			return parley.Errorf(parley.NotPermitted, "%s cannot be removed", a.ID)
+			return parley.Errorf(parley.NotPermitted, "%s cannot be removed", a.ID).Suggest("every hub has it")
 		}
 		a.RemovedAt, a.UpdatedAt = &s.now, s.now
 		if err := s.leaveAll(a.ID); err != nil {

@@ -255,10 +255,10 @@ func TestChangeAgentRefuses(t *testing.T) {
 	w.refuses(t, []refusal{
 		{"an agent changing itself", change("arya", "arya", nothing), onlyOwner("change an agent")},
 		{"nobody", change("user", "ary", nothing), absent("agent", "ary", "did you mean arya?")},
-		{"the system", change("user", "parley", nothing), refused(parley.NotPermitted, "", "parley cannot be changed", "")},
+		{"the system", change("user", "parley", nothing), refused(parley.NotPermitted, "", "parley cannot be changed", "it is the hub itself")},
 		{
 			"taking the hub from its owner", change("user", "user", func(a *parley.Agent) { a.Access = parley.AccessMember }),
-			refused(parley.NotPermitted, "", "user set this hub up and stays its owner", ""),
+			refused(parley.NotPermitted, "", "user set this hub up and stays its owner", "make other people owners beside it"),
 		},
 		{
 			"an agent becoming an owner", change("user", "arya", func(a *parley.Agent) { a.Access = parley.AccessOwner }),
@@ -334,8 +334,8 @@ func TestRemoveAgentRefuses(t *testing.T) {
 	w.refuses(t, []refusal{
 		{"by an agent", remove("arya", "ned"), onlyOwner("remove an agent")},
 		{"by itself", remove("arya", "arya"), onlyOwner("remove an agent")},
-		{"the owner", remove("user", "user"), refused(parley.NotPermitted, "", "user cannot be removed", "")},
-		{"the system", remove("user", "parley"), refused(parley.NotPermitted, "", "parley cannot be removed", "")},
+		{"the owner", remove("user", "user"), refused(parley.NotPermitted, "", "user cannot be removed", "every hub has it")},
+		{"the system", remove("user", "parley"), refused(parley.NotPermitted, "", "parley cannot be removed", "every hub has it")},
 		{"nobody", remove("user", "neds"), absent("agent", "neds", "did you mean ned?")},
 		{"nobody near", remove("user", "daenerys"), absent("agent", "daenerys", listAgents)},
 	})
@@ -365,4 +365,31 @@ func TestAuditNamesActorActAndSubjectOfEachAdministrativeAct(t *testing.T) {
 		{"jon", "agent.change", "arya"},
 		{"jon", "agent.remove", "arya"},
 	})
+}
+
+func TestOnlyOwnersSeeHowAnAgentIsRun(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	_, err := w.ChangeAgent(ctx, user, "arya", func(a *parley.Agent) error {
+		a.Guardrails, a.RuntimeConfig = "no one", json.RawMessage(`{"command":["needle"]}`)
+		return nil
+	})
+	w.ok(err)
+	for caller, want := range map[string][]string{
+		"user": {"no one", `{"command":["needle"]}`},
+		"arya": {"no one", ""},
+		"ned":  {"", ""},
+	} {
+		one, err := w.Agent(ctx, as(caller), "arya")
+		w.ok(err)
+		same(t, caller+" showing", []string{one.Guardrails, string(one.RuntimeConfig)}, want)
+		all, err := w.Agents(ctx, as(caller))
+		w.ok(err)
+		for _, a := range all {
+			if a.ID == "arya" {
+				same(t, caller+" listing", []string{a.Guardrails, string(a.RuntimeConfig)}, want)
+			}
+		}
+	}
 }

@@ -378,11 +378,11 @@ func membersChange(p place) error {
 }
 
 func everywhereAlready(id string) error {
-	return parley.Errorf(parley.BadInput, "%s is in every conversation already", id)
+	return parley.Errorf(parley.BadInput, "%s is in every conversation already", id).Suggest("name an agent or a person")
 }
 
 func notAMember(id string, p place) error {
-	return parley.Errorf(parley.BadInput, "%s does not take part in %s", id, p.Title())
+	return parley.Errorf(parley.BadInput, "%s does not take part in %s", id, p.Title()).Suggest("see who its members are")
 }
 
 func (s *scene) mustBeIn(p place) error {

@@ -73,7 +73,7 @@ func TestCreateConversationRefuses(t *testing.T) {
 		{"a member nobody is", create(hub.NewConversation{Name: "x", With: []string{"aria"}}), absent("agent", "aria", "did you mean arya?")},
 		{
 			"the system as member", create(hub.NewConversation{Name: "x", With: []string{"parley"}}),
-			refused(parley.BadInput, "", "parley is in every conversation already", ""),
+			refused(parley.BadInput, "", "parley is in every conversation already", "name an agent or a person"),
 		},
 		{"a topic over 4 KiB", create(hub.NewConversation{Name: "x", Topic: strings.Repeat("x", 4097)}), refused(parley.BadInput,
 			parley.TooLarge, "topic has 4097 bytes, the limit is 4096", "shorten it, or send an artifact")},
@@ -223,7 +223,7 @@ func TestJoinAndLeave(t *testing.T) {
 		{"joining what is not there", func() error { return w.Join(ctx, as("bran"), "opn") }, absent("conversation", "opn", "did you mean open?")},
 		{
 			"leaving without being in it", func() error { return w.Leave(ctx, as("bran"), "open") },
-			refused(parley.BadInput, "", "bran does not take part in #open", ""),
+			refused(parley.BadInput, "", "bran does not take part in #open", "see who its members are"),
 		},
 		{"leaving the unseen", func() error { return w.Leave(ctx, as("bran"), "closed") }, absent("conversation", "closed", listConversations)},
 	})
@@ -257,13 +257,13 @@ func TestAddAndRemoveMembers(t *testing.T) {
 		return func() error { return w.RemoveMember(ctx, as(by), ref, who) }
 	}
 	w.refuses(t, []refusal{
-		{"adding the system", add("ned", "open", "parley"), refused(parley.BadInput, "", "parley is in every conversation already", "")},
+		{"adding the system", add("ned", "open", "parley"), refused(parley.BadInput, "", "parley is in every conversation already", "name an agent or a person")},
 		{"adding nobody", add("ned", "open", "rob"), absent("agent", "rob", "did you mean robb?")},
 		{"adding to the unseen", add("ned", "closed", "robb"), absent("conversation", "closed", listConversations)},
 		{"a member removing another", remove("ned", "open", "robb"), only("#open")},
 		{"an outsider removing", remove("bran", "open", "robb"), only("#open")},
-		{"removing who is not in it", remove("arya", "open", "bran"), refused(parley.BadInput, "", "bran does not take part in #open", "")},
-		{"removing oneself where one is not", remove("bran", "open", "bran"), refused(parley.BadInput, "", "bran does not take part in #open", "")},
+		{"removing who is not in it", remove("arya", "open", "bran"), refused(parley.BadInput, "", "bran does not take part in #open", "see who its members are")},
+		{"removing oneself where one is not", remove("bran", "open", "bran"), refused(parley.BadInput, "", "bran does not take part in #open", "see who its members are")},
 		{"removing nobody", remove("arya", "open", "nobody"), absent("agent", "nobody", listAgents)},
 		{"removing from the unseen", remove("bran", "closed", "arya"), absent("conversation", "closed", listConversations)},
 	})

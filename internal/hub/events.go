@@ -12,6 +12,10 @@ import (
 // Events waits for events after a number and returns those the caller may see, with the number to
 // go on from. The list may be empty: then nothing among what has happened is for the caller.
 func (h *Hub) Events(ctx context.Context, caller Caller, after int64) (list []parley.Event, next int64, err error) {
+	// Who is no participant is told so before it waits.
+	if err := h.view(ctx, caller, func(*scene) error { return nil }); err != nil {
+		return nil, after, err
+	}
 	all, err := h.tail.next(ctx, after)
 	if err != nil {
 		return nil, after, h.explain(ctx, caller, err)

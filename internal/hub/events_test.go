@@ -267,7 +267,7 @@ func TestRemovalEndsAStream(t *testing.T) {
 		ended <- err
 	}()
 	w.ok(w.RemoveAgent(ctx, user, "arya"))
-	wantError(t, <-ended, refused(parley.NotPermitted, "", "arya is not a participant of this hub", ""))
+	wantError(t, <-ended, refused(parley.NotPermitted, "", "arya is not a participant of this hub", "ask an owner of this hub to add it"))
 }
 
 func TestEventsAreCutToTheCallersRights(t *testing.T) {

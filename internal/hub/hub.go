@@ -128,7 +128,8 @@ func (h *Hub) view(ctx context.Context, caller Caller, fn func(*scene) error) er
 func (s *scene) enter(caller Caller) error {
 	me, err := s.Agents().Find(caller.Agent)
 	if errors.Is(err, parley.ErrNotFound) || err == nil && me.RemovedAt != nil {
-		return parley.Errorf(parley.NotPermitted, "%s is not a participant of this hub", caller.Agent)
+		return parley.Errorf(parley.NotPermitted, "%s is not a participant of this hub", caller.Agent).
+			Suggest("ask an owner of this hub to add it")
 	}
 	s.me = me
 	return err

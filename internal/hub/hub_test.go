@@ -91,7 +91,7 @@ func TestNobodyButParticipantsIsServed(t *testing.T) {
 		for _, v := range verbs(ctx, w.Hub, as(who), "open", id) {
 			table = append(table, refusal{
 				who + " calling " + v.name, v.call,
-				refused(parley.NotPermitted, "", who+" is not a participant of this hub", ""),
+				refused(parley.NotPermitted, "", who+" is not a participant of this hub", "ask an owner of this hub to add it"),
 			})
 		}
 	}

@@ -413,7 +413,7 @@ func (m *model) post(by string, d words) (plan, outcome) {
 		return do, out
 	}
 	if parent != nil && parent.in != do.room {
-		return do, missing
+		return do, bad
 	}
 	do.answered = do.room.kind == parley.Ephemeral && parent != nil && parent.from != p.id
 	to := ""
@@ -443,7 +443,7 @@ func (m *model) parent(p *peer, d *words) (*note, outcome) {
 	}
 	if d.Conversation == "" && len(d.Direct) == 0 {
 		d.Conversation = s.in.id
-		if d.To == "" && s.from != p.id {
+		if sender := m.peer(s.from); d.To == "" && s.from != p.id && !sender.removed && (s.in.public || s.in.in(sender)) {
 			d.To = s.from
 		}
 	}

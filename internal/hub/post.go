@@ -202,11 +202,24 @@ func (s *scene) parent(d *parley.Draft) (*parley.Message, error) {
 	}
 	if d.Conversation == "" && len(d.Direct) == 0 {
 		d.Conversation = where.ID
-		if d.To == "" && parent.From != s.me.ID && parent.From != parley.System {
-			d.To = parent.From
+		if d.To == "" && parent.From != s.me.ID {
+			d.To, err = s.replyTo(parent.From, where.Conversation)
 		}
 	}
-	return &parent, nil
+	return &parent, err
+}
+
+// replyTo is whom an answer goes to: the sender, unless it cannot be reached there any more. Then the
+// answer is for the conversation.
+func (s *scene) replyTo(sender string, where parley.Conversation) (string, error) {
+	a, err := s.Agents().Find(sender)
+	if err != nil || a.RemovedAt != nil || a.Kind == parley.KindSystem {
+		return "", err
+	}
+	if in, err := s.takesPart(where, a.ID); err != nil || !in && !where.ReadableByAll() {
+		return "", err
+	}
+	return a.ID, nil
 }
 
 // destination finds or opens the conversation a draft goes to, and makes the sender part of it.
@@ -234,7 +247,8 @@ func (s *scene) envelope(p post, d parley.Draft, where place, parent *parley.Mes
 	m.RequiresAck, m.IdempotencyKey = d.RequiresAck, d.IdempotencyKey
 	if parent != nil {
 		if parent.Conversation != where.ID {
-			return m, unknown{"message", d.InReplyTo + " in that conversation"}
+			return m, parley.Errorf(parley.BadInput, "message %s is in another conversation", parent.ID).
+				Suggest("answer it where it is: leave the conversation out")
 		}
 		m.InReplyTo = parent.ID
 		if m.TraceID == "" {

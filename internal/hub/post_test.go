@@ -189,6 +189,21 @@ func TestReplyGoesWhereTheQuestionIs(t *testing.T) {
 	same(t, "with its conversation named: to nobody", []string{plain.To, plain.InReplyTo}, []string{"", asked.Message.ID})
 }
 
+func TestReplyToOneWhoHasLeftAPrivateChannel(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	_, err := w.CreateConversation(ctx, as("arya"), hub.NewConversation{Name: "shut", With: []string{"ned"}, Private: true})
+	w.ok(err)
+	said := w.say("ned", "shut", "I am off").Message.ID
+	w.ok(w.Leave(ctx, as("ned"), "shut"))
+	same(t, "a reply is for the channel", w.reply("arya", said, "bye").Message.To, "")
+}
+
+func elsewhere(id string) *parley.Error {
+	return refused(parley.BadInput, "", "message "+id+" is in another conversation", "answer it where it is: leave the conversation out")
+}
+
 func TestReplyRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
@@ -207,11 +222,11 @@ func TestReplyRefuses(t *testing.T) {
 		{"to the unseen", post("bran", parley.Draft{InReplyTo: foreign}), absent("message", foreign, checkName)},
 		{
 			"in another conversation", post("ned", parley.Draft{Conversation: "open", InReplyTo: foreign}),
-			absent("message", foreign+" in that conversation", checkName),
+			elsewhere(foreign),
 		},
 		{
 			"in a new ephemeral", post("ned", parley.Draft{Direct: []string{"arya"}, Ephemeral: true, InReplyTo: asked}),
-			absent("message", asked+" in that conversation", checkName),
+			elsewhere(asked),
 		},
 	})
 }
@@ -588,8 +603,9 @@ func TestRemovedRecipient(t *testing.T) {
 		{"ephemeral", post(parley.Draft{Direct: []string{"ned"}, Ephemeral: true}), removed("ned")},
 		{"in the dm", post(parley.Draft{Conversation: pair.Conversation}), removed("ned")},
 		{"in the ephemeral", post(parley.Draft{Conversation: quick.Conversation}), removed("ned")},
-		{"a reply", post(parley.Draft{InReplyTo: said}), removed("ned")},
+		{"a reply in the dm", post(parley.Draft{InReplyTo: pair.ID}), removed("ned")},
 	})
+	same(t, "a reply is for the channel", w.reply("arya", said, "we remember").Message.To, "")
 	left := w.say("arya", three, "you and me")
 	same(t, "the rest of a group", reach(left.Deliveries), map[string]bool{"bran": false})
 	same(t, "the sender is told", left.Notices, []string{"ned was removed and does not receive this"})

@@ -9,8 +9,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Rate limits what one agent may send. The zero value means the default, a negative PerSecond no
-// limit.
+// Rate limits what one agent may send. The zero value means the default; a burst with a PerSecond of
+// 0 or less means no limit.
 type Rate struct {
 	PerSecond float64
 	Burst     int
@@ -32,7 +32,7 @@ func newLimiter(r Rate) *limiter {
 
 // take takes one token of an agent, or says how long until there is one.
 func (l *limiter) take(agent string, now time.Time) (wait time.Duration) {
-	if l.rate.PerSecond < 0 {
+	if l.rate.PerSecond <= 0 {
 		return 0
 	}
 	l.mu.Lock()

@@ -77,3 +77,12 @@ func TestRateCanBeSwitchedOff(t *testing.T) {
 		w.ok(once(w, as("arya")))
 	}
 }
+
+func TestRateOfZeroIsNoLimit(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: 0, Burst: 1} })
+	w.add("arya")
+	for range 5 {
+		w.ok(once(w, as("arya")))
+	}
+}
