@@ -77,12 +77,11 @@ func foreign(path string) error {
 // checkOwner refuses the database of another program where the header could not tell: its newest page
 // may be in the write-ahead log.
 func checkOwner(ctx context.Context, db *sql.DB, path string) error {
-	var id, tables int
+	var id int
 	if err := db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {
 		return err
 	}
-	err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema
-		WHERE name NOT LIKE 'sqlite\_%' ESCAPE '\' AND name <> 'goose_db_version'`).Scan(&tables)
+	tables, err := countTables(ctx, db)
 	if err == nil && tables > 0 && id != applicationID {
 		return foreign(path)
 	}

@@ -93,8 +93,7 @@ func checkProgram(ctx context.Context, db *sql.DB) error {
 
 // backUp copies an existing database aside before it is changed.
 func backUp(ctx context.Context, db *sql.DB, dir string) error {
-	var tables int
-	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil || tables == 0 {
+	if tables, err := countTables(ctx, db); err != nil || tables == 0 {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -109,6 +108,14 @@ func backUp(ctx context.Context, db *sql.DB, dir string) error {
 		return fmt.Errorf("backing up to %s: %w", target, err)
 	}
 	return errors.Join(syncPath(target), syncPath(dir))
+}
+
+// countTables counts what a database holds beside the tables of SQLite and of the migrations: these
+// are there before the first migration is.
+func countTables(ctx context.Context, db *sql.DB) (n int, err error) {
+	err = db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema
+		WHERE name NOT LIKE 'sqlite\_%' ESCAPE '\' AND name <> 'goose_db_version'`).Scan(&n)
+	return n, err
 }
 
 // syncPath makes a file, or the names in a directory, durable.

@@ -1,0 +1,250 @@
+package storetest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/parley-hub/parley"
+)
+
+var agentTests = []test{
+	{"every field comes back", agentFields},
+	{"one is found by id, uuid and name in any spelling", agentSpellings},
+	{"nobody is found by an unknown or empty name", agentUnknown},
+	{"the list is in the order of adding", agentOrder},
+	{"id, uuid and name are unique among all ids, uuids and names", agentTaken},
+	{"its own names may be the same", agentOwnNames},
+	{"a rename frees the old name and takes the new one", agentRename},
+	{"a rename within the same folded name is not a conflict with itself", agentRespell},
+	{"a rename to the name of another is refused", agentRenameTaken},
+	{"id, uuid and kind stay", agentKeeps},
+	{"one that does not exist cannot be replaced", agentUpdateUnknown},
+	{"a removed one keeps its names", agentRemoved},
+	{"what was returned is a copy", agentCopies},
+}
+
+func fullAgent() parley.Agent {
+	a := newAgent("full")
+	a.Kind, a.Access, a.RemovedAt = parley.KindHuman, parley.AccessMember, atp(9)
+	a.UpdatedAt = at(3)
+	a.Profile = parley.Profile{
+		Role: "verifier", Description: "Prüft\nalles", Skills: []string{"go", "日本語"}, Guardrails: "none",
+		Tier: parley.TierPM, Manager: "user", Mode: parley.ModeStrict, Runtime: "command",
+		RuntimeConfig: json.RawMessage(`{"argv":["a","b"]}`), ContextMessages: 7, InboxDepth: 8,
+		InboxOverflow: parley.OverflowReject, Attempts: 2, Concurrency: 3,
+		Budget: parley.Budget{RunsPerHour: 4, TokensPerDay: 1 << 40, CostPerDay: 1.25}, Protocols: []string{"s1/1.0"},
+	}
+	return a
+}
+
+func agentFields(f *fixture) {
+	full, plain := fullAgent(), newAgent("plain")
+	f.update(func(tx parley.Tx) error { return errors.Join(tx.Agents().Insert(full), tx.Agents().Insert(plain)) })
+	f.same("the full one", f.findAgent("full"), full)
+	f.same("the plain one", f.findAgent("plain"), plain)
+	f.same("the list", f.everything().Agents, []parley.Agent{full, plain})
+	changed := full
+	changed.Name, changed.Access, changed.UpdatedAt, changed.RemovedAt = "Other", parley.AccessOwner, at(5), nil
+	changed.Profile = parley.DefaultProfile()
+	f.update(func(tx parley.Tx) error { return tx.Agents().Update(changed) })
+	f.same("the changed one", f.findAgent("full"), changed)
+}
+
+func agentSpellings(f *fixture) {
+	a := newAgent("strasse-7")
+	a.UUID, a.Name = "0190A8C4-5F4E-7000-8000-00000000ABCD", "Straße"
+	b := newAgent("kelvin")
+	b.Name = "Zoë"
+	f.update(func(tx parley.Tx) error { return errors.Join(tx.Agents().Insert(a), tx.Agents().Insert(b)) })
+	for _, name := range []string{
+		"strasse-7", "STRASSE-7", "ｓtrasse-7", "Straße", "STRASSE", "strasse", "STRAẞE",
+		"0190a8c4-5f4e-7000-8000-00000000abcd", "0190A8C4-5f4e-7000-8000-00000000abcD",
+	} {
+		f.same(name, f.findAgent(name), a)
+	}
+	for _, name := range []string{"kelvin", "\u212aELVIN", "Zoë", "zoe\u0308", "ZOË", "Ｚoë", "zo\u200bë"} {
+		f.same(name, f.findAgent(name), b)
+	}
+	f.update(func(tx parley.Tx) error { // the writer finds as the readers do
+		for _, name := range []string{"STRASSE", "ZOË"} {
+			if _, err := tx.Agents().Find(name); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		return nil
+	})
+}
+
+func agentUnknown(f *fixture) {
+	f.agents("arya")
+	for _, name := range []string{"", "ary", "aryaa", "arya ", "%", "ary_", newID()} {
+		f.missing(fmt.Sprintf("%q", name), func(tx parley.Tx) error { return found(tx.Agents().Find(name)) })
+	}
+}
+
+func agentOrder(f *fixture) {
+	f.same("an empty list", len(f.everything().Agents), 0)
+	var want []parley.Agent
+	for i := range 12 { // descending ids, and two digits, so that no other order is the same
+		a := newAgent(fmt.Sprintf("agent-%d", 12-i))
+		a.CreatedAt, a.UpdatedAt = at(-i), at(-i)
+		want = append(want, a)
+		f.update(func(tx parley.Tx) error { return tx.Agents().Insert(a) })
+	}
+	want[2].Name, want[5].RemovedAt = "Renamed", atp(3)
+	f.update(func(tx parley.Tx) error { return errors.Join(tx.Agents().Update(want[5]), tx.Agents().Update(want[2])) })
+	f.same("the list", f.everything().Agents, want)
+}
+
+// agentTaken tries each of a newcomer's id, uuid and name with each of another's, respelt.
+func agentTaken(f *fixture) {
+	a := newAgent("arya")
+	a.UUID = "0190a8c4-5f4e-7000-8000-00000000abcd"
+	f.update(func(tx parley.Tx) error { return tx.Agents().Insert(a) })
+	before := f.everything()
+	for _, taken := range []string{"arya", "ARYA", "aryabot", "ARYABOT", "ａryaBot", a.UUID, "0190A8C4-5F4E-7000-8000-00000000ABCD"} {
+		for field, set := range map[string]func(*parley.Agent){
+			"id":   func(a *parley.Agent) { a.ID = taken },
+			"uuid": func(a *parley.Agent) { a.UUID = taken },
+			"name": func(a *parley.Agent) { a.Name = taken },
+		} {
+			b := newAgent("newcomer")
+			set(&b)
+			err := f.store.Update(f.Context(), func(tx parley.Tx) error { return tx.Agents().Insert(b) })
+			if !errors.Is(err, parley.ErrTaken) {
+				f.Errorf("%s %s: got %v, want ErrTaken", field, taken, err)
+			}
+		}
+	}
+	f.same("afterwards", f.everything(), before)
+	f.agents("newcomer")
+}
+
+func agentOwnNames(f *fixture) {
+	a := newAgent("arya")
+	a.Name = "Arya"
+	f.update(func(tx parley.Tx) error { return tx.Agents().Insert(a) })
+	f.same("found", f.findAgent("ARYA"), a)
+	a.Name = "Arry"
+	f.update(func(tx parley.Tx) error { return tx.Agents().Update(a) })
+	f.same("by its id, which was its name too", f.findAgent("arya"), a)
+	a.Name = a.UUID
+	f.update(func(tx parley.Tx) error { return tx.Agents().Update(a) })
+	f.same("by its uuid, which is its name too", f.findAgent(a.UUID), a)
+}
+
+func agentRename(f *fixture) {
+	a := f.agents("arya", "gendry")[0]
+	f.findAgent("AryaBot") // known by its old name to whoever remembers
+	a.Name = "Arry"
+	f.update(func(tx parley.Tx) error {
+		if _, err := tx.Agents().Find("AryaBot"); err != nil {
+			return err
+		}
+		if err := tx.Agents().Update(a); err != nil {
+			return err
+		}
+		if _, err := tx.Agents().Find("AryaBot"); !errors.Is(err, parley.ErrNotFound) {
+			return fmt.Errorf("the old name within the update: %w", err)
+		}
+		return found(tx.Agents().Find("ARRY"))
+	})
+	f.missing("the old name", func(tx parley.Tx) error { return found(tx.Agents().Find("AryaBot")) })
+	for _, name := range []string{"arya", a.UUID, "arry"} {
+		f.same(name, f.findAgent(name), a)
+	}
+	b := newAgent("other")
+	b.Name = "AryaBot"
+	f.update(func(tx parley.Tx) error { return tx.Agents().Insert(b) })
+	f.same("the old name, taken by another", f.findAgent("aryabot"), b)
+	a.Name = "AryaBot"
+	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Agents().Update(a) })
+}
+
+func agentRespell(f *fixture) {
+	a := f.agents("arya")[0]
+	a.Name = "ARYABOT"
+	f.update(func(tx parley.Tx) error { return tx.Agents().Update(a) })
+	f.same("respelt", f.findAgent("aryabot"), a)
+}
+
+func agentRenameTaken(f *fixture) {
+	list := f.agents("arya", "gendry")
+	for _, taken := range []string{"gendry", "GENDRYBOT", list[1].UUID} {
+		a := list[0]
+		a.Name = taken
+		f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Agents().Update(a) })
+	}
+	f.same("afterwards", f.everything().Agents, list)
+	f.same("by its name", f.findAgent("AryaBot"), list[0])
+}
+
+func agentKeeps(f *fixture) {
+	a := f.agents("arya")[0]
+	changed := a
+	changed.UUID, changed.Kind, changed.Role = newID(), parley.KindSystem, "verifier"
+	f.update(func(tx parley.Tx) error { return tx.Agents().Update(changed) })
+	a.Role = "verifier"
+	f.same("afterwards", f.findAgent("arya"), a)
+	f.missing("the other uuid", func(tx parley.Tx) error { return found(tx.Agents().Find(changed.UUID)) })
+}
+
+func agentUpdateUnknown(f *fixture) {
+	list := f.agents("arya")
+	for _, id := range []string{"nobody", list[0].UUID, list[0].Name} {
+		a := newAgent("nobody")
+		a.ID = id
+		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Agents().Update(a) })
+	}
+	f.same("afterwards", f.everything().Agents, list)
+}
+
+func agentRemoved(f *fixture) {
+	a := f.agents("arya")[0]
+	a.RemovedAt = atp(2)
+	f.update(func(tx parley.Tx) error { return tx.Agents().Update(a) })
+	for _, name := range []string{"arya", a.UUID, "AryaBot"} {
+		f.same(name, f.findAgent(name), a)
+	}
+	b := newAgent("newcomer")
+	b.Name = "aryabot"
+	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Agents().Insert(b) })
+	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Agents().Insert(newAgent("arya")) })
+}
+
+// agentCopies changes what it was given; nobody else may notice, neither readers nor the writer.
+func agentCopies(f *fixture) {
+	want := fullAgent()
+	f.update(func(tx parley.Tx) error { return tx.Agents().Insert(want) })
+	want = fullCopy(f.findAgent("full"))
+	spoil := func(tx parley.Tx) error {
+		a, err := tx.Agents().Find("full")
+		if err != nil {
+			return err
+		}
+		a.Skills[0], a.Protocols[0], a.RuntimeConfig[2] = "spoilt", "spoilt", 'X'
+		*a.RemovedAt = at(99)
+		return nil
+	}
+	check := func(tx parley.Tx) error {
+		a, err := tx.Agents().Find("full")
+		if err == nil && (a.Skills[0] != "go" || a.Protocols[0] != "s1/1.0" || a.RuntimeConfig[2] == 'X' || a.RemovedAt.Equal(at(99))) {
+			err = fmt.Errorf("what was returned is shared: %+v", a)
+		}
+		return err
+	}
+	f.view(spoil)
+	f.view(check)
+	f.update(spoil)
+	f.update(check)
+	f.same("afterwards", f.findAgent("full"), want)
+}
+
+func fullCopy(a parley.Agent) parley.Agent {
+	a.Skills, a.Protocols = append([]string(nil), a.Skills...), append([]string(nil), a.Protocols...)
+	a.RuntimeConfig = append(json.RawMessage(nil), a.RuntimeConfig...)
+	removed := *a.RemovedAt
+	a.RemovedAt = &removed
+	return a
+}

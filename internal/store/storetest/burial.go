@@ -1,0 +1,165 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/parley-hub/parley"
+)
+
+var burialTests = []test{
+	{"a buried conversation is hidden everywhere", buryHides},
+	{"its name and set are free at once", buryFrees},
+	{"what does not exist cannot be buried", buryUnknown},
+	{"a failed burial buries nothing", buryUndone},
+	{"erasing takes rows in portions and leaves the others alone", purgePortions},
+	{"without anything buried there is nothing to erase", purgeNothing},
+	{"seq and pair_seq go on and the logs stay after erasing", purgeKeepsNumbers},
+}
+
+func buryHides(f *fixture) {
+	f.agents("arya", "gendry")
+	c := f.conversation(newDM("arya", "gendry"), "arya", "gendry")
+	m := f.post(newMessage(c.ID, "arya", "hello"))
+	f.deliver(m, "gendry")
+	reply := newMessage(c.ID, "gendry", "hi")
+	reply.InReplyTo = m.ID
+	f.post(reply)
+	f.update(func(tx parley.Tx) error {
+		if _, err := tx.Conversations().Find(c.ID); err != nil {
+			return err
+		}
+		if err := tx.Conversations().Bury(c.ID); err != nil {
+			return err
+		}
+		return hidden(tx, c, m) // also from the rest of the update
+	})
+	f.view(func(tx parley.Tx) error { return hidden(tx, c, m) })
+	f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return found(post(tx, newMessage(c.ID, "arya", "again"))) })
+	f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Conversations().Update(c) })
+	f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Conversations().Bury(c.ID) })
+	f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Members().Put(parley.Member{Conversation: c.ID, Agent: "arya"}) })
+	f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Members().Remove(c.ID, "arya") })
+}
+
+// hidden asks every method that could show a buried conversation.
+func hidden(tx parley.Tx, c parley.Conversation, m parley.Message) error {
+	for name, err := range map[string]error{
+		"Find":         found(tx.Conversations().Find(c.ID)),
+		"FindSet":      found(tx.Conversations().FindSet(c.Set)),
+		"Members.Get":  found(tx.Members().Get(c.ID, "arya")),
+		"Members.List": found(tx.Members().List(c.ID)),
+		"Messages.Get": found(tx.Messages().Get(m.ID)),
+		"Page":         found(tx.Messages().Page(c.ID, parley.Page{Limit: 9})),
+		"Open":         found(tx.Deliveries().Open(c.ID)),
+	} {
+		if !errors.Is(err, parley.ErrNotFound) {
+			return fmt.Errorf("%s: got %w, want ErrNotFound", name, err)
+		}
+	}
+	all, err := dump(tx)
+	if err != nil {
+		return err
+	}
+	replies, err := tx.Messages().Replies(m.ID, 9)
+	if err != nil {
+		return err
+	}
+	deliveries, err := tx.Deliveries().Of(m.ID)
+	if err != nil && !errors.Is(err, parley.ErrNotFound) {
+		return err
+	}
+	mine, err := tx.Conversations().List(parley.ConversationFilter{Member: "arya", Limit: 9})
+	if n := len(all.Conversations) + len(all.Messages) + len(replies) + len(deliveries) + len(mine); n > 0 {
+		return fmt.Errorf("still to be seen: %d conversations, %d of arya's, %d messages, %d replies, %d deliveries",
+			len(all.Conversations), len(mine), len(all.Messages), len(replies), len(deliveries))
+	}
+	return err
+}
+
+func buryFrees(f *fixture) {
+	f.agents("arya", "gendry")
+	channel, dm := f.channel("general", "arya"), f.conversation(newDM("arya", "gendry"))
+	again, dmAgain := newChannel("general", "gendry"), newDM("arya", "gendry")
+	f.update(func(tx parley.Tx) error {
+		return errors.Join(tx.Conversations().Bury(channel.ID), tx.Conversations().Bury(dm.ID),
+			tx.Conversations().Insert(again), tx.Conversations().Insert(dmAgain))
+	})
+	f.same("the new channel", f.findConversation("general"), again)
+	f.same("the new DM", read(f, func(tx parley.Tx) (parley.Conversation, error) {
+		return tx.Conversations().FindSet(dm.Set)
+	}), dmAgain)
+}
+
+func buryUnknown(f *fixture) {
+	f.agents("arya")
+	f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Conversations().Bury(newID()) })
+	f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Conversations().Bury("") })
+}
+
+func buryUndone(f *fixture) {
+	before := f.prepared()
+	f.fails(errOwn, func(tx parley.Tx) error {
+		return errors.Join(tx.Conversations().Bury(before.Conversations[0].ID), errOwn)
+	})
+	f.same("afterwards", f.everything(), before)
+	f.same("erased", f.purge(10), 0)
+}
+
+func (f *fixture) purge(limit int) (n int) {
+	f.Helper()
+	f.update(func(tx parley.Tx) (err error) {
+		n, err = tx.Conversations().Purge(limit)
+		return err
+	})
+	return n
+}
+
+// purgePortions erases two conversations of 6 messages, 12 deliveries and 2 members each.
+func purgePortions(f *fixture) {
+	before := f.prepared()
+	f.agents("sansa")
+	for _, name := range []string{"one", "two"} {
+		c := f.channel(name, "arya", "arya", "gendry")
+		for _, m := range f.posts(6, c.ID) {
+			f.deliver(m, "gendry", "sansa")
+		}
+		f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(c.ID) })
+	}
+	total := 0
+	for n := f.purge(5); n > 0; n = f.purge(5) {
+		if n > 5 {
+			f.Errorf("%d rows erased, the limit is 5", n)
+		}
+		total += n
+	}
+	f.same("rows erased", total, 2*(6+12+2+1))
+	after := f.everything()
+	f.same("conversations", after.Conversations, before.Conversations)
+	f.same("members", after.Members, before.Members)
+	f.same("messages", after.Messages, before.Messages)
+	f.same("deliveries", after.Deliveries, before.Deliveries)
+}
+
+func purgeNothing(f *fixture) {
+	before := f.prepared()
+	f.same("erased", f.purge(100), 0)
+	f.same("afterwards", f.everything(), before)
+}
+
+func purgeKeepsNumbers(f *fixture) {
+	before := f.prepared()
+	c := before.Conversations[0]
+	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(c.ID) })
+	for f.purge(100) > 0 {
+		continue
+	}
+	after := f.everything()
+	f.same("events", after.Events, before.Events[1:]) // all but that of the message
+	f.same("audit", after.Audit, before.Audit)
+	f.same("next seq", after.NextSeq, before.NextSeq)
+	again := f.channel("general", "arya")
+	m := f.post(newMessage(again.ID, "arya", "hello"))
+	f.same("seq", m.Seq, before.NextSeq)
+	f.same("pair_seq", f.deliver(m, "gendry")[0].PairSeq, int64(2))
+}

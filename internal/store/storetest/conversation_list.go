@@ -1,0 +1,137 @@
+package storetest
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+var conversationListTests = []test{
+	{"the one with the newest message comes first", listOrder},
+	{"pages of every size show each one once", listPages},
+	{"a border without an id leaves out what is at it", listBefore},
+	{"filters select, alone and together", listFilters},
+	{"a change at the very moment is not idle", listIdleBorder},
+	{"an empty store has none", listEmpty},
+}
+
+func (f *fixture) list(filter parley.ConversationFilter) []parley.Conversation {
+	f.Helper()
+	return read(f, func(tx parley.Tx) ([]parley.Conversation, error) { return tx.Conversations().List(filter) })
+}
+
+func listed(list []parley.Conversation) string {
+	return words(list, func(c parley.Conversation) string { return c.Name })
+}
+
+func listOrder(f *fixture) {
+	f.agents("arya")
+	for _, name := range []string{"a", "b", "c"} {
+		f.channel(name, "arya")
+	}
+	for _, name := range []string{"c", "a", "b", "a"} {
+		f.post(newMessage(f.findConversation(name).ID, "arya", "hello"))
+	}
+	f.same("the list", listed(f.list(parley.ConversationFilter{Limit: 10})), "a b c")
+	f.same("two of it", listed(f.list(parley.ConversationFilter{Limit: 2})), "a b")
+}
+
+// listPages has conversations without messages, whose order is by id alone, among the others.
+func listPages(f *fixture) {
+	f.agents("arya")
+	for i, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+		c := f.channel(name, "arya")
+		if i%3 == 0 {
+			f.post(newMessage(c.ID, "arya", "hello"))
+		}
+	}
+	all := f.list(parley.ConversationFilter{Limit: 100})
+	if len(all) != 7 || !slices.IsSortedFunc(all, func(a, b parley.Conversation) int {
+		return int(b.LastSeq-a.LastSeq)*2 + strings.Compare(b.ID, a.ID)
+	}) {
+		f.Fatalf("the whole list: %s", listed(all))
+	}
+	for limit := 1; limit <= 8; limit++ {
+		var pages []parley.Conversation
+		filter := parley.ConversationFilter{Limit: limit}
+		for page := f.list(filter); len(page) > 0; page = f.list(filter) {
+			if len(page) > limit {
+				f.Fatalf("a page of %d has %d", limit, len(page))
+			}
+			pages = append(pages, page...)
+			last := page[len(page)-1]
+			filter.Before, filter.BeforeID = last.LastSeq, last.ID
+		}
+		f.same("pages", listed(pages), listed(all))
+	}
+}
+
+func listBefore(f *fixture) {
+	f.agents("arya")
+	for _, name := range []string{"a", "b", "c"} {
+		f.post(newMessage(f.channel(name, "arya").ID, "arya", "hello"))
+	}
+	f.same("before 3", listed(f.list(parley.ConversationFilter{Before: 3, Limit: 10})), "b a")
+	f.same("before 1", listed(f.list(parley.ConversationFilter{Before: 1, Limit: 10})), "")
+	f.same("before 4", listed(f.list(parley.ConversationFilter{Before: 4, Limit: 10})), "c b a")
+}
+
+func listFilters(f *fixture) {
+	f.agents("arya", "gendry", "sansa")
+	add := func(name string, kind parley.ConversationKind, v parley.Visibility, archived bool, members ...string) {
+		c := newChannel(name, "arya")
+		c.Kind, c.Visibility = kind, v
+		if archived {
+			c.ArchivedAt = atp(5)
+		}
+		f.conversation(c, members...)
+		f.post(newMessage(c.ID, "arya", "hello"))
+	}
+	add("public", parley.Channel, parley.Public, false, "arya", "sansa")
+	add("private", parley.Channel, parley.Private, false, "arya")
+	add("group", parley.Group, parley.Private, false, "arya", "gendry")
+	add("oddgroup", parley.Group, parley.Public, false, "arya")
+	add("old", parley.Channel, parley.Public, true, "gendry")
+	add("brief", parley.Ephemeral, parley.Private, false, "gendry", "sansa")
+	channels := []parley.ConversationKind{parley.Channel}
+	for want, filter := range map[string]parley.ConversationFilter{
+		"brief oddgroup group private public": {},
+		"old":                                 {Archived: true},
+		"oddgroup group private public":       {Member: "arya"},
+		"brief group":                         {Member: "GendryBot"},
+		"brief group public":                  {Reader: "gendry"},
+		"brief public":                        {Reader: "sansa"},
+		"private public":                      {Kinds: channels},
+		"brief oddgroup group":                {Kinds: []parley.ConversationKind{parley.Group, parley.Ephemeral, parley.DM}},
+		"":                                    {Kinds: []parley.ConversationKind{parley.DM}},
+		"public":                              {Reader: "gendry", Kinds: channels},
+		"group":                               {Member: "gendry", Reader: "arya"},
+	} {
+		filter.Limit = 10
+		f.same("filtered", listed(f.list(filter)), want)
+	}
+	f.same("archived, gendry's", listed(f.list(parley.ConversationFilter{Archived: true, Member: "gendry", Limit: 9})), "old")
+	f.same("archived, to be read", listed(f.list(parley.ConversationFilter{Archived: true, Reader: "sansa", Limit: 9})), "old")
+}
+
+func listIdleBorder(f *fixture) {
+	f.agents("arya")
+	for i, name := range []string{"a", "b", "c"} {
+		c := newChannel(name, "arya")
+		c.UpdatedAt = at(i)
+		f.conversation(c)
+	}
+	for i, want := range []string{"", "a", "b a", "c b a"} {
+		f.same("idle", listed(f.list(parley.ConversationFilter{IdleSince: at(i), Limit: 10})), want)
+	}
+	m := newMessage(f.findConversation("a").ID, "arya", "hello")
+	m.CreatedAt = at(2)
+	f.post(m)
+	f.same("after a message", listed(f.list(parley.ConversationFilter{IdleSince: at(2), Limit: 10})), "b")
+}
+
+func listEmpty(f *fixture) {
+	f.same("none", len(f.list(parley.ConversationFilter{Limit: 10})), 0)
+	f.same("none archived", len(f.list(parley.ConversationFilter{Archived: true, Limit: 10})), 0)
+}

@@ -1,0 +1,159 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/parley-hub/parley"
+)
+
+var conversationTests = []test{
+	{"every field comes back, by id and by name", conversationFields},
+	{"none is found by an unknown id, name or set", conversationUnknown},
+	{"one is found by a name that looks like an id", conversationNamedLikeID},
+	{"id, name and set are unique", conversationTaken},
+	{"many may have neither name nor set", conversationNameless},
+	{"ephemeral ones share a set, and are not found by it", conversationEphemeral},
+	{"name, visibility, topic and archive change; id, kind, set and counts stay", conversationUpdate},
+	{"a rename frees the old name", conversationRename},
+	{"one that does not exist cannot be replaced", conversationUpdateUnknown},
+	{"names are compared as they are", conversationNameExact},
+}
+
+func fullConversation() parley.Conversation {
+	return parley.Conversation{
+		ID: newID(), Name: "full", Kind: parley.Group, Visibility: parley.Private, Topic: "Thema\n✓", CreatedBy: "gendry",
+		CreatedAt: at(1), UpdatedAt: at(2), ArchivedAt: atp(3), Set: parley.SetKey([]string{"arya", "gendry"}),
+	}
+}
+
+func conversationFields(f *fixture) {
+	f.agents("arya", "gendry")
+	full := f.conversation(fullConversation())
+	dm := f.conversation(newDM("gendry", "nobody"))
+	f.same("by id", f.findConversation(full.ID), full)
+	f.same("by name", f.findConversation("full"), full)
+	for _, c := range []parley.Conversation{full, dm} {
+		f.same("by set", read(f, func(tx parley.Tx) (parley.Conversation, error) { return tx.Conversations().FindSet(c.Set) }), c)
+	}
+}
+
+func conversationUnknown(f *fixture) {
+	f.agents("arya")
+	f.channel("general", "arya")
+	for _, name := range []string{"", "genera", "General", "#general", newID()} {
+		f.missing(name, func(tx parley.Tx) error { return found(tx.Conversations().Find(name)) })
+		f.missing("the set "+name, func(tx parley.Tx) error { return found(tx.Conversations().FindSet(name)) })
+	}
+}
+
+// A UUID is a channel name like any other.
+func conversationNamedLikeID(f *fixture) {
+	f.agents("arya")
+	odd := f.channel(newID(), "arya")
+	f.same("by its name", f.findConversation(odd.Name), odd)
+	f.same("by its id", f.findConversation(odd.ID), odd)
+	f.post(newMessage(odd.ID, "arya", "hello"))
+	list := read(f, func(tx parley.Tx) ([]parley.Message, error) {
+		return tx.Messages().Page(odd.Name, parley.Page{Limit: 10})
+	})
+	f.same("its messages, by its name", len(list), 1)
+}
+
+func conversationTaken(f *fixture) {
+	f.agents("arya", "gendry")
+	channel, dm := f.channel("general", "arya"), f.conversation(newDM("arya", "gendry"))
+	before := f.everything()
+	sameID := newChannel("other", "arya")
+	sameID.ID = channel.ID
+	for name, c := range map[string]parley.Conversation{
+		"name": newChannel("general", "gendry"), "set": newDM("gendry", "arya"), "id": sameID,
+	} {
+		err := f.store.Update(f.Context(), func(tx parley.Tx) error { return tx.Conversations().Insert(c) })
+		if !errors.Is(err, parley.ErrTaken) {
+			f.Errorf("%s: got %v, want ErrTaken", name, err)
+		}
+	}
+	f.same("afterwards", f.everything(), before)
+	f.same("the DM", f.findConversation(dm.ID), dm)
+}
+
+func conversationNameless(f *fixture) {
+	f.agents("arya")
+	for range 3 {
+		f.conversation(parley.Conversation{
+			ID: newID(), Kind: parley.Ephemeral, Visibility: parley.Private, CreatedBy: "arya", CreatedAt: at(0), UpdatedAt: at(0),
+		})
+	}
+	f.same("conversations", len(f.everything().Conversations), 3)
+}
+
+func conversationEphemeral(f *fixture) {
+	f.agents("arya", "gendry")
+	var list []parley.Conversation
+	for range 2 {
+		c := newDM("arya", "gendry")
+		c.Kind = parley.Ephemeral
+		list = append(list, f.conversation(c))
+	}
+	set := list[0].Set
+	f.missing("the set", func(tx parley.Tx) error { return found(tx.Conversations().FindSet(set)) })
+	dm := f.conversation(newDM("arya", "gendry"))
+	f.same("by its set", read(f, func(tx parley.Tx) (parley.Conversation, error) { return tx.Conversations().FindSet(set) }), dm)
+	f.same("by its id", f.findConversation(list[1].ID), list[1])
+}
+
+func conversationUpdate(f *fixture) {
+	f.agents("arya", "gendry")
+	c := f.conversation(fullConversation())
+	m := f.post(newMessage(c.ID, "arya", "hello"))
+	changed := c
+	changed.Name, changed.Visibility, changed.Topic = "changed", parley.Public, ""
+	changed.UpdatedAt, changed.ArchivedAt = at(9), nil
+	f.update(func(tx parley.Tx) error {
+		other := changed
+		other.Kind, other.Set, other.Messages, other.LastSeq = parley.DM, "x,y", 77, 78
+		return tx.Conversations().Update(other)
+	})
+	changed.Messages, changed.LastSeq = 1, m.Seq
+	f.same("changed", f.findConversation(c.ID), changed)
+	f.missing("the other set", func(tx parley.Tx) error { return found(tx.Conversations().FindSet("x,y")) })
+	changed.Name, changed.ArchivedAt = "", atp(10)
+	f.update(func(tx parley.Tx) error { return tx.Conversations().Update(changed) })
+	f.same("without a name", f.findConversation(c.ID), changed)
+}
+
+func conversationRename(f *fixture) {
+	f.agents("arya")
+	a, b := f.channel("a", "arya"), f.channel("b", "arya")
+	a.Name = "b"
+	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Conversations().Update(a) })
+	a.Name = "c"
+	f.update(func(tx parley.Tx) error {
+		if err := tx.Conversations().Update(a); err != nil {
+			return err
+		}
+		b.Name = "a" // free within the same update
+		return tx.Conversations().Update(b)
+	})
+	f.same("c", f.findConversation("c"), a)
+	f.same("a", f.findConversation("a"), b)
+	f.missing("b", func(tx parley.Tx) error { return found(tx.Conversations().Find("b")) })
+	f.channel("b", "arya")
+}
+
+func conversationUpdateUnknown(f *fixture) {
+	f.agents("arya")
+	f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Conversations().Update(newChannel("general", "arya")) })
+	f.same("conversations", len(f.everything().Conversations), 0)
+}
+
+func conversationNameExact(f *fixture) {
+	f.agents("arya")
+	for _, name := range []string{"a_b", "a-b", "axb", "a%b"} {
+		f.channel(name, "arya")
+	}
+	for _, name := range []string{"a_b", "a-b", "axb", "a%b"} {
+		f.same(fmt.Sprintf("found by %q", name), f.findConversation(name).Name, name)
+	}
+}

@@ -1,0 +1,111 @@
+package storetest
+
+import (
+	"errors"
+
+	"github.com/parley-hub/parley"
+)
+
+// everything is all that a store can be asked for.
+type everything struct {
+	Agents        []parley.Agent
+	Conversations []parley.Conversation
+	Members       map[string][]parley.Member
+	Messages      []parley.Message
+	Deliveries    map[string][]parley.Delivery
+	Events        []parley.Event
+	Audit         []parley.AuditEntry
+	NextSeq       int64
+}
+
+const plenty = 1 << 20
+
+func (f *fixture) everything() everything {
+	f.Helper()
+	return read(f, dump)
+}
+
+func dump(tx parley.Tx) (all everything, err error) {
+	if all, err = dumpSince(tx, &model{}); err != nil {
+		return all, err
+	}
+	return all, all.fill(tx)
+}
+
+// dumpSince is what was logged and posted after a beginning, and all agents and conversations.
+func dumpSince(tx parley.Tx, begin *model) (all everything, err error) {
+	var errs [6]error
+	all.Agents, errs[0] = tx.Agents().List()
+	all.Conversations, errs[1] = allConversations(tx)
+	all.Messages, errs[2] = tx.Messages().Scan(begin.seq, plenty)
+	all.Events, errs[3] = tx.Log().Events(begin.seq, plenty)
+	all.Audit, errs[4] = tx.Log().Audited(begin.auditNum, plenty)
+	all.NextSeq, errs[5] = tx.Messages().NextSeq()
+	return all, errors.Join(errs[:]...)
+}
+
+// fill adds what belongs to the conversations and messages.
+func (all *everything) fill(tx parley.Tx) (err error) {
+	all.Members = map[string][]parley.Member{}
+	for _, c := range all.Conversations {
+		if all.Members[c.ID], err = tx.Members().List(c.ID); err != nil {
+			return err
+		}
+	}
+	all.Deliveries = map[string][]parley.Delivery{}
+	for _, m := range all.Messages {
+		if all.Deliveries[m.ID], err = tx.Deliveries().Of(m.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func allConversations(tx parley.Tx) ([]parley.Conversation, error) {
+	open, err := tx.Conversations().List(parley.ConversationFilter{Limit: plenty})
+	if err != nil {
+		return nil, err
+	}
+	archived, err := tx.Conversations().List(parley.ConversationFilter{Archived: true, Limit: plenty})
+	return append(open, archived...), err
+}
+
+// writeEverything writes with every noun: an agent, a rename, a conversation with a member, a
+// message with key and delivery, an event and an audit entry.
+func writeEverything(tx parley.Tx) error {
+	first, err := tx.Agents().Find("arya")
+	if err != nil {
+		return err
+	}
+	first.Name, first.Role = "Renamed", "changed"
+	added := newAgent("newcomer")
+	c := newChannel("fresh", "newcomer")
+	m := newMessage(c.ID, "newcomer", "hello")
+	m.IdempotencyKey = "fresh-key"
+	for _, step := range []func() error{
+		func() error { return tx.Agents().Update(first) },
+		func() error { return tx.Agents().Insert(added) },
+		func() error { return found(tx.Agents().Find("newcomer")) },
+		func() error { return found(tx.Agents().Find("Renamed")) },
+		func() error { return tx.Conversations().Insert(c) },
+		func() error {
+			return tx.Members().Put(parley.Member{Conversation: c.ID, Agent: "arya", JoinedAt: at(0)})
+		},
+		func() (err error) { m, err = post(tx, m); return err },
+		func() error { return found(tx.Deliveries().Insert(m, reaches("arya"))) },
+		func() error {
+			return tx.Log().Append(parley.Event{At: at(1), Kind: parley.EventAgentAdded, Agent: "newcomer"})
+		},
+		func() error {
+			return tx.Log().Audit(parley.AuditEntry{At: at(1), Actor: "arya", Act: "add", Subject: "newcomer"})
+		},
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// found drops what was found and keeps whether it was.
+func found[V any](_ V, err error) error { return err }

@@ -1,0 +1,229 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/google/uuid"
+
+	"github.com/parley-hub/parley"
+)
+
+// fixture is a store under test. Its methods fail the test where the store does not do as told, so
+// none of them may be called inside an update, which runs on another goroutine.
+type fixture struct {
+	*testing.T
+	store parley.Store
+}
+
+var errOwn = errors.New("the update's own error")
+
+func (f *fixture) update(fn func(parley.Tx) error) {
+	f.Helper()
+	if err := f.store.Update(context.Background(), fn); err != nil {
+		f.Fatalf("update: %v", err)
+	}
+}
+
+// fails runs an update that must fail with want.
+func (f *fixture) fails(want error, fn func(parley.Tx) error) {
+	f.Helper()
+	if err := f.store.Update(context.Background(), fn); !errors.Is(err, want) {
+		f.Fatalf("update: got %v, want %v", err, want)
+	}
+}
+
+// panics runs an update that must fail as one that panicked does.
+func (f *fixture) panics(fn func(parley.Tx) error) {
+	f.Helper()
+	if err := f.store.Update(context.Background(), fn); parley.CodeOf(err) != parley.Internal {
+		f.Fatalf("update: got %v, want E006", err)
+	}
+}
+
+func (f *fixture) view(fn func(parley.Tx) error) {
+	f.Helper()
+	if err := f.store.View(context.Background(), fn); err != nil {
+		f.Fatalf("view: %v", err)
+	}
+}
+
+// read is what fn finds in a view.
+func read[V any](f *fixture, fn func(parley.Tx) (V, error)) (v V) {
+	f.Helper()
+	f.view(func(tx parley.Tx) (err error) {
+		v, err = fn(tx)
+		return err
+	})
+	return v
+}
+
+// missing requires that fn, in a view as in an update, finds nothing.
+func (f *fixture) missing(what string, fn func(parley.Tx) error) {
+	f.Helper()
+	for how, run := range map[string]func(context.Context, func(parley.Tx) error) error{
+		"view": f.store.View, "update": f.store.Update,
+	} {
+		if err := run(context.Background(), fn); !errors.Is(err, parley.ErrNotFound) {
+			f.Errorf("%s in a %s: got %v, want ErrNotFound", what, how, err)
+		}
+	}
+}
+
+// exact compares what is stored; nothing may be nil or empty.
+var exact = []cmp.Option{cmp.AllowUnexported(parley.Priority{}), cmpopts.EquateEmpty()}
+
+func (f *fixture) same(what string, got, want any) {
+	f.Helper()
+	if diff := cmp.Diff(want, got, exact...); diff != "" {
+		f.Fatalf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// at is a moment, in whole milliseconds as everything stored.
+func at(seconds int) time.Time {
+	return time.Date(2025, 6, 1, 12, 0, 0, 7_000_000, time.UTC).Add(time.Duration(seconds) * time.Second)
+}
+
+func atp(seconds int) *time.Time {
+	t := at(seconds)
+	return &t
+}
+
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+func newAgent(id string) parley.Agent {
+	return parley.Agent{
+		ID: id, UUID: newID(), Name: strings.ToUpper(id[:1]) + id[1:] + "Bot", Kind: parley.KindAgent,
+		CreatedAt: at(0), UpdatedAt: at(0), Profile: parley.DefaultProfile(),
+	}
+}
+
+func newChannel(name, by string) parley.Conversation {
+	return parley.Conversation{
+		ID: newID(), Name: name, Kind: parley.Channel, Visibility: parley.Public,
+		CreatedBy: by, CreatedAt: at(0), UpdatedAt: at(0),
+	}
+}
+
+func newDM(a, b string) parley.Conversation {
+	return parley.Conversation{
+		ID: newID(), Kind: parley.DM, Visibility: parley.Private, Set: parley.SetKey([]string{a, b}),
+		CreatedBy: a, CreatedAt: at(0), UpdatedAt: at(0),
+	}
+}
+
+func newMessage(conversation, from, text string) parley.Message {
+	id := newID()
+	return parley.Message{
+		ID: id, TraceID: id, Conversation: conversation, From: from, Type: parley.TypeChat,
+		Priority: parley.DefaultPriority, CreatedAt: at(1), Source: "api", Content: parley.Content{Text: text},
+	}
+}
+
+// post gives a message its seq and checksum and stores it.
+func post(tx parley.Tx, m parley.Message) (parley.Message, error) {
+	var err error
+	if m.Seq, err = tx.Messages().NextSeq(); err != nil {
+		return m, err
+	}
+	m.Checksum = m.Seal(m.BodyDigest())
+	return m, tx.Messages().Insert(m)
+}
+
+func (f *fixture) agents(ids ...string) []parley.Agent {
+	f.Helper()
+	var added []parley.Agent
+	for _, id := range ids {
+		added = append(added, newAgent(id))
+	}
+	f.update(func(tx parley.Tx) error {
+		for _, a := range added {
+			if err := tx.Agents().Insert(a); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return added
+}
+
+// conversation stores a conversation with members, who join one second apart.
+func (f *fixture) conversation(c parley.Conversation, members ...string) parley.Conversation {
+	f.Helper()
+	f.update(func(tx parley.Tx) error {
+		if err := tx.Conversations().Insert(c); err != nil {
+			return err
+		}
+		for i, agent := range members {
+			if err := tx.Members().Put(parley.Member{Conversation: c.ID, Agent: agent, JoinedAt: at(i)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return c
+}
+
+func (f *fixture) channel(name, by string, members ...string) parley.Conversation {
+	f.Helper()
+	return f.conversation(newChannel(name, by), members...)
+}
+
+func (f *fixture) post(m parley.Message) (stored parley.Message) {
+	f.Helper()
+	f.update(func(tx parley.Tx) (err error) {
+		stored, err = post(tx, m)
+		return err
+	})
+	return stored
+}
+
+// posts stores n messages of arya's.
+func (f *fixture) posts(n int, conversation string) (stored []parley.Message) {
+	f.Helper()
+	for range n {
+		stored = append(stored, f.post(newMessage(conversation, "arya", "hello")))
+	}
+	return stored
+}
+
+// words are what is worth knowing of each, with spaces between.
+func words[V any](list []V, word func(V) string) string {
+	found := make([]string, len(list))
+	for i, v := range list {
+		found[i] = word(v)
+	}
+	return strings.Join(found, " ")
+}
+
+func (f *fixture) deliver(m parley.Message, to ...string) (made []parley.Delivery) {
+	f.Helper()
+	f.update(func(tx parley.Tx) (err error) {
+		made, err = tx.Deliveries().Insert(m, reaches(to...))
+		return err
+	})
+	return made
+}
+
+func reaches(agents ...string) (to []parley.Reach) {
+	for _, agent := range agents {
+		to = append(to, parley.Reach{Agent: agent, Wakes: true})
+	}
+	return to
+}
+
+func (f *fixture) findConversation(idOrName string) parley.Conversation {
+	f.Helper()
+	return read(f, func(tx parley.Tx) (parley.Conversation, error) { return tx.Conversations().Find(idOrName) })
+}
+
+func (f *fixture) findAgent(name string) parley.Agent {
+	f.Helper()
+	return read(f, func(tx parley.Tx) (parley.Agent, error) { return tx.Agents().Find(name) })
+}

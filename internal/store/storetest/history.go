@@ -1,0 +1,302 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/parley-hub/parley"
+)
+
+var historyTests = []test{
+	{"random updates, failing and panicking ones among them, do what a plain model does", randomHistories},
+}
+
+// step is one call within an update: what to do, and with which of the things that exist.
+type step struct {
+	Do      string
+	A, B, C int
+}
+
+// plan is one update: its steps, and how it ends.
+type plan struct {
+	Steps []step
+	End   string
+}
+
+var plans = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) plan {
+	return plan{
+		Steps: rapid.SliceOfN(rapid.Custom(drawStep), 1, 6).Draw(t, "steps"),
+		End:   rapid.SampledFrom([]string{"well", "well", "well", "error", "panic"}).Draw(t, "end"),
+	}
+}), 1, 8)
+
+func drawStep(t *rapid.T) step {
+	n := rapid.IntRange(0, 3)
+	names := make([]string, 0, len(steps))
+	for name := range steps {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return step{rapid.SampledFrom(names).Draw(t, "do"), n.Draw(t, "a"), n.Draw(t, "b"), n.Draw(t, "c")}
+}
+
+// randomHistories uses one store for all histories, because opening one is slow. Each history has
+// names of its own and looks at what was written since it began.
+func randomHistories(f *fixture) {
+	run := 0
+	rapid.Check(f.T, func(t *rapid.T) {
+		run++
+		h := &history{prefix: fmt.Sprintf("h%d", run), model: f.beginning()}
+		begin := h.model.clone()
+		for _, p := range plans.Draw(t, "plans") {
+			if err := h.play(f.store, p); err != nil {
+				t.Fatalf("%+v: %v", p, err)
+			}
+		}
+		var got everything
+		err := f.store.View(context.Background(), func(tx parley.Tx) (err error) {
+			if got, err = h.dump(tx, begin); err == nil {
+				err = h.checkKeys(tx)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(h.model.everything(), got, exact...); diff != "" {
+			t.Fatalf("the store is not what the model says (-model +store):\n%s", diff)
+		}
+	})
+}
+
+// beginning is an empty model that goes on with the store's numbers.
+func (f *fixture) beginning() *model {
+	m := &model{
+		members: map[string][]parley.Member{}, deliveries: map[string][]parley.Delivery{},
+		pairs: map[[2]string]int64{}, keys: map[[2]string]string{},
+	}
+	f.view(func(tx parley.Tx) error {
+		next, err := tx.Messages().NextSeq()
+		if err != nil {
+			return err
+		}
+		m.seq = next - 1
+		audit, err := tx.Log().Audited(0, plenty)
+		for _, e := range audit {
+			m.auditNum, m.auditHash = e.Num, e.Hash
+		}
+		return err
+	})
+	return m
+}
+
+// history plays plans on a store and a model at once.
+type history struct {
+	prefix string
+	model  *model
+}
+
+var errMismatch = errors.New("store and model disagree")
+
+// play runs one update on both. The model keeps it if the store said yes.
+func (h *history) play(s parley.Store, p plan) error {
+	var next *model
+	err := s.Update(context.Background(), func(tx parley.Tx) error {
+		next = h.model.clone() // anew, should the update be run twice
+		for _, st := range p.Steps {
+			if err := steps[st.Do](h, tx, next, st); err != nil {
+				return fmt.Errorf("%w: %+v: %w", errMismatch, st, err)
+			}
+		}
+		switch p.End {
+		case "error":
+			return errOwn
+		case "panic":
+			panic("the end of a plan")
+		default:
+			return nil
+		}
+	})
+	if errors.Is(err, errMismatch) {
+		return err
+	}
+	told := map[string]func(error) bool{"well": outcomes[0], "error": outcomes[1], "panic": outcomes[2]}
+	if !told[p.End](err) {
+		return fmt.Errorf("an update that ended %s was told %w", p.End, err)
+	}
+	if err == nil {
+		h.model = next
+	}
+	return nil
+}
+
+// steps are what an update can do. Each does it to both and returns an error if they differ.
+var steps = map[string]func(*history, parley.Tx, *model, step) error{
+	"add agent": func(h *history, tx parley.Tx, m *model, s step) error {
+		a := newAgent(h.id(s.A))
+		a.Name = h.name(s.B)
+		return differ(tx.Agents().Insert(a), m.addAgent(a))
+	},
+	"rename agent": func(h *history, tx parley.Tx, m *model, s step) error {
+		a := newAgent(h.id(s.A))
+		if i := m.agent(a.ID); i >= 0 && m.agents[i].ID == a.ID {
+			a = m.agents[i]
+		}
+		a.Name, a.Role = h.name(s.B), strconv.Itoa(s.C)
+		return differ(tx.Agents().Update(a), m.renameAgent(a))
+	},
+	"find agent": func(h *history, tx parley.Tx, m *model, s step) error {
+		name := strings.ToUpper(h.name(s.B))
+		got, err := tx.Agents().Find(name)
+		i := m.agent(name)
+		if i < 0 {
+			return differ(err, parley.ErrNotFound)
+		}
+		if diff := cmp.Diff(m.agents[i], got, exact...); err != nil || diff != "" {
+			return fmt.Errorf("%w %s", err, diff)
+		}
+		return nil
+	},
+	"add channel": func(h *history, tx parley.Tx, m *model, s step) error {
+		c := newChannel(h.id(s.A), h.who(m, s.B))
+		return differ(tx.Conversations().Insert(c), m.addConversation(c))
+	},
+	"add DM": func(h *history, tx parley.Tx, m *model, s step) error {
+		c := newDM(h.who(m, s.A), h.who(m, s.B))
+		return differ(tx.Conversations().Insert(c), m.addConversation(c))
+	},
+	"rename conversation": func(h *history, tx parley.Tx, m *model, s step) error {
+		c := m.someConversation(s.A)
+		c.Name = h.id(s.B)
+		return differ(tx.Conversations().Update(c), m.renameConversation(c.ID, c.Name))
+	},
+	"bury": func(_ *history, tx parley.Tx, m *model, s step) error {
+		id := m.someConversation(s.A).ID
+		return differ(tx.Conversations().Bury(id), m.bury(id))
+	},
+	"purge": func(_ *history, tx parley.Tx, _ *model, s step) error {
+		n, err := tx.Conversations().Purge(s.A + 1)
+		if n > s.A+1 {
+			return fmt.Errorf("%d rows erased, the limit is %d", n, s.A+1)
+		}
+		return err
+	},
+	"put member": func(h *history, tx parley.Tx, m *model, s step) error {
+		member := parley.Member{Conversation: m.someConversation(s.A).ID, Agent: h.who(m, s.B), JoinedAt: at(s.C), ReadSeq: int64(s.C)}
+		return differ(tx.Members().Put(member), m.putMember(member))
+	},
+	"remove member": func(h *history, tx parley.Tx, m *model, s step) error {
+		id := m.someConversation(s.A).ID
+		return differ(tx.Members().Remove(id, h.who(m, s.B)), m.removeMember(id, h.who(m, s.B)))
+	},
+	"post": func(h *history, tx parley.Tx, m *model, s step) error {
+		msg := newMessage(m.someConversation(s.A).ID, h.who(m, s.B), "hello")
+		msg.To = []string{"", parley.All, h.who(m, 0), h.who(m, s.B+1)}[s.C]
+		if s.C > 1 {
+			msg.IdempotencyKey = strconv.Itoa(s.C)
+		}
+		stored, err := post(tx, msg)
+		if stored.Seq != m.seq+1 {
+			return fmt.Errorf("the next seq was %d, want %d", stored.Seq, m.seq+1)
+		}
+		return differ(err, m.post(stored))
+	},
+	"deliver": func(h *history, tx parley.Tx, m *model, s step) error {
+		msg := m.someMessage(s.A)
+		to := reaches(h.who(m, s.B), h.who(m, s.B+s.C))
+		made, err := tx.Deliveries().Insert(msg, to)
+		if err := differ(err, m.deliver(msg, to)); err != nil || len(made) == 0 {
+			return err
+		}
+		if last := made[len(made)-1]; last.PairSeq != m.pairs[[2]string{msg.From, last.Recipient}] {
+			return fmt.Errorf("pair_seq is %d", last.PairSeq)
+		}
+		return nil
+	},
+	"append event": func(_ *history, tx parley.Tx, m *model, s step) error {
+		e := parley.Event{At: at(s.A), Kind: "test"}
+		m.append(e)
+		return tx.Log().Append(e)
+	},
+	"audit": func(_ *history, tx parley.Tx, m *model, s step) error {
+		e := parley.AuditEntry{At: at(s.A), Actor: "user", Act: "test"}
+		m.auditEntry(e)
+		return tx.Log().Audit(e)
+	},
+}
+
+// id is one of a few ids, which agents and channels share.
+func (h *history) id(n int) string { return fmt.Sprintf("%s-%d", h.prefix, n%4) }
+
+// who is the id of whom one of the ids leads to, be it as a name; else nobody has it.
+func (h *history) who(m *model, n int) string {
+	if i := m.agent(h.id(n)); i >= 0 {
+		return m.agents[i].ID
+	}
+	return h.id(n)
+}
+
+// name is one of a few display names; some are an id, respelt.
+func (h *history) name(n int) string {
+	return []string{h.prefix + "-Zoë", strings.ToUpper(h.prefix) + "-ZOE\u0308", h.id(1), strings.ToUpper(h.id(2))}[n%4]
+}
+
+// someConversation is one that exists, or, where there are too few, one that does not.
+func (m *model) someConversation(n int) parley.Conversation {
+	if n < len(m.conversations) {
+		return m.conversations[n]
+	}
+	return newChannel("none", "nobody")
+}
+
+func (m *model) someMessage(n int) parley.Message {
+	if n < len(m.messages) {
+		return m.messages[n]
+	}
+	if len(m.agents) == 0 {
+		return newMessage(newID(), "nobody", "never stored")
+	}
+	return newMessage(newID(), m.agents[0].ID, "never stored")
+}
+
+// differ says whether store and model answered differently.
+func differ(store, model error) error {
+	if errors.Is(store, model) && (store == nil) == (model == nil) {
+		return nil
+	}
+	return fmt.Errorf("the store says %q, the model %q", fmt.Sprint(store), fmt.Sprint(model))
+}
+
+// dump is what the store holds of this history.
+func (h *history) dump(tx parley.Tx, begin *model) (all everything, err error) {
+	if all, err = dumpSince(tx, begin); err != nil {
+		return all, err
+	}
+	mine := func(id string) bool { return strings.HasPrefix(id, h.prefix+"-") }
+	all.Agents = slices.DeleteFunc(all.Agents, func(a parley.Agent) bool { return !mine(a.ID) })
+	all.Conversations = slices.DeleteFunc(all.Conversations, func(c parley.Conversation) bool { return !mine(c.CreatedBy) })
+	// Messages of buried conversations are events until they are erased.
+	all.Events = slices.DeleteFunc(all.Events, func(e parley.Event) bool {
+		return e.Kind == parley.EventMessagePosted &&
+			!slices.ContainsFunc(all.Messages, func(m parley.Message) bool { return m.ID == e.Message })
+	})
+	return all, all.fill(tx)
+}
+
+func (h *history) checkKeys(tx parley.Tx) error {
+	for key, want := range h.model.keys {
+		got, err := tx.Messages().Keyed(key[0], key[1], time.Time{})
+		if err != nil || got != want {
+			return fmt.Errorf("the key %v leads to %s, want %s: %w", key, got, want, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/parley-hub/parley"
+)
+
+// A refusal is an answer, not a failure: the update that got it may go on and be committed.
+var refusalTests = []test{
+	{"a refused call leaves nothing though its update goes on", refusedLeavesNothing},
+	{"an update goes on after a refusal", refusedGoesOn},
+}
+
+func refusedLeavesNothing(f *fixture) {
+	before := f.prepared()
+	a, b := before.Agents[0], before.Agents[1]
+	c, m := before.Conversations[0], before.Messages[0]
+	named := newAgent("newcomer")
+	named.Name = b.Name
+	renamed := a
+	renamed.Name, renamed.Role = b.ID, "changed"
+	other := f.channel("other", "arya")
+	stolen := other
+	stolen.Name, stolen.Topic = c.Name, "changed"
+	before = f.everything()
+	for name, refusal := range map[string]struct {
+		want error
+		call func(parley.Tx) error
+	}{
+		"an agent whose name is taken": {parley.ErrTaken, func(tx parley.Tx) error { return tx.Agents().Insert(named) }},
+		"a rename to a taken name":     {parley.ErrTaken, func(tx parley.Tx) error { return tx.Agents().Update(renamed) }},
+		"a conversation whose name is taken": {parley.ErrTaken, func(tx parley.Tx) error {
+			return tx.Conversations().Insert(newChannel(c.Name, "arya"))
+		}},
+		"a conversation renamed to a taken name": {parley.ErrTaken, func(tx parley.Tx) error {
+			return tx.Conversations().Update(stolen)
+		}},
+		"deliveries of which one exists": {parley.ErrTaken, func(tx parley.Tx) error {
+			return found(tx.Deliveries().Insert(m, reaches("arya", "gendry")))
+		}},
+		"deliveries of which one is for nobody": {parley.ErrNotFound, func(tx parley.Tx) error {
+			return found(tx.Deliveries().Insert(m, reaches("arya", "nobody")))
+		}},
+		"a message for nobody": {parley.ErrNotFound, func(tx parley.Tx) error {
+			lost := newMessage(c.ID, "arya", "hello")
+			lost.To = "nobody"
+			return found(post(tx, lost))
+		}},
+		"a member that does not exist": {parley.ErrNotFound, func(tx parley.Tx) error {
+			return tx.Members().Put(parley.Member{Conversation: c.ID, Agent: "nobody"})
+		}},
+	} {
+		f.update(func(tx parley.Tx) error {
+			if err := refusal.call(tx); !errors.Is(err, refusal.want) {
+				return fmt.Errorf("%s: got %w, want %w", name, err, refusal.want)
+			}
+			return nil
+		})
+		f.same("after "+name, f.everything(), before)
+	}
+	// Numbers that are only visible in what comes next have not moved either.
+	m2 := f.post(newMessage(c.ID, "arya", "hello"))
+	if made := f.deliver(m2, "gendry", "arya"); made[0].PairSeq != 2 || made[1].PairSeq != 1 {
+		f.Errorf("pair_seq after refusals: %+v", made)
+	}
+	f.agents("newcomer")
+}
+
+func refusedGoesOn(f *fixture) {
+	f.agents("arya")
+	f.update(func(tx parley.Tx) error {
+		if err := tx.Agents().Insert(newAgent("arya")); !errors.Is(err, parley.ErrTaken) {
+			return fmt.Errorf("got %w, want ErrTaken", err)
+		}
+		if _, err := tx.Agents().Find("gendry"); !errors.Is(err, parley.ErrNotFound) {
+			return fmt.Errorf("got %w, want ErrNotFound", err)
+		}
+		return tx.Agents().Insert(newAgent("gendry"))
+	})
+	f.findAgent("gendry")
+}

@@ -1,0 +1,46 @@
+// Package storetest is the conformance suite of parley.Store. It knows nothing of any database:
+// whatever passes it keeps what the interfaces of package parley promise.
+package storetest
+
+import (
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+// Run runs the whole suite. open returns an empty store that is closed when its test has ended.
+func Run(t *testing.T, open func(t *testing.T) parley.Store) {
+	for _, group := range []struct {
+		name  string
+		tests []test
+	}{
+		{"Update", updateTests},
+		{"Concurrency", concurrencyTests},
+		{"View", viewTests},
+		{"Refusals", refusalTests},
+		{"Agents", agentTests},
+		{"Conversations", conversationTests},
+		{"ConversationList", conversationListTests},
+		{"Burial", burialTests},
+		{"Members", memberTests},
+		{"Messages", messageTests},
+		{"Pages", pageTests},
+		{"Keys", keyTests},
+		{"Deliveries", deliveryTests},
+		{"Log", logTests},
+		{"Histories", historyTests},
+	} {
+		t.Run(group.name, func(t *testing.T) {
+			t.Parallel()
+			for _, test := range group.tests {
+				t.Run(test.name, func(t *testing.T) { test.run(&fixture{t, open(t)}) })
+			}
+		})
+	}
+}
+
+// test is one test; its name says what it shows.
+type test struct {
+	name string
+	run  func(*fixture)
+}

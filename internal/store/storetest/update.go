@@ -1,0 +1,312 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+var updateTests = []test{
+	{"what it wrote is there afterwards, all of it", updateWrites},
+	{"it sees what it wrote before", updateSeesItself},
+	{"its error comes back unchanged and nothing remains", updateErrorLeavesNothing},
+	{"its panic comes back as E006 and nothing remains", updatePanicLeavesNothing},
+	{"a refusal it passes on can still be told", updatePassesRefusal},
+	{"seq and event numbers go on where a failed one began", updateFailureBurnsNoNumber},
+	{"agents of a failed one are unknown afterwards", updateFailureForgetsAgents},
+	{"conversations and messages of a failed one do not exist", updateFailureForgetsTheRest},
+	{"a context that is done beforehand writes nothing", updateDoneContext},
+	{"a context cancelled while it waits writes nothing", updateCancelledWaiting},
+	{"a context cancelled once it runs changes nothing", updateCancelledRunning},
+}
+
+// prepared is a store with something of everything in it.
+func (f *fixture) prepared() everything {
+	f.Helper()
+	f.agents("arya", "gendry")
+	c := f.channel("general", "arya", "arya", "gendry")
+	f.deliver(f.post(newMessage(c.ID, "arya", "hello")), "gendry")
+	f.update(func(tx parley.Tx) error {
+		if err := tx.Log().Append(parley.Event{At: at(1), Kind: parley.EventAgentAdded, Agent: "arya"}); err != nil {
+			return err
+		}
+		return tx.Log().Audit(parley.AuditEntry{At: at(1), Actor: "arya", Act: "begin", Subject: "all"})
+	})
+	return f.everything()
+}
+
+func updateWrites(f *fixture) {
+	before := f.prepared()
+	f.update(writeEverything)
+	after := f.everything()
+	if len(after.Agents) != 3 || after.Agents[0].Name != "Renamed" || after.Agents[2].ID != "newcomer" {
+		f.Errorf("agents: %+v", after.Agents)
+	}
+	if len(after.Conversations) != 2 || len(after.Messages) != 2 || after.NextSeq != before.NextSeq+2 {
+		f.Errorf("conversations %d, messages %d, next seq %d", len(after.Conversations), len(after.Messages), after.NextSeq)
+	}
+	c, m := after.Conversations[0], after.Messages[1]
+	if c.Name != "fresh" || len(after.Members[c.ID]) != 1 || len(after.Deliveries[m.ID]) != 1 {
+		f.Errorf("conversation %+v, members %v, deliveries %v", c, after.Members[c.ID], after.Deliveries[m.ID])
+	}
+	if len(after.Events) != 4 || len(after.Audit) != 2 {
+		f.Errorf("events %d, audit %d", len(after.Events), len(after.Audit))
+	}
+}
+
+func updateSeesItself(f *fixture) {
+	f.prepared()
+	var inside everything
+	f.update(func(tx parley.Tx) (err error) {
+		if err = writeEverything(tx); err == nil {
+			inside, err = dump(tx)
+		}
+		return err
+	})
+	f.same("what the update saw", inside, f.everything())
+}
+
+func updateErrorLeavesNothing(f *fixture) {
+	before := f.prepared()
+	err := f.store.Update(f.Context(), func(tx parley.Tx) error {
+		return errors.Join(writeEverything(tx), errOwn)
+	})
+	if !errors.Is(err, errOwn) || errors.Is(err, parley.ErrNotFound) {
+		f.Fatalf("got %v", err)
+	}
+	own := parley.Errorf(parley.BadInput, "the sender is unknown").Suggest("add it")
+	err = f.store.Update(f.Context(), func(tx parley.Tx) error {
+		if err := writeEverything(tx); err != nil {
+			return err
+		}
+		return own
+	})
+	if !identical(err, own) {
+		f.Fatalf("got %v, want the very same error", err)
+	}
+	f.same("after failed updates", f.everything(), before)
+	f.missing("the key of a failed update", func(tx parley.Tx) error {
+		return found(tx.Messages().Keyed("arya", "fresh-key", time.Time{}))
+	})
+}
+
+func updatePanicLeavesNothing(f *fixture) {
+	before := f.prepared()
+	for _, value := range []any{"a word", errOwn, nil} {
+		f.panics(func(tx parley.Tx) error {
+			if err := writeEverything(tx); err != nil {
+				return err
+			}
+			panic(value)
+		})
+	}
+	f.same("after panics", f.everything(), before)
+	f.update(writeEverything) // and the store goes on
+}
+
+func updatePassesRefusal(f *fixture) {
+	f.agents("arya")
+	f.fails(parley.ErrTaken, func(tx parley.Tx) error {
+		return fmt.Errorf("adding: %w", tx.Agents().Insert(newAgent("arya")))
+	})
+	f.fails(parley.ErrNotFound, func(tx parley.Tx) error {
+		return fmt.Errorf("looking: %w", found(tx.Agents().Find("nobody")))
+	})
+}
+
+func updateFailureBurnsNoNumber(f *fixture) {
+	f.prepared()
+	for i := range 3 {
+		f.fails(errOwn, func(tx parley.Tx) error { return errors.Join(writeEverything(tx), errOwn) })
+		f.panics(func(tx parley.Tx) error { panic(writeEverything(tx)) })
+		c := f.findConversation("general")
+		f.post(newMessage(c.ID, "arya", "hello"))
+		f.update(func(tx parley.Tx) error { return tx.Log().Append(parley.Event{At: at(i), Kind: "test"}) })
+	}
+	all := f.everything()
+	f.oneOrder(all)
+	if len(all.Messages) != 4 || len(all.Events) != 8 || all.NextSeq != 9 {
+		f.Errorf("%d messages and %d events, the next is %d; want 4, 8 and 9", len(all.Messages), len(all.Events), all.NextSeq)
+	}
+}
+
+// oneOrder requires that messages and events are numbered together, from 1 and without gaps, and
+// that each message is its own event.
+func (f *fixture) oneOrder(all everything) {
+	f.Helper()
+	posted := map[string]parley.Event{}
+	for i, e := range all.Events {
+		if e.Num != int64(i+1) {
+			f.Errorf("event %d has number %d", i, e.Num)
+		}
+		if e.Kind == parley.EventMessagePosted {
+			posted[e.Message] = e
+		}
+	}
+	for _, m := range all.Messages {
+		f.same("the event of a message", posted[m.ID], parley.Event{
+			Num: m.Seq, At: m.CreatedAt, Kind: parley.EventMessagePosted, Conversation: m.Conversation, Agent: m.From, Message: m.ID,
+		})
+		delete(posted, m.ID)
+	}
+	f.same("events of messages that are not there", len(posted), 0)
+}
+
+// identical holds for the very same error, not one that wraps it.
+func identical(a, b any) bool { return a == b }
+
+// A store that remembers agents must forget those that were never committed.
+func updateFailureForgetsAgents(f *fixture) {
+	f.agents("arya")
+	before := f.findAgent("arya")
+	for name, end := range map[string]func() error{
+		"an error": func() error { return errOwn },
+		"a panic":  func() error { panic("an end") },
+	} {
+		err := f.store.Update(f.Context(), func(tx parley.Tx) error {
+			if err := writeWithoutLog(tx); err != nil {
+				return fmt.Errorf("too early: %w", err)
+			}
+			return end()
+		})
+		if err == nil || errors.Is(err, parley.ErrNotFound) || errors.Is(err, parley.ErrTaken) {
+			f.Fatalf("%s: got %v", name, err)
+		}
+		for _, name := range []string{"newcomer", "NewcomerBot", "Renamed"} {
+			f.missing(name, func(tx parley.Tx) error { return found(tx.Agents().Find(name)) })
+		}
+		f.same("the agent after "+name, f.findAgent("AryaBot"), before)
+		f.update(func(tx parley.Tx) error {
+			again, err := tx.Agents().Find("arya")
+			if err == nil && again.Name != before.Name {
+				err = fmt.Errorf("the writer still has the name %s", again.Name)
+			}
+			return err
+		})
+	}
+	f.agents("newcomer") // its names are free
+}
+
+// writeWithoutLog changes agents and finds them again, so that they would be remembered.
+func writeWithoutLog(tx parley.Tx) error {
+	first, err := tx.Agents().Find("arya")
+	if err != nil {
+		return err
+	}
+	first.Name = "Renamed"
+	if err := tx.Agents().Update(first); err != nil {
+		return err
+	}
+	if err := tx.Agents().Insert(newAgent("newcomer")); err != nil {
+		return err
+	}
+	for _, name := range []string{"arya", "Renamed", "newcomer", "NewcomerBot"} {
+		if _, err := tx.Agents().Find(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A store that remembers what an update has looked up must forget it with the update.
+func updateFailureForgetsTheRest(f *fixture) {
+	f.agents("arya", "gendry")
+	c := newChannel("lost", "arya")
+	m := newMessage(c.ID, "arya", "hello")
+	f.fails(errOwn, func(tx parley.Tx) (err error) {
+		if err := tx.Conversations().Insert(c); err != nil {
+			return err
+		}
+		if _, err := tx.Conversations().Find(c.ID); err != nil {
+			return err
+		}
+		if m, err = post(tx, m); err != nil {
+			return err
+		}
+		return errOwn
+	})
+	for name, call := range map[string]func(parley.Tx) error{
+		"a message":  func(tx parley.Tx) error { return found(post(tx, newMessage(c.ID, "arya", "hello"))) },
+		"a member":   func(tx parley.Tx) error { return tx.Members().Put(parley.Member{Conversation: c.ID, Agent: "arya"}) },
+		"a delivery": func(tx parley.Tx) error { return found(tx.Deliveries().Insert(m, reaches("gendry"))) },
+	} {
+		if err := f.store.Update(f.Context(), call); !errors.Is(err, parley.ErrNotFound) {
+			f.Errorf("%s of what was never stored: got %v, want ErrNotFound", name, err)
+		}
+	}
+}
+
+func updateDoneContext(f *fixture) {
+	before := f.prepared()
+	cancelled, cancel := context.WithCancel(f.Context())
+	cancel()
+	late, cancel := context.WithDeadline(f.Context(), time.Unix(0, 0))
+	defer cancel()
+	for range 20 { // by chance it could go well once
+		for ctx, want := range map[context.Context]error{cancelled: context.Canceled, late: context.DeadlineExceeded} {
+			if err := f.store.Update(ctx, writeEverything); !errors.Is(err, want) {
+				f.Fatalf("got %v, want %v", err, want)
+			}
+		}
+	}
+	f.same("afterwards", f.everything(), before)
+}
+
+func updateCancelledWaiting(f *fixture) {
+	before := f.prepared()
+	release := f.hold()
+	ctx, cancel := context.WithCancel(f.Context())
+	told := make(chan error)
+	go func() { told <- f.store.Update(ctx, writeEverything) }()
+	cancel()
+	if err := <-told; !errors.Is(err, context.Canceled) { // it is told while the other one still runs
+		f.Errorf("got %v", err)
+	}
+	release()
+	f.same("afterwards", f.everything(), before)
+}
+
+// hold keeps the store busy with an update until it is released.
+func (f *fixture) hold() (release func()) {
+	f.Helper()
+	running, gate, done := make(chan struct{}), make(chan struct{}), make(chan error)
+	go func() {
+		done <- f.store.Update(context.Background(), func(parley.Tx) error {
+			close(running)
+			<-gate
+			return nil
+		})
+	}()
+	<-running
+	return func() {
+		f.Helper()
+		close(gate)
+		if err := <-done; err != nil {
+			f.Errorf("the update that was held: %v", err)
+		}
+	}
+}
+
+func updateCancelledRunning(f *fixture) {
+	f.agents("arya")
+	ctx, cancel := context.WithCancel(f.Context())
+	err := f.store.Update(ctx, func(tx parley.Tx) error {
+		cancel()
+		return tx.Agents().Insert(newAgent("gendry"))
+	})
+	if err != nil {
+		f.Errorf("got %v, though it was written", err)
+	}
+	f.findAgent("gendry")
+	ctx, cancel = context.WithCancel(f.Context())
+	err = f.store.Update(ctx, func(parley.Tx) error {
+		cancel()
+		return errOwn
+	})
+	if !errors.Is(err, errOwn) {
+		f.Errorf("got %v, want the update's own error", err)
+	}
+}

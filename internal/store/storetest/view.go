@@ -1,0 +1,214 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/parley-hub/parley"
+)
+
+var viewTests = []test{
+	{"it sees one state, whatever is written meanwhile", viewIsSnapshot},
+	{"it never sees half an update", viewNeverHalf},
+	{"an agent renamed meanwhile keeps its old name in it", viewKeepsAgents},
+	{"none of the writing methods writes in it", viewCannotWrite},
+	{"its error comes back unchanged", viewError},
+	{"its panic comes back as E006, and the store goes on", viewPanic},
+	{"a context that is done is told", viewDoneContext},
+	{"more can run at once than there are connections", viewMany},
+	{"one that waits does not hold updates up", viewDoesNotBlock},
+}
+
+func viewIsSnapshot(f *fixture) {
+	f.prepared()
+	f.view(func(tx parley.Tx) error {
+		before, err := dump(tx)
+		if err != nil {
+			return err
+		}
+		f.update(writeEverything)
+		after, err := dump(tx)
+		f.same("the same view", after, before)
+		return err
+	})
+	if got := len(f.everything().Agents); got != 3 {
+		f.Errorf("a view that began afterwards sees %d agents", got)
+	}
+}
+
+// viewNeverHalf has each update post twice and append an event, and readers that count.
+func viewNeverHalf(f *fixture) {
+	f.agents("arya")
+	a, b := f.channel("a", "arya"), f.channel("b", "arya")
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	errs := make([]error, 2)
+	for i := range errs {
+		wg.Go(func() { errs[i] = f.countUntil(done) })
+	}
+	for range 24 {
+		f.update(func(tx parley.Tx) error {
+			for _, c := range []parley.Conversation{a, b} {
+				if _, err := post(tx, newMessage(c.ID, "arya", "hello")); err != nil {
+					return err
+				}
+			}
+			return tx.Log().Append(parley.Event{At: at(1), Kind: "test"})
+		})
+	}
+	close(done)
+	wg.Wait()
+	f.allDone(errs)
+}
+
+// countUntil looks again and again, and once more when done, whether what belongs together is there.
+func (f *fixture) countUntil(done chan struct{}) error {
+	for last := false; !last; {
+		select {
+		case <-done:
+			last = true
+		default:
+		}
+		err := f.store.View(f.Context(), func(tx parley.Tx) error {
+			a, err := tx.Conversations().Find("a")
+			if err != nil {
+				return err
+			}
+			_, events, err := tx.Log().Bounds()
+			if err != nil {
+				return err
+			}
+			b, err := tx.Conversations().Find("b")
+			if err == nil && (a.Messages != b.Messages || events != 3*a.Messages) {
+				err = fmt.Errorf("half an update: %d and %d messages, number %d", a.Messages, b.Messages, events)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A store that remembers agents must keep them apart for views of different age.
+func viewKeepsAgents(f *fixture) {
+	a := f.agents("arya")[0]
+	f.view(func(tx parley.Tx) error {
+		if _, err := tx.Agents().List(); err != nil { // the snapshot begins
+			return err
+		}
+		renamed := a
+		renamed.Name = "Renamed"
+		f.update(func(tx parley.Tx) error { return tx.Agents().Update(renamed) })
+		f.same("a new view", f.findAgent("arya").Name, "Renamed")
+		old, err := tx.Agents().Find("arya")
+		f.same("the old view", old, a)
+		if _, err := tx.Agents().Find("Renamed"); !errors.Is(err, parley.ErrNotFound) {
+			f.Errorf("the new name in the old view: %v", err)
+		}
+		return err
+	})
+	f.same("a new view", f.findAgent("arya").Name, "Renamed")
+}
+
+func viewCannotWrite(f *fixture) {
+	f.prepared()
+	f.withErasable()
+	before := f.everything()
+	a, c, m := before.Agents[0], before.Conversations[0], before.Messages[0]
+	next := newMessage(c.ID, "arya", "hello")
+	next.Seq = before.NextSeq
+	for name, write := range map[string]func(parley.Tx) error{
+		"Agents.Insert":        func(tx parley.Tx) error { return tx.Agents().Insert(newAgent("newcomer")) },
+		"Agents.Update":        func(tx parley.Tx) error { return tx.Agents().Update(a) },
+		"Conversations.Insert": func(tx parley.Tx) error { return tx.Conversations().Insert(newChannel("fresh", "arya")) },
+		"Conversations.Update": func(tx parley.Tx) error { return tx.Conversations().Update(c) },
+		"Conversations.Bury":   func(tx parley.Tx) error { return tx.Conversations().Bury(c.ID) },
+		"Members.Put": func(tx parley.Tx) error {
+			return tx.Members().Put(parley.Member{Conversation: c.ID, Agent: "arya", ReadSeq: 1})
+		},
+		"Conversations.Purge": func(tx parley.Tx) error { return found(tx.Conversations().Purge(10)) },
+		"Messages.ForgetKeys": func(tx parley.Tx) error { return found(tx.Messages().ForgetKeys(at(10), 10)) },
+		"Members.Remove":      func(tx parley.Tx) error { return tx.Members().Remove(c.ID, "arya") },
+		"Messages.Insert":     func(tx parley.Tx) error { return tx.Messages().Insert(next) },
+		"Deliveries.Insert":   func(tx parley.Tx) error { return found(tx.Deliveries().Insert(m, reaches("arya"))) },
+		"Log.Append":          func(tx parley.Tx) error { return tx.Log().Append(parley.Event{At: at(1), Kind: "test"}) },
+		"Log.Audit":           func(tx parley.Tx) error { return tx.Log().Audit(parley.AuditEntry{At: at(1), Act: "test"}) },
+	} {
+		f.view(func(tx parley.Tx) error {
+			switch err := write(tx); {
+			case err == nil:
+				f.Errorf("%s: a view could write", name)
+			case errors.Is(err, parley.ErrNotFound) || errors.Is(err, parley.ErrTaken):
+				f.Errorf("%s: %v instead of a refusal to write", name, err)
+			}
+			return nil
+		})
+	}
+	f.same("after all that", f.everything(), before)
+}
+
+// withErasable adds what there must be so that erasing has something to write.
+func (f *fixture) withErasable() {
+	f.Helper()
+	m := newMessage("general", "arya", "hello")
+	m.Conversation, m.IdempotencyKey = f.findConversation("general").ID, "key"
+	f.post(m)
+	buried := f.channel("buried", "arya")
+	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(buried.ID) })
+}
+
+func viewError(f *fixture) {
+	if err := f.store.View(f.Context(), func(parley.Tx) error { return errOwn }); !identical(err, errOwn) {
+		f.Errorf("got %v", err)
+	}
+	err := f.store.View(f.Context(), func(tx parley.Tx) error { return found(tx.Agents().Find("nobody")) })
+	if !errors.Is(err, parley.ErrNotFound) {
+		f.Errorf("got %v", err)
+	}
+}
+
+func viewPanic(f *fixture) {
+	f.agents("arya")
+	for range 40 { // more than there may be connections: each must be given back
+		err := f.store.View(f.Context(), func(parley.Tx) error { panic("an end") })
+		if parley.CodeOf(err) != parley.Internal {
+			f.Fatalf("got %v", err)
+		}
+	}
+	f.findAgent("arya")
+}
+
+func viewDoneContext(f *fixture) {
+	ctx, cancel := context.WithCancel(f.Context())
+	cancel()
+	for range 20 { // by chance it could go well once
+		err := f.store.View(ctx, func(parley.Tx) error { return nil })
+		if !errors.Is(err, context.Canceled) {
+			f.Fatalf("got %v", err)
+		}
+	}
+}
+
+func viewMany(f *fixture) {
+	f.agents("arya")
+	f.allDone(together(64, func(int) error {
+		return f.store.View(f.Context(), func(tx parley.Tx) error { return found(tx.Agents().Find("arya")) })
+	}))
+}
+
+func viewDoesNotBlock(f *fixture) {
+	f.prepared()
+	f.view(func(tx parley.Tx) error {
+		if _, err := dump(tx); err != nil {
+			return err
+		}
+		for i := range 3 {
+			f.agents(fmt.Sprintf("agent-%d", i))
+		}
+		return nil
+	})
+}
