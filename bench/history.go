@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -10,7 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/google/uuid"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
@@ -78,19 +78,14 @@ func openHistory(ctx context.Context, home string, size, conversations int) (his
 		}
 		ids[i] = view.ID
 	}
-	db, err := openBare(filepath.Join(home, "parley.db"))
+	conn, err := openBare(filepath.Join(home, "parley.db"))
 	if err != nil {
 		return history{}, err
 	}
-	if err := fill(ctx, db, size, conversations); err != nil {
+	if err := fill(conn, size, conversations); err != nil {
 		return history{}, err
 	}
-	reader, err := openBare(filepath.Join(home, "parley.db"))
-	if err != nil {
-		return history{}, err
-	}
-	reader.SetMaxOpenConns(1)
-	last, err := reader.PrepareContext(ctx, bareHistory)
+	last, err := conn.Prepare(bareHistory)
 	if err != nil {
 		return history{}, err
 	}
@@ -102,48 +97,68 @@ func openHistory(ctx context.Context, home string, size, conversations int) (his
 			}
 			return err
 		},
-		query: func(int, int) error { return queryLast(ctx, last, 1+rand.IntN(conversations)) },
-		close: func() error { return errors.Join(done(), db.Close(), reader.Close()) },
+		query: func(int, int) error { return queryLast(last, int64(1+rand.IntN(conversations))) },
+		close: func() error { return errors.Join(conn.Close(), done()) },
 	}, nil
 }
 
 const bareHistory = `SELECT seq, id, conv, sender, recipient, reply_to, type, priority, word, created_at, expires_at,
 	deadline, requires_ack, hops, source, trace, task, mentions, text, code, artifacts, payload, metadata, key, checksum
-	FROM messages WHERE conv = $1 ORDER BY seq DESC LIMIT 20`
+	FROM messages WHERE conv = ? ORDER BY seq DESC LIMIT 20`
 
-// queryLast reads every column, as anybody who wants the messages must.
-func queryLast(ctx context.Context, last *sql.Stmt, conv int) error {
-	rows, err := last.QueryContext(ctx, conv)
-	if err != nil {
+// bareMessage is what the rows hold, as the database has it.
+type bareMessage struct {
+	numbers [10]int64
+	texts   [12]string
+	blobs   [3][]byte
+}
+
+// queryLast reads every column of every row, as anybody who wants the messages must.
+func queryLast(last *sqlite.Stmt, conv int64) error {
+	if err := last.Reset(); err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var (
-			seq, conv, sender, priority, created, ack, hops                int64
-			recipient, expires, deadline                                   sql.NullInt64
-			id                                                             uuid.UUID
-			reply, checksum                                                []byte
-			kind, source, text                                             string
-			word, trace, task, mentions, code, artifacts, payload, md, key sql.NullString
-		)
-		err := rows.Scan(&seq, &id, &conv, &sender, &recipient, &reply, &kind, &priority, &word, &created, &expires,
-			&deadline, &ack, &hops, &source, &trace, &task, &mentions, &text, &code, &artifacts, &payload, &md, &key, &checksum)
+	last.BindInt64(1, conv)
+	var list []bareMessage
+	for {
+		more, err := last.Step()
 		if err != nil {
 			return err
 		}
+		if !more {
+			break
+		}
+		var m bareMessage
+		numbers, texts, blobs := 0, 0, 0
+		for i := range last.ColumnCount() {
+			switch last.ColumnType(i) {
+			case sqlite.TypeInteger:
+				m.numbers[numbers] = last.ColumnInt64(i)
+				numbers++
+			case sqlite.TypeText:
+				m.texts[texts] = last.ColumnText(i)
+				texts++
+			case sqlite.TypeBlob:
+				m.blobs[blobs] = make([]byte, last.ColumnLen(i))
+				last.ColumnBytes(i, m.blobs[blobs])
+				blobs++
+			}
+		}
+		list = append(list, m)
 	}
-	return rows.Err()
+	if len(list) != lastOnes {
+		return fmt.Errorf("got %d messages", len(list))
+	}
+	return nil
 }
 
-func fill(ctx context.Context, db *sql.DB, size, conversations int) error {
-	_, err := db.ExecContext(ctx, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
+func fill(conn *sqlite.Conn, size, conversations int) error {
+	err := sqlitex.ExecuteTransient(conn, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
 		INSERT INTO messages (seq, id, conv, sender, type, priority, created_at, requires_ack, hops, source, text, checksum)
-		SELECT i, unhex(printf('%032x', i)), 1 + i % $2, 3 + i % $3, 'chat', 5, 1700000000000 + i, 0, 1, 'api', $4, zeroblob(32) FROM n`,
-		size, conversations, posters, body)
+		SELECT i, unhex(printf('%032x', i)), 1 + i % ?, 3 + i % ?, 'chat', 5, 1700000000000 + i, 0, 1, 'api', ?, zeroblob(32) FROM n`,
+		&sqlitex.ExecOptions{Args: []any{size, conversations, posters, body}})
 	if err != nil {
 		return err
 	}
-	_, err = db.ExecContext(ctx, "UPDATE counters SET seq = $1", size)
-	return err
+	return sqlitex.ExecuteTransient(conn, "UPDATE counters SET seq = ?", &sqlitex.ExecOptions{Args: []any{size}})
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -13,10 +12,12 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
-	"github.com/parley-hub/parley/internal/store/sqlite"
+	home "github.com/parley-hub/parley/internal/store/sqlite"
 )
 
 const (
@@ -89,10 +90,10 @@ func measurePosts(ctx context.Context, rounds int, length time.Duration) ([]resu
 			what: "one poster, p50, against one bare commit of the same rows with fsync", ratio: float64(c) / float64(d),
 			parley: c.Round(time.Microsecond).String(), baseline: d.Round(time.Microsecond).String(),
 		}),
-		{
-			what: "the same against one bare commit of a single row", ratio: float64(c) / float64(e), goal: "–", met: true,
+		atMost(2, result{
+			what: "the same against one bare commit of a single row", ratio: float64(c) / float64(e),
 			parley: c.Round(time.Microsecond).String(), baseline: e.Round(time.Microsecond).String(),
-		},
+		}),
 	}, errors.Join(closeHub(), closeBare(), closeSame(), closeSingle())
 }
 
@@ -138,8 +139,8 @@ func latency(length time.Duration, post poster) (p50 time.Duration, err error) {
 
 func agentID(n int) string { return fmt.Sprintf("agent-%d", n%posters) }
 
-func newHub(ctx context.Context, home string) (*hub.Hub, func() error, error) {
-	db, err := sqlite.Open(ctx, home)
+func newHub(ctx context.Context, dir string) (*hub.Hub, func() error, error) {
+	db, err := home.Open(ctx, dir)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -196,12 +197,12 @@ func barePoster(ctx context.Context, home string, grouped bool) (poster, func() 
 	if err := done(); err != nil {
 		return nil, nil, err
 	}
-	db, err := openBare(filepath.Join(home, "parley.db"))
+	conn, err := openBare(filepath.Join(home, "parley.db"))
 	if err != nil {
 		return nil, nil, err
 	}
-	loop := &bareLoop{queue: make(chan bareRow, 256)}
-	if err := loop.prepare(ctx, db); err != nil {
+	loop := &bareLoop{conn: conn, queue: make(chan bareRow, 256)}
+	if err := loop.prepare(); err != nil {
 		return nil, nil, err
 	}
 	group := sync.WaitGroup{}
@@ -219,13 +220,24 @@ func barePoster(ctx context.Context, home string, grouped bool) (poster, func() 
 	return post, func() error {
 		close(loop.queue)
 		group.Wait()
-		return db.Close()
+		return conn.Close()
 	}, nil
 }
 
-func openBare(path string) (*sql.DB, error) {
-	return sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"+
-		"&_pragma=temp_store(memory)&_pragma=cache_size(-65536)")
+// openBare opens a file as the store does, without anything around it.
+func openBare(path string) (*sqlite.Conn, error) {
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
+	if err != nil {
+		return nil, err
+	}
+	for _, pragma := range []string{
+		"journal_mode=WAL", "synchronous=FULL", "foreign_keys=1", "temp_store=memory", "cache_size=-65536",
+	} {
+		if err := sqlitex.ExecuteTransient(conn, "PRAGMA "+pragma, nil); err != nil {
+			return nil, err
+		}
+	}
+	return conn, nil
 }
 
 type bareRow struct {
@@ -235,8 +247,9 @@ type bareRow struct {
 }
 
 type bareLoop struct {
+	conn          *sqlite.Conn
 	queue         chan bareRow
-	statements    []*sql.Stmt
+	statements    []*sqlite.Stmt
 	seq           int64
 	conversations int64
 }
@@ -246,28 +259,47 @@ var bareSQL = []string{
 	"BEGIN IMMEDIATE",
 	"COMMIT",
 	`INSERT INTO messages (seq, id, conv, sender, type, priority, created_at, requires_ack, hops, source, text, checksum)
-		VALUES ($1, $2, $3, $4, 'chat', 5, $5, 0, 1, 'api', $6, $7)`,
-	"UPDATE conversations SET messages = messages + 1, last_seq = $2, updated_at = $3 WHERE num = $1",
-	`INSERT INTO pairs (sender, recipient, count) VALUES ($1, $2, 1)
+		VALUES (?, ?, ?, ?, 'chat', 5, ?, 0, 1, 'api', ?, ?)`,
+	"UPDATE conversations SET messages = messages + 1, last_seq = ?2, updated_at = ?3 WHERE num = ?1",
+	`INSERT INTO pairs (sender, recipient, count) VALUES (?, ?, 1)
 		ON CONFLICT (sender, recipient) DO UPDATE SET count = pairs.count + 1`,
 	`INSERT INTO deliveries (message, agent, state, waking, pair_seq, attempt, accepted_at)
-		VALUES ($1, $2, 'accepted', 1, $3, 0, $4)`,
+		VALUES (?, ?, 'accepted', 1, ?, 0, ?)`,
 }
 
-func (l *bareLoop) prepare(ctx context.Context, db *sql.DB) error {
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return err
-	}
+func (l *bareLoop) prepare() error {
 	for _, text := range bareSQL {
-		stmt, err := conn.PrepareContext(ctx, text)
+		stmt, err := l.conn.Prepare(text)
 		if err != nil {
 			return err
 		}
 		l.statements = append(l.statements, stmt)
 	}
-	return conn.QueryRowContext(ctx, "SELECT (SELECT max(num) FROM events) + 10000, (SELECT max(num) FROM conversations)").
-		Scan(&l.seq, &l.conversations)
+	return sqlitex.ExecuteTransient(l.conn, "SELECT (SELECT max(num) FROM events) + 10000, (SELECT max(num) FROM conversations)",
+		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+			l.seq, l.conversations = stmt.ColumnInt64(0), stmt.ColumnInt64(1)
+			return nil
+		}})
+}
+
+// exec runs one of the statements.
+func (l *bareLoop) exec(i int, args ...any) error {
+	stmt := l.statements[i]
+	if err := stmt.Reset(); err != nil {
+		return err
+	}
+	for at, arg := range args {
+		switch arg := arg.(type) {
+		case int64:
+			stmt.BindInt64(at+1, arg)
+		case string:
+			stmt.BindText(at+1, arg)
+		case []byte:
+			stmt.BindBytes(at+1, arg)
+		}
+	}
+	_, err := stmt.Step()
+	return err
 }
 
 func (l *bareLoop) run() {
@@ -291,11 +323,7 @@ func (l *bareLoop) run() {
 }
 
 func (l *bareLoop) write(batch []bareRow) error {
-	exec := func(i int, args ...any) error {
-		_, err := l.statements[i].Exec(args...)
-		return err
-	}
-	if err := exec(0); err != nil {
+	if err := l.exec(0); err != nil {
 		return err
 	}
 	for _, row := range batch {
@@ -303,34 +331,32 @@ func (l *bareLoop) write(batch []bareRow) error {
 		now := time.Now().UnixMilli()
 		recipient := 3 + (row.sender-2)%posters
 		err := errors.Join(
-			exec(2, l.seq, row.id[:], row.conv, row.sender, now, body, make([]byte, 32)),
-			exec(3, row.conv, l.seq, now),
-			exec(4, row.sender, recipient),
-			exec(5, l.seq, recipient, l.seq, now),
+			l.exec(2, l.seq, row.id[:], row.conv, row.sender, now, body, make([]byte, 32)),
+			l.exec(3, row.conv, l.seq, now),
+			l.exec(4, row.sender, recipient),
+			l.exec(5, l.seq, recipient, l.seq, now),
 		)
 		if err != nil {
 			return err
 		}
 	}
-	return exec(1)
+	return l.exec(1)
 }
 
 // bareCommit is one insert of the same body in a transaction of its own.
 func bareCommit(path string) (poster, func() error, error) {
-	db, err := openBare(path)
+	conn, err := openBare(path)
 	if err != nil {
 		return nil, nil, err
 	}
-	db.SetMaxOpenConns(1)
-	if _, err := db.Exec("CREATE TABLE messages (seq INTEGER PRIMARY KEY, text TEXT NOT NULL)"); err != nil {
+	if err := sqlitex.ExecuteTransient(conn, "CREATE TABLE messages (seq INTEGER PRIMARY KEY, text TEXT NOT NULL)", nil); err != nil {
 		return nil, nil, err
 	}
-	insert, err := db.Prepare("INSERT INTO messages (text) VALUES ($1)")
+	loop := &bareLoop{conn: conn}
+	insert, err := conn.Prepare("INSERT INTO messages (text) VALUES (?)")
 	if err != nil {
 		return nil, nil, err
 	}
-	return func(int, int) error {
-		_, err := insert.Exec(body)
-		return err
-	}, db.Close, nil
+	loop.statements = []*sqlite.Stmt{insert}
+	return func(int, int) error { return loop.exec(0, body) }, conn.Close, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -155,6 +156,9 @@ func TestCrashedHomeComesBackByItself(t *testing.T) {
 	holds(t, db, ids)
 	more := written(t, db, 2)
 	closed(t, db)
+	if _, err := os.Stat(filepath.Join(home, "parley.unchecked")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the check went through and is still due: %v", err)
+	}
 	holds(t, opened(t, home), append(ids, more...))
 }
 
