@@ -146,7 +146,8 @@ type DeliveryStore interface {
 	Insert(m Message, to []Reach) ([]Delivery, error)
 	// Of returns the deliveries of a message in the order of their recipients' age.
 	Of(message string) ([]Delivery, error)
-	// Open says whether a conversation has a delivery that is not settled.
+	// Open says whether a conversation has a delivery that is accepted, delivered or seen. ErrNotFound
+	// if there is no such conversation.
 	Open(conversation string) (bool, error)
 }
 

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/parley-hub/parley"
 )
@@ -45,7 +47,7 @@ func (s agents) List() ([]parley.Agent, error) {
 }
 
 func (s agents) Insert(a parley.Agent) error {
-	c, err := s.count()
+	version, err := s.agentsVersion()
 	if err != nil {
 		return err
 	}
@@ -53,7 +55,7 @@ func (s agents) Insert(a parley.Agent) error {
 	if err != nil {
 		return err
 	}
-	num := c.agents + 1 // every version has changed one agent, so this number is new
+	num := version + 1 // every version has changed one agent, so this number is new
 	names, err := s.freeNames(num, a)
 	if err != nil {
 		return err
@@ -68,7 +70,7 @@ func (s agents) Insert(a parley.Agent) error {
 	if err := s.takeNames(num, names); err != nil {
 		return err
 	}
-	s.agentsChanged(c)
+	s.agentsChanged()
 	return nil
 }
 
@@ -104,7 +106,7 @@ func (s agents) Update(a parley.Agent) error {
 	if err != nil {
 		return err
 	}
-	s.agentsChanged(&s.counters)
+	s.agentsChanged()
 	return nil
 }
 
@@ -136,13 +138,17 @@ func (s agents) takeNames(num int64, names []string) error {
 	return nil
 }
 
-func (t *tx) agentsChanged(c *counters) {
-	c.agents++
-	c.dirty = true
-	t.own = newDirectory(c.agents)
+// agentsChanged is called when the version has been read: by whoever looked the agent or number up.
+func (t *tx) agentsChanged() {
+	t.counters.version++
+	t.counters.verChanged = true
+	t.own = newDirectory(t.counters.version)
 }
 
 func (t *tx) agentNamed(name string) (*agentRow, error) {
+	if !plausible(name) {
+		return nil, parley.ErrNotFound
+	}
 	folded := parley.Fold(name)
 	dir, err := t.dir()
 	if err != nil {
@@ -152,6 +158,12 @@ func (t *tx) agentNamed(name string) (*agentRow, error) {
 		return row.(*agentRow), nil
 	}
 	return t.agentWhere(dir, "JOIN names n ON n.agent = a.num WHERE n.folded = $1", folded)
+}
+
+// plausible refuses what can be nobody's name before it costs anything: folding a long text does, and
+// PostgreSQL takes no text that is not UTF-8 or holds NUL.
+func plausible(name string) bool {
+	return len(name) <= 256 && utf8.ValidString(name) && !strings.Contains(name, "\x00")
 }
 
 func (t *tx) agentNumbered(num int64) (*agentRow, error) {

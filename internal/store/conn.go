@@ -6,7 +6,8 @@ import (
 
 // Conn is one connection, used by one goroutine at a time. It keeps its statements prepared.
 type Conn interface {
-	// Exec runs a statement and returns how many rows it changed.
+	// Exec runs a statement and returns how many rows it changed. A COMMIT that did not commit is an
+	// error.
 	Exec(query string, args ...any) (int64, error)
 	// Query runs a statement that returns rows. They must be closed before the next call.
 	Query(query string, args ...any) (Rows, error)
@@ -28,11 +29,11 @@ type Driver interface {
 	// if it is done before one is free.
 	Reader(ctx context.Context) (Conn, error)
 	GiveBack(Conn)
-	// Begin is the statement that begins a writing transaction.
+	// Begin is the statement that begins a writing transaction, BeginView the one for a snapshot.
 	Begin() string
-	// Exclusive says that nobody but this process can write to the database.
-	Exclusive() bool
-	// Explain turns an error of the database into an *Error with a sentence and a hint.
+	BeginView() string
+	// Explain turns an error of the database into an *Error with a sentence and a hint, and nil into
+	// nil.
 	Explain(error) error
 	// Committed is called after each commit with the number drawn last.
 	Committed(seq int64)

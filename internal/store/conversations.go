@@ -194,6 +194,9 @@ func (s conversations) Purge(limit int) (int, error) {
 }
 
 func (t *tx) conversation(idOrName string) (conversationRow, error) {
+	if !plausible(idOrName) {
+		return conversationRow{}, parley.ErrNotFound
+	}
 	if id, err := uuid.Parse(idOrName); err == nil && len(idOrName) == 36 {
 		row, err := t.conversationWhere("c.id = $1 AND c.buried = 0", id[:])
 		if gone, _ := absent(err); !gone {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"database/sql"
-	"slices"
 
 	"github.com/google/uuid"
 
@@ -62,19 +61,20 @@ func (s deliveries) recipients(m parley.Message, to []parley.Reach) ([]*agentRow
 		rows = append(rows, row)
 	}
 	for _, row := range rows {
-		if slices.Contains(taken, row.num) {
+		if taken[row.num] {
 			return nil, parley.ErrTaken
 		}
-		taken = append(taken, row.num)
+		taken[row.num] = true
 	}
 	return rows, nil
 }
 
 // delivered are the agents a stored message has deliveries for. ErrNotFound if it is not stored.
-func (s deliveries) delivered(m parley.Message) (agents []int64, err error) {
+func (s deliveries) delivered(m parley.Message) (agents map[int64]bool, err error) {
+	agents = map[int64]bool{}
 	if s.undelivered == m.ID && m.ID != "" {
 		s.undelivered = ""
-		return nil, nil
+		return agents, nil
 	}
 	id, err := uuid.Parse(m.ID)
 	if err != nil {
@@ -87,7 +87,7 @@ func (s deliveries) delivered(m parley.Message) (agents []int64, err error) {
 		var agent sql.NullInt64
 		err := r.Scan(&agent)
 		if agent.Valid {
-			agents = append(agents, agent.Int64)
+			agents[agent.Int64] = true
 		}
 		return err
 	})

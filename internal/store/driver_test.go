@@ -29,7 +29,6 @@ type testDriver struct {
 	readers   chan *testConn
 	all       []*testConn // all readers, lent or not
 	committed []int64
-	exclusive bool
 }
 
 // testConn writes down what the writer does with it. Only the writer uses it while a store runs.
@@ -100,9 +99,12 @@ func (d *testDriver) GiveBack(c Conn) { d.readers <- c.(*testConn) }
 
 func (d *testDriver) Begin() string { return "BEGIN IMMEDIATE" }
 
-func (d *testDriver) Exclusive() bool { return d.exclusive }
+func (d *testDriver) BeginView() string { return "BEGIN" }
 
 func (d *testDriver) Explain(err error) error {
+	if err == nil {
+		return nil
+	}
 	if failure, ok := errors.AsType[*sqlite.Error](err); ok && failure.Code()&0xff == sqlite3.SQLITE_FULL {
 		return parley.Errorf(parley.Unavailable, "the disk is full: %w", err).Because(parley.StorageFull)
 	}

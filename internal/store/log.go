@@ -14,7 +14,7 @@ import (
 type log struct{ *tx }
 
 func (s log) Append(events ...parley.Event) error {
-	c, err := s.count()
+	seq, err := s.lastSeq()
 	if err != nil {
 		return err
 	}
@@ -36,11 +36,12 @@ func (s log) Append(events ...parley.Event) error {
 			return err
 		}
 		_, err = s.exec(`INSERT INTO events (num, at, kind, conv, agent, message, data) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-			c.seq+1, millis(e.At), string(e.Kind), conv, agent, message, textOrNull(string(e.Data)))
+			seq+1, millis(e.At), string(e.Kind), conv, agent, message, textOrNull(string(e.Data)))
 		if err != nil {
 			return err
 		}
-		c.seq++
+		seq++
+		s.counters.seq = seq
 	}
 	return nil
 }
@@ -109,12 +110,11 @@ func (s log) collect(query string, args ...any) ([]parley.Event, error) {
 }
 
 func (s log) Bounds() (oldest, newest int64, err error) {
-	c, err := s.count()
-	if err != nil {
+	if newest, err = s.lastSeq(); err != nil {
 		return 0, 0, err
 	}
 	err = s.row("SELECT coalesce(min(num), 0) FROM events", nil, []any{&oldest})
-	return oldest, c.seq, err
+	return oldest, newest, err
 }
 
 func (s log) Audit(e parley.AuditEntry) error {

@@ -24,20 +24,17 @@ const messageColumns = `m.seq, m.id, m.conv, m.sender, m.recipient, m.reply_to, 
 const toAll = 0
 
 func (s messages) NextSeq() (int64, error) {
-	c, err := s.count()
-	if err != nil {
-		return 0, err
-	}
-	return c.seq + 1, nil
+	seq, err := s.lastSeq()
+	return seq + 1, err
 }
 
 func (s messages) Insert(m parley.Message) error {
-	c, err := s.count()
+	last, err := s.lastSeq()
 	if err != nil {
 		return err
 	}
-	if m.Seq != c.seq+1 {
-		return fmt.Errorf("message %s has seq %d, next is %d", m.ID, m.Seq, c.seq+1)
+	if m.Seq != last+1 {
+		return fmt.Errorf("message %s has seq %d, next is %d", m.ID, m.Seq, last+1)
 	}
 	row, err := s.encode(m)
 	if err != nil {
@@ -51,7 +48,7 @@ func (s messages) Insert(m parley.Message) error {
 	if err != nil {
 		return err
 	}
-	c.seq, s.undelivered = m.Seq, m.ID
+	s.counters.seq, s.undelivered = m.Seq, m.ID
 	_, err = s.exec(`UPDATE conversations SET messages = messages + 1, last_seq = $2, updated_at = $3 WHERE num = $1`,
 		row.conv, m.Seq, millis(m.CreatedAt))
 	if err != nil || m.IdempotencyKey == "" {

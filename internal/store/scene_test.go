@@ -30,17 +30,8 @@ type scene struct {
 // play runs a scene and requires at its end that what was acknowledged is exactly what is stored.
 func play(t *testing.T, act func(*scene)) {
 	t.Helper()
-	for name, exclusive := range map[string]bool{"exclusive": true, "shared": false} {
-		t.Run(name, func(t *testing.T) { playOn(t, exclusive, act) })
-	}
-}
-
-// playOn plays on a database that nobody else can write to, or one that others could.
-func playOn(t *testing.T, exclusive bool, act func(*scene)) {
-	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		driver := openDriver(t, filepath.Join(t.TempDir(), "test.db"))
-		driver.exclusive = exclusive
 		driver.createSchema(t)
 		s := &scene{T: t, driver: driver, store: New(driver), told: map[string]error{}, runs: map[string]int{}}
 		defer s.close() // also where the act fails

@@ -17,6 +17,7 @@ type Store struct {
 	mu     sync.Mutex // guards closed, and views against being joined once it is set
 	closed bool
 	views  sync.WaitGroup
+	close  func() error
 }
 
 var _ parley.Store = (*Store)(nil)
@@ -25,6 +26,7 @@ var _ parley.Store = (*Store)(nil)
 func New(driver Driver) *Store {
 	s := &Store{driver: driver, writer: newWriter(driver)}
 	s.directory.Store(newDirectory(0))
+	s.close = sync.OnceValue(s.closeOnce)
 	go s.writer.run()
 	return s
 }
@@ -48,7 +50,7 @@ func (s *Store) View(ctx context.Context, fn func(parley.Tx) error) (err error) 
 		return err
 	}
 	defer s.driver.GiveBack(conn)
-	if _, err := conn.Exec("BEGIN"); err != nil {
+	if _, err := conn.Exec(s.driver.BeginView()); err != nil {
 		return s.driver.Explain(err)
 	}
 	// A snapshot has nothing to lose: ending it cannot fail in a way that matters.
@@ -57,8 +59,11 @@ func (s *Store) View(ctx context.Context, fn func(parley.Tx) error) (err error) 
 	return t.call(fn)
 }
 
-// Halt refuses all updates from now on with the given error; reads go on.
+// Halt refuses all updates with the given error until Resume; reads go on.
 func (s *Store) Halt(err error) { s.writer.halted.Store(&err) }
+
+// Resume takes updates again.
+func (s *Store) Resume() { s.writer.halted.Store(nil) }
 
 // enter counts a view that begins, unless the store is closed.
 func (s *Store) enter() bool {
@@ -72,10 +77,10 @@ func (s *Store) enter() bool {
 
 // Close runs the updates that wait and the views that have begun, refuses new ones, and closes the
 // database.
-func (s *Store) Close() error {
-	if !s.writer.stop() {
-		return nil
-	}
+func (s *Store) Close() error { return s.close() }
+
+func (s *Store) closeOnce() error {
+	s.writer.stop()
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()

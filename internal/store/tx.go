@@ -29,13 +29,15 @@ type tx struct {
 	own    *directory
 }
 
-// counters are the numbers that rise by one: seq with each message and event, agents with each
-// change to an agent. They are read when first needed: once a batch, or, where nobody else can
-// write, once. seq is not written back, since the rows that carry it tell it.
+// counters are the numbers that rise by one: seq with each message and event, version with each
+// change to an agent. Each is read once a batch, when first needed. seq is not written back, since
+// the rows that carry it tell it.
 type counters struct {
-	seq, agents int64
-	loaded      bool
-	dirty       bool // agents has changed
+	seq        int64
+	seqLoaded  bool
+	version    int64 // of the agents table
+	verLoaded  bool
+	verChanged bool
 }
 
 func (t *tx) Agents() parley.AgentStore               { return agents{t} }
@@ -81,7 +83,10 @@ func (t *tx) row(query string, args, dest []any) error {
 	return err
 }
 
-// each calls scan for every row of a query.
+// errEnough ends a query before its last row.
+var errEnough = errors.New("enough")
+
+// each calls scan for every row of a query, until it returns errEnough.
 func (t *tx) each(query string, args []any, scan func(Rows) error) error {
 	if t.broken != nil {
 		return t.broken
@@ -92,45 +97,61 @@ func (t *tx) each(query string, args []any, scan func(Rows) error) error {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		if err := scan(rows); err != nil {
+		if err := scan(rows); errors.Is(err, errEnough) {
+			return nil
+		} else if err != nil {
 			return t.note(err)
 		}
 	}
 	return t.note(rows.Err())
 }
 
-func (t *tx) count() (*counters, error) {
+// lastSeq is the number drawn last.
+func (t *tx) lastSeq() (int64, error) {
 	c := &t.counters
-	if c.loaded {
-		return c, nil
+	if c.seqLoaded {
+		return c.seq, nil
 	}
 	var message, event int64
-	err := t.row(`SELECT seq, agents, (SELECT coalesce(max(seq), 0) FROM messages), (SELECT coalesce(max(num), 0) FROM events)
-		FROM counters`, nil, []any{&c.seq, &c.agents, &message, &event})
+	err := t.row(`SELECT seq, (SELECT coalesce(max(seq), 0) FROM messages), (SELECT coalesce(max(num), 0) FROM events)
+		FROM counters`, nil, []any{&c.seq, &message, &event})
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	c.seq, c.loaded = max(c.seq, message, event), true
-	return c, nil
+	c.seq, c.seqLoaded = max(c.seq, message, event), true
+	return c.seq, nil
 }
 
 // keepSeq writes the number drawn last down, before rows that carry it may be erased.
 func (t *tx) keepSeq() error {
-	c, err := t.count()
+	seq, err := t.lastSeq()
 	if err != nil {
 		return err
 	}
-	_, err = t.exec("UPDATE counters SET seq = $1", c.seq)
+	_, err = t.exec("UPDATE counters SET seq = $1", seq)
 	return err
+}
+
+// agentsVersion rises with every change to an agent.
+func (t *tx) agentsVersion() (int64, error) {
+	c := &t.counters
+	if c.verLoaded {
+		return c.version, nil
+	}
+	if err := t.row("SELECT agents FROM counters", nil, []any{&c.version}); err != nil {
+		return 0, err
+	}
+	c.verLoaded = true
+	return c.version, nil
 }
 
 // flush writes back what the rows do not tell. The counters stay loaded for the commit's notice.
 func (t *tx) flush() error {
 	t.broken = nil
-	if !t.counters.dirty {
+	if !t.counters.verChanged {
 		return nil
 	}
-	_, err := t.exec("UPDATE counters SET agents = $1", t.counters.agents)
+	_, err := t.exec("UPDATE counters SET agents = $1", t.counters.version)
 	return err
 }
 
@@ -138,20 +159,16 @@ func (t *tx) save() { t.saved = t.counters }
 
 // restore undoes what an update changed outside the database.
 func (t *tx) restore() {
-	if t.counters.agents != t.saved.agents {
-		t.own = newDirectory(t.saved.agents)
+	if t.counters.verChanged && t.counters.version != t.saved.version {
+		t.own = newDirectory(t.saved.version)
 	}
-	if t.saved.loaded {
-		t.counters = t.saved
-	} else {
-		t.counters = counters{}
-	}
+	t.counters = t.saved
 }
 
 // forget is for a transaction that was rolled back: no number drawn in it counts, and no agent
 // changed in it.
 func (t *tx) forget() {
-	if t.counters.dirty {
+	if t.counters.verChanged {
 		t.own = newDirectory(0)
 	}
 	t.counters = counters{}
@@ -174,13 +191,13 @@ func newDirectory(version int64) *directory { return &directory{version: version
 
 // dir is the directory for the agents as this transaction sees them.
 func (t *tx) dir() (*directory, error) {
-	c, err := t.count()
+	version, err := t.agentsVersion()
 	if err != nil {
 		return nil, err
 	}
 	if t.writable {
-		if t.own.version != c.agents {
-			t.own = newDirectory(c.agents)
+		if t.own.version != version {
+			t.own = newDirectory(version)
 		}
 		return t.own, nil
 	}
@@ -188,9 +205,9 @@ func (t *tx) dir() (*directory, error) {
 		return t.own, nil
 	}
 	t.own = t.shared.Load()
-	if t.own.version != c.agents {
-		fresh := newDirectory(c.agents)
-		if t.own.version < c.agents {
+	if t.own.version != version {
+		fresh := newDirectory(version)
+		if t.own.version < version {
 			t.shared.CompareAndSwap(t.own, fresh)
 		}
 		t.own = fresh

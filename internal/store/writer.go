@@ -27,7 +27,8 @@ type writer struct {
 	mu      sync.RWMutex // held for reading while a caller puts an update in the queue
 	stopped bool
 
-	tx *tx
+	tx      *tx
+	suspect bool // the last commit failed, and what it wrote may still be found after a crash
 }
 
 // update is one call of Update. Whoever moves its state away from waiting decides: the writer
@@ -93,17 +94,13 @@ func (w *writer) enqueue(ctx context.Context, u *update) error {
 	}
 }
 
-// stop lets the updates that were accepted finish and says whether this call was the first.
-func (w *writer) stop() bool {
+// stop lets the updates that were accepted finish. It is called once.
+func (w *writer) stop() {
 	w.mu.Lock()
-	first := !w.stopped
-	if first {
-		w.stopped = true
-		close(w.queue)
-	}
+	w.stopped = true
+	close(w.queue)
 	w.mu.Unlock()
 	<-w.closed
-	return first
 }
 
 func (w *writer) run() {
@@ -196,6 +193,12 @@ func (w *writer) claim(u *update) bool {
 // several, each is run again alone, so that the innocent succeed and the culprit learns why.
 func (w *writer) abandon(batch []outcome, cause error) {
 	w.rollback()
+	if err := w.repair(); err != nil {
+		for _, o := range batch {
+			o.update.done <- doubtful(cause)
+		}
+		return
+	}
 	if len(batch) == 1 {
 		batch[0].update.done <- cause
 		return
@@ -206,6 +209,9 @@ func (w *writer) abandon(batch []outcome, cause error) {
 }
 
 func (w *writer) alone(fn func(parley.Tx) error) error {
+	if halted := w.halted.Load(); halted != nil {
+		return *halted
+	}
 	if err := w.begin(); err != nil {
 		return err
 	}
@@ -213,17 +219,49 @@ func (w *writer) alone(fn func(parley.Tx) error) error {
 	if err == nil {
 		err = w.commit()
 	}
-	if err != nil {
-		w.rollback()
+	if err == nil {
+		return nil
+	}
+	w.rollback()
+	if w.repair() != nil {
+		return doubtful(err)
 	}
 	return err
 }
 
 func (w *writer) begin() error {
-	if _, err := w.tx.conn.Exec(w.driver.Begin()); err != nil {
-		return w.driver.Explain(err)
+	if err := w.repair(); err != nil {
+		return err
 	}
+	_, err := w.tx.conn.Exec(w.driver.Begin())
+	return w.driver.Explain(err)
+}
+
+// repair makes sure that what a failed commit has left in the log is not found there after a crash:
+// the sync may have failed after the last byte was written. A further commit overwrites it. Until one
+// succeeds, nobody can be told that nothing was stored, and no update is taken.
+func (w *writer) repair() error {
+	if !w.suspect {
+		return nil
+	}
+	for _, statement := range []string{w.driver.Begin(), "UPDATE counters SET agents = agents", "COMMIT"} {
+		if _, err := w.tx.conn.Exec(statement); err != nil {
+			_, _ = w.tx.conn.Exec("ROLLBACK")
+			return w.driver.Explain(err)
+		}
+	}
+	w.suspect = false
 	return nil
+}
+
+// doubtful is what is said of an update whose commit failed in a way that leaves its fate open. A full
+// disk does not: the end of the transaction was never written.
+func doubtful(cause error) error {
+	if parley.AsError(cause).Reason == parley.StorageFull {
+		return cause
+	}
+	return parley.Errorf(parley.Internal, "it is not known whether this was stored: %w", cause).
+		Suggest("check the disk; then look whether it is there, or send it again with the same idempotency key")
 }
 
 // apply runs one update in a savepoint. An error is the update's own, and nothing of it remains;
@@ -235,21 +273,14 @@ func (w *writer) apply(fn func(parley.Tx) error) (err, fatal error) {
 	w.tx.save()
 	if err = w.tx.call(fn); err == nil {
 		_, fatal = w.tx.conn.Exec("RELEASE SAVEPOINT one")
-		return nil, w.explain(fatal)
+		return nil, w.driver.Explain(fatal)
 	}
 	w.tx.restore()
 	if _, failed := w.tx.conn.Exec("ROLLBACK TO SAVEPOINT one"); failed != nil {
 		return err, err // the transaction is gone, and this update's error says why
 	}
 	_, fatal = w.tx.conn.Exec("RELEASE SAVEPOINT one")
-	return err, w.explain(fatal)
-}
-
-func (w *writer) explain(err error) error {
-	if err == nil {
-		return nil
-	}
-	return w.driver.Explain(err)
+	return err, w.driver.Explain(fatal)
 }
 
 func (w *writer) commit() error {
@@ -257,16 +288,13 @@ func (w *writer) commit() error {
 		return err
 	}
 	if _, err := w.tx.conn.Exec("COMMIT"); err != nil {
+		w.suspect = true
 		return w.driver.Explain(err)
 	}
-	if w.tx.counters.loaded {
+	if w.tx.counters.seqLoaded {
 		w.driver.Committed(w.tx.counters.seq)
 	}
-	if w.driver.Exclusive() {
-		w.tx.counters.dirty = false
-	} else {
-		w.tx.counters = counters{}
-	}
+	w.tx.counters = counters{}
 	return nil
 }
 

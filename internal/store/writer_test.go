@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -344,7 +345,7 @@ func TestFailedCommitIsNeverAcknowledged(t *testing.T) {
 				for _, label := range []string{"held", "a", "bad", "b"} {
 					s.ran(label, 2)
 				}
-				s.batches(4, 1, 1, 1, 1) // each alone
+				s.batches(4, 0, 1, 1, 1, 1) // the repair, and each alone
 			})
 		})
 	}
@@ -371,13 +372,43 @@ func TestCommitThatFailsForOneOnly(t *testing.T) {
 	})
 }
 
+// What a failed commit has left in the log is overwritten by another commit before anybody is told
+// that nothing was stored.
+func TestFailedCommitIsOverwritten(t *testing.T) {
+	play(t, func(s *scene) {
+		s.driver.writer.before = failure{"COMMIT", 1, false}.hook()
+		s.submit("lone")
+		s.wg.Wait()
+		s.refused("lone", errInjected)
+		var after []string
+		for _, e := range s.driver.writer.log {
+			if after = append(after, e.query); e.err != nil {
+				after = nil
+			}
+		}
+		want := []string{"ROLLBACK", "BEGIN IMMEDIATE", "UPDATE counters SET agents = agents", "COMMIT"}
+		if !slices.Equal(after, want) {
+			s.Errorf("after the failed commit: %q, want %q", after, want)
+		}
+	})
+}
+
+// While that fails as well, nobody is told that nothing was stored, and nothing new is taken.
 func TestDatabaseThatCannotCommit(t *testing.T) {
 	play(t, func(s *scene) {
-		s.driver.writer.before = failure{"COMMIT", 5, false}.hook()
-		s.together(s.plain("a"), s.plain("b"), s.plain("c")) // once together, and once each
+		s.driver.writer.before = failure{"COMMIT", 3, false}.hook()
+		s.together(s.plain("a"), s.plain("b"), s.plain("c"))
 		for _, label := range []string{"held", "a", "b", "c"} {
 			s.refused(label, errInjected)
+			if text := s.told[label].Error(); !strings.Contains(text, "not known whether this was stored") {
+				s.Errorf("%s was told %s", label, text)
+			}
+			s.ran(label, 1)
 		}
+		s.submit("too early")
+		s.wg.Wait()
+		s.refused("too early", errInjected)
+		s.ran("too early", 0)
 		s.submit("later")
 		s.wg.Wait()
 		s.acknowledged("later")
@@ -420,7 +451,7 @@ func TestBeginFailsWhileABatchIsRunAgain(t *testing.T) {
 		commits, begins := failure{"COMMIT", 1, true}.hook(), 0
 		s.driver.writer.before = func(c *testConn, query string) error {
 			if query == "BEGIN IMMEDIATE" {
-				if begins++; begins == 3 { // the batch's, then one for each alone
+				if begins++; begins == 4 { // the batch's, the repair's, then one for each alone
 					return errInjected
 				}
 			}
@@ -459,10 +490,12 @@ func TestRefusalIsForgottenWithItsBatch(t *testing.T) {
 				return err
 			})
 		}
+		repairing := false
 		s.driver.writer.before = func(_ *testConn, query string) error {
-			if query == "COMMIT" && winner == "first" {
+			if query == "COMMIT" && winner == "first" && !repairing {
 				return errInjected
 			}
+			repairing = strings.HasPrefix(query, "UPDATE counters SET agents = agents")
 			return nil
 		}
 		s.together(insert("first"), insert("second"), insert("third"))
@@ -528,7 +561,7 @@ func TestAgentsOfAFailedUpdateAreUnknownToItsBatch(t *testing.T) {
 
 // Where others can write, what one transaction has read says nothing about the next.
 func TestNumbersDrawnByOthersAreSeen(t *testing.T) {
-	playOn(t, false, func(s *scene) {
+	play(t, func(s *scene) {
 		s.submit("mine")
 		s.wg.Wait()
 		if _, err := s.driver.db.Exec("INSERT INTO events (num, at, kind) VALUES (2, 0, 'theirs')"); err != nil {

@@ -12,13 +12,16 @@ import (
 	"path/filepath"
 	"strings"
 
+	"zombiezen.com/go/sqlite"
+
 	"github.com/parley-hub/parley"
 )
 
 const applicationID = 0x5061726c // "Parl"
 
-// checkFile looks at a file before SQLite does, and says whether it was left by an unclean stop.
-func checkFile(path string) (unclean bool, err error) {
+// checkFile looks at a file before anything is changed, and says whether it was left by an unclean
+// stop.
+func checkFile(path string, mark *mark) (unclean bool, err error) {
 	unclean, err = exists(path + "-wal")
 	if err != nil {
 		return false, err
@@ -27,13 +30,56 @@ func checkFile(path string) (unclean bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if !found {
-		if unclean {
-			return false, damagedf(path, "it is missing or empty, but its write-ahead log is there")
+	if found {
+		if err := checkHeader(path, unclean); err != nil {
+			return false, err
 		}
+		last, err := lastDrawn(path)
+		if err != nil {
+			return false, err
+		}
+		return unclean, mark.check(path, last)
+	}
+	switch {
+	case unclean:
+		return false, damagedf(path, "it is missing or empty, but its write-ahead log is there")
+	case mark.last > 0:
+		return false, damagedf(path, "it is missing or empty, but %d changes were acknowledged; to begin anew, delete %s",
+			mark.last, mark.file.Name())
+	default:
 		return false, nil
 	}
-	return unclean, checkHeader(path, unclean)
+}
+
+// lastDrawn is the number the newest message or event has. It reads without changing anything: a
+// connection that can write would move the write-ahead log into the file when it is closed.
+func lastDrawn(path string) (last int64, err error) {
+	opened, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
+	if err != nil {
+		return 0, explain(path, err)
+	}
+	c := &conn{sqlite: opened, statements: map[string]*sqlite.Stmt{}}
+	defer func() { err = errors.Join(err, explain(path, c.close())) }()
+	read := func(query string, dest ...any) error {
+		rows, err := c.Query(query)
+		if err != nil {
+			return explain(path, err)
+		}
+		defer rows.Close()
+		if rows.Next() {
+			return rows.Scan(dest...)
+		}
+		return explain(path, rows.Err())
+	}
+	var tables int64
+	err = read("SELECT count(*) FROM sqlite_schema WHERE name IN ('counters', 'messages', 'events')", &tables)
+	if err != nil || tables < 3 {
+		return 0, err // stopped before it had any, or another program's
+	}
+	var message, event int64
+	err = read(`SELECT seq, (SELECT coalesce(max(seq), 0) FROM messages), (SELECT coalesce(max(num), 0) FROM events)
+		FROM counters`, &last, &message, &event)
+	return max(last, message, event), err
 }
 
 func checkHeader(path string, unclean bool) error {
@@ -88,18 +134,44 @@ func checkOwner(ctx context.Context, db *sql.DB, path string) error {
 	return err
 }
 
-// remember keeps that a check is due in a file, until one has gone through: a hub that is stopped
-// during the check, or restarted after it has failed, must not take updates unchecked.
-func remember(path string, unclean bool) (due bool, err error) {
-	if unclean {
-		return true, errors.Join(create(path), syncPath(filepath.Dir(path)))
+// dueCheck is a file that is there from an unclean stop until a check has gone through. A hub that is
+// stopped during the check does it again at the next start; one whose check has failed, and is in the
+// file, takes no update until a check goes through.
+type dueCheck struct {
+	path    string
+	due     bool
+	failure error
+}
+
+func (d *dueCheck) remember(unclean bool) error {
+	found, err := os.ReadFile(d.path)
+	switch {
+	case err == nil && len(found) > 0:
+		d.due, d.failure = true, damagedf(filepath.Join(filepath.Dir(d.path), "parley.db"), "%s", strings.TrimSpace(string(found)))
+		return nil
+	case err == nil:
+		d.due = true
+		return nil
+	case !errors.Is(err, fs.ErrNotExist) || !unclean:
+		return ignoreMissing(err)
 	}
-	switch _, err := os.Stat(path); {
-	case errors.Is(err, fs.ErrNotExist):
-		return false, nil
-	default:
-		return true, err
+	d.due = true
+	return errors.Join(create(d.path), syncPath(filepath.Dir(d.path)))
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
+	return err
+}
+
+// passed and failed are best effort: where the file cannot be written, there is one more check.
+func (d *dueCheck) passed() { _ = os.Remove(d.path) }
+
+func (d *dueCheck) failed(cause error) {
+	_ = os.WriteFile(d.path, []byte(cause.Error()+"\n"), 0o600)
+	_ = syncPath(d.path)
 }
 
 // checkBehind verifies the structure of a database that was not closed. If it does not hold, no
@@ -108,16 +180,18 @@ func (db *DB) checkBehind(ctx context.Context) {
 	defer close(db.checked)
 	db.checkErr = db.pragmaCheck(ctx, "quick_check")
 	switch {
-	case errors.Is(db.checkErr, context.Canceled):
-		db.checkErr = nil
+	case ctx.Err() != nil:
 	case db.checkErr != nil:
+		db.due.failed(errors.Unwrap(db.checkErr))
 		db.Halt(db.checkErr)
 	default:
-		_ = os.Remove(db.unchecked) // if it stays, there is one more check
+		db.due.passed()
+		db.Resume()
 	}
 }
 
-// Checked waits for the check behind the start, if there is one, and returns what it found.
+// Checked waits for the check behind the start, if there is one, and returns what it found, or
+// context.Canceled if the database was closed before.
 func (db *DB) Checked(ctx context.Context) error {
 	select {
 	case <-db.checked:

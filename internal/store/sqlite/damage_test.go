@@ -73,7 +73,10 @@ func TestEmptiedOrMissingDatabaseIsRefused(t *testing.T) {
 			if err := lose(filepath.Join(home, "parley.db")); err != nil {
 				t.Fatal(err)
 			}
-			refuses(t, home, "is damaged", "its newest change is 0, but 10 was acknowledged")
+			refuses(t, home, "is damaged", "missing or empty, but 10 changes were acknowledged", "parley.mark")
+			if found, err := exists(filepath.Join(home, "parley.db")); err != nil || found {
+				t.Errorf("a new one was put in its place: %v", err)
+			}
 			home, _ = crashed(t)
 			if err := lose(filepath.Join(home, "parley.db")); err != nil {
 				t.Fatal(err)
@@ -272,6 +275,51 @@ func TestDamageFoundBehindTheStartStopsUpdates(t *testing.T) {
 		}
 		holds(t, db, ids)
 		closed(t, db)
+	}
+}
+
+// Once damage has been found, no restart takes updates before a check has gone through.
+func TestDamageOnceFoundStopsUpdatesFromTheStart(t *testing.T) {
+	home, _ := crashed(t)
+	breakPage(t, home, "audit")
+	db := opened(t, home)
+	found := db.Checked(t.Context())
+	closed(t, db)
+	db, err := Open(t.Context(), home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := post(db, parley.Conversation{}, "hello"); err == nil || err.Error() != found.Error() {
+		t.Errorf("before the check, an update was told %v, want %v", err, found)
+	}
+	closed(t, db)
+	breakPage(t, home, "audit") // which mends it: the same bits again
+	db = opened(t, home)
+	if err := db.Checked(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	written(t, db, 1)
+}
+
+// What is left of a cut log must still be there for whoever is told to put the rest back.
+func TestCutLogIsLeftAsItIs(t *testing.T) {
+	home, _ := crashed(t)
+	change(t, home, "parley.db-wal", cut(func(n int) int { return n / 2 }))
+	before, err := filesOf(home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		refuses(t, home, "is damaged", "write-ahead log")
+	}
+	after, err := filesOf(home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"parley.db", "parley.db-wal", "parley.mark"} {
+		if !bytes.Equal(before[name], after[name]) {
+			t.Errorf("%s was changed", name)
+		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 
@@ -14,6 +13,9 @@ import (
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/store"
 )
+
+// readers is how many snapshots can be read at once. Each has a cache of up to 16 MiB.
+const readers = 8
 
 // driver is the store.Driver of one open file.
 type driver struct {
@@ -63,9 +65,9 @@ func (p *pool) giveBack(c *conn) {
 
 func connect(path string) (d *driver, err error) {
 	d = &driver{path: path, readers: newPool(nil)}
-	var readers []*conn
+	var conns []*conn
 	defer func() {
-		d.readers = newPool(readers)
+		d.readers = newPool(conns)
 		if err != nil {
 			_ = d.closeConnections()
 		}
@@ -73,12 +75,12 @@ func connect(path string) (d *driver, err error) {
 	if d.writer, err = newConn(path, "cache_size=-65536"); err != nil {
 		return nil, err
 	}
-	for range max(4, 2*runtime.GOMAXPROCS(0)) {
-		reader, err := newConn(path, "query_only=1", "cache_size=-32768")
+	for range readers {
+		reader, err := newConn(path, "query_only=1", "cache_size=-16384")
 		if err != nil {
 			return nil, err
 		}
-		readers = append(readers, reader)
+		conns = append(conns, reader)
 	}
 	return d, nil
 }
@@ -97,7 +99,7 @@ func (d *driver) GiveBack(c store.Conn) { d.readers.giveBack(c.(*conn)) }
 
 func (d *driver) Begin() string { return "BEGIN IMMEDIATE" }
 
-func (d *driver) Exclusive() bool { return true }
+func (d *driver) BeginView() string { return "BEGIN" }
 
 func (d *driver) Committed(seq int64) { d.mark.write(seq) }
 
@@ -126,6 +128,9 @@ func (d *driver) closeConnections() error {
 func (d *driver) Explain(err error) error { return explain(d.path, err) }
 
 func explain(path string, err error) error {
+	if err == nil {
+		return nil
+	}
 	if _, ok := errors.AsType[*parley.Error](err); ok {
 		return err
 	}
@@ -160,7 +165,7 @@ func code(err error) sqlite.ResultCode {
 // damaged is what is said of a file that cannot be trusted.
 func damaged(path string, cause error) error {
 	return parley.Errorf(parley.Internal, "the database %s is damaged: %w", path, cause).
-		Suggest("stop the hub, keep the damaged file, and restore the newest backup")
+		Suggest("stop the hub, move parley.db, parley.db-wal, parley.db-shm and parley.mark aside together, and restore the newest backup as parley.db")
 }
 
 func damagedf(path, format string, args ...any) error {

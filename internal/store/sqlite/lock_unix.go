@@ -35,16 +35,15 @@ func acquire(home, path string) (*lock, error) {
 	}
 	host, _ := os.Hostname()
 	holder := fmt.Sprintf("process %d on %s since %s\n", os.Getpid(), host, time.Now().UTC().Format(time.RFC3339))
-	if err := errors.Join(file.Truncate(0), writeAt(file, holder)); err != nil {
+	err = file.Truncate(0)
+	if err == nil {
+		_, err = file.WriteString(holder)
+	}
+	if err != nil {
 		_ = file.Close()
 		return nil, fmt.Errorf("writing %s: %w", path, err)
 	}
 	return &lock{file}, nil
-}
-
-func writeAt(file *os.File, text string) error {
-	_, err := file.WriteAt([]byte(text), 0)
-	return err
 }
 
 // release empties the file and leaves it: removing it would race with one who has just opened it.

@@ -46,13 +46,8 @@ func (m *mark) check(path string, newest int64) error {
 func (m *mark) write(seq int64) {
 	if seq > m.last {
 		m.last = seq
-		_, _ = fmt.Fprintf(at0{m.file}, "%020d\n", seq)
+		_, _ = m.file.WriteAt(fmt.Appendf(nil, "%020d\n", seq), 0)
 	}
 }
 
 func (m *mark) close() error { return m.file.Close() }
-
-// at0 writes at the start of a file.
-type at0 struct{ *os.File }
-
-func (f at0) Write(p []byte) (int, error) { return f.WriteAt(p, 0) }

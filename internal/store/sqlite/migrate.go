@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/pressly/goose/v3"
 
@@ -48,7 +47,11 @@ func migrateDB(ctx context.Context, db *sql.DB, files fs.FS, backups string) err
 		return err
 	}
 	if pending {
-		if err := backUp(ctx, db, backups); err != nil {
+		_, target, err := steps.GetVersions(ctx)
+		if err != nil {
+			return err
+		}
+		if err := backUp(ctx, db, backups, target); err != nil {
 			return err
 		}
 		if _, err := steps.Up(ctx); err != nil {
@@ -91,23 +94,33 @@ func checkProgram(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// backUp copies an existing database aside before it is changed.
-func backUp(ctx context.Context, db *sql.DB, dir string) error {
+// backUp copies an existing database aside before it is changed. There is one copy for each schema a
+// database was brought to, so that a migration that fails at every start does not fill the disk; and
+// what has that name is whole.
+func backUp(ctx context.Context, db *sql.DB, dir string, next int64) error {
 	if tables, err := countTables(ctx, db); err != nil || tables == 0 {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	target := filepath.Join(dir, "before-"+parley.Version+"-"+time.Now().UTC().Format("20060102T150405.000")+".db")
-	// Made first, so that the copy of everybody's messages is never readable by others.
-	if err := create(target); err != nil {
+	target := filepath.Join(dir, fmt.Sprintf("before-schema-%d.db", next))
+	partial := target + ".tmp"
+	if err := os.Remove(partial); ignoreMissing(err) != nil {
 		return err
 	}
-	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", target); err != nil {
-		return fmt.Errorf("backing up to %s: %w", target, err)
+	// Made first, so that the copy of everybody's messages is never readable by others.
+	if err := create(partial); err != nil {
+		return err
 	}
-	return errors.Join(syncPath(target), syncPath(dir))
+	_, err := db.ExecContext(ctx, "VACUUM INTO ?", partial)
+	if err == nil {
+		err = errors.Join(syncPath(partial), os.Rename(partial, target))
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("backing up to %s: %w", target, err), ignoreMissing(os.Remove(partial)))
+	}
+	return syncPath(dir)
 }
 
 // countTables counts what a database holds beside the tables of SQLite and of the migrations: these

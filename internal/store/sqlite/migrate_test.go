@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"database/sql"
 	"io/fs"
 	"os"
@@ -101,6 +102,32 @@ func TestNothingPendingBacksNothingUp(t *testing.T) {
 	}
 	if backups := backupsOf(t, home); len(backups) != 1 {
 		t.Errorf("backups: %v", backups)
+	}
+}
+
+// A migration that fails at every start must not fill the disk with copies, and a copy that was not
+// finished must not look like one.
+func TestBackupsAreWholeAndFew(t *testing.T) {
+	home, ids := filled(t)
+	for range 3 {
+		if err := upgrade(t, home, steps(t, "CREATE TABLE broken (")); err == nil {
+			t.Fatal("the migration did not fail")
+		}
+	}
+	if backups := backupsOf(t, home); len(backups) != 1 {
+		t.Fatalf("backups: %v", backups)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := withDB(filepath.Join(home, "parley.db"), func(db *sql.DB) error {
+		return backUp(ctx, db, filepath.Join(home, "backups"), 99)
+	})
+	if err == nil {
+		t.Error("a cancelled backup succeeded")
+	}
+	backups := backupsOf(t, home)
+	if len(backups) != 1 || table(t, backups[0], "messages") != len(ids) {
+		t.Errorf("after a cancelled backup: %v", backups)
 	}
 }
 

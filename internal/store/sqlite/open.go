@@ -22,11 +22,11 @@ const oldestSQLite = "3.51.3"
 // DB is an open database: the store on it, and what can be asked of a file only.
 type DB struct {
 	*store.Store
-	path      string
-	unchecked string // the file that is there while a check is due
-	stop      context.CancelFunc
-	checked   chan struct{}
-	checkErr  error
+	path     string
+	due      *dueCheck
+	stop     context.CancelFunc
+	checked  chan struct{}
+	checkErr error
 }
 
 // Open opens the database in a home directory, creating both where they do not exist, and brings
@@ -40,9 +40,12 @@ func Open(ctx context.Context, home string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(home, 0o700); err != nil {
+	if err := makeHome(home); err != nil {
 		return nil, parley.Errorf(parley.Unavailable, "the home %s cannot be made: %w", home, err).
 			Suggest("choose another home")
+	}
+	if home, err = filepath.EvalSymlinks(home); err != nil {
+		return nil, err
 	}
 	if err := refuseNetwork(home); err != nil {
 		return nil, err
@@ -58,15 +61,31 @@ func Open(ctx context.Context, home string) (*DB, error) {
 	return db, nil
 }
 
-func openHeld(ctx context.Context, home string, held *lock) (*DB, error) {
+// makeHome makes the directory durable too: a new one could be lost with all that is in it.
+func makeHome(home string) error {
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return err
+	}
+	return syncPath(filepath.Dir(home))
+}
+
+func openHeld(ctx context.Context, home string, held *lock) (_ *DB, err error) {
 	path := filepath.Join(home, "parley.db")
-	unclean, err := checkFile(path)
+	mark, err := openMark(filepath.Join(home, "parley.mark"))
 	if err != nil {
 		return nil, err
 	}
-	unchecked := filepath.Join(home, "parley.unchecked")
-	checkDue, err := remember(unchecked, unclean)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, mark.close())
+		}
+	}()
+	unclean, err := checkFile(path, mark)
 	if err != nil {
+		return nil, err
+	}
+	due := &dueCheck{path: filepath.Join(home, "parley.unchecked")}
+	if err := due.remember(unclean); err != nil {
 		return nil, err
 	}
 	if err := create(path); err != nil {
@@ -75,30 +94,22 @@ func openHeld(ctx context.Context, home string, held *lock) (*DB, error) {
 	if err := migrate(ctx, path, filepath.Join(home, "backups")); err != nil {
 		return nil, err
 	}
-	newest, err := lastDrawn(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	mark, err := openMark(filepath.Join(home, "parley.mark"))
-	if err != nil {
-		return nil, err
-	}
-	if err := mark.check(path, newest); err != nil {
-		return nil, errors.Join(err, mark.close())
-	}
 	d, err := connect(path)
 	if err != nil {
-		return nil, errors.Join(err, mark.close())
+		return nil, err
 	}
 	d.mark, d.lock = mark, held
 	checking, stop := context.WithCancel(context.WithoutCancel(ctx))
-	db := &DB{Store: store.New(d), path: path, unchecked: unchecked, stop: stop, checked: make(chan struct{})}
-	if checkDue {
+	db := &DB{Store: store.New(d), path: path, due: due, stop: stop, checked: make(chan struct{})}
+	if due.failure != nil {
+		db.Halt(due.failure)
+	}
+	if due.due {
 		go db.checkBehind(checking)
 	} else {
 		close(db.checked)
 	}
-	return db, nil
+	return db, syncPath(home)
 }
 
 // Close stops what runs and closes the database. Everything acknowledged is in the file.
@@ -116,15 +127,6 @@ func create(path string) error {
 			Suggest("check the permissions of %s and its directory", path)
 	}
 	return file.Close()
-}
-
-// lastDrawn is the number the newest message or event has.
-func lastDrawn(ctx context.Context, path string) (last int64, err error) {
-	err = withDB(path, func(db *sql.DB) error {
-		return db.QueryRowContext(ctx, `SELECT max(seq, (SELECT coalesce(max(seq), 0) FROM messages),
-			(SELECT coalesce(max(num), 0) FROM events)) FROM counters`).Scan(&last)
-	})
-	return last, err
 }
 
 // withDB opens a file through database/sql, which is what migrations need.
