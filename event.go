@@ -31,7 +31,8 @@ type Event struct {
 	At           time.Time       `json:"at"`
 	Kind         EventKind       `json:"kind"`
 	Conversation string          `json:"conversation,omitempty"` // whoever may read it may see the event
-	Agent        string          `json:"agent,omitempty"`        // whom or what it is about
+	Agent        string          `json:"agent,omitempty"`        // whom it is about
+	By           string          `json:"by,omitempty"`           // who did it
 	Message      string          `json:"message,omitempty"`
 	Data         json.RawMessage `json:"data,omitempty"`
 }

@@ -86,7 +86,10 @@ func mentionsIn(text string) []mention {
 		if word == "" || strings.HasPrefix(rest[len(word):], "@") && prefix(rest[len(word)+1:], isIDRune) > 0 {
 			continue // a lone @, or the local part of an address: @codex@example.com
 		}
-		if !seen[word] {
+		if len(word) > maxAddress {
+			word = name // a text in a script without spaces may go on right after the name
+		}
+		if word != "" && len(word) <= maxAddress && !seen[word] {
 			seen[word] = true
 			found = append(found, mention{name, word})
 		}

@@ -287,6 +287,17 @@ func TestMentionsOfAnyText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { checkMentions(t, anyText().Draw(t, "text")) })
 }
 
+func TestLongWordsAreNobodysName(t *testing.T) {
+	long := strings.Repeat("x", 300)
+	if n := ParseMentions("@" + long + " @" + strings.Repeat("ü", 200)).Len(); n != 0 {
+		t.Errorf("%d names to look up, want 0", n)
+	}
+	found, _ := ParseMentions("@codex"+strings.Repeat("请看", 100)).Resolve(crewNamed, crewIDs)
+	if !slices.Equal(found, []string{"codex"}) {
+		t.Errorf("found %v before a long text without spaces", found)
+	}
+}
+
 func FuzzMentions(f *testing.F) {
 	for _, seed := range []string{
 		"", "@codex", "codex, look", "mail codex@example.com", "`@codex` and @arya", "```\n@codex\n```\n@arya", "@codex@arya",

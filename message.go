@@ -121,7 +121,10 @@ func DefaultLimits() Limits {
 }
 
 const (
-	maxArtifacts = 256
+	maxArtifacts = 64
+	maxArtifact  = 1 << 10 // bytes of its name, media type and path each
+	maxDirect    = 64      // others a message may be addressed to directly
+	maxAddress   = 256     // bytes: no name is longer
 	maxKeyBytes  = 255
 	maxTTL       = 10 * 365 * 24 * 3600 // seconds
 )
@@ -139,7 +142,7 @@ func (d Draft) Check(limits Limits) (Draft, error) {
 	if !d.Priority.Given() {
 		d.Priority = DefaultPriority
 	}
-	if err := d.checkAddress(limits); err != nil {
+	if err := d.checkAddress(); err != nil {
 		return d, err
 	}
 	if d.TTL < 0 || d.TTL > maxTTL {
@@ -154,12 +157,20 @@ func (d Draft) Check(limits Limits) (Draft, error) {
 	return d.checkBody(limits)
 }
 
-func (d Draft) checkAddress(limits Limits) error {
+func (d Draft) checkAddress() error {
+	if len(d.Direct) > maxDirect {
+		return Errorf(BadInput, "the message names %d recipients, the limit is %d", len(d.Direct), maxDirect).
+			Because(TooLarge).Suggest("make a channel")
+	}
+	for _, name := range d.Direct {
+		if err := checkText("direct", name, maxAddress); err != nil {
+			return err
+		}
+	}
 	for name, text := range map[string]string{
-		"conversation": d.Conversation, "direct": strings.Join(d.Direct, " "), "from": d.From, "to": d.To,
-		"in_reply_to": d.InReplyTo,
+		"conversation": d.Conversation, "from": d.From, "to": d.To, "in_reply_to": d.InReplyTo,
 	} {
-		if err := checkText(name, text, limits.Body); err != nil {
+		if err := checkText(name, text, maxAddress); err != nil {
 			return err
 		}
 	}
@@ -190,9 +201,6 @@ func (d Draft) checkBody(limits Limits) (_ Draft, err error) {
 	if d.Metadata, err = CompactObject("metadata", d.Metadata, limits); err != nil {
 		return d, err
 	}
-	if size := len(c.Text) + len(c.Code) + len(d.Payload); size > limits.Body {
-		return d, tooLarge("text, code and payload", size, limits.Body, "bytes")
-	}
 	if len(c.Artifacts) > maxArtifacts {
 		return d, tooLarge("artifacts", len(c.Artifacts), maxArtifacts, "entries")
 	}
@@ -200,6 +208,9 @@ func (d Draft) checkBody(limits Limits) (_ Draft, err error) {
 		if err := a.check(limits); err != nil {
 			return d, err
 		}
+	}
+	if size := len(c.Text) + len(c.Code) + len(d.Payload); size > limits.Body {
+		return d, tooLarge("text, code and payload", size, limits.Body, "bytes")
 	}
 	if strings.TrimSpace(c.Text) == "" && c.Code == "" && len(c.Artifacts) == 0 && len(d.Payload) == 0 {
 		return d, Errorf(BadInput, "the message is empty").Suggest("give it a text")
@@ -213,7 +224,7 @@ func (a Artifact) check(limits Limits) error {
 	for name, text := range map[string]string{
 		"artifact name": a.Name, "artifact media_type": a.MediaType, "artifact path": a.Path,
 	} {
-		if err := checkText(name, text, 4<<10); err != nil {
+		if err := checkText(name, text, maxArtifact); err != nil {
 			return err
 		}
 	}

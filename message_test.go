@@ -90,10 +90,22 @@ func TestDraftAtItsLimits(t *testing.T) {
 		{"text and payload", 90, func(d *Draft, n int) { d.Content.Text = x("x", n); d.Payload = object(10) }, []string{"text", "payload"}},
 		{"text and code", 90, func(d *Draft, n int) { d.Content.Text = x("x", n); d.Content.Code = x("x", 10) }, []string{"text", "code"}},
 		{"artifact", 1000, func(d *Draft, n int) { d.Content.Artifacts = []Artifact{{Path: "p", Size: int64(n)}} }, []string{"artifact"}},
-		{"artifacts", 256, func(d *Draft, n int) { d.Content.Artifacts = slices.Repeat([]Artifact{{Path: "p"}}, n) }, []string{"artifacts"}},
-		{"artifact name", 4096, func(d *Draft, n int) { d.Content.Artifacts = []Artifact{{Path: "p", Name: x("n", n)}} }, []string{"name"}},
-		{"artifact path", 4096, func(d *Draft, n int) { d.Content.Artifacts = []Artifact{{Path: x("p", n)}} }, []string{"path"}},
-		{"media type", 4096, func(d *Draft, n int) { d.Content.Artifacts = []Artifact{{Path: "p", MediaType: x("m", n)}} }, []string{"media_type"}},
+		{"to", 256, func(d *Draft, n int) { d.Content.Text = "x"; d.To = strings.Repeat("x", n) }, []string{"to"}},
+		{"from", 256, func(d *Draft, n int) { d.Content.Text = "x"; d.From = strings.Repeat("x", n) }, []string{"from"}},
+		{"in_reply_to", 256, func(d *Draft, n int) { d.Content.Text = "x"; d.InReplyTo = strings.Repeat("x", n) }, []string{"in_reply_to"}},
+		{"conversation", 256, func(d *Draft, n int) { d.Content.Text = "x"; d.Conversation = strings.Repeat("x", n) }, []string{"conversation"}},
+		{"direct", 256, func(d *Draft, n int) {
+			d.Content.Text = "x"
+			d.Conversation, d.Direct = "", []string{strings.Repeat("x", n)}
+		}, []string{"direct"}},
+		{"recipients", 64, func(d *Draft, n int) {
+			d.Content.Text = "x"
+			d.Conversation, d.Direct = "", slices.Repeat([]string{"x"}, n)
+		}, []string{"recipients"}},
+		{"artifacts", 64, func(d *Draft, n int) { d.Content.Artifacts = slices.Repeat([]Artifact{{Path: "p"}}, n) }, []string{"artifacts"}},
+		{"artifact name", 1024, func(d *Draft, n int) { d.Content.Artifacts = []Artifact{{Path: "p", Name: x("n", n)}} }, []string{"name"}},
+		{"artifact path", 1024, func(d *Draft, n int) { d.Content.Artifacts = []Artifact{{Path: x("p", n)}} }, []string{"path"}},
+		{"media type", 1024, func(d *Draft, n int) { d.Content.Artifacts = []Artifact{{Path: "p", MediaType: x("m", n)}} }, []string{"media_type"}},
 		{"depth of payload", 3, func(d *Draft, n int) { d.Payload = nested(n) }, []string{"payload"}},
 		{"depth of metadata", 3, func(d *Draft, n int) { d.Content.Text = "x"; d.Metadata = nested(n) }, []string{"metadata"}},
 		{"idempotency key", 255, func(d *Draft, n int) { d.Content.Text = "x"; d.IdempotencyKey = x("k", n) }, []string{"idempotency_key"}},

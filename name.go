@@ -139,12 +139,13 @@ func Nearest(wrong string, names []string) []string {
 	var found []near
 	for _, name := range names {
 		other := []rune(Fold(name))
-		far := distance(folded, other)
-		if len(folded) >= 3 && strings.HasPrefix(string(other), string(folded)) {
-			far = min(far, 1)
-		}
-		if far <= reach {
-			found = append(found, near{name, far})
+		switch difference := len(other) - len(folded); {
+		case difference >= 0 && len(folded) >= 3 && slices.Equal(other[:len(folded)], folded):
+			found = append(found, near{name, min(difference, 1)}) // it goes on as begun
+		case max(difference, -difference) <= reach: // else it is too far, whatever its letters
+			if far := distance(folded, other); far <= reach {
+				found = append(found, near{name, far})
+			}
 		}
 	}
 	slices.SortFunc(found, func(a, b near) int {

@@ -52,6 +52,8 @@ type AgentStore interface {
 	Find(name string) (Agent, error)
 	// List returns all agents in the order in which they were added, removed ones included.
 	List() ([]Agent, error)
+	// Names returns the ids and names of those that are not removed, without the hub itself.
+	Names() ([]string, error)
 	// Insert adds an agent. ErrTaken if its id, uuid or name belongs to another.
 	Insert(Agent) error
 	// Update replaces the agent with the same id; its id, uuid and kind stay.
@@ -65,10 +67,17 @@ type ConversationFilter struct {
 	Reader    string // only those this agent takes part in, and public channels
 	Kinds     []ConversationKind
 	Archived  bool      // only archived ones; else only those that are not
-	IdleSince time.Time // only those without change since
 	Before    int64     // only those whose last_seq is smaller, or equal with a smaller id
 	BeforeID  string
 	Limit     int
+}
+
+// IdleFilter selects conversations nobody has touched.
+type IdleFilter struct {
+	Kinds   []ConversationKind
+	Since   time.Time
+	Settled bool // only those without a delivery that is accepted, delivered or seen
+	Limit   int
 }
 
 // ConversationStore keeps conversations.
@@ -80,7 +89,10 @@ type ConversationStore interface {
 	FindSet(set string) (Conversation, error)
 	// List returns conversations by their newest message, newest first.
 	List(ConversationFilter) ([]Conversation, error)
-	// Insert adds a conversation. ErrTaken if its name is in use, or its set by another of its kind.
+	// Idle returns the ids of conversations of some kinds that are not archived and have not changed
+	// since a time, in any order.
+	Idle(IdleFilter) ([]string, error)
+	// Insert adds a conversation. ErrTaken if its name is in use, or its set by a DM or group.
 	Insert(Conversation) error
 	// Update replaces the conversation with the same id; its id, kind and set stay.
 	// ErrNotFound if there is none, ErrTaken if its name is in use.
@@ -96,7 +108,8 @@ type ConversationStore interface {
 type MemberStore interface {
 	// Get returns one member of one conversation. ErrNotFound if it is none.
 	Get(conversation, agent string) (Member, error)
-	// List returns the members of a conversation in the order in which they joined.
+	// List returns the members of a conversation in the order in which they joined. ErrNotFound if
+	// there is no such conversation.
 	List(conversation string) ([]Member, error)
 	// Put adds a member, or replaces what is known of it. ErrNotFound if there is no such
 	// conversation or agent.
@@ -104,6 +117,7 @@ type MemberStore interface {
 	// Remove takes a member out. ErrNotFound if it is none.
 	Remove(conversation, agent string) error
 	// Unread counts the messages of others after what the member has read, to at most limit.
+	// ErrNotFound if there is no such conversation or agent.
 	Unread(m Member, limit int) (int, error)
 }
 
@@ -117,11 +131,15 @@ type MessageStore interface {
 	Insert(Message) error
 	// Get returns one message. ErrNotFound if there is none, or its conversation is gone.
 	Get(id string) (Message, error)
-	// Page returns messages of one conversation, oldest first.
+	// Page returns messages of one conversation, oldest first: as many as the page says, or fewer,
+	// but at least one if there is one, where they are large. ErrNotFound if there is no such
+	// conversation.
 	Page(conversation string, p Page) ([]Message, error)
-	// Replies returns the messages that answer one, oldest first, at most limit.
+	// Replies returns the messages that answer one, oldest first, at most limit, or fewer where they
+	// are large.
 	Replies(id string, limit int) ([]Message, error)
-	// Scan returns messages of all conversations with a seq greater than after, in order.
+	// Scan returns messages of all conversations with a seq greater than after, in order, at most
+	// limit, or fewer where they are large.
 	Scan(after int64, limit int) ([]Message, error)
 	// Keyed returns the id of the message a sender gave this idempotency key after since.
 	// ErrNotFound if there is none.

@@ -60,6 +60,42 @@ func TestNoAcknowledgementPrecedesItsFsync(t *testing.T) {
 	}
 }
 
+// TestFailedSyncIsNotFoundAfterACrash makes syncs fail, by the kernel's word, and crashes right
+// afterwards: what was refused must not come back from the log, what was acknowledged must be there.
+// A message is printed as refused only if nothing of it can come back.
+func TestFailedSyncIsNotFoundAfterACrash(t *testing.T) {
+	for name, failing := range map[string]string{"now and then": "when=30+3", "the last ones": "when=40+"} {
+		t.Run(name, func(t *testing.T) {
+			home := filepath.Join(t.TempDir(), "home")
+			strace := exec.Command("strace", "-f", "-qq", "-o", os.DevNull, "-e", "trace=fsync,fdatasync",
+				"-e", "inject=fsync,fdatasync:error=EIO:"+failing, victim(t), "stubborn", home, "100")
+			strace.Env = append(os.Environ(), "GOMAXPROCS=1") // strace counts for each thread: let them be few
+			var stderr strings.Builder
+			strace.Stderr = &stderr
+			out, err := strace.Output()
+			if err != nil {
+				t.Fatalf("%v: %s", err, &stderr)
+			}
+			told := map[string][]string{}
+			for line := range strings.Lines(string(out)) {
+				answer, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+				told[answer] = append(told[answer], rest)
+			}
+			t.Logf("yes %d, no %d, perhaps %d", len(told["yes"]), len(told["no"]), len(told["perhaps"]))
+			if len(told["yes"]) == 0 || len(told["no"])+len(told["perhaps"]) == 0 {
+				t.Fatal("nothing was acknowledged, or nothing failed")
+			}
+			for mode, lines := range map[string][]string{"absent": told["no"], "verify": told["yes"]} {
+				check := exec.Command(victim(t), mode, home)
+				check.Stdin = strings.NewReader(strings.Join(lines, "\n"))
+				if out, err := check.CombinedOutput(); err != nil {
+					t.Errorf("%s: %v: %s", mode, err, out)
+				}
+			}
+		})
+	}
+}
+
 var (
 	opened   = regexp.MustCompile(`open(?:at)?\(.*parley\.db-wal".* = (\d+)$`)
 	wrote    = regexp.MustCompile(`pwrite64\((\d+), "(.*)"`)

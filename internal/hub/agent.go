@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 
 	"github.com/google/uuid"
@@ -19,7 +20,15 @@ type NewAgent struct {
 	parley.Profile
 }
 
+// addFirstAgents writes only if it must: a hub whose store takes no updates still starts, to be read.
 func (h *Hub) addFirstAgents(ctx context.Context) error {
+	err := h.store.View(ctx, func(tx parley.Tx) error {
+		_, err := tx.Agents().Find(parley.Owner) // added last
+		return err
+	})
+	if !errors.Is(err, parley.ErrNotFound) {
+		return err
+	}
 	return h.store.Update(ctx, func(tx parley.Tx) error {
 		s := &scene{Tx: tx, hub: h, now: h.now()}
 		for _, n := range []NewAgent{
@@ -165,37 +174,64 @@ func (s *scene) manager(id, name string) (string, error) {
 	}
 }
 
-// ChangeAgent lets change edit an agent's name, access and profile. Only an owner may. change may
-// be called twice.
+// ChangeAgent lets change edit an agent's name, access and profile. Only an owner may. change may be
+// called again, if somebody else changes the agent at the same time.
 func (h *Hub) ChangeAgent(ctx context.Context, caller Caller, name string, change func(*parley.Agent) error) (after parley.Agent, err error) {
-	err = h.update(ctx, caller, func(s *scene) error {
-		if err := s.mustOwn("change an agent"); err != nil {
+	for {
+		var before parley.Agent
+		err := h.view(ctx, caller, func(s *scene) (err error) {
+			before, err = s.changeable(name)
 			return err
-		}
-		before, err := s.agent(name)
+		})
 		if err != nil {
-			return err
-		}
-		if before.Kind == parley.KindSystem {
-			return parley.Errorf(parley.NotPermitted, "%s cannot be changed", before.ID).Suggest("it is the hub itself")
+			return parley.Agent{}, err
 		}
 		edited := before
 		if err := change(&edited); err != nil {
+			return parley.Agent{}, err
+		}
+		err = h.update(ctx, caller, func(s *scene) (err error) {
+			after, err = s.changeAgent(before, edited)
 			return err
+		})
+		if !errors.Is(err, errOvertaken) {
+			return after, err
 		}
-		after = before
-		after.Name, after.Access, after.Profile, after.UpdatedAt = edited.Name, edited.Access, edited.Profile, s.now
-		if err := s.checkChanged(before, &after); err != nil {
-			return err
-		}
-		err = s.Agents().Update(after)
-		if errors.Is(err, parley.ErrTaken) {
-			return agentNameTaken(after.Name)
-		}
-		s.note(parley.Event{Kind: parley.EventAgentChanged, Agent: after.ID})
-		return errors.Join(err, s.audit("agent.change", after.ID, nil))
-	})
-	return after, err
+	}
+}
+
+// errOvertaken says that the agent is not any more what the change was made for.
+var errOvertaken = errors.New("the agent was changed by somebody else")
+
+func (s *scene) changeable(name string) (parley.Agent, error) {
+	if err := s.mustOwn("change an agent"); err != nil {
+		return parley.Agent{}, err
+	}
+	a, err := s.agent(name)
+	if err == nil && a.Kind == parley.KindSystem {
+		err = parley.Errorf(parley.NotPermitted, "%s cannot be changed", a.ID).Suggest("it is the hub itself")
+	}
+	return a, err
+}
+
+func (s *scene) changeAgent(before, edited parley.Agent) (parley.Agent, error) {
+	after, err := s.changeable(before.ID)
+	if err != nil {
+		return after, err
+	}
+	if !reflect.DeepEqual(before, after) {
+		return after, errOvertaken
+	}
+	after.Name, after.Access, after.Profile, after.UpdatedAt = edited.Name, edited.Access, edited.Profile, s.now
+	if err := s.checkChanged(before, &after); err != nil {
+		return after, err
+	}
+	err = s.Agents().Update(after)
+	if errors.Is(err, parley.ErrTaken) {
+		return after, agentNameTaken(after.Name)
+	}
+	s.note(parley.Event{Kind: parley.EventAgentChanged, Agent: after.ID})
+	return after, errors.Join(err, s.audit("agent.change", after.ID, nil))
 }
 
 func (s *scene) checkChanged(before parley.Agent, after *parley.Agent) error {
@@ -245,7 +281,7 @@ func (h *Hub) Agent(ctx context.Context, caller Caller, name string) (a parley.A
 
 // show leaves out what only owners see: how an agent is run, and what another one is told.
 func (s *scene) show(a parley.Agent) parley.Agent {
-	if s.owner() || s.me.Kind == parley.KindSystem {
+	if s.seesAll() {
 		return a
 	}
 	a.RuntimeConfig = nil

@@ -47,7 +47,7 @@ func TestAddAgentFillsDefaultsAndSaysSo(t *testing.T) {
 	}
 	same(t, "stored", get[parley.Agent](w)(w.Agent(ctx, user, "arya")), want)
 	events := eventsAfter(w, before)
-	same(t, "event", events, []parley.Event{{Num: before + 1, At: began, Kind: parley.EventAgentAdded, Agent: "arya"}})
+	same(t, "event", events, []parley.Event{{Num: before + 1, At: began, Kind: parley.EventAgentAdded, Agent: "arya", By: "user"}})
 	last := w.audited()[0]
 	same(t, "audit", []string{last.Actor, last.Act, last.Subject}, []string{"user", "agent.add", "arya"})
 }

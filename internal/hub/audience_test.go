@@ -221,17 +221,17 @@ func TestMentionLimit(t *testing.T) {
 	same(t, "64 are brought in and woken", len(w.say("user", "open", strings.TrimSuffix(words, " @agent64")).Deliveries), 64)
 }
 
-func TestAtMostAThousandNamesAreLookedUp(t *testing.T) {
+func TestAtMost256NamesAreLookedUp(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.channel("user", "open")
 	var words strings.Builder
-	for i := range 1000 {
+	for i := range 256 {
 		fmt.Fprintf(&words, "@stranger%d ", i)
 	}
 	same(t, "strangers are nobody", len(w.say("user", "open", words.String()).Deliveries), 0)
 	w.refuses(t, []refusal{{"one more", func() error {
 		_, err := w.Post(ctx, user, parley.Draft{Conversation: "open", Content: text(words.String() + "@another")})
 		return err
-	}, refused(parley.BadInput, parley.TooLarge, "the text has 1001 different @names, the limit is 1000", "put what is not a mention into code")}})
+	}, refused(parley.BadInput, parley.TooLarge, "the text has 257 different @names, the limit is 256", "put what is not a mention into code")}})
 }

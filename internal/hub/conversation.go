@@ -27,6 +27,9 @@ type View struct {
 	Unread  int      `json:"unread"` // at most MaxUnread
 }
 
+// maxWith is how many others a conversation may be made with.
+const maxWith = 256
+
 // MaxUnread is where counting unread messages ends.
 const MaxUnread = 10_000
 
@@ -34,6 +37,10 @@ const MaxUnread = 10_000
 func (h *Hub) CreateConversation(ctx context.Context, caller Caller, n NewConversation) (View, error) {
 	if err := errors.Join(parley.CheckChannelName(n.Name), parley.CheckTopic(n.Topic)); err != nil {
 		return View{}, parley.AsError(err)
+	}
+	if len(n.With) > maxWith {
+		return View{}, parley.Errorf(parley.BadInput, "the conversation is made with %d participants, the limit is %d", len(n.With), maxWith).
+			Because(parley.TooLarge).Suggest("add the others afterwards")
 	}
 	var view View
 	err := h.update(ctx, caller, func(s *scene) error {
@@ -64,7 +71,7 @@ func (h *Hub) CreateConversation(ctx context.Context, caller Caller, n NewConver
 		if err != nil {
 			return err
 		}
-		view, err = s.see(p)
+		view, err = s.see(p.Conversation)
 		return err
 	})
 	return view, err
@@ -80,7 +87,7 @@ func (s *scene) create(c parley.Conversation, ids []string) (place, error) {
 	if err := s.Conversations().Insert(c); err != nil {
 		return place{}, err
 	}
-	s.note(parley.Event{Kind: parley.EventConversationCreated, Conversation: c.ID, Agent: s.me.ID})
+	s.note(parley.Event{Kind: parley.EventConversationCreated, Conversation: c.ID})
 	for _, id := range ids {
 		m := parley.Member{Conversation: c.ID, Agent: id, JoinedAt: s.now}
 		if err := s.Members().Put(m); err != nil {
@@ -124,10 +131,13 @@ func (h *Hub) Conversations(ctx context.Context, caller Caller, f ListFilter) (v
 		switch {
 		case !f.All:
 			filter.Member = s.me.ID
-		case !s.owner() && s.me.Kind != parley.KindSystem:
+		case !s.seesAll():
 			filter.Reader = s.me.ID
 		}
 		if f.Cursor != nil {
+			if !parley.IsUUID(f.Cursor.ID) {
+				return parley.Errorf(parley.BadInput, "the cursor is not one of this list").Suggest("begin without a cursor")
+			}
 			filter.Before, filter.BeforeID = f.Cursor.LastSeq, f.Cursor.ID
 		}
 		list, err := s.Conversations().List(filter)
@@ -139,11 +149,7 @@ func (h *Hub) Conversations(ctx context.Context, caller Caller, f ListFilter) (v
 			next = &Cursor{list[limit-1].LastSeq, list[limit-1].ID}
 		}
 		for _, c := range list {
-			p, err := s.conversation(c.ID)
-			if err != nil {
-				return err
-			}
-			view, err := s.see(p)
+			view, err := s.see(c)
 			if err != nil {
 				return err
 			}
@@ -161,23 +167,18 @@ func (h *Hub) Conversation(ctx context.Context, caller Caller, ref string) (view
 		if err != nil {
 			return err
 		}
-		view, err = s.see(p)
+		view, err = s.see(p.Conversation)
 		return err
 	})
 	return view, err
 }
 
-func (s *scene) see(p place) (View, error) {
-	view := View{Conversation: p.Conversation}
-	members, err := s.Members().List(p.ID)
-	if err != nil {
-		return view, err
-	}
+func (s *scene) see(c parley.Conversation) (View, error) {
+	view := View{Conversation: c}
+	members, err := s.Members().List(c.ID)
 	for _, m := range members {
 		view.Members = append(view.Members, m.Agent)
-	}
-	for _, m := range members {
-		if m.Agent == s.me.ID {
+		if m.Agent == s.me.ID && err == nil {
 			view.Joined, view.ReadSeq = true, m.ReadSeq
 			view.Unread, err = s.Members().Unread(m, MaxUnread)
 		}
@@ -330,10 +331,17 @@ func (h *Hub) DeleteConversation(ctx context.Context, caller Caller, ref string)
 		if err := s.mustOwn("delete a conversation"); err != nil {
 			return err
 		}
+		members, err := s.Members().List(p.ID)
+		if err != nil {
+			return err
+		}
+		for _, m := range members {
+			s.note(parley.Event{Kind: parley.EventMemberLeft, Conversation: p.ID, Agent: m.Agent})
+		}
 		if err := s.Conversations().Bury(p.ID); err != nil {
 			return err
 		}
-		s.note(parley.Event{Kind: parley.EventConversationDeleted, Conversation: p.ID, Agent: s.me.ID})
+		s.note(parley.Event{Kind: parley.EventConversationDeleted, Conversation: p.ID})
 		return s.audit("conversation.delete", p.ID, map[string]any{
 			"title": p.Title(), "kind": p.Kind, "messages": p.Messages,
 		})
@@ -358,7 +366,7 @@ func (s *scene) save(c parley.Conversation, field string) error {
 	if err != nil {
 		return err
 	}
-	s.note(parley.Event{Kind: parley.EventConversationChanged, Conversation: c.ID, Agent: s.me.ID, Data: data})
+	s.note(parley.Event{Kind: parley.EventConversationChanged, Conversation: c.ID, Data: data})
 	return s.Conversations().Update(c)
 }
 
@@ -386,7 +394,7 @@ func notAMember(id string, p place) error {
 }
 
 func (s *scene) mustBeIn(p place) error {
-	if p.joined || s.owner() || s.me.Kind == parley.KindSystem {
+	if p.joined || s.seesAll() {
 		return nil
 	}
 	return parley.Errorf(parley.NotPermitted, "%s does not take part in %s", s.me.ID, p.Title()).Suggest("join it first")
@@ -394,7 +402,7 @@ func (s *scene) mustBeIn(p place) error {
 
 // mustRun lets a conversation's creator and owners pass.
 func (s *scene) mustRun(p place, act string) error {
-	if p.CreatedBy == s.me.ID && p.joined || s.owner() || s.me.Kind == parley.KindSystem {
+	if p.CreatedBy == s.me.ID && p.joined || s.seesAll() {
 		return nil
 	}
 	return parley.Errorf(parley.NotPermitted, "only the creator of %s and owners may %s", p.Title(), act).

@@ -279,7 +279,7 @@ func TestRenameFreesTheOldName(t *testing.T) {
 	w.ok(w.Rename(ctx, as("arya"), "open", "wide-open"))
 	changed := eventsAfter(w, before)
 	same(t, "event", changed, []parley.Event{{
-		Num: before + 1, At: began, Kind: parley.EventConversationChanged, Conversation: at["public channel"], Agent: "arya",
+		Num: before + 1, At: began, Kind: parley.EventConversationChanged, Conversation: at["public channel"], By: "arya",
 		Data: []byte(`{"field":"name"}`),
 	}})
 	same(t, "found by the new name", w.see("bran", "#wide-open").ID, at["public channel"])
@@ -359,9 +359,15 @@ func TestDeletedConversationIsGoneForEverybodyAtOnce(t *testing.T) {
 	w.reply("ned", said, "answer")
 	before := w.lastEvent()
 	w.ok(w.DeleteConversation(ctx, user, "#open"))
-	same(t, "event", eventsAfter(w, before), []parley.Event{{
-		Num: before + 1, At: began, Kind: parley.EventConversationDeleted, Conversation: open, Agent: "user",
-	}})
+	told := eventsAfter(w, before)
+	same(t, "last event", told[len(told)-1], parley.Event{
+		Num: w.lastEvent(), At: began, Kind: parley.EventConversationDeleted, Conversation: open, By: "user",
+	})
+	for i, who := range []string{"arya", "ned"} {
+		same(t, "a member is told", told[i], parley.Event{
+			Num: before + 1 + int64(i), At: began, Kind: parley.EventMemberLeft, Conversation: open, Agent: who, By: "user",
+		})
+	}
 	entries := w.audited()
 	last := entries[len(entries)-1]
 	same(t, "audit", []string{last.Actor, last.Act, last.Subject, string(last.Detail)},

@@ -48,11 +48,14 @@ func (h *Hub) LastEvent(ctx context.Context, caller Caller) (newest int64, err e
 
 // maySee cuts an event to the caller's rights. readable remembers conversations looked at.
 func (s *scene) maySee(e parley.Event, readable map[string]bool) (bool, error) {
-	if s.owner() || s.me.Kind == parley.KindSystem {
+	if s.seesAll() {
 		return true, nil
 	}
-	if e.Kind == parley.EventCursorMoved && e.Agent != s.me.ID {
+	switch {
+	case e.Kind == parley.EventCursorMoved && e.Agent != s.me.ID:
 		return false, nil
+	case e.Kind == parley.EventMemberLeft && e.Agent == s.me.ID:
+		return true, nil // who is taken out of a conversation is told, though it cannot read it any more
 	}
 	if e.Conversation == "" {
 		// The list of agents is everybody's.

@@ -88,10 +88,10 @@ func TestEventsOfANewConversationComeInTheOrderTheyHappened(t *testing.T) {
 	m := w.dm("arya", "ned", "hi").Message
 	got := follow(t, w.Hub, as("ned"), before, w.lastEvent())
 	same(t, "events", got, []parley.Event{
-		{Num: before + 1, At: began, Kind: parley.EventConversationCreated, Conversation: m.Conversation, Agent: "arya"},
-		{Num: before + 2, At: began, Kind: parley.EventMemberJoined, Conversation: m.Conversation, Agent: "arya"},
-		{Num: before + 3, At: began, Kind: parley.EventMemberJoined, Conversation: m.Conversation, Agent: "ned"},
-		{Num: m.Seq, At: began, Kind: parley.EventMessagePosted, Conversation: m.Conversation, Agent: "arya", Message: m.ID},
+		{Num: before + 1, At: began, Kind: parley.EventConversationCreated, Conversation: m.Conversation, By: "arya"},
+		{Num: before + 2, At: began, Kind: parley.EventMemberJoined, Conversation: m.Conversation, Agent: "arya", By: "arya"},
+		{Num: before + 3, At: began, Kind: parley.EventMemberJoined, Conversation: m.Conversation, Agent: "ned", By: "arya"},
+		{Num: m.Seq, At: began, Kind: parley.EventMessagePosted, Conversation: m.Conversation, Agent: "arya", By: "arya", Message: m.ID},
 	})
 }
 
@@ -162,7 +162,7 @@ func TestFollowerGoesOnWhenWhatItReadIsErased(t *testing.T) {
 	w.restart()
 	w.Start(ctx)
 	got := follow(t, w.Hub, user, last, w.lastEvent())
-	same(t, "after the erased message", got[0].Kind, parley.EventConversationDeleted)
+	same(t, "after the erased message", got[0].Kind, parley.EventMemberLeft)
 	from := w.lastEvent()
 	id := w.channel("arya", "new").ID
 	same(t, "from the newest on", follow(t, w.Hub, as("arya"), from, from+1)[0].Conversation, id)
@@ -305,7 +305,8 @@ func TestEventsAreCutToTheCallersRights(t *testing.T) {
 		places  []string
 		cursors int
 	}{
-		"arya": {[]string{"", open, closed, pair}, 0}, "ned": {[]string{"", open, closed, pair}, 2},
+		// Of what is gone, its members are told that they are out of it, and nothing else.
+		"arya": {[]string{"", open, closed, pair, gone}, 0}, "ned": {[]string{"", open, closed, pair, gone}, 2},
 		"bran": {[]string{"", open}, 0}, "sansa": {[]string{"", open}, 0},
 		"user": {[]string{"", open, closed, pair, gone}, 3},
 	} {

@@ -39,7 +39,7 @@ func (h *Hub) Export(ctx context.Context, caller Caller, ref, format string, w i
 				return err
 			}
 		}
-		if len(list) < exportPage {
+		if len(list) == 0 {
 			return out.Flush()
 		}
 		page.After = list[len(list)-1].Seq
@@ -53,33 +53,48 @@ func writeJSONLine(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-func writeMarkdown(w io.Writer, v any) (err error) {
+func writeMarkdown(w io.Writer, v any) error {
+	var out strings.Builder
 	switch v := v.(type) {
 	case View:
-		_, err = fmt.Fprintf(w, "# %s\n\n%s · %d messages · %s\n", v.Title(), v.Kind, v.Messages, strings.Join(v.Members, ", "))
-		if err == nil && v.Topic != "" {
-			_, err = fmt.Fprintf(w, "\n%s\n", v.Topic)
-		}
+		fmt.Fprintf(&out, "# %s\n\n%s · %d messages · %s\n", v.Title(), v.Kind, v.Messages, strings.Join(v.Members, ", "))
+		quote(&out, v.Topic)
 	case parley.Message:
 		to := ""
 		if v.To != "" {
 			to = " → " + v.To
 		}
-		_, err = fmt.Fprintf(w, "\n## %s%s\n\n%s · %s · %s\n\n%s\n", v.From, to,
-			v.CreatedAt.Format(time.RFC3339), v.Type, v.ID, v.Content.Text)
-		if err == nil && v.Content.Code != "" {
-			fence := fenceFor(v.Content.Code)
-			_, err = fmt.Fprintf(w, "\n%s\n%s\n%s\n", fence, v.Content.Code, fence)
+		fmt.Fprintf(&out, "\n## %s%s\n\n%s · %s · %s\n", v.From, to, v.CreatedAt.Format(time.RFC3339), v.Type, v.ID)
+		quote(&out, v.Content.Text)
+		quoteCode(&out, v.Content.Code)
+		quoteCode(&out, string(v.Payload))
+		for _, a := range v.Content.Artifacts {
+			quote(&out, strings.TrimSpace("Artifact: "+strings.Join([]string{a.Name, a.Path, a.SHA256}, " ")))
 		}
 	}
+	_, err := io.WriteString(w, out.String())
 	return err
 }
 
-// fenceFor is a fence longer than any run of backticks in the code.
-func fenceFor(code string) string {
+// quote sets a text apart, so that nothing in it can pass for a message of its own.
+func quote(out *strings.Builder, text string) {
+	if text == "" {
+		return
+	}
+	out.WriteString("\n")
+	for line := range strings.SplitSeq(text, "\n") {
+		out.WriteString(strings.TrimRight("> "+line, " \r") + "\n")
+	}
+}
+
+// quoteCode does the same with a fence longer than any run of backticks in the code.
+func quoteCode(out *strings.Builder, code string) {
+	if code == "" {
+		return
+	}
 	fence := "```"
 	for strings.Contains(code, fence) {
 		fence += "`"
 	}
-	return fence
+	quote(out, fence+"\n"+code+"\n"+fence)
 }

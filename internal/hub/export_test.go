@@ -84,21 +84,21 @@ func TestMarkdownExport(t *testing.T) {
 
 channel · 2 messages · arya, ned
 
-winter
+> winter
 
 ## arya → ned
 
 2026-03-01T09:00:00Z · chat · `+first.ID+`
 
-look
+> look
 
-`+"````\na ``` b\n````"+`
+`+"> ````\n> a ``` b\n> ````"+`
 
 ## ned
 
 2026-03-01T09:00:00Z · chat · `+second.ID+`
 
-seen
+> seen
 `)
 }
 

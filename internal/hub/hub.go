@@ -49,9 +49,11 @@ func (wallClock) Now() time.Time { return time.Now() }
 // New makes a hub on a store and adds the two participants every hub has: the system itself and
 // the person who set it up.
 func New(ctx context.Context, store parley.Store, config Config) (*Hub, error) {
-	if config.Limits == (parley.Limits{}) {
-		config.Limits = parley.DefaultLimits()
-	}
+	limits := parley.DefaultLimits()
+	setDefault(&config.Limits.Body, limits.Body)
+	setDefault(&config.Limits.Artifact, limits.Artifact)
+	setDefault(&config.Limits.Depth, limits.Depth)
+	setDefault(&config.Limits.Mentions, limits.Mentions)
 	if config.Clock == nil {
 		config.Clock = wallClock{}
 	}
@@ -95,6 +97,9 @@ type scene struct {
 
 // update runs a use case that changes state. It may run fn twice.
 func (h *Hub) update(ctx context.Context, caller Caller, fn func(*scene) error) error {
+	if err := h.limit(ctx, caller); err != nil {
+		return err
+	}
 	now := h.now()
 	err := h.store.Update(ctx, func(tx parley.Tx) error {
 		s := &scene{Tx: tx, hub: h, now: now}
@@ -137,7 +142,7 @@ func (s *scene) enter(caller Caller) error {
 
 // note adds an event; it is written with the update.
 func (s *scene) note(e parley.Event) {
-	e.At = s.now
+	e.At, e.By = s.now, s.me.ID
 	s.events = append(s.events, e)
 }
 

@@ -132,7 +132,10 @@ func (x *machine) readLists(seen *notebook, me hub.Caller) {
 func (x *machine) readEvents(t *rapid.T, seen *notebook, me hub.Caller) {
 	last, err := x.w.LastEvent(ctx, me)
 	seen.note(last, err)
-	seen.note(follow(t, x.w.Hub, me, 0, last), nil)
+	// That it was taken out of a conversation is news it must get, with the id it knew.
+	seen.note(slices.DeleteFunc(follow(t, x.w.Hub, me, 0, last), func(e parley.Event) bool {
+		return e.Kind == parley.EventMemberLeft && e.Agent == me.Agent
+	}), nil)
 	_, _, err = x.w.Events(ctx, me, last+1)
 	seen.note(nil, err)
 }

@@ -401,7 +401,10 @@ func (m *model) post(by string, d words) (plan, outcome) {
 	if out != fine {
 		return plan{}, out
 	}
-	if s := m.keys[[2]string{p.id, d.IdempotencyKey}]; s != nil && !s.in.deleted && s.at.After(m.now.Add(-24*time.Hour)) {
+	if s := m.keys[[2]string{p.id, d.IdempotencyKey}]; s != nil && s.at.After(m.now.Add(-24*time.Hour)) {
+		if !s.in.readable(p) {
+			return plan{}, taken
+		}
 		return plan{again: s}, fine
 	}
 	parent, out := m.parent(p, &d)
@@ -415,7 +418,7 @@ func (m *model) post(by string, d words) (plan, outcome) {
 	if parent != nil && parent.in != do.room {
 		return do, bad
 	}
-	do.answered = do.room.kind == parley.Ephemeral && parent != nil && parent.from != p.id
+	do.answered = do.room.kind == parley.Ephemeral && parent != nil && do.room.creator != p.id
 	to := ""
 	switch {
 	case strings.EqualFold(d.To, parley.All):
@@ -443,7 +446,7 @@ func (m *model) parent(p *peer, d *words) (*note, outcome) {
 	}
 	if d.Conversation == "" && len(d.Direct) == 0 {
 		d.Conversation = s.in.id
-		if sender := m.peer(s.from); d.To == "" && s.from != p.id && !sender.removed && (s.in.public || s.in.in(sender)) {
+		if sender := m.peer(s.from); d.To == "" && s.from != p.id && !sender.removed && s.in.in(sender) {
 			d.To = s.from
 		}
 	}

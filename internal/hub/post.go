@@ -14,10 +14,7 @@ import (
 const keyMemory = 24 * time.Hour
 
 // maxCalled bounds the names that are looked up for one text, whether or not they are anybody's.
-const maxCalled = 1000
-
-// maxDirect is how many others a message may be addressed to directly.
-const maxDirect = 64
+const maxCalled = 256
 
 // Receipt is what the sender of a message is told.
 type Receipt struct {
@@ -33,9 +30,6 @@ type Receipt struct {
 func (h *Hub) Post(ctx context.Context, caller Caller, draft parley.Draft) (Receipt, error) {
 	draft, err := draft.Check(h.config.Limits)
 	if err != nil {
-		return Receipt{}, err
-	}
-	if err := h.limit(ctx, caller); err != nil {
 		return Receipt{}, err
 	}
 	post := post{draft: draft, source: caller.Source}
@@ -61,7 +55,7 @@ func (h *Hub) nearMisses(ctx context.Context, strangers []string) (notices []str
 	}
 	var names []string
 	err := h.store.View(ctx, func(tx parley.Tx) (err error) {
-		names, err = agentNames(tx)
+		names, err = tx.Agents().Names()
 		return err
 	})
 	if err != nil {
@@ -73,21 +67,6 @@ func (h *Hub) nearMisses(ctx context.Context, strangers []string) (notices []str
 		}
 	}
 	return notices
-}
-
-// limit counts a message against its sender's rate. Owners, bridges and the hub itself are exempt,
-// which is looked up only when the count is over.
-func (h *Hub) limit(ctx context.Context, caller Caller) error {
-	wait := h.rate.take(caller.Agent, h.clock.Now())
-	if wait == 0 || caller.Source == "file" {
-		return nil
-	}
-	return h.view(ctx, caller, func(s *scene) error {
-		if s.owner() || s.me.Kind == parley.KindSystem {
-			return nil
-		}
-		return h.rate.exceeded(s.me.ID, wait)
-	})
 }
 
 // post is a message on its way into the store. What can be prepared outside the transaction is.
@@ -171,17 +150,23 @@ func (s *scene) checkClaim(from string) error {
 		Suggest("leave the sender out: it is known from the credential")
 }
 
-// posted returns the message the sender has already posted with this key.
+// posted returns the message the sender has already posted with this key. One that it cannot read any
+// more, because it has left the conversation or that was deleted, is not stored again either.
 func (s *scene) posted(key string) (first Receipt, found bool, err error) {
 	if key == "" {
 		return first, false, nil
 	}
 	id, err := s.Messages().Keyed(s.me.ID, key, s.now.Add(-keyMemory))
-	if err == nil {
-		first.Message, err = s.Messages().Get(id)
-	}
 	if errors.Is(err, parley.ErrNotFound) {
-		return first, false, nil // never used, or its conversation is gone
+		return first, false, nil
+	}
+	if err != nil {
+		return first, false, err
+	}
+	first.Message, _, err = s.message(id)
+	if _, hidden := errors.AsType[unknown](err); hidden {
+		return Receipt{}, true, parley.Errorf(parley.BadInput, "the idempotency key %q was used for a message that is gone", key).
+			Because(parley.Conflict).Suggest("use another key")
 	}
 	if err == nil {
 		first.Deliveries, err = s.Deliveries().Of(id)
@@ -216,7 +201,7 @@ func (s *scene) replyTo(sender string, where parley.Conversation) (string, error
 	if err != nil || a.RemovedAt != nil || a.Kind == parley.KindSystem {
 		return "", err
 	}
-	if in, err := s.takesPart(where, a.ID); err != nil || !in && !where.ReadableByAll() {
+	if in, err := s.takesPart(where, a.ID); err != nil || !in {
 		return "", err
 	}
 	return a.ID, nil
@@ -325,7 +310,8 @@ func toSystem(id string) error {
 // settleArchive brings a conversation back into the lists, or, once an ephemeral one is answered,
 // takes it out of them.
 func (s *scene) settleArchive(where place, parent *parley.Message) error {
-	answered := where.Kind == parley.Ephemeral && where.joined && parent != nil && parent.From != s.me.ID
+	// What its creator adds is a new question, even as a reply.
+	answered := where.Kind == parley.Ephemeral && where.joined && parent != nil && s.me.ID != where.CreatedBy
 	if answered == (where.ArchivedAt != nil) {
 		return nil
 	}
@@ -334,10 +320,6 @@ func (s *scene) settleArchive(where place, parent *parley.Message) error {
 
 // direct finds or opens the conversation of the caller and the others named.
 func (s *scene) direct(names []string, ephemeral bool) (place, error) {
-	if len(names) > maxDirect {
-		return place{}, parley.Errorf(parley.BadInput, "the message names %d recipients, the limit is %d", len(names), maxDirect).
-			Because(parley.TooLarge).Suggest("make a channel")
-	}
 	ids := []string{s.me.ID}
 	for _, name := range names {
 		a, err := s.agent(name)
@@ -361,14 +343,12 @@ func (s *scene) direct(names []string, ephemeral bool) (place, error) {
 	case len(ids) == 2:
 		c.Kind = parley.DM
 	}
-	if !ephemeral {
-		found, err := s.Conversations().FindSet(c.Set)
-		if err == nil {
-			return s.conversation(found.ID)
-		}
-		if !errors.Is(err, parley.ErrNotFound) {
-			return place{}, err
-		}
+	if ephemeral {
+		return s.create(c, ids)
 	}
-	return s.create(c, ids)
+	found, err := s.Conversations().FindSet(c.Set)
+	if errors.Is(err, parley.ErrNotFound) {
+		return s.create(c, ids)
+	}
+	return place{Conversation: found, joined: true}, err
 }

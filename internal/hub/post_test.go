@@ -43,7 +43,7 @@ func TestPostFillsTheEnvelope(t *testing.T) {
 		t.Error("the checksum does not hold")
 	}
 	same(t, "event", eventsAfter(w, before), []parley.Event{{
-		Num: m.Seq, At: began, Kind: parley.EventMessagePosted, Conversation: open, Agent: "arya", Message: m.ID,
+		Num: m.Seq, At: began, Kind: parley.EventMessagePosted, Conversation: open, Agent: "arya", By: "arya", Message: m.ID,
 	}})
 	view := w.see("arya", open)
 	same(t, "counted", []int64{view.Messages, view.LastSeq}, []int64{1, m.Seq})
@@ -161,8 +161,12 @@ func TestEphemeralIsArchivedOnceAnswered(t *testing.T) {
 	same(t, "still readable", w.texts("arya", conv), []string{"where?", "I mean the sword", "hm", "not delivered", "there"})
 	w.post("arya", parley.Draft{Conversation: conv, Content: text("thanks")})
 	same(t, "archived after a new message", archived(), false)
-	w.reply("arya", answer.ID, "I found it")
-	same(t, "archived by the answer to the answer", archived(), true)
+	w.reply("ned", asked.ID, "once more")
+	same(t, "archived by another answer", archived(), true)
+	follow := w.reply("arya", answer.ID, "and the shield?").Message
+	same(t, "archived by the asker's reply to the answer", archived(), false)
+	w.reply("ned", follow.ID, "there too")
+	same(t, "archived by the answer to that", archived(), true)
 }
 
 func TestReplyGoesWhereTheQuestionIs(t *testing.T) {
@@ -367,8 +371,23 @@ func TestIdempotencyKeyReturnsTheFirstMessage(t *testing.T) {
 	late := keyed("arya", "three")
 	same(t, "after 24 hours", []any{late.Duplicate, late.Message.ID == first.Message.ID}, []any{false, false})
 	same(t, "from then on", keyed("arya", "four").Message.ID, late.Message.ID)
+
+	w.private("user", "shut", "arya")
+	hidden := parley.Draft{Conversation: "shut", Content: text("secret"), IdempotencyKey: "h"}
+	w.post("arya", hidden)
+	w.ok(w.RemoveMember(ctx, user, "shut", "arya"))
 	w.ok(w.DeleteConversation(ctx, user, late.Message.Conversation))
-	same(t, "once its conversation is gone", keyed("arya", "five").Duplicate, false)
+	again2 := func(d parley.Draft) func() error {
+		return func() error { _, err := w.Post(ctx, as("arya"), d); return err }
+	}
+	w.refuses(t, []refusal{
+		{"once its conversation is deleted", again2(parley.Draft{Direct: []string{"user"}, Content: text("x"), IdempotencyKey: "k"}), usedUp("k")},
+		{"once it was taken out of it", again2(hidden), usedUp("h")},
+	})
+}
+
+func usedUp(key string) *parley.Error {
+	return refused(parley.BadInput, parley.Conflict, fmt.Sprintf("the idempotency key %q was used for a message that is gone", key), "use another key")
 }
 
 func TestManyWithOneKeyStoreOneMessage(t *testing.T) {

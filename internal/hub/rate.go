@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -9,8 +10,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Rate limits what one agent may send. The zero value means the default; a burst with a PerSecond of
-// 0 or less means no limit.
+// Rate limits how often one agent may change anything, by a message or otherwise. The zero value means
+// the default; a burst with a PerSecond of 0 or less means no limit.
 type Rate struct {
 	PerSecond float64
 	Burst     int
@@ -26,6 +27,9 @@ type limiter struct {
 func newLimiter(r Rate) *limiter {
 	if r == (Rate{}) {
 		r = Rate{PerSecond: 50, Burst: 200}
+	}
+	if r.Burst <= 0 {
+		r.Burst = max(1, int(4*r.PerSecond))
 	}
 	return &limiter{rate: r, buckets: map[string]*rate.Limiter{}}
 }
@@ -50,7 +54,25 @@ func (l *limiter) take(agent string, now time.Time) (wait time.Duration) {
 	return wait
 }
 
+// limit counts a change against its caller's rate. Owners, bridges and the hub itself are exempt,
+// which is looked up only when the count is over.
+func (h *Hub) limit(ctx context.Context, caller Caller) error {
+	if caller.Agent == parley.System || caller.Source == "file" {
+		return nil
+	}
+	wait := h.rate.take(parley.Fold(caller.Agent), h.clock.Now())
+	if wait == 0 {
+		return nil
+	}
+	return h.view(ctx, caller, func(s *scene) error {
+		if s.seesAll() {
+			return nil
+		}
+		return h.rate.exceeded(s.me.ID, wait)
+	})
+}
+
 func (l *limiter) exceeded(agent string, wait time.Duration) error {
-	return parley.Errorf(parley.Unavailable, "%s has sent more than %g messages a second", agent, l.rate.PerSecond).
+	return parley.Errorf(parley.Unavailable, "%s has made more than %g changes a second", agent, l.rate.PerSecond).
 		Because(parley.RateLimited).Retryable(wait).Suggest("try again in %s", wait.Round(time.Millisecond))
 }

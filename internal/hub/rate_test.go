@@ -10,7 +10,7 @@ import (
 )
 
 func rateLimited(who string, perSecond float64, wait time.Duration) *parley.Error {
-	e := refused(parley.Unavailable, parley.RateLimited, fmt.Sprintf("%s has sent more than %g messages a second", who, perSecond),
+	e := refused(parley.Unavailable, parley.RateLimited, fmt.Sprintf("%s has made more than %g changes a second", who, perSecond),
 		"try again in "+wait.String())
 	e.RetryAfter = wait
 	return e
@@ -46,7 +46,7 @@ func TestRateIsFiftyASecondWithABurstOfTwoHundred(t *testing.T) {
 	}
 	w.refuses(t, []refusal{{"after a second's worth", over, rateLimited("arya", 50, 20*time.Millisecond)}})
 	_, err := w.Agents(ctx, as("arya"))
-	w.ok(err) // only messages are counted
+	w.ok(err) // only changes are counted
 }
 
 func TestRateExemptsOwnersBridgesAndTheHub(t *testing.T) {
@@ -65,7 +65,12 @@ func TestRateExemptsOwnersBridgesAndTheHub(t *testing.T) {
 	w.ok(once(w, as("sansa")))
 	w.refuses(t, []refusal{
 		{"a member of the hub is not exempt", func() error { return once(w, as("sansa")) }, rateLimited("sansa", 1, time.Second)},
+	})
+	w.ok(once(w, as("arya")))
+	w.refuses(t, []refusal{
 		{"nor an agent by another door", func() error { return once(w, as("arya")) }, rateLimited("arya", 1, time.Second)},
+		{"nor by another spelling", func() error { return once(w, as("ARYA")) }, rateLimited("arya", 1, time.Second)},
+		{"nor by another change", func() error { return w.Join(ctx, as("arya"), "open") }, rateLimited("arya", 1, time.Second)},
 	})
 }
 

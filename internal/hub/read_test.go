@@ -112,7 +112,7 @@ func TestUnreadCountsTheMessagesOfOthersSinceTheCursor(t *testing.T) {
 	w.ok(w.MarkRead(ctx, as("ned"), open, first))
 	same(t, "up to a message", []any{unread("ned"), w.see("ned", open).ReadSeq}, []any{1, first})
 	same(t, "event", eventsAfter(w, before), []parley.Event{{
-		Num: before + 1, At: began, Kind: parley.EventCursorMoved, Conversation: open, Agent: "ned",
+		Num: before + 1, At: began, Kind: parley.EventCursorMoved, Conversation: open, Agent: "ned", By: "ned",
 		Data: fmt.Appendf(nil, `{"read_seq":%d}`, first),
 	}})
 	w.ok(w.MarkRead(ctx, as("ned"), open, second))

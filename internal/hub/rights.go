@@ -13,9 +13,12 @@ func (s *scene) owner() bool {
 	return s.me.Kind == parley.KindHuman && s.me.Access == parley.AccessOwner
 }
 
+// seesAll holds for owners and the hub itself: they read everything, and may do what owners may.
+func (s *scene) seesAll() bool { return s.owner() || s.me.Kind == parley.KindSystem }
+
 // mustOwn refuses everybody but owners and the hub itself.
 func (s *scene) mustOwn(act string) error {
-	if s.owner() || s.me.Kind == parley.KindSystem {
+	if s.seesAll() {
 		return nil
 	}
 	return parley.Errorf(parley.NotPermitted, "only an owner may %s", act).Suggest("ask an owner of this hub")
@@ -59,7 +62,7 @@ func (s *scene) conversation(ref string) (place, error) {
 	if p.joined, err = s.takesPart(c, s.me.ID); err != nil {
 		return p, err
 	}
-	if !p.joined && !c.ReadableByAll() && !s.owner() && s.me.Kind != parley.KindSystem {
+	if !p.joined && !c.ReadableByAll() && !s.seesAll() {
 		return p, unknown{"conversation", ref}
 	}
 	return p, nil
@@ -102,6 +105,8 @@ func (h *Hub) explain(ctx context.Context, caller Caller, err error) error {
 		return nil
 	case ok:
 		return h.explainUnknown(ctx, caller, u)
+	case errors.Is(err, errOvertaken):
+		return err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return parley.Errorf(parley.TimedOut, "the call was given up before it began: %w", err)
 	}
@@ -121,7 +126,7 @@ func (h *Hub) explainUnknown(ctx context.Context, caller Caller, u unknown) erro
 		var err error
 		switch u.noun {
 		case "agent":
-			names, err = agentNames(tx)
+			names, err = tx.Agents().Names()
 			otherwise = "see the list of agents"
 		case "conversation":
 			s := &scene{Tx: tx, hub: h}
@@ -144,26 +149,9 @@ func (h *Hub) explainUnknown(ctx context.Context, caller Caller, u unknown) erro
 		Suggest("%s", parley.DidYouMean(near, otherwise))
 }
 
-func agentNames(tx parley.Tx) ([]string, error) {
-	list, err := tx.Agents().List()
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, a := range list {
-		if a.RemovedAt == nil && a.Kind != parley.KindSystem {
-			names = append(names, a.ID)
-			if parley.Fold(a.Name) != a.ID {
-				names = append(names, a.Name)
-			}
-		}
-	}
-	return names, nil
-}
-
 func (s *scene) conversationNames() ([]string, error) {
 	filter := parley.ConversationFilter{Kinds: []parley.ConversationKind{parley.Channel, parley.Group}, Limit: maxSuggested}
-	if !s.owner() {
+	if !s.seesAll() {
 		filter.Reader = s.me.ID
 	}
 	list, err := s.Conversations().List(filter)

@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -11,6 +12,7 @@ import (
 const (
 	// ephemeralIdle is how long an ephemeral conversation without open delivery stays in view.
 	ephemeralIdle = 24 * time.Hour
+	sweepMost     = 10_000
 	sweepBatch    = 200
 	purgeBatch    = 1000
 )
@@ -34,18 +36,17 @@ func (h *Hub) sweepRegularly(ctx context.Context, started func()) {
 // Sweep does what is due with time: archives what has been idle for long, forgets old idempotency
 // keys and erases what was deleted. It works in small updates, so that nobody waits for it.
 func (h *Hub) Sweep(ctx context.Context) error {
-	ephemeral := parley.ConversationFilter{
-		Kinds: []parley.ConversationKind{parley.Ephemeral}, IdleSince: h.now().Add(-ephemeralIdle),
-	}
-	if err := h.archiveIdle(ctx, ephemeral, true); err != nil {
+	err := h.archiveIdle(ctx, parley.IdleFilter{
+		Kinds: []parley.ConversationKind{parley.Ephemeral}, Since: h.now().Add(-ephemeralIdle), Settled: true,
+	})
+	if err != nil {
 		return err
 	}
 	if h.config.AutoArchive > 0 {
-		idle := parley.ConversationFilter{
-			Kinds:     []parley.ConversationKind{parley.Channel, parley.Group, parley.DM},
-			IdleSince: h.now().Add(-h.config.AutoArchive),
-		}
-		if err := h.archiveIdle(ctx, idle, false); err != nil {
+		err := h.archiveIdle(ctx, parley.IdleFilter{
+			Kinds: []parley.ConversationKind{parley.Channel, parley.Group, parley.DM}, Since: h.now().Add(-h.config.AutoArchive),
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -57,43 +58,37 @@ func (h *Hub) Sweep(ctx context.Context) error {
 	return h.repeat(ctx, func(tx parley.Tx) (int, error) { return tx.Conversations().Purge(purgeBatch) })
 }
 
-// archiveIdle archives what a filter selects, page by page; with settled only what has no open
-// delivery.
-func (h *Hub) archiveIdle(ctx context.Context, filter parley.ConversationFilter, settled bool) error {
-	filter.Limit = sweepBatch
-	system := Caller{Agent: parley.System}
-	for {
-		var list []parley.Conversation
-		err := h.view(ctx, system, func(s *scene) (err error) {
-			list, err = s.Conversations().List(filter)
-			return err
-		})
-		if err != nil || len(list) == 0 {
-			return err
-		}
-		last := list[len(list)-1]
-		filter.Before, filter.BeforeID = last.LastSeq, last.ID
-		err = h.update(ctx, system, func(s *scene) error { return s.archiveStillIdle(list, filter.IdleSince, settled) })
-		if err != nil {
-			return err
+// archiveIdle archives what a filter selects. It is looked up outside the writer; what is left after
+// sweepMost waits for the next sweep.
+func (h *Hub) archiveIdle(ctx context.Context, filter parley.IdleFilter) error {
+	filter.Limit = sweepMost
+	var idle []string
+	err := h.store.View(ctx, func(tx parley.Tx) (err error) {
+		idle, err = tx.Conversations().Idle(filter)
+		return err
+	})
+	for part := range slices.Chunk(idle, sweepBatch) {
+		if err == nil {
+			err = h.update(ctx, Caller{Agent: parley.System}, func(s *scene) error { return s.archiveStillIdle(part, filter) })
 		}
 	}
+	return err
 }
 
 // archiveStillIdle looks again at each conversation: somebody may have written meanwhile.
-func (s *scene) archiveStillIdle(list []parley.Conversation, since time.Time, settled bool) error {
-	for _, c := range list {
-		p, err := s.conversation(c.ID)
+func (s *scene) archiveStillIdle(ids []string, filter parley.IdleFilter) error {
+	for _, id := range ids {
+		p, err := s.conversation(id)
 		if _, gone := errors.AsType[unknown](err); gone {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if p.ArchivedAt != nil || !p.UpdatedAt.Before(since) {
+		if p.ArchivedAt != nil || !p.UpdatedAt.Before(filter.Since) {
 			continue
 		}
-		if settled {
+		if filter.Settled {
 			open, err := s.Deliveries().Open(p.ID)
 			if err != nil {
 				return err

@@ -24,6 +24,10 @@ func (s settling) Update(ctx context.Context, fn func(parley.Tx) error) error {
 	return s.Store.Update(ctx, func(tx parley.Tx) error { return fn(settlingTx{tx, s.settled}) })
 }
 
+func (s settling) View(ctx context.Context, fn func(parley.Tx) error) error {
+	return s.Store.View(ctx, func(tx parley.Tx) error { return fn(settlingTx{tx, s.settled}) })
+}
+
 type settlingTx struct {
 	parley.Tx
 	settled *atomic.Bool
@@ -36,6 +40,20 @@ func (t settlingTx) Deliveries() parley.DeliveryStore {
 type settlingDeliveries struct {
 	parley.DeliveryStore
 	settled *atomic.Bool
+}
+
+func (t settlingTx) Conversations() parley.ConversationStore {
+	return settlingConversations{t.Tx.Conversations(), t.settled}
+}
+
+type settlingConversations struct {
+	parley.ConversationStore
+	settled *atomic.Bool
+}
+
+func (c settlingConversations) Idle(f parley.IdleFilter) ([]string, error) {
+	f.Settled = f.Settled && !c.settled.Load()
+	return c.ConversationStore.Idle(f)
 }
 
 func (d settlingDeliveries) Open(conversation string) (bool, error) {

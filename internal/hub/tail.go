@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/parley-hub/parley"
 )
@@ -11,6 +12,7 @@ import (
 const (
 	tailKept = 4096 // events kept in memory for those who follow closely
 	tailPage = 256
+	tailPoll = 2 * time.Second
 )
 
 // tail is the one reader of the event log. Everybody who follows the log waits for it and reads
@@ -40,14 +42,18 @@ func (t *tail) poke() {
 }
 
 func (t *tail) run(ctx context.Context, started func()) {
+	// A poke may be missed: a read failed, or another process wrote.
+	again := time.NewTicker(tailPoll)
+	defer again.Stop()
 	started()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-t.wake:
-			for t.awaited() && t.read(ctx) {
-			}
+		case <-again.C:
+		}
+		for t.awaited() && t.read(ctx) {
 		}
 	}
 }
@@ -58,8 +64,7 @@ func (t *tail) awaited() bool {
 	return t.waiters > 0
 }
 
-// read takes the next events from the log and says whether there may be more. A failure is
-// repaired by the next poke.
+// read takes the next events from the log and says whether there may be more.
 func (t *tail) read(ctx context.Context) bool {
 	t.mu.Lock()
 	after := t.last
@@ -74,8 +79,8 @@ func (t *tail) read(ctx context.Context) bool {
 		return true // a waiter has moved it on
 	}
 	t.kept = append(t.kept, list...)
-	if over := len(t.kept) - tailKept; over > 0 {
-		t.kept = slices.Clone(t.kept[over:])
+	if len(t.kept) > 2*tailKept {
+		t.kept = slices.Clone(t.kept[len(t.kept)-tailKept:])
 	}
 	t.moveTo(list[len(list)-1].Num)
 	return len(list) == tailPage

@@ -46,6 +46,19 @@ func (s agents) List() ([]parley.Agent, error) {
 	return list, err
 }
 
+func (s agents) Names() ([]string, error) {
+	var names []string
+	err := s.each("SELECT id, name FROM agents WHERE removed_at IS NULL AND kind <> 'system' ORDER BY num", nil, func(r Rows) error {
+		var id, name string
+		err := r.Scan(&id, &name)
+		if names = append(names, id); parley.Fold(name) != id {
+			names = append(names, name)
+		}
+		return err
+	})
+	return names, err
+}
+
 func (s agents) Insert(a parley.Agent) error {
 	version, err := s.agentsVersion()
 	if err != nil {

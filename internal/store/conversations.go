@@ -77,16 +77,7 @@ func (s conversations) listQuery(f parley.ConversationFilter) (string, []any, er
 		q.add(`AND (c.kind = 'channel' AND c.visibility = 'public'
 			OR EXISTS (SELECT 1 FROM participants r WHERE r.conv = c.num AND r.agent = ?))`, row.num)
 	}
-	if len(f.Kinds) > 0 {
-		q.add("AND c.kind IN (")
-		for _, kind := range f.Kinds {
-			q.add("?,", string(kind))
-		}
-		q.add("'')")
-	}
-	if !f.IdleSince.IsZero() {
-		q.add("AND c.updated_at < ?", millis(f.IdleSince))
-	}
+	q.kinds(f.Kinds)
 	if f.BeforeID != "" || f.Before > 0 {
 		var id uuid.UUID // without an id, what is at the border itself is left out
 		if f.BeforeID != "" {
@@ -113,6 +104,39 @@ func (q *query) add(part string, args ...any) {
 		part = strings.Replace(part, "?", fmt.Sprintf("$%d", len(q.args)), 1)
 	}
 	q.text.WriteString(part + " ")
+}
+
+func (q *query) kinds(kinds []parley.ConversationKind) {
+	if len(kinds) == 0 {
+		return
+	}
+	q.add("AND c.kind IN (")
+	for _, kind := range kinds {
+		q.add("?,", string(kind))
+	}
+	q.add("'')")
+}
+
+func (s conversations) Idle(f parley.IdleFilter) ([]string, error) {
+	q := query{}
+	q.add("SELECT c.id FROM conversations c WHERE c.buried = 0 AND c.archived_at IS NULL AND c.updated_at < ?", millis(f.Since))
+	q.kinds(f.Kinds)
+	if f.Settled {
+		q.add(`AND NOT EXISTS (SELECT 1 FROM messages m JOIN deliveries d ON d.message = m.seq
+			WHERE m.conv = c.num AND d.state IN ('accepted', 'delivered', 'seen'))`)
+	}
+	q.add("LIMIT 0 + ?", f.Limit)
+	var ids []string
+	err := s.each(q.text.String(), q.args, func(r Rows) error {
+		var raw []byte
+		if err := r.Scan(&raw); err != nil {
+			return err
+		}
+		id, err := uuidText(raw)
+		ids = append(ids, id)
+		return err
+	})
+	return ids, err
 }
 
 func (s conversations) Insert(c parley.Conversation) error {

@@ -19,13 +19,13 @@ func (s log) Append(events ...parley.Event) error {
 		return err
 	}
 	for _, e := range events {
-		var agent sql.NullInt64
-		if e.Agent != "" {
-			row, err := s.agentNamed(e.Agent)
-			if err != nil {
-				return err
-			}
-			agent = sql.NullInt64{Int64: row.num, Valid: true}
+		agent, err := s.agentOrNull(e.Agent)
+		if err != nil {
+			return err
+		}
+		actor, err := s.agentOrNull(e.By)
+		if err != nil {
+			return err
 		}
 		conv, err := uuidOrNull(e.Conversation)
 		if err != nil {
@@ -35,8 +35,8 @@ func (s log) Append(events ...parley.Event) error {
 		if err != nil {
 			return err
 		}
-		_, err = s.exec(`INSERT INTO events (num, at, kind, conv, agent, message, data) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-			seq+1, millis(e.At), string(e.Kind), conv, agent, message, textOrNull(string(e.Data)))
+		_, err = s.exec(`INSERT INTO events (num, at, kind, conv, agent, actor, message, data) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+			seq+1, millis(e.At), string(e.Kind), conv, agent, actor, message, textOrNull(string(e.Data)))
 		if err != nil {
 			return err
 		}
@@ -44,6 +44,17 @@ func (s log) Append(events ...parley.Event) error {
 		s.counters.seq = seq
 	}
 	return nil
+}
+
+func (t *tx) agentOrNull(id string) (num sql.NullInt64, err error) {
+	if id == "" {
+		return num, nil
+	}
+	row, err := t.agentNamed(id)
+	if err != nil {
+		return num, err
+	}
+	return sql.NullInt64{Int64: row.num, Valid: true}, nil
 }
 
 func (s log) Events(after int64, limit int) ([]parley.Event, error) {
@@ -62,18 +73,19 @@ func (s log) Events(after int64, limit int) ([]parley.Event, error) {
 
 // posted are the events that messages are.
 func (s log) posted(after int64, limit int) ([]parley.Event, error) {
-	return s.collect(`SELECT m.seq, m.created_at, 'message.posted', c.id, m.sender, m.id, NULL
+	return s.collect(`SELECT m.seq, m.created_at, 'message.posted', c.id, m.sender, m.sender, m.id, NULL
 		FROM messages m JOIN conversations c ON c.num = m.conv WHERE m.seq > $1 ORDER BY m.seq LIMIT 0 + $2`, after, limit)
 }
 
 func (s log) others(after int64, limit int) ([]parley.Event, error) {
-	return s.collect(`SELECT num, at, kind, conv, agent, message, data FROM events WHERE num > $1 ORDER BY num LIMIT 0 + $2`, after, limit)
+	return s.collect(`SELECT num, at, kind, conv, agent, actor, message, data FROM events
+		WHERE num > $1 ORDER BY num LIMIT 0 + $2`, after, limit)
 }
 
 func (s log) collect(query string, args ...any) ([]parley.Event, error) {
 	var (
-		list []parley.Event
-		nums []sql.NullInt64
+		list   []parley.Event
+		agents [][2]sql.NullInt64
 	)
 	err := s.each(query, args, func(r Rows) error {
 		var (
@@ -81,10 +93,10 @@ func (s log) collect(query string, args ...any) ([]parley.Event, error) {
 			at            int64
 			kind          string
 			conv, message []byte
-			agent         sql.NullInt64
+			who           [2]sql.NullInt64
 			data          sql.NullString
 		)
-		if err := r.Scan(&e.Num, &at, &kind, &conv, &agent, &message, &data); err != nil {
+		if err := r.Scan(&e.Num, &at, &kind, &conv, &who[0], &who[1], &message, &data); err != nil {
 			return err
 		}
 		var err error
@@ -98,12 +110,15 @@ func (s log) collect(query string, args ...any) ([]parley.Event, error) {
 		if data.Valid {
 			e.Data = json.RawMessage(data.String)
 		}
-		list, nums = append(list, e), append(nums, agent)
+		list, agents = append(list, e), append(agents, who)
 		return nil
 	})
 	for i := range list {
-		if err == nil && nums[i].Valid {
-			list[i].Agent, err = s.agentID(nums[i].Int64)
+		if err == nil && agents[i][0].Valid {
+			list[i].Agent, err = s.agentID(agents[i][0].Int64)
+		}
+		if err == nil && agents[i][1].Valid {
+			list[i].By, err = s.agentID(agents[i][1].Int64)
 		}
 	}
 	return list, err

@@ -185,36 +185,42 @@ func (s messages) ForgetKeys(before time.Time, limit int) (int, error) {
 }
 
 func (s messages) list(where string, args ...any) ([]parley.Message, error) {
-	return s.collect("SELECT "+messageColumns+", c.id FROM messages m JOIN conversations c ON c.num = m.conv "+where, args,
-		func(r Rows, row *messageRow) error {
-			var conv []byte
-			if err := row.scan(r, &conv); err != nil {
-				return err
-			}
-			var err error
-			row.Conversation, err = uuidText(conv)
-			return err
-		})
+	return s.collect("SELECT "+messageColumns+", c.id FROM messages m JOIN conversations c ON c.num = m.conv "+where, args, "")
 }
 
 // inConversation reads without the join that list needs to learn the conversation's id.
 func (s messages) inConversation(conv conversationKey, where string, args ...any) ([]parley.Message, error) {
 	return s.collect("SELECT "+messageColumns+" FROM messages m WHERE m.conv = $1 AND m."+where,
-		append([]any{conv.num}, args...), func(r Rows, row *messageRow) error {
-			row.Conversation = conv.id
-			return row.scan(r)
-		})
+		append([]any{conv.num}, args...), conv.id)
 }
 
-// collect reads messages, and then names their agents: a query may have to be made for that.
-func (s messages) collect(query string, args []any, scan func(Rows, *messageRow) error) ([]parley.Message, error) {
+// maxPage bounds what one call reads, in bytes of what senders wrote: a thousand messages may have a
+// gigabyte.
+const maxPage = 16 << 20
+
+// collect reads messages up to maxPage, and then names their agents: a query may have to be made for
+// that.
+func (s messages) collect(query string, args []any, conv string) ([]parley.Message, error) {
 	var (
 		list   = make([]parley.Message, 0, 32)
 		agents = make([]messageAgents, 0, 32)
+		row    messageRow
+		size   int
 	)
+	dest := row.dest(conv == "")
 	err := s.each(query, args, func(r Rows) error {
-		list, agents = append(list, parley.Message{}), append(agents, messageAgents{})
-		return scan(r, &messageRow{&agents[len(agents)-1], &list[len(list)-1]})
+		if err := r.Scan(dest...); err != nil {
+			return err
+		}
+		m, err := row.message(conv)
+		if err != nil {
+			return err
+		}
+		list, agents = append(list, m), append(agents, row.agents)
+		if size += row.size(); size > maxPage {
+			return errEnough
+		}
+		return nil
 	})
 	for i := range list {
 		if err == nil {
@@ -225,12 +231,6 @@ func (s messages) collect(query string, args []any, scan func(Rows, *messageRow)
 		return nil, err
 	}
 	return list, nil
-}
-
-// messageRow is a message being read. Its agents are numbers.
-type messageRow struct {
-	*messageAgents
-	*parley.Message
 }
 
 type messageAgents struct {
@@ -252,56 +252,73 @@ func (s messages) name(m *parley.Message, agents messageAgents) (err error) {
 	return err
 }
 
-func (row *messageRow) scan(r Rows, more ...any) error {
-	var (
-		id, replyTo                               []byte
-		checksum                                  []byte
-		conv, created                             int64
-		kind                                      string
-		level                                     int
-		expires, deadline                         sql.NullInt64
-		ack                                       int
-		word, trace, task, mentions, code         sql.NullString
-		artifacts, payload, metadata, idempotency sql.NullString
-	)
-	err := r.Scan(append([]any{
-		&row.Seq, &id, &conv, &row.sender, &row.recipient, &replyTo, &kind, &level, &word,
-		&created, &expires, &deadline, &ack, &row.Hops, &row.Source, &trace, &task, &mentions,
-		&row.Content.Text, &code, &artifacts, &payload, &metadata, &idempotency, &checksum,
-	}, more...)...)
-	if err != nil {
-		return err
+// messageRow is a row of messages as it is read. One is used for all rows of a query.
+type messageRow struct {
+	seq, conv, created                    int64
+	agents                                messageAgents
+	level, ack, hops                      int
+	id, replyTo, checksum, convID         []byte
+	kind, source, text                    string
+	expires, deadline                     sql.NullInt64
+	word, trace, task, mentions, code     sql.NullString
+	artifacts, payload, metadata, keyText sql.NullString
+}
+
+// dest is where to scan messageColumns, and with them the id of the conversation.
+func (row *messageRow) dest(withConversation bool) []any {
+	dest := []any{
+		&row.seq, &row.id, &row.conv, &row.agents.sender, &row.agents.recipient, &row.replyTo, &row.kind, &row.level, &row.word,
+		&row.created, &row.expires, &row.deadline, &row.ack, &row.hops, &row.source, &row.trace, &row.task, &row.mentions,
+		&row.text, &row.code, &row.artifacts, &row.payload, &row.metadata, &row.keyText, &row.checksum,
 	}
-	if row.ID, err = uuidText(id); err != nil {
-		return err
+	if withConversation {
+		dest = append(dest, &row.convID)
 	}
-	if row.InReplyTo, err = uuidText(replyTo); err != nil {
-		return err
-	}
-	row.Type, row.RequiresAck = parley.Type(kind), ack != 0
-	row.CreatedAt, row.ExpiresAt, row.Deadline = fromMillis(created), timeOrNil(expires), timeOrNil(deadline)
-	row.Task, row.Content.Code, row.IdempotencyKey = task.String, code.String, idempotency.String
-	row.Checksum = hex.EncodeToString(checksum)
-	row.TraceID = trace.String
-	if !trace.Valid {
-		row.TraceID = row.ID
-	}
-	if mentions.Valid {
-		row.Mentions = strings.Split(mentions.String, ",")
-	}
-	if payload.Valid {
-		row.Payload = json.RawMessage(payload.String)
-	}
-	if metadata.Valid {
-		row.Metadata = json.RawMessage(metadata.String)
-	}
-	if artifacts.Valid {
-		if err := json.Unmarshal([]byte(artifacts.String), &row.Content.Artifacts); err != nil {
-			return fmt.Errorf("the artifacts of message %s: %w", row.ID, err)
+	return dest
+}
+
+func (row *messageRow) size() int {
+	return len(row.text) + len(row.code.String) + len(row.artifacts.String) + len(row.payload.String) + len(row.metadata.String)
+}
+
+// message turns a row into a message, but for its agents. conv is the conversation, if it is known.
+func (row *messageRow) message(conv string) (m parley.Message, err error) {
+	if conv == "" {
+		if conv, err = uuidText(row.convID); err != nil {
+			return m, err
 		}
 	}
-	row.Priority, err = priority(level, word.String)
-	return err
+	if m.ID, err = uuidText(row.id); err != nil {
+		return m, err
+	}
+	if m.InReplyTo, err = uuidText(row.replyTo); err != nil {
+		return m, err
+	}
+	m.Seq, m.Conversation, m.Type, m.Source, m.Hops = row.seq, conv, parley.Type(row.kind), row.source, row.hops
+	m.CreatedAt, m.ExpiresAt, m.Deadline = fromMillis(row.created), timeOrNil(row.expires), timeOrNil(row.deadline)
+	m.RequiresAck, m.Task, m.IdempotencyKey = row.ack != 0, row.task.String, row.keyText.String
+	m.Content.Text, m.Content.Code = row.text, row.code.String
+	m.Checksum = hex.EncodeToString(row.checksum)
+	m.TraceID = row.trace.String
+	if !row.trace.Valid {
+		m.TraceID = m.ID
+	}
+	if row.mentions.Valid {
+		m.Mentions = strings.Split(row.mentions.String, ",")
+	}
+	if row.payload.Valid {
+		m.Payload = json.RawMessage(row.payload.String)
+	}
+	if row.metadata.Valid {
+		m.Metadata = json.RawMessage(row.metadata.String)
+	}
+	if row.artifacts.Valid {
+		if err := json.Unmarshal([]byte(row.artifacts.String), &m.Content.Artifacts); err != nil {
+			return m, fmt.Errorf("the artifacts of message %s: %w", m.ID, err)
+		}
+	}
+	m.Priority, err = priority(row.level, row.word.String)
+	return m, err
 }
 
 func priority(level int, word string) (parley.Priority, error) {

@@ -238,13 +238,14 @@ func (w *writer) begin() error {
 }
 
 // repair makes sure that what a failed commit has left in the log is not found there after a crash:
-// the sync may have failed after the last byte was written. A further commit overwrites it. Until one
-// succeeds, nobody can be told that nothing was stored, and no update is taken.
+// the sync may have failed after the last byte was written. A further commit overwrites it, if it
+// changes anything. Until one succeeds, nobody can be told that nothing was stored, and no update is
+// taken.
 func (w *writer) repair() error {
 	if !w.suspect {
 		return nil
 	}
-	for _, statement := range []string{w.driver.Begin(), "UPDATE counters SET agents = agents", "COMMIT"} {
+	for _, statement := range []string{w.driver.Begin(), "UPDATE counters SET repairs = repairs + 1", "COMMIT"} {
 		if _, err := w.tx.conn.Exec(statement); err != nil {
 			_, _ = w.tx.conn.Exec("ROLLBACK")
 			return w.driver.Explain(err)

@@ -386,7 +386,7 @@ func TestFailedCommitIsOverwritten(t *testing.T) {
 				after = nil
 			}
 		}
-		want := []string{"ROLLBACK", "BEGIN IMMEDIATE", "UPDATE counters SET agents = agents", "COMMIT"}
+		want := []string{"ROLLBACK", "BEGIN IMMEDIATE", "UPDATE counters SET repairs = repairs + 1", "COMMIT"}
 		if !slices.Equal(after, want) {
 			s.Errorf("after the failed commit: %q, want %q", after, want)
 		}
@@ -495,7 +495,7 @@ func TestRefusalIsForgottenWithItsBatch(t *testing.T) {
 			if query == "COMMIT" && winner == "first" && !repairing {
 				return errInjected
 			}
-			repairing = strings.HasPrefix(query, "UPDATE counters SET agents = agents")
+			repairing = strings.HasPrefix(query, "UPDATE counters SET repairs = repairs + 1")
 			return nil
 		}
 		s.together(insert("first"), insert("second"), insert("third"))

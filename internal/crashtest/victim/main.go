@@ -1,7 +1,9 @@
 // Command victim posts to a hub of its own and prints what was acknowledged, until it is killed.
 //
 //	victim post HOME WORKERS COUNT   post from WORKERS goroutines, COUNT messages each (0: for ever)
+//	victim stubborn HOME COUNT       post COUNT messages whatever fails, print yes or no, and crash
 //	victim verify HOME               compare what is there with the acknowledged lines on stdin
+//	victim absent HOME               make sure that none of the texts on stdin is there
 //	victim full DIR                  fill a small disk mounted on DIR, make room, compare
 package main
 
@@ -11,6 +13,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/parley-hub/parley"
@@ -37,12 +40,20 @@ func run(ctx context.Context, args []string) error {
 			return err
 		}
 		return post(ctx, args[1], workers, count)
+	case len(args) == 3 && args[0] == "stubborn":
+		count, err := strconv.Atoi(args[2])
+		if err != nil {
+			return err
+		}
+		return postStubbornly(ctx, args[1], count)
 	case len(args) == 2 && args[0] == "verify":
 		return verify(ctx, args[1], os.Stdin)
+	case len(args) == 2 && args[0] == "absent":
+		return checkAbsent(ctx, args[1], os.Stdin)
 	case len(args) == 2 && args[0] == "full":
 		return fillDisk(ctx, args[1])
 	default:
-		return errors.New("usage: victim post HOME WORKERS COUNT | verify HOME | full DIR")
+		return errors.New("usage: victim post HOME WORKERS COUNT | stubborn HOME COUNT | verify HOME | absent HOME | full DIR")
 	}
 }
 
@@ -99,6 +110,29 @@ func post(ctx context.Context, home string, workers, count int) error {
 	}
 	group.Wait()
 	return errors.Join(append(errs, db.Close())...)
+}
+
+// postStubbornly says of each message what its sender was told: yes, no, or that nobody knows. It ends
+// without closing anything, as a crash does.
+func postStubbornly(ctx context.Context, home string, count int) error {
+	h, _, err := open(ctx, home)
+	if err != nil {
+		return err
+	}
+	for n := range count {
+		d := draft(0, n)
+		receipt, err := h.Post(ctx, hub.Caller{Agent: agentID(0)}, d)
+		switch {
+		case err == nil:
+			fmt.Println("yes", receipt.Message.ID, d.Content.Text)
+		case strings.Contains(err.Error(), "not known whether"):
+			fmt.Println("perhaps", d.Content.Text)
+		default:
+			fmt.Println("no", d.Content.Text)
+		}
+	}
+	os.Exit(0)
+	return nil
 }
 
 // postOne posts to a channel, a DM, a group or an ephemeral conversation, in turn, and prints the

@@ -54,9 +54,26 @@ func checkAcknowledged(ctx context.Context, h *hub.Hub, acknowledged io.Reader) 
 	return lines.Err()
 }
 
-// checkMessages verifies every checksum, and that no text is there twice.
-func checkMessages(ctx context.Context, db *sqlite.DB) error {
-	seen := map[string]bool{}
+// checkAbsent makes sure that nothing is there of which the sender was told that it is not.
+func checkAbsent(ctx context.Context, home string, texts io.Reader) error {
+	_, db, err := open(ctx, home)
+	if err != nil {
+		return err
+	}
+	refused := map[string]bool{}
+	for lines := bufio.NewScanner(texts); lines.Scan(); {
+		refused[lines.Text()] = true
+	}
+	err = eachMessage(ctx, db, func(m parley.Message) error {
+		if refused[m.Content.Text] {
+			return fmt.Errorf("%q was refused and is stored", m.Content.Text)
+		}
+		return nil
+	})
+	return errors.Join(err, db.Close())
+}
+
+func eachMessage(ctx context.Context, db *sqlite.DB, look func(parley.Message) error) error {
 	return db.View(ctx, func(tx parley.Tx) error {
 		for after := int64(0); ; {
 			list, err := tx.Messages().Scan(after, 500)
@@ -64,16 +81,27 @@ func checkMessages(ctx context.Context, db *sqlite.DB) error {
 				return err
 			}
 			for _, m := range list {
-				if !m.Intact() {
-					return fmt.Errorf("message %s does not match its checksum", m.ID)
+				if err := look(m); err != nil {
+					return err
 				}
-				if seen[m.Content.Text] {
-					return fmt.Errorf("the text %q is there twice", m.Content.Text)
-				}
-				seen[m.Content.Text] = true
 			}
 			after = list[len(list)-1].Seq
 		}
+	})
+}
+
+// checkMessages verifies every checksum, and that no text is there twice.
+func checkMessages(ctx context.Context, db *sqlite.DB) error {
+	seen := map[string]bool{}
+	return eachMessage(ctx, db, func(m parley.Message) error {
+		if !m.Intact() {
+			return fmt.Errorf("message %s does not match its checksum", m.ID)
+		}
+		if seen[m.Content.Text] {
+			return fmt.Errorf("the text %q is there twice", m.Content.Text)
+		}
+		seen[m.Content.Text] = true
+		return nil
 	})
 }
 

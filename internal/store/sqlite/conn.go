@@ -186,10 +186,16 @@ func (r *rows) Scan(dest ...any) error {
 			}
 			continue
 		case *sql.NullInt64:
-			*d = sql.NullInt64{Int64: r.stmt.ColumnInt64(i), Valid: !null}
+			*d = sql.NullInt64{}
+			if !null {
+				*d = sql.NullInt64{Int64: r.stmt.ColumnInt64(i), Valid: true}
+			}
 			continue
 		case *sql.NullString:
-			*d = sql.NullString{String: r.stmt.ColumnText(i), Valid: !null}
+			*d = sql.NullString{}
+			if !null {
+				*d = sql.NullString{String: r.stmt.ColumnText(i), Valid: true}
+			}
 			continue
 		default:
 			return fmt.Errorf("column %d is scanned into a %T", i, d)

@@ -9,6 +9,7 @@ import (
 )
 
 var agentTests = []test{
+	{"names are those of agents that can be written to", agentNames},
 	{"every field comes back", agentFields},
 	{"one is found by id, uuid and name in any spelling", agentSpellings},
 	{"nobody is found by an unknown or empty name", agentUnknown},
@@ -247,4 +248,21 @@ func fullCopy(a parley.Agent) parley.Agent {
 	removed := *a.RemovedAt
 	a.RemovedAt = &removed
 	return a
+}
+
+func agentNames(f *fixture) {
+	f.agents("arya", "gendry", "sansa")
+	f.update(func(tx parley.Tx) error {
+		a, err := tx.Agents().Find("sansa")
+		if err != nil {
+			return err
+		}
+		a.RemovedAt = &a.CreatedAt
+		return tx.Agents().Update(a)
+	})
+	system := newAgent("parley")
+	system.Kind = parley.KindSystem
+	f.update(func(tx parley.Tx) error { return tx.Agents().Insert(system) })
+	names := read(f, func(tx parley.Tx) ([]string, error) { return tx.Agents().Names() })
+	f.same("names", names, []string{"arya", "AryaBot", "gendry", "GendryBot"})
 }

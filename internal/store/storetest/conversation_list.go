@@ -13,6 +13,7 @@ var conversationListTests = []test{
 	{"a border without an id leaves out what is at it", listBefore},
 	{"filters select, alone and together", listFilters},
 	{"a change at the very moment is not idle", listIdleBorder},
+	{"what is owed is not settled", listIdleAndSettled},
 	{"an empty store has none", listEmpty},
 }
 
@@ -122,13 +123,47 @@ func listIdleBorder(f *fixture) {
 		c.UpdatedAt = at(i)
 		f.conversation(c)
 	}
-	for i, want := range []string{"", "a", "b a", "c b a"} {
-		f.same("idle", listed(f.list(parley.ConversationFilter{IdleSince: at(i), Limit: 10})), want)
+	for i, want := range []string{"", "a", "a b", "a b c"} {
+		f.same("idle", f.idle(parley.IdleFilter{Since: at(i), Limit: 10}), want)
 	}
 	m := newMessage(f.findConversation("a").ID, "arya", "hello")
 	m.CreatedAt = at(2)
 	f.post(m)
-	f.same("after a message", listed(f.list(parley.ConversationFilter{IdleSince: at(2), Limit: 10})), "b")
+	f.same("after a message", f.idle(parley.IdleFilter{Since: at(2), Limit: 10}), "b")
+	f.same("of another kind", f.idle(parley.IdleFilter{Since: at(9), Kinds: []parley.ConversationKind{parley.DM}, Limit: 10}), "")
+	f.same("at most", len(strings.Fields(f.idle(parley.IdleFilter{Since: at(9), Limit: 2}))), 2)
+	f.update(func(tx parley.Tx) error {
+		c := f.findConversation("b")
+		c.ArchivedAt = &c.CreatedAt
+		return tx.Conversations().Update(c)
+	})
+	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(f.findConversation("c").ID) })
+	f.same("not archived, not buried", f.idle(parley.IdleFilter{Since: at(9), Limit: 10}), "a")
+}
+
+// idle are the names of idle conversations, sorted: their order is not promised.
+func (f *fixture) idle(filter parley.IdleFilter) string {
+	f.Helper()
+	ids := read(f, func(tx parley.Tx) ([]string, error) { return tx.Conversations().Idle(filter) })
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		names[i] = f.findConversation(id).Name
+	}
+	slices.Sort(names)
+	return strings.Join(names, " ")
+}
+
+func listIdleAndSettled(f *fixture) {
+	f.agents("arya", "gendry")
+	owes, settled := f.conversation(newChannel("owes", "arya")), f.conversation(newChannel("settled", "arya"))
+	f.post(newMessage(settled.ID, "arya", "hello"))
+	m := f.post(newMessage(owes.ID, "arya", "hello"))
+	f.update(func(tx parley.Tx) error {
+		_, err := tx.Deliveries().Insert(m, reaches("gendry"))
+		return err
+	})
+	f.same("all", f.idle(parley.IdleFilter{Since: at(99), Limit: 9}), "owes settled")
+	f.same("settled", f.idle(parley.IdleFilter{Since: at(99), Settled: true, Limit: 9}), "settled")
 }
 
 func listEmpty(f *fixture) {

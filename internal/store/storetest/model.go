@@ -148,7 +148,7 @@ func (m *model) post(msg parley.Message) error {
 	}
 	m.messages = append(m.messages, msg)
 	m.append(parley.Event{
-		At: msg.CreatedAt, Kind: parley.EventMessagePosted, Conversation: msg.Conversation, Agent: msg.From, Message: msg.ID,
+		At: msg.CreatedAt, Kind: parley.EventMessagePosted, Conversation: msg.Conversation, Agent: msg.From, By: msg.From, Message: msg.ID,
 	})
 	c := &m.conversations[i]
 	c.Messages, c.LastSeq, c.UpdatedAt = c.Messages+1, msg.Seq, msg.CreatedAt

@@ -148,7 +148,7 @@ func (f *fixture) oneOrder(all everything) {
 	}
 	for _, m := range all.Messages {
 		f.same("the event of a message", posted[m.ID], parley.Event{
-			Num: m.Seq, At: m.CreatedAt, Kind: parley.EventMessagePosted, Conversation: m.Conversation, Agent: m.From, Message: m.ID,
+			Num: m.Seq, At: m.CreatedAt, Kind: parley.EventMessagePosted, Conversation: m.Conversation, Agent: m.From, By: m.From, Message: m.ID,
 		})
 		delete(posted, m.ID)
 	}

@@ -8,13 +8,15 @@ CREATE TABLE meta (
 INSERT INTO meta (key, value) VALUES ('min_program', '0.1.0');
 
 -- One row. The number drawn last is the largest of seq here, messages.seq and events.num: it is
--- written here only when rows are erased. agents rises with every change to an agent.
+-- written here only when rows are erased. agents rises with every change to an agent, repairs after
+-- every commit that failed.
 CREATE TABLE counters (
-	seq    INTEGER NOT NULL,
-	agents INTEGER NOT NULL
+	seq     INTEGER NOT NULL,
+	agents  INTEGER NOT NULL,
+	repairs INTEGER NOT NULL
 ) STRICT;
 
-INSERT INTO counters (seq, agents) VALUES (0, 0);
+INSERT INTO counters (seq, agents, repairs) VALUES (0, 0, 0);
 
 CREATE TABLE agents (
 	num        INTEGER NOT NULL PRIMARY KEY,
@@ -138,7 +140,8 @@ CREATE TABLE events (
 	at      INTEGER NOT NULL,
 	kind    TEXT    NOT NULL,
 	conv    BLOB,
-	agent   INTEGER,
+	agent   INTEGER,           -- whom it is about
+	actor   INTEGER,           -- who did it
 	message BLOB,
 	data    TEXT
 ) STRICT;
