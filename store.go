@@ -63,13 +63,13 @@ type AgentStore interface {
 
 // ConversationFilter selects conversations.
 type ConversationFilter struct {
-	Member    string // only those this agent takes part in
-	Reader    string // only those this agent takes part in, and public channels
-	Kinds     []ConversationKind
-	Archived  bool      // only archived ones; else only those that are not
-	Before    int64     // only those whose last_seq is smaller, or equal with a smaller id
-	BeforeID  string
-	Limit     int
+	Member   string // only those this agent takes part in
+	Reader   string // only those this agent takes part in, and public channels
+	Kinds    []ConversationKind
+	Archived bool  // only archived ones; else only those that are not
+	Before   int64 // only those whose last_seq is smaller, or equal with a smaller id
+	BeforeID string
+	Limit    int
 }
 
 // IdleFilter selects conversations nobody has touched.

@@ -17,7 +17,7 @@ func TestCommandLines(t *testing.T) {
 		{"version", "version", exitDone, "parley " + parley.Version, ""},
 		{"help", "--help", exitDone, "Usage:", ""},
 		{"nothing is help", "", exitDone, "Usage:", ""},
-		{"a typo is named", "versoin", exitUsage, "", "did you mean version?"},
+		{"a typo is named", "versions", exitUsage, "", "did you mean version?"},
 		{"an unknown command", "frobnicate", exitUsage, "", "see parley --help"},
 		{"an unknown flag", "--frobnicate", exitUsage, "", "unknown flag: --frobnicate"},
 		{"too many arguments", "version now", exitUsage, "", `unknown command "now"`},
