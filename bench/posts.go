@@ -42,6 +42,10 @@ func measurePosts(ctx context.Context, rounds int, length time.Duration) ([]resu
 	if err != nil {
 		return nil, err
 	}
+	alone, closeAlone, err := hubPoster(ctx, filepath.Join(dir, "alone"))
+	if err != nil {
+		return nil, err
+	}
 	bare, closeBare, err := barePoster(ctx, filepath.Join(dir, "bare"), true)
 	if err != nil {
 		return nil, err
@@ -65,7 +69,7 @@ func measurePosts(ctx context.Context, rounds int, length time.Duration) ([]resu
 		if err != nil {
 			return nil, err
 		}
-		c, err := latency(length, whole)
+		c, err := latency(length, alone)
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +98,7 @@ func measurePosts(ctx context.Context, rounds int, length time.Duration) ([]resu
 			what: "the same against one bare commit of a single row", ratio: float64(c) / float64(e),
 			parley: c.Round(time.Microsecond).String(), baseline: e.Round(time.Microsecond).String(),
 		}),
-	}, errors.Join(closeHub(), closeBare(), closeSame(), closeSingle())
+	}, errors.Join(closeHub(), closeAlone(), closeBare(), closeSame(), closeSingle())
 }
 
 func throughput(length time.Duration, workers int, post poster) (perSecond float64, err error) {

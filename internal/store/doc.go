@@ -1,9 +1,9 @@
 // Package store is the SQL store, written once for two databases. It keeps rows and returns the
 // words of package parley; it decides nothing.
 //
-// All writes go through one goroutine, the writer, which owns the writing connection. It takes
-// the updates that wait and runs them in one transaction, each in a savepoint; one commit
-// acknowledges them all. Reads use other connections. No context of a caller ever reaches a
+// There is one writing connection, and a turn to use it. Whoever has the turn takes the updates that
+// wait and runs them in one transaction, each but the first in a savepoint; one commit acknowledges
+// them all. Reads use other connections. No context of a caller ever reaches a
 // connection: an interrupted statement would take the innocent updates of its batch with it.
 //
 // What differs between databases is behind Driver and Conn. The statements are shared: they use

@@ -27,7 +27,6 @@ func New(driver Driver) *Store {
 	s := &Store{driver: driver, writer: newWriter(driver)}
 	s.directory.Store(newDirectory(0))
 	s.close = sync.OnceValue(s.closeOnce)
-	go s.writer.run()
 	return s
 }
 

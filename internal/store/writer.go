@@ -17,16 +17,16 @@ const (
 	batchTime    = 5 * time.Millisecond
 )
 
-// writer runs updates in groups. Its goroutine is the only one that touches conn, tx and batch.
+// writer runs updates in groups. Whoever has the turn runs them.
 type writer struct {
 	driver Driver
 	queue  chan *update
 	halted atomic.Pointer[error]
-	closed chan struct{}
 
 	mu      sync.RWMutex // held for reading while a caller puts an update in the queue
 	stopped bool
 
+	turn    chan struct{} // full while somebody has the turn; guards what follows, and the connection
 	tx      *tx
 	suspect bool // the last commit failed, and what it wrote may still be found after a crash
 }
@@ -49,7 +49,7 @@ func newWriter(driver Driver) *writer {
 	return &writer{
 		driver: driver,
 		queue:  make(chan *update, batchUpdates),
-		closed: make(chan struct{}),
+		turn:   make(chan struct{}, 1),
 		tx: &tx{
 			conn:     driver.Writer(),
 			explain:  driver.Explain,
@@ -80,17 +80,68 @@ func (w *writer) submit(ctx context.Context, fn func(parley.Tx) error) error {
 	}
 }
 
+// enqueue leaves an update to whoever writes now, or makes the caller write: its own update at once,
+// without waiting for another goroutine to wake, and those that come meanwhile.
 func (w *writer) enqueue(ctx context.Context, u *update) error {
 	w.mu.RLock()
-	defer w.mu.RUnlock()
 	if w.stopped {
+		w.mu.RUnlock()
 		return errClosed
 	}
+	if w.takeTurn() {
+		w.mu.RUnlock()
+		w.runBatch(u)
+		w.passOn()
+		return nil
+	}
+	defer w.mu.RUnlock()
 	select {
 	case w.queue <- u:
-		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+	if w.takeTurn() { // who had it may have looked at the queue just before
+		w.passOn()
+	}
+	return nil
+}
+
+func (w *writer) takeTurn() bool {
+	select {
+	case w.turn <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// passOn gives the turn up, to a goroutine of its own while updates wait: whoever had it has its answer
+// and need not work for others.
+func (w *writer) passOn() {
+	for {
+		if len(w.queue) > 0 {
+			go func() {
+				w.drain()
+				w.passOn()
+			}()
+			return
+		}
+		<-w.turn
+		if len(w.queue) == 0 || !w.takeTurn() {
+			return
+		}
+	}
+}
+
+// drain runs what waits. The caller has the turn.
+func (w *writer) drain() {
+	for {
+		select {
+		case u := <-w.queue:
+			w.runBatch(u)
+		default:
+			return
+		}
 	}
 }
 
@@ -98,16 +149,9 @@ func (w *writer) enqueue(ctx context.Context, u *update) error {
 func (w *writer) stop() {
 	w.mu.Lock()
 	w.stopped = true
-	close(w.queue)
 	w.mu.Unlock()
-	<-w.closed
-}
-
-func (w *writer) run() {
-	defer close(w.closed)
-	for u := range w.queue {
-		w.runBatch(u)
-	}
+	w.turn <- struct{}{} // and never gives it up
+	w.drain()
 }
 
 // runBatch runs an update, and those that come while it runs, in one transaction. Nobody is told
@@ -171,7 +215,7 @@ func (w *writer) next(n int, began time.Time) *update {
 	}
 	select {
 	case u := <-w.queue:
-		return u // nil once the queue is closed and empty
+		return u
 	default:
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/parley-hub/parley/internal/store"
 )
 
-// readers is how many snapshots can be read at once. Each has a cache of up to 16 MiB.
+// readers is how many snapshots can be read at once.
 const readers = 8
 
 // driver is the store.Driver of one open file.
@@ -72,11 +72,15 @@ func connect(path string) (d *driver, err error) {
 			_ = d.closeConnections()
 		}
 	}()
-	if d.writer, err = newConn(path, "cache_size=-65536"); err != nil {
+	if d.writer, err = newConn(path, "cache_size=-65536", "wal_autocheckpoint=4000"); err != nil {
 		return nil, err
 	}
-	for range readers {
-		reader, err := newConn(path, "query_only=1", "cache_size=-16384")
+	for i := range readers {
+		cache := "cache_size=-4096"
+		if i == readers-1 { // the one that is lent first, and to one reader at a time always
+			cache = "cache_size=-65536"
+		}
+		reader, err := newConn(path, "query_only=1", cache)
 		if err != nil {
 			return nil, err
 		}
