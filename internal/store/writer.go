@@ -90,7 +90,7 @@ func (w *writer) enqueue(ctx context.Context, u *update) error {
 	}
 	if w.takeTurn() {
 		w.mu.RUnlock()
-		w.runBatch(u)
+		w.run(u)
 		w.passOn()
 		return nil
 	}
@@ -138,7 +138,7 @@ func (w *writer) drain() {
 	for {
 		select {
 		case u := <-w.queue:
-			w.runBatch(u)
+			w.run(u)
 		default:
 			return
 		}
@@ -152,6 +152,22 @@ func (w *writer) stop() {
 	w.mu.Unlock()
 	w.turn <- struct{}{} // and never gives it up
 	w.drain()
+}
+
+// run runs a batch, and does not survive it if it does not end: after a panic outside an update, or
+// runtime.Goexit inside one, a transaction is open and others wait for an answer that nobody has.
+// Ending the process is safe, going on is not; a caller that recovers must not be able to prevent it.
+func (w *writer) run(first *update) {
+	ended := false
+	defer func() {
+		if !ended {
+			reason := fmt.Sprintf("the store cannot go on: %v\n%s", recover(), debug.Stack())
+			go panic(reason)
+			select {}
+		}
+	}()
+	w.runBatch(first)
+	ended = true
 }
 
 // runBatch runs an update, and those that come while it runs, in one transaction. Nobody is told

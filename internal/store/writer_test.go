@@ -4,9 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -571,5 +576,57 @@ func TestNumbersDrawnByOthersAreSeen(t *testing.T) {
 		s.submit("mine again")
 		s.wg.Wait()
 		s.acknowledged("mine", "mine again")
+	})
+}
+
+// More callers than the queue has room for, and each turn passed on at any moment: nobody is left
+// waiting, and each is told once.
+func TestNoUpdateIsLeftWaiting(t *testing.T) {
+	driver := openDriver(t, filepath.Join(t.TempDir(), "test.db"))
+	driver.createSchema(t)
+	store := New(driver)
+	const callers, each = 2 * batchUpdates, 4
+	var (
+		group sync.WaitGroup
+		ran   atomic.Int64
+	)
+	for range callers {
+		group.Go(func() {
+			for range each {
+				err := store.Update(t.Context(), func(parley.Tx) error {
+					ran.Add(1)
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if n := ran.Load(); n != callers*each {
+		t.Errorf("%d updates ran, want %d", n, callers*each)
+	}
+	if err := store.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// An update that ends its goroutine ends the process: this one is started for that.
+func TestGoexitInAnUpdateEndsTheProcess(t *testing.T) {
+	if os.Getenv("PARLEY_TEST_GOEXIT") == "" {
+		again := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+		again.Env = append(os.Environ(), "PARLEY_TEST_GOEXIT=1")
+		out, err := again.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "the store cannot go on") {
+			t.Errorf("it went on: %v: %.500s", err, out)
+		}
+		return
+	}
+	driver := openDriver(t, filepath.Join(t.TempDir(), "test.db"))
+	driver.createSchema(t)
+	_ = New(driver).Update(t.Context(), func(parley.Tx) error {
+		runtime.Goexit()
+		return nil
 	})
 }
