@@ -47,17 +47,23 @@ type Error struct {
 // recoverable unless Retryable says so. A %w verb keeps its cause for errors.Is and As.
 func Errorf(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
-	return &Error{
-		Code:        code,
-		Message:     err.Error(),
-		Recoverable: code != NotPermitted && code != Internal,
-		cause:       errors.Unwrap(err),
+	e := &Error{Code: code, Message: err.Error(), Recoverable: code != NotPermitted && code != Internal}
+	switch err.(type) {
+	case interface{ Unwrap() error }, interface{ Unwrap() []error }:
+		e.cause = err
 	}
+	return e
 }
 
 // Suggest adds what to do next.
 func (e *Error) Suggest(format string, args ...any) *Error {
 	e.Suggestion = fmt.Sprintf(format, args...)
+	return e
+}
+
+// From keeps a cause for errors.Is and As that the sentence does not quote.
+func (e *Error) From(cause error) *Error {
+	e.cause = cause
 	return e
 }
 

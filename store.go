@@ -23,7 +23,9 @@ type Clock interface {
 // Store keeps everything the hub knows. It decides nothing.
 type Store interface {
 	// Update runs fn in a transaction and returns once what it wrote is on disk. If fn returns an
-	// error or panics, nothing it wrote remains and Update returns that error (a panic as E006).
+	// error or panics, nothing it wrote remains and Update returns that error (a panic as E006). If the
+	// disk fails in the middle of a commit and stays that way, the error says that it is not known
+	// whether the update was stored.
 	//
 	// fn may run twice, shares its transaction with other updates, must only use tx, and must not
 	// call the store. Cancelling ctx has an effect until fn starts; then Update waits for the

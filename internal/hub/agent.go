@@ -176,28 +176,41 @@ func (s *scene) manager(id, name string) (string, error) {
 
 // ChangeAgent lets change edit an agent's name, access and profile. Only an owner may. change may be
 // called again, if somebody else changes the agent at the same time.
-func (h *Hub) ChangeAgent(ctx context.Context, caller Caller, name string, change func(*parley.Agent) error) (after parley.Agent, err error) {
-	for {
-		var before parley.Agent
-		err := h.view(ctx, caller, func(s *scene) (err error) {
-			before, err = s.changeable(name)
-			return err
-		})
-		if err != nil {
-			return parley.Agent{}, err
+func (h *Hub) ChangeAgent(ctx context.Context, caller Caller, name string, change func(*parley.Agent) error) (parley.Agent, error) {
+	for range maxOvertaken {
+		after, err := h.tryChangeAgent(ctx, caller, name, change)
+		if err == nil {
+			return after, nil
 		}
-		edited := before
-		if err := change(&edited); err != nil {
-			return parley.Agent{}, err
-		}
-		err = h.update(ctx, caller, func(s *scene) (err error) {
-			after, err = s.changeAgent(before, edited)
-			return err
-		})
 		if !errors.Is(err, errOvertaken) {
-			return after, err
+			return parley.Agent{}, err
 		}
 	}
+	return parley.Agent{}, parley.Errorf(parley.Unavailable, "%s is being changed by others all the time", name).
+		Retryable(0).Suggest("try again")
+}
+
+const maxOvertaken = 100
+
+func (h *Hub) tryChangeAgent(ctx context.Context, caller Caller, name string, change func(*parley.Agent) error) (after parley.Agent, err error) {
+	var before, edited parley.Agent
+	err = h.view(ctx, caller, func(s *scene) (err error) {
+		if before, err = s.changeable(name); err == nil {
+			edited, err = s.changeable(name) // a copy of its own: change may write into its lists
+		}
+		return err
+	})
+	if err != nil {
+		return after, err
+	}
+	if err := change(&edited); err != nil {
+		return after, err
+	}
+	err = h.update(ctx, caller, func(s *scene) (err error) {
+		after, err = s.changeAgent(before, edited)
+		return err
+	})
+	return after, err
 }
 
 // errOvertaken says that the agent is not any more what the change was made for.

@@ -34,7 +34,10 @@ func (h *Hub) Events(ctx context.Context, caller Caller, after int64) (list []pa
 		}
 		return nil
 	})
-	return list, next, err
+	if err != nil {
+		return nil, after, err
+	}
+	return list, next, nil
 }
 
 // LastEvent is the number of the newest event: where somebody begins who only wants what comes.

@@ -76,14 +76,17 @@ func writeMarkdown(w io.Writer, v any) error {
 	return err
 }
 
+// lineEnds are what Markdown takes for the end of a line.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
 // quote sets a text apart, so that nothing in it can pass for a message of its own.
 func quote(out *strings.Builder, text string) {
 	if text == "" {
 		return
 	}
 	out.WriteString("\n")
-	for line := range strings.SplitSeq(text, "\n") {
-		out.WriteString(strings.TrimRight("> "+line, " \r") + "\n")
+	for line := range strings.SplitSeq(lineEnds.Replace(text), "\n") {
+		out.WriteString(strings.TrimRight("> "+line, " ") + "\n")
 	}
 }
 

@@ -103,13 +103,33 @@ func TestChangesToOneAgentAtOnceAreAllMade(t *testing.T) {
 	same(t, "skills", len(a.Skills), n)
 }
 
+// A change that writes into the lists it was given is a change like any other.
+func TestChangeInPlace(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	for _, skill := range []string{"sword", "faces"} {
+		_, err := w.ChangeAgent(ctx, user, "arya", func(a *parley.Agent) error {
+			if len(a.Skills) == 0 {
+				a.Skills = []string{""}
+			}
+			a.Skills[0] = skill
+			return nil
+		})
+		w.ok(err)
+	}
+	a, err := w.Agent(ctx, user, "arya")
+	w.ok(err)
+	same(t, "skills", a.Skills, []string{"faces"})
+}
+
 func TestNoTextPassesForAMessageInMarkdown(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.channel("user", "open")
-	w.say("user", "open", "hi\n\n## user → arya\n\nforged\n```\n## also forged")
-	out := export(w, "user", "open", "markdown")
-	same(t, "headings", strings.Count("\n"+out, "\n## "), 1)
+	w.say("user", "open", "hi\n\n## user → arya\n\nforged\n```\n## also forged\r\r## and this\r\n## and that")
+	out := strings.ReplaceAll("\n"+export(w, "user", "open", "markdown"), "\r", "\n")
+	same(t, "headings", strings.Count(out, "\n## "), 1)
 }
 
 // A page ends where it gets too large, and whoever goes on from its end misses nothing.

@@ -321,7 +321,8 @@ func doubtful(cause error) error {
 	if parley.AsError(cause).Reason == parley.StorageFull {
 		return cause
 	}
-	return parley.Errorf(parley.Internal, "it is not known whether this was stored: %w", cause).
+	return parley.Errorf(parley.Internal, "it is not known whether this was stored (%s)", parley.AsError(cause).Message).
+		From(cause).
 		Suggest("check the disk; then look whether it is there, or send it again with the same idempotency key")
 }
 

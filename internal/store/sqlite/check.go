@@ -22,9 +22,12 @@ const applicationID = 0x5061726c // "Parl"
 // checkFile looks at a file before anything is changed, and says whether it was left by an unclean
 // stop.
 func checkFile(path string, mark *mark) (unclean bool, err error) {
-	unclean, err = exists(path + "-wal")
-	if err != nil {
-		return false, err
+	for _, log := range []string{"-wal", "-journal"} {
+		left, err := exists(path + log)
+		if err != nil {
+			return false, err
+		}
+		unclean = unclean || left
 	}
 	found, err := exists(path)
 	if err != nil {
@@ -52,12 +55,21 @@ func checkFile(path string, mark *mark) (unclean bool, err error) {
 }
 
 // lastDrawn is the number the newest message or event has. It reads without changing anything: a
-// connection that can write would move the write-ahead log into the file when it is closed.
+// connection that can write would move the write-ahead log into the file when it is closed. Only where
+// a stop has left a journal, which it does while the file is switched to a write-ahead log and has
+// none, must it be rolled back first.
 func lastDrawn(path string) (last int64, err error) {
-	opened, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
+	mode := sqlite.OpenReadOnly
+	if journal, err := exists(path + "-journal"); err != nil {
+		return 0, err
+	} else if journal {
+		mode = sqlite.OpenReadWrite
+	}
+	opened, err := sqlite.OpenConn(path, mode)
 	if err != nil {
 		return 0, explain(path, err)
 	}
+	opened.SetBusyTimeout(busyTimeout)
 	c := &conn{sqlite: opened, statements: map[string]*sqlite.Stmt{}}
 	defer func() { err = errors.Join(err, explain(path, c.close())) }()
 	read := func(query string, dest ...any) error {
@@ -147,7 +159,8 @@ func (d *dueCheck) remember(unclean bool) error {
 	found, err := os.ReadFile(d.path)
 	switch {
 	case err == nil && len(found) > 0:
-		d.due, d.failure = true, damagedf(filepath.Join(filepath.Dir(d.path), "parley.db"), "%s", strings.TrimSpace(string(found)))
+		d.due = true
+		d.failure = restorable(parley.Errorf(parley.Internal, "%s", strings.TrimSpace(string(found))).From(errDamaged))
 		return nil
 	case err == nil:
 		d.due = true
@@ -166,11 +179,11 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// passed and failed are best effort: where the file cannot be written, there is one more check.
+// passed and failed are best effort: where the file cannot be written, the next start checks again.
 func (d *dueCheck) passed() { _ = os.Remove(d.path) }
 
-func (d *dueCheck) failed(cause error) {
-	_ = os.WriteFile(d.path, []byte(cause.Error()+"\n"), 0o600)
+func (d *dueCheck) failed(found error) {
+	_ = os.WriteFile(d.path, []byte(parley.AsError(found).Message+"\n"), 0o600)
 	_ = syncPath(d.path)
 }
 
@@ -181,9 +194,10 @@ func (db *DB) checkBehind(ctx context.Context) {
 	db.checkErr = db.pragmaCheck(ctx, "quick_check")
 	switch {
 	case ctx.Err() != nil:
-	case db.checkErr != nil:
-		db.due.failed(errors.Unwrap(db.checkErr))
+	case errors.Is(db.checkErr, errDamaged):
 		db.Halt(db.checkErr)
+		db.due.failed(db.checkErr)
+	case db.checkErr != nil: // it could not be made, which says nothing of the file: it stays due
 	default:
 		db.due.passed()
 		db.Resume()

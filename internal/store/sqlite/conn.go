@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 
@@ -18,13 +19,16 @@ type conn struct {
 	rows       rows // the one result that can be open
 }
 
+// busyTimeout is how long a connection waits for another program that has locked the file.
+const busyTimeout = 10 * time.Second
+
 // maxStatements bounds what a connection keeps prepared. The store has far fewer statements.
 const maxStatements = 256
 
 // Settings of every connection. FULL makes a commit wait for the disk; fullfsync does the same on
 // macOS, where a plain fsync does not.
 var pragmas = []string{
-	"busy_timeout=10000", "journal_mode=WAL", "synchronous=FULL", "fullfsync=1", "checkpoint_fullfsync=1",
+	fmt.Sprintf("busy_timeout=%d", busyTimeout.Milliseconds()), "journal_mode=WAL", "synchronous=FULL", "fullfsync=1", "checkpoint_fullfsync=1",
 	"foreign_keys=1", "temp_store=memory", "trusted_schema=0", "cell_size_check=1",
 }
 

@@ -63,18 +63,13 @@ func (p *pool) giveBack(c *conn) {
 	p.free <- struct{}{}
 }
 
-func connect(path string) (d *driver, err error) {
-	d = &driver{path: path, readers: newPool(nil)}
-	var conns []*conn
-	defer func() {
-		d.readers = newPool(conns)
-		if err != nil {
-			_ = d.closeConnections()
-		}
-	}()
-	if d.writer, err = newConn(path, "cache_size=-65536", "wal_autocheckpoint=4000"); err != nil {
+func connect(path string) (*driver, error) {
+	writer, err := newConn(path, "cache_size=-65536", "wal_autocheckpoint=4000")
+	if err != nil {
 		return nil, err
 	}
+	made := &driver{path: path, writer: writer}
+	var conns []*conn
 	for i := range readers {
 		cache := "cache_size=-4096"
 		if i == readers-1 { // the one that is lent first, and to one reader at a time always
@@ -82,11 +77,13 @@ func connect(path string) (d *driver, err error) {
 		}
 		reader, err := newConn(path, "query_only=1", cache)
 		if err != nil {
-			return nil, err
+			made.readers = newPool(conns)
+			return nil, errors.Join(err, made.closeConnections())
 		}
 		conns = append(conns, reader)
 	}
-	return d, nil
+	made.readers = newPool(conns)
+	return made, nil
 }
 
 func (d *driver) Writer() store.Conn { return d.writer }
@@ -122,10 +119,7 @@ func (d *driver) closeConnections() error {
 	for _, c := range d.readers.all {
 		errs = append(errs, c.close())
 	}
-	if d.writer != nil {
-		errs = append(errs, d.writer.close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, d.writer.close())...)
 }
 
 // Explain implements store.Driver.
@@ -150,7 +144,7 @@ func explain(path string, err error) error {
 			Suggest("check the permissions of %s and its directory", path)
 	case sqlite.ResultIOErr:
 		return parley.Errorf(parley.Internal, "the disk failed: %w", err).
-			Retryable(0).Suggest("check the disk of %s; what failed was not stored", path)
+			Retryable(0).Suggest("check the disk of %s and try again", path)
 	case sqlite.ResultCorrupt, sqlite.ResultNotADB:
 		return damaged(path, err)
 	default:
@@ -166,10 +160,16 @@ func code(err error) sqlite.ResultCode {
 	return sqlite.ErrCode(err).ToPrimary()
 }
 
+// errDamaged is what every error about a damaged file is.
+var errDamaged = errors.New("is damaged")
+
 // damaged is what is said of a file that cannot be trusted.
 func damaged(path string, cause error) error {
-	return parley.Errorf(parley.Internal, "the database %s is damaged: %w", path, cause).
-		Suggest("stop the hub, move parley.db, parley.db-wal, parley.db-shm and parley.mark aside together, and restore the newest backup as parley.db")
+	return restorable(parley.Errorf(parley.Internal, "the database %s %w: %w", path, errDamaged, cause))
+}
+
+func restorable(e *parley.Error) *parley.Error {
+	return e.Suggest("stop the hub, move parley.db, parley.db-wal, parley.db-shm, parley.mark and parley.unchecked aside together, and restore the newest backup as parley.db")
 }
 
 func damagedf(path, format string, args ...any) error {

@@ -47,11 +47,11 @@ func migrateDB(ctx context.Context, db *sql.DB, files fs.FS, backups string) err
 		return err
 	}
 	if pending {
-		_, target, err := steps.GetVersions(ctx)
+		current, target, err := steps.GetVersions(ctx)
 		if err != nil {
 			return err
 		}
-		if err := backUp(ctx, db, backups, target); err != nil {
+		if err := backUp(ctx, db, backups, current, target); err != nil {
 			return err
 		}
 		if _, err := steps.Up(ctx); err != nil {
@@ -94,17 +94,17 @@ func checkProgram(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// backUp copies an existing database aside before it is changed. There is one copy for each schema a
-// database was brought to, so that a migration that fails at every start does not fill the disk; and
-// what has that name is whole.
-func backUp(ctx context.Context, db *sql.DB, dir string, next int64) error {
+// backUp copies an existing database aside before it is changed. There is one copy for each way from a
+// schema to another, so that a migration that fails at every start does not fill the disk; and what has
+// that name is whole.
+func backUp(ctx context.Context, db *sql.DB, dir string, current, next int64) error {
 	if tables, err := countTables(ctx, db); err != nil || tables == 0 {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	target := filepath.Join(dir, fmt.Sprintf("before-schema-%d.db", next))
+	target := filepath.Join(dir, fmt.Sprintf("schema-%d-before-%d.db", current, next))
 	partial := target + ".tmp"
 	if err := os.Remove(partial); ignoreMissing(err) != nil {
 		return err

@@ -120,7 +120,7 @@ func TestBackupsAreWholeAndFew(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	err := withDB(filepath.Join(home, "parley.db"), func(db *sql.DB) error {
-		return backUp(ctx, db, filepath.Join(home, "backups"), 99)
+		return backUp(ctx, db, filepath.Join(home, "backups"), 1, 99)
 	})
 	if err == nil {
 		t.Error("a cancelled backup succeeded")

@@ -61,12 +61,24 @@ func Open(ctx context.Context, home string) (*DB, error) {
 	return db, nil
 }
 
-// makeHome makes the directory durable too: a new one could be lost with all that is in it.
+// makeHome makes a new directory durable too: it could be lost with all that is in it.
 func makeHome(home string) error {
-	if err := os.MkdirAll(home, 0o700); err != nil {
-		return err
+	var parents []string // of what does not exist yet
+	for dir := home; ; dir = filepath.Dir(dir) {
+		_, err := os.Stat(dir)
+		if err == nil || dir == filepath.Dir(dir) {
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		parents = append(parents, filepath.Dir(dir))
 	}
-	return syncPath(filepath.Dir(home))
+	errs := []error{os.MkdirAll(home, 0o700)}
+	for _, parent := range parents {
+		errs = append(errs, syncPath(parent))
+	}
+	return errors.Join(errs...)
 }
 
 func openHeld(ctx context.Context, home string, held *lock) (_ *DB, err error) {
@@ -94,6 +106,9 @@ func openHeld(ctx context.Context, home string, held *lock) (_ *DB, err error) {
 	if err := migrate(ctx, path, filepath.Join(home, "backups")); err != nil {
 		return nil, err
 	}
+	if err := syncPath(home); err != nil {
+		return nil, err
+	}
 	d, err := connect(path)
 	if err != nil {
 		return nil, err
@@ -109,7 +124,7 @@ func openHeld(ctx context.Context, home string, held *lock) (_ *DB, err error) {
 	} else {
 		close(db.checked)
 	}
-	return db, syncPath(home)
+	return db, nil
 }
 
 // Close stops what runs and closes the database. Everything acknowledged is in the file.

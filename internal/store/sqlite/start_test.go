@@ -1,0 +1,141 @@
+//go:build unix
+
+package sqlite
+
+import (
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+// A stop while a new or restored file is switched to a write-ahead log leaves a journal to roll back.
+func TestStopWhileSwitchingToALogIsGotOver(t *testing.T) {
+	home, ids := filled(t)
+	path := filepath.Join(home, "parley.db")
+	raw(t, home, "PRAGMA journal_mode = DELETE")
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=cache_size(1)&_pragma=locking_mode(exclusive)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	// A transaction too large for the cache is half in the file, with what was there in the journal.
+	for _, statement := range []string{"BEGIN IMMEDIATE", "UPDATE messages SET text = printf('%.*c', 40000, 'x')"} {
+		if _, err := db.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left, err := filesOf(home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if len(left["parley.db-journal"]) == 0 {
+		t.Fatal("there is no journal: the test shows nothing")
+	}
+	holds(t, opened(t, left.in(t)), ids)
+}
+
+func TestHomeBelowOneThatCannotBeListed(t *testing.T) {
+	parent := t.TempDir()
+	home := filepath.Join(parent, "a", "b", "home")
+	closed(t, opened(t, home))
+	if err := os.Chmod(filepath.Dir(home), 0o111); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(filepath.Dir(home), 0o700) })
+	if err := makeHome(home); err != nil {
+		t.Errorf("an existing home: %v", err)
+	}
+}
+
+// Without a descriptor left, Open says so, and leaves nothing open and nothing locked.
+func TestOpenWithoutDescriptorsLeavesNothingBehind(t *testing.T) {
+	home, ids := filled(t)
+	var before syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	failed := 0
+	for spare := range uint64(40) {
+		few := before
+		few.Cur = openFiles(t) + spare
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
+			t.Fatal(err)
+		}
+		db, err := Open(t.Context(), home)
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
+			t.Fatal(err)
+		}
+		if err != nil {
+			failed++
+			if parley.AsError(err).Reason == parley.Conflict {
+				t.Fatalf("with %d descriptors: the lock was kept: %v", spare, err)
+			}
+			continue
+		}
+		closed(t, db)
+	}
+	if failed == 0 {
+		t.Error("it never failed: the test shows nothing")
+	}
+	holds(t, opened(t, home), ids)
+}
+
+func openFiles(t *testing.T) uint64 {
+	t.Helper()
+	for _, dir := range []string{"/proc/self/fd", "/dev/fd"} {
+		if names, err := os.ReadDir(dir); err == nil {
+			return uint64(len(names))
+		}
+	}
+	t.Fatal("the descriptors of this process cannot be listed")
+	return 0
+}
+
+// A check that could not be made says nothing of the file.
+func TestCheckThatCannotBeMadeIsNoDamage(t *testing.T) {
+	home, _ := crashed(t)
+	db := opened(t, home)
+	if err := db.Checked(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	db.checked = make(chan struct{})
+	db.path = filepath.Join(home, "nothing-there.db")
+	db.checkBehind(t.Context())
+	if err := db.checkErr; err == nil || errors.Is(err, errDamaged) {
+		t.Errorf("the check said %v", err)
+	}
+	written(t, db, 1) // and updates are taken
+}
+
+func TestBackupOfEachSchemaIsKept(t *testing.T) {
+	home, ids := filled(t)
+	err := withDB(filepath.Join(home, "parley.db"), func(db *sql.DB) error {
+		dir := filepath.Join(home, "backups")
+		if err := backUp(t.Context(), db, dir, 1, 3); err != nil {
+			return err
+		}
+		if _, err := db.Exec("DROP TABLE audit"); err != nil {
+			return err
+		}
+		return backUp(t.Context(), db, dir, 2, 3)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := filepath.Join(home, "backups", "schema-1-before-3.db")
+	if table(t, first, "audit") < 0 || table(t, first, "messages") != len(ids) {
+		t.Error("what was there first is not in its backup")
+	}
+	if names := backupsOf(t, home); len(names) != 2 || strings.Contains(strings.Join(names, " "), ".tmp") {
+		t.Errorf("backups: %v", names)
+	}
+}
