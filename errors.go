@@ -48,8 +48,7 @@ type Error struct {
 func Errorf(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	e := &Error{Code: code, Message: err.Error(), Recoverable: code != NotPermitted && code != Internal}
-	switch err.(type) {
-	case interface{ Unwrap() error }, interface{ Unwrap() []error }:
+	if _, several := any(err).(interface{ Unwrap() []error }); several || errors.Unwrap(err) != nil {
 		e.cause = err
 	}
 	return e
