@@ -33,7 +33,7 @@ fmt: $(LINT) ## Format the code
 bench: ## Measure the hot paths against baselines and print the ratios
 	$(GO) run ./bench
 
-fuzz: ## Run each fuzz target for FUZZTIME (30s)
+fuzz: ## Run each fuzz target for FUZZTIME (30s, or 20000x inputs)
 	scripts/fuzz $(FUZZTIME)
 
 soak: setup ## Run the long campaigns: ROUNDS crashes (2000), CHECKS histories a property (1000)
