@@ -67,7 +67,14 @@ type Agent struct {
 	CreatedAt time.Time  `json:"created_at"`
 	UpdatedAt time.Time  `json:"updated_at"`
 	RemovedAt *time.Time `json:"removed_at,omitempty"`
+	// SleepingUntil is when it wants to be woken again. Asks wake it before.
+	SleepingUntil *time.Time `json:"sleeping_until,omitempty"`
 	Profile
+}
+
+// Asleep says whether an agent sleeps at a moment.
+func (a Agent) Asleep(now time.Time) bool {
+	return a.SleepingUntil != nil && a.SleepingUntil.After(now)
 }
 
 // Profile is everything about an agent that its owner may change.

@@ -7,19 +7,144 @@ import (
 
 // Delivery is one message on its way to one recipient.
 type Delivery struct {
-	Message    string        `json:"message"`
-	Recipient  string        `json:"recipient"`
-	State      DeliveryState `json:"state"`
-	Waking     bool          `json:"waking"`
-	PairSeq    int64         `json:"pair_seq"` // 1-based count from this sender to this recipient
-	Attempt    int           `json:"attempt"`
-	AcceptedAt time.Time     `json:"accepted_at"`
+	Message      string        `json:"message"`
+	Seq          int64         `json:"seq"` // of the message
+	Conversation string        `json:"conversation"`
+	From         string        `json:"from"`
+	Recipient    string        `json:"recipient"`
+	State        DeliveryState `json:"state"`
+	Waking       bool          `json:"waking"`
+	Purpose      Purpose       `json:"purpose,omitempty"`
+	Priority     Priority      `json:"priority"`
+	PairSeq      int64         `json:"pair_seq"` // 1-based count from this sender to this recipient
+	Attempt      int           `json:"attempt"`  // tries that have failed
+
+	AcceptedAt  time.Time  `json:"accepted_at"`
+	DeliveredAt *time.Time `json:"delivered_at,omitempty"`
+	SeenAt      *time.Time `json:"seen_at,omitempty"`
+	SettledAt   *time.Time `json:"settled_at,omitempty"`
+	AnsweredAt  *time.Time `json:"answered_at,omitempty"`
+	ExpiresAt   *time.Time `json:"expires_at,omitempty"`
+	Deadline    *time.Time `json:"deadline,omitempty"`
+
+	Run     string `json:"run,omitempty"`     // in which it was seen
+	Answer  string `json:"answer,omitempty"`  // the message that answered it
+	Failure *Error `json:"failure,omitempty"` // why it was tried again, or ended
+	Overdue bool   `json:"overdue,omitempty"` // it was not seen in time, and its sender knows
+	Late    bool   `json:"late,omitempty"`    // its deadline was missed, and its sender knows
+
+	// Lease is who has it, and Until the moment when that ends. Without a lease, Until is the end of
+	// the pause before the next try.
+	Lease string `json:"-"`
+	Until Tick   `json:"-"`
 }
 
-// Reach is what a message means for one participant: a delivery, and whether it wakes.
+// Tick is a moment on the store's lease clock, in milliseconds. Only ticks of one store compare. It is
+// no wall clock: whoever moves that moves no lease. 0 is never.
+type Tick int64
+
+// After is the tick a while later.
+func (t Tick) After(d time.Duration) Tick { return t + Tick(d.Milliseconds()) }
+
+// Purpose is what a delivery is for beside telling its recipient something. One with a purpose takes
+// no room in an inbox, and is neither evicted nor refused.
+type Purpose string
+
+// The purposes.
+const (
+	PurposeAsk      Purpose = "ask" // somebody waits: due at once, tried once
+	PurposeTask     Purpose = "task"
+	PurposeCallback Purpose = "callback"
+	PurposeApproval Purpose = "approval" // a request for one, or the decision
+	PurposeError    Purpose = "error"    // what became of a message of the recipient's own
+)
+
+// Open says that something is still owed: accepted, delivered, or seen by somebody who is at it.
+func (d Delivery) Open() bool {
+	switch d.State {
+	case DeliveryAccepted, DeliveryDelivered:
+		return true
+	default:
+		return d.State == DeliverySeen && d.Lease != ""
+	}
+}
+
+// Ready says that it waits to be taken.
+func (d Delivery) Ready() bool { return d.State == DeliveryAccepted && d.Until == 0 }
+
+// Next is the next moment of wall time at which something is due for this delivery, or nil: it expires,
+// it is overdue, or its deadline is missed.
+func (d Delivery) Next() *time.Time {
+	var next *time.Time
+	consider := func(t *time.Time, counts bool) {
+		if counts && t != nil && (next == nil || t.Before(*next)) {
+			next = t
+		}
+	}
+	consider(d.ExpiresAt, d.State == DeliveryAccepted)
+	consider(d.Deadline, d.Awaited())
+	overdue := d.OverdueAt()
+	consider(&overdue, d.Unseen())
+	return next
+}
+
+// Awaited says that a deadline still counts for it.
+func (d Delivery) Awaited() bool { return d.Deadline != nil && !d.Late && !d.State.Settled() }
+
+// Unseen says that it may yet become overdue.
+func (d Delivery) Unseen() bool {
+	return d.Waking && !d.Overdue && (d.State == DeliveryAccepted || d.State == DeliveryDelivered)
+}
+
+// OverdueAt is when it should have been seen.
+func (d Delivery) OverdueAt() time.Time { return d.AcceptedAt.Add(d.Priority.Due()) }
+
+// Inbox is what waits for one participant.
+type Inbox struct {
+	Waking  int   `json:"waking"`  // open deliveries that count towards the depth
+	Quiet   int   `json:"quiet"`   // open deliveries that wake nobody
+	Evicted int64 `json:"evicted"` // so far
+}
+
+// Failure is why a try has failed. All but FailureFinal are worth another try.
+type Failure string
+
+// The failures.
+const (
+	FailureLost    Failure = "lost"    // the lease, session, process or host is gone
+	FailureBusy    Failure = "busy"    // the runtime has too much to do (429)
+	FailureServer  Failure = "server"  // the runtime's own failure (5xx)
+	FailureNoStart Failure = "nostart" // the runtime could not be started
+	FailureFinal   Failure = "final"   // trying again would not help
+)
+
+// pauses are the shortest and longest wait before another try.
+var pauses = map[Failure][2]time.Duration{
+	FailureLost:    {time.Second, time.Minute},
+	FailureBusy:    {5 * time.Second, 5 * time.Minute},
+	FailureServer:  {2 * time.Second, 2 * time.Minute},
+	FailureNoStart: {5 * time.Second, 10 * time.Minute},
+}
+
+// Known says whether this is a failure at all.
+func (f Failure) Known() bool { return f == FailureFinal || pauses[f][0] > 0 }
+
+// Pause is how long to wait after so many failed tries: twice as long each time, to a limit.
+func (f Failure) Pause(failed int) time.Duration {
+	pause := pauses[f]
+	for wait := pause[0]; ; wait *= 2 {
+		if failed--; failed <= 0 || wait >= pause[1] {
+			return min(wait, pause[1])
+		}
+	}
+}
+
+// Reach is what a message means for one participant: a delivery, whether it wakes, and what it is for.
 type Reach struct {
-	Agent string
-	Wakes bool
+	Agent    string
+	Wakes    bool
+	Purpose  Purpose
+	Sequence int64 // the sender's own count, where it keeps one
 }
 
 // Reaches says who a message is for, in the order of the members. A plain post in a channel is
@@ -38,7 +163,7 @@ func (m Message) Reaches(c Conversation, members []string, fromHuman bool) []Rea
 			continue
 		}
 		wakes := named || direct && !everyone && (c.Kind != Group || fromHuman)
-		reached = append(reached, Reach{agent, wakes && m.Type.Wakes()})
+		reached = append(reached, Reach{Agent: agent, Wakes: wakes && m.Type.Wakes()})
 	}
 	return reached
 }

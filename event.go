@@ -22,7 +22,13 @@ const (
 	EventMemberJoined        EventKind = "member.joined"
 	EventMemberLeft          EventKind = "member.left"
 	EventCursorMoved         EventKind = "cursor.moved"
+	EventOverdue             EventKind = "overdue"      // a delivery was not seen in time
+	EventLate                EventKind = "late"         // a delivery's deadline was missed
+	EventSequenceGap         EventKind = "sequence_gap" // the sender's count has jumped
 )
+
+// EventDelivery is the kind of the event that a delivery's step to a state is: delivery.seen and so on.
+func EventDelivery(s DeliveryState) EventKind { return EventKind("delivery." + string(s)) }
 
 // Event is one line of the hub's log of changes. Its number is drawn from the same order as the seq
 // of messages; a message is its own event.

@@ -105,6 +105,7 @@ type Draft struct {
 	Payload        json.RawMessage `json:"payload,omitempty"`
 	Metadata       json.RawMessage `json:"metadata,omitempty"`
 	IdempotencyKey string          `json:"idempotency_key,omitempty"`
+	Sequence       int64           `json:"sequence,omitempty"` // the sender's own count for its one recipient
 }
 
 // Limits bound what a message may hold.
@@ -147,6 +148,9 @@ func (d Draft) Check(limits Limits) (Draft, error) {
 	}
 	if d.TTL < 0 || d.TTL > maxTTL {
 		return d, Errorf(BadInput, "ttl is %d seconds", d.TTL).Suggest("use 1 to %d", maxTTL)
+	}
+	if d.Sequence < 0 {
+		return d, Errorf(BadInput, "sequence is %d", d.Sequence).Suggest("count from 1, or leave it out")
 	}
 	if err := CheckTrace(d.TraceID); err != nil {
 		return d, err

@@ -52,6 +52,23 @@ func (s DeliveryState) May(next DeliveryState) bool { return deliverySteps.allow
 // Known says whether this is a state at all.
 func (s DeliveryState) Known() bool { return deliverySteps.known(s) }
 
+// rungs is how far a delivery can climb before it settles.
+var rungs = []DeliveryState{DeliveryAccepted, DeliveryDelivered, DeliverySeen}
+
+// Path is the states to step through to reach another. What is seen, acked or answered has been
+// delivered and seen on the way.
+func (s DeliveryState) Path(to DeliveryState) []DeliveryState {
+	rung := slices.Index(rungs, s)
+	if rung < 0 || to != DeliverySeen && to != DeliveryAcked && to != DeliveryAnswered {
+		return []DeliveryState{to}
+	}
+	path := slices.Clone(rungs[rung+1:])
+	if to != DeliverySeen {
+		path = append(path, to)
+	}
+	return path
+}
+
 // Settled says that nothing is owed any more: acknowledged, answered, or ended in a failure that
 // is not a dead letter.
 func (s DeliveryState) Settled() bool {

@@ -44,6 +44,7 @@ type Tx interface {
 	Members() MemberStore
 	Messages() MessageStore
 	Deliveries() DeliveryStore
+	Queue() QueueStore
 	Log() LogStore
 }
 
@@ -159,16 +160,64 @@ type Page struct {
 	Limit   int
 }
 
-// DeliveryStore keeps deliveries.
+// DeliveryStore keeps deliveries. Those of deleted conversations are found by no method.
 type DeliveryStore interface {
-	// Insert adds deliveries of one message, which must be stored, and returns their pair_seq.
+	// Insert adds deliveries of one message, which must be stored, and returns them.
 	// ErrTaken if one exists already, ErrNotFound if the message does not exist.
 	Insert(m Message, to []Reach) ([]Delivery, error)
+	// Get returns one delivery and keeps others from changing it until the end of the update.
+	// ErrNotFound if there is none.
+	Get(message, recipient string) (Delivery, error)
+	// Put replaces a delivery by what it has become. ErrNotFound if it is not any more what it was
+	// before.
+	Put(before, after Delivery) error
 	// Of returns the deliveries of a message in the order of their recipients' age.
 	Of(message string) ([]Delivery, error)
-	// Open says whether a conversation has a delivery that is accepted, delivered or seen. ErrNotFound
-	// if there is no such conversation.
+	// Open says whether a conversation has an open delivery. ErrNotFound if there is no such
+	// conversation.
 	Open(conversation string) (bool, error)
+	// Between returns the deliveries to a recipient of messages in a conversation with a seq greater
+	// than after and at most upTo, in order, at most limit.
+	Between(conversation, recipient string, after, upTo int64, limit int) ([]Delivery, error)
+	// Pair returns the pair_seq given last from a sender to a recipient, or 0.
+	Pair(sender, recipient string) (int64, error)
+}
+
+// Queue selects deliveries that are ready.
+type Queue struct {
+	Recipient string
+	Wakes     bool    // those that wake; else those that do not
+	Urgent    bool    // by priority, asks first, then by seq; else by seq. Only for those that wake
+	Purpose   Purpose // only those with this purpose
+	Plain     bool    // only those without any
+	Limit     int
+}
+
+// QueueStore finds the deliveries that something is due for. What it returns in an update is kept from
+// others until its end; what another has kept is left out.
+type QueueStore interface {
+	// Now is the moment on the store's lease clock.
+	Now() (Tick, error)
+	// Ready returns deliveries that wait to be taken.
+	Ready(Queue) ([]Delivery, error)
+	// Held returns the open deliveries of a recipient that are not ready, by seq, at most limit: those
+	// that somebody has, and those that pause before another try.
+	Held(recipient string, limit int) ([]Delivery, error)
+	// Leased returns the deliveries of a lease, by seq.
+	Leased(lease string) ([]Delivery, error)
+	// Lapsed returns deliveries whose lease or pause is over by a moment, at most limit.
+	Lapsed(now Tick, limit int) ([]Delivery, error)
+	// Due returns deliveries whose Next has come by a time, at most limit.
+	Due(now time.Time, limit int) ([]Delivery, error)
+	// Dead returns dead letters after a message's seq, by seq, at most limit.
+	Dead(after int64, limit int) ([]Delivery, error)
+	// Heartbeat returns the delivery of the newest heartbeat from a sender to a recipient.
+	// ErrNotFound if there is none.
+	Heartbeat(sender, recipient string) (Delivery, error)
+	// Inbox counts what is open for a recipient.
+	Inbox(recipient string) (Inbox, error)
+	// Orphaned returns the ids of removed agents that have open deliveries.
+	Orphaned() ([]string, error)
 }
 
 // LogStore keeps the event log and the audit log. Both only grow.

@@ -154,7 +154,9 @@ func newHub(ctx context.Context, dir string) (*hub.Hub, func() error, error) {
 	}
 	h.Start(ctx)
 	for n := range posters {
-		if _, err := h.AddAgent(ctx, hub.Caller{Agent: parley.Owner}, hub.NewAgent{ID: agentID(n)}); err != nil {
+		if _, err := h.AddAgent(ctx, hub.Caller{Agent: parley.Owner}, hub.NewAgent{
+			ID: agentID(n), Profile: parley.Profile{InboxOverflow: parley.OverflowUnbounded},
+		}); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -304,10 +304,10 @@ func (s *scene) show(a parley.Agent) parley.Agent {
 	return a
 }
 
-// RemoveAgent removes a participant: it leaves its channels and groups, and its names stay
-// reserved. Only an owner may.
+// RemoveAgent removes a participant: it leaves its channels and groups, what was on its way to it has
+// failed, and its names stay reserved. Only an owner may.
 func (h *Hub) RemoveAgent(ctx context.Context, caller Caller, name string) error {
-	return h.update(ctx, caller, func(s *scene) error {
+	err := h.update(ctx, caller, func(s *scene) error {
 		if err := s.mustOwn("remove an agent"); err != nil {
 			return err
 		}
@@ -331,6 +331,10 @@ func (h *Hub) RemoveAgent(ctx context.Context, caller Caller, name string) error
 		s.note(parley.Event{Kind: parley.EventAgentRemoved, Agent: a.ID})
 		return s.audit("agent.remove", a.ID, nil)
 	})
+	if err != nil {
+		return err
+	}
+	return h.failOrphaned(ctx)
 }
 
 func (s *scene) leaveAll(id string) error {

@@ -306,6 +306,7 @@ func TestRemovedAgentLeavesAndItsNamesStay(t *testing.T) {
 	same(t, "the report's manager", get[parley.Agent](w)(w.Agent(ctx, user, "bran")).Manager, "")
 	same(t, "events", kindsAfter(w, before), []parley.EventKind{
 		parley.EventMemberLeft, parley.EventMemberLeft, parley.EventMemberLeft, parley.EventAgentChanged, parley.EventAgentRemoved,
+		"delivery.failed", parley.EventMessagePosted, // what was on its way to it, and the sender is told
 	})
 	w.refuses(t, []refusal{
 		{"showing it", func() error { _, err := w.Agent(ctx, user, "arya"); return err }, removed("arya")},

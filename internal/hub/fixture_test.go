@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -52,6 +53,11 @@ func (c *clock) advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
+// ticker is a lease clock that stands still until it is moved.
+type ticker struct{ now atomic.Int64 }
+
+func (t *ticker) advance(d time.Duration) { t.now.Add(d.Milliseconds()) }
+
 // tester is what the fixture needs of a test, or of one check of a property.
 type tester interface {
 	Helper()
@@ -65,6 +71,7 @@ type world struct {
 	*hub.Hub
 	t      tester
 	clock  *clock
+	leases *ticker
 	db     *sqlite.DB
 	home   string
 	config hub.Config
@@ -86,7 +93,7 @@ func newHub(t *testing.T, change ...func(*world)) *world {
 
 func openWorld(t tester, home string, change ...func(*world)) *world {
 	t.Helper()
-	w := &world{t: t, clock: &clock{now: began}, home: home, wrap: func(s parley.Store) parley.Store { return s }}
+	w := &world{t: t, clock: &clock{now: began}, leases: &ticker{}, home: home, wrap: func(s parley.Store) parley.Store { return s }}
 	w.config.Clock = w.clock
 	for _, f := range change {
 		f(w)
@@ -102,6 +109,8 @@ func (w *world) open() {
 	if w.db, err = sqlite.Open(ctx, w.home); err != nil {
 		w.t.Fatalf("open the store: %v", err)
 	}
+	w.leases.advance(24 * time.Hour) // leases end with the process
+	w.db.DriveLeases(w.leases.now.Load)
 	if w.Hub, err = hub.New(ctx, w.wrap(w.db), w.config); err != nil {
 		w.t.Fatalf("make the hub: %v", err)
 	}

@@ -38,6 +38,8 @@ type Hub struct {
 	clock  parley.Clock
 	rate   *limiter
 	tail   *tail
+	bells  *bells
+	turns  *turns
 
 	services []*service.Service
 }
@@ -63,8 +65,11 @@ func New(ctx context.Context, store parley.Store, config Config) (*Hub, error) {
 	if config.SweepEvery == 0 {
 		config.SweepEvery = time.Minute
 	}
-	h := &Hub{store: store, config: config, clock: config.Clock, rate: newLimiter(config.Rate), tail: newTail(store)}
-	h.services = []*service.Service{service.New(h.tail.run), service.New(h.sweepRegularly)}
+	h := &Hub{
+		store: store, config: config, clock: config.Clock, rate: newLimiter(config.Rate), tail: newTail(store),
+		bells: newBells(), turns: newTurns(),
+	}
+	h.services = []*service.Service{service.New(h.tail.run), service.New(h.sweepRegularly), service.New(h.sweepOften)}
 	return h, h.addFirstAgents(ctx)
 }
 
@@ -89,20 +94,29 @@ func (h *Hub) now() time.Time { return h.clock.Now().UTC().Truncate(time.Millise
 // scene is one use case inside one transaction: who calls, and what has happened so far.
 type scene struct {
 	parley.Tx
-	hub    *Hub
-	me     parley.Agent
-	now    time.Time
-	events []parley.Event
+	hub      *Hub
+	me       parley.Agent
+	now      time.Time
+	events   []parley.Event
+	woken    []string // who has something to take, once this is committed
+	warnings []string // for the log, then
 }
 
-// update runs a use case that changes state. It may run fn twice.
+// update runs a use case that changes state, and counts it against the caller's rate. It may run fn
+// twice.
 func (h *Hub) update(ctx context.Context, caller Caller, fn func(*scene) error) error {
 	if err := h.limit(ctx, caller); err != nil {
 		return err
 	}
+	return h.write(ctx, caller, fn)
+}
+
+func (h *Hub) write(ctx context.Context, caller Caller, fn func(*scene) error) error {
 	now := h.now()
+	var committed *scene
 	err := h.store.Update(ctx, func(tx parley.Tx) error {
 		s := &scene{Tx: tx, hub: h, now: now}
+		committed = s
 		if err := s.enter(caller); err != nil {
 			return err
 		}
@@ -115,6 +129,10 @@ func (h *Hub) update(ctx context.Context, caller Caller, fn func(*scene) error) 
 		return h.explain(ctx, caller, err)
 	}
 	h.tail.poke()
+	h.bells.ring(committed.woken...)
+	for _, line := range committed.warnings {
+		h.config.Log.Warn(line)
+	}
 	return nil
 }
 

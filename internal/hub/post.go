@@ -71,12 +71,13 @@ func (h *Hub) nearMisses(ctx context.Context, strangers []string) (notices []str
 
 // post is a message on its way into the store. What can be prepared outside the transaction is.
 type post struct {
-	draft  parley.Draft
-	source string
-	id     string
-	body   parley.Message // the parts the sender wrote
-	digest [32]byte
-	calls  parley.Mentions
+	draft   parley.Draft
+	source  string
+	purpose parley.Purpose // of what wakes
+	id      string
+	body    parley.Message // the parts the sender wrote
+	digest  [32]byte
+	calls   parley.Mentions
 }
 
 func (p *post) compose() error {
@@ -119,6 +120,9 @@ func (s *scene) post(p post) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, err
 	}
+	if audience, err = s.addressed(p, m, audience); err != nil {
+		return Receipt{}, err
+	}
 	if err := s.writeEvents(); err != nil { // what made room for the message comes before it
 		return Receipt{}, err
 	}
@@ -130,7 +134,10 @@ func (s *scene) post(p post) (Receipt, error) {
 		return Receipt{}, err
 	}
 	receipt.Message = m
-	if receipt.Deliveries, err = s.Deliveries().Insert(m, audience); err != nil {
+	if receipt.Deliveries, err = s.deliver(m, audience); err != nil {
+		return Receipt{}, err
+	}
+	if err := s.answer(parent, m); err != nil {
 		return Receipt{}, err
 	}
 	return receipt, s.settleArchive(where, parent)

@@ -33,7 +33,8 @@ func TestPostFillsTheEnvelope(t *testing.T) {
 	}
 	same(t, "message", m, want)
 	delivery := parley.Delivery{
-		Message: m.ID, Recipient: "ned", State: parley.DeliveryAccepted, Waking: true, PairSeq: 1, AcceptedAt: began,
+		Message: m.ID, Seq: m.Seq, Conversation: open, From: "arya", Recipient: "ned", State: parley.DeliveryAccepted,
+		Waking: true, Priority: parley.DefaultPriority, PairSeq: 1, AcceptedAt: began,
 	}
 	same(t, "deliveries", got.Deliveries, []parley.Delivery{delivery})
 	shown, err := w.Message(ctx, as("ned"), m.ID)
@@ -630,7 +631,9 @@ func TestRemovedRecipient(t *testing.T) {
 	same(t, "the sender is told", left.Notices, []string{"ned was removed and does not receive this"})
 	mention := w.say("arya", "open", "remember @ned")
 	same(t, "a mention of it", []any{mention.Message.Mentions, len(mention.Deliveries)}, []any{[]string(nil), 0})
-	same(t, "its messages stay", w.texts("arya", pair.Conversation), []string{"hi"})
+	same(t, "its messages stay", w.texts("arya", pair.Conversation), []string{
+		"hi", "Error: ned was removed. Hint: write to somebody else.",
+	})
 }
 
 func TestSystemSpeaksEverywhereAndIsInNothing(t *testing.T) {

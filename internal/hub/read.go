@@ -92,12 +92,16 @@ func (h *Hub) MarkRead(ctx context.Context, caller Caller, ref string, seq int64
 		if err != nil || seq <= m.ReadSeq {
 			return err
 		}
+		before := m.ReadSeq
 		m.ReadSeq = seq
 		data, err := json.Marshal(map[string]int64{"read_seq": seq})
 		if err != nil {
 			return err
 		}
 		s.note(parley.Event{Kind: parley.EventCursorMoved, Conversation: p.ID, Agent: s.me.ID, Data: data})
-		return s.Members().Put(m)
+		if err := s.Members().Put(m); err != nil {
+			return err
+		}
+		return s.read(p.ID, before, seq)
 	})
 }

@@ -18,7 +18,12 @@ const (
 )
 
 func (h *Hub) sweepRegularly(ctx context.Context, started func()) {
-	ticker := time.NewTicker(h.config.SweepEvery)
+	h.regularly(ctx, started, h.config.SweepEvery, h.Sweep)
+}
+
+// regularly calls sweep until ctx is done.
+func (h *Hub) regularly(ctx context.Context, started func(), every time.Duration, sweep func(context.Context) error) {
+	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	started()
 	for {
@@ -26,7 +31,7 @@ func (h *Hub) sweepRegularly(ctx context.Context, started func()) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			if err := h.Sweep(ctx); err != nil && ctx.Err() == nil {
+			if err := sweep(ctx); err != nil && ctx.Err() == nil {
 				h.config.Log.Error("sweeping failed, will try again", "error", err)
 			}
 		}
@@ -49,6 +54,9 @@ func (h *Hub) Sweep(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+	}
+	if err := h.failOrphaned(ctx); err != nil {
+		return err
 	}
 	if err := h.repeat(ctx, func(tx parley.Tx) (int, error) {
 		return tx.Messages().ForgetKeys(h.now().Add(-keyMemory), purgeBatch)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/parley-hub/parley"
@@ -13,7 +14,7 @@ import (
 
 type agents struct{ *tx }
 
-const agentColumns = `a.num, a.id, a.uuid, a.name, a.kind, a.access, a.created_at, a.updated_at, a.removed_at, a.profile`
+const agentColumns = `a.num, a.id, a.uuid, a.name, a.kind, a.access, a.created_at, a.updated_at, a.removed_at, a.sleeping_until, a.profile`
 
 func (s agents) Find(name string) (parley.Agent, error) {
 	row, err := s.agentNamed(name)
@@ -27,11 +28,16 @@ func (s agents) Find(name string) (parley.Agent, error) {
 func copied(a parley.Agent) parley.Agent {
 	a.Skills, a.Protocols = slices.Clone(a.Skills), slices.Clone(a.Protocols)
 	a.RuntimeConfig = slices.Clone(a.RuntimeConfig)
-	if a.RemovedAt != nil {
-		removed := *a.RemovedAt
-		a.RemovedAt = &removed
-	}
+	a.RemovedAt, a.SleepingUntil = copiedTime(a.RemovedAt), copiedTime(a.SleepingUntil)
 	return a
+}
+
+func copiedTime(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	c := *t
+	return &c
 }
 
 func (s agents) List() ([]parley.Agent, error) {
@@ -73,10 +79,10 @@ func (s agents) Insert(a parley.Agent) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.exec(`INSERT INTO agents (num, id, uuid, name, kind, access, created_at, updated_at, removed_at, profile)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+	_, err = s.exec(`INSERT INTO agents (num, id, uuid, name, kind, access, created_at, updated_at, removed_at, sleeping_until, profile)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 		num, a.ID, a.UUID, a.Name, string(a.Kind), string(a.Access),
-		millis(a.CreatedAt), millis(a.UpdatedAt), millisOrNull(a.RemovedAt), string(profile))
+		millis(a.CreatedAt), millis(a.UpdatedAt), millisOrNull(a.RemovedAt), millisOrNull(a.SleepingUntil), string(profile))
 	if err != nil {
 		return err
 	}
@@ -113,9 +119,9 @@ func (s agents) Update(a parley.Agent) error {
 			return err
 		}
 	}
-	_, err = s.exec(`UPDATE agents SET name = $2, access = $3, updated_at = $4, removed_at = $5, profile = $6
-		WHERE num = $1`,
-		row.num, a.Name, string(a.Access), millis(a.UpdatedAt), millisOrNull(a.RemovedAt), string(profile))
+	_, err = s.exec(`UPDATE agents SET name = $2, access = $3, updated_at = $4, removed_at = $5, sleeping_until = $6,
+			profile = $7 WHERE num = $1`,
+		row.num, a.Name, string(a.Access), millis(a.UpdatedAt), millisOrNull(a.RemovedAt), millisOrNull(a.SleepingUntil), string(profile))
 	if err != nil {
 		return err
 	}
@@ -214,15 +220,16 @@ func scanAgent(r Rows) (*agentRow, error) {
 		row              agentRow
 		kind, access     string
 		created, updated int64
-		removed          sql.NullInt64
+		removed, asleep  sql.NullInt64
 		profile          []byte
 	)
 	a := &row.agent
-	if err := r.Scan(&row.num, &a.ID, &a.UUID, &a.Name, &kind, &access, &created, &updated, &removed, &profile); err != nil {
+	if err := r.Scan(&row.num, &a.ID, &a.UUID, &a.Name, &kind, &access, &created, &updated, &removed, &asleep, &profile); err != nil {
 		return nil, err
 	}
 	a.Kind, a.Access = parley.Kind(kind), parley.Access(access)
 	a.CreatedAt, a.UpdatedAt, a.RemovedAt = fromMillis(created), fromMillis(updated), timeOrNil(removed)
+	a.SleepingUntil = timeOrNil(asleep)
 	if err := json.Unmarshal(profile, &a.Profile); err != nil {
 		return nil, fmt.Errorf("the profile of agent %s: %w", a.ID, err)
 	}

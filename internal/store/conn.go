@@ -32,6 +32,11 @@ type Driver interface {
 	// Begin is the statement that begins a writing transaction, BeginView the one for a snapshot.
 	Begin() string
 	BeginView() string
+	// Locks are what a query ends with to keep its rows from others until the end of the transaction.
+	Locks() Locks
+	// LeaseNow is the moment on the lease clock: milliseconds that rise whatever happens to the wall
+	// clock. Where leases end with the process it begins after every moment it has given before.
+	LeaseNow(Conn) (int64, error)
 	// Explain turns an error of the database into an *Error with a sentence and a hint, and nil into
 	// nil.
 	Explain(error) error
@@ -40,3 +45,6 @@ type Driver interface {
 	// Close closes all connections.
 	Close() error
 }
+
+// Locks waits for rows that another transaction has kept, or skips them.
+type Locks struct{ Wait, Skip string }

@@ -122,8 +122,7 @@ func (s conversations) Idle(f parley.IdleFilter) ([]string, error) {
 	q.add("SELECT c.id FROM conversations c WHERE c.buried = 0 AND c.archived_at IS NULL AND c.updated_at < ?", millis(f.Since))
 	q.kinds(f.Kinds)
 	if f.Settled {
-		q.add(`AND NOT EXISTS (SELECT 1 FROM messages m JOIN deliveries d ON d.message = m.seq
-			WHERE m.conv = c.num AND d.state IN ('accepted', 'delivered', 'seen'))`)
+		q.add("AND NOT EXISTS (SELECT 1 FROM messages m JOIN deliveries d ON d.message = m.seq WHERE m.conv = c.num AND " + open + ")")
 	}
 	q.add("LIMIT 0 + ?", f.Limit)
 	var ids []string
@@ -195,26 +194,61 @@ func (s conversations) Purge(limit int) (int, error) {
 	if err := s.keepSeq(); err != nil {
 		return 0, err
 	}
-	total := 0
+	total, err := s.purgeDeliveries(num, limit)
 	// Each statement finishes its kind of row unless the limit ends it, so that nothing is erased
 	// before what refers to it.
 	for _, statement := range []string{
-		`DELETE FROM deliveries WHERE (message, agent) IN (SELECT message, agent FROM deliveries WHERE message IN
-			(SELECT seq FROM messages WHERE conv = $1 ORDER BY seq LIMIT 0 + $2) LIMIT 0 + $2)`,
 		`DELETE FROM messages WHERE seq IN (SELECT seq FROM messages WHERE conv = $1 ORDER BY seq LIMIT 0 + $2)`,
 		`DELETE FROM participants WHERE conv = $1 AND agent IN
 			(SELECT agent FROM participants WHERE conv = $1 LIMIT 0 + $2)`,
 		`DELETE FROM conversations WHERE num IN (SELECT num FROM conversations WHERE num = $1 LIMIT 0 + $2)`,
 	} {
-		n, err := s.exec(statement, num, limit-total)
-		if err != nil {
-			return 0, err
-		}
-		if total += int(n); total >= limit {
+		if err != nil || total >= limit {
 			break
 		}
+		var n int64
+		n, err = s.exec(statement, num, limit-total)
+		total += int(n)
 	}
-	return total, nil
+	return total, err
+}
+
+// purgeDeliveries erases deliveries of a buried conversation and takes them out of the inboxes.
+func (s conversations) purgeDeliveries(conv int64, limit int) (int, error) {
+	const doomed = ` FROM deliveries WHERE message IN
+		(SELECT seq FROM messages WHERE conv = $1 ORDER BY seq LIMIT 0 + $2) ORDER BY message, agent LIMIT 0 + $2`
+	freed := map[int64]*[2]int{}
+	err := s.each("SELECT agent, state, waking, purpose, lease"+doomed, []any{conv, limit}, func(r Rows) error {
+		var (
+			agent          int64
+			waking         int
+			state, purpose string
+			lease          []byte
+		)
+		err := r.Scan(&agent, &state, &waking, &purpose, &lease)
+		d := parley.Delivery{State: parley.DeliveryState(state), Waking: waking != 0, Purpose: parley.Purpose(purpose)}
+		if lease != nil {
+			d.Lease = "held"
+		}
+		if freed[agent] == nil {
+			freed[agent] = &[2]int{}
+		}
+		wakes, quiet := room(d)
+		freed[agent][0] += wakes
+		freed[agent][1] += quiet
+		return err
+	})
+	s.lastInbox = inboxOf{}
+	for agent, n := range freed {
+		if err == nil && n[0]+n[1] > 0 {
+			_, err = s.exec("UPDATE inboxes SET waking = waking - $2, quiet = quiet - $3 WHERE agent = $1", agent, n[0], n[1])
+		}
+	}
+	if err != nil || len(freed) == 0 {
+		return 0, err
+	}
+	n, err := s.exec("DELETE FROM deliveries WHERE (message, agent) IN (SELECT message, agent"+doomed+")", conv, limit)
+	return int(n), err
 }
 
 func (t *tx) conversation(idOrName string) (conversationRow, error) {

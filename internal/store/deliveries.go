@@ -25,24 +25,81 @@ func (s deliveries) Insert(m parley.Message, to []parley.Reach) ([]parley.Delive
 	made := make([]parley.Delivery, 0, len(to))
 	for i, recipient := range recipients {
 		d := parley.Delivery{
-			Message: m.ID, Recipient: recipient.agent.ID, State: parley.DeliveryAccepted,
-			Waking: to[i].Wakes, AcceptedAt: m.CreatedAt,
+			Message: m.ID, Seq: m.Seq, Conversation: m.Conversation, From: from.agent.ID, Recipient: recipient.agent.ID,
+			State: parley.DeliveryAccepted, Waking: to[i].Wakes, Purpose: to[i].Purpose, Priority: m.Priority,
+			AcceptedAt: m.CreatedAt, ExpiresAt: m.ExpiresAt, Deadline: m.Deadline,
 		}
-		err = s.row(`INSERT INTO pairs (sender, recipient, count) VALUES ($1, $2, 1)
-			ON CONFLICT (sender, recipient) DO UPDATE SET count = pairs.count + 1 RETURNING count`,
-			[]any{from.num, recipient.num}, []any{&d.PairSeq})
-		if err != nil {
+		if d.PairSeq, err = s.count(from.num, recipient.num, m, to[i].Sequence); err != nil {
 			return nil, err
 		}
-		n, err := s.exec(`INSERT INTO deliveries (message, agent, state, waking, pair_seq, attempt, accepted_at)
-			VALUES ($1, $2, $3, $4, $5, 0, $6) ON CONFLICT DO NOTHING`,
-			m.Seq, recipient.num, string(d.State), flag(d.Waking), d.PairSeq, millis(d.AcceptedAt))
-		if err := changed(n, err, parley.ErrTaken); err != nil {
+		if err := s.insert(d, recipient.num); err != nil {
+			return nil, err
+		}
+		if err := s.fill(recipient.num, d); err != nil {
 			return nil, err
 		}
 		made = append(made, d)
 	}
 	return made, nil
+}
+
+// count is the next pair_seq, or the sender's own.
+func (s deliveries) count(from, to int64, m parley.Message, sequence int64) (n int64, err error) {
+	if sequence > 0 {
+		_, err = s.exec(`INSERT INTO pairs (sender, recipient, count) VALUES ($1, $2, $3)
+			ON CONFLICT (sender, recipient) DO UPDATE SET count = excluded.count`, from, to, sequence)
+		n = sequence
+	} else {
+		err = s.row(`INSERT INTO pairs (sender, recipient, count) VALUES ($1, $2, 1)
+			ON CONFLICT (sender, recipient) DO UPDATE SET count = pairs.count + 1 RETURNING count`,
+			[]any{from, to}, []any{&n})
+	}
+	if err == nil && m.Type == parley.TypeHeartbeat {
+		_, err = s.exec("UPDATE pairs SET heartbeat = $3 WHERE sender = $1 AND recipient = $2", from, to, m.Seq)
+	}
+	return n, err
+}
+
+func (s deliveries) insert(d parley.Delivery, recipient int64) error {
+	rank := d.Priority.Level()
+	if d.Purpose == parley.PurposeAsk {
+		rank = askRank
+	}
+	n, err := s.exec(`INSERT INTO deliveries (message, agent, state, waking, purpose, rank, pair_seq, attempt, accepted_at, marks, next_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, 0, $9) ON CONFLICT DO NOTHING`,
+		d.Seq, recipient, string(d.State), flag(d.Waking), string(d.Purpose), rank, d.PairSeq, millis(d.AcceptedAt),
+		millisOrNull(d.Next()))
+	return changed(n, err, parley.ErrTaken)
+}
+
+// askRank is above every priority.
+const askRank = 11
+
+// fill counts a new delivery in its recipient's inbox. Whoever adds one looks at the inbox next.
+func (s deliveries) fill(recipient int64, d parley.Delivery) error {
+	waking, quiet := room(d)
+	if waking+quiet == 0 {
+		return nil
+	}
+	var inbox parley.Inbox
+	err := s.row(`INSERT INTO inboxes (agent, waking, quiet, evicted) VALUES ($1, $2, $3, 0)
+		ON CONFLICT (agent) DO UPDATE SET waking = inboxes.waking + excluded.waking, quiet = inboxes.quiet + excluded.quiet
+		RETURNING waking, quiet, evicted`,
+		[]any{recipient, waking, quiet}, []any{&inbox.Waking, &inbox.Quiet, &inbox.Evicted})
+	s.lastInbox = inboxOf{recipient, inbox}
+	return err
+}
+
+// room is what a delivery takes in an inbox.
+func room(d parley.Delivery) (waking, quiet int) {
+	switch {
+	case d.Purpose != "" || !d.Open():
+		return 0, 0
+	case d.Waking:
+		return 1, 0
+	default:
+		return 0, 1
+	}
 }
 
 // recipients finds whom a message is for, and refuses before anything is written: a count that rose
@@ -97,48 +154,108 @@ func (s deliveries) delivered(m parley.Message) (agents map[int64]bool, err erro
 	return agents, err
 }
 
+func (s deliveries) Get(message, recipient string) (parley.Delivery, error) {
+	id, err := uuid.Parse(message)
+	if err != nil {
+		return parley.Delivery{}, parley.ErrNotFound
+	}
+	to, err := s.agentNamed(recipient)
+	if err != nil {
+		return parley.Delivery{}, err
+	}
+	return one(s.find("m.id = $1 AND d.agent = $2", s.locks.Wait, id[:], to.num))
+}
+
+func one(list []parley.Delivery, err error) (parley.Delivery, error) {
+	if err == nil && len(list) == 0 {
+		err = parley.ErrNotFound
+	}
+	if err != nil {
+		return parley.Delivery{}, err
+	}
+	return list[0], nil
+}
+
+func (s deliveries) Put(before, after parley.Delivery) error {
+	to, err := s.agentNamed(before.Recipient)
+	if err != nil {
+		return err
+	}
+	change, err := encodeChange(after)
+	if err != nil {
+		return err
+	}
+	args := append([]any{before.Seq, to.num, string(before.State), before.Attempt}, change...)
+	n, err := s.exec(`UPDATE deliveries SET state = $5, attempt = $6, delivered_at = $7, seen_at = $8, settled_at = $9,
+			answered_at = $10, run = $11, answer = $12, failure = $13, marks = $14, lease = $15, timer = $16, next_at = $17
+		WHERE message = $1 AND agent = $2 AND state = $3 AND attempt = $4`, args...)
+	if err := changed(n, err, parley.ErrNotFound); err != nil {
+		return err
+	}
+	return s.makeRoom(to.num, before, after)
+}
+
+// makeRoom counts what a change means for the inbox.
+func (s deliveries) makeRoom(recipient int64, before, after parley.Delivery) error {
+	hadWaking, hadQuiet := room(before)
+	waking, quiet := room(after)
+	evicted := flag(after.State == parley.DeliveryEvicted && before.State != parley.DeliveryEvicted)
+	if waking == hadWaking && quiet == hadQuiet && evicted == 0 {
+		return nil
+	}
+	s.lastInbox = inboxOf{}
+	_, err := s.exec("UPDATE inboxes SET waking = waking + $2, quiet = quiet + $3, evicted = evicted + $4 WHERE agent = $1",
+		recipient, waking-hadWaking, quiet-hadQuiet, evicted)
+	return err
+}
+
 func (s deliveries) Of(message string) ([]parley.Delivery, error) {
 	id, err := uuid.Parse(message)
 	if err != nil {
 		return nil, parley.ErrNotFound
 	}
-	var (
-		list []parley.Delivery
-		nums []int64
-	)
-	err = s.each(`SELECT d.agent, d.state, d.waking, d.pair_seq, d.attempt, d.accepted_at
-		FROM deliveries d JOIN messages m ON m.seq = d.message JOIN conversations c ON c.num = m.conv
-		WHERE m.id = $1 AND c.buried = 0 ORDER BY d.agent`,
-		[]any{id[:]}, func(r Rows) error {
-			d := parley.Delivery{Message: message}
-			var (
-				num, accepted int64
-				state         string
-				waking        int
-			)
-			err := r.Scan(&num, &state, &waking, &d.PairSeq, &d.Attempt, &accepted)
-			d.State, d.Waking, d.AcceptedAt = parley.DeliveryState(state), waking != 0, fromMillis(accepted)
-			list, nums = append(list, d), append(nums, num)
-			return err
-		})
-	for i := range list {
-		if err != nil {
-			break
-		}
-		list[i].Recipient, err = s.agentID(nums[i])
-	}
-	return list, err
+	return s.find("m.id = $1 ORDER BY d.agent", "", id[:])
 }
 
-func (s deliveries) Open(conversation string) (open bool, err error) {
+// open is the condition for an open delivery: see parley.Delivery.Open.
+const open = "(d.state IN ('accepted', 'delivered') OR d.state = 'seen' AND d.lease IS NOT NULL)"
+
+func (s deliveries) Open(conversation string) (found bool, err error) {
 	conv, err := s.conversationKey(conversation)
 	if err != nil {
 		return false, err
 	}
-	err = s.each(`SELECT 1 FROM messages m JOIN deliveries d ON d.message = m.seq
-		WHERE m.conv = $1 AND d.state IN ('accepted', 'delivered', 'seen') LIMIT 1`, []any{conv.num}, func(Rows) error {
-		open = true
-		return nil
-	})
-	return open, err
+	err = s.each("SELECT 1 FROM messages m JOIN deliveries d ON d.message = m.seq WHERE m.conv = $1 AND "+open+" LIMIT 1",
+		[]any{conv.num}, func(Rows) error {
+			found = true
+			return nil
+		})
+	return found, err
+}
+
+func (s deliveries) Between(conversation, recipient string, after, upTo int64, limit int) ([]parley.Delivery, error) {
+	conv, err := s.conversationKey(conversation)
+	if err != nil {
+		return nil, err
+	}
+	to, err := s.agentNamed(recipient)
+	if err != nil {
+		return nil, err
+	}
+	return s.find("m.conv = $1 AND m.seq > $2 AND m.seq <= $3 AND d.agent = $4 ORDER BY m.seq LIMIT 0 + $5", s.locks.Wait,
+		conv.num, after, upTo, to.num, limit)
+}
+
+func (s deliveries) Pair(sender, recipient string) (n int64, err error) {
+	from, err := s.agentNamed(sender)
+	if err != nil {
+		return 0, err
+	}
+	to, err := s.agentNamed(recipient)
+	if err != nil {
+		return 0, err
+	}
+	err = s.row("SELECT count FROM pairs WHERE sender = $1 AND recipient = $2", []any{from.num, to.num}, []any{&n})
+	_, err = absent(err)
+	return n, err
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 	"modernc.org/sqlite"
@@ -72,15 +73,21 @@ func (d *testDriver) conn(t *testing.T) *testConn {
 	return &testConn{sql: c}
 }
 
-// createSchema makes the tables as the first migration does.
+// createSchema makes the tables as the migrations do.
 func (d *testDriver) createSchema(t *testing.T) {
 	t.Helper()
-	script, err := os.ReadFile(filepath.Join("sqlite", "migrations", "00001_core.sql"))
-	if err != nil {
-		t.Fatal(err)
+	scripts, err := filepath.Glob(filepath.Join("sqlite", "migrations", "*.sql"))
+	if err != nil || len(scripts) == 0 {
+		t.Fatal(err, scripts)
 	}
-	if _, err := d.db.Exec(string(script)); err != nil {
-		t.Fatal(err)
+	for _, name := range scripts {
+		script, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.db.Exec(string(script)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -100,6 +107,10 @@ func (d *testDriver) GiveBack(c Conn) { d.readers <- c.(*testConn) }
 func (d *testDriver) Begin() string { return "BEGIN IMMEDIATE" }
 
 func (d *testDriver) BeginView() string { return "BEGIN" }
+
+func (d *testDriver) Locks() Locks { return Locks{} }
+
+func (d *testDriver) LeaseNow(Conn) (int64, error) { return time.Now().UnixMilli(), nil }
 
 func (d *testDriver) Explain(err error) error {
 	if err == nil {

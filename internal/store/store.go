@@ -14,6 +14,8 @@ type Store struct {
 	writer    *writer
 	directory atomic.Pointer[directory] // agents as committed, shared by all readers
 
+	leases atomic.Pointer[func() int64] // a clock that stands in for the driver's
+
 	mu     sync.Mutex // guards closed, and views against being joined once it is set
 	closed bool
 	views  sync.WaitGroup
@@ -24,7 +26,8 @@ var _ parley.Store = (*Store)(nil)
 
 // New starts a store on an opened and migrated database. It owns the driver from now on.
 func New(driver Driver) *Store {
-	s := &Store{driver: driver, writer: newWriter(driver)}
+	s := &Store{driver: driver}
+	s.writer = newWriter(driver, s.leaseNow)
 	s.directory.Store(newDirectory(0))
 	s.close = sync.OnceValue(s.closeOnce)
 	return s
@@ -54,8 +57,18 @@ func (s *Store) View(ctx context.Context, fn func(parley.Tx) error) (err error) 
 	}
 	// A snapshot has nothing to lose: ending it cannot fail in a way that matters.
 	defer func() { _, _ = conn.Exec("ROLLBACK") }()
-	t := &tx{conn: conn, explain: s.driver.Explain, shared: &s.directory}
+	t := &tx{conn: conn, explain: s.driver.Explain, clock: s.leaseNow, shared: &s.directory}
 	return t.call(fn)
+}
+
+// DriveLeases replaces the lease clock, for whoever wants to move it.
+func (s *Store) DriveLeases(now func() int64) { s.leases.Store(&now) }
+
+func (s *Store) leaseNow(conn Conn) (int64, error) {
+	if now := s.leases.Load(); now != nil {
+		return (*now)(), nil
+	}
+	return s.driver.LeaseNow(conn)
 }
 
 // Halt refuses all updates with the given error until Resume; reads go on.

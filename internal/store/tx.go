@@ -14,6 +14,8 @@ import (
 type tx struct {
 	conn     Conn
 	explain  func(error) error
+	clock    func(Conn) (int64, error) // the lease clock
+	locks    Locks
 	writable bool
 	broken   error // the database error after which nothing more may run
 
@@ -21,12 +23,19 @@ type tx struct {
 	saved    counters
 	lastConv conversationKey // the conversation looked at last
 
+	lastInbox inboxOf // the inbox filled last
+
 	undelivered string // the message this update inserted last, while it has no delivery
 
 	// The directory in use: a reader's is the shared one of its snapshot's version; the writer's is
 	// its own, because it sees what is not committed.
 	shared *atomic.Pointer[directory]
 	own    *directory
+}
+
+type inboxOf struct {
+	agent int64
+	parley.Inbox
 }
 
 // counters are the numbers that rise by one: seq with each message and event, version with each
@@ -45,6 +54,7 @@ func (t *tx) Conversations() parley.ConversationStore { return conversations{t} 
 func (t *tx) Members() parley.MemberStore             { return members{t} }
 func (t *tx) Messages() parley.MessageStore           { return messages{t} }
 func (t *tx) Deliveries() parley.DeliveryStore        { return deliveries{t} }
+func (t *tx) Queue() parley.QueueStore                { return queue{deliveries{t}} }
 func (t *tx) Log() parley.LogStore                    { return log{t} }
 
 var errReadOnly = parley.Errorf(parley.Internal, "a view cannot write")

@@ -45,7 +45,7 @@ const (
 	givenUp
 )
 
-func newWriter(driver Driver) *writer {
+func newWriter(driver Driver, clock func(Conn) (int64, error)) *writer {
 	return &writer{
 		driver: driver,
 		queue:  make(chan *update, batchUpdates),
@@ -53,6 +53,8 @@ func newWriter(driver Driver) *writer {
 		tx: &tx{
 			conn:     driver.Writer(),
 			explain:  driver.Explain,
+			clock:    clock,
+			locks:    driver.Locks(),
 			own:      newDirectory(0),
 			writable: true,
 		},
@@ -368,7 +370,7 @@ func (w *writer) rollback() {
 
 // call runs fn, turns a panic into an error, and does not let fn hide that the database failed.
 func (t *tx) call(fn func(parley.Tx) error) (err error) {
-	t.broken, t.lastConv, t.undelivered = nil, conversationKey{}, ""
+	t.broken, t.lastConv, t.lastInbox, t.undelivered = nil, conversationKey{}, inboxOf{}, ""
 	defer func() {
 		if p := recover(); p != nil {
 			err = parley.Errorf(parley.Internal, "the hub failed inside an update: %v", p).

@@ -73,7 +73,9 @@ func open(ctx context.Context, home string) (*hub.Hub, *sqlite.DB, error) {
 	}
 	owner := hub.Caller{Agent: parley.Owner}
 	for n := range agents {
-		if _, err := h.AddAgent(ctx, owner, hub.NewAgent{ID: agentID(n)}); err != nil && !conflict(err) {
+		if _, err := h.AddAgent(ctx, owner, hub.NewAgent{
+			ID: agentID(n), Profile: parley.Profile{InboxOverflow: parley.OverflowUnbounded},
+		}); err != nil && !conflict(err) {
 			return nil, nil, errors.Join(err, db.Close())
 		}
 	}

@@ -22,17 +22,19 @@ const applicationID = 0x5061726c // "Parl"
 // checkFile looks at a file before anything is changed, and says whether it was left by an unclean
 // stop.
 func checkFile(path string, mark *mark) (unclean bool, err error) {
-	for _, log := range []string{"-wal", "-journal"} {
-		left, err := exists(path + log)
-		if err != nil {
-			return false, err
-		}
-		unclean = unclean || left
+	log, err := exists(path + "-wal")
+	if err != nil {
+		return false, err
+	}
+	journal, err := exists(path + "-journal")
+	if err != nil {
+		return false, err
 	}
 	found, err := exists(path)
 	if err != nil {
 		return false, err
 	}
+	unclean = log || journal
 	if found {
 		if err := checkHeader(path, unclean); err != nil {
 			return false, err
@@ -44,13 +46,13 @@ func checkFile(path string, mark *mark) (unclean bool, err error) {
 		return unclean, mark.check(path, last)
 	}
 	switch {
-	case unclean:
+	case log: // a journal alone is what a file that never had a page begins with
 		return false, damagedf(path, "it is missing or empty, but its write-ahead log is there")
 	case mark.last > 0:
 		return false, damagedf(path, "it is missing or empty, but %d changes were acknowledged; to begin anew, delete %s",
 			mark.last, mark.file.Name())
 	default:
-		return false, nil
+		return unclean, nil
 	}
 }
 

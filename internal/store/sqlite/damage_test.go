@@ -353,7 +353,8 @@ func TestCheckedWaitsNoLongerThanItsContext(t *testing.T) {
 
 func TestDeepCheckFindsReferencesToNothing(t *testing.T) {
 	home, _ := filled(t)
-	raw(t, home, "PRAGMA foreign_keys = 0", "INSERT INTO deliveries VALUES (999, 999, 'accepted', 0, 1, 0, 0)")
+	raw(t, home, "PRAGMA foreign_keys = 0", `INSERT INTO deliveries
+		(message, agent, state, waking, purpose, rank, pair_seq, attempt, accepted_at, marks) VALUES (999, 999, 'accepted', 0, '', 5, 1, 0, 0, 0)`)
 	says(t, opened(t, home).CheckDeep(t.Context()), "is damaged", "deliveries")
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	modernc "modernc.org/sqlite"
 	"zombiezen.com/go/sqlite"
@@ -24,6 +25,9 @@ type driver struct {
 	readers *pool
 	mark    *mark
 	lock    *lock
+
+	opened    time.Time
+	firstTick int64 // the lease clock's first moment: later than any it has given before
 }
 
 // pool lends connections. The one given back last is lent first: its cache is the warmest.
@@ -68,7 +72,7 @@ func connect(path string) (*driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := &driver{path: path, writer: writer}
+	made := &driver{path: path, writer: writer, opened: time.Now()}
 	var conns []*conn
 	for i := range readers {
 		cache := "cache_size=-4096"
@@ -83,7 +87,23 @@ func connect(path string) (*driver, error) {
 		conns = append(conns, reader)
 	}
 	made.readers = newPool(conns)
+	if made.firstTick, err = nextTick(writer); err != nil {
+		return nil, errors.Join(err, made.closeConnections())
+	}
 	return made, nil
+}
+
+// nextTick is later than every lease that is in the file: leases end with the process that gave them.
+func nextTick(c *conn) (tick int64, err error) {
+	rows, err := c.Query("SELECT coalesce(max(timer), 0) + 1 FROM deliveries WHERE timer IS NOT NULL")
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	if rows.Next() {
+		return tick, rows.Scan(&tick)
+	}
+	return 0, rows.Err()
 }
 
 func (d *driver) Writer() store.Conn { return d.writer }
@@ -101,6 +121,14 @@ func (d *driver) GiveBack(c store.Conn) { d.readers.giveBack(c.(*conn)) }
 func (d *driver) Begin() string { return "BEGIN IMMEDIATE" }
 
 func (d *driver) BeginView() string { return "BEGIN" }
+
+// Locks are not needed: there is one writer.
+func (d *driver) Locks() store.Locks { return store.Locks{} }
+
+// LeaseNow counts by the monotonic clock.
+func (d *driver) LeaseNow(store.Conn) (int64, error) {
+	return d.firstTick + time.Since(d.opened).Milliseconds(), nil
+}
 
 func (d *driver) Committed(seq int64) { d.mark.write(seq) }
 

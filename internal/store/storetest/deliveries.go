@@ -33,10 +33,13 @@ func deliveryFields(f *fixture) {
 		made, err = tx.Deliveries().Insert(m, []parley.Reach{{Agent: "GENDRY", Wakes: true}, {Agent: "sansa"}})
 		return err
 	})
-	want := []parley.Delivery{
-		{Message: m.ID, Recipient: "gendry", State: parley.DeliveryAccepted, Waking: true, PairSeq: 1, AcceptedAt: at(12)},
-		{Message: m.ID, Recipient: "sansa", State: parley.DeliveryAccepted, PairSeq: 1, AcceptedAt: at(12)},
+	first := parley.Delivery{
+		Message: m.ID, Seq: m.Seq, Conversation: m.Conversation, From: "arya", Recipient: "gendry",
+		State: parley.DeliveryAccepted, Waking: true, Priority: m.Priority, PairSeq: 1, AcceptedAt: at(12),
 	}
+	second := first
+	second.Recipient, second.Waking = "sansa", false
+	want := []parley.Delivery{first, second}
 	f.same("returned", made, want)
 	f.same("stored", f.deliveriesOf(m.ID), want)
 }

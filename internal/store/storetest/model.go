@@ -169,7 +169,8 @@ func (m *model) deliver(msg parley.Message, to []parley.Reach) error {
 			return parley.ErrTaken
 		}
 		list = append(list, parley.Delivery{
-			Message: msg.ID, Recipient: reach.Agent, State: parley.DeliveryAccepted, Waking: reach.Wakes,
+			Message: msg.ID, Seq: msg.Seq, Conversation: msg.Conversation, From: msg.From, Recipient: reach.Agent,
+			State: parley.DeliveryAccepted, Waking: reach.Wakes, Priority: msg.Priority, ExpiresAt: msg.ExpiresAt, Deadline: msg.Deadline,
 			PairSeq: m.pairs[[2]string{msg.From, reach.Agent}] + 1, AcceptedAt: msg.CreatedAt,
 		})
 	}

@@ -1,0 +1,148 @@
+package hub
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/parley-hub/parley"
+)
+
+// addressed gives what a message reaches its purpose, and the sender's own count where it keeps one. A
+// count that has jumped is noted.
+func (s *scene) addressed(p post, m parley.Message, to []parley.Reach) ([]parley.Reach, error) {
+	for i := range to {
+		if to[i].Wakes {
+			to[i].Purpose = p.purpose
+		}
+	}
+	sequence := p.draft.Sequence
+	if sequence == 0 {
+		return to, nil
+	}
+	if len(to) != 1 {
+		return nil, parley.Errorf(parley.BadInput, "the message has a sequence and %d recipients", len(to)).
+			Suggest("a sequence counts the messages to one recipient: name one, or leave it out")
+	}
+	to[0].Sequence = sequence
+	last, err := s.Deliveries().Pair(m.From, to[0].Agent)
+	if err != nil || sequence == last+1 || sequence == 1 { // 1: the sender has begun anew
+		return to, err
+	}
+	data, err := json.Marshal(map[string]int64{"expected": last + 1, "got": sequence})
+	s.note(parley.Event{Kind: parley.EventSequenceGap, Conversation: m.Conversation, Agent: to[0].Agent, Data: data})
+	return to, err
+}
+
+// deliver makes the deliveries of a stored message, and room for them.
+func (s *scene) deliver(m parley.Message, to []parley.Reach) ([]parley.Delivery, error) {
+	if m.Type == parley.TypeHeartbeat {
+		if err := s.forgetHeartbeats(m.From, to); err != nil {
+			return nil, err
+		}
+	}
+	made, err := s.Deliveries().Insert(m, to)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range made {
+		if err := s.makeRoom(d); err != nil {
+			return nil, err
+		}
+		s.woken = append(s.woken, d.Recipient)
+	}
+	return made, nil
+}
+
+// forgetHeartbeats evicts what a new heartbeat replaces. That is no failure, so nobody is told.
+func (s *scene) forgetHeartbeats(sender string, to []parley.Reach) error {
+	for _, reach := range to {
+		old, err := s.Queue().Heartbeat(sender, reach.Agent)
+		if errors.Is(err, parley.ErrNotFound) || err == nil && old.State != parley.DeliveryAccepted {
+			continue
+		}
+		if err == nil {
+			err = s.move(&old, parley.DeliveryEvicted, nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxEvictions bounds what one message evicts, where an inbox has been made smaller.
+const maxEvictions = 16
+
+// makeRoom keeps the recipient's inbox to its depth: by what its owner has chosen for messages that
+// wake, and by evicting the oldest of those that do not. People have no depth.
+func (s *scene) makeRoom(d parley.Delivery) error {
+	if d.Purpose != "" {
+		return nil
+	}
+	recipient, err := s.Agents().Find(d.Recipient)
+	if err != nil || recipient.Kind != parley.KindAgent || recipient.InboxOverflow == parley.OverflowUnbounded {
+		return err
+	}
+	inbox, err := s.Queue().Inbox(d.Recipient)
+	if err != nil {
+		return err
+	}
+	full := inbox.Quiet
+	if d.Waking {
+		full = inbox.Waking
+	}
+	over := full - recipient.InboxDepth
+	if over > 0 && d.Waking && recipient.InboxOverflow == parley.OverflowReject {
+		return inboxFull(recipient, full-1)
+	}
+	for n := range min(over, maxEvictions) {
+		evicted, err := s.evict(d, full-1-n)
+		if err != nil {
+			return err
+		}
+		if !evicted && d.Waking {
+			return inboxFull(recipient, full-1-n)
+		}
+	}
+	return nil
+}
+
+func inboxFull(a parley.Agent, n int) error {
+	return parley.Errorf(parley.Unavailable, "the inbox of %s is full (%d messages)", a.ID, n).
+		Retryable(0).Suggest("wait until it has handled some, or raise its inbox depth")
+}
+
+// evict ends the oldest delivery that nobody has, of the same sort as the one that came. It says
+// whether there was one.
+func (s *scene) evict(d parley.Delivery, n int) (bool, error) {
+	victim, found, err := s.oldest(d)
+	if err != nil || !found {
+		return false, err
+	}
+	s.warnings = append(s.warnings, fmt.Sprintf("Inbox overflow for %s (%d messages), evicted oldest: %s", d.Recipient, n, victim.Message))
+	cause := parley.Errorf(parley.Unavailable, "the inbox of %s was full (%d messages), and this was the oldest in it", d.Recipient, n).
+		Suggest("send it again later; it can still be read in its conversation")
+	return true, s.end(&victim, parley.DeliveryEvicted, cause)
+}
+
+// oldest is the oldest delivery of the same sort that waits, to be taken now or after a pause.
+func (s *scene) oldest(d parley.Delivery) (oldest parley.Delivery, found bool, err error) {
+	waiting, err := s.Queue().Ready(parley.Queue{Recipient: d.Recipient, Wakes: d.Waking, Plain: true, Limit: 1})
+	if err != nil {
+		return oldest, false, err
+	}
+	if len(waiting) > 0 && waiting[0].Message != d.Message {
+		return waiting[0], true, nil
+	}
+	held, err := s.Queue().Held(d.Recipient, maxHeld)
+	for _, h := range held {
+		if h.State == parley.DeliveryAccepted && h.Waking == d.Waking && h.Purpose == "" {
+			return h, true, err
+		}
+	}
+	return oldest, false, err
+}
+
+// maxHeld is how many deliveries are looked at that somebody has.
+const maxHeld = 1000

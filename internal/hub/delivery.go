@@ -1,0 +1,184 @@
+package hub
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// move takes a delivery to another state, by every state on the way, and writes the event. It is the
+// only place where the state of a delivery changes. edit sets what goes with it.
+func (s *scene) move(d *parley.Delivery, to parley.DeliveryState, edit func(*parley.Delivery)) error {
+	after := *d
+	for _, next := range d.State.Path(to) {
+		if !after.State.May(next) {
+			return wrongStep(*d, to)
+		}
+		after.State = next
+		stamp(&after, s.now)
+	}
+	if edit != nil {
+		edit(&after)
+	}
+	if err := s.keep(d, after); err != nil {
+		return err
+	}
+	if after.Ready() {
+		s.woken = append(s.woken, after.Recipient)
+	}
+	return s.noteDelivery(parley.EventDelivery(after.State), after)
+}
+
+// keep writes what a delivery has become, without a step.
+func (s *scene) keep(d *parley.Delivery, after parley.Delivery) error {
+	err := s.Deliveries().Put(*d, after)
+	if err == nil {
+		*d = after
+	}
+	return err
+}
+
+// stamp gives a step its time. Whatever was begun is undone by going back to the start, and nobody has
+// what is settled.
+func stamp(d *parley.Delivery, now time.Time) {
+	switch d.State {
+	case parley.DeliveryAccepted:
+		d.DeliveredAt, d.SeenAt, d.SettledAt, d.Run = nil, nil, nil, ""
+	case parley.DeliveryDelivered:
+		d.DeliveredAt = &now
+		return
+	case parley.DeliverySeen:
+		d.SeenAt = &now
+		return
+	case parley.DeliveryAnswered:
+		d.AnsweredAt = &now
+	}
+	d.Lease, d.Until = "", 0
+	if d.State.Settled() && d.SettledAt == nil {
+		d.SettledAt = &now
+	}
+}
+
+func wrongStep(d parley.Delivery, to parley.DeliveryState) error {
+	return parley.Errorf(parley.BadInput, "message %s for %s is %s and cannot become %s", d.Message, d.Recipient, d.State, to).
+		Because(parley.Conflict).Suggest("look at what has become of it")
+}
+
+func (s *scene) noteDelivery(kind parley.EventKind, d parley.Delivery) error {
+	data, err := json.Marshal(struct {
+		State   parley.DeliveryState `json:"state"`
+		PairSeq int64                `json:"pair_seq"`
+		Attempt int                  `json:"attempt,omitempty"`
+		Run     string               `json:"run,omitempty"`
+		Answer  string               `json:"answer,omitempty"`
+		Failure *parley.Error        `json:"failure,omitempty"`
+	}{d.State, d.PairSeq, d.Attempt, d.Run, d.Answer, d.Failure})
+	s.note(parley.Event{Kind: kind, Conversation: d.Conversation, Agent: d.Recipient, Message: d.Message, Data: data})
+	return err
+}
+
+// end takes a delivery to a failure it will not leave by itself, and tells the sender.
+func (s *scene) end(d *parley.Delivery, to parley.DeliveryState, cause *parley.Error) error {
+	if err := s.move(d, to, func(d *parley.Delivery) { d.Failure = cause }); err != nil {
+		return err
+	}
+	return s.tell(*d, cause, true)
+}
+
+// giveBack is what happens to a delivery when somebody had it and could not go on: it is tried again
+// after a pause, or ends.
+func (s *scene) giveBack(d *parley.Delivery, f parley.Failure, cause *parley.Error, wait time.Duration) error {
+	recipient, err := s.Agents().Find(d.Recipient)
+	if err != nil {
+		return err
+	}
+	failed := d.Attempt + 1
+	switch {
+	case f == parley.FailureFinal, d.Purpose == parley.PurposeAsk:
+		return s.end(d, parley.DeliveryFailed, cause)
+	case recipient.RemovedAt != nil:
+		return s.end(d, parley.DeliveryFailed, removed(recipient))
+	case recipient.Kind == parley.KindAgent && failed >= recipient.Attempts:
+		dead := parley.Errorf(cause.Code, "%s, %d times", cause.Message, failed).Suggest("an owner can retry or drop it: parley dead list")
+		return s.end(d, parley.DeliveryDead, dead)
+	}
+	now, err := s.Queue().Now()
+	if err != nil {
+		return err
+	}
+	return s.move(d, parley.DeliveryAccepted, func(d *parley.Delivery) {
+		d.Attempt, d.Failure = failed, cause
+		d.Until = now.After(max(wait, f.Pause(failed)))
+	})
+}
+
+func removed(a parley.Agent) *parley.Error {
+	return parley.Errorf(parley.Unavailable, "%s was removed", a.Name).Suggest("write to somebody else")
+}
+
+// tell lets the sender of a message know what has become of it, in its conversation. It wakes nobody,
+// and an error never causes another.
+func (s *scene) tell(d parley.Delivery, cause *parley.Error, final bool) error {
+	about, err := s.Messages().Get(d.Message)
+	if err != nil {
+		return err
+	}
+	if about.Type == parley.TypeError || about.From == parley.System {
+		return nil
+	}
+	sender, err := s.Agents().Find(about.From)
+	if err != nil || sender.RemovedAt != nil {
+		return err
+	}
+	payload, err := json.Marshal(struct {
+		Error     *parley.Error        `json:"error"`
+		Message   string               `json:"message"`
+		Recipient string               `json:"recipient"`
+		State     parley.DeliveryState `json:"state"`
+		Final     bool                 `json:"final"`
+	}{cause, d.Message, d.Recipient, d.State, final})
+	if err != nil {
+		return err
+	}
+	return s.say(parley.Message{
+		TraceID: about.TraceID, Conversation: about.Conversation, To: sender.ID, Type: parley.TypeError, InReplyTo: about.ID,
+		Content: parley.Content{Text: sentence(cause)}, Payload: payload,
+	})
+}
+
+func sentence(e *parley.Error) string {
+	if e.Suggestion == "" {
+		return fmt.Sprintf("Error: %s.", e.Message)
+	}
+	return fmt.Sprintf("Error: %s. Hint: %s.", e.Message, e.Suggestion)
+}
+
+// say posts a message of the hub's own to one participant.
+func (s *scene) say(m parley.Message) error {
+	where, err := s.Conversations().Find(m.Conversation)
+	if errors.Is(err, parley.ErrNotFound) {
+		return nil // deleted: there is nobody to tell where
+	}
+	if err == nil && where.ArchivedAt != nil {
+		err = s.setArchived(where, false)
+	}
+	if err == nil {
+		err = s.writeEvents() // what the message is about comes before it
+	}
+	if err != nil {
+		return err
+	}
+	m.ID, m.From, m.Priority, m.CreatedAt, m.Source = newID(), parley.System, parley.DefaultPriority, s.now, "hub"
+	if m.Seq, err = s.Messages().NextSeq(); err != nil {
+		return err
+	}
+	m.Checksum = m.Seal(m.BodyDigest())
+	if err := s.Messages().Insert(m); err != nil {
+		return err
+	}
+	_, err = s.deliver(m, []parley.Reach{{Agent: m.To, Purpose: parley.PurposeError}})
+	return err
+}

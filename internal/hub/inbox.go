@@ -1,0 +1,126 @@
+package hub
+
+import (
+	"context"
+	"slices"
+
+	"github.com/parley-hub/parley"
+)
+
+// Peeked is what is in an inbox. Looking consumes nothing.
+type Peeked struct {
+	parley.Inbox
+	Deliveries []parley.Delivery `json:"deliveries"`
+	Messages   []parley.Message  `json:"messages"` // of each delivery
+}
+
+// Peek shows what is open for the caller, oldest first: what waits, what somebody has taken, and what
+// pauses before another try.
+func (h *Hub) Peek(ctx context.Context, caller Caller, limit int) (p Peeked, err error) {
+	limit = clamp(limit, defaultTake, mostTaken)
+	err = h.view(ctx, caller, func(s *scene) error {
+		if p.Inbox, err = s.Queue().Inbox(s.me.ID); err != nil {
+			return err
+		}
+		p.Deliveries, err = s.inbox(limit)
+		return err
+	})
+	if err == nil {
+		p.Messages, err = h.bodies(ctx, caller, p.Deliveries)
+	}
+	return p, err
+}
+
+// inbox is the caller's open deliveries by seq.
+func (s *scene) inbox(limit int) ([]parley.Delivery, error) {
+	list, err := s.Queue().Held(s.me.ID, limit)
+	for _, wakes := range []bool{true, false} {
+		if err != nil {
+			return nil, err
+		}
+		var more []parley.Delivery
+		more, err = s.Queue().Ready(parley.Queue{Recipient: s.me.ID, Wakes: wakes, Limit: limit})
+		list = append(list, more...)
+	}
+	slices.SortFunc(list, bySeq)
+	return list[:min(limit, len(list))], err
+}
+
+// DeadLetters lists deliveries that are out of attempts, by seq, after one. Only an owner may.
+func (h *Hub) DeadLetters(ctx context.Context, caller Caller, after int64, limit int) (list []parley.Delivery, err error) {
+	err = h.view(ctx, caller, func(s *scene) error {
+		if err := s.mustOwn("see dead letters"); err != nil {
+			return err
+		}
+		list, err = s.Queue().Dead(after, clamp(limit, 50, 1000))
+		return err
+	})
+	return list, err
+}
+
+// RetryDead puts a dead letter back into its recipient's inbox, with all its attempts. Only an owner
+// may.
+func (h *Hub) RetryDead(ctx context.Context, caller Caller, message, recipient string) (parley.Delivery, error) {
+	return h.changeDead(ctx, caller, message, recipient, "delivery.retry", func(s *scene, d *parley.Delivery) error {
+		if a, err := s.agent(d.Recipient); err != nil || a.RemovedAt != nil {
+			return err
+		}
+		return s.move(d, parley.DeliveryAccepted, func(d *parley.Delivery) { d.Attempt = 0 })
+	})
+}
+
+// DropDead gives a dead letter up. Its sender is told. Only an owner may.
+func (h *Hub) DropDead(ctx context.Context, caller Caller, message, recipient string) (parley.Delivery, error) {
+	return h.changeDead(ctx, caller, message, recipient, "delivery.drop", func(s *scene, d *parley.Delivery) error {
+		return s.end(d, parley.DeliveryDropped, parley.Errorf(parley.Unavailable, "%s gave up on this for %s", s.me.ID, d.Recipient).
+			Suggest("send it again, or write to somebody else"))
+	})
+}
+
+func (h *Hub) changeDead(ctx context.Context, caller Caller, message, recipient, act string, do func(*scene, *parley.Delivery) error) (d parley.Delivery, err error) {
+	err = h.update(ctx, caller, func(s *scene) error {
+		if err := s.mustOwn("handle dead letters"); err != nil {
+			return err
+		}
+		if d, err = s.dead(message, recipient); err != nil {
+			return err
+		}
+		if err := do(s, &d); err != nil {
+			return err
+		}
+		return s.audit(act, d.Message, map[string]any{"recipient": d.Recipient})
+	})
+	return d, err
+}
+
+// dead finds a dead letter. Its recipient may be left out where there is only one.
+func (s *scene) dead(message, recipient string) (parley.Delivery, error) {
+	m, _, err := s.message(message)
+	if err != nil {
+		return parley.Delivery{}, err
+	}
+	list, err := s.Deliveries().Of(m.ID)
+	if err != nil {
+		return parley.Delivery{}, err
+	}
+	if recipient != "" {
+		a, err := s.Agents().Find(recipient)
+		if err != nil {
+			return parley.Delivery{}, unknown{"agent", recipient}
+		}
+		recipient = a.ID
+	}
+	list = slices.DeleteFunc(list, func(d parley.Delivery) bool {
+		return d.State != parley.DeliveryDead || recipient != "" && d.Recipient != recipient
+	})
+	switch len(list) {
+	case 0:
+		return parley.Delivery{}, parley.Errorf(parley.BadInput, "message %s is no dead letter", m.ID).
+			Because(parley.Conflict).Suggest("see the list of dead letters")
+	case 1:
+		return s.Deliveries().Get(m.ID, list[0].Recipient)
+	default:
+		return parley.Delivery{}, parley.Errorf(parley.BadInput, "message %s is a dead letter for %d recipients", m.ID, len(list)).
+			Suggest("name the recipient")
+	}
+}

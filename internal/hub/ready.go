@@ -1,0 +1,99 @@
+package hub
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/parley-hub/parley"
+)
+
+// ready is what the caller may take now. Who sleeps is only there for asks.
+func (s *scene) ready(t Take, turn int) ([]parley.Delivery, error) {
+	q := parley.Queue{Recipient: s.me.ID, Wakes: true, Urgent: t.Urgent, Limit: t.Limit}
+	asleep := s.me.Asleep(s.now)
+	if len(t.Only) > 0 {
+		return s.readyOf(t.Only, asleep)
+	}
+	if asleep {
+		q.Urgent, q.Purpose = true, parley.PurposeAsk
+		return s.Queue().Ready(q)
+	}
+	list, err := s.Queue().Ready(q)
+	if err != nil {
+		return nil, err
+	}
+	if t.Urgent {
+		return s.withOldest(list, q, turn)
+	}
+	if t.Waking {
+		return list, nil
+	}
+	q.Wakes = false
+	quiet, err := s.Queue().Ready(q)
+	list = append(list, quiet...)
+	slices.SortFunc(list, bySeq)
+	return list[:min(t.Limit, len(list))], err
+}
+
+func bySeq(a, b parley.Delivery) int { return cmp.Compare(a.Seq, b.Seq) }
+
+// readyOf is those deliveries of some messages that are ready.
+func (s *scene) readyOf(messages []string, asleep bool) (list []parley.Delivery, err error) {
+	for _, id := range messages {
+		d, err := s.Deliveries().Get(id, s.me.ID)
+		if errors.Is(err, parley.ErrNotFound) {
+			return nil, unknown{"message", id}
+		}
+		if err != nil {
+			return nil, err
+		}
+		if d.Ready() && (!asleep || d.Purpose == parley.PurposeAsk) {
+			list = append(list, d)
+		}
+	}
+	slices.SortFunc(list, bySeq)
+	return slices.CompactFunc(list, func(a, b parley.Delivery) bool { return a.Seq == b.Seq }), nil
+}
+
+// oldestEvery is how often the oldest is taken instead of the most urgent, so that what is not urgent
+// has its turn too.
+const oldestEvery = 8
+
+// withOldest puts the oldest into the place of the least urgent wherever it is its turn.
+func (s *scene) withOldest(urgent []parley.Delivery, q parley.Queue, turn int) ([]parley.Delivery, error) {
+	due := (turn%oldestEvery + len(urgent)) / oldestEvery
+	if due == 0 || len(urgent) < q.Limit {
+		return urgent, nil // nobody is left behind
+	}
+	q.Urgent, q.Limit = false, due
+	oldest, err := s.Queue().Ready(q)
+	for i, d := range oldest {
+		same := func(u parley.Delivery) bool { return u.Seq == d.Seq }
+		if !slices.ContainsFunc(urgent, same) {
+			urgent[len(urgent)-1-i] = d
+		}
+	}
+	return urgent, err
+}
+
+// turns counts what each agent has taken by priority.
+type turns struct {
+	mu    sync.Mutex
+	taken map[string]int
+}
+
+func newTurns() *turns { return &turns{taken: map[string]int{}} }
+
+func (t *turns) at(agent string) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.taken[agent]
+}
+
+func (t *turns) move(agent string, n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.taken[agent] += n
+}

@@ -1,0 +1,282 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// Ack settles deliveries of the caller: it has done what they asked for, or knows what they say. With
+// a lease, only what nobody else has meanwhile. Doing it again changes nothing.
+func (h *Hub) Ack(ctx context.Context, caller Caller, lease string, messages ...string) (list []parley.Delivery, err error) {
+	err = h.update(ctx, caller, func(s *scene) error {
+		list, err = s.each(lease, messages, func(d *parley.Delivery) error {
+			if d.State == parley.DeliveryAcked || d.State == parley.DeliveryAnswered {
+				return nil
+			}
+			return s.move(d, parley.DeliveryAcked, nil)
+		})
+		return err
+	})
+	return list, err
+}
+
+// Trouble is why something that was taken could not be done.
+type Trouble struct {
+	Failure parley.Failure `json:"failure"`
+	Reason  string         `json:"reason,omitempty"`
+	After   time.Duration  `json:"-"` // not before this long from now
+}
+
+var troubles = map[parley.Failure]struct {
+	code   parley.Code
+	reason string
+}{
+	parley.FailureLost:    {parley.Unavailable, "whoever had it is gone"},
+	parley.FailureBusy:    {parley.Unavailable, "it has too much to do"},
+	parley.FailureServer:  {parley.DependencyFailed, "what it needs has failed"},
+	parley.FailureNoStart: {parley.Unavailable, "it could not be started"},
+	parley.FailureFinal:   {parley.DependencyFailed, "it failed"},
+}
+
+const (
+	maxReason = 4 << 10
+	maxAfter  = 24 * time.Hour
+)
+
+func (t Trouble) check() (Trouble, error) {
+	setDefault(&t.Failure, parley.FailureFinal)
+	switch {
+	case !t.Failure.Known():
+		return t, parley.Errorf(parley.BadInput, "unknown failure %q", t.Failure).Suggest("use lost, busy, server, nostart or final")
+	case t.After < 0 || t.After > maxAfter:
+		return t, parley.Errorf(parley.BadInput, "the next try is in %s", t.After).Suggest("say 0s to %s", maxAfter)
+	}
+	// It comes from whatever has failed: what cannot be stored of it is left out.
+	t.Reason = strings.ToValidUTF8(strings.ReplaceAll(t.Reason[:min(len(t.Reason), maxReason)], "\x00", ""), "")
+	return t, nil
+}
+
+func (t Trouble) about(recipient string) *parley.Error {
+	kind := troubles[t.Failure]
+	reason := kind.reason
+	if t.Reason != "" {
+		reason = t.Reason
+	}
+	return parley.Errorf(kind.code, "%s did not do this: %s", recipient, reason)
+}
+
+// Nack gives deliveries back that the caller has taken. What may succeed at another time is tried
+// again, as often as its recipient's attempts allow; what cannot has failed.
+func (h *Hub) Nack(ctx context.Context, caller Caller, lease string, why Trouble, messages ...string) (list []parley.Delivery, err error) {
+	if why, err = why.check(); err != nil {
+		return nil, err
+	}
+	err = h.update(ctx, caller, func(s *scene) error {
+		list, err = s.each(lease, messages, func(d *parley.Delivery) error {
+			if d.State != parley.DeliveryDelivered && d.State != parley.DeliverySeen {
+				return wrongStep(*d, parley.DeliveryAccepted)
+			}
+			return s.giveBack(d, why.Failure, why.about(d.Recipient), why.After)
+		})
+		return err
+	})
+	return list, err
+}
+
+// each does something to the caller's deliveries of some messages.
+func (s *scene) each(lease string, messages []string, do func(*parley.Delivery) error) (list []parley.Delivery, err error) {
+	if len(messages) == 0 || len(messages) > mostTaken {
+		return nil, parley.Errorf(parley.BadInput, "%d messages are named", len(messages)).Suggest("name 1 to %d", mostTaken)
+	}
+	for _, id := range messages {
+		d, err := s.Deliveries().Get(id, s.me.ID)
+		if errors.Is(err, parley.ErrNotFound) {
+			return nil, unknown{"message", id}
+		}
+		if err == nil && lease != "" && d.Lease != "" && d.Lease != lease {
+			err = leaseOver(lease)
+		}
+		if err == nil {
+			err = do(&d)
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, d)
+	}
+	return list, nil
+}
+
+func leaseOver(lease string) error {
+	return parley.Errorf(parley.BadInput, "the lease %s is over", lease).Because(parley.Conflict).
+		Suggest("take again: what it held is back in the inbox, or with somebody else")
+}
+
+// leased are the caller's deliveries of one lease. E003 if there are none any more.
+func (s *scene) leased(lease string) ([]parley.Delivery, error) {
+	list, err := s.Queue().Leased(lease)
+	if err != nil && !errors.Is(err, parley.ErrNotFound) {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(d parley.Delivery) bool { return d.Recipient != s.me.ID })
+	if len(list) == 0 {
+		return nil, leaseOver(lease)
+	}
+	return list, nil
+}
+
+// Extend makes a lease last from now on for a while (0: 60 s), and says what it still holds.
+func (h *Hub) Extend(ctx context.Context, caller Caller, lease string, length time.Duration) (list []parley.Delivery, err error) {
+	if setDefault(&length, defaultLease); length < time.Second || length > longestLease {
+		return nil, parley.Errorf(parley.BadInput, "the lease is %s", length).Suggest("ask for 1s to %s", longestLease)
+	}
+	err = h.update(ctx, caller, func(s *scene) error {
+		now, err := s.Queue().Now()
+		if err != nil {
+			return err
+		}
+		if list, err = s.leased(lease); err != nil {
+			return err
+		}
+		for i := range list {
+			after := list[i]
+			after.Until = now.After(length)
+			if err := s.keep(&list[i], after); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return list, err
+}
+
+// See says that the turn which has what a lease holds in its context has started.
+func (h *Hub) See(ctx context.Context, caller Caller, lease, run string) (list []parley.Delivery, err error) {
+	err = h.update(ctx, caller, func(s *scene) error {
+		if list, err = s.leased(lease); err != nil {
+			return err
+		}
+		for i := range list {
+			if list[i].State == parley.DeliverySeen {
+				continue
+			}
+			if err := s.move(&list[i], parley.DeliverySeen, func(d *parley.Delivery) { d.Run = run }); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return list, err
+}
+
+// Outcome is how the turn ended that a lease was taken for.
+type Outcome struct {
+	Answer  string   `json:"answer,omitempty"` // the message that answers all of it
+	Trouble *Trouble `json:"trouble,omitempty"`
+}
+
+// Settle ends a lease, and with it everything that it still holds: answered, acknowledged, or given back.
+func (h *Hub) Settle(ctx context.Context, caller Caller, lease string, how Outcome) (list []parley.Delivery, err error) {
+	if how.Trouble != nil {
+		why, err := how.Trouble.check()
+		if err != nil {
+			return nil, err
+		}
+		how.Trouble = &why
+	}
+	err = h.update(ctx, caller, func(s *scene) error {
+		if how.Answer != "" {
+			if m, _, err := s.message(how.Answer); err != nil {
+				return err
+			} else if m.From != s.me.ID {
+				return parley.Errorf(parley.BadInput, "message %s is not from %s", m.ID, s.me.ID).Suggest("name the answer it has sent")
+			}
+		}
+		if list, err = s.leased(lease); err != nil {
+			return err
+		}
+		for i := range list {
+			if err := s.settle(&list[i], how); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return list, err
+}
+
+func (s *scene) settle(d *parley.Delivery, how Outcome) error {
+	switch {
+	case how.Trouble != nil:
+		return s.giveBack(d, how.Trouble.Failure, how.Trouble.about(d.Recipient), how.Trouble.After)
+	case how.Answer != "":
+		return s.move(d, parley.DeliveryAnswered, func(d *parley.Delivery) { d.Answer = how.Answer })
+	default:
+		return s.move(d, parley.DeliveryAcked, nil)
+	}
+}
+
+// answer marks what a message answers: its sender's delivery of the message it replies to.
+func (s *scene) answer(parent *parley.Message, m parley.Message) error {
+	if parent == nil || parent.From == m.From {
+		return nil
+	}
+	d, err := s.Deliveries().Get(parent.ID, m.From)
+	if errors.Is(err, parley.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	switch d.State {
+	case parley.DeliveryAccepted, parley.DeliveryDelivered, parley.DeliverySeen, parley.DeliveryAcked:
+		return s.move(&d, parley.DeliveryAnswered, func(d *parley.Delivery) { d.Answer = m.ID })
+	default:
+		return nil // it has ended otherwise, or is answered
+	}
+}
+
+// SeeContext marks what wakes nobody as seen, where a context that the caller's turn has started with
+// includes it.
+func (h *Hub) SeeContext(ctx context.Context, caller Caller, included []parley.Message, run string) error {
+	if len(included) == 0 {
+		return nil
+	}
+	first, last := included[0], included[len(included)-1]
+	return h.update(ctx, caller, func(s *scene) error {
+		list, err := s.Deliveries().Between(first.Conversation, s.me.ID, first.Seq-1, last.Seq, len(included))
+		for i := range list {
+			if err == nil && list[i].Ready() && !list[i].Waking {
+				err = s.move(&list[i], parley.DeliverySeen, func(d *parley.Delivery) { d.Run = run })
+			}
+		}
+		return err
+	})
+}
+
+const readPage = 500
+
+// read marks what a person's cursor has passed as seen.
+func (s *scene) read(conversation string, after, upTo int64) error {
+	for s.me.Kind == parley.KindHuman {
+		list, err := s.Deliveries().Between(conversation, s.me.ID, after, upTo, readPage)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for i := range list {
+			after = list[i].Seq
+			if list[i].State != parley.DeliveryAccepted && list[i].State != parley.DeliveryDelivered {
+				continue
+			}
+			if err := s.move(&list[i], parley.DeliverySeen, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/parley-hub/parley"
+)
+
+const (
+	defaultLease = time.Minute
+	longestLease = 12 * time.Hour
+	defaultTake  = 20
+	mostTaken    = 500
+	takePoll     = 2 * time.Second // for what other processes have written, and who has slept
+)
+
+// Take says what to take, and how.
+type Take struct {
+	Limit      int           `json:"limit,omitempty"` // default 20
+	Wait       time.Duration `json:"-"`               // how long to wait for something
+	Lease      time.Duration `json:"-"`               // default 60 s
+	AtMostOnce bool          `json:"at_most_once,omitempty"`
+	Waking     bool          `json:"waking,omitempty"` // only what wakes
+	Urgent     bool          `json:"urgent,omitempty"` // by priority, instead of in order; only what wakes
+	Only       []string      `json:"only,omitempty"`   // only the deliveries of these messages
+	Seen       bool          `json:"seen,omitempty"`   // the caller sees them with the answer
+	Run        string        `json:"run,omitempty"`
+}
+
+// Taken is what was taken. Until its lease ends, nobody else gets it.
+type Taken struct {
+	Lease      string            `json:"lease,omitempty"`
+	For        time.Duration     `json:"-"`
+	Deliveries []parley.Delivery `json:"deliveries"`
+	Messages   []parley.Message  `json:"messages"` // of each delivery
+}
+
+func (t Take) check() (Take, error) {
+	setDefault(&t.Limit, defaultTake)
+	setDefault(&t.Lease, defaultLease)
+	switch {
+	case t.Limit < 0 || t.Limit > mostTaken || len(t.Only) > mostTaken:
+		return t, parley.Errorf(parley.BadInput, "the limit is %d", max(t.Limit, len(t.Only))).Suggest("take 1 to %d", mostTaken)
+	case t.Lease < time.Second || t.Lease > longestLease:
+		return t, parley.Errorf(parley.BadInput, "the lease is %s", t.Lease).Suggest("ask for 1s to %s", longestLease)
+	case t.Wait < 0:
+		return t, parley.Errorf(parley.BadInput, "the wait is %s", t.Wait).Suggest("wait 0s or longer")
+	}
+	t.Waking = t.Waking || t.Urgent
+	return t, nil
+}
+
+// Take hands deliveries that are ready to the caller, whose they are, and leases them to it. It waits
+// if told to, and returns nothing where nothing has come.
+func (h *Hub) Take(ctx context.Context, caller Caller, t Take) (taken Taken, err error) {
+	if t, err = t.check(); err != nil {
+		return taken, err
+	}
+	if err := h.limit(ctx, caller); err != nil {
+		return taken, err
+	}
+	me, err := h.whoIs(ctx, caller)
+	if err != nil {
+		return taken, err
+	}
+	end := time.NewTimer(t.Wait)
+	defer end.Stop()
+	for {
+		bell := h.bells.listen(me) // before looking, so that nothing falls between
+		waiting, err := h.isReady(ctx, caller, t)
+		if err != nil {
+			return Taken{}, err
+		}
+		if waiting {
+			if taken, err = h.take(ctx, caller, t); err != nil || len(taken.Deliveries) > 0 {
+				return taken, err
+			}
+		}
+		if t.Wait == 0 {
+			return Taken{}, nil
+		}
+		select {
+		case <-bell:
+		case <-time.After(takePoll):
+		case <-end.C:
+			return Taken{}, nil
+		case <-ctx.Done():
+			return Taken{}, h.explain(ctx, caller, ctx.Err())
+		}
+	}
+}
+
+func (h *Hub) whoIs(ctx context.Context, caller Caller) (id string, err error) {
+	err = h.view(ctx, caller, func(s *scene) error {
+		id = s.me.ID
+		return nil
+	})
+	return id, err
+}
+
+// isReady says whether there is something to take. It only reads: whoever waits does not hold up those
+// who write.
+func (h *Hub) isReady(ctx context.Context, caller Caller, t Take) (found bool, err error) {
+	t.Limit = 1
+	err = h.view(ctx, caller, func(s *scene) error {
+		list, err := s.ready(t, 0)
+		found = len(list) > 0
+		return err
+	})
+	return found, err
+}
+
+func (h *Hub) take(ctx context.Context, caller Caller, t Take) (taken Taken, err error) {
+	turn := h.turns.at(parley.Fold(caller.Agent))
+	err = h.write(ctx, caller, func(s *scene) error {
+		lease := uuid.NewString()
+		list, err := s.takeReady(t, turn, lease)
+		taken = Taken{Deliveries: list}
+		if s.leases() && !t.AtMostOnce {
+			taken.Lease, taken.For = lease, t.Lease
+		}
+		return err
+	})
+	if err != nil || len(taken.Deliveries) == 0 {
+		return Taken{}, err
+	}
+	h.turns.move(parley.Fold(caller.Agent), len(taken.Deliveries))
+	taken.Messages, err = h.bodies(ctx, caller, taken.Deliveries)
+	return taken, err
+}
+
+// bodies reads the messages of deliveries. Whom a message is delivered to may read it, whatever it
+// may read otherwise.
+func (h *Hub) bodies(ctx context.Context, caller Caller, list []parley.Delivery) (messages []parley.Message, err error) {
+	messages = make([]parley.Message, len(list))
+	err = h.view(ctx, caller, func(s *scene) (err error) {
+		for i, d := range list {
+			if messages[i], err = s.Messages().Get(d.Message); err != nil && !errors.Is(err, parley.ErrNotFound) {
+				return err
+			}
+		}
+		return nil
+	})
+	return messages, err
+}
+
+// leases says whether what the caller takes is leased to it: people have all the time they need.
+func (s *scene) leases() bool { return s.me.Kind == parley.KindAgent }
+
+// takeReady takes what is ready, and ends what has expired unnoticed.
+func (s *scene) takeReady(t Take, turn int, lease string) ([]parley.Delivery, error) {
+	now, err := s.Queue().Now()
+	if err != nil {
+		return nil, err
+	}
+	for {
+		list, err := s.ready(t, turn)
+		if err != nil {
+			return nil, err
+		}
+		expired := 0
+		for i := range list {
+			if list[i].ExpiresAt != nil && !list[i].ExpiresAt.After(s.now) {
+				expired++
+				err = s.expire(&list[i])
+			} else {
+				err = s.hand(&list[i], t, lease, now)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		list = slices.DeleteFunc(list, func(d parley.Delivery) bool { return d.State == parley.DeliveryExpired })
+		if len(list) > 0 || expired == 0 {
+			return list, nil
+		}
+	}
+}
+
+// hand gives one delivery to the caller.
+func (s *scene) hand(d *parley.Delivery, t Take, lease string, now parley.Tick) error {
+	to := parley.DeliveryDelivered
+	switch {
+	case t.AtMostOnce:
+		return s.move(d, parley.DeliveryAcked, func(d *parley.Delivery) { d.Run = t.Run })
+	case t.Seen:
+		to = parley.DeliverySeen
+	}
+	return s.move(d, to, func(d *parley.Delivery) {
+		if d.Run = t.Run; s.leases() {
+			d.Lease, d.Until = lease, now.After(t.Lease)
+		}
+	})
+}

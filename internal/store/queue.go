@@ -1,0 +1,113 @@
+package store
+
+import (
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+type queue struct{ deliveries }
+
+func (s queue) Now() (parley.Tick, error) {
+	if s.broken != nil {
+		return 0, s.broken
+	}
+	now, err := s.clock(s.conn)
+	return parley.Tick(now), s.note(err)
+}
+
+func (s queue) Ready(q parley.Queue) ([]parley.Delivery, error) {
+	to, err := s.agentNamed(q.Recipient)
+	if err != nil {
+		return nil, err
+	}
+	sql := query{}
+	sql.add("d.agent = ? AND d.state = 'accepted' AND d.timer IS NULL", to.num)
+	if q.Wakes {
+		sql.add("AND d.waking = 1")
+	} else {
+		sql.add("AND d.waking = 0")
+	}
+	switch {
+	case q.Plain:
+		sql.add("AND d.purpose = ''")
+	case q.Purpose != "":
+		sql.add("AND d.purpose = ?", string(q.Purpose))
+	}
+	order := "ORDER BY d.message"
+	if q.Urgent && q.Wakes {
+		order = "ORDER BY d.rank DESC, d.message"
+	}
+	sql.add(order+" LIMIT 0 + ?", q.Limit)
+	return s.find(sql.text.String(), s.locks.Skip, sql.args...)
+}
+
+func (s queue) Held(recipient string, limit int) ([]parley.Delivery, error) {
+	to, err := s.agentNamed(recipient)
+	if err != nil {
+		return nil, err
+	}
+	return s.find("d.agent = $1 AND (d.timer IS NOT NULL OR d.state = 'delivered') ORDER BY d.message LIMIT 0 + $2",
+		s.locks.Skip, to.num, limit)
+}
+
+func (s queue) Leased(lease string) ([]parley.Delivery, error) {
+	key, err := leaseKey(lease)
+	if err != nil {
+		return nil, err
+	}
+	return s.find("d.lease = $1 ORDER BY d.message", s.locks.Wait, key)
+}
+
+func (s queue) Lapsed(now parley.Tick, limit int) ([]parley.Delivery, error) {
+	return s.find("d.timer <= $1 ORDER BY d.timer LIMIT 0 + $2", s.locks.Skip, int64(now), limit)
+}
+
+func (s queue) Due(now time.Time, limit int) ([]parley.Delivery, error) {
+	return s.find("d.next_at <= $1 ORDER BY d.next_at LIMIT 0 + $2", s.locks.Skip, millis(now), limit)
+}
+
+func (s queue) Dead(after int64, limit int) ([]parley.Delivery, error) {
+	return s.find("d.state = 'dead' AND d.message > $1 ORDER BY d.message, d.agent LIMIT 0 + $2", "", after, limit)
+}
+
+func (s queue) Heartbeat(sender, recipient string) (parley.Delivery, error) {
+	from, err := s.agentNamed(sender)
+	if err != nil {
+		return parley.Delivery{}, err
+	}
+	to, err := s.agentNamed(recipient)
+	if err != nil {
+		return parley.Delivery{}, err
+	}
+	return one(s.find(`d.agent = $2 AND d.message = (SELECT heartbeat FROM pairs WHERE sender = $1 AND recipient = $2)`,
+		s.locks.Wait, from.num, to.num))
+}
+
+func (s queue) Inbox(recipient string) (inbox parley.Inbox, err error) {
+	to, err := s.agentNamed(recipient)
+	if err != nil {
+		return inbox, err
+	}
+	if s.lastInbox.agent == to.num {
+		return s.lastInbox.Inbox, nil
+	}
+	err = s.row("SELECT waking, quiet, evicted FROM inboxes WHERE agent = $1", []any{to.num},
+		[]any{&inbox.Waking, &inbox.Quiet, &inbox.Evicted})
+	_, err = absent(err)
+	return inbox, err
+}
+
+func (s queue) Orphaned() (ids []string, err error) {
+	err = s.each(`SELECT a.id FROM agents a WHERE a.removed_at IS NOT NULL AND EXISTS
+		(SELECT 1 FROM deliveries d WHERE d.agent = a.num AND d.state = 'accepted' AND d.timer IS NULL AND d.waking IN (0, 1))
+		OR a.removed_at IS NOT NULL AND EXISTS
+		(SELECT 1 FROM deliveries d WHERE d.agent = a.num AND (d.timer IS NOT NULL OR d.state = 'delivered'))`,
+		nil, func(r Rows) error {
+			var id string
+			err := r.Scan(&id)
+			ids = append(ids, id)
+			return err
+		})
+	return ids, err
+}
