@@ -169,7 +169,7 @@ func (s conversations) Update(c parley.Conversation) error {
 			return err
 		}
 	}
-	_, err = s.exec(`UPDATE conversations SET name = $2, visibility = $3, topic = $4, updated_at = $5, archived_at = $6
+	err = s.write(`UPDATE conversations SET name = $2, visibility = $3, topic = $4, updated_at = $5, archived_at = $6
 		WHERE num = $1`,
 		row.num, textOrNull(c.Name), string(c.Visibility), c.Topic, millis(c.UpdatedAt), millisOrNull(c.ArchivedAt))
 	return err
@@ -181,7 +181,7 @@ func (s conversations) Bury(id string) error {
 		return err
 	}
 	s.lastConv = conversationKey{}
-	_, err = s.exec("UPDATE conversations SET buried = 1, name = NULL, members = NULL WHERE num = $1", row.num)
+	err = s.write("UPDATE conversations SET buried = 1, name = NULL, members = NULL WHERE num = $1", row.num)
 	return err
 }
 
@@ -241,7 +241,7 @@ func (s conversations) purgeDeliveries(conv int64, limit int) (int, error) {
 	s.lastInbox = inboxOf{}
 	for agent, n := range freed {
 		if err == nil && n[0]+n[1] > 0 {
-			_, err = s.exec("UPDATE inboxes SET waking = waking - $2, quiet = quiet - $3 WHERE agent = $1", agent, n[0], n[1])
+			err = s.write("UPDATE inboxes SET waking = waking - $2, quiet = quiet - $3 WHERE agent = $1", agent, n[0], n[1])
 		}
 	}
 	if err != nil || len(freed) == 0 {

@@ -46,7 +46,7 @@ func (s deliveries) Insert(m parley.Message, to []parley.Reach) ([]parley.Delive
 // count is the next pair_seq, or the sender's own.
 func (s deliveries) count(from, to int64, m parley.Message, sequence int64) (n int64, err error) {
 	if sequence > 0 {
-		_, err = s.exec(`INSERT INTO pairs (sender, recipient, count) VALUES ($1, $2, $3)
+		err = s.write(`INSERT INTO pairs (sender, recipient, count) VALUES ($1, $2, $3)
 			ON CONFLICT (sender, recipient) DO UPDATE SET count = excluded.count`, from, to, sequence)
 		n = sequence
 	} else {
@@ -55,7 +55,7 @@ func (s deliveries) count(from, to int64, m parley.Message, sequence int64) (n i
 			[]any{from, to}, []any{&n})
 	}
 	if err == nil && m.Type == parley.TypeHeartbeat {
-		_, err = s.exec("UPDATE pairs SET heartbeat = $3 WHERE sender = $1 AND recipient = $2", from, to, m.Seq)
+		err = s.write("UPDATE pairs SET heartbeat = $3 WHERE sender = $1 AND recipient = $2", from, to, m.Seq)
 	}
 	return n, err
 }
@@ -65,11 +65,10 @@ func (s deliveries) insert(d parley.Delivery, recipient int64) error {
 	if d.Purpose == parley.PurposeAsk {
 		rank = askRank
 	}
-	n, err := s.exec(`INSERT INTO deliveries (message, agent, state, waking, purpose, rank, pair_seq, attempt, accepted_at, marks, next_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, 0, $9) ON CONFLICT DO NOTHING`,
+	return s.write(`INSERT INTO deliveries (message, agent, state, waking, purpose, rank, pair_seq, attempt, accepted_at, marks, next_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, 0, $9)`,
 		d.Seq, recipient, string(d.State), flag(d.Waking), string(d.Purpose), rank, d.PairSeq, millis(d.AcceptedAt),
 		millisOrNull(d.Next()))
-	return changed(n, err, parley.ErrTaken)
 }
 
 // askRank is above every priority.
@@ -204,9 +203,8 @@ func (s deliveries) makeRoom(recipient int64, before, after parley.Delivery) err
 		return nil
 	}
 	s.lastInbox = inboxOf{}
-	_, err := s.exec("UPDATE inboxes SET waking = waking + $2, quiet = quiet + $3, evicted = evicted + $4 WHERE agent = $1",
+	return s.write("UPDATE inboxes SET waking = waking + $2, quiet = quiet + $3, evicted = evicted + $4 WHERE agent = $1",
 		recipient, waking-hadWaking, quiet-hadQuiet, evicted)
-	return err
 }
 
 func (s deliveries) Of(message string) ([]parley.Delivery, error) {
