@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	"internal/pgtest/with":      {"internal/pgtest"},
 	"internal/crashtest":        {},
 	"internal/crashtest/victim": {"", "internal/hub", "internal/store/sqlite"},
-	"bench":                     {"", "internal/hub", "internal/store/sqlite"},
+	"bench":                     {"", "internal/hub", "internal/pgtest", "internal/store/postgres", "internal/store/sqlite"},
 }
 
 // The domain may use the standard library and Unicode's tables.

@@ -134,6 +134,9 @@ type MessageStore interface {
 	Insert(Message) error
 	// Get returns one message. ErrNotFound if there is none, or its conversation is gone.
 	Get(id string) (Message, error)
+	// GetAll returns those messages that there are, in order, or fewer, but at least one if there is
+	// one, where they are large.
+	GetAll(ids []string) ([]Message, error)
 	// Page returns messages of one conversation, oldest first: as many as the page says, or fewer,
 	// but at least one if there is one, where they are large. ErrNotFound if there is no such
 	// conversation.
@@ -168,8 +171,9 @@ type DeliveryStore interface {
 	// Get returns one delivery and keeps others from changing it until the end of the update.
 	// ErrNotFound if there is none.
 	Get(message, recipient string) (Delivery, error)
-	// Put replaces a delivery by what it has become. ErrNotFound if it is not any more what it was
-	// before.
+	// GetAll is Get for several messages: those that there are, by seq.
+	GetAll(recipient string, messages []string) ([]Delivery, error)
+	// Put replaces a delivery, as it was read in this update, by what it has become.
 	Put(before, after Delivery) error
 	// Of returns the deliveries of a message in the order of their recipients' age.
 	Of(message string) ([]Delivery, error)

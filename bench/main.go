@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -25,22 +26,33 @@ func main() {
 	rounds := flag.Int("rounds", 5, "rounds of each measurement; the median counts")
 	length := flag.Duration("length", 2*time.Second, "length of a round")
 	history := flag.Int("history", 1_000_000, "messages in the large history")
+	only := flag.String("only", "", "measure only what has this in its name: posts, history, takes, postgres …")
 	flag.Parse()
-	if err := run(context.Background(), *rounds, *length, *history); err != nil {
+	if err := run(context.Background(), *only, *rounds, *length, *history); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, rounds int, length time.Duration, history int) error {
+func run(ctx context.Context, only string, rounds int, length time.Duration, history int) error {
+	server := &lazyServer{}
+	defer server.stop()
 	var results []result
-	for _, measure := range []func() ([]result, error){
-		func() ([]result, error) { return measurePosts(ctx, rounds, length) },
-		func() ([]result, error) { return measureHistory(ctx, rounds, length, history) },
+	for _, m := range []struct {
+		name    string
+		measure func() ([]result, error)
+	}{
+		{"posts", func() ([]result, error) { return measurePosts(ctx, rounds, length) }},
+		{"history", func() ([]result, error) { return measureHistory(ctx, rounds, length, history) }},
+		{"takes", func() ([]result, error) { return measureTakes(ctx, rounds, length, onSQLite()) }},
+		{"postgres takes", func() ([]result, error) { return measureTakes(ctx, rounds, length, onPostgres(server)) }},
 	} {
-		more, err := measure()
+		if !strings.Contains(m.name, only) {
+			continue
+		}
+		more, err := m.measure()
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", m.name, err)
 		}
 		results = append(results, more...)
 	}

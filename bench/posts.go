@@ -269,8 +269,10 @@ var bareSQL = []string{
 	"UPDATE conversations SET messages = messages + 1, last_seq = ?2, updated_at = ?3 WHERE num = ?1",
 	`INSERT INTO pairs (sender, recipient, count) VALUES (?, ?, 1)
 		ON CONFLICT (sender, recipient) DO UPDATE SET count = pairs.count + 1`,
-	`INSERT INTO deliveries (message, agent, state, waking, pair_seq, attempt, accepted_at)
-		VALUES (?, ?, 'accepted', 1, ?, 0, ?)`,
+	`INSERT INTO deliveries (message, agent, state, waking, purpose, rank, pair_seq, attempt, accepted_at, marks, next_at)
+		VALUES (?, ?, 'accepted', 1, '', 5, ?, 0, ?, 0, ?)`,
+	`INSERT INTO inboxes (agent, waking, quiet, evicted) VALUES (?, 1, 0, 0)
+		ON CONFLICT (agent) DO UPDATE SET waking = inboxes.waking + 1`,
 }
 
 func (l *bareLoop) prepare() error {
@@ -340,7 +342,8 @@ func (l *bareLoop) write(batch []bareRow) error {
 			l.exec(2, l.seq, row.id[:], row.conv, row.sender, now, body, make([]byte, 32)),
 			l.exec(3, row.conv, l.seq, now),
 			l.exec(4, row.sender, recipient),
-			l.exec(5, l.seq, recipient, l.seq, now),
+			l.exec(5, l.seq, recipient, l.seq, now, now),
+			l.exec(6, recipient),
 		)
 		if err != nil {
 			return err

@@ -2,7 +2,6 @@ package hub
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"sync"
 
@@ -40,21 +39,11 @@ func (s *scene) ready(t Take, turn int) ([]parley.Delivery, error) {
 func bySeq(a, b parley.Delivery) int { return cmp.Compare(a.Seq, b.Seq) }
 
 // readyOf is those deliveries of some messages that are ready.
-func (s *scene) readyOf(messages []string, asleep bool) (list []parley.Delivery, err error) {
-	for _, id := range messages {
-		d, err := s.Deliveries().Get(id, s.me.ID)
-		if errors.Is(err, parley.ErrNotFound) {
-			return nil, unknown{"message", id}
-		}
-		if err != nil {
-			return nil, err
-		}
-		if d.Ready() && (!asleep || d.Purpose == parley.PurposeAsk) {
-			list = append(list, d)
-		}
-	}
-	slices.SortFunc(list, bySeq)
-	return slices.CompactFunc(list, func(a, b parley.Delivery) bool { return a.Seq == b.Seq }), nil
+func (s *scene) readyOf(messages []string, asleep bool) ([]parley.Delivery, error) {
+	list, err := s.mine(messages)
+	return slices.DeleteFunc(list, func(d parley.Delivery) bool {
+		return !d.Ready() || asleep && d.Purpose != parley.PurposeAsk
+	}), err
 }
 
 // oldestEvery is how often the oldest is taken instead of the most urgent, so that what is not urgent

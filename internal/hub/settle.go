@@ -93,21 +93,30 @@ func (s *scene) each(lease string, messages []string, do func(*parley.Delivery) 
 	if len(messages) == 0 || len(messages) > mostTaken {
 		return nil, parley.Errorf(parley.BadInput, "%d messages are named", len(messages)).Suggest("name 1 to %d", mostTaken)
 	}
-	for _, id := range messages {
-		d, err := s.Deliveries().Get(id, s.me.ID)
-		if errors.Is(err, parley.ErrNotFound) {
-			return nil, unknown{"message", id}
+	if list, err = s.mine(messages); err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if held := list[i].Lease; lease != "" && held != "" && held != lease {
+			return nil, leaseOver(lease)
 		}
-		if err == nil && lease != "" && d.Lease != "" && d.Lease != lease {
-			err = leaseOver(lease)
-		}
-		if err == nil {
-			err = do(&d)
-		}
-		if err != nil {
+		if err := do(&list[i]); err != nil {
 			return nil, err
 		}
-		list = append(list, d)
+	}
+	return list, nil
+}
+
+// mine are the caller's deliveries of some messages, by seq.
+func (s *scene) mine(messages []string) ([]parley.Delivery, error) {
+	list, err := s.Deliveries().GetAll(s.me.ID, messages)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range messages {
+		if !slices.ContainsFunc(list, func(d parley.Delivery) bool { return strings.EqualFold(d.Message, id) }) {
+			return nil, unknown{"message", id}
+		}
 	}
 	return list, nil
 }

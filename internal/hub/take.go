@@ -2,7 +2,6 @@ package hub
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -136,16 +135,30 @@ func (h *Hub) take(ctx context.Context, caller Caller, t Take) (taken Taken, err
 
 // bodies reads the messages of deliveries. Whom a message is delivered to may read it, whatever it
 // may read otherwise.
-func (h *Hub) bodies(ctx context.Context, caller Caller, list []parley.Delivery) (messages []parley.Message, err error) {
-	messages = make([]parley.Message, len(list))
-	err = h.view(ctx, caller, func(s *scene) (err error) {
-		for i, d := range list {
-			if messages[i], err = s.Messages().Get(d.Message); err != nil && !errors.Is(err, parley.ErrNotFound) {
+func (h *Hub) bodies(ctx context.Context, caller Caller, list []parley.Delivery) ([]parley.Message, error) {
+	ids := make([]string, len(list))
+	for i, d := range list {
+		ids[i] = d.Message
+	}
+	found := map[string]parley.Message{}
+	err := h.view(ctx, caller, func(s *scene) error {
+		for left, before := ids, -1; len(found) > before; { // large ones come in parts
+			before = len(found)
+			messages, err := s.Messages().GetAll(left)
+			if err != nil {
 				return err
 			}
+			for _, m := range messages {
+				found[m.ID] = m
+			}
+			left = slices.DeleteFunc(slices.Clone(left), func(id string) bool { return found[id].ID != "" })
 		}
 		return nil
 	})
+	messages := make([]parley.Message, len(list))
+	for i, id := range ids {
+		messages[i] = found[id]
+	}
 	return messages, err
 }
 

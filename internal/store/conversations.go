@@ -3,7 +3,6 @@ package store
 import (
 	"database/sql"
 	"fmt"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -90,31 +89,6 @@ func (s conversations) listQuery(f parley.ConversationFilter) (string, []any, er
 	}
 	q.add("ORDER BY c.last_seq DESC, c.id DESC LIMIT 0 + ?", f.Limit)
 	return q.text.String(), q.args, nil
-}
-
-// query builds a statement whose parts depend on a filter. A ? stands for the next argument.
-type query struct {
-	text strings.Builder
-	args []any
-}
-
-func (q *query) add(part string, args ...any) {
-	for _, arg := range args {
-		q.args = append(q.args, arg)
-		part = strings.Replace(part, "?", fmt.Sprintf("$%d", len(q.args)), 1)
-	}
-	q.text.WriteString(part + " ")
-}
-
-func (q *query) kinds(kinds []parley.ConversationKind) {
-	if len(kinds) == 0 {
-		return
-	}
-	q.add("AND c.kind IN (")
-	for _, kind := range kinds {
-		q.add("?,", string(kind))
-	}
-	q.add("'')")
 }
 
 func (s conversations) Idle(f parley.IdleFilter) ([]string, error) {

@@ -154,15 +154,7 @@ func (s deliveries) delivered(m parley.Message) (agents map[int64]bool, err erro
 }
 
 func (s deliveries) Get(message, recipient string) (parley.Delivery, error) {
-	id, err := uuid.Parse(message)
-	if err != nil {
-		return parley.Delivery{}, parley.ErrNotFound
-	}
-	to, err := s.agentNamed(recipient)
-	if err != nil {
-		return parley.Delivery{}, err
-	}
-	return one(s.find("m.id = $1 AND d.agent = $2", s.locks.Wait, id[:], to.num))
+	return one(s.GetAll(recipient, []string{message}))
 }
 
 func one(list []parley.Delivery, err error) (parley.Delivery, error) {
@@ -175,6 +167,20 @@ func one(list []parley.Delivery, err error) (parley.Delivery, error) {
 	return list[0], nil
 }
 
+func (s deliveries) GetAll(recipient string, messages []string) ([]parley.Delivery, error) {
+	to, err := s.agentNamed(recipient)
+	if err != nil {
+		return nil, err
+	}
+	q := query{}
+	q.add("d.agent = ?", to.num)
+	if !q.among("m.id", messages) {
+		return nil, nil
+	}
+	q.add("ORDER BY d.message")
+	return s.find(q.text.String(), s.locks.Wait, q.args...)
+}
+
 func (s deliveries) Put(before, after parley.Delivery) error {
 	to, err := s.agentNamed(before.Recipient)
 	if err != nil {
@@ -184,11 +190,10 @@ func (s deliveries) Put(before, after parley.Delivery) error {
 	if err != nil {
 		return err
 	}
-	args := append([]any{before.Seq, to.num, string(before.State), before.Attempt}, change...)
-	n, err := s.exec(`UPDATE deliveries SET state = $5, attempt = $6, delivered_at = $7, seen_at = $8, settled_at = $9,
-			answered_at = $10, run = $11, answer = $12, failure = $13, marks = $14, lease = $15, timer = $16, next_at = $17
-		WHERE message = $1 AND agent = $2 AND state = $3 AND attempt = $4`, args...)
-	if err := changed(n, err, parley.ErrNotFound); err != nil {
+	err = s.write(`UPDATE deliveries SET state = $3, attempt = $4, delivered_at = $5, seen_at = $6, settled_at = $7,
+			answered_at = $8, run = $9, answer = $10, failure = $11, marks = $12, lease = $13, timer = $14, next_at = $15
+		WHERE message = $1 AND agent = $2`, append([]any{before.Seq, to.num}, change...)...)
+	if err != nil {
 		return err
 	}
 	return s.makeRoom(to.num, before, after)

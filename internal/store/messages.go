@@ -135,6 +135,16 @@ func (s messages) Get(id string) (parley.Message, error) {
 	return list[0], nil
 }
 
+func (s messages) GetAll(ids []string) ([]parley.Message, error) {
+	q := query{}
+	q.add("WHERE c.buried = 0")
+	if !q.among("m.id", ids) {
+		return nil, nil
+	}
+	q.add("ORDER BY m.seq")
+	return s.list(q.text.String(), q.args...)
+}
+
 func (s messages) Page(conversation string, p parley.Page) ([]parley.Message, error) {
 	conv, err := s.conversationKey(conversation)
 	if err != nil {

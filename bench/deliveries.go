@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+const taken = 20
+
+// measureTakes compares taking and acknowledging a batch where little is pending with where much is,
+// and where there are few agents with where there are many.
+func measureTakes(ctx context.Context, rounds int, length time.Duration, open opener) ([]result, error) {
+	compare := func(what string, most float64, small, large crowd) (result, error) {
+		few, closeFew, err := takers(ctx, open, small)
+		if err != nil {
+			return result{}, err
+		}
+		many, closeMany, err := takers(ctx, open, large)
+		if err != nil {
+			return result{}, err
+		}
+		var a, b []time.Duration
+		for range rounds {
+			x, err := many(length / 2)
+			if err != nil {
+				return result{}, err
+			}
+			y, err := few(length / 2)
+			if err != nil {
+				return result{}, err
+			}
+			a, b = append(a, x), append(b, y)
+		}
+		p, q := median(a), median(b)
+		return atMost(most, result{
+			what:   fmt.Sprintf("%s: take and ack %d, p50, %s", open.name, taken, what),
+			parley: p.Round(time.Microsecond).String(), baseline: q.Round(time.Microsecond).String(), ratio: float64(p) / float64(q),
+		}), errors.Join(closeFew(), closeMany())
+	}
+	pending, err := compare("with 16,000 pending, against 100", 1.3, crowd{agents: 2, pending: 100}, crowd{agents: 2, pending: 16_000})
+	if err != nil {
+		return nil, err
+	}
+	agents, err := compare("with 10,000 agents, against 100", 1.2, crowd{agents: 100, pending: 100}, crowd{agents: 10_000, pending: 100})
+	return []result{pending, agents}, err
+}
+
+// crowd is how many agents there are, and what is pending for the one that takes.
+type crowd struct{ agents, pending int }
+
+// takers returns what measures one agent that takes and acknowledges, for a time.
+func takers(ctx context.Context, open opener, c crowd) (measure func(time.Duration) (time.Duration, error), done func() error, err error) {
+	h, done, err := open.hub(ctx, c.agents)
+	if err != nil {
+		return nil, nil, err
+	}
+	me := hub.Caller{Agent: agentID(0)}
+	post := func(n, from, to int) error {
+		for range n {
+			_, err := h.Post(ctx, hub.Caller{Agent: agentName(from)}, parley.Draft{
+				Direct: []string{agentName(to)}, Content: parley.Content{Text: body},
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for n := 2; n < c.agents; n++ { // the others have something in their inboxes too
+		if err := post(1, 1, n); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := post(c.pending, 1, 0); err != nil {
+		return nil, nil, err
+	}
+	return func(length time.Duration) (time.Duration, error) {
+		var times []time.Duration
+		for end := time.Now().Add(length); time.Now().Before(end); {
+			began := time.Now()
+			if err := takeAndAck(ctx, h, me); err != nil {
+				return 0, err
+			}
+			times = append(times, time.Since(began))
+			if err := post(taken, 1, 0); err != nil { // as much as before
+				return 0, err
+			}
+		}
+		return median(times), nil
+	}, done, nil
+}
+
+func takeAndAck(ctx context.Context, h *hub.Hub, me hub.Caller) error {
+	batch, err := h.Take(ctx, me, hub.Take{Limit: taken})
+	if err != nil {
+		return err
+	}
+	ids := make([]string, len(batch.Deliveries))
+	for i, d := range batch.Deliveries {
+		ids[i] = d.Message
+	}
+	if len(ids) != taken {
+		return fmt.Errorf("%d were taken", len(ids))
+	}
+	_, err = h.Ack(ctx, me, batch.Lease, ids...)
+	return err
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/pgtest"
+	"github.com/parley-hub/parley/internal/store/postgres"
+	home "github.com/parley-hub/parley/internal/store/sqlite"
+)
+
+// opener opens new, empty databases of one kind.
+type opener struct {
+	name string
+	open func(ctx context.Context) (db database, done func() error, err error)
+}
+
+type database interface {
+	parley.Store
+	io.Closer
+}
+
+func onSQLite() opener {
+	return opener{"SQLite", func(ctx context.Context) (database, func() error, error) {
+		dir, err := os.MkdirTemp("", "parley-bench-")
+		if err != nil {
+			return nil, nil, err
+		}
+		db, err := home.Open(ctx, dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		return db, func() error { return errors.Join(db.Close(), os.RemoveAll(dir)) }, nil
+	}}
+}
+
+// lazyServer is a private PostgreSQL server that syncs to disk, started when it is needed.
+type lazyServer struct {
+	cluster   *pgtest.Cluster
+	databases int
+}
+
+// create makes a new database and returns its address.
+func (s *lazyServer) create(ctx context.Context) (url string, err error) {
+	if s.cluster == nil {
+		if s.cluster, err = pgtest.Start(pgtest.Options{Durable: true}); err != nil {
+			return "", err
+		}
+	}
+	admin, err := pgx.Connect(ctx, s.cluster.URL("postgres"))
+	if err != nil {
+		return "", err
+	}
+	s.databases++
+	name := "bench" + strconv.Itoa(s.databases)
+	_, err = admin.Exec(ctx, "CREATE DATABASE "+name)
+	return s.cluster.URL(name), errors.Join(err, admin.Close(ctx))
+}
+
+func (s *lazyServer) stop() {
+	if s.cluster != nil {
+		_ = s.cluster.Stop()
+	}
+}
+
+func onPostgres(server *lazyServer) opener {
+	return opener{"PostgreSQL", func(ctx context.Context) (database, func() error, error) {
+		url, err := server.create(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		db, err := postgres.Open(ctx, url)
+		if err != nil {
+			return nil, nil, err
+		}
+		return db, db.Close, nil
+	}}
+}
+
+func agentName(n int) string { return fmt.Sprintf("agent-%d", n) }
+
+// hub opens a hub with so many agents, whose inboxes have no bound.
+func (o opener) hub(ctx context.Context, agents int) (*hub.Hub, func() error, error) {
+	db, done, err := o.open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	h, err := hub.New(ctx, db, hub.Config{Rate: hub.Rate{PerSecond: -1}})
+	if err != nil {
+		return nil, nil, err
+	}
+	h.Start(ctx)
+	for n := range agents {
+		if _, err := h.AddAgent(ctx, hub.Caller{Agent: parley.Owner}, hub.NewAgent{
+			ID: agentName(n), Profile: parley.Profile{InboxOverflow: parley.OverflowUnbounded},
+		}); err != nil {
+			return nil, nil, err
+		}
+	}
+	return h, func() error {
+		h.Stop()
+		return done()
+	}, nil
+}

@@ -1,0 +1,65 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/parley-hub/parley"
+)
+
+// query builds a statement whose parts depend on a filter. A ? stands for the next argument.
+type query struct {
+	text strings.Builder
+	args []any
+}
+
+func (q *query) add(part string, args ...any) {
+	for _, arg := range args {
+		q.args = append(q.args, arg)
+		part = strings.Replace(part, "?", fmt.Sprintf("$%d", len(q.args)), 1)
+	}
+	q.text.WriteString(part + " ")
+}
+
+func (q *query) kinds(kinds []parley.ConversationKind) {
+	if len(kinds) == 0 {
+		return
+	}
+	q.add("AND c.kind IN (")
+	for _, kind := range kinds {
+		q.add("?,", string(kind))
+	}
+	q.add("'')")
+}
+
+// among adds a condition that a column is one of some ids, and says whether any can be one. The list is
+// filled up, so that there are few statements to prepare.
+func (q *query) among(column string, ids []string) bool {
+	var keys []any
+	for _, id := range ids {
+		if key, err := uuid.Parse(id); err == nil {
+			keys = append(keys, key[:])
+		}
+	}
+	if len(keys) == 0 {
+		return false
+	}
+	size := 1
+	for size < len(keys) {
+		size *= 4
+	}
+	for len(keys) < size {
+		keys = append(keys, keys[0])
+	}
+	q.add("AND " + column + " IN (")
+	for i, key := range keys {
+		if i > 0 {
+			q.add(",")
+		}
+		q.add("?", key)
+	}
+	q.add(")")
+	return true
+}
