@@ -43,6 +43,8 @@ func run(ctx context.Context, only string, rounds int, length time.Duration, his
 		measure func() ([]result, error)
 	}{
 		{"posts", func() ([]result, error) { return measurePosts(ctx, rounds, length) }},
+		{"postgres posts", func() ([]result, error) { return measurePostgres(ctx, rounds, length, server) }},
+		{"jetstream posts", func() ([]result, error) { return measureJetStream(ctx, rounds, length) }},
 		{"history", func() ([]result, error) { return measureHistory(ctx, rounds, length, history) }},
 		{"takes", func() ([]result, error) { return measureTakes(ctx, rounds, length, onSQLite()) }},
 		{"postgres takes", func() ([]result, error) { return measureTakes(ctx, rounds, length, onPostgres(server)) }},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -166,12 +167,17 @@ func newHub(ctx context.Context, dir string) (*hub.Hub, func() error, error) {
 	}, nil
 }
 
-// hubPoster opens the DMs first, so that what is measured is posting.
 func hubPoster(ctx context.Context, home string) (poster, func() error, error) {
 	h, done, err := newHub(ctx, home)
 	if err != nil {
 		return nil, nil, err
 	}
+	post, err := dmPoster(ctx, h)
+	return post, done, err
+}
+
+// dmPoster opens the DMs first, so that what is measured is posting.
+func dmPoster(ctx context.Context, h *hub.Hub) (poster, error) {
 	var dms [posters][partners]string
 	for w := range posters {
 		for p := range partners {
@@ -179,7 +185,7 @@ func hubPoster(ctx context.Context, home string) (poster, func() error, error) {
 				Direct: []string{agentID(w + p + 1)}, Content: parley.Content{Text: body},
 			})
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 			dms[w][p] = receipt.Message.Conversation
 		}
@@ -189,7 +195,7 @@ func hubPoster(ctx context.Context, home string) (poster, func() error, error) {
 			Conversation: dms[worker][n%partners], Content: parley.Content{Text: body},
 		})
 		return err
-	}, done, nil
+	}, nil
 }
 
 // barePoster is the baseline: no checks, no reads, the rows of a post and nothing else; in groups,
@@ -311,21 +317,35 @@ func (l *bareLoop) exec(i int, args ...any) error {
 }
 
 func (l *bareLoop) run() {
-	var batch []bareRow
-	for row := range l.queue {
-		batch = append(batch[:0], row)
-	fill:
-		for len(batch) < 256 {
-			select {
-			case more := <-l.queue:
-				batch = append(batch, more)
-			default:
-				break fill
-			}
-		}
+	for batch := range batches(l.queue) {
 		err := l.write(batch)
 		for _, row := range batch {
 			row.done <- err
+		}
+	}
+}
+
+// batches are the rows that wait, in groups.
+func batches(queue <-chan bareRow) iter.Seq[[]bareRow] {
+	return func(yield func([]bareRow) bool) {
+		var batch []bareRow
+		for row := range queue {
+			batch = append(batch[:0], row)
+		fill:
+			for len(batch) < 256 {
+				select {
+				case more, ok := <-queue:
+					if !ok {
+						break fill
+					}
+					batch = append(batch, more)
+				default:
+					break fill
+				}
+			}
+			if !yield(batch) {
+				return
+			}
 		}
 	}
 }
