@@ -88,8 +88,10 @@ func (d Delivery) Next() *time.Time {
 	return next
 }
 
-// Awaited says that a deadline still counts for it.
-func (d Delivery) Awaited() bool { return d.Deadline != nil && !d.Late && !d.State.Settled() }
+// Awaited says that a deadline still counts for it. Of a dead letter its sender knows already.
+func (d Delivery) Awaited() bool {
+	return d.Deadline != nil && !d.Late && !d.State.Settled() && d.State != DeliveryDead
+}
 
 // Unseen says that it may yet become overdue.
 func (d Delivery) Unseen() bool {

@@ -79,7 +79,7 @@ type ConversationFilter struct {
 type IdleFilter struct {
 	Kinds   []ConversationKind
 	Since   time.Time
-	Settled bool // only those without a delivery that is accepted, delivered or seen
+	Settled bool // only those without an open delivery
 	Limit   int
 }
 
@@ -187,10 +187,11 @@ type DeliveryStore interface {
 	Pair(sender, recipient string) (int64, error)
 }
 
-// Queue selects deliveries that are ready.
+// Queue selects deliveries that wait.
 type Queue struct {
 	Recipient string
 	Wakes     bool    // those that wake; else those that do not
+	Paused    bool    // those that pause before another try; else those that can be taken
 	Urgent    bool    // by priority, asks first, then by seq; else by seq. Only for those that wake
 	Purpose   Purpose // only those with this purpose
 	Plain     bool    // only those without any
@@ -202,7 +203,7 @@ type Queue struct {
 type QueueStore interface {
 	// Now is the moment on the store's lease clock.
 	Now() (Tick, error)
-	// Ready returns deliveries that wait to be taken.
+	// Ready returns deliveries that nobody has.
 	Ready(Queue) ([]Delivery, error)
 	// Held returns the open deliveries of a recipient that are not ready, by seq, at most limit: those
 	// that somebody has, and those that pause before another try.

@@ -334,7 +334,11 @@ func (h *Hub) RemoveAgent(ctx context.Context, caller Caller, name string) error
 	if err != nil {
 		return err
 	}
-	return h.failOrphaned(ctx)
+	// It is removed, whatever comes now: what is left on the way to it, the next sweep fails.
+	if err := h.failOrphaned(context.WithoutCancel(ctx)); err != nil {
+		h.config.Log.Error("deliveries to a removed agent could not be failed, will try again", "agent", name, "error", err)
+	}
+	return nil
 }
 
 func (s *scene) leaveAll(id string) error {

@@ -128,21 +128,14 @@ func (s *scene) evict(d parley.Delivery, n int) (bool, error) {
 
 // oldest is the oldest delivery of the same sort that waits, to be taken now or after a pause.
 func (s *scene) oldest(d parley.Delivery) (oldest parley.Delivery, found bool, err error) {
-	waiting, err := s.Queue().Ready(parley.Queue{Recipient: d.Recipient, Wakes: d.Waking, Plain: true, Limit: 1})
-	if err != nil {
-		return oldest, false, err
-	}
-	if len(waiting) > 0 && waiting[0].Message != d.Message {
-		return waiting[0], true, nil
-	}
-	held, err := s.Queue().Held(d.Recipient, maxHeld)
-	for _, h := range held {
-		if h.State == parley.DeliveryAccepted && h.Waking == d.Waking && h.Purpose == "" {
-			return h, true, err
+	for _, paused := range []bool{false, true} {
+		list, err := s.Queue().Ready(parley.Queue{Recipient: d.Recipient, Wakes: d.Waking, Paused: paused, Plain: true, Limit: 1})
+		if err != nil {
+			return oldest, false, err
+		}
+		if len(list) > 0 && list[0].Message != d.Message && (!found || list[0].Seq < oldest.Seq) {
+			oldest, found = list[0], true
 		}
 	}
-	return oldest, false, err
+	return oldest, found, nil
 }
-
-// maxHeld is how many deliveries are looked at that somebody has.
-const maxHeld = 1000

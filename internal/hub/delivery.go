@@ -80,9 +80,15 @@ func (s *scene) noteDelivery(kind parley.EventKind, d parley.Delivery) error {
 	return err
 }
 
-// end takes a delivery to a failure it will not leave by itself, and tells the sender.
+// end takes a delivery to a failure it will not leave by itself, and tells the sender. The try that
+// somebody had begun has failed with it.
 func (s *scene) end(d *parley.Delivery, to parley.DeliveryState, cause *parley.Error) error {
-	if err := s.move(d, to, func(d *parley.Delivery) { d.Failure = cause }); err != nil {
+	attempt := d.Attempt
+	if d.State == parley.DeliveryDelivered || d.State == parley.DeliverySeen {
+		attempt++
+	}
+	err := s.move(d, to, func(d *parley.Delivery) { d.Attempt, d.Failure = attempt, cause })
+	if err != nil {
 		return err
 	}
 	return s.tell(*d, cause, true)

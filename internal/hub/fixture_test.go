@@ -216,6 +216,12 @@ func (w *world) reply(from, parent, words string) hub.Receipt {
 	return w.post(from, parley.Draft{InReplyTo: parent, Content: text(words)})
 }
 
+func (w *world) ack(who string, messages ...string) {
+	w.t.Helper()
+	_, err := w.Ack(ctx, as(who), "", messages...)
+	w.ok(err)
+}
+
 func (w *world) see(who, ref string) hub.View {
 	w.t.Helper()
 	view, err := w.Conversation(ctx, as(who), ref)

@@ -62,7 +62,7 @@ func (h *Hub) DeadLetters(ctx context.Context, caller Caller, after int64, limit
 // may.
 func (h *Hub) RetryDead(ctx context.Context, caller Caller, message, recipient string) (parley.Delivery, error) {
 	return h.changeDead(ctx, caller, message, recipient, "delivery.retry", func(s *scene, d *parley.Delivery) error {
-		if a, err := s.agent(d.Recipient); err != nil || a.RemovedAt != nil {
+		if _, err := s.agent(d.Recipient); err != nil {
 			return err
 		}
 		return s.move(d, parley.DeliveryAccepted, func(d *parley.Delivery) { d.Attempt = 0 })

@@ -16,7 +16,6 @@ type model struct {
 	rooms    []*room
 	pairs    map[[2]string]int64
 	keys     map[[2]string]*note // by sender and key
-	settled  bool                // no delivery is open
 	idleDays time.Duration
 }
 
@@ -45,6 +44,7 @@ type note struct {
 	in             *room
 	reach          map[string]bool
 	pairs          map[string]int64
+	open           map[string]bool // for whom it still waits
 }
 
 // outcome is what a caller is told: nothing, or the code and reason of a refusal.
@@ -152,6 +152,59 @@ func (m *model) removeAgent(by, who string) outcome {
 			delete(r.members, p.id)
 		}
 	}
+	m.orphan(p)
+	return fine
+}
+
+// orphan fails what is on its way to somebody who was removed, and tells the senders where they wrote
+// it: first of what wakes, then of the rest.
+func (m *model) orphan(p *peer) {
+	for _, wakes := range []bool{true, false} {
+		for _, r := range m.rooms {
+			for _, s := range slices.Clone(r.said) {
+				if r.deleted || !s.open[p.id] || s.reach[p.id] != wakes {
+					continue
+				}
+				delete(s.open, p.id)
+				if sender := m.peer(s.from); sender != nil && !sender.removed {
+					m.tell(sender, r, "Error: "+p.name+" was removed. Hint: write to somebody else.")
+				}
+			}
+		}
+	}
+}
+
+// tell is what the hub itself says to somebody. Its id and place are learned from the hub.
+func (m *model) tell(p *peer, r *room, text string) {
+	m.keep(r, &note{from: parley.System, text: text, reach: map[string]bool{p.id: false}})
+	r.archived = false
+}
+
+// keep puts a message where it was said.
+func (m *model) keep(r *room, s *note) {
+	s.in, s.at = r, m.now
+	s.pairs, s.open = map[string]int64{}, map[string]bool{}
+	for id := range s.reach {
+		m.pairs[[2]string{s.from, id}]++
+		s.pairs[id], s.open[id] = m.pairs[[2]string{s.from, id}], true
+	}
+	r.said = append(r.said, s)
+	r.changed = m.now
+}
+
+func (m *model) ack(by, id string) outcome {
+	p, out := m.caller(by)
+	if out != fine {
+		return out
+	}
+	s := m.note(id)
+	if s == nil || s.in.deleted {
+		return missing
+	}
+	if _, reached := s.reach[p.id]; !reached {
+		return missing
+	}
+	delete(s.open, p.id)
 	return fine
 }
 
@@ -354,6 +407,11 @@ func (m *model) markRead(by, ref string, seq int64) outcome {
 	case seq == 0 || seq > r.last():
 		seq = r.last()
 	}
+	for _, s := range r.said {
+		if p.person && s.seq > r.members[p.id] && s.seq <= seq {
+			delete(s.open, p.id)
+		}
+	}
 	r.members[p.id] = max(r.members[p.id], seq)
 	return fine
 }
@@ -363,7 +421,7 @@ func (m *model) markRead(by, ref string, seq int64) outcome {
 func (m *model) sweep() {
 	for _, r := range m.rooms {
 		idle := m.now.Sub(r.changed)
-		if r.kind == parley.Ephemeral && idle > 24*time.Hour && (m.settled || !r.owes()) ||
+		if r.kind == parley.Ephemeral && idle > 24*time.Hour && !r.owes() ||
 			r.kind != parley.Ephemeral && idle > m.idleDays {
 			if !r.archived {
 				r.archived, r.changed = true, m.now
@@ -372,225 +430,7 @@ func (m *model) sweep() {
 	}
 }
 
-// owes says whether anything said in the room was for somebody.
+// owes says whether anything said in the room still waits for somebody.
 func (r *room) owes() bool {
-	return slices.ContainsFunc(r.said, func(s *note) bool { return len(s.reach) > 0 })
-}
-
-// words is what the author of a draft has in mind: the draft, and whom its text names.
-type words struct {
-	parley.Draft
-	lead     string // the id the text begins with
-	mentions []string
-}
-
-// plan is what a post will do.
-type plan struct {
-	again    *note // it was posted before
-	room     *room
-	fresh    bool // the room is opened for it
-	joins    []string
-	reach    map[string]bool
-	notices  int
-	answered bool
-}
-
-// post works out what a post does, without doing it.
-func (m *model) post(by string, d words) (plan, outcome) {
-	p, out := m.caller(by)
-	if out != fine {
-		return plan{}, out
-	}
-	if s := m.keys[[2]string{p.id, d.IdempotencyKey}]; s != nil && s.at.After(m.now.Add(-24*time.Hour)) {
-		if !s.in.readable(p) {
-			return plan{}, taken
-		}
-		return plan{again: s}, fine
-	}
-	parent, out := m.parent(p, &d)
-	if out != fine {
-		return plan{}, out
-	}
-	do, out := m.destination(p, d)
-	if out != fine {
-		return do, out
-	}
-	if parent != nil && parent.in != do.room {
-		return do, bad
-	}
-	do.answered = do.room.kind == parley.Ephemeral && parent != nil && do.room.creator != p.id
-	to := ""
-	switch {
-	case strings.EqualFold(d.To, parley.All):
-		to = parley.All
-	case d.To != "":
-		other, out := m.addressee(d.To)
-		if out != fine {
-			return do, out
-		}
-		if other == p {
-			return do, bad
-		}
-		to = other.id
-	}
-	return m.audience(p, do, d, to)
-}
-
-func (m *model) parent(p *peer, d *words) (*note, outcome) {
-	if d.InReplyTo == "" {
-		return nil, fine
-	}
-	s := m.note(d.InReplyTo)
-	if s == nil || !s.in.readable(p) {
-		return nil, missing
-	}
-	if d.Conversation == "" && len(d.Direct) == 0 {
-		d.Conversation = s.in.id
-		if sender := m.peer(s.from); d.To == "" && s.from != p.id && !sender.removed && s.in.in(sender) {
-			d.To = s.from
-		}
-	}
-	return s, fine
-}
-
-func (m *model) note(id string) *note {
-	for _, r := range m.rooms {
-		for _, s := range r.said {
-			if s.id == id {
-				return s
-			}
-		}
-	}
-	return nil
-}
-
-func (m *model) destination(p *peer, d words) (do plan, out outcome) {
-	if len(d.Direct) > 0 {
-		return m.direct(p, d)
-	}
-	if do.room = m.find(p, d.Conversation); do.room == nil {
-		return do, missing
-	}
-	if !do.room.in(p) {
-		if !do.room.public {
-			return do, denied
-		}
-		do.joins = append(do.joins, p.id)
-	}
-	return do, fine
-}
-
-func (m *model) direct(p *peer, d words) (do plan, out outcome) {
-	set := map[string]int64{p.id: 0}
-	for _, name := range d.Direct {
-		other, out := m.addressee(name)
-		if out != fine {
-			return do, out
-		}
-		set[other.id] = 0
-	}
-	if len(set) == 1 {
-		return do, bad
-	}
-	kind := parley.Group
-	switch {
-	case d.Ephemeral:
-		kind = parley.Ephemeral
-	case len(set) == 2:
-		kind = parley.DM
-	}
-	for _, r := range m.rooms {
-		if !r.deleted && r.fixed() && r.kind == kind && kind != parley.Ephemeral && sameKeys(r.members, set) {
-			return plan{room: r}, fine
-		}
-	}
-	return plan{fresh: true, room: &room{kind: kind, creator: p.id, members: set}}, fine
-}
-
-func sameKeys(a, b map[string]int64) bool {
-	for k := range a {
-		if _, ok := b[k]; !ok {
-			return false
-		}
-	}
-	return len(a) == len(b)
-}
-
-func (m *model) audience(p *peer, do plan, d words, to string) (plan, outcome) {
-	r := do.room
-	in := func(id string) bool { _, ok := r.members[id]; return ok || slices.Contains(do.joins, id) }
-	named := map[string]bool{}
-	everyone := r.fixed() || to == parley.All
-	calls := false
-	if lead := m.peer(d.lead); lead != nil && !lead.removed && strings.EqualFold(lead.id, d.lead) && in(lead.id) {
-		named[lead.id] = true
-	}
-	bring := func(id string) bool {
-		if !in(id) && r.public {
-			do.joins = append(do.joins, id)
-		}
-		return in(id)
-	}
-	if to != "" && to != parley.All {
-		if !bring(to) {
-			return do, bad
-		}
-		named[to] = true
-	}
-	told := map[string]bool{}
-	for _, name := range d.mentions {
-		other := m.peer(name)
-		switch {
-		case strings.EqualFold(name, parley.All):
-			calls, everyone = true, true
-		case other == nil || other.removed:
-		case bring(other.id):
-			named[other.id] = true
-		default:
-			told[other.id] = true
-		}
-	}
-	do.notices = len(told)
-	do.reach = map[string]bool{}
-	wakes := d.Type.Wakes()
-	byItself := r.fixed() && to != parley.All && (r.kind != parley.Group || p.person)
-	left := 0
-	for _, other := range m.peers {
-		switch {
-		case other == p || !in(other.id) || !everyone && !named[other.id]:
-		case other.removed:
-			left++
-		default:
-			do.reach[other.id] = wakes && (named[other.id] || calls || byItself)
-		}
-	}
-	do.notices += left
-	if left > 0 && len(do.reach) == 0 {
-		return do, gone
-	}
-	return do, fine
-}
-
-// said makes a plan come true, with the id and place the hub gave the message.
-func (m *model) said(do plan, by, words, key string, posted parley.Message) {
-	p, r := m.peer(by), do.room
-	if do.fresh {
-		r.id = posted.Conversation
-		m.rooms = append(m.rooms, r)
-	}
-	for _, id := range do.joins {
-		r.members[id] = r.last()
-	}
-	s := &note{
-		id: posted.ID, seq: posted.Seq, from: p.id, text: words, at: m.now, in: r, reach: do.reach, pairs: map[string]int64{},
-	}
-	for id := range do.reach {
-		m.pairs[[2]string{p.id, id}]++
-		s.pairs[id] = m.pairs[[2]string{p.id, id}]
-	}
-	r.said = append(r.said, s)
-	r.changed, r.archived = m.now, do.answered
-	if key != "" {
-		m.keys[[2]string{p.id, key}] = s
-	}
+	return slices.ContainsFunc(r.said, func(s *note) bool { return len(s.open) > 0 })
 }

@@ -58,13 +58,17 @@ func (s *scene) withOldest(urgent []parley.Delivery, q parley.Queue, turn int) (
 	}
 	q.Urgent, q.Limit = false, due
 	oldest, err := s.Queue().Ready(q)
-	for i, d := range oldest {
-		same := func(u parley.Delivery) bool { return u.Seq == d.Seq }
-		if !slices.ContainsFunc(urgent, same) {
-			urgent[len(urgent)-1-i] = d
+	left := slices.DeleteFunc(slices.Clone(oldest), func(d parley.Delivery) bool { return among(urgent, d) })
+	for i := len(urgent) - 1; i >= 0 && len(left) > 0; i-- {
+		if !among(oldest, urgent[i]) {
+			urgent[i], left = left[0], left[1:]
 		}
 	}
 	return urgent, err
+}
+
+func among(list []parley.Delivery, d parley.Delivery) bool {
+	return slices.ContainsFunc(list, func(other parley.Delivery) bool { return other.Seq == d.Seq })
 }
 
 // turns counts what each agent has taken by priority.

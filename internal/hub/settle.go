@@ -78,14 +78,24 @@ func (h *Hub) Nack(ctx context.Context, caller Caller, lease string, why Trouble
 	}
 	err = h.update(ctx, caller, func(s *scene) error {
 		list, err = s.each(lease, messages, func(d *parley.Delivery) error {
-			if d.State != parley.DeliveryDelivered && d.State != parley.DeliverySeen {
+			switch {
+			case d.State != parley.DeliveryDelivered && d.State != parley.DeliverySeen:
 				return wrongStep(*d, parley.DeliveryAccepted)
+			case d.Lease == "" || d.Lease != lease:
+				return notHeld(*d)
 			}
 			return s.giveBack(d, why.Failure, why.about(d.Recipient), why.After)
 		})
 		return err
 	})
 	return list, err
+}
+
+// notHeld keeps what one consumer has from being given back by another. People hold nothing: what they
+// have fetched is theirs.
+func notHeld(d parley.Delivery) error {
+	return parley.Errorf(parley.BadInput, "message %s is not held by the lease given", d.Message).Because(parley.Conflict).
+		Suggest("give back what was taken, with its lease")
 }
 
 // each does something to the caller's deliveries of some messages.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,61 +13,12 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// settling stands for what settles deliveries: once settled is set, none is open.
-type settling struct {
-	parley.Store
-	settled *atomic.Bool
-}
-
-func (s settling) Update(ctx context.Context, fn func(parley.Tx) error) error {
-	return s.Store.Update(ctx, func(tx parley.Tx) error { return fn(settlingTx{tx, s.settled}) })
-}
-
-func (s settling) View(ctx context.Context, fn func(parley.Tx) error) error {
-	return s.Store.View(ctx, func(tx parley.Tx) error { return fn(settlingTx{tx, s.settled}) })
-}
-
-type settlingTx struct {
-	parley.Tx
-	settled *atomic.Bool
-}
-
-func (t settlingTx) Deliveries() parley.DeliveryStore {
-	return settlingDeliveries{t.Tx.Deliveries(), t.settled}
-}
-
-type settlingDeliveries struct {
-	parley.DeliveryStore
-	settled *atomic.Bool
-}
-
-func (t settlingTx) Conversations() parley.ConversationStore {
-	return settlingConversations{t.Tx.Conversations(), t.settled}
-}
-
-type settlingConversations struct {
-	parley.ConversationStore
-	settled *atomic.Bool
-}
-
-func (c settlingConversations) Idle(f parley.IdleFilter) ([]string, error) {
-	f.Settled = f.Settled && !c.settled.Load()
-	return c.ConversationStore.Idle(f)
-}
-
-func (d settlingDeliveries) Open(conversation string) (bool, error) {
-	open, err := d.DeliveryStore.Open(conversation)
-	return open && !d.settled.Load(), err
-}
-
 func TestEphemeralIsArchivedAfterADayWithoutOpenDelivery(t *testing.T) {
 	t.Parallel()
-	settled := &atomic.Bool{}
-	w := newHub(t, func(w *world) {
-		w.wrap = func(s parley.Store) parley.Store { return settling{s, settled} }
-	})
+	w := newHub(t)
 	w.add("arya", "ned")
-	conv := w.send("arya", "ned", "?").Message.Conversation
+	first := w.send("arya", "ned", "?").Message
+	conv := first.Conversation
 	pair := w.dm("arya", "ned", "stays").Message.Conversation
 	archived := func() bool {
 		w.t.Helper()
@@ -77,8 +27,8 @@ func TestEphemeralIsArchivedAfterADayWithoutOpenDelivery(t *testing.T) {
 	}
 	w.clock.advance(48 * time.Hour)
 	same(t, "archived while a delivery is open", archived(), false)
-	settled.Store(true)
-	w.say("arya", conv, "still there?")
+	second := w.say("arya", conv, "still there?").Message
+	w.ack("ned", first.ID, second.ID)
 	w.clock.advance(24*time.Hour - time.Millisecond)
 	same(t, "archived before 24 hours", archived(), false)
 	w.clock.advance(2 * time.Millisecond)
@@ -90,6 +40,8 @@ func TestEphemeralIsArchivedAfterADayWithoutOpenDelivery(t *testing.T) {
 	w.say("ned", conv, "here")
 	same(t, "archived after a new message", w.see("arya", conv).ArchivedAt != nil, false)
 	same(t, "and for another day", archived(), false)
+	w.clock.advance(48 * time.Hour)
+	same(t, "and while that has not been taken", archived(), false)
 }
 
 func TestConversationsAreArchivedWhenIdleOnlyIfConfigured(t *testing.T) {

@@ -76,7 +76,7 @@ func (h *Hub) Take(ctx context.Context, caller Caller, t Take) (taken Taken, err
 			return Taken{}, err
 		}
 		if waiting {
-			if taken, err = h.take(ctx, caller, t); err != nil || len(taken.Deliveries) > 0 {
+			if taken, err = h.take(ctx, caller, me, t); err != nil || len(taken.Deliveries) > 0 {
 				return taken, err
 			}
 		}
@@ -114,8 +114,8 @@ func (h *Hub) isReady(ctx context.Context, caller Caller, t Take) (found bool, e
 	return found, err
 }
 
-func (h *Hub) take(ctx context.Context, caller Caller, t Take) (taken Taken, err error) {
-	turn := h.turns.at(parley.Fold(caller.Agent))
+func (h *Hub) take(ctx context.Context, caller Caller, me string, t Take) (taken Taken, err error) {
+	turn := h.turns.at(me)
 	err = h.write(ctx, caller, func(s *scene) error {
 		lease := uuid.NewString()
 		list, err := s.takeReady(t, turn, lease)
@@ -128,8 +128,11 @@ func (h *Hub) take(ctx context.Context, caller Caller, t Take) (taken Taken, err
 	if err != nil || len(taken.Deliveries) == 0 {
 		return Taken{}, err
 	}
-	h.turns.move(parley.Fold(caller.Agent), len(taken.Deliveries))
-	taken.Messages, err = h.bodies(ctx, caller, taken.Deliveries)
+	if t.Urgent {
+		h.turns.move(me, len(taken.Deliveries))
+	}
+	// What is taken is the caller's: it gets it, even if it has stopped waiting meanwhile.
+	taken.Messages, err = h.bodies(context.WithoutCancel(ctx), caller, taken.Deliveries)
 	return taken, err
 }
 

@@ -203,7 +203,8 @@ func (s deliveries) Put(before, after parley.Delivery) error {
 func (s deliveries) makeRoom(recipient int64, before, after parley.Delivery) error {
 	hadWaking, hadQuiet := room(before)
 	waking, quiet := room(after)
-	evicted := flag(after.State == parley.DeliveryEvicted && before.State != parley.DeliveryEvicted)
+	// What a newer heartbeat replaces is evicted without a failure, and not counted.
+	evicted := flag(after.State == parley.DeliveryEvicted && before.State != parley.DeliveryEvicted && after.Failure != nil)
 	if waking == hadWaking && quiet == hadQuiet && evicted == 0 {
 		return nil
 	}

@@ -22,7 +22,12 @@ func (s queue) Ready(q parley.Queue) ([]parley.Delivery, error) {
 		return nil, err
 	}
 	sql := query{}
-	sql.add("d.agent = ? AND d.state = 'accepted' AND d.timer IS NULL", to.num)
+	sql.add("d.agent = ? AND d.state = 'accepted'", to.num)
+	if q.Paused {
+		sql.add("AND d.timer IS NOT NULL")
+	} else {
+		sql.add("AND d.timer IS NULL")
+	}
 	if q.Wakes {
 		sql.add("AND d.waking = 1")
 	} else {
