@@ -140,7 +140,7 @@ func (x *machine) listed(p *peer, f hub.ListFilter) map[string]row {
 func TestHubDoesWhatTheModelDoes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		x := newMachine(rt, t.TempDir())
+		x := newMachine(rt, stores.place(t))
 		rt.Repeat(x.actions())
 		x.compareAll(rt)
 	})

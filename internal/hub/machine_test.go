@@ -23,11 +23,11 @@ type machine struct {
 	steps int
 }
 
-func newMachine(t *rapid.T, home string) *machine {
+func newMachine(t *rapid.T, place string) *machine {
 	x := &machine{model: newModel()}
 	x.model.idleDays = 48 * time.Hour
 	again := rapid.Bool().Draw(t, "updates run twice")
-	x.w = openWorld(t, home, func(w *world) {
+	x.w = openWorld(t, place, func(w *world) {
 		w.config.AutoArchive = x.model.idleDays
 		if again {
 			runTwice(w)
