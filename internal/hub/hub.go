@@ -38,6 +38,7 @@ type Hub struct {
 	clock  parley.Clock
 	rate   *limiter
 	tail   *tail
+	index  *indexer
 
 	services []*service.Service
 }
@@ -63,8 +64,13 @@ func New(ctx context.Context, store parley.Store, config Config) (*Hub, error) {
 	if config.SweepEvery == 0 {
 		config.SweepEvery = time.Minute
 	}
-	h := &Hub{store: store, config: config, clock: config.Clock, rate: newLimiter(config.Rate), tail: newTail(store)}
-	h.services = []*service.Service{service.New(h.tail.run), service.New(h.sweepRegularly)}
+	h := &Hub{
+		store: store, config: config, clock: config.Clock, rate: newLimiter(config.Rate),
+		tail: newTail(store), index: newIndexer(store, config.Log),
+	}
+	h.services = []*service.Service{
+		service.New(h.tail.run), service.New(h.index.run), service.New(h.sweepRegularly),
+	}
 	return h, h.addFirstAgents(ctx)
 }
 
@@ -115,6 +121,7 @@ func (h *Hub) update(ctx context.Context, caller Caller, fn func(*scene) error) 
 		return h.explain(ctx, caller, err)
 	}
 	h.tail.poke()
+	h.index.poke()
 	return nil
 }
 

@@ -35,6 +35,8 @@ type Driver interface {
 	// Explain turns an error of the database into an *Error with a sentence and a hint, and nil into
 	// nil.
 	Explain(error) error
+	// Text is how this database searches.
+	Text() TextIndex
 	// Committed is called after each commit with the number drawn last.
 	Committed(seq int64)
 	// Close closes all connections.

@@ -72,15 +72,21 @@ func (d *testDriver) conn(t *testing.T) *testConn {
 	return &testConn{sql: c}
 }
 
-// createSchema makes the tables as the first migration does.
+// createSchema makes the tables as the migrations do.
 func (d *testDriver) createSchema(t *testing.T) {
 	t.Helper()
-	script, err := os.ReadFile(filepath.Join("sqlite", "migrations", "00001_core.sql"))
-	if err != nil {
-		t.Fatal(err)
+	names, err := filepath.Glob(filepath.Join("sqlite", "migrations", "*.sql"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no migrations: %v", err)
 	}
-	if _, err := d.db.Exec(string(script)); err != nil {
-		t.Fatal(err)
+	for _, name := range names {
+		script, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.db.Exec(string(script)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -110,6 +116,8 @@ func (d *testDriver) Explain(err error) error {
 	}
 	return parley.Errorf(parley.Internal, "the database failed: %w", err)
 }
+
+func (d *testDriver) Text() TextIndex { return FTS5{} }
 
 func (d *testDriver) Committed(seq int64) { d.committed = append(d.committed, seq) }
 

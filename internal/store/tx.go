@@ -14,6 +14,7 @@ import (
 type tx struct {
 	conn     Conn
 	explain  func(error) error
+	text     TextIndex
 	writable bool
 	broken   error // the database error after which nothing more may run
 
@@ -45,6 +46,7 @@ func (t *tx) Conversations() parley.ConversationStore { return conversations{t} 
 func (t *tx) Members() parley.MemberStore             { return members{t} }
 func (t *tx) Messages() parley.MessageStore           { return messages{t} }
 func (t *tx) Deliveries() parley.DeliveryStore        { return deliveries{t} }
+func (t *tx) Search() parley.SearchStore              { return search{t} }
 func (t *tx) Log() parley.LogStore                    { return log{t} }
 
 var errReadOnly = parley.Errorf(parley.Internal, "a view cannot write")

@@ -53,6 +53,7 @@ func newWriter(driver Driver) *writer {
 		tx: &tx{
 			conn:     driver.Writer(),
 			explain:  driver.Explain,
+			text:     driver.Text(),
 			own:      newDirectory(0),
 			writable: true,
 		},

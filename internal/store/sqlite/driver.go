@@ -102,6 +102,8 @@ func (d *driver) Begin() string { return "BEGIN IMMEDIATE" }
 
 func (d *driver) BeginView() string { return "BEGIN" }
 
+func (d *driver) Text() store.TextIndex { return store.FTS5{} }
+
 func (d *driver) Committed(seq int64) { d.mark.write(seq) }
 
 // Close moves everything from the write-ahead log into the database and closes it.
