@@ -37,6 +37,7 @@ func run(ctx context.Context, rounds int, length time.Duration, history int) err
 	for _, measure := range []func() ([]result, error){
 		func() ([]result, error) { return measurePosts(ctx, rounds, length) },
 		func() ([]result, error) { return measureHistory(ctx, rounds, length, history) },
+		func() ([]result, error) { return measureSearch(ctx, rounds, length, history) },
 	} {
 		more, err := measure()
 		if err != nil {

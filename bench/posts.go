@@ -143,7 +143,7 @@ func latency(length time.Duration, post poster) (p50 time.Duration, err error) {
 
 func agentID(n int) string { return fmt.Sprintf("agent-%d", n%posters) }
 
-func newHub(ctx context.Context, dir string) (*hub.Hub, func() error, error) {
+func newHub(ctx context.Context, dir string, start bool) (*hub.Hub, func() error, error) {
 	db, err := home.Open(ctx, dir)
 	if err != nil {
 		return nil, nil, err
@@ -152,7 +152,9 @@ func newHub(ctx context.Context, dir string) (*hub.Hub, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	h.Start(ctx)
+	if start {
+		h.Start(ctx)
+	}
 	for n := range posters {
 		if _, err := h.AddAgent(ctx, hub.Caller{Agent: parley.Owner}, hub.NewAgent{ID: agentID(n)}); err != nil {
 			return nil, nil, err
@@ -164,9 +166,14 @@ func newHub(ctx context.Context, dir string) (*hub.Hub, func() error, error) {
 	}, nil
 }
 
-// hubPoster opens the DMs first, so that what is measured is posting.
+// hubPoster posts to a hub that runs.
 func hubPoster(ctx context.Context, home string) (poster, func() error, error) {
-	h, done, err := newHub(ctx, home)
+	return postTo(ctx, home, true)
+}
+
+// postTo opens the DMs first, so that what is measured is posting.
+func postTo(ctx context.Context, home string, start bool) (poster, func() error, error) {
+	h, done, err := newHub(ctx, home, start)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -95,10 +95,10 @@ type builder struct {
 func (b *builder) add(t Token) bool {
 	n := b.seen[t.Word]
 	switch {
-	case !t.Tail && len(b.doc.Words) < maxPlaces && n < maxRepeat:
+	case !t.Single && len(b.doc.Words) < maxPlaces && n < maxRepeat:
 		b.doc.Words = append(b.doc.Words, t.Word)
 		b.seen[t.Word]++
-	case !t.Tail && len(b.doc.Words) < maxPlaces:
+	case !t.Single && len(b.doc.Words) < maxPlaces:
 		b.doc.Words = append(b.doc.Words, "")
 		return true
 	case n > 0:

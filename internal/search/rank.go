@@ -110,11 +110,11 @@ func occurrences(phrases []parley.Phrase, tokens []Token) (found []occurrence) {
 // matchAt returns where a phrase that begins at a token ends, or 0.
 func matchAt(p parley.Phrase, tokens []Token, at int) int {
 	last := len(p.Words) - 1
-	if last > 0 && tokens[at].Tail {
+	if last > 0 && tokens[at].Single {
 		return 0
 	}
 	for i, word := range p.Words {
-		for i > 0 && at < len(tokens) && tokens[at].Tail {
+		for i > 0 && at < len(tokens) && tokens[at].Single {
 			at++
 		}
 		if at == len(tokens) {

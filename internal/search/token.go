@@ -16,13 +16,13 @@ const (
 type Token struct {
 	Word       string // folded as names are
 	Start, End int    // where it stands in the text, in bytes
-	// Tail says that this is the last character of a run written without spaces, by itself. The run's
-	// words are pairs of neighbours, so no pair begins with it. A tail is part of no phrase.
-	Tail bool
+	// Single says that this is one of several characters written without spaces, by itself, beside the pairs
+	// it is in. It can be found and is part of no phrase.
+	Single bool
 }
 
 // Tokens are the words of a text. Letters and digits that stand together are one word. Scripts written
-// without spaces give every pair of neighbouring characters, or a single one as itself; emoji are words.
+// without spaces give every pair of neighbouring characters, and each character; emoji are words.
 // So foo_bar.go is three words in a row, and a query for the whole, split alike, is their phrase.
 func Tokens(text string) iter.Seq[Token] {
 	return func(yield func(Token) bool) {
@@ -91,9 +91,9 @@ func (s splitter) segment(start, end int, c class) bool {
 
 // run emits the words of characters that belong together.
 func (s splitter) run(folded string, from, to int, c class, place func(int, int) (int, int)) bool {
-	emit := func(from, to int, tail bool) bool {
+	emit := func(from, to int, single bool) bool {
 		start, end := place(from, to)
-		return s.yield(Token{folded[from:to], start, end, tail})
+		return s.yield(Token{folded[from:to], start, end, single})
 	}
 	switch c {
 	case dense:
@@ -105,15 +105,15 @@ func (s splitter) run(folded string, from, to int, c class, place func(int, int)
 	}
 }
 
-// pairs emits every two neighbouring characters, each with its marks, and the last one as the tail.
-func pairs(s string, from int, emit func(from, to int, tail bool) bool) bool {
+// pairs emits every two neighbouring characters, each with its marks, and each of them by itself.
+func pairs(s string, from int, emit func(from, to int, single bool) bool) bool {
 	second := nextCharacter(s, from)
 	if second == len(s) {
 		return emit(from, second, false)
 	}
 	for second < len(s) {
 		third := nextCharacter(s, second)
-		if !emit(from, third, false) {
+		if !emit(from, third, false) || !emit(from, second, true) {
 			return false
 		}
 		from, second = second, third
@@ -122,7 +122,7 @@ func pairs(s string, from int, emit func(from, to int, tail bool) bool) bool {
 }
 
 // chunks emits a word, in parts where it is too long.
-func chunks(s string, from int, emit func(from, to int, tail bool) bool) bool {
+func chunks(s string, from int, emit func(from, to int, single bool) bool) bool {
 	runes := 0
 	for at := from; at < len(s); {
 		next := nextCharacter(s, at)
@@ -152,10 +152,10 @@ func nextCharacter(s string, at int) int {
 	return at
 }
 
-// words are those of a text without its tails.
+// words are those of a text, without single characters of pairs.
 func words(text string) (list []string) {
 	for t := range Tokens(text) {
-		if !t.Tail {
+		if !t.Single {
 			list = append(list, t.Word)
 		}
 	}

@@ -119,32 +119,66 @@ func (t *tx) forgetOf(conv int64, limit int) error {
 
 func (s search) Match(q parley.SearchQuery) (found parley.Matches, err error) {
 	bounds, err := s.bounds(q)
-	if err != nil || bounds.below <= bounds.from {
+	if err != nil {
 		return found, err
 	}
 	e, err := s.expression(q)
 	if err != nil {
 		return found, err
 	}
-	candidates := []any{s.text.Expression(e), bounds.below, bounds.from, maxLooked}
-	statement := query{args: candidates}
+	// A portion is what the words select; of it, what else is asked for stays. Where little stays, the
+	// next portion is larger.
+	portion := portion{expression: s.text.Expression(e), seqBounds: bounds, size: q.Limit}
+	for looked := 0; portion.from < portion.below; looked += portion.size {
+		portion.size = min(portion.size, maxLooked-looked)
+		list, more, err := s.portion(portion, q, q.Limit-len(found.Messages))
+		if err != nil {
+			return found, err
+		}
+		found.Messages = append(found.Messages, list...)
+		if more {
+			found.Rest = list[len(list)-1].Seq
+			return found, nil
+		}
+		n, lowest, err := s.extent(portion)
+		if err != nil || n < portion.size {
+			return found, err
+		}
+		if looked+n >= maxLooked {
+			found.Rest = lowest
+			return found, nil
+		}
+		portion.below, portion.size = lowest, 4*portion.size
+	}
+	return found, nil
+}
+
+// portion is a part of what matches an expression: the newest within bounds.
+type portion struct {
+	expression string
+	seqBounds
+	size int
+}
+
+func (p portion) args() []any { return []any{p.expression, p.below, p.from, p.size} }
+
+// portion returns what a query leaves of a portion, and whether there may be more of it.
+func (s search) portion(p portion, q parley.SearchQuery, limit int) (list []parley.Message, more bool, err error) {
+	statement := query{args: p.args()}
 	statement.add("SELECT " + messageColumns + ", c.id FROM (" + s.text.Candidates() + `) f
 		JOIN messages m ON m.seq = f.rowid JOIN conversations c ON c.num = m.conv WHERE c.buried = 0`)
 	if err := s.sortOut(&statement, q); err != nil {
-		return found, err
+		return nil, false, err
 	}
-	statement.add("ORDER BY m.seq DESC LIMIT 0 + ?", q.Limit)
-	var cut bool
-	found.Messages, cut, err = messages(s).collectSome(statement.text.String(), statement.args, "")
-	if err != nil {
-		return found, err
-	}
-	if n := len(found.Messages); cut || n > 0 && n == q.Limit {
-		found.Rest = found.Messages[n-1].Seq
-		return found, nil
-	}
-	found.Rest, err = s.rest(candidates)
-	return found, err
+	statement.add("ORDER BY f.rowid DESC LIMIT 0 + ?", limit)
+	list, cut, err := messages(s).collectSome(statement.text.String(), statement.args, "")
+	return list, cut || len(list) > 0 && len(list) == limit, err
+}
+
+// extent is how many a portion has, and the lowest of them.
+func (s search) extent(p portion) (n int, lowest int64, err error) {
+	err = s.row("SELECT count(*), coalesce(min(rowid), 0) FROM ("+s.text.Candidates()+") f", p.args(), []any{&n, &lowest})
+	return n, lowest, err
 }
 
 // sortOut adds what the index does not know.
@@ -169,16 +203,6 @@ func (s search) sortOut(statement *query, q parley.SearchQuery) error {
 	statement.add(`AND (c.kind = 'channel' AND c.visibility = 'public'
 		OR EXISTS (SELECT 1 FROM participants p WHERE p.conv = c.num AND p.agent = ?))`, reader.num)
 	return nil
-}
-
-// rest is where to go on if the candidates ended at their limit, or 0.
-func (s search) rest(candidates []any) (int64, error) {
-	var n, lowest int64
-	err := s.row("SELECT count(*), coalesce(min(rowid), 0) FROM ("+s.text.Candidates()+") f", candidates, []any{&n, &lowest})
-	if n < maxLooked {
-		lowest = 0
-	}
-	return lowest, err
 }
 
 // seqBounds are where messages of a time lie: at least from and less than below.
