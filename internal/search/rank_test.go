@@ -69,8 +69,13 @@ func TestFieldsAreWhatWasSaid(t *testing.T) {
 		Payload: json.RawMessage(`{"key":"value","n":1,"list":["one",{"deep":"two"}],"no":null}`), Metadata: json.RawMessage(`{"m":"secret"}`),
 	}
 	want := []Field{
-		{"text", "a text"}, {"code", "some code"}, {"artifact", "plan.md"}, {"artifact", "/srv/x"},
-		{"payload", "value"}, {"payload", "one"}, {"payload", "two"},
+		{"text", "a text"},
+		{"code", "some code"},
+		{"artifact", "plan.md"},
+		{"artifact", "/srv/x"},
+		{"payload", "value"},
+		{"payload", "one"},
+		{"payload", "two"},
 	}
 	if diff := cmp.Diff(want, Fields(m)); diff != "" {
 		t.Error(diff)
