@@ -79,7 +79,8 @@ func plainHan(r rune) bool { return 0x4E00 <= r && r <= 0x9FA5 }
 // inert says that folding leaves a text as it is, for what that is quick to see of.
 func inert(s string) bool {
 	for _, r := range s {
-		if !plainHan(r) && !('a' <= r && r <= 'z') && !('0' <= r && r <= '9') {
+		small := 'a' <= r && r <= 'z' || '0' <= r && r <= '9'
+		if !small && !plainHan(r) {
 			return false
 		}
 	}

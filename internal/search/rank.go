@@ -121,7 +121,8 @@ func matchAt(p parley.Phrase, tokens []Token, at int) int {
 			return 0
 		}
 		got := tokens[at].Word
-		if got != word && !(p.Prefix && i == last && strings.HasPrefix(got, word)) {
+		begins := p.Prefix && i == last && strings.HasPrefix(got, word)
+		if got != word && !begins {
 			return 0
 		}
 		at++

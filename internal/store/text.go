@@ -172,9 +172,9 @@ func (e Expression) write(and, or, butNot string, phrase func(parley.Phrase) str
 	if len(must) == 0 {
 		must = append(must, one(everyTag))
 	}
-	text := "(" + strings.Join(must, and) + ")"
+	parts := []string{"(" + strings.Join(must, and) + ")"}
 	for _, p := range e.None {
-		text += butNot + phrase(p)
+		parts = append(parts, phrase(p))
 	}
-	return text
+	return strings.Join(parts, butNot)
 }

@@ -87,8 +87,8 @@ func follows(p parley.Phrase, words []string) bool {
 		return false
 	}
 	for i, word := range p.Words {
-		last := i == len(p.Words)-1
-		if words[i] != word && !(last && p.Prefix && strings.HasPrefix(words[i], word)) {
+		begins := p.Prefix && i == len(p.Words)-1 && strings.HasPrefix(words[i], word)
+		if words[i] != word && !begins {
 			return false
 		}
 	}
