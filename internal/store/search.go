@@ -126,6 +126,9 @@ func (s search) Match(q parley.SearchQuery) (found parley.Matches, err error) {
 	if err != nil {
 		return found, err
 	}
+	if err := s.prepare(); err != nil {
+		return found, err
+	}
 	// A portion is what the words select; of it, what else is asked for stays. Where little stays, the
 	// next portion is larger.
 	portion := portion{expression: s.text.Expression(e), seqBounds: bounds, size: q.Limit}
@@ -151,6 +154,16 @@ func (s search) Match(q parley.SearchQuery) (found parley.Matches, err error) {
 		portion.below, portion.size = lowest, 4*portion.size
 	}
 	return found, nil
+}
+
+// prepare says how to search; that writes nothing, so a view may.
+func (s search) prepare() error {
+	statement := s.text.Prepare()
+	if statement == "" || s.broken != nil {
+		return s.broken
+	}
+	_, err := s.conn.Exec(statement)
+	return s.note(err)
 }
 
 // portion is a part of what matches an expression: the newest within bounds.

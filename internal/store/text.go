@@ -18,6 +18,8 @@ type TextIndex interface {
 	// and at least $3; at most $4. Its first argument is what Expression returns.
 	Candidates() string
 	Expression(Expression) string
+	// Prepare is a statement to run in the same transaction before, or nothing.
+	Prepare() string
 }
 
 // Expression is what a document must have.
@@ -92,6 +94,9 @@ func (FTS5) Expression(e Expression) string {
 	})
 }
 
+// Prepare implements TextIndex.
+func (FTS5) Prepare() string { return "" }
+
 // TSVector is the TextIndex of PostgreSQL.
 type TSVector struct{}
 
@@ -146,6 +151,10 @@ func (TSVector) Expression(e Expression) string {
 		return "(" + strings.Join(parts, " <-> ") + ")"
 	})
 }
+
+// Prepare implements TextIndex. Rare words need another plan than common ones: the index of words, or from
+// the newest message down. A plan kept for all of them would read the whole table for a rare one.
+func (TSVector) Prepare() string { return "SET LOCAL plan_cache_mode = force_custom_plan" }
 
 // quoted is a word as tsvector and tsquery read it.
 func quoted(word string) string {
