@@ -26,7 +26,7 @@ type Token struct {
 // So foo_bar.go is three words in a row, and a query for the whole, split alike, is their phrase.
 func Tokens(text string) iter.Seq[Token] {
 	return func(yield func(Token) bool) {
-		s := splitter{text: text, yield: yield}
+		s := &splitter{text: text, yield: yield}
 		start, current := 0, apart
 		for at, r := range text {
 			c := classOf(r)
@@ -44,30 +44,33 @@ func Tokens(text string) iter.Seq[Token] {
 	}
 }
 
-// splitter emits the words of one text until nobody wants more.
+// splitter emits the words of one text until nobody wants more. It looks at one segment at a time.
 type splitter struct {
-	text  string
-	yield func(Token) bool
+	text       string
+	yield      func(Token) bool
+	start, end int    // the segment
+	folded     string // the same folded
+	exact      bool   // folding has kept every character in its place
 }
 
 // segment emits the words of a part of the text whose characters are of one class. It is folded, and what
 // came out is looked at again: one character may have become several, of other classes.
-func (s splitter) segment(start, end int, c class) bool {
+func (s *splitter) segment(start, end int, c class) bool {
 	if c == apart {
 		return true
 	}
 	raw := s.text[start:end]
-	folded := raw
+	plain := isASCII(raw)
+	s.start, s.end, s.folded = start, end, raw
 	if !inert(raw) {
-		folded = parley.Fold(raw)
+		s.folded = parley.Fold(raw)
 	}
-	// What kept its length character by character can be pointed at; else only the whole can.
-	place := func(from, to int) (int, int) { return start, end }
-	if folded == raw || isASCII(raw) {
-		place = func(from, to int) (int, int) { return start + from, start + to }
+	s.exact = plain || s.folded == raw
+	if plain {
+		return s.chunks(0, len(raw))
 	}
 	from, current, marks := 0, apart, 0
-	for at, r := range folded {
+	for at, r := range s.folded {
 		c := classOf(r)
 		switch {
 		case c != mark:
@@ -81,61 +84,70 @@ func (s splitter) segment(start, end int, c class) bool {
 		if c == current && c.joins() {
 			continue
 		}
-		if !s.run(folded, from, at, current, place) {
+		if !s.run(from, at, current) {
 			return false
 		}
 		from, current = at, c
 	}
-	return s.run(folded, from, len(folded), current, place)
+	return s.run(from, len(s.folded), current)
 }
 
 // run emits the words of characters that belong together.
-func (s splitter) run(folded string, from, to int, c class, place func(int, int) (int, int)) bool {
-	emit := func(from, to int, single bool) bool {
-		start, end := place(from, to)
-		return s.yield(Token{folded[from:to], start, end, single})
-	}
+func (s *splitter) run(from, to int, c class) bool {
 	switch c {
 	case dense:
-		return pairs(folded[:to], from, emit)
+		return s.pairs(from, to)
 	case letters, sign:
-		return chunks(folded[:to], from, emit)
+		return s.chunks(from, to)
 	default:
 		return true
 	}
 }
 
-// pairs emits every two neighbouring characters, each with its marks, and each of them by itself.
-func pairs(s string, from int, emit func(from, to int, single bool) bool) bool {
-	second := nextCharacter(s, from)
-	if second == len(s) {
-		return emit(from, second, false)
+// emit emits a part of what was folded. Where that is not in its place, only the whole can be pointed at.
+func (s *splitter) emit(from, to int, single bool) bool {
+	t := Token{s.folded[from:to], s.start, s.end, single}
+	if s.exact {
+		t.Start, t.End = s.start+from, s.start+to
 	}
-	for second < len(s) {
-		third := nextCharacter(s, second)
-		if !emit(from, third, false) || !emit(from, second, true) {
+	return s.yield(t)
+}
+
+// pairs emits every two neighbouring characters, each with its marks, and each of them by itself.
+func (s *splitter) pairs(from, to int) bool {
+	run := s.folded[:to]
+	second := nextCharacter(run, from)
+	if second == to {
+		return s.emit(from, second, false)
+	}
+	for second < to {
+		third := nextCharacter(run, second)
+		if !s.emit(from, third, false) || !s.emit(from, second, true) {
 			return false
 		}
 		from, second = second, third
 	}
-	return emit(from, second, true)
+	return s.emit(from, second, true)
 }
 
 // chunks emits a word, in parts where it is too long.
-func chunks(s string, from int, emit func(from, to int, single bool) bool) bool {
-	runes := 0
-	for at := from; at < len(s); {
-		next := nextCharacter(s, at)
+func (s *splitter) chunks(from, to int) bool {
+	if to-from <= maxRunes {
+		return s.emit(from, to, false)
+	}
+	run, runes := s.folded[:to], 0
+	for at := from; at < to; {
+		next := nextCharacter(run, at)
 		if runes >= maxRunes {
-			if !emit(from, at, false) {
+			if !s.emit(from, at, false) {
 				return false
 			}
 			from, runes = at, 0
 		}
-		runes += utf8.RuneCountInString(s[at:next])
+		runes += utf8.RuneCountInString(run[at:next])
 		at = next
 	}
-	return emit(from, len(s), false)
+	return s.emit(from, to, false)
 }
 
 // nextCharacter is where the character at a place ends, with its marks.
