@@ -30,6 +30,15 @@ const (
 
 var typeForm = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
 
+// CheckType says why a word cannot be the type of a message, or nil.
+func CheckType(t Type) error {
+	if typeForm.MatchString(string(t)) {
+		return nil
+	}
+	return Errorf(BadInput, "%q is not a message type", clip(string(t))).
+		Suggest("a type is 1 to 64 of a-z, 0-9, _ and -, starting with a letter")
+}
+
 // Wakes says whether a message of this type may start a run at all.
 func (t Type) Wakes() bool {
 	switch t {
@@ -136,9 +145,8 @@ func (d Draft) Check(limits Limits) (Draft, error) {
 	if d.Type == "" {
 		d.Type = TypeChat
 	}
-	if !typeForm.MatchString(string(d.Type)) {
-		return d, Errorf(BadInput, "%q is not a message type", clip(string(d.Type))).
-			Suggest("a type is 1 to 64 of a-z, 0-9, _ and -, starting with a letter")
+	if err := CheckType(d.Type); err != nil {
+		return d, err
 	}
 	if !d.Priority.Given() {
 		d.Priority = DefaultPriority

@@ -45,6 +45,7 @@ type Tx interface {
 	Messages() MessageStore
 	Deliveries() DeliveryStore
 	Queue() QueueStore
+	Search() SearchStore
 	Log() LogStore
 }
 
@@ -103,7 +104,8 @@ type ConversationStore interface {
 	// Bury hides a conversation from every other method and frees its name and set.
 	// ErrNotFound if there is none.
 	Bury(id string) error
-	// Purge erases up to limit rows of buried conversations and says how many there were.
+	// Purge erases up to limit rows of buried conversations and says how many there were. What the
+	// search index has of their messages goes with them, and is not counted.
 	Purge(limit int) (int, error)
 }
 
@@ -223,6 +225,22 @@ type QueueStore interface {
 	Inbox(recipient string) (Inbox, error)
 	// Orphaned returns the ids of removed agents that have open deliveries.
 	Orphaned() ([]string, error)
+}
+
+// SearchStore keeps the search index. It is filled apart from the messages, and follows them.
+type SearchStore interface {
+	// Mark returns how far the index has come.
+	Mark() (IndexMark, error)
+	// Index adds documents and moves the mark to upTo, which lies ahead, in one step. ErrTaken, and
+	// nothing is written, if the mark is not from any more: another process has gone on, or something
+	// was erased that the documents may still hold.
+	Index(from IndexMark, upTo int64, docs []Document) error
+	// Forget erases what the index has of messages; what it does not have is no error.
+	Forget(seqs ...int64) error
+	// Match returns messages of conversations that are not buried, the newest first: as many as the
+	// limit says, or fewer where they are large or where many that match are sorted out by the time, the
+	// reader or the answer. ErrNotFound if an agent or the conversation does not exist.
+	Match(SearchQuery) (Matches, error)
 }
 
 // LogStore keeps the event log and the audit log. Both only grow.

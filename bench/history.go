@@ -73,7 +73,7 @@ type history struct {
 
 // openHistory fills a database with messages spread evenly over conversations.
 func openHistory(ctx context.Context, home string, size, conversations int) (history, error) {
-	h, done, err := newHub(ctx, home)
+	h, done, err := newHub(ctx, home, true)
 	if err != nil {
 		return history{}, err
 	}

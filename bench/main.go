@@ -48,6 +48,7 @@ func run(ctx context.Context, only string, rounds int, length time.Duration, his
 		{"history", func() ([]result, error) { return measureHistory(ctx, rounds, length, history) }},
 		{"takes", func() ([]result, error) { return measureTakes(ctx, rounds, length, onSQLite()) }},
 		{"postgres takes", func() ([]result, error) { return measureTakes(ctx, rounds, length, onPostgres(server)) }},
+		{"search", func() ([]result, error) { return measureSearch(ctx, rounds, length, history) }},
 	} {
 		if !strings.Contains(m.name, only) {
 			continue

@@ -144,7 +144,7 @@ func latency(length time.Duration, post poster) (p50 time.Duration, err error) {
 
 func agentID(n int) string { return fmt.Sprintf("agent-%d", n%posters) }
 
-func newHub(ctx context.Context, dir string) (*hub.Hub, func() error, error) {
+func newHub(ctx context.Context, dir string, start bool) (*hub.Hub, func() error, error) {
 	db, err := home.Open(ctx, dir)
 	if err != nil {
 		return nil, nil, err
@@ -153,7 +153,9 @@ func newHub(ctx context.Context, dir string) (*hub.Hub, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	h.Start(ctx)
+	if start {
+		h.Start(ctx)
+	}
 	for n := range posters {
 		if _, err := h.AddAgent(ctx, hub.Caller{Agent: parley.Owner}, hub.NewAgent{
 			ID: agentID(n), Profile: parley.Profile{InboxOverflow: parley.OverflowUnbounded},
@@ -167,8 +169,14 @@ func newHub(ctx context.Context, dir string) (*hub.Hub, func() error, error) {
 	}, nil
 }
 
+// hubPoster posts to a hub that runs.
 func hubPoster(ctx context.Context, home string) (poster, func() error, error) {
-	h, done, err := newHub(ctx, home)
+	return postTo(ctx, home, true)
+}
+
+// postTo opens the DMs first, so that what is measured is posting.
+func postTo(ctx context.Context, home string, start bool) (poster, func() error, error) {
+	h, done, err := newHub(ctx, home, start)
 	if err != nil {
 		return nil, nil, err
 	}

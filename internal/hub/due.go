@@ -9,13 +9,10 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-const (
-	sweepOftenEvery = time.Second
-	dueBatch        = 100
-)
+const dueBatch = 100
 
 func (h *Hub) sweepOften(ctx context.Context, started func()) {
-	h.regularly(ctx, started, sweepOftenEvery, h.SweepDeliveries)
+	h.regularly(ctx, started, h.config.DueEvery, h.SweepDeliveries)
 }
 
 // SweepDeliveries does what is due with time for deliveries: leases that lapse, pauses that end, and

@@ -74,7 +74,7 @@ func newHub(t *testing.T, change ...func(*world)) *world {
 func openWorld(t tester, place string, change ...func(*world)) *world {
 	t.Helper()
 	w := &world{t: t, clock: &clock{now: began}, leases: &ticker{}, place: place, wrap: func(s parley.Store) parley.Store { return s }}
-	w.config.Clock = w.clock
+	w.config.Clock, w.config.DueEvery = w.clock, time.Hour // the test sweeps
 	for _, f := range change {
 		f(w)
 	}

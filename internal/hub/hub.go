@@ -26,7 +26,8 @@ type Config struct {
 	Limits      parley.Limits
 	Rate        Rate
 	AutoArchive time.Duration // archive conversations idle for this long; 0: never
-	SweepEvery  time.Duration
+	SweepEvery  time.Duration // default: a minute
+	DueEvery    time.Duration // how often leases, expiries and the like are looked at; default: a second
 	Clock       parley.Clock
 	Log         *slog.Logger // failures nobody is told of; default: slog.Default
 }
@@ -40,6 +41,7 @@ type Hub struct {
 	tail   *tail
 	bells  *bells
 	turns  *turns
+	index  *indexer
 
 	services []*service.Service
 }
@@ -62,14 +64,15 @@ func New(ctx context.Context, store parley.Store, config Config) (*Hub, error) {
 	if config.Log == nil {
 		config.Log = slog.Default()
 	}
-	if config.SweepEvery == 0 {
-		config.SweepEvery = time.Minute
-	}
+	setDefault(&config.SweepEvery, time.Minute)
+	setDefault(&config.DueEvery, time.Second)
 	h := &Hub{
 		store: store, config: config, clock: config.Clock, rate: newLimiter(config.Rate), tail: newTail(store),
-		bells: newBells(), turns: newTurns(),
+		index: newIndexer(store, config.Log), bells: newBells(), turns: newTurns(),
 	}
-	h.services = []*service.Service{service.New(h.tail.run), service.New(h.sweepRegularly), service.New(h.sweepOften)}
+	h.services = []*service.Service{
+		service.New(h.tail.run), service.New(h.index.run), service.New(h.sweepRegularly), service.New(h.sweepOften),
+	}
 	return h, h.addFirstAgents(ctx)
 }
 
@@ -129,6 +132,7 @@ func (h *Hub) write(ctx context.Context, caller Caller, fn func(*scene) error) e
 		return h.explain(ctx, caller, err)
 	}
 	h.tail.poke()
+	h.index.poke()
 	h.bells.ring(committed.woken...)
 	for _, line := range committed.warnings {
 		h.config.Log.Warn(line)

@@ -21,7 +21,7 @@ type verb struct {
 
 var readers = []string{
 	"Conversation", "History", "Context", "Export as JSON lines", "Export as Markdown", "Message", "Thread",
-	"Agents", "Agent", "Conversations", "LastEvent",
+	"Agents", "Agent", "Conversations", "LastEvent", "Search", "Search in a conversation",
 }
 
 // verbs are all calls there are, made by one caller.
@@ -35,6 +35,9 @@ func verbs(ctx context.Context, h *hub.Hub, by hub.Caller, conversation, message
 	}
 	export := func(format string) func() error {
 		return func() error { return h.Export(ctx, by, conversation, format, io.Discard) }
+	}
+	search := func(query string) func() error {
+		return func() error { _, err := h.Search(ctx, by, hub.SearchRequest{Query: query}); return err }
 	}
 	all := []verb{
 		{name: "Conversation", about: "conversation", call: func() error { _, err := h.Conversation(ctx, by, conversation); return err }},
@@ -50,6 +53,7 @@ func verbs(ctx context.Context, h *hub.Hub, by hub.Caller, conversation, message
 		{name: "History", about: "conversation", call: func() error { _, err := h.History(ctx, by, conversation, parley.Page{}); return err }},
 		{name: "Context", about: "conversation", call: func() error { _, err := h.Context(ctx, by, conversation); return err }},
 		{name: "MarkRead", about: "conversation", call: func() error { return h.MarkRead(ctx, by, conversation, 0) }},
+		{name: "Search in a conversation", about: "conversation", call: search("in:" + conversation)},
 		{name: "Export as JSON lines", about: "conversation", call: export("jsonl")},
 		{name: "Export as Markdown", about: "conversation", call: export("markdown")},
 		{name: "Post", about: "conversation", call: post(parley.Draft{Conversation: conversation})},
@@ -71,6 +75,7 @@ func verbs(ctx context.Context, h *hub.Hub, by hub.Caller, conversation, message
 			return err
 		}},
 		{name: "Conversations", call: func() error { _, _, err := h.Conversations(ctx, by, hub.ListFilter{}); return err }},
+		{name: "Search", call: search("hello")},
 		{name: "LastEvent", call: func() error { _, err := h.LastEvent(ctx, by); return err }},
 		{name: "Post to somebody", call: post(parley.Draft{Direct: []string{"user"}})},
 	}...)

@@ -22,6 +22,9 @@ func TestNobodyLearnsOfWhatIsNotTheirs(t *testing.T) {
 		rt.Repeat(x.actions())
 		x.ensureSecrets(rt)
 		x.w.Start(ctx)
+		if x.w.search(parley.Owner, "secret").Behind { // it has said the last words
+			rt.Fatalf("the index does not follow")
+		}
 		before := x.w.state()
 		for _, p := range x.model.peers {
 			if !p.removed {
@@ -60,6 +63,7 @@ func (x *machine) spy(t *rapid.T, p *peer) {
 	me := as(p.id)
 	x.readLists(&seen, me)
 	x.readEvents(t, &seen, me)
+	x.readSearch(&seen, me)
 	var hidden []*room
 	for _, r := range x.model.rooms {
 		if r.readable(p) {
@@ -138,6 +142,24 @@ func (x *machine) readEvents(t *rapid.T, seen *notebook, me hub.Caller) {
 	}), nil)
 	_, _, err = x.w.Events(ctx, me, last+1)
 	seen.note(nil, err)
+}
+
+// readSearch pages through all that can be found, and searches for what was said last where the caller
+// may not read.
+func (x *machine) readSearch(seen *notebook, me hub.Caller) {
+	for r := (hub.SearchRequest{Query: "after:2000-01-01", Limit: 3}); ; {
+		found, err := x.w.Search(ctx, me, r)
+		seen.note(found, err)
+		if r.Cursor = found.Next; found.Next == nil {
+			break
+		}
+	}
+	for _, r := range x.model.rooms {
+		if len(r.said) > 0 && !r.readable(x.model.peer(me.Agent)) {
+			found, err := x.w.Search(ctx, me, hub.SearchRequest{Query: x.wordIn(r.said[len(r.said)-1].text)})
+			seen.note(found, err)
+		}
+	}
 }
 
 func (x *machine) readRoom(seen *notebook, me hub.Caller, r *room) {

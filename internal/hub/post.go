@@ -44,6 +44,7 @@ func (h *Hub) Post(ctx context.Context, caller Caller, draft parley.Draft) (Rece
 	if err != nil {
 		return Receipt{}, err
 	}
+	h.index.posted(receipt.Message)
 	receipt.Notices = append(receipt.Notices, h.nearMisses(ctx, receipt.strangers)...)
 	return receipt, nil
 }

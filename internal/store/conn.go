@@ -50,6 +50,8 @@ type Driver interface {
 	// Settle is called after a COMMIT that failed and says whether it took effect after all. While it
 	// returns an error, nobody knows, and no update is taken.
 	Settle() (committed bool, err error)
+	// Text is how this database searches.
+	Text() TextIndex
 	// Committed is called after each commit with the number drawn last.
 	Committed(seq int64)
 	// Close closes all connections.

@@ -168,6 +168,9 @@ func (s conversations) Purge(limit int) (int, error) {
 	if err := s.keepSeq(); err != nil {
 		return 0, err
 	}
+	if err := s.forgetOf(num, limit); err != nil {
+		return 0, err
+	}
 	total, err := s.purgeDeliveries(num, limit)
 	// Each statement finishes its kind of row unless the limit ends it, so that nothing is erased
 	// before what refers to it.

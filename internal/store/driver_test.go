@@ -132,6 +132,8 @@ func (d *testDriver) Settle() (bool, error) {
 	return false, Overwrite(d.writer, d.Begin())
 }
 
+func (d *testDriver) Text() TextIndex { return FTS5{} }
+
 func (d *testDriver) Committed(seq int64) { d.committed = append(d.committed, seq) }
 
 func (d *testDriver) Close() error {

@@ -208,9 +208,14 @@ func (s messages) inConversation(conv conversationKey, where string, args ...any
 // gigabyte.
 const maxPage = 16 << 20
 
-// collect reads messages up to maxPage, and then names their agents: a query may have to be made for
-// that.
 func (s messages) collect(query string, args []any, conv string) ([]parley.Message, error) {
+	list, _, err := s.collectSome(query, args, conv)
+	return list, err
+}
+
+// collectSome reads messages up to maxPage, and then names their agents: a query may have to be made for
+// that. It says whether the size ended it.
+func (s messages) collectSome(query string, args []any, conv string) (_ []parley.Message, cut bool, _ error) {
 	var (
 		list   = make([]parley.Message, 0, 32)
 		agents = make([]messageAgents, 0, 32)
@@ -228,6 +233,7 @@ func (s messages) collect(query string, args []any, conv string) ([]parley.Messa
 		}
 		list, agents = append(list, m), append(agents, row.agents)
 		if size += row.size(); size > maxPage {
+			cut = true
 			return errEnough
 		}
 		return nil
@@ -238,9 +244,9 @@ func (s messages) collect(query string, args []any, conv string) ([]parley.Messa
 		}
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return list, nil
+	return list, cut, nil
 }
 
 type messageAgents struct {

@@ -57,7 +57,7 @@ func (s *Store) View(ctx context.Context, fn func(parley.Tx) error) (err error) 
 	}
 	// A snapshot has nothing to lose: ending it cannot fail in a way that matters.
 	defer func() { _, _ = conn.Exec("ROLLBACK") }()
-	t := &tx{conn: conn, explain: s.driver.Explain, clock: s.leaseNow, shared: &s.directory}
+	t := &tx{conn: conn, explain: s.driver.Explain, clock: s.leaseNow, text: s.driver.Text(), shared: &s.directory}
 	return t.call(fn)
 }
 

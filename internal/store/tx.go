@@ -16,6 +16,7 @@ type tx struct {
 	explain  func(error) error
 	clock    func(Conn) (int64, error) // the lease clock
 	locks    Locks
+	text     TextIndex
 	writable bool
 	broken   error // the database error after which nothing more may run
 
@@ -55,6 +56,7 @@ func (t *tx) Members() parley.MemberStore             { return members{t} }
 func (t *tx) Messages() parley.MessageStore           { return messages{t} }
 func (t *tx) Deliveries() parley.DeliveryStore        { return deliveries{t} }
 func (t *tx) Queue() parley.QueueStore                { return queue{deliveries{t}} }
+func (t *tx) Search() parley.SearchStore              { return search{t} }
 func (t *tx) Log() parley.LogStore                    { return log{t} }
 
 var errReadOnly = parley.Errorf(parley.Internal, "a view cannot write")

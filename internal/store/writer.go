@@ -56,6 +56,7 @@ func newWriter(driver Driver, clock func(Conn) (int64, error)) *writer {
 			explain:  driver.Explain,
 			clock:    clock,
 			locks:    driver.Locks(),
+			text:     driver.Text(),
 			own:      newDirectory(0),
 			writable: true,
 		},

@@ -62,6 +62,8 @@ func (d *driver) LeaseNow(c store.Conn) (now int64, err error) {
 	return now, errors.Join(err, found.Err())
 }
 
+func (d *driver) Text() store.TextIndex { return store.TSVector{} }
+
 // Committed implements store.Driver: the server keeps its own account.
 func (d *driver) Committed(int64) {}
 

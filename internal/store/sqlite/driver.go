@@ -136,6 +136,8 @@ func (d *driver) Transient(error) bool { return false }
 // Settle implements store.Driver.
 func (d *driver) Settle() (bool, error) { return false, store.Overwrite(d.writer, d.Begin()) }
 
+func (d *driver) Text() store.TextIndex { return store.FTS5{} }
+
 func (d *driver) Committed(seq int64) { d.mark.write(seq) }
 
 // Close moves everything from the write-ahead log into the database and closes it.

@@ -1,0 +1,259 @@
+package hub_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// TestOwnMessageIsFoundAtOnce posts and searches without any pause.
+func TestOwnMessageIsFoundAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newSearch(t)
+	for i := range 50 {
+		word := fmt.Sprint("word", i)
+		w.say("arya", "open", word)
+		found := w.search("arya", word)
+		same(t, word, []any{len(found.Hits), found.Behind}, []any{1, false})
+	}
+}
+
+// interrupted is a store on which indexing can fail: before anything is written, after it is written and
+// before the commit, or after the commit, so that nobody learns of it.
+type interrupted struct {
+	parley.Store
+	where *atomic.Value // "", "before", "during" or "after"
+}
+
+var errInterrupted = errors.New("interrupted")
+
+func (s interrupted) Update(ctx context.Context, fn func(parley.Tx) error) error {
+	indexed := false
+	err := s.Store.Update(ctx, func(tx parley.Tx) error { return fn(interruptedTx{tx, s.where, &indexed}) })
+	if err == nil && indexed && s.where.Load() == "after" {
+		return errInterrupted
+	}
+	return err
+}
+
+type interruptedTx struct {
+	parley.Tx
+	where   *atomic.Value
+	indexed *bool
+}
+
+func (t interruptedTx) Search() parley.SearchStore { return interruptedSearch{t.Tx.Search(), t} }
+
+type interruptedSearch struct {
+	parley.SearchStore
+	tx interruptedTx
+}
+
+func (s interruptedSearch) Index(from parley.IndexMark, upTo int64, docs []parley.Document) error {
+	*s.tx.indexed = true
+	if s.tx.where.Load() == "before" {
+		return errInterrupted
+	}
+	err := s.SearchStore.Index(from, upTo, docs)
+	if err == nil && s.tx.where.Load() == "during" {
+		err = errInterrupted
+	}
+	return err
+}
+
+func interruptible() (func(*world), *atomic.Value) {
+	where := &atomic.Value{}
+	where.Store("")
+	return func(w *world) {
+		w.config.Log = slog.New(slog.DiscardHandler)
+		w.wrap = func(s parley.Store) parley.Store { return interrupted{s, where} }
+	}, where
+}
+
+func TestSearchSaysWhenItIsBehind(t *testing.T) {
+	t.Parallel()
+	home := stores.place(t)
+	synctest.Test(t, func(t *testing.T) {
+		change, where := interruptible()
+		w := openWorld(t, home, change)
+		w.add("arya")
+		w.channel("arya", "open")
+		w.say("arya", "open", "word")
+		began := time.Now()
+		same(t, "not started", w.search("arya", "word"), hub.SearchResult{Behind: true})
+		same(t, "waited", time.Since(began), time.Duration(0))
+		w.Start(ctx)
+		defer w.Stop()
+		same(t, "started", len(w.search("arya", "word").Hits), 1)
+		where.Store("before")
+		w.say("arya", "open", "word again")
+		began = time.Now()
+		found := w.search("arya", "word")
+		same(t, "interrupted", []any{len(found.Hits), found.Behind}, []any{1, true})
+		same(t, "waited", time.Since(began), time.Second)
+		same(t, "another need not wait", w.search("user", "word").Behind, false)
+		where.Store("")
+		time.Sleep(3 * time.Second) // the bubble's time: it tries again by itself
+		synctest.Wait()
+		found = w.search("arya", "word")
+		same(t, "afterwards", []any{len(found.Hits), found.Behind}, []any{2, false})
+	})
+}
+
+// A search that is given up does not wait for the index.
+func TestSearchGivenUpDoesNotWait(t *testing.T) {
+	t.Parallel()
+	change, where := interruptible()
+	w := newSearch(t, change)
+	where.Store("before")
+	w.say("arya", "open", "word")
+	given, cancel := context.WithTimeout(ctx, time.Millisecond)
+	defer cancel()
+	if _, err := w.Search(given, as("arya"), hub.SearchRequest{Query: "word"}); parley.CodeOf(err) != parley.TimedOut {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestOwnMessageInADeletedConversation is not waited for.
+func TestOwnMessageInADeletedConversation(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	w.channel("arya", "open")
+	w.say("arya", "open", "word")
+	w.ok(w.DeleteConversation(ctx, user, "open"))
+	w.Start(ctx)
+	same(t, "result", w.search("arya", "word"), hub.SearchResult{})
+}
+
+// TestIndexHasNoGapAndNoRepeat interrupts the indexer anywhere, restarts the hub, and compares what is
+// found with what was said.
+func TestIndexHasNoGapAndNoRepeat(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		change, where := interruptible()
+		w := openWorld(rt, stores.place(t), change)
+		w.add("ned")
+		w.channel("user", "open")
+		said := 0
+		for range rapid.IntRange(1, 4).Draw(rt, "starts") {
+			where.Store(rapid.SampledFrom([]string{"", "before", "during", "after"}).Draw(rt, "interrupted"))
+			w.Start(ctx)
+			for range rapid.SampledFrom([]int{0, 1, 5, 140}).Draw(rt, "messages") {
+				w.say("user", "open", fmt.Sprint("word n", said))
+				said++
+			}
+			w.restart()
+		}
+		where.Store("")
+		w.Start(ctx)
+		w.settle()
+		seen := map[string]int{}
+		for r := (hub.SearchRequest{Query: "word", Limit: 100}); ; {
+			found, err := w.Search(ctx, user, r)
+			w.ok(err)
+			for _, hit := range found.Hits {
+				seen[hit.Snippet.Text]++
+			}
+			if r.Cursor = found.Next; found.Next == nil {
+				break
+			}
+		}
+		for i := range said {
+			if n := seen[fmt.Sprint("word n", i)]; n != 1 {
+				rt.Fatalf("message %d of %d is found %d times", i, said, n)
+			}
+		}
+		same(rt, "messages found", len(seen), said)
+	})
+}
+
+// Of several hubs on one store, each message is indexed by one.
+func TestSeveralIndexersShareTheWork(t *testing.T) {
+	t.Parallel()
+	w := newSearch(t)
+	second, err := hub.New(ctx, w.db, hub.Config{})
+	w.ok(err)
+	second.Start(ctx)
+	defer second.Stop()
+	var posting sync.WaitGroup
+	for i, h := range []*hub.Hub{w.Hub, second} {
+		posting.Go(func() {
+			for n := range 150 {
+				_, err := h.Post(ctx, as([]string{"arya", "ned"}[i]), parley.Draft{Conversation: "open", Content: text(fmt.Sprint("word ", n))})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	posting.Wait()
+	w.settle()
+	total := 0
+	for r := (hub.SearchRequest{Query: "word", Limit: 100}); ; {
+		found, err := second.Search(ctx, as("ned"), r)
+		w.ok(err)
+		total += len(found.Hits)
+		if r.Cursor = found.Next; found.Next == nil {
+			break
+		}
+	}
+	same(t, "found", total, 300)
+}
+
+var vocabulary = strings.Fields("alpha Beta GAMMA delta-4 消息 消息格式 任务 naïve 🚀 foo_bar x.y")
+
+// TestEveryWordFindsTheMessagesThatHaveIt compares what readers find with a plain look at what they may read.
+func TestEveryWordFindsTheMessagesThatHaveIt(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		w := openWorld(rt, stores.place(t))
+		w.Start(ctx)
+		w.add("arya", "ned", "bran")
+		readers := map[string][]string{"open": {"arya", "ned", "bran"}, "secret": {"arya", "ned"}, "own": {"arya"}}
+		w.channel("arya", "open")
+		w.private("arya", "secret", "ned")
+		w.group("arya", "own")
+		type said struct{ where, text string }
+		var all []said
+		for range rapid.IntRange(1, 12).Draw(rt, "messages") {
+			s := said{
+				rapid.SampledFrom([]string{"open", "secret", "own"}).Draw(rt, "where"),
+				strings.Join(rapid.SliceOfN(rapid.SampledFrom(vocabulary), 1, 4).Draw(rt, "words"), " "),
+			}
+			w.say("arya", s.where, s.text)
+			all = append(all, s)
+		}
+		w.settle()
+		for _, who := range []string{"arya", "ned", "bran"} {
+			for _, word := range vocabulary {
+				var want, got []string
+				for _, s := range all {
+					// No word is part of another but 消息, which is to be found in 消息格式.
+					if slices.Contains(readers[s.where], who) && strings.Contains(s.text, word) {
+						want = append(want, s.text)
+					}
+				}
+				for _, hit := range w.search(who, word).Hits {
+					got = append(got, hit.Snippet.Text)
+				}
+				slices.Sort(want)
+				slices.Sort(got)
+				same(rt, who+" searching "+word, got, want)
+			}
+		}
+	})
+}

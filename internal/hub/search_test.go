@@ -1,0 +1,224 @@
+package hub_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/search"
+)
+
+// newSearch is a hub that runs, with arya and ned and a public channel.
+func newSearch(t *testing.T, change ...func(*world)) *world {
+	t.Helper()
+	w := newHub(t, change...)
+	w.Start(ctx)
+	w.add("arya", "ned")
+	w.channel("arya", "open", "ned")
+	return w
+}
+
+func (w *world) search(who, query string) hub.SearchResult {
+	w.t.Helper()
+	found, err := w.Search(ctx, as(who), hub.SearchRequest{Query: query})
+	w.ok(err)
+	return found
+}
+
+// finds are the snippets of what somebody finds, best first. It waits for what was said last.
+func (w *world) finds(who, query string) []string {
+	w.t.Helper()
+	w.settle()
+	texts := []string{}
+	for _, hit := range w.search(who, query).Hits {
+		texts = append(texts, hit.Snippet.Text)
+	}
+	return texts
+}
+
+// settle waits until everything is indexed: a search waits for its caller's own last message.
+func (w *world) settle() {
+	w.t.Helper()
+	w.dm(parley.Owner, "ned", "settled")
+	if w.search(parley.Owner, "settled").Behind {
+		w.t.Fatalf("the index does not follow")
+	}
+}
+
+func TestSearchFindsWhatWasSaid(t *testing.T) {
+	t.Parallel()
+	w := newSearch(t)
+	w.post("arya", parley.Draft{Conversation: "open", Content: parley.Content{
+		Text: "The deploy of foo_bar.go failed", Code: "panic(needle)", Artifacts: []parley.Artifact{{Path: "/srv/plan-b.md"}},
+	}})
+	w.post("arya", parley.Draft{
+		Conversation: "open", Payload: []byte(`{"message":"人类可读的描述","list":[{"deep":"payload words"}]}`), Metadata: []byte(`{"hidden":"metadata"}`),
+	})
+	w.say("ned", "open", "ClawOS Agent 通信协议: 消息格式标准 ✅")
+	for query, want := range map[string]string{
+		"deploy": "The deploy of foo_bar.go failed", "DEPLOY failed": "The deploy of foo_bar.go failed",
+		`"deploy of"`: "The deploy of foo_bar.go failed", `"deploy failed"`: "", "depl*": "The deploy of foo_bar.go failed",
+		"foo_bar.go": "The deploy of foo_bar.go failed", "bar": "The deploy of foo_bar.go failed", "foobar": "",
+		"needle": "panic(needle)", "plan-b.md": "/srv/plan-b.md", "payload words": "payload words", `"描述 payload"`: "",
+		"描述": "人类可读的描述", "metadata": "", "hidden": "", "deep": "",
+		"通信协议": "ClawOS Agent 通信协议: 消息格式标准 ✅", "协议": "ClawOS Agent 通信协议: 消息格式标准 ✅", "准": "ClawOS Agent 通信协议: 消息格式标准 ✅",
+		"协通": "", "消息标准": "", "消息 标准": "ClawOS Agent 通信协议: 消息格式标准 ✅", "✅": "ClawOS Agent 通信协议: 消息格式标准 ✅",
+		"agent -deploy": "ClawOS Agent 通信协议: 消息格式标准 ✅", "agent -消息": "",
+	} {
+		want := strings.FieldsFunc(want, func(rune) bool { return false })
+		same(t, query, w.finds("arya", query), want)
+	}
+}
+
+func TestSearchShowsWhere(t *testing.T) {
+	t.Parallel()
+	w := newSearch(t)
+	m := w.post("arya", parley.Draft{Conversation: "open", To: "ned", Type: "request", Content: text("请 分配任务 now")}).Message
+	same(t, "result", w.search("arya", "分配任务"), hub.SearchResult{Hits: []hub.Hit{{
+		Message: m.ID, Seq: m.Seq, Conversation: m.Conversation, From: "arya", To: "ned", Type: "request", CreatedAt: m.CreatedAt,
+		Snippet: search.Snippet{Field: "text", Text: "请 分配任务 now", Marks: [][2]int{{2, 6}}},
+	}}})
+}
+
+func TestSearchFilters(t *testing.T) {
+	t.Parallel()
+	w := newSearch(t)
+	_, err := w.ChangeAgent(ctx, user, "ned", func(a *parley.Agent) error { a.Name = "LordNed"; return nil })
+	w.ok(err)
+	ned, err := w.Agent(ctx, user, "ned")
+	w.ok(err)
+	w.private("arya", "secret", "ned")
+	w.say("arya", "open", "word from arya")
+	asked := w.post("ned", parley.Draft{Conversation: "secret", To: "arya", Type: "request", Content: text("word asked")}).Message
+	w.clock.advance(48 * time.Hour)
+	w.say("ned", "open", "word later @arya")
+	w.post("ned", parley.Draft{Conversation: "open", To: "all", Content: text("word for all")})
+	for query, want := range map[string][]string{
+		"word from:arya":                          {"word from arya"},
+		"word from:LORDNED in:#secret":            {"word asked"},
+		"word in:SECRET from:" + ned.UUID:         {"word asked"},
+		"in:" + asked.Conversation:                {"word asked"},
+		"word to:arya":                            {"word later @arya", "word asked"},
+		"word to:all":                             {"word for all"},
+		"type:request":                            {"word asked"},
+		"word before:2026-03-02":                  {"word from arya", "word asked"},
+		"word after:2026-03-02":                   {"word for all", "word later @arya"},
+		"word after:2026-03-01 before:2026-03-02": {"word from arya", "word asked"},
+		"word is:unanswered -all":                 {"word later @arya", "word asked"},
+		"word task:task-9":                        {},
+	} {
+		got := w.finds("arya", query)
+		slices.Sort(got)
+		slices.Sort(want)
+		same(t, query, got, want)
+	}
+	w.reply("arya", asked.ID, "answered")
+	same(t, "after the answer", w.finds("arya", "word is:unanswered -all"), []string{"word later @arya"})
+	w.ok(w.RemoveAgent(ctx, user, "ned"))
+	same(t, "from one who was removed", len(w.search("arya", "word from:ned").Hits), 3)
+}
+
+func TestSearchRefusals(t *testing.T) {
+	t.Parallel()
+	w := newSearch(t)
+	w.private("ned", "hidden")
+	call := func(query string, cursor *hub.SearchCursor) func() error {
+		return func() error {
+			_, err := w.Search(ctx, as("arya"), hub.SearchRequest{Query: query, Cursor: cursor})
+			return err
+		}
+	}
+	noCursor := refused(parley.BadInput, "", "the cursor is not one of this search", "begin without a cursor")
+	w.refuses(t, []refusal{
+		{"an unknown sender", call("from:arja", nil), absent("agent", "arja", "did you mean arya?")},
+		{"an unknown recipient", call("to:nobody x", nil), absent("agent", "nobody", listAgents)},
+		{"an unknown conversation", call("in:#opn", nil), absent("conversation", "#opn", "did you mean open?")},
+		{"a hidden conversation", call("in:hidden x", nil), absent("conversation", "hidden", listConversations)},
+		{"nothing", call(" ", nil), refused(parley.BadInput, "", "there is nothing to search for", "give a word, or a filter like from:arya")},
+		{"a cursor from nowhere", call("x", &hub.SearchCursor{}), noCursor},
+		{"a cursor that goes back", call("x", &hub.SearchCursor{Below: 5, Skip: -1}), noCursor},
+	})
+}
+
+func TestSearchIsCutToRights(t *testing.T) {
+	t.Parallel()
+	w := newSearch(t)
+	w.add("bran")
+	w.private("arya", "secret", "ned")
+	for _, where := range []string{"open", "secret"} {
+		w.say("arya", where, "canary in "+where)
+	}
+	w.dm("arya", "ned", "canary in dm")
+	w.send("arya", "ned", "canary in ephemeral")
+	all := []string{"canary in ephemeral", "canary in dm", "canary in secret", "canary in open"}
+	for who, want := range map[string][]string{"arya": all, "ned": all, "user": all, "bran": {"canary in open"}} {
+		same(t, who, w.finds(who, "canary"), want)
+		same(t, who+" knows of no more", w.search(who, "canary").Next, (*hub.SearchCursor)(nil))
+	}
+	w.ok(w.AddMember(ctx, as("arya"), "secret", "bran"))
+	same(t, "bran, once added", w.finds("bran", "canary"), []string{"canary in secret", "canary in open"})
+	w.ok(w.RemoveMember(ctx, as("arya"), "secret", "bran"))
+	same(t, "bran, taken out", w.finds("bran", "canary"), []string{"canary in open"})
+	w.ok(w.DeleteConversation(ctx, user, "secret"))
+	without := []string{"canary in ephemeral", "canary in dm", "canary in open"}
+	same(t, "after deletion", w.finds("user", "canary"), without)
+	w.ok(w.Sweep(ctx))
+	same(t, "after erasing", w.finds("user", "canary"), without)
+}
+
+func TestSearchRanksAndPages(t *testing.T) {
+	t.Parallel()
+	w := newSearch(t)
+	w.say("arya", "open", "best: word word word")
+	for i := range 30 {
+		w.say("arya", "open", fmt.Sprint("word ", i))
+	}
+	w.settle()
+	var got []string
+	r := hub.SearchRequest{Query: "word", Limit: 7}
+	for pages := 0; ; pages++ {
+		found, err := w.Search(ctx, as("arya"), r)
+		w.ok(err)
+		for _, hit := range found.Hits {
+			got = append(got, hit.Snippet.Text)
+		}
+		if r.Cursor = found.Next; found.Next == nil {
+			same(t, "pages", pages, 4)
+			break
+		}
+		w.say("ned", "open", "word word word word posted meanwhile")
+		w.settle()
+	}
+	want := []string{"best: word word word"}
+	for i := range 30 {
+		want = append(want, fmt.Sprint("word ", 29-i))
+	}
+	same(t, "all pages", got, want)
+}
+
+// Beyond what is weighed together, a search goes on with older messages.
+func TestSearchGoesOnWithOlderMessages(t *testing.T) {
+	t.Parallel()
+	w := newSearch(t)
+	const n = 520
+	for i := range n {
+		w.say("user", "open", fmt.Sprint("word ", i))
+	}
+	w.settle()
+	seen := map[int64]bool{}
+	for r := (hub.SearchRequest{Query: "word", Limit: 100}); ; {
+		found, err := w.Search(ctx, as("arya"), r)
+		w.ok(err)
+		for _, hit := range found.Hits {
+			seen[hit.Seq] = true
+		}
+		if r.Cursor = found.Next; found.Next == nil {
+			break
+		}
+	}
+	same(t, "messages found", len(seen), n)
+}

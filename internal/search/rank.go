@@ -1,0 +1,157 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// How a message is weighed: each word that occurs counts, the more often and the shorter the message, up to
+// a limit; then how close together the words stand, whether they stand as typed, and how new it is.
+const (
+	saturation  = 1.2
+	usualLength = 100 // words
+	freshness   = 0.5
+	halfAge     = 30 * 24 * time.Hour // at which the newness counts half
+)
+
+// Rank orders messages that were found, best first. Where there are no words to weigh, and among equals,
+// the newest is first.
+func Rank(phrases []parley.Phrase, list []parley.Message, now time.Time) []parley.Message {
+	type weighed struct {
+		parley.Message
+		score float64
+	}
+	all := make([]weighed, len(list))
+	for i, m := range list {
+		all[i].Message = m
+		if len(phrases) > 0 {
+			all[i].score = score(phrases, m, now)
+		}
+	}
+	slices.SortFunc(all, func(a, b weighed) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.Seq, a.Seq))
+	})
+	ranked := make([]parley.Message, len(all))
+	for i, w := range all {
+		ranked[i] = w.Message
+	}
+	return ranked
+}
+
+func score(phrases []parley.Phrase, m parley.Message, now time.Time) float64 {
+	var (
+		counts  = make([]int, len(phrases))
+		typed   = asTyped(phrases)
+		length  int
+		closest float64
+		exact   bool
+	)
+	for _, f := range Fields(m) {
+		tokens := tokensOf(f.Text, maxPlaces-length)
+		length += len(tokens)
+		found := occurrences(phrases, tokens)
+		for _, o := range found {
+			counts[o.phrase]++
+		}
+		closest = max(closest, closeness(phrases, found))
+		exact = exact || len(phrases) > 1 && len(occurrences([]parley.Phrase{typed}, tokens)) > 0
+	}
+	total := 0.0
+	for _, n := range counts {
+		often, room := float64(n), 0.5+0.5*float64(length)/usualLength
+		total += often * (saturation + 1) / (often + saturation*room) / float64(len(counts))
+	}
+	if exact {
+		total++
+	}
+	age := max(0, now.Sub(m.CreatedAt))
+	return total + closest + freshness*float64(halfAge)/float64(halfAge+age)
+}
+
+// asTyped is the query as one phrase.
+func asTyped(phrases []parley.Phrase) (whole parley.Phrase) {
+	for _, p := range phrases {
+		whole.Words = append(whole.Words, p.Words...)
+		whole.Prefix = p.Prefix
+	}
+	return whole
+}
+
+func tokensOf(text string, most int) []Token {
+	list := make([]Token, 0, min(most, len(text)/4+1))
+	for t := range Tokens(text) {
+		if len(list) >= most {
+			break
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
+// occurrence is where a phrase stands: from its first token to behind its last.
+type occurrence struct{ phrase, from, to int }
+
+// occurrences are all of them, in order.
+func occurrences(phrases []parley.Phrase, tokens []Token) (found []occurrence) {
+	for at := range tokens {
+		for i, p := range phrases {
+			if to := matchAt(p, tokens, at); to > 0 {
+				found = append(found, occurrence{i, at, to})
+			}
+		}
+	}
+	return found
+}
+
+// matchAt returns where a phrase that begins at a token ends, or 0.
+func matchAt(p parley.Phrase, tokens []Token, at int) int {
+	last := len(p.Words) - 1
+	if last > 0 && tokens[at].Single {
+		return 0
+	}
+	for i, word := range p.Words {
+		for i > 0 && at < len(tokens) && tokens[at].Single {
+			at++
+		}
+		if at == len(tokens) {
+			return 0
+		}
+		got := tokens[at].Word
+		begins := p.Prefix && i == last && strings.HasPrefix(got, word)
+		if got != word && !begins {
+			return 0
+		}
+		at++
+	}
+	return at
+}
+
+// closeness is 1 where all phrases follow each other at once, and less the further they are apart. It is 0
+// where one is missing.
+func closeness(phrases []parley.Phrase, found []occurrence) float64 {
+	if len(phrases) < 2 {
+		return 0
+	}
+	size := 0
+	for _, p := range phrases {
+		size += len(p.Words)
+	}
+	best, have, inside, first := 0.0, 0, make([]int, len(phrases)), 0
+	for _, o := range found {
+		if inside[o.phrase]++; inside[o.phrase] == 1 {
+			have++
+		}
+		for inside[found[first].phrase] > 1 {
+			inside[found[first].phrase]--
+			first++
+		}
+		if have == len(phrases) {
+			best = max(best, min(1, float64(size)/float64(o.to-found[first].from)))
+		}
+	}
+	return best
+}

@@ -1,0 +1,111 @@
+package search
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/parley-hub/parley"
+)
+
+const (
+	snippetRunes = 240
+	snippetLead  = 60 // of them before the first match
+)
+
+// Snippet is the piece of a message that shows why it was found.
+type Snippet struct {
+	Field string   `json:"field"` // text, code, artifact or payload
+	Text  string   `json:"text"`
+	Marks [][2]int `json:"marks,omitempty"` // from, to: what matched, counted in characters of Text
+	Cut   bool     `json:"cut,omitempty"`   // there is more of the field
+}
+
+// NewSnippet picks the piece of a message in which most of the phrases occur, or else its beginning.
+func NewSnippet(phrases []parley.Phrase, m parley.Message) Snippet {
+	fields := Fields(m)
+	if len(fields) == 0 {
+		return Snippet{}
+	}
+	best, in, most := []span(nil), fields[0], 0
+	for _, f := range fields {
+		if spans, n := densest(phrases, f.Text); n > most {
+			best, in, most = spans, f, n
+		}
+	}
+	return cutOut(in, best)
+}
+
+// span is a match in a text, in bytes.
+type span struct{ from, to, phrase int }
+
+// densest are the matches of the part of a text that has the most different phrases, and how many these
+// are.
+func densest(phrases []parley.Phrase, text string) (best []span, most int) {
+	tokens := tokensOf(text, maxPlaces)
+	var all []span
+	for _, o := range occurrences(phrases, tokens) {
+		all = append(all, span{tokens[o.from].Start, tokens[o.to-1].End, o.phrase})
+	}
+	reach := snippetRunes - snippetLead
+	for i := range all {
+		end, different := i, map[int]bool{}
+		for end < len(all) && all[end].to-all[i].from <= reach { // bytes: never more characters
+			different[all[end].phrase] = true
+			end++
+		}
+		end = max(end, i+1) // one match may be longer than what is shown
+		if n := max(1, len(different)); n > most {
+			best, most = all[i:end], n
+		}
+	}
+	return best, most
+}
+
+// cutOut makes a snippet of a field around its matches.
+func cutOut(f Field, matches []span) Snippet {
+	from := 0
+	if len(matches) > 0 {
+		from = lead(f.Text, matches[0].from)
+	}
+	to := forward(f.Text, from, snippetRunes)
+	s := Snippet{Field: f.Name, Text: f.Text[from:to], Cut: from > 0 || to < len(f.Text)}
+	for _, m := range matches {
+		begin, end := max(m.from, from), min(m.to, to)
+		if begin >= end {
+			continue
+		}
+		mark := [2]int{utf8.RuneCountInString(f.Text[from:begin]), utf8.RuneCountInString(f.Text[from:end])}
+		if last := len(s.Marks) - 1; last >= 0 && mark[0] <= s.Marks[last][1] { // pairs overlap
+			s.Marks[last][1] = max(mark[1], s.Marks[last][1])
+		} else {
+			s.Marks = append(s.Marks, mark)
+		}
+	}
+	return s
+}
+
+// lead is where a snippet begins whose first match is at a place: a little before it, and there with a
+// word, if words have spaces between them.
+func lead(text string, match int) int {
+	from := match
+	for range snippetLead {
+		if from == 0 {
+			return 0
+		}
+		_, size := utf8.DecodeLastRuneInString(text[:from])
+		from -= size
+	}
+	if space := strings.IndexAny(text[from:match], " \n\t"); space >= 0 {
+		from += space + 1
+	}
+	return from
+}
+
+// forward is the place a number of characters after another, or the end.
+func forward(text string, from, runes int) int {
+	for ; runes > 0 && from < len(text); runes-- {
+		_, size := utf8.DecodeRuneInString(text[from:])
+		from += size
+	}
+	return from
+}

@@ -1,0 +1,303 @@
+package store
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+type search struct{ *tx }
+
+const (
+	// maxLooked bounds the messages one search looks at that match by their words, whoever may read them.
+	maxLooked = 20_000
+	// maxRooms is the number of conversations up to which a reader's search asks the index for no others.
+	maxRooms = 200
+)
+
+// Kinds of tags.
+const (
+	tagFrom         = 'f'
+	tagTo           = 't'
+	tagConversation = 'c'
+	tagType         = 'y'
+	tagTask         = 'k'
+)
+
+func (s search) Mark() (m parley.IndexMark, err error) {
+	err = s.row("SELECT seq, erased FROM search_mark", nil, []any{&m.Seq, &m.Erased})
+	return m, err
+}
+
+func (s search) Index(from parley.IndexMark, upTo int64, docs []parley.Document) error {
+	if upTo <= from.Seq {
+		return fmt.Errorf("the index would go from %d back to %d", from.Seq, upTo)
+	}
+	n, err := s.exec("UPDATE search_mark SET seq = $1 WHERE seq = $2 AND erased = $3", upTo, from.Seq, from.Erased)
+	if err := changed(n, err, parley.ErrTaken); err != nil {
+		return err
+	}
+	days := map[int64][2]int64{}
+	for _, d := range docs {
+		m := d.Message
+		_, err := s.exec(s.text.Insert(), m.Seq, s.text.Document(tagsOf(m), d.Words, d.Loose))
+		if err != nil {
+			return err
+		}
+		span, known := days[day(m.CreatedAt)]
+		if !known {
+			span[0] = m.Seq
+		}
+		days[day(m.CreatedAt)] = [2]int64{span[0], m.Seq}
+	}
+	return s.widen(days)
+}
+
+// widen notes between which seqs the messages of days lie.
+func (s search) widen(days map[int64][2]int64) error {
+	for day, span := range days {
+		_, err := s.exec(`INSERT INTO search_days (day, first_seq, last_seq) VALUES ($1, $2, $3)
+			ON CONFLICT (day) DO UPDATE SET last_seq = excluded.last_seq`, day, span[0], span[1])
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// day is the number of a day, also of one before 1970.
+func day(t time.Time) int64 {
+	return int64(math.Floor(float64(t.Unix()) / (24 * time.Hour).Seconds()))
+}
+
+func tagsOf(m parley.Message) []string {
+	tags := []string{
+		everyTag, tag(tagFrom, m.From), roomTag(m.Conversation), tag(tagType, string(m.Type)),
+	}
+	if m.Task != "" {
+		tags = append(tags, tag(tagTask, m.Task))
+	}
+	if m.To != "" {
+		tags = append(tags, tag(tagTo, m.To))
+	}
+	for _, id := range m.Mentions {
+		tags = append(tags, tag(tagTo, id))
+	}
+	return tags
+}
+
+// roomTag leaves out what all ids have in common.
+func roomTag(id string) string { return tag(tagConversation, strings.ReplaceAll(id, "-", "")) }
+
+func (s search) Forget(seqs ...int64) error {
+	for _, seq := range seqs {
+		if _, err := s.exec("DELETE FROM search WHERE rowid = $1", seq); err != nil {
+			return err
+		}
+	}
+	return s.erased()
+}
+
+// erased keeps what was read before from being indexed afterwards.
+func (t *tx) erased() error {
+	_, err := t.exec("UPDATE search_mark SET erased = erased + 1")
+	return err
+}
+
+// forgetOf erases what the index has of the messages of a conversation that are erased next.
+func (t *tx) forgetOf(conv int64, limit int) error {
+	_, err := t.exec(`DELETE FROM search WHERE rowid IN (SELECT seq FROM messages WHERE conv = $1 ORDER BY seq LIMIT 0 + $2)`,
+		conv, limit)
+	if err != nil {
+		return err
+	}
+	return t.erased()
+}
+
+func (s search) Match(q parley.SearchQuery) (found parley.Matches, err error) {
+	bounds, err := s.bounds(q)
+	if err != nil {
+		return found, err
+	}
+	e, err := s.expression(q)
+	if err != nil {
+		return found, err
+	}
+	if err := s.prepare(); err != nil {
+		return found, err
+	}
+	// A portion is what the words select; of it, what else is asked for stays. Where little stays, the
+	// next portion is larger.
+	portion := portion{expression: s.text.Expression(e), seqBounds: bounds, size: q.Limit}
+	for looked := 0; portion.from < portion.below; looked += portion.size {
+		portion.size = min(portion.size, maxLooked-looked)
+		list, more, err := s.portion(portion, q, q.Limit-len(found.Messages))
+		if err != nil {
+			return found, err
+		}
+		found.Messages = append(found.Messages, list...)
+		if more {
+			found.Rest = list[len(list)-1].Seq
+			return found, nil
+		}
+		n, lowest, err := s.extent(portion)
+		if err != nil || n < portion.size {
+			return found, err
+		}
+		if looked+n >= maxLooked {
+			found.Rest = lowest
+			return found, nil
+		}
+		portion.below, portion.size = lowest, 4*portion.size
+	}
+	return found, nil
+}
+
+// prepare says how to search; that writes nothing, so a view may.
+func (s search) prepare() error {
+	statement := s.text.Prepare()
+	if statement == "" || s.broken != nil {
+		return s.broken
+	}
+	_, err := s.conn.Exec(statement)
+	return s.note(err)
+}
+
+// portion is a part of what matches an expression: the newest within bounds.
+type portion struct {
+	expression string
+	seqBounds
+	size int
+}
+
+func (p portion) args() []any { return []any{p.expression, p.below, p.from, p.size} }
+
+// portion returns what a query leaves of a portion, and whether there may be more of it.
+func (s search) portion(p portion, q parley.SearchQuery, limit int) (list []parley.Message, more bool, err error) {
+	statement := query{args: p.args()}
+	statement.add("SELECT " + messageColumns + ", c.id FROM (" + s.text.Candidates() + `) f
+		JOIN messages m ON m.seq = f.rowid JOIN conversations c ON c.num = m.conv WHERE c.buried = 0`)
+	if err := s.sortOut(&statement, q); err != nil {
+		return nil, false, err
+	}
+	statement.add("ORDER BY f.rowid DESC LIMIT 0 + ?", limit)
+	list, cut, err := messages(s).collectSome(statement.text.String(), statement.args, "")
+	return list, cut || len(list) > 0 && len(list) == limit, err
+}
+
+// extent is how many a portion has, and the lowest of them.
+func (s search) extent(p portion) (n int, lowest int64, err error) {
+	err = s.row("SELECT count(*), coalesce(min(rowid), 0) FROM ("+s.text.Candidates()+") f", p.args(), []any{&n, &lowest})
+	return n, lowest, err
+}
+
+// sortOut adds what the index does not know.
+func (s search) sortOut(statement *query, q parley.SearchQuery) error {
+	if !q.Before.IsZero() {
+		statement.add("AND m.created_at < ?", millis(q.Before))
+	}
+	if !q.After.IsZero() {
+		statement.add("AND m.created_at >= ?", millis(q.After))
+	}
+	if q.Unanswered {
+		statement.add(`AND EXISTS (SELECT 1 FROM deliveries d WHERE d.message = m.seq)
+			AND NOT EXISTS (SELECT 1 FROM messages r WHERE r.reply_to = m.id)`)
+	}
+	if q.Reader == "" {
+		return nil
+	}
+	reader, err := s.agentNamed(q.Reader)
+	if err != nil {
+		return err
+	}
+	statement.add(`AND (c.kind = 'channel' AND c.visibility = 'public'
+		OR EXISTS (SELECT 1 FROM participants p WHERE p.conv = c.num AND p.agent = ?))`, reader.num)
+	return nil
+}
+
+// seqBounds are where messages of a time lie: at least from and less than below.
+type seqBounds struct{ from, below int64 }
+
+func (s search) bounds(q parley.SearchQuery) (b seqBounds, err error) {
+	b.below = 1 << 62
+	if q.Below > 0 {
+		b.below = q.Below
+	}
+	if !q.Before.IsZero() {
+		var last int64
+		err = s.row("SELECT coalesce(max(last_seq), 0) FROM search_days WHERE day <= $1", []any{day(q.Before)}, []any{&last})
+		b.below = min(b.below, last+1)
+	}
+	if err == nil && !q.After.IsZero() {
+		err = s.row("SELECT coalesce(min(first_seq), $2) FROM search_days WHERE day >= $1",
+			[]any{day(q.After), b.below}, []any{&b.from})
+	}
+	return b, err
+}
+
+func (s search) expression(q parley.SearchQuery) (e Expression, err error) {
+	e.All, e.None = q.All, q.None
+	for _, id := range []struct {
+		kind byte
+		name string
+	}{{tagFrom, q.From}, {tagTo, q.To}} {
+		if id.name == "" {
+			continue
+		}
+		if id.name != parley.All {
+			row, err := s.agentNamed(id.name)
+			if err != nil {
+				return e, err
+			}
+			id.name = row.agent.ID
+		}
+		e.Tags = append(e.Tags, tag(id.kind, id.name))
+	}
+	if q.Type != "" {
+		e.Tags = append(e.Tags, tag(tagType, string(q.Type)))
+	}
+	if q.Task != "" {
+		e.Tags = append(e.Tags, tag(tagTask, q.Task))
+	}
+	if q.Conversation != "" {
+		conv, err := s.conversationKey(q.Conversation)
+		if err != nil {
+			return e, err
+		}
+		e.Tags = append(e.Tags, roomTag(conv.id))
+	} else if q.Reader != "" {
+		e.OneOf, err = s.rooms(q.Reader)
+	}
+	return e, err
+}
+
+// rooms are the tags of the conversations somebody may read, or none if these are many: then it reads
+// much of what there is, and what it may not read is sorted out afterwards.
+func (s search) rooms(reader string) (tags []string, err error) {
+	who, err := s.agentNamed(reader)
+	if err != nil {
+		return nil, err
+	}
+	err = s.each(`SELECT c.id FROM participants p JOIN conversations c ON c.num = p.conv WHERE p.agent = $1
+		UNION SELECT id FROM conversations WHERE name IS NOT NULL AND kind = 'channel' AND visibility = 'public'
+		LIMIT 0 + $2`, []any{who.num, maxRooms + 1}, func(r Rows) error {
+		var raw []byte
+		if err := r.Scan(&raw); err != nil {
+			return err
+		}
+		id, err := uuidText(raw)
+		tags = append(tags, roomTag(id))
+		return err
+	})
+	switch {
+	case len(tags) > maxRooms:
+		return nil, err
+	case len(tags) == 0:
+		return []string{noTag}, err
+	default:
+		return tags, err
+	}
+}

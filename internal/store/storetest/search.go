@@ -1,0 +1,430 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+var searchTests = []test{
+	{"before anything is indexed nothing is found", searchEmpty},
+	{"words, phrases and beginnings are found, and what must not occur is not", searchWords},
+	{"a gap parts phrases, a loose word is found by itself", searchGaps},
+	{"documents and mark are written together or not at all", searchTogether},
+	{"who comes late writes nothing", searchLate},
+	{"the mark only moves forward", searchForward},
+	{"each filter selects", searchFilters},
+	{"times select, whatever the clock did", searchTimes},
+	{"an unanswered message was delivered and has no reply", searchUnanswered},
+	{"a reader finds what it takes part in and public channels", searchReader},
+	{"a reader of many conversations finds no others", searchManyRooms},
+	{"a buried conversation is never found", searchBuried},
+	{"erasing a conversation erases its words", searchPurged},
+	{"what is forgotten is not found and not indexed from an old reading", searchForgotten},
+	{"pages go through everything once", searchPages},
+	{"large messages make short pages", searchLarge},
+	{"whom and what a query names must exist", searchUnknown},
+	{"words that look like queries are words", searchQuoting},
+}
+
+// document is a message as if its words were what lies between spaces; / is a gap.
+func document(m parley.Message) parley.Document {
+	doc := parley.Document{Message: m}
+	for _, word := range strings.Fields(m.Content.Text) {
+		doc.Words = append(doc.Words, strings.Trim(word, "/"))
+	}
+	return doc
+}
+
+func (f *fixture) mark() parley.IndexMark {
+	f.Helper()
+	return read(f, func(tx parley.Tx) (parley.IndexMark, error) { return tx.Search().Mark() })
+}
+
+func (f *fixture) index(list ...parley.Message) {
+	f.Helper()
+	from := f.mark()
+	var docs []parley.Document
+	for _, m := range list {
+		docs = append(docs, document(m))
+	}
+	f.update(func(tx parley.Tx) error { return tx.Search().Index(from, list[len(list)-1].Seq, docs) })
+}
+
+// said posts and indexes a message of arya's.
+func (f *fixture) said(conversation, text string) parley.Message {
+	f.Helper()
+	m := f.post(newMessage(conversation, "arya", text))
+	f.index(m)
+	return m
+}
+
+func (f *fixture) match(q parley.SearchQuery) parley.Matches {
+	f.Helper()
+	if q.Limit == 0 {
+		q.Limit = 100
+	}
+	return read(f, func(tx parley.Tx) (parley.Matches, error) { return tx.Search().Match(q) })
+}
+
+// finds requires the texts found, the newest first, with | between them.
+func (f *fixture) finds(what string, q parley.SearchQuery, want string) {
+	f.Helper()
+	var got []string
+	for _, m := range f.match(q).Messages {
+		got = append(got, m.Content.Text)
+	}
+	f.same(what, strings.Join(got, "|"), want)
+}
+
+// phrases are words with + between those of one phrase, and * behind a beginning.
+func phrases(text string) (list []parley.Phrase) {
+	for part := range strings.FieldsSeq(text) {
+		words, prefix := strings.CutSuffix(part, "*")
+		list = append(list, parley.Phrase{Words: strings.Split(words, "+"), Prefix: prefix})
+	}
+	return list
+}
+
+func all(text string) parley.SearchQuery { return parley.SearchQuery{All: phrases(text)} }
+
+func searchEmpty(f *fixture) {
+	f.agents("arya")
+	c := f.channel("general", "arya")
+	f.posts(1, c.ID)
+	f.same("mark", f.mark(), parley.IndexMark{})
+	f.finds("a word", all("hello"), "")
+	f.finds("everything", parley.SearchQuery{}, "")
+}
+
+func searchWords(f *fixture) {
+	f.agents("arya")
+	c := f.channel("general", "arya")
+	for _, text := range []string{"a b c", "c b a", "abc b", "消息 息格 格式", "b b zoë"} {
+		m := f.said(c.ID, text)
+		f.same("mark", f.mark(), parley.IndexMark{Seq: m.Seq})
+	}
+	for query, want := range map[string]string{
+		"a": "c b a|a b c", "b": "b b zoë|abc b|c b a|a b c", "a c": "c b a|a b c", "a abc": "",
+		"a+b": "a b c", "a+b+c": "a b c", "a+c": "", "b+b": "b b zoë", "b+b+b": "",
+		"a*": "abc b|c b a|a b c", "a+b*": "a b c", "ab* b": "abc b", "zo*": "b b zoë", "zoe": "",
+		"消息": "消息 息格 格式", "消息+息格": "消息 息格 格式", "消息+格式": "", "消*": "消息 息格 格式",
+	} {
+		f.finds(query, all(query), want)
+	}
+	for without, want := range map[string]string{"b": "消息 息格 格式", "a 消息": "b b zoë|abc b", "a+b a*": "b b zoë|消息 息格 格式"} {
+		f.finds("without "+without, parley.SearchQuery{None: phrases(without)}, want)
+	}
+	f.finds("with and without", parley.SearchQuery{All: phrases("b"), None: phrases("a abc")}, "b b zoë")
+}
+
+func searchGaps(f *fixture) {
+	f.agents("arya")
+	c := f.channel("general", "arya")
+	m := f.post(newMessage(c.ID, "arya", "a b / c"))
+	doc := document(m)
+	doc.Loose = []string{"d", "e", "a"}
+	f.update(func(tx parley.Tx) error { return tx.Search().Index(parley.IndexMark{}, m.Seq, []parley.Document{doc}) })
+	for query, want := range map[string]string{
+		"a+b": "a b / c", "b+c": "", "d": "a b / c", "e* c": "a b / c", "c+d": "", "d+e": "", "e+a": "",
+	} {
+		f.finds(query, all(query), want)
+	}
+}
+
+func searchTogether(f *fixture) {
+	f.agents("arya")
+	c := f.channel("general", "arya")
+	m := f.post(newMessage(c.ID, "arya", "a"))
+	f.fails(errOwn, func(tx parley.Tx) error {
+		return errors.Join(tx.Search().Index(parley.IndexMark{}, m.Seq, []parley.Document{document(m)}), errOwn)
+	})
+	f.same("mark", f.mark(), parley.IndexMark{})
+	f.finds("after a failed update", all("a"), "")
+	f.index(m)
+	f.finds("after another", all("a"), "a")
+}
+
+func searchLate(f *fixture) {
+	f.agents("arya")
+	c := f.channel("general", "arya")
+	first, second := f.post(newMessage(c.ID, "arya", "a")), f.post(newMessage(c.ID, "arya", "b"))
+	f.index(first)
+	f.update(func(tx parley.Tx) error { // a refusal: the update goes on
+		err := tx.Search().Index(parley.IndexMark{}, second.Seq, []parley.Document{document(first), document(second)})
+		if !errors.Is(err, parley.ErrTaken) {
+			return fmt.Errorf("got %w, want ErrTaken", err)
+		}
+		return nil
+	})
+	f.same("mark", f.mark().Seq, first.Seq)
+	f.finds("once", parley.SearchQuery{}, "a")
+}
+
+func searchForward(f *fixture) {
+	f.agents("arya")
+	c := f.channel("general", "arya")
+	f.said(c.ID, "a")
+	mark := f.mark()
+	for _, upTo := range []int64{mark.Seq, mark.Seq - 1, 0} {
+		err := f.store.Update(f.Context(), func(tx parley.Tx) error { return tx.Search().Index(mark, upTo, nil) })
+		if err == nil {
+			f.Errorf("the mark moved to %d", upTo)
+		}
+	}
+	f.update(func(tx parley.Tx) error { return tx.Search().Index(mark, mark.Seq+5, nil) })
+	f.same("mark", f.mark().Seq, mark.Seq+5)
+}
+
+func searchFilters(f *fixture) {
+	f.agents("arya", "gendry", "arya-2")
+	c, other := f.channel("general", "arya"), f.channel("other", "arya")
+	say := func(text string, change func(*parley.Message)) {
+		m := newMessage(c.ID, "arya", text)
+		change(&m)
+		f.index(f.post(m))
+	}
+	say("plain", func(*parley.Message) {})
+	say("by gendry", func(m *parley.Message) { m.From = "gendry" })
+	say("by arya-2", func(m *parley.Message) { m.From = "arya-2" })
+	say("for gendry", func(m *parley.Message) { m.To = "gendry" })
+	say("mentions gendry", func(m *parley.Message) { m.Mentions = []string{"arya-2", "gendry"} })
+	say("for all", func(m *parley.Message) { m.To = parley.All })
+	say("of a type", func(m *parley.Message) { m.Type = "ha_report" })
+	say("of a task", func(m *parley.Message) { m.Task = "Task-9 it's" })
+	say("elsewhere", func(m *parley.Message) { m.Conversation = other.ID })
+	for _, c := range []struct {
+		q    parley.SearchQuery
+		want string
+	}{
+		{parley.SearchQuery{From: "gendry"}, "by gendry"},
+		{parley.SearchQuery{From: "arya-2"}, "by arya-2"},
+		{parley.SearchQuery{To: "gendry"}, "mentions gendry|for gendry"},
+		{parley.SearchQuery{To: "arya-2"}, "mentions gendry"},
+		{parley.SearchQuery{To: parley.All}, "for all"},
+		{parley.SearchQuery{Type: "ha_report"}, "of a type"},
+		{parley.SearchQuery{Task: "Task-9 it's"}, "of a task"},
+		{parley.SearchQuery{Task: "task-9 it's"}, ""},
+		{parley.SearchQuery{Conversation: other.ID}, "elsewhere"},
+		{parley.SearchQuery{Conversation: c.ID, From: "arya", All: phrases("of"), None: phrases("type")}, "of a task"},
+	} {
+		f.finds(fmt.Sprintf("%+v", c.q), c.q, c.want)
+	}
+}
+
+func searchTimes(f *fixture) {
+	f.agents("arya")
+	c := f.channel("general", "arya")
+	const day = 24 * 3600
+	for i, seconds := range []int{0, day, 2 * day, 10, -3 * day, -100_000 * day, 3 * day} { // the clock jumped back
+		m := newMessage(c.ID, "arya", fmt.Sprint("m", i))
+		m.CreatedAt = at(seconds)
+		f.index(f.post(m))
+	}
+	for _, c := range []struct {
+		q    parley.SearchQuery
+		want string
+	}{
+		{parley.SearchQuery{Before: at(day)}, "m5|m4|m3|m0"},
+		{parley.SearchQuery{Before: at(0)}, "m5|m4"},
+		{parley.SearchQuery{Before: at(-105_000 * day)}, ""},
+		{parley.SearchQuery{After: at(day)}, "m6|m2|m1"},
+		{parley.SearchQuery{After: at(3 * day)}, "m6"},
+		{parley.SearchQuery{After: at(4 * day)}, ""},
+		{parley.SearchQuery{After: at(0), Before: at(11)}, "m3|m0"},
+		{parley.SearchQuery{After: at(1), Before: at(1)}, ""},
+	} {
+		f.finds(fmt.Sprintf("after %v before %v", c.q.After, c.q.Before), c.q, c.want)
+	}
+}
+
+func searchUnanswered(f *fixture) {
+	f.agents("arya", "gendry")
+	c := f.channel("general", "arya")
+	asked, open := f.said(c.ID, "asked"), f.said(c.ID, "open")
+	f.said(c.ID, "for nobody")
+	f.deliver(asked, "gendry")
+	f.deliver(open, "gendry")
+	f.finds("before", parley.SearchQuery{Unanswered: true}, "open|asked")
+	answer := newMessage(c.ID, "gendry", "answer")
+	answer.InReplyTo = asked.ID
+	f.index(f.post(answer))
+	f.finds("after", parley.SearchQuery{Unanswered: true}, "open")
+}
+
+func searchReader(f *fixture) {
+	f.agents("arya", "gendry", "sansa")
+	private := newChannel("private", "arya")
+	private.Visibility = parley.Private
+	group := newChannel("group", "arya")
+	group.Kind = parley.Group
+	for _, c := range []struct {
+		parley.Conversation
+		members []string
+	}{
+		{newChannel("public", "arya"), nil},
+		{private, []string{"arya", "gendry"}},
+		{group, []string{"arya"}},
+		{newDM("arya", "gendry"), []string{"arya", "gendry"}},
+	} {
+		f.conversation(c.Conversation, c.members...)
+		f.said(c.ID, "word "+string(c.Kind)+c.Name)
+	}
+	reads := func(who, want string) {
+		f.Helper()
+		f.finds(who, parley.SearchQuery{Reader: who, All: phrases("word")}, want)
+	}
+	reads("", "word dm|word groupgroup|word channelprivate|word channelpublic")
+	reads("gendry", "word dm|word channelprivate|word channelpublic")
+	reads("sansa", "word channelpublic")
+	f.finds("by conversation", parley.SearchQuery{Reader: "sansa", Conversation: private.ID}, "")
+	f.update(func(tx parley.Tx) error { return tx.Members().Remove(private.ID, "gendry") })
+	reads("gendry", "word dm|word channelpublic")
+}
+
+func searchManyRooms(f *fixture) {
+	f.agents("arya", "gendry")
+	mine, other := newDM("arya", "gendry"), newChannel("other", "arya")
+	other.Visibility = parley.Private
+	f.conversation(mine, "gendry")
+	f.conversation(other)
+	f.said(mine.ID, "word mine")
+	f.said(other.ID, "word other")
+	for i := range 300 {
+		if i%100 == 0 {
+			f.finds("gendry", parley.SearchQuery{Reader: "gendry", All: phrases("word")}, "word mine")
+		}
+		c := newChannel(fmt.Sprint("room-", i), "arya")
+		c.Visibility = parley.Private
+		f.conversation(c, "gendry")
+	}
+	f.finds("gendry in many", parley.SearchQuery{Reader: "gendry", All: phrases("word")}, "word mine")
+	f.finds("the owner", all("word"), "word other|word mine")
+}
+
+func searchBuried(f *fixture) {
+	f.agents("arya")
+	c, other := f.channel("general", "arya", "arya"), f.channel("other", "arya", "arya")
+	f.said(c.ID, "word gone")
+	f.said(other.ID, "word stays")
+	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(c.ID) })
+	f.finds("by all", all("word"), "word stays")
+	f.finds("by a member", parley.SearchQuery{Reader: "arya", All: phrases("word")}, "word stays")
+	f.missing("the conversation", func(tx parley.Tx) error {
+		return found(tx.Search().Match(parley.SearchQuery{Conversation: c.ID, Limit: 9}))
+	})
+}
+
+func searchPurged(f *fixture) {
+	f.agents("arya")
+	c, other := f.channel("general", "arya"), f.channel("other", "arya")
+	for i := range 7 {
+		f.said([]string{c.ID, other.ID}[i%2], fmt.Sprint("word ", i))
+	}
+	late := f.post(newMessage(c.ID, "arya", "late"))
+	before := f.mark()
+	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(c.ID) })
+	for f.purge(2) > 0 {
+		continue
+	}
+	f.fails(parley.ErrTaken, func(tx parley.Tx) error {
+		return tx.Search().Index(before, late.Seq, []parley.Document{document(late)})
+	})
+	f.finds("what stays", all("word"), "word 5|word 3|word 1")
+	after := f.mark()
+	if after.Seq != before.Seq || after.Erased <= before.Erased {
+		f.Errorf("the mark went from %+v to %+v", before, after)
+	}
+	f.said(other.ID, "word new")
+	f.finds("afterwards", all("word"), "word new|word 5|word 3|word 1")
+}
+
+func searchForgotten(f *fixture) {
+	f.agents("arya")
+	c := f.channel("general", "arya")
+	first, second := f.said(c.ID, "word one"), f.said(c.ID, "word two")
+	third := f.post(newMessage(c.ID, "arya", "word three"))
+	before := f.mark()
+	f.update(func(tx parley.Tx) error { return tx.Search().Forget(first.Seq, third.Seq) })
+	f.finds("what stays", all("word"), "word two")
+	f.fails(parley.ErrTaken, func(tx parley.Tx) error {
+		return tx.Search().Index(before, third.Seq, []parley.Document{document(third)})
+	})
+	f.index(third)
+	f.update(func(tx parley.Tx) error { return tx.Search().Forget(second.Seq) })
+	f.finds("what stays then", all("word"), "word three")
+}
+
+func searchPages(f *fixture) {
+	f.agents("arya")
+	c := f.channel("general", "arya")
+	for i := range 10 {
+		f.said(c.ID, fmt.Sprint("word ", i))
+	}
+	for limit := 1; limit <= 11; limit++ {
+		var got []string
+		q := all("word")
+		q.Limit = limit
+		for {
+			page := f.match(q)
+			if len(page.Messages) > limit {
+				f.Fatalf("%d messages, the limit is %d", len(page.Messages), limit)
+			}
+			for _, m := range page.Messages {
+				got = append(got, m.Content.Text[5:])
+			}
+			if q.Below = page.Rest; page.Rest == 0 {
+				break
+			}
+		}
+		f.same(fmt.Sprint("pages of ", limit), strings.Join(got, ""), "9876543210")
+	}
+	q := all("word")
+	q.Limit = 11
+	f.same("nothing more", f.match(q).Rest, int64(0))
+}
+
+func searchLarge(f *fixture) {
+	f.agents("arya")
+	c := f.channel("general", "arya")
+	large := strings.Repeat("x", 1<<20)
+	for range 20 {
+		m := newMessage(c.ID, "arya", "word "+large)
+		m = f.post(m)
+		m.Content.Text = "word"
+		f.index(m)
+	}
+	var pages, total int
+	for q := all("word"); ; pages++ {
+		page := f.match(q)
+		total += len(page.Messages)
+		if q.Below = page.Rest; page.Rest == 0 {
+			break
+		}
+	}
+	if pages < 1 || total != 20 {
+		f.Errorf("%d messages in %d pages", total, pages+1)
+	}
+}
+
+func searchUnknown(f *fixture) {
+	for name, q := range map[string]parley.SearchQuery{
+		"sender": {From: "nobody"}, "recipient": {To: "nobody"}, "reader": {Reader: "nobody"}, "conversation": {Conversation: newID()},
+	} {
+		q.Limit = 9
+		f.missing(name, func(tx parley.Tx) error { return found(tx.Search().Match(q)) })
+	}
+}
+
+func searchQuoting(f *fixture) {
+	f.agents("arya")
+	c := f.channel("general", "arya")
+	for _, text := range []string{"and or not near", "null true", "tokens rank rowid", "🚀 é"} {
+		f.said(c.ID, text)
+		f.finds(text, all(text), text)
+		f.finds(text+" in a row", all(strings.ReplaceAll(text, " ", "+")), text)
+	}
+	f.finds("a tag is no word", all("a f c"), "")
+}
