@@ -195,7 +195,10 @@ func (s conversations) Purge(limit int) (int, error) {
 	if err := s.keepSeq(); err != nil {
 		return 0, err
 	}
-	total := 0
+	total, err := s.dropReferences(num, limit)
+	if err != nil || total >= limit {
+		return total, err
+	}
 	// Each statement finishes its kind of row unless the limit ends it, so that nothing is erased
 	// before what refers to it.
 	for _, statement := range []string{

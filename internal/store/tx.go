@@ -45,7 +45,9 @@ func (t *tx) Conversations() parley.ConversationStore { return conversations{t} 
 func (t *tx) Members() parley.MemberStore             { return members{t} }
 func (t *tx) Messages() parley.MessageStore           { return messages{t} }
 func (t *tx) Deliveries() parley.DeliveryStore        { return deliveries{t} }
+func (t *tx) Artifacts() parley.ArtifactStore         { return artifacts{t} }
 func (t *tx) Log() parley.LogStore                    { return log{t} }
+func (t *tx) Counts() parley.CountStore               { return counts{t} }
 
 var errReadOnly = parley.Errorf(parley.Internal, "a view cannot write")
 

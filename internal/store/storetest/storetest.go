@@ -27,6 +27,8 @@ func Run(t *testing.T, open func(t *testing.T) parley.Store) {
 		{"Pages", pageTests},
 		{"Keys", keyTests},
 		{"Deliveries", deliveryTests},
+		{"Artifacts", artifactTests},
+		{"Blobs", blobTests},
 		{"Log", logTests},
 		{"Histories", historyTests},
 	} {

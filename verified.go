@@ -1,0 +1,30 @@
+package parley
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"io"
+)
+
+// Verified reads a body that must have a digest: where it ends and has another, ErrDamaged comes
+// instead of io.EOF.
+func Verified(body io.ReadCloser, digest string) io.ReadCloser {
+	return &verified{ReadCloser: body, want: digest, sum: sha256.New()}
+}
+
+type verified struct {
+	io.ReadCloser
+	want string
+	sum  hash.Hash
+}
+
+func (v *verified) Read(p []byte) (int, error) {
+	n, err := v.ReadCloser.Read(p)
+	v.sum.Write(p[:n])
+	if errors.Is(err, io.EOF) && hex.EncodeToString(v.sum.Sum(nil)) != v.want {
+		err = ErrDamaged
+	}
+	return n, err
+}
