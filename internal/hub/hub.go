@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -39,6 +40,8 @@ type Hub struct {
 	rate   *limiter
 	tail   *tail
 
+	wasteDue atomic.Bool // there may be bodies of artifacts without a row
+
 	services []*service.Service
 }
 
@@ -64,6 +67,7 @@ func New(ctx context.Context, store parley.Store, config Config) (*Hub, error) {
 		config.SweepEvery = time.Minute
 	}
 	h := &Hub{store: store, config: config, clock: config.Clock, rate: newLimiter(config.Rate), tail: newTail(store)}
+	h.wasteDue.Store(true) // a crash may have left some
 	h.services = []*service.Service{service.New(h.tail.run), service.New(h.sweepRegularly)}
 	return h, h.addFirstAgents(ctx)
 }
