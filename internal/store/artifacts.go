@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/hex"
+	"maps"
 	"slices"
 	"time"
 
@@ -173,11 +174,13 @@ func (t *tx) dropReferences(conv int64, limit int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	slices.Sort(dropped)
-	for i, n := 0, 0; i < len(dropped); i += n {
-		for n = 1; i+n < len(dropped) && dropped[i+n] == dropped[i]; n++ {
-		}
-		if _, err := t.exec("UPDATE artifacts SET refs = refs - $2 WHERE sha256 = $1", digestOf(dropped[i]), n); err != nil {
+	times := map[string]int{}
+	for _, sha256 := range dropped {
+		times[sha256]++
+	}
+	for _, sha256 := range slices.Sorted(maps.Keys(times)) {
+		_, err := t.exec("UPDATE artifacts SET refs = refs - $2 WHERE sha256 = $1", digestOf(sha256), times[sha256])
+		if err != nil {
 			return 0, err
 		}
 	}
