@@ -130,6 +130,10 @@ func (db *DB) copyDatabase(ctx context.Context, target string) error {
 
 func copyBody(ctx context.Context, from, to parley.Blobs, sha256 string) error {
 	body, size, err := from.Open(ctx, sha256)
+	if errors.Is(err, parley.ErrNotFound) {
+		return parley.Errorf(parley.Internal, "the body of artifact %s is missing", sha256).
+			Suggest("store the artifact again, which mends it")
+	}
 	if err != nil {
 		return fmt.Errorf("artifact %s: %w", sha256, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -234,12 +235,13 @@ func blobRace(f *fixture) {
 		rows[d] = kept
 	}
 	f.allDone(together(8, func(worker int) error {
-		for n := range 24 {
+		for n := range 30 {
 			b := content(100 + n%3)
 			if worker%2 == 0 {
 				err := f.store.Blobs().Put(f.Context(), bytes.NewReader(b), blobMost, func(d string, _ int64) error {
 					set(d, true)
-					return nil
+					runtime.Gosched() // who could remove it now would wrong it
+					return found(f.body(d))
 				})
 				if err != nil {
 					return err
@@ -248,6 +250,7 @@ func blobRace(f *fixture) {
 			}
 			err := f.store.Blobs().Remove(f.Context(), digestOf(b), func() (bool, error) {
 				set(digestOf(b), false)
+				runtime.Gosched() // who could put it now would be wronged
 				return true, nil
 			})
 			if err != nil {
