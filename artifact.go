@@ -26,8 +26,8 @@ type Blobs interface {
 	// out while it is read: then ErrDamaged comes where io.EOF would, or sooner.
 	Open(ctx context.Context, sha256 string) (io.ReadCloser, int64, error)
 	// Remove removes a body, if it is there, once unneeded, asked while nobody can put the same body, says
-	// that no row needs it. While a backup is being made it is not asked and nothing is removed. An error
-	// of unneeded comes back as it came.
+	// that no row needs it. It may not be asked, and then nothing is removed, while a backup is being
+	// made. An error of unneeded comes back as it came.
 	Remove(ctx context.Context, sha256 string, unneeded func() (bool, error)) error
 	// List returns the digests of bodies greater than after, in order, at most limit.
 	List(ctx context.Context, after string, limit int) ([]string, error)
@@ -70,4 +70,11 @@ type ArtifactStore interface {
 	Forget(sha256 string, since time.Time) (bool, error)
 	// Totals returns sums over all bodies.
 	Totals() (ArtifactTotals, error)
+}
+
+// TooLargeArtifact is what is said of a body over the limit. How large it is nobody knows: it is not
+// read to its end.
+func TooLargeArtifact(limit int64) *Error {
+	return Errorf(BadInput, "an artifact has more than %d bytes, which is the limit", limit).
+		Because(TooLarge).Suggest("split it, or give a path")
 }

@@ -73,7 +73,7 @@ func (s agents) Insert(a parley.Agent) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.exec(`INSERT INTO agents (num, id, uuid, name, kind, access, created_at, updated_at, removed_at, profile)
+	err = s.write(`INSERT INTO agents (num, id, uuid, name, kind, access, created_at, updated_at, removed_at, profile)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 		num, a.ID, a.UUID, a.Name, string(a.Kind), string(a.Access),
 		millis(a.CreatedAt), millis(a.UpdatedAt), millisOrNull(a.RemovedAt), string(profile))
@@ -106,14 +106,14 @@ func (s agents) Update(a parley.Agent) error {
 		if err != nil {
 			return err
 		}
-		if _, err := s.exec("DELETE FROM names WHERE agent = $1", row.num); err != nil {
+		if err := s.write("DELETE FROM names WHERE agent = $1", row.num); err != nil {
 			return err
 		}
 		if err := s.takeNames(row.num, names); err != nil {
 			return err
 		}
 	}
-	_, err = s.exec(`UPDATE agents SET name = $2, access = $3, updated_at = $4, removed_at = $5, profile = $6
+	err = s.write(`UPDATE agents SET name = $2, access = $3, updated_at = $4, removed_at = $5, profile = $6
 		WHERE num = $1`,
 		row.num, a.Name, string(a.Access), millis(a.UpdatedAt), millisOrNull(a.RemovedAt), string(profile))
 	if err != nil {

@@ -22,13 +22,12 @@ func (s artifacts) Keep(a parley.StoredArtifact, agent string) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.exec(`INSERT INTO artifacts (sha256, size, stored_at, refs) VALUES ($1, $2, $3, 0)
+	err = s.write(`INSERT INTO artifacts (sha256, size, stored_at, refs) VALUES ($1, $2, $3, 0)
 		ON CONFLICT (sha256) DO UPDATE SET stored_at = excluded.stored_at`, digest, a.Size, millis(a.StoredAt))
 	if err != nil {
 		return err
 	}
-	_, err = s.exec("INSERT INTO artifact_owners (sha256, agent) VALUES ($1, $2) ON CONFLICT DO NOTHING", digest, who.num)
-	return err
+	return s.write("INSERT INTO artifact_owners (sha256, agent) VALUES ($1, $2) ON CONFLICT DO NOTHING", digest, who.num)
 }
 
 func (s artifacts) Get(sha256 string) (parley.StoredArtifact, error) {
@@ -90,7 +89,7 @@ func (s artifacts) Forget(sha256 string, since time.Time) (bool, error) {
 	for _, statement := range []string{
 		"DELETE FROM artifact_owners WHERE sha256 = $1", "DELETE FROM artifacts WHERE sha256 = $1",
 	} {
-		if _, err := s.exec(statement, digestOf(sha256)); err != nil {
+		if err := s.write(statement, digestOf(sha256)); err != nil {
 			return false, err
 		}
 	}
@@ -152,10 +151,10 @@ func (t *tx) checkReferences(m parley.Message) error {
 func (t *tx) refer(m parley.Message) error {
 	for _, sha256 := range m.Content.Digests() {
 		digest := digestOf(sha256)
-		if _, err := t.exec("UPDATE artifacts SET refs = refs + 1 WHERE sha256 = $1", digest); err != nil {
+		if err := t.write("UPDATE artifacts SET refs = refs + 1 WHERE sha256 = $1", digest); err != nil {
 			return err
 		}
-		if _, err := t.exec("INSERT INTO artifact_refs (sha256, message) VALUES ($1, $2)", digest, m.Seq); err != nil {
+		if err := t.write("INSERT INTO artifact_refs (sha256, message) VALUES ($1, $2)", digest, m.Seq); err != nil {
 			return err
 		}
 	}
@@ -179,7 +178,7 @@ func (t *tx) dropReferences(conv int64, limit int) (int, error) {
 		times[sha256]++
 	}
 	for _, sha256 := range slices.Sorted(maps.Keys(times)) {
-		_, err := t.exec("UPDATE artifacts SET refs = refs - $2 WHERE sha256 = $1", digestOf(sha256), times[sha256])
+		err := t.write("UPDATE artifacts SET refs = refs - $2 WHERE sha256 = $1", digestOf(sha256), times[sha256])
 		if err != nil {
 			return 0, err
 		}

@@ -9,6 +9,10 @@ type Conn interface {
 	// Exec runs a statement and returns how many rows it changed. A COMMIT that did not commit is an
 	// error.
 	Exec(query string, args ...any) (int64, error)
+	// Later runs a statement of which nobody wants to know more than whether it went well. It may be
+	// sent together with the statement that follows, which then fails in its place; after such a
+	// failure everything fails until ROLLBACK.
+	Later(query string, args ...any) error
 	// Query runs a statement that returns rows. They must be closed before the next call.
 	Query(query string, args ...any) (Rows, error)
 }
@@ -35,8 +39,27 @@ type Driver interface {
 	// Explain turns an error of the database into an *Error with a sentence and a hint, and nil into
 	// nil.
 	Explain(error) error
+	// Transient says whether a transaction that ended with this error, explained or not, may go well
+	// if it is run again at once.
+	Transient(error) bool
+	// Settle is called after a COMMIT that failed and says whether it took effect after all. While it
+	// returns an error, nobody knows, and no update is taken.
+	Settle() (committed bool, err error)
 	// Committed is called after each commit with the number drawn last.
 	Committed(seq int64)
 	// Close closes all connections.
 	Close() error
+}
+
+// Overwrite commits a change that nobody looks at. It is how a database with a write-ahead log settles
+// a commit that failed: its sync may have failed after the last byte was written, and a crash would
+// bring it back. The log of another commit takes its place.
+func Overwrite(conn Conn, begin string) error {
+	for _, statement := range []string{begin, "UPDATE counters SET repairs = repairs + 1", "COMMIT"} {
+		if _, err := conn.Exec(statement); err != nil {
+			_, _ = conn.Exec("ROLLBACK")
+			return err
+		}
+	}
+	return nil
 }

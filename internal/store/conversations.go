@@ -170,7 +170,7 @@ func (s conversations) Update(c parley.Conversation) error {
 			return err
 		}
 	}
-	_, err = s.exec(`UPDATE conversations SET name = $2, visibility = $3, topic = $4, updated_at = $5, archived_at = $6
+	err = s.write(`UPDATE conversations SET name = $2, visibility = $3, topic = $4, updated_at = $5, archived_at = $6
 		WHERE num = $1`,
 		row.num, textOrNull(c.Name), string(c.Visibility), c.Topic, millis(c.UpdatedAt), millisOrNull(c.ArchivedAt))
 	return err
@@ -182,7 +182,7 @@ func (s conversations) Bury(id string) error {
 		return err
 	}
 	s.lastConv = conversationKey{}
-	_, err = s.exec("UPDATE conversations SET buried = 1, name = NULL, members = NULL WHERE num = $1", row.num)
+	err = s.write("UPDATE conversations SET buried = 1, name = NULL, members = NULL WHERE num = $1", row.num)
 	return err
 }
 

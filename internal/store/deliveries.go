@@ -34,10 +34,10 @@ func (s deliveries) Insert(m parley.Message, to []parley.Reach) ([]parley.Delive
 		if err != nil {
 			return nil, err
 		}
-		n, err := s.exec(`INSERT INTO deliveries (message, agent, state, waking, pair_seq, attempt, accepted_at)
-			VALUES ($1, $2, $3, $4, $5, 0, $6) ON CONFLICT DO NOTHING`,
+		err = s.write(`INSERT INTO deliveries (message, agent, state, waking, pair_seq, attempt, accepted_at)
+			VALUES ($1, $2, $3, $4, $5, 0, $6)`,
 			m.Seq, recipient.num, string(d.State), flag(d.Waking), d.PairSeq, millis(d.AcceptedAt))
-		if err := changed(n, err, parley.ErrTaken); err != nil {
+		if err != nil {
 			return nil, err
 		}
 		made = append(made, d)

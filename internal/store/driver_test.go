@@ -29,6 +29,7 @@ type testDriver struct {
 	readers   chan *testConn
 	all       []*testConn // all readers, lent or not
 	committed []int64
+	settle    func() (committed bool, err error) // instead of overwriting
 }
 
 // testConn writes down what the writer does with it. Only the writer uses it while a store runs.
@@ -111,6 +112,15 @@ func (d *testDriver) Explain(err error) error {
 	return parley.Errorf(parley.Internal, "the database failed: %w", err)
 }
 
+func (d *testDriver) Transient(err error) bool { return errors.Is(err, errPasses) }
+
+func (d *testDriver) Settle() (bool, error) {
+	if d.settle != nil {
+		return d.settle()
+	}
+	return false, Overwrite(d.writer, d.Begin())
+}
+
 func (d *testDriver) Committed(seq int64) { d.committed = append(d.committed, seq) }
 
 func (d *testDriver) Close() error {
@@ -127,6 +137,11 @@ func (c *testConn) Exec(query string, args ...any) (int64, error) {
 	c.log = append(c.log, executed{query, err})
 	c.mu.Unlock()
 	return n, err
+}
+
+func (c *testConn) Later(query string, args ...any) error {
+	_, err := c.Exec(query, args...)
+	return err
 }
 
 func (c *testConn) exec(query string, args []any) (int64, error) {
@@ -199,7 +214,10 @@ func (c *testConn) batches() (sizes []int) {
 	return sizes
 }
 
-var errInjected = errors.New("injected")
+var (
+	errInjected = errors.New("injected")
+	errPasses   = errors.New("injected, and it passes")
+)
 
 // failure makes the next statements that begin with a word fail. If gone, the transaction ends
 // with them, as it does when the disk is full.

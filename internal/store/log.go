@@ -35,7 +35,7 @@ func (s log) Append(events ...parley.Event) error {
 		if err != nil {
 			return err
 		}
-		_, err = s.exec(`INSERT INTO events (num, at, kind, conv, agent, actor, message, data) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		err = s.write(`INSERT INTO events (num, at, kind, conv, agent, actor, message, data) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 			seq+1, millis(e.At), string(e.Kind), conv, agent, actor, message, textOrNull(string(e.Data)))
 		if err != nil {
 			return err
@@ -142,7 +142,7 @@ func (s log) Audit(e parley.AuditEntry) error {
 	}
 	e.Num++
 	e.At = fromMillis(millis(e.At))
-	_, err = s.exec(`INSERT INTO audit (num, at, actor, act, subject, detail, hash) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+	err = s.write(`INSERT INTO audit (num, at, actor, act, subject, detail, hash) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 		e.Num, millis(e.At), e.Actor, e.Act, e.Subject, textOrNull(string(e.Detail)), e.Chain(before))
 	return err
 }

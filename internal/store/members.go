@@ -57,7 +57,7 @@ func (s members) Put(m parley.Member) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.exec(`INSERT INTO participants (conv, agent, joined_at, read_seq) VALUES ($1, $2, $3, $4)
+	err = s.write(`INSERT INTO participants (conv, agent, joined_at, read_seq) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (conv, agent) DO UPDATE SET joined_at = excluded.joined_at, read_seq = excluded.read_seq`,
 		conv.num, who.num, millis(m.JoinedAt), m.ReadSeq)
 	return err

@@ -43,7 +43,7 @@ func (s messages) Insert(m parley.Message) error {
 	if err := s.checkReferences(m); err != nil {
 		return err
 	}
-	_, err = s.exec(`INSERT INTO messages (seq, id, conv, sender, recipient, reply_to, type, priority, word,
+	err = s.write(`INSERT INTO messages (seq, id, conv, sender, recipient, reply_to, type, priority, word,
 			created_at, expires_at, deadline, requires_ack, hops, source, trace, task, mentions,
 			text, code, artifacts, payload, metadata, key, checksum)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)`,
@@ -52,7 +52,7 @@ func (s messages) Insert(m parley.Message) error {
 		return err
 	}
 	s.counters.seq, s.undelivered = m.Seq, m.ID
-	_, err = s.exec(`UPDATE conversations SET messages = messages + 1, last_seq = $2, updated_at = $3 WHERE num = $1`,
+	err = s.write(`UPDATE conversations SET messages = messages + 1, last_seq = $2, updated_at = $3 WHERE num = $1`,
 		row.conv, m.Seq, millis(m.CreatedAt))
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (s messages) Insert(m parley.Message) error {
 	if err := s.refer(m); err != nil || m.IdempotencyKey == "" {
 		return err
 	}
-	_, err = s.exec(`INSERT INTO idempotency (sender, key, message, at) VALUES ($1, $2, $3, $4)
+	err = s.write(`INSERT INTO idempotency (sender, key, message, at) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (sender, key) DO UPDATE SET message = excluded.message, at = excluded.at`,
 		row.sender, m.IdempotencyKey, row.id, millis(m.CreatedAt))
 	return err

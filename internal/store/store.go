@@ -48,7 +48,7 @@ func (s *Store) View(ctx context.Context, fn func(parley.Tx) error) (err error) 
 		return err
 	}
 	defer s.driver.GiveBack(conn)
-	if _, err := conn.Exec(s.driver.BeginView()); err != nil {
+	if err := conn.Later(s.driver.BeginView()); err != nil {
 		return s.driver.Explain(err)
 	}
 	// A snapshot has nothing to lose: ending it cannot fail in a way that matters.

@@ -62,6 +62,18 @@ func (t *tx) exec(query string, args ...any) (int64, error) {
 	return n, t.note(err)
 }
 
+// write is exec for statements whose count of rows nobody wants to know. Its error may come with a
+// later statement, or with the commit.
+func (t *tx) write(query string, args ...any) error {
+	if t.broken != nil {
+		return t.broken
+	}
+	if !t.writable {
+		return errReadOnly
+	}
+	return t.note(t.conn.Later(query, args...))
+}
+
 // note remembers an error of the database, so that nothing runs after it: the transaction may be
 // gone, and a further statement would commit by itself.
 func (t *tx) note(err error) error {
@@ -130,8 +142,7 @@ func (t *tx) keepSeq() error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec("UPDATE counters SET seq = $1", seq)
-	return err
+	return t.write("UPDATE counters SET seq = $1", seq)
 }
 
 // agentsVersion rises with every change to an agent.
@@ -153,8 +164,7 @@ func (t *tx) flush() error {
 	if !t.counters.verChanged {
 		return nil
 	}
-	_, err := t.exec("UPDATE counters SET agents = $1", t.counters.version)
-	return err
+	return t.write("UPDATE counters SET agents = $1", t.counters.version)
 }
 
 func (t *tx) save() { t.saved = t.counters }

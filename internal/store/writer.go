@@ -15,6 +15,7 @@ import (
 const (
 	batchUpdates = 256
 	batchTime    = 5 * time.Millisecond
+	attempts     = 5 // to run an update whose transaction ends for reasons that pass
 )
 
 // writer runs updates in groups. Whoever has the turn runs them.
@@ -28,7 +29,7 @@ type writer struct {
 
 	turn    chan struct{} // full while somebody has the turn; guards what follows, and the connection
 	tx      *tx
-	suspect bool // the last commit failed, and what it wrote may still be found after a crash
+	suspect bool // the last commit failed, and nobody knows yet what became of it
 }
 
 // update is one call of Update. Whoever moves its state away from waiting decides: the writer
@@ -192,8 +193,7 @@ func (w *writer) runBatch(first *update) {
 		if len(batch) == 0 {
 			// Nothing else is in the transaction: a rollback is enough, without the cost of a savepoint.
 			if err := w.tx.call(u.fn); err != nil {
-				w.rollback()
-				u.done <- err
+				u.done <- w.giveUp(u.fn, err)
 				open = false
 			} else {
 				batch = append(batch, outcome{u, nil})
@@ -214,14 +214,18 @@ func (w *writer) runBatch(first *update) {
 		w.abandon(batch, err)
 		return
 	}
-	for _, o := range batch {
-		o.update.done <- o.err
-	}
+	tell(batch)
 }
 
 type outcome struct {
 	update *update
 	err    error
+}
+
+func tell(batch []outcome) {
+	for _, o := range batch {
+		o.update.done <- o.err
+	}
 }
 
 // next is the next update of the batch, if one waits and there is room for it.
@@ -253,13 +257,17 @@ func (w *writer) claim(u *update) bool {
 // several, each is run again alone, so that the innocent succeed and the culprit learns why.
 func (w *writer) abandon(batch []outcome, cause error) {
 	w.rollback()
-	if err := w.repair(); err != nil {
+	committed, err := w.settle()
+	switch {
+	case committed:
+		tell(batch)
+		return
+	case err != nil:
 		for _, o := range batch {
 			o.update.done <- doubtful(cause)
 		}
 		return
-	}
-	if len(batch) == 1 {
+	case len(batch) == 1 && !w.driver.Transient(cause):
 		batch[0].update.done <- cause
 		return
 	}
@@ -268,51 +276,70 @@ func (w *writer) abandon(batch []outcome, cause error) {
 	}
 }
 
-func (w *writer) alone(fn func(parley.Tx) error) error {
-	if halted := w.halted.Load(); halted != nil {
-		return *halted
-	}
-	if err := w.begin(); err != nil {
-		return err
-	}
-	err := w.tx.call(fn)
-	if err == nil {
-		err = w.commit()
-	}
-	if err == nil {
-		return nil
-	}
+// giveUp ends the transaction of an update that failed as the first of its batch, and runs it again
+// where the database failed for a reason that passes.
+func (w *writer) giveUp(fn func(parley.Tx) error, err error) error {
+	passes := w.driver.Transient(w.tx.broken)
 	w.rollback()
-	if w.repair() != nil {
-		return doubtful(err)
+	if passes {
+		return w.alone(fn)
 	}
 	return err
 }
 
-func (w *writer) begin() error {
-	if err := w.repair(); err != nil {
-		return err
+// alone runs an update in a transaction of its own, several times where the database fails for a
+// reason that passes.
+func (w *writer) alone(fn func(parley.Tx) error) (err error) {
+	for again, left := true, attempts; again && left > 0; left-- {
+		again, err = w.attempt(fn)
 	}
-	_, err := w.tx.conn.Exec(w.driver.Begin())
-	return w.driver.Explain(err)
+	return err
 }
 
-// repair makes sure that what a failed commit has left in the log is not found there after a crash:
-// the sync may have failed after the last byte was written. A further commit overwrites it, if it
-// changes anything. Until one succeeds, nobody can be told that nothing was stored, and no update is
-// taken.
-func (w *writer) repair() error {
-	if !w.suspect {
-		return nil
+func (w *writer) attempt(fn func(parley.Tx) error) (again bool, err error) {
+	if halted := w.halted.Load(); halted != nil {
+		return false, *halted
 	}
-	for _, statement := range []string{w.driver.Begin(), "UPDATE counters SET repairs = repairs + 1", "COMMIT"} {
-		if _, err := w.tx.conn.Exec(statement); err != nil {
-			_, _ = w.tx.conn.Exec("ROLLBACK")
-			return w.driver.Explain(err)
-		}
+	if err := w.begin(); err != nil {
+		return false, err
+	}
+	if err = w.tx.call(fn); err == nil {
+		err = w.commit()
+	}
+	if err == nil {
+		return false, nil
+	}
+	again = w.driver.Transient(errors.Join(w.tx.broken, err))
+	w.rollback()
+	committed, unknown := w.settle()
+	switch {
+	case committed:
+		return false, nil
+	case unknown != nil:
+		return false, doubtful(err)
+	default:
+		return again, err
+	}
+}
+
+func (w *writer) begin() error {
+	if _, err := w.settle(); err != nil {
+		return err
+	}
+	return w.driver.Explain(w.tx.conn.Later(w.driver.Begin()))
+}
+
+// settle finds out what became of a commit that failed. Until that is known, nobody can be told that
+// nothing was stored, and no update is taken.
+func (w *writer) settle() (committed bool, err error) {
+	if !w.suspect {
+		return false, nil
+	}
+	if committed, err = w.driver.Settle(); err != nil {
+		return false, w.driver.Explain(err)
 	}
 	w.suspect = false
-	return nil
+	return committed, nil
 }
 
 // doubtful is what is said of an update whose commit failed in a way that leaves its fate open. A full
@@ -323,26 +350,24 @@ func doubtful(cause error) error {
 	}
 	return parley.Errorf(parley.Internal, "it is not known whether this was stored (%s)", parley.AsError(cause).Message).
 		From(cause).
-		Suggest("check the disk; then look whether it is there, or send it again with the same idempotency key")
+		Suggest("check the database and its disk; then look whether it is there, or send it again with the same idempotency key")
 }
 
 // apply runs one update in a savepoint. An error is the update's own, and nothing of it remains;
 // a fatal one has ended the transaction.
 func (w *writer) apply(fn func(parley.Tx) error) (err, fatal error) {
-	if _, fatal := w.tx.conn.Exec("SAVEPOINT one"); fatal != nil {
+	if fatal := w.tx.conn.Later("SAVEPOINT one"); fatal != nil {
 		return nil, w.driver.Explain(fatal)
 	}
 	w.tx.save()
 	if err = w.tx.call(fn); err == nil {
-		_, fatal = w.tx.conn.Exec("RELEASE SAVEPOINT one")
-		return nil, w.driver.Explain(fatal)
+		return nil, w.driver.Explain(w.tx.conn.Later("RELEASE SAVEPOINT one"))
 	}
 	w.tx.restore()
 	if _, failed := w.tx.conn.Exec("ROLLBACK TO SAVEPOINT one"); failed != nil {
 		return err, err // the transaction is gone, and this update's error says why
 	}
-	_, fatal = w.tx.conn.Exec("RELEASE SAVEPOINT one")
-	return err, w.driver.Explain(fatal)
+	return err, w.driver.Explain(w.tx.conn.Later("RELEASE SAVEPOINT one"))
 }
 
 func (w *writer) commit() error {

@@ -109,14 +109,13 @@ func (d *Dir) write(ctx context.Context, name string, r io.Reader, limit int64) 
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	sum := sha256.New()
-	from := io.LimitReader(cancellable{ctx, r}, limit+1)
+	from := io.LimitReader(parley.UntilDone(ctx, r), limit+1)
 	size, err = io.CopyBuffer(io.MultiWriter(sum, file), from, make([]byte, copying))
 	if err != nil {
 		return "", 0, err
 	}
 	if size > limit {
-		return "", 0, parley.Errorf(parley.BadInput, "an artifact has more than %d bytes, which is the limit", limit).
-			Because(parley.TooLarge).Suggest("split it, or give a path")
+		return "", 0, parley.TooLargeArtifact(limit)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), size, file.Sync()
 }
@@ -253,17 +252,4 @@ func explain(err error) error {
 			Because(parley.StorageFull).Retryable(0).Suggest("make room on the disk of the hub's home and try again")
 	}
 	return err
-}
-
-// cancellable is a reader that ends with its context.
-type cancellable struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (c cancellable) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.r.Read(p)
 }

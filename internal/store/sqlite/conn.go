@@ -64,6 +64,12 @@ func (c *conn) Exec(query string, args ...any) (int64, error) {
 	}
 }
 
+// Later has nothing to gain here from waiting.
+func (c *conn) Later(query string, args ...any) error {
+	_, err := c.Exec(query, args...)
+	return err
+}
+
 func (c *conn) Query(query string, args ...any) (store.Rows, error) {
 	stmt, err := c.bind(query, args)
 	if err != nil {

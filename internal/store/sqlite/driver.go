@@ -102,6 +102,12 @@ func (d *driver) Begin() string { return "BEGIN IMMEDIATE" }
 
 func (d *driver) BeginView() string { return "BEGIN" }
 
+// Transient implements store.Driver: this process is the only one, and what fails stays so.
+func (d *driver) Transient(error) bool { return false }
+
+// Settle implements store.Driver.
+func (d *driver) Settle() (bool, error) { return false, store.Overwrite(d.writer, d.Begin()) }
+
 func (d *driver) Committed(seq int64) { d.mark.write(seq) }
 
 // Close moves everything from the write-ahead log into the database and closes it.

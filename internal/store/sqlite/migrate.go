@@ -14,6 +14,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/store"
 )
 
 //go:embed migrations/*.sql
@@ -73,7 +74,7 @@ func checkProgram(ctx context.Context, db *sql.DB) error {
 	if err := db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
 		return err
 	}
-	if olderThan(version, oldestSQLite) {
+	if store.OlderThan(version, oldestSQLite) {
 		return parley.Errorf(parley.Internal, "this program was built with SQLite %s, it needs %s", version, oldestSQLite).
 			Suggest("install a newer build")
 	}
@@ -87,9 +88,8 @@ func checkProgram(ctx context.Context, db *sql.DB) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return errors.New("it does not say which program may use it")
 	}
-	if err == nil && olderThan(parley.Version, oldest) {
-		return parley.Errorf(parley.Unavailable, "this database needs parley %s or newer, this is %s", oldest, parley.Version).
-			Suggest("install parley %s", oldest)
+	if err == nil {
+		err = store.CheckProgram(oldest)
 	}
 	return err
 }

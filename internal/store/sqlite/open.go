@@ -8,8 +8,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/store"
@@ -173,25 +171,6 @@ func withDB(path string, fn func(*sql.DB) error) error {
 	}
 	db.SetMaxOpenConns(1)
 	return errors.Join(fn(db), db.Close())
-}
-
-// olderThan compares versions of the form 1.2.3.
-func olderThan(a, b string) bool {
-	as, bs := strings.Split(a, "."), strings.Split(b, ".")
-	for i := range max(len(as), len(bs)) {
-		if x, y := part(as, i), part(bs, i); x != y {
-			return x < y
-		}
-	}
-	return false
-}
-
-func part(parts []string, i int) int {
-	if i >= len(parts) {
-		return 0
-	}
-	n, _ := strconv.Atoi(parts[i])
-	return n
 }
 
 func exists(path string) (bool, error) {

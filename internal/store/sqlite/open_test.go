@@ -14,6 +14,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/store"
 )
 
 func TestFreshHome(t *testing.T) {
@@ -276,7 +277,7 @@ func TestVersionsAreComparedByNumber(t *testing.T) {
 		{"", "0.0.1", true},
 		{"2.0.0", "10.0.0", true},
 	} {
-		if olderThan(c.a, c.b) != c.older {
+		if store.OlderThan(c.a, c.b) != c.older {
 			t.Errorf("%s older than %s: want %t", c.a, c.b, c.older)
 		}
 	}

@@ -1,6 +1,7 @@
 package parley
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -27,4 +28,19 @@ func (v *verified) Read(p []byte) (int, error) {
 		err = ErrDamaged
 	}
 	return n, err
+}
+
+// UntilDone reads from r until ctx is done, and then returns its error.
+func UntilDone(ctx context.Context, r io.Reader) io.Reader { return untilDone{ctx, r} }
+
+type untilDone struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (u untilDone) Read(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.r.Read(p)
 }

@@ -1,0 +1,103 @@
+package postgres
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/parley-hub/parley"
+)
+
+// transient is an error that ended a transaction and need not come again in another one.
+type transient struct{ cause error }
+
+func (t *transient) Error() string { return t.cause.Error() }
+
+func (t *transient) Unwrap() error { return t.cause }
+
+// Codes of errors (SQLSTATE), as PostgreSQL lists them.
+const (
+	noSuchDatabase   = "3D000"
+	serialization    = "40001"
+	deadlock         = "40P01"
+	noRight          = "42501"
+	diskFull         = "53100"
+	tooMany          = "53300"
+	lockTimeout      = "55P03"
+	readOnly         = "25006"
+	idleInTx         = "25P03"
+	pageDamaged      = "XX001"
+	indexDamaged     = "XX002"
+	connectionClass  = "08"
+	credentialsClass = "28"
+	operatorClass    = "57P"
+)
+
+// sqlState is the code of an error of the server, or "" for one of the connection.
+func sqlState(err error) string {
+	if failure, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return failure.Code
+	}
+	return ""
+}
+
+// collided holds for errors that come from others who write at the same time.
+func collided(err error) bool {
+	return slices.Contains([]string{serialization, deadlock}, sqlState(err))
+}
+
+// unreachable holds for errors that pass when the server is back.
+func unreachable(err error) bool {
+	state := sqlState(err)
+	if state == "" {
+		_, refused := errors.AsType[*pgconn.ConnectError](err)
+		_, lost := errors.AsType[*transient](err)
+		return refused || lost
+	}
+	return state == tooMany || state == idleInTx ||
+		strings.HasPrefix(state, connectionClass) || strings.HasPrefix(state, operatorClass)
+}
+
+// explain turns an error of the database into one with a sentence and a hint. No sentence has the
+// password: the server never says it, and the driver takes it out of its own errors.
+func (d *dialer) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*parley.Error](err); ok {
+		return err
+	}
+	state := sqlState(err)
+	switch {
+	case strings.HasPrefix(state, credentialsClass):
+		return parley.Errorf(parley.Unavailable, "the database %s does not let %s in: %w", d.name(), d.config.User, err).
+			Suggest("check the user and the password in the address of the database")
+	case state == noSuchDatabase:
+		return parley.Errorf(parley.Unavailable, "there is no database %s: %w", d.name(), err).
+			Suggest("create it with createdb, or correct the address")
+	case state == noRight:
+		return parley.Errorf(parley.Unavailable, "%s may not do this in the database %s: %w", d.config.User, d.name(), err).
+			Suggest("make %s the owner of the database", d.config.User)
+	case state == readOnly:
+		return parley.Errorf(parley.Unavailable, "the database %s can only be read: %w", d.name(), err).
+			Retryable(0).Suggest("give the address of the primary server")
+	case state == diskFull:
+		return parley.Errorf(parley.Unavailable, "the disk of the database is full, nothing was stored: %w", err).
+			Because(parley.StorageFull).Retryable(0).Suggest("make room on the disk of %s and try again", d.config.Host)
+	case state == lockTimeout:
+		return parley.Errorf(parley.Unavailable, "another program keeps the database %s locked: %w", d.name(), err).
+			Retryable(0).Suggest("look for hubs that hang, and try again")
+	case state == pageDamaged || state == indexDamaged:
+		return parley.Errorf(parley.Internal, "the database %s is damaged: %w", d.name(), err).
+			Suggest("stop all hubs and restore the newest backup")
+	case collided(err):
+		return parley.Errorf(parley.Unavailable, "others changed the same: %w", err).Retryable(0).Suggest("try again")
+	case unreachable(err):
+		return parley.Errorf(parley.Unavailable, "the database %s cannot be reached: %w", d.name(), err).
+			Retryable(0).Suggest("check that the server runs and that its address is right, and try again")
+	default:
+		return parley.Errorf(parley.Internal, "the database failed: %w", err)
+	}
+}

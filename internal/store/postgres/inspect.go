@@ -1,0 +1,71 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/store"
+)
+
+// oldestServer is PostgreSQL 13, the oldest that is still looked after.
+const oldestServer = 13_00_00
+
+// facts are what is known of a database before anything is changed in it.
+type facts struct {
+	server   int // 150004 is 15.4
+	encoding string
+	schema   string // where tables go; "": there is no such schema
+	mayWrite bool
+	tables   int   // tables in the schema, but for those of extensions and of the migrations
+	version  int64 // of the tables; 0: there are none
+
+	application, oldest string // as meta says
+}
+
+func inspect(ctx context.Context, c *pgx.Conn) (f facts, err error) {
+	var migrated, described bool
+	err = c.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('server_encoding'),
+		coalesce(current_schema(), ''),
+		coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AND NOT pg_is_in_recovery(),
+		to_regclass(format('%I.goose_db_version', current_schema())) IS NOT NULL,
+		to_regclass(format('%I.meta', current_schema())) IS NOT NULL,
+		(SELECT count(*) FROM pg_class c WHERE c.relkind IN ('r', 'p') AND c.relname <> 'goose_db_version'
+			AND c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
+			AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'))`).
+		Scan(&f.server, &f.encoding, &f.schema, &f.mayWrite, &migrated, &described, &f.tables)
+	if err == nil && migrated {
+		err = c.QueryRow(ctx, "SELECT coalesce(max(version_id), 0) FROM goose_db_version").Scan(&f.version)
+	}
+	if err == nil && described && migrated {
+		err = c.QueryRow(ctx, `SELECT coalesce(max(value) FILTER (WHERE key = 'application'), ''),
+			coalesce(max(value) FILTER (WHERE key = 'min_program'), '') FROM meta`).Scan(&f.application, &f.oldest)
+	}
+	return f, err
+}
+
+// check says why a database cannot be used, or nil.
+func (f facts) check(name string) error {
+	switch {
+	case f.server < oldestServer:
+		return parley.Errorf(parley.Unavailable, "the server of %s is PostgreSQL %d, %d is needed", name, f.server/10000, oldestServer/10000).
+			Suggest("use PostgreSQL %d or newer", oldestServer/10000)
+	case f.encoding != "UTF8":
+		return parley.Errorf(parley.Unavailable, "the database %s stores %s, not UTF-8", name, f.encoding).
+			Suggest("create a database with the encoding UTF8")
+	case f.schema == "":
+		return parley.Errorf(parley.Unavailable, "the search path of the database %s names no schema that exists", name).
+			Suggest("create the schema, or correct search_path in the address")
+	case f.tables > 0 && f.application != "parley":
+		return parley.Errorf(parley.BadInput, "the schema %s of the database %s is another program's", f.schema, name).
+			Suggest("give parley a database of its own, or a schema: create it and add search_path to the address")
+	case f.tables == 0 && !f.mayWrite:
+		return parley.Errorf(parley.Unavailable, "no tables may be made in the schema %s of the database %s", f.schema, name).
+			Suggest("give the user the right to create there, or make it the owner of the database")
+	case f.tables > 0:
+		return store.CheckProgram(f.oldest)
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,36 @@
+package store
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+// CheckProgram refuses a database whose oldest program is newer than this one.
+func CheckProgram(oldest string) error {
+	if !OlderThan(parley.Version, oldest) {
+		return nil
+	}
+	return parley.Errorf(parley.Unavailable, "this database needs parley %s or newer, this is %s", oldest, parley.Version).
+		Suggest("install parley %s", oldest)
+}
+
+// OlderThan compares versions of the form 1.2.3.
+func OlderThan(a, b string) bool {
+	as, bs := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range max(len(as), len(bs)) {
+		if x, y := part(as, i), part(bs, i); x != y {
+			return x < y
+		}
+	}
+	return false
+}
+
+func part(parts []string, i int) int {
+	if i >= len(parts) {
+		return 0
+	}
+	n, _ := strconv.Atoi(parts[i])
+	return n
+}
