@@ -193,9 +193,9 @@ func TestEventNumberAheadOfTheLogIsRefused(t *testing.T) {
 // TestFollowersAreWokenByAPost holds time still: whoever polled would never come back.
 func TestFollowersAreWokenByAPost(t *testing.T) {
 	t.Parallel()
-	home := t.TempDir()
+	place := stores.place(t)
 	synctest.Test(t, func(t *testing.T) {
-		w := openWorld(t, home)
+		w := openWorld(t, place)
 		w.Start(ctx)
 		w.add("arya", "ned")
 		open := w.channel("arya", "open", "ned").ID
@@ -221,9 +221,9 @@ func TestFollowersAreWokenByAPost(t *testing.T) {
 // the log's own reader has got to it: the hub is not even started.
 func TestFollowerAtTheEndDoesNotHideEventsFromOneBehind(t *testing.T) {
 	t.Parallel()
-	home := t.TempDir()
+	place := stores.place(t)
 	synctest.Test(t, func(t *testing.T) {
-		w := openWorld(t, home)
+		w := openWorld(t, place)
 		w.add("arya")
 		last := w.lastEvent()
 		woken := make(chan int64, 2)

@@ -3,36 +3,16 @@ package hub_test
 import (
 	"context"
 	"encoding/json"
-	"flag"
-	"os"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"go.uber.org/goleak"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
-	"github.com/parley-hub/parley/internal/store/sqlite"
 )
-
-// TestMain keeps the properties short unless the command line asks for more, and fails when
-// something goes on running after the tests.
-func TestMain(m *testing.M) {
-	for name, value := range map[string]string{"rapid.checks": "20", "rapid.steps": "50", "rapid.nofailfile": "true"} {
-		if err := flag.Set(name, value); err != nil {
-			panic(err)
-		}
-	}
-	code := m.Run()
-	if err := goleak.Find(); code == 0 && err != nil {
-		_, _ = os.Stderr.WriteString(err.Error() + "\n")
-		code = 1
-	}
-	os.Exit(code)
-}
 
 // clock is a clock that stands still until it is moved.
 type clock struct {
@@ -65,8 +45,8 @@ type world struct {
 	*hub.Hub
 	t      tester
 	clock  *clock
-	db     *sqlite.DB
-	home   string
+	db     database
+	place  string
 	config hub.Config
 	wrap   func(parley.Store) parley.Store
 }
@@ -81,12 +61,12 @@ func as(id string) hub.Caller { return hub.Caller{Agent: id, Source: "test"} }
 
 func newHub(t *testing.T, change ...func(*world)) *world {
 	t.Helper()
-	return openWorld(t, t.TempDir(), change...)
+	return openWorld(t, stores.place(t), change...)
 }
 
-func openWorld(t tester, home string, change ...func(*world)) *world {
+func openWorld(t tester, place string, change ...func(*world)) *world {
 	t.Helper()
-	w := &world{t: t, clock: &clock{now: began}, home: home, wrap: func(s parley.Store) parley.Store { return s }}
+	w := &world{t: t, clock: &clock{now: began}, place: place, wrap: func(s parley.Store) parley.Store { return s }}
 	w.config.Clock = w.clock
 	for _, f := range change {
 		f(w)
@@ -99,7 +79,7 @@ func openWorld(t tester, home string, change ...func(*world)) *world {
 func (w *world) open() {
 	w.t.Helper()
 	var err error
-	if w.db, err = sqlite.Open(ctx, w.home); err != nil {
+	if w.db, err = stores.open(w.place); err != nil {
 		w.t.Fatalf("open the store: %v", err)
 	}
 	if w.Hub, err = hub.New(ctx, w.wrap(w.db), w.config); err != nil {

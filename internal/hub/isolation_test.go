@@ -18,7 +18,7 @@ import (
 func TestNobodyLearnsOfWhatIsNotTheirs(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		x := newMachine(rt, t.TempDir())
+		x := newMachine(rt, stores.place(t))
 		rt.Repeat(x.actions())
 		x.ensureSecrets(rt)
 		x.w.Start(ctx)

@@ -26,12 +26,12 @@ type machine struct {
 	steps int
 }
 
-func newMachine(t *rapid.T, home string) *machine {
+func newMachine(t *rapid.T, place string) *machine {
 	x := &machine{model: newModel()}
 	x.model.settled = rapid.Bool().Draw(t, "settled")
 	x.model.idleDays = 48 * time.Hour
 	again := rapid.Bool().Draw(t, "updates run twice")
-	x.w = openWorld(t, home, func(w *world) {
+	x.w = openWorld(t, place, func(w *world) {
 		w.config.AutoArchive = x.model.idleDays
 		settled := &atomic.Bool{}
 		settled.Store(x.model.settled)
@@ -489,7 +489,7 @@ func (x *machine) listed(p *peer, f hub.ListFilter) map[string]row {
 func TestHubDoesWhatTheModelDoes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		x := newMachine(rt, t.TempDir())
+		x := newMachine(rt, stores.place(t))
 		rt.Repeat(x.actions())
 		x.compareAll(rt)
 	})

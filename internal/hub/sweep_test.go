@@ -162,9 +162,9 @@ func erasable(w *world) (n int) {
 
 func TestSweepRunsByItself(t *testing.T) {
 	t.Parallel()
-	home := t.TempDir()
+	place := stores.place(t)
 	synctest.Test(t, func(t *testing.T) {
-		w := openWorld(t, home, func(w *world) { w.config.AutoArchive = time.Hour })
+		w := openWorld(t, place, func(w *world) { w.config.AutoArchive = time.Hour })
 		conv := w.channel("user", "open").ID
 		w.clock.advance(2 * time.Hour)
 		w.Start(ctx)

@@ -1,0 +1,75 @@
+package hub_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/pgtest"
+	"github.com/parley-hub/parley/internal/store/postgres"
+	"github.com/parley-hub/parley/internal/store/sqlite"
+)
+
+// database is a store that the test closes.
+type database interface {
+	parley.Store
+	Close() error
+}
+
+// kind is a kind of store: where a new one is, and how it is opened.
+type kind struct {
+	name   string
+	checks int // of each property, unless the command line says
+	place  func(testing.TB) string
+	open   func(place string) (database, error)
+}
+
+// stores is the kind that tests run on. All tests run on each.
+var stores kind
+
+var kinds = []kind{
+	{"SQLite", 20, testing.TB.TempDir, func(home string) (database, error) { return sqlite.Open(ctx, home) }},
+	{"PostgreSQL", 8, migrated.Copy, func(url string) (database, error) { return postgres.Open(ctx, url) }},
+}
+
+// migrated is a database with all tables and no rows.
+var migrated = &pgtest.Template{Make: func(url string) error {
+	db, err := postgres.Open(ctx, url)
+	if err != nil {
+		return err
+	}
+	return db.Close()
+}}
+
+// TestMain keeps the properties short unless the command line asks for more, and fails when
+// something goes on running after the tests.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	given := map[string]bool{}
+	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	code := 0
+	for _, stores = range kinds {
+		fmt.Println("on", stores.name)
+		for name, value := range map[string]string{
+			"rapid.checks": fmt.Sprint(stores.checks), "rapid.steps": "50", "rapid.nofailfile": "true",
+		} {
+			if given[name] {
+				continue
+			}
+			if err := flag.Set(name, value); err != nil {
+				panic(err)
+			}
+		}
+		code = max(code, m.Run())
+	}
+	migrated.Drop()
+	if err := goleak.Find(); code == 0 && err != nil {
+		_, _ = os.Stderr.WriteString(err.Error() + "\n")
+		code = 1
+	}
+	os.Exit(code)
+}
