@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,17 +19,10 @@ const day = 24 * time.Hour
 
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
-// rewriteBody changes a body from outside; nil removes it.
-func rewriteBody(t *testing.T, home, sha256 string, content []byte) {
-	t.Helper()
-	path := filepath.Join(home, "artifacts", sha256[:2], sha256)
-	err := os.Remove(path)
-	if content != nil {
-		err = errors.Join(err, os.WriteFile(path, content, 0o600))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+// spoil changes a body from outside; nil removes it.
+func (w *world) spoil(sha256 string, content []byte) {
+	w.t.Helper()
+	w.ok(stores.spoil(w.place, sha256, content))
 }
 
 func TestUnusedArtifactIsKeptForADay(t *testing.T) {
@@ -134,7 +125,7 @@ func TestLostBodyDoesNotHoldCollectionUp(t *testing.T) {
 	w.add("arya")
 	a := w.put("arya", "lost")
 	w.put("arya", "other")
-	rewriteBody(t, w.home, a.SHA256, nil)
+	w.spoil(a.SHA256, nil)
 	w.clock.advance(2 * day)
 	w.ok(w.Sweep(ctx))
 	same(t, "bodies", len(w.bodies()), 0)
