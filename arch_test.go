@@ -143,7 +143,7 @@ func TestDocumentedCommandsExist(t *testing.T) {
 			t.Errorf("make help does not list %s", target)
 		}
 	}
-	for _, doc := range []string{"README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/benchmarks.md"} {
+	for _, doc := range []string{"README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/benchmarks.md", "docs/operating.md"} {
 		text, err := os.ReadFile(doc)
 		if err != nil {
 			t.Error(err)
