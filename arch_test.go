@@ -26,7 +26,8 @@ var mayImport = map[string][]string{
 	"internal/search":           {""},
 	"internal/service":          {},
 	"internal/store":            {""},
-	"internal/store/sqlite":     {"", "internal/store"},
+	"internal/store/blobfs":     {""},
+	"internal/store/sqlite":     {"", "internal/store", "internal/store/blobfs"},
 	"internal/store/postgres":   {"", "internal/store"},
 	"internal/store/storetest":  {""},
 	"internal/pgtest":           {},
@@ -143,7 +144,7 @@ func TestDocumentedCommandsExist(t *testing.T) {
 			t.Errorf("make help does not list %s", target)
 		}
 	}
-	for _, doc := range []string{"README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/benchmarks.md"} {
+	for _, doc := range []string{"README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/benchmarks.md", "docs/operating.md"} {
 		text, err := os.ReadFile(doc)
 		if err != nil {
 			t.Error(err)

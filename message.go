@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -90,6 +91,17 @@ type Artifact struct {
 	Size      int64  `json:"size,omitempty"`
 	SHA256    string `json:"sha256,omitempty"`
 	Path      string `json:"path,omitempty"`
+}
+
+// Digests are the stored bodies the content refers to, each once.
+func (c Content) Digests() []string {
+	var digests []string
+	for _, a := range c.Artifacts {
+		if a.SHA256 != "" && !slices.Contains(digests, a.SHA256) {
+			digests = append(digests, a.SHA256)
+		}
+	}
+	return digests
 }
 
 // Draft is a message as its sender hands it in.

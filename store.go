@@ -35,6 +35,9 @@ type Store interface {
 	// View runs fn on a snapshot: it sees every update that returned before, and never half of one.
 	// What it writes fails.
 	View(ctx context.Context, fn func(Tx) error) error
+
+	// Blobs are the bodies of artifacts, which are in no transaction.
+	Blobs() Blobs
 }
 
 // Tx gives access to what is stored, noun by noun, within one transaction.
@@ -46,7 +49,9 @@ type Tx interface {
 	Deliveries() DeliveryStore
 	Queue() QueueStore
 	Search() SearchStore
+	Artifacts() ArtifactStore
 	Log() LogStore
+	Counts() CountStore
 }
 
 // AgentStore keeps agents. They are never deleted: a removed agent keeps its names.
@@ -104,8 +109,9 @@ type ConversationStore interface {
 	// Bury hides a conversation from every other method and frees its name and set.
 	// ErrNotFound if there is none.
 	Bury(id string) error
-	// Purge erases up to limit rows of buried conversations and says how many there were. What the
-	// search index has of their messages goes with them, and is not counted.
+	// Purge erases up to limit rows of buried conversations, references to artifacts among them, and
+	// says how many there were. What the search index has of their messages goes with them, and is not
+	// counted.
 	Purge(limit int) (int, error)
 }
 
@@ -131,8 +137,9 @@ type MessageStore interface {
 	// NextSeq is the number that the next message or event of this update will have. Both are drawn
 	// from one order, which rises by one and never repeats, whatever is deleted.
 	NextSeq() (int64, error)
-	// Insert adds a message whose Seq is NextSeq, and counts it in its conversation. The message is
-	// its own event. ErrNotFound if its conversation, sender or recipient does not exist.
+	// Insert adds a message whose Seq is NextSeq, and counts it in its conversation and for each stored
+	// body it refers to. The message is its own event. ErrNotFound if its conversation, sender, recipient
+	// or one of the bodies does not exist.
 	Insert(Message) error
 	// Get returns one message. ErrNotFound if there is none, or its conversation is gone.
 	Get(id string) (Message, error)
@@ -257,4 +264,14 @@ type LogStore interface {
 	Audit(AuditEntry) error
 	// Audited returns audit entries with a number greater than after, in order, at most limit.
 	Audited(after int64, limit int) ([]AuditEntry, error)
+}
+
+// CountStore compares the numbers that are kept with the rows they count. It is for checks.
+type CountStore interface {
+	// Conversations returns a sentence for each conversation whose number of messages or last seq is
+	// not that of its messages, at most limit.
+	Conversations(limit int) ([]string, error)
+	// Artifacts returns a sentence for each body whose number of references is not that of the messages
+	// that refer to it, at most limit.
+	Artifacts(limit int) ([]string, error)
 }

@@ -274,6 +274,9 @@ func (w *world) state() string {
 		if _, all["events"], err = tx.Log().Bounds(); err != nil {
 			return err
 		}
+		if all["artifacts"], err = tx.Artifacts().List("", 10_000); err != nil {
+			return err
+		}
 		for _, archived := range []bool{false, true} {
 			list, err := tx.Conversations().List(parley.ConversationFilter{Archived: archived, Limit: 10_000})
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -43,6 +44,8 @@ type Hub struct {
 	turns  *turns
 	index  *indexer
 
+	wasteDue atomic.Bool // there may be bodies of artifacts without a row
+
 	services []*service.Service
 }
 
@@ -73,6 +76,7 @@ func New(ctx context.Context, store parley.Store, config Config) (*Hub, error) {
 	h.services = []*service.Service{
 		service.New(h.tail.run), service.New(h.index.run), service.New(h.sweepRegularly), service.New(h.sweepOften),
 	}
+	h.wasteDue.Store(true) // a crash may have left some
 	return h, h.addFirstAgents(ctx)
 }
 

@@ -1,11 +1,15 @@
 package hub_test
 
 import (
+	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
 
 	"github.com/parley-hub/parley"
@@ -17,6 +21,7 @@ import (
 // database is a store that the test closes.
 type database interface {
 	parley.Store
+	CheckDeep(context.Context, func(parley.CheckReport)) (parley.CheckReport, error)
 	Close() error
 	DriveLeases(now func() int64)
 }
@@ -27,14 +32,16 @@ type kind struct {
 	checks int // of each property, unless the command line says
 	place  func(testing.TB) string
 	open   func(place string) (database, error)
+	// spoil changes the body of an artifact from outside; nil removes it.
+	spoil func(place, sha256 string, content []byte) error
 }
 
 // stores is the kind that tests run on. All tests run on each.
 var stores kind
 
 var kinds = []kind{
-	{"SQLite", 20, testing.TB.TempDir, func(home string) (database, error) { return sqlite.Open(ctx, home) }},
-	{"PostgreSQL", 8, migrated.Copy, func(url string) (database, error) { return postgres.Open(ctx, url) }},
+	{"SQLite", 20, testing.TB.TempDir, func(home string) (database, error) { return sqlite.Open(ctx, home) }, spoilFile},
+	{"PostgreSQL", 8, migrated.Copy, func(url string) (database, error) { return postgres.Open(ctx, url) }, spoilRow},
 }
 
 // migrated is a database with all tables and no rows.
@@ -45,6 +52,27 @@ var migrated = &pgtest.Template{Make: func(url string) error {
 	}
 	return db.Close()
 }}
+
+func spoilFile(home, sha256 string, content []byte) error {
+	path := filepath.Join(home, "artifacts", sha256[:2], sha256)
+	if content == nil {
+		return os.Remove(path)
+	}
+	return os.WriteFile(path, content, 0o600)
+}
+
+func spoilRow(url, sha256 string, content []byte) error {
+	c, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	query, args := "UPDATE artifact_chunks SET data = $2 WHERE encode(sha256, 'hex') = $1", []any{sha256, content}
+	if content == nil {
+		query, args = "DELETE FROM artifact_chunks WHERE encode(sha256, 'hex') = $1", []any{sha256}
+	}
+	_, err = c.Exec(ctx, query, args...)
+	return errors.Join(err, c.Close(ctx))
+}
 
 // TestMain keeps the properties short unless the command line asks for more, and fails when
 // something goes on running after the tests.

@@ -32,6 +32,9 @@ func (h *Hub) Post(ctx context.Context, caller Caller, draft parley.Draft) (Rece
 	if err != nil {
 		return Receipt{}, err
 	}
+	if draft.Content.Artifacts, err = h.sizeArtifacts(ctx, caller, draft); err != nil {
+		return Receipt{}, err
+	}
 	post := post{draft: draft, source: caller.Source}
 	if err := post.compose(); err != nil {
 		return Receipt{}, err
@@ -103,6 +106,9 @@ func (s *scene) post(p post) (Receipt, error) {
 	}
 	if first, found, err := s.posted(d.IdempotencyKey); found || err != nil {
 		return first, err
+	}
+	if err := s.checkArtifacts(d.Content.Artifacts); err != nil {
+		return Receipt{}, err
 	}
 	parent, err := s.parent(&d)
 	if err != nil {

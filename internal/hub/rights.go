@@ -134,6 +134,8 @@ func (h *Hub) explainUnknown(ctx context.Context, caller Caller, u unknown) erro
 				names, err = s.conversationNames()
 			}
 			otherwise = "see the list of conversations"
+		case "artifact":
+			otherwise = "store it first, then refer to it"
 		}
 		return err
 	})

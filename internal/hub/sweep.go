@@ -39,7 +39,7 @@ func (h *Hub) regularly(ctx context.Context, started func(), every time.Duration
 }
 
 // Sweep does what is due with time: archives what has been idle for long, forgets old idempotency
-// keys and erases what was deleted. It works in small updates, so that nobody waits for it.
+// keys, erases what was deleted and removes artifacts nobody refers to. It works in small updates, so that nobody waits for it.
 func (h *Hub) Sweep(ctx context.Context) error {
 	err := h.archiveIdle(ctx, parley.IdleFilter{
 		Kinds: []parley.ConversationKind{parley.Ephemeral}, Since: h.now().Add(-ephemeralIdle), Settled: true,
@@ -63,7 +63,14 @@ func (h *Hub) Sweep(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	return h.repeat(ctx, func(tx parley.Tx) (int, error) { return tx.Conversations().Purge(purgeBatch) })
+	err = h.repeat(ctx, func(tx parley.Tx) (int, error) { return tx.Conversations().Purge(purgeBatch) })
+	if err != nil {
+		return err
+	}
+	if err := h.collectArtifacts(ctx); err != nil {
+		return err
+	}
+	return h.removeWaste(ctx)
 }
 
 // archiveIdle archives what a filter selects. It is looked up outside the writer; what is left after

@@ -171,7 +171,12 @@ func (s conversations) Purge(limit int) (int, error) {
 	if err := s.forgetOf(num, limit); err != nil {
 		return 0, err
 	}
-	total, err := s.purgeDeliveries(num, limit)
+	total, err := s.dropReferences(num, limit)
+	if err != nil || total >= limit {
+		return total, err
+	}
+	gone, err := s.purgeDeliveries(num, limit-total)
+	total += gone
 	// Each statement finishes its kind of row unless the limit ends it, so that nothing is erased
 	// before what refers to it.
 	for _, statement := range []string{

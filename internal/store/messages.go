@@ -40,6 +40,9 @@ func (s messages) Insert(m parley.Message) error {
 	if err != nil {
 		return err
 	}
+	if err := s.checkReferences(m); err != nil {
+		return err
+	}
 	err = s.write(`INSERT INTO messages (seq, id, conv, sender, recipient, reply_to, type, priority, word,
 			created_at, expires_at, deadline, requires_ack, hops, source, trace, task, mentions,
 			text, code, artifacts, payload, metadata, key, checksum)
@@ -51,7 +54,10 @@ func (s messages) Insert(m parley.Message) error {
 	s.counters.seq, s.undelivered = m.Seq, m.ID
 	err = s.write(`UPDATE conversations SET messages = messages + 1, last_seq = $2, updated_at = $3 WHERE num = $1`,
 		row.conv, m.Seq, millis(m.CreatedAt))
-	if err != nil || m.IdempotencyKey == "" {
+	if err != nil {
+		return err
+	}
+	if err := s.refer(m); err != nil || m.IdempotencyKey == "" {
 		return err
 	}
 	err = s.write(`INSERT INTO idempotency (sender, key, message, at) VALUES ($1, $2, $3, $4)

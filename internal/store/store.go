@@ -8,7 +8,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Store is a parley.Store on a SQL database.
+// Store is a parley.Store on a SQL database, but for the bodies of artifacts, which each database
+// keeps in its own way.
 type Store struct {
 	driver    Driver
 	writer    *writer
@@ -21,8 +22,6 @@ type Store struct {
 	views  sync.WaitGroup
 	close  func() error
 }
-
-var _ parley.Store = (*Store)(nil)
 
 // New starts a store on an opened and migrated database. It owns the driver from now on.
 func New(driver Driver) *Store {

@@ -57,7 +57,9 @@ func (t *tx) Messages() parley.MessageStore           { return messages{t} }
 func (t *tx) Deliveries() parley.DeliveryStore        { return deliveries{t} }
 func (t *tx) Queue() parley.QueueStore                { return queue{deliveries{t}} }
 func (t *tx) Search() parley.SearchStore              { return search{t} }
+func (t *tx) Artifacts() parley.ArtifactStore         { return artifacts{t} }
 func (t *tx) Log() parley.LogStore                    { return log{t} }
+func (t *tx) Counts() parley.CountStore               { return counts{t} }
 
 var errReadOnly = parley.Errorf(parley.Internal, "a view cannot write")
 

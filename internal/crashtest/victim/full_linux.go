@@ -13,6 +13,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/store/sqlite"
 )
 
 // fillDisk mounts a small disk, posts until it is full and on, makes room, posts again, and
@@ -33,6 +34,9 @@ func fillDisk(ctx context.Context, dir string) error {
 	var acknowledged bytes.Buffer
 	refused, err := postUntilFull(ctx, h, &acknowledged)
 	if err != nil {
+		return err
+	}
+	if err := storeWhileFull(ctx, h, db, dir); err != nil {
 		return err
 	}
 	if err := os.Remove(ballast); err != nil {
@@ -95,4 +99,22 @@ func postUntilFull(ctx context.Context, h *hub.Hub, acknowledged *bytes.Buffer) 
 		err = errors.Join(err, errors.New("the disk did not fill"))
 	}
 	return refused, err
+}
+
+// storeWhileFull stores an artifact and makes a backup, both in vain, and looks that nothing is left of
+// them.
+func storeWhileFull(ctx context.Context, h *hub.Hub, db *sqlite.DB, dir string) error {
+	_, stored := h.PutArtifact(ctx, hub.Caller{Agent: agentID(0)}, bytes.NewReader(make([]byte, 4<<20)))
+	_, backedUp := db.Backup(ctx, filepath.Join(dir, "backup"))
+	for what, err := range map[string]error{"an artifact": stored, "a backup": backedUp} {
+		if e := parley.AsError(err); err == nil || e.Code != parley.Unavailable || e.Reason != parley.StorageFull {
+			return fmt.Errorf("%s on a full disk was answered by: %w", what, err)
+		}
+	}
+	for _, place := range []string{"backup*", "home/artifacts/*"} {
+		if left, err := filepath.Glob(filepath.Join(dir, place)); err != nil || len(left) > 0 {
+			return fmt.Errorf("left behind: %v %w", left, err)
+		}
+	}
+	return nil
 }

@@ -137,10 +137,18 @@ func postStubbornly(ctx context.Context, home string, count int) error {
 	return nil
 }
 
-// postOne posts to a channel, a DM, a group or an ephemeral conversation, in turn, and prints the
-// acknowledgement in one write.
+// postOne posts to a channel, a DM, a group or an ephemeral conversation, in turn, now and then with an
+// artifact, and prints the acknowledgement in one write.
 func postOne(ctx context.Context, h *hub.Hub, worker, n int) error {
-	receipt, err := h.Post(ctx, hub.Caller{Agent: agentID(worker)}, draft(worker, n))
+	me, d := hub.Caller{Agent: agentID(worker)}, draft(worker, n)
+	if n%8 == 7 {
+		a, err := h.PutArtifact(ctx, me, strings.NewReader(fmt.Sprintf("body %d", n))) // workers share some
+		if err != nil {
+			return err
+		}
+		d.Content.Artifacts = []parley.Artifact{a}
+	}
+	receipt, err := h.Post(ctx, me, d)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/store"
 )
 
@@ -11,7 +12,10 @@ import (
 type DB struct {
 	*store.Store
 	dialer *dialer
+	bodies *blobs
 }
+
+var _ parley.Store = (*DB)(nil)
 
 // Open opens a database by its URL and brings its schema up to date. Several hubs may do so at once.
 // The tables are in the first schema of the search path, which the URL can set. It refuses, with a
@@ -29,7 +33,21 @@ func Open(ctx context.Context, url string) (*DB, error) {
 		}
 		return nil, d.explain(err)
 	}
-	return &DB{Store: store.New(newDriver(d)), dialer: d}, nil
+	bodies, err := newBlobs(d)
+	if err != nil {
+		return nil, err
+	}
+	return &DB{Store: store.New(newDriver(d)), dialer: d, bodies: bodies}, nil
+}
+
+// Blobs implements parley.Store: bodies are rows.
+func (db *DB) Blobs() parley.Blobs { return db.bodies }
+
+// Close runs what has begun and closes all connections.
+func (db *DB) Close() error {
+	err := db.Store.Close()
+	db.bodies.close()
+	return err
 }
 
 // prepare looks at the database and migrates it if that is due.

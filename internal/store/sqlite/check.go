@@ -15,6 +15,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/store"
 )
 
 const applicationID = 0x5061726c // "Parl"
@@ -217,12 +218,35 @@ func (db *DB) Checked(ctx context.Context) error {
 	}
 }
 
-// CheckDeep verifies every page, index and reference of the file.
-func (db *DB) CheckDeep(ctx context.Context) error {
-	if err := db.pragmaCheck(ctx, "integrity_check"); err != nil {
-		return err
+// CheckDeep verifies everything that is stored: every page, index and reference of the file, every
+// message, artifact and audit entry, every count. progress, which may be nil, is told now and then how
+// far it is. An error means that the check could not be made; what it found is in the report.
+func (db *DB) CheckDeep(ctx context.Context, progress func(parley.CheckReport)) (report parley.CheckReport, err error) {
+	if progress == nil {
+		progress = func(parley.CheckReport) {}
 	}
-	return db.pragmaCheck(ctx, "foreign_key_check")
+	c, err := newConn(db.path, "query_only=1")
+	if err != nil {
+		return report, explain(db.path, err)
+	}
+	err = errors.Join(checkPages(ctx, c, db.path, &report), c.close())
+	if err == nil {
+		err = store.Check(ctx, db, &report, progress)
+	}
+	return report, err
+}
+
+// checkPages adds to a report what SQLite itself finds wrong with a file.
+func checkPages(ctx context.Context, c *conn, path string, report *parley.CheckReport) error {
+	for _, check := range []string{"integrity_check", "foreign_key_check"} {
+		err := runCheck(ctx, c, path, check)
+		if errors.Is(err, errDamaged) {
+			report.Add("%s", parley.AsError(err).Message)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // pragmaCheck uses a connection of its own, so that it may be interrupted.
@@ -232,16 +256,20 @@ func (db *DB) pragmaCheck(ctx context.Context, check string) error {
 		return explain(db.path, err)
 	}
 	defer func() { _ = c.close() }()
+	return runCheck(ctx, c, db.path, check)
+}
+
+func runCheck(ctx context.Context, c *conn, path, check string) error {
 	c.sqlite.SetInterrupt(ctx.Done())
 	stmt, err := c.prepare("PRAGMA " + check)
 	if err != nil {
-		return checkFailed(ctx, db.path, err)
+		return checkFailed(ctx, path, err)
 	}
 	var found []string
 	for len(found) < 10 {
 		more, err := stmt.Step()
 		if err != nil {
-			return checkFailed(ctx, db.path, err)
+			return checkFailed(ctx, path, err)
 		}
 		if !more {
 			break
@@ -255,7 +283,7 @@ func (db *DB) pragmaCheck(ctx context.Context, check string) error {
 		}
 	}
 	if len(found) > 0 {
-		return damagedf(db.path, "%s", strings.Join(found, "; "))
+		return damagedf(path, "%s", strings.Join(found, "; "))
 	}
 	return nil
 }

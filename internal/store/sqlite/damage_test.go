@@ -331,7 +331,7 @@ func TestOrderlyStopNeedsNoCheck(t *testing.T) {
 		t.Errorf("it was checked: %v", err)
 	}
 	holds(t, db, append(ids, written(t, db, 1)...))
-	says(t, db.CheckDeep(t.Context()), "is damaged") // which is there for this
+	says(t, deep(t, db), "is damaged") // which is there for this
 }
 
 func TestCheckThatWasInterruptedIsMadeAtTheNextStart(t *testing.T) {
@@ -355,7 +355,7 @@ func TestDeepCheckFindsReferencesToNothing(t *testing.T) {
 	home, _ := filled(t)
 	raw(t, home, "PRAGMA foreign_keys = 0", `INSERT INTO deliveries
 		(message, agent, state, waking, purpose, rank, pair_seq, attempt, accepted_at, marks) VALUES (999, 999, 'accepted', 0, '', 5, 1, 0, 0, 0)`)
-	says(t, opened(t, home).CheckDeep(t.Context()), "is damaged", "deliveries")
+	says(t, deep(t, opened(t, home)), "is damaged", "deliveries")
 }
 
 func TestFlippedBytesInAMessageAreFoundByItsChecksum(t *testing.T) {

@@ -69,12 +69,12 @@ func postTen(db *DB) (ids []string, err error) {
 	return ids, err
 }
 
-// filesOf copies a home. The index of the write-ahead log is left out: it is made anew.
+// filesOf copies the files of a home. The index of the write-ahead log is left out: it is made anew.
 func filesOf(home string) (files, error) {
 	found := files{}
 	list, err := os.ReadDir(home)
 	for _, entry := range list {
-		if err != nil || entry.Name() == "parley.db-shm" {
+		if err != nil || entry.Name() == "parley.db-shm" || entry.IsDir() {
 			continue
 		}
 		found[entry.Name()], err = os.ReadFile(filepath.Join(home, entry.Name()))

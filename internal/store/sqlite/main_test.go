@@ -31,7 +31,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// hub posts messages and prints the id of each once it is acknowledged, until its input ends.
+// hub posts messages and prints the id of each once it is acknowledged, until its input ends. A line
+// "backup DIR" makes a backup instead.
 func hub(home string) error {
 	db, err := Open(context.Background(), home)
 	if err != nil {
@@ -44,6 +45,11 @@ func hub(home string) error {
 	fmt.Println("open")
 	commands := bufio.NewScanner(os.Stdin)
 	for commands.Scan() {
+		if dir, ok := strings.CutPrefix(commands.Text(), "backup "); ok {
+			_, err := db.Backup(context.Background(), dir)
+			fmt.Println("backup:", err)
+			continue
+		}
 		id, err := post(db, c, commands.Text())
 		if err != nil {
 			return err

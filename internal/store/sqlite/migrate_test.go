@@ -87,7 +87,7 @@ func TestPendingMigrationBacksUpFirst(t *testing.T) {
 	}
 	db := opened(t, restored)
 	holds(t, db, ids)
-	if err := db.CheckDeep(t.Context()); err != nil {
+	if err := deep(t, db); err != nil {
 		t.Errorf("the backup: %v", err)
 	}
 }

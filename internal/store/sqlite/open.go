@@ -11,21 +11,31 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/store"
+	"github.com/parley-hub/parley/internal/store/blobfs"
 )
 
 // oldestSQLite is the first version without the bug that could lose pages when a write-ahead log
 // was reset under a reader.
 const oldestSQLite = "3.51.3"
 
+// What a home and a backup have in common.
+const (
+	databaseName = "parley.db"
+	bodiesName   = "artifacts"
+)
+
 // DB is an open database: the store on it, and what can be asked of a file only.
 type DB struct {
 	*store.Store
 	path     string
+	bodies   *blobfs.Dir
 	due      *dueCheck
 	stop     context.CancelFunc
 	checked  chan struct{}
 	checkErr error
 }
+
+var _ parley.Store = (*DB)(nil)
 
 // Open opens the database in a home directory, creating both where they do not exist, and brings
 // its schema up to date. It refuses, with a sentence that says what to do: a home that another
@@ -80,7 +90,7 @@ func makeHome(home string) error {
 }
 
 func openHeld(ctx context.Context, home string, held *lock) (_ *DB, err error) {
-	path := filepath.Join(home, "parley.db")
+	path := filepath.Join(home, databaseName)
 	mark, err := openMark(filepath.Join(home, "parley.mark"))
 	if err != nil {
 		return nil, err
@@ -107,13 +117,17 @@ func openHeld(ctx context.Context, home string, held *lock) (_ *DB, err error) {
 	if err := syncPath(home); err != nil {
 		return nil, err
 	}
-	d, err := connect(path)
+	bodies, err := blobfs.Open(filepath.Join(home, bodiesName))
 	if err != nil {
 		return nil, err
 	}
+	d, err := connect(path)
+	if err != nil {
+		return nil, errors.Join(err, bodies.Close())
+	}
 	d.mark, d.lock = mark, held
 	checking, stop := context.WithCancel(context.WithoutCancel(ctx))
-	db := &DB{Store: store.New(d), path: path, due: due, stop: stop, checked: make(chan struct{})}
+	db := &DB{Store: store.New(d), path: path, bodies: bodies, due: due, stop: stop, checked: make(chan struct{})}
 	if due.failure != nil {
 		db.Halt(due.failure)
 	}
@@ -129,8 +143,11 @@ func openHeld(ctx context.Context, home string, held *lock) (_ *DB, err error) {
 func (db *DB) Close() error {
 	db.stop()
 	<-db.checked
-	return db.Store.Close()
+	return errors.Join(db.Store.Close(), db.bodies.Close())
 }
+
+// Blobs implements parley.Store: bodies are files in the home.
+func (db *DB) Blobs() parley.Blobs { return db.bodies }
 
 // create makes the file with the right permissions before SQLite does with others.
 func create(path string) error {

@@ -28,7 +28,7 @@ func TestFreshHome(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(home, "backups")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a fresh home has backups: %v", err)
 	}
-	if err := db.CheckDeep(t.Context()); err != nil {
+	if err := deep(t, db); err != nil {
 		t.Errorf("checking: %v", err)
 	}
 }

@@ -36,6 +36,16 @@ func closed(t *testing.T, db *DB) {
 	}
 }
 
+// deep is what a check of everything finds.
+func deep(t *testing.T, db *DB) error {
+	t.Helper()
+	report, err := db.CheckDeep(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report.Err()
+}
+
 // written posts messages and returns their ids.
 func written(t *testing.T, db *DB, n int) (ids []string) {
 	t.Helper()

@@ -13,6 +13,7 @@ type everything struct {
 	Members       map[string][]parley.Member
 	Messages      []parley.Message
 	Deliveries    map[string][]parley.Delivery
+	Artifacts     []parley.StoredArtifact
 	Events        []parley.Event
 	Audit         []parley.AuditEntry
 	NextSeq       int64
@@ -34,13 +35,14 @@ func dump(tx parley.Tx) (all everything, err error) {
 
 // dumpSince is what was logged and posted after a beginning, and all agents and conversations.
 func dumpSince(tx parley.Tx, begin *model) (all everything, err error) {
-	var errs [6]error
+	var errs [7]error
 	all.Agents, errs[0] = tx.Agents().List()
 	all.Conversations, errs[1] = allConversations(tx)
 	all.Messages, errs[2] = tx.Messages().Scan(begin.seq, plenty)
 	all.Events, errs[3] = tx.Log().Events(begin.seq, plenty)
 	all.Audit, errs[4] = tx.Log().Audited(begin.auditNum, plenty)
 	all.NextSeq, errs[5] = tx.Messages().NextSeq()
+	all.Artifacts, errs[6] = tx.Artifacts().List("", plenty)
 	return all, errors.Join(errs[:]...)
 }
 

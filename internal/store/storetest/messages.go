@@ -30,7 +30,7 @@ func fullMessage(conversation string) parley.Message {
 	m.InReplyTo, m.RequiresAck, m.Task = newID(), true, "task-101"
 	m.Content.Code = "x := 1\r\n"
 	m.Content.Artifacts = []parley.Artifact{
-		{Name: "a.txt", MediaType: "text/plain", Size: 3, SHA256: strings.Repeat("ab", 32)}, {Path: "/tmp/b"},
+		{Name: "a.txt", MediaType: "text/plain", Size: 3, SHA256: digest("ab")}, {Path: "/tmp/b"},
 	}
 	m.Payload, m.Metadata = json.RawMessage(`{"n":1.50,"s":"\u0001é"}`), json.RawMessage(`{}`)
 	m.Source, m.Hops, m.IdempotencyKey = "cli", 3, "key ü"
@@ -45,6 +45,7 @@ func (f *fixture) message(id string) parley.Message {
 func messageFields(f *fixture) {
 	f.agents("arya", "gendry")
 	c := f.channel("general", "arya")
+	f.keep("arya", digest("ab"))
 	toAll := newMessage(c.ID, "gendry", "")
 	toAll.To, toAll.CreatedAt = parley.All, at(-3_000_000_000) // long before 1970
 	for name, m := range map[string]parley.Message{

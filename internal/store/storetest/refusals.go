@@ -24,6 +24,7 @@ func refusedLeavesNothing(f *fixture) {
 	other := f.channel("other", "arya")
 	stolen := other
 	stolen.Name, stolen.Topic = c.Name, "changed"
+	f.keep("arya", digest("00"))
 	before = f.everything()
 	for name, refusal := range map[string]struct {
 		want error
@@ -47,6 +48,12 @@ func refusedLeavesNothing(f *fixture) {
 			lost := newMessage(c.ID, "arya", "hello")
 			lost.To = "nobody"
 			return found(post(tx, lost))
+		}},
+		"a message with a body that is not stored": {parley.ErrNotFound, func(tx parley.Tx) error {
+			return found(post(tx, referring(c.ID, digest("00"), digest("ff"))))
+		}},
+		"a body stored by nobody": {parley.ErrNotFound, func(tx parley.Tx) error {
+			return tx.Artifacts().Keep(parley.StoredArtifact{SHA256: digest("ff"), StoredAt: at(0)}, "nobody")
 		}},
 		"a member that does not exist": {parley.ErrNotFound, func(tx parley.Tx) error {
 			return tx.Members().Put(parley.Member{Conversation: c.ID, Agent: "nobody"})

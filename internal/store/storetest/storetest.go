@@ -29,6 +29,8 @@ func Run(t *testing.T, open func(t *testing.T) parley.Store) {
 		{"Deliveries", deliveryTests},
 		{"Search", searchTests},
 		{"SearchModel", searchModelTests},
+		{"Artifacts", artifactTests},
+		{"Blobs", blobTests},
 		{"Log", logTests},
 		{"Histories", historyTests},
 	} {

@@ -135,8 +135,12 @@ func viewCannotWrite(f *fixture) {
 		"Members.Remove":      func(tx parley.Tx) error { return tx.Members().Remove(c.ID, "arya") },
 		"Messages.Insert":     func(tx parley.Tx) error { return tx.Messages().Insert(next) },
 		"Deliveries.Insert":   func(tx parley.Tx) error { return found(tx.Deliveries().Insert(m, reaches("arya"))) },
-		"Log.Append":          func(tx parley.Tx) error { return tx.Log().Append(parley.Event{At: at(1), Kind: "test"}) },
-		"Log.Audit":           func(tx parley.Tx) error { return tx.Log().Audit(parley.AuditEntry{At: at(1), Act: "test"}) },
+		"Artifacts.Keep": func(tx parley.Tx) error {
+			return tx.Artifacts().Keep(parley.StoredArtifact{SHA256: digest("01"), StoredAt: at(1)}, "arya")
+		},
+		"Artifacts.Forget": func(tx parley.Tx) error { return found(tx.Artifacts().Forget(digest("00"), at(10))) },
+		"Log.Append":       func(tx parley.Tx) error { return tx.Log().Append(parley.Event{At: at(1), Kind: "test"}) },
+		"Log.Audit":        func(tx parley.Tx) error { return tx.Log().Audit(parley.AuditEntry{At: at(1), Act: "test"}) },
 	} {
 		f.view(func(tx parley.Tx) error {
 			switch err := write(tx); {
@@ -157,6 +161,7 @@ func (f *fixture) withErasable() {
 	m := newMessage("general", "arya", "hello")
 	m.Conversation, m.IdempotencyKey = f.findConversation("general").ID, "key"
 	f.post(m)
+	f.keep("arya", digest("00"))
 	buried := f.channel("buried", "arya")
 	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(buried.ID) })
 }

@@ -1,0 +1,42 @@
+package parley
+
+import (
+	"fmt"
+	"strings"
+)
+
+// maxProblems bounds how many problems a report lists.
+const maxProblems = 100
+
+// CheckReport is what a check of everything that is stored has looked at and found.
+type CheckReport struct {
+	Messages  int64    `json:"messages"`
+	Artifacts int64    `json:"artifacts"`
+	Audited   int64    `json:"audited"`
+	Problems  []string `json:"problems,omitempty"`
+	Omitted   int      `json:"omitted,omitempty"` // problems that are not listed any more
+}
+
+// Add notes a problem.
+func (r *CheckReport) Add(format string, args ...any) {
+	if len(r.Problems) >= maxProblems {
+		r.Omitted++
+		return
+	}
+	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+}
+
+// Err is nil if all is well, else an error that names the first problems.
+func (r CheckReport) Err() error {
+	if len(r.Problems) == 0 {
+		return nil
+	}
+	const named = 5
+	shown := r.Problems[:min(named, len(r.Problems))]
+	more := ""
+	if n := len(r.Problems) - len(shown) + r.Omitted; n > 0 {
+		more = fmt.Sprintf("; and %d more", n)
+	}
+	return Errorf(Internal, "what is stored is damaged: %s%s", strings.Join(shown, "; "), more).
+		Suggest("restore the newest backup, or go on and store again what is named here")
+}

@@ -1,0 +1,154 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+const (
+	// unusedArtifact is how long a body that no message refers to is kept after it was last stored.
+	unusedArtifact = 24 * time.Hour
+	artifactBatch  = 500
+)
+
+// PutArtifact stores a body, so that the caller can refer to it by its digest. Within a day it must,
+// or store it again: what no message refers to is removed then.
+func (h *Hub) PutArtifact(ctx context.Context, caller Caller, body io.Reader) (parley.Artifact, error) {
+	if err := h.view(ctx, caller, func(*scene) error { return nil }); err != nil {
+		return parley.Artifact{}, err // before a stranger fills the disk
+	}
+	var a parley.Artifact
+	err := h.store.Blobs().Put(ctx, body, h.config.Limits.Artifact, func(sha256 string, size int64) error {
+		a = parley.Artifact{SHA256: sha256, Size: size}
+		return h.update(ctx, caller, func(s *scene) error {
+			return s.Artifacts().Keep(parley.StoredArtifact{SHA256: sha256, Size: size, StoredAt: s.now}, s.me.ID)
+		})
+	})
+	if err == nil {
+		return a, nil
+	}
+	if a.SHA256 != "" {
+		h.discard(ctx, a.SHA256)
+	}
+	return parley.Artifact{}, h.explain(ctx, caller, err)
+}
+
+// discard removes a body whose row could not be written, unless others need it.
+func (h *Hub) discard(ctx context.Context, sha256 string) {
+	ctx = context.WithoutCancel(ctx)
+	err := h.store.Blobs().Remove(ctx, sha256, func() (bool, error) { return h.unknownBody(ctx, sha256) })
+	if err != nil {
+		h.wasteDue.Store(true)
+	}
+}
+
+// OpenArtifact returns a body the caller has stored, or that a message it may read refers to. Whoever
+// reads it learns at its end whether it is whole: see parley.Blobs.
+func (h *Hub) OpenArtifact(ctx context.Context, caller Caller, sha256 string) (io.ReadCloser, parley.Artifact, error) {
+	a := parley.Artifact{SHA256: sha256}
+	mayRead := func(s *scene) (err error) {
+		a.Size, err = s.artifact(sha256)
+		return err
+	}
+	if err := h.view(ctx, caller, mayRead); err != nil {
+		return nil, a, err
+	}
+	body, size, err := h.store.Blobs().Open(ctx, sha256)
+	if errors.Is(err, parley.ErrNotFound) { // removed just now, or lost
+		if err := h.view(ctx, caller, mayRead); err != nil {
+			return nil, a, err
+		}
+		err = parley.Errorf(parley.Internal, "the body of artifact %s is missing", sha256).
+			Suggest("store the artifact again, which mends it, or restore the newest backup")
+	}
+	if err != nil {
+		return nil, a, h.explain(ctx, caller, err)
+	}
+	if size != a.Size {
+		return nil, a, h.explain(ctx, caller, errors.Join(fmt.Errorf("artifact %s: %w", sha256, parley.ErrDamaged), body.Close()))
+	}
+	return body, a, nil
+}
+
+// ArtifactTotals says how many bodies are stored, how large they are together, and how often messages
+// refer to them.
+func (h *Hub) ArtifactTotals(ctx context.Context, caller Caller) (totals parley.ArtifactTotals, err error) {
+	err = h.view(ctx, caller, func(s *scene) error {
+		if err := s.mustOwn("see what is stored"); err != nil {
+			return err
+		}
+		totals, err = s.Artifacts().Totals()
+		return err
+	})
+	return totals, err
+}
+
+// artifact is the size of a body the caller may use. One that is stored but not the caller's to see
+// looks absent: nobody learns from a digest that somebody has a file, or gets it.
+func (s *scene) artifact(sha256 string) (size int64, err error) {
+	known := s.seesAll()
+	if !known {
+		if known, err = s.Artifacts().Known(sha256, s.me.ID); err != nil {
+			return 0, err
+		}
+	}
+	if !known {
+		return 0, unknown{"artifact", sha256}
+	}
+	stored, err := s.Artifacts().Get(sha256)
+	if errors.Is(err, parley.ErrNotFound) {
+		return 0, unknown{"artifact", sha256}
+	}
+	return stored.Size, err
+}
+
+// sizeArtifacts returns the artifacts of a draft with the sizes its sender has left out. The size of a
+// digest never changes, so this need not be done in the post's update, where the body would have to be
+// digested again.
+func (h *Hub) sizeArtifacts(ctx context.Context, caller Caller, d parley.Draft) ([]parley.Artifact, error) {
+	list := slices.Clone(d.Content.Artifacts)
+	if len(d.Content.Digests()) == 0 {
+		return list, nil
+	}
+	err := h.view(ctx, caller, func(s *scene) error {
+		if _, found, err := s.posted(d.IdempotencyKey); found || err != nil {
+			return nil // the update says what is to be said of it
+		}
+		for i, a := range list {
+			if a.SHA256 == "" || a.Size != 0 {
+				continue
+			}
+			size, err := s.artifact(a.SHA256)
+			if err != nil {
+				return err
+			}
+			list[i].Size = size
+		}
+		return nil
+	})
+	return list, err
+}
+
+// checkArtifacts makes sure that the sender may use each stored body it refers to.
+func (s *scene) checkArtifacts(list []parley.Artifact) error {
+	for _, a := range list {
+		if a.SHA256 == "" {
+			continue
+		}
+		size, err := s.artifact(a.SHA256)
+		if err != nil {
+			return err
+		}
+		if a.Size != size {
+			return parley.Errorf(parley.BadInput, "artifact %s has %d bytes, not %d", a.SHA256, size, a.Size).
+				Suggest("leave the size out")
+		}
+	}
+	return nil
+}

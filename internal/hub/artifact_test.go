@@ -1,0 +1,296 @@
+package hub_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/iotest"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+const storeFirst = "store it first, then refer to it"
+
+func (w *world) put(who, body string) parley.Artifact {
+	w.t.Helper()
+	a, err := w.PutArtifact(ctx, as(who), strings.NewReader(body))
+	w.ok(err)
+	return a
+}
+
+// fetch is the body somebody gets, or the error.
+func (w *world) fetch(who, sha256 string) (string, error) {
+	body, a, err := w.OpenArtifact(ctx, as(who), sha256)
+	if err != nil {
+		return "", err
+	}
+	b, err := io.ReadAll(body)
+	if err == nil && int64(len(b)) != a.Size {
+		err = fmt.Errorf("%d bytes, said to be %d", len(b), a.Size)
+	}
+	return string(b), errors.Join(err, body.Close())
+}
+
+func (w *world) bodies() []string {
+	w.t.Helper()
+	list, err := w.db.Blobs().List(ctx, "", 10_000)
+	w.ok(err)
+	return list
+}
+
+func with(artifacts ...parley.Artifact) parley.Content {
+	return parley.Content{Text: "see", Artifacts: artifacts}
+}
+
+func TestArtifactIsStoredReferredToAndRead(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned", "jon")
+	a := w.put("arya", "hello")
+	same(t, "artifact", a, parley.Artifact{
+		SHA256: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824", Size: 5,
+	})
+	empty := w.put("arya", "")
+	named := parley.Artifact{Name: "a.txt", MediaType: "text/plain", SHA256: a.SHA256}
+	r := w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: with(named, parley.Artifact{Path: "/p"}, empty)})
+	named.Size = 5
+	same(t, "artifacts of the message", r.Message.Content.Artifacts, []parley.Artifact{named, {Path: "/p"}, empty})
+	same(t, "intact", r.Message.Intact(), true)
+	shown, err := w.Message(ctx, as("ned"), r.Message.ID)
+	w.ok(err)
+	same(t, "stored", shown.Message, r.Message)
+	for _, who := range []string{"arya", "ned", "user"} {
+		got, err := w.fetch(who, a.SHA256)
+		w.ok(err)
+		same(t, "body for "+who, got, "hello")
+	}
+	totals, err := w.ArtifactTotals(ctx, user)
+	w.ok(err)
+	same(t, "totals", totals, parley.ArtifactTotals{Artifacts: 2, Bytes: 5, Refs: 2})
+}
+
+// What somebody has not stored and cannot read looks the same as what does not exist.
+func TestDigestOfAnotherIsNoWayToItsBody(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned", "jon")
+	w.addPerson("member", parley.AccessMember)
+	secret := w.put("arya", "secret").SHA256
+	w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: with(parley.Artifact{SHA256: secret})})
+	nowhere := strings.Repeat("0", 64)
+	var table []refusal
+	for _, who := range []string{"jon", "member"} {
+		for name, sha256 := range map[string]string{"another's": secret, "nobody's": nowhere} {
+			for _, size := range []int64{0, 6, 7} {
+				table = append(table, refusal{fmt.Sprint(who, " posts ", name, size), func() error {
+					_, err := w.Post(ctx, as(who), parley.Draft{
+						Direct: []string{"ned"}, Content: with(parley.Artifact{SHA256: sha256, Size: size}),
+					})
+					return err
+				}, absent("artifact", sha256, storeFirst)})
+			}
+			table = append(table, refusal{who + " opens " + name, func() error {
+				_, err := w.fetch(who, sha256)
+				return err
+			}, absent("artifact", sha256, storeFirst)})
+		}
+	}
+	w.refuses(t, append(table, refusal{"totals are for owners", func() error {
+		_, err := w.ArtifactTotals(ctx, as("jon"))
+		return err
+	}, refused(parley.NotPermitted, "", "only an owner may see what is stored", "ask an owner of this hub")}))
+	w.put("jon", "secret") // who has the body has it
+	_, err := w.fetch("jon", secret)
+	w.ok(err)
+}
+
+func TestWhoLeavesNoLongerReadsArtifacts(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	a := w.put("arya", "plan")
+	conv := w.private("arya", "plans", "ned").ID
+	w.post("arya", parley.Draft{Conversation: conv, Content: with(a)})
+	w.post("ned", parley.Draft{Conversation: conv, Content: with(a)}) // may pass on what it can read
+	w.ok(w.Leave(ctx, as("ned"), conv))
+	_, err := w.fetch("ned", a.SHA256)
+	wantError(t, err, absent("artifact", a.SHA256, storeFirst))
+}
+
+func TestWrongSizeIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	a := w.put("arya", "hello")
+	post := func(size int64) func() error {
+		return func() error {
+			_, err := w.Post(ctx, as("arya"), parley.Draft{
+				Direct: []string{"ned"}, Content: with(parley.Artifact{SHA256: a.SHA256, Size: size}),
+			})
+			return err
+		}
+	}
+	w.refuses(t, []refusal{
+		{"too large", post(6), refused(parley.BadInput, "", "artifact "+a.SHA256+" has 5 bytes, not 6", "leave the size out")},
+		{"too small", post(4), refused(parley.BadInput, "", "artifact "+a.SHA256+" has 5 bytes, not 4", "leave the size out")},
+	})
+	w.ok(post(5)())
+}
+
+func TestRefusedBodyLeavesNothing(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, func(w *world) { w.config.Limits.Artifact = 10 })
+	w.add("arya")
+	put := func(who string, r io.Reader) func() error {
+		return func() error {
+			_, err := w.PutArtifact(ctx, as(who), r)
+			return err
+		}
+	}
+	cut := errors.New("connection lost")
+	w.refuses(t, []refusal{
+		{"too large", put("arya", strings.NewReader("01234567890")), refused(parley.BadInput, parley.TooLarge,
+			"an artifact has more than 10 bytes, which is the limit", "split it, or give a path")},
+		{"a stranger's", put("nobody", strings.NewReader("x")), refused(parley.NotPermitted, "",
+			"nobody is not a participant of this hub", "ask an owner of this hub to add it")},
+		{"cut off", put("arya", iotest.ErrReader(cut)), refused(parley.Internal, "", "connection lost", "")},
+	})
+	same(t, "bodies", len(w.bodies()), 0)
+	same(t, "just fits", w.put("arya", "0123456789").Size, int64(10))
+}
+
+// A body whose row is refused is removed again, unless it is somebody's.
+func TestBodyWithoutARowIsDiscarded(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 1} })
+	w.add("arya")
+	w.put("user", "known")
+	w.put("arya", "first")
+	for _, body := range []string{"second", "known"} {
+		_, err := w.PutArtifact(ctx, as("arya"), strings.NewReader(body))
+		same(t, "reason", parley.AsError(err).Reason, parley.RateLimited)
+	}
+	same(t, "bodies", len(w.bodies()), 2)
+	got, err := w.fetch("user", w.put("user", "known").SHA256)
+	w.ok(err)
+	same(t, "body", got, "known")
+}
+
+func TestSameKeyWithArtifactReturnsTheFirst(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	draft := parley.Draft{Direct: []string{"ned"}, IdempotencyKey: "k", Content: with(w.put("arya", "hello"))}
+	first := w.post("arya", draft)
+	again := w.post("arya", draft)
+	same(t, "message", again.Message, first.Message)
+	same(t, "duplicate", again.Duplicate, true)
+	totals, err := w.ArtifactTotals(ctx, user)
+	w.ok(err)
+	same(t, "references", totals.Refs, int64(1))
+}
+
+// counting counts what a store is asked for.
+type counting struct {
+	parley.Store
+	views, artifacts *atomic.Int64
+}
+
+func (c counting) View(ctx context.Context, fn func(parley.Tx) error) error {
+	c.views.Add(1)
+	return c.Store.View(ctx, fn)
+}
+
+func (c counting) Update(ctx context.Context, fn func(parley.Tx) error) error {
+	return c.Store.Update(ctx, func(tx parley.Tx) error { return fn(countingTx{tx, c.artifacts}) })
+}
+
+type countingTx struct {
+	parley.Tx
+	artifacts *atomic.Int64
+}
+
+func (t countingTx) Artifacts() parley.ArtifactStore {
+	t.artifacts.Add(1)
+	return t.Tx.Artifacts()
+}
+
+func TestPostWithoutArtifactsAsksForNone(t *testing.T) {
+	t.Parallel()
+	var views, artifacts atomic.Int64
+	w := newHub(t, func(w *world) {
+		w.wrap = func(s parley.Store) parley.Store { return counting{s, &views, &artifacts} }
+	})
+	w.add("arya", "ned")
+	body := w.put("arya", "hello")
+	for name, c := range map[string]struct {
+		content parley.Content
+		asks    bool
+	}{
+		"text":     {text("hello"), false},
+		"path":     {with(parley.Artifact{Path: "/p"}), false},
+		"artifact": {with(body), true},
+	} {
+		views.Store(0)
+		artifacts.Store(0)
+		w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: c.content})
+		same(t, name, views.Load()+artifacts.Load() > 0, c.asks)
+	}
+}
+
+// A damaged or missing body is never served as if it were whole.
+func TestDamagedBodyIsSaid(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string]func([]byte) []byte{
+		"a flipped bit": func(b []byte) []byte { b[2] ^= 1; return b },
+		"cut":           func(b []byte) []byte { return b[:3] },
+		"longer":        func(b []byte) []byte { return append(b, 0) },
+		"gone":          func([]byte) []byte { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newHub(t, func(w *world) { w.config.Log = quiet() })
+			w.add("arya")
+			a := w.put("arya", "hello")
+			w.spoil(a.SHA256, damage([]byte("hello")))
+			_, err := w.fetch("arya", a.SHA256)
+			same(t, "code", parley.CodeOf(err), parley.Internal)
+			if s := parley.AsError(err).Suggestion; !strings.Contains(s, "store the artifact again") {
+				t.Errorf("%v suggests %q", err, s)
+			}
+			w.put("arya", "hello")
+			got, err := w.fetch("arya", a.SHA256)
+			w.ok(err)
+			same(t, "mended", got, "hello")
+		})
+	}
+}
+
+func TestLargeBodyIsStreamed(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	const size = 64 << 20
+	a, err := w.PutArtifact(ctx, as("arya"), io.LimitReader(zeros{}, size))
+	w.ok(err)
+	same(t, "size", a.Size, int64(size))
+	_, err = w.PutArtifact(ctx, as("arya"), io.LimitReader(zeros{}, size+1))
+	same(t, "one more", parley.AsError(err).Reason, parley.TooLarge)
+	body, _, err := w.OpenArtifact(ctx, as("arya"), a.SHA256)
+	w.ok(err)
+	n, err := io.Copy(io.Discard, body)
+	w.ok(errors.Join(err, body.Close()))
+	same(t, "read", n, int64(size))
+}
+
+// zeros is a reader that never ends.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}

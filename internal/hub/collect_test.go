@@ -1,0 +1,213 @@
+package hub_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+const day = 24 * time.Hour
+
+func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+// spoil changes a body from outside; nil removes it.
+func (w *world) spoil(sha256 string, content []byte) {
+	w.t.Helper()
+	w.ok(stores.spoil(w.place, sha256, content))
+}
+
+func TestUnusedArtifactIsKeptForADay(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	unused, renewed, used := w.put("arya", "unused"), w.put("arya", "renewed"), w.put("arya", "used")
+	w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: with(used)})
+	w.clock.advance(day)
+	w.put("ned", "renewed")
+	w.ok(w.Sweep(ctx))
+	same(t, "after a day", len(w.bodies()), 3)
+	w.clock.advance(time.Millisecond)
+	w.ok(w.Sweep(ctx))
+	same(t, "after more than a day", len(w.bodies()), 2)
+	_, err := w.fetch("arya", unused.SHA256)
+	wantError(t, err, absent("artifact", unused.SHA256, storeFirst))
+	got, err := w.fetch("arya", renewed.SHA256)
+	w.ok(err)
+	same(t, "renewed", got, "renewed")
+	w.clock.advance(1000 * day)
+	w.ok(w.Sweep(ctx))
+	same(t, "much later", w.bodies(), []string{used.SHA256})
+	same(t, "stored again", w.put("arya", "unused"), unused)
+}
+
+func TestDeletedConversationLetsGoOfItsArtifacts(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	alone, shared := w.put("arya", "alone"), w.put("arya", "shared")
+	conv := w.channel("arya", "plans").ID
+	w.post("arya", parley.Draft{Conversation: conv, Content: with(alone, shared)})
+	w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: with(shared)})
+	w.clock.advance(2 * day)
+	w.ok(w.DeleteConversation(ctx, user, conv))
+	w.ok(w.Sweep(ctx))
+	same(t, "bodies", w.bodies(), []string{shared.SHA256})
+	report, err := w.db.CheckDeep(ctx, nil)
+	w.ok(errors.Join(err, report.Err()))
+}
+
+// failing lets the removal of a body fail after its row is gone, as a crash does.
+type failing struct {
+	parley.Store
+	on *atomic.Bool
+}
+
+type failingBlobs struct {
+	parley.Blobs
+	on *atomic.Bool
+}
+
+func (s failing) Blobs() parley.Blobs { return failingBlobs{s.Store.Blobs(), s.on} }
+
+func (b failingBlobs) Remove(ctx context.Context, sha256 string, unneeded func() (bool, error)) error {
+	return b.Blobs.Remove(ctx, sha256, func() (bool, error) {
+		yes, err := unneeded()
+		if err == nil && b.on.Load() {
+			err = errAgain
+		}
+		return yes, err
+	})
+}
+
+func TestBodyThatACrashHasLeftIsRemovedLater(t *testing.T) {
+	t.Parallel()
+	for name, again := range map[string]func(*world){"by the same hub": func(*world) {}, "after a restart": (*world).restart} {
+		t.Run(name, func(t *testing.T) {
+			on := &atomic.Bool{}
+			w := newHub(t, func(w *world) {
+				w.wrap = func(s parley.Store) parley.Store { return failing{s, on} }
+			})
+			w.add("arya", "ned")
+			used := w.put("arya", "used")
+			w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: with(used)})
+			w.put("arya", "unused")
+			w.ok(w.Sweep(ctx))
+			w.clock.advance(2 * day)
+			on.Store(true)
+			if err := w.Sweep(ctx); !errors.Is(err, errAgain) {
+				t.Fatalf("sweep: %v", err)
+			}
+			same(t, "the row is gone, the body is not", len(w.bodies()), 2)
+			report, err := w.db.CheckDeep(ctx, nil)
+			w.ok(errors.Join(err, report.Err()))
+			same(t, "rows", report.Artifacts, int64(1))
+			on.Store(false)
+			again(w)
+			w.ok(w.Sweep(ctx))
+			same(t, "bodies", w.bodies(), []string{used.SHA256})
+		})
+	}
+}
+
+// A row whose body was lost is collected too.
+func TestLostBodyDoesNotHoldCollectionUp(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	a := w.put("arya", "lost")
+	w.put("arya", "other")
+	w.spoil(a.SHA256, nil)
+	w.clock.advance(2 * day)
+	w.ok(w.Sweep(ctx))
+	same(t, "bodies", len(w.bodies()), 0)
+	totals, err := w.ArtifactTotals(ctx, user)
+	w.ok(err)
+	same(t, "rows", totals.Artifacts, int64(0))
+}
+
+// Sweeps for which everything unreferred is old enough meet puts and posts of the same few bodies.
+// Whatever a post was acknowledged for must be there, and no row may be without its body.
+func TestCollectionNeverTakesWhatIsPosted(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	var (
+		group   sync.WaitGroup
+		posted  atomic.Int64
+		done    = make(chan struct{})
+		failure = make(chan error, 5)
+	)
+	for poster := range 4 {
+		group.Go(func() {
+			for n := range 60 {
+				if err := putAndPost(w, fmt.Sprint("body ", (poster+n)%5), &posted); err != nil {
+					failure <- err
+					return
+				}
+			}
+		})
+	}
+	go func() {
+		group.Wait()
+		close(done)
+	}()
+	sweepUntil(w, done, failure)
+	select {
+	case err := <-failure:
+		t.Fatal(err)
+	default:
+	}
+	if posted.Load() == 0 {
+		t.Error("nothing was posted")
+	}
+	report, err := w.db.CheckDeep(ctx, nil)
+	w.ok(errors.Join(err, report.Err()))
+}
+
+// putAndPost stores a body and refers to it in a conversation of its own, which it deletes now and then.
+// In between its row may be collected, because the clock runs wild; then it is told that there is none.
+func putAndPost(w *world, body string, posted *atomic.Int64) error {
+	a, err := w.PutArtifact(ctx, as("arya"), strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Ephemeral: true, Content: with(a)})
+	if parley.AsError(err) != nil && parley.AsError(err).Reason == parley.NotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if got, err := w.fetch("ned", a.SHA256); err != nil || got != body {
+		return fmt.Errorf("posted, but got %q: %w", got, err)
+	}
+	if posted.Add(1)%3 == 0 {
+		return nil
+	}
+	return w.DeleteConversation(ctx, user, r.Message.Conversation)
+}
+
+func sweepUntil(w *world, done chan struct{}, failure chan error) {
+	for {
+		select {
+		case <-done:
+			return
+		default:
+		}
+		w.clock.advance(25 * time.Hour)
+		if err := w.Sweep(ctx); err != nil {
+			failure <- err
+			<-done
+			return
+		}
+	}
+}

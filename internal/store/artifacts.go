@@ -1,0 +1,187 @@
+package store
+
+import (
+	"encoding/hex"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/parley-hub/parley"
+)
+
+type artifacts struct{ *tx }
+
+func (s artifacts) Keep(a parley.StoredArtifact, agent string) error {
+	digest, err := hex.DecodeString(a.SHA256)
+	if err != nil {
+		return err
+	}
+	who, err := s.agentNamed(agent)
+	if err != nil {
+		return err
+	}
+	err = s.write(`INSERT INTO artifacts (sha256, size, stored_at, refs) VALUES ($1, $2, $3, 0)
+		ON CONFLICT (sha256) DO UPDATE SET stored_at = excluded.stored_at`, digest, a.Size, millis(a.StoredAt))
+	if err != nil {
+		return err
+	}
+	return s.write("INSERT INTO artifact_owners (sha256, agent) VALUES ($1, $2) ON CONFLICT DO NOTHING", digest, who.num)
+}
+
+func (s artifacts) Get(sha256 string) (parley.StoredArtifact, error) {
+	list, err := s.list("WHERE sha256 = $1", digestOf(sha256))
+	if err == nil && len(list) == 0 {
+		err = parley.ErrNotFound
+	}
+	if err != nil {
+		return parley.StoredArtifact{}, err
+	}
+	return list[0], nil
+}
+
+func (s artifacts) Known(sha256, agent string) (bool, error) {
+	who, err := s.agentNamed(agent)
+	if gone, err := absent(err); gone || err != nil {
+		return false, err
+	}
+	var one int
+	digest := digestOf(sha256)
+	err = s.row("SELECT 1 FROM artifact_owners WHERE sha256 = $1 AND agent = $2", []any{digest, who.num}, []any{&one})
+	if gone, err := absent(err); !gone || err != nil {
+		return err == nil, err
+	}
+	err = s.row(`SELECT 1 FROM artifact_refs r JOIN messages m ON m.seq = r.message JOIN conversations c ON c.num = m.conv
+		WHERE r.sha256 = $1 AND c.buried = 0 AND (c.kind = 'channel' AND c.visibility = 'public'
+			OR EXISTS (SELECT 1 FROM participants p WHERE p.conv = c.num AND p.agent = $2)) LIMIT 1`,
+		[]any{digest, who.num}, []any{&one})
+	gone, err := absent(err)
+	return !gone && err == nil, err
+}
+
+func (s artifacts) Of(message string) ([]string, error) {
+	id, err := uuid.Parse(message)
+	if err != nil {
+		return nil, parley.ErrNotFound
+	}
+	return s.digests(`SELECT r.sha256 FROM artifact_refs r JOIN messages m ON m.seq = r.message
+		WHERE m.id = $1 ORDER BY r.sha256`, id[:])
+}
+
+func (s artifacts) List(after string, limit int) ([]parley.StoredArtifact, error) {
+	return s.list("WHERE sha256 > $1 ORDER BY sha256 LIMIT 0 + $2", digestOf(after), limit)
+}
+
+func (s artifacts) Unused(since time.Time, limit int) ([]string, error) {
+	return s.digests("SELECT sha256 FROM artifacts WHERE refs = 0 AND stored_at < $1 ORDER BY stored_at LIMIT 0 + $2",
+		millis(since), limit)
+}
+
+func (s artifacts) Forget(sha256 string, since time.Time) (bool, error) {
+	a, err := s.Get(sha256)
+	if gone, err := absent(err); gone || err != nil {
+		return false, err
+	}
+	if a.Refs != 0 || !a.StoredAt.Before(since) {
+		return false, nil
+	}
+	for _, statement := range []string{
+		"DELETE FROM artifact_owners WHERE sha256 = $1", "DELETE FROM artifacts WHERE sha256 = $1",
+	} {
+		if err := s.write(statement, digestOf(sha256)); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (s artifacts) Totals() (t parley.ArtifactTotals, err error) {
+	err = s.row("SELECT count(*), CAST(coalesce(sum(size), 0) AS BIGINT), CAST(coalesce(sum(refs), 0) AS BIGINT) FROM artifacts",
+		nil, []any{&t.Artifacts, &t.Bytes, &t.Refs})
+	return t, err
+}
+
+func (s artifacts) list(where string, args ...any) (list []parley.StoredArtifact, err error) {
+	err = s.each("SELECT sha256, size, stored_at, refs FROM artifacts "+where, args, func(r Rows) error {
+		var (
+			a      parley.StoredArtifact
+			digest []byte
+			at     int64
+		)
+		err := r.Scan(&digest, &a.Size, &at, &a.Refs)
+		a.SHA256, a.StoredAt = hex.EncodeToString(digest), fromMillis(at)
+		list = append(list, a)
+		return err
+	})
+	return list, err
+}
+
+// digestOf is a digest as it is stored. What is none is found nowhere, and before all others.
+func digestOf(sha256 string) []byte {
+	digest, err := hex.DecodeString(sha256)
+	if err != nil || digest == nil {
+		return []byte{}
+	}
+	return digest
+}
+
+func (t *tx) digests(query string, args ...any) (list []string, err error) {
+	err = t.each(query, args, func(r Rows) error {
+		var digest []byte
+		err := r.Scan(&digest)
+		list = append(list, hex.EncodeToString(digest))
+		return err
+	})
+	return list, err
+}
+
+// checkReferences makes sure that the bodies a message refers to are stored, before anything of it is
+// written.
+func (t *tx) checkReferences(m parley.Message) error {
+	for _, sha256 := range m.Content.Digests() {
+		if _, err := (artifacts{t}).Get(sha256); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refer writes down which stored bodies a message refers to. Most have none, and then it does nothing.
+func (t *tx) refer(m parley.Message) error {
+	for _, sha256 := range m.Content.Digests() {
+		digest := digestOf(sha256)
+		if err := t.write("UPDATE artifacts SET refs = refs + 1 WHERE sha256 = $1", digest); err != nil {
+			return err
+		}
+		if err := t.write("INSERT INTO artifact_refs (sha256, message) VALUES ($1, $2)", digest, m.Seq); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropReferences drops up to limit references that the messages of a conversation make, and says how
+// many there were.
+func (t *tx) dropReferences(conv int64, limit int) (int, error) {
+	if !t.writable {
+		return 0, errReadOnly
+	}
+	dropped, err := t.digests(`DELETE FROM artifact_refs WHERE (sha256, message) IN
+		(SELECT r.sha256, r.message FROM messages m JOIN artifact_refs r ON r.message = m.seq
+			WHERE m.conv = $1 LIMIT 0 + $2) RETURNING sha256`, conv, limit)
+	if err != nil {
+		return 0, err
+	}
+	times := map[string]int{}
+	for _, sha256 := range dropped {
+		times[sha256]++
+	}
+	for _, sha256 := range slices.Sorted(maps.Keys(times)) {
+		err := t.write("UPDATE artifacts SET refs = refs - $2 WHERE sha256 = $1", digestOf(sha256), times[sha256])
+		if err != nil {
+			return 0, err
+		}
+	}
+	return len(dropped), nil
+}

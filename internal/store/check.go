@@ -1,0 +1,182 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/parley-hub/parley"
+)
+
+// checkPage is how many rows a check reads at once. Each page is a view of its own: one long one would
+// keep the database from tidying up behind the writer.
+const checkPage = 500
+
+// Check adds to a report every message that does not match its checksum or whose references are
+// not written down, every artifact whose body is missing or damaged, every break in the audit chain and
+// every wrong count. progress is told now and then how far it is. An error means that the check could
+// not be made.
+func Check(ctx context.Context, s parley.Store, report *parley.CheckReport, progress func(parley.CheckReport)) error {
+	c := &checker{ctx: ctx, store: s, report: report, progress: progress}
+	for _, part := range []struct {
+		what string
+		run  func() error
+	}{
+		{"messages", c.messages}, {"artifacts", c.artifacts}, {"the audit log", c.audit}, {"counts", c.counts},
+	} {
+		err := part.run()
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case parley.CodeOf(err) == parley.Internal:
+			report.Add("%s cannot be read: %v", part.what, err)
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+type checker struct {
+	ctx      context.Context
+	store    parley.Store
+	report   *parley.CheckReport
+	progress func(parley.CheckReport)
+}
+
+// pages calls page with a view of its own until it says that there is nothing left.
+func (c *checker) pages(page func(parley.Tx) (more bool, err error)) error {
+	for more := true; more; {
+		err := c.store.View(c.ctx, func(tx parley.Tx) (err error) {
+			more, err = page(tx)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		c.progress(*c.report)
+	}
+	return nil
+}
+
+func (c *checker) messages() error {
+	after := int64(0)
+	return c.pages(func(tx parley.Tx) (bool, error) {
+		list, err := tx.Messages().Scan(after, checkPage)
+		for _, m := range list {
+			if err == nil {
+				err = c.message(tx, m)
+			}
+			after = m.Seq
+		}
+		return len(list) > 0, err
+	})
+}
+
+func (c *checker) message(tx parley.Tx, m parley.Message) error {
+	c.report.Messages++
+	if !m.Intact() {
+		c.report.Add("message %s does not match its checksum", m.ID)
+	}
+	want := m.Content.Digests()
+	if len(want) == 0 {
+		return nil
+	}
+	have, err := tx.Artifacts().Of(m.ID)
+	if slices.Sort(want); err == nil && !slices.Equal(have, want) {
+		c.report.Add("message %s names other artifacts than are written down for it", m.ID)
+	}
+	return err
+}
+
+// artifacts reads bodies outside the views, which may take long.
+func (c *checker) artifacts() error {
+	for after := ""; ; {
+		var list []parley.StoredArtifact
+		err := c.store.View(c.ctx, func(tx parley.Tx) (err error) {
+			list, err = tx.Artifacts().List(after, checkPage)
+			return err
+		})
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for _, a := range list {
+			if err := c.artifact(a); err != nil {
+				return err
+			}
+			c.progress(*c.report)
+		}
+		after = list[len(list)-1].SHA256
+	}
+}
+
+// artifact reads a whole body. An error means that the check is given up.
+func (c *checker) artifact(a parley.StoredArtifact) error {
+	c.report.Artifacts++
+	size, err := c.body(a.SHA256)
+	switch {
+	case c.ctx.Err() != nil:
+		return c.ctx.Err()
+	case errors.Is(err, parley.ErrNotFound):
+		return c.missing(a.SHA256)
+	case err != nil:
+		c.report.Add("artifact %s: %v", a.SHA256, err)
+	case size != a.Size:
+		c.report.Add("artifact %s has %d bytes, but its row says %d", a.SHA256, size, a.Size)
+	}
+	return nil
+}
+
+func (c *checker) body(sha256 string) (size int64, err error) {
+	body, _, err := c.store.Blobs().Open(c.ctx, sha256)
+	if err != nil {
+		return 0, err
+	}
+	size, err = io.Copy(io.Discard, body)
+	return size, errors.Join(err, body.Close())
+}
+
+// missing notes a body that is not there, unless it was collected after its row was read.
+func (c *checker) missing(sha256 string) error {
+	err := c.store.View(c.ctx, func(tx parley.Tx) error {
+		_, err := tx.Artifacts().Get(sha256)
+		return err
+	})
+	if errors.Is(err, parley.ErrNotFound) {
+		c.report.Artifacts--
+		return nil
+	}
+	c.report.Add("the body of artifact %s is missing", sha256)
+	return err
+}
+
+func (c *checker) audit() error {
+	var last parley.AuditEntry
+	return c.pages(func(tx parley.Tx) (bool, error) {
+		list, err := tx.Log().Audited(last.Num, checkPage)
+		for _, e := range list {
+			c.report.Audited++
+			if e.Num != last.Num+1 || e.Chain(last.Hash) != e.Hash {
+				c.report.Add("entry %d of the audit log does not follow from entry %d", e.Num, last.Num)
+			}
+			last = e
+		}
+		return len(list) > 0, err
+	})
+}
+
+func (c *checker) counts() error {
+	return c.pages(func(tx parley.Tx) (bool, error) {
+		for _, find := range []func(int) ([]string, error){tx.Counts().Conversations, tx.Counts().Artifacts} {
+			found, err := find(checkPage)
+			if err != nil {
+				return false, err
+			}
+			for _, problem := range found {
+				c.report.Add("%s", problem)
+			}
+		}
+		return false, nil
+	})
+}

@@ -1,0 +1,99 @@
+package postgres
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+
+	"github.com/parley-hub/parley"
+)
+
+// spooled is a body in a temporary file that has no name any more: it ends with the process.
+type spooled struct {
+	file   *os.File
+	digest []byte
+	size   int64
+	parts  [][sha256.Size]byte // digests of its chunks; an empty body has an empty one
+}
+
+// spool reads a body to its end, at most limit bytes.
+func spool(ctx context.Context, r io.Reader, limit int64) (_ *spooled, err error) {
+	file, err := os.CreateTemp("", "parley-artifact-*")
+	if err != nil {
+		return nil, noSpool(err)
+	}
+	s := &spooled{file: file}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	if err := os.Remove(file.Name()); err != nil {
+		return nil, noSpool(err)
+	}
+	return s, s.fill(io.LimitReader(parley.UntilDone(ctx, r), limit+1), limit)
+}
+
+func (s *spooled) fill(r io.Reader, limit int64) error {
+	sum, buffer := sha256.New(), make([]byte, chunkSize)
+	for ended := false; !ended; {
+		n, err := readFull(r, buffer)
+		if ended = errors.Is(err, io.EOF); err != nil && !ended {
+			return err
+		}
+		if s.size += int64(n); s.size > limit {
+			return parley.TooLargeArtifact(limit)
+		}
+		if n == 0 && len(s.parts) > 0 {
+			break
+		}
+		s.parts = append(s.parts, sha256.Sum256(buffer[:n]))
+		sum.Write(buffer[:n])
+		if _, err := s.file.Write(buffer[:n]); err != nil {
+			return noSpool(err)
+		}
+	}
+	s.digest = sum.Sum(nil)
+	return nil
+}
+
+// readFull fills a buffer. Unlike io.ReadFull it returns the error of r as it is: a body that was cut
+// off must not look like one that has ended.
+func readFull(r io.Reader, buffer []byte) (n int, err error) {
+	for n < len(buffer) && err == nil {
+		var more int
+		more, err = r.Read(buffer[n:])
+		n += more
+	}
+	return n, err
+}
+
+// each calls fn with each chunk.
+func (s *spooled) each(fn func(n int, data []byte) error) error {
+	for n := range s.parts {
+		at := int64(n) * chunkSize
+		data := make([]byte, min(chunkSize, s.size-at))
+		if _, err := s.file.ReadAt(data, at); err != nil {
+			return fmt.Errorf("reading what was spooled: %w", err)
+		}
+		if err := fn(n, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *spooled) close() error { return s.file.Close() }
+
+func noSpool(err error) error {
+	failed := parley.Errorf(parley.Unavailable, "the artifact cannot be kept in %s: %w", os.TempDir(), err).Retryable(0).
+		Suggest("make room there, or set TMPDIR to another directory")
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return failed.Because(parley.StorageFull)
+	}
+	return failed
+}

@@ -1,0 +1,228 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/store"
+	"github.com/parley-hub/parley/internal/store/blobfs"
+)
+
+const (
+	manifestDatabase = "sqlite"
+	partialSuffix    = ".partial"
+)
+
+// Backup copies everything into a new directory while the hub goes on: the database as of one moment,
+// and the bodies of its artifacts. What was written is read again and verified before it gets its name;
+// until then it is called dir.partial. If anything fails, nothing is left.
+func (db *DB) Backup(ctx context.Context, dir string) (m store.Manifest, err error) {
+	dir, err = filepath.Abs(dir)
+	if err != nil {
+		return m, err
+	}
+	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return m, parley.Errorf(parley.BadInput, "%s exists already", dir).Because(parley.Conflict).
+			From(err).Suggest("name a directory that does not exist")
+	}
+	partial := dir + partialSuffix
+	if err := clearPartial(partial); err != nil {
+		return m, err
+	}
+	if m, err = db.backUpTo(ctx, partial); err == nil {
+		err = errors.Join(os.Rename(partial, dir), syncPath(filepath.Dir(dir)))
+	}
+	if err != nil {
+		return m, errors.Join(backupFailed(ctx, dir, err), os.RemoveAll(partial))
+	}
+	return m, nil
+}
+
+// clearPartial removes what a backup that was interrupted has left, and nothing else.
+func clearPartial(partial string) error {
+	ours := []string{databaseName, databaseName + "-journal", bodiesName, store.ManifestName}
+	entries, err := os.ReadDir(partial)
+	for _, entry := range entries {
+		if !slices.Contains(ours, entry.Name()) {
+			return parley.Errorf(parley.BadInput, "%s is in the way, and not an interrupted backup", partial).
+				Because(parley.Conflict).Suggest("remove it, or name another directory")
+		}
+	}
+	if ignoreMissing(err) != nil {
+		return err
+	}
+	return os.RemoveAll(partial)
+}
+
+func (db *DB) backUpTo(ctx context.Context, dir string) (m store.Manifest, err error) {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return m, parley.Errorf(parley.BadInput, "the backup cannot be written: %w", err).
+			Suggest("name a new directory in one that exists and can be written")
+	}
+	if err := db.copyAll(ctx, dir); err != nil {
+		return m, err
+	}
+	copied, err := openSnapshot(dir)
+	if err != nil {
+		return m, err
+	}
+	report, seq, err := copied.check(ctx, func(parley.CheckReport) {})
+	if err == nil {
+		m = store.NewManifest(manifestDatabase, report, seq)
+		m.Files, err = listFiles(ctx, dir, copied)
+	}
+	if err := errors.Join(err, copied.Close()); err != nil {
+		return m, err
+	}
+	if err := errors.Join(m.Write(dir), syncPath(dir)); err != nil {
+		return m, err
+	}
+	return store.ReadManifest(dir, manifestDatabase)
+}
+
+// copyAll copies the database and then the bodies it needs. No body is removed in between.
+func (db *DB) copyAll(ctx context.Context, dir string) error {
+	defer db.bodies.Pause()()
+	if err := db.copyDatabase(ctx, filepath.Join(dir, databaseName)); err != nil {
+		return err
+	}
+	to, err := blobfs.Open(filepath.Join(dir, bodiesName))
+	if err != nil {
+		return err
+	}
+	copied, err := openSnapshot(dir)
+	if err != nil {
+		return errors.Join(err, to.Close())
+	}
+	err = eachArtifact(ctx, copied, func(a parley.StoredArtifact) error { return copyBody(ctx, db.bodies, to, a.SHA256) })
+	return errors.Join(err, copied.Close(), to.Close())
+}
+
+// copyDatabase writes the database as of one moment to a new file. It reads on a snapshot, on a
+// connection of its own, so that the writer goes on.
+func (db *DB) copyDatabase(ctx context.Context, target string) error {
+	// Made first, so that the copy of everybody's messages is never readable by others.
+	if err := create(target); err != nil {
+		return err
+	}
+	c, err := newConn(db.path)
+	if err != nil {
+		return explain(db.path, err)
+	}
+	c.sqlite.SetInterrupt(ctx.Done())
+	_, err = c.Exec("VACUUM INTO $1", target)
+	if err != nil {
+		err = checkFailed(ctx, target, err)
+	} else {
+		err = syncPath(target)
+	}
+	return errors.Join(err, c.close())
+}
+
+func copyBody(ctx context.Context, from, to parley.Blobs, sha256 string) error {
+	body, size, err := from.Open(ctx, sha256)
+	if errors.Is(err, parley.ErrNotFound) {
+		return parley.Errorf(parley.Internal, "the body of artifact %s is missing", sha256).
+			Suggest("store the artifact again, which mends it")
+	}
+	if err != nil {
+		return fmt.Errorf("artifact %s: %w", sha256, err)
+	}
+	err = to.Put(ctx, body, size, func(string, int64) error { return nil })
+	return errors.Join(err, body.Close())
+}
+
+// eachArtifact looks at every artifact a store knows.
+func eachArtifact(ctx context.Context, s parley.Store, look func(parley.StoredArtifact) error) error {
+	const page = 500
+	for after := ""; ; {
+		var list []parley.StoredArtifact
+		err := s.View(ctx, func(tx parley.Tx) (err error) {
+			list, err = tx.Artifacts().List(after, page)
+			return err
+		})
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for _, a := range list {
+			if err := look(a); err != nil {
+				return err
+			}
+		}
+		after = list[len(list)-1].SHA256
+	}
+}
+
+// listFiles describes the files of a backup. A body is what its name says: that was checked.
+func listFiles(ctx context.Context, dir string, s *snapshot) ([]store.ManifestFile, error) {
+	database, err := store.Describe(dir, databaseName)
+	if err != nil {
+		return nil, err
+	}
+	list := []store.ManifestFile{database}
+	err = eachArtifact(ctx, s, func(a parley.StoredArtifact) error {
+		name := path.Join(bodiesName, blobfs.Name(a.SHA256))
+		list = append(list, store.ManifestFile{Path: name, Size: a.Size, SHA256: a.SHA256})
+		return nil
+	})
+	return list, err
+}
+
+// Verify reads a whole backup and makes sure that every byte is what was verified when it was made,
+// and that this program may use it. It changes nothing.
+func Verify(ctx context.Context, dir string) (m store.Manifest, err error) {
+	if dir, err = filepath.Abs(dir); err != nil {
+		return m, err
+	}
+	if m, err = store.ReadManifest(dir, manifestDatabase); err != nil {
+		return m, err
+	}
+	if len(m.Files) == 0 || m.Files[0].Path != databaseName {
+		return m, store.BackupDamaged(dir, errors.New("it has no database"))
+	}
+	for _, want := range m.Files {
+		if err := ctx.Err(); err != nil {
+			return m, err
+		}
+		found, err := store.Describe(dir, want.Path)
+		if err != nil {
+			return m, store.BackupDamaged(dir, err)
+		}
+		if found != want {
+			return m, store.BackupDamaged(dir, fmt.Errorf("%s is not what the manifest says", want.Path))
+		}
+	}
+	return m, checkBackupProgram(ctx, filepath.Join(dir, databaseName))
+}
+
+func checkBackupProgram(ctx context.Context, path string) error {
+	db, err := sql.Open("sqlite", immutableURI(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(checkProgram(ctx, db), db.Close())
+}
+
+// backupFailed is what is said of a backup that could not be made.
+func backupFailed(ctx context.Context, dir string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if _, ok := errors.AsType[*parley.Error](err); ok {
+		return err
+	}
+	failed := parley.Errorf(parley.Unavailable, "the backup %s could not be made: %w", dir, err).Retryable(0)
+	if errors.Is(err, syscall.ENOSPC) {
+		return failed.Because(parley.StorageFull).Suggest("make room, or name a directory on another disk")
+	}
+	return failed.Suggest("check the disk and the permissions of %s", filepath.Dir(dir))
+}

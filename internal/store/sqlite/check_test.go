@@ -1,0 +1,120 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+// wounds are kinds of damage that only a check of everything finds, and what it says.
+var wounds = map[string]struct {
+	statement string
+	words     string
+}{
+	"a changed message":           {"UPDATE messages SET text = 'forged' WHERE seq = 3", "does not match its checksum"},
+	"a message moved":             {"UPDATE messages SET created_at = created_at + 1 WHERE seq = 4", "does not match its checksum"},
+	"a lost reference":            {"DELETE FROM artifact_refs WHERE message = 11", "names other artifacts than are written down for it"},
+	"a wrong count of references": {"UPDATE artifacts SET refs = refs + 5", "says that 6 messages refer to it, but 1 do"},
+	"a wrong size":                {"UPDATE artifacts SET size = 99", "has 6 bytes, but its row says 99"},
+	"a changed audit entry":       {"UPDATE audit SET act = 'forged' WHERE num = 1", "entry 1 of the audit log does not follow from entry 0"},
+	"a lost audit entry":          {"DELETE FROM audit WHERE num = 1", "entry 2 of the audit log does not follow from entry 0"},
+	"a wrong count of messages":   {"UPDATE conversations SET messages = 3", "says that it has 3 messages up to 15, but has 15 up to 15"},
+	"a wrong last seq":            {"UPDATE conversations SET last_seq = 3", "messages up to 3, but has 15 up to 15"},
+	"a reference to no conversation": {
+		"PRAGMA foreign_keys = 0; INSERT INTO participants (conv, agent, joined_at, read_seq) VALUES (99, 1, 0, 0)", "participants",
+	},
+}
+
+func TestDeepCheckFindsEachWound(t *testing.T) {
+	for name, wound := range wounds {
+		t.Run(name, func(t *testing.T) {
+			db, home, _ := rich(t)
+			if err := deep(t, db); err != nil {
+				t.Fatalf("before: %v", err)
+			}
+			raw(t, home, wound.statement)
+			report, err := db.CheckDeep(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(strings.Join(report.Problems, "\n"), wound.words) {
+				t.Errorf("problems %q do not say %q", report.Problems, wound.words)
+			}
+			says(t, report.Err(), "E006", "what is stored is damaged")
+		})
+	}
+}
+
+// All that is wrong is listed, not only the first, and bodies too.
+func TestDeepCheckListsEverything(t *testing.T) {
+	db, home, _ := rich(t)
+	bodies := filesIn(t, filepath.Join(home, bodiesName))
+	if err := os.Remove(filepath.Join(home, bodiesName, bodies[0])); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(home, bodiesName, bodies[1]), []byte("forged"))
+	raw(t, home, "UPDATE messages SET text = 'forged' WHERE seq IN (1, 2)", "UPDATE audit SET act = 'forged' WHERE num = 2")
+	var told []parley.CheckReport
+	report, err := db.CheckDeep(t.Context(), func(r parley.CheckReport) { told = append(told, r) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Join(report.Problems, "\n")
+	for words, times := range map[string]int{
+		"does not match its checksum":              2,
+		filepath.Base(bodies[0]) + " is missing":   1,
+		filepath.Base(bodies[1]) + ": ":            1,
+		"entry 2 of the audit log does not follow": 1,
+	} {
+		if got := strings.Count(all, words); got != times {
+			t.Errorf("%q is said %d times, want %d:\n%s", words, got, times, all)
+		}
+	}
+	if len(report.Problems) != 5 || report.Messages != 15 || report.Artifacts != 5 || report.Audited != 2 {
+		t.Errorf("report: %+v", report)
+	}
+	if len(told) == 0 || told[len(told)-1].Messages != 15 {
+		t.Errorf("progress: %+v", told)
+	}
+}
+
+func TestDeepCheckIsBounded(t *testing.T) {
+	home, _ := filled(t)
+	db := opened(t, home)
+	written(t, db, 200)
+	raw(t, home, "UPDATE messages SET text = 'forged'")
+	report, err := db.CheckDeep(t.Context(), nil)
+	if err != nil || len(report.Problems) != 100 || report.Omitted != 110 {
+		t.Errorf("%d problems, %d omitted: %v", len(report.Problems), report.Omitted, err)
+	}
+	says(t, report.Err(), "and 205 more")
+}
+
+func TestDeepCheckOfADamagedFileGoesOn(t *testing.T) {
+	home, _ := filled(t)
+	breakPage(t, home, "audit")
+	report, err := opened(t, home).CheckDeep(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := strings.Join(report.Problems, "\n"); !strings.Contains(all, "is damaged") || !strings.Contains(all, "the audit log cannot be read") {
+		t.Errorf("problems: %s", all)
+	}
+}
+
+func TestDeepCheckCanBeCancelled(t *testing.T) {
+	db, _, _ := rich(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := db.CheckDeep(ctx, func(parley.CheckReport) { cancel() })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if _, err = db.CheckDeep(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("from the start: %v", err)
+	}
+}

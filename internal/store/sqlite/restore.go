@@ -1,0 +1,121 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/store"
+	"github.com/parley-hub/parley/internal/store/blobfs"
+)
+
+const restoringSuffix = ".restoring"
+
+// Restore puts a backup into a home that has no database. It verifies the backup first, and refuses
+// one that needs a newer program, and a home that a hub uses. The database gets its name last: a
+// restore that was interrupted has left none, and is done again.
+func Restore(ctx context.Context, from, home string) (m store.Manifest, err error) {
+	if m, err = Verify(ctx, from); err != nil {
+		return m, err
+	}
+	home, err = filepath.Abs(home)
+	if err != nil {
+		return m, err
+	}
+	if err := makeHome(home); err != nil {
+		return m, err
+	}
+	if err := refuseNetwork(home); err != nil {
+		return m, err
+	}
+	held, err := acquire(home, filepath.Join(home, "parley.lock"))
+	if err != nil {
+		return m, err
+	}
+	err = restoreHeld(ctx, from, home, m)
+	return m, errors.Join(explain(filepath.Join(home, databaseName), err), held.release())
+}
+
+func restoreHeld(ctx context.Context, from, home string, m store.Manifest) error {
+	if err := refuseDatabase(home); err != nil {
+		return err
+	}
+	target := filepath.Join(home, databaseName)
+	restoring := target + restoringSuffix
+	if err := copyFile(filepath.Join(from, databaseName), restoring, m.Files[0]); err != nil {
+		return err
+	}
+	if err := restoreBodies(ctx, from, home, m); err != nil {
+		return err
+	}
+	// The mark and the result of a check are of the database that was here before.
+	if err := removeAll(filepath.Join(home, "parley.mark"), filepath.Join(home, "parley.unchecked"), target+"-shm"); err != nil {
+		return err
+	}
+	return errors.Join(os.Rename(restoring, target), syncPath(home))
+}
+
+func refuseDatabase(home string) error {
+	for _, name := range []string{databaseName, databaseName + "-wal", databaseName + "-journal"} {
+		found, err := exists(filepath.Join(home, name))
+		if err != nil {
+			return err
+		}
+		if found {
+			return parley.Errorf(parley.BadInput, "the home %s has a database already (%s)", home, name).Because(parley.Conflict).
+				Suggest("restore into a new home, or move parley.db and what begins with its name aside together")
+		}
+	}
+	return nil
+}
+
+// copyFile copies a file anew and durably, and makes sure that it is the one that was verified.
+func copyFile(from, to string, want store.ManifestFile) (err error) {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(target, parley.Verified(source, want.SHA256))
+	if err == nil {
+		err = target.Sync()
+	}
+	if err := errors.Join(err, target.Close()); err != nil {
+		return errors.Join(fmt.Errorf("copying %s: %w", from, err), os.Remove(to))
+	}
+	return nil
+}
+
+func restoreBodies(ctx context.Context, from, home string, m store.Manifest) (err error) {
+	source, err := blobfs.OpenToRead(filepath.Join(from, bodiesName))
+	if err != nil {
+		return err
+	}
+	target, err := blobfs.Open(filepath.Join(home, bodiesName))
+	if err != nil {
+		return errors.Join(err, source.Close())
+	}
+	defer func() { err = errors.Join(err, source.Close(), target.Close()) }()
+	for _, body := range m.Files[1:] {
+		if err := copyBody(ctx, source, target, body.SHA256); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func removeAll(paths ...string) error {
+	var errs []error
+	for _, path := range paths {
+		errs = append(errs, ignoreMissing(os.Remove(path)))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,247 @@
+package storetest
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+var artifactTests = []test{
+	{"what was kept comes back, and keeping again renews it", artifactKept},
+	{"of a failed update nothing is kept", artifactUndone},
+	{"who has stored it knows it, and who may read a message that refers to it", artifactKnown},
+	{"a message counts once for each body it refers to", artifactCounted},
+	{"a list goes through all in order", artifactList},
+	{"what nobody refers to or has stored lately is unused, and can be forgotten", artifactUnused},
+	{"what is referred to cannot be forgotten", artifactNeeded},
+	{"erasing a conversation drops its references, in portions", artifactPurged},
+	{"sums are those of all bodies", artifactTotals},
+	{"counts agree with what they count", artifactCounts},
+}
+
+// digest is a digest that begins with some digits.
+func digest(begin string) string { return begin + strings.Repeat("a", 64-len(begin)) }
+
+// keep stores bodies of three bytes for an agent, without the bodies.
+func (f *fixture) keep(agent string, digests ...string) {
+	f.Helper()
+	f.update(func(tx parley.Tx) error {
+		for _, d := range digests {
+			if err := tx.Artifacts().Keep(parley.StoredArtifact{SHA256: d, Size: 3, StoredAt: at(1)}, agent); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// referring is a message of arya's that refers to bodies.
+func referring(conversation string, digests ...string) parley.Message {
+	m := newMessage(conversation, "arya", "see")
+	for _, d := range digests {
+		m.Content.Artifacts = append(m.Content.Artifacts, parley.Artifact{Name: "a", Size: 3, SHA256: d})
+	}
+	return m
+}
+
+func (f *fixture) artifact(d string) parley.StoredArtifact {
+	f.Helper()
+	return read(f, func(tx parley.Tx) (parley.StoredArtifact, error) { return tx.Artifacts().Get(d) })
+}
+
+func (f *fixture) unused(seconds, limit int) []string {
+	f.Helper()
+	return read(f, func(tx parley.Tx) ([]string, error) { return tx.Artifacts().Unused(at(seconds), limit) })
+}
+
+func (f *fixture) forgetArtifact(d string, seconds int) (yes bool) {
+	f.Helper()
+	f.update(func(tx parley.Tx) (err error) {
+		yes, err = tx.Artifacts().Forget(d, at(seconds))
+		return err
+	})
+	return yes
+}
+
+func artifactKept(f *fixture) {
+	f.agents("arya", "gendry")
+	for _, unknown := range []string{"", "no digest", digest("00"), digest("00")[:63]} {
+		f.missing(unknown, func(tx parley.Tx) error { return found(tx.Artifacts().Get(unknown)) })
+	}
+	f.keep("arya", digest("00"))
+	want := parley.StoredArtifact{SHA256: digest("00"), Size: 3, StoredAt: at(1)}
+	f.same("kept", f.artifact(digest("00")), want)
+	want.StoredAt = at(9)
+	for _, who := range []string{"arya", "gendry"} {
+		f.update(func(tx parley.Tx) error { return tx.Artifacts().Keep(want, who) })
+		f.same("kept again by "+who, f.artifact(digest("00")), want)
+	}
+}
+
+func artifactUndone(f *fixture) {
+	before := f.prepared()
+	f.fails(errOwn, func(tx parley.Tx) error {
+		a := parley.StoredArtifact{SHA256: digest("00"), StoredAt: at(1)}
+		return errors.Join(tx.Artifacts().Keep(a, "arya"),
+			found(post(tx, referring(before.Conversations[0].ID, digest("00")))), errOwn)
+	})
+	f.same("afterwards", f.everything(), before)
+}
+
+func artifactKnown(f *fixture) {
+	f.agents("arya", "gendry", "sansa", "ned")
+	d := digest("00")
+	known := func(want string) {
+		f.Helper()
+		got := read(f, func(tx parley.Tx) (who []string, err error) {
+			for _, id := range []string{"arya", "gendry", "sansa", "ned", "nobody"} {
+				yes, known := tx.Artifacts().Known(d, id)
+				if err = errors.Join(err, known); yes {
+					who = append(who, id)
+				}
+			}
+			return who, err
+		})
+		f.same("who knows it", strings.Join(got, " "), want)
+	}
+	known("")
+	f.keep("arya", d)
+	known("arya")
+	f.keep("ned", d, digest("01"))
+	known("arya ned")
+	dm := f.conversation(newDM("arya", "gendry"), "arya", "gendry")
+	f.post(referring(dm.ID, d))
+	known("arya gendry ned")
+	private := newChannel("secret", "arya")
+	private.Visibility = parley.Private
+	f.post(referring(f.conversation(private, "arya").ID, d))
+	known("arya gendry ned")
+	public := f.channel("general", "arya")
+	f.post(referring(public.ID, digest("01")))
+	known("arya gendry ned")
+	f.post(referring(public.ID, d))
+	known("arya gendry sansa ned")
+	f.update(func(tx parley.Tx) error {
+		return errors.Join(tx.Conversations().Bury(public.ID), tx.Conversations().Bury(dm.ID))
+	})
+	known("arya ned")
+}
+
+func artifactCounted(f *fixture) {
+	f.agents("arya")
+	c := f.channel("general", "arya")
+	a, b := digest("00"), digest("01")
+	f.keep("arya", a, b)
+	m := f.post(referring(c.ID, b, a, b))
+	f.post(referring(c.ID, a))
+	f.post(newMessage(c.ID, "arya", "without"))
+	f.same("the first", f.artifact(a).Refs, int64(2))
+	f.same("the second", f.artifact(b).Refs, int64(1))
+	f.same("of a message", read(f, func(tx parley.Tx) ([]string, error) { return tx.Artifacts().Of(m.ID) }), []string{a, b})
+	f.same("of no message", len(read(f, func(tx parley.Tx) ([]string, error) { return tx.Artifacts().Of(newID()) })), 0)
+	f.keep("arya", a)
+	f.same("kept again", f.artifact(a).Refs, int64(2))
+}
+
+func artifactList(f *fixture) {
+	f.agents("arya")
+	all := []string{digest("00"), digest("01"), digest("7f"), digest("80"), digest("ff")}
+	f.keep("arya", all[3], all[0], all[4], all[2], all[1])
+	for i := range len(all) + 1 {
+		for limit := 1; limit <= 6; limit++ {
+			after := ""
+			if i > 0 {
+				after = all[i-1]
+			}
+			got := read(f, func(tx parley.Tx) ([]parley.StoredArtifact, error) { return tx.Artifacts().List(after, limit) })
+			want := all[i:min(i+limit, len(all))]
+			f.same("list", words(got, func(a parley.StoredArtifact) string { return a.SHA256 }), strings.Join(want, " "))
+		}
+	}
+}
+
+func artifactUnused(f *fixture) {
+	f.agents("arya")
+	d, later := digest("00"), digest("01")
+	f.keep("arya", d)
+	f.update(func(tx parley.Tx) error {
+		return tx.Artifacts().Keep(parley.StoredArtifact{SHA256: later, StoredAt: at(5)}, "arya")
+	})
+	f.same("since it was stored", len(f.unused(1, 9)), 0)
+	f.same("since later", f.unused(2, 9), []string{d})
+	f.same("both", f.unused(6, 9), []string{d, later})
+	f.same("up to the limit", f.unused(6, 1), []string{d})
+	f.same("too early", f.forgetArtifact(d, 1), false)
+	f.same("forgotten", f.forgetArtifact(d, 2), true)
+	f.same("forgotten twice", f.forgetArtifact(d, 2), false)
+	f.missing("what was forgotten", func(tx parley.Tx) error { return found(tx.Artifacts().Get(d)) })
+	f.same("known to who stored it", read(f, func(tx parley.Tx) (bool, error) { return tx.Artifacts().Known(d, "arya") }), false)
+	f.keep("arya", d)
+	f.same("kept anew", f.artifact(d).Size, int64(3))
+}
+
+func artifactNeeded(f *fixture) {
+	f.agents("arya")
+	c := f.channel("general", "arya")
+	f.keep("arya", digest("00"))
+	f.post(referring(c.ID, digest("00")))
+	f.same("unused", len(f.unused(9, 9)), 0)
+	f.same("forgotten", f.forgetArtifact(digest("00"), 9), false)
+	f.same("still there", f.artifact(digest("00")).Refs, int64(1))
+}
+
+func artifactPurged(f *fixture) {
+	f.agents("arya")
+	c, other := f.channel("general", "arya"), f.channel("other", "arya")
+	a, b := digest("00"), digest("01")
+	f.keep("arya", a, b)
+	for range 3 {
+		f.post(referring(c.ID, a, b))
+	}
+	f.post(referring(other.ID, a))
+	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(c.ID) })
+	f.same("before", f.artifact(a).Refs, int64(4))
+	total := 0
+	for n := f.purge(2); n > 0; n = f.purge(2) {
+		if n > 2 {
+			f.Errorf("%d rows erased, the limit is 2", n)
+		}
+		total += n
+		f.same("counts", read(f, func(tx parley.Tx) ([]string, error) { return tx.Counts().Artifacts(9) }), []string(nil))
+	}
+	f.same("rows erased", total, 6+3+1)
+	f.same("referred to elsewhere", f.artifact(a).Refs, int64(1))
+	f.same("unused", f.unused(9, 9), []string{b})
+}
+
+func artifactTotals(f *fixture) {
+	totals := func() parley.ArtifactTotals {
+		f.Helper()
+		return read(f, func(tx parley.Tx) (parley.ArtifactTotals, error) { return tx.Artifacts().Totals() })
+	}
+	f.same("of none", totals(), parley.ArtifactTotals{})
+	f.agents("arya")
+	c := f.channel("general", "arya")
+	f.keep("arya", digest("00"), digest("01"))
+	f.post(referring(c.ID, digest("00")))
+	f.post(referring(c.ID, digest("00"), digest("01")))
+	f.same("of two", totals(), parley.ArtifactTotals{Artifacts: 2, Bytes: 6, Refs: 3})
+}
+
+func artifactCounts(f *fixture) {
+	f.prepared()
+	c := f.findConversation("general")
+	f.keep("arya", digest("00"), digest("01"))
+	f.post(referring(c.ID, digest("00")))
+	f.channel("empty", "arya")
+	f.view(func(tx parley.Tx) error {
+		conversations, err := tx.Counts().Conversations(9)
+		if err != nil {
+			return err
+		}
+		artifacts, err := tx.Counts().Artifacts(9)
+		f.same("wrong counts", append(conversations, artifacts...), []string(nil))
+		return err
+	})
+}

@@ -1,0 +1,270 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing/iotest"
+
+	"pgregory.net/rapid"
+
+	"github.com/parley-hub/parley"
+)
+
+var blobTests = []test{
+	{"what was put comes back, whatever its size", blobRoundTrip},
+	{"a body over the limit is refused and leaves nothing", blobLimit},
+	{"an error of the reader comes back and leaves nothing", blobReaderFails},
+	{"a context that is done puts nothing", blobCancelled},
+	{"the same body is stored once", blobOnce},
+	{"a body whose keep failed stays until it is removed", blobKeepFails},
+	{"a body is removed only if it is unneeded", blobRemove},
+	{"a digest nobody stored, or that is none, is not found", blobUnknown},
+	{"a list goes through all in order", blobList},
+	{"a body that is kept is never removed, however puts and removals meet", blobRace},
+}
+
+const blobMost = 3 << 20 // larger than any chunk a store may use
+
+// content is some bytes that do not repeat.
+func content(size int) []byte {
+	r := rand.NewChaCha8([32]byte{byte(size), byte(size >> 8), byte(size >> 16)})
+	b := make([]byte, size)
+	_, _ = r.Read(b)
+	return b
+}
+
+func digestOf(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+func nothing(string, int64) error { return nil }
+
+func (f *fixture) putBody(b []byte) string {
+	f.Helper()
+	if err := f.store.Blobs().Put(f.Context(), bytes.NewReader(b), blobMost, nothing); err != nil {
+		f.Fatalf("put: %v", err)
+	}
+	return digestOf(b)
+}
+
+func (f *fixture) body(d string) ([]byte, error) {
+	body, size, err := f.store.Blobs().Open(f.Context(), d)
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(body)
+	if err == nil && int64(len(b)) != size {
+		err = fmt.Errorf("%d bytes, said to be %d", len(b), size)
+	}
+	return b, errors.Join(err, body.Close())
+}
+
+func (f *fixture) bodies() []string {
+	f.Helper()
+	list, err := f.store.Blobs().List(f.Context(), "", plenty)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return list
+}
+
+func blobRoundTrip(f *fixture) {
+	rapid.Check(f.T, func(t *rapid.T) {
+		size := rapid.OneOf(
+			rapid.SampledFrom([]int{0, 1, 256 << 10, 256<<10 + 1, 512 << 10, 1 << 20, 1<<20 + 1, blobMost}),
+			rapid.IntRange(0, blobMost)).Draw(t, "size")
+		want := content(size)
+		var told string
+		err := f.store.Blobs().Put(f.Context(), iotest.HalfReader(bytes.NewReader(want)), int64(size), func(d string, n int64) error {
+			told = fmt.Sprint(d, n)
+			got, err := f.body(d) // it is there when keep is called
+			if err == nil && !bytes.Equal(got, want) {
+				err = errors.New("another body")
+			}
+			return err
+		})
+		if err != nil || told != fmt.Sprint(digestOf(want), size) {
+			t.Fatalf("size %d: told %s, error %v", size, told, err)
+		}
+	})
+}
+
+func blobLimit(f *fixture) {
+	for _, size := range []int{0, 1, 1000} {
+		f.putBody(content(size))
+	}
+	before := f.bodies()
+	for _, over := range []int{11, 12, 1 << 20} {
+		err := f.store.Blobs().Put(f.Context(), bytes.NewReader(content(over)), 10, nothing)
+		if e := parley.AsError(err); err == nil || e.Code != parley.BadInput || e.Reason != parley.TooLarge || !strings.Contains(e.Message, "10") {
+			f.Errorf("%d bytes: %v", over, err)
+		}
+	}
+	f.same("afterwards", f.bodies(), before)
+}
+
+func blobReaderFails(f *fixture) {
+	for _, size := range []int{0, 10, 2 << 20} {
+		for _, want := range []error{errOwn, io.ErrUnexpectedEOF} { // the latter comes from a connection that was cut
+			r := io.MultiReader(bytes.NewReader(content(size)), iotest.ErrReader(want))
+			if err := f.store.Blobs().Put(f.Context(), r, blobMost, nothing); !errors.Is(err, want) {
+				f.Errorf("after %d bytes: got %v, want %v", size, err, want)
+			}
+		}
+	}
+	f.same("afterwards", len(f.bodies()), 0)
+}
+
+func blobCancelled(f *fixture) {
+	ctx, cancel := context.WithCancel(f.Context())
+	r := io.MultiReader(bytes.NewReader(content(1<<20)), readerFunc(func([]byte) (int, error) { cancel(); return 0, nil }),
+		bytes.NewReader(content(1<<20)))
+	if err := f.store.Blobs().Put(ctx, r, blobMost, nothing); !errors.Is(err, context.Canceled) {
+		f.Errorf("got %v", err)
+	}
+	f.same("afterwards", len(f.bodies()), 0)
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (r readerFunc) Read(p []byte) (int, error) { return r(p) }
+
+func blobOnce(f *fixture) {
+	d := f.putBody(content(1000))
+	f.putBody(content(1000))
+	f.same("bodies", f.bodies(), []string{d})
+	got, err := f.body(d)
+	if err != nil || !bytes.Equal(got, content(1000)) {
+		f.Errorf("another body: %v", err)
+	}
+}
+
+func blobKeepFails(f *fixture) {
+	b := content(1000)
+	err := f.store.Blobs().Put(f.Context(), bytes.NewReader(b), blobMost, func(string, int64) error { return errOwn })
+	if !errors.Is(err, errOwn) {
+		f.Errorf("got %v", err)
+	}
+	f.same("bodies", f.bodies(), []string{digestOf(b)})
+	f.removeBody(digestOf(b), true)
+	f.same("afterwards", len(f.bodies()), 0)
+}
+
+func (f *fixture) removeBody(d string, unneeded bool) {
+	f.Helper()
+	if err := f.store.Blobs().Remove(f.Context(), d, func() (bool, error) { return unneeded, nil }); err != nil {
+		f.Fatal(err)
+	}
+}
+
+func blobRemove(f *fixture) {
+	d, other := f.putBody(content(1000)), f.putBody(content(2000))
+	f.removeBody(d, false)
+	err := f.store.Blobs().Remove(f.Context(), d, func() (bool, error) { return true, errOwn })
+	if !errors.Is(err, errOwn) {
+		f.Errorf("got %v", err)
+	}
+	f.same("both are there", len(f.bodies()), 2)
+	body, _, err := f.store.Blobs().Open(f.Context(), d)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.removeBody(d, true)
+	f.same("one is left", f.bodies(), []string{other})
+	// Who reads it may go on, or be told that it is gone, but never gets another end.
+	if b, err := io.ReadAll(body); err == nil && !bytes.Equal(b, content(1000)) {
+		f.Errorf("half a body: %d bytes", len(b))
+	}
+	if err := body.Close(); err != nil {
+		f.Error(err)
+	}
+	f.removeBody(d, true) // what is not there
+}
+
+func blobUnknown(f *fixture) {
+	f.putBody(content(10))
+	for _, d := range []string{"", "x", digest("00"), strings.ToUpper(digest("ab")), "../parley.db", strings.Repeat("/", 64)} {
+		if _, _, err := f.store.Blobs().Open(f.Context(), d); !errors.Is(err, parley.ErrNotFound) {
+			f.Errorf("%q: got %v, want ErrNotFound", d, err)
+		}
+		f.removeBody(d, true)
+	}
+	f.same("afterwards", len(f.bodies()), 1)
+}
+
+func blobList(f *fixture) {
+	var all []string
+	for size := range 20 {
+		all = append(all, f.putBody(content(size)))
+	}
+	slices.Sort(all)
+	for _, limit := range []int{1, 7, 20, 21} {
+		var got []string
+		for after := ""; ; after = got[len(got)-1] {
+			page, err := f.store.Blobs().List(f.Context(), after, limit)
+			if err != nil || len(page) > limit {
+				f.Fatalf("a page of %d: %v", len(page), err)
+			}
+			if len(page) == 0 {
+				break
+			}
+			got = append(got, page...)
+		}
+		f.same("list", got, all)
+	}
+}
+
+// blobRace has some put and others remove the same few bodies, with rows that say which are kept.
+func blobRace(f *fixture) {
+	var (
+		mu   sync.Mutex
+		rows = map[string]bool{}
+	)
+	set := func(d string, kept bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		rows[d] = kept
+	}
+	f.allDone(together(8, func(worker int) error {
+		for n := range 30 {
+			b := content(100 + n%3)
+			if worker%2 == 0 {
+				err := f.store.Blobs().Put(f.Context(), bytes.NewReader(b), blobMost, func(d string, _ int64) error {
+					set(d, true)
+					runtime.Gosched() // who could remove it now would wrong it
+					return found(f.body(d))
+				})
+				if err != nil {
+					return err
+				}
+				continue
+			}
+			err := f.store.Blobs().Remove(f.Context(), digestOf(b), func() (bool, error) {
+				set(digestOf(b), false)
+				runtime.Gosched() // who could put it now would be wronged
+				return true, nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	for d, kept := range rows {
+		_, err := f.body(d)
+		if kept && err != nil || !kept && !errors.Is(err, parley.ErrNotFound) {
+			f.Errorf("%s: kept %t, but %v", d, kept, err)
+		}
+	}
+}
