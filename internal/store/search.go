@@ -131,9 +131,9 @@ func (s search) Match(q parley.SearchQuery) (found parley.Matches, err error) {
 	}
 	// A portion is what the words select; of it, what else is asked for stays. Where little stays, the
 	// next portion is larger.
-	portion := portion{expression: s.text.Expression(e), seqBounds: bounds, size: q.Limit}
-	for looked := 0; portion.from < portion.below; looked += portion.size {
-		portion.size = min(portion.size, maxLooked-looked)
+	portion, left := portion{expression: s.text.Expression(e), seqBounds: bounds, size: q.Limit}, maxLooked
+	for portion.from < portion.below {
+		portion.size = min(portion.size, left)
 		list, more, err := s.portion(portion, q, q.Limit-len(found.Messages))
 		if err != nil {
 			return found, err
@@ -147,7 +147,7 @@ func (s search) Match(q parley.SearchQuery) (found parley.Matches, err error) {
 		if err != nil || n < portion.size {
 			return found, err
 		}
-		if looked+n >= maxLooked {
+		if left -= n; left == 0 {
 			found.Rest = lowest
 			return found, nil
 		}
