@@ -131,10 +131,10 @@ func (s search) Match(q parley.SearchQuery) (found parley.Matches, err error) {
 	}
 	// A portion is what the words select; of it, what else is asked for stays. Where little stays, the
 	// next portion is larger.
-	portion := portion{expression: s.text.Expression(e), seqBounds: bounds, size: q.Limit}
-	for looked := 0; portion.from < portion.below; looked += portion.size {
-		portion.size = min(portion.size, maxLooked-looked)
-		list, more, err := s.portion(portion, q, q.Limit-len(found.Messages))
+	part, left := portion{expression: s.text.Expression(e), seqBounds: bounds, size: q.Limit}, maxLooked
+	for part.from < part.below {
+		part.size = min(part.size, left)
+		list, more, err := s.portion(part, q, q.Limit-len(found.Messages))
 		if err != nil {
 			return found, err
 		}
@@ -143,15 +143,15 @@ func (s search) Match(q parley.SearchQuery) (found parley.Matches, err error) {
 			found.Rest = list[len(list)-1].Seq
 			return found, nil
 		}
-		n, lowest, err := s.extent(portion)
-		if err != nil || n < portion.size {
+		n, lowest, err := s.extent(part)
+		if err != nil || n < part.size {
 			return found, err
 		}
-		if looked+n >= maxLooked {
+		if left -= n; left == 0 {
 			found.Rest = lowest
 			return found, nil
 		}
-		portion.below, portion.size = lowest, 4*portion.size
+		part.below, part.size = lowest, 4*part.size
 	}
 	return found, nil
 }

@@ -292,14 +292,20 @@ func searchManyRooms(f *fixture) {
 	f.conversation(other)
 	f.said(mine.ID, "word mine")
 	f.said(other.ID, "word other")
-	for i := range 300 {
-		if i%100 == 0 {
-			f.finds("gendry", parley.SearchQuery{Reader: "gendry", All: phrases("word")}, "word mine")
+	f.finds("gendry in one", parley.SearchQuery{Reader: "gendry", All: phrases("word")}, "word mine")
+	f.update(func(tx parley.Tx) error {
+		for i := range 300 {
+			c := newChannel(fmt.Sprint("room-", i), "arya")
+			c.Visibility = parley.Private
+			if err := tx.Conversations().Insert(c); err != nil {
+				return err
+			}
+			if err := tx.Members().Put(parley.Member{Conversation: c.ID, Agent: "gendry"}); err != nil {
+				return err
+			}
 		}
-		c := newChannel(fmt.Sprint("room-", i), "arya")
-		c.Visibility = parley.Private
-		f.conversation(c, "gendry")
-	}
+		return nil
+	})
 	f.finds("gendry in many", parley.SearchQuery{Reader: "gendry", All: phrases("word")}, "word mine")
 	f.finds("the owner", all("word"), "word other|word mine")
 }
