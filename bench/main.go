@@ -48,7 +48,9 @@ func run(ctx context.Context, only string, rounds int, length time.Duration, his
 		{"history", func() ([]result, error) { return measureHistory(ctx, rounds, length, history) }},
 		{"takes", func() ([]result, error) { return measureTakes(ctx, rounds, length, onSQLite()) }},
 		{"postgres takes", func() ([]result, error) { return measureTakes(ctx, rounds, length, onPostgres(server)) }},
-		{"search", func() ([]result, error) { return measureSearch(ctx, rounds, length, history) }},
+		{"indexed posts", func() ([]result, error) { return measureIndexedPosts(ctx, rounds, length) }},
+		{"search", func() ([]result, error) { return measureSearch(ctx, length, history, sqliteLibrary()) }},
+		{"postgres search", func() ([]result, error) { return measureSearch(ctx, length, history, postgresLibrary(server)) }},
 	} {
 		if !strings.Contains(m.name, only) {
 			continue

@@ -87,8 +87,17 @@ func onPostgres(server *lazyServer) opener {
 
 func agentName(n int) string { return fmt.Sprintf("agent-%d", n) }
 
-// hub opens a hub with so many agents, whose inboxes have no bound.
+// hub opens a hub with so many agents, whose inboxes have no bound, and starts it.
 func (o opener) hub(ctx context.Context, agents int) (*hub.Hub, func() error, error) {
+	h, done, err := o.idle(ctx, agents)
+	if err == nil {
+		h.Start(ctx)
+	}
+	return h, done, err
+}
+
+// idle opens a hub that is not started.
+func (o opener) idle(ctx context.Context, agents int) (*hub.Hub, func() error, error) {
 	db, done, err := o.open(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -97,7 +106,6 @@ func (o opener) hub(ctx context.Context, agents int) (*hub.Hub, func() error, er
 	if err != nil {
 		return nil, nil, err
 	}
-	h.Start(ctx)
 	for n := range agents {
 		if _, err := h.AddAgent(ctx, hub.Caller{Agent: parley.Owner}, hub.NewAgent{
 			ID: agentName(n), Profile: parley.Profile{InboxOverflow: parley.OverflowUnbounded},
