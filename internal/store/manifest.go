@@ -25,8 +25,9 @@ const (
 // Manifest says what a backup holds.
 type Manifest struct {
 	Format    int            `json:"format"`
-	Database  string         `json:"database"` // sqlite or postgres
-	Program   string         `json:"program"`  // version of what made it
+	Database  string         `json:"database"`         // sqlite or postgres
+	Schema    int64          `json:"schema,omitempty"` // version of the tables, where they are copied one by one
+	Program   string         `json:"program"`          // version of what made it
 	CreatedAt time.Time      `json:"created_at"`
 	Seq       int64          `json:"seq"` // of the newest message or event in it
 	Messages  int64          `json:"messages"`

@@ -27,8 +27,16 @@ const (
 // digest is known at its end only, and then written in one short transaction. Who changes a body may
 // have to wait for another, with a connection in hand; so those who read have connections of their own.
 type blobs struct {
-	changing, reading *pgxpool.Pool
-	explain           func(error) error
+	changing *pgxpool.Pool
+	reading  querier
+	explain  func(error) error
+	close    func()
+}
+
+// querier is a pool, or a transaction whose snapshot is to be read.
+type querier interface {
+	Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, query string, args ...any) pgx.Row
 }
 
 var _ parley.Blobs = (*blobs)(nil)
@@ -43,7 +51,11 @@ func newBlobs(d *dialer) (*blobs, error) {
 		changing.Close()
 		return nil, err
 	}
-	return &blobs{changing, reading, d.explain}, nil
+	closeBoth := func() {
+		changing.Close()
+		reading.Close()
+	}
+	return &blobs{changing, reading, d.explain, closeBoth}, nil
 }
 
 // newBodyPool makes a pool that connects when it is first used.
@@ -55,11 +67,6 @@ func newBodyPool(d *dialer) (*pgxpool.Pool, error) {
 	config.ConnConfig = d.config.Copy()
 	config.MaxConns = bodyConns
 	return pgxpool.NewWithConfig(context.Background(), config)
-}
-
-func (b *blobs) close() {
-	b.changing.Close()
-	b.reading.Close()
 }
 
 // Put implements parley.Blobs.

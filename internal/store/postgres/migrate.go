@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -33,6 +34,23 @@ func migrations() (s steps, err error) {
 		s.newest = max(s.newest, version)
 	}
 	return s, err
+}
+
+// upTo are the steps to a version that is not the newest.
+func (s steps) upTo(version int64) fs.FS { return older{s.files, version} }
+
+// older hides the migrations after a version.
+type older struct {
+	fs.FS
+	version int64
+}
+
+func (o older) Glob(pattern string) ([]string, error) {
+	names, err := fs.Glob(o.FS, pattern)
+	return slices.DeleteFunc(names, func(name string) bool {
+		version, bad := goose.NumericComponent(name)
+		return bad == nil && version > o.version
+	}), err
 }
 
 // migrate brings the tables up to date: forward only, each step in a transaction, one hub at a time.

@@ -5,69 +5,24 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
-	"slices"
-	"syscall"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/store"
 	"github.com/parley-hub/parley/internal/store/blobfs"
 )
 
-const (
-	manifestDatabase = "sqlite"
-	partialSuffix    = ".partial"
-)
+const manifestDatabase = "sqlite"
 
 // Backup copies everything into a new directory while the hub goes on: the database as of one moment,
-// and the bodies of its artifacts. What was written is read again and verified before it gets its name;
-// until then it is called dir.partial. If anything fails, nothing is left.
-func (db *DB) Backup(ctx context.Context, dir string) (m store.Manifest, err error) {
-	dir, err = filepath.Abs(dir)
-	if err != nil {
-		return m, err
-	}
-	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
-		return m, parley.Errorf(parley.BadInput, "%s exists already", dir).Because(parley.Conflict).
-			From(err).Suggest("name a directory that does not exist")
-	}
-	partial := dir + partialSuffix
-	if err := clearPartial(partial); err != nil {
-		return m, err
-	}
-	if m, err = db.backUpTo(ctx, partial); err == nil {
-		err = errors.Join(os.Rename(partial, dir), syncPath(filepath.Dir(dir)))
-	}
-	if err != nil {
-		return m, errors.Join(backupFailed(ctx, dir, err), os.RemoveAll(partial))
-	}
-	return m, nil
-}
-
-// clearPartial removes what a backup that was interrupted has left, and nothing else.
-func clearPartial(partial string) error {
-	ours := []string{databaseName, databaseName + "-journal", bodiesName, store.ManifestName}
-	entries, err := os.ReadDir(partial)
-	for _, entry := range entries {
-		if !slices.Contains(ours, entry.Name()) {
-			return parley.Errorf(parley.BadInput, "%s is in the way, and not an interrupted backup", partial).
-				Because(parley.Conflict).Suggest("remove it, or name another directory")
-		}
-	}
-	if ignoreMissing(err) != nil {
-		return err
-	}
-	return os.RemoveAll(partial)
+// and the bodies of its artifacts. What was written is read again and verified before it gets its name.
+// If anything fails, nothing is left.
+func (db *DB) Backup(ctx context.Context, dir string) (store.Manifest, error) {
+	return store.MakeBackup(ctx, dir, func(partial string) (store.Manifest, error) { return db.backUpTo(ctx, partial) })
 }
 
 func (db *DB) backUpTo(ctx context.Context, dir string) (m store.Manifest, err error) {
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return m, parley.Errorf(parley.BadInput, "the backup cannot be written: %w", err).
-			Suggest("name a new directory in one that exists and can be written")
-	}
 	if err := db.copyAll(ctx, dir); err != nil {
 		return m, err
 	}
@@ -83,7 +38,7 @@ func (db *DB) backUpTo(ctx context.Context, dir string) (m store.Manifest, err e
 	if err := errors.Join(err, copied.Close()); err != nil {
 		return m, err
 	}
-	if err := errors.Join(m.Write(dir), syncPath(dir)); err != nil {
+	if err := errors.Join(m.Write(dir), store.SyncPath(dir)); err != nil {
 		return m, err
 	}
 	return store.ReadManifest(dir, manifestDatabase)
@@ -123,7 +78,7 @@ func (db *DB) copyDatabase(ctx context.Context, target string) error {
 	if err != nil {
 		err = checkFailed(ctx, target, err)
 	} else {
-		err = syncPath(target)
+		err = store.SyncPath(target)
 	}
 	return errors.Join(err, c.close())
 }
@@ -183,23 +138,11 @@ func Verify(ctx context.Context, dir string) (m store.Manifest, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return m, err
 	}
-	if m, err = store.ReadManifest(dir, manifestDatabase); err != nil {
+	if m, err = store.VerifyBackup(ctx, dir, manifestDatabase); err != nil {
 		return m, err
 	}
-	if len(m.Files) == 0 || m.Files[0].Path != databaseName {
+	if m.Files[0].Path != databaseName {
 		return m, store.BackupDamaged(dir, errors.New("it has no database"))
-	}
-	for _, want := range m.Files {
-		if err := ctx.Err(); err != nil {
-			return m, err
-		}
-		found, err := store.Describe(dir, want.Path)
-		if err != nil {
-			return m, store.BackupDamaged(dir, err)
-		}
-		if found != want {
-			return m, store.BackupDamaged(dir, fmt.Errorf("%s is not what the manifest says", want.Path))
-		}
 	}
 	return m, checkBackupProgram(ctx, filepath.Join(dir, databaseName))
 }
@@ -210,19 +153,4 @@ func checkBackupProgram(ctx context.Context, path string) error {
 		return err
 	}
 	return errors.Join(checkProgram(ctx, db), db.Close())
-}
-
-// backupFailed is what is said of a backup that could not be made.
-func backupFailed(ctx context.Context, dir string, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if _, ok := errors.AsType[*parley.Error](err); ok {
-		return err
-	}
-	failed := parley.Errorf(parley.Unavailable, "the backup %s could not be made: %w", dir, err).Retryable(0)
-	if errors.Is(err, syscall.ENOSPC) {
-		return failed.Because(parley.StorageFull).Suggest("make room, or name a directory on another disk")
-	}
-	return failed.Suggest("check the disk and the permissions of %s", filepath.Dir(dir))
 }

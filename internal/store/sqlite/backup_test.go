@@ -98,7 +98,7 @@ func filesIn(t *testing.T, dir string) (paths []string) {
 // absentDir requires that neither a backup nor a part of it is there.
 func absentDir(t *testing.T, dir string) {
 	t.Helper()
-	for _, path := range []string{dir, dir + partialSuffix} {
+	for _, path := range []string{dir, dir + ".partial"} {
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s is there: %v", path, err)
 		}
@@ -173,10 +173,10 @@ func TestBackupIsNotMadeOverAnything(t *testing.T) {
 	}
 	_, err := db.Backup(t.Context(), dir)
 	says(t, err, "E003", "exists already")
-	if err := os.Rename(dir, dir+partialSuffix); err != nil {
+	if err := os.Rename(dir, dir+".partial"); err != nil {
 		t.Fatal(err)
 	}
-	mine := filepath.Join(dir+partialSuffix, "mine")
+	mine := filepath.Join(dir+".partial", "mine")
 	writeFile(t, mine, nil)
 	_, err = db.Backup(t.Context(), dir)
 	says(t, err, "E003", "is in the way")
@@ -195,7 +195,7 @@ func TestKilledBackupLeavesNoBackup(t *testing.T) {
 		p.line()
 		p.say("backup " + dir)
 		for { // until it has begun
-			if _, err := os.Stat(filepath.Join(dir+partialSuffix, []string{"", databaseName, bodiesName}[i%3])); err == nil {
+			if _, err := os.Stat(filepath.Join(dir+".partial", []string{"", databaseName, bodiesName}[i%3])); err == nil {
 				break
 			}
 			if _, err := os.Stat(dir); err == nil {

@@ -172,7 +172,7 @@ func (d *dueCheck) remember(unclean bool) error {
 		return ignoreMissing(err)
 	}
 	d.due = true
-	return errors.Join(create(d.path), syncPath(filepath.Dir(d.path)))
+	return errors.Join(create(d.path), store.SyncPath(filepath.Dir(d.path)))
 }
 
 func ignoreMissing(err error) error {
@@ -187,7 +187,7 @@ func (d *dueCheck) passed() { _ = os.Remove(d.path) }
 
 func (d *dueCheck) failed(found error) {
 	_ = os.WriteFile(d.path, []byte(parley.AsError(found).Message+"\n"), 0o600)
-	_ = syncPath(d.path)
+	_ = store.SyncPath(d.path)
 }
 
 // checkBehind verifies the structure of a database that was not closed. If it does not hold, no

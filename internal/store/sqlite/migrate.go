@@ -115,12 +115,12 @@ func backUp(ctx context.Context, db *sql.DB, dir string, current, next int64) er
 	}
 	_, err := db.ExecContext(ctx, "VACUUM INTO ?", partial)
 	if err == nil {
-		err = errors.Join(syncPath(partial), os.Rename(partial, target))
+		err = errors.Join(store.SyncPath(partial), os.Rename(partial, target))
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("backing up to %s: %w", target, err), ignoreMissing(os.Remove(partial)))
 	}
-	return syncPath(dir)
+	return store.SyncPath(dir)
 }
 
 // countTables counts what a database holds beside the tables of SQLite and of the migrations: these
@@ -129,15 +129,6 @@ func countTables(ctx context.Context, db *sql.DB) (n int, err error) {
 	err = db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema
 		WHERE name NOT LIKE 'sqlite\_%' ESCAPE '\' AND name <> 'goose_db_version'`).Scan(&n)
 	return n, err
-}
-
-// syncPath makes a file, or the names in a directory, durable.
-func syncPath(path string) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(file.Sync(), file.Close())
 }
 
 type schemaEntry struct{ kind, name, table, sql string }

@@ -84,7 +84,7 @@ func makeHome(home string) error {
 	}
 	errs := []error{os.MkdirAll(home, 0o700)}
 	for _, parent := range parents {
-		errs = append(errs, syncPath(parent))
+		errs = append(errs, store.SyncPath(parent))
 	}
 	return errors.Join(errs...)
 }
@@ -114,7 +114,7 @@ func openHeld(ctx context.Context, home string, held *lock) (_ *DB, err error) {
 	if err := migrate(ctx, path, filepath.Join(home, "backups")); err != nil {
 		return nil, err
 	}
-	if err := syncPath(home); err != nil {
+	if err := store.SyncPath(home); err != nil {
 		return nil, err
 	}
 	bodies, err := blobfs.Open(filepath.Join(home, bodiesName))

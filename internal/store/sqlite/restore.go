@@ -56,7 +56,7 @@ func restoreHeld(ctx context.Context, from, home string, m store.Manifest) error
 	if err := removeAll(filepath.Join(home, "parley.mark"), filepath.Join(home, "parley.unchecked"), target+"-shm"); err != nil {
 		return err
 	}
-	return errors.Join(os.Rename(restoring, target), syncPath(home))
+	return errors.Join(os.Rename(restoring, target), store.SyncPath(home))
 }
 
 func refuseDatabase(home string) error {

@@ -121,7 +121,7 @@ func TestBackupOfANewerOrAnotherProgramIsRefused(t *testing.T) {
 	}{
 		"format":   {func(m *store.Manifest) { m.Format, m.Program = 2, "7.0.0" }, []string{"E002", "newer format", "install parley 7.0.0"}},
 		"database": {func(m *store.Manifest) { m.Database = "postgres" }, []string{"E003", "postgres", "sqlite"}},
-		"nothing":  {func(m *store.Manifest) { m.Files = nil }, []string{"it has no database"}},
+		"nothing":  {func(m *store.Manifest) { m.Files = nil }, []string{"it has no files"}},
 	} {
 		dir, _ := backedUp(t)
 		rewriteManifest(t, dir, c.edit)
