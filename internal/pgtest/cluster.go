@@ -37,6 +37,11 @@ type Cluster struct {
 	server  *exec.Cmd
 }
 
+// WithPassword is a user that is asked for its password, once a test has created it. Nobody else is.
+const WithPassword = "with_password"
+
+const admission = "local all " + WithPassword + " scram-sha-256\nlocal all all trust\nhost all all 127.0.0.1/32 trust\n"
+
 // supervise runs the server until its input ends, which it does however the process that started it
 // does, and removes everything then. Before, it can be told to crash, start or restart it.
 const supervise = `
@@ -100,6 +105,9 @@ func (c *Cluster) start(bin string, o Options) error {
 	initdb.SysProcAttr, initdb.Dir = attributes, c.dir
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	if err := os.WriteFile(filepath.Join(data, "pg_hba.conf"), []byte(admission), 0o600); err != nil {
+		return err
 	}
 	settings := []string{"unix_socket_directories=" + c.dir, "listen_addresses=", "max_connections=300", "log_statement=none"}
 	if o.TCP {
