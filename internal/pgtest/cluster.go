@@ -46,11 +46,18 @@ const admission = "local all " + WithPassword + " scram-sha-256\nlocal all all t
 
 // supervise runs the server until its input ends, which it does however the process that started it
 // does, and removes everything then. Before, it can be told to crash, start or restart it, and says
-// when that is done.
+// when that is done. A server that has only just been started ignores the signal, so it is sent until it
+// is heard.
 const supervise = `
 dir=$1; shift
 run() { "$@" >>"$dir/log" 2>&1 & pid=$!; }
-crash() { kill -QUIT $pid 2>/dev/null; wait $pid; }
+crash() {
+	while kill -QUIT $pid; do sleep 0.1; done 2>/dev/null &
+	quit=$!
+	wait $pid
+	kill $quit
+	wait $quit
+}
 run "$@"
 while read -r command; do
 	case $command in

@@ -62,6 +62,19 @@ func TestServerEndsWithTheProcessThatStartedIt(t *testing.T) {
 	}
 }
 
+// A server may be told to end before it has begun to listen to signals.
+func TestServerCanBeCrashedAtAnyTime(t *testing.T) {
+	c := Private(t, Options{})
+	for range 20 {
+		if err := c.Restart(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Ready(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestDatabasesOfTestsAreApartAndGoneAfterwards(t *testing.T) {
 	made := &Template{Make: func(url string) error { return run(t, url, "CREATE TABLE made (n int)") }}
 	var addresses []string
