@@ -6,6 +6,8 @@ LINT := $(TOOLS)/golangci-lint-$(LINT_VERSION)
 FUZZTIME ?= 30s
 ROUNDS ?= 2000
 CHECKS ?= 1000
+# Runs a command with one PostgreSQL server for all its tests.
+WITH_POSTGRES := $(GO) run ./internal/pgtest/with
 
 export CGO_ENABLED ?= 0
 
@@ -21,7 +23,7 @@ build: ## Build bin/parley; needs Go alone
 	$(GO) build -trimpath -o bin/parley ./cmd/parley
 
 test: setup ## Install what the tests need and run them all
-	CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 12m ./...
+	$(WITH_POSTGRES) env CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 12m ./...
 
 lint: $(LINT) ## Check with golangci-lint (pinned), and vet for macOS
 	$(LINT) run ./...
@@ -38,7 +40,7 @@ fuzz: ## Run each fuzz target for FUZZTIME (30s, or 20000x inputs)
 
 soak: setup ## Run the long campaigns: ROUNDS crashes (2000), CHECKS histories a property (1000)
 	PARLEY_CRASH_ROUNDS=$(ROUNDS) $(GO) test -count=1 -timeout 0 -run 'Crash' -v ./internal/crashtest
-	CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 0 ./internal/hub ./internal/store/... -rapid.checks=$(CHECKS)
+	$(WITH_POSTGRES) env CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 0 ./internal/hub ./internal/store/... -rapid.checks=$(CHECKS)
 
 clean: ## Remove what was built
 	rm -rf bin .tools

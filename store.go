@@ -27,6 +27,9 @@ type Store interface {
 	// disk fails in the middle of a commit and stays that way, the error says that it is not known
 	// whether the update was stored.
 	//
+	// Updates come one after the other, those of other processes on the same database included: fn
+	// sees all of those before it and none of those after it.
+	//
 	// fn may run twice, shares its transaction with other updates, must only use tx, and must not
 	// call the store. Cancelling ctx has an effect until fn starts; then Update waits for the
 	// outcome, so an error of the context means that nothing was written.

@@ -3,6 +3,7 @@
 package pgtest
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -33,16 +34,30 @@ type Options struct {
 type Cluster struct {
 	dir     string
 	port    int
-	control io.WriteCloser
 	server  *exec.Cmd
+	control io.WriteCloser
+	answers *bufio.Reader
 }
 
+// WithPassword is a user that is asked for its password, once a test has created it. Nobody else is.
+const WithPassword = "with_password"
+
+const admission = "local all " + WithPassword + " scram-sha-256\nlocal all all trust\nhost all all 127.0.0.1/32 trust\n"
+
 // supervise runs the server until its input ends, which it does however the process that started it
-// does, and removes everything then. Before, it can be told to crash, start or restart it.
+// does, and removes everything then. Before, it can be told to crash, start or restart it, and says
+// when that is done. A server that has only just been started ignores the signal, so it is sent until it
+// is heard.
 const supervise = `
 dir=$1; shift
 run() { "$@" >>"$dir/log" 2>&1 & pid=$!; }
-crash() { kill -QUIT $pid 2>/dev/null; wait $pid; }
+crash() {
+	while kill -QUIT $pid; do sleep 0.1; done 2>/dev/null &
+	quit=$!
+	wait $pid
+	kill $quit
+	wait $quit
+}
 run "$@"
 while read -r command; do
 	case $command in
@@ -50,6 +65,7 @@ while read -r command; do
 	start) run "$@" ;;
 	restart) crash; run "$@" ;;
 	esac
+	echo done
 done
 crash
 rm -rf "$dir"`
@@ -101,6 +117,9 @@ func (c *Cluster) start(bin string, o Options) error {
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, out)
 	}
+	if err := os.WriteFile(filepath.Join(data, "pg_hba.conf"), []byte(admission), 0o600); err != nil {
+		return err
+	}
 	settings := []string{"unix_socket_directories=" + c.dir, "listen_addresses=", "max_connections=300", "log_statement=none"}
 	if o.TCP {
 		if c.port, err = freePort(); err != nil {
@@ -120,6 +139,11 @@ func (c *Cluster) start(bin string, o Options) error {
 	if c.control, err = c.server.StdinPipe(); err != nil {
 		return err
 	}
+	out, err := c.server.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	c.answers = bufio.NewReader(out)
 	if err := c.server.Start(); err != nil {
 		return err
 	}
@@ -173,7 +197,7 @@ func (c *Cluster) log() error {
 	return errors.New(strings.TrimSpace(string(text)))
 }
 
-// Crash ends the server at once, as pg_ctl stop -m immediate does; Run runs it again; Restart does both.
+// Crash ends the server at once, as pg_ctl stop -m immediate does.
 func (c *Cluster) Crash() error { return c.tell("crash") }
 
 // Run runs a server that has crashed. Ready says when it is there.
@@ -183,7 +207,10 @@ func (c *Cluster) Run() error { return c.tell("start") }
 func (c *Cluster) Restart() error { return c.tell("restart") }
 
 func (c *Cluster) tell(command string) error {
-	_, err := io.WriteString(c.control, command+"\n")
+	if _, err := io.WriteString(c.control, command+"\n"); err != nil {
+		return err
+	}
+	_, err := c.answers.ReadString('\n')
 	return err
 }
 

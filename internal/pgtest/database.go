@@ -91,7 +91,13 @@ var (
 
 func shared(t testing.TB) *server {
 	t.Helper()
-	err := start()
+	needs(t, start())
+	return theServer
+}
+
+// needs skips a test where no server can be had. With CI=true it fails.
+func needs(t testing.TB, err error) {
+	t.Helper()
 	switch {
 	case err == nil:
 	case errors.Is(err, ErrNoServer) && os.Getenv("CI") != "true":
@@ -99,7 +105,15 @@ func shared(t testing.TB) *server {
 	default:
 		t.Fatal(err)
 	}
-	return theServer
+}
+
+// Private is a cluster of the test's own, which it may crash.
+func Private(t testing.TB, o Options) *Cluster {
+	t.Helper()
+	cluster, err := Start(o)
+	needs(t, err)
+	t.Cleanup(func() { _ = cluster.Stop() })
+	return cluster
 }
 
 func connect() (*server, error) {

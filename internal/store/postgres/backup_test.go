@@ -16,29 +16,14 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/pgtest"
 	"github.com/parley-hub/parley/internal/store"
 )
 
-// prepare adds an agent and a channel.
-func prepare(t *testing.T, db *DB) (c parley.Conversation) {
-	t.Helper()
-	c = parley.Conversation{ID: uuid.NewString(), Name: "general", Kind: parley.Channel, Visibility: parley.Public, CreatedBy: "arya"}
-	err := db.Update(t.Context(), func(tx parley.Tx) error {
-		a := parley.Agent{ID: "arya", UUID: uuid.NewString(), Name: "Arya", Kind: parley.KindAgent}
-		return errors.Join(tx.Agents().Insert(a), tx.Conversations().Insert(c), tx.Log().Audit(parley.AuditEntry{Act: "begin"}))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-// post stores a body and a message that refers to it.
-func post(db *DB, c parley.Conversation, text string) error {
+// postBody stores a body and a message that refers to it.
+func postBody(db *DB, c parley.Conversation, text string) error {
 	ctx := context.Background()
 	return db.Blobs().Put(ctx, strings.NewReader(text), 1<<20, func(sha256 string, size int64) error {
 		id := uuid.NewString()
@@ -66,8 +51,12 @@ func filled(t *testing.T) (*DB, parley.Conversation, string) {
 	url := migrated.Copy(t)
 	db := opened(t, url)
 	c := prepare(t, db)
+	err := db.Update(t.Context(), func(tx parley.Tx) error { return tx.Log().Audit(parley.AuditEntry{Act: "begin"}) })
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i := range 5 {
-		if err := post(db, c, fmt.Sprint("message ", i)); err != nil {
+		if err := postBody(db, c, fmt.Sprint("message ", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -115,18 +104,6 @@ func says(t *testing.T, err error, words ...string) {
 	}
 }
 
-func outside(t *testing.T, url, statement string) {
-	t.Helper()
-	c, err := pgx.Connect(t.Context(), url)
-	if err == nil {
-		_, err = c.Exec(t.Context(), statement)
-		err = errors.Join(err, c.Close(t.Context()))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestBackupWhilePostingCanBeRestored(t *testing.T) {
 	db, c, _ := filled(t)
 	var group sync.WaitGroup
@@ -139,7 +116,7 @@ func TestBackupWhilePostingCanBeRestored(t *testing.T) {
 					return
 				default:
 				}
-				if err := post(db, c, fmt.Sprintf("poster %d, message %d", poster, n/2)); err != nil {
+				if err := postBody(db, c, fmt.Sprintf("poster %d, message %d", poster, n/2)); err != nil {
 					t.Error(err)
 					return
 				}
@@ -168,7 +145,7 @@ func TestBackupWhilePostingCanBeRestored(t *testing.T) {
 	if int64(len(got)) != m.Messages || len(got) > len(all) || !slices.Equal(got, all[:len(got)]) {
 		t.Errorf("%d messages are no beginning of the %d there are", len(got), len(all))
 	}
-	if err := post(restored, c, "goes on"); err != nil {
+	if err := postBody(restored, c, "goes on"); err != nil {
 		t.Error(err)
 	}
 	err = restored.Update(t.Context(), func(tx parley.Tx) error {
@@ -275,7 +252,7 @@ func TestBackupOfWhatIsDamagedFailsAndLeavesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			db, _, url := filled(t)
-			outside(t, url, c.statement)
+			raw(t, url, c.statement)
 			dir := filepath.Join(t.TempDir(), "backup")
 			_, err := db.Backup(t.Context(), dir)
 			says(t, err, c.words)

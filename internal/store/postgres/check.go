@@ -2,18 +2,97 @@ package postgres
 
 import (
 	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/store"
 )
 
-// CheckDeep verifies everything that is stored: every message, artifact and audit entry, every count.
-// Pages, indexes and references are the server's own care. progress, which may be nil, is told now and
-// then how far it is. An error means that the check could not be made; what it found is in the report.
+// CheckDeep verifies everything that is stored: every row is read in full, so that the server notices
+// pages it cannot trust; every reference, message, artifact, audit entry and count. The server's own
+// tools check its indexes: see pg_amcheck. progress, which may be nil, is told now and then how far it
+// is. An error means that the check could not be made; what it found is in the report.
 func (db *DB) CheckDeep(ctx context.Context, progress func(parley.CheckReport)) (report parley.CheckReport, err error) {
 	if progress == nil {
 		progress = func(parley.CheckReport) {}
 	}
-	err = store.Check(ctx, db, &report, progress)
-	return report, err
+	if err := db.checkRows(ctx, &report); err != nil {
+		return report, db.checkFailed(ctx, err)
+	}
+	return report, store.Check(ctx, db, &report, progress)
+}
+
+func (db *DB) checkRows(ctx context.Context, report *parley.CheckReport) error {
+	c, err := db.dialer.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
+	tx, err := c.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return err
+	}
+	if err := readAll(ctx, tx); err != nil {
+		return err
+	}
+	return checkReferences(ctx, tx, report)
+}
+
+func (db *DB) checkFailed(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return db.dialer.explain(err)
+}
+
+func readAll(ctx context.Context, tx pgx.Tx) error {
+	tables, err := lines(ctx, tx, `SELECT quote_ident(relname) FROM pg_class WHERE relkind = 'r' AND relname <> 'goose_db_version'
+		AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())`)
+	if err != nil {
+		return err
+	}
+	for _, table := range tables {
+		var size int64
+		read := fmt.Sprintf("SELECT coalesce(sum(octet_length(t::text)), 0) FROM %s t", table)
+		if err := tx.QueryRow(ctx, read).Scan(&size); err != nil {
+			return fmt.Errorf("reading %s: %w", table, err)
+		}
+	}
+	return nil
+}
+
+// checkReferences looks for rows that refer to what is not there. The database never lets one in, but
+// one may come back from a backup, or from an index that has lost an entry.
+func checkReferences(ctx context.Context, tx pgx.Tx, report *parley.CheckReport) error {
+	queries, err := lines(ctx, tx, `SELECT format(
+			'SELECT format(''%%s of %%s refers to %%s, which is not there'', %L, %L, c.%I) FROM %s c
+				WHERE c.%I IS NOT NULL AND NOT EXISTS (SELECT 1 FROM %s p WHERE p.%I = c.%I) LIMIT 10',
+			a.attname, k.conrelid::regclass, a.attname, k.conrelid::regclass, a.attname, k.confrelid::regclass, b.attname, a.attname)
+		FROM pg_constraint k
+		JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = k.conkey[1]
+		JOIN pg_attribute b ON b.attrelid = k.confrelid AND b.attnum = k.confkey[1]
+		WHERE k.contype = 'f' AND k.connamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())`)
+	if err != nil {
+		return err
+	}
+	for _, query := range queries {
+		dangling, err := lines(ctx, tx, query)
+		if err != nil {
+			return err
+		}
+		for _, row := range dangling {
+			report.Add("%s", row)
+		}
+	}
+	return nil
+}
+
+func lines(ctx context.Context, tx pgx.Tx, query string) ([]string, error) {
+	rows, err := tx.Query(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
 }

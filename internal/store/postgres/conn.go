@@ -20,6 +20,8 @@ const (
 	// Parley ("Parl"), the second for the schema, so that others in the same database are not held up.
 	takeTurn = "SELECT pg_advisory_xact_lock(1348563564, 'counters'::regclass::oid::int4)"
 
+	outside = 'I' // PostgreSQL's word for a connection without a transaction
+
 	noteCommit = `INSERT INTO commits (writer, batch, at)
 		VALUES ($1, $2, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
 		ON CONFLICT (writer) DO UPDATE SET batch = excluded.batch, at = excluded.at`
@@ -33,7 +35,7 @@ type conn struct {
 	dial    func() (*pgx.Conn, error)
 	pg      *pgx.Conn // nil until it is needed
 	pending []statement
-	begun   bool  // the server knows of a transaction
+	begun   bool  // statements of the transaction went well
 	failed  error // what ended the transaction; until ROLLBACK nothing goes on
 
 	// For the connection that writes.
@@ -109,7 +111,7 @@ func (c *conn) Query(query string, args ...any) (store.Rows, error) {
 
 // send sends what is pending and one statement more, whose result is the next to be read. Where that
 // begins a transaction, and the connection turns out to be gone, it is sent on another one: nothing has
-// happened yet.
+// happened yet, unless it also was to commit.
 func (c *conn) send(last statement) (pgx.BatchResults, error) {
 	if c.failed != nil {
 		return nil, c.failed
@@ -118,7 +120,7 @@ func (c *conn) send(last statement) (pgx.BatchResults, error) {
 	all := c.pending
 	c.pending = nil
 	results, err := c.try(all)
-	if err != nil && !c.begun && c.pg != nil && c.pg.IsClosed() {
+	if err != nil && !c.begun && last.query != "COMMIT" && c.pg != nil && c.pg.IsClosed() {
 		results, err = c.try(all)
 	}
 	if err != nil {
@@ -176,11 +178,10 @@ func (c *conn) passing(err error) error {
 	return err
 }
 
-// rollback ends the transaction, if one was begun and has not ended with its connection.
+// rollback ends the transaction, if the server knows of one.
 func (c *conn) rollback() (err error) {
-	begun := c.begun
 	c.pending, c.begun, c.failed = nil, false, nil
-	if begun && !c.pg.IsClosed() {
+	if c.pg != nil && !c.pg.IsClosed() && c.pg.PgConn().TxStatus() != outside {
 		_, err = c.pg.PgConn().Exec(context.Background(), "ROLLBACK").ReadAll()
 	}
 	return err
@@ -244,7 +245,7 @@ func (c *conn) settle() (committed bool, err error) {
 
 // idle says whether the connection can be lent again.
 func (c *conn) idle() bool {
-	return !c.begun && c.failed == nil && (c.pg == nil || !c.pg.IsClosed() && c.pg.PgConn().TxStatus() == 'I')
+	return !c.begun && c.failed == nil && (c.pg == nil || !c.pg.IsClosed() && c.pg.PgConn().TxStatus() == outside)
 }
 
 func (c *conn) close() error {

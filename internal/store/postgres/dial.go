@@ -28,8 +28,8 @@ var (
 
 // dialer opens connections to one database.
 type dialer struct {
-	config   *pgx.ConnConfig
-	patience time.Duration
+	config            *pgx.ConnConfig
+	patience, respite time.Duration
 
 	// Only the writer uses these.
 	lost    time.Time // since when the server is gone; zero: it is there
@@ -48,7 +48,7 @@ func newDialer(url string) (*dialer, error) {
 		config.ConnectTimeout = connectTimeout
 	}
 	addMissing(config.RuntimeParams, settings)
-	return &dialer{config: config, patience: patience}, nil
+	return &dialer{config: config, patience: patience, respite: respite}, nil
 }
 
 func addMissing(to, from map[string]string) {
@@ -73,7 +73,7 @@ func (d *dialer) reader() (*pgx.Conn, error) { return d.connect(context.Backgrou
 
 // writer opens a connection to write with. It waits for a server that restarts.
 func (d *dialer) writer() (*pgx.Conn, error) {
-	if d.cause != nil && time.Since(d.refused) < respite {
+	if d.cause != nil && time.Since(d.refused) < d.respite {
 		return nil, d.cause
 	}
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {

@@ -90,8 +90,7 @@ func (d *dialer) explain(err error) error {
 		return parley.Errorf(parley.Unavailable, "another program keeps the database %s locked: %w", d.name(), err).
 			Retryable(0).Suggest("look for hubs that hang, and try again")
 	case state == pageDamaged || state == indexDamaged:
-		return parley.Errorf(parley.Internal, "the database %s is damaged: %w", d.name(), err).
-			Suggest("stop all hubs and restore the newest backup")
+		return damaged(err)
 	case collided(err):
 		return parley.Errorf(parley.Unavailable, "others changed the same: %w", err).Retryable(0).Suggest("try again")
 	case unreachable(err):
@@ -100,4 +99,9 @@ func (d *dialer) explain(err error) error {
 	default:
 		return parley.Errorf(parley.Internal, "the database failed: %w", err)
 	}
+}
+
+func damaged(cause error) error {
+	return parley.Errorf(parley.Internal, "the database is damaged: %w", cause).
+		Suggest("stop all hubs and restore the newest backup")
 }

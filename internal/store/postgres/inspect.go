@@ -29,8 +29,8 @@ func inspect(ctx context.Context, c *pgx.Conn) (f facts, err error) {
 	err = c.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('server_encoding'),
 		coalesce(current_schema(), ''),
 		coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AND NOT pg_is_in_recovery(),
-		to_regclass(format('%I.goose_db_version', current_schema())) IS NOT NULL,
-		to_regclass(format('%I.meta', current_schema())) IS NOT NULL,
+		to_regclass(quote_ident(current_schema()) || '.goose_db_version') IS NOT NULL,
+		to_regclass(quote_ident(current_schema()) || '.meta') IS NOT NULL,
 		(SELECT count(*) FROM pg_class c WHERE c.relkind IN ('r', 'p') AND c.relname <> 'goose_db_version'
 			AND c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
 			AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'))`).

@@ -1,0 +1,109 @@
+package hub_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// twoHubs are two hubs on one database, which only PostgreSQL allows.
+func twoHubs(t *testing.T) [2]*world {
+	t.Helper()
+	if stores.name != "PostgreSQL" {
+		t.Skip("a home is one hub's")
+	}
+	place := stores.place(t)
+	return [2]*world{openWorld(t, place), openWorld(t, place)}
+}
+
+// atOnce has both hubs do the same at the same time, several times.
+func atOnce[V any](t *testing.T, hubs [2]*world, call func(*world) (V, error)) (results []V, errs []error) {
+	t.Helper()
+	const each = 4
+	results, errs = make([]V, 2*each), make([]error, 2*each)
+	var group sync.WaitGroup
+	start := make(chan struct{})
+	for i := range results {
+		group.Go(func() {
+			<-start
+			results[i], errs[i] = call(hubs[i%2])
+		})
+	}
+	close(start)
+	group.Wait()
+	return results, errs
+}
+
+func TestDMOpenedByTwoHubsAtOnceIsOne(t *testing.T) {
+	t.Parallel()
+	hubs := twoHubs(t)
+	hubs[0].add("arya", "ned")
+	receipts, errs := atOnce(t, hubs, func(w *world) (hub.Receipt, error) {
+		return w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Content: text("hello")})
+	})
+	for i, r := range receipts {
+		hubs[0].ok(errs[i])
+		same(t, "the conversation", r.Message.Conversation, receipts[0].Message.Conversation)
+	}
+	same(t, "messages in it", len(hubs[1].texts("ned", receipts[0].Message.Conversation)), len(receipts))
+}
+
+func TestKeyUsedWithTwoHubsAtOnceStoresOneMessage(t *testing.T) {
+	t.Parallel()
+	hubs := twoHubs(t)
+	hubs[0].add("arya")
+	open := hubs[0].channel("arya", "open").ID
+	receipts, errs := atOnce(t, hubs, func(w *world) (hub.Receipt, error) {
+		return w.Post(ctx, as("arya"), parley.Draft{Conversation: open, Content: text("hello"), IdempotencyKey: "k"})
+	})
+	first := 0
+	for i, r := range receipts {
+		hubs[0].ok(errs[i])
+		same(t, "the message", r.Message.ID, receipts[0].Message.ID)
+		if !r.Duplicate {
+			first++
+		}
+	}
+	same(t, "told that it was the first", first, 1)
+	same(t, "messages", len(hubs[1].texts("arya", open)), 1)
+}
+
+func TestNameTakenWithTwoHubsAtOnceIsGivenOnce(t *testing.T) {
+	t.Parallel()
+	hubs := twoHubs(t)
+	for what, call := range map[string]func(*world) (string, error){
+		"an agent": func(w *world) (string, error) {
+			a, err := w.AddAgent(ctx, user, hub.NewAgent{ID: "arya"})
+			return a.ID, err
+		},
+		"a channel": func(w *world) (string, error) {
+			c, err := w.CreateConversation(ctx, user, hub.NewConversation{Name: "open"})
+			return c.ID, err
+		},
+	} {
+		_, errs := atOnce(t, hubs, call)
+		given := 0
+		for _, err := range errs {
+			if err == nil {
+				given++
+			} else if parley.AsError(err).Reason != parley.Conflict {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		same(t, what+" was made", given, 1)
+	}
+}
+
+// What one hub does is seen by those who follow the log of the other.
+func TestEventsOfOneHubReachFollowersOfTheOther(t *testing.T) {
+	t.Parallel()
+	hubs := twoHubs(t)
+	hubs[1].Start(ctx)
+	hubs[0].add("arya", "ned")
+	open := hubs[0].channel("arya", "open", "ned").ID
+	last := hubs[1].lastEvent()
+	id := hubs[0].say("arya", open, "hi").Message.ID
+	same(t, "the event", follow(t, hubs[1].Hub, as("ned"), last, last+1)[0].Message, id)
+}
