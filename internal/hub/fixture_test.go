@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"log/slog"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -95,7 +96,7 @@ func newHub(t *testing.T, change ...func(*world)) *world {
 func openWorld(t tester, home string, change ...func(*world)) *world {
 	t.Helper()
 	w := &world{t: t, clock: &clock{now: began}, leases: &ticker{}, home: home, wrap: func(s parley.Store) parley.Store { return s }}
-	w.config.Clock = w.clock
+	w.config.Clock, w.config.Log = w.clock, slog.New(slog.DiscardHandler)
 	for _, f := range change {
 		f(w)
 	}
