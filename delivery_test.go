@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -133,4 +134,129 @@ func TestReachesNobodyTwiceNorTheSender(t *testing.T) {
 			t.Fatalf("the message was changed: %s", diff)
 		}
 	})
+}
+
+func TestPauseBeforeAnotherTry(t *testing.T) {
+	for failure, want := range map[Failure]map[int]time.Duration{
+		FailureLost:    {0: time.Second, 1: time.Second, 2: 2 * time.Second, 6: 32 * time.Second, 7: time.Minute, 100: time.Minute},
+		FailureBusy:    {1: 5 * time.Second, 2: 10 * time.Second, 6: 160 * time.Second, 7: 5 * time.Minute},
+		FailureServer:  {1: 2 * time.Second, 2: 4 * time.Second, 6: 64 * time.Second, 7: 2 * time.Minute},
+		FailureNoStart: {1: 5 * time.Second, 2: 10 * time.Second, 7: 320 * time.Second, 8: 10 * time.Minute},
+		FailureFinal:   {1: 0, 100: 0},
+		"unknown":      {1: 0, 100: 0},
+	} {
+		for failed, pause := range want {
+			if got := failure.Pause(failed); got != pause {
+				t.Errorf("%s after %d: %s, want %s", failure, failed, got, pause)
+			}
+		}
+	}
+}
+
+func TestPauseNeverShrinksAndIsBounded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := rapid.SampledFrom([]Failure{FailureLost, FailureBusy, FailureServer, FailureNoStart}).Draw(t, "failure")
+		failed := rapid.IntRange(-5, 1<<40).Draw(t, "failed")
+		shorter, longer := f.Pause(failed), f.Pause(failed+1)
+		if shorter < time.Second || longer < shorter || longer > 10*time.Minute {
+			t.Fatalf("%s after %d: %s, then %s", f, failed, shorter, longer)
+		}
+	})
+}
+
+func TestKnownFailures(t *testing.T) {
+	for f, want := range map[Failure]bool{
+		FailureLost: true, FailureBusy: true, FailureServer: true, FailureNoStart: true, FailureFinal: true, "": false, "moody": false,
+	} {
+		if f.Known() != want {
+			t.Errorf("%q: known is %t", f, !want)
+		}
+	}
+}
+
+func TestWhatIsOpenReadyAwaitedOrUnseen(t *testing.T) {
+	now := time.Now()
+	for state, want := range map[DeliveryState]string{
+		DeliveryAccepted:  "open ready awaited unseen",
+		DeliveryDelivered: "open awaited unseen",
+		DeliverySeen:      "awaited",
+		DeliveryAcked:     "",
+		DeliveryAnswered:  "",
+		DeliveryFailed:    "",
+		DeliveryExpired:   "",
+		DeliveryEvicted:   "",
+		DeliveryDead:      "",
+		DeliveryDropped:   "",
+	} {
+		d := Delivery{State: state, Waking: true, Deadline: &now}
+		if got := traits(d); got != want {
+			t.Errorf("%s: %q, want %q", state, got, want)
+		}
+	}
+	for name, c := range map[string]struct {
+		d    Delivery
+		want string
+	}{
+		"seen by somebody at it": {Delivery{State: DeliverySeen, Lease: "x", Until: 1}, "open"},
+		"pausing":                {Delivery{State: DeliveryAccepted, Until: 1}, "open"},
+		"told already":           {Delivery{State: DeliveryAccepted, Waking: true, Deadline: &now, Overdue: true, Late: true}, "open ready"},
+		"wakes nobody":           {Delivery{State: DeliveryAccepted}, "open ready"},
+	} {
+		if got := traits(c.d); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func traits(d Delivery) string {
+	var list []string
+	for _, trait := range []struct {
+		name  string
+		holds bool
+	}{{"open", d.Open()}, {"ready", d.Ready()}, {"awaited", d.Awaited()}, {"unseen", d.Unseen()}} {
+		if trait.holds {
+			list = append(list, trait.name)
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+func TestNextIsTheEarliestThatStillCounts(t *testing.T) {
+	at := func(n int) *time.Time {
+		t := time.Unix(int64(n), 0)
+		return &t
+	}
+	accepted := Delivery{
+		State: DeliveryAccepted, Waking: true, AcceptedAt: *at(0), Priority: mustLevel(t, 10),
+		ExpiresAt: at(3), Deadline: at(4), // overdue at 5
+	}
+	for _, c := range []struct {
+		name string
+		edit func(*Delivery)
+		want *time.Time
+	}{
+		{"it expires first", func(*Delivery) {}, at(3)},
+		{"who has it keeps it", func(d *Delivery) { d.State = DeliveryDelivered }, at(4)},
+		{"late already", func(d *Delivery) { d.State, d.Late = DeliveryDelivered, true }, at(5)},
+		{"late and overdue already", func(d *Delivery) { d.State, d.Late, d.Overdue = DeliveryDelivered, true, true }, nil},
+		{"seen, not answered", func(d *Delivery) { d.State = DeliverySeen }, at(4)},
+		{"it wakes nobody and has no end", func(d *Delivery) { d.Waking, d.ExpiresAt, d.Deadline = false, nil, nil }, nil},
+		{"acked", func(d *Delivery) { d.State = DeliveryAcked }, nil},
+		{"dead", func(d *Delivery) { d.State = DeliveryDead }, nil},
+	} {
+		d := accepted
+		c.edit(&d)
+		if diff := cmp.Diff(c.want, d.Next()); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+}
+
+func mustLevel(t *testing.T, level int) Priority {
+	t.Helper()
+	p, err := PriorityOf(level)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }

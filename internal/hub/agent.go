@@ -328,6 +328,7 @@ func (h *Hub) RemoveAgent(ctx context.Context, caller Caller, name string) error
 		if err := s.Agents().Update(a); err != nil {
 			return err
 		}
+		s.woken = append(s.woken, a.ID) // who waits as it is told
 		s.note(parley.Event{Kind: parley.EventAgentRemoved, Agent: a.ID})
 		return s.audit("agent.remove", a.ID, nil)
 	})

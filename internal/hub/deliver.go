@@ -54,7 +54,8 @@ func (s *scene) deliver(m parley.Message, to []parley.Reach) ([]parley.Delivery,
 	return made, nil
 }
 
-// forgetHeartbeats evicts what a new heartbeat replaces. That is no failure, so nobody is told.
+// forgetHeartbeats evicts what a new heartbeat replaces. That is no failure: nobody is told, and it
+// does not count as overflow.
 func (s *scene) forgetHeartbeats(sender string, to []parley.Reach) error {
 	for _, reach := range to {
 		old, err := s.Queue().Heartbeat(sender, reach.Agent)
@@ -62,7 +63,7 @@ func (s *scene) forgetHeartbeats(sender string, to []parley.Reach) error {
 			continue
 		}
 		if err == nil {
-			err = s.move(&old, parley.DeliveryEvicted, nil)
+			err = s.move(&old, parley.DeliveryEvicted, func(d *parley.Delivery) { d.Failure = nil })
 		}
 		if err != nil {
 			return err

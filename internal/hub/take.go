@@ -43,8 +43,10 @@ func (t Take) check() (Take, error) {
 	setDefault(&t.Limit, defaultTake)
 	setDefault(&t.Lease, defaultLease)
 	switch {
-	case t.Limit < 0 || t.Limit > mostTaken || len(t.Only) > mostTaken:
-		return t, parley.Errorf(parley.BadInput, "the limit is %d", max(t.Limit, len(t.Only))).Suggest("take 1 to %d", mostTaken)
+	case t.Limit < 0 || t.Limit > mostTaken:
+		return t, parley.Errorf(parley.BadInput, "the limit is %d", t.Limit).Suggest("take 1 to %d", mostTaken)
+	case len(t.Only) > mostTaken:
+		return t, parley.Errorf(parley.BadInput, "%d messages are named", len(t.Only)).Suggest("name 1 to %d", mostTaken)
 	case t.Lease < time.Second || t.Lease > longestLease:
 		return t, parley.Errorf(parley.BadInput, "the lease is %s", t.Lease).Suggest("ask for 1s to %s", longestLease)
 	case t.Wait < 0:

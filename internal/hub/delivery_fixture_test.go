@@ -1,0 +1,130 @@
+package hub_test
+
+import (
+	"bytes"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+func (w *world) take(who string, t hub.Take) hub.Taken {
+	w.t.Helper()
+	taken, err := w.Take(ctx, as(who), t)
+	w.ok(err)
+	return taken
+}
+
+// takes is what a take returns, as the texts of the messages.
+func (w *world) takes(who string, t hub.Take) []string {
+	w.t.Helper()
+	return textsOf(w.take(who, t).Messages)
+}
+
+func (w *world) ack(who string, messages ...string) {
+	w.t.Helper()
+	_, err := w.Ack(ctx, as(who), "", messages...)
+	w.ok(err)
+}
+
+// giveBack returns everything that was taken.
+func (w *world) giveBack(who string, taken hub.Taken, why parley.Failure) {
+	w.t.Helper()
+	var messages []string
+	for _, d := range taken.Deliveries {
+		messages = append(messages, d.Message)
+	}
+	_, err := w.Nack(ctx, as(who), taken.Lease, hub.Trouble{Failure: why}, messages...)
+	w.ok(err)
+}
+
+// sweep does what is due.
+func (w *world) sweep() {
+	w.t.Helper()
+	w.ok(w.SweepDeliveries(ctx))
+}
+
+// later moves the lease clock and does what is due then.
+func (w *world) later(d time.Duration) {
+	w.t.Helper()
+	w.leases.advance(d)
+	w.sweep()
+}
+
+func (w *world) change(id string, edit func(*parley.Agent)) {
+	w.t.Helper()
+	_, err := w.ChangeAgent(ctx, user, id, func(a *parley.Agent) error {
+		edit(a)
+		return nil
+	})
+	w.ok(err)
+}
+
+// depth makes an inbox small.
+func (w *world) depth(id string, depth int, overflow parley.Overflow) {
+	w.t.Helper()
+	w.change(id, func(a *parley.Agent) { a.InboxDepth, a.InboxOverflow = depth, overflow })
+}
+
+// delivery is what has become of a message for one recipient.
+func (w *world) delivery(message, recipient string) (d parley.Delivery) {
+	w.t.Helper()
+	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+		d, err = tx.Deliveries().Get(message, recipient)
+		return err
+	}))
+	return d
+}
+
+func (w *world) stateOf(message, recipient string) parley.DeliveryState {
+	w.t.Helper()
+	return w.delivery(message, recipient).State
+}
+
+func (w *world) inbox(who string) parley.Inbox {
+	w.t.Helper()
+	return get[hub.Peeked](w)(w.Peek(ctx, as(who), 1)).Inbox
+}
+
+// waits is what can be taken or is held, as the texts of the messages.
+func (w *world) waits(who string) []string {
+	w.t.Helper()
+	return textsOf(get[hub.Peeked](w)(w.Peek(ctx, as(who), 500)).Messages)
+}
+
+// told is what the hub has said to somebody, oldest first.
+func (w *world) told(who string) (list []parley.Message) {
+	w.t.Helper()
+	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+		list, err = tx.Messages().Scan(0, 10_000)
+		return err
+	}))
+	return slices.DeleteFunc(list, func(m parley.Message) bool { return m.From != parley.System || m.To != who })
+}
+
+// post for a purpose, as asks, tasks, callbacks and approvals are.
+func (w *world) postFor(purpose parley.Purpose, from, to, words string) parley.Message {
+	w.t.Helper()
+	r, err := w.PostFor(ctx, as(from), parley.Draft{Direct: []string{to}, Content: text(words)}, purpose)
+	w.ok(err)
+	return r.Message
+}
+
+// purposes are all but that of the hub's own errors.
+var purposes = []parley.Purpose{parley.PurposeAsk, parley.PurposeTask, parley.PurposeCallback, parley.PurposeApproval}
+
+// logTo keeps the lines of the log, without their times.
+func logTo(log *bytes.Buffer) func(*world) {
+	return func(w *world) {
+		w.config.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{
+			ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+				if a.Key == slog.TimeKey {
+					return slog.Attr{}
+				}
+				return a
+			},
+		}))
+	}
+}

@@ -1,0 +1,488 @@
+package hub_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// deliverer drives a hub and the model of its inboxes side by side with random calls.
+type deliverer struct {
+	w      *world
+	model  *inboxes
+	seq    int64    // everything up to it is known
+	leases []string // given so far
+	convs  map[[2]string]string
+}
+
+func newDeliverer(t *rapid.T, home string) *deliverer {
+	x := &deliverer{convs: map[[2]string]string{}, leases: []string{noRoom}, model: &inboxes{
+		parts: map[string]*part{}, turns: map[string]int{}, read: map[[2]string]int64{},
+	}}
+	again := rapid.Bool().Draw(t, "updates run twice")
+	x.w = openWorld(t, home, func(w *world) {
+		w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1}
+		if again {
+			runTwice(w)
+		}
+	})
+	x.w.add("arya", "ned", "bran")
+	x.w.addPerson("sansa", parley.AccessMember)
+	for _, id := range []string{"arya", "ned", "bran", "sansa", parley.Owner} {
+		p := &part{id: id, person: id == "sansa" || id == parley.Owner, depth: 100, attempts: 5, overflow: parley.OverflowEvict}
+		x.model.parts[id] = p
+		if !p.person {
+			x.limits(t, p)
+		}
+	}
+	return x
+}
+
+func (x *deliverer) actions() map[string]func(*rapid.T) {
+	return map[string]func(*rapid.T){
+		"":            x.compare,
+		"post":        x.posts,
+		"post more":   x.posts,
+		"post to ned": x.floods,
+		"reply":       x.replies,
+		"take":        x.takes,
+		"take more":   x.takes,
+		"ack":         x.acks,
+		"nack":        x.nacks,
+		"extend":      x.extends,
+		"see":         x.sees,
+		"settle":      x.settles,
+		"read":        x.reads,
+		"lease time":  x.leaseTime,
+		"wall time":   x.wallTime,
+		"sweep":       x.sweeps,
+		"sleep":       x.sleeps,
+		"limits":      x.changesLimits,
+		"dead":        x.handlesDead,
+		"remove":      x.removes,
+		"restart":     x.restarts,
+	}
+}
+
+func pick[T any](t *rapid.T, label string, from ...T) T {
+	return rapid.SampledFrom(from).Draw(t, label)
+}
+
+// do makes a call and compares what it says with what the model says.
+func (x *deliverer) do(t *rapid.T, what string, want outcome, call func() error) bool {
+	t.Helper()
+	before := x.w.lastEvent()
+	err := call()
+	got := outcome{}
+	if err != nil {
+		e := parley.AsError(err)
+		got = outcome{e.Code, e.Reason}
+	}
+	if got != want {
+		t.Fatalf("%s: %v, want %v (%v)", what, got, want, err)
+	}
+	if err != nil && x.w.lastEvent() != before {
+		t.Fatalf("%s: refused, and wrote events", what)
+	}
+	x.learn(t)
+	return err == nil
+}
+
+// learn finds what the hub has said by itself, and compares it with what the model says it should.
+func (x *deliverer) learn(t *rapid.T) {
+	t.Helper()
+	var list []parley.Message
+	x.w.ok(x.w.db.View(ctx, func(tx parley.Tx) (err error) {
+		list, err = tx.Messages().Scan(x.seq, 10_000)
+		return err
+	}))
+	for _, m := range list {
+		x.seq = m.Seq
+		if m.From != parley.System {
+			continue
+		}
+		var payload struct {
+			Message, Recipient string
+			State              parley.DeliveryState
+			Final              bool
+		}
+		x.w.ok(json.Unmarshal(m.Payload, &payload))
+		about := aboutOf(payload.Message, payload.Recipient, payload.State, payload.Final)
+		i := slices.IndexFunc(x.model.told, func(s *sent) bool { return s.to == m.To && s.about == about })
+		if i < 0 {
+			t.Fatalf("%s was told: %s (%s)", m.To, about, m.Content.Text)
+		}
+		s := x.model.told[i]
+		x.model.told = slices.Delete(x.model.told, i, i+1)
+		s.id, s.seq = m.ID, m.Seq
+		x.model.keep(s)
+	}
+	for _, s := range x.model.told {
+		t.Fatalf("%s was not told: %s", s.to, s.about)
+	}
+}
+
+func (x *deliverer) posts(t *rapid.T) {
+	from := pick(t, "from", "arya", "ned", "bran", "sansa", parley.Owner)
+	to := rapid.SampledFrom([]string{"arya", "ned", "bran", "sansa"}).Filter(func(to string) bool { return to != from }).Draw(t, "to")
+	x.post(t, from, to, nil)
+}
+
+// floods fills one inbox more often than others.
+func (x *deliverer) floods(t *rapid.T) { x.post(t, pick(t, "from", "arya", parley.Owner), "ned", nil) }
+
+func (x *deliverer) replies(t *rapid.T) {
+	if len(x.model.sent) == 0 {
+		return
+	}
+	parent := rapid.SampledFrom(x.model.sent).Draw(t, "parent")
+	by := pick(t, "by", parent.members[0], parent.members[1], parent.to)
+	other := parent.members[0]
+	if by == other {
+		other = parent.members[1]
+	}
+	x.post(t, by, other, parent)
+}
+
+func (x *deliverer) post(t *rapid.T, from, to string, parent *sent) {
+	typ := pick(t, "type", parley.TypeChat, parley.TypeChat, parley.TypeChat, parley.TypeStatus, parley.TypeHeartbeat, parley.TypeError)
+	level := pick(t, "priority", 5, 0, 8, 10)
+	d := parley.Draft{
+		Direct: []string{to}, Type: typ, Priority: mustPriority(level), TTL: pick(t, "ttl", int64(0), 0, 30, 3600),
+		RequiresAck: pick(t, "requires ack", false, false, true), Content: text("hello"),
+	}
+	s := &sent{
+		from: from, to: to, members: pairOf(from, to), quiet: !typ.Wakes(), mute: typ == parley.TypeError, heartbeat: typ == parley.TypeHeartbeat,
+		rank: level, due: d.Priority.Due(), at: x.model.now, now: standing{State: parley.DeliveryAccepted},
+	}
+	x.times(t, &d, s)
+	if s.quiet || parent != nil {
+		// only what wakes has a purpose, and no answer is one
+	} else if s.purpose = pick(t, "purpose", "", "", "", parley.PurposeAsk, parley.PurposeTask); s.purpose == parley.PurposeAsk {
+		s.rank = 11
+	}
+	want := outcome{}
+	if parent == nil {
+		want = x.model.post(s)
+	} else {
+		d.Direct, d.InReplyTo = nil, parent.id
+		want = x.model.reply(s, parent)
+	}
+	x.do(t, "post", want, func() error {
+		r, err := x.w.PostFor(ctx, as(from), d, s.purpose)
+		s.id, s.seq = r.Message.ID, r.Message.Seq
+		if err == nil {
+			x.convs[s.members] = r.Message.Conversation
+		}
+		return err
+	})
+}
+
+// times draws when a message expires and when its answer is due.
+func (x *deliverer) times(t *rapid.T, d *parley.Draft, s *sent) {
+	now := x.model.now
+	if d.TTL > 0 {
+		expires := now.Add(time.Duration(d.TTL) * time.Second)
+		s.expires = &expires
+	}
+	if pick(t, "deadline", false, false, true) {
+		deadline := now.Add(time.Minute)
+		d.Deadline = &deadline
+		s.late = &deadline
+	} else if d.RequiresAck {
+		late := now.Add(s.due)
+		s.late = &late
+	}
+}
+
+func (x *deliverer) anybody(t *rapid.T) string {
+	return pick(t, "who", "ned", "ned", "bran", "arya", "sansa", parley.Owner)
+}
+
+func (x *deliverer) takes(t *rapid.T) {
+	by := x.anybody(t)
+	take := hub.Take{
+		Limit: pick(t, "limit", 20, 1, 2, 8), Lease: pick(t, "lease", time.Minute, 10*time.Second, time.Hour),
+		AtMostOnce: pick(t, "at most once", false, false, false, true), Seen: rapid.Bool().Draw(t, "seen"),
+		Waking: rapid.Bool().Draw(t, "waking"), Urgent: rapid.Bool().Draw(t, "urgent"),
+	}
+	if own := x.model.those(func(s *sent) bool { return s.to == by }); len(own) > 0 && pick(t, "only", false, false, true) {
+		take.Only = []string{rapid.SampledFrom(own).Draw(t, "first").id, rapid.SampledFrom(own).Draw(t, "second").id}
+	}
+	want := x.model.caller(by)
+	var list []*sent
+	if want == fine {
+		list = x.model.take(by, take)
+	}
+	var got hub.Taken
+	x.do(t, "take", want, func() (err error) {
+		got, err = x.w.Take(ctx, as(by), take)
+		return err
+	})
+	var ids, wanted []string
+	for i, d := range got.Deliveries {
+		ids = append(ids, d.Message)
+		same(t, "its message", got.Messages[i].ID, d.Message)
+	}
+	for _, s := range list {
+		wanted = append(wanted, s.id)
+	}
+	if !take.Urgent {
+		same(t, by+" takes by seq", slices.IsSortedFunc(got.Deliveries, func(a, b parley.Delivery) int { return int(a.Seq - b.Seq) }), true)
+	}
+	slices.Sort(ids)
+	slices.Sort(wanted)
+	same(t, by+" takes", ids, wanted)
+	x.model.hand(by, take, list, got.Lease)
+	if got.Lease != "" {
+		x.leases = append(x.leases, got.Lease)
+	}
+}
+
+// aDelivery is one that somebody may have to do with, and somebody: mostly its recipient.
+func (x *deliverer) aDelivery(t *rapid.T) (by string, s *sent) {
+	if len(x.model.sent) == 0 {
+		t.Skip("nothing was sent")
+	}
+	s = rapid.SampledFrom(x.model.sent).Draw(t, "delivery")
+	if held := x.model.those((*sent).held); len(held) > 0 && rapid.Bool().Draw(t, "held") {
+		s = rapid.SampledFrom(held).Draw(t, "held delivery")
+	}
+	return pick(t, "by", s.to, s.to, s.to, s.to, "bran"), s
+}
+
+// aLease is the one that holds a delivery, or any other, or none.
+func (x *deliverer) aLease(t *rapid.T, s *sent) string {
+	return pick(t, "lease", s.now.Lease, s.now.Lease, s.now.Lease, rapid.SampledFrom(x.leases).Draw(t, "any lease"), "")
+}
+
+// permitted is what a call comes to: its caller is looked at before anything else.
+func (x *deliverer) permitted(by string, rest func() outcome) outcome {
+	if out := x.model.caller(by); out != fine {
+		return out
+	}
+	return rest()
+}
+
+func (x *deliverer) acks(t *rapid.T) {
+	by, s := x.aDelivery(t)
+	lease, ids := x.aLease(t, s), []string{s.id}
+	if rapid.Bool().Draw(t, "two") {
+		_, second := x.aDelivery(t)
+		ids = append(ids, second.id)
+	}
+	want := x.permitted(by, func() outcome { return x.model.ack(by, lease, ids) })
+	x.do(t, "ack", want, func() error { _, err := x.w.Ack(ctx, as(by), lease, ids...); return err })
+}
+
+func (x *deliverer) trouble(t *rapid.T) hub.Trouble {
+	return hub.Trouble{
+		Failure: pick(t, "failure", parley.FailureBusy, parley.FailureServer, parley.FailureNoStart, parley.FailureLost, parley.FailureFinal),
+		After:   pick(t, "after", 0, 0, time.Hour),
+	}
+}
+
+func (x *deliverer) nacks(t *rapid.T) {
+	by, s := x.aDelivery(t)
+	lease, why := x.aLease(t, s), x.trouble(t)
+	want := x.permitted(by, func() outcome { return x.model.nack(by, lease, s.id, why) })
+	x.do(t, "nack", want, func() error { _, err := x.w.Nack(ctx, as(by), lease, why, s.id); return err })
+}
+
+// onLease is a call about everything that a lease holds.
+func (x *deliverer) onLease(t *rapid.T, what string, each func(*sent), call func(by hub.Caller, lease string) error) {
+	by, s := x.aDelivery(t)
+	lease := x.aLease(t, s)
+	want := x.permitted(by, func() outcome {
+		list := x.model.leased(by, lease)
+		if len(list) == 0 {
+			return taken
+		}
+		for _, s := range list {
+			each(s)
+		}
+		return fine
+	})
+	x.do(t, what, want, func() error { return call(as(by), lease) })
+}
+
+func (x *deliverer) extends(t *rapid.T) {
+	length := pick(t, "length", time.Second, time.Minute, time.Hour)
+	x.onLease(t, "extend", func(s *sent) { s.now.Until = x.model.tick.After(length) }, func(by hub.Caller, lease string) error {
+		_, err := x.w.Extend(ctx, by, lease, length)
+		return err
+	})
+}
+
+func (x *deliverer) sees(t *rapid.T) {
+	x.onLease(t, "see", func(s *sent) { s.now.State = parley.DeliverySeen }, func(by hub.Caller, lease string) error {
+		_, err := x.w.See(ctx, by, lease, "run-1")
+		return err
+	})
+}
+
+func (x *deliverer) settles(t *rapid.T) {
+	by, s := x.aDelivery(t)
+	lease, how := x.aLease(t, s), hub.Outcome{}
+	own := x.model.those(func(s *sent) bool { return s.from == by })
+	switch pick(t, "how", "answer", "trouble", "done") {
+	case "answer":
+		if len(own) > 0 {
+			how.Answer = own[len(own)-1].id
+		}
+	case "trouble":
+		why := x.trouble(t)
+		how.Trouble = &why
+	}
+	want := x.permitted(by, func() outcome { return x.model.settle(by, lease, how) })
+	x.do(t, "settle", want, func() error { _, err := x.w.Settle(ctx, as(by), lease, how); return err })
+}
+
+func (x *deliverer) reads(t *rapid.T) {
+	by := pick(t, "reader", "sansa", parley.Owner)
+	list := x.model.those(func(s *sent) bool { return slices.Contains(s.members[:], by) })
+	if len(list) == 0 {
+		return
+	}
+	s := rapid.SampledFrom(list).Draw(t, "up to")
+	other := s.members[0]
+	if by == other {
+		other = s.members[1]
+	}
+	x.model.markRead(by, other, s.seq)
+	x.do(t, "mark read", fine, func() error { return x.w.MarkRead(ctx, as(by), x.convs[s.members], s.seq) })
+}
+
+func (x *deliverer) leaseTime(t *rapid.T) {
+	x.w.leases.advance(pick(t, "while", time.Second, 5*time.Second, time.Minute, 10*time.Minute, 2*time.Hour))
+	x.clocks()
+}
+
+// wallTime moves the wall clock, also backwards, as it is set right.
+func (x *deliverer) wallTime(t *rapid.T) {
+	x.w.clock.advance(pick(t, "while", time.Millisecond, 5*time.Second, 5*time.Minute, time.Hour, -time.Hour, 25*time.Hour))
+	x.clocks()
+}
+
+func (x *deliverer) clocks() {
+	x.model.now, x.model.tick = x.w.clock.Now(), parley.Tick(x.w.leases.now.Load())
+}
+
+func (x *deliverer) sweeps(t *rapid.T) {
+	x.model.sweep()
+	x.do(t, "sweep", fine, func() error { return x.w.SweepDeliveries(ctx) })
+}
+
+// anAgent is one that an owner changes, who may be removed.
+func (x *deliverer) anAgent(t *rapid.T) (*part, outcome) {
+	p := x.model.parts[pick(t, "agent", "ned", "bran", "arya")]
+	if p.removed {
+		return p, gone
+	}
+	return p, fine
+}
+
+func (x *deliverer) sleeps(t *rapid.T) {
+	p, want := x.anAgent(t)
+	until := x.model.now.Add(time.Hour)
+	if rapid.Bool().Draw(t, "wake") {
+		x.do(t, "wake", want, func() error { _, err := x.w.Wake(ctx, user, p.id); return err })
+		p.sleeps = time.Time{}
+	} else {
+		x.do(t, "sleep", want, func() error { _, err := x.w.Sleep(ctx, user, p.id, until); return err })
+		p.sleeps = until
+	}
+}
+
+func (x *deliverer) changesLimits(t *rapid.T) {
+	if p, want := x.anAgent(t); want == fine {
+		x.limits(t, p)
+	}
+}
+
+func (x *deliverer) limits(t *rapid.T, p *part) {
+	p.depth, p.attempts = pick(t, "depth", 1, 2, 3, 100), pick(t, "attempts", 1, 2, 5)
+	p.overflow = pick(t, "overflow", parley.OverflowEvict, parley.OverflowReject, parley.OverflowUnbounded)
+	x.w.change(p.id, func(a *parley.Agent) {
+		a.InboxDepth, a.Attempts, a.InboxOverflow = p.depth, p.attempts, p.overflow
+	})
+}
+
+func (x *deliverer) handlesDead(t *rapid.T) {
+	_, s := x.aDelivery(t)
+	if dead := x.model.those(func(s *sent) bool { return s.now.State == parley.DeliveryDead }); len(dead) > 0 {
+		s = rapid.SampledFrom(dead).Draw(t, "dead letter")
+	}
+	by, drop := pick(t, "by", parley.Owner, parley.Owner, "sansa"), rapid.Bool().Draw(t, "drop")
+	x.do(t, "dead letter", x.model.revive(by, s.id, s.to, drop), func() (err error) {
+		if drop {
+			_, err = x.w.DropDead(ctx, as(by), s.id, s.to)
+		} else {
+			_, err = x.w.RetryDead(ctx, as(by), s.id, s.to)
+		}
+		return err
+	})
+}
+
+func (x *deliverer) removes(t *rapid.T) {
+	if rapid.IntRange(0, 7).Draw(t, "seldom") > 0 {
+		return
+	}
+	p, _ := x.anAgent(t)
+	x.do(t, "remove", x.model.remove(p.id), func() error { return x.w.RemoveAgent(ctx, user, p.id) })
+}
+
+func (x *deliverer) restarts(t *rapid.T) {
+	if rapid.IntRange(0, 3).Draw(t, "seldom") > 0 {
+		return
+	}
+	x.w.restart()
+	x.clocks()
+	clear(x.model.turns)
+}
+
+// compare compares every delivery and every inbox.
+func (x *deliverer) compare(t *rapid.T) {
+	got, want := map[string]any{}, map[string]any{}
+	x.w.ok(x.w.db.View(ctx, func(tx parley.Tx) error {
+		for _, s := range x.model.sent {
+			d, err := tx.Deliveries().Get(s.id, s.to)
+			if err != nil {
+				return err
+			}
+			answer := ""
+			if s.answer != nil {
+				answer = s.answer.id
+			}
+			want[s.id] = []any{s.now, !s.quiet, s.purpose, s.from, answer}
+			got[s.id] = []any{
+				standing{d.State, d.Attempt, d.Lease, d.Until, d.Overdue, d.Late, d.PairSeq}, d.Waking, d.Purpose, d.From, d.Answer,
+			}
+		}
+		for id := range x.model.parts {
+			inbox, err := tx.Queue().Inbox(id)
+			if err != nil {
+				return err
+			}
+			got["inbox of "+id], want["inbox of "+id] = inbox, x.model.inbox(id)
+		}
+		return nil
+	}))
+	same(t, "deliveries", got, want)
+}
+
+// TestDeliveriesDoWhatTheModelDoes compares random histories of deliveries with the model.
+func TestDeliveriesDoWhatTheModelDoes(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		x := newDeliverer(rt, stores.place(t))
+		x.clocks()
+		rt.Repeat(x.actions())
+	})
+}

@@ -1,0 +1,117 @@
+package hub_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+func TestDeliveryCallsRefuseBadInput(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	m := w.dm("arya", "ned", "hello").Message
+	lease := w.take("ned", hub.Take{}).Lease
+	bad := func(sentence, hint string) *parley.Error { return refused(parley.BadInput, "", sentence, hint) }
+	take := func(t hub.Take) func() error {
+		return func() error { _, err := w.Take(ctx, as("ned"), t); return err }
+	}
+	extend := func(length time.Duration) func() error {
+		return func() error { _, err := w.Extend(ctx, as("ned"), lease, length); return err }
+	}
+	nack := func(why hub.Trouble, ids ...string) func() error {
+		return func() error { _, err := w.Nack(ctx, as("ned"), lease, why, ids...); return err }
+	}
+	settle := func(how hub.Outcome) func() error {
+		return func() error { _, err := w.Settle(ctx, as("ned"), lease, how); return err }
+	}
+	tooMany := slices.Repeat([]string{m.ID}, 501)
+	const kinds = "use lost, busy, server, nostart or final"
+	w.refuses(t, []refusal{
+		{"take: a negative limit", take(hub.Take{Limit: -1}), bad("the limit is -1", "take 1 to 500")},
+		{"take: too large a limit", take(hub.Take{Limit: 501}), bad("the limit is 501", "take 1 to 500")},
+		{"take: too many named", take(hub.Take{Only: tooMany}), bad("501 messages are named", "name 1 to 500")},
+		{"take: a short lease", take(hub.Take{Lease: time.Millisecond}), bad("the lease is 1ms", "ask for 1s to 12h0m0s")},
+		{"take: a long lease", take(hub.Take{Lease: 13 * time.Hour}), bad("the lease is 13h0m0s", "ask for 1s to 12h0m0s")},
+		{"take: a negative wait", take(hub.Take{Wait: -time.Second}), bad("the wait is -1s", "wait 0s or longer")},
+		{"extend: a short lease", extend(time.Millisecond), bad("the lease is 1ms", "ask for 1s to 12h0m0s")},
+		{"extend: a long lease", extend(13 * time.Hour), bad("the lease is 13h0m0s", "ask for 1s to 12h0m0s")},
+		{"nack: an unknown failure", nack(hub.Trouble{Failure: "moody"}, m.ID), bad(`unknown failure "moody"`, kinds)},
+		{"nack: in the past", nack(hub.Trouble{After: -1}, m.ID), bad("the next try is in -1ns", "say 0s to 24h0m0s")},
+		{"nack: too far ahead", nack(hub.Trouble{After: 25 * time.Hour}, m.ID), bad("the next try is in 25h0m0s", "say 0s to 24h0m0s")},
+		{"nack: nothing named", nack(hub.Trouble{}), bad("0 messages are named", "name 1 to 500")},
+		{"nack: too many named", nack(hub.Trouble{}, tooMany...), bad("501 messages are named", "name 1 to 500")},
+		{"nack: no such message", nack(hub.Trouble{}, noRoom), absent("message", noRoom, checkName)},
+		{"settle: an unknown failure", settle(hub.Outcome{Trouble: &hub.Trouble{Failure: "moody"}}), bad(`unknown failure "moody"`, kinds)},
+		{"settle: no such answer", settle(hub.Outcome{Answer: noRoom}), absent("message", noRoom, checkName)},
+		{"settle: another's answer", settle(hub.Outcome{Answer: m.ID}), bad("message "+m.ID+" is not from ned", "name the answer it has sent")},
+		{"ack: nothing named", func() error { _, err := w.Ack(ctx, as("ned"), ""); return err }, bad("0 messages are named", "name 1 to 500")},
+		{"ack: no id at all", func() error { _, err := w.Ack(ctx, as("ned"), "", "x"); return err }, absent("message", "x", checkName)},
+		{"ack: the sender's own", func() error { _, err := w.Ack(ctx, as("arya"), "", m.ID); return err }, absent("message", m.ID, checkName)},
+		{"a sequence for two", func() error {
+			_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned", "user"}, Sequence: 1, Content: text("x")})
+			return err
+		}, bad("the message has a sequence and 2 recipients", "a sequence counts the messages to one recipient: name one, or leave it out")},
+	})
+}
+
+func TestDeadLettersAreForOwners(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned", "bran")
+	w.addPerson("sansa", parley.AccessMember)
+	for _, id := range []string{"ned", "bran"} {
+		w.change(id, func(a *parley.Agent) { a.Attempts = 1 })
+	}
+	w.group("arya", "both", "ned", "bran")
+	both := w.say("arya", "both", "@ned @bran").Message
+	alive := w.dm("arya", "ned", "alive").Message
+	for _, id := range []string{"ned", "bran"} {
+		w.giveBack(id, w.take(id, hub.Take{Only: []string{both.ID}}), parley.FailureBusy)
+	}
+	w.ok(w.RemoveAgent(ctx, user, "bran"))
+	retry := func(by, message, recipient string) func() error {
+		return func() error { _, err := w.RetryDead(ctx, as(by), message, recipient); return err }
+	}
+	drop := func(by, message, recipient string) func() error {
+		return func() error { _, err := w.DropDead(ctx, as(by), message, recipient); return err }
+	}
+	noDead := refused(parley.BadInput, parley.Conflict, "message "+alive.ID+" is no dead letter", "see the list of dead letters")
+	w.refuses(t, []refusal{
+		{"a member lists", func() error { _, err := w.DeadLetters(ctx, as("sansa"), 0, 0); return err }, onlyOwner("see dead letters")},
+		{"the sender retries", retry("arya", both.ID, "ned"), onlyOwner("handle dead letters")},
+		{"the recipient drops", drop("ned", both.ID, "ned"), onlyOwner("handle dead letters")},
+		{"which of the two?", retry("user", both.ID, ""), refused(parley.BadInput, "", "message "+both.ID+" is a dead letter for 2 recipients", "name the recipient")},
+		{"one that is alive", retry("user", alive.ID, "ned"), noDead},
+		{"dropping one that is alive", drop("user", alive.ID, ""), noDead},
+		{"no such message", drop("user", noRoom, ""), absent("message", noRoom, checkName)},
+		{"no such recipient", drop("user", both.ID, "nobody"), absent("agent", "nobody", listAgents)},
+		{"retried for one who was removed", retry("user", both.ID, "bran"), refused(parley.Unavailable, "", "bran was removed", "write to somebody else")},
+	})
+	w.ok(drop("user", both.ID, "bran")())
+	w.ok(retry("user", both.ID, "ned")())
+	same(t, "each by itself", []parley.DeliveryState{w.stateOf(both.ID, "bran"), w.stateOf(both.ID, "ned")},
+		[]parley.DeliveryState{parley.DeliveryDropped, parley.DeliveryAccepted})
+}
+
+func TestStrangersHaveNoInbox(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	stranger := refused(parley.NotPermitted, "", "nobody is not a participant of this hub", "ask an owner of this hub to add it")
+	by := as("nobody")
+	w.refuses(t, []refusal{
+		{"take", func() error { _, err := w.Take(ctx, by, hub.Take{Wait: time.Hour}); return err }, stranger},
+		{"peek", func() error { _, err := w.Peek(ctx, by, 0); return err }, stranger},
+		{"ack", func() error { _, err := w.Ack(ctx, by, "", noRoom); return err }, stranger},
+		{"nack", func() error { _, err := w.Nack(ctx, by, "", hub.Trouble{}, noRoom); return err }, stranger},
+		{"extend", func() error { _, err := w.Extend(ctx, by, noRoom, 0); return err }, stranger},
+		{"see", func() error { _, err := w.See(ctx, by, noRoom, ""); return err }, stranger},
+		{"see a context", func() error { return w.SeeContext(ctx, by, []parley.Message{{}}, "") }, stranger},
+		{"settle", func() error { _, err := w.Settle(ctx, by, noRoom, hub.Outcome{}); return err }, stranger},
+		{"sleep", func() error { _, err := w.Sleep(ctx, by, "user", began.Add(1)); return err }, stranger},
+		{"dead letters", func() error { _, err := w.DeadLetters(ctx, by, 0, 0); return err }, stranger},
+	})
+}

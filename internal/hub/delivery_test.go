@@ -1,0 +1,214 @@
+package hub_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+func TestDeliveryClimbsTheLadderAndEachStepHasItsTime(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	m := w.dm("arya", "ned", "do it").Message
+	want := parley.Delivery{
+		Message: m.ID, Seq: m.Seq, Conversation: m.Conversation, From: "arya", Recipient: "ned",
+		State: parley.DeliveryAccepted, Waking: true, Priority: parley.DefaultPriority, PairSeq: 1, AcceptedAt: began,
+	}
+	step := func(state parley.DeliveryState, at **time.Time) {
+		t.Helper()
+		now := w.clock.Now()
+		want.State = state
+		if at != nil {
+			*at = &now
+		}
+		same(t, string(state), w.delivery(m.ID, "ned"), want)
+	}
+	step(parley.DeliveryAccepted, nil)
+	before := w.lastEvent()
+
+	w.clock.advance(time.Second)
+	taken := w.take("ned", hub.Take{})
+	want.Lease, want.Until = taken.Lease, parley.Tick(w.leases.now.Load()).After(time.Minute)
+	step(parley.DeliveryDelivered, &want.DeliveredAt)
+	same(t, "taken", taken, hub.Taken{
+		Lease: taken.Lease, For: time.Minute, Deliveries: []parley.Delivery{want}, Messages: []parley.Message{m},
+	})
+
+	w.clock.advance(time.Second)
+	want.Run = "run-1"
+	seen := get[[]parley.Delivery](w)(w.See(ctx, as("ned"), taken.Lease, "run-1"))
+	step(parley.DeliverySeen, &want.SeenAt)
+	same(t, "seen", seen, []parley.Delivery{want})
+
+	w.clock.advance(time.Second)
+	acked := get[[]parley.Delivery](w)(w.Ack(ctx, as("ned"), taken.Lease, m.ID))
+	want.Lease, want.Until = "", 0
+	step(parley.DeliveryAcked, &want.SettledAt)
+	same(t, "acked", acked, []parley.Delivery{want})
+
+	w.clock.advance(time.Second)
+	want.Answer = w.reply("ned", m.ID, "done").Message.ID
+	step(parley.DeliveryAnswered, &want.AnsweredAt)
+	same(t, "events", kindsAfter(w, before), []parley.EventKind{
+		"delivery.delivered", "delivery.seen", "delivery.acked", parley.EventMessagePosted, "delivery.answered",
+	})
+}
+
+func TestEventSaysWhatADeliveryHasBecome(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	w.dm("arya", "ned", "first")
+	m := w.dm("arya", "ned", "second").Message
+	before := w.lastEvent()
+	taken := w.take("ned", hub.Take{Only: []string{m.ID}, Seen: true, Run: "run-1"})
+	w.giveBack("ned", taken, parley.FailureBusy)
+	list := eventsAfter(w, before)
+	at := w.clock.Now()
+	same(t, "events", list, []parley.Event{
+		{
+			Num: before + 1, At: at, Kind: "delivery.seen", Conversation: m.Conversation, Agent: "ned", By: "ned", Message: m.ID,
+			Data: []byte(`{"state":"seen","pair_seq":2,"run":"run-1"}`),
+		},
+		{
+			Num: before + 2, At: at, Kind: "delivery.accepted", Conversation: m.Conversation, Agent: "ned", By: "ned", Message: m.ID,
+			Data: []byte(`{"state":"accepted","pair_seq":2,"attempt":1,"failure":{"code":"E002",` +
+				`"message":"ned did not do this: it has too much to do","recoverable":true}}`),
+		},
+	})
+}
+
+func TestWhatWakesNobodyIsTakenTooUnlessOnlyWakingIsAskedFor(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		take hub.Take
+		want []string
+	}{
+		"everything, by seq": {hub.Take{}, []string{"status", "low", "urgent", "last"}},
+		"what wakes":         {hub.Take{Waking: true}, []string{"low", "urgent", "last"}},
+		"by priority":        {hub.Take{Urgent: true}, []string{"urgent", "last", "low"}},
+		"the first two":      {hub.Take{Limit: 2}, []string{"status", "low"}},
+		"the most urgent":    {hub.Take{Limit: 1, Urgent: true}, []string{"urgent"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.add("arya", "ned")
+			w.post("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeStatus, Content: text("status")})
+			w.post("arya", parley.Draft{Direct: []string{"ned"}, Priority: priority(w, "low"), Content: text("low")})
+			w.post("arya", parley.Draft{Direct: []string{"ned"}, Priority: priority(w, "urgent"), Content: text("urgent")})
+			w.dm("arya", "ned", "last")
+			same(t, "taken", w.takes("ned", c.take), c.want)
+		})
+	}
+}
+
+func priority(w *world, word string) parley.Priority {
+	w.t.Helper()
+	p, err := parley.ParsePriority(word)
+	w.ok(err)
+	return p
+}
+
+func TestContextMakesSeenWhatWakesNobody(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	status := w.post("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeStatus}).Message
+	wakes := w.dm("arya", "ned", "wakes").Message
+	other := w.post("arya", parley.Draft{Direct: []string{"ned", "user"}, Type: parley.TypeStatus}).Message
+	list := get[[]parley.Message](w)(w.Context(ctx, as("ned"), status.Conversation))
+	w.ok(w.SeeContext(ctx, as("ned"), list, "run-1"))
+	w.ok(w.SeeContext(ctx, as("ned"), nil, "run-1"))
+	got := w.delivery(status.ID, "ned")
+	same(t, "included", []any{got.State, got.Run}, []any{parley.DeliverySeen, "run-1"})
+	same(t, "what wakes must be taken", w.stateOf(wakes.ID, "ned"), parley.DeliveryAccepted)
+	same(t, "in another conversation", w.stateOf(other.ID, "ned"), parley.DeliveryAccepted)
+	same(t, "inbox", w.inbox("ned"), parley.Inbox{Waking: 1, Quiet: 1})
+}
+
+func TestNotRunningIsQueuedAcrossRestarts(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	m := w.dm("arya", "ned", "when you are back").Message
+	w.clock.advance(240 * time.Hour)
+	w.restart()
+	w.sweep()
+	same(t, "state", w.stateOf(m.ID, "ned"), parley.DeliveryAccepted)
+	same(t, "taken", w.takes("ned", hub.Take{}), []string{"when you are back"})
+}
+
+func TestSenderMayKeepTheCountItself(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned", "bran")
+	count := func(from, to string, sequence int64) int64 {
+		t.Helper()
+		return w.post(from, parley.Draft{Direct: []string{to}, Sequence: sequence}).Deliveries[0].PairSeq
+	}
+	gaps := func(call func()) (data []string) {
+		t.Helper()
+		before := w.lastEvent()
+		call()
+		for _, e := range eventsAfter(w, before) {
+			if e.Kind == parley.EventSequenceGap {
+				data = append(data, e.Agent+string(e.Data))
+			}
+		}
+		return data
+	}
+	for _, c := range []struct {
+		name      string
+		from, to  string
+		sequence  int64
+		want      int64
+		wantEvent []string
+	}{
+		{"the first", "arya", "ned", 0, 1, nil},
+		{"the second", "arya", "ned", 0, 2, nil},
+		{"another recipient", "arya", "bran", 0, 1, nil},
+		{"another sender", "bran", "ned", 0, 1, nil},
+		{"the sender counts itself", "arya", "ned", 3, 3, nil},
+		{"a jump", "arya", "ned", 7, 7, []string{`ned{"expected":4,"got":7}`}},
+		{"going on from there", "arya", "ned", 0, 8, nil},
+		{"a count that repeats", "arya", "ned", 8, 8, []string{`ned{"expected":9,"got":8}`}},
+		{"a sender that begins anew", "arya", "ned", 1, 1, nil},
+		{"and goes on", "arya", "ned", 2, 2, nil},
+		{"a first that is not 1", "ned", "bran", 5, 5, []string{`bran{"expected":1,"got":5}`}},
+	} {
+		var got int64
+		events := gaps(func() { got = count(c.from, c.to, c.sequence) })
+		same(t, c.name, []any{got, events}, []any{c.want, c.wantEvent})
+	}
+	w.restart()
+	same(t, "after a restart", count("arya", "ned", 0), int64(3))
+}
+
+func TestDeletedConversationTakesItsDeliveriesAlong(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	doomed := w.send("arya", "ned", "doomed").Message
+	held := w.say("arya", doomed.Conversation, "held").Message
+	w.post("arya", parley.Draft{Conversation: doomed.Conversation, Type: parley.TypeStatus})
+	taken := w.take("ned", hub.Take{Only: []string{held.ID}})
+	w.dm("arya", "ned", "stays")
+	w.ok(w.DeleteConversation(ctx, user, doomed.Conversation))
+	same(t, "what waits", w.waits("ned"), []string{"stays"})
+	_, err := w.Extend(ctx, as("ned"), taken.Lease, 0)
+	wantError(t, err, leaseOver(taken.Lease))
+	w.clock.advance(240 * time.Hour)
+	w.later(time.Hour)
+	w.ok(w.Sweep(ctx))
+	same(t, "inbox after the purge", w.inbox("ned"), parley.Inbox{Waking: 1})
+	same(t, "nobody is told of what was deleted", len(w.told("arya")), 1)
+}
+
+func leaseOver(lease string) *parley.Error {
+	return refused(parley.BadInput, parley.Conflict, "the lease "+lease+" is over",
+		"take again: what it held is back in the inbox, or with somebody else")
+}

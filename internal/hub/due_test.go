@@ -1,0 +1,267 @@
+package hub_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+const (
+	expiredText = "Error: this expired before ned took it. Hint: send it again with a longer ttl, or none."
+	overdueHint = "it stays in its inbox; see whether it is running"
+)
+
+func TestMessageExpiresWhileItWaits(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		notice func(*world)
+	}{
+		"found by a sweep":           {(*world).sweep},
+		"found before it, by a take": {func(w *world) { same(w.t, "taken", w.takes("ned", hub.Take{Limit: 1}), []string{"stays"}) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.add("arya", "ned")
+			m := w.post("arya", parley.Draft{Direct: []string{"ned"}, TTL: 60, Content: text("hurry")}).Message
+			w.dm("arya", "ned", "stays")
+			w.clock.advance(time.Minute - time.Millisecond)
+			w.sweep()
+			same(t, "before", w.stateOf(m.ID, "ned"), parley.DeliveryAccepted)
+			w.clock.advance(time.Millisecond)
+			before := w.lastEvent()
+			c.notice(w)
+			same(t, "event", kindsAfter(w, before)[:2], []parley.EventKind{"delivery.expired", parley.EventMessagePosted})
+			d, now := w.delivery(m.ID, "ned"), w.clock.Now()
+			same(t, "expired", []any{d.State, d.SettledAt, d.Failure.Code}, []any{parley.DeliveryExpired, &now, parley.TimedOut})
+			same(t, "told", textsOf(w.told("arya")), []string{expiredText})
+			w.sweep()
+			same(t, "once", len(w.told("arya")), 1)
+			same(t, "inbox", w.inbox("ned"), parley.Inbox{Waking: 1})
+		})
+	}
+}
+
+func TestTakeOfNothingButExpired(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	for range 3 {
+		w.post("arya", parley.Draft{Direct: []string{"ned"}, TTL: 1})
+	}
+	w.clock.advance(time.Second)
+	same(t, "taken", w.take("ned", hub.Take{Limit: 1}), hub.Taken{})
+	same(t, "told", len(w.told("arya")), 3)
+}
+
+func TestWhatSomebodyHasDoesNotExpireUntilItIsBack(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	m := w.post("arya", parley.Draft{Direct: []string{"ned"}, TTL: 60}).Message
+	taken := w.take("ned", hub.Take{})
+	w.clock.advance(time.Hour)
+	w.sweep()
+	same(t, "in a run", w.stateOf(m.ID, "ned"), parley.DeliveryDelivered)
+	w.giveBack("ned", taken, parley.FailureBusy)
+	w.sweep()
+	same(t, "in the pause", w.stateOf(m.ID, "ned"), parley.DeliveryExpired)
+}
+
+func TestUnseenInItsPrioritysTimeIsOverdueOnce(t *testing.T) {
+	t.Parallel()
+	for word, c := range map[string]struct {
+		after time.Duration
+		words string
+	}{
+		"critical": {5 * time.Second, "5 s"},
+		"high":     {5 * time.Minute, "5 min"},
+		"normal":   {30 * time.Minute, "30 min"},
+		"low":      {24 * time.Hour, "24 h"},
+	} {
+		t.Run(word, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.add("arya", "ned", "bran")
+			draft := func(to string) parley.Message {
+				return w.post("arya", parley.Draft{Direct: []string{to}, Priority: priority(w, word)}).Message
+			}
+			m, fetched, seen := draft("ned"), draft("bran"), draft("bran")
+			w.take("bran", hub.Take{Only: []string{fetched.ID}})
+			w.take("bran", hub.Take{Only: []string{seen.ID}, Seen: true})
+			w.clock.advance(c.after - time.Millisecond)
+			before := w.lastEvent()
+			w.sweep()
+			same(t, "before", kindsAfter(w, before), []parley.EventKind{})
+			w.clock.advance(time.Millisecond)
+			w.sweep()
+			same(t, "events", kindsAfter(w, before), []parley.EventKind{
+				parley.EventOverdue, parley.EventMessagePosted, parley.EventOverdue, parley.EventMessagePosted,
+			})
+			same(t, "marked", []bool{w.delivery(m.ID, "ned").Overdue, w.delivery(fetched.ID, "bran").Overdue, w.delivery(seen.ID, "bran").Overdue},
+				[]bool{true, true, false})
+			same(t, "told", w.told("arya")[0].Content.Text, "Error: ned has not seen this for "+c.words+". Hint: "+overdueHint+".")
+			w.clock.advance(240 * time.Hour)
+			w.sweep()
+			same(t, "once", len(w.told("arya")), 2)
+			same(t, "still there", len(w.takes("ned", hub.Take{})), 1)
+		})
+	}
+}
+
+func TestWhatWakesNobodyIsNeverOverdue(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	w.post("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeNotification, Priority: priority(w, "critical")})
+	w.clock.advance(240 * time.Hour)
+	before := w.state()
+	w.sweep()
+	same(t, "state", w.state(), before)
+}
+
+func TestWhoSleepsIsOverdueForThatReason(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	_, err := w.Sleep(ctx, as("ned"), "ned", began.Add(time.Hour))
+	w.ok(err)
+	w.dm("arya", "ned", "wake up")
+	w.clock.advance(30 * time.Minute)
+	w.sweep()
+	same(t, "told", textsOf(w.told("arya")), []string{
+		"Error: ned has not seen this for 30 min. Hint: it sleeps until 2026-03-01T10:00:00Z.",
+	})
+}
+
+func TestMissedDeadlineIsToldOnceAndTheDeliveryStaysOpen(t *testing.T) {
+	t.Parallel()
+	deadline := began.Add(time.Minute)
+	for name, c := range map[string]struct {
+		draft parley.Draft
+		do    func(*world, parley.Message)
+		late  bool
+		due   time.Time
+	}{
+		"nothing done":            {draft: parley.Draft{Deadline: &deadline}, late: true, due: deadline},
+		"seen, not answered":      {parley.Draft{Deadline: &deadline}, func(w *world, _ parley.Message) { w.take("ned", hub.Take{Seen: true}) }, true, deadline},
+		"acked":                   {parley.Draft{Deadline: &deadline}, func(w *world, m parley.Message) { w.ack("ned", m.ID) }, false, deadline},
+		"answered":                {parley.Draft{Deadline: &deadline}, func(w *world, m parley.Message) { w.reply("ned", m.ID, "yes") }, false, deadline},
+		"by the priority: low":    {parley.Draft{RequiresAck: true, Priority: mustPriority(2)}, nil, true, began.Add(24 * time.Hour)},
+		"by the priority: urgent": {parley.Draft{RequiresAck: true, Priority: mustPriority(10)}, nil, true, began.Add(5 * time.Second)},
+		"a status that asks for an ack": {
+			parley.Draft{RequiresAck: true, Type: parley.TypeStatus}, nil, true, began.Add(30 * time.Minute),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.add("arya", "ned")
+			c.draft.Direct = []string{"ned"}
+			m := w.post("arya", c.draft).Message
+			same(t, "deadline", *m.Deadline, c.due)
+			if c.do != nil {
+				c.do(w, m)
+			}
+			lates := func() (n int) {
+				for _, told := range w.told("arya") {
+					if told.Content.Text == "Error: ned has not answered this by "+c.due.Format(time.RFC3339)+
+						". Hint: it is still open: wait, or ask somebody else." {
+						n++
+					}
+				}
+				return n
+			}
+			w.clock.advance(c.due.Sub(began) - time.Millisecond)
+			w.sweep()
+			same(t, "before", lates(), 0)
+			state := w.stateOf(m.ID, "ned")
+			for range 2 {
+				w.clock.advance(48 * time.Hour)
+				w.sweep()
+				same(t, "told", []any{lates() == 1, w.delivery(m.ID, "ned").Late}, []any{c.late, c.late})
+			}
+			same(t, "state", w.stateOf(m.ID, "ned"), state)
+		})
+	}
+}
+
+func mustPriority(level int) parley.Priority {
+	p, err := parley.PriorityOf(level)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+func TestDeadLetterIsNotLate(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	w.change("ned", func(a *parley.Agent) { a.Attempts = 1 })
+	deadline := began.Add(time.Minute)
+	m := w.post("arya", parley.Draft{Direct: []string{"ned"}, Deadline: &deadline}).Message
+	w.giveBack("ned", w.take("ned", hub.Take{}), parley.FailureBusy)
+	w.clock.advance(time.Hour)
+	w.sweep()
+	same(t, "told of the dead letter alone", len(w.told("arya")), 1)
+	_, err := w.RetryDead(ctx, user, m.ID, "")
+	w.ok(err)
+	w.sweep()
+	same(t, "late once it is tried again", w.delivery(m.ID, "ned").Late, true)
+}
+
+func TestErrorOfTheHubGoesToTheSenderAloneAndWakesNobody(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned", "bran")
+	w.channel("arya", "open", "ned", "bran")
+	w.post("arya", parley.Draft{Conversation: "open", To: "ned", TTL: 1})
+	w.clock.advance(time.Second)
+	w.sweep()
+	told := w.told("arya")
+	shown := get[hub.Shown](w)(w.Message(ctx, user, told[0].ID))
+	d := shown.Deliveries[0]
+	same(t, "delivered", []any{reach(shown.Deliveries), d.Purpose, d.PairSeq}, []any{map[string]bool{"arya": false}, parley.PurposeError, int64(1)})
+	same(t, "takes no room", w.inbox("arya"), parley.Inbox{})
+	same(t, "taken", w.takes("arya", hub.Take{Waking: true}), []string{})
+	w.giveBack("arya", w.take("arya", hub.Take{}), parley.FailureFinal)
+	same(t, "it failed", w.stateOf(told[0].ID, "arya"), parley.DeliveryFailed)
+	same(t, "and nobody is told of that", len(w.told("arya")), 1)
+}
+
+func TestErrorOfAnAgentCausesNoOther(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	m := w.post("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeError, TTL: 1}).Message
+	w.clock.advance(time.Second)
+	w.sweep()
+	same(t, "expired", w.stateOf(m.ID, "ned"), parley.DeliveryExpired)
+	same(t, "told", len(w.told("arya")), 0)
+}
+
+func TestRemovedSenderIsToldNothing(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	m := w.post("arya", parley.Draft{Direct: []string{"ned"}, TTL: 1}).Message
+	w.ok(w.RemoveAgent(ctx, user, "arya"))
+	w.clock.advance(time.Second)
+	w.sweep()
+	same(t, "expired", w.stateOf(m.ID, "ned"), parley.DeliveryExpired)
+	same(t, "told", len(w.told("arya")), 0)
+}
+
+func TestErrorBringsAnArchivedConversationBack(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	conv := w.post("arya", parley.Draft{Direct: []string{"ned"}, TTL: 1}).Message.Conversation
+	w.ok(w.Archive(ctx, as("arya"), conv, true))
+	w.clock.advance(time.Second)
+	w.sweep()
+	same(t, "archived", w.see("arya", conv).ArchivedAt != nil, false)
+}

@@ -1,0 +1,330 @@
+package hub_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// tried is how a delivery stands that comes back.
+type tried struct {
+	State   parley.DeliveryState
+	Attempt int
+	Lease   string
+	Pause   time.Duration // from now on
+}
+
+func (w *world) tried(message, recipient string) tried {
+	w.t.Helper()
+	d := w.delivery(message, recipient)
+	pause := time.Duration(0)
+	if d.Until != 0 {
+		pause = time.Duration(int64(d.Until)-w.leases.now.Load()) * time.Millisecond
+	}
+	return tried{d.State, d.Attempt, d.Lease, pause}
+}
+
+func TestLostLeaseReturnsWhatItHadAfterAPause(t *testing.T) {
+	t.Parallel()
+	for name, see := range map[string]bool{"delivered": false, "seen": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.add("arya", "ned")
+			m := w.dm("arya", "ned", "once more").Message
+			taken := w.take("ned", hub.Take{Seen: see, Run: "run-1"})
+			w.later(time.Minute - time.Millisecond)
+			same(t, "before 60 s", w.delivery(m.ID, "ned").Lease, taken.Lease)
+			w.later(time.Millisecond)
+			same(t, "after 60 s", w.tried(m.ID, "ned"), tried{parley.DeliveryAccepted, 1, "", time.Second})
+			d := w.delivery(m.ID, "ned")
+			same(t, "nothing is left of the try", []any{d.DeliveredAt, d.SeenAt, d.Run}, []any{(*time.Time)(nil), (*time.Time)(nil), ""})
+			same(t, "why", d.Failure, refused(parley.Unavailable, "", "ned did not do this: whoever had it is gone", ""))
+			same(t, "in the pause", w.takes("ned", hub.Take{}), []string{})
+			w.later(time.Second)
+			same(t, "after the pause", w.takes("ned", hub.Take{}), []string{"once more"})
+			same(t, "nobody is told of a try", len(w.told("arya")), 0)
+		})
+	}
+}
+
+func TestExtendedLeaseLasts(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	m := w.dm("arya", "ned", "long work").Message
+	taken := w.take("ned", hub.Take{Lease: 10 * time.Second})
+	for _, c := range []struct {
+		length, want time.Duration
+	}{{0, time.Minute}, {time.Hour, time.Hour}, {time.Second, time.Second}} {
+		list := get[[]parley.Delivery](w)(w.Extend(ctx, as("ned"), taken.Lease, c.length))
+		same(t, "still held", list[0].Message, m.ID)
+		same(t, "lasts", w.tried(m.ID, "ned"), tried{parley.DeliveryDelivered, 0, taken.Lease, c.want})
+		w.later(c.want - time.Millisecond)
+	}
+	w.later(time.Millisecond)
+	same(t, "over", w.tried(m.ID, "ned"), tried{parley.DeliveryAccepted, 1, "", time.Second})
+}
+
+func TestLeaseEndsWithTheProcess(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	m := w.dm("arya", "ned", "again").Message
+	w.take("ned", hub.Take{Lease: 12 * time.Hour})
+	w.restart()
+	w.sweep()
+	same(t, "after a restart", w.tried(m.ID, "ned"), tried{parley.DeliveryAccepted, 1, "", time.Second})
+}
+
+func TestWallClockMovesNoLease(t *testing.T) {
+	t.Parallel()
+	for _, jump := range []time.Duration{time.Hour, -time.Hour} {
+		t.Run(jump.String(), func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.add("arya", "ned")
+			first := w.post("arya", parley.Draft{Direct: []string{"ned"}, Priority: priority(w, "low"), Content: text("first")}).Message
+			w.clock.advance(jump)
+			w.dm("arya", "ned", "second")
+			w.sweep()
+			same(t, "order", w.waits("ned"), []string{"first", "second"})
+			taken := w.take("ned", hub.Take{Limit: 1})
+			w.clock.advance(jump)
+			w.sweep()
+			same(t, "lease", w.tried(first.ID, "ned"), tried{parley.DeliveryDelivered, 0, taken.Lease, time.Minute})
+			w.clock.advance(-2 * jump)
+			w.later(time.Minute)
+			same(t, "its end", w.tried(first.ID, "ned"), tried{parley.DeliveryAccepted, 1, "", time.Second})
+		})
+	}
+}
+
+func TestPauseGrowsByTheKindOfFailure(t *testing.T) {
+	t.Parallel()
+	for failure, want := range map[parley.Failure][]time.Duration{
+		parley.FailureLost:    {time.Second, 2 * time.Second, 4 * time.Second},
+		parley.FailureBusy:    {5 * time.Second, 10 * time.Second, 20 * time.Second},
+		parley.FailureServer:  {2 * time.Second, 4 * time.Second, 8 * time.Second},
+		parley.FailureNoStart: {5 * time.Second, 10 * time.Second, 20 * time.Second},
+	} {
+		t.Run(string(failure), func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.add("arya", "ned")
+			m := w.dm("arya", "ned", "try").Message
+			for i, pause := range want {
+				w.giveBack("ned", w.take("ned", hub.Take{}), failure)
+				same(t, fmt.Sprint("after try ", i+1), w.tried(m.ID, "ned"), tried{parley.DeliveryAccepted, i + 1, "", pause})
+				w.later(pause)
+			}
+			taken := w.take("ned", hub.Take{})
+			_, err := w.Nack(ctx, as("ned"), taken.Lease, hub.Trouble{Failure: failure, After: time.Hour}, m.ID)
+			w.ok(err)
+			same(t, "not before", w.tried(m.ID, "ned"), tried{parley.DeliveryAccepted, 4, "", time.Hour})
+		})
+	}
+}
+
+func TestLastAttemptMakesADeadLetter(t *testing.T) {
+	t.Parallel()
+	for _, attempts := range []int{5, 1} {
+		t.Run(fmt.Sprint(attempts), func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.add("arya", "ned")
+			w.change("ned", func(a *parley.Agent) { a.Attempts = attempts })
+			m := w.dm("arya", "ned", "hopeless").Message
+			for range attempts {
+				same(t, "told before the end", len(w.told("arya")), 0)
+				w.giveBack("ned", w.take("ned", hub.Take{}), parley.FailureServer)
+				w.later(time.Hour)
+			}
+			sentence := fmt.Sprintf("ned did not do this: what it needs has failed, %d times", attempts)
+			hint := "an owner can retry or drop it: parley dead list"
+			d := w.delivery(m.ID, "ned")
+			same(t, "dead", []any{d.State, d.Attempt, d.Failure, d.Lease, d.SettledAt}, []any{
+				parley.DeliveryDead, attempts, refused(parley.DependencyFailed, "", sentence, hint), "", (*time.Time)(nil),
+			})
+			same(t, "told", textsOf(w.told("arya")), []string{"Error: " + sentence + ". Hint: " + hint + "."})
+			same(t, "inbox", w.inbox("ned"), parley.Inbox{})
+			same(t, "dead letters", get[[]parley.Delivery](w)(w.DeadLetters(ctx, user, 0, 0)), []parley.Delivery{d})
+			same(t, "after it", get[[]parley.Delivery](w)(w.DeadLetters(ctx, user, d.Seq, 0)), []parley.Delivery{})
+		})
+	}
+}
+
+func TestDeadLetterIsRetriedWithAllItsAttempts(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	w.change("ned", func(a *parley.Agent) { a.Attempts = 2 })
+	m := w.dm("arya", "ned", "try harder").Message
+	die := func() {
+		t.Helper()
+		for range 2 {
+			w.giveBack("ned", w.take("ned", hub.Take{}), parley.FailureBusy)
+			w.later(time.Hour)
+		}
+		same(t, "dead", w.tried(m.ID, "ned"), tried{State: parley.DeliveryDead, Attempt: 2})
+	}
+	die()
+	audits := len(w.audited())
+	for _, recipient := range []string{"", "NED"} {
+		retried := get[parley.Delivery](w)(w.RetryDead(ctx, user, m.ID, recipient))
+		same(t, "retried", retried, w.delivery(m.ID, "ned"))
+		same(t, "at once, from the start", w.tried(m.ID, "ned"), tried{State: parley.DeliveryAccepted})
+		die()
+	}
+	entry := w.audited()[audits]
+	same(t, "audited", []any{entry.Actor, entry.Act, entry.Subject, string(entry.Detail)},
+		[]any{"user", "delivery.retry", m.ID, `{"recipient":"ned"}`})
+	same(t, "told each time it died", len(w.told("arya")), 3)
+
+	before := len(w.told("arya"))
+	dropped := get[parley.Delivery](w)(w.DropDead(ctx, user, m.ID, "ned"))
+	same(t, "dropped", []any{dropped.State, dropped.SettledAt != nil}, []any{parley.DeliveryDropped, true})
+	entry = w.audited()[len(w.audited())-1]
+	same(t, "audited", []any{entry.Act, entry.Subject}, []any{"delivery.drop", m.ID})
+	same(t, "told", textsOf(w.told("arya"))[before:], []string{
+		"Error: user gave up on this for ned. Hint: send it again, or write to somebody else.",
+	})
+	same(t, "dead letters", get[[]parley.Delivery](w)(w.DeadLetters(ctx, user, 0, 0)), []parley.Delivery{})
+}
+
+func TestAskIsTriedOnce(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(*world, hub.Taken){
+		"lease lost": func(w *world, _ hub.Taken) { w.later(time.Minute) },
+		"busy":       func(w *world, taken hub.Taken) { w.giveBack("ned", taken, parley.FailureBusy) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.add("arya", "ned")
+			ask := w.postFor(parley.PurposeAsk, "arya", "ned", "well?")
+			lose(w, w.take("ned", hub.Take{}))
+			same(t, "failed", w.tried(ask.ID, "ned"), tried{State: parley.DeliveryFailed, Attempt: 1})
+			same(t, "told", len(w.told("arya")), 1)
+		})
+	}
+}
+
+func TestFailureThatIsFinal(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	m := w.dm("arya", "ned", "divide by zero").Message
+	taken := w.take("ned", hub.Take{})
+	list := get[[]parley.Delivery](w)(w.Nack(ctx, as("ned"), taken.Lease, hub.Trouble{Reason: "no\x00 such \xffnumber"}, m.ID))
+	failure := refused(parley.DependencyFailed, "", "ned did not do this: no such number", "")
+	same(t, "failed", []any{list[0].State, list[0].Failure}, []any{parley.DeliveryFailed, failure})
+	same(t, "stored", w.delivery(m.ID, "ned"), list[0])
+	told := w.told("arya")
+	same(t, "told", textsOf(told), []string{"Error: ned did not do this: no such number."})
+	same(t, "where, about what", []any{told[0].Conversation, told[0].InReplyTo, told[0].Type, told[0].TraceID},
+		[]any{m.Conversation, m.ID, parley.TypeError, m.TraceID})
+	same(t, "for programs", string(told[0].Payload), `{"error":{"code":"E005","message":"ned did not do this: no such number",`+
+		`"recoverable":true},"message":"`+m.ID+`","recipient":"ned","state":"failed","final":true}`)
+}
+
+func TestStaleLeaseIsWorthNothing(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned", "bran")
+	m := w.dm("arya", "ned", "whose?").Message
+	other := w.dm("arya", "bran", "not yours").Message
+	stale := w.take("ned", hub.Take{}).Lease
+	bran := w.take("bran", hub.Take{}).Lease
+	w.later(time.Minute)
+	w.later(time.Second)
+	holder := w.take("ned", hub.Take{}).Lease
+	bran2 := w.take("bran", hub.Take{}).Lease
+	lost := hub.Trouble{Failure: parley.FailureLost}
+	notHeld := func(m parley.Message) *parley.Error {
+		return refused(parley.BadInput, parley.Conflict, "message "+m.ID+" is not held by the lease given", "give back what was taken, with its lease")
+	}
+	w.refuses(t, []refusal{
+		{"ack", func() error { _, err := w.Ack(ctx, as("ned"), stale, m.ID); return err }, leaseOver(stale)},
+		{"nack", func() error { _, err := w.Nack(ctx, as("ned"), stale, lost, m.ID); return err }, leaseOver(stale)},
+		{"extend", func() error { _, err := w.Extend(ctx, as("ned"), stale, 0); return err }, leaseOver(stale)},
+		{"see", func() error { _, err := w.See(ctx, as("ned"), stale, ""); return err }, leaseOver(stale)},
+		{"settle", func() error { _, err := w.Settle(ctx, as("ned"), stale, hub.Outcome{}); return err }, leaseOver(stale)},
+		{"another's lease", func() error { _, err := w.Settle(ctx, as("ned"), bran2, hub.Outcome{}); return err }, leaseOver(bran2)},
+		{"no lease at all", func() error { _, err := w.Extend(ctx, as("ned"), "x", 0); return err }, leaseOver("x")},
+		{"giving back without a lease", func() error { _, err := w.Nack(ctx, as("ned"), "", lost, m.ID); return err }, notHeld(m)},
+		{"another's message", func() error { _, err := w.Ack(ctx, as("ned"), bran, other.ID); return err }, absent("message", other.ID, checkName)},
+	})
+	same(t, "the holder can", len(get[[]parley.Delivery](w)(w.Settle(ctx, as("ned"), holder, hub.Outcome{}))), 1)
+}
+
+func TestStaleLeaseMayAckWhatNobodyHas(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	m := w.dm("arya", "ned", "done, but late").Message
+	lease := w.take("ned", hub.Take{}).Lease
+	w.later(time.Minute)
+	same(t, "back", w.stateOf(m.ID, "ned"), parley.DeliveryAccepted)
+	_, err := w.Ack(ctx, as("ned"), lease, m.ID)
+	w.ok(err)
+	w.later(time.Hour)
+	same(t, "acked", w.tried(m.ID, "ned"), tried{State: parley.DeliveryAcked, Attempt: 1})
+}
+
+func TestRemovedRecipientFailsWhatIsOpenForIt(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned", "bran")
+	first := w.dm("arya", "ned", "held").Message
+	held := w.take("ned", hub.Take{})
+	second := w.dm("arya", "ned", "pausing").Message
+	w.giveBack("ned", w.take("ned", hub.Take{}), parley.FailureBusy)
+	third := w.dm("bran", "ned", "waiting").Message
+	quiet := w.post("bran", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeStatus}).Message
+	done := w.dm("bran", "ned", "done").Message
+	w.ack("ned", done.ID)
+	own := w.dm("ned", "bran", "from it").Message
+	w.ok(w.RemoveAgent(ctx, user, "ned"))
+	for _, m := range []parley.Message{first, second, third, quiet} {
+		d := w.delivery(m.ID, "ned")
+		same(t, "failed", []any{d.State, d.Failure, d.Lease}, []any{
+			parley.DeliveryFailed, refused(parley.Unavailable, "", "ned was removed", "write to somebody else"), "",
+		})
+	}
+	same(t, "settled before", w.stateOf(done.ID, "ned"), parley.DeliveryAcked)
+	same(t, "what it sent", w.stateOf(own.ID, "bran"), parley.DeliveryAccepted)
+	same(t, "senders told", []int{len(w.told("arya")), len(w.told("bran")), len(w.told("ned"))}, []int{2, 2, 0})
+	same(t, "its inbox", w.sawInbox("ned"), parley.Inbox{})
+	_, err := w.Extend(ctx, as("ned"), held.Lease, 0)
+	same(t, "it can do nothing more", parley.CodeOf(err), parley.NotPermitted)
+	before := w.state()
+	w.ok(w.Sweep(ctx))
+	same(t, "a sweep finds nothing to do", w.state(), before)
+}
+
+// sawInbox is an inbox whose owner cannot look any more.
+func (w *world) sawInbox(who string) (inbox parley.Inbox) {
+	w.t.Helper()
+	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+		inbox, err = tx.Queue().Inbox(who)
+		return err
+	}))
+	return inbox
+}
+
+func TestRemovalOfAnAgentWithMoreThanOneBatch(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("ned")
+	w.depth("ned", 1000, parley.OverflowEvict)
+	for range 203 {
+		w.dm("user", "ned", "hello")
+	}
+	w.ok(w.RemoveAgent(ctx, user, "ned"))
+	same(t, "told", len(w.told("user")), 203)
+	same(t, "inbox", w.sawInbox("ned"), parley.Inbox{})
+}

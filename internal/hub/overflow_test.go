@@ -1,0 +1,191 @@
+package hub_test
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+func TestFullInboxEvictsTheOldest(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	w := newHub(t, logTo(&log))
+	w.add("arya", "bran", "ned")
+	w.depth("ned", 2, parley.OverflowEvict)
+	oldest := w.dm("bran", "ned", "oldest").Message
+	w.dm("arya", "ned", "second")
+	before := w.lastEvent()
+	w.clock.advance(time.Second)
+	w.dm("arya", "ned", "third")
+
+	same(t, "log", log.String(), fmt.Sprintf("level=WARN msg=%q\n", "Inbox overflow for ned (2 messages), evicted oldest: "+oldest.ID))
+	same(t, "events", kindsAfter(w, before), []parley.EventKind{
+		parley.EventMessagePosted, "delivery.evicted", parley.EventMessagePosted,
+	})
+	same(t, "left", w.waits("ned"), []string{"second", "third"})
+	same(t, "inbox", w.inbox("ned"), parley.Inbox{Waking: 2, Evicted: 1})
+	sentence, hint := "the inbox of ned was full (2 messages), and this was the oldest in it", "send it again later; it can still be read in its conversation"
+	d, now := w.delivery(oldest.ID, "ned"), w.clock.Now()
+	same(t, "evicted", []any{d.State, d.Failure, d.SettledAt}, []any{
+		parley.DeliveryEvicted, refused(parley.Unavailable, "", sentence, hint), &now,
+	})
+	same(t, "its sender is told", textsOf(w.told("bran")), []string{"Error: " + sentence + ". Hint: " + hint + "."})
+	same(t, "nobody else is", len(w.told("arya"))+len(w.told("ned")), 0)
+	same(t, "the message stays", w.texts("ned", oldest.Conversation)[0], "oldest")
+}
+
+func TestFullInboxMayRejectOrHaveNoBound(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned", "bran")
+	w.depth("ned", 2, parley.OverflowReject)
+	w.depth("bran", 2, parley.OverflowUnbounded)
+	for range 2 {
+		w.dm("arya", "ned", "fits")
+	}
+	post := func() error {
+		_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Content: text("too much")})
+		return err
+	}
+	w.refuses(t, []refusal{{"reject", post, inboxFull("ned", 2)}})
+	first := w.take("ned", hub.Take{Limit: 1})
+	w.refuses(t, []refusal{{"what is taken counts until it is settled", post, inboxFull("ned", 2)}})
+	w.ack("ned", first.Deliveries[0].Message)
+	w.ok(post())
+	for range 5 {
+		w.dm("arya", "bran", "fits")
+	}
+	same(t, "unbounded", w.inbox("bran"), parley.Inbox{Waking: 5})
+	same(t, "told", len(w.told("arya")), 0)
+}
+
+func inboxFull(id string, n int) *parley.Error {
+	return refused(parley.Unavailable, "", fmt.Sprintf("the inbox of %s is full (%d messages)", id, n),
+		"wait until it has handled some, or raise its inbox depth")
+}
+
+func TestWhatSomebodyHasIsNeverEvicted(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	w.depth("ned", 2, parley.OverflowEvict)
+	w.dm("arya", "ned", "in a run")
+	taken := w.take("ned", hub.Take{})
+	w.dm("arya", "ned", "waits")
+	w.dm("arya", "ned", "newest")
+	same(t, "left", w.waits("ned"), []string{"in a run", "newest"})
+	w.take("ned", hub.Take{})
+	w.refuses(t, []refusal{{"only what is in a run is left", func() error {
+		_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Content: text("no room")})
+		return err
+	}, inboxFull("ned", 2)}})
+	w.giveBack("ned", taken, parley.FailureBusy)
+	w.dm("arya", "ned", "evicts what pauses")
+	same(t, "a pause is no run", w.stateOf(taken.Deliveries[0].Message, "ned"), parley.DeliveryEvicted)
+}
+
+func TestTheOldestIsEvictedEvenIfItPauses(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	w.depth("ned", 2, parley.OverflowEvict)
+	w.dm("arya", "ned", "older, pausing")
+	w.giveBack("ned", w.take("ned", hub.Take{}), parley.FailureBusy)
+	w.dm("arya", "ned", "younger")
+	w.dm("arya", "ned", "newest")
+	same(t, "left", w.waits("ned"), []string{"younger", "newest"})
+}
+
+func TestWhatHasAPurposeTakesNoRoom(t *testing.T) {
+	t.Parallel()
+	for _, overflow := range []parley.Overflow{parley.OverflowEvict, parley.OverflowReject} {
+		t.Run(string(overflow), func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.add("arya", "ned")
+			w.depth("ned", 1, overflow)
+			for range 2 {
+				for _, purpose := range purposes {
+					w.postFor(purpose, "arya", "ned", string(purpose))
+				}
+			}
+			w.dm("arya", "ned", "fits")
+			for _, purpose := range purposes {
+				w.postFor(purpose, "arya", "ned", string(purpose))
+			}
+			same(t, "inbox", w.inbox("ned"), parley.Inbox{Waking: 1})
+			same(t, "open", len(w.waits("ned")), 3*len(purposes)+1)
+			same(t, "told", len(w.told("arya")), 0)
+		})
+	}
+}
+
+func TestSmallerInboxIsEmptiedByWhatComes(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("ned")
+	for i := range 20 {
+		w.dm("user", "ned", fmt.Sprint(i))
+	}
+	w.depth("ned", 2, parley.OverflowEvict)
+	w.dm("user", "ned", "20")
+	same(t, "at most so many at once", w.inbox("ned"), parley.Inbox{Waking: 5, Evicted: 16})
+	w.dm("user", "ned", "21")
+	same(t, "the rest with the next", w.waits("ned"), []string{"20", "21"})
+}
+
+func TestWhatWakesNobodyHasABoundOfItsOwn(t *testing.T) {
+	t.Parallel()
+	for _, overflow := range []parley.Overflow{parley.OverflowEvict, parley.OverflowReject} {
+		t.Run(string(overflow), func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.add("arya", "ned")
+			w.depth("ned", 2, overflow)
+			w.dm("arya", "ned", "wakes")
+			for i := range 3 {
+				w.post("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeStatus, Content: text(fmt.Sprint(i))})
+			}
+			w.dm("arya", "ned", "wakes too")
+			same(t, "left", w.waits("ned"), []string{"wakes", "1", "2", "wakes too"})
+			same(t, "inbox", w.inbox("ned"), parley.Inbox{Waking: 2, Quiet: 2, Evicted: 1})
+			same(t, "told", len(w.told("arya")), 1)
+		})
+	}
+}
+
+func TestOnlyTheNewestHeartbeatOfASenderIsKept(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "bran", "ned")
+	beat := func(from, words string) {
+		t.Helper()
+		w.post(from, parley.Draft{Direct: []string{"ned"}, Type: parley.TypeHeartbeat, Content: text(words)})
+	}
+	beat("arya", "a1")
+	beat("bran", "b1")
+	beat("arya", "a2")
+	beat("arya", "a3")
+	same(t, "kept", w.waits("ned"), []string{"b1", "a3"})
+	same(t, "inbox: replaced is not overflown", w.inbox("ned"), parley.Inbox{Quiet: 2})
+	same(t, "nobody is told", len(w.told("arya")), 0)
+	w.take("ned", hub.Take{})
+	beat("arya", "a4")
+	same(t, "what was taken is not taken away", w.waits("ned"), []string{"b1", "a3", "a4"})
+}
+
+func TestPeopleHaveNoDepth(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.addPerson("sansa", parley.AccessMember)
+	w.depth("sansa", 1, parley.OverflowReject)
+	for range 3 {
+		w.dm("user", "sansa", "hello")
+		w.post("user", parley.Draft{Direct: []string{"sansa"}, Type: parley.TypeStatus})
+	}
+	same(t, "inbox", w.inbox("sansa"), parley.Inbox{Waking: 3, Quiet: 3})
+}

@@ -1,0 +1,196 @@
+package hub_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+func TestReplyAnswersFromWhereverTheDeliveryStands(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		before func(*world, parley.Message)
+		want   parley.DeliveryState
+	}{
+		"accepted":  {func(*world, parley.Message) {}, parley.DeliveryAnswered},
+		"delivered": {func(w *world, _ parley.Message) { w.take("ned", hub.Take{}) }, parley.DeliveryAnswered},
+		"seen":      {func(w *world, _ parley.Message) { w.take("ned", hub.Take{Seen: true}) }, parley.DeliveryAnswered},
+		"pausing": {func(w *world, _ parley.Message) {
+			w.giveBack("ned", w.take("ned", hub.Take{}), parley.FailureBusy)
+		}, parley.DeliveryAnswered},
+		"acked": {func(w *world, m parley.Message) { w.ack("ned", m.ID) }, parley.DeliveryAnswered},
+		"failed": {func(w *world, _ parley.Message) {
+			w.giveBack("ned", w.take("ned", hub.Take{}), parley.FailureFinal)
+		}, parley.DeliveryFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.add("arya", "ned")
+			m := w.dm("arya", "ned", "?").Message
+			c.before(w, m)
+			answer := w.reply("ned", m.ID, "!").Message.ID
+			d := w.delivery(m.ID, "ned")
+			same(t, "state", d.State, c.want)
+			if c.want != parley.DeliveryAnswered {
+				answer = ""
+			}
+			same(t, "answer, lease", []any{d.Answer, d.Lease, d.Until}, []any{answer, "", parley.Tick(0)})
+			same(t, "each step has its time", d.DeliveredAt != nil && d.SeenAt != nil && d.SettledAt != nil && d.AnsweredAt != nil, answer != "")
+			same(t, "inbox", w.inbox("ned"), parley.Inbox{})
+			first := w.delivery(m.ID, "ned")
+			w.reply("ned", m.ID, "and another thing")
+			same(t, "the first answer stands", w.delivery(m.ID, "ned"), first)
+		})
+	}
+}
+
+func TestOnlyTheRecipientsReplyAnswers(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned", "bran")
+	w.channel("arya", "open", "ned", "bran")
+	m := w.say("arya", "open", "@ned?").Message
+	w.reply("arya", m.ID, "well?")
+	w.reply("bran", m.ID, "I know")
+	same(t, "state", w.stateOf(m.ID, "ned"), parley.DeliveryAccepted)
+}
+
+func TestOneAnswerAnswersAllOfALease(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "bran", "ned")
+	first, second, own := w.dm("arya", "ned", "1").Message, w.dm("bran", "ned", "2").Message, w.dm("bran", "ned", "3").Message
+	taken := w.take("ned", hub.Take{Seen: true})
+	later := w.dm("arya", "ned", "4").Message
+	w.ack("ned", own.ID)
+	answer := w.reply("ned", first.ID, "both done").Message
+	list := get[[]parley.Delivery](w)(w.Settle(ctx, as("ned"), taken.Lease, hub.Outcome{Answer: answer.ID}))
+	same(t, "settled", []any{len(list), list[0].Message}, []any{1, second.ID})
+	for _, m := range []parley.Message{first, second} {
+		d := w.delivery(m.ID, "ned")
+		same(t, "answered", []any{d.State, d.Answer}, []any{parley.DeliveryAnswered, answer.ID})
+	}
+	same(t, "settled before", w.stateOf(own.ID, "ned"), parley.DeliveryAcked)
+	same(t, "not in the lease", w.stateOf(later.ID, "ned"), parley.DeliveryAccepted)
+}
+
+func TestEndOfATurnSettlesWhatItHad(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		how  hub.Outcome
+		want tried
+		told int
+	}{
+		"well":        {hub.Outcome{}, tried{State: parley.DeliveryAcked}, 0},
+		"transiently": {hub.Outcome{Trouble: &hub.Trouble{Failure: parley.FailureBusy}}, tried{parley.DeliveryAccepted, 1, "", 5 * time.Second}, 0},
+		"for good":    {hub.Outcome{Trouble: &hub.Trouble{}}, tried{State: parley.DeliveryFailed, Attempt: 1}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.add("arya", "ned")
+			first, second := w.dm("arya", "ned", "1").Message, w.dm("arya", "ned", "2").Message
+			taken := w.take("ned", hub.Take{})
+			_, err := w.Settle(ctx, as("ned"), taken.Lease, c.how)
+			w.ok(err)
+			same(t, "first", w.tried(first.ID, "ned"), c.want)
+			same(t, "second", w.tried(second.ID, "ned"), c.want)
+			same(t, "told", len(w.told("arya")), c.told)
+		})
+	}
+}
+
+func TestAckNeedsNoLeaseAndIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	untaken, held := w.dm("arya", "ned", "untaken").Message, w.dm("arya", "ned", "held").Message
+	w.take("ned", hub.Take{Only: []string{held.ID}})
+	w.ack("ned", untaken.ID, held.ID)
+	d, now := w.delivery(untaken.ID, "ned"), w.clock.Now()
+	same(t, "acknowledged is seen", []any{d.State, d.DeliveredAt, d.SeenAt, d.SettledAt}, []any{parley.DeliveryAcked, &now, &now, &now})
+	same(t, "held", w.stateOf(held.ID, "ned"), parley.DeliveryAcked)
+	before := w.state()
+	w.clock.advance(time.Second)
+	w.ack("ned", untaken.ID, untaken.ID)
+	same(t, "again", w.state(), before)
+}
+
+func TestWhatHasEndedCannotBeAcked(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	w.change("ned", func(a *parley.Agent) { a.Attempts = 1 })
+	dead, failed := w.dm("arya", "ned", "dead").Message, w.dm("arya", "ned", "failed").Message
+	w.giveBack("ned", w.take("ned", hub.Take{Only: []string{dead.ID}}), parley.FailureBusy)
+	w.giveBack("ned", w.take("ned", hub.Take{}), parley.FailureFinal)
+	waits := w.dm("arya", "ned", "waits").Message
+	ack := func(ids ...string) func() error {
+		return func() error { _, err := w.Ack(ctx, as("ned"), "", ids...); return err }
+	}
+	w.refuses(t, []refusal{
+		{"dead", ack(dead.ID), wrongStep(dead, "dead", "acked")},
+		{"failed", ack(failed.ID), wrongStep(failed, "failed", "acked")},
+		{"all or nothing", ack(waits.ID, failed.ID), wrongStep(failed, "failed", "acked")},
+		{"giving back what nobody has", func() error {
+			_, err := w.Nack(ctx, as("ned"), noRoom, hub.Trouble{}, waits.ID)
+			return err
+		}, wrongStep(waits, "accepted", "accepted")},
+	})
+}
+
+func wrongStep(m parley.Message, is, to string) *parley.Error {
+	return refused(parley.BadInput, parley.Conflict, "message "+m.ID+" for ned is "+is+" and cannot become "+to, "look at what has become of it")
+}
+
+func TestPeopleHoldNoLeaseAndSeeByReading(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	w.addPerson("sansa", parley.AccessMember)
+	first := w.dm("arya", "sansa", "first").Message
+	taken := w.take("sansa", hub.Take{})
+	same(t, "fetched", []any{taken.Lease, w.stateOf(first.ID, "sansa")}, []any{"", parley.DeliveryDelivered})
+	w.later(240 * time.Hour)
+	w.restart()
+	w.sweep()
+	same(t, "it stays with them", w.tried(first.ID, "sansa"), tried{State: parley.DeliveryDelivered})
+	second, third := w.dm("arya", "sansa", "second").Message, w.dm("arya", "sansa", "third").Message
+	w.ok(w.MarkRead(ctx, as("sansa"), first.Conversation, second.Seq))
+	same(t, "read", []parley.DeliveryState{w.stateOf(first.ID, "sansa"), w.stateOf(second.ID, "sansa"), w.stateOf(third.ID, "sansa")},
+		[]parley.DeliveryState{parley.DeliverySeen, parley.DeliverySeen, parley.DeliveryAccepted})
+	same(t, "inbox", w.inbox("sansa"), parley.Inbox{Waking: 1})
+	w.reply("sansa", first.ID, "yes")
+	w.ack("sansa", second.ID)
+	same(t, "settled", []parley.DeliveryState{w.stateOf(first.ID, "sansa"), w.stateOf(second.ID, "sansa")},
+		[]parley.DeliveryState{parley.DeliveryAnswered, parley.DeliveryAcked})
+	w.take("sansa", hub.Take{})
+	w.refuses(t, []refusal{{"they give nothing back", func() error {
+		_, err := w.Nack(ctx, as("sansa"), "", hub.Trouble{Failure: parley.FailureBusy}, third.ID)
+		return err
+	}, refused(parley.BadInput, parley.Conflict, "message "+third.ID+" is not held by the lease given", "give back what was taken, with its lease")}})
+}
+
+func TestReadingMakesNothingSeenForAnAgent(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	m := w.dm("arya", "ned", "?").Message
+	w.ok(w.MarkRead(ctx, as("ned"), m.Conversation, 0))
+	same(t, "state", w.stateOf(m.ID, "ned"), parley.DeliveryAccepted)
+}
+
+func TestReadingMoreThanAPage(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.addPerson("sansa", parley.AccessMember)
+	var conv string
+	for range 501 {
+		conv = w.dm("user", "sansa", "hello").Message.Conversation
+	}
+	w.ok(w.MarkRead(ctx, as("sansa"), conv, 0))
+	same(t, "inbox", w.inbox("sansa"), parley.Inbox{})
+}

@@ -1,0 +1,312 @@
+package hub_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+func TestAtMostOnceIsAckedByFetching(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	m := w.dm("arya", "ned", "once").Message
+	taken := w.take("ned", hub.Take{AtMostOnce: true, Run: "run-1"})
+	d := w.delivery(m.ID, "ned")
+	same(t, "acked", []any{taken.Lease, taken.For, d.State, d.Run}, []any{"", time.Duration(0), parley.DeliveryAcked, "run-1"})
+	w.later(24 * time.Hour)
+	w.restart()
+	w.sweep()
+	same(t, "never again", w.takes("ned", hub.Take{}), []string{})
+}
+
+func TestTwoConsumersShareAnInbox(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	for i := range 4 {
+		w.dm("arya", "ned", fmt.Sprint(i))
+	}
+	one, two := w.take("ned", hub.Take{Limit: 3}), w.take("ned", hub.Take{Limit: 3})
+	same(t, "one", textsOf(one.Messages), []string{"0", "1", "2"})
+	same(t, "two", textsOf(two.Messages), []string{"3"})
+	same(t, "leases differ", one.Lease != two.Lease, true)
+	same(t, "nothing is left", w.takes("ned", hub.Take{}), []string{})
+}
+
+func TestTakeOnlySome(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	var ids []string
+	for i := range 4 {
+		ids = append(ids, w.dm("arya", "ned", fmt.Sprint(i)).Message.ID)
+	}
+	same(t, "in order, each once", w.takes("ned", hub.Take{Only: []string{ids[2], ids[0], ids[2]}}), []string{"0", "2"})
+	same(t, "those that are held are left out", w.takes("ned", hub.Take{Only: ids[:2]}), []string{"1"})
+	foreign := w.dm("ned", "arya", "yours").Message.ID
+	w.refuses(t, []refusal{{"another's", func() error {
+		_, err := w.Take(ctx, as("ned"), hub.Take{Only: []string{ids[3], foreign}})
+		return err
+	}, absent("message", foreign, checkName)}})
+}
+
+func TestPeekingConsumesNothing(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	w.dm("arya", "ned", "held")
+	w.take("ned", hub.Take{})
+	w.dm("arya", "ned", "pausing")
+	w.giveBack("ned", w.take("ned", hub.Take{}), parley.FailureBusy)
+	w.dm("arya", "ned", "waits")
+	w.post("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeStatus, Content: text("status")})
+	before := w.state()
+	for range 2 {
+		same(t, "open", w.waits("ned"), []string{"held", "pausing", "waits", "status"})
+	}
+	same(t, "the first two", len(get[hub.Peeked](w)(w.Peek(ctx, as("ned"), 2)).Deliveries), 2)
+	same(t, "state", w.state(), before)
+}
+
+func TestWhatIsNotUrgentHasItsTurn(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("ned")
+	urgent := priority(w, "urgent")
+	for i := range 3 {
+		w.dm("user", "ned", fmt.Sprint("patient ", i))
+	}
+	var turns []int
+	for i := range 24 {
+		for range 2 {
+			w.post("user", parley.Draft{Direct: []string{"ned"}, Priority: urgent, Content: text("urgent")})
+		}
+		if got := w.takes("ned", hub.Take{Urgent: true, Limit: 1}); got[0] != "urgent" {
+			turns = append(turns, i+1)
+			same(t, "the oldest", got[0], fmt.Sprint("patient ", len(turns)-1))
+		}
+		if i == 3 {
+			same(t, "a fetch by seq is no turn", len(w.takes("ned", hub.Take{Only: []string{w.dm("user", "ned", "x").Message.ID}})), 1)
+		}
+	}
+	same(t, "turns", turns, []int{8, 16, 24})
+}
+
+func TestTheOldestOfALargeTakeAreAllInIt(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("ned")
+	post := func(level int, words string) {
+		w.post("user", parley.Draft{Direct: []string{"ned"}, Priority: mustPriority(level), Content: text(words)})
+	}
+	post(6, "oldest, and just urgent enough")
+	post(0, "patient")
+	for range 14 {
+		post(9, "urgent")
+	}
+	for range 9 {
+		post(5, "neither")
+	}
+	got := w.takes("ned", hub.Take{Urgent: true, Limit: 16})
+	want := append(slices.Repeat([]string{"urgent"}, 14), "oldest, and just urgent enough", "patient")
+	same(t, "taken", got, want)
+}
+
+func TestOnlyAsksReachWhoSleeps(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	until := began.Add(time.Hour)
+	a := get[parley.Agent](w)(w.Sleep(ctx, as("ned"), "ned", until))
+	same(t, "until", a.SleepingUntil, &until)
+	plain := w.dm("arya", "ned", "plain").Message
+	w.postFor(parley.PurposeTask, "arya", "ned", "task")
+	w.postFor(parley.PurposeAsk, "arya", "ned", "ask")
+	same(t, "what was named", w.takes("ned", hub.Take{Only: []string{plain.ID}}), []string{})
+	for _, take := range []hub.Take{{}, {Urgent: true}} {
+		w.postFor(parley.PurposeAsk, "arya", "ned", "another")
+		taken := w.takes("ned", take)
+		same(t, "asleep", taken[len(taken)-1], "another")
+		same(t, "but for asks", slices.Contains(taken, "plain") || slices.Contains(taken, "task"), false)
+	}
+	w.clock.advance(time.Hour)
+	same(t, "awake", w.takes("ned", hub.Take{}), []string{"plain", "task"})
+}
+
+func TestSleepIsForTheAgentItsManagerAndOwners(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "cersei", "ned")
+	w.change("ned", func(a *parley.Agent) { a.Manager = "arya" })
+	until := began.Add(time.Hour)
+	for _, who := range []string{"ned", "arya", "user"} {
+		before := w.lastEvent()
+		_, err := w.Sleep(ctx, as(who), "ned", until)
+		w.ok(err)
+		_, err = w.Wake(ctx, as(who), "ned")
+		w.ok(err)
+		same(t, who, kindsAfter(w, before), []parley.EventKind{parley.EventAgentChanged, parley.EventAgentChanged})
+	}
+	sleep := func(by, who string, until time.Time) func() error {
+		return func() error { _, err := w.Sleep(ctx, as(by), who, until); return err }
+	}
+	noTime := func(at string) *parley.Error {
+		return refused(parley.BadInput, "", at+" is no time to sleep until", "give a time that is ahead, within a year")
+	}
+	w.refuses(t, []refusal{
+		{"another agent", sleep("cersei", "ned", until), refused(parley.NotPermitted, "", "cersei cannot put ned to sleep or wake it", "ask its manager, or an owner of this hub")},
+		{"waking as another", func() error { _, err := w.Wake(ctx, as("cersei"), "ned"); return err }, refused(parley.NotPermitted, "", "cersei cannot put ned to sleep or wake it", "ask its manager, or an owner of this hub")},
+		{"a person", sleep("user", "user", until), refused(parley.BadInput, "", "user is no agent", "people and the hub do not sleep here")},
+		{"now", sleep("ned", "ned", began), noTime("2026-03-01T09:00:00Z")},
+		{"for ever", sleep("ned", "ned", began.AddDate(2, 0, 0)), noTime("2028-03-01T09:00:00Z")},
+		{"nobody", sleep("ned", "nobody", until), absent("agent", "nobody", listAgents)},
+	})
+}
+
+// waiting is a take that waits in a bubble of its own time.
+type waiting struct {
+	taken hub.Taken
+	err   error
+	after time.Duration // how long it waited
+}
+
+// inBubble runs what happens while ned waits, and returns what its take came back with.
+func inBubble(t *testing.T, prepare, meanwhile func(*world)) (got waiting) {
+	t.Helper()
+	place := stores.place(t)
+	synctest.Test(t, func(t *testing.T) {
+		w := openWorld(t, place)
+		w.add("arya", "ned")
+		prepare(w)
+		began := time.Now()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			got.taken, got.err = w.Take(ctx, as("ned"), hub.Take{Wait: time.Minute})
+			got.after = time.Since(began)
+		}()
+		synctest.Wait()
+		meanwhile(w)
+		<-done
+	})
+	return got
+}
+
+func nothing(*world) {}
+
+func TestWaitingTakeIsWokenAtOnce(t *testing.T) {
+	t.Parallel()
+	pausing := func(w *world) {
+		w.dm("arya", "ned", "hello")
+		w.giveBack("ned", w.take("ned", hub.Take{}), parley.FailureBusy)
+	}
+	for name, c := range map[string]struct{ prepare, meanwhile func(*world) }{
+		"by a post":        {nothing, func(w *world) { w.dm("arya", "ned", "hello") }},
+		"by a pause's end": {pausing, func(w *world) { w.later(5 * time.Second) }},
+		"by what was dead": {dying, retryAll},
+		"by what waited":   {func(w *world) { w.dm("arya", "ned", "hello") }, nothing},
+		"by being woken":   {asleep, func(w *world) { get[parley.Agent](w)(w.Wake(ctx, user, "ned")) }},
+		"by an ask, sleeping": {sleeping, func(w *world) {
+			w.postFor(parley.PurposeAsk, "arya", "ned", "hello")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := inBubble(t, c.prepare, c.meanwhile)
+			same(t, "error", got.err, nil)
+			same(t, "taken", textsOf(got.taken.Messages), []string{"hello"})
+			same(t, "waited", got.after, time.Duration(0))
+		})
+	}
+}
+
+func sleeping(w *world) {
+	get[parley.Agent](w)(w.Sleep(ctx, user, "ned", began.Add(time.Hour)))
+}
+
+func asleep(w *world) {
+	sleeping(w)
+	w.dm("arya", "ned", "hello")
+}
+
+func dying(w *world) {
+	w.change("ned", func(a *parley.Agent) { a.Attempts = 1 })
+	w.dm("arya", "ned", "hello")
+	w.giveBack("ned", w.take("ned", hub.Take{}), parley.FailureBusy)
+}
+
+func retryAll(w *world) {
+	for _, d := range get[[]parley.Delivery](w)(w.DeadLetters(ctx, user, 0, 0)) {
+		get[parley.Delivery](w)(w.RetryDead(ctx, user, d.Message, d.Recipient))
+	}
+}
+
+func TestWaitingTakeLooksAgainFromTimeToTime(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ prepare, meanwhile func(*world) }{
+		"the sleep is over": {asleep, func(w *world) { w.clock.advance(time.Hour) }},
+		"another process has written": {nothing, func(w *world) {
+			other, err := hub.New(ctx, w.db, w.config)
+			w.ok(err)
+			_, err = other.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Content: text("hello")})
+			w.ok(err)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := inBubble(t, c.prepare, c.meanwhile)
+			same(t, "error", got.err, nil)
+			same(t, "taken", textsOf(got.taken.Messages), []string{"hello"})
+			same(t, "waited", got.after, 2*time.Second)
+		})
+	}
+}
+
+func TestWaitingTakeEndsWithNothing(t *testing.T) {
+	t.Parallel()
+	got := inBubble(t, nothing, nothing)
+	same(t, "at its end", []any{got.taken, got.err, got.after}, []any{hub.Taken{}, nil, time.Minute})
+	got = inBubble(t, nothing, func(w *world) { w.ok(w.RemoveAgent(ctx, user, "ned")) })
+	same(t, "removed meanwhile", []any{parley.CodeOf(got.err), got.after}, []any{parley.NotPermitted, time.Duration(0)})
+}
+
+func TestWaitingTakeIsGivenUpWithItsContext(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("ned")
+	stoppable, cancel := context.WithCancel(ctx)
+	failed := make(chan error)
+	go func() {
+		_, err := w.Take(stoppable, as("ned"), hub.Take{Wait: time.Hour})
+		failed <- err
+	}()
+	cancel()
+	if err := <-failed; !errors.Is(err, context.Canceled) || parley.CodeOf(err) != parley.TimedOut {
+		t.Errorf("take: %v", err)
+	}
+}
+
+func TestDeliveriesAreSweptByThemselves(t *testing.T) {
+	t.Parallel()
+	place := stores.place(t)
+	synctest.Test(t, func(t *testing.T) {
+		w := openWorld(t, place, func(w *world) { w.config.DueEvery = time.Second })
+		w.add("arya", "ned")
+		m := w.dm("arya", "ned", "hello").Message
+		w.take("ned", hub.Take{})
+		w.leases.advance(time.Minute)
+		w.Start(ctx)
+		defer w.Stop()
+		time.Sleep(time.Second + time.Millisecond) // the bubble's time, not the test's
+		synctest.Wait()
+		same(t, "state", w.stateOf(m.ID, "ned"), parley.DeliveryAccepted)
+	})
+}
