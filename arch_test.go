@@ -4,10 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -101,6 +106,99 @@ func packages(t *testing.T) (list []listed) {
 			t.Fatal(err)
 		}
 		list = append(list, pkg)
+	}
+}
+
+// setsState finds what writes a state column.
+var setsState = regexp.MustCompile(`(?i)\bset\s+(?:[^;]*?,\s*)?state\s*=`)
+
+// TestOneStatementSetsTheStateOfDeliveries guards the one way by which a delivery moves: one statement of
+// the store, called from one function of the hub, which only the function calls that asks the domain
+// whether the step is allowed, and those that take no step.
+func TestOneStatementSetsTheStateOfDeliveries(t *testing.T) {
+	var statements, puts, keeps []string
+	for _, file := range sources(t, ".go", ".sql") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range setsState.FindAll(text, -1) {
+			statements = append(statements, file)
+		}
+		if strings.HasSuffix(file, ".go") {
+			puts = append(puts, callers(t, file, "Deliveries", "Put")...)
+			keeps = append(keeps, callers(t, file, "s", "keep")...)
+		}
+	}
+	wantList(t, "statements that set a state", statements, "internal/store/deliveries.go")
+	wantList(t, "callers of Deliveries().Put", puts, "internal/hub/delivery.go keep")
+	wantList(t, "callers of keep", keeps, "internal/hub/delivery.go move", "internal/hub/due.go fallDue",
+		"internal/hub/due.go lapse", "internal/hub/settle.go Extend")
+}
+
+// sources are the files of the program itself, without its tests.
+func sources(t *testing.T, extensions ...string) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(file string, entry fs.DirEntry, err error) error {
+		hidden := strings.HasPrefix(entry.Name(), ".") && file != "."
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (hidden || entry.Name() == "storetest"):
+			return fs.SkipDir
+		case slices.Contains(extensions, path.Ext(file)) && !strings.HasSuffix(file, "_test.go"):
+			files = append(files, filepath.ToSlash(file))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// callers are the functions of a file that call a method of what a name, or a method of that name,
+// stands for: s.keep(…), or tx.Deliveries().Put(…).
+func callers(t *testing.T, file, receiver, method string) (names []string) {
+	t.Helper()
+	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, decl := range tree.Decls {
+		function, ok := decl.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		ast.Inspect(function, func(n ast.Node) bool {
+			if call, ok := n.(*ast.SelectorExpr); ok && call.Sel.Name == method && nameOf(call.X) == receiver {
+				names = append(names, file+" "+function.Name.Name)
+			}
+			return true
+		})
+	}
+	return names
+}
+
+// nameOf is the last name in an expression: Deliveries in tx.Deliveries().
+func nameOf(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.CallExpr:
+		return nameOf(e.Fun)
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	case *ast.Ident:
+		return e.Name
+	default:
+		return ""
+	}
+}
+
+func wantList(t *testing.T, what string, got []string, want ...string) {
+	t.Helper()
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("%s are %q, want %q", what, got, want)
 	}
 }
 

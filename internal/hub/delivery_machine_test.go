@@ -167,7 +167,7 @@ func (x *deliverer) post(t *rapid.T, from, to string, parent *sent) {
 	} else if s.purpose = pick(t, "purpose", "", "", "", parley.PurposeAsk, parley.PurposeTask); s.purpose == parley.PurposeAsk {
 		s.rank = 11
 	}
-	want := outcome{}
+	var want outcome
 	if parent == nil {
 		want = x.model.post(s)
 	} else {

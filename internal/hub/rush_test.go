@@ -1,0 +1,78 @@
+package hub_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// TestManyTakersGetEachDeliveryOnce has 16 consumers empty one inbox, each in its own way.
+func TestManyTakersGetEachDeliveryOnce(t *testing.T) {
+	t.Parallel()
+	const takers, deliveries = 16, 10_000
+	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
+	w.add("ned")
+	w.depth("ned", deliveries, parley.OverflowReject)
+	fill(w, w.dm("ned", "user", "ready").Message, deliveries)
+	var (
+		mu    sync.Mutex
+		times = map[string]int{}
+	)
+	inParallel(takers, func(n int) {
+		for {
+			taken := w.take("ned", hub.Take{Limit: 20 + n, Urgent: n%4 < 2, AtMostOnce: n%2 == 1})
+			if len(taken.Deliveries) == 0 {
+				return
+			}
+			mu.Lock()
+			for _, d := range taken.Deliveries {
+				times[d.Message]++
+			}
+			mu.Unlock()
+			if taken.Lease != "" {
+				_, err := w.Settle(ctx, as("ned"), taken.Lease, hub.Outcome{})
+				w.ok(err)
+			}
+		}
+	})
+	for id, n := range times {
+		if n != 1 {
+			t.Errorf("%s was taken %d times", id, n)
+		}
+	}
+	same(t, "taken", len(times), deliveries)
+	same(t, "left", w.inbox("ned"), parley.Inbox{})
+}
+
+// fill puts messages into the inbox of the one who wrote another, past the hub, which takes far longer.
+func fill(w *world, answered parley.Message, n int) {
+	w.t.Helper()
+	w.ok(w.db.Update(ctx, func(tx parley.Tx) (err error) {
+		for range n {
+			m := answered
+			m.ID, m.From, m.To = uuid.NewString(), "user", "ned"
+			if m.Seq, err = tx.Messages().NextSeq(); err != nil {
+				return err
+			}
+			if err := tx.Messages().Insert(m); err != nil {
+				return err
+			}
+			if _, err := tx.Deliveries().Insert(m, []parley.Reach{{Agent: "ned", Wakes: true}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+func inParallel(n int, do func(i int)) {
+	var group sync.WaitGroup
+	for i := range n {
+		group.Go(func() { do(i) })
+	}
+	group.Wait()
+}
