@@ -27,6 +27,9 @@ func Run(t *testing.T, open func(t *testing.T) parley.Store) {
 		{"Pages", pageTests},
 		{"Keys", keyTests},
 		{"Deliveries", deliveryTests},
+		{"DeliveryChanges", deliveryChangeTests},
+		{"Queue", queueTests},
+		{"Inboxes", inboxTests},
 		{"Log", logTests},
 		{"Histories", historyTests},
 	} {
