@@ -79,6 +79,7 @@ func randomHistories(f *fixture) {
 		if diff := cmp.Diff(h.model.everything(), got, exact...); diff != "" {
 			t.Fatalf("the store is not what the model says (-model +store):\n%s", diff)
 		}
+		f.update(h.settleAll)
 	})
 }
 
