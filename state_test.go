@@ -229,3 +229,43 @@ func TestWhatCountsAsAnEnd(t *testing.T) {
 		}
 	}
 }
+
+func TestPathTakesAllowedSteps(t *testing.T) {
+	for _, from := range deliveryStates {
+		for _, to := range deliveryStates {
+			if from == to {
+				continue
+			}
+			path := from.Path(to)
+			climbs := slices.Contains([]DeliveryState{"seen", "acked", "answered"}, to) &&
+				slices.Contains([]DeliveryState{"accepted", "delivered", "seen"}, from)
+			if !climbs {
+				if !slices.Equal(path, []DeliveryState{to}) {
+					t.Errorf("%s to %s goes by %v", from, to, path)
+				}
+				continue
+			}
+			at := from
+			for _, next := range path {
+				if !at.May(next) {
+					t.Errorf("%s to %s goes by %v: %s may not become %s", from, to, path, at, next)
+				}
+				at = next
+			}
+			if at != to {
+				t.Errorf("%s to %s ends at %s", from, to, at)
+			}
+		}
+	}
+}
+
+// A path shares nothing with the table: whoever appends to one must not change another.
+func TestPathIsTheCallersOwn(t *testing.T) {
+	first := DeliveryAccepted.Path(DeliverySeen)
+	_ = append(first, DeliveryFailed)
+	first[0] = DeliveryDropped
+	want := []DeliveryState{"delivered", "seen", "acked"}
+	if got := DeliveryAccepted.Path(DeliveryAcked); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

@@ -185,7 +185,8 @@ type DeliveryStore interface {
 	Get(message, recipient string) (Delivery, error)
 	// GetAll is Get for several messages: those that there are, by seq.
 	GetAll(recipient string, messages []string) ([]Delivery, error)
-	// Put replaces a delivery, as it was read in this update, by what it has become.
+	// Put replaces a delivery by what it has become. ErrNotFound if it is not any more what it was
+	// before.
 	Put(before, after Delivery) error
 	// Of returns the deliveries of a message in the order of their recipients' age.
 	Of(message string) ([]Delivery, error)

@@ -54,16 +54,7 @@ func victim(t *testing.T) string {
 // TestCrashLosesNothingAcknowledged kills a posting hub at random moments, again and again on the
 // same home, and looks at what is left each time.
 func TestCrashLosesNothingAcknowledged(t *testing.T) {
-	rounds := defaultRounds
-	if s := os.Getenv("PARLEY_CRASH_ROUNDS"); s != "" {
-		var err error
-		if rounds, err = strconv.Atoi(s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	rounds, random := campaign(t, defaultRounds)
 	var (
 		home         string
 		acknowledged bytes.Buffer
@@ -75,12 +66,8 @@ func TestCrashLosesNothingAcknowledged(t *testing.T) {
 			home = t.TempDir()
 			acknowledged.Reset()
 		}
-		acknowledged.Write(crash(t, home, time.Duration(random.Int64N(int64(longestRound)))))
-		verify := exec.Command(victim(t), "verify", home)
-		verify.Stdin = bytes.NewReader(acknowledged.Bytes())
-		if out, err := verify.CombinedOutput(); err != nil {
-			t.Fatalf("round %d: %v: %s", round, err, out)
-		}
+		acknowledged.Write(crash(t, time.Duration(random.Int64N(int64(longestRound))), "post", home, workers, "0"))
+		examine(t, round, &acknowledged, "verify", home)
 	}
 	total += strings.Count(acknowledged.String(), "\n")
 	t.Logf("%d crashes, %d acknowledged messages, none lost", rounds, total)
@@ -89,21 +76,48 @@ func TestCrashLosesNothingAcknowledged(t *testing.T) {
 	}
 }
 
-// crash lets a victim post for a time, kills it, and returns what it has acknowledged. A line that
-// was cut off counts as not printed.
-func crash(t *testing.T, home string, after time.Duration) []byte {
+// campaign is how many rounds to play, and by what chance.
+func campaign(t *testing.T, rounds int) (int, *rand.Rand) {
+	t.Helper()
+	if s := os.Getenv("PARLEY_CRASH_ROUNDS"); s != "" {
+		var err error
+		if rounds, err = strconv.Atoi(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	return rounds, rand.New(rand.NewPCG(seed, 0))
+}
+
+// crash lets a victim work for a time, kills it, and returns what it has printed. A line that was cut off
+// counts as not printed.
+func crash(t *testing.T, after time.Duration, args ...string) []byte {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	post := exec.Command(victim(t), "post", home, workers, "0")
-	post.Stdout, post.Stderr = &stdout, &stderr
-	if err := post.Start(); err != nil {
+	work := exec.Command(victim(t), args...)
+	work.Stdout, work.Stderr = &stdout, &stderr
+	if err := work.Start(); err != nil {
 		t.Fatal(err)
 	}
-	kill := time.AfterFunc(after, func() { _ = post.Process.Kill() })
+	kill := time.AfterFunc(after, func() { _ = work.Process.Kill() })
 	defer kill.Stop()
-	if err := post.Wait(); err == nil || stderr.Len() > 0 {
+	if err := work.Wait(); err == nil || stderr.Len() > 0 {
 		t.Fatalf("the victim was not killed but ended by itself: %v: %s", err, &stderr)
 	}
 	printed := stdout.Bytes()
 	return printed[:bytes.LastIndexByte(printed, '\n')+1]
+}
+
+// examine has a victim compare what is there with what was printed, and returns what it prints itself.
+func examine(t *testing.T, round int, printed *bytes.Buffer, args ...string) []byte {
+	t.Helper()
+	var stderr bytes.Buffer
+	look := exec.Command(victim(t), args...)
+	look.Stdin, look.Stderr = bytes.NewReader(printed.Bytes()), &stderr
+	out, err := look.Output()
+	if err != nil {
+		t.Fatalf("round %d: %s: %v: %s", round, args[0], err, &stderr)
+	}
+	return out
 }

@@ -190,10 +190,15 @@ func (s deliveries) Put(before, after parley.Delivery) error {
 	if err != nil {
 		return err
 	}
-	err = s.write(`UPDATE deliveries SET state = $3, attempt = $4, delivered_at = $5, seen_at = $6, settled_at = $7,
-			answered_at = $8, run = $9, answer = $10, failure = $11, marks = $12, lease = $13, timer = $14, next_at = $15
-		WHERE message = $1 AND agent = $2`, append([]any{before.Seq, to.num}, change...)...)
+	lease, err := uuidOrNull(before.Lease)
 	if err != nil {
+		return err
+	}
+	args := append([]any{before.Seq, to.num, string(before.State), before.Attempt}, change...)
+	n, err := s.exec(`UPDATE deliveries SET state = $5, attempt = $6, delivered_at = $7, seen_at = $8, settled_at = $9,
+			answered_at = $10, run = $11, answer = $12, failure = $13, marks = $14, lease = $15, timer = $16, next_at = $17
+		WHERE message = $1 AND agent = $2 AND state = $3 AND attempt = $4 AND lease IS NOT DISTINCT FROM $18`, append(args, lease)...)
+	if err := changed(n, err, parley.ErrNotFound); err != nil {
 		return err
 	}
 	return s.makeRoom(to.num, before, after)

@@ -104,10 +104,11 @@ func (s queue) Inbox(recipient string) (inbox parley.Inbox, err error) {
 }
 
 func (s queue) Orphaned() (ids []string, err error) {
-	err = s.each(`SELECT a.id FROM agents a WHERE a.removed_at IS NOT NULL AND EXISTS
-		(SELECT 1 FROM deliveries d WHERE d.agent = a.num AND d.state = 'accepted' AND d.timer IS NULL AND d.waking IN (0, 1))
-		OR a.removed_at IS NOT NULL AND EXISTS
-		(SELECT 1 FROM deliveries d WHERE d.agent = a.num AND (d.timer IS NOT NULL OR d.state = 'delivered'))`,
+	const theirs = `a.removed_at IS NOT NULL AND EXISTS (SELECT 1 FROM deliveries d JOIN messages m ON m.seq = d.message
+		JOIN conversations c ON c.num = m.conv WHERE d.agent = a.num AND c.buried = 0 AND `
+	err = s.each("SELECT a.id FROM agents a WHERE "+
+		theirs+"d.state = 'accepted' AND d.timer IS NULL AND d.waking IN (0, 1)) OR "+
+		theirs+"(d.timer IS NOT NULL OR d.state = 'delivered'))",
 		nil, func(r Rows) error {
 			var id string
 			err := r.Scan(&id)

@@ -1,8 +1,10 @@
-// Command victim posts to a hub of its own and prints what was acknowledged, until it is killed.
+// Command victim uses a hub of its own and prints what was acknowledged, until it is killed.
 //
 //	victim post HOME WORKERS COUNT   post from WORKERS goroutines, COUNT messages each (0: for ever)
 //	victim stubborn HOME COUNT       post COUNT messages whatever fails, print yes or no, and crash
-//	victim verify HOME               compare what is there with the acknowledged lines on stdin
+//	victim take HOME POSTERS         post from POSTERS goroutines and take as each agent, for ever
+//	victim verify HOME               compare what is there with what was printed, on stdin
+//	victim drain HOME                take what is left to the end, with what was printed on stdin
 //	victim absent HOME               make sure that none of the texts on stdin is there
 //	victim full DIR                  fill a small disk mounted on DIR, make room, compare
 package main
@@ -46,6 +48,14 @@ func run(ctx context.Context, args []string) error {
 			return err
 		}
 		return postStubbornly(ctx, args[1], count)
+	case len(args) == 3 && args[0] == "take":
+		posters, err := strconv.Atoi(args[2])
+		if err != nil {
+			return err
+		}
+		return take(ctx, args[1], posters)
+	case len(args) == 2 && args[0] == "drain":
+		return drain(ctx, args[1], os.Stdin)
 	case len(args) == 2 && args[0] == "verify":
 		return verify(ctx, args[1], os.Stdin)
 	case len(args) == 2 && args[0] == "absent":
@@ -53,7 +63,7 @@ func run(ctx context.Context, args []string) error {
 	case len(args) == 2 && args[0] == "full":
 		return fillDisk(ctx, args[1])
 	default:
-		return errors.New("usage: victim post HOME WORKERS COUNT | stubborn HOME COUNT | verify HOME | absent HOME | full DIR")
+		return errors.New("usage: victim post HOME WORKERS COUNT | stubborn HOME COUNT | take HOME POSTERS | verify HOME | drain HOME | absent HOME | full DIR")
 	}
 }
 
@@ -74,7 +84,7 @@ func open(ctx context.Context, home string) (*hub.Hub, *sqlite.DB, error) {
 	owner := hub.Caller{Agent: parley.Owner}
 	for n := range agents {
 		if _, err := h.AddAgent(ctx, owner, hub.NewAgent{
-			ID: agentID(n), Profile: parley.Profile{InboxOverflow: parley.OverflowUnbounded},
+			ID: agentID(n), Profile: parley.Profile{InboxOverflow: parley.OverflowUnbounded, Attempts: 100},
 		}); err != nil && !conflict(err) {
 			return nil, nil, errors.Join(err, db.Close())
 		}

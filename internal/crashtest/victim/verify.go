@@ -8,15 +8,18 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
 	"github.com/parley-hub/parley/internal/store/sqlite"
 )
 
-// verify opens what a victim left behind and compares it with what was acknowledged.
-func verify(ctx context.Context, home string, acknowledged io.Reader) error {
+// verify opens what a victim left behind and compares it with what was printed. It consumes nothing.
+func verify(ctx context.Context, home string, printed io.Reader) error {
+	l, err := readLedger(printed)
+	if err != nil {
+		return err
+	}
 	h, db, err := open(ctx, home)
 	if err != nil {
 		return err
@@ -24,7 +27,8 @@ func verify(ctx context.Context, home string, acknowledged io.Reader) error {
 	err = errors.Join(
 		db.Checked(ctx),
 		checkDeep(ctx, db),
-		checkAcknowledged(ctx, h, acknowledged),
+		checkAcknowledged(ctx, h, l),
+		checkSettled(ctx, db, l),
 		checkTexts(ctx, db),
 		checkUnread(ctx, h),
 		db.Close(),
@@ -32,17 +36,12 @@ func verify(ctx context.Context, home string, acknowledged io.Reader) error {
 	if err != nil {
 		return err
 	}
-	return checkRows(ctx, filepath.Join(home, "parley.db"))
+	return checkRows(ctx, filepath.Join(home, "parley.db"), disagreements)
 }
 
 // checkAcknowledged finds each message that was acknowledged, with the text it had.
-func checkAcknowledged(ctx context.Context, h *hub.Hub, acknowledged io.Reader) error {
-	lines := bufio.NewScanner(acknowledged)
-	for lines.Scan() {
-		id, text, ok := strings.Cut(lines.Text(), " ")
-		if !ok {
-			return fmt.Errorf("a broken line: %q", lines.Text())
-		}
+func checkAcknowledged(ctx context.Context, h *hub.Hub, l *ledger) error {
+	for id, text := range l.posted {
 		m, err := h.Message(ctx, hub.Caller{Agent: parley.Owner}, id)
 		if err != nil {
 			return fmt.Errorf("acknowledged message %s is lost: %w", id, err)
@@ -51,7 +50,34 @@ func checkAcknowledged(ctx context.Context, h *hub.Hub, acknowledged io.Reader) 
 			return fmt.Errorf("message %s says %q, acknowledged was %q", id, m.Content.Text, text)
 		}
 	}
-	return lines.Err()
+	return nil
+}
+
+// checkSettled finds each delivery that was settled so, and no more that are than kills can have kept
+// from being printed: in each life one take or settlement of each taker.
+func checkSettled(ctx context.Context, db *sqlite.DB, l *ledger) error {
+	found, unsaid := 0, 0
+	err := eachDelivery(ctx, db, func(d parley.Delivery) error {
+		ended := d.State == parley.DeliveryAcked || d.State == parley.DeliveryAnswered
+		switch said := l.settled[key{d.Recipient, d.Message}]; {
+		case said && !ended:
+			return fmt.Errorf("message %s was settled by %s, and is %s", d.Message, d.Recipient, d.State)
+		case said:
+			found++
+		case ended:
+			unsaid++
+		case !d.Open():
+			return fmt.Errorf("message %s for %s is %s, which nobody wanted", d.Message, d.Recipient, d.State)
+		}
+		return nil
+	})
+	if err == nil && found != len(l.settled) {
+		err = fmt.Errorf("%d deliveries were settled, %d of them are there", len(l.settled), found)
+	}
+	if most := l.lives * agents * takersEach * takeMost; err == nil && unsaid > most {
+		err = fmt.Errorf("%d deliveries are settled and nobody said so, that can be %d at most", unsaid, most)
+	}
+	return err
 }
 
 // checkAbsent makes sure that nothing is there of which the sender was told that it is not.
@@ -64,7 +90,7 @@ func checkAbsent(ctx context.Context, home string, texts io.Reader) error {
 	for lines := bufio.NewScanner(texts); lines.Scan(); {
 		refused[lines.Text()] = true
 	}
-	err = eachMessage(ctx, db, func(m parley.Message) error {
+	err = eachMessage(ctx, db, func(_ parley.Tx, m parley.Message) error {
 		if refused[m.Content.Text] {
 			return fmt.Errorf("%q was refused and is stored", m.Content.Text)
 		}
@@ -73,7 +99,7 @@ func checkAbsent(ctx context.Context, home string, texts io.Reader) error {
 	return errors.Join(err, db.Close())
 }
 
-func eachMessage(ctx context.Context, db *sqlite.DB, look func(parley.Message) error) error {
+func eachMessage(ctx context.Context, db *sqlite.DB, look func(parley.Tx, parley.Message) error) error {
 	return db.View(ctx, func(tx parley.Tx) error {
 		for after := int64(0); ; {
 			list, err := tx.Messages().Scan(after, 500)
@@ -81,7 +107,7 @@ func eachMessage(ctx context.Context, db *sqlite.DB, look func(parley.Message) e
 				return err
 			}
 			for _, m := range list {
-				if err := look(m); err != nil {
+				if err := look(tx, m); err != nil {
 					return err
 				}
 			}
@@ -95,10 +121,22 @@ func checkDeep(ctx context.Context, db *sqlite.DB) error {
 	return errors.Join(err, report.Err())
 }
 
+func eachDelivery(ctx context.Context, db *sqlite.DB, look func(parley.Delivery) error) error {
+	return eachMessage(ctx, db, func(tx parley.Tx, m parley.Message) error {
+		list, err := tx.Deliveries().Of(m.ID)
+		for _, d := range list {
+			if err == nil {
+				err = look(d)
+			}
+		}
+		return err
+	})
+}
+
 // checkTexts makes sure that no text is there twice.
 func checkTexts(ctx context.Context, db *sqlite.DB) error {
 	seen := map[string]bool{}
-	return eachMessage(ctx, db, func(m parley.Message) error {
+	return eachMessage(ctx, db, func(_ parley.Tx, m parley.Message) error {
 		if seen[m.Content.Text] {
 			return fmt.Errorf("the text %q is there twice", m.Content.Text)
 		}
@@ -156,9 +194,27 @@ var disagreements = map[string]string{
 		(SELECT num FROM events UNION ALL SELECT seq FROM messages)) WHERE n <> top`,
 	"conversations without members": `SELECT num FROM conversations c WHERE NOT EXISTS
 		(SELECT 1 FROM participants p WHERE p.conv = c.num)`,
+	"inboxes whose count of what wakes is wrong": `SELECT a.num FROM agents a LEFT JOIN inboxes i ON i.agent = a.num
+		WHERE coalesce(i.waking, 0) <> ` + openFor + `AND d.waking = 1)`,
+	"inboxes whose count of what does not wake is wrong": `SELECT a.num FROM agents a LEFT JOIN inboxes i ON i.agent = a.num
+		WHERE coalesce(i.quiet, 0) <> ` + openFor + `AND d.waking = 0)`,
+	"leases that nobody can lose": `SELECT message FROM deliveries
+		WHERE lease IS NOT NULL AND timer IS NULL OR state NOT IN ('delivered', 'seen') AND lease IS NOT NULL`,
+	"timers of what is settled": `SELECT message FROM deliveries WHERE timer IS NOT NULL AND state IN ('acked', 'answered')`,
+	"deliveries that are looked at at the wrong time": `SELECT d.message FROM deliveries d JOIN messages m ON m.seq = d.message
+		WHERE d.next_at IS NOT (SELECT min(at) FROM (
+			SELECT m.expires_at AS at WHERE d.state = 'accepted'
+			UNION ALL SELECT m.deadline WHERE d.marks & 2 = 0 AND d.state IN ('accepted', 'delivered', 'seen', 'dead')
+			UNION ALL SELECT d.accepted_at + CASE WHEN m.priority <= 3 THEN 86400000 WHEN m.priority <= 6 THEN 1800000
+				WHEN m.priority <= 9 THEN 300000 ELSE 5000 END
+				WHERE d.waking = 1 AND d.marks & 1 = 0 AND d.state IN ('accepted', 'delivered')))`,
 }
 
-func checkRows(ctx context.Context, path string) error {
+// openFor counts what takes room in an agent's inbox.
+const openFor = `(SELECT count(*) FROM deliveries d WHERE d.agent = a.num AND d.purpose = ''
+	AND (d.state IN ('accepted', 'delivered') OR d.state = 'seen' AND d.lease IS NOT NULL) `
+
+func checkRows(ctx context.Context, path string, disagreements map[string]string) error {
 	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
 	if err != nil {
 		return err

@@ -93,15 +93,18 @@ func connect(path string) (*driver, error) {
 	return made, nil
 }
 
+const lastTimer = "SELECT coalesce(max(timer), 0) FROM deliveries WHERE timer IS NOT NULL"
+
 // nextTick is later than every lease that is in the file: leases end with the process that gave them.
 func nextTick(c *conn) (tick int64, err error) {
-	rows, err := c.Query("SELECT coalesce(max(timer), 0) + 1 FROM deliveries WHERE timer IS NOT NULL")
+	rows, err := c.Query(lastTimer)
 	if err != nil {
 		return 0, err
 	}
 	defer rows.Close()
 	if rows.Next() {
-		return tick, rows.Scan(&tick)
+		err = rows.Scan(&tick)
+		return tick + 1, err
 	}
 	return 0, rows.Err()
 }

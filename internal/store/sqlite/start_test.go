@@ -5,6 +5,7 @@ package sqlite
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,6 +42,47 @@ func TestStopWhileSwitchingToALogIsGotOver(t *testing.T) {
 		t.Fatal("there is no journal: the test shows nothing")
 	}
 	holds(t, opened(t, left.in(t)), ids)
+}
+
+// A kill while the very first page is written leaves an empty file and a journal that has nothing to roll
+// back. Nothing was ever acknowledged there: it is a new home.
+func TestStopWhileTheFirstPageIsWrittenIsGotOver(t *testing.T) {
+	left := files{"parley.db": nil, "parley.db-journal": firstJournal(t), "parley.lock": nil}
+	db := opened(t, left.in(t))
+	if err := db.Checked(t.Context()); err != nil {
+		t.Error(err)
+	}
+	holds(t, db, written(t, db, 2))
+
+	left["parley.mark"] = fmt.Appendf(nil, "%020d\n", 10)
+	refuses(t, left.in(t), "is damaged", "missing or empty, but 10 changes were acknowledged")
+	delete(left, "parley.mark")
+	left["parley.db-wal"] = []byte("a log")
+	refuses(t, left.in(t), "is damaged", "missing or empty, but its write-ahead log is there")
+}
+
+// firstJournal is what lies beside a database whose first transaction has not written its first page.
+func firstJournal(t *testing.T) []byte {
+	t.Helper()
+	home := t.TempDir()
+	db, err := sql.Open("sqlite", filepath.Join(home, "parley.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	for _, statement := range []string{"BEGIN IMMEDIATE", "CREATE TABLE meta (n INTEGER)"} {
+		if _, err := db.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left, err := filesOf(home)
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if len(left["parley.db"]) > 0 || len(left["parley.db-journal"]) == 0 {
+		t.Fatalf("the file has %d bytes, the journal %d: the test shows nothing", len(left["parley.db"]), len(left["parley.db-journal"]))
+	}
+	return left["parley.db-journal"]
 }
 
 func TestHomeBelowOneThatCannotBeListed(t *testing.T) {

@@ -14,6 +14,7 @@ type everything struct {
 	Messages      []parley.Message
 	Deliveries    map[string][]parley.Delivery
 	Artifacts     []parley.StoredArtifact
+	Inboxes       map[string]parley.Inbox
 	Events        []parley.Event
 	Audit         []parley.AuditEntry
 	NextSeq       int64
@@ -46,8 +47,14 @@ func dumpSince(tx parley.Tx, begin *model) (all everything, err error) {
 	return all, errors.Join(errs[:]...)
 }
 
-// fill adds what belongs to the conversations and messages.
+// fill adds what belongs to the agents, conversations and messages.
 func (all *everything) fill(tx parley.Tx) (err error) {
+	all.Inboxes = map[string]parley.Inbox{}
+	for _, a := range all.Agents {
+		if all.Inboxes[a.ID], err = tx.Queue().Inbox(a.ID); err != nil {
+			return err
+		}
+	}
 	all.Members = map[string][]parley.Member{}
 	for _, c := range all.Conversations {
 		if all.Members[c.ID], err = tx.Members().List(c.ID); err != nil {
@@ -73,7 +80,7 @@ func allConversations(tx parley.Tx) ([]parley.Conversation, error) {
 }
 
 // writeEverything writes with every noun: an agent, a rename, a conversation with a member, a
-// message with key and delivery, an event and an audit entry.
+// message with key and delivery, a step of another delivery, an event and an audit entry.
 func writeEverything(tx parley.Tx) error {
 	first, err := tx.Agents().Find("arya")
 	if err != nil {
@@ -95,6 +102,7 @@ func writeEverything(tx parley.Tx) error {
 		},
 		func() (err error) { m, err = post(tx, m); return err },
 		func() error { return found(tx.Deliveries().Insert(m, reaches("arya"))) },
+		func() error { return evictOldest(tx, "gendry") },
 		func() error {
 			return tx.Log().Append(parley.Event{At: at(1), Kind: parley.EventAgentAdded, Agent: "newcomer"})
 		},
@@ -107,6 +115,17 @@ func writeEverything(tx parley.Tx) error {
 		}
 	}
 	return nil
+}
+
+// evictOldest ends what waits longest for an agent.
+func evictOldest(tx parley.Tx, agent string) error {
+	list, err := tx.Queue().Ready(parley.Queue{Recipient: agent, Wakes: true, Limit: 1})
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	after := list[0]
+	become(parley.DeliveryEvicted)(&after)
+	return tx.Deliveries().Put(list[0], after)
 }
 
 // found drops what was found and keeps whether it was.

@@ -76,7 +76,7 @@ func (f *fixture) missing(what string, fn func(parley.Tx) error) {
 }
 
 // exact compares what is stored; nothing may be nil or empty.
-var exact = []cmp.Option{cmp.AllowUnexported(parley.Priority{}), cmpopts.EquateEmpty()}
+var exact = []cmp.Option{cmp.AllowUnexported(parley.Priority{}), cmpopts.IgnoreUnexported(parley.Error{}), cmpopts.EquateEmpty()}
 
 func (f *fixture) same(what string, got, want any) {
 	f.Helper()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,10 +41,7 @@ var plans = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) plan {
 
 func drawStep(t *rapid.T) step {
 	n := rapid.IntRange(0, 3)
-	names := make([]string, 0, len(steps))
-	for name := range steps {
-		names = append(names, name)
-	}
+	names := slices.AppendSeq(slices.Collect(maps.Keys(steps)), maps.Keys(queueSteps))
 	slices.Sort(names)
 	return step{rapid.SampledFrom(names).Draw(t, "do"), n.Draw(t, "a"), n.Draw(t, "b"), n.Draw(t, "c")}
 }
@@ -56,15 +54,22 @@ func randomHistories(f *fixture) {
 		run++
 		h := &history{prefix: fmt.Sprintf("h%d", run), model: f.beginning()}
 		begin := h.model.clone()
-		for _, p := range plans.Draw(t, "plans") {
+		list := plans.Draw(t, "plans")
+		if rapid.Bool().Draw(t, "with mail") {
+			list = slices.Insert(list, 0, someMail)
+		}
+		for _, p := range list {
 			if err := h.play(f.store, p); err != nil {
 				t.Fatalf("%+v: %v", p, err)
 			}
 		}
+		for f.purge(plenty) > 0 { // what is buried counts until its rows are erased
+			continue
+		}
 		var got everything
 		err := f.store.View(context.Background(), func(tx parley.Tx) (err error) {
 			if got, err = h.dump(tx, begin); err == nil {
-				err = h.checkKeys(tx)
+				err = errors.Join(h.checkKeys(tx), h.checkQueues(tx, h.model))
 			}
 			return err
 		})
@@ -74,14 +79,29 @@ func randomHistories(f *fixture) {
 		if diff := cmp.Diff(h.model.everything(), got, exact...); diff != "" {
 			t.Fatalf("the store is not what the model says (-model +store):\n%s", diff)
 		}
+		f.update(h.settleAll)
 	})
 }
+
+// someMail is how half of the histories begin, so that there is something to take.
+var someMail = plan{End: "well", Steps: []step{
+	{"add agent", 0, 0, 0},
+	{"add agent", 1, 2, 0},
+	{"add channel", 0, 0, 0},
+	{"post", 0, 0, 0},
+	{"post", 0, 1, 1},
+	{"post", 0, 0, 2},
+	{"deliver", 0, 0, 1},
+	{"deliver", 1, 0, 1},
+	{"deliver", 2, 0, 1},
+}}
 
 // beginning is an empty model that goes on with the store's numbers.
 func (f *fixture) beginning() *model {
 	m := &model{
 		members: map[string][]parley.Member{}, deliveries: map[string][]parley.Delivery{},
-		pairs: map[[2]string]int64{}, keys: map[[2]string]string{},
+		pairs: map[[2]string]int64{}, keys: map[[2]string]string{}, beats: map[[2]string]string{},
+		evicted: map[string]int64{}, buried: map[string]parley.Inbox{},
 	}
 	f.view(func(tx parley.Tx) error {
 		next, err := tx.Messages().NextSeq()
@@ -112,7 +132,11 @@ func (h *history) play(s parley.Store, p plan) error {
 	err := s.Update(context.Background(), func(tx parley.Tx) error {
 		next = h.model.clone() // anew, should the update be run twice
 		for _, st := range p.Steps {
-			if err := steps[st.Do](h, tx, next, st); err != nil {
+			do := steps[st.Do]
+			if do == nil {
+				do = queueSteps[st.Do]
+			}
+			if err := do(h, tx, next, st); err != nil {
 				return fmt.Errorf("%w: %+v: %w", errMismatch, st, err)
 			}
 		}
@@ -151,7 +175,7 @@ var steps = map[string]func(*history, parley.Tx, *model, step) error{
 			a = m.agents[i]
 		}
 		a.Name, a.Role = h.name(s.B), strconv.Itoa(s.C)
-		return differ(tx.Agents().Update(a), m.renameAgent(a))
+		return differ(tx.Agents().Update(a), m.changeAgent(a))
 	},
 	"find agent": func(h *history, tx parley.Tx, m *model, s step) error {
 		name := strings.ToUpper(h.name(s.B))
@@ -203,6 +227,13 @@ var steps = map[string]func(*history, parley.Tx, *model, step) error{
 		if s.C > 1 {
 			msg.IdempotencyKey = strconv.Itoa(s.C)
 		}
+		msg.Priority, _ = parley.PriorityOf(s.A + 2*s.B)
+		if s.B == 1 {
+			msg.ExpiresAt, msg.Deadline = atp(60*s.A+10), atp(60*s.C+20)
+		}
+		if s.C == 0 {
+			msg.Type = parley.TypeHeartbeat
+		}
 		stored, err := post(tx, msg)
 		if stored.Seq != m.seq+1 {
 			return fmt.Errorf("the next seq was %d, want %d", stored.Seq, m.seq+1)
@@ -212,6 +243,13 @@ var steps = map[string]func(*history, parley.Tx, *model, step) error{
 	"deliver": func(h *history, tx parley.Tx, m *model, s step) error {
 		msg := m.someMessage(s.A)
 		to := reaches(h.who(m, s.B), h.who(m, s.B+s.C))
+		to[0].Wakes = s.C != 1
+		if s.A == 3 {
+			to[0].Sequence = 7
+		}
+		if s.C == 2 {
+			to[1].Purpose = parley.PurposeAsk
+		}
 		made, err := tx.Deliveries().Insert(msg, to)
 		if err := differ(err, m.deliver(msg, to)); err != nil || len(made) == 0 {
 			return err
@@ -280,9 +318,8 @@ func (h *history) dump(tx parley.Tx, begin *model) (all everything, err error) {
 	if all, err = dumpSince(tx, begin); err != nil {
 		return all, err
 	}
-	mine := func(id string) bool { return strings.HasPrefix(id, h.prefix+"-") }
-	all.Agents = slices.DeleteFunc(all.Agents, func(a parley.Agent) bool { return !mine(a.ID) })
-	all.Conversations = slices.DeleteFunc(all.Conversations, func(c parley.Conversation) bool { return !mine(c.CreatedBy) })
+	all.Agents = slices.DeleteFunc(all.Agents, func(a parley.Agent) bool { return !h.mine(a.ID) })
+	all.Conversations = slices.DeleteFunc(all.Conversations, func(c parley.Conversation) bool { return !h.mine(c.CreatedBy) })
 	// Messages of buried conversations are events until they are erased.
 	all.Events = slices.DeleteFunc(all.Events, func(e parley.Event) bool {
 		return e.Kind == parley.EventMessagePosted &&

@@ -18,6 +18,9 @@ type model struct {
 	messages      []parley.Message
 	deliveries    map[string][]parley.Delivery
 	pairs         map[[2]string]int64
+	beats         map[[2]string]string // the newest heartbeat of each pair
+	evicted       map[string]int64
+	buried        map[string]parley.Inbox // what was open in conversations that are buried
 	keys          map[[2]string]string
 	events        []parley.Event
 	audit         []parley.AuditEntry
@@ -30,7 +33,8 @@ func (m *model) clone() *model {
 	c := *m
 	c.agents, c.conversations = slices.Clone(m.agents), slices.Clone(m.conversations)
 	c.messages, c.events, c.audit = slices.Clone(m.messages), slices.Clone(m.events), slices.Clone(m.audit)
-	c.pairs, c.keys = maps.Clone(m.pairs), maps.Clone(m.keys)
+	c.pairs, c.keys, c.beats = maps.Clone(m.pairs), maps.Clone(m.keys), maps.Clone(m.beats)
+	c.evicted, c.buried = maps.Clone(m.evicted), maps.Clone(m.buried)
 	c.members, c.deliveries = map[string][]parley.Member{}, map[string][]parley.Delivery{}
 	for id, list := range m.members {
 		c.members[id] = slices.Clone(list)
@@ -59,7 +63,7 @@ func (m *model) addAgent(a parley.Agent) error {
 	return nil
 }
 
-func (m *model) renameAgent(a parley.Agent) error {
+func (m *model) changeAgent(a parley.Agent) error {
 	i := slices.IndexFunc(m.agents, func(b parley.Agent) bool { return a.ID == b.ID })
 	if i < 0 {
 		return parley.ErrNotFound
@@ -67,7 +71,7 @@ func (m *model) renameAgent(a parley.Agent) error {
 	if owner := m.agent(a.Name); owner >= 0 && owner != i {
 		return parley.ErrTaken
 	}
-	m.agents[i].Name, m.agents[i].Role = a.Name, a.Role
+	m.agents[i] = a
 	return nil
 }
 
@@ -109,7 +113,7 @@ func (m *model) bury(id string) error {
 	delete(m.members, id)
 	for _, msg := range m.messages {
 		if msg.Conversation == id {
-			delete(m.deliveries, msg.ID)
+			m.buryDeliveries(msg.ID)
 		}
 	}
 	m.messages = slices.DeleteFunc(m.messages, func(msg parley.Message) bool { return msg.Conversation == id })
@@ -170,12 +174,19 @@ func (m *model) deliver(msg parley.Message, to []parley.Reach) error {
 		}
 		list = append(list, parley.Delivery{
 			Message: msg.ID, Seq: msg.Seq, Conversation: msg.Conversation, From: msg.From, Recipient: reach.Agent,
-			State: parley.DeliveryAccepted, Waking: reach.Wakes, Priority: msg.Priority, ExpiresAt: msg.ExpiresAt, Deadline: msg.Deadline,
-			PairSeq: m.pairs[[2]string{msg.From, reach.Agent}] + 1, AcceptedAt: msg.CreatedAt,
+			State: parley.DeliveryAccepted, Waking: reach.Wakes, Purpose: reach.Purpose, Priority: msg.Priority,
+			ExpiresAt: msg.ExpiresAt, Deadline: msg.Deadline, AcceptedAt: msg.CreatedAt,
+			PairSeq: cmp.Or(reach.Sequence, m.pairs[[2]string{msg.From, reach.Agent}]+1),
 		})
 	}
 	for _, reach := range to {
-		m.pairs[[2]string{msg.From, reach.Agent}]++
+		pair := [2]string{msg.From, reach.Agent}
+		if m.pairs[pair]++; reach.Sequence > 0 {
+			m.pairs[pair] = reach.Sequence
+		}
+		if msg.Type == parley.TypeHeartbeat {
+			m.beats[pair] = msg.ID
+		}
 	}
 	slices.SortFunc(list, func(a, b parley.Delivery) int { return cmp.Compare(m.agent(a.Recipient), m.agent(b.Recipient)) })
 	m.deliveries[msg.ID] = list
@@ -200,7 +211,11 @@ func (m *model) auditEntry(e parley.AuditEntry) {
 func (m *model) everything() everything {
 	all := everything{
 		Agents: m.agents, Conversations: slices.Clone(m.conversations), Messages: m.messages, Events: m.events, Audit: m.audit,
-		Members: map[string][]parley.Member{}, Deliveries: map[string][]parley.Delivery{}, NextSeq: m.seq + 1,
+		Members: map[string][]parley.Member{}, Deliveries: map[string][]parley.Delivery{}, Inboxes: map[string]parley.Inbox{},
+		NextSeq: m.seq + 1,
+	}
+	for _, a := range m.agents {
+		all.Inboxes[a.ID] = m.inbox(a.ID)
 	}
 	slices.SortFunc(all.Conversations, func(a, b parley.Conversation) int {
 		return cmp.Or(cmp.Compare(b.LastSeq, a.LastSeq), strings.Compare(b.ID, a.ID))

@@ -119,6 +119,7 @@ func viewCannotWrite(f *fixture) {
 	f.withErasable()
 	before := f.everything()
 	a, c, m := before.Agents[0], before.Conversations[0], before.Messages[0]
+	d := before.Deliveries[m.ID][0]
 	next := newMessage(c.ID, "arya", "hello")
 	next.Seq = before.NextSeq
 	for name, write := range map[string]func(parley.Tx) error{
@@ -134,6 +135,7 @@ func viewCannotWrite(f *fixture) {
 		"Messages.ForgetKeys": func(tx parley.Tx) error { return found(tx.Messages().ForgetKeys(at(10), 10)) },
 		"Members.Remove":      func(tx parley.Tx) error { return tx.Members().Remove(c.ID, "arya") },
 		"Messages.Insert":     func(tx parley.Tx) error { return tx.Messages().Insert(next) },
+		"Deliveries.Put":      func(tx parley.Tx) error { return tx.Deliveries().Put(d, d) },
 		"Deliveries.Insert":   func(tx parley.Tx) error { return found(tx.Deliveries().Insert(m, reaches("arya"))) },
 		"Artifacts.Keep": func(tx parley.Tx) error {
 			return tx.Artifacts().Keep(parley.StoredArtifact{SHA256: digest("01"), StoredAt: at(1)}, "arya")

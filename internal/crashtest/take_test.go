@@ -1,0 +1,49 @@
+package crashtest
+
+import (
+	"bytes"
+	"testing"
+	"time"
+)
+
+const (
+	takeRounds       = 40
+	posters          = "6"
+	longestTakeRound = 250 * time.Millisecond
+	drainOneIn       = 3 // rounds, and at the end of each home
+)
+
+// TestCrashReturnsWhatWasNotSettled kills a hub at which agents take, acknowledge, answer, give back and
+// forget. What was settled stays so; all else comes back and can be taken to its end, each once.
+func TestCrashReturnsWhatWasNotSettled(t *testing.T) {
+	rounds, random := campaign(t, takeRounds)
+	var (
+		home    string
+		printed bytes.Buffer
+		total   = map[string]int{}
+	)
+	for round := range rounds {
+		if round%roundsPerHome == 0 {
+			home = t.TempDir()
+			printed.Reset()
+		}
+		lines := crash(t, time.Duration(random.Int64N(int64(longestTakeRound))), "take", home, posters)
+		printed.Write(lines)
+		for _, verb := range []string{"taken", "settled"} {
+			total[verb] += bytes.Count(lines, []byte(verb+" "))
+		}
+		examine(t, round, &printed, "verify", home)
+		if random.IntN(drainOneIn) == 0 || round%roundsPerHome == roundsPerHome-1 || round == rounds-1 {
+			drained := examine(t, round, &printed, "drain", home)
+			total["drained"] += bytes.Count(drained, []byte("\n"))
+			printed.Write(drained)
+			examine(t, round, &printed, "verify", home)
+		}
+	}
+	t.Logf("%d crashes: %d taken, %d settled, %d came back", rounds, total["taken"], total["settled"], total["drained"])
+	for verb, n := range total {
+		if n < rounds {
+			t.Errorf("only %d were %s in %d rounds: the test shows little", n, verb, rounds)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/store/sqlite"
+)
+
+// drain takes and acknowledges everything that victims have left, and prints it. Each delivery that was
+// not settled must come, once, with its failed tries counted; and then there must be nothing left.
+func drain(ctx context.Context, home string, printed io.Reader) error {
+	l, err := readLedger(printed)
+	if err != nil {
+		return err
+	}
+	h, db, err := open(ctx, home)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(drainAll(ctx, h, db, l), db.Close()); err != nil {
+		return err
+	}
+	path := filepath.Join(home, "parley.db")
+	return errors.Join(checkRows(ctx, path, disagreements), checkRows(ctx, path, leftovers))
+}
+
+// mostPasses is more than it takes: the first ends the leases, the second the pauses after them.
+const mostPasses = 5
+
+func drainAll(ctx context.Context, h *hub.Hub, db *sqlite.DB, l *ledger) error {
+	left := map[key]bool{}
+	err := eachDelivery(ctx, db, func(d parley.Delivery) error {
+		if d.Open() {
+			left[key{d.Recipient, d.Message}] = true
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	var now parley.Tick
+	if err := db.View(ctx, func(tx parley.Tx) (err error) { now, err = tx.Queue().Now(); return err }); err != nil {
+		return err
+	}
+	db.DriveLeases(func() int64 { return int64(now) })
+	for range mostPasses {
+		now = now.After(24 * time.Hour)
+		if err := h.SweepDeliveries(ctx); err != nil {
+			return err
+		}
+		for _, who := range everybody() {
+			if err := drainOne(ctx, h, who, l, left); err != nil {
+				return err
+			}
+		}
+	}
+	if len(left) > 0 {
+		return fmt.Errorf("%d deliveries never came, one of them %v", len(left), slices.Collect(maps.Keys(left))[0])
+	}
+	return checkEmpty(ctx, h)
+}
+
+func everybody() []hub.Caller {
+	all := []hub.Caller{{Agent: parley.Owner}}
+	for n := range agents {
+		all = append(all, hub.Caller{Agent: agentID(n)})
+	}
+	return all
+}
+
+// drainOne takes what is ready for one participant, which must be among what is left.
+func drainOne(ctx context.Context, h *hub.Hub, who hub.Caller, l *ledger, left map[key]bool) error {
+	for {
+		taken, err := h.Take(ctx, who, hub.Take{Limit: 500, Lease: 12 * time.Hour})
+		if err != nil || len(taken.Deliveries) == 0 {
+			return err
+		}
+		for _, d := range taken.Deliveries {
+			k := key{d.Recipient, d.Message}
+			if err := l.take(k, d.Attempt); err != nil {
+				return fmt.Errorf("%v: %w", k, err)
+			}
+			if !left[k] {
+				return fmt.Errorf("%v was taken twice, or was not open", k)
+			}
+			delete(left, k)
+			// Whoever took it printed so, but for one that a kill has stopped in each life.
+			if before := l.takes[k] - 1; d.Attempt < before || d.Attempt > before+l.lives {
+				return fmt.Errorf("%v was taken %d times in %d lives, and counts %d failed tries", k, before, l.lives, d.Attempt)
+			}
+		}
+		list, err := h.Ack(ctx, who, taken.Lease, ids(taken.Deliveries)...)
+		if err != nil {
+			return err
+		}
+		if err := say(settledLines(list)...); err != nil {
+			return err
+		}
+	}
+}
+
+func checkEmpty(ctx context.Context, h *hub.Hub) error {
+	for _, who := range everybody() {
+		peeked, err := h.Peek(ctx, who, 1)
+		if err != nil {
+			return err
+		}
+		if len(peeked.Deliveries) > 0 || peeked.Inbox != (parley.Inbox{}) {
+			return fmt.Errorf("%s has still %+v in the inbox, and %d deliveries", who.Agent, peeked.Inbox, len(peeked.Deliveries))
+		}
+	}
+	return nil
+}
+
+// leftovers must be empty once everything is drained.
+var leftovers = map[string]string{
+	"leases or pauses that nobody has":      `SELECT message FROM deliveries WHERE lease IS NOT NULL OR timer IS NOT NULL`,
+	"deliveries that are not settled":       `SELECT message FROM deliveries WHERE state NOT IN ('acked', 'answered') OR settled_at IS NULL`,
+	"deliveries for which something is due": `SELECT message FROM deliveries WHERE next_at IS NOT NULL`,
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/store/sqlite"
+)
+
+const (
+	takersEach = 2 // for each agent
+	takeMost   = 4
+	hurry      = 100 // how much faster leases and pauses pass than time
+	sweepEvery = 5 * time.Millisecond
+)
+
+// take posts and takes until it is killed. Of what is taken some is settled, some given back, some left.
+func take(ctx context.Context, home string, posters int) error {
+	h, db, err := open(ctx, home)
+	if err != nil {
+		return err
+	}
+	if err := hurryLeases(ctx, db); err != nil {
+		return err
+	}
+	if err := say("began"); err != nil {
+		return err
+	}
+	var (
+		group  sync.WaitGroup
+		failed = make(chan error, 1)
+	)
+	forever := func(do func(n int) error) {
+		group.Go(func() {
+			for n := 0; ; n++ {
+				if err := do(n); err != nil {
+					failed <- err
+					return
+				}
+			}
+		})
+	}
+	for w := range posters {
+		forever(func(n int) error { return postOne(ctx, h, w, n) })
+	}
+	for w := range agents * takersEach {
+		t := taker{h, hub.Caller{Agent: agentID(w)}, w}
+		forever(func(n int) error { return t.turn(ctx, n) })
+	}
+	forever(func(int) error {
+		time.Sleep(sweepEvery)
+		return h.SweepDeliveries(ctx)
+	})
+	return errors.Join(<-failed, errors.New("nobody has killed it"))
+}
+
+// hurryLeases lets leases and pauses end within the short life of a victim.
+func hurryLeases(ctx context.Context, db *sqlite.DB) error {
+	var first parley.Tick
+	err := db.View(ctx, func(tx parley.Tx) (err error) {
+		first, err = tx.Queue().Now()
+		return err
+	})
+	began := time.Now()
+	db.DriveLeases(func() int64 { return int64(first.After(hurry * time.Since(began))) })
+	return err
+}
+
+// taker takes for one agent and prints what it was told.
+type taker struct {
+	hub    *hub.Hub
+	caller hub.Caller
+	worker int
+}
+
+// turn takes something and does one of all the things that can be done with it. The lease is longer than
+// a victim lives: what is printed as taken is nobody else's before something is done with it.
+func (t taker) turn(ctx context.Context, n int) error {
+	how := (n + t.worker) % 8
+	taken, err := t.hub.Take(ctx, t.caller, hub.Take{
+		Limit: 1 + n%takeMost, Wait: 20 * time.Millisecond, Lease: 12 * time.Hour,
+		Urgent: n%3 == 0, Seen: n%2 == 0, AtMostOnce: how == 0,
+	})
+	if err != nil || len(taken.Deliveries) == 0 {
+		return err
+	}
+	if how == 0 {
+		return say(settledLines(taken.Deliveries)...)
+	}
+	if err := say(takenLines(taken.Deliveries)...); err != nil {
+		return err
+	}
+	switch how {
+	case 1, 2:
+		return t.ack(ctx, taken)
+	case 3:
+		return t.settle(ctx, taken, hub.Outcome{})
+	case 4:
+		return t.answer(ctx, taken, n)
+	case 5:
+		_, err = t.hub.Nack(ctx, t.caller, taken.Lease, hub.Trouble{Failure: parley.FailureLost}, ids(taken.Deliveries)...)
+	case 6:
+		_, err = t.hub.Extend(ctx, t.caller, taken.Lease, time.Second) // and lets it lapse
+	default: // leaves it until the end
+	}
+	return err
+}
+
+func ids(list []parley.Delivery) (messages []string) {
+	for _, d := range list {
+		messages = append(messages, d.Message)
+	}
+	return messages
+}
+
+// ack acknowledges one part and gives the rest back.
+func (t taker) ack(ctx context.Context, taken hub.Taken) error {
+	half := (len(taken.Deliveries) + 1) / 2
+	list, err := t.hub.Ack(ctx, t.caller, taken.Lease, ids(taken.Deliveries[:half])...)
+	if err != nil {
+		return err
+	}
+	if err := say(settledLines(list)...); err != nil || half == len(taken.Deliveries) {
+		return err
+	}
+	_, err = t.hub.Settle(ctx, t.caller, taken.Lease, hub.Outcome{Trouble: &hub.Trouble{Failure: parley.FailureServer}})
+	return err
+}
+
+func (t taker) settle(ctx context.Context, taken hub.Taken, how hub.Outcome) error {
+	list, err := t.hub.Settle(ctx, t.caller, taken.Lease, how)
+	if err != nil {
+		return err
+	}
+	return say(settledLines(list)...)
+}
+
+// answer replies to the first, which answers that one, and settles the others by the same answer.
+func (t taker) answer(ctx context.Context, taken hub.Taken, n int) error {
+	text := fmt.Sprintf("token-%d-%d-%d-answer", os.Getpid(), t.worker, n)
+	receipt, err := t.hub.Post(ctx, t.caller, parley.Draft{
+		InReplyTo: taken.Deliveries[0].Message, Content: parley.Content{Text: text},
+	})
+	if err != nil {
+		return err
+	}
+	lines := append([]string{receipt.Message.ID + " " + text}, settledLines(taken.Deliveries[:1])...)
+	if err := say(lines...); err != nil || len(taken.Deliveries) == 1 {
+		return err
+	}
+	return t.settle(ctx, taken, hub.Outcome{Answer: receipt.Message.ID})
+}

@@ -1,0 +1,175 @@
+package sqlite
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/store"
+)
+
+// spy is a driver that remembers what its writer is asked.
+type spy struct {
+	*driver
+	asked []asked
+}
+
+type asked struct {
+	query string
+	args  []any
+}
+
+type spied struct {
+	*conn
+	spy *spy
+}
+
+func (s *spy) Writer() store.Conn { return &spied{s.writer, s} }
+
+func (c *spied) Query(query string, args ...any) (store.Rows, error) {
+	c.spy.asked = append(c.spy.asked, asked{query, args})
+	return c.conn.Query(query, args...)
+}
+
+func (c *spied) Exec(query string, args ...any) (int64, error) {
+	c.spy.asked = append(c.spy.asked, asked{query, args})
+	return c.conn.Exec(query, args...)
+}
+
+// crowd fills a home with thousands of messages and deliveries, a few of them for each question there
+// is, and does not tell SQLite how many.
+func crowd(t *testing.T, home string) {
+	t.Helper()
+	closed(t, opened(t, home))
+	raw(t, home,
+		`INSERT INTO agents (num, id, uuid, name, kind, access, created_at, updated_at, profile)
+			WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20)
+			SELECT i, 'agent-' || i, 'uuid-' || i, 'Agent' || i, 'agent', '', 0, 0, '{}' FROM n`,
+		`INSERT INTO names SELECT id, num FROM agents`,
+		`UPDATE counters SET agents = 20`,
+		`INSERT INTO conversations (num, id, kind, visibility, topic, created_by, created_at, updated_at, messages, last_seq, buried)
+			WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
+			SELECT i, unhex(printf('%032x', i)), 'group', 'private', '', 1, 0, 0, 30, 0, 0 FROM n`,
+		`INSERT INTO messages (seq, id, conv, sender, type, priority, created_at, requires_ack, hops, source, text, checksum)
+			WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
+			SELECT i, unhex(printf('%032x', i)), 1 + i % 200, 1 + i % 20, 'chat', i % 11, 0, 0, 0, 'api', 'hello', x'00' FROM n`,
+		`INSERT INTO deliveries (message, agent, state, waking, purpose, rank, pair_seq, attempt, accepted_at, marks, lease, timer, next_at)
+			SELECT seq, 1 + seq % 19, CASE WHEN seq % 7 = 0 THEN 'accepted' WHEN seq % 31 = 0 THEN 'delivered' WHEN seq % 97 = 0 THEN 'dead' ELSE 'acked' END,
+				seq % 2, '', priority, 1, 0, 0, 0, CASE WHEN seq % 31 = 0 THEN unhex(printf('%032x', seq % 5)) END,
+				CASE WHEN seq % 31 = 0 THEN seq END, CASE WHEN seq % 7 = 0 THEN seq END
+			FROM messages`,
+		`INSERT INTO inboxes (agent, waking, quiet, evicted) SELECT num, 1, 1, 0 FROM agents`,
+	)
+}
+
+// TestDeliveriesAreFoundByIndex explains every statement about deliveries: each must begin at its index,
+// read nothing but rows it returns, and sort nothing.
+func TestDeliveriesAreFoundByIndex(t *testing.T) {
+	home := t.TempDir()
+	crowd(t, home)
+	path := filepath.Join(home, "parley.db")
+	d, err := connect(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.closeConnections(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := &spy{driver: d}
+	id := uuid.UUID{15: 31}.String() // of a message, a conversation and a lease
+	ready := func(q parley.Queue) func(parley.Tx) error {
+		q.Recipient, q.Limit = "agent-3", 5
+		return func(tx parley.Tx) error { return found(tx.Queue().Ready(q)) }
+	}
+	for name, c := range map[string]struct {
+		want string
+		ask  func(parley.Tx) error
+	}{
+		"take what wakes":     {"deliveries_ready (agent=? AND waking=?)", ready(parley.Queue{Wakes: true})},
+		"take what is quiet":  {"deliveries_ready (agent=? AND waking=?)", ready(parley.Queue{})},
+		"take what is plain":  {"deliveries_ready (agent=? AND waking=?)", ready(parley.Queue{Wakes: true, Plain: true})},
+		"take what is urgent": {"deliveries_urgent (agent=?)", ready(parley.Queue{Wakes: true, Urgent: true})},
+		"take asks":           {"deliveries_urgent (agent=?)", ready(parley.Queue{Wakes: true, Urgent: true, Purpose: "ask"})},
+		"held":                {"deliveries_held (agent=?)", func(tx parley.Tx) error { return found(tx.Queue().Held("agent-3", 5)) }},
+		"leased":              {"deliveries_lease (lease=?)", func(tx parley.Tx) error { return found(tx.Queue().Leased(id)) }},
+		"lapsed":              {"deliveries_timer (timer<?)", func(tx parley.Tx) error { return found(tx.Queue().Lapsed(9, 5)) }},
+		"due":                 {"deliveries_next (next_at<?)", func(tx parley.Tx) error { return found(tx.Queue().Due(time.UnixMilli(9), 5)) }},
+		"dead":                {"deliveries_dead (message>?)", func(tx parley.Tx) error { return found(tx.Queue().Dead(9, 5)) }},
+		"inbox":               {"inboxes USING INTEGER PRIMARY KEY", func(tx parley.Tx) error { return found(tx.Queue().Inbox("agent-3")) }},
+		"heartbeat":           {"d USING PRIMARY KEY (message=? AND agent=?)", func(tx parley.Tx) error { return found(tx.Queue().Heartbeat("agent-3", "agent-4")) }},
+		"orphaned":            {"deliveries_held (agent=?)", func(tx parley.Tx) error { return found(tx.Queue().Orphaned()) }},
+		"get":                 {"d USING PRIMARY KEY (message=? AND agent=?)", func(tx parley.Tx) error { return found(tx.Deliveries().Get(id, "agent-3")) }},
+		"of":                  {"d USING PRIMARY KEY (message=?)", func(tx parley.Tx) error { return found(tx.Deliveries().Of(id)) }},
+		"open":                {"d USING PRIMARY KEY (message=?)", func(tx parley.Tx) error { return found(tx.Deliveries().Open(id)) }},
+		"between":             {"messages_conv (conv=? AND seq>? AND seq<?)", func(tx parley.Tx) error { return found(tx.Deliveries().Between(id, "agent-3", 5, 99, 5)) }},
+		"pair":                {"pairs USING PRIMARY KEY (sender=? AND recipient=?)", func(tx parley.Tx) error { return found(tx.Deliveries().Pair("agent-3", "agent-4")) }},
+		"put": {"deliveries USING PRIMARY KEY (message=? AND agent=?)", func(tx parley.Tx) error {
+			before := parley.Delivery{Seq: 7, Recipient: "agent-8", State: parley.DeliveryAccepted}
+			return tx.Deliveries().Put(before, before)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) { checkPlans(t, s, c.want, c.ask) })
+	}
+	// The lease clock begins after the last timer, which must not cost more with every delivery.
+	t.Run("start", func(t *testing.T) {
+		lines := plan(t, d.writer, asked{query: lastTimer})
+		if len(lines) != 1 || !strings.HasPrefix(lines[0], "SEARCH deliveries USING COVERING INDEX deliveries_timer") {
+			t.Errorf("%q", lines)
+		}
+	})
+}
+
+func found[V any](_ V, err error) error { return err }
+
+func checkPlans(t *testing.T, s *spy, want string, ask func(parley.Tx) error) {
+	t.Helper()
+	s.asked = nil
+	if err := store.New(s).Update(t.Context(), ask); err != nil && !errors.Is(err, parley.ErrNotFound) {
+		t.Fatal(err)
+	}
+	var plans []string
+	for _, a := range s.asked {
+		plans = append(plans, plan(t, s.writer, a)...)
+	}
+	text := strings.Join(plans, "\n")
+	if !strings.Contains(text, want) {
+		t.Errorf("%s is not used:\n%s", want, text)
+	}
+	for _, slow := range []string{"SCAN d", "SCAN m", "SCAN c", "TEMP B-TREE", "AUTOMATIC"} {
+		if strings.Contains(text, slow) {
+			t.Errorf("%s in\n%s", slow, text)
+		}
+	}
+}
+
+// plan is what SQLite would do for a statement about deliveries, line by line.
+func plan(t *testing.T, c *conn, a asked) (lines []string) {
+	t.Helper()
+	if !strings.Contains(a.query, "deliveries") && !strings.Contains(a.query, "inboxes") && !strings.Contains(a.query, "pairs") {
+		return nil
+	}
+	rows, err := c.Query("EXPLAIN QUERY PLAN "+a.query, a.args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id, parent, unused int64
+		var line string
+		if err := rows.Scan(&id, &parent, &unused, &line); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, line)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}

@@ -1,0 +1,252 @@
+package storetest
+
+import (
+	"reflect"
+
+	"github.com/parley-hub/parley"
+)
+
+var deliveryChangeTests = []test{
+	{"every field is kept, and taken back", putEveryField},
+	{"one is found by message and recipient, by any of its names", getOne},
+	{"what does not exist is not found", getMissing},
+	{"one is only replaced while it is what it was", putCompares},
+	{"an update sees what it has put", putSeesItself},
+	{"open is accepted, delivered, or seen by somebody who is at it", openStates},
+	{"those in a part of a conversation come in order", betweenPart},
+	{"the last pair_seq can be asked for", pairLast},
+	{"a sender's own count replaces the store's", pairSequence},
+}
+
+func (f *fixture) delivery(message, recipient string) parley.Delivery {
+	f.Helper()
+	return read(f, func(tx parley.Tx) (parley.Delivery, error) { return tx.Deliveries().Get(message, recipient) })
+}
+
+// putEveryField leaves no field of a delivery without a value, whatever fields there are.
+func putEveryField(f *fixture) {
+	m := newMail(f)
+	urgent, err := parley.ParsePriority("urgent")
+	if err != nil {
+		f.Fatal(err)
+	}
+	plain := m.write("full", letter{
+		to: parley.Reach{Wakes: true, Purpose: parley.PurposeTask},
+		edit: func(msg *parley.Message) {
+			msg.Priority, msg.ExpiresAt, msg.Deadline = urgent, atp(50), atp(60)
+		},
+	})
+	f.same("stored", f.delivery(plain.Message, "gendry"), plain)
+	full := m.put("full", func(d *parley.Delivery) {
+		d.State, d.Attempt = parley.DeliverySeen, 3
+		d.DeliveredAt, d.SeenAt, d.SettledAt, d.AnsweredAt = atp(2), atp(3), atp(4), atp(5)
+		d.Run, d.Answer, d.Overdue, d.Late = "run-1", newID(), true, true
+		d.Failure = parley.Errorf(parley.Unavailable, "it was away").Because(parley.RateLimited).Suggest("wait")
+		d.Lease, d.Until = newID(), 1234
+	})
+	for i := range reflect.TypeFor[parley.Delivery]().NumField() {
+		if reflect.ValueOf(full).Field(i).IsZero() {
+			f.Errorf("%s has no value: the test shows nothing for it", reflect.TypeFor[parley.Delivery]().Field(i).Name)
+		}
+	}
+	f.failureKept(f.delivery(full.Message, "gendry"), full)
+	m.put("full", func(d *parley.Delivery) { *d = plain })
+	f.same("taken back", f.delivery(plain.Message, "gendry"), plain)
+}
+
+// failureKept compares deliveries; an error is compared by what its receiver sees of it.
+func (f *fixture) failureKept(got, want parley.Delivery) {
+	f.Helper()
+	if got.Failure == nil || got.Failure.Error() != want.Failure.Error() || got.Failure.Reason != want.Failure.Reason ||
+		got.Failure.Recoverable != want.Failure.Recoverable {
+		f.Errorf("the failure is %+v, want %+v", got.Failure, want.Failure)
+	}
+	got.Failure, want.Failure = nil, nil
+	f.same("changed", got, want)
+}
+
+func getOne(f *fixture) {
+	m := newMail(f)
+	m.wakes("a", "b")
+	for _, name := range []string{"gendry", "GENDRY", "GendryBot", f.findAgent("gendry").UUID} {
+		f.same("for "+name, f.delivery(m.made["b"].Message, name), m.made["b"])
+	}
+}
+
+func getMissing(f *fixture) {
+	m := newMail(f)
+	m.wakes("a")
+	for what, key := range map[string][2]string{
+		"an unknown message":      {newID(), "gendry"},
+		"no id at all":            {"nothing", "gendry"},
+		"another recipient":       {m.made["a"].Message, "sansa"},
+		"the sender":              {m.made["a"].Message, "arya"},
+		"an unknown participant":  {m.made["a"].Message, "nobody"},
+		"neither, and both empty": {"", ""},
+	} {
+		f.missing(what, func(tx parley.Tx) error { return found(tx.Deliveries().Get(key[0], key[1])) })
+	}
+}
+
+// putCompares asks for a change from what the delivery is not. Nothing of it may remain.
+func putCompares(f *fixture) {
+	m := newMail(f)
+	m.wakes("a")
+	now := m.put("a", func(d *parley.Delivery) {
+		leaseTo(newID(), 70)(d)
+		d.Attempt = 1
+	})
+	inbox := m.inbox("gendry")
+	for what, edit := range map[string]func(*parley.Delivery){
+		"another state":      func(d *parley.Delivery) { d.State = parley.DeliverySeen },
+		"an earlier attempt": func(d *parley.Delivery) { d.Attempt = 0 },
+		"another lease":      func(d *parley.Delivery) { d.Lease = newID() },
+		"no lease":           func(d *parley.Delivery) { d.Lease = "" },
+		"another recipient":  func(d *parley.Delivery) { d.Recipient = "sansa" },
+		"nobody":             func(d *parley.Delivery) { d.Recipient = "nobody" },
+		"another message":    func(d *parley.Delivery) { d.Seq++ },
+	} {
+		stale := now
+		edit(&stale)
+		after := stale
+		become(parley.DeliveryAcked)(&after)
+		if err := f.store.Update(f.Context(), func(tx parley.Tx) error { return tx.Deliveries().Put(stale, after) }); err == nil {
+			f.Errorf("%s: it was replaced", what)
+		}
+		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Deliveries().Put(stale, after) })
+		f.same("after "+what, f.delivery(now.Message, "gendry"), now)
+		f.same("inbox after "+what, m.inbox("gendry"), inbox)
+	}
+	m.put("a", become(parley.DeliveryAcked))
+}
+
+func putSeesItself(f *fixture) {
+	m := newMail(f)
+	m.wakes("a")
+	before, after := m.made["a"], m.made["a"]
+	become(parley.DeliveryAcked)(&after)
+	var got parley.Delivery
+	var inbox parley.Inbox
+	f.update(func(tx parley.Tx) (err error) {
+		if _, err = tx.Queue().Inbox("gendry"); err != nil {
+			return err
+		}
+		if err = tx.Deliveries().Put(before, after); err != nil {
+			return err
+		}
+		if got, err = tx.Deliveries().Get(after.Message, "gendry"); err != nil {
+			return err
+		}
+		inbox, err = tx.Queue().Inbox("gendry")
+		return err
+	})
+	f.same("inside", got, after)
+	f.same("inbox inside", inbox, parley.Inbox{})
+}
+
+func openStates(f *fixture) {
+	m := newMail(f)
+	m.wakes("a")
+	is := func(want bool) {
+		f.Helper()
+		d := m.made["a"]
+		f.same("the domain's word for "+string(d.State), d.Open(), want)
+		got := read(f, func(tx parley.Tx) (bool, error) { return tx.Deliveries().Open(m.channel.ID) })
+		f.same("open while "+string(d.State), got, want)
+		idle := read(f, func(tx parley.Tx) ([]string, error) {
+			return tx.Conversations().Idle(parley.IdleFilter{
+				Kinds: []parley.ConversationKind{parley.Channel}, Since: at(100), Settled: true, Limit: 9,
+			})
+		})
+		f.same("idle while "+string(d.State), len(idle) == 1, !want)
+		f.same("in the inbox while "+string(d.State), m.inbox("gendry").Waking == 1, want)
+	}
+	is(true)
+	m.put("a", leaseTo(newID(), 50))
+	is(true)
+	m.put("a", func(d *parley.Delivery) { d.State = parley.DeliverySeen })
+	is(true)
+	m.put("a", become(parley.DeliverySeen)) // whoever was at it has stopped
+	is(false)
+	m.put("a", leaseTo("", 0)) // a person has it
+	is(true)
+	m.put("a", pause(99))
+	is(true)
+	for _, ended := range []parley.DeliveryState{
+		parley.DeliveryAcked, parley.DeliveryAnswered, parley.DeliveryFailed, parley.DeliveryExpired,
+		parley.DeliveryEvicted, parley.DeliveryDead, parley.DeliveryDropped,
+	} {
+		m.put("a", become(ended))
+		is(false)
+		m.put("a", become(parley.DeliveryAccepted))
+		is(true)
+	}
+}
+
+func betweenPart(f *fixture) {
+	m := newMail(f)
+	m.wakes("a", "b")
+	m.write("other recipient", letter{to: parley.Reach{Agent: "sansa"}})
+	m.wakes("c", "d")
+	elsewhere := f.channel("other", "arya")
+	m.write("elsewhere", letter{edit: func(msg *parley.Message) { msg.Conversation = elsewhere.ID }})
+	m.put("b", become(parley.DeliveryAcked)) // whatever state they are in
+	seq := func(name string) int64 { return m.made[name].Seq }
+	for _, c := range []struct {
+		after, upTo int64
+		limit       int
+		want        string
+	}{
+		{0, seq("d"), 9, "a b c d"},
+		{seq("a"), seq("c"), 9, "b c"},
+		{seq("a"), seq("a"), 9, ""},
+		{0, seq("elsewhere"), 2, "a b"},
+		{seq("d"), seq("elsewhere"), 9, ""},
+		{0, seq("d"), 0, ""},
+	} {
+		m.is("between", c.want, func(tx parley.Tx) ([]parley.Delivery, error) {
+			return tx.Deliveries().Between(m.channel.ID, "gendry", c.after, c.upTo, c.limit)
+		})
+	}
+	m.is("between, by name", "elsewhere", func(tx parley.Tx) ([]parley.Delivery, error) {
+		return tx.Deliveries().Between("other", "GendryBot", 0, seq("elsewhere"), 9)
+	})
+}
+
+func (f *fixture) pair(from, to string) int64 {
+	f.Helper()
+	return read(f, func(tx parley.Tx) (int64, error) { return tx.Deliveries().Pair(from, to) })
+}
+
+func pairLast(f *fixture) {
+	m := newMail(f)
+	f.same("before any", f.pair("arya", "gendry"), int64(0))
+	m.wakes("a", "b")
+	f.same("after two", f.pair("arya", "gendry"), int64(2))
+	f.same("the other way", f.pair("gendry", "arya"), int64(0))
+	f.same("to another", f.pair("arya", "sansa"), int64(0))
+	f.fails(errOwn, func(tx parley.Tx) error {
+		if n, err := tx.Deliveries().Pair("arya", "gendry"); err != nil || n != 2 {
+			return err
+		}
+		msg, err := post(tx, newMessage(m.channel.ID, "arya", "c"))
+		if err == nil {
+			_, err = tx.Deliveries().Insert(msg, reaches("gendry"))
+		}
+		if n, pairErr := tx.Deliveries().Pair("arya", "gendry"); err != nil || pairErr != nil || n != 3 {
+			return err
+		}
+		return errOwn
+	})
+	f.same("after one that failed", f.pair("arya", "gendry"), int64(2))
+}
+
+func pairSequence(f *fixture) {
+	m := newMail(f)
+	for i, step := range []struct{ own, want int64 }{{0, 1}, {7, 7}, {0, 8}, {1, 1}, {0, 2}} {
+		d := m.write(string(rune('a'+i)), letter{to: parley.Reach{Sequence: step.own}})
+		f.same("pair_seq", d.PairSeq, step.want)
+		f.same("stored", f.delivery(d.Message, "gendry").PairSeq, step.want)
+		f.same("the last", f.pair("arya", "gendry"), step.want)
+	}
+}

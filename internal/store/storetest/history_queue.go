@@ -1,0 +1,214 @@
+package storetest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/parley-hub/parley"
+)
+
+// queueSteps are what an update can do to deliveries. Which of them is changed, and how, is for A, B
+// and C to say.
+var queueSteps = map[string]func(*history, parley.Tx, *model, step) error{
+	"take": func(h *history, tx parley.Tx, m *model, s step) error {
+		q := parley.Queue{Recipient: h.who(m, s.A), Wakes: s.B > 0, Urgent: s.B == 2, Limit: s.C}
+		list, err := tx.Queue().Ready(q)
+		if m.agent(q.Recipient) < 0 {
+			return differ(err, parley.ErrNotFound)
+		}
+		if diff := gocmp.Diff(m.ready(q), list, exact...); err != nil || diff != "" {
+			return fmt.Errorf("%w %s", err, diff)
+		}
+		for _, d := range list {
+			if err := change(tx, m, d, leaseTo(h.lease(s.C), parley.Tick(10*s.B+1))); err != nil {
+				return err
+			}
+		}
+		return nil
+	},
+	"hold delivery": func(h *history, tx parley.Tx, m *model, s step) error {
+		return change(tx, m, m.someDelivery(h, s), []func(*parley.Delivery){
+			leaseTo(h.lease(s.A), 40), leaseTo("", 0), pause(50),
+			func(d *parley.Delivery) { d.State, d.Lease, d.Until = parley.DeliverySeen, h.lease(s.B), 60 },
+		}[s.C])
+	},
+	"end delivery": func(h *history, tx parley.Tx, m *model, s step) error {
+		return change(tx, m, m.someDelivery(h, s), become([]parley.DeliveryState{
+			parley.DeliveryAcked, parley.DeliveryEvicted, parley.DeliveryDead, parley.DeliverySeen,
+		}[s.C]))
+	},
+	"mark delivery": func(h *history, tx parley.Tx, m *model, s step) error {
+		return change(tx, m, m.someDelivery(h, s), []func(*parley.Delivery){
+			func(d *parley.Delivery) { d.Overdue = true },
+			func(d *parley.Delivery) { d.Late = true },
+			func(d *parley.Delivery) { d.Run, d.SeenAt = "run", atp(5) },
+			become(parley.DeliveryAccepted),
+		}[s.C])
+	},
+	"change what a delivery is not": func(h *history, tx parley.Tx, m *model, s step) error {
+		before := m.someDelivery(h, s)
+		[]func(*parley.Delivery){
+			func(d *parley.Delivery) { d.Attempt++ },
+			func(d *parley.Delivery) { d.State = parley.DeliveryFailed },
+			func(d *parley.Delivery) { d.Lease = newID() },
+			func(d *parley.Delivery) { d.Seq += 1 << 30 },
+		}[s.C](&before)
+		after := before
+		become(parley.DeliveryAcked)(&after)
+		return differ(tx.Deliveries().Put(before, after), parley.ErrNotFound)
+	},
+	"look at the queues": func(h *history, tx parley.Tx, m *model, _ step) error { return h.checkQueues(tx, m) },
+	"look at an inbox": func(h *history, tx parley.Tx, m *model, s step) error {
+		who := h.who(m, s.A)
+		got, err := tx.Queue().Inbox(who)
+		if m.agent(who) < 0 {
+			return differ(err, parley.ErrNotFound)
+		}
+		least, buried := m.inbox(who), m.buried[who]
+		if err != nil || got.Waking < least.Waking || got.Waking > least.Waking+buried.Waking ||
+			got.Quiet < least.Quiet || got.Quiet > least.Quiet+buried.Quiet || got.Evicted != least.Evicted {
+			return fmt.Errorf("%+v, the model has %+v and %+v buried: %w", got, least, buried, err)
+		}
+		return nil
+	},
+	"remove agent": func(h *history, tx parley.Tx, m *model, s step) error {
+		a := newAgent(h.id(s.A))
+		if i := m.agent(a.ID); i >= 0 && m.agents[i].ID == a.ID {
+			a = m.agents[i]
+		}
+		if a.RemovedAt, a.SleepingUntil = nil, nil; s.B > 0 {
+			a.RemovedAt, a.SleepingUntil = atp(s.B), atp(s.C)
+		}
+		return differ(tx.Agents().Update(a), m.changeAgent(a))
+	},
+}
+
+// change puts what an edit makes of a delivery into both.
+func change(tx parley.Tx, m *model, before parley.Delivery, edit func(*parley.Delivery)) error {
+	after := before
+	edit(&after)
+	return differ(tx.Deliveries().Put(before, after), m.put(before, after))
+}
+
+// lease is one of a few leases.
+func (h *history) lease(n int) string { return fmt.Sprintf("00000000-0000-7000-8000-%012x", n) }
+
+// checkQueues compares everything a queue can be asked for with what the model says.
+func (h *history) checkQueues(tx parley.Tx, m *model) error {
+	all := m.allDeliveries()
+	keep := func(which func(parley.Delivery) bool) (kept []parley.Delivery) {
+		for _, d := range all {
+			if which(d) {
+				kept = append(kept, d)
+			}
+		}
+		return kept
+	}
+	far := at(1 << 20)
+	errs := []error{
+		h.agree("lapsed", keep(func(d parley.Delivery) bool { return d.Until > 0 && d.Until <= 40 }))(tx.Queue().Lapsed(40, plenty)),
+		h.agree("dead", keep(func(d parley.Delivery) bool { return d.State == parley.DeliveryDead }))(tx.Queue().Dead(0, plenty)),
+		h.agree("due", keep(func(d parley.Delivery) bool { return d.Next() != nil && !d.Next().After(far) }))(tx.Queue().Due(far, plenty)),
+	}
+	for n := range 4 {
+		mine := keep(func(d parley.Delivery) bool { return d.Lease == h.lease(n) })
+		errs = append(errs, h.agree("leased", mine)(tx.Queue().Leased(h.lease(n))))
+	}
+	for _, a := range m.agents {
+		errs = append(errs, h.checkRecipient(tx, m, a.ID))
+	}
+	return errors.Join(append(errs, h.checkOrphaned(tx, m))...)
+}
+
+func (h *history) checkRecipient(tx parley.Tx, m *model, id string) error {
+	var errs []error
+	for _, q := range []parley.Queue{
+		{Wakes: true}, {Wakes: true, Urgent: true}, {}, {Wakes: true, Purpose: parley.PurposeAsk}, {Wakes: true, Plain: true},
+	} {
+		q.Recipient, q.Limit = id, plenty
+		errs = append(errs, h.agree("ready", m.ready(q))(tx.Queue().Ready(q)))
+	}
+	var held []parley.Delivery
+	for _, d := range m.allDeliveries() {
+		if d.Recipient == id && d.Open() && !d.Ready() {
+			held = append(held, d)
+		}
+		got, err := tx.Deliveries().Get(d.Message, d.Recipient)
+		errs = append(errs, h.agree("get", []parley.Delivery{d})([]parley.Delivery{got}, err))
+	}
+	errs = append(errs, h.agree("held", held)(tx.Queue().Held(id, plenty)))
+	for _, from := range m.agents {
+		n, err := tx.Deliveries().Pair(from.ID, id)
+		if want := m.pairs[[2]string{from.ID, id}]; err != nil || n != want {
+			errs = append(errs, fmt.Errorf("the pair %s and %s is at %d, want %d: %w", from.ID, id, n, want, err))
+		}
+		errs = append(errs, h.checkBeat(tx, m, from.ID, id))
+	}
+	return errors.Join(errs...)
+}
+
+func (h *history) checkBeat(tx parley.Tx, m *model, from, to string) error {
+	got, err := tx.Queue().Heartbeat(from, to)
+	newest := m.beats[[2]string{from, to}]
+	i := slices.IndexFunc(m.deliveries[newest], func(d parley.Delivery) bool { return d.Recipient == to })
+	if i < 0 {
+		return differ(err, parley.ErrNotFound)
+	}
+	return h.agree("heartbeat", m.deliveries[newest][i:i+1])([]parley.Delivery{got}, err)
+}
+
+func (h *history) checkOrphaned(tx parley.Tx, m *model) error {
+	got, err := tx.Queue().Orphaned()
+	got = slices.DeleteFunc(got, func(id string) bool { return !h.mine(id) })
+	var want []string
+	for _, a := range m.agents {
+		open := func(d parley.Delivery) bool { return d.Recipient == a.ID && d.Open() }
+		if a.RemovedAt != nil && slices.ContainsFunc(m.allDeliveries(), open) {
+			want = append(want, a.ID)
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if err != nil || !slices.Equal(got, want) {
+		return fmt.Errorf("orphaned are %v, want %v: %w", got, want, err)
+	}
+	return nil
+}
+
+// agree compares what a store returned of this history's deliveries with the model's, in any order where
+// the order rests on what others may have too.
+func (h *history) agree(what string, want []parley.Delivery) func([]parley.Delivery, error) error {
+	return func(got []parley.Delivery, err error) error {
+		got = slices.DeleteFunc(got, func(d parley.Delivery) bool { return !h.mine(d.Recipient) })
+		if what != "ready" && what != "held" {
+			byKey := func(a, b parley.Delivery) int {
+				return cmp.Or(cmp.Compare(a.Seq, b.Seq), strings.Compare(a.Recipient, b.Recipient))
+			}
+			want = slices.SortedFunc(slices.Values(want), byKey)
+			slices.SortFunc(got, byKey)
+		}
+		if diff := gocmp.Diff(want, got, exact...); err != nil || diff != "" {
+			return fmt.Errorf("%s: %w %s", what, err, diff)
+		}
+		return nil
+	}
+}
+
+// mine says that an agent belongs to this history.
+func (h *history) mine(id string) bool { return strings.HasPrefix(id, h.prefix+"-") }
+
+// settleAll leaves nothing in the queues that the histories share, which all would have to look at.
+func (h *history) settleAll(tx parley.Tx) error {
+	var errs []error
+	for _, before := range h.model.allDeliveries() {
+		after := before
+		become(parley.DeliveryAcked)(&after)
+		errs = append(errs, tx.Deliveries().Put(before, after))
+	}
+	return errors.Join(errs...)
+}

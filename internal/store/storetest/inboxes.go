@@ -1,0 +1,230 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/parley-hub/parley"
+)
+
+var inboxTests = []test{
+	{"what is open is counted, by whether it wakes", inboxCounts},
+	{"what has a purpose takes no room", inboxPurposes},
+	{"what was evicted is counted for ever", inboxEvicted},
+	{"an update sees its own count", inboxInside},
+	{"a failed update leaves count, queue and deliveries as they were", queueUndone},
+	{"deliveries of a buried conversation are in no queue", buryHidesQueue},
+	{"erasing takes them out of the inbox", purgeCountsOut},
+	{"until when an agent sleeps is kept", agentSleeps},
+}
+
+func inboxCounts(f *fixture) {
+	m := newMail(f)
+	f.same("nothing", m.inbox("gendry"), parley.Inbox{})
+	m.wakes("a", "b")
+	m.write("quiet", letter{})
+	m.write("sansa's", letter{to: parley.Reach{Agent: "sansa", Wakes: true}})
+	f.same("accepted", m.inbox("gendry"), parley.Inbox{Waking: 2, Quiet: 1})
+	f.same("by another name", m.inbox("GendryBot"), parley.Inbox{Waking: 2, Quiet: 1})
+	m.put("a", leaseTo(newID(), 50))
+	m.put("quiet", leaseTo(newID(), 50))
+	f.same("taken", m.inbox("gendry"), parley.Inbox{Waking: 2, Quiet: 1})
+	m.put("a", pause(60))
+	f.same("given back", m.inbox("gendry"), parley.Inbox{Waking: 2, Quiet: 1})
+	m.put("quiet", become(parley.DeliverySeen))
+	m.put("a", become(parley.DeliveryDead))
+	f.same("seen and dead", m.inbox("gendry"), parley.Inbox{Waking: 1})
+	m.put("a", become(parley.DeliveryAccepted))
+	f.same("retried", m.inbox("gendry"), parley.Inbox{Waking: 2})
+	f.same("another's", m.inbox("sansa"), parley.Inbox{Waking: 1})
+}
+
+func inboxPurposes(f *fixture) {
+	m := newMail(f)
+	for _, p := range []parley.Purpose{
+		parley.PurposeAsk, parley.PurposeTask, parley.PurposeCallback, parley.PurposeApproval, parley.PurposeError,
+	} {
+		m.write(string(p), letter{to: parley.Reach{Wakes: p != parley.PurposeError, Purpose: p}})
+		f.same("with "+string(p), m.inbox("gendry"), parley.Inbox{})
+		m.put(string(p), become(parley.DeliveryAcked))
+		f.same("after "+string(p), m.inbox("gendry"), parley.Inbox{})
+	}
+}
+
+func inboxEvicted(f *fixture) {
+	m := newMail(f)
+	m.wakes("a", "b")
+	m.write("quiet", letter{})
+	m.write("replaced", letter{})
+	m.put("replaced", func(d *parley.Delivery) { d.State = parley.DeliveryEvicted })
+	f.same("replaced", m.inbox("gendry"), parley.Inbox{Waking: 2, Quiet: 1})
+	m.put("a", become(parley.DeliveryEvicted))
+	m.put("quiet", become(parley.DeliveryEvicted))
+	f.same("evicted", m.inbox("gendry"), parley.Inbox{Waking: 1, Evicted: 2})
+	m.put("a", func(d *parley.Delivery) { d.AnsweredAt = atp(5) })
+	f.same("once each", m.inbox("gendry"), parley.Inbox{Waking: 1, Evicted: 2})
+	m.wakes("c")
+	f.same("and on", m.inbox("gendry"), parley.Inbox{Waking: 2, Evicted: 2})
+}
+
+// inboxInside counts within one update, where a store may remember what it counted last.
+func inboxInside(f *fixture) {
+	m := newMail(f)
+	m.wakes("a")
+	var counts []parley.Inbox
+	f.update(func(tx parley.Tx) error {
+		counts = nil
+		look := func() error {
+			for _, agent := range []string{"gendry", "sansa"} {
+				inbox, err := tx.Queue().Inbox(agent)
+				if err != nil {
+					return err
+				}
+				counts = append(counts, inbox)
+			}
+			return nil
+		}
+		msg, err := post(tx, newMessage(m.channel.ID, "arya", "b"))
+		if err != nil {
+			return err
+		}
+		made, err := tx.Deliveries().Insert(msg, []parley.Reach{{Agent: "sansa"}, {Agent: "gendry", Wakes: true}})
+		if err != nil {
+			return err
+		}
+		after := made[1]
+		become(parley.DeliveryEvicted)(&after)
+		return errors.Join(look(), tx.Deliveries().Put(made[1], after), look())
+	})
+	f.same("counts", counts, []parley.Inbox{{Waking: 2}, {Quiet: 1}, {Waking: 1, Evicted: 1}, {Quiet: 1}})
+}
+
+// queueUndone changes a delivery in every way there is, in updates that fail.
+func queueUndone(f *fixture) {
+	m := newMail(f)
+	m.wakes("a")
+	m.write("beat", letter{edit: func(msg *parley.Message) { msg.Type = parley.TypeHeartbeat }})
+	before, far := f.everything(), at(1_000_000)
+	for what, edit := range map[string]func(*parley.Delivery){
+		"taken": leaseTo(newID(), 50), "paused": pause(60), "evicted": become(parley.DeliveryEvicted),
+		"dead": become(parley.DeliveryDead), "overdue": func(d *parley.Delivery) { d.Overdue = true },
+	} {
+		attempt := func(tx parley.Tx) error {
+			after := m.made["a"]
+			edit(&after)
+			msg := newMessage(m.channel.ID, "arya", "beat")
+			msg.Type = parley.TypeHeartbeat
+			stored, err := post(tx, msg)
+			return errors.Join(err, tx.Deliveries().Put(m.made["a"], after), found(tx.Deliveries().Insert(stored, reaches("gendry"))))
+		}
+		f.fails(errOwn, func(tx parley.Tx) error { return errors.Join(attempt(tx), errOwn) })
+		f.panics(func(tx parley.Tx) error { panic(attempt(tx)) })
+		f.same("after "+what, f.everything(), before)
+		m.is("ready after "+what, "a", ready(parley.Queue{Wakes: true}))
+		m.is("held after "+what, "", held(9))
+		m.is("lapsed after "+what, "", lapsed(1<<40, 9))
+		m.is("due after "+what, "a", due(far, 9))
+		m.is("dead after "+what, "", dead(0, 9))
+		m.is("heartbeat after "+what, "beat", func(tx parley.Tx) ([]parley.Delivery, error) {
+			d, err := tx.Queue().Heartbeat("arya", "gendry")
+			return []parley.Delivery{d}, err
+		})
+	}
+}
+
+// buryHidesQueue has one delivery for each question there is, and buries their conversation.
+func buryHidesQueue(f *fixture) {
+	m := newMail(f)
+	lease := newID()
+	m.wakes("ready", "leased", "paused", "dead")
+	m.write("quiet", letter{edit: func(msg *parley.Message) { msg.Type = parley.TypeHeartbeat }})
+	m.put("leased", leaseTo(lease, 50))
+	m.put("paused", pause(60))
+	m.put("dead", become(parley.DeliveryDead))
+	removed := f.findAgent("gendry")
+	removed.RemovedAt = atp(9)
+	f.update(func(tx parley.Tx) error { return tx.Agents().Update(removed) })
+	f.same("removed, with open deliveries", f.orphaned(), []string{"gendry"})
+	hidden := func(tx parley.Tx) error {
+		for what, ask := range map[string]func(parley.Tx) ([]parley.Delivery, error){
+			"ready": ready(parley.Queue{Wakes: true}), "urgent": ready(parley.Queue{Wakes: true, Urgent: true}),
+			"quiet": ready(parley.Queue{}), "held": held(9), "leased": leased(lease), "lapsed": lapsed(1<<40, 9),
+			"due": due(at(1_000_000), 9), "dead": dead(0, 9),
+		} {
+			if list, err := ask(tx); err != nil || len(list) > 0 {
+				return fmt.Errorf("%s: %d deliveries are still found: %w", what, len(list), err)
+			}
+		}
+		if ids, err := tx.Queue().Orphaned(); err != nil || len(ids) > 0 {
+			return fmt.Errorf("orphaned: %v: %w", ids, err)
+		}
+		return nil
+	}
+	f.update(func(tx parley.Tx) error {
+		return errors.Join(tx.Conversations().Bury(m.channel.ID), hidden(tx)) // also from the rest of the update
+	})
+	f.view(hidden)
+	f.missing("a delivery", func(tx parley.Tx) error { return found(tx.Deliveries().Get(m.made["ready"].Message, "gendry")) })
+	f.missing("a heartbeat", func(tx parley.Tx) error { return found(tx.Queue().Heartbeat("arya", "gendry")) })
+	f.missing("a part of the conversation", func(tx parley.Tx) error {
+		return found(tx.Deliveries().Between(m.channel.ID, "gendry", 0, 1<<40, 9))
+	})
+}
+
+func purgeCountsOut(f *fixture) {
+	m := newMail(f)
+	m.wakes("a", "leased", "acked")
+	m.write("quiet", letter{})
+	m.write("ask", letter{to: parley.Reach{Wakes: true, Purpose: parley.PurposeAsk}})
+	m.write("sansa's", letter{to: parley.Reach{Agent: "sansa", Wakes: true}})
+	m.put("leased", func(d *parley.Delivery) { d.State, d.Lease, d.Until = parley.DeliverySeen, newID(), 50 })
+	m.put("acked", become(parley.DeliveryAcked))
+	buried := m.channel
+	m.channel = f.channel("other", "arya")
+	m.wakes("stays")
+	m.write("stays quiet", letter{})
+	f.same("before", m.inbox("gendry"), parley.Inbox{Waking: 3, Quiet: 2})
+	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(buried.ID) })
+	var inside parley.Inbox
+	f.fails(errOwn, func(tx parley.Tx) error {
+		msg, err := post(tx, newMessage(m.channel.ID, "arya", "another"))
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(found(tx.Deliveries().Insert(msg, reaches("gendry"))), found(tx.Conversations().Purge(plenty))); err != nil {
+			return err
+		}
+		inside, err = tx.Queue().Inbox("gendry")
+		return errors.Join(err, errOwn)
+	})
+	f.same("in the update that erases", inside, parley.Inbox{Waking: 2, Quiet: 1})
+	for f.purge(2) > 0 { // a few at a time, so that a delivery is counted out with its row
+		continue
+	}
+	f.same("afterwards", m.inbox("gendry"), parley.Inbox{Waking: 1, Quiet: 1})
+	f.same("another's", m.inbox("sansa"), parley.Inbox{})
+	m.put("stays", become(parley.DeliveryAcked))
+	m.put("stays quiet", become(parley.DeliveryAcked))
+	f.same("at last", m.inbox("gendry"), parley.Inbox{})
+}
+
+func agentSleeps(f *fixture) {
+	a := f.agents("arya")[0]
+	for _, until := range []int{50, 60, 0} {
+		if a.SleepingUntil = nil; until > 0 {
+			a.SleepingUntil = atp(until)
+		}
+		f.update(func(tx parley.Tx) error { return tx.Agents().Update(a) })
+		f.same("found", f.findAgent("arya"), a)
+		f.same("listed", read(f, func(tx parley.Tx) ([]parley.Agent, error) { return tx.Agents().List() }), []parley.Agent{a})
+	}
+	a.SleepingUntil = atp(70)
+	f.fails(errOwn, func(tx parley.Tx) error { return errors.Join(tx.Agents().Update(a), errOwn) })
+	if until := f.findAgent("arya").SleepingUntil; until != nil {
+		f.Errorf("after a failed update it sleeps until %s", until)
+	}
+	b := newAgent("gendry")
+	b.SleepingUntil = atp(80)
+	f.update(func(tx parley.Tx) error { return tx.Agents().Insert(b) })
+	f.same("added asleep", f.findAgent("gendry"), b)
+}

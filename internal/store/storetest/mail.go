@@ -1,0 +1,119 @@
+package storetest
+
+import (
+	"github.com/parley-hub/parley"
+)
+
+// mail is a store with a channel in which arya writes to gendry and sansa. Each delivery has a name, by
+// which it is found in what the store returns.
+type mail struct {
+	*fixture
+	channel parley.Conversation
+	names   map[string]string // message and recipient → name
+	made    map[string]parley.Delivery
+}
+
+func newMail(f *fixture) *mail {
+	f.Helper()
+	f.agents("arya", "gendry", "sansa")
+	return &mail{f, f.channel("general", "arya"), map[string]string{}, map[string]parley.Delivery{}}
+}
+
+// letter is a message that arya writes, and for whom. Without a recipient it is for gendry.
+type letter struct {
+	to       parley.Reach
+	priority int // 0: the default
+	edit     func(*parley.Message)
+}
+
+func (m *mail) write(name string, l letter) parley.Delivery {
+	m.Helper()
+	msg := newMessage(m.channel.ID, "arya", name)
+	if l.priority > 0 {
+		msg.Priority, _ = parley.PriorityOf(l.priority)
+	}
+	if l.edit != nil {
+		l.edit(&msg)
+	}
+	if l.to.Agent == "" {
+		l.to.Agent = "gendry"
+	}
+	var made []parley.Delivery
+	m.update(func(tx parley.Tx) error {
+		stored, err := post(tx, msg)
+		if err == nil {
+			made, err = tx.Deliveries().Insert(stored, []parley.Reach{l.to})
+		}
+		return err
+	})
+	m.names[msg.ID+made[0].Recipient] = name
+	m.made[name] = made[0]
+	return made[0]
+}
+
+// wakes writes letters that wake gendry.
+func (m *mail) wakes(names ...string) {
+	m.Helper()
+	for _, name := range names {
+		m.write(name, letter{to: parley.Reach{Wakes: true}})
+	}
+}
+
+// put changes a delivery and keeps what it has become.
+func (m *mail) put(name string, edit func(*parley.Delivery)) parley.Delivery {
+	m.Helper()
+	before := m.made[name]
+	after := before
+	edit(&after)
+	m.update(func(tx parley.Tx) error { return tx.Deliveries().Put(before, after) })
+	m.made[name] = after
+	return after
+}
+
+// is asks for deliveries, in a view and in an update, and requires these, by name, each as it is.
+func (m *mail) is(what, want string, ask func(parley.Tx) ([]parley.Delivery, error)) {
+	m.Helper()
+	for how, run := range map[string]func(func(parley.Tx) error){"view": m.view, "update": m.update} {
+		var got []parley.Delivery
+		run(func(tx parley.Tx) (err error) {
+			got, err = ask(tx)
+			return err
+		})
+		m.same(what+" in a "+how, m.named(got), want)
+		for _, d := range got {
+			m.same(what+" in a "+how, d, m.made[m.names[d.Message+d.Recipient]])
+		}
+	}
+}
+
+func (m *mail) named(list []parley.Delivery) string {
+	return words(list, func(d parley.Delivery) string { return m.names[d.Message+d.Recipient] })
+}
+
+func (m *mail) inbox(agent string) parley.Inbox {
+	m.Helper()
+	return read(m.fixture, func(tx parley.Tx) (parley.Inbox, error) { return tx.Queue().Inbox(agent) })
+}
+
+// leaseTo is an edit: somebody has it until a moment.
+func leaseTo(lease string, until parley.Tick) func(*parley.Delivery) {
+	return func(d *parley.Delivery) { d.State, d.Lease, d.Until = parley.DeliveryDelivered, lease, until }
+}
+
+// become is an edit: a state that nobody has a delivery in.
+func become(state parley.DeliveryState) func(*parley.Delivery) {
+	return func(d *parley.Delivery) {
+		d.State, d.Lease, d.Until = state, "", 0
+		if state == parley.DeliveryEvicted { // without a failure it is replaced, which does not count
+			d.Failure = &parley.Error{Code: parley.Unavailable, Message: "full"}
+		}
+	}
+}
+
+// pause is an edit: another try has failed, and the next is not before a moment.
+func pause(until parley.Tick) func(*parley.Delivery) {
+	return func(d *parley.Delivery) {
+		d.State, d.Lease, d.Until = parley.DeliveryAccepted, "", until
+		d.Attempt++
+	}
+}

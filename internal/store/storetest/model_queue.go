@@ -1,0 +1,91 @@
+package storetest
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/parley-hub/parley"
+)
+
+// allDeliveries are those of all messages, by seq.
+func (m *model) allDeliveries() (all []parley.Delivery) {
+	for _, msg := range m.messages {
+		all = append(all, m.deliveries[msg.ID]...)
+	}
+	return all
+}
+
+// someDelivery is one that exists, or, where there are too few, one that does not.
+func (m *model) someDelivery(h *history, s step) parley.Delivery {
+	all := m.allDeliveries()
+	if n := 2*s.A + s.B; n < len(all) {
+		return all[n]
+	}
+	return parley.Delivery{Message: newID(), Seq: m.seq + 1<<30, Recipient: h.id(s.B), State: parley.DeliveryAccepted}
+}
+
+func (m *model) put(before, after parley.Delivery) error {
+	list := m.deliveries[before.Message]
+	i := slices.IndexFunc(list, func(d parley.Delivery) bool { return d.Recipient == before.Recipient })
+	if i < 0 || list[i].State != before.State || list[i].Attempt != before.Attempt || list[i].Lease != before.Lease {
+		return parley.ErrNotFound
+	}
+	if after.State == parley.DeliveryEvicted && before.State != parley.DeliveryEvicted && after.Failure != nil {
+		m.evicted[after.Recipient]++
+	}
+	list[i] = after
+	return nil
+}
+
+// ready is what waits to be taken, by the words of parley.Queue.
+func (m *model) ready(q parley.Queue) (list []parley.Delivery) {
+	for _, d := range m.allDeliveries() {
+		if d.Recipient == q.Recipient && d.Ready() && d.Waking == q.Wakes &&
+			(q.Purpose == "" || d.Purpose == q.Purpose) && (!q.Plain || d.Purpose == "") {
+			list = append(list, d)
+		}
+	}
+	if q.Urgent {
+		ask := func(d parley.Delivery) int {
+			if d.Purpose == parley.PurposeAsk {
+				return 0
+			}
+			return 1
+		}
+		slices.SortStableFunc(list, func(a, b parley.Delivery) int {
+			return cmp.Or(ask(a)-ask(b), b.Priority.Level()*ask(b)-a.Priority.Level()*ask(a))
+		})
+	}
+	return list[:min(q.Limit, len(list))]
+}
+
+// inbox is what a recount of the open deliveries gives.
+func (m *model) inbox(agent string) parley.Inbox {
+	inbox := parley.Inbox{Evicted: m.evicted[agent]}
+	for _, d := range m.allDeliveries() {
+		if d.Recipient == agent {
+			count(&inbox, d)
+		}
+	}
+	return inbox
+}
+
+func count(inbox *parley.Inbox, d parley.Delivery) {
+	switch {
+	case d.Purpose != "" || !d.Open():
+	case d.Waking:
+		inbox.Waking++
+	default:
+		inbox.Quiet++
+	}
+}
+
+// buryDeliveries keeps what was open in mind: it counts until its rows are erased.
+func (m *model) buryDeliveries(message string) {
+	for _, d := range m.deliveries[message] {
+		inbox := m.buried[d.Recipient]
+		count(&inbox, d)
+		m.buried[d.Recipient] = inbox
+	}
+	delete(m.deliveries, message)
+}

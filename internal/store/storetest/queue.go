@@ -1,0 +1,344 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+var queueTests = []test{
+	{"what is ready comes by seq, or by priority with asks first", readyOrder},
+	{"what is ready can be chosen by purpose, and is for one recipient", readyFilters},
+	{"only what waits is ready", readyStates},
+	{"what is held is open and not ready, by seq", heldStates},
+	{"a lease has what was leased under it, by seq", leasedBySeq},
+	{"what lapses is a lease or a pause that is over", lapsedByMoment},
+	{"what is due is what Next says", dueByTime},
+	{"dead letters come by seq", deadBySeq},
+	{"the newest heartbeat of a sender is found", newestHeartbeat},
+	{"removed agents with open deliveries are named", orphanedAgents},
+	{"the lease clock never goes back and stands for the store", nowNeverBack},
+	{"two takers at once never get the same", takenOnce},
+}
+
+// ready asks for what is ready.
+func ready(q parley.Queue) func(parley.Tx) ([]parley.Delivery, error) {
+	if q.Recipient == "" {
+		q.Recipient = "gendry"
+	}
+	if q.Limit == 0 {
+		q.Limit = 9
+	}
+	return func(tx parley.Tx) ([]parley.Delivery, error) { return tx.Queue().Ready(q) }
+}
+
+func held(limit int) func(parley.Tx) ([]parley.Delivery, error) {
+	return func(tx parley.Tx) ([]parley.Delivery, error) { return tx.Queue().Held("gendry", limit) }
+}
+
+func lapsed(now parley.Tick, limit int) func(parley.Tx) ([]parley.Delivery, error) {
+	return func(tx parley.Tx) ([]parley.Delivery, error) { return tx.Queue().Lapsed(now, limit) }
+}
+
+func due(now time.Time, limit int) func(parley.Tx) ([]parley.Delivery, error) {
+	return func(tx parley.Tx) ([]parley.Delivery, error) { return tx.Queue().Due(now, limit) }
+}
+
+func leased(lease string) func(parley.Tx) ([]parley.Delivery, error) {
+	return func(tx parley.Tx) ([]parley.Delivery, error) { return tx.Queue().Leased(lease) }
+}
+
+func dead(after int64, limit int) func(parley.Tx) ([]parley.Delivery, error) {
+	return func(tx parley.Tx) ([]parley.Delivery, error) { return tx.Queue().Dead(after, limit) }
+}
+
+func readyOrder(f *fixture) {
+	m := newMail(f)
+	for _, l := range []struct {
+		name     string
+		priority int
+		to       parley.Reach
+	}{
+		{"low", 2, parley.Reach{Wakes: true}},
+		{"quiet", 10, parley.Reach{}},
+		{"normal", 0, parley.Reach{Wakes: true}},
+		{"ask", 1, parley.Reach{Wakes: true, Purpose: parley.PurposeAsk}},
+		{"urgent", 10, parley.Reach{Wakes: true}},
+		{"task", 9, parley.Reach{Wakes: true, Purpose: parley.PurposeTask}},
+		{"later", 10, parley.Reach{Wakes: true}},
+		{"hushed", 1, parley.Reach{}},
+	} {
+		m.write(l.name, letter{to: l.to, priority: l.priority})
+	}
+	m.is("by seq", "low normal ask urgent task later", ready(parley.Queue{Wakes: true}))
+	m.is("by priority", "ask urgent later task normal low", ready(parley.Queue{Wakes: true, Urgent: true}))
+	m.is("what does not wake", "quiet hushed", ready(parley.Queue{}))
+	m.is("what does not wake has no urgency", "quiet hushed", ready(parley.Queue{Urgent: true}))
+	m.is("the first", "low normal", ready(parley.Queue{Wakes: true, Limit: 2}))
+	m.is("the most urgent", "ask urgent", ready(parley.Queue{Wakes: true, Urgent: true, Limit: 2}))
+}
+
+func readyFilters(f *fixture) {
+	m := newMail(f)
+	m.write("plain", letter{to: parley.Reach{Wakes: true}})
+	for _, p := range []parley.Purpose{
+		parley.PurposeAsk, parley.PurposeTask, parley.PurposeCallback, parley.PurposeApproval, parley.PurposeError,
+	} {
+		m.write(string(p), letter{to: parley.Reach{Wakes: true, Purpose: p}})
+		m.write("quiet "+string(p), letter{to: parley.Reach{Purpose: p}})
+		m.is("with the purpose "+string(p), string(p), ready(parley.Queue{Wakes: true, Purpose: p}))
+		m.is("by priority with the purpose "+string(p), string(p), ready(parley.Queue{Wakes: true, Urgent: true, Purpose: p}))
+		m.is("quiet with the purpose "+string(p), "quiet "+string(p), ready(parley.Queue{Purpose: p}))
+	}
+	m.is("without a purpose", "plain", ready(parley.Queue{Wakes: true, Plain: true}))
+	m.is("quiet without a purpose", "", ready(parley.Queue{Plain: true}))
+	m.write("sansa's", letter{to: parley.Reach{Agent: "sansa", Wakes: true}})
+	m.is("another's", "sansa's", ready(parley.Queue{Recipient: "SansaBot", Wakes: true}))
+	m.is("nobody's", "", ready(parley.Queue{Recipient: "arya", Wakes: true}))
+}
+
+func readyStates(f *fixture) {
+	m := newMail(f)
+	m.wakes("a", "b", "c")
+	m.put("b", leaseTo(newID(), 50))
+	m.is("without what somebody has", "a c", ready(parley.Queue{Wakes: true}))
+	m.put("b", pause(80))
+	m.is("without what pauses", "a c", ready(parley.Queue{Wakes: true}))
+	m.is("nor by priority", "a c", ready(parley.Queue{Wakes: true, Urgent: true}))
+	m.put("b", become(parley.DeliveryAccepted))
+	m.is("after the pause", "a b c", ready(parley.Queue{Wakes: true}))
+	for _, state := range []parley.DeliveryState{
+		parley.DeliverySeen, parley.DeliveryAcked, parley.DeliveryAnswered, parley.DeliveryFailed, parley.DeliveryExpired,
+		parley.DeliveryEvicted, parley.DeliveryDead, parley.DeliveryDropped,
+	} {
+		m.put("a", become(state))
+		m.is("without what is "+string(state), "b c", ready(parley.Queue{Wakes: true}))
+	}
+}
+
+func heldStates(f *fixture) {
+	m := newMail(f)
+	m.wakes("a", "b", "c", "d", "e")
+	m.write("sansa's", letter{to: parley.Reach{Agent: "sansa", Wakes: true}})
+	m.put("sansa's", leaseTo(newID(), 50))
+	m.is("none", "", held(9))
+	m.put("d", leaseTo(newID(), 50))
+	m.put("a", pause(20))
+	m.put("c", leaseTo("", 0)) // a person has it
+	m.put("e", func(d *parley.Delivery) {
+		leaseTo(newID(), 40)(d)
+		d.State = parley.DeliverySeen
+	})
+	m.is("by seq", "a c d e", held(9))
+	m.is("the first", "a c", held(2))
+	m.put("c", become(parley.DeliverySeen)) // it is not open any more
+	m.put("d", become(parley.DeliveryDead))
+	m.put("a", become(parley.DeliveryAccepted))
+	m.is("what is left", "e", held(9))
+}
+
+func leasedBySeq(f *fixture) {
+	m := newMail(f)
+	m.wakes("a", "b", "c", "d")
+	mine, other := newID(), newID()
+	m.put("c", leaseTo(mine, 50))
+	m.put("a", leaseTo(mine, 60))
+	m.put("b", leaseTo(other, 50))
+	m.is("mine", "a c", leased(mine))
+	m.is("the other's", "b", leased(other))
+	m.is("nobody's", "", leased(newID()))
+	m.put("a", become(parley.DeliveryAcked))
+	m.is("what is left", "c", leased(mine))
+	m.put("c", leaseTo(other, 50))
+	m.is("once another has it", "", leased(mine))
+	m.is("the other's, both", "b c", leased(other))
+}
+
+func lapsedByMoment(f *fixture) {
+	m := newMail(f)
+	m.wakes("a", "b", "c", "d")
+	m.put("a", leaseTo(newID(), 30))
+	m.put("b", pause(10))
+	m.put("c", leaseTo(newID(), 20))
+	m.put("d", leaseTo("", 0)) // for as long as a person wants
+	for now, want := range map[parley.Tick]string{0: "", 9: "", 10: "b", 20: "b c", 29: "b c", 30: "b c a", 1 << 40: "b c a"} {
+		m.is(fmt.Sprintf("at %d", now), want, lapsed(now, 9))
+	}
+	m.is("the first", "b c", lapsed(1<<40, 2))
+	m.put("a", func(d *parley.Delivery) { d.Until = 90 }) // extended
+	m.put("c", become(parley.DeliveryAcked))
+	m.is("at 50", "b", lapsed(50, 9))
+}
+
+// dueByTime makes each kind of what is due and looks right before it and at it.
+func dueByTime(f *fixture) {
+	m := newMail(f)
+	high, err := parley.ParsePriority("high")
+	if err != nil {
+		f.Fatal(err)
+	}
+	m.write("nothing", letter{})
+	m.write("expires", letter{edit: func(msg *parley.Message) { msg.ExpiresAt = atp(50) }})
+	m.write("overdue", letter{to: parley.Reach{Wakes: true}, edit: func(msg *parley.Message) { msg.Priority = high }})
+	m.write("late", letter{edit: func(msg *parley.Message) { msg.Deadline = atp(40) }})
+	overdue := m.made["overdue"].OverdueAt()
+	for _, c := range []struct {
+		at   time.Time
+		want string
+	}{
+		{at(39), ""},
+		{at(40).Add(-time.Millisecond), ""},
+		{at(40), "late"},
+		{at(50), "late expires"},
+		{overdue.Add(-time.Millisecond), "late expires"},
+		{overdue, "late expires overdue"},
+	} {
+		m.is(c.at.String(), c.want, due(c.at, 9))
+	}
+	m.is("the first", "late expires", due(overdue, 2))
+	m.put("late", func(d *parley.Delivery) { d.Late = true })
+	m.put("overdue", func(d *parley.Delivery) { d.Overdue = true })
+	m.put("expires", leaseTo(newID(), 50))
+	m.is("once all is known", "", due(overdue, 9))
+	m.put("expires", pause(60))
+	m.is("what expires, back again", "expires", due(overdue, 9))
+	m.put("expires", become(parley.DeliveryExpired))
+	m.is("once it has ended", "", due(overdue.Add(1000*time.Hour), 9))
+}
+
+func deadBySeq(f *fixture) {
+	m := newMail(f)
+	m.wakes("a", "b")
+	m.write("sansa's", letter{to: parley.Reach{Agent: "sansa", Wakes: true}})
+	m.wakes("c")
+	m.is("none", "", dead(0, 9))
+	for _, name := range []string{"c", "sansa's", "a"} {
+		m.put(name, become(parley.DeliveryDead))
+	}
+	m.is("everybody's by seq", "a sansa's c", dead(0, 9))
+	m.is("the first", "a sansa's", dead(0, 2))
+	m.is("after one", "sansa's c", dead(m.made["a"].Seq, 9))
+	m.is("after the last", "", dead(m.made["c"].Seq, 9))
+	m.put("sansa's", become(parley.DeliveryDropped))
+	m.put("c", become(parley.DeliveryAccepted))
+	m.is("what is left", "a", dead(0, 9))
+}
+
+func newestHeartbeat(f *fixture) {
+	m := newMail(f)
+	beat := func(msg *parley.Message) { msg.Type = parley.TypeHeartbeat }
+	none := func(tx parley.Tx) error { return found(tx.Queue().Heartbeat("arya", "gendry")) }
+	f.missing("before any", none)
+	m.wakes("no heartbeat")
+	f.missing("after a message", none)
+	newest := func(what, name, to string) {
+		f.Helper()
+		m.is(what, name, func(tx parley.Tx) ([]parley.Delivery, error) {
+			d, err := tx.Queue().Heartbeat("arya", to)
+			return []parley.Delivery{d}, err
+		})
+	}
+	m.write("first", letter{edit: beat})
+	newest("the only one", "first", "gendry")
+	m.write("second", letter{edit: beat})
+	m.wakes("a message")
+	newest("the newest", "second", "gendry")
+	m.put("second", become(parley.DeliveryAcked))
+	newest("the newest, whatever has become of it", "second", "gendry")
+	m.write("sansa's", letter{to: parley.Reach{Agent: "sansa"}, edit: beat})
+	newest("another's", "sansa's", "sansa")
+	newest("still", "second", "gendry")
+	f.missing("the other way", func(tx parley.Tx) error { return found(tx.Queue().Heartbeat("gendry", "arya")) })
+}
+
+func (f *fixture) orphaned() []string {
+	f.Helper()
+	ids := read(f, func(tx parley.Tx) ([]string, error) { return tx.Queue().Orphaned() })
+	slices.Sort(ids)
+	return ids
+}
+
+func orphanedAgents(f *fixture) {
+	m := newMail(f)
+	m.wakes("a")
+	m.write("sansa's", letter{to: parley.Reach{Agent: "sansa"}})
+	f.same("while all are there", f.orphaned(), []string{})
+	for _, id := range []string{"gendry", "sansa", "arya"} {
+		a := f.findAgent(id)
+		a.RemovedAt = atp(9)
+		f.update(func(tx parley.Tx) error { return tx.Agents().Update(a) })
+	}
+	f.same("removed", f.orphaned(), []string{"gendry", "sansa"})
+	m.put("sansa's", become(parley.DeliveryFailed))
+	f.same("one has none left", f.orphaned(), []string{"gendry"})
+	for what, edit := range map[string]func(*parley.Delivery){
+		"leased": leaseTo(newID(), 50), "paused": pause(60), "had by a person": leaseTo("", 0),
+		"seen": func(d *parley.Delivery) { d.State, d.Lease, d.Until = parley.DeliverySeen, newID(), 70 },
+	} {
+		m.put("a", edit)
+		f.same(what, f.orphaned(), []string{"gendry"})
+	}
+	for _, state := range []parley.DeliveryState{parley.DeliverySeen, parley.DeliveryDead, parley.DeliveryFailed} {
+		m.put("a", become(state))
+		f.same("once it is "+string(state), f.orphaned(), []string{})
+	}
+}
+
+func nowNeverBack(f *fixture) {
+	var last parley.Tick
+	for i := range 50 {
+		run := f.update
+		if i%2 == 0 {
+			run = f.view
+		}
+		var now parley.Tick
+		run(func(tx parley.Tx) (err error) {
+			now, err = tx.Queue().Now()
+			return err
+		})
+		if now <= 0 || now < last {
+			f.Fatalf("%d after %d", now, last)
+		}
+		last = now
+	}
+}
+
+// takenOnce has several take at once, each what it finds ready. Who finds nothing has lost a race, and
+// stops.
+func takenOnce(f *fixture) {
+	m := newMail(f)
+	const letters, takers = 40, 8
+	for i := range letters {
+		m.wakes(strconv.Itoa(i))
+	}
+	leases := make([]string, takers)
+	f.allDone(together(takers, func(i int) error {
+		leases[i] = newID()
+		for range letters / takers {
+			if err := f.store.Update(context.Background(), func(tx parley.Tx) error { return takeOne(tx, leases[i]) }); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	total := 0
+	for _, lease := range leases {
+		total += len(read(f, leased(lease)))
+	}
+	f.same("taken", total, letters)
+	m.is("left", "", ready(parley.Queue{Wakes: true}))
+}
+
+func takeOne(tx parley.Tx, lease string) error {
+	list, err := tx.Queue().Ready(parley.Queue{Recipient: "gendry", Wakes: true, Limit: 1})
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	after := list[0]
+	leaseTo(lease, 100)(&after)
+	return tx.Deliveries().Put(list[0], after)
+}
