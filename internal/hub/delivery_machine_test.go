@@ -1,9 +1,7 @@
 package hub_test
 
 import (
-	"encoding/json"
 	"slices"
-	"testing"
 	"time"
 
 	"pgregory.net/rapid"
@@ -92,40 +90,6 @@ func (x *deliverer) do(t *rapid.T, what string, want outcome, call func() error)
 	}
 	x.learn(t)
 	return err == nil
-}
-
-// learn finds what the hub has said by itself, and compares it with what the model says it should.
-func (x *deliverer) learn(t *rapid.T) {
-	t.Helper()
-	var list []parley.Message
-	x.w.ok(x.w.db.View(ctx, func(tx parley.Tx) (err error) {
-		list, err = tx.Messages().Scan(x.seq, 10_000)
-		return err
-	}))
-	for _, m := range list {
-		x.seq = m.Seq
-		if m.From != parley.System {
-			continue
-		}
-		var payload struct {
-			Message, Recipient string
-			State              parley.DeliveryState
-			Final              bool
-		}
-		x.w.ok(json.Unmarshal(m.Payload, &payload))
-		about := aboutOf(payload.Message, payload.Recipient, payload.State, payload.Final)
-		i := slices.IndexFunc(x.model.told, func(s *sent) bool { return s.to == m.To && s.about == about })
-		if i < 0 {
-			t.Fatalf("%s was told: %s (%s)", m.To, about, m.Content.Text)
-		}
-		s := x.model.told[i]
-		x.model.told = slices.Delete(x.model.told, i, i+1)
-		s.id, s.seq = m.ID, m.Seq
-		x.model.keep(s)
-	}
-	for _, s := range x.model.told {
-		t.Fatalf("%s was not told: %s", s.to, s.about)
-	}
 }
 
 func (x *deliverer) posts(t *rapid.T) {
@@ -445,44 +409,4 @@ func (x *deliverer) restarts(t *rapid.T) {
 	x.w.restart()
 	x.clocks()
 	clear(x.model.turns)
-}
-
-// compare compares every delivery and every inbox.
-func (x *deliverer) compare(t *rapid.T) {
-	got, want := map[string]any{}, map[string]any{}
-	x.w.ok(x.w.db.View(ctx, func(tx parley.Tx) error {
-		for _, s := range x.model.sent {
-			d, err := tx.Deliveries().Get(s.id, s.to)
-			if err != nil {
-				return err
-			}
-			answer := ""
-			if s.answer != nil {
-				answer = s.answer.id
-			}
-			want[s.id] = []any{s.now, !s.quiet, s.purpose, s.from, answer}
-			got[s.id] = []any{
-				standing{d.State, d.Attempt, d.Lease, d.Until, d.Overdue, d.Late, d.PairSeq}, d.Waking, d.Purpose, d.From, d.Answer,
-			}
-		}
-		for id := range x.model.parts {
-			inbox, err := tx.Queue().Inbox(id)
-			if err != nil {
-				return err
-			}
-			got["inbox of "+id], want["inbox of "+id] = inbox, x.model.inbox(id)
-		}
-		return nil
-	}))
-	same(t, "deliveries", got, want)
-}
-
-// TestDeliveriesDoWhatTheModelDoes compares random histories of deliveries with the model.
-func TestDeliveriesDoWhatTheModelDoes(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
-		x := newDeliverer(rt, stores.place(t))
-		x.clocks()
-		rt.Repeat(x.actions())
-	})
 }
