@@ -227,7 +227,8 @@ type QueueStore interface {
 	Lapsed(now Tick, limit int) ([]Delivery, error)
 	// Due returns deliveries whose Next has come by a time, at most limit.
 	Due(now time.Time, limit int) ([]Delivery, error)
-	// Dead returns dead letters after a message's seq, by seq, at most limit.
+	// Dead returns dead letters after a message's seq, by seq: at most limit, and the rest of the last
+	// message's.
 	Dead(after int64, limit int) ([]Delivery, error)
 	// Heartbeat returns the delivery of the newest heartbeat from a sender to a recipient.
 	// ErrNotFound if there is none.

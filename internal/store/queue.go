@@ -73,7 +73,9 @@ func (s queue) Due(now time.Time, limit int) ([]parley.Delivery, error) {
 }
 
 func (s queue) Dead(after int64, limit int) ([]parley.Delivery, error) {
-	return s.find("d.state = 'dead' AND d.message > $1 ORDER BY d.message, d.agent LIMIT 0 + $2", "", after, limit)
+	return s.find(`d.state = 'dead' AND d.message > $1 AND d.message <= (SELECT max(page.message) FROM
+		(SELECT message FROM deliveries WHERE state = 'dead' AND message > $1 ORDER BY message LIMIT 0 + $2) AS page)
+		ORDER BY d.message, d.agent`, "", after, limit)
 }
 
 func (s queue) Heartbeat(sender, recipient string) (parley.Delivery, error) {

@@ -19,6 +19,7 @@ var queueTests = []test{
 	{"what lapses is a lease or a pause that is over", lapsedByMoment},
 	{"what is due is what Next says", dueByTime},
 	{"dead letters come by seq", deadBySeq},
+	{"dead letters of one message are not parted", deadTogether},
 	{"the newest heartbeat of a sender is found", newestHeartbeat},
 	{"removed agents with open deliveries are named", orphanedAgents},
 	{"the lease clock never goes back and stands for the store", nowNeverBack},
@@ -226,6 +227,18 @@ func deadBySeq(f *fixture) {
 	m.put("sansa's", become(parley.DeliveryDropped))
 	m.put("c", become(parley.DeliveryAccepted))
 	m.is("what is left", "a", dead(0, 9))
+}
+
+func deadTogether(f *fixture) {
+	m := newMail(f)
+	stored := f.post(newMessage(m.channel.ID, "arya", "both"))
+	for _, d := range f.deliver(stored, "gendry", "sansa") {
+		after := d
+		become(parley.DeliveryDead)(&after)
+		f.update(func(tx parley.Tx) error { return tx.Deliveries().Put(d, after) })
+	}
+	list := read(f, dead(0, 1))
+	f.same("recipients", words(list, func(d parley.Delivery) string { return d.Recipient }), "gendry sansa")
 }
 
 func newestHeartbeat(f *fixture) {
