@@ -279,4 +279,7 @@ type CountStore interface {
 	// Artifacts returns a sentence for each body whose number of references is not that of the messages
 	// that refer to it, at most limit.
 	Artifacts(limit int) ([]string, error)
+	// Inboxes returns a sentence for each participant whose inbox is not what is open for it, at most
+	// limit.
+	Inboxes(limit int) ([]string, error)
 }

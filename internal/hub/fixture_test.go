@@ -114,6 +114,14 @@ func (w *world) restart() {
 	w.open()
 }
 
+// sound requires that a check of everything finds nothing.
+func (w *world) sound() {
+	w.t.Helper()
+	report, err := w.db.CheckDeep(ctx, nil)
+	w.ok(err)
+	w.ok(report.Err())
+}
+
 // ok ends a test at an error nobody expects.
 func (w *world) ok(err error) {
 	w.t.Helper()

@@ -43,3 +43,22 @@ func (s counts) Artifacts(limit int) (found []string, err error) {
 		})
 	return found, err
 }
+
+func (s counts) Inboxes(limit int) (found []string, err error) {
+	err = s.each(`SELECT a.id, coalesce(i.waking, 0), coalesce(i.quiet, 0), coalesce(n.waking, 0), coalesce(n.quiet, 0)
+		FROM agents a LEFT JOIN inboxes i ON i.agent = a.num LEFT JOIN
+			(SELECT d.agent, CAST(sum(d.waking) AS BIGINT) AS waking, CAST(sum(1 - d.waking) AS BIGINT) AS quiet
+			FROM deliveries d WHERE d.purpose = '' AND `+open+` GROUP BY d.agent) n ON n.agent = a.num
+		WHERE coalesce(i.waking, 0) <> coalesce(n.waking, 0) OR coalesce(i.quiet, 0) <> coalesce(n.quiet, 0) LIMIT 0 + $1`,
+		[]any{limit}, func(r Rows) error {
+			var (
+				id                                   string
+				waking, quiet, wakingOpen, quietOpen int64
+			)
+			err := r.Scan(&id, &waking, &quiet, &wakingOpen, &quietOpen)
+			found = append(found, fmt.Sprintf("the inbox of %s says that %d waking and %d quiet deliveries are open, but %d and %d are",
+				id, waking, quiet, wakingOpen, quietOpen))
+			return err
+		})
+	return found, err
+}

@@ -25,6 +25,7 @@ var wounds = map[string]struct {
 	"a lost audit entry":          {"DELETE FROM audit WHERE num = 1", "entry 2 of the audit log does not follow from entry 0"},
 	"a wrong count of messages":   {"UPDATE conversations SET messages = 3", "says that it has 3 messages up to 15, but has 15 up to 15"},
 	"a wrong last seq":            {"UPDATE conversations SET last_seq = 3", "messages up to 3, but has 15 up to 15"},
+	"a wrong inbox":               {"INSERT INTO inboxes VALUES (1, 2, 3, 0)", "says that 2 waking and 3 quiet deliveries are open, but 0 and 0 are"},
 	"a reference to no conversation": {
 		"PRAGMA foreign_keys = 0; INSERT INTO participants (conv, agent, joined_at, read_seq) VALUES (99, 1, 0, 0)", "participants",
 	},
