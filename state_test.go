@@ -269,3 +269,23 @@ func TestPathIsTheCallersOwn(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
+
+func TestPathGoesByEveryRung(t *testing.T) {
+	for _, c := range []struct {
+		from, to DeliveryState
+		want     []DeliveryState
+	}{
+		{DeliveryAccepted, DeliverySeen, []DeliveryState{DeliveryDelivered, DeliverySeen}},
+		{DeliveryAccepted, DeliveryAcked, []DeliveryState{DeliveryDelivered, DeliverySeen, DeliveryAcked}},
+		{DeliveryDelivered, DeliveryAnswered, []DeliveryState{DeliverySeen, DeliveryAnswered}},
+		{DeliverySeen, DeliveryAcked, []DeliveryState{DeliveryAcked}},
+		{DeliveryAcked, DeliveryAnswered, []DeliveryState{DeliveryAnswered}},
+		{DeliveryAccepted, DeliveryFailed, []DeliveryState{DeliveryFailed}},
+		{DeliverySeen, DeliveryAccepted, []DeliveryState{DeliveryAccepted}},
+		{DeliveryDead, DeliveryAcked, []DeliveryState{DeliveryAcked}}, // which is not allowed
+	} {
+		if got := c.from.Path(c.to); !slices.Equal(got, c.want) {
+			t.Errorf("%s to %s: %v, want %v", c.from, c.to, got, c.want)
+		}
+	}
+}

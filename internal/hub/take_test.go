@@ -58,6 +58,38 @@ func TestTakeOnlySome(t *testing.T) {
 	}, absent("message", foreign, checkName)}})
 }
 
+// hasty is a store whose caller gives up as soon as an update is stored.
+type hasty struct {
+	parley.Store
+	giveUp context.CancelFunc
+}
+
+func (s hasty) Update(ctx context.Context, fn func(parley.Tx) error) error {
+	defer s.giveUp()
+	return s.Store.Update(ctx, fn)
+}
+
+func TestWhatWasDoneIsSaidEvenToWhoHasGivenUp(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	m := w.dm("arya", "ned", "hello").Message
+	given := func(call func(context.Context, *hub.Hub) error) {
+		t.Helper()
+		stoppable, giveUp := context.WithCancel(ctx)
+		h, err := hub.New(ctx, hasty{w.db, giveUp}, w.config)
+		w.ok(err)
+		w.ok(call(stoppable, h))
+	}
+	given(func(ctx context.Context, h *hub.Hub) error {
+		taken, err := h.Take(ctx, as("ned"), hub.Take{})
+		same(t, "taken", textsOf(taken.Messages), []string{"hello"})
+		return err
+	})
+	given(func(ctx context.Context, h *hub.Hub) error { return h.RemoveAgent(ctx, user, "ned") })
+	same(t, "what was on its way to who was removed", w.stateOf(m.ID, "ned"), parley.DeliveryFailed)
+}
+
 func TestPeekingConsumesNothing(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
@@ -109,14 +141,14 @@ func TestTheOldestOfALargeTakeAreAllInIt(t *testing.T) {
 	}
 	post(6, "oldest, and just urgent enough")
 	post(0, "patient")
-	for range 14 {
+	for range 15 {
 		post(9, "urgent")
 	}
 	for range 9 {
 		post(5, "neither")
 	}
 	got := w.takes("ned", hub.Take{Urgent: true, Limit: 16})
-	want := append(slices.Repeat([]string{"urgent"}, 14), "oldest, and just urgent enough", "patient")
+	want := append(slices.Repeat([]string{"urgent"}, 14), "patient", "oldest, and just urgent enough")
 	same(t, "taken", got, want)
 }
 
