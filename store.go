@@ -185,8 +185,8 @@ type DeliveryStore interface {
 	Get(message, recipient string) (Delivery, error)
 	// GetAll is Get for several messages: those that there are, by seq.
 	GetAll(recipient string, messages []string) ([]Delivery, error)
-	// Put replaces a delivery by what it has become. ErrNotFound if it is not any more what it was
-	// before.
+	// Put replaces a delivery by what it has become. If it is not any more what it was before, the
+	// whole update fails with ErrNotFound, at once or later.
 	Put(before, after Delivery) error
 	// Of returns the deliveries of a message in the order of their recipients' age.
 	Of(message string) ([]Delivery, error)

@@ -2,7 +2,13 @@ package store
 
 import (
 	"context"
+	"fmt"
+
+	"github.com/parley-hub/parley"
 )
+
+// ErrNotOne says that a row was not there, or not as it was said to be. It is parley.ErrNotFound.
+var ErrNotOne = fmt.Errorf("a row is not what it was: %w", parley.ErrNotFound)
 
 // Conn is one connection, used by one goroutine at a time. It keeps its statements prepared.
 type Conn interface {
@@ -13,6 +19,9 @@ type Conn interface {
 	// sent together with the statement that follows, which then fails in its place; after such a
 	// failure everything fails until ROLLBACK.
 	Later(query string, args ...any) error
+	// LaterOne is Later for a statement that changes exactly one row. If it does not, that is
+	// ErrNotOne, after which everything fails until ROLLBACK.
+	LaterOne(query string, args ...any) error
 	// Query runs a statement that returns rows. They must be closed before the next call.
 	Query(query string, args ...any) (Rows, error)
 }

@@ -157,6 +157,14 @@ func (c *testConn) Later(query string, args ...any) error {
 	return err
 }
 
+func (c *testConn) LaterOne(query string, args ...any) error {
+	n, err := c.Exec(query, args...)
+	if err == nil && n != 1 {
+		err = ErrNotOne
+	}
+	return err
+}
+
 func (c *testConn) exec(query string, args []any) (int64, error) {
 	if err := c.ask(query); err != nil {
 		return 0, err

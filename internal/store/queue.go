@@ -36,6 +36,8 @@ func (s queue) Ready(q parley.Queue) ([]parley.Delivery, error) {
 	switch {
 	case q.Plain:
 		sql.add("AND d.purpose = ''")
+	case q.Purpose == parley.PurposeAsk:
+		sql.add("AND d.purpose = 'ask' AND d.rank = ?", askRank) // which the index has together
 	case q.Purpose != "":
 		sql.add("AND d.purpose = ?", string(q.Purpose))
 	}

@@ -86,6 +86,17 @@ func (t *tx) write(query string, args ...any) error {
 	return t.note(t.conn.Later(query, args...))
 }
 
+// writeOne is write for a statement that must change exactly one row.
+func (t *tx) writeOne(query string, args ...any) error {
+	if t.broken != nil {
+		return t.broken
+	}
+	if !t.writable {
+		return errReadOnly
+	}
+	return t.note(t.conn.LaterOne(query, args...))
+}
+
 // note remembers an error of the database, so that nothing runs after it: the transaction may be
 // gone, and a further statement would commit by itself.
 func (t *tx) note(err error) error {

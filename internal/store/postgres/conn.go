@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -47,6 +48,7 @@ type conn struct {
 type statement struct {
 	query string
 	args  []any
+	one   bool // it must change exactly one row
 }
 
 func newWriter(dial func() (*pgx.Conn, error)) *conn {
@@ -61,11 +63,20 @@ func (c *conn) Later(query string, args ...any) error {
 	if c.failed != nil {
 		return c.failed
 	}
-	c.pending = append(c.pending, statement{query, args})
+	c.pending = append(c.pending, statement{query: query, args: args})
 	if query == beginUpdate {
 		c.batch++
-		c.pending = append(c.pending, statement{takeTurn, nil})
+		c.pending = append(c.pending, statement{query: takeTurn})
 	}
+	return nil
+}
+
+// LaterOne implements store.Conn.
+func (c *conn) LaterOne(query string, args ...any) error {
+	if c.failed != nil {
+		return c.failed
+	}
+	c.pending = append(c.pending, statement{query, args, true})
 	return nil
 }
 
@@ -81,7 +92,7 @@ func (c *conn) Exec(query string, args ...any) (int64, error) {
 }
 
 func (c *conn) exec(query string, args []any) (int64, error) {
-	results, err := c.send(statement{query, args})
+	results, err := c.send(statement{query: query, args: args})
 	if err != nil {
 		return 0, err
 	}
@@ -97,7 +108,7 @@ func (c *conn) exec(query string, args []any) (int64, error) {
 
 // Query implements store.Conn.
 func (c *conn) Query(query string, args ...any) (store.Rows, error) {
-	results, err := c.send(statement{query, args})
+	results, err := c.send(statement{query: query, args: args})
 	if err != nil {
 		return nil, err
 	}
@@ -140,8 +151,12 @@ func (c *conn) try(all []statement) (pgx.BatchResults, error) {
 		batch.Queue(s.query, s.args...)
 	}
 	results := c.pg.SendBatch(context.Background(), batch)
-	for range len(all) - 1 {
-		if _, err := results.Exec(); err != nil {
+	for _, s := range all[:len(all)-1] {
+		tag, err := results.Exec()
+		if err == nil && s.one && tag.RowsAffected() != 1 {
+			err = store.ErrNotOne
+		}
+		if err != nil {
 			_ = results.Close()
 			return nil, err
 		}
@@ -194,7 +209,7 @@ func (c *conn) commit() error {
 		c.pending = nil // nothing was done in it
 		return nil
 	}
-	if err := c.Later(noteCommit, c.writer, c.batch); err != nil {
+	if err := c.noteCommit(); err != nil {
 		return err
 	}
 	if _, err := c.exec("COMMIT", nil); err != nil {
@@ -205,6 +220,16 @@ func (c *conn) commit() error {
 	}
 	c.begun = false
 	return nil
+}
+
+// noteCommit writes the batch down. Where a row may turn out not to be what it was, that must be known
+// before the COMMIT is sent.
+func (c *conn) noteCommit() error {
+	if !slices.ContainsFunc(c.pending, func(s statement) bool { return s.one }) {
+		return c.Later(noteCommit, c.writer, c.batch)
+	}
+	_, err := c.exec(noteCommit, []any{c.writer, c.batch})
+	return err
 }
 
 func (c *conn) firstPending() string {

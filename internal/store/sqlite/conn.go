@@ -70,6 +70,15 @@ func (c *conn) Later(query string, args ...any) error {
 	return err
 }
 
+// LaterOne implements store.Conn.
+func (c *conn) LaterOne(query string, args ...any) error {
+	n, err := c.Exec(query, args...)
+	if err == nil && n != 1 {
+		err = store.ErrNotOne
+	}
+	return err
+}
+
 func (c *conn) Query(query string, args ...any) (store.Rows, error) {
 	stmt, err := c.bind(query, args)
 	if err != nil {

@@ -41,6 +41,11 @@ func (c *spied) Exec(query string, args ...any) (int64, error) {
 	return c.conn.Exec(query, args...)
 }
 
+func (c *spied) LaterOne(query string, args ...any) error {
+	c.spy.asked = append(c.spy.asked, asked{query, args})
+	return c.conn.LaterOne(query, args...)
+}
+
 // crowd fills a home with thousands of messages and deliveries, a few of them for each question there
 // is, and does not tell SQLite how many.
 func crowd(t *testing.T, home string) {
@@ -96,7 +101,7 @@ func TestDeliveriesAreFoundByIndex(t *testing.T) {
 		"take what is quiet":  {"deliveries_ready (agent=? AND waking=?)", ready(parley.Queue{})},
 		"take what is plain":  {"deliveries_ready (agent=? AND waking=?)", ready(parley.Queue{Wakes: true, Plain: true})},
 		"take what is urgent": {"deliveries_urgent (agent=?)", ready(parley.Queue{Wakes: true, Urgent: true})},
-		"take asks":           {"deliveries_urgent (agent=?)", ready(parley.Queue{Wakes: true, Urgent: true, Purpose: "ask"})},
+		"take asks":           {"deliveries_urgent (agent=? AND rank=?)", ready(parley.Queue{Wakes: true, Urgent: true, Purpose: "ask"})},
 		"held":                {"deliveries_held (agent=?)", func(tx parley.Tx) error { return found(tx.Queue().Held("agent-3", 5)) }},
 		"leased":              {"deliveries_lease (lease=?)", func(tx parley.Tx) error { return found(tx.Queue().Leased(id)) }},
 		"lapsed":              {"deliveries_timer (timer<?)", func(tx parley.Tx) error { return found(tx.Queue().Lapsed(9, 5)) }},

@@ -44,13 +44,6 @@ func refusedLeavesNothing(f *fixture) {
 		"deliveries of which one is for nobody": {parley.ErrNotFound, func(tx parley.Tx) error {
 			return found(tx.Deliveries().Insert(m, reaches("arya", "nobody")))
 		}},
-		"a step of a delivery that is not there any more": {parley.ErrNotFound, func(tx parley.Tx) error {
-			seen := before.Deliveries[m.ID][0]
-			become(parley.DeliverySeen)(&seen)
-			acked := seen
-			become(parley.DeliveryAcked)(&acked)
-			return tx.Deliveries().Put(seen, acked)
-		}},
 		"a message for nobody": {parley.ErrNotFound, func(tx parley.Tx) error {
 			lost := newMessage(c.ID, "arya", "hello")
 			lost.To = "nobody"
