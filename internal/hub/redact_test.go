@@ -149,6 +149,8 @@ func (w *world) everythingRead(who, id string) map[string]string {
 	add("context", around, err)
 	message, err := w.Message(ctx, as(who), id)
 	add("message", message, err)
+	peeked, err := w.Peek(ctx, as(who), 100)
+	add("peek", peeked, err)
 	taken, err := w.Take(ctx, as(who), hub.Take{Limit: 100})
 	add("take", taken, err)
 	found, err := w.Search(ctx, as(who), hub.SearchRequest{Query: "in:open between", Limit: 100})
