@@ -25,6 +25,12 @@ var wounds = map[string]struct {
 	"a lost audit entry":          {"DELETE FROM audit WHERE num = 1", "entry 2 of the audit log does not follow from entry 0"},
 	"a wrong count of messages":   {"UPDATE conversations SET messages = 3", "says that it has 3 messages up to 15, but has 15 up to 15"},
 	"a wrong last seq":            {"UPDATE conversations SET last_seq = 3", "messages up to 3, but has 15 up to 15"},
+	"a redaction that is none":    {"UPDATE messages SET redacted_at = 1, body_digest = x'00' WHERE seq = 3", "does not match its checksum"},
+	"a reference of a redacted message": {
+		"UPDATE messages SET redacted_at = 1, body_digest = x'00', text = '', artifacts = NULL WHERE seq = 11",
+		"names other artifacts than are written down for it",
+	},
+	"a wrong weight": {"UPDATE message_weight SET seq = 2, bytes = 1", "messages up to 2 are said to have 1 bytes, but have"},
 	"a reference to no conversation": {
 		"PRAGMA foreign_keys = 0; INSERT INTO participants (conv, agent, joined_at, read_seq) VALUES (99, 1, 0, 0)", "participants",
 	},
