@@ -11,8 +11,8 @@ var ErrDamaged error = Errorf(Internal, "the body of an artifact is damaged").
 	Suggest("store the artifact again, which mends it, or restore the newest backup")
 
 // Blobs keeps the bodies of artifacts, each once and under its SHA-256 in lower-case hexadecimal.
-// Which of them anybody needs is in the store's rows: a row without its body never exists, a body
-// without its row is waste that a later sweep removes.
+// Which of them anybody needs is in the store's rows: a row without its body never exists, unless it
+// says that the body was removed; a body without such a row is waste that a later sweep removes.
 type Blobs interface {
 	// Put stores what r holds, in bounded memory, and calls keep with its digest and size once all of it
 	// is on disk; until keep returns, nobody removes that body. What was stored before under the same
@@ -35,13 +35,14 @@ type Blobs interface {
 
 // StoredArtifact is what is known of a stored body.
 type StoredArtifact struct {
-	SHA256   string
-	Size     int64
-	StoredAt time.Time // when it was last handed in
-	Refs     int64     // messages that refer to it
+	SHA256    string
+	Size      int64
+	StoredAt  time.Time  // when it was last handed in
+	Refs      int64      // messages that refer to it
+	RemovedAt *time.Time // when the body was removed, though messages refer to it
 }
 
-// ArtifactTotals are sums over all stored bodies.
+// ArtifactTotals are sums over all stored bodies. Those that were removed do not count.
 type ArtifactTotals struct {
 	Artifacts int64 `json:"artifacts"`
 	Bytes     int64 `json:"bytes"`
@@ -49,9 +50,10 @@ type ArtifactTotals struct {
 }
 
 // ArtifactStore keeps which bodies are stored, who stored them, and which messages refer to them.
-// References are written by MessageStore.Insert and dropped by ConversationStore.Purge.
+// References are written by MessageStore.Insert and dropped when the message is redacted or erased.
 type ArtifactStore interface {
-	// Keep notes that an agent has stored a body at a time. ErrNotFound if there is no such agent.
+	// Keep notes that an agent has stored a body at a time, also one that was removed. ErrNotFound if there
+	// is no such agent.
 	Keep(a StoredArtifact, agent string) error
 	// Get returns what is known of a body. ErrNotFound if there is none.
 	Get(sha256 string) (StoredArtifact, error)
@@ -68,6 +70,12 @@ type ArtifactStore interface {
 	Unused(since time.Time, limit int) ([]string, error)
 	// Forget drops what is known of a body that Unused would return, and says whether it would.
 	Forget(sha256 string, since time.Time) (bool, error)
+	// Oldest returns what is known of bodies that are there, those that were handed in first first, at most
+	// limit.
+	Oldest(limit int) ([]StoredArtifact, error)
+	// Expire notes that a body is removed, unless it was stored after a time or is removed already, and
+	// says whether it was there.
+	Expire(sha256 string, storedBy, removed time.Time) (bool, error)
 	// Totals returns sums over all bodies.
 	Totals() (ArtifactTotals, error)
 }

@@ -65,8 +65,18 @@ func (m Message) Seal(body [32]byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Intact says whether the message is what its checksum was made from.
-func (m Message) Intact() bool { return m.Seal(m.BodyDigest()) == m.Checksum }
+// Intact says whether the message is what its checksum was made from. Of one that was redacted, the
+// digest that was kept stands for the body, which must be gone.
+func (m Message) Intact() bool {
+	if m.RedactedAt == nil {
+		return m.Seal(m.BodyDigest()) == m.Checksum
+	}
+	kept, err := hex.DecodeString(m.Digest)
+	if err != nil || len(kept) != sha256.Size || m.BodyDigest() != (Message{}).BodyDigest() {
+		return false
+	}
+	return m.Seal([sha256.Size]byte(kept)) == m.Checksum
+}
 
 type canonical []byte
 

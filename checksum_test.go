@@ -2,6 +2,7 @@ package parley
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -78,6 +79,9 @@ func TestSealCoversEveryField(t *testing.T) {
 	each := func(path string, typ reflect.Type, within func(*Message) reflect.Value) {
 		for i := range typ.NumField() {
 			name := typ.Field(i).Name
+			if name == "RedactedAt" || name == "Digest" { // see TestRedactedMessageIsVerifiedByItsDigest
+				continue
+			}
 			if reflect.ValueOf(full).FieldByName(name).IsValid() && reflect.ValueOf(full).FieldByName(name).IsZero() {
 				t.Fatalf("the test's message has no %s", name)
 			}
@@ -105,6 +109,40 @@ func TestSealCoversEveryField(t *testing.T) {
 	full.Checksum = "another" // the seal is not made from itself
 	if seen[full.Seal(full.BodyDigest())] != "the message itself" {
 		t.Error("the seal depends on the checksum")
+	}
+}
+
+func TestRedactedMessageIsVerifiedByItsDigest(t *testing.T) {
+	full := fullMessage()
+	full.Checksum = full.Seal(full.BodyDigest())
+	redacted := full.Redacted(*at(5000))
+	if !redacted.Intact() {
+		t.Error("a redacted message is not intact")
+	}
+	digest := full.BodyDigest()
+	want := full
+	want.Content, want.Payload, want.Metadata = Content{}, nil, nil
+	want.RedactedAt, want.Digest = at(5000), hex.EncodeToString(digest[:])
+	if diff := cmp.Diff(want, redacted, cmp.AllowUnexported(Priority{})); diff != "" {
+		t.Errorf("redacted (-want +got):\n%s", diff)
+	}
+	for name, spoil := range map[string]func(*Message){
+		"a text":          func(m *Message) { m.Content.Text = "x" },
+		"code":            func(m *Message) { m.Content.Code = "x" },
+		"an artifact":     func(m *Message) { m.Content.Artifacts = full.Content.Artifacts },
+		"a payload":       func(m *Message) { m.Payload = full.Payload },
+		"metadata":        func(m *Message) { m.Metadata = full.Metadata },
+		"another digest":  func(m *Message) { m.Digest = strings.Repeat("0", 64) },
+		"no digest":       func(m *Message) { m.Digest = "" },
+		"half a digest":   func(m *Message) { m.Digest = m.Digest[:32] },
+		"another sender":  func(m *Message) { m.From = "sansa" },
+		"not redacted":    func(m *Message) { m.RedactedAt = nil },
+		"another's place": func(m *Message) { m.Seq++ },
+	} {
+		spoilt := redacted
+		if spoil(&spoilt); spoilt.Intact() {
+			t.Errorf("with %s it is intact", name)
+		}
 	}
 }
 

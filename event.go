@@ -13,6 +13,7 @@ type EventKind string
 // The kinds of event.
 const (
 	EventMessagePosted       EventKind = "message.posted"
+	EventMessageRedacted     EventKind = "message.redacted"
 	EventAgentAdded          EventKind = "agent.added"
 	EventAgentChanged        EventKind = "agent.changed"
 	EventAgentRemoved        EventKind = "agent.removed"
@@ -25,6 +26,7 @@ const (
 	EventOverdue             EventKind = "overdue"      // a delivery was not seen in time
 	EventLate                EventKind = "late"         // a delivery's deadline was missed
 	EventSequenceGap         EventKind = "sequence_gap" // the sender's count has jumped
+	EventAlert               EventKind = "alert"        // something needs a person's attention, or no longer does
 )
 
 // EventDelivery is the kind of the event that a delivery's step to a state is: delivery.seen and so on.

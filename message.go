@@ -2,6 +2,7 @@ package parley
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -50,7 +51,8 @@ func (t Type) Wakes() bool {
 	}
 }
 
-// Message is one message. It never changes once it is stored.
+// Message is one message. It never changes once it is stored, unless it is redacted: then its body is
+// gone, and the digest of what it was stays.
 type Message struct {
 	ID             string          `json:"id"`
 	Seq            int64           `json:"seq"`
@@ -74,6 +76,19 @@ type Message struct {
 	Hops           int             `json:"hops"`
 	IdempotencyKey string          `json:"idempotency_key,omitempty"`
 	Checksum       string          `json:"checksum"`
+	RedactedAt     *time.Time      `json:"redacted_at,omitempty"`
+	Digest         string          `json:"body_digest,omitempty"` // of the body that was redacted
+}
+
+// CheckReason says why a text cannot be the reason of a redaction, or nil.
+func CheckReason(reason string) error { return checkText("reason", reason, 4<<10) }
+
+// Redacted is the message without its body.
+func (m Message) Redacted(at time.Time) Message {
+	digest := m.BodyDigest()
+	m.Content, m.Payload, m.Metadata = Content{}, nil, nil
+	m.RedactedAt, m.Digest = &at, hex.EncodeToString(digest[:])
+	return m
 }
 
 // Content is what a message says.

@@ -43,6 +43,13 @@ type Store interface {
 	Blobs() Blobs
 }
 
+// Disk is what a store may know of the disk it is on.
+type Disk interface {
+	// Space returns the bytes that are free for it, and those there are in all. errors.ErrUnsupported if
+	// they cannot be known.
+	Space() (free, total int64, err error)
+}
+
 // Tx gives access to what is stored, noun by noun, within one transaction.
 type Tx interface {
 	Agents() AgentStore
@@ -54,6 +61,7 @@ type Tx interface {
 	Search() SearchStore
 	Artifacts() ArtifactStore
 	Log() LogStore
+	Retention() RetentionStore
 	Counts() CountStore
 }
 
@@ -135,7 +143,7 @@ type MemberStore interface {
 	Unread(m Member, limit int) (int, error)
 }
 
-// MessageStore keeps messages. They never change.
+// MessageStore keeps messages. They never change, but for Redact.
 type MessageStore interface {
 	// NextSeq is the number that the next message or event of this update will have. Both are drawn
 	// from one order, which rises by one and never repeats, whatever is deleted.
@@ -164,6 +172,9 @@ type MessageStore interface {
 	Keyed(sender, key string, since time.Time) (id string, err error)
 	// ForgetKeys drops up to limit idempotency keys from before a time and says how many.
 	ForgetKeys(before time.Time, limit int) (int, error)
+	// Redact puts what Message.Redacted has made of a message in its place, and drops its references to
+	// artifacts. A body that nobody refers to any more is unused at once, whenever it was stored.
+	Redact(Message) error
 }
 
 // Page is a part of a conversation: going forward, the first Limit messages after the seq After;
@@ -247,15 +258,18 @@ type SearchStore interface {
 	// nothing is written, if the mark is not from any more: another process has gone on, or something
 	// was erased that the documents may still hold.
 	Index(from IndexMark, upTo int64, docs []Document) error
-	// Forget erases what the index has of messages; what it does not have is no error.
+	// Forget erases what the index has of messages; what it does not have is no error. Their words are
+	// found no more, and are gone from the disk once Scrub has nothing left to do.
 	Forget(seqs ...int64) error
+	// Scrub does a part of what remains of the work of Forget, and says whether there may be more.
+	Scrub() (more bool, err error)
 	// Match returns messages of conversations that are not buried, the newest first: as many as the
 	// limit says, or fewer where they are large or where many that match are sorted out by the time, the
 	// reader or the answer. ErrNotFound if an agent or the conversation does not exist.
 	Match(SearchQuery) (Matches, error)
 }
 
-// LogStore keeps the event log and the audit log. Both only grow.
+// LogStore keeps the event log and the audit log. Both only grow, but for Prune.
 type LogStore interface {
 	// Append adds events. Their Num is given by the store. Messages are not appended: see
 	// MessageStore.Insert.
@@ -263,12 +277,45 @@ type LogStore interface {
 	// Events returns events with a number greater than after, in order, at most limit. Among them is
 	// EventMessagePosted for each message, at its seq.
 	Events(after int64, limit int) ([]Event, error)
-	// Bounds returns the numbers the log reaches from and to, or 0, 0.
+	// Bounds returns the numbers the log reaches from and to, or 0, 0. If all was erased, it reaches from
+	// the number after the newest.
 	Bounds() (oldest, newest int64, err error)
+	// Prune erases up to limit of the oldest events, none at or after one that is not from before a time,
+	// and says how many. Those of messages stay with their messages.
+	Prune(before time.Time, limit int) (int, error)
 	// Audit adds an entry. Its Num and Hash are given by the store.
 	Audit(AuditEntry) error
 	// Audited returns audit entries with a number greater than after, in order, at most limit.
 	Audited(after int64, limit int) ([]AuditEntry, error)
+}
+
+// OldMessage is what retention looks at.
+type OldMessage struct {
+	Seq       int64
+	CreatedAt time.Time
+	Bytes     int64 // of its body
+	Owed      bool  // a delivery of it is open or a dead letter
+}
+
+// Erased is what was erased of messages.
+type Erased struct {
+	Messages int
+	Bytes    int64 // of their bodies
+}
+
+// RetentionStore finds and erases messages that are not kept for ever. Those of buried conversations are
+// erased by ConversationStore.Purge.
+type RetentionStore interface {
+	// Oldest returns what is worth knowing of messages with a seq greater than after, in order, at most
+	// limit.
+	Oldest(after int64, limit int) ([]OldMessage, error)
+	// Erase erases the messages with a seq greater than after and at most upTo, but for those of which a
+	// delivery is open or a dead letter: with their deliveries, their references to artifacts and what the
+	// search index has of them. Their conversations stay; the numbers these keep are those of what is left.
+	Erase(after, upTo int64) (Erased, error)
+	// Weigh counts the bodies of further messages, whose seqs are at most limit numbers. It returns the
+	// bytes of all that were counted and are still there, and whether there are more to count.
+	Weigh(limit int64) (bytes int64, more bool, err error)
 }
 
 // CountStore compares the numbers that are kept with the rows they count. It is for checks.
@@ -282,4 +329,6 @@ type CountStore interface {
 	// Inboxes returns a sentence for each participant whose inbox is not what is open for it, at most
 	// limit.
 	Inboxes(limit int) ([]string, error)
+	// Weight returns a sentence if the bytes RetentionStore.Weigh has counted are not those of the messages.
+	Weight(limit int) ([]string, error)
 }

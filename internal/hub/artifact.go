@@ -102,10 +102,19 @@ func (s *scene) artifact(sha256 string) (size int64, err error) {
 		return 0, unknown{"artifact", sha256}
 	}
 	stored, err := s.Artifacts().Get(sha256)
-	if errors.Is(err, parley.ErrNotFound) {
+	switch {
+	case errors.Is(err, parley.ErrNotFound):
 		return 0, unknown{"artifact", sha256}
+	case err == nil && stored.RemovedAt != nil:
+		return 0, removedByRetention(stored)
 	}
 	return stored.Size, err
+}
+
+func removedByRetention(a parley.StoredArtifact) error {
+	return parley.Errorf(parley.BadInput, "artifact %s was removed on %s, because artifacts are not kept for ever",
+		a.SHA256, a.RemovedAt.Format(time.DateOnly)).Because(parley.NotFound).
+		Suggest("store the file again, if you have it")
 }
 
 // sizeArtifacts returns the artifacts of a draft with the sizes its sender has left out. The size of a

@@ -78,11 +78,12 @@ func (h *Hub) eachBody(ctx context.Context, look func(digests []string) error) e
 func (h *Hub) withoutRow(ctx context.Context, digests []string) (waste []string, err error) {
 	err = h.store.View(ctx, func(tx parley.Tx) error {
 		for _, sha256 := range digests {
-			_, err := tx.Artifacts().Get(sha256)
-			if errors.Is(err, parley.ErrNotFound) {
-				waste = append(waste, sha256)
-			} else if err != nil {
+			none, err := noBody(tx, sha256)
+			if err != nil {
 				return err
+			}
+			if none {
+				waste = append(waste, sha256)
 			}
 		}
 		return nil
@@ -93,12 +94,18 @@ func (h *Hub) withoutRow(ctx context.Context, digests []string) (waste []string,
 // unknownBody says whether a body has no row. It asks in an update, because after a failed commit only
 // an update that goes through shows that no row comes back after a crash.
 func (h *Hub) unknownBody(ctx context.Context, sha256 string) (missing bool, err error) {
-	err = h.store.Update(ctx, func(tx parley.Tx) error {
-		_, err := tx.Artifacts().Get(sha256)
-		if missing = errors.Is(err, parley.ErrNotFound); missing {
-			return nil
-		}
+	err = h.store.Update(ctx, func(tx parley.Tx) (err error) {
+		missing, err = noBody(tx, sha256)
 		return err
 	})
 	return missing, err
+}
+
+// noBody says whether a body has no row, or one that says it was removed.
+func noBody(tx parley.Tx, sha256 string) (bool, error) {
+	a, err := tx.Artifacts().Get(sha256)
+	if errors.Is(err, parley.ErrNotFound) {
+		return true, nil
+	}
+	return a.RemovedAt != nil, err
 }

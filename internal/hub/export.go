@@ -65,6 +65,9 @@ func writeMarkdown(w io.Writer, v any) error {
 			to = " → " + v.To
 		}
 		fmt.Fprintf(&out, "\n## %s%s\n\n%s · %s · %s\n", v.From, to, v.CreatedAt.Format(time.RFC3339), v.Type, v.ID)
+		if v.RedactedAt != nil {
+			fmt.Fprintf(&out, "\nRedacted %s\n", v.RedactedAt.Format(time.RFC3339))
+		}
 		quote(&out, v.Content.Text)
 		quoteCode(&out, v.Content.Code)
 		quoteCode(&out, string(v.Payload))

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,6 +27,7 @@ type Caller struct {
 type Config struct {
 	Limits      parley.Limits
 	Rate        Rate
+	Retention   Retention
 	AutoArchive time.Duration // archive conversations idle for this long; 0: never
 	SweepEvery  time.Duration // default: a minute
 	DueEvery    time.Duration // how often leases, expiries and the like are looked at; default: a second
@@ -45,6 +47,9 @@ type Hub struct {
 	index  *indexer
 
 	wasteDue atomic.Bool // there may be bodies of artifacts without a row
+
+	sweeping sync.Mutex // held by a sweep
+	diskLow  bool       // and whoever follows the events knows
 
 	services []*service.Service
 }
@@ -69,6 +74,7 @@ func New(ctx context.Context, store parley.Store, config Config) (*Hub, error) {
 	}
 	setDefault(&config.SweepEvery, time.Minute)
 	setDefault(&config.DueEvery, time.Second)
+	setDefault(&config.Retention.Events, eventsKept)
 	h := &Hub{
 		store: store, config: config, clock: config.Clock, rate: newLimiter(config.Rate), tail: newTail(store),
 		index: newIndexer(store, config.Log), bells: newBells(), turns: newTurns(),

@@ -149,9 +149,11 @@ func (x *indexer) step(ctx context.Context) (more bool, err error) {
 		x.reach(next - 1)
 		return false, nil
 	}
-	docs := make([]parley.Document, len(list))
-	for i, m := range list {
-		docs[i] = search.NewDocument(m)
+	docs := make([]parley.Document, 0, len(list))
+	for _, m := range list {
+		if m.RedactedAt == nil {
+			docs = append(docs, search.NewDocument(m))
+		}
 	}
 	upTo := list[len(list)-1].Seq
 	err = x.store.Update(ctx, func(tx parley.Tx) error { return tx.Search().Index(mark, upTo, docs) })

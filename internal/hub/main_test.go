@@ -1,10 +1,13 @@
 package hub_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -34,14 +37,16 @@ type kind struct {
 	open   func(place string) (database, error)
 	// spoil changes the body of an artifact from outside; nil removes it.
 	spoil func(place, sha256 string, content []byte) error
+	// holds are the files or tables of a closed store that have a word in them.
+	holds func(place, word string) ([]string, error)
 }
 
 // stores is the kind that tests run on. All tests run on each.
 var stores kind
 
 var kinds = []kind{
-	{"SQLite", 20, testing.TB.TempDir, func(home string) (database, error) { return sqlite.Open(ctx, home) }, spoilFile},
-	{"PostgreSQL", 8, migrated.Copy, func(url string) (database, error) { return postgres.Open(ctx, url) }, spoilRow},
+	{"SQLite", 20, testing.TB.TempDir, func(home string) (database, error) { return sqlite.Open(ctx, home) }, spoilFile, filesWith},
+	{"PostgreSQL", 8, migrated.Copy, func(url string) (database, error) { return postgres.Open(ctx, url) }, spoilRow, tablesWith},
 }
 
 // migrated is a database with all tables and no rows.
@@ -72,6 +77,44 @@ func spoilRow(url, sha256 string, content []byte) error {
 	}
 	_, err = c.Exec(ctx, query, args...)
 	return errors.Join(err, c.Close(ctx))
+}
+
+func filesWith(home, word string) (found []string, err error) {
+	err = filepath.WalkDir(home, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if bytes.Contains(content, []byte(word)) {
+			found = append(found, entry.Name())
+		}
+		return err
+	})
+	return found, err
+}
+
+// tablesWith looks at rows as text, in which bytes are hexadecimal digits.
+func tablesWith(url, word string) (found []string, err error) {
+	c, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := c.Query(ctx, "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")
+	if err != nil {
+		return nil, errors.Join(err, c.Close(ctx))
+	}
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	for _, table := range tables {
+		var n int
+		if err == nil {
+			err = c.QueryRow(ctx, "SELECT count(*) FROM "+pgx.Identifier{table}.Sanitize()+" t WHERE t::text LIKE $1 OR t::text LIKE $2",
+				"%"+word+"%", "%"+hex.EncodeToString([]byte(word))+"%").Scan(&n)
+		}
+		if n > 0 {
+			found = append(found, table)
+		}
+	}
+	return found, errors.Join(err, c.Close(ctx))
 }
 
 // TestMain keeps the properties short unless the command line asks for more, and fails when

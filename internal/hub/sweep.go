@@ -38,39 +38,45 @@ func (h *Hub) regularly(ctx context.Context, started func(), every time.Duration
 	}
 }
 
-// Sweep does what is due with time: archives what has been idle for long, forgets old idempotency
-// keys, erases what was deleted and removes artifacts nobody refers to. It works in small updates, so that nobody waits for it.
+// Sweep does what is due with time: looks at the disk, archives what has been idle for long, forgets old
+// idempotency keys, erases what was deleted or is not kept any longer, and removes artifacts nobody refers
+// to. It works in small updates, so that nobody waits for it. One sweep runs at a time.
 func (h *Hub) Sweep(ctx context.Context) error {
+	h.sweeping.Lock()
+	defer h.sweeping.Unlock()
+	looked := h.checkDisk(ctx) // if the disk is full this fails, and the rest makes room
+	for _, step := range []func(context.Context) error{
+		h.archiveAllIdle, h.failOrphaned, h.forgetKeys, h.purge, h.retain, h.scrub, h.collectArtifacts, h.removeWaste,
+	} {
+		if err := step(ctx); err != nil {
+			return errors.Join(looked, err)
+		}
+	}
+	return looked
+}
+
+func (h *Hub) archiveAllIdle(ctx context.Context) error {
 	err := h.archiveIdle(ctx, parley.IdleFilter{
 		Kinds: []parley.ConversationKind{parley.Ephemeral}, Since: h.now().Add(-ephemeralIdle), Settled: true,
 	})
-	if err != nil {
+	if err != nil || h.config.AutoArchive <= 0 {
 		return err
 	}
-	if h.config.AutoArchive > 0 {
-		err := h.archiveIdle(ctx, parley.IdleFilter{
-			Kinds: []parley.ConversationKind{parley.Channel, parley.Group, parley.DM}, Since: h.now().Add(-h.config.AutoArchive),
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if err := h.failOrphaned(ctx); err != nil {
-		return err
-	}
-	if err := h.repeat(ctx, func(tx parley.Tx) (int, error) {
+	return h.archiveIdle(ctx, parley.IdleFilter{
+		Kinds: []parley.ConversationKind{parley.Channel, parley.Group, parley.DM}, Since: h.now().Add(-h.config.AutoArchive),
+	})
+}
+
+func (h *Hub) forgetKeys(ctx context.Context) error {
+	_, err := h.repeat(ctx, func(tx parley.Tx) (int, error) {
 		return tx.Messages().ForgetKeys(h.now().Add(-keyMemory), purgeBatch)
-	}); err != nil {
-		return err
-	}
-	err = h.repeat(ctx, func(tx parley.Tx) (int, error) { return tx.Conversations().Purge(purgeBatch) })
-	if err != nil {
-		return err
-	}
-	if err := h.collectArtifacts(ctx); err != nil {
-		return err
-	}
-	return h.removeWaste(ctx)
+	})
+	return err
+}
+
+func (h *Hub) purge(ctx context.Context) error {
+	_, err := h.repeat(ctx, func(tx parley.Tx) (int, error) { return tx.Conversations().Purge(purgeBatch) })
+	return err
 }
 
 // archiveIdle archives what a filter selects. It is looked up outside the writer; what is left after
@@ -119,8 +125,8 @@ func (s *scene) archiveStillIdle(ids []string, filter parley.IdleFilter) error {
 	return nil
 }
 
-// repeat runs an update that does a part of a work until nothing is left of it.
-func (h *Hub) repeat(ctx context.Context, part func(parley.Tx) (int, error)) error {
+// repeat runs an update that does a part of a work until nothing is left of it, and says how much it was.
+func (h *Hub) repeat(ctx context.Context, part func(parley.Tx) (int, error)) (total int, err error) {
 	for {
 		var n int
 		err := h.store.Update(ctx, func(tx parley.Tx) (err error) {
@@ -128,7 +134,8 @@ func (h *Hub) repeat(ctx context.Context, part func(parley.Tx) (int, error)) err
 			return err
 		})
 		if err != nil || n == 0 {
-			return err
+			return total, err
 		}
+		total += n
 	}
 }

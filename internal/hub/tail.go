@@ -168,6 +168,10 @@ func readEvents(ctx context.Context, store parley.Store, after int64) (list []pa
 }
 
 func eventsGone(after, oldest, newest int64) error {
+	if oldest > newest {
+		return parley.Errorf(parley.BadInput, "of the log of events nothing is left up to %d, so it does not go on from %d", newest, after).
+			Because(parley.NotFound).Suggest("read the present state, and follow from %d", newest)
+	}
 	return parley.Errorf(parley.BadInput, "the log of events goes from %d to %d, not on from %d", oldest, newest, after).
 		Because(parley.NotFound).Suggest("read the present state, and follow from %d", newest)
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"database/sql"
 	"encoding/hex"
 	"maps"
 	"slices"
@@ -23,7 +24,7 @@ func (s artifacts) Keep(a parley.StoredArtifact, agent string) error {
 		return err
 	}
 	err = s.write(`INSERT INTO artifacts (sha256, size, stored_at, refs) VALUES ($1, $2, $3, 0)
-		ON CONFLICT (sha256) DO UPDATE SET stored_at = excluded.stored_at`, digest, a.Size, millis(a.StoredAt))
+		ON CONFLICT (sha256) DO UPDATE SET stored_at = excluded.stored_at, removed_at = NULL`, digest, a.Size, millis(a.StoredAt))
 	if err != nil {
 		return err
 	}
@@ -96,21 +97,32 @@ func (s artifacts) Forget(sha256 string, since time.Time) (bool, error) {
 	return true, nil
 }
 
+func (s artifacts) Oldest(limit int) ([]parley.StoredArtifact, error) {
+	return s.list("WHERE removed_at IS NULL ORDER BY stored_at LIMIT 0 + $1", limit)
+}
+
+func (s artifacts) Expire(sha256 string, storedBy, removed time.Time) (bool, error) {
+	n, err := s.exec("UPDATE artifacts SET removed_at = $3 WHERE sha256 = $1 AND stored_at <= $2 AND removed_at IS NULL",
+		digestOf(sha256), millis(storedBy), millis(removed))
+	return n > 0, err
+}
+
 func (s artifacts) Totals() (t parley.ArtifactTotals, err error) {
-	err = s.row("SELECT count(*), CAST(coalesce(sum(size), 0) AS BIGINT), CAST(coalesce(sum(refs), 0) AS BIGINT) FROM artifacts",
-		nil, []any{&t.Artifacts, &t.Bytes, &t.Refs})
+	err = s.row(`SELECT count(*), CAST(coalesce(sum(size), 0) AS BIGINT), CAST(coalesce(sum(refs), 0) AS BIGINT)
+		FROM artifacts WHERE removed_at IS NULL`, nil, []any{&t.Artifacts, &t.Bytes, &t.Refs})
 	return t, err
 }
 
 func (s artifacts) list(where string, args ...any) (list []parley.StoredArtifact, err error) {
-	err = s.each("SELECT sha256, size, stored_at, refs FROM artifacts "+where, args, func(r Rows) error {
+	err = s.each("SELECT sha256, size, stored_at, refs, removed_at FROM artifacts "+where, args, func(r Rows) error {
 		var (
-			a      parley.StoredArtifact
-			digest []byte
-			at     int64
+			a       parley.StoredArtifact
+			digest  []byte
+			at      int64
+			removed sql.NullInt64
 		)
-		err := r.Scan(&digest, &a.Size, &at, &a.Refs)
-		a.SHA256, a.StoredAt = hex.EncodeToString(digest), fromMillis(at)
+		err := r.Scan(&digest, &a.Size, &at, &a.Refs, &removed)
+		a.SHA256, a.StoredAt, a.RemovedAt = hex.EncodeToString(digest), fromMillis(at), timeOrNil(removed)
 		list = append(list, a)
 		return err
 	})
@@ -140,7 +152,11 @@ func (t *tx) digests(query string, args ...any) (list []string, err error) {
 // written.
 func (t *tx) checkReferences(m parley.Message) error {
 	for _, sha256 := range m.Content.Digests() {
-		if _, err := (artifacts{t}).Get(sha256); err != nil {
+		a, err := (artifacts{t}).Get(sha256)
+		if err == nil && a.RemovedAt != nil {
+			err = parley.ErrNotFound
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -161,17 +177,14 @@ func (t *tx) refer(m parley.Message) error {
 	return nil
 }
 
-// dropReferences drops up to limit references that the messages of a conversation make, and says how
-// many there were.
-func (t *tx) dropReferences(conv int64, limit int) (int, error) {
+// dropReferences drops references, and returns the bodies they were to.
+func (t *tx) dropReferences(where string, args ...any) (dropped []string, err error) {
 	if !t.writable {
-		return 0, errReadOnly
+		return nil, errReadOnly
 	}
-	dropped, err := t.digests(`DELETE FROM artifact_refs WHERE (sha256, message) IN
-		(SELECT r.sha256, r.message FROM messages m JOIN artifact_refs r ON r.message = m.seq
-			WHERE m.conv = $1 LIMIT 0 + $2) RETURNING sha256`, conv, limit)
+	dropped, err = t.digests("DELETE FROM artifact_refs WHERE "+where+" RETURNING sha256", args...)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	times := map[string]int{}
 	for _, sha256 := range dropped {
@@ -180,8 +193,8 @@ func (t *tx) dropReferences(conv int64, limit int) (int, error) {
 	for _, sha256 := range slices.Sorted(maps.Keys(times)) {
 		err := t.write("UPDATE artifacts SET refs = refs - $2 WHERE sha256 = $1", digestOf(sha256), times[sha256])
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 	}
-	return len(dropped), nil
+	return dropped, nil
 }

@@ -80,7 +80,7 @@ func (c *checker) message(tx parley.Tx, m parley.Message) error {
 		c.report.Add("message %s does not match its checksum", m.ID)
 	}
 	want := m.Content.Digests()
-	if len(want) == 0 {
+	if len(want) == 0 && m.RedactedAt == nil {
 		return nil
 	}
 	have, err := tx.Artifacts().Of(m.ID)
@@ -102,6 +102,9 @@ func (c *checker) artifacts() error {
 			return err
 		}
 		for _, a := range list {
+			if a.RemovedAt != nil {
+				continue
+			}
 			if err := c.artifact(a); err != nil {
 				return err
 			}
@@ -139,11 +142,12 @@ func (c *checker) body(sha256 string) (size int64, err error) {
 
 // missing notes a body that is not there, unless it was collected after its row was read.
 func (c *checker) missing(sha256 string) error {
-	err := c.store.View(c.ctx, func(tx parley.Tx) error {
-		_, err := tx.Artifacts().Get(sha256)
+	var now parley.StoredArtifact
+	err := c.store.View(c.ctx, func(tx parley.Tx) (err error) {
+		now, err = tx.Artifacts().Get(sha256)
 		return err
 	})
-	if errors.Is(err, parley.ErrNotFound) {
+	if errors.Is(err, parley.ErrNotFound) || now.RemovedAt != nil {
 		c.report.Artifacts--
 		return nil
 	}
@@ -168,7 +172,9 @@ func (c *checker) audit() error {
 
 func (c *checker) counts() error {
 	return c.pages(func(tx parley.Tx) (bool, error) {
-		for _, find := range []func(int) ([]string, error){tx.Counts().Conversations, tx.Counts().Artifacts, tx.Counts().Inboxes} {
+		for _, find := range []func(int) ([]string, error){
+			tx.Counts().Conversations, tx.Counts().Artifacts, tx.Counts().Inboxes, tx.Counts().Weight,
+		} {
 			found, err := find(checkPage)
 			if err != nil {
 				return false, err

@@ -159,6 +159,9 @@ func (s conversations) Bury(id string) error {
 	return err
 }
 
+// nextOf selects the messages of a buried conversation that are erased next.
+const nextOf = "SELECT seq FROM messages WHERE conv = $1 ORDER BY seq LIMIT 0 + $2"
+
 func (s conversations) Purge(limit int) (int, error) {
 	var num int64
 	err := s.row("SELECT num FROM conversations WHERE buried = 1 LIMIT 1", nil, []any{&num})
@@ -171,16 +174,21 @@ func (s conversations) Purge(limit int) (int, error) {
 	if err := s.forgetOf(num, limit); err != nil {
 		return 0, err
 	}
-	total, err := s.dropReferences(num, limit)
+	dropped, err := s.dropReferences(`(sha256, message) IN (SELECT r.sha256, r.message
+		FROM messages m JOIN artifact_refs r ON r.message = m.seq WHERE m.conv = $1 LIMIT 0 + $2)`, num, limit)
+	total := len(dropped)
 	if err != nil || total >= limit {
 		return total, err
 	}
 	gone, err := s.purgeDeliveries(num, limit-total)
 	total += gone
+	if err == nil && total < limit {
+		err = s.lighten(nextOf, num, limit-total)
+	}
 	// Each statement finishes its kind of row unless the limit ends it, so that nothing is erased
 	// before what refers to it.
 	for _, statement := range []string{
-		`DELETE FROM messages WHERE seq IN (SELECT seq FROM messages WHERE conv = $1 ORDER BY seq LIMIT 0 + $2)`,
+		"DELETE FROM messages WHERE seq IN (" + nextOf + ")",
 		`DELETE FROM participants WHERE conv = $1 AND agent IN
 			(SELECT agent FROM participants WHERE conv = $1 LIMIT 0 + $2)`,
 		`DELETE FROM conversations WHERE num IN (SELECT num FROM conversations WHERE num = $1 LIMIT 0 + $2)`,
@@ -197,8 +205,7 @@ func (s conversations) Purge(limit int) (int, error) {
 
 // purgeDeliveries erases deliveries of a buried conversation and takes them out of the inboxes.
 func (s conversations) purgeDeliveries(conv int64, limit int) (int, error) {
-	const doomed = ` FROM deliveries WHERE message IN
-		(SELECT seq FROM messages WHERE conv = $1 ORDER BY seq LIMIT 0 + $2) ORDER BY message, agent LIMIT 0 + $2`
+	const doomed = " FROM deliveries WHERE message IN (" + nextOf + ") ORDER BY message, agent LIMIT 0 + $2"
 	freed := map[int64]*[2]int{}
 	err := s.each("SELECT agent, state, waking, purpose, lease"+doomed, []any{conv, limit}, func(r Rows) error {
 		var (

@@ -28,6 +28,19 @@ func (s counts) Conversations(limit int) (found []string, err error) {
 	return found, err
 }
 
+func (s counts) Weight(limit int) (found []string, err error) {
+	err = s.each("SELECT w.seq, w.bytes, (SELECT coalesce(sum("+bodyBytes+`), 0) FROM messages m WHERE m.seq <= w.seq) AS counted
+		FROM message_weight w LIMIT 0 + $1`, []any{limit}, func(r Rows) error {
+		var seq, bytes, counted int64
+		err := r.Scan(&seq, &bytes, &counted)
+		if err == nil && bytes != counted {
+			found = append(found, fmt.Sprintf("messages up to %d are said to have %d bytes, but have %d", seq, bytes, counted))
+		}
+		return err
+	})
+	return found, err
+}
+
 func (s counts) Artifacts(limit int) (found []string, err error) {
 	err = s.each(`SELECT a.sha256, a.refs, count(r.message) FROM artifacts a LEFT JOIN artifact_refs r ON r.sha256 = a.sha256
 		GROUP BY a.sha256, a.refs HAVING a.refs <> count(r.message) LIMIT 0 + $1`,

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -126,11 +127,30 @@ func (s log) collect(query string, args ...any) ([]parley.Event, error) {
 }
 
 func (s log) Bounds() (oldest, newest int64, err error) {
-	if newest, err = s.lastSeq(); err != nil {
+	if newest, err = s.lastSeq(); err != nil || newest == 0 {
 		return 0, 0, err
 	}
-	err = s.row("SELECT coalesce(min(num), 0) FROM events", nil, []any{&oldest})
+	err = s.row("SELECT pruned + 1 FROM counters", nil, []any{&oldest})
 	return oldest, newest, err
+}
+
+func (s log) Prune(before time.Time, limit int) (int, error) {
+	const oldest = "(SELECT num, at FROM events ORDER BY num LIMIT 0 + $1) AS o"
+	var upTo int64
+	// The last of the oldest, but for the first that is too young and what follows it.
+	err := s.row("SELECT coalesce(max(num), 0) FROM "+oldest+` WHERE num < coalesce(
+		(SELECT min(num) FROM `+oldest+" WHERE at >= $2), num + 1)", []any{limit, millis(before)}, []any{&upTo})
+	if err != nil || upTo == 0 {
+		return 0, err
+	}
+	if err := s.keepSeq(); err != nil {
+		return 0, err
+	}
+	if err := s.write("UPDATE counters SET pruned = $1", upTo); err != nil {
+		return 0, err
+	}
+	n, err := s.exec("DELETE FROM events WHERE num <= $1", upTo)
+	return int(n), err
 }
 
 func (s log) Audit(e parley.AuditEntry) error {

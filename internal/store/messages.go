@@ -18,7 +18,8 @@ type messages struct{ *tx }
 
 const messageColumns = `m.seq, m.id, m.conv, m.sender, m.recipient, m.reply_to, m.type, m.priority, m.word,
 	m.created_at, m.expires_at, m.deadline, m.requires_ack, m.hops, m.source, m.trace, m.task, m.mentions,
-	m.text, m.code, m.artifacts, m.payload, m.metadata, m.key, m.checksum`
+	m.text, m.code, m.artifacts, m.payload, m.metadata, m.key, m.checksum,
+	m.redacted_at, m.body_digest`
 
 // toAll is the recipient of a message to everybody; no agent has this number.
 const toAll = 0
@@ -279,9 +280,9 @@ type messageRow struct {
 	seq, conv, created                    int64
 	agents                                messageAgents
 	level, ack, hops                      int
-	id, replyTo, checksum, convID         []byte
+	id, replyTo, checksum, convID, digest []byte
 	kind, source, text                    string
-	expires, deadline                     sql.NullInt64
+	expires, deadline, redacted           sql.NullInt64
 	word, trace, task, mentions, code     sql.NullString
 	artifacts, payload, metadata, keyText sql.NullString
 }
@@ -292,6 +293,7 @@ func (row *messageRow) dest(withConversation bool) []any {
 		&row.seq, &row.id, &row.conv, &row.agents.sender, &row.agents.recipient, &row.replyTo, &row.kind, &row.level, &row.word,
 		&row.created, &row.expires, &row.deadline, &row.ack, &row.hops, &row.source, &row.trace, &row.task, &row.mentions,
 		&row.text, &row.code, &row.artifacts, &row.payload, &row.metadata, &row.keyText, &row.checksum,
+		&row.redacted, &row.digest,
 	}
 	if withConversation {
 		dest = append(dest, &row.convID)
@@ -320,7 +322,7 @@ func (row *messageRow) message(conv string) (m parley.Message, err error) {
 	m.CreatedAt, m.ExpiresAt, m.Deadline = fromMillis(row.created), timeOrNil(row.expires), timeOrNil(row.deadline)
 	m.RequiresAck, m.Task, m.IdempotencyKey = row.ack != 0, row.task.String, row.keyText.String
 	m.Content.Text, m.Content.Code = row.text, row.code.String
-	m.Checksum = hex.EncodeToString(row.checksum)
+	m.Checksum, m.RedactedAt, m.Digest = hex.EncodeToString(row.checksum), timeOrNil(row.redacted), hex.EncodeToString(row.digest)
 	m.TraceID = row.trace.String
 	if !row.trace.Valid {
 		m.TraceID = m.ID

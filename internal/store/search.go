@@ -98,7 +98,44 @@ func (s search) Forget(seqs ...int64) error {
 			return err
 		}
 	}
-	return s.erased()
+	if err := s.erased(); err != nil {
+		return err
+	}
+	return s.write("UPDATE search_mark SET forgotten = erased")
+}
+
+// scrubPages is how much of the index is rewritten at once: posts wait behind it.
+const scrubPages = 64
+
+func (s search) Scrub() (more bool, err error) {
+	var one int
+	err = s.row("SELECT 1 FROM search_mark WHERE forgotten > scrubbed", nil, []any{&one})
+	if done, err := absent(err); done || err != nil {
+		return false, err
+	}
+	if more, err = s.rewrite(); more || err != nil {
+		return more, err
+	}
+	_, err = s.exec("UPDATE search_mark SET scrubbed = erased")
+	return false, err
+}
+
+// rewrite writes a part of the index anew, without what was erased, and says whether there was any. What
+// a database leaves of erased rows elsewhere is its own care.
+func (s search) rewrite() (done bool, err error) {
+	statement, changes := s.text.Rewrite()
+	if statement == "" {
+		return false, nil
+	}
+	var before, after int64
+	if err := s.row(changes, nil, []any{&before}); err != nil {
+		return false, err
+	}
+	if _, err := s.exec(statement, -scrubPages); err != nil {
+		return false, err
+	}
+	err = s.row(changes, nil, []any{&after})
+	return after-before > 1, err // one is the statement itself
 }
 
 // erased keeps what was read before from being indexed afterwards.
@@ -109,8 +146,7 @@ func (t *tx) erased() error {
 
 // forgetOf erases what the index has of the messages of a conversation that are erased next.
 func (t *tx) forgetOf(conv int64, limit int) error {
-	_, err := t.exec(`DELETE FROM search WHERE rowid IN (SELECT seq FROM messages WHERE conv = $1 ORDER BY seq LIMIT 0 + $2)`,
-		conv, limit)
+	_, err := t.exec("DELETE FROM search WHERE rowid IN ("+nextOf+")", conv, limit)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,9 @@ type TextIndex interface {
 	Expression(Expression) string
 	// Prepare is a statement to run in the same transaction before, or nothing.
 	Prepare() string
+	// Rewrite is a statement that writes about -$1 pages of the index anew, without the words of documents
+	// that were deleted; and a query for a number that rises by more than one if it did. Or nothing.
+	Rewrite() (statement, changes string)
 }
 
 // Expression is what a document must have.
@@ -97,6 +100,12 @@ func (FTS5) Expression(e Expression) string {
 // Prepare implements TextIndex.
 func (FTS5) Prepare() string { return "" }
 
+// Rewrite implements TextIndex. A deleted document is only struck out in what was written before. Merging
+// leaves it out; a negative number begins a merge of everything that is not being merged already.
+func (FTS5) Rewrite() (statement, changes string) {
+	return "INSERT INTO search (search, rank) VALUES ('merge', $1)", "SELECT total_changes()"
+}
+
 // TSVector is the TextIndex of PostgreSQL.
 type TSVector struct{}
 
@@ -155,6 +164,9 @@ func (TSVector) Expression(e Expression) string {
 // Prepare implements TextIndex. Rare words need another plan than common ones: the index of words, or from
 // the newest message down. A plan kept for all of them would read the whole table for a rare one.
 func (TSVector) Prepare() string { return "SET LOCAL plan_cache_mode = force_custom_plan" }
+
+// Rewrite implements TextIndex: deleted rows are gone after the server's next vacuum.
+func (TSVector) Rewrite() (statement, changes string) { return "", "" }
 
 // quoted is a word as tsvector and tsquery read it.
 func quoted(word string) string {

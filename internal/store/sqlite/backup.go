@@ -96,7 +96,7 @@ func copyBody(ctx context.Context, from, to parley.Blobs, sha256 string) error {
 	return errors.Join(err, body.Close())
 }
 
-// eachArtifact looks at every artifact a store knows.
+// eachArtifact looks at every artifact whose body a store has.
 func eachArtifact(ctx context.Context, s parley.Store, look func(parley.StoredArtifact) error) error {
 	const page = 500
 	for after := ""; ; {
@@ -109,6 +109,9 @@ func eachArtifact(ctx context.Context, s parley.Store, look func(parley.StoredAr
 			return err
 		}
 		for _, a := range list {
+			if a.RemovedAt != nil {
+				continue
+			}
 			if err := look(a); err != nil {
 				return err
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/store/blobfs"
 )
 
 // putBody stores a body for arya and returns its digest.
@@ -66,6 +67,43 @@ func rich(t *testing.T) (db *DB, home string, ids []string) {
 		t.Fatal(err)
 	}
 	return db, home, ids
+}
+
+// What retention has removed is no more in a backup than in the home, and neither lacks anything.
+func TestBackupOfAHomeWithRemovedBodies(t *testing.T) {
+	db, home, ids := rich(t)
+	var gone parley.Message
+	err := db.Update(t.Context(), func(tx parley.Tx) (err error) {
+		if gone, err = tx.Messages().Get(ids[len(ids)-1]); err != nil {
+			return err
+		}
+		return errors.Join(found(tx.Artifacts().Expire(gone.Content.Artifacts[0].SHA256, time.Now(), time.Now())),
+			tx.Messages().Redact(must(tx.Messages().Get(ids[0])).Redacted(time.Now())))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(home, bodiesName, blobfs.Name(gone.Content.Artifacts[0].SHA256))); err != nil {
+		t.Fatal(err)
+	}
+	if err := deep(t, db); err != nil {
+		t.Errorf("the home: %v", err)
+	}
+	dir := filepath.Join(t.TempDir(), "backup")
+	m, err := db.Backup(t.Context(), dir)
+	if err != nil || m.Artifacts != 4 || m.Messages != 15 || len(m.Files) != 5 {
+		t.Fatalf("the backup has %d artifacts, %d messages and %d files: %v", m.Artifacts, m.Messages, len(m.Files), err)
+	}
+	if _, err := Verify(t.Context(), dir); err != nil {
+		t.Error(err)
+	}
+}
+
+func must[V any](v V, err error) V {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 // backedUp is a backup of such a home.

@@ -26,6 +26,12 @@ var wounds = map[string]struct {
 	"a wrong count of messages":   {"UPDATE conversations SET messages = 3", "says that it has 3 messages up to 15, but has 15 up to 15"},
 	"a wrong last seq":            {"UPDATE conversations SET last_seq = 3", "messages up to 3, but has 15 up to 15"},
 	"a wrong inbox":               {"INSERT INTO inboxes VALUES (1, 2, 3, 0)", "says that 2 waking and 3 quiet deliveries are open, but 0 and 0 are"},
+	"a redaction that is none":    {"UPDATE messages SET redacted_at = 1, body_digest = x'00' WHERE seq = 3", "does not match its checksum"},
+	"a reference of a redacted message": {
+		"UPDATE messages SET redacted_at = 1, body_digest = x'00', text = '', artifacts = NULL WHERE seq = 11",
+		"names other artifacts than are written down for it",
+	},
+	"a wrong weight": {"UPDATE message_weight SET seq = 2, bytes = 1", "messages up to 2 are said to have 1 bytes, but have"},
 	"a reference to no conversation": {
 		"PRAGMA foreign_keys = 0; INSERT INTO participants (conv, agent, joined_at, read_seq) VALUES (99, 1, 0, 0)", "participants",
 	},

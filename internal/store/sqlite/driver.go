@@ -68,7 +68,8 @@ func (p *pool) giveBack(c *conn) {
 }
 
 func connect(path string) (*driver, error) {
-	writer, err := newConn(path, "cache_size=-65536", "wal_autocheckpoint=4000")
+	// secure_delete overwrites what is erased: what was redacted is not to be found in the file.
+	writer, err := newConn(path, "cache_size=-65536", "wal_autocheckpoint=4000", "secure_delete=1")
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,10 @@ type DB struct {
 	checkErr error
 }
 
-var _ parley.Store = (*DB)(nil)
+var (
+	_ parley.Store = (*DB)(nil)
+	_ parley.Disk  = (*DB)(nil)
+)
 
 // Open opens the database in a home directory, creating both where they do not exist, and brings
 // its schema up to date. It refuses, with a sentence that says what to do: a home that another
@@ -145,6 +148,9 @@ func (db *DB) Close() error {
 	<-db.checked
 	return errors.Join(db.Store.Close(), db.bodies.Close())
 }
+
+// Space implements parley.Disk: the disk is that of the home.
+func (db *DB) Space() (free, total int64, err error) { return space(filepath.Dir(db.path)) }
 
 // Blobs implements parley.Store: bodies are files in the home.
 func (db *DB) Blobs() parley.Blobs { return db.bodies }

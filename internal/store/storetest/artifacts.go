@@ -16,6 +16,8 @@ var artifactTests = []test{
 	{"what nobody refers to or has stored lately is unused, and can be forgotten", artifactUnused},
 	{"what is referred to cannot be forgotten", artifactNeeded},
 	{"erasing a conversation drops its references, in portions", artifactPurged},
+	{"a body can be removed while messages refer to it, and be stored again", artifactExpired},
+	{"the oldest bodies come first", artifactOldest},
 	{"sums are those of all bodies", artifactTotals},
 	{"counts agree with what they count", artifactCounts},
 }
@@ -213,6 +215,57 @@ func artifactPurged(f *fixture) {
 	f.same("rows erased", total, 6+3+1)
 	f.same("referred to elsewhere", f.artifact(a).Refs, int64(1))
 	f.same("unused", f.unused(9, 9), []string{b})
+}
+
+func (f *fixture) expire(d string, storedBy int) (yes bool) {
+	f.Helper()
+	f.update(func(tx parley.Tx) (err error) {
+		yes, err = tx.Artifacts().Expire(d, at(storedBy), at(50))
+		return err
+	})
+	return yes
+}
+
+func artifactExpired(f *fixture) {
+	f.agents("arya")
+	c := f.channel("general", "arya")
+	d := digest("00")
+	f.keep("arya", d)
+	m := f.post(referring(c.ID, d))
+	f.same("unknown", f.expire(digest("01"), 9), false)
+	f.same("stored later", f.expire(d, 0), false)
+	f.same("removed", f.expire(d, 1), true)
+	f.same("removed again", f.expire(d, 1), false)
+	f.same("what is known", f.artifact(d), parley.StoredArtifact{SHA256: d, Size: 3, StoredAt: at(1), Refs: 1, RemovedAt: atp(50)})
+	f.same("of the message", read(f, func(tx parley.Tx) ([]string, error) { return tx.Artifacts().Of(m.ID) }), []string{d})
+	f.same("totals", read(f, func(tx parley.Tx) (parley.ArtifactTotals, error) { return tx.Artifacts().Totals() }), parley.ArtifactTotals{})
+	f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return found(post(tx, referring(c.ID, d))) })
+	f.keep("arya", d)
+	f.same("stored again", f.artifact(d), parley.StoredArtifact{SHA256: d, Size: 3, StoredAt: at(1), Refs: 1})
+	f.post(referring(c.ID, d))
+	f.expire(d, 1)
+	f.erase(0, 1<<40)
+	f.same("unused when nobody refers to it", f.unused(9, 9), []string{d})
+	f.same("forgotten", f.forgetArtifact(d, 9), true)
+	f.sound()
+}
+
+func artifactOldest(f *fixture) {
+	f.agents("arya")
+	for i, begin := range []string{"02", "00", "01"} {
+		f.update(func(tx parley.Tx) error {
+			return tx.Artifacts().Keep(parley.StoredArtifact{SHA256: digest(begin), StoredAt: at(i)}, "arya")
+		})
+	}
+	oldest := func(limit int) string {
+		f.Helper()
+		list := read(f, func(tx parley.Tx) ([]parley.StoredArtifact, error) { return tx.Artifacts().Oldest(limit) })
+		return words(list, func(a parley.StoredArtifact) string { return a.SHA256[:2] })
+	}
+	f.same("all", oldest(9), "02 00 01")
+	f.same("two", oldest(2), "02 00")
+	f.expire(digest("02"), 9)
+	f.same("without what is removed", oldest(9), "00 01")
 }
 
 func artifactTotals(f *fixture) {

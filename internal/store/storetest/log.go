@@ -13,6 +13,8 @@ var logTests = []test{
 	{"messages are events, in one order with the others", eventsAndMessages},
 	{"events come in order, after a number, up to a limit", eventPages},
 	{"the bounds are those of what is kept", eventBounds},
+	{"the oldest events are erased, up to the first that is too young", eventPrune},
+	{"when all events are erased the numbers go on", eventPruneAll},
 	{"every field of an audit entry comes back, and its number and hash are the store's", auditFields},
 	{"the audit chain verifies and goes on after a failed update", auditChain},
 	{"audit entries come in order, after a number, up to a limit", auditPages},
@@ -98,26 +100,82 @@ func eventPages(f *fixture) {
 	}
 }
 
+func (f *fixture) bounds() (oldest, newest int64) {
+	f.Helper()
+	f.view(func(tx parley.Tx) (err error) {
+		oldest, newest, err = tx.Log().Bounds()
+		return err
+	})
+	return oldest, newest
+}
+
+// reaches requires the bounds of the log.
+func (f *fixture) reaches(oldest, newest int64) {
+	f.Helper()
+	from, to := f.bounds()
+	f.same("bounds", []int64{from, to}, []int64{oldest, newest})
+}
+
 func eventBounds(f *fixture) {
-	check := func(want [2]int64) {
-		f.Helper()
-		f.view(func(tx parley.Tx) error {
-			oldest, newest, err := tx.Log().Bounds()
-			f.same("bounds", [2]int64{oldest, newest}, want)
-			return err
-		})
-	}
-	check([2]int64{0, 0})
+	f.reaches(0, 0)
 	e := parley.Event{At: at(0), Kind: "test"}
 	f.appendEvents(e)
-	check([2]int64{1, 1})
+	f.reaches(1, 1)
 	f.appendEvents(e, e)
-	check([2]int64{1, 3})
+	f.reaches(1, 3)
 	f.agents("arya")
 	f.post(newMessage(f.channel("general", "arya").ID, "arya", "hello"))
-	check([2]int64{1, 4}) // a message is an event
+	f.reaches(1, 4) // a message is an event
 	f.fails(errOwn, func(tx parley.Tx) error { return errors.Join(tx.Log().Append(e), errOwn) })
-	check([2]int64{1, 4})
+	f.reaches(1, 4)
+}
+
+func (f *fixture) prune(seconds, limit int) (n int) {
+	f.Helper()
+	f.update(func(tx parley.Tx) (err error) {
+		n, err = tx.Log().Prune(at(seconds), limit)
+		return err
+	})
+	return n
+}
+
+// eventPrune has a clock that goes back after the fourth of seven events, and a message between.
+func eventPrune(f *fixture) {
+	f.agents("arya")
+	c := f.channel("general", "arya")
+	for _, seconds := range []int{1, 2, 3, 9} {
+		f.appendEvents(parley.Event{At: at(seconds), Kind: "test"})
+	}
+	f.post(newMessage(c.ID, "arya", "hello"))
+	for _, seconds := range []int{1, 2, 20} {
+		f.appendEvents(parley.Event{At: at(seconds), Kind: "test"})
+	}
+	f.same("none is old", f.prune(1, 9), 0)
+	f.reaches(1, 8)
+	f.same("one is", f.prune(2, 9), 1)
+	f.reaches(2, 8)
+	f.fails(errOwn, func(tx parley.Tx) error { return errors.Join(found(tx.Log().Prune(at(100), 9)), errOwn) })
+	f.reaches(2, 8)
+	f.same("up to the young one", f.prune(5, 9), 2)
+	f.same("no further", f.prune(5, 9), 0)
+	f.reaches(4, 8)
+	f.same("up to the limit", f.prune(10, 2), 2)
+	f.reaches(7, 8)
+	f.same("the rest of them", f.prune(10, 2), 1)
+	f.reaches(8, 8)
+	kinds := words(f.events(0, 9), func(e parley.Event) string { return string(e.Kind) })
+	f.same("left", kinds, "message.posted test")
+}
+
+func eventPruneAll(f *fixture) {
+	e := parley.Event{At: at(0), Kind: "test"}
+	f.appendEvents(e, e, e)
+	f.same("erased", f.prune(1, 9), 3)
+	f.reaches(4, 3)
+	f.same("erased again", f.prune(1, 9), 0)
+	f.appendEvents(e)
+	f.reaches(4, 4)
+	f.same("the next", f.events(0, 9)[0].Num, int64(4))
 }
 
 func (f *fixture) audited(after int64, limit int) []parley.AuditEntry {

@@ -35,6 +35,8 @@ func Run(t *testing.T, open func(t *testing.T) parley.Store) {
 		{"Artifacts", artifactTests},
 		{"Blobs", blobTests},
 		{"Log", logTests},
+		{"Redact", redactTests},
+		{"Retention", retentionTests},
 		{"Histories", historyTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {

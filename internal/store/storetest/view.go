@@ -141,8 +141,18 @@ func viewCannotWrite(f *fixture) {
 			return tx.Artifacts().Keep(parley.StoredArtifact{SHA256: digest("01"), StoredAt: at(1)}, "arya")
 		},
 		"Artifacts.Forget": func(tx parley.Tx) error { return found(tx.Artifacts().Forget(digest("00"), at(10))) },
-		"Log.Append":       func(tx parley.Tx) error { return tx.Log().Append(parley.Event{At: at(1), Kind: "test"}) },
-		"Log.Audit":        func(tx parley.Tx) error { return tx.Log().Audit(parley.AuditEntry{At: at(1), Act: "test"}) },
+		"Artifacts.Expire": func(tx parley.Tx) error { return found(tx.Artifacts().Expire(digest("00"), at(10), at(10))) },
+		"Messages.Redact":  func(tx parley.Tx) error { return tx.Messages().Redact(m.Redacted(at(1))) },
+		"Retention.Erase":  func(tx parley.Tx) error { return found(tx.Retention().Erase(0, before.NextSeq)) },
+		"Retention.Weigh": func(tx parley.Tx) error {
+			_, _, err := tx.Retention().Weigh(10)
+			return err
+		},
+		"Search.Forget": func(tx parley.Tx) error { return tx.Search().Forget(m.Seq) },
+		"Search.Scrub":  func(tx parley.Tx) error { return found(tx.Search().Scrub()) },
+		"Log.Prune":     func(tx parley.Tx) error { return found(tx.Log().Prune(at(10), 10)) },
+		"Log.Append":    func(tx parley.Tx) error { return tx.Log().Append(parley.Event{At: at(1), Kind: "test"}) },
+		"Log.Audit":     func(tx parley.Tx) error { return tx.Log().Audit(parley.AuditEntry{At: at(1), Act: "test"}) },
 	} {
 		f.view(func(tx parley.Tx) error {
 			switch err := write(tx); {
@@ -164,6 +174,7 @@ func (f *fixture) withErasable() {
 	m.Conversation, m.IdempotencyKey = f.findConversation("general").ID, "key"
 	f.post(m)
 	f.keep("arya", digest("00"))
+	f.update(func(tx parley.Tx) error { return tx.Search().Forget(1) })
 	buried := f.channel("buried", "arya")
 	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(buried.ID) })
 }

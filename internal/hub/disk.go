@@ -1,0 +1,71 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/parley-hub/parley"
+)
+
+const (
+	leastFree      = 1 << 30
+	leastFreeShare = 20 // one in so many bytes
+)
+
+// checkDisk raises an alert when the store's disk has little room, and ends it once there is enough again
+// to stay so.
+func (h *Hub) checkDisk(ctx context.Context) error {
+	disk, known := h.store.(parley.Disk)
+	if !known {
+		return nil
+	}
+	free, total, err := disk.Space()
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	least := max(leastFree, total/leastFreeShare)
+	low := free < least
+	if h.diskLow {
+		low = free <= least+least/5
+	}
+	if low == h.diskLow {
+		return nil
+	}
+	if low {
+		h.config.Log.Warn("the disk is almost full: make room on it, or set a retention; when it is full, nothing more is stored",
+			"free", free, "total", total)
+	} else {
+		h.config.Log.Info("the disk has room again", "free", free, "total", total)
+	}
+	if err := h.alert(ctx, alert{"disk", low, free, total}); err != nil {
+		return err
+	}
+	h.diskLow = low // not before: who follows the events must learn of it
+	return nil
+}
+
+// alert is what an alert's event says.
+type alert struct {
+	name        string
+	on          bool
+	free, total int64
+}
+
+func (h *Hub) alert(ctx context.Context, a alert) error {
+	state := "off"
+	if a.on {
+		state = "on"
+	}
+	data, err := json.Marshal(map[string]any{"name": a.name, "state": state, "free": a.free, "total": a.total})
+	if err != nil {
+		return err
+	}
+	return h.update(ctx, Caller{Agent: parley.System}, func(s *scene) error {
+		s.note(parley.Event{Kind: parley.EventAlert, Data: data})
+		return nil
+	})
+}

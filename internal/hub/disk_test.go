@@ -1,0 +1,139 @@
+package hub_test
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+const gib = 1 << 30
+
+// disk is a store on a disk that the test fills.
+type disk struct {
+	parley.Store
+	free, total *atomic.Int64
+	err         *error
+}
+
+func (d disk) Space() (int64, int64, error) { return d.free.Load(), d.total.Load(), *d.err }
+
+func onDisk(t *testing.T, total int64) (w *world, d disk, lines *strings.Builder) {
+	t.Helper()
+	lines = &strings.Builder{}
+	d = disk{free: &atomic.Int64{}, total: &atomic.Int64{}, err: new(error)}
+	d.total.Store(total)
+	d.free.Store(total)
+	w = newHub(t, func(w *world) {
+		w.config.Log = slog.New(slog.NewTextHandler(lines, nil))
+		w.wrap = func(s parley.Store) parley.Store {
+			d.Store = s
+			return d
+		}
+	})
+	return w, d, lines
+}
+
+// alerts are the events of a sweep, as data.
+func (w *world) alerts() (data []string) {
+	w.t.Helper()
+	before := w.lastEvent()
+	w.sweepAll()
+	for _, e := range follow(w.t, w.Hub, user, before, w.lastEvent()) {
+		same(w.t, "kind", e.Kind, parley.EventAlert)
+		data = append(data, string(e.Data))
+	}
+	return data
+}
+
+func TestDiskAlertGoesOnAndOff(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ total, least int64 }{
+		"a small disk": {10 * gib, gib},
+		"a large disk": {1000 * gib, 50 * gib},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, d, lines := onDisk(t, c.total)
+			w.Start(ctx)
+			steps := []struct {
+				free int64
+				want string
+			}{
+				{c.least, ""},
+				{c.least - 1, "on"},
+				{c.least - 1, ""},
+				{c.least + 1, ""}, // not yet enough
+				{c.least + c.least/5, ""},
+				{c.least + c.least/5 + 1, "off"},
+				{c.least, ""},
+				{0, "on"},
+			}
+			for i, step := range steps {
+				d.free.Store(step.free)
+				got := strings.Join(w.alerts(), " ")
+				if (got == "") != (step.want == "") || !strings.Contains(got, step.want) {
+					t.Errorf("step %d: %q, want %q", i, got, step.want)
+				}
+			}
+			same(t, "warnings", strings.Count(lines.String(), "the disk is almost full: make room on it, or set a retention"), 2)
+		})
+	}
+}
+
+func TestDiskAlertIsForOwners(t *testing.T) {
+	t.Parallel()
+	w, d, _ := onDisk(t, 100*gib)
+	w.add("arya")
+	w.addPerson("member", parley.AccessMember)
+	w.Start(ctx)
+	d.free.Store(7)
+	before := w.lastEvent()
+	same(t, "alerts", w.alerts(), []string{`{"free":7,"name":"disk","state":"on","total":107374182400}`})
+	for _, who := range []string{"arya", "member"} {
+		same(t, who, len(follow(t, w.Hub, as(who), before, w.lastEvent())), 0)
+	}
+	w.restart()
+	w.Start(ctx)
+	same(t, "after a restart, again", len(w.alerts()), 1)
+}
+
+// The alert that could not be written is raised again, and the rest of the sweep is done all the same.
+func TestDiskThatCannotBeSeenHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	w, d, _ := onDisk(t, 100*gib)
+	w.add("arya")
+	w.put("arya", "unused")
+	w.clock.advance(2 * day)
+	*d.err = fs.ErrPermission
+	if err := w.Sweep(ctx); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("sweep: %v", err)
+	}
+	same(t, "bodies", len(w.bodies()), 0)
+	*d.err = errors.ErrUnsupported
+	d.free.Store(0)
+	w.sweepAll()
+	*d.err = nil
+	w.Start(ctx)
+	same(t, "alerts", len(w.alerts()), 1)
+}
+
+// The real store knows its disk, or does not say.
+func TestStoreKnowsItsDisk(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, func(w *world) { w.wrap = func(s parley.Store) parley.Store { return s } })
+	known, ok := w.db.(parley.Disk)
+	if !ok {
+		same(t, "without a disk", stores.name, "PostgreSQL")
+		return
+	}
+	free, total, err := known.Space()
+	w.ok(err)
+	if free < 0 || free > total || total == 0 {
+		t.Errorf("%d of %d bytes are free", free, total)
+	}
+}

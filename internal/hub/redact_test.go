@@ -1,0 +1,304 @@
+package hub_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+const canary = "qzxcanaryvw"
+
+func (w *world) redact(id string) parley.Message {
+	w.t.Helper()
+	m, err := w.Redact(ctx, user, id, "it was a secret")
+	w.ok(err)
+	return m
+}
+
+func (w *world) deepCheck() {
+	w.t.Helper()
+	report, err := w.db.CheckDeep(ctx, nil)
+	w.ok(errors.Join(err, report.Err()))
+}
+
+// secretive is a draft with the canary in every part of its body.
+func (w *world) secretive(who string, size int) parley.Draft {
+	w.t.Helper()
+	named := w.put(who, canary+strings.Repeat(" in a body", size))
+	named.Name = canary + ".txt"
+	long := strings.Repeat(" "+canary, 1+size/len(canary))
+	object := fmt.Appendf(nil, `{%q:"%s"}`, canary, long)
+	return parley.Draft{Conversation: "open", To: "ned", Payload: object, Metadata: object, IdempotencyKey: fmt.Sprint("key", size), Content: parley.Content{
+		Text: "it is" + long, Code: long, Artifacts: []parley.Artifact{named, {Path: "/srv/" + canary}},
+	}}
+}
+
+func TestRedactedMessageKeepsItsEnvelopeAndDigest(t *testing.T) {
+	t.Parallel()
+	w := newSearch(t, runTwice)
+	posted := w.post("arya", w.secretive("arya", 10)).Message
+	before := w.lastEvent()
+	w.clock.advance(time.Hour)
+	got := w.redact(posted.ID)
+	same(t, "redacted", got, posted.Redacted(began.Add(time.Hour)))
+	same(t, "intact", got.Intact(), true)
+	shown, err := w.Message(ctx, as("ned"), posted.ID)
+	w.ok(err)
+	same(t, "stored", shown.Message, got)
+	events := follow(t, w.Hub, as("ned"), before, w.lastEvent())
+	same(t, "events", events, []parley.Event{{
+		Num: before + 1, At: began.Add(time.Hour), Kind: parley.EventMessageRedacted,
+		Conversation: posted.Conversation, Agent: "arya", By: "user", Message: posted.ID,
+	}})
+	entries := w.audited()
+	last := entries[len(entries)-1]
+	same(t, "audited", []string{last.Actor, last.Act, last.Subject, string(last.Detail)}, []string{
+		"user", "message.redact", posted.ID, fmt.Sprintf(`{"body_digest":%q,"reason":"it was a secret"}`, got.Digest),
+	})
+	state := w.state()
+	w.clock.advance(time.Hour)
+	same(t, "again", w.redact(posted.ID), got)
+	same(t, "after redacting twice", w.state(), state)
+	w.deepCheck()
+}
+
+func TestOnlyOwnersRedact(t *testing.T) {
+	t.Parallel()
+	w := newSearch(t)
+	w.addPerson("member", parley.AccessMember)
+	id := w.say("arya", "open", "hello").Message.ID
+	redact := func(who, id, reason string) func() error {
+		return func() error { _, err := w.Redact(ctx, as(who), id, reason); return err }
+	}
+	denied := refused(parley.NotPermitted, "", "only an owner may redact a message", "ask an owner of this hub")
+	w.refuses(t, []refusal{
+		{"its sender", redact("arya", id, ""), denied},
+		{"a member", redact("member", id, ""), denied},
+		{"a member, of a message that is not", redact("member", noRoom, ""), denied},
+		{"no message", redact("user", noRoom, ""), absent("message", noRoom, checkName)},
+		{
+			"a reason that cannot be kept", redact("user", id, "\x00"),
+			refused(parley.BadInput, "", "reason contains a NUL character", "remove it"),
+		},
+	})
+}
+
+// Nothing that anybody can read, and nothing that is left of the store, has the canary.
+func TestRedactedWordsAreNowhere(t *testing.T) {
+	t.Parallel()
+	w := newSearch(t)
+	var ids []string
+	for size := range 40 { // among others, some on pages of their own, some not indexed yet
+		draft := w.secretive("arya", size*size*20)
+		ids = append(ids, w.post("arya", draft).Message.ID)
+		w.say("ned", "open", fmt.Sprint("between, number ", size))
+		if size%10 == 0 {
+			w.settle()
+		}
+	}
+	w.reply("ned", ids[0], "an answer")
+	w.settle()
+	same(t, "found before", len(w.search("ned", canary).Hits), 20)
+	for _, id := range ids {
+		w.redact(id)
+	}
+	for name, shown := range w.everythingRead("ned", ids[0]) {
+		if strings.Contains(shown, canary) {
+			t.Errorf("%s shows the canary", name)
+		}
+	}
+	same(t, "bodies", len(w.bodies()), 0)
+	w.deepCheck()
+	w.ok(w.Sweep(ctx))
+	same(t, "what is left is found", len(w.search("ned", "between number 39").Hits), 1)
+	w.deepCheck()
+	w.close()
+	found, err := stores.holds(w.place, canary)
+	w.ok(err)
+	same(t, "files and tables with the canary", found, []string(nil))
+	w.open()
+}
+
+// everythingRead is what each way to read shows of the channel and one message in it, as text.
+func (w *world) everythingRead(who, id string) map[string]string {
+	w.t.Helper()
+	shown := map[string]string{}
+	add := func(name string, v any, err error) {
+		w.t.Helper()
+		w.ok(err)
+		raw, err := json.Marshal(v)
+		w.ok(err)
+		if len(raw) < 40 {
+			w.t.Errorf("%s shows nothing: %s", name, raw)
+		}
+		shown[name] = string(raw)
+	}
+	history, err := w.History(ctx, as(who), "open", parley.Page{})
+	add("history", history, err)
+	thread, err := w.Thread(ctx, as(who), id)
+	add("thread", thread, err)
+	around, err := w.Context(ctx, as(who), "open")
+	add("context", around, err)
+	message, err := w.Message(ctx, as(who), id)
+	add("message", message, err)
+	peeked, err := w.Peek(ctx, as(who), 100)
+	add("peek", peeked, err)
+	taken, err := w.Take(ctx, as(who), hub.Take{Limit: 100})
+	add("take", taken, err)
+	found, err := w.Search(ctx, as(who), hub.SearchRequest{Query: "in:open between", Limit: 100})
+	add("search", found, err)
+	for _, format := range []string{"jsonl", "markdown"} {
+		var out strings.Builder
+		add("export "+format, "as text, which is long enough not to be empty", w.Export(ctx, as(who), "open", format, &out))
+		shown["export "+format] += out.String()
+		if !strings.Contains(strings.ToLower(out.String()), "redacted") {
+			w.t.Errorf("the export as %s does not say that anything is redacted", format)
+		}
+	}
+	add("events", follow(w.t, w.Hub, as(who), 0, w.lastEvent()), nil)
+	add("audit", w.audited(), nil)
+	none := w.search(who, canary)
+	if len(none.Hits) > 0 {
+		w.t.Errorf("the canary is found: %+v", none)
+	}
+	return shown
+}
+
+func TestRetryOfARedactedPostReturnsIt(t *testing.T) {
+	t.Parallel()
+	w := newSearch(t)
+	draft := w.secretive("arya", 10)
+	first := w.post("arya", draft)
+	redacted := w.redact(first.Message.ID)
+	again := w.post("arya", draft)
+	same(t, "message", again.Message, redacted)
+	same(t, "duplicate", again.Duplicate, true)
+	same(t, "deliveries", again.Deliveries, first.Deliveries)
+}
+
+// A body goes with the last message that refers to it, and one that was stored a moment ago too.
+func TestRedactingRemovesBodiesNobodyElseRefersTo(t *testing.T) {
+	t.Parallel()
+	w := newSearch(t)
+	alone, shared := w.put("arya", "alone"), w.put("arya", "shared")
+	first := w.post("arya", parley.Draft{Conversation: "open", Content: with(alone, shared)}).Message.ID
+	second := w.post("ned", parley.Draft{Conversation: "open", Content: with(shared)}).Message.ID
+	w.redact(first)
+	same(t, "after the first", w.bodies(), []string{shared.SHA256})
+	_, err := w.fetch("arya", alone.SHA256)
+	wantError(t, err, absent("artifact", alone.SHA256, storeFirst))
+	w.deepCheck()
+	w.redact(second)
+	same(t, "after the second", w.bodies(), []string(nil))
+	same(t, "stored again", w.put("arya", "alone"), alone)
+	w.deepCheck()
+}
+
+// What a crash leaves of a redacted message's artifacts is removed by the next sweep, not after a day.
+func TestRedactionCutShortIsFinishedBySweeping(t *testing.T) {
+	t.Parallel()
+	for name, again := range map[string]func(*world){"by the same hub": func(*world) {}, "after a restart": (*world).restart} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			on := &atomic.Bool{}
+			w := newHub(t, func(w *world) {
+				w.config.Log = quiet()
+				w.wrap = func(s parley.Store) parley.Store { return failing{s, on} }
+			})
+			w.add("arya", "ned")
+			id := w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: with(w.put("arya", "secret"))}).Message.ID
+			w.ok(w.Sweep(ctx))
+			on.Store(true)
+			w.redact(id)
+			same(t, "left over", len(w.bodies()), 1)
+			on.Store(false)
+			w.deepCheck()
+			again(w)
+			w.ok(w.Sweep(ctx))
+			same(t, "bodies", len(w.bodies()), 0)
+		})
+	}
+}
+
+// meddling calls a function once between the reading and the writing of the indexer.
+type meddling struct {
+	parley.Store
+	meddle *atomic.Pointer[func()]
+}
+
+func (s meddling) View(ctx context.Context, fn func(parley.Tx) error) error {
+	scanned := false
+	err := s.Store.View(ctx, func(tx parley.Tx) error { return fn(scanning{tx, &scanned}) })
+	if meddle := s.meddle.Load(); scanned && meddle != nil && s.meddle.CompareAndSwap(meddle, nil) {
+		(*meddle)()
+	}
+	return err
+}
+
+// scanning notes that messages were read in their order, which only the indexer does here.
+type scanning struct {
+	parley.Tx
+	scanned *bool
+}
+
+func (t scanning) Messages() parley.MessageStore { return scannedMessages{t.Tx.Messages(), t.scanned} }
+
+type scannedMessages struct {
+	parley.MessageStore
+	scanned *bool
+}
+
+func (m scannedMessages) Scan(after int64, limit int) ([]parley.Message, error) {
+	list, err := m.MessageStore.Scan(after, limit)
+	*m.scanned = len(list) > 0
+	return list, err
+}
+
+// An indexer that has read a message before it was redacted does not bring its words back.
+func TestIndexerInFlightDoesNotBringRedactedWordsBack(t *testing.T) {
+	t.Parallel()
+	for name, erase := range map[string]func(w *world, id string){
+		"redacted": func(w *world, id string) { w.redact(id) },
+		"erased by retention": func(w *world, _ string) {
+			w.clock.advance(2 * day)
+			w.ok(w.Sweep(ctx))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			meddle := &atomic.Pointer[func()]{}
+			w := newHub(t, func(w *world) {
+				w.config.Retention.Messages.Age = day
+				w.wrap = func(s parley.Store) parley.Store { return meddling{s, meddle} }
+			})
+			w.add("arya", "ned")
+			w.channel("arya", "open")
+			id := w.say("arya", "open", canary).Message.ID
+			w.say("ned", "open", "harmless")
+			meddled := make(chan struct{})
+			fn := func() {
+				erase(w, id)
+				close(meddled)
+			}
+			meddle.Store(&fn)
+			w.Start(ctx)
+			<-meddled
+			w.settle()
+			same(t, "found", len(w.search("ned", canary).Hits), 0)
+			w.ok(w.Sweep(ctx))
+			w.close()
+			found, err := stores.holds(w.place, canary)
+			w.ok(err)
+			same(t, "files and tables with the word", found, []string(nil))
+			w.open()
+		})
+	}
+}

@@ -1,0 +1,187 @@
+package hub_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// keeper drives a hub that keeps only so much, beside a plain account of what must be left.
+type keeper struct {
+	*machine // for its words
+	said     []*saying
+	keep     hub.Keep
+}
+
+type saying struct {
+	id, word string
+	seq      int64
+	at       time.Time
+	bytes    int64
+	owed     bool
+	redacted bool
+	gone     bool
+}
+
+func newKeeper(t *rapid.T, place string) *keeper {
+	k := &keeper{machine: &machine{}}
+	k.keep.Age = rapid.SampledFrom([]time.Duration{0, 2 * day}).Draw(t, "age")
+	k.keep.Bytes = rapid.SampledFrom([]int64{0, 300}).Draw(t, "bytes")
+	k.w = openWorld(t, place, func(w *world) {
+		w.config.Retention.Messages = k.keep
+		w.config.Log = quiet()
+	})
+	k.w.add("ned")
+	k.w.channel("user", "open", "ned")
+	k.w.Start(ctx)
+	return k
+}
+
+func (k *keeper) actions() map[string]func(*rapid.T) {
+	return map[string]func(*rapid.T){
+		"": k.check, "post": k.posts, "post again": k.posts, "redact": k.redacts, "ack": k.acks,
+		"time": k.timePasses, "sweep": k.sweeps, "restart": k.restarts,
+	}
+}
+
+func (k *keeper) posts(t *rapid.T) {
+	s := &saying{word: k.secret(), at: k.w.clock.Now(), owed: rapid.Bool().Draw(t, "to somebody")}
+	words := s.word + strings.Repeat(" filler", rapid.IntRange(0, 10).Draw(t, "filler"))
+	draft := parley.Draft{Conversation: "open", Content: text(words)}
+	if s.owed {
+		draft.To = "ned"
+	}
+	m := k.w.post("user", draft).Message
+	s.id, s.seq, s.bytes = m.ID, m.Seq, int64(len(words))
+	k.said = append(k.said, s)
+}
+
+// some is a message that is still there, or nil.
+func (k *keeper) some(t *rapid.T) *saying {
+	left := slices.DeleteFunc(slices.Clone(k.said), func(s *saying) bool { return s.gone })
+	if len(left) == 0 {
+		return nil
+	}
+	return rapid.SampledFrom(left).Draw(t, "message")
+}
+
+func (k *keeper) redacts(t *rapid.T) {
+	if s := k.some(t); s != nil {
+		k.w.redact(s.id)
+		s.redacted, s.bytes = true, 0
+	}
+}
+
+func (k *keeper) acks(t *rapid.T) {
+	if s := k.some(t); s != nil && s.owed {
+		k.w.ack("ned", s.id)
+		s.owed = false
+	}
+}
+
+func (k *keeper) timePasses(t *rapid.T) {
+	k.w.clock.advance(rapid.SampledFrom([]time.Duration{time.Hour, day}).Draw(t, "how long"))
+}
+
+func (k *keeper) restarts(*rapid.T) {
+	k.w.restart()
+	k.w.Start(ctx)
+}
+
+func (k *keeper) sweeps(*rapid.T) {
+	k.w.sweepAll()
+	total := int64(0)
+	for _, s := range k.said {
+		old := k.keep.Age > 0 && s.at.Before(k.w.clock.Now().Add(-k.keep.Age))
+		s.gone = s.gone || old && !s.owed
+		if !s.gone {
+			total += s.bytes
+		}
+	}
+	for _, s := range k.said {
+		if k.keep.Bytes == 0 || total <= k.keep.Bytes {
+			return
+		}
+		if !s.gone && !s.owed {
+			s.gone = true
+			total -= s.bytes
+		}
+	}
+}
+
+// check compares what there is with the account.
+func (k *keeper) check(t *rapid.T) {
+	var seqs, want []int64
+	var shown strings.Builder
+	list, err := k.w.History(ctx, as("ned"), "open", parley.Page{Limit: 1000})
+	k.w.ok(err)
+	for _, m := range list {
+		seqs = append(seqs, m.Seq)
+		shown.WriteString(m.Content.Text + "\n")
+	}
+	for _, s := range k.said {
+		if !s.gone {
+			want = append(want, s.seq)
+		}
+		if visible := !s.gone && !s.redacted; strings.Contains(shown.String(), s.word) != visible {
+			t.Fatalf("message %d is shown: %v", s.seq, !visible)
+		}
+	}
+	same(t, "messages in order", seqs, want)
+	view := k.w.see("ned", "open")
+	same(t, "counted", int(view.Messages), len(want))
+}
+
+// end looks at everything once more: what is found, the events, the checks, and what is left on the disk.
+func (k *keeper) end(t *rapid.T) {
+	k.posts(t)
+	if k.w.search(parley.Owner, k.said[len(k.said)-1].word).Behind {
+		t.Fatalf("the index does not follow")
+	}
+	k.sweeps(t)
+	for _, s := range k.said {
+		if found := len(k.w.search("ned", s.word).Hits) == 1; found != (!s.gone && !s.redacted) {
+			t.Fatalf("message %d is found: %v", s.seq, found)
+		}
+	}
+	k.w.ok(k.w.SetTopic(ctx, user, "open", "the end")) // the newest event may have been a message that is gone
+	events := nums(follow(t, k.w.Hub, user, k.w.oldestEvent()-1, k.w.lastEvent()))
+	same(t, "events in order", slices.IsSorted(events), true)
+	k.w.deepCheck()
+	k.w.Stop()
+	k.w.ok(k.w.db.Close())
+	for _, s := range k.said {
+		if s.redacted {
+			found, err := stores.holds(k.w.place, s.word)
+			k.w.ok(err)
+			same(t, "files and tables with a redacted word", found, []string(nil))
+		}
+	}
+	k.w.open()
+}
+
+func (w *world) oldestEvent() (oldest int64) {
+	w.t.Helper()
+	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+		oldest, _, err = tx.Log().Bounds()
+		return err
+	}))
+	return oldest
+}
+
+// TestWhatIsErasedIsNeverSeenAgain runs histories of posts, redactions, acknowledgements, sweeps and
+// restarts, while time passes.
+func TestWhatIsErasedIsNeverSeenAgain(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		k := newKeeper(rt, stores.place(t))
+		rt.Repeat(k.actions())
+		k.end(rt)
+	})
+}

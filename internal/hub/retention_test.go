@@ -1,0 +1,288 @@
+package hub_test
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// keeping is a hub that keeps only so much, with arya, ned and a public channel. What it logs is in the
+// builder.
+func keeping(t *testing.T, keep hub.Retention, change ...func(*world)) (*world, *strings.Builder) {
+	t.Helper()
+	lines := &strings.Builder{}
+	w := newHub(t, append(change, func(w *world) {
+		w.config.Retention = keep
+		w.config.Log = slog.New(slog.NewTextHandler(lines, nil))
+	})...)
+	w.add("arya", "ned")
+	w.channel("arya", "open", "ned")
+	return w, lines
+}
+
+func (w *world) sweepAll() {
+	w.t.Helper()
+	w.ok(w.Sweep(ctx))
+}
+
+func (w *world) lastAudit() []string {
+	w.t.Helper()
+	list := w.audited()
+	last := list[len(list)-1]
+	return []string{last.Actor, last.Act, last.Subject, string(last.Detail)}
+}
+
+func TestEverythingIsKeptUnlessConfigured(t *testing.T) {
+	t.Parallel()
+	w, lines := keeping(t, hub.Retention{Events: -1})
+	w.post("arya", parley.Draft{Conversation: "open", To: "ned", Content: with(w.put("arya", "body"))})
+	w.clock.advance(20 * 365 * day)
+	before := w.state()
+	w.sweepAll()
+	same(t, "state", w.state(), before)
+	same(t, "log", lines.String(), "")
+	same(t, "events", len(follow(t, w.Hub, user, 0, w.lastEvent())) > 0, true)
+}
+
+func TestOldMessagesAreErasedUnlessOwed(t *testing.T) {
+	t.Parallel()
+	w, lines := keeping(t, hub.Retention{Messages: hub.Keep{Age: 30 * day}, Events: -1}, runTwice)
+	w.say("arya", "open", "plain")
+	open := w.post("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("open")})
+	done := w.post("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("done")})
+	w.ack("ned", done.Message.ID)
+	answer := w.reply("ned", open.Message.ID, "wait")
+	w.ack("arya", answer.Message.ID)
+	w.clock.advance(29 * day)
+	young := w.post("ned", parley.Draft{Conversation: "open", InReplyTo: done.Message.ID, Content: text("young")})
+	w.sweepAll()
+	same(t, "before the time", len(w.texts("ned", "open")), 5)
+	w.clock.advance(day)
+	w.sweepAll()
+	same(t, "just before the time", len(w.texts("ned", "open")), 5)
+	w.clock.advance(time.Millisecond)
+	last := w.lastEvent()
+	w.sweepAll()
+	same(t, "after it", w.texts("ned", "open"), []string{"young"})
+	same(t, "it answers what is gone", young.Message.InReplyTo, done.Message.ID)
+	view := w.see("ned", "open")
+	same(t, "numbers", []int64{view.Messages, view.LastSeq}, []int64{1, young.Message.Seq})
+	same(t, "events", w.lastEvent(), last)
+	same(t, "audited", w.lastAudit(), []string{
+		"parley", "retention.erase", "hub",
+		`{"messages":4,"message_bytes":17,"artifacts":0,"artifact_bytes":0,"events":0}`,
+	})
+	same(t, "log lines", strings.Count(lines.String(), "retention has erased what is too old or too much"), 1)
+	if !strings.Contains(lines.String(), "messages=4 message_bytes=17") {
+		t.Errorf("the log says %s", lines)
+	}
+	entries := len(w.audited())
+	w.sweepAll()
+	same(t, "audited without erasing", len(w.audited()), entries)
+	w.deepCheck()
+}
+
+// What somebody still owes an answer to, or can retry, stays however old it is.
+func TestOpenAndDeadDeliveriesKeepTheirMessages(t *testing.T) {
+	t.Parallel()
+	w, _ := keeping(t, hub.Retention{Messages: hub.Keep{Age: day, Bytes: 1}, Events: -1})
+	w.ok(only(w.ChangeAgent(ctx, user, "ned", func(a *parley.Agent) error { a.Attempts = 1; return nil })))
+	dead := w.post("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("dead")}).Message
+	taken, err := w.Take(ctx, as("ned"), hub.Take{})
+	w.ok(err)
+	w.ok(only(w.Nack(ctx, as("ned"), taken.Lease, hub.Trouble{Failure: parley.FailureLost}, dead.ID)))
+	w.post("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("open")})
+	w.say("arya", "open", "neither")
+	w.clock.advance(100 * day)
+	w.sweepAll()
+	texts := w.texts("user", "open")
+	same(t, "kept", []string{texts[0], texts[len(texts)-1]}, []string{"dead", "open"})
+	same(t, "gone", strings.Contains(fmt.Sprint(texts), "neither"), false)
+	waiting, err := w.Take(ctx, as("ned"), hub.Take{})
+	w.ok(err)
+	same(t, "what waits", len(waiting.Deliveries), 1)
+	w.deepCheck()
+}
+
+func only[V any](_ V, err error) error { return err }
+
+// Nothing is erased before what was said earlier, whatever the clock did.
+func TestRetentionFollowsTheOrderNotTheClock(t *testing.T) {
+	t.Parallel()
+	w, _ := keeping(t, hub.Retention{Messages: hub.Keep{Age: day}})
+	w.say("arya", "open", "first")
+	w.clock.advance(-50 * 365 * day)
+	w.say("arya", "open", "said with the clock at its beginning")
+	w.clock.advance(50 * 365 * day)
+	w.sweepAll()
+	same(t, "kept", len(w.texts("ned", "open")), 2)
+	w.clock.advance(2 * day)
+	w.sweepAll()
+	same(t, "kept later", len(w.texts("ned", "open")), 0)
+}
+
+func TestMessagesAreErasedWhenTheyAreTooMuch(t *testing.T) {
+	t.Parallel()
+	w, _ := keeping(t, hub.Retention{Messages: hub.Keep{Bytes: 1000}})
+	kept := func() int { return len(w.texts("ned", "open")) }
+	for range 20 {
+		w.say("arya", "open", strings.Repeat("x", 50))
+	}
+	w.sweepAll()
+	same(t, "at the limit", kept(), 20)
+	w.say("arya", "open", "y")
+	w.sweepAll()
+	same(t, "one over", kept(), 20)
+	for range 30 {
+		w.say("arya", "open", strings.Repeat("z", 100))
+	}
+	w.sweepAll()
+	same(t, "much over", w.texts("ned", "open"), strings.Fields(strings.Repeat(strings.Repeat("z", 100)+" ", 10)))
+	w.redact(w.say("arya", "open", strings.Repeat("r", 500)).Message.ID)
+	w.sweepAll()
+	same(t, "what is redacted weighs nothing", kept(), 11)
+	w.deepCheck()
+}
+
+// More than one update erases, and the others are not held up: each is a small one.
+func TestManyMessagesAreErasedInPortions(t *testing.T) {
+	t.Parallel()
+	w, _ := keeping(t, hub.Retention{Messages: hub.Keep{Age: day}})
+	for i := range 450 {
+		w.say("user", "open", fmt.Sprint(i))
+	}
+	w.clock.advance(2 * day)
+	w.say("user", "open", "last")
+	w.sweepAll()
+	same(t, "kept", w.texts("ned", "open"), []string{"last"})
+	same(t, "audited once", strings.Contains(w.lastAudit()[3], `"messages":450`), true)
+}
+
+func TestOldArtifactsAreRemovedAndSaidToBe(t *testing.T) {
+	t.Parallel()
+	w, lines := keeping(t, hub.Retention{Artifacts: hub.Keep{Age: 30 * day}})
+	old, renewed := w.put("arya", "old"), w.put("arya", "renewed")
+	m := w.post("arya", parley.Draft{Conversation: "open", Content: with(old, renewed)}).Message
+	w.clock.advance(20 * day)
+	w.put("ned", "renewed")
+	w.clock.advance(11 * day)
+	w.sweepAll()
+	same(t, "bodies", w.bodies(), []string{renewed.SHA256})
+	same(t, "audited", strings.Contains(w.lastAudit()[3], `"artifacts":1,"artifact_bytes":3,`), true)
+	shown, err := w.Message(ctx, as("ned"), m.ID)
+	w.ok(err)
+	same(t, "message", shown.Message, m)
+	gone := refused(parley.BadInput, parley.NotFound,
+		"artifact "+old.SHA256+" was removed on 2026-04-01, because artifacts are not kept for ever", "store the file again, if you have it")
+	w.add("jon")
+	w.refuses(t, []refusal{
+		{"opening it", func() error { return only(w.fetch("ned", old.SHA256)) }, gone},
+		{"referring to it", func() error {
+			return only(w.Post(ctx, as("arya"), parley.Draft{Conversation: "open", Content: with(old)}))
+		}, gone},
+		{
+			"asking for another's", func() error { return only(w.fetch("jon", strings.Repeat("0", 64))) },
+			absent("artifact", strings.Repeat("0", 64), storeFirst),
+		},
+	})
+	same(t, "log lines", strings.Count(lines.String(), "artifacts=1"), 1)
+	w.deepCheck()
+	w.put("jon", "old")
+	got, err := w.fetch("ned", old.SHA256)
+	w.ok(err)
+	same(t, "stored again", got, "old")
+	w.deepCheck()
+}
+
+// Of a body that was removed, who could not read it before learns nothing.
+func TestRemovedArtifactOfAnotherLooksAbsent(t *testing.T) {
+	t.Parallel()
+	w, _ := keeping(t, hub.Retention{Artifacts: hub.Keep{Age: day}})
+	w.add("jon")
+	a := w.put("arya", "private")
+	w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: with(a)})
+	w.clock.advance(2 * day)
+	w.sweepAll()
+	_, err := w.fetch("jon", a.SHA256)
+	wantError(t, err, absent("artifact", a.SHA256, storeFirst))
+}
+
+func TestOldestArtifactsGoWhenTheyAreTooMuch(t *testing.T) {
+	t.Parallel()
+	w, _ := keeping(t, hub.Retention{Artifacts: hub.Keep{Bytes: 100}})
+	var all []string
+	for i := range 6 {
+		a := w.put("arya", strings.Repeat(fmt.Sprint(i), 30))
+		w.post("arya", parley.Draft{Conversation: "open", Content: with(a)})
+		all = append(all, a.SHA256)
+		w.clock.advance(time.Second)
+	}
+	w.sweepAll()
+	for i, sha256 := range all {
+		_, err := w.fetch("ned", sha256)
+		same(t, fmt.Sprint("body ", i, " is there"), err == nil, i >= 3)
+	}
+	totals, err := w.ArtifactTotals(ctx, user)
+	w.ok(err)
+	same(t, "bytes", totals.Bytes, int64(90))
+	w.deepCheck()
+}
+
+func TestRemovalOfAnOldArtifactCutShortIsFinishedLater(t *testing.T) {
+	t.Parallel()
+	on := &atomic.Bool{}
+	w, _ := keeping(t, hub.Retention{Artifacts: hub.Keep{Age: day}}, func(w *world) {
+		w.wrap = func(s parley.Store) parley.Store { return failing{s, on} }
+	})
+	w.post("arya", parley.Draft{Conversation: "open", Content: with(w.put("arya", "body"))})
+	w.sweepAll()
+	w.clock.advance(2 * day)
+	on.Store(true)
+	if err := w.Sweep(ctx); !errors.Is(err, errAgain) {
+		t.Fatalf("sweep: %v", err)
+	}
+	same(t, "left over", len(w.bodies()), 1)
+	w.deepCheck()
+	on.Store(false)
+	w.sweepAll()
+	same(t, "bodies", len(w.bodies()), 0)
+}
+
+func TestEventsAreKeptForSevenDays(t *testing.T) {
+	t.Parallel()
+	w, _ := keeping(t, hub.Retention{})
+	w.Start(ctx)
+	first := w.lastEvent()
+	w.clock.advance(6 * day)
+	w.say("arya", "open", "a message is its own event")
+	w.ok(w.SetTopic(ctx, as("arya"), "open", "news"))
+	w.clock.advance(day)
+	w.sweepAll()
+	same(t, "after seven days", len(follow(t, w.Hub, user, 0, w.lastEvent())) > 2, true)
+	w.clock.advance(time.Millisecond)
+	w.sweepAll()
+	last := w.lastEvent()
+	_, _, err := w.Events(ctx, user, first-1)
+	wantError(t, err, refused(parley.BadInput, parley.NotFound,
+		fmt.Sprintf("the log of events goes from %d to %d, not on from %d", first+1, last, first-1),
+		fmt.Sprintf("read the present state, and follow from %d", last)))
+	same(t, "what is left", nums(follow(t, w.Hub, user, first, last)), upTo(first+1, last))
+	w.clock.advance(30 * day)
+	w.sweepAll()
+	_, _, err = w.Events(ctx, user, first)
+	wantError(t, err, refused(parley.BadInput, parley.NotFound,
+		fmt.Sprintf("of the log of events nothing is left up to %d, so it does not go on from %d", last, first),
+		fmt.Sprintf("read the present state, and follow from %d", last)))
+	same(t, "the newest", w.lastEvent(), last)
+	w.restart()
+	w.Start(ctx)
+	w.ok(w.SetTopic(ctx, as("arya"), "open", "more"))
+	same(t, "it goes on", nums(follow(t, w.Hub, user, last, last+1)), []int64{last + 1})
+}

@@ -1,0 +1,119 @@
+package store
+
+import (
+	"github.com/parley-hub/parley"
+)
+
+type retention struct{ *tx }
+
+// bodyBytes is the size of a message's body.
+const bodyBytes = `(octet_length(m.text) + coalesce(octet_length(m.code), 0) + coalesce(octet_length(m.artifacts), 0)
+	+ coalesce(octet_length(m.payload), 0) + coalesce(octet_length(m.metadata), 0))`
+
+// owed is the condition for a message of which somebody may still want something.
+const owed = "EXISTS (SELECT 1 FROM deliveries d WHERE d.message = m.seq AND (" + open + " OR d.state = 'dead'))"
+
+func (s retention) Oldest(after int64, limit int) (list []parley.OldMessage, err error) {
+	err = s.each("SELECT m.seq, m.created_at, "+bodyBytes+", CASE WHEN "+owed+` THEN 1 ELSE 0 END
+		FROM messages m JOIN conversations c ON c.num = m.conv
+		WHERE m.seq > $1 AND c.buried = 0 ORDER BY m.seq LIMIT 0 + $2`, []any{after, limit}, func(r Rows) error {
+		var (
+			m       parley.OldMessage
+			created int64
+			owed    int
+		)
+		err := r.Scan(&m.Seq, &created, &m.Bytes, &owed)
+		m.CreatedAt, m.Owed = fromMillis(created), owed != 0
+		list = append(list, m)
+		return err
+	})
+	return list, err
+}
+
+// doomed selects the messages that Erase erases. They stay the same while it does: no delivery that it
+// erases is one that would have kept its message.
+const doomed = `SELECT m.seq FROM messages m JOIN conversations c ON c.num = m.conv
+	WHERE m.seq > $1 AND m.seq <= $2 AND c.buried = 0 AND NOT ` + owed
+
+func (s retention) Erase(after, upTo int64) (erased parley.Erased, err error) {
+	rooms, erased, err := s.leaving(after, upTo)
+	if err != nil || erased.Messages == 0 {
+		return erased, err
+	}
+	if err := s.keepSeq(); err != nil {
+		return erased, err
+	}
+	if _, err := s.exec("DELETE FROM search WHERE rowid IN ("+doomed+")", after, upTo); err != nil {
+		return erased, err
+	}
+	if err := s.erased(); err != nil {
+		return erased, err
+	}
+	if _, err := s.dropReferences("message IN ("+doomed+")", after, upTo); err != nil {
+		return erased, err
+	}
+	if err := s.lighten(doomed, after, upTo); err != nil {
+		return erased, err
+	}
+	for _, statement := range []string{
+		"DELETE FROM deliveries WHERE message IN (" + doomed + ")", "DELETE FROM messages WHERE seq IN (" + doomed + ")",
+	} {
+		if _, err := s.exec(statement, after, upTo); err != nil {
+			return erased, err
+		}
+	}
+	return erased, s.recount(rooms)
+}
+
+// leaving counts the messages that Erase erases: in all, and in each conversation.
+func (s retention) leaving(after, upTo int64) (rooms map[int64]int64, total parley.Erased, err error) {
+	rooms = map[int64]int64{}
+	err = s.each("SELECT m.conv, count(*), sum("+bodyBytes+") FROM messages m WHERE m.seq IN ("+doomed+") GROUP BY m.conv",
+		[]any{after, upTo}, func(r Rows) error {
+			var conv, n, bytes int64
+			err := r.Scan(&conv, &n, &bytes)
+			rooms[conv] = n
+			total.Messages += int(n)
+			total.Bytes += bytes
+			return err
+		})
+	return rooms, total, err
+}
+
+// recount takes messages that are gone out of the numbers of their conversations.
+func (s retention) recount(gone map[int64]int64) error {
+	for conv, n := range gone {
+		err := s.write(`UPDATE conversations SET messages = messages - $2,
+			last_seq = (SELECT coalesce(max(seq), 0) FROM messages WHERE conv = $1) WHERE num = $1`, conv, n)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s retention) Weigh(limit int64) (bytes int64, more bool, err error) {
+	last, err := s.lastSeq()
+	if err != nil {
+		return 0, false, err
+	}
+	var from int64
+	if err := s.row("SELECT seq FROM message_weight", nil, []any{&from}); err != nil {
+		return 0, false, err
+	}
+	upTo := min(from+limit, last)
+	_, err = s.exec(`UPDATE message_weight SET seq = $2, bytes = bytes +
+		(SELECT coalesce(sum(`+bodyBytes+"), 0) FROM messages m WHERE m.seq > $1 AND m.seq <= $2)", from, upTo)
+	if err != nil {
+		return 0, false, err
+	}
+	err = s.row("SELECT bytes FROM message_weight", nil, []any{&bytes})
+	return bytes, upTo < last, err
+}
+
+// lighten takes the bodies of messages that go next out of the sum. which selects their seqs.
+func (t *tx) lighten(which string, args ...any) error {
+	_, err := t.exec("UPDATE message_weight SET bytes = bytes - (SELECT coalesce(sum("+bodyBytes+`), 0) FROM messages m
+		WHERE m.seq <= message_weight.seq AND m.seq IN (`+which+"))", args...)
+	return err
+}

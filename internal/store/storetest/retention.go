@@ -1,0 +1,271 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+var retentionTests = []test{
+	{"the oldest come in order, with their size and whether they are owed", retentionOldest},
+	{"erasing takes deliveries, references and words along and leaves the others alone", retentionErase},
+	{"a message of which something is owed stays", retentionOwed},
+	{"numbers are not used again when the newest message is erased", retentionNumbers},
+	{"messages of buried conversations are left to purging", retentionBuried},
+	{"of a failed update nothing is erased", retentionUndone},
+	{"what was read before is not indexed after erasing", retentionIndex},
+	{"the weight is that of the bodies that are there", retentionWeight},
+}
+
+func (f *fixture) oldest(after int64, limit int) []parley.OldMessage {
+	f.Helper()
+	return read(f, func(tx parley.Tx) ([]parley.OldMessage, error) { return tx.Retention().Oldest(after, limit) })
+}
+
+func (f *fixture) erase(after, upTo int64) (erased parley.Erased) {
+	f.Helper()
+	f.update(func(tx parley.Tx) (err error) {
+		erased, err = tx.Retention().Erase(after, upTo)
+		return err
+	})
+	return erased
+}
+
+// sound requires that every number that is kept agrees with what it counts.
+func (f *fixture) sound() {
+	f.Helper()
+	f.view(func(tx parley.Tx) error {
+		for _, find := range []func(int) ([]string, error){tx.Counts().Conversations, tx.Counts().Artifacts, tx.Counts().Weight} {
+			wrong, err := find(9)
+			if err != nil {
+				return err
+			}
+			f.same("wrong counts", wrong, []string(nil))
+		}
+		return nil
+	})
+}
+
+// become replaces a delivery of a message by what it has become.
+func (f *fixture) become(m parley.Message, recipient string, change func(*parley.Delivery)) {
+	f.Helper()
+	f.update(func(tx parley.Tx) error {
+		before, err := tx.Deliveries().Get(m.ID, recipient)
+		if err != nil {
+			return err
+		}
+		after := before
+		change(&after)
+		return tx.Deliveries().Put(before, after)
+	})
+}
+
+func state(s parley.DeliveryState) func(*parley.Delivery) {
+	return func(d *parley.Delivery) { d.State = s }
+}
+
+func retentionOldest(f *fixture) {
+	f.agents("arya", "gendry")
+	c := f.channel("general", "arya")
+	f.keep("arya", digest("00"))
+	full := referring(c.ID, digest("00"))
+	full.Content.Text, full.Content.Code, full.CreatedAt = "é", "code", at(7)
+	full.Payload, full.Metadata = []byte(`{"a":1}`), []byte(`{}`)
+	artifacts := fmt.Sprintf(`[{"name":"a","size":3,"sha256":%q}]`, digest("00"))
+	first := f.post(full)
+	second := f.post(newMessage(c.ID, "arya", "owed"))
+	f.deliver(second, "gendry")
+	want := []parley.OldMessage{
+		{Seq: first.Seq, CreatedAt: at(7), Bytes: int64(2 + 4 + 7 + 2 + len(artifacts))},
+		{Seq: second.Seq, CreatedAt: at(1), Bytes: 4, Owed: true},
+	}
+	f.same("all", f.oldest(0, 9), want)
+	f.same("the first", f.oldest(0, 1), want[:1])
+	f.same("the second", f.oldest(first.Seq, 9), want[1:])
+	f.same("none", len(f.oldest(second.Seq, 9)), 0)
+}
+
+func retentionErase(f *fixture) {
+	before := f.prepared()
+	c, other := f.channel("one", "arya", "arya"), f.channel("two", "arya")
+	f.keep("arya", digest("00"), digest("01"))
+	first := f.post(referring(c.ID, digest("00"), digest("01")))
+	f.deliver(first, "gendry")
+	f.become(first, "gendry", state(parley.DeliveryAcked))
+	f.index(first)
+	answer := newMessage(other.ID, "gendry", "kept")
+	answer.InReplyTo = first.ID
+	second := f.post(newMessage(other.ID, "arya", "word gone"))
+	f.index(second)
+	kept := f.post(answer)
+	third := f.post(referring(c.ID, digest("00")))
+	last := f.said(c.ID, "word stays")
+	f.same("erased", f.erase(first.Seq-1, second.Seq), parley.Erased{Messages: 2, Bytes: int64(bodySize(first) + bodySize(second))})
+	after := f.everything()
+	f.same("messages", after.Messages, append(before.Messages, kept, third, last))
+	f.same("deliveries", len(after.Deliveries[first.ID]), 0)
+	f.same("deliveries of others", after.Deliveries[before.Messages[0].ID], before.Deliveries[before.Messages[0].ID])
+	f.same("what it answers", after.Messages[1].InReplyTo, first.ID)
+	one, two := f.findConversation("one"), f.findConversation("two")
+	f.same("numbers of the first", []int64{one.Messages, one.LastSeq}, []int64{2, last.Seq})
+	f.same("numbers of the second", []int64{two.Messages, two.LastSeq}, []int64{1, kept.Seq})
+	f.same("members", len(after.Members[c.ID]), 1)
+	f.same("references", []int64{f.artifact(digest("00")).Refs, f.artifact(digest("01")).Refs}, []int64{1, 0})
+	f.finds("words", all("word"), "word stays")
+	f.same("erased again", f.erase(0, second.Seq), parley.Erased{})
+	f.same("afterwards", f.everything(), after)
+	f.same("all but what is owed", f.erase(0, last.Seq).Messages, 3)
+	one = f.findConversation("one")
+	f.same("numbers of none", []int64{one.Messages, one.LastSeq}, []int64{0, 0})
+	f.sound()
+}
+
+func bodySize(m parley.Message) int {
+	size := len(m.Content.Text) + len(m.Content.Code) + len(m.Payload) + len(m.Metadata)
+	for i, a := range m.Content.Artifacts {
+		size += len(fmt.Sprintf(`[{"name":%q,"size":%d,"sha256":%q}`, a.Name, a.Size, a.SHA256))
+		if i == len(m.Content.Artifacts)-1 {
+			size++
+		}
+	}
+	return size
+}
+
+func retentionOwed(f *fixture) {
+	f.agents("arya", "gendry", "sansa")
+	c := f.channel("general", "arya")
+	lease := newID()
+	leased := func(s parley.DeliveryState) func(*parley.Delivery) {
+		return func(d *parley.Delivery) { d.State, d.Lease = s, lease }
+	}
+	var kept []string
+	for _, one := range []struct {
+		text   string
+		owed   bool
+		become func(*parley.Delivery)
+	}{
+		{"accepted", true, nil},
+		{"delivered", true, leased(parley.DeliveryDelivered)},
+		{"seen in a live run", true, leased(parley.DeliverySeen)},
+		{"seen", false, state(parley.DeliverySeen)},
+		{"acked", false, state(parley.DeliveryAcked)},
+		{"answered", false, state(parley.DeliveryAnswered)},
+		{"failed", false, state(parley.DeliveryFailed)},
+		{"expired", false, state(parley.DeliveryExpired)},
+		{"evicted", false, state(parley.DeliveryEvicted)},
+		{"dead", true, state(parley.DeliveryDead)},
+		{"dropped", false, state(parley.DeliveryDropped)},
+	} {
+		m := f.post(newMessage(c.ID, "arya", one.text))
+		f.deliver(m, "gendry", "sansa")
+		f.become(m, "gendry", state(parley.DeliveryAcked)) // of several, one is enough
+		if one.become != nil {
+			f.become(m, "sansa", one.become)
+		}
+		if one.owed {
+			kept = append(kept, one.text)
+		}
+		f.same(one.text+" is owed", f.oldest(m.Seq-1, 1)[0].Owed, one.owed)
+	}
+	inbox := func() parley.Inbox {
+		f.Helper()
+		return read(f, func(tx parley.Tx) (parley.Inbox, error) { return tx.Queue().Inbox("sansa") })
+	}
+	before := inbox()
+	f.same("open", before.Waking, 3)
+	f.same("erased", f.erase(0, 1<<40).Messages, 11-len(kept))
+	f.same("kept", words(f.everything().Messages, func(m parley.Message) string { return m.Content.Text }), strings.Join(kept, " "))
+	f.same("inbox", inbox(), before)
+	f.sound()
+}
+
+func retentionNumbers(f *fixture) {
+	f.agents("arya")
+	c := f.channel("general", "arya")
+	last := f.posts(3, c.ID)[2]
+	f.same("erased", f.erase(0, last.Seq).Messages, 3)
+	f.same("next", f.post(newMessage(c.ID, "arya", "hello")).Seq, last.Seq+1)
+	_, newest := f.bounds()
+	f.same("newest", newest, last.Seq+1)
+	f.sound()
+}
+
+func retentionBuried(f *fixture) {
+	f.agents("arya", "gendry")
+	c := f.channel("general", "arya")
+	for _, m := range f.posts(3, c.ID) {
+		f.deliver(m, "gendry")
+		f.become(m, "gendry", state(parley.DeliveryAcked))
+	}
+	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(c.ID) })
+	f.same("oldest", len(f.oldest(0, 9)), 0)
+	f.same("erased", f.erase(0, 1<<40), parley.Erased{})
+	f.same("purged", f.purge(100), 3+3+1)
+	f.sound()
+}
+
+func retentionUndone(f *fixture) {
+	f.prepared()
+	f.posts(3, f.findConversation("general").ID)
+	before := f.everything()
+	f.fails(errOwn, func(tx parley.Tx) error { return errors.Join(found(tx.Retention().Erase(0, 1<<40)), errOwn) })
+	f.same("afterwards", f.everything(), before)
+	f.sound()
+}
+
+func retentionIndex(f *fixture) {
+	f.agents("arya")
+	c := f.channel("general", "arya")
+	late := f.post(newMessage(c.ID, "arya", "word"))
+	before := f.mark()
+	f.erase(0, late.Seq)
+	f.fails(parley.ErrTaken, func(tx parley.Tx) error {
+		return tx.Search().Index(before, late.Seq, []parley.Document{document(late)})
+	})
+	f.finds("found", all("word"), "")
+}
+
+func (f *fixture) weigh(limit int64) (bytes int64, more bool) {
+	f.Helper()
+	f.update(func(tx parley.Tx) (err error) {
+		bytes, more, err = tx.Retention().Weigh(limit)
+		return err
+	})
+	return bytes, more
+}
+
+func retentionWeight(f *fixture) {
+	f.agents("arya")
+	check := func(what string, limit, want int64, wantMore bool) {
+		f.Helper()
+		bytes, more := f.weigh(limit)
+		f.same(what, []any{bytes, more}, []any{want, wantMore})
+		f.sound()
+	}
+	check("of nothing", 10, 0, false)
+	c, buried := f.channel("general", "arya"), f.channel("buried", "arya")
+	var list []parley.Message
+	for i := range 6 {
+		conv := c.ID
+		if i == 5 {
+			conv = buried.ID
+		}
+		list = append(list, f.post(newMessage(conv, "arya", strings.Repeat("é", 1<<i)))) // 2, 4, … 64 bytes
+	}
+	check("of two", 2, 2+4, true)
+	f.redact(list[0])
+	f.redact(list[4]) // not counted yet
+	check("of four", 2, 4+8+16, true)
+	check("of all", 2, 4+8+16+64, false)
+	check("again", 2, 4+8+16+64, false)
+	f.erase(0, list[1].Seq)
+	check("after erasing", 10, 8+16+64, false)
+	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(buried.ID) })
+	check("after burying", 10, 8+16+64, false)
+	for f.purge(1) > 0 {
+		f.sound()
+	}
+	check("after purging", 10, 8+16, false)
+}
