@@ -12,7 +12,10 @@ import (
 )
 
 const (
-	indexBatch = 128 // messages added in one update: posts wait behind it
+	// indexBatch and indexWords are how many messages, and of long ones how many words, are added in one
+	// update: posts wait behind it.
+	indexBatch = 128
+	indexWords = 10_000
 	indexPoll  = 2 * time.Second
 	// indexRest is how long the indexer rests for each moment of work while others post. So posting keeps
 	// its pace; the index falls behind and catches up when it is quieter.
@@ -149,11 +152,8 @@ func (x *indexer) step(ctx context.Context) (more bool, err error) {
 		x.reach(next - 1)
 		return false, nil
 	}
-	docs := make([]parley.Document, len(list))
-	for i, m := range list {
-		docs[i] = search.NewDocument(m)
-	}
-	upTo := list[len(list)-1].Seq
+	docs := documents(list)
+	upTo := docs[len(docs)-1].Message.Seq
 	err = x.store.Update(ctx, func(tx parley.Tx) error { return tx.Search().Index(mark, upTo, docs) })
 	if errors.Is(err, parley.ErrTaken) {
 		return true, nil // read again: the mark has moved
@@ -162,6 +162,21 @@ func (x *indexer) step(ctx context.Context) (more bool, err error) {
 		x.reach(upTo)
 	}
 	return err == nil, err
+}
+
+// documents are the first messages of a list, as the index keeps them: at least one, and no more than have
+// indexWords together.
+func documents(list []parley.Message) (docs []parley.Document) {
+	words := 0
+	for _, m := range list {
+		d := search.NewDocument(m)
+		words += len(d.Words) + len(d.Loose)
+		if len(docs) > 0 && words > indexWords {
+			break
+		}
+		docs = append(docs, d)
+	}
+	return docs
 }
 
 // reach tells those who wait how far the index has come.
