@@ -278,4 +278,7 @@ type CountStore interface {
 	// Artifacts returns a sentence for each body whose number of references is not that of the messages
 	// that refer to it, at most limit.
 	Artifacts(limit int) ([]string, error)
+	// Inboxes returns a sentence for each participant whose numbers of open deliveries are not those of
+	// its deliveries, at most limit.
+	Inboxes(limit int) ([]string, error)
 }

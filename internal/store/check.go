@@ -168,7 +168,9 @@ func (c *checker) audit() error {
 
 func (c *checker) counts() error {
 	return c.pages(func(tx parley.Tx) (bool, error) {
-		for _, find := range []func(int) ([]string, error){tx.Counts().Conversations, tx.Counts().Artifacts} {
+		for _, find := range []func(int) ([]string, error){
+			tx.Counts().Conversations, tx.Counts().Artifacts, tx.Counts().Inboxes,
+		} {
 			found, err := find(checkPage)
 			if err != nil {
 				return false, err

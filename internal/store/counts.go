@@ -43,3 +43,22 @@ func (s counts) Artifacts(limit int) (found []string, err error) {
 		})
 	return found, err
 }
+
+func (s counts) Inboxes(limit int) (found []string, err error) {
+	err = s.each(`SELECT a.id, coalesce(i.waking, 0), coalesce(i.quiet, 0), coalesce(n.waking, 0), coalesce(n.quiet, 0)
+		FROM agents a LEFT JOIN inboxes i ON i.agent = a.num
+		LEFT JOIN (SELECT d.agent, count(CASE d.waking WHEN 1 THEN 1 END) AS waking, count(CASE d.waking WHEN 0 THEN 1 END) AS quiet
+			FROM deliveries d WHERE d.purpose = '' AND `+open+` GROUP BY d.agent) n ON n.agent = a.num
+		WHERE coalesce(i.waking, 0) <> coalesce(n.waking, 0) OR coalesce(i.quiet, 0) <> coalesce(n.quiet, 0) LIMIT 0 + $1`,
+		[]any{limit}, func(r Rows) error {
+			var (
+				id            string
+				says, counted [2]int64
+			)
+			err := r.Scan(&id, &says[0], &says[1], &counted[0], &counted[1])
+			found = append(found, fmt.Sprintf("the inbox of %s says that %d deliveries wake and %d do not, but %d and %d are open",
+				id, says[0], says[1], counted[0], counted[1]))
+			return err
+		})
+	return found, err
+}

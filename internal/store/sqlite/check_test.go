@@ -24,6 +24,7 @@ var wounds = map[string]struct {
 	"a changed audit entry":       {"UPDATE audit SET act = 'forged' WHERE num = 1", "entry 1 of the audit log does not follow from entry 0"},
 	"a lost audit entry":          {"DELETE FROM audit WHERE num = 1", "entry 2 of the audit log does not follow from entry 0"},
 	"a wrong count of messages":   {"UPDATE conversations SET messages = 3", "says that it has 3 messages up to 15, but has 15 up to 15"},
+	"a wrong count of an inbox":   {"INSERT INTO inboxes (agent, waking, quiet, evicted) VALUES (1, 7, 2, 0) ON CONFLICT DO UPDATE SET waking = 7, quiet = 2", "says that 7 deliveries wake and 2 do not, but"},
 	"a wrong last seq":            {"UPDATE conversations SET last_seq = 3", "messages up to 3, but has 15 up to 15"},
 	"a reference to no conversation": {
 		"PRAGMA foreign_keys = 0; INSERT INTO participants (conv, agent, joined_at, read_seq) VALUES (99, 1, 0, 0)", "participants",
