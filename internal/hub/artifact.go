@@ -34,18 +34,9 @@ func (h *Hub) PutArtifact(ctx context.Context, caller Caller, body io.Reader) (p
 		return a, nil
 	}
 	if a.SHA256 != "" {
-		h.discard(ctx, a.SHA256)
+		_ = h.removeWithoutRow(context.WithoutCancel(ctx), a.SHA256) // else a sweep does
 	}
 	return parley.Artifact{}, h.explain(ctx, caller, err)
-}
-
-// discard removes a body whose row could not be written, unless others need it.
-func (h *Hub) discard(ctx context.Context, sha256 string) {
-	ctx = context.WithoutCancel(ctx)
-	err := h.store.Blobs().Remove(ctx, sha256, func() (bool, error) { return h.unknownBody(ctx, sha256) })
-	if err != nil {
-		h.wasteDue.Store(true)
-	}
 }
 
 // OpenArtifact returns a body the caller has stored, or that a message it may read refers to. Whoever

@@ -51,12 +51,26 @@ func (h *Hub) removeWaste(ctx context.Context) error {
 		waste, err := h.withoutRow(ctx, digests)
 		for _, sha256 := range waste {
 			if err == nil {
-				err = h.store.Blobs().Remove(ctx, sha256, func() (bool, error) { return h.unknownBody(ctx, sha256) })
+				err = h.removeWithoutRow(ctx, sha256)
 			}
 		}
 		return err
 	})
 	if err != nil {
+		h.wasteDue.Store(true)
+	}
+	return err
+}
+
+// removeWithoutRow removes a body unless it has a row. Where that fails, or has to wait for a backup, the
+// next sweep looks again.
+func (h *Hub) removeWithoutRow(ctx context.Context, sha256 string) error {
+	asked := false
+	err := h.store.Blobs().Remove(ctx, sha256, func() (bool, error) {
+		asked = true
+		return h.unknownBody(ctx, sha256)
+	})
+	if err != nil || !asked {
 		h.wasteDue.Store(true)
 	}
 	return err

@@ -118,6 +118,61 @@ func TestBodyThatACrashHasLeftIsRemovedLater(t *testing.T) {
 	}
 }
 
+// paused is a store in which nothing is removed for a time, as while a backup is made.
+type paused struct {
+	parley.Store
+	on *atomic.Bool
+}
+
+type pausedBlobs struct {
+	parley.Blobs
+	on *atomic.Bool
+}
+
+func (s paused) Blobs() parley.Blobs { return pausedBlobs{s.Store.Blobs(), s.on} }
+
+func (b pausedBlobs) Remove(ctx context.Context, sha256 string, unneeded func() (bool, error)) error {
+	if b.on.Load() {
+		return nil
+	}
+	return b.Blobs.Remove(ctx, sha256, unneeded)
+}
+
+// atEnd is an empty body at whose end something happens.
+type atEnd func()
+
+func (f atEnd) Read([]byte) (int, error) {
+	f()
+	return 0, io.EOF
+}
+
+// A backup may be under way when a body without a row is found, or left.
+func TestBodyWithoutRowIsRemovedAfterABackup(t *testing.T) {
+	t.Parallel()
+	on := &atomic.Bool{}
+	w := newHub(t, func(w *world) {
+		w.wrap = func(s parley.Store) parley.Store { return paused{s, on} }
+	})
+	w.add("arya")
+	leave := func(body string) {
+		w.ok(w.db.Blobs().Put(ctx, strings.NewReader(body), 100, func(string, int64) error { return nil }))
+	}
+	on.Store(true)
+	leave("found during the backup")
+	w.ok(w.Sweep(ctx))
+	same(t, "during the backup", len(w.bodies()), 1)
+	on.Store(false)
+	w.ok(w.Sweep(ctx))
+	same(t, "after it", len(w.bodies()), 0)
+	on.Store(true)
+	_, err := w.PutArtifact(ctx, as("arya"), io.MultiReader(strings.NewReader("refused"), atEnd(func() { w.ok(w.RemoveAgent(ctx, user, "arya")) })))
+	same(t, "refused", parley.CodeOf(err), parley.NotPermitted)
+	same(t, "left during the backup", len(w.bodies()), 1)
+	on.Store(false)
+	w.ok(w.Sweep(ctx))
+	same(t, "removed after it", len(w.bodies()), 0)
+}
+
 // A row whose body was lost is collected too.
 func TestLostBodyDoesNotHoldCollectionUp(t *testing.T) {
 	t.Parallel()

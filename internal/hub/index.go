@@ -12,7 +12,10 @@ import (
 )
 
 const (
-	indexBatch = 128 // messages added in one update: posts wait behind it
+	// indexBatch and indexWords are how many messages, and of long ones how many words, are added in one
+	// update: posts wait behind it.
+	indexBatch = 128
+	indexWords = 10_000
 	indexPoll  = 2 * time.Second
 	// indexRest is how long the indexer rests for each moment of work while others post. So posting keeps
 	// its pace; the index falls behind and catches up when it is quieter.
@@ -149,13 +152,7 @@ func (x *indexer) step(ctx context.Context) (more bool, err error) {
 		x.reach(next - 1)
 		return false, nil
 	}
-	docs := make([]parley.Document, 0, len(list))
-	for _, m := range list {
-		if m.RedactedAt == nil {
-			docs = append(docs, search.NewDocument(m))
-		}
-	}
-	upTo := list[len(list)-1].Seq
+	docs, upTo := documents(list)
 	err = x.store.Update(ctx, func(tx parley.Tx) error { return tx.Search().Index(mark, upTo, docs) })
 	if errors.Is(err, parley.ErrTaken) {
 		return true, nil // read again: the mark has moved
@@ -164,6 +161,23 @@ func (x *indexer) step(ctx context.Context) (more bool, err error) {
 		x.reach(upTo)
 	}
 	return err == nil, err
+}
+
+// documents are the first messages of a list, as the index keeps them, and the seq of the last of these:
+// at least one message, and no more than have indexWords together. Of what is redacted nothing is kept.
+func documents(list []parley.Message) (docs []parley.Document, upTo int64) {
+	words := 0
+	for i, m := range list {
+		if m.RedactedAt == nil {
+			d := search.NewDocument(m)
+			if words += len(d.Words) + len(d.Loose); i > 0 && words > indexWords {
+				break
+			}
+			docs = append(docs, d)
+		}
+		upTo = m.Seq
+	}
+	return docs, upTo
 }
 
 // reach tells those who wait how far the index has come.

@@ -181,6 +181,60 @@ func TestIndexHasNoGapAndNoRepeat(t *testing.T) {
 	})
 }
 
+// watched is a store that counts the words of each update that indexes.
+type watched struct {
+	parley.Store
+	words chan<- int
+}
+
+func (s watched) Update(ctx context.Context, fn func(parley.Tx) error) error {
+	return s.Store.Update(ctx, func(tx parley.Tx) error { return fn(watchedTx{tx, s.words}) })
+}
+
+type watchedTx struct {
+	parley.Tx
+	words chan<- int
+}
+
+func (t watchedTx) Search() parley.SearchStore { return watchedSearch{t.Tx.Search(), t.words} }
+
+type watchedSearch struct {
+	parley.SearchStore
+	words chan<- int
+}
+
+func (s watchedSearch) Index(from parley.IndexMark, upTo int64, docs []parley.Document) error {
+	total := 0
+	for _, d := range docs {
+		total += len(d.Words) + len(d.Loose)
+	}
+	s.words <- total
+	return s.SearchStore.Index(from, upTo, docs)
+}
+
+// Posts wait behind an update that indexes, so none may be long, whatever was said.
+func TestLongMessagesAreIndexedInSmallUpdates(t *testing.T) {
+	t.Parallel()
+	words := make(chan int, 100)
+	w := newHub(t, func(w *world) {
+		w.wrap = func(s parley.Store) parley.Store { return watched{s, words} }
+	})
+	w.add("arya", "ned")
+	w.channel("arya", "open")
+	for i := range 6 {
+		w.say("arya", "open", fmt.Sprint("long", i, strings.Repeat(" word", 4000)))
+	}
+	w.Start(ctx)
+	same(t, "found", len(w.finds("arya", "word")), 6)
+	most := 0
+	for len(words) > 0 {
+		most = max(most, <-words)
+	}
+	if most > 10_000 || most < 8000 {
+		t.Errorf("%d words were indexed in one update", most)
+	}
+}
+
 // Of several hubs on one store, each message is indexed by one.
 func TestSeveralIndexersShareTheWork(t *testing.T) {
 	t.Parallel()

@@ -66,6 +66,7 @@ func TestSearchFindsWhatWasSaid(t *testing.T) {
 		"needle": "panic(needle)", "plan-b.md": "/srv/plan-b.md", "payload words": "payload words", `"描述 payload"`: "",
 		"描述": "人类可读的描述", "metadata": "", "hidden": "", "deep": "",
 		"通信协议": "ClawOS Agent 通信协议: 消息格式标准 ✅", "协议": "ClawOS Agent 通信协议: 消息格式标准 ✅", "准": "ClawOS Agent 通信协议: 消息格式标准 ✅",
+		"准✅": "ClawOS Agent 通信协议: 消息格式标准 ✅",
 		"协通": "", "消息标准": "", "消息 标准": "ClawOS Agent 通信协议: 消息格式标准 ✅", "✅": "ClawOS Agent 通信协议: 消息格式标准 ✅",
 		"agent -deploy": "ClawOS Agent 通信协议: 消息格式标准 ✅", "agent -消息": "",
 	} {

@@ -56,8 +56,14 @@ func classOf(r rune) class {
 	}
 }
 
+// signs are the blocks that emoji are in. The lines and boxes of tables and trees are in others.
+var signs = &unicode.RangeTable{
+	R16: []unicode.Range16{{0x2300, 0x23FF, 1}, {0x2600, 0x27BF, 1}, {0x2B00, 0x2BFF, 1}},
+	R32: []unicode.Range32{{0x1F000, 0x1FAFF, 1}},
+}
+
 func symbolClass(r rune) class {
-	if unicode.Is(unicode.So, r) && (r >= 0x1F000 || 0x2600 <= r && r < 0x27C0) {
+	if unicode.Is(unicode.So, r) && unicode.Is(signs, r) {
 		return sign
 	}
 	var buf [utf8.UTFMax]byte

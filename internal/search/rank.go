@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/parley-hub/parley"
 )
@@ -74,11 +75,23 @@ func score(phrases []parley.Phrase, m parley.Message, now time.Time) float64 {
 
 // asTyped is the query as one phrase.
 func asTyped(phrases []parley.Phrase) (whole parley.Phrase) {
-	for _, p := range phrases {
+	for i, p := range phrases {
+		if i > 0 {
+			whole.Words = append(whole.Words, secondOfPair(whole.Words[len(whole.Words)-1])...)
+		}
 		whole.Words = append(whole.Words, p.Words...)
 		whole.Prefix = p.Prefix
 	}
 	return whole
+}
+
+// secondOfPair is the word between a pair of characters and what follows them: see Token.Last.
+func secondOfPair(word string) []string {
+	second := nextCharacter(word, 0)
+	if r, _ := utf8.DecodeRuneInString(word); classOf(r) != dense || second == len(word) {
+		return nil
+	}
+	return []string{word[second:]}
 }
 
 func tokensOf(text string, most int) []Token {

@@ -37,6 +37,7 @@ func TestRankPutsTheBetterFirst(t *testing.T) {
 		"the denser":                    {"deploy", "deploy failed", "deploy failed" + filler},
 		"the closer together":           {"deploy failed", "failed to deploy" + filler, "deploy" + filler + " failed"},
 		"as typed":                      {"deploy failed", "the deploy failed today", "the failed deploy today"},
+		"as typed, behind a pair":       {"消息 failed", "the 消息 failed today", "the failed 消息 today"},
 		"all words often, not just one": {"deploy failed", "deploy failed deploy failed", "deploy deploy deploy deploy x x failed"},
 		"in one field":                  {"消息 格式", "消息格式标准", "消息" + strings.Repeat("内", 60) + "格式"},
 	} {

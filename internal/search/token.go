@@ -19,6 +19,9 @@ type Token struct {
 	// Single says that this is one of several characters written without spaces, by itself, beside the pairs
 	// it is in. It can be found and is part of no phrase.
 	Single bool
+	// Last says that this is the last of them, by itself, in a place behind the pairs: a phrase can begin with
+	// it, as 章 3 is in 文章 3.
+	Last bool
 }
 
 // Tokens are the words of a text. Letters and digits that stand together are one word. Scripts written
@@ -104,13 +107,13 @@ func (s *splitter) run(from, to int, c class) bool {
 	}
 }
 
-// emit emits a part of what was folded. Where that is not in its place, only the whole can be pointed at.
-func (s *splitter) emit(from, to int, single bool) bool {
-	t := Token{s.folded[from:to], s.start, s.end, single}
+// token is a part of what was folded. Where that is not in its place, only the whole can be pointed at.
+func (s *splitter) token(from, to int) Token {
+	t := Token{Word: s.folded[from:to], Start: s.start, End: s.end}
 	if s.exact {
 		t.Start, t.End = s.start+from, s.start+to
 	}
-	return s.yield(t)
+	return t
 }
 
 // pairs emits every two neighbouring characters, each with its marks, and each of them by itself.
@@ -118,28 +121,32 @@ func (s *splitter) pairs(from, to int) bool {
 	run := s.folded[:to]
 	second := nextCharacter(run, from)
 	if second == to {
-		return s.emit(from, second, false)
+		return s.yield(s.token(from, second))
 	}
 	for second < to {
 		third := nextCharacter(run, second)
-		if !s.emit(from, third, false) || !s.emit(from, second, true) {
+		single := s.token(from, second)
+		single.Single = true
+		if !s.yield(s.token(from, third)) || !s.yield(single) {
 			return false
 		}
 		from, second = second, third
 	}
-	return s.emit(from, second, true)
+	last := s.token(from, second)
+	last.Last = true
+	return s.yield(last)
 }
 
 // chunks emits a word, in parts where it is too long.
 func (s *splitter) chunks(from, to int) bool {
 	if to-from <= maxRunes {
-		return s.emit(from, to, false)
+		return s.yield(s.token(from, to))
 	}
 	run, runes := s.folded[:to], 0
 	for at := from; at < to; {
 		next := nextCharacter(run, at)
 		if runes >= maxRunes {
-			if !s.emit(from, at, false) {
+			if !s.yield(s.token(from, at)) {
 				return false
 			}
 			from, runes = at, 0
@@ -147,7 +154,7 @@ func (s *splitter) chunks(from, to int) bool {
 		runes += utf8.RuneCountInString(run[at:next])
 		at = next
 	}
-	return s.emit(from, to, false)
+	return s.yield(s.token(from, to))
 }
 
 // nextCharacter is where the character at a place ends, with its marks.
@@ -164,12 +171,17 @@ func nextCharacter(s string, at int) int {
 	return at
 }
 
-// words are those of a text, without single characters of pairs.
+// words are those to look for where a text is to be found, which may go on: without single characters, and
+// without the last of a run at its end.
 func words(text string) (list []string) {
+	last := false
 	for t := range Tokens(text) {
 		if !t.Single {
-			list = append(list, t.Word)
+			list, last = append(list, t.Word), t.Last
 		}
+	}
+	if last {
+		list = list[:len(list)-1]
 	}
 	return list
 }

@@ -29,14 +29,15 @@ func TestWords(t *testing.T) {
 		"消息":                           "消息",
 		"通信协议":                         "通信 信协 协议",
 		"中":                            "中",
-		"Agent 通信 v1":                  "agent 通信 v1",
-		"PM分配任务ok":                     "pm 分配 配任 任务 ok",
+		"Agent 通信 v1":                  "agent 通信 信 v1",
+		"PM分配任务ok":                     "pm 分配 配任 任务 务 ok",
 		"サーバー":                         "サー ーバ バー",
 		"ｻｰﾊﾞｰ":                        "サー ーバ バー",
 		"か\u3099く":                     "がく",
 		"한국어":                          "한국 국어",
 		"ภาษา":                         "ภา าษ ษา",
 		"ship it 🚀🚀 👩\u200d💻 ✅":        "ship it 🚀 🚀 👩 💻 ✅",
+		"⭐ at ⏰ 9 ⌛ ⬆\ufe0f":           "⭐ at ⏰ 9 ⌛ ⬆",
 		"├── inbox/":                   "inbox",
 		"naïve\u0301\u0301 \u0301mark": "naïvé\u0301 mark",
 		"\xff\xfeok\xff":               "ok",
@@ -56,7 +57,7 @@ func TestSinglesAreBesideThePairs(t *testing.T) {
 			got = append(got, token.Word)
 		}
 	}
-	if !slices.Equal(got, []string{"消", "息"}) { // 中 is a word by itself
+	if !slices.Equal(got, []string{"消"}) { // 息 is the last, 中 a word by itself
 		t.Errorf("got %q", got)
 	}
 }

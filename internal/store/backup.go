@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/parley-hub/parley"
@@ -20,12 +21,21 @@ const (
 	CopySuffix = ".copy"
 )
 
+// beingMade are the directories that backups of this process are being written to: a second one of the same
+// name would take what the first has written for what an interrupted one has left.
+var beingMade sync.Map
+
 // MakeBackup lets fill write a backup into a new directory, which gets its name once fill has returned
 // well, and is called dir.partial until then. If anything fails, nothing is left.
 func MakeBackup(ctx context.Context, dir string, fill func(partial string) (Manifest, error)) (m Manifest, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return m, err
 	}
+	if _, taken := beingMade.LoadOrStore(dir, true); taken {
+		return m, parley.Errorf(parley.BadInput, "the backup %s is being made already", dir).Because(parley.Conflict).
+			Suggest("wait for it, or name another directory")
+	}
+	defer beingMade.Delete(dir)
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return m, parley.Errorf(parley.BadInput, "%s exists already", dir).Because(parley.Conflict).
 			From(err).Suggest("name a directory that does not exist")

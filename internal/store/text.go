@@ -1,6 +1,7 @@
 package store
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"strings"
 
@@ -43,12 +44,20 @@ const (
 	gap      = tagMark       // stands where no word is
 )
 
+// longTag is from where on a value is known by its digest: PostgreSQL refuses words of 2 KiB, and one byte
+// becomes up to five.
+const longTag = 256
+
 // tag makes a word of a value. Different values make different words, and none has a character that
 // separates words.
 func tag(kind byte, value string) string {
 	var b strings.Builder
 	b.WriteString(tagMark)
 	b.WriteByte(kind)
+	if len(value) > longTag {
+		fmt.Fprintf(&b, tagMark+"%x", sha256.Sum256([]byte(value)))
+		return b.String()
+	}
 	for i := range len(value) {
 		if c := value[i]; 'a' <= c && c <= 'z' || '0' <= c && c <= '9' {
 			b.WriteByte(c)

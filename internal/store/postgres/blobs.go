@@ -103,16 +103,19 @@ func (b *blobs) store(ctx context.Context, c *pgxpool.Conn, body *spooled) error
 
 // stored says whether the server has exactly these parts. It compares their digests, not the parts.
 func stored(ctx context.Context, c *pgxpool.Conn, body *spooled) (bool, error) {
-	rows, err := c.Query(ctx, "SELECT sha256(data) FROM artifact_chunks WHERE sha256 = $1 ORDER BY n", body.digest)
+	rows, err := c.Query(ctx, "SELECT n, sha256(data) FROM artifact_chunks WHERE sha256 = $1 ORDER BY n", body.digest)
 	if err != nil {
 		return false, err
 	}
-	parts, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+	parts, err := pgx.CollectRows(rows, pgx.RowToStructByPos[struct {
+		N      int
+		Digest []byte
+	}])
 	if err != nil || len(parts) != len(body.parts) {
 		return false, err
 	}
 	for i, part := range parts {
-		if !bytes.Equal(part, body.parts[i][:]) {
+		if part.N != i || !bytes.Equal(part.Digest, body.parts[i][:]) {
 			return false, nil
 		}
 	}

@@ -24,6 +24,7 @@ var wounds = map[string]struct {
 	"a changed audit entry":       {"UPDATE audit SET act = 'forged' WHERE num = 1", "entry 1 of the audit log does not follow from entry 0"},
 	"a lost audit entry":          {"DELETE FROM audit WHERE num = 1", "entry 2 of the audit log does not follow from entry 0"},
 	"a wrong count of messages":   {"UPDATE conversations SET messages = 3", "says that it has 3 messages up to 15, but has 15 up to 15"},
+	"a wrong count of an inbox":   {"INSERT INTO inboxes (agent, waking, quiet, evicted) VALUES (1, 7, 2, 0) ON CONFLICT DO UPDATE SET waking = 7, quiet = 2", "says that 7 waking and 2 quiet deliveries are open, but"},
 	"a wrong last seq":            {"UPDATE conversations SET last_seq = 3", "messages up to 3, but has 15 up to 15"},
 	"a wrong inbox":               {"INSERT INTO inboxes VALUES (1, 2, 3, 0)", "says that 2 waking and 3 quiet deliveries are open, but 0 and 0 are"},
 	"a redaction that is none":    {"UPDATE messages SET redacted_at = 1, body_digest = x'00' WHERE seq = 3", "does not match its checksum"},

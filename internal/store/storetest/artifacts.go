@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/parley-hub/parley"
@@ -288,13 +289,17 @@ func artifactCounts(f *fixture) {
 	f.keep("arya", digest("00"), digest("01"))
 	f.post(referring(c.ID, digest("00")))
 	f.channel("empty", "arya")
-	f.view(func(tx parley.Tx) error {
-		conversations, err := tx.Counts().Conversations(9)
-		if err != nil {
-			return err
+	f.view(checkCounts)
+}
+
+// checkCounts makes sure that all counts agree with what they count.
+func checkCounts(tx parley.Tx) error {
+	for _, find := range []func(int) ([]string, error){
+		tx.Counts().Conversations, tx.Counts().Artifacts, tx.Counts().Inboxes,
+	} {
+		if wrong, err := find(9); err != nil || len(wrong) > 0 {
+			return errors.Join(err, fmt.Errorf("wrong counts: %q", wrong))
 		}
-		artifacts, err := tx.Counts().Artifacts(9)
-		f.same("wrong counts", append(conversations, artifacts...), []string(nil))
-		return err
-	})
+	}
+	return nil
 }

@@ -69,7 +69,7 @@ func randomHistories(f *fixture) {
 		var got everything
 		err := f.store.View(context.Background(), func(tx parley.Tx) (err error) {
 			if got, err = h.dump(tx, begin); err == nil {
-				err = errors.Join(h.checkKeys(tx), h.checkQueues(tx, h.model))
+				err = errors.Join(h.checkKeys(tx), h.checkQueues(tx, h.model), checkCounts(tx))
 			}
 			return err
 		})

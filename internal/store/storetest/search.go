@@ -179,6 +179,7 @@ func searchForward(f *fixture) {
 }
 
 func searchFilters(f *fixture) {
+	longTask := strings.Repeat("task-", 1000)
 	f.agents("arya", "gendry", "arya-2")
 	c, other := f.channel("general", "arya"), f.channel("other", "arya")
 	say := func(text string, change func(*parley.Message)) {
@@ -194,6 +195,7 @@ func searchFilters(f *fixture) {
 	say("for all", func(m *parley.Message) { m.To = parley.All })
 	say("of a type", func(m *parley.Message) { m.Type = "ha_report" })
 	say("of a task", func(m *parley.Message) { m.Task = "Task-9 it's" })
+	say("long", func(m *parley.Message) { m.Task = longTask })
 	say("elsewhere", func(m *parley.Message) { m.Conversation = other.ID })
 	for _, c := range []struct {
 		q    parley.SearchQuery
@@ -207,6 +209,8 @@ func searchFilters(f *fixture) {
 		{parley.SearchQuery{Type: "ha_report"}, "of a type"},
 		{parley.SearchQuery{Task: "Task-9 it's"}, "of a task"},
 		{parley.SearchQuery{Task: "task-9 it's"}, ""},
+		{parley.SearchQuery{Task: longTask}, "long"},
+		{parley.SearchQuery{Task: longTask + "-"}, ""},
 		{parley.SearchQuery{Conversation: other.ID}, "elsewhere"},
 		{parley.SearchQuery{Conversation: c.ID, From: "arya", All: phrases("of"), None: phrases("type")}, "of a task"},
 	} {
