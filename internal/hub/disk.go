@@ -41,26 +41,19 @@ func (h *Hub) checkDisk(ctx context.Context) error {
 	} else {
 		h.config.Log.Info("the disk has room again", "free", free, "total", total)
 	}
-	if err := h.alert(ctx, alert{"disk", low, free, total}); err != nil {
+	if err := h.alertDisk(ctx, low, free, total); err != nil {
 		return err
 	}
 	h.diskLow = low // not before: who follows the events must learn of it
 	return nil
 }
 
-// alert is what an alert's event says.
-type alert struct {
-	name        string
-	on          bool
-	free, total int64
-}
-
-func (h *Hub) alert(ctx context.Context, a alert) error {
+func (h *Hub) alertDisk(ctx context.Context, low bool, free, total int64) error {
 	state := "off"
-	if a.on {
+	if low {
 		state = "on"
 	}
-	data, err := json.Marshal(map[string]any{"name": a.name, "state": state, "free": a.free, "total": a.total})
+	data, err := json.Marshal(map[string]any{"name": "disk", "state": state, "free": free, "total": total})
 	if err != nil {
 		return err
 	}

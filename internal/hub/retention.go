@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -48,7 +49,11 @@ func (h *Hub) reportRetained(ctx context.Context, gone retained) error {
 	if gone == (retained{}) {
 		return nil
 	}
-	h.config.Log.Info("retention has erased what is too old or too much",
+	level := slog.LevelInfo
+	if gone.Messages+gone.Artifacts == 0 {
+		level = slog.LevelDebug // old events go all the time
+	}
+	h.config.Log.Log(ctx, level, "retention has erased what is too old or too much",
 		"messages", gone.Messages, "message_bytes", gone.MessageBytes,
 		"artifacts", gone.Artifacts, "artifact_bytes", gone.ArtifactBytes, "events", gone.Events)
 	if gone.Messages+gone.Artifacts == 0 {
