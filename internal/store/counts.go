@@ -9,7 +9,7 @@ type counts struct{ *tx }
 
 func (s counts) Conversations(limit int) (found []string, err error) {
 	err = s.each(`SELECT c.id, c.messages, c.last_seq, count(m.seq), coalesce(max(m.seq), 0)
-		FROM conversations c LEFT JOIN messages m ON m.conv = c.num WHERE c.buried = 0
+		FROM conversations c LEFT JOIN messages m ON m.conv = c.num WHERE `+alive+`
 		GROUP BY c.num, c.id, c.messages, c.last_seq
 		HAVING c.messages <> count(m.seq) OR c.last_seq <> coalesce(max(m.seq), 0) LIMIT 0 + $1`,
 		[]any{limit}, func(r Rows) error {

@@ -96,7 +96,7 @@ func TestDeliveriesAreFoundByIndex(t *testing.T) {
 		"take what is quiet":  {"deliveries_ready (agent=? AND waking=?)", ready(parley.Queue{})},
 		"take what is plain":  {"deliveries_ready (agent=? AND waking=?)", ready(parley.Queue{Wakes: true, Plain: true})},
 		"take what is urgent": {"deliveries_urgent (agent=?)", ready(parley.Queue{Wakes: true, Urgent: true})},
-		"take asks":           {"deliveries_urgent (agent=?)", ready(parley.Queue{Wakes: true, Urgent: true, Purpose: "ask"})},
+		"take asks":           {"deliveries_urgent (agent=? AND rank=?)", ready(parley.Queue{Wakes: true, Urgent: true, Purpose: "ask"})},
 		"held":                {"deliveries_held (agent=?)", func(tx parley.Tx) error { return found(tx.Queue().Held("agent-3", 5)) }},
 		"leased":              {"deliveries_lease (lease=?)", func(tx parley.Tx) error { return found(tx.Queue().Leased(id)) }},
 		"lapsed":              {"deliveries_timer (timer<?)", func(tx parley.Tx) error { return found(tx.Queue().Lapsed(9, 5)) }},
