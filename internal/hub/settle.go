@@ -277,25 +277,3 @@ func (h *Hub) SeeContext(ctx context.Context, caller Caller, included []parley.M
 		return err
 	})
 }
-
-const readPage = 500
-
-// read marks what a person's cursor has passed as seen.
-func (s *scene) read(conversation string, after, upTo int64) error {
-	for s.me.Kind == parley.KindHuman {
-		list, err := s.Deliveries().Between(conversation, s.me.ID, after, upTo, readPage)
-		if err != nil || len(list) == 0 {
-			return err
-		}
-		for i := range list {
-			after = list[i].Seq
-			if list[i].State != parley.DeliveryAccepted && list[i].State != parley.DeliveryDelivered {
-				continue
-			}
-			if err := s.move(&list[i], parley.DeliverySeen, nil); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
