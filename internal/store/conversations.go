@@ -158,6 +158,9 @@ func (s conversations) Bury(id string) error {
 	if err != nil {
 		return err
 	}
+	if err := s.empty(row.num); err != nil {
+		return err
+	}
 	s.lastConv = conversationKey{}
 	err = s.write("UPDATE conversations SET buried = 1, name = NULL, members = NULL WHERE num = $1", row.num)
 	return err
@@ -179,11 +182,11 @@ func (s conversations) Purge(limit int) (int, error) {
 	if err != nil || total >= limit {
 		return total, err
 	}
-	gone, err := s.purgeDeliveries(num, limit-total)
-	total += gone
 	// Each statement finishes its kind of row unless the limit ends it, so that nothing is erased
 	// before what refers to it.
 	for _, statement := range []string{
+		`DELETE FROM deliveries WHERE (message, agent) IN (SELECT message, agent FROM deliveries WHERE message IN
+			(SELECT seq FROM messages WHERE conv = $1 ORDER BY seq LIMIT 0 + $2) ORDER BY message, agent LIMIT 0 + $2)`,
 		`DELETE FROM messages WHERE seq IN (SELECT seq FROM messages WHERE conv = $1 ORDER BY seq LIMIT 0 + $2)`,
 		`DELETE FROM participants WHERE conv = $1 AND agent IN
 			(SELECT agent FROM participants WHERE conv = $1 LIMIT 0 + $2)`,
@@ -199,42 +202,26 @@ func (s conversations) Purge(limit int) (int, error) {
 	return total, err
 }
 
-// purgeDeliveries erases deliveries of a buried conversation and takes them out of the inboxes.
-func (s conversations) purgeDeliveries(conv int64, limit int) (int, error) {
-	const doomed = ` FROM deliveries WHERE message IN
-		(SELECT seq FROM messages WHERE conv = $1 ORDER BY seq LIMIT 0 + $2) ORDER BY message, agent LIMIT 0 + $2`
-	freed := map[int64]*[2]int{}
-	err := s.each("SELECT agent, state, waking, purpose, lease"+doomed, []any{conv, limit}, func(r Rows) error {
+// empty takes the open deliveries of a conversation out of the inboxes.
+func (s conversations) empty(conv int64) error {
+	freed := map[int64][2]int{}
+	err := s.each(`SELECT d.agent, count(CASE WHEN d.waking = 1 THEN 1 END), count(*) FROM messages m JOIN deliveries d ON d.message = m.seq
+		WHERE m.conv = $1 AND d.purpose = '' AND `+open+" GROUP BY d.agent", []any{conv}, func(r Rows) error {
 		var (
-			agent          int64
-			waking         int
-			state, purpose string
-			lease          []byte
+			agent       int64
+			waking, all int
 		)
-		err := r.Scan(&agent, &state, &waking, &purpose, &lease)
-		d := parley.Delivery{State: parley.DeliveryState(state), Waking: waking != 0, Purpose: parley.Purpose(purpose)}
-		if lease != nil {
-			d.Lease = "held"
-		}
-		if freed[agent] == nil {
-			freed[agent] = &[2]int{}
-		}
-		wakes, quiet := room(d)
-		freed[agent][0] += wakes
-		freed[agent][1] += quiet
+		err := r.Scan(&agent, &waking, &all)
+		freed[agent] = [2]int{waking, all - waking}
 		return err
 	})
 	s.lastInbox = inboxOf{}
 	for agent, n := range freed {
-		if err == nil && n[0]+n[1] > 0 {
+		if err == nil {
 			err = s.write("UPDATE inboxes SET waking = waking - $2, quiet = quiet - $3 WHERE agent = $1", agent, n[0], n[1])
 		}
 	}
-	if err != nil || len(freed) == 0 {
-		return 0, err
-	}
-	n, err := s.exec("DELETE FROM deliveries WHERE (message, agent) IN (SELECT message, agent"+doomed+")", conv, limit)
-	return int(n), err
+	return err
 }
 
 func (t *tx) conversation(idOrName string) (conversationRow, error) {
