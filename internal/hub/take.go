@@ -53,7 +53,7 @@ func (t Take) check() (Take, error) {
 		return t, parley.Errorf(parley.BadInput, "the wait is %s", t.Wait).Suggest("wait 0s or longer")
 	}
 	t.Waking = t.Waking || t.Urgent
-	return t, nil
+	return t, parley.CheckRun(t.Run)
 }
 
 // Take hands deliveries that are ready to the caller, whose they are, and leases them to it. It waits
