@@ -108,6 +108,11 @@ type Inbox struct {
 	Evicted int64 `json:"evicted"` // so far
 }
 
+const maxRunBytes = 256
+
+// CheckRun says why a string cannot name a run, or nil.
+func CheckRun(id string) error { return checkText("run", id, maxRunBytes) }
+
 // Failure is why a try has failed. All but FailureFinal are worth another try.
 type Failure string
 

@@ -164,6 +164,7 @@ const (
 	maxAddress   = 256     // bytes: no name is longer
 	maxKeyBytes  = 255
 	maxTTL       = 10 * 365 * 24 * 3600 // seconds
+	maxSequence  = 1 << 53              // what every reader of JSON keeps exactly, with room to count on
 )
 
 // Check says what is wrong with a draft, or returns it with defaults filled in and its JSON made
@@ -184,8 +185,8 @@ func (d Draft) Check(limits Limits) (Draft, error) {
 	if d.TTL < 0 || d.TTL > maxTTL {
 		return d, Errorf(BadInput, "ttl is %d seconds", d.TTL).Suggest("use 1 to %d", maxTTL)
 	}
-	if d.Sequence < 0 {
-		return d, Errorf(BadInput, "sequence is %d", d.Sequence).Suggest("count from 1, or leave it out")
+	if d.Sequence < 0 || d.Sequence > maxSequence {
+		return d, Errorf(BadInput, "sequence is %d", d.Sequence).Suggest("count from 1, to at most %d, or leave it out", maxSequence)
 	}
 	if err := CheckTrace(d.TraceID); err != nil {
 		return d, err

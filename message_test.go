@@ -172,6 +172,8 @@ func TestDraftThatIsRefused(t *testing.T) {
 		{hello(Draft{Ephemeral: true}), "ephemeral"},
 		{hello(Draft{Ephemeral: true, Direct: []string{"a", "b"}}), "ephemeral"},
 		{hello(Draft{TTL: -1}), "ttl is -1"},
+		{hello(Draft{Sequence: -1}), "sequence is -1"},
+		{hello(Draft{Sequence: 1<<53 + 1}), "sequence is 9007199254740993"},
 		{hello(Draft{TTL: 1 << 62}), "ttl"}, // times a second it would overflow
 		{hello(Draft{TraceID: "a b"}), "trace_id"},
 		{hello(Draft{IdempotencyKey: "a\x00"}), "idempotency_key"},

@@ -117,7 +117,8 @@ type ConversationStore interface {
 	// Update replaces the conversation with the same id; its id, kind and set stay.
 	// ErrNotFound if there is none, ErrTaken if its name is in use.
 	Update(Conversation) error
-	// Bury hides a conversation from every other method and frees its name and set.
+	// Bury hides a conversation from every other method, frees its name and set, and takes its open
+	// deliveries out of the inboxes.
 	// ErrNotFound if there is none.
 	Bury(id string) error
 	// Purge erases up to limit rows of buried conversations, references to artifacts among them, and

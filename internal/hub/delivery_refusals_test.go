@@ -2,6 +2,7 @@ package hub_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +38,14 @@ func TestDeliveryCallsRefuseBadInput(t *testing.T) {
 		{"take: a short lease", take(hub.Take{Lease: time.Millisecond}), bad("the lease is 1ms", "ask for 1s to 12h0m0s")},
 		{"take: a long lease", take(hub.Take{Lease: 13 * time.Hour}), bad("the lease is 13h0m0s", "ask for 1s to 12h0m0s")},
 		{"take: a negative wait", take(hub.Take{Wait: -time.Second}), bad("the wait is -1s", "wait 0s or longer")},
+		{"take: a run with a NUL", take(hub.Take{Run: "a\x00"}), bad("run contains a NUL character", "remove it")},
+		{"take: a run that is no text", take(hub.Take{Run: "\xff"}), bad("run is not valid UTF-8", "encode it as UTF-8")},
+		{"take: a run without end", take(hub.Take{Run: strings.Repeat("r", 257)}), refused(parley.BadInput, parley.TooLarge,
+			"run has 257 bytes, the limit is 256", "shorten it, or send an artifact")},
+		{"see: a run with a NUL", func() error { _, err := w.See(ctx, as("ned"), lease, "\x00"); return err }, bad("run contains a NUL character", "remove it")},
+		{"see a context: a run with a NUL", func() error {
+			return w.SeeContext(ctx, as("ned"), []parley.Message{m}, "\x00")
+		}, bad("run contains a NUL character", "remove it")},
 		{"extend: a short lease", extend(time.Millisecond), bad("the lease is 1ms", "ask for 1s to 12h0m0s")},
 		{"extend: a long lease", extend(13 * time.Hour), bad("the lease is 13h0m0s", "ask for 1s to 12h0m0s")},
 		{"nack: an unknown failure", nack(hub.Trouble{Failure: "moody"}, m.ID), bad(`unknown failure "moody"`, kinds)},

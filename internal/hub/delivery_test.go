@@ -178,6 +178,8 @@ func TestSenderMayKeepTheCountItself(t *testing.T) {
 		{"a count that repeats", "arya", "ned", 8, 8, []string{`ned{"expected":9,"got":8}`}},
 		{"a sender that begins anew", "arya", "ned", 1, 1, nil},
 		{"and goes on", "arya", "ned", 2, 2, nil},
+		{"the largest there is", "ned", "arya", 1 << 53, 1 << 53, []string{`arya{"expected":1,"got":9007199254740992}`}},
+		{"and on", "ned", "arya", 0, 1<<53 + 1, nil},
 		{"a first that is not 1", "ned", "bran", 5, 5, []string{`bran{"expected":1,"got":5}`}},
 	} {
 		var got int64
@@ -199,6 +201,8 @@ func TestDeletedConversationTakesItsDeliveriesAlong(t *testing.T) {
 	w.dm("arya", "ned", "stays")
 	w.ok(w.DeleteConversation(ctx, user, doomed.Conversation))
 	same(t, "what waits", w.waits("ned"), []string{"stays"})
+	same(t, "inbox", w.inbox("ned"), parley.Inbox{Waking: 1})
+	w.ok(w.SeeContext(ctx, as("ned"), []parley.Message{doomed}, "run-1"))
 	_, err := w.Extend(ctx, as("ned"), taken.Lease, 0)
 	wantError(t, err, leaseOver(taken.Lease))
 	w.clock.advance(240 * time.Hour)

@@ -26,7 +26,7 @@ func (h *Hub) Peek(ctx context.Context, caller Caller, limit int) (p Peeked, err
 		return err
 	})
 	if err == nil {
-		p.Messages, err = h.bodies(ctx, caller, p.Deliveries)
+		p.Deliveries, p.Messages, err = h.bodies(ctx, caller, p.Deliveries)
 	}
 	return p, err
 }

@@ -10,6 +10,9 @@ import (
 	"github.com/parley-hub/parley"
 )
 
+// longestDeadline keeps a date from being too far ahead to be written down.
+const longestDeadline = 10 * 365 * 24 * time.Hour
+
 // keyMemory is how long a sender's idempotency key is remembered.
 const keyMemory = 24 * time.Hour
 
@@ -288,6 +291,10 @@ func (s *scene) deadline(d parley.Draft) (*time.Time, error) {
 	if !due.After(s.now) {
 		return nil, parley.Errorf(parley.BadInput, "the deadline %s has passed", due.Format(time.RFC3339)).
 			Suggest("give a time that is ahead, or none")
+	}
+	if due.After(s.now.Add(longestDeadline)) {
+		return nil, parley.Errorf(parley.BadInput, "the deadline %s is too far ahead", due.Format(time.RFC3339)).
+			Suggest("give a time within ten years, or none")
 	}
 	return &due, nil
 }

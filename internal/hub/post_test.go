@@ -446,6 +446,7 @@ func TestPostRefuses(t *testing.T) {
 	w.private("arya", "closed", "ned")
 	pair := w.dm("arya", "ned", "hi").Message.Conversation
 	past, now := began.Add(-time.Second), began
+	never := time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -3600)) // JSON has this, but not in UTC
 	post := func(from string, d parley.Draft) func() error {
 		if d.Content.Text == "" {
 			d.Content = text("hello")
@@ -494,6 +495,10 @@ func TestPostRefuses(t *testing.T) {
 		{
 			"due at once", post("arya", parley.Draft{Conversation: "open", Deadline: &now}),
 			bad("the deadline 2026-03-01T09:00:00Z has passed", "give a time that is ahead, or none"),
+		},
+		{
+			"due when no year has four digits", post("arya", parley.Draft{Conversation: "open", Deadline: &never}),
+			bad("the deadline 10000-01-01T00:59:59Z is too far ahead", "give a time within ten years, or none"),
 		},
 		{"of negative life", post("arya", parley.Draft{Conversation: "open", TTL: -1}), bad("ttl is -1 seconds", "use 1 to 315360000")},
 		{

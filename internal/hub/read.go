@@ -78,30 +78,77 @@ func (h *Hub) Thread(ctx context.Context, caller Caller, id string) (list []parl
 }
 
 // MarkRead moves the caller's read cursor in a conversation forward, to a message or (0) to the
-// newest. It never moves back.
+// newest. It never moves back. What a person has not seen for long is passed in small updates, so that
+// nobody waits for it.
 func (h *Hub) MarkRead(ctx context.Context, caller Caller, ref string, seq int64) error {
-	return h.change(ctx, caller, ref, func(s *scene, p place) error {
-		if !p.joined {
-			return parley.Errorf(parley.BadInput, "%s does not take part in %s", s.me.ID, p.Title()).Suggest("join it first")
-		}
-		seq := seq // this may run again
-		if seq == 0 || seq > p.LastSeq {
-			seq = p.LastSeq
-		}
-		m, err := s.Members().Get(p.ID, s.me.ID)
-		if err != nil || seq <= m.ReadSeq {
+	if err := h.limit(ctx, caller); err != nil {
+		return err
+	}
+	for there := false; !there; {
+		err := h.write(ctx, caller, func(s *scene) (err error) {
+			p, err := s.conversation(ref)
+			if err != nil {
+				return err
+			}
+			if seq == 0 || seq > p.LastSeq {
+				seq = p.LastSeq
+			}
+			there, err = s.readOn(p, seq)
 			return err
-		}
-		before := m.ReadSeq
-		m.ReadSeq = seq
-		data, err := json.Marshal(map[string]int64{"read_seq": seq})
+		})
 		if err != nil {
 			return err
 		}
-		s.note(parley.Event{Kind: parley.EventCursorMoved, Conversation: p.ID, Agent: s.me.ID, Data: data})
-		if err := s.Members().Put(m); err != nil {
+	}
+	return nil
+}
+
+const readBatch = 200
+
+// readOn moves the caller's cursor towards a message, past at most readBatch of what was delivered to a
+// person, which has seen that with it. It says whether the cursor is there.
+func (s *scene) readOn(p place, seq int64) (there bool, err error) {
+	if !p.joined {
+		return false, parley.Errorf(parley.BadInput, "%s does not take part in %s", s.me.ID, p.Title()).Suggest("join it first")
+	}
+	m, err := s.Members().Get(p.ID, s.me.ID)
+	if err != nil || seq <= m.ReadSeq {
+		return true, err
+	}
+	var passed []parley.Delivery
+	if s.me.Kind == parley.KindHuman {
+		if passed, err = s.Deliveries().Between(p.ID, s.me.ID, m.ReadSeq, seq, readBatch); err != nil {
+			return false, err
+		}
+	}
+	m.ReadSeq = seq
+	if len(passed) == readBatch {
+		m.ReadSeq = passed[readBatch-1].Seq
+	}
+	if err := s.moveCursor(m); err != nil {
+		return false, err
+	}
+	return m.ReadSeq == seq, s.seePassed(passed)
+}
+
+func (s *scene) moveCursor(m parley.Member) error {
+	data, err := json.Marshal(map[string]int64{"read_seq": m.ReadSeq})
+	if err != nil {
+		return err
+	}
+	s.note(parley.Event{Kind: parley.EventCursorMoved, Conversation: m.Conversation, Agent: m.Agent, Data: data})
+	return s.Members().Put(m)
+}
+
+// seePassed marks what a person's cursor has passed as seen.
+func (s *scene) seePassed(list []parley.Delivery) error {
+	for i := range list {
+		if list[i].State != parley.DeliveryAccepted && list[i].State != parley.DeliveryDelivered {
+			continue
+		}
+		if err := s.move(&list[i], parley.DeliverySeen, nil); err != nil {
 			return err
 		}
-		return s.read(p.ID, before, seq)
-	})
+	}
+	return nil
 }

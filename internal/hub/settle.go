@@ -176,6 +176,9 @@ func (h *Hub) Extend(ctx context.Context, caller Caller, lease string, length ti
 
 // See says that the turn which has what a lease holds in its context has started.
 func (h *Hub) See(ctx context.Context, caller Caller, lease, run string) (list []parley.Delivery, err error) {
+	if err := parley.CheckRun(run); err != nil {
+		return nil, err
+	}
 	err = h.update(ctx, caller, func(s *scene) error {
 		if list, err = s.leased(lease); err != nil {
 			return err
@@ -263,12 +266,15 @@ func (s *scene) answer(parent *parley.Message, m parley.Message) error {
 // SeeContext marks what wakes nobody as seen, where a context that the caller's turn has started with
 // includes it.
 func (h *Hub) SeeContext(ctx context.Context, caller Caller, included []parley.Message, run string) error {
-	if len(included) == 0 {
-		return nil
+	if err := parley.CheckRun(run); err != nil || len(included) == 0 {
+		return err
 	}
 	first, last := included[0], included[len(included)-1]
 	return h.update(ctx, caller, func(s *scene) error {
 		list, err := s.Deliveries().Between(first.Conversation, s.me.ID, first.Seq-1, last.Seq, len(included))
+		if errors.Is(err, parley.ErrNotFound) {
+			return nil // the conversation was deleted meanwhile, and its deliveries with it
+		}
 		for i := range list {
 			if err == nil && list[i].Ready() && !list[i].Waking {
 				err = s.move(&list[i], parley.DeliverySeen, func(d *parley.Delivery) { d.Run = run })
@@ -276,26 +282,4 @@ func (h *Hub) SeeContext(ctx context.Context, caller Caller, included []parley.M
 		}
 		return err
 	})
-}
-
-const readPage = 500
-
-// read marks what a person's cursor has passed as seen.
-func (s *scene) read(conversation string, after, upTo int64) error {
-	for s.me.Kind == parley.KindHuman {
-		list, err := s.Deliveries().Between(conversation, s.me.ID, after, upTo, readPage)
-		if err != nil || len(list) == 0 {
-			return err
-		}
-		for i := range list {
-			after = list[i].Seq
-			if list[i].State != parley.DeliveryAccepted && list[i].State != parley.DeliveryDelivered {
-				continue
-			}
-			if err := s.move(&list[i], parley.DeliverySeen, nil); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

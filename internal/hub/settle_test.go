@@ -183,14 +183,26 @@ func TestReadingMakesNothingSeenForAnAgent(t *testing.T) {
 	same(t, "state", w.stateOf(m.ID, "ned"), parley.DeliveryAccepted)
 }
 
-func TestReadingMoreThanAPage(t *testing.T) {
+// An update that passes everything at once would hold up everybody else for as long.
+func TestReadingMuchIsDoneInSmallUpdates(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.addPerson("sansa", parley.AccessMember)
-	var conv string
+	var last parley.Message
 	for range 501 {
-		conv = w.dm("user", "sansa", "hello").Message.Conversation
+		last = w.dm("user", "sansa", "hello").Message
 	}
-	w.ok(w.MarkRead(ctx, as("sansa"), conv, 0))
+	before := w.lastEvent()
+	w.ok(w.MarkRead(ctx, as("sansa"), last.Conversation, 0))
 	same(t, "inbox", w.inbox("sansa"), parley.Inbox{})
+	same(t, "cursor", w.see("sansa", last.Conversation).ReadSeq, last.Seq)
+	var steps []int // how many were seen with each step of the cursor
+	for _, kind := range kindsAfter(w, before) {
+		if kind == parley.EventCursorMoved {
+			steps = append(steps, 0)
+		} else {
+			steps[len(steps)-1]++
+		}
+	}
+	same(t, "steps", steps, []int{200, 200, 101})
 }

@@ -53,7 +53,7 @@ func (t Take) check() (Take, error) {
 		return t, parley.Errorf(parley.BadInput, "the wait is %s", t.Wait).Suggest("wait 0s or longer")
 	}
 	t.Waking = t.Waking || t.Urgent
-	return t, nil
+	return t, parley.CheckRun(t.Run)
 }
 
 // Take hands deliveries that are ready to the caller, whose they are, and leases them to it. It waits
@@ -134,13 +134,13 @@ func (h *Hub) take(ctx context.Context, caller Caller, me string, t Take) (taken
 		h.turns.move(me, len(taken.Deliveries))
 	}
 	// What is taken is the caller's: it gets it, even if it has stopped waiting meanwhile.
-	taken.Messages, err = h.bodies(context.WithoutCancel(ctx), caller, taken.Deliveries)
+	taken.Deliveries, taken.Messages, err = h.bodies(context.WithoutCancel(ctx), caller, taken.Deliveries)
 	return taken, err
 }
 
 // bodies reads the messages of deliveries. Whom a message is delivered to may read it, whatever it
-// may read otherwise.
-func (h *Hub) bodies(ctx context.Context, caller Caller, list []parley.Delivery) ([]parley.Message, error) {
+// may read otherwise. What was deleted meanwhile is left out.
+func (h *Hub) bodies(ctx context.Context, caller Caller, list []parley.Delivery) ([]parley.Delivery, []parley.Message, error) {
 	ids := make([]string, len(list))
 	for i, d := range list {
 		ids[i] = d.Message
@@ -160,11 +160,15 @@ func (h *Hub) bodies(ctx context.Context, caller Caller, list []parley.Delivery)
 		}
 		return nil
 	})
-	messages := make([]parley.Message, len(list))
-	for i, id := range ids {
-		messages[i] = found[id]
+	if err != nil {
+		return list, nil, err
 	}
-	return messages, err
+	list = slices.DeleteFunc(list, func(d parley.Delivery) bool { return found[d.Message].ID == "" })
+	messages := make([]parley.Message, len(list))
+	for i, d := range list {
+		messages[i] = found[d.Message]
+	}
+	return list, messages, nil
 }
 
 // leases says whether what the caller takes is leased to it: people have all the time they need.

@@ -342,3 +342,36 @@ func TestDeliveriesAreSweptByThemselves(t *testing.T) {
 		same(t, "state", w.stateOf(m.ID, "ned"), parley.DeliveryAccepted)
 	})
 }
+
+// followed is a store on which something happens right after the next update.
+type followed struct {
+	parley.Store
+	next *func()
+}
+
+func (s followed) Update(ctx context.Context, fn func(parley.Tx) error) error {
+	err := s.Store.Update(ctx, fn)
+	if next := *s.next; next != nil {
+		*s.next = nil
+		next()
+	}
+	return err
+}
+
+func TestWhatIsDeletedWhileItIsTakenIsLeftOut(t *testing.T) {
+	t.Parallel()
+	var next func()
+	w := newHub(t, func(w *world) {
+		w.wrap = func(s parley.Store) parley.Store { return followed{s, &next} }
+	})
+	w.add("arya", "ned")
+	doomed := w.send("arya", "ned", "doomed").Message
+	w.dm("arya", "ned", "stays")
+	next = func() { w.ok(w.DeleteConversation(ctx, user, doomed.Conversation)) }
+	taken := w.take("ned", hub.Take{})
+	same(t, "taken", []any{len(taken.Deliveries), textsOf(taken.Messages)}, []any{1, []string{"stays"}})
+
+	only := w.send("arya", "ned", "doomed too").Message
+	next = func() { w.ok(w.DeleteConversation(ctx, user, only.Conversation)) }
+	same(t, "nothing is left", w.take("ned", hub.Take{}), hub.Taken{})
+}

@@ -54,7 +54,7 @@ func (s artifacts) Known(sha256, agent string) (bool, error) {
 		return err == nil, err
 	}
 	err = s.row(`SELECT 1 FROM artifact_refs r JOIN messages m ON m.seq = r.message JOIN conversations c ON c.num = m.conv
-		WHERE r.sha256 = $1 AND c.buried = 0 AND (c.kind = 'channel' AND c.visibility = 'public'
+		WHERE r.sha256 = $1 AND `+alive+` AND (c.kind = 'channel' AND c.visibility = 'public'
 			OR EXISTS (SELECT 1 FROM participants p WHERE p.conv = c.num AND p.agent = $2)) LIMIT 1`,
 		[]any{digest, who.num}, []any{&one})
 	gone, err := absent(err)

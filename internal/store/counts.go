@@ -9,7 +9,7 @@ type counts struct{ *tx }
 
 func (s counts) Conversations(limit int) (found []string, err error) {
 	err = s.each(`SELECT c.id, c.messages, c.last_seq, count(m.seq), coalesce(max(m.seq), 0)
-		FROM conversations c LEFT JOIN messages m ON m.conv = c.num WHERE c.buried = 0
+		FROM conversations c LEFT JOIN messages m ON m.conv = c.num WHERE `+alive+`
 		GROUP BY c.num, c.id, c.messages, c.last_seq
 		HAVING c.messages <> count(m.seq) OR c.last_seq <> coalesce(max(m.seq), 0) LIMIT 0 + $1`,
 		[]any{limit}, func(r Rows) error {
@@ -61,7 +61,8 @@ func (s counts) Inboxes(limit int) (found []string, err error) {
 	err = s.each(`SELECT a.id, coalesce(i.waking, 0), coalesce(i.quiet, 0), coalesce(n.waking, 0), coalesce(n.quiet, 0)
 		FROM agents a LEFT JOIN inboxes i ON i.agent = a.num LEFT JOIN
 			(SELECT d.agent, CAST(sum(d.waking) AS BIGINT) AS waking, CAST(sum(1 - d.waking) AS BIGINT) AS quiet
-			FROM deliveries d WHERE d.purpose = '' AND `+open+` GROUP BY d.agent) n ON n.agent = a.num
+			FROM deliveries d JOIN messages m ON m.seq = d.message JOIN conversations c ON c.num = m.conv
+			WHERE `+alive+` AND d.purpose = '' AND `+open+` GROUP BY d.agent) n ON n.agent = a.num
 		WHERE coalesce(i.waking, 0) <> coalesce(n.waking, 0) OR coalesce(i.quiet, 0) <> coalesce(n.quiet, 0) LIMIT 0 + $1`,
 		[]any{limit}, func(r Rows) error {
 			var (

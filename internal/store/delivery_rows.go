@@ -31,7 +31,7 @@ func (s deliveries) find(where, lock string, args ...any) ([]parley.Delivery, er
 		lock = ""
 	}
 	err := s.each("SELECT "+deliveryColumns+` FROM deliveries d JOIN messages m ON m.seq = d.message
-		JOIN conversations c ON c.num = m.conv WHERE c.buried = 0 AND `+where+lock, args, func(r Rows) error {
+		JOIN conversations c ON c.num = m.conv WHERE `+alive+` AND `+where+lock, args, func(r Rows) error {
 		var row deliveryRow
 		d, err := row.scan(r)
 		list, rows = append(list, d), append(rows, row)

@@ -75,7 +75,7 @@ func (s log) Events(after int64, limit int) ([]parley.Event, error) {
 // posted are the events that messages are.
 func (s log) posted(after int64, limit int) ([]parley.Event, error) {
 	return s.collect(`SELECT m.seq, m.created_at, 'message.posted', c.id, m.sender, m.sender, m.id, NULL
-		FROM messages m JOIN conversations c ON c.num = m.conv WHERE m.seq > $1 AND c.buried = 0
+		FROM messages m JOIN conversations c ON c.num = m.conv WHERE m.seq > $1 AND `+alive+`
 		ORDER BY m.seq LIMIT 0 + $2`, after, limit)
 }
 

@@ -132,7 +132,7 @@ func (s messages) Get(id string) (parley.Message, error) {
 	if err != nil {
 		return parley.Message{}, parley.ErrNotFound
 	}
-	list, err := s.list("WHERE m.id = $1 AND c.buried = 0", key[:])
+	list, err := s.list("WHERE m.id = $1 AND "+alive, key[:])
 	if err == nil && len(list) == 0 {
 		err = parley.ErrNotFound
 	}
@@ -144,7 +144,7 @@ func (s messages) Get(id string) (parley.Message, error) {
 
 func (s messages) GetAll(ids []string) ([]parley.Message, error) {
 	q := query{}
-	q.add("WHERE c.buried = 0")
+	q.add("WHERE " + alive)
 	if !q.among("m.id", ids) {
 		return nil, nil
 	}
@@ -174,11 +174,11 @@ func (s messages) Replies(id string, limit int) ([]parley.Message, error) {
 	if err != nil {
 		return nil, parley.ErrNotFound
 	}
-	return s.list("WHERE m.reply_to = $1 AND c.buried = 0 ORDER BY m.seq LIMIT 0 + $2", key[:], limit)
+	return s.list("WHERE m.reply_to = $1 AND "+alive+" ORDER BY m.seq LIMIT 0 + $2", key[:], limit)
 }
 
 func (s messages) Scan(after int64, limit int) ([]parley.Message, error) {
-	return s.list("WHERE m.seq > $1 AND c.buried = 0 ORDER BY m.seq LIMIT 0 + $2", after, limit)
+	return s.list("WHERE m.seq > $1 AND "+alive+" ORDER BY m.seq LIMIT 0 + $2", after, limit)
 }
 
 func (s messages) Keyed(sender, key string, since time.Time) (string, error) {

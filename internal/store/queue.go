@@ -37,7 +37,7 @@ func (s queue) Ready(q parley.Queue) ([]parley.Delivery, error) {
 	case q.Plain:
 		sql.add("AND d.purpose = ''")
 	case q.Purpose == parley.PurposeAsk:
-		sql.add("AND d.purpose = 'ask' AND d.rank = ?", askRank) // which the index has together
+		sql.add("AND d.purpose = 'ask' AND d.rank = ?", askRank) // by their rank the index finds them
 	case q.Purpose != "":
 		sql.add("AND d.purpose = ?", string(q.Purpose))
 	}
@@ -108,11 +108,13 @@ func (s queue) Inbox(recipient string) (inbox parley.Inbox, err error) {
 }
 
 func (s queue) Orphaned() (ids []string, err error) {
-	const theirs = `a.removed_at IS NOT NULL AND EXISTS (SELECT 1 FROM deliveries d JOIN messages m ON m.seq = d.message
-		JOIN conversations c ON c.num = m.conv WHERE d.agent = a.num AND c.buried = 0 AND `
-	err = s.each("SELECT a.id FROM agents a WHERE "+
-		theirs+"d.state = 'accepted' AND d.timer IS NULL AND d.waking IN (0, 1)) OR "+
-		theirs+"(d.timer IS NOT NULL OR d.state = 'delivered'))",
+	// The order is that of the index. Without it, PostgreSQL would rather scan everything there is, where
+	// most of it is for one agent.
+	const first = `(SELECT d.message FROM deliveries d JOIN messages m ON m.seq = d.message
+		JOIN conversations c ON c.num = m.conv WHERE d.agent = a.num AND ` + alive + ` AND `
+	err = s.each("SELECT a.id FROM agents a WHERE a.removed_at IS NOT NULL AND ("+
+		first+"d.state = 'accepted' AND d.timer IS NULL AND d.waking IN (0, 1) ORDER BY d.waking, d.message LIMIT 1) IS NOT NULL OR "+
+		first+"(d.timer IS NOT NULL OR d.state = 'delivered') ORDER BY d.message LIMIT 1) IS NOT NULL)",
 		nil, func(r Rows) error {
 			var id string
 			err := r.Scan(&id)

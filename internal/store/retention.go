@@ -16,7 +16,7 @@ const owed = "EXISTS (SELECT 1 FROM deliveries d WHERE d.message = m.seq AND (" 
 func (s retention) Oldest(after int64, limit int) (list []parley.OldMessage, err error) {
 	err = s.each("SELECT m.seq, m.created_at, "+bodyBytes+", CASE WHEN "+owed+` THEN 1 ELSE 0 END
 		FROM messages m JOIN conversations c ON c.num = m.conv
-		WHERE m.seq > $1 AND c.buried = 0 ORDER BY m.seq LIMIT 0 + $2`, []any{after, limit}, func(r Rows) error {
+		WHERE m.seq > $1 AND `+alive+` ORDER BY m.seq LIMIT 0 + $2`, []any{after, limit}, func(r Rows) error {
 		var (
 			m       parley.OldMessage
 			created int64
@@ -33,7 +33,7 @@ func (s retention) Oldest(after int64, limit int) (list []parley.OldMessage, err
 // doomed selects the messages that Erase erases. They stay the same while it does: no delivery that it
 // erases is one that would have kept its message.
 const doomed = `SELECT m.seq FROM messages m JOIN conversations c ON c.num = m.conv
-	WHERE m.seq > $1 AND m.seq <= $2 AND c.buried = 0 AND NOT ` + owed
+	WHERE m.seq > $1 AND m.seq <= $2 AND ` + alive + ` AND NOT ` + owed
 
 func (s retention) Erase(after, upTo int64) (erased parley.Erased, err error) {
 	rooms, erased, err := s.leaving(after, upTo)

@@ -215,7 +215,7 @@ func (p portion) args() []any { return []any{p.expression, p.below, p.from, p.si
 func (s search) portion(p portion, q parley.SearchQuery, limit int) (list []parley.Message, more bool, err error) {
 	statement := query{args: p.args()}
 	statement.add("SELECT " + messageColumns + ", c.id FROM (" + s.text.Candidates() + `) f
-		JOIN messages m ON m.seq = f.rowid JOIN conversations c ON c.num = m.conv WHERE c.buried = 0`)
+		JOIN messages m ON m.seq = f.rowid JOIN conversations c ON c.num = m.conv WHERE ` + alive)
 	if err := s.sortOut(&statement, q); err != nil {
 		return nil, false, err
 	}

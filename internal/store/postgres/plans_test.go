@@ -1,0 +1,190 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/store"
+)
+
+// spy is a driver that remembers what its writer is asked.
+type spy struct {
+	*driver
+	asked []statement
+}
+
+type spied struct {
+	*conn
+	spy *spy
+}
+
+func (s *spy) Writer() store.Conn { return &spied{s.writer, s} }
+
+func (c *spied) Query(query string, args ...any) (store.Rows, error) {
+	c.spy.asked = append(c.spy.asked, statement{query: query, args: args})
+	return c.conn.Query(query, args...)
+}
+
+const (
+	crowded = 20_000 // messages, each with a delivery
+	most    = 200    // rows that a question may touch in one step
+)
+
+// crowd fills a database. Agent 3 has more than half of all deliveries, and every fifth agent is removed.
+func crowd(t *testing.T, c *pgx.Conn) {
+	t.Helper()
+	for _, statement := range []string{
+		`INSERT INTO agents (num, id, uuid, name, kind, access, created_at, updated_at, removed_at, profile)
+			SELECT i, 'agent-' || i, 'uuid-' || i, 'Agent' || i, 'agent', '', 0, 0, CASE WHEN i % 5 = 0 THEN 1 END, '{}'
+			FROM generate_series(1, 100) i`,
+		`INSERT INTO names SELECT id, num FROM agents`,
+		`UPDATE counters SET agents = 100`,
+		`INSERT INTO conversations (num, id, kind, visibility, topic, created_by, created_at, updated_at, messages, last_seq, buried)
+			SELECT i, decode(lpad(to_hex(i), 32, '0'), 'hex'), 'group', 'private', '', 1, 0, 0, 40, 0, 0 FROM generate_series(1, 500) i`,
+		fmt.Sprintf(`INSERT INTO messages (seq, id, conv, sender, type, priority, created_at, requires_ack, hops, source, text, checksum)
+			SELECT i, decode(lpad(to_hex(i), 32, '0'), 'hex'), 1 + i %% 500, 1 + i %% 100, 'chat', i %% 11, 0, 0, 0, 'api', 'hello', '\x00'
+			FROM generate_series(1, %d) i`, crowded),
+		`INSERT INTO deliveries (message, agent, state, waking, purpose, rank, pair_seq, attempt, accepted_at, marks, lease, timer, next_at)
+			SELECT seq, CASE WHEN seq % 3 = 0 THEN 1 + seq % 4 ELSE 3 END, CASE WHEN seq % 331 = 0 THEN 'delivered' ELSE 'accepted' END,
+				seq % 2, '', priority, 1, 0, 0, 0, CASE WHEN seq % 331 = 0 THEN decode(lpad(to_hex(seq % 50), 32, '0'), 'hex') END,
+				CASE WHEN seq % 331 = 0 THEN seq END, CASE WHEN seq % 7 = 0 THEN seq END
+			FROM messages`,
+	} {
+		if _, err := c.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestQuestionsAreAnsweredByIndex explains, as PostgreSQL runs it once it is prepared, every statement
+// that is asked all the time. None may touch many more rows than it returns, with statistics or without:
+// a hub writes much before the first are made.
+func TestQuestionsAreAnsweredByIndex(t *testing.T) {
+	url := migrated.Copy(t)
+	c, err := pgx.Connect(t.Context(), url+"&plan_cache_mode=force_generic_plan&jit=off")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close(t.Context()) })
+	crowd(t, c)
+	d, err := newDialer(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &spy{driver: newDriver(d)}
+	asked := store.New(s)
+	t.Cleanup(func() { _ = asked.Close() })
+	for _, statistics := range []string{"without", "with"} {
+		if statistics == "with" {
+			if _, err := c.Exec(t.Context(), "ANALYZE"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for name, question := range questions() {
+			t.Run(name+" "+statistics+" statistics", func(t *testing.T) {
+				s.asked = nil
+				if err := asked.Update(t.Context(), question); err != nil && !errors.Is(err, parley.ErrNotFound) {
+					t.Fatal(err)
+				}
+				for _, statement := range s.asked {
+					checkTouched(t, c, statement)
+				}
+			})
+		}
+	}
+}
+
+func questions() map[string]func(parley.Tx) error {
+	id := uuid.UUID{15: 31}.String() // of a message, a conversation and a lease
+	ready := func(q parley.Queue) func(parley.Tx) error {
+		q.Recipient, q.Limit = "agent-3", 5
+		return func(tx parley.Tx) error { return found(tx.Queue().Ready(q)) }
+	}
+	return map[string]func(parley.Tx) error{
+		"take what wakes":     ready(parley.Queue{Wakes: true}),
+		"take what is quiet":  ready(parley.Queue{}),
+		"take what is plain":  ready(parley.Queue{Wakes: true, Plain: true}),
+		"take what is urgent": ready(parley.Queue{Wakes: true, Urgent: true}),
+		"take asks":           ready(parley.Queue{Wakes: true, Urgent: true, Purpose: parley.PurposeAsk}),
+		"held":                func(tx parley.Tx) error { return found(tx.Queue().Held("agent-3", 5)) },
+		"leased":              func(tx parley.Tx) error { return found(tx.Queue().Leased(id)) },
+		"lapsed":              func(tx parley.Tx) error { return found(tx.Queue().Lapsed(crowded, 5)) },
+		"due":                 func(tx parley.Tx) error { return found(tx.Queue().Due(time.UnixMilli(crowded), 5)) },
+		"dead":                func(tx parley.Tx) error { return found(tx.Queue().Dead(9, 5)) },
+		"heartbeat":           func(tx parley.Tx) error { return found(tx.Queue().Heartbeat("agent-3", "agent-4")) },
+		"orphaned":            func(tx parley.Tx) error { return found(tx.Queue().Orphaned()) },
+		"get":                 func(tx parley.Tx) error { return found(tx.Deliveries().Get(id, "agent-3")) },
+		"of":                  func(tx parley.Tx) error { return found(tx.Deliveries().Of(id)) },
+		"between":             func(tx parley.Tx) error { return found(tx.Deliveries().Between(id, "agent-3", 5, crowded, 5)) },
+		"message":             func(tx parley.Tx) error { return found(tx.Messages().Get(id)) },
+		"replies":             func(tx parley.Tx) error { return found(tx.Messages().Replies(id, 5)) },
+		"events":              func(tx parley.Tx) error { return found(tx.Log().Events(9, 5)) },
+	}
+}
+
+func found[V any](_ V, err error) error { return err }
+
+// touched is what a line of a plan says about the rows it has given, each time it was run.
+var touched = regexp.MustCompile(`(Filter|rows)[=:] ?(\d+)(?: loops=(\d+))?`)
+
+func checkTouched(t *testing.T, c *pgx.Conn, s statement) {
+	t.Helper()
+	for _, line := range planOf(t, c, s) {
+		if strings.Contains(line, " on conversations") || strings.Contains(line, " on agents") {
+			continue // of the few there are here, reading all may be best
+		}
+		_, actual, _ := strings.Cut(line, "(actual ")
+		if strings.Contains(line, "Removed") {
+			actual = line
+		}
+		if n := touched.FindStringSubmatch(actual); n != nil {
+			rows, _ := strconv.Atoi(n[2])
+			loops, _ := strconv.Atoi(n[3])
+			if rows*max(loops, 1) > most {
+				t.Errorf("%s\n%s", s.query, line)
+			}
+		}
+	}
+}
+
+// planOf is how PostgreSQL has run a statement, line by line.
+func planOf(t *testing.T, c *pgx.Conn, s statement) []string {
+	t.Helper()
+	if _, err := c.Prepare(t.Context(), "question", s.query); err != nil {
+		t.Fatal(err)
+	}
+	args := make([]string, len(s.args))
+	for i, arg := range s.args {
+		switch arg := arg.(type) {
+		case []byte:
+			args[i] = fmt.Sprintf(`'\x%x'`, arg)
+		default:
+			args[i] = fmt.Sprintf("'%v'", arg)
+		}
+	}
+	call := "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) EXECUTE question"
+	if len(args) > 0 {
+		call += "(" + strings.Join(args, ", ") + ")"
+	}
+	rows, err := c.Query(t.Context(), call, pgx.QueryExecModeSimpleProtocol)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Deallocate(t.Context(), "question"); err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
