@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/url"
@@ -44,12 +43,13 @@ const WithPassword = "with_password"
 
 const admission = "local all " + WithPassword + " scram-sha-256\nlocal all all trust\nhost all all 127.0.0.1/32 trust\n"
 
-// supervise runs the server until its input ends, which it does however the process that started it
+// supervise makes a cluster and runs the server until its input ends, which it does however the process that started it
 // does, and removes everything then. Before, it can be told to crash, start or restart it, and says
 // when that is done. A server that has only just been started ignores the signal, so it is sent until it
 // is heard.
 const supervise = `
-dir=$1; shift
+dir=$1 initdb=$2; shift 2
+"$initdb" -D "$dir/data" -U parley -A trust --no-sync --no-locale -E UTF8 >"$dir/log" 2>&1
 run() { "$@" >>"$dir/log" 2>&1 & pid=$!; }
 crash() {
 	while kill -QUIT $pid; do sleep 0.1; done 2>/dev/null &
@@ -110,17 +110,13 @@ func (c *Cluster) start(bin string, o Options) error {
 	if err != nil {
 		return err
 	}
-	data := filepath.Join(c.dir, "data")
-	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "parley", "-A", "trust",
-		"--no-sync", "--no-locale", "-E", "UTF8")
-	initdb.SysProcAttr, initdb.Dir = attributes, c.dir
-	if out, err := initdb.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w: %s", err, out)
-	}
-	if err := os.WriteFile(filepath.Join(data, "pg_hba.conf"), []byte(admission), 0o600); err != nil {
+	admits := filepath.Join(c.dir, "pg_hba.conf")
+	if err := os.WriteFile(admits, []byte(admission), 0o644); err != nil {
 		return err
 	}
-	settings := []string{"unix_socket_directories=" + c.dir, "listen_addresses=", "max_connections=300", "log_statement=none"}
+	settings := []string{
+		"hba_file=" + admits, "unix_socket_directories=" + c.dir, "listen_addresses=", "max_connections=300", "log_statement=none",
+	}
 	if o.TCP {
 		if c.port, err = freePort(); err != nil {
 			return err
@@ -130,7 +126,9 @@ func (c *Cluster) start(bin string, o Options) error {
 	if !o.Durable {
 		settings = append(settings, "fsync=off", "full_page_writes=off")
 	}
-	command := []string{"-c", supervise, "sh", c.dir, filepath.Join(bin, "postgres"), "-D", data}
+	command := []string{
+		"-c", supervise, "sh", c.dir, filepath.Join(bin, "initdb"), filepath.Join(bin, "postgres"), "-D", filepath.Join(c.dir, "data"),
+	}
 	for _, setting := range settings {
 		command = append(command, "-c", setting)
 	}

@@ -2,23 +2,26 @@ package pgtest
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
 
-// starter makes the test binary a process that starts a cluster and waits.
+// starter makes the test binary a process that starts a cluster, of which "durable" is in TMPDIR, and waits.
 const starter = "PARLEY_TEST_STARTER"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(starter) == "" {
 		os.Exit(m.Run())
 	}
-	c, err := Start(Options{})
+	c, err := Start(Options{Durable: os.Getenv(starter) == "durable"})
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
@@ -59,6 +62,53 @@ func TestServerEndsWithTheProcessThatStartedIt(t *testing.T) {
 	_ = process.Wait()
 	if _, err := conn.Exec(t.Context(), "SELECT pg_sleep(600)"); err == nil || !conn.IsClosed() {
 		t.Errorf("the server goes on: %v", err)
+	}
+}
+
+// Nothing may be left of a cluster that was only being made, either.
+func TestClusterThatIsBeingMadeEndsWithTheProcess(t *testing.T) {
+	if _, err := programs(); err != nil {
+		needs(t, err)
+	}
+	place, err := os.MkdirTemp("", "parley-pgtest") // not the test's own, where the server's user may not be
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(place) }()
+	if err := os.Chmod(place, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	process := exec.Command(os.Args[0])
+	process.Env = append(os.Environ(), starter+"=durable", "TMPDIR="+place)
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "initdb", filepath.Join(place, "pg*", "data"), 1)
+	if err := process.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = process.Wait()
+	await(t, "the end", filepath.Join(place, "*"), 0)
+}
+
+// await waits until a number of files is there.
+func await(t *testing.T, what, pattern string, n int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(found) == n {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("waiting for %s: there is %q", what, found)
+		case <-time.After(10 * time.Millisecond):
+		}
 	}
 }
 
