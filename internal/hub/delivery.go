@@ -162,7 +162,11 @@ func sentence(e *parley.Error) string {
 	return fmt.Sprintf("Error: %s. Hint: %s.", e.Message, e.Suggestion)
 }
 
-// say posts a message of the hub's own to one participant.
+// errorsKept is how long an error waits for somebody who never fetches: errors take no room in an inbox,
+// so that nothing else would bound them.
+const errorsKept = 7 * 24 * time.Hour
+
+// say posts an error to one participant.
 func (s *scene) say(m parley.Message) error {
 	where, err := s.Conversations().Find(m.Conversation)
 	if errors.Is(err, parley.ErrNotFound) {
@@ -178,6 +182,8 @@ func (s *scene) say(m parley.Message) error {
 		return err
 	}
 	m.ID, m.From, m.Priority, m.CreatedAt, m.Source = newID(), parley.System, parley.DefaultPriority, s.now, "hub"
+	expires := s.now.Add(errorsKept)
+	m.ExpiresAt = &expires
 	if m.Seq, err = s.Messages().NextSeq(); err != nil {
 		return err
 	}
