@@ -79,6 +79,9 @@ func takers(ctx context.Context, open opener, c crowd) (measure func(time.Durati
 	if err := post(c.pending, 1, 0); err != nil {
 		return nil, nil, err
 	}
+	if err := indexed(ctx, h, agentName(1)); err != nil { // or the indexer would be measured too
+		return nil, nil, err
+	}
 	return func(length time.Duration) (time.Duration, error) {
 		var times []time.Duration
 		for end := time.Now().Add(length); time.Now().Before(end); {

@@ -54,8 +54,8 @@ var postgresRows = []string{
 	"UPDATE conversations SET messages = messages + 1, last_seq = $2, updated_at = $3 WHERE num = $1",
 	`INSERT INTO pairs (sender, recipient, count) VALUES ($1, $2, 1)
 		ON CONFLICT (sender, recipient) DO UPDATE SET count = pairs.count + 1 RETURNING count`,
-	`INSERT INTO deliveries (message, agent, state, waking, purpose, rank, pair_seq, attempt, accepted_at, marks, next_at)
-		VALUES ($1, $2, 'accepted', 1, '', 5, $3, 0, $4, 0, $4)`,
+	`INSERT INTO deliveries (message, agent, state, waking, purpose, rank, place, pair_seq, attempt, accepted_at, marks, next_at)
+		VALUES ($1, $2, 'accepted', 1, '', 5, $1, $3, 0, $4, 0, $4)`,
 	`INSERT INTO inboxes (agent, waking, quiet, evicted) VALUES ($1, 1, 0, 0)
 		ON CONFLICT (agent) DO UPDATE SET waking = inboxes.waking + 1 RETURNING waking`,
 }

@@ -283,8 +283,8 @@ var bareSQL = []string{
 	"UPDATE conversations SET messages = messages + 1, last_seq = ?2, updated_at = ?3 WHERE num = ?1",
 	`INSERT INTO pairs (sender, recipient, count) VALUES (?, ?, 1)
 		ON CONFLICT (sender, recipient) DO UPDATE SET count = pairs.count + 1`,
-	`INSERT INTO deliveries (message, agent, state, waking, purpose, rank, pair_seq, attempt, accepted_at, marks, next_at)
-		VALUES (?, ?, 'accepted', 1, '', 5, ?, 0, ?, 0, ?)`,
+	`INSERT INTO deliveries (message, agent, state, waking, purpose, rank, place, pair_seq, attempt, accepted_at, marks, next_at)
+		VALUES (?1, ?2, 'accepted', 1, '', 5, ?1, ?3, 0, ?4, 0, ?5)`,
 	`INSERT INTO inboxes (agent, waking, quiet, evicted) VALUES (?, 1, 0, 0)
 		ON CONFLICT (agent) DO UPDATE SET waking = inboxes.waking + 1`,
 }

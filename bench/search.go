@@ -182,14 +182,22 @@ func openSearch(ctx context.Context, l library, size int) (*hub.Hub, func() erro
 		return nil, nil, err
 	}
 	h.Start(ctx)
-	// A search waits a moment for its caller's own last message.
 	receipt, err := h.Post(ctx, hub.Caller{Agent: agentID(0)}, parley.Draft{Conversation: "channel-0", Content: parley.Content{Text: "last"}})
-	for behind := true; behind && err == nil; {
-		var found hub.SearchResult
-		found, err = h.Search(ctx, hub.Caller{Agent: receipt.Message.From}, hub.SearchRequest{Query: "last"})
-		behind = found.Behind
+	if err != nil {
+		return nil, nil, err
 	}
-	return h, done, err
+	return h, done, indexed(ctx, h, receipt.Message.From)
+}
+
+// indexed waits until the last message of an agent is indexed, and with it all before: a search waits a
+// moment for that, and says if it was not long enough.
+func indexed(ctx context.Context, h *hub.Hub, agent string) error {
+	for {
+		found, err := h.Search(ctx, hub.Caller{Agent: agent}, hub.SearchRequest{Query: "last"})
+		if err != nil || !found.Behind {
+			return err
+		}
+	}
 }
 
 // fillTexts spreads messages over conversations and over a year. Every tenth was delivered to somebody.
@@ -200,8 +208,8 @@ func fillTexts(conn *sqlite.Conn, size, conversations int) (err error) {
 	if err != nil {
 		return err
 	}
-	delivery, err := conn.Prepare(`INSERT INTO deliveries (message, agent, state, waking, purpose, rank, pair_seq, attempt, accepted_at, marks)
-		VALUES (?1, 3, 'acked', 1, '', 5, ?1, 0, 0, 0)`)
+	delivery, err := conn.Prepare(`INSERT INTO deliveries (message, agent, state, waking, purpose, rank, place, pair_seq, attempt, accepted_at, marks)
+		VALUES (?1, 3, 'acked', 1, '', 5, ?1, ?1, 0, 0, 0)`)
 	if err != nil {
 		return err
 	}
@@ -233,8 +241,8 @@ func copyTexts(ctx context.Context, conn *pgx.Conn, size, conversations int) err
 		return err
 	}
 	for _, statement := range []string{
-		`INSERT INTO deliveries (message, agent, state, waking, purpose, rank, pair_seq, attempt, accepted_at, marks)
-			SELECT seq, 3, 'acked', 1, '', 5, seq, 0, 0, 0 FROM messages WHERE seq % 10 = 0`,
+		`INSERT INTO deliveries (message, agent, state, waking, purpose, rank, place, pair_seq, attempt, accepted_at, marks)
+			SELECT seq, 3, 'acked', 1, '', 5, seq, seq, 0, 0, 0 FROM messages WHERE seq % 10 = 0`,
 		"UPDATE counters SET seq = (SELECT max(seq) FROM messages)",
 		"ANALYZE",
 	} {

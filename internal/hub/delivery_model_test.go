@@ -126,7 +126,7 @@ func (m *inboxes) tell(s *sent, final bool) {
 	expires := m.now.Add(7 * 24 * time.Hour)
 	m.told = append(m.told, &sent{
 		expires: &expires,
-		from: parley.System, to: s.from, members: s.members, quiet: true, mute: true, purpose: parley.PurposeError, at: m.now,
+		from:    parley.System, to: s.from, members: s.members, quiet: true, mute: true, purpose: parley.PurposeError, at: m.now,
 		about: aboutOf(s.id, s.to, s.now.State, final),
 		now:   standing{State: parley.DeliveryAccepted},
 	})

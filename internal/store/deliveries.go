@@ -65,8 +65,8 @@ func (s deliveries) insert(d parley.Delivery, recipient int64) error {
 	if d.Purpose == parley.PurposeAsk {
 		rank = askRank
 	}
-	return s.write(`INSERT INTO deliveries (message, agent, state, waking, purpose, rank, pair_seq, attempt, accepted_at, marks, next_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, 0, $9)`,
+	return s.write(`INSERT INTO deliveries (message, agent, state, waking, purpose, rank, place, pair_seq, attempt, accepted_at, marks, next_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $1, $7, 0, $8, 0, $9)`,
 		d.Seq, recipient, string(d.State), flag(d.Waking), string(d.Purpose), rank, d.PairSeq, millis(d.AcceptedAt),
 		millisOrNull(d.Next()))
 }
@@ -154,7 +154,15 @@ func (s deliveries) delivered(m parley.Message) (agents map[int64]bool, err erro
 }
 
 func (s deliveries) Get(message, recipient string) (parley.Delivery, error) {
-	return one(s.GetAll(recipient, []string{message}))
+	id, err := uuid.Parse(message)
+	if err != nil {
+		return parley.Delivery{}, parley.ErrNotFound
+	}
+	to, err := s.agentNamed(recipient)
+	if err != nil {
+		return parley.Delivery{}, err
+	}
+	return one(s.find("d.message = (SELECT seq FROM messages WHERE id = $1) AND d.agent = $2", s.locks.Wait, id[:], to.num))
 }
 
 func one(list []parley.Delivery, err error) (parley.Delivery, error) {
@@ -172,13 +180,34 @@ func (s deliveries) GetAll(recipient string, messages []string) ([]parley.Delive
 	if err != nil {
 		return nil, err
 	}
+	// In two steps: asked in one, PostgreSQL may look through everything that was ever for the recipient.
+	seqs, err := s.seqs(messages)
+	if err != nil || len(seqs) == 0 {
+		return nil, err
+	}
 	q := query{}
 	q.add("d.agent = ?", to.num)
-	if !q.among("m.id", messages) {
-		return nil, nil
-	}
+	q.among("d.message", seqs)
 	q.add("ORDER BY d.message")
 	return s.find(q.text.String(), s.locks.Wait, q.args...)
+}
+
+// seqs are the seqs of those messages that there are.
+func (s deliveries) seqs(messages []string) (list []any, err error) {
+	keys := uuids(messages)
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	q := query{}
+	q.add("SELECT seq FROM messages WHERE 1 = 1")
+	q.among("id", keys)
+	err = s.each(q.text.String(), q.args, func(r Rows) error {
+		var seq int64
+		err := r.Scan(&seq)
+		list = append(list, seq)
+		return err
+	})
+	return list, err
 }
 
 func (s deliveries) Put(before, after parley.Delivery) error {

@@ -143,11 +143,13 @@ func (s messages) Get(id string) (parley.Message, error) {
 }
 
 func (s messages) GetAll(ids []string) ([]parley.Message, error) {
-	q := query{}
-	q.add("WHERE " + alive)
-	if !q.among("m.id", ids) {
+	keys := uuids(ids)
+	if len(keys) == 0 {
 		return nil, nil
 	}
+	q := query{}
+	q.add("WHERE " + alive)
+	q.among("m.id", keys)
 	q.add("ORDER BY m.seq")
 	return s.list(q.text.String(), q.args...)
 }

@@ -34,32 +34,29 @@ func (q *query) kinds(kinds []parley.ConversationKind) {
 	q.add("'')")
 }
 
-// among adds a condition that a column is one of some ids, and says whether any can be one. The list is
+// among adds a condition that a column is one of some keys, of which there is at least one. The list is
 // filled up, so that there are few statements to prepare.
-func (q *query) among(column string, ids []string) bool {
-	var keys []any
+func (q *query) among(column string, keys []any) {
+	size := 1
+	for size < len(keys) {
+		size *= 4
+	}
+	q.add("AND " + column + " IN (")
+	for i := range size {
+		if i > 0 {
+			q.add(",")
+		}
+		q.add("?", keys[min(i, len(keys)-1)])
+	}
+	q.add(")")
+}
+
+// uuids are the keys of those ids that can be one.
+func uuids(ids []string) (keys []any) {
 	for _, id := range ids {
 		if key, err := uuid.Parse(id); err == nil {
 			keys = append(keys, key[:])
 		}
 	}
-	if len(keys) == 0 {
-		return false
-	}
-	size := 1
-	for size < len(keys) {
-		size *= 4
-	}
-	for len(keys) < size {
-		keys = append(keys, keys[0])
-	}
-	q.add("AND " + column + " IN (")
-	for i, key := range keys {
-		if i > 0 {
-			q.add(",")
-		}
-		q.add("?", key)
-	}
-	q.add(")")
-	return true
+	return keys
 }

@@ -41,9 +41,9 @@ func (s queue) Ready(q parley.Queue) ([]parley.Delivery, error) {
 	case q.Purpose != "":
 		sql.add("AND d.purpose = ?", string(q.Purpose))
 	}
-	order := "ORDER BY d.message"
+	order := "ORDER BY d.place"
 	if q.Urgent && q.Wakes {
-		order = "ORDER BY d.rank DESC, d.message"
+		order = "ORDER BY d.rank DESC, d.place"
 	}
 	sql.add(order+" LIMIT 0 + ?", q.Limit)
 	return s.find(sql.text.String(), s.locks.Skip, sql.args...)
@@ -54,7 +54,7 @@ func (s queue) Held(recipient string, limit int) ([]parley.Delivery, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.find("d.agent = $1 AND (d.timer IS NOT NULL OR d.state = 'delivered') ORDER BY d.message LIMIT 0 + $2",
+	return s.find("d.agent = $1 AND (d.timer IS NOT NULL OR d.state = 'delivered') ORDER BY d.place LIMIT 0 + $2",
 		s.locks.Skip, to.num, limit)
 }
 
@@ -113,8 +113,8 @@ func (s queue) Orphaned() (ids []string, err error) {
 	const first = `(SELECT d.message FROM deliveries d JOIN messages m ON m.seq = d.message
 		JOIN conversations c ON c.num = m.conv WHERE d.agent = a.num AND ` + alive + ` AND `
 	err = s.each("SELECT a.id FROM agents a WHERE a.removed_at IS NOT NULL AND ("+
-		first+"d.state = 'accepted' AND d.timer IS NULL AND d.waking IN (0, 1) ORDER BY d.waking, d.message LIMIT 1) IS NOT NULL OR "+
-		first+"(d.timer IS NOT NULL OR d.state = 'delivered') ORDER BY d.message LIMIT 1) IS NOT NULL)",
+		first+"d.state = 'accepted' AND d.timer IS NULL AND d.waking IN (0, 1) ORDER BY d.waking, d.place LIMIT 1) IS NOT NULL OR "+
+		first+"(d.timer IS NOT NULL OR d.state = 'delivered') ORDER BY d.place LIMIT 1) IS NOT NULL)",
 		nil, func(r Rows) error {
 			var id string
 			err := r.Scan(&id)

@@ -23,7 +23,11 @@ const (
 // it after a time, which is less than the others wait.
 var (
 	settings       = map[string]string{"application_name": "parley", "client_encoding": "UTF8", "jit": "off"}
-	writerSettings = map[string]string{"idle_in_transaction_session_timeout": "10s", "lock_timeout": "20s"}
+	writerSettings = map[string]string{
+		"idle_in_transaction_session_timeout": "10s", "lock_timeout": "20s",
+		// An update looks rows up, by key. A plan made while a table was small would read all of it later.
+		"enable_seqscan": "off", "enable_mergejoin": "off", "enable_hashjoin": "off",
+	}
 )
 
 // dialer opens connections to one database.

@@ -354,7 +354,7 @@ func TestCheckedWaitsNoLongerThanItsContext(t *testing.T) {
 func TestDeepCheckFindsReferencesToNothing(t *testing.T) {
 	home, _ := filled(t)
 	raw(t, home, "PRAGMA foreign_keys = 0", `INSERT INTO deliveries
-		(message, agent, state, waking, purpose, rank, pair_seq, attempt, accepted_at, marks) VALUES (999, 999, 'accepted', 0, '', 5, 1, 0, 0, 0)`)
+		(message, agent, state, waking, purpose, rank, place, pair_seq, attempt, accepted_at, marks) VALUES (999, 999, 'accepted', 0, '', 5, 999, 1, 0, 0, 0)`)
 	says(t, deep(t, opened(t, home)), "is damaged", "deliveries")
 }
 

@@ -63,9 +63,9 @@ func crowd(t *testing.T, home string) {
 		`INSERT INTO messages (seq, id, conv, sender, type, priority, created_at, requires_ack, hops, source, text, checksum)
 			WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
 			SELECT i, unhex(printf('%032x', i)), 1 + i % 200, 1 + i % 20, 'chat', i % 11, 0, 0, 0, 'api', 'hello', x'00' FROM n`,
-		`INSERT INTO deliveries (message, agent, state, waking, purpose, rank, pair_seq, attempt, accepted_at, marks, lease, timer, next_at)
+		`INSERT INTO deliveries (message, agent, state, waking, purpose, rank, place, pair_seq, attempt, accepted_at, marks, lease, timer, next_at)
 			SELECT seq, 1 + seq % 19, CASE WHEN seq % 7 = 0 THEN 'accepted' WHEN seq % 31 = 0 THEN 'delivered' WHEN seq % 97 = 0 THEN 'dead' ELSE 'acked' END,
-				seq % 2, '', priority, 1, 0, 0, 0, CASE WHEN seq % 31 = 0 THEN unhex(printf('%032x', seq % 5)) END,
+				seq % 2, '', priority, seq, 1, 0, 0, 0, CASE WHEN seq % 31 = 0 THEN unhex(printf('%032x', seq % 5)) END,
 				CASE WHEN seq % 31 = 0 THEN seq END, CASE WHEN seq % 7 = 0 THEN seq END
 			FROM messages`,
 		`INSERT INTO inboxes (agent, waking, quiet, evicted) SELECT num, 1, 1, 0 FROM agents`,

@@ -16,8 +16,8 @@ func TestSearchLooksAtABoundedNumberOfMessages(t *testing.T) {
 			SELECT i, randomblob(16), conv, sender, type, priority, created_at, requires_ack, hops, source, text, checksum
 			FROM n, (SELECT * FROM messages ORDER BY seq LIMIT 1)`,
 		"INSERT INTO search (rowid, tokens) SELECT seq, 'word' FROM messages",
-		`INSERT INTO deliveries (message, agent, state, waking, purpose, rank, pair_seq, attempt, accepted_at, marks)
-			SELECT seq, sender, 'accepted', 1, '', 5, 1, 0, 0, 0 FROM messages ORDER BY seq LIMIT 1`,
+		`INSERT INTO deliveries (message, agent, state, waking, purpose, rank, place, pair_seq, attempt, accepted_at, marks)
+			SELECT seq, sender, 'accepted', 1, '', 5, seq, 1, 0, 0, 0 FROM messages ORDER BY seq LIMIT 1`,
 	)
 	db := opened(t, home)
 	q := parley.SearchQuery{All: []parley.Phrase{{Words: []string{"word"}}}, Unanswered: true, Limit: 100}

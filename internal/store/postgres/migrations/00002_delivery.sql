@@ -21,6 +21,8 @@ CREATE TABLE deliveries (
 	waking       BIGINT           NOT NULL,
 	purpose      TEXT COLLATE "C" NOT NULL,
 	rank         BIGINT           NOT NULL,   -- the priority; of an ask one more than any
+	place        BIGINT           NOT NULL,   -- the message again: the order of queues, which only their indexes
+	                                          -- have, so that whatever is thought to be in the table they are used
 	pair_seq     BIGINT           NOT NULL,
 	attempt      BIGINT           NOT NULL,
 	accepted_at  BIGINT           NOT NULL,
@@ -38,10 +40,10 @@ CREATE TABLE deliveries (
 	PRIMARY KEY (message, agent)
 ) WITH (fillfactor = 80);
 
-CREATE INDEX deliveries_ready ON deliveries (agent, waking, message) WHERE state = 'accepted' AND timer IS NULL;
-CREATE INDEX deliveries_urgent ON deliveries (agent, rank DESC, message)
+CREATE INDEX deliveries_ready ON deliveries (agent, waking, place) WHERE state = 'accepted' AND timer IS NULL;
+CREATE INDEX deliveries_urgent ON deliveries (agent, rank DESC, place)
 	WHERE state = 'accepted' AND timer IS NULL AND waking = 1;
-CREATE INDEX deliveries_held ON deliveries (agent, message) WHERE timer IS NOT NULL OR state = 'delivered';
+CREATE INDEX deliveries_held ON deliveries (agent, place) WHERE timer IS NOT NULL OR state = 'delivered';
 CREATE INDEX deliveries_lease ON deliveries (lease) WHERE lease IS NOT NULL;
 CREATE INDEX deliveries_timer ON deliveries (timer) WHERE timer IS NOT NULL;
 CREATE INDEX deliveries_next ON deliveries (next_at) WHERE next_at IS NOT NULL;

@@ -22,6 +22,7 @@ CREATE TABLE deliveries_2 (
 	waking       INTEGER NOT NULL,
 	purpose      TEXT    NOT NULL,
 	rank         INTEGER NOT NULL,   -- the priority; of an ask one more than any
+	place        INTEGER NOT NULL,   -- the message again: the order of queues, which only their indexes have
 	pair_seq     INTEGER NOT NULL,
 	attempt      INTEGER NOT NULL,
 	accepted_at  INTEGER NOT NULL,
@@ -39,17 +40,17 @@ CREATE TABLE deliveries_2 (
 	PRIMARY KEY (message, agent)
 ) WITHOUT ROWID, STRICT;
 
-INSERT INTO deliveries_2 (message, agent, state, waking, purpose, rank, pair_seq, attempt, accepted_at, marks, next_at)
-	SELECT d.message, d.agent, d.state, d.waking, '', m.priority, d.pair_seq, d.attempt, d.accepted_at, 0, d.accepted_at
+INSERT INTO deliveries_2 (message, agent, state, waking, purpose, rank, place, pair_seq, attempt, accepted_at, marks, next_at)
+	SELECT d.message, d.agent, d.state, d.waking, '', m.priority, d.message, d.pair_seq, d.attempt, d.accepted_at, 0, d.accepted_at
 	FROM deliveries d JOIN messages m ON m.seq = d.message;
 
 DROP TABLE deliveries;
 ALTER TABLE deliveries_2 RENAME TO deliveries;
 
-CREATE INDEX deliveries_ready ON deliveries (agent, waking, message) WHERE state = 'accepted' AND timer IS NULL;
-CREATE INDEX deliveries_urgent ON deliveries (agent, rank DESC, message)
+CREATE INDEX deliveries_ready ON deliveries (agent, waking, place) WHERE state = 'accepted' AND timer IS NULL;
+CREATE INDEX deliveries_urgent ON deliveries (agent, rank DESC, place)
 	WHERE state = 'accepted' AND timer IS NULL AND waking = 1;
-CREATE INDEX deliveries_held ON deliveries (agent, message) WHERE timer IS NOT NULL OR state = 'delivered';
+CREATE INDEX deliveries_held ON deliveries (agent, place) WHERE timer IS NOT NULL OR state = 'delivered';
 CREATE INDEX deliveries_lease ON deliveries (lease) WHERE lease IS NOT NULL;
 CREATE INDEX deliveries_timer ON deliveries (timer) WHERE timer IS NOT NULL;
 CREATE INDEX deliveries_next ON deliveries (next_at) WHERE next_at IS NOT NULL;
