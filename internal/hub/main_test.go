@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -45,9 +46,39 @@ type kind struct {
 var stores kind
 
 var kinds = []kind{
-	{"SQLite", 20, testing.TB.TempDir, func(home string) (database, error) { return sqlite.Open(ctx, home) }, spoilFile, filesWith},
+	{"SQLite", 20, newHome, func(home string) (database, error) { return sqlite.Open(ctx, home) }, spoilFile, filesWith},
 	{"PostgreSQL", 8, migrated.Copy, func(url string) (database, error) { return postgres.Open(ctx, url) }, spoilRow, tablesWith},
 }
+
+// newHome is a home with all tables and no rows. Making them takes longer than most tests.
+func newHome(t testing.TB) string {
+	t.Helper()
+	file, err := emptyFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, "parley.db"), file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return home
+}
+
+var emptyFile = sync.OnceValues(func() ([]byte, error) {
+	home, err := os.MkdirTemp("", "parley-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(home) }()
+	db, err := sqlite.Open(ctx, home)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(home, "parley.db"))
+})
 
 // migrated is a database with all tables and no rows.
 var migrated = &pgtest.Template{Make: func(url string) error {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/pressly/goose/v3"
 
@@ -23,7 +24,7 @@ var migrationFiles embed.FS
 // migrate brings a database up to date: forward only, each step in a transaction, after a backup
 // of what was there. It refuses a database that needs a newer program.
 func migrate(ctx context.Context, path, backups string) error {
-	files, err := fs.Sub(migrationFiles, "migrations")
+	files, err := ourSteps()
 	if err != nil {
 		return err
 	}
@@ -133,22 +134,47 @@ func countTables(ctx context.Context, db *sql.DB) (n int, err error) {
 
 type schemaEntry struct{ kind, name, table, sql string }
 
-// checkSchema compares a database with a new one made by the same steps.
-func checkSchema(ctx context.Context, db *sql.DB, files fs.FS) error {
+// ourSteps are the migrations of this program, ourSchema what they make of a new database.
+var (
+	ourSteps  = sync.OnceValues(func() (fs.FS, error) { return fs.Sub(migrationFiles, "migrations") })
+	ourSchema = sync.OnceValues(func() ([]schemaEntry, error) {
+		files, err := ourSteps()
+		if err != nil {
+			return nil, err
+		}
+		return schemaBy(context.Background(), files)
+	})
+)
+
+// schemaBy is what steps make of a new database.
+func schemaBy(ctx context.Context, files fs.FS) ([]schemaEntry, error) {
 	fresh, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	fresh.SetMaxOpenConns(1)
 	defer func() { _ = fresh.Close() }()
 	steps, err := goose.NewProvider(goose.DialectSQLite3, fresh, files, goose.WithDisableGlobalRegistry(true))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := steps.Up(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	want, err := schemaOf(ctx, fresh)
+	return schemaOf(ctx, fresh)
+}
+
+// expectedSchema is schemaBy, worked out once for what is asked at every start.
+func expectedSchema(ctx context.Context, files fs.FS) ([]schemaEntry, error) {
+	if ours, err := ourSteps(); err == nil && files == ours {
+		return ourSchema()
+	}
+	return schemaBy(ctx, files)
+}
+
+// checkSchema compares a database with a new one made by the same steps.
+func checkSchema(ctx context.Context, db *sql.DB, files fs.FS) error {
+	want, err := expectedSchema(ctx, files)
 	if err != nil {
 		return err
 	}
