@@ -1,0 +1,115 @@
+package hub_test
+
+import (
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/pgtest"
+	"github.com/parley-hub/parley/internal/store/postgres"
+)
+
+// TestServerRestartedUnderTakers stops the server at once and starts it again while four consumers of one
+// inbox take and acknowledge: what was acknowledged never comes back, everything else does.
+func TestServerRestartedUnderTakers(t *testing.T) {
+	if stores.name != "PostgreSQL" {
+		return // there is no server
+	}
+	t.Parallel()
+	const deliveries, restarts = 200, 4
+	server := pgtest.Private(t, pgtest.Options{Durable: true})
+	w := ownServer(t, server.URL("postgres"))
+	w.add("arya", "ned")
+	_, err := w.ChangeAgent(ctx, user, "ned", func(a *parley.Agent) error {
+		a.InboxDepth, a.Attempts = deliveries, 100 // a slow machine may lose many leases
+		return nil
+	})
+	w.ok(err)
+	for range deliveries {
+		w.dm("arya", "ned", "hello")
+	}
+	w.Start(ctx)
+	acked := &ledger{acked: map[string]bool{}, t: t}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		inParallel(4, func(int) { acked.drain(w, deliveries) })
+	}()
+	for range restarts {
+		if err := server.Restart(); err != nil {
+			t.Error(err)
+		}
+		if err := server.Ready(); err != nil {
+			t.Error(err)
+		}
+	}
+	<-done
+	same(t, "left", w.inbox("ned"), parley.Inbox{})
+	w.sound()
+}
+
+// ownServer is a hub on a server of its own, by the server's lease clock.
+func ownServer(t *testing.T, url string) *world {
+	t.Helper()
+	db, err := postgres.Open(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, db: db}
+	w.Hub, err = hub.New(ctx, db, hub.Config{
+		Rate: hub.Rate{PerSecond: -1, Burst: 1}, DueEvery: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.close)
+	return w
+}
+
+// ledger is what consumers were told is settled.
+type ledger struct {
+	t     *testing.T
+	mu    sync.Mutex
+	acked map[string]bool
+}
+
+func (l *ledger) note(id string, now bool) (before bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before = l.acked[id]
+	l.acked[id] = before || now
+	return before
+}
+
+func (l *ledger) full(n int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	count := 0
+	for _, acked := range l.acked {
+		if acked {
+			count++
+		}
+	}
+	return count >= n
+}
+
+// drain takes and acknowledges until all is acknowledged, whatever fails meanwhile.
+func (l *ledger) drain(w *world, n int) {
+	for !l.full(n) {
+		taken, err := w.Take(ctx, as("ned"), hub.Take{Limit: 5, Lease: time.Second, Wait: 200 * time.Millisecond})
+		if err != nil {
+			continue
+		}
+		for _, d := range taken.Deliveries {
+			if l.note(d.Message, false) {
+				l.t.Errorf("%s was taken though it was settled", d.Message)
+			}
+			if _, err := w.Ack(ctx, as("ned"), taken.Lease, d.Message); err == nil {
+				l.note(d.Message, true)
+			}
+		}
+	}
+}
