@@ -6,6 +6,7 @@ LINT := $(TOOLS)/golangci-lint-$(LINT_VERSION)
 FUZZTIME ?= 30s
 ROUNDS ?= 2000
 CHECKS ?= 1000
+ONLY ?=
 # Runs a command with one PostgreSQL server for all its tests.
 WITH_POSTGRES := $(GO) run ./internal/pgtest/with
 
@@ -32,8 +33,8 @@ lint: $(LINT) ## Check with golangci-lint (pinned), and vet for macOS
 fmt: $(LINT) ## Format the code
 	$(LINT) fmt ./...
 
-bench: ## Measure the hot paths against baselines and print the ratios
-	$(GO) run ./bench
+bench: ## Measure the hot paths against baselines and print the ratios (ONLY=takes for a part)
+	$(GO) run ./bench -only "$(ONLY)"
 
 fuzz: ## Run each fuzz target for FUZZTIME (30s, or 20000x inputs)
 	scripts/fuzz $(FUZZTIME)
