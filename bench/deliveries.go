@@ -99,7 +99,7 @@ func takers(ctx context.Context, open opener, c crowd) (measure func(time.Durati
 }
 
 func takeAndAck(ctx context.Context, h *hub.Hub, me hub.Caller) error {
-	batch, err := h.Take(ctx, me, hub.Take{Limit: taken})
+	batch, err := h.Take(ctx, me, parley.Take{Limit: taken})
 	if err != nil {
 		return err
 	}

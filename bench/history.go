@@ -80,7 +80,7 @@ func openHistory(ctx context.Context, home string, size, conversations int) (his
 	caller := hub.Caller{Agent: agentID(0)}
 	ids := make([]string, conversations)
 	for i := range ids {
-		view, err := h.CreateConversation(ctx, caller, hub.NewConversation{Name: fmt.Sprintf("channel-%d", i), Private: true})
+		view, err := h.CreateConversation(ctx, caller, parley.NewConversation{Name: fmt.Sprintf("channel-%d", i), Private: true})
 		if err != nil {
 			return history{}, err
 		}

@@ -157,7 +157,7 @@ func newHub(ctx context.Context, dir string, start bool) (*hub.Hub, func() error
 		h.Start(ctx)
 	}
 	for n := range posters {
-		if _, err := h.AddAgent(ctx, hub.Caller{Agent: parley.Owner}, hub.NewAgent{
+		if _, err := h.AddAgent(ctx, hub.Caller{Agent: parley.Owner}, parley.NewAgent{
 			ID: agentID(n), Profile: parley.Profile{InboxOverflow: parley.OverflowUnbounded},
 		}); err != nil {
 			return nil, nil, err

@@ -149,7 +149,7 @@ func searchTimes(ctx context.Context, h *hub.Hub, agent, query string, length ti
 	var times []time.Duration
 	for end := time.Now().Add(length); time.Now().Before(end) || len(times) < 20; {
 		began := time.Now()
-		found, err := h.Search(ctx, hub.Caller{Agent: agent}, hub.SearchRequest{Query: query})
+		found, err := h.Search(ctx, hub.Caller{Agent: agent}, parley.SearchRequest{Query: query})
 		if err == nil && len(found.Hits) == 0 {
 			err = fmt.Errorf("%s finds nothing", query)
 		}
@@ -170,7 +170,7 @@ func openSearch(ctx context.Context, l library, size int) (*hub.Hub, func() erro
 		return nil, nil, err
 	}
 	for i := range conversations {
-		n := hub.NewConversation{Name: fmt.Sprintf("channel-%d", i), Private: true}
+		n := parley.NewConversation{Name: fmt.Sprintf("channel-%d", i), Private: true}
 		if i == 0 {
 			n.With = []string{agentID(1)}
 		}
@@ -193,7 +193,7 @@ func openSearch(ctx context.Context, l library, size int) (*hub.Hub, func() erro
 // moment for that, and says if it was not long enough.
 func indexed(ctx context.Context, h *hub.Hub, agent string) error {
 	for {
-		found, err := h.Search(ctx, hub.Caller{Agent: agent}, hub.SearchRequest{Query: "last"})
+		found, err := h.Search(ctx, hub.Caller{Agent: agent}, parley.SearchRequest{Query: "last"})
 		if err != nil || !found.Behind {
 			return err
 		}

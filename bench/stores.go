@@ -107,7 +107,7 @@ func (o opener) idle(ctx context.Context, agents int) (*hub.Hub, func() error, e
 		return nil, nil, err
 	}
 	for n := range agents {
-		if _, err := h.AddAgent(ctx, hub.Caller{Agent: parley.Owner}, hub.NewAgent{
+		if _, err := h.AddAgent(ctx, hub.Caller{Agent: parley.Owner}, parley.NewAgent{
 			ID: agentName(n), Profile: parley.Profile{InboxOverflow: parley.OverflowUnbounded},
 		}); err != nil {
 			return nil, nil, err

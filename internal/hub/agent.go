@@ -11,15 +11,6 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// NewAgent describes a participant to add.
-type NewAgent struct {
-	ID     string        `json:"id"`
-	Name   string        `json:"name,omitempty"` // default: the id
-	Kind   parley.Kind   `json:"kind,omitempty"` // default: agent
-	Access parley.Access `json:"access,omitempty"`
-	parley.Profile
-}
-
 // addFirstAgents writes only if it must: a hub whose store takes no updates still starts, to be read.
 func (h *Hub) addFirstAgents(ctx context.Context) error {
 	err := h.store.View(ctx, func(tx parley.Tx) error {
@@ -31,7 +22,7 @@ func (h *Hub) addFirstAgents(ctx context.Context) error {
 	}
 	return h.store.Update(ctx, func(tx parley.Tx) error {
 		s := &scene{Tx: tx, hub: h, now: h.now()}
-		for _, n := range []NewAgent{
+		for _, n := range []parley.NewAgent{
 			{ID: parley.System, Name: "Parley", Kind: parley.KindSystem},
 			{ID: parley.Owner, Name: parley.Owner, Kind: parley.KindHuman, Access: parley.AccessOwner},
 		} {
@@ -48,9 +39,9 @@ func (h *Hub) addFirstAgents(ctx context.Context) error {
 }
 
 // AddAgent adds an agent or a person. Only an owner may.
-func (h *Hub) AddAgent(ctx context.Context, caller Caller, n NewAgent) (added parley.Agent, err error) {
-	n = n.withDefaults()
-	if err := n.check(); err != nil {
+func (h *Hub) AddAgent(ctx context.Context, caller Caller, n parley.NewAgent) (added parley.Agent, err error) {
+	n = withDefaults(n)
+	if err := checkNewAgent(n); err != nil {
 		return added, err
 	}
 	err = h.update(ctx, caller, func(s *scene) error {
@@ -69,7 +60,7 @@ func (h *Hub) AddAgent(ctx context.Context, caller Caller, n NewAgent) (added pa
 	return added, err
 }
 
-func (n NewAgent) withDefaults() NewAgent {
+func withDefaults(n parley.NewAgent) parley.NewAgent {
 	if n.Name == "" {
 		n.Name = n.ID
 	}
@@ -97,7 +88,7 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-func (n NewAgent) check() error {
+func checkNewAgent(n parley.NewAgent) error {
 	if err := parley.CheckID(n.ID); err != nil {
 		return err
 	}
@@ -124,7 +115,7 @@ func checkAccess(kind parley.Kind, access parley.Access) error {
 	return nil
 }
 
-func (s *scene) insertAgent(n NewAgent) (parley.Agent, error) {
+func (s *scene) insertAgent(n parley.NewAgent) (parley.Agent, error) {
 	a := parley.Agent{
 		ID: n.ID, UUID: uuid.NewString(), Name: n.Name, Kind: n.Kind, Access: n.Access,
 		CreatedAt: s.now, UpdatedAt: s.now, Profile: n.Profile,

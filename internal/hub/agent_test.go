@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/parley-hub/parley"
-	"github.com/parley-hub/parley/internal/hub"
 )
 
 func ids(list []parley.Agent) []string {
@@ -36,7 +35,7 @@ func TestAddAgentFillsDefaultsAndSaysSo(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	before := w.lastEvent()
-	got := get[parley.Agent](w)(w.AddAgent(ctx, user, hub.NewAgent{ID: "arya"}))
+	got := get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "arya"}))
 	want := parley.Agent{
 		ID: "arya", UUID: got.UUID, Name: "arya", Kind: parley.KindAgent,
 		CreatedAt: began, UpdatedAt: began, Profile: parley.DefaultProfile(),
@@ -74,13 +73,13 @@ func kindsAfter(w *world, after int64) []parley.EventKind {
 func TestPeopleAreMembersUnlessSaidOtherwise(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	sansa := get[parley.Agent](w)(w.AddAgent(ctx, user, hub.NewAgent{ID: "sansa", Kind: parley.KindHuman}))
+	sansa := get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "sansa", Kind: parley.KindHuman}))
 	same(t, "access", sansa.Access, parley.AccessMember)
 	w.addPerson("jon", parley.AccessOwner)
-	_, err := w.AddAgent(ctx, as("jon"), hub.NewAgent{ID: "ghost"})
+	_, err := w.AddAgent(ctx, as("jon"), parley.NewAgent{ID: "ghost"})
 	w.ok(err)
 	w.refuses(t, []refusal{{"a member is no owner", func() error {
-		_, err := w.AddAgent(ctx, as("sansa"), hub.NewAgent{ID: "lady"})
+		_, err := w.AddAgent(ctx, as("sansa"), parley.NewAgent{ID: "lady"})
 		return err
 	}, onlyOwner("add an agent")}})
 }
@@ -92,7 +91,7 @@ func onlyOwner(act string) *parley.Error {
 func TestAgentIsFoundByEveryNameInAnyCase(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	added := get[parley.Agent](w)(w.AddAgent(ctx, user, hub.NewAgent{ID: "writer", Name: "WriterBot-É"}))
+	added := get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "writer", Name: "WriterBot-É"}))
 	for _, name := range []string{
 		"writer", "WRITER", added.UUID, strings.ToUpper(added.UUID), "WriterBot-É", "writerbot-é", "WriterBot-E\u0301", "ｗｒｉｔｅｒ",
 	} {
@@ -107,7 +106,7 @@ func TestAddAgentRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.add("arya")
-	add := func(n hub.NewAgent) func() error {
+	add := func(n parley.NewAgent) func() error {
 		return func() error {
 			_, err := w.AddAgent(ctx, user, n)
 			return err
@@ -117,42 +116,42 @@ func TestAddAgentRefuses(t *testing.T) {
 	const form = "an id is 1 to 64 of a-z, 0-9, _ and -, starting with a letter or digit"
 	table := []refusal{
 		{"an agent adding", func() error {
-			_, err := w.AddAgent(ctx, as("arya"), hub.NewAgent{ID: "x"})
+			_, err := w.AddAgent(ctx, as("arya"), parley.NewAgent{ID: "x"})
 			return err
 		}, onlyOwner("add an agent")},
-		{"capital letters", add(hub.NewAgent{ID: "Arya"}), bad(`"Arya" is not an agent id`, form)},
-		{"no id", add(hub.NewAgent{}), bad(`"" is not an agent id`, form)},
+		{"capital letters", add(parley.NewAgent{ID: "Arya"}), bad(`"Arya" is not an agent id`, form)},
+		{"no id", add(parley.NewAgent{}), bad(`"" is not an agent id`, form)},
 		{
-			"a name with a space", add(hub.NewAgent{ID: "x", Name: "Writer Bot"}),
+			"a name with a space", add(parley.NewAgent{ID: "x", Name: "Writer Bot"}),
 			bad(`the display name "Writer Bot" contains a space or control character`, "write it as one word, like WriterBot"),
 		},
-		{"a reserved name", add(hub.NewAgent{ID: "x", Name: "ALL"}), bad(`the name "all" is reserved`, "choose another name")},
-		{"the system's kind", add(hub.NewAgent{ID: "x", Kind: parley.KindSystem}), bad(`unknown kind "system"`, "use agent or human")},
+		{"a reserved name", add(parley.NewAgent{ID: "x", Name: "ALL"}), bad(`the name "all" is reserved`, "choose another name")},
+		{"the system's kind", add(parley.NewAgent{ID: "x", Kind: parley.KindSystem}), bad(`unknown kind "system"`, "use agent or human")},
 		{
-			"an agent with access", add(hub.NewAgent{ID: "x", Access: parley.AccessOwner}),
+			"an agent with access", add(parley.NewAgent{ID: "x", Access: parley.AccessOwner}),
 			bad("only people have an access", "leave it out, or use the kind human"),
 		},
 		{
-			"a person with an unknown access", add(hub.NewAgent{ID: "x", Kind: parley.KindHuman, Access: "king"}),
+			"a person with an unknown access", add(parley.NewAgent{ID: "x", Kind: parley.KindHuman, Access: "king"}),
 			bad(`unknown access "king"`, "use owner or member"),
 		},
 		{
-			"an unknown mode", add(hub.NewAgent{ID: "x", Profile: parley.Profile{Mode: "wild"}}),
+			"an unknown mode", add(parley.NewAgent{ID: "x", Profile: parley.Profile{Mode: "wild"}}),
 			bad(`unknown mode "wild"`, "use autonomous, supervised or strict"),
 		},
 		{
-			"a manager nobody is", add(hub.NewAgent{ID: "x", Profile: parley.Profile{Manager: "aria"}}),
+			"a manager nobody is", add(parley.NewAgent{ID: "x", Profile: parley.Profile{Manager: "aria"}}),
 			absent("agent", "aria", "did you mean arya?"),
 		},
-		{"itself as manager", add(hub.NewAgent{ID: "x", Profile: parley.Profile{Manager: "x"}}), absent("agent", "x", listAgents)},
+		{"itself as manager", add(parley.NewAgent{ID: "x", Profile: parley.Profile{Manager: "x"}}), absent("agent", "x", listAgents)},
 		{
-			"the system as manager", add(hub.NewAgent{ID: "x", Profile: parley.Profile{Manager: "parley"}}),
+			"the system as manager", add(parley.NewAgent{ID: "x", Profile: parley.Profile{Manager: "parley"}}),
 			bad("parley manages nobody", "name an agent or a person"),
 		},
 	}
 	for _, id := range []string{"all", "broadcast", "parley", "system", "inbox", "tasks", "shared", "processed"} {
 		table = append(table, refusal{
-			"the reserved id " + id, add(hub.NewAgent{ID: id}),
+			"the reserved id " + id, add(parley.NewAgent{ID: id}),
 			bad(`the name "`+id+`" is reserved`, "choose another name"),
 		})
 	}
@@ -167,8 +166,8 @@ func nameBelongs(name string) *parley.Error {
 func TestNamesAreUniqueAmongAllNamesAfterFolding(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	writer := get[parley.Agent](w)(w.AddAgent(ctx, user, hub.NewAgent{ID: "writer", Name: "Straße"}))
-	gone := get[parley.Agent](w)(w.AddAgent(ctx, user, hub.NewAgent{ID: "gone", Name: "Ghost"}))
+	writer := get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "writer", Name: "Straße"}))
+	gone := get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "gone", Name: "Ghost"}))
 	w.ok(w.RemoveAgent(ctx, user, "gone"))
 	w.add("other")
 	taken := []struct{ why, name string }{
@@ -187,7 +186,7 @@ func TestNamesAreUniqueAmongAllNamesAfterFolding(t *testing.T) {
 	var table []refusal
 	for _, c := range taken {
 		table = append(table, refusal{"adding with the name that is " + c.why, func() error {
-			_, err := w.AddAgent(ctx, user, hub.NewAgent{ID: "new", Name: c.name})
+			_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: "new", Name: c.name})
 			return err
 		}, nameBelongs(c.name)}, refusal{"renaming to " + c.why, func() error {
 			_, err := w.ChangeAgent(ctx, user, "other", func(a *parley.Agent) error {
@@ -199,7 +198,7 @@ func TestNamesAreUniqueAmongAllNamesAfterFolding(t *testing.T) {
 	}
 	for _, id := range []string{"writer", "strasse", writer.UUID, "gone", "ghost", gone.UUID, "user"} {
 		table = append(table, refusal{"adding with the id " + id, func() error {
-			_, err := w.AddAgent(ctx, user, hub.NewAgent{ID: id, Name: "Fresh"})
+			_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: id, Name: "Fresh"})
 			return err
 		}, nameBelongs(id)})
 	}
@@ -224,11 +223,11 @@ func TestChangeAgent(t *testing.T) {
 	same(t, "last event", kindsAfter(w, w.lastEvent()-1), []parley.EventKind{parley.EventAgentChanged})
 
 	// The old display name is free again, the id never is.
-	_, err := w.AddAgent(ctx, user, hub.NewAgent{ID: "bran", Name: "NoOneElse"})
+	_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: "bran", Name: "NoOneElse"})
 	w.ok(err)
 	_, err = w.ChangeAgent(ctx, user, "bran", func(a *parley.Agent) error { a.Name = "Raven"; return nil })
 	w.ok(err)
-	_, err = w.AddAgent(ctx, user, hub.NewAgent{ID: "x", Name: "NoOneElse"})
+	_, err = w.AddAgent(ctx, user, parley.NewAgent{ID: "x", Name: "NoOneElse"})
 	w.ok(err)
 }
 
@@ -313,7 +312,7 @@ func TestRemovedAgentLeavesAndItsNamesStay(t *testing.T) {
 		{"removing it again", func() error { return w.RemoveAgent(ctx, user, "arya") }, removed("arya")},
 		{"adding it to a channel", func() error { return w.AddMember(ctx, as("ned"), "open", "arya") }, removed("arya")},
 		{"making a channel with it", func() error {
-			_, err := w.CreateConversation(ctx, as("ned"), hub.NewConversation{Name: "new", With: []string{"arya"}})
+			_, err := w.CreateConversation(ctx, as("ned"), parley.NewConversation{Name: "new", With: []string{"arya"}})
 			return err
 		}, removed("arya")},
 		{"making it a manager", func() error {

@@ -9,24 +9,6 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// NewConversation describes a channel or a named group to make.
-type NewConversation struct {
-	Name    string   `json:"name"`
-	With    []string `json:"with,omitempty"`
-	Group   bool     `json:"group,omitempty"` // a private group instead of a channel
-	Private bool     `json:"private,omitempty"`
-	Topic   string   `json:"topic,omitempty"`
-}
-
-// View is a conversation as one participant sees it.
-type View struct {
-	parley.Conversation
-	Members []string `json:"members"`
-	Joined  bool     `json:"joined"`
-	ReadSeq int64    `json:"read_seq"`
-	Unread  int      `json:"unread"` // at most MaxUnread
-}
-
 // maxWith is how many others a conversation may be made with.
 const maxWith = 256
 
@@ -34,15 +16,15 @@ const maxWith = 256
 const MaxUnread = 10_000
 
 // CreateConversation makes a channel, or a private group, of the caller and those it names.
-func (h *Hub) CreateConversation(ctx context.Context, caller Caller, n NewConversation) (View, error) {
+func (h *Hub) CreateConversation(ctx context.Context, caller Caller, n parley.NewConversation) (parley.ConversationView, error) {
 	if err := errors.Join(parley.CheckChannelName(n.Name), parley.CheckTopic(n.Topic)); err != nil {
-		return View{}, parley.AsError(err)
+		return parley.ConversationView{}, parley.AsError(err)
 	}
 	if len(n.With) > maxWith {
-		return View{}, parley.Errorf(parley.BadInput, "the conversation is made with %d participants, the limit is %d", len(n.With), maxWith).
+		return parley.ConversationView{}, parley.Errorf(parley.BadInput, "the conversation is made with %d participants, the limit is %d", len(n.With), maxWith).
 			Because(parley.TooLarge).Suggest("add the others afterwards")
 	}
-	var view View
+	var view parley.ConversationView
 	err := h.update(ctx, caller, func(s *scene) error {
 		ids := []string{s.me.ID}
 		for _, name := range n.With {
@@ -104,24 +86,9 @@ func (s *scene) join(c parley.Conversation, id string) error {
 	return s.Members().Put(parley.Member{Conversation: c.ID, Agent: id, JoinedAt: s.now, ReadSeq: c.LastSeq})
 }
 
-// ListFilter selects conversations for a list.
-type ListFilter struct {
-	All       bool // also those the caller only may read
-	Archived  bool
-	Ephemeral bool // also ephemeral ones
-	Limit     int
-	Cursor    *Cursor
-}
-
-// Cursor is where a list of conversations goes on.
-type Cursor struct {
-	LastSeq int64
-	ID      string
-}
-
 // Conversations lists what the caller takes part in, or with All may read, newest message first.
 // The cursor leads to the next page, or is nil after the last one.
-func (h *Hub) Conversations(ctx context.Context, caller Caller, f ListFilter) (views []View, next *Cursor, err error) {
+func (h *Hub) Conversations(ctx context.Context, caller Caller, f parley.ListFilter) (views []parley.ConversationView, next *parley.ListCursor, err error) {
 	limit := clamp(f.Limit, 100, 500)
 	err = h.view(ctx, caller, func(s *scene) error {
 		filter := parley.ConversationFilter{Archived: f.Archived, Limit: limit + 1}
@@ -146,7 +113,7 @@ func (h *Hub) Conversations(ctx context.Context, caller Caller, f ListFilter) (v
 		}
 		if len(list) > limit {
 			list = list[:limit]
-			next = &Cursor{list[limit-1].LastSeq, list[limit-1].ID}
+			next = &parley.ListCursor{LastSeq: list[limit-1].LastSeq, ID: list[limit-1].ID}
 		}
 		for _, c := range list {
 			view, err := s.see(c)
@@ -161,7 +128,7 @@ func (h *Hub) Conversations(ctx context.Context, caller Caller, f ListFilter) (v
 }
 
 // Conversation shows one conversation.
-func (h *Hub) Conversation(ctx context.Context, caller Caller, ref string) (view View, err error) {
+func (h *Hub) Conversation(ctx context.Context, caller Caller, ref string) (view parley.ConversationView, err error) {
 	err = h.view(ctx, caller, func(s *scene) error {
 		p, err := s.conversation(ref)
 		if err != nil {
@@ -173,8 +140,8 @@ func (h *Hub) Conversation(ctx context.Context, caller Caller, ref string) (view
 	return view, err
 }
 
-func (s *scene) see(c parley.Conversation) (View, error) {
-	view := View{Conversation: c}
+func (s *scene) see(c parley.Conversation) (parley.ConversationView, error) {
+	view := parley.ConversationView{Conversation: c}
 	members, err := s.Members().List(c.ID)
 	for _, m := range members {
 		view.Members = append(view.Members, m.Agent)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
-	"github.com/parley-hub/parley/internal/hub"
 )
 
 func TestCreateConversationKnowsThreeForms(t *testing.T) {
@@ -16,18 +15,18 @@ func TestCreateConversationKnowsThreeForms(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "ned")
 	for _, c := range []struct {
-		make       hub.NewConversation
+		make       parley.NewConversation
 		kind       parley.ConversationKind
 		visibility parley.Visibility
 	}{
-		{hub.NewConversation{Name: "open", Topic: "winter"}, parley.Channel, parley.Public},
-		{hub.NewConversation{Name: "closed", Private: true}, parley.Channel, parley.Private},
-		{hub.NewConversation{Name: "club", Group: true}, parley.Group, parley.Private},
+		{parley.NewConversation{Name: "open", Topic: "winter"}, parley.Channel, parley.Public},
+		{parley.NewConversation{Name: "closed", Private: true}, parley.Channel, parley.Private},
+		{parley.NewConversation{Name: "club", Group: true}, parley.Group, parley.Private},
 	} {
 		before := w.lastEvent()
 		c.make.With = []string{"NED", "ned", "arya"}
 		got := w.create("arya", c.make)
-		want := hub.View{Conversation: parley.Conversation{
+		want := parley.ConversationView{Conversation: parley.Conversation{
 			ID: got.ID, Name: c.make.Name, Kind: c.kind, Visibility: c.visibility, Topic: c.make.Topic,
 			CreatedBy: "arya", CreatedAt: began, UpdatedAt: began,
 		}, Members: []string{"arya", "ned"}, Joined: true}
@@ -53,7 +52,7 @@ func TestCreateConversationRefuses(t *testing.T) {
 	w.private("user", "closed")
 	w.channel("arya", "old")
 	w.ok(w.Archive(ctx, as("arya"), "old", true))
-	create := func(n hub.NewConversation) func() error {
+	create := func(n parley.NewConversation) func() error {
 		return func() error {
 			_, err := w.CreateConversation(ctx, as("arya"), n)
 			return err
@@ -61,24 +60,24 @@ func TestCreateConversationRefuses(t *testing.T) {
 	}
 	const form = "a channel name is 1 to 64 of a-z, 0-9, _ and -, starting with a letter or digit"
 	w.refuses(t, []refusal{
-		{"a name with capitals", create(hub.NewConversation{Name: "Open"}), refused(parley.BadInput, "", `"Open" is not a channel name`, form)},
-		{"no name", create(hub.NewConversation{Group: true}), refused(parley.BadInput, "", `"" is not a channel name`, form)},
+		{"a name with capitals", create(parley.NewConversation{Name: "Open"}), refused(parley.BadInput, "", `"Open" is not a channel name`, form)},
+		{"no name", create(parley.NewConversation{Group: true}), refused(parley.BadInput, "", `"" is not a channel name`, form)},
 		{
-			"a name of 65 letters", create(hub.NewConversation{Name: strings.Repeat("x", 65)}),
+			"a name of 65 letters", create(parley.NewConversation{Name: strings.Repeat("x", 65)}),
 			refused(parley.BadInput, "", `"`+strings.Repeat("x", 65)+`" is not a channel name`, form),
 		},
-		{"a taken name", create(hub.NewConversation{Name: "open"}), nameTaken("open")},
-		{"a name taken by what it cannot see", create(hub.NewConversation{Name: "closed", Group: true}), nameTaken("closed")},
-		{"an archived name", create(hub.NewConversation{Name: "old"}), nameTaken("old")},
-		{"a member nobody is", create(hub.NewConversation{Name: "x", With: []string{"aria"}}), absent("agent", "aria", "did you mean arya?")},
+		{"a taken name", create(parley.NewConversation{Name: "open"}), nameTaken("open")},
+		{"a name taken by what it cannot see", create(parley.NewConversation{Name: "closed", Group: true}), nameTaken("closed")},
+		{"an archived name", create(parley.NewConversation{Name: "old"}), nameTaken("old")},
+		{"a member nobody is", create(parley.NewConversation{Name: "x", With: []string{"aria"}}), absent("agent", "aria", "did you mean arya?")},
 		{
-			"the system as member", create(hub.NewConversation{Name: "x", With: []string{"parley"}}),
+			"the system as member", create(parley.NewConversation{Name: "x", With: []string{"parley"}}),
 			refused(parley.BadInput, "", "parley is in every conversation already", "name an agent or a person"),
 		},
-		{"a topic over 4 KiB", create(hub.NewConversation{Name: "x", Topic: strings.Repeat("x", 4097)}), refused(parley.BadInput,
+		{"a topic over 4 KiB", create(parley.NewConversation{Name: "x", Topic: strings.Repeat("x", 4097)}), refused(parley.BadInput,
 			parley.TooLarge, "topic has 4097 bytes, the limit is 4096", "shorten it, or send an artifact")},
 	})
-	w.create("arya", hub.NewConversation{Name: strings.Repeat("x", 64), Topic: strings.Repeat("x", 4096)})
+	w.create("arya", parley.NewConversation{Name: strings.Repeat("x", 64), Topic: strings.Repeat("x", 4096)})
 }
 
 func TestListsShowWhatTheyAreAskedFor(t *testing.T) {
@@ -93,18 +92,18 @@ func TestListsShowWhatTheyAreAskedFor(t *testing.T) {
 	w.ok(w.Archive(ctx, as("arya"), old, true))
 	for _, c := range []struct {
 		name, who string
-		filter    hub.ListFilter
+		filter    parley.ListFilter
 		want      []string
 	}{
-		{"mine", "arya", hub.ListFilter{}, []string{pair, mine}},
-		{"all", "arya", hub.ListFilter{All: true}, []string{pair, mine, others}},
-		{"archived", "arya", hub.ListFilter{Archived: true}, []string{old}},
-		{"archived of others", "bran", hub.ListFilter{Archived: true}, nil},
-		{"all archived, public ones included", "bran", hub.ListFilter{Archived: true, All: true}, []string{old}},
-		{"ephemeral only when asked for", "arya", hub.ListFilter{Ephemeral: true}, []string{quick, pair, mine}},
-		{"all is not everything", "bran", hub.ListFilter{All: true, Ephemeral: true}, []string{foreign, mine, others}},
-		{"the owner's own", "user", hub.ListFilter{Ephemeral: true}, nil},
-		{"the owner sees all", "user", hub.ListFilter{All: true, Ephemeral: true}, []string{quick, foreign, pair, mine, others, hidden}},
+		{"mine", "arya", parley.ListFilter{}, []string{pair, mine}},
+		{"all", "arya", parley.ListFilter{All: true}, []string{pair, mine, others}},
+		{"archived", "arya", parley.ListFilter{Archived: true}, []string{old}},
+		{"archived of others", "bran", parley.ListFilter{Archived: true}, nil},
+		{"all archived, public ones included", "bran", parley.ListFilter{Archived: true, All: true}, []string{old}},
+		{"ephemeral only when asked for", "arya", parley.ListFilter{Ephemeral: true}, []string{quick, pair, mine}},
+		{"all is not everything", "bran", parley.ListFilter{All: true, Ephemeral: true}, []string{foreign, mine, others}},
+		{"the owner's own", "user", parley.ListFilter{Ephemeral: true}, nil},
+		{"the owner sees all", "user", parley.ListFilter{All: true, Ephemeral: true}, []string{quick, foreign, pair, mine, others, hidden}},
 	} {
 		got := w.list(c.who, c.filter)
 		slices.Sort(got)
@@ -130,7 +129,7 @@ func TestListIsPagedByTheNewestMessage(t *testing.T) {
 
 	var got []string
 	sizes := []int{}
-	filter := hub.ListFilter{Limit: 3}
+	filter := parley.ListFilter{Limit: 3}
 	for {
 		views, next, err := w.Conversations(ctx, as("arya"), filter)
 		w.ok(err)
@@ -146,9 +145,9 @@ func TestListIsPagedByTheNewestMessage(t *testing.T) {
 	same(t, "newest first", got[:4], want)
 	slices.Sort(got)
 	same(t, "each once", len(slices.Compact(got)), 7)
-	views, next, err := w.Conversations(ctx, as("arya"), hub.ListFilter{Limit: 7})
+	views, next, err := w.Conversations(ctx, as("arya"), parley.ListFilter{Limit: 7})
 	w.ok(err)
-	same(t, "a page that ends the list", []any{len(views), next}, []any{7, (*hub.Cursor)(nil)})
+	same(t, "a page that ends the list", []any{len(views), next}, []any{7, (*parley.ListCursor)(nil)})
 }
 
 // places makes one conversation of every form between arya and ned, and tells them by a word.
@@ -324,8 +323,8 @@ func TestTopicAndArchiveAreTheMembers(t *testing.T) {
 		if when == nil || !when.Equal(w.clock.Now()) {
 			t.Errorf("%s was archived at %v", kind, when)
 		}
-		same(t, kind+" is not listed", slices.Contains(w.list("arya", hub.ListFilter{Ephemeral: true}), id), false)
-		same(t, kind+" is among the archived", slices.Contains(w.list("arya", hub.ListFilter{Ephemeral: true, Archived: true}), id), true)
+		same(t, kind+" is not listed", slices.Contains(w.list("arya", parley.ListFilter{Ephemeral: true}), id), false)
+		same(t, kind+" is among the archived", slices.Contains(w.list("arya", parley.ListFilter{Ephemeral: true, Archived: true}), id), true)
 		w.ok(w.Archive(ctx, as("arya"), id, false))
 		same(t, kind+" is back", w.see("arya", id).ArchivedAt, (*time.Time)(nil))
 		w.ok(w.Archive(ctx, user, id, true)) // an owner may
@@ -374,7 +373,7 @@ func TestDeletedConversationIsGoneForEverybodyAtOnce(t *testing.T) {
 		[]string{"user", "conversation.delete", open, `{"kind":"channel","messages":2,"title":"#open"}`})
 	gone := []refusal{}
 	for _, who := range []string{"arya", "ned", "bran", "user", parley.System} {
-		same(t, who+"'s list", slices.Contains(w.list(who, hub.ListFilter{All: true}), open), false)
+		same(t, who+"'s list", slices.Contains(w.list(who, parley.ListFilter{All: true}), open), false)
 		for _, v := range verbs(ctx, w.Hub, as(who), open, said) {
 			switch v.about {
 			case "conversation":

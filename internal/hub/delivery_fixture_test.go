@@ -7,10 +7,9 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
-	"github.com/parley-hub/parley/internal/hub"
 )
 
-func (w *world) take(who string, t hub.Take) hub.Taken {
+func (w *world) take(who string, t parley.Take) parley.Taken {
 	w.t.Helper()
 	taken, err := w.Take(ctx, as(who), t)
 	w.ok(err)
@@ -18,7 +17,7 @@ func (w *world) take(who string, t hub.Take) hub.Taken {
 }
 
 // takes is what a take returns, as the texts of the messages.
-func (w *world) takes(who string, t hub.Take) []string {
+func (w *world) takes(who string, t parley.Take) []string {
 	w.t.Helper()
 	return textsOf(w.take(who, t).Messages)
 }
@@ -30,13 +29,13 @@ func (w *world) ack(who string, messages ...string) {
 }
 
 // giveBack returns everything that was taken.
-func (w *world) giveBack(who string, taken hub.Taken, why parley.Failure) {
+func (w *world) giveBack(who string, taken parley.Taken, why parley.Failure) {
 	w.t.Helper()
 	var messages []string
 	for _, d := range taken.Deliveries {
 		messages = append(messages, d.Message)
 	}
-	_, err := w.Nack(ctx, as(who), taken.Lease, hub.Trouble{Failure: why}, messages...)
+	_, err := w.Nack(ctx, as(who), taken.Lease, parley.Trouble{Failure: why}, messages...)
 	w.ok(err)
 }
 
@@ -85,13 +84,13 @@ func (w *world) stateOf(message, recipient string) parley.DeliveryState {
 
 func (w *world) inbox(who string) parley.Inbox {
 	w.t.Helper()
-	return get[hub.Peeked](w)(w.Peek(ctx, as(who), 1)).Inbox
+	return get[parley.Peeked](w)(w.Peek(ctx, as(who), 1)).Inbox
 }
 
 // waits is what can be taken or is held, as the texts of the messages.
 func (w *world) waits(who string) []string {
 	w.t.Helper()
-	return textsOf(get[hub.Peeked](w)(w.Peek(ctx, as(who), 500)).Messages)
+	return textsOf(get[parley.Peeked](w)(w.Peek(ctx, as(who), 500)).Messages)
 }
 
 // told is what the hub has said to somebody, oldest first.

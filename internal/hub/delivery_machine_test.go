@@ -171,7 +171,7 @@ func (x *deliverer) anybody(t *rapid.T) string {
 
 func (x *deliverer) takes(t *rapid.T) {
 	by := x.anybody(t)
-	take := hub.Take{
+	take := parley.Take{
 		Limit: pick(t, "limit", 20, 1, 2, 8), Lease: pick(t, "lease", time.Minute, 10*time.Second, time.Hour),
 		AtMostOnce: pick(t, "at most once", false, false, false, true), Seen: rapid.Bool().Draw(t, "seen"),
 		Waking: rapid.Bool().Draw(t, "waking"), Urgent: rapid.Bool().Draw(t, "urgent"),
@@ -184,7 +184,7 @@ func (x *deliverer) takes(t *rapid.T) {
 	if want == fine {
 		list = x.model.take(by, take)
 	}
-	var got hub.Taken
+	var got parley.Taken
 	x.do(t, "take", want, func() (err error) {
 		got, err = x.w.Take(ctx, as(by), take)
 		return err
@@ -245,8 +245,8 @@ func (x *deliverer) acks(t *rapid.T) {
 	x.do(t, "ack", want, func() error { _, err := x.w.Ack(ctx, as(by), lease, ids...); return err })
 }
 
-func (x *deliverer) trouble(t *rapid.T) hub.Trouble {
-	return hub.Trouble{
+func (x *deliverer) trouble(t *rapid.T) parley.Trouble {
+	return parley.Trouble{
 		Failure: pick(t, "failure", parley.FailureBusy, parley.FailureServer, parley.FailureNoStart, parley.FailureLost, parley.FailureFinal),
 		After:   pick(t, "after", 0, 0, time.Hour),
 	}
@@ -293,7 +293,7 @@ func (x *deliverer) sees(t *rapid.T) {
 
 func (x *deliverer) settles(t *rapid.T) {
 	by, s := x.aDelivery(t)
-	lease, how := x.aLease(t, s), hub.Outcome{}
+	lease, how := x.aLease(t, s), parley.Outcome{}
 	own := x.model.those(func(s *sent) bool { return s.from == by })
 	switch pick(t, "how", "answer", "trouble", "done") {
 	case "answer":

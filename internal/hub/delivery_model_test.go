@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
-	"github.com/parley-hub/parley/internal/hub"
 )
 
 // inboxes is the contract of deliveries in plain memory: everybody writes to one other, in the DM of
@@ -216,7 +215,7 @@ func (m *inboxes) reply(s, parent *sent) outcome {
 }
 
 // take hands over what is ready. What has expired unnoticed ends instead.
-func (m *inboxes) take(by string, t hub.Take) (taken []*sent) {
+func (m *inboxes) take(by string, t parley.Take) (taken []*sent) {
 	for {
 		list := m.choose(by, t)
 		for _, s := range list {
@@ -237,7 +236,7 @@ func (m *inboxes) take(by string, t hub.Take) (taken []*sent) {
 }
 
 // hand notes that what was taken is with somebody.
-func (m *inboxes) hand(by string, t hub.Take, taken []*sent, lease string) {
+func (m *inboxes) hand(by string, t parley.Take, taken []*sent, lease string) {
 	for _, s := range taken {
 		switch {
 		case t.AtMostOnce:
@@ -254,7 +253,7 @@ func (m *inboxes) hand(by string, t hub.Take, taken []*sent, lease string) {
 	}
 }
 
-func (m *inboxes) choose(by string, t hub.Take) []*sent {
+func (m *inboxes) choose(by string, t parley.Take) []*sent {
 	asleep := m.parts[by].sleeps.After(m.now)
 	list := m.those(func(s *sent) bool {
 		return s.to == by && s.ready() && (!asleep || s.purpose == parley.PurposeAsk) &&
@@ -299,7 +298,7 @@ func (s *sent) ackable() bool {
 	return s.open() || s.held() || s.now.State == parley.DeliveryAcked || s.now.State == parley.DeliveryAnswered
 }
 
-func (m *inboxes) nack(by, lease, id string, why hub.Trouble) outcome {
+func (m *inboxes) nack(by, lease, id string, why parley.Trouble) outcome {
 	s := m.find(id, by)
 	switch {
 	case s == nil:
@@ -340,7 +339,7 @@ func (m *inboxes) leased(by, lease string) []*sent {
 	return m.those(func(s *sent) bool { return lease != "" && s.to == by && s.now.Lease == lease })
 }
 
-func (m *inboxes) settle(by, lease string, how hub.Outcome) outcome {
+func (m *inboxes) settle(by, lease string, how parley.Outcome) outcome {
 	list := m.leased(by, lease)
 	if len(list) == 0 {
 		return taken

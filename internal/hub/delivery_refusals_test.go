@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
-	"github.com/parley-hub/parley/internal/hub"
 )
 
 func TestDeliveryCallsRefuseBadInput(t *testing.T) {
@@ -15,32 +14,32 @@ func TestDeliveryCallsRefuseBadInput(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "ned")
 	m := w.dm("arya", "ned", "hello").Message
-	lease := w.take("ned", hub.Take{}).Lease
+	lease := w.take("ned", parley.Take{}).Lease
 	bad := func(sentence, hint string) *parley.Error { return refused(parley.BadInput, "", sentence, hint) }
-	take := func(t hub.Take) func() error {
+	take := func(t parley.Take) func() error {
 		return func() error { _, err := w.Take(ctx, as("ned"), t); return err }
 	}
 	extend := func(length time.Duration) func() error {
 		return func() error { _, err := w.Extend(ctx, as("ned"), lease, length); return err }
 	}
-	nack := func(why hub.Trouble, ids ...string) func() error {
+	nack := func(why parley.Trouble, ids ...string) func() error {
 		return func() error { _, err := w.Nack(ctx, as("ned"), lease, why, ids...); return err }
 	}
-	settle := func(how hub.Outcome) func() error {
+	settle := func(how parley.Outcome) func() error {
 		return func() error { _, err := w.Settle(ctx, as("ned"), lease, how); return err }
 	}
 	tooMany := slices.Repeat([]string{m.ID}, 501)
 	const kinds = "use lost, busy, server, nostart or final"
 	w.refuses(t, []refusal{
-		{"take: a negative limit", take(hub.Take{Limit: -1}), bad("the limit is -1", "take 1 to 500")},
-		{"take: too large a limit", take(hub.Take{Limit: 501}), bad("the limit is 501", "take 1 to 500")},
-		{"take: too many named", take(hub.Take{Only: tooMany}), bad("501 messages are named", "name 1 to 500")},
-		{"take: a short lease", take(hub.Take{Lease: time.Millisecond}), bad("the lease is 1ms", "ask for 1s to 12h0m0s")},
-		{"take: a long lease", take(hub.Take{Lease: 13 * time.Hour}), bad("the lease is 13h0m0s", "ask for 1s to 12h0m0s")},
-		{"take: a negative wait", take(hub.Take{Wait: -time.Second}), bad("the wait is -1s", "wait 0s or longer")},
-		{"take: a run with a NUL", take(hub.Take{Run: "a\x00"}), bad("run contains a NUL character", "remove it")},
-		{"take: a run that is no text", take(hub.Take{Run: "\xff"}), bad("run is not valid UTF-8", "encode it as UTF-8")},
-		{"take: a run without end", take(hub.Take{Run: strings.Repeat("r", 257)}), refused(parley.BadInput, parley.TooLarge,
+		{"take: a negative limit", take(parley.Take{Limit: -1}), bad("the limit is -1", "take 1 to 500")},
+		{"take: too large a limit", take(parley.Take{Limit: 501}), bad("the limit is 501", "take 1 to 500")},
+		{"take: too many named", take(parley.Take{Only: tooMany}), bad("501 messages are named", "name 1 to 500")},
+		{"take: a short lease", take(parley.Take{Lease: time.Millisecond}), bad("the lease is 1ms", "ask for 1s to 12h0m0s")},
+		{"take: a long lease", take(parley.Take{Lease: 13 * time.Hour}), bad("the lease is 13h0m0s", "ask for 1s to 12h0m0s")},
+		{"take: a negative wait", take(parley.Take{Wait: -time.Second}), bad("the wait is -1s", "wait 0s or longer")},
+		{"take: a run with a NUL", take(parley.Take{Run: "a\x00"}), bad("run contains a NUL character", "remove it")},
+		{"take: a run that is no text", take(parley.Take{Run: "\xff"}), bad("run is not valid UTF-8", "encode it as UTF-8")},
+		{"take: a run without end", take(parley.Take{Run: strings.Repeat("r", 257)}), refused(parley.BadInput, parley.TooLarge,
 			"run has 257 bytes, the limit is 256", "shorten it, or send an artifact")},
 		{"see: a run with a NUL", func() error { _, err := w.See(ctx, as("ned"), lease, "\x00"); return err }, bad("run contains a NUL character", "remove it")},
 		{"see a context: a run with a NUL", func() error {
@@ -48,15 +47,15 @@ func TestDeliveryCallsRefuseBadInput(t *testing.T) {
 		}, bad("run contains a NUL character", "remove it")},
 		{"extend: a short lease", extend(time.Millisecond), bad("the lease is 1ms", "ask for 1s to 12h0m0s")},
 		{"extend: a long lease", extend(13 * time.Hour), bad("the lease is 13h0m0s", "ask for 1s to 12h0m0s")},
-		{"nack: an unknown failure", nack(hub.Trouble{Failure: "moody"}, m.ID), bad(`unknown failure "moody"`, kinds)},
-		{"nack: in the past", nack(hub.Trouble{After: -1}, m.ID), bad("the next try is in -1ns", "say 0s to 24h0m0s")},
-		{"nack: too far ahead", nack(hub.Trouble{After: 25 * time.Hour}, m.ID), bad("the next try is in 25h0m0s", "say 0s to 24h0m0s")},
-		{"nack: nothing named", nack(hub.Trouble{}), bad("0 messages are named", "name 1 to 500")},
-		{"nack: too many named", nack(hub.Trouble{}, tooMany...), bad("501 messages are named", "name 1 to 500")},
-		{"nack: no such message", nack(hub.Trouble{}, noRoom), absent("message", noRoom, checkName)},
-		{"settle: an unknown failure", settle(hub.Outcome{Trouble: &hub.Trouble{Failure: "moody"}}), bad(`unknown failure "moody"`, kinds)},
-		{"settle: no such answer", settle(hub.Outcome{Answer: noRoom}), absent("message", noRoom, checkName)},
-		{"settle: another's answer", settle(hub.Outcome{Answer: m.ID}), bad("message "+m.ID+" is not from ned", "name the answer it has sent")},
+		{"nack: an unknown failure", nack(parley.Trouble{Failure: "moody"}, m.ID), bad(`unknown failure "moody"`, kinds)},
+		{"nack: in the past", nack(parley.Trouble{After: -1}, m.ID), bad("the next try is in -1ns", "say 0s to 24h0m0s")},
+		{"nack: too far ahead", nack(parley.Trouble{After: 25 * time.Hour}, m.ID), bad("the next try is in 25h0m0s", "say 0s to 24h0m0s")},
+		{"nack: nothing named", nack(parley.Trouble{}), bad("0 messages are named", "name 1 to 500")},
+		{"nack: too many named", nack(parley.Trouble{}, tooMany...), bad("501 messages are named", "name 1 to 500")},
+		{"nack: no such message", nack(parley.Trouble{}, noRoom), absent("message", noRoom, checkName)},
+		{"settle: an unknown failure", settle(parley.Outcome{Trouble: &parley.Trouble{Failure: "moody"}}), bad(`unknown failure "moody"`, kinds)},
+		{"settle: no such answer", settle(parley.Outcome{Answer: noRoom}), absent("message", noRoom, checkName)},
+		{"settle: another's answer", settle(parley.Outcome{Answer: m.ID}), bad("message "+m.ID+" is not from ned", "name the answer it has sent")},
 		{"ack: nothing named", func() error { _, err := w.Ack(ctx, as("ned"), ""); return err }, bad("0 messages are named", "name 1 to 500")},
 		{"ack: no id at all", func() error { _, err := w.Ack(ctx, as("ned"), "", "x"); return err }, absent("message", "x", checkName)},
 		{"ack: the sender's own", func() error { _, err := w.Ack(ctx, as("arya"), "", m.ID); return err }, absent("message", m.ID, checkName)},
@@ -79,7 +78,7 @@ func TestDeadLettersAreForOwners(t *testing.T) {
 	both := w.say("arya", "both", "@ned @bran").Message
 	alive := w.dm("arya", "ned", "alive").Message
 	for _, id := range []string{"ned", "bran"} {
-		w.giveBack(id, w.take(id, hub.Take{Only: []string{both.ID}}), parley.FailureBusy)
+		w.giveBack(id, w.take(id, parley.Take{Only: []string{both.ID}}), parley.FailureBusy)
 	}
 	w.ok(w.RemoveAgent(ctx, user, "bran"))
 	retry := func(by, message, recipient string) func() error {
@@ -112,14 +111,14 @@ func TestStrangersHaveNoInbox(t *testing.T) {
 	stranger := refused(parley.NotPermitted, "", "nobody is not a participant of this hub", "ask an owner of this hub to add it")
 	by := as("nobody")
 	w.refuses(t, []refusal{
-		{"take", func() error { _, err := w.Take(ctx, by, hub.Take{Wait: time.Hour}); return err }, stranger},
+		{"take", func() error { _, err := w.Take(ctx, by, parley.Take{Wait: time.Hour}); return err }, stranger},
 		{"peek", func() error { _, err := w.Peek(ctx, by, 0); return err }, stranger},
 		{"ack", func() error { _, err := w.Ack(ctx, by, "", noRoom); return err }, stranger},
-		{"nack", func() error { _, err := w.Nack(ctx, by, "", hub.Trouble{}, noRoom); return err }, stranger},
+		{"nack", func() error { _, err := w.Nack(ctx, by, "", parley.Trouble{}, noRoom); return err }, stranger},
 		{"extend", func() error { _, err := w.Extend(ctx, by, noRoom, 0); return err }, stranger},
 		{"see", func() error { _, err := w.See(ctx, by, noRoom, ""); return err }, stranger},
 		{"see a context", func() error { return w.SeeContext(ctx, by, []parley.Message{{}}, "") }, stranger},
-		{"settle", func() error { _, err := w.Settle(ctx, by, noRoom, hub.Outcome{}); return err }, stranger},
+		{"settle", func() error { _, err := w.Settle(ctx, by, noRoom, parley.Outcome{}); return err }, stranger},
 		{"sleep", func() error { _, err := w.Sleep(ctx, by, "user", began.Add(1)); return err }, stranger},
 		{"dead letters", func() error { _, err := w.DeadLetters(ctx, by, 0, 0); return err }, stranger},
 	})

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
-	"github.com/parley-hub/parley/internal/hub"
 )
 
 func TestDeliveryClimbsTheLadderAndEachStepHasItsTime(t *testing.T) {
@@ -30,10 +29,10 @@ func TestDeliveryClimbsTheLadderAndEachStepHasItsTime(t *testing.T) {
 	before := w.lastEvent()
 
 	w.clock.advance(time.Second)
-	taken := w.take("ned", hub.Take{})
+	taken := w.take("ned", parley.Take{})
 	want.Lease, want.Until = taken.Lease, parley.Tick(w.leases.now.Load()).After(time.Minute)
 	step(parley.DeliveryDelivered, &want.DeliveredAt)
-	same(t, "taken", taken, hub.Taken{
+	same(t, "taken", taken, parley.Taken{
 		Lease: taken.Lease, For: time.Minute, Deliveries: []parley.Delivery{want}, Messages: []parley.Message{m},
 	})
 
@@ -64,7 +63,7 @@ func TestEventSaysWhatADeliveryHasBecome(t *testing.T) {
 	w.dm("arya", "ned", "first")
 	m := w.dm("arya", "ned", "second").Message
 	before := w.lastEvent()
-	taken := w.take("ned", hub.Take{Only: []string{m.ID}, Seen: true, Run: "run-1"})
+	taken := w.take("ned", parley.Take{Only: []string{m.ID}, Seen: true, Run: "run-1"})
 	w.giveBack("ned", taken, parley.FailureBusy)
 	list := eventsAfter(w, before)
 	at := w.clock.Now()
@@ -84,14 +83,14 @@ func TestEventSaysWhatADeliveryHasBecome(t *testing.T) {
 func TestWhatWakesNobodyIsTakenTooUnlessOnlyWakingIsAskedFor(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		take hub.Take
+		take parley.Take
 		want []string
 	}{
-		"everything, by seq": {hub.Take{}, []string{"status", "low", "urgent", "last"}},
-		"what wakes":         {hub.Take{Waking: true}, []string{"low", "urgent", "last"}},
-		"by priority":        {hub.Take{Urgent: true}, []string{"urgent", "last", "low"}},
-		"the first two":      {hub.Take{Limit: 2}, []string{"status", "low"}},
-		"the most urgent":    {hub.Take{Limit: 1, Urgent: true}, []string{"urgent"}},
+		"everything, by seq": {parley.Take{}, []string{"status", "low", "urgent", "last"}},
+		"what wakes":         {parley.Take{Waking: true}, []string{"low", "urgent", "last"}},
+		"by priority":        {parley.Take{Urgent: true}, []string{"urgent", "last", "low"}},
+		"the first two":      {parley.Take{Limit: 2}, []string{"status", "low"}},
+		"the most urgent":    {parley.Take{Limit: 1, Urgent: true}, []string{"urgent"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -139,7 +138,7 @@ func TestNotRunningIsQueuedAcrossRestarts(t *testing.T) {
 	w.restart()
 	w.sweep()
 	same(t, "state", w.stateOf(m.ID, "ned"), parley.DeliveryAccepted)
-	same(t, "taken", w.takes("ned", hub.Take{}), []string{"when you are back"})
+	same(t, "taken", w.takes("ned", parley.Take{}), []string{"when you are back"})
 }
 
 func TestSenderMayKeepTheCountItself(t *testing.T) {
@@ -197,7 +196,7 @@ func TestDeletedConversationTakesItsDeliveriesAlong(t *testing.T) {
 	doomed := w.send("arya", "ned", "doomed").Message
 	held := w.say("arya", doomed.Conversation, "held").Message
 	w.post("arya", parley.Draft{Conversation: doomed.Conversation, Type: parley.TypeStatus})
-	taken := w.take("ned", hub.Take{Only: []string{held.ID}})
+	taken := w.take("ned", parley.Take{Only: []string{held.ID}})
 	w.dm("arya", "ned", "stays")
 	w.ok(w.DeleteConversation(ctx, user, doomed.Conversation))
 	same(t, "what waits", w.waits("ned"), []string{"stays"})

@@ -70,8 +70,8 @@ func (s *scene) lapse(d *parley.Delivery) error {
 		s.woken = append(s.woken, d.Recipient)
 		return s.keep(d, after)
 	}
-	lost := Trouble{Failure: parley.FailureLost}
-	return s.giveBack(d, lost.Failure, lost.about(d.Recipient), 0)
+	lost := parley.Trouble{Failure: parley.FailureLost}
+	return s.giveBack(d, lost.Failure, failed(d.Recipient, lost), 0)
 }
 
 func (s *scene) due(limit int) ([]parley.Delivery, error) { return s.Queue().Due(s.now, limit) }

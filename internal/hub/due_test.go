@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
-	"github.com/parley-hub/parley/internal/hub"
 )
 
 const (
@@ -19,7 +18,7 @@ func TestMessageExpiresWhileItWaits(t *testing.T) {
 		notice func(*world)
 	}{
 		"found by a sweep":           {(*world).sweep},
-		"found before it, by a take": {func(w *world) { same(w.t, "taken", w.takes("ned", hub.Take{Limit: 1}), []string{"stays"}) }},
+		"found before it, by a take": {func(w *world) { same(w.t, "taken", w.takes("ned", parley.Take{Limit: 1}), []string{"stays"}) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -52,7 +51,7 @@ func TestTakeOfNothingButExpired(t *testing.T) {
 		w.post("arya", parley.Draft{Direct: []string{"ned"}, TTL: 1})
 	}
 	w.clock.advance(time.Second)
-	same(t, "taken", w.take("ned", hub.Take{Limit: 1}), hub.Taken{})
+	same(t, "taken", w.take("ned", parley.Take{Limit: 1}), parley.Taken{})
 	same(t, "told", len(w.told("arya")), 3)
 }
 
@@ -61,7 +60,7 @@ func TestWhatSomebodyHasDoesNotExpireUntilItIsBack(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "ned")
 	m := w.post("arya", parley.Draft{Direct: []string{"ned"}, TTL: 60}).Message
-	taken := w.take("ned", hub.Take{})
+	taken := w.take("ned", parley.Take{})
 	w.clock.advance(time.Hour)
 	w.sweep()
 	same(t, "in a run", w.stateOf(m.ID, "ned"), parley.DeliveryDelivered)
@@ -89,8 +88,8 @@ func TestUnseenInItsPrioritysTimeIsOverdueOnce(t *testing.T) {
 				return w.post("arya", parley.Draft{Direct: []string{to}, Priority: priority(w, word)}).Message
 			}
 			m, fetched, seen := draft("ned"), draft("bran"), draft("bran")
-			w.take("bran", hub.Take{Only: []string{fetched.ID}})
-			w.take("bran", hub.Take{Only: []string{seen.ID}, Seen: true})
+			w.take("bran", parley.Take{Only: []string{fetched.ID}})
+			w.take("bran", parley.Take{Only: []string{seen.ID}, Seen: true})
 			w.clock.advance(c.after - time.Millisecond)
 			before := w.lastEvent()
 			w.sweep()
@@ -106,7 +105,7 @@ func TestUnseenInItsPrioritysTimeIsOverdueOnce(t *testing.T) {
 			w.clock.advance(240 * time.Hour)
 			w.sweep()
 			same(t, "once", len(w.told("arya")), 2)
-			same(t, "still there", len(w.takes("ned", hub.Take{})), 1)
+			same(t, "still there", len(w.takes("ned", parley.Take{})), 1)
 		})
 	}
 }
@@ -146,7 +145,7 @@ func TestMissedDeadlineIsToldOnceAndTheDeliveryStaysOpen(t *testing.T) {
 		due   time.Time
 	}{
 		"nothing done":            {draft: parley.Draft{Deadline: &deadline}, late: true, due: deadline},
-		"seen, not answered":      {parley.Draft{Deadline: &deadline}, func(w *world, _ parley.Message) { w.take("ned", hub.Take{Seen: true}) }, true, deadline},
+		"seen, not answered":      {parley.Draft{Deadline: &deadline}, func(w *world, _ parley.Message) { w.take("ned", parley.Take{Seen: true}) }, true, deadline},
 		"acked":                   {parley.Draft{Deadline: &deadline}, func(w *world, m parley.Message) { w.ack("ned", m.ID) }, false, deadline},
 		"answered":                {parley.Draft{Deadline: &deadline}, func(w *world, m parley.Message) { w.reply("ned", m.ID, "yes") }, false, deadline},
 		"by the priority: low":    {parley.Draft{RequiresAck: true, Priority: mustPriority(2)}, nil, true, began.Add(24 * time.Hour)},
@@ -203,7 +202,7 @@ func TestDeadLetterIsNotLate(t *testing.T) {
 	w.change("ned", func(a *parley.Agent) { a.Attempts = 1 })
 	deadline := began.Add(time.Minute)
 	m := w.post("arya", parley.Draft{Direct: []string{"ned"}, Deadline: &deadline}).Message
-	w.giveBack("ned", w.take("ned", hub.Take{}), parley.FailureBusy)
+	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
 	w.clock.advance(time.Hour)
 	w.sweep()
 	same(t, "told of the dead letter alone", len(w.told("arya")), 1)
@@ -222,12 +221,12 @@ func TestErrorOfTheHubGoesToTheSenderAloneAndWakesNobody(t *testing.T) {
 	w.clock.advance(time.Second)
 	w.sweep()
 	told := w.told("arya")
-	shown := get[hub.Shown](w)(w.Message(ctx, user, told[0].ID))
+	shown := get[parley.Shown](w)(w.Message(ctx, user, told[0].ID))
 	d := shown.Deliveries[0]
 	same(t, "delivered", []any{reach(shown.Deliveries), d.Purpose, d.PairSeq}, []any{map[string]bool{"arya": false}, parley.PurposeError, int64(1)})
 	same(t, "takes no room", w.inbox("arya"), parley.Inbox{})
-	same(t, "taken", w.takes("arya", hub.Take{Waking: true}), []string{})
-	w.giveBack("arya", w.take("arya", hub.Take{}), parley.FailureFinal)
+	same(t, "taken", w.takes("arya", parley.Take{Waking: true}), []string{})
+	w.giveBack("arya", w.take("arya", parley.Take{}), parley.FailureFinal)
 	same(t, "it failed", w.stateOf(told[0].ID, "arya"), parley.DeliveryFailed)
 	same(t, "and nobody is told of that", len(w.told("arya")), 1)
 }

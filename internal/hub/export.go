@@ -56,7 +56,7 @@ func writeJSONLine(w io.Writer, v any) error {
 func writeMarkdown(w io.Writer, v any) error {
 	var out strings.Builder
 	switch v := v.(type) {
-	case View:
+	case parley.ConversationView:
 		fmt.Fprintf(&out, "# %s\n\n%s · %d messages · %s\n", v.Title(), v.Kind, v.Messages, strings.Join(v.Members, ", "))
 		quote(&out, v.Topic)
 	case parley.Message:

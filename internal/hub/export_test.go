@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/parley-hub/parley"
-	"github.com/parley-hub/parley/internal/hub"
 )
 
 func export(w *world, who, ref, format string) string {
@@ -26,7 +25,7 @@ func TestExportedLinesAreTheMessages(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.add("arya", "ned")
-	open := w.create("arya", hub.NewConversation{Name: "open", With: []string{"ned"}, Topic: "<winter> & \u2028"})
+	open := w.create("arya", parley.NewConversation{Name: "open", With: []string{"ned"}, Topic: "<winter> & \u2028"})
 	bodies := []string{
 		`<b>&amp;</b> "quoted" \ back`, "line\u2028separator\u2029and\nnewline\ttab", "Grüße 你好 😀 \u0301 \u200d", "\u0001\u007f\ufffd",
 	}
@@ -44,7 +43,7 @@ func TestExportedLinesAreTheMessages(t *testing.T) {
 
 	lines := bufio.NewScanner(strings.NewReader(export(w, "ned", "open", "jsonl")))
 	lines.Scan()
-	var head hub.View
+	var head parley.ConversationView
 	w.ok(json.Unmarshal(lines.Bytes(), &head))
 	same(t, "conversation", []any{head.ID, head.Name, head.Topic, head.Members, head.Messages},
 		[]any{open.ID, "open", open.Topic, []string{"arya", "ned"}, int64(len(bodies))})
@@ -77,7 +76,7 @@ func TestMarkdownExport(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.add("arya", "ned")
-	w.create("arya", hub.NewConversation{Name: "open", With: []string{"ned"}, Topic: "winter"})
+	w.create("arya", parley.NewConversation{Name: "open", With: []string{"ned"}, Topic: "winter"})
 	first := w.post("arya", parley.Draft{Conversation: "open", To: "ned", Content: parley.Content{Text: "look", Code: "a ``` b"}}).Message
 	second := w.say("ned", "open", "seen").Message
 	same(t, "markdown", export(w, "user", "open", "markdown"), `# #open

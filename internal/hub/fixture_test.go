@@ -145,33 +145,33 @@ func get[T any](w *world) func(T, error) T {
 func (w *world) add(ids ...string) {
 	w.t.Helper()
 	for _, id := range ids {
-		_, err := w.AddAgent(ctx, user, hub.NewAgent{ID: id})
+		_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: id})
 		w.ok(err)
 	}
 }
 
 func (w *world) addPerson(id string, access parley.Access) {
 	w.t.Helper()
-	_, err := w.AddAgent(ctx, user, hub.NewAgent{ID: id, Kind: parley.KindHuman, Access: access})
+	_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: id, Kind: parley.KindHuman, Access: access})
 	w.ok(err)
 }
 
-func (w *world) channel(creator, name string, with ...string) hub.View {
+func (w *world) channel(creator, name string, with ...string) parley.ConversationView {
 	w.t.Helper()
-	return w.create(creator, hub.NewConversation{Name: name, With: with})
+	return w.create(creator, parley.NewConversation{Name: name, With: with})
 }
 
-func (w *world) private(creator, name string, with ...string) hub.View {
+func (w *world) private(creator, name string, with ...string) parley.ConversationView {
 	w.t.Helper()
-	return w.create(creator, hub.NewConversation{Name: name, With: with, Private: true})
+	return w.create(creator, parley.NewConversation{Name: name, With: with, Private: true})
 }
 
-func (w *world) group(creator, name string, with ...string) hub.View {
+func (w *world) group(creator, name string, with ...string) parley.ConversationView {
 	w.t.Helper()
-	return w.create(creator, hub.NewConversation{Name: name, With: with, Group: true})
+	return w.create(creator, parley.NewConversation{Name: name, With: with, Group: true})
 }
 
-func (w *world) create(creator string, n hub.NewConversation) hub.View {
+func (w *world) create(creator string, n parley.NewConversation) parley.ConversationView {
 	w.t.Helper()
 	view, err := w.CreateConversation(ctx, as(creator), n)
 	w.ok(err)
@@ -180,7 +180,7 @@ func (w *world) create(creator string, n hub.NewConversation) hub.View {
 
 func text(s string) parley.Content { return parley.Content{Text: s} }
 
-func (w *world) post(from string, d parley.Draft) hub.Receipt {
+func (w *world) post(from string, d parley.Draft) parley.Receipt {
 	w.t.Helper()
 	if d.Content.Text == "" && d.Payload == nil {
 		d.Content.Text = "hello"
@@ -190,27 +190,27 @@ func (w *world) post(from string, d parley.Draft) hub.Receipt {
 	return r
 }
 
-func (w *world) say(from, conversation, words string) hub.Receipt {
+func (w *world) say(from, conversation, words string) parley.Receipt {
 	w.t.Helper()
 	return w.post(from, parley.Draft{Conversation: conversation, Content: text(words)})
 }
 
-func (w *world) dm(from, to, words string) hub.Receipt {
+func (w *world) dm(from, to, words string) parley.Receipt {
 	w.t.Helper()
 	return w.post(from, parley.Draft{Direct: []string{to}, Content: text(words)})
 }
 
-func (w *world) send(from, to, words string) hub.Receipt {
+func (w *world) send(from, to, words string) parley.Receipt {
 	w.t.Helper()
 	return w.post(from, parley.Draft{Direct: []string{to}, Ephemeral: true, Content: text(words)})
 }
 
-func (w *world) reply(from, parent, words string) hub.Receipt {
+func (w *world) reply(from, parent, words string) parley.Receipt {
 	w.t.Helper()
 	return w.post(from, parley.Draft{InReplyTo: parent, Content: text(words)})
 }
 
-func (w *world) see(who, ref string) hub.View {
+func (w *world) see(who, ref string) parley.ConversationView {
 	w.t.Helper()
 	view, err := w.Conversation(ctx, as(who), ref)
 	w.ok(err)
@@ -218,7 +218,7 @@ func (w *world) see(who, ref string) hub.View {
 }
 
 // list is what somebody's list of conversations shows, as ids.
-func (w *world) list(who string, f hub.ListFilter) []string {
+func (w *world) list(who string, f parley.ListFilter) []string {
 	w.t.Helper()
 	views, _, err := w.Conversations(ctx, as(who), f)
 	w.ok(err)
@@ -379,7 +379,7 @@ const (
 
 // asSeen compares what a caller can see. Nothing and an empty list are the same to it.
 var asSeen = cmp.Options{
-	cmp.AllowUnexported(parley.Priority{}), cmpopts.IgnoreUnexported(hub.Receipt{}, parley.Error{}), cmpopts.EquateEmpty(),
+	cmp.AllowUnexported(parley.Priority{}), cmpopts.IgnoreUnexported(parley.Receipt{}, parley.Error{}), cmpopts.EquateEmpty(),
 }
 
 func same(t tester, what string, got, want any) {

@@ -7,7 +7,7 @@ import (
 )
 
 // PostFor posts what wakes its recipients for a purpose, as asks, tasks, callbacks and approvals do.
-func (h *Hub) PostFor(ctx context.Context, caller Caller, draft parley.Draft, purpose parley.Purpose) (receipt Receipt, err error) {
+func (h *Hub) PostFor(ctx context.Context, caller Caller, draft parley.Draft, purpose parley.Purpose) (receipt parley.Receipt, err error) {
 	draft, err = draft.Check(h.config.Limits)
 	if err != nil {
 		return receipt, err

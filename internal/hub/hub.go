@@ -113,6 +113,8 @@ type scene struct {
 	events   []parley.Event
 	woken    []string // who has something to take, once this is committed
 	warnings []string // for the log, then
+
+	strangers []string // names a message mentions that nobody has
 }
 
 // update runs a use case that changes state, and counts it against the caller's rate. It may run fn

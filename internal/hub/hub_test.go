@@ -37,7 +37,7 @@ func verbs(ctx context.Context, h *hub.Hub, by hub.Caller, conversation, message
 		return func() error { return h.Export(ctx, by, conversation, format, io.Discard) }
 	}
 	search := func(query string) func() error {
-		return func() error { _, err := h.Search(ctx, by, hub.SearchRequest{Query: query}); return err }
+		return func() error { _, err := h.Search(ctx, by, parley.SearchRequest{Query: query}); return err }
 	}
 	all := []verb{
 		{name: "Conversation", about: "conversation", call: func() error { _, err := h.Conversation(ctx, by, conversation); return err }},
@@ -64,17 +64,17 @@ func verbs(ctx context.Context, h *hub.Hub, by hub.Caller, conversation, message
 	all = append(all, []verb{
 		{name: "Agents", call: func() error { _, err := h.Agents(ctx, by); return err }},
 		{name: "Agent", call: func() error { _, err := h.Agent(ctx, by, "user"); return err }},
-		{name: "AddAgent", call: func() error { _, err := h.AddAgent(ctx, by, hub.NewAgent{ID: "new"}); return err }},
+		{name: "AddAgent", call: func() error { _, err := h.AddAgent(ctx, by, parley.NewAgent{ID: "new"}); return err }},
 		{name: "ChangeAgent", call: func() error {
 			_, err := h.ChangeAgent(ctx, by, "user", func(*parley.Agent) error { return nil })
 			return err
 		}},
 		{name: "RemoveAgent", call: func() error { return h.RemoveAgent(ctx, by, "arya") }},
 		{name: "CreateConversation", call: func() error {
-			_, err := h.CreateConversation(ctx, by, hub.NewConversation{Name: "new"})
+			_, err := h.CreateConversation(ctx, by, parley.NewConversation{Name: "new"})
 			return err
 		}},
-		{name: "Conversations", call: func() error { _, _, err := h.Conversations(ctx, by, hub.ListFilter{}); return err }},
+		{name: "Conversations", call: func() error { _, _, err := h.Conversations(ctx, by, parley.ListFilter{}); return err }},
 		{name: "Search", call: search("hello")},
 		{name: "LastEvent", call: func() error { _, err := h.LastEvent(ctx, by); return err }},
 		{name: "Post to somebody", call: post(parley.Draft{Direct: []string{"user"}})},
@@ -155,7 +155,7 @@ func TestRefusedUpdateIsRefusedWhenItRunsAgain(t *testing.T) {
 	w := newHub(t, runTwice)
 	w.add("arya")
 	w.refuses(t, []refusal{{"an agent with an unknown manager", func() error {
-		_, err := w.AddAgent(ctx, user, hub.NewAgent{ID: "x", Profile: parley.Profile{Manager: "tywin"}})
+		_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: "x", Profile: parley.Profile{Manager: "tywin"}})
 		return err
 	}, absent("agent", "tywin", listAgents)}})
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/parley-hub/parley"
-	"github.com/parley-hub/parley/internal/hub"
 )
 
 // twoHubs are two hubs on one database, which only PostgreSQL allows.
@@ -40,7 +39,7 @@ func TestDMOpenedByTwoHubsAtOnceIsOne(t *testing.T) {
 	t.Parallel()
 	hubs := twoHubs(t)
 	hubs[0].add("arya", "ned")
-	receipts, errs := atOnce(t, hubs, func(w *world) (hub.Receipt, error) {
+	receipts, errs := atOnce(t, hubs, func(w *world) (parley.Receipt, error) {
 		return w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Content: text("hello")})
 	})
 	for i, r := range receipts {
@@ -55,7 +54,7 @@ func TestKeyUsedWithTwoHubsAtOnceStoresOneMessage(t *testing.T) {
 	hubs := twoHubs(t)
 	hubs[0].add("arya")
 	open := hubs[0].channel("arya", "open").ID
-	receipts, errs := atOnce(t, hubs, func(w *world) (hub.Receipt, error) {
+	receipts, errs := atOnce(t, hubs, func(w *world) (parley.Receipt, error) {
 		return w.Post(ctx, as("arya"), parley.Draft{Conversation: open, Content: text("hello"), IdempotencyKey: "k"})
 	})
 	first := 0
@@ -75,11 +74,11 @@ func TestNameTakenWithTwoHubsAtOnceIsGivenOnce(t *testing.T) {
 	hubs := twoHubs(t)
 	for what, call := range map[string]func(*world) (string, error){
 		"an agent": func(w *world) (string, error) {
-			a, err := w.AddAgent(ctx, user, hub.NewAgent{ID: "arya"})
+			a, err := w.AddAgent(ctx, user, parley.NewAgent{ID: "arya"})
 			return a.ID, err
 		},
 		"a channel": func(w *world) (string, error) {
-			c, err := w.CreateConversation(ctx, user, hub.NewConversation{Name: "open"})
+			c, err := w.CreateConversation(ctx, user, parley.NewConversation{Name: "open"})
 			return c.ID, err
 		},
 	} {

@@ -7,16 +7,9 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Peeked is what is in an inbox. Looking consumes nothing.
-type Peeked struct {
-	parley.Inbox
-	Deliveries []parley.Delivery `json:"deliveries"`
-	Messages   []parley.Message  `json:"messages"` // of each delivery
-}
-
 // Peek shows what is open for the caller, oldest first: what waits, what somebody has taken, and what
 // pauses before another try.
-func (h *Hub) Peek(ctx context.Context, caller Caller, limit int) (p Peeked, err error) {
+func (h *Hub) Peek(ctx context.Context, caller Caller, limit int) (p parley.Peeked, err error) {
 	limit = clamp(limit, defaultTake, mostTaken)
 	err = h.view(ctx, caller, func(s *scene) error {
 		if p.Inbox, err = s.Queue().Inbox(s.me.ID); err != nil {

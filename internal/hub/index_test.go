@@ -93,7 +93,7 @@ func TestSearchSaysWhenItIsBehind(t *testing.T) {
 		w.channel("arya", "open")
 		w.say("arya", "open", "word")
 		began := time.Now()
-		same(t, "not started", w.search("arya", "word"), hub.SearchResult{Behind: true})
+		same(t, "not started", w.search("arya", "word"), parley.SearchResult{Behind: true})
 		same(t, "waited", time.Since(began), time.Duration(0))
 		w.Start(ctx)
 		defer w.Stop()
@@ -122,7 +122,7 @@ func TestSearchGivenUpDoesNotWait(t *testing.T) {
 	w.say("arya", "open", "word")
 	given, cancel := context.WithTimeout(ctx, time.Millisecond)
 	defer cancel()
-	if _, err := w.Search(given, as("arya"), hub.SearchRequest{Query: "word"}); parley.CodeOf(err) != parley.TimedOut {
+	if _, err := w.Search(given, as("arya"), parley.SearchRequest{Query: "word"}); parley.CodeOf(err) != parley.TimedOut {
 		t.Errorf("got %v", err)
 	}
 }
@@ -136,7 +136,7 @@ func TestOwnMessageInADeletedConversation(t *testing.T) {
 	w.say("arya", "open", "word")
 	w.ok(w.DeleteConversation(ctx, user, "open"))
 	w.Start(ctx)
-	same(t, "result", w.search("arya", "word"), hub.SearchResult{})
+	same(t, "result", w.search("arya", "word"), parley.SearchResult{})
 }
 
 // TestIndexHasNoGapAndNoRepeat interrupts the indexer anywhere, restarts the hub, and compares what is
@@ -162,7 +162,7 @@ func TestIndexHasNoGapAndNoRepeat(t *testing.T) {
 		w.Start(ctx)
 		w.settle()
 		seen := map[string]int{}
-		for r := (hub.SearchRequest{Query: "word", Limit: 100}); ; {
+		for r := (parley.SearchRequest{Query: "word", Limit: 100}); ; {
 			found, err := w.Search(ctx, user, r)
 			w.ok(err)
 			for _, hit := range found.Hits {
@@ -257,7 +257,7 @@ func TestSeveralIndexersShareTheWork(t *testing.T) {
 	posting.Wait()
 	w.settle()
 	total := 0
-	for r := (hub.SearchRequest{Query: "word", Limit: 100}); ; {
+	for r := (parley.SearchRequest{Query: "word", Limit: 100}); ; {
 		found, err := second.Search(ctx, as("ned"), r)
 		w.ok(err)
 		total += len(found.Hits)

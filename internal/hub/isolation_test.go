@@ -37,7 +37,7 @@ func TestNobodyLearnsOfWhatIsNotTheirs(t *testing.T) {
 
 // ensureSecrets makes one conversation of each hidden form, so that there is always something to find.
 func (x *machine) ensureSecrets(t *rapid.T) {
-	for _, n := range []hub.NewConversation{{Private: true}, {Group: true}} {
+	for _, n := range []parley.NewConversation{{Private: true}, {Group: true}} {
 		n.Name, n.Topic = x.secret(), x.secret()
 		r := &room{name: n.Name, topic: n.Topic, kind: parley.Channel, secrets: []string{n.Name, n.Topic}}
 		if n.Group {
@@ -121,7 +121,7 @@ func (x *machine) readLists(seen *notebook, me hub.Caller) {
 	agents, err := x.w.Agents(ctx, me)
 	seen.note(agents, err)
 	for bits := range 8 {
-		f := hub.ListFilter{All: bits&1 > 0, Archived: bits&2 > 0, Ephemeral: bits&4 > 0, Limit: 3}
+		f := parley.ListFilter{All: bits&1 > 0, Archived: bits&2 > 0, Ephemeral: bits&4 > 0, Limit: 3}
 		for {
 			views, next, err := x.w.Conversations(ctx, me, f)
 			seen.note(views, err)
@@ -147,7 +147,7 @@ func (x *machine) readEvents(t *rapid.T, seen *notebook, me hub.Caller) {
 // readSearch pages through all that can be found, and searches for what was said last where the caller
 // may not read.
 func (x *machine) readSearch(seen *notebook, me hub.Caller) {
-	for r := (hub.SearchRequest{Query: "after:2000-01-01", Limit: 3}); ; {
+	for r := (parley.SearchRequest{Query: "after:2000-01-01", Limit: 3}); ; {
 		found, err := x.w.Search(ctx, me, r)
 		seen.note(found, err)
 		if r.Cursor = found.Next; found.Next == nil {
@@ -156,7 +156,7 @@ func (x *machine) readSearch(seen *notebook, me hub.Caller) {
 	}
 	for _, r := range x.model.rooms {
 		if len(r.said) > 0 && !r.readable(x.model.peer(me.Agent)) {
-			found, err := x.w.Search(ctx, me, hub.SearchRequest{Query: x.wordIn(r.said[len(r.said)-1].text)})
+			found, err := x.w.Search(ctx, me, parley.SearchRequest{Query: x.wordIn(r.said[len(r.said)-1].text)})
 			seen.note(found, err)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
-	"github.com/parley-hub/parley/internal/hub"
 )
 
 // tried is how a delivery stands that comes back.
@@ -35,7 +34,7 @@ func TestLostLeaseReturnsWhatItHadAfterAPause(t *testing.T) {
 			w := newHub(t)
 			w.add("arya", "ned")
 			m := w.dm("arya", "ned", "once more").Message
-			taken := w.take("ned", hub.Take{Seen: see, Run: "run-1"})
+			taken := w.take("ned", parley.Take{Seen: see, Run: "run-1"})
 			w.later(time.Minute - time.Millisecond)
 			same(t, "before 60 s", w.delivery(m.ID, "ned").Lease, taken.Lease)
 			w.later(time.Millisecond)
@@ -43,9 +42,9 @@ func TestLostLeaseReturnsWhatItHadAfterAPause(t *testing.T) {
 			d := w.delivery(m.ID, "ned")
 			same(t, "nothing is left of the try", []any{d.DeliveredAt, d.SeenAt, d.Run}, []any{(*time.Time)(nil), (*time.Time)(nil), ""})
 			same(t, "why", d.Failure, refused(parley.Unavailable, "", "ned did not do this: whoever had it is gone", ""))
-			same(t, "in the pause", w.takes("ned", hub.Take{}), []string{})
+			same(t, "in the pause", w.takes("ned", parley.Take{}), []string{})
 			w.later(time.Second)
-			same(t, "after the pause", w.takes("ned", hub.Take{}), []string{"once more"})
+			same(t, "after the pause", w.takes("ned", parley.Take{}), []string{"once more"})
 			same(t, "nobody is told of a try", len(w.told("arya")), 0)
 		})
 	}
@@ -56,7 +55,7 @@ func TestExtendedLeaseLasts(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "ned")
 	m := w.dm("arya", "ned", "long work").Message
-	taken := w.take("ned", hub.Take{Lease: 10 * time.Second})
+	taken := w.take("ned", parley.Take{Lease: 10 * time.Second})
 	for _, c := range []struct {
 		length, want time.Duration
 	}{{0, time.Minute}, {time.Hour, time.Hour}, {time.Second, time.Second}} {
@@ -74,7 +73,7 @@ func TestLeaseEndsWithTheProcess(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "ned")
 	m := w.dm("arya", "ned", "again").Message
-	w.take("ned", hub.Take{Lease: 12 * time.Hour})
+	w.take("ned", parley.Take{Lease: 12 * time.Hour})
 	w.restart()
 	w.sweep()
 	same(t, "after a restart", w.tried(m.ID, "ned"), tried{parley.DeliveryAccepted, 1, "", time.Second})
@@ -92,7 +91,7 @@ func TestWallClockMovesNoLease(t *testing.T) {
 			w.dm("arya", "ned", "second")
 			w.sweep()
 			same(t, "order", w.waits("ned"), []string{"first", "second"})
-			taken := w.take("ned", hub.Take{Limit: 1})
+			taken := w.take("ned", parley.Take{Limit: 1})
 			w.clock.advance(jump)
 			w.sweep()
 			same(t, "lease", w.tried(first.ID, "ned"), tried{parley.DeliveryDelivered, 0, taken.Lease, time.Minute})
@@ -117,12 +116,12 @@ func TestPauseGrowsByTheKindOfFailure(t *testing.T) {
 			w.add("arya", "ned")
 			m := w.dm("arya", "ned", "try").Message
 			for i, pause := range want {
-				w.giveBack("ned", w.take("ned", hub.Take{}), failure)
+				w.giveBack("ned", w.take("ned", parley.Take{}), failure)
 				same(t, fmt.Sprint("after try ", i+1), w.tried(m.ID, "ned"), tried{parley.DeliveryAccepted, i + 1, "", pause})
 				w.later(pause)
 			}
-			taken := w.take("ned", hub.Take{})
-			_, err := w.Nack(ctx, as("ned"), taken.Lease, hub.Trouble{Failure: failure, After: time.Hour}, m.ID)
+			taken := w.take("ned", parley.Take{})
+			_, err := w.Nack(ctx, as("ned"), taken.Lease, parley.Trouble{Failure: failure, After: time.Hour}, m.ID)
 			w.ok(err)
 			same(t, "not before", w.tried(m.ID, "ned"), tried{parley.DeliveryAccepted, 4, "", time.Hour})
 		})
@@ -140,7 +139,7 @@ func TestLastAttemptMakesADeadLetter(t *testing.T) {
 			m := w.dm("arya", "ned", "hopeless").Message
 			for range attempts {
 				same(t, "told before the end", len(w.told("arya")), 0)
-				w.giveBack("ned", w.take("ned", hub.Take{}), parley.FailureServer)
+				w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureServer)
 				w.later(time.Hour)
 			}
 			sentence := fmt.Sprintf("ned did not do this: what it needs has failed, %d times", attempts)
@@ -166,7 +165,7 @@ func TestDeadLetterIsRetriedWithAllItsAttempts(t *testing.T) {
 	die := func() {
 		t.Helper()
 		for range 2 {
-			w.giveBack("ned", w.take("ned", hub.Take{}), parley.FailureBusy)
+			w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
 			w.later(time.Hour)
 		}
 		same(t, "dead", w.tried(m.ID, "ned"), tried{State: parley.DeliveryDead, Attempt: 2})
@@ -197,16 +196,16 @@ func TestDeadLetterIsRetriedWithAllItsAttempts(t *testing.T) {
 
 func TestAskIsTriedOnce(t *testing.T) {
 	t.Parallel()
-	for name, lose := range map[string]func(*world, hub.Taken){
-		"lease lost": func(w *world, _ hub.Taken) { w.later(time.Minute) },
-		"busy":       func(w *world, taken hub.Taken) { w.giveBack("ned", taken, parley.FailureBusy) },
+	for name, lose := range map[string]func(*world, parley.Taken){
+		"lease lost": func(w *world, _ parley.Taken) { w.later(time.Minute) },
+		"busy":       func(w *world, taken parley.Taken) { w.giveBack("ned", taken, parley.FailureBusy) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.add("arya", "ned")
 			ask := w.postFor(parley.PurposeAsk, "arya", "ned", "well?")
-			lose(w, w.take("ned", hub.Take{}))
+			lose(w, w.take("ned", parley.Take{}))
 			same(t, "failed", w.tried(ask.ID, "ned"), tried{State: parley.DeliveryFailed, Attempt: 1})
 			same(t, "told", len(w.told("arya")), 1)
 		})
@@ -218,8 +217,8 @@ func TestFailureThatIsFinal(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "ned")
 	m := w.dm("arya", "ned", "divide by zero").Message
-	taken := w.take("ned", hub.Take{})
-	list := get[[]parley.Delivery](w)(w.Nack(ctx, as("ned"), taken.Lease, hub.Trouble{Reason: "no\x00 such \xffnumber"}, m.ID))
+	taken := w.take("ned", parley.Take{})
+	list := get[[]parley.Delivery](w)(w.Nack(ctx, as("ned"), taken.Lease, parley.Trouble{Reason: "no\x00 such \xffnumber"}, m.ID))
 	failure := refused(parley.DependencyFailed, "", "ned did not do this: no such number", "")
 	same(t, "failed", []any{list[0].State, list[0].Failure}, []any{parley.DeliveryFailed, failure})
 	same(t, "stored", w.delivery(m.ID, "ned"), list[0])
@@ -237,13 +236,13 @@ func TestStaleLeaseIsWorthNothing(t *testing.T) {
 	w.add("arya", "ned", "bran")
 	m := w.dm("arya", "ned", "whose?").Message
 	other := w.dm("arya", "bran", "not yours").Message
-	stale := w.take("ned", hub.Take{}).Lease
-	bran := w.take("bran", hub.Take{}).Lease
+	stale := w.take("ned", parley.Take{}).Lease
+	bran := w.take("bran", parley.Take{}).Lease
 	w.later(time.Minute)
 	w.later(time.Second)
-	holder := w.take("ned", hub.Take{}).Lease
-	bran2 := w.take("bran", hub.Take{}).Lease
-	lost := hub.Trouble{Failure: parley.FailureLost}
+	holder := w.take("ned", parley.Take{}).Lease
+	bran2 := w.take("bran", parley.Take{}).Lease
+	lost := parley.Trouble{Failure: parley.FailureLost}
 	notHeld := func(m parley.Message) *parley.Error {
 		return refused(parley.BadInput, parley.Conflict, "message "+m.ID+" is not held by the lease given", "give back what was taken, with its lease")
 	}
@@ -252,13 +251,13 @@ func TestStaleLeaseIsWorthNothing(t *testing.T) {
 		{"nack", func() error { _, err := w.Nack(ctx, as("ned"), stale, lost, m.ID); return err }, leaseOver(stale)},
 		{"extend", func() error { _, err := w.Extend(ctx, as("ned"), stale, 0); return err }, leaseOver(stale)},
 		{"see", func() error { _, err := w.See(ctx, as("ned"), stale, ""); return err }, leaseOver(stale)},
-		{"settle", func() error { _, err := w.Settle(ctx, as("ned"), stale, hub.Outcome{}); return err }, leaseOver(stale)},
-		{"another's lease", func() error { _, err := w.Settle(ctx, as("ned"), bran2, hub.Outcome{}); return err }, leaseOver(bran2)},
+		{"settle", func() error { _, err := w.Settle(ctx, as("ned"), stale, parley.Outcome{}); return err }, leaseOver(stale)},
+		{"another's lease", func() error { _, err := w.Settle(ctx, as("ned"), bran2, parley.Outcome{}); return err }, leaseOver(bran2)},
 		{"no lease at all", func() error { _, err := w.Extend(ctx, as("ned"), "x", 0); return err }, leaseOver("x")},
 		{"giving back without a lease", func() error { _, err := w.Nack(ctx, as("ned"), "", lost, m.ID); return err }, notHeld(m)},
 		{"another's message", func() error { _, err := w.Ack(ctx, as("ned"), bran, other.ID); return err }, absent("message", other.ID, checkName)},
 	})
-	same(t, "the holder can", len(get[[]parley.Delivery](w)(w.Settle(ctx, as("ned"), holder, hub.Outcome{}))), 1)
+	same(t, "the holder can", len(get[[]parley.Delivery](w)(w.Settle(ctx, as("ned"), holder, parley.Outcome{}))), 1)
 }
 
 func TestStaleLeaseMayAckWhatNobodyHas(t *testing.T) {
@@ -266,7 +265,7 @@ func TestStaleLeaseMayAckWhatNobodyHas(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "ned")
 	m := w.dm("arya", "ned", "done, but late").Message
-	lease := w.take("ned", hub.Take{}).Lease
+	lease := w.take("ned", parley.Take{}).Lease
 	w.later(time.Minute)
 	same(t, "back", w.stateOf(m.ID, "ned"), parley.DeliveryAccepted)
 	_, err := w.Ack(ctx, as("ned"), lease, m.ID)
@@ -280,9 +279,9 @@ func TestRemovedRecipientFailsWhatIsOpenForIt(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "ned", "bran")
 	first := w.dm("arya", "ned", "held").Message
-	held := w.take("ned", hub.Take{})
+	held := w.take("ned", parley.Take{})
 	second := w.dm("arya", "ned", "pausing").Message
-	w.giveBack("ned", w.take("ned", hub.Take{}), parley.FailureBusy)
+	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
 	third := w.dm("bran", "ned", "waiting").Message
 	quiet := w.post("bran", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeStatus}).Message
 	done := w.dm("bran", "ned", "done").Message

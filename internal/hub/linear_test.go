@@ -132,7 +132,7 @@ func (h *historian) post(client int) {
 func (h *historian) takeOne(client, n int) {
 	var d parley.Delivery
 	said := h.call(client, step{act: "take"}, func() step {
-		taken := h.w.take("ned", hub.Take{Limit: 1, Lease: 12 * time.Hour})
+		taken := h.w.take("ned", parley.Take{Limit: 1, Lease: 12 * time.Hour})
 		if len(taken.Deliveries) == 0 {
 			return step{}
 		}
@@ -156,7 +156,7 @@ func (h *historian) settle(act, message, lease string) (refused bool) {
 	} else {
 		h.pausing.RLock()
 		defer h.pausing.RUnlock()
-		_, err = h.w.Nack(ctx, as("ned"), lease, hub.Trouble{Failure: parley.FailureLost}, message)
+		_, err = h.w.Nack(ctx, as("ned"), lease, parley.Trouble{Failure: parley.FailureLost}, message)
 	}
 	if err != nil && parley.AsError(err).Reason != parley.Conflict {
 		h.w.t.Errorf("%s: %v", act, err)

@@ -9,7 +9,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/parley-hub/parley"
-	"github.com/parley-hub/parley/internal/hub"
 )
 
 // check compares a part after every few steps.
@@ -97,7 +96,7 @@ type row struct {
 }
 
 func (x *machine) compareLists(t *rapid.T, p *peer) {
-	for _, f := range []hub.ListFilter{{}, {All: true}, {Archived: true}, {All: true, Ephemeral: true}, {All: true, Ephemeral: true, Archived: true}} {
+	for _, f := range []parley.ListFilter{{}, {All: true}, {Archived: true}, {All: true, Ephemeral: true}, {All: true, Ephemeral: true, Archived: true}} {
 		views, _, err := x.w.Conversations(ctx, as(p.id), f)
 		if p.removed {
 			x.expect(t, "a removed agent's list", x.w.lastEvent(), err, denied)
@@ -115,13 +114,13 @@ func (x *machine) compareLists(t *rapid.T, p *peer) {
 	}
 }
 
-func rowOf(v hub.View) row {
+func rowOf(v parley.ConversationView) row {
 	members := slices.Clone(v.Members)
 	slices.Sort(members)
 	return row{v.Name, v.Topic, members, v.Joined, v.ArchivedAt != nil, v.Unread, v.ReadSeq, v.LastSeq}
 }
 
-func (x *machine) listed(p *peer, f hub.ListFilter) map[string]row {
+func (x *machine) listed(p *peer, f parley.ListFilter) map[string]row {
 	rows := map[string]row{}
 	for _, r := range x.model.rooms {
 		if !r.readable(p) || !r.in(p) && !f.All || r.archived != f.Archived || r.kind == parley.Ephemeral && !f.Ephemeral {

@@ -11,7 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/parley-hub/parley"
-	"github.com/parley-hub/parley/internal/hub"
 )
 
 // machine drives a hub and the model side by side with random calls.
@@ -94,7 +93,7 @@ func (x *machine) aRoom(t *rapid.T) string {
 }
 
 func (x *machine) addAgent(t *rapid.T, by string, p peer) {
-	n := hub.NewAgent{ID: p.id, Name: p.name}
+	n := parley.NewAgent{ID: p.id, Name: p.name}
 	if p.person {
 		n.Kind = parley.KindHuman
 	}
@@ -185,7 +184,7 @@ func (x *machine) aMessage(t *rapid.T) string {
 
 func (x *machine) creates(t *rapid.T) {
 	by := x.anybody(t)
-	n := hub.NewConversation{
+	n := parley.NewConversation{
 		Name: x.roomName(t), Topic: x.secret(), Group: rapid.Bool().Draw(t, "group"), Private: rapid.Bool().Draw(t, "private"),
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "others") {
@@ -362,7 +361,7 @@ func (x *machine) wordIn(body string) string {
 	return body
 }
 
-func (x *machine) comparePost(t *rapid.T, got hub.Receipt, want plan) {
+func (x *machine) comparePost(t *rapid.T, got parley.Receipt, want plan) {
 	if want.again != nil {
 		same(t, "repeated", []any{got.Duplicate, got.Message.ID}, []any{true, want.again.id})
 		return

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
-	"github.com/parley-hub/parley/internal/hub"
 )
 
 func TestFullInboxEvictsTheOldest(t *testing.T) {
@@ -52,7 +51,7 @@ func TestFullInboxMayRejectOrHaveNoBound(t *testing.T) {
 		return err
 	}
 	w.refuses(t, []refusal{{"reject", post, inboxFull("ned", 2)}})
-	first := w.take("ned", hub.Take{Limit: 1})
+	first := w.take("ned", parley.Take{Limit: 1})
 	w.refuses(t, []refusal{{"what is taken counts until it is settled", post, inboxFull("ned", 2)}})
 	w.ack("ned", first.Deliveries[0].Message)
 	w.ok(post())
@@ -74,11 +73,11 @@ func TestWhatSomebodyHasIsNeverEvicted(t *testing.T) {
 	w.add("arya", "ned")
 	w.depth("ned", 2, parley.OverflowEvict)
 	w.dm("arya", "ned", "in a run")
-	taken := w.take("ned", hub.Take{})
+	taken := w.take("ned", parley.Take{})
 	w.dm("arya", "ned", "waits")
 	w.dm("arya", "ned", "newest")
 	same(t, "left", w.waits("ned"), []string{"in a run", "newest"})
-	w.take("ned", hub.Take{})
+	w.take("ned", parley.Take{})
 	w.refuses(t, []refusal{{"only what is in a run is left", func() error {
 		_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Content: text("no room")})
 		return err
@@ -94,7 +93,7 @@ func TestTheOldestIsEvictedEvenIfItPauses(t *testing.T) {
 	w.add("arya", "ned")
 	w.depth("ned", 2, parley.OverflowEvict)
 	w.dm("arya", "ned", "older, pausing")
-	w.giveBack("ned", w.take("ned", hub.Take{}), parley.FailureBusy)
+	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
 	w.dm("arya", "ned", "younger")
 	w.dm("arya", "ned", "newest")
 	same(t, "left", w.waits("ned"), []string{"younger", "newest"})
@@ -173,7 +172,7 @@ func TestOnlyTheNewestHeartbeatOfASenderIsKept(t *testing.T) {
 	same(t, "kept", w.waits("ned"), []string{"b1", "a3"})
 	same(t, "inbox: replaced is not overflown", w.inbox("ned"), parley.Inbox{Quiet: 2})
 	same(t, "nobody is told", len(w.told("arya")), 0)
-	w.take("ned", hub.Take{})
+	w.take("ned", parley.Take{})
 	beat("arya", "a4")
 	same(t, "what was taken is not taken away", w.waits("ned"), []string{"b1", "a3", "a4"})
 }

@@ -19,39 +19,33 @@ const keyMemory = 24 * time.Hour
 // maxCalled bounds the names that are looked up for one text, whether or not they are anybody's.
 const maxCalled = 256
 
-// Receipt is what the sender of a message is told.
-type Receipt struct {
-	Message    parley.Message    `json:"message"`
-	Deliveries []parley.Delivery `json:"deliveries,omitempty"`
-	Notices    []string          `json:"notices,omitempty"`
-	Duplicate  bool              `json:"duplicate,omitempty"` // the key was used before; this is the first message
-
-	strangers []string // names mentioned that nobody has
-}
-
 // Post stores a message with its deliveries. When it returns, the message is on disk.
-func (h *Hub) Post(ctx context.Context, caller Caller, draft parley.Draft) (Receipt, error) {
+func (h *Hub) Post(ctx context.Context, caller Caller, draft parley.Draft) (parley.Receipt, error) {
 	draft, err := draft.Check(h.config.Limits)
 	if err != nil {
-		return Receipt{}, err
+		return parley.Receipt{}, err
 	}
 	if draft.Content.Artifacts, err = h.sizeArtifacts(ctx, caller, draft); err != nil {
-		return Receipt{}, err
+		return parley.Receipt{}, err
 	}
 	post := post{draft: draft, source: caller.Source}
 	if err := post.compose(); err != nil {
-		return Receipt{}, err
+		return parley.Receipt{}, err
 	}
-	var receipt Receipt
+	var (
+		receipt   parley.Receipt
+		strangers []string // names mentioned that nobody has
+	)
 	err = h.update(ctx, caller, func(s *scene) (err error) {
 		receipt, err = s.post(post)
+		strangers = s.strangers
 		return err
 	})
 	if err != nil {
-		return Receipt{}, err
+		return parley.Receipt{}, err
 	}
 	h.index.posted(receipt.Message)
-	receipt.Notices = append(receipt.Notices, h.nearMisses(ctx, receipt.strangers)...)
+	receipt.Notices = append(receipt.Notices, h.nearMisses(ctx, strangers)...)
 	return receipt, nil
 }
 
@@ -102,53 +96,53 @@ func (p *post) compose() error {
 	return nil
 }
 
-func (s *scene) post(p post) (Receipt, error) {
+func (s *scene) post(p post) (parley.Receipt, error) {
 	d := p.draft
 	if err := s.checkClaim(d.From); err != nil {
-		return Receipt{}, err
+		return parley.Receipt{}, err
 	}
 	if first, found, err := s.posted(d.IdempotencyKey); found || err != nil {
 		return first, err
 	}
 	if err := s.checkArtifacts(d.Content.Artifacts); err != nil {
-		return Receipt{}, err
+		return parley.Receipt{}, err
 	}
 	parent, err := s.parent(&d)
 	if err != nil {
-		return Receipt{}, err
+		return parley.Receipt{}, err
 	}
 	where, err := s.destination(d)
 	if err != nil {
-		return Receipt{}, err
+		return parley.Receipt{}, err
 	}
 	m, err := s.envelope(p, d, where, parent)
 	if err != nil {
-		return Receipt{}, err
+		return parley.Receipt{}, err
 	}
-	receipt := Receipt{}
+	receipt := parley.Receipt{}
 	audience, err := s.audience(&m, p.calls, where, &receipt)
 	if err != nil {
-		return Receipt{}, err
+		return parley.Receipt{}, err
 	}
 	if audience, err = s.addressed(p, m, audience); err != nil {
-		return Receipt{}, err
+		return parley.Receipt{}, err
 	}
 	if err := s.writeEvents(); err != nil { // what made room for the message comes before it
-		return Receipt{}, err
+		return parley.Receipt{}, err
 	}
 	if m.Seq, err = s.Messages().NextSeq(); err != nil {
-		return Receipt{}, err
+		return parley.Receipt{}, err
 	}
 	m.Checksum = m.Seal(p.digest)
 	if err := s.Messages().Insert(m); err != nil {
-		return Receipt{}, err
+		return parley.Receipt{}, err
 	}
 	receipt.Message = m
 	if receipt.Deliveries, err = s.deliver(m, audience); err != nil {
-		return Receipt{}, err
+		return parley.Receipt{}, err
 	}
 	if err := s.answer(parent, m); err != nil {
-		return Receipt{}, err
+		return parley.Receipt{}, err
 	}
 	return receipt, s.settleArchive(where, parent)
 }
@@ -169,7 +163,7 @@ func (s *scene) checkClaim(from string) error {
 
 // posted returns the message the sender has already posted with this key. One that it cannot read any
 // more, because it has left the conversation or that was deleted, is not stored again either.
-func (s *scene) posted(key string) (first Receipt, found bool, err error) {
+func (s *scene) posted(key string) (first parley.Receipt, found bool, err error) {
 	if key == "" {
 		return first, false, nil
 	}
@@ -182,7 +176,7 @@ func (s *scene) posted(key string) (first Receipt, found bool, err error) {
 	}
 	first.Message, _, err = s.message(id)
 	if _, hidden := errors.AsType[unknown](err); hidden {
-		return Receipt{}, true, parley.Errorf(parley.BadInput, "the idempotency key %q was used for a message that is gone", key).
+		return parley.Receipt{}, true, parley.Errorf(parley.BadInput, "the idempotency key %q was used for a message that is gone", key).
 			Because(parley.Conflict).Suggest("use another key")
 	}
 	if err == nil {

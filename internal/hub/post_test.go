@@ -39,7 +39,7 @@ func TestPostFillsTheEnvelope(t *testing.T) {
 	same(t, "deliveries", got.Deliveries, []parley.Delivery{delivery})
 	shown, err := w.Message(ctx, as("ned"), m.ID)
 	w.ok(err)
-	same(t, "stored", shown, hub.Shown{Message: want, Deliveries: []parley.Delivery{delivery}})
+	same(t, "stored", shown, parley.Shown{Message: want, Deliveries: []parley.Delivery{delivery}})
 	if !shown.Intact() {
 		t.Error("the checksum does not hold")
 	}
@@ -91,7 +91,7 @@ func TestOnePairHasOneDM(t *testing.T) {
 			found := postAtOnce(w, drafts, func(i int) string { return set[i%len(set)] })
 			same(t, "conversations", len(found), 1)
 			for id, n := range found {
-				same(t, "messages in it", []int{n, len(w.list("arya", hub.ListFilter{}))}, []int{64, 1})
+				same(t, "messages in it", []int{n, len(w.list("arya", parley.ListFilter{}))}, []int{64, 1})
 				same(t, "its kind", string(w.see("arya", id).Kind), kind)
 				same(t, "its members", len(w.see("arya", id).Members), len(set))
 			}
@@ -198,7 +198,7 @@ func TestReplyToOneWhoHasLeftAPrivateChannel(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.add("arya", "ned")
-	_, err := w.CreateConversation(ctx, as("arya"), hub.NewConversation{Name: "shut", With: []string{"ned"}, Private: true})
+	_, err := w.CreateConversation(ctx, as("arya"), parley.NewConversation{Name: "shut", With: []string{"ned"}, Private: true})
 	w.ok(err)
 	said := w.say("ned", "shut", "I am off").Message.ID
 	w.ok(w.Leave(ctx, as("ned"), "shut"))
@@ -326,7 +326,7 @@ func TestPriorityWordComesBack(t *testing.T) {
 func TestSenderIsTheCaller(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	arya := get[parley.Agent](w)(w.AddAgent(ctx, user, hub.NewAgent{ID: "arya", Name: "NoOne"}))
+	arya := get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "arya", Name: "NoOne"}))
 	w.add("ned", "bran")
 	w.ok(w.RemoveAgent(ctx, user, "bran"))
 	for _, own := range []string{"", "arya", "ARYA", "noone", "ＮｏＯｎｅ", arya.UUID, strings.ToUpper(arya.UUID)} {
@@ -352,7 +352,7 @@ func TestIdempotencyKeyReturnsTheFirstMessage(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "ned")
 	w.channel("arya", "open")
-	keyed := func(from, words string) hub.Receipt {
+	keyed := func(from, words string) parley.Receipt {
 		return w.post(from, parley.Draft{Direct: []string{"user"}, Content: text(words), IdempotencyKey: "k"})
 	}
 	first := keyed("arya", "one")
@@ -360,7 +360,7 @@ func TestIdempotencyKeyReturnsTheFirstMessage(t *testing.T) {
 	w.clock.advance(24*time.Hour - time.Millisecond)
 	before := w.state()
 	again := w.post("arya", parley.Draft{Conversation: "open", Content: text("other words, other place"), IdempotencyKey: "k"})
-	same(t, "again", again, hub.Receipt{Message: first.Message, Deliveries: first.Deliveries, Duplicate: true})
+	same(t, "again", again, parley.Receipt{Message: first.Message, Deliveries: first.Deliveries, Duplicate: true})
 	same(t, "state", w.state(), before)
 	w.ok(w.Sweep(ctx))
 	w.restart()
@@ -420,7 +420,7 @@ func TestPairSeqCountsFromOneSenderToOneRecipient(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "ned", "bran")
 	w.channel("arya", "open", "ned", "bran")
-	count := func(r hub.Receipt) map[string]int64 {
+	count := func(r parley.Receipt) map[string]int64 {
 		seqs := map[string]int64{}
 		for _, d := range r.Deliveries {
 			seqs[d.Recipient] = d.PairSeq

@@ -35,14 +35,8 @@ func (h *Hub) Context(ctx context.Context, caller Caller, ref string) (list []pa
 	return list, err
 }
 
-// Shown is a message with what has become of it.
-type Shown struct {
-	parley.Message
-	Deliveries []parley.Delivery `json:"deliveries,omitempty"`
-}
-
 // Message shows one message.
-func (h *Hub) Message(ctx context.Context, caller Caller, id string) (shown Shown, err error) {
+func (h *Hub) Message(ctx context.Context, caller Caller, id string) (shown parley.Shown, err error) {
 	err = h.view(ctx, caller, func(s *scene) error {
 		var err error
 		if shown.Message, _, err = s.message(id); err != nil {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
-	"github.com/parley-hub/parley/internal/hub"
 )
 
 func TestHistoryIsPagedBothWays(t *testing.T) {
@@ -181,7 +180,7 @@ func TestUnreadOfEveryConversationIsInTheList(t *testing.T) {
 	w.dm("arya", "ned", "2")
 	open := w.channel("arya", "open").ID
 	w.say("arya", open, "3")
-	views, _, err := w.Conversations(ctx, as("ned"), hub.ListFilter{All: true})
+	views, _, err := w.Conversations(ctx, as("ned"), parley.ListFilter{All: true})
 	w.ok(err)
 	got := map[string]any{}
 	for _, v := range views {

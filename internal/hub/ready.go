@@ -9,7 +9,7 @@ import (
 )
 
 // ready is what the caller may take now. Who sleeps is only there for asks.
-func (s *scene) ready(t Take, turn int) ([]parley.Delivery, error) {
+func (s *scene) ready(t parley.Take, turn int) ([]parley.Delivery, error) {
 	q := parley.Queue{Recipient: s.me.ID, Wakes: true, Urgent: t.Urgent, Limit: t.Limit}
 	asleep := s.me.Asleep(s.now)
 	if len(t.Only) > 0 {

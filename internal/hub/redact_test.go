@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
-	"github.com/parley-hub/parley/internal/hub"
 )
 
 const canary = "qzxcanaryvw"
@@ -151,9 +150,9 @@ func (w *world) everythingRead(who, id string) map[string]string {
 	add("message", message, err)
 	peeked, err := w.Peek(ctx, as(who), 100)
 	add("peek", peeked, err)
-	taken, err := w.Take(ctx, as(who), hub.Take{Limit: 100})
+	taken, err := w.Take(ctx, as(who), parley.Take{Limit: 100})
 	add("take", taken, err)
-	found, err := w.Search(ctx, as(who), hub.SearchRequest{Query: "in:open between", Limit: 100})
+	found, err := w.Search(ctx, as(who), parley.SearchRequest{Query: "in:open between", Limit: 100})
 	add("search", found, err)
 	for _, format := range []string{"jsonl", "markdown"} {
 		var out strings.Builder

@@ -99,7 +99,7 @@ func (l *ledger) full(n int) bool {
 // drain takes and acknowledges until all is acknowledged, whatever fails meanwhile.
 func (l *ledger) drain(w *world, n int) {
 	for !l.full(n) {
-		taken, err := w.Take(ctx, as("ned"), hub.Take{Limit: 5, Lease: time.Second, Wait: 200 * time.Millisecond})
+		taken, err := w.Take(ctx, as("ned"), parley.Take{Limit: 5, Lease: time.Second, Wait: 200 * time.Millisecond})
 		if err != nil {
 			continue
 		}

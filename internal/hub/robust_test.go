@@ -17,7 +17,7 @@ func TestListsInInputAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.refuses(t, []refusal{{"a conversation with too many", func() error {
-		_, err := w.CreateConversation(ctx, user, hub.NewConversation{Name: "crowd", With: slices.Repeat([]string{"x"}, 257)})
+		_, err := w.CreateConversation(ctx, user, parley.NewConversation{Name: "crowd", With: slices.Repeat([]string{"x"}, 257)})
 		return err
 	}, refused(parley.BadInput, parley.TooLarge, "the conversation is made with 257 participants, the limit is 256", "add the others afterwards")}})
 }
@@ -42,7 +42,7 @@ func TestNamesThatCanBeNobodysCostNothing(t *testing.T) {
 func TestForeignCursorIsBadInput(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	_, _, err := w.Conversations(ctx, user, hub.ListFilter{Cursor: &hub.Cursor{LastSeq: 1, ID: "x"}})
+	_, _, err := w.Conversations(ctx, user, parley.ListFilter{Cursor: &parley.ListCursor{LastSeq: 1, ID: "x"}})
 	wantError(t, err, refused(parley.BadInput, "", "the cursor is not one of this list", "begin without a cursor"))
 }
 

@@ -12,58 +12,24 @@ import (
 // searchWindow is how many of the newest messages found are weighed against each other.
 const searchWindow = 500
 
-// SearchRequest asks for messages.
-type SearchRequest struct {
-	Query  string // see search.Parse
-	Limit  int
-	Cursor *SearchCursor
-}
-
-// SearchCursor is where a search goes on: among the messages with a smaller seq, after those already shown.
-type SearchCursor struct {
-	Below int64 `json:"below"`
-	Skip  int   `json:"skip"`
-}
-
-// SearchResult is what was found, best first. The cursor leads to what else there is, or is nil: first to
-// the rest of what was weighed together, then to older messages.
-type SearchResult struct {
-	Hits   []Hit         `json:"hits"`
-	Next   *SearchCursor `json:"next,omitempty"`
-	Behind bool          `json:"behind,omitempty"` // the caller's own last message cannot be found yet
-}
-
-// Hit is a message that was found, and the piece of it that shows why.
-type Hit struct {
-	Message      string         `json:"message"`
-	Seq          int64          `json:"seq"`
-	Conversation string         `json:"conversation"`
-	From         string         `json:"from"`
-	To           string         `json:"to,omitempty"`
-	Type         parley.Type    `json:"type"`
-	Task         string         `json:"task,omitempty"`
-	CreatedAt    time.Time      `json:"created_at"`
-	Snippet      search.Snippet `json:"snippet"`
-}
-
 // Search finds messages among those the caller may read at that time. It waits a moment for the caller's
 // own last message to be found, and says so if it is not.
-func (h *Hub) Search(ctx context.Context, caller Caller, r SearchRequest) (SearchResult, error) {
+func (h *Hub) Search(ctx context.Context, caller Caller, r parley.SearchRequest) (parley.SearchResult, error) {
 	asked, err := search.Parse(r.Query)
 	if err != nil {
-		return SearchResult{}, err
+		return parley.SearchResult{}, err
 	}
-	from, err := r.Cursor.check()
+	from, err := checkCursor(r.Cursor)
 	if err != nil {
-		return SearchResult{}, err
+		return parley.SearchResult{}, err
 	}
 	var me string // who is no participant is told so before it waits
 	if err := h.view(ctx, caller, func(s *scene) error { me = s.me.ID; return nil }); err != nil {
-		return SearchResult{}, err
+		return parley.SearchResult{}, err
 	}
 	h.index.await(ctx, me)
 	var (
-		result SearchResult
+		result parley.SearchResult
 		found  parley.Matches
 	)
 	err = h.view(ctx, caller, func(s *scene) error {
@@ -81,15 +47,15 @@ func (h *Hub) Search(ctx context.Context, caller Caller, r SearchRequest) (Searc
 		return err
 	})
 	if err != nil {
-		return SearchResult{}, err
+		return parley.SearchResult{}, err
 	}
-	result.show(asked.All, found, from, clamp(r.Limit, 20, 100), h.now())
+	show(&result, asked.All, found, from, clamp(r.Limit, 20, 100), h.now())
 	return result, nil
 }
 
-func (c *SearchCursor) check() (SearchCursor, error) {
+func checkCursor(c *parley.SearchCursor) (parley.SearchCursor, error) {
 	if c == nil {
-		return SearchCursor{}, nil
+		return parley.SearchCursor{}, nil
 	}
 	if c.Below <= 0 || c.Skip < 0 {
 		return *c, parley.Errorf(parley.BadInput, "the cursor is not one of this search").Suggest("begin without a cursor")
@@ -138,12 +104,12 @@ func (s *scene) named(name string) (string, error) {
 }
 
 // show weighs what was found and fills in one page of it.
-func (r *SearchResult) show(phrases []parley.Phrase, found parley.Matches, from SearchCursor, limit int, now time.Time) {
+func show(r *parley.SearchResult, phrases []parley.Phrase, found parley.Matches, from parley.SearchCursor, limit int, now time.Time) {
 	ranked := search.Rank(phrases, found.Messages, now)
 	begin := min(from.Skip, len(ranked))
 	end := min(begin+limit, len(ranked))
 	for _, m := range ranked[begin:end] {
-		r.Hits = append(r.Hits, Hit{
+		r.Hits = append(r.Hits, parley.Hit{
 			Message: m.ID, Seq: m.Seq, Conversation: m.Conversation, From: m.From, To: m.To, Type: m.Type, Task: m.Task,
 			CreatedAt: m.CreatedAt, Snippet: search.NewSnippet(phrases, m),
 		})
@@ -151,8 +117,8 @@ func (r *SearchResult) show(phrases []parley.Phrase, found parley.Matches, from 
 	switch {
 	case end < len(ranked):
 		// What is posted meanwhile must not move what the next page begins with.
-		r.Next = &SearchCursor{Below: found.Messages[0].Seq + 1, Skip: end}
+		r.Next = &parley.SearchCursor{Below: found.Messages[0].Seq + 1, Skip: end}
 	case found.Rest > 0:
-		r.Next = &SearchCursor{Below: found.Rest}
+		r.Next = &parley.SearchCursor{Below: found.Rest}
 	}
 }

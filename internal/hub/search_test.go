@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
-	"github.com/parley-hub/parley/internal/hub"
-	"github.com/parley-hub/parley/internal/search"
 )
 
 // newSearch is a hub that runs, with arya and ned and a public channel.
@@ -22,9 +20,9 @@ func newSearch(t *testing.T, change ...func(*world)) *world {
 	return w
 }
 
-func (w *world) search(who, query string) hub.SearchResult {
+func (w *world) search(who, query string) parley.SearchResult {
 	w.t.Helper()
-	found, err := w.Search(ctx, as(who), hub.SearchRequest{Query: query})
+	found, err := w.Search(ctx, as(who), parley.SearchRequest{Query: query})
 	w.ok(err)
 	return found
 }
@@ -79,9 +77,9 @@ func TestSearchShowsWhere(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t)
 	m := w.post("arya", parley.Draft{Conversation: "open", To: "ned", Type: "request", Content: text("请 分配任务 now")}).Message
-	same(t, "result", w.search("arya", "分配任务"), hub.SearchResult{Hits: []hub.Hit{{
+	same(t, "result", w.search("arya", "分配任务"), parley.SearchResult{Hits: []parley.Hit{{
 		Message: m.ID, Seq: m.Seq, Conversation: m.Conversation, From: "arya", To: "ned", Type: "request", CreatedAt: m.CreatedAt,
-		Snippet: search.Snippet{Field: "text", Text: "请 分配任务 now", Marks: [][2]int{{2, 6}}},
+		Snippet: parley.Snippet{Field: "text", Text: "请 分配任务 now", Marks: [][2]int{{2, 6}}},
 	}}})
 }
 
@@ -127,9 +125,9 @@ func TestSearchRefusals(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t)
 	w.private("ned", "hidden")
-	call := func(query string, cursor *hub.SearchCursor) func() error {
+	call := func(query string, cursor *parley.SearchCursor) func() error {
 		return func() error {
-			_, err := w.Search(ctx, as("arya"), hub.SearchRequest{Query: query, Cursor: cursor})
+			_, err := w.Search(ctx, as("arya"), parley.SearchRequest{Query: query, Cursor: cursor})
 			return err
 		}
 	}
@@ -140,8 +138,8 @@ func TestSearchRefusals(t *testing.T) {
 		{"an unknown conversation", call("in:#opn", nil), absent("conversation", "#opn", "did you mean open?")},
 		{"a hidden conversation", call("in:hidden x", nil), absent("conversation", "hidden", listConversations)},
 		{"nothing", call(" ", nil), refused(parley.BadInput, "", "there is nothing to search for", "give a word, or a filter like from:arya")},
-		{"a cursor from nowhere", call("x", &hub.SearchCursor{}), noCursor},
-		{"a cursor that goes back", call("x", &hub.SearchCursor{Below: 5, Skip: -1}), noCursor},
+		{"a cursor from nowhere", call("x", &parley.SearchCursor{}), noCursor},
+		{"a cursor that goes back", call("x", &parley.SearchCursor{Below: 5, Skip: -1}), noCursor},
 	})
 }
 
@@ -158,7 +156,7 @@ func TestSearchIsCutToRights(t *testing.T) {
 	all := []string{"canary in ephemeral", "canary in dm", "canary in secret", "canary in open"}
 	for who, want := range map[string][]string{"arya": all, "ned": all, "user": all, "bran": {"canary in open"}} {
 		same(t, who, w.finds(who, "canary"), want)
-		same(t, who+" knows of no more", w.search(who, "canary").Next, (*hub.SearchCursor)(nil))
+		same(t, who+" knows of no more", w.search(who, "canary").Next, (*parley.SearchCursor)(nil))
 	}
 	w.ok(w.AddMember(ctx, as("arya"), "secret", "bran"))
 	same(t, "bran, once added", w.finds("bran", "canary"), []string{"canary in secret", "canary in open"})
@@ -180,7 +178,7 @@ func TestSearchRanksAndPages(t *testing.T) {
 	}
 	w.settle()
 	var got []string
-	r := hub.SearchRequest{Query: "word", Limit: 7}
+	r := parley.SearchRequest{Query: "word", Limit: 7}
 	for pages := 0; ; pages++ {
 		found, err := w.Search(ctx, as("arya"), r)
 		w.ok(err)
@@ -211,7 +209,7 @@ func TestSearchGoesOnWithOlderMessages(t *testing.T) {
 	}
 	w.settle()
 	seen := map[int64]bool{}
-	for r := (hub.SearchRequest{Query: "word", Limit: 100}); ; {
+	for r := (parley.SearchRequest{Query: "word", Limit: 100}); ; {
 		found, err := w.Search(ctx, as("arya"), r)
 		w.ok(err)
 		for _, hit := range found.Hits {

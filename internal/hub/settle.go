@@ -25,13 +25,6 @@ func (h *Hub) Ack(ctx context.Context, caller Caller, lease string, messages ...
 	return list, err
 }
 
-// Trouble is why something that was taken could not be done.
-type Trouble struct {
-	Failure parley.Failure `json:"failure"`
-	Reason  string         `json:"reason,omitempty"`
-	After   time.Duration  `json:"-"` // not before this long from now
-}
-
 var troubles = map[parley.Failure]struct {
 	code   parley.Code
 	reason string
@@ -48,7 +41,7 @@ const (
 	maxAfter  = 24 * time.Hour
 )
 
-func (t Trouble) check() (Trouble, error) {
+func checkTrouble(t parley.Trouble) (parley.Trouble, error) {
 	setDefault(&t.Failure, parley.FailureFinal)
 	switch {
 	case !t.Failure.Known():
@@ -61,7 +54,7 @@ func (t Trouble) check() (Trouble, error) {
 	return t, nil
 }
 
-func (t Trouble) about(recipient string) *parley.Error {
+func failed(recipient string, t parley.Trouble) *parley.Error {
 	kind := troubles[t.Failure]
 	reason := kind.reason
 	if t.Reason != "" {
@@ -72,8 +65,8 @@ func (t Trouble) about(recipient string) *parley.Error {
 
 // Nack gives deliveries back that the caller has taken. What may succeed at another time is tried
 // again, as often as its recipient's attempts allow; what cannot has failed.
-func (h *Hub) Nack(ctx context.Context, caller Caller, lease string, why Trouble, messages ...string) (list []parley.Delivery, err error) {
-	if why, err = why.check(); err != nil {
+func (h *Hub) Nack(ctx context.Context, caller Caller, lease string, why parley.Trouble, messages ...string) (list []parley.Delivery, err error) {
+	if why, err = checkTrouble(why); err != nil {
 		return nil, err
 	}
 	err = h.update(ctx, caller, func(s *scene) error {
@@ -84,7 +77,7 @@ func (h *Hub) Nack(ctx context.Context, caller Caller, lease string, why Trouble
 			case d.Lease == "" || d.Lease != lease:
 				return notHeld(*d)
 			}
-			return s.giveBack(d, why.Failure, why.about(d.Recipient), why.After)
+			return s.giveBack(d, why.Failure, failed(d.Recipient, why), why.After)
 		})
 		return err
 	})
@@ -196,16 +189,10 @@ func (h *Hub) See(ctx context.Context, caller Caller, lease, run string) (list [
 	return list, err
 }
 
-// Outcome is how the turn ended that a lease was taken for.
-type Outcome struct {
-	Answer  string   `json:"answer,omitempty"` // the message that answers all of it
-	Trouble *Trouble `json:"trouble,omitempty"`
-}
-
 // Settle ends a lease, and with it everything that it still holds: answered, acknowledged, or given back.
-func (h *Hub) Settle(ctx context.Context, caller Caller, lease string, how Outcome) (list []parley.Delivery, err error) {
+func (h *Hub) Settle(ctx context.Context, caller Caller, lease string, how parley.Outcome) (list []parley.Delivery, err error) {
 	if how.Trouble != nil {
-		why, err := how.Trouble.check()
+		why, err := checkTrouble(*how.Trouble)
 		if err != nil {
 			return nil, err
 		}
@@ -232,10 +219,10 @@ func (h *Hub) Settle(ctx context.Context, caller Caller, lease string, how Outco
 	return list, err
 }
 
-func (s *scene) settle(d *parley.Delivery, how Outcome) error {
+func (s *scene) settle(d *parley.Delivery, how parley.Outcome) error {
 	switch {
 	case how.Trouble != nil:
-		return s.giveBack(d, how.Trouble.Failure, how.Trouble.about(d.Recipient), how.Trouble.After)
+		return s.giveBack(d, how.Trouble.Failure, failed(d.Recipient, *how.Trouble), how.Trouble.After)
 	case how.Answer != "":
 		return s.move(d, parley.DeliveryAnswered, func(d *parley.Delivery) { d.Answer = how.Answer })
 	default:

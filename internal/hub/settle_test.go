@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
-	"github.com/parley-hub/parley/internal/hub"
 )
 
 func TestReplyAnswersFromWhereverTheDeliveryStands(t *testing.T) {
@@ -15,14 +14,14 @@ func TestReplyAnswersFromWhereverTheDeliveryStands(t *testing.T) {
 		want   parley.DeliveryState
 	}{
 		"accepted":  {func(*world, parley.Message) {}, parley.DeliveryAnswered},
-		"delivered": {func(w *world, _ parley.Message) { w.take("ned", hub.Take{}) }, parley.DeliveryAnswered},
-		"seen":      {func(w *world, _ parley.Message) { w.take("ned", hub.Take{Seen: true}) }, parley.DeliveryAnswered},
+		"delivered": {func(w *world, _ parley.Message) { w.take("ned", parley.Take{}) }, parley.DeliveryAnswered},
+		"seen":      {func(w *world, _ parley.Message) { w.take("ned", parley.Take{Seen: true}) }, parley.DeliveryAnswered},
 		"pausing": {func(w *world, _ parley.Message) {
-			w.giveBack("ned", w.take("ned", hub.Take{}), parley.FailureBusy)
+			w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
 		}, parley.DeliveryAnswered},
 		"acked": {func(w *world, m parley.Message) { w.ack("ned", m.ID) }, parley.DeliveryAnswered},
 		"failed": {func(w *world, _ parley.Message) {
-			w.giveBack("ned", w.take("ned", hub.Take{}), parley.FailureFinal)
+			w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureFinal)
 		}, parley.DeliveryFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -63,11 +62,11 @@ func TestOneAnswerAnswersAllOfALease(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "bran", "ned")
 	first, second, own := w.dm("arya", "ned", "1").Message, w.dm("bran", "ned", "2").Message, w.dm("bran", "ned", "3").Message
-	taken := w.take("ned", hub.Take{Seen: true})
+	taken := w.take("ned", parley.Take{Seen: true})
 	later := w.dm("arya", "ned", "4").Message
 	w.ack("ned", own.ID)
 	answer := w.reply("ned", first.ID, "both done").Message
-	list := get[[]parley.Delivery](w)(w.Settle(ctx, as("ned"), taken.Lease, hub.Outcome{Answer: answer.ID}))
+	list := get[[]parley.Delivery](w)(w.Settle(ctx, as("ned"), taken.Lease, parley.Outcome{Answer: answer.ID}))
 	same(t, "settled", []any{len(list), list[0].Message}, []any{1, second.ID})
 	for _, m := range []parley.Message{first, second} {
 		d := w.delivery(m.ID, "ned")
@@ -80,20 +79,20 @@ func TestOneAnswerAnswersAllOfALease(t *testing.T) {
 func TestEndOfATurnSettlesWhatItHad(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		how  hub.Outcome
+		how  parley.Outcome
 		want tried
 		told int
 	}{
-		"well":        {hub.Outcome{}, tried{State: parley.DeliveryAcked}, 0},
-		"transiently": {hub.Outcome{Trouble: &hub.Trouble{Failure: parley.FailureBusy}}, tried{parley.DeliveryAccepted, 1, "", 5 * time.Second}, 0},
-		"for good":    {hub.Outcome{Trouble: &hub.Trouble{}}, tried{State: parley.DeliveryFailed, Attempt: 1}, 2},
+		"well":        {parley.Outcome{}, tried{State: parley.DeliveryAcked}, 0},
+		"transiently": {parley.Outcome{Trouble: &parley.Trouble{Failure: parley.FailureBusy}}, tried{parley.DeliveryAccepted, 1, "", 5 * time.Second}, 0},
+		"for good":    {parley.Outcome{Trouble: &parley.Trouble{}}, tried{State: parley.DeliveryFailed, Attempt: 1}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.add("arya", "ned")
 			first, second := w.dm("arya", "ned", "1").Message, w.dm("arya", "ned", "2").Message
-			taken := w.take("ned", hub.Take{})
+			taken := w.take("ned", parley.Take{})
 			_, err := w.Settle(ctx, as("ned"), taken.Lease, c.how)
 			w.ok(err)
 			same(t, "first", w.tried(first.ID, "ned"), c.want)
@@ -108,7 +107,7 @@ func TestAckNeedsNoLeaseAndIsDoneOnce(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "ned")
 	untaken, held := w.dm("arya", "ned", "untaken").Message, w.dm("arya", "ned", "held").Message
-	w.take("ned", hub.Take{Only: []string{held.ID}})
+	w.take("ned", parley.Take{Only: []string{held.ID}})
 	w.ack("ned", untaken.ID, held.ID)
 	d, now := w.delivery(untaken.ID, "ned"), w.clock.Now()
 	same(t, "acknowledged is seen", []any{d.State, d.DeliveredAt, d.SeenAt, d.SettledAt}, []any{parley.DeliveryAcked, &now, &now, &now})
@@ -125,8 +124,8 @@ func TestWhatHasEndedCannotBeAcked(t *testing.T) {
 	w.add("arya", "ned")
 	w.change("ned", func(a *parley.Agent) { a.Attempts = 1 })
 	dead, failed := w.dm("arya", "ned", "dead").Message, w.dm("arya", "ned", "failed").Message
-	w.giveBack("ned", w.take("ned", hub.Take{Only: []string{dead.ID}}), parley.FailureBusy)
-	w.giveBack("ned", w.take("ned", hub.Take{}), parley.FailureFinal)
+	w.giveBack("ned", w.take("ned", parley.Take{Only: []string{dead.ID}}), parley.FailureBusy)
+	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureFinal)
 	waits := w.dm("arya", "ned", "waits").Message
 	ack := func(ids ...string) func() error {
 		return func() error { _, err := w.Ack(ctx, as("ned"), "", ids...); return err }
@@ -136,7 +135,7 @@ func TestWhatHasEndedCannotBeAcked(t *testing.T) {
 		{"failed", ack(failed.ID), wrongStep(failed, "failed", "acked")},
 		{"all or nothing", ack(waits.ID, failed.ID), wrongStep(failed, "failed", "acked")},
 		{"giving back what nobody has", func() error {
-			_, err := w.Nack(ctx, as("ned"), noRoom, hub.Trouble{}, waits.ID)
+			_, err := w.Nack(ctx, as("ned"), noRoom, parley.Trouble{}, waits.ID)
 			return err
 		}, wrongStep(waits, "accepted", "accepted")},
 	})
@@ -152,7 +151,7 @@ func TestPeopleHoldNoLeaseAndSeeByReading(t *testing.T) {
 	w.add("arya")
 	w.addPerson("sansa", parley.AccessMember)
 	first := w.dm("arya", "sansa", "first").Message
-	taken := w.take("sansa", hub.Take{})
+	taken := w.take("sansa", parley.Take{})
 	same(t, "fetched", []any{taken.Lease, w.stateOf(first.ID, "sansa")}, []any{"", parley.DeliveryDelivered})
 	w.later(240 * time.Hour)
 	w.restart()
@@ -167,9 +166,9 @@ func TestPeopleHoldNoLeaseAndSeeByReading(t *testing.T) {
 	w.ack("sansa", second.ID)
 	same(t, "settled", []parley.DeliveryState{w.stateOf(first.ID, "sansa"), w.stateOf(second.ID, "sansa")},
 		[]parley.DeliveryState{parley.DeliveryAnswered, parley.DeliveryAcked})
-	w.take("sansa", hub.Take{})
+	w.take("sansa", parley.Take{})
 	w.refuses(t, []refusal{{"they give nothing back", func() error {
-		_, err := w.Nack(ctx, as("sansa"), "", hub.Trouble{Failure: parley.FailureBusy}, third.ID)
+		_, err := w.Nack(ctx, as("sansa"), "", parley.Trouble{Failure: parley.FailureBusy}, third.ID)
 		return err
 	}, refused(parley.BadInput, parley.Conflict, "message "+third.ID+" is not held by the lease given", "give back what was taken, with its lease")}})
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
-	"github.com/parley-hub/parley/internal/hub"
 )
 
 func TestEphemeralIsArchivedAfterADayWithoutOpenDelivery(t *testing.T) {
@@ -61,7 +60,7 @@ func TestConversationsAreArchivedWhenIdleOnlyIfConfigured(t *testing.T) {
 				return
 			}
 			want := []string{at["private channel"], at["named group"], at["dm"], at["group"]}
-			got := w.list("arya", hub.ListFilter{Archived: true, Ephemeral: true})
+			got := w.list("arya", parley.ListFilter{Archived: true, Ephemeral: true})
 			slices.Sort(got)
 			slices.Sort(want)
 			same(t, "archived", got, want)
@@ -80,7 +79,7 @@ func TestSweepGoesThroughMoreThanOneBatch(t *testing.T) {
 	}
 	w.clock.advance(time.Hour + time.Millisecond)
 	w.ok(w.Sweep(ctx))
-	same(t, "left", len(w.list("user", hub.ListFilter{})), 0)
+	same(t, "left", len(w.list("user", parley.ListFilter{})), 0)
 }
 
 func TestSweepErasesWhatWasDeletedAndNothingElse(t *testing.T) {
@@ -88,7 +87,7 @@ func TestSweepErasesWhatWasDeletedAndNothingElse(t *testing.T) {
 	w := newHub(t)
 	at := places(w)
 	w.say("arya", at["dm"], "gone")
-	w.take("ned", hub.Take{AtMostOnce: true}) // else its inbox would change
+	w.take("ned", parley.Take{AtMostOnce: true}) // else its inbox would change
 	w.ok(w.DeleteConversation(ctx, user, at["dm"]))
 	before, last := w.state(), w.lastEvent()
 	same(t, "rows to erase before", erasable(w) > 0, true)

@@ -18,28 +18,7 @@ const (
 	takePoll     = 2 * time.Second // for what other processes have written, and who has slept
 )
 
-// Take says what to take, and how.
-type Take struct {
-	Limit      int           `json:"limit,omitempty"` // default 20
-	Wait       time.Duration `json:"-"`               // how long to wait for something
-	Lease      time.Duration `json:"-"`               // default 60 s
-	AtMostOnce bool          `json:"at_most_once,omitempty"`
-	Waking     bool          `json:"waking,omitempty"` // only what wakes
-	Urgent     bool          `json:"urgent,omitempty"` // by priority, instead of in order; only what wakes
-	Only       []string      `json:"only,omitempty"`   // only the deliveries of these messages
-	Seen       bool          `json:"seen,omitempty"`   // the caller sees them with the answer
-	Run        string        `json:"run,omitempty"`
-}
-
-// Taken is what was taken. Until its lease ends, nobody else gets it.
-type Taken struct {
-	Lease      string            `json:"lease,omitempty"`
-	For        time.Duration     `json:"-"`
-	Deliveries []parley.Delivery `json:"deliveries"`
-	Messages   []parley.Message  `json:"messages"` // of each delivery
-}
-
-func (t Take) check() (Take, error) {
+func checkTake(t parley.Take) (parley.Take, error) {
 	setDefault(&t.Limit, defaultTake)
 	setDefault(&t.Lease, defaultLease)
 	switch {
@@ -58,8 +37,8 @@ func (t Take) check() (Take, error) {
 
 // Take hands deliveries that are ready to the caller, whose they are, and leases them to it. It waits
 // if told to, and returns nothing where nothing has come.
-func (h *Hub) Take(ctx context.Context, caller Caller, t Take) (taken Taken, err error) {
-	if t, err = t.check(); err != nil {
+func (h *Hub) Take(ctx context.Context, caller Caller, t parley.Take) (taken parley.Taken, err error) {
+	if t, err = checkTake(t); err != nil {
 		return taken, err
 	}
 	if err := h.limit(ctx, caller); err != nil {
@@ -75,7 +54,7 @@ func (h *Hub) Take(ctx context.Context, caller Caller, t Take) (taken Taken, err
 		bell := h.bells.listen(me) // before looking, so that nothing falls between
 		waiting, err := h.isReady(ctx, caller, t)
 		if err != nil {
-			return Taken{}, err
+			return parley.Taken{}, err
 		}
 		if waiting {
 			if taken, err = h.take(ctx, caller, me, t); err != nil || len(taken.Deliveries) > 0 {
@@ -83,15 +62,15 @@ func (h *Hub) Take(ctx context.Context, caller Caller, t Take) (taken Taken, err
 			}
 		}
 		if t.Wait == 0 {
-			return Taken{}, nil
+			return parley.Taken{}, nil
 		}
 		select {
 		case <-bell:
 		case <-time.After(takePoll):
 		case <-end.C:
-			return Taken{}, nil
+			return parley.Taken{}, nil
 		case <-ctx.Done():
-			return Taken{}, h.explain(ctx, caller, ctx.Err())
+			return parley.Taken{}, h.explain(ctx, caller, ctx.Err())
 		}
 	}
 }
@@ -106,7 +85,7 @@ func (h *Hub) whoIs(ctx context.Context, caller Caller) (id string, err error) {
 
 // isReady says whether there is something to take. It only reads: whoever waits does not hold up those
 // who write.
-func (h *Hub) isReady(ctx context.Context, caller Caller, t Take) (found bool, err error) {
+func (h *Hub) isReady(ctx context.Context, caller Caller, t parley.Take) (found bool, err error) {
 	t.Limit = 1
 	err = h.view(ctx, caller, func(s *scene) error {
 		list, err := s.ready(t, 0)
@@ -116,19 +95,19 @@ func (h *Hub) isReady(ctx context.Context, caller Caller, t Take) (found bool, e
 	return found, err
 }
 
-func (h *Hub) take(ctx context.Context, caller Caller, me string, t Take) (taken Taken, err error) {
+func (h *Hub) take(ctx context.Context, caller Caller, me string, t parley.Take) (taken parley.Taken, err error) {
 	turn := h.turns.at(me)
 	err = h.write(ctx, caller, func(s *scene) error {
 		lease := uuid.NewString()
 		list, err := s.takeReady(t, turn, lease)
-		taken = Taken{Deliveries: list}
+		taken = parley.Taken{Deliveries: list}
 		if s.leases() && !t.AtMostOnce {
 			taken.Lease, taken.For = lease, t.Lease
 		}
 		return err
 	})
 	if err != nil || len(taken.Deliveries) == 0 {
-		return Taken{}, err
+		return parley.Taken{}, err
 	}
 	if t.Urgent {
 		h.turns.move(me, len(taken.Deliveries))
@@ -175,7 +154,7 @@ func (h *Hub) bodies(ctx context.Context, caller Caller, list []parley.Delivery)
 func (s *scene) leases() bool { return s.me.Kind == parley.KindAgent }
 
 // takeReady takes what is ready, and ends what has expired unnoticed.
-func (s *scene) takeReady(t Take, turn int, lease string) ([]parley.Delivery, error) {
+func (s *scene) takeReady(t parley.Take, turn int, lease string) ([]parley.Delivery, error) {
 	now, err := s.Queue().Now()
 	if err != nil {
 		return nil, err
@@ -205,7 +184,7 @@ func (s *scene) takeReady(t Take, turn int, lease string) ([]parley.Delivery, er
 }
 
 // hand gives one delivery to the caller.
-func (s *scene) hand(d *parley.Delivery, t Take, lease string, now parley.Tick) error {
+func (s *scene) hand(d *parley.Delivery, t parley.Take, lease string, now parley.Tick) error {
 	to := parley.DeliveryDelivered
 	switch {
 	case t.AtMostOnce:

@@ -18,13 +18,13 @@ func TestAtMostOnceIsAckedByFetching(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "ned")
 	m := w.dm("arya", "ned", "once").Message
-	taken := w.take("ned", hub.Take{AtMostOnce: true, Run: "run-1"})
+	taken := w.take("ned", parley.Take{AtMostOnce: true, Run: "run-1"})
 	d := w.delivery(m.ID, "ned")
 	same(t, "acked", []any{taken.Lease, taken.For, d.State, d.Run}, []any{"", time.Duration(0), parley.DeliveryAcked, "run-1"})
 	w.later(24 * time.Hour)
 	w.restart()
 	w.sweep()
-	same(t, "never again", w.takes("ned", hub.Take{}), []string{})
+	same(t, "never again", w.takes("ned", parley.Take{}), []string{})
 }
 
 func TestTwoConsumersShareAnInbox(t *testing.T) {
@@ -34,11 +34,11 @@ func TestTwoConsumersShareAnInbox(t *testing.T) {
 	for i := range 4 {
 		w.dm("arya", "ned", fmt.Sprint(i))
 	}
-	one, two := w.take("ned", hub.Take{Limit: 3}), w.take("ned", hub.Take{Limit: 3})
+	one, two := w.take("ned", parley.Take{Limit: 3}), w.take("ned", parley.Take{Limit: 3})
 	same(t, "one", textsOf(one.Messages), []string{"0", "1", "2"})
 	same(t, "two", textsOf(two.Messages), []string{"3"})
 	same(t, "leases differ", one.Lease != two.Lease, true)
-	same(t, "nothing is left", w.takes("ned", hub.Take{}), []string{})
+	same(t, "nothing is left", w.takes("ned", parley.Take{}), []string{})
 }
 
 func TestTakeOnlySome(t *testing.T) {
@@ -49,11 +49,11 @@ func TestTakeOnlySome(t *testing.T) {
 	for i := range 4 {
 		ids = append(ids, w.dm("arya", "ned", fmt.Sprint(i)).Message.ID)
 	}
-	same(t, "in order, each once", w.takes("ned", hub.Take{Only: []string{ids[2], ids[0], ids[2]}}), []string{"0", "2"})
-	same(t, "those that are held are left out", w.takes("ned", hub.Take{Only: ids[:2]}), []string{"1"})
+	same(t, "in order, each once", w.takes("ned", parley.Take{Only: []string{ids[2], ids[0], ids[2]}}), []string{"0", "2"})
+	same(t, "those that are held are left out", w.takes("ned", parley.Take{Only: ids[:2]}), []string{"1"})
 	foreign := w.dm("ned", "arya", "yours").Message.ID
 	w.refuses(t, []refusal{{"another's", func() error {
-		_, err := w.Take(ctx, as("ned"), hub.Take{Only: []string{ids[3], foreign}})
+		_, err := w.Take(ctx, as("ned"), parley.Take{Only: []string{ids[3], foreign}})
 		return err
 	}, absent("message", foreign, checkName)}})
 }
@@ -82,7 +82,7 @@ func TestWhatWasDoneIsSaidEvenToWhoHasGivenUp(t *testing.T) {
 		w.ok(call(stoppable, h))
 	}
 	given(func(ctx context.Context, h *hub.Hub) error {
-		taken, err := h.Take(ctx, as("ned"), hub.Take{})
+		taken, err := h.Take(ctx, as("ned"), parley.Take{})
 		same(t, "taken", textsOf(taken.Messages), []string{"hello"})
 		return err
 	})
@@ -95,16 +95,16 @@ func TestPeekingConsumesNothing(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "ned")
 	w.dm("arya", "ned", "held")
-	w.take("ned", hub.Take{})
+	w.take("ned", parley.Take{})
 	w.dm("arya", "ned", "pausing")
-	w.giveBack("ned", w.take("ned", hub.Take{}), parley.FailureBusy)
+	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
 	w.dm("arya", "ned", "waits")
 	w.post("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeStatus, Content: text("status")})
 	before := w.state()
 	for range 2 {
 		same(t, "open", w.waits("ned"), []string{"held", "pausing", "waits", "status"})
 	}
-	same(t, "the first two", len(get[hub.Peeked](w)(w.Peek(ctx, as("ned"), 2)).Deliveries), 2)
+	same(t, "the first two", len(get[parley.Peeked](w)(w.Peek(ctx, as("ned"), 2)).Deliveries), 2)
 	same(t, "state", w.state(), before)
 }
 
@@ -121,12 +121,12 @@ func TestWhatIsNotUrgentHasItsTurn(t *testing.T) {
 		for range 2 {
 			w.post("user", parley.Draft{Direct: []string{"ned"}, Priority: urgent, Content: text("urgent")})
 		}
-		if got := w.takes("ned", hub.Take{Urgent: true, Limit: 1}); got[0] != "urgent" {
+		if got := w.takes("ned", parley.Take{Urgent: true, Limit: 1}); got[0] != "urgent" {
 			turns = append(turns, i+1)
 			same(t, "the oldest", got[0], fmt.Sprint("patient ", len(turns)-1))
 		}
 		if i == 3 {
-			same(t, "a fetch by seq is no turn", len(w.takes("ned", hub.Take{Only: []string{w.dm("user", "ned", "x").Message.ID}})), 1)
+			same(t, "a fetch by seq is no turn", len(w.takes("ned", parley.Take{Only: []string{w.dm("user", "ned", "x").Message.ID}})), 1)
 		}
 	}
 	same(t, "turns", turns, []int{8, 16, 24})
@@ -147,7 +147,7 @@ func TestTheOldestOfALargeTakeAreAllInIt(t *testing.T) {
 	for range 9 {
 		post(5, "neither")
 	}
-	got := w.takes("ned", hub.Take{Urgent: true, Limit: 16})
+	got := w.takes("ned", parley.Take{Urgent: true, Limit: 16})
 	want := append(slices.Repeat([]string{"urgent"}, 14), "patient", "oldest, and just urgent enough")
 	same(t, "taken", got, want)
 }
@@ -162,15 +162,15 @@ func TestOnlyAsksReachWhoSleeps(t *testing.T) {
 	plain := w.dm("arya", "ned", "plain").Message
 	w.postFor(parley.PurposeTask, "arya", "ned", "task")
 	w.postFor(parley.PurposeAsk, "arya", "ned", "ask")
-	same(t, "what was named", w.takes("ned", hub.Take{Only: []string{plain.ID}}), []string{})
-	for _, take := range []hub.Take{{}, {Urgent: true}} {
+	same(t, "what was named", w.takes("ned", parley.Take{Only: []string{plain.ID}}), []string{})
+	for _, take := range []parley.Take{{}, {Urgent: true}} {
 		w.postFor(parley.PurposeAsk, "arya", "ned", "another")
 		taken := w.takes("ned", take)
 		same(t, "asleep", taken[len(taken)-1], "another")
 		same(t, "but for asks", slices.Contains(taken, "plain") || slices.Contains(taken, "task"), false)
 	}
 	w.clock.advance(time.Hour)
-	same(t, "awake", w.takes("ned", hub.Take{}), []string{"plain", "task"})
+	same(t, "awake", w.takes("ned", parley.Take{}), []string{"plain", "task"})
 }
 
 func TestSleepIsForTheAgentItsManagerAndOwners(t *testing.T) {
@@ -205,7 +205,7 @@ func TestSleepIsForTheAgentItsManagerAndOwners(t *testing.T) {
 
 // waiting is a take that waits in a bubble of its own time.
 type waiting struct {
-	taken hub.Taken
+	taken parley.Taken
 	err   error
 	after time.Duration // how long it waited
 }
@@ -222,7 +222,7 @@ func inBubble(t *testing.T, prepare, meanwhile func(*world)) (got waiting) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			got.taken, got.err = w.Take(ctx, as("ned"), hub.Take{Wait: time.Minute})
+			got.taken, got.err = w.Take(ctx, as("ned"), parley.Take{Wait: time.Minute})
 			got.after = time.Since(began)
 		}()
 		synctest.Wait()
@@ -238,7 +238,7 @@ func TestWaitingTakeIsWokenAtOnce(t *testing.T) {
 	t.Parallel()
 	pausing := func(w *world) {
 		w.dm("arya", "ned", "hello")
-		w.giveBack("ned", w.take("ned", hub.Take{}), parley.FailureBusy)
+		w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
 	}
 	for name, c := range map[string]struct{ prepare, meanwhile func(*world) }{
 		"by a post":        {nothing, func(w *world) { w.dm("arya", "ned", "hello") }},
@@ -272,7 +272,7 @@ func asleep(w *world) {
 func dying(w *world) {
 	w.change("ned", func(a *parley.Agent) { a.Attempts = 1 })
 	w.dm("arya", "ned", "hello")
-	w.giveBack("ned", w.take("ned", hub.Take{}), parley.FailureBusy)
+	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
 }
 
 func retryAll(w *world) {
@@ -305,7 +305,7 @@ func TestWaitingTakeLooksAgainFromTimeToTime(t *testing.T) {
 func TestWaitingTakeEndsWithNothing(t *testing.T) {
 	t.Parallel()
 	got := inBubble(t, nothing, nothing)
-	same(t, "at its end", []any{got.taken, got.err, got.after}, []any{hub.Taken{}, nil, time.Minute})
+	same(t, "at its end", []any{got.taken, got.err, got.after}, []any{parley.Taken{}, nil, time.Minute})
 	got = inBubble(t, nothing, func(w *world) { w.ok(w.RemoveAgent(ctx, user, "ned")) })
 	same(t, "removed meanwhile", []any{parley.CodeOf(got.err), got.after}, []any{parley.NotPermitted, time.Duration(0)})
 }
@@ -317,7 +317,7 @@ func TestWaitingTakeIsGivenUpWithItsContext(t *testing.T) {
 	stoppable, cancel := context.WithCancel(ctx)
 	failed := make(chan error)
 	go func() {
-		_, err := w.Take(stoppable, as("ned"), hub.Take{Wait: time.Hour})
+		_, err := w.Take(stoppable, as("ned"), parley.Take{Wait: time.Hour})
 		failed <- err
 	}()
 	cancel()
@@ -333,7 +333,7 @@ func TestDeliveriesAreSweptByThemselves(t *testing.T) {
 		w := openWorld(t, place, func(w *world) { w.config.DueEvery = time.Second })
 		w.add("arya", "ned")
 		m := w.dm("arya", "ned", "hello").Message
-		w.take("ned", hub.Take{})
+		w.take("ned", parley.Take{})
 		w.leases.advance(time.Minute)
 		w.Start(ctx)
 		defer w.Stop()
@@ -368,10 +368,10 @@ func TestWhatIsDeletedWhileItIsTakenIsLeftOut(t *testing.T) {
 	doomed := w.send("arya", "ned", "doomed").Message
 	w.dm("arya", "ned", "stays")
 	next = func() { w.ok(w.DeleteConversation(ctx, user, doomed.Conversation)) }
-	taken := w.take("ned", hub.Take{})
+	taken := w.take("ned", parley.Take{})
 	same(t, "taken", []any{len(taken.Deliveries), textsOf(taken.Messages)}, []any{1, []string{"stays"}})
 
 	only := w.send("arya", "ned", "doomed too").Message
 	next = func() { w.ok(w.DeleteConversation(ctx, user, only.Conversation)) }
-	same(t, "nothing is left", w.take("ned", hub.Take{}), hub.Taken{})
+	same(t, "nothing is left", w.take("ned", parley.Take{}), parley.Taken{})
 }

@@ -156,7 +156,7 @@ func TestSnippets(t *testing.T) {
 	}
 }
 
-func marked(s Snippet) string {
+func marked(s parley.Snippet) string {
 	runes := []rune(s.Text)
 	var b strings.Builder
 	at := 0

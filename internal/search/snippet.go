@@ -12,19 +12,11 @@ const (
 	snippetLead  = 60 // of them before the first match
 )
 
-// Snippet is the piece of a message that shows why it was found.
-type Snippet struct {
-	Field string   `json:"field"` // text, code, artifact or payload
-	Text  string   `json:"text"`
-	Marks [][2]int `json:"marks,omitempty"` // from, to: what matched, counted in characters of Text
-	Cut   bool     `json:"cut,omitempty"`   // there is more of the field
-}
-
 // NewSnippet picks the piece of a message in which most of the phrases occur, or else its beginning.
-func NewSnippet(phrases []parley.Phrase, m parley.Message) Snippet {
+func NewSnippet(phrases []parley.Phrase, m parley.Message) parley.Snippet {
 	fields := Fields(m)
 	if len(fields) == 0 {
-		return Snippet{}
+		return parley.Snippet{}
 	}
 	best, in, most := []span(nil), fields[0], 0
 	for _, f := range fields {
@@ -62,13 +54,13 @@ func densest(phrases []parley.Phrase, text string) (best []span, most int) {
 }
 
 // cutOut makes a snippet of a field around its matches.
-func cutOut(f Field, matches []span) Snippet {
+func cutOut(f Field, matches []span) parley.Snippet {
 	from := 0
 	if len(matches) > 0 {
 		from = lead(f.Text, matches[0].from)
 	}
 	to := forward(f.Text, from, snippetRunes)
-	s := Snippet{Field: f.Name, Text: f.Text[from:to], Cut: from > 0 || to < len(f.Text)}
+	s := parley.Snippet{Field: f.Name, Text: f.Text[from:to], Cut: from > 0 || to < len(f.Text)}
 	for _, m := range matches {
 		begin, end := max(m.from, from), min(m.to, to)
 		if begin >= end {

@@ -80,7 +80,7 @@ func everybody() []hub.Caller {
 // drainOne takes what is ready for one participant, which must be among what is left.
 func drainOne(ctx context.Context, h *hub.Hub, who hub.Caller, l *ledger, left map[key]bool) error {
 	for {
-		taken, err := h.Take(ctx, who, hub.Take{Limit: 500, Lease: 12 * time.Hour})
+		taken, err := h.Take(ctx, who, parley.Take{Limit: 500, Lease: 12 * time.Hour})
 		if err != nil || len(taken.Deliveries) == 0 {
 			return err
 		}

@@ -83,13 +83,13 @@ func open(ctx context.Context, home string) (*hub.Hub, *sqlite.DB, error) {
 	}
 	owner := hub.Caller{Agent: parley.Owner}
 	for n := range agents {
-		if _, err := h.AddAgent(ctx, owner, hub.NewAgent{
+		if _, err := h.AddAgent(ctx, owner, parley.NewAgent{
 			ID: agentID(n), Profile: parley.Profile{InboxOverflow: parley.OverflowUnbounded, Attempts: 100},
 		}); err != nil && !conflict(err) {
 			return nil, nil, errors.Join(err, db.Close())
 		}
 	}
-	_, err = h.CreateConversation(ctx, owner, hub.NewConversation{Name: "general"})
+	_, err = h.CreateConversation(ctx, owner, parley.NewConversation{Name: "general"})
 	if err != nil && !conflict(err) {
 		return nil, nil, errors.Join(err, db.Close())
 	}

@@ -83,7 +83,7 @@ type taker struct {
 // a victim lives: what is printed as taken is nobody else's before something is done with it.
 func (t taker) turn(ctx context.Context, n int) error {
 	how := (n + t.worker) % 8
-	taken, err := t.hub.Take(ctx, t.caller, hub.Take{
+	taken, err := t.hub.Take(ctx, t.caller, parley.Take{
 		Limit: 1 + n%takeMost, Wait: 20 * time.Millisecond, Lease: 12 * time.Hour,
 		Urgent: n%3 == 0, Seen: n%2 == 0, AtMostOnce: how == 0,
 	})
@@ -100,11 +100,11 @@ func (t taker) turn(ctx context.Context, n int) error {
 	case 1, 2:
 		return t.ack(ctx, taken)
 	case 3:
-		return t.settle(ctx, taken, hub.Outcome{})
+		return t.settle(ctx, taken, parley.Outcome{})
 	case 4:
 		return t.answer(ctx, taken, n)
 	case 5:
-		_, err = t.hub.Nack(ctx, t.caller, taken.Lease, hub.Trouble{Failure: parley.FailureLost}, ids(taken.Deliveries)...)
+		_, err = t.hub.Nack(ctx, t.caller, taken.Lease, parley.Trouble{Failure: parley.FailureLost}, ids(taken.Deliveries)...)
 	case 6:
 		_, err = t.hub.Extend(ctx, t.caller, taken.Lease, time.Second) // and lets it lapse
 	default: // leaves it until the end
@@ -120,7 +120,7 @@ func ids(list []parley.Delivery) (messages []string) {
 }
 
 // ack acknowledges one part and gives the rest back.
-func (t taker) ack(ctx context.Context, taken hub.Taken) error {
+func (t taker) ack(ctx context.Context, taken parley.Taken) error {
 	half := (len(taken.Deliveries) + 1) / 2
 	list, err := t.hub.Ack(ctx, t.caller, taken.Lease, ids(taken.Deliveries[:half])...)
 	if err != nil {
@@ -129,11 +129,11 @@ func (t taker) ack(ctx context.Context, taken hub.Taken) error {
 	if err := say(settledLines(list)...); err != nil || half == len(taken.Deliveries) {
 		return err
 	}
-	_, err = t.hub.Settle(ctx, t.caller, taken.Lease, hub.Outcome{Trouble: &hub.Trouble{Failure: parley.FailureServer}})
+	_, err = t.hub.Settle(ctx, t.caller, taken.Lease, parley.Outcome{Trouble: &parley.Trouble{Failure: parley.FailureServer}})
 	return err
 }
 
-func (t taker) settle(ctx context.Context, taken hub.Taken, how hub.Outcome) error {
+func (t taker) settle(ctx context.Context, taken parley.Taken, how parley.Outcome) error {
 	list, err := t.hub.Settle(ctx, t.caller, taken.Lease, how)
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func (t taker) settle(ctx context.Context, taken hub.Taken, how hub.Outcome) err
 }
 
 // answer replies to the first, which answers that one, and settles the others by the same answer.
-func (t taker) answer(ctx context.Context, taken hub.Taken, n int) error {
+func (t taker) answer(ctx context.Context, taken parley.Taken, n int) error {
 	text := fmt.Sprintf("token-%d-%d-%d-answer", os.Getpid(), t.worker, n)
 	receipt, err := t.hub.Post(ctx, t.caller, parley.Draft{
 		InReplyTo: taken.Deliveries[0].Message, Content: parley.Content{Text: text},
@@ -154,5 +154,5 @@ func (t taker) answer(ctx context.Context, taken hub.Taken, n int) error {
 	if err := say(lines...); err != nil || len(taken.Deliveries) == 1 {
 		return err
 	}
-	return t.settle(ctx, taken, hub.Outcome{Answer: receipt.Message.ID})
+	return t.settle(ctx, taken, parley.Outcome{Answer: receipt.Message.ID})
 }

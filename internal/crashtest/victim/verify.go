@@ -149,7 +149,7 @@ func checkTexts(ctx context.Context, db *sqlite.DB) error {
 func checkUnread(ctx context.Context, h *hub.Hub) error {
 	for n := range agents {
 		me := hub.Caller{Agent: agentID(n)}
-		views, _, err := h.Conversations(ctx, me, hub.ListFilter{Limit: 500})
+		views, _, err := h.Conversations(ctx, me, parley.ListFilter{Limit: 500})
 		if err != nil {
 			return err
 		}

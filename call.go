@@ -1,0 +1,142 @@
+package parley
+
+import "time"
+
+// NewAgent describes a participant to add.
+type NewAgent struct {
+	ID     string `json:"id"`
+	Name   string `json:"name,omitempty"` // default: the id
+	Kind   Kind   `json:"kind,omitempty"` // default: agent
+	Access Access `json:"access,omitempty"`
+	Profile
+}
+
+// NewConversation describes a channel or a named group to make.
+type NewConversation struct {
+	Name    string   `json:"name"`
+	With    []string `json:"with,omitempty"`
+	Group   bool     `json:"group,omitempty"` // a private group instead of a channel
+	Private bool     `json:"private,omitempty"`
+	Topic   string   `json:"topic,omitempty"`
+}
+
+// ConversationView is a conversation as one participant sees it.
+type ConversationView struct {
+	Conversation
+	Members []string `json:"members"`
+	Joined  bool     `json:"joined"`
+	ReadSeq int64    `json:"read_seq"`
+	Unread  int      `json:"unread"` // at most hub.MaxUnread
+}
+
+// ListFilter selects conversations for a list.
+type ListFilter struct {
+	All       bool // also those the caller only may read
+	Archived  bool
+	Ephemeral bool // also ephemeral ones
+	Limit     int
+	Cursor    *ListCursor
+}
+
+// ListCursor is where a list of conversations goes on.
+type ListCursor struct {
+	LastSeq int64
+	ID      string
+}
+
+// Receipt is what the sender of a message is told.
+type Receipt struct {
+	Message    Message    `json:"message"`
+	Deliveries []Delivery `json:"deliveries,omitempty"`
+	Notices    []string   `json:"notices,omitempty"`
+	Duplicate  bool       `json:"duplicate,omitempty"` // the key was used before; this is the first message
+}
+
+// Shown is a message with what has become of it.
+type Shown struct {
+	Message
+	Deliveries []Delivery `json:"deliveries,omitempty"`
+}
+
+// SearchRequest asks for messages.
+type SearchRequest struct {
+	Query  string // words, "phrases", from: in: to: type: before: after: is:unanswered task:
+	Limit  int
+	Cursor *SearchCursor
+}
+
+// SearchCursor is where a search goes on: among the messages with a smaller seq, after those already shown.
+type SearchCursor struct {
+	Below int64 `json:"below"`
+	Skip  int   `json:"skip"`
+}
+
+// SearchResult is what was found, best first. The cursor leads to what else there is, or is nil: first to
+// the rest of what was weighed together, then to older messages.
+type SearchResult struct {
+	Hits   []Hit         `json:"hits"`
+	Next   *SearchCursor `json:"next,omitempty"`
+	Behind bool          `json:"behind,omitempty"` // the caller's own last message cannot be found yet
+}
+
+// Hit is a message that was found, and the piece of it that shows why.
+type Hit struct {
+	Message      string    `json:"message"`
+	Seq          int64     `json:"seq"`
+	Conversation string    `json:"conversation"`
+	From         string    `json:"from"`
+	To           string    `json:"to,omitempty"`
+	Type         Type      `json:"type"`
+	Task         string    `json:"task,omitempty"`
+	CreatedAt    time.Time `json:"created_at"`
+	Snippet      Snippet   `json:"snippet"`
+}
+
+// Trouble is why something that was taken could not be done.
+type Trouble struct {
+	Failure Failure       `json:"failure"`
+	Reason  string        `json:"reason,omitempty"`
+	After   time.Duration `json:"-"` // not before this long from now
+}
+
+// Outcome is how the turn ended that a lease was taken for.
+type Outcome struct {
+	Answer  string   `json:"answer,omitempty"` // the message that answers all of it
+	Trouble *Trouble `json:"trouble,omitempty"`
+}
+
+// Take says what to take, and how.
+type Take struct {
+	Limit      int           `json:"limit,omitempty"` // default 20
+	Wait       time.Duration `json:"-"`               // how long to wait for something
+	Lease      time.Duration `json:"-"`               // default 60 s
+	AtMostOnce bool          `json:"at_most_once,omitempty"`
+	Waking     bool          `json:"waking,omitempty"` // only what wakes
+	Urgent     bool          `json:"urgent,omitempty"` // by priority, instead of in order; only what wakes
+	Only       []string      `json:"only,omitempty"`   // only the deliveries of these messages
+	Seen       bool          `json:"seen,omitempty"`   // the caller sees them with the answer
+	Run        string        `json:"run,omitempty"`
+}
+
+// Taken is what was taken. Until its lease ends, nobody else gets it.
+type Taken struct {
+	Lease      string        `json:"lease,omitempty"`
+	For        time.Duration `json:"-"`
+	Deliveries []Delivery    `json:"deliveries"`
+	Messages   []Message     `json:"messages"` // of each delivery
+}
+
+// Peeked is what is in an inbox. Looking consumes nothing.
+type Peeked struct {
+	Inbox
+	Deliveries []Delivery `json:"deliveries"`
+	Messages   []Message  `json:"messages"` // of each delivery
+}
+
+// Snippet is the piece of a message that shows why it was found.
+type Snippet struct {
+	Field string   `json:"field"` // text, code, artifact or payload
+	Text  string   `json:"text"`
+	Marks [][2]int `json:"marks,omitempty"` // from, to: what matched, counted in characters of Text
+	Cut   bool     `json:"cut,omitempty"`   // there is more of the field
+}
