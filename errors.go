@@ -29,6 +29,8 @@ const (
 	TooLarge    Reason = "too_large"
 	RateLimited Reason = "rate_limited"
 	StorageFull Reason = "storage_full"
+	// Unauthenticated says that nobody knows who calls.
+	Unauthenticated Reason = "unauthenticated"
 )
 
 // Error is a failure as its receiver should see it: a code, a sentence, and what to do next.

@@ -21,6 +21,10 @@ import (
 type Caller struct {
 	Agent  string
 	Source string
+	Token  string        // the id of the token it came with; none for the local owner
+	By     string        // the owner who acts as Agent, if one does
+	Scopes parley.Scopes // what the credential may be used for
+	Until  *time.Time    // when the credential ends
 }
 
 // Config is what a hub can be told. The zero value of a field means its default.

@@ -1,0 +1,116 @@
+package parley
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Scope is a part of what a credential may be used for.
+type Scope string
+
+// The scopes. An operation needs exactly one of them; none implies another.
+const (
+	ScopeRead   Scope = "read"   // look at what its holder may read
+	ScopeSend   Scope = "send"   // post, take, acknowledge, take part
+	ScopeDecide Scope = "decide" // answer approvals
+	ScopeAdmin  Scope = "admin"  // administer what its holder may administer
+)
+
+// Scopes are what one credential may be used for.
+type Scopes []Scope
+
+// AllScopes is everything.
+func AllScopes() Scopes { return Scopes{ScopeRead, ScopeSend, ScopeDecide, ScopeAdmin} }
+
+// Has says whether a scope is among them.
+func (s Scopes) Has(one Scope) bool { return slices.Contains(s, one) }
+
+// Beyond returns those that are not among others.
+func (s Scopes) Beyond(others Scopes) Scopes {
+	return slices.DeleteFunc(slices.Clone(s), others.Has)
+}
+
+// Check refuses words that are no scopes, and no scopes at all, and returns the others in their usual
+// order, each once.
+func (s Scopes) Check() (Scopes, error) {
+	if unknown := s.Beyond(AllScopes()); len(unknown) > 0 {
+		return nil, Errorf(BadInput, "unknown scope %q", clip(string(unknown[0]))).Suggest("use read, send, decide and admin")
+	}
+	if len(s) == 0 {
+		return nil, Errorf(BadInput, "a token needs a scope").Suggest("use read, send, decide and admin")
+	}
+	return slices.DeleteFunc(AllScopes(), func(one Scope) bool { return !s.Has(one) }), nil
+}
+
+// TokenKind is what a credential is for.
+type TokenKind string
+
+// The kinds of credential.
+const (
+	TokenPlain   TokenKind = "token"   // a program's, sent with each call
+	TokenSession TokenKind = "session" // a browser's, kept in a cookie
+	TokenLink    TokenKind = "link"    // opens a session, once
+)
+
+// Token is a credential as the hub knows it: never its secret.
+type Token struct {
+	ID        string     `json:"id"`
+	Agent     string     `json:"agent"`
+	Kind      TokenKind  `json:"kind"`
+	Label     string     `json:"label,omitempty"`
+	Scopes    Scopes     `json:"scopes"`
+	CreatedBy string     `json:"created_by"`
+	CreatedAt time.Time  `json:"created_at"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	RevokedAt *time.Time `json:"revoked_at,omitempty"`
+}
+
+// Good says whether a token can be used at a moment.
+func (t Token) Good(now time.Time) bool {
+	return t.RevokedAt == nil && (t.ExpiresAt == nil || t.ExpiresAt.After(now))
+}
+
+// CheckLabel says why a text cannot be the label of a token, or nil.
+func CheckLabel(label string) error { return checkText("label", label, 256) }
+
+// NewToken describes a token to make.
+type NewToken struct {
+	Agent  string        `json:"agent"`
+	Label  string        `json:"label,omitempty"`
+	Scopes Scopes        `json:"scopes,omitempty"` // default: read and send
+	For    time.Duration `json:"-"`                // 0: until it is revoked
+}
+
+// MadeToken is a token with its secret, which is shown once.
+type MadeToken struct {
+	Token
+	Secret string `json:"secret"`
+}
+
+// TokenHash is what the hub stores of a secret, and finds it by. A secret has 256 random bits: nobody
+// guesses it, so its hash needs no salt and no work.
+type TokenHash [sha256.Size]byte
+
+const secretPrefix = "parley_"
+
+// NewSecret makes the secret of a token.
+func NewSecret() string {
+	var bits [32]byte
+	_, _ = rand.Read(bits[:]) // never fails
+	return secretPrefix + base64.RawURLEncoding.EncodeToString(bits[:])
+}
+
+// HashSecret is the hash of a secret. ok is false for what cannot be one.
+func HashSecret(secret string) (hash TokenHash, ok bool) {
+	bits, found := strings.CutPrefix(secret, secretPrefix)
+	raw, err := base64.RawURLEncoding.DecodeString(bits)
+	// Decoding passes over line ends and spare bits; a secret has one spelling.
+	if !found || err != nil || len(raw) != 32 || base64.RawURLEncoding.EncodeToString(raw) != bits {
+		return hash, false
+	}
+	return sha256.Sum256([]byte(secret)), true
+}
