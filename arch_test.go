@@ -26,9 +26,19 @@ const module = "github.com/parley-hub/parley"
 var mayImport = map[string][]string{
 	"":                          {},
 	"cmd/parley":                {"internal/cli"},
-	"internal/cli":              {""},
+	"client":                    {""},
+	"internal/cli":              {"", "client", "internal/chat", "internal/config", "internal/home", "internal/plain", "internal/server"},
+	"internal/chat":             {"", "internal/plain"},
+	"internal/config":           {""},
+	"internal/home":             {""},
+	"internal/httpapi":          {"", "internal/hub"},
 	"internal/hub":              {"", "internal/search", "internal/service"},
+	"internal/observe":          {},
+	"internal/peer":             {""},
+	"internal/plain":            {},
+	"internal/screentest":       {},
 	"internal/search":           {""},
+	"internal/server":           everythingToWire,
 	"internal/service":          {},
 	"internal/store":            {""},
 	"internal/store/blobfs":     {""},
@@ -39,7 +49,14 @@ var mayImport = map[string][]string{
 	"internal/pgtest/with":      {"internal/pgtest"},
 	"internal/crashtest":        {},
 	"internal/crashtest/victim": {"", "internal/hub", "internal/store/sqlite"},
-	"bench":                     {"", "internal/hub", "internal/pgtest", "internal/store/postgres", "internal/store/sqlite"},
+	"testscript":                {},
+	"bench":                     {"", "client", "internal/httpapi", "internal/hub", "internal/pgtest", "internal/store/postgres", "internal/store/sqlite"},
+}
+
+// everythingToWire is what the server builds a hub from.
+var everythingToWire = []string{
+	"", "internal/config", "internal/home", "internal/httpapi", "internal/hub", "internal/observe", "internal/peer",
+	"internal/service", "internal/store/postgres", "internal/store/sqlite",
 }
 
 // The domain may use the standard library and Unicode's tables.

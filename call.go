@@ -20,6 +20,13 @@ type NewConversation struct {
 	Topic   string   `json:"topic,omitempty"`
 }
 
+// ConversationChange is what may be changed of a conversation. What is nil stays.
+type ConversationChange struct {
+	Name     *string `json:"name,omitempty"`
+	Topic    *string `json:"topic,omitempty"`
+	Archived *bool   `json:"archived,omitempty"`
+}
+
 // ConversationView is a conversation as one participant sees it.
 type ConversationView struct {
 	Conversation
@@ -60,7 +67,7 @@ type Shown struct {
 
 // SearchRequest asks for messages.
 type SearchRequest struct {
-	Query  string // words, "phrases", from: in: to: type: before: after: is:unanswered task:
+	Query  string // words, "phrases", from: in: to: type: before: after: is:unanswered task: trace:
 	Limit  int
 	Cursor *SearchCursor
 }

@@ -72,6 +72,21 @@ func (d Delivery) Open() bool {
 // Ready says that it waits to be taken.
 func (d Delivery) Ready() bool { return d.State == DeliveryAccepted && d.Until == 0 }
 
+// Reached says whether it has come as far as a rung (delivered, seen or answered), or has ended in a
+// failure and will not. An ack is no answer, which may follow it.
+func (d Delivery) Reached(rung DeliveryState) bool {
+	switch d.State {
+	case DeliveryAccepted:
+		return false
+	case DeliveryDelivered:
+		return rung == DeliveryDelivered
+	case DeliverySeen, DeliveryAcked:
+		return rung != DeliveryAnswered
+	default:
+		return true
+	}
+}
+
 // Next is the next moment of wall time at which something is due for this delivery, or nil: it expires,
 // it is overdue, or its deadline is missed.
 func (d Delivery) Next() *time.Time {
@@ -173,4 +188,18 @@ func (m Message) Reaches(c Conversation, members []string, fromHuman bool) []Rea
 		reached = append(reached, Reach{Agent: agent, Wakes: wakes && m.Type.Wakes()})
 	}
 	return reached
+}
+
+// Addressees are those whom a message is addressed to: whom it names, and where the members are fixed all
+// of them but its sender. What the hub itself says there is for whom it names only.
+func (m Message) Addressees(c Conversation) []string {
+	ids := slices.Clone(m.Mentions)
+	if m.To != "" {
+		ids = append(ids, m.To)
+	}
+	if m.From != System {
+		ids = append(ids, slices.DeleteFunc(c.SetMembers(), func(id string) bool { return id == m.From })...)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }

@@ -98,6 +98,27 @@ func TestWhatTheHubSaysReachesAll(t *testing.T) {
 	}
 }
 
+func TestWhomAMessageIsAddressedTo(t *testing.T) {
+	pair := Conversation{Kind: DM, Set: "arya,ned"}
+	for name, test := range map[string]struct {
+		m    Message
+		in   Conversation
+		want string
+	}{
+		"a post":            {Message{From: "arya"}, Conversation{Kind: Channel}, ""},
+		"to somebody":       {Message{From: "arya", To: "ned"}, Conversation{Kind: Channel}, "ned"},
+		"mentions":          {Message{From: "arya", To: "ned", Mentions: []string{"bran", "ned"}}, Conversation{Kind: Channel}, "bran ned"},
+		"to all":            {Message{From: "arya", To: All}, Conversation{Kind: Channel}, "all"},
+		"a DM":              {Message{From: "arya"}, pair, "ned"},
+		"an implicit group": {Message{From: "ned", Mentions: []string{"bran"}}, Conversation{Kind: Group, Set: "arya,bran,ned"}, "arya bran"},
+		"of the hub":        {Message{From: System, To: "arya"}, pair, "arya"},
+	} {
+		if got := strings.Join(test.m.Addressees(test.in), " "); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
 func TestReachesNobodyTwiceNorTheSender(t *testing.T) {
 	ids := []string{"a", "b", "c", "d", System}
 	rapid.Check(t, func(t *rapid.T) {

@@ -26,6 +26,7 @@ type Reason string
 const (
 	NotFound    Reason = "not_found"
 	Conflict    Reason = "conflict"
+	Gone        Reason = "gone" // it was there, and will not come back
 	TooLarge    Reason = "too_large"
 	RateLimited Reason = "rate_limited"
 	StorageFull Reason = "storage_full"

@@ -1,9 +1,11 @@
 package parley
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -17,20 +19,42 @@ const (
 	EventAgentAdded          EventKind = "agent.added"
 	EventAgentChanged        EventKind = "agent.changed"
 	EventAgentRemoved        EventKind = "agent.removed"
+	EventAgentPresence       EventKind = "agent.presence" // it has come, or gone
 	EventConversationCreated EventKind = "conversation.created"
 	EventConversationChanged EventKind = "conversation.changed"
 	EventConversationDeleted EventKind = "conversation.deleted"
 	EventMemberJoined        EventKind = "member.joined"
 	EventMemberLeft          EventKind = "member.left"
 	EventCursorMoved         EventKind = "cursor.moved"
+	EventTokenCreated        EventKind = "token.created"
+	EventTokenRevoked        EventKind = "token.revoked"
 	EventOverdue             EventKind = "overdue"      // a delivery was not seen in time
 	EventLate                EventKind = "late"         // a delivery's deadline was missed
 	EventSequenceGap         EventKind = "sequence_gap" // the sender's count has jumped
 	EventAlert               EventKind = "alert"        // something needs a person's attention, or no longer does
 )
 
+// EventKinds are all kinds of event.
+func EventKinds() []EventKind {
+	kinds := []EventKind{
+		EventMessagePosted, EventMessageRedacted, EventAgentAdded, EventAgentChanged, EventAgentRemoved, EventAgentPresence,
+		EventConversationCreated, EventConversationChanged, EventConversationDeleted, EventMemberJoined, EventMemberLeft,
+		EventCursorMoved, EventTokenCreated, EventTokenRevoked, EventOverdue, EventLate, EventSequenceGap, EventAlert,
+	}
+	for _, state := range slices.Sorted(maps.Keys(deliverySteps)) {
+		kinds = append(kinds, EventDelivery(state))
+	}
+	return kinds
+}
+
 // EventDelivery is the kind of the event that a delivery's step to a state is: delivery.seen and so on.
 func EventDelivery(s DeliveryState) EventKind { return EventKind("delivery." + string(s)) }
+
+// Within says whether a kind is another, or begins with it up to a dot: delivery.seen is within delivery.
+func (k EventKind) Within(other EventKind) bool {
+	rest, found := strings.CutPrefix(string(k), string(other))
+	return found && (rest == "" || rest[0] == '.')
+}
 
 // Event is one line of the hub's log of changes. Its number is drawn from the same order as the seq
 // of messages; a message is its own event.
@@ -43,31 +67,36 @@ type Event struct {
 	By           string          `json:"by,omitempty"`           // who did it
 	Message      string          `json:"message,omitempty"`
 	Data         json.RawMessage `json:"data,omitempty"`
+	Body         *Message        `json:"body,omitempty"` // what was posted, where that was asked for
 }
 
-// AuditEntry is one line of the append-only record of administrative acts. Each carries the hash
-// of the one before it.
-type AuditEntry struct {
-	Num     int64           `json:"num"`
-	At      time.Time       `json:"at"`
-	Actor   string          `json:"actor"`
-	Act     string          `json:"act"`
-	Subject string          `json:"subject"`
-	Detail  json.RawMessage `json:"detail,omitempty"`
-	Hash    string          `json:"hash"`
+// EventFilter selects events. The zero value selects all.
+type EventFilter struct {
+	Kinds        []EventKind // each a kind, or the beginning of kinds up to a dot: message.posted, delivery
+	Conversation string
 }
 
-// Chain is the hash of an entry that follows one with the hash before.
-func (e AuditEntry) Chain(before string) string {
-	c := make(canonical, 0, 256)
-	c.add("parley-audit-1")
-	c.add(before)
-	c.num(e.Num)
-	c.time(&e.At)
-	c.add(e.Actor)
-	c.add(e.Act)
-	c.add(e.Subject)
-	c.add(string(e.Detail))
-	sum := sha256.Sum256(c)
-	return hex.EncodeToString(sum[:])
+const maxKinds = 64
+
+// Check says what is wrong with a filter, or nil. Whether its conversation exists is for the hub.
+func (f EventFilter) Check() error {
+	if len(f.Kinds) > maxKinds {
+		return tooLarge("kinds", len(f.Kinds), maxKinds, "entries").Suggest("name what several kinds begin with")
+	}
+	for _, k := range f.Kinds {
+		if !eventKind.MatchString(string(k)) {
+			return Errorf(BadInput, "%q is no kind of event", clip(string(k))).Suggest("use words with dots between them, like message.posted")
+		}
+	}
+	return nil
+}
+
+var eventKind = regexp.MustCompile(`^[a-z_]+(\.[a-z_]+)*$`)
+
+// Selects says whether an event is among those the filter selects.
+func (f EventFilter) Selects(e Event) bool {
+	if f.Conversation != "" && f.Conversation != e.Conversation {
+		return false
+	}
+	return len(f.Kinds) == 0 || slices.ContainsFunc(f.Kinds, e.Kind.Within)
 }

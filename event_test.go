@@ -1,50 +1,37 @@
 package parley
 
-import (
-	"encoding/json"
-	"reflect"
-	"testing"
-	"time"
-)
+import "testing"
 
-func TestAuditChainCoversEveryField(t *testing.T) {
-	full := AuditEntry{
-		Num: 7, At: time.UnixMilli(1_760_000_000_123).UTC(), Actor: "user", Act: "agent.add", Subject: "arya",
-		Detail: json.RawMessage(`{"a":1}`), Hash: "ignored",
-	}
-	seen := map[string]string{full.Chain("before"): "the entry itself"}
-	add := func(name, hash string) {
-		if other, ok := seen[hash]; ok {
-			t.Errorf("a change of %s gives the same hash as %s", name, other)
+func TestEventFilterSelectsKindsUpToADot(t *testing.T) {
+	e := Event{Kind: EventDelivery(DeliverySeen), Conversation: "c"}
+	for _, c := range []struct {
+		filter EventFilter
+		want   bool
+	}{
+		{EventFilter{}, true},
+		{EventFilter{Kinds: []EventKind{"delivery"}}, true},
+		{EventFilter{Kinds: []EventKind{"message", "delivery.seen"}}, true},
+		{EventFilter{Kinds: []EventKind{"deliver"}}, false},
+		{EventFilter{Kinds: []EventKind{"delivery.seen.twice"}}, false},
+		{EventFilter{Conversation: "c", Kinds: []EventKind{"delivery"}}, true},
+		{EventFilter{Conversation: "d"}, false},
+	} {
+		if got := c.filter.Selects(e); got != c.want {
+			t.Errorf("%v selects %s: %v", c.filter, e.Kind, got)
 		}
-		seen[hash] = name
-	}
-	add("the hash before", full.Chain("other"))
-	for i := range reflect.TypeFor[AuditEntry]().NumField() {
-		if name := reflect.TypeFor[AuditEntry]().Field(i).Name; name != "Hash" {
-			changed := full
-			change(t, reflect.ValueOf(&changed).Elem().Field(i))
-			add(name, changed.Chain("before"))
-		}
-	}
-	shifted := full
-	shifted.Actor, shifted.Act = "usera", "gent.add"
-	add("a border between two fields", shifted.Chain("before"))
-
-	full.Hash = "another" // what is chained is the entry, not its own hash
-	if seen[full.Chain("before")] != "the entry itself" {
-		t.Error("the hash of an entry depends on itself")
 	}
 }
 
-func TestAuditChainIsStable(t *testing.T) {
-	e := AuditEntry{Num: 1, At: time.UnixMilli(0).UTC(), Actor: "user", Act: "a", Subject: "s"}
-	const want = "49e9c7a133096cc5c070651468111916c8dd5c193f4807fea07e5d54d630a6d6"
-	if got := e.Chain(""); got != want {
-		t.Errorf("got %s, want %s: stored chains would no longer verify", got, want)
+func TestEventFilterRefusesWhatIsNoKind(t *testing.T) {
+	for _, kind := range []EventKind{"", ".", "delivery.", "Delivery", "a b", "a,b"} {
+		if CodeOf(EventFilter{Kinds: []EventKind{kind}}.Check()) != BadInput {
+			t.Errorf("%q is taken", kind)
+		}
 	}
-	e.At = e.At.In(time.FixedZone("x", 3600)) // the same moment
-	if got := e.Chain(""); got != want {
-		t.Errorf("the zone counts: %s", got)
+	if err := (EventFilter{Kinds: []EventKind{"overdue", "delivery.seen", "sequence_gap"}}).Check(); err != nil {
+		t.Error(err)
+	}
+	if AsError(EventFilter{Kinds: make([]EventKind, maxKinds+1)}.Check()).Reason != TooLarge {
+		t.Error("any number of kinds is taken")
 	}
 }

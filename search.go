@@ -5,6 +5,8 @@ import "time"
 // Document is a message as the search index keeps it.
 type Document struct {
 	Message Message
+	// To are those whom the message is addressed to.
+	To []string
 	// Words are the words of the message in their order. An empty one is a gap that no phrase goes across.
 	Words []string
 	// Loose are further words, each found by itself only.
@@ -32,6 +34,7 @@ type SearchQuery struct {
 	Conversation string // its id
 	Type         Type
 	Task         string
+	Trace        string    // in any of its spellings
 	Before       time.Time // created earlier
 	After        time.Time // created then or later
 	Unanswered   bool      // delivered to somebody, and no message answers it

@@ -60,6 +60,7 @@ type Tx interface {
 	Queue() QueueStore
 	Search() SearchStore
 	Artifacts() ArtifactStore
+	Tokens() TokenStore
 	Log() LogStore
 	Retention() RetentionStore
 	Counts() CountStore
@@ -109,6 +110,9 @@ type ConversationStore interface {
 	FindSet(set string) (Conversation, error)
 	// List returns conversations by their newest message, newest first.
 	List(ConversationFilter) ([]Conversation, error)
+	// Scan returns conversations with an id greater than after, by id, at most limit. ErrNotFound if after
+	// is not empty and no id.
+	Scan(after string, limit int) ([]Conversation, error)
 	// Idle returns the ids of conversations of some kinds that are not archived and have not changed
 	// since a time, in any order.
 	Idle(IdleFilter) ([]string, error)
@@ -247,6 +251,8 @@ type QueueStore interface {
 	Heartbeat(sender, recipient string) (Delivery, error)
 	// Inbox counts what is open for a recipient.
 	Inbox(recipient string) (Inbox, error)
+	// Inboxes counts what is open for each recipient that has ever had a delivery, by its id.
+	Inboxes() (map[string]Inbox, error)
 	// Orphaned returns the ids of removed agents that have open deliveries.
 	Orphaned() ([]string, error)
 }
@@ -270,6 +276,24 @@ type SearchStore interface {
 	Match(SearchQuery) (Matches, error)
 }
 
+// TokenStore keeps credentials, each under the hash of its secret.
+type TokenStore interface {
+	// Insert adds a token. ErrTaken if its id or hash is in use, ErrNotFound if its holder or its maker does
+	// not exist.
+	Insert(Token, TokenHash) error
+	// Find returns the token whose secret has this hash, good or not. ErrNotFound if there is none.
+	Find(TokenHash) (Token, error)
+	// Get returns the token with this id, good or not. ErrNotFound if there is none.
+	Get(id string) (Token, error)
+	// List returns tokens by their ids, the newest first. Links are left out.
+	List(TokenFilter) ([]Token, error)
+	// Put writes down when a token was revoked; nothing else of it changes. ErrNotFound if there is none.
+	Put(Token) error
+	// Forget erases up to limit tokens of a kind that were revoked, or else expired, before a time, and says
+	// how many.
+	Forget(kind TokenKind, before time.Time, limit int) (int, error)
+}
+
 // LogStore keeps the event log and the audit log. Both only grow, but for Prune.
 type LogStore interface {
 	// Append adds events. Their Num is given by the store. Messages are not appended: see
@@ -288,6 +312,8 @@ type LogStore interface {
 	Audit(AuditEntry) error
 	// Audited returns audit entries with a number greater than after, in order, at most limit.
 	Audited(after int64, limit int) ([]AuditEntry, error)
+	// AuditHead returns the number and hash of the newest audit entry, or zeros.
+	AuditHead() (AuditHead, error)
 }
 
 // OldMessage is what retention looks at.
@@ -319,8 +345,10 @@ type RetentionStore interface {
 	Weigh(limit int64) (bytes int64, more bool, err error)
 }
 
-// CountStore compares the numbers that are kept with the rows they count. It is for checks.
+// CountStore knows the numbers that are kept, and, for checks, compares them with the rows they count.
 type CountStore interface {
+	// Totals adds them up: over agents, conversations, inboxes and dead letters, never over messages.
+	Totals() (Totals, error)
 	// Conversations returns a sentence for each conversation whose number of messages or last seq is
 	// not that of its messages, at most limit.
 	Conversations(limit int) ([]string, error)

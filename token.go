@@ -34,6 +34,15 @@ func (s Scopes) Beyond(others Scopes) Scopes {
 	return slices.DeleteFunc(slices.Clone(s), others.Has)
 }
 
+// Join is their words with something between them.
+func (s Scopes) Join(sep string) string {
+	words := make([]string, len(s))
+	for i, one := range s {
+		words[i] = string(one)
+	}
+	return strings.Join(words, sep)
+}
+
 // Check refuses words that are no scopes, and no scopes at all, and returns the others in their usual
 // order, each once.
 func (s Scopes) Check() (Scopes, error) {
@@ -67,6 +76,8 @@ type Token struct {
 	CreatedAt time.Time  `json:"created_at"`
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 	RevokedAt *time.Time `json:"revoked_at,omitempty"`
+
+	SessionUntil *time.Time `json:"-"` // of a link: when the session it opens must have ended
 }
 
 // Good says whether a token can be used at a moment.
@@ -85,10 +96,18 @@ type NewToken struct {
 	For    time.Duration `json:"-"`                // 0: until it is revoked
 }
 
+// TokenFilter selects tokens for a list.
+type TokenFilter struct {
+	Agent  string // only those of this holder
+	Before string // only those with a smaller id
+	Limit  int
+}
+
 // MadeToken is a token with its secret, which is shown once.
 type MadeToken struct {
 	Token
 	Secret string `json:"secret"`
+	Page   string `json:"-"` // of a session: the secret of its page; see SessionSecret
 }
 
 // TokenHash is what the hub stores of a secret, and finds it by. A secret has 256 random bits: nobody
@@ -113,4 +132,12 @@ func HashSecret(secret string) (hash TokenHash, ok bool) {
 		return hash, false
 	}
 	return sha256.Sum256([]byte(secret)), true
+}
+
+// SessionSecret is the secret of a session, which a browser keeps in a cookie and sends to every port of a
+// machine. It is made from the secret of the hub's own page, which the page alone keeps: whoever has the
+// cookie cannot work that out, and the hub needs to remember neither.
+func SessionSecret(page string) string {
+	sum := sha256.Sum256([]byte("parley-session:" + page))
+	return secretPrefix + base64.RawURLEncoding.EncodeToString(sum[:])
 }

@@ -79,6 +79,17 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+func TestSessionSecrets(t *testing.T) {
+	page := parley.NewSecret()
+	session := parley.SessionSecret(page)
+	if _, ok := parley.HashSecret(session); !ok || session == page {
+		t.Errorf("%q is no secret of a session", session)
+	}
+	if session != parley.SessionSecret(page) || session == parley.SessionSecret(parley.NewSecret()) {
+		t.Error("a session is not that of its page")
+	}
+}
+
 func TestTokensEnd(t *testing.T) {
 	now := time.Date(2026, 11, 15, 9, 0, 0, 0, time.UTC)
 	before, after := now.Add(-time.Millisecond), now.Add(time.Millisecond)

@@ -34,6 +34,12 @@ func TraceBytes(id string) [16]byte {
 	return [16]byte(sum[:16])
 }
 
+// TraceKey is what all ways to write the id of one trace have in common: its OpenTelemetry id in hexadecimal.
+func TraceKey(id string) string {
+	raw := TraceBytes(id)
+	return hex.EncodeToString(raw[:])
+}
+
 // IsUUID says whether a string is a UUID in its usual form, in any case.
 func IsUUID(s string) bool {
 	_, ok := parseUUID(s)

@@ -295,8 +295,8 @@ func (s *scene) show(a parley.Agent) parley.Agent {
 	return a
 }
 
-// RemoveAgent removes a participant: it leaves its channels and groups, what was on its way to it has
-// failed, and its names stay reserved. Only an owner may.
+// RemoveAgent removes a participant: it leaves its channels and groups, its tokens are revoked, what was on
+// its way to it has failed, and its names stay reserved. Only an owner may.
 func (h *Hub) RemoveAgent(ctx context.Context, caller Caller, name string) error {
 	err := h.update(ctx, caller, func(s *scene) error {
 		if err := s.mustOwn("remove an agent"); err != nil {
@@ -314,6 +314,9 @@ func (h *Hub) RemoveAgent(ctx context.Context, caller Caller, name string) error
 			return err
 		}
 		if err := s.dismissReports(a.ID); err != nil {
+			return err
+		}
+		if err := s.revokeAll(a.ID); err != nil {
 			return err
 		}
 		if err := s.Agents().Update(a); err != nil {

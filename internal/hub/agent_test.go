@@ -51,7 +51,7 @@ func TestAddAgentFillsDefaultsAndSaysSo(t *testing.T) {
 	same(t, "audit", []string{last.Actor, last.Act, last.Subject}, []string{"user", "agent.add", "arya"})
 }
 
-// eventsAfter reads the log itself, without the tail.
+// eventsAfter reads the log itself, without the stream.
 func eventsAfter(w *world, after int64) (list []parley.Event) {
 	w.t.Helper()
 	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
@@ -323,7 +323,7 @@ func TestRemovedAgentLeavesAndItsNamesStay(t *testing.T) {
 }
 
 func removed(name string) *parley.Error {
-	return refused(parley.Unavailable, "", name+" was removed", "write to somebody else")
+	return refused(parley.Unavailable, parley.Gone, name+" was removed", "write to somebody else")
 }
 
 func TestRemoveAgentRefuses(t *testing.T) {

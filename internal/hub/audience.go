@@ -43,7 +43,7 @@ func (s *scene) audience(m *parley.Message, calls parley.Mentions, where place, 
 	}
 	reached := m.Reaches(where.Conversation, here, s.me.Kind == parley.KindHuman)
 	if len(reached) == 0 && len(gone) > 0 {
-		return nil, parley.Errorf(parley.Unavailable, "%s was removed", gone[0]).Suggest("write to somebody else")
+		return nil, wasRemoved(gone[0])
 	}
 	return reached, nil
 }

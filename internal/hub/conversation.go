@@ -236,54 +236,85 @@ func (s *scene) takeOut(p place, id string) error {
 
 // Rename gives a channel or named group another name. Its creator and owners may.
 func (h *Hub) Rename(ctx context.Context, caller Caller, ref, name string) error {
-	if err := parley.CheckChannelName(name); err != nil {
-		return err
-	}
-	return h.change(ctx, caller, ref, func(s *scene, p place) error {
-		if p.Name == "" {
-			return parley.Errorf(parley.BadInput, "a %s has no name", p.Kind).Suggest("make a channel with that name")
-		}
-		if err := s.mustRun(p, "rename it"); err != nil {
-			return err
-		}
-		p.Name = name
-		err := s.save(p.Conversation, "name")
-		if errors.Is(err, parley.ErrTaken) {
-			return nameTaken(name)
-		}
-		return err
-	})
+	_, err := h.ChangeConversation(ctx, caller, ref, parley.ConversationChange{Name: &name})
+	return err
 }
 
 // SetTopic sets what a conversation is about. Every member may.
 func (h *Hub) SetTopic(ctx context.Context, caller Caller, ref, topic string) error {
-	if err := parley.CheckTopic(topic); err != nil {
-		return err
-	}
-	return h.change(ctx, caller, ref, func(s *scene, p place) error {
-		if err := s.mustBeIn(p); err != nil {
-			return err
-		}
-		p.Topic = topic
-		return s.save(p.Conversation, "topic")
-	})
+	_, err := h.ChangeConversation(ctx, caller, ref, parley.ConversationChange{Topic: &topic})
+	return err
 }
 
 // Archive hides a conversation from lists, or brings it back. Every member may; a new message
 // brings it back as well.
 func (h *Hub) Archive(ctx context.Context, caller Caller, ref string, archived bool) error {
-	return h.change(ctx, caller, ref, func(s *scene, p place) error {
-		if err := s.mustBeIn(p); err != nil {
-			return err
-		}
-		if archived == (p.ArchivedAt != nil) {
-			return nil
-		}
-		return s.setArchived(p.Conversation, archived)
-	})
+	_, err := h.ChangeConversation(ctx, caller, ref, parley.ConversationChange{Archived: &archived})
+	return err
 }
 
-func (s *scene) setArchived(c parley.Conversation, archived bool) error {
+// ChangeConversation changes several things of a conversation at once, or nothing: see Rename, SetTopic and
+// Archive for who may.
+func (h *Hub) ChangeConversation(ctx context.Context, caller Caller, ref string, to parley.ConversationChange) (view parley.ConversationView, err error) {
+	if to.Name != nil {
+		if err := parley.CheckChannelName(*to.Name); err != nil {
+			return view, err
+		}
+	}
+	if to.Topic != nil {
+		if err := parley.CheckTopic(*to.Topic); err != nil {
+			return view, err
+		}
+	}
+	err = h.change(ctx, caller, ref, func(s *scene, p place) error {
+		if err := s.alter(&p, to); err != nil {
+			return err
+		}
+		view, err = s.see(p.Conversation)
+		return err
+	})
+	return view, err
+}
+
+func (s *scene) alter(p *place, to parley.ConversationChange) error {
+	if to.Name != nil {
+		if err := s.rename(p, *to.Name); err != nil {
+			return err
+		}
+	}
+	if to.Topic != nil || to.Archived != nil {
+		if err := s.mustBeIn(*p); err != nil {
+			return err
+		}
+	}
+	if to.Topic != nil {
+		p.Topic = *to.Topic
+		if err := s.save(&p.Conversation, "topic"); err != nil {
+			return err
+		}
+	}
+	if to.Archived == nil || *to.Archived == (p.ArchivedAt != nil) {
+		return nil
+	}
+	return s.setArchived(&p.Conversation, *to.Archived)
+}
+
+func (s *scene) rename(p *place, name string) error {
+	if p.Name == "" {
+		return parley.Errorf(parley.BadInput, "a %s has no name", p.Kind).Suggest("make a channel with that name")
+	}
+	if err := s.mustRun(*p, "rename it"); err != nil {
+		return err
+	}
+	p.Name = name
+	err := s.save(&p.Conversation, "name")
+	if errors.Is(err, parley.ErrTaken) {
+		return nameTaken(name)
+	}
+	return err
+}
+
+func (s *scene) setArchived(c *parley.Conversation, archived bool) error {
 	c.ArchivedAt = nil
 	if archived {
 		c.ArchivedAt = &s.now
@@ -327,22 +358,14 @@ func (h *Hub) change(ctx context.Context, caller Caller, ref string, fn func(*sc
 }
 
 // save stores a changed conversation and says which field it was.
-func (s *scene) save(c parley.Conversation, field string) error {
+func (s *scene) save(c *parley.Conversation, field string) error {
 	c.UpdatedAt = s.now
 	data, err := json.Marshal(map[string]string{"field": field})
 	if err != nil {
 		return err
 	}
 	s.note(parley.Event{Kind: parley.EventConversationChanged, Conversation: c.ID, Data: data})
-	return s.Conversations().Update(c)
-}
-
-func (s *scene) audit(act, subject string, detail any) error {
-	raw, err := json.Marshal(detail)
-	if err != nil {
-		return err
-	}
-	return s.Log().Audit(parley.AuditEntry{At: s.now, Actor: s.me.ID, Act: act, Subject: subject, Detail: raw})
+	return s.Conversations().Update(*c)
 }
 
 func membersChange(p place) error {

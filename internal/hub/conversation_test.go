@@ -437,3 +437,30 @@ func TestOwnersReadEverything(t *testing.T) {
 		same(t, kind+" joined", w.see("jon", id).Joined, false)
 	}
 }
+
+// TestAChangeIsMadeWholeOrNotAtAll changes several things of a conversation, one of which is refused.
+func TestAChangeIsMadeWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "gendry")
+	w.channel("arya", "forge", "gendry")
+	w.channel("arya", "taken")
+	name, taken, topic, archived := "smithy", "taken", "steel", true
+	_, err := w.ChangeConversation(ctx, as("gendry"), "forge", parley.ConversationChange{Topic: &topic, Name: &name})
+	same(t, "only its creator renames it", parley.CodeOf(err), parley.NotPermitted)
+	_, err = w.ChangeConversation(ctx, as("arya"), "forge", parley.ConversationChange{Topic: &topic, Archived: &archived, Name: &taken})
+	same(t, "the name is taken", parley.AsError(err).Reason, parley.Conflict)
+	before := w.lastEvent()
+	view, err := w.Conversation(ctx, as("arya"), "forge")
+	w.ok(err)
+	same(t, "topic", view.Topic, "")
+	same(t, "archived", view.ArchivedAt == nil, true)
+	changed, err := w.ChangeConversation(ctx, as("arya"), "forge", parley.ConversationChange{Topic: &topic, Archived: &archived, Name: &name})
+	w.ok(err)
+	view, err = w.Conversation(ctx, as("arya"), "smithy")
+	w.ok(err)
+	same(t, "what is returned is what is there", changed, view)
+	same(t, "topic", view.Topic, topic)
+	same(t, "archived", view.ArchivedAt != nil, true)
+	same(t, "an event for each", w.lastEvent(), before+3)
+}

@@ -37,6 +37,7 @@ func (s *scene) keep(d *parley.Delivery, after parley.Delivery) error {
 	err := s.Deliveries().Put(*d, after)
 	if err == nil {
 		*d = after
+		s.moved = append(s.moved, d.Message)
 	}
 	return err
 }
@@ -122,7 +123,7 @@ func (s *scene) giveBack(d *parley.Delivery, f parley.Failure, cause *parley.Err
 }
 
 func removed(a parley.Agent) *parley.Error {
-	return parley.Errorf(parley.Unavailable, "%s was removed", a.Name).Suggest("write to somebody else")
+	return wasRemoved(a.Name)
 }
 
 // tell lets the sender of a message know what has become of it, in its conversation. It wakes nobody,
@@ -173,7 +174,7 @@ func (s *scene) say(m parley.Message) error {
 		return nil // deleted: there is nobody to tell where
 	}
 	if err == nil && where.ArchivedAt != nil {
-		err = s.setArchived(where, false)
+		err = s.setArchived(&where, false)
 	}
 	if err == nil {
 		err = s.writeEvents() // what the message is about comes before it

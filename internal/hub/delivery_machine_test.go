@@ -176,8 +176,8 @@ func (x *deliverer) takes(t *rapid.T) {
 		AtMostOnce: pick(t, "at most once", false, false, false, true), Seen: rapid.Bool().Draw(t, "seen"),
 		Waking: rapid.Bool().Draw(t, "waking"), Urgent: rapid.Bool().Draw(t, "urgent"),
 	}
-	if own := x.model.those(func(s *sent) bool { return s.to == by }); len(own) > 0 && pick(t, "only", false, false, true) {
-		take.Only = []string{rapid.SampledFrom(own).Draw(t, "first").id, rapid.SampledFrom(own).Draw(t, "second").id}
+	if all := x.model.those(func(*sent) bool { return true }); len(all) > 0 && pick(t, "only", false, false, true) {
+		take.Only = []string{rapid.SampledFrom(all).Draw(t, "first").id, rapid.SampledFrom(all).Draw(t, "second").id}
 	}
 	want := x.model.caller(by)
 	var list []*sent

@@ -145,7 +145,7 @@ func (m *inboxes) post(s *sent) outcome {
 	}
 	victims, fits := m.victims(s)
 	if !fits {
-		return gone
+		return full
 	}
 	if old := m.lastBeat(s); old != nil && old.now.State == parley.DeliveryAccepted {
 		old.settle(parley.DeliveryEvicted)

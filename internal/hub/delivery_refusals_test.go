@@ -97,7 +97,7 @@ func TestDeadLettersAreForOwners(t *testing.T) {
 		{"dropping one that is alive", drop("user", alive.ID, ""), noDead},
 		{"no such message", drop("user", noRoom, ""), absent("message", noRoom, checkName)},
 		{"no such recipient", drop("user", both.ID, "nobody"), absent("agent", "nobody", listAgents)},
-		{"retried for one who was removed", retry("user", both.ID, "bran"), refused(parley.Unavailable, "", "bran was removed", "write to somebody else")},
+		{"retried for one who was removed", retry("user", both.ID, "bran"), refused(parley.Unavailable, parley.Gone, "bran was removed", "write to somebody else")},
 	})
 	w.ok(drop("user", both.ID, "bran")())
 	w.ok(retry("user", both.ID, "ned")())

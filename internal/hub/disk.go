@@ -27,7 +27,7 @@ func (h *Hub) checkDisk(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	least := max(leastFree, total/leastFreeShare)
+	least := enoughFree(total)
 	low := free < least
 	if h.diskLow {
 		low = free <= least+least/5
@@ -47,6 +47,9 @@ func (h *Hub) checkDisk(ctx context.Context) error {
 	h.diskLow = low // not before: who follows the events must learn of it
 	return nil
 }
+
+// enoughFree is how many bytes of a disk should be free.
+func enoughFree(total int64) int64 { return max(leastFree, total/leastFreeShare) }
 
 func (h *Hub) alertDisk(ctx context.Context, low bool, free, total int64) error {
 	state := "off"

@@ -12,7 +12,9 @@ import (
 const dueBatch = 100
 
 func (h *Hub) sweepOften(ctx context.Context, started func()) {
-	h.regularly(ctx, started, h.config.DueEvery, h.SweepDeliveries)
+	h.regularly(ctx, started, h.config.DueEvery, func(ctx context.Context) error {
+		return errors.Join(h.SweepDeliveries(ctx), h.SweepAttendance(ctx))
+	})
 }
 
 // SweepDeliveries does what is due with time for deliveries: leases that lapse, pauses that end, and

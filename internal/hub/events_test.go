@@ -22,21 +22,46 @@ func newStartedHub(t *testing.T) *world {
 	return w
 }
 
+// subscribe follows events until the test ends.
+func subscribe(t tester, h *hub.Hub, by hub.Caller, after int64, kinds ...parley.EventKind) *hub.Subscription {
+	t.Helper()
+	sub, err := h.Subscribe(ctx, by, after, parley.EventFilter{Kinds: kinds})
+	if err != nil {
+		t.Fatalf("subscribe after %d: %v", after, err)
+	}
+	t.Cleanup(sub.Close)
+	return sub
+}
+
 // follow reads events until the one with a number has come.
 func follow(t tester, h *hub.Hub, by hub.Caller, after, until int64) []parley.Event {
 	t.Helper()
-	var got []parley.Event
-	for after < until {
-		list, next, err := h.Events(ctx, by, after)
+	sub, err := h.Subscribe(ctx, by, after, parley.EventFilter{})
+	if err != nil {
+		t.Errorf("subscribe after %d: %v", after, err)
+		return nil
+	}
+	defer sub.Close()
+	return readUntil(t, h, sub, until)
+}
+
+// readUntil reads from a subscription until the event with a number has come, or is not for it.
+func readUntil(t tester, h *hub.Hub, sub *hub.Subscription, until int64) (got []parley.Event) {
+	t.Helper()
+	for upTo := int64(-1); upTo < until; {
+		if last, err := h.LastEvent(ctx, user); err == nil && last >= until {
+			sub.Nudge() // it may not be told
+		}
+		list, next, err := sub.Next(ctx)
 		if err != nil {
-			t.Errorf("events after %d: %v", after, err)
+			t.Errorf("events after %d: %v", upTo, err)
 			return got
 		}
-		if next <= after {
-			t.Errorf("the log does not go on: %d after %d", next, after)
+		if next < upTo || len(list) > 0 && list[0].Num <= upTo {
+			t.Errorf("the log goes back: %d %v after %d", next, nums(list), upTo)
 			return got
 		}
-		got, after = append(got, list...), next
+		got, upTo = append(got, list...), next
 	}
 	return got
 }
@@ -49,7 +74,7 @@ func nums(list []parley.Event) []int64 {
 	return all
 }
 
-func upTo(first, last int64) []int64 {
+func span(first, last int64) []int64 {
 	all := []int64{}
 	for n := first; n <= last; n++ {
 		all = append(all, n)
@@ -69,7 +94,7 @@ func TestFollowersMissNothing(t *testing.T) {
 	for i := range int64(4) {
 		wg.Go(func() {
 			got := nums(follow(t, w.Hub, user, first-i, first+posts))
-			same(t, "numbers", got, upTo(first-i+1, first+posts))
+			same(t, "numbers", got, span(first-i+1, first+posts))
 		})
 	}
 	drafts := make([]parley.Draft, posts)
@@ -105,17 +130,18 @@ func TestSlowFollowerCatchesUpFromTheStore(t *testing.T) {
 	}
 	w.add(with...)
 	first := w.lastEvent()
-	ended := make(chan []int64, 1)
+	ended := make(chan []parley.Event, 1)
 	stop := make(chan int64, 1)
-	go func() { // a quick follower keeps the memory in use
-		after, got := first, []int64{}
-		for until := int64(1 << 62); after < until; {
-			list, next, err := w.Events(ctx, user, after)
+	quick := subscribe(t, w.Hub, user, first)
+	go func() {
+		var got []parley.Event
+		for until := int64(1 << 62); len(got) == 0 || got[len(got)-1].Num < until; {
+			list, _, err := quick.Next(ctx)
 			if err != nil {
 				t.Errorf("events: %v", err)
 				break
 			}
-			got, after = append(got, nums(list)...), next
+			got = append(got, list...)
 			select {
 			case until = <-stop:
 			default:
@@ -123,6 +149,11 @@ func TestSlowFollowerCatchesUpFromTheStore(t *testing.T) {
 		}
 		ended <- got
 	}()
+	slow := subscribe(t, w.Hub, user, first)
+	slow.Nudge()
+	_, upTo, err := slow.Next(ctx) // it is live
+	w.ok(err)
+	same(t, "nothing has come yet", upTo, first)
 	for i := range 60 {
 		w.channel("user", fmt.Sprint("c", i), with...)
 	}
@@ -132,9 +163,9 @@ func TestSlowFollowerCatchesUpFromTheStore(t *testing.T) {
 	if last != w.lastEvent() || last-first < 4200 {
 		t.Fatalf("events from %d to %d", first, w.lastEvent())
 	}
-	same(t, "slow follower", nums(follow(t, w.Hub, user, first, last)), upTo(first+1, last))
-	same(t, "quick follower", <-ended, upTo(first+1, last))
-	same(t, "from the very beginning", nums(follow(t, w.Hub, user, 0, last)), upTo(1, last))
+	same(t, "slow follower", nums(readUntil(t, w.Hub, slow, last)), span(first+1, last))
+	same(t, "quick follower", nums(<-ended), span(first+1, last))
+	same(t, "from the very beginning", nums(follow(t, w.Hub, user, 0, last)), span(1, last))
 }
 
 func TestFollowerResumesAfterARestart(t *testing.T) {
@@ -148,7 +179,7 @@ func TestFollowerResumesAfterARestart(t *testing.T) {
 	w.Start(ctx)
 	w.say("arya", "open", "two")
 	last := w.lastEvent()
-	same(t, "numbers", nums(follow(t, w.Hub, as("ned"), before, last)), upTo(before+1, last))
+	same(t, "numbers", nums(follow(t, w.Hub, as("ned"), before, last)), span(before+1, last))
 }
 
 func TestFollowerGoesOnWhenWhatItReadIsErased(t *testing.T) {
@@ -178,8 +209,7 @@ func TestEventNumberAheadOfTheLogIsRefused(t *testing.T) {
 	}
 	events := func(after int64) func() error {
 		return func() error {
-			_, next, err := w.Events(ctx, user, after)
-			same(t, "where to go on", next, after)
+			_, err := w.Subscribe(ctx, user, after, parley.EventFilter{})
 			return err
 		}
 	}
@@ -225,32 +255,41 @@ func TestFollowerAtTheEndDoesNotHideEventsFromOneBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openWorld(t, place)
 		w.add("arya")
-		last := w.lastEvent()
-		woken := make(chan int64, 2)
-		wait, cancel := context.WithCancel(ctx)
-		listen := func(after int64) {
-			_, next, err := w.Events(wait, user, after)
-			if err == nil {
-				woken <- next
-			}
+		first := w.lastEvent()
+		got := map[string]chan []parley.Event{"first": make(chan []parley.Event, 9), "second": make(chan []parley.Event, 9)}
+		listen := func(who string) {
+			sub := subscribe(t, w.Hub, user, w.lastEvent())
+			wait, cancel := context.WithCancel(ctx)
+			t.Cleanup(cancel)
+			go func() {
+				for {
+					list, _, err := sub.Next(wait)
+					if err != nil {
+						return
+					}
+					got[who] <- list
+				}
+			}()
+			synctest.Wait()
 		}
-		go listen(last)
-		synctest.Wait()
+		listen("first")
 		w.channel("arya", "open")
-		go listen(w.lastEvent())
+		last := w.lastEvent()
+		listen("second")
+		w.Start(ctx)
 		synctest.Wait()
-		same(t, "followers woken", len(woken), 1)
-		cancel()
-		synctest.Wait()
+		same(t, "what the first is told", nums(<-got["first"]), span(first+1, last))
+		same(t, "what the second is told", len(got["second"]), 0)
 	})
 }
 
 func TestFollowerGivesUpWithItsContext(t *testing.T) {
 	t.Parallel()
 	w := newStartedHub(t)
+	sub := subscribe(t, w.Hub, user, w.lastEvent())
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
-	_, _, err := w.Events(cancelled, user, w.lastEvent())
+	_, _, err := sub.Next(cancelled)
 	if parley.CodeOf(err) != parley.TimedOut || !errors.Is(err, context.Canceled) {
 		t.Errorf("events returned %v", err)
 	}
@@ -260,10 +299,10 @@ func TestRemovalEndsAStream(t *testing.T) {
 	t.Parallel()
 	w := newStartedHub(t)
 	w.add("arya")
-	last := w.lastEvent()
+	sub := subscribe(t, w.Hub, as("arya"), w.lastEvent(), "message.posted")
 	ended := make(chan error, 1)
 	go func() {
-		_, _, err := w.Events(ctx, as("arya"), last)
+		_, _, err := sub.Next(ctx)
 		ended <- err
 	}()
 	w.ok(w.RemoveAgent(ctx, user, "arya"))

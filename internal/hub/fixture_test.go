@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -55,6 +56,7 @@ type world struct {
 	clock  *clock
 	leases *ticker
 	db     database
+	kind   kind
 	place  string
 	config hub.Config
 	wrap   func(parley.Store) parley.Store
@@ -75,7 +77,7 @@ func newHub(t *testing.T, change ...func(*world)) *world {
 
 func openWorld(t tester, place string, change ...func(*world)) *world {
 	t.Helper()
-	w := &world{t: t, clock: &clock{now: began}, leases: &ticker{}, place: place, wrap: diskless}
+	w := &world{t: t, clock: &clock{now: began}, leases: &ticker{}, kind: stores, place: place, wrap: diskless}
 	w.config.Clock, w.config.Log = w.clock, slog.New(slog.DiscardHandler)
 	w.config.DueEvery = time.Hour // the test sweeps
 	for _, f := range change {
@@ -92,7 +94,7 @@ func diskless(s parley.Store) parley.Store { return struct{ parley.Store }{s} }
 func (w *world) open() {
 	w.t.Helper()
 	var err error
-	if w.db, err = stores.open(w.place); err != nil {
+	if w.db, err = w.kind.open(w.place); err != nil {
 		w.t.Fatalf("open the store: %v", err)
 	}
 	w.leases.advance(24 * time.Hour) // leases end with the process
@@ -101,6 +103,9 @@ func (w *world) open() {
 		w.t.Fatalf("make the hub: %v", err)
 	}
 }
+
+// Start starts the hub. Who comes is not among its events.
+func (w *world) Start(ctx context.Context) { w.StartQuietly(ctx) }
 
 func (w *world) close() {
 	w.t.Helper()
@@ -261,7 +266,13 @@ func (w *world) lastEvent() int64 {
 	return n
 }
 
+// audited are the entries of the audit log, without refusals, which are written in the background.
 func (w *world) audited() []parley.AuditEntry {
+	w.t.Helper()
+	return slices.DeleteFunc(w.auditLog(), func(e parley.AuditEntry) bool { return e.Act == "refused" })
+}
+
+func (w *world) auditLog() []parley.AuditEntry {
 	w.t.Helper()
 	var list []parley.AuditEntry
 	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
@@ -280,6 +291,9 @@ func (w *world) state() string {
 			return err
 		}
 		if _, all["events"], err = tx.Log().Bounds(); err != nil {
+			return err
+		}
+		if all["tokens"], err = tx.Tokens().List(parley.TokenFilter{Limit: 10_000}); err != nil {
 			return err
 		}
 		if all["artifacts"], err = tx.Artifacts().List("", 10_000); err != nil {

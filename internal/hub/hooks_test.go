@@ -2,9 +2,16 @@ package hub
 
 import (
 	"context"
+	"errors"
 
 	"github.com/parley-hub/parley"
 )
+
+// StartQuietly starts everything but what writes down who has come, so that a test knows every event there is.
+func (h *Hub) StartQuietly(ctx context.Context) {
+	h.services = h.services[:len(h.services)-1]
+	h.Start(ctx)
+}
 
 // PostFor posts what wakes its recipients for a purpose, as asks, tasks, callbacks and approvals do.
 func (h *Hub) PostFor(ctx context.Context, caller Caller, draft parley.Draft, purpose parley.Purpose) (receipt parley.Receipt, err error) {
@@ -22,3 +29,21 @@ func (h *Hub) PostFor(ctx context.Context, caller Caller, draft parley.Draft, pu
 	})
 	return receipt, err
 }
+
+// Sees are all events the caller may see after a number, read by nobody else and from nowhere but the store.
+func (h *Hub) Sees(ctx context.Context, caller Caller, after int64) (nums []int64, err error) {
+	err = h.view(ctx, caller, func(s *scene) error {
+		list, err := s.Log().Events(after, 1<<20)
+		for _, e := range list {
+			see, seeErr := s.maySee(e, map[string]bool{})
+			if err = errors.Join(err, seeErr); see {
+				nums = append(nums, e.Num)
+			}
+		}
+		return err
+	})
+	return nums, err
+}
+
+// PassOn does once what the stream does by itself in a hub that is started.
+func (h *Hub) PassOn(ctx context.Context) (more bool) { return h.stream.step(ctx) }

@@ -21,10 +21,11 @@ import (
 type Caller struct {
 	Agent  string
 	Source string
-	Token  string        // the id of the token it came with; none for the local owner
-	By     string        // the owner who acts as Agent, if one does
-	Scopes parley.Scopes // what the credential may be used for
-	Until  *time.Time    // when the credential ends
+	Token  string           // the id of the token it came with; none for the local owner
+	Kind   parley.TokenKind // what sort of token that is
+	By     string           // the owner who acts as Agent, if one does
+	Scopes parley.Scopes    // what the credential may be used for
+	Until  *time.Time       // when the credential ends
 }
 
 // Config is what a hub can be told. The zero value of a field means its default.
@@ -36,7 +37,9 @@ type Config struct {
 	SweepEvery  time.Duration // default: a minute
 	DueEvery    time.Duration // how often leases, expiries and the like are looked at; default: a second
 	Clock       parley.Clock
-	Log         *slog.Logger // failures nobody is told of; default: slog.Default
+	About       parley.HubStatus // what only the program around the hub knows of it: its version, address and so on
+	AuditHead   HeadKeeper       // default: nobody keeps it
+	Log         *slog.Logger     // failures nobody is told of; default: slog.Default
 }
 
 // Hub is the use cases on one store. It is safe for concurrent use.
@@ -45,10 +48,23 @@ type Hub struct {
 	config Config
 	clock  parley.Clock
 	rate   *limiter
-	tail   *tail
+	stream *stream
 	bells  *bells
 	turns  *turns
 	index  *indexer
+
+	strangers  *strangers
+	refusals   *refusals
+	heads      *heads
+	holds      *holds
+	readings   *readings
+	watches    *watches
+	attendance *attendance
+	announcing sync.Mutex // held while who has come or gone is written down
+
+	started   time.Time
+	totals    totals
+	backingUp sync.Mutex // held by a backup
 
 	wasteDue atomic.Bool // there may be bodies of artifacts without a row
 
@@ -80,12 +96,19 @@ func New(ctx context.Context, store parley.Store, config Config) (*Hub, error) {
 	setDefault(&config.DueEvery, time.Second)
 	setDefault(&config.Retention.Events, eventsKept)
 	h := &Hub{
-		store: store, config: config, clock: config.Clock, rate: newLimiter(config.Rate), tail: newTail(store),
+		store: store, config: config, clock: config.Clock, rate: newLimiter(config.Rate), stream: newStream(store),
 		index: newIndexer(store, config.Log), bells: newBells(), turns: newTurns(),
+		strangers: newStrangers(), readings: newReadings(), watches: newWatches(), attendance: newAttendance(),
 	}
+	h.heads = newHeads(store, config.AuditHead, config.Log)
+	h.refusals = newRefusals(h)
+	h.holds = newHolds(h)
 	h.services = []*service.Service{
-		service.New(h.tail.run), service.New(h.index.run), service.New(h.sweepRegularly), service.New(h.sweepOften),
+		service.New(h.stream.run), service.New(h.index.run), service.New(h.sweepRegularly), service.New(h.sweepOften),
+		service.New(h.heads.run), service.New(h.refusals.run), service.New(h.holds.follow),
+		service.New(h.expireHolds), service.New(h.announceArrivals),
 	}
+	h.started = h.now()
 	h.wasteDue.Store(true) // a crash may have left some
 	return h, h.addFirstAgents(ctx)
 }
@@ -116,7 +139,11 @@ type scene struct {
 	now      time.Time
 	events   []parley.Event
 	woken    []string // who has something to take, once this is committed
+	moved    []string // the messages whose deliveries have moved, then
 	warnings []string // for the log, then
+	audited  bool     // it adds to the audit log
+
+	unsettling []parley.Event // after which somebody may see less
 
 	strangers []string // names a message mentions that nobody has
 }
@@ -145,11 +172,16 @@ func (h *Hub) write(ctx context.Context, caller Caller, fn func(*scene) error) e
 		return s.writeEvents()
 	})
 	if err != nil {
-		return h.explain(ctx, caller, err)
+		return h.refuse(committed, caller, h.explain(ctx, caller, err))
 	}
-	h.tail.poke()
+	h.stream.doubt(committed.unsettling)
+	h.stream.poke()
 	h.index.poke()
+	if committed.audited {
+		h.heads.poke()
+	}
 	h.bells.ring(committed.woken...)
+	h.watches.tell(committed.moved)
 	for _, line := range committed.warnings {
 		h.config.Log.Warn(line)
 	}
@@ -158,14 +190,15 @@ func (h *Hub) write(ctx context.Context, caller Caller, fn func(*scene) error) e
 
 // view runs a use case that only reads.
 func (h *Hub) view(ctx context.Context, caller Caller, fn func(*scene) error) error {
+	var s *scene
 	err := h.store.View(ctx, func(tx parley.Tx) error {
-		s := &scene{Tx: tx, hub: h, now: h.now()}
+		s = &scene{Tx: tx, hub: h, now: h.now()}
 		if err := s.enter(caller); err != nil {
 			return err
 		}
 		return fn(s)
 	})
-	return h.explain(ctx, caller, err)
+	return h.refuse(s, caller, h.explain(ctx, caller, err))
 }
 
 func (s *scene) enter(caller Caller) error {
@@ -175,6 +208,7 @@ func (s *scene) enter(caller Caller) error {
 			Suggest("ask an owner of this hub to add it")
 	}
 	s.me = me
+	s.heard(caller)
 	return err
 }
 
@@ -182,6 +216,9 @@ func (s *scene) enter(caller Caller) error {
 func (s *scene) note(e parley.Event) {
 	e.At, e.By = s.now, s.me.ID
 	s.events = append(s.events, e)
+	if unsettles(e) {
+		s.unsettling = append(s.unsettling, e)
+	}
 }
 
 // writeEvents writes what has been noted so far.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/parley-hub/parley"
@@ -21,7 +22,8 @@ type verb struct {
 
 var readers = []string{
 	"Conversation", "History", "Context", "Export as JSON lines", "Export as Markdown", "Message", "Thread",
-	"Agents", "Agent", "Conversations", "LastEvent", "Search", "Search in a conversation",
+	"Agents", "Agent", "Conversations", "LastEvent", "Search", "Search in a conversation", "AwaitRung", "Trace", "Who",
+	"AgentView", "Status", "ExportAll", "Subscribe", "Subscribe to a conversation", "Tokens", "Hold", "AuditLog", "VerifyAudit",
 }
 
 // verbs are all calls there are, made by one caller.
@@ -39,6 +41,15 @@ func verbs(ctx context.Context, h *hub.Hub, by hub.Caller, conversation, message
 	search := func(query string) func() error {
 		return func() error { _, err := h.Search(ctx, by, parley.SearchRequest{Query: query}); return err }
 	}
+	subscribe := func(filter parley.EventFilter) func() error {
+		return func() error {
+			sub, err := h.Subscribe(ctx, by, 0, filter)
+			if err == nil {
+				sub.Close()
+			}
+			return err
+		}
+	}
 	all := []verb{
 		{name: "Conversation", about: "conversation", call: func() error { _, err := h.Conversation(ctx, by, conversation); return err }},
 		{name: "Join", about: "conversation", call: func() error { return h.Join(ctx, by, conversation) }},
@@ -53,12 +64,17 @@ func verbs(ctx context.Context, h *hub.Hub, by hub.Caller, conversation, message
 		{name: "History", about: "conversation", call: func() error { _, err := h.History(ctx, by, conversation, parley.Page{}); return err }},
 		{name: "Context", about: "conversation", call: func() error { _, err := h.Context(ctx, by, conversation); return err }},
 		{name: "MarkRead", about: "conversation", call: func() error { return h.MarkRead(ctx, by, conversation, 0) }},
+		{name: "Subscribe to a conversation", about: "conversation", call: subscribe(parley.EventFilter{Conversation: conversation})},
 		{name: "Search in a conversation", about: "conversation", call: search("in:" + conversation)},
 		{name: "Export as JSON lines", about: "conversation", call: export("jsonl")},
 		{name: "Export as Markdown", about: "conversation", call: export("markdown")},
 		{name: "Post", about: "conversation", call: post(parley.Draft{Conversation: conversation})},
 		{name: "Message", about: "message", call: func() error { _, err := h.Message(ctx, by, message); return err }},
 		{name: "Thread", about: "message", call: func() error { _, err := h.Thread(ctx, by, message); return err }},
+		{name: "AwaitRung", about: "message", call: func() error {
+			_, err := h.AwaitRung(ctx, by, message, parley.DeliverySeen, 0)
+			return err
+		}},
 		{name: "Post a reply", about: "message", call: post(parley.Draft{InReplyTo: message})},
 	}
 	all = append(all, []verb{
@@ -76,7 +92,23 @@ func verbs(ctx context.Context, h *hub.Hub, by hub.Caller, conversation, message
 		}},
 		{name: "Conversations", call: func() error { _, _, err := h.Conversations(ctx, by, parley.ListFilter{}); return err }},
 		{name: "Search", call: search("hello")},
+		{name: "Trace", call: func() error { _, err := h.Trace(ctx, by, message); return err }},
+		{name: "Who", call: func() error { _, err := h.Who(ctx, by); return err }},
+		{name: "AgentView", call: func() error { _, err := h.AgentView(ctx, by, "user"); return err }},
+		{name: "Status", call: func() error { _, err := h.Status(ctx, by); return err }},
+		{name: "ExportAll", call: func() error { return h.ExportAll(ctx, by, io.Discard) }},
+		{name: "Import", call: func() error { _, err := h.Import(ctx, by, strings.NewReader("")); return err }},
+		{name: "Subscribe", call: subscribe(parley.EventFilter{})},
 		{name: "LastEvent", call: func() error { _, err := h.LastEvent(ctx, by); return err }},
+		{name: "NewToken", call: func() error { _, err := h.NewToken(ctx, by, parley.NewToken{}); return err }},
+		{name: "NewLink", call: func() error { _, _, err := h.NewLink(ctx, by, ""); return err }},
+		{name: "Tokens", call: func() error { _, _, err := h.Tokens(ctx, by, parley.TokenFilter{}); return err }},
+		{name: "RevokeToken", call: func() error { return h.RevokeToken(ctx, by, message) }},
+		{name: "ReadAs", call: func() error { _, err := h.ReadAs(ctx, by, "arya", "test"); return err }},
+		{name: "ActAs", call: func() error { _, err := h.ActAs(ctx, by, "arya", "test"); return err }},
+		{name: "Hold", call: func() error { _, _, err := h.Hold(ctx, by); return err }},
+		{name: "AuditLog", call: func() error { _, err := h.AuditLog(ctx, by, 0, 0); return err }},
+		{name: "VerifyAudit", call: func() error { _, err := h.VerifyAudit(ctx, by); return err }},
 		{name: "Post to somebody", call: post(parley.Draft{Direct: []string{"user"}})},
 	}...)
 	for i := range all {

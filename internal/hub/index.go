@@ -131,9 +131,10 @@ func (x *indexer) awaited() bool {
 // step indexes the next messages and says whether there may be more.
 func (x *indexer) step(ctx context.Context) (more bool, err error) {
 	var (
-		mark parley.IndexMark
-		list []parley.Message
-		next int64
+		mark  parley.IndexMark
+		list  []parley.Message
+		rooms map[string]parley.Conversation
+		next  int64
 	)
 	err = x.store.View(ctx, func(tx parley.Tx) (err error) {
 		if mark, err = tx.Search().Mark(); err != nil {
@@ -142,7 +143,10 @@ func (x *indexer) step(ctx context.Context) (more bool, err error) {
 		if next, err = tx.Messages().NextSeq(); err != nil {
 			return err
 		}
-		list, err = tx.Messages().Scan(mark.Seq, indexBatch)
+		if list, err = tx.Messages().Scan(mark.Seq, indexBatch); err != nil {
+			return err
+		}
+		rooms, err = roomsOf(tx, list)
 		return err
 	})
 	if err != nil {
@@ -152,7 +156,7 @@ func (x *indexer) step(ctx context.Context) (more bool, err error) {
 		x.reach(next - 1)
 		return false, nil
 	}
-	docs, upTo := documents(list)
+	docs, upTo := documents(list, rooms)
 	err = x.store.Update(ctx, func(tx parley.Tx) error { return tx.Search().Index(mark, upTo, docs) })
 	if errors.Is(err, parley.ErrTaken) {
 		return true, nil // read again: the mark has moved
@@ -163,13 +167,29 @@ func (x *indexer) step(ctx context.Context) (more bool, err error) {
 	return err == nil, err
 }
 
+// roomsOf are the conversations of messages. One that was deleted meanwhile is left out.
+func roomsOf(tx parley.Tx, list []parley.Message) (map[string]parley.Conversation, error) {
+	rooms := map[string]parley.Conversation{}
+	for _, m := range list {
+		if _, known := rooms[m.Conversation]; known {
+			continue
+		}
+		c, err := tx.Conversations().Find(m.Conversation)
+		if err != nil && !errors.Is(err, parley.ErrNotFound) {
+			return nil, err
+		}
+		rooms[m.Conversation] = c
+	}
+	return rooms, nil
+}
+
 // documents are the first messages of a list, as the index keeps them, and the seq of the last of these:
 // at least one message, and no more than have indexWords together. Of what is redacted nothing is kept.
-func documents(list []parley.Message) (docs []parley.Document, upTo int64) {
+func documents(list []parley.Message, rooms map[string]parley.Conversation) (docs []parley.Document, upTo int64) {
 	words := 0
 	for i, m := range list {
 		if m.RedactedAt == nil {
-			d := search.NewDocument(m)
+			d := search.NewDocument(m, rooms[m.Conversation])
 			if words += len(d.Words) + len(d.Loose); i > 0 && words > indexWords {
 				break
 			}

@@ -140,7 +140,7 @@ func (x *machine) readEvents(t *rapid.T, seen *notebook, me hub.Caller) {
 	seen.note(slices.DeleteFunc(follow(t, x.w.Hub, me, 0, last), func(e parley.Event) bool {
 		return e.Kind == parley.EventMemberLeft && e.Agent == me.Agent
 	}), nil)
-	_, _, err = x.w.Events(ctx, me, last+1)
+	_, err = x.w.Subscribe(ctx, me, last+1, parley.EventFilter{})
 	seen.note(nil, err)
 }
 

@@ -291,7 +291,7 @@ func TestRemovedRecipientFailsWhatIsOpenForIt(t *testing.T) {
 	for _, m := range []parley.Message{first, second, third, quiet} {
 		d := w.delivery(m.ID, "ned")
 		same(t, "failed", []any{d.State, d.Failure, d.Lease}, []any{
-			parley.DeliveryFailed, refused(parley.Unavailable, "", "ned was removed", "write to somebody else"), "",
+			parley.DeliveryFailed, refused(parley.Unavailable, parley.Gone, "ned was removed", "write to somebody else"), "",
 		})
 	}
 	same(t, "settled before", w.stateOf(done.ID, "ned"), parley.DeliveryAcked)

@@ -3,6 +3,7 @@ package hub_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/hex"
 	"errors"
 	"flag"
@@ -40,14 +41,16 @@ type kind struct {
 	spoil func(place, sha256 string, content []byte) error
 	// holds are the files or tables of a closed store that have a word in them.
 	holds func(place, word string) ([]string, error)
+	// tamper runs a statement on a closed store from outside.
+	tamper func(place, statement string) error
 }
 
 // stores is the kind that tests run on. All tests run on each.
 var stores kind
 
 var kinds = []kind{
-	{"SQLite", 20, newHome, func(home string) (database, error) { return sqlite.Open(ctx, home) }, spoilFile, filesWith},
-	{"PostgreSQL", 8, migrated.Copy, func(url string) (database, error) { return postgres.Open(ctx, url) }, spoilRow, tablesWith},
+	{"SQLite", 20, newHome, func(home string) (database, error) { return sqlite.Open(ctx, home) }, spoilFile, filesWith, tamperFile},
+	{"PostgreSQL", 8, migrated.Copy, func(url string) (database, error) { return postgres.Open(ctx, url) }, spoilRow, tablesWith, tamperDatabase},
 }
 
 // newHome is a home with all tables and no rows. Making them takes longer than most tests.
@@ -107,6 +110,24 @@ func spoilRow(url, sha256 string, content []byte) error {
 		query, args = "DELETE FROM artifact_chunks WHERE encode(sha256, 'hex') = $1", []any{sha256}
 	}
 	_, err = c.Exec(ctx, query, args...)
+	return errors.Join(err, c.Close(ctx))
+}
+
+func tamperFile(home, statement string) error {
+	db, err := sql.Open("sqlite", filepath.Join(home, "parley.db"))
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, statement)
+	return errors.Join(err, db.Close())
+}
+
+func tamperDatabase(url, statement string) error {
+	c, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	_, err = c.Exec(ctx, statement)
 	return errors.Join(err, c.Close(ctx))
 }
 

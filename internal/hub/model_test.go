@@ -57,7 +57,8 @@ var (
 	fine    = outcome{}
 	denied  = outcome{code: parley.NotPermitted}
 	bad     = outcome{code: parley.BadInput}
-	gone    = outcome{code: parley.Unavailable}
+	gone    = outcome{parley.Unavailable, parley.Gone}
+	full    = outcome{code: parley.Unavailable}
 	missing = outcome{parley.BadInput, parley.NotFound}
 	taken   = outcome{parley.BadInput, parley.Conflict}
 )

@@ -330,7 +330,7 @@ func (s *scene) settleArchive(where place, parent *parley.Message) error {
 	if answered == (where.ArchivedAt != nil) {
 		return nil
 	}
-	return s.setArchived(where.Conversation, answered)
+	return s.setArchived(&where.Conversation, answered)
 }
 
 // direct finds or opens the conversation of the caller and the others named.

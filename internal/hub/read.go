@@ -3,6 +3,8 @@ package hub
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"slices"
 
 	"github.com/parley-hub/parley"
 )
@@ -48,6 +50,30 @@ func (h *Hub) Message(ctx context.Context, caller Caller, id string) (shown parl
 	return shown, err
 }
 
+// Messages returns those of some messages, named in their order, that there are and the caller may read.
+// Where they are large it stops before the end: rest are those it has not looked at.
+func (h *Hub) Messages(ctx context.Context, caller Caller, ids []string) (list []parley.Message, rest []string, err error) {
+	err = h.view(ctx, caller, func(s *scene) error {
+		found, err := s.Messages().GetAll(ids)
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		rest = ids[slices.Index(ids, found[len(found)-1].ID)+1:]
+		for _, m := range found {
+			_, err := s.conversation(m.Conversation)
+			if _, hidden := errors.AsType[unknown](err); hidden {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			list = append(list, m)
+		}
+		return nil
+	})
+	return list, rest, err
+}
+
 const maxThread = 1000
 
 // Thread returns a message and everything that answers it, directly or not, in order.
@@ -63,7 +89,11 @@ func (h *Hub) Thread(ctx context.Context, caller Caller, id string) (list []parl
 			if err != nil {
 				return err
 			}
-			list = append(list, replies...)
+			for _, m := range replies {
+				if m.Conversation == root.Conversation { // what was imported may claim otherwise
+					list = append(list, m)
+				}
+			}
 		}
 		sortBySeq(list)
 		return nil

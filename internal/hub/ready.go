@@ -38,9 +38,10 @@ func (s *scene) ready(t parley.Take, turn int) ([]parley.Delivery, error) {
 
 func bySeq(a, b parley.Delivery) int { return cmp.Compare(a.Seq, b.Seq) }
 
-// readyOf is those deliveries of some messages that are ready.
+// readyOf is those of the caller's deliveries of some messages that are ready. Whether there is a message
+// that was not delivered to the caller, it does not learn.
 func (s *scene) readyOf(messages []string, asleep bool) ([]parley.Delivery, error) {
-	list, err := s.mine(messages)
+	list, err := s.Deliveries().GetAll(s.me.ID, messages)
 	return slices.DeleteFunc(list, func(d parley.Delivery) bool {
 		return !d.Ready() || asleep && d.Purpose != parley.PurposeAsk
 	}), err

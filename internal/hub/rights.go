@@ -38,9 +38,13 @@ func (s *scene) agent(name string) (parley.Agent, error) {
 		return a, unknown{"agent", name}
 	}
 	if err == nil && a.RemovedAt != nil {
-		return a, parley.Errorf(parley.Unavailable, "%s was removed", a.Name).Suggest("write to somebody else")
+		return a, wasRemoved(a.Name)
 	}
 	return a, err
+}
+
+func wasRemoved(name string) *parley.Error {
+	return parley.Errorf(parley.Unavailable, "%s was removed", name).Because(parley.Gone).Suggest("write to somebody else")
 }
 
 // place is a conversation and the caller's part in it.

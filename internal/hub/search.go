@@ -66,7 +66,7 @@ func checkCursor(c *parley.SearchCursor) (parley.SearchCursor, error) {
 // searchQuery finds out whom and what the names in a query stand for, and cuts it to the caller's rights.
 func (s *scene) searchQuery(asked search.Query) (q parley.SearchQuery, err error) {
 	q = parley.SearchQuery{
-		All: asked.All, None: asked.None, Type: asked.Type, Task: asked.Task,
+		All: asked.All, None: asked.None, Type: asked.Type, Task: asked.Task, Trace: asked.Trace,
 		Before: asked.Before, After: asked.After, Unanswered: asked.Unanswered,
 	}
 	if q.From, err = s.named(asked.From); err != nil {

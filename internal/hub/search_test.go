@@ -121,6 +121,30 @@ func TestSearchFilters(t *testing.T) {
 	same(t, "from one who was removed", len(w.search("arya", "word from:ned").Hits), 3)
 }
 
+func TestSearchForWhomAMessageIs(t *testing.T) {
+	t.Parallel()
+	w := newSearch(t)
+	w.add("bran")
+	dm := w.dm("arya", "ned", "word in a dm").Message
+	w.dm("ned", "arya", "word back")
+	w.post("arya", parley.Draft{Direct: []string{"ned", "bran"}, Content: text("word in a group")})
+	w.post("arya", parley.Draft{Ephemeral: true, Direct: []string{"ned"}, Content: text("word between")})
+	w.say("arya", "open", "word in a channel")
+	found := func(what, query string, want ...string) {
+		t.Helper()
+		got := w.finds("arya", query)
+		slices.Sort(got)
+		slices.Sort(want)
+		same(t, what, got, want)
+	}
+	found("to ned", "word to:ned", "word in a dm", "word in a group", "word between")
+	found("to bran", "word to:bran", "word in a group")
+	found("to arya", "word to:arya", "word back")
+	found("unanswered by ned", "word is:unanswered to:ned", "word in a dm", "word in a group", "word between")
+	w.reply("ned", dm.ID, "answered")
+	found("once answered", "word is:unanswered to:ned", "word in a group", "word between")
+}
+
 func TestSearchRefusals(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t)

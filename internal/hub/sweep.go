@@ -39,14 +39,14 @@ func (h *Hub) regularly(ctx context.Context, started func(), every time.Duration
 }
 
 // Sweep does what is due with time: looks at the disk, archives what has been idle for long, forgets old
-// idempotency keys, erases what was deleted or is not kept any longer, and removes artifacts nobody refers
+// idempotency keys and tokens, erases what was deleted or is not kept any longer, and removes artifacts nobody refers
 // to. It works in small updates, so that nobody waits for it. One sweep runs at a time.
 func (h *Hub) Sweep(ctx context.Context) error {
 	h.sweeping.Lock()
 	defer h.sweeping.Unlock()
 	looked := h.checkDisk(ctx) // if the disk is full this fails, and the rest makes room
 	for _, step := range []func(context.Context) error{
-		h.archiveAllIdle, h.failOrphaned, h.forgetKeys, h.purge, h.retain, h.scrub, h.collectArtifacts, h.removeWaste,
+		h.archiveAllIdle, h.failOrphaned, h.forgetKeys, h.forgetTokens, h.purge, h.retain, h.scrub, h.collectArtifacts, h.removeWaste,
 	} {
 		if err := step(ctx); err != nil {
 			return errors.Join(looked, err)
@@ -118,7 +118,7 @@ func (s *scene) archiveStillIdle(ids []string, filter parley.IdleFilter) error {
 				continue
 			}
 		}
-		if err := s.setArchived(p.Conversation, true); err != nil {
+		if err := s.setArchived(&p.Conversation, true); err != nil {
 			return err
 		}
 	}

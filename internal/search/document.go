@@ -68,9 +68,9 @@ func walk(value any, fn func(string)) {
 	}
 }
 
-// NewDocument is a message as the index keeps it.
-func NewDocument(m parley.Message) parley.Document {
-	b := builder{doc: parley.Document{Message: m}, seen: map[string]int{}}
+// NewDocument is a message in a conversation as the index keeps it.
+func NewDocument(m parley.Message, in parley.Conversation) parley.Document {
+	b := builder{doc: parley.Document{Message: m, To: m.Addressees(in)}, seen: map[string]int{}}
 	for i, f := range Fields(m) {
 		if i > 0 {
 			b.doc.Words = append(b.doc.Words, "")

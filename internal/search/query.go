@@ -18,15 +18,15 @@ const (
 type Query struct {
 	All, None []parley.Phrase
 
-	From, To, In, Task string
-	Type               parley.Type
-	Before, After      time.Time
-	Unanswered         bool
+	From, To, In, Task, Trace string
+	Type                      parley.Type
+	Before, After             time.Time
+	Unanswered                bool
 }
 
 // Parse reads what somebody typed: words, "phrases", beginnings*, all of which must occur, -words that
-// must not, and the filters from: in: to: type: before: after: is:unanswered task:. Other words with a
-// colon are words. E003 says what is wrong.
+// must not, and the filters from: in: to: type: before: after: is:unanswered task: trace:. Other words
+// with a colon are words. E003 says what is wrong.
 func Parse(text string) (q Query, err error) {
 	if len(text) > maxQuery {
 		return q, parley.Errorf(parley.BadInput, "the search has %d bytes, the limit is %d", len(text), maxQuery).
@@ -70,7 +70,7 @@ type term struct {
 }
 
 // filters are the names that mean something before a colon.
-var filters = []string{"from", "in", "to", "type", "before", "after", "is", "task"}
+var filters = []string{"from", "in", "to", "type", "before", "after", "is", "task", "trace"}
 
 // nextTerm takes the first term off a query, if there is one.
 func nextTerm(text string) (t term, rest string, more bool) {
@@ -141,6 +141,9 @@ func (q *Query) addFilter(t term, given map[string]bool) (err error) {
 		q.In = t.value
 	case "task":
 		q.Task = t.value
+	case "trace":
+		q.Trace = t.value
+		return parley.CheckTrace(q.Trace)
 	case "type":
 		q.Type = parley.Type(strings.ToLower(t.value))
 		return parley.CheckType(q.Type)

@@ -37,6 +37,9 @@ func TestParse(t *testing.T) {
 		"from:@Arya to:all in:#general task:task-9 type:Request is:Unanswered": {
 			From: "Arya", To: "all", In: "#general", Task: "task-9", Type: "request", Unanswered: true,
 		},
+		"trace:4BF92F3577B34DA6A3CE929D0E0E4736 x": {
+			Trace: "4BF92F3577B34DA6A3CE929D0E0E4736", All: []parley.Phrase{phrase("x")},
+		},
 		`FROM:"WriterBot" x`: {From: "WriterBot", All: []parley.Phrase{phrase("x")}},
 		"after:2026-01-02 before:2026-01-02T15:04:05+01:00": {
 			After: day, Before: time.Date(2026, 1, 2, 14, 4, 5, 0, time.UTC),
@@ -61,6 +64,7 @@ func TestParseRefuses(t *testing.T) {
 		"before:tomorrow":                "E003: before:tomorrow is no date (write a day as before:2026-01-31, or a moment as before:2026-01-31T15:04:05Z)",
 		"after:2026-02-30":               "E003: after:2026-02-30 is no date (write a day as after:2026-01-31, or a moment as after:2026-01-31T15:04:05Z)",
 		"type:Größe":                     `E003: "größe" is not a message type (a type is 1 to 64 of a-z, 0-9, _ and -, starting with a letter)`,
+		`trace:"a b"`:                    `E003: trace_id "a b" contains a space or control character (use a UUID, 32 hexadecimal digits, or one word)`,
 		"\xff":                           "E003: the search is not valid UTF-8 (encode it as UTF-8)",
 		strings.Repeat("x ", maxTerms+1): `E003: the search has 33 words, the limit is 32 (search for fewer words, or for a "phrase")`,
 		strings.Repeat("x", maxQuery+1):  "E003: the search has 4097 bytes, the limit is 4096 (search for fewer words)",

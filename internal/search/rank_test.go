@@ -81,7 +81,7 @@ func TestFieldsAreWhatWasSaid(t *testing.T) {
 	if diff := cmp.Diff(want, Fields(m)); diff != "" {
 		t.Error(diff)
 	}
-	doc := NewDocument(m)
+	doc := NewDocument(m, parley.Conversation{})
 	if got := strings.Join(doc.Words, " "); got != "a text  some code  plan md  srv x  value  one  two" {
 		t.Errorf("words: %q", got)
 	}
@@ -93,7 +93,7 @@ func TestDocumentsAreBounded(t *testing.T) {
 	for i := range 40_000 {
 		b.WriteString(" w" + strings.Repeat("x", i%3) + string(rune('a'+i%26)) + time.Duration(i).String())
 	}
-	doc := NewDocument(message(1, strings.Repeat("the ", 300)+b.String()))
+	doc := NewDocument(message(1, strings.Repeat("the ", 300)+b.String()), parley.Conversation{})
 	if len(doc.Words) != maxPlaces || len(doc.Loose) == 0 {
 		t.Errorf("%d words, %d loose", len(doc.Words), len(doc.Loose))
 	}
@@ -107,7 +107,7 @@ func TestDocumentsAreBounded(t *testing.T) {
 	if loose := len(doc.Loose); len(slices.Compact(slices.Sorted(slices.Values(doc.Loose)))) != loose {
 		t.Error("a loose word is there twice")
 	}
-	huge := NewDocument(message(1, strings.Repeat("𝔘", 100)+strings.Repeat(b.String(), 5)+randomHan(300_000)))
+	huge := NewDocument(message(1, strings.Repeat("𝔘", 100)+strings.Repeat(b.String(), 5)+randomHan(300_000)), parley.Conversation{})
 	size := 0
 	for _, word := range huge.Loose {
 		size += len(word)

@@ -24,7 +24,7 @@ func (s artifacts) Keep(a parley.StoredArtifact, agent string) error {
 		return err
 	}
 	err = s.write(`INSERT INTO artifacts (sha256, size, stored_at, refs) VALUES ($1, $2, $3, 0)
-		ON CONFLICT (sha256) DO UPDATE SET stored_at = excluded.stored_at, removed_at = NULL`, digest, a.Size, millis(a.StoredAt))
+		ON CONFLICT (sha256) DO UPDATE SET size = excluded.size, stored_at = excluded.stored_at, removed_at = NULL`, digest, a.Size, millis(a.StoredAt))
 	if err != nil {
 		return err
 	}

@@ -27,34 +27,35 @@ var beingMade sync.Map
 
 // MakeBackup lets fill write a backup into a new directory, which gets its name once fill has returned
 // well, and is called dir.partial until then. If anything fails, nothing is left.
-func MakeBackup(ctx context.Context, dir string, fill func(partial string) (Manifest, error)) (m Manifest, err error) {
+func MakeBackup(ctx context.Context, dir string, fill func(partial string) (Manifest, error)) (made parley.Backup, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
-		return m, err
+		return made, err
 	}
 	if _, taken := beingMade.LoadOrStore(dir, true); taken {
-		return m, parley.Errorf(parley.BadInput, "the backup %s is being made already", dir).Because(parley.Conflict).
+		return made, parley.Errorf(parley.BadInput, "the backup %s is being made already", dir).Because(parley.Conflict).
 			Suggest("wait for it, or name another directory")
 	}
 	defer beingMade.Delete(dir)
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
-		return m, parley.Errorf(parley.BadInput, "%s exists already", dir).Because(parley.Conflict).
+		return made, parley.Errorf(parley.BadInput, "%s exists already", dir).Because(parley.Conflict).
 			From(err).Suggest("name a directory that does not exist")
 	}
 	partial := dir + partialSuffix
 	if err := clearPartial(partial); err != nil {
-		return m, err
+		return made, err
 	}
 	if err := os.Mkdir(partial, 0o700); err != nil {
-		return m, parley.Errorf(parley.BadInput, "the backup cannot be written: %w", err).
+		return made, parley.Errorf(parley.BadInput, "the backup cannot be written: %w", err).
 			Suggest("name a new directory in one that exists and can be written")
 	}
-	if m, err = fill(partial); err == nil {
+	m, err := fill(partial)
+	if err == nil {
 		err = errors.Join(os.Rename(partial, dir), SyncPath(filepath.Dir(dir)))
 	}
 	if err != nil {
-		return m, errors.Join(backupFailed(ctx, dir, err), os.RemoveAll(partial))
+		return made, errors.Join(backupFailed(ctx, dir, err), os.RemoveAll(partial))
 	}
-	return m, nil
+	return m.made(dir), nil
 }
 
 // clearPartial removes what a backup that was interrupted has left, and nothing else.

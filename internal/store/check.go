@@ -14,8 +14,8 @@ import (
 const checkPage = 500
 
 // Check adds to a report every message that does not match its checksum or whose references are
-// not written down, every artifact whose body is missing or damaged, every break in the audit chain and
-// every wrong count. progress is told now and then how far it is. An error means that the check could
+// not written down, every artifact whose body is missing or damaged, every token that is for nothing there
+// is, every break in the audit chain and every wrong count. progress is told now and then how far it is. An error means that the check could
 // not be made.
 func Check(ctx context.Context, s parley.Store, report *parley.CheckReport, progress func(parley.CheckReport)) error {
 	c := &checker{ctx: ctx, store: s, report: report, progress: progress}
@@ -23,7 +23,7 @@ func Check(ctx context.Context, s parley.Store, report *parley.CheckReport, prog
 		what string
 		run  func() error
 	}{
-		{"messages", c.messages}, {"artifacts", c.artifacts}, {"the audit log", c.audit}, {"counts", c.counts},
+		{"messages", c.messages}, {"artifacts", c.artifacts}, {"tokens", c.tokens}, {"the audit log", c.audit}, {"counts", c.counts},
 	} {
 		err := part.run()
 		switch {
@@ -153,6 +153,20 @@ func (c *checker) missing(sha256 string) error {
 	}
 	c.report.Add("the body of artifact %s is missing", sha256)
 	return err
+}
+
+func (c *checker) tokens() error {
+	before := ""
+	return c.pages(func(tx parley.Tx) (bool, error) {
+		list, err := tx.Tokens().List(parley.TokenFilter{Before: before, Limit: checkPage})
+		for _, t := range list {
+			if _, bad := t.Scopes.Check(); bad != nil {
+				c.report.Add("token %s has the scopes %q, which are none", t.ID, t.Scopes.Join(","))
+			}
+			before = t.ID
+		}
+		return len(list) > 0, err
+	})
 }
 
 func (c *checker) audit() error {

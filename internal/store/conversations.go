@@ -38,8 +38,24 @@ func (s conversations) List(f parley.ConversationFilter) ([]parley.Conversation,
 	if err != nil {
 		return nil, err
 	}
+	return s.collect(query, args)
+}
+
+func (s conversations) Scan(after string, limit int) ([]parley.Conversation, error) {
+	var id uuid.UUID // of nobody, and before all others
+	if after != "" {
+		var err error
+		if id, err = uuid.Parse(after); err != nil {
+			return nil, parley.ErrNotFound
+		}
+	}
+	return s.collect("SELECT "+conversationColumns+" FROM conversations c WHERE c.id > $1 AND "+alive+
+		" ORDER BY c.id LIMIT 0 + $2", []any{id[:], limit})
+}
+
+func (s conversations) collect(query string, args []any) ([]parley.Conversation, error) {
 	var rows []conversationRow
-	err = s.each(query, args, func(r Rows) error {
+	err := s.each(query, args, func(r Rows) error {
 		row, err := scanConversation(r)
 		rows = append(rows, row)
 		return err

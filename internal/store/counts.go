@@ -3,9 +3,22 @@ package store
 import (
 	"encoding/hex"
 	"fmt"
+
+	"github.com/parley-hub/parley"
 )
 
 type counts struct{ *tx }
+
+func (s counts) Totals() (t parley.Totals, err error) {
+	err = s.row(`SELECT (SELECT count(*) FROM agents WHERE removed_at IS NULL),
+			(SELECT count(*) FROM conversations c WHERE `+alive+`),
+			(SELECT CAST(coalesce(sum(c.messages), 0) AS BIGINT) FROM conversations c WHERE `+alive+`),
+			(SELECT CAST(coalesce(sum(waking + quiet), 0) AS BIGINT) FROM inboxes),
+			(SELECT count(*) FROM deliveries d JOIN messages m ON m.seq = d.message JOIN conversations c ON c.num = m.conv
+				WHERE d.state = 'dead' AND `+alive+")", nil,
+		[]any{&t.Agents, &t.Conversations, &t.Messages, &t.OpenDeliveries, &t.DeadLetters})
+	return t, err
+}
 
 func (s counts) Conversations(limit int) (found []string, err error) {
 	err = s.each(`SELECT c.id, c.messages, c.last_seq, count(m.seq), coalesce(max(m.seq), 0)

@@ -154,17 +154,20 @@ func (s log) Prune(before time.Time, limit int) (int, error) {
 }
 
 func (s log) Audit(e parley.AuditEntry) error {
-	var before string
-	e.Num = 0
-	err := s.row("SELECT num, hash FROM audit ORDER BY num DESC LIMIT 1", nil, []any{&e.Num, &before})
-	if _, err := absent(err); err != nil {
+	before, err := s.AuditHead()
+	if err != nil {
 		return err
 	}
-	e.Num++
+	e.Num = before.Num + 1
 	e.At = fromMillis(millis(e.At))
-	err = s.write(`INSERT INTO audit (num, at, actor, act, subject, detail, hash) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		e.Num, millis(e.At), e.Actor, e.Act, e.Subject, textOrNull(string(e.Detail)), e.Chain(before))
-	return err
+	return s.write(`INSERT INTO audit (num, at, actor, act, subject, detail, hash) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		e.Num, millis(e.At), e.Actor, e.Act, e.Subject, textOrNull(string(e.Detail)), e.Chain(before.Hash))
+}
+
+func (s log) AuditHead() (head parley.AuditHead, err error) {
+	err = s.row("SELECT num, hash FROM audit ORDER BY num DESC LIMIT 1", nil, []any{&head.Num, &head.Hash})
+	_, err = absent(err)
+	return head, err
 }
 
 func (s log) Audited(after int64, limit int) ([]parley.AuditEntry, error) {

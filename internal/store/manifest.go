@@ -52,6 +52,15 @@ func NewManifest(database string, report parley.CheckReport, seq int64) Manifest
 	}
 }
 
+// made says of a backup what whoever wanted it is told.
+func (m Manifest) made(dir string) parley.Backup {
+	b := parley.Backup{Directory: dir, Seq: m.Seq, Files: len(m.Files), Messages: m.Messages}
+	for _, f := range m.Files {
+		b.Bytes += f.Size
+	}
+	return b
+}
+
 func (m Manifest) encode() ([]byte, error) {
 	m.Checksum = ""
 	plain, err := json.MarshalIndent(m, "", "  ")

@@ -62,7 +62,7 @@ func (s messages) Insert(m parley.Message) error {
 		return err
 	}
 	err = s.write(`INSERT INTO idempotency (sender, key, message, at) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (sender, key) DO UPDATE SET message = excluded.message, at = excluded.at`,
+		ON CONFLICT (sender, key) DO UPDATE SET message = excluded.message, at = excluded.at WHERE excluded.at >= idempotency.at`,
 		row.sender, m.IdempotencyKey, row.id, millis(m.CreatedAt))
 	return err
 }

@@ -107,6 +107,21 @@ func (s queue) Inbox(recipient string) (inbox parley.Inbox, err error) {
 	return inbox, err
 }
 
+func (s queue) Inboxes() (map[string]parley.Inbox, error) {
+	inboxes := map[string]parley.Inbox{}
+	err := s.each("SELECT a.id, i.waking, i.quiet, i.evicted FROM inboxes i JOIN agents a ON a.num = i.agent", nil,
+		func(r Rows) error {
+			var (
+				id    string
+				inbox parley.Inbox
+			)
+			err := r.Scan(&id, &inbox.Waking, &inbox.Quiet, &inbox.Evicted)
+			inboxes[id] = inbox
+			return err
+		})
+	return inboxes, err
+}
+
 func (s queue) Orphaned() (ids []string, err error) {
 	// The order is that of the index. Without it, PostgreSQL would rather scan everything there is, where
 	// most of it is for one agent.

@@ -25,6 +25,7 @@ const (
 	tagConversation = 'c'
 	tagType         = 'y'
 	tagTask         = 'k'
+	tagTrace        = 'r'
 )
 
 func (s search) Mark() (m parley.IndexMark, err error) {
@@ -43,7 +44,7 @@ func (s search) Index(from parley.IndexMark, upTo int64, docs []parley.Document)
 	days := map[int64][2]int64{}
 	for _, d := range docs {
 		m := d.Message
-		_, err := s.exec(s.text.Insert(), m.Seq, s.text.Document(tagsOf(m), d.Words, d.Loose))
+		_, err := s.exec(s.text.Insert(), m.Seq, s.text.Document(tagsOf(d), d.Words, d.Loose))
 		if err != nil {
 			return err
 		}
@@ -73,17 +74,16 @@ func day(t time.Time) int64 {
 	return int64(math.Floor(float64(t.Unix()) / (24 * time.Hour).Seconds()))
 }
 
-func tagsOf(m parley.Message) []string {
+func tagsOf(d parley.Document) []string {
+	m := d.Message
 	tags := []string{
 		everyTag, tag(tagFrom, m.From), roomTag(m.Conversation), tag(tagType, string(m.Type)),
+		tag(tagTrace, parley.TraceKey(m.TraceID)),
 	}
 	if m.Task != "" {
 		tags = append(tags, tag(tagTask, m.Task))
 	}
-	if m.To != "" {
-		tags = append(tags, tag(tagTo, m.To))
-	}
-	for _, id := range m.Mentions {
+	for _, id := range d.To {
 		tags = append(tags, tag(tagTo, id))
 	}
 	return tags
@@ -297,6 +297,9 @@ func (s search) expression(q parley.SearchQuery) (e Expression, err error) {
 	}
 	if q.Task != "" {
 		e.Tags = append(e.Tags, tag(tagTask, q.Task))
+	}
+	if q.Trace != "" {
+		e.Tags = append(e.Tags, tag(tagTrace, parley.TraceKey(q.Trace)))
 	}
 	if q.Conversation != "" {
 		conv, err := s.conversationKey(q.Conversation)

@@ -58,6 +58,7 @@ func (t *tx) Deliveries() parley.DeliveryStore        { return deliveries{t} }
 func (t *tx) Queue() parley.QueueStore                { return queue{deliveries{t}} }
 func (t *tx) Search() parley.SearchStore              { return search{t} }
 func (t *tx) Artifacts() parley.ArtifactStore         { return artifacts{t} }
+func (t *tx) Tokens() parley.TokenStore               { return tokens{t} }
 func (t *tx) Log() parley.LogStore                    { return log{t} }
 func (t *tx) Retention() parley.RetentionStore        { return retention{t} }
 func (t *tx) Counts() parley.CountStore               { return counts{t} }

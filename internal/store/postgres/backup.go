@@ -20,7 +20,7 @@ const manifestDatabase = "postgres"
 // Backup copies everything into a new directory while the hubs go on: each table as of one moment, in
 // PostgreSQL's binary form. What the snapshot holds is checked, and what was written is read again,
 // before it gets its name. If anything fails, nothing is left.
-func (db *DB) Backup(ctx context.Context, dir string) (store.Manifest, error) {
+func (db *DB) Backup(ctx context.Context, dir string) (parley.Backup, error) {
 	return store.MakeBackup(ctx, dir, func(partial string) (m store.Manifest, err error) {
 		c, err := db.dialer.connect(ctx)
 		if err != nil {

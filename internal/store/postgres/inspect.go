@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 
 	"github.com/jackc/pgx/v5"
 
@@ -68,4 +69,32 @@ func (f facts) check(name string) error {
 	default:
 		return nil
 	}
+}
+
+// Name says which database a URL leads to, and which schema in it, without the password.
+func Name(url string) (string, error) {
+	d, err := newDialer(url)
+	if err != nil {
+		return "", err
+	}
+	name := d.name()
+	if path := d.config.RuntimeParams["search_path"]; path != "" {
+		name += ", schema " + path
+	}
+	return name, nil
+}
+
+// Stored says whether a hub has stored something in a database.
+func Stored(ctx context.Context, url string) (found bool, err error) {
+	d, err := newDialer(url)
+	if err != nil {
+		return false, err
+	}
+	c, err := d.connect(ctx)
+	if err != nil {
+		return false, d.explain(err)
+	}
+	defer func() { err = errors.Join(err, c.Close(context.WithoutCancel(ctx))) }()
+	f, err := inspect(ctx, c)
+	return f.tables > 0, d.explain(err)
 }

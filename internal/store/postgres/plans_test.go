@@ -58,6 +58,8 @@ func crowd(t *testing.T, c *pgx.Conn) {
 				seq % 2, '', priority, seq, 1, 0, 0, 0, CASE WHEN seq % 331 = 0 THEN decode(lpad(to_hex(seq % 50), 32, '0'), 'hex') END,
 				CASE WHEN seq % 331 = 0 THEN seq END, CASE WHEN seq % 7 = 0 THEN seq END
 			FROM messages`,
+		`INSERT INTO tokens (id, hash, agent, kind, scopes, created_by, created_at, expires_at)
+			SELECT id, id, 1 + seq % 100, 'token', 'read', 1, 0, CASE WHEN seq % 7 = 0 THEN seq END FROM messages`,
 	} {
 		if _, err := c.Exec(t.Context(), statement); err != nil {
 			t.Fatal(err)
@@ -138,7 +140,11 @@ func questions() map[string]func(parley.Tx) error {
 		"between":  func(tx parley.Tx) error { return found(tx.Deliveries().Between(id, "agent-3", 5, crowded, 5)) },
 		"message":  func(tx parley.Tx) error { return found(tx.Messages().Get(id)) },
 		"replies":  func(tx parley.Tx) error { return found(tx.Messages().Replies(id, 5)) },
-		"events":   func(tx parley.Tx) error { return found(tx.Log().Events(9, 5)) },
+		"token":    func(tx parley.Tx) error { return found(tx.Tokens().Find(parley.TokenHash{1})) },
+		"tokens": func(tx parley.Tx) error {
+			return found(tx.Tokens().List(parley.TokenFilter{Agent: "agent-3", Limit: 5}))
+		},
+		"events": func(tx parley.Tx) error { return found(tx.Log().Events(9, 5)) },
 	}
 }
 

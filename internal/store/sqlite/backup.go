@@ -18,7 +18,7 @@ const manifestDatabase = "sqlite"
 // Backup copies everything into a new directory while the hub goes on: the database as of one moment,
 // and the bodies of its artifacts. What was written is read again and verified before it gets its name.
 // If anything fails, nothing is left.
-func (db *DB) Backup(ctx context.Context, dir string) (store.Manifest, error) {
+func (db *DB) Backup(ctx context.Context, dir string) (parley.Backup, error) {
 	return store.MakeBackup(ctx, dir, func(partial string) (store.Manifest, error) { return db.backUpTo(ctx, partial) })
 }
 

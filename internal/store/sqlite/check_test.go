@@ -33,6 +33,10 @@ var wounds = map[string]struct {
 		"names other artifacts than are written down for it",
 	},
 	"a wrong weight": {"UPDATE message_weight SET seq = 2, bytes = 1", "messages up to 2 are said to have 1 bytes, but have"},
+	"a token with a scope that is none": {
+		"INSERT INTO tokens (id, hash, agent, kind, scopes, created_by, created_at) VALUES (zeroblob(16), x'00', 1, 'token', 'root', 1, 0)",
+		`has the scopes "root", which are none`,
+	},
 	"a reference to no conversation": {
 		"PRAGMA foreign_keys = 0; INSERT INTO participants (conv, agent, joined_at, read_seq) VALUES (99, 1, 0, 0)", "participants",
 	},

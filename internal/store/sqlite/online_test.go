@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
-	"github.com/parley-hub/parley/internal/store"
 )
 
 // A backup made while others post is the state at one moment: all up to a seq, and nothing after it.
@@ -42,7 +41,7 @@ func TestBackupWhilePosting(t *testing.T) {
 			}
 		})
 	}
-	var made []store.Manifest
+	var made []parley.Backup
 	dirs := t.TempDir()
 	for i := range 3 {
 		m, err := db.Backup(t.Context(), filepath.Join(dirs, fmt.Sprint(i)))

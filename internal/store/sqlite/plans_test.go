@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -69,16 +70,17 @@ func crowd(t *testing.T, home string) {
 				CASE WHEN seq % 31 = 0 THEN seq END, CASE WHEN seq % 7 = 0 THEN seq END
 			FROM messages`,
 		`INSERT INTO inboxes (agent, waking, quiet, evicted) SELECT num, 1, 1, 0 FROM agents`,
+		`INSERT INTO tokens (id, hash, agent, kind, scopes, created_by, created_at, expires_at)
+			SELECT id, id, 1 + seq % 20, 'token', 'read', 1, 0, CASE WHEN seq % 7 = 0 THEN seq END FROM messages`,
 	)
 }
 
-// TestDeliveriesAreFoundByIndex explains every statement about deliveries: each must begin at its index,
-// read nothing but rows it returns, and sort nothing.
-func TestDeliveriesAreFoundByIndex(t *testing.T) {
+// spyOnCrowd is a driver of a home with a crowd in it.
+func spyOnCrowd(t *testing.T) *spy {
+	t.Helper()
 	home := t.TempDir()
 	crowd(t, home)
-	path := filepath.Join(home, "parley.db")
-	d, err := connect(path)
+	d, err := connect(filepath.Join(home, "parley.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +89,13 @@ func TestDeliveriesAreFoundByIndex(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	s := &spy{driver: d}
+	return &spy{driver: d}
+}
+
+// TestDeliveriesAreFoundByIndex explains every statement about deliveries: each must begin at its index,
+// read nothing but rows it returns, and sort nothing.
+func TestDeliveriesAreFoundByIndex(t *testing.T) {
+	s := spyOnCrowd(t)
 	id := uuid.UUID{15: 31}.String() // of a message, a conversation and a lease
 	ready := func(q parley.Queue) func(parley.Tx) error {
 		q.Recipient, q.Limit = "agent-3", 5
@@ -124,11 +132,35 @@ func TestDeliveriesAreFoundByIndex(t *testing.T) {
 	}
 	// The lease clock begins after the last timer, which must not cost more with every delivery.
 	t.Run("start", func(t *testing.T) {
-		lines := plan(t, d.writer, asked{query: lastTimer})
+		lines := plan(t, s.writer, asked{query: lastTimer})
 		if len(lines) != 1 || !strings.HasPrefix(lines[0], "SEARCH deliveries USING COVERING INDEX deliveries_timer") {
 			t.Errorf("%q", lines)
 		}
 	})
+}
+
+// TestTokensAreFoundByIndex holds however many there are.
+func TestTokensAreFoundByIndex(t *testing.T) {
+	s := spyOnCrowd(t)
+	id := uuid.UUID{15: 31}.String()
+	list := func(f parley.TokenFilter) func(parley.Tx) error {
+		f.Limit = 5
+		return func(tx parley.Tx) error { return found(tx.Tokens().List(f)) }
+	}
+	for name, c := range map[string]struct {
+		want string
+		ask  func(parley.Tx) error
+	}{
+		"find":       {"tokens_hash (hash=?)", func(tx parley.Tx) error { return found(tx.Tokens().Find(parley.TokenHash{1})) }},
+		"get":        {"t USING PRIMARY KEY (id=?)", func(tx parley.Tx) error { return found(tx.Tokens().Get(id)) }},
+		"list":       {"t USING PRIMARY KEY (id<?)", list(parley.TokenFilter{Before: id})},
+		"of one":     {"tokens_agent (agent=? AND id<?)", list(parley.TokenFilter{Agent: "agent-3", Before: id})},
+		"put":        {"tokens USING PRIMARY KEY (id=?)", func(tx parley.Tx) error { return tx.Tokens().Put(parley.Token{ID: id}) }},
+		"forget":     {"tokens_ended (kind=? AND <expr><?)", func(tx parley.Tx) error { return found(tx.Tokens().Forget("token", time.UnixMilli(9), 5)) }},
+		"all of one": {"tokens_agent (agent=?)", list(parley.TokenFilter{Agent: "agent-3"})},
+	} {
+		t.Run(name, func(t *testing.T) { checkPlans(t, s, c.want, c.ask) })
+	}
 }
 
 func found[V any](_ V, err error) error { return err }
@@ -147,17 +179,19 @@ func checkPlans(t *testing.T, s *spy, want string, ask func(parley.Tx) error) {
 	if !strings.Contains(text, want) {
 		t.Errorf("%s is not used:\n%s", want, text)
 	}
-	for _, slow := range []string{"SCAN d", "SCAN m", "SCAN c", "TEMP B-TREE", "AUTOMATIC"} {
+	for _, slow := range []string{"SCAN d", "SCAN m", "SCAN c", "SCAN t", "TEMP B-TREE", "AUTOMATIC"} {
 		if strings.Contains(text, slow) {
 			t.Errorf("%s in\n%s", slow, text)
 		}
 	}
 }
 
-// plan is what SQLite would do for a statement about deliveries, line by line.
+var planned = regexp.MustCompile("deliveries|inboxes|pairs|tokens")
+
+// plan is what SQLite would do for a statement about deliveries or tokens, line by line.
 func plan(t *testing.T, c *conn, a asked) (lines []string) {
 	t.Helper()
-	if !strings.Contains(a.query, "deliveries") && !strings.Contains(a.query, "inboxes") && !strings.Contains(a.query, "pairs") {
+	if !planned.MatchString(a.query) {
 		return nil
 	}
 	rows, err := c.Query("EXPLAIN QUERY PLAN "+a.query, a.args...)

@@ -59,6 +59,16 @@ func restoreHeld(ctx context.Context, from, home string, m store.Manifest) error
 	return errors.Join(os.Rename(restoring, target), store.SyncPath(home))
 }
 
+// Stored says whether a home has a database, or what is left of one.
+func Stored(home string) (bool, error) {
+	for _, name := range []string{databaseName, databaseName + "-wal", "parley.mark"} {
+		if found, err := exists(filepath.Join(home, name)); found || err != nil {
+			return found, err
+		}
+	}
+	return false, nil
+}
+
 func refuseDatabase(home string) error {
 	for _, name := range []string{databaseName, databaseName + "-wal", databaseName + "-journal"} {
 		found, err := exists(filepath.Join(home, name))

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 var conversationListTests = []test{
 	{"the one with the newest message comes first", listOrder},
 	{"pages of every size show each one once", listPages},
+	{"a scan goes through everything once, by id", listScan},
 	{"a border without an id leaves out what is at it", listBefore},
 	{"filters select, alone and together", listFilters},
 	{"a change at the very moment is not idle", listIdleBorder},
@@ -24,6 +26,39 @@ func (f *fixture) list(filter parley.ConversationFilter) []parley.Conversation {
 
 func listed(list []parley.Conversation) string {
 	return words(list, func(c parley.Conversation) string { return c.Name })
+}
+
+func listScan(f *fixture) {
+	f.agents("arya")
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		f.channel(name, "arya", "arya")
+	}
+	now := at(9)
+	f.update(func(tx parley.Tx) error {
+		archived, err := tx.Conversations().Find("b")
+		if err != nil {
+			return err
+		}
+		archived.ArchivedAt = &now
+		buried, err := tx.Conversations().Find("d")
+		if err != nil {
+			return err
+		}
+		return errors.Join(tx.Conversations().Update(archived), tx.Conversations().Bury(buried.ID))
+	})
+	for limit := 1; limit < 6; limit++ {
+		var all []parley.Conversation
+		for more := true; more; {
+			after := ""
+			if len(all) > 0 {
+				after = all[len(all)-1].ID
+			}
+			page := read(f, func(tx parley.Tx) ([]parley.Conversation, error) { return tx.Conversations().Scan(after, limit) })
+			all, more = append(all, page...), len(page) > 0
+		}
+		f.same("all", listed(all), "a b c e") // ids rise with time
+	}
+	f.missing("after no id", func(tx parley.Tx) error { _, err := tx.Conversations().Scan("general", 1); return err })
 }
 
 func listOrder(f *fixture) {

@@ -14,6 +14,7 @@ type everything struct {
 	Messages      []parley.Message
 	Deliveries    map[string][]parley.Delivery
 	Artifacts     []parley.StoredArtifact
+	Tokens        []parley.Token
 	Inboxes       map[string]parley.Inbox
 	Events        []parley.Event
 	Audit         []parley.AuditEntry
@@ -36,7 +37,7 @@ func dump(tx parley.Tx) (all everything, err error) {
 
 // dumpSince is what was logged and posted after a beginning, and all agents and conversations.
 func dumpSince(tx parley.Tx, begin *model) (all everything, err error) {
-	var errs [7]error
+	var errs [8]error
 	all.Agents, errs[0] = tx.Agents().List()
 	all.Conversations, errs[1] = allConversations(tx)
 	all.Messages, errs[2] = tx.Messages().Scan(begin.seq, plenty)
@@ -44,6 +45,7 @@ func dumpSince(tx parley.Tx, begin *model) (all everything, err error) {
 	all.Audit, errs[4] = tx.Log().Audited(begin.auditNum, plenty)
 	all.NextSeq, errs[5] = tx.Messages().NextSeq()
 	all.Artifacts, errs[6] = tx.Artifacts().List("", plenty)
+	all.Tokens, errs[7] = tx.Tokens().List(parley.TokenFilter{Limit: plenty})
 	return all, errors.Join(errs[:]...)
 }
 
@@ -80,7 +82,7 @@ func allConversations(tx parley.Tx) ([]parley.Conversation, error) {
 }
 
 // writeEverything writes with every noun: an agent, a rename, a conversation with a member, a
-// message with key and delivery, a step of another delivery, an event and an audit entry.
+// message with key and delivery, a step of another delivery, a token, an event and an audit entry.
 func writeEverything(tx parley.Tx) error {
 	first, err := tx.Agents().Find("arya")
 	if err != nil {
@@ -103,6 +105,7 @@ func writeEverything(tx parley.Tx) error {
 		func() (err error) { m, err = post(tx, m); return err },
 		func() error { return found(tx.Deliveries().Insert(m, reaches("arya"))) },
 		func() error { return evictOldest(tx, "gendry") },
+		func() error { return tx.Tokens().Insert(newToken("newcomer"), parley.TokenHash{1}) },
 		func() error {
 			return tx.Log().Append(parley.Event{At: at(1), Kind: parley.EventAgentAdded, Agent: "newcomer"})
 		},

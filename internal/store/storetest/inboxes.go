@@ -9,6 +9,7 @@ import (
 
 var inboxTests = []test{
 	{"what is open is counted, by whether it wakes", inboxCounts},
+	{"totals count what there is", inboxTotals},
 	{"what has a purpose takes no room", inboxPurposes},
 	{"what was evicted is counted for ever", inboxEvicted},
 	{"an update sees its own count", inboxInside},
@@ -37,6 +38,30 @@ func inboxCounts(f *fixture) {
 	m.put("a", become(parley.DeliveryAccepted))
 	f.same("retried", m.inbox("gendry"), parley.Inbox{Waking: 2})
 	f.same("another's", m.inbox("sansa"), parley.Inbox{Waking: 1})
+	all := read(f, func(tx parley.Tx) (map[string]parley.Inbox, error) { return tx.Queue().Inboxes() })
+	f.same("all", all, map[string]parley.Inbox{"gendry": {Waking: 2}, "sansa": {Waking: 1}})
+}
+
+func inboxTotals(f *fixture) {
+	totals := func() parley.Totals {
+		return read(f, func(tx parley.Tx) (parley.Totals, error) { return tx.Counts().Totals() })
+	}
+	f.same("of nothing", totals(), parley.Totals{})
+	m := newMail(f)
+	start := totals()
+	m.wakes("a", "b")
+	m.write("quiet", letter{})
+	m.write("sansa's", letter{to: parley.Reach{Agent: "sansa", Wakes: true}})
+	m.put("b", leaseTo(newID(), 50))
+	m.put("b", become(parley.DeliveryDead))
+	f.same("of what came", totals(), parley.Totals{
+		Agents: start.Agents, Conversations: start.Conversations, Messages: 4, OpenDeliveries: 3, DeadLetters: 1,
+	})
+	list := read(f, func(tx parley.Tx) ([]parley.Conversation, error) { return tx.Conversations().Scan("", 100) })
+	for _, c := range list {
+		f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(c.ID) })
+	}
+	f.same("of what is left", totals(), parley.Totals{Agents: start.Agents})
 }
 
 func inboxPurposes(f *fixture) {

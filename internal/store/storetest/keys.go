@@ -84,6 +84,8 @@ func keyAgain(f *fixture) {
 	second := f.keyed(c.ID, "arya", "key", at(9))
 	f.same("found", f.key("arya", "key", at(0)), second.ID)
 	f.same("and still new", f.key("arya", "key", at(5)), second.ID)
+	f.keyed(c.ID, "arya", "key", at(2))
+	f.same("whatever is added of old", f.key("arya", "key", at(5)), second.ID)
 }
 
 func keysForgotten(f *fixture) {

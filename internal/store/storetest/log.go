@@ -225,14 +225,22 @@ func auditFields(f *fixture) {
 	f.same("entries", all, []parley.AuditEntry{full, plain})
 }
 
+func (f *fixture) auditHead() parley.AuditHead {
+	f.Helper()
+	return read(f, func(tx parley.Tx) (parley.AuditHead, error) { return tx.Log().AuditHead() })
+}
+
 func auditChain(f *fixture) {
+	f.same("the head of nothing", f.auditHead(), parley.AuditHead{})
 	entry := func(act string) parley.AuditEntry { return parley.AuditEntry{At: at(1), Actor: "user", Act: act} }
 	f.audit(entry("a"))
 	f.fails(errOwn, func(tx parley.Tx) error { return errors.Join(tx.Log().Audit(entry("x")), errOwn) })
 	f.audit(entry("b"), entry("c"))
 	f.panics(func(tx parley.Tx) error { panic(tx.Log().Audit(entry("y"))) })
 	f.audit(entry("d"))
-	acts := words(f.auditChain(), func(e parley.AuditEntry) string { return e.Act })
+	all := f.auditChain()
+	f.same("the head", f.auditHead(), parley.AuditHead{Num: 4, Hash: all[3].Hash})
+	acts := words(all, func(e parley.AuditEntry) string { return e.Act })
 	f.same("acts", acts, "a b c d")
 }
 

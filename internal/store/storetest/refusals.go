@@ -25,6 +25,7 @@ func refusedLeavesNothing(f *fixture) {
 	stolen := other
 	stolen.Name, stolen.Topic = c.Name, "changed"
 	f.keep("arya", digest("00"))
+	f.tokens(newToken("arya"))
 	before = f.everything()
 	for name, refusal := range map[string]struct {
 		want error
@@ -54,6 +55,15 @@ func refusedLeavesNothing(f *fixture) {
 		}},
 		"a body stored by nobody": {parley.ErrNotFound, func(tx parley.Tx) error {
 			return tx.Artifacts().Keep(parley.StoredArtifact{SHA256: digest("ff"), StoredAt: at(0)}, "nobody")
+		}},
+		"a token whose hash is taken": {parley.ErrTaken, func(tx parley.Tx) error {
+			return tx.Tokens().Insert(newToken("arya"), parley.TokenHash{1})
+		}},
+		"a token of nobody": {parley.ErrNotFound, func(tx parley.Tx) error {
+			return tx.Tokens().Insert(newToken("nobody"), parley.TokenHash{2})
+		}},
+		"a revocation of no token": {parley.ErrNotFound, func(tx parley.Tx) error {
+			return tx.Tokens().Put(newToken("arya"))
 		}},
 		"a member that does not exist": {parley.ErrNotFound, func(tx parley.Tx) error {
 			return tx.Members().Put(parley.Member{Conversation: c.ID, Agent: "nobody"})

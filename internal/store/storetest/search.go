@@ -31,7 +31,7 @@ var searchTests = []test{
 
 // document is a message as if its words were what lies between spaces; / is a gap.
 func document(m parley.Message) parley.Document {
-	doc := parley.Document{Message: m}
+	doc := parley.Document{Message: m, To: m.Addressees(parley.Conversation{})}
 	for _, word := range strings.Fields(m.Content.Text) {
 		doc.Words = append(doc.Words, strings.Trim(word, "/"))
 	}
@@ -196,12 +196,18 @@ func searchFilters(f *fixture) {
 	say("of a type", func(m *parley.Message) { m.Type = "ha_report" })
 	say("of a task", func(m *parley.Message) { m.Task = "Task-9 it's" })
 	say("long", func(m *parley.Message) { m.Task = longTask })
+	say("traced", func(m *parley.Message) { m.TraceID = "4bf92f35-77b3-4da6-a3ce-929d0e0e4736" })
+	say("traced by a word", func(m *parley.Message) { m.TraceID = "Build-7" })
 	say("elsewhere", func(m *parley.Message) { m.Conversation = other.ID })
 	for _, c := range []struct {
 		q    parley.SearchQuery
 		want string
 	}{
 		{parley.SearchQuery{From: "gendry"}, "by gendry"},
+		{parley.SearchQuery{Trace: "4bf92f35-77b3-4da6-a3ce-929d0e0e4736"}, "traced"},
+		{parley.SearchQuery{Trace: "4BF92F3577B34DA6A3CE929D0E0E4736"}, "traced"},
+		{parley.SearchQuery{Trace: "Build-7"}, "traced by a word"},
+		{parley.SearchQuery{Trace: "build-7"}, ""},
 		{parley.SearchQuery{From: "arya-2"}, "by arya-2"},
 		{parley.SearchQuery{To: "gendry"}, "mentions gendry|for gendry"},
 		{parley.SearchQuery{To: "arya-2"}, "mentions gendry"},

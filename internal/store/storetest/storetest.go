@@ -34,6 +34,7 @@ func Run(t *testing.T, open func(t *testing.T) parley.Store) {
 		{"SearchModel", searchModelTests},
 		{"Artifacts", artifactTests},
 		{"Blobs", blobTests},
+		{"Tokens", tokenTests},
 		{"Log", logTests},
 		{"Redact", redactTests},
 		{"Retention", retentionTests},

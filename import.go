@@ -1,0 +1,89 @@
+package parley
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"time"
+)
+
+// ImportReport is what became of a file that was imported.
+type ImportReport struct {
+	Lines         int64    `json:"lines"` // so many are done
+	Agents        int64    `json:"agents"`
+	Conversations int64    `json:"conversations"`
+	Messages      int64    `json:"messages"`
+	Skipped       int64    `json:"skipped"`        // were there already
+	BodiesMissing int64    `json:"bodies_missing"` // artifacts that messages refer to and that are not stored here
+	Notices       []string `json:"notices,omitempty"`
+}
+
+const maxHops = 1 << 20
+
+// CheckHistory says what is wrong with a message that comes from elsewhere, or returns it as it is stored, but
+// for its place and checksum. It looks at nothing but the message itself.
+func (m Message) CheckHistory(limits Limits) (Message, error) {
+	if !IsUUID(m.ID) || m.InReplyTo != "" && !IsUUID(m.InReplyTo) {
+		return m, Errorf(BadInput, "%q or %q is not the id of a message", clip(m.ID), clip(m.InReplyTo)).Suggest("write ids as UUIDs")
+	}
+	m.ID, m.InReplyTo, m.Conversation = strings.ToLower(m.ID), strings.ToLower(m.InReplyTo), strings.ToLower(m.Conversation)
+	if m.TraceID == "" {
+		m.TraceID = m.ID
+	}
+	if err := errors.Join(checkText("task", m.Task, maxAddress), checkText("source", m.Source, maxAddress)); err != nil {
+		return m, AsError(err)
+	}
+	if m.Source == "" || m.CreatedAt.IsZero() || m.Hops < 0 || m.Hops > maxHops {
+		return m, Errorf(BadInput, "message %s has no source, no created_at or %d hops", m.ID, m.Hops).Suggest("export it again")
+	}
+	if err := m.checkMentions(limits); err != nil {
+		return m, err
+	}
+	for _, t := range []*time.Time{&m.CreatedAt, m.ExpiresAt, m.Deadline, m.RedactedAt} {
+		if t != nil {
+			*t = t.UTC().Truncate(time.Millisecond)
+		}
+	}
+	return m.checkBody(limits)
+}
+
+func (m Message) checkMentions(limits Limits) error {
+	if len(m.Mentions) > limits.Mentions {
+		return tooLarge("mentions", len(m.Mentions), limits.Mentions, "entries")
+	}
+	for _, id := range m.Mentions {
+		if !slug.MatchString(id) {
+			return Errorf(BadInput, "the mention %q is not an agent id", clip(id)).Suggest("export it again")
+		}
+	}
+	return nil
+}
+
+func (m Message) checkBody(limits Limits) (Message, error) {
+	content := m.Content
+	if m.RedactedAt != nil {
+		if m.SealedBody() == m.BodyDigest() || m.BodyDigest() != (Message{}).BodyDigest() {
+			return m, Errorf(BadInput, "the redacted message %s has a body, or no digest of the one it had", m.ID).
+				Suggest("export it again")
+		}
+		content.Text = "redacted" // a draft must say something
+	} else {
+		m.Digest = ""
+	}
+	d, err := Draft{
+		Conversation: m.Conversation, Type: m.Type, Priority: m.Priority, TraceID: m.TraceID, Content: content,
+		Payload: m.Payload, Metadata: m.Metadata, IdempotencyKey: m.IdempotencyKey,
+	}.Check(limits)
+	m.Type, m.Priority, m.Payload, m.Metadata = d.Type, d.Priority, d.Payload, d.Metadata
+	return m, err
+}
+
+// SealedBody is the digest of the body a message has, or had before it was redacted.
+func (m Message) SealedBody() [32]byte {
+	kept, err := hex.DecodeString(m.Digest)
+	if m.RedactedAt == nil || err != nil || len(kept) != sha256.Size {
+		return m.BodyDigest()
+	}
+	return [sha256.Size]byte(kept)
+}

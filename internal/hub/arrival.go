@@ -1,0 +1,254 @@
+package hub
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+// entry makes an entry of a line; nil of the last one. What can be checked without the store is.
+func (i *importer) entry(raw []byte) (func(*arrival) error, error) {
+	var l line
+	if err := decodeLine(raw, &l); err != nil {
+		return nil, err
+	}
+	switch {
+	case l.Agent != nil:
+		a := *l.Agent
+		return func(in *arrival) error { return in.addAgent(a) }, nil
+	case l.Conversation != nil:
+		c, err := checkExported(*l.Conversation)
+		return func(in *arrival) error { return in.addConversation(c) }, err
+	case l.Message != nil:
+		m, err := l.Message.CheckHistory(i.config.Limits)
+		body := m.SealedBody()
+		return func(in *arrival) error { return in.addMessage(m, body) }, err
+	case l.End != nil:
+		i.ended = true
+		return nil, nil
+	default:
+		return nil, parley.Errorf(parley.BadInput, "the line is no agent, conversation or message").
+			Suggest("give what parley export has written")
+	}
+}
+
+// addAgent adds an agent. One with the same id is the same agent, whatever else is known of it here.
+func (in *arrival) addAgent(a parley.Agent) error {
+	there, err := in.Agents().Find(a.ID)
+	if err == nil && there.ID == a.ID {
+		in.done.Skipped++
+		return nil
+	}
+	if err != nil && !errors.Is(err, parley.ErrNotFound) {
+		return err
+	}
+	if !parley.IsUUID(a.UUID) {
+		return parley.Errorf(parley.BadInput, "agent %s has no uuid", a.ID).Suggest("give what parley export has written")
+	}
+	if err := checkNewAgent(parley.NewAgent{ID: a.ID, Name: a.Name, Kind: a.Kind, Access: a.Access, Profile: a.Profile}); err != nil {
+		return err
+	}
+	if a.Manager, err = in.manager(a.ID, a.Manager); err != nil {
+		return err
+	}
+	err = in.Agents().Insert(a)
+	if errors.Is(err, parley.ErrTaken) {
+		return parley.Errorf(parley.BadInput, "the id, uuid or name of agent %s (%s) belongs to another agent here", a.ID, a.Name).
+			Because(parley.Conflict).Suggest("rename one of the two, and repeat the import")
+	}
+	in.done.Agents++
+	in.note(parley.Event{Kind: parley.EventAgentAdded, Agent: a.ID})
+	return err
+}
+
+// checkExported looks at what can be seen on a conversation alone.
+func checkExported(c exportedConversation) (exportedConversation, error) {
+	c.ID = strings.ToLower(c.ID)
+	named := c.Kind == parley.Channel || c.Kind == parley.Group && c.Name != ""
+	kinds := []parley.ConversationKind{parley.Channel, parley.Group, parley.DM, parley.Ephemeral}
+	seen := []parley.Visibility{parley.Public, parley.Private}
+	if !parley.IsUUID(c.ID) || !slices.Contains(kinds, c.Kind) || !slices.Contains(seen, c.Visibility) || !named && c.Name != "" {
+		return c, parley.Errorf(parley.BadInput, "conversation %q is of no kind there is", c.ID).
+			Suggest("give what parley export has written")
+	}
+	if named {
+		return c, cmp.Or(parley.CheckChannelName(c.Name), parley.CheckTopic(c.Topic))
+	}
+	ids := make([]string, len(c.Members))
+	for i, m := range c.Members {
+		ids[i] = m.Agent
+	}
+	c.Set = parley.SetKey(ids)
+	if n := len(c.SetMembers()); n < 2 || n > 2 && c.Kind != parley.Group {
+		return c, parley.Errorf(parley.BadInput, "%s %s has %d members", c.Kind, c.ID, n).
+			Suggest("give what parley export has written")
+	}
+	return c, parley.CheckTopic(c.Topic)
+}
+
+func (in *arrival) addConversation(c exportedConversation) error {
+	_, err := in.Conversations().Find(c.ID)
+	if err == nil {
+		in.done.Skipped++
+		return nil
+	}
+	if !errors.Is(err, parley.ErrNotFound) {
+		return err
+	}
+	if _, err := in.knownAgent(c.CreatedBy); err != nil {
+		return err
+	}
+	err = in.Conversations().Insert(c.Conversation)
+	if errors.Is(err, parley.ErrTaken) {
+		return parley.Errorf(parley.BadInput, "%s: another conversation here has this name or these members, or this one was deleted", c.Title()).
+			Because(parley.Conflict).Suggest("rename or delete the other one, and repeat the import")
+	}
+	if err != nil {
+		return err
+	}
+	in.done.Conversations++
+	in.note(parley.Event{Kind: parley.EventConversationCreated, Conversation: c.ID})
+	for _, m := range c.Members {
+		id, err := in.knownAgent(m.Agent)
+		if err != nil {
+			return err
+		}
+		in.note(parley.Event{Kind: parley.EventMemberJoined, Conversation: c.ID, Agent: id})
+		if err := in.Members().Put(parley.Member{Conversation: c.ID, Agent: id, JoinedAt: m.JoinedAt}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// knownAgent is the id of a participant, also of one that was removed.
+func (in *arrival) knownAgent(id string) (string, error) {
+	if id == "" {
+		return "", unknown{"agent", id}
+	}
+	return in.named(id)
+}
+
+// addMessage adds a message at the end of the order. Nobody gets it: it is history.
+func (in *arrival) addMessage(m parley.Message, body [32]byte) error {
+	there, err := in.Messages().GetAll([]string{m.ID})
+	if err != nil {
+		return err
+	}
+	if len(there) > 0 {
+		in.done.Skipped++
+		return nil
+	}
+	if err := in.resolve(&m); err != nil {
+		return err
+	}
+	absent, err := in.standIn(m.Content)
+	if err != nil {
+		return err
+	}
+	if err := in.writeEvents(); err != nil { // what came before the message is before it in the order
+		return err
+	}
+	if m.Seq, err = in.Messages().NextSeq(); err != nil {
+		return err
+	}
+	m.Checksum = m.Seal(body)
+	if err := in.Messages().Insert(m); err != nil {
+		return err
+	}
+	if m.RedactedAt != nil {
+		if err := in.Messages().Redact(m); err != nil {
+			return err
+		}
+	}
+	in.done.Messages++
+	return in.dismiss(absent)
+}
+
+// resolve makes sure that everybody and everything a message names is here.
+func (in *arrival) resolve(m *parley.Message) (err error) {
+	if m.From, err = in.knownAgent(m.From); err != nil {
+		return err
+	}
+	if m.To != "" && m.To != parley.All {
+		if m.To, err = in.knownAgent(m.To); err != nil {
+			return err
+		}
+	}
+	if _, known := in.rooms[m.Conversation]; known {
+		return nil
+	}
+	c, err := in.Conversations().Find(m.Conversation)
+	if errors.Is(err, parley.ErrNotFound) || err == nil && c.ID != m.Conversation {
+		return unknown{"conversation", m.Conversation}
+	}
+	in.rooms[m.Conversation] = c
+	return err
+}
+
+// standIn makes rows for bodies that are not here, so that messages can refer to them, and returns their
+// digests. dismiss then says that the bodies are removed: who opens one is told to store it again, which
+// brings it back.
+func (in *arrival) standIn(c parley.Content) (absent []string, err error) {
+	for _, a := range c.Artifacts {
+		if a.SHA256 == "" || slices.Contains(absent, a.SHA256) {
+			continue
+		}
+		stored, err := in.Artifacts().Get(a.SHA256)
+		if err != nil && !errors.Is(err, parley.ErrNotFound) {
+			return nil, err
+		}
+		if err == nil && stored.RemovedAt == nil {
+			continue
+		}
+		stored = parley.StoredArtifact{SHA256: a.SHA256, Size: a.Size, StoredAt: in.now}
+		if err := in.Artifacts().Keep(stored, in.me.ID); err != nil {
+			return nil, err
+		}
+		absent = append(absent, a.SHA256)
+	}
+	return absent, nil
+}
+
+func (in *arrival) dismiss(absent []string) error {
+	for _, sha256 := range absent {
+		if _, err := in.Artifacts().Expire(sha256, in.now, in.now); err != nil {
+			return err
+		}
+		in.done.BodiesMissing++
+	}
+	return nil
+}
+
+// settle leaves conversations as they were, but for their messages: history makes none of them new, and who
+// had read everything has read what was added.
+func (in *arrival) settle() error {
+	for _, id := range slices.Sorted(maps.Keys(in.rooms)) {
+		before := in.rooms[id]
+		if err := in.Conversations().Update(before); err != nil {
+			return err
+		}
+		now, err := in.Conversations().Find(id)
+		if err != nil {
+			return err
+		}
+		members, err := in.Members().List(id)
+		if err != nil {
+			return err
+		}
+		for _, m := range members {
+			if m.ReadSeq < before.LastSeq {
+				continue
+			}
+			m.ReadSeq = now.LastSeq
+			if err := in.Members().Put(m); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

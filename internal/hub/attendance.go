@@ -1,0 +1,188 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// attendance is which agents are there, as far as this process knows: those that have called lately, and
+// those that have a session open. Only coming and going is written down, not every call.
+type attendance struct {
+	mu     sync.Mutex
+	agents map[string]*attendant
+	wake   chan struct{} // somebody has come
+}
+
+type attendant struct {
+	heard     time.Time
+	sessions  int
+	announced bool // whoever follows the events knows that it is there
+}
+
+func newAttendance() *attendance {
+	return &attendance{agents: map[string]*attendant{}, wake: make(chan struct{}, 1)}
+}
+
+func (a *attendance) of(agent string) *attendant {
+	one, known := a.agents[agent]
+	if !known {
+		one = &attendant{}
+		a.agents[agent] = one
+	}
+	return one
+}
+
+// heard notes a call that an agent has made itself.
+func (a *attendance) heard(agent string, now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.note(a.of(agent), now)
+}
+
+// note is heard for one that is known. a.mu is held.
+func (a *attendance) note(one *attendant, now time.Time) {
+	one.heard = now
+	if !one.announced {
+		signal(a.wake)
+	}
+}
+
+// there says whether an agent is there. The lock of the attendance is held.
+func (one *attendant) there(now time.Time) bool {
+	return one.sessions > 0 || now.Sub(one.heard) < parley.AwayAfter
+}
+
+// look is whether an agent is there, and when it was last heard of, if it was.
+func (a *attendance) look(agent string, now time.Time) (there bool, last *time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	one, known := a.agents[agent]
+	if !known {
+		return false, nil
+	}
+	heard := one.heard
+	if one.sessions > 0 {
+		heard = now
+	}
+	return one.there(now), &heard
+}
+
+// changes are those who have come or gone since it was announced.
+func (a *attendance) changes(now time.Time) (changed []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for id, one := range a.agents {
+		if one.there(now) != one.announced {
+			changed = append(changed, id)
+		}
+	}
+	return changed
+}
+
+// announce notes what was announced of an agent.
+func (a *attendance) announce(agent string, there bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.of(agent).announced = there
+}
+
+// Attend counts an agent as there until leave is called, as one with an open session is. leave may be
+// called again, to no effect.
+func (h *Hub) Attend(agent string) (leave func()) {
+	a := h.attendance
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	one := a.of(agent)
+	one.sessions++
+	a.note(one, h.now())
+	return sync.OnceFunc(func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		one.sessions--
+		one.heard = h.now()
+	})
+}
+
+// attends says that the caller is an agent, and calls itself.
+func (s *scene) attends(caller Caller) bool { return s.me.Kind == parley.KindAgent && caller.By == "" }
+
+// heard notes that the caller was here.
+func (s *scene) heard(caller Caller) {
+	if s.attends(caller) {
+		s.hub.attendance.heard(s.me.ID, s.hub.now())
+	}
+}
+
+// announceArrivals writes down at once who has come.
+func (h *Hub) announceArrivals(ctx context.Context, started func()) {
+	started()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-h.attendance.wake:
+			if err := h.SweepAttendance(ctx); err != nil && ctx.Err() == nil {
+				h.config.Log.Error("who has come could not be written down, will try again", "error", err)
+			}
+		}
+	}
+}
+
+// SweepAttendance writes an event for each agent that has come, or was silent for too long.
+func (h *Hub) SweepAttendance(ctx context.Context) error {
+	h.announcing.Lock()
+	defer h.announcing.Unlock()
+	changed := h.attendance.changes(h.now())
+	if len(changed) == 0 {
+		return nil
+	}
+	there := map[string]bool{}
+	err := h.write(ctx, Caller{Agent: parley.System}, func(s *scene) error {
+		for _, id := range changed {
+			now, err := s.notePresence(id)
+			if err != nil {
+				return err
+			}
+			there[id] = now
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for id, now := range there {
+		h.attendance.announce(id, now)
+	}
+	return nil
+}
+
+// notePresence writes the event and says whether the agent is there. Of one that was removed nobody is told.
+func (s *scene) notePresence(id string) (there bool, err error) {
+	there, _ = s.hub.attendance.look(id, s.now)
+	a, err := s.Agents().Find(id)
+	if errors.Is(err, parley.ErrNotFound) || err == nil && a.RemovedAt != nil {
+		return there, nil
+	}
+	if err != nil {
+		return there, err
+	}
+	status, _ := s.status(a)
+	data, err := json.Marshal(parley.Status{Status: status.Status, Reason: status.Reason})
+	s.note(parley.Event{Kind: parley.EventAgentPresence, Agent: a.ID, Data: data})
+	return there, err
+}
+
+// status is what a participant is doing, and when it was last heard of.
+func (s *scene) status(a parley.Agent) (parley.Status, *time.Time) {
+	there, last := s.hub.attendance.look(a.ID, s.now)
+	facts := parley.Facts{Kind: a.Kind, Away: !there}
+	if a.SleepingUntil != nil {
+		facts.SleepingUntil = *a.SleepingUntil
+	}
+	return facts.StatusAt(s.now), last
+}

@@ -1,0 +1,87 @@
+package hub_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// awaiting starts to wait for a rung, and returns what it gets.
+func (w *world) awaiting(who, message string, rung parley.DeliveryState) func() parley.Shown {
+	done := make(chan parley.Shown, 1)
+	failed := make(chan error, 1)
+	go func() {
+		shown, err := w.AwaitRung(ctx, as(who), message, rung, time.Minute)
+		failed <- err
+		done <- shown
+	}()
+	return func() parley.Shown {
+		w.t.Helper()
+		w.ok(<-failed)
+		return <-done
+	}
+}
+
+func TestAwaitRung(t *testing.T) {
+	w := newHub(t)
+	w.add("arya", "gendry")
+	sent := w.dm("user", "arya", "hello").Message
+	delivered := w.awaiting("user", sent.ID, parley.DeliveryDelivered)
+	seen := w.awaiting("arya", sent.ID, parley.DeliverySeen)
+	answered := w.awaiting("user", sent.ID, parley.DeliveryAnswered)
+	taken := get[parley.Taken](w)(w.Take(ctx, as("arya"), parley.Take{}))
+	same(t, "delivered", delivered().Deliveries[0].State, parley.DeliveryDelivered)
+	_, err := w.See(ctx, as("arya"), taken.Lease, "run-1")
+	w.ok(err)
+	same(t, "seen", seen().Deliveries[0].State, parley.DeliverySeen)
+	_, err = w.Ack(ctx, as("arya"), taken.Lease, sent.ID)
+	w.ok(err)
+	reply := w.reply("arya", sent.ID, "hello yourself").Message
+	same(t, "answered by", answered().Deliveries[0].Answer, reply.ID)
+}
+
+func TestAwaitRungEndsWithoutIt(t *testing.T) {
+	w := newHub(t)
+	w.add("arya", "gendry")
+	c := w.channel("user", "general", "arya", "gendry")
+	plain := w.say("user", c.ID, "for nobody")
+	same(t, "for nobody", get[parley.Shown](w)(w.AwaitRung(ctx, user, plain.Message.ID, parley.DeliverySeen, time.Hour)).ID, plain.Message.ID)
+	quiet := w.post("user", parley.Draft{Conversation: c.ID, To: parley.All, Content: text("@arya first")})
+	get[parley.Taken](w)(w.Take(ctx, as("arya"), parley.Take{Seen: true}))
+	shown := get[parley.Shown](w)(w.AwaitRung(ctx, user, quiet.Message.ID, parley.DeliverySeen, time.Hour))
+	same(t, "only who is woken counts", len(shown.Deliveries), 2)
+	open := w.dm("user", "gendry", "hello").Message
+	shown = get[parley.Shown](w)(w.AwaitRung(ctx, user, open.ID, parley.DeliverySeen, time.Millisecond))
+	same(t, "when the time is up", shown.Deliveries[0].State, parley.DeliveryAccepted)
+	removed := w.awaiting("user", open.ID, parley.DeliveryAnswered)
+	w.ok(w.RemoveAgent(ctx, user, "gendry"))
+	same(t, "what has failed", removed().Deliveries[0].State, parley.DeliveryFailed)
+	given, cancel := context.WithCancel(ctx)
+	cancel()
+	open = w.dm("user", "arya", "hello").Message
+	if _, err := w.AwaitRung(given, user, open.ID, parley.DeliverySeen, time.Hour); parley.CodeOf(err) != parley.TimedOut {
+		t.Errorf("given up: %v", err)
+	}
+}
+
+func TestAwaitRungRefuses(t *testing.T) {
+	w := newHub(t)
+	w.add("arya", "gendry")
+	sent := w.dm("user", "arya", "hello").Message
+	await := func(who, id string, rung parley.DeliveryState, wait time.Duration) func() error {
+		return func() error { _, err := w.AwaitRung(ctx, as(who), id, rung, wait); return err }
+	}
+	w.refuses(t, []refusal{
+		{
+			"a state that is no rung", await("user", sent.ID, parley.DeliveryDead, 0),
+			refused(parley.BadInput, "", `"dead" is not a rung to wait for`, "wait for delivered, seen or answered"),
+		},
+		{
+			"a negative wait", await("user", sent.ID, parley.DeliverySeen, -time.Second),
+			refused(parley.BadInput, "", "the wait is -1s", "wait 0s or longer"),
+		},
+		{"who may not read it", await("gendry", sent.ID, parley.DeliverySeen, time.Hour), absent("message", sent.ID, checkName)},
+	})
+}

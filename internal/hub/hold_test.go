@@ -1,0 +1,215 @@
+package hub_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// called is who calls with a token.
+func (w *world) called(made parley.MadeToken) hub.Caller {
+	w.t.Helper()
+	return get[hub.Caller](w)(w.Identify(ctx, made.Secret))
+}
+
+func (w *world) hold(by hub.Caller) context.Context {
+	w.t.Helper()
+	held, release, err := w.Hold(ctx, by)
+	w.ok(err)
+	w.t.Cleanup(release)
+	return held
+}
+
+// inHold runs a test in a bubble, in which nothing that waits for time or polls comes back by itself.
+func inHold(t *testing.T, test func(*testing.T, *world)) {
+	t.Helper()
+	t.Parallel()
+	place := stores.place(t)
+	synctest.Test(t, func(t *testing.T) {
+		w := openWorld(t, place)
+		w.Start(ctx)
+		w.add("arya", "ned")
+		test(t, w)
+	})
+}
+
+// ended requires that exactly some calls have ended, and why.
+func ended(t *testing.T, want *parley.Error, held map[string]context.Context, names ...string) {
+	t.Helper()
+	synctest.Wait()
+	wanted := map[string]bool{}
+	for _, name := range names {
+		wanted[name] = true
+	}
+	for name, ctx := range held {
+		if got := ctx.Err() != nil; got != wanted[name] {
+			t.Errorf("the call of %s has ended: %v", name, got)
+		}
+		if wanted[name] {
+			wantError(t, context.Cause(ctx), want)
+		}
+	}
+}
+
+func TestRevocationEndsTheCallsOfItsTokenAtOnce(t *testing.T) {
+	inHold(t, func(t *testing.T, w *world) {
+		first, second, other := w.called(w.token("arya")), w.called(w.token("arya")), w.called(w.token("ned"))
+		held := map[string]context.Context{
+			"first": w.hold(first), "first again": w.hold(first), "second": w.hold(second), "other": w.hold(other), "local": w.hold(as("arya")),
+		}
+		began := time.Now()
+		w.ok(w.RevokeToken(ctx, user, first.Token))
+		ended(t, notKnown, held, "first", "first again")
+		same(t, "time that has passed", time.Since(began), time.Duration(0))
+		w.ok(w.RevokeToken(ctx, as("arya"), second.Token))
+		ended(t, notKnown, held, "first", "first again", "second")
+	})
+}
+
+func TestRemovalEndsAllCallsOfWhoIsRemoved(t *testing.T) {
+	inHold(t, func(t *testing.T, w *world) {
+		acting, err := w.ActAs(ctx, user, "arya", "test")
+		w.ok(err)
+		held := map[string]context.Context{
+			"token": w.hold(w.called(w.token("arya"))), "local": w.hold(as("ARYA")), "acting": w.hold(acting),
+			"other": w.hold(w.called(w.token("ned"))),
+		}
+		w.ok(w.RemoveAgent(ctx, user, "arya"))
+		ended(t, notKnown, held, "token", "local", "acting")
+	})
+}
+
+func TestRevokedOwnerStopsActingAsOthers(t *testing.T) {
+	inHold(t, func(t *testing.T, w *world) {
+		me := w.called(w.token("user"))
+		acting, err := w.ActAs(ctx, me, "arya", "test")
+		w.ok(err)
+		held := map[string]context.Context{"acting": w.hold(acting)}
+		w.ok(w.RevokeToken(ctx, user, me.Token))
+		ended(t, notKnown, held, "acting")
+	})
+}
+
+func TestExpiryEndsCalls(t *testing.T) {
+	inHold(t, func(t *testing.T, w *world) {
+		short, err := w.NewToken(ctx, scoped("user"), parley.NewToken{Agent: "arya", For: time.Hour})
+		w.ok(err)
+		held := map[string]context.Context{"short": w.hold(w.called(short)), "long": w.hold(w.called(w.token("arya")))}
+		w.clock.advance(time.Hour - time.Millisecond)
+		time.Sleep(time.Second) // of the bubble: the clock is looked at
+		ended(t, nil, held)
+		w.clock.advance(time.Millisecond)
+		time.Sleep(time.Second)
+		ended(t, expired, held, "short")
+	})
+}
+
+func TestHoldEndsWithItsContextAndItsRelease(t *testing.T) {
+	inHold(t, func(t *testing.T, w *world) {
+		given, giveUp := context.WithCancelCause(ctx)
+		held, release, err := w.Hold(given, as("arya"))
+		w.ok(err)
+		reason := errors.New("the caller has gone")
+		giveUp(reason)
+		same(t, "the cause", errors.Is(context.Cause(held), reason), true)
+		release()
+		released, release, err := w.Hold(ctx, as("arya"))
+		w.ok(err)
+		release()
+		w.ok(w.RemoveAgent(ctx, user, "arya"))
+		synctest.Wait()
+		same(t, "the cause of a release", errors.Is(context.Cause(released), context.Canceled), true)
+	})
+}
+
+func TestHoldRefuses(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "gone")
+	revoked, removed, forgotten := w.called(w.token("arya")), w.called(w.token("gone")), w.called(w.token("arya"))
+	short, err := w.NewToken(ctx, scoped("user"), parley.NewToken{Agent: "arya", For: time.Hour})
+	w.ok(err)
+	over := w.called(short)
+	w.ok(w.RevokeToken(ctx, user, revoked.Token))
+	w.ok(w.RemoveAgent(ctx, user, "gone"))
+	w.clock.advance(time.Hour)
+	forgotten.Token = parley.NewSecret()
+	gone := refused(parley.NotPermitted, "", "gone is not a participant of this hub", "ask an owner of this hub to add it")
+	hold := func(by hub.Caller) func() error {
+		return func() error {
+			held, _, err := w.Hold(ctx, by)
+			same(t, "held", held, nil)
+			return err
+		}
+	}
+	w.refuses(t, []refusal{
+		{"a revoked token", hold(revoked), notKnown},
+		{"a forgotten token", hold(forgotten), notKnown},
+		{"an expired token", hold(over), expired},
+		{"a removed holder", hold(removed), gone},
+		{"a removed local caller", hold(as("gone")), gone},
+	})
+}
+
+// TestNoHoldSurvivesARevocation begins calls while their token is revoked: each is refused or ends.
+func TestNoHoldSurvivesARevocation(t *testing.T) {
+	t.Parallel()
+	w := newStartedHub(t)
+	w.add("arya")
+	for range 20 {
+		made := w.token("arya")
+		me := w.called(made)
+		var group sync.WaitGroup
+		for range 8 {
+			group.Go(func() {
+				held, release, err := w.Hold(ctx, me)
+				if err != nil {
+					wantError(t, err, notKnown)
+					return
+				}
+				defer release()
+				<-held.Done()
+				wantError(t, context.Cause(held), notKnown)
+			})
+		}
+		w.ok(w.RevokeToken(ctx, user, made.ID))
+		group.Wait()
+	}
+}
+
+// TestHoldEndsThoughTheLogDoesNotReachBack has the log erased before anybody has followed it.
+func TestHoldEndsThoughTheLogDoesNotReachBack(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	me := w.called(w.token("arya"))
+	gone, kept := w.hold(me), w.hold(as("arya"))
+	w.ok(w.RevokeToken(ctx, user, me.Token))
+	w.add("ned")
+	w.clock.advance(8 * 24 * time.Hour)
+	w.ok(w.Sweep(ctx))
+	w.Start(ctx)
+	<-gone.Done()
+	wantError(t, context.Cause(gone), notKnown)
+	w.ok(kept.Err())
+	w.ok(w.RemoveAgent(ctx, user, "arya")) // it goes on from there
+	<-kept.Done()
+}
+
+func TestRevocationByOneHubEndsCallsOfTheOther(t *testing.T) {
+	t.Parallel()
+	hubs := twoHubs(t)
+	hubs[1].Start(ctx)
+	hubs[0].add("arya")
+	me := hubs[1].called(hubs[0].token("arya"))
+	held := hubs[1].hold(me)
+	hubs[0].ok(hubs[0].RevokeToken(ctx, user, me.Token))
+	<-held.Done()
+	wantError(t, context.Cause(held), notKnown)
+}

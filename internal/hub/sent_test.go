@@ -1,0 +1,49 @@
+package hub_test
+
+import (
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+// TestWhatAClientOfAPersonIsSentIsDelivered shows that a person's message is delivered once a client of
+// theirs was sent it, and nothing else is.
+func TestWhatAClientOfAPersonIsSentIsDelivered(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.Start(ctx)
+	w.add("arya", "gendry")
+	w.addPerson("sansa", parley.AccessMember)
+	after := w.lastEvent()
+	toUser := w.dm("arya", "user", "done").Message.ID
+	toSansa := w.dm("arya", "sansa", "done").Message.ID
+	toGendry := w.dm("arya", "gendry", "done").Message.ID
+	state := func(message string) parley.DeliveryState {
+		shown, err := w.Message(ctx, user, message)
+		w.ok(err)
+		return shown.Deliveries[0].State
+	}
+	sends := func(who string) {
+		sub := subscribe(t, w.Hub, as(who), after)
+		list := readUntil(t, w.Hub, sub, w.lastEvent())
+		w.ok(sub.Sent(ctx, list))
+		last := w.lastEvent()
+		w.ok(sub.Sent(ctx, list))
+		same(t, "sent again, nothing is written", w.lastEvent(), last)
+	}
+	sends("gendry") // an agent takes
+	for _, message := range []string{toUser, toSansa, toGendry} {
+		same(t, "before", state(message), parley.DeliveryAccepted)
+	}
+	sends("user") // who sees the other two as an owner
+	same(t, "to the one who was sent it", state(toUser), parley.DeliveryDelivered)
+	same(t, "to another person", state(toSansa), parley.DeliveryAccepted)
+	same(t, "to an agent", state(toGendry), parley.DeliveryAccepted)
+	sends("sansa")
+	same(t, "to the other person", state(toSansa), parley.DeliveryDelivered)
+	shown, err := w.Message(ctx, user, toUser)
+	w.ok(err)
+	w.ok(w.MarkRead(ctx, user, shown.Conversation, 0))
+	same(t, "after reading", state(toUser), parley.DeliverySeen)
+	w.sound()
+}

@@ -1,0 +1,261 @@
+package hub_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+var linkUsed = refused(parley.NotPermitted, parley.Unauthenticated, "the sign-in link does not work, or not any more",
+	"ask for a new one: each works once, for 10 minutes")
+
+func (w *world) link(by hub.Caller, person string) string {
+	w.t.Helper()
+	secret, _, err := w.NewLink(ctx, by, person)
+	w.ok(err)
+	return secret
+}
+
+func TestLinkOpensASession(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, runTwice)
+	w.addPerson("sansa", parley.AccessMember)
+	secret, expires, err := w.NewLink(ctx, scoped("user", parley.ScopeRead, parley.ScopeSend), "Sansa")
+	w.ok(err)
+	same(t, "the link expires", expires, began.Add(10*time.Minute))
+	same(t, "tokens listed", len(w.tokensOf("user", "")), 0)
+	made := get[parley.MadeToken](w)(w.SignIn(ctx, secret))
+	until := began.Add(30 * 24 * time.Hour)
+	same(t, "the session", made.Token, parley.Token{
+		ID: made.ID, Agent: "sansa", Kind: parley.TokenSession, Scopes: parley.Scopes{parley.ScopeRead, parley.ScopeSend},
+		CreatedBy: "sansa", CreatedAt: began, ExpiresAt: &until,
+	})
+	caller, err := w.Identify(ctx, made.Secret)
+	w.ok(err)
+	same(t, "who has it", []any{caller.Agent, caller.Token}, []any{"sansa", made.ID})
+	var acts [][2]string
+	for _, e := range w.audited()[1:] {
+		acts = append(acts, [2]string{e.Actor, e.Act})
+	}
+	same(t, "audit", acts, [][2]string{{"user", "link.new"}, {"sansa", "session.new"}})
+	w.clock.advance(30 * 24 * time.Hour)
+	_, err = w.Identify(ctx, made.Secret)
+	wantError(t, err, expired)
+}
+
+func TestSessionEndsWithTheCredentialItsLinkWasMadeWith(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	anHour := began.Add(time.Hour)
+	made := get[parley.MadeToken](w)(w.SignIn(ctx, w.link(ending(scoped("user"), anHour), "user")))
+	same(t, "it ends", *made.ExpiresAt, anHour)
+}
+
+func TestLinkWorksOnceForManyAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	for range 5 {
+		secret := w.link(scoped("user"), "user")
+		var opened atomic.Int32
+		var group sync.WaitGroup
+		start := make(chan struct{})
+		for range 16 {
+			group.Go(func() {
+				<-start
+				_, err := w.SignIn(ctx, secret)
+				if err == nil {
+					opened.Add(1)
+					return
+				}
+				wantError(t, err, linkUsed)
+			})
+		}
+		close(start)
+		group.Wait()
+		same(t, "sessions", opened.Load(), int32(1))
+	}
+	same(t, "tokens", len(w.tokensOf("user", "")), 5)
+}
+
+func TestLinkWorksOnceForTwoHubs(t *testing.T) {
+	t.Parallel()
+	hubs := twoHubs(t)
+	secret := hubs[0].link(scoped("user"), "user")
+	_, errs := atOnce(t, hubs, func(w *world) (parley.MadeToken, error) { return w.SignIn(ctx, secret) })
+	opened := 0
+	for _, err := range errs {
+		if err == nil {
+			opened++
+		}
+	}
+	same(t, "sessions", opened, 1)
+}
+
+func TestSignInRefuses(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.addPerson("sansa", parley.AccessMember)
+	w.addPerson("gone", parley.AccessMember)
+	used, removed, old := w.link(scoped("user"), "sansa"), w.link(scoped("user"), "gone"), w.link(scoped("user"), "sansa")
+	session := get[parley.MadeToken](w)(w.SignIn(ctx, used))
+	w.ok(w.RemoveAgent(ctx, user, "gone"))
+	plain := w.token("sansa")
+	w.clock.advance(10 * time.Minute)
+	signIn := func(secret string) func() error {
+		return func() error {
+			made, err := w.SignIn(ctx, secret)
+			same(t, "made", made, parley.MadeToken{})
+			return err
+		}
+	}
+	w.refuses(t, []refusal{
+		{"nothing", signIn(""), linkUsed},
+		{"an unknown one", signIn(parley.NewSecret()), linkUsed},
+		{"a used one", signIn(used), linkUsed},
+		{"an old one", signIn(old), linkUsed},
+		{"that of who was removed", signIn(removed), linkUsed},
+		{"a token", signIn(plain.Secret), linkUsed},
+		{"a session", signIn(session.Secret), linkUsed},
+	})
+	w.clock.advance(time.Millisecond)
+	w.ok(w.Sweep(ctx))
+	w.sound()
+}
+
+func TestNewLinkRefuses(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	w.addPerson("sansa", parley.AccessMember)
+	link := func(by hub.Caller, person string) func() error {
+		return func() error {
+			secret, _, err := w.NewLink(ctx, by, person)
+			same(t, "the link", secret, "")
+			return err
+		}
+	}
+	w.refuses(t, []refusal{
+		{"by an agent", link(scoped("arya"), "arya"), refused(parley.NotPermitted, "", "agents make no tokens", "ask an owner of this hub")},
+		{"by a member for another", link(scoped("sansa"), "user"), refused(parley.NotPermitted, "",
+			"only an owner may make a token for somebody else", "ask an owner of this hub")},
+		{"for an agent", link(scoped("user"), "arya"), refused(parley.BadInput, "", "arya is no person", "make a token for it instead")},
+		{"without scopes", link(user, "user"), refused(parley.NotPermitted, "",
+			"a credential without scopes makes no sign-in link", "use another one")},
+	})
+	w.link(scoped("sansa"), "")
+}
+
+func TestOwnersActAsOthersAndItIsAudited(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	w.addPerson("sansa", parley.AccessMember)
+	w.addPerson("jon", parley.AccessOwner)
+	until := began.Add(time.Hour)
+	me := hub.Caller{Agent: "jon", Source: "cli", Token: "t", Scopes: parley.Scopes{parley.ScopeSend}, Until: &until}
+	for _, who := range []string{"arya", "sansa"} {
+		other, err := w.ActAs(ctx, me, who, "post a message")
+		w.ok(err)
+		want := me
+		want.Agent, want.By = who, "jon"
+		same(t, "who acts", other, want)
+		last := w.audited()[len(w.audited())-1]
+		same(t, "audit", []string{last.Actor, last.Act, last.Subject, string(last.Detail)}, []string{"jon", "as", who, `{"act":"post a message"}`})
+	}
+	actAs := func(by, who string) func() error {
+		return func() error {
+			c, err := w.ActAs(ctx, scoped(by), who, "x")
+			same(t, "who acts", c, hub.Caller{})
+			c, reading := w.ReadAs(ctx, scoped(by), who, "x")
+			same(t, "who reads", c, hub.Caller{})
+			same(t, "why it may not read", reading.Error(), err.Error())
+			return err
+		}
+	}
+	nobody := func(who string) *parley.Error {
+		return refused(parley.NotPermitted, "", "nobody may act as "+who, "name an agent, or a person who is no owner")
+	}
+	w.refuses(t, []refusal{
+		{"an agent as another", actAs("arya", "sansa"), onlyOwner("act as somebody else")},
+		{"a member as an agent", actAs("sansa", "arya"), onlyOwner("act as somebody else")},
+		{"a member as nobody", actAs("sansa", "daenerys"), onlyOwner("act as somebody else")},
+		{"as the hub", actAs("user", "parley"), nobody("parley")},
+		{"as another owner", actAs("user", "jon"), nobody("jon")},
+		{"as nobody", actAs("user", "daenerys"), absent("agent", "daenerys", listAgents)},
+	})
+}
+
+func TestReadingAsAnotherIsAuditedOnceAMinute(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	w.addPerson("jon", parley.AccessOwner)
+	from := len(w.audited())
+	read := func(by, who, act string, times int) {
+		t.Helper()
+		for range times {
+			acting := get[hub.Caller](w)(w.ReadAs(ctx, as(by), who, act))
+			same(t, "who reads", []string{acting.By, acting.Agent}, []string{by, who})
+		}
+	}
+	read("user", "arya", "who", 3)
+	read("user", "arya", "history", 1)
+	read("user", "ned", "who", 1)
+	read("jon", "arya", "who", 1)
+	for range 2 {
+		get[hub.Caller](w)(w.ActAs(ctx, user, "arya", "post"))
+	}
+	w.clock.advance(time.Minute)
+	read("user", "arya", "who", 2)
+	w.clock.advance(time.Minute)
+	read("user", "arya", "who", 1)
+	read("user", "ned", "who", 1)
+	var got []string
+	for _, e := range w.audited()[from:] {
+		got = append(got, e.Actor+" "+e.Subject+" "+string(e.Detail))
+	}
+	same(t, "audited", got, []string{
+		`user arya {"act":"who"}`, `user arya {"act":"history"}`, `user ned {"act":"who"}`, `jon arya {"act":"who"}`,
+		`user arya {"act":"post"}`, `user arya {"act":"post"}`,
+		`user arya {"act":"who","left_out":2}`, `user arya {"act":"who","left_out":1}`, `user ned {"act":"who"}`,
+	})
+	w.sound()
+}
+
+// readOnly is a store that, while it is told to, stores nothing.
+type readOnly struct {
+	parley.Store
+	on bool
+}
+
+func (s *readOnly) Update(ctx context.Context, fn func(parley.Tx) error) error {
+	if s.on {
+		return errors.New("nothing is stored")
+	}
+	return s.Store.Update(ctx, fn)
+}
+
+func TestReadingThatCannotBeAuditedIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	db := &readOnly{Store: w.db}
+	h, err := hub.New(ctx, db, w.config)
+	w.ok(err)
+	from := len(w.audited())
+	db.on = true
+	for range 2 {
+		acting, err := h.ReadAs(ctx, user, "arya", "who")
+		same(t, "who reads", acting, hub.Caller{})
+		same(t, "code", parley.CodeOf(err), parley.Internal)
+	}
+	db.on = false
+	get[hub.Caller](w)(h.ReadAs(ctx, user, "arya", "who"))
+	same(t, "audited", len(w.audited())-from, 1)
+}

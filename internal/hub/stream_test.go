@@ -1,0 +1,250 @@
+package hub_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// tapped is a store that counts how often the log is read, and does something after the next view.
+type tapped struct {
+	parley.Store
+	reads atomic.Int64
+	then  atomic.Pointer[func()]
+}
+
+func (s *tapped) View(ctx context.Context, fn func(parley.Tx) error) error {
+	err := s.Store.View(ctx, func(tx parley.Tx) error { return fn(tappedTx{tx, s}) })
+	if then := s.then.Swap(nil); then != nil {
+		(*then)()
+	}
+	return err
+}
+
+type tappedTx struct {
+	parley.Tx
+	store *tapped
+}
+
+func (tx tappedTx) Log() parley.LogStore { return tappedLog{tx.Tx.Log(), tx.store} }
+
+type tappedLog struct {
+	parley.LogStore
+	store *tapped
+}
+
+func (l tappedLog) Events(after int64, limit int) ([]parley.Event, error) {
+	l.store.reads.Add(1)
+	return l.LogStore.Events(after, limit)
+}
+
+// tap is a world whose store is tapped.
+func tap(t tester, place string) (*world, *tapped) {
+	t.Helper()
+	tapped := &tapped{}
+	return openWorld(t, place, func(w *world) {
+		w.wrap = func(s parley.Store) parley.Store {
+			tapped.Store = diskless(s)
+			return tapped
+		}
+	}), tapped
+}
+
+// live subscribes to all that comes, and has a first look.
+func live(t *testing.T, w *world, who string, kinds ...parley.EventKind) *hub.Subscription {
+	t.Helper()
+	sub := subscribe(t, w.Hub, as(who), w.lastEvent(), kinds...)
+	same(t, "events before any", len(look(t, sub)), 0)
+	return sub
+}
+
+// look is what a subscription has without waiting.
+func look(t *testing.T, sub *hub.Subscription) []parley.Event {
+	t.Helper()
+	sub.Nudge()
+	list, _, err := sub.Next(ctx)
+	if err != nil {
+		t.Fatalf("events: %v", err)
+	}
+	return list
+}
+
+func kindsOf(list []parley.Event) []parley.EventKind {
+	kinds := []parley.EventKind{}
+	for _, e := range list {
+		kinds = append(kinds, e.Kind)
+	}
+	return kinds
+}
+
+func TestWhoIsTakenOutIsNotToldWhatWaits(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	closed := w.private("arya", "closed", "ned").ID
+	ned, arya := live(t, w, "ned"), live(t, w, "arya")
+	w.say("arya", closed, "not for long")
+	w.PassOn(ctx)
+	w.ok(w.RemoveMember(ctx, as("arya"), closed, "ned"))
+	same(t, "who is out is told", kindsOf(look(t, ned)), []parley.EventKind{parley.EventMemberLeft})
+	same(t, "who is in is told", kindsOf(look(t, arya)), []parley.EventKind{parley.EventMessagePosted})
+	w.say("arya", closed, "among us")
+	w.PassOn(ctx)
+	same(t, "then", len(look(t, ned)), 0)
+}
+
+func TestWhoIsNoOwnerAnyMoreIsNotToldWhatWaits(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	w.addPerson("sansa", parley.AccessOwner)
+	sansa := live(t, w, "sansa")
+	w.dm("arya", "ned", "between us")
+	w.PassOn(ctx)
+	w.setAccess("sansa", parley.AccessMember)
+	w.PassOn(ctx)
+	same(t, "is told", kindsOf(look(t, sansa)), []parley.EventKind{parley.EventAgentChanged})
+	w.setAccess("sansa", parley.AccessOwner)
+	w.PassOn(ctx)
+	w.dm("arya", "ned", "and you")
+	w.PassOn(ctx)
+	same(t, "as an owner again", kindsOf(look(t, sansa)), []parley.EventKind{parley.EventAgentChanged, parley.EventMessagePosted})
+}
+
+// TestRightsLostDuringAViewAreNotUsed takes a role away after the view that has seen it, and before
+// what the view leads to. More happens in between than the stream passes on at once.
+func TestRightsLostDuringAViewAreNotUsed(t *testing.T) {
+	t.Parallel()
+	w, store := tap(t, stores.place(t))
+	w.add("arya", "ned")
+	w.addPerson("sansa", parley.AccessOwner)
+	closed := w.private("user", "closed", "arya").ID
+	other := live(t, w, "arya") // the stream is where it is now
+	sansa := subscribe(t, w.Hub, as("sansa"), w.lastEvent())
+	demote := func() {
+		for range 300 {
+			w.say("user", closed, "between us")
+		}
+		w.setAccess("sansa", parley.AccessMember)
+	}
+	store.then.Store(&demote)
+	same(t, "in the view", len(look(t, sansa)), 0)
+	same(t, "more than is passed on at once", w.PassOn(ctx), true)
+	told := readUntil(t, w.Hub, sansa, w.lastEvent())
+	same(t, "is told", kindsOf(told), []parley.EventKind{parley.EventAgentChanged})
+	same(t, "others are told", len(look(t, other)) > 0, true)
+}
+
+func (w *world) setAccess(who string, access parley.Access) {
+	w.t.Helper()
+	_, err := w.ChangeAgent(ctx, user, who, func(a *parley.Agent) error {
+		a.Access = access
+		return nil
+	})
+	w.ok(err)
+}
+
+// TestOnlyThoseConcernedAreWoken counts who gets up for a message between two.
+func TestOnlyThoseConcernedAreWoken(t *testing.T) {
+	t.Parallel()
+	place := stores.place(t)
+	synctest.Test(t, func(t *testing.T) {
+		w, store := tap(t, place)
+		w.add("arya", "ned", "bran")
+		pair := w.dm("arya", "ned", "hi").Message.Conversation
+		w.Start(ctx)
+		var woken atomic.Int64
+		wait, cancel := context.WithCancel(ctx)
+		defer cancel()
+		bran := live(t, w, "bran")
+		for _, who := range []string{"arya", "ned", "user", "bran", "bran"} {
+			sub := live(t, w, who)
+			go func() {
+				if _, _, err := sub.Next(wait); err == nil {
+					woken.Add(1)
+				}
+			}()
+		}
+		synctest.Wait()
+		before := store.reads.Load()
+		last := w.say("arya", pair, "hello").Message.Seq
+		synctest.Wait()
+		same(t, "woken", woken.Load(), int64(3))
+		same(t, "times the log was read", store.reads.Load()-before, int64(1))
+		bran.Nudge()
+		list, upTo, err := bran.Next(ctx)
+		w.ok(err)
+		same(t, "what it learns when it asks", []any{len(list), upTo}, []any{0, last})
+		cancel()
+		synctest.Wait()
+	})
+}
+
+// TestNothingIsReadForNobody lets time pass in a hub nobody follows.
+func TestNothingIsReadForNobody(t *testing.T) {
+	t.Parallel()
+	place := stores.place(t)
+	synctest.Test(t, func(t *testing.T) {
+		w, store := tap(t, place)
+		w.Start(ctx)
+		sub := live(t, w, "user")
+		time.Sleep(time.Minute)
+		if store.reads.Load() < 20 {
+			t.Errorf("the log was read %d times in a minute: another hub's events would come late", store.reads.Load())
+		}
+		sub.Close()
+		before := store.reads.Load()
+		w.add("arya")
+		time.Sleep(time.Hour)
+		same(t, "times the log was read", store.reads.Load()-before, int64(0))
+	})
+}
+
+// TestFullQueueHoldsUpNobody has one that does not read while others do.
+func TestFullQueueHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	closed := w.private("user", "closed", "arya", "ned").ID
+	slow, quick := live(t, w, "ned", "message"), live(t, w, "arya", "message")
+	first := w.lastEvent()
+	for i := range 600 {
+		w.say("user", closed, fmt.Sprint(i))
+		w.PassOn(ctx)
+		same(t, "quick", len(look(t, quick)), 1)
+	}
+	var got []parley.Event
+	for list := look(t, slow); len(list) > 0; list = look(t, slow) {
+		got = append(got, list...)
+	}
+	same(t, "slow", nums(got), span(first+1, w.lastEvent()))
+}
+
+func TestFilterSelectsKindsAndOneConversation(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	open := w.channel("arya", "open").ID
+	first := w.lastEvent()
+	w.say("arya", "open", "@ned look")
+	w.add("bran")
+	w.send("ned", "arya", "yes")
+	told := func(who string, f parley.EventFilter) []parley.EventKind {
+		sub, err := w.Subscribe(ctx, as(who), first, f)
+		w.ok(err)
+		defer sub.Close()
+		return kindsOf(look(t, sub))
+	}
+	same(t, "one conversation by name", told("ned", parley.EventFilter{Conversation: "#open"}),
+		[]parley.EventKind{parley.EventMemberJoined, parley.EventMessagePosted})
+	same(t, "one by id", told("bran", parley.EventFilter{Conversation: open, Kinds: []parley.EventKind{"member"}}),
+		[]parley.EventKind{parley.EventMemberJoined})
+	same(t, "kinds", told("arya", parley.EventFilter{Kinds: []parley.EventKind{"agent", "message.posted"}}),
+		[]parley.EventKind{parley.EventMessagePosted, parley.EventAgentAdded, parley.EventMessagePosted})
+}

@@ -1,0 +1,140 @@
+package hub
+
+import (
+	"context"
+	"errors"
+
+	"github.com/google/uuid"
+
+	"github.com/parley-hub/parley"
+)
+
+const (
+	maxTraced   = 1000
+	tracedBytes = 32 << 20 // of texts: a thousand messages may have a quarter of a gigabyte
+)
+
+// Trace returns the messages of a trace that the caller may read, in order, with what has become of each. It
+// is named by its id in any spelling, or by the id of one of its messages. Of more than a thousand the newest
+// are shown.
+func (h *Hub) Trace(ctx context.Context, caller Caller, id string) (list []parley.Shown, err error) {
+	if err := parley.CheckTrace(id); err != nil {
+		return nil, err
+	}
+	me, err := h.whoIs(ctx, caller)
+	if err != nil {
+		return nil, err
+	}
+	h.index.await(ctx, me)
+	err = h.view(ctx, caller, func(s *scene) error {
+		list, err = s.trace(id)
+		return err
+	})
+	return list, err
+}
+
+func (s *scene) trace(id string) ([]parley.Shown, error) {
+	found := &traced{scene: s, trace: id, known: map[string]bool{}}
+	first, err := s.tracedBy(id)
+	if err != nil {
+		return nil, err
+	}
+	if first != nil {
+		found.trace = first.TraceID
+		found.add(*first)
+	}
+	if err := found.indexed(); err != nil {
+		return nil, err
+	}
+	if err := found.linked(); err != nil {
+		return nil, err
+	}
+	if len(found.list) == 0 {
+		return nil, unknown{"trace", id}
+	}
+	sortBySeq(found.list)
+	shown := make([]parley.Shown, len(found.list))
+	for i, m := range found.list {
+		shown[i].Message = m
+		if shown[i].Deliveries, err = s.Deliveries().Of(m.ID); err != nil {
+			return nil, err
+		}
+	}
+	return shown, nil
+}
+
+// tracedBy is the message whose id this is, in any spelling, if the caller may read it. The first message of
+// a trace often gives it its id.
+func (s *scene) tracedBy(id string) (*parley.Message, error) {
+	raw := parley.TraceBytes(id)
+	m, _, err := s.message(uuid.UUID(raw).String())
+	if _, hidden := errors.AsType[unknown](err); hidden {
+		return nil, nil
+	}
+	return &m, err
+}
+
+// traced is the messages of a trace found so far.
+type traced struct {
+	*scene
+	trace string
+	list  []parley.Message
+	known map[string]bool
+	bytes int
+}
+
+func (t *traced) add(m parley.Message) {
+	if t.known[m.ID] || t.full() || parley.TraceKey(m.TraceID) != parley.TraceKey(t.trace) {
+		return
+	}
+	t.known[m.ID] = true
+	t.list = append(t.list, m)
+	t.bytes += len(m.Content.Text) + len(m.Content.Code) + len(m.Payload) + len(m.Metadata)
+}
+
+func (t *traced) full() bool { return len(t.list) >= maxTraced || t.bytes >= tracedBytes }
+
+// indexed adds what the index has.
+func (t *traced) indexed() error {
+	q := parley.SearchQuery{Trace: t.trace, Limit: maxTraced}
+	if !t.seesAll() {
+		q.Reader = t.me.ID
+	}
+	for {
+		found, err := t.Search().Match(q)
+		if err != nil {
+			return err
+		}
+		for _, m := range found.Messages {
+			t.add(m)
+		}
+		if q.Below = found.Rest; q.Below == 0 || t.full() {
+			return nil
+		}
+	}
+}
+
+// linked adds what the index does not have, because it is new or was redacted, but a message that was found
+// answers or is answered by.
+func (t *traced) linked() error {
+	for i := 0; i < len(t.list) && !t.full(); i++ {
+		m := t.list[i]
+		near, err := t.Messages().Replies(m.ID, maxTraced)
+		if err != nil {
+			return err
+		}
+		if m.InReplyTo != "" && !t.known[m.InReplyTo] {
+			parents, err := t.Messages().GetAll([]string{m.InReplyTo})
+			if err != nil {
+				return err
+			}
+			near = append(near, parents...)
+		}
+		for _, other := range near {
+			if other.Conversation == m.Conversation { // which the caller may read
+				t.add(other)
+			}
+		}
+	}
+	return nil
+}

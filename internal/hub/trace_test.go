@@ -1,0 +1,68 @@
+package hub_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+func (w *world) traced(who, id string) []string {
+	w.t.Helper()
+	words := []string{}
+	for _, m := range get[[]parley.Shown](w)(w.Trace(ctx, as(who), id)) {
+		words = append(words, m.Content.Text)
+	}
+	return words
+}
+
+func TestTraceIsCutToWhatTheCallerReads(t *testing.T) {
+	w := newHub(t)
+	w.add("arya", "gendry")
+	w.Start(ctx)
+	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+	say := func(from, to, words string) parley.Message {
+		return w.post(from, parley.Draft{Direct: []string{to}, TraceID: trace, Content: text(words)}).Message
+	}
+	first := say("user", "arya", "one")
+	w.dm("user", "arya", "of another trace")
+	w.reply("arya", first.ID, "two")
+	say("arya", "gendry", "three")
+	same(t, "arya's, who has posted last", w.traced("arya", trace), []string{"one", "two", "three"})
+	for _, id := range []string{trace, strings.ToUpper(trace), "4bf92f35-77b3-4da6-a3ce-929d0e0e4736", first.ID} {
+		same(t, "the owner's "+id, w.traced("user", id), []string{"one", "two", "three"})
+	}
+	same(t, "gendry's", w.traced("gendry", trace), []string{"three"})
+	shown := get[[]parley.Shown](w)(w.Trace(ctx, user, trace))
+	same(t, "what became of the first", shown[0].Deliveries[0].State, parley.DeliveryAnswered)
+	_, err := w.Trace(ctx, as("gendry"), first.ID)
+	wantError(t, err, absent("trace", first.ID, checkName))
+	_, err = w.Trace(ctx, user, "a b")
+	wantError(t, err, refused(parley.BadInput, "", `trace_id "a b" contains a space or control character`,
+		"use a UUID, 32 hexadecimal digits, or one word"))
+}
+
+// Without the indexer only replies lead on, as they do to what was redacted or came a moment ago.
+func TestTraceFollowsReplies(t *testing.T) {
+	w := newHub(t)
+	w.add("arya")
+	root := w.dm("user", "arya", "one").Message
+	second := w.reply("arya", root.ID, "two").Message
+	third := w.reply("user", second.ID, "three").Message
+	w.post("user", parley.Draft{InReplyTo: third.ID, TraceID: "elsewhere", Content: text("of another trace")})
+	for _, id := range []string{root.ID, second.ID, third.ID} {
+		same(t, "from "+id, w.traced("arya", id), []string{"one", "two", "three"})
+	}
+	get[parley.Message](w)(w.Redact(ctx, user, second.ID, "a secret"))
+	same(t, "redacted", w.traced("arya", root.ID), []string{"one", "", "three"})
+}
+
+func TestSearchByTrace(t *testing.T) {
+	w := newHub(t)
+	w.add("arya")
+	w.Start(ctx)
+	w.post("user", parley.Draft{Direct: []string{"arya"}, TraceID: "build-7", Content: text("red")})
+	w.post("user", parley.Draft{Direct: []string{"arya"}, Content: text("red")})
+	found := get[parley.SearchResult](w)(w.Search(ctx, user, parley.SearchRequest{Query: "red trace:build-7"}))
+	same(t, "hits", len(found.Hits), 1)
+}

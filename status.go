@@ -1,0 +1,58 @@
+package parley
+
+import (
+	"context"
+	"time"
+)
+
+// HubStatus is how a hub is doing.
+type HubStatus struct {
+	Version   string    `json:"version"`
+	StartedAt time.Time `json:"started_at"`
+	Store     string    `json:"store"` // sqlite or postgres
+	PID       int       `json:"pid"`
+	Address   string    `json:"address,omitempty"`
+	Socket    string    `json:"socket,omitempty"`
+	Home      string    `json:"home,omitempty"` // for owners
+	Totals
+	LastEvent int64   `json:"last_event"`
+	DiskFree  int64   `json:"disk_free,omitempty"` // bytes, where they can be known
+	DiskTotal int64   `json:"disk_total,omitempty"`
+	Alerts    []Alert `json:"alerts"`
+}
+
+// Totals are how much a hub holds. In a hub with very many conversations they are those of a moment ago.
+type Totals struct {
+	Agents         int64 `json:"agents"` // people and the hub itself included
+	Conversations  int64 `json:"conversations"`
+	Messages       int64 `json:"messages"`
+	OpenDeliveries int64 `json:"open_deliveries"`
+	DeadLetters    int64 `json:"dead_letters"`
+}
+
+// Alert is something that needs a person's attention.
+type Alert struct {
+	Name       string `json:"name"`
+	Message    string `json:"message"`
+	Suggestion string `json:"suggestion,omitempty"`
+}
+
+// Backup is a backup that was made.
+type Backup struct {
+	Directory string `json:"directory"`
+	Seq       int64  `json:"seq"` // of the newest message or event in it
+	Files     int    `json:"files"`
+	Bytes     int64  `json:"bytes"`
+	Messages  int64  `json:"messages"`
+}
+
+// Keeper is what a store may be able to do for the safety of what it holds.
+type Keeper interface {
+	// Backup copies everything into a new directory while others go on, and verifies the copy. If anything
+	// fails, nothing is left. E003 Conflict if the directory is there already, E002 StorageFull if the disk
+	// is full.
+	Backup(ctx context.Context, dir string) (Backup, error)
+	// CheckDeep verifies everything that is stored. progress, which may be nil, is told now and then how far
+	// it is. An error means that the check could not be made; what it found is in the report.
+	CheckDeep(ctx context.Context, progress func(CheckReport)) (CheckReport, error)
+}
