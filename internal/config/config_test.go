@@ -1,0 +1,238 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/parley-hub/parley"
+)
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func value(t *testing.T, c *Config, key string) Value {
+	t.Helper()
+	at := slices.IndexFunc(c.Values(), func(v Value) bool { return v.Key == key })
+	if at < 0 {
+		t.Fatalf("%s has no value", key)
+	}
+	return c.Values()[at]
+}
+
+func TestDefaultsAreTheHubsOwn(t *testing.T) {
+	c, err := Load(filepath.Join(t.TempDir(), "absent.yaml"), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Limits != parley.DefaultLimits() {
+		t.Errorf("limits are %+v", c.Limits)
+	}
+	if c.Addr != "127.0.0.1:7717" || c.Store != SQLite || c.Rate != (Rate{50, 200}) || c.Retention.Events != 7*day {
+		t.Errorf("defaults are %+v", c)
+	}
+	for _, v := range c.Values() {
+		if v.Source != "default" {
+			t.Errorf("%s comes from %s", v.Key, v.Source)
+		}
+	}
+}
+
+func TestLaterSourcesWin(t *testing.T) {
+	path := write(t, "addr: 127.0.0.1:1\nrate:\n  burst: 1\n  per_second: 2.5\nretention.messages:\n  age: 30d\n")
+	environ := []string{"PARLEY_ADDR=127.0.0.1:2", "PARLEY_RATE_BURST=2", "PARLEY_STORE=", "HOME=/"}
+	c, err := Load(path, environ, map[string]string{"addr": "127.0.0.1:3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []Value{
+		{"addr", "127.0.0.1:3", "--addr"},
+		{"rate.burst", "2", "PARLEY_RATE_BURST"},
+		{"rate.per_second", "2.5", path + ":4"},
+		{"retention.messages.age", "30d", path + ":6"},
+		{"store", "sqlite", "default"},
+	} {
+		if got := value(t, c, want.Key); got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
+	if c.Addr != "127.0.0.1:3" || c.Rate != (Rate{2.5, 2}) || c.Retention.Messages.Age != 30*day {
+		t.Errorf("it is %+v", c)
+	}
+}
+
+func TestFilesThatAreRefused(t *testing.T) {
+	for _, test := range []struct{ name, text, want string }{
+		{"an unknown key", "adr: x", `:1: unknown setting "adr" (did you mean addr?)`},
+		{"an unknown key inside", "rate:\n  bursts: 5", `:2: unknown setting "rate.bursts" (did you mean rate.burst?)`},
+		{"nothing like it", "zzzzzzzz: 1", `see docs/configuration.md`},
+		{"a key twice", "addr: 127.0.0.1:1\naddr: 127.0.0.1:2", ":2:"},
+		{"a key twice in two forms", "rate.burst: 1\nrate: {burst: 2}", ":2: rate.burst is set twice"},
+		{"a map for a value", "addr:\n  host: x", ":2: addr must be one value (host:port)"},
+		{"a list for a value", "addr: [a, b]", ":1: addr must be one value"},
+		{"a value for a map", "rate: 5", ":1: rate must be settings"},
+		{"no value", "addr:", ":1: addr must be one value"},
+		{"a wrong type", "rate:\n  burst: many", `rate.burst (` + "%s" + `:2) cannot be used: "many" is not a number from 1 to 1000000`},
+		{"an alias", "addr: &a 127.0.0.1:1\nstore: *a", ":1: addr must be one value"},
+		{"broken syntax", "addr: [", ":1:"},
+		{"no settings", "- addr", ":1: the file must be settings"},
+		{"a number for a key", "1: 2", ":1:"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			path := write(t, test.text)
+			_, err := Load(path, nil, nil)
+			if parley.CodeOf(err) != parley.BadInput {
+				t.Fatalf("got %v", err)
+			}
+			if want := strings.ReplaceAll(test.want, "%s", path); !strings.Contains(err.Error(), want) {
+				t.Errorf("got %q, want %q in it", err, want)
+			}
+		})
+	}
+}
+
+func TestFilesThatSetNothing(t *testing.T) {
+	for _, text := range []string{"", "# nothing\n", "---\n", "rate: {}\n"} {
+		if _, err := Load(write(t, text), nil, nil); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func TestValues(t *testing.T) {
+	for _, test := range []struct{ key, text, wrong string }{
+		{"addr", "127.0.0.1:0", ""},
+		{"addr", ":7717", ""},
+		{"addr", "[::1]:80", ""},
+		{"addr", "7717", "is not an address"},
+		{"addr", "localhost:70000", "is not an address"},
+		{"store", "postgres://u:secret@h/db", ""},
+		{"store", "mysql://u:secret@h/db", "neither sqlite nor a URL"},
+		{"owner_auth", "password", "is not one of socket, token"},
+		{"hosts", "hub.example.org, other:8080,[::1]", ""},
+		{"hosts", "http://x", "is not a host name"},
+		{"hosts", "a/b", "is not a host name"},
+		{"log.level", "loud", "is not one of"},
+		{"limits.body", "1MiB", ""},
+		{"limits.body", "0", "is not a size from"},
+		{"limits.body", "1GiB", "is not a size from"},
+		{"limits.depth", "0", "from 1 to 1000"},
+		{"rate.per_second", "0", ""},
+		{"rate.per_second", "NaN", "from 0 to"},
+		{"rate.per_second", "-1", "from 0 to"},
+		{"auto_archive", "30d", ""},
+		{"auto_archive", "-3h", "is not a duration"},
+		{"auto_archive", "0", "write off"},
+		{"retention.messages.size", "10GB", ""},
+		{"retention.messages.size", "0", "write off"},
+		{"retention.events", "off", ""},
+	} {
+		t.Run(test.key+"="+test.text, func(t *testing.T) {
+			_, err := Load("", nil, map[string]string{test.key: test.text})
+			if test.wrong == "" && err != nil || test.wrong != "" && err == nil {
+				t.Fatalf("got %v", err)
+			}
+			if err != nil && (!strings.Contains(err.Error(), test.wrong) || strings.Contains(err.Error(), "secret")) {
+				t.Errorf("got %q, want %q in it", err, test.wrong)
+			}
+		})
+	}
+}
+
+func TestPasswordsAreNotShown(t *testing.T) {
+	for _, store := range []string{"postgres://u:canary@h/db", "postgres://h/db?user=u&password=canary"} {
+		c, err := Load("", nil, map[string]string{"store": store})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if shown := value(t, c, "store").Value; strings.Contains(shown, "canary") || c.Store != store {
+			t.Errorf("%q is shown as %q", c.Store, shown)
+		}
+	}
+}
+
+func TestMisspeltVariablesAreWarnedOf(t *testing.T) {
+	c, err := Load("", []string{
+		"PARLEY_RATE_BURTS=1", "PARLEY_HOME=/x", "PARLEY_TOKEN=t", "PARLEY_URL=u", "PARLEY_RUN=r",
+		"PARLEY_TEST_POSTGRES=p", "PARLEY_SOMETHING_ELSE=1", "PATH=/bin",
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"the variable PARLEY_RATE_BURTS sets nothing: did you mean PARLEY_RATE_BURST?"}
+	if got := c.Warnings(); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestNamesOfKeysAreUsableEverywhere(t *testing.T) {
+	seen := map[string]bool{}
+	for _, key := range Keys() {
+		for _, name := range []string{key.Variable(), key.Flag()} {
+			if seen[name] {
+				t.Errorf("%s is there twice", name)
+			}
+			seen[name] = true
+		}
+	}
+	if !seen["PARLEY_RATE_PER_SECOND"] || !seen["rate-per-second"] {
+		t.Error("rate.per_second has another name")
+	}
+}
+
+func TestDurations(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"30d": 30 * day, "1d12h": 36 * time.Hour, "90s": 90 * time.Second, "0d": 0, "0s": 0,
+	} {
+		if got, err := ParseDuration(text); err != nil || got != want {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "d", "3", "1.5d", "-1d", "1d-1h", "12h1d", "1d2d", "200000000d", "106751d9000h"} {
+		if got, err := ParseDuration(text); err == nil {
+			t.Errorf("%s is read as %v", text, got)
+		}
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for text, want := range map[string]int64{
+		"0": 0, "17": 17, "17B": 17, "256KiB": 256 << 10, "64 MiB": 64 << 20, "10GB": 10e9, "1TiB": 1 << 40, "5kB": 5000,
+	} {
+		if got, err := ParseSize(text); err != nil || got != want {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "B", "-1", "1.5MiB", "1 KiB B", "9999999TiB", "1kib"} {
+		if got, err := ParseSize(text); err == nil {
+			t.Errorf("%s is read as %v", text, got)
+		}
+	}
+}
+
+func TestNoFileIsTooStrange(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	rapid.Check(t, func(t *rapid.T) {
+		pieces := rapid.SliceOf(rapid.OneOf(
+			rapid.SampledFrom([]string{"addr", "rate", "burst", ":", " ", "\n", "  ", "- ", "[", "]", "{", "}", "&a", "*a", "!!", "|", "\"", "?", "<<", "---\n", "#", "1"}),
+			rapid.String(),
+		)).Draw(t, "pieces")
+		if err := os.WriteFile(path, []byte(strings.Join(pieces, "")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(path, nil, nil); err != nil && parley.CodeOf(err) != parley.BadInput {
+			t.Fatal(err)
+		}
+	})
+}

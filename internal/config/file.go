@@ -1,0 +1,179 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	"github.com/parley-hub/parley"
+)
+
+// largestFile bounds what is parsed.
+const largestFile = 1 << 20
+
+// readFile reads what config.yaml sets. Maps within maps are the parts of a key's name.
+func readFile(path string) (map[string]given, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil && info.Size() > largestFile {
+		err = errors.New("it is too large")
+	}
+	var text []byte
+	if err == nil {
+		text, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return nil, parley.Errorf(parley.BadInput, "the configuration %s cannot be read: %w", path, err).
+			Suggest("mend the file, or move it aside")
+	}
+	f := file{path: path, found: map[string]given{}}
+	return f.found, f.parse(text)
+}
+
+// file is a configuration file being read.
+type file struct {
+	path  string
+	found map[string]given
+}
+
+func (f file) parse(text []byte) error {
+	parsed, err := parser.ParseBytes(text, 0)
+	if syntax, ok := errors.AsType[yaml.Error](err); ok {
+		return f.wrong(syntax.GetToken().Position.Line, "%s", syntax.GetMessage())
+	}
+	if err != nil {
+		return f.wrong(1, "%v", err)
+	}
+	for _, doc := range parsed.Docs {
+		if err := f.walk("", doc.Body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f file) wrong(line int, format string, args ...any) *parley.Error {
+	return parley.Errorf(parley.BadInput, "%s:%d: %s", f.path, line, fmt.Sprintf(format, args...)).
+		Suggest("see docs/configuration.md")
+}
+
+func lineOf(n ast.Node) int { return n.GetToken().Position.Line }
+
+// walk reads what is under a name.
+func (f file) walk(name string, node ast.Node) error {
+	switch n := node.(type) {
+	case nil, *ast.CommentGroupNode:
+		return nil
+	case *ast.MappingNode:
+		for _, value := range n.Values {
+			if err := f.walkValue(name, value); err != nil {
+				return err
+			}
+		}
+		return nil
+	case *ast.MappingValueNode:
+		return f.walkValue(name, n)
+	default:
+		return f.wrong(lineOf(node), "%s must be settings like addr: 127.0.0.1:7717", orFile(name))
+	}
+}
+
+func orFile(name string) string {
+	if name == "" {
+		return "the file"
+	}
+	return name
+}
+
+func (f file) walkValue(under string, value *ast.MappingValueNode) error {
+	part, ok := value.Key.(*ast.StringNode)
+	if !ok {
+		return f.wrong(lineOf(value.Key), "%s is not the name of a setting", value.Key)
+	}
+	name := strings.TrimPrefix(under+"."+part.Value, ".")
+	if key, known := find(name); known {
+		return f.setKey(key, value.Value)
+	}
+	if !isPartOfKey(name) {
+		return f.unknown(lineOf(value.Key), name)
+	}
+	return f.walk(name, value.Value)
+}
+
+func (f file) unknown(line int, name string) error {
+	var names []string
+	for _, key := range keys {
+		names = append(names, key.Name)
+	}
+	return f.wrong(line, "unknown setting %q", name).
+		Suggest("%s", parley.DidYouMean(parley.Nearest(name, names), "see docs/configuration.md for all settings"))
+}
+
+func (f file) setKey(key Key, node ast.Node) error {
+	if _, twice := f.found[key.Name]; twice { // rate: {burst: 1} and rate.burst: 2
+		return f.wrong(lineOf(node), "%s is set twice", key.Name)
+	}
+	text, ok := scalar(node)
+	if !ok && key.isList {
+		text, ok = list(node)
+	}
+	if !ok {
+		return f.wrong(lineOf(node), "%s must be one value (%s)", key.Name, strings.ReplaceAll(key.Type, "`", ""))
+	}
+	f.found[key.Name] = given{text, fmt.Sprintf("%s:%d", f.path, lineOf(node))}
+	return nil
+}
+
+// scalar is the text of a plain value, as it is written. Aliases, tags and nothing are none.
+func scalar(node ast.Node) (string, bool) {
+	switch n := node.(type) {
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+		return n.GetToken().Value, true
+	default:
+		return "", false
+	}
+}
+
+func list(node ast.Node) (string, bool) {
+	sequence, ok := node.(*ast.SequenceNode)
+	if !ok {
+		return "", false
+	}
+	var texts []string
+	for _, one := range sequence.Values {
+		text, ok := scalar(one)
+		if !ok || strings.Contains(text, ",") {
+			return "", false
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ","), true
+}
+
+func find(name string) (Key, bool) {
+	for _, key := range keys {
+		if key.Name == name {
+			return key, true
+		}
+	}
+	return Key{}, false
+}
+
+func isPartOfKey(name string) bool {
+	for _, key := range keys {
+		if strings.HasPrefix(key.Name, name+".") {
+			return true
+		}
+	}
+	return false
+}

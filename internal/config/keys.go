@@ -1,0 +1,127 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Key is one thing that can be set.
+type Key struct {
+	Name    string
+	Type    string // what is written there, for people
+	Default string
+	Doc     string
+
+	read   func(c *Config, text string) error
+	hide   func(text string) string // what may be shown of a secret
+	isList bool
+}
+
+// Variable is the name of the environment variable that sets it.
+func (k Key) Variable() string {
+	return prefix + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "_"))
+}
+
+// Flag is the name of the flag that sets it, without dashes.
+func (k Key) Flag() string { return strings.NewReplacer(".", "-", "_", "-").Replace(k.Name) }
+
+// Secret says whether its value may hold a password.
+func (k Key) Secret() bool { return k.hide != nil }
+
+var keys = []Key{
+	{
+		Name: "addr", Type: "host:port", Default: "127.0.0.1:7717",
+		Doc:  "Where the hub listens for HTTP. Port 0 takes any that is free.",
+		read: into(func(c *Config) *string { return &c.Addr }, address),
+	},
+	{
+		Name: "store", Type: "`sqlite` or a URL", Default: "sqlite",
+		Doc: "Where everything is kept: in the home, or in a PostgreSQL database (`postgres://user:password@host/database`). " +
+			"Put it into config.yaml: doctor, backup and restore need it too.",
+		read: into(func(c *Config) *string { return &c.Store }, storeAddress), hide: hidePassword,
+	},
+	{
+		Name: "owner_auth", Type: "`socket` or `token`", Default: "socket",
+		Doc:  "How the local owner is known: by the unix socket, or by a token only.",
+		read: into(func(c *Config) *string { return &c.OwnerAuth }, oneOf("socket", "token")),
+	},
+	{
+		Name: "hosts", Type: "list of names", isList: true,
+		Doc:  "Further names under which browsers and programs may reach the hub.",
+		read: into(func(c *Config) *[]string { return &c.Hosts }, hostNames),
+	},
+	{
+		Name: "log.level", Type: "`debug`, `info`, `warn` or `error`", Default: "info",
+		Doc:  "The least important lines that are logged.",
+		read: into(func(c *Config) *string { return &c.Log.Level }, oneOf("debug", "info", "warn", "error")),
+	},
+	{
+		Name: "log.format", Type: "`auto`, `text` or `json`", Default: "auto",
+		Doc:  "How lines are logged; `auto` is text on a terminal and JSON elsewhere.",
+		read: into(func(c *Config) *string { return &c.Log.Format }, oneOf("auto", "text", "json")),
+	},
+	{
+		Name: "limits.body", Type: "size", Default: "256KiB",
+		Doc:  "The most that text, code and payload of a message may have together.",
+		read: into(func(c *Config) *int { return &c.Limits.Body }, sizeWithin[int](1, 64<<20)),
+	},
+	{
+		Name: "limits.artifact", Type: "size", Default: "64MiB",
+		Doc:  "The most that one artifact may have.",
+		read: into(func(c *Config) *int64 { return &c.Limits.Artifact }, sizeWithin[int64](1, 1<<40)),
+	},
+	{
+		Name: "limits.depth", Type: "number", Default: "32",
+		Doc:  "How deep the JSON of a message may be nested.",
+		read: into(func(c *Config) *int { return &c.Limits.Depth }, within(1, 1000)),
+	},
+	{
+		Name: "limits.mentions", Type: "number", Default: "64",
+		Doc:  "How many participants a message may mention.",
+		read: into(func(c *Config) *int { return &c.Limits.Mentions }, within(1, 1000)),
+	},
+	{
+		Name: "rate.per_second", Type: "number", Default: "50",
+		Doc:  "How many changes a second one agent may make; 0 is without limit.",
+		read: into(func(c *Config) *float64 { return &c.Rate.PerSecond }, perSecond),
+	},
+	{
+		Name: "rate.burst", Type: "number", Default: "200",
+		Doc:  "How many changes an agent that was quiet may make at once.",
+		read: into(func(c *Config) *int { return &c.Rate.Burst }, within(1, 1_000_000)),
+	},
+	{
+		Name: "auto_archive", Type: "duration or `off`", Default: off,
+		Doc:  "Archive conversations that were idle for so long.",
+		read: into(func(c *Config) *time.Duration { return &c.AutoArchive }, durationOrOff),
+	},
+	{
+		Name: "retention.messages.age", Type: "duration or `off`", Default: off,
+		Doc:  "Erase messages older than this.",
+		read: into(func(c *Config) *time.Duration { return &c.Retention.Messages.Age }, durationOrOff),
+	},
+	{
+		Name: "retention.messages.size", Type: "size or `off`", Default: off,
+		Doc:  "Erase the oldest messages when all bodies have more than this.",
+		read: into(func(c *Config) *int64 { return &c.Retention.Messages.Bytes }, sizeOrOff),
+	},
+	{
+		Name: "retention.artifacts.age", Type: "duration or `off`", Default: off,
+		Doc:  "Remove the bodies of artifacts older than this.",
+		read: into(func(c *Config) *time.Duration { return &c.Retention.Artifacts.Age }, durationOrOff),
+	},
+	{
+		Name: "retention.artifacts.size", Type: "size or `off`", Default: off,
+		Doc:  "Remove the oldest bodies of artifacts when all have more than this.",
+		read: into(func(c *Config) *int64 { return &c.Retention.Artifacts.Bytes }, sizeOrOff),
+	},
+	{
+		Name: "retention.events", Type: "duration or `off`", Default: "7d",
+		Doc:  "How long events are kept, from which streams resume; `off` keeps them for ever.",
+		read: into(func(c *Config) *time.Duration { return &c.Retention.Events }, durationOrOff),
+	},
+}
+
+// Keys are all things that can be set, in the order in which they are shown.
+func Keys() []Key { return slices.Clone(keys) }
