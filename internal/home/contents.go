@@ -1,0 +1,67 @@
+package home
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+// What a hub puts into its home.
+var contents = []string{
+	"run", "config.yaml", "store", "audit.head", "parley.db", "artifacts", "backups", "parley.lock", "parley.mark",
+	"parley.unchecked", "parley.sock",
+}
+
+// Contents are the names of what is in a home. A directory that is no home, or has something else in it, is
+// refused: it is not the hub's to remove.
+func (d Dir) Contents() (names []string, err error) {
+	entries, err := os.ReadDir(string(d))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(d.run("hub.lock")); err != nil {
+		return nil, parley.Errorf(parley.BadInput, "%s is not the home of a hub", d).Suggest("say which one is meant with --home")
+	}
+	var others []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+		if !isOurs(entry.Name()) {
+			others = append(others, entry.Name())
+		}
+	}
+	if len(others) > 0 {
+		return nil, parley.Errorf(parley.BadInput, "the home %s has something in it that is not Parley's: %s", d, strings.Join(others, ", ")).
+			Suggest("move it elsewhere first")
+	}
+	return names, nil
+}
+
+// isOurs also knows the files that SQLite and unfinished writes put beside others.
+func isOurs(name string) bool {
+	return slices.ContainsFunc(contents, func(known string) bool {
+		rest, found := strings.CutPrefix(name, known)
+		return found && slices.Contains([]string{"", "-wal", "-shm", "-journal", ".tmp", ".restoring"}, rest)
+	})
+}
+
+// Remove removes the home with everything in it, which Contents has listed, and the lock with it.
+func (l *Lock) Remove() error {
+	names, err := l.dir.Contents()
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(names, func(a, b string) int { // the lock last
+		return strings.Compare(fmt.Sprint(a == "run", a), fmt.Sprint(b == "run", b))
+	})
+	for _, name := range names {
+		if err := os.RemoveAll(filepath.Join(string(l.dir), name)); err != nil {
+			return err
+		}
+	}
+	return errors.Join(os.Remove(string(l.dir)), l.file.Close())
+}

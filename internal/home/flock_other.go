@@ -1,0 +1,10 @@
+//go:build !unix
+
+package home
+
+import (
+	"errors"
+	"os"
+)
+
+func lockFile(*os.File, bool) error { return errors.ErrUnsupported }

@@ -1,0 +1,126 @@
+// Package home is the directory a hub lives in: where it is, who may read it, which hub runs in it, and the
+// files by which others find that hub.
+package home
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/parley-hub/parley"
+)
+
+// Dir is a home directory, by its absolute path.
+type Dir string
+
+// Locate is the home that is meant: the one given, else that of PARLEY_HOME, else ~/.parley. It need not exist.
+func Locate(given string) (Dir, error) {
+	if given == "" {
+		given = os.Getenv("PARLEY_HOME")
+	}
+	if given == "" {
+		user, err := os.UserHomeDir()
+		if err != nil {
+			return "", parley.Errorf(parley.BadInput, "this user has no home directory: %w", err).
+				Suggest("say where the hub shall live with --home or PARLEY_HOME")
+		}
+		given = filepath.Join(user, ".parley")
+	}
+	path, err := filepath.Abs(given)
+	if err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	return Dir(path), nil
+}
+
+// Config is the path of the configuration file.
+func (d Dir) Config() string { return filepath.Join(string(d), "config.yaml") }
+
+// Log is where a hub without a terminal logs to.
+func (d Dir) Log() string { return d.run("hub.log") }
+
+// largestLog is how large a log may be at the start of a hub.
+const largestLog = 16 << 20
+
+// OpenLog opens the log to add to it. One that has grown large is kept as hub.log.old, in place of the one
+// that was kept before.
+func (d Dir) OpenLog() (*os.File, error) {
+	if info, err := os.Stat(d.Log()); err == nil && info.Size() > largestLog {
+		if err := os.Rename(d.Log(), d.Log()+".old"); err != nil {
+			return nil, err
+		}
+	}
+	return os.OpenFile(d.Log(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+}
+
+func (d Dir) run(name string) string { return filepath.Join(string(d), "run", name) }
+
+// Make makes the directory where there is none, for its owner alone, and refuses one that others may enter.
+func (d Dir) Make() error {
+	err := makeDurably(string(d))
+	if err == nil {
+		err = d.Check()
+	}
+	if err == nil {
+		err = makeDurably(d.run(""))
+	}
+	if _, explained := errors.AsType[*parley.Error](err); err == nil || explained {
+		return err
+	}
+	return parley.Errorf(parley.Unavailable, "the home %s cannot be made: %w", d, err).Suggest("choose another with --home")
+}
+
+// makeDurably makes a directory and those above it where they are missing, and syncs what they are named in:
+// a new directory could be lost with all that is in it.
+func makeDurably(dir string) error {
+	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir) {
+		if err := makeDurably(filepath.Dir(dir)); err != nil {
+			return err
+		}
+		err = os.Mkdir(dir, 0o700)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	parent, err := os.Open(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	return errors.Join(parent.Sync(), parent.Close())
+}
+
+// Check refuses a home that others may enter or that belongs to somebody else. One that does not exist is
+// an error that wraps fs.ErrNotExist.
+func (d Dir) Check() error {
+	info, err := os.Stat(string(d))
+	if errors.Is(err, fs.ErrNotExist) {
+		return parley.Errorf(parley.BadInput, "there is no home %s yet: %w", d, err).Suggest("start a hub in it with: parley up")
+	}
+	if err != nil {
+		return parley.Errorf(parley.Unavailable, "the home %s cannot be opened: %w", d, err).Suggest("check its permissions")
+	}
+	if !info.IsDir() {
+		return parley.Errorf(parley.BadInput, "the home %s is not a directory", d).Suggest("choose another with --home")
+	}
+	return private(string(d), info)
+}
+
+// private refuses what group or world may use, or another user owns.
+func private(path string, info fs.FileInfo) error {
+	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+		return parley.Errorf(parley.BadInput, "%s can be entered by others (mode %04o): it holds everybody's messages", path, mode).
+			Suggest("chmod 700 %s", path)
+	}
+	if !mine(info) {
+		return parley.Errorf(parley.BadInput, "%s belongs to another user", path).Suggest("choose another with --home, or run the hub as its owner")
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package home
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// Hub is what a running hub says of itself, in run/hub.json.
+type Hub struct {
+	PID       int       `json:"pid"`
+	Address   string    `json:"address"`
+	Socket    string    `json:"socket"`
+	StartedAt time.Time `json:"started_at"`
+	Version   string    `json:"version"`
+}
+
+// Announce writes where a hub can be reached: run/hub.json, and the address alone in run/address.
+func (l *Lock) Announce(h Hub) error {
+	text, err := json.MarshalIndent(h, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := replace(l.dir.run("address"), []byte(h.Address+"\n")); err != nil {
+		return err
+	}
+	return replace(l.dir.run("hub.json"), append(text, '\n'))
+}
+
+// retract removes what Announce wrote.
+func (l *Lock) retract() error {
+	var errs []error
+	for _, name := range []string{"hub.json", "address"} {
+		if err := os.Remove(l.dir.run(name)); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// replace puts a file in its place whole: a reader finds the old text or the new one.
+func replace(path string, text []byte) error {
+	temporary, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = temporary.Write(text)
+	if err = errors.Join(err, temporary.Close()); err == nil {
+		err = os.Rename(temporary.Name(), path)
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(temporary.Name()))
+	}
+	return err
+}
+
+// announced reads run/hub.json. The zero value is that of a hub that has not written it yet.
+func (d Dir) announced() (h Hub) {
+	text, err := os.ReadFile(d.run("hub.json"))
+	if err != nil || json.Unmarshal(text, &h) != nil {
+		return Hub{}
+	}
+	return h
+}
+
+// Running finds the hub that runs in this home. What a hub that was killed has left is nobody.
+func (d Dir) Running() (h Hub, running bool, err error) {
+	held, err := isLocked(d.run("hub.lock"))
+	if err != nil || !held {
+		return Hub{}, false, err
+	}
+	return d.announced(), true, nil
+}
+
+// inUse says who has the home.
+func (d Dir) inUse() error {
+	who, h := "a hub that is starting, or another command", d.announced()
+	if h.PID != 0 {
+		who = fmt.Sprintf("a hub (process %d, since %s, at %s)", h.PID, h.StartedAt.Local().Format("2006-01-02 15:04:05"), h.Address)
+	}
+	return parley.Errorf(parley.Unavailable, "the home %s is in use by %s", d, who).
+		Because(parley.Conflict).Suggest("use that hub, stop it with: parley down, or choose another home with --home")
+}

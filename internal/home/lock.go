@@ -1,0 +1,76 @@
+package home
+
+import (
+	"errors"
+	"os"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// Lock is the right to run in a home. One process at a time has it, whatever it stores its messages in.
+type Lock struct {
+	dir  Dir
+	file *os.File
+}
+
+// errHeld says that another process has the lock.
+var errHeld = errors.New("locked by another process")
+
+// One who asks whether a hub runs holds the lock for a moment. Who wants to keep it tries again.
+const (
+	lockTries = 20
+	lockPause = 5 * time.Millisecond
+)
+
+// Acquire takes the lock of a home that exists. It ends with the process, or by Release. E002 with who has it
+// (Conflict) if another process does.
+func (d Dir) Acquire() (*Lock, error) {
+	file, err := os.OpenFile(d.run("hub.lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, d.noLock(err)
+	}
+	for range lockTries {
+		if err = lockFile(file, true); !errors.Is(err, errHeld) {
+			break
+		}
+		time.Sleep(lockPause)
+	}
+	if err == nil {
+		l := &Lock{d, file}
+		if err = l.retract(); err == nil { // a killed hub may have left what names another process by now
+			return l, nil
+		}
+	}
+	_ = file.Close()
+	if errors.Is(err, errHeld) {
+		return nil, d.inUse()
+	}
+	return nil, d.noLock(err)
+}
+
+func (d Dir) noLock(err error) error {
+	return parley.Errorf(parley.Unavailable, "the home %s cannot be locked: %w", d, err).
+		Suggest("check its permissions and the room on its disk, or choose another with --home")
+}
+
+// Release removes what was announced and gives the home back. The file stays: removing it would race with
+// one who has just opened it.
+func (l *Lock) Release() error { return errors.Join(l.retract(), l.file.Close()) }
+
+// isLocked says whether a process has a lock, without keeping it.
+func isLocked(path string) (bool, error) {
+	file, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	err = lockFile(file, false)
+	held := errors.Is(err, errHeld)
+	if held {
+		err = nil
+	}
+	return held, errors.Join(err, file.Close())
+}

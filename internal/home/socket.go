@@ -1,0 +1,101 @@
+package home
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/parley-hub/parley"
+)
+
+// longestSocket is what every system has room for in the address of a socket.
+const longestSocket = 100
+
+// Socket is the path of the hub's socket: in the home, or, where that path is too long for a socket, in a
+// directory of this user under a name made from the home.
+func (d Dir) Socket() string {
+	inside := filepath.Join(string(d), "parley.sock")
+	if len(inside) <= longestSocket {
+		return inside
+	}
+	digest := sha256.Sum256([]byte(d))
+	name := hex.EncodeToString(digest[:8]) + ".sock"
+	if runtime := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(runtime) {
+		if path := filepath.Join(runtime, "parley", name); len(path) <= longestSocket {
+			return path
+		}
+	}
+	return filepath.Join("/tmp", fmt.Sprintf("parley-%d", os.Getuid()), name)
+}
+
+// Listen makes the socket. What a killed hub has left of it is removed: nobody else runs while this lock is
+// held. The directory lets nobody else in, so that there is no moment in which others could connect.
+func (l *Lock) Listen() (net.Listener, error) {
+	path := l.dir.Socket()
+	var err error
+	if dir := filepath.Dir(path); dir != string(l.dir) { // which was looked at when it was made
+		err = privateDir(dir)
+	}
+	var listener net.Listener
+	if err == nil {
+		listener, err = listenAt(path)
+	}
+	if err != nil {
+		return nil, parley.Errorf(parley.Unavailable, "the socket %s cannot be made: %w", path, err).
+			Suggest("check the permissions of its directory, or choose another home with --home")
+	}
+	return listener, nil
+}
+
+func listenAt(path string) (net.Listener, error) {
+	if err := removeSocket(path); err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	return listener, nil
+}
+
+// privateDir makes sure that a directory exists, is no link, and is this user's alone. It is where others can
+// make one too: root must not put its socket where somebody else can put another in its place.
+func privateDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is not a directory", dir)
+	}
+	if !made(info) {
+		return fmt.Errorf("%s was made by another user", dir)
+	}
+	return private(dir, info)
+}
+
+// removeSocket removes a socket that is left, and nothing else.
+func removeSocket(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && info.Mode().Type() != fs.ModeSocket {
+		err = errors.New("something that is not a socket is in its place")
+	}
+	if err != nil {
+		return err
+	}
+	return os.Remove(path)
+}
