@@ -1,0 +1,114 @@
+package peer
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// tick is the unit of times in /proc: 100 a second on every Linux that Go runs on.
+const tick = 10 * time.Millisecond
+
+// now is the time since the system was started, as /proc has it.
+func now() (time.Duration, error) {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
+		return 0, err
+	}
+	return time.Duration(t.Nano()), nil
+}
+
+func credentialsOf(conn *net.UnixConn) (who credentials, err error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return who, err
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) {
+		var c *unix.Ucred
+		if c, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); failed == nil {
+			who = credentials{pid: int(c.Pid), uid: int(c.Uid)}
+		}
+	})
+	if err = errors.Join(err, failed); err == nil && who.pid <= 0 {
+		err = errors.New("it is outside of what this process can see")
+	}
+	if err == nil {
+		who.gone = func() (bool, error) { return hasEnded(raw) }
+	}
+	return who, err
+}
+
+// hasEnded asks for the process that connected itself, not for whatever has its number now. Where the kernel
+// is too old for that (before 6.5), the time at which the process was started has to do.
+func hasEnded(raw syscall.RawConn) (ended bool, err error) {
+	var failed error
+	err = raw.Control(func(fd uintptr) {
+		var pidfd int
+		pidfd, failed = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PEERPIDFD)
+		if failed != nil {
+			return
+		}
+		watched := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
+		var n int
+		n, failed = unix.Poll(watched, 0)
+		ended = n > 0
+		failed = errors.Join(failed, unix.Close(pidfd))
+	})
+	switch {
+	case errors.Is(failed, unix.ENOPROTOOPT):
+		return false, err
+	case errors.Is(failed, unix.ESRCH), errors.Is(failed, unix.ENODATA), errors.Is(failed, unix.EINVAL):
+		return true, err // it has been waited for already
+	default:
+		return ended, errors.Join(err, failed)
+	}
+}
+
+func look(pid int) (process, error) {
+	stat, err := readStat(pid)
+	return stat.process, err
+}
+
+// stat is what /proc says of a process.
+type stat struct {
+	process
+	state byte
+}
+
+func readStat(pid int) (stat, error) {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+		return stat{}, errGone
+	}
+	if err != nil {
+		return stat{}, err
+	}
+	return parseStat(text)
+}
+
+// parseStat reads "pid (name) state parent …". A name can have spaces and parentheses, so what counts comes
+// after the last one.
+func parseStat(text []byte) (s stat, err error) {
+	const state, parent, started = 0, 1, 19 // counted from after the name
+	end := bytes.LastIndexByte(text, ')')
+	fields := bytes.Fields(text[end+1:])
+	if end < 0 || len(fields) <= started {
+		return s, fmt.Errorf("/proc has a line that cannot be read: %q", text)
+	}
+	s.state = fields[state][0]
+	if s.parent, err = strconv.Atoi(string(fields[parent])); err != nil {
+		return s, err
+	}
+	ticks, err := strconv.ParseInt(string(fields[started]), 10, 64)
+	s.started = time.Duration(ticks) * tick
+	return s, err
+}

@@ -1,0 +1,259 @@
+//go:build linux
+
+package peer
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+// The test program is also the processes of the tests. Arguments choose, because an environment can be empty.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "helper" {
+		os.Exit(help(os.Args[2], os.Args[3:]))
+	}
+	if err := Adopt(); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+func help(what string, args []string) int {
+	switch what {
+	case "connect": // and stay until the verdict is there
+		conn, err := net.Dial("unix", args[0])
+		if err != nil {
+			return 1
+		}
+		_, _ = bufio.NewReader(conn).ReadString('\n')
+		return 0
+	case "connect and leave":
+		if _, err := net.Dial("unix", args[0]); err != nil {
+			return 1
+		}
+		return 0
+	case "spawn": // a run that starts a daemon and lives on until its input ends
+		middle := exec.Command(os.Args[0], "helper", "detach", args[0])
+		if middle.Run() != nil {
+			return 1
+		}
+		_, _ = os.Stdin.Read(make([]byte, 1))
+		return 0
+	case "detach":
+		daemon := exec.Command(os.Args[0], "helper", "daemon", args[0], fmt.Sprint(os.Getpid()))
+		daemon.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if daemon.Start() != nil {
+			return 1
+		}
+		return 0
+	case "daemon": // connects once its parent is gone
+		for fmt.Sprint(os.Getppid()) == args[1] {
+			runtime.Gosched()
+		}
+		return help("connect", args[:1])
+	case "hub": // prints its verdict on one who connects
+		listener, err := net.Listen("unix", args[0])
+		if err != nil {
+			return 1
+		}
+		fmt.Println("ready")
+		conn, err := listener.Accept()
+		if err != nil {
+			return 1
+		}
+		fmt.Println(verdict(NewRegistry(), conn))
+		return 0
+	}
+	return 2
+}
+
+func verdict(r *Registry, conn net.Conn) string {
+	defer func() { _ = conn.Close() }()
+	who, err := r.Identify(conn)
+	switch {
+	case err != nil:
+		return err.Error()
+	case who.Owner():
+		return "owner"
+	default:
+		return who.Agent
+	}
+}
+
+func listen(t *testing.T) (net.Listener, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "s")
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	return listener, path
+}
+
+func accept(t *testing.T, listener net.Listener) net.Conn {
+	t.Helper()
+	conn, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+const leftBehind = "was left behind by a run that has ended"
+
+func TestACallerIsTheAgentItDescendsFrom(t *testing.T) {
+	for _, test := range []struct {
+		name       string
+		command    []string
+		noEnviron  bool
+		registered bool
+		want       string
+	}{
+		{"a run", []string{os.Args[0], "helper", "connect"}, false, true, "arya"},
+		{"with its environment cleared", []string{os.Args[0], "helper", "connect"}, true, true, "arya"},
+		{"through shells", []string{"/bin/sh", "-c", `/bin/sh -c '"$0" helper connect "$1"; :' "$0" "$1"; :`, os.Args[0]}, false, true, "arya"},
+		{"with the environment cleared on the way", []string{"/usr/bin/env", "-i", os.Args[0], "helper", "connect"}, false, true, "arya"},
+		{"in a session of its own", []string{"/usr/bin/setsid", "-w", os.Args[0], "helper", "connect"}, false, true, "arya"},
+		{"a daemon of a run", []string{os.Args[0], "helper", "spawn"}, false, true, leftBehind},
+		{"a child of the hub that is no run", []string{os.Args[0], "helper", "connect"}, false, false, leftBehind},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			listener, path := listen(t)
+			cmd := exec.Command(test.command[0], append(test.command[1:], path)...)
+			if test.noEnviron {
+				cmd.Env = []string{}
+			}
+			stdin, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			r := NewRegistry()
+			if test.registered {
+				defer r.Add(cmd.Process.Pid, "arya")()
+			}
+			if got := verdict(r, accept(t, listener)); !strings.Contains(got, test.want) {
+				t.Errorf("it is %q, want %q", got, test.want)
+			}
+			_ = stdin.Close()
+			if err := cmd.Wait(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestWhoDoesNotDescendFromTheHubIsTheOwner(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	hub := exec.Command(os.Args[0], "helper", "hub", path)
+	out, err := hub.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := hub.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	lines.Scan() // ready
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if lines.Scan(); lines.Text() != "owner" {
+		t.Errorf("the one who started the hub is %q", lines.Text())
+	}
+	if err := hub.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheHubItselfIsTheOwner(t *testing.T) {
+	listener, path := listen(t)
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if got := verdict(NewRegistry(), accept(t, listener)); got != "owner" {
+		t.Errorf("it is %q", got)
+	}
+}
+
+func TestOneWhoIsGoneCannotBeJudged(t *testing.T) {
+	listener, path := listen(t)
+	if err := exec.Command(os.Args[0], "helper", "connect and leave", path).Run(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := NewRegistry().Identify(accept(t, listener))
+	if !errors.Is(err, errGone) || parley.AsError(err).Reason != parley.Unauthenticated || parley.AsError(err).Suggestion == "" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestANumberThatIsAnothersNowIsNotBelieved(t *testing.T) {
+	parent, r := os.Getppid(), NewRegistry()
+	long, err := now()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if who, err := r.judge(credentials{pid: parent}, long); err != nil || !who.Owner() {
+		t.Fatalf("one who is there: %+v, %v", who, err)
+	}
+	if _, err := r.judge(credentials{pid: parent}, 0); !errors.Is(err, errGone) {
+		t.Errorf("started after the connection: %v", err)
+	}
+	gone := func() (bool, error) { return true, nil }
+	if _, err := r.judge(credentials{pid: parent, gone: gone}, long); !errors.Is(err, errGone) {
+		t.Errorf("known to be gone: %v", err)
+	}
+}
+
+func TestOtherUsersAreRefused(t *testing.T) {
+	if err := checkUser(os.Geteuid()); err != nil {
+		t.Errorf("the hub's own: %v", err)
+	}
+	if err := checkUser(0); err != nil {
+		t.Errorf("root: %v", err)
+	}
+	if err := checkUser(os.Geteuid() + 1); parley.AsError(err).Reason != parley.Unauthenticated {
+		t.Errorf("another: %v", err)
+	}
+}
+
+func TestOnlySocketsHavePeers(t *testing.T) {
+	one, other := net.Pipe()
+	defer func() { _, _ = one.Close(), other.Close() }()
+	if _, err := NewRegistry().Identify(one); parley.CodeOf(err) != parley.NotPermitted {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestLinesOfProc(t *testing.T) {
+	rest := " 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 12345 0 0"
+	for _, name := range []string{"sh", "a b", ") R 1 (", "((", "x) Z 99 99 99", "new\nline"} {
+		s, err := parseStat([]byte("42 (" + name + ") S 7" + rest))
+		if err != nil || s.parent != 7 || s.state != 'S' || s.started != 12345*tick {
+			t.Errorf("%q: %+v, %v", name, s, err)
+		}
+	}
+	for _, text := range []string{"", "42", "42 (sh", "42 (sh)", "42 (sh) S 7", "42 (sh) S x" + rest} {
+		if s, err := parseStat([]byte(text)); err == nil {
+			t.Errorf("%q is read as %+v", text, s)
+		}
+	}
+}

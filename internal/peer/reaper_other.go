@@ -1,0 +1,14 @@
+//go:build !linux
+
+package peer
+
+import "os"
+
+// Adopt does nothing: only Linux gives orphans to another process than the first.
+func Adopt() error { return nil }
+
+func notifyOfChildren() (ended <-chan os.Signal, ignore func()) { return nil, func() {} }
+
+func endedChildren() map[int]process { return nil }
+
+func waitFor(int) {}
