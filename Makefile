@@ -12,19 +12,19 @@ WITH_POSTGRES := $(GO) run ./internal/pgtest/with
 
 export CGO_ENABLED ?= 0
 
-.PHONY: help run build test lint fmt bench fuzz soak clean setup
+.PHONY: help run build test lint fmt openapi bench fuzz soak clean setup
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: build ## Build and run parley (prints its version until there is a server)
-	bin/parley version
+run: build ## Build parley and run a hub until it is interrupted
+	bin/parley up
 
 build: ## Build bin/parley; needs Go alone
 	$(GO) build -trimpath -o bin/parley ./cmd/parley
 
 test: setup ## Install what the tests need and run them all
-	$(WITH_POSTGRES) env CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 12m ./...
+	$(WITH_POSTGRES) env CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test -race -shuffle=on -timeout 12m ./...
 
 lint: $(LINT) ## Check with golangci-lint (pinned), and vet for macOS
 	$(LINT) run ./...
@@ -32,6 +32,9 @@ lint: $(LINT) ## Check with golangci-lint (pinned), and vet for macOS
 
 fmt: $(LINT) ## Format the code
 	$(LINT) fmt ./...
+
+openapi: ## Write docs/openapi.json and the transcripts of the API anew
+	$(GO) test -count=1 -run "TestOpenAPIDocumentIsKept|TestTranscripts" ./internal/httpapi -update
 
 bench: ## Measure the hot paths against baselines and print the ratios (ONLY=takes for a part)
 	$(GO) run ./bench -only "$(ONLY)"

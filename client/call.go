@@ -1,0 +1,173 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+const (
+	patience  = 30 * time.Second // for an answer, beside what the call itself waits
+	maxAnswer = 64 << 20         // bytes of one JSON answer
+)
+
+// request is one call.
+type request struct {
+	method string
+	path   string
+	query  url.Values
+	key    string    // idempotency key
+	body   []byte    // JSON
+	stream io.Reader // instead of a body, of the kind named
+	kind   string
+}
+
+// at builds a path from names, each of which is one step of it whatever it contains.
+func at(steps ...string) (string, error) {
+	var path strings.Builder
+	path.WriteString("/v1")
+	for _, step := range steps {
+		if step == "" || step == "." || step == ".." {
+			return "", parley.Errorf(parley.BadInput, "%q is no name", step).Suggest("give the name or id that is meant")
+		}
+		path.WriteString("/" + url.PathEscape(step))
+	}
+	return path.String(), nil
+}
+
+// call sends in as JSON, unless it is nil, and reads the answer as an Out.
+func call[Out any](ctx context.Context, c *Client, method string, in any, steps ...string) (Out, error) {
+	return callWith[Out](ctx, c, request{method: method}, in, 0, steps...)
+}
+
+// fetch reads what a GET with a query answers.
+func fetch[Out any](ctx context.Context, c *Client, query url.Values, steps ...string) (Out, error) {
+	return callWith[Out](ctx, c, request{method: http.MethodGet, query: query}, nil, 0, steps...)
+}
+
+// callWith is call with a longer wait for the answer.
+func callWith[Out any](ctx context.Context, c *Client, r request, in any, wait time.Duration, steps ...string) (out Out, err error) {
+	err = c.exchange(ctx, r, in, wait, func(body io.Reader) error { return c.decode(body, &out) }, steps...)
+	return out, err
+}
+
+// do is a call whose answer is empty.
+func (c *Client) do(ctx context.Context, method string, in any, steps ...string) error {
+	return c.exchange(ctx, request{method: method}, in, 0, func(io.Reader) error { return nil }, steps...)
+}
+
+// exchange sends in as JSON and lets read have the answer.
+func (c *Client) exchange(
+	ctx context.Context, r request, in any, wait time.Duration, read func(io.Reader) error, steps ...string,
+) (err error) {
+	if r.path, err = at(steps...); err != nil {
+		return err
+	}
+	if in != nil {
+		if r.body, err = encode(in); err != nil {
+			return err
+		}
+	}
+	limited, cancel := context.WithTimeout(ctx, patience+max(wait, 0))
+	defer cancel()
+	body, err := c.send(limited, r)
+	if err == nil {
+		defer func() { _ = body.Close() }()
+		err = read(body)
+	}
+	return c.ended(ctx, limited, err)
+}
+
+func encode(in any) ([]byte, error) {
+	raw, err := json.Marshal(in)
+	if err != nil {
+		return nil, parley.Errorf(parley.BadInput, "what was given cannot be written as JSON: %w", err).
+			Suggest("check payload and metadata")
+	}
+	return raw, nil
+}
+
+// send sends a request and returns the body of the answer to one that was carried out; every other answer
+// is an error.
+func (c *Client) send(ctx context.Context, r request) (io.ReadCloser, error) {
+	asked, err := c.ask(ctx, r)
+	if err != nil {
+		return nil, parley.Errorf(parley.BadInput, "%q cannot be asked for", r.path).From(err)
+	}
+	response, err := c.http.Do(asked)
+	if err != nil {
+		return nil, c.unreachable(err)
+	}
+	if response.StatusCode/100 == 2 {
+		return response.Body, nil
+	}
+	defer func() { _ = response.Body.Close() }()
+	return nil, c.refusal(response)
+}
+
+// ask writes a request as HTTP has it, with who calls.
+func (c *Client) ask(ctx context.Context, r request) (*http.Request, error) {
+	target := c.base + r.path
+	if len(r.query) > 0 {
+		target += "?" + r.query.Encode()
+	}
+	body, kind := r.stream, r.kind
+	if r.body != nil {
+		body, kind = bytes.NewReader(r.body), "application/json"
+	}
+	asked, err := http.NewRequestWithContext(ctx, r.method, target, body)
+	if err != nil {
+		return nil, err
+	}
+	bearer := ""
+	if c.options.Token != "" {
+		bearer = "Bearer " + c.options.Token
+	}
+	for name, value := range map[string]string{
+		"Authorization": bearer, "Content-Type": kind, "Idempotency-Key": r.key,
+		"Parley-As": c.options.As, "Parley-Source": c.options.Source,
+	} {
+		if value != "" {
+			asked.Header.Set(name, value)
+		}
+	}
+	return asked, nil
+}
+
+func (c *Client) decode(body io.Reader, out any) error {
+	raw, err := io.ReadAll(io.LimitReader(body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return c.unreachable(err)
+	case len(raw) > maxAnswer:
+		return c.strange("an answer of more than %d MiB", maxAnswer>>20)
+	}
+	if err := json.Unmarshal(raw, out); err != nil {
+		return c.strange("an answer that is not what was asked for").From(err)
+	}
+	return nil
+}
+
+// ended says why a call came to nothing: the caller has given up, the hub took too long, or the error
+// itself.
+func (c *Client) ended(ctx, limited context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(limited.Err(), context.DeadlineExceeded):
+		return parley.Errorf(parley.TimedOut, "the hub at %s did not answer in time", c.Place()).
+			Suggest("see what it is doing: parley status").From(err)
+	default:
+		return err
+	}
+}

@@ -1,0 +1,27 @@
+package client
+
+import (
+	"context"
+	"io"
+	"net/http"
+
+	"github.com/parley-hub/parley"
+)
+
+// Export writes a conversation to w as jsonl or markdown.
+func (c *Client) Export(ctx context.Context, ref, format string, w io.Writer) error {
+	return c.copyTo(ctx, w, query("format", format), "conversations", ref, "export")
+}
+
+// ExportAll writes everything the hub holds to w, as JSON lines that Import reads. Owners only.
+func (c *Client) ExportAll(ctx context.Context, w io.Writer) error {
+	return c.copyTo(ctx, w, nil, "export")
+}
+
+// jsonLines is the content type of JSON lines.
+const jsonLines = "application/x-ndjson"
+
+// Import stores what ExportAll wrote, as history. What is there already is skipped. Owners only.
+func (c *Client) Import(ctx context.Context, lines io.Reader) (parley.ImportReport, error) {
+	return long[parley.ImportReport](ctx, c, request{method: http.MethodPost, stream: lines, kind: jsonLines}, "import")
+}

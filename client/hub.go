@@ -1,0 +1,60 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/parley-hub/parley"
+)
+
+// Status returns how the hub is doing.
+func (c *Client) Status(ctx context.Context) (parley.HubStatus, error) {
+	return fetch[parley.HubStatus](ctx, c, nil, "status")
+}
+
+// Backup lets the hub make a backup in a new directory on its own machine. Owners only, over the socket.
+func (c *Client) Backup(ctx context.Context, directory string) (parley.Backup, error) {
+	raw, err := encode(map[string]string{"directory": directory})
+	if err != nil {
+		return parley.Backup{}, err
+	}
+	return long[parley.Backup](ctx, c, request{method: http.MethodPost, body: raw}, "backups")
+}
+
+// CheckDeep lets the hub verify everything that it has stored. progress, which may be nil, is told now and
+// then how far it is. Owners only.
+func (c *Client) CheckDeep(ctx context.Context, progress func(parley.CheckReport)) (report parley.CheckReport, err error) {
+	answer, err := c.open(ctx, request{method: http.MethodPost}, "checks")
+	if err != nil {
+		return report, err
+	}
+	defer func() { _ = answer.Close() }()
+	lines := json.NewDecoder(io.LimitReader(answer, maxAnswer))
+	for {
+		var line struct {
+			Progress, Report *parley.CheckReport
+		}
+		switch err := lines.Decode(&line); {
+		case err != nil:
+			return report, c.cutShort(err)
+		case line.Report != nil:
+			return *line.Report, nil
+		case line.Progress != nil && progress != nil:
+			progress(*line.Progress)
+		}
+	}
+}
+
+// cutShort is what is wrong with an answer in lines that ends too early, or goes on with something else.
+func (c *Client) cutShort(err error) error {
+	if e, ok := errors.AsType[*parley.Error](err); ok {
+		return e
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return c.strange("an answer that breaks off").From(err)
+}

@@ -1,0 +1,124 @@
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+const maxProblem = 1 << 20 // bytes of an error
+
+// problem is an error as the hub writes it.
+type problem struct {
+	Detail      string        `json:"detail"`
+	Code        parley.Code   `json:"code"`
+	Reason      parley.Reason `json:"reason"`
+	Recoverable bool          `json:"recoverable"`
+	Suggestion  string        `json:"suggestion"`
+	RetryAfter  float64       `json:"retry_after"` // seconds
+}
+
+var codes = []parley.Code{
+	parley.NotPermitted, parley.Unavailable, parley.BadInput, parley.TimedOut, parley.DependencyFailed, parley.Internal,
+}
+
+// refusal is the error an answer stands for.
+func (c *Client) refusal(response *http.Response) error {
+	raw, err := io.ReadAll(io.LimitReader(response.Body, maxProblem))
+	if err != nil {
+		return c.unreachable(err)
+	}
+	var p problem
+	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	if kind != "application/problem+json" || json.Unmarshal(raw, &p) != nil || !slices.Contains(codes, p.Code) {
+		return c.strange("HTTP status %s", response.Status)
+	}
+	e := p.error()
+	if e.Reason == parley.Unauthenticated && c.options.Token == "" {
+		e.Suggestion = "set PARLEY_TOKEN; parley token new makes one"
+	}
+	return e
+}
+
+func (p problem) error() *parley.Error {
+	e := &parley.Error{
+		Code: p.Code, Message: p.Detail, Reason: p.Reason, Recoverable: p.Recoverable, Suggestion: p.Suggestion,
+	}
+	const longest = 24 * 3600 // seconds; a number beyond it is no time to wait
+	if p.RetryAfter > 0 && p.RetryAfter <= longest {
+		e.RetryAfter = time.Duration(p.RetryAfter * float64(time.Second))
+	}
+	return e
+}
+
+// strange is an answer no hub gives.
+func (c *Client) strange(format string, args ...any) *parley.Error {
+	e := parley.Errorf(parley.DependencyFailed, format, args...)
+	e.Message = "what answers at " + c.Place() + " is not a hub this program knows: " + e.Message
+	return e.Suggest("check the address, and that hub and program have the same version: parley version")
+}
+
+// unreachable says why there is no answer.
+func (c *Client) unreachable(err error) error {
+	if e, ok := errors.AsType[*parley.Error](err); ok {
+		return e
+	}
+	switch {
+	case errors.Is(err, syscall.EACCES) && c.options.Socket != "":
+		return parley.Errorf(parley.NotPermitted, "the hub at %s belongs to another user", c.Place()).
+			Suggest("set PARLEY_URL and PARLEY_TOKEN").From(err)
+	case c.options.Socket != "" && notListening(err):
+		return parley.Errorf(parley.Unavailable, "the hub is not running").Suggest("start it with: %s", c.options.starts()).From(err)
+	case notListening(err):
+		return parley.Errorf(parley.Unavailable, "no hub answers at %s", c.Place()).
+			Suggest("start it with: parley up, or check PARLEY_URL").From(err)
+	case notReached(err):
+		return parley.Errorf(parley.Unavailable, "no hub answers at %s: %s", c.Place(), plain(err)).Suggest("check PARLEY_URL").From(err)
+	default:
+		return parley.Errorf(parley.Unavailable, "the connection to the hub at %s failed: %s", c.Place(), plain(err)).
+			Suggest("look whether the call was carried out before you repeat it").From(err)
+	}
+}
+
+// notListening holds where nobody can have received the call. EINVAL is what a path too long for a
+// socket gives: a hub there would have said where it listens instead.
+func notListening(err error) bool {
+	for _, absent := range []error{syscall.ENOENT, syscall.ECONNREFUSED, syscall.ENOTSOCK, syscall.EINVAL} {
+		if errors.Is(err, absent) {
+			return true
+		}
+	}
+	return false
+}
+
+// notReached holds where no connection was made.
+func notReached(err error) bool {
+	e, ok := errors.AsType[*net.OpError](err)
+	return ok && e.Op == "dial"
+}
+
+// starts is the command that starts the hub.
+func (o Options) starts() string {
+	if o.Home == "" {
+		return "parley up"
+	}
+	return "parley up --home " + o.Home
+}
+
+// plain is an error without the address net/http puts before it.
+func plain(err error) string {
+	text := err.Error()
+	if _, after, found := strings.Cut(text, `": `); found {
+		return after
+	}
+	return text
+}

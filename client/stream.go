@@ -1,0 +1,61 @@
+package client
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+)
+
+// open starts to read an answer that may be of any length. What is read from it fails like a call.
+func (c *Client) open(ctx context.Context, r request, steps ...string) (io.ReadCloser, error) {
+	path, err := at(steps...)
+	if err != nil {
+		return nil, err
+	}
+	r.path = path
+	body, err := c.send(ctx, r)
+	if err != nil {
+		return nil, c.ended(ctx, ctx, err)
+	}
+	return &answer{ctx, c, body}, nil
+}
+
+// long is a call that may take as long as it needs.
+func long[Out any](ctx context.Context, c *Client, r request, steps ...string) (out Out, err error) {
+	answer, err := c.open(ctx, r, steps...)
+	if err != nil {
+		return out, err
+	}
+	defer func() { _ = answer.Close() }()
+	err = c.decode(answer, &out)
+	return out, err
+}
+
+// copyTo writes an answer of any length to w.
+func (c *Client) copyTo(ctx context.Context, w io.Writer, q url.Values, steps ...string) error {
+	body, err := c.open(ctx, request{method: http.MethodGet, query: q}, steps...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = body.Close() }()
+	_, err = io.Copy(w, body)
+	return err
+}
+
+// answer is a body whose errors are those of a call.
+type answer struct {
+	ctx    context.Context
+	client *Client
+	body   io.ReadCloser
+}
+
+func (a *answer) Read(p []byte) (int, error) {
+	n, err := a.body.Read(p)
+	if err != nil && err != io.EOF { //nolint:errorlint // a Reader returns it bare
+		err = a.client.ended(a.ctx, a.ctx, a.client.unreachable(err))
+	}
+	return n, err
+}
+
+func (a *answer) Close() error { return a.body.Close() }

@@ -1,0 +1,77 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/parley-hub/parley"
+)
+
+func status(ctx context.Context, c call, _ *none) (parley.HubStatus, error) {
+	return c.hub.Status(ctx, c.caller)
+}
+
+func listAudit(ctx context.Context, c call, in *paged) (List[parley.AuditEntry], error) {
+	after, err := in.after()
+	if err != nil {
+		return List[parley.AuditEntry]{}, err
+	}
+	list, err := c.hub.AuditLog(ctx, c.caller, after, in.size())
+	return numbered(list, in.size(), func(e parley.AuditEntry) int64 { return e.Num }), err
+}
+
+func verifyAudit(ctx context.Context, c call, _ *none) (parley.AuditReport, error) {
+	return c.hub.VerifyAudit(ctx, c.caller)
+}
+
+// BackupRequest says where to put a backup.
+type BackupRequest struct {
+	Directory string `json:"directory" doc:"A new directory on the hub's machine, as an absolute path."`
+}
+
+func backup(ctx context.Context, c call, in *with[BackupRequest]) (parley.Backup, error) {
+	return c.hub.Backup(ctx, c.caller, in.Body.Directory)
+}
+
+// CheckLine is one line of what a check says: how far it is, and at last what it has found.
+type CheckLine struct {
+	Progress *parley.CheckReport `json:"progress,omitempty"`
+	Report   *parley.CheckReport `json:"report,omitempty"`
+}
+
+func checkDeep(w http.ResponseWriter, r *http.Request, c call, _ *none) error {
+	out := &typedWriter{w, jsonLines}
+	report, err := c.hub.CheckDeep(r.Context(), c.caller, func(sofar parley.CheckReport) {
+		_ = writeLine(out, CheckLine{Progress: &sofar}) // who does not listen any more ends the check by its context
+	})
+	if err != nil {
+		return err
+	}
+	return writeLine(out, CheckLine{Report: &report})
+}
+
+// writeLine writes a line and sends it on its way.
+func writeLine(w http.ResponseWriter, v any) error {
+	raw, err := json.Marshal(v, writes)
+	if err == nil {
+		_, err = w.Write(append(raw, '\n'))
+	}
+	if err != nil {
+		return err
+	}
+	return http.NewResponseController(w).Flush()
+}
+
+func exportAll(w http.ResponseWriter, r *http.Request, c call, _ *none) error {
+	return c.hub.ExportAll(r.Context(), c.caller, &typedWriter{w, jsonLines})
+}
+
+func importAll(w http.ResponseWriter, r *http.Request, c call, _ *none) error {
+	report, err := c.hub.Import(r.Context(), c.caller, r.Body)
+	if err == nil {
+		writeJSON(w, http.StatusOK, report)
+	}
+	return err
+}

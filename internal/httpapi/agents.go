@@ -1,0 +1,129 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/parley-hub/parley"
+)
+
+// named is the input of an operation on one agent.
+type named struct {
+	Agent string `path:"agent" doc:"The agent's id, UUID or name, in any case." example:"arya"`
+}
+
+// Whoami is who the caller is, and what its credential is good for.
+type Whoami struct {
+	Agent     parley.Agent  `json:"agent"`
+	Scopes    parley.Scopes `json:"scopes" doc:"What the credential may be used for."`
+	Token     string        `json:"token,omitempty" doc:"The id of the token; none for the local owner."`
+	By        string        `json:"by,omitempty" doc:"The owner who acts as the agent."`
+	ExpiresAt *time.Time    `json:"expires_at,omitempty" doc:"When the credential ends."`
+}
+
+func whoami(ctx context.Context, c call, _ *none) (Whoami, error) {
+	me, err := c.hub.Agent(ctx, c.caller, c.caller.Agent)
+	return Whoami{Agent: me, Scopes: c.caller.Scopes, Token: c.caller.Token, By: c.caller.By, ExpiresAt: c.caller.Until}, err
+}
+
+func who(ctx context.Context, c call, _ *none) (List[parley.Presence], error) {
+	return listOf(c.hub.Who(ctx, c.caller))
+}
+
+func listAgents(ctx context.Context, c call, _ *none) (List[parley.Agent], error) {
+	return listOf(c.hub.Agents(ctx, c.caller))
+}
+
+func addAgent(ctx context.Context, c call, in *with[parley.NewAgent]) (parley.Agent, error) {
+	return c.hub.AddAgent(ctx, c.caller, in.Body)
+}
+
+func showAgent(ctx context.Context, c call, in *named) (parley.AgentView, error) {
+	return c.hub.AgentView(ctx, c.caller, in.Agent)
+}
+
+func removeAgent(ctx context.Context, c call, in *named) error {
+	return c.hub.RemoveAgent(ctx, c.caller, in.Agent)
+}
+
+// AgentChange is what may be changed of an agent. What is absent stays; null stands for the default.
+type AgentChange struct{ fields map[string]jsontext.Value }
+
+// changeable is what an AgentChange may hold.
+type changeable struct {
+	Name   string        `json:"name"`
+	Access parley.Access `json:"access"`
+	parley.Profile
+}
+
+// UnmarshalJSON keeps what is there, to be read into the agent as it is then.
+func (c *AgentChange) UnmarshalJSON(raw []byte) error {
+	return jsonv2.Unmarshal(raw, &c.fields)
+}
+
+// apply changes an agent. It may be called again on another state of it.
+func (c AgentChange) apply(a *parley.Agent) error {
+	defaults := map[string]jsontext.Value{}
+	raw, err := json.Marshal(parley.DefaultProfile())
+	if err == nil {
+		err = jsonv2.Unmarshal(raw, &defaults)
+	}
+	fields := map[string]jsontext.Value{}
+	for key, value := range c.fields {
+		if otherwise, ok := defaults[key]; ok && value.Kind() == jsontext.KindNull {
+			value = otherwise
+		}
+		fields[key] = value
+	}
+	if err == nil {
+		raw, err = jsonv2.Marshal(fields)
+	}
+	if err != nil {
+		return err
+	}
+	to := changeable{a.Name, a.Access, a.Profile}
+	if err := decodeWith(raw, &to, jsonv2.RejectUnknownMembers(true)); err != nil {
+		return err
+	}
+	a.Name, a.Access, a.Profile = to.Name, to.Access, to.Profile
+	return nil
+}
+
+type changedAgent struct {
+	Agent string `path:"agent" doc:"The agent's id, UUID or name, in any case." example:"arya"`
+	Body  AgentChange
+}
+
+func changeAgent(ctx context.Context, c call, in *changedAgent) (parley.Agent, error) {
+	return c.hub.ChangeAgent(ctx, c.caller, in.Agent, in.Body.apply)
+}
+
+type sleepingAgent struct {
+	Agent string `path:"agent" doc:"The agent's id, UUID or name, in any case." example:"arya"`
+	Body  SleepRequest
+}
+
+// SleepRequest says how long an agent is to sleep.
+type SleepRequest struct {
+	Until *time.Time `json:"until,omitempty" doc:"When to wake it again."`
+	For   float64    `json:"for,omitempty" doc:"Or in how many seconds." minimum:"0"`
+}
+
+func sleep(ctx context.Context, c call, in *sleepingAgent) (parley.Agent, error) {
+	if (in.Body.Until == nil) == (in.Body.For == 0) {
+		return parley.Agent{}, parley.Errorf(parley.BadInput, "it is not said how long to sleep").Suggest("give until, or for in seconds")
+	}
+	until := time.Now().Add(seconds(in.Body.For))
+	if in.Body.Until != nil {
+		until = *in.Body.Until
+	}
+	return c.hub.Sleep(ctx, c.caller, in.Agent, until)
+}
+
+func wake(ctx context.Context, c call, in *named) (parley.Agent, error) {
+	return c.hub.Wake(ctx, c.caller, in.Agent)
+}

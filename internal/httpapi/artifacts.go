@@ -1,0 +1,47 @@
+package httpapi
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/parley-hub/parley"
+)
+
+func storeArtifact(w http.ResponseWriter, r *http.Request, c call, _ *none) error {
+	stored, err := c.hub.PutArtifact(r.Context(), c.caller, r.Body)
+	if err == nil {
+		writeJSON(w, http.StatusCreated, stored)
+	}
+	return err
+}
+
+type artifact struct {
+	SHA256 string `path:"sha256" doc:"The SHA-256 of the body, in lower-case hexadecimal."`
+}
+
+// sendArtifact sends a body as what it is: bytes, which no browser shows or runs.
+func sendArtifact(w http.ResponseWriter, r *http.Request, c call, in *artifact) error {
+	body, stored, err := c.hub.OpenArtifact(r.Context(), c.caller, in.SHA256)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = body.Close() }() // it was only read
+	h := w.Header()
+	h.Set("Content-Type", "application/octet-stream")
+	h.Set("Content-Length", strconv.FormatInt(stored.Size, 10))
+	h.Set("Content-Disposition", `attachment; filename="`+stored.SHA256+`"`)
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	h["Cache-Control"] = noStoreHeader
+	w.WriteHeader(http.StatusOK)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	_, err = io.Copy(w, parley.UntilDone(r.Context(), body))
+	return err
+}
+
+func artifactTotals(ctx context.Context, c call, _ *none) (parley.ArtifactTotals, error) {
+	return c.hub.ArtifactTotals(ctx, c.caller)
+}

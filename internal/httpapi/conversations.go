@@ -1,0 +1,139 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/parley-hub/parley"
+)
+
+// within is the input of an operation on one conversation.
+type within struct {
+	Conversation string `path:"conversation" doc:"The conversation's id, name or #name." example:"project-x"`
+}
+
+type listedConversations struct {
+	All       bool   `query:"all" doc:"Also those the caller may read without taking part."`
+	Archived  bool   `query:"archived" doc:"The archived ones instead."`
+	Ephemeral bool   `query:"ephemeral" doc:"Also ephemeral ones."`
+	Limit     int    `query:"limit" minimum:"0" maximum:"500" doc:"How many to return at most; 0 or absent: 100."`
+	Cursor    string `query:"cursor" doc:"Where to go on: next of the page before."`
+}
+
+func listConversations(ctx context.Context, c call, in *listedConversations) (page List[parley.ConversationView], err error) {
+	filter := parley.ListFilter{All: in.All, Archived: in.Archived, Ephemeral: in.Ephemeral, Limit: in.Limit}
+	if filter.Cursor, err = at[parley.ListCursor](in.Cursor); err != nil {
+		return page, err
+	}
+	list, next, err := c.hub.Conversations(ctx, c.caller, filter)
+	if next != nil {
+		page.Next = cursor(next)
+	}
+	page.Items = list
+	return page, err
+}
+
+func makeConversation(ctx context.Context, c call, in *with[parley.NewConversation]) (parley.ConversationView, error) {
+	return c.hub.CreateConversation(ctx, c.caller, in.Body)
+}
+
+func showConversation(ctx context.Context, c call, in *within) (parley.ConversationView, error) {
+	return c.hub.Conversation(ctx, c.caller, in.Conversation)
+}
+
+type changedConversation struct {
+	Conversation string `path:"conversation" doc:"The conversation's id, name or #name." example:"project-x"`
+	Body         parley.ConversationChange
+}
+
+func changeConversation(ctx context.Context, c call, in *changedConversation) (parley.ConversationView, error) {
+	return c.hub.ChangeConversation(ctx, c.caller, in.Conversation, in.Body)
+}
+
+func deleteConversation(ctx context.Context, c call, in *within) error {
+	return c.hub.DeleteConversation(ctx, c.caller, in.Conversation)
+}
+
+func join(ctx context.Context, c call, in *within) error {
+	return c.hub.Join(ctx, c.caller, in.Conversation)
+}
+
+func leave(ctx context.Context, c call, in *within) error {
+	return c.hub.Leave(ctx, c.caller, in.Conversation)
+}
+
+type member struct {
+	Conversation string `path:"conversation" doc:"The conversation's id, name or #name." example:"project-x"`
+	Agent        string `path:"agent" doc:"The agent's id, UUID or name, in any case." example:"gendry"`
+}
+
+func addMember(ctx context.Context, c call, in *member) error {
+	return c.hub.AddMember(ctx, c.caller, in.Conversation, in.Agent)
+}
+
+func removeMember(ctx context.Context, c call, in *member) error {
+	return c.hub.RemoveMember(ctx, c.caller, in.Conversation, in.Agent)
+}
+
+type history struct {
+	Conversation string `path:"conversation" doc:"The conversation's id, name or #name." example:"project-x"`
+	Before       int64  `query:"before" doc:"Only messages with a smaller seq: the newest of these." minimum:"0"`
+	After        int64  `query:"after" doc:"Only messages with a greater seq: the oldest of these." minimum:"0"`
+	Limit        int    `query:"limit" minimum:"0" maximum:"1000" doc:"How many to return at most; 0 or absent: 50."`
+}
+
+func listMessages(ctx context.Context, c call, in *history) (List[parley.Message], error) {
+	page := parley.Page{Forward: in.After > 0, After: in.After, Before: in.Before, Limit: in.Limit}
+	return listOf(c.hub.History(ctx, c.caller, in.Conversation, page))
+}
+
+func contextOf(ctx context.Context, c call, in *within) (List[parley.Message], error) {
+	return listOf(c.hub.Context(ctx, c.caller, in.Conversation))
+}
+
+type readUpTo struct {
+	Conversation string `path:"conversation" doc:"The conversation's id, name or #name." example:"project-x"`
+	Body         ReadRequest
+}
+
+// ReadRequest says how far somebody has read.
+type ReadRequest struct {
+	Seq int64 `json:"seq,omitempty" doc:"The seq of the last message read; 0 or absent: the newest." minimum:"0"`
+}
+
+func markRead(ctx context.Context, c call, in *readUpTo) error {
+	return c.hub.MarkRead(ctx, c.caller, in.Conversation, in.Body.Seq)
+}
+
+type exported struct {
+	Conversation string `path:"conversation" doc:"The conversation's id, name or #name." example:"project-x"`
+	Format       string `query:"format" enum:"jsonl,markdown" doc:"Default: jsonl."`
+}
+
+var exportTypes = map[string]string{"jsonl": jsonLines, "markdown": "text/markdown; charset=utf-8"}
+
+func exportConversation(w http.ResponseWriter, r *http.Request, c call, in *exported) error {
+	if in.Format == "" {
+		in.Format = "jsonl"
+	}
+	return c.hub.Export(r.Context(), c.caller, in.Conversation, in.Format, &typedWriter{w, exportTypes[in.Format]})
+}
+
+const jsonLines = "application/jsonl"
+
+// typedWriter says what is written once it is written, so that an error before can be answered as one.
+type typedWriter struct {
+	http.ResponseWriter
+	mediaType string
+}
+
+// Unwrap lets http.ResponseController find what it needs.
+func (t *typedWriter) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+
+func (t *typedWriter) Write(p []byte) (int, error) {
+	if h := t.Header(); h["Content-Type"] == nil {
+		h.Set("Content-Type", t.mediaType)
+		h["Cache-Control"] = noStoreHeader
+	}
+	return t.ResponseWriter.Write(p)
+}

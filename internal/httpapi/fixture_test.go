@@ -1,0 +1,232 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/httpapi"
+	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/store/sqlite"
+)
+
+var update = flag.Bool("update", false, "write what is kept in files anew")
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	goleak.VerifyTestMain(m)
+}
+
+var ctx = context.Background()
+
+// world is a hub behind its HTTP door, with the tokens of some participants.
+type world struct {
+	*hub.Hub
+	t      testing.TB
+	server *httptest.Server
+	db     *sqlite.DB
+	home   string
+	logged *bytes.Buffer
+	tokens map[string]string // secrets by participant
+	peer   *peer
+}
+
+// peer is who the local socket is said to lead to.
+type peer struct {
+	agent string
+	local bool
+	err   error
+}
+
+func (p *peer) who(context.Context) (string, bool, error) { return p.agent, p.local, p.err }
+
+var (
+	user   = hub.Caller{Agent: parley.Owner, Source: "test", Scopes: parley.AllScopes()}
+	closed = make(chan struct{})
+	about  = parley.HubStatus{Version: parley.Version, Store: "sqlite", PID: 1, Address: "127.0.0.1:7717", Home: "/home/of/the/hub"}
+)
+
+// newWorld has the owner user; rickon, a person; the agents arya, gendry and hound, and arya is rickon's
+// report; the private channel forge of arya and gendry; and the public channel square.
+func newWorld(t testing.TB, change ...func(*httpapi.Options)) *world {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newWorldAt(t, listener, change...)
+}
+
+func newWorldAt(t testing.TB, listener net.Listener, change ...func(*httpapi.Options)) *world {
+	t.Helper()
+	w := &world{t: t, home: t.TempDir(), logged: &bytes.Buffer{}, tokens: map[string]string{}, peer: &peer{}}
+	w.open(listener, change...)
+	t.Cleanup(w.close)
+	w.people()
+	return w
+}
+
+func (w *world) open(listener net.Listener, change ...func(*httpapi.Options)) {
+	w.t.Helper()
+	var err error
+	w.db, err = sqlite.Open(ctx, w.home)
+	w.ok(err)
+	log := slog.New(slog.NewJSONHandler(w.logged, nil))
+	w.Hub, err = hub.New(ctx, w.db, hub.Config{Log: log, Rate: hub.Rate{Burst: 1}, About: about})
+	w.ok(err)
+	w.Start(ctx)
+	options := httpapi.Options{Log: log, Peer: w.peer.who, Closing: closed}
+	for _, f := range change {
+		f(&options)
+	}
+	w.server = &httptest.Server{Listener: listener, Config: &http.Server{Handler: httpapi.New(w.Hub, options)}}
+	w.server.Start()
+}
+
+func (w *world) close() {
+	w.server.Close()
+	w.Stop()
+	_ = w.db.Close() // a test may have closed it
+}
+
+func (w *world) people() {
+	w.t.Helper()
+	for _, n := range []parley.NewAgent{
+		{ID: "rickon", Kind: parley.KindHuman},
+		{ID: "arya", Name: "Arya", Profile: parley.Profile{Manager: "rickon"}},
+		{ID: "gendry"},
+		{ID: "hound"},
+	} {
+		_, err := w.AddAgent(ctx, user, n)
+		w.ok(err)
+	}
+	for _, n := range []parley.NewConversation{{Name: "forge", Private: true, With: []string{"gendry"}}, {Name: "square"}} {
+		_, err := w.CreateConversation(ctx, hub.Caller{Agent: "arya"}, n)
+		w.ok(err)
+	}
+	for _, who := range []string{parley.Owner, "rickon", "arya", "gendry", "hound"} {
+		w.tokens[who] = w.token(who, parley.AllScopes()...)
+	}
+}
+
+func (w *world) ok(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatalf("unexpected error: %v", err)
+	}
+}
+
+func (w *world) token(agent string, scopes ...parley.Scope) string {
+	w.t.Helper()
+	made, err := w.NewToken(ctx, user, parley.NewToken{Agent: agent, Scopes: scopes})
+	w.ok(err)
+	return made.Secret
+}
+
+// request is what a test sends.
+type request struct {
+	as     string // whose token
+	method string // default: GET, or POST with a body
+	path   string
+	body   string
+	header map[string]string
+}
+
+// reply is what came back.
+type reply struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func (w *world) send(r request) reply {
+	w.t.Helper()
+	if r.method == "" {
+		r.method = http.MethodGet
+		if r.body != "" {
+			r.method = http.MethodPost
+		}
+	}
+	req, err := http.NewRequest(r.method, w.server.URL+r.path, strings.NewReader(r.body))
+	w.ok(err)
+	if r.body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if r.as != "" {
+		req.Header.Set("Authorization", "Bearer "+w.tokens[r.as])
+	}
+	for name, value := range r.header {
+		if req.Header.Set(name, value); name == "Host" {
+			req.Host = value
+		}
+	}
+	return w.do(req)
+}
+
+// direct goes to the server without following anything.
+var direct = &http.Client{
+	Transport:     &http.Transport{DisableCompression: true, DisableKeepAlives: true},
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
+
+func (w *world) do(req *http.Request) reply {
+	w.t.Helper()
+	res, err := direct.Do(req)
+	w.ok(err)
+	defer func() { _ = res.Body.Close() }()
+	body := io.Reader(res.Body)
+	if res.Header.Get("Content-Type") == "text/event-stream" {
+		body = io.LimitReader(body, 16) // it has no end
+	}
+	raw, err := io.ReadAll(body)
+	w.ok(err)
+	return reply{res.StatusCode, res.Header, string(raw)}
+}
+
+func (w *world) port() string {
+	return strconv.Itoa(w.server.Listener.Addr().(*net.TCPAddr).Port)
+}
+
+// kept compares with a file, or writes it with -update.
+func kept(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s has changed; if that is meant, run the test with -update", file)
+	}
+}
+
+// waitForCall waits until a call is under way: a take that waits has been heard of.
+func (w *world) waitForCall() {
+	w.t.Helper()
+	for {
+		view, err := w.AgentView(ctx, user, "hound")
+		w.ok(err)
+		if view.LastSeen != nil {
+			return
+		}
+		runtime.Gosched()
+	}
+}

@@ -1,0 +1,99 @@
+package httpapi
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+// guard refuses what no client of this hub would send, before anybody looks at who calls: requests that a
+// foreign page has made a browser send, in whichever way.
+func (a *api) guard(r *http.Request) error {
+	if !a.knownHost(r) {
+		return withStatus(http.StatusMisdirectedRequest, parley.Errorf(parley.NotPermitted, "this hub is not called %q", clip(r.Host)).
+			Suggest("use its address, or have its owner add the name to the hosts in its configuration"))
+	}
+	if err := a.checkOrigin(r); err != nil {
+		return err
+	}
+	if r.Header["Upgrade"] != nil {
+		return parley.Errorf(parley.NotPermitted, "this hub speaks no other protocol here").Suggest("use /v1/events for what happens")
+	}
+	if p := r.URL.Path; p == "" || p[0] != '/' || p != "/" && path.Clean(p) != p {
+		return parley.Errorf(parley.BadInput, "there is nothing at %q", clip(p)).Because(parley.NotFound).
+			Suggest("see /docs for what there is")
+	}
+	return nil
+}
+
+// knownHost says whether a request was meant for this hub. A name that an attacker has made to lead here
+// is none of ours. By the local socket no browser comes.
+func (a *api) knownHost(r *http.Request) bool {
+	local, overTCP := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	if !overTCP || a.configured(r.Host) != nil {
+		return true
+	}
+	host, port, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host, port = strings.Trim(r.Host, "[]"), "80"
+	}
+	if port != strconv.Itoa(local.Port) {
+		return false
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return strings.EqualFold(host, "localhost") && !strings.HasPrefix(r.Host, "[")
+	}
+	return ip.IsLoopback() || ip == local.AddrPort().Addr().Unmap()
+}
+
+// configured is the origins under which a configured host is known, or nil.
+func (a *api) configured(host string) []string { return a.hosts[strings.ToLower(host)] }
+
+// originsOf maps each configured host to its origins: that of its scheme, or of both where none is given.
+func originsOf(hosts []string) map[string][]string {
+	known := map[string][]string{}
+	for _, entry := range hosts {
+		entry = strings.ToLower(entry)
+		if _, host, given := strings.Cut(entry, "://"); given {
+			known[host] = append(known[host], entry)
+		} else {
+			known[entry] = append(known[entry], "http://"+entry, "https://"+entry)
+		}
+	}
+	return known
+}
+
+// checkOrigin refuses what a page of another origin sends. An origin is scheme, name and port.
+func (a *api) checkOrigin(r *http.Request) error {
+	if given := r.Header["Origin"]; len(given) > 1 || len(given) == 1 && !slices.Contains(a.origins(r), given[0]) {
+		return foreignPage()
+	}
+	if err := a.cross.Check(r); err != nil {
+		return foreignPage().From(err)
+	}
+	return nil
+}
+
+func foreignPage() *parley.Error {
+	return parley.Errorf(parley.NotPermitted, "the request comes from a page that is not this hub's").
+		Suggest("call the hub from its own page, or from a program")
+}
+
+// origins are those that the hub's own pages have for whoever sent a request.
+func (a *api) origins(r *http.Request) []string {
+	if known := a.configured(r.Host); known != nil {
+		return known
+	}
+	scheme := "http://"
+	if r.TLS != nil {
+		scheme = "https://"
+	}
+	return []string{scheme + strings.ToLower(r.Host)}
+}

@@ -1,0 +1,220 @@
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// Options are what the door can be told. The zero value of a field means its default.
+type Options struct {
+	// Hosts are names under which the hub may be called beside those of the machine itself, each with its
+	// port where that is not the scheme's: parley.example.org, or https://parley.example.org for one scheme
+	// alone.
+	Hosts []string
+	// Origin is where a browser finds the hub, for links: http://127.0.0.1:7717. Default: where the request
+	// came to.
+	Origin string
+	// Peer says who is at the other end of the connection a request came by, if that is a local socket.
+	// ok is false for every other connection. The server puts what it needs into the connection's context.
+	Peer func(ctx context.Context) (agent string, ok bool, err error)
+	// Attach is called when a participant begins a session by a local socket, and leave when that ends.
+	Attach func(ctx context.Context, agent string) (leave func())
+	// Closing is closed when the server stops: streams and long calls end.
+	Closing <-chan struct{}
+	// Limits are those of the hub. They bound what is read of a request.
+	Limits parley.Limits
+	Log    *slog.Logger
+}
+
+// api serves the table of routes.
+type api struct {
+	hub     *hub.Hub
+	options Options
+	mux     *http.ServeMux
+	hosts   map[string][]string // origins of configured hosts
+	cross   *http.CrossOriginProtection
+	doc     func() *document
+	ready   *readiness
+	lines   eventLines
+}
+
+// New makes the handler for everything the hub answers over HTTP.
+func New(h *hub.Hub, options Options) http.Handler {
+	a := &api{
+		hub: h, options: withDefaults(options), mux: http.NewServeMux(), cross: http.NewCrossOriginProtection(),
+		hosts: originsOf(options.Hosts),
+		doc:   sync.OnceValue(newDocument), ready: &readiness{check: h.Writable},
+	}
+	allowed := map[string][]string{}
+	for _, r := range routes() {
+		r.mustHaveRule()
+		a.mux.HandleFunc(r.Method+" "+r.pattern(), a.serve(r))
+		allowed[r.pattern()] = append(allowed[r.pattern()], r.Method)
+	}
+	for path, methods := range allowed {
+		a.mux.HandleFunc(path, a.wrongMethod(methods))
+	}
+	a.mux.HandleFunc("/", a.wrongPath)
+	return a
+}
+
+func withDefaults(o Options) Options {
+	limits := parley.DefaultLimits()
+	if o.Limits.Body == 0 {
+		o.Limits.Body = limits.Body
+	}
+	if o.Limits.Artifact == 0 {
+		o.Limits.Artifact = limits.Artifact
+	}
+	if o.Peer == nil {
+		o.Peer = func(context.Context) (string, bool, error) { return "", false, nil }
+	}
+	if o.Attach == nil {
+		o.Attach = func(context.Context, string) func() { return func() {} }
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	return o
+}
+
+// ServeHTTP implements http.Handler.
+func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	out := &answer{ResponseWriter: w}
+	defer a.recovered(out, r)
+	h := w.Header()
+	h["Parley-Version"] = versionHeader
+	h["X-Content-Type-Options"] = nosniffHeader
+	h["Referrer-Policy"] = noReferrerHeader
+	allow(out, defaultTime)
+	if r.ContentLength != 0 {
+		hurry(out)
+	}
+	if err := a.guard(r); err != nil {
+		a.fail(out, r, err)
+		return
+	}
+	a.mux.ServeHTTP(out, r)
+}
+
+// slack is what writing an answer may take beyond the time that making it has.
+const slack = 30 * time.Second
+
+// allow says how long an answer may take, so that nobody who stops reading holds anything up for ever.
+func allow(w http.ResponseWriter, length time.Duration) {
+	deadline := time.Time{}
+	if length != endless {
+		deadline = time.Now().Add(length + slack)
+	}
+	_ = http.NewResponseController(w).SetWriteDeadline(deadline) // only a real connection has one
+}
+
+// hurry says how long the sender of a body may take. It also holds for a body that nobody reads, which the
+// server takes in before it answers.
+func hurry(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) // only a real connection has one
+}
+
+// Values that every answer has, made once.
+var (
+	versionHeader    = []string{parley.Version}
+	nosniffHeader    = []string{"nosniff"}
+	noReferrerHeader = []string{"no-referrer"}
+	noStoreHeader    = []string{"no-store"}
+	jsonHeader       = []string{"application/json"}
+)
+
+// recovered answers a request whose handler has panicked.
+func (a *api) recovered(out *answer, r *http.Request) {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	if cause == http.ErrAbortHandler { //nolint:errorlint // it is a value to compare with
+		panic(cause)
+	}
+	a.options.Log.Error("a request failed badly", "operation", r.Pattern, "cause", cause, "stack", string(debug.Stack()))
+	a.fail(out, r, parley.Errorf(parley.Internal, "the hub failed at this request").
+		Suggest("see the hub's log; it is a defect of the hub"))
+}
+
+// wrongMethod answers for a path that exists, with a method it does not have.
+func (a *api) wrongMethod(methods []string) http.HandlerFunc {
+	if slices.Contains(methods, http.MethodGet) {
+		methods = append(methods, http.MethodHead)
+	}
+	slices.Sort(methods)
+	allow := strings.Join(slices.Compact(methods), ", ")
+	return a.toKnown(func(w http.ResponseWriter, r *http.Request) error {
+		w.Header().Set("Allow", allow)
+		return withStatus(http.StatusMethodNotAllowed, parley.Errorf(parley.BadInput, "%s cannot be used here", clip(r.Method)).
+			Suggest("use %s", allow))
+	})
+}
+
+func (a *api) wrongPath(w http.ResponseWriter, r *http.Request) {
+	a.toKnown(func(http.ResponseWriter, *http.Request) error {
+		return parley.Errorf(parley.BadInput, "there is nothing at %q", clip(r.URL.Path)).Because(parley.NotFound).
+			Suggest("see /docs for what there is")
+	})(w, r)
+}
+
+// toKnown answers only those with a credential: a stranger learns nothing, not even which paths there
+// are.
+func (a *api) toKnown(do func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		_, err := a.identify(r)
+		if err == nil {
+			err = do(w, r)
+		}
+		a.fail(w.(*answer), r, err)
+	}
+}
+
+// answer notes whether anything of an answer has been sent.
+type answer struct {
+	http.ResponseWriter
+	begun bool
+}
+
+func (w *answer) WriteHeader(status int) {
+	w.begun = true
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *answer) Write(p []byte) (int, error) {
+	w.begun = true
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController find what it needs.
+func (w *answer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// readiness remembers for a moment whether the hub can write, so that asking often costs nothing.
+type readiness struct {
+	check func(context.Context) error
+	mu    sync.Mutex
+	at    time.Time
+	err   error
+}
+
+const readinessKept = time.Second
+
+func (r *readiness) get(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if time.Since(r.at) > readinessKept {
+		r.err = r.check(ctx)
+		r.at = time.Now()
+	}
+	return r.err
+}

@@ -1,0 +1,142 @@
+package httpapi
+
+import (
+	"context"
+
+	"github.com/parley-hub/parley"
+)
+
+type peek struct {
+	Limit int `query:"limit" minimum:"0" maximum:"500" doc:"How many to return at most; 0 or absent: 20."`
+}
+
+func peekInbox(ctx context.Context, c call, in *peek) (parley.Peeked, error) {
+	return c.hub.Peek(ctx, c.caller, in.Limit)
+}
+
+// TakeRequest says what to take, and how.
+type TakeRequest struct {
+	Limit      int      `json:"limit,omitempty" minimum:"0" maximum:"500" doc:"How many at most; 0 or absent: 20."`
+	Wait       float64  `json:"wait,omitempty" minimum:"0" maximum:"50" doc:"How many seconds to wait for something to come."`
+	Lease      float64  `json:"lease,omitempty" doc:"For how many seconds nobody else gets it; 0 or absent: 60."`
+	AtMostOnce bool     `json:"at_most_once,omitempty" doc:"Taking acknowledges: what is lost is lost."`
+	Waking     bool     `json:"waking,omitempty" doc:"Only what wakes."`
+	Urgent     bool     `json:"urgent,omitempty" doc:"By priority instead of in order; only what wakes."`
+	Only       []string `json:"only,omitempty" doc:"Only the deliveries of these messages."`
+	Seen       bool     `json:"seen,omitempty" doc:"The caller sees them with the answer."`
+	Run        string   `json:"run,omitempty" doc:"The run they are taken for."`
+}
+
+// Taken is what was taken. Until its lease ends, nobody else gets it.
+type Taken struct {
+	Lease        string            `json:"lease,omitempty" doc:"Names what was taken, for ack, nack, extend, see and settle."`
+	LeaseSeconds float64           `json:"lease_seconds,omitempty"`
+	Deliveries   []parley.Delivery `json:"deliveries"`
+	Messages     []parley.Message  `json:"messages" doc:"The message of each delivery, in the same order."`
+}
+
+func take(ctx context.Context, c call, in *with[TakeRequest]) (Taken, error) {
+	b := in.Body
+	wait, err := waiting(b.Wait)
+	if err != nil {
+		return Taken{}, err
+	}
+	how := parley.Take{
+		Limit: b.Limit, Wait: wait, Lease: seconds(b.Lease), AtMostOnce: b.AtMostOnce, Waking: b.Waking, Urgent: b.Urgent,
+		Only: b.Only, Seen: b.Seen, Run: b.Run,
+	}
+	taken, err := c.take(ctx, how)
+	return Taken{taken.Lease, taken.For.Seconds(), taken.Deliveries, taken.Messages}, err
+}
+
+func (c call) take(ctx context.Context, how parley.Take) (parley.Taken, error) {
+	if how.Wait == 0 {
+		return c.hub.Take(ctx, c.caller, how)
+	}
+	return held(ctx, c, func(ctx context.Context) (parley.Taken, error) { return c.hub.Take(ctx, c.caller, how) })
+}
+
+// AckRequest says what is done.
+type AckRequest struct {
+	Lease    string   `json:"lease,omitempty" doc:"Only what nobody else has taken meanwhile."`
+	Messages []string `json:"messages" maxItems:"500" doc:"The ids of the messages."`
+}
+
+func ack(ctx context.Context, c call, in *with[AckRequest]) (List[parley.Delivery], error) {
+	return listOf(c.hub.Ack(ctx, c.caller, in.Body.Lease, in.Body.Messages...))
+}
+
+// NackRequest says what could not be done, and why.
+type NackRequest struct {
+	Lease      string         `json:"lease"`
+	Messages   []string       `json:"messages" maxItems:"500" doc:"The ids of the messages."`
+	Failure    parley.Failure `json:"failure,omitempty" enum:"lost,busy,server,nostart,final" doc:"Why; all but final, the default, are tried again."`
+	Reason     string         `json:"reason,omitempty" doc:"A sentence for the sender."`
+	RetryAfter float64        `json:"retry_after,omitempty" minimum:"0" doc:"Not before so many seconds."`
+}
+
+func nack(ctx context.Context, c call, in *with[NackRequest]) (List[parley.Delivery], error) {
+	b := in.Body
+	why := parley.Trouble{Failure: b.Failure, Reason: b.Reason, After: seconds(b.RetryAfter)}
+	return listOf(c.hub.Nack(ctx, c.caller, b.Lease, why, b.Messages...))
+}
+
+// ExtendRequest asks for more time.
+type ExtendRequest struct {
+	Lease   string  `json:"lease"`
+	Seconds float64 `json:"seconds,omitempty" doc:"How long from now on; 0 or absent: 60."`
+}
+
+func extend(ctx context.Context, c call, in *with[ExtendRequest]) (List[parley.Delivery], error) {
+	return listOf(c.hub.Extend(ctx, c.caller, in.Body.Lease, seconds(in.Body.Seconds)))
+}
+
+// SeeRequest says that a turn has started.
+type SeeRequest struct {
+	Lease string `json:"lease"`
+	Run   string `json:"run,omitempty" doc:"The run that has it in its context."`
+}
+
+func see(ctx context.Context, c call, in *with[SeeRequest]) (List[parley.Delivery], error) {
+	return listOf(c.hub.See(ctx, c.caller, in.Body.Lease, in.Body.Run))
+}
+
+// SettleRequest says how a turn has ended.
+type SettleRequest struct {
+	Lease      string         `json:"lease"`
+	Answer     string         `json:"answer,omitempty" doc:"The id of the message that answers all of it."`
+	Failure    parley.Failure `json:"failure,omitempty" enum:"lost,busy,server,nostart,final" doc:"Or why it could not be done."`
+	Reason     string         `json:"reason,omitempty" doc:"A sentence for the sender."`
+	RetryAfter float64        `json:"retry_after,omitempty" minimum:"0" doc:"Not before so many seconds."`
+}
+
+func settle(ctx context.Context, c call, in *with[SettleRequest]) (List[parley.Delivery], error) {
+	b := in.Body
+	how := parley.Outcome{Answer: b.Answer}
+	if b.Failure != "" || b.Reason != "" || b.RetryAfter != 0 {
+		how.Trouble = &parley.Trouble{Failure: b.Failure, Reason: b.Reason, After: seconds(b.RetryAfter)}
+	}
+	return listOf(c.hub.Settle(ctx, c.caller, b.Lease, how))
+}
+
+func deadLetters(ctx context.Context, c call, in *paged) (List[parley.Delivery], error) {
+	after, err := in.after()
+	if err != nil {
+		return List[parley.Delivery]{}, err
+	}
+	list, err := c.hub.DeadLetters(ctx, c.caller, after, in.size())
+	return numbered(list, in.size(), func(d parley.Delivery) int64 { return d.Seq }), err
+}
+
+type deadLetter struct {
+	Message   string `path:"message" doc:"The message's id."`
+	Recipient string `path:"recipient" doc:"Whom it did not reach." example:"arya"`
+}
+
+func retryDead(ctx context.Context, c call, in *deadLetter) (parley.Delivery, error) {
+	return c.hub.RetryDead(ctx, c.caller, in.Message, in.Recipient)
+}
+
+func dropDead(ctx context.Context, c call, in *deadLetter) (parley.Delivery, error) {
+	return c.hub.DropDead(ctx, c.caller, in.Message, in.Recipient)
+}

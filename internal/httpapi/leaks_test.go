@@ -1,0 +1,67 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// TestExistenceLeaksInBodies: what is named in a body or a query, and is somebody else's, is answered like
+// what is not there.
+func TestExistenceLeaksInBodies(t *testing.T) {
+	w := newWorld(t)
+	arya := hub.Caller{Agent: "arya"}
+	forge, err := w.Conversation(ctx, user, "forge")
+	w.ok(err)
+	stored, err := w.PutArtifact(ctx, arya, strings.NewReader("a secret"))
+	w.ok(err)
+	sent, err := w.Post(ctx, arya, parley.Draft{
+		Conversation: "forge", Content: parley.Content{Text: "@gendry a secret", Artifacts: []parley.Artifact{{SHA256: stored.SHA256}}},
+	})
+	w.ok(err)
+	taken, err := w.Take(ctx, hub.Caller{Agent: "gendry"}, parley.Take{})
+	w.ok(err)
+	message, lease, absent := sent.Message.ID, taken.Lease, uuid.NewString()
+	post := func(fields string) request {
+		return request{as: "hound", path: "/v1/messages", body: `{` + fields + `,"content":{"text":"a"}}`}
+	}
+	in := func(call, body string) request { return request{as: "hound", path: "/v1/inbox/" + call, body: body} }
+	for _, test := range []struct {
+		there, notThere string
+		ask             func(id string) request
+	}{
+		{forge.ID, absent, func(id string) request { return post(`"conversation":"` + id + `"`) }},
+		{"#forge", "#frage", func(id string) request { return post(`"conversation":"` + id + `"`) }},
+		{message, absent, func(id string) request { return post(`"in_reply_to":"` + id + `"`) }},
+		{message, absent, func(id string) request { return request{as: "hound", path: "/v1/messages/" + id + "?wait=50&for=seen"} }},
+		{message, absent, func(id string) request { return in("ack", `{"messages":["`+id+`"]}`) }},
+		{message, absent, func(id string) request { return in("take", `{"only":["`+id+`"]}`) }},
+		{lease, absent, func(id string) request { return in("nack", `{"lease":"`+id+`","messages":["`+message+`"]}`) }},
+		{lease, absent, func(id string) request { return in("extend", `{"lease":"`+id+`"}`) }},
+		{lease, absent, func(id string) request { return in("see", `{"lease":"`+id+`"}`) }},
+		{lease, absent, func(id string) request { return in("settle", `{"lease":"`+id+`"}`) }},
+		{message, absent, func(id string) request { return in("nack", `{"lease":"`+lease+`","messages":["`+id+`"]}`) }},
+		{message, absent, func(id string) request { return in("settle", `{"lease":"`+lease+`","answer":"`+id+`"}`) }},
+		{forge.ID, absent, func(id string) request { return request{as: "hound", path: "/v1/events?conversation=" + id} }},
+		{"forge", "frage", func(id string) request { return request{as: "hound", path: "/v1/events?conversation=" + id} }},
+		{"forge", "frage", func(id string) request { return request{as: "hound", path: "/v1/search?q=secret+in%3A" + id} }},
+		{sent.Message.TraceID, absent, func(id string) request { return request{as: "hound", path: "/v1/search?q=secret+trace%3A" + id} }},
+		{stored.SHA256, strings.Repeat("ab", 32), func(id string) request {
+			return request{as: "hound", path: "/v1/messages", body: `{"conversation":"square","content":{"text":"a","artifacts":[{"sha256":"` + id + `"}]}}`}
+		}},
+	} {
+		answer := func(id string) string {
+			r := test.ask(id)
+			got := w.send(r)
+			return fmt.Sprint(got.status, got.header.Get("Content-Type"), strings.ReplaceAll(got.body, id, "<id>"))
+		}
+		if there, notThere := answer(test.there), answer(test.notThere); there != notThere {
+			t.Errorf("%s tells them apart:\n%s\n%s", test.ask("<id>").path, there, notThere)
+		}
+	}
+}

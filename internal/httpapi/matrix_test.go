@@ -1,0 +1,258 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/httpapi"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// principal is somebody with a credential.
+type principal struct {
+	name   string
+	agent  string // "": nobody
+	scopes parley.Scopes
+	how    string // token, revoked, session, socket or nothing
+}
+
+func principals() []principal {
+	list := []principal{
+		{"nobody", "", nil, "nothing"},
+		{"a revoked token", "user", parley.AllScopes(), "revoked"},
+		{"the owner's session", "user", parley.AllScopes(), "session"},
+		{"the owner on the socket", "user", parley.AllScopes(), "socket"},
+		{"an agent on the socket", "arya", parley.Scopes{parley.ScopeRead, parley.ScopeSend}, "socket"},
+		{"a stranger", "hound", parley.AllScopes(), "token"},
+	}
+	for _, agent := range []string{"user", "rickon", "arya"} {
+		list = append(list, principal{agent + " with all scopes", agent, parley.AllScopes(), "token"})
+		for _, scope := range parley.AllScopes() {
+			list = append(list, principal{agent + " with " + string(scope), agent, parley.Scopes{scope}, "token"})
+		}
+	}
+	return list
+}
+
+// expects is what the rules of an operation say for somebody: success, or a status.
+func expects(op httpapi.Operation, p principal) int {
+	switch {
+	case op.Who == httpapi.Anyone:
+		return http.StatusOK
+	case p.how == "nothing" || p.how == "revoked":
+		return http.StatusUnauthorized
+	case !p.scopes.Has(op.Scope):
+		return http.StatusForbidden
+	}
+	allowed, otherwise := true, http.StatusForbidden
+	switch op.Who {
+	case httpapi.Owner:
+		allowed = p.agent == "user"
+	case httpapi.LocalOwner:
+		allowed = p.agent == "user" && p.how == "socket"
+	case httpapi.People:
+		allowed = p.agent == "user" || p.agent == "rickon"
+	case httpapi.ManagerOrOwner:
+		allowed = p.agent != "hound"
+	case httpapi.MemberOrOwner:
+		allowed, otherwise = p.agent == "arya" || p.agent == "user", http.StatusNotFound
+	case httpapi.SessionOnly:
+		allowed = p.how == "session"
+	}
+	if allowed {
+		return http.StatusOK
+	}
+	return otherwise
+}
+
+// TestRolesAndOperations tries every operation as everybody, each with a request that succeeds for those
+// who may. An operation that is added is tried by itself, once it has an example here.
+func TestRolesAndOperations(t *testing.T) {
+	worlds := map[string]*story{} // one for each group of operations: making one takes longer than using it
+	for n, op := range httpapi.Routes() {
+		if op.Hidden {
+			continue // pages, which are for all
+		}
+		if worlds[op.Tag] == nil {
+			worlds[op.Tag] = newStory(t)
+		}
+		t.Run(op.ID, func(t *testing.T) { worlds[op.Tag].tryAsAll(t, n, op) })
+	}
+}
+
+func (s *story) tryAsAll(t *testing.T, n int, op httpapi.Operation) {
+	s.t, s.world.t = t, t
+	for i, p := range principals() {
+		st := s.example(op, p, fmt.Sprintf("x%d-%d", n, i))
+		req := s.request(st)
+		if op.Gives == "text/event-stream" {
+			req.method = http.MethodHead // the rest has no end
+		}
+		got := s.asPrincipal(p, req)
+		switch want := expects(op, p); {
+		case want == http.StatusOK && got.status < 300:
+		case want == http.StatusOK && got.status == http.StatusConflict && leased[op.ID] && p.agent != "arya" && p.agent != "hound":
+			// people hold no leases
+		case got.status != want:
+			t.Errorf("%s: status %d, want %d: %s", p.name, got.status, want, got.body)
+		}
+	}
+}
+
+var leased = map[string]bool{"nack": true, "extend": true, "see": true, "settle": true}
+
+// asPrincipal sends a request with a credential of somebody's.
+func (s *story) asPrincipal(p principal, r request) reply {
+	s.t.Helper()
+	r.header = in()
+	switch p.how {
+	case "token", "revoked":
+		made, err := s.NewToken(ctx, user, parley.NewToken{Agent: p.agent, Scopes: p.scopes})
+		s.ok(err)
+		if p.how == "revoked" {
+			s.ok(s.RevokeToken(ctx, user, made.ID))
+		}
+		r.header["Authorization"] = "Bearer " + made.Secret
+	case "session":
+		r.header = s.session(p.agent)
+	case "socket":
+		*s.peer = peer{agent: p.agent, local: true}
+		defer func() { *s.peer = peer{} }()
+	}
+	if r.method == http.MethodPost && strings.HasSuffix(r.path, "artifacts") {
+		r.header["Content-Type"] = "application/octet-stream"
+	}
+	return s.send(r)
+}
+
+// example is a call of an operation that succeeds for those who may: what it is about has been made for
+// it. The name is one that nobody has yet.
+func (s *story) example(op httpapi.Operation, p principal, name string) step {
+	s.t.Helper()
+	agent := p.agent
+	if agent == "" {
+		agent = "arya"
+	}
+	me, arya := hub.Caller{Agent: agent, Scopes: parley.AllScopes()}, hub.Caller{Agent: "arya"}
+	st := step{op: op.ID, body: bodies[op.ID]}
+	st.body = strings.NewReplacer("{name}", name, "{me}", agent, "{dir}", s.t.TempDir()).Replace(st.body)
+	if strings.Contains(op.Path, "{agent}") {
+		st.vars = in("agent", "arya")
+	}
+	switch op.ID {
+	case "remove-agent", "add-member", "remove-member":
+		_, err := s.AddAgent(ctx, user, parley.NewAgent{ID: name})
+		s.ok(err)
+		st.vars = in("agent", name, "conversation", "forge")
+		if op.ID == "remove-member" {
+			s.ok(s.AddMember(ctx, arya, "forge", name))
+		}
+	case "change-conversation", "mark-read":
+		st.vars = in("conversation", s.forge(agent))
+	case "show-message", "read-thread", "redact-message", "read-trace":
+		st.vars = in("message", s.say("square"), "trace", s.say("square"))
+	case "retry-dead", "drop-dead":
+		st.vars = in("message", s.deadLetter(), "recipient", "gendry")
+	case "ack", "nack", "extend", "see", "settle":
+		st.body = s.taken(me, st.body)
+	case "fetch-artifact":
+		stored, err := s.PutArtifact(ctx, me, strings.NewReader(name))
+		s.ok(err)
+		st.vars = in("sha256", stored.SHA256)
+	case "revoke-token":
+		made, err := s.NewToken(ctx, user, parley.NewToken{Agent: agent})
+		s.ok(err)
+		st.vars = in("token", made.ID)
+	case "search":
+		st.query = "q=hello"
+	case "leave":
+		s.ok(s.Join(ctx, me, "square"))
+	}
+	if st.vars == nil && strings.Contains(op.Path, "{conversation}") {
+		st.vars = in("conversation", "square")
+		if op.ID == "delete-conversation" {
+			view, err := s.CreateConversation(ctx, arya, parley.NewConversation{Name: name})
+			s.ok(err)
+			st.vars = in("conversation", view.ID)
+		}
+	}
+	return st
+}
+
+var bodies = map[string]string{
+	"add-agent":           `{"id":"{name}"}`,
+	"change-agent":        `{"role":"{name}"}`,
+	"sleep":               `{"for":60}`,
+	"make-conversation":   `{"name":"{name}"}`,
+	"change-conversation": `{"topic":"{name}"}`,
+	"mark-read":           `{}`,
+	"post-message":        `{"conversation":"square","content":{"text":"hello"}}`,
+	"redact-message":      `{}`,
+	"take":                `{}`,
+	"ack":                 `{"messages":["{message}"]}`,
+	"nack":                `{"lease":"{lease}","messages":["{message}"]}`,
+	"extend":              `{"lease":"{lease}"}`,
+	"see":                 `{"lease":"{lease}"}`,
+	"settle":              `{"lease":"{lease}"}`,
+	"store-artifact":      `steel`,
+	"make-token":          `{"agent":"{me}","scopes":["admin"],"expires_in":60}`,
+	"make-link":           `{}`,
+	"make-backup":         `{"directory":"{dir}/{name}"}`,
+	"import-hub":          `{"parley":"export","version":1}` + "\n",
+}
+
+// forge is the private channel of arya and gendry; an owner has to take part to read on in it.
+func (s *story) forge(agent string) string {
+	s.t.Helper()
+	if agent == "user" {
+		s.ok(s.Join(ctx, user, "forge"))
+	}
+	return "forge"
+}
+
+func (s *story) say(where string) string {
+	s.t.Helper()
+	r, err := s.Post(ctx, hub.Caller{Agent: "gendry"}, parley.Draft{Conversation: where, Content: parley.Content{Text: "hello"}})
+	s.ok(err)
+	return r.Message.ID
+}
+
+// taken fills in a message that somebody has taken, and its lease.
+func (s *story) taken(me hub.Caller, body string) string {
+	s.t.Helper()
+	r, err := s.Post(ctx, hub.Caller{Agent: "gendry"}, parley.Draft{Direct: []string{me.Agent}, Content: parley.Content{Text: "hello"}})
+	s.ok(err)
+	got, err := s.Take(ctx, me, parley.Take{Only: []string{r.Message.ID}})
+	s.ok(err)
+	return strings.NewReplacer("{message}", r.Message.ID, "{lease}", got.Lease).Replace(body)
+}
+
+// deadLetter is a message that gendry could not deal with.
+func (s *story) deadLetter() string {
+	s.t.Helper()
+	gendry := hub.Caller{Agent: "gendry"}
+	_, err := s.ChangeAgent(ctx, user, "gendry", func(a *parley.Agent) error { a.Attempts = 1; return nil })
+	s.ok(err)
+	r, err := s.Post(ctx, hub.Caller{Agent: "arya"}, parley.Draft{Direct: []string{"gendry"}, Content: parley.Content{Text: "hello"}})
+	s.ok(err)
+	got, err := s.Take(ctx, gendry, parley.Take{Only: []string{r.Message.ID}})
+	s.ok(err)
+	_, err = s.Nack(ctx, gendry, got.Lease, parley.Trouble{Failure: parley.FailureServer}, r.Message.ID)
+	s.ok(err)
+	return r.Message.ID
+}
+
+// session signs somebody in, and returns the headers its page sends.
+func (w *world) session(person string) map[string]string {
+	w.t.Helper()
+	secret, _, err := w.NewLink(ctx, user, person)
+	w.ok(err)
+	made, err := w.SignIn(ctx, secret)
+	w.ok(err)
+	headers := in("Cookie", "parley_session="+made.Secret, "Sec-Fetch-Site", "same-origin", "Parley-Page", made.Page)
+	headers["Origin"] = w.server.URL
+	return headers
+}

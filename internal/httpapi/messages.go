@@ -1,0 +1,123 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+type posted struct {
+	Key  string `header:"Idempotency-Key" doc:"The same as idempotency_key in the body: a message with a key that its sender has used within 24 hours is not stored again."`
+	Body parley.Draft
+}
+
+func post(ctx context.Context, c call, in *posted) (parley.Receipt, error) {
+	draft := in.Body
+	if in.Key != "" {
+		if draft.IdempotencyKey != "" && draft.IdempotencyKey != in.Key {
+			return parley.Receipt{}, parley.Errorf(parley.BadInput, "the Idempotency-Key header and idempotency_key are not the same").
+				Suggest("give one of the two")
+		}
+		draft.IdempotencyKey = in.Key
+	}
+	return c.hub.Post(ctx, c.caller, draft)
+}
+
+// postedStatus tells a message that was stored from one that had been before.
+func postedStatus(r parley.Receipt) int {
+	if r.Duplicate {
+		return http.StatusOK
+	}
+	return http.StatusCreated
+}
+
+// onMessage is the input of an operation on one message.
+type onMessage struct {
+	Message string `path:"message" doc:"The message's id."`
+}
+
+type awaited struct {
+	Message string  `path:"message" doc:"The message's id."`
+	Wait    float64 `query:"wait" minimum:"0" maximum:"50" doc:"How many seconds to wait until the message has come as far as for says."`
+	For     string  `query:"for" enum:"delivered,seen,answered" doc:"How far; default: seen."`
+}
+
+func showMessage(ctx context.Context, c call, in *awaited) (parley.Shown, error) {
+	wait, err := waiting(in.Wait)
+	if err != nil {
+		return parley.Shown{}, err
+	}
+	if wait == 0 && in.For == "" {
+		return c.hub.Message(ctx, c.caller, in.Message)
+	}
+	rung := parley.DeliveryState(in.For)
+	if rung == "" {
+		rung = parley.DeliverySeen
+	}
+	return held(ctx, c, func(ctx context.Context) (parley.Shown, error) {
+		return c.hub.AwaitRung(ctx, c.caller, in.Message, rung, wait)
+	})
+}
+
+// waiting is how long a call may wait.
+func waiting(n float64) (time.Duration, error) {
+	wait := seconds(n)
+	if wait < 0 || wait > longestWait {
+		return 0, parley.Errorf(parley.BadInput, "the wait is %g seconds", n).Suggest("wait 0 to %g, and ask again", longestWait.Seconds())
+	}
+	return wait, nil
+}
+
+func thread(ctx context.Context, c call, in *onMessage) (List[parley.Message], error) {
+	return listOf(c.hub.Thread(ctx, c.caller, in.Message))
+}
+
+type redaction struct {
+	Message string `path:"message" doc:"The message's id."`
+	Body    RedactRequest
+}
+
+// RedactRequest says why a message is erased.
+type RedactRequest struct {
+	Reason string `json:"reason,omitempty" doc:"Why, for the audit log."`
+}
+
+func redact(ctx context.Context, c call, in *redaction) (parley.Message, error) {
+	return c.hub.Redact(ctx, c.caller, in.Message, in.Body.Reason)
+}
+
+type traced struct {
+	Trace string `path:"trace" doc:"A trace's id, or that of a message in it."`
+}
+
+func trace(ctx context.Context, c call, in *traced) (List[parley.Shown], error) {
+	return listOf(c.hub.Trace(ctx, c.caller, in.Trace))
+}
+
+type searched struct {
+	Query  string `query:"q" doc:"Words, \"phrases\", -words that must not occur, and from: in: to: type: task: trace: before: after: is:unanswered." example:"deploy from:arya"`
+	Limit  int    `query:"limit" minimum:"0" maximum:"100" doc:"How many to return at most; 0 or absent: 20."`
+	Cursor string `query:"cursor" doc:"Where to go on: next of the page before."`
+}
+
+// Found is a page of what a search has found, best first.
+type Found struct {
+	Items  []parley.Hit `json:"items"`
+	Next   string       `json:"next,omitempty" doc:"Continues the search as ?cursor=; absent at its end."`
+	Behind bool         `json:"behind,omitempty" doc:"The caller's own last message cannot be found yet."`
+}
+
+func search(ctx context.Context, c call, in *searched) (Found, error) {
+	place, err := at[parley.SearchCursor](in.Cursor)
+	if err != nil {
+		return Found{}, err
+	}
+	result, err := c.hub.Search(ctx, c.caller, parley.SearchRequest{Query: in.Query, Limit: in.Limit, Cursor: place})
+	found := Found{Items: result.Hits, Behind: result.Behind}
+	if result.Next != nil {
+		found.Next = cursor(result.Next)
+	}
+	return found, err
+}

@@ -1,0 +1,224 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/parley-hub/parley"
+)
+
+// document is the API described, for programs and for people.
+type document struct {
+	json     []byte
+	readable manual
+}
+
+// OpenAPI is the OpenAPI document of the API, as it is served.
+func OpenAPI() []byte { return newDocument().json }
+
+func newDocument() *document {
+	doc := describe(routes())
+	raw, err := json.Marshal(doc)
+	if err != nil {
+		panic(err)
+	}
+	// Read and written again, its keys are in order.
+	var sorted any
+	if err := json.Unmarshal(raw, &sorted); err != nil {
+		panic(err)
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(sorted); err != nil {
+		panic(err)
+	}
+	return &document{json: b.Bytes(), readable: newManual(doc)}
+}
+
+// paper is an adapter of huma that serves nothing: huma writes the document, from the same types that
+// requests are read into and answers are made of.
+type paper struct{}
+
+func (paper) Handle(*huma.Operation, func(huma.Context))   {}
+func (paper) ServeHTTP(http.ResponseWriter, *http.Request) {}
+
+const schemaPrefix = "#/components/schemas/"
+
+func describe(list []route) *huma.OpenAPI {
+	schemas := huma.NewMapRegistry(schemaPrefix, huma.DefaultSchemaNamer)
+	schemas.RegisterTypeAlias(reflect.TypeFor[parley.Priority](), reflect.TypeFor[priorityShape]())
+	doc := &huma.OpenAPI{
+		OpenAPI:    "3.1.0",
+		Info:       &huma.Info{Title: "Parley", Version: parley.Version, Description: introduction, License: &huma.License{Name: "MIT", Identifier: "MIT"}},
+		Components: &huma.Components{Schemas: schemas, Responses: problemResponses(), SecuritySchemes: securitySchemes()},
+		Tags:       tagsOf(),
+	}
+	schemas.Schema(reflect.TypeFor[Problem](), true, "")
+	writer := huma.NewAPI(huma.Config{OpenAPI: doc}, paper{})
+	for _, r := range list {
+		if !r.Hidden {
+			r.document(writer, r.described())
+		}
+	}
+	for _, r := range list {
+		r.complete(doc)
+	}
+	refine(schemas.Map())
+	return doc
+}
+
+const introduction = `Parley is the place where AI agents and people talk to each other. Every operation needs a
+credential: a token, sent as Authorization: Bearer parley_…; or, in a browser, a session; or, on the hub's own
+machine, the local socket, where the owner needs none.
+
+Requests and answers are JSON. Times are RFC 3339 in UTC, durations are numbers of seconds. Requests are read
+strictly: a key that is unknown, stands twice or differs in case is refused. Lists have items, and next where
+there is more: send it as cursor. An owner may act as an agent with the header Parley-As: <agent>, which is
+audited. Every error is application/problem+json with a code, a sentence, and what to do next.`
+
+// described is what huma is told of an operation; parameters and bodies it finds itself.
+func (r route) described() huma.Operation {
+	op := huma.Operation{
+		OperationID: r.ID, Method: r.Method, Path: r.Path, Tags: []string{r.Tag}, Summary: r.Summary,
+		Description: r.text(), DefaultStatus: r.success(), Responses: map[string]*huma.Response{},
+	}
+	if r.Who != Anyone {
+		op.Security = []map[string][]string{{"token": {}}, {"session": {}}}
+	}
+	for _, status := range r.errors() {
+		name := strconv.Itoa(status)
+		op.Responses[name] = &huma.Response{Ref: "#/components/responses/" + name}
+	}
+	return op
+}
+
+// text is the description of an operation, with who may use it.
+func (o Operation) text() string {
+	parts := []string{}
+	if o.Description != "" {
+		parts = append(parts, o.Description)
+	}
+	if o.Who == Anyone {
+		parts = append(parts, "Needs no credential.")
+	} else {
+		parts = append(parts, "For "+string(o.Who)+". Needs the scope "+string(o.Scope)+".")
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// errors are the statuses of the errors an operation may answer with.
+func (o Operation) errors() []int {
+	list := []int{400, 403, 421, 500, 503, 504}
+	if o.Who != Anyone {
+		list = append(list, 401, 404, 410, 413)
+	}
+	if o.Method != http.MethodGet {
+		list = append(list, 409, 415, 429, 507)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// complete adds what no type says: bodies that are not JSON, answers written by hand, and examples.
+func (r route) complete(doc *huma.OpenAPI) {
+	item := doc.Paths[r.Path]
+	if r.Hidden || item == nil {
+		return
+	}
+	op := operationOf(item, r.Method)
+	if r.Takes != "" {
+		op.RequestBody = &huma.RequestBody{
+			Required: true, Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: "string", Format: "binary"}}},
+		}
+	}
+	if op.RequestBody != nil {
+		op.RequestBody.Required = r.Takes != "" || needsBody(doc, op)
+		if r.Example != "" {
+			op.RequestBody.Content["application/json"].Example = json.RawMessage(r.Example)
+		}
+	}
+	success := op.Responses[strconv.Itoa(r.success())]
+	success.Description = strings.TrimSpace(http.StatusText(r.success()))
+	switch shape, ok := handWritten[r.ID]; {
+	case ok:
+		success.Content = map[string]*huma.MediaType{"application/json": {Schema: doc.Components.Schemas.Schema(shape, true, "")}}
+	case r.Gives != "":
+		success.Content = map[string]*huma.MediaType{r.Gives: {Schema: &huma.Schema{Type: "string"}}}
+	}
+	if r.ID == "post-message" {
+		again := *success
+		again.Description = "The key was used before: this is the first message"
+		op.Responses["200"] = &again
+	}
+}
+
+// needsBody says whether something must be in the body of an operation's request.
+func needsBody(doc *huma.OpenAPI, op *huma.Operation) bool {
+	s := op.RequestBody.Content["application/json"].Schema
+	if s.Ref != "" {
+		s = doc.Components.Schemas.SchemaFromRef(s.Ref)
+	}
+	return len(s.Required) > 0
+}
+
+// handWritten are the answers of operations that write them bit by bit, or with a header.
+var handWritten = map[string]reflect.Type{
+	"store-artifact": reflect.TypeFor[parley.Artifact](),
+	"import-hub":     reflect.TypeFor[parley.ImportReport](),
+	"make-link":      reflect.TypeFor[Link](),
+}
+
+func operationOf(item *huma.PathItem, method string) *huma.Operation {
+	return map[string]*huma.Operation{
+		http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPut: item.Put, http.MethodPatch: item.Patch,
+		http.MethodDelete: item.Delete,
+	}[method]
+}
+
+func tagsOf() (list []*huma.Tag) {
+	for _, name := range []string{
+		tagMessages, tagInbox, tagConversations, tagAgents, tagEvents, tagArtifacts, tagDead, tagCredentials, tagHub,
+	} {
+		list = append(list, &huma.Tag{Name: name})
+	}
+	return list
+}
+
+func securitySchemes() map[string]*huma.SecurityScheme {
+	return map[string]*huma.SecurityScheme{
+		"token": {Type: "http", Scheme: "bearer", BearerFormat: "parley_…", Description: "A token, made with parley token new or POST /v1/tokens."},
+		"session": {
+			Type: "apiKey", In: "cookie", Name: sessionCookie,
+			Description: "A session of the hub's own page. Every call also needs the header Parley-Page, which the page was given when its person signed in.",
+		},
+	}
+}
+
+// problemResponses are the errors, by status.
+func problemResponses() map[string]*huma.Response {
+	sentences := map[int]string{
+		400: "E003: something about the request is wrong", 401: "E001 unauthenticated: nobody knows who calls",
+		403: "E001: not permitted", 404: "E003 not_found: there is no such thing, or it is not the caller's to see",
+		409: "E003 conflict: it is not any more as the request has it", 410: "E002 gone: the agent was removed", 413: "E003 too_large: a limit is exceeded",
+		415: "E003: the body is of another type than the operation takes", 421: "E001: the hub is not called so",
+		429: "E002 rate_limited: too many changes; see Retry-After", 500: "E006: the hub failed",
+		503: "E002: not available now; see Retry-After", 504: "E004: it took too long", 507: "E002 storage_full: the disk is full",
+	}
+	list := map[string]*huma.Response{}
+	for status, sentence := range sentences {
+		list[strconv.Itoa(status)] = &huma.Response{
+			Description: sentence,
+			Content:     map[string]*huma.MediaType{"application/problem+json": {Schema: &huma.Schema{Ref: schemaPrefix + "Problem"}}},
+		}
+	}
+	return list
+}

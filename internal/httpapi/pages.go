@@ -1,0 +1,119 @@
+package httpapi
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"html/template"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+//go:embed pages
+var pageFiles embed.FS
+
+//go:embed pages/page.js
+var pageScript string
+
+// templates are read when the first page is asked for.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"bytes":  sizeInWords,
+		"script": func() template.JS { return template.JS(pageScript) }, //nolint:gosec // it is ours
+		"since":  func(t time.Time) string { return time.Since(t).Round(time.Second).String() },
+	}).ParseFS(pageFiles, "pages/*.html", "pages/*.css"))
+})
+
+func sizeInWords(n int64) string {
+	for _, unit := range []string{"bytes", "KiB", "MiB", "GiB"} {
+		if n < 10<<10 {
+			return strconv.FormatInt(n, 10) + " " + unit
+		}
+		n >>= 10
+	}
+	return strconv.FormatInt(n, 10) + " TiB"
+}
+
+// pagePolicy lets a page show itself, run the one script there is and send forms home, and nothing else. Style
+// and script are in it.
+var pagePolicy = sync.OnceValue(func() string {
+	sum := sha256.Sum256([]byte(pageScript))
+	return "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+})
+
+// page answers with a page. What is in it is for its reader alone.
+func (a *api) page(w http.ResponseWriter, status int, name string, data any) error {
+	var b bytes.Buffer
+	if err := templates().ExecuteTemplate(&b, name, data); err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", pagePolicy())
+	// Without any referrer, browsers would not say either where a form comes from.
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("X-Frame-Options", "DENY")
+	h["Cache-Control"] = noStoreHeader
+	w.WriteHeader(status)
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// front is what stands on the front page.
+type front struct {
+	Version string
+	Me      *parley.Agent
+	Status  parley.HubStatus
+}
+
+// signedIn is what a page asks for that shows how the hub does. It is asked for by the browser itself, which has no secret.
+var signedIn = Operation{ID: "page", Scope: parley.ScopeRead, Who: SessionOnly, Hidden: true}
+
+// frontPage says what this is, and how the hub does to one who has signed in.
+func frontPage(a *api, w http.ResponseWriter, r *http.Request) error {
+	show := front{Version: parley.Version}
+	c, err := a.identify(r)
+	if err == nil && a.checkUse(r, signedIn, c) == nil {
+		me, err := a.hub.Agent(r.Context(), c.caller, c.caller.Agent)
+		if err != nil {
+			return err
+		}
+		if show.Status, err = a.hub.Status(r.Context(), c.caller); err != nil {
+			return err
+		}
+		show.Me = &me
+	}
+	return a.page(w, http.StatusOK, "front.html", show)
+}
+
+func docsPage(a *api, w http.ResponseWriter, _ *http.Request) error {
+	return a.page(w, http.StatusOK, "docs.html", a.doc().readable)
+}
+
+func openAPI(a *api, w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Content-Type", "application/json")
+	_, err := w.Write(a.doc().json)
+	return err
+}
+
+func healthz(_ *api, w http.ResponseWriter, _ *http.Request) error { return plainly(w, "ok\n") }
+
+func readyz(a *api, w http.ResponseWriter, r *http.Request) error {
+	if err := a.ready.get(r.Context()); err != nil {
+		return parley.Errorf(parley.Unavailable, "the hub cannot write at present").Suggest("see its log, or try: parley doctor").From(err)
+	}
+	return plainly(w, "ok\n")
+}
+
+func plainly(w http.ResponseWriter, text string) error {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header()["Cache-Control"] = noStoreHeader
+	_, err := w.Write([]byte(text))
+	return err
+}

@@ -1,0 +1,125 @@
+package httpapi
+
+import (
+	"errors"
+	"io"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// Problem is an error as it is answered, after RFC 9457.
+type Problem struct {
+	Type        string        `json:"type" doc:"Always about:blank: the code says what it is."`
+	Title       string        `json:"title" doc:"The name of the HTTP status."`
+	Status      int           `json:"status" doc:"The HTTP status."`
+	Detail      string        `json:"detail" doc:"What went wrong, in a sentence."`
+	Code        parley.Code   `json:"code" enum:"E001,E002,E003,E004,E005,E006" doc:"E001 not permitted, E002 unavailable, E003 bad input, E004 timed out, E005 a dependency failed, E006 internal."`
+	Reason      parley.Reason `json:"reason,omitempty" enum:"not_found,conflict,gone,too_large,rate_limited,storage_full,unauthenticated" doc:"Narrows the code."`
+	Recoverable bool          `json:"recoverable" doc:"Whether trying again, or otherwise, can help."`
+	Suggestion  string        `json:"suggestion,omitempty" doc:"What to do next."`
+	RetryAfter  float64       `json:"retry_after,omitempty" doc:"Seconds to wait before trying again."`
+}
+
+// statuses are the HTTP statuses of errors. A code's own stands for every reason that is not listed.
+var statuses = map[parley.Code]map[parley.Reason]int{
+	parley.NotPermitted: {"": http.StatusForbidden, parley.Unauthenticated: http.StatusUnauthorized},
+	parley.Unavailable: {
+		"": http.StatusServiceUnavailable, parley.Gone: http.StatusGone, parley.RateLimited: http.StatusTooManyRequests,
+		parley.StorageFull: http.StatusInsufficientStorage,
+	},
+	parley.BadInput: {
+		"": http.StatusBadRequest, parley.NotFound: http.StatusNotFound, parley.Conflict: http.StatusConflict,
+		parley.TooLarge: http.StatusRequestEntityTooLarge,
+	},
+	parley.TimedOut:         {"": http.StatusGatewayTimeout},
+	parley.DependencyFailed: {"": http.StatusFailedDependency},
+	parley.Internal:         {"": http.StatusInternalServerError},
+}
+
+func statusOf(e *parley.Error) int {
+	of := statuses[e.Code]
+	if status, ok := of[e.Reason]; ok {
+		return status
+	}
+	if status, ok := of[""]; ok {
+		return status
+	}
+	return http.StatusInternalServerError
+}
+
+// refusal is an error of HTTP itself, whose status does not follow from its code.
+type refusal struct {
+	status int
+	error
+}
+
+func withStatus(status int, err *parley.Error) error { return refusal{status, err} }
+
+func (r refusal) Unwrap() error { return r.error }
+
+// problemOf is how an error is answered.
+func problemOf(err error) Problem {
+	e := parley.AsError(err)
+	status := statusOf(e)
+	if r, ok := errors.AsType[refusal](err); ok {
+		status = r.status
+	}
+	if tooLong, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		e = parley.Errorf(parley.BadInput, "the request has more than %d bytes, which is the limit here", tooLong.Limit).
+			Because(parley.TooLarge).Suggest("make it smaller, or send an artifact")
+		status = http.StatusRequestEntityTooLarge
+	}
+	return Problem{
+		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: e.Message, Code: e.Code, Reason: e.Reason,
+		Recoverable: e.Recoverable, Suggestion: e.Suggestion, RetryAfter: e.RetryAfter.Seconds(),
+	}
+}
+
+// fail answers with an error. Where an answer has begun already, the connection is cut, so that nobody
+// takes a part for the whole.
+func (a *api) fail(w *answer, r *http.Request, err error) {
+	if w.begun {
+		a.options.Log.Warn("an answer could not be finished", "operation", r.Pattern, "error", err)
+		panic(http.ErrAbortHandler)
+	}
+	p := problemOf(err)
+	if p.Status == http.StatusRequestEntityTooLarge {
+		_, _ = io.CopyN(io.Discard, r.Body, heard)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	h["Cache-Control"] = noStoreHeader
+	if p.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", `Bearer realm="parley"`)
+	}
+	if p.RetryAfter > 0 {
+		h.Set("Retry-After", wholeSeconds(p.RetryAfter))
+	}
+	writeJSON(w, p.Status, p)
+}
+
+// heard is how much of a body that is too large is read all the same: most senders look at an answer only
+// when they have sent everything.
+const heard = 4 << 20
+
+// wholeSeconds rounds up, so that nobody comes back too soon.
+func wholeSeconds(seconds float64) string { return strconv.Itoa(int(math.Ceil(seconds))) }
+
+// seconds turns a number of seconds into a duration. What is beyond all reason is left to the hub to
+// refuse.
+func seconds(n float64) time.Duration {
+	const most = 100 * 365 * 24 * 3600
+	return time.Duration(max(-most, min(most, n)) * float64(time.Second))
+}
+
+// clip keeps a text that a caller sent from filling an answer.
+func clip(text string) string {
+	if runes := []rune(text); len(runes) > 80 {
+		return string(runes[:80]) + "…"
+	}
+	return text
+}

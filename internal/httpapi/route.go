@@ -1,0 +1,268 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// Who says which participants may use an operation, beside the scope their credential needs. The hub
+// enforces it; here it is written down, and tested.
+type Who string
+
+// The rules.
+const (
+	Anyone         Who = "anyone"            // also without a credential
+	Everyone       Who = "every participant" // what it may read
+	Owner          Who = "owners"
+	LocalOwner     Who = "owners, by the local socket"
+	People         Who = "owners, and people for themselves"
+	SelfOrOwner    Who = "its holder, and owners"
+	ManagerOrOwner Who = "the agent itself, its manager, and owners"
+	MemberOrOwner  Who = "those who take part, and owners"
+	SessionOnly    Who = "people who have signed in with a browser"
+)
+
+const (
+	defaultBody = 1 << 20
+	importBody  = 64 << 30
+	defaultTime = 30 * time.Second
+	longestWait = 50 * time.Second
+	waitTime    = longestWait + defaultTime
+	bodyTime    = 30 * time.Second // to send a request's JSON
+	fileTime    = time.Hour        // to send or fetch an artifact
+	longTime    = 24 * time.Hour
+	endless     = -1 // no limit of time
+)
+
+// rules are the rules there are.
+var rules = []Who{Anyone, Everyone, Owner, LocalOwner, People, SelfOrOwner, ManagerOrOwner, MemberOrOwner, SessionOnly}
+
+// Operation is what there is to know of a route.
+type Operation struct {
+	ID          string
+	Method      string
+	Path        string
+	Tag         string
+	Summary     string
+	Description string
+	Scope       parley.Scope // none only where Who is Anyone
+	Who         Who
+	Status      int           // of success; default: 200, or 204 without a body
+	Body        int64         // bytes of a request, 0: the default
+	Time        time.Duration // 0: the default
+	Takes       string        // media type of a request's body that is not JSON
+	Gives       string        // media type of an answer's body that is not JSON
+	Example     string        // of a request's body
+	Hidden      bool          // a page, not part of the API
+}
+
+// mustHaveRule keeps an operation from being served of which nobody has said who may use it.
+func (o Operation) mustHaveRule() {
+	open := o.Who == Anyone && o.Scope == ""
+	if !open && (o.Who == Anyone || !slices.Contains(rules, o.Who) || !parley.AllScopes().Has(o.Scope)) {
+		panic(fmt.Sprintf("httpapi: %s %s has no rule: scope %q, who %q", o.Method, o.Path, o.Scope, o.Who))
+	}
+}
+
+// pattern is the path as http.ServeMux wants it: the root stands for itself alone.
+func (o Operation) pattern() string {
+	if o.Path == "/" {
+		return "/{$}"
+	}
+	return o.Path
+}
+
+// route is an operation with what does it.
+type route struct {
+	Operation
+	handle   func(w *answer, r *http.Request, c call) error
+	document func(huma.API, huma.Operation)
+}
+
+// call is one request whose caller is known.
+type call struct {
+	*api
+	caller  hub.Caller
+	session string // the secret of the session it came with, if it did
+	local   bool   // it came by the local socket
+}
+
+// answers makes a route of a function that answers with a value.
+func answers[In, Out any](op Operation, do func(context.Context, call, *In) (Out, error)) route {
+	return answersAs(op, func(Out) int { return op.success() }, do)
+}
+
+// answersAs makes a route whose status depends on the answer.
+func answersAs[In, Out any](op Operation, status func(Out) int, do func(context.Context, call, *In) (Out, error)) route {
+	in := inputOf[In]()
+	return route{
+		Operation: op,
+		handle: func(w *answer, r *http.Request, c call) error {
+			var input In
+			if err := in.read(w, r, c.limit(op), &input); err != nil {
+				return err
+			}
+			out, err := do(r.Context(), c, &input)
+			if err == nil {
+				writeJSON(w, status(out), out)
+			}
+			return err
+		},
+		document: func(doc huma.API, described huma.Operation) {
+			huma.Register(doc, described, func(context.Context, *In) (*struct{ Body Out }, error) { return nil, nil })
+		},
+	}
+}
+
+// does makes a route of a function that answers with nothing.
+func does[In any](op Operation, do func(context.Context, call, *In) error) route {
+	in := inputOf[In]()
+	op.Status = http.StatusNoContent
+	return route{
+		Operation: op,
+		handle: func(w *answer, r *http.Request, c call) error {
+			var input In
+			if err := in.read(w, r, c.limit(op), &input); err != nil {
+				return err
+			}
+			err := do(r.Context(), c, &input)
+			if err == nil {
+				w.WriteHeader(http.StatusNoContent)
+			}
+			return err
+		},
+		document: documented[In],
+	}
+}
+
+// streams makes a route of a function that reads or writes a body by itself, bit by bit. An error before
+// the first byte is answered as any other; one after it cuts the connection.
+func streams[In any](op Operation, do func(w http.ResponseWriter, r *http.Request, c call, in *In) error) route {
+	in := inputOf[In]()
+	return route{
+		Operation: op,
+		handle: func(w *answer, r *http.Request, c call) error {
+			var input In
+			if err := in.read(w, r, c.limit(op), &input); err != nil {
+				return err
+			}
+			if op.Time <= 0 { // it is short, or looks after itself
+				return do(w, r, c, &input)
+			}
+			_, err := held(r.Context(), c, func(ctx context.Context) (none, error) {
+				r := r.WithContext(ctx) // a copy: what is left of the body stays where it is
+				if op.Takes != "" {
+					defer listen(ctx, w, op.Time)()
+					r.Body = http.MaxBytesReader(w, r.Body, c.limit(op))
+				}
+				return none{}, do(w, r, c, &input)
+			})
+			return err
+		},
+		document: documented[In],
+	}
+}
+
+// listen gives the sender of a body time, as long as it may send.
+func listen(ctx context.Context, w http.ResponseWriter, length time.Duration) (stop func()) {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(length)) // only a real connection has one
+	ended := context.AfterFunc(ctx, func() { _ = control.SetReadDeadline(time.Now()) })
+	return func() {
+		ended()
+		hurry(w) // with what nobody will read
+	}
+}
+
+// pages makes a route of a handler that anybody may call.
+func pages(op Operation, do func(a *api, w http.ResponseWriter, r *http.Request) error) route {
+	op.Who = Anyone
+	return route{
+		Operation: op,
+		handle:    func(w *answer, r *http.Request, c call) error { return do(c.api, w, r) },
+		document:  documented[struct{}],
+	}
+}
+
+func documented[In any](doc huma.API, described huma.Operation) {
+	huma.Register(doc, described, func(context.Context, *In) (*struct{}, error) { return nil, nil })
+}
+
+func (o Operation) success() int {
+	if o.Status == 0 {
+		return http.StatusOK
+	}
+	return o.Status
+}
+
+// limit is how many bytes a request may have.
+func (a *api) limit(op Operation) int64 {
+	switch op.Body {
+	case 0:
+		return defaultBody
+	case bodyOfMessage:
+		// Text may be written with escapes of six characters, and metadata comes on top of it.
+		return max(defaultBody, 8*int64(a.options.Limits.Body))
+	case bodyOfArtifact:
+		return a.options.Limits.Artifact + 1 // so that the hub says what the limit is
+	default:
+		return op.Body
+	}
+}
+
+// Limits that depend on the hub's.
+const (
+	bodyOfMessage  = -1
+	bodyOfArtifact = -2
+)
+
+// serve is the way of every request: who is it, may it, and what does it want.
+func (a *api) serve(route route) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		out := w.(*answer)
+		if route.Time != 0 {
+			allow(out, route.Time)
+		}
+		ctx, cancel := route.bounded(r.Context())
+		defer cancel()
+		r = r.WithContext(ctx)
+		c, err := a.admit(r, route.Operation)
+		if err == nil {
+			err = checkContentType(r, route.Operation)
+		}
+		if err == nil {
+			err = route.handle(out, r, c)
+		}
+		if err != nil {
+			a.fail(out, r, err)
+		}
+	}
+}
+
+func (o Operation) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	switch o.Time {
+	case endless:
+		return ctx, func() {}
+	case 0:
+		return context.WithTimeout(ctx, defaultTime)
+	default:
+		return context.WithTimeout(ctx, o.Time)
+	}
+}
+
+// Routes lists every operation.
+func Routes() []Operation {
+	var list []Operation
+	for _, r := range routes() {
+		list = append(list, r.Operation)
+	}
+	return list
+}

@@ -1,0 +1,31 @@
+package httpapi
+
+import (
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+// TestOperationsHaveRules keeps an operation from being served that says not who may use it.
+func TestOperationsHaveRules(t *testing.T) {
+	for _, r := range routes() {
+		r.mustHaveRule()
+	}
+	for name, op := range map[string]Operation{
+		"nothing":              {},
+		"no scope":             {Who: Owner},
+		"no rule":              {Scope: parley.ScopeRead},
+		"unknown scope":        {Who: Owner, Scope: "write"},
+		"unknown rule":         {Who: "friends", Scope: parley.ScopeRead},
+		"a scope for everyone": {Who: Anyone, Scope: parley.ScopeRead},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("it is served")
+				}
+			}()
+			op.mustHaveRule()
+		})
+	}
+}

@@ -1,0 +1,115 @@
+package httpapi
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/parley-hub/parley"
+)
+
+// priorityShape describes parley.Priority, which is written as a number or a word.
+type priorityShape struct{}
+
+// Schema implements huma.SchemaProvider.
+func (priorityShape) Schema(huma.Registry) *huma.Schema {
+	least, most := 0.0, 10.0
+	return &huma.Schema{
+		Description: "How urgent it is: 0 to 10, or a word. Default: 5.",
+		OneOf: []*huma.Schema{
+			{Type: huma.TypeInteger, Minimum: &least, Maximum: &most},
+			{Type: huma.TypeString, Enum: []any{"low", "normal", "high", "urgent", "critical"}},
+		},
+	}
+}
+
+// Schema implements huma.SchemaProvider: everything may be absent, and null.
+func (AgentChange) Schema(r huma.Registry) *huma.Schema {
+	all := *huma.SchemaFromType(r, reflect.TypeFor[changeable]())
+	all.Required = nil
+	for name, s := range all.Properties {
+		if s.Ref != "" {
+			all.Properties[name] = &huma.Schema{OneOf: []*huma.Schema{s, {Type: "null"}}}
+		} else if s.Type != "" {
+			s.Nullable = true
+		}
+	}
+	addTexts("Agent", &all)
+	return &all
+}
+
+// refine makes of what huma has found in the types what is said on the wire.
+func refine(schemas map[string]*huma.Schema) {
+	delete(schemas, "ErrorModel") // huma's own errors, which nobody sends
+	delete(schemas, "ErrorDetail")
+	for name, s := range schemas {
+		addTexts(name, s)
+		for _, p := range s.Properties {
+			if p.Type == huma.TypeArray {
+				p.Nullable = false // an empty list is []
+			}
+		}
+	}
+	schemas["NewAgent"].Required = []string{"id"}
+}
+
+// addTexts adds what the fields of a type mean, and which words they may have.
+func addTexts(name string, s *huma.Schema) {
+	for field, p := range s.Properties {
+		if p.Description == "" {
+			p.Description = textOf(name, field)
+		}
+		of := p
+		if p.Type == huma.TypeArray {
+			of = p.Items
+		}
+		if list := words[field]; list != nil && of.Type == huma.TypeString && of.Enum == nil && !slices.Contains(freely, name+"."+field) {
+			of.Enum = list
+			if of.Nullable {
+				of.Enum = append(slices.Clone(list), nil)
+			}
+		}
+		if slices.Contains(objects, field) && p.Type == "" && p.Ref == "" && p.OneOf == nil {
+			p.Type, p.AdditionalProperties = huma.TypeObject, true
+		}
+	}
+}
+
+// textOf is what a field means.
+func textOf(name, field string) string {
+	for _, key := range []string{name + "." + field, parts[name] + "." + field, field} {
+		if text, known := fields[key]; known {
+			return text
+		}
+	}
+	return ""
+}
+
+// objects are fields that hold any JSON object.
+var objects = []string{"payload", "metadata", "runtime_config"}
+
+// words are what some fields may say.
+var words = map[string][]any{
+	"access":         enum(parley.AccessOwner, parley.AccessMember),
+	"code":           enum(parley.NotPermitted, parley.Unavailable, parley.BadInput, parley.TimedOut, parley.DependencyFailed, parley.Internal),
+	"inbox_overflow": enum(parley.OverflowEvict, parley.OverflowReject, parley.OverflowUnbounded),
+	"mode":           enum(parley.ModeAutonomous, parley.ModeSupervised, parley.ModeStrict),
+	"scopes":         enum(parley.AllScopes()...),
+	"tier":           enum(parley.TierCommand, parley.TierPM, parley.TierWorker),
+	"visibility":     enum(parley.Public, parley.Private),
+	"state": enum(parley.DeliveryAccepted, parley.DeliveryDelivered, parley.DeliverySeen, parley.DeliveryAcked,
+		parley.DeliveryAnswered, parley.DeliveryFailed, parley.DeliveryExpired, parley.DeliveryEvicted, parley.DeliveryDead,
+		parley.DeliveryDropped),
+	"purpose": enum(parley.PurposeAsk, parley.PurposeTask, parley.PurposeCallback, parley.PurposeApproval, parley.PurposeError),
+}
+
+// freely are fields of the same name that may say anything.
+var freely = []string{"Content.code"}
+
+func enum[T ~string](list ...T) (values []any) {
+	for _, v := range list {
+		values = append(values, string(v))
+	}
+	return values
+}
