@@ -1,0 +1,189 @@
+// Package server is the only wiring: it builds the home, the doors, the store and the hub, starts them in
+// order and stops them in reverse.
+package server
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/config"
+	"github.com/parley-hub/parley/internal/home"
+	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/peer"
+	"github.com/parley-hub/parley/internal/service"
+)
+
+// Options are what a server is made from.
+type Options struct {
+	Home   home.Dir
+	Config *config.Config
+	Log    *slog.Logger
+}
+
+// Server is a hub with its doors open.
+type Server struct {
+	Options
+	about  parley.HubStatus
+	fresh  bool // this start has made the home
+	lock   *home.Lock
+	doors  []net.Listener
+	store  store
+	hub    *hub.Hub
+	peers  *peer.Registry
+	failed chan error
+	undo   []func() error // what stops what was started, in the order of starting
+}
+
+// Run runs a hub until ctx is done or a door fails. started is called once it can be reached.
+func Run(ctx context.Context, o Options, started func(*Server)) error {
+	s, err := Start(ctx, o)
+	if err != nil {
+		return err
+	}
+	started(s)
+	select {
+	case <-ctx.Done():
+	case err = <-s.failed:
+	}
+	s.Log.Info("the hub is stopping")
+	return errors.Join(err, s.Stop())
+}
+
+// Start opens everything, or leaves nothing behind. A cancelled ctx ends the start, not the server.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	s := &Server{Options: o, peers: peer.NewRegistry(), failed: make(chan error, 2)}
+	for _, step := range []func(context.Context) error{s.takeHome, s.checkStore, s.openDoors, s.openStore, s.startHub, s.serve} {
+		if err := step(ctx); err != nil {
+			return nil, errors.Join(err, s.abandon())
+		}
+	}
+	return s, nil
+}
+
+// abandon undoes a start that has failed. A home that it has made goes too, unless a store was opened.
+func (s *Server) abandon() error {
+	if s.fresh && s.store == nil && s.lock != nil {
+		s.undo[0] = s.lock.Remove
+	}
+	return s.Stop()
+}
+
+// Stop undoes what was started, the newest first. Everything acknowledged is stored.
+func (s *Server) Stop() error {
+	var errs []error
+	for _, undo := range slices.Backward(s.undo) {
+		errs = append(errs, undo())
+	}
+	s.undo = nil
+	return errors.Join(errs...)
+}
+
+// later adds what is to be done at the stop.
+func (s *Server) later(undo func() error) { s.undo = append(s.undo, undo) }
+
+func (s *Server) takeHome(context.Context) error {
+	s.fresh = errors.Is(s.Home.Check(), fs.ErrNotExist)
+	if err := s.Home.Make(); err != nil {
+		return err
+	}
+	lock, err := s.Home.Acquire()
+	if err != nil {
+		return err
+	}
+	s.lock = lock
+	s.later(lock.Release)
+	s.about = parley.HubStatus{
+		Version: parley.Version, StartedAt: time.Now().UTC().Truncate(time.Millisecond), PID: os.Getpid(), Home: string(s.Home),
+	}
+	return nil
+}
+
+func (s *Server) openStore(ctx context.Context) (err error) {
+	if s.store, s.about.Store, err = open(ctx, s.Home, s.Config.Store); err != nil {
+		return err
+	}
+	s.later(s.store.Close)
+	return nil
+}
+
+// openDoors binds the doors before anything is stored: an address in use leaves nothing behind. They are
+// served once the hub is ready; who calls meanwhile waits.
+func (s *Server) openDoors(ctx context.Context) error {
+	tcp, err := listenTCP(ctx, s.Config.Addr)
+	if err != nil {
+		return err
+	}
+	s.later(ignoreClosed(tcp.Close))
+	if isOpen(tcp.Addr()) {
+		s.Log.Warn("other machines can reach this hub, and what they exchange with it is not encrypted: "+
+			"put a proxy that does TLS in front of it, or listen on 127.0.0.1", "addr", tcp.Addr())
+	}
+	socket, err := s.lock.Listen()
+	if err != nil {
+		return err
+	}
+	s.later(ignoreClosed(socket.Close))
+	s.doors = []net.Listener{tcp, socket}
+	s.about.Address, s.about.Socket = tcp.Addr().String(), s.Home.Socket()
+	return nil
+}
+
+func (s *Server) startHub(ctx context.Context) (err error) {
+	if err := s.keepStore(); err != nil {
+		return err
+	}
+	if s.hub, err = hub.New(ctx, s.store, s.hubConfig()); err != nil {
+		return err
+	}
+	s.adopt()
+	s.hub.Start(context.WithoutCancel(ctx))
+	s.later(func() error { s.hub.Stop(); return nil })
+	return nil
+}
+
+// adopt makes the hub the parent of what its runs leave behind.
+func (s *Server) adopt() {
+	if err := peer.Adopt(); err != nil {
+		s.Log.Warn("processes that detach themselves from a run will be taken for the owner's", "error", err)
+		return
+	}
+	reaper := service.New(peer.NewReaper(s.peers).Run)
+	reaper.Start(context.Background())
+	<-reaper.Started()
+	s.later(func() error { reaper.Stop(); return nil })
+}
+
+func (s *Server) hubConfig() hub.Config {
+	c := s.Config
+	events := c.Retention.Events
+	if events == 0 {
+		events = -1 // for ever
+	}
+	return hub.Config{
+		Limits: c.Limits,
+		Rate:   hub.Rate(c.Rate),
+		Retention: hub.Retention{
+			Messages: hub.Keep(c.Retention.Messages), Artifacts: hub.Keep(c.Retention.Artifacts), Events: events,
+		},
+		AutoArchive: c.AutoArchive,
+		Log:         s.Log,
+		About:       s.about,
+		AuditHead:   s.Home.AuditHead(),
+	}
+}
+
+func ignoreClosed(closeIt func() error) func() error {
+	return func() error {
+		if err := closeIt(); !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		return nil
+	}
+}

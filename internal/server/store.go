@@ -1,0 +1,34 @@
+package server
+
+import (
+	"context"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/config"
+	"github.com/parley-hub/parley/internal/home"
+	"github.com/parley-hub/parley/internal/store/postgres"
+	"github.com/parley-hub/parley/internal/store/sqlite"
+)
+
+// store is what a database must be able to do for a server.
+type store interface {
+	parley.Store
+	parley.Keeper
+	Close() error
+}
+
+// open opens the store that is configured, and says of which kind it is.
+func open(ctx context.Context, dir home.Dir, address string) (store, string, error) {
+	if address == config.SQLite {
+		db, err := sqlite.Open(ctx, string(dir))
+		if err != nil {
+			return nil, "", err
+		}
+		return db, "sqlite", nil
+	}
+	db, err := postgres.Open(ctx, address)
+	if err != nil {
+		return nil, "", err
+	}
+	return db, "postgres", nil
+}
