@@ -1,0 +1,75 @@
+package chat
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/parley-hub/parley"
+)
+
+// offer is what the word before the cursor could become. Pressing the key again takes the next.
+type offer struct {
+	words  []string
+	chosen int
+}
+
+// complete puts the next word that fits in place of the one before the cursor.
+func (m *Model) complete(step int) {
+	if len(m.offer.words) == 0 {
+		word := lastWord(m.input.before())
+		words := m.candidates(word)
+		if len(words) == 0 {
+			return
+		}
+		m.offer = offer{words: words}
+		if step < 0 {
+			m.offer.chosen = len(words) - 1
+		}
+		m.replace(word)
+		return
+	}
+	before := m.offer.words[m.offer.chosen] + " "
+	m.offer.chosen = (m.offer.chosen + step + len(m.offer.words)) % len(m.offer.words)
+	m.replace(before)
+}
+
+// replace puts the word chosen in place of one before the cursor.
+func (m *Model) replace(word string) {
+	m.input.cut(m.input.at - len(clusters(word)))
+	m.input.insert(m.offer.words[m.offer.chosen] + " ")
+}
+
+// lastWord is the word a text ends with, which may be empty.
+func lastWord(text string) string {
+	at := strings.LastIndexAny(text, " \n\t(,;:")
+	_, size := utf8.DecodeRuneInString(text[max(at, 0):])
+	if at < 0 {
+		size, at = 0, 0
+	}
+	return text[at+size:]
+}
+
+// candidates are the mentions a word could become, or, at the start of the text, the commands.
+func (m *Model) candidates(word string) (found []string) {
+	if begun, ok := strings.CutPrefix(word, "/"); ok && m.input.before() == word {
+		for _, c := range commands {
+			if strings.HasPrefix(c.name, begun) {
+				found = append(found, "/"+c.name)
+			}
+		}
+		return found
+	}
+	begun, ok := strings.CutPrefix(word, "@")
+	if !ok {
+		return nil
+	}
+	begun = parley.Fold(begun)
+	for _, p := range append(slices.Clone(m.scene.Known), parley.Presence{ID: parley.All, Name: parley.All}) {
+		if strings.HasPrefix(p.ID, begun) || strings.HasPrefix(parley.Fold(p.Name), begun) {
+			found = append(found, "@"+p.ID)
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}

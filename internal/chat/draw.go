@@ -1,0 +1,160 @@
+package chat
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/plain"
+)
+
+// block is a message as it was drawn, with what that depends on.
+type block struct {
+	rung  string
+	above string // the id of the message above it
+	apart bool
+	rows  []string
+}
+
+// neighbour is the message above another. They are apart if something of the program is between them.
+type neighbour struct {
+	message parley.Message
+	apart   bool
+}
+
+const (
+	indent   = "  "
+	together = 5 * time.Minute // messages of one sender within it share a heading
+	quoted   = 60              // columns of the message that is answered
+	shortID  = 12
+)
+
+// drawMessage draws a message. What was drawn once is kept.
+func (m *Model) drawMessage(message parley.Message, above neighbour) []string {
+	rung, style := "", m.style.faint
+	if message.From == m.scene.Me {
+		var bad bool
+		if rung, bad = m.ladder.rung(message.ID); bad {
+			style = m.style.bad
+		}
+	}
+	kept, ok := m.cache[message.ID]
+	if ok && kept.rung == rung && kept.above == above.message.ID && kept.apart == above.apart {
+		return kept.rows
+	}
+	rows := m.draw(message, above, rung, style)
+	m.cache[message.ID] = block{rung, above.message.ID, above.apart, rows}
+	return rows
+}
+
+func (m *Model) draw(message parley.Message, above neighbour, rung string, style lipgloss.Style) (rows []string) {
+	const day = "Monday 2 January 2006"
+	at := message.CreatedAt.In(m.now().Location())
+	before := above.message.CreatedAt.In(at.Location())
+	newDay := at.Format(day) != before.Format(day)
+	switch {
+	case newDay:
+		rows = append(rows, m.rule(at.Format(day)), m.heading(message, at))
+	case above.apart, above.message.From != message.From, at.Sub(before) > together, message.InReplyTo != "":
+		rows = append(rows, "", m.heading(message, at))
+	}
+	for line := range strings.SplitSeq(m.text(message), "\n") {
+		rows = append(rows, indent+line)
+	}
+	return m.attach(rows, rung, style)
+}
+
+// heading says who wrote when, what as, and in answer to what.
+func (m *Model) heading(message parley.Message, at time.Time) string {
+	line := m.style.name(message.From).Render(plain.Line(message.From)) + m.style.faint.Render(" "+at.Format("15:04"))
+	if message.Type != parley.TypeChat {
+		line += m.style.faint.Render(" " + plain.Line(string(message.Type)))
+	}
+	if message.InReplyTo != "" {
+		line += m.style.faint.Render(" ↳ " + m.quote(message.InReplyTo))
+	}
+	return m.fit(line)
+}
+
+// quote is the beginning of a message that is answered.
+func (m *Model) quote(id string) string {
+	answered, ok := m.timeline.find(id)
+	if !ok {
+		return "an earlier message"
+	}
+	return plain.Line(answered.From) + ": " + ansi.Truncate(plain.Line(answered.Content.Text), quoted, "…")
+}
+
+// text is what a message says, broken into lines.
+func (m *Model) text(message parley.Message) string {
+	var parts []string
+	add := func(text string, style lipgloss.Style) {
+		if text == "" {
+			return
+		}
+		for line := range m.wrap(text) {
+			parts = append(parts, style.Render(line))
+		}
+	}
+	body := m.style.text
+	switch {
+	case message.RedactedAt != nil:
+		add("this was redacted", m.style.faint)
+	case message.Type == parley.TypeError:
+		body = m.style.bad
+	}
+	content := message.Content
+	add(strings.TrimRight(content.Text, "\n"), body)
+	add(strings.TrimRight(content.Code, "\n"), m.style.code)
+	for _, a := range content.Artifacts {
+		add(artifact(a), m.style.faint)
+	}
+	if content.Text == "" && content.Code == "" {
+		add(string(message.Payload), m.style.code)
+	}
+	return strings.Join(parts, "\n")
+}
+
+// wrap makes a text harmless and breaks it into rows that have room for the indent.
+func (m *Model) wrap(text string) iter.Seq[string] {
+	width := max(m.width-len(indent), 2)
+	text = ansi.Wrap(plain.Text(text), width, "")
+	return strings.SplitSeq(ansi.Hardwrap(text, width, true), "\n") // Wrap lets wide characters stand out
+}
+
+func artifact(a parley.Artifact) string {
+	if a.Path != "" {
+		return "[file " + plain.Line(a.Path) + "]"
+	}
+	return fmt.Sprintf("[artifact %s, %d bytes, %.*s…]", plain.Line(a.Name), a.Size, shortID, plain.Line(a.SHA256))
+}
+
+// attach puts the rung of a message at the right of its last row, or below it.
+func (m *Model) attach(rows []string, rung string, style lipgloss.Style) []string {
+	if rung == "" {
+		return rows
+	}
+	last := len(rows) - 1
+	if gap := m.width - ansi.StringWidth(rows[last]) - ansi.StringWidth(rung); gap >= 2 {
+		rows[last] += strings.Repeat(" ", gap) + style.Render(rung)
+		return rows
+	}
+	rung = ansi.Truncate(rung, m.width, "…")
+	return append(rows, strings.Repeat(" ", m.width-ansi.StringWidth(rung))+style.Render(rung))
+}
+
+func (m *Model) drawNotice(n notice) (rows []string) {
+	style := m.style.notice
+	if n.bad {
+		style = m.style.bad
+	}
+	for line := range m.wrap(n.text) {
+		rows = append(rows, style.Render("· "+line))
+	}
+	return rows
+}

@@ -1,0 +1,182 @@
+package chat
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/plain"
+)
+
+// maxLine bounds one line of input; a message is smaller.
+const maxLine = 1 << 20
+
+// Print writes one message.
+type Print func(out io.Writer, m parley.Message) error
+
+// PrintLine writes when, who and what, times in a form, and lines after the first indented.
+func PrintLine(form string, zone *time.Location) Print {
+	return func(out io.Writer, m parley.Message) error {
+		text := m.Content.Text
+		if text == "" {
+			text = m.Content.Code
+		}
+		text = strings.ReplaceAll(plain.Text(text), "\n", "\n    ")
+		_, err := fmt.Fprintf(out, "%s %s: %s\n", m.CreatedAt.In(zone).Format(form), plain.Line(m.From), text)
+		return err
+	}
+}
+
+// PrintJSON writes a message as one line of JSON.
+func PrintJSON(out io.Writer, m parley.Message) error {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(m); err != nil {
+		return err
+	}
+	_, err := out.Write(plain.JSON(text.Bytes()))
+	return err
+}
+
+// Lines posts each line it reads and prints what is said from now on, until there are no more lines. Then
+// it prints what has come by then.
+func Lines(ctx context.Context, room Room, in io.Reader, out io.Writer, print Print) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	l := lines{room: room, out: out, print: print}
+	if err := l.skip(ctx); err != nil {
+		return err
+	}
+	typed := make(chan string)
+	var unread error // why no more could be read; set before the channel is closed
+	go func() {
+		defer close(typed)
+		unread = readLines(ctx, in, typed)
+	}()
+	news := make(chan struct{}, 1)
+	refused := make(chan error, 1)
+	go func() { refused <- room.Follow(ctx, wakeUp(news)) }()
+	for {
+		select {
+		case line, more := <-typed:
+			if !more {
+				return errors.Join(unread, persist(ctx, l.catchUp))
+			}
+			if err := l.post(ctx, line); err != nil {
+				return err
+			}
+		case <-news:
+			if err := persist(ctx, l.catchUp); err != nil {
+				return err
+			}
+		case err := <-refused:
+			return errors.Join(err, ctx.Err())
+		}
+	}
+}
+
+func readLines(ctx context.Context, in io.Reader, typed chan<- string) error {
+	scanner := bufio.NewScanner(in)
+	scanner.Buffer(nil, maxLine)
+	for scanner.Scan() {
+		select {
+		case typed <- scanner.Text():
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	if err := scanner.Err(); err != nil {
+		return parley.Errorf(parley.BadInput, "the input cannot be read: %w", err)
+	}
+	return nil
+}
+
+// wakeUp makes a report that rings once for all news there may be.
+func wakeUp(news chan<- struct{}) func(Signal) {
+	return func(s Signal) {
+		if s.Kind != Back && s.Event.Kind != parley.EventMessagePosted {
+			return
+		}
+		select {
+		case news <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// lines is a chat without a screen.
+type lines struct {
+	room  Room
+	out   io.Writer
+	print Print
+	after int64 // the last message that needs not be printed any more
+}
+
+// skip passes over what was said before.
+func (l *lines) skip(ctx context.Context) error {
+	list, err := l.room.Page(ctx, parley.Page{Limit: 1})
+	for _, m := range list {
+		l.after = m.Seq
+	}
+	return err
+}
+
+func (l *lines) post(ctx context.Context, text string) error {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	draft := parley.Draft{Content: parley.Content{Text: text}, IdempotencyKey: uuid.NewString()}
+	return persist(ctx, func(ctx context.Context) error {
+		_, err := l.room.Post(ctx, draft)
+		return err
+	})
+}
+
+// catchUp prints what has come.
+func (l *lines) catchUp(ctx context.Context) error {
+	for {
+		list, err := l.room.Page(ctx, parley.Page{Forward: true, After: l.after, Limit: nextPage})
+		if err != nil {
+			return err
+		}
+		for _, m := range list {
+			if err := l.print(l.out, m); err != nil {
+				return err
+			}
+			l.after = m.Seq
+		}
+		if len(list) == 0 {
+			return nil
+		}
+		if err := l.room.Read(ctx, list); err != nil {
+			return err
+		}
+	}
+}
+
+// persist repeats what fails while the hub cannot be reached, or is busy.
+func persist(ctx context.Context, do func(context.Context) error) error {
+	pause := shortPause
+	for tries := 1; ; tries++ {
+		err := do(ctx)
+		if err == nil || !passes(err) || tries >= mostTries && !errors.Is(err, ErrAway) {
+			return err
+		}
+		select {
+		case <-time.After(max(pause, parley.AsError(err).RetryAfter)):
+		case <-ctx.Done():
+			return err
+		}
+		pause = min(2*pause, longPause)
+	}
+}

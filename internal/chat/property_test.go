@@ -1,0 +1,149 @@
+package chat
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"pgregory.net/rapid"
+
+	"github.com/parley-hub/parley"
+)
+
+// TestEveryMessageIsShownOnceInOrder lets calls, their answers and news overlap in any way, with a hub that
+// comes and goes and sometimes stores what it cannot confirm.
+func TestEveryMessageIsShownOnceInOrder(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		room := newRoom()
+		for i := range rapid.IntRange(0, 130).Draw(rt, "before") {
+			room.put("arya", fmt.Sprint("old ", i))
+		}
+		s := newStage(t, room)
+		w := world{stage: s}
+		typed := 0
+		pick := func(name string, n int) int { return rapid.IntRange(0, n-1).Draw(rt, name) }
+		rt.Repeat(map[string]func(*rapid.T){
+			"somebody writes": func(*rapid.T) {
+				room.put("arya", "hello")
+				w.report(happened(parley.EventMessagePosted))
+			},
+			"user writes": func(*rapid.T) {
+				typed++
+				s.types(fmt.Sprint("mine ", typed))
+				s.press("enter")
+			},
+			"the hub goes": func(*rapid.T) {
+				if !room.away {
+					w.report(Signal{Kind: Lost})
+					room.away = true
+				}
+			},
+			"the hub comes":    func(*rapid.T) { w.comeBack() },
+			"answers get lost": func(*rapid.T) { room.deaf = !room.deaf },
+			"a call is made": func(*rapid.T) {
+				if len(s.todo) > 0 {
+					i := pick("call", len(s.todo))
+					w.answers = append(w.answers, s.todo[i]())
+					s.todo = slices.Delete(s.todo, i, i+1)
+				}
+			},
+			"an answer comes": func(*rapid.T) {
+				if len(w.answers) > 0 {
+					i := pick("answer", len(w.answers))
+					msg := w.answers[i]
+					w.answers = slices.Delete(w.answers, i, i+1)
+					s.tell(msg)
+				}
+			},
+			"news comes":   func(*rapid.T) { w.hear() },
+			"a pause ends": func(*rapid.T) { s.fireOnly() },
+			"look up":      func(*rapid.T) { s.press("pgup") },
+		})
+		w.finish()
+		w.check(rt, typed)
+	})
+}
+
+// world is a hub with its news and answers on their way to a stage.
+type world struct {
+	*stage
+	news    []Signal
+	answers []tea.Msg
+}
+
+// report sends news, which a hub that is away cannot.
+func (w *world) report(s Signal) {
+	if !w.room.away {
+		w.news = append(w.news, s)
+	}
+}
+
+func (w *world) comeBack() {
+	if w.room.away {
+		w.room.away = false
+		w.report(Signal{Kind: Back})
+	}
+}
+
+func (w *world) hear() {
+	if len(w.news) > 0 {
+		s := w.news[0]
+		w.news = w.news[1:]
+		w.tell(s)
+	}
+}
+
+// fireOnly ends the pauses without doing what follows.
+func (s *stage) fireOnly() {
+	timers := s.timers
+	s.timers = nil
+	for _, msg := range timers {
+		s.tell(msg)
+	}
+}
+
+// finish lets everything come to rest, and looks back to the beginning.
+func (w *world) finish() {
+	w.comeBack()
+	w.room.deaf = false
+	for range mostTries {
+		for len(w.news) > 0 {
+			w.hear()
+		}
+		for _, msg := range w.answers {
+			w.tell(msg)
+		}
+		w.answers = nil
+		w.settle()
+		w.fire()
+	}
+	for !w.timeline.complete && len(w.timeline.messages) > 0 {
+		w.press("pgup")
+		w.settle()
+	}
+}
+
+func (w *world) check(t *rapid.T, typed int) {
+	if len(w.timeline.messages) != len(w.room.messages) {
+		t.Fatalf("%d messages are shown, there are %d", len(w.timeline.messages), len(w.room.messages))
+	}
+	mine := 0
+	for i, m := range w.room.messages {
+		if w.timeline.messages[i].ID != m.ID {
+			t.Fatalf("message %d is %s, want %s", i, w.timeline.messages[i].ID, m.ID)
+		}
+		if m.From == "user" {
+			mine++
+			if want := fmt.Sprint("mine ", mine); m.Content.Text != want {
+				t.Fatalf("%q was stored, want %q", m.Content.Text, want)
+			}
+		}
+	}
+	if mine != typed || len(w.outbox.letters) != 0 {
+		t.Fatalf("%d messages were typed, %d are stored, %d wait", typed, mine, len(w.outbox.letters))
+	}
+	if newest := w.timeline.newest(); len(w.rows()) > 0 && w.scroll == 0 && w.room.read != newest {
+		t.Fatalf("read up to %d, want %d", w.room.read, newest)
+	}
+}

@@ -1,0 +1,158 @@
+package chat
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/plain"
+)
+
+const (
+	prompt       = "› "
+	mostInput    = 6  // rows of the box
+	fullHeight   = 12 // below it, what can be done without is left out
+	hint         = "Enter sends · Alt+Enter new line · Tab completes · /help"
+	shortHint    = "/help · Tab completes"
+	narrowBorder = 60
+)
+
+// View draws the screen.
+func (m *Model) View() tea.View {
+	input, cursor := m.drawInput()
+	height := m.bodyHeight()
+	rows := m.rows()
+	last := max(len(rows)-m.scroll, 0)
+	shown := rows[max(last-height, 0):last]
+	lines := append(m.head(), make([]string, max(height-len(shown), 0))...)
+	lines = append(lines, shown...)
+	lines = append(lines, m.rule(m.state()))
+	cursor.Y += len(lines)
+	lines = append(lines, input...)
+	if m.height >= fullHeight {
+		lines = append(lines, m.style.faint.Render(m.fit(m.hint())))
+	}
+	view := tea.NewView(strings.Join(lines, "\n"))
+	view.AltScreen = true
+	view.Cursor = cursor
+	view.WindowTitle = "parley " + plain.Line(m.scene.Title)
+	return view
+}
+
+func (m *Model) hint() string {
+	if m.width < narrowBorder {
+		return shortHint
+	}
+	return hint
+}
+
+// head is what is always at the top: where this is, and who is there.
+func (m *Model) head() []string {
+	title := m.style.title.Render(plain.Line(m.scene.Title))
+	if topic := plain.Line(m.scene.Conversation.Topic); topic != "" {
+		title += m.style.faint.Render(" · " + topic)
+	}
+	lines := []string{m.fit(title)}
+	if m.height >= fullHeight {
+		lines = append(lines, m.fit(m.presence()), m.rule(""))
+	}
+	return lines
+}
+
+func (m *Model) presence() string {
+	var parts []string
+	for _, p := range m.scene.Present {
+		parts = append(parts, m.style.dot(p)+" "+plain.Line(p.ID)+m.style.faint.Render(" "+plain.Line(doing(p, m.now()))))
+	}
+	if len(parts) == 0 {
+		return m.style.faint.Render("nobody else is here")
+	}
+	return strings.Join(parts, m.style.faint.Render(" · "))
+}
+
+// state is what a person should know now, if anything.
+func (m *Model) state() string {
+	switch {
+	case len(m.offer.words) > 1:
+		return strings.Join(m.offer.words, " ")
+	case m.lost:
+		return "connection lost, trying again"
+	case m.older.busy:
+		return "fetching older messages"
+	case m.scroll > 0:
+		return fmt.Sprintf("%d more lines below, Ctrl+End goes there", m.scroll)
+	default:
+		return ""
+	}
+}
+
+// rule is a line across the screen, with a text in it.
+func (m *Model) rule(text string) string {
+	if text != "" {
+		text = "── " + text + " "
+	}
+	text = ansi.Truncate(text, m.width, "…")
+	return m.style.faint.Render(text + strings.Repeat("─", max(m.width-ansi.StringWidth(text), 0)))
+}
+
+func (m *Model) fit(line string) string { return ansi.Truncate(line, m.width, "…") }
+
+func (m *Model) inputWidth() int { return max(m.width-ansi.StringWidth(prompt), 2) }
+
+// bodyHeight is how many rows there are for what is said.
+func (m *Model) bodyHeight() int {
+	input := min(len(m.input.lay(m.inputWidth()).rows), mostInput)
+	others := 2 // title, rule
+	if m.height >= fullHeight {
+		others += 3 // presence, rule, hint
+	}
+	return max(m.height-others-input, 1)
+}
+
+// drawInput draws the box, as far as it is shown, and says where the cursor is in it.
+func (m *Model) drawInput() ([]string, *tea.Cursor) {
+	laid := m.input.lay(m.inputWidth())
+	at := laid.spots[m.input.at]
+	first := max(min(at.row-mostInput/2, len(laid.rows)-mostInput), 0)
+	var lines []string
+	for i, row := range laid.rows[first:min(first+mostInput, len(laid.rows))] {
+		mark := strings.Repeat(" ", ansi.StringWidth(prompt))
+		if first+i == 0 {
+			mark = m.style.prompt.Render(prompt)
+		}
+		lines = append(lines, mark+row)
+	}
+	cursor := tea.NewCursor(at.column+ansi.StringWidth(prompt), at.row-first)
+	cursor.Blink = false
+	return lines, cursor
+}
+
+// rows is everything that was said, and what waits to be.
+func (m *Model) rows() []string {
+	var (
+		rows    []string
+		above   neighbour
+		notices = m.notices
+	)
+	flush := func(upTo int64) {
+		for ; len(notices) > 0 && notices[0].after <= upTo; notices = notices[1:] {
+			rows = append(rows, m.drawNotice(notices[0])...)
+			above.apart = true
+		}
+	}
+	for _, message := range m.timeline.messages {
+		flush(message.Seq - 1)
+		rows = append(rows, m.drawMessage(message, above)...)
+		above = neighbour{message: message}
+	}
+	flush(m.timeline.newest())
+	for _, l := range m.outbox.letters {
+		message := parley.Message{From: m.scene.Me, CreatedAt: l.at, Content: l.draft.Content, InReplyTo: l.draft.InReplyTo, Type: parley.TypeChat}
+		rows = append(rows, m.draw(message, above, "sending", m.style.faint)...)
+		above = neighbour{message: message}
+	}
+	return rows
+}

@@ -1,0 +1,114 @@
+package chat
+
+import (
+	"context"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/parley-hub/parley"
+)
+
+// The outcomes of calls.
+type (
+	pageMsg struct {
+		page parley.Page
+		list []parley.Message
+		err  error
+	}
+	sceneMsg struct {
+		scene Scene
+		err   error
+	}
+	postedMsg struct {
+		draft   parley.Draft
+		receipt parley.Receipt
+		err     error
+	}
+	shownMsg struct {
+		shown parley.Shown
+		after int // events of it that were known when it was asked for
+		err   error
+	}
+	readMsg struct {
+		upTo int64
+		err  error
+	}
+	topicMsg struct{ err error }
+	ended    struct{ err error } // the hub does not want to be followed
+)
+
+// call makes a command of a call. How long it may take is the room's own affair.
+func (m *Model) call(do func(ctx context.Context) tea.Msg) tea.Cmd {
+	return func() tea.Msg { return do(m.ctx) }
+}
+
+func (m *Model) pullNext() tea.Cmd {
+	if !m.pull.start() {
+		return nil
+	}
+	return m.page(m.timeline.next())
+}
+
+func (m *Model) pullOlder() tea.Cmd {
+	if m.timeline.complete || len(m.timeline.messages) == 0 || m.older.busy {
+		return nil
+	}
+	m.older.start()
+	return m.page(m.timeline.older())
+}
+
+func (m *Model) page(page parley.Page) tea.Cmd {
+	return m.call(func(ctx context.Context) tea.Msg {
+		list, err := m.room.Page(ctx, page)
+		return pageMsg{page, list, err}
+	})
+}
+
+func (m *Model) lookAgain() tea.Cmd {
+	if !m.look.start() {
+		return nil
+	}
+	return m.call(func(ctx context.Context) tea.Msg {
+		scene, err := m.room.Look(ctx)
+		return sceneMsg{scene, err}
+	})
+}
+
+// send sends the next letter, unless one is on its way.
+func (m *Model) send() tea.Cmd {
+	draft, ok := m.outbox.next()
+	if !ok {
+		return nil
+	}
+	return m.call(func(ctx context.Context) tea.Msg {
+		receipt, err := m.room.Post(ctx, draft)
+		return postedMsg{draft, receipt, err}
+	})
+}
+
+func (m *Model) fetch(id string) tea.Cmd {
+	after := m.ladder.changes[id]
+	return m.call(func(ctx context.Context) tea.Msg {
+		shown, err := m.room.Message(ctx, id)
+		return shownMsg{shown, after, err}
+	})
+}
+
+// markRead tells the hub what was shown, once the newest is.
+func (m *Model) markRead() tea.Cmd {
+	newest, known := m.timeline.newest(), max(m.readUpTo, m.readTried, m.scene.Conversation.ReadSeq)
+	if !m.scene.Conversation.Joined || m.scroll > 0 || newest <= known || m.read.busy {
+		return nil
+	}
+	m.read.start()
+	from := slices.IndexFunc(m.timeline.messages, func(one parley.Message) bool { return one.Seq > m.readUpTo })
+	list := slices.Clone(m.timeline.messages[from:])
+	return m.call(func(ctx context.Context) tea.Msg {
+		return readMsg{newest, m.room.Read(ctx, list)}
+	})
+}
+
+func (m *Model) setTopic(topic string) tea.Cmd {
+	return m.call(func(ctx context.Context) tea.Msg { return topicMsg{m.room.SetTopic(ctx, topic)} })
+}

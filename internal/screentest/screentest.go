@@ -1,0 +1,151 @@
+// Package screentest is a terminal for tests: it runs what a person would see, and waits for it.
+package screentest
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"github.com/hinshun/vt10x"
+)
+
+// deadline is how long a test waits for something to be on the screen.
+const deadline = 30 * time.Second
+
+// Terminal is a terminal with a screen that can be read.
+type Terminal struct {
+	t      testing.TB
+	keys   *os.File // what is written to it is typed
+	screen vt10x.Terminal
+
+	mu      sync.Mutex
+	changed chan struct{} // closed when the screen changes
+	gone    bool          // nothing is shown any more
+}
+
+// Open makes a terminal. The program that is to use it gets the file.
+func Open(t testing.TB, columns, rows int) (*Terminal, *os.File) {
+	t.Helper()
+	keys, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	term := &Terminal{
+		t: t, keys: keys, changed: make(chan struct{}),
+		screen: vt10x.New(vt10x.WithSize(columns, rows), vt10x.WithWriter(io.Discard)),
+	}
+	term.Resize(columns, rows)
+	go term.show()
+	t.Cleanup(func() { _ = keys.Close() })
+	return term, tty
+}
+
+// Start runs a program on a new terminal.
+func Start(t testing.TB, cmd *exec.Cmd, columns, rows int) *Terminal {
+	t.Helper()
+	term, tty := Open(t, columns, rows)
+	defer func() { _ = tty.Close() }()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	onTerminal(cmd)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return term
+}
+
+// show draws what the program writes until it is gone.
+func (term *Terminal) show() {
+	chunk := make([]byte, 32<<10)
+	for {
+		n, err := term.keys.Read(chunk)
+		_, _ = term.screen.Write(chunk[:n])
+		term.mu.Lock()
+		close(term.changed)
+		term.changed = make(chan struct{})
+		term.gone = err != nil
+		term.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Resize changes the size of the window. The program is told by its terminal.
+func (term *Terminal) Resize(columns, rows int) {
+	term.t.Helper()
+	term.screen.Resize(columns, rows)
+	if err := pty.Setsize(term.keys, &pty.Winsize{Cols: uint16(columns), Rows: uint16(rows)}); err != nil {
+		term.t.Fatal(err)
+	}
+}
+
+// Type types.
+func (term *Terminal) Type(text string) {
+	term.t.Helper()
+	if _, err := io.WriteString(term.keys, text); err != nil {
+		term.t.Fatal(err)
+	}
+}
+
+// Screen is what can be seen, without spaces at the ends of lines.
+func (term *Terminal) Screen() string {
+	lines := strings.Split(term.screen.String(), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Coloured says whether anything on the screen has a colour of its own.
+func (term *Terminal) Coloured() bool {
+	columns, rows := term.screen.Size()
+	for y := range rows {
+		for x := range columns {
+			if term.screen.Cell(x, y).FG != vt10x.DefaultFG {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Await waits until all of the texts are on the screen.
+func (term *Terminal) Await(texts ...string) {
+	term.t.Helper()
+	term.Until(strings.Join(texts, ", "), func(screen string) bool {
+		for _, text := range texts {
+			if !strings.Contains(screen, text) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// Until waits until the screen is as it should be.
+func (term *Terminal) Until(what string, holds func(screen string) bool) {
+	term.t.Helper()
+	late := time.After(deadline)
+	for {
+		term.mu.Lock()
+		changed, gone := term.changed, term.gone
+		term.mu.Unlock()
+		screen := term.Screen()
+		if holds(screen) {
+			return
+		}
+		if gone {
+			term.t.Fatalf("the program ended before there was %s:\n%s", what, screen)
+		}
+		select {
+		case <-changed:
+		case <-late:
+			term.t.Fatalf("there is no %s:\n%s", what, screen)
+		}
+	}
+}

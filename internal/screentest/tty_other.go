@@ -1,0 +1,7 @@
+//go:build !unix
+
+package screentest
+
+import "os/exec"
+
+func onTerminal(*exec.Cmd) {}
