@@ -3,94 +3,185 @@
 package cli
 
 import (
-	"errors"
-	"fmt"
+	"context"
 	"io"
-	"runtime"
+	"os/signal"
+	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
 )
 
-// Exit codes.
-const (
-	exitDone     = 0
-	exitError    = 1
-	exitUsage    = 2
-	exitDenied   = 3
-	exitTimedOut = 5
-)
+// app is one run of the program: its streams, and the flags that every command has.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
 
-// usageError is a command line that cannot be understood.
-type usageError struct{ error }
+	home   string
+	as     string
+	output format
 
-// Run runs one command line and returns the exit code.
-func Run(args []string, stdout, stderr io.Writer) int {
-	root := newRoot()
+	started bool // a command runs: the command line could be understood
+}
+
+// Run runs one command line and returns the exit code. The first INT or TERM ends the command's context, the
+// second the process.
+func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	a := &app{in: stdin, out: stdout, err: stderr, output: formatTable}
+	root := a.root()
 	root.SetArgs(args)
+	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.Execute()
+	a.watchStart(root)
+	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitDone
 	}
-	_, _ = fmt.Fprintln(stderr, "parley:", err)
-	return exitCode(err)
+	if !a.started {
+		err = usageError{err}
+	}
+	return a.fail(ctx, err)
 }
 
-func newRoot() *cobra.Command {
-	root := &cobra.Command{
-		Use:           "parley",
-		Short:         "The place where AI agents and people talk to each other",
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args:          noArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+// watchStart notes when a command starts to run.
+func (a *app) watchStart(cmd *cobra.Command) {
+	if run := cmd.RunE; run != nil {
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			a.started = true
+			return run(cmd, args)
+		}
 	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
-	})
-	root.AddCommand(newVersion())
+	for _, below := range cmd.Commands() {
+		a.watchStart(below)
+	}
+}
+
+// The groups in which help lists the commands.
+const (
+	groupTalk   = "talk"
+	groupPeople = "people"
+	groupHub    = "hub"
+	groupCare   = "care"
+)
+
+func (a *app) root() *cobra.Command {
+	root := a.menu("parley", "The place where AI agents and people talk to each other")
+	root.Long = `Parley is the place where AI agents and people talk to each other.
+
+Start the hub with "parley up", add an agent with "parley agent add arya", and write to it with
+"parley send arya hello". Every command has examples: parley send --help`
+	root.SetUsageTemplate(usageOf(root))
+	root.Version = about().String()
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef(cmd, "%w", err) })
+	a.globalFlags(root)
+	a.commands(root)
 	return root
 }
 
-// noArgs refuses arguments, and on the root names the command that may have been meant.
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	var names []string
-	for _, sub := range cmd.Commands() {
-		names = append(names, sub.Name())
-	}
-	hint := parley.DidYouMean(parley.Nearest(args[0], names), "see "+cmd.CommandPath()+" --help")
-	return usageError{fmt.Errorf("unknown command %q (%s)", args[0], hint)}
+func (a *app) globalFlags(root *cobra.Command) {
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.home, "home", "", "home `directory` of the hub (default $PARLEY_HOME, or ~/.parley)")
+	flags.StringVar(&a.as, "as", "", "act as this `agent` (owners only; it is audited)")
+	flags.VarP(&a.output, "output", "o", "output `format`: table, json or jsonl")
+	complete(root, "as", a.agentNames)
+	complete(root, "output", fixed(string(formatTable), string(formatJSON), string(formatLines)))
 }
 
-func newVersion() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version of this program",
+func (a *app) commands(root *cobra.Command) {
+	root.AddGroup(
+		&cobra.Group{ID: groupTalk, Title: "Talking:"},
+		&cobra.Group{ID: groupPeople, Title: "Agents and conversations:"},
+		&cobra.Group{ID: groupHub, Title: "The hub:"},
+		&cobra.Group{ID: groupCare, Title: "Looking after it:"},
+	)
+	root.SetHelpCommandGroupID(groupHub)
+	root.SetCompletionCommandGroupID(groupHub)
+	group(root, groupTalk, a.chatCommand(), a.sendCommand(), a.replyCommand(), a.inboxCommand(), a.ackCommand(),
+		a.watchCommand(), a.searchCommand(), a.traceCommand())
+	group(root, groupPeople, a.agentCommand(), a.convCommand(), a.tokenCommand(), a.whoCommand(), a.whoamiCommand(),
+		a.signInCommand())
+	group(root, groupHub, a.upCommand(), a.downCommand(), a.statusCommand(), a.configCommand(), a.versionCommand())
+	group(root, groupCare, a.doctorCommand(), a.backupCommand(), a.restoreCommand(), a.exportCommand(), a.importCommand(),
+		a.deadCommand(), a.redactCommand(), a.artifactCommand(), a.auditCommand(), a.uninstallCommand())
+	libraryCommands(root)
+}
+
+func group(root *cobra.Command, id string, commands ...*cobra.Command) {
+	for _, cmd := range commands {
+		cmd.GroupID = id
+	}
+	root.AddCommand(commands...)
+}
+
+// menu is a command that only has others below it.
+func (a *app) menu(use, short string, below ...*cobra.Command) *cobra.Command {
+	menu := &cobra.Command{
+		Use:   use,
+		Short: short,
 		Args:  noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "parley %s (%s, %s/%s)\n",
-				parley.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
-		},
+		RunE:  showHelp,
+
+		Annotations: map[string]string{menuMark: "yes"},
 	}
+	menu.AddCommand(below...)
+	var examples []string
+	for _, cmd := range below[:min(len(below), menuExamples)] {
+		first, _, _ := strings.Cut(cmd.Example, "\n")
+		examples = append(examples, first)
+	}
+	menu.Example = strings.Join(examples, "\n")
+	return menu
 }
 
-func exitCode(err error) int {
-	if _, ok := errors.AsType[usageError](err); ok {
-		return exitUsage
+func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+
+const menuExamples = 5
+
+// menuMark is on menus, which help shows without a usage of their own.
+const menuMark = "menu"
+
+// usageOf is cobra's template without the line that a menu has no use for.
+func usageOf(root *cobra.Command) string {
+	return strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", `{{if and .Runnable (not (index .Annotations "`+menuMark+`"))}}`, 1)
+}
+
+// line is a command line to suggest, for the hub that is meant here.
+func (a *app) line(words ...string) string {
+	if a.home != "" {
+		words = append([]string{"--home", a.home}, words...)
 	}
-	switch parley.CodeOf(err) {
-	case parley.NotPermitted:
-		return exitDenied
-	case parley.TimedOut:
-		return exitTimedOut
-	default:
-		return exitError
+	return "parley " + strings.Join(words, " ")
+}
+
+// hub is the client of the hub that is meant.
+func (a *app) hub() (*client.Client, error) {
+	options, err := client.Find(a.home)
+	if err != nil {
+		return nil, err
+	}
+	options.As, options.Source = a.as, "cli"
+	return client.New(options)
+}
+
+// call is what a command does with the hub.
+type call func(ctx context.Context, c *client.Client, args []string) error
+
+// ask makes a command's function of what it does with the hub.
+func (a *app) ask(do call) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		c, err := a.hub()
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		return do(cmd.Context(), c, args)
 	}
 }

@@ -1,0 +1,241 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+func (a *app) agentCommand() *cobra.Command {
+	return a.menu("agent", "Add, change and look at participants",
+		a.agentAdd(), a.agentList(), a.agentShow(), a.agentSet(), a.agentRemove(), a.agentSleep(), a.agentWake())
+}
+
+func (a *app) agentAdd() *cobra.Command {
+	var settings settings
+	var human, owner bool
+	cmd := &cobra.Command{
+		Use:   "add ID",
+		Short: "Add an agent or a person",
+		Long:  "Add an agent or a person. An id is 1 to 64 of a-z, 0-9, _ and -.",
+		Example: `  parley agent add arya --role writer --skill prose --skill research
+  parley agent add gendry --name GendryBot --manager arya --tier worker
+  parley agent add sam --human`,
+		Args:              takes(1, 1),
+		ValidArgsFunction: nothing,
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			n, err := settings.newAgent(args[0])
+			if err != nil {
+				return err
+			}
+			if human || owner {
+				n.Kind = parley.KindHuman
+			}
+			if owner {
+				n.Access = parley.AccessOwner
+			}
+			added, err := c.AddAgent(ctx, n)
+			if err != nil {
+				return err
+			}
+			return a.done(added, "added", added.ID)
+		}),
+	}
+	settings.declare(a, cmd)
+	cmd.Flags().BoolVar(&human, "human", false, "it is a person")
+	cmd.Flags().BoolVar(&owner, "owner", false, "it is a person who may do everything")
+	return cmd
+}
+
+func (a *app) agentList() *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List all participants",
+		Example: "  parley agent list\n  parley agent list -o json",
+		Args:    noArgs,
+		RunE: a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+			agents, err := c.Agents(ctx)
+			if err != nil {
+				return err
+			}
+			return list(a, agents,
+				column[parley.Agent]{"id", func(g parley.Agent) string { return g.ID }},
+				column[parley.Agent]{"name", func(g parley.Agent) string { return g.Name }},
+				column[parley.Agent]{"kind", func(g parley.Agent) string { return kindOf(g.Kind, g.Access) }},
+				column[parley.Agent]{"role", func(g parley.Agent) string { return g.Role }},
+				column[parley.Agent]{"tier", func(g parley.Agent) string { return string(g.Tier) }},
+				column[parley.Agent]{"manager", func(g parley.Agent) string { return g.Manager }},
+				column[parley.Agent]{"mode", func(g parley.Agent) string { return string(g.Mode) }},
+				column[parley.Agent]{"runtime", func(g parley.Agent) string { return g.Runtime }},
+			)
+		}),
+	}
+}
+
+// kindOf is a participant's kind, or what a person may do.
+func kindOf(kind parley.Kind, access parley.Access) string {
+	return cmp.Or(string(access), string(kind))
+}
+
+func (a *app) agentShow() *cobra.Command {
+	return &cobra.Command{
+		Use:               "show AGENT",
+		Short:             "Show one participant and what it is doing",
+		Example:           "  parley agent show arya\n  parley agent show WriterBot -o json",
+		Args:              takes(1, 1),
+		ValidArgsFunction: inTurn(a.agentNames, nothing),
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			view, err := c.Agent(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return a.one(view, func() { a.showAgent(view) })
+		}),
+	}
+}
+
+func (a *app) showAgent(v parley.AgentView) {
+	fields := []string{
+		"id", v.ID, "name", v.Name, "uuid", v.UUID, "kind", kindOf(v.Kind, v.Access),
+		"status", a.status(v.Status, v.Reason, v.SleepingUntil), "sleeping until", a.maybe(v.SleepingUntil), "last seen", a.maybe(v.LastSeen),
+		"inbox", strconv.Itoa(v.Inbox.Waking) + " waking, " + strconv.Itoa(v.Inbox.Quiet) + " quiet",
+		"role", v.Role, "description", v.Description, "skills", strings.Join(v.Skills, ", "), "guardrails", v.Guardrails,
+		"tier", string(v.Tier), "manager", v.Manager,
+	}
+	if v.Kind != parley.KindHuman { // nobody runs a person
+		fields = append(fields,
+			"mode", string(v.Mode), "runtime", v.Runtime, "context messages", strconv.Itoa(v.ContextMessages),
+			"inbox depth", strconv.Itoa(v.InboxDepth)+", "+string(v.InboxOverflow),
+			"attempts", strconv.Itoa(v.Attempts), "concurrency", strconv.Itoa(v.Concurrency),
+			"protocols", strings.Join(v.Protocols, ", "))
+	}
+	a.fields(append(fields, "added", a.moment(v.CreatedAt))...)
+}
+
+// status is what somebody is doing, with the reason where there is one. Who is away may be asleep as well.
+func (a *app) status(word, reason string, asleep *time.Time) string {
+	if reason != "" {
+		word += " (" + reason + ")"
+	}
+	switch {
+	case asleep == nil || asleep.Before(time.Now()):
+		return word
+	case word == parley.StatusSleeping:
+		return word + " until " + a.soon(*asleep)
+	default:
+		return word + ", asleep until " + a.soon(*asleep)
+	}
+}
+
+func (a *app) agentSet() *cobra.Command {
+	var settings settings
+	var access string
+	var unset []string
+	cmd := &cobra.Command{
+		Use:   "set AGENT",
+		Short: "Change an agent",
+		Example: `  parley agent set arya --role editor --context-messages 50
+  parley agent set arya --unset manager,tier`,
+		Args:              takes(1, 1),
+		ValidArgsFunction: inTurn(a.agentNames, nothing),
+	}
+	settings.declare(a, cmd)
+	cmd.Flags().StringVar(&access, "access", "", "what a person may do: owner or member")
+	cmd.Flags().StringSliceVar(&unset, "unset", nil, "`settings` to put back to their default")
+	complete(cmd, "access", fixed("owner", "member"))
+	complete(cmd, "unset", fixed(settingNames()...))
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		change := settings.change()
+		if access != "" {
+			change["access"] = access
+		}
+		if err := clearing(cmd, change, unset); err != nil {
+			return err
+		}
+		changed, err := c.ChangeAgent(ctx, args[0], change)
+		if err != nil {
+			return err
+		}
+		return a.done(changed, "changed", changed.ID)
+	})
+	return cmd
+}
+
+func (a *app) agentRemove() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:               "remove AGENT",
+		Short:             "Remove an agent; what it wrote stays",
+		Example:           "  parley agent remove arya\n  parley agent remove arya --yes",
+		Args:              takes(1, 1),
+		ValidArgsFunction: inTurn(a.agentNames, nothing),
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		if err := a.sure(cmd, yes, "Remove "+args[0]+", revoke its tokens and fail what waits for it?"); err != nil {
+			return err
+		}
+		if err := c.RemoveAgent(ctx, args[0]); err != nil {
+			return err
+		}
+		return a.did("removed", args[0])
+	})
+	return cmd
+}
+
+func (a *app) agentSleep() *cobra.Command {
+	var length time.Duration
+	var until string
+	cmd := &cobra.Command{
+		Use:               "sleep AGENT",
+		Short:             "Let an agent sleep; what comes meanwhile waits",
+		Example:           "  parley agent sleep arya --for 8h\n  parley agent sleep arya --until \"2030-01-02 07:00\"",
+		Args:              takes(1, 1),
+		ValidArgsFunction: inTurn(a.agentNames, nothing),
+	}
+	cmd.Flags().Var(span{&length}, "for", "how long, like 8h or 2d")
+	cmd.Flags().StringVar(&until, "until", "", "until this `time`")
+	cmd.MarkFlagsMutuallyExclusive("for", "until")
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		if length == 0 && until == "" {
+			return usagef(cmd, "say how long: --for 8h or --until TIME")
+		}
+		end := time.Now().Add(length)
+		if until != "" {
+			var err error
+			if end, err = parseWhen(until, time.Now()); err != nil {
+				return usagef(cmd, "%w", err)
+			}
+		}
+		asleep, err := c.Sleep(ctx, args[0], end)
+		if err != nil {
+			return err
+		}
+		return a.done(asleep, "sleeping", asleep.ID, a.maybe(asleep.SleepingUntil))
+	})
+	return cmd
+}
+
+func (a *app) agentWake() *cobra.Command {
+	return &cobra.Command{
+		Use:               "wake AGENT",
+		Short:             "End an agent's sleep",
+		Example:           "  parley agent wake arya",
+		Args:              takes(1, 1),
+		ValidArgsFunction: inTurn(a.agentNames, nothing),
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			awake, err := c.Wake(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return a.done(awake, "awake", awake.ID)
+		}),
+	}
+}

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+func (a *app) artifactCommand() *cobra.Command {
+	return a.menu("artifact", "Store and fetch files", a.artifactPut(), a.artifactGet())
+}
+
+func (a *app) artifactPut() *cobra.Command {
+	return &cobra.Command{
+		Use:               "put FILE",
+		Short:             "Store a file and print its digest",
+		Example:           "  digest=$(parley artifact put report.pdf)\n  tar c src | parley artifact put -",
+		Args:              takes(1, 1),
+		ValidArgsFunction: files,
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			var stored parley.Artifact
+			err := a.readFrom(ctx, args[0], "storing", func(r io.Reader) (err error) {
+				stored, err = c.PutArtifact(ctx, r)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			return a.one(stored, func() {
+				a.words(stored.SHA256)
+				a.say("stored %s", size(stored.Size))
+			})
+		}),
+	}
+}
+
+func (a *app) artifactGet() *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use:               "get SHA256 [FILE]",
+		Short:             "Fetch a file by its digest",
+		Example:           "  parley artifact get $DIGEST report.pdf\n  parley artifact get $DIGEST | tar t",
+		Args:              takes(1, 2),
+		ValidArgsFunction: inTurn(nothing, files),
+	}
+	forced(cmd, &force)
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		if len(args) == 1 && isTerminal(a.out) {
+			return usagef(cmd, "a file may not be fit for a terminal; give FILE, or - if you are sure")
+		}
+		body, err := c.OpenArtifact(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		defer func() { _ = body.Close() }()
+		return a.writeTo(ctx, args[1:], force, "fetching", func(w io.Writer) error {
+			_, err := io.Copy(w, body)
+			return err
+		})
+	})
+	return cmd
+}

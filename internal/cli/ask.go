@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+)
+
+// sure asks on a terminal whether something that cannot be undone is meant. Elsewhere --yes must say so.
+func (a *app) sure(cmd *cobra.Command, yes bool, question string) error {
+	if yes {
+		return nil
+	}
+	if !isTerminal(a.in) || !isTerminal(a.err) {
+		return usagef(cmd, "this cannot be undone, and there is no terminal to ask on; give --yes")
+	}
+	_, _ = fmt.Fprintf(a.err, "%s [y/N] ", oneLine(question))
+	answer, err := bufio.NewReader(a.stdin(cmd.Context())).ReadString('\n')
+	if err != nil && answer == "" {
+		return fmt.Errorf("nothing was answered, and nothing was done: %w", err)
+	}
+	if word := strings.ToLower(strings.TrimSpace(answer)); word == "y" || word == "yes" {
+		return nil
+	}
+	a.say("nothing was done")
+	return quiet{exitError}
+}
+
+const maxInput = 1 << 20 // bytes of a text read from standard input
+
+// input is a text from the command line, or with - what standard input holds.
+func (a *app) input(ctx context.Context, text string) (_ string, err error) {
+	if text == "-" {
+		if text, err = a.readText(ctx); err != nil {
+			return "", err
+		}
+	}
+	if !utf8.ValidString(text) {
+		return "", usageError{errors.New("the text is not UTF-8 (send it as a file: --file)")}
+	}
+	return text, nil
+}
+
+func (a *app) readText(ctx context.Context) (string, error) {
+	if isTerminal(a.in) {
+		a.say("type the message, and end it with Ctrl-D")
+	}
+	raw, err := io.ReadAll(io.LimitReader(a.stdin(ctx), maxInput+1))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("standard input cannot be read: %w", err)
+	case len(raw) > maxInput:
+		return "", usageError{fmt.Errorf("standard input has more than %d KiB (send it as a file: --file)", maxInput>>10)}
+	default:
+		return strings.TrimRight(string(raw), "\n"), nil
+	}
+}

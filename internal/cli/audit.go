@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+func (a *app) auditCommand() *cobra.Command {
+	return a.menu("audit", "Look at the record of administrative acts, and check it", a.auditList(), a.auditVerify())
+}
+
+func (a *app) auditList() *cobra.Command {
+	last := 50
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the newest administrative acts, in their order",
+		Example: "  parley audit list\n  parley audit list --last 1000 -o jsonl",
+		Args:    noArgs,
+		RunE: a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+			entries, err := newest(client.All(ctx, c.AuditLog), last)
+			if err != nil {
+				return err
+			}
+			return list(a, entries,
+				column[parley.AuditEntry]{"num", func(e parley.AuditEntry) string { return strconv.FormatInt(e.Num, 10) }},
+				column[parley.AuditEntry]{"at", func(e parley.AuditEntry) string { return a.moment(e.At) }},
+				column[parley.AuditEntry]{"actor", func(e parley.AuditEntry) string { return e.Actor }},
+				column[parley.AuditEntry]{"act", func(e parley.AuditEntry) string { return e.Act }},
+				column[parley.AuditEntry]{"subject", func(e parley.AuditEntry) string { return e.Subject }},
+				column[parley.AuditEntry]{"detail", func(e parley.AuditEntry) string { return string(e.Detail) }},
+			)
+		}),
+	}
+	cmd.Flags().Var(number{&last}, "last", "so many `entries`")
+	return cmd
+}
+
+func (a *app) auditVerify() *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify",
+		Short: "Check that nobody has changed the record",
+		Long: `Check that nobody has changed the record: each entry carries the hash of the one before it, and the newest is
+kept outside the database as well.`,
+		Example: "  parley audit verify",
+		Args:    noArgs,
+		RunE: a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+			defer a.progress(ctx, "checking", &counter{})()
+			report, err := c.VerifyAudit(ctx)
+			if err != nil {
+				return err
+			}
+			if err := a.one(report, func() { a.verified(report) }); err != nil {
+				return err
+			}
+			if !report.OK {
+				return parley.Errorf(parley.Internal, "the audit log is not what was written").
+					Suggest("keep a copy of the home, and compare with a backup")
+			}
+			return nil
+		}),
+	}
+}
+
+func (a *app) verified(r parley.AuditReport) {
+	verdict := "ok"
+	if !r.OK {
+		verdict = "not ok"
+	}
+	a.fields("audit log", verdict, "entries", strconv.FormatInt(r.Entries, 10), "head", r.Head.Hash)
+	for _, problem := range r.Problems {
+		a.words("problem", problem)
+	}
+	if r.Omitted > 0 {
+		a.words("problem", "and "+strconv.Itoa(r.Omitted)+" more")
+	}
+}

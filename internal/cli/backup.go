@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/config"
+	"github.com/parley-hub/parley/internal/home"
+	"github.com/parley-hub/parley/internal/server"
+)
+
+func (a *app) backupCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "backup [DIR]",
+		Short: "Copy everything into a new directory, and verify the copy",
+		Long: `Copy everything into a new directory, and verify the copy. The hub may go on meanwhile. Without a name the
+directory is made in the home, under backups; a copy on another disk is safer.`,
+		Example: `  parley backup /mnt/backups/parley-monday
+  parley backup -o json`,
+		Args: takes(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, c, err := a.configured(cmd)
+			if err != nil {
+				return err
+			}
+			if err := dir.Check(); err != nil {
+				return err
+			}
+			target, err := backupTarget(dir, args)
+			if err != nil {
+				return err
+			}
+			stop := a.waiting(cmd.Context(), "making the backup")
+			made, err := a.backUp(cmd.Context(), dir, c, target)
+			stop()
+			if err != nil {
+				return err
+			}
+			return a.one(made, func() {
+				a.fields("directory", made.Directory, "messages", count(made.Messages), "files", count(int64(made.Files)), "size", size(made.Bytes))
+			})
+		},
+	}
+}
+
+func backupTarget(dir home.Dir, args []string) (string, error) {
+	if len(args) > 0 {
+		return filepath.Abs(args[0])
+	}
+	backups := filepath.Join(string(dir), "backups")
+	if err := os.MkdirAll(backups, 0o700); err != nil {
+		return "", err
+	}
+	return unused(filepath.Join(backups, time.Now().UTC().Format("20060102T150405Z"))), nil
+}
+
+// unused is a name for a new file: the one given, or with a number behind it where that is taken.
+func unused(name string) string {
+	free := name
+	for n := 2; exists(free); n++ {
+		free = fmt.Sprintf("%s-%d", name, n)
+	}
+	return free
+}
+
+// backUp lets the running hub make the backup. Where none runs, it is made here.
+func (a *app) backUp(ctx context.Context, dir home.Dir, c *config.Config, target string) (parley.Backup, error) {
+	_, running, err := dir.Running()
+	if err != nil {
+		return parley.Backup{}, err
+	}
+	if !running {
+		return server.Backup(ctx, a.offline(dir, c), target)
+	}
+	hub, err := a.hubIn(dir)
+	if err != nil {
+		return parley.Backup{}, err
+	}
+	defer hub.Close()
+	return hub.Backup(ctx, target)
+}
+
+// offline is what is needed to work on a home without a hub.
+func (a *app) offline(dir home.Dir, c *config.Config) server.Options {
+	return server.Options{Home: dir, Config: c, Log: server.NewLog(c, a.err, isTerminal(a.err))}
+}

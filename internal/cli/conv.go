@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+func (a *app) convCommand() *cobra.Command {
+	conv := a.menu("conv", "Make, join and manage conversations",
+		a.convNew(), a.convList(), a.convShow(), a.convRead(), a.convJoin(), a.convLeave(), a.convAdd(), a.convRemove(), a.convRename(),
+		a.convTopic(), a.convArchive("archive", true), a.convArchive("unarchive", false), a.convDelete(), a.convExport())
+	conv.Long = `Make, join and manage conversations. A conversation is named by its id, its name, or #name.`
+	return conv
+}
+
+func (a *app) convNew() *cobra.Command {
+	var n parley.NewConversation
+	var with []string
+	cmd := &cobra.Command{
+		Use:   "new NAME",
+		Short: "Make a channel, or a group",
+		Example: `  parley conv new "project-x" --with arya,gendry
+  parley conv new secrets --with arya --private --topic "Not for everybody"`,
+		Args:              takes(1, 1),
+		ValidArgsFunction: nothing,
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			n.Name, n.With = args[0], nameList(with...)
+			made, err := c.CreateConversation(ctx, n)
+			if err != nil {
+				return err
+			}
+			return a.done(made, "created", made.Title(), made.ID)
+		}),
+	}
+	cmd.Flags().StringArrayVar(&with, "with", nil, "`agents` that take part, with commas between them")
+	cmd.Flags().BoolVar(&n.Private, "private", false, "only who takes part may read it")
+	cmd.Flags().BoolVar(&n.Group, "group", false, "a private group instead of a channel")
+	cmd.Flags().StringVar(&n.Topic, "topic", "", "what it is about")
+	complete(cmd, "with", a.agentListNames)
+	return cmd
+}
+
+func (a *app) convList() *cobra.Command {
+	var which client.Conversations
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List conversations, the one with the newest message first",
+		Example: "  parley conv list\n  parley conv list --all --archived -o json",
+		Args:    noArgs,
+		RunE: a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+			views, err := collect(client.All(ctx,
+				func(ctx context.Context, from client.From) (client.Page[parley.ConversationView], error) {
+					return c.Conversations(ctx, which, from)
+				}), 0)
+			if err != nil {
+				return err
+			}
+			me, err := c.Whoami(ctx)
+			if err != nil {
+				return err
+			}
+			return list(a, views, a.convColumns(me.Agent.ID)...)
+		}),
+	}
+	cmd.Flags().BoolVar(&which.All, "all", false, "also those you may read but take no part in")
+	cmd.Flags().BoolVar(&which.Archived, "archived", false, "the archived ones")
+	cmd.Flags().BoolVar(&which.Ephemeral, "ephemeral", false, "also those that send has opened")
+	return cmd
+}
+
+func (a *app) convColumns(me string) []column[parley.ConversationView] {
+	return []column[parley.ConversationView]{
+		{"name", func(v parley.ConversationView) string { return convName(v, me) }},
+		{"kind", convKind},
+		{"members", func(v parley.ConversationView) string { return strings.Join(v.Members, ",") }},
+		{"messages", func(v parley.ConversationView) string { return strconv.FormatInt(v.Messages, 10) }},
+		{"unread", func(v parley.ConversationView) string { return strconv.Itoa(v.Unread) }},
+		{"updated", func(v parley.ConversationView) string { return a.moment(v.UpdatedAt) }},
+		{"topic", func(v parley.ConversationView) string { return v.Topic }},
+		{"id", func(v parley.ConversationView) string { return v.ID }},
+	}
+}
+
+// convName is what somebody would call a conversation: its name, or who else is in it.
+func convName(v parley.ConversationView, me string) string {
+	if v.Name != "" {
+		return v.Name
+	}
+	others := slices.DeleteFunc(slices.Clone(v.Members), func(id string) bool { return id == me })
+	return "@" + strings.Join(others, ",")
+}
+
+func convKind(v parley.ConversationView) string {
+	if v.Kind == parley.Channel && v.Visibility == parley.Private {
+		return "private channel"
+	}
+	return string(v.Kind)
+}
+
+func (a *app) convShow() *cobra.Command {
+	return a.onConv("show CONVERSATION", "Show what a conversation is; read shows what was said",
+		"  parley conv show project-x\n  parley conv show '#project-x' -o json",
+		func(ctx context.Context, c *client.Client, args []string) error {
+			v, err := c.Conversation(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return a.one(v, func() { a.showConv(v) })
+		})
+}
+
+func (a *app) showConv(v parley.ConversationView) {
+	joined := "no"
+	if v.Joined {
+		joined = "yes"
+	}
+	a.fields("id", v.ID, "name", v.Name, "kind", string(v.Kind), "visibility", string(v.Visibility), "topic", v.Topic,
+		"members", strings.Join(v.Members, ", "), "joined", joined, "messages", strconv.FormatInt(v.Messages, 10),
+		"unread", strconv.Itoa(v.Unread), "created by", v.CreatedBy, "created", a.moment(v.CreatedAt),
+		"updated", a.moment(v.UpdatedAt), "archived", a.maybe(v.ArchivedAt))
+}
+
+// onConv is a command about one conversation and nothing else.
+func (a *app) onConv(use, short, example string, do call) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Example: example,
+		Args: takes(1, 1), ValidArgsFunction: inTurn(a.convNames, nothing), RunE: a.ask(do),
+	}
+}
+
+func (a *app) convJoin() *cobra.Command {
+	return a.onConv("join CONVERSATION", "Take part in a conversation", "  parley conv join project-x",
+		func(ctx context.Context, c *client.Client, args []string) error {
+			if err := c.Join(ctx, args[0]); err != nil {
+				return err
+			}
+			return a.did("joined", args[0])
+		})
+}
+
+func (a *app) convLeave() *cobra.Command {
+	return a.onConv("leave CONVERSATION", "Take part no longer", "  parley conv leave project-x",
+		func(ctx context.Context, c *client.Client, args []string) error {
+			if err := c.Leave(ctx, args[0]); err != nil {
+				return err
+			}
+			return a.did("left", args[0])
+		})
+}
+
+func (a *app) convAdd() *cobra.Command {
+	return a.onMembers("add CONVERSATION AGENT…", "Add agents to a conversation", "  parley conv add project-x arya gendry",
+		"added", (*client.Client).AddMember)
+}
+
+func (a *app) convRemove() *cobra.Command {
+	return a.onMembers("remove CONVERSATION AGENT…", "Remove agents from a conversation", "  parley conv remove project-x gendry",
+		"removed", (*client.Client).RemoveMember)
+}
+
+// onMembers is a command that does the same with each of several agents.
+func (a *app) onMembers(
+	use, short, example, done string, do func(c *client.Client, ctx context.Context, ref, agent string) error,
+) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Example: example,
+		Args: takes(2, -1), ValidArgsFunction: inTurn(a.convNames, a.agentNames),
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			for _, agent := range args[1:] {
+				if err := do(c, ctx, args[0], agent); err != nil {
+					return err
+				}
+				if err := a.done(map[string]string{done: agent, "conversation": args[0]}, done, agent, args[0]); err != nil {
+					return err
+				}
+			}
+			return nil
+		}),
+	}
+}

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+func (a *app) convRename() *cobra.Command {
+	return &cobra.Command{
+		Use:               "rename CONVERSATION NAME",
+		Short:             "Give a conversation another name",
+		Example:           "  parley conv rename project-x project-y",
+		Args:              takes(2, 2),
+		ValidArgsFunction: inTurn(a.convNames, nothing),
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			renamed, err := c.ChangeConversation(ctx, args[0], parley.ConversationChange{Name: &args[1]})
+			if err != nil {
+				return err
+			}
+			return a.done(renamed, "renamed", renamed.Title(), renamed.ID)
+		}),
+	}
+}
+
+func (a *app) convTopic() *cobra.Command {
+	return &cobra.Command{
+		Use:               "topic CONVERSATION [TEXT]",
+		Short:             "Show or set what a conversation is about",
+		Example:           "  parley conv topic project-x\n  parley conv topic project-x \"The report\"\n  parley conv topic project-x \"\"",
+		Args:              takes(1, 2),
+		ValidArgsFunction: inTurn(a.convNames, nothing),
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			if len(args) == 1 {
+				v, err := c.Conversation(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				return a.one(v, func() { a.words(v.Topic) })
+			}
+			changed, err := c.ChangeConversation(ctx, args[0], parley.ConversationChange{Topic: &args[1]})
+			if err != nil {
+				return err
+			}
+			return a.done(changed, "changed", changed.Title(), changed.ID)
+		}),
+	}
+}
+
+func (a *app) convArchive(verb string, archived bool) *cobra.Command {
+	short := "Hide a conversation until somebody writes in it"
+	if !archived {
+		short = "Show an archived conversation again"
+	}
+	return a.onConv(verb+" CONVERSATION", short, "  parley conv "+verb+" project-x",
+		func(ctx context.Context, c *client.Client, args []string) error {
+			changed, err := c.ChangeConversation(ctx, args[0], parley.ConversationChange{Archived: &archived})
+			if err != nil {
+				return err
+			}
+			return a.done(changed, verb+"d", changed.Title(), changed.ID)
+		})
+}
+
+func (a *app) convDelete() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:               "delete CONVERSATION",
+		Short:             "Delete a conversation with all its messages",
+		Example:           "  parley conv delete project-x\n  parley conv delete project-x --yes",
+		Args:              takes(1, 1),
+		ValidArgsFunction: inTurn(a.convNames, nothing),
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		v, err := c.Conversation(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		if err := a.sure(cmd, yes, fmt.Sprintf("Delete %s with %s for good?", v.Title(), several(v.Messages, "message", "messages"))); err != nil {
+			return err
+		}
+		if err := c.DeleteConversation(ctx, v.ID); err != nil {
+			return err
+		}
+		return a.did("deleted", v.Title())
+	})
+	return cmd
+}
+
+func (a *app) convExport() *cobra.Command {
+	var form string
+	var force bool
+	cmd := &cobra.Command{
+		Use:               "export CONVERSATION [FILE]",
+		Short:             "Write a conversation as JSON lines or Markdown",
+		Example:           "  parley conv export project-x > project-x.jsonl\n  parley conv export project-x notes.md --format markdown",
+		Args:              takes(1, 2),
+		ValidArgsFunction: inTurn(a.convNames, files),
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			return a.writeTo(ctx, args[1:], force, "exporting", func(w io.Writer) error {
+				return c.Export(ctx, args[0], form, w)
+			})
+		}),
+	}
+	cmd.Flags().StringVar(&form, "format", "jsonl", "jsonl or markdown")
+	forced(cmd, &force)
+	complete(cmd, "format", fixed("jsonl", "markdown"))
+	return cmd
+}

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+func (a *app) deadCommand() *cobra.Command {
+	return a.menu("dead", "Look after messages that could not be delivered",
+		a.deadList(),
+		a.onDead("retry", "Try a dead letter again, with all its attempts", (*client.Client).RetryDead),
+		a.onDead("drop", "Give a dead letter up", (*client.Client).DropDead))
+}
+
+func (a *app) deadList() *cobra.Command {
+	var limit int
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List dead letters",
+		Example: "  parley dead list\n  parley dead list -o json",
+		Args:    noArgs,
+		RunE: a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+			dead, err := collect(client.All(ctx, c.DeadLetters), limit)
+			if err != nil {
+				return err
+			}
+			return list(a, dead,
+				column[parley.Delivery]{"message", func(d parley.Delivery) string { return d.Message }},
+				column[parley.Delivery]{"from", func(d parley.Delivery) string { return d.From }},
+				column[parley.Delivery]{"recipient", func(d parley.Delivery) string { return d.Recipient }},
+				column[parley.Delivery]{"attempts", func(d parley.Delivery) string { return strconv.Itoa(d.Attempt) }},
+				column[parley.Delivery]{"sent", func(d parley.Delivery) string { return a.moment(d.AcceptedAt) }},
+				column[parley.Delivery]{"failure", failureOf},
+			)
+		}),
+	}
+	cmd.Flags().Var(number{&limit}, "limit", "at most so many `letters` (default: all)")
+	return cmd
+}
+
+func failureOf(d parley.Delivery) string {
+	if d.Failure == nil {
+		return ""
+	}
+	return d.Failure.Message
+}
+
+// onDead is a command about one dead letter.
+func (a *app) onDead(
+	verb, short string, do func(c *client.Client, ctx context.Context, message, recipient string) (parley.Delivery, error),
+) *cobra.Command {
+	return &cobra.Command{
+		Use:   verb + " MESSAGE [RECIPIENT]",
+		Short: short,
+		Example: "  parley dead " + verb + " 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b\n" +
+			"  parley dead " + verb + " 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b gendry",
+		Args:              takes(1, 2),
+		ValidArgsFunction: inTurn(nothing, a.agentNames, nothing),
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			if len(args) == 1 {
+				recipient, err := deadFor(ctx, c, args[0])
+				if err != nil {
+					return err
+				}
+				args = append(args, recipient)
+			}
+			moved, err := do(c, ctx, args[0], args[1])
+			if err != nil {
+				return err
+			}
+			return a.done(moved, string(moved.State), moved.Recipient, moved.Message)
+		}),
+	}
+}
+
+// deadFor is the one recipient for whom a message is dead.
+func deadFor(ctx context.Context, c *client.Client, message string) (string, error) {
+	shown, err := c.Message(ctx, message)
+	if err != nil {
+		return "", err
+	}
+	var dead []string
+	for _, d := range shown.Deliveries {
+		if d.State == parley.DeliveryDead {
+			dead = append(dead, d.Recipient)
+		}
+	}
+	switch len(dead) {
+	case 0:
+		return "", parley.Errorf(parley.BadInput, "message %s is no dead letter", message).Because(parley.Conflict).
+			Suggest("see them: parley dead list")
+	case 1:
+		return dead[0], nil
+	default:
+		return "", parley.Errorf(parley.BadInput, "message %s is dead for %d recipients", message, len(dead)).
+			Suggest("name one: %s", dead[0])
+	}
+}

@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/config"
+	"github.com/parley-hub/parley/internal/home"
+	"github.com/parley-hub/parley/internal/server"
+)
+
+// report is how the start of a detached hub went.
+type report struct {
+	Origin string        `json:"origin,omitempty"`
+	Error  *parley.Error `json:"error,omitempty"`
+}
+
+// reportFD is where a detached hub writes its report.
+const reportFD = 3
+
+// upDetached starts this program again, in a session of its own, and waits for its report.
+func (a *app) upDetached(cmd *cobra.Command, dir home.Dir) error {
+	if err := dir.Make(); err != nil {
+		return err
+	}
+	log, err := dir.OpenLog()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	child, reports, err := startDetached(cmd, dir, log)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = reports.Close() }()
+	stop := context.AfterFunc(cmd.Context(), func() { _ = child.Process.Kill() })
+	defer stop()
+	var r report
+	if err := json.NewDecoder(reports).Decode(&r); err != nil {
+		r.Error = parley.Errorf(parley.Internal, "the hub ended before it was ready: %w", err).Suggest("see %s", dir.Log())
+	}
+	if r.Error != nil {
+		_ = child.Wait() // nothing of it is left when this ends
+		return errors.Join(cmd.Context().Err(), r.Error)
+	}
+	return a.introduceDetached(cmd.Context(), dir, r)
+}
+
+func startDetached(cmd *cobra.Command, dir home.Dir, log *os.File) (*exec.Cmd, io.ReadCloser, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, nil, err
+	}
+	reports, write, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	child := exec.Command(program, "up", "--detached", "--home", string(dir))
+	child.Args[0] = os.Args[0]
+	child.Env = os.Environ()
+	passOn(child, givenKeys(cmd))
+	child.Dir, child.Stdout, child.Stderr, child.ExtraFiles = string(dir), log, log, []*os.File{write}
+	detachProcess(child)
+	err = child.Start()
+	_ = write.Close()
+	if err != nil {
+		return nil, nil, errors.Join(err, reports.Close())
+	}
+	return child, reports, nil
+}
+
+// passOn gives settings to a hub that is started. Everybody on the machine can read its command line, so
+// secrets are not there.
+func passOn(child *exec.Cmd, given map[string]string) {
+	for _, key := range config.Keys() {
+		value, ok := given[key.Name]
+		switch {
+		case ok && key.Secret():
+			child.Env = append(child.Env, key.Variable()+"="+value)
+		case ok:
+			child.Args = append(child.Args, "--"+key.Flag()+"="+value)
+		}
+	}
+}
+
+// introduceDetached says where the hub is. The link is asked of the hub, so that it is in no log.
+func (a *app) introduceDetached(ctx context.Context, dir home.Dir, r report) error {
+	link := ""
+	if c, err := a.hubIn(dir); err == nil {
+		defer c.Close()
+		if made, err := c.NewLink(ctx, ""); err == nil {
+			link = made.URL
+		}
+	}
+	a.introduce(r.Origin, link, dir.Socket(), string(dir))
+	a.say("It logs to %s. Stop it with: %s", dir.Log(), a.line("down"))
+	return nil
+}
+
+// upReporting runs a detached hub.
+func (a *app) upReporting(ctx context.Context, dir home.Dir, c *config.Config) error {
+	out := os.NewFile(reportFD, "report")
+	tell := func(r report) {
+		_ = json.NewEncoder(out).Encode(r)
+		_ = out.Close()
+	}
+	err := a.up(ctx, dir, c, func(s *server.Server) { tell(report{Origin: s.Origin()}) })
+	if err != nil {
+		tell(report{Error: parley.AsError(err)}) // nobody listens any more if it was running
+	}
+	return err
+}

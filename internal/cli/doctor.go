@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/config"
+	"github.com/parley-hub/parley/internal/home"
+)
+
+// verdict is how a finding is to be taken.
+type verdict string
+
+const (
+	fine verdict = "ok"
+	warn verdict = "warn"
+	bad  verdict = "fail"
+)
+
+// finding is what a check has found, and how to mend it.
+type finding struct {
+	Check   string  `json:"check"`
+	Verdict verdict `json:"verdict"`
+	Message string  `json:"message"`
+	Mend    string  `json:"mend,omitempty"`
+}
+
+// doctor examines a home and the hub in it.
+type doctor struct {
+	app      *app
+	deep     bool
+	dir      home.Dir
+	config   *config.Config
+	findings []finding
+}
+
+func (a *app) doctorCommand() *cobra.Command {
+	var deep bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check the home, the hub and what it has stored, and say how to mend it",
+		Long: `Check home, permissions, configuration, hub, address, versions, clock, disk and database, and say how to mend
+what is wrong. It works whether the hub runs or not. With --deep every message and artifact is verified.`,
+		Example: `  parley doctor
+  parley doctor --deep -o json`,
+		Args:              noArgs,
+		ValidArgsFunction: nothing,
+	}
+	cmd.Flags().BoolVar(&deep, "deep", false, "verify the checksum of everything that is stored")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		dir, err := home.Locate(a.home)
+		if err != nil {
+			return err
+		}
+		d := &doctor{app: a, deep: deep, dir: dir}
+		if err := d.examine(cmd.Context()); err != nil {
+			return err
+		}
+		return d.tell()
+	}
+	return cmd
+}
+
+func (d *doctor) note(check string, v verdict, format string, args ...any) *finding {
+	d.findings = append(d.findings, finding{Check: check, Verdict: v, Message: fmt.Sprintf(format, args...)})
+	return &d.findings[len(d.findings)-1]
+}
+
+// failed notes an error with what it suggests.
+func (d *doctor) failed(check string, err error) {
+	e := parley.AsError(err)
+	d.note(check, bad, "%s", e.Message).Mend = e.Suggestion
+}
+
+// tell prints the findings. Something that fails makes the program fail.
+func (d *doctor) tell() error {
+	if d.app.output != formatTable {
+		if err := list(d.app, d.findings); err != nil {
+			return err
+		}
+	} else {
+		for _, f := range d.findings {
+			d.app.text(d.line(f))
+		}
+	}
+	for _, f := range d.findings {
+		if f.Verdict == bad {
+			return quiet{exitError}
+		}
+	}
+	return nil
+}
+
+func (d *doctor) line(f finding) string {
+	word := fmt.Sprintf("%-4s", f.Verdict)
+	line := fmt.Sprintf("%s  %-11s  %s", word, f.Check, oneLine(f.Message))
+	if f.Mend != "" {
+		line += "\n" + strings.Repeat(" ", 19) + "mend: " + oneLine(f.Mend)
+	}
+	return line
+}
+
+// examine makes all checks. What depends on something that is missing is left out.
+func (d *doctor) examine(ctx context.Context) error {
+	if !d.checkHome() {
+		return nil
+	}
+	c, err := config.Load(d.dir.Config(), os.Environ(), nil)
+	if err != nil {
+		d.failed("config", err)
+		return nil
+	}
+	d.config = c
+	d.checkConfig()
+	_, running, err := d.dir.Running()
+	if err != nil {
+		return err
+	}
+	if running {
+		return d.examineHub(ctx)
+	}
+	return d.examineStore(ctx)
+}

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+// checkHome says whether there is a home to look into.
+func (d *doctor) checkHome() bool {
+	err := d.dir.Check()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		d.note("home", warn, "there is no home %s yet", d.dir).Mend = "start a hub in it with: " + d.app.line("up")
+		return false
+	case err != nil:
+		d.failed("home", err)
+		return false
+	default:
+		d.note("home", fine, "%s is private", d.dir)
+		return d.checkFiles()
+	}
+}
+
+// checkFiles looks for files that others may read. The bodies of artifacts are in a directory nobody else
+// enters, and too many to look at.
+func (d *doctor) checkFiles() bool {
+	open := ""
+	err := filepath.WalkDir(string(d.dir), func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // it was a file of a moment
+		}
+		if err != nil {
+			return err
+		}
+		if info, err := entry.Info(); err == nil && info.Mode().Perm()&0o077 != 0 && path != string(d.dir) && open == "" {
+			open = path
+		}
+		if entry.IsDir() && filepath.Dir(path) == string(d.dir) && entry.Name() != "run" {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		d.note("files", bad, "the files of the home cannot be read: %v", err).Mend = "run this as the owner of the home"
+	case open != "":
+		d.note("files", bad, "%s can be used by others", open).Mend = "chmod -R go= " + string(d.dir)
+	default:
+		d.note("files", fine, "only their owner can use the files")
+	}
+	return err == nil
+}
+
+func (d *doctor) checkConfig() {
+	for _, warning := range d.config.Warnings() {
+		d.note("config", warn, "%s", warning).Mend = "correct or unset the variable"
+	}
+	set := 0
+	for _, value := range d.config.Values() {
+		if value.Source != "default" {
+			set++
+		}
+	}
+	if set == 0 {
+		d.note("config", fine, "all settings have their defaults")
+		return
+	}
+	d.note("config", fine, "%s other than the default (%s)", several(int64(set), "setting is", "settings are"), d.dir.Config())
+}
+
+// A clock before this, which is older than the program, is wrong.
+var oldestClock = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// clockSlack is how far the clock may be behind what is stored.
+const clockSlack = 5 * time.Second
+
+// checkClock compares the clock with the newest thing that is stored.
+func (d *doctor) checkClock(newest *time.Time) {
+	now := time.Now()
+	mend := "set the clock, and keep it right with NTP"
+	switch {
+	case now.Before(oldestClock):
+		d.note("clock", bad, "it says %s, which is long ago", now.UTC().Format(time.RFC3339)).Mend = mend
+	case newest != nil && newest.After(now.Add(clockSlack)):
+		d.note("clock", warn, "it says %s, but something was stored at %s", now.UTC().Format(time.RFC3339), newest.UTC().Format(time.RFC3339)).Mend = mend
+	default:
+		d.note("clock", fine, "it says %s", now.UTC().Format(time.RFC3339))
+	}
+}
+
+const (
+	leastDisk      = 1 << 30
+	leastDiskShare = 20 // one in so many bytes
+)
+
+func (d *doctor) checkDisk(free, total int64) {
+	switch {
+	case total == 0:
+		return // nobody knows
+	case free < max(leastDisk, total/leastDiskShare):
+		d.note("disk", warn, "%s of %s are free", size(free), size(total)).Mend = "make room, or set a retention; a full disk stores nothing more"
+	default:
+		d.note("disk", fine, "%s of %s are free", size(free), size(total))
+	}
+}
+
+func system() string { return runtime.GOOS + "/" + runtime.GOARCH }

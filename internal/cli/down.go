@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/home"
+)
+
+const (
+	stopPatience = 30 * time.Second
+	stopPoll     = 20 * time.Millisecond
+)
+
+func (a *app) downCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "down",
+		Short: "Stop the hub",
+		Long:  "Stop the hub of a home, and wait until it has stopped. Nothing that was accepted is lost.",
+		Example: `  parley down
+  parley down --home ./hub`,
+		Args:              noArgs,
+		ValidArgsFunction: nothing,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			dir, err := home.Locate(a.home)
+			if err != nil {
+				return err
+			}
+			h, running, err := dir.Running()
+			if err != nil {
+				return err
+			}
+			if !running {
+				return parley.Errorf(parley.Unavailable, "no hub is running in %s", dir)
+			}
+			if err := stopHub(cmd.Context(), dir, h); err != nil {
+				return err
+			}
+			return a.done(h, "stopped", strconv.Itoa(h.PID))
+		},
+	}
+}
+
+// stopHub asks a hub to stop, and waits until its home is free.
+func stopHub(ctx context.Context, dir home.Dir, h home.Hub) error {
+	if h.PID == 0 {
+		return parley.Errorf(parley.Unavailable, "the hub in %s is just starting, or another command uses its home", dir).
+			Suggest("try again in a moment")
+	}
+	process, err := os.FindProcess(h.PID)
+	if err == nil {
+		err = process.Signal(syscall.SIGTERM)
+	}
+	if err != nil {
+		return parley.Errorf(parley.Unavailable, "process %d cannot be stopped: %w", h.PID, err).Suggest("stop it as the user who started it")
+	}
+	limited, cancel := context.WithTimeout(ctx, stopPatience)
+	defer cancel()
+	poll := time.NewTicker(stopPoll)
+	defer poll.Stop()
+	for {
+		now, running, err := dir.Running()
+		if err != nil || !running || now.PID != h.PID && now.PID != 0 {
+			return err
+		}
+		select {
+		case <-poll.C:
+		case <-limited.Done():
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return parley.Errorf(parley.TimedOut, "the hub (process %d) has not stopped within %s", h.PID, stopPatience).
+				Suggest("wait, or end it with: kill -9 %d; nothing that was accepted is lost", h.PID)
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+)
+
+// Exit codes.
+const (
+	exitDone            = 0
+	exitError           = 1
+	exitUsage           = 2
+	exitDenied          = 3
+	exitUnauthenticated = 4
+	exitTimedOut        = 5
+	exitInterrupted     = 130
+)
+
+// usageError is a command line that cannot be understood.
+type usageError struct{ error }
+
+// usagef makes one that says where to read on.
+func usagef(cmd *cobra.Command, format string, args ...any) error {
+	return usageError{fmt.Errorf(format+" (see %s --help)", append(args, cmd.CommandPath())...)}
+}
+
+// quiet is an error whose text has been printed already.
+type quiet struct{ code int }
+
+func (quiet) Error() string { return "" }
+
+// fail tells the user what went wrong, and returns the exit code.
+func (a *app) fail(ctx context.Context, err error) int {
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))) {
+		return exitInterrupted
+	}
+	if q, ok := errors.AsType[quiet](err); ok {
+		return q.code
+	}
+	_, _ = fmt.Fprintln(a.err, "parley:", oneLine(err.Error()))
+	return exitCode(err)
+}
+
+func exitCode(err error) int {
+	if _, ok := errors.AsType[usageError](err); ok {
+		return exitUsage
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return exitTimedOut
+	}
+	switch e := parley.AsError(err); {
+	case e.Reason == parley.Unauthenticated:
+		return exitUnauthenticated
+	case e.Code == parley.NotPermitted:
+		return exitDenied
+	case e.Code == parley.TimedOut:
+		return exitTimedOut
+	default:
+		return exitError
+	}
+}
+
+// ifUnknown adds to an error about a name that nobody has what else may have been meant.
+func ifUnknown(err error, format string, args ...any) error {
+	if err == nil || parley.AsError(err).Reason != parley.NotFound {
+		return err
+	}
+	e, hint := *parley.AsError(err), fmt.Sprintf(format, args...)
+	switch {
+	case e.Suggestion == "":
+		e.Suggestion = hint
+	case strings.HasSuffix(e.Suggestion, "?"):
+		e.Suggestion += " " + strings.ToUpper(hint[:1]) + hint[1:]
+	default:
+		e.Suggestion += "; " + hint
+	}
+	return &e
+}
+
+// noArgs refuses arguments, and names the command that may have been meant.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 || !cmd.HasSubCommands() {
+		return takes(0, 0)(cmd, args)
+	}
+	var names []string
+	for _, sub := range cmd.Commands() {
+		names = append(names, sub.Name())
+	}
+	hint := parley.DidYouMean(parley.Nearest(args[0], names), "see "+cmd.CommandPath()+" --help")
+	return usageError{fmt.Errorf("unknown command %q (%s)", args[0], hint)}
+}
+
+// takes wants at least so many arguments and at most so many; -1 is no limit.
+func takes(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return usagef(cmd, "%s is missing", missing(cmd, len(args)))
+		case most >= 0 && len(args) > most:
+			return usagef(cmd, "%q is one argument too many%s", args[most], inQuotes(cmd))
+		default:
+			return nil
+		}
+	}
+}
+
+// inQuotes is what to do where the last argument is a text, and a part of it may be too many.
+func inQuotes(cmd *cobra.Command) string {
+	if strings.HasSuffix(strings.Trim(cmd.Use, "[]"), " TEXT") {
+		return "; put a text with spaces in quotes"
+	}
+	return ""
+}
+
+// missing is the name of the n-th argument of a command, as its usage has it.
+func missing(cmd *cobra.Command, n int) string {
+	names := strings.Fields(cmd.Use)[1:]
+	return strings.Trim(names[min(n, len(names)-1)], "[]….")
+}

@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/plain"
+)
+
+// files completes the names of files.
+func files(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveDefault
+}
+
+// writeTo lets write fill the file named, or standard output. A file is there only when all of it is.
+func (a *app) writeTo(ctx context.Context, name []string, force bool, doing string, write func(io.Writer) error) error {
+	counted := &counter{}
+	defer a.progress(ctx, doing, counted)()
+	if len(name) == 0 || name[0] == "-" {
+		out := a.tamed()
+		counted.w = out
+		return errors.Join(write(counted), out.Close())
+	}
+	if err := mayReplace(name[0], force); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(name[0]), "."+filepath.Base(name[0])+".*")
+	if err != nil {
+		return cannotWrite(name[0], err)
+	}
+	defer func() { _ = os.Remove(file.Name()) }() // nothing once it is renamed
+	counted.w = file
+	if err := errors.Join(write(counted), file.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(file.Name(), name[0]); err != nil {
+		return cannotWrite(name[0], err)
+	}
+	a.say("wrote %s to %s", size(counted.n.Load()), name[0])
+	return nil
+}
+
+// mayReplace refuses a name that is taken.
+func mayReplace(name string, force bool) error {
+	switch info, err := os.Stat(name); {
+	case err != nil:
+		return nil // what else is wrong with it shows when it is written
+	case !info.Mode().IsRegular():
+		return parley.Errorf(parley.BadInput, "%s is not a file", name).Suggest("name a file, or - for standard output")
+	case !force:
+		return parley.Errorf(parley.BadInput, "%s exists", name).Because(parley.Conflict).Suggest("choose another name, or replace it with --force")
+	default:
+		return nil
+	}
+}
+
+func exists(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
+}
+
+// forced declares the flag that lets a file be replaced.
+func forced(cmd *cobra.Command, force *bool) {
+	cmd.Flags().BoolVar(force, "force", false, "replace FILE if it exists")
+}
+
+// tamed is standard output for what others have written: a terminal gets it without what could do it harm.
+func (a *app) tamed() io.WriteCloser {
+	if isTerminal(a.out) {
+		return &tame{w: a.out}
+	}
+	return open{a.out}
+}
+
+// open is a writer that stays open.
+type open struct{ io.Writer }
+
+func (open) Close() error { return nil }
+
+// tame writes whole lines, so that no character is looked at in pieces.
+type tame struct {
+	w    io.Writer
+	rest []byte // of a line that has not ended
+}
+
+func (t *tame) Write(p []byte) (int, error) {
+	t.rest = append(t.rest, p...)
+	end := bytes.LastIndexByte(t.rest, '\n') + 1
+	_, err := io.WriteString(t.w, plain.Text(string(t.rest[:end])))
+	t.rest = append(t.rest[:0], t.rest[end:]...)
+	return len(p), err
+}
+
+// Close writes what is left.
+func (t *tame) Close() error {
+	_, err := io.WriteString(t.w, plain.Text(string(t.rest)))
+	return err
+}
+
+func cannotWrite(name string, err error) error {
+	return parley.Errorf(parley.BadInput, "%s cannot be written: %w", name, reason(err)).Suggest("choose another file")
+}
+
+// readFrom lets read have what a file holds, or with - standard input.
+func (a *app) readFrom(ctx context.Context, name, doing string, read func(io.Reader) error) error {
+	counted := &counter{r: a.stdin(ctx)}
+	if name != "-" {
+		file, err := openFile(name)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = file.Close() }()
+		counted.r = file
+	}
+	defer a.progress(ctx, doing, counted)()
+	return read(parley.UntilDone(ctx, counted))
+}
+
+func openFile(name string) (*os.File, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, parley.Errorf(parley.BadInput, "%s cannot be read: %w", name, reason(err)).Suggest("check its name")
+	}
+	if info, err := file.Stat(); err == nil && info.IsDir() {
+		_ = file.Close()
+		return nil, parley.Errorf(parley.BadInput, "%s is a directory", name).
+			Suggest("pack it first: tar c %s | parley artifact put -", name)
+	}
+	return file, nil
+}
+
+// reason is why the system refused, without the path, which the sentence has already.
+func reason(err error) error {
+	if e, ok := errors.AsType[*os.PathError](err); ok {
+		return e.Err
+	}
+	return fmt.Errorf("%w", err)
+}

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"context"
+	"sync"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+	"github.com/parley-hub/parley/internal/chat"
+)
+
+// Follow reports what happens in the conversation, and what becomes of agents. Where there is no conversation
+// yet, it first waits for it to be made.
+func (r *room) Follow(ctx context.Context, report func(chat.Signal)) error {
+	if id, _ := r.place(); id == "" {
+		if err := r.awaitOpening(ctx, report); err != nil || ctx.Err() != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var agents sync.WaitGroup
+	defer func() { cancel(); agents.Wait() }()
+	agents.Go(func() {
+		for e, err := range r.client.Events(ctx, client.EventsOptions{Kinds: []string{"agent"}}) {
+			if err == nil {
+				report(chat.Signal{Event: e})
+			}
+		}
+	})
+	id, _ := r.place()
+	return r.follow(ctx, client.EventsOptions{Conversation: id}, report, func(parley.Event) bool { return true })
+}
+
+// awaitOpening follows what conversations are made until the one of this room is among them.
+func (r *room) awaitOpening(ctx context.Context, report func(chat.Signal)) error {
+	opened := func(parley.Event) bool {
+		id, _ := r.place()
+		if id == "" && r.find(ctx, false) == nil {
+			id, _ = r.place()
+		}
+		return id == ""
+	}
+	return r.follow(ctx, client.EventsOptions{Kinds: []string{string(parley.EventConversationCreated), "agent"}}, report, opened)
+}
+
+// follow reports the events of one stream as long as more of it is wanted. It ends with an error that will
+// not pass.
+func (r *room) follow(ctx context.Context, o client.EventsOptions, report func(chat.Signal), more func(parley.Event) bool) (last error) {
+	for e, err := range r.client.Events(ctx, o) {
+		switch last = err; {
+		case err != nil:
+			report(chat.Signal{Kind: chat.Lost, Err: err})
+			continue
+		case e.Kind == client.EventReady || e.Kind == client.EventReset:
+			report(chat.Signal{Kind: chat.Back})
+		default:
+			report(chat.Signal{Event: e})
+		}
+		if !more(e) {
+			return nil
+		}
+	}
+	return last
+}

@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+	"github.com/parley-hub/parley/internal/plain"
+)
+
+func (a *app) inboxCommand() *cobra.Command {
+	var take parley.Take
+	var peek bool
+	cmd := &cobra.Command{
+		Use:   "inbox",
+		Short: "Take what is in your inbox, or look at it",
+		Long: `Take what is in your inbox, or look at it. What is taken is yours until its lease ends: acknowledge it
+with "parley ack", answer it with "parley reply", or it comes again.`,
+		Example: `  parley inbox --peek
+  parley inbox --wait --limit 1
+  parley --as arya inbox --at-most-once -o jsonl`,
+		Args: noMoreThanWait,
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&peek, "peek", false, "look, and take nothing")
+	flags.BoolVar(&take.AtMostOnce, "at-most-once", false, "taking acknowledges: nothing comes again")
+	flags.Var(span{&take.Wait}, "wait", "wait for something, so long")
+	flags.Lookup("wait").NoOptDefVal = client.LongestWait.String()
+	flags.Var(number{&take.Limit}, "limit", "at most so many `messages` (default 20)")
+	flags.Var(span{&take.Lease}, "lease", "how long they are yours (default 60s)")
+	cmd.MarkFlagsMutuallyExclusive("peek", "at-most-once")
+	cmd.MarkFlagsMutuallyExclusive("peek", "wait")
+	cmd.MarkFlagsMutuallyExclusive("peek", "lease")
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+		if peek {
+			return a.peek(ctx, c, take.Limit)
+		}
+		return a.take(ctx, c, take)
+	})
+	cmd.AddCommand(a.inboxNack(), a.inboxExtend())
+	return cmd
+}
+
+// noMoreThanWait refuses arguments. What follows --wait may be meant as its value.
+func noMoreThanWait(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 && cmd.Flags().Changed("wait") {
+		if _, err := parseSpan(args[0]); err == nil {
+			return usagef(cmd, "write --wait=%s", args[0])
+		}
+	}
+	return noArgs(cmd, args)
+}
+
+// item is one message of an inbox, for a JSON line.
+type item struct {
+	Lease    string          `json:"lease,omitempty"`
+	Delivery parley.Delivery `json:"delivery"`
+	Message  parley.Message  `json:"message"`
+}
+
+func items(lease string, deliveries []parley.Delivery, messages []parley.Message) []item {
+	list := make([]item, 0, len(deliveries))
+	for i := range min(len(deliveries), len(messages)) {
+		list = append(list, item{lease, deliveries[i], messages[i]})
+	}
+	return list
+}
+
+func (a *app) peek(ctx context.Context, c *client.Client, limit int) error {
+	peeked, err := c.Peek(ctx, limit)
+	if err != nil {
+		return err
+	}
+	if a.output == formatJSON {
+		return a.json(peeked)
+	}
+	return a.items(items("", peeked.Deliveries, peeked.Messages))
+}
+
+func (a *app) take(ctx context.Context, c *client.Client, t parley.Take) error {
+	if t.Wait > 0 { // a hub that is away from the start is not waited for
+		if _, err := c.Whoami(ctx); err != nil {
+			return err
+		}
+	}
+	taken, err := a.takeWithin(ctx, c, t)
+	if t.Wait > 0 && isAway(err) {
+		return parley.Errorf(parley.TimedOut, "the hub went away, and nothing came within %s", t.Wait).From(err)
+	}
+	if err != nil {
+		return err
+	}
+	if t.Wait > 0 && len(taken.Deliveries) == 0 {
+		return parley.Errorf(parley.TimedOut, "nothing came within %s", t.Wait)
+	}
+	if a.output == formatJSON {
+		return a.json(struct {
+			Lease        string  `json:"lease,omitempty"`
+			LeaseSeconds float64 `json:"lease_seconds,omitempty"`
+			parley.Taken
+		}{taken.Lease, taken.For.Seconds(), taken})
+	}
+	if err := a.items(items(taken.Lease, taken.Deliveries, taken.Messages)); err != nil {
+		return err
+	}
+	if taken.Lease != "" && len(taken.Deliveries) > 0 {
+		a.say("yours for %s; acknowledge with: %s", taken.For, a.line("ack", "--lease", taken.Lease))
+	}
+	return nil
+}
+
+// takeWithin takes once there is something, with as many calls as the wait needs.
+func (a *app) takeWithin(ctx context.Context, c *client.Client, t parley.Take) (taken parley.Taken, err error) {
+	if t.Wait == 0 {
+		return c.Take(ctx, t)
+	}
+	p := a.patient(t.Wait)
+	for t.Wait > 0 && err == nil && len(taken.Deliveries) == 0 {
+		err = p.try(ctx, func() (err error) {
+			t.Wait = max(time.Until(p.deadline), 0)
+			taken, err = c.Take(ctx, t)
+			return err
+		})
+	}
+	return taken, err
+}
+
+func (a *app) items(list []item) error {
+	if len(list) == 0 {
+		a.say("nothing is waiting")
+	}
+	for i, one := range list {
+		if a.output == formatLines {
+			if err := a.json(one); err != nil {
+				return err
+			}
+			continue
+		}
+		if i > 0 {
+			_, _ = fmt.Fprintln(a.out)
+		}
+		a.letter(one.Message)
+	}
+	return nil
+}
+
+// letter prints a message for a person: a line about it, and what it says.
+func (a *app) letter(m parley.Message) {
+	about := []string{m.ID, "from " + m.From, a.moment(m.CreatedAt)}
+	if m.Type != parley.TypeChat {
+		about = append(about, string(m.Type))
+	}
+	if m.Priority.Level() != parley.DefaultPriority.Level() {
+		about = append(about, m.Priority.Class())
+	}
+	if m.RequiresAck {
+		about = append(about, "wants an ack")
+	}
+	a.words(about...)
+	for line := range strings.Lines(body(m)) {
+		_, _ = fmt.Fprintln(a.out, "  "+strings.TrimRight(plain.Text(line), "\n"))
+	}
+}
+
+// body is what a message says, with its files named.
+func body(m parley.Message) string {
+	parts := []string{}
+	for _, part := range []string{m.Content.Text, m.Content.Code, string(m.Payload)} {
+		if part != "" {
+			parts = append(parts, strings.TrimRight(part, "\n"))
+		}
+	}
+	for _, file := range m.Content.Artifacts {
+		parts = append(parts, strings.TrimSpace("file "+file.Name+" "+file.SHA256+file.Path))
+	}
+	if m.RedactedAt != nil {
+		parts = append(parts, "(redacted)")
+	}
+	return strings.Join(parts, "\n")
+}

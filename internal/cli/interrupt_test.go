@@ -1,0 +1,34 @@
+package cli_test
+
+import (
+	"errors"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/parley-hub/parley/internal/screentest"
+)
+
+// TestCtrlCEndsReading: who is asked to type something can leave at once.
+func TestCtrlCEndsReading(t *testing.T) {
+	h := newHousehold(t)
+	h.run("agent", "add", "arya")
+	for args, shown := range map[string]string{
+		"send arya -":       "type the message, and end it with Ctrl-D",
+		"agent remove arya": "[y/N]",
+		"artifact put -":    "storing: 0 bytes",
+		"import -":          "importing: 0 bytes",
+	} {
+		program := h.command(strings.Fields(args)...)
+		person := screentest.Start(t, program, 80, 24)
+		person.Await(shown)
+		person.Type("\x03")
+		ended, ok := errors.AsType[*exec.ExitError](program.Wait())
+		if !ok || ended.ExitCode() != 130 {
+			t.Errorf("parley %s ended with %v, want exit code 130", args, ended)
+		}
+	}
+	if got := h.run("agent", "list"); !strings.Contains(got, "arya") {
+		t.Errorf("an interrupted question was taken for a yes: %s", got)
+	}
+}

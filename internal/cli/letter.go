@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"mime"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+// letter is a message as the command line describes it.
+type letter struct {
+	draft    parley.Draft
+	files    []string
+	payload  string
+	kind     string
+	deadline string
+	ttl      time.Duration
+	wait     bool
+	timeout  time.Duration
+}
+
+func (l *letter) declare(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&l.wait, "wait", false, "wait for the answer and print it")
+	l.timeout = defaultWait
+	flags.Var(span{&l.timeout}, "timeout", "with --wait: how long")
+	flags.StringVar(&l.kind, "type", "", "what it is meant as: chat, request, notification, …")
+	flags.Var(urgency{&l.draft.Priority}, "priority", "0 to 10, or low, normal, high, urgent")
+	flags.Var(span{&l.ttl}, "ttl", "how long it is worth delivering, like 10m")
+	flags.StringVar(&l.deadline, "deadline", "", "when an answer is due: a `time`, or like 2h")
+	flags.BoolVar(&l.draft.RequiresAck, "requires-ack", false, "it must be acknowledged")
+	flags.StringArrayVar(&l.files, "file", nil, "a `file` to send with it; may be given again")
+	flags.StringVar(&l.payload, "payload", "", "a `JSON` object to send with it")
+	flags.StringVar(&l.draft.IdempotencyKey, "key", "", "idempotency `key`: what is sent twice with it is stored once")
+	complete(cmd, "type", fixed("chat", "request", "response", "notification", "command", "status", "result"))
+	complete(cmd, "priority", fixed("low", "normal", "high", "urgent"))
+}
+
+// bare says that there is nothing to send but a text.
+func (l *letter) bare() bool { return len(l.files) == 0 && l.payload == "" }
+
+// checkArgs wants somebody and a text. A message with something else in it needs no text, and one to a
+// conversation needs nobody.
+func (l *letter) checkArgs(cmd *cobra.Command, args []string, toConversation bool) error {
+	least := 2
+	if toConversation {
+		least--
+	}
+	if !l.bare() {
+		least--
+	}
+	if toConversation && len(args) == 0 && least > 0 {
+		return usagef(cmd, "TEXT is missing")
+	}
+	return takes(least, 2)(cmd, args)
+}
+
+// finish completes the draft: its text, times and files, which are stored first.
+func (l *letter) finish(ctx context.Context, a *app, cmd *cobra.Command, c *client.Client, text []string) (err error) {
+	if !l.wait && cmd.Flags().Changed("timeout") {
+		return usagef(cmd, "--timeout is for --wait")
+	}
+	if len(text) > 0 {
+		if l.draft.Content.Text, err = a.input(ctx, text[0]); err != nil {
+			return err
+		}
+	}
+	l.draft.Type, l.draft.TTL = parley.Type(l.kind), int64(l.ttl.Round(time.Second).Seconds())
+	if l.deadline != "" {
+		due, err := parseWhen(l.deadline, time.Now())
+		if err != nil {
+			return usagef(cmd, "--deadline: %w", err)
+		}
+		due = due.UTC()
+		l.draft.Deadline = &due
+	}
+	if l.payload != "" {
+		if l.draft.Payload = json.RawMessage(l.payload); !json.Valid(l.draft.Payload) {
+			return usagef(cmd, "--payload is not JSON")
+		}
+	}
+	return l.store(ctx, a, c)
+}
+
+// store hands in the files.
+func (l *letter) store(ctx context.Context, a *app, c *client.Client) error {
+	for _, name := range l.files {
+		err := a.readFrom(ctx, name, "sending "+filepath.Base(name), func(r io.Reader) error {
+			stored, err := c.PutArtifact(ctx, r)
+			stored.Name = filepath.Base(name)
+			stored.MediaType = mime.TypeByExtension(filepath.Ext(name))
+			l.draft.Content.Artifacts = append(l.draft.Content.Artifacts, stored)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"iter"
+	"slices"
+)
+
+// newest reads a list to its end and keeps the last of it.
+func newest[T any](all iter.Seq2[T, error], most int) (things []T, err error) {
+	for thing, err := range all {
+		if err != nil {
+			return nil, err
+		}
+		if len(things) == most {
+			things = slices.Delete(things, 0, 1)
+		}
+		things = append(things, thing)
+	}
+	return things, nil
+}
+
+// collect reads a list to its end, or to so many.
+func collect[T any](all iter.Seq2[T, error], most int) (things []T, err error) {
+	for thing, err := range all {
+		if err != nil {
+			return nil, err
+		}
+		if things = append(things, thing); len(things) == most {
+			break
+		}
+	}
+	return things, nil
+}

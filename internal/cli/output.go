@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/parley-hub/parley/internal/plain"
+)
+
+// format is how data is printed.
+type format string
+
+const (
+	formatTable format = "table"
+	formatJSON  format = "json"
+	formatLines format = "jsonl"
+)
+
+// String, Set and Type make it the value of a flag.
+func (f *format) String() string { return string(*f) }
+
+// Set accepts one of the formats.
+func (f *format) Set(s string) error {
+	switch format(s) {
+	case formatTable, formatJSON, formatLines:
+		*f = format(s)
+		return nil
+	default:
+		return errors.New("use table, json or jsonl")
+	}
+}
+
+// Type names it in help.
+func (f *format) Type() string { return "format" }
+
+// isTerminal says whether a stream is a terminal.
+func isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// colours says whether standard output may be coloured.
+func (a *app) colours() bool {
+	return isTerminal(a.out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// say tells the user something that is not data.
+func (a *app) say(format string, args ...any) {
+	_, _ = fmt.Fprintln(a.err, oneLine(fmt.Sprintf(format, args...)))
+}
+
+// json prints a value as JSON: on one line, or for a person.
+func (a *app) json(value any) error {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if a.output == formatJSON {
+		encoder.SetIndent("", "  ")
+	}
+	if err := encoder.Encode(value); err != nil {
+		return err
+	}
+	_, err := a.out.Write(plain.JSON(text.Bytes()))
+	return err
+}
+
+// one prints a value, as JSON or by the function given.
+func (a *app) one(value any, print func()) error {
+	if a.output != formatTable {
+		return a.json(value)
+	}
+	print()
+	return nil
+}
+
+// done prints what was done to what: a word and names, or the value as JSON.
+func (a *app) done(value any, words ...string) error {
+	return a.one(value, func() { a.words(words...) })
+}
+
+// did prints what was done to something of which nothing else is to be said.
+func (a *app) did(word, subject string) error {
+	return a.done(map[string]string{word: subject}, word, subject)
+}
+
+// words prints words on one line, apart from each other.
+func (a *app) words(words ...string) {
+	clean := make([]string, len(words))
+	for i, word := range words {
+		clean[i] = oneLine(word)
+	}
+	_, _ = fmt.Fprintln(a.out, strings.Join(clean, "  "))
+}
+
+// text prints a text of somebody else: to a terminal without what could do it harm.
+func (a *app) text(text string) {
+	if isTerminal(a.out) {
+		text = plain.Text(text)
+	}
+	_, _ = io.WriteString(a.out, strings.TrimRight(text, "\n")+"\n")
+}
+
+// moment writes a time: local on a terminal, UTC for programs.
+func (a *app) moment(t time.Time) string {
+	if isTerminal(a.out) {
+		return t.Local().Format(time.DateTime)
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// soon writes a time to come: without its day on a terminal, where that is clear.
+func (a *app) soon(t time.Time) string {
+	if isTerminal(a.out) && time.Until(t) < 20*time.Hour {
+		return t.Local().Format("15:04")
+	}
+	return a.moment(t)
+}
+
+// maybe writes a time that may not be there.
+func (a *app) maybe(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return a.moment(*t)
+}

@@ -1,0 +1,247 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"github.com/spf13/cobra"
+)
+
+type fruit struct {
+	Name string `json:"name"`
+	Note string `json:"note,omitempty"`
+}
+
+func TestLists(t *testing.T) {
+	fruits := []fruit{{"りんご", "red\nand <round>"}, {"fig", ""}}
+	for form, want := range map[format]string{
+		formatTable: "NAME    NOTE\nりんご  red and <round>\nfig\n",
+		formatLines: `{"name":"りんご","note":"red\nand <round>"}` + "\n" + `{"name":"fig"}` + "\n",
+		formatJSON: "[\n  {\n    \"name\": \"りんご\",\n    \"note\": \"red\\nand <round>\"\n  },\n" +
+			"  {\n    \"name\": \"fig\"\n  }\n]\n",
+	} {
+		var out strings.Builder
+		a := &app{out: &out, output: form}
+		err := list(a, fruits,
+			column[fruit]{"name", func(f fruit) string { return f.Name }},
+			column[fruit]{"note", func(f fruit) string { return f.Note }})
+		if err != nil || out.String() != want {
+			t.Errorf("as %s:\n%s(%v)\nwant\n%s", form, out.String(), err, want)
+		}
+	}
+}
+
+func TestAnEmptyListIsAnEmptyArray(t *testing.T) {
+	for form, want := range map[format]string{formatTable: "", formatLines: "", formatJSON: "[]\n"} {
+		var out, said strings.Builder
+		err := list(&app{out: &out, err: &said, output: form}, []fruit(nil), column[fruit]{"name", nil})
+		if err != nil || out.String() != want || (said.String() == "none\n") != (form == formatTable) {
+			t.Errorf("as %s: %q, %q, %v", form, out.String(), said.String(), err)
+		}
+	}
+}
+
+// terminal is an app on a terminal, and the other end of that terminal.
+func terminal(t *testing.T) (*app, *os.File) {
+	t.Helper()
+	person, tty, err := pty.Open()
+	if err != nil {
+		t.Skip("no terminal can be had here:", err)
+	}
+	t.Cleanup(func() { _, _ = tty.Close(), person.Close() })
+	if err := pty.Setsize(tty, &pty.Winsize{Rows: 24, Cols: 20}); err != nil {
+		t.Fatal(err)
+	}
+	return &app{in: tty, out: tty, err: tty, output: formatTable}, person
+}
+
+// readUntil reads what a terminal shows until a text is there.
+func readUntil(t *testing.T, person *os.File, text string) string {
+	t.Helper()
+	var shown strings.Builder
+	for buffer := make([]byte, 256); !strings.Contains(shown.String(), text); {
+		n, err := person.Read(buffer)
+		if err != nil {
+			t.Fatalf("after %q: %v", shown.String(), err)
+		}
+		shown.Write(buffer[:n])
+	}
+	return shown.String()
+}
+
+func TestATableFitsTheTerminal(t *testing.T) {
+	t.Setenv("TERM", "xterm")
+	for colour, head := range map[string]string{"": "\x1b[1mNAME\x1b[0m", "1": "NAME"} {
+		t.Setenv("NO_COLOR", colour)
+		a, person := terminal(t)
+		if err := list(a, []fruit{{Name: strings.Repeat("x", 50)}}, column[fruit]{"name", func(f fruit) string { return f.Name }}); err != nil {
+			t.Fatal(err)
+		}
+		want := head + "\r\n" + strings.Repeat("x", 19) + "…\r\n"
+		if got := readUntil(t, person, "…\r\n"); got != want {
+			t.Errorf("NO_COLOR=%q shows %q, want %q", colour, got, want)
+		}
+	}
+}
+
+func TestATerminalIsAsked(t *testing.T) {
+	for answer, want := range map[string]error{"y": nil, "YES": nil, "n": quiet{exitError}, "": quiet{exitError}} {
+		a, person := terminal(t)
+		done := make(chan error, 1)
+		cmd := &cobra.Command{Use: "x"}
+		cmd.SetContext(t.Context())
+		go func() { done <- a.sure(cmd, false, "Delete it?") }()
+		readUntil(t, person, "Delete it? [y/N] ")
+		if _, err := io.WriteString(person, answer+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-done; !errors.Is(err, want) {
+			t.Errorf("%q gives %v, want %v", answer, err, want)
+		}
+	}
+}
+
+func TestNobodyIsAskedWithoutATerminal(t *testing.T) {
+	a := &app{in: strings.NewReader("y\n"), err: io.Discard}
+	if _, ok := errors.AsType[usageError](a.sure(&cobra.Command{Use: "x"}, false, "Delete it?")); !ok {
+		t.Error("a pipe was asked")
+	}
+	if err := a.sure(&cobra.Command{Use: "x"}, true, "Delete it?"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTextIsHarmlessOnATerminalAndExactElsewhere(t *testing.T) {
+	const evil = "\x1b]0;title\atext"
+	a, person := terminal(t)
+	a.text(evil)
+	if got := readUntil(t, person, "text\r\n"); strings.ContainsAny(got, "\x1b\a") {
+		t.Errorf("the terminal got %q", got)
+	}
+	var out strings.Builder
+	(&app{out: &out}).text(evil)
+	if out.String() != evil+"\n" {
+		t.Errorf("the pipe got %q", out.String())
+	}
+}
+
+// TestProgress waits for the second after which something is shown.
+func TestProgress(t *testing.T) {
+	a, person := terminal(t)
+	count := &counter{w: io.Discard}
+	_, _ = count.Write(make([]byte, 2048))
+	stop := a.progress(t.Context(), "exporting", count)
+	readUntil(t, person, "exporting: 2.0 KiB, 1s")
+	stop()
+	readUntil(t, person, "\r\x1b[K")
+}
+
+func TestAFileIsThereWhenAllOfItIs(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "out")
+	a := &app{err: io.Discard}
+	broken := errors.New("broke off")
+	err := a.writeTo(t.Context(), []string{name}, false, "writing", func(w io.Writer) error {
+		_, _ = io.WriteString(w, "half")
+		return broken
+	})
+	if left, _ := os.ReadDir(filepath.Dir(name)); !errors.Is(err, broken) || len(left) != 0 {
+		t.Errorf("the error is %v, and %v is left", err, left)
+	}
+	err = a.writeTo(t.Context(), []string{name}, false, "writing", func(w io.Writer) error {
+		_, err := io.WriteString(w, "whole")
+		return err
+	})
+	if got, _ := os.ReadFile(name); err != nil || string(got) != "whole" {
+		t.Errorf("the file holds %q (%v)", got, err)
+	}
+}
+
+func TestNoFileIsReplacedUnasked(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "out")
+	if err := os.WriteFile(name, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := &app{err: io.Discard}
+	write := func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }
+	for _, test := range []struct {
+		target string
+		force  bool
+		want   string
+	}{{name, false, "old"}, {name, true, "new"}, {filepath.Dir(name), true, "new"}, {os.DevNull, true, "new"}} {
+		err := a.writeTo(t.Context(), []string{test.target}, test.force, "writing", write)
+		done := test.target == name && test.force
+		if got, _ := os.ReadFile(name); string(got) != test.want || (err == nil) != done {
+			t.Errorf("writing %s (force %v) gives %v and leaves %q", test.target, test.force, err, got)
+		}
+	}
+}
+
+func TestANameThatIsTakenGetsANumber(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "backup")
+	for _, want := range []string{name, name + "-2", name + "-3"} {
+		got := unused(name)
+		if err := os.Mkdir(got, 0o700); err != nil || got != want {
+			t.Errorf("the name is %s (%v), want %s", got, err, want)
+		}
+	}
+}
+
+func TestTimesAreUTCForPrograms(t *testing.T) {
+	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.FixedZone("x", 3600))
+	if got := (&app{out: io.Discard}).moment(at); got != "2030-01-02T02:04:05Z" {
+		t.Errorf("it is %s", got)
+	}
+	a, _ := terminal(t)
+	if got := a.moment(at); got != at.Local().Format(time.DateTime) {
+		t.Errorf("on a terminal it is %s", got)
+	}
+}
+
+func TestAnInterruptIsNoError(t *testing.T) {
+	why := errors.New("a signal came")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(why)
+	for _, err := range []error{context.Canceled, why} {
+		var said strings.Builder
+		if code := (&app{err: &said}).fail(ctx, err); code != exitInterrupted || said.String() != "" {
+			t.Errorf("%v gives exit code %d and %q", err, code, said.String())
+		}
+	}
+}
+
+// TestJSONDoesNothingToATerminal: an encoder leaves C1 control characters as they are, and a terminal obeys.
+func TestJSONDoesNothingToATerminal(t *testing.T) {
+	for _, form := range []format{formatJSON, formatLines} {
+		var out strings.Builder
+		err := (&app{out: &out, output: form}).json(fruit{Name: "\u009b2J\x7f\u202e\x1b[2J"})
+		if err != nil || !strings.Contains(out.String(), `"\u009b2J\u007f\u202e\u001b[2J"`) {
+			t.Errorf("as %s: %q, %v", form, out.String(), err)
+		}
+	}
+}
+
+// TestExportsDoNothingToATerminal, in whichever pieces they come.
+func TestExportsDoNothingToATerminal(t *testing.T) {
+	a, person := terminal(t)
+	err := a.writeTo(t.Context(), nil, false, "exporting", func(w io.Writer) error {
+		for _, piece := range []string{"a\x1b[2J\nb\xc2", "\x9b2J é", "\xe2\x80", "\xaec\nend"} {
+			if _, err := io.WriteString(w, piece); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := readUntil(t, person, "end"), "a␛[2J\r\nb�2J é�c\r\nend"; got != want {
+		t.Errorf("it shows %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// span is a flag for a duration, also in days: 90s, 2h30m, 30d.
+type span struct{ d *time.Duration }
+
+func (s span) String() string {
+	if s.d == nil || *s.d == 0 {
+		return ""
+	}
+	return s.d.String()
+}
+
+func (s span) Set(text string) (err error) {
+	if *s.d, err = parseSpan(text); err == nil && *s.d == 0 {
+		return errors.New("write more than 0, or leave it out")
+	}
+	return err
+}
+
+func (s span) Type() string { return "duration" }
+
+var errSpan = errors.New("write a duration like 90s, 2h30m or 30d")
+
+// parseSpan reads a duration, which may begin with days.
+func parseSpan(text string) (time.Duration, error) {
+	rest, whole := text, time.Duration(0)
+	if days, after, found := strings.Cut(text, "d"); found {
+		n, err := strconv.ParseFloat(days, 64)
+		if err != nil || !(n >= 0 && n <= 36500) || math.IsNaN(n) {
+			return 0, errSpan
+		}
+		whole, rest = time.Duration(n*24*float64(time.Hour)), after
+		if rest == "" {
+			return whole, nil
+		}
+	}
+	part, err := time.ParseDuration(rest)
+	if err != nil || part < 0 {
+		return 0, errSpan
+	}
+	return whole + part, nil
+}
+
+// nameList are names with commas between them.
+func nameList(lists ...string) (names []string) {
+	for _, list := range lists {
+		for name := range strings.SplitSeq(list, ",") {
+			if name = strings.TrimSpace(name); name != "" {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// number is a flag for a number from 1 on.
+type number struct{ n *int }
+
+func (n number) String() string {
+	if n.n == nil {
+		return "0"
+	}
+	return strconv.Itoa(*n.n)
+}
+
+func (n number) Set(text string) error {
+	value, err := strconv.Atoi(text)
+	switch {
+	case err != nil:
+		return errors.New("write a number")
+	case value < 1:
+		return errors.New("write a number from 1 on")
+	default:
+		*n.n = value
+		return nil
+	}
+}
+
+func (n number) Type() string { return "int" }
+
+// parseWhen reads a time, or how long from now it is.
+func parseWhen(text string, now time.Time) (time.Time, error) {
+	if d, err := parseSpan(text); err == nil {
+		return now.Add(d), nil
+	}
+	for _, form := range []string{time.RFC3339, time.DateTime, "2006-01-02 15:04", time.DateOnly} {
+		if t, err := time.ParseInLocation(form, text, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is no time; write 2h, or 2006-01-02 15:04, or 2006-01-02T15:04:05Z", text)
+}
+
+// urgency is a flag for a priority: a number or a word.
+type urgency struct{ p *parley.Priority }
+
+func (u urgency) String() string {
+	if u.p == nil || !u.p.Given() {
+		return ""
+	}
+	return u.p.String()
+}
+
+func (u urgency) Set(text string) error {
+	p, err := parley.ParsePriority(text)
+	if err != nil {
+		return errors.New("use 0 to 10, or low, normal, high, urgent")
+	}
+	*u.p = p
+	return nil
+}
+
+func (u urgency) Type() string { return "priority" }

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// counter counts the bytes that go through it.
+type counter struct {
+	r io.Reader
+	w io.Writer
+	n atomic.Int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// waiting shows on a terminal that something goes on that takes longer than a second, until it is told to
+// stop.
+func (a *app) waiting(ctx context.Context, doing string) (stop func()) {
+	return a.showing(ctx, func() string { return doing })
+}
+
+// progress also shows how many bytes have gone through a counter.
+func (a *app) progress(ctx context.Context, doing string, count *counter) (stop func()) {
+	return a.showing(ctx, func() string { return doing + ": " + size(count.n.Load()) })
+}
+
+// watching also shows how far it has come, as it is told.
+func (a *app) watching(ctx context.Context, doing string) (tell func(string), stop func()) {
+	var far atomic.Value
+	far.Store(doing)
+	return func(text string) { far.Store(doing + ": " + text) }, a.showing(ctx, func() string { return far.Load().(string) })
+}
+
+func (a *app) showing(ctx context.Context, what func() string) (stop func()) {
+	if !isTerminal(a.err) {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var shown sync.WaitGroup
+	shown.Go(func() { show(ctx, a.err, what) })
+	return func() {
+		cancel()
+		shown.Wait()
+	}
+}
+
+func show(ctx context.Context, w io.Writer, what func() string) {
+	const clearLine = "\r\x1b[K"
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for began := time.Now(); ; {
+		select {
+		case <-ctx.Done():
+			if time.Since(began) > time.Second {
+				_, _ = fmt.Fprint(w, clearLine)
+			}
+			return
+		case <-ticker.C:
+			_, _ = fmt.Fprintf(w, "%s%s, %s", clearLine, what(), time.Since(began).Round(time.Second))
+		}
+	}
+}
+
+// size writes a number of bytes for a person.
+func size(n int64) string {
+	const step = 1024
+	value, units := float64(n), []string{"bytes", "KiB", "MiB", "GiB"}
+	for value >= step && len(units) > 1 {
+		value, units = value/step, units[1:]
+	}
+	if units[0] == "bytes" {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return fmt.Sprintf("%.1f %s", value, units[0])
+}

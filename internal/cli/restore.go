@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley/internal/server"
+)
+
+func (a *app) restoreCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "restore DIR",
+		Short: "Put a backup into a home that has no database",
+		Long: `Verify a backup, and put it into a home that has no database, or into an empty PostgreSQL database where the
+configuration names one. No hub may run there.`,
+		Example: `  parley restore /mnt/backups/parley-monday --home ./restored
+  PARLEY_STORE=postgres://parley@localhost/new parley restore /mnt/backups/parley-monday --home ./restored`,
+		Args: takes(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, c, err := a.configured(cmd)
+			if err != nil {
+				return err
+			}
+			from, err := filepath.Abs(args[0])
+			if err != nil {
+				return err
+			}
+			stop := a.waiting(cmd.Context(), "restoring")
+			restored, err := server.Restore(cmd.Context(), a.offline(dir, c), from)
+			stop()
+			if err != nil {
+				return err
+			}
+			a.say("restored into %s; start the hub with: %s", dir, a.line("up"))
+			return a.one(restored, func() {
+				a.fields("directory", restored.Directory, "messages", count(restored.Messages), "artifacts", count(restored.Artifacts))
+			})
+		},
+	}
+}

@@ -1,0 +1,215 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+	"github.com/parley-hub/parley/internal/chat"
+)
+
+// room is a conversation of the hub to chat in: a named one, or that of the caller and others, which may
+// begin with its first message.
+type room struct {
+	client *client.Client
+	me     parley.Agent
+	others []string // ids, where the conversation is theirs and the caller's
+
+	mu     sync.Mutex
+	id     string // of the conversation, once there is one
+	joined bool
+}
+
+// openRoom finds the conversation of a name, or of the caller and those named.
+func openRoom(ctx context.Context, c *client.Client, conversation string, names []string) (*room, error) {
+	who, err := c.Whoami(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &room{client: c, me: who.Agent}
+	if conversation != "" {
+		view, err := c.Conversation(ctx, conversation)
+		r.enter(view.ID, view.Joined)
+		return r, err
+	}
+	for i, name := range names {
+		agent, err := c.Agent(ctx, name)
+		if i > 0 && i == len(names)-1 {
+			err = ifUnknown(err, "a text of one word stands behind --: parley chat %s -- %s", strings.Join(names[:i], " "), name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.others = append(r.others, agent.ID)
+	}
+	for _, archived := range []bool{false, true} {
+		if err := r.find(ctx, archived); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// find looks for the conversation of the others and the caller among the caller's own.
+func (r *room) find(ctx context.Context, archived bool) error {
+	set := parley.SetKey(append(slices.Clone(r.others), r.me.ID))
+	page := func(ctx context.Context, from client.From) (client.Page[parley.ConversationView], error) {
+		return r.client.Conversations(ctx, client.Conversations{Archived: archived}, from)
+	}
+	for view, err := range client.All(ctx, page) {
+		if err != nil {
+			return err
+		}
+		direct := view.Kind == parley.DM || view.Kind == parley.Group && view.Name == ""
+		if direct && parley.SetKey(view.Members) == set {
+			r.enter(view.ID, true)
+			return nil
+		}
+	}
+	return nil
+}
+
+func (r *room) enter(id string, joined bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.id, r.joined = id, joined
+}
+
+func (r *room) place() (id string, joined bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.id, r.joined
+}
+
+// Look says what the conversation is and who is there.
+func (r *room) Look(ctx context.Context) (scene chat.Scene, err error) {
+	scene.Me = r.me.ID
+	id, _ := r.place()
+	if id == "" {
+		if err := r.find(ctx, false); err != nil {
+			return scene, away(err)
+		}
+		id, _ = r.place()
+	}
+	members := append(slices.Clone(r.others), r.me.ID)
+	if id != "" {
+		if scene.Conversation, err = r.client.Conversation(ctx, id); err != nil {
+			return scene, away(err)
+		}
+		r.enter(id, scene.Conversation.Joined)
+		members = scene.Conversation.Members
+	}
+	all, err := r.client.Who(ctx)
+	if err != nil {
+		return scene, away(err)
+	}
+	all = slices.DeleteFunc(all, func(p parley.Presence) bool { return p.ID == r.me.ID || p.Kind == parley.KindSystem })
+	for _, p := range all {
+		if slices.Contains(members, p.ID) {
+			scene.Present = append(scene.Present, p)
+		}
+	}
+	scene.Title, scene.Known = title(scene), scene.Present
+	if scene.Conversation.ReadableByAll() {
+		scene.Known = all
+	}
+	return scene, nil
+}
+
+// title is what the conversation is called: its name, or who else is in it.
+func title(scene chat.Scene) string {
+	if scene.Conversation.Name != "" {
+		return scene.Conversation.Title()
+	}
+	var names []string
+	for _, p := range scene.Present {
+		names = append(names, p.ID)
+	}
+	return cmp.Or(strings.Join(names, ", "), scene.Conversation.Title())
+}
+
+// Page returns messages, oldest first.
+func (r *room) Page(ctx context.Context, page parley.Page) ([]parley.Message, error) {
+	id, _ := r.place()
+	if id == "" {
+		return nil, nil
+	}
+	span := client.Span{Before: page.Before, Limit: page.Limit}
+	if page.Forward {
+		span.After = max(page.After, 1) // the event that made the conversation came before its messages
+	}
+	list, err := r.client.History(ctx, id, span)
+	return list, away(err)
+}
+
+// Message returns a message and what has become of it.
+func (r *room) Message(ctx context.Context, id string) (parley.Shown, error) {
+	shown, err := r.client.Message(ctx, id)
+	return shown, away(err)
+}
+
+// Post stores a message, in this room unless it answers one.
+func (r *room) Post(ctx context.Context, draft parley.Draft) (parley.Receipt, error) {
+	id, _ := r.place()
+	switch {
+	case draft.InReplyTo != "":
+	case id != "":
+		draft.Conversation = id
+	default:
+		draft.Direct = r.others
+	}
+	receipt, err := r.client.Post(ctx, draft)
+	if err == nil {
+		r.enter(receipt.Message.Conversation, true)
+	}
+	return receipt, away(err)
+}
+
+// mostRead is how many deliveries one call can name.
+const mostRead = 500
+
+// Read moves the caller's cursor. An agent has thereby fetched and acknowledged what was delivered to it.
+func (r *room) Read(ctx context.Context, shown []parley.Message) error {
+	id, joined := r.place()
+	if !joined || len(shown) == 0 {
+		return nil
+	}
+	if ids := r.fromOthers(shown[max(0, len(shown)-mostRead):]); len(ids) > 0 && r.me.Kind == parley.KindAgent {
+		if _, err := r.client.Take(ctx, parley.Take{Only: ids, Limit: len(ids), AtMostOnce: true}); err != nil {
+			return away(err)
+		}
+	}
+	return away(r.client.MarkRead(ctx, id, shown[len(shown)-1].Seq))
+}
+
+// fromOthers are the ids of messages that others have sent: only these can be delivered to the caller.
+func (r *room) fromOthers(list []parley.Message) (ids []string) {
+	for _, m := range list {
+		if m.From != r.me.ID {
+			ids = append(ids, m.ID)
+		}
+	}
+	return ids
+}
+
+// SetTopic changes what the conversation is about.
+func (r *room) SetTopic(ctx context.Context, topic string) error {
+	id, _ := r.place()
+	_, err := r.client.ChangeConversation(ctx, id, parley.ConversationChange{Topic: &topic})
+	return away(err)
+}
+
+// away marks the errors of a hub that did not answer at all. An error that the hub has sent has no cause.
+func away(err error) error {
+	e := parley.AsError(err)
+	if e == nil || e.Code != parley.Unavailable && e.Code != parley.TimedOut || errors.Unwrap(e) == nil {
+		return err
+	}
+	marked := *e
+	return marked.From(errors.Join(chat.ErrAway, err))
+}

@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+func (a *app) searchCommand() *cobra.Command {
+	limit := 20
+	cmd := &cobra.Command{
+		Use:   "search WORDS…",
+		Short: "Search all you may read",
+		Long: `Search all you may read, the best first. Beside words and "phrases" there are
+from: in: to: type: before: after: is:unanswered task: trace:`,
+		Example: `  parley search report
+  parley search 'from:arya in:project-x "final draft"'
+  parley search is:unanswered to:gendry --limit 5`,
+		Args:              takes(1, -1),
+		ValidArgsFunction: nothing,
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			behind := false
+			hits, err := collect(client.All(ctx, func(ctx context.Context, from client.From) (client.Page[parley.Hit], error) {
+				from.Limit = limit
+				found, err := c.Search(ctx, strings.Join(args, " "), from)
+				behind = behind || found.Behind
+				return found.Page, err
+			}), limit)
+			if err != nil {
+				return err
+			}
+			if behind {
+				a.say("note: your last message cannot be found yet")
+			}
+			if len(hits) == 0 && a.output == formatTable {
+				a.say("nothing found")
+				return nil
+			}
+			return list(a, hits,
+				column[parley.Hit]{"message", func(h parley.Hit) string { return h.Message }},
+				column[parley.Hit]{"from", func(h parley.Hit) string { return h.From }},
+				column[parley.Hit]{"sent", func(h parley.Hit) string { return a.moment(h.CreatedAt) }},
+				column[parley.Hit]{"text", func(h parley.Hit) string { return h.Snippet.Text }},
+			)
+		}),
+	}
+	cmd.Flags().Var(number{&limit}, "limit", "at most so many `messages`")
+	return cmd
+}

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+func (a *app) sendCommand() *cobra.Command {
+	var l letter
+	var direct bool
+	var conv string
+	cmd := &cobra.Command{
+		Use:   "send AGENT TEXT",
+		Short: "Send a message, and see how far it has come",
+		Long: `Send a message, and see how far it has come: accepted, delivered, seen or answered.
+
+A message to an agent opens a conversation of its own, unless --dm or --conv says where it belongs.
+With - as its text, the message is what standard input holds.`,
+		Example: `  parley send arya "quick question"
+  parley send arya "Where is the report?" --wait --timeout 5m
+  parley send --conv project-x "@gendry please review" --file report.pdf
+  git diff | parley send arya - --dm --priority high`,
+		ValidArgsFunction: inTurn(a.agentNames, nothing),
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error { return l.checkArgs(cmd, args, conv != "") }
+	l.declare(cmd)
+	cmd.Flags().BoolVar(&direct, "dm", false, "in the direct conversation with the agent")
+	cmd.Flags().StringVar(&conv, "conv", "", "in this `conversation`; without AGENT to nobody but those mentioned")
+	cmd.MarkFlagsMutuallyExclusive("dm", "conv")
+	complete(cmd, "conv", a.convNames)
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		switch l.draft.Conversation = conv; {
+		case conv == "":
+			l.draft.Direct, l.draft.Ephemeral = args[:1], !direct
+			return a.notAnAgent(a.deliver(ctx, cmd, c, &l, args[1:]), args[0])
+		case len(args) == 2:
+			l.draft.To, args = args[0], args[1:]
+		}
+		return a.deliver(ctx, cmd, c, &l, args)
+	})
+	return cmd
+}
+
+// notAnAgent adds to an error what a name that no agent has may have been meant as.
+func (a *app) notAnAgent(err error, name string) error {
+	switch {
+	case strings.HasPrefix(name, "#"):
+		return ifUnknown(err, "to a conversation: %s", a.line("send", "--conv", name[1:], `"…"`))
+	case strings.Contains(name, ","):
+		return ifUnknown(err, "to several at once: %s", a.line("chat", strings.Join(nameList(name), " "), `"…"`))
+	default:
+		return err
+	}
+}
+
+func (a *app) replyCommand() *cobra.Command {
+	var l letter
+	cmd := &cobra.Command{
+		Use:   "reply MESSAGE TEXT",
+		Short: "Answer a message",
+		Example: `  parley reply 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b "It is on the shelf."
+  echo "Done." | parley reply 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b -`,
+		ValidArgsFunction: nothing,
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error { return l.checkArgs(cmd, args, false) }
+	l.declare(cmd)
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		l.draft.InReplyTo = args[0]
+		return a.deliver(ctx, cmd, c, &l, args[1:])
+	})
+	return cmd
+}
+
+// deliver posts a letter, says how far it has come, and waits for the answer if that is wanted.
+func (a *app) deliver(ctx context.Context, cmd *cobra.Command, c *client.Client, l *letter, text []string) error {
+	if err := l.finish(ctx, a, cmd, c, text); err != nil {
+		return err
+	}
+	receipt, err := c.Post(ctx, l.draft)
+	if err != nil {
+		return err
+	}
+	for _, notice := range receipt.Notices {
+		a.say("note: %s", notice)
+	}
+	if l.wait {
+		return a.await(ctx, c, receipt, l.timeout)
+	}
+	if len(receipt.Deliveries) == 0 {
+		return a.toNobody(ctx, c, receipt)
+	}
+	return a.one(receipt, func() {
+		for _, line := range rungs(receipt) {
+			a.words(line...)
+		}
+	})
+}
+
+// toNobody says where a message is that was for nobody.
+func (a *app) toNobody(ctx context.Context, c *client.Client, r parley.Receipt) error {
+	a.say("note: nobody was woken; mention somebody with @")
+	return a.one(r, func() {
+		title := r.Message.Conversation
+		if view, err := c.Conversation(ctx, title); err == nil {
+			title = view.Title()
+		}
+		a.words(string(parley.DeliveryAccepted), title, r.Message.ID)
+	})
+}
+
+// rungs are how far a message has come: one line for each recipient.
+func rungs(r parley.Receipt) (lines [][]string) {
+	for _, d := range r.Deliveries {
+		lines = append(lines, []string{string(rung(d)), d.Recipient, r.Message.ID})
+	}
+	return lines
+}
+
+// rung is how far a delivery has come. An answer may follow an acknowledgement, and is more than it.
+func rung(d parley.Delivery) parley.DeliveryState {
+	if d.AnsweredAt != nil {
+		return parley.DeliveryAnswered
+	}
+	return d.State
+}
+
+const defaultWait = 2 * time.Minute

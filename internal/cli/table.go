@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// column is a column of a table of things.
+type column[T any] struct {
+	title string
+	cell  func(T) string
+}
+
+// list prints things: as a table, as a JSON array, or as a JSON line each.
+func list[T any](a *app, things []T, columns ...column[T]) error {
+	switch a.output {
+	case formatLines:
+		for _, thing := range things {
+			if err := a.json(thing); err != nil {
+				return err
+			}
+		}
+		return nil
+	case formatJSON:
+		if things == nil {
+			things = []T{}
+		}
+		return a.json(things)
+	default:
+		if len(things) == 0 {
+			a.say("none")
+		}
+		a.table(rows(things, columns))
+		return nil
+	}
+}
+
+func rows[T any](things []T, columns []column[T]) [][]string {
+	head := make([]string, len(columns))
+	for i, c := range columns {
+		head[i] = strings.ToUpper(c.title)
+	}
+	table := [][]string{head}
+	for _, thing := range things {
+		row := make([]string, len(columns))
+		for i, c := range columns {
+			row[i] = oneLine(c.cell(thing))
+		}
+		table = append(table, row)
+	}
+	return table
+}
+
+// table prints rows under each other, the first of them as a head if there are others.
+func (a *app) table(table [][]string) {
+	if len(table) < 2 {
+		return
+	}
+	widths := widths(table)
+	for i, row := range table {
+		line := a.fit(align(row, widths))
+		if i == 0 && a.colours() {
+			line = "\x1b[1m" + line + "\x1b[0m"
+		}
+		_, _ = fmt.Fprintln(a.out, line)
+	}
+}
+
+// fields prints names and values under each other. What has no value is left out.
+func (a *app) fields(pairs ...string) {
+	var table [][]string
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if value := oneLine(pairs[i+1]); value != "" {
+			table = append(table, []string{pairs[i], value})
+		}
+	}
+	widths := widths(table)
+	for _, row := range table {
+		_, _ = fmt.Fprintln(a.out, align(row, widths))
+	}
+}
+
+func widths(table [][]string) []int {
+	var widest []int
+	for _, row := range table {
+		for i, cell := range row {
+			if i == len(widest) {
+				widest = append(widest, 0)
+			}
+			widest[i] = max(widest[i], columns(cell))
+		}
+	}
+	return widest
+}
+
+func align(row []string, widths []int) string {
+	var line strings.Builder
+	for i, cell := range row {
+		line.WriteString(cell)
+		line.WriteString(strings.Repeat(" ", widths[i]-columns(cell)+2))
+	}
+	return strings.TrimRight(line.String(), " ")
+}
+
+// fit cuts a line where the terminal ends; what a program reads is never cut.
+func (a *app) fit(line string) string {
+	if file, ok := a.out.(*os.File); ok && isTerminal(a.out) {
+		if wide, _, err := term.GetSize(int(file.Fd())); err == nil && wide > 0 {
+			return cut(line, wide)
+		}
+	}
+	return line
+}

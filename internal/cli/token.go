@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+func (a *app) tokenCommand() *cobra.Command {
+	return a.menu("token", "Make, list and revoke credentials", a.tokenNew(), a.tokenList(), a.tokenRevoke())
+}
+
+func (a *app) tokenNew() *cobra.Command {
+	var n parley.NewToken
+	var scopes []string
+	cmd := &cobra.Command{
+		Use:   "new AGENT",
+		Short: "Make a token for an agent or a person; its secret is printed once",
+		Example: `  parley token new arya
+  parley token new arya --scope read --expires 30d --label dashboard
+  PARLEY_TOKEN=$(parley token new arya) parley inbox`,
+		Args:              takes(1, 1),
+		ValidArgsFunction: inTurn(a.agentNames, nothing),
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			n.Agent = args[0]
+			for _, scope := range scopes {
+				n.Scopes = append(n.Scopes, parley.Scope(scope))
+			}
+			made, err := c.NewToken(ctx, n)
+			if err != nil {
+				return err
+			}
+			return a.one(made, func() { a.newToken(made) })
+		}),
+	}
+	cmd.Flags().StringSliceVar(&scopes, "scope", nil, "`scopes`: read, send, decide, admin (default read,send)")
+	cmd.Flags().Var(span{&n.For}, "expires", "how long it can be used, like 30d (default: until it is revoked)")
+	cmd.Flags().StringVar(&n.Label, "label", "", "what it is for")
+	complete(cmd, "scope", fixed("read", "send", "decide", "admin"))
+	return cmd
+}
+
+// newToken prints the secret alone, so that it can be captured.
+func (a *app) newToken(made parley.MadeToken) {
+	a.words(made.Secret)
+	until := "until it is revoked: " + a.line("token", "revoke", made.ID)
+	if made.ExpiresAt != nil {
+		until = "until " + a.moment(*made.ExpiresAt)
+	}
+	a.say("token %s lets %s %s %s; the secret is not shown again", made.ID, made.Agent, scopeWords(made.Scopes), until)
+}
+
+func scopeWords(scopes parley.Scopes) string {
+	words := make([]string, len(scopes))
+	for i, scope := range scopes {
+		words[i] = string(scope)
+	}
+	return strings.Join(words, ",")
+}
+
+func (a *app) tokenList() *cobra.Command {
+	return &cobra.Command{
+		Use:               "list [AGENT]",
+		Short:             "List tokens, without their secrets",
+		Example:           "  parley token list\n  parley token list arya -o json",
+		Args:              takes(0, 1),
+		ValidArgsFunction: inTurn(a.agentNames, nothing),
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			tokens, err := c.Tokens(ctx, strings.Join(args, ""))
+			if err != nil {
+				return err
+			}
+			return list(a, tokens,
+				column[parley.Token]{"id", func(t parley.Token) string { return t.ID }},
+				column[parley.Token]{"agent", func(t parley.Token) string { return t.Agent }},
+				column[parley.Token]{"kind", func(t parley.Token) string { return string(t.Kind) }},
+				column[parley.Token]{"scopes", func(t parley.Token) string { return scopeWords(t.Scopes) }},
+				column[parley.Token]{"state", func(t parley.Token) string { return tokenState(t, time.Now()) }},
+				column[parley.Token]{"expires", func(t parley.Token) string { return a.maybe(t.ExpiresAt) }},
+				column[parley.Token]{"label", func(t parley.Token) string { return t.Label }},
+			)
+		}),
+	}
+}
+
+func tokenState(t parley.Token, now time.Time) string {
+	switch {
+	case t.RevokedAt != nil:
+		return "revoked"
+	case !t.Good(now):
+		return "expired"
+	default:
+		return "good"
+	}
+}
+
+func (a *app) tokenRevoke() *cobra.Command {
+	return &cobra.Command{
+		Use:               "revoke ID",
+		Short:             "End a token at once; its streams are closed",
+		Example:           "  parley token revoke 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b",
+		Args:              takes(1, 1),
+		ValidArgsFunction: inTurn(a.tokenIDs, nothing),
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			if err := c.RevokeToken(ctx, args[0]); err != nil {
+				return err
+			}
+			return a.did("revoked", args[0])
+		}),
+	}
+}

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+func (a *app) exportCommand() *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "export [FILE]",
+		Short: "Write all agents, conversations and messages as JSON lines",
+		Long: `Write all agents, conversations and messages as JSON lines, which "parley import" reads. The bodies of files
+are not among them; "parley backup" has those.`,
+		Example:           "  parley export hub.jsonl\n  parley export | gzip > hub.jsonl.gz",
+		Args:              takes(0, 1),
+		ValidArgsFunction: inTurn(files, nothing),
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			var end exportEnd
+			err := a.writeTo(ctx, args, force, "exporting", func(w io.Writer) (err error) {
+				kept := &tail{w: w}
+				if err := c.ExportAll(ctx, kept); err != nil {
+					return err
+				}
+				end, err = endOf(kept.last)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			a.say("%s, %s, %s", several(end.Agents, "agent", "agents"),
+				several(end.Conversations, "conversation", "conversations"), several(end.Messages, "message", "messages"))
+			return nil
+		}),
+	}
+	forced(cmd, &force)
+	return cmd
+}
+
+// exportEnd is what the last line of an export counts.
+type exportEnd struct {
+	Agents        int64 `json:"agents"`
+	Conversations int64 `json:"conversations"`
+	Messages      int64 `json:"messages"`
+}
+
+// endOf reads the last line, without which an export is not whole.
+func endOf(last []byte) (exportEnd, error) {
+	lines := bytes.Split(bytes.TrimSpace(last), []byte("\n"))
+	var line struct {
+		End *exportEnd `json:"end"`
+	}
+	if json.Unmarshal(lines[len(lines)-1], &line) != nil || line.End == nil {
+		return exportEnd{}, parley.Errorf(parley.DependencyFailed, "the export broke off before its end").Suggest("repeat it")
+	}
+	return *line.End, nil
+}
+
+// tail keeps the end of what is written.
+type tail struct {
+	w    io.Writer
+	last []byte
+}
+
+const longestEnd = 1 << 10 // bytes; the last line is shorter
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.last = append(t.last, p[max(0, len(p)-longestEnd):]...)
+	t.last = t.last[max(0, len(t.last)-longestEnd):]
+	return t.w.Write(p)
+}
+
+func (a *app) importCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "import FILE",
+		Short: "Read what export wrote, as history that wakes nobody",
+		Long: `Read what "parley export" wrote, as history that wakes nobody. What is there already is skipped, so that an
+import which broke off can be repeated.`,
+		Example:           "  parley import hub.jsonl\n  gunzip < hub.jsonl.gz | parley import -",
+		Args:              takes(1, 1),
+		ValidArgsFunction: inTurn(files, nothing),
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			var report parley.ImportReport
+			err := a.readFrom(ctx, args[0], "importing", func(r io.Reader) (err error) {
+				report, err = c.Import(ctx, r)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			for _, notice := range report.Notices {
+				a.say("note: %s", notice)
+			}
+			return a.one(report, func() { a.imported(report) })
+		}),
+	}
+}
+
+func (a *app) imported(r parley.ImportReport) {
+	number := func(n int64) string { return strconv.FormatInt(n, 10) }
+	a.fields("agents", number(r.Agents), "conversations", number(r.Conversations), "messages", number(r.Messages),
+		"skipped", number(r.Skipped), "bodies missing", number(r.BodiesMissing))
+}

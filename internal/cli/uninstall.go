@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/config"
+	"github.com/parley-hub/parley/internal/home"
+)
+
+func (a *app) uninstallCommand() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "uninstall",
+		Short: "Stop the hub, and remove its home with all messages",
+		Long: `Stop the hub and remove its home: all messages, artifacts, backups and settings in it. A directory that is no
+home, or that has something else in it, stays as it is. The program itself and a PostgreSQL database stay too.`,
+		Example: `  parley uninstall
+  parley uninstall --home ./hub --yes`,
+		Args:              noArgs,
+		ValidArgsFunction: nothing,
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		dir, err := home.Locate(a.home)
+		if err != nil {
+			return err
+		}
+		names, err := dir.Contents()
+		if errors.Is(err, fs.ErrNotExist) {
+			return parley.Errorf(parley.BadInput, "there is no home %s", dir).Suggest("say which one is meant with --home")
+		}
+		if err != nil {
+			return err
+		}
+		a.say("This stops the hub and removes %s with all that is in it:", dir)
+		for _, name := range names {
+			_, _ = a.err.Write([]byte("  " + oneLine(filepath.Join(string(dir), name)) + "\n"))
+		}
+		if err := a.sure(cmd, yes, "Remove all of it for good?"); err != nil {
+			return err
+		}
+		return a.uninstall(cmd, dir)
+	}
+	return cmd
+}
+
+func (a *app) uninstall(cmd *cobra.Command, dir home.Dir) error {
+	_, c, err := a.configured(cmd)
+	database := err == nil && c.Store != config.SQLite
+	if err := stopIfRunning(cmd.Context(), dir); err != nil {
+		return err
+	}
+	lock, err := dir.Acquire()
+	if err != nil {
+		return err
+	}
+	if err := lock.Remove(); err != nil {
+		return err
+	}
+	if database {
+		a.say("The PostgreSQL database stays; drop it with dropdb if nobody needs it.")
+	}
+	if program, err := os.Executable(); err == nil {
+		a.say("The program itself stays: %s", program)
+	}
+	return a.did("removed", string(dir))
+}
+
+func stopIfRunning(ctx context.Context, dir home.Dir) error {
+	h, running, err := dir.Running()
+	if err != nil || !running {
+		return err
+	}
+	return stopHub(ctx, dir, h)
+}

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley/client"
+	"github.com/parley-hub/parley/internal/config"
+	"github.com/parley-hub/parley/internal/home"
+	"github.com/parley-hub/parley/internal/server"
+)
+
+func (a *app) upCommand() *cobra.Command {
+	var detach, detached bool
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Start the hub",
+		Long: `Start the hub, and run it until it is interrupted. It needs no configuration; every flag can also be set
+in config.yaml of the home, or in the environment.`,
+		Example: `  parley up
+  parley up --detach
+  parley up --addr 127.0.0.1:0 --home ./hub
+  parley up --store postgres://parley@db.example.org/parley`,
+		Args:              noArgs,
+		ValidArgsFunction: nothing,
+	}
+	cmd.Flags().BoolVarP(&detach, "detach", "d", false, "run in the background, once it is ready")
+	cmd.Flags().BoolVar(&detached, "detached", false, "tell a parent how the start went")
+	_ = cmd.Flags().MarkHidden("detached")
+	for _, key := range config.Keys() {
+		cmd.Flags().String(key.Flag(), key.Default, asHelp(key.Doc))
+	}
+	complete(cmd, "log-level", fixed("debug", "info", "warn", "error"))
+	complete(cmd, "log-format", fixed("auto", "text", "json"))
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		dir, c, err := a.configured(cmd)
+		switch {
+		case err != nil:
+			return err
+		case detach:
+			return a.upDetached(cmd, dir)
+		case detached:
+			return a.upReporting(cmd.Context(), dir, c)
+		default:
+			return a.up(cmd.Context(), dir, c, func(s *server.Server) { a.greet(cmd.Context(), s) })
+		}
+	}
+	return cmd
+}
+
+// configured is the home that is meant, and what is set for it: in its file, in the environment, and by the
+// flags of a command that has them.
+func (a *app) configured(cmd *cobra.Command) (home.Dir, *config.Config, error) {
+	dir, err := home.Locate(a.home)
+	if err != nil {
+		return "", nil, err
+	}
+	c, err := config.Load(dir.Config(), os.Environ(), givenKeys(cmd))
+	return dir, c, err
+}
+
+// hubIn is the client of the hub in a home, whatever PARLEY_URL says.
+func (a *app) hubIn(dir home.Dir) (*client.Client, error) {
+	options, err := client.Find(string(dir))
+	if err != nil {
+		return nil, err
+	}
+	options.Home, options.As, options.Source = a.home, a.as, "cli"
+	return client.New(options)
+}
+
+// givenKeys are the settings that the command line has.
+func givenKeys(cmd *cobra.Command) map[string]string {
+	given := map[string]string{}
+	for _, key := range config.Keys() {
+		if flag := cmd.Flags().Lookup(key.Flag()); flag != nil && flag.Changed {
+			given[key.Name] = flag.Value.String()
+		}
+	}
+	return given
+}
+
+func (a *app) up(ctx context.Context, dir home.Dir, c *config.Config, started func(*server.Server)) error {
+	log := server.NewLog(c, a.err, isTerminal(a.err))
+	for _, warning := range c.Warnings() {
+		log.Warn(warning)
+	}
+	return server.Run(ctx, server.Options{Home: dir, Config: c, Log: log}, started)
+}
+
+// greet says where a hub is that has just been started.
+func (a *app) greet(ctx context.Context, s *server.Server) {
+	link, err := s.SignInLink(ctx)
+	if err != nil {
+		s.Log.Warn("no sign-in link could be made", "error", err)
+	}
+	about := s.About()
+	a.introduce(s.Origin(), link, about.Socket, about.Home)
+	a.say("Stop it with Ctrl-C.")
+}
+
+// introduce says where a hub is. Without a link it says how to get one.
+func (a *app) introduce(page, link, socket, dir string) {
+	_, _ = fmt.Fprintf(a.err, `The hub is running.
+  page    %s
+  socket  %s
+  home    %s
+`, page, socket, dir)
+	if link == "" {
+		a.say("Sign in with: %s", a.line("sign-in"))
+		return
+	}
+	_, _ = fmt.Fprintf(a.err, `Sign in with this link:
+%s
+It works once, for ten minutes.
+`, link)
+}

@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+)
+
+// programInfo is what this program is.
+type programInfo struct {
+	Version string `json:"version"`
+	Go      string `json:"go"`
+	System  string `json:"system"`
+}
+
+func about() programInfo { return programInfo{parley.Version, runtime.Version(), system()} }
+
+func (p programInfo) String() string {
+	return fmt.Sprintf("parley %s (%s, %s)", p.Version, p.Go, p.System)
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version of this program",
+		Example: "  parley version\n  parley version -o json",
+		Args:    noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return a.one(about(), func() { _, _ = fmt.Fprintln(a.out, about()) })
+		},
+	}
+}

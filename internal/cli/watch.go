@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+	"github.com/parley-hub/parley/internal/plain"
+)
+
+func (a *app) watchCommand() *cobra.Command {
+	var o client.EventsOptions
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "watch",
+		Short: "Show what happens, as it happens",
+		Long: `Show what happens, as it happens, until it is interrupted. When the hub is restarted, it goes on where it was.
+As JSON, every event is one line.`,
+		Example: `  parley watch
+  parley watch --conv project-x
+  parley watch --kinds message,delivery.seen -o jsonl
+  parley watch --after 1200 --limit 10`,
+		Args: noArgs,
+	}
+	cmd.Flags().StringVar(&o.Conversation, "conv", "", "only what happens in this `conversation`")
+	cmd.Flags().StringSliceVar(&o.Kinds, "kinds", nil, "only these `kinds`, or what they begin with: message, delivery.seen")
+	cmd.Flags().Int64Var(&o.After, "after", 0, "also what happened since the event with this `number`")
+	cmd.Flags().Var(number{&limit}, "limit", "end after so many `events`")
+	complete(cmd, "conv", a.convNames)
+	complete(cmd, "kinds", fixed(eventFamilies()...))
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+		if err := checkWatch(cmd, o); err != nil {
+			return err
+		}
+		w := watcher{app: a, client: c, titles: map[string]string{}}
+		o.Bodies = a.output == formatTable
+		if o.Conversation != "" {
+			view, err := c.Conversation(ctx, o.Conversation)
+			if err != nil {
+				return err
+			}
+			o.Conversation = view.ID
+		} else if _, err := c.Whoami(ctx); err != nil { // a hub that is away from the start is not waited for
+			return err
+		}
+		return w.watch(ctx, o, limit)
+	})
+	return cmd
+}
+
+// checkWatch refuses what would wait for something that never comes.
+func checkWatch(cmd *cobra.Command, o client.EventsOptions) error {
+	if o.After < 0 {
+		return usagef(cmd, "--after is the number of an event, from 0 on")
+	}
+	for _, kind := range o.Kinds {
+		known := func(k parley.EventKind) bool { return k.Within(parley.EventKind(kind)) }
+		if !slices.ContainsFunc(parley.EventKinds(), known) {
+			return usagef(cmd, "no event is a %q; there are %s, and what they have behind a dot", kind, strings.Join(eventFamilies(), ", "))
+		}
+	}
+	return nil
+}
+
+// eventFamilies are what the kinds of event begin with.
+func eventFamilies() (families []string) {
+	for _, kind := range parley.EventKinds() {
+		family, _, _ := strings.Cut(string(kind), ".")
+		if !slices.Contains(families, family) {
+			families = append(families, family)
+		}
+	}
+	return families
+}
+
+// watcher prints events.
+type watcher struct {
+	*app
+	client *client.Client
+	titles map[string]string // of the conversations met so far
+	lost   bool
+}
+
+func (w *watcher) watch(ctx context.Context, o client.EventsOptions, limit int) (last error) {
+	shown := 0
+	for e, err := range w.client.Events(ctx, o) {
+		if last = err; err != nil {
+			w.disconnected(err)
+			continue
+		}
+		if w.connected(e) {
+			continue
+		}
+		if err := w.show(ctx, e); err != nil {
+			return err
+		}
+		if shown++; shown == limit {
+			return nil
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return last
+}
+
+// disconnected says once that nothing comes any more.
+func (w *watcher) disconnected(err error) {
+	if !w.lost {
+		w.say("note: %s; trying again", parley.AsError(err).Message)
+	}
+	w.lost = true
+}
+
+// connected takes in what the stream says of itself.
+func (w *watcher) connected(e parley.Event) bool {
+	switch e.Kind {
+	case client.EventReady:
+		if w.lost {
+			w.say("note: connected again")
+		}
+		w.lost = false
+		return true
+	case client.EventReset:
+		w.say("note: what happened before event %d is not known any more", e.Num)
+		return true
+	default:
+		return false
+	}
+}
+
+func (w *watcher) show(ctx context.Context, e parley.Event) error {
+	if w.output != formatTable {
+		raw, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		_, err = w.out.Write(append(plain.JSON(raw), '\n'))
+		return err
+	}
+	line := []string{w.clock(e.At), string(e.Kind)}
+	if e.Kind == parley.EventConversationChanged {
+		delete(w.titles, e.Conversation) // it may have another name now
+	}
+	if e.Conversation != "" {
+		line = append(line, w.title(ctx, e.Conversation))
+	}
+	w.words(append(line, w.what(e))...)
+	return nil
+}
+
+// clock is the time of an event, without its day where a person looks on.
+func (w *watcher) clock(at time.Time) string {
+	if isTerminal(w.out) {
+		return at.Local().Format(time.TimeOnly)
+	}
+	return w.moment(at)
+}
+
+// title is what a conversation is called. One that cannot be read any more has its id.
+func (w *watcher) title(ctx context.Context, id string) string {
+	if title, known := w.titles[id]; known {
+		return title
+	}
+	title := id
+	view, err := w.readAgain(ctx, id)
+	if err == nil {
+		title = view.Title()
+	}
+	w.titles[id] = title
+	return title
+}
+
+// what is what an event is about: the text of a message, who did what, or what came with it.
+func (w *watcher) what(e parley.Event) string {
+	if e.Body != nil {
+		return e.Body.From + ": " + body(*e.Body)
+	}
+	var about []string
+	for _, part := range []string{e.Agent, e.Message, string(e.Data)} {
+		if part != "" {
+			about = append(about, part)
+		}
+	}
+	if e.By != "" && e.By != e.Agent {
+		about = append(about, "by "+e.By)
+	}
+	return strings.Join(about, " ")
+}
+
+// readAgain shows a conversation, once the hub is there.
+func (w *watcher) readAgain(ctx context.Context, id string) (parley.ConversationView, error) {
+	for {
+		view, err := w.client.Conversation(ctx, id)
+		if !isAway(err) {
+			return view, err
+		}
+		select {
+		case <-time.After(retryPause):
+		case <-ctx.Done():
+			return view, context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+func (a *app) whoCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "who",
+		Short:   "Show who is there and what they are doing",
+		Example: "  parley who\n  parley who -o json",
+		Args:    noArgs,
+		RunE: a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+			present, err := c.Who(ctx)
+			if err != nil {
+				return err
+			}
+			return list(a, present,
+				column[parley.Presence]{"id", func(p parley.Presence) string { return p.ID }},
+				column[parley.Presence]{"name", func(p parley.Presence) string { return p.Name }},
+				column[parley.Presence]{"kind", func(p parley.Presence) string { return kindOf(p.Kind, p.Access) }},
+				column[parley.Presence]{"status", func(p parley.Presence) string { return a.status(p.Status, p.Reason, p.SleepingUntil) }},
+				column[parley.Presence]{"waiting", waiting},
+				column[parley.Presence]{"last seen", func(p parley.Presence) string { return a.maybe(p.LastSeen) }},
+				column[parley.Presence]{"role", func(p parley.Presence) string { return p.Role }},
+			)
+		}),
+	}
+}
+
+// waiting is how much waits for somebody: what wakes, and what does not.
+func waiting(p parley.Presence) string {
+	if p.Inbox.Quiet == 0 {
+		return strconv.Itoa(p.Inbox.Waking)
+	}
+	return fmt.Sprintf("%d (+%d quiet)", p.Inbox.Waking, p.Inbox.Quiet)
+}
+
+func (a *app) whoamiCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "whoami",
+		Short:   "Show who the hub takes you for",
+		Example: "  parley whoami\n  PARLEY_TOKEN=parley_… parley whoami -o json",
+		Args:    noArgs,
+		RunE: a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+			me, err := c.Whoami(ctx)
+			if err != nil {
+				return err
+			}
+			return a.one(me, func() {
+				a.fields("agent", me.Agent.ID, "name", me.Agent.Name, "kind", kindOf(me.Agent.Kind, me.Agent.Access), "by", me.By,
+					"scopes", scopeWords(me.Scopes), "token", me.Token, "expires", a.maybe(me.ExpiresAt))
+			})
+		}),
+	}
+}
+
+func (a *app) signInCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "sign-in [PERSON]",
+		Short: "Print a link that signs a browser in, once",
+		Example: `  parley sign-in
+  parley sign-in sam`,
+		Args:              takes(0, 1),
+		ValidArgsFunction: inTurn(a.agentNames, nothing),
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			link, err := c.NewLink(ctx, strings.Join(args, ""))
+			if err != nil {
+				return err
+			}
+			return a.one(link, func() {
+				a.words(link.URL)
+				a.say("it works once, until %s", a.moment(link.ExpiresAt))
+			})
+		}),
+	}
+}
