@@ -1,0 +1,116 @@
+package script
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/parley-hub/parley/internal/cli"
+	"github.com/parley-hub/parley/internal/pgtest"
+)
+
+// raceOptions keep the race detector from waiting a second at the end of every process.
+const raceOptions = "GORACE"
+
+func TestMain(m *testing.M) {
+	if err := os.Setenv(raceOptions, os.Getenv(raceOptions)+" atexit_sleep_ms=0"); err != nil {
+		panic(err)
+	}
+	testscript.Main(m, map[string]func(){
+		"parley": func() { os.Exit(cli.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+	})
+}
+
+// TestScripts runs every script on each database.
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal("there are no scripts", err)
+	}
+	for name, store := range map[string]func(t *testing.T) string{
+		"sqlite":   func(*testing.T) string { return "sqlite" },
+		"postgres": func(t *testing.T) string { return pgtest.URL(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, file := range files {
+				t.Run(strings.TrimSuffix(file, ".txtar"), func(t *testing.T) {
+					t.Parallel()
+					run(t, file, name, func() string { return store(t) })
+				})
+			}
+		})
+	}
+}
+
+// run runs one script in a directory of its own, with a home for a hub in it.
+func run(t *testing.T, file, kind string, newStore func() string) {
+	testscript.Run(t, testscript.Params{
+		Files:       []string{file},
+		WorkdirRoot: t.TempDir(),
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("PARLEY_HOME", filepath.Join(env.WorkDir, "hub"))
+			env.Setenv("PARLEY_STORE", newStore())
+			env.Setenv("PARLEY_ADDR", "127.0.0.1:0")
+			env.Values[hubKey{}] = &hub{}
+			return nil
+		},
+		Condition: func(named string) (bool, error) {
+			if !slices.Contains([]string{"sqlite", "postgres"}, named) {
+				return false, errors.New("there is no such database")
+			}
+			return named == kind, nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"hub":   hubCommand,
+			"exits": exits,
+			"let":   let,
+			"store": func(ts *testscript.TestScript, _ bool, _ []string) { ts.Setenv("PARLEY_STORE", newStore()) },
+		},
+		RequireUniqueNames: true,
+	})
+}
+
+// exits runs a command and wants its exit code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits N command…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		ended, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		got = ended.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("the exit code is %d, want %d", got, want)
+	}
+}
+
+// let keeps a piece of the last output.
+func let(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: let NAME REGEXP")
+	}
+	form, err := regexp.Compile("(?m)" + args[1])
+	ts.Check(err)
+	for _, stream := range []string{"stdout", "stderr"} {
+		if found := form.FindStringSubmatch(ts.ReadFile(stream)); len(found) == 2 {
+			ts.Setenv(args[0], found[1])
+			return
+		}
+	}
+	ts.Fatalf("neither stdout nor stderr has %s", args[1])
+}
