@@ -28,6 +28,13 @@ func main() {
 	history := flag.Int("history", 1_000_000, "messages in the large history")
 	only := flag.String("only", "", "measure only what has this in its name: posts, history, takes, postgres …")
 	flag.Parse()
+	if os.Getenv(servesEvents) != "" {
+		if err := serveEventHub(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := run(context.Background(), *only, *rounds, *length, *history); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -50,7 +57,11 @@ func run(ctx context.Context, only string, rounds int, length time.Duration, his
 		{"postgres takes", func() ([]result, error) { return measureTakes(ctx, rounds, length, onPostgres(server)) }},
 		{"indexed posts", func() ([]result, error) { return measureIndexedPosts(ctx, rounds, length) }},
 		{"search", func() ([]result, error) { return measureSearch(ctx, length, history, sqliteLibrary()) }},
+		{"events", func() ([]result, error) { return measureEvents(ctx, rounds, length) }},
 		{"postgres search", func() ([]result, error) { return measureSearch(ctx, length, history, postgresLibrary(server)) }},
+		{"http posts", func() ([]result, error) { return measureHTTP(ctx, rounds, length) }},
+		{"first call", func() ([]result, error) { return measureFirstCall(ctx) }},
+		{"program", func() ([]result, error) { return measureProgram(ctx, history) }},
 	} {
 		if !strings.Contains(m.name, only) {
 			continue
