@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/parley-hub/parley"
@@ -84,6 +85,9 @@ func homeWithSocket(t *testing.T, socket string) string {
 func TestASocketThatAnotherUserHasPutThere(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chown(dir, 12345, -1); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
 		t.Skip("only root can make what is another user's:", err)
 	}
 	home := homeWithSocket(t, filepath.Join(dir, "s"))
@@ -127,20 +131,14 @@ func TestSocket(t *testing.T) {
 	}
 }
 
+// TestASocketOfAnotherUser gives what the system says to everybody but root.
 func TestASocketOfAnotherUser(t *testing.T) {
-	if os.Getuid() == 0 {
-		t.Skip("root may open every socket")
-	}
-	dir := t.TempDir()
-	if err := os.Chmod(dir, 0); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
-	c, err := New(Options{Socket: filepath.Join(dir, "s")})
+	c, err := New(Options{Socket: filepath.Join(t.TempDir(), "s")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Whoami(t.Context()); parley.CodeOf(err) != parley.NotPermitted {
+	denied := &net.OpError{Op: "dial", Net: "unix", Err: os.NewSyscallError("connect", syscall.EACCES)}
+	if err := c.unreachable(denied); parley.CodeOf(err) != parley.NotPermitted {
 		t.Errorf("the error is %v", err)
 	}
 }

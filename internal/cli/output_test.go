@@ -53,7 +53,7 @@ func terminal(t *testing.T) (*app, *os.File) {
 	t.Helper()
 	person, tty, err := pty.Open()
 	if err != nil {
-		t.Skip("no terminal can be had here:", err)
+		t.Fatal("no terminal can be had here:", err)
 	}
 	t.Cleanup(func() { _, _ = tty.Close(), person.Close() })
 	if err := pty.Setsize(tty, &pty.Winsize{Rows: 24, Cols: 20}); err != nil {

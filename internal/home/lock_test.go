@@ -184,6 +184,9 @@ func TestADirectoryOfAnotherUserHasNoSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Chown(dir, 12345, -1); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
 		t.Skip(err)
 	}
 	if err := privateDir(dir); err == nil || !strings.Contains(err.Error(), "another user") {
