@@ -100,7 +100,7 @@ func encode(in any) ([]byte, error) {
 func (c *Client) send(ctx context.Context, r request) (io.ReadCloser, error) {
 	asked, err := c.ask(ctx, r)
 	if err != nil {
-		return nil, parley.Errorf(parley.BadInput, "%q cannot be asked for", r.path).From(err)
+		return nil, parley.Errorf(parley.BadInput, "%q cannot be asked for", r.path).Suggest("check the names in it").From(err)
 	}
 	response, err := c.http.Do(asked)
 	if err != nil {

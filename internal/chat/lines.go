@@ -96,7 +96,7 @@ func readLines(ctx context.Context, in io.Reader, typed chan<- string) error {
 		}
 	}
 	if err := scanner.Err(); err != nil {
-		return parley.Errorf(parley.BadInput, "the input cannot be read: %w", err)
+		return parley.Errorf(parley.BadInput, "the input cannot be read: %w", err).Suggest("send shorter lines, or use parley send -")
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func (m *Model) happened(e parley.Event) tea.Cmd {
 	case e.Kind == parley.EventMessageRedacted:
 		return m.fetch(e.Message)
 	case e.Kind == parley.EventConversationDeleted && e.Conversation == m.scene.Conversation.ID:
-		m.complain(parley.Errorf(parley.BadInput, "this conversation was deleted"))
+		m.complain(parley.Errorf(parley.BadInput, "this conversation was deleted").Suggest("leave with /quit"))
 		return nil
 	case group == "delivery":
 		m.ladder.step(e)

@@ -36,7 +36,7 @@ func Run(ctx context.Context, room Room, in io.Reader, out io.Writer, environ []
 	case model.failure != nil:
 		return model.failure
 	case err != nil && !errors.Is(err, tea.ErrInterrupted) && !errors.Is(err, tea.ErrProgramKilled):
-		return parley.Errorf(parley.Internal, "the terminal failed: %w", err)
+		return parley.Errorf(parley.Internal, "the terminal failed: %w", err).Suggest("read and write lines instead: parley chat … | cat")
 	default:
 		return unsent(model.outbox.unsent())
 	}

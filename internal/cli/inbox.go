@@ -90,13 +90,14 @@ func (a *app) take(ctx context.Context, c *client.Client, t parley.Take) error {
 	}
 	taken, err := a.takeWithin(ctx, c, t)
 	if t.Wait > 0 && isAway(err) {
-		return parley.Errorf(parley.TimedOut, "the hub went away, and nothing came within %s", t.Wait).From(err)
+		return parley.Errorf(parley.TimedOut, "the hub went away, and nothing came within %s", t.Wait).
+			Suggest("see how it is doing: %s", a.line("status")).From(err)
 	}
 	if err != nil {
 		return err
 	}
 	if t.Wait > 0 && len(taken.Deliveries) == 0 {
-		return parley.Errorf(parley.TimedOut, "nothing came within %s", t.Wait)
+		return parley.Errorf(parley.TimedOut, "nothing came within %s", t.Wait).Suggest("ask again, or wait longer with --wait")
 	}
 	if a.output == formatJSON {
 		return a.json(struct {
