@@ -69,6 +69,8 @@ type Agent struct {
 	RemovedAt *time.Time `json:"removed_at,omitempty"`
 	// SleepingUntil is when it wants to be woken again. Asks wake it before.
 	SleepingUntil *time.Time `json:"sleeping_until,omitempty"`
+	Paused        *Halt      `json:"paused,omitempty"`
+	Stopped       *Halt      `json:"stopped,omitempty"`
 	Profile
 }
 
@@ -76,6 +78,9 @@ type Agent struct {
 func (a Agent) Asleep(now time.Time) bool {
 	return a.SleepingUntil != nil && a.SleepingUntil.After(now)
 }
+
+// Halted says whether an agent is to begin nothing at a moment: it was stopped or paused.
+func (a Agent) Halted(now time.Time) bool { return a.Stopped != nil || a.Paused.Holds(now) }
 
 // Profile is everything about an agent that its owner may change.
 type Profile struct {
@@ -89,6 +94,7 @@ type Profile struct {
 	Runtime         string          `json:"runtime,omitempty"`
 	RuntimeConfig   json.RawMessage `json:"runtime_config,omitempty"`
 	ContextMessages int             `json:"context_messages"`
+	ContextTokens   int             `json:"context_tokens,omitempty"` // at most, by estimate; 0: as many as there are
 	InboxDepth      int             `json:"inbox_depth"`
 	InboxOverflow   Overflow        `json:"inbox_overflow"`
 	Attempts        int             `json:"attempts"`
@@ -120,6 +126,7 @@ const (
 	maxText    = 64 << 10 // role, description, guardrails and the like
 	maxList    = 256
 	maxContext = 1000
+	maxTokens  = 10_000_000
 	maxDepth   = 1_000_000
 	maxTries   = 100
 )
@@ -169,6 +176,9 @@ func checkSettings(p Profile) error {
 		if n.value < 1 || n.value > n.most {
 			return Errorf(BadInput, "%s is %d", n.name, n.value).Suggest("use a number from 1 to %d", n.most)
 		}
+	}
+	if p.ContextTokens < 0 || p.ContextTokens > maxTokens {
+		return Errorf(BadInput, "context_tokens is %d", p.ContextTokens).Suggest("use a number up to %d, or 0 for no limit", maxTokens)
 	}
 	if b := p.Budget; b.RunsPerHour < 0 || b.TokensPerDay < 0 || !(b.CostPerDay >= 0 && b.CostPerDay <= math.MaxFloat64) {
 		return Errorf(BadInput, "a budget is negative or not a number").Suggest("use 0 for no limit")
@@ -231,27 +241,36 @@ const (
 	StatusIdle               = "idle"
 )
 
+// The reasons of a status.
+const (
+	ReasonStopped    = "stopped"
+	ReasonAway       = "away"
+	ReasonPaused     = "paused"
+	ReasonOverBudget = "over budget"
+)
+
 // StatusAt derives a status: the first that holds.
 func (f Facts) StatusAt(now time.Time) Status {
-	asleep := f.SleepingUntil.After(now)
+	asleep, paused := f.SleepingUntil.After(now), ""
+	if f.Paused {
+		paused = ReasonPaused
+	}
 	switch {
 	case f.Kind != KindAgent:
 		return Status{Status: StatusIdle} // people are never offline, the hub is always there
 	case f.Stopped:
-		return Status{Status: StatusOffline, Reason: "stopped"}
+		return Status{Status: StatusOffline, Reason: ReasonStopped}
 	case f.Away:
-		return Status{Status: StatusOffline, Reason: "away"}
+		return Status{Status: StatusOffline, Reason: ReasonAway}
 	case f.LiveRuns > 0:
-		return Status{Status: StatusWorking}
+		return Status{Status: StatusWorking, Reason: paused}
 	case f.AwaitingApproval:
 		return Status{Status: StatusAwaitingApproval}
 	case f.OpenSubtasks > 0:
 		return Status{Status: StatusAwaitingDelegation}
 	case asleep:
 		return Status{Status: StatusSleeping, Until: f.SleepingUntil}
-	case f.Paused:
-		return Status{Status: StatusIdle, Reason: "paused"}
 	default:
-		return Status{Status: StatusIdle}
+		return Status{Status: StatusIdle, Reason: paused}
 	}
 }

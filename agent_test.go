@@ -27,18 +27,21 @@ func TestStatusIsTheFirstThatHolds(t *testing.T) {
 									Kind: KindAgent, Stopped: stopped, Away: away, LiveRuns: runs, AwaitingApproval: approval,
 									OpenSubtasks: subtasks, SleepingUntil: until, Paused: paused,
 								}
+								reason := ""
+								if paused {
+									reason = "paused"
+								}
 								order := []struct {
 									holds bool
 									is    Status
 								}{
 									{stopped, Status{Status: "offline", Reason: "stopped"}},
 									{away, Status{Status: "offline", Reason: "away"}},
-									{runs > 0, Status{Status: "working"}},
+									{runs > 0, Status{Status: "working", Reason: reason}},
 									{approval, Status{Status: "awaiting_approval"}},
 									{subtasks > 0, Status{Status: "awaiting_delegation"}},
 									{until.Equal(later), Status{Status: "sleeping", Until: later}},
-									{paused, Status{Status: "idle", Reason: "paused"}},
-									{true, Status{Status: "idle"}},
+									{true, Status{Status: "idle", Reason: reason}},
 								}
 								first := 0
 								for !order[first].holds {

@@ -27,20 +27,31 @@ var mayImport = map[string][]string{
 	"":                          {},
 	"cmd/parley":                {"internal/cli"},
 	"client":                    {""},
-	"internal/cli":              {"", "client", "internal/chat", "internal/config", "internal/home", "internal/plain", "internal/server"},
+	"internal/cli":              {"", "client", "internal/chat", "internal/config", "internal/demo", "internal/home", "internal/plain", "internal/server", "internal/top"},
 	"internal/chat":             {"", "internal/plain"},
 	"internal/config":           {""},
+	"internal/demo":             {""},
+	"internal/dispatch":         {"", "internal/hub", "internal/service"},
 	"internal/home":             {""},
 	"internal/httpapi":          {"", "internal/hub"},
 	"internal/hub":              {"", "internal/search", "internal/service"},
+	"internal/modeltest":        {},
 	"internal/observe":          {},
 	"internal/peer":             {""},
 	"internal/plain":            {},
+	"internal/prompt":           {"", "internal/quote"},
+	"internal/quote":            {""},
+	"internal/runtime/llm":      {"", "internal/tools"},
+	"internal/runtime/command":  {""},
 	"internal/screentest":       {},
+	"internal/runtime/script":   {""},
+	"internal/runtime/webhook":  {""},
 	"internal/search":           {""},
 	"internal/server":           everythingToWire,
 	"internal/service":          {},
+	"internal/top":              {"", "internal/plain"},
 	"internal/store":            {""},
+	"internal/tools":            {"", "internal/quote"},
 	"internal/store/blobfs":     {""},
 	"internal/store/sqlite":     {"", "internal/store", "internal/store/blobfs"},
 	"internal/store/postgres":   {"", "internal/store"},
@@ -48,15 +59,22 @@ var mayImport = map[string][]string{
 	"internal/pgtest":           {},
 	"internal/pgtest/with":      {"internal/pgtest"},
 	"internal/crashtest":        {},
-	"internal/crashtest/victim": {"", "internal/hub", "internal/store/sqlite"},
+	"internal/crashtest/victim": {"", "internal/dispatch", "internal/hub", "internal/peer", "internal/store/sqlite"},
 	"testscript":                {},
-	"bench":                     {"", "client", "internal/httpapi", "internal/hub", "internal/pgtest", "internal/store/postgres", "internal/store/sqlite"},
+	"bench":                     whatIsMeasured,
 }
 
 // everythingToWire is what the server builds a hub from.
 var everythingToWire = []string{
-	"", "internal/config", "internal/home", "internal/httpapi", "internal/hub", "internal/observe", "internal/peer",
-	"internal/service", "internal/store/postgres", "internal/store/sqlite",
+	"", "internal/config", "internal/dispatch", "internal/home", "internal/httpapi", "internal/hub", "internal/observe", "internal/peer",
+	"internal/prompt", "internal/runtime/command", "internal/runtime/llm", "internal/runtime/script", "internal/runtime/webhook",
+	"internal/service", "internal/store/postgres", "internal/store/sqlite", "internal/tools",
+}
+
+// whatIsMeasured is what the benchmarks drive.
+var whatIsMeasured = []string{
+	"", "client", "internal/dispatch", "internal/httpapi", "internal/hub", "internal/peer", "internal/pgtest", "internal/prompt",
+	"internal/runtime/script", "internal/store/postgres", "internal/store/sqlite", "internal/tools",
 }
 
 // The domain may use the standard library and Unicode's tables.
@@ -129,11 +147,11 @@ func packages(t *testing.T) (list []listed) {
 // setsState finds what writes a state column.
 var setsState = regexp.MustCompile(`(?i)\bset\s+(?:[^;]*?,\s*)?state\s*=`)
 
-// TestOneStatementSetsTheStateOfDeliveries guards the one way by which a delivery moves: one statement of
+// TestOneStatementSetsTheState guards the one way by which a delivery, or a run, moves: one statement of
 // the store, called from one function of the hub, which only the function calls that asks the domain
 // whether the step is allowed, and those that take no step.
-func TestOneStatementSetsTheStateOfDeliveries(t *testing.T) {
-	var statements, puts, keeps []string
+func TestOneStatementSetsTheState(t *testing.T) {
+	var statements, puts, keeps, runPuts, runKeeps []string
 	for _, file := range sources(t, ".go", ".sql") {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -145,12 +163,17 @@ func TestOneStatementSetsTheStateOfDeliveries(t *testing.T) {
 		if strings.HasSuffix(file, ".go") {
 			puts = append(puts, callers(t, file, "Deliveries", "Put")...)
 			keeps = append(keeps, callers(t, file, "s", "keep")...)
+			runPuts = append(runPuts, callers(t, file, "Runs", "Put")...)
+			runKeeps = append(runKeeps, callers(t, file, "s", "keepRun")...)
 		}
 	}
-	wantList(t, "statements that set a state", statements, "internal/store/deliveries.go")
+	wantList(t, "statements that set a state", statements, "internal/store/deliveries.go", "internal/store/runs.go")
 	wantList(t, "callers of Deliveries().Put", puts, "internal/hub/delivery.go keep")
 	wantList(t, "callers of keep", keeps, "internal/hub/delivery.go move", "internal/hub/due.go fallDue",
-		"internal/hub/due.go lapse", "internal/hub/settle.go Extend")
+		"internal/hub/due.go lapse", "internal/hub/settle.go extend")
+	wantList(t, "callers of Runs().Put", runPuts, "internal/hub/run.go keepRun")
+	wantList(t, "callers of keepRun", runKeeps, "internal/hub/run.go setProcess", "internal/hub/run.go step",
+		"internal/hub/runend.go cancel")
 }
 
 // sources are the files of the program itself, without its tests.

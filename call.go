@@ -18,13 +18,15 @@ type NewConversation struct {
 	Group   bool     `json:"group,omitempty"` // a private group instead of a channel
 	Private bool     `json:"private,omitempty"`
 	Topic   string   `json:"topic,omitempty"`
+	Answers Answers  `json:"answers,omitempty"` // who answers when several are woken; default: parallel
 }
 
 // ConversationChange is what may be changed of a conversation. What is nil stays.
 type ConversationChange struct {
-	Name     *string `json:"name,omitempty"`
-	Topic    *string `json:"topic,omitempty"`
-	Archived *bool   `json:"archived,omitempty"`
+	Name     *string  `json:"name,omitempty"`
+	Topic    *string  `json:"topic,omitempty"`
+	Archived *bool    `json:"archived,omitempty"`
+	Answers  *Answers `json:"answers,omitempty"`
 }
 
 // ConversationView is a conversation as one participant sees it.

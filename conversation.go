@@ -33,6 +33,7 @@ type Conversation struct {
 	Kind       ConversationKind `json:"kind"`
 	Visibility Visibility       `json:"visibility"`
 	Topic      string           `json:"topic,omitempty"`
+	Answers    Answers          `json:"answers,omitempty"` // none: parallel
 	CreatedBy  string           `json:"created_by"`
 	CreatedAt  time.Time        `json:"created_at"`
 	UpdatedAt  time.Time        `json:"updated_at"`

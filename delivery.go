@@ -137,6 +137,7 @@ const (
 	FailureBusy    Failure = "busy"    // the runtime has too much to do (429)
 	FailureServer  Failure = "server"  // the runtime's own failure (5xx)
 	FailureNoStart Failure = "nostart" // the runtime could not be started
+	FailureStopped Failure = "stopped" // the hub or the agent was stopped; this counts as no try
 	FailureFinal   Failure = "final"   // trying again would not help
 )
 
@@ -149,7 +150,7 @@ var pauses = map[Failure][2]time.Duration{
 }
 
 // Known says whether this is a failure at all.
-func (f Failure) Known() bool { return f == FailureFinal || pauses[f][0] > 0 }
+func (f Failure) Known() bool { return f == FailureFinal || f == FailureStopped || pauses[f][0] > 0 }
 
 // Pause is how long to wait after so many failed tries: twice as long each time, to a limit.
 func (f Failure) Pause(failed int) time.Duration {
@@ -186,6 +187,25 @@ func (m Message) Reaches(c Conversation, members []string, fromHuman bool) []Rea
 		}
 		wakes := named || direct && !everyone && (c.Kind != Group || fromHuman)
 		reached = append(reached, Reach{Agent: agent, Wakes: wakes && m.Type.Wakes()})
+	}
+	return reached
+}
+
+// AnswerReaches says who the answer of a run is for, in the order of the members: whom it names, whom it
+// answers, and where the members are fixed all of them. It wakes whom it mentions, and those of whom it answers
+// that are marked, nobody else: an answer that woke the runs of others would be answered.
+func (m Message) AnswerReaches(c Conversation, members []string, answered map[string]bool) []Reach {
+	everyone := slices.Contains(m.Mentions, All)
+	var reached []Reach
+	for _, agent := range members {
+		if agent == m.From || agent == System {
+			continue
+		}
+		mentioned := everyone || slices.Contains(m.Mentions, agent)
+		wakes, answers := answered[agent]
+		if mentioned || answers || agent == m.To || c.FixedMembers() {
+			reached = append(reached, Reach{Agent: agent, Wakes: mentioned || wakes})
+		}
 	}
 	return reached
 }

@@ -187,7 +187,7 @@ func TestPauseNeverShrinksAndIsBounded(t *testing.T) {
 
 func TestKnownFailures(t *testing.T) {
 	for f, want := range map[Failure]bool{
-		FailureLost: true, FailureBusy: true, FailureServer: true, FailureNoStart: true, FailureFinal: true, "": false, "moody": false,
+		FailureLost: true, FailureBusy: true, FailureServer: true, FailureNoStart: true, FailureFinal: true, FailureStopped: true, "": false, "moody": false,
 	} {
 		if f.Known() != want {
 			t.Errorf("%q: known is %t", f, !want)

@@ -28,10 +28,15 @@ const (
 	EventCursorMoved         EventKind = "cursor.moved"
 	EventTokenCreated        EventKind = "token.created"
 	EventTokenRevoked        EventKind = "token.revoked"
-	EventOverdue             EventKind = "overdue"      // a delivery was not seen in time
-	EventLate                EventKind = "late"         // a delivery's deadline was missed
-	EventSequenceGap         EventKind = "sequence_gap" // the sender's count has jumped
-	EventAlert               EventKind = "alert"        // something needs a person's attention, or no longer does
+	EventOverdue             EventKind = "overdue"       // a delivery was not seen in time
+	EventLate                EventKind = "late"          // a delivery's deadline was missed
+	EventSequenceGap         EventKind = "sequence_gap"  // the sender's count has jumped
+	EventAgentHealth         EventKind = "agent.health"  // what an agent says of itself
+	EventAgentSummary        EventKind = "agent.summary" // its state, every 15 minutes and after each failed run
+	EventRunProgress         EventKind = "run.progress"  // what a live run says meanwhile
+	EventLoopOpened          EventKind = "loop.opened"   // two agents woke each other too often: further wakes are held
+	EventLoopClosed          EventKind = "loop.closed"
+	EventAlert               EventKind = "alert" // something needs a person's attention, or no longer does
 )
 
 // EventKinds are all kinds of event.
@@ -40,9 +45,13 @@ func EventKinds() []EventKind {
 		EventMessagePosted, EventMessageRedacted, EventAgentAdded, EventAgentChanged, EventAgentRemoved, EventAgentPresence,
 		EventConversationCreated, EventConversationChanged, EventConversationDeleted, EventMemberJoined, EventMemberLeft,
 		EventCursorMoved, EventTokenCreated, EventTokenRevoked, EventOverdue, EventLate, EventSequenceGap, EventAlert,
+		EventAgentHealth, EventAgentSummary, EventRunProgress, EventLoopOpened, EventLoopClosed,
 	}
 	for _, state := range slices.Sorted(maps.Keys(deliverySteps)) {
 		kinds = append(kinds, EventDelivery(state))
+	}
+	for _, state := range slices.Sorted(maps.Keys(runSteps)) {
+		kinds = append(kinds, EventRun(state))
 	}
 	return kinds
 }

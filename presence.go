@@ -1,6 +1,9 @@
 package parley
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // AwayAfter is how long an agent without a session may be silent before it counts as away.
 const AwayAfter = 45 * time.Second
@@ -14,10 +17,24 @@ type Presence struct {
 	Role          string     `json:"role,omitempty"`
 	Status        string     `json:"status"`
 	Reason        string     `json:"reason,omitempty"`
+	Note          string     `json:"note,omitempty"` // why it was paused or stopped, as whoever did it has said
+	State         State      `json:"state"`
+	Substate      Substate   `json:"substate,omitempty"`
 	SleepingUntil *time.Time `json:"sleeping_until,omitempty"`
 	Runtime       string     `json:"runtime,omitempty"`
 	LastSeen      *time.Time `json:"last_seen,omitempty"` // none: not since the hub was started
 	Inbox         Inbox      `json:"inbox"`
+	Work          []Work     `json:"work,omitempty"`   // what it is at, oldest first
+	Health        *Health    `json:"health,omitempty"` // what it last said of itself
+}
+
+// Work is a live run, as everybody may see it. Where it is, only those see who may read there.
+type Work struct {
+	Run          string    `json:"run"`
+	State        RunState  `json:"state"`
+	Since        time.Time `json:"since"`
+	Conversation string    `json:"conversation,omitempty"`
+	Channel      string    `json:"channel,omitempty"` // its name, if it has one
 }
 
 // AgentView is a participant with what it is doing.
@@ -25,6 +42,38 @@ type AgentView struct {
 	Agent
 	Status   string     `json:"status"`
 	Reason   string     `json:"reason,omitempty"`
+	State    State      `json:"state"`
+	Substate Substate   `json:"substate,omitempty"`
 	LastSeen *time.Time `json:"last_seen,omitempty"`
 	Inbox    Inbox      `json:"inbox"`
+	Work     []Work     `json:"work,omitempty"`
+	Health   *Health    `json:"health,omitempty"`
+	LastHour *Spent     `json:"last_hour,omitempty"`
+	LastDay  *Spent     `json:"last_day,omitempty"`
+}
+
+// State is whether a participant is there at all, in the words of S0.
+type State string
+
+// Substate is what one that is there is doing.
+type Substate string
+
+// The states, and what an awake participant may be doing.
+const (
+	Awake   State = "AWAKE"
+	Offline State = "OFFLINE"
+
+	Idle               Substate = "IDLE"
+	Working            Substate = "WORKING"
+	AwaitingApproval   Substate = "AWAITING_APPROVAL"
+	AwaitingDelegation Substate = "AWAITING_DELEGATION"
+	Sleeping           Substate = "SLEEPING"
+)
+
+// State is a status as a state and what is done in it.
+func (s Status) State() (State, Substate) {
+	if s.Status == StatusOffline {
+		return Offline, ""
+	}
+	return Awake, Substate(strings.ToUpper(s.Status))
 }

@@ -61,6 +61,8 @@ type Tx interface {
 	Search() SearchStore
 	Artifacts() ArtifactStore
 	Tokens() TokenStore
+	Runs() RunStore
+	Loops() LoopStore
 	Log() LogStore
 	Retention() RetentionStore
 	Counts() CountStore
@@ -75,6 +77,12 @@ type AgentStore interface {
 	List() ([]Agent, error)
 	// Names returns the ids and names of those that are not removed, without the hub itself.
 	Names() ([]string, error)
+	// KeepHealth replaces what an agent says of itself. ErrNotFound if there is no such agent.
+	KeepHealth(id string, h Health) error
+	// Health returns what an agent has said of itself. ErrNotFound if there is none, or it has said nothing.
+	Health(id string) (Health, error)
+	// Healths returns it for each that has said anything, by its id.
+	Healths() (map[string]Health, error)
 	// Insert adds an agent. ErrTaken if its id, uuid or name belongs to another.
 	Insert(Agent) error
 	// Update replaces the agent with the same id; its id, uuid and kind stay.
@@ -127,7 +135,7 @@ type ConversationStore interface {
 	Bury(id string) error
 	// Purge erases up to limit rows of buried conversations, references to artifacts among them, and
 	// says how many there were. What the search index has of their messages goes with them, and is not
-	// counted.
+	// counted. Of runs, what they have cost is left.
 	Purge(limit int) (int, error)
 }
 
@@ -178,7 +186,9 @@ type MessageStore interface {
 	// ForgetKeys drops up to limit idempotency keys from before a time and says how many.
 	ForgetKeys(before time.Time, limit int) (int, error)
 	// Redact puts what Message.Redacted has made of a message in its place, and drops its references to
-	// artifacts. A body that nobody refers to any more is unused at once, whenever it was stored.
+	// artifacts. A body that nobody refers to any more is unused at once, whenever it was stored. The outputs
+	// of runs that may repeat it are erased: of those it woke, of the one that posted it, and of those in its
+	// conversation that had not ended before it.
 	Redact(Message) error
 }
 
@@ -219,11 +229,13 @@ type DeliveryStore interface {
 // Queue selects deliveries that wait.
 type Queue struct {
 	Recipient string
-	Wakes     bool    // those that wake; else those that do not
-	Paused    bool    // those that pause before another try; else those that can be taken
-	Urgent    bool    // by priority, asks first, then by seq; else by seq. Only for those that wake
-	Purpose   Purpose // only those with this purpose
-	Plain     bool    // only those without any
+	Wakes     bool     // those that wake; else those that do not
+	Paused    bool     // those that pause before another try; else those that can be taken
+	Urgent    bool     // by priority, asks first, then by seq; else by seq. Only for those that wake
+	Purpose   Purpose  // only those with this purpose
+	Plain     bool     // only those without any
+	In        string   // only those in this conversation. ErrNotFound if there is none
+	NotIn     []string // only those in none of these, by their ids
 	Limit     int
 }
 
@@ -253,6 +265,9 @@ type QueueStore interface {
 	Inbox(recipient string) (Inbox, error)
 	// Inboxes counts what is open for each recipient that has ever had a delivery, by its id.
 	Inboxes() (map[string]Inbox, error)
+	// Waiting returns the ids of the agents, people left out and removed ones, that have deliveries which wake
+	// and are ready, at most limit. It costs nothing for those that have none.
+	Waiting(limit int) ([]string, error)
 	// Orphaned returns the ids of removed agents that have open deliveries.
 	Orphaned() ([]string, error)
 }
@@ -285,13 +300,70 @@ type TokenStore interface {
 	Find(TokenHash) (Token, error)
 	// Get returns the token with this id, good or not. ErrNotFound if there is none.
 	Get(id string) (Token, error)
-	// List returns tokens by their ids, the newest first. Links are left out.
+	// List returns tokens by their ids, the newest first. Links are left out, and those of runs.
 	List(TokenFilter) ([]Token, error)
 	// Put writes down when a token was revoked; nothing else of it changes. ErrNotFound if there is none.
 	Put(Token) error
+	// Erase erases a token. ErrNotFound if there is none.
+	Erase(id string) error
 	// Forget erases up to limit tokens of a kind that were revoked, or else expired, before a time, and says
 	// how many.
 	Forget(kind TokenKind, before time.Time, limit int) (int, error)
+}
+
+// RunStore keeps runs, which messages woke them, and what they posted. Where a run is asked for by its id,
+// it is ErrNotFound if there is none, or if its conversation is gone; so is an agent that does not exist.
+type RunStore interface {
+	// Insert adds a run with its triggers. ErrTaken if its id is in use, ErrNotFound if its agent or
+	// conversation does not exist, or a trigger in it. Costs are kept to a billionth of a dollar.
+	Insert(Run) error
+	// Get returns one run and keeps others from changing it until the end of the update.
+	Get(id string) (Run, error)
+	// Put replaces the run with the same id; its agent, conversation, triggers and time of creation stay.
+	Put(Run) error
+	// Live returns the runs of an agent that have not ended, oldest first. Without an agent, those of all.
+	Live(agent string) ([]Run, error)
+	// Counts returns how many live runs each agent has that has any.
+	Counts() (map[string]int, error)
+	// List returns runs by their ids, the newest first. Of an agent or a conversation that does not exist
+	// there are none.
+	List(RunFilter) ([]Run, error)
+	// WokenBy returns the runs of an agent that a message has woken, oldest first. Of a message that does not
+	// exist there are none.
+	WokenBy(message, agent string) ([]Run, error)
+	// Posted notes what a run has posted. Noting the same message again changes nothing. ErrNotFound if the
+	// message does not exist.
+	Posted(run string, post RunPost) error
+	// Posts returns what a run has posted, by seq.
+	Posts(run string) ([]RunPost, error)
+	// PostedBy returns the run that posted a message, of several the oldest. ErrNotFound if none did.
+	PostedBy(message string) (Run, error)
+	// Session returns the newest run of an agent in a conversation, without a task and for nobody who waits,
+	// that ended well after a time and has a client's session. ErrNotFound if there is none, or no such
+	// conversation.
+	Session(agent, conversation string, since time.Time) (Run, error)
+	// Spent sums up what the runs of an agent that were made after a time have used, those in conversations
+	// that are gone among them.
+	Spent(agent string, since time.Time) (Spent, error)
+	// KeepOutput replaces the output of a run; an empty one erases it. Output returns it, or nothing.
+	KeepOutput(run string, output []byte) error
+	Output(run string) ([]byte, error)
+	// ForgetOutputs erases up to limit outputs of runs that ended before a time, and says how many.
+	ForgetOutputs(before time.Time, limit int) (int, error)
+}
+
+// LoopStore counts exchanges between agents. They outlive the conversation of the last one, which is empty
+// then. ErrNotFound if an agent or the conversation that is named does not exist.
+type LoopStore interface {
+	// Get returns the exchanges of two agents, in any order. ErrNotFound if there were none.
+	Get(a, b string) (Exchange, error)
+	// Put replaces them, or adds them.
+	Put(Exchange) error
+	// Forget erases those of two agents, and says whether there were any.
+	Forget(a, b string) (bool, error)
+	// ForgetIn erases those whose last one was in a conversation and returns those of them with an open
+	// breaker.
+	ForgetIn(conversation string) ([]Exchange, error)
 }
 
 // LogStore keeps the event log and the audit log. Both only grow, but for Prune.
@@ -337,8 +409,8 @@ type RetentionStore interface {
 	// limit.
 	Oldest(after int64, limit int) ([]OldMessage, error)
 	// Erase erases the messages with a seq greater than after and at most upTo, but for those of which a
-	// delivery is open or a dead letter: with their deliveries, their references to artifacts and what the
-	// search index has of them. Their conversations stay; the numbers these keep are those of what is left.
+	// delivery is open or a dead letter: with their deliveries, their references to artifacts, what the
+	// search index has of them and the outputs of the runs that they woke or that posted them. Their conversations stay; the numbers these keep are those of what is left.
 	Erase(after, upTo int64) (Erased, error)
 	// Weigh counts the bodies of further messages, whose seqs are at most limit numbers. It returns the
 	// bytes of all that were counted and are still there, and whether there are more to count.

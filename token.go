@@ -63,6 +63,7 @@ const (
 	TokenPlain   TokenKind = "token"   // a program's, sent with each call
 	TokenSession TokenKind = "session" // a browser's, kept in a cookie
 	TokenLink    TokenKind = "link"    // opens a session, once
+	TokenRun     TokenKind = "run"     // of one run, whose id is its own; gone when that ends
 )
 
 // Token is a credential as the hub knows it: never its secret.

@@ -14,7 +14,8 @@ import (
 
 type agents struct{ *tx }
 
-const agentColumns = `a.num, a.id, a.uuid, a.name, a.kind, a.access, a.created_at, a.updated_at, a.removed_at, a.sleeping_until, a.profile`
+const agentColumns = `a.num, a.id, a.uuid, a.name, a.kind, a.access, a.created_at, a.updated_at, a.removed_at, a.sleeping_until,
+	a.profile, a.control`
 
 func (s agents) Find(name string) (parley.Agent, error) {
 	row, err := s.agentNamed(name)
@@ -29,7 +30,17 @@ func copied(a parley.Agent) parley.Agent {
 	a.Skills, a.Protocols = slices.Clone(a.Skills), slices.Clone(a.Protocols)
 	a.RuntimeConfig = slices.Clone(a.RuntimeConfig)
 	a.RemovedAt, a.SleepingUntil = copiedTime(a.RemovedAt), copiedTime(a.SleepingUntil)
+	a.Paused, a.Stopped = copiedHalt(a.Paused), copiedHalt(a.Stopped)
 	return a
+}
+
+func copiedHalt(h *parley.Halt) *parley.Halt {
+	if h == nil {
+		return nil
+	}
+	c := *h
+	c.Until = copiedTime(h.Until)
+	return &c
 }
 
 func copiedTime(t *time.Time) *time.Time {
@@ -70,7 +81,7 @@ func (s agents) Insert(a parley.Agent) error {
 	if err != nil {
 		return err
 	}
-	profile, err := json.Marshal(a.Profile)
+	profile, control, err := encodeAgent(a)
 	if err != nil {
 		return err
 	}
@@ -79,10 +90,10 @@ func (s agents) Insert(a parley.Agent) error {
 	if err != nil {
 		return err
 	}
-	err = s.write(`INSERT INTO agents (num, id, uuid, name, kind, access, created_at, updated_at, removed_at, sleeping_until, profile)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+	err = s.write(`INSERT INTO agents (num, id, uuid, name, kind, access, created_at, updated_at, removed_at, sleeping_until, profile, control)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 		num, a.ID, a.UUID, a.Name, string(a.Kind), string(a.Access),
-		millis(a.CreatedAt), millis(a.UpdatedAt), millisOrNull(a.RemovedAt), millisOrNull(a.SleepingUntil), string(profile))
+		millis(a.CreatedAt), millis(a.UpdatedAt), millisOrNull(a.RemovedAt), millisOrNull(a.SleepingUntil), profile, control)
 	if err != nil {
 		return err
 	}
@@ -101,7 +112,7 @@ func (s agents) Update(a parley.Agent) error {
 	if row.agent.ID != a.ID {
 		return parley.ErrNotFound // it was found by another of its names
 	}
-	profile, err := json.Marshal(a.Profile)
+	profile, control, err := encodeAgent(a)
 	if err != nil {
 		return err
 	}
@@ -120,8 +131,8 @@ func (s agents) Update(a parley.Agent) error {
 		}
 	}
 	err = s.write(`UPDATE agents SET name = $2, access = $3, updated_at = $4, removed_at = $5, sleeping_until = $6,
-			profile = $7 WHERE num = $1`,
-		row.num, a.Name, string(a.Access), millis(a.UpdatedAt), millisOrNull(a.RemovedAt), millisOrNull(a.SleepingUntil), string(profile))
+			profile = $7, control = $8 WHERE num = $1`,
+		row.num, a.Name, string(a.Access), millis(a.UpdatedAt), millisOrNull(a.RemovedAt), millisOrNull(a.SleepingUntil), profile, control)
 	if err != nil {
 		return err
 	}
@@ -221,10 +232,10 @@ func scanAgent(r Rows) (*agentRow, error) {
 		kind, access     string
 		created, updated int64
 		removed, asleep  sql.NullInt64
-		profile          []byte
+		profile, control []byte
 	)
 	a := &row.agent
-	if err := r.Scan(&row.num, &a.ID, &a.UUID, &a.Name, &kind, &access, &created, &updated, &removed, &asleep, &profile); err != nil {
+	if err := r.Scan(&row.num, &a.ID, &a.UUID, &a.Name, &kind, &access, &created, &updated, &removed, &asleep, &profile, &control); err != nil {
 		return nil, err
 	}
 	a.Kind, a.Access = parley.Kind(kind), parley.Access(access)
@@ -232,6 +243,9 @@ func scanAgent(r Rows) (*agentRow, error) {
 	a.SleepingUntil = timeOrNil(asleep)
 	if err := json.Unmarshal(profile, &a.Profile); err != nil {
 		return nil, fmt.Errorf("the profile of agent %s: %w", a.ID, err)
+	}
+	if err := decodeHalts(control, a); err != nil {
+		return nil, fmt.Errorf("the control of agent %s: %w", a.ID, err)
 	}
 	return &row, nil
 }

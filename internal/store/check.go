@@ -15,15 +15,20 @@ const checkPage = 500
 
 // Check adds to a report every message that does not match its checksum or whose references are
 // not written down, every artifact whose body is missing or damaged, every token that is for nothing there
-// is, every break in the audit chain and every wrong count. progress is told now and then how far it is. An error means that the check could
-// not be made.
+// is, every run whose state does not fit, every break in the audit chain and every wrong count. progress is
+// told now and then how far it is. An error means that the check could not be made.
 func Check(ctx context.Context, s parley.Store, report *parley.CheckReport, progress func(parley.CheckReport)) error {
 	c := &checker{ctx: ctx, store: s, report: report, progress: progress}
 	for _, part := range []struct {
 		what string
 		run  func() error
 	}{
-		{"messages", c.messages}, {"artifacts", c.artifacts}, {"tokens", c.tokens}, {"the audit log", c.audit}, {"counts", c.counts},
+		{"messages", c.messages},
+		{"artifacts", c.artifacts},
+		{"tokens", c.tokens},
+		{"runs", c.runs},
+		{"the audit log", c.audit},
+		{"counts", c.counts},
 	} {
 		err := part.run()
 		switch {
@@ -164,6 +169,20 @@ func (c *checker) tokens() error {
 				c.report.Add("token %s has the scopes %q, which are none", t.ID, t.Scopes.Join(","))
 			}
 			before = t.ID
+		}
+		return len(list) > 0, err
+	})
+}
+
+func (c *checker) runs() error {
+	before := ""
+	return c.pages(func(tx parley.Tx) (bool, error) {
+		list, err := tx.Runs().List(parley.RunFilter{Before: before, Limit: checkPage})
+		for _, r := range list {
+			if !r.State.Known() || r.State.Live() != (r.EndedAt == nil) {
+				c.report.Add("run %s is %q, which does not agree with when it ended", r.ID, r.State)
+			}
+			before = r.ID
 		}
 		return len(list) > 0, err
 	})

@@ -67,8 +67,8 @@ type Driver interface {
 	Close() error
 }
 
-// Locks waits for rows that another transaction has kept, or skips them.
-type Locks struct{ Wait, Skip string }
+// Locks waits for deliveries that another transaction has kept, or skips them. Run waits for runs.
+type Locks struct{ Wait, Skip, Run string }
 
 // Overwrite commits a change that nobody looks at. It is how a database with a write-ahead log settles
 // a commit that failed: its sync may have failed after the last byte was written, and a crash would

@@ -12,7 +12,7 @@ import (
 type conversations struct{ *tx }
 
 const conversationColumns = `c.num, c.id, c.name, c.kind, c.visibility, c.topic, c.created_by, c.created_at,
-	c.updated_at, c.archived_at, c.messages, c.last_seq, c.members`
+	c.updated_at, c.archived_at, c.messages, c.last_seq, c.members, c.answers`
 
 // alive is the condition for a conversation that is not deleted. As "= 0" PostgreSQL, while it has no
 // statistics, would take it to hold for a handful, and begin every join with those.
@@ -142,10 +142,11 @@ func (s conversations) Insert(c parley.Conversation) error {
 		return err
 	}
 	n, err := s.exec(`INSERT INTO conversations (id, name, kind, visibility, topic, created_by, created_at, updated_at,
-			archived_at, messages, last_seq, members, buried)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, $10, 0) ON CONFLICT DO NOTHING`,
+			archived_at, messages, last_seq, members, answers, buried)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, $10, $11, 0) ON CONFLICT DO NOTHING`,
 		id[:], textOrNull(c.Name), string(c.Kind), string(c.Visibility), c.Topic, by.num,
-		millis(c.CreatedAt), millis(c.UpdatedAt), millisOrNull(c.ArchivedAt), textOrNull(c.Set))
+		millis(c.CreatedAt), millis(c.UpdatedAt), millisOrNull(c.ArchivedAt), textOrNull(c.Set),
+		textOrNull(string(c.Answers)))
 	return changed(n, err, parley.ErrTaken)
 }
 
@@ -163,9 +164,10 @@ func (s conversations) Update(c parley.Conversation) error {
 			return err
 		}
 	}
-	err = s.write(`UPDATE conversations SET name = $2, visibility = $3, topic = $4, updated_at = $5, archived_at = $6
-		WHERE num = $1`,
-		row.num, textOrNull(c.Name), string(c.Visibility), c.Topic, millis(c.UpdatedAt), millisOrNull(c.ArchivedAt))
+	err = s.write(`UPDATE conversations SET name = $2, visibility = $3, topic = $4, updated_at = $5, archived_at = $6,
+		answers = $7 WHERE num = $1`,
+		row.num, textOrNull(c.Name), string(c.Visibility), c.Topic, millis(c.UpdatedAt), millisOrNull(c.ArchivedAt),
+		textOrNull(string(c.Answers)))
 	return err
 }
 
@@ -180,50 +182,6 @@ func (s conversations) Bury(id string) error {
 	s.lastConv = conversationKey{}
 	err = s.write("UPDATE conversations SET buried = 1, name = NULL, members = NULL WHERE num = $1", row.num)
 	return err
-}
-
-// nextOf selects the messages of a buried conversation that are erased next.
-const nextOf = "SELECT seq FROM messages WHERE conv = $1 ORDER BY seq LIMIT 0 + $2"
-
-func (s conversations) Purge(limit int) (int, error) {
-	var num int64
-	err := s.row("SELECT num FROM conversations WHERE buried = 1 LIMIT 1", nil, []any{&num})
-	if gone, err := absent(err); gone || err != nil {
-		return 0, err
-	}
-	if err := s.keepSeq(); err != nil {
-		return 0, err
-	}
-	if err := s.forgetOf(num, limit); err != nil {
-		return 0, err
-	}
-	dropped, err := s.dropReferences(`(sha256, message) IN (SELECT r.sha256, r.message
-		FROM messages m JOIN artifact_refs r ON r.message = m.seq WHERE m.conv = $1 LIMIT 0 + $2)`, num, limit)
-	total := len(dropped)
-	if err != nil || total >= limit {
-		return total, err
-	}
-	gone, err := s.exec("DELETE FROM deliveries WHERE (message, agent) IN (SELECT message, agent FROM deliveries WHERE message IN ("+
-		nextOf+") ORDER BY message, agent LIMIT 0 + $2)", num, limit-total)
-	if total += int(gone); err == nil && total < limit {
-		err = s.lighten(nextOf, num, limit-total)
-	}
-	// Each statement finishes its kind of row unless the limit ends it, so that nothing is erased
-	// before what refers to it.
-	for _, statement := range []string{
-		"DELETE FROM messages WHERE seq IN (" + nextOf + ")",
-		`DELETE FROM participants WHERE conv = $1 AND agent IN
-			(SELECT agent FROM participants WHERE conv = $1 LIMIT 0 + $2)`,
-		`DELETE FROM conversations WHERE num IN (SELECT num FROM conversations WHERE num = $1 LIMIT 0 + $2)`,
-	} {
-		if err != nil || total >= limit {
-			break
-		}
-		var n int64
-		n, err = s.exec(statement, num, limit-total)
-		total += int(n)
-	}
-	return total, err
 }
 
 // empty takes the open deliveries of a conversation out of the inboxes.
@@ -298,16 +256,17 @@ func scanConversation(r Rows) (row conversationRow, err error) {
 	var (
 		id               []byte
 		name, set        sql.NullString
+		answers          sql.NullString
 		kind, visibility string
 		created, updated int64
 		archived         sql.NullInt64
 	)
 	err = r.Scan(&row.num, &id, &name, &kind, &visibility, &row.Topic, &row.createdBy, &created,
-		&updated, &archived, &row.Messages, &row.LastSeq, &set)
+		&updated, &archived, &row.Messages, &row.LastSeq, &set, &answers)
 	if err == nil {
 		row.ID, err = uuidText(id)
 	}
-	row.Name, row.Set = name.String, set.String
+	row.Name, row.Set, row.Answers = name.String, set.String, parley.Answers(answers.String)
 	row.Kind, row.Visibility = parley.ConversationKind(kind), parley.Visibility(visibility)
 	row.CreatedAt, row.UpdatedAt, row.ArchivedAt = fromMillis(created), fromMillis(updated), timeOrNil(archived)
 	return row, err

@@ -41,12 +41,31 @@ func (s queue) Ready(q parley.Queue) ([]parley.Delivery, error) {
 	case q.Purpose != "":
 		sql.add("AND d.purpose = ?", string(q.Purpose))
 	}
+	if err := s.where(&sql, q); err != nil {
+		return nil, err
+	}
 	order := "ORDER BY d.place"
 	if q.Urgent && q.Wakes {
 		order = "ORDER BY d.rank DESC, d.place"
 	}
 	sql.add(order+" LIMIT 0 + ?", q.Limit)
 	return s.find(sql.text.String(), s.locks.Skip, sql.args...)
+}
+
+// where narrows a question down to conversations. The sum keeps PostgreSQL from beginning at all messages
+// of one, when the recipient's queue is shorter.
+func (s queue) where(sql *query, q parley.Queue) error {
+	if q.In != "" {
+		conv, err := s.conversationKey(q.In)
+		if err != nil {
+			return err
+		}
+		sql.add("AND m.conv + 0 = ?", conv.num)
+	}
+	for _, id := range uuids(q.NotIn) {
+		sql.add("AND c.id <> ?", id)
+	}
+	return nil
 }
 
 func (s queue) Held(recipient string, limit int) ([]parley.Delivery, error) {
@@ -120,6 +139,40 @@ func (s queue) Inboxes() (map[string]parley.Inbox, error) {
 			return err
 		})
 	return inboxes, err
+}
+
+// ready is the condition for a delivery that wakes and that nobody has.
+const ready = "d.state = 'accepted' AND d.timer IS NULL AND d.waking = 1"
+
+// waitingAgents steps from one recipient to the next by the index, which is empty when nothing waits.
+const (
+	waitingAfter  = "SELECT (SELECT d.agent FROM deliveries d WHERE " + ready + " AND d.agent > "
+	firstWaiting  = " ORDER BY d.agent, d.rank DESC, d.place LIMIT 1)"
+	waitingAgents = "WITH RECURSIVE w (agent) AS (" + waitingAfter + "0" + firstWaiting + `
+			UNION ALL ` + waitingAfter + "w.agent" + firstWaiting + ` FROM w WHERE w.agent IS NOT NULL)
+		SELECT w.agent FROM w WHERE (SELECT d.message FROM deliveries d JOIN messages m ON m.seq = d.message
+			JOIN conversations c ON c.num = m.conv
+			WHERE d.agent = w.agent AND ` + alive + " AND " + ready + " ORDER BY d.rank DESC, d.place LIMIT 1) IS NOT NULL"
+)
+
+func (s queue) Waiting(limit int) (ids []string, err error) {
+	var nums []int64
+	err = s.each(waitingAgents, nil, func(r Rows) error {
+		var num int64
+		err := r.Scan(&num)
+		nums = append(nums, num)
+		return err
+	})
+	for _, num := range nums {
+		if err != nil || len(ids) == limit {
+			break
+		}
+		var row *agentRow
+		if row, err = s.agentNumbered(num); err == nil && row.agent.Kind == parley.KindAgent && row.agent.RemovedAt == nil {
+			ids = append(ids, row.agent.ID)
+		}
+	}
+	return ids, err
 }
 
 func (s queue) Orphaned() (ids []string, err error) {

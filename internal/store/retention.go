@@ -55,7 +55,11 @@ func (s retention) Erase(after, upTo int64) (erased parley.Erased, err error) {
 	if err := s.lighten(doomed, after, upTo); err != nil {
 		return erased, err
 	}
+	if _, err := s.dropOutputs(runsOf(doomed), after, upTo); err != nil {
+		return erased, err
+	}
 	for _, statement := range []string{
+		"DELETE FROM run_triggers WHERE message IN (" + doomed + ")", "DELETE FROM run_posts WHERE message IN (" + doomed + ")",
 		"DELETE FROM deliveries WHERE message IN (" + doomed + ")", "DELETE FROM messages WHERE seq IN (" + doomed + ")",
 	} {
 		if _, err := s.exec(statement, after, upTo); err != nil {

@@ -59,7 +59,7 @@ func (s tokens) one(where string, arg any) (parley.Token, error) {
 
 func (s tokens) List(f parley.TokenFilter) ([]parley.Token, error) {
 	var q query
-	q.add("SELECT " + tokenColumns + " FROM tokens t WHERE t.kind <> 'link'")
+	q.add("SELECT " + tokenColumns + " FROM tokens t WHERE t.kind NOT IN ('link', 'run')")
 	if f.Agent != "" {
 		holder, err := s.agentNamed(f.Agent)
 		if none, err := absent(err); none || err != nil {
@@ -84,6 +84,15 @@ func (s tokens) Put(t parley.Token) error {
 		return parley.ErrNotFound
 	}
 	n, err := s.exec("UPDATE tokens SET revoked_at = $2 WHERE id = $1", key[:], millisOrNull(t.RevokedAt))
+	return changed(n, err, parley.ErrNotFound)
+}
+
+func (s tokens) Erase(id string) error {
+	key, err := uuid.Parse(id)
+	if err != nil {
+		return parley.ErrNotFound
+	}
+	n, err := s.exec("DELETE FROM tokens WHERE id = $1", key[:])
 	return changed(n, err, parley.ErrNotFound)
 }
 

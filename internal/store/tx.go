@@ -59,6 +59,8 @@ func (t *tx) Queue() parley.QueueStore                { return queue{deliveries{
 func (t *tx) Search() parley.SearchStore              { return search{t} }
 func (t *tx) Artifacts() parley.ArtifactStore         { return artifacts{t} }
 func (t *tx) Tokens() parley.TokenStore               { return tokens{t} }
+func (t *tx) Runs() parley.RunStore                   { return runs{t} }
+func (t *tx) Loops() parley.LoopStore                 { return loops{t} }
 func (t *tx) Log() parley.LogStore                    { return log{t} }
 func (t *tx) Retention() parley.RetentionStore        { return retention{t} }
 func (t *tx) Counts() parley.CountStore               { return counts{t} }

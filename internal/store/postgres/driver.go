@@ -46,7 +46,7 @@ func (d *driver) Begin() string { return beginUpdate }
 func (d *driver) BeginView() string { return beginView }
 
 func (d *driver) Locks() store.Locks {
-	return store.Locks{Wait: " FOR UPDATE OF d", Skip: " FOR UPDATE OF d SKIP LOCKED"}
+	return store.Locks{Wait: " FOR UPDATE OF d", Skip: " FOR UPDATE OF d SKIP LOCKED", Run: " FOR UPDATE OF r"}
 }
 
 // LeaseNow is the server's time: all hubs have the same.

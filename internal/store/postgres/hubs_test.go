@@ -1,10 +1,14 @@
 package postgres
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"sync"
 	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/parley-hub/parley"
 )
@@ -111,6 +115,79 @@ func TestUpdatesOfHubsComeOneAfterTheOther(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestARunIsChangedByOneHubAtATime counts in a run what two hubs do to it.
+func TestARunIsChangedByOneHubAtATime(t *testing.T) {
+	hubs := two(t)
+	c := prepare(t, hubs[0])
+	run := parley.Run{ID: uuid.NewString(), Agent: "arya", Conversation: c.ID, Runtime: "script", State: parley.RunRunning}
+	if err := hubs[0].Update(t.Context(), func(tx parley.Tx) error { return tx.Runs().Insert(run) }); err != nil {
+		t.Fatal(err)
+	}
+	count := func(tx parley.Tx) error {
+		found, err := tx.Runs().Get(run.ID)
+		if err != nil {
+			return err
+		}
+		found.Attempt++
+		return tx.Runs().Put(found)
+	}
+	const each = 40
+	var group sync.WaitGroup
+	for _, db := range hubs {
+		group.Go(func() {
+			for range each {
+				if err := db.Update(t.Context(), count); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	err := hubs[1].View(t.Context(), func(tx parley.Tx) error {
+		found, err := tx.Runs().Get(run.ID)
+		if found.Attempt != len(hubs)*each {
+			t.Errorf("counted to %d, want %d", found.Attempt, len(hubs)*each)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestARunIsKeptFromOthersUntilTheEndOfTheUpdate looks at the lock itself: updates of hubs come one after the
+// other, but a program beside them has no such order.
+func TestARunIsKeptFromOthersUntilTheEndOfTheUpdate(t *testing.T) {
+	url := migrated.Copy(t)
+	db := opened(t, url)
+	c := prepare(t, db)
+	run := parley.Run{ID: uuid.NewString(), Agent: "arya", Conversation: c.ID, Runtime: "script", State: parley.RunRunning}
+	other, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = other.Close(context.Background()) })
+	free := func() (n int, err error) {
+		err = other.QueryRow(t.Context(), "SELECT count(*) FROM (SELECT 1 FROM runs FOR UPDATE SKIP LOCKED) r").Scan(&n)
+		return n, err
+	}
+	if err := db.Update(t.Context(), func(tx parley.Tx) error { return tx.Runs().Insert(run) }); err != nil {
+		t.Fatal(err)
+	}
+	var inside int
+	err = db.Update(t.Context(), func(tx parley.Tx) error {
+		if _, err := tx.Runs().Get(run.ID); err != nil {
+			return err
+		}
+		inside, err = free()
+		return err
+	})
+	after, failed := free()
+	if err != nil || failed != nil || inside != 0 || after != 1 {
+		t.Errorf("%d runs are free during the update, and %d after it: %v, %v", inside, after, err, failed)
 	}
 }
 

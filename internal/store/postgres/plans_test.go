@@ -3,6 +3,7 @@ package postgres
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"strconv"
 	"strings"
@@ -60,6 +61,17 @@ func crowd(t *testing.T, c *pgx.Conn) {
 			FROM messages`,
 		`INSERT INTO tokens (id, hash, agent, kind, scopes, created_by, created_at, expires_at)
 			SELECT id, id, 1 + seq % 100, 'token', 'read', 1, 0, CASE WHEN seq % 7 = 0 THEN seq END FROM messages`,
+		`INSERT INTO runs (id, agent, conv, runtime, state, trace, attempt, hops, chain, created_at, ended_at, deadline, session,
+				input_tokens, output_tokens, cost, pid, pid_started, output)
+			SELECT m.id, d.agent, m.conv, 'script', CASE WHEN seq % 400 = 0 THEN 'running' ELSE 'succeeded' END, '', 1, 0, 0, seq,
+				CASE WHEN seq % 400 > 0 THEN seq END, 0, CASE WHEN seq % 5 = 0 THEN 'session' END, 1, 1, 1, 0, 0,
+				CASE WHEN seq % 100 = 0 THEN 1 ELSE 0 END
+			FROM messages m JOIN deliveries d ON d.message = m.seq`,
+		`INSERT INTO run_triggers (message, agent, run, id) SELECT message, agent, m.id, m.id FROM deliveries JOIN messages m ON m.seq = message`,
+		`INSERT INTO run_posts (run, message, digest) SELECT id, seq, '' FROM messages`,
+		`INSERT INTO run_outputs (run, output) SELECT id, '\x00' FROM messages WHERE seq % 100 = 0`,
+		`INSERT INTO exchanges (low, high, last, conv, count, at, open)
+			SELECT a.num, b.num, b.num, 1 + (100 * a.num + b.num) % 500, 1, 1, 1 FROM agents a JOIN agents b ON a.num < b.num`,
 	} {
 		if _, err := c.Exec(t.Context(), statement); err != nil {
 			t.Fatal(err)
@@ -94,7 +106,9 @@ func TestQuestionsAreAnsweredByIndex(t *testing.T) {
 		if _, err := c.Exec(t.Context(), stage.before); err != nil {
 			t.Fatal(err)
 		}
-		for name, question := range questions() {
+		all := questions()
+		maps.Copy(all, runQuestions())
+		for name, question := range all {
 			t.Run(name+" "+stage.statistics+" statistics", func(t *testing.T) {
 				s.asked = nil
 				if err := asked.Update(t.Context(), question); err != nil && !errors.Is(err, parley.ErrNotFound) {
@@ -145,6 +159,41 @@ func questions() map[string]func(parley.Tx) error {
 			return found(tx.Tokens().List(parley.TokenFilter{Agent: "agent-3", Limit: 5}))
 		},
 		"events": func(tx parley.Tx) error { return found(tx.Log().Events(9, 5)) },
+	}
+}
+
+func runQuestions() map[string]func(parley.Tx) error {
+	id := uuid.UUID{15: 31}.String() // of a run, a message and a conversation
+	late := uuid.UUID{14: 0x40}.String()
+	list := func(f parley.RunFilter) func(parley.Tx) error {
+		f.Limit = 5
+		return func(tx parley.Tx) error { return found(tx.Runs().List(f)) }
+	}
+	ready := func(q parley.Queue) func(parley.Tx) error {
+		q.Recipient, q.Wakes, q.Limit = "agent-3", true, 5
+		return func(tx parley.Tx) error { return found(tx.Queue().Ready(q)) }
+	}
+	return map[string]func(parley.Tx) error{
+		"run":            func(tx parley.Tx) error { return found(tx.Runs().Get(id)) },
+		"live runs":      func(tx parley.Tx) error { return found(tx.Runs().Live("agent-3")) },
+		"all live runs":  func(tx parley.Tx) error { return found(tx.Runs().Live("")) },
+		"count runs":     func(tx parley.Tx) error { return found(tx.Runs().Counts()) },
+		"runs":           list(parley.RunFilter{Before: late}),
+		"runs of one":    list(parley.RunFilter{Agent: "agent-3", Before: late}),
+		"runs of few":    list(parley.RunFilter{Agent: "agent-4", Before: late}),
+		"runs in one":    list(parley.RunFilter{Conversation: id, Before: late}),
+		"runs of one in": list(parley.RunFilter{Agent: "agent-3", Conversation: id}),
+		"woken by":       func(tx parley.Tx) error { return found(tx.Runs().WokenBy(id, "agent-3")) },
+		"posts of a run": func(tx parley.Tx) error { return found(tx.Runs().Posts(id)) },
+		"posted by":      func(tx parley.Tx) error { return found(tx.Runs().PostedBy(id)) },
+		"session":        func(tx parley.Tx) error { return found(tx.Runs().Session("agent-3", id, time.UnixMilli(9))) },
+		"spent":          func(tx parley.Tx) error { return found(tx.Runs().Spent("agent-3", time.UnixMilli(crowded-50))) },
+		"output":         func(tx parley.Tx) error { return found(tx.Runs().Output(id)) },
+		"exchange":       func(tx parley.Tx) error { return found(tx.Loops().Get("agent-3", "agent-4")) },
+		"exchanges":      func(tx parley.Tx) error { return found(tx.Loops().ForgetIn(id)) },
+		"waiting":        func(tx parley.Tx) error { return found(tx.Queue().Waiting(5)) },
+		"take elsewhere": ready(parley.Queue{NotIn: []string{id, late}}),
+		"urgent, not in": ready(parley.Queue{Urgent: true, NotIn: []string{id, late}}),
 	}
 }
 

@@ -37,6 +37,15 @@ var wounds = map[string]struct {
 		"INSERT INTO tokens (id, hash, agent, kind, scopes, created_by, created_at) VALUES (zeroblob(16), x'00', 1, 'token', 'root', 1, 0)",
 		`has the scopes "root", which are none`,
 	},
+	"a run that has ended and goes on": {
+		`INSERT INTO runs (id, agent, conv, runtime, state, trace, attempt, hops, chain, created_at, deadline,
+				input_tokens, output_tokens, cost, pid, pid_started)
+			SELECT zeroblob(16), 1, num, 'script', 'failed', '', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM conversations LIMIT 1`,
+		`is "failed", which does not agree with when it ended`,
+	},
+	"a post of no run": {
+		"PRAGMA foreign_keys = 0; INSERT INTO run_posts (run, message, digest) VALUES (zeroblob(16), 3, '')", "run_posts",
+	},
 	"a reference to no conversation": {
 		"PRAGMA foreign_keys = 0; INSERT INTO participants (conv, agent, joined_at, read_seq) VALUES (99, 1, 0, 0)", "participants",
 	},

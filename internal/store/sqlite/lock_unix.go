@@ -17,16 +17,32 @@ import (
 // lock makes sure that one process uses a home, and tells others which.
 type lock struct{ file *os.File }
 
+// A hub that was killed may have been starting a program, which has the lock until it is that program. Two
+// seconds are long for that.
+const (
+	lockTries = 400
+	lockPause = 5 * time.Millisecond
+)
+
 func acquire(home, path string) (*lock, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	holder := ""
+	for range lockTries {
+		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			break
+		}
+		if holder = readHolder(file); !gone(holder) {
+			break
+		}
+		time.Sleep(lockPause)
+	}
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		holder, _ := io.ReadAll(io.LimitReader(file, 1<<10))
 		_ = file.Close()
-		return nil, parley.Errorf(parley.Unavailable, "the home %s is in use by %s", home, strings.TrimSpace(string(holder))).
+		return nil, parley.Errorf(parley.Unavailable, "the home %s is in use by %s", home, holder).
 			Because(parley.Conflict).Suggest("stop that hub, or use another home")
 	}
 	if err != nil {
@@ -34,16 +50,36 @@ func acquire(home, path string) (*lock, error) {
 		return nil, fmt.Errorf("locking %s: %w", path, err)
 	}
 	host, _ := os.Hostname()
-	holder := fmt.Sprintf("process %d on %s since %s\n", os.Getpid(), host, time.Now().UTC().Format(time.RFC3339))
 	err = file.Truncate(0)
 	if err == nil {
-		_, err = file.WriteString(holder)
+		_, err = file.WriteAt(fmt.Appendf(nil, holderForm+" since %s\n", os.Getpid(), host, time.Now().UTC().Format(time.RFC3339)), 0)
 	}
 	if err != nil {
 		_ = file.Close()
 		return nil, fmt.Errorf("writing %s: %w", path, err)
 	}
 	return &lock{file}, nil
+}
+
+// holderForm is how the file says who has it.
+const holderForm = "process %d on %s"
+
+func readHolder(file *os.File) string {
+	text, _ := io.ReadAll(io.NewSectionReader(file, 0, 1<<10))
+	return strings.TrimSpace(string(text))
+}
+
+// gone says that the holder was a process of this machine that has ended.
+func gone(holder string) bool {
+	var (
+		pid  int
+		host string
+	)
+	if _, err := fmt.Sscanf(holder, holderForm, &pid, &host); err != nil || pid <= 0 {
+		return false
+	}
+	here, _ := os.Hostname()
+	return host == here && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }
 
 // release empties the file and leaves it: removing it would race with one who has just opened it.

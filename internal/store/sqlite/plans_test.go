@@ -72,6 +72,15 @@ func crowd(t *testing.T, home string) {
 		`INSERT INTO inboxes (agent, waking, quiet, evicted) SELECT num, 1, 1, 0 FROM agents`,
 		`INSERT INTO tokens (id, hash, agent, kind, scopes, created_by, created_at, expires_at)
 			SELECT id, id, 1 + seq % 20, 'token', 'read', 1, 0, CASE WHEN seq % 7 = 0 THEN seq END FROM messages`,
+		`INSERT INTO runs (id, agent, conv, runtime, state, trace, attempt, hops, chain, created_at, ended_at, deadline, session,
+				input_tokens, output_tokens, cost, pid, pid_started, output)
+			SELECT id, 1 + seq % 19, conv, 'script', CASE WHEN seq % 400 = 0 THEN 'running' ELSE 'succeeded' END, '', 1, 0, 0, seq,
+				CASE WHEN seq % 400 > 0 THEN seq END, 0, CASE WHEN seq % 5 = 0 THEN 'session' END, 1, 1, 1, 0, 0, seq % 100 = 0 FROM messages`,
+		`INSERT INTO run_triggers (message, agent, run, id) SELECT seq, 1 + seq % 19, id, id FROM messages`,
+		`INSERT INTO run_posts (run, message, digest) SELECT id, seq, '' FROM messages`,
+		`INSERT INTO run_outputs (run, output) SELECT id, x'00' FROM messages WHERE seq % 100 = 0`,
+		`INSERT INTO exchanges (low, high, last, conv, count, at, open)
+			SELECT a.num, b.num, b.num, 1 + (20 * a.num + b.num) % 200, 1, 1, 1 FROM agents a JOIN agents b ON a.num < b.num`,
 	)
 }
 
@@ -163,6 +172,68 @@ func TestTokensAreFoundByIndex(t *testing.T) {
 	}
 }
 
+// TestRunsAreFoundByIndex holds however many there are, of which few are live.
+func TestRunsAreFoundByIndex(t *testing.T) {
+	s := spyOnCrowd(t)
+	id := uuid.UUID{15: 31}.String() // of a run, a message and a conversation
+	list := func(f parley.RunFilter) func(parley.Tx) error {
+		f.Limit = 5
+		return func(tx parley.Tx) error { return found(tx.Runs().List(f)) }
+	}
+	for name, c := range map[string]struct {
+		want string
+		ask  func(parley.Tx) error
+	}{
+		"get":       {"r USING PRIMARY KEY (id=?)", func(tx parley.Tx) error { return found(tx.Runs().Get(id)) }},
+		"triggers":  {"run_triggers_run (run=?)", func(tx parley.Tx) error { return found(tx.Runs().Get(id)) }},
+		"put":       {"runs USING PRIMARY KEY (id=?)", func(tx parley.Tx) error { return tx.Runs().Put(parley.Run{ID: id}) }},
+		"live":      {"runs_live (agent=?)", func(tx parley.Tx) error { return found(tx.Runs().Live("agent-3")) }},
+		"list":      {"r USING PRIMARY KEY (id<?)", list(parley.RunFilter{Before: id})},
+		"of one":    {"runs_agent (agent=? AND id<?)", list(parley.RunFilter{Agent: "agent-3", Before: id})},
+		"in one":    {"runs_conv (conv=? AND id<?)", list(parley.RunFilter{Conversation: id, Before: id})},
+		"of one in": {"runs_room (agent=? AND conv=? AND id<?)", list(parley.RunFilter{Agent: "agent-3", Conversation: id, Before: id})},
+		"woken":     {"t USING PRIMARY KEY (message=? AND agent=?)", func(tx parley.Tx) error { return found(tx.Runs().WokenBy(id, "agent-3")) }},
+		"posts":     {"p USING PRIMARY KEY (run=?)", func(tx parley.Tx) error { return found(tx.Runs().Posts(id)) }},
+		"posted by": {"run_posts_message (message=?)", func(tx parley.Tx) error { return found(tx.Runs().PostedBy(id)) }},
+		"session": {"runs_session (agent=? AND conv=?)", func(tx parley.Tx) error {
+			return found(tx.Runs().Session("agent-3", id, time.UnixMilli(9)))
+		}},
+		"spent":          {"runs_spent (agent=? AND created_at>?)", func(tx parley.Tx) error { return found(tx.Runs().Spent("agent-3", time.UnixMilli(5990))) }},
+		"output":         {"run_outputs USING INDEX", func(tx parley.Tx) error { return found(tx.Runs().Output(id)) }},
+		"forget outputs": {"runs_output (ended_at<?)", func(tx parley.Tx) error { return found(tx.Runs().ForgetOutputs(time.UnixMilli(900), 5)) }},
+		"exchange":       {"e USING PRIMARY KEY (low=? AND high=?)", func(tx parley.Tx) error { return found(tx.Loops().Get("agent-3", "agent-4")) }},
+		"forget in":      {"exchanges_conv (conv=?)", func(tx parley.Tx) error { return found(tx.Loops().ForgetIn(id)) }},
+		"waiting":        {"deliveries_urgent (agent>?)", func(tx parley.Tx) error { return found(tx.Queue().Waiting(5)) }},
+	} {
+		t.Run(name, func(t *testing.T) { checkPlans(t, s, c.want, c.ask) })
+	}
+}
+
+// TestLiveRunsAreFoundByIndex looks at the questions about all agents, whose answers are small enough to be sorted.
+func TestLiveRunsAreFoundByIndex(t *testing.T) {
+	s := spyOnCrowd(t)
+	for name, ask := range map[string]func(parley.Tx) error{
+		"live":   func(tx parley.Tx) error { return found(tx.Runs().Live("")) },
+		"counts": func(tx parley.Tx) error { return found(tx.Runs().Counts()) },
+		"list":   func(tx parley.Tx) error { return found(tx.Runs().List(parley.RunFilter{Live: true, Limit: 5})) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.asked = nil
+			if err := store.New(s).Update(t.Context(), ask); err != nil {
+				t.Fatal(err)
+			}
+			var plans []string
+			for _, a := range s.asked {
+				plans = append(plans, plan(t, s.writer, a)...)
+			}
+			text := strings.Join(plans, "\n")
+			if !strings.Contains(text, "runs_live") {
+				t.Errorf("runs_live is not used:\n%s", text)
+			}
+		})
+	}
+}
+
 func found[V any](_ V, err error) error { return err }
 
 func checkPlans(t *testing.T, s *spy, want string, ask func(parley.Tx) error) {
@@ -186,9 +257,9 @@ func checkPlans(t *testing.T, s *spy, want string, ask func(parley.Tx) error) {
 	}
 }
 
-var planned = regexp.MustCompile("deliveries|inboxes|pairs|tokens")
+var planned = regexp.MustCompile("deliveries|inboxes|pairs|tokens|runs|run_|exchanges")
 
-// plan is what SQLite would do for a statement about deliveries or tokens, line by line.
+// plan is what SQLite would do for a statement about deliveries, tokens or runs, line by line.
 func plan(t *testing.T, c *conn, a asked) (lines []string) {
 	t.Helper()
 	if !planned.MatchString(a.query) {

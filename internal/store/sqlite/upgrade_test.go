@@ -126,6 +126,45 @@ func TestDeliveriesOfTheFirstSchemaAreKept(t *testing.T) {
 	}
 }
 
+// What came later has no value in what was there before: nobody is halted, and everybody answers.
+func TestWhatRunsNeedIsAddedToTheFirstSchema(t *testing.T) {
+	db := opened(t, beforeDeliveries(t))
+	err := db.View(t.Context(), func(tx parley.Tx) error {
+		a, err := tx.Agents().Find("arya")
+		if err != nil || a.Paused != nil || a.Stopped != nil {
+			t.Errorf("an agent of the first schema: %+v, %v", a, err)
+		}
+		c, err := tx.Conversations().Find("general")
+		if err != nil || c.Answers != "" {
+			t.Errorf("a conversation of the first schema: %+v, %v", c, err)
+		}
+		waiting, err := tx.Queue().Waiting(9)
+		if diff := cmp.Diff([]string{"gendry", "sansa"}, waiting); diff != "" {
+			t.Errorf("waiting (-want +got):\n%s", diff)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Heartbeats are frequent: they leave what is remembered of the agents as it is.
+func TestHealthIsNoChangeToAnAgent(t *testing.T) {
+	home := beforeDeliveries(t)
+	db := opened(t, home)
+	err := db.Update(t.Context(), func(tx parley.Tx) error {
+		return tx.Agents().KeepHealth("arya", parley.Health{Health: "healthy", At: time.UnixMilli(7)})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed(t, db)
+	if n := table(t, filepath.Join(home, "parley.db"), "counters WHERE agents = 3"); n != 1 {
+		t.Error("the version of the agents has changed")
+	}
+}
+
 // What is due is not known to SQL: all are looked at once, and what is due for each is set then.
 func TestDeliveriesOfTheFirstSchemaAreLookedAtOnce(t *testing.T) {
 	db := opened(t, beforeDeliveries(t))

@@ -15,6 +15,11 @@ type everything struct {
 	Deliveries    map[string][]parley.Delivery
 	Artifacts     []parley.StoredArtifact
 	Tokens        []parley.Token
+	Runs          []parley.Run
+	Posts         map[string][]parley.RunPost
+	Outputs       map[string]string
+	Live          map[string]int
+	Healths       map[string]parley.Health
 	Inboxes       map[string]parley.Inbox
 	Events        []parley.Event
 	Audit         []parley.AuditEntry
@@ -37,7 +42,7 @@ func dump(tx parley.Tx) (all everything, err error) {
 
 // dumpSince is what was logged and posted after a beginning, and all agents and conversations.
 func dumpSince(tx parley.Tx, begin *model) (all everything, err error) {
-	var errs [8]error
+	var errs [11]error
 	all.Agents, errs[0] = tx.Agents().List()
 	all.Conversations, errs[1] = allConversations(tx)
 	all.Messages, errs[2] = tx.Messages().Scan(begin.seq, plenty)
@@ -46,6 +51,9 @@ func dumpSince(tx parley.Tx, begin *model) (all everything, err error) {
 	all.NextSeq, errs[5] = tx.Messages().NextSeq()
 	all.Artifacts, errs[6] = tx.Artifacts().List("", plenty)
 	all.Tokens, errs[7] = tx.Tokens().List(parley.TokenFilter{Limit: plenty})
+	all.Runs, errs[8] = tx.Runs().List(parley.RunFilter{Limit: plenty})
+	all.Live, errs[9] = tx.Runs().Counts()
+	all.Healths, errs[10] = tx.Agents().Healths()
 	return all, errors.Join(errs[:]...)
 }
 
@@ -69,6 +77,21 @@ func (all *everything) fill(tx parley.Tx) (err error) {
 			return err
 		}
 	}
+	return all.fillRuns(tx)
+}
+
+func (all *everything) fillRuns(tx parley.Tx) (err error) {
+	all.Posts, all.Outputs = map[string][]parley.RunPost{}, map[string]string{}
+	for _, r := range all.Runs {
+		if all.Posts[r.ID], err = tx.Runs().Posts(r.ID); err != nil {
+			return err
+		}
+		output, err := tx.Runs().Output(r.ID)
+		if err != nil {
+			return err
+		}
+		all.Outputs[r.ID] = string(output)
+	}
 	return nil
 }
 
@@ -82,7 +105,7 @@ func allConversations(tx parley.Tx) ([]parley.Conversation, error) {
 }
 
 // writeEverything writes with every noun: an agent, a rename, a conversation with a member, a
-// message with key and delivery, a step of another delivery, a token, an event and an audit entry.
+// message with key and delivery, a step of another delivery, a run, a token, an event and an audit entry.
 func writeEverything(tx parley.Tx) error {
 	first, err := tx.Agents().Find("arya")
 	if err != nil {
@@ -105,6 +128,7 @@ func writeEverything(tx parley.Tx) error {
 		func() (err error) { m, err = post(tx, m); return err },
 		func() error { return found(tx.Deliveries().Insert(m, reaches("arya"))) },
 		func() error { return evictOldest(tx, "gendry") },
+		func() error { return writeRun(tx, newRun("arya", c.ID, m.ID), m) },
 		func() error { return tx.Tokens().Insert(newToken("newcomer"), parley.TokenHash{1}) },
 		func() error {
 			return tx.Log().Append(parley.Event{At: at(1), Kind: parley.EventAgentAdded, Agent: "newcomer"})
@@ -118,6 +142,18 @@ func writeEverything(tx parley.Tx) error {
 		}
 	}
 	return nil
+}
+
+// writeRun writes with everything there is about runs.
+func writeRun(tx parley.Tx, r parley.Run, posted parley.Message) error {
+	ended := r
+	ended.State, ended.EndedAt = parley.RunSucceeded, atp(5)
+	return errors.Join(
+		tx.Runs().Insert(r), tx.Runs().Posted(r.ID, parley.RunPost{Digest: "digest", Message: posted.ID}),
+		tx.Runs().KeepOutput(r.ID, []byte("output")), tx.Runs().Put(ended),
+		tx.Loops().Put(parley.Exchange{A: "arya", B: "newcomer", Last: "newcomer", Conversation: r.Conversation, Count: 1, At: at(2)}),
+		tx.Agents().KeepHealth(r.Agent, parley.Health{Health: "healthy", At: at(3)}),
+	)
 }
 
 // evictOldest ends what waits longest for an agent.

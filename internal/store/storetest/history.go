@@ -41,7 +41,8 @@ var plans = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) plan {
 
 func drawStep(t *rapid.T) step {
 	n := rapid.IntRange(0, 3)
-	names := slices.AppendSeq(slices.Collect(maps.Keys(steps)), maps.Keys(queueSteps))
+	names := slices.Collect(maps.Keys(steps))
+	names = slices.AppendSeq(slices.AppendSeq(names, maps.Keys(queueSteps)), maps.Keys(runSteps))
 	slices.Sort(names)
 	return step{rapid.SampledFrom(names).Draw(t, "do"), n.Draw(t, "a"), n.Draw(t, "b"), n.Draw(t, "c")}
 }
@@ -66,7 +67,7 @@ func randomHistories(f *fixture) {
 		var got everything
 		err := f.store.View(context.Background(), func(tx parley.Tx) (err error) {
 			if got, err = h.dump(tx, begin); err == nil {
-				err = errors.Join(h.checkKeys(tx), h.checkQueues(tx, h.model), checkCounts(tx))
+				err = errors.Join(h.checkKeys(tx), h.checkQueues(tx, h.model), h.checkRuns(tx, h.model), checkCounts(tx))
 			}
 			return err
 		})
@@ -99,6 +100,7 @@ func (f *fixture) beginning() *model {
 		members: map[string][]parley.Member{}, deliveries: map[string][]parley.Delivery{},
 		pairs: map[[2]string]int64{}, keys: map[[2]string]string{}, beats: map[[2]string]string{},
 		evicted: map[string]int64{}, buried: map[string]parley.Inbox{},
+		posts: map[string][]parley.RunPost{}, outputs: map[string]string{}, exchanges: map[[2]string]parley.Exchange{},
 	}
 	f.view(func(tx parley.Tx) error {
 		next, err := tx.Messages().NextSeq()
@@ -132,6 +134,9 @@ func (h *history) play(s parley.Store, p plan) error {
 			do := steps[st.Do]
 			if do == nil {
 				do = queueSteps[st.Do]
+			}
+			if do == nil {
+				do = runSteps[st.Do]
 			}
 			if err := do(h, tx, next, st); err != nil {
 				return fmt.Errorf("%w: %+v: %w", errMismatch, st, err)
@@ -317,6 +322,8 @@ func (h *history) dump(tx parley.Tx, begin *model) (all everything, err error) {
 	}
 	all.Agents = slices.DeleteFunc(all.Agents, func(a parley.Agent) bool { return !h.mine(a.ID) })
 	all.Conversations = slices.DeleteFunc(all.Conversations, func(c parley.Conversation) bool { return !h.mine(c.CreatedBy) })
+	all.Runs = slices.DeleteFunc(all.Runs, func(r parley.Run) bool { return !h.mine(r.Agent) })
+	maps.DeleteFunc(all.Live, func(id string, _ int) bool { return !h.mine(id) })
 	// Messages of buried conversations are events until they are erased.
 	all.Events = slices.DeleteFunc(all.Events, func(e parley.Event) bool {
 		return e.Kind == parley.EventMessagePosted &&

@@ -113,13 +113,36 @@ func (h *history) checkQueues(tx parley.Tx, m *model) error {
 	for _, a := range m.agents {
 		errs = append(errs, h.checkRecipient(tx, m, a.ID))
 	}
-	return errors.Join(append(errs, h.checkOrphaned(tx, m))...)
+	return errors.Join(append(errs, h.checkOrphaned(tx, m), h.checkWaiting(tx, m))...)
+}
+
+func (h *history) checkWaiting(tx parley.Tx, m *model) error {
+	got, err := tx.Queue().Waiting(plenty)
+	got = slices.DeleteFunc(got, func(id string) bool { return !h.mine(id) })
+	var want []string
+	for _, a := range m.agents {
+		if a.RemovedAt == nil && len(m.ready(parley.Queue{Recipient: a.ID, Wakes: true, Limit: 1})) > 0 {
+			want = append(want, a.ID)
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if err != nil || !slices.Equal(got, want) {
+		return fmt.Errorf("waiting are %v, want %v: %w", got, want, err)
+	}
+	return nil
 }
 
 func (h *history) checkRecipient(tx parley.Tx, m *model, id string) error {
 	var errs []error
 	for _, q := range []parley.Queue{
-		{Wakes: true}, {Wakes: true, Urgent: true}, {}, {Wakes: true, Purpose: parley.PurposeAsk}, {Wakes: true, Plain: true},
+		{Wakes: true},
+		{Wakes: true, Urgent: true},
+		{},
+		{Wakes: true, Purpose: parley.PurposeAsk},
+		{Wakes: true, Plain: true},
+		{Wakes: true, NotIn: m.firstConversations()},
+		{Wakes: true, Urgent: true, NotIn: m.firstConversations()},
 	} {
 		q.Recipient, q.Limit = id, plenty
 		errs = append(errs, h.agree("ready", m.ready(q))(tx.Queue().Ready(q)))

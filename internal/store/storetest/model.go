@@ -17,6 +17,11 @@ type model struct {
 	members       map[string][]parley.Member
 	messages      []parley.Message
 	deliveries    map[string][]parley.Delivery
+	runs          []parley.Run // oldest first
+	goneRuns      []parley.Run // of conversations that are buried
+	posts         map[string][]parley.RunPost
+	outputs       map[string]string
+	exchanges     map[[2]string]parley.Exchange
 	pairs         map[[2]string]int64
 	beats         map[[2]string]string // the newest heartbeat of each pair
 	evicted       map[string]int64
@@ -34,6 +39,9 @@ func (m *model) clone() *model {
 	c.agents, c.conversations = slices.Clone(m.agents), slices.Clone(m.conversations)
 	c.messages, c.events, c.audit = slices.Clone(m.messages), slices.Clone(m.events), slices.Clone(m.audit)
 	c.pairs, c.keys, c.beats = maps.Clone(m.pairs), maps.Clone(m.keys), maps.Clone(m.beats)
+	c.goneRuns = slices.Clone(m.goneRuns)
+	c.runs, c.posts, c.outputs = slices.Clone(m.runs), maps.Clone(m.posts), maps.Clone(m.outputs)
+	c.exchanges = maps.Clone(m.exchanges)
 	c.evicted, c.buried = maps.Clone(m.evicted), maps.Clone(m.buried)
 	c.members, c.deliveries = map[string][]parley.Member{}, map[string][]parley.Delivery{}
 	for id, list := range m.members {
@@ -116,6 +124,7 @@ func (m *model) bury(id string) error {
 			m.buryDeliveries(msg.ID)
 		}
 	}
+	m.buryRuns(id)
 	m.messages = slices.DeleteFunc(m.messages, func(msg parley.Message) bool { return msg.Conversation == id })
 	m.events = slices.DeleteFunc(m.events, func(e parley.Event) bool { return e.Conversation == id })
 	return nil
@@ -226,5 +235,6 @@ func (m *model) everything() everything {
 	for _, msg := range m.messages {
 		all.Deliveries[msg.ID] = m.deliveries[msg.ID]
 	}
+	m.fillRuns(&all)
 	return all
 }

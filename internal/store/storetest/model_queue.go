@@ -37,11 +37,20 @@ func (m *model) put(before, after parley.Delivery) error {
 	return nil
 }
 
+// firstConversations are up to two.
+func (m *model) firstConversations() (ids []string) {
+	for _, c := range m.conversations[:min(2, len(m.conversations))] {
+		ids = append(ids, c.ID)
+	}
+	return ids
+}
+
 // ready is what waits to be taken, by the words of parley.Queue.
 func (m *model) ready(q parley.Queue) (list []parley.Delivery) {
 	for _, d := range m.allDeliveries() {
 		if d.Recipient == q.Recipient && d.Ready() && d.Waking == q.Wakes &&
-			(q.Purpose == "" || d.Purpose == q.Purpose) && (!q.Plain || d.Purpose == "") {
+			(q.Purpose == "" || d.Purpose == q.Purpose) && (!q.Plain || d.Purpose == "") &&
+			!slices.Contains(q.NotIn, d.Conversation) {
 			list = append(list, d)
 		}
 	}

@@ -26,6 +26,8 @@ func refusedLeavesNothing(f *fixture) {
 	stolen.Name, stolen.Topic = c.Name, "changed"
 	f.keep("arya", digest("00"))
 	f.tokens(newToken("arya"))
+	run := newRun("arya", c.ID, m.ID)
+	f.runs(run)
 	before = f.everything()
 	for name, refusal := range map[string]struct {
 		want error
@@ -64,6 +66,24 @@ func refusedLeavesNothing(f *fixture) {
 		}},
 		"a revocation of no token": {parley.ErrNotFound, func(tx parley.Tx) error {
 			return tx.Tokens().Put(newToken("arya"))
+		}},
+		"a run whose id is taken": {parley.ErrTaken, func(tx parley.Tx) error {
+			again := newRun("gendry", c.ID, m.ID)
+			again.ID = run.ID
+			return tx.Runs().Insert(again)
+		}},
+		"a run that something unknown woke": {parley.ErrNotFound, func(tx parley.Tx) error {
+			return tx.Runs().Insert(newRun("arya", c.ID, m.ID, newID()))
+		}},
+		"a change of no run": {parley.ErrNotFound, func(tx parley.Tx) error { return tx.Runs().Put(newRun("arya", c.ID)) }},
+		"an output of no run": {parley.ErrNotFound, func(tx parley.Tx) error {
+			return tx.Runs().KeepOutput(newID(), []byte("output"))
+		}},
+		"a post of no message": {parley.ErrNotFound, func(tx parley.Tx) error {
+			return tx.Runs().Posted(run.ID, parley.RunPost{Message: newID()})
+		}},
+		"the health of nobody": {parley.ErrNotFound, func(tx parley.Tx) error {
+			return tx.Agents().KeepHealth("nobody", parley.Health{})
 		}},
 		"a member that does not exist": {parley.ErrNotFound, func(tx parley.Tx) error {
 			return tx.Members().Put(parley.Member{Conversation: c.ID, Agent: "nobody"})

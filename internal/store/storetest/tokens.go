@@ -14,6 +14,7 @@ var tokenTests = []test{
 	{"a token keeps its holder when that is renamed or removed", tokenOfChanged},
 	{"tokens are listed by their ids, newest first, without links", tokenLists},
 	{"only revocation is written down", tokenPut},
+	{"one is erased, and another not", tokenErase},
 	{"ended tokens are forgotten, by kind, up to a limit", tokenForget},
 	{"a failed update leaves no token", tokenFailed},
 }
@@ -124,9 +125,9 @@ func tokenLists(f *fixture) {
 		}
 		all = append([]parley.Token{t}, all...)
 	}
-	link := newToken("arya")
-	link.Kind = parley.TokenLink
-	f.tokens(append(all, link)...)
+	link, run := newToken("arya"), newToken("arya")
+	link.Kind, run.Kind = parley.TokenLink, parley.TokenRun
+	f.tokens(append(all, link, run)...)
 	for begin := range 7 {
 		for limit := 1; limit <= 7; limit++ {
 			filter := parley.TokenFilter{Limit: limit}
@@ -152,6 +153,18 @@ func tokenPut(f *fixture) {
 	f.same("another", f.findToken(2), other)
 	for _, id := range []string{newID(), "no uuid"} {
 		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Tokens().Put(parley.Token{ID: id}) })
+	}
+}
+
+func tokenErase(f *fixture) {
+	f.agents("arya")
+	token, other := newToken("arya"), newToken("arya")
+	f.tokens(token, other)
+	f.update(func(tx parley.Tx) error { return tx.Tokens().Erase(token.ID) })
+	f.missing("the erased one", func(tx parley.Tx) error { return found(tx.Tokens().Get(token.ID)) })
+	f.same("another", f.findToken(2), other)
+	for _, id := range []string{token.ID, "no uuid"} {
+		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Tokens().Erase(id) })
 	}
 }
 

@@ -118,7 +118,7 @@ func viewCannotWrite(f *fixture) {
 	f.prepared()
 	f.withErasable()
 	before := f.everything()
-	a, c, m := before.Agents[0], before.Conversations[0], before.Messages[0]
+	a, c, m, r := before.Agents[0], before.Conversations[0], before.Messages[0], before.Runs[0]
 	d := before.Deliveries[m.ID][0]
 	next := newMessage(c.ID, "arya", "hello")
 	next.Seq = before.NextSeq
@@ -148,11 +148,24 @@ func viewCannotWrite(f *fixture) {
 			_, _, err := tx.Retention().Weigh(10)
 			return err
 		},
-		"Search.Forget": func(tx parley.Tx) error { return tx.Search().Forget(m.Seq) },
-		"Search.Scrub":  func(tx parley.Tx) error { return found(tx.Search().Scrub()) },
-		"Log.Prune":     func(tx parley.Tx) error { return found(tx.Log().Prune(at(10), 10)) },
-		"Log.Append":    func(tx parley.Tx) error { return tx.Log().Append(parley.Event{At: at(1), Kind: "test"}) },
-		"Log.Audit":     func(tx parley.Tx) error { return tx.Log().Audit(parley.AuditEntry{At: at(1), Act: "test"}) },
+		"Search.Forget":     func(tx parley.Tx) error { return tx.Search().Forget(m.Seq) },
+		"Search.Scrub":      func(tx parley.Tx) error { return found(tx.Search().Scrub()) },
+		"Agents.KeepHealth": func(tx parley.Tx) error { return tx.Agents().KeepHealth("arya", parley.Health{At: at(1)}) },
+		"Runs.Insert":       func(tx parley.Tx) error { return tx.Runs().Insert(newRun("arya", c.ID, m.ID)) },
+		"Runs.Put":          func(tx parley.Tx) error { return tx.Runs().Put(r) },
+		"Runs.Posted":       func(tx parley.Tx) error { return tx.Runs().Posted(r.ID, parley.RunPost{Message: m.ID}) },
+		"Runs.KeepOutput":   func(tx parley.Tx) error { return tx.Runs().KeepOutput(r.ID, []byte("other")) },
+		"no output":         func(tx parley.Tx) error { return tx.Runs().KeepOutput(r.ID, nil) },
+		"ForgetOutputs":     func(tx parley.Tx) error { return found(tx.Runs().ForgetOutputs(at(99), 9)) },
+		"Tokens.Erase":      func(tx parley.Tx) error { return tx.Tokens().Erase(newID()) },
+		"Loops.Put": func(tx parley.Tx) error {
+			return tx.Loops().Put(parley.Exchange{A: "arya", B: "gendry", Last: "gendry", Conversation: c.ID, At: at(1)})
+		},
+		"Loops.Forget":   func(tx parley.Tx) error { return found(tx.Loops().Forget("arya", "gendry")) },
+		"Loops.ForgetIn": func(tx parley.Tx) error { return found(tx.Loops().ForgetIn(c.ID)) },
+		"Log.Prune":      func(tx parley.Tx) error { return found(tx.Log().Prune(at(10), 10)) },
+		"Log.Append":     func(tx parley.Tx) error { return tx.Log().Append(parley.Event{At: at(1), Kind: "test"}) },
+		"Log.Audit":      func(tx parley.Tx) error { return tx.Log().Audit(parley.AuditEntry{At: at(1), Act: "test"}) },
 	} {
 		f.view(func(tx parley.Tx) error {
 			switch err := write(tx); {
@@ -175,6 +188,9 @@ func (f *fixture) withErasable() {
 	f.post(m)
 	f.keep("arya", digest("00"))
 	f.update(func(tx parley.Tx) error { return tx.Search().Forget(1) })
+	r := ended(newRun("arya", m.Conversation), 5)
+	f.runs(r)
+	f.keepOutput(r.ID, "output")
 	buried := f.channel("buried", "arya")
 	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(buried.ID) })
 }

@@ -1,0 +1,147 @@
+package parley
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// Halt is why an agent starts no runs: it was paused, or stopped.
+type Halt struct {
+	At     time.Time  `json:"at"`
+	Until  *time.Time `json:"until,omitempty"` // of a pause: it resumes by itself. Of a stop: when its runs are cancelled
+	By     string     `json:"by"`
+	Reason string     `json:"reason,omitempty"`
+}
+
+// Holds says whether a pause holds at a moment: one with an end is over by itself.
+func (h *Halt) Holds(now time.Time) bool {
+	return h != nil && (h.Until == nil || h.Until.After(now))
+}
+
+// Action is what a command asks for.
+type Action string
+
+// The actions.
+const (
+	ActionStart       Action = "start"
+	ActionStop        Action = "stop"
+	ActionPause       Action = "pause"
+	ActionResume      Action = "resume"
+	ActionHealthCheck Action = "health_check"
+)
+
+// Actions are all of them.
+func Actions() []Action {
+	return []Action{ActionStart, ActionStop, ActionPause, ActionResume, ActionHealthCheck}
+}
+
+// Command is the payload of a message of type command.
+type Command struct {
+	Action     Action            `json:"action"`
+	Parameters CommandParameters `json:"parameters,omitzero"`
+}
+
+// CommandParameters go with an action.
+type CommandParameters struct {
+	Reason    string `json:"reason,omitempty"`
+	TimeoutMS int64  `json:"timeout_ms,omitempty"`
+}
+
+const (
+	stopTimeout   = 30 * time.Second // what running work gets to end by itself
+	healthTimeout = 30 * time.Second
+	maxTimeout    = 30 * 24 * time.Hour
+)
+
+// Timeout is how long a command gives, or the action's own default. 0: without end.
+func (c Command) Timeout() time.Duration {
+	if c.Parameters.TimeoutMS > 0 {
+		return time.Duration(c.Parameters.TimeoutMS) * time.Millisecond
+	}
+	switch c.Action {
+	case ActionStop:
+		return stopTimeout
+	case ActionHealthCheck:
+		return healthTimeout
+	default:
+		return 0
+	}
+}
+
+// Check says what is wrong with a command, or nil.
+func (c Command) Check() error {
+	if !slices.Contains(Actions(), c.Action) {
+		return Errorf(BadInput, "unknown action %q", clip(string(c.Action))).Suggest("use start, stop, pause, resume or health_check")
+	}
+	if ms := c.Parameters.TimeoutMS; ms < 0 || ms > maxTimeout.Milliseconds() {
+		return Errorf(BadInput, "timeout_ms is %d", ms).Suggest("use 1 to %d, or leave it out", maxTimeout.Milliseconds())
+	}
+	return CheckReason(c.Parameters.Reason)
+}
+
+// Health is how an agent says that it is.
+type Health struct {
+	Health   string          `json:"health"` // healthy, degraded or unhealthy
+	Metrics  json.RawMessage `json:"metrics,omitempty"`
+	UptimeMS int64           `json:"uptime_ms,omitempty"`
+	At       time.Time       `json:"at"`
+}
+
+// The words for how an agent is.
+const (
+	Healthy   = "healthy"
+	Degraded  = "degraded"
+	Unhealthy = "unhealthy"
+)
+
+// Check says what is wrong with what an agent says of itself, or returns it with its metrics made compact.
+func (h Health) Check(limits Limits) (Health, error) {
+	if !slices.Contains([]string{Healthy, Degraded, Unhealthy}, h.Health) {
+		return h, Errorf(BadInput, "unknown health %q", clip(h.Health)).Suggest("use healthy, degraded or unhealthy")
+	}
+	if h.UptimeMS < 0 {
+		return h, Errorf(BadInput, "uptime_ms is %d", h.UptimeMS).Suggest("use milliseconds since the start, or leave it out")
+	}
+	var err error
+	h.Metrics, err = CompactObject("metrics", h.Metrics, limits)
+	return h, err
+}
+
+// Answers is who answers in a channel when several are woken by one message.
+type Answers string
+
+// The ways to answer.
+const (
+	AnswersParallel   Answers = "parallel"    // all of them, at once
+	AnswersRoundRobin Answers = "round-robin" // one at a time in the order of mention
+	AnswersFirst      Answers = "first"       // all start, the first answer stands
+)
+
+// Check says why a word is no way to answer, or nil.
+func (a Answers) Check() error {
+	switch a {
+	case "", AnswersParallel, AnswersRoundRobin, AnswersFirst:
+		return nil
+	default:
+		return Errorf(BadInput, "%q is no way to answer", clip(string(a))).Suggest("use parallel, round-robin or first")
+	}
+}
+
+// Stored is how a way to answer is kept: none is parallel.
+func (a Answers) Stored() Answers {
+	if a == AnswersParallel {
+		return ""
+	}
+	return a
+}
+
+// Exchange counts how often in a row two agents have woken each other in turn by automatic messages.
+type Exchange struct {
+	A, B         string // A < B
+	Last         string // which of them was the last to wake the other
+	Conversation string // of the last one
+	Count        int
+	At           time.Time // of the last one
+	Open         bool      // the breaker is open: further ones are held
+}

@@ -1,0 +1,121 @@
+package store
+
+import (
+	"github.com/parley-hub/parley"
+)
+
+type loops struct{ *tx }
+
+func (s loops) Get(a, b string) (parley.Exchange, error) {
+	low, high, err := s.pair(a, b)
+	if err != nil {
+		return parley.Exchange{}, err
+	}
+	list, err := s.find("e.low = $1 AND e.high = $2", low, high)
+	if err == nil && len(list) == 0 {
+		err = parley.ErrNotFound
+	}
+	if err != nil {
+		return parley.Exchange{}, err
+	}
+	return list[0], nil
+}
+
+// pair is the key of two agents' exchanges.
+func (s loops) pair(a, b string) (low, high int64, err error) {
+	one, err := s.agentNamed(a)
+	if err != nil {
+		return 0, 0, err
+	}
+	other, err := s.agentNamed(b)
+	if err != nil {
+		return 0, 0, err
+	}
+	return min(one.num, other.num), max(one.num, other.num), nil
+}
+
+func (s loops) Put(e parley.Exchange) error {
+	low, high, err := s.pair(e.A, e.B)
+	if err != nil {
+		return err
+	}
+	var conv any // none, if the one of the last exchange is gone
+	if e.Conversation != "" {
+		key, err := s.conversationKey(e.Conversation)
+		if err != nil {
+			return err
+		}
+		conv = key.num
+	}
+	last, err := s.agentNamed(e.Last)
+	if err != nil {
+		return err
+	}
+	return s.write(`INSERT INTO exchanges (low, high, last, conv, count, at, open) VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (low, high) DO UPDATE SET last = excluded.last, conv = excluded.conv, count = excluded.count, at = excluded.at, open = excluded.open`,
+		low, high, last.num, conv, e.Count, millis(e.At), flag(e.Open))
+}
+
+func (s loops) Forget(a, b string) (bool, error) {
+	low, high, err := s.pair(a, b)
+	if err != nil {
+		return false, err
+	}
+	n, err := s.exec("DELETE FROM exchanges WHERE low = $1 AND high = $2", low, high)
+	return n > 0, err
+}
+
+func (s loops) ForgetIn(conversation string) ([]parley.Exchange, error) {
+	conv, err := s.conversationKey(conversation)
+	if err != nil {
+		return nil, err
+	}
+	open, err := s.find("e.conv = $1 AND e.open = 1 ORDER BY e.low, e.high", conv.num)
+	if err != nil {
+		return nil, err
+	}
+	_, err = s.exec("DELETE FROM exchanges WHERE conv = $1", conv.num)
+	return open, err
+}
+
+// find reads exchanges. Those outlive the conversation of their last one: deleting it closes no breaker.
+func (s loops) find(where string, args ...any) (list []parley.Exchange, err error) {
+	var agents [][3]int64
+	err = s.each(`SELECT e.low, e.high, e.last, c.id, e.count, e.at, e.open FROM exchanges e
+		LEFT JOIN conversations c ON c.num = e.conv AND `+alive+" WHERE "+where, args, func(r Rows) error {
+		var (
+			e    parley.Exchange
+			who  [3]int64
+			conv []byte
+			at   int64
+			open int
+		)
+		err := r.Scan(&who[0], &who[1], &who[2], &conv, &e.Count, &at, &open)
+		if err == nil {
+			e.Conversation, err = uuidText(conv)
+		}
+		e.At, e.Open = fromMillis(at), open != 0
+		list, agents = append(list, e), append(agents, who)
+		return err
+	})
+	for i := range list {
+		if err == nil {
+			err = s.name(&list[i], agents[i])
+		}
+	}
+	return list, err
+}
+
+// name puts the agents in the order of their ids, and says which of them was the last.
+func (s loops) name(e *parley.Exchange, who [3]int64) error {
+	one, err := s.agentID(who[0])
+	if err != nil {
+		return err
+	}
+	other, err := s.agentID(who[1])
+	e.A, e.B, e.Last = min(one, other), max(one, other), one
+	if who[2] == who[1] {
+		e.Last = other
+	}
+	return err
+}

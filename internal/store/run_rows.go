@@ -1,0 +1,74 @@
+package store
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/parley-hub/parley"
+)
+
+// runRoom is the id of a run's conversation, if that is there. PostgreSQL looks it up for each run that is
+// found; asked in a join, it may begin with all conversations.
+const runRoom = "(SELECT c.id FROM conversations c WHERE c.num = r.conv AND " + alive + ")"
+
+const runColumns = `r.id, r.agent, ` + runRoom + `, r.task, r.runtime, r.state, r.trace, r.attempt, r.hops, r.chain, r.created_at, r.started_at,
+	r.ended_at, r.deadline, r.session, r.answer, r.failure, r.cancel, r.input_tokens, r.output_tokens, r.cost, r.node, r.pid, r.pid_started`
+
+// billionths of a dollar are what costs are added up in.
+const billionths = 1e9
+
+// runRow is a row of runs as it is read.
+type runRow struct {
+	agent                             int64
+	id, conversation, answer, failure []byte
+	state                             string
+	task, session, cancel, node       sql.NullString
+	created, deadline, cost           int64
+	started, ended                    sql.NullInt64
+}
+
+func (row *runRow) scan(r Rows) (run parley.Run, err error) {
+	err = r.Scan(&row.id, &row.agent, &row.conversation, &row.task, &run.Runtime, &row.state, &run.TraceID, &run.Attempt, &run.Hops,
+		&run.Chain, &row.created, &row.started, &row.ended, &row.deadline, &row.session, &row.answer, &row.failure, &row.cancel,
+		&run.InputTokens, &run.OutputTokens, &row.cost, &row.node, &run.Process.PID, &run.Process.Started)
+	if err != nil {
+		return run, err
+	}
+	for field, raw := range map[*string][]byte{&run.ID: row.id, &run.Conversation: row.conversation, &run.Answer: row.answer} {
+		if *field, err = uuidText(raw); err != nil {
+			return run, err
+		}
+	}
+	if row.failure != nil {
+		if err := json.Unmarshal(row.failure, &run.Failure); err != nil {
+			return run, fmt.Errorf("the failure of run %s: %w", run.ID, err)
+		}
+	}
+	run.State, run.Cost = parley.RunState(row.state), float64(row.cost)/billionths
+	run.Task, run.Session, run.Cancel, run.Node = row.task.String, row.session.String, row.cancel.String, row.node.String
+	run.CreatedAt, run.Deadline = fromMillis(row.created), fromMillis(row.deadline)
+	run.StartedAt, run.EndedAt = timeOrNil(row.started), timeOrNil(row.ended)
+	return run, nil
+}
+
+// encodeRun is everything about a run that Put replaces.
+func encodeRun(r parley.Run) ([]any, error) {
+	answer, err := uuidOrNull(r.Answer)
+	if err != nil {
+		return nil, err
+	}
+	var failure []byte
+	if r.Failure != nil {
+		if failure, err = json.Marshal(r.Failure); err != nil {
+			return nil, err
+		}
+	}
+	return []any{
+		textOrNull(r.Task), r.Runtime, string(r.State), r.TraceID, r.Attempt, r.Hops, r.Chain,
+		millisOrNull(r.StartedAt), millisOrNull(r.EndedAt), millis(r.Deadline), textOrNull(r.Session), answer,
+		textOrNull(string(failure)), textOrNull(r.Cancel), r.InputTokens, r.OutputTokens, int64(math.Round(r.Cost * billionths)),
+		textOrNull(r.Node), r.Process.PID, r.Process.Started,
+	}, nil
+}

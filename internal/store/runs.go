@@ -1,0 +1,321 @@
+package store
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/parley-hub/parley"
+)
+
+type runs struct{ *tx }
+
+func (s runs) Insert(r parley.Run) error {
+	id, err := uuid.Parse(r.ID)
+	if err != nil {
+		return err
+	}
+	agent, err := s.agentNamed(r.Agent)
+	if err != nil {
+		return err
+	}
+	conv, err := s.conversationKey(r.Conversation)
+	if err != nil {
+		return err
+	}
+	triggers, err := s.triggers(conv.num, r.Triggers)
+	if err != nil {
+		return err
+	}
+	changing, err := encodeRun(r)
+	if err != nil {
+		return err
+	}
+	n, err := s.exec(`INSERT INTO runs (id, agent, conv, created_at, task, runtime, state, trace, attempt, hops, chain, started_at,
+			ended_at, deadline, session, answer, failure, cancel, input_tokens, output_tokens, cost, node, pid, pid_started)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)
+		ON CONFLICT DO NOTHING`, append([]any{id[:], agent.num, conv.num, millis(r.CreatedAt)}, changing...)...)
+	if err := changed(n, err, parley.ErrTaken); err != nil {
+		return err
+	}
+	for _, t := range triggers {
+		err := s.write("INSERT INTO run_triggers (message, agent, run, id) VALUES ($1, $2, $3, $4)", t.seq, agent.num, id[:], t.id[:])
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type trigger struct {
+	seq int64
+	id  uuid.UUID
+}
+
+// triggers are messages of a conversation, all of which must be there, each once.
+func (s runs) triggers(conv int64, messages []string) (list []trigger, err error) {
+	for _, message := range messages {
+		var t trigger
+		if t.id, err = uuid.Parse(message); err != nil {
+			return nil, parley.ErrNotFound
+		}
+		err := s.row("SELECT seq FROM messages WHERE id = $1 AND conv = $2", []any{t.id[:], conv}, []any{&t.seq})
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(list, t) {
+			list = append(list, t)
+		}
+	}
+	return list, nil
+}
+
+// seqOf is the seq of a message of a conversation that is there.
+func (s runs) seqOf(message string) (seq int64, err error) {
+	id, err := uuid.Parse(message)
+	if err != nil {
+		return 0, parley.ErrNotFound
+	}
+	err = s.row("SELECT m.seq FROM messages m JOIN conversations c ON c.num = m.conv WHERE m.id = $1 AND "+alive, []any{id[:]}, []any{&seq})
+	return seq, err
+}
+
+func (s runs) Get(id string) (parley.Run, error) {
+	key, err := uuid.Parse(id)
+	if err != nil {
+		return parley.Run{}, parley.ErrNotFound
+	}
+	lock := s.locks.Run
+	if !s.writable {
+		lock = ""
+	}
+	return oneRun(s.find("", "r.id = $1"+lock, key[:]))
+}
+
+func oneRun(list []parley.Run, err error) (parley.Run, error) {
+	if err == nil && len(list) == 0 {
+		err = parley.ErrNotFound
+	}
+	if err != nil {
+		return parley.Run{}, err
+	}
+	return list[0], nil
+}
+
+func (s runs) Put(r parley.Run) error {
+	key, err := uuid.Parse(r.ID)
+	if err != nil {
+		return parley.ErrNotFound
+	}
+	changing, err := encodeRun(r)
+	if err != nil {
+		return err
+	}
+	n, err := s.exec(`UPDATE runs SET task = $2, runtime = $3, state = $4, trace = $5, attempt = $6, hops = $7, chain = $8,
+			started_at = $9, ended_at = $10, deadline = $11, session = $12, answer = $13, failure = $14, cancel = $15,
+			input_tokens = $16, output_tokens = $17, cost = $18, node = $19, pid = $20, pid_started = $21
+		WHERE id = $1 AND EXISTS (SELECT 1 FROM conversations c WHERE c.num = runs.conv AND `+alive+")",
+		append([]any{key[:]}, changing...)...)
+	return changed(n, err, parley.ErrNotFound)
+}
+
+// live is the condition for a run that has not ended: see parley.RunState.Live. Of all agents are asked for
+// by their numbers, so that the index of these is used and not one that has the order.
+const (
+	live      = "r.state IN ('starting', 'running', 'waiting') AND r.conv IS NOT NULL"
+	liveOfAll = live + " AND r.agent > 0"
+)
+
+func (s runs) Live(agent string) ([]parley.Run, error) {
+	if agent != "" {
+		row, err := s.agentNamed(agent)
+		if err != nil {
+			return nil, err
+		}
+		return s.find("", live+" AND r.agent = $1 ORDER BY r.id", row.num)
+	}
+	list, err := s.find("", liveOfAll)
+	slices.SortFunc(list, func(a, b parley.Run) int { return strings.Compare(a.ID, b.ID) })
+	return list, err
+}
+
+func (s runs) Counts() (map[string]int, error) {
+	byNum := map[int64]int{}
+	err := s.each("SELECT r.agent, count(*) FROM runs r WHERE "+runRoom+" IS NOT NULL AND "+liveOfAll+" GROUP BY r.agent", nil,
+		func(r Rows) error {
+			var (
+				agent int64
+				n     int
+			)
+			err := r.Scan(&agent, &n)
+			byNum[agent] = n
+			return err
+		})
+	counts := map[string]int{}
+	for agent, n := range byNum {
+		id, named := s.agentID(agent)
+		counts[id], err = n, errors.Join(err, named)
+	}
+	return counts, err
+}
+
+func (s runs) List(f parley.RunFilter) ([]parley.Run, error) {
+	before, err := uuid.Parse(f.Before)
+	if f.Before != "" && err != nil {
+		return nil, nil // no run has such an id
+	}
+	if f.Live {
+		return s.listLive(f, before)
+	}
+	q := query{}
+	q.add("1 = 1")
+	if f.Agent != "" {
+		row, err := s.agentNamed(f.Agent)
+		if none, err := absent(err); none || err != nil {
+			return nil, err
+		}
+		q.add("AND r.agent = ?", row.num)
+	}
+	if f.Conversation != "" {
+		conv, err := s.conversationKey(f.Conversation)
+		if none, err := absent(err); none || err != nil {
+			return nil, err
+		}
+		q.add("AND r.conv = ?", conv.num)
+	}
+	if f.Before != "" {
+		q.add("AND r.id < ?", before[:])
+	}
+	q.add("ORDER BY r.id DESC LIMIT 0 + ?", f.Limit)
+	return s.find("", q.text.String(), q.args...)
+}
+
+// listLive looks through all that are live, which are few.
+func (s runs) listLive(f parley.RunFilter, before uuid.UUID) ([]parley.Run, error) {
+	list, err := s.Live(f.Agent)
+	if none, err := absent(err); none || err != nil {
+		return nil, err
+	}
+	var in conversationKey
+	if f.Conversation != "" {
+		in, err = s.conversationKey(f.Conversation)
+		if none, err := absent(err); none || err != nil {
+			return nil, err
+		}
+	}
+	list = slices.DeleteFunc(list, func(r parley.Run) bool {
+		return in.id != "" && r.Conversation != in.id || f.Before != "" && r.ID >= before.String()
+	})
+	slices.Reverse(list)
+	return list[:min(len(list), f.Limit)], nil
+}
+
+func (s runs) WokenBy(message, agent string) ([]parley.Run, error) {
+	seq, err := s.seqOf(message)
+	if none, err := absent(err); none || err != nil {
+		return nil, err
+	}
+	row, err := s.agentNamed(agent)
+	if err != nil {
+		return nil, err
+	}
+	return s.find("run_triggers t ON t.run = r.id", "t.message = $1 AND t.agent = $2 ORDER BY t.run", seq, row.num)
+}
+
+// waitedFor is the condition for a run that somebody waits for the end of.
+const waitedFor = `EXISTS (SELECT 1 FROM run_triggers t JOIN deliveries d ON d.message = t.message AND d.agent = t.agent
+	WHERE t.run = r.id AND d.purpose = 'ask')`
+
+func (s runs) Session(agent, conversation string, since time.Time) (parley.Run, error) {
+	row, err := s.agentNamed(agent)
+	if err != nil {
+		return parley.Run{}, err
+	}
+	conv, err := s.conversationKey(conversation)
+	if err != nil {
+		return parley.Run{}, err
+	}
+	return oneRun(s.find("", `r.agent = $1 AND r.conv = $2 AND r.session IS NOT NULL AND r.state = 'succeeded' AND r.task IS NULL
+		AND r.ended_at > $3 AND NOT `+waitedFor+" ORDER BY r.id DESC LIMIT 1", row.num, conv.num, millis(since)))
+}
+
+func (s runs) Spent(agent string, since time.Time) (spent parley.Spent, err error) {
+	row, err := s.agentNamed(agent)
+	if err != nil {
+		return spent, err
+	}
+	var cost int64
+	err = s.row(`SELECT count(*), CAST(coalesce(sum(input_tokens), 0) AS BIGINT), CAST(coalesce(sum(output_tokens), 0) AS BIGINT),
+			CAST(coalesce(sum(cost), 0) AS BIGINT) FROM runs WHERE agent = $1 AND created_at > $2`,
+		[]any{row.num, millis(since)}, []any{&spent.Runs, &spent.InputTokens, &spent.OutputTokens, &cost})
+	spent.Cost = float64(cost) / billionths
+	return spent, err
+}
+
+// find reads runs of conversations that are there, with what they are joined to.
+func (s runs) find(join, where string, args ...any) ([]parley.Run, error) {
+	var (
+		list   []parley.Run
+		agents []int64
+	)
+	if join != "" {
+		join = "JOIN " + join
+	}
+	err := s.each("SELECT "+runColumns+" FROM runs r "+join+" WHERE "+runRoom+" IS NOT NULL AND "+where,
+		args, func(r Rows) error {
+			var row runRow
+			run, err := row.scan(r)
+			list, agents = append(list, run), append(agents, row.agent)
+			return err
+		})
+	for i := range list {
+		if err == nil {
+			list[i].Agent, err = s.agentID(agents[i])
+		}
+	}
+	if err == nil {
+		err = s.addTriggers(list)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// triggersAtOnce is for how many runs triggers are read in one go.
+const triggersAtOnce = 256
+
+func (s runs) addTriggers(list []parley.Run) error {
+	byID := map[string]*parley.Run{}
+	ids := make([]string, len(list))
+	for i := range list {
+		list[i].Triggers = []string{}
+		ids[i], byID[list[i].ID] = list[i].ID, &list[i]
+	}
+	for page := range slices.Chunk(ids, triggersAtOnce) {
+		q := query{}
+		q.add("SELECT run, id FROM run_triggers WHERE 1 = 1")
+		q.among("run", uuids(page))
+		q.add("ORDER BY run, message")
+		err := s.each(q.text.String(), q.args, func(r Rows) error {
+			var run, message []byte
+			if err := r.Scan(&run, &message); err != nil {
+				return err
+			}
+			to, err := uuidText(run)
+			if err != nil {
+				return err
+			}
+			id, err := uuidText(message)
+			byID[to].Triggers = append(byID[to].Triggers, id)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package storetest
+
+import (
+	"encoding/json"
+
+	"github.com/parley-hub/parley"
+)
+
+var controlTests = []test{
+	{"why an agent starts no runs comes back", controlHalts},
+	{"a halt that was returned is a copy", controlCopies},
+	{"what an agent says of itself is replaced", controlHealth},
+	{"who answers in a conversation comes back", controlAnswers},
+	{"agents wait for whom something ready wakes, in conversations that are there", controlWaiting},
+	{"what is ready can be chosen by conversation", controlReadyIn},
+}
+
+func controlHalts(f *fixture) {
+	a := newAgent("arya")
+	a.Paused = &parley.Halt{At: at(1), Until: atp(9), By: "user", Reason: "lunch é"}
+	f.update(func(tx parley.Tx) error { return tx.Agents().Insert(a) })
+	f.same("paused", f.findAgent("arya"), a)
+	paused, stopped := a.Paused, &parley.Halt{At: at(2), By: "gendry"}
+	for _, halts := range [][2]*parley.Halt{{paused, stopped}, {nil, stopped}, {nil, nil}, {nil, stopped}, {paused, nil}} {
+		a.Paused, a.Stopped = halts[0], halts[1]
+		f.update(func(tx parley.Tx) error { return tx.Agents().Update(a) })
+		f.same("changed", f.findAgent("arya"), a)
+		f.same("in the list", f.everything().Agents, []parley.Agent{a})
+	}
+}
+
+func controlCopies(f *fixture) {
+	a := newAgent("arya")
+	halt := func() *parley.Halt { return &parley.Halt{At: at(1), Until: atp(9), By: "user"} }
+	a.Paused, a.Stopped = halt(), halt()
+	f.update(func(tx parley.Tx) error { return tx.Agents().Insert(a) })
+	spoil := func(tx parley.Tx) error {
+		found, err := tx.Agents().Find("arya")
+		if err == nil {
+			found.Paused.By, *found.Paused.Until = "spoilt", at(99)
+			found.Stopped.By, *found.Stopped.Until = "spoilt", at(99)
+		}
+		return err
+	}
+	for _, run := range []func(func(parley.Tx) error){f.view, f.update} {
+		run(spoil)
+		var found parley.Agent
+		run(func(tx parley.Tx) (err error) {
+			found, err = tx.Agents().Find("arya")
+			return err
+		})
+		f.same("afterwards", found, a)
+	}
+}
+
+func controlHealth(f *fixture) {
+	f.agents("arya", "gendry", "sansa")
+	keep := func(id string, h parley.Health) {
+		f.update(func(tx parley.Tx) error { return tx.Agents().KeepHealth(id, h) })
+	}
+	f.same("nothing was said", f.everything().Healths, map[string]parley.Health{})
+	full := parley.Health{Health: "degraded", Metrics: json.RawMessage(`{"queue": 3}`), UptimeMS: 1 << 40, At: at(5)}
+	plain := parley.Health{Health: "healthy", At: at(1)}
+	keep("ARYABOT", plain)
+	keep("gendry", full)
+	f.same("said", f.everything().Healths, map[string]parley.Health{"arya": plain, "gendry": full})
+	keep("arya", full)
+	keep("gendry", plain)
+	f.same("replaced", f.everything().Healths, map[string]parley.Health{"arya": full, "gendry": plain})
+	one := read(f, func(tx parley.Tx) (parley.Health, error) { return tx.Agents().Health("AryaBot") })
+	f.same("of one", one, full)
+	for _, id := range []string{"sansa", "nobody"} {
+		f.missing("what "+id+" said", func(tx parley.Tx) error { return found(tx.Agents().Health(id)) })
+	}
+	f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Agents().KeepHealth("nobody", plain) })
+}
+
+func controlAnswers(f *fixture) {
+	f.agents("arya")
+	c := newChannel("general", "arya")
+	c.Answers = parley.AnswersFirst
+	f.conversation(c)
+	for _, answers := range []parley.Answers{parley.AnswersFirst, parley.AnswersRoundRobin, "", parley.AnswersParallel} {
+		c.Answers = answers
+		f.update(func(tx parley.Tx) error { return tx.Conversations().Update(c) })
+		f.same("found", f.findConversation("general"), c)
+		f.same("listed", f.everything().Conversations, []parley.Conversation{c})
+	}
+}
+
+func (f *fixture) waiting(limit int) []string {
+	f.Helper()
+	return read(f, func(tx parley.Tx) ([]string, error) { return tx.Queue().Waiting(limit) })
+}
+
+func controlWaiting(f *fixture) {
+	m := newMail(f)
+	person := newAgent("person")
+	person.Kind = parley.KindHuman
+	f.update(func(tx parley.Tx) error { return tx.Agents().Insert(person) })
+	f.same("nobody", f.waiting(9), []string{})
+	m.write("quiet", letter{to: parley.Reach{Agent: "arya"}})
+	m.write("a person's", letter{to: parley.Reach{Agent: "person", Wakes: true}})
+	f.same("nobody", f.waiting(9), []string{})
+	m.wakes("a", "b")
+	m.write("sansa's", letter{to: parley.Reach{Agent: "sansa", Wakes: true, Purpose: parley.PurposeAsk}})
+	f.same("two", f.waiting(9), []string{"gendry", "sansa"})
+	f.same("up to the limit", len(f.waiting(1)), 1)
+	m.put("a", leaseTo(newID(), 50))
+	m.put("sansa's", pause(50))
+	f.same("what somebody has or pauses does not count", f.waiting(9), []string{"gendry"})
+	m.put("b", become(parley.DeliveryAcked))
+	f.same("nor what is done", f.waiting(9), []string{})
+	m.put("a", become(parley.DeliveryAccepted))
+	gendry := f.findAgent("gendry")
+	gendry.RemovedAt = atp(5)
+	f.update(func(tx parley.Tx) error { return tx.Agents().Update(gendry) })
+	f.same("nor who is removed", f.waiting(9), []string{})
+	gendry.RemovedAt = nil
+	f.update(func(tx parley.Tx) error { return tx.Agents().Update(gendry) })
+	f.same("one", f.waiting(9), []string{"gendry"})
+	f.bury(m.channel)
+	f.same("nor what is buried", f.waiting(9), []string{})
+}
+
+func controlReadyIn(f *fixture) {
+	m := newMail(f)
+	here, there, nowhere := m.channel, f.channel("there", "arya"), f.channel("nowhere", "arya")
+	m.wakes("a", "b")
+	m.channel = there
+	m.wakes("c", "d")
+	m.channel = here
+	m.wakes("e")
+	for _, urgent := range []bool{false, true} {
+		q := parley.Queue{Wakes: true, Urgent: urgent}
+		q.In = here.ID
+		m.is("in one", "a b e", ready(q))
+		q.Limit = 1
+		m.is("the first in one", "a", ready(q))
+		q.In, q.Limit = "there", 0
+		m.is("in another", "c d", ready(q))
+		q.In = nowhere.ID
+		m.is("where nothing is", "", ready(q))
+		q.In, q.NotIn = "", []string{there.ID}
+		m.is("not there", "a b e", ready(q))
+		q.NotIn = []string{nowhere.ID, here.ID, "no uuid"}
+		m.is("neither here nor nowhere", "c d", ready(q))
+		q.NotIn = []string{here.ID, there.ID}
+		m.is("in none of them", "", ready(q))
+		q.In, q.NotIn = there.ID, []string{here.ID}
+		m.is("in one and not in another", "c d", ready(q))
+		q.In = newID()
+		f.missing("a conversation that is not there", func(tx parley.Tx) error { return found(tx.Queue().Ready(q)) })
+	}
+}

@@ -1,0 +1,128 @@
+package storetest
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/parley-hub/parley"
+)
+
+func (m *model) message(id string) int {
+	return slices.IndexFunc(m.messages, func(o parley.Message) bool { return o.ID == id })
+}
+
+func (m *model) run(id string) int {
+	return slices.IndexFunc(m.runs, func(o parley.Run) bool { return o.ID == id })
+}
+
+// someRun is one that exists, or, where there are too few, one that does not.
+func (m *model) someRun(n int) parley.Run {
+	if n < len(m.runs) {
+		return m.runs[n]
+	}
+	return newRun("nobody", newID())
+}
+
+func (m *model) addRun(r parley.Run) error {
+	unknown := func(id string) bool {
+		return m.message(id) < 0 || m.messages[m.message(id)].Conversation != r.Conversation
+	}
+	if m.agent(r.Agent) < 0 || m.conversation(r.Conversation) < 0 || slices.ContainsFunc(r.Triggers, unknown) {
+		return parley.ErrNotFound
+	}
+	if m.run(r.ID) >= 0 {
+		return parley.ErrTaken
+	}
+	r.Triggers = slices.SortedFunc(slices.Values(r.Triggers), func(a, b string) int { return cmp.Compare(m.message(a), m.message(b)) })
+	r.Triggers = slices.Compact(r.Triggers)
+	m.runs = append(m.runs, r)
+	return nil
+}
+
+func (m *model) changeRun(r parley.Run) error {
+	i := m.run(r.ID)
+	if i < 0 {
+		return parley.ErrNotFound
+	}
+	m.runs[i] = r
+	return nil
+}
+
+func (m *model) posted(run string, p parley.RunPost) error {
+	if m.run(run) < 0 || m.message(p.Message) < 0 {
+		return parley.ErrNotFound
+	}
+	list := m.posts[run]
+	if !slices.ContainsFunc(list, func(o parley.RunPost) bool { return o.Message == p.Message }) {
+		m.posts[run] = slices.SortedFunc(slices.Values(append(slices.Clone(list), p)), func(a, b parley.RunPost) int {
+			return cmp.Compare(m.message(a.Message), m.message(b.Message))
+		})
+	}
+	return nil
+}
+
+func (m *model) keepOutput(run, output string) error {
+	if m.run(run) < 0 {
+		return parley.ErrNotFound
+	}
+	m.outputs[run] = output
+	return nil
+}
+
+// pairOf is the key of two agents' exchanges.
+func pairOf(a, b string) [2]string { return [2]string{min(a, b), max(a, b)} }
+
+func (m *model) putExchange(e parley.Exchange) error {
+	if m.agent(e.A) < 0 || m.agent(e.B) < 0 || m.conversation(e.Conversation) < 0 {
+		return parley.ErrNotFound
+	}
+	m.exchanges[pairOf(e.A, e.B)] = e
+	return nil
+}
+
+// buryRuns is what becomes of runs and exchanges when a conversation is buried, before its messages go.
+func (m *model) buryRuns(conversation string) {
+	gone := func(message string) bool {
+		i := m.message(message)
+		return i < 0 || m.messages[i].Conversation == conversation
+	}
+	var kept []parley.Run
+	for _, r := range m.runs {
+		if r.Conversation == conversation {
+			m.goneRuns = append(m.goneRuns, r)
+			continue
+		}
+		m.posts[r.ID] = slices.DeleteFunc(slices.Clone(m.posts[r.ID]), func(p parley.RunPost) bool { return gone(p.Message) })
+		kept = append(kept, r)
+	}
+	m.runs = kept
+	for pair, e := range m.exchanges {
+		if e.Conversation == conversation {
+			e.Conversation = ""
+			m.exchanges[pair] = e
+		}
+	}
+}
+
+func (m *model) spent(agent string) (spent parley.Spent) {
+	for _, r := range slices.Concat(m.runs, m.goneRuns) {
+		if r.Agent == agent {
+			spent.Runs++
+			spent.Usage = spent.Plus(r.Usage)
+		}
+	}
+	return spent
+}
+
+// fillRuns adds the runs in the form a store's dump has.
+func (m *model) fillRuns(all *everything) {
+	all.Posts, all.Outputs, all.Live = map[string][]parley.RunPost{}, map[string]string{}, map[string]int{}
+	for _, r := range m.runs {
+		all.Posts[r.ID], all.Outputs[r.ID] = m.posts[r.ID], m.outputs[r.ID]
+		if r.State.Live() {
+			all.Live[r.Agent]++
+		}
+	}
+	all.Runs = slices.Clone(m.runs)
+	slices.Reverse(all.Runs)
+}

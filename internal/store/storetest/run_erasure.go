@@ -1,0 +1,165 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/parley-hub/parley"
+)
+
+var runErasureTests = []test{
+	{"runs of a buried conversation are hidden everywhere", runBuried},
+	{"erasing a conversation takes its runs along in portions and leaves their cost", runPurged},
+	{"erasing a conversation leaves the runs of others without its messages", runPurgedElsewhere},
+	{"retention takes triggers, posts and outputs along", runRetained},
+	{"redaction erases the outputs that may repeat the message", runRedacted},
+}
+
+func (f *fixture) bury(c parley.Conversation) {
+	f.Helper()
+	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(c.ID) })
+}
+
+func runBuried(f *fixture) {
+	c, m := f.room(2)
+	r := newRun("arya", c.ID, m[0].ID)
+	past := ended(newRun("arya", c.ID), 5)
+	past.Session = "session"
+	f.runs(r, past)
+	f.posted(r.ID, "digest", m[1])
+	f.keepOutput(r.ID, "output")
+	f.bury(c)
+	gone := func(tx parley.Tx) error {
+		for what, err := range map[string]error{
+			"Get":      found(tx.Runs().Get(r.ID)),
+			"Posts":    found(tx.Runs().Posts(r.ID)),
+			"Output":   found(tx.Runs().Output(r.ID)),
+			"PostedBy": found(tx.Runs().PostedBy(m[1].ID)),
+			"Session":  found(tx.Runs().Session("arya", c.ID, at(0))),
+		} {
+			if !errors.Is(err, parley.ErrNotFound) {
+				return fmt.Errorf("%s: got %w, want ErrNotFound", what, err)
+			}
+		}
+		var errs [4]error
+		var list [4][]parley.Run
+		list[0], errs[0] = tx.Runs().Live("")
+		list[1], errs[1] = tx.Runs().List(parley.RunFilter{Limit: 9})
+		list[2], errs[2] = tx.Runs().List(parley.RunFilter{Conversation: c.ID, Limit: 9})
+		list[3], errs[3] = tx.Runs().WokenBy(m[0].ID, "arya")
+		counts, err := tx.Runs().Counts()
+		if n := len(list[0]) + len(list[1]) + len(list[2]) + len(list[3]) + len(counts); n > 0 {
+			return fmt.Errorf("still to be seen: %v and %v", list, counts)
+		}
+		return errors.Join(append(errs[:], err)...)
+	}
+	f.view(gone)
+	f.update(gone)
+	for _, write := range []func(parley.Tx) error{
+		func(tx parley.Tx) error { return tx.Runs().Put(r) },
+		func(tx parley.Tx) error { return tx.Runs().KeepOutput(r.ID, []byte("output")) },
+		func(tx parley.Tx) error { return tx.Runs().Posted(r.ID, parley.RunPost{Message: m[0].ID}) },
+		func(tx parley.Tx) error { return tx.Runs().Insert(newRun("arya", c.ID)) },
+	} {
+		f.fails(parley.ErrNotFound, write)
+	}
+}
+
+// runPurged erases a conversation of 4 messages and 3 runs, each with 2 triggers, a post, an output and,
+// beside them, an exchange.
+func runPurged(f *fixture) {
+	c, m := f.room(4)
+	other := f.channel("other", "arya")
+	elsewhere := f.posts(1, other.ID)[0]
+	kept := newRun("arya", other.ID, elsewhere.ID)
+	f.runs(kept)
+	f.keepOutput(kept.ID, "kept")
+	for range 3 {
+		r := fullRun("arya", c.ID, m[0].ID, m[1].ID)
+		r.Cost, r.InputTokens, r.OutputTokens = 0.5, 10, 1
+		f.runs(r)
+		f.posted(r.ID, "digest", elsewhere) // which stays, and is by nobody then
+		f.keepOutput(r.ID, "output")
+	}
+	f.exchange(parley.Exchange{A: "arya", B: "gendry", Last: "gendry", Conversation: c.ID, Count: 3, At: at(5), Open: true})
+	before := f.spent("arya", at(0))
+	f.bury(c)
+	f.same("spent when buried", f.spent("arya", at(0)), before)
+	total := 0
+	for n := f.purge(2); n > 0; n = f.purge(2) {
+		if total += n; n > 2 {
+			f.Errorf("%d rows erased, the limit is 2", n)
+		}
+	}
+	f.same("rows erased", total, 4+3*(1+2+1+1)+1+1)
+	f.same("spent", f.spent("arya", at(0)), before)
+	all := f.everything()
+	f.same("runs", all.Runs, []parley.Run{kept})
+	f.same("live", all.Live, map[string]int{"arya": 1})
+	f.same("output", f.output(kept.ID), "kept")
+	f.missing("who posted", func(tx parley.Tx) error { return found(tx.Runs().PostedBy(elsewhere.ID)) })
+	f.same("the exchange", f.exchanges("arya", "gendry"), parley.Exchange{A: "arya", B: "gendry", Last: "gendry", Count: 3, At: at(5), Open: true})
+	f.sound()
+}
+
+func runPurgedElsewhere(f *fixture) {
+	c, m := f.room(2)
+	other := f.channel("other", "arya")
+	trigger := f.posts(1, other.ID)[0]
+	r := newRun("arya", other.ID, trigger.ID)
+	f.runs(r)
+	f.posted(r.ID, "digest", m[1])
+	f.bury(c)
+	check := func(when string) {
+		f.same("the run "+when, f.getRun(r.ID), r)
+		f.same("its posts "+when, f.runPosts(r.ID), []parley.RunPost{})
+	}
+	check("when buried")
+	f.same("erased", f.purge(100), 2+1+1)
+	check("when erased")
+	f.sound()
+}
+
+func runRetained(f *fixture) {
+	c, m := f.room(4)
+	woken, posting, other := newRun("arya", c.ID, m[0].ID, m[3].ID), newRun("arya", c.ID, m[3].ID), newRun("arya", c.ID, m[3].ID)
+	f.runs(woken, posting, other)
+	f.posted(posting.ID, "digest", m[1])
+	f.posted(posting.ID, "digest", m[3])
+	for _, r := range []parley.Run{woken, posting, other} {
+		f.keepOutput(r.ID, "output")
+	}
+	f.same("erased", f.erase(0, m[2].Seq).Messages, 3)
+	woken.Triggers = []string{m[3].ID}
+	f.same("the one that was woken", f.getRun(woken.ID), woken)
+	f.same("posts", f.runPosts(posting.ID), []parley.RunPost{{Digest: "digest", Message: m[3].ID}})
+	f.same("outputs", []string{f.output(woken.ID), f.output(posting.ID), f.output(other.ID)}, []string{"", "", "output"})
+	f.sound()
+}
+
+func runRedacted(f *fixture) {
+	c, m := f.room(1)
+	elsewhere := f.channel("elsewhere", "arya")
+	outputs := map[string]parley.Run{
+		"that it woke":             ended(newRun("arya", c.ID, m[0].ID), 0), // the clock was set back
+		"that posted it":           newRun("arya", elsewhere.ID),
+		"that came later":          newRun("arya", c.ID),
+		"that ended later":         ended(newRun("arya", c.ID), 2),
+		"that ended before":        ended(newRun("arya", c.ID), 0),
+		"that came later, far off": newRun("arya", elsewhere.ID),
+	}
+	for _, r := range outputs {
+		f.runs(r)
+		f.keepOutput(r.ID, "output")
+	}
+	f.posted(outputs["that posted it"].ID, "digest", m[0])
+	f.redact(m[0])
+	for what, r := range outputs {
+		want := ""
+		if what == "that ended before" || what == "that came later, far off" {
+			want = "output"
+		}
+		f.same("the output of a run "+what, f.output(r.ID), want)
+		f.same("a run "+what, f.getRun(r.ID), r)
+	}
+}
