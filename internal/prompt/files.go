@@ -1,0 +1,84 @@
+package prompt
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/parley-hub/parley"
+)
+
+const mostFile = 64 << 10 // bytes of an identity file that an agent is given
+
+// Files reads the identity files in an agent's directory: those there are. It is fine if there is no
+// directory. E003 if one of them is no regular file: a link could lead anywhere.
+func Files(dir string) ([]parley.IdentityFile, error) {
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, unreadable(dir, err)
+	}
+	defer func() { _ = root.Close() }()
+	var files []parley.IdentityFile
+	for _, name := range parley.IdentityFiles() {
+		text, err := read(root, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, unreadable(name, err)
+		}
+		files = append(files, parley.IdentityFile{Name: name, Text: text})
+	}
+	return files, nil
+}
+
+func unreadable(what string, err error) error {
+	return parley.Errorf(parley.BadInput, "the identity file %s cannot be read: %w", what, err).
+		Suggest("make it a regular file that the hub may read, or remove it")
+}
+
+// read returns the text of a file. What was a regular file when looked at may be another thing when it is
+// opened; so that thing is looked at too, and opening it waits for nobody.
+func read(root *os.Root, name string) (string, error) {
+	info, err := root.Lstat(name)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", errors.New("it is not a regular file")
+	}
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }()
+	opened, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	if !os.SameFile(info, opened) {
+		return "", errors.New("it was replaced meanwhile")
+	}
+	text, err := io.ReadAll(io.LimitReader(f, mostFile+1))
+	return cut(string(text), name), err
+}
+
+// cut makes a text valid, and shortens one that is too long.
+func cut(text, name string) string {
+	if len(text) <= mostFile {
+		return strings.ToValidUTF8(text, "\uFFFD")
+	}
+	end := mostFile
+	for end > mostFile-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return strings.ToValidUTF8(text[:end], "\uFFFD") + fmt.Sprintf("\n(%s goes on; only its first %d KiB are shown)", name, mostFile>>10)
+}

@@ -1,0 +1,145 @@
+package quote
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// Person is what is shown of a participant.
+type Person struct {
+	Name string
+	Kind parley.Kind
+	Role string
+}
+
+// Voices are those whose messages are shown, and to whom.
+type Voices struct {
+	Self  string // the id of the one to whom
+	Known map[string]Person
+}
+
+// Who names a participant: its id, which nobody else has, and what it calls itself.
+func (v Voices) Who(id string) string {
+	if id == v.Self {
+		return Word(id) + " (you)"
+	}
+	p, known := v.Known[id]
+	if !known {
+		return Word(id) + " (unknown)"
+	}
+	who := Word(id)
+	if p.Name != "" && p.Name != id {
+		who += " " + Inline(p.Name)
+	}
+	kind := Word(string(p.Kind))
+	if p.Role != "" {
+		kind += ", role " + Inline(p.Role)
+	}
+	return who + " (" + kind + ")"
+}
+
+// Message is a message in its envelope.
+func (v Voices) Message(m parley.Message) string { return v.Envelope(m, body(m, 0)) }
+
+// Short is a message in an envelope of about so many bytes at most: what is left out is left out in the
+// middle, and said.
+func (v Voices) Short(m parley.Message, most int) string {
+	whole := v.Message(m)
+	if len(whole) <= most {
+		return whole
+	}
+	return v.Envelope(m, body(m, max(1, most-len(v.Envelope(m, "")))))
+}
+
+// Envelope puts lines that are quoted already into the envelope of a message.
+func (v Voices) Envelope(m parley.Message, quoted string) string {
+	var head strings.Builder
+	fmt.Fprintf(&head, "--- message %s from %s, %s, %s", Word(m.ID), v.Who(m.From), Time(m.CreatedAt), Word(string(m.Type)))
+	if m.To != "" {
+		fmt.Fprintf(&head, ", to %s", Word(m.To))
+	}
+	if m.InReplyTo != "" {
+		fmt.Fprintf(&head, ", in reply to %s", Word(m.InReplyTo))
+	}
+	if m.Deadline != nil {
+		fmt.Fprintf(&head, ", answer due %s", Time(*m.Deadline))
+	}
+	return head.String() + " ---\n" + quoted + "--- end ---\n"
+}
+
+// Time is a moment as models are shown it.
+func Time(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// part is something that a message says.
+type part struct{ label, text string }
+
+// body is everything a message says. With a limit each part is cut to its share of it.
+func body(m parley.Message, limit int) string {
+	if m.RedactedAt != nil {
+		return "(redacted)\n"
+	}
+	parts := []part{
+		{"", Clean(m.Content.Text)},
+		{"code:\n", Clean(m.Content.Code)},
+		{"payload:\n", Clean(string(m.Payload))},
+		{"artifacts:\n", artifacts(m.Content.Artifacts)},
+	}
+	total := 0
+	for _, p := range parts {
+		total += cost(p.text)
+	}
+	var out strings.Builder
+	for _, p := range parts {
+		if p.text == "" {
+			continue
+		}
+		out.WriteString(p.label)
+		if limit == 0 {
+			out.WriteString(block(p.text))
+		} else {
+			out.WriteString(shorten(p.text, limit*cost(p.text)/total))
+		}
+	}
+	return out.String()
+}
+
+// shorten leaves out the middle of a clean text.
+func shorten(s string, most int) string {
+	if cost(s) <= most {
+		return block(s)
+	}
+	first := head(s, most/2)
+	last := tail(s[len(first):], most/2)
+	return block(first) + fmt.Sprintf("(%d bytes left out)\n", len(s)-len(first)-len(last)) + block(last)
+}
+
+func artifacts(list []parley.Artifact) string {
+	lines := make([]string, 0, len(list))
+	for _, a := range list {
+		if a.SHA256 == "" {
+			lines = append(lines, "file "+Inline(a.Path))
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%s (%s, %d bytes, sha256 %s)", Inline(a.Name), Inline(a.MediaType), a.Size, Word(a.SHA256)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Fit is the last of some messages, oldest first, as many as have room in so many bytes, and how many of the
+// oldest have none.
+func (v Voices) Fit(messages []parley.Message, most int) (shown []string, left int) {
+	for i, m := range slices.Backward(messages) {
+		text := v.Message(m)
+		if most -= len(text); most < 0 {
+			left = i + 1
+			break
+		}
+		shown = append(shown, text)
+	}
+	slices.Reverse(shown)
+	return shown, left
+}

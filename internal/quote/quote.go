@@ -1,0 +1,120 @@
+// Package quote shows models what participants wrote, so that it cannot be mistaken for anything else.
+//
+// Every line that a participant had a hand in begins with "| ", and every other place that shows a word of
+// theirs has it in quotation marks with escapes. So no text can forge the end of its envelope or a heading,
+// which never begin so. Line ends of every sort are made one, and what nobody can see is dropped: models
+// read it all the same.
+package quote
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	prefix  = "| "
+	mostRow = 200 // characters of foreign text shown within a line
+)
+
+// Clean is a text with one sort of line end and without what nobody can see.
+func Clean(s string) string {
+	return strings.Map(clean, strings.ReplaceAll(s, "\r\n", "\n"))
+}
+
+func clean(r rune) rune {
+	switch r {
+	case '\n', '\r', '\v', '\f', '\u0085', '\u2028', '\u2029':
+		return '\n'
+	case '\t', '\u200c', '\u200d': // the joiners are part of words in some scripts, and of emoji
+		return r
+	default:
+		if hidden(r) {
+			return -1
+		}
+		return r
+	}
+}
+
+// hidden holds for control and format characters, and for those that a text can be smuggled in.
+func hidden(r rune) bool {
+	const firstSelector, lastSelector = '\U000e0100', '\U000e01ef'
+	if unicode.Is(unicode.Prepended_Concatenation_Mark, r) {
+		return false
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point) ||
+		r >= firstSelector && r <= lastSelector
+}
+
+// Block is a text in lines of its own. An empty text has none.
+func Block(s string) string { return block(Clean(s)) }
+
+func block(cleaned string) string {
+	if cleaned == "" {
+		return ""
+	}
+	var out strings.Builder
+	out.Grow(cost(cleaned))
+	for line := range strings.SplitSeq(cleaned, "\n") {
+		if line == "" {
+			out.WriteString("|\n")
+			continue
+		}
+		out.WriteString(prefix + line + "\n")
+	}
+	return out.String()
+}
+
+// Inline is a foreign text within a line: shortened, in quotation marks, with escapes.
+func Inline(s string) string {
+	if utf8.RuneCountInString(s) > mostRow {
+		s = string([]rune(s)[:mostRow]) + "…"
+	}
+	return strconv.Quote(s)
+}
+
+// Word is an identifier as it is, if it is one.
+func Word(s string) string {
+	plain := s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.", r)
+	})
+	if plain {
+		return s
+	}
+	return Inline(s)
+}
+
+// cost is how many bytes the block of a clean text has, or a little less.
+func cost(cleaned string) int {
+	return len(cleaned) + len(prefix)*(strings.Count(cleaned, "\n")+1)
+}
+
+// head is the longest beginning of a clean text with a block of at most so many bytes.
+func head(s string, most int) string {
+	for i, r := range s {
+		if most -= width(r); most < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// tail is the longest end of a clean text with a block of at most so many bytes.
+func tail(s string, most int) string {
+	for i := len(s); i > 0; {
+		r, size := utf8.DecodeLastRuneInString(s[:i])
+		if most -= width(r); most < 0 {
+			return s[i:]
+		}
+		i -= size
+	}
+	return s
+}
+
+func width(r rune) int {
+	if r == '\n' {
+		return 1 + len(prefix)
+	}
+	return utf8.RuneLen(r)
+}

@@ -1,0 +1,72 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/quote"
+)
+
+var sendChannelMessage = Tool{
+	Name:        "send_channel_message",
+	Title:       "Send Channel Message",
+	Description: "Posts a message in a channel or another conversation you take part in. Only those are woken whom you mention as @id.",
+	Schema: json.RawMessage(`{"type":"object","properties":{` +
+		`"channelId":{"type":"string","description":"Id or #name"},` +
+		`"content":{"type":"string"}},` +
+		`"required":["channelId","content"],"additionalProperties":false}`),
+	call: using(func(ctx context.Context, p Participant, args struct {
+		Channel string `json:"channelId"`
+		Content string `json:"content"`
+	},
+	) (string, error) {
+		if err := need("channelId", args.Channel); err != nil {
+			return "", err
+		}
+		return post(ctx, p, parley.Draft{Conversation: args.Channel, Content: parley.Content{Text: args.Content}})
+	}),
+}
+
+var replyTo = Tool{
+	Name:  "reply",
+	Title: "Reply",
+	Description: "Answers a message where it was posted. Do not use it for the messages you were woken for: " +
+		"your final text is posted as the answer to these.",
+	Schema: json.RawMessage(`{"type":"object","properties":{` +
+		`"message":{"type":"string","description":"Id of the message"},` +
+		`"content":{"type":"string"}},` +
+		`"required":["message","content"],"additionalProperties":false}`),
+	call: using(func(ctx context.Context, p Participant, args struct {
+		Message string `json:"message"`
+		Content string `json:"content"`
+	},
+	) (string, error) {
+		if err := need("message", args.Message); err != nil {
+			return "", err
+		}
+		return post(ctx, p, parley.Draft{InReplyTo: args.Message, Content: parley.Content{Text: args.Content}})
+	}),
+}
+
+// post posts a draft and says what became of it.
+func post(ctx context.Context, p Participant, d parley.Draft) (string, error) {
+	if err := need("content", d.Content.Text); err != nil {
+		return "", err
+	}
+	receipt, err := p.Workspace.Post(ctx, d)
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "Posted as message %s in conversation %s.\n", quote.Word(receipt.Message.ID), quote.Word(receipt.Message.Conversation))
+	if receipt.Duplicate {
+		out.WriteString("It had been posted before; nothing was posted again.\n")
+	}
+	for _, notice := range receipt.Notices {
+		out.WriteString("Note: " + oneLine(notice) + "\n")
+	}
+	return out.String(), nil
+}

@@ -1,0 +1,145 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/quote"
+)
+
+const (
+	fewMessages  = 20
+	mostMessages = 100
+	mostBytes    = 64 << 10 // of messages in one result
+)
+
+var readConversation = Tool{
+	Name:        "read_conversation",
+	Title:       "Read Conversation",
+	Description: "Shows the last messages of a conversation, oldest first.",
+	Schema: json.RawMessage(`{"type":"object","properties":{` +
+		`"conversation":{"type":"string","description":"Id or #name"},` +
+		`"before":{"type":"integer","description":"Only older ones than this position, which an earlier call has named"},` +
+		`"limit":{"type":"integer","minimum":1,"maximum":100,"description":"Default 20"}},` +
+		`"required":["conversation"],"additionalProperties":false}`),
+	call: using(read),
+}
+
+type readArgs struct {
+	Conversation string `json:"conversation"`
+	Before       int64  `json:"before"`
+	Limit        int    `json:"limit"`
+}
+
+func read(ctx context.Context, p Participant, args readArgs) (string, error) {
+	if err := need("conversation", args.Conversation); err != nil {
+		return "", err
+	}
+	limit := args.Limit
+	if limit == 0 {
+		limit = fewMessages
+	}
+	if limit < 1 || limit > mostMessages || args.Before < 0 {
+		return "", parley.Errorf(parley.BadInput, "limit is %d, before is %d", args.Limit, args.Before).
+			Suggest("use a limit of 1 to %d, and for before a number from an earlier call", mostMessages)
+	}
+	messages, err := p.Workspace.Read(ctx, args.Conversation, args.Before, limit)
+	if err != nil {
+		return "", err
+	}
+	if len(messages) == 0 {
+		return "No messages.\n", nil
+	}
+	shown, left, err := show(ctx, p, messages)
+	if err != nil {
+		return "", err
+	}
+	if left > 0 || len(messages) == limit {
+		shown += fmt.Sprintf("For older ones: before %d\n", messages[left].Seq)
+	}
+	return shown, nil
+}
+
+// show quotes the newest of some messages, as many as one result may have, and says how many of the oldest
+// it has not. The newest is always there, shortened if it must be.
+func show(ctx context.Context, p Participant, messages []parley.Message) (text string, left int, err error) {
+	v, err := voices(ctx, p)
+	if err != nil {
+		return "", 0, err
+	}
+	shown, left := v.Fit(messages, mostBytes)
+	if len(shown) == 0 {
+		left = len(messages) - 1
+		shown = []string{v.Short(messages[left], mostBytes)}
+	}
+	return strings.Join(shown, ""), left, nil
+}
+
+// voices are all participants of the hub.
+func voices(ctx context.Context, p Participant) (quote.Voices, error) {
+	v := quote.Voices{Self: p.ID, Known: map[string]quote.Person{}}
+	who, err := p.Workspace.Who(ctx)
+	for _, a := range who {
+		v.Known[a.ID] = quote.Person{Name: a.Name, Kind: a.Kind}
+	}
+	return v, err
+}
+
+var checkInbox = Tool{
+	Name:        "check_inbox",
+	Title:       "Check Inbox",
+	Description: "Looks at what waits for you, taking nothing (peek), or puts you to sleep until a time (sleep_until).",
+	Schema: json.RawMessage(`{"type":"object","properties":{` +
+		`"peek":{"type":"boolean"},` +
+		`"sleep_until":{"type":"string","format":"date-time"}},` +
+		`"additionalProperties":false}`),
+	call: using(inbox),
+}
+
+type inboxArgs struct {
+	Peek       bool      `json:"peek"`
+	SleepUntil time.Time `json:"sleep_until"`
+}
+
+func inbox(ctx context.Context, p Participant, args inboxArgs) (string, error) {
+	if !args.Peek && args.SleepUntil.IsZero() {
+		return "", parley.Errorf(parley.BadInput, "there is nothing to do").Suggest("set peek to true, or sleep_until to a time")
+	}
+	text := ""
+	if args.Peek {
+		var err error
+		if text, err = peek(ctx, p); err != nil {
+			return "", err
+		}
+	}
+	if args.SleepUntil.IsZero() {
+		return text, nil
+	}
+	if err := p.Workspace.Sleep(ctx, args.SleepUntil); err != nil {
+		return "", err
+	}
+	return text + "You sleep until " + quote.Time(args.SleepUntil) + ", once this turn has ended.\n", nil
+}
+
+func peek(ctx context.Context, p Participant) (string, error) {
+	waiting, err := p.Workspace.Peek(ctx, fewMessages)
+	if err != nil {
+		return "", err
+	}
+	count := fmt.Sprintf("%d to answer, %d to know.\n", waiting.Waking, waiting.Quiet)
+	if len(waiting.Messages) == 0 {
+		return count, nil
+	}
+	messages := slices.Clone(waiting.Messages)
+	slices.Reverse(messages) // the oldest are first in line, so what has no room are the newest
+	shown, left, err := show(ctx, p, messages)
+	if err != nil || left == 0 {
+		return count + shown, err
+	}
+	return count + shown + fmt.Sprintf("(%d more)\n", left), nil
+}
