@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"reflect"
@@ -44,8 +45,17 @@ func (h *Hub) AddAgent(ctx context.Context, caller Caller, n parley.NewAgent) (a
 	if err := checkNewAgent(n); err != nil {
 		return added, err
 	}
+	mayAdd := func(s *scene) error { return s.mustOwn("add an agent") }
+	if n.Runtime != "" {
+		if err := h.view(ctx, caller, mayAdd); err != nil {
+			return added, err
+		}
+		if err := h.checkRuntime(ctx, parley.Agent{ID: n.ID, Name: n.Name, Kind: n.Kind, Profile: n.Profile}); err != nil {
+			return added, err
+		}
+	}
 	err = h.update(ctx, caller, func(s *scene) error {
-		if err := s.mustOwn("add an agent"); err != nil {
+		if err := mayAdd(s); err != nil {
 			return err
 		}
 		n := n // this may run again
@@ -58,6 +68,14 @@ func (h *Hub) AddAgent(ctx context.Context, caller Caller, n parley.NewAgent) (a
 		return s.audit("agent.add", added.ID, map[string]any{"kind": added.Kind, "access": added.Access})
 	})
 	return added, err
+}
+
+// checkRuntime asks whether an agent can be run. It may look at the system, so it is outside any update.
+func (h *Hub) checkRuntime(ctx context.Context, a parley.Agent) error {
+	if h.config.CheckRuntime == nil || !a.Dispatched() {
+		return nil
+	}
+	return h.config.CheckRuntime(ctx, a)
 }
 
 func withDefaults(n parley.NewAgent) parley.NewAgent {
@@ -197,6 +215,11 @@ func (h *Hub) tryChangeAgent(ctx context.Context, caller Caller, name string, ch
 	if err := change(&edited); err != nil {
 		return after, err
 	}
+	if edited.Runtime != before.Runtime || !bytes.Equal(edited.RuntimeConfig, before.RuntimeConfig) {
+		if err := h.checkRuntime(ctx, edited); err != nil {
+			return after, err
+		}
+	}
 	err = h.update(ctx, caller, func(s *scene) (err error) {
 		after, err = s.changeAgent(before, edited)
 		return err
@@ -320,6 +343,13 @@ func (h *Hub) RemoveAgent(ctx context.Context, caller Caller, name string) error
 			return err
 		}
 		if err := s.Agents().Update(a); err != nil {
+			return err
+		}
+		live, err := s.Runs().Live(a.ID)
+		if err == nil {
+			err = s.cancelAtOnce(live, a.ID+" was removed")
+		}
+		if err != nil {
 			return err
 		}
 		s.woken = append(s.woken, a.ID) // who waits as it is told

@@ -15,11 +15,12 @@ import (
 type attendance struct {
 	mu     sync.Mutex
 	agents map[string]*attendant
-	wake   chan struct{} // somebody has come
+	wake   chan struct{} // somebody has come, or left a while ago
 }
 
 type attendant struct {
 	heard     time.Time
+	until     time.Time // as long as it is silent, it counts as there
 	sessions  int
 	announced bool // whoever follows the events knows that it is there
 }
@@ -44,9 +45,16 @@ func (a *attendance) heard(agent string, now time.Time) {
 	a.note(a.of(agent), now)
 }
 
+// glimpsed is heard for an agent that the hub runs: it need not call to be there.
+func (a *attendance) glimpsed(agent string, now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.of(agent).heard = now
+}
+
 // note is heard for one that is known. a.mu is held.
 func (a *attendance) note(one *attendant, now time.Time) {
-	one.heard = now
+	one.heard, one.until = now, now.Add(parley.AwayAfter)
 	if !one.announced {
 		signal(a.wake)
 	}
@@ -54,7 +62,7 @@ func (a *attendance) note(one *attendant, now time.Time) {
 
 // there says whether an agent is there. The lock of the attendance is held.
 func (one *attendant) there(now time.Time) bool {
-	return one.sessions > 0 || now.Sub(one.heard) < parley.AwayAfter
+	return one.sessions > 0 || now.Before(one.until)
 }
 
 // look is whether an agent is there, and when it was last heard of, if it was.
@@ -104,21 +112,33 @@ func (h *Hub) Attend(agent string) (leave func()) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		one.sessions--
-		one.heard = h.now()
+		if one.heard = h.now(); one.sessions > 0 {
+			return
+		}
+		one.until = one.heard.Add(leaveGrace)
+		time.AfterFunc(leaveGrace, func() { signal(a.wake) })
 	})
 }
+
+// leaveGrace is how long an agent still counts as there when its last session has ended: enough to open
+// another, and less than the second within which others must know.
+const leaveGrace = 750 * time.Millisecond
 
 // attends says that the caller is an agent, and calls itself.
 func (s *scene) attends(caller Caller) bool { return s.me.Kind == parley.KindAgent && caller.By == "" }
 
 // heard notes that the caller was here.
 func (s *scene) heard(caller Caller) {
-	if s.attends(caller) {
+	switch {
+	case !s.attends(caller):
+	case s.me.Dispatched():
+		s.hub.attendance.glimpsed(s.me.ID, s.hub.now())
+	default:
 		s.hub.attendance.heard(s.me.ID, s.hub.now())
 	}
 }
 
-// announceArrivals writes down at once who has come.
+// announceArrivals writes down at once who has come, or left.
 func (h *Hub) announceArrivals(ctx context.Context, started func()) {
 	started()
 	for {
@@ -127,7 +147,7 @@ func (h *Hub) announceArrivals(ctx context.Context, started func()) {
 			return
 		case <-h.attendance.wake:
 			if err := h.SweepAttendance(ctx); err != nil && ctx.Err() == nil {
-				h.config.Log.Error("who has come could not be written down, will try again", "error", err)
+				h.config.Log.Error("who has come or left could not be written down, will try again", "error", err)
 			}
 		}
 	}
@@ -171,18 +191,22 @@ func (s *scene) notePresence(id string) (there bool, err error) {
 	if err != nil {
 		return there, err
 	}
-	status, _ := s.status(a)
-	data, err := json.Marshal(parley.Status{Status: status.Status, Reason: status.Reason})
-	s.note(parley.Event{Kind: parley.EventAgentPresence, Agent: a.ID, Data: data})
-	return there, err
+	live, err := s.Runs().Live(a.ID)
+	if err != nil {
+		return there, err
+	}
+	return there, s.notePresenceOf(a, len(live))
 }
 
-// status is what a participant is doing, and when it was last heard of.
-func (s *scene) status(a parley.Agent) (parley.Status, *time.Time) {
-	there, last := s.hub.attendance.look(a.ID, s.now)
-	facts := parley.Facts{Kind: a.Kind, Away: !there}
-	if a.SleepingUntil != nil {
-		facts.SleepingUntil = *a.SleepingUntil
-	}
-	return facts.StatusAt(s.now), last
+// notePresenceOf writes the event for an agent with so many live runs.
+func (s *scene) notePresenceOf(a parley.Agent, live int) error {
+	status, _ := s.status(a, live)
+	data, err := json.Marshal(struct {
+		Status string `json:"status"`
+		Reason string `json:"reason,omitempty"`
+		Note   string `json:"note,omitempty"`
+	}{status.Status, status.Reason, s.haltNote(a)})
+	s.stirred = append(s.stirred, a.ID)
+	s.note(parley.Event{Kind: parley.EventAgentPresence, Agent: a.ID, Data: data})
+	return err
 }

@@ -8,10 +8,10 @@ import (
 
 // audience resolves whom a message mentions and works out whom it reaches. Somebody named who is
 // not in a public channel joins it; elsewhere the sender is told.
-func (s *scene) audience(m *parley.Message, calls parley.Mentions, where place, receipt *parley.Receipt) ([]parley.Reach, error) {
+func (s *scene) audience(m *parley.Message, p post, where place, receipt *parley.Receipt) ([]parley.Reach, error) {
 	present := &presence{scene: s, conv: where.Conversation, known: map[string]bool{s.me.ID: where.joined}}
 	var err error
-	if m.Mentions, s.strangers, err = s.mentioned(calls, present); err != nil {
+	if m.Mentions, s.strangers, err = s.mentioned(p.calls, present); err != nil {
 		return nil, err
 	}
 	if m.To != "" && m.To != parley.All {
@@ -33,6 +33,9 @@ func (s *scene) audience(m *parley.Message, calls parley.Mentions, where place, 
 	members, err := present.reached(*m)
 	if err != nil {
 		return nil, err
+	}
+	if p.answers {
+		return s.answerReaches(*m, *p.by, present, members)
 	}
 	here, gone, err := s.stillHere(members)
 	if err != nil {

@@ -101,7 +101,7 @@ func TestSomeTypesNeverWake(t *testing.T) {
 	w.add("arya", "ned")
 	w.channel("arya", "open", "ned")
 	for kind, wakes := range map[parley.Type]bool{
-		"notification": false, "status": false, "heartbeat": false, "command": false, "error": false,
+		"notification": false, "status": false, "heartbeat": false, "error": false,
 		"chat": true, "request": true, "response": true, "task": true, "result": true, "ha_report": true,
 	} {
 		for where, d := range map[string]parley.Draft{

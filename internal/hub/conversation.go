@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/parley-hub/parley"
@@ -17,7 +18,7 @@ const MaxUnread = 10_000
 
 // CreateConversation makes a channel, or a private group, of the caller and those it names.
 func (h *Hub) CreateConversation(ctx context.Context, caller Caller, n parley.NewConversation) (parley.ConversationView, error) {
-	if err := errors.Join(parley.CheckChannelName(n.Name), parley.CheckTopic(n.Topic)); err != nil {
+	if err := errors.Join(parley.CheckChannelName(n.Name), parley.CheckTopic(n.Topic), n.Answers.Check()); err != nil {
 		return parley.ConversationView{}, parley.AsError(err)
 	}
 	if len(n.With) > maxWith {
@@ -39,7 +40,9 @@ func (h *Hub) CreateConversation(ctx context.Context, caller Caller, n parley.Ne
 				ids = append(ids, a.ID)
 			}
 		}
-		c := parley.Conversation{Name: n.Name, Topic: n.Topic, Kind: parley.Channel, Visibility: parley.Public}
+		c := parley.Conversation{
+			Name: n.Name, Topic: n.Topic, Kind: parley.Channel, Visibility: parley.Public, Answers: n.Answers.Stored(),
+		}
 		if n.Group {
 			c.Kind = parley.Group
 		}
@@ -254,7 +257,7 @@ func (h *Hub) Archive(ctx context.Context, caller Caller, ref string, archived b
 }
 
 // ChangeConversation changes several things of a conversation at once, or nothing: see Rename, SetTopic and
-// Archive for who may.
+// Archive for who may. Who answers when several are woken, its creator and owners say.
 func (h *Hub) ChangeConversation(ctx context.Context, caller Caller, ref string, to parley.ConversationChange) (view parley.ConversationView, err error) {
 	if to.Name != nil {
 		if err := parley.CheckChannelName(*to.Name); err != nil {
@@ -263,6 +266,11 @@ func (h *Hub) ChangeConversation(ctx context.Context, caller Caller, ref string,
 	}
 	if to.Topic != nil {
 		if err := parley.CheckTopic(*to.Topic); err != nil {
+			return view, err
+		}
+	}
+	if to.Answers != nil {
+		if err := to.Answers.Check(); err != nil {
 			return view, err
 		}
 	}
@@ -279,6 +287,11 @@ func (h *Hub) ChangeConversation(ctx context.Context, caller Caller, ref string,
 func (s *scene) alter(p *place, to parley.ConversationChange) error {
 	if to.Name != nil {
 		if err := s.rename(p, *to.Name); err != nil {
+			return err
+		}
+	}
+	if to.Answers != nil {
+		if err := s.setAnswers(p, to.Answers.Stored()); err != nil {
 			return err
 		}
 	}
@@ -314,6 +327,18 @@ func (s *scene) rename(p *place, name string) error {
 	return err
 }
 
+// setAnswers says who answers from now on when several are woken. Who is told that it is its turn looks again.
+func (s *scene) setAnswers(p *place, to parley.Answers) error {
+	if p.Kind != parley.Channel && p.Kind != parley.Group {
+		return parley.Errorf(parley.BadInput, "in a %s only one is woken at a time", p.Kind).Suggest("use a channel")
+	}
+	if err := s.mustRun(*p, "say who answers there"); err != nil || p.Answers == to {
+		return err
+	}
+	p.Answers = to
+	return s.save(&p.Conversation, "answers")
+}
+
 func (s *scene) setArchived(c *parley.Conversation, archived bool) error {
 	c.ArchivedAt = nil
 	if archived {
@@ -336,7 +361,14 @@ func (h *Hub) DeleteConversation(ctx context.Context, caller Caller, ref string)
 		for _, m := range members {
 			s.note(parley.Event{Kind: parley.EventMemberLeft, Conversation: p.ID, Agent: m.Agent})
 		}
-		if err := s.Conversations().Bury(p.ID); err != nil {
+		live, err := s.Runs().List(parley.RunFilter{Conversation: p.ID, Live: true, Limit: math.MaxInt32})
+		if err == nil {
+			err = s.cancelAtOnce(live, "its conversation was deleted")
+		}
+		if err == nil {
+			err = s.Conversations().Bury(p.ID)
+		}
+		if err != nil {
 			return err
 		}
 		s.note(parley.Event{Kind: parley.EventConversationDeleted, Conversation: p.ID})

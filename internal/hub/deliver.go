@@ -45,13 +45,18 @@ func (s *scene) deliver(m parley.Message, to []parley.Reach) ([]parley.Delivery,
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range made {
-		if err := s.makeRoom(d); err != nil {
-			return nil, err
+	loop, err := s.looping(m)
+	for i := range made {
+		held := false
+		if err == nil {
+			held, err = loop.exchange(&made[i])
 		}
-		s.woken = append(s.woken, d.Recipient)
+		if err == nil && !held {
+			err = s.makeRoom(made[i])
+			s.woken = append(s.woken, made[i].Recipient)
+		}
 	}
-	return made, nil
+	return made, err
 }
 
 // forgetHeartbeats evicts what a new heartbeat replaces. That is no failure: nobody is told, and it
@@ -109,9 +114,12 @@ func (s *scene) makeRoom(d parley.Delivery) error {
 	return nil
 }
 
+// errInboxFull tells the refusal of an inbox from the store's own troubles.
+var errInboxFull = errors.New("an inbox is full")
+
 func inboxFull(a parley.Agent, n int) error {
 	return parley.Errorf(parley.Unavailable, "the inbox of %s is full (%d messages)", a.ID, n).
-		Retryable(0).Suggest("wait until it has handled some, or raise its inbox depth")
+		From(errInboxFull).Retryable(0).Suggest("wait until it has handled some, or raise its inbox depth")
 }
 
 // evict ends the oldest delivery that nobody has, of the same sort as the one that came. It says

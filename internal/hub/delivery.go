@@ -29,7 +29,10 @@ func (s *scene) move(d *parley.Delivery, to parley.DeliveryState, edit func(*par
 	if after.Ready() {
 		s.woken = append(s.woken, after.Recipient)
 	}
-	return s.noteDelivery(parley.EventDelivery(after.State), after)
+	if err := s.noteDelivery(parley.EventDelivery(after.State), after); err != nil || !after.Waking || after.Open() {
+		return err
+	}
+	return s.passTurn(after)
 }
 
 // keep writes what a delivery has become, without a step.
@@ -104,10 +107,12 @@ func (s *scene) giveBack(d *parley.Delivery, f parley.Failure, cause *parley.Err
 	}
 	failed := d.Attempt + 1
 	switch {
-	case f == parley.FailureFinal, d.Purpose == parley.PurposeAsk:
-		return s.end(d, parley.DeliveryFailed, cause)
 	case recipient.RemovedAt != nil:
 		return s.end(d, parley.DeliveryFailed, removed(recipient))
+	case f == parley.FailureStopped:
+		return s.move(d, parley.DeliveryAccepted, nil)
+	case f == parley.FailureFinal, d.Purpose == parley.PurposeAsk:
+		return s.end(d, parley.DeliveryFailed, cause)
 	case recipient.Kind == parley.KindAgent && failed >= recipient.Attempts:
 		dead := parley.Errorf(cause.Code, "%s, %d times", cause.Message, failed).Suggest("an owner can retry or drop it: parley dead list")
 		return s.end(d, parley.DeliveryDead, dead)
@@ -169,9 +174,18 @@ const errorsKept = 7 * 24 * time.Hour
 
 // say posts an error to one participant.
 func (s *scene) say(m parley.Message) error {
+	expires := s.now.Add(errorsKept)
+	m.From, m.ExpiresAt = parley.System, &expires
+	_, err := s.utter(m, parley.Reach{Agent: m.To, Purpose: parley.PurposeError})
+	return err
+}
+
+// utter posts what nobody has sent: what the hub itself says, or says for an agent. Where the conversation
+// was deleted there is nobody to tell.
+func (s *scene) utter(m parley.Message, to ...parley.Reach) (parley.Message, error) {
 	where, err := s.Conversations().Find(m.Conversation)
 	if errors.Is(err, parley.ErrNotFound) {
-		return nil // deleted: there is nobody to tell where
+		return m, nil
 	}
 	if err == nil && where.ArchivedAt != nil {
 		err = s.setArchived(&where, false)
@@ -180,18 +194,17 @@ func (s *scene) say(m parley.Message) error {
 		err = s.writeEvents() // what the message is about comes before it
 	}
 	if err != nil {
-		return err
+		return m, err
 	}
-	m.ID, m.From, m.Priority, m.CreatedAt, m.Source = newID(), parley.System, parley.DefaultPriority, s.now, "hub"
-	expires := s.now.Add(errorsKept)
-	m.ExpiresAt = &expires
+	m.ID, m.Priority, m.CreatedAt, m.Source = newID(), parley.DefaultPriority, s.now, "hub"
+	setDefault(&m.TraceID, m.ID)
 	if m.Seq, err = s.Messages().NextSeq(); err != nil {
-		return err
+		return m, err
 	}
 	m.Checksum = m.Seal(m.BodyDigest())
 	if err := s.Messages().Insert(m); err != nil {
-		return err
+		return m, err
 	}
-	_, err = s.deliver(m, []parley.Reach{{Agent: m.To, Purpose: parley.PurposeError}})
-	return err
+	_, err = s.deliver(m, to)
+	return m, err
 }

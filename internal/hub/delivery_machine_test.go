@@ -24,7 +24,7 @@ func newDeliverer(t *rapid.T, home string) *deliverer {
 		parts: map[string]*part{}, turns: map[string]int{}, read: map[[2]string]int64{},
 	}}
 	again := rapid.Bool().Draw(t, "updates run twice")
-	x.w = openWorld(t, home, func(w *world) {
+	x.w = openWorld(t, home, mayLoop, func(w *world) {
 		w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1}
 		if again {
 			runTwice(w)

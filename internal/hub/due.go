@@ -13,7 +13,7 @@ const dueBatch = 100
 
 func (h *Hub) sweepOften(ctx context.Context, started func()) {
 	h.regularly(ctx, started, h.config.DueEvery, func(ctx context.Context) error {
-		return errors.Join(h.SweepDeliveries(ctx), h.SweepAttendance(ctx))
+		return errors.Join(h.SweepDeliveries(ctx), h.SweepAttendance(ctx), h.SweepHalts(ctx), h.SweepBudgets(ctx))
 	})
 }
 
@@ -72,8 +72,34 @@ func (s *scene) lapse(d *parley.Delivery) error {
 		s.woken = append(s.woken, d.Recipient)
 		return s.keep(d, after)
 	}
+	if d.Lease == d.Run {
+		return s.lapseRun(d)
+	}
+	return s.giveUp(d)
+}
+
+// giveUp gives back what somebody had who is gone.
+func (s *scene) giveUp(d *parley.Delivery) error {
 	lost := parley.Trouble{Failure: parley.FailureLost}
 	return s.giveBack(d, lost.Failure, failed(d.Recipient, lost), 0)
+}
+
+// lapseRun ends the run that had a delivery, and with it all that it had: a run that kept a part of it would
+// answer what another run is given.
+func (s *scene) lapseRun(d *parley.Delivery) (err error) {
+	lease := d.Lease
+	if *d, err = s.Deliveries().Get(d.Message, d.Recipient); err != nil || d.Lease != lease {
+		return err // it was given back with another
+	}
+	r, lives, err := s.runOf(*d)
+	switch {
+	case err != nil:
+		return err
+	case lives:
+		return s.lose(&r)
+	default:
+		return s.giveUp(d)
+	}
 }
 
 func (s *scene) due(limit int) ([]parley.Delivery, error) { return s.Queue().Due(s.now, limit) }
@@ -120,6 +146,9 @@ func (s *scene) whyUnseen(d parley.Delivery) string {
 	recipient, err := s.Agents().Find(d.Recipient)
 	if err == nil && recipient.Asleep(s.now) {
 		return "it sleeps until " + recipient.SleepingUntil.Format(time.RFC3339)
+	}
+	if why, ok, err := s.mayStart(recipient); err == nil && !ok {
+		return "it is " + why + "; until that ends, this stays in its inbox"
 	}
 	return "it stays in its inbox; see whether it is running"
 }

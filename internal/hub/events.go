@@ -33,6 +33,8 @@ func circleOf(e parley.Event) circle {
 		return circle{readers: e.Conversation, only: e.Agent}
 	case e.Kind == parley.EventMemberLeft:
 		return circle{readers: e.Conversation, also: e.Agent} // it is told, though it cannot read on
+	case e.Kind.Within("run"):
+		return circle{also: e.Agent}
 	case e.Conversation != "":
 		return circle{readers: e.Conversation}
 	case e.Kind.Within("agent"):

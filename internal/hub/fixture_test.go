@@ -88,6 +88,9 @@ func openWorld(t tester, place string, change ...func(*world)) *world {
 	return w
 }
 
+// mayLoop lets agents that post at random answer each other as often as they happen to.
+func mayLoop(w *world) { w.config.Loops = hub.Loops{Exchanges: 1 << 30, Hops: 1 << 30} }
+
 // diskless keeps the disk of the machine that tests from having a say.
 func diskless(s parley.Store) parley.Store { return struct{ parley.Store }{s} }
 

@@ -189,7 +189,7 @@ func (o *holds) follow(ctx context.Context, started func()) {
 
 // watch follows the log until nobody holds anything.
 func (o *holds) watch(ctx context.Context, after int64) error {
-	filter := parley.EventFilter{Kinds: []parley.EventKind{parley.EventTokenRevoked, parley.EventAgentRemoved}}
+	filter := parley.EventFilter{Kinds: append(runEnds(), parley.EventTokenRevoked, parley.EventAgentRemoved)}
 	sub, err := o.hub.Subscribe(ctx, Caller{Agent: parley.System}, after, filter)
 	if err != nil {
 		return err
@@ -215,11 +215,19 @@ func (o *holds) look(e parley.Event) {
 	switch e.Kind {
 	case parley.EventAgentRemoved:
 		o.end(errNotKnown(), func(c Caller) bool { return c.Agent == e.Agent })
-	case parley.EventTokenRevoked:
-		var data struct{ Token string }
+	default:
+		var data struct{ Token, Run string } // the id of a run is that of its token
 		if json.Unmarshal(e.Data, &data) == nil {
-			o.end(errNotKnown(), func(c Caller) bool { return c.Token == data.Token })
+			ended := data.Token + data.Run
+			o.end(errNotKnown(), func(c Caller) bool { return c.Token != "" && c.Token == ended })
 		}
+	}
+}
+
+// runEnds are the events with which runs end, and their tokens.
+func runEnds() []parley.EventKind {
+	return []parley.EventKind{
+		parley.EventRun(parley.RunSucceeded), parley.EventRun(parley.RunFailed), parley.EventRun(parley.RunCancelled), parley.EventRun(parley.RunLost),
 	}
 }
 

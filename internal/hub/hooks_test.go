@@ -47,3 +47,16 @@ func (h *Hub) Sees(ctx context.Context, caller Caller, after int64) (nums []int6
 
 // PassOn does once what the stream does by itself in a hub that is started.
 func (h *Hub) PassOn(ctx context.Context) (more bool) { return h.stream.step(ctx) }
+
+// LapseSome ends as many leases as one update of a sweep does.
+func (h *Hub) LapseSome(ctx context.Context) error {
+	return h.write(ctx, theHub, func(s *scene) error {
+		list, err := s.lapsed(dueBatch)
+		for i := range list {
+			if err == nil {
+				err = s.lapse(&list[i])
+			}
+		}
+		return err
+	})
+}

@@ -26,6 +26,7 @@ type Caller struct {
 	By     string           // the owner who acts as Agent, if one does
 	Scopes parley.Scopes    // what the credential may be used for
 	Until  *time.Time       // when the credential ends
+	Run    string           // the run that calls, if it came with the token of one
 }
 
 // Config is what a hub can be told. The zero value of a field means its default.
@@ -33,6 +34,7 @@ type Config struct {
 	Limits      parley.Limits
 	Rate        Rate
 	Retention   Retention
+	Loops       Loops
 	AutoArchive time.Duration // archive conversations idle for this long; 0: never
 	SweepEvery  time.Duration // default: a minute
 	DueEvery    time.Duration // how often leases, expiries and the like are looked at; default: a second
@@ -40,6 +42,9 @@ type Config struct {
 	About       parley.HubStatus // what only the program around the hub knows of it: its version, address and so on
 	AuditHead   HeadKeeper       // default: nobody keeps it
 	Log         *slog.Logger     // failures nobody is told of; default: slog.Default
+
+	// CheckRuntime says why an agent cannot be run, when its runtime is set. E003 with what to do. Default: anything can.
+	CheckRuntime func(context.Context, parley.Agent) error
 }
 
 // Hub is the use cases on one store. It is safe for concurrent use.
@@ -60,7 +65,12 @@ type Hub struct {
 	readings   *readings
 	watches    *watches
 	attendance *attendance
+	rung       *rung
+	live       *liveRuns
 	announcing sync.Mutex // held while who has come or gone is written down
+	halts      halts
+	budgets    budgets
+	summaries  summaries
 
 	started   time.Time
 	totals    totals
@@ -95,10 +105,12 @@ func New(ctx context.Context, store parley.Store, config Config) (*Hub, error) {
 	setDefault(&config.SweepEvery, time.Minute)
 	setDefault(&config.DueEvery, time.Second)
 	setDefault(&config.Retention.Events, eventsKept)
+	config.Loops = config.Loops.withDefaults()
 	h := &Hub{
 		store: store, config: config, clock: config.Clock, rate: newLimiter(config.Rate), stream: newStream(store),
 		index: newIndexer(store, config.Log), bells: newBells(), turns: newTurns(),
 		strangers: newStrangers(), readings: newReadings(), watches: newWatches(), attendance: newAttendance(),
+		rung: newRung(), live: newLiveRuns(),
 	}
 	h.heads = newHeads(store, config.AuditHead, config.Log)
 	h.refusals = newRefusals(h)
@@ -106,7 +118,7 @@ func New(ctx context.Context, store parley.Store, config Config) (*Hub, error) {
 	h.services = []*service.Service{
 		service.New(h.stream.run), service.New(h.index.run), service.New(h.sweepRegularly), service.New(h.sweepOften),
 		service.New(h.heads.run), service.New(h.refusals.run), service.New(h.holds.follow),
-		service.New(h.expireHolds), service.New(h.announceArrivals),
+		service.New(h.expireHolds), service.New(h.showProgress), service.New(h.announceArrivals),
 	}
 	h.started = h.now()
 	h.wasteDue.Store(true) // a crash may have left some
@@ -138,14 +150,18 @@ type scene struct {
 	me       parley.Agent
 	now      time.Time
 	events   []parley.Event
-	woken    []string // who has something to take, once this is committed
-	moved    []string // the messages whose deliveries have moved, then
-	warnings []string // for the log, then
-	audited  bool     // it adds to the audit log
+	woken    []string    // who has something to take, once this is committed
+	moved    []string    // the messages whose deliveries have moved, then
+	warnings []string    // for the log, then
+	stirred  []string    // whose state has changed, then
+	halting  []time.Time // when something is due for agents that are halted, then
+	audited  bool        // it adds to the audit log
 
 	unsettling []parley.Event // after which somebody may see less
 
 	strangers []string // names a message mentions that nobody has
+
+	modes map[string]parley.Answers // of conversations looked at
 }
 
 // update runs a use case that changes state, and counts it against the caller's rate. It may run fn
@@ -181,7 +197,10 @@ func (h *Hub) write(ctx context.Context, caller Caller, fn func(*scene) error) e
 		h.heads.poke()
 	}
 	h.bells.ring(committed.woken...)
+	h.rung.note(committed.woken)
 	h.watches.tell(committed.moved)
+	h.summaries.note(committed.stirred)
+	h.halts.expect(committed.halting)
 	for _, line := range committed.warnings {
 		h.config.Log.Warn(line)
 	}

@@ -24,6 +24,9 @@ func (h *Hub) Identify(ctx context.Context, secret string) (caller Caller, err e
 			err = errNotKnown()
 		}
 		caller = Caller{Agent: t.Agent, Token: t.ID, Kind: t.Kind, Scopes: t.Scopes, Until: t.ExpiresAt}
+		if t.Kind == parley.TokenRun {
+			caller.Run = t.ID
+		}
 		return err
 	})
 	if err != nil {

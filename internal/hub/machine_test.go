@@ -26,8 +26,9 @@ func newMachine(t *rapid.T, place string) *machine {
 	x := &machine{model: newModel()}
 	x.model.idleDays = 48 * time.Hour
 	again := rapid.Bool().Draw(t, "updates run twice")
-	x.w = openWorld(t, place, func(w *world) {
+	x.w = openWorld(t, place, mayLoop, func(w *world) {
 		w.config.AutoArchive = x.model.idleDays
+		w.config.Retention.Events = -1 // the days pass, and every event is looked at
 		if again {
 			runTwice(w)
 		}

@@ -49,8 +49,8 @@ type kind struct {
 var stores kind
 
 var kinds = []kind{
-	{"SQLite", 20, newHome, func(home string) (database, error) { return sqlite.Open(ctx, home) }, spoilFile, filesWith, tamperFile},
-	{"PostgreSQL", 8, migrated.Copy, func(url string) (database, error) { return postgres.Open(ctx, url) }, spoilRow, tablesWith, tamperDatabase},
+	{"SQLite", 8, newHome, func(home string) (database, error) { return sqlite.Open(ctx, home) }, spoilFile, filesWith, tamperFile},
+	{"PostgreSQL", 4, migrated.Copy, func(url string) (database, error) { return postgres.Open(ctx, url) }, spoilRow, tablesWith, tamperDatabase},
 }
 
 // newHome is a home with all tables and no rows. Making them takes longer than most tests.

@@ -28,7 +28,7 @@ func (h *Hub) Post(ctx context.Context, caller Caller, draft parley.Draft) (parl
 	if draft.Content.Artifacts, err = h.sizeArtifacts(ctx, caller, draft); err != nil {
 		return parley.Receipt{}, err
 	}
-	post := post{draft: draft, source: caller.Source}
+	post := post{draft: draft, source: caller.Source, run: caller.Run}
 	if err := post.compose(); err != nil {
 		return parley.Receipt{}, err
 	}
@@ -75,10 +75,16 @@ type post struct {
 	draft   parley.Draft
 	source  string
 	purpose parley.Purpose // of what wakes
+	run     string         // which posts it, if one does
+	answers bool           // it is the run's answer
 	id      string
 	body    parley.Message // the parts the sender wrote
 	digest  [32]byte
 	calls   parley.Mentions
+	command *parley.Command // what it tells an agent to do
+	health  *parley.Health  // what its sender says of itself
+	call    string          // the digest of a run's call
+	by      *parley.Run     // the run itself
 }
 
 func (p *post) compose() error {
@@ -89,11 +95,28 @@ func (p *post) compose() error {
 	p.body = parley.Message{Content: p.draft.Content, Payload: p.draft.Payload, Metadata: p.draft.Metadata}
 	p.digest = p.body.BodyDigest()
 	p.calls = parley.ParseMentions(p.draft.Content.Text)
+	if p.run != "" {
+		var err error
+		if p.call, err = callDigest(p.draft); err != nil {
+			return err
+		}
+	}
 	if n := p.calls.Len(); n > maxCalled {
 		return parley.Errorf(parley.BadInput, "the text has %d different @names, the limit is %d", n, maxCalled).
 			Because(parley.TooLarge).Suggest("put what is not a mention into code")
 	}
-	return nil
+	return p.decode()
+}
+
+// decode reads the payloads that the hub acts on.
+func (p *post) decode() (err error) {
+	switch p.draft.Type {
+	case parley.TypeCommand:
+		p.command, err = decodeCommand(p.draft.Payload)
+	case parley.TypeHeartbeat:
+		p.health, err = decodeHealth(p.draft.Payload)
+	}
+	return err
 }
 
 func (s *scene) post(p post) (parley.Receipt, error) {
@@ -102,6 +125,9 @@ func (s *scene) post(p post) (parley.Receipt, error) {
 		return parley.Receipt{}, err
 	}
 	if first, found, err := s.posted(d.IdempotencyKey); found || err != nil {
+		return first, err
+	}
+	if first, found, err := s.postedByRun(&p); found || err != nil {
 		return first, err
 	}
 	if err := s.checkArtifacts(d.Content.Artifacts); err != nil {
@@ -119,22 +145,19 @@ func (s *scene) post(p post) (parley.Receipt, error) {
 	if err != nil {
 		return parley.Receipt{}, err
 	}
+	order, err := s.order(p, &m, where.Conversation)
+	if err != nil {
+		return parley.Receipt{}, err
+	}
 	receipt := parley.Receipt{}
-	audience, err := s.audience(&m, p.calls, where, &receipt)
+	audience, err := s.audience(&m, p, where, &receipt)
 	if err != nil {
 		return parley.Receipt{}, err
 	}
 	if audience, err = s.addressed(p, m, audience); err != nil {
 		return parley.Receipt{}, err
 	}
-	if err := s.writeEvents(); err != nil { // what made room for the message comes before it
-		return parley.Receipt{}, err
-	}
-	if m.Seq, err = s.Messages().NextSeq(); err != nil {
-		return parley.Receipt{}, err
-	}
-	m.Checksum = m.Seal(p.digest)
-	if err := s.Messages().Insert(m); err != nil {
+	if m, err = s.insert(p, m); err != nil {
 		return parley.Receipt{}, err
 	}
 	receipt.Message = m
@@ -144,7 +167,44 @@ func (s *scene) post(p post) (parley.Receipt, error) {
 	if err := s.answer(parent, m); err != nil {
 		return parley.Receipt{}, err
 	}
-	return receipt, s.settleArchive(where, parent)
+	if err := s.settleArchive(where, parent); err != nil {
+		return parley.Receipt{}, err
+	}
+	return receipt, s.act(p, order, receipt)
+}
+
+// insert gives a message its place in the order and stores it.
+func (s *scene) insert(p post, m parley.Message) (parley.Message, error) {
+	err := s.writeEvents() // what made room for the message comes before it
+	if err != nil {
+		return m, err
+	}
+	if m.Seq, err = s.Messages().NextSeq(); err != nil {
+		return m, err
+	}
+	m.Checksum = m.Seal(p.digest)
+	if err := s.Messages().Insert(m); err != nil || p.by == nil {
+		return m, err
+	}
+	return m, s.Runs().Posted(p.by.ID, parley.RunPost{Digest: p.call, Message: m.ID})
+}
+
+// act does what a stored message is for beside being read.
+func (s *scene) act(p post, o *order, r parley.Receipt) error {
+	if s.me.Kind == parley.KindHuman {
+		if err := s.interrupt(r.Message.Conversation); err != nil {
+			return err
+		}
+	}
+	switch {
+	case o != nil:
+		return s.obey(*o, r.Message, r.Deliveries)
+	case p.health != nil && s.me.Kind == parley.KindAgent:
+		_, err := s.keepHealth(s.me.ID, *p.health)
+		return err
+	default:
+		return nil
+	}
 }
 
 // checkClaim refuses a message that says it is from somebody else.
@@ -174,16 +234,21 @@ func (s *scene) posted(key string) (first parley.Receipt, found bool, err error)
 	if err != nil {
 		return first, false, err
 	}
-	first.Message, _, err = s.message(id)
+	first, err = s.postedAs(id)
 	if _, hidden := errors.AsType[unknown](err); hidden {
 		return parley.Receipt{}, true, parley.Errorf(parley.BadInput, "the idempotency key %q was used for a message that is gone", key).
 			Because(parley.Conflict).Suggest("use another key")
 	}
-	if err == nil {
+	return first, true, err
+}
+
+// postedAs is the receipt of a message that was posted before.
+func (s *scene) postedAs(id string) (first parley.Receipt, err error) {
+	first.Duplicate = true
+	if first.Message, _, err = s.message(id); err == nil {
 		first.Deliveries, err = s.Deliveries().Of(id)
 	}
-	first.Duplicate = true
-	return first, true, err
+	return first, err
 }
 
 // parent finds the message a draft answers. A draft that names nothing else is for its sender, in
@@ -241,6 +306,9 @@ func (s *scene) envelope(p post, d parley.Draft, where place, parent *parley.Mes
 	m.ID, m.TraceID, m.Conversation, m.From = p.id, d.TraceID, where.ID, s.me.ID
 	m.Type, m.Priority, m.CreatedAt, m.Source = d.Type, d.Priority, s.now, p.source
 	m.RequiresAck, m.IdempotencyKey = d.RequiresAck, d.IdempotencyKey
+	if p.by != nil && m.TraceID == "" {
+		m.TraceID = p.by.TraceID
+	}
 	if parent != nil {
 		if parent.Conversation != where.ID {
 			return m, parley.Errorf(parley.BadInput, "message %s is in another conversation", parent.ID).
@@ -256,7 +324,10 @@ func (s *scene) envelope(p post, d parley.Draft, where place, parent *parley.Mes
 	}
 	if s.me.Kind == parley.KindAgent {
 		m.Hops = 1
-		if parent != nil {
+		switch {
+		case p.by != nil:
+			m.Hops += p.by.Hops
+		case parent != nil:
 			m.Hops += parent.Hops
 		}
 	}

@@ -2,6 +2,8 @@ package hub
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/parley-hub/parley"
 )
@@ -14,26 +16,92 @@ func (h *Hub) Who(ctx context.Context, caller Caller) (list []parley.Presence, e
 			return err
 		}
 		inboxes, err := s.Queue().Inboxes()
+		if err != nil {
+			return err
+		}
+		healths, err := s.Agents().Healths()
+		if err != nil {
+			return err
+		}
+		work, err := s.work("")
 		for _, a := range all {
-			if a.RemovedAt == nil {
-				list = append(list, s.presence(a, inboxes[a.ID]))
+			if a.RemovedAt != nil {
+				continue
 			}
+			p, err := s.presence(a, work[a.ID])
+			if err != nil {
+				return err
+			}
+			p.Inbox = inboxes[a.ID]
+			if health, said := healths[a.ID]; said {
+				p.Health = &health
+			}
+			list = append(list, p)
 		}
 		return err
 	})
 	return list, err
 }
 
-func (s *scene) presence(a parley.Agent, inbox parley.Inbox) parley.Presence {
-	status, last := s.status(a)
+func (s *scene) presence(a parley.Agent, work []parley.Work) (parley.Presence, error) {
+	status, last := s.status(a, len(work))
 	p := parley.Presence{
 		ID: a.ID, Name: a.Name, Kind: a.Kind, Access: a.Access, Role: a.Role, Runtime: a.Runtime,
-		Status: status.Status, Reason: status.Reason, LastSeen: last, Inbox: inbox,
+		Status: status.Status, Reason: status.Reason, Note: s.haltNote(a), LastSeen: last, Work: work,
 	}
+	p.State, p.Substate = status.State()
 	if a.Asleep(s.now) {
 		p.SleepingUntil = a.SleepingUntil
 	}
-	return p
+	if p.Reason != "" {
+		return p, nil
+	}
+	over, err := s.excesses(a)
+	if len(over) > 0 {
+		p.Reason, p.Note = parley.ReasonOverBudget, over[0].says
+	}
+	return p, err
+}
+
+// haltNote is why an agent was stopped or paused, as far as somebody has said.
+func (s *scene) haltNote(a parley.Agent) string {
+	switch {
+	case a.Stopped != nil:
+		return a.Stopped.Reason
+	case a.Paused.Holds(s.now):
+		return a.Paused.Reason
+	default:
+		return ""
+	}
+}
+
+// work is what agents are at, or one of them is, by their ids. Where that is, only those learn who may read
+// there.
+func (s *scene) work(agent string) (map[string][]parley.Work, error) {
+	runs, err := s.Runs().Live(agent)
+	if err != nil {
+		return nil, err
+	}
+	places := map[string]place{}
+	work := map[string][]parley.Work{}
+	for _, r := range runs {
+		where, known := places[r.Conversation]
+		if !known {
+			where, err = s.conversation(r.Conversation)
+			if _, hidden := errors.AsType[unknown](err); err != nil && !hidden {
+				return nil, err
+			} else if hidden {
+				where = place{}
+			}
+			places[r.Conversation] = where
+		}
+		one := parley.Work{Run: r.ID, State: r.State, Since: r.CreatedAt, Conversation: where.ID, Channel: where.Name}
+		if r.StartedAt != nil {
+			one.Since = *r.StartedAt
+		}
+		work[r.Agent] = append(work[r.Agent], one)
+	}
+	return work, nil
 }
 
 // AgentView shows one participant, and what it is doing.
@@ -43,10 +111,56 @@ func (h *Hub) AgentView(ctx context.Context, caller Caller, name string) (view p
 		if err != nil {
 			return err
 		}
-		status, last := s.status(a)
-		view = parley.AgentView{Agent: s.show(a), Status: status.Status, Reason: status.Reason, LastSeen: last}
-		view.Inbox, err = s.Queue().Inbox(a.ID)
+		view, err = s.agentView(a)
 		return err
 	})
 	return view, err
+}
+
+func (s *scene) agentView(a parley.Agent) (view parley.AgentView, err error) {
+	work, err := s.work(a.ID)
+	if err != nil {
+		return view, err
+	}
+	p, err := s.presence(a, work[a.ID])
+	if err != nil {
+		return view, err
+	}
+	view = parley.AgentView{
+		Agent: s.show(a), Status: p.Status, Reason: p.Reason, State: p.State, Substate: p.Substate, LastSeen: p.LastSeen, Work: p.Work,
+	}
+	if view.Inbox, err = s.Queue().Inbox(a.ID); err != nil {
+		return view, err
+	}
+	health, err := s.Agents().Health(a.ID)
+	if err == nil {
+		view.Health = &health
+	} else if !errors.Is(err, parley.ErrNotFound) {
+		return view, err
+	}
+	if a.Kind != parley.KindAgent || a.ID != s.me.ID && !s.seesAll() {
+		return view, nil
+	}
+	if view.LastHour, err = s.spent(a.ID, time.Hour); err == nil {
+		view.LastDay, err = s.spent(a.ID, 24*time.Hour)
+	}
+	return view, err
+}
+
+func (s *scene) spent(id string, in time.Duration) (*parley.Spent, error) {
+	spent, err := s.Runs().Spent(id, s.now.Add(-in))
+	return &spent, err
+}
+
+// status is what a participant is doing, and when it was last heard of. Only those can be away that fetch for
+// themselves.
+func (s *scene) status(a parley.Agent, liveRuns int) (parley.Status, *time.Time) {
+	there, last := s.hub.attendance.look(a.ID, s.now)
+	facts := parley.Facts{
+		Kind: a.Kind, Away: !there && !a.Dispatched(), LiveRuns: liveRuns, Stopped: a.Stopped != nil, Paused: a.Paused.Holds(s.now),
+	}
+	if a.SleepingUntil != nil {
+		facts.SleepingUntil = *a.SleepingUntil
+	}
+	return facts.StatusAt(s.now), last
 }

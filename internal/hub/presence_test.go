@@ -1,6 +1,7 @@
 package hub_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -51,8 +52,13 @@ func TestAgentsComeAndGo(t *testing.T) {
 	same(t, "with one session left", w.statuses(), everybody("offline away", "idle"))
 	second()
 	same(t, "right after it", w.statuses(), everybody("offline away", "idle"))
-	w.clock.advance(parley.AwayAfter)
-	same(t, "a while after it", w.statuses(), everybody("offline away", "offline away"))
+	w.clock.advance(time.Second)
+	same(t, "a second after it", w.statuses(), everybody("offline away", "offline away"))
+	w.Attend("gendry")()
+	get[[]parley.Agent](w)(w.Agents(ctx, as("gendry")))
+	w.clock.advance(parley.AwayAfter - time.Millisecond)
+	same(t, "after a session and a call", w.statuses(), everybody("offline away", "idle"))
+	w.clock.advance(time.Millisecond)
 	get[parley.Agent](w)(w.Sleep(ctx, as("arya"), "arya", w.clock.Now().Add(time.Hour)))
 	same(t, "asleep", w.statuses(), everybody("sleeping", "offline away"))
 }
@@ -132,6 +138,151 @@ func TestComingIsToldAtOnce(t *testing.T) {
 			return
 		}
 	}
+}
+
+// TestLeavingIsToldWithinASecond has nothing but the hub's own timer tell: no sweep, no call.
+func TestLeavingIsToldWithinASecond(t *testing.T) {
+	w := newHub(t)
+	w.add("arya")
+	w.Hub.Start(ctx)
+	told := subscribe(t, w.Hub, user, w.lastEvent(), parley.EventAgentPresence)
+	next := func() string {
+		t.Helper()
+		list, _, err := told.Next(ctx) // waits for it
+		w.ok(err)
+		return fmt.Sprintf("%d %s", len(list), list[0].Data)
+	}
+	leave := w.Attend("arya")
+	same(t, "it has come", next(), `1 {"status":"idle"}`)
+	leave()
+	w.clock.advance(time.Second)
+	same(t, "it has left", next(), `1 {"status":"offline","reason":"away"}`)
+}
+
+// TestAgentsTheHubRunsAreNeverAway has an agent that nobody needs to attend for.
+func TestAgentsTheHubRunsAreNeverAway(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("bot")
+	before := w.lastEvent()
+	get[[]parley.Agent](w)(w.Agents(ctx, as("bot")))
+	w.ok(w.SweepAttendance(ctx))
+	heard := w.clock.Now()
+	w.clock.advance(time.Hour)
+	w.ok(w.SweepAttendance(ctx))
+	same(t, "nobody is told", kindsAfter(w, before), []parley.EventKind{})
+	same(t, "status", w.statuses()["bot"], "idle")
+	same(t, "last seen", w.presenceOf("bot").LastSeen, &heard)
+}
+
+// TestAnAgentIsSeenWhenItsRunsGoOn: what the hub runs needs not call to have been there, but whose run is lost was
+// not.
+func TestAnAgentIsSeenWhenItsRunsGoOn(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("bot")
+	seen := func(when string, want *time.Time) {
+		t.Helper()
+		same(t, when, w.presenceOf("bot").LastSeen, want)
+	}
+	seen("at first", nil)
+	w.dm("user", "bot", "work")
+	run, began := w.starts("bot"), w.clock.Now()
+	w.clock.advance(time.Minute)
+	seen("at work", &began)
+	ended := w.clock.Now()
+	w.finish(run, "done")
+	w.clock.advance(time.Minute)
+	seen("after it", &ended)
+	w.dm("user", "bot", "more")
+	again := w.clock.Now()
+	run = w.tries("bot")
+	seen("when a run has begun at once", &again)
+	w.clock.advance(time.Minute)
+	w.ok(w.RecoverRun(ctx, run.Run.ID))
+	seen("after a run that was lost", &again)
+}
+
+// TestEachStatusHasAStateOfS0 goes through what an agent may be doing.
+func TestEachStatusHasAStateOfS0(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("bot")
+	after := w.lastEvent()
+	state := func(status string, want parley.State, sub parley.Substate) {
+		t.Helper()
+		p := w.presenceOf("bot")
+		same(t, status, []any{w.statuses()["bot"], p.State, p.Substate}, []any{status, want, sub})
+		view := get[parley.AgentView](w)(w.AgentView(ctx, user, "bot"))
+		same(t, "in its view", []any{view.State, view.Substate, view.Work}, []any{want, sub, p.Work})
+		told := ""
+		for _, e := range eventsAfter(w, after) {
+			if e.Kind == parley.EventAgentPresence {
+				var s parley.Status
+				w.ok(json.Unmarshal(e.Data, &s))
+				if told = s.Status; s.Reason != "" {
+					told += " " + s.Reason
+				}
+			}
+		}
+		same(t, "as was told", told, status)
+	}
+	get[parley.Agent](w)(w.Sleep(ctx, as("bot"), "bot", w.clock.Now().Add(time.Hour)))
+	state("sleeping", parley.Awake, parley.Sleeping)
+	get[parley.Agent](w)(w.Wake(ctx, as("bot"), "bot"))
+	state("idle", parley.Awake, parley.Idle)
+	w.dm("user", "bot", "work")
+	run := w.starts("bot")
+	state("working", parley.Awake, parley.Working)
+	w.finish(run, "")
+	state("idle", parley.Awake, parley.Idle)
+	w.command("user", "bot", parley.ActionPause, parley.CommandParameters{})
+	state("idle paused", parley.Awake, parley.Idle)
+	w.command("user", "bot", parley.ActionStop, parley.CommandParameters{})
+	state("offline stopped", parley.Offline, "")
+}
+
+// TestWhereAnAgentWorksIsSeenByThoseWhoMayReadThere is about what who tells, and to whom.
+func TestWhereAnAgentWorksIsSeenByThoseWhoMayReadThere(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("bot")
+	w.add("member", "other")
+	open := w.channel("user", "open", "bot")
+	secret := w.private("user", "secret", "bot", "member")
+	since := w.clock.Now()
+	w.say("user", "secret", "@bot go")
+	first := w.starts("bot").Run.ID
+	w.say("user", "open", "@bot go")
+	second := w.starts("bot").Run.ID
+	shown := parley.Work{Run: first, State: parley.RunRunning, Since: since, Conversation: secret.ID, Channel: "secret"}
+	hidden := parley.Work{Run: first, State: parley.RunRunning, Since: since}
+	public := parley.Work{Run: second, State: parley.RunRunning, Since: since, Conversation: open.ID, Channel: "open"}
+	for who, want := range map[string][]parley.Work{
+		"user": {shown, public}, "bot": {shown, public}, "member": {shown, public}, "other": {hidden, public},
+	} {
+		list := get[[]parley.Presence](w)(w.Who(ctx, as(who)))
+		at := slices.IndexFunc(list, func(p parley.Presence) bool { return p.ID == "bot" })
+		same(t, who, list[at].Work, want)
+		view := get[parley.AgentView](w)(w.AgentView(ctx, as(who), "bot"))
+		same(t, who+" in its view", view.Work, want)
+		same(t, who+" sees what it has spent", view.LastDay != nil && view.LastHour != nil, who == "user" || who == "bot")
+	}
+}
+
+func TestAViewTellsWhatWasSpent(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("bot")
+	for range 2 {
+		w.dm("user", "bot", "work")
+		w.finishes(w.starts("bot"), parley.Result{Usage: parley.Usage{InputTokens: 3, OutputTokens: 4, Cost: 0.5}})
+		w.clock.advance(time.Hour)
+	}
+	view := get[parley.AgentView](w)(w.AgentView(ctx, as("bot"), "bot"))
+	same(t, "in an hour", view.LastHour, &parley.Spent{})
+	same(t, "in a day", view.LastDay, &parley.Spent{Runs: 2, Usage: parley.Usage{InputTokens: 6, OutputTokens: 8, Cost: 1}})
+	same(t, "a person has spent nothing", get[parley.AgentView](w)(w.AgentView(ctx, user, "user")).LastDay, (*parley.Spent)(nil))
 }
 
 func TestWhoFollowsEventsIsThere(t *testing.T) {

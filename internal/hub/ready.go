@@ -8,12 +8,19 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// ready is what the caller may take now. Who sleeps is only there for asks.
+// ready is what the caller may take now. Who sleeps is only there for asks, and who is paused or stopped for
+// what wakes nobody.
 func (s *scene) ready(t parley.Take, turn int) ([]parley.Delivery, error) {
 	q := parley.Queue{Recipient: s.me.ID, Wakes: true, Urgent: t.Urgent, Limit: t.Limit}
 	asleep := s.me.Asleep(s.now)
 	if len(t.Only) > 0 {
 		return s.readyOf(t.Only, asleep)
+	}
+	if s.me.Halted(s.now) {
+		if q.Wakes, q.Urgent = false, false; t.Waking {
+			return nil, nil
+		}
+		return s.Queue().Ready(q)
 	}
 	if asleep {
 		q.Urgent, q.Purpose = true, parley.PurposeAsk
@@ -43,7 +50,7 @@ func bySeq(a, b parley.Delivery) int { return cmp.Compare(a.Seq, b.Seq) }
 func (s *scene) readyOf(messages []string, asleep bool) ([]parley.Delivery, error) {
 	list, err := s.Deliveries().GetAll(s.me.ID, messages)
 	return slices.DeleteFunc(list, func(d parley.Delivery) bool {
-		return !d.Ready() || asleep && d.Purpose != parley.PurposeAsk
+		return !d.Ready() || asleep && d.Purpose != parley.PurposeAsk || d.Waking && s.me.Halted(s.now)
 	}), err
 }
 

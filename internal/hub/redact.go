@@ -2,12 +2,13 @@ package hub
 
 import (
 	"context"
+	"errors"
 
 	"github.com/parley-hub/parley"
 )
 
-// Redact erases what a message says, with its artifacts and what the search index has of it. Its
-// envelope and the digest of its body stay. Only owners may. Doing it again changes nothing.
+// Redact erases what a message says, with its artifacts, what the search index has of it and what live runs in
+// its conversation have put out so far. Its envelope and the digest of its body stay. Only owners may. Doing it again changes nothing.
 func (h *Hub) Redact(ctx context.Context, caller Caller, id, reason string) (m parley.Message, err error) {
 	if err := parley.CheckReason(reason); err != nil {
 		return m, err
@@ -46,6 +47,12 @@ func (s *scene) redact(id, reason string) (m parley.Message, bodies []string, er
 	if err := s.Search().Forget(m.Seq); err != nil {
 		return m, nil, err
 	}
+	by, err := s.Runs().PostedBy(m.ID)
+	if err != nil && !errors.Is(err, parley.ErrNotFound) {
+		return m, nil, err
+	}
+	// Here, and not after the update: what a run that ends next keeps of its output must not hold it.
+	s.hub.live.forget(m.Conversation, by.ID)
 	s.note(parley.Event{Kind: parley.EventMessageRedacted, Conversation: m.Conversation, Agent: m.From, Message: m.ID})
 	return m, bodies, s.audit("message.redact", m.ID, map[string]any{"reason": reason, "body_digest": m.Digest})
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
 )
 
 const canary = "qzxcanaryvw"
@@ -259,6 +260,34 @@ func (m scannedMessages) Scan(after int64, limit int) ([]parley.Message, error) 
 	list, err := m.MessageStore.Scan(after, limit)
 	*m.scanned = len(list) > 0
 	return list, err
+}
+
+// What live runs have put out may repeat what is redacted: of those in its conversation, and of the one that
+// posted it elsewhere.
+func TestRedactionForgetsWhatLiveRunsHavePutOut(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("here", "there", "apart")
+	w.channel("user", "open", "here", "there")
+	w.say("user", "open", "@here")
+	runs := []*hub.Assignment{w.starts("here")}
+	for _, agent := range []string{"there", "apart"} {
+		w.dm("user", agent, "work")
+		runs = append(runs, w.starts(agent))
+	}
+	id := w.runPosts(runs[1], parley.Draft{Conversation: "open", Content: text(canary)}).Message.ID
+	for _, a := range runs {
+		w.RunLogs(a.Run.ID, []byte(canary))
+	}
+	w.redact(id)
+	for i, want := range []string{"", "", canary} {
+		same(t, "live", string(get[[]byte](w)(w.RunOutput(ctx, user, runs[i].Run.ID))), want)
+	}
+	for i, want := range []string{"later", "later", canary + "later"} {
+		w.RunLogs(runs[i].Run.ID, []byte("later"))
+		w.finish(runs[i], "done")
+		same(t, "kept", string(get[[]byte](w)(w.RunOutput(ctx, user, runs[i].Run.ID))), want)
+	}
 }
 
 // An indexer that has read a message before it was redacted does not bring its words back.

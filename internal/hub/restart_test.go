@@ -61,6 +61,7 @@ func ownServer(t *testing.T, url string) *world {
 	w := &world{t: t, db: db}
 	w.Hub, err = hub.New(ctx, db, hub.Config{
 		Rate: hub.Rate{PerSecond: -1, Burst: 1}, DueEvery: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
+		Loops: hub.Loops{Exchanges: 1 << 30},
 	})
 	if err != nil {
 		t.Fatal(err)

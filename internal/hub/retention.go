@@ -14,6 +14,7 @@ type Retention struct {
 	Messages  Keep
 	Artifacts Keep
 	Events    time.Duration // default: 7 days; negative: for ever
+	Outputs   time.Duration // of runs; 0: for ever
 }
 
 // Keep is how long and how much of something is kept. What is 0 does not limit.
@@ -36,12 +37,14 @@ type retained struct {
 	Artifacts     int   `json:"artifacts"`
 	ArtifactBytes int64 `json:"artifact_bytes"`
 	Events        int   `json:"events"`
+	Outputs       int   `json:"outputs,omitempty"`
 }
 
 // retain erases what is beyond the limits, the oldest first, and says what it was.
 func (h *Hub) retain(ctx context.Context) error {
 	var gone retained
-	err := errors.Join(h.retainMessages(ctx, &gone), h.retainArtifacts(ctx, &gone), h.retainEvents(ctx, &gone))
+	err := errors.Join(h.retainMessages(ctx, &gone), h.retainArtifacts(ctx, &gone), h.retainEvents(ctx, &gone),
+		h.retainOutputs(ctx, &gone))
 	return errors.Join(err, h.reportRetained(context.WithoutCancel(ctx), gone))
 }
 
@@ -55,7 +58,7 @@ func (h *Hub) reportRetained(ctx context.Context, gone retained) error {
 	}
 	h.config.Log.Log(ctx, level, "retention has erased what is too old or too much",
 		"messages", gone.Messages, "message_bytes", gone.MessageBytes,
-		"artifacts", gone.Artifacts, "artifact_bytes", gone.ArtifactBytes, "events", gone.Events)
+		"artifacts", gone.Artifacts, "artifact_bytes", gone.ArtifactBytes, "events", gone.Events, "outputs", gone.Outputs)
 	if gone.Messages+gone.Artifacts == 0 {
 		return nil
 	}
@@ -238,4 +241,15 @@ func (h *Hub) scrub(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// retainOutputs erases what runs that ended long ago have put out.
+func (h *Hub) retainOutputs(ctx context.Context, gone *retained) (err error) {
+	if h.config.Retention.Outputs <= 0 {
+		return nil
+	}
+	gone.Outputs, err = h.repeat(ctx, func(tx parley.Tx) (int, error) {
+		return tx.Runs().ForgetOutputs(h.now().Add(-h.config.Retention.Outputs), eraseBatch)
+	})
+	return err
 }

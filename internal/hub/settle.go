@@ -33,6 +33,7 @@ var troubles = map[parley.Failure]struct {
 	parley.FailureBusy:    {parley.Unavailable, "it has too much to do"},
 	parley.FailureServer:  {parley.DependencyFailed, "what it needs has failed"},
 	parley.FailureNoStart: {parley.Unavailable, "it could not be started"},
+	parley.FailureStopped: {parley.Unavailable, "it was stopped"},
 	parley.FailureFinal:   {parley.DependencyFailed, "it failed"},
 }
 
@@ -49,9 +50,13 @@ func checkTrouble(t parley.Trouble) (parley.Trouble, error) {
 	case t.After < 0 || t.After > maxAfter:
 		return t, parley.Errorf(parley.BadInput, "the next try is in %s", t.After).Suggest("say 0s to %s", maxAfter)
 	}
-	// It comes from whatever has failed: what cannot be stored of it is left out.
-	t.Reason = strings.ToValidUTF8(strings.ReplaceAll(t.Reason[:min(len(t.Reason), maxReason)], "\x00", ""), "")
+	t.Reason = storable(t.Reason)
 	return t, nil
+}
+
+// storable is a text from whatever has failed, without what cannot be stored of it.
+func storable(text string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(text[:min(len(text), maxReason)], "\x00", ""), "")
 }
 
 func failed(recipient string, t parley.Trouble) *parley.Error {
@@ -148,23 +153,25 @@ func (h *Hub) Extend(ctx context.Context, caller Caller, lease string, length ti
 		return nil, parley.Errorf(parley.BadInput, "the lease is %s", length).Suggest("ask for 1s to %s", longestLease)
 	}
 	err = h.update(ctx, caller, func(s *scene) error {
-		now, err := s.Queue().Now()
-		if err != nil {
-			return err
-		}
 		if list, err = s.leased(lease); err != nil {
 			return err
 		}
-		for i := range list {
-			after := list[i]
-			after.Until = now.After(length)
-			if err := s.keep(&list[i], after); err != nil {
-				return err
-			}
-		}
-		return nil
+		return s.extend(list, length)
 	})
 	return list, err
+}
+
+// extend makes the lease of deliveries last from now on for a while.
+func (s *scene) extend(list []parley.Delivery, length time.Duration) error {
+	now, err := s.Queue().Now()
+	for i := range list {
+		after := list[i]
+		after.Until = now.After(length)
+		if err == nil {
+			err = s.keep(&list[i], after)
+		}
+	}
+	return err
 }
 
 // See says that the turn which has what a lease holds in its context has started.

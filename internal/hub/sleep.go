@@ -43,10 +43,7 @@ func (h *Hub) setSleep(ctx context.Context, caller Caller, name string, until fu
 		if a.SleepingUntil, err = until(s); err != nil {
 			return err
 		}
-		a.UpdatedAt = s.now
-		s.woken = append(s.woken, a.ID)
-		s.note(parley.Event{Kind: parley.EventAgentChanged, Agent: a.ID})
-		return s.Agents().Update(a)
+		return s.changeHalt(a)
 	})
 	return a, err
 }

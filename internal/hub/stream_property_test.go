@@ -67,7 +67,7 @@ var (
 )
 
 func newCrowd(t *testing.T, rt *rapid.T) *crowd {
-	c := &crowd{world: openWorld(rt, stores.place(t)), t: rt}
+	c := &crowd{world: openWorld(rt, stores.place(t), mayLoop), t: rt}
 	c.Start(ctx)
 	c.add(crowdAgents...)
 	c.addPerson("sansa", parley.AccessMember)

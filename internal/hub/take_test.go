@@ -184,7 +184,9 @@ func TestSleepIsForTheAgentItsManagerAndOwners(t *testing.T) {
 		w.ok(err)
 		_, err = w.Wake(ctx, as(who), "ned")
 		w.ok(err)
-		same(t, who, kindsAfter(w, before), []parley.EventKind{parley.EventAgentChanged, parley.EventAgentChanged})
+		same(t, who, kindsAfter(w, before), []parley.EventKind{
+			parley.EventAgentChanged, parley.EventAgentPresence, parley.EventAgentChanged, parley.EventAgentPresence,
+		})
 	}
 	sleep := func(by, who string, until time.Time) func() error {
 		return func() error { _, err := w.Sleep(ctx, as(by), who, until); return err }

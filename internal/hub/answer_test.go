@@ -1,0 +1,263 @@
+package hub_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+// answerCase is a run's answer: what woke the run, and whom its answer reaches and wakes.
+type answerCase struct {
+	name   string
+	before func(*world) // what wakes codex
+	text   string       // codex's answer
+	want   map[string]bool
+	starts []string // who of the hub's own has a run to start afterwards
+}
+
+// everybody is codex, whose answer it is, and all kinds of others.
+func everybody(w *world) {
+	w.dispatched("codex", "gemini", "claude")
+	w.attached("ana")
+	w.add("rex") // has no runtime: fetches for itself
+	w.addPerson("sansa", parley.AccessMember)
+	w.channel("sansa", "open", "codex", "gemini", "claude", "ana", "rex")
+}
+
+func answerCases() []answerCase {
+	say := func(from, words string) func(*world) { return func(w *world) { w.say(from, "open", words) } }
+	dm := func(from string) func(*world) { return func(w *world) { w.dm(from, "codex", "hello") } }
+	all := func(steps ...func(*world)) func(*world) {
+		return func(w *world) {
+			for _, step := range steps {
+				step(w)
+			}
+		}
+	}
+	return []answerCase{
+		{name: "two dispatched agents in their DM", before: dm("gemini"), text: "hi", want: map[string]bool{"gemini": false}},
+		{
+			name: "two dispatched agents in their DM, with a mention", before: dm("gemini"), text: "hi @gemini",
+			want: map[string]bool{"gemini": true}, starts: []string{"gemini"},
+		},
+		{
+			name: "a text that starts with the other's id", before: dm("gemini"), text: "gemini, hi",
+			want: map[string]bool{"gemini": true}, starts: []string{"gemini"},
+		},
+		{name: "an id inside another word", before: dm("gemini"), text: "geminis and my@gemini.io", want: map[string]bool{"gemini": false}},
+		{name: "a mention in code", before: dm("gemini"), text: "see `@gemini`", want: map[string]bool{"gemini": false}},
+		{name: "a person in a DM", before: dm("sansa"), text: "hi", want: map[string]bool{"sansa": true}},
+		{name: "an attached agent in a DM", before: dm("ana"), text: "hi", want: map[string]bool{"ana": true}},
+		{name: "an agent without a runtime in a DM", before: dm("rex"), text: "hi", want: map[string]bool{"rex": true}},
+		{name: "an agent in a channel", before: say("gemini", "@codex?"), text: "hi", want: map[string]bool{"gemini": false}},
+		{name: "a person in a channel", before: say("sansa", "@codex?"), text: "hi", want: map[string]bool{"sansa": true}},
+		{
+			name: "another agent mentioned in a channel", before: say("gemini", "@codex?"), text: "ask @claude",
+			want: map[string]bool{"gemini": false, "claude": true}, starts: []string{"claude"},
+		},
+		{
+			name: "the sender mentioned in a channel", before: say("gemini", "@codex?"), text: "@gemini: yes",
+			want: map[string]bool{"gemini": true}, starts: []string{"gemini"},
+		},
+		{
+			name: "everybody mentioned", before: say("sansa", "@codex?"), text: "@all listen",
+			want:   map[string]bool{"sansa": true, "gemini": true, "claude": true, "ana": true, "rex": true},
+			starts: []string{"gemini", "claude"},
+		},
+		{name: "itself mentioned", before: say("sansa", "@codex?"), text: "I am @codex", want: map[string]bool{"sansa": true}},
+		{
+			name:   "several senders in a channel",
+			before: all(say("gemini", "@codex?"), say("ana", "@codex?"), say("sansa", "@codex?"), say("claude", "@codex?")),
+			text:   "to all of you", want: map[string]bool{"gemini": false, "ana": true, "sansa": true, "claude": false},
+		},
+		{
+			name: "an implicit group", text: "hi", want: map[string]bool{"sansa": true, "gemini": false, "ana": false},
+			before: func(w *world) {
+				w.post("sansa", parley.Draft{Direct: []string{"codex", "gemini", "ana"}})
+				w.finish(w.starts("gemini"), "")
+			},
+		},
+		{
+			name: "a conversation of one question", text: "hi", want: map[string]bool{"gemini": false},
+			before: func(w *world) { w.send("gemini", "codex", "what?") },
+		},
+		{
+			name: "one who has left the channel", text: "hi", want: map[string]bool{},
+			before: func(w *world) {
+				w.say("gemini", "open", "@codex?")
+				w.ok(w.Leave(ctx, as("gemini"), "open"))
+			},
+		},
+		{
+			name: "one who was removed", text: "hi", want: map[string]bool{},
+			before: func(w *world) {
+				w.say("ana", "open", "@codex?")
+				w.ok(w.RemoveAgent(ctx, user, "ana"))
+			},
+		},
+	}
+}
+
+func TestAnswerWakesWhomItMentionsAndWhoFetchesForItself(t *testing.T) {
+	t.Parallel()
+	for _, c := range answerCases() {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			everybody(w)
+			c.before(w)
+			a := w.starts("codex")
+			newest := a.Messages[len(a.Messages)-1]
+			answer := get[parley.Shown](w)(w.Message(ctx, user, w.finish(a, c.text).Answer))
+			same(t, "whom it reaches, and whether it wakes", reach(answer.Deliveries), c.want)
+			same(t, "type and source", []string{string(answer.Type), answer.Source}, []string{"response", "run"})
+			same(t, "what it answers, and where", []string{answer.InReplyTo, answer.Conversation}, []string{newest.ID, newest.Conversation})
+			same(t, "who starts a run", w.woken("codex", "gemini", "claude", "ana", "rex"), c.starts)
+			for _, d := range a.Deliveries {
+				after := w.delivery(d.Message, "codex")
+				same(t, "what woke the run", []any{after.State, after.Answer, after.Run}, []any{parley.DeliveryAnswered, answer.ID, a.Run.ID})
+			}
+			w.sound()
+		})
+	}
+}
+
+// An answer is an answer: what two agents say to each other in their DM ends by itself.
+func TestTwoAgentsInTheirDMDoNotAnswerAnswers(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex", "gemini")
+	w.dm("gemini", "codex", "hello")
+	w.answers("codex", "hello to you")
+	w.idle("codex", "gemini")
+	// What an agent says of its own accord wakes as any other message.
+	w.dm("codex", "gemini", "by the way")
+	same(t, "woken", w.woken("codex", "gemini"), []string{"gemini"})
+}
+
+func TestAnswerOfAQuestionOfItsOwnArchivesIt(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	asked := w.send("user", "codex", "what?").Message
+	w.answers("codex", "that")
+	if w.see("user", asked.Conversation).ArchivedAt == nil {
+		t.Error("the conversation is answered and not archived")
+	}
+}
+
+func TestNeverWoken(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex", "gemini")
+	for _, never := range []parley.Type{parley.TypeNotification, parley.TypeStatus, parley.TypeHeartbeat, parley.TypeError} {
+		w.post("gemini", parley.Draft{Direct: []string{"codex"}, Type: never, Payload: []byte(`{"health":"healthy"}`)})
+	}
+	w.channel("codex", "open", "gemini")
+	w.say("codex", "open", "I am @codex, codex")
+	w.say("user", "open", "the codex-2 of @codex-2, codexes, a@codex.io and `@codex`")
+	w.post("user", parley.Draft{Conversation: "open", To: parley.All})
+	w.idle("codex", "gemini")
+	for _, words := range []string{"@codex: look", "codex look", "CODEX, look", "so, @Codex"} {
+		w.say("user", "open", words)
+		a := w.starts("codex")
+		same(t, "woken by", textsOf(a.Messages), []string{words})
+		w.finish(a, "")
+	}
+}
+
+func TestEmptyAnswerPostsNothing(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	m := w.dm("user", "codex", "hello").Message
+	r := w.finish(w.starts("codex"), " \n ")
+	same(t, "run", []any{r.State, r.Answer}, []any{parley.RunSucceeded, ""})
+	same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryAcked)
+	same(t, "said", w.texts("user", m.Conversation), []string{"hello"})
+}
+
+// A run that has said its text already has answered with that.
+func TestTextARunHasPostedIsNotPostedAgain(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	w.channel("user", "other", "codex")
+	m := w.dm("user", "codex", "hello").Message
+	a := w.starts("codex")
+	w.runPosts(a, parley.Draft{Conversation: "other", Content: text("done")})
+	said := w.runPosts(a, parley.Draft{Conversation: m.Conversation, Content: text("done\n")}).Message
+	r := w.finish(a, "\ndone")
+	same(t, "answer", r.Answer, said.ID)
+	same(t, "said", w.texts("user", m.Conversation), []string{"hello", "done\n"})
+	d := w.delivery(m.ID, "codex")
+	same(t, "what woke it", []any{d.State, d.Answer}, []any{parley.DeliveryAnswered, said.ID})
+	same(t, "posts", len(w.run(r.ID).Posts), 2)
+}
+
+func TestAnswerIsMadeToFit(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, func(w *world) { w.config.Limits.Body = 200 })
+	w.dispatched("codex")
+	for _, c := range []struct{ text, want string }{
+		{"a\x00b\xffc", "ab\uFFFDc"},
+		{strings.Repeat("é", 200), strings.Repeat("é", 70) + "\n\n[cut: this was 400 bytes long, a message has at most 200]"},
+	} {
+		w.dm("user", "codex", "hello")
+		same(t, "answer", w.answers("codex", c.text).Content.Text, c.want)
+	}
+}
+
+// What cannot be posted fails the run, and whoever waits for it is told why.
+func TestAnswerThatCannotBePostedFailsTheRun(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		meanwhile    func(*world)
+		text, reason string
+	}{
+		"it was taken out of the conversation": {
+			func(w *world) { w.ok(w.RemoveMember(ctx, user, "secret", "codex")) }, "hi",
+			"its answer could not be posted: there is no message",
+		},
+		"it calls too many": {
+			func(*world) {}, manyNames(), "its answer could not be posted: the text has 300 different @names",
+		},
+		"the inbox is full": {
+			func(w *world) {
+				w.depth("ana", 1, parley.OverflowReject)
+				w.dm("user", "ana", "one")
+			},
+			"hi @ana", "its answer could not be posted: the inbox of ana is full",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.dispatched("codex")
+			w.attached("ana")
+			w.private("user", "secret", "codex", "ana")
+			m := w.say("ana", "secret", "@codex?").Message
+			a := w.starts("codex")
+			c.meanwhile(w)
+			r := w.finish(a, c.text)
+			same(t, "state", r.State, parley.RunFailed)
+			d := w.delivery(m.ID, "codex")
+			same(t, "delivery", d.State, parley.DeliveryFailed)
+			told := w.told("ana")
+			if len(told) != 1 || !strings.Contains(told[0].Content.Text, c.reason) {
+				t.Errorf("told %q, want %q", textsOf(told), c.reason)
+			}
+			w.sound()
+		})
+	}
+}
+
+func manyNames() string {
+	var names []string
+	for i := range 300 {
+		names = append(names, fmt.Sprintf("@n%d", i))
+	}
+	return strings.Join(names, " ")
+}

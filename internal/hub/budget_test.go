@@ -1,0 +1,102 @@
+package hub_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// TestBudgetsHoldRunsBack lets an agent spend what it may, and go on once the window has moved.
+func TestBudgetsHoldRunsBack(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	used := parley.Result{Usage: parley.Usage{InputTokens: 600, OutputTokens: 400, Cost: 0.5}}
+	for name, c := range map[string]struct {
+		budget parley.Budget
+		runs   int
+		window time.Duration
+		says   string
+		flag   string
+	}{
+		"runs":   {parley.Budget{RunsPerHour: 3}, 3, time.Hour, "3 of 3 runs in an hour", "--runs-per-hour"},
+		"tokens": {parley.Budget{TokensPerDay: 1500}, 2, day, "2000 of 1500 tokens in a day", "--tokens-per-day"},
+		"cost":   {parley.Budget{CostPerDay: 1.5}, 3, day, "$1.50 of $1.50 in a day", "--cost-per-day"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newHub(t)
+			w.dispatched("bot")
+			w.change("bot", func(a *parley.Agent) { a.Budget = c.budget })
+			spend := func() (runs int) {
+				for ; ; runs++ {
+					w.dm("user", "bot", "work")
+					run := w.tries("bot")
+					if run == nil {
+						return runs
+					}
+					w.finishes(run, used)
+				}
+			}
+			same(t, "before", w.statuses()["bot"], "idle")
+			same(t, "runs", spend(), c.runs)
+			same(t, "held back", w.statuses()["bot"], "idle over budget")
+			same(t, "why", w.presenceOf("bot").Note, c.says)
+			w.restart()
+			same(t, "after a restart", w.tries("bot") == nil, true)
+			w.clock.advance(c.window - time.Millisecond)
+			same(t, "just before", w.tries("bot") == nil, true)
+			w.ok(w.SweepBudgets(ctx))
+			told := w.told("user")
+			same(t, "told once, with what to do", textsOf(told), []string{
+				"bot has used up a budget (" + c.says + "); what comes for it waits. It goes on by itself, or raise the budget: parley agent set bot " + c.flag + " …",
+			})
+			w.clock.advance(time.Millisecond)
+			w.finish(w.starts("bot"), "")
+		})
+	}
+}
+
+func TestAPersonIsToldOnceAWindow(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("bot", "boss")
+	w.addPerson("ned", parley.AccessMember)
+	w.addPerson("sansa", parley.AccessOwner)
+	w.change("bot", func(a *parley.Agent) { a.Budget, a.Manager = parley.Budget{RunsPerHour: 1}, "boss" })
+	holdBack := func() {
+		t.Helper()
+		w.dm("user", "bot", "work")
+		if run := w.tries("bot"); run != nil {
+			w.finish(run, "")
+		}
+		w.ok(w.SweepBudgets(ctx))
+	}
+	counts := func() []int { return []int{len(w.told("user")), len(w.told("sansa")), len(w.told("ned"))} }
+	holdBack()
+	w.tries("bot")
+	w.ok(w.SweepBudgets(ctx))
+	same(t, "while nothing waits", counts(), []int{0, 0, 0})
+	before := w.lastEvent()
+	holdBack()
+	holdBack()
+	same(t, "its manager is an agent: all owners", counts(), []int{1, 1, 0})
+	alerts := slices.DeleteFunc(eventsAfter(w, before), func(e parley.Event) bool { return e.Kind != parley.EventAlert })
+	same(t, "alerts", len(alerts), 1)
+	same(t, "alert", string(alerts[0].Data), `{"name":"budget","state":"on","agent":"bot","budget":"runs_per_hour","limit":1,"spent":1}`)
+	w.restart()
+	holdBack()
+	same(t, "after a restart", counts(), []int{1, 1, 0})
+	w.clock.advance(time.Hour)
+	w.change("bot", func(a *parley.Agent) { a.Manager = "ned" })
+	holdBack()
+	holdBack()
+	same(t, "in the next hour, its manager", counts(), []int{1, 1, 1})
+	dm := w.told("ned")[0]
+	same(t, "a notification", dm.Type, parley.TypeNotification)
+	same(t, "which wakes nobody", reach(get[parley.Shown](w)(w.Message(ctx, as("ned"), dm.ID)).Deliveries), map[string]bool{"ned": false})
+	same(t, "in a DM with the hub", w.see("ned", dm.Conversation).Members, []string{parley.System, "ned"})
+	w.say("ned", dm.Conversation, "thank you")
+	_, err := w.Post(ctx, as("ned"), parley.Draft{Direct: []string{parley.System}, Content: text("hello")})
+	wantError(t, err, refused(parley.BadInput, "", "parley takes no messages", "name an agent or a person"))
+}

@@ -1,0 +1,361 @@
+package hub_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// tries is a run of an agent that has begun at once, or nil.
+func (w *world) tries(agent string) *hub.Assignment {
+	w.t.Helper()
+	return get[*hub.Assignment](w)(w.NextRun(ctx, agent, hub.RunOptions{Node: node, Plan: instantly}))
+}
+
+func (w *world) finishes(a *hub.Assignment, r parley.Result) parley.Run {
+	w.t.Helper()
+	return get[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, r, nil))
+}
+
+func (w *world) command(by, agent string, action parley.Action, p parley.CommandParameters) parley.Receipt {
+	w.t.Helper()
+	return get[parley.Receipt](w)(w.Command(ctx, as(by), agent, parley.Command{Action: action, Parameters: p}))
+}
+
+// presenceOf is what an owner sees of one participant.
+func (w *world) presenceOf(id string) parley.Presence {
+	w.t.Helper()
+	for _, p := range get[[]parley.Presence](w)(w.Who(ctx, user)) {
+		if p.ID == id {
+			return p
+		}
+	}
+	w.t.Fatalf("%s is not there", id)
+	return parley.Presence{}
+}
+
+func TestACommandIsObeyedWithItsPost(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("bot")
+	w.dm("user", "bot", "work")
+	table := []struct {
+		action parley.Action
+		status string
+		starts bool
+	}{
+		{parley.ActionPause, "idle paused", false},
+		{parley.ActionResume, "idle", true},
+		{parley.ActionStop, "offline stopped", false},
+		{parley.ActionStart, "idle", true},
+	}
+	for _, step := range table {
+		before := w.lastEvent()
+		r := w.command("user", "bot", step.action, parley.CommandParameters{Reason: "a test"})
+		same(t, "status after "+string(step.action), w.statuses()["bot"], step.status)
+		note := ""
+		if !step.starts {
+			note = "a test"
+		}
+		same(t, "note", w.presenceOf("bot").Note, note)
+		same(t, "it wakes nobody", reach(r.Deliveries), map[string]bool{"bot": false})
+		same(t, "the hub has obeyed", r.Deliveries[0].State, parley.DeliveryAcked)
+		kinds := kindsAfter(w, before)
+		same(t, "events", kinds[len(kinds)-4:], []parley.EventKind{
+			parley.EventMessagePosted, parley.EventDelivery(parley.DeliveryAcked), parley.EventAgentChanged, parley.EventAgentPresence,
+		})
+		last := w.audited()[len(w.audited())-1]
+		same(t, "audit", []string{last.Act, last.Subject, last.Actor}, []string{"agent." + string(step.action), "bot", "user"})
+		same(t, "its queue is kept", w.presenceOf("bot").Inbox.Waking, 1)
+		if run := w.tries("bot"); (run != nil) != step.starts {
+			t.Errorf("after %s a run starts: %v", step.action, run != nil)
+		} else if run != nil {
+			w.finish(run, "")
+			w.dm("user", "bot", "more work")
+		}
+	}
+}
+
+func TestAPauseWithATimeEndsByItself(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("bot")
+	w.command("user", "bot", parley.ActionPause, parley.CommandParameters{TimeoutMS: 300_000})
+	w.ok(w.SweepHalts(ctx))
+	w.dm("user", "bot", "work")
+	w.clock.advance(300*time.Second - time.Millisecond)
+	w.ok(w.SweepHalts(ctx))
+	same(t, "just before", w.statuses()["bot"], "idle paused")
+	w.clock.advance(time.Millisecond)
+	same(t, "without a sweep", w.statuses()["bot"], "idle")
+	before := w.lastEvent()
+	w.ok(w.SweepHalts(ctx))
+	w.ok(w.SweepHalts(ctx))
+	same(t, "told once", kindsAfter(w, before), []parley.EventKind{parley.EventAgentChanged, parley.EventAgentPresence})
+	same(t, "gone", get[parley.Agent](w)(w.Agent(ctx, user, "bot")).Paused, (*parley.Halt)(nil))
+	w.starts("bot")
+}
+
+func TestRestartsKeepHalts(t *testing.T) {
+	w := newHub(t)
+	w.dispatched("bot")
+	w.dm("user", "bot", "work")
+	w.command("user", "bot", parley.ActionPause, parley.CommandParameters{TimeoutMS: 1000})
+	w.restart()
+	if w.tries("bot") != nil {
+		t.Error("a paused agent started after a restart")
+	}
+	w.clock.advance(time.Second)
+	before := w.lastEvent()
+	w.ok(w.SweepHalts(ctx))
+	same(t, "the new process ends it", kindsAfter(w, before), []parley.EventKind{parley.EventAgentChanged, parley.EventAgentPresence})
+}
+
+func TestAStopLetsRunsEndThenCancelsThem(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("bot")
+	w.dm("user", "bot", "work")
+	run := w.starts("bot")
+	w.command("user", "bot", parley.ActionStop, parley.CommandParameters{Reason: "enough"})
+	cancel := func() string {
+		t.Helper()
+		w.ok(w.SweepHalts(ctx))
+		return get[string](w)(w.KeepRun(ctx, run.Run.ID))
+	}
+	same(t, "at once", []string{w.statuses()["bot"], cancel()}, []string{"offline stopped", ""})
+	w.clock.advance(30*time.Second - time.Millisecond)
+	same(t, "before its time", cancel(), "")
+	w.clock.advance(time.Millisecond)
+	same(t, "then", cancel(), "bot was stopped: enough")
+	before := w.lastEvent()
+	same(t, "once", cancel(), "bot was stopped: enough")
+	same(t, "no further event", kindsAfter(w, before), []parley.EventKind{})
+	w.fails(run, parley.FailureFinal)
+	same(t, "its work is back in the queue", w.presenceOf("bot").Inbox.Waking, 1)
+	w.command("user", "bot", parley.ActionStart, parley.CommandParameters{})
+	same(t, "and no try is counted", w.starts("bot").Run.Attempt, 1)
+}
+
+func TestSleepEndsWithASign(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("bot")
+	get[parley.Agent](w)(w.Sleep(ctx, as("bot"), "bot", w.clock.Now().Add(time.Hour)))
+	w.dm("user", "bot", "work")
+	w.ok(w.SweepHalts(ctx))
+	if w.tries("bot") != nil {
+		t.Error("a run started while its agent sleeps")
+	}
+	w.clock.advance(time.Hour)
+	before := w.lastEvent()
+	w.ok(w.SweepHalts(ctx))
+	same(t, "events", kindsAfter(w, before), []parley.EventKind{parley.EventAgentChanged, parley.EventAgentPresence})
+	w.starts("bot")
+}
+
+// TestWhoMayCommand is the matrix of rights: by whom, and over which way.
+func TestWhoMayCommand(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("bot", "boss")
+	w.add("peer")
+	w.addPerson("arya", parley.AccessMember)
+	w.addPerson("ned", parley.AccessMember)
+	w.addPerson("sansa", parley.AccessOwner)
+	w.change("bot", func(a *parley.Agent) { a.Manager = "boss" })
+	w.change("peer", func(a *parley.Agent) { a.Manager = "ned" })
+	w.channel("user", "all", "bot", "boss", "peer", "arya", "ned", "sansa")
+	w.dm("user", "boss", "lead")
+	boss := w.starts("boss")
+	w.dm("user", "bot", "work")
+	bot := w.starts("bot")
+	callers := map[string]hub.Caller{
+		"an owner": user, "another owner": as("sansa"), "its manager": as("boss"), "a run of its manager": boss.Caller(),
+		"an owner as its manager": {Agent: "boss", By: "user", Source: "test"},
+		"a member":                as("arya"), "the manager of another": as("ned"), "another agent": as("peer"),
+		"itself": as("bot"), "its own run": bot.Caller(), "an owner over a bridge": {Agent: "user", Source: "file"},
+	}
+	may := map[string]bool{
+		"an owner": true, "another owner": true, "its manager": true, "a run of its manager": true, "an owner as its manager": true,
+	}
+	for who, caller := range callers {
+		for way, call := range map[string]func() error{
+			"a call": func() error {
+				_, err := w.Command(ctx, caller, "bot", parley.Command{Action: parley.ActionPause})
+				return err
+			},
+			"a message": func() error { return w.orders(caller, "all", "bot", `{"action":"pause"}`) },
+		} {
+			before := w.state()
+			err := call()
+			if may[who] != (err == nil) {
+				t.Errorf("%s by %s: %v", who, way, err)
+			}
+			if !may[who] {
+				want := parley.NotPermitted
+				if caller.Agent == "bot" {
+					want = parley.BadInput // nobody writes to itself
+				}
+				same(t, who+" by "+way, parley.CodeOf(err), want)
+				same(t, who+" by "+way+": nothing is stored", w.state() == before, true)
+			}
+			w.command("user", "bot", parley.ActionResume, parley.CommandParameters{})
+		}
+	}
+}
+
+// orders posts a command as a message.
+func (w *world) orders(caller hub.Caller, where, to, payload string) error {
+	_, err := w.Post(ctx, caller, parley.Draft{Conversation: where, To: to, Type: parley.TypeCommand, Payload: json.RawMessage(payload)})
+	return err
+}
+
+func TestBadCommandsAreRefused(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("bot")
+	w.addPerson("ned", parley.AccessMember)
+	w.channel("user", "all", "bot", "ned")
+	order := func(to, payload string) func() error {
+		return func() error { return w.orders(user, "all", to, payload) }
+	}
+	noCommand := refused(parley.BadInput, "", "the payload is no command",
+		`give {"action": "pause", "parameters": {"reason": "…", "timeout_ms": 30000}}; the parameters may be left out`)
+	w.refuses(t, []refusal{
+		{"no action", order("bot", `{}`), refused(parley.BadInput, "", `unknown action ""`, "use start, stop, pause, resume or health_check")},
+		{
+			"unknown action", order("bot", `{"action":"dance"}`),
+			refused(parley.BadInput, "", `unknown action "dance"`, "use start, stop, pause, resume or health_check"),
+		},
+		{"wrong type", order("bot", `{"action":1}`), noCommand},
+		{"other case", order("bot", `{"Action":"pause"}`), noCommand},
+		{"unknown key", order("bot", `{"action":"pause","force":true}`), noCommand},
+		{"unknown parameter", order("bot", `{"action":"pause","parameters":{"timeout":1}}`), noCommand},
+		{"parameters of another case", order("bot", `{"action":"pause","parameters":{"Timeout_ms":1}}`), noCommand},
+		{
+			"negative time", order("bot", `{"action":"pause","parameters":{"timeout_ms":-1}}`),
+			refused(parley.BadInput, "", "timeout_ms is -1", "use 1 to 2592000000, or leave it out"),
+		},
+		{
+			"for all", order("all", `{"action":"pause"}`),
+			refused(parley.BadInput, "", "the command is for nobody in particular", "say in to for which agent it is"),
+		},
+		{
+			"for nobody", order("", `{"action":"pause"}`),
+			refused(parley.BadInput, "", "the command is for nobody in particular", "say in to for which agent it is"),
+		},
+		{"for a person", order("ned", `{"action":"pause"}`), refused(parley.BadInput, "", "ned is no agent", "commands are for agents")},
+	})
+}
+
+func TestACommandIsObeyedOncePerKey(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("bot")
+	draft := parley.Draft{
+		Direct: []string{"bot"}, Type: parley.TypeCommand, Payload: json.RawMessage(`{"action":"pause"}`), IdempotencyKey: "once",
+	}
+	w.post("user", draft)
+	w.command("user", "bot", parley.ActionResume, parley.CommandParameters{})
+	same(t, "the second is the first", w.post("user", draft).Duplicate, true)
+	same(t, "status", w.statuses()["bot"], "idle")
+}
+
+// TestAHealthCheckIsAnswered has the hub answer for the agents it runs.
+func TestAHealthCheckIsAnswered(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("bot")
+	w.clock.advance(time.Minute)
+	run := func(end func(*hub.Assignment)) {
+		w.dm("user", "bot", "work")
+		end(w.starts("bot"))
+		w.clock.advance(time.Millisecond)
+	}
+	well := func(a *hub.Assignment) { w.finish(a, "") }
+	broken := func(a *hub.Assignment) { w.fails(a, parley.FailureFinal) }
+	health := func(want string) {
+		t.Helper()
+		r := w.command("user", "bot", parley.ActionHealthCheck, parley.CommandParameters{})
+		list := get[[]parley.Message](w)(w.History(ctx, user, r.Message.Conversation, parley.Page{}))
+		got := list[len(list)-1]
+		same(t, "the answer", []any{got.From, got.To, got.Type, got.InReplyTo}, []any{"bot", "user", parley.TypeHeartbeat, r.Message.ID})
+		var says parley.Health
+		w.ok(json.Unmarshal(got.Payload, &says))
+		same(t, "health", says.Health, want)
+		same(t, "kept", w.presenceOf("bot").Health.Health, want)
+		same(t, "metrics", string(says.Metrics), `{"active_tasks":0}`)
+		same(t, "answered", get[parley.Shown](w)(w.Message(ctx, user, r.Message.ID)).Deliveries[0].State, parley.DeliveryAnswered)
+	}
+	health(parley.Healthy)
+	run(broken)
+	health(parley.Degraded)
+	run(broken)
+	run(broken)
+	health(parley.Unhealthy)
+	run(well)
+	health(parley.Healthy)
+	run(broken)
+	health(parley.Degraded)
+}
+
+func TestAHealthCheckOfOthersIsDue(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	errors := func() int {
+		t.Helper()
+		w.ok(w.SweepDeliveries(ctx))
+		return len(w.told("user"))
+	}
+	asked := w.command("user", "arya", parley.ActionHealthCheck, parley.CommandParameters{TimeoutMS: 5000})
+	same(t, "it is left to the agent", asked.Deliveries[0].State, parley.DeliveryAccepted)
+	answered := w.command("user", "ned", parley.ActionHealthCheck, parley.CommandParameters{TimeoutMS: 5000})
+	w.post("ned", parley.Draft{InReplyTo: answered.Message.ID, Type: parley.TypeHeartbeat, Payload: json.RawMessage(`{"health":"degraded"}`)})
+	w.clock.advance(5*time.Second - time.Millisecond)
+	same(t, "before its time", errors(), 0)
+	w.clock.advance(time.Millisecond)
+	same(t, "E004, once, for the one that is silent", fmt.Sprint(errors(), errors()), "1 1")
+	same(t, "what the other says is kept", w.presenceOf("ned").Health.Health, parley.Degraded)
+}
+
+// TestAHaltedAgentThatFetchesGetsNoWork has a client that runs by itself: what wakes it waits, and the command
+// comes through.
+func TestAHaltedAgentThatFetchesGetsNoWork(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	work := w.dm("user", "arya", "work").Message.ID
+	for _, halt := range [][2]parley.Action{{parley.ActionPause, parley.ActionResume}, {parley.ActionStop, parley.ActionStart}} {
+		w.command("user", "arya", halt[0], parley.CommandParameters{})
+		same(t, "only", w.takes("arya", parley.Take{Only: []string{work}}), []string{})
+		same(t, "what wakes", w.takes("arya", parley.Take{Waking: true}), []string{})
+		same(t, "the rest", w.takes("arya", parley.Take{}), []string{string(halt[0])})
+		w.command("user", "arya", halt[1], parley.CommandParameters{})
+		same(t, "afterwards", w.takes("arya", parley.Take{AtMostOnce: true}), []string{"work", string(halt[1])})
+		work = w.dm("user", "arya", "work").Message.ID
+	}
+}
+
+func TestWhoWaitsForAHaltedAgentIsToldWhy(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("bot", "spender")
+	w.change("spender", func(a *parley.Agent) { a.Budget = parley.Budget{CostPerDay: 1} })
+	w.dm("user", "spender", "work")
+	w.finishes(w.starts("spender"), parley.Result{Usage: parley.Usage{Cost: 2}})
+	w.command("user", "bot", parley.ActionPause, parley.CommandParameters{})
+	for agent, why := range map[string]string{"bot": "paused", "spender": "over budget: $2.00 of $1.00 in a day"} {
+		asked := w.dm("user", agent, "work").Message
+		w.clock.advance(asked.Priority.Due())
+		w.ok(w.SweepDeliveries(ctx))
+		told := w.told("user")
+		same(t, agent, told[len(told)-1].Content.Text,
+			"Error: "+agent+" has not seen this for 30 min. Hint: it is "+why+"; until that ends, this stays in its inbox.")
+	}
+}

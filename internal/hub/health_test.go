@@ -1,0 +1,86 @@
+package hub_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+func TestHealthIsKeptAndOnlyItsChangeIsTold(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	w.ok(w.SweepAttendance(ctx))
+	after := w.lastEvent()
+	changes := func(want int) {
+		t.Helper()
+		n := 0
+		for _, e := range eventsAfter(w, after) {
+			if e.Kind == parley.EventAgentHealth {
+				n++
+				same(t, "whose", e.Agent, "arya")
+			}
+		}
+		same(t, "events", n, want)
+	}
+	beat := func(payload string) {
+		w.post("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeHeartbeat, Payload: json.RawMessage(payload)})
+	}
+	kept := func(want parley.Health) {
+		t.Helper()
+		want.At = w.clock.Now()
+		same(t, "in who", w.presenceOf("arya").Health, &want)
+		same(t, "in its view", get[parley.AgentView](w)(w.AgentView(ctx, as("ned"), "arya")).Health, &want)
+	}
+	same(t, "at first", w.presenceOf("arya").Health, (*parley.Health)(nil))
+	beat(`{"health":"healthy","metrics":{"cpu_usage":0.35,"active_tasks":2},"uptime_ms":3600000}`)
+	kept(parley.Health{Health: "healthy", Metrics: json.RawMessage(`{"cpu_usage":0.35,"active_tasks":2}`), UptimeMS: 3_600_000})
+	changes(1)
+	w.clock.advance(time.Second)
+	beat(`{"health":"healthy"}`)
+	kept(parley.Health{Health: "healthy"})
+	changes(1)
+	get[parley.Health](w)(w.ReportHealth(ctx, as("arya"), parley.Health{Health: "unhealthy", Metrics: json.RawMessage(`{ "memory_mb": 1 }`)}))
+	kept(parley.Health{Health: "unhealthy", Metrics: json.RawMessage(`{"memory_mb":1}`)})
+	changes(2)
+	beat(`{"note":"no word of health"}`)
+	kept(parley.Health{Health: "unhealthy", Metrics: json.RawMessage(`{"memory_mb":1}`)})
+	w.restart()
+	kept(parley.Health{Health: "unhealthy", Metrics: json.RawMessage(`{"memory_mb":1}`)})
+}
+
+func TestBadHealthIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	beat := func(payload string) func() error {
+		return func() error {
+			_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Type: parley.TypeHeartbeat, Payload: json.RawMessage(payload)})
+			return err
+		}
+	}
+	report := func(who string, h parley.Health) func() error {
+		return func() error { _, err := w.ReportHealth(ctx, as(who), h); return err }
+	}
+	words := "use healthy, degraded or unhealthy"
+	w.refuses(t, []refusal{
+		{"a word", beat(`{"health":"fine"}`), refused(parley.BadInput, "", `unknown health "fine"`, words)},
+		{
+			"no object", beat(`{"health":"healthy","metrics":[1]}`),
+			refused(parley.BadInput, "", "metrics is not a JSON object", "give one JSON object"),
+		},
+		{"no number", beat(`{"health":"healthy","uptime_ms":"long"}`), refused(parley.BadInput, "", "the payload is no health report",
+			`give {"health": "healthy", "metrics": {"active_tasks": 1}, "uptime_ms": 60000}`)},
+		{"nothing", report("arya", parley.Health{}), refused(parley.BadInput, "", `unknown health ""`, words)},
+		{
+			"before the start", report("arya", parley.Health{Health: "healthy", UptimeMS: -1}),
+			refused(parley.BadInput, "", "uptime_ms is -1", "use milliseconds since the start, or leave it out"),
+		},
+		{
+			"a person", report("user", parley.Health{Health: "healthy"}),
+			refused(parley.BadInput, "", "user is no agent", "agents report their own health"),
+		},
+	})
+}

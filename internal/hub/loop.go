@@ -1,0 +1,194 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// Loops is when agents that wake each other are held. The zero value of a field means its default.
+type Loops struct {
+	Exchanges int           // in a row, within a pair or along a chain, after which further ones are held; default: 8
+	Quiet     time.Duration // after which those of a pair are counted anew; default: 10 minutes
+	Hops      int           // of a message that may still wake an agent; default: 32
+}
+
+func (l Loops) withDefaults() Loops {
+	setDefault(&l.Exchanges, 8)
+	setDefault(&l.Quiet, 10*time.Minute)
+	setDefault(&l.Hops, 32)
+	return l
+}
+
+// loop watches the wakes that one message causes. An exchange is a wake of an agent by an agent that carries
+// no ask, task, callback or approval.
+type loop struct {
+	*scene
+	limits Loops
+	m      parley.Message
+	sender parley.Agent
+	said   bool // that the chain is too long
+}
+
+// looping is the loop that a message may be a part of.
+func (s *scene) looping(m parley.Message) (*loop, error) {
+	l := &loop{scene: s, limits: s.hub.config.Loops, m: m}
+	var err error
+	switch m.From {
+	case parley.System:
+	case s.me.ID:
+		l.sender = s.me
+	default:
+		l.sender, err = s.Agents().Find(m.From)
+	}
+	return l, err
+}
+
+// exchange counts a wake, if it is an exchange, and says whether it was held: then it has failed, and the
+// sender was told.
+func (l *loop) exchange(d *parley.Delivery) (held bool, err error) {
+	if l.sender.Kind != parley.KindAgent || !d.Waking || d.Purpose != "" {
+		return false, nil
+	}
+	recipient, err := l.Agents().Find(d.Recipient)
+	if err != nil || recipient.Kind != parley.KindAgent {
+		return false, err
+	}
+	pair, err := l.pair(recipient.ID)
+	if err != nil {
+		return false, err
+	}
+	chain, err := l.chain(l.m)
+	switch {
+	case err != nil:
+		return false, err
+	case l.m.Hops > l.limits.Hops:
+		return true, l.hold(d, parley.Errorf(parley.DependencyFailed, "%d automatic messages in a row have led to this, and %s is not woken by more than %d",
+			l.m.Hops, recipient.ID, l.limits.Hops).Suggest("let a person go on with it"))
+	case pair.Open:
+		return true, l.hold(d, parley.Errorf(parley.DependencyFailed, "%s and %s have woken each other too often, and this wake was held", l.sender.ID, recipient.ID).
+			Suggest("a person's message, or parley agent resume-pair %s %s, lets them go on", pair.A, pair.B))
+	case chain > l.limits.Exchanges:
+		return true, l.hold(d, parley.Errorf(parley.DependencyFailed, "%d automatic wakes in a row have led to this, and it was held", chain).
+			Suggest("a person's message lets it go on"))
+	}
+	return false, l.count(pair, recipient, chain)
+}
+
+func (l *loop) hold(d *parley.Delivery, cause *parley.Error) error {
+	return l.end(d, parley.DeliveryFailed, cause)
+}
+
+// pair is what is known of the exchanges with another agent. Those of long ago do not count.
+func (l *loop) pair(other string) (parley.Exchange, error) {
+	fresh := parley.Exchange{A: min(l.sender.ID, other), B: max(l.sender.ID, other)}
+	known, err := l.Loops().Get(fresh.A, fresh.B)
+	switch {
+	case errors.Is(err, parley.ErrNotFound):
+		return fresh, nil
+	case err != nil || l.now.Sub(known.At) < l.limits.Quiet:
+		return known, err
+	case known.Open:
+		return fresh, l.noteLoop(parley.EventLoopClosed, known)
+	default:
+		return fresh, nil
+	}
+}
+
+// count counts an exchange, and opens the breaker with the last one that passes. One that nobody has answered
+// is not counted again: who only sends is in no loop.
+func (l *loop) count(pair parley.Exchange, recipient parley.Agent, chain int) error {
+	if pair.Last != l.sender.ID {
+		pair.Count++
+	}
+	pair.Last, pair.At, pair.Conversation = l.sender.ID, l.now, l.m.Conversation
+	pair.Open = pair.Count >= l.limits.Exchanges
+	if err := l.Loops().Put(pair); err != nil {
+		return err
+	}
+	switch {
+	case pair.Open:
+		l.said = true
+		return l.open(pair, fmt.Sprintf("%s and %s have woken each other %d times in a row; further wakes between them are held. "+
+			"A person's message here, or: parley agent resume-pair %s %s, lets them wake each other again; what was held has to be sent again.",
+			l.sender.Name, recipient.Name, pair.Count, l.sender.ID, recipient.ID))
+	case chain == l.limits.Exchanges && !l.said:
+		l.said = true
+		return l.open(pair, fmt.Sprintf("%d automatic wakes in a row have led to the message of %s to %s; further wakes along this chain are held. "+
+			"A person's message here lets them go on.", chain, l.sender.Name, recipient.Name))
+	default:
+		return nil
+	}
+}
+
+// open says in the conversation, once, why further wakes are held.
+func (l *loop) open(pair parley.Exchange, line string) error {
+	if err := l.noteLoop(parley.EventLoopOpened, pair); err != nil {
+		return err
+	}
+	_, err := l.utter(parley.Message{
+		From: parley.System, Conversation: l.m.Conversation, TraceID: l.m.TraceID, Type: parley.TypeStatus, Content: parley.Content{Text: line},
+	})
+	return err
+}
+
+func (s *scene) noteLoop(kind parley.EventKind, pair parley.Exchange) error {
+	data, err := json.Marshal(map[string]any{"agents": []string{pair.A, pair.B}, "exchanges": pair.Count})
+	s.note(parley.Event{Kind: kind, Conversation: pair.Conversation, Data: data})
+	return err
+}
+
+// interrupt is what a person's message does: whoever has woken each other in the conversation may go on.
+func (s *scene) interrupt(conversation string) error {
+	closed, err := s.Loops().ForgetIn(conversation)
+	for _, pair := range closed {
+		err = errors.Join(err, s.noteLoop(parley.EventLoopClosed, pair))
+	}
+	return err
+}
+
+// ResumePair lets two agents wake each other again, and says whether they were held. Owners may, and the
+// manager of either.
+func (h *Hub) ResumePair(ctx context.Context, caller Caller, a, b string) (held bool, err error) {
+	err = h.update(ctx, caller, func(s *scene) error {
+		held, err = s.resumePair(a, b)
+		return err
+	})
+	return held, err
+}
+
+func (s *scene) resumePair(a, b string) (held bool, err error) {
+	one, err := s.agent(a)
+	if err != nil {
+		return false, err
+	}
+	other, err := s.agent(b)
+	if err != nil {
+		return false, err
+	}
+	if one.Manager != s.me.ID && other.Manager != s.me.ID && !s.seesAll() {
+		return false, parley.Errorf(parley.NotPermitted, "%s cannot let %s and %s go on", s.me.ID, one.ID, other.ID).
+			Suggest("ask the manager of either, or an owner of this hub")
+	}
+	pair, err := s.Loops().Get(one.ID, other.ID)
+	if errors.Is(err, parley.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if _, err := s.Loops().Forget(one.ID, other.ID); err != nil {
+		return false, err
+	}
+	if err := s.audit("agent.resume_pair", one.ID, map[string]any{"with": other.ID, "exchanges": pair.Count}); err != nil {
+		return false, err
+	}
+	if !pair.Open {
+		return false, nil
+	}
+	return true, s.noteLoop(parley.EventLoopClosed, pair)
+}

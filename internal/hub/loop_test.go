@@ -1,0 +1,245 @@
+package hub_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// lines are what the hub has said in a conversation, but for errors.
+func (w *world) lines(ref string) []string {
+	w.t.Helper()
+	lines := []string{}
+	for _, m := range get[[]parley.Message](w)(w.History(ctx, user, ref, parley.Page{Limit: 200})) {
+		if m.From == parley.System && m.Type == parley.TypeStatus {
+			lines = append(lines, m.Content.Text)
+		}
+	}
+	return lines
+}
+
+func heldUp(d parley.Delivery) bool {
+	return d.State == parley.DeliveryFailed && d.Failure.Code == parley.DependencyFailed
+}
+
+// held says whether the deliveries of a message have failed, each with E005.
+func held(t *testing.T, r parley.Receipt) bool {
+	t.Helper()
+	for _, d := range r.Deliveries {
+		if heldUp(d) {
+			return true
+		}
+		same(t, "state", d.State, parley.DeliveryAccepted)
+	}
+	return false
+}
+
+// exchanges lets two agents write to each other in turn, at most so often, until a wake is held, and says how
+// many were not.
+func (w *world) exchanges(most int, where, a, b string) int {
+	w.t.Helper()
+	for n := range most {
+		from, to := a, b
+		if n%2 == 1 {
+			from, to = b, a
+		}
+		r := w.post(from, parley.Draft{Conversation: where, To: to})
+		if slices.ContainsFunc(r.Deliveries, heldUp) {
+			return n
+		}
+	}
+	return most
+}
+
+const heldPair = "WriterBot and DataBot have woken each other 8 times in a row; further wakes between them are held. " +
+	"A person's message here, or: parley agent resume-pair writerbot databot, lets them wake each other again; what was held has to be sent again."
+
+func TestTwoAgentsThatAlwaysAnswerEachOtherAreHeld(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	for id, name := range map[string]string{"writerbot": "WriterBot", "databot": "DataBot"} {
+		get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: id, Name: name}))
+	}
+	w.add("third")
+	w.addPerson("ned", parley.AccessMember)
+	c := w.channel("user", "work", "writerbot", "databot", "third", "ned")
+	before := w.lastEvent()
+	same(t, "exchanges", w.exchanges(100, "work", "databot", "writerbot"), 8)
+	same(t, "one line says why", w.lines("work"), []string{heldPair})
+	opened := slices.DeleteFunc(eventsAfter(w, before), func(e parley.Event) bool { return e.Kind != parley.EventLoopOpened })
+	same(t, "events", []any{len(opened), opened[0].Conversation}, []any{1, c.ID})
+	same(t, "the sender is told", len(w.told("databot")), 1)
+
+	w.restart()
+	another := w.dm("writerbot", "databot", "elsewhere")
+	same(t, "in another conversation, after a restart", held(t, another), true)
+	same(t, "the line is said once", len(w.lines("work"))+len(w.lines(another.Message.Conversation)), 1)
+	for _, kind := range []parley.Type{parley.TypeStatus, parley.TypeNotification} {
+		same(t, string(kind), held(t, w.post("writerbot", parley.Draft{Conversation: "work", To: "databot", Type: kind})), false)
+	}
+	same(t, "an agent beside them", held(t, w.post("third", parley.Draft{Conversation: "work", To: "databot"})), false)
+	for _, purpose := range purposes {
+		r := get[parley.Receipt](w)(w.PostFor(ctx, as("writerbot"), parley.Draft{Direct: []string{"databot"}, Content: text("?")}, purpose))
+		same(t, string(purpose), held(t, r), false)
+	}
+	same(t, "still", held(t, w.post("writerbot", parley.Draft{Conversation: "work", To: "databot"})), true)
+
+	before = w.lastEvent()
+	same(t, "a person speaks", held(t, w.post("ned", parley.Draft{Conversation: "work", To: "databot"})), false)
+	same(t, "and closes it", slices.Contains(kindsAfter(w, before), parley.EventLoopClosed), true)
+	same(t, "they go on, as far as before", w.exchanges(100, "work", "databot", "writerbot"), 8)
+}
+
+func TestQuietMinutesCloseABreaker(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("a", "b")
+	w.channel("user", "work", "a", "b")
+	w.exchanges(100, "work", "a", "b")
+	w.clock.advance(10*time.Minute - time.Millisecond)
+	same(t, "before", held(t, w.post("a", parley.Draft{Conversation: "work", To: "b"})), true)
+	w.clock.advance(time.Millisecond)
+	before := w.lastEvent()
+	same(t, "then", w.exchanges(100, "work", "a", "b"), 8)
+	same(t, "closed", slices.Contains(kindsAfter(w, before), parley.EventLoopClosed), true)
+	same(t, "a line each time", len(w.lines("work")), 2)
+}
+
+func TestAPersonInTheMiddleStartsTheCountAnew(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("a", "b")
+	w.channel("user", "work", "a", "b")
+	w.channel("user", "elsewhere", "a", "b")
+	w.exchanges(7, "work", "a", "b")
+	w.say("user", "elsewhere", "hello")
+	same(t, "elsewhere changes nothing", w.exchanges(100, "work", "b", "a"), 1)
+	w.say("user", "work", "hello")
+	w.exchanges(7, "work", "a", "b")
+	w.say("user", "work", "hello")
+	same(t, "here it does", w.exchanges(100, "work", "b", "a"), 8)
+}
+
+func TestWhoMayResumeAPair(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("a", "b", "boss", "other")
+	w.addPerson("ned", parley.AccessMember)
+	w.change("b", func(a *parley.Agent) { a.Manager = "boss" })
+	w.channel("user", "work", "a", "b")
+	w.exchanges(100, "work", "a", "b")
+	resume := func(by, a, b string) func() error {
+		return func() error { _, err := w.ResumePair(ctx, as(by), a, b); return err }
+	}
+	table := []refusal{{"nobody", resume("user", "a", "nobody"), absent("agent", "nobody", listAgents)}}
+	for _, who := range []string{"a", "b", "other", "ned"} {
+		table = append(table, refusal{who, resume(who, "a", "b"), refused(parley.NotPermitted, "",
+			who+" cannot let a and b go on", "ask the manager of either, or an owner of this hub")})
+	}
+	w.refuses(t, table)
+	for _, who := range []string{"user", "boss"} {
+		before := w.lastEvent()
+		same(t, who+" lifts it", get[bool](w)(w.ResumePair(ctx, as(who), "b", "A")), true)
+		same(t, "event", kindsAfter(w, before), []parley.EventKind{parley.EventLoopClosed})
+		last := w.audited()[len(w.audited())-1]
+		same(t, "audit", []string{last.Actor, last.Act, last.Subject, string(last.Detail)},
+			[]string{who, "agent.resume_pair", "b", `{"exchanges":8,"with":"a"}`})
+		same(t, "there is nothing left to lift", get[bool](w)(w.ResumePair(ctx, as(who), "a", "b")), false)
+		same(t, "they go on", w.exchanges(100, "work", "a", "b"), 8)
+	}
+}
+
+// TestWhoOnlySendsIsInNoLoop has one agent write to another again and again; only what alternates is counted.
+func TestWhoOnlySendsIsInNoLoop(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("a", "b")
+	w.channel("user", "work", "a", "b")
+	for round := range 4 {
+		for range 30 {
+			same(t, "held", held(t, w.post("a", parley.Draft{Conversation: "work", To: "b"})), false)
+		}
+		w.clock.advance(9 * time.Minute) // what is not counted is no quiet either
+		if round < 3 {
+			same(t, "the answer", held(t, w.post("b", parley.Draft{Conversation: "work", To: "a"})), false)
+		}
+	}
+	same(t, "no line yet", len(w.lines("work")), 0)
+	same(t, "the eighth opens", held(t, w.post("b", parley.Draft{Conversation: "work", To: "a"})), false)
+	same(t, "one line", len(w.lines("work")), 1)
+	for from, to := range map[string]string{"a": "b", "b": "a"} {
+		same(t, "then "+from+" is held", held(t, w.post(from, parley.Draft{Conversation: "work", To: to})), true)
+	}
+}
+
+// TestAChainOfAgentsIsHeld sends one message on along many agents, no two of which write to each other twice.
+func TestAChainOfAgentsIsHeld(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	ids := []string{"user"}
+	for n := range 12 {
+		ids = append(ids, fmt.Sprint("agent", n))
+	}
+	w.add(ids[1:]...)
+	w.channel("user", "work", ids[1:]...)
+	last := w.post("user", parley.Draft{Conversation: "work", To: ids[1]})
+	passed := 0
+	for n := 2; n < len(ids) && !held(t, last); n++ {
+		last = w.post(ids[n-1], parley.Draft{InReplyTo: last.Message.ID, To: ids[n], Conversation: "work"})
+		passed = n - 1
+	}
+	same(t, "the ninth is held", []any{held(t, last), passed}, []any{true, 9})
+	same(t, "one line", w.lines("work"), []string{"8 automatic wakes in a row have led to the message of agent7 to agent8; " +
+		"further wakes along this chain are held. A person's message here lets them go on."})
+	same(t, "a new chain is not held", held(t, w.post("agent9", parley.Draft{Conversation: "work", To: "agent10"})), false)
+}
+
+// TestAChainOfRunsIsHeld has each agent write to the next while it runs, without naming what it answers.
+func TestAChainOfRunsIsHeld(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	var ids []string
+	for n := range 12 {
+		ids = append(ids, fmt.Sprint("bot", n))
+	}
+	w.dispatched(ids...)
+	w.dm("user", ids[0], "begin")
+	for n, id := range ids[:len(ids)-1] {
+		run := w.starts(id)
+		same(t, "chain", run.Run.Chain, n)
+		r := get[parley.Receipt](w)(w.Post(ctx, run.Caller(), parley.Draft{Direct: []string{ids[n+1]}, Content: text("go on")}))
+		w.finish(run, "")
+		same(t, fmt.Sprint("wake ", n+1), held(t, r), n == 8)
+		if n == 8 {
+			same(t, "it starts nothing", w.tries(ids[n+1]) == nil, true)
+			return
+		}
+	}
+}
+
+func TestTooManyHopsWakeNobody(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, func(w *world) { w.config.Loops = hub.Loops{Exchanges: 1000} })
+	w.add("a", "b")
+	w.addPerson("ned", parley.AccessMember)
+	w.channel("user", "work", "a", "b", "ned")
+	last := w.say("a", "work", "first")
+	for n := range 32 {
+		same(t, "held", held(t, last), false)
+		from, to := "b", "a"
+		if n%2 == 1 {
+			from, to = to, from
+		}
+		last = w.post(from, parley.Draft{InReplyTo: last.Message.ID, Conversation: "work", Content: text("@" + to + " @ned")})
+	}
+	same(t, "hops", last.Message.Hops, 33)
+	for _, d := range last.Deliveries {
+		same(t, d.Recipient, d.State == parley.DeliveryFailed, d.Recipient != "ned")
+	}
+	same(t, "no line", strings.Join(w.lines("work"), ""), "")
+}

@@ -1,0 +1,151 @@
+package hub_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+func moded(t *testing.T, mode parley.Answers) *world {
+	t.Helper()
+	w := newHub(t)
+	w.dispatched("a1", "b2", "c3")
+	w.create("user", parley.NewConversation{Name: "open", With: []string{"a1", "b2", "c3"}, Answers: mode})
+	return w
+}
+
+var three = []string{"a1", "b2", "c3"}
+
+func TestParallelAllAnswerAtOnce(t *testing.T) {
+	t.Parallel()
+	w := moded(t, parley.AnswersParallel)
+	w.say("user", "open", "@b2 @a1 @c3")
+	same(t, "woken", w.woken(three...), three)
+}
+
+func TestRoundRobinOneAnswersAtATime(t *testing.T) {
+	t.Parallel()
+	w := moded(t, parley.AnswersRoundRobin)
+	rung, _ := w.Rung()
+	w.say("user", "open", "@c3 @a1 @b2")
+	w.idle("a1", "b2")
+	c := w.starts("c3")
+	w.idle("a1", "b2")
+	rung()
+	w.finish(c, "from c3")
+	same(t, "rung", rung(), []string{"a1", "b2", "c3", "user"})
+	w.idle("b2")
+	a := w.starts("a1")
+	history := get[parley.RunContext](w)(w.RunContext(ctx, a.Run.ID)).History
+	same(t, "sees", textsOf(history), []string{"from c3"})
+	w.fails(a, parley.FailureBusy) // it will try again
+	w.idle("b2")
+	w.later(time.Minute)
+	w.fails(w.starts("a1"), parley.FailureFinal) // it will not
+	same(t, "woken", w.woken(three...), []string{"b2"})
+}
+
+func TestRoundRobinPassesOverWhoCannotStart(t *testing.T) {
+	t.Parallel()
+	w := moded(t, parley.AnswersRoundRobin)
+	w.attached("ana")
+	w.say("user", "open", "@ana @c3 @a1")
+	w.idle("a1")
+	get[parley.Receipt](w)(w.Command(ctx, user, "c3", parley.Command{Action: parley.ActionPause}))
+	a := w.starts("a1")
+	w.finish(a, "")
+	// Who fetches for itself has its turn once it has fetched.
+	w.say("user", "open", "@ana again, @b2")
+	lease := w.take("ana", parley.Take{})
+	w.idle("b2")
+	w.ack("ana", lease.Messages[0].ID, lease.Messages[1].ID)
+	w.starts("b2")
+}
+
+// Messages that name the same agents in different orders do not make them wait for each other.
+func TestRoundRobinDoesNotDeadlock(t *testing.T) {
+	t.Parallel()
+	w := moded(t, parley.AnswersRoundRobin)
+	w.say("user", "open", "@a1 @b2 one")
+	w.say("user", "open", "@b2 @a1 two")
+	a, b := w.starts("a1"), w.starts("b2")
+	same(t, "a1 begins with", textsOf(a.Messages), []string{"@a1 @b2 one"})
+	same(t, "b2 begins with", textsOf(b.Messages), []string{"@b2 @a1 two"})
+	w.finish(a, "")
+	w.finish(b, "")
+	w.finish(w.starts("a1"), "")
+	w.finish(w.starts("b2"), "")
+	w.idle(three...)
+}
+
+func TestFirstAnswerStands(t *testing.T) {
+	t.Parallel()
+	w := moded(t, parley.AnswersFirst)
+	w.attached("ana")
+	m := w.say("user", "open", "@a1 @b2 @c3 @ana").Message
+	a, b := w.starts("a1"), w.starts("b2")
+	rung, _ := w.Rung()
+	rung()
+	w.finish(b, "from b2")
+	w.idle("c3")
+	for agent, want := range map[string]parley.DeliveryState{
+		"a1": parley.DeliveryAcked, "b2": parley.DeliveryAnswered, "c3": parley.DeliveryAcked, "ana": parley.DeliveryAcked,
+	} {
+		same(t, agent, w.stateOf(m.ID, agent), want)
+	}
+	same(t, "rung", rung(), []string{"a1", "b2", "user"})
+	same(t, "why it is to end", get[string](w)(w.KeepRun(ctx, a.Run.ID)), "another answer came first")
+	same(t, "its end", w.finish(a, "from a1").State, parley.RunCancelled)
+	same(t, "said", w.texts("user", "open"), []string{"@a1 @b2 @c3 @ana", "from b2"})
+	w.sound()
+}
+
+// An empty answer is none, and a run that something else has woken goes on.
+func TestFirstAnswerSparesOnlyWhatItAnswers(t *testing.T) {
+	t.Parallel()
+	w := moded(t, parley.AnswersFirst)
+	w.say("user", "open", "@a1 @b2 one")
+	w.finish(w.starts("a1"), "")
+	w.say("user", "open", "@b2 two")
+	b := w.starts("b2")
+	same(t, "triggers", len(b.Messages), 2)
+	w.say("user", "open", "@a1 @b2 three")
+	w.reply("a1", b.Messages[0].ID, "late, but first")
+	same(t, "to end", get[string](w)(w.KeepRun(ctx, b.Run.ID)), "")
+	r := w.finish(b, "from b2")
+	same(t, "its end", r.State, parley.RunSucceeded)
+	same(t, "woken", w.woken(three...), []string{"a1", "b2"})
+}
+
+func TestWayToAnswerIsSet(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	id := w.channel("arya", "open", "ned").ID
+	first, none, wrong := parley.AnswersFirst, parley.AnswersParallel, parley.Answers("loudest")
+	before := w.lastEvent()
+	same(t, "set", get[parley.ConversationView](w)(w.ChangeConversation(ctx, as("arya"), id, parley.ConversationChange{Answers: &first})).Answers, first)
+	same(t, "again", get[parley.ConversationView](w)(w.ChangeConversation(ctx, as("arya"), id, parley.ConversationChange{Answers: &first})).Answers, first)
+	same(t, "events", kindsAfter(w, before), []parley.EventKind{parley.EventConversationChanged})
+	same(t, "set back", get[parley.ConversationView](w)(w.ChangeConversation(ctx, user, id, parley.ConversationChange{Answers: &none})).Answers, parley.Answers(""))
+	dm := w.dm("arya", "ned", "hi").Message.Conversation
+	w.refuses(t, []refusal{
+		{"an unknown word", func() error {
+			_, err := w.ChangeConversation(ctx, user, id, parley.ConversationChange{Answers: &wrong})
+			return err
+		}, refused(parley.BadInput, "", `"loudest" is no way to answer`, "use parallel, round-robin or first")},
+		{"a new channel with one", func() error {
+			_, err := w.CreateConversation(ctx, user, parley.NewConversation{Name: "new", Answers: wrong})
+			return err
+		}, refused(parley.BadInput, "", `"loudest" is no way to answer`, "use parallel, round-robin or first")},
+		{"by a member", func() error {
+			_, err := w.ChangeConversation(ctx, as("ned"), id, parley.ConversationChange{Answers: &first})
+			return err
+		}, refused(parley.NotPermitted, "", "only the creator of #open and owners may say who answers there", "ask arya")},
+		{"in a DM", func() error {
+			_, err := w.ChangeConversation(ctx, as("arya"), dm, parley.ConversationChange{Answers: &first})
+			return err
+		}, refused(parley.BadInput, "", "in a dm only one is woken at a time", "use a channel")},
+	})
+}

@@ -1,0 +1,249 @@
+package hub_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+func TestWhatWaitsInOneConversationJoinsOneRun(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	w.channel("user", "open", "codex")
+	w.say("user", "open", "@codex one")
+	w.say("user", "open", "not for it")
+	w.post("user", parley.Draft{Conversation: "open", Content: text("@codex two"), Priority: level(10)})
+	w.dm("user", "codex", "elsewhere")
+	a := w.starts("codex")
+	same(t, "woken by", textsOf(a.Messages), []string{"@codex one", "@codex two"})
+	same(t, "the run", []any{a.Run.State, a.Run.Attempt, a.Run.Hops, a.Run.Chain, a.Run.TraceID}, []any{
+		parley.RunStarting, 1, 0, 0, a.Messages[1].TraceID,
+	})
+	// What comes meanwhile waits for the next run, in this conversation.
+	w.say("user", "open", "@codex three")
+	w.say("user", "open", "@codex four")
+	same(t, "in the other", textsOf(w.starts("codex").Messages), []string{"elsewhere"})
+	w.idle("codex")
+	w.finish(a, "done")
+	same(t, "woken by", textsOf(w.starts("codex").Messages), []string{"@codex three", "@codex four"})
+}
+
+func TestAskIsARunOfItsOwn(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	w.dm("user", "codex", "one")
+	w.postFor(parley.PurposeAsk, "user", "codex", "asked")
+	w.dm("user", "codex", "two")
+	a := w.starts("codex")
+	same(t, "woken by", textsOf(a.Messages), []string{"asked"})
+	w.finish(a, "")
+	same(t, "woken by", textsOf(w.starts("codex").Messages), []string{"one", "two"})
+}
+
+func TestRunHasAtMostSoManyTriggers(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
+	w.dispatched("codex")
+	w.depth("codex", 200, parley.OverflowReject)
+	for i := range 105 {
+		w.dm("user", "codex", fmt.Sprint(i))
+	}
+	a := w.starts("codex")
+	same(t, "triggers", len(a.Messages), 100)
+	w.finish(a, "")
+	same(t, "triggers left", len(w.starts("codex").Messages), 5)
+}
+
+func TestConcurrencyBoundsRuns(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	w.change("codex", func(a *parley.Agent) { a.Concurrency = 2 })
+	for i := range 4 {
+		w.channel("user", fmt.Sprint("room-", i), "codex")
+		w.say("user", fmt.Sprint("room-", i), "@codex")
+	}
+	one := w.starts("codex")
+	w.starts("codex")
+	w.idle("codex")
+	w.finish(one, "")
+	w.starts("codex")
+	w.idle("codex")
+}
+
+func TestUrgentStartsFirstAndLowIsNotStarved(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	w.channel("user", "low", "codex")
+	w.post("user", parley.Draft{Conversation: "low", Content: text("@codex low"), Priority: level(0)})
+	for i := 1; ; i++ {
+		room := fmt.Sprint("room-", i)
+		w.channel("user", room, "codex")
+		w.post("user", parley.Draft{Conversation: room, Content: text("@codex " + room), Priority: level(8)})
+		a := w.starts("codex")
+		w.finish(a, "")
+		if a.Messages[0].Content.Text == "@codex low" {
+			same(t, "the turn of the oldest", i, 8)
+			return
+		}
+		same(t, "started", a.Messages[0].Content.Text, "@codex "+room)
+	}
+}
+
+func TestWhoStartsNoRun(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("gone", "asleep", "paused")
+	w.attached("ana")
+	w.add("rex")
+	all := []string{"gone", "asleep", "paused", "ana", "rex"}
+	for _, id := range all {
+		w.dm("user", id, "hello")
+	}
+	w.ok(w.RemoveAgent(ctx, user, "gone"))
+	get[parley.Agent](w)(w.Sleep(ctx, user, "asleep", began.Add(time.Hour)))
+	get[parley.Receipt](w)(w.Command(ctx, user, "paused", parley.Command{Action: parley.ActionPause}))
+	before := w.lastEvent()
+	w.idle(append(all, "user", "nobody")...)
+	same(t, "events", w.lastEvent(), before)
+	same(t, "who waits", len(get[[]string](w)(w.Waiting(ctx))), 0)
+	w.clock.advance(time.Hour)
+	same(t, "woken", w.woken(all...), []string{"asleep"})
+}
+
+func TestExpiredMessagesStartNoRun(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	old := w.post("user", parley.Draft{Direct: []string{"codex"}, TTL: 1}).Message
+	w.clock.advance(time.Minute)
+	w.idle("codex")
+	same(t, "state", w.stateOf(old.ID, "codex"), parley.DeliveryExpired)
+	w.post("user", parley.Draft{Direct: []string{"codex"}, TTL: 1})
+	w.clock.advance(time.Minute)
+	w.dm("user", "codex", "new")
+	same(t, "woken by", textsOf(w.starts("codex").Messages), []string{"new"})
+}
+
+// A chain is counted through runs, and through what agents say outside of any.
+func TestRunKnowsHowItCameToBe(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex", "gemini")
+	w.add("rex")
+	w.channel("user", "open", "codex", "gemini", "rex")
+	trace := w.say("user", "open", "@codex begin").Message.TraceID
+	one := w.starts("codex")
+	explicit := w.runPosts(one, parley.Draft{Conversation: "open", Content: text("@gemini one")}).Message
+	same(t, "what a run posts", []any{explicit.TraceID, explicit.Hops, explicit.Source}, []any{trace, 1, "run"})
+	two := w.starts("gemini")
+	same(t, "the next", []any{two.Run.TraceID, two.Run.Hops, two.Run.Chain}, []any{trace, 1, 1})
+	w.finish(one, "")
+	answer := get[parley.Shown](w)(w.Message(ctx, user, w.finish(two, "@codex two").Answer))
+	same(t, "its answer", []any{answer.TraceID, answer.Hops}, []any{trace, 2})
+	three := w.starts("codex")
+	same(t, "the third", []any{three.Run.TraceID, three.Run.Hops, three.Run.Chain}, []any{trace, 2, 2})
+	w.say("rex", "open", "@gemini out of the blue")
+	four := w.starts("gemini")
+	same(t, "an agent's without a run", []any{four.Run.Hops, four.Run.Chain}, []any{1, 1})
+}
+
+// Runs that start at once are running, and what woke them is seen, with one update.
+func TestRunThatStartsAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	w.channel("user", "open", "codex")
+	quiet := w.post("user", parley.Draft{Conversation: "open", To: "codex", Type: parley.TypeNotification}).Message
+	m := w.say("user", "open", "@codex").Message
+	a := get[*hub.Assignment](w)(w.NextRun(ctx, "codex", hub.RunOptions{Plan: instantly}))
+	same(t, "run", []any{a.Run.State, a.Run.Deadline}, []any{parley.RunRunning, began.Add(30 * time.Minute)})
+	same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliverySeen)
+	d := w.delivery(quiet.ID, "codex")
+	same(t, "what was there too", []any{d.State, d.Run}, []any{parley.DeliverySeen, a.Run.ID})
+}
+
+// What is planned for a run depends on its agent, and its token ends with it.
+func TestAgentsHaveDeadlinesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex", "claude")
+	plan := func(a parley.Agent) hub.RunPlan {
+		return hub.RunPlan{Deadline: time.Duration(len(a.ID)) * time.Hour, Instant: a.ID == "claude"}
+	}
+	for agent, want := range map[string]parley.RunState{"codex": parley.RunStarting, "claude": parley.RunRunning} {
+		w.dm("user", agent, "work")
+		a := get[*hub.Assignment](w)(w.NextRun(ctx, agent, hub.RunOptions{Plan: plan}))
+		lasts := time.Duration(len(agent)) * time.Hour
+		same(t, agent, []any{a.Run.State, a.Run.Deadline}, []any{want, w.clock.Now().Add(lasts)})
+		w.clock.advance(lasts + 59*time.Second)
+		same(t, "its token", get[hub.Caller](w)(w.Identify(ctx, a.Token)).Run, a.Run.ID)
+		w.clock.advance(time.Second)
+		same(t, "later", parley.CodeOf(only(w.Identify(ctx, a.Token))), parley.NotPermitted)
+	}
+}
+
+// What was not in the context when it was read is not seen with it.
+func TestBeginSeesWhatTheContextHad(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	w.change("codex", func(a *parley.Agent) { a.ContextMessages = 2 })
+	w.channel("user", "open", "codex")
+	note := func() string {
+		return w.post("user", parley.Draft{Conversation: "open", To: "codex", Type: parley.TypeNotification}).Message.ID
+	}
+	old, recent := note(), note()
+	m := w.say("user", "open", "@codex").Message
+	a := w.next("codex")
+	same(t, "before", w.stateOf(m.ID, "codex"), parley.DeliveryDelivered)
+	get[parley.RunContext](w)(w.RunContext(ctx, a.Run.ID))
+	later := note()
+	w.ok(w.BeginRun(ctx, a.Run.ID, parley.Process{PID: 7, Started: 8}))
+	for id, want := range map[string]parley.DeliveryState{
+		m.ID: parley.DeliverySeen, old: parley.DeliveryAccepted, recent: parley.DeliverySeen, later: parley.DeliveryAccepted,
+	} {
+		same(t, id, w.stateOf(id, "codex"), want)
+	}
+	same(t, "run", w.run(a.Run.ID).State, parley.RunRunning)
+	before := w.lastEvent()
+	w.ok(w.BeginRun(ctx, a.Run.ID, parley.Process{PID: 9, Started: 10})) // a client that had to be started anew
+	same(t, "nothing has happened", eventsAfter(w, before), []parley.Event{})
+	same(t, "what came later", w.stateOf(later, "codex"), parley.DeliveryAccepted)
+	lost := get[[]parley.Run](w)(w.LostRuns(ctx, node))
+	same(t, "the process", []any{len(lost), lost[0].Process}, []any{1, parley.Process{PID: 9, Started: 10}})
+}
+
+// Two hubs on one database hand each delivery to one run, and a conversation to one run at a time.
+func TestTwoHubsStartEachRunOnce(t *testing.T) {
+	t.Parallel()
+	hubs := twoHubs(t)
+	hubs[0].dispatched("codex")
+	hubs[0].change("codex", func(a *parley.Agent) { a.Concurrency = 3 })
+	for i := range 6 {
+		room := fmt.Sprint("room-", i)
+		hubs[0].channel("user", room, "codex")
+		hubs[0].say("user", room, "@codex one")
+		hubs[0].say("user", room, "@codex two")
+	}
+	started, errs := atOnce(t, hubs, func(w *world) (*hub.Assignment, error) {
+		return w.NextRun(ctx, "codex", hub.RunOptions{Node: node})
+	})
+	conversations, runs := map[string]bool{}, 0
+	for i, a := range started {
+		hubs[0].ok(errs[i])
+		if a == nil {
+			continue
+		}
+		runs++
+		same(t, "triggers", len(a.Messages), 2)
+		conversations[a.Run.Conversation] = true
+	}
+	same(t, "runs, and conversations they are in", []int{runs, len(conversations)}, []int{3, 3})
+}

@@ -1,0 +1,95 @@
+package hub_test
+
+import (
+	"slices"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+const node = "node-1"
+
+// dispatched adds agents whose runs the hub starts.
+func (w *world) dispatched(ids ...string) { w.t.Helper(); w.addWith(parley.RuntimeScript, ids...) }
+
+// attached adds agents that fetch for themselves.
+func (w *world) attached(ids ...string) { w.t.Helper(); w.addWith(parley.RuntimeAttached, ids...) }
+
+func (w *world) addWith(runtime string, ids ...string) {
+	w.t.Helper()
+	for _, id := range ids {
+		_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: id, Profile: parley.Profile{Runtime: runtime}})
+		w.ok(err)
+	}
+}
+
+// next is the agent's next run, or nil.
+func (w *world) next(agent string) *hub.Assignment {
+	w.t.Helper()
+	return get[*hub.Assignment](w)(w.NextRun(ctx, agent, hub.RunOptions{Node: node, Plan: patiently}))
+}
+
+func patiently(parley.Agent) hub.RunPlan { return hub.RunPlan{Deadline: 10 * time.Minute} }
+
+func instantly(parley.Agent) hub.RunPlan { return hub.RunPlan{Instant: true} }
+
+// starts is the agent's next run, which there must be, begun.
+func (w *world) starts(agent string) *hub.Assignment {
+	w.t.Helper()
+	a := w.next(agent)
+	if a == nil {
+		w.t.Fatalf("%s starts no run", agent)
+	}
+	get[parley.RunContext](w)(w.RunContext(ctx, a.Run.ID))
+	w.ok(w.BeginRun(ctx, a.Run.ID, parley.Process{}))
+	return a
+}
+
+func (w *world) finish(a *hub.Assignment, text string) parley.Run {
+	w.t.Helper()
+	return get[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, parley.Result{Text: text}, nil))
+}
+
+func (w *world) fails(a *hub.Assignment, f parley.Failure) parley.Run {
+	w.t.Helper()
+	why := &parley.RunError{Trouble: parley.Trouble{Failure: f, Reason: "it broke"}, Hint: "mend it"}
+	return get[parley.Run](w)(w.FailRun(ctx, a.Run.ID, why, parley.Result{}, nil))
+}
+
+// answers has an agent do its next run and end it with a text. It returns the answer.
+func (w *world) answers(agent, text string) parley.Shown {
+	w.t.Helper()
+	r := w.finish(w.starts(agent), text)
+	if r.Answer == "" {
+		w.t.Fatalf("the run of %s has no answer", agent)
+	}
+	return get[parley.Shown](w)(w.Message(ctx, user, r.Answer))
+}
+
+// idle requires that agents have nothing to start.
+func (w *world) idle(agents ...string) {
+	w.t.Helper()
+	for _, agent := range agents {
+		if a := w.next(agent); a != nil {
+			w.t.Errorf("%s was woken by %q", agent, textsOf(a.Messages))
+		}
+	}
+}
+
+// woken are those of some agents who have something to start.
+func (w *world) woken(agents ...string) []string {
+	w.t.Helper()
+	return slices.DeleteFunc(slices.Clone(agents), func(agent string) bool { return w.next(agent) == nil })
+}
+
+func (w *world) run(id string) parley.RunView {
+	w.t.Helper()
+	return get[parley.RunView](w)(w.Run(ctx, user, id))
+}
+
+// runPosts is what a run says while it runs.
+func (w *world) runPosts(a *hub.Assignment, d parley.Draft) parley.Receipt {
+	w.t.Helper()
+	return get[parley.Receipt](w)(w.Post(ctx, a.Caller(), d))
+}

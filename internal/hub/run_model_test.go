@@ -1,0 +1,219 @@
+package hub_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// runMachine does at random what dispatchers, runtimes, people and accidents do to runs.
+type runMachine struct {
+	*world
+	live []*hub.Assignment // as the dispatcher knows them: some may be over
+}
+
+var (
+	runAgents = []string{"a1", "b2"}
+	runRooms  = []string{"par", "rob", "fst"}
+)
+
+// TestWakesAreSeenOnce requires that whatever happens, every message that wakes an agent is dealt with by one
+// run that ended well, or ends in a named failure, and that at no time two runs of an agent are in one
+// conversation.
+func TestWakesAreSeenOnce(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		m := &runMachine{world: openWorld(r, stores.place(t), mayLoop, func(w *world) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })}
+		m.dispatched(runAgents...)
+		for _, id := range runAgents {
+			m.change(id, func(a *parley.Agent) { a.Attempts, a.Concurrency = 3, 2 })
+		}
+		for i, mode := range []parley.Answers{parley.AnswersParallel, parley.AnswersRoundRobin, parley.AnswersFirst} {
+			m.create("user", parley.NewConversation{Name: runRooms[i], With: runAgents, Answers: mode})
+		}
+		for range rapid.IntRange(1, 40).Draw(r, "steps") {
+			m.step(r)
+		}
+		m.drain()
+		m.check()
+		m.sound()
+	})
+}
+
+func (m *runMachine) step(r *rapid.T) {
+	agent := rapid.SampledFrom(runAgents).Draw(r, "agent")
+	switch what := rapid.IntRange(0, 9).Draw(r, "what"); {
+	case what <= 2:
+		m.wake(r, agent)
+	case what <= 5:
+		m.startRun(agent)
+	case what == 6:
+		m.accident(r)
+	case len(m.live) > 0:
+		m.goOn(r)
+	}
+}
+
+func (m *runMachine) wake(r *rapid.T, agent string) {
+	d := parley.Draft{Conversation: rapid.SampledFrom(runRooms).Draw(r, "room"), Content: text("@a1 @b2 hello")}
+	switch rapid.IntRange(0, 2).Draw(r, "how") {
+	case 0:
+		d.Content.Text = "@" + agent + " hello"
+	case 1:
+		d = parley.Draft{Direct: []string{agent}, Content: text("hello")}
+	}
+	m.post("user", d)
+}
+
+func (m *runMachine) startRun(agent string) {
+	a := m.next(agent)
+	if a == nil {
+		return
+	}
+	m.live = append(m.live, a)
+	in := map[string]bool{}
+	for _, one := range get[[]parley.Run](m.world)(m.Runs(ctx, user, parley.RunFilter{Agent: agent, Live: true})) {
+		if in[one.Conversation] {
+			m.t.Fatalf("%s has two runs in one conversation", agent)
+		}
+		in[one.Conversation] = true
+	}
+	if len(in) > 2 {
+		m.t.Fatalf("%s has %d runs", agent, len(in))
+	}
+}
+
+func (m *runMachine) accident(r *rapid.T) {
+	switch rapid.IntRange(0, 5).Draw(r, "accident") {
+	case 0: // the process dies
+		m.restart()
+		if rapid.Bool().Draw(r, "swept first") {
+			m.sweep()
+		}
+		for _, lost := range get[[]parley.Run](m.world)(m.LostRuns(ctx, node)) {
+			m.ok(m.RecoverRun(ctx, lost.ID))
+		}
+		m.live = nil
+	case 1: // nobody keeps the runs
+		m.later(2 * time.Minute)
+	case 2: // somebody halts an agent, or lets it go on
+		actions := []parley.Action{parley.ActionPause, parley.ActionResume, parley.ActionStop, parley.ActionStart}
+		m.command("user", rapid.SampledFrom(runAgents).Draw(r, "halted"), rapid.SampledFrom(actions).Draw(r, "action"), parley.CommandParameters{TimeoutMS: 1})
+		m.clock.advance(time.Second)
+		m.ok(m.SweepHalts(ctx))
+	case 3: // it is to be run otherwise
+		runtime := rapid.SampledFrom([]string{parley.RuntimeScript, parley.RuntimeAttached}).Draw(r, "runtime")
+		m.change(rapid.SampledFrom(runAgents).Draw(r, "changed"), func(a *parley.Agent) { a.Runtime = runtime })
+	default:
+		m.later(time.Duration(rapid.IntRange(1, 30).Draw(r, "seconds")) * time.Second)
+	}
+}
+
+// goOn takes a run a step further. It may be over by now, and is told so.
+func (m *runMachine) goOn(r *rapid.T) {
+	i := rapid.IntRange(0, len(m.live)-1).Draw(r, "run")
+	id := m.live[i].Run.ID
+	var err error
+	switch rapid.IntRange(0, 6).Draw(r, "goes on") {
+	case 6:
+		_, err = m.Post(ctx, m.live[i].Caller(), parley.Draft{InReplyTo: m.live[i].Run.Triggers[0], Content: text("so far")})
+	case 0:
+		err = m.BeginRun(ctx, id, parley.Process{})
+	case 1:
+		_, err = m.KeepRun(ctx, id)
+	case 2:
+		_, err = m.CancelRun(ctx, user, id, "")
+	case 3:
+		failures := []parley.Failure{parley.FailureLost, parley.FailureBusy, parley.FailureStopped, parley.FailureFinal}
+		m.fails(m.live[i], rapid.SampledFrom(failures).Draw(r, "failure"))
+		m.live = slices.Delete(m.live, i, i+1)
+	default:
+		m.finish(m.live[i], rapid.SampledFrom([]string{"", "done", "@b2 go on"}).Draw(r, "answer"))
+		m.live = slices.Delete(m.live, i, i+1)
+	}
+	if err != nil && parley.AsError(err).Reason != parley.Conflict {
+		m.t.Fatalf("run %s: %v", id, err)
+	}
+}
+
+// drain lets everything come to its end.
+func (m *runMachine) drain() {
+	for _, a := range m.live {
+		m.finish(a, "drained")
+	}
+	for _, agent := range runAgents {
+		m.change(agent, func(a *parley.Agent) { a.Runtime = parley.RuntimeScript })
+		m.command("user", agent, parley.ActionStart, parley.CommandParameters{})
+		m.command("user", agent, parley.ActionResume, parley.CommandParameters{})
+	}
+	for quiet := 0; quiet < 2; quiet++ {
+		m.later(time.Hour)
+		for _, agent := range runAgents {
+			for a := m.next(agent); a != nil; a = m.next(agent) {
+				m.finish(a, "drained")
+				quiet = 0
+			}
+		}
+	}
+}
+
+// check looks at what has become of every message.
+func (m *runMachine) check() {
+	m.ok(m.db.View(ctx, func(tx parley.Tx) error {
+		messages, err := tx.Messages().Scan(0, 10_000)
+		for _, message := range messages {
+			list, ofErr := tx.Deliveries().Of(message.ID)
+			err = errors.Join(err, ofErr)
+			for _, d := range list {
+				if d.Waking && slices.Contains(runAgents, d.Recipient) {
+					err = errors.Join(err, m.dealtWith(tx, d))
+				}
+			}
+		}
+		return err
+	}))
+}
+
+func (m *runMachine) dealtWith(tx parley.Tx, d parley.Delivery) error {
+	runs, err := tx.Runs().WokenBy(d.Message, d.Recipient)
+	well, answers, replies := 0, map[string]bool{}, map[string]bool{}
+	for _, r := range runs {
+		if r.State.Live() {
+			m.t.Errorf("run %s lives", r.ID)
+		}
+		if r.State == parley.RunSucceeded {
+			well++
+			answers[r.Answer] = true
+		}
+		posts, postsErr := tx.Runs().Posts(r.ID)
+		err = errors.Join(err, postsErr)
+		for _, p := range posts {
+			replies[p.Message] = true
+		}
+	}
+	c, findErr := tx.Conversations().Find(d.Conversation)
+	switch d.State {
+	case parley.DeliveryAnswered:
+		if well > 1 || !answers[d.Answer] && !replies[d.Answer] {
+			m.t.Errorf("%s was answered by %d runs", d.Message, well)
+		}
+	case parley.DeliveryAcked:
+		// Where the first answer stands, the others are spared.
+		if well > 1 || well == 0 && c.Answers != parley.AnswersFirst {
+			m.t.Errorf("%s was dealt with by %d runs", d.Message, well)
+		}
+	case parley.DeliveryFailed, parley.DeliveryDead:
+		if well != 0 || d.Failure == nil {
+			m.t.Errorf("%s is %s because of %v, and %d runs ended well", d.Message, d.State, d.Failure, well)
+		}
+	default:
+		m.t.Errorf("%s ends %s", d.Message, d.State)
+	}
+	return errors.Join(err, findErr)
+}

@@ -1,0 +1,149 @@
+package hub_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/parley-hub/parley"
+)
+
+// known is what a run's prompt is made from.
+func (w *world) known(run string) parley.RunContext {
+	w.t.Helper()
+	return get[parley.RunContext](w)(w.RunContext(ctx, run))
+}
+
+func TestRunContextIsTheEndOfItsConversation(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	w.add("ned")
+	w.change("codex", func(a *parley.Agent) { a.ContextMessages = 3 })
+	w.channel("user", "open", "codex", "ned")
+	w.say("user", "open", "@codex one")
+	for i := range 4 {
+		w.say("ned", "open", fmt.Sprint(i))
+	}
+	w.say("user", "open", "@codex two")
+	w.ok(w.Leave(ctx, as("ned"), "open"))
+	a := w.next("codex")
+	c := w.known(a.Run.ID)
+	same(t, "history", textsOf(c.History), []string{"2", "3"})
+	same(t, "triggers", textsOf(c.Triggers), []string{"@codex one", "@codex two"})
+	ids := func(list []parley.Agent) (ids []string) {
+		for _, a := range list {
+			ids = append(ids, a.ID)
+		}
+		return ids
+	}
+	same(t, "members", ids(c.Members), []string{"user", "codex"})
+	same(t, "other senders", ids(c.Senders), []string{"ned"})
+	same(t, "whose, and where", []any{c.Agent.ID, c.Conversation.Name, c.Resumed}, []any{"codex", "open", false})
+}
+
+// Where a client's session goes on it is told what it does not know: what was said since the last message that
+// woke it, but for what it said itself.
+func TestResumedSessionIsToldWhatIsNew(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	w.channel("user", "open", "codex")
+	turn := func(words string) (r parley.Run, c parley.RunContext) {
+		w.say("user", "open", "@codex "+words)
+		a := w.starts("codex")
+		c = w.known(a.Run.ID)
+		w.say("user", "open", "while "+words)
+		w.runPosts(a, parley.Draft{Conversation: "open", Content: text("said " + words)})
+		result := parley.Result{Text: "answer " + words, Session: "session " + words}
+		return get[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, result, nil)), c
+	}
+	_, c := turn("one")
+	same(t, "the first", []any{c.Resumed, c.Run.Session, textsOf(c.History)}, []any{false, "", []string{}})
+	same(t, "there is nothing to lose", c.Fresh(), c)
+	w.clock.advance(7 * time.Hour)
+	_, c = turn("two")
+	same(t, "the second", []any{c.Resumed, c.Run.Session, textsOf(c.History)}, []any{true, "session one", []string{"while one"}})
+	// Should it be lost, there is all that a new one has to know.
+	all := []string{"@codex one", "while one", "said one", "answer one"}
+	same(t, "without it", []any{textsOf(c.Fresh().History), c.Fresh().Resumed}, []any{all, false})
+	// A session belongs to the client that opened it.
+	w.change("codex", func(a *parley.Agent) { a.Runtime = "other" })
+	_, c = turn("three")
+	same(t, "another client", []any{c.Resumed, c.Run.Session, len(c.History)}, []any{false, "", 8})
+	w.clock.advance(9 * time.Hour)
+	_, c = turn("four")
+	same(t, "after 8 idle hours", []any{c.Resumed, c.Run.Session, len(c.History)}, []any{false, "", 12})
+}
+
+func TestRunContextIsRefusedToOneWhoIsOut(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	id := w.private("user", "secret", "codex").ID
+	w.say("user", "secret", "@codex")
+	a := w.next("codex")
+	w.ok(w.RemoveMember(ctx, user, "secret", "codex"))
+	_, err := w.RunContext(ctx, a.Run.ID)
+	same(t, "refused", parley.AsError(err).Message, fmt.Sprintf("there is no conversation %q", id))
+}
+
+// TestPromptsHoldNothingOfElsewhere posts at random, and looks at what every run is given.
+func TestPromptsHoldNothingOfElsewhere(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		w := openWorld(r, stores.place(t), mayLoop)
+		agents := []string{"a1", "b2", "c3"}
+		w.dispatched(agents...)
+		rooms := []string{"one", "two"}
+		for i, room := range rooms {
+			w.private("user", room, agents[i], agents[i+1])
+		}
+		for range rapid.IntRange(1, 20).Draw(r, "steps") {
+			from := rapid.SampledFrom(append(agents, "user")).Draw(r, "from")
+			to := rapid.SampledFrom(agents).Draw(r, "to")
+			room := rapid.SampledFrom(rooms).Draw(r, "room")
+			switch rapid.IntRange(0, 4).Draw(r, "what") {
+			case 0:
+				_, _ = w.Post(ctx, as(from), parley.Draft{Conversation: room, Content: text("@" + to + " " + room)})
+			case 1:
+				_, _ = w.Post(ctx, as(from), parley.Draft{Direct: []string{to}, Content: text("hello")})
+			case 2:
+				_ = w.RemoveMember(ctx, user, room, to)
+			default:
+				if a := w.next(to); a != nil {
+					w.looksOnlyHere(to, a.Run)
+					_, err := w.Post(ctx, a.Caller(), parley.Draft{Conversation: room, Content: text("from a run")})
+					if err == nil && rapid.Bool().Draw(r, "fails") {
+						w.fails(a, parley.FailureLost)
+						w.later(time.Minute)
+					} else {
+						w.finish(a, "done")
+					}
+				}
+			}
+		}
+		w.sound()
+	})
+}
+
+// looksOnlyHere requires that a run is given nothing that its agent may not read, and of its history and its
+// triggers nothing of another conversation.
+func (w *world) looksOnlyHere(agent string, r parley.Run) {
+	w.t.Helper()
+	c, err := w.RunContext(ctx, r.ID)
+	if err != nil {
+		return // it is not in the conversation any more
+	}
+	for _, m := range slices.Concat(c.History, c.Triggers, c.Earlier) {
+		if _, err := w.Message(ctx, as(agent), m.ID); err != nil {
+			w.t.Errorf("%s is given %q, which it may not read", agent, m.Content.Text)
+		}
+	}
+	for _, m := range slices.Concat(c.History, c.Triggers) {
+		same(w.t, "where it was said", m.Conversation, r.Conversation)
+	}
+}

@@ -1,0 +1,393 @@
+package hub_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+func TestRunEndsOnce(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	m := w.dm("user", "codex", "hello").Message
+	a := w.starts("codex")
+	result := parley.Result{Text: "done", Session: "s-1", Usage: parley.Usage{InputTokens: 3, OutputTokens: 4, Cost: 0.5}}
+	first := get[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, result, []byte("raw")))
+	same(t, "run", []any{first.State, first.Session, first.Usage, *first.EndedAt}, []any{parley.RunSucceeded, "s-1", result.Usage, began})
+	for _, again := range []parley.Run{
+		get[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, parley.Result{Text: "more"}, nil)), w.fails(a, parley.FailureFinal),
+	} {
+		same(t, "again", again, first)
+	}
+	w.ok(w.RecoverRun(ctx, a.Run.ID))
+	same(t, "said", w.texts("user", m.Conversation), []string{"hello", "done"})
+	same(t, "output", string(get[[]byte](w)(w.RunOutput(ctx, user, a.Run.ID))), "raw")
+	_, err := w.KeepRun(ctx, a.Run.ID)
+	wantError(t, err, refused(parley.BadInput, parley.Conflict, "the run "+a.Run.ID+" is over",
+		"look at how it ended: parley agent run "+a.Run.ID))
+}
+
+// A runtime that has not said when it began has, at the latest, when it ends.
+func TestRunThatNeverBeganCanFinish(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	m := w.dm("user", "codex", "hello").Message
+	same(t, "state", w.finish(w.next("codex"), "done").State, parley.RunSucceeded)
+	same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryAnswered)
+}
+
+func TestFailedRunIsTriedAgainOrNot(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		failure  parley.Failure
+		run      parley.RunState
+		delivery parley.DeliveryState
+		attempt  int
+		pause    time.Duration // until the next run can start
+		told     string
+	}{
+		{parley.FailureLost, parley.RunLost, parley.DeliveryAccepted, 1, time.Second, ""},
+		{parley.FailureBusy, parley.RunFailed, parley.DeliveryAccepted, 1, 5 * time.Second, ""},
+		{parley.FailureServer, parley.RunFailed, parley.DeliveryAccepted, 1, 2 * time.Second, ""},
+		{parley.FailureNoStart, parley.RunFailed, parley.DeliveryAccepted, 1, 5 * time.Second, ""},
+		{parley.FailureStopped, parley.RunCancelled, parley.DeliveryAccepted, 0, 0, ""},
+		{parley.FailureFinal, parley.RunFailed, parley.DeliveryFailed, 1, -1, "Error: codex did not do this: it broke. Hint: mend it."},
+	} {
+		t.Run(string(c.failure), func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.dispatched("codex")
+			m := w.dm("user", "codex", "hello").Message
+			a := w.starts("codex")
+			r := w.fails(a, c.failure)
+			same(t, "run", []any{r.State, r.Answer}, []any{c.run, ""})
+			d := w.delivery(m.ID, "codex")
+			same(t, "delivery", []any{d.State, d.Attempt, d.Run == ""}, []any{c.delivery, c.attempt, c.delivery == parley.DeliveryAccepted})
+			same(t, "told", strings.Join(textsOf(w.told("user")), ""), c.told)
+			if c.pause < 0 {
+				w.later(time.Hour)
+				w.idle("codex")
+				return
+			}
+			if c.pause > 0 {
+				w.later(c.pause - time.Millisecond)
+				w.idle("codex")
+				w.later(time.Millisecond)
+			}
+			again := w.starts("codex")
+			same(t, "attempt", again.Run.Attempt, c.attempt+1)
+			w.finish(again, "done")
+			same(t, "said", w.texts("user", m.Conversation), []string{"hello", "done"})
+			w.sound()
+		})
+	}
+}
+
+func TestRunThatFailsTooOftenLeavesADeadLetter(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	w.change("codex", func(a *parley.Agent) { a.Attempts = 2 })
+	m := w.dm("user", "codex", "hello").Message
+	w.fails(w.starts("codex"), parley.FailureServer)
+	w.later(time.Minute)
+	w.fails(w.starts("codex"), parley.FailureBusy)
+	same(t, "state", w.stateOf(m.ID, "codex"), parley.DeliveryDead)
+	w.later(time.Hour)
+	w.idle("codex")
+	get[parley.Delivery](w)(w.RetryDead(ctx, user, m.ID, "codex"))
+	w.answers("codex", "at last")
+}
+
+func TestKeptRunKeepsItsLeases(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	m := w.dm("user", "codex", "hello").Message
+	a := w.starts("codex")
+	for range 3 {
+		w.later(50 * time.Second)
+		same(t, "to end", get[string](w)(w.KeepRun(ctx, a.Run.ID)), "")
+	}
+	same(t, "state", w.run(a.Run.ID).State, parley.RunRunning)
+	w.later(time.Minute) // nobody keeps it
+	same(t, "state", w.run(a.Run.ID).State, parley.RunLost)
+	same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryAccepted)
+	if _, err := w.Identify(ctx, a.Token); parley.AsError(err).Reason != parley.Unauthenticated {
+		t.Errorf("the token of a lost run: %v", err)
+	}
+	same(t, "its end is nobody's any more", w.finish(a, "too late").State, parley.RunLost)
+	w.later(time.Second)
+	w.answers("codex", "in time")
+	same(t, "said", w.texts("user", m.Conversation), []string{"hello", "in time"})
+}
+
+// Whatever step of a run the process dies after, the message is answered once, by a later run.
+func TestCrashBetweenAnyTwoSteps(t *testing.T) {
+	t.Parallel()
+	steps := []func(w *world, a *hub.Assignment){
+		func(*world, *hub.Assignment) {},
+		func(w *world, a *hub.Assignment) { get[parley.RunContext](w)(w.RunContext(ctx, a.Run.ID)) },
+		func(w *world, a *hub.Assignment) { w.ok(w.BeginRun(ctx, a.Run.ID, parley.Process{PID: 7, Started: 1})) },
+		func(w *world, a *hub.Assignment) { get[string](w)(w.KeepRun(ctx, a.Run.ID)) },
+		func(w *world, a *hub.Assignment) {
+			w.runPosts(a, parley.Draft{Conversation: "open", Content: text("half")})
+		},
+		func(w *world, a *hub.Assignment) { w.finish(a, "answer") },
+	}
+	for crash := range steps {
+		for _, sweepFirst := range []bool{false, true} {
+			w := newHub(t)
+			w.dispatched("codex")
+			w.channel("user", "open", "codex")
+			m := w.say("user", "open", "@codex").Message
+			a := w.next("codex")
+			for _, step := range steps[:crash+1] {
+				step(w, a)
+			}
+			w.restart()
+			if sweepFirst {
+				w.sweep()
+			}
+			lost := get[[]parley.Run](w)(w.LostRuns(ctx, node))
+			begun := crash >= 2
+			same(t, "lost", len(lost), boolInt(crash < len(steps)-1 && (begun || !sweepFirst)))
+			for _, r := range lost {
+				same(t, "its process", r.Process.PID, 7*boolInt(begun))
+				w.ok(w.RecoverRun(ctx, r.ID))
+			}
+			same(t, "lost after that", len(get[[]parley.Run](w)(w.LostRuns(ctx, node))), 0)
+			w.later(time.Minute)
+			if again := w.next("codex"); again != nil {
+				same(t, "attempt", again.Run.Attempt, 2)
+				w.runPosts(again, parley.Draft{Conversation: "open", Content: text("half")})
+				w.finish(again, "answer")
+			}
+			want := []string{"@codex", "half", "answer"}
+			same(t, "said", w.texts("user", "open"), want)
+			same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryAnswered)
+			w.idle("codex")
+			w.sound()
+		}
+	}
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// A later attempt that makes the same calls gets what the earlier one has posted, call by call.
+func TestLaterAttemptRepeatsNoCall(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	w.channel("user", "open", "codex")
+	w.say("user", "open", "@codex")
+	same1 := parley.Draft{Conversation: "open", Content: text("same")}
+	a := w.starts("codex")
+	one, two := w.runPosts(a, same1), w.runPosts(a, same1)
+	w.fails(a, parley.FailureLost)
+	w.later(time.Minute)
+	b := w.starts("codex")
+	earlier := get[parley.RunContext](w)(w.RunContext(ctx, b.Run.ID)).Earlier
+	same(t, "is told", []string{earlier[0].ID, earlier[1].ID}, []string{one.Message.ID, two.Message.ID})
+	for i, want := range []parley.Receipt{one, two} {
+		again := w.runPosts(b, same1)
+		same(t, "the call again", []any{again.Message.ID, again.Duplicate, i}, []any{want.Message.ID, true, i})
+	}
+	if third := w.runPosts(b, same1); third.Duplicate {
+		t.Error("a call that the earlier attempt had not made was not made")
+	}
+	w.runPosts(b, parley.Draft{Conversation: "open", Content: text("other")})
+	same(t, "posts", len(w.run(b.Run.ID).Posts), 4)
+	// What an earlier attempt has said is not said again as the answer either.
+	same(t, "answer", w.finish(b, "other").State, parley.RunSucceeded)
+	same(t, "said", w.texts("user", "open"), []string{"@codex", "same", "same", "same", "other"})
+	_, err := w.Post(ctx, b.Caller(), same1)
+	same(t, "after its end", parley.AsError(err).Reason, parley.Conflict)
+}
+
+func TestRunTokenIsGoodWhileTheRunLives(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	w.dm("user", "codex", "hello")
+	a := w.starts("codex")
+	caller := get[hub.Caller](w)(w.Identify(ctx, a.Token))
+	caller.Source = a.Caller().Source
+	same(t, "caller", caller, a.Caller())
+	same(t, "it is nothing to be listed", len(firstOf(w.Tokens(ctx, user, parley.TokenFilter{}))), 0)
+	w.finish(a, "done")
+	_, err := w.Identify(ctx, a.Token)
+	same(t, "afterwards", parley.AsError(err).Reason, parley.Unauthenticated)
+	w.ok(w.db.View(ctx, func(tx parley.Tx) error {
+		_, err := tx.Tokens().Get(a.Run.ID)
+		same(t, "its row", errors.Is(err, parley.ErrNotFound), true)
+		return nil
+	}))
+}
+
+// What a run has opened with its token is closed when the run ends, however it does.
+func TestWhatARunHoldsOpenEndsWithIt(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.Start(ctx)
+	w.dispatched("codex", "other")
+	w.dm("user", "other", "hello")
+	other, release, err := w.Hold(ctx, w.starts("other").Caller())
+	w.ok(err)
+	defer release()
+	for _, end := range []func(a *hub.Assignment){
+		func(a *hub.Assignment) { w.finish(a, "done") },
+		func(a *hub.Assignment) { w.fails(a, parley.FailureFinal) },
+		func(a *hub.Assignment) { w.fails(a, parley.FailureStopped) },
+		func(a *hub.Assignment) { w.ok(w.RecoverRun(ctx, a.Run.ID)) },
+	} {
+		w.post("user", parley.Draft{Direct: []string{"codex"}, Ephemeral: true})
+		a := w.starts("codex")
+		held, release, err := w.Hold(ctx, a.Caller())
+		w.ok(err)
+		end(a)
+		<-held.Done()
+		same(t, "cause", parley.AsError(context.Cause(held)).Reason, parley.Unauthenticated)
+		release()
+	}
+	w.ok(other.Err())
+}
+
+// refusing is a store that fails once to store a message, as one does whose connection is lost.
+type refusing struct {
+	parley.Store
+	once *atomic.Bool
+}
+
+type refusingTx struct {
+	parley.Tx
+	once *atomic.Bool
+}
+
+type refusingMessages struct {
+	parley.MessageStore
+	once *atomic.Bool
+}
+
+func (s refusing) Update(ctx context.Context, fn func(parley.Tx) error) error {
+	return s.Store.Update(ctx, func(tx parley.Tx) error { return fn(refusingTx{tx, s.once}) })
+}
+
+func (tx refusingTx) Messages() parley.MessageStore {
+	return refusingMessages{tx.Tx.Messages(), tx.once}
+}
+
+func (m refusingMessages) Insert(message parley.Message) error {
+	if m.once.Swap(false) {
+		return parley.Errorf(parley.Unavailable, "the database cannot be reached: %w", io.ErrUnexpectedEOF)
+	}
+	return m.MessageStore.Insert(message)
+}
+
+// A finished run has not failed because the store was away when its answer came.
+func TestAnAnswerOutlivesALostConnection(t *testing.T) {
+	t.Parallel()
+	once := &atomic.Bool{}
+	w := newHub(t, func(w *world) { w.wrap = func(s parley.Store) parley.Store { return refusing{diskless(s), once} } })
+	w.dispatched("codex")
+	m := w.dm("user", "codex", "hello").Message
+	a := w.starts("codex")
+	once.Store(true)
+	_, err := w.FinishRun(ctx, a.Run.ID, parley.Result{Text: "done"}, nil)
+	same(t, "at first", parley.CodeOf(err), parley.Unavailable)
+	same(t, "it lives", w.run(a.Run.ID).State, parley.RunRunning)
+	same(t, "then", w.finish(a, "done").State, parley.RunSucceeded)
+	same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryAnswered)
+}
+
+func firstOf(list []parley.Token, _ string, err error) []parley.Token {
+	if err != nil {
+		panic(err)
+	}
+	return list
+}
+
+func TestRemovedAgentsRunsAreCancelled(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	m := w.dm("user", "codex", "hello").Message
+	a := w.starts("codex")
+	w.ok(w.RemoveAgent(ctx, user, "codex"))
+	same(t, "run", w.run(a.Run.ID).State, parley.RunCancelled)
+	same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryFailed)
+	same(t, "its end", w.finish(a, "done").State, parley.RunCancelled)
+	same(t, "told", len(w.told("user")), 1)
+	w.sound()
+}
+
+func TestDeletedConversationsRunsAreOver(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	w.channel("user", "open", "codex")
+	w.say("user", "open", "@codex")
+	a := w.starts("codex")
+	w.ok(w.DeleteConversation(ctx, user, "open"))
+	for name, call := range map[string]func() error{
+		"keep":   func() error { _, err := w.KeepRun(ctx, a.Run.ID); return err },
+		"finish": func() error { _, err := w.FinishRun(ctx, a.Run.ID, parley.Result{Text: "x"}, nil); return err },
+		"fail": func() error {
+			_, err := w.FailRun(ctx, a.Run.ID, &parley.RunError{}, parley.Result{}, nil)
+			return err
+		},
+	} {
+		same(t, name, parley.AsError(call()).Reason, parley.Conflict)
+	}
+	same(t, "live", len(get[[]parley.Run](w)(w.Runs(ctx, user, parley.RunFilter{Live: true}))), 0)
+	w.ok(w.RecoverRun(ctx, a.Run.ID))
+	w.sound()
+}
+
+// A run that was told to end, and holds nothing any more, is found when its time is up.
+func TestRunThatHoldsNothingIsLostAfterItsDeadline(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	m := w.dm("user", "codex", "hello").Message
+	a := w.starts("codex")
+	w.runPosts(a, parley.Draft{InReplyTo: m.ID, Content: text("done")})
+	w.clock.advance(11 * time.Minute)
+	w.ok(w.Sweep(ctx))
+	same(t, "state", w.run(a.Run.ID).State, parley.RunRunning)
+	w.clock.advance(2 * time.Minute)
+	w.ok(w.Sweep(ctx))
+	same(t, "state", w.run(a.Run.ID).State, parley.RunLost)
+	same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryAnswered)
+}
+
+func TestWhatARuntimeClaimsIsMadeSound(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	w.dm("user", "codex", "hello")
+	a := w.starts("codex")
+	w.RunLogs(a.Run.ID, []byte("\xff\x00"))
+	r := get[parley.Run](w)(w.FailRun(ctx, a.Run.ID,
+		&parley.RunError{Trouble: parley.Trouble{Reason: "a\x00b\xff"}, Hint: "\xff"},
+		parley.Result{Session: "s\x00", Usage: parley.Usage{InputTokens: -1, Cost: math.NaN()}}, nil))
+	same(t, "run", []any{r.State, r.Session, r.Usage, r.Failure.Message}, []any{
+		parley.RunFailed, "", parley.Usage{}, "codex did not do this: ab",
+	})
+	same(t, "output", string(get[[]byte](w)(w.RunOutput(ctx, user, r.ID))), "\xff\x00")
+}

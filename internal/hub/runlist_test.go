@@ -1,0 +1,223 @@
+package hub_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+func TestRunsAreShownToTheirAgentAndOwners(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex", "gemini")
+	w.addPerson("sansa", parley.AccessMember)
+	w.channel("user", "open", "codex", "gemini")
+	w.say("user", "open", "@codex @gemini")
+	a, b := w.starts("codex"), w.starts("gemini")
+	w.finish(a, "done")
+	listed := func(who string, f parley.RunFilter) (ids []string) {
+		for _, r := range get[[]parley.Run](w)(w.Runs(ctx, as(who), f)) {
+			ids = append(ids, r.ID)
+		}
+		return ids
+	}
+	same(t, "an owner's", listed("user", parley.RunFilter{}), []string{b.Run.ID, a.Run.ID})
+	same(t, "of one", listed("user", parley.RunFilter{Agent: "CODEX", Conversation: "#open"}), []string{a.Run.ID})
+	same(t, "live", listed("user", parley.RunFilter{Live: true}), []string{b.Run.ID})
+	same(t, "an agent's", listed("codex", parley.RunFilter{}), []string{a.Run.ID})
+	same(t, "a person's", listed("sansa", parley.RunFilter{}), []string{})
+	same(t, "what it posted", w.run(a.Run.ID).Posts, []string{w.run(a.Run.ID).Answer})
+	_, err := w.Run(ctx, as("gemini"), a.Run.ID)
+	wantError(t, err, absent("run", a.Run.ID, checkName))
+	_, err = w.Runs(ctx, as("gemini"), parley.RunFilter{Agent: "codex"})
+	wantError(t, err, refused(parley.NotPermitted, "", "only an owner may see the runs of others", "ask an owner of this hub"))
+}
+
+func TestEventsOfRunsAreForOwnersAndTheAgent(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex", "gemini")
+	w.channel("user", "open", "codex", "gemini")
+	w.say("user", "open", "@codex")
+	before := w.lastEvent()
+	w.finish(w.starts("codex"), "done")
+	seen := func(who string) (kinds []parley.EventKind) {
+		nums := map[int64]bool{}
+		for _, n := range get[[]int64](w)(w.Sees(ctx, as(who), before)) {
+			nums[n] = true
+		}
+		w.ok(w.db.View(ctx, func(tx parley.Tx) error {
+			list, err := tx.Log().Events(before, 1000)
+			for _, e := range list {
+				if nums[e.Num] && e.Kind.Within("run") {
+					kinds = append(kinds, e.Kind)
+				}
+			}
+			return err
+		}))
+		return kinds
+	}
+	all := []parley.EventKind{"run.starting", "run.running", "run.succeeded"}
+	same(t, "an owner's", seen("user"), all)
+	same(t, "its own", seen("codex"), all)
+	same(t, "another's", seen("gemini"), []parley.EventKind{})
+}
+
+func TestRunIsCancelled(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex", "gemini", "boss")
+	w.change("codex", func(a *parley.Agent) { a.Manager = "boss" })
+	for _, by := range []string{"user", "boss", "codex"} {
+		m := w.dm("user", "codex", "hello").Message
+		a := w.starts("codex")
+		_, err := w.CancelRun(ctx, as("gemini"), a.Run.ID, "")
+		wantError(t, err, absent("run", a.Run.ID, checkName))
+		rung, _ := w.Rung()
+		rung()
+		get[parley.Run](w)(w.CancelRun(ctx, as(by), a.Run.ID, "wrong way"))
+		get[parley.Run](w)(w.CancelRun(ctx, user, a.Run.ID, "again"))
+		same(t, "rung", rung(), []string{"codex"})
+		same(t, "to end", get[string](w)(w.KeepRun(ctx, a.Run.ID)), "by "+by+": wrong way")
+		r := w.fails(a, parley.FailureStopped)
+		same(t, "state", r.State, parley.RunCancelled)
+		same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryFailed)
+		w.idle("codex")
+		told := w.told("user")
+		same(t, "told", told[len(told)-1].Content.Text,
+			"Error: codex did not do this: the run was cancelled: by "+by+": wrong way. Hint: send it again if it is still wanted.")
+	}
+	same(t, "audited", strings.Count(actsOf(w.audited()), "run.cancel"), 3)
+}
+
+func actsOf(list []parley.AuditEntry) string {
+	var acts []string
+	for _, e := range list {
+		acts = append(acts, e.Act)
+	}
+	return strings.Join(acts, " ")
+}
+
+// A cancelled run whose process is gone has been cancelled, not lost: nobody wants it again.
+func TestCancelledRunIsNotTriedAgain(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	m := w.dm("user", "codex", "hello").Message
+	a := w.starts("codex")
+	get[parley.Run](w)(w.CancelRun(ctx, user, a.Run.ID, ""))
+	w.later(2 * time.Minute)
+	same(t, "state", w.run(a.Run.ID).State, parley.RunCancelled)
+	same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryFailed)
+}
+
+// Of an agent that was stopped the queue is kept: what its cancelled run was at waits for it.
+func TestStoppedAgentsRunGoesBack(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	m := w.dm("user", "codex", "hello").Message
+	a := w.starts("codex")
+	get[parley.Receipt](w)(w.Command(ctx, user, "codex", parley.Command{Action: parley.ActionStop}))
+	w.clock.advance(31 * time.Second)
+	w.ok(w.SweepHalts(ctx))
+	same(t, "to end", get[string](w)(w.KeepRun(ctx, a.Run.ID)), "codex was stopped")
+	same(t, "state", w.finish(a, "done").State, parley.RunCancelled)
+	d := w.delivery(m.ID, "codex")
+	same(t, "what woke it", []any{d.State, d.Attempt}, []any{parley.DeliveryAccepted, 0})
+	w.idle("codex")
+	get[parley.Receipt](w)(w.Command(ctx, user, "codex", parley.Command{Action: parley.ActionStart}))
+	w.answers("codex", "here I am")
+}
+
+func TestLiveRunShowsWhatItPutsOut(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	w.dm("user", "codex", "hello")
+	a := w.starts("codex")
+	line := []byte(strings.Repeat("x", 1<<10-1) + "\n")
+	for range 1024 {
+		w.RunLogs(a.Run.ID, line)
+	}
+	w.RunLogs("unknown", line)
+	w.RunLogs(a.Run.ID, []byte("the end"))
+	output := func() string { return string(get[[]byte](w)(w.RunOutput(ctx, as("codex"), a.Run.ID))) }
+	before := output()
+	same(t, "kept", []any{len(before), strings.HasSuffix(before, "x\nthe end")}, []any{256 << 10, true})
+	w.finish(a, "done")
+	same(t, "afterwards", output() == before, true)
+}
+
+func TestProgressIsToldAtMostOnceASecond(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	w.dm("user", "codex", "hello")
+	a := w.starts("codex")
+	w.Start(ctx)
+	last := w.lastEvent()
+	w.RunSays(a.Run.ID, "thinking \xff")
+	w.RunSays("unknown", "nobody")
+	got := follow(t, w.Hub, as("codex"), last, last+1)[0]
+	same(t, "event", []any{got.Kind, got.Agent, string(got.Data)}, []any{
+		parley.EventRunProgress, "codex", `{"run":"` + a.Run.ID + `","text":"thinking "}`,
+	})
+}
+
+func TestWorkspaceIsTheHubAsOneUsesIt(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	w.channel("user", "open", "codex")
+	w.say("user", "open", "@codex")
+	at := w.At(w.starts("codex").Caller())
+	get[parley.Receipt](w)(at.Post(ctx, parley.Draft{Conversation: "open", Content: text("hi")}))
+	same(t, "read", textsOf(get[[]parley.Message](w)(at.Read(ctx, "open", 0, 1))), []string{"hi"})
+	same(t, "who", len(get[[]parley.Presence](w)(at.Who(ctx))), 3)
+	same(t, "conversations", len(get[[]parley.ConversationView](w)(at.Conversations(ctx, parley.ListFilter{}))), 1)
+	same(t, "inbox", len(get[parley.Peeked](w)(at.Peek(ctx, 10)).Deliveries), 1)
+	get[parley.SearchResult](w)(at.Search(ctx, parley.SearchRequest{Query: "hi"}))
+	w.ok(at.Sleep(ctx, began.Add(time.Hour)))
+	if !get[parley.Agent](w)(w.Agent(ctx, user, "codex")).Asleep(began) {
+		t.Error("it does not sleep")
+	}
+}
+
+// What a run sends counts as what its agent sends.
+func TestRunsAreWithinTheirAgentsRate(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 3} })
+	w.dispatched("codex")
+	w.channel("user", "open", "codex")
+	w.say("user", "open", "@codex")
+	a := w.starts("codex")
+	for range 2 {
+		w.runPosts(a, parley.Draft{Conversation: "open", Content: text("hi")})
+		w.say("codex", "open", "hi")
+		w.clock.advance(time.Second)
+	}
+	_, err := w.Post(ctx, a.Caller(), parley.Draft{Conversation: "open", Content: text("hi")})
+	w.ok(err)
+	_, err = w.Post(ctx, a.Caller(), parley.Draft{Conversation: "open", Content: text("hi")})
+	same(t, "refused", parley.AsError(err).Reason, parley.RateLimited)
+	same(t, "its answer is not", w.finish(a, "done").State, parley.RunSucceeded)
+}
+
+func TestOutputsAreKeptForAWhile(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, func(w *world) { w.config.Retention.Outputs = time.Hour })
+	w.dispatched("codex")
+	w.dm("user", "codex", "hello")
+	a := w.starts("codex")
+	w.RunLogs(a.Run.ID, []byte("raw"))
+	w.finish(a, "done")
+	for _, want := range []string{"raw", ""} {
+		w.ok(w.Sweep(ctx))
+		same(t, "output", string(get[[]byte](w)(w.RunOutput(ctx, user, a.Run.ID))), want)
+		w.clock.advance(2 * time.Hour)
+	}
+}

@@ -1,0 +1,139 @@
+package hub_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// Who is started again while a run that its stop has cancelled is still ending has lost nothing.
+func TestWhatAStopCancelsIsKeptThoughItIsStartedAgain(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("bot")
+	m := w.dm("user", "bot", "work").Message
+	run := w.starts("bot")
+	w.command("user", "bot", parley.ActionStop, parley.CommandParameters{TimeoutMS: 1, Reason: "by user"})
+	w.clock.advance(time.Second)
+	w.ok(w.SweepHalts(ctx))
+	w.command("user", "bot", parley.ActionStart, parley.CommandParameters{})
+	w.fails(run, parley.FailureFinal)
+	same(t, "the message", w.stateOf(m.ID, "bot"), parley.DeliveryAccepted)
+	same(t, "the sender is told", len(w.told("user")), 0)
+	w.finish(w.starts("bot"), "done")
+}
+
+// What a person has cancelled is done with, though its agent is being stopped.
+func TestWhatAPersonCancelsHasFailedThoughItsAgentIsStopped(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("bot")
+	m := w.dm("user", "bot", "work").Message
+	run := w.starts("bot")
+	get[parley.Run](w)(w.CancelRun(ctx, user, run.Run.ID, "not this"))
+	w.command("user", "bot", parley.ActionStop, parley.CommandParameters{})
+	w.fails(run, parley.FailureFinal)
+	same(t, "the message", w.stateOf(m.ID, "bot"), parley.DeliveryFailed)
+}
+
+// An API may ask to be left alone for longer than anybody waits.
+func TestNoPauseIsTooLongToFailWith(t *testing.T) {
+	t.Parallel()
+	for _, after := range []time.Duration{-time.Second, 1000 * time.Hour} {
+		w := newHub(t)
+		w.dispatched("bot")
+		m := w.dm("user", "bot", "work").Message
+		why := &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureBusy, After: after}}
+		r := get[parley.Run](w)(w.FailRun(ctx, w.starts("bot").Run.ID, why, parley.Result{}, nil))
+		same(t, "the run", r.State, parley.RunFailed)
+		same(t, "the message", w.stateOf(m.ID, "bot"), parley.DeliveryAccepted)
+		w.later(24 * time.Hour)
+		w.starts("bot")
+	}
+}
+
+// Who was taken out of a conversation is not woken there: what it was to do has failed, once.
+func TestWhoIsOutIsNotWoken(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	w.private("user", "secret", "codex")
+	m := w.say("user", "secret", "@codex").Message
+	w.ok(w.RemoveMember(ctx, user, "secret", "codex"))
+	w.dm("user", "codex", "hello")
+	same(t, "woken by", textsOf(w.starts("codex").Messages), []string{"hello"})
+	d := w.delivery(m.ID, "codex")
+	same(t, "the message", d.State, parley.DeliveryFailed)
+	wantError(t, d.Failure, refused(parley.NotPermitted, "", "codex does not take part in #secret any more", "add it again, and send this again"))
+	same(t, "the sender is told", len(w.told("user")), 1)
+}
+
+// A run has all of what woke it, or it is lost: nothing of it is given to another while it may go on.
+func TestALapsedRunLosesAllItHas(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("bot", "other")
+	for i := range 60 { // more than are looked at in one update
+		w.dm("user", "bot", fmt.Sprint(i))
+		w.dm("user", "other", fmt.Sprint(i))
+	}
+	bot, other := w.starts("bot"), w.starts("other")
+	w.leases.advance(2 * time.Minute)
+	w.ok(w.LapseSome(ctx))
+	for _, run := range []string{bot.Run.ID, other.Run.ID} {
+		var held []parley.Delivery
+		w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+			held, err = tx.Queue().Leased(run)
+			return err
+		}))
+		_, err := w.KeepRun(ctx, run)
+		same(t, "it lives on", err == nil, len(held) == 60)
+	}
+	w.sound()
+}
+
+// One that has answered is still at it while its run goes on.
+func TestRoundRobinWaitsForTheEndOfTheRun(t *testing.T) {
+	t.Parallel()
+	w := moded(t, parley.AnswersRoundRobin)
+	m := w.say("user", "open", "@c3 @a1 @b2").Message
+	c := w.starts("c3")
+	w.runPosts(c, parley.Draft{InReplyTo: m.ID, Content: text("so far")})
+	same(t, "answered", w.stateOf(m.ID, "c3"), parley.DeliveryAnswered)
+	w.idle("a1", "b2")
+	rung, _ := w.Rung()
+	rung()
+	w.finish(c, "and the rest")
+	same(t, "rung", rung(), []string{"a1", "b2", "c3", "user"})
+	same(t, "woken", w.woken(three...), []string{"a1"})
+}
+
+// Others do not wait for one whose API asks to be left alone for long.
+func TestRoundRobinPassesOverWhoStartsMuchLater(t *testing.T) {
+	t.Parallel()
+	w := moded(t, parley.AnswersRoundRobin)
+	w.say("user", "open", "@c3 @a1")
+	why := &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureBusy, After: time.Hour}}
+	get[parley.Run](w)(w.FailRun(ctx, w.starts("c3").Run.ID, why, parley.Result{}, nil))
+	w.finish(w.starts("a1"), "")
+	w.later(time.Hour)
+	w.finish(w.starts("c3"), "")
+}
+
+// Who cannot start anyway is not asked for again and again.
+func TestWhoIsHaltedDoesNotWait(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("paused", "asleep", "stopped", "bot")
+	for _, id := range []string{"paused", "asleep", "stopped", "bot"} {
+		w.dm("user", id, "work")
+	}
+	w.command("user", "paused", parley.ActionPause, parley.CommandParameters{})
+	w.command("user", "stopped", parley.ActionStop, parley.CommandParameters{})
+	get[parley.Agent](w)(w.Sleep(ctx, user, "asleep", began.Add(time.Hour)))
+	same(t, "waiting", get[[]string](w)(w.Waiting(ctx)), []string{"bot"})
+	w.clock.advance(2 * time.Hour)
+	same(t, "once its time has come", get[[]string](w)(w.Waiting(ctx)), []string{"asleep", "bot"})
+}

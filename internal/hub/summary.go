@@ -1,0 +1,113 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// summaryEvery is how often the state of the agents is summed up.
+const summaryEvery = 15 * time.Minute
+
+// summaries knows whose state has changed since the last summary. For all others there is nothing to say.
+type summaries struct {
+	mu      sync.Mutex
+	stirred map[string]bool
+	last    time.Time
+}
+
+func (o *summaries) note(agents []string) {
+	if len(agents) == 0 {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.stirred == nil {
+		o.stirred = map[string]bool{}
+	}
+	for _, id := range agents {
+		o.stirred[id] = true
+	}
+}
+
+// take returns whom there is something to say of, once it is time.
+func (o *summaries) take(now time.Time) []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if now.Sub(o.last) < summaryEvery {
+		return nil
+	}
+	agents := slices.Sorted(maps.Keys(o.stirred))
+	o.stirred, o.last = nil, now
+	return agents
+}
+
+// SweepSummaries sums up, every 15 minutes, the state of each agent that has done something meanwhile.
+func (h *Hub) SweepSummaries(ctx context.Context) error {
+	agents := h.summaries.take(h.now())
+	for part := range slices.Chunk(agents, sweepBatch) {
+		err := h.write(ctx, Caller{Agent: parley.System}, func(s *scene) error { return s.summarizeAll(part) })
+		if err != nil {
+			h.summaries.note(agents)
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *scene) summarizeAll(ids []string) error {
+	for _, id := range ids {
+		a, err := s.Agents().Find(id)
+		if err == nil && a.RemovedAt == nil {
+			err = s.summarize(a)
+		}
+		if err != nil && !errors.Is(err, parley.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// summary is the state of an agent, as everybody may see it.
+type summary struct {
+	Status      string       `json:"status"`
+	Reason      string       `json:"reason,omitempty"`
+	Inbox       parley.Inbox `json:"inbox"`
+	LiveRuns    int          `json:"live_runs"`
+	LastFailure *lastFailure `json:"last_failure,omitempty"`
+}
+
+type lastFailure struct {
+	Run  string      `json:"run"`
+	Code parley.Code `json:"code"`
+	At   *time.Time  `json:"at,omitempty"`
+}
+
+// summarize writes an event with the state of an agent: every 15 minutes, and whenever a run has failed.
+func (s *scene) summarize(a parley.Agent) error {
+	live, err := s.Runs().Live(a.ID)
+	if err != nil {
+		return err
+	}
+	status, _ := s.status(a, len(live))
+	says := summary{Status: status.Status, Reason: status.Reason, LiveRuns: len(live)}
+	if says.Inbox, err = s.Queue().Inbox(a.ID); err != nil {
+		return err
+	}
+	runs, err := s.Runs().List(parley.RunFilter{Agent: a.ID, Limit: runsExamined})
+	if err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(runs, func(r parley.Run) bool { return r.Failure != nil }); i >= 0 {
+		says.LastFailure = &lastFailure{runs[i].ID, runs[i].Failure.Code, runs[i].EndedAt}
+	}
+	data, err := json.Marshal(says)
+	s.note(parley.Event{Kind: parley.EventAgentSummary, Agent: a.ID, Data: data})
+	return err
+}

@@ -1,0 +1,59 @@
+package hub_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+func TestSummariesAreOfThoseThatDidSomething(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("bot", "idle")
+	w.add("arya")
+	after := w.lastEvent()
+	summaries := func(what string, want ...string) {
+		t.Helper()
+		w.ok(w.SweepSummaries(ctx))
+		got := []string{}
+		for _, e := range eventsAfter(w, after) {
+			if e.Kind != parley.EventAgentSummary {
+				continue
+			}
+			var says struct {
+				Status      string
+				Inbox       parley.Inbox
+				LiveRuns    int                         `json:"live_runs"`
+				LastFailure *struct{ Code parley.Code } `json:"last_failure"`
+			}
+			w.ok(json.Unmarshal(e.Data, &says))
+			line := fmt.Sprintf("%s %s %d waiting, %d live", e.Agent, says.Status, says.Inbox.Waking, says.LiveRuns)
+			if says.LastFailure != nil {
+				line += ", failed: " + string(says.LastFailure.Code)
+			}
+			got = append(got, line)
+		}
+		after = w.lastEvent()
+		same(t, what, got, want)
+	}
+	summaries("nobody did anything")
+	w.dm("user", "bot", "work")
+	run := w.starts("bot")
+	w.dm("user", "bot", "more")
+	w.clock.advance(15*time.Minute - time.Millisecond)
+	summaries("not yet")
+	w.clock.advance(time.Millisecond)
+	summaries("who works", "bot working 2 waiting, 1 live")
+	w.clock.advance(15 * time.Minute)
+	summaries("nothing has changed since")
+	w.fails(run, parley.FailureFinal)
+	summaries("a failure, at once", "bot idle 1 waiting, 0 live, failed: E004")
+	get[[]parley.Agent](w)(w.Agents(ctx, as("arya")))
+	w.ok(w.SweepAttendance(ctx))
+	w.clock.advance(15 * time.Minute)
+	w.ok(w.SweepAttendance(ctx))
+	summaries("who came and went", "arya offline 0 waiting, 0 live", "bot idle 1 waiting, 0 live, failed: E004")
+}

@@ -1,0 +1,46 @@
+package hub
+
+import (
+	"context"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// At is the hub as one participant uses it.
+func (h *Hub) At(caller Caller) parley.Workspace { return workspace{h, caller} }
+
+type workspace struct {
+	hub    *Hub
+	caller Caller
+}
+
+func (w workspace) Post(ctx context.Context, d parley.Draft) (parley.Receipt, error) {
+	return w.hub.Post(ctx, w.caller, d)
+}
+
+func (w workspace) Read(ctx context.Context, conversation string, before int64, limit int) ([]parley.Message, error) {
+	return w.hub.History(ctx, w.caller, conversation, parley.Page{Before: before, Limit: limit})
+}
+
+func (w workspace) Who(ctx context.Context) ([]parley.Presence, error) {
+	return w.hub.Who(ctx, w.caller)
+}
+
+func (w workspace) Conversations(ctx context.Context, f parley.ListFilter) ([]parley.ConversationView, error) {
+	list, _, err := w.hub.Conversations(ctx, w.caller, f)
+	return list, err
+}
+
+func (w workspace) Search(ctx context.Context, r parley.SearchRequest) (parley.SearchResult, error) {
+	return w.hub.Search(ctx, w.caller, r)
+}
+
+func (w workspace) Peek(ctx context.Context, limit int) (parley.Peeked, error) {
+	return w.hub.Peek(ctx, w.caller, limit)
+}
+
+func (w workspace) Sleep(ctx context.Context, until time.Time) error {
+	_, err := w.hub.Sleep(ctx, w.caller, w.caller.Agent, until)
+	return err
+}
