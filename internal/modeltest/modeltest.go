@@ -1,0 +1,226 @@
+// Package modeltest is a fake of the APIs that models are reached by, for tests: it speaks the wire format
+// of Anthropic Messages, OpenAI Chat Completions and Responses, and Gemini generateContent, streams and
+// errors included. What it answers is the test's to say.
+package modeltest
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+)
+
+// API is one of the wire formats.
+type API string
+
+// The wire formats.
+const (
+	Anthropic API = "anthropic" // POST …/messages
+	Chat      API = "chat"      // POST …/chat/completions
+	Responses API = "responses" // POST …/responses
+	Gemini    API = "gemini"    // POST …/models/<model>:generateContent and :streamGenerateContent
+)
+
+// Request is what a client has sent, whatever the format.
+type Request struct {
+	API    API
+	Path   string
+	Header http.Header
+	Body   []byte
+	Model  string
+	Stream bool
+	Tools  []string // names
+	Texts  []string // every text in it, in order: the system prompt, messages, results of tools
+}
+
+// Says tells whether one of its texts contains a string.
+func (r Request) Says(s string) bool { return strings.Contains(strings.Join(r.Texts, "\n"), s) }
+
+// Call is a tool that the model wants to use.
+type Call struct {
+	ID, Name, Args string
+}
+
+// Fault is what goes wrong half-way through a stream.
+type Fault int
+
+// The faults.
+const (
+	None  Fault = iota
+	Cut         // the stream ends early, as if it had been complete
+	Reset       // the connection breaks
+	Error       // an error event instead of the rest
+	Hang        // nothing more comes until the client goes away
+)
+
+// Answer is what the model answers.
+type Answer struct {
+	Text          string
+	Calls         []Call
+	Stop          string // the API's own word for why it ends; "": what fits
+	Refusal       string // Chat only
+	Input, Output int64  // tokens
+	Fault         Fault
+
+	// With a Status it is this response instead.
+	Status int
+	Header map[string]string
+	Body   string
+}
+
+// Server is a fake API.
+type Server struct {
+	*httptest.Server
+	answer func(Request) Answer
+
+	mu       sync.Mutex
+	requests []Request
+}
+
+// New starts a server that answers by a function. It is safe if the function is called at the same time.
+func New(answer func(Request) Answer) *Server {
+	s := &Server{answer: answer}
+	s.Server = httptest.NewServer(s)
+	return s
+}
+
+// InOrder answers with one after the other, and then with the last for ever.
+func InOrder(answers ...Answer) func(Request) Answer {
+	var mu sync.Mutex
+	next := 0
+	return func(Request) Answer {
+		mu.Lock()
+		defer mu.Unlock()
+		a := answers[min(next, len(answers)-1)]
+		next++
+		return a
+	}
+}
+
+// Requests are those that came so far.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Request(nil), s.requests...)
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	api, write := apiOf(r.URL.Path)
+	body, err := io.ReadAll(r.Body)
+	if api == "" || r.Method != http.MethodPost || err != nil {
+		http.Error(w, "not served here", http.StatusNotFound)
+		return
+	}
+	request := read(api, r, body)
+	s.mu.Lock()
+	s.requests = append(s.requests, request)
+	s.mu.Unlock()
+	a := s.answer(request)
+	if a.Status != 0 {
+		respond(w, a)
+		return
+	}
+	write(&wire{w: w, r: r, request: request}, a)
+}
+
+// apiOf is the format that a path belongs to, and what writes its answers.
+func apiOf(path string) (API, func(*wire, Answer)) {
+	_, method, _ := strings.Cut(path[strings.LastIndex(path, "/")+1:], ":")
+	switch {
+	case strings.HasSuffix(path, "/messages"):
+		return Anthropic, writeAnthropic
+	case strings.HasSuffix(path, "/chat/completions"):
+		return Chat, writeChat
+	case strings.HasSuffix(path, "/responses"):
+		return Responses, writeResponses
+	case method == "generateContent", method == "streamGenerateContent":
+		return Gemini, writeGemini
+	default:
+		return "", nil
+	}
+}
+
+func respond(w http.ResponseWriter, a Answer) {
+	w.Header().Set("Content-Type", "application/json")
+	for name, value := range a.Header {
+		w.Header().Set(name, value)
+	}
+	w.WriteHeader(a.Status)
+	_, _ = io.WriteString(w, a.Body)
+}
+
+// read finds in a request what all formats have, by the names that they share.
+func read(api API, r *http.Request, body []byte) Request {
+	var parsed struct {
+		Model  string
+		Stream bool
+		Tools  []struct {
+			Name                 string
+			Function             struct{ Name string }
+			FunctionDeclarations []struct{ Name string }
+		}
+	}
+	_ = json.Unmarshal(body, &parsed)
+	request := Request{
+		API: api, Path: r.URL.Path, Header: r.Header.Clone(), Body: body,
+		Model: parsed.Model, Stream: parsed.Stream || strings.HasSuffix(r.URL.Path, ":streamGenerateContent"),
+	}
+	if model, _, ok := strings.Cut(r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:], ":"); ok {
+		request.Model = model
+	}
+	for _, t := range parsed.Tools {
+		if name := t.Name + t.Function.Name; name != "" {
+			request.Tools = append(request.Tools, name)
+		}
+		for _, f := range t.FunctionDeclarations {
+			request.Tools = append(request.Tools, f.Name)
+		}
+	}
+	request.Texts = texts(body)
+	return request
+}
+
+// texts are the strings under the keys that formats keep text under, in the order of the body.
+func texts(body []byte) (found []string) {
+	decoder := json.NewDecoder(strings.NewReader(string(body)))
+	var keys []string // of the objects around; "[" for an array
+	key := ""
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			return found
+		}
+		switch token := token.(type) {
+		case json.Delim:
+			if token == '{' || token == '[' {
+				keys, key = append(keys, string(token)+key), ""
+			} else {
+				keys, key = keys[:len(keys)-1], ""
+			}
+		case string:
+			object := len(keys) > 0 && strings.HasPrefix(keys[len(keys)-1], "{")
+			if object && key == "" {
+				key = token
+				continue
+			}
+			if isText(key) {
+				found = append(found, token)
+			}
+			key = ""
+		default:
+			key = ""
+		}
+	}
+}
+
+func isText(key string) bool {
+	switch key {
+	case "text", "content", "system", "instructions", "input", "output":
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,169 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/tools"
+)
+
+const (
+	mostRounds = 32 // turns with tools in one run
+	mostTries  = 4  // of one turn
+	firstPause = time.Second
+	mostPause  = 30 * time.Second // an API that wants more than that is left to the dispatcher
+)
+
+// exchange is one run being done.
+type exchange struct {
+	*Runtime
+	job      parley.Job
+	settings settings
+	provider Provider
+	key      string
+	talk     talk
+	begun    bool
+	used     parley.Usage
+}
+
+// hold talks until the model has answered.
+func (x *exchange) hold(ctx context.Context) (string, error) {
+	for round := 1; round <= mostRounds; round++ {
+		t, err := x.patiently(ctx)
+		if err != nil {
+			return "", err
+		}
+		x.log("turn %d: %d tokens in, %d out, %d calls\n%s\n", round, t.InputTokens, t.OutputTokens, len(t.calls), t.text)
+		if len(t.calls) == 0 || t.ending != done {
+			return x.answer(t)
+		}
+		if t.text != "" {
+			x.job.Say("\n")
+		}
+		outcomes, err := x.use(ctx, t.calls)
+		if err != nil {
+			return "", err
+		}
+		x.talk.tell(outcomes)
+	}
+	return "", final(fmt.Sprintf("the model has used tools %d times in a row and not come to an answer", mostRounds),
+		"see the output of the run, and tell the agent in its IDENTITY.md when to stop")
+}
+
+// answer makes an answer of the last turn. One that was cut off says so; a call that was cut off has not been
+// made, so that the turn is worth nothing.
+func (x *exchange) answer(t turn) (string, error) {
+	text := strings.TrimSpace(strings.ToValidUTF8(t.text, "\uFFFD"))
+	switch {
+	case t.ending == refused:
+		reason := "the model refuses to answer"
+		if t.why != "" {
+			reason += ": " + x.foreign(t.why)
+		}
+		return "", final(reason, "ask in another way, or another model")
+	case t.ending == length && (text == "" || len(t.calls) > 0):
+		return "", final("the answer was cut off before there was any", "raise max_tokens in the agent's runtime_config, or lower its context_messages")
+	case t.ending == length:
+		return text + "\n\n(cut off: the answer was longer than the model may make it)", nil
+	default:
+		return text, nil
+	}
+}
+
+func final(reason, hint string) *parley.RunError {
+	return &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureFinal, Reason: reason}, Hint: hint}
+}
+
+// use makes the calls of a turn, one after the other.
+func (x *exchange) use(ctx context.Context, calls []call) ([]outcome, error) {
+	outcomes := make([]outcome, 0, len(calls))
+	as := tools.Participant{ID: x.job.Agent.ID, Workspace: x.job.Workspace}
+	for _, c := range calls {
+		text, err := tools.Call(ctx, as, c.name, c.args)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			text = tools.Failure(err)
+		}
+		x.log("%s %s\n%s\n", c.name, c.args, text)
+		outcomes = append(outcomes, outcome{id: c.id, text: text, failed: err != nil})
+	}
+	return outcomes, nil
+}
+
+// patiently asks for a turn until there is one, or it is not worth trying.
+func (x *exchange) patiently(ctx context.Context) (turn, error) {
+	for try := 1; ; try++ {
+		t, err := x.talk.next(ctx, listener{begun: x.begin(ctx), said: x.say})
+		x.spend(t.Usage)
+		if err == nil || ctx.Err() != nil {
+			return t, err
+		}
+		if stopped, ok := errors.AsType[cannotBegin](err); ok {
+			return t, stopped.error
+		}
+		why := x.trouble(err)
+		x.log("try %d: %v\n", try, why)
+		wait := x.wait(try, why.After)
+		if why.Failure == parley.FailureFinal || try == mostTries || wait > mostPause || !x.hasTime(ctx, wait) {
+			return t, why
+		}
+		if err := x.pause(ctx, wait); err != nil {
+			return t, err
+		}
+	}
+}
+
+// wait is how long to wait after a try: as long as the API asks for, or twice as long each time, give or take
+// a half, so that many runs do not come back at once.
+func (x *exchange) wait(try int, asked time.Duration) time.Duration {
+	if asked > 0 {
+		return asked
+	}
+	return time.Duration(float64(firstPause<<(try-1)) * (0.5 + x.jitter()))
+}
+
+// hasTime says whether anything can come of another try.
+func (x *exchange) hasTime(ctx context.Context, wait time.Duration) bool {
+	deadline, ok := ctx.Deadline()
+	return !ok || time.Until(deadline) > wait
+}
+
+// cannotBegin is why the hub would not have the run begin.
+type cannotBegin struct{ error }
+
+// begin tells the hub, once, that the model has what it was told.
+func (x *exchange) begin(ctx context.Context) func() error {
+	return func() error {
+		if x.begun {
+			return nil
+		}
+		if err := x.job.Begin(ctx, parley.Process{}); err != nil {
+			return cannotBegin{err}
+		}
+		x.begun = true
+		return nil
+	}
+}
+
+func (x *exchange) say(text string) {
+	if text != "" {
+		x.job.Say(strings.ToValidUTF8(text, "\uFFFD"))
+	}
+}
+
+func (x *exchange) spend(u parley.Usage) {
+	if u.Cost == 0 {
+		u.Cost = x.prices.cost(x.settings.Provider, x.settings.Model, u)
+	}
+	x.used = x.used.Plus(u)
+}
+
+func (x *exchange) log(format string, args ...any) {
+	x.job.Log([]byte(redact(fmt.Sprintf(format, args...), x.key)))
+}

@@ -1,0 +1,80 @@
+package llm
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/parley-hub/parley"
+)
+
+const (
+	mostKey    = 4 << 10
+	redactedAs = "[key]"
+)
+
+// key finds the key of a provider; "" if it needs none. It is looked for at each run, so that a new one
+// counts at once. Nothing but a run keeps it.
+func (p Provider) key(name string, getenv func(string) string) (string, error) {
+	switch {
+	case p.KeyEnv != "":
+		key := strings.TrimSpace(getenv(p.KeyEnv))
+		if key == "" {
+			return "", parley.Errorf(parley.BadInput, "provider %q has no key: the variable %s is not set", name, p.KeyEnv).
+				Suggest("set %s where the hub is started, or key_file under providers.%s in config.yaml", p.KeyEnv, name)
+		}
+		return key, checkKey(key, p.KeyEnv)
+	case p.KeyFile != "":
+		key, err := readKey(p.KeyFile)
+		if err != nil {
+			return "", err
+		}
+		return key, checkKey(key, p.KeyFile)
+	default:
+		return "", nil
+	}
+}
+
+// readKey reads a file that nobody else may read.
+func readKey(path string) (string, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", parley.Errorf(parley.BadInput, "the key file %s cannot be read: %w", path, errors.Unwrap(err)).
+			Suggest("write the key into it, and chmod 600 %s", path)
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return "", parley.Errorf(parley.BadInput, "the key file %s cannot be read: %w", path, err)
+	case !info.Mode().IsRegular():
+		return "", parley.Errorf(parley.BadInput, "the key file %s is not a regular file", path).Suggest("write the key into a file")
+	case info.Mode().Perm()&0o077 != 0:
+		return "", parley.Errorf(parley.BadInput, "others may read the key file %s (mode %04o)", path, info.Mode().Perm()).
+			Suggest("chmod 600 %s, and think about a new key", path)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, mostKey+1))
+	if err != nil {
+		return "", parley.Errorf(parley.BadInput, "the key file %s cannot be read: %w", path, err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// checkKey refuses what is no key. Its text is in no error.
+func checkKey(key, where string) error {
+	odd := func(r rune) bool { return r <= ' ' || r >= 0x7f }
+	if key == "" || len(key) > mostKey || strings.ContainsFunc(key, odd) {
+		return parley.Errorf(parley.BadInput, "what %s has is no key", where).Suggest("it must hold the key alone, on one line")
+	}
+	return nil
+}
+
+// redact takes a key out of a text.
+func redact(text, key string) string {
+	if key == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, key, redactedAs)
+}

@@ -1,0 +1,107 @@
+// Package llm runs agents on the API of a model: it streams the answer, and calls the hub's tools for the
+// model until it has one.
+//
+// A run is a few turns. What fails on the way to a turn is tried again here a few times, so that a busy
+// moment of an API costs no attempt of the delivery; a turn has no effects before it is complete.
+package llm
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// Runtime runs agents of runtime llm.
+type Runtime struct {
+	providers map[string]Provider
+	prices    prices
+	client    *http.Client
+	getenv    func(string) string
+	pause     func(context.Context, time.Duration) error
+	jitter    func() float64
+}
+
+// Options are what a runtime is told beside its providers. What is left out is as usual.
+type Options struct {
+	Client *http.Client                               // what requests are sent with
+	Getenv func(string) string                        // where keys are looked for
+	Pause  func(context.Context, time.Duration) error // how it waits before another try
+}
+
+// New makes a runtime of the built-in providers and these, which come first. E003 if one is wrong.
+func New(providers map[string]Provider, o Options) (*Runtime, error) {
+	all, err := withBuiltin(providers)
+	if err != nil {
+		return nil, err
+	}
+	r := &Runtime{providers: all, prices: builtinPrices().with(providers), client: o.Client, getenv: o.Getenv, pause: o.Pause, jitter: rand.Float64}
+	if r.client == nil {
+		r.client = newClient()
+	}
+	if r.getenv == nil {
+		r.getenv = os.Getenv
+	}
+	if r.pause == nil {
+		r.pause = pause
+	}
+	return r, nil
+}
+
+// KeyVariables are the variables that hold keys. No child of the hub gets them.
+func (r *Runtime) KeyVariables() []string {
+	var names []string
+	for _, p := range r.providers {
+		if p.KeyEnv != "" {
+			names = append(names, p.KeyEnv)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Check says why an agent cannot be run, or nil.
+func (r *Runtime) Check(_ context.Context, a parley.Agent) error {
+	s, p, err := r.settingsOf(a)
+	if err != nil {
+		return err
+	}
+	if err := r.prices.checkBudget(a, s); err != nil {
+		return err
+	}
+	_, err = p.key(s.Provider, r.getenv)
+	return err
+}
+
+// Run does one run.
+func (r *Runtime) Run(ctx context.Context, job parley.Job) (parley.Result, error) {
+	s, p, err := r.settingsOf(job.Agent)
+	if err != nil {
+		return parley.Result{}, err
+	}
+	key, err := p.key(s.Provider, r.getenv)
+	if err != nil {
+		return parley.Result{}, err
+	}
+	x := &exchange{Runtime: r, job: job, settings: s, provider: p, key: key, talk: r.start(job, s, p, key)}
+	text, err := x.hold(ctx)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return parley.Result{Text: text, Usage: x.used}, err
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

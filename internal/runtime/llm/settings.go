@@ -1,0 +1,53 @@
+package llm
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"github.com/parley-hub/parley"
+)
+
+// settings are what an agent's runtime_config says.
+type settings struct {
+	Provider    string   `json:"provider"`
+	Model       string   `json:"model"`
+	MaxTokens   int64    `json:"max_tokens"` // of one turn; 0: what the provider allows, or 8192
+	Temperature *float64 `json:"temperature"`
+}
+
+const (
+	defaultMaxTokens = 8192 // where the API demands a number
+	mostMaxTokens    = 1 << 20
+	mostModel        = 256 // bytes of a model's name
+)
+
+// settingsOf reads an agent's runtime_config. E003 with what to write.
+func (r *Runtime) settingsOf(a parley.Agent) (s settings, p Provider, err error) {
+	wrong := func(format string, args ...any) *parley.Error {
+		return parley.Errorf(parley.BadInput, "runtime_config: "+format, args...).
+			Suggest(`write it like {"provider": "anthropic", "model": "claude-sonnet-4-5", "max_tokens": 8192}`)
+	}
+	raw := a.RuntimeConfig
+	if len(raw) == 0 {
+		return s, p, wrong("it is empty")
+	}
+	if err := jsonv2.Unmarshal(raw, &s, jsonv2.RejectUnknownMembers(true)); err != nil {
+		return s, p, wrong("%v", err)
+	}
+	p, known := r.providers[s.Provider]
+	switch {
+	case !known:
+		return s, p, wrong("there is no provider %q", s.Provider).
+			Suggest("use %s, or add it under providers in config.yaml", strings.Join(slices.Sorted(maps.Keys(r.providers)), ", "))
+	case s.Model == "" || len(s.Model) > mostModel:
+		return s, p, wrong("model is missing or too long")
+	case s.MaxTokens < 0 || s.MaxTokens > mostMaxTokens:
+		return s, p, wrong("max_tokens is %d", s.MaxTokens)
+	case s.Temperature != nil && !(*s.Temperature >= 0 && *s.Temperature <= 2):
+		return s, p, wrong("temperature is not between 0 and 2")
+	}
+	return s, p, nil
+}

@@ -1,0 +1,78 @@
+package llm
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/tools"
+)
+
+// talk is a conversation with a model.
+type talk interface {
+	// next asks for the next turn. What was used is there with an error too. After an error the talk is as it
+	// was before.
+	next(ctx context.Context, l listener) (turn, error)
+	// tell gives the model what its calls came to.
+	tell(outcomes []outcome)
+}
+
+// listener hears of a turn while it comes.
+type listener struct {
+	begun func() error // the API has accepted the request
+	said  func(text string)
+}
+
+// ending is why a turn has ended.
+type ending int
+
+const (
+	done    ending = iota // the model has said what it has to say, or wants to use tools
+	length                // it was cut off
+	refused               // it will not
+)
+
+// turn is one answer of a model.
+type turn struct {
+	text   string
+	calls  []call
+	ending ending
+	why    string // of a refusal
+	parley.Usage
+}
+
+// call is a tool that the model wants to use.
+type call struct {
+	id, name string
+	args     json.RawMessage
+}
+
+// outcome is what a call came to.
+type outcome struct {
+	id     string
+	text   string
+	failed bool
+}
+
+// start makes a talk with what a run is told.
+func (r *Runtime) start(job parley.Job, s settings, p Provider, key string) talk {
+	offered := offeredTo(job)
+	if p.Kind == Anthropic {
+		return r.startAnthropic(job.Prompt, s, p, key, offered)
+	}
+	return r.startOpenAI(job.Prompt, s, p, key, offered)
+}
+
+// offeredTo are the tools that a run may use.
+func offeredTo(job parley.Job) (offered []tools.Tool) {
+	may := map[string]bool{}
+	for _, t := range job.Tools {
+		may[t.Name] = true
+	}
+	for _, t := range tools.All() {
+		if may[t.Name] {
+			offered = append(offered, t)
+		}
+	}
+	return offered
+}

@@ -1,0 +1,70 @@
+package llm
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"time"
+)
+
+const (
+	connectWithin = 15 * time.Second
+	// headersWithin is long, because a local server may have to load the model first.
+	headersWithin = 5 * time.Minute
+	mostResponse  = 32 << 20 // bytes of one answer
+)
+
+var (
+	errRedirect = errors.New("the API redirects to another address")
+	errTooLarge = errors.New("the answer is too large")
+)
+
+// newClient makes what requests are sent with. Proxies are as the environment says.
+func newClient() *http.Client {
+	return &http.Client{Transport: guard{&http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: connectWithin, KeepAlive: 30 * time.Second}).DialContext,
+		TLSHandshakeTimeout:   connectWithin,
+		ResponseHeaderTimeout: headersWithin,
+		IdleConnTimeout:       90 * time.Second,
+		MaxIdleConnsPerHost:   16,
+		ForceAttemptHTTP2:     true,
+	}}}
+}
+
+// guard bounds answers, and follows no redirect: the key would go along to wherever it leads.
+type guard struct{ http.RoundTripper }
+
+func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := g.RoundTripper.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode >= 300 && response.StatusCode < 400 {
+		_ = response.Body.Close()
+		return nil, errRedirect
+	}
+	response.Body = &bounded{ReadCloser: response.Body, left: mostResponse}
+	return response, nil
+}
+
+// CloseIdleConnections lets a client close what it keeps open.
+func (g guard) CloseIdleConnections() {
+	if c, ok := g.RoundTripper.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+type bounded struct {
+	io.ReadCloser
+	left int
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= n; b.left < 0 {
+		return 0, errTooLarge
+	}
+	return n, err
+}
