@@ -8,3 +8,5 @@ import (
 )
 
 func lockFile(*os.File, bool) error { return errors.ErrUnsupported }
+
+func isGone(int) bool { return false }

@@ -113,6 +113,24 @@ func (d Dir) Check() error {
 	return private(string(d), info)
 }
 
+// CheckMade refuses a home in a place where others can put things too, unless this user has made it: it is there
+// itself, not a link to another one, and root's only if it is root's.
+func (d Dir) CheckMade() error {
+	for _, path := range []string{string(d), d.run("")} {
+		info, err := os.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) && path != string(d) {
+			continue // no hub has been started in it yet
+		}
+		if err != nil {
+			return err
+		}
+		if !info.IsDir() || !made(info) {
+			return parley.Errorf(parley.BadInput, "%s is not a directory that this user has made", path).Suggest("choose another with --home")
+		}
+	}
+	return d.Check()
+}
+
 // private refuses what group or world may use, or another user owns.
 func private(path string, info fs.FileInfo) error {
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {

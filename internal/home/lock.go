@@ -17,9 +17,11 @@ type Lock struct {
 // errHeld says that another process has the lock.
 var errHeld = errors.New("locked by another process")
 
-// One who asks whether a hub runs holds the lock for a moment. Who wants to keep it tries again.
+// One who asks whether a hub runs holds the lock for a moment, and so may what a hub was starting when it was
+// killed, until it is another program. Who wants to keep it tries again.
 const (
 	lockTries = 20
+	abandoned = 400 // tries, where the hub that had it is gone
 	lockPause = 5 * time.Millisecond
 )
 
@@ -30,8 +32,8 @@ func (d Dir) Acquire() (*Lock, error) {
 	if err != nil {
 		return nil, d.noLock(err)
 	}
-	for range lockTries {
-		if err = lockFile(file, true); !errors.Is(err, errHeld) {
+	for n := range abandoned {
+		if err = lockFile(file, true); !errors.Is(err, errHeld) || n >= lockTries && !isGone(d.announced().PID) {
 			break
 		}
 		time.Sleep(lockPause)

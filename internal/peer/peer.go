@@ -91,10 +91,31 @@ func (r *Registry) judge(who credentials, accepted time.Duration) (Peer, error) 
 		return Peer{}, cannotJudge(err)
 	}
 	if descends && agent == "" {
-		return Peer{PID: who.pid}, parley.Errorf(parley.NotPermitted, "process %d was left behind by a run that has ended", who.pid).
-			Because(parley.Unauthenticated).Suggest("use a token: set PARLEY_TOKEN")
+		return Peer{PID: who.pid}, errLeft(who.pid)
 	}
 	return Peer{agent, who.pid}, nil
+}
+
+// Still says why a caller is not any more who it was when it connected, or nil: the run it descends from may have
+// ended since. E001.
+func (r *Registry) Still(p Peer) error {
+	if p.Owner() {
+		return nil
+	}
+	agent, _, err := r.Who(p.PID)
+	switch {
+	case err != nil:
+		return cannotJudge(err)
+	case agent != p.Agent:
+		return errLeft(p.PID)
+	default:
+		return nil
+	}
+}
+
+func errLeft(pid int) error {
+	return parley.Errorf(parley.NotPermitted, "process %d was left behind by a run that has ended", pid).
+		Because(parley.Unauthenticated).Suggest("use a token: set PARLEY_TOKEN")
 }
 
 func cannotJudge(err error) error {

@@ -31,6 +31,10 @@ func TestMain(m *testing.M) {
 
 func help(what string, args []string) int {
 	switch what {
+	case "linger":
+		return linger()
+	case "leave":
+		return leave()
 	case "connect": // and stay until the verdict is there
 		conn, err := net.Dial("unix", args[0])
 		if err != nil {
@@ -247,13 +251,31 @@ func TestLinesOfProc(t *testing.T) {
 	rest := " 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 12345 0 0"
 	for _, name := range []string{"sh", "a b", ") R 1 (", "((", "x) Z 99 99 99", "new\nline"} {
 		s, err := parseStat([]byte("42 (" + name + ") S 7" + rest))
-		if err != nil || s.parent != 7 || s.state != 'S' || s.started != 12345*tick {
+		if err != nil || s.parent != 7 || s.group != 1 || s.state != 'S' || s.started != 12345*tick {
 			t.Errorf("%q: %+v, %v", name, s, err)
 		}
 	}
-	for _, text := range []string{"", "42", "42 (sh", "42 (sh)", "42 (sh) S 7", "42 (sh) S x" + rest} {
+	for _, text := range []string{"", "42", "42 (sh", "42 (sh)", "42 (sh) S 7", "42 (sh) S x" + rest, "42 (sh) S 7 x" + rest} {
 		if s, err := parseStat([]byte(text)); err == nil {
 			t.Errorf("%q is read as %+v", text, s)
 		}
+	}
+}
+
+func TestACallerIsItsAgentWhileTheRunGoesOn(t *testing.T) {
+	r := NewRegistry()
+	parent := os.Getppid()
+	remove := r.Add(parent, "arya")
+	if err := r.Still(Peer{Agent: "arya", PID: parent}); err != nil {
+		t.Errorf("it goes on: %v", err)
+	}
+	remove()
+	for name, p := range map[string]Peer{"it has ended": {"arya", parent}, "its process is gone": {"arya", 1 << 30}} {
+		if err := r.Still(p); parley.AsError(err).Reason != parley.Unauthenticated {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := r.Still(Peer{PID: parent}); err != nil {
+		t.Errorf("the owner: %v", err)
 	}
 }

@@ -18,9 +18,9 @@ func notifyOfChildren() (ended <-chan os.Signal, ignore func()) {
 	return c, func() { signal.Stop(c) }
 }
 
-// endedChildren are the children of this process that nobody has waited for.
-func endedChildren() map[int]process {
-	self, found := os.Getpid(), map[int]process{}
+// children are those of this process.
+func children() map[int]child {
+	self, found := os.Getpid(), map[int]child{}
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
@@ -30,11 +30,16 @@ func endedChildren() map[int]process {
 		if err != nil {
 			continue
 		}
-		if s, err := readStat(pid); err == nil && s.parent == self && s.state == 'Z' {
-			found[pid] = s.process
+		if s, err := readStat(pid); err == nil && s.parent == self {
+			found[pid] = child{s.process, s.group, s.state == 'Z'}
 		}
 	}
 	return found
 }
 
 func waitFor(pid int) { _, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) }
+
+// kill ends a child. Its number is its own until it has been waited for.
+func kill(pid int) { _ = unix.Kill(pid, unix.SIGKILL) }
+
+func ownGroup() int { return unix.Getpgrp() }

@@ -3,10 +3,13 @@
 package peer
 
 import (
+	"bufio"
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
+	"syscall"
 	"testing"
 	"time"
 
@@ -89,4 +92,92 @@ func TestProcessesOfRunsAreLeftToThem(t *testing.T) {
 	}
 	remove()
 	_ = other.Wait()
+}
+
+// detached starts a run that leaves a process, and returns what tells that this is gone.
+func detached(t *testing.T, run *exec.Cmd) (gone func() bool) {
+	t.Helper()
+	var pid int
+	out, err := run.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if _, scanErr := fmt.Sscan(line, &pid); err != nil || scanErr != nil {
+		t.Fatalf("it says %q: %v", line, err)
+	}
+	return func() bool { s, err := readStat(pid); return err != nil || s.state == 'Z' }
+}
+
+// hermit is a run that leaves a process without its environment, in a session of its own, says its number, and
+// stays until its input ends.
+func hermit() *exec.Cmd {
+	run := exec.Command("/bin/sh", "-c", `env -i /usr/bin/setsid /bin/sh -c 'echo $$; exec >/dev/null; exec sleep 3600' </dev/null & exec cat >/dev/null`)
+	run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return run
+}
+
+// Row "Agent as owner": what hides from the end of its run would be taken for the owner's after a restart.
+func TestAgentAsOwnerAfterARestart(t *testing.T) {
+	for name, grace := range map[string]time.Duration{"it outlives its run": 10 * time.Millisecond, "it outlives the hub": time.Hour} {
+		r := NewReaper(NewRegistry())
+		r.grace = grace
+		s := service.New(r.Run)
+		s.Start(t.Context())
+		<-s.Started()
+		run := hermit()
+		stdin, err := run.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		gone := detached(t, run)
+		remove := r.registry.Add(run.Process.Pid, "arya")
+		other := NewReaper(r.registry)
+		other.look()
+		if other.look(); gone() {
+			t.Error("it is not left alone while its run lives")
+		}
+		_ = stdin.Close()
+		_ = run.Wait()
+		remove()
+		if grace == time.Hour {
+			s.Stop()
+		}
+		settled(t, name, gone)
+		s.Stop()
+	}
+}
+
+// What no run can have left is not the reaper's: what was there before the first one, what is in the hub's own
+// group, and what may come from a run that goes on.
+func TestTheReaperLeavesOthersAlone(t *testing.T) {
+	registry := NewRegistry()
+	r := NewReaper(registry)
+	self := os.Getpid()
+	at := func(started time.Duration, group int) child {
+		return child{process: process{self, started}, group: group}
+	}
+	all := map[int]child{}
+	if r.left(at(5, 99), all) {
+		t.Error("no run has been there")
+	}
+	registry.first = 3
+	registry.pids[7] = claim{"arya", 1}
+	all[7] = at(4, 7)
+	for name, test := range map[string]struct {
+		child
+		left bool
+	}{
+		"from before the first run":        {at(2, 99), false},
+		"of a run that has ended":          {at(3, 99), true},
+		"perhaps of a run that goes on":    {at(5, 99), false},
+		"in the group of the hub, its own": {at(3, ownGroup()), false},
+	} {
+		if got := r.left(test.child, all); got != test.left {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
 }

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 )
 
 // Registry knows which processes belong to which agent. It is safe for concurrent use.
 type Registry struct {
-	mu   sync.RWMutex
-	pids map[int]claim
+	mu    sync.RWMutex
+	pids  map[int]claim
+	first time.Duration // when the first child of this process that was added was started; 0: none was
 }
 
 // claim says whose a process is, and how often that was said.
@@ -26,8 +28,12 @@ func NewRegistry() *Registry { return &Registry{pids: map[int]claim{}} }
 // after having waited for it, before its number can be another's. A process that was added several times
 // stays the first one's until each has removed it.
 func (r *Registry) Add(pid int, agent string) (remove func()) {
+	p, err := look(pid)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err == nil && p.parent == os.Getpid() && (r.first == 0 || p.started < r.first) {
+		r.first = p.started
+	}
 	known, ok := r.pids[pid]
 	if !ok {
 		known.agent = agent
@@ -53,6 +59,12 @@ func (r *Registry) agentOf(pid int) (string, bool) {
 	defer r.mu.RUnlock()
 	known, ok := r.pids[pid]
 	return known.agent, ok
+}
+
+func (r *Registry) firstRun() (started time.Duration, some bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.first, r.first != 0
 }
 
 const (

@@ -1,0 +1,31 @@
+package home
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Agent is the directory of one agent, which need not exist.
+func (d Dir) Agent(id string) string { return filepath.Join(string(d), "agents", id) }
+
+// Node is the name of what runs in this home, among all that share its store: made once, kept in the file node.
+// Whoever runs here next finds by it what was left.
+func (l *Lock) Node() (string, error) {
+	path := filepath.Join(string(l.dir), "node")
+	text, err := os.ReadFile(path)
+	if name := strings.TrimSpace(string(text)); err == nil && name != "" {
+		return name, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never fails
+	name := hex.EncodeToString(random[:])
+	return name, replaceDurably(path, []byte(name+"\n"))
+}
