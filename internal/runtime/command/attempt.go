@@ -1,0 +1,190 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/parley-hub/parley"
+)
+
+// attempt is one process of a run.
+type attempt struct {
+	*task
+	resumed    string // the session it goes on with
+	transcript transcript
+	said       bool // something was said to those who watch
+	stop       context.CancelCauseFunc
+
+	mu      sync.Mutex // of what both streams use
+	tail    string     // the end of stderr, and of what is noise on stdout
+	written int64
+}
+
+func newAttempt(t *task, session string) *attempt { return &attempt{task: t, resumed: session} }
+
+// run starts the program and sees it to its end. Nothing of its process group is left then.
+func (a *attempt) run(ctx context.Context) error {
+	ctx, a.stop = context.WithCancelCause(ctx)
+	defer a.stop(nil)
+	if err := ctx.Err(); err != nil {
+		return a.interrupted(ctx)
+	}
+	p, err := start(a)
+	if err != nil {
+		return noStart(a.preset.Argv[0], err)
+	}
+	if err := a.job.Begin(ctx, parley.Process{PID: p.pid()}); err != nil {
+		p.abandon()
+		return err
+	}
+	p.watch()
+	go p.feed(a.prompt)
+	a.read(p)
+	state, ended := p.wait(ctx, a.options.Grace)
+	a.note(state)
+	if ended && !a.finished() {
+		return a.interrupted(ctx)
+	}
+	return a.verdict(state)
+}
+
+// read has both streams read until the process has ended.
+func (a *attempt) read(p *process) {
+	parse := parsers[a.preset.Output]
+	p.follow(p.stdout, a, func(line string) {
+		said, ok := parse(&a.transcript, []byte(line))
+		if !ok {
+			a.remember(line)
+		}
+		if said != "" {
+			a.said = true
+			a.job.Say(hide(said, a.secrets))
+		}
+	})
+	p.follow(p.stderr, a, a.remember)
+}
+
+const longestTail = 8 << 10
+
+// remember keeps the end of what a program says beside its answer. A question to a person ends the run: there
+// is none.
+func (a *attempt) remember(line string) {
+	a.mu.Lock()
+	a.tail += line + "\n"
+	if len(a.tail) > longestTail {
+		a.tail = strings.ToValidUTF8(a.tail[len(a.tail)-longestTail:], "")
+	}
+	a.mu.Unlock()
+	for _, question := range a.questions {
+		if question.MatchString(line) {
+			a.stop(failed(question.Cause, ""))
+		}
+	}
+}
+
+// log keeps a line of output as it came, without secrets.
+func (a *attempt) log(line string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.job.Log([]byte(hide(line, a.secrets) + "\n"))
+}
+
+// count ends a run that writes without end.
+func (a *attempt) count(n int) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.written += int64(n)
+	return a.written <= a.options.OutputLimit
+}
+
+func (a *attempt) tooMuch(what string) {
+	a.stop(failed(Cause{Reason: fmt.Sprintf("%s has written %s", a.preset.Argv[0], what), Hint: "have it write less: its output is its answer"}, ""))
+}
+
+// note keeps how the process ended where a good answer makes it unimportant.
+func (a *attempt) note(state *os.ProcessState) {
+	if state.ExitCode() != 0 {
+		a.log(a.preset.Argv[0] + ": " + state.String())
+	}
+}
+
+// finished says that there is an answer, whatever comes after it.
+func (a *attempt) finished() bool { return a.transcript.done && a.transcript.failure == "" }
+
+// interrupted is why a run was ended before it had ended by itself.
+func (a *attempt) interrupted(ctx context.Context) error {
+	why := context.Cause(ctx)
+	if said, ok := errors.AsType[*parley.RunError](why); ok {
+		return said
+	}
+	if known, found := a.preset.cause(0, a.words(), 0); found && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return failed(known, "") // it tried, again and again
+	}
+	return &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureStopped, Reason: why.Error()}}
+}
+
+// verdict judges a process that has ended by itself.
+func (a *attempt) verdict(state *os.ProcessState) error {
+	exit := state.ExitCode()
+	if a.finished() || a.preset.Output == FormatText && exit == 0 {
+		return nil
+	}
+	detail := hide(a.transcript.failure, a.secrets)
+	if detail == "" {
+		detail = hide(a.tail, a.secrets)
+	}
+	if cause, known := a.preset.cause(a.transcript.status, a.words(), exit); known {
+		return failed(cause, detail)
+	}
+	return failed(a.unknown(state), detail)
+}
+
+// words are everything it said about what went wrong.
+func (a *attempt) words() string {
+	return strings.Join([]string{a.transcript.failure, a.transcript.trouble, a.tail}, "\n")
+}
+
+// unknown is what can be said of a failure whose cause is not known.
+func (a *attempt) unknown(state *os.ProcessState) Cause {
+	name := a.preset.Argv[0]
+	switch exit := state.ExitCode(); {
+	case a.transcript.failure != "":
+		return Cause{Reason: name + " reports an error", Hint: "look at the output of the run"}
+	case exit < 0:
+		return Cause{parley.FailureLost, fmt.Sprintf("%s was ended from outside (%s)", name, state), "it may have run out of memory"}
+	case exit > 0:
+		return Cause{Reason: fmt.Sprintf("%s has failed with exit code %d", name, exit), Hint: "look at the output of the run"}
+	default:
+		return Cause{
+			Reason: name + " has ended without an answer",
+			Hint:   "run it once by hand in the agent's directory: it may ask for a permission or a sign-in",
+		}
+	}
+}
+
+// lost says that the session to resume was not there, before anything was done.
+func (a *attempt) lost() bool {
+	if a.resumed == "" || a.preset.Lost == "" || a.said {
+		return false
+	}
+	return regexp.MustCompile(a.preset.Lost).MatchString(a.transcript.failure + "\n" + a.tail)
+}
+
+// result is what came out of it.
+func (a *attempt) result() parley.Result {
+	t := a.transcript
+	r := parley.Result{Usage: t.usage}
+	if sessionID.MatchString(t.session) {
+		r.Session = t.session
+	}
+	if t.total != (parley.Usage{}) {
+		r.Usage = a.totals().since(r.Session, t.total, t.usage)
+	}
+	r.Text = hide(strings.TrimSpace(strings.ReplaceAll(string(t.text), "\x00", "\uFFFD")), a.secrets)
+	return r
+}

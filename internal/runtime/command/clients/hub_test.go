@@ -1,0 +1,175 @@
+//go:build clients
+
+package clients
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+// hub is the program as a whole, with one client in its PATH.
+type hub struct {
+	*place
+	process *exec.Cmd
+	said    strings.Builder // on standard error
+	ended   chan error
+}
+
+// newHub starts a hub with an agent that is run by a client.
+func newHub(t *testing.T, c client) *hub {
+	t.Helper()
+	h := &hub{place: newPlace(t, c)}
+	h.environ = append(h.environ, "PARLEY_HOME="+filepath.Join(h.home, "hub"), "PARLEY_ADDR=127.0.0.1:0", "PARLEY_RUNS_GRACE=3s")
+	h.up(t)
+	t.Cleanup(func() { h.kill(t) })
+	add := []string{"agent", "add", "ana", "--role", "fruiterer", "--runtime", c.name}
+	if name, ok := c.config["model"].(string); ok {
+		add = append(add, "--model", name)
+	}
+	h.parley(t, add...)
+	return h
+}
+
+// command is a call of the program as its owner makes it.
+func (h *hub) command(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), abs(t, "bin/parley"), args...)
+	cmd.Dir, cmd.Env = h.home, h.environ
+	return cmd
+}
+
+// parley returns what a command prints.
+func (h *hub) parley(t *testing.T, args ...string) string {
+	t.Helper()
+	printed, err := h.command(t, args...).Output()
+	if err != nil {
+		said := ""
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			said = string(exit.Stderr)
+		}
+		t.Fatalf("parley %s: %v\n%s%s\n%s", strings.Join(args, " "), err, printed, said, h.parleyRuns(t))
+	}
+	return string(printed)
+}
+
+// parleyRuns is what a person would look at if something went wrong.
+func (h *hub) parleyRuns(t *testing.T) string {
+	printed, _ := h.command(t, "agent", "runs").CombinedOutput()
+	return string(printed)
+}
+
+// up starts the hub, and waits until it says that it is ready.
+func (h *hub) up(t *testing.T) {
+	t.Helper()
+	h.process, h.ended = exec.Command(abs(t, "bin/parley"), "up"), make(chan error, 1)
+	h.process.Dir, h.process.Env = h.home, h.environ
+	output, err := h.process.StderrPipe()
+	if err == nil {
+		err = h.process.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready := make(chan struct{})
+	go h.listen(bufio.NewScanner(output), ready)
+	select {
+	case <-ready:
+	case err := <-h.ended:
+		h.process = nil
+		t.Fatalf("the hub did not start: %v\n%s", err, h.said.String())
+	}
+}
+
+func (h *hub) listen(lines *bufio.Scanner, ready chan<- struct{}) {
+	for lines.Scan() {
+		h.said.WriteString(lines.Text() + "\n")
+		if ready != nil && strings.Contains(lines.Text(), "The hub is running") {
+			close(ready)
+			ready = nil
+		}
+	}
+	h.ended <- h.process.Wait()
+}
+
+// down asks the hub to end, and waits for it.
+func (h *hub) down(t *testing.T) {
+	t.Helper()
+	if err := h.process.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	err := <-h.ended
+	h.process = nil
+	if err != nil {
+		t.Fatalf("the hub ended with %v\n%s", err, h.said.String())
+	}
+}
+
+func (h *hub) kill(t *testing.T) {
+	if h.process != nil {
+		h.down(t)
+	}
+	if t.Failed() {
+		t.Logf("the hub said:\n%s", h.said.String())
+	}
+}
+
+// left are the processes of runs that go on although the hub has ended: they work in its home.
+func (h *hub) left(t *testing.T) (found string) {
+	t.Helper()
+	dirs, err := filepath.Glob("/proc/[0-9]*/cwd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range dirs {
+		if to, err := os.Readlink(dir); err == nil && strings.HasPrefix(to, filepath.Join(h.home, "hub")) {
+			found += dir + " " + to + "\n"
+		}
+	}
+	return found
+}
+
+// answered is what send --wait tells.
+type answered struct {
+	parley.Receipt
+	Answers []parley.Message `json:"answers"`
+}
+
+// ask sends a message as a person does, waits, and wants it answered.
+func (h *hub) ask(t *testing.T, args ...string) (text string) {
+	t.Helper()
+	var got answered
+	read(t, h.parley(t, append([]string{"send", "--wait", "-o", "json"}, args...)...), &got)
+	if len(got.Deliveries) != 1 || got.Deliveries[0].State != parley.DeliveryAnswered || len(got.Answers) != 1 {
+		t.Fatalf("it came to %+v", got)
+	}
+	return got.Answers[0].Content.Text
+}
+
+// run is the newest run, with its output.
+func (h *hub) run(t *testing.T) (r struct {
+	parley.RunView
+	Output string `json:"output"`
+},
+) {
+	t.Helper()
+	var newest parley.Run
+	read(t, h.parley(t, "agent", "runs", "ana", "--limit", "1", "-o", "jsonl"), &newest)
+	read(t, h.parley(t, "agent", "run", newest.ID, "-o", "json"), &r)
+	return r
+}
+
+func read(t *testing.T, text string, into any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+}

@@ -1,0 +1,100 @@
+package command
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+// common are causes that all clients tell in much the same words.
+var common = []struct {
+	match *regexp.Regexp
+	Cause
+}{
+	{
+		regexp.MustCompile(`(?i)rate.?limit|too many requests|quota exceeded|RESOURCE_EXHAUSTED`),
+		Cause{parley.FailureBusy, "the model API takes no more at the moment", "wait, or raise the limit of the account"},
+	},
+	{
+		regexp.MustCompile(`(?i)overloaded|service unavailable|bad gateway|internal server error|gateway time-?out`),
+		Cause{parley.FailureServer, "the model API has failed", "wait, and look at the status page of its provider"},
+	},
+	{
+		regexp.MustCompile(`(?i)unauthorized|invalid api key|authentication.?(failed|error)|permission.?denied`),
+		Cause{parley.FailureFinal, "the model API did not accept the credentials", "sign in with the client once, or set its key for the hub"},
+	},
+}
+
+// byStatus are the same causes, told by the status of an answer.
+func byStatus(status int) (Cause, bool) {
+	switch {
+	case status == 429:
+		return common[0].Cause, true
+	case status >= 500 && status <= 599:
+		return common[1].Cause, true
+	case status == 401, status == 403:
+		return common[2].Cause, true
+	default:
+		return Cause{}, false
+	}
+}
+
+// toldStatus finds a status in words: "status 429", "API Error: 529", `"code":503`.
+var toldStatus = regexp.MustCompile(`(?i)(?:status|error|code)\W{0,4}(?:code\W{0,4})?([45]\d\d)\b`)
+
+// cause finds out why a program failed, from what it said, its status and its words, and its exit code.
+func (p Preset) cause(status int, words string, exit int) (Cause, bool) {
+	for _, says := range p.Says {
+		if regexp.MustCompile(says.Match).MatchString(words) {
+			return says.Cause, true
+		}
+	}
+	if found := toldStatus.FindStringSubmatch(words); status == 0 && found != nil {
+		status, _ = strconv.Atoi(found[1])
+	}
+	if cause, known := byStatus(status); known {
+		return cause, true
+	}
+	if cause, known := p.Exits[exit]; known {
+		return cause, true
+	}
+	for _, c := range common {
+		if c.match.MatchString(words) {
+			return c.Cause, true
+		}
+	}
+	return Cause{}, false
+}
+
+// failed makes the error of a run. Where nothing else is known, another try would not help.
+func failed(c Cause, detail string) *parley.RunError {
+	if c.Failure == "" {
+		c.Failure = parley.FailureFinal
+	}
+	reason := c.Reason
+	if detail = clip(detail); detail != "" {
+		reason += ": " + detail
+	}
+	return &parley.RunError{Trouble: parley.Trouble{Failure: c.Failure, Reason: reason}, Hint: c.Hint}
+}
+
+const longestDetail = 500
+
+// stackLine is a line of a stack, as the clients' own runtimes write it.
+var stackLine = regexp.MustCompile(`(?m)^\s+at .*\n?`)
+
+// clip keeps the end of a text, where the cause of a failure stands, without stacks.
+func clip(text string) string {
+	text = strings.TrimSpace(stackLine.ReplaceAllString(text, ""))
+	if len(text) > longestDetail {
+		text = strings.ToValidUTF8("…"+text[len(text)-longestDetail:], "")
+	}
+	return text
+}
+
+func noStart(program string, err error) *parley.RunError {
+	return failed(Cause{parley.FailureNoStart, fmt.Sprintf("%s could not be started", program), "see that it can be run by the hub's user"}, err.Error())
+}

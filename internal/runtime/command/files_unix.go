@@ -1,0 +1,23 @@
+//go:build unix
+
+package command
+
+import (
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// KeepFiles keeps what this process was given open when it was started from its children. What it opens itself
+// they never get.
+func KeepFiles() error {
+	const firstOther = 3 // after stdin, stdout and stderr, which children get their own of
+	entries, err := os.ReadDir("/dev/fd")
+	for _, entry := range entries {
+		if fd, err := strconv.Atoi(entry.Name()); err == nil && fd >= firstOther {
+			unix.CloseOnExec(fd)
+		}
+	}
+	return err
+}

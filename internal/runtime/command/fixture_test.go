@@ -1,0 +1,126 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/parley-hub/parley"
+)
+
+// bench is a runtime with one fake client.
+type bench struct {
+	*Runtime
+	program string
+	bin     string // where the client is
+	dir     string // the agent's
+	agent   parley.Agent
+	id      string // of the run
+	session string
+	prompt  parley.Prompt
+
+	mu     sync.Mutex
+	begun  []parley.Process
+	said   strings.Builder
+	output strings.Builder
+	onLog  func(text string)
+}
+
+const runToken = "parley_secret-of-this-run-only-0123456789"
+
+// newBench has a client of a built-in preset do a play.
+func newBench(t *testing.T, preset string, p play, o Options) *bench {
+	t.Helper()
+	return newBenchOf(t, Presets(), preset, p, o)
+}
+
+func newBenchOf(t *testing.T, presets map[string]Preset, preset string, p play, o Options) *bench {
+	t.Helper()
+	b := &bench{
+		program: presets[preset].Argv[0], bin: t.TempDir(), dir: t.TempDir(), id: uuid.NewString(), onLog: func(string) {},
+		prompt: parley.Prompt{System: "You are ana.", User: "Which fruit was it?"},
+	}
+	if !filepath.IsAbs(b.program) {
+		install(t, b.bin, b.program, p)
+	}
+	o.Environ = append(o.Environ, "PATH="+b.bin, "HOME="+t.TempDir())
+	if o.Grace == 0 {
+		o.Grace = 50 * time.Millisecond
+	}
+	b.Runtime = New(presets, o)
+	b.agent = parley.Agent{ID: "ana", Kind: parley.KindAgent, Profile: parley.Profile{Runtime: preset}}
+	return b
+}
+
+func (b *bench) set(config string) { b.agent.RuntimeConfig = json.RawMessage(config) }
+
+func (b *bench) job() parley.Job {
+	return parley.Job{
+		Run: parley.Run{ID: b.id, Session: b.session}, Agent: b.agent, Prompt: b.prompt,
+		Fresh: func() parley.Prompt {
+			return parley.Prompt{System: b.prompt.System, User: "All of it: " + b.prompt.User}
+		},
+		Token: runToken, URL: "http://127.0.0.1:7717", Dir: b.dir,
+		Begin: func(_ context.Context, p parley.Process) error {
+			b.begun = append(b.begun, p)
+			return nil
+		},
+		Say: func(text string) { b.said.WriteString(text) },
+		Log: func(output []byte) {
+			b.mu.Lock()
+			b.output.Write(output)
+			text := b.output.String()
+			b.mu.Unlock()
+			b.onLog(text)
+		},
+	}
+}
+
+func (b *bench) run(ctx context.Context) (parley.Result, error) { return b.Run(ctx, b.job()) }
+
+func (b *bench) given(t *testing.T) seen {
+	t.Helper()
+	return wasGiven(t, b.bin, b.program)
+}
+
+func mustRun(t *testing.T, b *bench) parley.Result {
+	t.Helper()
+	result, err := b.run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func wantFailure(t *testing.T, err error, want parley.Failure, words ...string) {
+	t.Helper()
+	why, ok := errors.AsType[*parley.RunError](err)
+	if !ok || why.Failure != want {
+		t.Fatalf("the run ended with %v (%T), want %s", err, err, want)
+	}
+	for _, w := range words {
+		if !strings.Contains(why.Error(), w) {
+			t.Errorf("%q does not say %q", why, w)
+		}
+	}
+}
+
+func files(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		names = append(names, filepath.Base(entry.Name()))
+	}
+	return names
+}

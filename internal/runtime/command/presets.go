@@ -1,0 +1,101 @@
+package command
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	"github.com/parley-hub/parley"
+)
+
+//go:embed presets.yaml
+var builtIn []byte
+
+// Presets are those that are built in.
+func Presets() map[string]Preset {
+	presets, err := parse(builtIn, nil)
+	if err != nil {
+		panic(err) // a test reads them
+	}
+	return presets
+}
+
+// ParsePresets reads presets from YAML, a map of names: what config.yaml has under runtimes. One with the name of
+// a built-in preset changes only what it sets; the built-in ones that are not named are there too. E003 with the
+// line of what is wrong.
+func ParsePresets(text []byte) (map[string]Preset, error) {
+	presets := Presets()
+	own, err := parse(text, presets)
+	for name, preset := range own {
+		presets[name] = preset
+	}
+	return presets, err
+}
+
+// parse reads presets, each on top of the one that there is already.
+func parse(text []byte, base map[string]Preset) (map[string]Preset, error) {
+	file, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return nil, wrongYAML(err)
+	}
+	presets := map[string]Preset{}
+	for _, doc := range file.Docs {
+		values, err := entries(doc.Body)
+		if err != nil {
+			return nil, err
+		}
+		for _, value := range values {
+			if err := read(presets, base, value); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return presets, nil
+}
+
+// entries are the presets of a document.
+func entries(node ast.Node) ([]*ast.MappingValueNode, error) {
+	switch n := node.(type) {
+	case nil, *ast.CommentGroupNode, *ast.NullNode:
+		return nil, nil
+	case *ast.MappingNode:
+		return n.Values, nil
+	case *ast.MappingValueNode:
+		return []*ast.MappingValueNode{n}, nil
+	default:
+		return nil, wrong(node.GetToken().Position.Line, "runtimes must be a map of names, like mine: {argv: [my-program], output: text}")
+	}
+}
+
+func read(into, base map[string]Preset, entry *ast.MappingValueNode) error {
+	line := entry.Key.GetToken().Position.Line
+	name := entry.Key.GetToken().Value
+	preset, known := base[name]
+	if !known {
+		preset.Output = FormatText
+	}
+	if err := yaml.NodeToValue(entry.Value, &preset, yaml.Strict()); err != nil {
+		return wrongYAML(err)
+	}
+	if err := preset.check(name); err != nil {
+		return wrong(line, "runtime %s: %v", name, err)
+	}
+	into[name] = preset
+	return nil
+}
+
+func wrongYAML(err error) error {
+	if syntax, ok := errors.AsType[yaml.Error](err); ok {
+		return wrong(syntax.GetToken().Position.Line, "%s", syntax.GetMessage())
+	}
+	return wrong(1, "%v", err)
+}
+
+func wrong(line int, format string, args ...any) error {
+	return parley.Errorf(parley.BadInput, "line %d: %s", line, fmt.Sprintf(format, args...)).
+		Suggest("see docs/runtimes/command.md")
+}

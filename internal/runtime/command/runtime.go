@@ -1,0 +1,130 @@
+package command
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// Options are how programs are run, whatever they are. The zero value of a field means its default.
+type Options struct {
+	Environ     []string      // the hub's own environment; os.Environ
+	Grace       time.Duration // between TERM and KILL; 10 s
+	OutputLimit int64         // bytes that a run may write; 8 MiB
+	Bin         string        // where parley is, for programs that want to call it: the end of their PATH
+
+	// Kill ends what runs have left outside of their process groups. Without it, that is not looked for.
+	Kill func(context.Context, []parley.Run) error
+}
+
+const (
+	defaultGrace  = 10 * time.Second
+	defaultOutput = 8 << 20
+	longestLine   = 4 << 20
+)
+
+func (o Options) withDefaults() Options {
+	if o.Environ == nil {
+		o.Environ = os.Environ()
+	}
+	if o.Grace == 0 {
+		o.Grace = defaultGrace
+	}
+	if o.OutputLimit == 0 {
+		o.OutputLimit = defaultOutput
+	}
+	if o.Kill == nil {
+		o.Kill = func(context.Context, []parley.Run) error { return nil }
+	}
+	return o
+}
+
+// Runtime runs agents by the preset that their runtime names.
+type Runtime struct {
+	presets map[string]Preset
+	options Options
+}
+
+// New makes a runtime of presets, as ParsePresets returns them.
+func New(presets map[string]Preset, o Options) *Runtime { return &Runtime{presets, o.withDefaults()} }
+
+// Names are the names of the presets, sorted.
+func (r *Runtime) Names() []string { return slices.Sorted(maps.Keys(r.presets)) }
+
+// Check says why an agent cannot be run: there is no such preset, its program is missing, or its runtime_config
+// is wrong. E003.
+func (r *Runtime) Check(_ context.Context, a parley.Agent) error {
+	_, _, _, err := r.find(a)
+	return err
+}
+
+// find is what an agent is run by: a preset, the path of its program, and the agent's settings.
+func (r *Runtime) find(a parley.Agent) (p Preset, path string, s settings, err error) {
+	p, known := r.presets[a.Runtime]
+	if !known {
+		return p, "", s, parley.Errorf(parley.BadInput, "there is no runtime %q", a.Runtime).
+			Suggest("%s", parley.DidYouMean(parley.Nearest(a.Runtime, r.Names()), "use one of "+strings.Join(r.Names(), ", ")))
+	}
+	if path = lookPath(p.Argv[0], r.options.Environ); path == "" {
+		hint := "install it, or set its absolute path as argv of the runtime in config.yaml"
+		if p.Install != "" {
+			hint = "install it: " + p.Install
+		}
+		return p, "", s, parley.Errorf(parley.BadInput, "the program %s of the runtime %s is not there", p.Argv[0], a.Runtime).
+			Suggest("%s", hint)
+	}
+	s, err = readSettings(p, a)
+	return p, path, s, err
+}
+
+// lookPath finds a program as a shell would with a PATH, without what depends on a current directory.
+func lookPath(program string, environ []string) string {
+	dirs := []string{""}
+	if !strings.ContainsRune(program, filepath.Separator) {
+		dirs = filepath.SplitList(valueOf("PATH", environ))
+	}
+	for _, dir := range dirs {
+		path := filepath.Join(dir, program)
+		if info, err := os.Stat(path); filepath.IsAbs(path) && err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return path
+		}
+	}
+	return ""
+}
+
+func valueOf(name string, environ []string) (value string) {
+	for _, entry := range environ {
+		if text, found := strings.CutPrefix(entry, name+"="); found {
+			value = text
+		}
+	}
+	return value
+}
+
+// Run does one run: one process, or two where the session to resume is not there any more.
+func (r *Runtime) Run(ctx context.Context, job parley.Job) (parley.Result, error) {
+	t, err := r.task(job)
+	if err != nil {
+		return parley.Result{}, err
+	}
+	defer t.clear()
+	a := newAttempt(t, t.session)
+	err = a.run(ctx)
+	if err != nil && a.lost() && ctx.Err() == nil {
+		if err = t.tell(job.Fresh()); err == nil {
+			a = newAttempt(t, "")
+			err = a.run(ctx)
+		}
+	}
+	result := a.result()
+	if err != nil {
+		result.Text = "" // half an answer is none
+	}
+	return result, err
+}

@@ -1,0 +1,83 @@
+package command
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/parley-hub/parley"
+)
+
+// settings are what an agent's runtime_config may say. A program and its arguments are not among it.
+type settings struct {
+	Dir      string   `json:"dir"`      // where it works, instead of in a directory of its own
+	Model    string   `json:"model"`    // where the preset can choose one
+	Deadline string   `json:"deadline"` // how long a run may last, like 10m
+	Env      []string `json:"env"`      // names of further variables of the hub's environment
+}
+
+// The bounds of a deadline, as they are for all runs in config.yaml.
+const (
+	shortestRun = time.Second
+	longestRun  = 7 * 24 * time.Hour
+)
+
+// Deadline is how long the runs of an agent may last by its runtime_config, or 0.
+func (*Runtime) Deadline(a parley.Agent) time.Duration {
+	var s settings
+	if len(a.RuntimeConfig) == 0 || json.Unmarshal(a.RuntimeConfig, &s) != nil {
+		return 0 // Check says what is wrong with it
+	}
+	limit, _ := s.limit()
+	return limit
+}
+
+func (s settings) limit() (time.Duration, error) {
+	if s.Deadline == "" {
+		return 0, nil
+	}
+	limit, err := time.ParseDuration(s.Deadline)
+	if err != nil || limit < shortestRun || limit > longestRun {
+		return 0, fmt.Errorf("deadline %q is not a time like 10m, of 1s to 168h", s.Deadline)
+	}
+	return limit, nil
+}
+
+// word is what may become an argument: it cannot be taken for a flag.
+var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}$`)
+
+func readSettings(p Preset, a parley.Agent) (s settings, err error) {
+	if len(a.RuntimeConfig) > 0 {
+		err = json.Unmarshal(a.RuntimeConfig, &s, json.RejectUnknownMembers(true))
+	}
+	if err == nil {
+		err = s.check(p)
+	}
+	if err != nil {
+		return s, parley.Errorf(parley.BadInput, "the runtime_config of %s cannot be used: %v", a.ID, err).
+			Suggest(`it may have dir, model, deadline and env, like {"dir": "/srv/project", "model": "opus", "deadline": "10m", "env": ["MY_KEY"]}`)
+	}
+	return s, nil
+}
+
+func (s settings) check(p Preset) error {
+	if s.Model != "" && !word.MatchString(s.Model) {
+		return fmt.Errorf("model %q is not a name", s.Model)
+	}
+	if s.Model != "" && len(p.Model) == 0 {
+		return fmt.Errorf("the runtime cannot choose a model")
+	}
+	if _, err := s.limit(); err != nil {
+		return err
+	}
+	if s.Dir != "" {
+		if info, err := os.Stat(s.Dir); !filepath.IsAbs(s.Dir) || err != nil || !info.IsDir() {
+			return fmt.Errorf("dir %q is not the absolute path of a directory", s.Dir)
+		}
+	}
+	return checkPassed("env", s.Env)
+}

@@ -1,0 +1,123 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"github.com/parley-hub/parley"
+)
+
+// task is everything that is known of a run before its program is started.
+type task struct {
+	job       parley.Job
+	options   Options
+	preset    Preset
+	settings  settings
+	path      string // of the program
+	dir       string
+	env       []string
+	secrets   []string
+	prompt    string
+	session   string     // of the client, to go on with
+	questions []question // to a person
+	file      string     // with the prompt, where the program takes one
+}
+
+// sessionID is what may be a session's: it becomes an argument and the name of a file.
+var sessionID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$`)
+
+func (r *Runtime) task(job parley.Job) (*task, error) {
+	t := &task{job: job, options: r.options}
+	var err error
+	if t.preset, t.path, t.settings, err = r.find(job.Agent); err != nil {
+		e := parley.AsError(err)
+		return nil, failed(Cause{parley.FailureNoStart, e.Message, e.Suggestion}, "")
+	}
+	t.env, t.secrets = environment(withBin(r.options.Environ, r.options.Bin), t.preset, t.settings, job)
+	t.questions = questions(t.preset)
+	own := filepath.Join(job.Dir, "work")
+	if t.dir = t.settings.Dir; t.dir == "" {
+		t.dir = own
+	}
+	if err = os.MkdirAll(own, 0o700); err == nil {
+		err = t.begin()
+	}
+	if err != nil {
+		t.clear()
+		return nil, noStart(t.preset.Argv[0], err)
+	}
+	return t, nil
+}
+
+// begin chooses the session to go on with, and the prompt for it. One that cannot be gone on with is lost.
+func (t *task) begin() error {
+	t.session = t.job.Run.Session
+	if t.session == "" {
+		return t.tell(t.job.Prompt)
+	}
+	if !sessionID.MatchString(t.session) || len(t.preset.Resume) == 0 {
+		t.session = ""
+		return t.tell(t.job.Fresh())
+	}
+	return t.tell(t.job.Prompt)
+}
+
+// tell makes a prompt the one that the program is given next.
+func (t *task) tell(p parley.Prompt) error {
+	t.prompt = join(p)
+	if !slices.Contains(t.preset.Argv, argPromptFile) {
+		return nil
+	}
+	return t.writePrompt()
+}
+
+// question is something that only a person could answer, and what to do so that it is not asked.
+type question struct {
+	*regexp.Regexp
+	Cause
+}
+
+func questions(p Preset) (list []question) {
+	for _, says := range p.Says {
+		if says.Stop {
+			list = append(list, question{regexp.MustCompile(says.Match), says.Cause})
+		}
+	}
+	return list
+}
+
+func join(p parley.Prompt) string {
+	if p.System == "" {
+		return p.User
+	}
+	return p.System + "\n\n" + p.User
+}
+
+// writePrompt puts the prompt into a file that only the hub's user can read.
+func (t *task) writePrompt() error {
+	t.removePrompt()
+	file, err := os.CreateTemp(t.job.Dir, "prompt-*.md")
+	if err != nil {
+		return err
+	}
+	t.file = file.Name()
+	_, err = file.WriteString(t.prompt)
+	t.prompt = ""
+	return errors.Join(err, file.Close())
+}
+
+func (t *task) removePrompt() {
+	if t.file != "" {
+		_ = os.Remove(t.file)
+	}
+}
+
+// clear removes what a run needs no longer, its file and whatever its program has left behind.
+func (t *task) clear() {
+	t.removePrompt()
+	_ = t.options.Kill(context.Background(), []parley.Run{{ID: t.job.Run.ID}})
+}

@@ -1,0 +1,140 @@
+package command
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+var (
+	presetName   = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
+	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	placeholders = []string{argResume, argModel, argSession, argPromptFile}
+)
+
+// check says what is wrong with a preset, or nil.
+func (p Preset) check(name string) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	if parsers[p.Output] == nil {
+		return fmt.Errorf("output %q is not known: use text, claude, codex, gemini, opencode or goose", p.Output)
+	}
+	for _, check := range []func() error{p.checkArgv, p.checkVariables, p.checkCauses} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkName(name string) error {
+	reserved := []string{
+		parley.RuntimeLLM, parley.RuntimeWebhook, parley.RuntimeScript, parley.RuntimeAttached, parley.RuntimeBridge,
+	}
+	switch {
+	case slices.Contains(reserved, name):
+		return fmt.Errorf("%s is a runtime that is no program", name)
+	case !presetName.MatchString(name):
+		return fmt.Errorf("%q cannot be its name: use up to 32 small letters, digits and hyphens", name)
+	default:
+		return nil
+	}
+}
+
+// checkArgv sees to it that an argument is either constant or stands for others, never both.
+func (p Preset) checkArgv() error {
+	if len(p.Argv) == 0 || p.Argv[0] == "" || slices.Contains(placeholders, p.Argv[0]) {
+		return fmt.Errorf("argv must begin with a program")
+	}
+	for _, list := range []struct {
+		name    string
+		args    []string
+		allowed []string
+		needed  string // in the list itself
+		here    string // in argv, if the list is not empty
+	}{
+		{"argv", p.Argv, []string{argResume, argModel, argPromptFile}, "", ""},
+		{"resume", p.Resume, []string{argSession}, argSession, argResume},
+		{"model", p.Model, []string{argModel}, argModel, argModel},
+	} {
+		if err := checkArguments(list.name, list.args, list.allowed); err != nil {
+			return err
+		}
+		if list.needed != "" && len(list.args) > 0 && !slices.Contains(list.args, list.needed) {
+			return fmt.Errorf("%s has no argument %s", list.name, list.needed)
+		}
+		if list.here != "" && (len(list.args) > 0) != slices.Contains(p.Argv, list.here) {
+			return fmt.Errorf("%s and the argument %s of argv need each other", list.name, list.here)
+		}
+	}
+	return nil
+}
+
+func checkArguments(name string, args, allowed []string) error {
+	for _, arg := range args {
+		for _, special := range placeholders {
+			switch {
+			case strings.ContainsRune(arg, 0):
+				return fmt.Errorf("an argument of %s contains a NUL character", name)
+			case strings.Contains(arg, special) && arg != special:
+				return fmt.Errorf("%s must be an argument of its own, not a part of %q", special, arg)
+			case arg == special && !slices.Contains(allowed, special):
+				return fmt.Errorf("%s has no meaning in %s", special, name)
+			}
+		}
+	}
+	return nil
+}
+
+func (p Preset) checkVariables() error {
+	for name, value := range p.Env {
+		if !variableName.MatchString(name) || strings.ContainsRune(value, 0) {
+			return fmt.Errorf("env cannot set %q", name)
+		}
+		if isHubs(name) {
+			return fmt.Errorf("env cannot set %s, which is the hub's", name)
+		}
+	}
+	return checkPassed("pass", p.Pass)
+}
+
+func checkPassed(key string, names []string) error {
+	for _, name := range names {
+		if !variableName.MatchString(name) {
+			return fmt.Errorf("%s: %q is not the name of a variable", key, name)
+		}
+		if isHubs(name) {
+			return fmt.Errorf("%s: %s is the hub's and never passed on", key, name)
+		}
+	}
+	return nil
+}
+
+func (p Preset) checkCauses() error {
+	if _, err := regexp.Compile(p.Lost); err != nil {
+		return fmt.Errorf("lost: %w", err)
+	}
+	causes := []Cause{}
+	for _, says := range p.Says {
+		if _, err := regexp.Compile(says.Match); err != nil || says.Match == "" {
+			return fmt.Errorf("says: match %q is no regular expression", says.Match)
+		}
+		causes = append(causes, says.Cause)
+	}
+	for _, cause := range p.Exits {
+		causes = append(causes, cause)
+	}
+	for _, cause := range causes {
+		if cause.Failure != "" && !cause.Failure.Known() {
+			return fmt.Errorf("failure %q is not known: use final, busy, server, nostart or lost", cause.Failure)
+		}
+		if cause.Reason == "" {
+			return fmt.Errorf("a cause has no reason")
+		}
+	}
+	return nil
+}
