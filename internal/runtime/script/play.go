@@ -1,0 +1,257 @@
+package script
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+const (
+	mostDelay = time.Hour
+	mostSleep = 30 * 24 * time.Hour
+)
+
+var saveForm = regexp.MustCompile(`^[A-Za-z0-9_]{1,64}$`)
+
+// play is one run.
+type play struct {
+	job     parley.Job
+	replies []string
+	said    int // bytes of them
+
+	// of the message that is being played
+	message parley.Message
+	values  map[string]string // groups, what was saved, and why the last contact failed
+}
+
+func newPlay(job parley.Job) *play { return &play{job: job} }
+
+// errRuleEnds says that the steps of a rule that are left are not played.
+var errRuleEnds = errors.New("the rule ends here")
+
+// play does what the first rule says that matches a message.
+func (p *play) play(ctx context.Context, rules rules, message parley.Message) error {
+	for _, rule := range rules {
+		groups, ok, err := rule.match.holds(ctx, p, message)
+		if err == nil && !ok {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		if ok {
+			p.message, p.values = message, groups
+			if err := p.do(ctx, rule.steps); !errors.Is(err, errRuleEnds) {
+				return err
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+func (p *play) do(ctx context.Context, steps []step) error {
+	for _, s := range steps {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if err := s.do(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answer is all replies, those that are the same once.
+func (p *play) answer() string { return strings.Join(p.replies, "\n\n") }
+
+func (p *play) fill(ctx context.Context, t template) (string, error) {
+	return t.fill(func(name string) (string, error) { return p.value(ctx, name) })
+}
+
+// value is what a name stands for.
+func (p *play) value(ctx context.Context, name string) (string, error) {
+	switch name {
+	case "Agent":
+		return p.job.Agent.ID, nil
+	case "Attempt":
+		return strconv.Itoa(p.job.Run.Attempt), nil
+	case "Channel":
+		return p.channel(ctx, p.message.Conversation)
+	case "Conversation":
+		return p.message.Conversation, nil
+	case "From":
+		return p.message.From, nil
+	case "Task":
+		return p.job.Run.Task, nil
+	case "Text":
+		return strings.TrimSpace(p.message.Content.Text), nil
+	case "Type":
+		return string(p.message.Type), nil
+	default:
+		return p.values[name], nil
+	}
+}
+
+// channel is the name of a conversation, or "" if it has none. The list begins with those that have the newest
+// messages, so that the first page nearly always has it.
+func (p *play) channel(ctx context.Context, id string) (string, error) {
+	filter := parley.ListFilter{Ephemeral: true, Limit: 100}
+	for {
+		page, err := p.job.Workspace.Conversations(ctx, filter)
+		if err != nil {
+			return "", err
+		}
+		for _, c := range page {
+			if c.ID == id {
+				return c.Name, nil
+			}
+		}
+		if len(page) < filter.Limit {
+			return "", nil
+		}
+		last := page[len(page)-1]
+		filter.Cursor = &parley.ListCursor{LastSeq: last.LastSeq, ID: last.ID}
+	}
+}
+
+type reply struct{ text template }
+
+// do adds a reply. What comes after more than a message can hold is not kept: the hub would cut it off.
+func (s reply) do(ctx context.Context, p *play) error {
+	text, err := p.fill(ctx, s.text)
+	if err == nil && p.said <= mostText && !slices.Contains(p.replies, text) {
+		p.replies = append(p.replies, text)
+		p.said += len(text)
+	}
+	return err
+}
+
+// post says something somewhere else.
+type post struct{ channel, dm, to, text template }
+
+func (s *post) do(ctx context.Context, p *play) (err error) {
+	var d parley.Draft
+	var dm string
+	for t, into := range map[*template]*string{&s.channel: &d.Conversation, &s.dm: &dm, &s.to: &d.To, &s.text: &d.Content.Text} {
+		if *into, err = p.fill(ctx, *t); err != nil {
+			return err
+		}
+	}
+	switch {
+	case dm != "":
+		d.Direct = []string{dm}
+	case d.Conversation == "":
+		d.Conversation = p.message.Conversation
+	}
+	_, err = p.job.Workspace.Post(ctx, d)
+	return err
+}
+
+// contact is an ask, delegate or notify.
+type contact struct {
+	pattern                 parley.Pattern
+	agent, message, context template
+	priority                parley.Priority
+	save                    string
+	otherwise               []step
+}
+
+func (s contact) do(ctx context.Context, p *play) error {
+	told, err := s.call(ctx, p)
+	if err != nil && s.otherwise != nil && ctx.Err() == nil {
+		p.values["Error"] = parley.AsError(err).Message
+		return cmp.Or(p.do(ctx, s.otherwise), errRuleEnds)
+	}
+	if s.save != "" {
+		p.values["Saved."+s.save] = told
+	}
+	return err
+}
+
+func (s contact) call(ctx context.Context, p *play) (_ string, err error) {
+	contacts, ok := p.job.Workspace.(parley.Contacts)
+	if !ok {
+		return "", parley.Errorf(parley.Unavailable, "%s is not available in this version of the hub", s.pattern).
+			Suggest("use post, or a mention in a reply")
+	}
+	c := parley.Contact{Pattern: s.pattern, Priority: s.priority}
+	for t, into := range map[*template]*string{&s.agent: &c.Agent, &s.message: &c.Message, &s.context: &c.Context} {
+		if *into, err = p.fill(ctx, *t); err != nil {
+			return "", err
+		}
+	}
+	return contacts.Contact(ctx, c)
+}
+
+// progress tells those who watch.
+type progress struct {
+	message  template
+	fraction float64
+	known    bool // the fraction
+}
+
+func (s progress) do(ctx context.Context, p *play) error {
+	text, err := p.fill(ctx, s.message)
+	if err != nil {
+		return err
+	}
+	if s.known {
+		text = fmt.Sprintf("%.0f %%: %s", math.Floor(100*s.fraction), text)
+	}
+	p.job.Say(text + "\n")
+	return nil
+}
+
+// sleep puts the agent to sleep after this run.
+type sleep struct {
+	until   time.Time
+	lasting time.Duration
+}
+
+func (s sleep) do(ctx context.Context, p *play) error {
+	until := s.until
+	if s.lasting > 0 {
+		until = time.Now().Add(s.lasting)
+	}
+	return p.job.Workspace.Sleep(ctx, until)
+}
+
+type delay time.Duration
+
+func (s delay) do(ctx context.Context, _ *play) error {
+	timer := time.NewTimer(time.Duration(s))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+type fail struct {
+	reason    template
+	transient bool
+}
+
+func (s fail) do(ctx context.Context, p *play) error {
+	reason, err := p.fill(ctx, s.reason)
+	if err != nil {
+		return err
+	}
+	why := parley.Trouble{Failure: parley.FailureFinal, Reason: reason}
+	if s.transient {
+		why.Failure = parley.FailureServer
+	}
+	return &parley.RunError{Trouble: why}
+}

@@ -1,0 +1,77 @@
+package script
+
+import "github.com/parley-hub/parley"
+
+const (
+	mostBytes = 64 << 10 // of the rules' text
+	mostRules = 1000
+	mostSteps = 100 // of one rule, those within steps too
+)
+
+// rules are what an agent follows. The first that matches counts.
+type rules []rule
+
+type rule struct {
+	match match
+	steps []step
+}
+
+// parseRules reads a list of rules: match and do, or else.
+func parseRules(text string) (rules, error) {
+	if len(text) > mostBytes {
+		return nil, parley.Errorf(parley.BadInput, "the rules have %d bytes, the limit is %d", len(text), mostBytes).
+			Because(parley.TooLarge).Suggest("make them shorter, or make two agents of it")
+	}
+	document, err := parseYAML(text)
+	if err != nil {
+		return nil, err
+	}
+	list, err := document.list()
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 || len(list) > mostRules {
+		return nil, document.wrong("there are %d rules", len(list)).Suggest("use 1 to %d", mostRules)
+	}
+	var parsed rules
+	size := 0
+	for i, one := range list {
+		one.name = "a rule"
+		r, err := one.rule(i == len(list)-1)
+		if err != nil {
+			return nil, err
+		}
+		if size += r.match.size; size > mostOfPatterns {
+			return nil, one.wrong("the regular expressions of all rules have more than %d steps", mostOfPatterns).
+				Suggest("repeat less in them, or use contains")
+		}
+		parsed = append(parsed, r)
+	}
+	return parsed, nil
+}
+
+func (v value) rule(last bool) (r rule, err error) {
+	fields, err := v.fields("match", "do", "else")
+	if err != nil {
+		return r, err
+	}
+	otherwise, isElse := fields["else"]
+	matching, hasMatch := fields["match"]
+	do, hasDo := fields["do"]
+	switch {
+	case isElse && (hasMatch || hasDo):
+		return r, v.wrong("a rule with else has neither match nor do").Suggest("write the steps under else")
+	case isElse && !last:
+		return r, v.wrong("a rule stands after else").Suggest("put else last: it matches everything")
+	case isElse:
+		do = otherwise
+	case !hasMatch || !hasDo:
+		return r, v.wrong("a rule needs match and do").Suggest("write match and do, or else for what no other rule matches")
+	default:
+		if r.match, err = matching.match(); err != nil {
+			return r, err
+		}
+	}
+	r.steps, err = newParsing(r.match).steps(do)
+	return r, err
+}

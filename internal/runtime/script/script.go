@@ -1,0 +1,97 @@
+// Package script runs agents that follow rules instead of a model: the first rule that matches a message says
+// what to do about it. Rules are YAML, described in docs/runtimes/script.md. The same messages always lead to
+// the same answers.
+package script
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"github.com/parley-hub/parley"
+)
+
+// Runtime runs agents by their rules.
+type Runtime struct {
+	mu    sync.Mutex
+	known map[string]known // by agent
+}
+
+// known are the rules of an agent, as long as they stay what they are.
+type known struct {
+	config string
+	rules  rules
+}
+
+// New makes the runtime.
+func New() *Runtime { return &Runtime{known: map[string]known{}} }
+
+// Instant says that a run needs no time to start and no prompt: its messages are seen as soon as there is one.
+func (*Runtime) Instant() bool { return true }
+
+// Check says what is wrong with an agent's rules, or nil. E003, with the line.
+func (r *Runtime) Check(_ context.Context, a parley.Agent) error {
+	_, err := r.rulesOf(a)
+	return err
+}
+
+// Run plays the rules on each of the messages, in their order, and answers with all replies together.
+func (r *Runtime) Run(ctx context.Context, job parley.Job) (parley.Result, error) {
+	rules, err := r.rulesOf(job.Agent)
+	if err != nil {
+		return parley.Result{}, err
+	}
+	if err := job.Begin(ctx, parley.Process{}); err != nil {
+		return parley.Result{}, err
+	}
+	run := newPlay(job)
+	for _, trigger := range job.Triggers {
+		if err := run.play(ctx, rules, trigger); err != nil {
+			return parley.Result{}, err
+		}
+	}
+	return parley.Result{Text: run.answer()}, nil
+}
+
+// mostKnown bounds what is kept of the rules of agents.
+const mostKnown = 1000
+
+func (r *Runtime) rulesOf(a parley.Agent) (rules, error) {
+	config := string(a.RuntimeConfig)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if k, ok := r.known[a.ID]; ok && k.config == config {
+		return k.rules, nil
+	}
+	parsed, err := parseConfig(a.RuntimeConfig)
+	if err != nil {
+		return nil, err
+	}
+	if len(r.known) >= mostKnown {
+		clear(r.known)
+	}
+	r.known[a.ID] = known{config, parsed}
+	return parsed, nil
+}
+
+// parseConfig reads an agent's runtime_config: {"rules": "<YAML>"}.
+func parseConfig(raw json.RawMessage) (rules, error) {
+	var config map[string]json.RawMessage
+	if len(raw) > 0 {
+		if err := json.Unmarshal(raw, &config); err != nil {
+			return nil, parley.Errorf(parley.BadInput, "runtime_config is not a JSON object: %w", err).Suggest(hintConfig)
+		}
+	}
+	for name := range config {
+		if name != "rules" {
+			return nil, parley.Errorf(parley.BadInput, "a script agent has no setting %q", name).Suggest(hintConfig)
+		}
+	}
+	var text string
+	if err := json.Unmarshal(config["rules"], &text); err != nil || text == "" {
+		return nil, parley.Errorf(parley.BadInput, "a script agent needs rules").Suggest(hintConfig)
+	}
+	return parseRules(text)
+}
+
+const hintConfig = `give them in a file with --rules FILE, or as runtime_config {"rules": "…"}`

@@ -1,0 +1,292 @@
+package script
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/parley-hub/parley"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func agentWith(rules string) parley.Agent {
+	config, _ := json.Marshal(map[string]string{"rules": rules})
+	return parley.Agent{ID: "bot", Profile: parley.Profile{Runtime: parley.RuntimeScript, RuntimeConfig: config}}
+}
+
+func jobWith(rules string, texts ...string) parley.Job {
+	job := parley.Job{Agent: agentWith(rules), Begin: func(context.Context, parley.Process) error { return nil }}
+	for i, text := range texts {
+		job.Triggers = append(job.Triggers, parley.Message{Seq: int64(i), From: "user", Content: parley.Content{Text: text}})
+	}
+	return job
+}
+
+func TestRulesThatAreWrong(t *testing.T) {
+	for rules, says := range map[string]string{
+		"# nothing":                       "line 1: the rules must be one list",
+		"a: b":                            "line 1: the rules must be a list",
+		"[]":                              "line 1: there are 0 rules",
+		"- else: []\n---\n- else: []":     "one list",
+		"- else":                          "line 1: a rule must have keys and values",
+		"- else: hello":                   "line 1: else must be a list",
+		"\n- {}":                          "line 2: a rule needs match and do",
+		"- match: {from: a}":              "line 1: a rule needs match and do",
+		"- else: []\n  match: {}":         "neither match nor do",
+		"- else: []\n- else: []":          "line 1: a rule stands after else",
+		"- match: {from: a}\n  du: []":    `line 2: a rule has no "du" (use match, do, else)`,
+		"- match:\n    tetx: a\n  do: []": `line 2: match has no "tetx" (use text, contains,`,
+		"- match:\n    from: a\n    from: b\n  do: []":                "line 3",
+		"- match: {text: '('}\n  do: []":                              "missing closing )",
+		"- match: {text: [a]}\n  do: []":                              "text must be a text",
+		"- match: {from: {a: b}}\n  do: []":                           "from must be a text or a list of texts",
+		"- match: {from: [[a]]}\n  do: []":                            "from must be a text",
+		"- match: {task: maybe}\n  do: []":                            "task must be true or false",
+		"- match: {attempt: 0}\n  do: []":                             "attempt must be a whole number from 1 to 100",
+		"- match: {attempt: 1.5}\n  do: []":                           "attempt must be a whole number",
+		"- else:\n  - reply:":                                         "line 2: reply must be a text",
+		"- else:\n  - shout: x":                                       `a step has no "shout" (use reply, post,`,
+		"- else:\n  - {reply: x, delay: 1s}":                          "a step does one thing",
+		"- else:\n  - reply: 'x {{.Nope}}'":                           "reply names {{.Nope}}, which is nothing here (use {{.Agent}},",
+		"- else:\n  - reply: '{{.Group.1}}'":                          "{{.Group.1}}",
+		"- else:\n  - reply: '{{.Error}}'":                            "{{.Error}}",
+		"- else:\n  - reply: '{{.Saved.x}}'":                          "{{.Saved.x}}",
+		"- else:\n  - reply: '{{ if .From }}'":                        "{{ without a name",
+		"- else:\n  - delay: 61m":                                     "to at most 1h0m0s",
+		"- else:\n  - delay: -1s":                                     "delay must be a time like",
+		"- else:\n  - sleep: tomorrow":                                "sleep must be a time like",
+		"- else:\n  - post: {channel: x}":                             "post needs text",
+		"- else:\n  - post: {channel: x, dm: y, text: z}":             "post has dm and channel or to",
+		"- else:\n  - ask: {agent: x}":                                "ask needs message",
+		"- else:\n  - ask: {agent: x, message: y, priority: high}":    `ask has no "priority"`,
+		"- else:\n  - notify: {agent: x, message: y, save: z}":        `notify has no "save"`,
+		"- else:\n  - delegate: {agent: x, message: y, priority: 99}": `unknown priority "99"`,
+		"- else:\n  - ask: {agent: x, message: y, save: a b}":         "no name to save under",
+		"- else:\n  - ask: {agent: x, message: y, otherwise: no}":     "otherwise must be a list",
+		"- else:\n  - progress: {fraction: 2, message: x}":            "fraction must be a number from 0 to 1",
+		"- else:\n  - progress: {fraction: nan, message: x}":          "fraction must be a number from 0 to 1",
+		"- else:\n  - progress: {fraction: 1}":                        "progress needs message",
+		"- else:\n  - fail: {transient: true}":                        "fail needs reason",
+		"- else: &a\n  - reply: *a":                                   "must be a list",
+		"- !!map else: []":                                            "a rule",
+		"- <<: {else: []}":                                            `a rule has no "<<"`,
+		"\t- else: []":                                                "line 1",
+		"- else:\n  - reply: 'x":                                      "line 2",
+		"- else:\n" + strings.Repeat("  - delay: 1s\n", mostSteps+1):  "more than 100 steps",
+		strings.Repeat("- match: {from: x}\n  do: []\n", mostRules+1): "there are 1001 rules",
+		"- else: []" + strings.Repeat(" ", mostBytes):                 "the limit is 65536",
+	} {
+		err := New().Check(t.Context(), agentWith(rules))
+		if e := parley.AsError(err); e == nil || e.Code != parley.BadInput || e.Suggestion == "" || !strings.Contains(e.Error(), says) {
+			t.Errorf("%q: %v, want E003 with %q and a suggestion", rules, err, says)
+		}
+	}
+}
+
+// TestNestingCostsNothing is about a parser whose time grows with the square of the depth: 25 s for 60,000
+// brackets.
+func TestNestingCostsNothing(t *testing.T) {
+	for _, opening := range []string{"[", "- ", "{a: ", "- else: [\n", "[{a: ["} {
+		start := time.Now()
+		_, err := parseRules(strings.Repeat(opening, 60_000/len(opening)))
+		if took := time.Since(start); err == nil || !strings.Contains(err.Error(), "more than 32") || took > 2*time.Second {
+			t.Errorf("%q, many times: %v after %s", opening, err, took)
+		}
+	}
+}
+
+func TestStepsWithinStepsCount(t *testing.T) {
+	nested := "- else:\n  - ask:\n      agent: a\n      message: b\n      otherwise:\n"
+	for steps, fine := range map[int]bool{mostSteps - 1: true, mostSteps: false} {
+		err := New().Check(t.Context(), agentWith(nested+strings.Repeat("      - delay: 1s\n", steps)))
+		if (err == nil) != fine {
+			t.Errorf("with %d steps within: %v", steps, err)
+		}
+	}
+}
+
+func TestSettingsThatAreNone(t *testing.T) {
+	for _, config := range []string{``, `[]`, `{}`, `{"rules": 3}`, `{"rules": ""}`, `{"rules": "- else: []", "model": "x"}`} {
+		err := New().Check(t.Context(), parley.Agent{Profile: parley.Profile{RuntimeConfig: json.RawMessage(config)}})
+		if parley.CodeOf(err) != parley.BadInput {
+			t.Errorf("%s: %v, want E003", config, err)
+		}
+		if _, err := New().Run(t.Context(), parley.Job{Agent: parley.Agent{Profile: parley.Profile{RuntimeConfig: json.RawMessage(config)}}}); parley.CodeOf(err) != parley.BadInput {
+			t.Errorf("a run with %s: %v, want E003", config, err)
+		}
+	}
+}
+
+func TestMessagesThatComeTogetherAreAnsweredTogether(t *testing.T) {
+	job := jobWith("- match: {equals: Hello}\n  do: [{reply: Hi}]\n- match: {text: '(?i)^count (\\d)$'}\n  do: [{reply: 'one to {{.Group.1}}'}]",
+		"hello", " count 3\n", "HELLO", "unknown")
+	result, err := New().Run(t.Context(), job)
+	if want := "Hi\n\none to 3"; err != nil || result.Text != want {
+		t.Errorf("the answer is %q, %v; want %q", result.Text, err, want)
+	}
+}
+
+func TestRulesThatChangeCount(t *testing.T) {
+	r := New()
+	for i := range mostKnown + 2 {
+		job := jobWith(fmt.Sprintf("- else: [{reply: number %d}]", i), "x")
+		job.Agent.ID = fmt.Sprintf("bot%d", i%(mostKnown+1))
+		if result, err := r.Run(t.Context(), job); err != nil || result.Text != fmt.Sprintf("number %d", i) {
+			t.Fatalf("the answer is %q, %v", result.Text, err)
+		}
+	}
+	if len(r.known) > mostKnown {
+		t.Errorf("the rules of %d agents are kept", len(r.known))
+	}
+}
+
+func TestARunThatMayNotBeginDoesNothing(t *testing.T) {
+	why := errors.New("it is not live any more")
+	job := jobWith("- else: [{progress: {message: x}}]", "x")
+	job.Begin = func(context.Context, parley.Process) error { return why }
+	if _, err := New().Run(t.Context(), job); !errors.Is(err, why) {
+		t.Errorf("the run ended with %v, want %v", err, why)
+	}
+}
+
+func TestADelayEndsWithItsRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		why := errors.New("cancelled by user")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		start := time.Now()
+		time.AfterFunc(time.Minute, func() { cancel(why) })
+		_, err := New().Run(ctx, jobWith("- else: [{delay: 59m}, {reply: x}]", "x"))
+		if !errors.Is(err, why) || time.Since(start) != time.Minute {
+			t.Errorf("the run ended with %v after %s", err, time.Since(start))
+		}
+	})
+}
+
+func TestContactsAreNotThereYet(t *testing.T) {
+	for _, step := range []string{"ask", "delegate", "notify"} {
+		job := jobWith("- else: [{"+step+": {agent: a, message: b}}]", "x")
+		_, err := New().Run(t.Context(), job)
+		if e := parley.AsError(err); e == nil || e.Code != parley.Unavailable || !strings.Contains(e.Message, step+" is not available in this version") {
+			t.Errorf("%s: %v, want E002", step, err)
+		}
+		job = jobWith("- else: [{"+step+": {agent: a, message: b, otherwise: [{reply: 'no: {{.Error}}'}]}}]", "x")
+		if result, err := New().Run(t.Context(), job); err != nil || !strings.HasPrefix(result.Text, "no: "+step) {
+			t.Errorf("%s: %q, %v", step, result.Text, err)
+		}
+	}
+}
+
+func TestATextDoesNotGrowWithoutEnd(t *testing.T) {
+	job := jobWith("- else: [{reply: '"+strings.Repeat("{{.Text}}", 6000)+"'}]", strings.Repeat("x", 100_000))
+	if _, err := New().Run(t.Context(), job); parley.AsError(err).Reason != parley.TooLarge {
+		t.Errorf("the run ended with %v", err)
+	}
+}
+
+// Row "Bombs": many replies to many messages are no more than a message and the one that was too much.
+func TestRepliesDoNotGrowWithoutEnd(t *testing.T) {
+	var steps strings.Builder
+	for i := range mostSteps {
+		fmt.Fprintf(&steps, "    - reply: '%d {{.Text}}'\n", i)
+	}
+	job := jobWith("- else:\n"+steps.String(), strings.Repeat("x", 100_000))
+	for range 9 {
+		job.Triggers = append(job.Triggers, job.Triggers[0])
+	}
+	result, err := New().Run(t.Context(), job)
+	if err != nil || len(result.Text) < mostText || len(result.Text) > 2*mostText {
+		t.Errorf("the answer has %d bytes: %v", len(result.Text), err)
+	}
+}
+
+// Row "Bombs": a short regular expression that stands for a long one would take hours for a long message.
+func TestRegularExpressionsThatExplodeAreRefused(t *testing.T) {
+	rule := func(pattern string) string { return "- match: {text: '" + pattern + "'}\n  do: [{reply: x}]\n" }
+	for name, rules := range map[string]string{
+		"one that repeats":     rule(strings.Repeat("x?.{0,900}", 20) + "y"),
+		"one in another":       rule("((a{0,30}){0,30}){0,30}"),
+		"a long one":           rule(strings.Repeat("x?", longestPattern)),
+		"many that are no two": strings.Repeat(rule("x?.{0,900}y"), 20),
+	} {
+		if _, err := parseRules(rules); parley.CodeOf(err) != parley.BadInput || !strings.Contains(err.Error(), "regular expression") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := parseRules(strings.Repeat(rule(`(?i)^\s*(?P<what>revenue|figures) of (\w{1,40})\b.*$`), 50)); err != nil {
+		t.Errorf("useful ones: %v", err)
+	}
+}
+
+// Row "Bombs": a run whose time is over tries no more rules.
+func TestRulesAreTriedWhileTheRunLives(t *testing.T) {
+	why := errors.New("cancelled by user")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(why)
+	_, err := New().Run(ctx, jobWith("- match: {text: nothing}\n  do: [{reply: x}]\n- else: []", "x"))
+	if !errors.Is(err, why) {
+		t.Errorf("the run ended with %v", err)
+	}
+}
+
+// rooms is a workspace that lists more conversations than a page has.
+type rooms struct {
+	parley.Workspace
+	list []parley.ConversationView
+}
+
+func (r rooms) Conversations(_ context.Context, f parley.ListFilter) ([]parley.ConversationView, error) {
+	from := 0
+	if f.Cursor != nil {
+		from = 1 + slices.IndexFunc(r.list, func(c parley.ConversationView) bool { return c.ID == f.Cursor.ID })
+	}
+	return r.list[from:min(from+f.Limit, len(r.list))], nil
+}
+
+func TestAChannelIsFoundOnAnyPage(t *testing.T) {
+	var all rooms
+	for i := range 250 {
+		all.list = append(all.list, parley.ConversationView{Conversation: parley.Conversation{ID: fmt.Sprint(i), Name: fmt.Sprintf("Room%d", i)}})
+	}
+	for id, want := range map[string]string{"0": "Room0", "249": "Room249", "gone": ""} {
+		job := jobWith("- match: {channel: ['#room249', room0]}\n  do: [{reply: '{{.Channel}}'}]", "x")
+		job.Triggers[0].Conversation, job.Workspace = id, all
+		if result, err := New().Run(t.Context(), job); err != nil || result.Text != want {
+			t.Errorf("in %s: %q, %v; want %q", id, result.Text, err, want)
+		}
+	}
+}
+
+// FuzzRules shows that no rules break the parser, and that those it takes can be played.
+func FuzzRules(f *testing.F) {
+	f.Add("- match: {text: '(a+)+$', from: [x, y]}\n  do:\n  - reply: '{{.Group.1}}'\n- else: []", "aaaa")
+	f.Add("- else:\n  - ask: {agent: a, message: b, save: c, otherwise: [{fail: {reason: x, transient: true}}]}", "x")
+	f.Add("- else: &a [{delay: 1ms}, *a, {sleep: 1h}, {progress: {fraction: .5, message: |\n x}}]", "")
+	f.Add("- ? [a]\n  : !!str b", "")
+	f.Fuzz(func(t *testing.T, rules, text string) {
+		parsed, err := parseRules(rules)
+		if err != nil {
+			if parley.CodeOf(err) != parley.BadInput {
+				t.Errorf("%v is not E003", err)
+			}
+			return
+		}
+		job := jobWith(rules, text)
+		job.Workspace, job.Say = rooms{}, func(string) {}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // matches are made, steps are not
+		p := newPlay(job)
+		for _, rule := range parsed {
+			_, _, _ = rule.match.holds(ctx, p, job.Triggers[0])
+		}
+		_ = p.play(ctx, parsed, job.Triggers[0])
+	})
+}

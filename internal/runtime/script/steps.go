@@ -1,0 +1,208 @@
+package script
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// step is one thing that a rule does.
+type step interface {
+	do(ctx context.Context, p *play) error
+}
+
+// parsing is the steps of one rule being read: how many there are, and which names their texts may use.
+type parsing struct {
+	count int
+	names map[string]bool
+}
+
+func newParsing(m match) *parsing {
+	p := &parsing{names: map[string]bool{}}
+	for _, name := range []string{"Agent", "Attempt", "Channel", "Conversation", "From", "Task", "Text", "Type"} {
+		p.names[name] = true
+	}
+	for name := range m.groups(nil) {
+		p.names[name] = true
+	}
+	return p
+}
+
+func (p *parsing) steps(v value) ([]step, error) {
+	list, err := v.list()
+	if err != nil {
+		return nil, err
+	}
+	var steps []step
+	for _, one := range list {
+		if p.count++; p.count > mostSteps {
+			return nil, one.wrong("a rule has more than %d steps", mostSteps)
+		}
+		one.name = "a step"
+		s, err := p.step(one)
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, s)
+	}
+	return steps, nil
+}
+
+func (p *parsing) step(v value) (step, error) {
+	fields, err := v.fields("reply", "post", "ask", "delegate", "notify", "progress", "sleep", "delay", "fail")
+	if err != nil {
+		return nil, err
+	}
+	if len(fields) != 1 {
+		return nil, v.wrong("a step does one thing").Suggest("begin each step with “- ”")
+	}
+	var field value
+	for _, field = range fields { // there is one
+	}
+	switch field.name {
+	case "reply":
+		text, err := p.template(field)
+		return reply{text}, err
+	case "post":
+		return p.post(field)
+	case "progress":
+		return p.progress(field)
+	case "sleep":
+		return parseSleep(field)
+	case "delay":
+		d, err := field.duration(mostDelay)
+		return delay(d), err
+	case "fail":
+		return p.fail(field)
+	default:
+		return p.contact(parley.Pattern(field.name), field)
+	}
+}
+
+// texts reads fields that are texts with places. Those in must have to be there.
+func (p *parsing) texts(v value, fields map[string]value, must []string, into map[string]*template) error {
+	for _, name := range must {
+		if _, ok := fields[name]; !ok {
+			return v.wrong("%s needs %s", v.name, name)
+		}
+	}
+	for name, t := range into {
+		if field, ok := fields[name]; ok {
+			var err error
+			if *t, err = p.template(field); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *parsing) post(v value) (step, error) {
+	var s post
+	fields, err := v.fields("channel", "dm", "to", "text")
+	if err != nil {
+		return nil, err
+	}
+	_, channel := fields["channel"]
+	_, dm := fields["dm"]
+	_, to := fields["to"]
+	if dm && (channel || to) {
+		return nil, v.wrong("post has dm and channel or to").Suggest("name one place: a channel, or who the dm is with")
+	}
+	return &s, p.texts(v, fields, []string{"text"},
+		map[string]*template{"channel": &s.channel, "dm": &s.dm, "to": &s.to, "text": &s.text})
+}
+
+// contact reads ask, delegate and notify. What is saved can be used by the steps that follow.
+func (p *parsing) contact(pattern parley.Pattern, v value) (_ step, err error) {
+	s := contact{pattern: pattern}
+	allowed := map[parley.Pattern][]string{
+		parley.PatternAsk:      {"agent", "message", "context", "save", "otherwise"},
+		parley.PatternDelegate: {"agent", "message", "context", "priority", "save", "otherwise"},
+		parley.PatternNotify:   {"agent", "message", "context", "otherwise"},
+	}
+	fields, err := v.fields(allowed[pattern]...)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.texts(v, fields, []string{"agent", "message"},
+		map[string]*template{"agent": &s.agent, "message": &s.message, "context": &s.context}); err != nil {
+		return nil, err
+	}
+	if field, ok := fields["priority"]; ok {
+		word, _ := field.text()
+		if s.priority, err = parley.ParsePriority(word); err != nil {
+			return nil, field.wrong("unknown priority %q", word).Suggest("use low, normal, high or urgent")
+		}
+	}
+	if field, ok := fields["otherwise"]; ok {
+		if s.otherwise, err = p.otherwise(field); err != nil {
+			return nil, err
+		}
+	}
+	if field, ok := fields["save"]; ok {
+		if s.save, err = field.text(); err != nil {
+			return nil, err
+		}
+		if !saveForm.MatchString(s.save) {
+			return nil, field.wrong("%q is no name to save under", s.save).Suggest("use letters, digits and _")
+		}
+		p.names["Saved."+s.save] = true
+	}
+	return s, nil
+}
+
+// otherwise reads the steps for the case that a contact fails. They know why.
+func (p *parsing) otherwise(v value) ([]step, error) {
+	within := &parsing{count: p.count, names: maps.Clone(p.names)}
+	within.names["Error"] = true
+	steps, err := within.steps(v)
+	p.count = within.count
+	return steps, err
+}
+
+func (p *parsing) progress(v value) (_ step, err error) {
+	var s progress
+	fields, err := v.fields("fraction", "message")
+	if err != nil {
+		return nil, err
+	}
+	if err := p.texts(v, fields, []string{"message"}, map[string]*template{"message": &s.message}); err != nil {
+		return nil, err
+	}
+	if field, ok := fields["fraction"]; ok {
+		s.known = true
+		s.fraction, err = field.fraction()
+	}
+	return s, err
+}
+
+func (p *parsing) fail(v value) (_ step, err error) {
+	var s fail
+	fields, err := v.fields("reason", "transient")
+	if err != nil {
+		return nil, err
+	}
+	if err := p.texts(v, fields, []string{"reason"}, map[string]*template{"reason": &s.reason}); err != nil {
+		return nil, err
+	}
+	if field, ok := fields["transient"]; ok {
+		s.transient, err = field.yes()
+	}
+	return s, err
+}
+
+// parseSleep reads how long, or until when.
+func parseSleep(v value) (step, error) {
+	text, _ := scalar(v.node)
+	if until, err := time.Parse(time.RFC3339, text); err == nil {
+		return sleep{until: until}, nil
+	}
+	d, err := v.duration(mostSleep)
+	if err != nil {
+		return nil, v.wrong("sleep must be a time like 10m, to at most %s, or a moment like 2026-03-01T09:00:00Z", mostSleep)
+	}
+	return sleep{lasting: d}, nil
+}

@@ -1,0 +1,71 @@
+package script
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+// template is a text with places, written {{.From}}.
+type template struct{ parts []part }
+
+// part is a text as it is, or the name of what stands there.
+type part struct{ text, name string }
+
+var place = regexp.MustCompile(`\{\{\s*\.([A-Za-z0-9_.]+)\s*\}\}`)
+
+// template reads a text whose places have names that are known.
+func (p *parsing) template(v value) (t template, err error) {
+	text, err := v.text()
+	if err != nil {
+		return t, err
+	}
+	from := 0
+	for _, at := range place.FindAllStringSubmatchIndex(text, -1) {
+		name := text[at[2]:at[3]]
+		if !p.names[name] {
+			return t, v.wrong("%s names {{.%s}}, which is nothing here", v.name, name).Suggest("use %s", p.known())
+		}
+		t.parts = append(t.parts, part{text: text[from:at[0]]}, part{name: name})
+		from = at[1]
+	}
+	t.parts = append(t.parts, part{text: text[from:]})
+	for _, part := range t.parts {
+		if strings.Contains(part.text, "{{") {
+			return t, v.wrong("%s has {{ without a name", v.name).Suggest("use %s", p.known())
+		}
+	}
+	return t, nil
+}
+
+// known lists the names that a text may use.
+func (p *parsing) known() string {
+	names := slices.Sorted(maps.Keys(p.names))
+	return "{{." + strings.Join(names, "}}, {{.") + "}}"
+}
+
+// mostText bounds what a text becomes: no message is longer.
+const mostText = 256 << 10
+
+// fill puts what the names stand for into the text.
+func (t template) fill(values func(name string) (string, error)) (string, error) {
+	var b strings.Builder
+	for _, part := range t.parts {
+		text := part.text
+		if part.name != "" {
+			var err error
+			if text, err = values(part.name); err != nil {
+				return "", err
+			}
+		}
+		if b.Len()+len(text) > mostText {
+			return "", parley.Errorf(parley.BadInput, "a text becomes longer than %d bytes", mostText).
+				Because(parley.TooLarge).Suggest("use {{.Text}} less often")
+		}
+		b.WriteString(text)
+	}
+	return b.String(), nil
+}

@@ -1,0 +1,203 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+
+	"github.com/parley-hub/parley"
+)
+
+// value is a part of the rules' text. What it is called stands in errors about it.
+type value struct {
+	name string
+	node ast.Node
+}
+
+// parseYAML reads one document.
+func parseYAML(text string) (value, error) {
+	tokens := lexer.Tokenize(text)
+	if err := checkNesting(tokens); err != nil {
+		return value{}, err
+	}
+	parsed, err := parser.Parse(tokens, 0)
+	if syntax, ok := errors.AsType[yaml.Error](err); ok {
+		return value{}, wrongAt(syntax.GetToken().Position.Line, "%s", syntax.GetMessage())
+	}
+	if err != nil {
+		return value{}, wrongAt(1, "%v", err)
+	}
+	if len(parsed.Docs) != 1 || parsed.Docs[0].Body == nil {
+		return value{}, wrongAt(1, "the rules must be one list").Suggest("begin each rule with “- match:” or “- else:”")
+	}
+	return value{"the rules", parsed.Docs[0].Body}, nil
+}
+
+// mostNested is how many brackets may be open, and how many dashes may begin a line.
+const mostNested = 32
+
+// checkNesting refuses what is nested without need: the parser's time grows with the square of it.
+func checkNesting(tokens token.Tokens) error {
+	open, dashes, line := 0, 0, 0
+	for _, t := range tokens {
+		if t.Position.Line != line {
+			line, dashes = t.Position.Line, 0
+		}
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			open++
+		case token.SequenceEndType, token.MappingEndType:
+			open--
+		case token.SequenceEntryType:
+			dashes++
+		}
+		if open > mostNested || dashes > mostNested {
+			return wrongAt(line, "more than %d lists stand in each other", mostNested)
+		}
+	}
+	return nil
+}
+
+func wrongAt(line int, format string, args ...any) *parley.Error {
+	return parley.Errorf(parley.BadInput, "rules, line %d: %s", line, fmt.Sprintf(format, args...)).
+		Suggest("see docs/runtimes/script.md")
+}
+
+// wrong is an error about this part.
+func (v value) wrong(format string, args ...any) *parley.Error {
+	line := 1
+	if t := v.node.GetToken(); t != nil && t.Position != nil {
+		line = t.Position.Line
+	}
+	return wrongAt(line, format, args...)
+}
+
+// list is the values of a list.
+func (v value) list() ([]value, error) {
+	sequence, ok := v.node.(*ast.SequenceNode)
+	if !ok {
+		return nil, v.wrong("%s must be a list", v.name)
+	}
+	var list []value
+	for _, node := range sequence.Values {
+		list = append(list, value{v.name, node})
+	}
+	return list, nil
+}
+
+// fields are the values of a mapping that has no other keys than these.
+func (v value) fields(allowed ...string) (map[string]value, error) {
+	var pairs []*ast.MappingValueNode
+	switch n := v.node.(type) {
+	case *ast.MappingNode:
+		pairs = n.Values
+	case *ast.MappingValueNode:
+		pairs = []*ast.MappingValueNode{n}
+	default:
+		return nil, v.wrong("%s must have keys and values", v.name).Suggest("use %s", strings.Join(allowed, ", "))
+	}
+	fields := map[string]value{}
+	for _, pair := range pairs {
+		key := value{v.name, pair.Key}
+		name, ok := scalar(pair.Key)
+		switch _, twice := fields[name]; {
+		case !ok || !slices.Contains(allowed, name):
+			return nil, key.wrong("%s has no %q", v.name, pair.Key.GetToken().Value).Suggest("use %s", strings.Join(allowed, ", "))
+		case twice:
+			return nil, key.wrong("%s has %q twice", v.name, name)
+		}
+		fields[name] = value{name, pair.Value}
+	}
+	return fields, nil
+}
+
+// scalar is a plain value as it is written.
+func scalar(node ast.Node) (string, bool) {
+	switch n := node.(type) {
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.LiteralNode:
+		return n.Value.Value, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+		return n.GetToken().Value, true
+	default:
+		return "", false
+	}
+}
+
+// text is a text that is not empty.
+func (v value) text() (string, error) {
+	text, ok := scalar(v.node)
+	text = strings.TrimSpace(text)
+	if !ok || text == "" {
+		return "", v.wrong("%s must be a text", v.name)
+	}
+	return text, nil
+}
+
+// texts is one text, or a list of them.
+func (v value) texts() ([]string, error) {
+	if _, plain := scalar(v.node); plain {
+		text, err := v.text()
+		return []string{text}, err
+	}
+	list, err := v.list()
+	if err != nil {
+		return nil, v.wrong("%s must be a text or a list of texts", v.name)
+	}
+	var texts []string
+	for _, one := range list {
+		text, err := one.text()
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, text)
+	}
+	return texts, nil
+}
+
+// yes is true or false.
+func (v value) yes() (bool, error) {
+	if n, ok := v.node.(*ast.BoolNode); ok {
+		return n.Value, nil
+	}
+	return false, v.wrong("%s must be true or false", v.name)
+}
+
+// fraction is a number from 0 to 1.
+func (v value) fraction() (float64, error) {
+	text, _ := scalar(v.node)
+	number, err := strconv.ParseFloat(text, 64)
+	if err == nil && number >= 0 && number <= 1 { // which no NaN is
+		return number, nil
+	}
+	return 0, v.wrong("%s must be a number from 0 to 1", v.name)
+}
+
+// count is a whole number from 1 to most.
+func (v value) count(most int) (int, error) {
+	text, _ := scalar(v.node)
+	if number, err := strconv.Atoi(text); err == nil && number >= 1 && number <= most {
+		return number, nil
+	}
+	return 0, v.wrong("%s must be a whole number from 1 to %d", v.name, most)
+}
+
+// duration is a time like 500ms, 2s or 5m.
+func (v value) duration(most time.Duration) (time.Duration, error) {
+	text, _ := scalar(v.node)
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 || d > most {
+		return 0, v.wrong("%s must be a time like 500ms, 2s or 5m, to at most %s", v.name, most)
+	}
+	return d, nil
+}

@@ -1,0 +1,144 @@
+package webhook
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+const (
+	connectTimeout = 10 * time.Second
+	mostRedirects  = 3
+)
+
+// guard keeps webhooks from what only this machine or its network can reach. It looks at the address that is
+// being connected to, so that neither a name that changes its address nor a redirect gets round it.
+type guard struct {
+	networks []netip.Prefix // allowed
+	hosts    []string       // allowed, as host or host:port in lower case
+	resolver *net.Resolver  // nil: the system's
+}
+
+func newGuard(allow []string) (*guard, error) {
+	g := &guard{}
+	for _, entry := range allow {
+		if network, err := netip.ParsePrefix(entry); err == nil {
+			g.networks = append(g.networks, network.Masked())
+			continue
+		}
+		if address, err := netip.ParseAddr(entry); err == nil {
+			g.networks = append(g.networks, netip.PrefixFrom(address, address.BitLen()))
+			continue
+		}
+		if !isHost(entry) {
+			return nil, parley.Errorf(parley.BadInput, "webhook.allow has %q", entry).
+				Suggest("use a network like 10.0.0.0/8, an address, or a host like hooks.lan or hooks.lan:8080")
+		}
+		g.hosts = append(g.hosts, strings.ToLower(entry))
+	}
+	return g, nil
+}
+
+// isHost holds for a name, and for a name or address with a port.
+func isHost(entry string) bool {
+	host, port, err := net.SplitHostPort(entry)
+	if err != nil {
+		return entry != "" && !strings.ContainsAny(entry, ":/[]")
+	}
+	return host != "" && port != "" && !strings.ContainsAny(entry, "/")
+}
+
+// names says whether a host is allowed by its name, with this port or with any.
+func (g *guard) names(host, port string) bool {
+	host = strings.ToLower(host)
+	return slices.Contains(g.hosts, host) || slices.Contains(g.hosts, net.JoinHostPort(host, port))
+}
+
+// client makes calls that the guard watches. It uses no proxy, not even that of the environment: the proxy
+// would connect to what the guard never sees.
+func (g *guard) client() *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			DialContext:            g.dial,
+			TLSHandshakeTimeout:    connectTimeout,
+			DisableCompression:     true,
+			ForceAttemptHTTP2:      true,
+			MaxIdleConnsPerHost:    4,
+			IdleConnTimeout:        time.Minute,
+			MaxResponseHeaderBytes: 64 << 10,
+		},
+		CheckRedirect: g.redirect,
+	}
+}
+
+// redirect follows to where the same request can be made, as it was signed.
+func (g *guard) redirect(request *http.Request, before []*http.Request) error {
+	last := before[len(before)-1]
+	if request.Method != http.MethodPost || len(before) > mostRedirects || last.URL.Scheme == "https" && request.URL.Scheme != "https" {
+		return http.ErrUseLastResponse
+	}
+	return g.checkURL(request.URL)
+}
+
+// checkURL refuses what need not be looked up to be refused.
+func (g *guard) checkURL(target *url.URL) error {
+	if g.names(target.Hostname(), portOf(target)) {
+		return nil
+	}
+	host := strings.ToLower(strings.TrimSuffix(target.Hostname(), "."))
+	for _, private := range []string{"localhost", "local", "internal", "home.arpa"} {
+		if host == private || strings.HasSuffix(host, "."+private) {
+			return refused(host)
+		}
+	}
+	if address, err := netip.ParseAddr(host); err == nil {
+		return g.checkAddress(address)
+	}
+	return nil
+}
+
+func portOf(target *url.URL) string {
+	if port := target.Port(); port != "" {
+		return port
+	}
+	return map[string]string{"http": "80", "https": "443"}[target.Scheme]
+}
+
+func (g *guard) dial(ctx context.Context, network, hostPort string) (net.Conn, error) {
+	dialer := &net.Dialer{Timeout: connectTimeout, Resolver: g.resolver}
+	if host, port, err := net.SplitHostPort(hostPort); err != nil || !g.names(host, port) {
+		dialer.Control = g.control
+	}
+	return dialer.DialContext(ctx, network, hostPort)
+}
+
+// control is called with the address of each connection before it is made.
+func (g *guard) control(_, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return refused(address)
+	}
+	return g.checkAddress(to.Addr())
+}
+
+func (g *guard) checkAddress(address netip.Addr) error {
+	plain := address.WithZone("").Unmap()
+	allowed := slices.ContainsFunc(g.networks, func(n netip.Prefix) bool { return n.Contains(plain) })
+	if !allowed && !isPublic(address) {
+		return refused(address.String())
+	}
+	return nil
+}
+
+func refused(what string) error {
+	return parley.Errorf(parley.NotPermitted, "a webhook must not call %s: only this machine or its network can reach it", what).
+		Suggest("allow it in config.yaml under webhook.allow, as host:port or network, if it is meant to be called")
+}

@@ -1,0 +1,100 @@
+package webhook
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+const longestURL = 2048
+
+// parseConfig reads an agent's runtime_config: {"url": "https://…"}.
+func parseConfig(raw json.RawMessage) (*url.URL, error) {
+	var config struct {
+		URL string `json:"url"`
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&config); err != nil || config.URL == "" {
+		return nil, parley.Errorf(parley.BadInput, "a webhook agent needs a URL, and has no other setting").
+			Suggest(`give it with --url URL, or as runtime_config {"url": "https://…"}`)
+	}
+	target, err := url.Parse(config.URL)
+	switch {
+	case err != nil || len(config.URL) > longestURL || target.Hostname() == "":
+		return nil, badURL("is not the URL of a webhook")
+	case target.Scheme != "http" && target.Scheme != "https":
+		return nil, badURL("has the scheme %q", target.Scheme)
+	case target.User != nil:
+		return nil, badURL("has a user name or password, which everybody could read")
+	case target.Fragment != "":
+		return nil, badURL("has a fragment, which is never sent")
+	}
+	return target, nil
+}
+
+func badURL(format string, args ...any) *parley.Error {
+	return parley.Errorf(parley.BadInput, "the URL "+format, args...).Suggest("use one like https://example.org/hook")
+}
+
+// call is the body of a request.
+type call struct {
+	Run          string           `json:"run"`
+	Agent        string           `json:"agent"`
+	Conversation string           `json:"conversation"`
+	Attempt      int              `json:"attempt"`
+	Deadline     time.Time        `json:"deadline"`
+	Triggers     []parley.Message `json:"triggers"`
+	Prompt       prompt           `json:"prompt"`
+	Reply        reply            `json:"reply"`
+}
+
+type prompt struct {
+	System string `json:"system"`
+	User   string `json:"user"`
+}
+
+// reply is how to answer later: by a POST to the URL with the token, which ends with the run.
+type reply struct {
+	URL   string `json:"url"`
+	Token string `json:"token"`
+}
+
+func newRequest(target *url.URL, job parley.Job, secret []byte) (*http.Request, error) {
+	body, err := json.Marshal(call{
+		Run: job.Run.ID, Agent: job.Agent.ID, Conversation: job.Run.Conversation, Attempt: job.Run.Attempt,
+		Deadline: job.Run.Deadline, Triggers: job.Triggers, Prompt: prompt(job.Prompt),
+		Reply: reply{job.URL + "/v1/messages", job.Token},
+	})
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequest(http.MethodPost, target.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	now := strconv.FormatInt(time.Now().Unix(), 10)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json, text/plain")
+	request.Header.Set("User-Agent", "parley")
+	request.Header.Set("Parley-Run", job.Run.ID)
+	request.Header.Set("Parley-Timestamp", now)
+	request.Header.Set("Parley-Signature", "v1="+sign(secret, now, body))
+	return request, nil
+}
+
+// sign is the signature of a body sent at a time.
+func sign(secret []byte, timestamp string, body []byte) string {
+	mac := hmac.New(sha256.New, secret)
+	mac.Write([]byte(timestamp + "."))
+	mac.Write(body)
+	return hex.EncodeToString(mac.Sum(nil))
+}

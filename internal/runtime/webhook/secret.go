@@ -1,0 +1,83 @@
+package webhook
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+const (
+	secretName  = "webhook.secret"
+	secretBytes = 32
+	shortest    = 16 // characters of a secret that somebody else has put there
+	longest     = 1 << 10
+)
+
+// secret is what an agent's calls are signed with. It is made where there is none.
+func (r *Runtime) secret(agent string) ([]byte, error) {
+	r.making.Lock()
+	defer r.making.Unlock()
+	dir := r.options.Dir(agent)
+	secret, err := readSecret(filepath.Join(dir, secretName))
+	if errors.Is(err, fs.ErrNotExist) {
+		secret, err = makeSecret(dir)
+	}
+	if _, explained := errors.AsType[*parley.Error](err); err == nil || explained {
+		return secret, err
+	}
+	return nil, parley.Errorf(parley.Unavailable, "the secret of %s cannot be read: %w", agent, err).Suggest("check the permissions of %s", dir)
+}
+
+// readSecret refuses what is no plain file, and what others may read.
+func readSecret(path string) ([]byte, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > longest {
+		return nil, parley.Errorf(parley.BadInput, "%s is no file with a secret", path).Suggest("remove it: a new one is made")
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+		return nil, parley.Errorf(parley.BadInput, "%s can be read by others (mode %04o)", path, mode).
+			Suggest("remove it, so that a new one is made, and give that to the receiver")
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	secret := strings.TrimSpace(string(text))
+	if len(secret) < shortest {
+		return nil, parley.Errorf(parley.BadInput, "%s has no secret of at least %d characters", path, shortest).
+			Suggest("remove it: a new one is made")
+	}
+	return []byte(secret), nil
+}
+
+// makeSecret writes a new secret under another name first, so that there is a whole one or none.
+func makeSecret(dir string) ([]byte, error) {
+	random := make([]byte, secretBytes)
+	_, _ = rand.Read(random) // never fails
+	secret := []byte(hex.EncodeToString(random))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	file, err := os.CreateTemp(dir, secretName+".*") // 0600
+	if err != nil {
+		return nil, err
+	}
+	_, err = file.Write(append(secret, '\n'))
+	err = errors.Join(err, file.Sync(), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), filepath.Join(dir, secretName))
+	}
+	if err != nil {
+		return nil, errors.Join(err, os.Remove(file.Name()))
+	}
+	return secret, nil
+}

@@ -1,0 +1,127 @@
+// Package webhook runs agents that live behind a URL: a run is one signed POST there, and its answer comes in
+// the response, or later by the API. Whoever may add agents chooses the URL, so a guard looks at each address
+// before it is connected to: what only this machine or its network can reach is refused unless the
+// configuration allows it. docs/runtimes/webhook.md is for those who write the other end.
+package webhook
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"sync"
+
+	"github.com/parley-hub/parley"
+)
+
+// Options are what the runtime needs to know.
+type Options struct {
+	// Dir is the directory of an agent, by its id. Its secret is there.
+	Dir func(agent string) string
+	// Allow are addresses that may be called although they are private: networks (10.0.0.0/8) or host:port.
+	Allow []string
+	// Answered returns once the run has answered one of its triggers by the API.
+	Answered func(ctx context.Context, job parley.Job) error
+}
+
+// Runtime runs agents behind URLs.
+type Runtime struct {
+	options Options
+	guard   *guard
+	client  *http.Client
+	making  sync.Mutex // one secret at a time
+}
+
+// New makes the runtime. It returns E003 if what is allowed cannot be read.
+func New(o Options) (*Runtime, error) {
+	g, err := newGuard(o.Allow)
+	if err != nil {
+		return nil, err
+	}
+	return &Runtime{options: o, guard: g, client: g.client()}, nil
+}
+
+// Close ends the connections that wait to be used again.
+func (r *Runtime) Close() { r.client.CloseIdleConnections() }
+
+// Check says why an agent cannot be called, or nil, and makes its secret where there is none.
+func (r *Runtime) Check(_ context.Context, a parley.Agent) error {
+	target, err := parseConfig(a.RuntimeConfig)
+	if err == nil {
+		err = r.guard.checkURL(target)
+	}
+	if err == nil {
+		_, err = r.secret(a.ID)
+	}
+	return err
+}
+
+// Run posts the job to the agent's URL. The messages are seen once the request is written.
+func (r *Runtime) Run(ctx context.Context, job parley.Job) (parley.Result, error) {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	begin := sync.OnceValue(func() error {
+		err := job.Begin(ctx, parley.Process{})
+		if err != nil {
+			end(err)
+		}
+		return err
+	})
+	response, err := r.post(ctx, job, func() { _ = begin() })
+	if err != nil {
+		return parley.Result{}, explain(ctx, err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if err := begin(); err != nil {
+		return parley.Result{}, err
+	}
+	if response.StatusCode == http.StatusAccepted {
+		return parley.Result{}, r.awaitAnswer(ctx, job)
+	}
+	return read(ctx, response, job.Log)
+}
+
+// post sends the request and calls written when it is on its way.
+func (r *Runtime) post(ctx context.Context, job parley.Job, written func()) (*http.Response, error) {
+	target, err := parseConfig(job.Agent.RuntimeConfig)
+	if err != nil {
+		return nil, err
+	}
+	secret, err := r.secret(job.Agent.ID)
+	if err != nil {
+		return nil, err
+	}
+	request, err := newRequest(target, job, secret)
+	if err != nil {
+		return nil, err
+	}
+	trace := &httptrace.ClientTrace{WroteRequest: func(info httptrace.WroteRequestInfo) {
+		if info.Err == nil {
+			written()
+		}
+	}}
+	return r.client.Do(request.WithContext(httptrace.WithClientTrace(ctx, trace)))
+}
+
+func (r *Runtime) awaitAnswer(ctx context.Context, job parley.Job) error {
+	err := r.options.Answered(ctx, job)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return cause
+	}
+	return err
+}
+
+// explain makes a failure of a call that got no response into one of a run.
+func explain(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	if refused, ok := errors.AsType[*parley.Error](err); ok {
+		return refused
+	}
+	if call, ok := errors.AsType[*url.Error](err); ok {
+		err = call.Err // without the URL, which may have a secret in it
+	}
+	return failed(parley.FailureServer, 0, "the webhook cannot be reached: %s", cut(err.Error()))
+}
