@@ -1,0 +1,205 @@
+// Package dispatch makes runs of what waits for agents: it starts a runtime for each run the hub hands out,
+// keeps its leases while it lives, and tells the hub how it ended.
+//
+// One loop starts runs; it alone knows what waits and how many runs there are. It asks the hub for the runs of
+// several agents at once, so that the store can write them together. Each run has a goroutine that sees it from
+// its start to its end, and another that keeps its leases meanwhile. They share nothing but the hub, and report
+// to the loop by channels that have room for all of them.
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/service"
+)
+
+// Hub is what a dispatcher needs of the hub.
+type Hub interface {
+	Work
+	Course
+	Recovery
+}
+
+// Work is where runs come from.
+type Work interface {
+	// Rung returns the agents that something has happened to since it was last asked, and a channel that
+	// receives when there are any. The end of a run is among it.
+	Rung() (agents func() []string, wait <-chan struct{})
+	// Waiting returns the agents that something waits for, whoever has written it.
+	Waiting(ctx context.Context) ([]string, error)
+	// NextRun hands out the next run of an agent, or nil if there is none to start now.
+	NextRun(ctx context.Context, agent string, o hub.RunOptions) (*hub.Assignment, error)
+}
+
+// Course is what is told of a run, and asked, while it lives. E003 Conflict: it does not any more.
+type Course interface {
+	RunContext(ctx context.Context, run string) (parley.RunContext, error)
+	BeginRun(ctx context.Context, run string, p parley.Process) error
+	KeepRun(ctx context.Context, run string) (cancel string, err error)
+	FinishRun(ctx context.Context, run string, r parley.Result, output []byte) (parley.Run, error)
+	FailRun(ctx context.Context, run string, why *parley.RunError, r parley.Result, output []byte) (parley.Run, error)
+	RunSays(run, text string)
+	RunLogs(run string, output []byte)
+	At(caller hub.Caller) parley.Workspace
+}
+
+// Recovery is for what a former process has left.
+type Recovery interface {
+	LostRuns(ctx context.Context, node string) ([]parley.Run, error)
+	RecoverRun(ctx context.Context, run string) error
+}
+
+// pollEvery is how often it is looked at what no bell rings for: what another process has written, and what
+// time has made due.
+const pollEvery = 2 * time.Second
+
+// Dispatcher starts runs until it is stopped.
+type Dispatcher struct {
+	hub     Hub
+	options Options
+	loop    *service.Service
+
+	queue  queue
+	asking int // for how many agents the hub is being asked
+	asked  chan asking
+	live   map[*live]bool // runs that have not been reported as ended
+	ended  chan *live     // those that have
+
+	runs   context.Context // of all runs
+	cancel context.CancelCauseFunc
+}
+
+// asking is what the hub has answered when it was asked for a run.
+type asking struct {
+	agent string
+	run   *hub.Assignment
+	err   error
+}
+
+// mostAsked is for how many agents the hub is asked at once.
+const mostAsked = 16
+
+// New makes a dispatcher for a hub.
+func New(h Hub, o Options) *Dispatcher {
+	o = o.withDefaults()
+	d := &Dispatcher{
+		hub: h, options: o, queue: newQueue(), asked: make(chan asking, mostAsked),
+		live: map[*live]bool{}, ended: make(chan *live, o.Total),
+	}
+	d.loop = service.New(d.run)
+	return d
+}
+
+// Start puts back what a former process has left, and serves from then on. It returns once it serves.
+func (d *Dispatcher) Start(ctx context.Context) {
+	d.loop.Start(ctx)
+	<-d.loop.Started()
+}
+
+// Stop starts no more runs, gives those that go on a while to end, puts the others back, and waits for all.
+func (d *Dispatcher) Stop() { d.loop.Stop() }
+
+func (d *Dispatcher) run(ctx context.Context, started func()) {
+	d.runs, d.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	defer d.cancel(nil)
+	d.recover(ctx)
+	started()
+	d.serve(ctx)
+	d.drain()
+}
+
+// serve starts runs until ctx is done.
+func (d *Dispatcher) serve(ctx context.Context) {
+	rung, bell := d.hub.Rung()
+	poll := time.NewTicker(pollEvery)
+	defer poll.Stop()
+	d.poll(ctx)
+	for ctx.Err() == nil {
+		d.ask(ctx)
+		select {
+		case <-ctx.Done():
+		case answer := <-d.asked:
+			d.answered(answer)
+		case <-bell:
+			d.heed(rung())
+		case l := <-d.ended:
+			delete(d.live, l) // if something has waited for its end, the hub has rung
+		case <-poll.C:
+			d.poll(ctx)
+		}
+	}
+}
+
+// heed looks at agents that something has happened to: there may be a run to start, or one to end.
+func (d *Dispatcher) heed(agents []string) {
+	d.queue.add(agents...)
+	for l := range d.live {
+		if slices.Contains(agents, l.Agent.ID) {
+			l.poke()
+		}
+	}
+}
+
+func (d *Dispatcher) poll(ctx context.Context) {
+	agents, err := d.hub.Waiting(ctx)
+	if err != nil && ctx.Err() == nil {
+		d.options.Log.Warn("it could not be looked at what waits for agents", "error", err)
+	}
+	d.queue.add(agents...)
+}
+
+// ask asks for as many runs as there is room for, one of each agent in turn.
+func (d *Dispatcher) ask(ctx context.Context) {
+	for d.asking < mostAsked && d.asking+len(d.live) < d.options.Total {
+		agent, ok := d.queue.next()
+		if !ok {
+			return
+		}
+		d.asking++
+		go func() {
+			run, err := d.hub.NextRun(ctx, agent, hub.RunOptions{Node: d.options.Node, Plan: d.options.plan})
+			d.asked <- asking{agent, run, err}
+		}()
+	}
+}
+
+func (d *Dispatcher) answered(a asking) {
+	d.asking--
+	d.queue.answered(a.agent, a.run != nil) // after one there may be another
+	switch {
+	case a.run != nil:
+		d.start(a.run)
+	case a.err != nil && !errors.Is(a.err, context.Canceled):
+		d.options.Log.Warn("a run could not be started", "agent", a.agent, "error", a.err) // the next poll tries again
+	}
+}
+
+func (d *Dispatcher) start(a *hub.Assignment) {
+	l := newLive(d, a)
+	d.live[l] = true
+	go func() {
+		defer func() { d.ended <- l }()
+		l.see()
+	}()
+}
+
+// drain waits for the runs that go on, for a while as long as they like.
+func (d *Dispatcher) drain() {
+	grace := time.NewTimer(d.options.Grace)
+	defer grace.Stop()
+	for d.asking+len(d.live) > 0 {
+		select {
+		case answer := <-d.asked:
+			d.answered(answer)
+		case l := <-d.ended:
+			delete(d.live, l)
+		case <-grace.C:
+			d.cancel(errStopping)
+		}
+	}
+}

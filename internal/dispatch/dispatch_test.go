@@ -1,0 +1,164 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/parley-hub/parley"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestARingStartsARun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newFakeHub()
+		begin(t, h, options(h, fakeRuntime{}))
+		h.post("arya", "hello")
+		synctest.Wait()
+		h.wantTold(t, "run-1 begun with 0", `run-1 says "hello"`)
+	})
+}
+
+func TestWhatWasThereBeforeTheStartIsDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newFakeHub()
+		h.quietly("arya", "hello")
+		begin(t, h, options(h, fakeRuntime{}))
+		synctest.Wait()
+		if h.made != 1 {
+			t.Errorf("%d runs were made", h.made)
+		}
+	})
+}
+
+func TestWhatNobodyRangForIsFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newFakeHub()
+		begin(t, h, options(h, fakeRuntime{}))
+		synctest.Wait()
+		h.quietly("arya", "hello")
+		time.Sleep(pollEvery)
+		synctest.Wait()
+		h.wantTold(t, "run-1 begun with 0", `run-1 says "hello"`)
+	})
+}
+
+// gate lets runs end one by one, and notes who has begun.
+type gate struct {
+	begun chan string
+	open  chan struct{}
+}
+
+func newGate() gate { return gate{make(chan string, 100), make(chan struct{})} }
+
+func (g gate) run(ctx context.Context, job parley.Job) (parley.Result, error) {
+	g.begun <- job.Agent.ID
+	select {
+	case <-g.open:
+		return parley.Result{}, nil
+	case <-ctx.Done():
+		return parley.Result{}, ctx.Err()
+	}
+}
+
+// whoBegan is who has begun since it was last asked.
+func (g gate) whoBegan() (agents []string) {
+	for len(g.begun) > 0 {
+		agents = append(agents, <-g.begun)
+	}
+	slices.Sort(agents)
+	return agents
+}
+
+func TestTheTotalIsABound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, g := newFakeHub(), newGate()
+		o := options(h, fakeRuntime{do: g.run})
+		o.Total = 3
+		begin(t, h, o)
+		for n := range 5 {
+			h.post(fmt.Sprint("agent-", n), "a", "b")
+		}
+		synctest.Wait()
+		if began := g.whoBegan(); len(began) != 3 {
+			t.Errorf("%q began", began)
+		}
+		for range 7 {
+			g.open <- struct{}{}
+			synctest.Wait()
+			if began := g.whoBegan(); len(began) != 1 {
+				t.Errorf("after the end of one, %q began", began)
+			}
+		}
+		close(g.open)
+	})
+}
+
+func TestAgentsTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, g := newFakeHub(), newGate()
+		o := options(h, fakeRuntime{do: g.run})
+		o.Total = 1
+		begin(t, h, o)
+		h.post("arya", slices.Repeat([]string{"much"}, 20)...)
+		synctest.Wait()
+		for _, agent := range []string{"bran", "cersei", "dany"} {
+			h.post(agent, "little")
+		}
+		synctest.Wait()
+		var order []string
+		for range 5 {
+			order = append(order, g.whoBegan()...)
+			g.open <- struct{}{}
+			synctest.Wait()
+		}
+		if want := []string{"arya", "arya", "bran", "cersei", "dany"}; !slices.Equal(order, want) {
+			t.Errorf("they ran in the order %q, want %q", order, want)
+		}
+		close(g.open)
+	})
+}
+
+func TestAStopGivesAWhileAndPutsTheRestBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newFakeHub()
+		d := begin(t, h, options(h, fakeRuntime{do: func(ctx context.Context, job parley.Job) (parley.Result, error) {
+			if job.Agent.ID == "slow" {
+				return untilEnded(ctx, job)
+			}
+			time.Sleep(5 * time.Second)
+			return parley.Result{Text: "done"}, nil
+		}}))
+		h.post("quick", "a")
+		synctest.Wait()
+		h.post("slow", "b")
+		synctest.Wait()
+		began := time.Now()
+		h.quietly("quick", "c") // too late
+		d.Stop()
+		if took := time.Since(began); took != defaultGrace {
+			t.Errorf("the stop took %s", took)
+		}
+		h.wantTold(t, "run-1 begun with 0", `run-1 says "done"`, "run-2 failed, stopped: the hub is stopping")
+	})
+}
+
+func TestAStartPutsBackWhatWasLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newFakeHub()
+		h.lost = []parley.Run{{ID: "run-a"}, {ID: "run-b"}}
+		h.quietly("arya", "hello")
+		d := New(h, options(h, fakeRuntime{}))
+		d.Start(t.Context())
+		synctest.Wait()
+		h.wantTold(t, "lost runs of here", "run-a killed", "run-b killed", "run-a recovered", "run-b recovered",
+			"run-1 begun with 0", `run-1 says "hello"`)
+		d.Stop()
+	})
+}

@@ -1,0 +1,51 @@
+package dispatch
+
+// queue is the agents that something may wait for, each once, in the order in which they came. Who is asked for
+// is not asked for again before that has been answered.
+type queue struct {
+	order []string
+	in    map[string]place
+}
+
+// place is where an agent is in a queue.
+type place int
+
+const (
+	waits place = iota + 1
+	asked
+	askedAndRung // in the meantime: there may be more than was seen
+)
+
+func newQueue() queue { return queue{in: map[string]place{}} }
+
+func (q *queue) add(agents ...string) {
+	for _, agent := range agents {
+		switch q.in[agent] {
+		case waits:
+		case asked, askedAndRung:
+			q.in[agent] = askedAndRung
+		default:
+			q.in[agent] = waits
+			q.order = append(q.order, agent)
+		}
+	}
+}
+
+// next is the agent to ask for.
+func (q *queue) next() (agent string, ok bool) {
+	if len(q.order) == 0 {
+		return "", false
+	}
+	agent, q.order = q.order[0], q.order[1:]
+	q.in[agent] = asked
+	return agent, true
+}
+
+// answered says that an agent was asked for, and whether there may be more.
+func (q *queue) answered(agent string, more bool) {
+	more = more || q.in[agent] == askedAndRung
+	delete(q.in, agent)
+	if more {
+		q.add(agent)
+	}
+}

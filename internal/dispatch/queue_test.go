@@ -1,0 +1,59 @@
+package dispatch
+
+import (
+	"slices"
+	"testing"
+)
+
+// drained is the order in which a queue hands out what is in it.
+func drained(q *queue) (agents []string) {
+	for {
+		agent, ok := q.next()
+		if !ok {
+			return agents
+		}
+		agents = append(agents, agent)
+		q.answered(agent, false)
+	}
+}
+
+func TestAQueueHoldsEachAgentOnce(t *testing.T) {
+	q := newQueue()
+	q.add("arya", "bran", "arya")
+	q.add("cersei", "bran")
+	if got, want := drained(&q), []string{"arya", "bran", "cersei"}; !slices.Equal(got, want) {
+		t.Errorf("they are %q, want %q", got, want)
+	}
+	if len(q.in) > 0 {
+		t.Errorf("it remembers %v", q.in)
+	}
+}
+
+func TestWhoIsAskedForIsNotAskedForAgain(t *testing.T) {
+	for name, test := range map[string]struct {
+		rung, more bool
+		want       []string
+	}{
+		"nothing more":         {false, false, []string{"bran"}},
+		"more":                 {false, true, []string{"bran", "arya"}},
+		"rung in between":      {true, false, []string{"bran", "arya"}},
+		"rung, and more of it": {true, true, []string{"bran", "arya"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := newQueue()
+			q.add("arya", "bran")
+			agent, _ := q.next()
+			if test.rung {
+				q.add(agent)
+				q.add(agent)
+			}
+			if slices.Contains(q.order, agent) {
+				t.Error("it waits while it is asked for")
+			}
+			q.answered(agent, test.more)
+			if got := drained(&q); !slices.Equal(got, test.want) {
+				t.Errorf("then come %q, want %q", got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,33 @@
+package dispatch
+
+import (
+	"context"
+	"time"
+)
+
+// killTime is what processes that were left get to be gone.
+const killTime = 10 * time.Second
+
+// recover ends the processes of runs that a former process of this node has left, and puts back what they had.
+// What fails is left to the leases.
+func (d *Dispatcher) recover(ctx context.Context) {
+	lost, err := d.hub.LostRuns(ctx, d.options.Node)
+	if err != nil {
+		d.options.Log.Warn("the runs of before the start could not be found", "error", err)
+		return
+	}
+	if len(lost) == 0 {
+		return
+	}
+	limited, done := context.WithTimeout(ctx, killTime)
+	defer done()
+	if err := d.options.Processes.Kill(limited, lost); err != nil {
+		d.options.Log.Warn("processes of runs from before the start may go on", "error", err)
+	}
+	for _, run := range lost {
+		if err := d.hub.RecoverRun(ctx, run.ID); err != nil {
+			d.options.Log.Warn("a run from before the start could not be put back", "run", run.ID, "error", err)
+		}
+	}
+	d.options.Log.Info("runs from before the start were put back", "runs", len(lost))
+}
