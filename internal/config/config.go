@@ -31,6 +31,13 @@ type Config struct {
 
 	AutoArchive time.Duration // 0: never
 	Retention   Retention
+	Runs        Runs
+	Loops       Loops
+	Webhook     Webhook
+
+	// Runtimes and Providers are the sections of these names, each as YAML that says by name what there is. What
+	// stood before it in the file is left blank, so that its lines and columns are those of the file.
+	Runtimes, Providers []byte
 
 	values   []Value
 	warnings []string
@@ -49,6 +56,7 @@ type Rate struct {
 type Retention struct {
 	Messages, Artifacts Keep
 	Events              time.Duration
+	Runs                time.Duration // of their output
 }
 
 // Keep limits by age and by size.
@@ -56,6 +64,24 @@ type Keep struct {
 	Age   time.Duration
 	Bytes int64
 }
+
+// Runs bounds what agents do when they are woken.
+type Runs struct {
+	Total    int           // at once, of all agents
+	Deadline time.Duration // of one
+	Grace    time.Duration // between asking one to end and killing it
+	Output   int64         // bytes of one that are read
+}
+
+// Loops says when agents that wake each other are stopped.
+type Loops struct {
+	Exchanges int           // in a row
+	Quiet     time.Duration // after which they are forgotten
+	Hops      int           // of one chain of automatic messages
+}
+
+// Webhook is where webhooks may lead beside public addresses.
+type Webhook struct{ Allow []string }
 
 // Value is the value of a key, and where it comes from.
 type Value struct {
@@ -70,11 +96,12 @@ type given struct{ text, source string }
 // Load reads all sources. The file may be absent; the environment is as of os.Environ, and flags are by the
 // names of their keys. The error says which source is wrong, and how to mend it.
 func Load(file string, environ []string, flags map[string]string) (*Config, error) {
-	fromFile, err := readFile(file)
+	read, err := readFile(file)
 	if err != nil {
 		return nil, err
 	}
-	c := &Config{}
+	fromFile := read.found
+	c := &Config{Runtimes: read.sections[runtimes].text, Providers: read.sections[providers].text}
 	fromEnviron := c.readEnviron(environ)
 	for _, key := range keys {
 		value := given{key.Default, "default"}
@@ -89,6 +116,11 @@ func Load(file string, environ []string, flags map[string]string) (*Config, erro
 		}
 		if err := c.set(key, value); err != nil {
 			return nil, err
+		}
+	}
+	for _, name := range sections {
+		if section, found := read.sections[name]; found {
+			c.values = append(c.values, Value{name, strings.Join(section.names, ", "), section.source})
 		}
 	}
 	return c, nil
@@ -131,7 +163,8 @@ func (c *Config) readEnviron(environ []string) map[string]given {
 	return found
 }
 
-// Values are all keys with their values, in the order of the table.
+// Values are all keys with their values, in the order of the table, and of the sections that are there the names in
+// them.
 func (c *Config) Values() []Value { return slices.Clone(c.values) }
 
 // Warnings are sentences about what was passed over.

@@ -42,6 +42,9 @@ func TestDefaultsAreTheHubsOwn(t *testing.T) {
 	if c.Addr != "127.0.0.1:7717" || c.Store != SQLite || c.Rate != (Rate{50, 200}) || c.Retention.Events != 7*day {
 		t.Errorf("defaults are %+v", c)
 	}
+	if c.Runs != (Runs{64, 30 * time.Minute, 10 * time.Second, 8 << 20}) || c.Loops != (Loops{8, 10 * time.Minute, 32}) {
+		t.Errorf("defaults of runs are %+v, of loops %+v", c.Runs, c.Loops)
+	}
 	for _, v := range c.Values() {
 		if v.Source != "default" {
 			t.Errorf("%s comes from %s", v.Key, v.Source)
@@ -137,6 +140,17 @@ func TestValues(t *testing.T) {
 		{"retention.messages.size", "10GB", ""},
 		{"retention.messages.size", "0", "write off"},
 		{"retention.events", "off", ""},
+		{"retention.runs.age", "30d", ""},
+		{"runs.total", "0", "from 1 to 10000"},
+		{"runs.deadline", "2h", ""},
+		{"runs.deadline", "0s", "is not a duration from 1s to"},
+		{"runs.grace", "0s", ""},
+		{"runs.output", "1kB", "is not a size from"},
+		{"loops.exchanges", "off", "is not a number"},
+		{"loops.quiet", "31d", "is not a duration from"},
+		{"webhook.allow", "hooks.lan, 127.0.0.1,10.0.0.0/8,::1,fd00::/8,hooks.lan:8080", ""},
+		{"webhook.allow", "http://x", "is neither a host name"},
+		{"webhook.allow", "10.0.0.0/99", "is neither a host name"},
 	} {
 		t.Run(test.key+"="+test.text, func(t *testing.T) {
 			_, err := Load("", nil, map[string]string{test.key: test.text})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -18,34 +19,35 @@ import (
 const largestFile = 1 << 20
 
 // readFile reads what config.yaml sets. Maps within maps are the parts of a key's name.
-func readFile(path string) (map[string]given, error) {
+func readFile(path string) (file, error) {
+	f := file{path: path, found: map[string]given{}, sections: map[string]section{}}
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return f, nil
 	}
 	if err == nil && info.Size() > largestFile {
 		err = errors.New("it is too large")
 	}
-	var text []byte
 	if err == nil {
-		text, err = os.ReadFile(path)
+		f.text, err = os.ReadFile(path)
 	}
 	if err != nil {
-		return nil, parley.Errorf(parley.BadInput, "the configuration %s cannot be read: %w", path, err).
+		return f, parley.Errorf(parley.BadInput, "the configuration %s cannot be read: %w", path, err).
 			Suggest("mend the file, or move it aside")
 	}
-	f := file{path: path, found: map[string]given{}}
-	return f.found, f.parse(text)
+	return f, f.parse()
 }
 
 // file is a configuration file being read.
 type file struct {
-	path  string
-	found map[string]given
+	path     string
+	text     []byte
+	found    map[string]given
+	sections map[string]section
 }
 
-func (f file) parse(text []byte) error {
-	parsed, err := parser.ParseBytes(text, 0)
+func (f file) parse() error {
+	parsed, err := parser.ParseBytes(f.text, 0)
 	if syntax, ok := errors.AsType[yaml.Error](err); ok {
 		return f.wrong(syntax.GetToken().Position.Line, "%s", syntax.GetMessage())
 	}
@@ -99,6 +101,9 @@ func (f file) walkValue(under string, value *ast.MappingValueNode) error {
 		return f.wrong(lineOf(value.Key), "%s is not the name of a setting", value.Key)
 	}
 	name := strings.TrimPrefix(under+"."+part.Value, ".")
+	if slices.Contains(sections, name) {
+		return f.keepSection(name, value)
+	}
 	if key, known := find(name); known {
 		return f.setKey(key, value.Value)
 	}
@@ -109,7 +114,7 @@ func (f file) walkValue(under string, value *ast.MappingValueNode) error {
 }
 
 func (f file) unknown(line int, name string) error {
-	var names []string
+	names := slices.Clone(sections)
 	for _, key := range keys {
 		names = append(names, key.Name)
 	}

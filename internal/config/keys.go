@@ -74,12 +74,12 @@ var keys = []Key{
 	{
 		Name: "limits.depth", Type: "number", Default: "32",
 		Doc:  "How deep the JSON of a message may be nested.",
-		read: into(func(c *Config) *int { return &c.Limits.Depth }, within(1, 1000)),
+		read: into(func(c *Config) *int { return &c.Limits.Depth }, upTo(1000)),
 	},
 	{
 		Name: "limits.mentions", Type: "number", Default: "64",
 		Doc:  "How many participants a message may mention.",
-		read: into(func(c *Config) *int { return &c.Limits.Mentions }, within(1, 1000)),
+		read: into(func(c *Config) *int { return &c.Limits.Mentions }, upTo(1000)),
 	},
 	{
 		Name: "rate.per_second", Type: "number", Default: "50",
@@ -89,7 +89,7 @@ var keys = []Key{
 	{
 		Name: "rate.burst", Type: "number", Default: "200",
 		Doc:  "How many changes an agent that was quiet may make at once.",
-		read: into(func(c *Config) *int { return &c.Rate.Burst }, within(1, 1_000_000)),
+		read: into(func(c *Config) *int { return &c.Rate.Burst }, upTo(1_000_000)),
 	},
 	{
 		Name: "auto_archive", Type: "duration or `off`", Default: off,
@@ -120,6 +120,51 @@ var keys = []Key{
 		Name: "retention.events", Type: "duration or `off`", Default: "7d",
 		Doc:  "How long events are kept, from which streams resume; `off` keeps them for ever.",
 		read: into(func(c *Config) *time.Duration { return &c.Retention.Events }, durationOrOff),
+	},
+	{
+		Name: "retention.runs.age", Type: "duration or `off`", Default: off,
+		Doc:  "Erase the output of runs that ended longer ago than this.",
+		read: into(func(c *Config) *time.Duration { return &c.Retention.Runs }, durationOrOff),
+	},
+	{
+		Name: "runs.total", Type: "number", Default: "64",
+		Doc:  "How many runs there may be at once, of all agents together.",
+		read: into(func(c *Config) *int { return &c.Runs.Total }, upTo(10_000)),
+	},
+	{
+		Name: "runs.deadline", Type: "duration", Default: "30m",
+		Doc:  "How long a run may last, unless its agent's `runtime_config` says otherwise.",
+		read: into(func(c *Config) *time.Duration { return &c.Runs.Deadline }, durationWithin(time.Second, 7*day)),
+	},
+	{
+		Name: "runs.grace", Type: "duration", Default: "10s",
+		Doc:  "How long a run has to end: by itself when the hub stops, and a program that was told to end before it is killed.",
+		read: into(func(c *Config) *time.Duration { return &c.Runs.Grace }, durationWithin(0, time.Hour)),
+	},
+	{
+		Name: "runs.output", Type: "size", Default: "8MiB",
+		Doc:  "The most that one run may write.",
+		read: into(func(c *Config) *int64 { return &c.Runs.Output }, sizeWithin[int64](64<<10, 1<<30)),
+	},
+	{
+		Name: "loops.exchanges", Type: "number", Default: "8",
+		Doc:  "After how many automatic wakes in a row two agents, or a chain of them, are stopped.",
+		read: into(func(c *Config) *int { return &c.Loops.Exchanges }, upTo(1000)),
+	},
+	{
+		Name: "loops.quiet", Type: "duration", Default: "10m",
+		Doc:  "After how long without another such wake they may go on.",
+		read: into(func(c *Config) *time.Duration { return &c.Loops.Quiet }, durationWithin(time.Second, 30*day)),
+	},
+	{
+		Name: "loops.hops", Type: "number", Default: "32",
+		Doc:  "How long a chain of automatic messages may become.",
+		read: into(func(c *Config) *int { return &c.Loops.Hops }, upTo(1000)),
+	},
+	{
+		Name: "webhook.allow", Type: "list of hosts, addresses and networks", isList: true,
+		Doc:  "Where webhooks may lead although it is no public address: `hooks.lan`, `127.0.0.1`, `10.0.0.0/8`.",
+		read: into(func(c *Config) *[]string { return &c.Webhook.Allow }, places),
 	},
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -28,11 +29,11 @@ func oneOf(words ...string) func(string) (string, error) {
 	}
 }
 
-func within(least, most int) func(string) (int, error) {
+func upTo(most int) func(string) (int, error) {
 	return func(text string) (int, error) {
 		n, err := strconv.Atoi(text)
-		if err != nil || n < least || n > most {
-			return 0, fmt.Errorf("%q is not a number from %d to %d", text, least, most)
+		if err != nil || n < 1 || n > most {
+			return 0, fmt.Errorf("%q is not a number from 1 to %d", text, most)
 		}
 		return n, nil
 	}
@@ -65,6 +66,16 @@ func durationOrOff(text string) (time.Duration, error) {
 		err = fmt.Errorf("%q is shorter than a second: write off for no limit", text)
 	}
 	return d, err
+}
+
+func durationWithin(least, most time.Duration) func(string) (time.Duration, error) {
+	return func(text string) (time.Duration, error) {
+		d, err := ParseDuration(text)
+		if err == nil && (d < least || d > most) {
+			err = fmt.Errorf("%q is not a duration from %v to %v", text, least, most)
+		}
+		return d, err
+	}
 }
 
 func sizeOrOff(text string) (int64, error) {
@@ -115,16 +126,42 @@ func hidePassword(text string) string {
 }
 
 func hostNames(text string) ([]string, error) {
-	var names []string
-	for name := range strings.SplitSeq(text, ",") {
-		if name = strings.TrimSpace(name); name == "" {
+	return each(text, func(name string) error {
+		if !isHost(name) {
+			return fmt.Errorf("%q is not a host name like hub.example.org", name)
+		}
+		return nil
+	})
+}
+
+func isHost(name string) bool {
+	u, err := url.Parse("http://" + name)
+	return err == nil && cmp.Or(u.Host, "/") == name && u.Hostname() != ""
+}
+
+// places are hosts, addresses and networks.
+func places(text string) ([]string, error) {
+	return each(text, func(place string) error {
+		_, notNetwork := netip.ParsePrefix(place)
+		_, notAddress := netip.ParseAddr(place)
+		if notNetwork != nil && notAddress != nil && !isHost(place) {
+			return fmt.Errorf("%q is neither a host name, an address nor a network like 10.0.0.0/8", place)
+		}
+		return nil
+	})
+}
+
+// each splits a list and checks what is in it.
+func each(text string, check func(string) error) ([]string, error) {
+	var list []string
+	for one := range strings.SplitSeq(text, ",") {
+		if one = strings.TrimSpace(one); one == "" {
 			continue
 		}
-		u, err := url.Parse("http://" + name)
-		if err != nil || cmp.Or(u.Host, "/") != name || u.Hostname() == "" {
-			return nil, fmt.Errorf("%q is not a host name like hub.example.org", name)
+		if err := check(one); err != nil {
+			return nil, err
 		}
-		names = append(names, name)
+		list = append(list, one)
 	}
-	return names, nil
+	return list, nil
 }

@@ -3,11 +3,13 @@
 package server
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"os"
 	"os/exec"
 	"strings"
@@ -22,6 +24,10 @@ import (
 func init() {
 	if len(os.Args) == 5 && os.Args[1] == "call" {
 		callHub(os.Args[2], os.Args[3], os.Args[4])
+		os.Exit(0)
+	}
+	if len(os.Args) == 3 && os.Args[1] == "call twice" {
+		callTwice(os.Args[2])
 		os.Exit(0)
 	}
 	if len(os.Args) == 4 && os.Args[1] == "attend" {
@@ -138,6 +144,59 @@ func TestAgentAsOwner(t *testing.T) {
 	}
 	if _, err := s.hub.AgentView(t.Context(), hub.Caller{Agent: parley.Owner}, "mallory"); parley.AsError(err).Reason != parley.NotFound {
 		t.Errorf("an agent was added: %v", err)
+	}
+}
+
+// TestAgentAsOwnerByAnOldConnection: what was connected while its run went on is nobody once that has ended.
+func TestAgentAsOwnerByAnOldConnection(t *testing.T) {
+	s := start(t, options(t, nil))
+	defer stop(t, s)
+	if _, err := s.hub.AddAgent(t.Context(), theOwner, parley.NewAgent{ID: "arya"}); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], "call twice", s.about.Socket)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	remove := s.peers.Add(cmd.Process.Pid, "arya")
+	answers := bufio.NewReader(stdout)
+	for _, want := range []string{`200 true`, `401 true`} {
+		_, _ = io.WriteString(stdin, "call\n")
+		if line, err := answers.ReadString('\n'); err != nil || strings.TrimSpace(line) != want {
+			t.Errorf("it is answered %q, %v; want %q", line, err, want)
+		}
+		remove()
+	}
+	_ = stdin.Close()
+	_ = cmd.Wait()
+}
+
+// callTwice calls a hub whenever it is told to, by one connection, and prints the status and whether it was the same
+// connection.
+func callTwice(socket string) {
+	client, conns := clientAt(socket), map[string]bool{}
+	input := bufio.NewScanner(os.Stdin)
+	for input.Scan() {
+		trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { conns[fmt.Sprintf("%p", info.Conn)] = true }}
+		request, err := http.NewRequestWithContext(httptrace.WithClientTrace(context.Background(), trace), http.MethodGet, "http://localhost/v1/whoami", http.NoBody)
+		if err != nil {
+			return
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			return
+		}
+		_, _ = io.Copy(io.Discard, response.Body)
+		_ = response.Body.Close()
+		fmt.Println(response.StatusCode, len(conns) == 1)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/home"
+	"github.com/parley-hub/parley/internal/peer"
 )
 
 const (
@@ -65,9 +66,8 @@ type peerKey struct{}
 
 // local is who is at the other end of the socket, or why that is not known.
 type local struct {
-	agent string
-	pid   int
-	err   error
+	peer.Peer
+	err error
 }
 
 // withPeer looks at who has connected, while it is certain to be there.
@@ -76,30 +76,34 @@ func (s *Server) withPeer(ctx context.Context, conn net.Conn) context.Context {
 		return ctx
 	}
 	who, err := s.peers.Identify(conn)
-	agent := who.Agent
-	if err == nil && who.Owner() {
-		agent = parley.Owner
-		if s.Config.OwnerAuth == "token" {
-			err = parley.Errorf(parley.NotPermitted, "on this hub owners too need a token").
-				Because(parley.Unauthenticated).Suggest("set PARLEY_TOKEN (the configuration says owner_auth: token)")
-		}
+	if err == nil && who.Owner() && s.Config.OwnerAuth == "token" {
+		err = parley.Errorf(parley.NotPermitted, "on this hub owners too need a token").
+			Because(parley.Unauthenticated).Suggest("set PARLEY_TOKEN (the configuration says owner_auth: token)")
 	}
-	return context.WithValue(ctx, peerKey{}, local{agent, who.PID, err})
+	return context.WithValue(ctx, peerKey{}, local{who, err})
 }
 
+// peer is who calls on the socket. A connection may outlive the run that it was made in, so each call is looked at.
 func (s *Server) peer(ctx context.Context) (agent string, ok bool, err error) {
 	who, ok := ctx.Value(peerKey{}).(local)
-	return who.agent, ok, who.err
+	switch {
+	case !ok || who.err != nil:
+		return "", ok, who.err
+	case who.Owner():
+		return parley.Owner, true, nil
+	default:
+		return who.Agent, true, s.peers.Still(who.Peer)
+	}
 }
 
 // attach makes the process at the other end of the socket, and all that descends from it, an agent's while
 // its session lasts: what such a process starts without its token is not the owner.
 func (s *Server) attach(ctx context.Context, agent string) (leave func()) {
 	who, ok := ctx.Value(peerKey{}).(local)
-	if !ok || who.pid == 0 || agent == parley.Owner {
+	if !ok || who.PID == 0 || agent == parley.Owner {
 		return func() {}
 	}
-	return s.peers.Add(who.pid, agent)
+	return s.peers.Add(who.PID, agent)
 }
 
 // Origin is where a browser on this machine finds the hub.

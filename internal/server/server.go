@@ -1,5 +1,5 @@
-// Package server is the only wiring: it builds the home, the doors, the store and the hub, starts them in
-// order and stops them in reverse.
+// Package server is the only wiring: it builds the home, the doors, the store, the hub, the runtimes and the
+// dispatcher, starts them in order and stops them in reverse.
 package server
 
 import (
@@ -25,20 +25,22 @@ type Options struct {
 	Home   home.Dir
 	Config *config.Config
 	Log    *slog.Logger
+	Grace  time.Duration // what runs get to end by themselves at the stop; 0: the usual, negative: nothing
 }
 
 // Server is a hub with its doors open.
 type Server struct {
 	Options
-	about  parley.HubStatus
-	fresh  bool // this start has made the home
-	lock   *home.Lock
-	doors  []net.Listener
-	store  store
-	hub    *hub.Hub
-	peers  *peer.Registry
-	failed chan error
-	undo   []func() error // what stops what was started, in the order of starting
+	about    parley.HubStatus
+	fresh    bool // this start has made the home
+	lock     *home.Lock
+	doors    []net.Listener
+	store    store
+	hub      *hub.Hub
+	peers    *peer.Registry
+	runtimes runtimes
+	failed   chan error
+	undo     []func() error // what stops what was started, in the order of starting
 }
 
 // Run runs a hub until ctx is done or a door fails. started is called once it can be reached.
@@ -59,7 +61,7 @@ func Run(ctx context.Context, o Options, started func(*Server)) error {
 // Start opens everything, or leaves nothing behind. A cancelled ctx ends the start, not the server.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{Options: o, peers: peer.NewRegistry(), failed: make(chan error, 2)}
-	for _, step := range []func(context.Context) error{s.takeHome, s.checkStore, s.openDoors, s.openStore, s.startHub, s.serve} {
+	for _, step := range []func(context.Context) error{s.takeHome, s.checkStore, s.openDoors, s.makeRuntimes, s.openStore, s.startHub, s.serve, s.startRuns} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, s.abandon())
 		}
@@ -176,6 +178,9 @@ func (s *Server) hubConfig() hub.Config {
 		Log:         s.Log,
 		About:       s.about,
 		AuditHead:   s.Home.AuditHead(),
+		Loops:       hub.Loops(c.Loops),
+
+		CheckRuntime: s.runtimes.check,
 	}
 }
 

@@ -1,0 +1,76 @@
+package config
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// The sections that are free below: what is in them is for those who know what there can be.
+const (
+	runtimes  = "runtimes"
+	providers = "providers"
+)
+
+var sections = []string{runtimes, providers}
+
+// section is a part of the file that is handed on as it is.
+type section struct {
+	names  []string
+	source string
+	text   []byte
+}
+
+// keepSection keeps what is below a name. Each part of it has a name of its own.
+func (f file) keepSection(name string, value *ast.MappingValueNode) error {
+	line := lineOf(value.Key)
+	if _, twice := f.sections[name]; twice {
+		return f.wrong(line, "%s is set twice", name)
+	}
+	kept := section{source: fmt.Sprintf("%s:%d", f.path, line)}
+	switch v := value.Value.(type) {
+	case *ast.NullNode:
+	case ast.MapNode:
+		for all := v.MapRange(); all.Next(); {
+			kept.names = append(kept.names, all.Key().String())
+		}
+	default:
+		return f.wrong(line, "%s must be names with settings below each", name)
+	}
+	text, ok := f.cut(line, name)
+	if !ok {
+		return f.wrong(line, "%s cannot be read here", name).Suggest("begin it on a line of its own, without braces around it")
+	}
+	kept.text = text
+	f.sections[name] = kept
+	return nil
+}
+
+// cut is the file with everything blanked that does not belong to the section whose name begins a line.
+func (f file) cut(line int, name string) ([]byte, bool) {
+	lines := bytes.SplitAfter(f.text, []byte("\n"))
+	head := lines[line-1]
+	before, _, found := bytes.Cut(head, []byte(":"))
+	if !found || string(bytes.Trim(before, `"' `)) != name {
+		return nil, false
+	}
+	text := bytes.Repeat([]byte("\n"), line-1)
+	text = append(text, bytes.Repeat([]byte(" "), len(before)+1)...)
+	text = append(text, head[len(before)+1:]...)
+	for _, next := range lines[line:] {
+		if !belongs(next, indent(head)) {
+			break
+		}
+		text = append(text, next...)
+	}
+	return text, true
+}
+
+// belongs says whether a line is part of what began so far in: it is further in, says nothing, or only closes.
+func belongs(line []byte, in int) bool {
+	says := bytes.TrimSpace(line)
+	return len(says) == 0 || indent(line) > in || bytes.ContainsAny(says[:1], "#}]")
+}
+
+func indent(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " ")) }
