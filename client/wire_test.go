@@ -69,6 +69,49 @@ func TestWire(t *testing.T) {
 			parley.Agent{ID: "arya"},
 		},
 		{
+			"runs", func(ctx context.Context, c *Client) (any, error) {
+				return c.Runs(ctx, RunsOptions{Agent: "arya", Conversation: "forge", Live: true}, page)
+			},
+			"GET /v1/runs?agent=arya&conversation=forge&cursor=c1&limit=5&live=true", "", `{"items":[{"id":"r","state":"running"}],"next":"c2"}`,
+			Page[parley.Run]{Items: []parley.Run{{ID: "r", State: parley.RunRunning}}, Next: "c2"},
+		},
+		{
+			"a run", func(ctx context.Context, c *Client) (any, error) { return c.Run(ctx, "r") },
+			"GET /v1/runs/r", "", `{"id":"r","input_tokens":7,"posts":["m"]}`,
+			parley.RunView{Run: parley.Run{ID: "r", Usage: parley.Usage{InputTokens: 7}}, Posts: []string{"m"}},
+		},
+		{
+			"output", func(ctx context.Context, c *Client) (any, error) {
+				var b strings.Builder
+				err := c.RunOutput(ctx, "r", &b)
+				return b.String(), err
+			},
+			"GET /v1/runs/r/output", "", "thinking\n", "thinking\n",
+		},
+		{
+			"cancel", func(ctx context.Context, c *Client) (any, error) { return c.CancelRun(ctx, "r", "enough") },
+			"POST /v1/runs/r/cancel", `{"reason":"enough"}`, `{"id":"r","cancel":"enough"}`,
+			parley.Run{ID: "r", Cancel: "enough"},
+		},
+		{
+			"command", func(ctx context.Context, c *Client) (any, error) {
+				return c.Command(ctx, "arya", parley.Command{Action: parley.ActionPause, Parameters: parley.CommandParameters{TimeoutMS: 5}})
+			},
+			"POST /v1/agents/arya/commands", `{"action":"pause","parameters":{"timeout_ms":5}}`, `{"message":{"id":"m"}}`,
+			parley.Receipt{Message: parley.Message{ID: "m"}},
+		},
+		{
+			"health", func(ctx context.Context, c *Client) (any, error) {
+				return c.ReportHealth(ctx, "arya", parley.Health{Health: "healthy", Metrics: []byte(`{"cpu":1}`), At: at})
+			},
+			"PUT /v1/agents/arya/health", `{"health":"healthy","metrics":{"cpu":1}}`, `{"health":"healthy","at":"2030-01-02T03:04:05Z"}`,
+			parley.Health{Health: "healthy", At: at},
+		},
+		{
+			"resume a pair", func(ctx context.Context, c *Client) (any, error) { return c.ResumePair(ctx, "arya", "gendry") },
+			"POST /v1/agents/arya/resume-pair", `{"with":"gendry"}`, `{"resumed":true}`, true,
+		},
+		{
 			"wake", func(ctx context.Context, c *Client) (any, error) { return c.Wake(ctx, "arya") },
 			"POST /v1/agents/arya/wake", "", `{"id":"arya"}`,
 			parley.Agent{ID: "arya"},

@@ -28,18 +28,23 @@ func sendArtifact(w http.ResponseWriter, r *http.Request, c call, in *artifact) 
 		return err
 	}
 	defer func() { _ = body.Close() }() // it was only read
-	h := w.Header()
-	h.Set("Content-Type", "application/octet-stream")
-	h.Set("Content-Length", strconv.FormatInt(stored.Size, 10))
-	h.Set("Content-Disposition", `attachment; filename="`+stored.SHA256+`"`)
-	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	h["Cache-Control"] = noStoreHeader
-	w.WriteHeader(http.StatusOK)
+	asFile(w, stored.SHA256, stored.Size)
 	if r.Method == http.MethodHead {
 		return nil
 	}
 	_, err = io.Copy(w, parley.UntilDone(r.Context(), body))
 	return err
+}
+
+// asFile begins an answer of bytes that somebody else has written.
+func asFile(w http.ResponseWriter, name string, size int64) {
+	h := w.Header()
+	h.Set("Content-Type", "application/octet-stream")
+	h.Set("Content-Length", strconv.FormatInt(size, 10))
+	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	h["Cache-Control"] = noStoreHeader
+	w.WriteHeader(http.StatusOK)
 }
 
 func artifactTotals(ctx context.Context, c call, _ *none) (parley.ArtifactTotals, error) {

@@ -76,7 +76,7 @@ func (a *api) identify(r *http.Request) (call, error) {
 	if secret, given, wrong := bearer(r); wrong != nil {
 		return c, wrong
 	} else if given {
-		c.caller, err = a.holder(r, secret, parley.TokenPlain)
+		c.caller, err = a.holder(r, secret, "api", parley.TokenPlain, parley.TokenRun)
 		return c, err
 	}
 	if cookies := r.CookiesNamed(sessionCookie); len(cookies) > 0 && !local {
@@ -84,7 +84,7 @@ func (a *api) identify(r *http.Request) (call, error) {
 			return c, unauthenticated("the request comes with two sessions")
 		}
 		c.session = cookies[0].Value
-		c.caller, err = a.holder(r, c.session, parley.TokenSession)
+		c.caller, err = a.holder(r, c.session, "web", parley.TokenSession)
 		return c, err
 	}
 	switch {
@@ -99,12 +99,12 @@ func (a *api) identify(r *http.Request) (call, error) {
 
 // holder is whose secret it is. The secret of a session is good for its cookie alone, where more is asked
 // than the secret.
-func (a *api) holder(r *http.Request, secret string, kind parley.TokenKind) (hub.Caller, error) {
+func (a *api) holder(r *http.Request, secret, door string, kinds ...parley.TokenKind) (hub.Caller, error) {
 	caller, err := a.hub.Identify(r.Context(), secret)
-	if err == nil && caller.Kind != kind {
-		return hub.Caller{}, unauthenticated("the secret is of another kind than a " + string(kind))
+	if err == nil && !slices.Contains(kinds, caller.Kind) {
+		return hub.Caller{}, unauthenticated("the secret is of another kind than a " + string(kinds[0]))
 	}
-	caller.Source = source(r, map[parley.TokenKind]string{parley.TokenPlain: "api", parley.TokenSession: "web"}[kind])
+	caller.Source = source(r, door)
 	return caller, err
 }
 

@@ -152,7 +152,7 @@ func TestStoppingEndsLongCalls(t *testing.T) {
 	w := newWorld(t, func(o *httpapi.Options) { o.Closing = closing })
 	waiting := make(chan reply)
 	go func() { waiting <- w.send(request{as: "hound", path: "/v1/inbox/take", body: `{"wait":50}`}) }()
-	w.waitForCall()
+	w.waitForCall("hound")
 	close(closing)
 	if got := <-waiting; got.status != http.StatusServiceUnavailable {
 		t.Errorf("%d %s", got.status, got.body)

@@ -219,10 +219,10 @@ func kept(t *testing.T, file, got string) {
 }
 
 // waitForCall waits until a call is under way: a take that waits has been heard of.
-func (w *world) waitForCall() {
+func (w *world) waitForCall(agent string) {
 	w.t.Helper()
 	for {
-		view, err := w.AgentView(ctx, user, "hound")
+		view, err := w.AgentView(ctx, user, agent)
 		w.ok(err)
 		if view.LastSeen != nil {
 			return

@@ -21,7 +21,7 @@ import (
 )
 
 // tries is how often each operation is called.
-const tries = 60
+const tries = 30
 
 // TestAnythingIsAnswered calls every operation of the document with what the document allows, and with what
 // it does not: nothing makes the hub fail, and every answer is as the document says.

@@ -27,6 +27,7 @@ func TestExistenceLeaksInBodies(t *testing.T) {
 	taken, err := w.Take(ctx, hub.Caller{Agent: "gendry"}, parley.Take{})
 	w.ok(err)
 	message, lease, absent := sent.Message.ID, taken.Lease, uuid.NewString()
+	run := w.run("arya").Run.ID
 	post := func(fields string) request {
 		return request{as: "hound", path: "/v1/messages", body: `{` + fields + `,"content":{"text":"a"}}`}
 	}
@@ -47,6 +48,13 @@ func TestExistenceLeaksInBodies(t *testing.T) {
 		{lease, absent, func(id string) request { return in("settle", `{"lease":"`+id+`"}`) }},
 		{message, absent, func(id string) request { return in("nack", `{"lease":"`+lease+`","messages":["`+id+`"]}`) }},
 		{message, absent, func(id string) request { return in("settle", `{"lease":"`+lease+`","answer":"`+id+`"}`) }},
+		{run, absent, func(id string) request { return request{as: "hound", path: "/v1/runs/" + id} }},
+		{run, absent, func(id string) request { return request{as: "hound", path: "/v1/runs/" + id + "/output"} }},
+		{run, absent, func(id string) request {
+			return request{as: "hound", path: "/v1/runs/" + id + "/cancel", body: `{"reason":"a"}`}
+		}},
+		{run, absent, func(id string) request { return in("settle", `{"lease":"`+id+`"}`) }},
+		{forge.ID, absent, func(id string) request { return request{as: "hound", path: "/v1/runs?conversation=" + id} }},
 		{forge.ID, absent, func(id string) request { return request{as: "hound", path: "/v1/events?conversation=" + id} }},
 		{"forge", "frage", func(id string) request { return request{as: "hound", path: "/v1/events?conversation=" + id} }},
 		{"forge", "frage", func(id string) request { return request{as: "hound", path: "/v1/search?q=secret+in%3A" + id} }},

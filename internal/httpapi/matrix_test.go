@@ -56,11 +56,21 @@ func expects(op httpapi.Operation, p principal) int {
 	case httpapi.People:
 		allowed = p.agent == "user" || p.agent == "rickon"
 	case httpapi.ManagerOrOwner:
-		allowed = p.agent != "hound"
+		if allowed = p.agent != "hound"; strings.Contains(op.Path, "{run}") {
+			otherwise = http.StatusNotFound
+		}
 	case httpapi.MemberOrOwner:
 		allowed, otherwise = p.agent == "arya" || p.agent == "user", http.StatusNotFound
 	case httpapi.SessionOnly:
 		allowed = p.how == "session"
+	case httpapi.Self:
+		allowed = p.agent == "arya"
+	case httpapi.SuperiorOrOwner:
+		if allowed = p.agent == "user" || p.agent == "rickon"; p.agent == "arya" && op.ID == "command" {
+			otherwise = http.StatusBadRequest // nobody writes to itself
+		}
+	case httpapi.RunnerOrOwner:
+		allowed, otherwise = p.agent == "arya" || p.agent == "user", http.StatusNotFound
 	}
 	if allowed {
 		return http.StatusOK
@@ -166,6 +176,8 @@ func (s *story) example(op httpapi.Operation, p principal, name string) step {
 		made, err := s.NewToken(ctx, user, parley.NewToken{Agent: agent})
 		s.ok(err)
 		st.vars = in("token", made.ID)
+	case "show-run", "read-output", "cancel-run":
+		st.vars = in("run", s.run("arya").Run.ID)
 	case "search":
 		st.query = "q=hello"
 	case "leave":
@@ -186,6 +198,10 @@ var bodies = map[string]string{
 	"add-agent":           `{"id":"{name}"}`,
 	"change-agent":        `{"role":"{name}"}`,
 	"sleep":               `{"for":60}`,
+	"command":             `{"action":"resume"}`,
+	"report-health":       `{"health":"healthy"}`,
+	"resume-pair":         `{"with":"gendry"}`,
+	"cancel-run":          `{"reason":"{name}"}`,
 	"make-conversation":   `{"name":"{name}"}`,
 	"change-conversation": `{"topic":"{name}"}`,
 	"mark-read":           `{}`,

@@ -186,7 +186,7 @@ func operationOf(item *huma.PathItem, method string) *huma.Operation {
 
 func tagsOf() (list []*huma.Tag) {
 	for _, name := range []string{
-		tagMessages, tagInbox, tagConversations, tagAgents, tagEvents, tagArtifacts, tagDead, tagCredentials, tagHub,
+		tagMessages, tagInbox, tagConversations, tagAgents, tagRuns, tagEvents, tagArtifacts, tagDead, tagCredentials, tagHub,
 	} {
 		list = append(list, &huma.Tag{Name: name})
 	}

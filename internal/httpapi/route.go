@@ -28,6 +28,10 @@ const (
 	ManagerOrOwner Who = "the agent itself, its manager, and owners"
 	MemberOrOwner  Who = "those who take part, and owners"
 	SessionOnly    Who = "people who have signed in with a browser"
+
+	Self            Who = "the agent itself"
+	SuperiorOrOwner Who = "the agent's manager, and owners"
+	RunnerOrOwner   Who = "the agent whose run it is, and owners"
 )
 
 const (
@@ -43,7 +47,10 @@ const (
 )
 
 // rules are the rules there are.
-var rules = []Who{Anyone, Everyone, Owner, LocalOwner, People, SelfOrOwner, ManagerOrOwner, MemberOrOwner, SessionOnly}
+var rules = []Who{
+	Anyone, Everyone, Owner, LocalOwner, People, SelfOrOwner, ManagerOrOwner, MemberOrOwner, SessionOnly, Self, SuperiorOrOwner,
+	RunnerOrOwner,
+}
 
 // Operation is what there is to know of a route.
 type Operation struct {

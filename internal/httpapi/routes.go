@@ -13,6 +13,7 @@ const (
 	tagInbox         = "Inbox"
 	tagConversations = "Conversations"
 	tagAgents        = "Agents"
+	tagRuns          = "Runs"
 	tagEvents        = "Events"
 	tagArtifacts     = "Artifacts"
 	tagDead          = "Dead letters"
@@ -23,8 +24,8 @@ const (
 // routes lists every operation there is.
 func routes() []route {
 	return slices.Concat(
-		messageRoutes(), inboxRoutes(), conversationRoutes(), agentRoutes(), artifactRoutes(), credentialRoutes(),
-		eventRoutes(), hubRoutes(), pageRoutes(),
+		messageRoutes(), inboxRoutes(), conversationRoutes(), agentRoutes(), controlRoutes(), runRoutes(), artifactRoutes(),
+		credentialRoutes(), eventRoutes(), hubRoutes(), pageRoutes(),
 	)
 }
 

@@ -58,13 +58,13 @@ func refine(schemas map[string]*huma.Schema) {
 func addTexts(name string, s *huma.Schema) {
 	for field, p := range s.Properties {
 		if p.Description == "" {
-			p.Description = textOf(name, field)
+			p.Description = lookUp(fields, name, field)
 		}
 		of := p
 		if p.Type == huma.TypeArray {
 			of = p.Items
 		}
-		if list := words[field]; list != nil && of.Type == huma.TypeString && of.Enum == nil && !slices.Contains(freely, name+"."+field) {
+		if list := lookUp(words, name, field); list != nil && of.Type == huma.TypeString && of.Enum == nil && !slices.Contains(freely, name+"."+field) {
 			of.Enum = list
 			if of.Nullable {
 				of.Enum = append(slices.Clone(list), nil)
@@ -76,31 +76,42 @@ func addTexts(name string, s *huma.Schema) {
 	}
 }
 
-// textOf is what a field means.
-func textOf(name, field string) string {
+// lookUp finds what is said of a field: of that of its type, of the type it is a part of, or of all that have
+// its name.
+func lookUp[T any](said map[string]T, name, field string) (found T) {
 	for _, key := range []string{name + "." + field, parts[name] + "." + field, field} {
-		if text, known := fields[key]; known {
-			return text
+		if found, known := said[key]; known {
+			return found
 		}
 	}
-	return ""
+	return found
 }
 
 // objects are fields that hold any JSON object.
-var objects = []string{"payload", "metadata", "runtime_config"}
+var objects = []string{"payload", "metadata", "metrics", "runtime_config"}
+
+var runStates = []parley.RunState{
+	parley.RunStarting, parley.RunRunning, parley.RunWaiting, parley.RunSucceeded, parley.RunFailed, parley.RunCancelled, parley.RunLost,
+}
 
 // words are what some fields may say.
 var words = map[string][]any{
-	"access":         enum(parley.AccessOwner, parley.AccessMember),
-	"code":           enum(parley.NotPermitted, parley.Unavailable, parley.BadInput, parley.TimedOut, parley.DependencyFailed, parley.Internal),
-	"inbox_overflow": enum(parley.OverflowEvict, parley.OverflowReject, parley.OverflowUnbounded),
-	"mode":           enum(parley.ModeAutonomous, parley.ModeSupervised, parley.ModeStrict),
-	"scopes":         enum(parley.AllScopes()...),
-	"tier":           enum(parley.TierCommand, parley.TierPM, parley.TierWorker),
-	"visibility":     enum(parley.Public, parley.Private),
+	"access":          enum(parley.AccessOwner, parley.AccessMember),
+	"code":            enum(parley.NotPermitted, parley.Unavailable, parley.BadInput, parley.TimedOut, parley.DependencyFailed, parley.Internal),
+	"inbox_overflow":  enum(parley.OverflowEvict, parley.OverflowReject, parley.OverflowUnbounded),
+	"mode":            enum(parley.ModeAutonomous, parley.ModeSupervised, parley.ModeStrict),
+	"scopes":          enum(parley.AllScopes()...),
+	"tier":            enum(parley.TierCommand, parley.TierPM, parley.TierWorker),
+	"visibility":      enum(parley.Public, parley.Private),
+	"Run.state":       enum(runStates...),
+	"Work.state":      enum(runStates[:3]...),
+	"AgentView.state": enum(parley.Awake, parley.Offline),
+	"Presence.state":  enum(parley.Awake, parley.Offline),
 	"state": enum(parley.DeliveryAccepted, parley.DeliveryDelivered, parley.DeliverySeen, parley.DeliveryAcked,
 		parley.DeliveryAnswered, parley.DeliveryFailed, parley.DeliveryExpired, parley.DeliveryEvicted, parley.DeliveryDead,
 		parley.DeliveryDropped),
+	"action":  enum(parley.Actions()...),
+	"answers": enum(parley.AnswersParallel, parley.AnswersRoundRobin, parley.AnswersFirst),
 	"purpose": enum(parley.PurposeAsk, parley.PurposeTask, parley.PurposeCallback, parley.PurposeApproval, parley.PurposeError),
 }
 

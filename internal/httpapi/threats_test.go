@@ -108,7 +108,7 @@ func TestStaleTokensEndLongCalls(t *testing.T) {
 	w.tokens["stale"] = made.Secret
 	waiting := make(chan reply)
 	go func() { waiting <- w.send(request{as: "stale", path: "/v1/inbox/take", body: `{"wait":50}`}) }()
-	w.waitForCall()
+	w.waitForCall("hound")
 	w.ok(w.RevokeToken(ctx, user, made.ID))
 	if got := <-waiting; got.status != 401 {
 		t.Errorf("status %d: %s", got.status, got.body)

@@ -128,6 +128,38 @@ var stories = map[string][]step{
 		{op: "nack", as: "hound", body: `{"lease":"{lease}","messages":["{dead}"],"failure":"server"}`},
 		{op: "drop-dead", as: "user", vars: in("message", "{dead}", "recipient", "hound")},
 	},
+	"runs": {
+		{op: "list-runs", as: "arya", query: "live&limit=1", keep: in("run", "items.0.id")},
+		{op: "list-runs", as: "user", query: "agent=arya&conversation={conversation}"},
+		{op: "list-runs", as: "hound"},
+		{op: "list-runs", as: "hound", query: "agent=arya"},
+		{op: "list-runs", as: "user", query: "cursor=x"},
+		{op: "show-run", as: "arya", vars: in("run", "{run}")},
+		{op: "show-run", as: "hound", vars: in("run", "{run}")},
+		{op: "show-agent", as: "user", vars: in("agent", "arya")},
+		{op: "who", as: "hound"},
+		{op: "read-output", as: "arya", vars: in("run", "{run}")},
+		{op: "read-output", as: "rickon", vars: in("run", "{run}")},
+		{op: "cancel-run", as: "rickon", vars: in("run", "{run}"), body: `{"reason":"it goes the wrong way"}`},
+		{op: "cancel-run", as: "hound", vars: in("run", "{run}"), body: `{}`},
+		{op: "show-run", as: "user", vars: in("run", "{run}")},
+	},
+	"control": {
+		{op: "command", as: "rickon", vars: in("agent", "arya"), body: `{"action":"pause","parameters":{"reason":"the build is red","timeout_ms":600000}}`},
+		{op: "show-agent", as: "user", vars: in("agent", "arya")},
+		{op: "command", as: "user", vars: in("agent", "arya"), body: `{"action":"resume"}`},
+		{op: "command", as: "hound", vars: in("agent", "arya"), body: `{"action":"stop"}`},
+		{op: "command", as: "user", vars: in("agent", "arya"), body: `{"action":"dance"}`},
+		{op: "command", as: "user", vars: in("agent", "rickon"), body: `{"action":"stop"}`},
+		{op: "report-health", as: "arya", vars: in("agent", "arya"), body: `{"health":"degraded","metrics":{"cpu":0.93},"uptime_ms":60000}`},
+		{op: "report-health", as: "arya", vars: in("agent", "arya"), body: `{"health":"splendid"}`},
+		{op: "report-health", as: "user", vars: in("agent", "arya"), body: `{"health":"healthy"}`},
+		{op: "report-health", as: "user", vars: in("agent", "user"), body: `{"health":"healthy"}`},
+		{op: "resume-pair", as: "user", vars: in("agent", "arya"), body: `{"with":"gendry"}`},
+		{op: "resume-pair", as: "hound", vars: in("agent", "arya"), body: `{"with":"gendry"}`},
+		{op: "change-conversation", as: "arya", vars: in("conversation", "forge"), body: `{"answers":"round-robin"}`},
+		{op: "change-conversation", as: "arya", vars: in("conversation", "forge"), body: `{"answers":"loudest"}`},
+	},
 	"artifacts": {
 		{op: "store-artifact", as: "arya", body: "steel\x00\xff", header: in("Content-Type", "application/octet-stream"), keep: in("sha", "sha256")},
 		{op: "fetch-artifact", as: "arya", vars: in("sha256", "{sha}")},
@@ -174,6 +206,9 @@ func TestTranscripts(t *testing.T) {
 	for name, steps := range stories {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
+			if name == "runs" {
+				s.begin()
+			}
 			var b strings.Builder
 			hide := newHider(s.world)
 			for _, st := range steps {

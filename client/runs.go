@@ -1,0 +1,73 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+
+	"github.com/parley-hub/parley"
+)
+
+// RunsOptions selects runs. The zero value selects all the caller may see: an agent its own, an owner everybody's.
+type RunsOptions struct {
+	Agent        string
+	Conversation string
+	Live         bool // only those that have not ended
+}
+
+// Runs returns a page of runs, the newest first.
+func (c *Client) Runs(ctx context.Context, which RunsOptions, from From) (Page[parley.Run], error) {
+	q := from.query()
+	for name, value := range map[string]string{"agent": which.Agent, "conversation": which.Conversation, "live": flag(which.Live)} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	return fetch[Page[parley.Run]](ctx, c, q, "runs")
+}
+
+// Run returns one run with what it posted.
+func (c *Client) Run(ctx context.Context, id string) (parley.RunView, error) {
+	return fetch[parley.RunView](ctx, c, nil, "runs", id)
+}
+
+// RunOutput writes to w what a run has put out so far: the end of it, where it is long.
+func (c *Client) RunOutput(ctx context.Context, id string, w io.Writer) error {
+	return c.copyTo(ctx, w, nil, "runs", id, "output")
+}
+
+// CancelRun ends a run. It is over when its state says so.
+func (c *Client) CancelRun(ctx context.Context, id, reason string) (parley.Run, error) {
+	in := struct {
+		Reason string `json:"reason,omitempty"`
+	}{reason}
+	return call[parley.Run](ctx, c, http.MethodPost, in, "runs", id, "cancel")
+}
+
+// Command tells an agent to start, stop, pause, resume or say how it is. Owners and its manager.
+func (c *Client) Command(ctx context.Context, agent string, command parley.Command) (parley.Receipt, error) {
+	return call[parley.Receipt](ctx, c, http.MethodPost, command, "agents", agent, "commands")
+}
+
+// ReportHealth says how the caller is, which is the agent named. The time of it is the hub's.
+func (c *Client) ReportHealth(ctx context.Context, agent string, h parley.Health) (parley.Health, error) {
+	in := struct {
+		Health   string          `json:"health"`
+		Metrics  json.RawMessage `json:"metrics,omitempty"`
+		UptimeMS int64           `json:"uptime_ms,omitempty"`
+	}{h.Health, h.Metrics, h.UptimeMS}
+	return call[parley.Health](ctx, c, http.MethodPut, in, "agents", agent, "health")
+}
+
+// ResumePair lets two agents wake each other again that were stopped for doing so too often. It says whether they
+// were.
+func (c *Client) ResumePair(ctx context.Context, one, other string) (bool, error) {
+	in := struct {
+		With string `json:"with"`
+	}{other}
+	out, err := call[struct {
+		Resumed bool `json:"resumed"`
+	}](ctx, c, http.MethodPost, in, "agents", one, "resume-pair")
+	return out.Resumed, err
+}

@@ -1,0 +1,122 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/parley-hub/parley"
+)
+
+type listedRuns struct {
+	Agent        string `query:"agent" doc:"Only those of this agent."`
+	Conversation string `query:"conversation" doc:"Only those in this conversation: an id, a name or #name."`
+	Live         bool   `query:"live" doc:"Only those that have not ended."`
+	Limit        int    `query:"limit" minimum:"0" doc:"How many to return at most; 0 or absent: the usual number."`
+	Cursor       string `query:"cursor" doc:"Where to go on: next of the page before."`
+}
+
+func listRuns(ctx context.Context, c call, in *listedRuns) (page List[parley.Run], err error) {
+	size := paged{Limit: in.Limit}.size()
+	filter := parley.RunFilter{Agent: in.Agent, Conversation: in.Conversation, Live: in.Live, Limit: size}
+	if place, err := at[string](in.Cursor); err != nil {
+		return page, err
+	} else if place != nil {
+		filter.Before = *place
+	}
+	page.Items, err = c.hub.Runs(ctx, c.caller, filter)
+	if len(page.Items) == size {
+		page.Next = cursor(page.Items[size-1].ID)
+	}
+	return page, err
+}
+
+type oneRun struct {
+	Run string `path:"run" doc:"The run's id."`
+}
+
+func showRun(ctx context.Context, c call, in *oneRun) (parley.RunView, error) {
+	return c.hub.Run(ctx, c.caller, in.Run)
+}
+
+// runOutput sends what a program has written as what it is: bytes, which no browser shows or runs.
+func runOutput(w http.ResponseWriter, r *http.Request, c call, in *oneRun) error {
+	output, err := c.hub.RunOutput(r.Context(), c.caller, in.Run)
+	if err != nil {
+		return err
+	}
+	asFile(w, "run.log", int64(len(output)))
+	if r.Method != http.MethodHead {
+		_, err = w.Write(output)
+	}
+	return err
+}
+
+type cancelledRun struct {
+	Run  string `path:"run" doc:"The run's id."`
+	Body CancelRequest
+}
+
+// CancelRequest says why a run is to end.
+type CancelRequest struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+func cancelRun(ctx context.Context, c call, in *cancelledRun) (parley.Run, error) {
+	return c.hub.CancelRun(ctx, c.caller, in.Run, in.Body.Reason)
+}
+
+type commandedAgent struct {
+	Agent string `path:"agent" doc:"The agent's id, UUID or name, in any case." example:"arya"`
+	Body  parley.Command
+}
+
+func command(ctx context.Context, c call, in *commandedAgent) (parley.Receipt, error) {
+	return c.hub.Command(ctx, c.caller, in.Agent, in.Body)
+}
+
+type reportedHealth struct {
+	Agent string `path:"agent" doc:"The agent's id, UUID or name, in any case." example:"arya"`
+	Body  HealthReport
+}
+
+// HealthReport is how an agent says that it is.
+type HealthReport struct {
+	Health   string          `json:"health" enum:"healthy,degraded,unhealthy"`
+	Metrics  json.RawMessage `json:"metrics,omitempty"`
+	UptimeMS int64           `json:"uptime_ms,omitempty" minimum:"0"`
+}
+
+// reportHealth keeps what the caller says of itself. The path names it, so that nobody speaks for another by mistake.
+func reportHealth(ctx context.Context, c call, in *reportedHealth) (health parley.Health, err error) {
+	agent, err := c.hub.Agent(ctx, c.caller, in.Agent)
+	if err != nil {
+		return health, err
+	}
+	if agent.ID != c.caller.Agent {
+		return health, parley.Errorf(parley.NotPermitted, "%s cannot say how %s is", c.caller.Agent, agent.ID).
+			Suggest("agents report their own health")
+	}
+	b := in.Body
+	return c.hub.ReportHealth(ctx, c.caller, parley.Health{Health: b.Health, Metrics: b.Metrics, UptimeMS: b.UptimeMS})
+}
+
+type resumedPair struct {
+	Agent string `path:"agent" doc:"The agent's id, UUID or name, in any case." example:"arya"`
+	Body  PairRequest
+}
+
+// PairRequest names the other one of a pair.
+type PairRequest struct {
+	With string `json:"with" doc:"The other agent." example:"gendry"`
+}
+
+// Resumed says whether two agents may wake each other again that could not before.
+type Resumed struct {
+	Resumed bool `json:"resumed" doc:"False: nothing had stopped them."`
+}
+
+func resumePair(ctx context.Context, c call, in *resumedPair) (Resumed, error) {
+	resumed, err := c.hub.ResumePair(ctx, c.caller, in.Agent, in.Body.With)
+	return Resumed{resumed}, err
+}
