@@ -60,7 +60,7 @@ func (m *Model) draw(message parley.Message, above neighbour, rung string, style
 	switch {
 	case newDay:
 		rows = append(rows, m.rule(at.Format(day)), m.heading(message, at))
-	case above.apart, above.message.From != message.From, at.Sub(before) > together, message.InReplyTo != "":
+	case above.apart, above.message.From != message.From, above.message.Type != message.Type, at.Sub(before) > together, message.InReplyTo != "":
 		rows = append(rows, "", m.heading(message, at))
 	}
 	for line := range strings.SplitSeq(m.text(message), "\n") {

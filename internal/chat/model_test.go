@@ -99,6 +99,21 @@ func TestTalking(t *testing.T) {
 	}
 }
 
+// TestAHeadingIsOfOneType: what follows a command of the same person is not headed as one.
+func TestAHeadingIsOfOneType(t *testing.T) {
+	room := newRoom()
+	room.put("arya", "pause")
+	room.messages[0].Type = parley.TypeCommand
+	room.put("arya", "hello there")
+	room.put("arya", "are you there?")
+	s := newStage(t, room)
+	s.settle()
+	s.sees("hello there", "are you there?")
+	if n := strings.Count(s.screen(), "\narya "); n != 2 {
+		t.Errorf("there are %d headings, want 2:\n%s", n, s.screen())
+	}
+}
+
 func TestConnectionLost(t *testing.T) {
 	room := newRoom()
 	s := newStage(t, room)

@@ -3,8 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +13,9 @@ import (
 
 func (a *app) agentCommand() *cobra.Command {
 	return a.menu("agent", "Add, change and look at participants",
-		a.agentAdd(), a.agentList(), a.agentShow(), a.agentSet(), a.agentRemove(), a.agentSleep(), a.agentWake())
+		a.agentAdd(), a.agentList(), a.agentShow(), a.agentSet(), a.agentRemove(), a.agentSleep(), a.agentWake(),
+		a.agentStart(), a.agentStop(), a.agentPause(), a.agentResume(), a.agentHealth(), a.agentResumePair(),
+		a.agentRuns(), a.agentRun(), a.agentCancel())
 }
 
 func (a *app) agentAdd() *cobra.Command {
@@ -24,14 +24,20 @@ func (a *app) agentAdd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add ID",
 		Short: "Add an agent or a person",
-		Long:  "Add an agent or a person. An id is 1 to 64 of a-z, 0-9, _ and -.",
+		Long: `Add an agent or a person. An id is 1 to 64 of a-z, 0-9, _ and -.
+
+With --runtime the hub runs the agent whenever something wakes it. Without one, it fetches what is there for it
+by itself.`,
 		Example: `  parley agent add arya --role writer --skill prose --skill research
+  parley agent add claude --runtime claude --dir ~/project
+  parley agent add writer --provider anthropic --model claude-sonnet-4-5 --cost-per-day 5
+  parley agent add echo --rules echo.yaml
   parley agent add gendry --name GendryBot --manager arya --tier worker
   parley agent add sam --human`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: nothing,
 		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
-			n, err := settings.newAgent(args[0])
+			n, err := settings.newAgent(ctx, a, args[0])
 			if err != nil {
 				return err
 			}
@@ -84,56 +90,6 @@ func kindOf(kind parley.Kind, access parley.Access) string {
 	return cmp.Or(string(access), string(kind))
 }
 
-func (a *app) agentShow() *cobra.Command {
-	return &cobra.Command{
-		Use:               "show AGENT",
-		Short:             "Show one participant and what it is doing",
-		Example:           "  parley agent show arya\n  parley agent show WriterBot -o json",
-		Args:              takes(1, 1),
-		ValidArgsFunction: inTurn(a.agentNames, nothing),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
-			view, err := c.Agent(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			return a.one(view, func() { a.showAgent(view) })
-		}),
-	}
-}
-
-func (a *app) showAgent(v parley.AgentView) {
-	fields := []string{
-		"id", v.ID, "name", v.Name, "uuid", v.UUID, "kind", kindOf(v.Kind, v.Access),
-		"status", a.status(v.Status, v.Reason, v.SleepingUntil), "sleeping until", a.maybe(v.SleepingUntil), "last seen", a.maybe(v.LastSeen),
-		"inbox", strconv.Itoa(v.Inbox.Waking) + " waking, " + strconv.Itoa(v.Inbox.Quiet) + " quiet",
-		"role", v.Role, "description", v.Description, "skills", strings.Join(v.Skills, ", "), "guardrails", v.Guardrails,
-		"tier", string(v.Tier), "manager", v.Manager,
-	}
-	if v.Kind != parley.KindHuman { // nobody runs a person
-		fields = append(fields,
-			"mode", string(v.Mode), "runtime", v.Runtime, "context messages", strconv.Itoa(v.ContextMessages),
-			"inbox depth", strconv.Itoa(v.InboxDepth)+", "+string(v.InboxOverflow),
-			"attempts", strconv.Itoa(v.Attempts), "concurrency", strconv.Itoa(v.Concurrency),
-			"protocols", strings.Join(v.Protocols, ", "))
-	}
-	a.fields(append(fields, "added", a.moment(v.CreatedAt))...)
-}
-
-// status is what somebody is doing, with the reason where there is one. Who is away may be asleep as well.
-func (a *app) status(word, reason string, asleep *time.Time) string {
-	if reason != "" {
-		word += " (" + reason + ")"
-	}
-	switch {
-	case asleep == nil || asleep.Before(time.Now()):
-		return word
-	case word == parley.StatusSleeping:
-		return word + " until " + a.soon(*asleep)
-	default:
-		return word + ", asleep until " + a.soon(*asleep)
-	}
-}
-
 func (a *app) agentSet() *cobra.Command {
 	var settings settings
 	var access string
@@ -142,6 +98,7 @@ func (a *app) agentSet() *cobra.Command {
 		Use:   "set AGENT",
 		Short: "Change an agent",
 		Example: `  parley agent set arya --role editor --context-messages 50
+  parley agent set arya --model gpt-5 --runs-per-hour 30
   parley agent set arya --unset manager,tier`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(a.agentNames, nothing),
@@ -152,13 +109,20 @@ func (a *app) agentSet() *cobra.Command {
 	complete(cmd, "access", fixed("owner", "member"))
 	complete(cmd, "unset", fixed(settingNames()...))
 	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
-		change := settings.change()
+		change, err := settings.change(ctx, a)
+		if err != nil {
+			return err
+		}
 		if access != "" {
 			change["access"] = access
 		}
 		if err := clearing(cmd, change, unset); err != nil {
 			return err
 		}
+		if err := settings.runtime.keepConfig(ctx, c, args[0], change); err != nil {
+			return err
+		}
+		withoutNulls(change)
 		changed, err := c.ChangeAgent(ctx, args[0], change)
 		if err != nil {
 			return err

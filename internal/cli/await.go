@@ -26,10 +26,12 @@ func (a *app) await(ctx context.Context, c *client.Client, r parley.Receipt, tim
 	for _, line := range rungs(r) {
 		a.say("%s", strings.Join(line, "  "))
 	}
+	a.tellHeld(ctx, c, r, true)
 	p := a.patient(timeout)
+	w := waiter{app: a, client: c, deadline: p.deadline, tries: map[string]int{}}
 	var got answered
 	err := p.try(ctx, func() (err error) {
-		got, err = outcome(ctx, c, r, p.deadline)
+		got, err = w.outcome(ctx, r)
 		return err
 	})
 	switch {
@@ -49,24 +51,37 @@ func (a *app) await(ctx context.Context, c *client.Client, r parley.Receipt, tim
 
 func wakes(d parley.Delivery) bool { return d.Waking }
 
-// outcome waits for the deliveries of a message to be answered or to end, until a deadline, and reads the
+// waiter waits for the answers to a message.
+type waiter struct {
+	*app
+	client   *client.Client
+	deadline time.Time
+	tries    map[string]int // failed ones of each recipient that were told of
+}
+
+// lookAgain is how often it is looked whether an answer can still come: a try that fails, or a run that ends
+// without one, is nothing that a call which waits for an answer returns for.
+const lookAgain = time.Second
+
+// outcome waits for the deliveries of a message to be answered or to end, until the deadline, and reads the
 // answers.
-func outcome(ctx context.Context, c *client.Client, r parley.Receipt, deadline time.Time) (answered, error) {
+func (w waiter) outcome(ctx context.Context, r parley.Receipt) (answered, error) {
 	got := answered{Receipt: r, Answers: []parley.Message{}}
 	for more := true; more; {
-		left := max(time.Until(deadline), 0)
-		shown, err := c.AwaitRung(ctx, r.Message.ID, parley.DeliveryAnswered, left)
+		left := max(time.Until(w.deadline), 0)
+		shown, err := w.client.AwaitRung(ctx, r.Message.ID, parley.DeliveryAnswered, min(left, lookAgain))
 		if err != nil {
 			return got, err
 		}
 		got.Deliveries = shown.Deliveries
-		more = left > 0 && slices.ContainsFunc(shown.Deliveries, awaited)
+		w.tellTries(shown.Deliveries)
+		more = left > 0 && slices.ContainsFunc(shown.Deliveries, func(d parley.Delivery) bool { return w.awaited(ctx, d) })
 	}
 	for _, d := range got.Deliveries {
 		if d.Answer == "" {
 			continue
 		}
-		shown, err := c.Message(ctx, d.Answer)
+		shown, err := w.client.Message(ctx, d.Answer)
 		if err != nil {
 			return got, err
 		}
@@ -75,19 +90,47 @@ func outcome(ctx context.Context, c *client.Client, r parley.Receipt, deadline t
 	return got, nil
 }
 
-// awaited says that an answer may still come.
-func awaited(d parley.Delivery) bool {
-	return d.Waking && d.AnsweredAt == nil && (!d.State.Settled() || d.State == parley.DeliveryAcked)
+// awaited says that an answer may still come: not from a run that has ended.
+func (w waiter) awaited(ctx context.Context, d parley.Delivery) bool {
+	switch {
+	case !d.Waking || d.AnsweredAt != nil:
+		return false
+	case d.State != parley.DeliveryAcked:
+		return !d.State.Settled() && d.State != parley.DeliveryDead
+	case d.Run == "":
+		return true
+	}
+	run, err := w.client.Run(ctx, d.Run)
+	return err != nil || run.State.Live()
+}
+
+// tellTries says once of each try that has failed why, and that there will be another.
+func (w waiter) tellTries(deliveries []parley.Delivery) {
+	for _, d := range deliveries {
+		if d.Open() && d.Failure != nil && d.Attempt > w.tries[d.Recipient] {
+			w.tries[d.Recipient] = d.Attempt
+			w.say("note: try %d failed, and another follows: %v", d.Attempt, d.Failure)
+		}
+	}
 }
 
 // unanswered says how far a delivery has come without an answer.
 func (a *app) unanswered(d parley.Delivery, timeout time.Duration) error {
-	if d.Failure != nil && (d.State.Settled() || d.State == parley.DeliveryDead) {
-		return parley.Errorf(parley.TimedOut, "%s did not answer: %s (%s)", d.Recipient, d.State, d.Failure.Message).
-			Suggest("see what happened: %s", a.line("trace", d.Message))
+	look := a.line("trace", d.Message)
+	if d.Run != "" {
+		look = a.line("agent", "run", d.Run)
 	}
-	return parley.Errorf(parley.TimedOut, "%s did not answer within %s; the message is %s", d.Recipient, timeout, d.State).
-		Suggest("the answer will be there when it comes: %s", a.line("trace", d.Message))
+	switch {
+	case d.Failure != nil && (d.State.Settled() || d.State == parley.DeliveryDead):
+		hint := strings.TrimPrefix(d.Failure.Suggestion+"; see what happened: "+look, "; ")
+		return parley.Errorf(parley.TimedOut, "no answer: %s", d.Failure.Message).Suggest("%s", hint)
+	case d.State == parley.DeliveryAcked && d.Run != "":
+		return parley.Errorf(parley.TimedOut, "%s has read the message, and answered nothing", d.Recipient).
+			Suggest("see what it did: %s", look)
+	default:
+		return parley.Errorf(parley.TimedOut, "%s did not answer within %s; the message is %s", d.Recipient, timeout, d.State).
+			Suggest("the answer will be there when it comes: %s", a.line("trace", d.Message))
+	}
 }
 
 // answers prints texts; where there are several, with who wrote them.

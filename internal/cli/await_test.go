@@ -6,6 +6,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
 )
 
 // restarting is a hub that goes away when somebody waits, and is back after so many calls.
@@ -70,5 +73,95 @@ func TestAWaitOutlivesAHub(t *testing.T) {
 				t.Errorf("it says %d times that it tries again", told)
 			}
 		})
+	}
+}
+
+// standing is a hub at which a message to arya has come so far, and arya is as a presence says.
+func standing(t *testing.T, delivery, presence string) {
+	t.Helper()
+	hub := http.NewServeMux()
+	for path, answer := range map[string]string{
+		"POST /v1/messages":   `{"message":{"id":"m1"},"deliveries":[{"message":"m1","recipient":"arya","state":"accepted","waking":true}]}`,
+		"GET /v1/messages/m1": `{"id":"m1","deliveries":[` + delivery + `]}`,
+		"GET /v1/messages/m2": `{"id":"m2","from":"arya","content":{"text":"here I am"}}`,
+		"GET /v1/runs/over":   `{"id":"over","state":"succeeded"}`,
+		"GET /v1/who":         `{"items":[` + presence + `]}`,
+	} {
+		hub.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, answer) })
+	}
+	server := httptest.NewServer(hub)
+	t.Cleanup(server.Close)
+	t.Setenv("PARLEY_URL", server.URL)
+	t.Setenv("PARLEY_TOKEN", "parley_x")
+}
+
+func TestAWaitSaysWhyThereIsNoAnswer(t *testing.T) {
+	const idle = `{"id":"arya","kind":"agent","status":"idle"}`
+	failure := `"attempt":2,"failure":{"code":"E002","message":"it did not start","suggestion":"install it"}`
+	for name, test := range map[string]struct {
+		delivery, presence string
+		code               int
+		says               []string
+	}{
+		"a run that ended without one": {
+			`{"message":"m1","recipient":"arya","state":"acked","waking":true,"run":"over"}`, idle, exitTimedOut,
+			[]string{"arya has read the message, and answered nothing (see what it did: parley agent run over)"},
+		},
+		"a failure": {
+			`{"message":"m1","recipient":"arya","state":"failed","waking":true,"run":"over",` + failure + `}`, idle, exitTimedOut,
+			[]string{"no answer: it did not start (install it; see what happened: parley agent run over)"},
+		},
+		"a dead letter of no run": {
+			`{"message":"m1","recipient":"arya","state":"dead","waking":true,` + failure + `}`, idle, exitTimedOut,
+			[]string{"no answer: it did not start (install it; see what happened: parley trace m1)"},
+		},
+		"tries": {
+			`{"message":"m1","recipient":"arya","state":"accepted","waking":true,` + failure + `}`, idle, exitTimedOut,
+			[]string{"note: try 2 failed, and another follows: E002: it did not start (install it)\n", "did not answer within 20ms"},
+		},
+		"an answer after a try that failed": {
+			`{"recipient":"arya","state":"answered","waking":true,"answer":"m2","answered_at":"2030-01-02T03:04:05Z",` + failure + `}`,
+			`{"id":"arya","kind":"agent","status":"offline","reason":"away"}`, exitDone,
+			[]string{"note: arya is away; the message waits (it fetches for itself, once it is there)\n"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			standing(t, test.delivery, test.presence)
+			var stdout, stderr strings.Builder
+			code := Run(strings.Fields("send arya hello? --wait --timeout 20ms"), strings.NewReader(""), &stdout, &stderr)
+			if code != test.code {
+				t.Errorf("exit code %d, want %d", code, test.code)
+			}
+			for _, want := range test.says {
+				if strings.Count(stderr.String(), want) != 1 {
+					t.Errorf("it says %q, want %q once", stderr.String(), want)
+				}
+			}
+		})
+	}
+}
+
+func TestWhoIsWrittenToMayBeginNothing(t *testing.T) {
+	until := time.Now().Add(time.Hour)
+	agent := func(status, reason, note string) parley.Presence {
+		return parley.Presence{ID: "arya", Kind: parley.KindAgent, Status: status, Reason: reason, Note: note}
+	}
+	asleep := agent("sleeping", "", "")
+	asleep.SleepingUntil = &until
+	person := agent("offline", "stopped", "")
+	person.Kind = parley.KindHuman
+	for want, p := range map[string]parley.Presence{
+		"arya is stopped: a new one; the message waits (start it: parley agent start arya)":                                    agent("offline", "stopped", "a new one"),
+		"arya is paused; the message waits (let it go on: parley agent resume arya)":                                           agent("working", "paused", ""),
+		"arya is over budget: 2 of 2; the message waits (let it have more: parley agent set arya --help)":                      agent("idle", "over budget", "2 of 2"),
+		"arya is sleeping until " + until.UTC().Format(time.RFC3339) + "; the message waits (wake it: parley agent wake arya)": asleep,
+		"": agent("working", "", ""),
+	} {
+		if got := (&app{}).held(p); got != want {
+			t.Errorf("it says %q, want %q", got, want)
+		}
+	}
+	if got := (&app{}).held(person); got != "" {
+		t.Errorf("of a person it says %q", got)
 	}
 }

@@ -106,9 +106,9 @@ func (a *app) commands(root *cobra.Command) {
 	root.SetCompletionCommandGroupID(groupHub)
 	group(root, groupTalk, a.chatCommand(), a.sendCommand(), a.replyCommand(), a.inboxCommand(), a.ackCommand(),
 		a.watchCommand(), a.searchCommand(), a.traceCommand())
-	group(root, groupPeople, a.agentCommand(), a.convCommand(), a.tokenCommand(), a.whoCommand(), a.whoamiCommand(),
-		a.signInCommand())
-	group(root, groupHub, a.upCommand(), a.downCommand(), a.statusCommand(), a.configCommand(), a.versionCommand())
+	group(root, groupPeople, a.agentCommand(), a.convCommand(), a.tokenCommand(), a.whoCommand(), a.topCommand(),
+		a.whoamiCommand(), a.signInCommand())
+	group(root, groupHub, a.upCommand(), a.demoCommand(), a.downCommand(), a.statusCommand(), a.configCommand(), a.versionCommand())
 	group(root, groupCare, a.doctorCommand(), a.backupCommand(), a.restoreCommand(), a.exportCommand(), a.importCommand(),
 		a.deadCommand(), a.redactCommand(), a.artifactCommand(), a.auditCommand(), a.uninstallCommand())
 	libraryCommands(root)

@@ -79,6 +79,16 @@ func (a *app) convNames(cmd *cobra.Command, _ []string, typed string) ([]string,
 	})
 }
 
+// runIDs completes the ids of runs, the newest first.
+func (a *app) runIDs(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	return a.fromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
+		page, _ := c.Runs(ctx, client.RunsOptions{}, client.From{Limit: usualRuns})
+		for _, run := range page.Items {
+			add(run.ID, run.Agent+" "+string(run.State))
+		}
+	})
+}
+
 // agentListNames completes the last of several ids with commas between them.
 func (a *app) agentListNames(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	before := typed[:strings.LastIndexByte(typed, ',')+1]

@@ -15,7 +15,7 @@ import (
 func (a *app) convCommand() *cobra.Command {
 	conv := a.menu("conv", "Make, join and manage conversations",
 		a.convNew(), a.convList(), a.convShow(), a.convRead(), a.convJoin(), a.convLeave(), a.convAdd(), a.convRemove(), a.convRename(),
-		a.convTopic(), a.convArchive("archive", true), a.convArchive("unarchive", false), a.convDelete(), a.convExport())
+		a.convTopic(), a.convAnswers(), a.convArchive("archive", true), a.convArchive("unarchive", false), a.convDelete(), a.convExport())
 	conv.Long = `Make, join and manage conversations. A conversation is named by its id, its name, or #name.`
 	return conv
 }
@@ -23,15 +23,17 @@ func (a *app) convCommand() *cobra.Command {
 func (a *app) convNew() *cobra.Command {
 	var n parley.NewConversation
 	var with []string
+	var answers string
 	cmd := &cobra.Command{
 		Use:   "new NAME",
 		Short: "Make a channel, or a group",
 		Example: `  parley conv new "project-x" --with arya,gendry
-  parley conv new secrets --with arya --private --topic "Not for everybody"`,
+  parley conv new secrets --with arya --private --topic "Not for everybody"
+  parley conv new standup --with arya,gendry --answers round-robin`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: nothing,
 		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
-			n.Name, n.With = args[0], nameList(with...)
+			n.Name, n.With, n.Answers = args[0], nameList(with...), parley.Answers(answers)
 			made, err := c.CreateConversation(ctx, n)
 			if err != nil {
 				return err
@@ -43,7 +45,9 @@ func (a *app) convNew() *cobra.Command {
 	cmd.Flags().BoolVar(&n.Private, "private", false, "only who takes part may read it")
 	cmd.Flags().BoolVar(&n.Group, "group", false, "a private group instead of a channel")
 	cmd.Flags().StringVar(&n.Topic, "topic", "", "what it is about")
+	cmd.Flags().StringVar(&answers, "answers", "", "who answers when several are woken: parallel, round-robin or first")
 	complete(cmd, "with", a.agentListNames)
+	complete(cmd, "answers", fixed(answerWords...))
 	return cmd
 }
 
@@ -122,7 +126,7 @@ func (a *app) showConv(v parley.ConversationView) {
 		joined = "yes"
 	}
 	a.fields("id", v.ID, "name", v.Name, "kind", string(v.Kind), "visibility", string(v.Visibility), "topic", v.Topic,
-		"members", strings.Join(v.Members, ", "), "joined", joined, "messages", strconv.FormatInt(v.Messages, 10),
+		"answers", string(v.Answers), "members", strings.Join(v.Members, ", "), "joined", joined, "messages", strconv.FormatInt(v.Messages, 10),
 		"unread", strconv.Itoa(v.Unread), "created by", v.CreatedBy, "created", a.moment(v.CreatedAt),
 		"updated", a.moment(v.UpdatedAt), "archived", a.maybe(v.ArchivedAt))
 }

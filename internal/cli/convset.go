@@ -52,6 +52,28 @@ func (a *app) convTopic() *cobra.Command {
 	}
 }
 
+var answerWords = []string{string(parley.AnswersParallel), string(parley.AnswersRoundRobin), string(parley.AnswersFirst)}
+
+func (a *app) convAnswers() *cobra.Command {
+	return &cobra.Command{
+		Use:   "answers CONVERSATION parallel|round-robin|first",
+		Short: "Say who answers when several are woken by one message",
+		Long: `Say who answers when several are woken by one message: all of them at once (parallel), one after the other in the
+order of mention (round-robin), or whoever is first (first).`,
+		Example:           "  parley conv answers standup round-robin",
+		Args:              takes(2, 2),
+		ValidArgsFunction: inTurn(a.convNames, fixed(answerWords...), nothing),
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			answers := parley.Answers(args[1])
+			changed, err := c.ChangeConversation(ctx, args[0], parley.ConversationChange{Answers: &answers})
+			if err != nil {
+				return err
+			}
+			return a.done(changed, "changed", changed.Title(), args[1])
+		}),
+	}
+}
+
 func (a *app) convArchive(verb string, archived bool) *cobra.Command {
 	short := "Hide a conversation until somebody writes in it"
 	if !archived {

@@ -171,7 +171,11 @@ func (a *app) letter(m parley.Message) {
 // body is what a message says, with its files named.
 func body(m parley.Message) string {
 	parts := []string{}
-	for _, part := range []string{m.Content.Text, m.Content.Code, string(m.Payload)} {
+	payload := string(m.Payload)
+	if m.Content.Text != "" && (m.From == parley.System || m.Type == parley.TypeCommand) {
+		payload = "" // it says to programs what the text says to people
+	}
+	for _, part := range []string{m.Content.Text, m.Content.Code, payload} {
 		if part != "" {
 			parts = append(parts, strings.TrimRight(part, "\n"))
 		}

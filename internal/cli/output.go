@@ -116,12 +116,28 @@ func (a *app) moment(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
+// lately writes a time that was: without its day on a terminal, if that is today.
+func (a *app) lately(t time.Time) string {
+	if isTerminal(a.out) && t.Local().Format(time.DateOnly) == time.Now().Format(time.DateOnly) {
+		return t.Local().Format(time.TimeOnly)
+	}
+	return a.moment(t)
+}
+
 // soon writes a time to come: without its day on a terminal, where that is clear.
 func (a *app) soon(t time.Time) string {
 	if isTerminal(a.out) && time.Until(t) < 20*time.Hour {
 		return t.Local().Format("15:04")
 	}
 	return a.moment(t)
+}
+
+// seen writes when somebody was last there, if that is known.
+func (a *app) seen(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return a.lately(*t)
 }
 
 // maybe writes a time that may not be there.

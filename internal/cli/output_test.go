@@ -91,6 +91,42 @@ func TestATableFitsTheTerminal(t *testing.T) {
 	}
 }
 
+func TestATerminalIsSparedWhatSaysNothing(t *testing.T) {
+	name := column[fruit]{"name", func(f fruit) string { return f.Name }}
+	empty := column[fruit]{"colour", func(fruit) string { return "" }}
+	note := column[fruit]{"note", func(f fruit) string { return f.Note }}
+	fruits := []fruit{{"fig", "it has\nmany seeds inside it"}, {"pear", ""}}
+	t.Setenv("NO_COLOR", "1")
+	a, person := terminal(t)
+	if err := listWith(a, fruits, note, empty, name); err != nil {
+		t.Fatal(err)
+	}
+	want := "NAME\r\nfig\r\n  it has many seeds inside it\r\npear\r\n"
+	if got := readUntil(t, person, "pear\r\n"); got != want {
+		t.Errorf("the terminal shows %q, want %q", got, want)
+	}
+	var out strings.Builder
+	err := listWith(&app{out: &out, output: formatTable}, fruits, note, empty, name)
+	if want := "COLOUR  NAME  NOTE\n        fig   it has many seeds inside it\n        pear\n"; err != nil || out.String() != want {
+		t.Errorf("the pipe got %q (%v), want %q", out.String(), err, want)
+	}
+}
+
+func TestTodayNeedsNoDay(t *testing.T) {
+	a, _ := terminal(t)
+	now := time.Now()
+	for at, want := range map[time.Time]string{
+		now: now.Format(time.TimeOnly), now.AddDate(0, 0, -1): now.AddDate(0, 0, -1).Format(time.DateTime),
+	} {
+		if got := a.lately(at); got != want && time.Now().Day() == now.Day() {
+			t.Errorf("%v is %s, want %s", at, got, want)
+		}
+	}
+	if got := (&app{out: io.Discard}).lately(now); got != now.UTC().Format(time.RFC3339) {
+		t.Errorf("for a program it is %s", got)
+	}
+}
+
 func TestATerminalIsAsked(t *testing.T) {
 	for answer, want := range map[string]error{"y": nil, "YES": nil, "n": quiet{exitError}, "": quiet{exitError}} {
 		a, person := terminal(t)

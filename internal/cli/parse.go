@@ -89,6 +89,17 @@ func (n number) Set(text string) error {
 
 func (n number) Type() string { return "int" }
 
+// most is a flag for a number that is not to be exceeded; 0 is no limit.
+type most struct{ number }
+
+func (m most) Set(text string) error {
+	if text == "0" {
+		*m.n = 0
+		return nil
+	}
+	return m.number.Set(text)
+}
+
 // parseWhen reads a time, or how long from now it is.
 func parseWhen(text string, now time.Time) (time.Time, error) {
 	if d, err := parseSpan(text); err == nil {

@@ -95,6 +95,7 @@ func (a *app) deliver(ctx context.Context, cmd *cobra.Command, c *client.Client,
 	if len(receipt.Deliveries) == 0 {
 		return a.toNobody(ctx, c, receipt)
 	}
+	a.tellHeld(ctx, c, receipt, false)
 	return a.one(receipt, func() {
 		for _, line := range rungs(receipt) {
 			a.words(line...)

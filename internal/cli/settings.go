@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -13,7 +14,7 @@ import (
 )
 
 // setting is something about an agent that a flag sets. Its field in JSON is its name with _ for -, unless
-// it has another.
+// it has another; one with a dot is a field within a field.
 type setting struct {
 	flag, field, help string
 	value             any // what it holds when it is not given: a string, a number or a list
@@ -28,12 +29,20 @@ var agentSettings = []setting{
 	{"tier", "", "level: command, pm or worker", ""},
 	{"manager", "", "the `agent` it reports to", ""},
 	{"mode", "", "autonomous, supervised or strict", ""},
-	{"runtime", "", "what runs it", ""},
+	{"runtime", "", "what runs it: claude, codex, llm, script, webhook, attached, …", ""},
+	{"provider", "runtime_config.provider", "of runtime llm: whose `API`, like anthropic or ollama", ""},
+	{"model", "runtime_config.model", "the `model` it uses", ""},
+	{"dir", "runtime_config.dir", "the `directory` its program works in", ""},
+	{"url", "runtime_config.url", "of runtime webhook: what is called", ""},
 	{"context-messages", "", "how many `messages` of a conversation it gets", 0},
+	{"context-tokens", "", "how many `tokens` of a conversation it gets at most", 0},
 	{"inbox-depth", "", "how many `messages` may wait for it", 0},
 	{"inbox-overflow", "", "evict-oldest, reject or unbounded", ""},
 	{"attempts", "", "how `often` a message is tried", 0},
 	{"concurrency", "", "how many `runs` it may have at once", 0},
+	{"runs-per-hour", "budget.runs_per_hour", "how many `runs` it may begin in an hour; 0 is any", 0},
+	{"tokens-per-day", "budget.tokens_per_day", "how many `tokens` it may use in a day; 0 is any", 0},
+	{"cost-per-day", "budget.cost_per_day", "how many `dollars` it may cost in a day; 0 is any", 0.0},
 	{"protocol", "protocols", "a protocol it speaks; may be given again", []string(nil)},
 }
 
@@ -45,8 +54,36 @@ func (s setting) json() string {
 	return strings.ReplaceAll(s.flag, "-", "_")
 }
 
+// put sets the setting in a change.
+func (s setting) put(change client.AgentChange, value any) {
+	outer, inner, within := strings.Cut(s.json(), ".")
+	if !within {
+		change[outer] = value
+		return
+	}
+	fields, _ := change[outer].(map[string]any)
+	if fields == nil {
+		fields = map[string]any{}
+		change[outer] = fields
+	}
+	fields[inner] = value
+}
+
+// isIn says whether a change has the setting already.
+func (s setting) isIn(change client.AgentChange) bool {
+	outer, inner, within := strings.Cut(s.json(), ".")
+	value, there := change[outer]
+	if fields, ok := value.(map[string]any); ok && within {
+		_, there = fields[inner]
+	}
+	return there
+}
+
 // settings are the flags of one command line that set something about an agent.
-type settings struct{ flags *pflag.FlagSet }
+type settings struct {
+	flags   *pflag.FlagSet
+	runtime runtimeFlags
+}
 
 func (s *settings) declare(a *app, cmd *cobra.Command) {
 	s.flags = cmd.Flags()
@@ -55,43 +92,65 @@ func (s *settings) declare(a *app, cmd *cobra.Command) {
 		case string:
 			s.flags.String(one.flag, value, one.help)
 		case int:
+			if strings.HasPrefix(one.field, "budget.") {
+				s.flags.Var(most{number{&value}}, one.flag, one.help)
+				continue
+			}
 			s.flags.Var(number{&value}, one.flag, one.help)
+		case float64:
+			s.flags.Float64(one.flag, value, one.help)
 		case []string:
 			s.flags.StringArray(one.flag, value, one.help)
 		}
 	}
+	s.runtime.declare(cmd)
 	complete(cmd, "manager", a.agentNames)
 	complete(cmd, "tier", fixed("command", "pm", "worker"))
 	complete(cmd, "mode", fixed("autonomous", "supervised", "strict"))
+	complete(cmd, "runtime", fixed(runtimeNames...))
 	complete(cmd, "inbox-overflow", fixed("evict-oldest", "reject", "unbounded"))
 }
 
-// change is what the flags that were given ask for. The getters fail only for flags of another kind.
-func (s *settings) change() client.AgentChange {
+// change is what the flags that were given ask for.
+func (s *settings) change(ctx context.Context, a *app) (client.AgentChange, error) {
 	change := client.AgentChange{}
+	err := s.runtime.put(ctx, a, change)
 	for _, one := range agentSettings {
-		if !s.flags.Changed(one.flag) {
-			continue
-		}
-		switch one.value.(type) {
-		case string:
-			change[one.json()], _ = s.flags.GetString(one.flag)
-		case int:
-			change[one.json()], _ = s.flags.GetInt(one.flag)
-		case []string:
-			change[one.json()], _ = s.flags.GetStringArray(one.flag)
+		if s.flags.Changed(one.flag) {
+			one.put(change, s.given(one))
 		}
 	}
-	return change
+	return change, err
 }
 
-// newAgent is an agent as the flags describe it.
-func (s *settings) newAgent(id string) (n parley.NewAgent, err error) {
-	raw, err := json.Marshal(s.change())
+// given is the value of a flag. The getters fail only for flags of another kind.
+func (s *settings) given(one setting) (value any) {
+	switch one.value.(type) {
+	case string:
+		value, _ = s.flags.GetString(one.flag)
+	case int:
+		value, _ = s.flags.GetInt(one.flag)
+	case float64:
+		value, _ = s.flags.GetFloat64(one.flag)
+	case []string:
+		value, _ = s.flags.GetStringArray(one.flag)
+	}
+	return value
+}
+
+// newAgent is an agent as the flags describe it. What is said of a runtime may say which one it is.
+func (s *settings) newAgent(ctx context.Context, a *app, id string) (n parley.NewAgent, err error) {
+	change, err := s.change(ctx, a)
+	if err != nil {
+		return n, err
+	}
+	raw, err := json.Marshal(change)
 	if err == nil {
 		err = json.Unmarshal(raw, &n)
 	}
-	n.ID = id
+	if n.ID = id; n.Runtime == "" {
+		n.Runtime = impliedRuntime(change)
+	}
 	return n, err
 }
 
@@ -110,10 +169,10 @@ func clearing(cmd *cobra.Command, change client.AgentChange, unset []string) err
 			hint := parley.DidYouMean(parley.Nearest(name, settingNames()), "the settings are the flags")
 			return usagef(cmd, "there is no setting %q; %s", name, hint)
 		}
-		if _, both := change[agentSettings[i].json()]; both {
+		if agentSettings[i].isIn(change) {
 			return usagef(cmd, "%s is both set and unset", name)
 		}
-		change[agentSettings[i].json()] = nil
+		agentSettings[i].put(change, nil)
 	}
 	if len(change) == 0 {
 		return usagef(cmd, "nothing to change")

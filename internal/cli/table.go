@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/term"
@@ -16,6 +17,11 @@ type column[T any] struct {
 
 // list prints things: as a table, as a JSON array, or as a JSON line each.
 func list[T any](a *app, things []T, columns ...column[T]) error {
+	return listWith(a, things, column[T]{}, columns...)
+}
+
+// listWith is list with a last column for long texts, which on a terminal stand below their rows.
+func listWith[T any](a *app, things []T, last column[T], columns ...column[T]) error {
 	switch a.output {
 	case formatLines:
 		for _, thing := range things {
@@ -33,7 +39,17 @@ func list[T any](a *app, things []T, columns ...column[T]) error {
 		if len(things) == 0 {
 			a.say("none")
 		}
-		a.table(rows(things, columns))
+		var below []string
+		switch {
+		case last.cell == nil:
+		case isTerminal(a.out):
+			for _, thing := range things {
+				below = append(below, oneLine(last.cell(thing)))
+			}
+		default:
+			columns = append(columns, last)
+		}
+		a.table(rows(things, columns), below...)
 		return nil
 	}
 }
@@ -54,10 +70,14 @@ func rows[T any](things []T, columns []column[T]) [][]string {
 	return table
 }
 
-// table prints rows under each other, the first of them as a head if there are others.
-func (a *app) table(table [][]string) {
+// table prints rows under each other, the first of them as a head if there are others, each with the text that
+// belongs below it. A terminal, which has little room, is spared columns that say nothing.
+func (a *app) table(table [][]string, below ...string) {
 	if len(table) < 2 {
 		return
+	}
+	if isTerminal(a.out) {
+		table = telling(table)
 	}
 	widths := widths(table)
 	for i, row := range table {
@@ -66,7 +86,24 @@ func (a *app) table(table [][]string) {
 			line = "\x1b[1m" + line + "\x1b[0m"
 		}
 		_, _ = fmt.Fprintln(a.out, line)
+		if i > 0 && i <= len(below) && below[i-1] != "" {
+			_, _ = fmt.Fprintln(a.out, "  "+below[i-1])
+		}
 	}
+}
+
+// telling is a table without the columns that have nothing but a head.
+func telling(table [][]string) [][]string {
+	slim := make([][]string, len(table))
+	for column := range table[0] {
+		if !slices.ContainsFunc(table[1:], func(row []string) bool { return row[column] != "" }) {
+			continue
+		}
+		for i, row := range table {
+			slim[i] = append(slim[i], row[column])
+		}
+	}
+	return slim
 }
 
 // fields prints names and values under each other. What has no value is left out.

@@ -21,7 +21,7 @@ func (a *app) watchCommand() *cobra.Command {
 		Use:   "watch",
 		Short: "Show what happens, as it happens",
 		Long: `Show what happens, as it happens, until it is interrupted. When the hub is restarted, it goes on where it was.
-As JSON, every event is one line.`,
+As JSON, every event is one line; a table leaves out what says little to a person, unless --kinds asks for it.`,
 		Example: `  parley watch
   parley watch --conv project-x
   parley watch --kinds message,delivery.seen -o jsonl
@@ -94,7 +94,7 @@ func (w *watcher) watch(ctx context.Context, o client.EventsOptions, limit int) 
 			w.disconnected(err)
 			continue
 		}
-		if w.connected(e) {
+		if w.connected(e) || w.output == formatTable && len(o.Kinds) == 0 && minor(e.Kind) {
 			continue
 		}
 		if err := w.show(ctx, e); err != nil {
@@ -151,7 +151,11 @@ func (w *watcher) show(ctx context.Context, e parley.Event) error {
 	if e.Conversation != "" {
 		line = append(line, w.title(ctx, e.Conversation))
 	}
-	w.words(append(line, w.what(e))...)
+	what, known := inWords(func(id string) string { return w.title(ctx, id) }, e)
+	if !known {
+		what = w.what(e)
+	}
+	w.words(append(line, what)...)
 	return nil
 }
 
@@ -171,7 +175,7 @@ func (w *watcher) title(ctx context.Context, id string) string {
 	title := id
 	view, err := w.readAgain(ctx, id)
 	if err == nil {
-		title = view.Title()
+		title = titleOf(view)
 	}
 	w.titles[id] = title
 	return title

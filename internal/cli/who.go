@@ -23,17 +23,29 @@ func (a *app) whoCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			where := newPlaces(c)
 			return list(a, present,
 				column[parley.Presence]{"id", func(p parley.Presence) string { return p.ID }},
 				column[parley.Presence]{"name", func(p parley.Presence) string { return p.Name }},
 				column[parley.Presence]{"kind", func(p parley.Presence) string { return kindOf(p.Kind, p.Access) }},
-				column[parley.Presence]{"status", func(p parley.Presence) string { return a.status(p.Status, p.Reason, p.SleepingUntil) }},
+				column[parley.Presence]{"status", func(p parley.Presence) string { return a.status(p.Status, reasonOf(p), p.SleepingUntil) }},
+				column[parley.Presence]{"works on", func(p parley.Presence) string { return where.works(ctx, p.Work) }},
+				column[parley.Presence]{"runtime", func(p parley.Presence) string { return p.Runtime }},
 				column[parley.Presence]{"waiting", waiting},
-				column[parley.Presence]{"last seen", func(p parley.Presence) string { return a.maybe(p.LastSeen) }},
+				column[parley.Presence]{"health", func(p parley.Presence) string { return health(p.Health) }},
+				column[parley.Presence]{"last seen", func(p parley.Presence) string { return a.seen(p.LastSeen) }},
 				column[parley.Presence]{"role", func(p parley.Presence) string { return p.Role }},
 			)
 		}),
 	}
+}
+
+// reasonOf is why somebody is halted or away, with what was said about it.
+func reasonOf(p parley.Presence) string {
+	if p.Note == "" {
+		return p.Reason
+	}
+	return strings.TrimPrefix(p.Reason+": "+p.Note, ": ")
 }
 
 // waiting is how much waits for somebody: what wakes, and what does not.

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+func (a *app) agentShow() *cobra.Command {
+	return &cobra.Command{
+		Use:               "show AGENT",
+		Short:             "Show one participant and what it is doing",
+		Example:           "  parley agent show arya\n  parley agent show WriterBot -o json",
+		Args:              takes(1, 1),
+		ValidArgsFunction: inTurn(a.agentNames, nothing),
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			view, err := c.Agent(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return a.one(view, func() { a.showAgent(ctx, c, view) })
+		}),
+	}
+}
+
+func (a *app) showAgent(ctx context.Context, c *client.Client, v parley.AgentView) {
+	config, rules := apart(v.RuntimeConfig)
+	fields := []string{
+		"id", v.ID, "name", v.Name, "uuid", v.UUID, "kind", kindOf(v.Kind, v.Access),
+		"status", a.status(v.Status, v.Reason, v.SleepingUntil), "halted", a.halted(v.Stopped, v.Paused),
+		"sleeping until", a.maybe(v.SleepingUntil), "last seen", a.maybe(v.LastSeen),
+		"works on", newPlaces(c).works(ctx, v.Work), "health", health(v.Health),
+		"inbox", strconv.Itoa(v.Inbox.Waking) + " waking, " + strconv.Itoa(v.Inbox.Quiet) + " quiet",
+		"role", v.Role, "description", v.Description, "skills", strings.Join(v.Skills, ", "), "guardrails", v.Guardrails,
+		"tier", string(v.Tier), "manager", v.Manager,
+	}
+	if v.Kind != parley.KindHuman { // nobody runs a person
+		fields = append(fields,
+			"mode", string(v.Mode), "runtime", v.Runtime, "runtime config", config,
+			"context messages", strconv.Itoa(v.ContextMessages),
+			"inbox depth", strconv.Itoa(v.InboxDepth)+", "+string(v.InboxOverflow),
+			"attempts", strconv.Itoa(v.Attempts), "concurrency", strconv.Itoa(v.Concurrency),
+			"protocols", strings.Join(v.Protocols, ", "))
+		fields = append(fields, budget(v)...)
+	}
+	a.fields(append(fields, "last run", lastRun(ctx, c, v), "added", a.moment(v.CreatedAt))...)
+	if rules != "" {
+		a.words("")
+		a.text(rules)
+	}
+}
+
+// apart is what an agent's runtime is told, on one line, and its rules, which have many.
+func apart(config json.RawMessage) (rest, rules string) {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(config, &fields) != nil || json.Unmarshal(fields["rules"], &rules) != nil {
+		return string(config), ""
+	}
+	if delete(fields, "rules"); len(fields) == 0 {
+		return "", rules
+	}
+	raw, _ := json.Marshal(fields) // it was read a moment ago
+	return string(raw), rules
+}
+
+// lastRun is how an agent's newest run went, as far as one may know.
+func lastRun(ctx context.Context, c *client.Client, v parley.AgentView) string {
+	page, err := c.Runs(ctx, client.RunsOptions{Agent: v.ID}, client.From{Limit: 1})
+	if v.Runtime == "" || err != nil || len(page.Items) == 0 {
+		return ""
+	}
+	run := page.Items[0]
+	return strings.TrimSpace(run.ID + " " + string(run.State) + " " + failure(run))
+}
+
+// status is what somebody is doing, with the reason where there is one. Who is away may be asleep as well.
+func (a *app) status(word, reason string, asleep *time.Time) string {
+	if reason != "" {
+		word += " (" + reason + ")"
+	}
+	switch {
+	case asleep == nil || asleep.Before(time.Now()):
+		return word
+	case word == parley.StatusSleeping:
+		return word + " until " + a.soon(*asleep)
+	default:
+		return word + ", asleep until " + a.soon(*asleep)
+	}
+}

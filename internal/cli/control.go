@@ -1,0 +1,207 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+func (a *app) agentStart() *cobra.Command {
+	return a.order(parley.ActionStart, "started", "", "start AGENT", "Let an agent that was stopped run again",
+		"  parley agent start arya")
+}
+
+func (a *app) agentStop() *cobra.Command {
+	return a.order(parley.ActionStop, "stopped", "how long what runs may go on (default 30s)",
+		"stop AGENT", "Switch an agent off; what comes for it waits",
+		"  parley agent stop arya\n  parley agent stop arya --timeout 5m --reason \"a new version\"")
+}
+
+func (a *app) agentPause() *cobra.Command {
+	return a.order(parley.ActionPause, "paused", "resume by itself after this long",
+		"pause AGENT", "Let an agent begin nothing new; what runs goes on",
+		"  parley agent pause arya\n  parley agent pause arya --timeout 1h --reason \"the build is red\"")
+}
+
+func (a *app) agentResume() *cobra.Command {
+	return a.order(parley.ActionResume, "resumed", "", "resume AGENT", "End an agent's pause", "  parley agent resume arya")
+}
+
+// order is a command that tells an agent something. Where there is a text about a time, it may be given one.
+func (a *app) order(action parley.Action, done, timeout, use, short, example string) *cobra.Command {
+	var reason string
+	var length time.Duration
+	cmd := &cobra.Command{
+		Use: use, Short: short, Example: example,
+		Args: takes(1, 1), ValidArgsFunction: inTurn(a.agentNames, nothing),
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for those who look")
+	if timeout != "" {
+		cmd.Flags().Var(span{&length}, "timeout", timeout)
+	}
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		command := parley.Command{Action: action, Parameters: parley.CommandParameters{Reason: reason, TimeoutMS: length.Milliseconds()}}
+		receipt, err := c.Command(ctx, args[0], command)
+		if err != nil {
+			return err
+		}
+		if action == parley.ActionResume {
+			a.tellStopped(ctx, c, args[0])
+		}
+		return a.done(receipt, done, args[0])
+	})
+	return cmd
+}
+
+// tellStopped says of an agent that was resumed that it is switched off, which is another thing than a pause.
+func (a *app) tellStopped(ctx context.Context, c *client.Client, agent string) {
+	if view, err := c.Agent(ctx, agent); err == nil && view.Stopped != nil {
+		a.say("note: %s is still stopped; start it with: %s", view.ID, a.line("agent", "start", view.ID))
+	}
+}
+
+func (a *app) agentHealth() *cobra.Command {
+	var all, check bool
+	timeout := healthWait
+	cmd := &cobra.Command{
+		Use:   "health [AGENT]",
+		Short: "Show what agents have said of their health, or ask one",
+		Example: `  parley agent health
+  parley agent health arya --check --timeout 10s
+  parley agent health --all -o json`,
+		Args: takes(0, 1), ValidArgsFunction: inTurn(a.agentNames, nothing),
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "also agents that have said nothing")
+	cmd.Flags().BoolVar(&check, "check", false, "ask the agent now, and wait for what it says")
+	cmd.Flags().Var(span{&timeout}, "timeout", "with --check: how long to wait")
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		switch {
+		case len(args) == 0 && (check || cmd.Flags().Changed("timeout")):
+			return usagef(cmd, "--check is for one AGENT")
+		case len(args) == 0:
+			return a.healths(ctx, c, all)
+		case all:
+			return usagef(cmd, "--all is for no AGENT in particular")
+		case check:
+			if err := checkHealth(ctx, c, args[0], timeout); err != nil {
+				return err
+			}
+		}
+		view, err := c.Agent(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		return a.one(view.Health, func() { a.showHealth(view) })
+	})
+	return cmd
+}
+
+const healthWait = 30 * time.Second
+
+// healths lists what agents have said of themselves.
+func (a *app) healths(ctx context.Context, c *client.Client, all bool) error {
+	present, err := c.Who(ctx)
+	if err != nil {
+		return err
+	}
+	present = slices.DeleteFunc(present, func(p parley.Presence) bool {
+		return p.Kind != parley.KindAgent || p.Health == nil && !all
+	})
+	said := func(what func(h parley.Health) string) func(parley.Presence) string {
+		return func(p parley.Presence) string {
+			if p.Health == nil {
+				return ""
+			}
+			return what(*p.Health)
+		}
+	}
+	return list(a, present,
+		column[parley.Presence]{"id", func(p parley.Presence) string { return p.ID }},
+		column[parley.Presence]{"status", func(p parley.Presence) string { return a.status(p.Status, p.Reason, p.SleepingUntil) }},
+		column[parley.Presence]{"health", said(func(h parley.Health) string { return h.Health })},
+		column[parley.Presence]{"uptime", said(uptime)},
+		column[parley.Presence]{"reported", said(func(h parley.Health) string { return a.moment(h.At) })},
+		column[parley.Presence]{"metrics", said(func(h parley.Health) string { return string(h.Metrics) })},
+	)
+}
+
+func uptime(h parley.Health) string {
+	if h.UptimeMS == 0 {
+		return ""
+	}
+	return lasting(time.Duration(h.UptimeMS) * time.Millisecond)
+}
+
+func (a *app) showHealth(v parley.AgentView) {
+	if v.Health == nil {
+		a.say("%s has not said how it is; ask it: %s", v.ID, a.line("agent", "health", v.ID, "--check"))
+		return
+	}
+	a.fields("id", v.ID, "status", a.status(v.Status, v.Reason, v.SleepingUntil), "health", v.Health.Health,
+		"uptime", uptime(*v.Health), "reported", a.moment(v.Health.At), "metrics", string(v.Health.Metrics))
+}
+
+// checkHealth asks an agent how it is, and waits until it has said so.
+func checkHealth(ctx context.Context, c *client.Client, agent string, timeout time.Duration) error {
+	view, err := c.Agent(ctx, agent)
+	if err != nil {
+		return err
+	}
+	command := parley.Command{Action: parley.ActionHealthCheck, Parameters: parley.CommandParameters{TimeoutMS: timeout.Milliseconds()}}
+	receipt, err := c.Command(ctx, view.ID, command)
+	if err != nil {
+		return err
+	}
+	waiting, cancel := context.WithTimeout(ctx, timeout+answerGrace)
+	defer cancel()
+	o := client.EventsOptions{After: receipt.Message.Seq - 1, Kinds: []string{string(parley.EventMessagePosted)}, Bodies: true}
+	for e, lost := range c.Events(waiting, o) {
+		if err = lost; err == nil && e.Body != nil && e.Body.InReplyTo == receipt.Message.ID {
+			return answeredCheck(view.ID, *e.Body, timeout)
+		}
+	}
+	if ctx.Err() != nil || waiting.Err() == nil {
+		return err
+	}
+	return silent(view.ID, timeout)
+}
+
+// answerGrace is what the hub has to say that nobody has answered.
+const answerGrace = 2 * time.Second
+
+func answeredCheck(agent string, answer parley.Message, timeout time.Duration) error {
+	if answer.Type == parley.TypeError {
+		return silent(agent, timeout)
+	}
+	return nil
+}
+
+func silent(agent string, timeout time.Duration) error {
+	return parley.Errorf(parley.TimedOut, "%s did not say how it is within %v", agent, timeout).
+		Suggest("see what it is doing: parley agent show %s", agent)
+}
+
+func (a *app) agentResumePair() *cobra.Command {
+	return &cobra.Command{
+		Use:               "resume-pair AGENT AGENT",
+		Short:             "Let two agents wake each other again that were stopped for a loop",
+		Example:           "  parley agent resume-pair arya gendry",
+		Args:              takes(2, 2),
+		ValidArgsFunction: inTurn(a.agentNames, a.agentNames, nothing),
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			resumed, err := c.ResumePair(ctx, args[0], args[1])
+			if err != nil {
+				return err
+			}
+			if !resumed {
+				a.say("note: nothing had stopped them")
+			}
+			return a.done(map[string]any{"pair": args, "resumed": resumed}, "resumed", args[0], args[1])
+		}),
+	}
+}

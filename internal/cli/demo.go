@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley/internal/config"
+	"github.com/parley-hub/parley/internal/home"
+	"github.com/parley-hub/parley/internal/server"
+)
+
+func (a *app) demoCommand() *cobra.Command {
+	var once bool
+	addr := "127.0.0.1:7717"
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Show a small company of agents at work",
+		Long: `Start a hub in a temporary home, with five agents that follow rules instead of a model: no key, no network. They
+hold a standup, and then wait for you, until it is interrupted. Nothing of it stays.`,
+		Example: `  parley demo
+  parley demo --once`,
+		Args:              noArgs,
+		ValidArgsFunction: nothing,
+	}
+	cmd.Flags().BoolVar(&once, "once", false, "end after the standup")
+	cmd.Flags().StringVar(&addr, "addr", addr, "where to listen; if it is taken, where there is room")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		removeStaleDemos()
+		dir, err := newDemoHome()
+		if err != nil {
+			return err
+		}
+		err = a.demo(cmd.Context(), dir, addr, once)
+		return errors.Join(err, os.RemoveAll(string(dir)))
+	}
+	return cmd
+}
+
+// demo runs the hub with the show in front of it.
+func (a *app) demo(ctx context.Context, dir home.Dir, addr string, once bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var show sync.WaitGroup
+	var shown error
+	perform := func(s *server.Server) {
+		show.Go(func() {
+			shown = a.perform(ctx, dir, s, once)
+			cancel() // the show is over, or cannot go on
+		})
+	}
+	err := a.demoHub(ctx, dir, addr, perform)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = a.demoHub(ctx, dir, "127.0.0.1:0", perform)
+	}
+	cancel()
+	show.Wait()
+	if errors.Is(shown, context.Canceled) {
+		shown = nil // it was interrupted, as it should be
+	}
+	return errors.Join(err, shown)
+}
+
+// demoHub runs a hub that only has what the demo sets: neither files nor the environment of the user.
+func (a *app) demoHub(ctx context.Context, dir home.Dir, addr string, started func(*server.Server)) error {
+	c, err := config.Load(dir.Config(), nil, map[string]string{"addr": addr, "log.level": "error"})
+	if err != nil {
+		return err
+	}
+	log := server.NewLog(c, a.err, isTerminal(a.err))
+	return server.Run(ctx, server.Options{Home: dir, Config: c, Log: log, Grace: -1}, started)
+}
+
+// demoPrefix begins the names of the homes of demos. The process that has made one follows.
+const demoPrefix = "parley-demo-"
+
+func newDemoHome() (home.Dir, error) {
+	path, err := os.MkdirTemp("", fmt.Sprintf("%s%d-", demoPrefix, os.Getpid()))
+	if err != nil {
+		return "", err
+	}
+	return home.Locate(path)
+}
+
+// removeStaleDemos removes what demos have left that were killed. What cannot be removed stays: it is not
+// what the user asked for.
+func removeStaleDemos() {
+	found, _ := filepath.Glob(filepath.Join(os.TempDir(), demoPrefix+"*"))
+	for _, path := range found {
+		maker, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), demoPrefix), "-")
+		if pid, err := strconv.Atoi(maker); err != nil || pid <= 0 || pid != os.Getpid() && isAlive(pid) {
+			continue
+		}
+		dir := home.Dir(path)
+		if dir.CheckMade() != nil { // it is somebody else's, or leads elsewhere
+			continue
+		}
+		if lock, err := dir.Acquire(); err == nil {
+			_ = lock.Remove()
+		} else {
+			_ = os.Remove(path) // one in which no hub was started yet
+		}
+	}
+}
+
+// isAlive says whether there is a process with this number.
+func isAlive(pid int) bool {
+	process, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	err = process.Signal(syscall.Signal(0))
+	return err == nil || errors.Is(err, os.ErrPermission)
+}

@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+// tellHeld says of each whom a message is to wake why it does not begin now, so that nobody waits unknowing. That
+// somebody is away who fetches for itself is usual, and matters to who waits only.
+func (a *app) tellHeld(ctx context.Context, c *client.Client, r parley.Receipt, waits bool) {
+	if !slices.ContainsFunc(r.Deliveries, wakes) {
+		return
+	}
+	present, err := c.Who(ctx)
+	if err != nil {
+		return // the message is stored, which is what counts
+	}
+	for _, d := range r.Deliveries {
+		i := slices.IndexFunc(present, func(p parley.Presence) bool { return p.ID == d.Recipient })
+		if !d.Waking || i < 0 || present[i].Reason == parley.ReasonAway && !waits {
+			continue
+		}
+		if why := a.held(present[i]); why != "" {
+			a.say("note: %s", why)
+		}
+	}
+}
+
+// held is why somebody begins nothing now, and what can be done about it, or nothing.
+func (a *app) held(p parley.Presence) string {
+	why := cmp.Or(reasonOf(p), p.Status)
+	var next string
+	switch {
+	case p.Kind != parley.KindAgent:
+		return ""
+	case p.Reason == parley.ReasonStopped:
+		next = "start it: " + a.line("agent", "start", p.ID)
+	case p.Reason == parley.ReasonPaused:
+		next = "let it go on: " + a.line("agent", "resume", p.ID)
+	case p.Reason == parley.ReasonOverBudget:
+		next = "let it have more: " + a.line("agent", "set", p.ID, "--help")
+	case p.Reason == parley.ReasonAway:
+		next = "it fetches for itself, once it is there"
+	case p.Status == parley.StatusSleeping:
+		why, next = a.status(p.Status, "", p.SleepingUntil), "wake it: "+a.line("agent", "wake", p.ID)
+	default:
+		return ""
+	}
+	return p.ID + " is " + why + "; the message waits (" + next + ")"
+}

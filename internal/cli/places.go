@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+// places are what conversations are called, each asked for once.
+type places struct {
+	client *client.Client
+	known  map[string]string
+}
+
+func newPlaces(c *client.Client) places { return places{c, map[string]string{}} }
+
+func (t places) of(ctx context.Context, id string) string {
+	title, known := t.known[id]
+	if !known {
+		title = id
+		if view, err := t.client.Conversation(ctx, id); err == nil {
+			title = titleOf(view)
+		}
+		t.known[id] = title
+	}
+	return title
+}
+
+// titleOf is what a person calls a conversation: by its name, or by who is in it.
+func titleOf(v parley.ConversationView) string {
+	if v.Name != "" || len(v.Members) == 0 {
+		return v.Title()
+	}
+	return strings.Join(v.Members, " ↔ ")
+}
+
+// works is what somebody is at: where, and for how long.
+func (t places) works(ctx context.Context, list []parley.Work) string {
+	var parts []string
+	for _, w := range list {
+		parts = append(parts, fmt.Sprintf("%s (%s, %s)", t.place(ctx, w), w.State, lasting(time.Since(w.Since))))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// place is where somebody is at work, as far as one may know.
+func (t places) place(ctx context.Context, w parley.Work) string {
+	switch {
+	case w.Channel != "":
+		return "#" + w.Channel
+	case w.Conversation != "":
+		return t.of(ctx, w.Conversation)
+	default:
+		return "elsewhere"
+	}
+}

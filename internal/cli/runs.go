@@ -1,0 +1,207 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+func (a *app) agentRuns() *cobra.Command {
+	var which client.RunsOptions
+	limit := usualRuns
+	cmd := &cobra.Command{
+		Use:   "runs [AGENT]",
+		Short: "List runs, the newest first",
+		Example: `  parley agent runs
+  parley agent runs arya --live
+  parley agent runs --conv project-x --limit 100 -o jsonl`,
+		Args:              takes(0, 1),
+		ValidArgsFunction: inTurn(a.agentNames, nothing),
+	}
+	cmd.Flags().BoolVar(&which.Live, "live", false, "only those that have not ended")
+	cmd.Flags().StringVar(&which.Conversation, "conv", "", "only those in this `conversation`")
+	cmd.Flags().Var(number{&limit}, "limit", "at most so many `runs`")
+	complete(cmd, "conv", a.convNames)
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		which.Agent = strings.Join(args, "")
+		runs, err := collect(client.All(ctx, func(ctx context.Context, from client.From) (client.Page[parley.Run], error) {
+			from.Limit = min(limit, mostRuns)
+			return c.Runs(ctx, which, from)
+		}), limit)
+		if err != nil {
+			return err
+		}
+		where := newPlaces(c)
+		return listWith(a, runs, column[parley.Run]{"failure", failure},
+			column[parley.Run]{"run", func(r parley.Run) string { return r.ID }},
+			column[parley.Run]{"agent", func(r parley.Run) string { return r.Agent }},
+			column[parley.Run]{"state", func(r parley.Run) string { return string(r.State) }},
+			column[parley.Run]{"began", func(r parley.Run) string { return a.lately(r.CreatedAt) }},
+			column[parley.Run]{"took", took},
+			column[parley.Run]{"tokens", tokens},
+			column[parley.Run]{"cost", cost},
+			column[parley.Run]{"where", func(r parley.Run) string { return where.of(ctx, r.Conversation) }},
+		)
+	})
+	return cmd
+}
+
+const (
+	usualRuns = 50
+	mostRuns  = 1000 // in one call
+)
+
+// took is how long a run lasted, or has lasted so far. One that never came to run has been tried all the same.
+func took(r parley.Run) string {
+	start, end := r.CreatedAt, time.Now()
+	if r.StartedAt != nil {
+		start = *r.StartedAt
+	}
+	if r.EndedAt != nil {
+		end = *r.EndedAt
+	}
+	if d := end.Sub(start); d < time.Second {
+		return d.Round(time.Millisecond).String()
+	}
+	return lasting(end.Sub(start))
+}
+
+func tokens(r parley.Run) string {
+	if r.InputTokens+r.OutputTokens == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d in, %d out", r.InputTokens, r.OutputTokens)
+}
+
+func cost(r parley.Run) string {
+	if r.Cost == 0 {
+		return ""
+	}
+	return dollars(r.Cost)
+}
+
+func failure(r parley.Run) string {
+	if r.Failure == nil {
+		return ""
+	}
+	return r.Failure.Error()
+}
+
+func (a *app) agentRun() *cobra.Command {
+	var follow bool
+	cmd := &cobra.Command{
+		Use:   "run RUN",
+		Short: "Show a run: how it went, and what it put out",
+		Example: `  parley agent run 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b
+  parley agent run 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b --follow`,
+		Args:              takes(1, 1),
+		ValidArgsFunction: inTurn(a.runIDs, nothing),
+	}
+	cmd.Flags().BoolVar(&follow, "follow", false, "first show what it says, until it ends")
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		view, err := c.Run(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		if follow && view.State.Live() {
+			if view, err = a.followRun(ctx, c, view.ID); err != nil {
+				return err
+			}
+		}
+		return a.showRun(ctx, c, view)
+	})
+	return cmd
+}
+
+// showRun prints a run. Of its output a table has the text, JSON a field.
+func (a *app) showRun(ctx context.Context, c *client.Client, v parley.RunView) error {
+	var output strings.Builder
+	if err := c.RunOutput(ctx, v.ID, &output); err != nil {
+		return err
+	}
+	whole := struct {
+		parley.RunView
+		Output string `json:"output,omitempty"`
+	}{v, output.String()}
+	return a.one(whole, func() {
+		where := newPlaces(c)
+		a.fields("run", v.ID, "agent", v.Agent, "state", string(v.State), "runtime", v.Runtime,
+			"where", where.of(ctx, v.Conversation), "conversation", v.Conversation,
+			"woken by", wokenBy(ctx, c, v.Triggers), "trace", v.TraceID,
+			"attempt", strconv.Itoa(v.Attempt), "began", a.moment(v.CreatedAt), "started", a.maybe(v.StartedAt),
+			"ended", a.maybe(v.EndedAt), "took", took(v.Run), "deadline", a.moment(v.Deadline), "session", v.Session,
+			"tokens", tokens(v.Run), "cost", cost(v.Run), "failure", failure(v.Run), "cancelled", v.Cancel,
+			"answer", v.Answer, "posted", strings.Join(v.Posts, " "))
+		if output.Len() > 0 {
+			a.words("")
+			a.text(output.String())
+		}
+	})
+}
+
+// wokenBy is who has said what to begin a run, as far as one may know.
+func wokenBy(ctx context.Context, c *client.Client, triggers []string) string {
+	var said []string
+	for _, id := range triggers {
+		words := id
+		if m, err := c.Message(ctx, id); err == nil {
+			words += " " + m.From + ": " + cut(oneLine(body(m.Message)), 60)
+		}
+		said = append(said, words)
+	}
+	return strings.Join(said, ", ")
+}
+
+// followRun prints what a run says until it has ended, and returns it as it is then.
+func (a *app) followRun(ctx context.Context, c *client.Client, id string) (parley.RunView, error) {
+	var view parley.RunView
+	for e, err := range c.Events(ctx, client.EventsOptions{Kinds: []string{"run"}}) {
+		switch said := readRun(e); {
+		case err != nil: // it comes back, or the loop ends
+		case e.Kind == client.EventReady || e.Kind == client.EventReset:
+		case said.Run != id:
+			continue
+		case e.Kind == parley.EventRunProgress:
+			a.text(said.Text)
+			continue
+		}
+		if err == nil {
+			view, err = c.Run(ctx, id)
+		}
+		if err == nil && !view.State.Live() || err != nil && !isAway(err) {
+			return view, err
+		}
+	}
+	return view, context.Cause(ctx)
+}
+
+func (a *app) agentCancel() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:               "cancel RUN",
+		Short:             "End a run; what woke it is not tried again",
+		Example:           "  parley agent cancel 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b --reason \"it goes the wrong way\"",
+		Args:              takes(1, 1),
+		ValidArgsFunction: inTurn(a.runIDs, nothing),
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			run, err := c.CancelRun(ctx, args[0], reason)
+			if err != nil {
+				return err
+			}
+			word := string(parley.RunCancelled)
+			if run.State.Live() {
+				word = "cancelling"
+			}
+			return a.done(run, word, run.Agent, run.ID)
+		}),
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for those who look")
+	return cmd
+}

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+// runtimeNames are those a hub has of its own. Its configuration may have more.
+var runtimeNames = []string{
+	"claude", "codex", "gemini", "opencode", "qwen", "cursor", "amp", "goose", "aider",
+	parley.RuntimeLLM, parley.RuntimeScript, parley.RuntimeWebhook, parley.RuntimeAttached,
+}
+
+const runtimeConfig = "runtime_config"
+
+// runtimeFlags say how an agent is run, where one word is not enough.
+type runtimeFlags struct{ config, rules string }
+
+func (f *runtimeFlags) declare(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.config, "runtime-config", "", "all settings of its runtime: a `JSON` object, or @file")
+	cmd.Flags().StringVar(&f.rules, "rules", "", "of runtime script: a `file` with rules in YAML, or -")
+	complete(cmd, "rules", files)
+}
+
+// put puts what they say into a change.
+func (f *runtimeFlags) put(ctx context.Context, a *app, change client.AgentChange) error {
+	if f.config != "" {
+		config, err := f.object(ctx, a)
+		if err != nil {
+			return err
+		}
+		change[runtimeConfig] = config
+	}
+	if f.rules == "" {
+		return nil
+	}
+	rules, err := a.slurp(ctx, f.rules)
+	setting{field: runtimeConfig + ".rules"}.put(change, string(rules))
+	return err
+}
+
+func (f *runtimeFlags) object(ctx context.Context, a *app) (config map[string]any, err error) {
+	raw := []byte(f.config)
+	if name, isFile := strings.CutPrefix(f.config, "@"); isFile {
+		if raw, err = a.slurp(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber() // a number stays as it is written
+	if err := decoder.Decode(&config); err != nil || config == nil || decoder.More() {
+		return nil, usageError{fmt.Errorf("--runtime-config is not a JSON object (write '{\"model\": \"…\"}', or @file)")}
+	}
+	return config, nil
+}
+
+// slurp is what a small file holds, or with - standard input.
+func (a *app) slurp(ctx context.Context, name string) (raw []byte, err error) {
+	err = a.readFrom(ctx, name, "reading", func(r io.Reader) error {
+		raw, err = io.ReadAll(io.LimitReader(r, maxInput+1))
+		if err == nil && len(raw) > maxInput {
+			err = parley.Errorf(parley.BadInput, "%s has more than %d KiB", name, maxInput>>10).Suggest("shorten it")
+		}
+		return err
+	})
+	return raw, err
+}
+
+// impliedRuntime is the runtime that alone has one of the settings given, or none.
+func impliedRuntime(change client.AgentChange) string {
+	config, _ := change[runtimeConfig].(map[string]any)
+	for _, only := range []struct{ field, runtime string }{
+		{"rules", parley.RuntimeScript}, {"url", parley.RuntimeWebhook}, {"provider", parley.RuntimeLLM},
+	} {
+		if _, given := config[only.field]; given {
+			return only.runtime
+		}
+	}
+	return ""
+}
+
+// keepConfig completes a change of some settings of a runtime with those that stay. All are replaced where all were
+// given, or where the runtime is another from now on.
+func (f *runtimeFlags) keepConfig(ctx context.Context, c *client.Client, agent string, change client.AgentChange) error {
+	changed, some := change[runtimeConfig].(map[string]any)
+	if _, another := change["runtime"]; !some || another || f.config != "" {
+		return nil
+	}
+	view, err := c.Agent(ctx, agent)
+	if err != nil {
+		return err
+	}
+	kept := map[string]json.RawMessage{}
+	if len(view.RuntimeConfig) > 0 {
+		if err := json.Unmarshal(view.RuntimeConfig, &kept); err != nil {
+			return err
+		}
+	}
+	for name, value := range kept {
+		if _, given := changed[name]; !given {
+			changed[name] = value
+		}
+	}
+	return nil
+}
+
+// withoutNulls leaves out what is unset.
+func withoutNulls(change client.AgentChange) {
+	config, _ := change[runtimeConfig].(map[string]any)
+	for name, value := range config {
+		if value == nil {
+			delete(config, name)
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+	"github.com/parley-hub/parley/internal/top"
+)
+
+func (a *app) topCommand() *cobra.Command {
+	var once bool
+	cmd := &cobra.Command{
+		Use:   "top",
+		Short: "Watch agents, inboxes and runs, live",
+		Long: `Watch agents, inboxes and runs, live, on a terminal. Elsewhere, or with --once, it is printed once.
+
+Keys: the arrows select an agent, Enter shows more of it, p pauses it or lets it go on, s sorts by something else,
+q quits.`,
+		Example: `  parley top
+  parley top --once
+  parley top -o json`,
+		Args: noArgs,
+	}
+	cmd.Flags().BoolVar(&once, "once", false, "print it once")
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+		source := &topSource{client: c, places: newPlaces(c), spent: map[string]spending{}}
+		if a.output == formatTable && !once && isTerminal(a.in) && isTerminal(a.out) && os.Getenv("TERM") != "dumb" {
+			return top.Run(ctx, source, a.in, a.out, os.Environ())
+		}
+		picture, err := source.Look(ctx)
+		if err != nil {
+			return err
+		}
+		if a.output != formatTable {
+			return a.json(picture)
+		}
+		return top.Print(a.out, picture)
+	})
+	return cmd
+}
+
+// topSource is a hub, as top looks at it.
+type topSource struct {
+	client *client.Client
+
+	mu     sync.Mutex // one looks at a time
+	places places
+	spent  map[string]spending
+}
+
+// spending is what an agent has used, as of a time.
+type spending struct {
+	hour, day parley.Spent
+	at        time.Time
+}
+
+const (
+	mostLive     = 200
+	mostSpenders = 100              // agents whose spending is asked for
+	spentAge     = 30 * time.Second // after which it is asked for again
+	detailRuns   = 20
+)
+
+// Look returns how everything is.
+func (s *topSource) Look(ctx context.Context) (top.Picture, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := top.Picture{At: time.Now(), Hub: s.client.Place(), Agents: []top.Agent{}, Places: map[string]string{}}
+	var err error
+	if p.Status, err = s.client.Status(ctx); err != nil {
+		return p, err
+	}
+	present, err := s.client.Who(ctx)
+	if err != nil {
+		return p, err
+	}
+	live, err := s.client.Runs(ctx, client.RunsOptions{Live: true}, client.From{Limit: mostLive})
+	if err != nil {
+		return p, err
+	}
+	p.Runs = live.Items
+	for _, run := range p.Runs {
+		p.Places[run.Conversation] = s.places.of(ctx, run.Conversation)
+	}
+	for _, one := range present {
+		used := s.spending(ctx, one, p.At)
+		p.Agents = append(p.Agents, top.Agent{Presence: one, LastHour: used.hour, LastDay: used.day})
+	}
+	return p, ctx.Err()
+}
+
+// spending is what an agent has used: as it was a while ago, unless something of it has ended since.
+func (s *topSource) spending(ctx context.Context, p parley.Presence, now time.Time) spending {
+	known, asked := s.spent[p.ID]
+	if p.Runtime == "" || asked && now.Sub(known.at) < spentAge || !asked && len(s.spent) == mostSpenders {
+		return known
+	}
+	view, err := s.client.Agent(ctx, p.ID)
+	if err != nil {
+		return known // the next look asks again
+	}
+	known.at = now
+	if view.LastHour != nil {
+		known.hour = *view.LastHour
+	}
+	if view.LastDay != nil {
+		known.day = *view.LastDay
+	}
+	s.spent[p.ID] = known
+	return known
+}
+
+// Detail returns more of one agent.
+func (s *topSource) Detail(ctx context.Context, agent string) (detail top.Detail, err error) {
+	if detail.View, err = s.client.Agent(ctx, agent); err != nil {
+		return detail, err
+	}
+	page, err := s.client.Runs(ctx, client.RunsOptions{Agent: agent}, client.From{Limit: detailRuns})
+	detail.Runs = page.Items
+	return detail, err
+}
+
+// Follow reports what becomes of runs, agents and loops.
+func (s *topSource) Follow(ctx context.Context, report func(parley.Event)) (last error) {
+	for e, err := range s.client.Events(ctx, client.EventsOptions{Kinds: []string{"run", "agent", "loop"}}) {
+		if last = err; err != nil {
+			continue
+		}
+		if strings.HasPrefix(string(e.Kind), "run.") && e.Kind != parley.EventRunProgress {
+			s.stale(e.Agent)
+		}
+		report(e)
+	}
+	return last
+}
+
+// stale lets the spending of an agent be asked for with the next look.
+func (s *topSource) stale(agent string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known, asked := s.spent[agent]; asked {
+		known.at = time.Time{}
+		s.spent[agent] = known
+	}
+}
+
+// Command tells an agent something.
+func (s *topSource) Command(ctx context.Context, agent string, c parley.Command) error {
+	_, err := s.client.Command(ctx, agent, c)
+	return err
+}

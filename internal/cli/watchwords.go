@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+// runNews is what an event says of a run.
+type runNews struct {
+	Run          string        `json:"run"`
+	Conversation string        `json:"conversation"`
+	Runtime      string        `json:"runtime"`
+	Text         string        `json:"text"`   // what it says meanwhile
+	Cancel       string        `json:"cancel"` // why it was ended
+	Failure      *parley.Error `json:"failure"`
+}
+
+func readRun(e parley.Event) (news runNews) {
+	_ = json.Unmarshal(e.Data, &news) // what cannot be read says nothing
+	return news
+}
+
+// minor says of a kind of event that it tells a person little beside those that come with it.
+func minor(kind parley.EventKind) bool {
+	switch kind {
+	case parley.EventTokenCreated, parley.EventTokenRevoked, parley.EventAgentSummary, parley.EventCursorMoved,
+		parley.EventRun(parley.RunStarting), parley.EventDelivery(parley.DeliveryDelivered):
+		return true
+	default:
+		return false
+	}
+}
+
+// inWords says what an event means, where its data alone would be hard to read.
+func inWords(title func(conversation string) string, e parley.Event) (string, bool) {
+	switch family, rest, _ := strings.Cut(string(e.Kind), "."); {
+	case family == "run":
+		return runInWords(e, rest, title), true
+	case family == "delivery":
+		return deliveryInWords(e, parley.DeliveryState(rest)), true
+	case family == "loop":
+		return loopInWords(e.Data, rest), true
+	case e.Kind == parley.EventAgentPresence:
+		return presenceInWords(e), true
+	case e.Kind == parley.EventAgentHealth:
+		var h parley.Health
+		_ = json.Unmarshal(e.Data, &h)
+		return e.Agent + " is " + h.Health, h.Health != ""
+	default:
+		return "", false
+	}
+}
+
+func runInWords(e parley.Event, step string, title func(string) string) string {
+	news := readRun(e)
+	if e.Kind == parley.EventRunProgress {
+		return e.Agent + ": " + news.Text
+	}
+	words := e.Agent + " " + news.Run
+	if news.Conversation != "" {
+		words += " in " + title(news.Conversation)
+	}
+	if news.Failure != nil {
+		words += ": " + news.Failure.Error()
+	}
+	if step == string(parley.RunCancelled) && news.Cancel != "" {
+		words += ": " + news.Cancel
+	}
+	return words
+}
+
+func deliveryInWords(e parley.Event, state parley.DeliveryState) string {
+	var news struct {
+		Failure *parley.Error `json:"failure"`
+	}
+	_ = json.Unmarshal(e.Data, &news)
+	words := e.Agent + " has " + string(state) + " " + e.Message
+	switch {
+	case state == parley.DeliveryAccepted:
+		words = e.Agent + " gets " + e.Message + " again"
+	case state == parley.DeliveryDelivered:
+		words = e.Agent + " was given " + e.Message
+	case state.Settled() && state != parley.DeliveryAcked && state != parley.DeliveryAnswered, state == parley.DeliveryDead:
+		words = e.Message + " to " + e.Agent + " is " + string(state)
+	default:
+		return words // what went wrong before does not matter now
+	}
+	if news.Failure != nil {
+		words += ": " + news.Failure.Error()
+	}
+	return words
+}
+
+func loopInWords(data json.RawMessage, step string) string {
+	var loop struct {
+		Agents    []string `json:"agents"`
+		Exchanges int      `json:"exchanges"`
+	}
+	_ = json.Unmarshal(data, &loop)
+	pair := strings.Join(loop.Agents, " and ")
+	if step == "opened" {
+		return fmt.Sprintf("%s woke each other %d times in a row; further wakes are held", pair, loop.Exchanges)
+	}
+	return pair + " may wake each other again"
+}
+
+func presenceInWords(e parley.Event) string {
+	var now parley.Status
+	_ = json.Unmarshal(e.Data, &now)
+	words := e.Agent + " is " + cmp.Or(now.Status, "here")
+	if now.Reason != "" {
+		words += " (" + now.Reason + ")"
+	}
+	return words
+}

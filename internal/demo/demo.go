@@ -1,0 +1,85 @@
+// Package demo is the small company that parley demo shows: who works there, by which rules, and in which
+// channels. They are the agents of the inter-agent communication protocol's examples.
+package demo
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+
+	"github.com/parley-hub/parley"
+)
+
+//go:embed rules/*.yaml
+var rules embed.FS
+
+// The channels.
+const (
+	Standup = "daily-standup"
+	Project = "project-alpha"
+)
+
+// Kickoff is what starts the standup, said in its channel. Those who answer are its team.
+const Kickoff = "Good morning! @CoordinatorBot please start the standup."
+
+// Team are those who answer in the standup.
+func Team() []string { return []string{"writerbot", "analystbot", "databot"} }
+
+// Agents are who works there, managers before those they manage.
+func Agents() []parley.NewAgent {
+	return []parley.NewAgent{
+		employee("coordinatorbot", "CoordinatorBot", parley.Profile{
+			Role: "coordinator", Description: "Knows who does what, and keeps the others together.",
+			Skills: []string{"planning", "standups"}, Tier: parley.TierPM,
+		}),
+		employee("analystbot", "AnalystBot", parley.Profile{
+			Role: "analyst", Description: "Compares, and says what it means.",
+			Skills: []string{"competitors", "pricing", "trends"}, Manager: "coordinatorbot",
+		}),
+		employee("databot", "DataBot", parley.Profile{
+			Role: "data engineer", Description: "Has the figures.",
+			Skills: []string{"revenue", "queries"}, Tier: parley.TierWorker, Manager: "coordinatorbot",
+		}),
+		employee("writerbot", "WriterBot", parley.Profile{
+			Role: "writer", Description: "Writes it down, in its own time.",
+			Skills: []string{"blog posts", "summaries"}, Tier: parley.TierWorker, Manager: "coordinatorbot",
+		}),
+		employee("internbot", "InternBot", parley.Profile{
+			Role: "intern", Description: "Is new here, and asks first.",
+			Skills: []string{"coffee"}, Tier: parley.TierWorker, Manager: "coordinatorbot", Mode: parley.ModeSupervised,
+		}),
+	}
+}
+
+func employee(id, name string, p parley.Profile) parley.NewAgent {
+	text, err := rules.ReadFile("rules/" + id + ".yaml")
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	p.Runtime = parley.RuntimeScript
+	p.RuntimeConfig, _ = json.Marshal(map[string]string{"rules": string(text)}) // a string always is JSON
+	return parley.NewAgent{ID: id, Name: name, Profile: p}
+}
+
+// Hub is where the company is made.
+type Hub interface {
+	AddAgent(ctx context.Context, n parley.NewAgent) (parley.Agent, error)
+	CreateConversation(ctx context.Context, n parley.NewConversation) (parley.ConversationView, error)
+}
+
+// Stage puts everybody in their place.
+func Stage(ctx context.Context, h Hub) error {
+	var everybody []string
+	for _, agent := range Agents() {
+		if _, err := h.AddAgent(ctx, agent); err != nil {
+			return err
+		}
+		everybody = append(everybody, agent.ID)
+	}
+	for name, topic := range map[string]string{Project: "The next launch", Standup: "What everybody is working on"} {
+		if _, err := h.CreateConversation(ctx, parley.NewConversation{Name: name, Topic: topic, With: everybody}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

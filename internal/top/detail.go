@@ -1,0 +1,112 @@
+package top
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/plain"
+)
+
+const labels = 10 // columns of the names of fields
+
+// drawDetail draws more of one agent in so many rows.
+func (m *Model) drawDetail(rows int) []string {
+	v := m.detail.View
+	lines := []string{m.rule(plain.Line(v.ID))}
+	if v.UUID == "" {
+		return append(lines, "…")
+	}
+	for _, field := range m.fields(v) {
+		if field[1] != "" {
+			lines = append(lines, m.fit(m.style.faint.Render(fmt.Sprintf("%-*s", labels, field[0]))+plain.Line(field[1])))
+		}
+	}
+	if len(m.detail.Runs) > 0 {
+		lines = append(lines, m.rule("runs"))
+	}
+	for _, run := range m.detail.Runs {
+		lines = append(lines, m.drawPast(run))
+	}
+	return lines[:min(len(lines), max(rows, 0))]
+}
+
+func (m *Model) fields(v parley.AgentView) [][2]string {
+	now := m.now()
+	return [][2]string{
+		{"name", v.Name},
+		{"role", v.Role},
+		{"status", status(parley.Presence{Status: v.Status, Reason: v.Reason, SleepingUntil: v.SleepingUntil}, now)},
+		{"halted", halted(v)},
+		{"works on", works(v.Work, now)},
+		{"runtime", v.Runtime},
+		{"inbox", fmt.Sprintf("%d waking, %d quiet", v.Inbox.Waking, v.Inbox.Quiet)},
+		{"last hour", spent(v.LastHour, v.Budget.RunsPerHour)},
+		{"last day", spent(v.LastDay, 0) + caps(v.Budget)},
+		{"health", health(v.Health, now)},
+		{"seen", since(v.LastSeen, now)},
+	}
+}
+
+// halted is why an agent starts no runs, if somebody wanted that.
+func halted(v parley.AgentView) string {
+	what, halt := "stopped", v.Stopped
+	if halt == nil {
+		what, halt = "paused", v.Paused
+	}
+	if halt == nil {
+		return ""
+	}
+	return strings.TrimSuffix(what+" by "+halt.By+": "+halt.Reason, ": ")
+}
+
+func spent(s *parley.Spent, most int) string {
+	if s == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%d runs", s.Runs)
+	if most > 0 {
+		text += fmt.Sprintf(" of %d", most)
+	}
+	if used := short(s.InputTokens + s.OutputTokens); used != "" {
+		text += ", " + used + " tokens"
+	}
+	if s.Cost > 0 {
+		text += ", " + dollars(s.Cost)
+	}
+	return text
+}
+
+// caps are what an agent may spend in a day.
+func caps(b parley.Budget) (text string) {
+	if b.TokensPerDay > 0 {
+		text += " of " + short(b.TokensPerDay) + " tokens"
+	}
+	if b.CostPerDay > 0 {
+		text += " of " + dollars(b.CostPerDay)
+	}
+	return text
+}
+
+func health(h *parley.Health, now time.Time) string {
+	if h == nil {
+		return ""
+	}
+	return h.Health + ", " + lasting(now.Sub(h.At)) + " ago"
+}
+
+// drawPast draws a run in a line: when, how it went, how long it took, and why it failed.
+func (m *Model) drawPast(r parley.Run) string {
+	text := r.CreatedAt.Local().Format(time.TimeOnly) + " " + string(r.State)
+	if r.StartedAt != nil && r.EndedAt != nil {
+		text += " " + r.EndedAt.Sub(*r.StartedAt).Round(10*time.Millisecond).String()
+	}
+	text += why(r.Failure)
+	if says := m.says[r.ID]; says != "" {
+		text += "  " + says
+	}
+	return ansi.Truncate(plain.Line(text), m.width, "…")
+}

@@ -1,0 +1,131 @@
+package top
+
+import (
+	"cmp"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/parley-hub/parley"
+)
+
+// press does what a key means.
+func (m *Model) press(key string) tea.Cmd {
+	m.notice = line{}
+	switch key {
+	case "q", "ctrl+c", "ctrl+d":
+		return tea.Quit
+	case "esc":
+		if m.detail == nil {
+			return tea.Quit
+		}
+		m.detail = nil
+	case "enter":
+		return m.open()
+	case "p":
+		return m.pause()
+	case "s":
+		m.order = (m.order + 1) % order(len(orders))
+		m.sort()
+	case "up", "k":
+		m.move(-1)
+	case "down", "j":
+		m.move(1)
+	case "pgup":
+		m.move(-m.layout().agents)
+	case "pgdown":
+		m.move(m.layout().agents)
+	case "home", "g":
+		m.move(-len(m.picture.Agents))
+	case "end", "G":
+		m.move(len(m.picture.Agents))
+	}
+	return nil
+}
+
+// open shows more of the agent that is selected, or all again.
+func (m *Model) open() tea.Cmd {
+	chosen, ok := m.chosen()
+	if m.detail != nil || !ok {
+		m.detail = nil
+		return nil
+	}
+	m.detail = &Detail{View: parley.AgentView{Agent: parley.Agent{ID: chosen.ID}}}
+	return m.lookCloser(chosen.ID)
+}
+
+// pause pauses the agent that is selected, or ends its pause. One at work does not look paused: so it is asked for.
+func (m *Model) pause() tea.Cmd {
+	chosen, ok := m.chosen()
+	if !ok {
+		return nil
+	}
+	return func() tea.Msg {
+		detail, err := m.source.Detail(m.ctx, chosen.ID)
+		if err != nil {
+			return commandMsg{err: err}
+		}
+		action, done := parley.ActionPause, chosen.ID+" is paused"
+		if detail.View.Paused != nil {
+			action, done = parley.ActionResume, chosen.ID+" goes on"
+		}
+		return commandMsg{done, m.source.Command(m.ctx, chosen.ID, parley.Command{Action: action})}
+	}
+}
+
+// chosen is the agent that is selected.
+func (m *Model) chosen() (Agent, bool) {
+	if at := m.position(); at >= 0 {
+		return m.picture.Agents[at], true
+	}
+	return Agent{}, false
+}
+
+// position is where the selected agent is in the list. Where it is gone, the first is selected.
+func (m *Model) position() int {
+	at := slices.IndexFunc(m.picture.Agents, func(a Agent) bool { return a.ID == m.selected })
+	if at < 0 && len(m.picture.Agents) > 0 {
+		return 0
+	}
+	return at
+}
+
+func (m *Model) move(by int) {
+	if m.detail != nil || len(m.picture.Agents) == 0 {
+		return
+	}
+	to := min(max(m.position()+by, 0), len(m.picture.Agents)-1)
+	m.selected = m.picture.Agents[to].ID
+}
+
+// order is by what agents are sorted.
+type order int
+
+var orders = []struct {
+	name    string
+	compare func(a, b Agent) int
+}{
+	{"status", func(a, b Agent) int { return cmp.Compare(rank(a), rank(b)) }},
+	{"name", func(a, b Agent) int { return cmp.Compare(a.ID, b.ID) }},
+	{"inbox", func(a, b Agent) int { return cmp.Compare(b.Inbox.Waking, a.Inbox.Waking) }},
+	{"runs", func(a, b Agent) int { return cmp.Compare(b.LastHour.Runs, a.LastHour.Runs) }},
+	{"cost", func(a, b Agent) int { return cmp.Compare(b.LastDay.Cost, a.LastDay.Cost) }},
+}
+
+// rank puts those first who are busy, and people last.
+func rank(a Agent) int {
+	at := slices.Index([]string{
+		parley.StatusWorking, parley.StatusAwaitingApproval, parley.StatusAwaitingDelegation, parley.StatusIdle, parley.StatusSleeping,
+		parley.StatusOffline,
+	}, a.Status)
+	if a.Kind != parley.KindAgent {
+		return at + 10
+	}
+	return at
+}
+
+func (m *Model) sort() {
+	slices.SortStableFunc(m.picture.Agents, func(a, b Agent) int {
+		return cmp.Or(orders[m.order].compare(a, b), cmp.Compare(a.ID, b.ID))
+	})
+}

@@ -1,0 +1,150 @@
+package top
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/plain"
+)
+
+const (
+	hint       = "q quits · ↑↓ selects · Enter shows more · p pauses or resumes · s sorts by "
+	shortHint  = "q · ↑↓ · Enter · p pause · s "
+	detailHint = "Esc goes back · q quits · p pauses or resumes"
+)
+
+// View draws the screen.
+func (m *Model) View() tea.View {
+	lines := m.header()
+	if m.detail != nil {
+		lines = append(lines, m.drawDetail(m.height-len(lines)-1)...)
+	} else {
+		lines = append(lines, m.body()...)
+	}
+	for len(lines) < m.height-1 {
+		lines = append(lines, "")
+	}
+	lines = append(lines[:max(m.height-1, 0)], m.footer())
+	view := tea.NewView(strings.Join(lines, "\n"))
+	view.AltScreen = true
+	view.WindowTitle = "parley top"
+	return view
+}
+
+// header is how the hub is: where it is, and how much goes on.
+func (m *Model) header() []string {
+	s := m.picture.Status
+	title := m.style.title.Render("parley top") + m.style.faint.Render(" · "+plain.Line(m.picture.Hub)+" · "+m.picture.At.Local().Format(time.TimeOnly))
+	if m.lost != nil {
+		title = m.style.title.Render("parley top") + m.style.bad.Render(" · connection lost, trying again")
+	}
+	counts := fmt.Sprintf("%d live · %d open deliveries", len(m.picture.Runs), s.OpenDeliveries)
+	if s.DeadLetters > 0 {
+		counts += " · " + m.style.bad.Render(fmt.Sprintf("%d dead letters", s.DeadLetters))
+	}
+	counts += fmt.Sprintf(" · %.1f messages/s · %.1f runs/s", m.messages.perSecond(), m.runs.perSecond())
+	lines := []string{m.fit(title), m.fit(counts)}
+	for _, alert := range s.Alerts {
+		lines = append(lines, m.fit(m.style.bad.Render(plain.Line(alert.Message))))
+	}
+	return lines
+}
+
+// parts is how many rows each part of the screen has, without its head.
+type parts struct{ agents, runs, news int }
+
+// layout shares the rows: agents get what the others leave, and at least a third.
+func (m *Model) layout() parts {
+	left := m.height - len(m.header()) - 2 // the head of the table, the foot of the screen
+	p := parts{runs: min(len(m.picture.Runs), left/3), news: min(len(m.news), left/4)}
+	for _, rows := range []*int{&p.runs, &p.news} {
+		if *rows > 0 {
+			left-- // its rule
+		}
+		left -= *rows
+	}
+	p.agents = max(min(left, len(m.picture.Agents)), 1)
+	return p
+}
+
+func (m *Model) body() []string {
+	p := m.layout()
+	lines := m.drawAgents(p.agents)
+	if p.runs > 0 {
+		lines = append(lines, m.rule("live runs"))
+		for _, run := range m.picture.Runs[:p.runs] {
+			lines = append(lines, m.drawRun(run))
+		}
+	}
+	if p.news > 0 {
+		lines = append(lines, m.rule("lately"))
+		for _, one := range m.news[len(m.news)-p.news:] {
+			lines = append(lines, m.drawLine(one))
+		}
+	}
+	return lines
+}
+
+// drawAgents draws the table, as far as it is shown: the selected one is always among them.
+func (m *Model) drawAgents(rows int) []string {
+	drawn := table(m.picture.Agents, m.now(), m.width)
+	lines := []string{m.style.head.Render(m.fit(drawn[0]))}
+	at := m.position()
+	first := max(min(at-rows/2, len(m.picture.Agents)-rows), 0)
+	for i := first; i < min(first+rows, len(m.picture.Agents)); i++ {
+		text, look := m.fit(drawn[i+1]), m.style.of(m.picture.Agents[i].Status)
+		if i == at {
+			text += strings.Repeat(" ", max(m.width-ansi.StringWidth(text), 0))
+			look = m.style.chosen
+		}
+		lines = append(lines, look.Render(text))
+	}
+	return lines
+}
+
+// drawRun draws a live run: whose, where, for how long, and what it says.
+func (m *Model) drawRun(r parley.Run) string {
+	text := fmt.Sprintf("%s %s %s", r.Agent, lasting(m.now().Sub(r.CreatedAt)), r.State)
+	if place := m.picture.Places[r.Conversation]; place != "" {
+		text += " " + place
+	}
+	says := m.style.faint.Render(plain.Line(m.says[r.ID]))
+	return m.fit(plain.Line(text) + "  " + says)
+}
+
+func (m *Model) drawLine(l line) string {
+	text := plain.Line(l.text)
+	if l.bad {
+		text = m.style.bad.Render(text)
+	}
+	return m.fit(m.style.faint.Render(l.at.Local().Format(time.TimeOnly)) + " " + text)
+}
+
+func (m *Model) footer() string {
+	switch {
+	case m.notice.text != "" && m.notice.bad:
+		return m.style.bad.Render(m.fit(plain.Line(m.notice.text)))
+	case m.notice.text != "":
+		return m.fit(plain.Line(m.notice.text))
+	case m.detail != nil:
+		return m.style.faint.Render(m.fit(detailHint))
+	}
+	text := hint
+	if ansi.StringWidth(hint)+8 > m.width {
+		text = shortHint
+	}
+	return m.style.faint.Render(m.fit(text + orders[m.order].name))
+}
+
+// rule is a line across the screen, with a text in it.
+func (m *Model) rule(text string) string {
+	text = ansi.Truncate("── "+text+" ", m.width, "…")
+	return m.style.faint.Render(text + strings.Repeat("─", max(m.width-ansi.StringWidth(text), 0)))
+}
+
+func (m *Model) fit(line string) string { return ansi.Truncate(line, m.width, "…") }
