@@ -12,19 +12,23 @@ WITH_POSTGRES := $(GO) run ./internal/pgtest/with
 
 export CGO_ENABLED ?= 0
 
-.PHONY: help run build test lint fmt openapi bench fuzz soak clean setup
+.PHONY: help run build test test-clients lint fmt openapi bench fuzz soak clean setup
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: build ## Build parley and run a hub until it is interrupted
-	bin/parley up
+run: build ## Build parley and show a small company of agents at work
+	bin/parley demo
 
 build: ## Build bin/parley; needs Go alone
 	$(GO) build -trimpath -o bin/parley ./cmd/parley
 
 test: setup ## Install what the tests need and run them all
 	$(WITH_POSTGRES) env CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test -race -shuffle=on -timeout 12m ./...
+
+test-clients: build ## Install the pinned real clients and drive them against a fake model API
+	scripts/clients
+	$(GO) test -tags clients -count=1 -parallel 4 -timeout 15m ./internal/runtime/command/clients
 
 lint: $(LINT) ## Check with golangci-lint (pinned), and vet for macOS
 	$(LINT) run ./...
@@ -42,7 +46,7 @@ bench: ## Measure the hot paths against baselines and print the ratios (ONLY=tak
 fuzz: ## Run each fuzz target for FUZZTIME (30s, or 20000x inputs)
 	scripts/fuzz $(FUZZTIME)
 
-soak: setup ## Run the long campaigns: ROUNDS crashes (2000), CHECKS histories a property (1000)
+soak: setup ## Run the long campaigns: ROUNDS crashes (2000), 10,000 messages to agents that run, CHECKS histories a property (1000)
 	PARLEY_CRASH_ROUNDS=$(ROUNDS) $(GO) test -count=1 -timeout 0 -run 'Crash' -v ./internal/crashtest
 	$(WITH_POSTGRES) env CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 0 ./internal/hub ./internal/store/... -rapid.checks=$(CHECKS)
 

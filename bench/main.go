@@ -58,6 +58,7 @@ func run(ctx context.Context, only string, rounds int, length time.Duration, his
 		{"indexed posts", func() ([]result, error) { return measureIndexedPosts(ctx, rounds, length) }},
 		{"search", func() ([]result, error) { return measureSearch(ctx, length, history, sqliteLibrary()) }},
 		{"events", func() ([]result, error) { return measureEvents(ctx, rounds, length) }},
+		{"runs", func() ([]result, error) { return measureRuns(ctx, rounds, length) }},
 		{"postgres search", func() ([]result, error) { return measureSearch(ctx, length, history, postgresLibrary(server)) }},
 		{"http posts", func() ([]result, error) { return measureHTTP(ctx, rounds, length) }},
 		{"first call", func() ([]result, error) { return measureFirstCall(ctx) }},

@@ -16,6 +16,7 @@ import (
 // hub is the hub of a script while it runs.
 type hub struct {
 	process *exec.Cmd
+	says    string          // when it is ready
 	said    strings.Builder // on standard error
 	ended   chan error
 }
@@ -25,11 +26,13 @@ type hubKey struct{}
 func hubCommand(ts *testscript.TestScript, neg bool, args []string) {
 	h, ok := ts.Value(hubKey{}).(*hub)
 	if neg || !ok || len(args) == 0 {
-		ts.Fatalf("usage: hub up|detach|down|interrupt|kill|said")
+		ts.Fatalf("usage: hub up|demo|detach|down|interrupt|kill|said")
 	}
 	switch args[0] {
 	case "up":
-		h.up(ts, args[1:])
+		h.up(ts, "The hub is running", args)
+	case "demo":
+		h.up(ts, "Ctrl-C ends the demo", args)
 	case "detach":
 		detach(ts, args[1:])
 	case "down":
@@ -45,12 +48,12 @@ func hubCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// up starts the hub and waits until it says that it runs.
-func (h *hub) up(ts *testscript.TestScript, flags []string) {
+// up starts a hub by a command, and waits until it says that it is ready.
+func (h *hub) up(ts *testscript.TestScript, says string, command []string) {
 	if h.process != nil {
 		ts.Fatalf("the hub runs already")
 	}
-	*h = hub{process: exec.Command(program(ts), append([]string{"up"}, flags...)...), ended: make(chan error, 1)}
+	*h = hub{process: exec.Command(program(ts), command...), says: says, ended: make(chan error, 1)}
 	h.process.Dir, h.process.Env = ts.MkAbs("."), environment(ts)
 	output, err := h.process.StderrPipe()
 	ts.Check(err)
@@ -71,7 +74,7 @@ func (h *hub) listen(output io.Reader, ready chan<- struct{}) {
 	lines := bufio.NewScanner(output)
 	for lines.Scan() {
 		h.said.WriteString(lines.Text() + "\n")
-		if ready != nil && strings.Contains(lines.Text(), "The hub is running") {
+		if ready != nil && strings.Contains(lines.Text(), h.says) {
 			close(ready)
 			ready = nil
 		}

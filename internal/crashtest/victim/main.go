@@ -6,6 +6,9 @@
 //	victim verify HOME               compare what is there with what was printed, on stdin
 //	victim drain HOME                take what is left to the end, with what was printed on stdin
 //	victim absent HOME               make sure that none of the texts on stdin is there
+//	victim run HOME AGENTS FROM TO   have AGENTS run, and post messages FROM to TO for them, until all is done
+//	victim judge HOME COUNT          see that everything of COUNT messages was done once, or has failed
+//	victim child, victim linger      what such a run starts, and what that leaves behind
 //	victim full DIR                  fill a small disk mounted on DIR, make room, compare
 package main
 
@@ -30,30 +33,26 @@ func main() {
 	}
 }
 
+const usage = "usage: victim post HOME WORKERS COUNT | stubborn HOME COUNT | take HOME POSTERS | verify HOME | drain HOME | " +
+	"absent HOME | full DIR | run HOME AGENTS FROM TO | judge HOME COUNT | child | linger"
+
 func run(ctx context.Context, args []string) error {
+	numbers := make([]int, 3) // after the home
+	for i := range numbers {
+		if len(args) > i+2 {
+			var err error
+			if numbers[i], err = strconv.Atoi(args[i+2]); err != nil {
+				return err
+			}
+		}
+	}
 	switch {
 	case len(args) == 4 && args[0] == "post":
-		workers, err := strconv.Atoi(args[2])
-		if err != nil {
-			return err
-		}
-		count, err := strconv.Atoi(args[3])
-		if err != nil {
-			return err
-		}
-		return post(ctx, args[1], workers, count)
+		return post(ctx, args[1], numbers[0], numbers[1])
 	case len(args) == 3 && args[0] == "stubborn":
-		count, err := strconv.Atoi(args[2])
-		if err != nil {
-			return err
-		}
-		return postStubbornly(ctx, args[1], count)
+		return postStubbornly(ctx, args[1], numbers[0])
 	case len(args) == 3 && args[0] == "take":
-		posters, err := strconv.Atoi(args[2])
-		if err != nil {
-			return err
-		}
-		return take(ctx, args[1], posters)
+		return take(ctx, args[1], numbers[0])
 	case len(args) == 2 && args[0] == "drain":
 		return drain(ctx, args[1], os.Stdin)
 	case len(args) == 2 && args[0] == "verify":
@@ -62,8 +61,16 @@ func run(ctx context.Context, args []string) error {
 		return checkAbsent(ctx, args[1], os.Stdin)
 	case len(args) == 2 && args[0] == "full":
 		return fillDisk(ctx, args[1])
+	case len(args) == 5 && args[0] == "run":
+		return runAgents(ctx, args[1], numbers[0], numbers[1], numbers[2])
+	case len(args) == 3 && args[0] == "judge":
+		return judge(ctx, args[1], numbers[0])
+	case len(args) == 1 && args[0] == "child":
+		return child()
+	case len(args) == 1 && args[0] == "linger":
+		return linger()
 	default:
-		return errors.New("usage: victim post HOME WORKERS COUNT | stubborn HOME COUNT | take HOME POSTERS | verify HOME | drain HOME | absent HOME | full DIR")
+		return errors.New(usage)
 	}
 }
 
@@ -77,7 +84,8 @@ func open(ctx context.Context, home string) (*hub.Hub, *sqlite.DB, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	h, err := hub.New(ctx, db, hub.Config{Rate: hub.Rate{PerSecond: -1}})
+	// Every two of the agents write to each other all the time.
+	h, err := hub.New(ctx, db, hub.Config{Rate: hub.Rate{PerSecond: -1}, Loops: hub.Loops{Exchanges: 1 << 30}})
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}

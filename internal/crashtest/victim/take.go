@@ -26,7 +26,7 @@ func take(ctx context.Context, home string, posters int) error {
 	if err != nil {
 		return err
 	}
-	if err := hurryLeases(ctx, db); err != nil {
+	if err := hurryLeases(ctx, db, hurry); err != nil {
 		return err
 	}
 	if err := say("began"); err != nil {
@@ -61,7 +61,7 @@ func take(ctx context.Context, home string, posters int) error {
 }
 
 // hurryLeases lets leases and pauses end within the short life of a victim.
-func hurryLeases(ctx context.Context, db *sqlite.DB) error {
+func hurryLeases(ctx context.Context, db *sqlite.DB, hurry time.Duration) error {
 	var first parley.Tick
 	err := db.View(ctx, func(tx parley.Tx) (err error) {
 		first, err = tx.Queue().Now()

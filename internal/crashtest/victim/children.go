@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/peer"
+)
+
+// children is a runtime whose runs are processes: this program, as a client that answers, or does not.
+type children struct{ processes *peer.Registry }
+
+func (children) Check(context.Context, parley.Agent) error { return nil }
+
+func (c children) Run(ctx context.Context, job parley.Job) (parley.Result, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return parley.Result{}, err
+	}
+	var answer bytes.Buffer
+	child := exec.CommandContext(ctx, self, "child")
+	child.Env = append(os.Environ(), "PARLEY_RUN="+job.Run.ID)
+	child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	child.Stdout, child.WaitDelay = &answer, time.Second
+	stdin, err := child.StdinPipe()
+	if err == nil {
+		err = child.Start()
+	}
+	if err != nil {
+		return parley.Result{}, &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureNoStart, Reason: err.Error()}}
+	}
+	if err = job.Begin(ctx, parley.Process{PID: child.Process.Pid}); err == nil {
+		_, _ = io.WriteString(stdin, job.Prompt.User) // it may have ended
+	} else {
+		_ = child.Process.Kill()
+	}
+	_ = stdin.Close()
+	ended := child.Wait()
+	left := c.processes.Kill(context.WithoutCancel(ctx), []parley.Run{job.Run})
+	if err := errors.Join(err, left); err != nil {
+		return parley.Result{}, err
+	}
+	return c.result(ctx, job, strings.TrimSpace(answer.String()), ended)
+}
+
+// result is what the child said. One that wants another agent to know has that posted first.
+func (children) result(ctx context.Context, job parley.Job, answer string, ended error) (result parley.Result, err error) {
+	if exit, ok := errors.AsType[*exec.ExitError](ended); ok && exit.ExitCode() < 0 {
+		return result, &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureLost, Reason: "it was killed"}}
+	}
+	if ended != nil {
+		return result, ended
+	}
+	if to, ok := strings.CutPrefix(answer, "tell "); ok && to != job.Agent.ID {
+		_, err = job.Workspace.Post(ctx, parley.Draft{Direct: []string{to}, Content: parley.Content{
+			Text: fmt.Sprintf("%s heard %s", job.Agent.ID, job.Triggers[0].ID),
+		}})
+	}
+	return parley.Result{Text: fmt.Sprintf("%s answers %s", job.Agent.ID, job.Triggers[0].ID)}, err
+}
+
+const longestChild = 20 * time.Millisecond
+
+// child is the client: it reads what it is told, and answers, dies, fails, hangs, leaves a process behind, or
+// wants another to know.
+func child() error {
+	told, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		return err
+	}
+	time.Sleep(rand.N(longestChild))
+	switch chance := rand.IntN(100); {
+	case chance < 4:
+		return syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	case chance < 6:
+		return errors.New("it cannot")
+	case chance < 7:
+		return linger()
+	case chance < 10:
+		return fork()
+	case chance < 14:
+		fmt.Println("done")
+		return syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	case chance < 24 && strings.HasPrefix(string(told), workKey):
+		fmt.Println("tell", workerID(0, 1))
+	default:
+		fmt.Println("done")
+	}
+	return nil
+}
+
+// linger stays whatever it is asked to do, but not for ever.
+func linger() error {
+	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
+	time.Sleep(time.Minute)
+	return nil
+}
+
+// fork leaves a process of another group behind.
+func fork() error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	left := exec.Command(self, "linger")
+	left.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	fmt.Println("done")
+	return left.Start()
+}

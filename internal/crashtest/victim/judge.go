@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/store/sqlite"
+)
+
+// verdict counts what has become of what agents were woken for.
+type verdict struct {
+	done, failed int
+	runs         map[parley.RunState]int
+	said         map[key]bool // by whom, and in answer to what, or which words
+}
+
+// judge looks at what runs have left in a home: each message that woke an agent was seen by exactly one run that
+// ended well, or ended in a failure that has a name; nothing was answered or told twice, and nothing goes on.
+func judge(ctx context.Context, home string, messages int) error {
+	db, err := sqlite.Open(ctx, home)
+	if err != nil {
+		return err
+	}
+	v := verdict{runs: map[parley.RunState]int{}, said: map[key]bool{}}
+	posted := 0
+	err = eachMessage(ctx, db, func(tx parley.Tx, m parley.Message) error {
+		if m.From == parley.Owner {
+			posted++
+		}
+		return v.message(tx, m)
+	})
+	if err == nil && posted != messages {
+		err = fmt.Errorf("%d messages are there, %d were posted", posted, messages)
+	}
+	left, leftErr := left(ctx, db)
+	if leftErr == nil && left > 0 {
+		leftErr = fmt.Errorf("%d deliveries and runs are not done", left)
+	}
+	err = errors.Join(err, leftErr, db.Checked(ctx), checkDeep(ctx, db), db.Close())
+	fmt.Printf("%d done, %d failed; runs: %v\n", v.done, v.failed, v.runs)
+	return err
+}
+
+func (v *verdict) message(tx parley.Tx, m parley.Message) error {
+	if isWorker(m.From) {
+		for _, once := range []string{m.InReplyTo, m.Content.Text} {
+			if once != "" && v.said[key{m.From, once}] {
+				return fmt.Errorf("%s has said %q twice, or answered it", m.From, once)
+			}
+			v.said[key{m.From, once}] = true
+		}
+	}
+	list, err := tx.Deliveries().Of(m.ID)
+	for _, d := range list {
+		if err == nil && d.Waking && isWorker(d.Recipient) {
+			err = v.delivery(tx, d)
+		}
+	}
+	return err
+}
+
+func (v *verdict) delivery(tx parley.Tx, d parley.Delivery) error {
+	runs, err := tx.Runs().WokenBy(d.Message, d.Recipient)
+	if err != nil {
+		return err
+	}
+	var good []string
+	for _, r := range runs {
+		v.runs[r.State]++
+		if r.State == parley.RunSucceeded {
+			good = append(good, r.ID)
+		} else if r.Failure == nil {
+			return fmt.Errorf("run %s is %s, and nothing says why", r.ID, r.State)
+		}
+	}
+	switch d.State {
+	case parley.DeliveryAnswered, parley.DeliveryAcked:
+		v.done++
+		if len(good) != 1 || d.Run != good[0] {
+			return fmt.Errorf("message %s for %s is %s in %q, and the runs that ended well are %q", d.Message, d.Recipient, d.State, d.Run, good)
+		}
+	case parley.DeliveryFailed, parley.DeliveryDead:
+		v.failed++
+		if len(good) > 0 || d.Failure == nil {
+			return fmt.Errorf("message %s for %s is %s because of %w, and the runs that ended well are %q", d.Message, d.Recipient, d.State, d.Failure, good)
+		}
+	default:
+		return fmt.Errorf("message %s for %s is %s", d.Message, d.Recipient, d.State)
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/dispatch"
+	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/peer"
+	"github.com/parley-hub/parley/internal/store/sqlite"
+)
+
+const (
+	runHurry    = 20 // leases and pauses pass so much faster than time: a try that failed is made again at once
+	runDeadline = 2 * time.Second
+	runDue      = 20 * time.Millisecond
+	inChannel   = 5 // every so many messages go to a channel, and wake several
+)
+
+// workKey begins what the owner has agents do.
+const workKey = "work-"
+
+func workerID(n, of int) string { return fmt.Sprintf("worker-%d", n%of) }
+
+func isWorker(agent string) bool { return strings.HasPrefix(agent, "worker-") }
+
+// runAgents has a number of agents run, and posts messages for them from a number on. Once all are posted and
+// nothing is left to be done, it stops as a hub does.
+func runAgents(ctx context.Context, home string, workers, from, to int) error {
+	h, db, err := openForRuns(ctx, home, workers)
+	if err != nil {
+		return err
+	}
+	h.Start(ctx)
+	runs := newDispatcher(h, home)
+	runs.Start(ctx)
+	err = postWork(ctx, h, workers, from, to)
+	if err == nil {
+		err = allDone(ctx, db)
+	}
+	runs.Stop()
+	h.Stop()
+	return errors.Join(err, db.Close())
+}
+
+func openForRuns(ctx context.Context, home string, workers int) (*hub.Hub, *sqlite.DB, error) {
+	db, err := sqlite.Open(ctx, home)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := hurryLeases(ctx, db, runHurry); err != nil {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	h, err := hub.New(ctx, db, hub.Config{Rate: hub.Rate{PerSecond: -1}, DueEvery: runDue, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	return h, db, addWorkers(ctx, h, workers)
+}
+
+func addWorkers(ctx context.Context, h *hub.Hub, workers int) error {
+	owner := hub.Caller{Agent: parley.Owner}
+	members := []string{}
+	for n := range workers {
+		members = append(members, workerID(n, workers))
+		_, err := h.AddAgent(ctx, owner, parley.NewAgent{ID: workerID(n, workers), Profile: parley.Profile{
+			Runtime: "children", InboxOverflow: parley.OverflowUnbounded, Attempts: 20,
+		}})
+		if err != nil && !conflict(err) {
+			return err
+		}
+	}
+	_, err := h.CreateConversation(ctx, owner, parley.NewConversation{Name: "work", With: members})
+	if err != nil && !conflict(err) {
+		return err
+	}
+	return nil
+}
+
+func newDispatcher(h *hub.Hub, home string) *dispatch.Dispatcher {
+	processes := peer.NewRegistry()
+	return dispatch.New(h, dispatch.Options{
+		Node: "victim", Deadline: runDeadline, Processes: processes, Log: slog.New(slog.DiscardHandler),
+		Runtime: func(parley.Agent) (parley.Runtime, error) { return children{processes}, nil },
+		Prompt: func(c parley.RunContext) parley.Prompt {
+			return parley.Prompt{User: c.Triggers[len(c.Triggers)-1].Content.Text}
+		},
+		Dir:   func(agent string) string { return filepath.Join(home, "agents", agent) },
+		Files: func(string) ([]parley.IdentityFile, error) { return nil, nil },
+		Tools: func(parley.Agent) []parley.ToolDoc { return nil },
+	})
+}
+
+// postWork posts messages to agents and prints the number of each that was acknowledged. One that was stored
+// and not acknowledged is not stored again.
+func postWork(ctx context.Context, h *hub.Hub, workers, from, to int) error {
+	for n := from; n < to; n++ {
+		if _, err := h.Post(ctx, hub.Caller{Agent: parley.Owner}, workDraft(n, workers)); err != nil {
+			return err
+		}
+		if _, err := fmt.Println("posted", n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func workDraft(n, workers int) parley.Draft {
+	key := fmt.Sprint(workKey, n)
+	d := parley.Draft{IdempotencyKey: key}
+	if n%inChannel == 0 {
+		d.Conversation = "#work"
+		d.Content.Text = fmt.Sprintf("@%s and @%s: %s", workerID(n, workers), workerID(n/2+1, workers), key)
+		return d
+	}
+	d.Direct, d.Content.Text = []string{workerID(n, workers)}, key
+	return d
+}
+
+// allDone waits until nothing is open for an agent, and no run goes on.
+func allDone(ctx context.Context, db *sqlite.DB) error {
+	for {
+		left, err := left(ctx, db)
+		if err != nil || left == 0 {
+			return err
+		}
+		time.Sleep(runDue)
+	}
+}
+
+func left(ctx context.Context, db *sqlite.DB) (left int, err error) {
+	err = db.View(ctx, func(tx parley.Tx) error {
+		live, err := tx.Runs().Live("")
+		if err != nil {
+			return err
+		}
+		inboxes, err := tx.Queue().Inboxes()
+		left = len(live)
+		for agent, inbox := range inboxes {
+			if isWorker(agent) {
+				left += inbox.Waking
+			}
+		}
+		return err
+	})
+	return left, err
+}
