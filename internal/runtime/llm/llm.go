@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -50,18 +49,6 @@ func New(providers map[string]Provider, o Options) (*Runtime, error) {
 		r.pause = pause
 	}
 	return r, nil
-}
-
-// KeyVariables are the variables that hold keys. No child of the hub gets them.
-func (r *Runtime) KeyVariables() []string {
-	var names []string
-	for _, p := range r.providers {
-		if p.KeyEnv != "" {
-			names = append(names, p.KeyEnv)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }
 
 // Check says why an agent cannot be run, or nil.
