@@ -187,10 +187,12 @@ func (b *bench) run(ctx context.Context, t *testing.T, session, prompt string, s
 	t.Helper()
 	var r record
 	var mu sync.Mutex
+	told := parley.Prompt{System: "You are ana.", User: prompt}
 	r.Result, r.err = b.runtime.Run(ctx, parley.Job{
 		Run:    parley.Run{ID: uuid.NewString(), Session: session},
 		Agent:  b.agent(t, settings...),
-		Prompt: parley.Prompt{System: "You are ana.", User: prompt},
+		Prompt: told,
+		Fresh:  func() parley.Prompt { return told },
 		Token:  "parley_canary-token-of-the-run", URL: "http://127.0.0.1:1", Dir: b.dir,
 		Begin: func(_ context.Context, p parley.Process) error {
 			r.begun = append(r.begun, p)
