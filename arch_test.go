@@ -27,15 +27,16 @@ var mayImport = map[string][]string{
 	"":                          {},
 	"cmd/parley":                {"internal/cli"},
 	"client":                    {""},
-	"internal/cli":              {"", "client", "internal/chat", "internal/config", "internal/demo", "internal/home", "internal/plain", "internal/server", "internal/top"},
+	"internal/cli":              {"", "client", "internal/chat", "internal/config", "internal/demo", "internal/home", "internal/plain", "internal/server", "internal/tasktree", "internal/top"},
 	"internal/chat":             {"", "internal/plain"},
 	"internal/config":           {""},
 	"internal/demo":             {""},
 	"internal/dispatch":         {"", "internal/hub", "internal/service"},
 	"internal/home":             {""},
-	"internal/httpapi":          {"", "internal/hub"},
+	"internal/httpapi":          {"", "internal/hub", "internal/plain"},
 	"internal/hub":              {"", "internal/search", "internal/service"},
 	"internal/modeltest":        {},
+	"internal/notify":           {"", "internal/hub", "internal/plain", "internal/runtime/command", "internal/runtime/webhook", "internal/service"},
 	"internal/observe":          {},
 	"internal/peer":             {""},
 	"internal/plain":            {},
@@ -49,6 +50,7 @@ var mayImport = map[string][]string{
 	"internal/search":           {""},
 	"internal/server":           everythingToWire,
 	"internal/service":          {},
+	"internal/tasktree":         {"", "internal/plain"},
 	"internal/top":              {"", "internal/plain"},
 	"internal/store":            {""},
 	"internal/tools":            {"", "internal/quote"},
@@ -66,7 +68,7 @@ var mayImport = map[string][]string{
 
 // everythingToWire is what the server builds a hub from.
 var everythingToWire = []string{
-	"", "internal/config", "internal/dispatch", "internal/home", "internal/httpapi", "internal/hub", "internal/observe", "internal/peer",
+	"", "internal/config", "internal/dispatch", "internal/home", "internal/httpapi", "internal/hub", "internal/notify", "internal/observe", "internal/peer",
 	"internal/prompt", "internal/runtime/command", "internal/runtime/llm", "internal/runtime/script", "internal/runtime/webhook",
 	"internal/service", "internal/store/postgres", "internal/store/sqlite", "internal/tools",
 }
@@ -147,11 +149,11 @@ func packages(t *testing.T) (list []listed) {
 // setsState finds what writes a state column.
 var setsState = regexp.MustCompile(`(?i)\bset\s+(?:[^;]*?,\s*)?state\s*=`)
 
-// TestOneStatementSetsTheState guards the one way by which a delivery, or a run, moves: one statement of
+// TestOneStatementSetsTheState guards the one way by which a delivery, a run, or a wait moves: one statement of
 // the store, called from one function of the hub, which only the function calls that asks the domain
 // whether the step is allowed, and those that take no step.
 func TestOneStatementSetsTheState(t *testing.T) {
-	var statements, puts, keeps, runPuts, runKeeps []string
+	var statements, puts, keeps, runPuts, runKeeps, waitPuts, waitKeeps, taskPuts []string
 	for _, file := range sources(t, ".go", ".sql") {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -165,15 +167,23 @@ func TestOneStatementSetsTheState(t *testing.T) {
 			keeps = append(keeps, callers(t, file, "s", "keep")...)
 			runPuts = append(runPuts, callers(t, file, "Runs", "Put")...)
 			runKeeps = append(runKeeps, callers(t, file, "s", "keepRun")...)
+			waitPuts = append(waitPuts, callers(t, file, "Waits", "Put")...)
+			waitKeeps = append(waitKeeps, callers(t, file, "s", "keepWait")...)
+			taskPuts = append(taskPuts, callers(t, file, "Tasks", "Put")...)
 		}
 	}
-	wantList(t, "statements that set a state", statements, "internal/store/deliveries.go", "internal/store/runs.go")
+	wantList(t, "statements that set a state", statements, "internal/store/approvals.go", "internal/store/deliveries.go",
+		"internal/store/runs.go", "internal/store/waits.go")
 	wantList(t, "callers of Deliveries().Put", puts, "internal/hub/delivery.go keep")
 	wantList(t, "callers of keep", keeps, "internal/hub/delivery.go move", "internal/hub/due.go fallDue",
 		"internal/hub/due.go lapse", "internal/hub/settle.go extend")
 	wantList(t, "callers of Runs().Put", runPuts, "internal/hub/run.go keepRun")
-	wantList(t, "callers of keepRun", runKeeps, "internal/hub/run.go setProcess", "internal/hub/run.go step",
+	wantList(t, "callers of keepRun", runKeeps, "internal/hub/delegate.go giveTask", "internal/hub/run.go setProcess", "internal/hub/run.go step",
 		"internal/hub/runend.go cancel")
+	wantList(t, "callers of Waits().Put", waitPuts, "internal/hub/waits.go keepWait")
+	wantList(t, "callers of keepWait", waitKeeps, "internal/hub/ask.go askAgain", "internal/hub/waits.go bringAnswer",
+		"internal/hub/waits.go detach", "internal/hub/waits.go shift")
+	wantList(t, "callers of Tasks().Put", taskPuts, "internal/hub/taskstep.go keepTask")
 }
 
 // sources are the files of the program itself, without its tests.

@@ -1,28 +1,95 @@
 package parley
 
-import "context"
+import (
+	"context"
+	"strings"
+	"time"
+)
 
 // Pattern is how an agent turns to another one.
 type Pattern string
 
 // The patterns.
 const (
-	PatternAsk      Pattern = "ask"
-	PatternDelegate Pattern = "delegate"
-	PatternNotify   Pattern = "notify"
+	PatternAsk      Pattern = "ask"      // wait for the answer
+	PatternDelegate Pattern = "delegate" // hand over work; the result comes back by itself
+	PatternNotify   Pattern = "notify"   // say something; nobody is woken
 )
 
-// Contact is one agent turning to another.
+// Contact is one participant turning to another. It is what an approval approves, whole.
 type Contact struct {
-	Pattern  Pattern
-	Agent    string
-	Message  string
-	Context  string   // what the other must know: it does not see the conversation this comes from
-	Priority Priority // of what is delegated
+	Pattern        Pattern    `json:"action"`
+	Agent          string     `json:"agent"`
+	Message        string     `json:"message"`
+	Context        string     `json:"context,omitempty"` // what the other must know: it does not see the conversation this comes from
+	Priority       Priority   `json:"priority,omitzero"` // delegate only
+	Deadline       *time.Time `json:"deadline,omitempty"`
+	After          []string   `json:"after,omitempty"` // delegate only: tasks, or messages, that must be completed first
+	Artifacts      []Artifact `json:"artifacts,omitempty"`
+	IdempotencyKey string     `json:"idempotency_key,omitempty"`
+
+	// Wait is how long to wait for the answer; an ask waits AskWait if nothing is said. With delegate, the
+	// call waits that long for the result, which comes as a callback all the same.
+	Wait time.Duration `json:"-"`
 }
 
-// Contacts is a Workspace through which one agent can turn to another. What it returns is what the caller
-// is told: the answer, or what becomes of the work.
+// AskWait is how long an ask waits for its answer where nothing else is said or configured.
+const AskWait = 120 * time.Second
+
+// ContactOutcome is what has become of a contact by the time the caller hears of it.
+type ContactOutcome string
+
+// The outcomes.
+const (
+	ContactAnswered  ContactOutcome = "answered"
+	ContactDelegated ContactOutcome = "delegated"
+	ContactNotified  ContactOutcome = "notified"
+	ContactLate      ContactOutcome = "late" // the time was up; the answer follows as a callback
+)
+
+// Contacted is what the caller of a contact is told.
+type Contacted struct {
+	Text         string         `json:"text"` // in words
+	Outcome      ContactOutcome `json:"outcome"`
+	Agent        string         `json:"agent"`
+	Conversation string         `json:"conversation"`     // the DM of the two
+	Message      string         `json:"message"`          // the request
+	Answer       string         `json:"answer,omitempty"` // the message that answered it
+	Task         string         `json:"task,omitempty"`
+	Duplicate    bool           `json:"duplicate,omitempty"` // the same call was made before; this is what came of it
+}
+
+// Contacts is how a participant turns to another one, says how its work goes, and decides what others may do.
 type Contacts interface {
-	Contact(ctx context.Context, c Contact) (string, error)
+	// Contact turns to another participant. *Held if that needs an approval first.
+	Contact(ctx context.Context, c Contact) (Contacted, error)
+	// Tasks lists tasks the caller may see.
+	Tasks(ctx context.Context, f TaskFilter) ([]TaskView, error)
+	// UpdateTask says how a task goes, or that it has ended. Without an id: the task of the run.
+	UpdateTask(ctx context.Context, id string, c TaskChange) (TaskView, error)
+	// Approvals lists what the caller may decide, or waits for.
+	Approvals(ctx context.Context, f ApprovalFilter) ([]Approval, error)
+	// DecideApproval approves or denies a call of somebody else. E001 if it is not for the caller to decide.
+	DecideApproval(ctx context.Context, id string, d Decision) (Approval, error)
+}
+
+// Header is the first line of a request by which one agent turns to another.
+func (c Contact) Header(from Agent, task string) string {
+	if c.Pattern == PatternNotify {
+		return "[Agent Notification from " + from.Name + "]"
+	}
+	parts := []string{"Agent Request from " + from.Name, "Pattern: " + string(c.Pattern)}
+	if c.Pattern == PatternDelegate {
+		parts = append(parts, "Priority: "+c.Priority.Class(), "Task: "+task)
+	}
+	return "[" + strings.Join(parts, " | ") + "]"
+}
+
+// Request is the text of the message by which one agent turns to another.
+func (c Contact) Request(from Agent, task string) string {
+	parts := []string{c.Header(from, task)}
+	if c.Context != "" {
+		parts = append(parts, "Context: "+c.Context)
+	}
+	return strings.Join(append(parts, c.Message), "\n\n")
 }

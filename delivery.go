@@ -120,6 +120,7 @@ func (d Delivery) OverdueAt() time.Time { return d.AcceptedAt.Add(d.Priority.Due
 type Inbox struct {
 	Waking  int   `json:"waking"`  // open deliveries that count towards the depth
 	Quiet   int   `json:"quiet"`   // open deliveries that wake nobody
+	Work    int   `json:"work"`    // open deliveries with a purpose, which take no room: asks, tasks, results, approvals
 	Evicted int64 `json:"evicted"` // so far
 }
 

@@ -30,6 +30,8 @@ const (
 	TooLarge    Reason = "too_large"
 	RateLimited Reason = "rate_limited"
 	StorageFull Reason = "storage_full"
+	// NeedsApproval says that the call waits for somebody's yes. See Held.
+	NeedsApproval Reason = "needs_approval"
 	// Unauthenticated says that nobody knows who calls.
 	Unauthenticated Reason = "unauthenticated"
 )

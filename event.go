@@ -36,6 +36,8 @@ const (
 	EventRunProgress         EventKind = "run.progress"  // what a live run says meanwhile
 	EventLoopOpened          EventKind = "loop.opened"   // two agents woke each other too often: further wakes are held
 	EventLoopClosed          EventKind = "loop.closed"
+	EventTaskProgress        EventKind = "task.progress" // what its assignee says of an open task
+	EventPermission          EventKind = "permission.changed"
 	EventAlert               EventKind = "alert" // something needs a person's attention, or no longer does
 )
 
@@ -46,12 +48,19 @@ func EventKinds() []EventKind {
 		EventConversationCreated, EventConversationChanged, EventConversationDeleted, EventMemberJoined, EventMemberLeft,
 		EventCursorMoved, EventTokenCreated, EventTokenRevoked, EventOverdue, EventLate, EventSequenceGap, EventAlert,
 		EventAgentHealth, EventAgentSummary, EventRunProgress, EventLoopOpened, EventLoopClosed,
+		EventTaskProgress, EventPermission,
 	}
 	for _, state := range slices.Sorted(maps.Keys(deliverySteps)) {
 		kinds = append(kinds, EventDelivery(state))
 	}
 	for _, state := range slices.Sorted(maps.Keys(runSteps)) {
 		kinds = append(kinds, EventRun(state))
+	}
+	for _, state := range slices.Sorted(maps.Keys(taskSteps)) {
+		kinds = append(kinds, EventTask(state))
+	}
+	for _, state := range slices.Sorted(maps.Keys(approvalSteps)) {
+		kinds = append(kinds, EventApproval(state))
 	}
 	return kinds
 }

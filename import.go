@@ -14,6 +14,9 @@ type ImportReport struct {
 	Agents        int64    `json:"agents"`
 	Conversations int64    `json:"conversations"`
 	Messages      int64    `json:"messages"`
+	Permissions   int64    `json:"permissions,omitempty"`
+	Tasks         int64    `json:"tasks,omitempty"`
+	Approvals     int64    `json:"approvals,omitempty"`
 	Skipped       int64    `json:"skipped"`        // were there already
 	BodiesMissing int64    `json:"bodies_missing"` // artifacts that messages refer to and that are not stored here
 	Notices       []string `json:"notices,omitempty"`

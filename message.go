@@ -136,6 +136,7 @@ type Draft struct {
 	Deadline       *time.Time      `json:"deadline,omitempty"`
 	InReplyTo      string          `json:"in_reply_to,omitempty"`
 	RequiresAck    bool            `json:"requires_ack,omitempty"`
+	Task           string          `json:"task,omitempty"` // that it belongs to, and with some types begins, updates or ends
 	TraceID        string          `json:"trace_id,omitempty"`
 	Content        Content         `json:"content"`
 	Payload        json.RawMessage `json:"payload,omitempty"`
@@ -208,7 +209,7 @@ func (d Draft) checkAddress() error {
 		}
 	}
 	for name, text := range map[string]string{
-		"conversation": d.Conversation, "from": d.From, "to": d.To, "in_reply_to": d.InReplyTo,
+		"conversation": d.Conversation, "from": d.From, "to": d.To, "in_reply_to": d.InReplyTo, "task": d.Task,
 	} {
 		if err := checkText(name, text, maxAddress); err != nil {
 			return err

@@ -44,7 +44,7 @@ func fullDraft() Draft {
 		Direct: []string{"gendry"}, Ephemeral: true, From: "arya", To: "gendry", Type: "ha_report", Priority: low, TTL: 60,
 		Deadline: at(5000), InReplyTo: "m1", RequiresAck: true, TraceID: "t",
 		Content: Content{Text: " keeps its space ", Code: "x", Artifacts: []Artifact{{Path: "/tmp/x", Size: 1}}},
-		Payload: json.RawMessage(`{"a":1}`), Metadata: json.RawMessage(`{"b":{"c":[]}}`), IdempotencyKey: "k", Sequence: 3,
+		Payload: json.RawMessage(`{"a":1}`), Metadata: json.RawMessage(`{"b":{"c":[]}}`), IdempotencyKey: "k", Sequence: 3, Task: "task-1",
 	}
 }
 

@@ -26,6 +26,15 @@ type Presence struct {
 	Inbox         Inbox      `json:"inbox"`
 	Work          []Work     `json:"work,omitempty"`   // what it is at, oldest first
 	Health        *Health    `json:"health,omitempty"` // what it last said of itself
+
+	Awaiting
+}
+
+// Awaiting is what an agent waits for, as far as whoever asks may know: the open tasks it has delegated, and its
+// oldest call that somebody has to approve.
+type Awaiting struct {
+	DelegationIDs []string `json:"awaiting_delegation_ids,omitempty"`
+	ApprovalID    string   `json:"awaiting_approval_id,omitempty"`
 }
 
 // Work is a live run, as everybody may see it. Where it is, only those see who may read there.
@@ -50,6 +59,8 @@ type AgentView struct {
 	Health   *Health    `json:"health,omitempty"`
 	LastHour *Spent     `json:"last_hour,omitempty"`
 	LastDay  *Spent     `json:"last_day,omitempty"`
+
+	Awaiting
 }
 
 // State is whether a participant is there at all, in the words of S0.

@@ -15,6 +15,7 @@ type Run struct {
 	Attempt      int        `json:"attempt"`  // 1-based
 	Hops         int        `json:"hops"`     // the largest of its triggers'
 	Chain        int        `json:"chain"`    // exchanges in a row that led to it
+	Depth        int        `json:"depth"`    // of what it asks: how many asks it is nested in
 	CreatedAt    time.Time  `json:"created_at"`
 	StartedAt    *time.Time `json:"started_at,omitempty"`
 	EndedAt      *time.Time `json:"ended_at,omitempty"`
@@ -95,6 +96,9 @@ type RunContext struct {
 	Earlier      []Message // what an earlier attempt has posted
 	Resumed      bool      // the client's session knows what came before History
 	Tools        []ToolDoc // that it may use
+	Task         *TaskView // that the run is in
+	Request      *Message  // that began the task, if it is in none of the lists above
+	Needed       []Task    // that the task depends on, with their results
 }
 
 // Fresh is the same for a session that knows nothing.

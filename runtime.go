@@ -74,10 +74,14 @@ func (e *RunError) Error() string {
 
 // Workspace is the hub as one participant uses it: a run, or a session.
 type Workspace interface {
+	Contacts
 	Post(ctx context.Context, d Draft) (Receipt, error)
 	// Read returns the last messages of a conversation before a seq (0: the newest), oldest first.
 	Read(ctx context.Context, conversation string, before int64, limit int) ([]Message, error)
 	Who(ctx context.Context) ([]Presence, error)
+	// Named says who those are whose ids one has: their names, kinds and roles, nothing of what they do. It is never
+	// held. Those that there are not are left out.
+	Named(ctx context.Context, ids ...string) ([]Presence, error)
 	Conversations(ctx context.Context, f ListFilter) ([]ConversationView, error)
 	Search(ctx context.Context, r SearchRequest) (SearchResult, error)
 	Peek(ctx context.Context, limit int) (Peeked, error)

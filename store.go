@@ -63,6 +63,11 @@ type Tx interface {
 	Tokens() TokenStore
 	Runs() RunStore
 	Loops() LoopStore
+	Waits() WaitStore
+	Tasks() TaskStore
+	Permissions() PermissionStore
+	Approvals() ApprovalStore
+	Notices() NoticeStore
 	Log() LogStore
 	Retention() RetentionStore
 	Counts() CountStore
@@ -135,7 +140,7 @@ type ConversationStore interface {
 	Bury(id string) error
 	// Purge erases up to limit rows of buried conversations, references to artifacts among them, and
 	// says how many there were. What the search index has of their messages goes with them, and is not
-	// counted. Of runs, what they have cost is left.
+	// counted. Of runs, what they have cost is left, and in which task. Tasks and approvals are left.
 	Purge(limit int) (int, error)
 }
 
@@ -188,7 +193,11 @@ type MessageStore interface {
 	// Redact puts what Message.Redacted has made of a message in its place, and drops its references to
 	// artifacts. A body that nobody refers to any more is unused at once, whenever it was stored. The outputs
 	// of runs that may repeat it are erased: of those it woke, of the one that posted it, and of those in its
-	// conversation that had not ended before it.
+	// conversation that had not ended before it. So are the title, reason, progress, result and the words of the
+	// error of the tasks that it began, told the end of or is the result of; the arguments, summary, note and
+	// result of the approvals of calls by runs that it woke, of the one whose outcome it told, and of all of its trace
+	// that are decided; and what notices say of these approvals and of it. A call that is pending cannot be
+	// made any more then: withdraw it first.
 	Redact(Message) error
 }
 
@@ -268,6 +277,11 @@ type QueueStore interface {
 	// Waiting returns the ids of the agents, people left out and removed ones, that have deliveries which wake
 	// and are ready, at most limit. It costs nothing for those that have none.
 	Waiting(limit int) ([]string, error)
+	// Asked counts the open asks to a recipient: those that are ready or pause, and those that somebody is at.
+	Asked(recipient string) (int, error)
+	// OfTask returns the open deliveries to a recipient that wake and whose messages belong to a task, by seq, at most
+	// limit.
+	OfTask(recipient, task string, limit int) ([]Delivery, error)
 	// Orphaned returns the ids of removed agents that have open deliveries.
 	Orphaned() ([]string, error)
 }
@@ -300,7 +314,7 @@ type TokenStore interface {
 	Find(TokenHash) (Token, error)
 	// Get returns the token with this id, good or not. ErrNotFound if there is none.
 	Get(id string) (Token, error)
-	// List returns tokens by their ids, the newest first. Links are left out, and those of runs.
+	// List returns tokens by their ids, the newest first. Links are left out, and those of runs and approvals.
 	List(TokenFilter) ([]Token, error)
 	// Put writes down when a token was revoked; nothing else of it changes. ErrNotFound if there is none.
 	Put(Token) error
@@ -342,6 +356,11 @@ type RunStore interface {
 	// that ended well after a time and has a client's session. ErrNotFound if there is none, or no such
 	// conversation.
 	Session(agent, conversation string, since time.Time) (Run, error)
+	// TaskSession returns the newest run of an agent in a task, for nobody who waits, that ended well and has a
+	// client's session. ErrNotFound if there is none.
+	TaskSession(agent, task string) (Run, error)
+	// InTask returns the live runs of a task, oldest first.
+	InTask(task string) ([]Run, error)
 	// Spent sums up what the runs of an agent that were made after a time have used, those in conversations
 	// that are gone among them.
 	Spent(agent string, since time.Time) (Spent, error)
@@ -364,6 +383,133 @@ type LoopStore interface {
 	// ForgetIn erases those whose last one was in a conversation and returns those of them with an open
 	// breaker.
 	ForgetIn(conversation string) ([]Exchange, error)
+}
+
+// WaitStore keeps who waits for whom. Those whose message is gone are gone. A conversation that was asked from is
+// empty once it is gone.
+type WaitStore interface {
+	// Insert adds a wait. ErrTaken if its id is in use, or it is an ask and its message has one. ErrNotFound if
+	// its message, waiter or target does not exist.
+	Insert(Wait) error
+	// Ask returns the ask that a message is, ended or not. ErrNotFound if it is none.
+	Ask(message string) (Wait, error)
+	// On returns all waits for the answer to a message that have not ended, the late and the abandoned among
+	// them, by their ids. Of what is no message there are none.
+	On(message string) ([]Wait, error)
+	// Of returns the waits of a run that are in the state waiting, by their ids.
+	Of(run string) ([]Wait, error)
+	// By returns those of a participant outside of runs that are in the state waiting, by their ids. ErrNotFound if
+	// there is no such participant.
+	By(waiter string) ([]Wait, error)
+	// At returns those in the state waiting whose waiter is connected to a process of the hub, by their ids.
+	At(node string) ([]Wait, error)
+	// Due returns asks in the state waiting whose Until has come, the longest due first, at most limit.
+	Due(now time.Time, limit int) ([]Wait, error)
+	// Put replaces the wait with the same id; its message, waiter, target, depth and beginning stay, whether it is an
+	// ask, and where it was asked from. ErrNotFound if there is none.
+	Put(Wait) error
+	// Erase erases a wait. ErrNotFound if there is none.
+	Erase(id string) error
+}
+
+// TaskStore keeps tasks. They outlive the conversations and messages they name, whose ids are empty then, but for
+// CallbackTo: somebody is to be told all the same. Lists are by number where nothing else is said. What is no task has
+// nothing under it, and nothing depends on it.
+type TaskStore interface {
+	// NextID draws the id of a new task: small rising numbers, of which none is drawn again once its task is stored.
+	NextID() (string, error)
+	// Insert adds a task. ErrTaken if its id is in use; ErrNotFound if its parent, its root, a task it depends on, or one
+	// of its participants does not exist. What it depends on comes back by number, each once.
+	Insert(Task) error
+	// Get returns one task and keeps others from changing it until the end of the update. ErrNotFound if there is
+	// none.
+	Get(id string) (Task, error)
+	// GetAll returns those tasks that there are, each once.
+	GetAll(ids []string) ([]Task, error)
+	// Put replaces the task with the same id; its parent, root, depth, requesters, source, time of creation and what
+	// it depends on stay. ErrNotFound if there is none, or its assignee does not exist.
+	Put(Task) error
+	// Begun returns the task that a message began, of several the first. ErrNotFound if none did.
+	Begun(message string) (Task, error)
+	// OpenChildren returns the tasks directly under one that have not ended.
+	OpenChildren(id string) ([]Task, error)
+	// Tree returns a task and all under it, itself first.
+	Tree(id string) ([]Task, error)
+	// OpenUnder counts the tasks of a root that have not ended, without itself.
+	OpenUnder(root string) (int, error)
+	// List returns tasks, the newest first. With a reader, only those that it requested or is assigned, and what is
+	// under those. Of a participant that does not exist there are none.
+	List(f TaskFilter, reader string) ([]Task, error)
+	// Scan returns tasks with a greater number than one, at most limit; without one, from the first. What is no task
+	// has none after it.
+	Scan(after string, limit int) ([]Task, error)
+	// Dependants returns the open tasks that depend on one.
+	Dependants(id string) ([]Task, error)
+	// Awaited returns the open tasks that a participant has delegated: whose CallbackTo was set, whether that
+	// conversation is gone or not; at most limit. ErrNotFound if there is no such participant.
+	Awaited(requester string, limit int) ([]Task, error)
+	// AwaitedBy counts them for each that has any.
+	AwaitedBy() (map[string]int, error)
+	// Assigned returns the open tasks of an assignee. ErrNotFound if there is no such participant.
+	Assigned(assignee string) ([]Task, error)
+	// Due returns open tasks whose deadline has come, the longest due first, at most limit.
+	Due(now time.Time, limit int) ([]Task, error)
+	// Spent sums up what the runs of a task and of each under it have used, by the id of the task: of those that have
+	// had any, and those in conversations that are gone among them.
+	Spent(id string) (map[string]Usage, error)
+}
+
+// PermissionStore keeps the rules of who may contact whom. ErrNotFound if an agent does not exist.
+type PermissionStore interface {
+	// Put adds a rule, or replaces the one with the same agent, target and effect.
+	Put(Permission) error
+	// Remove removes one. ErrNotFound if there is none.
+	Remove(agent, target string, effect Effect) error
+	// Of returns the rules of an agent: by the age of their targets, those for everybody last, deny before allow.
+	Of(agent string) ([]Permission, error)
+	// List returns all rules, by the age of their agents, then as Of does.
+	List() ([]Permission, error)
+}
+
+// ApprovalStore keeps calls that need an approval. They outlive the conversations and messages they name, whose
+// ids are empty then.
+type ApprovalStore interface {
+	// Insert adds one. ErrTaken if its id is in use, or one with the same agent, digest, task and conversation is
+	// pending. ErrNotFound if a participant does not exist.
+	Insert(Approval) error
+	// Get returns one and keeps others from changing it until the end of the update. ErrNotFound if there is none.
+	Get(id string) (Approval, error)
+	// Put replaces the one with the same id; whose call it is, whom it contacts, the call with its digest, summary,
+	// rule and whether only a person may decide, its time of creation and what it came from stay. ErrNotFound if
+	// there is none, or who decides does not exist. It must not make one pending whose like is.
+	Put(Approval) error
+	// Pending returns those of an agent that are pending or approved, oldest first. They lack their arguments and
+	// summaries, which may be long. ErrNotFound if there is no such agent.
+	Pending(agent string) ([]Approval, error)
+	// PendingBy returns for each agent that has any the id of its oldest.
+	PendingBy() (map[string]string, error)
+	// InTask returns those of a task that are pending or approved, oldest first, as Pending does.
+	InTask(task string) ([]Approval, error)
+	// List returns approvals by their ids, the newest first. With a decider who is no owner, only those of which it
+	// is the decider; Mine says nothing more. Of a participant that does not exist there are none.
+	List(f ApprovalFilter, decider string, owner bool) ([]Approval, error)
+	// Due returns pending ones that expire, or are to be reminded of, by a time, the longest due first, at most limit.
+	Due(now time.Time, limit int) ([]Approval, error)
+}
+
+// NoticeStore keeps what people are to be told outside of the hub.
+type NoticeStore interface {
+	// Insert adds a notice. ErrTaken if its id is in use, or its person has one with the same key. ErrNotFound if
+	// there is no such person.
+	Insert(Notice) error
+	// Due returns those that are not done and whose NextAt has come, the longest due first, at most limit.
+	Due(now time.Time, limit int) ([]Notice, error)
+	// About returns those about an approval that are not done.
+	About(approval string) ([]Notice, error)
+	// Put writes down how far telling it has come; what it says, and to whom, stays. ErrNotFound if there is none.
+	Put(Notice) error
+	// Forget erases up to limit that were made before a time and are done, and says how many.
+	Forget(before time.Time, limit int) (int, error)
 }
 
 // LogStore keeps the event log and the audit log. Both only grow, but for Prune.
@@ -410,7 +556,9 @@ type RetentionStore interface {
 	Oldest(after int64, limit int) ([]OldMessage, error)
 	// Erase erases the messages with a seq greater than after and at most upTo, but for those of which a
 	// delivery is open or a dead letter: with their deliveries, their references to artifacts, what the
-	// search index has of them and the outputs of the runs that they woke or that posted them. Their conversations stay; the numbers these keep are those of what is left.
+	// search index has of them, the waits for their answers and the outputs of the runs that they woke or that posted
+	// them. Their conversations stay; the numbers these keep are those of what is left. Tasks and approvals stay
+	// as they are, but do not name them any more.
 	Erase(after, upTo int64) (Erased, error)
 	// Weigh counts the bodies of further messages, whose seqs are at most limit numbers. It returns the
 	// bytes of all that were counted and are still there, and whether there are more to count.

@@ -60,10 +60,11 @@ type TokenKind string
 
 // The kinds of credential.
 const (
-	TokenPlain   TokenKind = "token"   // a program's, sent with each call
-	TokenSession TokenKind = "session" // a browser's, kept in a cookie
-	TokenLink    TokenKind = "link"    // opens a session, once
-	TokenRun     TokenKind = "run"     // of one run, whose id is its own; gone when that ends
+	TokenPlain    TokenKind = "token"    // a program's, sent with each call
+	TokenSession  TokenKind = "session"  // a browser's, kept in a cookie
+	TokenLink     TokenKind = "link"     // opens a session, once
+	TokenRun      TokenKind = "run"      // of one run, whose id is its own; gone when that ends
+	TokenApproval TokenKind = "approval" // decides one approval, whose id is its label
 )
 
 // Token is a credential as the hub knows it: never its secret.

@@ -4,7 +4,7 @@
 // One loop starts runs; it alone knows what waits and how many runs there are. It asks the hub for the runs of
 // several agents at once, so that the store can write them together. Each run has a goroutine that sees it from
 // its start to its end, and another that keeps its leases meanwhile. They share nothing but the hub, and report
-// to the loop by channels that have room for all of them.
+// to the loop by channels that it reads until nothing is left.
 package dispatch
 
 import (
@@ -65,31 +65,39 @@ type Dispatcher struct {
 	loop    *service.Service
 
 	queue  queue
-	asking int // for how many agents the hub is being asked
-	asked  chan asking
+	rung   map[string]bool // agents whose asks were not looked at since something has happened to them
+	asking asking          // how many requests for runs are on their way
+	asked  chan answer
 	live   map[*live]bool // runs that have not been reported as ended
+	plain  int            // of them, those that answer no ask: there is a bound on these
 	ended  chan *live     // those that have
 
 	runs   context.Context // of all runs
 	cancel context.CancelCauseFunc
 }
 
-// asking is what the hub has answered when it was asked for a run.
-type asking struct {
-	agent string
-	run   *hub.Assignment
-	err   error
+// asking counts requests for runs.
+type asking struct{ any, asks int }
+
+func (a asking) sum() int { return a.any + a.asks }
+
+// answer is what the hub has answered when it was asked for a run.
+type answer struct {
+	agent    string
+	asksOnly bool
+	run      *hub.Assignment
+	err      error
 }
 
-// mostAsked is for how many agents the hub is asked at once.
+// mostAsked is how often the hub is asked at once.
 const mostAsked = 16
 
 // New makes a dispatcher for a hub.
 func New(h Hub, o Options) *Dispatcher {
 	o = o.withDefaults()
 	d := &Dispatcher{
-		hub: h, options: o, queue: newQueue(), asked: make(chan asking, mostAsked),
-		live: map[*live]bool{}, ended: make(chan *live, o.Total),
+		hub: h, options: o, queue: newQueue(), asked: make(chan answer, mostAsked),
+		rung: map[string]bool{}, live: map[*live]bool{}, ended: make(chan *live, o.Total),
 	}
 	d.loop = service.New(d.run)
 	return d
@@ -123,12 +131,12 @@ func (d *Dispatcher) serve(ctx context.Context) {
 		d.ask(ctx)
 		select {
 		case <-ctx.Done():
-		case answer := <-d.asked:
-			d.answered(answer)
+		case a := <-d.asked:
+			d.answered(a)
 		case <-bell:
 			d.heed(rung())
 		case l := <-d.ended:
-			delete(d.live, l) // if something has waited for its end, the hub has rung
+			d.end(l) // if something has waited for its end, the hub has rung
 		case <-poll.C:
 			d.poll(ctx)
 		}
@@ -137,7 +145,7 @@ func (d *Dispatcher) serve(ctx context.Context) {
 
 // heed looks at agents that something has happened to: there may be a run to start, or one to end.
 func (d *Dispatcher) heed(agents []string) {
-	d.queue.add(agents...)
+	d.add(agents)
 	for l := range d.live {
 		if slices.Contains(agents, l.Agent.ID) {
 			l.poke()
@@ -150,27 +158,59 @@ func (d *Dispatcher) poll(ctx context.Context) {
 	if err != nil && ctx.Err() == nil {
 		d.options.Log.Warn("it could not be looked at what waits for agents", "error", err)
 	}
-	d.queue.add(agents...)
+	d.add(agents)
 }
 
-// ask asks for as many runs as there is room for, one of each agent in turn.
+// add notes agents that something may wait for.
+func (d *Dispatcher) add(agents []string) {
+	d.queue.add(agents...)
+	for _, agent := range agents {
+		d.rung[agent] = true
+	}
+}
+
+// ask asks for as many runs as there is room for, one of each agent in turn. Where there is none, it asks for what
+// answers asks: those who have asked may be what takes up the room.
 func (d *Dispatcher) ask(ctx context.Context) {
-	for d.asking < mostAsked && d.asking+len(d.live) < d.options.Total {
+	for d.asking.sum() < mostAsked && d.room() {
 		agent, ok := d.queue.next()
 		if !ok {
 			return
 		}
-		d.asking++
-		go func() {
-			run, err := d.hub.NextRun(ctx, agent, hub.RunOptions{Node: d.options.Node, Plan: d.options.plan})
-			d.asked <- asking{agent, run, err}
-		}()
+		delete(d.rung, agent)
+		d.asking.any++
+		d.request(ctx, agent, false)
+	}
+	for agent := range d.rung {
+		if d.asking.sum() >= mostAsked {
+			return
+		}
+		delete(d.rung, agent)
+		d.asking.asks++
+		d.request(ctx, agent, true)
 	}
 }
 
-func (d *Dispatcher) answered(a asking) {
-	d.asking--
-	d.queue.answered(a.agent, a.run != nil) // after one there may be another
+func (d *Dispatcher) room() bool { return d.asking.any+d.plain < d.options.Total }
+
+func (d *Dispatcher) request(ctx context.Context, agent string, asksOnly bool) {
+	go func() {
+		run, err := d.hub.NextRun(ctx, agent, hub.RunOptions{Node: d.options.Node, Plan: d.options.plan, AsksOnly: asksOnly})
+		d.asked <- answer{agent, asksOnly, run, err}
+	}()
+}
+
+func (d *Dispatcher) answered(a answer) {
+	more := a.run != nil // after one there may be another
+	if a.asksOnly {
+		d.asking.asks--
+	} else {
+		d.asking.any--
+		d.queue.answered(a.agent, more)
+	}
+	if more {
+		d.rung[a.agent] = true
+	}
 	switch {
 	case a.run != nil:
 		d.start(a.run)
@@ -182,22 +222,32 @@ func (d *Dispatcher) answered(a asking) {
 func (d *Dispatcher) start(a *hub.Assignment) {
 	l := newLive(d, a)
 	d.live[l] = true
+	if a.Run.Depth == 0 {
+		d.plain++
+	}
 	go func() {
 		defer func() { d.ended <- l }()
 		l.see()
 	}()
 }
 
+func (d *Dispatcher) end(l *live) {
+	delete(d.live, l)
+	if l.Run.Depth == 0 {
+		d.plain--
+	}
+}
+
 // drain waits for the runs that go on, for a while as long as they like.
 func (d *Dispatcher) drain() {
 	grace := time.NewTimer(d.options.Grace)
 	defer grace.Stop()
-	for d.asking+len(d.live) > 0 {
+	for d.asking.sum()+len(d.live) > 0 {
 		select {
-		case answer := <-d.asked:
-			d.answered(answer)
+		case a := <-d.asked:
+			d.answered(a)
 		case l := <-d.ended:
-			delete(d.live, l)
+			d.end(l)
 		case <-grace.C:
 			d.cancel(errStopping)
 		}

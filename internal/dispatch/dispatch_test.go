@@ -100,6 +100,30 @@ func TestTheTotalIsABound(t *testing.T) {
 	})
 }
 
+// Whoever waits for an answer may be what takes up all the room: asks begin all the same.
+func TestAsksNeedNoRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, g := newFakeHub(), newGate()
+		o := options(h, fakeRuntime{do: g.run})
+		o.Total = 1
+		begin(t, h, o)
+		h.post("arya", "work", "more work")
+		synctest.Wait()
+		h.post("bran", slices.Repeat([]string{anAsk}, 2*mostAsked)...)
+		h.post("cersei", "work")
+		synctest.Wait()
+		want := append([]string{"arya"}, slices.Repeat([]string{"bran"}, 2*mostAsked)...)
+		if began := g.whoBegan(); !slices.Equal(began, want) {
+			t.Errorf("%q began", began)
+		}
+		close(g.open)
+		synctest.Wait()
+		if began := g.whoBegan(); !slices.Equal(began, []string{"arya", "cersei"}) {
+			t.Errorf("with room, %q began", began)
+		}
+	})
+}
+
 func TestAgentsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, g := newFakeHub(), newGate()

@@ -40,6 +40,9 @@ func newFakeHub() *fakeHub {
 	}
 }
 
+// anAsk is something to be done for somebody who waits.
+const anAsk = "an ask"
+
 // quietly adds something to be done, as another process does.
 func (h *fakeHub) quietly(agent string, work ...string) {
 	h.mu.Lock()
@@ -104,7 +107,7 @@ func (h *fakeHub) NextRun(_ context.Context, agent string, o hub.RunOptions) (*h
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	work := h.waiting[agent]
-	if len(work) == 0 {
+	if len(work) == 0 || o.AsksOnly && work[0] != anAsk {
 		return nil, nil
 	}
 	h.waiting[agent] = work[1:]
@@ -114,6 +117,9 @@ func (h *fakeHub) NextRun(_ context.Context, agent string, o hub.RunOptions) (*h
 	run := parley.Run{
 		ID: fmt.Sprintf("run-%d", h.made), Agent: agent, Node: o.Node, State: parley.RunStarting,
 		CreatedAt: now, Deadline: now.Add(plan.Deadline),
+	}
+	if work[0] == anAsk {
+		run.Depth = 1
 	}
 	if plan.Instant {
 		run.State = parley.RunRunning

@@ -258,6 +258,9 @@ func (s *scene) changeAgent(before, edited parley.Agent) (parley.Agent, error) {
 		return after, agentNameTaken(after.Name)
 	}
 	s.note(parley.Event{Kind: parley.EventAgentChanged, Agent: after.ID})
+	if err == nil && after.Manager != before.Manager {
+		err = s.passApprovals(after.ID)
+	}
 	return after, errors.Join(err, s.audit("agent.change", after.ID, nil))
 }
 
@@ -285,6 +288,9 @@ func (s *scene) checkChanged(before parley.Agent, after *parley.Agent) error {
 // Agents lists the participants. Removed ones are left out.
 func (h *Hub) Agents(ctx context.Context, caller Caller) (list []parley.Agent, err error) {
 	err = h.view(ctx, caller, func(s *scene) error {
+		if err := s.mustRead(origin{caller: caller}, ""); err != nil {
+			return err
+		}
 		list, err = s.Agents().List()
 		list = slices.DeleteFunc(list, func(a parley.Agent) bool { return a.RemovedAt != nil })
 		for i := range list {
@@ -292,18 +298,21 @@ func (h *Hub) Agents(ctx context.Context, caller Caller) (list []parley.Agent, e
 		}
 		return err
 	})
-	return list, err
+	return list, h.heldOr(ctx, caller, err, toolQuery, queryArgs{Action: listAgents})
 }
 
 // Agent shows one participant.
 func (h *Hub) Agent(ctx context.Context, caller Caller, name string) (a parley.Agent, err error) {
 	err = h.view(ctx, caller, func(s *scene) error {
-		if a, err = s.agent(name); err == nil {
+		if a, err = s.agent(name); err == nil && a.ID != s.me.ID {
+			err = s.mustRead(origin{caller: caller}, "")
+		}
+		if err == nil {
 			a = s.show(a)
 		}
 		return err
 	})
-	return a, err
+	return a, h.heldOr(ctx, caller, err, toolQuery, queryArgs{Action: showAgent, Subject: name})
 }
 
 // show leaves out what only owners see: how an agent is run, and what another one is told.
@@ -349,7 +358,16 @@ func (h *Hub) RemoveAgent(ctx context.Context, caller Caller, name string) error
 		if err == nil {
 			err = s.cancelAtOnce(live, a.ID+" was removed")
 		}
+		if err == nil {
+			err = s.withdrawApprovalsOf(a)
+		}
+		if err == nil {
+			err = s.endTasksOf(a)
+		}
 		if err != nil {
+			return err
+		}
+		if err := s.freeWaitsOf(a); err != nil {
 			return err
 		}
 		s.woken = append(s.woken, a.ID) // who waits as it is told
@@ -401,6 +419,9 @@ func (s *scene) dismissReports(id string) error {
 			return err
 		}
 		s.note(parley.Event{Kind: parley.EventAgentChanged, Agent: a.ID})
+		if err := s.passApprovals(a.ID); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -27,11 +27,17 @@ func (i *importer) entry(raw []byte) (func(*arrival) error, error) {
 		m, err := l.Message.CheckHistory(i.config.Limits)
 		body := m.SealedBody()
 		return func(in *arrival) error { return in.addMessage(m, body) }, err
+	case l.Permission != nil:
+		return func(in *arrival) error { return in.addPermission(*l.Permission) }, checkPermission(*l.Permission)
+	case l.Task != nil:
+		return func(in *arrival) error { return in.addTask(*l.Task) }, checkTask(*l.Task)
+	case l.Approval != nil:
+		return func(in *arrival) error { return in.addApproval(*l.Approval) }, checkApproval(*l.Approval)
 	case l.End != nil:
 		i.ended = true
 		return nil, nil
 	default:
-		return nil, parley.Errorf(parley.BadInput, "the line is no agent, conversation or message").
+		return nil, parley.Errorf(parley.BadInput, "the line is nothing that a hub has").
 			Suggest("give what parley export has written")
 	}
 }

@@ -169,6 +169,12 @@ func (h *Hub) SweepAttendance(ctx context.Context) error {
 				return err
 			}
 			there[id] = now
+			if !now {
+				err = s.wentAway(id)
+			}
+			if err != nil {
+				return err
+			}
 		}
 		return nil
 	})
@@ -200,7 +206,10 @@ func (s *scene) notePresence(id string) (there bool, err error) {
 
 // notePresenceOf writes the event for an agent with so many live runs.
 func (s *scene) notePresenceOf(a parley.Agent, live int) error {
-	status, _ := s.status(a, live)
+	status, err := s.statusWith(a, live)
+	if err != nil {
+		return err
+	}
 	data, err := json.Marshal(struct {
 		Status string `json:"status"`
 		Reason string `json:"reason,omitempty"`

@@ -23,7 +23,7 @@ func (s *scene) audience(m *parley.Message, p post, where place, receipt *parley
 		if id == parley.All || id == parley.System {
 			continue
 		}
-		err := s.bring(id, where, present)
+		err := s.bringMentioned(p, id, where, present)
 		if parley.CodeOf(err) == parley.BadInput {
 			receipt.Notices = append(receipt.Notices, id+" was not woken: "+parley.AsError(err).Suggestion)
 		} else if err != nil {
@@ -35,7 +35,8 @@ func (s *scene) audience(m *parley.Message, p post, where place, receipt *parley
 		return nil, err
 	}
 	if p.answers {
-		return s.answerReaches(*m, *p.by, present, members)
+		reached, err := s.answerReaches(*m, &p, present, members)
+		return reached, errors.Join(err, s.mute(p, *m, reached, receipt))
 	}
 	here, gone, err := s.stillHere(members)
 	if err != nil {
@@ -48,7 +49,23 @@ func (s *scene) audience(m *parley.Message, p post, where place, receipt *parley
 	if len(reached) == 0 && len(gone) > 0 {
 		return nil, wasRemoved(gone[0])
 	}
-	return reached, nil
+	return reached, s.mute(p, *m, reached, receipt)
+}
+
+// bringMentioned is bring for somebody who is only mentioned. Whom the sender may not contact does not join for it.
+func (s *scene) bringMentioned(p post, id string, where place, present *presence) error {
+	in, err := present.has(id)
+	if err != nil || in || !where.ReadableByAll() || s.seesAll() {
+		return errors.Join(err, s.bring(id, where, present))
+	}
+	why, err := s.muted(p, id)
+	if err == nil && why != "" {
+		err = parley.Errorf(parley.BadInput, "%s is not to be contacted", id).Suggest("%s", why)
+	}
+	if err != nil {
+		return err
+	}
+	return s.bring(id, where, present)
 }
 
 func (s *scene) mentioned(calls parley.Mentions, present *presence) (ids, strangers []string, err error) {

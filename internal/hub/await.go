@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -14,7 +15,8 @@ const awaitPoll = 2 * time.Second
 
 // AwaitRung waits until every delivery of a message that wakes, or every one if none does, has come as far
 // as a rung (delivered, seen or answered) or has ended, and shows the message then. When the time is up it
-// shows what there is.
+// shows what there is. A run, or a session of an agent, that waits for an answer is blocked by it: E005 if that would
+// close a circle.
 func (h *Hub) AwaitRung(ctx context.Context, caller Caller, message string, rung parley.DeliveryState, wait time.Duration) (parley.Shown, error) {
 	rungs := []parley.DeliveryState{parley.DeliveryDelivered, parley.DeliverySeen, parley.DeliveryAnswered}
 	if !slices.Contains(rungs, rung) {
@@ -28,39 +30,49 @@ func (h *Hub) AwaitRung(ctx context.Context, caller Caller, message string, rung
 	if err != nil || wait == 0 || allReached(shown.Deliveries, rung) {
 		return shown, err
 	}
-	moved, leave := h.watches.join(shown.ID)
-	defer leave()
-	poll, end := time.NewTicker(awaitPoll), time.NewTimer(wait)
-	defer poll.Stop()
-	defer end.Stop()
-	for {
-		// Looked at again after joining, so that nothing falls between.
-		shown, err = h.Message(ctx, caller, message)
-		if err != nil || allReached(shown.Deliveries, rung) {
+	if rung == parley.DeliveryAnswered {
+		release, err := h.blocked(ctx, caller, shown.ID, wait)
+		if err != nil {
 			return shown, err
 		}
-		select {
-		case <-moved:
-		case <-poll.C:
-		case <-end.C:
-			return shown, nil
-		case <-ctx.Done():
-			return shown, h.explain(ctx, caller, ctx.Err())
-		}
+		defer release()
+	}
+	err = h.await(ctx, shown.ID, wait, func() (bool, error) {
+		var err error
+		shown, err = h.Message(ctx, caller, message)
+		return err == nil && allReached(shown.Deliveries, rung), err
+	})
+	switch {
+	case errors.Is(err, errWaited):
+		return shown, nil
+	case err != nil && errors.Is(err, ctx.Err()):
+		return shown, h.explain(ctx, caller, err)
+	default:
+		return shown, err
 	}
 }
 
 func allReached(list []parley.Delivery, rung parley.DeliveryState) bool {
-	wakes := slices.ContainsFunc(list, func(d parley.Delivery) bool { return d.Waking })
-	return !slices.ContainsFunc(list, func(d parley.Delivery) bool {
-		return d.Waking == wakes && !d.Reached(rung)
-	})
+	return len(awaited(list, rung)) == 0
 }
 
-// watches tell those who wait for a message that one of its deliveries has moved.
+// awaited are those deliveries of a message that have not come as far as a rung: of those that wake, or of all if
+// none does.
+func awaited(list []parley.Delivery, rung parley.DeliveryState) (short []parley.Delivery) {
+	wakes := slices.ContainsFunc(list, func(d parley.Delivery) bool { return d.Waking })
+	for _, d := range list {
+		if d.Waking == wakes && !d.Reached(rung) {
+			short = append(short, d)
+		}
+	}
+	return short
+}
+
+// watches tell those who wait for a message that one of its deliveries has moved, and those who wait for a task that
+// it has.
 type watches struct {
 	mu sync.Mutex
-	on map[string]map[chan struct{}]bool // by message; each channel has room for one sign
+	on map[string]map[chan struct{}]bool // by message or task; each channel has room for one sign
 }
 
 func newWatches() *watches { return &watches{on: map[string]map[chan struct{}]bool{}} }
@@ -78,6 +90,17 @@ func (w *watches) join(message string) (moved <-chan struct{}, leave func()) {
 		defer w.mu.Unlock()
 		if delete(w.on[message], sign); len(w.on[message]) == 0 {
 			delete(w.on, message)
+		}
+	}
+}
+
+// tellAll has everybody look who waits for anything.
+func (w *watches) tellAll() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, waiting := range w.on {
+		for sign := range waiting {
+			signal(sign)
 		}
 	}
 }

@@ -145,13 +145,17 @@ func (s *scene) tellExcess(a parley.Agent, e excess) error {
 	if err != nil {
 		return err
 	}
+	text := a.Name + " has used up a budget (" + e.says + "); what comes for it waits. " +
+		"It goes on by itself, or raise the budget: parley agent set " + a.ID + " --" + strings.ReplaceAll(e.Budget, "_", "-") + " …"
 	for _, person := range people {
-		if err := s.notify(person, a.Name+" has used up a budget ("+e.says+"); what comes for it waits. "+
-			"It goes on by itself, or raise the budget: parley agent set "+a.ID+" --"+strings.ReplaceAll(e.Budget, "_", "-")+" …", data, key); err != nil {
+		if err := s.notify(person, text, data, key); err != nil {
 			return err
 		}
 	}
-	return nil
+	return s.tellPeople(people, parley.Notice{
+		Key: "budget/" + a.ID + "/" + e.Budget + "/" + s.now.Format(time.RFC3339), Kind: parley.NoticeBudget,
+		Title: a.Name + " has used up a budget", Text: text,
+	})
 }
 
 // responsible are the people who are told of an agent: its manager, or else all owners.

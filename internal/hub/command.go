@@ -141,5 +141,8 @@ func (s *scene) halt(o order) error {
 	case parley.ActionStart:
 		a.Stopped = nil
 	}
-	return s.changeHalt(a)
+	if err := s.changeHalt(a); err != nil || a.Stopped == nil {
+		return err
+	}
+	return s.failAsks(a, parley.Trouble{Failure: parley.FailureStopped, Reason: whyStopped})
 }

@@ -94,6 +94,9 @@ func (s *scene) join(c parley.Conversation, id string) error {
 func (h *Hub) Conversations(ctx context.Context, caller Caller, f parley.ListFilter) (views []parley.ConversationView, next *parley.ListCursor, err error) {
 	limit := clamp(f.Limit, 100, 500)
 	err = h.view(ctx, caller, func(s *scene) error {
+		if err := s.mustRead(origin{caller: caller}, ""); err != nil {
+			return err
+		}
 		filter := parley.ConversationFilter{Archived: f.Archived, Limit: limit + 1}
 		if !f.Ephemeral {
 			filter.Kinds = []parley.ConversationKind{parley.Channel, parley.Group, parley.DM}
@@ -127,20 +130,23 @@ func (h *Hub) Conversations(ctx context.Context, caller Caller, f parley.ListFil
 		}
 		return nil
 	})
-	return views, next, err
+	return views, next, h.heldOr(ctx, caller, err, toolQuery, queryArgs{Action: listChannels, List: f})
 }
 
 // Conversation shows one conversation.
 func (h *Hub) Conversation(ctx context.Context, caller Caller, ref string) (view parley.ConversationView, err error) {
 	err = h.view(ctx, caller, func(s *scene) error {
 		p, err := s.conversation(ref)
+		if err == nil {
+			err = s.mustRead(origin{caller: caller}, p.ID)
+		}
 		if err != nil {
 			return err
 		}
 		view, err = s.see(p.Conversation)
 		return err
 	})
-	return view, err
+	return view, h.heldOr(ctx, caller, err, toolQuery, queryArgs{Action: showChannel, Subject: ref})
 }
 
 func (s *scene) see(c parley.Conversation) (parley.ConversationView, error) {
@@ -259,6 +265,9 @@ func (h *Hub) Archive(ctx context.Context, caller Caller, ref string, archived b
 // ChangeConversation changes several things of a conversation at once, or nothing: see Rename, SetTopic and
 // Archive for who may. Who answers when several are woken, its creator and owners say.
 func (h *Hub) ChangeConversation(ctx context.Context, caller Caller, ref string, to parley.ConversationChange) (view parley.ConversationView, err error) {
+	if to == (parley.ConversationChange{}) { // nor is it a way to look at one
+		return view, parley.Errorf(parley.BadInput, "nothing is to be changed").Suggest("give a name, a topic, archived or answers")
+	}
 	if to.Name != nil {
 		if err := parley.CheckChannelName(*to.Name); err != nil {
 			return view, err
@@ -350,7 +359,7 @@ func (s *scene) setArchived(c *parley.Conversation, archived bool) error {
 // DeleteConversation erases a conversation with everything in it. Only an owner may. It is gone
 // for everybody at once; its rows are erased bit by bit afterwards.
 func (h *Hub) DeleteConversation(ctx context.Context, caller Caller, ref string) error {
-	return h.change(ctx, caller, ref, func(s *scene, p place) error {
+	err := h.change(ctx, caller, ref, func(s *scene, p place) error {
 		if err := s.mustOwn("delete a conversation"); err != nil {
 			return err
 		}
@@ -362,11 +371,18 @@ func (h *Hub) DeleteConversation(ctx context.Context, caller Caller, ref string)
 			s.note(parley.Event{Kind: parley.EventMemberLeft, Conversation: p.ID, Agent: m.Agent})
 		}
 		live, err := s.Runs().List(parley.RunFilter{Conversation: p.ID, Live: true, Limit: math.MaxInt32})
+		if err != nil {
+			return err
+		}
+		work, err := s.workIn(p.ID, live)
 		if err == nil {
-			err = s.cancelAtOnce(live, "its conversation was deleted")
+			err = s.cancelAtOnce(live, whyDeleted)
 		}
 		if err == nil {
 			err = s.Conversations().Bury(p.ID)
+		}
+		if err == nil {
+			err = s.endWork(work)
 		}
 		if err != nil {
 			return err
@@ -376,6 +392,10 @@ func (h *Hub) DeleteConversation(ctx context.Context, caller Caller, ref string)
 			"title": p.Title(), "kind": p.Kind, "messages": p.Messages,
 		})
 	})
+	if err == nil {
+		h.watches.tellAll() // whoever waited for something in it waits no longer
+	}
+	return err
 }
 
 // change runs a use case on one conversation that the caller may read.

@@ -23,16 +23,39 @@ func (s *scene) move(d *parley.Delivery, to parley.DeliveryState, edit func(*par
 	if edit != nil {
 		edit(&after)
 	}
+	before := *d
 	if err := s.keep(d, after); err != nil {
 		return err
 	}
 	if after.Ready() {
 		s.woken = append(s.woken, after.Recipient)
 	}
-	if err := s.noteDelivery(parley.EventDelivery(after.State), after); err != nil || !after.Waking || after.Open() {
+	if err := s.noteDelivery(parley.EventDelivery(after.State), after); err != nil || !after.Waking {
+		return err
+	}
+	if err := s.purposeMoved(before, after); err != nil || after.Open() {
 		return err
 	}
 	return s.passTurn(after)
+}
+
+// purposeMoved has what a delivery was for follow its step: the ask is over, the task has begun, or has failed. Where
+// fetching is all the ack there is, an answer is still waited for.
+func (s *scene) purposeMoved(before, after parley.Delivery) error {
+	over := after.State.Settled() || after.State == parley.DeliveryDead
+	fetched := s.fetching && after.State == parley.DeliveryAcked
+	switch {
+	case after.Purpose == parley.PurposeAsk && over && !fetched:
+		return s.askEnded(after)
+	case after.Purpose == parley.PurposeError || after.Purpose == parley.PurposeAsk:
+		return nil
+	case over && after.State != parley.DeliveryAcked && after.State != parley.DeliveryAnswered:
+		return s.taskDeliveryEnded(after)
+	case after.Purpose == parley.PurposeTask && before.SeenAt == nil && after.SeenAt != nil:
+		return s.taskSeen(after)
+	default:
+		return nil
+	}
 }
 
 // keep writes what a delivery has become, without a step.
@@ -105,25 +128,30 @@ func (s *scene) giveBack(d *parley.Delivery, f parley.Failure, cause *parley.Err
 	if err != nil {
 		return err
 	}
-	failed := d.Attempt + 1
+	tries := d.Attempt + 1
 	switch {
 	case recipient.RemovedAt != nil:
 		return s.end(d, parley.DeliveryFailed, removed(recipient))
+	case d.Purpose == parley.PurposeAsk && recipient.Stopped != nil:
+		return s.end(d, parley.DeliveryFailed, failed(d.Recipient, parley.Trouble{Failure: parley.FailureStopped, Reason: whyStopped}))
 	case f == parley.FailureStopped:
 		return s.move(d, parley.DeliveryAccepted, nil)
 	case f == parley.FailureFinal, d.Purpose == parley.PurposeAsk:
 		return s.end(d, parley.DeliveryFailed, cause)
-	case recipient.Kind == parley.KindAgent && failed >= recipient.Attempts:
-		dead := parley.Errorf(cause.Code, "%s, %d times", cause.Message, failed).Suggest("an owner can retry or drop it: parley dead list")
-		return s.end(d, parley.DeliveryDead, dead)
+	case recipient.Kind == parley.KindAgent && tries >= recipient.Attempts:
+		dead := parley.Errorf(cause.Code, "%s, %d times", cause.Message, tries).Suggest("an owner can retry or drop it: parley dead list")
+		if err := s.end(d, parley.DeliveryDead, dead); err != nil {
+			return err
+		}
+		return s.tellDead(*d)
 	}
 	now, err := s.Queue().Now()
 	if err != nil {
 		return err
 	}
 	return s.move(d, parley.DeliveryAccepted, func(d *parley.Delivery) {
-		d.Attempt, d.Failure = failed, cause
-		d.Until = now.After(max(wait, f.Pause(failed)))
+		d.Attempt, d.Failure = tries, cause
+		d.Until = now.After(max(wait, f.Pause(tries)))
 	})
 }
 
@@ -138,8 +166,9 @@ func (s *scene) tell(d parley.Delivery, cause *parley.Error, final bool) error {
 	if err != nil {
 		return err
 	}
-	if about.Type == parley.TypeError || about.From == parley.System {
-		return nil
+	awaited := isAsk(about) || d.Purpose == parley.PurposeTask && about.Task != ""
+	if about.Type == parley.TypeError || about.From == parley.System || final && awaited {
+		return nil // who waits is told by the ask, or called back
 	}
 	sender, err := s.Agents().Find(about.From)
 	if err != nil || sender.RemovedAt != nil {
@@ -196,7 +225,8 @@ func (s *scene) utter(m parley.Message, to ...parley.Reach) (parley.Message, err
 	if err != nil {
 		return m, err
 	}
-	m.ID, m.Priority, m.CreatedAt, m.Source = newID(), parley.DefaultPriority, s.now, "hub"
+	m.ID, m.Priority, m.CreatedAt = newID(), parley.DefaultPriority, s.now
+	setDefault(&m.Source, "hub")
 	setDefault(&m.TraceID, m.ID)
 	if m.Seq, err = s.Messages().NextSeq(); err != nil {
 		return m, err

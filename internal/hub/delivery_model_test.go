@@ -433,12 +433,13 @@ func pairOf(a, b string) [2]string { return [2]string{min(a, b), max(a, b)} }
 func (m *inboxes) inbox(id string) parley.Inbox {
 	inbox := parley.Inbox{Evicted: m.parts[id].evicted}
 	for _, s := range m.sent {
-		if s.to != id || s.purpose != "" || !s.open() {
-			continue
-		}
-		if s.quiet {
+		switch {
+		case s.to != id || !s.open():
+		case s.purpose != "":
+			inbox.Work++
+		case s.quiet:
 			inbox.Quiet++
-		} else {
+		default:
 			inbox.Waking++
 		}
 	}

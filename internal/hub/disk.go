@@ -62,6 +62,9 @@ func (h *Hub) alertDisk(ctx context.Context, low bool, free, total int64) error 
 	}
 	return h.update(ctx, Caller{Agent: parley.System}, func(s *scene) error {
 		s.note(parley.Event{Kind: parley.EventAlert, Data: data})
-		return nil
+		if !low {
+			return nil
+		}
+		return s.tellDisk(free, total)
 	})
 }

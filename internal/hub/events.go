@@ -24,6 +24,8 @@ type circle struct {
 	readers   string // those who may read this conversation
 	only      string // of these, only this participant
 	also      string // this participant in any case
+	task      string // those who may see this task
+	approval  string // whose call this is, and who decides it
 }
 
 // circleOf is the rule by which events are cut to their readers' rights.
@@ -33,8 +35,10 @@ func circleOf(e parley.Event) circle {
 		return circle{readers: e.Conversation, only: e.Agent}
 	case e.Kind == parley.EventMemberLeft:
 		return circle{readers: e.Conversation, also: e.Agent} // it is told, though it cannot read on
-	case e.Kind.Within("run"):
+	case e.Kind.Within("run"), e.Kind == parley.EventPermission:
 		return circle{also: e.Agent}
+	case e.Kind.Within("task"), e.Kind.Within("approval"):
+		return circleOfWork(e)
 	case e.Conversation != "":
 		return circle{readers: e.Conversation}
 	case e.Kind.Within("agent"):
@@ -63,6 +67,9 @@ func (s *scene) maySee(e parley.Event, readable map[string]bool) (bool, error) {
 	switch {
 	case s.seesAll(), c.everybody, c.also == s.me.ID:
 		return true, nil
+	case c.task != "", c.approval != "":
+		concerned, err := concernedIn(s.Tx, c)
+		return slices.Contains(concerned, s.me.ID), err
 	case c.readers == "", c.only != "" && c.only != s.me.ID:
 		return false, nil
 	}
@@ -88,6 +95,10 @@ func (h hearers) has(agent string) bool { return h.everybody || slices.Contains(
 // hearersOf is maySee for all participants at once. readers remembers conversations looked at.
 func hearersOf(tx parley.Tx, e parley.Event, readers map[string]hearers) (hearers, error) {
 	c := circleOf(e)
+	if c.task != "" || c.approval != "" {
+		concerned, err := concernedIn(tx, c)
+		return hearers{agents: concerned}, err
+	}
 	found, known := readers[c.readers]
 	if !known && c.readers != "" {
 		var err error

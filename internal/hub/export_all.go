@@ -12,14 +12,17 @@ import (
 )
 
 // exportVersion is the version of the form that ExportAll writes and Import reads.
-const exportVersion = 1
+const exportVersion = 2 // 1 had no rules, tasks and approvals
 
 // line is one line of an export: one of these.
 type line struct {
 	exportHeader
 	Agent        *parley.Agent         `json:"agent,omitempty"`
 	Conversation *exportedConversation `json:"conversation,omitempty"`
+	Permission   *parley.Permission    `json:"permission,omitempty"`
 	Message      *parley.Message       `json:"message,omitempty"`
+	Task         *parley.Task          `json:"task,omitempty"`
+	Approval     *parley.Approval      `json:"approval,omitempty"`
 	End          *exportEnd            `json:"end,omitempty"`
 }
 
@@ -46,6 +49,9 @@ type exportEnd struct {
 	Agents        int `json:"agents"`
 	Conversations int `json:"conversations"`
 	Messages      int `json:"messages"`
+	Permissions   int `json:"permissions,omitempty"`
+	Tasks         int `json:"tasks,omitempty"`
+	Approvals     int `json:"approvals,omitempty"`
 }
 
 // exporter writes an export. What is added meanwhile is left out.
@@ -59,12 +65,15 @@ type exporter struct {
 }
 
 // ExportAll writes the whole hub as JSON lines: agents, each after its manager, conversations with their
-// members, and messages in their order, with references to artifacts but not their bodies. Credentials,
-// deliveries and read cursors are left out. Only an owner may.
+// members, the rules of who may contact whom, messages in their order, with references to artifacts but not their
+// bodies, tasks and approvals. Credentials, deliveries, runs, waits, notices and read cursors are left out. Only an
+// owner may.
 func (h *Hub) ExportAll(ctx context.Context, caller Caller, w io.Writer) error {
 	out := bufio.NewWriter(w)
 	e := &exporter{Hub: h, caller: caller, out: out, agents: map[string]bool{}}
-	for _, part := range []func(context.Context) error{e.writeAgents, e.writeConversations, e.writeMessages} {
+	for _, part := range []func(context.Context) error{
+		e.writeAgents, e.writeConversations, e.writePermissions, e.writeMessages, e.writeTasks, e.writeApprovals,
+	} {
 		if err := part(ctx); err != nil {
 			return err
 		}

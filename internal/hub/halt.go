@@ -167,9 +167,17 @@ func (s *scene) changeHalt(a parley.Agent) error {
 	return err
 }
 
-// mayStart says whether a run of an agent may start now, and else why not. Asks to one who sleeps are not
-// for it to say.
+// mayStart says whether a run of an agent may start now, and else why not. For an ask mayAnswer says it.
 func (s *scene) mayStart(a parley.Agent) (why string, ok bool, err error) {
+	if a.Asleep(s.now) && a.RemovedAt == nil && !a.Halted(s.now) {
+		return "sleeping", false, nil
+	}
+	return s.mayAnswer(a)
+}
+
+// mayAnswer says whether a run of an agent may start now that answers an ask, and else why not. Sleep does not hold
+// it up.
+func (s *scene) mayAnswer(a parley.Agent) (why string, ok bool, err error) {
 	switch {
 	case a.RemovedAt != nil:
 		return "removed", false, nil
@@ -177,8 +185,6 @@ func (s *scene) mayStart(a parley.Agent) (why string, ok bool, err error) {
 		return "stopped", false, nil
 	case a.Paused.Holds(s.now):
 		return "paused", false, nil
-	case a.Asleep(s.now):
-		return "sleeping", false, nil
 	}
 	why, err = s.overspent(a)
 	return why, why == "" && err == nil, err

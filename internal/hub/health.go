@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,13 +25,26 @@ func (h *Hub) ReportHealth(ctx context.Context, caller Caller, health parley.Hea
 	return health, err
 }
 
+// healthReport is the payload of a heartbeat.
+type healthReport struct {
+	Health   *string         `json:"health"`
+	Metrics  json.RawMessage `json:"metrics"`
+	UptimeMS int64           `json:"uptime_ms"`
+}
+
+// onlyBeats says whether a draft says nothing but how its sender is.
+func onlyBeats(d parley.Draft) bool {
+	if d.Type != parley.TypeHeartbeat || d.Content.Text+d.Content.Code != "" || len(d.Content.Artifacts)+len(d.Metadata) > 0 {
+		return false
+	}
+	decoder := json.NewDecoder(bytes.NewReader(d.Payload))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(&healthReport{}) == nil
+}
+
 // decodeHealth reads what the payload of a heartbeat says of its sender's health, if it says anything.
 func decodeHealth(payload json.RawMessage) (*parley.Health, error) {
-	var says struct {
-		Health   *string         `json:"health"`
-		Metrics  json.RawMessage `json:"metrics"`
-		UptimeMS int64           `json:"uptime_ms"`
-	}
+	var says healthReport
 	if len(payload) == 0 {
 		return nil, nil
 	}

@@ -27,6 +27,8 @@ type Caller struct {
 	Scopes parley.Scopes    // what the credential may be used for
 	Until  *time.Time       // when the credential ends
 	Run    string           // the run that calls, if it came with the token of one
+
+	Approved bool // it reads now because somebody has approved exactly that; only the hub itself says so
 }
 
 // Config is what a hub can be told. The zero value of a field means its default.
@@ -35,6 +37,10 @@ type Config struct {
 	Rate        Rate
 	Retention   Retention
 	Loops       Loops
+	Tiers       parley.Tiers // which tiers may contact each other; default: parley.DefaultTiers
+	Approvals   Approvals
+	Asks        Asks
+	Node        string        // this process of the hub, by a name that outlives it; default: hub
 	AutoArchive time.Duration // archive conversations idle for this long; 0: never
 	SweepEvery  time.Duration // default: a minute
 	DueEvery    time.Duration // how often leases, expiries and the like are looked at; default: a second
@@ -42,6 +48,9 @@ type Config struct {
 	About       parley.HubStatus // what only the program around the hub knows of it: its version, address and so on
 	AuditHead   HeadKeeper       // default: nobody keeps it
 	Log         *slog.Logger     // failures nobody is told of; default: slog.Default
+
+	// Notified says who has ways to be told something outside of the hub. Default: everybody.
+	Notified func(person string) bool
 
 	// CheckRuntime says why an agent cannot be run, when its runtime is set. E003 with what to do. Default: anything can.
 	CheckRuntime func(context.Context, parley.Agent) error
@@ -76,6 +85,8 @@ type Hub struct {
 	totals    totals
 	backingUp sync.Mutex // held by a backup
 
+	noticesCome chan struct{} // somebody is to be told something
+
 	wasteDue atomic.Bool // there may be bodies of artifacts without a row
 
 	sweeping sync.Mutex // held by a sweep
@@ -105,12 +116,17 @@ func New(ctx context.Context, store parley.Store, config Config) (*Hub, error) {
 	setDefault(&config.SweepEvery, time.Minute)
 	setDefault(&config.DueEvery, time.Second)
 	setDefault(&config.Retention.Events, eventsKept)
-	config.Loops = config.Loops.withDefaults()
+	setDefault(&config.Approvals.Remind, remindAfter)
+	if config.Tiers == nil {
+		config.Tiers = parley.DefaultTiers()
+	}
+	setDefault(&config.Node, "hub")
+	config.Loops, config.Asks = config.Loops.withDefaults(), config.Asks.withDefaults()
 	h := &Hub{
 		store: store, config: config, clock: config.Clock, rate: newLimiter(config.Rate), stream: newStream(store),
 		index: newIndexer(store, config.Log), bells: newBells(), turns: newTurns(),
 		strangers: newStrangers(), readings: newReadings(), watches: newWatches(), attendance: newAttendance(),
-		rung: newRung(), live: newLiveRuns(),
+		rung: newRung(), live: newLiveRuns(), noticesCome: make(chan struct{}, 1),
 	}
 	h.heads = newHeads(store, config.AuditHead, config.Log)
 	h.refusals = newRefusals(h)
@@ -127,6 +143,9 @@ func New(ctx context.Context, store parley.Store, config Config) (*Hub, error) {
 
 // Start starts what runs in the background and waits until it is ready.
 func (h *Hub) Start(ctx context.Context) {
+	if err := h.RecoverWaits(ctx); err != nil {
+		h.config.Log.Error("who has waited before the start could not be told", "error", err)
+	}
 	for _, s := range h.services {
 		s.Start(ctx)
 		<-s.Started()
@@ -151,17 +170,22 @@ type scene struct {
 	now      time.Time
 	events   []parley.Event
 	woken    []string    // who has something to take, once this is committed
-	moved    []string    // the messages whose deliveries have moved, then
+	moved    []string    // the messages whose deliveries have moved, the waits and the tasks, then
 	warnings []string    // for the log, then
 	stirred  []string    // whose state has changed, then
+	retasked []string    // whose tasks have changed
 	halting  []time.Time // when something is due for agents that are halted, then
 	audited  bool        // it adds to the audit log
+	fetching bool        // what is acknowledged is so for having been fetched
+	told     bool        // somebody is to be told something outside of the hub, then
 
 	unsettling []parley.Event // after which somebody may see less
 
 	strangers []string // names a message mentions that nobody has
 
 	modes map[string]parley.Answers // of conversations looked at
+
+	permissions *permissions // of who calls, once they were looked at
 }
 
 // update runs a use case that changes state, and counts it against the caller's rate. It may run fn
@@ -185,6 +209,9 @@ func (h *Hub) write(ctx context.Context, caller Caller, fn func(*scene) error) e
 		if err := fn(s); err != nil {
 			return err
 		}
+		if err := s.sumUpTasks(); err != nil {
+			return err
+		}
 		return s.writeEvents()
 	})
 	if err != nil {
@@ -200,6 +227,9 @@ func (h *Hub) write(ctx context.Context, caller Caller, fn func(*scene) error) e
 	h.rung.note(committed.woken)
 	h.watches.tell(committed.moved)
 	h.summaries.note(committed.stirred)
+	if committed.told {
+		signal(h.noticesCome)
+	}
 	h.halts.expect(committed.halting)
 	for _, line := range committed.warnings {
 		h.config.Log.Warn(line)

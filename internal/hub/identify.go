@@ -20,7 +20,7 @@ func (h *Hub) Identify(ctx context.Context, secret string) (caller Caller, err e
 	}
 	err = h.store.View(ctx, func(tx parley.Tx) error {
 		t, err := goodToken(tx, hash, h.now())
-		if err == nil && t.Kind == parley.TokenLink {
+		if err == nil && (t.Kind == parley.TokenLink || t.Kind == parley.TokenApproval) {
 			err = errNotKnown()
 		}
 		caller = Caller{Agent: t.Agent, Token: t.ID, Kind: t.Kind, Scopes: t.Scopes, Until: t.ExpiresAt}

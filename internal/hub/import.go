@@ -43,8 +43,9 @@ type arrival struct {
 
 // Import adds what ExportAll has written to the hub. What is there already is skipped, so that an import can
 // be repeated, and goes on where it was interrupted. Messages are history: they get new places at the end of
-// the order, and are delivered to nobody. At the first line that cannot be imported it ends; what came before
-// stays. Only an owner may.
+// the order, and are delivered to nobody. So are tasks, of which the open ones are cancelled, and approvals, of
+// which those that are not executed yet are withdrawn. At the first line that cannot be imported it ends; what
+// came before stays. Only an owner may.
 func (h *Hub) Import(ctx context.Context, caller Caller, r io.Reader) (parley.ImportReport, error) {
 	i := &importer{Hub: h, caller: caller}
 	lines := bufio.NewReaderSize(parley.UntilDone(ctx, r), 64<<10)
@@ -83,8 +84,8 @@ func (i *importer) begin(ctx context.Context, lines *bufio.Reader) error {
 	switch {
 	case errors.Is(err, io.EOF), err == nil && l.Parley != "export":
 		err = parley.Errorf(parley.BadInput, "this is no export of a hub").Suggest("give what parley export has written")
-	case err == nil && l.Version != exportVersion:
-		err = parley.Errorf(parley.BadInput, "the export has version %d, this program reads %d", l.Version, exportVersion).
+	case err == nil && (l.Version < 1 || l.Version > exportVersion):
+		err = parley.Errorf(parley.BadInput, "the export has version %d, this program reads up to %d", l.Version, exportVersion).
 			Suggest("use the program that has written it, or a newer one")
 	}
 	if err != nil {
@@ -181,6 +182,9 @@ func (i *importer) count(done parley.ImportReport, lines int64) {
 	r.Agents += done.Agents
 	r.Conversations += done.Conversations
 	r.Messages += done.Messages
+	r.Permissions += done.Permissions
+	r.Tasks += done.Tasks
+	r.Approvals += done.Approvals
 	r.Skipped += done.Skipped
 	r.BodiesMissing += done.BodiesMissing
 }

@@ -212,8 +212,8 @@ func TestImportRefuses(t *testing.T) {
 		"nothing":   {load("user", ""), refused(parley.BadInput, "", "line 1: this is no export of a hub", hint)},
 		"something": {load("user", "{}\n"), refused(parley.BadInput, "", "line 1: this is no export of a hub", hint)},
 		"a newer export": {
-			load("user", strings.Replace(header, `"version":1`, `"version":2`, 1)),
-			refused(parley.BadInput, "", "line 1: the export has version 2, this program reads 1", "use the program that has written it, or a newer one"),
+			load("user", strings.Replace(header, `"version":2`, `"version":3`, 1)),
+			refused(parley.BadInput, "", "line 1: the export has version 3, this program reads up to 2", "use the program that has written it, or a newer one"),
 		},
 		"a name of another": {
 			load("user", header+"\n"+`{"agent":{"id":"other","uuid":"4bf92f35-77b3-4da6-a3ce-929d0e0e4736","name":"boss","kind":"agent",`+

@@ -58,6 +58,9 @@ func (h *Hub) RetryDead(ctx context.Context, caller Caller, message, recipient s
 		if _, err := s.agent(d.Recipient); err != nil {
 			return err
 		}
+		if err := s.reviveTask(*d); err != nil {
+			return err
+		}
 		return s.move(d, parley.DeliveryAccepted, func(d *parley.Delivery) { d.Attempt = 0 })
 	})
 }

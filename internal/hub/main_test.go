@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -169,6 +171,19 @@ func tablesWith(url, word string) (found []string, err error) {
 	return found, errors.Join(err, c.Close(ctx))
 }
 
+// wanted are the stores to test on: all, or with the race detector PostgreSQL alone. SQLite is in this process, and ten
+// times slower with it. PARLEY_STORES says otherwise.
+func wanted() []string {
+	switch named := os.Getenv("PARLEY_STORES"); {
+	case named != "":
+		return strings.Split(named, ",")
+	case raced:
+		return []string{"PostgreSQL"}
+	default:
+		return []string{"SQLite", "PostgreSQL"}
+	}
+}
+
 // TestMain keeps the properties short unless the command line asks for more, and fails when
 // something goes on running after the tests.
 func TestMain(m *testing.M) {
@@ -177,6 +192,9 @@ func TestMain(m *testing.M) {
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	code := 0
 	for _, stores = range kinds {
+		if !slices.Contains(wanted(), stores.name) {
+			continue
+		}
 		fmt.Println("on", stores.name)
 		for name, value := range map[string]string{
 			"rapid.checks": fmt.Sprint(stores.checks), "rapid.steps": "50", "rapid.nofailfile": "true",

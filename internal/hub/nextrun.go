@@ -16,8 +16,8 @@ const (
 	sessionIdle = 8 * time.Hour
 )
 
-// NextRun starts the next run of an agent, if it may start one and something waits for it: the most urgent
-// message that woke it, and with it what else waits in the same conversation. All of it is leased to the run.
+// NextRun starts the next run of an agent, if it may start one and something waits for it: an ask, or else the most
+// urgent message that woke it, and with it what else waits in the same conversation. All of it is leased to the run.
 // It returns nil if there is nothing to start now, and then has only read.
 func (h *Hub) NextRun(ctx context.Context, agent string, o RunOptions) (*Assignment, error) {
 	var (
@@ -26,7 +26,7 @@ func (h *Hub) NextRun(ctx context.Context, agent string, o RunOptions) (*Assignm
 		waits bool
 	)
 	err := h.view(ctx, theHub, func(s *scene) (err error) {
-		st, waits, err = s.nextStart(agent, turn)
+		st, waits, err = s.nextStart(agent, turn, o.AsksOnly)
 		return err
 	})
 	if err != nil || !waits {
@@ -34,7 +34,7 @@ func (h *Hub) NextRun(ctx context.Context, agent string, o RunOptions) (*Assignm
 	}
 	var (
 		a    *Assignment
-		plan = planned{o.plan(st.agent), o.Node, parley.NewSecret()}
+		plan = planned{o.plan(st.agent), o.Node, parley.NewSecret(), o.AsksOnly}
 	)
 	err = h.write(ctx, theHub, func(s *scene) (err error) {
 		a, err = s.nextRun(agent, turn, plan)
@@ -53,7 +53,7 @@ func (h *Hub) NextRun(ctx context.Context, agent string, o RunOptions) (*Assignm
 type start struct {
 	agent parley.Agent
 	lead  parley.Delivery // the most urgent
-	idle  bool            // the agent has no live run
+	live  []parley.Run    // of the agent
 }
 
 // planned is what is known of a run before it is made.
@@ -61,6 +61,7 @@ type planned struct {
 	RunPlan
 	node   string
 	secret string // of its token
+	asks   bool   // it answers an ask, or there is none
 }
 
 // mostEnded is how much a search for the next run ends at most of what nobody needs to start for. It is gone on
@@ -71,7 +72,7 @@ const mostEnded = 100
 // its recipient any more.
 func (s *scene) nextRun(agent string, turn int, plan planned) (*Assignment, error) {
 	for range mostEnded {
-		st, found, err := s.nextStart(agent, turn)
+		st, found, err := s.nextStart(agent, turn, plan.asks)
 		if err != nil || !found {
 			return nil, err
 		}
@@ -81,13 +82,13 @@ func (s *scene) nextRun(agent string, turn int, plan planned) (*Assignment, erro
 			continue
 		}
 		a := &Assignment{Agent: st.agent}
-		if a.Deliveries, a.Messages, err = s.triggers(st.lead); err != nil {
+		if a.Deliveries, a.Messages, err = s.triggers(st); err != nil {
 			return nil, err
 		}
 		if a.Run, err = s.plan(a, plan); err != nil {
 			return nil, err
 		}
-		return a, s.assign(a, st.idle, plan.secret)
+		return a, s.assign(a, len(st.live) == 0, plan.secret)
 	}
 	s.woken = append(s.woken, agent)
 	return nil, nil
@@ -115,8 +116,9 @@ func (s *scene) expired(d parley.Delivery) bool {
 	return d.ExpiresAt != nil && !d.ExpiresAt.After(s.now)
 }
 
-// nextStart looks for what an agent's next run is to begin with.
-func (s *scene) nextStart(agent string, turn int) (st start, found bool, err error) {
+// nextStart looks for what an agent's next run is to begin with: an ask, which neither sleep nor other runs hold up,
+// or what else waits.
+func (s *scene) nextStart(agent string, turn int, asksOnly bool) (st start, found bool, err error) {
 	st.agent, err = s.Agents().Find(agent)
 	if errors.Is(err, parley.ErrNotFound) {
 		return st, false, nil
@@ -124,55 +126,143 @@ func (s *scene) nextStart(agent string, turn int) (st start, found bool, err err
 	if err != nil || st.agent.RemovedAt != nil || !st.agent.Dispatched() {
 		return st, false, err
 	}
-	if _, ok, err := s.mayStart(st.agent); err != nil || !ok {
+	if _, ok, err := s.mayAnswer(st.agent); err != nil || !ok {
 		return st, false, err
 	}
-	live, err := s.Runs().Live(st.agent.ID)
-	if err != nil {
+	if st.live, err = s.Runs().Live(st.agent.ID); err != nil || single(st.agent) && len(st.live) > 0 {
 		return st, false, err
 	}
-	st.idle = len(live) == 0
-	slots, busy := st.agent.Concurrency, []string{}
-	for _, r := range live {
-		busy = append(busy, r.Conversation)
-		if r.State != parley.RunWaiting {
+	if st.lead, found, err = s.nextAsk(st); err != nil || found {
+		return st, found, err
+	}
+	if asksOnly || st.agent.Asleep(s.now) || st.slots() <= 0 {
+		return st, false, nil
+	}
+	st.lead, found, err = s.lead(st, turn)
+	return st, found, err
+}
+
+// nextAsk is the ask that a run begins with, if there is one, and a slot for it. Those who ask are refused before
+// there are more asks than slots, but the slots may have become fewer.
+func (s *scene) nextAsk(st start) (d parley.Delivery, found bool, err error) {
+	slots := s.hub.config.Asks.Slots
+	for _, r := range st.live {
+		if r.Depth > 0 && r.State != parley.RunWaiting {
 			slots--
 		}
 	}
 	if slots <= 0 {
-		return st, false, nil
+		return d, false, nil
 	}
-	st.lead, found, err = s.lead(st.agent, busy, turn)
-	return st, found, err
+	list, err := s.Queue().Ready(parley.Queue{Recipient: st.agent.ID, Wakes: true, Urgent: true, Purpose: parley.PurposeAsk, Limit: 1})
+	return first(list), len(list) > 0, err
 }
 
-// lead is the delivery that a run begins with: the most urgent one in a conversation that is not busy, or
-// the oldest where it is its turn.
-func (s *scene) lead(a parley.Agent, busy []string, turn int) (d parley.Delivery, found bool, err error) {
-	q := parley.Queue{Recipient: a.ID, Wakes: true, Urgent: true, NotIn: busy, Limit: 1}
+// slots is how many more runs the agent may have, but for those that answer asks.
+func (st start) slots() int {
+	slots := st.agent.Concurrency
+	for _, r := range st.live {
+		if r.Depth == 0 && r.State != parley.RunWaiting {
+			slots--
+		}
+	}
+	return slots
+}
+
+// busy are the conversations in which a run of the agent goes on, and the tasks of its runs. Asks make nothing busy.
+func (st start) busy() (conversations, tasks []string) {
+	for _, r := range st.live {
+		if r.Depth == 0 {
+			conversations = append(conversations, r.Conversation)
+		}
+		if r.Task != "" {
+			tasks = append(tasks, r.Task)
+		}
+	}
+	return conversations, tasks
+}
+
+// lead is the delivery that a run begins with: the most urgent one in a conversation that is not busy, or the oldest
+// where it is its turn. In one that is busy, another task may begin.
+func (s *scene) lead(st start, turn int) (d parley.Delivery, found bool, err error) {
+	busy, tasks := st.busy()
+	q := parley.Queue{Recipient: st.agent.ID, Wakes: true, Urgent: true, NotIn: busy, Limit: 1}
 	for {
 		list, err := s.Queue().Ready(q)
 		if err == nil {
 			list, err = s.withOldest(list, q, turn)
 		}
-		if err != nil || len(list) == 0 {
+		if err != nil {
 			return d, false, err
 		}
+		if len(list) == 0 {
+			return s.leadBeside(st.agent, busy, tasks)
+		}
 		here := list[0].Conversation
-		if mode, err := s.answersIn(here); err != nil || mode != parley.AnswersRoundRobin {
-			return list[0], err == nil, err
-		}
-		in := q
-		in.In, in.NotIn, in.Limit = here, nil, mostTriggers
-		list, err = s.Queue().Ready(in)
-		if err == nil {
-			list, err = s.whoseTurn(list)
-		}
-		if err != nil || len(list) > 0 {
-			return first(list), err == nil, err
+		if d, found, err = s.leadIn(here, list[0], q, tasks); err != nil || found {
+			return d, found, err
 		}
 		q.NotIn = append(slices.Clip(q.NotIn), here)
 	}
+}
+
+// leadIn is the delivery in a conversation that a run begins with, if the one that is the most urgent there may not:
+// its task is busy elsewhere, or it is not the recipient's turn.
+func (s *scene) leadIn(conversation string, d parley.Delivery, q parley.Queue, busy []string) (parley.Delivery, bool, error) {
+	mode, err := s.answersIn(conversation)
+	if err != nil {
+		return d, false, err
+	}
+	free, err := s.freeOf(busy, d)
+	if err != nil || free && mode != parley.AnswersRoundRobin {
+		return d, free, err
+	}
+	q.In, q.NotIn, q.Limit = conversation, nil, mostTriggers
+	list, err := s.Queue().Ready(q)
+	if err == nil {
+		list, err = s.whoseTurn(list)
+	}
+	for _, d := range list {
+		if free, err := s.freeOf(busy, d); err != nil || free {
+			return d, free, err
+		}
+	}
+	return d, false, err
+}
+
+// leadBeside is the delivery of a task that begins in a conversation in which a run of another one goes on.
+func (s *scene) leadBeside(a parley.Agent, conversations, busy []string) (d parley.Delivery, found bool, err error) {
+	for _, conversation := range conversations {
+		list, err := s.Queue().Ready(parley.Queue{Recipient: a.ID, Wakes: true, Urgent: true, In: conversation, Limit: mostTriggers})
+		if err != nil {
+			return d, false, err
+		}
+		for _, d := range list {
+			task, err := s.taskFor(d)
+			if err != nil || task != "" && !slices.Contains(busy, task) {
+				return d, err == nil, err
+			}
+		}
+	}
+	return d, false, nil
+}
+
+// freeOf says whether a delivery is of none of some tasks.
+func (s *scene) freeOf(tasks []string, d parley.Delivery) (bool, error) {
+	if len(tasks) == 0 {
+		return true, nil
+	}
+	task, err := s.taskFor(d)
+	return task == "" || !slices.Contains(tasks, task), err
+}
+
+// taskFor is the task that a delivery begins a run of. What merely names one begins none.
+func (s *scene) taskFor(d parley.Delivery) (string, error) {
+	if d.Purpose == "" || d.Purpose == parley.PurposeError {
+		return "", nil
+	}
+	m, err := s.Messages().Get(d.Message)
+	return m.Task, err
 }
 
 func first(list []parley.Delivery) (d parley.Delivery) {
@@ -184,12 +274,12 @@ func first(list []parley.Delivery) (d parley.Delivery) {
 
 // triggers are what wakes a run: the delivery it begins with and what joins it, by seq. Where messages are
 // large, what is left wakes the next run. An ask is answered by a run of its own.
-func (s *scene) triggers(lead parley.Delivery) ([]parley.Delivery, []parley.Message, error) {
-	m, err := s.Messages().Get(lead.Message)
-	if err != nil || lead.Purpose == parley.PurposeAsk {
-		return []parley.Delivery{lead}, []parley.Message{m}, err
+func (s *scene) triggers(st start) ([]parley.Delivery, []parley.Message, error) {
+	m, err := s.Messages().Get(st.lead.Message)
+	if err != nil || st.lead.Purpose == parley.PurposeAsk {
+		return []parley.Delivery{st.lead}, []parley.Message{m}, err
 	}
-	joining, err := s.joining(lead)
+	joining, err := s.joining(st.lead)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -198,11 +288,12 @@ func (s *scene) triggers(lead parley.Delivery) ([]parley.Delivery, []parley.Mess
 		ids[i] = d.Message
 	}
 	messages, err := s.Messages().GetAll(ids)
+	_, busy := st.busy()
 	task := m.Task
-	list := []parley.Delivery{lead}
+	list := []parley.Delivery{st.lead}
 	all := []parley.Message{m}
 	for _, m := range messages {
-		if m.Task != "" && task != "" && m.Task != task {
+		if m.Task != task && m.Task != "" && (task != "" || slices.Contains(busy, m.Task)) {
 			continue
 		}
 		task = max(task, m.Task)
@@ -214,17 +305,15 @@ func (s *scene) triggers(lead parley.Delivery) ([]parley.Delivery, []parley.Mess
 	return list, all, err
 }
 
-// joining is what else waits for the recipient in the same conversation, and for no purpose of its own. What
-// has expired ends.
+// joining is what else waits for the recipient in the same conversation. Asks and the beginnings of tasks wake runs
+// of their own. What has expired ends.
 func (s *scene) joining(lead parley.Delivery) ([]parley.Delivery, error) {
-	list, err := s.Queue().Ready(parley.Queue{
-		Recipient: lead.Recipient, Wakes: true, Plain: true, In: lead.Conversation, Limit: mostTriggers,
-	})
+	list, err := s.Queue().Ready(parley.Queue{Recipient: lead.Recipient, Wakes: true, In: lead.Conversation, Limit: mostTriggers})
 	if err != nil {
 		return nil, err
 	}
 	list = slices.DeleteFunc(list, func(d parley.Delivery) bool {
-		if d.Message == lead.Message {
+		if d.Message == lead.Message || d.Purpose == parley.PurposeAsk || d.Purpose == parley.PurposeTask {
 			return true
 		}
 		over := s.expired(d)
@@ -238,119 +327,4 @@ func (s *scene) joining(lead parley.Delivery) ([]parley.Delivery, error) {
 	}
 	list, err = s.whoseTurn(list)
 	return list[:min(len(list), mostTriggers-1)], err
-}
-
-// plan is the run that some messages wake.
-func (s *scene) plan(a *Assignment, plan planned) (parley.Run, error) {
-	newest := a.Messages[len(a.Messages)-1]
-	r := parley.Run{
-		ID: newID(), Agent: a.Agent.ID, Conversation: newest.Conversation, Runtime: a.Agent.Runtime, State: parley.RunStarting,
-		TraceID: newest.TraceID, CreatedAt: s.now, Deadline: s.now.Add(plan.Deadline), Node: plan.node,
-	}
-	if plan.Instant {
-		r.State, r.StartedAt = parley.RunRunning, &s.now
-	}
-	for i, m := range a.Messages {
-		r.Triggers = append(r.Triggers, m.ID)
-		r.Task = max(r.Task, m.Task)
-		r.Hops = max(r.Hops, m.Hops)
-		r.Attempt = max(r.Attempt, a.Deliveries[i].Attempt+1)
-		chain, err := s.chain(m)
-		if err != nil {
-			return r, err
-		}
-		r.Chain = max(r.Chain, chain)
-	}
-	if r.Task != "" || a.Deliveries[0].Purpose == parley.PurposeAsk {
-		return r, nil
-	}
-	before, err := s.resumes(r)
-	if before != nil {
-		r.Session = before.Session
-	}
-	return r, err
-}
-
-// chain is how many automatic messages in a row have led to one.
-func (s *scene) chain(m parley.Message) (int, error) {
-	by, err := s.Runs().PostedBy(m.ID)
-	switch {
-	case err == nil:
-		return by.Chain + 1, nil
-	case errors.Is(err, parley.ErrNotFound):
-		return m.Hops, nil // a person's has none
-	default:
-		return 0, err
-	}
-}
-
-// resumes is the run whose client's session another goes on with, or nil. A session belongs to the runtime
-// that opened it.
-func (s *scene) resumes(r parley.Run) (*parley.Run, error) {
-	before, err := s.Runs().Session(r.Agent, r.Conversation, r.CreatedAt.Add(-sessionIdle))
-	if errors.Is(err, parley.ErrNotFound) || err == nil && before.Runtime != r.Runtime {
-		return nil, nil
-	}
-	return &before, err
-}
-
-// assign stores a run, leases to it what woke it, and makes its token.
-func (s *scene) assign(a *Assignment, idle bool, secret string) error {
-	r := a.Run
-	if err := s.Runs().Insert(r); err != nil {
-		return err
-	}
-	if err := s.noteRun(r); err != nil {
-		return err
-	}
-	now, err := s.Queue().Now()
-	if err != nil {
-		return err
-	}
-	to, begun := parley.DeliveryDelivered, r.State == parley.RunRunning
-	if begun {
-		to = parley.DeliverySeen
-	}
-	for i := range a.Deliveries {
-		err := s.move(&a.Deliveries[i], to, func(d *parley.Delivery) {
-			d.Run, d.Lease, d.Until = r.ID, r.ID, now.After(runLease)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if begun {
-		if err := s.seeQuietNow(a.Agent, r); err != nil {
-			return err
-		}
-	}
-	if err := s.insertRunToken(r, secret); err != nil || !idle {
-		return err
-	}
-	return s.notePresenceOf(a.Agent, 1)
-}
-
-// seeQuietNow is seeQuiet for a run whose context is read at once.
-func (s *scene) seeQuietNow(a parley.Agent, r parley.Run) error {
-	quiet, err := s.Queue().Ready(parley.Queue{Recipient: r.Agent, In: r.Conversation, Limit: 1})
-	if err != nil || len(quiet) == 0 {
-		return err
-	}
-	page, err := s.Messages().Page(r.Conversation, parley.Page{Limit: a.ContextMessages})
-	if err != nil || len(page) == 0 {
-		return err
-	}
-	return s.seeQuiet(r, page[0].Seq, page[len(page)-1].Seq)
-}
-
-// insertRunToken makes the token of a run, whose id is the run's. It is neither told nor audited: the run is.
-func (s *scene) insertRunToken(r parley.Run, secret string) error {
-	hash, ok := parley.HashSecret(secret)
-	if !ok {
-		return errors.New("a secret of a wrong form was made")
-	}
-	return s.Tokens().Insert(parley.Token{
-		ID: r.ID, Agent: r.Agent, Kind: parley.TokenRun, Scopes: runScopes(), CreatedBy: s.me.ID, CreatedAt: s.now,
-		ExpiresAt: after(r.Deadline, runGrace),
-	}, hash)
 }

@@ -116,7 +116,7 @@ func TestWhatHasAPurposeTakesNoRoom(t *testing.T) {
 			for _, purpose := range purposes {
 				w.postFor(purpose, "arya", "ned", string(purpose))
 			}
-			same(t, "inbox", w.inbox("ned"), parley.Inbox{Waking: 1})
+			same(t, "inbox", w.inbox("ned"), parley.Inbox{Waking: 1, Work: 3 * len(purposes)})
 			same(t, "open", len(w.waits("ned")), 3*len(purposes)+1)
 			same(t, "told", len(w.told("arya")), 0)
 		})

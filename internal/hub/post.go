@@ -4,14 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/parley-hub/parley"
 )
-
-// longestDeadline keeps a date from being too far ahead to be written down.
-const longestDeadline = 10 * 365 * 24 * time.Hour
 
 // keyMemory is how long a sender's idempotency key is remembered.
 const keyMemory = 24 * time.Hour
@@ -42,7 +38,7 @@ func (h *Hub) Post(ctx context.Context, caller Caller, draft parley.Draft) (parl
 		return err
 	})
 	if err != nil {
-		return parley.Receipt{}, err
+		return parley.Receipt{}, h.heldOr(ctx, caller, err, postTool(draft), draft)
 	}
 	h.index.posted(receipt.Message)
 	receipt.Notices = append(receipt.Notices, h.nearMisses(ctx, strangers)...)
@@ -77,14 +73,22 @@ type post struct {
 	purpose parley.Purpose // of what wakes
 	run     string         // which posts it, if one does
 	answers bool           // it is the run's answer
+	request bool           // it is a contact, whose sender may make it, and has not made it before
+	task    string         // that it belongs to
+	hops    int            // of what has led to it, where no run posts it
 	id      string
 	body    parley.Message // the parts the sender wrote
 	digest  [32]byte
 	calls   parley.Mentions
+	deed    *deed           // what it does to a task
 	command *parley.Command // what it tells an agent to do
 	health  *parley.Health  // what its sender says of itself
+	beats   bool            // and nothing else
 	call    string          // the digest of a run's call
 	by      *parley.Run     // the run itself
+
+	approved *parley.Approval // it is posted now because this was approved
+	free     []string         // whom it may wake, whatever the rules say of mentions
 }
 
 func (p *post) compose() error {
@@ -95,7 +99,7 @@ func (p *post) compose() error {
 	p.body = parley.Message{Content: p.draft.Content, Payload: p.draft.Payload, Metadata: p.draft.Metadata}
 	p.digest = p.body.BodyDigest()
 	p.calls = parley.ParseMentions(p.draft.Content.Text)
-	if p.run != "" {
+	if p.run != "" && p.call == "" {
 		var err error
 		if p.call, err = callDigest(p.draft); err != nil {
 			return err
@@ -110,11 +114,13 @@ func (p *post) compose() error {
 
 // decode reads the payloads that the hub acts on.
 func (p *post) decode() (err error) {
+	p.deed = decodeDeed(p.draft)
 	switch p.draft.Type {
 	case parley.TypeCommand:
 		p.command, err = decodeCommand(p.draft.Payload)
 	case parley.TypeHeartbeat:
 		p.health, err = decodeHealth(p.draft.Payload)
+		p.beats = onlyBeats(p.draft)
 	}
 	return err
 }
@@ -124,10 +130,7 @@ func (s *scene) post(p post) (parley.Receipt, error) {
 	if err := s.checkClaim(d.From); err != nil {
 		return parley.Receipt{}, err
 	}
-	if first, found, err := s.posted(d.IdempotencyKey); found || err != nil {
-		return first, err
-	}
-	if first, found, err := s.postedByRun(&p); found || err != nil {
+	if first, found, err := s.repeats(&p); found || err != nil {
 		return first, err
 	}
 	if err := s.checkArtifacts(d.Content.Artifacts); err != nil {
@@ -145,16 +148,29 @@ func (s *scene) post(p post) (parley.Receipt, error) {
 	if err != nil {
 		return parley.Receipt{}, err
 	}
+	if err := s.guard(&p, m, where, parent); err != nil {
+		return parley.Receipt{}, p.settled(err, m, where)
+	}
 	order, err := s.order(p, &m, where.Conversation)
 	if err != nil {
 		return parley.Receipt{}, err
 	}
 	receipt := parley.Receipt{}
+	job, err := s.jobOf(p, &m, parent, where.Conversation, &receipt)
+	if err != nil {
+		return parley.Receipt{}, p.settled(err, m, where)
+	}
 	audience, err := s.audience(&m, p, where, &receipt)
 	if err != nil {
 		return parley.Receipt{}, err
 	}
+	if audience, err = s.withoutAsker(p, parent, audience); err != nil {
+		return parley.Receipt{}, err
+	}
 	if audience, err = s.addressed(p, m, audience); err != nil {
+		return parley.Receipt{}, err
+	}
+	if audience, err = s.forTask(job, p, m, audience); err != nil {
 		return parley.Receipt{}, err
 	}
 	if m, err = s.insert(p, m); err != nil {
@@ -168,6 +184,9 @@ func (s *scene) post(p post) (parley.Receipt, error) {
 		return parley.Receipt{}, err
 	}
 	if err := s.settleArchive(where, parent); err != nil {
+		return parley.Receipt{}, err
+	}
+	if err := s.do(job, m); err != nil {
 		return parley.Receipt{}, err
 	}
 	return receipt, s.act(p, order, receipt)
@@ -205,6 +224,17 @@ func (s *scene) act(p post, o *order, r parley.Receipt) error {
 	default:
 		return nil
 	}
+}
+
+// repeats returns what was posted by the same call before: with the same key, or by an earlier attempt of the run.
+func (s *scene) repeats(p *post) (first parley.Receipt, found bool, err error) {
+	if p.request || p.answers { // where it was looked for already
+		return first, false, nil
+	}
+	if first, found, err = s.posted(p.draft.IdempotencyKey); found || err != nil {
+		return first, found, err
+	}
+	return s.postedByRun(p)
 }
 
 // checkClaim refuses a message that says it is from somebody else.
@@ -298,143 +328,4 @@ func (s *scene) destination(d parley.Draft) (place, error) {
 	}
 	where.joined = true
 	return where, s.join(where.Conversation, s.me.ID)
-}
-
-// envelope fills in everything but who is reached and the place in the order.
-func (s *scene) envelope(p post, d parley.Draft, where place, parent *parley.Message) (parley.Message, error) {
-	m := p.body
-	m.ID, m.TraceID, m.Conversation, m.From = p.id, d.TraceID, where.ID, s.me.ID
-	m.Type, m.Priority, m.CreatedAt, m.Source = d.Type, d.Priority, s.now, p.source
-	m.RequiresAck, m.IdempotencyKey = d.RequiresAck, d.IdempotencyKey
-	if p.by != nil && m.TraceID == "" {
-		m.TraceID = p.by.TraceID
-	}
-	if parent != nil {
-		if parent.Conversation != where.ID {
-			return m, parley.Errorf(parley.BadInput, "message %s is in another conversation", parent.ID).
-				Suggest("answer it where it is: leave the conversation out")
-		}
-		m.InReplyTo = parent.ID
-		if m.TraceID == "" {
-			m.TraceID = parent.TraceID
-		}
-	}
-	if m.TraceID == "" {
-		m.TraceID = m.ID
-	}
-	if s.me.Kind == parley.KindAgent {
-		m.Hops = 1
-		switch {
-		case p.by != nil:
-			m.Hops += p.by.Hops
-		case parent != nil:
-			m.Hops += parent.Hops
-		}
-	}
-	if d.TTL > 0 {
-		expires := s.now.Add(time.Duration(d.TTL) * time.Second)
-		m.ExpiresAt = &expires
-	}
-	var err error
-	if m.Deadline, err = s.deadline(d); err != nil {
-		return m, err
-	}
-	m.To, err = s.addressee(d.To)
-	return m, err
-}
-
-// deadline is when an answer is due: as given, or, where an ack is asked for, by the priority.
-func (s *scene) deadline(d parley.Draft) (*time.Time, error) {
-	if d.Deadline == nil {
-		if !d.RequiresAck {
-			return nil, nil
-		}
-		due := s.now.Add(d.Priority.Due())
-		return &due, nil
-	}
-	due := d.Deadline.UTC().Truncate(time.Millisecond)
-	if !due.After(s.now) {
-		return nil, parley.Errorf(parley.BadInput, "the deadline %s has passed", due.Format(time.RFC3339)).
-			Suggest("give a time that is ahead, or none")
-	}
-	if due.After(s.now.Add(longestDeadline)) {
-		return nil, parley.Errorf(parley.BadInput, "the deadline %s is too far ahead", due.Format(time.RFC3339)).
-			Suggest("give a time within ten years, or none")
-	}
-	return &due, nil
-}
-
-// addressee resolves what a draft says in to.
-func (s *scene) addressee(to string) (string, error) {
-	if to == "" {
-		return "", nil
-	}
-	if parley.Fold(to) == parley.All {
-		return parley.All, nil
-	}
-	a, err := s.agent(to)
-	switch {
-	case err != nil:
-		return "", err
-	case a.ID == s.me.ID:
-		return "", toOneself(a.ID)
-	case a.Kind == parley.KindSystem:
-		return "", toSystem(a.ID)
-	default:
-		return a.ID, nil
-	}
-}
-
-func toOneself(id string) error {
-	return parley.Errorf(parley.BadInput, "%s cannot write to itself", id).Suggest("name another participant")
-}
-
-func toSystem(id string) error {
-	return parley.Errorf(parley.BadInput, "%s takes no messages", id).Suggest("name an agent or a person")
-}
-
-// settleArchive brings a conversation back into the lists, or, once an ephemeral one is answered,
-// takes it out of them.
-func (s *scene) settleArchive(where place, parent *parley.Message) error {
-	// What its creator adds is a new question, even as a reply.
-	answered := where.Kind == parley.Ephemeral && where.joined && parent != nil && s.me.ID != where.CreatedBy
-	if answered == (where.ArchivedAt != nil) {
-		return nil
-	}
-	return s.setArchived(&where.Conversation, answered)
-}
-
-// direct finds or opens the conversation of the caller and the others named.
-func (s *scene) direct(names []string, ephemeral bool) (place, error) {
-	ids := []string{s.me.ID}
-	for _, name := range names {
-		a, err := s.agent(name)
-		if err != nil {
-			return place{}, err
-		}
-		if a.Kind == parley.KindSystem {
-			return place{}, toSystem(a.ID)
-		}
-		if !slices.Contains(ids, a.ID) {
-			ids = append(ids, a.ID)
-		}
-	}
-	if len(ids) == 1 {
-		return place{}, toOneself(s.me.ID)
-	}
-	c := parley.Conversation{Kind: parley.Group, Visibility: parley.Private, Set: parley.SetKey(ids)}
-	switch {
-	case ephemeral:
-		c.Kind = parley.Ephemeral
-	case len(ids) == 2:
-		c.Kind = parley.DM
-	}
-	if ephemeral {
-		return s.create(c, ids)
-	}
-	found, err := s.Conversations().FindSet(c.Set)
-	if errors.Is(err, parley.ErrNotFound) {
-		return s.create(c, ids)
-	}
-	return place{Conversation: found, joined: true}, err
 }

@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -11,6 +12,9 @@ import (
 // Who lists what everybody is doing. Removed participants are left out.
 func (h *Hub) Who(ctx context.Context, caller Caller) (list []parley.Presence, err error) {
 	err = h.view(ctx, caller, func(s *scene) error {
+		if err := s.mustRead(origin{caller: caller}, ""); err != nil {
+			return err
+		}
 		all, err := s.Agents().List()
 		if err != nil {
 			return err
@@ -24,11 +28,15 @@ func (h *Hub) Who(ctx context.Context, caller Caller) (list []parley.Presence, e
 			return err
 		}
 		work, err := s.work("")
+		if err != nil {
+			return err
+		}
+		waits, err := s.whoWaits()
 		for _, a := range all {
 			if a.RemovedAt != nil {
 				continue
 			}
-			p, err := s.presence(a, work[a.ID])
+			p, err := s.presence(a, work[a.ID], waits[a.ID])
 			if err != nil {
 				return err
 			}
@@ -40,14 +48,37 @@ func (h *Hub) Who(ctx context.Context, caller Caller) (list []parley.Presence, e
 		}
 		return err
 	})
+	return list, h.heldOr(ctx, caller, err, toolQuery, queryArgs{Action: listAgents})
+}
+
+// Named says who those are whose ids the caller has: their names, kinds and roles. Those that there are not are left
+// out.
+func (h *Hub) Named(ctx context.Context, caller Caller, ids ...string) (list []parley.Presence, err error) {
+	err = h.view(ctx, caller, func(s *scene) error {
+		for _, id := range ids {
+			a, err := s.Agents().Find(id)
+			if errors.Is(err, parley.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			list = append(list, parley.Presence{ID: a.ID, Name: a.Name, Kind: a.Kind, Role: a.Role})
+		}
+		return nil
+	})
 	return list, err
 }
 
-func (s *scene) presence(a parley.Agent, work []parley.Work) (parley.Presence, error) {
-	status, last := s.status(a, len(work))
+func (s *scene) presence(a parley.Agent, work []parley.Work, waits bool) (parley.Presence, error) {
+	all, shown, err := s.awaiting(a, waits)
+	if err != nil {
+		return parley.Presence{}, err
+	}
+	status, last := s.status(a, len(work), all)
 	p := parley.Presence{
 		ID: a.ID, Name: a.Name, Kind: a.Kind, Access: a.Access, Role: a.Role, Runtime: a.Runtime,
-		Status: status.Status, Reason: status.Reason, Note: s.haltNote(a), LastSeen: last, Work: work,
+		Status: status.Status, Reason: status.Reason, Note: s.haltNote(a), LastSeen: last, Work: work, Awaiting: shown,
 	}
 	p.State, p.Substate = status.State()
 	if a.Asleep(s.now) {
@@ -108,13 +139,16 @@ func (s *scene) work(agent string) (map[string][]parley.Work, error) {
 func (h *Hub) AgentView(ctx context.Context, caller Caller, name string) (view parley.AgentView, err error) {
 	err = h.view(ctx, caller, func(s *scene) error {
 		a, err := s.agent(name)
+		if err == nil && a.ID != s.me.ID {
+			err = s.mustRead(origin{caller: caller}, "")
+		}
 		if err != nil {
 			return err
 		}
 		view, err = s.agentView(a)
 		return err
 	})
-	return view, err
+	return view, h.heldOr(ctx, caller, err, toolQuery, queryArgs{Action: showAgent, Subject: name})
 }
 
 func (s *scene) agentView(a parley.Agent) (view parley.AgentView, err error) {
@@ -122,12 +156,13 @@ func (s *scene) agentView(a parley.Agent) (view parley.AgentView, err error) {
 	if err != nil {
 		return view, err
 	}
-	p, err := s.presence(a, work[a.ID])
+	p, err := s.presence(a, work[a.ID], true)
 	if err != nil {
 		return view, err
 	}
 	view = parley.AgentView{
 		Agent: s.show(a), Status: p.Status, Reason: p.Reason, State: p.State, Substate: p.Substate, LastSeen: p.LastSeen, Work: p.Work,
+		Awaiting: p.Awaiting,
 	}
 	if view.Inbox, err = s.Queue().Inbox(a.ID); err != nil {
 		return view, err
@@ -154,13 +189,77 @@ func (s *scene) spent(id string, in time.Duration) (*parley.Spent, error) {
 
 // status is what a participant is doing, and when it was last heard of. Only those can be away that fetch for
 // themselves.
-func (s *scene) status(a parley.Agent, liveRuns int) (parley.Status, *time.Time) {
+func (s *scene) status(a parley.Agent, liveRuns int, awaits parley.Awaiting) (parley.Status, *time.Time) {
 	there, last := s.hub.attendance.look(a.ID, s.now)
 	facts := parley.Facts{
 		Kind: a.Kind, Away: !there && !a.Dispatched(), LiveRuns: liveRuns, Stopped: a.Stopped != nil, Paused: a.Paused.Holds(s.now),
+		AwaitingApproval: awaits.ApprovalID != "", OpenSubtasks: len(awaits.DelegationIDs),
 	}
 	if a.SleepingUntil != nil {
 		facts.SleepingUntil = *a.SleepingUntil
 	}
 	return facts.StatusAt(s.now), last
+}
+
+// whoWaits are those who wait for what they have delegated, or for an approval.
+func (s *scene) whoWaits() (map[string]bool, error) {
+	delegated, err := s.Tasks().AwaitedBy()
+	if err != nil {
+		return nil, err
+	}
+	held, err := s.Approvals().PendingBy()
+	waits := map[string]bool{}
+	for id := range delegated {
+		waits[id] = true
+	}
+	for id := range held {
+		waits[id] = true
+	}
+	return waits, err
+}
+
+// statusWith is the status of an agent with so many live runs. Who works is working, whatever it waits for.
+func (s *scene) statusWith(a parley.Agent, liveRuns int) (parley.Status, error) {
+	var waits parley.Awaiting
+	if liveRuns == 0 && a.Kind == parley.KindAgent {
+		delegated, err := s.Tasks().Awaited(a.ID, 1)
+		if err != nil {
+			return parley.Status{}, err
+		}
+		for _, t := range delegated {
+			waits.DelegationIDs = append(waits.DelegationIDs, t.ID)
+		}
+		if waits.ApprovalID, err = s.pendingApproval(a.ID); err != nil {
+			return parley.Status{}, err
+		}
+	}
+	status, _ := s.status(a, liveRuns, waits)
+	return status, nil
+}
+
+// awaiting is what an agent waits for, and how much of it the caller may know. Who is known to wait for nothing is not
+// looked up.
+func (s *scene) awaiting(a parley.Agent, waits bool) (all, shown parley.Awaiting, err error) {
+	if !waits || a.Kind != parley.KindAgent {
+		return all, shown, nil
+	}
+	tasks, err := s.Tasks().Awaited(a.ID, math.MaxInt32)
+	if err != nil {
+		return all, shown, err
+	}
+	for _, t := range tasks {
+		all.DelegationIDs = append(all.DelegationIDs, t.ID)
+		sees, err := s.seesTask(t)
+		if err != nil {
+			return all, shown, err
+		}
+		if sees {
+			shown.DelegationIDs = append(shown.DelegationIDs, t.ID)
+		}
+	}
+	all.ApprovalID, err = s.pendingApproval(a.ID)
+	if s.seesAll() || s.me.ID == a.ID || s.me.ID == a.Manager {
+		shown.ApprovalID = all.ApprovalID
+	}
+	return all, shown, err
 }

@@ -17,10 +17,13 @@ func (h *Hub) History(ctx context.Context, caller Caller, ref string, page parle
 		if err != nil {
 			return err
 		}
+		if err := s.mustRead(origin{caller: caller}, p.ID); err != nil {
+			return err
+		}
 		list, err = s.Messages().Page(p.ID, page)
 		return err
 	})
-	return list, err
+	return list, h.heldOr(ctx, caller, err, toolRead, readArgs{ref, page})
 }
 
 // Context returns what the caller sees when it is woken: the last messages of one conversation, as
@@ -31,10 +34,13 @@ func (h *Hub) Context(ctx context.Context, caller Caller, ref string) (list []pa
 		if err != nil {
 			return err
 		}
+		if err := s.mustRead(origin{caller: caller}, p.ID); err != nil {
+			return err
+		}
 		list, err = s.Messages().Page(p.ID, parley.Page{Limit: s.me.ContextMessages})
 		return err
 	})
-	return list, err
+	return list, h.heldOr(ctx, caller, err, toolRead, readArgs{Conversation: ref})
 }
 
 // Message shows one message.
@@ -44,10 +50,13 @@ func (h *Hub) Message(ctx context.Context, caller Caller, id string) (shown parl
 		if shown.Message, _, err = s.message(id); err != nil {
 			return err
 		}
+		if err := s.mustReadMessage(caller, shown.Message); err != nil {
+			return err
+		}
 		shown.Deliveries, err = s.Deliveries().Of(shown.ID)
 		return err
 	})
-	return shown, err
+	return shown, h.heldOr(ctx, caller, err, toolMessage, messageArgs{Message: id})
 }
 
 // Messages returns those of some messages, named in their order, that there are and the caller may read.
@@ -61,7 +70,12 @@ func (h *Hub) Messages(ctx context.Context, caller Caller, ids []string) (list [
 		rest = ids[slices.Index(ids, found[len(found)-1].ID)+1:]
 		for _, m := range found {
 			_, err := s.conversation(m.Conversation)
-			if _, hidden := errors.AsType[unknown](err); hidden {
+			if err == nil {
+				err = s.mustReadMessage(caller, m)
+			}
+			_, hidden := errors.AsType[unknown](err)
+			_, held := errors.AsType[heldBy](err)
+			if hidden || held {
 				continue
 			}
 			if err != nil {
@@ -79,8 +93,11 @@ const maxThread = 1000
 // Thread returns a message and everything that answers it, directly or not, in order.
 func (h *Hub) Thread(ctx context.Context, caller Caller, id string) (list []parley.Message, err error) {
 	err = h.view(ctx, caller, func(s *scene) error {
-		root, _, err := s.message(id)
+		root, where, err := s.message(id)
 		if err != nil {
+			return err
+		}
+		if err := s.mustRead(origin{caller: caller}, where.ID); err != nil {
 			return err
 		}
 		list = []parley.Message{root}
@@ -98,7 +115,19 @@ func (h *Hub) Thread(ctx context.Context, caller Caller, id string) (list []parl
 		sortBySeq(list)
 		return nil
 	})
-	return list, err
+	return list, h.heldOr(ctx, caller, err, toolMessage, messageArgs{Message: id, Thread: true})
+}
+
+// mustReadMessage is mustRead for one message. What the caller wrote, or was delivered, is its own to read.
+func (s *scene) mustReadMessage(caller Caller, m parley.Message) error {
+	if s.me.Mode != parley.ModeStrict || m.From == s.me.ID {
+		return nil
+	}
+	_, err := s.Deliveries().Get(m.ID, s.me.ID)
+	if !errors.Is(err, parley.ErrNotFound) {
+		return err
+	}
+	return s.mustRead(origin{caller: caller}, m.Conversation)
 }
 
 // MarkRead moves the caller's read cursor in a conversation forward, to a message or (0) to the

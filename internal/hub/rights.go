@@ -104,9 +104,12 @@ func (s *scene) message(id string) (parley.Message, place, error) {
 // explain gives an error the form its receiver sees.
 func (h *Hub) explain(ctx context.Context, caller Caller, err error) error {
 	u, ok := errors.AsType[unknown](err)
+	_, held := errors.AsType[heldBy](err)
 	switch {
 	case err == nil:
 		return nil
+	case held:
+		return err // the use case goes on with it
 	case ok:
 		return h.explainUnknown(ctx, caller, u)
 	case errors.Is(err, errOvertaken):

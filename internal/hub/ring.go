@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-
-	"github.com/parley-hub/parley"
 )
 
 // rung remembers for the dispatcher who has something to take, or a run to end.
@@ -46,21 +44,34 @@ func (h *Hub) Rung() (agents func() []string, wait <-chan struct{}) { return h.r
 // mostWaiting is how many agents are told to wait at once.
 const mostWaiting = 10_000
 
-// Waiting are the agents whose runs the hub starts and for whom something waits that wakes them. Who is halted
-// or asleep does not wait.
+// Waiting are the agents whose runs the hub starts and for whom something waits that wakes them. Who is halted does
+// not wait, and who is asleep does only for asks.
 func (h *Hub) Waiting(ctx context.Context) (ids []string, err error) {
 	err = h.view(ctx, theHub, func(s *scene) error {
 		all, err := s.Queue().Waiting(mostWaiting)
 		for _, id := range all {
-			var a parley.Agent
+			var waits bool
 			if err == nil {
-				a, err = s.Agents().Find(id)
+				waits, err = s.waits(id)
 			}
-			if a.RemovedAt == nil && a.Dispatched() && !a.Halted(s.now) && !a.Asleep(s.now) {
-				ids = append(ids, a.ID)
+			if waits {
+				ids = append(ids, id)
 			}
 		}
 		return err
 	})
 	return ids, err
+}
+
+// waits says whether an agent for whom something is ready could begin with it.
+func (s *scene) waits(id string) (bool, error) {
+	a, err := s.Agents().Find(id)
+	if err != nil || a.RemovedAt != nil || !a.Dispatched() || a.Halted(s.now) {
+		return false, err
+	}
+	if !a.Asleep(s.now) {
+		return true, nil
+	}
+	_, asked, err := s.nextAsk(start{agent: a})
+	return asked, err
 }

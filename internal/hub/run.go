@@ -13,6 +13,8 @@ import (
 type RunOptions struct {
 	Node string                     // this process of the hub
 	Plan func(parley.Agent) RunPlan // of a run of an agent; may be called for one that does not start
+
+	AsksOnly bool // there is no room but for what answers an ask
 }
 
 // RunPlan is what is known of a run before it starts.
@@ -209,6 +211,9 @@ func (s *scene) endRun(r *parley.Run, to parley.RunState, edit func(*parley.Run)
 		return err
 	}
 	s.woken = append(s.woken, r.Agent)
+	if err := s.freeWaits(*r); err != nil {
+		return err
+	}
 	if err := s.passTurns(*r); err != nil {
 		return err
 	}

@@ -37,6 +37,9 @@ func (h *Hub) RunContext(ctx context.Context, run string) (c parley.RunContext, 
 		if err := s.addHistory(&c, page); err != nil {
 			return err
 		}
+		if err := s.addTaskTo(&c); err != nil {
+			return err
+		}
 		return s.addParticipants(&c)
 	})
 	if err == nil && len(page) > 0 {
@@ -125,12 +128,58 @@ func (s *scene) sessionKnows(c *parley.RunContext, known []string) (int64, []str
 	for _, p := range posts {
 		known = append(known, p.Message)
 	}
+	if before.Conversation != c.Run.Conversation {
+		c.Resumed = true // in its task; of this conversation it knows nothing else
+		return 0, known, nil
+	}
 	newest, err := s.messages(before.Triggers[len(before.Triggers)-1:])
 	if err != nil || len(newest) == 0 {
 		return 0, known, err
 	}
 	c.Resumed = true
 	return newest[0].Seq, known, nil
+}
+
+// addTaskTo adds the task that the run is in, and of those it depends on what came of them.
+func (s *scene) addTaskTo(c *parley.RunContext) error {
+	if c.Run.Task == "" {
+		return nil
+	}
+	t, err := s.task(c.Run.Task)
+	if _, hidden := errors.AsType[unknown](err); hidden {
+		return nil // it was given to somebody else meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	view, err := s.viewer().view(t)
+	if err != nil {
+		return err
+	}
+	c.Task = &view
+	if err := s.addRequestTo(c, t.Message); err != nil {
+		return err
+	}
+	needed, err := s.Tasks().GetAll(t.DependsOn)
+	for _, n := range needed {
+		c.Needed = append(c.Needed, parley.Task{ID: n.ID, Status: n.Status, Outcome: n.Outcome, Result: n.Result})
+	}
+	return err
+}
+
+// addRequestTo adds the message that began the task, with its files, where the conversation does not show it.
+func (s *scene) addRequestTo(c *parley.RunContext, id string) error {
+	if id == "" || slices.ContainsFunc(slices.Concat(c.History, c.Whole, c.Triggers), func(m parley.Message) bool { return m.ID == id }) {
+		return nil
+	}
+	found, err := s.messages([]string{id})
+	if err == nil {
+		found, err = s.readable(found)
+	}
+	if err == nil && len(found) > 0 {
+		c.Request = &found[0]
+	}
+	return err
 }
 
 // addParticipants adds who takes part, and who else has said something.
@@ -148,7 +197,11 @@ func (s *scene) addParticipants(c *parley.RunContext) error {
 		}
 		c.Members = append(c.Members, a)
 	}
-	for _, m := range slices.Concat(c.History, c.Whole, c.Triggers, c.Earlier) {
+	said := slices.Concat(c.History, c.Whole, c.Triggers, c.Earlier)
+	if c.Request != nil {
+		said = append(said, *c.Request)
+	}
+	for _, m := range said {
 		if known[m.From] {
 			continue
 		}

@@ -147,3 +147,24 @@ func (w *world) looksOnlyHere(agent string, r parley.Run) {
 		same(w.t, "where it was said", m.Conversation, r.Conversation)
 	}
 }
+
+// The request that began a task is shown to each of its runs, though the conversation has gone on since.
+func TestTheRequestOfATaskIsKept(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex", "smith")
+	w.change("codex", func(a *parley.Agent) { a.ContextMessages = 2 })
+	made := get[parley.Contacted](w)(w.Contact(ctx, user, parley.Contact{Pattern: parley.PatternDelegate, Agent: "codex", Message: "Forge a sword"}))
+	a := w.starts("codex")
+	first := w.known(a.Run.ID)
+	same(t, "at first", []any{first.Task.ID, first.Request == nil}, []any{made.Task, true})
+	caller := as("codex")
+	caller.Run = a.Run.ID
+	get[parley.Contacted](w)(w.Contact(ctx, caller, parley.Contact{Pattern: parley.PatternDelegate, Agent: "smith", Message: "Heat the iron"}))
+	w.finish(a, "The smith is at it.")
+	w.answers("smith", "It is hot.")
+	later := w.known(w.starts("codex").Run.ID)
+	if later.Request == nil || later.Request.ID != made.Message || later.Task.ID != made.Task {
+		t.Errorf("the request is %+v, the task %+v", later.Request, later.Task)
+	}
+}

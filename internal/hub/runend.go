@@ -83,10 +83,14 @@ func (s *scene) succeed(r *parley.Run, p post, keep func(*parley.Run)) (posted *
 	if err != nil {
 		return nil, err
 	}
-	return posted, s.endRun(r, parley.RunSucceeded, func(r *parley.Run) {
+	err = s.endRun(r, parley.RunSucceeded, func(r *parley.Run) {
 		keep(r)
 		r.Answer = answer
 	})
+	if err != nil {
+		return nil, err
+	}
+	return posted, s.taskRunEnded(*r, p.draft.Content.Text)
 }
 
 // FailRun ends a run that has failed. What may succeed at another time is tried again, as often as its agent's
@@ -205,6 +209,9 @@ func (s *scene) fail(r *parley.Run, why parley.Trouble, hint string, keep func(*
 		keep(r)
 		r.Failure = cause
 	})
+	if err == nil {
+		err = s.taskRunFailed(*r, cause)
+	}
 	if err != nil || to == parley.RunCancelled {
 		return err
 	}
@@ -216,7 +223,15 @@ func (s *scene) endCancelled(r *parley.Run, keep func(*parley.Run)) error {
 	if err := s.eachLeased(*r, func(d *parley.Delivery) error { return s.release(d, *r) }); err != nil {
 		return err
 	}
-	return s.endRun(r, parley.RunCancelled, keep)
+	if err := s.endRun(r, parley.RunCancelled, keep); err != nil {
+		return err
+	}
+	return s.taskRunFailed(*r, wasCancelled(*r))
+}
+
+func wasCancelled(r parley.Run) *parley.Error {
+	return parley.Errorf(parley.Unavailable, "%s%sthe run was cancelled: %s", r.Agent, didNot, r.Cancel).
+		Suggest("send it again if it is still wanted")
 }
 
 // release is what happens to a delivery of a run that was cancelled: it has failed, unless that was because
@@ -225,8 +240,7 @@ func (s *scene) release(d *parley.Delivery, r parley.Run) error {
 	if strings.HasPrefix(r.Cancel, stopOf(r.Agent)) {
 		return s.giveBack(d, parley.FailureStopped, nil, 0)
 	}
-	return s.end(d, parley.DeliveryFailed, parley.Errorf(parley.Unavailable, "%s did not do this: the run was cancelled: %s", r.Agent, r.Cancel).
-		Suggest("send it again if it is still wanted"))
+	return s.end(d, parley.DeliveryFailed, wasCancelled(r))
 }
 
 // LostRuns are the runs that a former process of the hub with this name has left: those that still count as

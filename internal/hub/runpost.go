@@ -23,15 +23,21 @@ func (s *scene) postedByRun(p *post) (first parley.Receipt, found bool, err erro
 	if p.run == "" {
 		return first, false, nil
 	}
-	r, err := s.liveRun(p.run)
-	if err == nil && r.Agent != s.me.ID {
-		err = parley.Errorf(parley.NotPermitted, "run %s is not one of %s", r.ID, s.me.ID).Suggest("use the token of the run")
-	}
+	r, err := s.ownRun(p.run)
 	if err != nil {
 		return first, false, err
 	}
 	p.by = &r
 	return s.repeated(r, p.call)
+}
+
+// ownRun finds a live run of the caller's own.
+func (s *scene) ownRun(id string) (parley.Run, error) {
+	r, err := s.liveRun(id)
+	if err == nil && r.Agent != s.me.ID {
+		err = parley.Errorf(parley.NotPermitted, "run %s is not one of %s", r.ID, s.me.ID).Suggest("use the token of the run")
+	}
+	return r, err
 }
 
 // repeated returns what an earlier attempt of a run has posted by the same call, and notes it as this run's.

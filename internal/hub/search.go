@@ -24,8 +24,12 @@ func (h *Hub) Search(ctx context.Context, caller Caller, r parley.SearchRequest)
 		return parley.SearchResult{}, err
 	}
 	var me string // who is no participant is told so before it waits
-	if err := h.view(ctx, caller, func(s *scene) error { me = s.me.ID; return nil }); err != nil {
-		return parley.SearchResult{}, err
+	err = h.view(ctx, caller, func(s *scene) error {
+		me = s.me.ID
+		return s.mustRead(origin{caller: caller}, "")
+	})
+	if err != nil {
+		return parley.SearchResult{}, h.heldOr(ctx, caller, err, toolQuery, queryArgs{Action: searching, Search: &r})
 	}
 	h.index.await(ctx, me)
 	var (

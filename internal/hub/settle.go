@@ -65,8 +65,11 @@ func failed(recipient string, t parley.Trouble) *parley.Error {
 	if t.Reason != "" {
 		reason = t.Reason
 	}
-	return parley.Errorf(kind.code, "%s did not do this: %s", recipient, reason)
+	return parley.Errorf(kind.code, "%s%s%s", recipient, didNot, reason)
 }
+
+// didNot stands between whoever has failed and why.
+const didNot = " did not do this: "
 
 // Nack gives deliveries back that the caller has taken. What may succeed at another time is tried
 // again, as often as its recipient's attempts allow; what cannot has failed.

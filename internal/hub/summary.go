@@ -89,13 +89,17 @@ type lastFailure struct {
 	At   *time.Time  `json:"at,omitempty"`
 }
 
-// summarize writes an event with the state of an agent: every 15 minutes, and whenever a run has failed.
+// summarize writes an event with the state of an agent: every 15 minutes, whenever a run has failed, and
+// with each change of its tasks.
 func (s *scene) summarize(a parley.Agent) error {
 	live, err := s.Runs().Live(a.ID)
 	if err != nil {
 		return err
 	}
-	status, _ := s.status(a, len(live))
+	status, err := s.statusWith(a, len(live))
+	if err != nil {
+		return err
+	}
 	says := summary{Status: status.Status, Reason: status.Reason, LiveRuns: len(live)}
 	if says.Inbox, err = s.Queue().Inbox(a.ID); err != nil {
 		return err

@@ -188,6 +188,7 @@ func (s *scene) hand(d *parley.Delivery, t parley.Take, lease string, now parley
 	to := parley.DeliveryDelivered
 	switch {
 	case t.AtMostOnce:
+		s.fetching = true
 		return s.move(d, parley.DeliveryAcked, func(d *parley.Delivery) { d.Run = t.Run })
 	case t.Seen:
 		to = parley.DeliverySeen

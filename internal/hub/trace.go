@@ -27,10 +27,13 @@ func (h *Hub) Trace(ctx context.Context, caller Caller, id string) (list []parle
 	}
 	h.index.await(ctx, me)
 	err = h.view(ctx, caller, func(s *scene) error {
+		if err := s.mustRead(origin{caller: caller}, ""); err != nil {
+			return err
+		}
 		list, err = s.trace(id)
 		return err
 	})
-	return list, err
+	return list, h.heldOr(ctx, caller, err, toolQuery, queryArgs{Action: tracing, Subject: id})
 }
 
 func (s *scene) trace(id string) ([]parley.Shown, error) {

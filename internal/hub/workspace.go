@@ -27,6 +27,10 @@ func (w workspace) Who(ctx context.Context) ([]parley.Presence, error) {
 	return w.hub.Who(ctx, w.caller)
 }
 
+func (w workspace) Named(ctx context.Context, ids ...string) ([]parley.Presence, error) {
+	return w.hub.Named(ctx, w.caller, ids...)
+}
+
 func (w workspace) Conversations(ctx context.Context, f parley.ListFilter) ([]parley.ConversationView, error) {
 	list, _, err := w.hub.Conversations(ctx, w.caller, f)
 	return list, err
@@ -43,4 +47,24 @@ func (w workspace) Peek(ctx context.Context, limit int) (parley.Peeked, error) {
 func (w workspace) Sleep(ctx context.Context, until time.Time) error {
 	_, err := w.hub.Sleep(ctx, w.caller, w.caller.Agent, until)
 	return err
+}
+
+func (w workspace) Contact(ctx context.Context, c parley.Contact) (parley.Contacted, error) {
+	return w.hub.Contact(ctx, w.caller, c)
+}
+
+func (w workspace) Tasks(ctx context.Context, f parley.TaskFilter) ([]parley.TaskView, error) {
+	return w.hub.Tasks(ctx, w.caller, f)
+}
+
+func (w workspace) UpdateTask(ctx context.Context, id string, c parley.TaskChange) (parley.TaskView, error) {
+	return w.hub.UpdateTask(ctx, w.caller, id, c)
+}
+
+func (w workspace) Approvals(ctx context.Context, f parley.ApprovalFilter) ([]parley.Approval, error) {
+	return w.hub.Approvals(ctx, w.caller, f)
+}
+
+func (w workspace) DecideApproval(ctx context.Context, id string, d parley.Decision) (parley.Approval, error) {
+	return w.hub.Decide(ctx, w.caller, id, d)
 }

@@ -14,35 +14,57 @@ import (
 // twice as many tokens: a limit is an estimate.
 const bytesPerToken = 4
 
-// messages are the history and the triggers, cut to the agent's limit of tokens: first the oldest of the
-// history goes, at last the triggers are shortened. None of these is left out.
-func (b *builder) messages() (history, triggers string) {
+// messages are the history, what the task was given, and the triggers, cut to the agent's limit of tokens: first
+// the oldest of the history goes, at last the others are shortened. None of these is left out.
+func (b *builder) messages() (history, given, triggers string) {
 	room := math.MaxInt
 	if limit := b.Agent.ContextTokens; limit > 0 {
 		room = limit * bytesPerToken
 	}
-	var answer strings.Builder
-	for i, share := range b.shares(room) {
-		answer.WriteString(b.voices.Short(b.Triggers[i], share))
+	all := b.given()
+	first := len(all)
+	for _, m := range b.Triggers {
+		all = append(all, b.message(m))
 	}
-	shown, left := b.voices.Fit(b.past(), max(0, room-answer.Len()))
+	shorter := make([]string, len(all))
+	for i, share := range shares(all, room) {
+		shorter[i] = all[i].whole
+		if len(shorter[i]) > share {
+			shorter[i] = all[i].short(share)
+		}
+	}
+	given, triggers = strings.Join(shorter[:first], ""), strings.Join(shorter[first:], "")
+	if given != "" {
+		given = "It was given:\n" + given
+	}
+	shown, left := b.voices.Fit(b.past(), max(0, room-len(given)-len(triggers)))
 	if left > 0 {
 		history = fmt.Sprintf("(%d older messages left out)\n", left)
 	}
-	return history + strings.Join(shown, ""), answer.String()
+	return history + strings.Join(shown, ""), given, triggers
 }
 
-// shares divides room among the triggers. What a small one does not need, the larger ones get.
-func (b *builder) shares(room int) []int {
-	sizes, order := make([]int, len(b.Triggers)), make([]int, len(b.Triggers))
-	for i, m := range b.Triggers {
-		sizes[i], order[i] = len(b.voices.Message(m)), i
+// piece is something that is shown whole, or shortened where there is no room.
+type piece struct {
+	whole string
+	short func(most int) string
+}
+
+func (b *builder) message(m parley.Message) piece {
+	return piece{b.voices.Message(m), func(most int) string { return b.voices.Short(m, most) }}
+}
+
+// shares divides room among pieces. What a small one does not need, the larger ones get.
+func shares(pieces []piece, room int) []int {
+	order := make([]int, len(pieces))
+	for i := range pieces {
+		order[i] = i
 	}
-	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(sizes[i], sizes[j]) })
-	shares := make([]int, len(sizes))
+	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(len(pieces[i].whole), len(pieces[j].whole)) })
+	shares := make([]int, len(pieces))
 	for n, i := range order {
 		shares[i] = room / (len(order) - n)
-		room -= min(shares[i], sizes[i])
+		room -= min(shares[i], len(pieces[i].whole))
 	}
 	return shares
 }

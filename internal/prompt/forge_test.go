@@ -3,6 +3,7 @@ package prompt_test
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,7 +120,30 @@ func drawn(t *rapid.T) parley.RunContext {
 	if rapid.Bool().Draw(t, "again") {
 		c.Run.Attempt, c.Earlier = 2, drawnMessages(t, 30, 1)
 	}
+	if rapid.Bool().Draw(t, "in a task") {
+		drawTask(t, &c)
+	}
 	return c
+}
+
+func drawTask(t *rapid.T, c *parley.RunContext) {
+	c.Task = &parley.TaskView{Task: parley.Task{
+		ID: "task-1", Title: foreign().Draw(t, "title"), Requester: "user", OriginalRequester: "hodor",
+		DelegationReason: foreign().Draw(t, "reason"), Progress: &parley.TaskProgress{
+			Message: foreign().Draw(t, "progress"), Blockers: []string{foreign().Draw(t, "blocker")},
+		},
+	}}
+	request := drawnMessages(t, 40, 1)[0]
+	c.Request = &request
+	c.Needed = []parley.Task{{ID: "task-9", Result: &parley.TaskResult{Text: foreign().Draw(t, "result")}}}
+}
+
+// given is the message that a task was given; a session that goes on has it.
+func given(c parley.RunContext) []parley.Message {
+	if c.Task == nil || c.Resumed {
+		return nil
+	}
+	return []parley.Message{*c.Request}
 }
 
 func drawnMessages(t *rapid.T, seq int64, n int) (list []parley.Message) {
@@ -143,7 +167,7 @@ func TestNoBodyForgesAnything(t *testing.T) {
 		c := drawn(t)
 		user := prompt.Build(c).User
 		got := read(t, user)
-		want := append(append(append([]parley.Message(nil), c.History...), c.Earlier...), c.Triggers...)
+		want := slices.Concat(given(c), c.History, c.Earlier, c.Triggers)
 		if len(got) != len(want) {
 			t.Fatalf("%d messages, want %d:\n%s", len(got), len(want), user)
 		}
@@ -166,6 +190,9 @@ func wantHeadings(t *rapid.T, c parley.RunContext, user string) {
 	want := []string{"## Conversation"}
 	if c.Resumed {
 		want = []string{"## New in #daily-standup"}
+	}
+	if c.Task != nil {
+		want = append(want, "## Task")
 	}
 	if len(c.History) > 0 && c.Resumed {
 		want = append(want, "## Meanwhile")

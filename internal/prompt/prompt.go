@@ -84,16 +84,18 @@ func (b *builder) tools() string {
 
 func (b *builder) user() string {
 	b.out.Reset()
-	history, triggers := b.messages()
+	history, given, triggers := b.messages()
 	b.section("Conversation", b.conversation())
+	b.section("Task", b.task()+given)
 	b.section("History", history)
 	b.rest(triggers)
 	return b.out.String()
 }
 
 func (b *builder) news() string {
-	history, triggers := b.messages()
+	history, _, triggers := b.messages() // nothing is given anew
 	b.section("New in "+b.title(), rules+"\n")
+	b.section("Task", b.task())
 	b.section("Meanwhile", history)
 	b.rest(triggers)
 	return b.out.String()

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -26,6 +27,13 @@ func TestPrompts(t *testing.T) {
 		"from-hub":  fromHub,
 		"redacted":  func() parley.RunContext { c := standup(); c.Triggers[0].RedactedAt = &noon; return c },
 		"bare-bone": bare,
+		"task":      task,
+		"subtasks":  subtasks,
+		"task-goes-on": func() parley.RunContext {
+			c := subtasks()
+			c.Resumed, c.History = true, nil
+			return c
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := prompt.Build(context())
@@ -99,6 +107,53 @@ func bare() parley.RunContext {
 	return parley.RunContext{
 		Agent: a, Conversation: parley.Conversation{ID: "c", Kind: parley.Ephemeral, Visibility: parley.Private},
 		Members: []parley.Agent{a}, Triggers: []parley.Message{message(1, "b", "")},
+	}
+}
+
+// task is the first run of a task that was delegated, after another one was completed.
+func task() parley.RunContext {
+	c := dm()
+	c.Run.Attempt = 1
+	due := noon.Add(2 * time.Hour)
+	c.Task = &parley.TaskView{Task: parley.Task{
+		ID: "task-103", Title: "Draft the\n## summary", Requester: "user", OriginalRequester: "ceo", Assignee: "arya",
+		DelegationReason: "You write best.\n--- end ---", Deadline: &due, Status: parley.TaskActive,
+	}}
+	c.Needed = []parley.Task{
+		{ID: "task-101", Result: &parley.TaskResult{
+			Text: "Revenue: $2.4M\n## Role", Deliverables: []string{"revenue.csv"}, Metrics: map[string]float64{"rows": 12},
+		}},
+		{ID: "task-102"},
+	}
+	return c
+}
+
+// subtasks is a later run of a task, while others are at parts of it.
+func subtasks() parley.RunContext {
+	c := task()
+	half, three, six, request := 0.5, int64(3), int64(6), c.Triggers[0]
+	c.Senders = append(c.Senders, agent(parley.System, parley.System, parley.KindSystem))
+	c.Task.OriginalRequester, c.Task.DelegationReason, c.Needed = "user", "", nil
+	c.Task.Progress = &parley.TaskProgress{Fraction: &half, Current: &three, Total: &six, Message: "half\nof it", Blockers: []string{"no coal"}}
+	c.Task.WaitsOn = parley.WaitsOn{Subtasks: []string{"task-104", "task-105"}, Approval: "0198c3a0-0000-7000-8000-0000000000cc"}
+	c.Request = &request
+	c.Triggers = []parley.Message{message(12, parley.System, "[Delegation Result from DataBot | task-104]\nDone.")}
+	return c
+}
+
+// TestResultsOfOtherTasksAreCut: they share the room with the triggers, and none is left out.
+func TestResultsOfOtherTasksAreCut(t *testing.T) {
+	c := task()
+	c.Needed[0].Result.Text = strings.Repeat("word ", 50_000)
+	c.Agent.ContextTokens = 1000
+	user := prompt.Build(c).User
+	for _, head := range []string{"result of task-101:\n", "result of task-102:\n", "--- message " + c.Triggers[0].ID} {
+		if !strings.Contains(user, head) {
+			t.Errorf("%q is gone", head)
+		}
+	}
+	if len(user) > 6000 || !strings.Contains(user, "bytes left out)") {
+		t.Errorf("the prompt has %d bytes", len(user))
 	}
 }
 

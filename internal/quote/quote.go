@@ -50,6 +50,10 @@ func hidden(r rune) bool {
 // Block is a text in lines of its own. An empty text has none.
 func Block(s string) string { return block(Clean(s)) }
 
+// Short is a text in lines of its own of about so many bytes at most, as Block is for all of it: what is left out is
+// left out in the middle, and said.
+func Short(s string, most int) string { return shorten(Clean(s), most) }
+
 func block(cleaned string) string {
 	if cleaned == "" {
 		return ""

@@ -15,8 +15,8 @@ const checkPage = 500
 
 // Check adds to a report every message that does not match its checksum or whose references are
 // not written down, every artifact whose body is missing or damaged, every token that is for nothing there
-// is, every run whose state does not fit, every break in the audit chain and every wrong count. progress is
-// told now and then how far it is. An error means that the check could not be made.
+// is, every run, task and approval whose state does not fit, every task that is not where its tree says, every
+// break in the audit chain and every wrong count. progress is told now and then how far it is. An error means that the check could not be made.
 func Check(ctx context.Context, s parley.Store, report *parley.CheckReport, progress func(parley.CheckReport)) error {
 	c := &checker{ctx: ctx, store: s, report: report, progress: progress}
 	for _, part := range []struct {
@@ -27,6 +27,8 @@ func Check(ctx context.Context, s parley.Store, report *parley.CheckReport, prog
 		{"artifacts", c.artifacts},
 		{"tokens", c.tokens},
 		{"runs", c.runs},
+		{"tasks", c.tasks},
+		{"approvals", c.approvals},
 		{"the audit log", c.audit},
 		{"counts", c.counts},
 	} {

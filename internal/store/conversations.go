@@ -186,21 +186,22 @@ func (s conversations) Bury(id string) error {
 
 // empty takes the open deliveries of a conversation out of the inboxes.
 func (s conversations) empty(conv int64) error {
-	freed := map[int64][2]int{}
-	err := s.each(`SELECT d.agent, count(CASE WHEN d.waking = 1 THEN 1 END), count(*) FROM messages m JOIN deliveries d ON d.message = m.seq
-		WHERE m.conv = $1 AND d.purpose = '' AND `+open+" GROUP BY d.agent", []any{conv}, func(r Rows) error {
+	freed := map[int64]parley.Inbox{}
+	err := s.each("SELECT d.agent, "+takenRoom+` FROM messages m JOIN deliveries d ON d.message = m.seq
+		WHERE m.conv = $1 AND `+open+" GROUP BY d.agent", []any{conv}, func(r Rows) error {
 		var (
-			agent       int64
-			waking, all int
+			agent int64
+			n     parley.Inbox
 		)
-		err := r.Scan(&agent, &waking, &all)
-		freed[agent] = [2]int{waking, all - waking}
+		err := r.Scan(&agent, &n.Waking, &n.Quiet, &n.Work)
+		freed[agent] = n
 		return err
 	})
 	s.lastInbox = inboxOf{}
 	for agent, n := range freed {
 		if err == nil {
-			err = s.write("UPDATE inboxes SET waking = waking - $2, quiet = quiet - $3 WHERE agent = $1", agent, n[0], n[1])
+			err = s.write("UPDATE inboxes SET waking = waking - $2, quiet = quiet - $3, work = work - $4 WHERE agent = $1",
+				agent, n.Waking, n.Quiet, n.Work)
 		}
 	}
 	return err

@@ -13,7 +13,7 @@ func (s counts) Totals() (t parley.Totals, err error) {
 	err = s.row(`SELECT (SELECT count(*) FROM agents WHERE removed_at IS NULL),
 			(SELECT count(*) FROM conversations c WHERE `+alive+`),
 			(SELECT CAST(coalesce(sum(c.messages), 0) AS BIGINT) FROM conversations c WHERE `+alive+`),
-			(SELECT CAST(coalesce(sum(waking + quiet), 0) AS BIGINT) FROM inboxes),
+			(SELECT CAST(coalesce(sum(waking + quiet + work), 0) AS BIGINT) FROM inboxes),
 			(SELECT count(*) FROM deliveries d JOIN messages m ON m.seq = d.message JOIN conversations c ON c.num = m.conv
 				WHERE d.state = 'dead' AND `+alive+")", nil,
 		[]any{&t.Agents, &t.Conversations, &t.Messages, &t.OpenDeliveries, &t.DeadLetters})
@@ -71,20 +71,21 @@ func (s counts) Artifacts(limit int) (found []string, err error) {
 }
 
 func (s counts) Inboxes(limit int) (found []string, err error) {
-	err = s.each(`SELECT a.id, coalesce(i.waking, 0), coalesce(i.quiet, 0), coalesce(n.waking, 0), coalesce(n.quiet, 0)
+	err = s.each(`SELECT a.id, coalesce(i.waking, 0), coalesce(i.quiet, 0), coalesce(i.work, 0),
+			coalesce(n.waking, 0), coalesce(n.quiet, 0), coalesce(n.work, 0)
 		FROM agents a LEFT JOIN inboxes i ON i.agent = a.num LEFT JOIN
-			(SELECT d.agent, CAST(sum(d.waking) AS BIGINT) AS waking, CAST(sum(1 - d.waking) AS BIGINT) AS quiet
-			FROM deliveries d JOIN messages m ON m.seq = d.message JOIN conversations c ON c.num = m.conv
-			WHERE `+alive+` AND d.purpose = '' AND `+open+` GROUP BY d.agent) n ON n.agent = a.num
-		WHERE coalesce(i.waking, 0) <> coalesce(n.waking, 0) OR coalesce(i.quiet, 0) <> coalesce(n.quiet, 0) LIMIT 0 + $1`,
+			(SELECT d.agent, `+takenRoom+` FROM deliveries d JOIN messages m ON m.seq = d.message JOIN conversations c ON c.num = m.conv
+			WHERE `+alive+" AND "+open+` GROUP BY d.agent) n ON n.agent = a.num
+		WHERE coalesce(i.waking, 0) <> coalesce(n.waking, 0) OR coalesce(i.quiet, 0) <> coalesce(n.quiet, 0)
+			OR coalesce(i.work, 0) <> coalesce(n.work, 0) LIMIT 0 + $1`,
 		[]any{limit}, func(r Rows) error {
 			var (
-				id                                   string
-				waking, quiet, wakingOpen, quietOpen int64
+				id         string
+				says, open parley.Inbox
 			)
-			err := r.Scan(&id, &waking, &quiet, &wakingOpen, &quietOpen)
-			found = append(found, fmt.Sprintf("the inbox of %s says that %d waking and %d quiet deliveries are open, but %d and %d are",
-				id, waking, quiet, wakingOpen, quietOpen))
+			err := r.Scan(&id, &says.Waking, &says.Quiet, &says.Work, &open.Waking, &open.Quiet, &open.Work)
+			found = append(found, fmt.Sprintf("the inbox of %s says that %d waking, %d quiet and %d other deliveries are open, but %d, %d and %d are",
+				id, says.Waking, says.Quiet, says.Work, open.Waking, open.Quiet, open.Work))
 			return err
 		})
 	return found, err

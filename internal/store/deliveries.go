@@ -76,28 +76,35 @@ const askRank = 11
 
 // fill counts a new delivery in its recipient's inbox. Whoever adds one looks at the inbox next.
 func (s deliveries) fill(recipient int64, d parley.Delivery) error {
-	waking, quiet := room(d)
-	if waking+quiet == 0 {
+	takes := room(d)
+	if takes == (parley.Inbox{}) {
 		return nil
 	}
 	var inbox parley.Inbox
-	err := s.row(`INSERT INTO inboxes (agent, waking, quiet, evicted) VALUES ($1, $2, $3, 0)
-		ON CONFLICT (agent) DO UPDATE SET waking = inboxes.waking + excluded.waking, quiet = inboxes.quiet + excluded.quiet
-		RETURNING waking, quiet, evicted`,
-		[]any{recipient, waking, quiet}, []any{&inbox.Waking, &inbox.Quiet, &inbox.Evicted})
+	err := s.row(`INSERT INTO inboxes (agent, waking, quiet, work, evicted) VALUES ($1, $2, $3, $4, 0)
+		ON CONFLICT (agent) DO UPDATE SET waking = inboxes.waking + excluded.waking, quiet = inboxes.quiet + excluded.quiet,
+			work = inboxes.work + excluded.work
+		RETURNING waking, quiet, work, evicted`,
+		[]any{recipient, takes.Waking, takes.Quiet, takes.Work}, []any{&inbox.Waking, &inbox.Quiet, &inbox.Work, &inbox.Evicted})
 	s.lastInbox = inboxOf{recipient, inbox}
 	return err
 }
 
+// takenRoom is what room says of many deliveries.
+const takenRoom = `count(CASE WHEN d.purpose = '' AND d.waking = 1 THEN 1 END) AS waking,
+	count(CASE WHEN d.purpose = '' AND d.waking = 0 THEN 1 END) AS quiet, count(CASE WHEN d.purpose <> '' THEN 1 END) AS work`
+
 // room is what a delivery takes in an inbox.
-func room(d parley.Delivery) (waking, quiet int) {
+func room(d parley.Delivery) parley.Inbox {
 	switch {
-	case d.Purpose != "" || !d.Open():
-		return 0, 0
+	case !d.Open():
+		return parley.Inbox{}
+	case d.Purpose != "":
+		return parley.Inbox{Work: 1}
 	case d.Waking:
-		return 1, 0
+		return parley.Inbox{Waking: 1}
 	default:
-		return 0, 1
+		return parley.Inbox{Quiet: 1}
 	}
 }
 
@@ -235,16 +242,15 @@ func (s deliveries) Put(before, after parley.Delivery) error {
 
 // makeRoom counts what a change means for the inbox.
 func (s deliveries) makeRoom(recipient int64, before, after parley.Delivery) error {
-	hadWaking, hadQuiet := room(before)
-	waking, quiet := room(after)
+	had, has := room(before), room(after)
 	// What a newer heartbeat replaces is evicted without a failure, and not counted.
 	evicted := flag(after.State == parley.DeliveryEvicted && before.State != parley.DeliveryEvicted && after.Failure != nil)
-	if waking == hadWaking && quiet == hadQuiet && evicted == 0 {
+	if has == had && evicted == 0 {
 		return nil
 	}
 	s.lastInbox = inboxOf{}
-	return s.write("UPDATE inboxes SET waking = waking + $2, quiet = quiet + $3, evicted = evicted + $4 WHERE agent = $1",
-		recipient, waking-hadWaking, quiet-hadQuiet, evicted)
+	return s.write("UPDATE inboxes SET waking = waking + $2, quiet = quiet + $3, work = work + $4, evicted = evicted + $5 WHERE agent = $1",
+		recipient, has.Waking-had.Waking, has.Quiet-had.Quiet, has.Work-had.Work, evicted)
 }
 
 func (s deliveries) Of(message string) ([]parley.Delivery, error) {

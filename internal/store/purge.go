@@ -13,14 +13,16 @@ func partOf(table, key, where string) string {
 }
 
 // Each statement finishes its kind of row unless the limit ends it, so that nothing is erased before what
-// refers to it. What runs have cost is kept: deleting a conversation gives no budget back.
+// refers to it. What runs have cost is kept, for whom and in which task: deleting a
+// conversation gives no budget back.
 var (
 	purgeBefore = []string{
 		partOf("deliveries", "message, agent", "message IN ("+nextOf+")"),
+		partOf("waits", "id", "message IN ("+nextOf+")"),
 		partOf("run_outputs", "run", "run IN ("+nextRuns+")"),
 		partOf("run_triggers", "run, message", "run IN ("+nextRuns+")"),
 		partOf("run_posts", "run, message", "run IN ("+nextRuns+")"),
-		`UPDATE runs SET conv = NULL, task = NULL, trace = '', session = NULL, answer = NULL, failure = NULL, cancel = NULL, output = 0
+		`UPDATE runs SET conv = NULL, trace = '', session = NULL, answer = NULL, failure = NULL, cancel = NULL, output = 0
 			WHERE id IN (` + nextRuns + ")",
 		partOf("run_posts", "message, run", "message IN ("+nextOf+")"),
 	}

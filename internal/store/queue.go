@@ -1,6 +1,8 @@
 package store
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -120,21 +122,21 @@ func (s queue) Inbox(recipient string) (inbox parley.Inbox, err error) {
 	if s.lastInbox.agent == to.num {
 		return s.lastInbox.Inbox, nil
 	}
-	err = s.row("SELECT waking, quiet, evicted FROM inboxes WHERE agent = $1", []any{to.num},
-		[]any{&inbox.Waking, &inbox.Quiet, &inbox.Evicted})
+	err = s.row("SELECT waking, quiet, work, evicted FROM inboxes WHERE agent = $1", []any{to.num},
+		[]any{&inbox.Waking, &inbox.Quiet, &inbox.Work, &inbox.Evicted})
 	_, err = absent(err)
 	return inbox, err
 }
 
 func (s queue) Inboxes() (map[string]parley.Inbox, error) {
 	inboxes := map[string]parley.Inbox{}
-	err := s.each("SELECT a.id, i.waking, i.quiet, i.evicted FROM inboxes i JOIN agents a ON a.num = i.agent", nil,
+	err := s.each("SELECT a.id, i.waking, i.quiet, i.work, i.evicted FROM inboxes i JOIN agents a ON a.num = i.agent", nil,
 		func(r Rows) error {
 			var (
 				id    string
 				inbox parley.Inbox
 			)
-			err := r.Scan(&id, &inbox.Waking, &inbox.Quiet, &inbox.Evicted)
+			err := r.Scan(&id, &inbox.Waking, &inbox.Quiet, &inbox.Work, &inbox.Evicted)
 			inboxes[id] = inbox
 			return err
 		})
@@ -173,6 +175,35 @@ func (s queue) Waiting(limit int) (ids []string, err error) {
 		}
 	}
 	return ids, err
+}
+
+func (s queue) Asked(recipient string) (n int, err error) {
+	to, err := s.agentNamed(recipient)
+	if err != nil {
+		return 0, err
+	}
+	err = s.row(`SELECT count(*) FROM deliveries d JOIN messages m ON m.seq = d.message JOIN conversations c ON c.num = m.conv
+		WHERE d.agent = $1 AND d.purpose = 'ask' AND `+open+" AND "+alive, []any{to.num}, []any{&n})
+	return n, err
+}
+
+func (s queue) OfTask(recipient, task string, limit int) (list []parley.Delivery, err error) {
+	to, err := s.agentNamed(recipient)
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range []string{ // each by its own index
+		"d.state = 'accepted' AND d.timer IS NULL", "(d.timer IS NOT NULL OR d.state = 'delivered')",
+	} {
+		found, err := s.find("d.agent = $1 AND d.waking = 1 AND "+part+" AND m.task = $2 ORDER BY d.place LIMIT 0 + $3",
+			s.locks.Wait, to.num, task, limit-len(list))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, found...)
+	}
+	slices.SortFunc(list, func(a, b parley.Delivery) int { return cmp.Compare(a.Seq, b.Seq) })
+	return list, nil
 }
 
 func (s queue) Orphaned() (ids []string, err error) {

@@ -60,6 +60,7 @@ func (s retention) Erase(after, upTo int64) (erased parley.Erased, err error) {
 	}
 	for _, statement := range []string{
 		"DELETE FROM run_triggers WHERE message IN (" + doomed + ")", "DELETE FROM run_posts WHERE message IN (" + doomed + ")",
+		"DELETE FROM waits WHERE message IN (" + doomed + ")",
 		"DELETE FROM deliveries WHERE message IN (" + doomed + ")", "DELETE FROM messages WHERE seq IN (" + doomed + ")",
 	} {
 		if _, err := s.exec(statement, after, upTo); err != nil {

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -35,8 +34,8 @@ func (s runs) Insert(r parley.Run) error {
 		return err
 	}
 	n, err := s.exec(`INSERT INTO runs (id, agent, conv, created_at, task, runtime, state, trace, attempt, hops, chain, started_at,
-			ended_at, deadline, session, answer, failure, cancel, input_tokens, output_tokens, cost, node, pid, pid_started)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)
+			ended_at, deadline, session, answer, failure, cancel, input_tokens, output_tokens, cost, node, pid, pid_started, depth)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)
 		ON CONFLICT DO NOTHING`, append([]any{id[:], agent.num, conv.num, millis(r.CreatedAt)}, changing...)...)
 	if err := changed(n, err, parley.ErrTaken); err != nil {
 		return err
@@ -74,12 +73,12 @@ func (s runs) triggers(conv int64, messages []string) (list []trigger, err error
 }
 
 // seqOf is the seq of a message of a conversation that is there.
-func (s runs) seqOf(message string) (seq int64, err error) {
+func (t *tx) seqOf(message string) (seq int64, err error) {
 	id, err := uuid.Parse(message)
 	if err != nil {
 		return 0, parley.ErrNotFound
 	}
-	err = s.row("SELECT m.seq FROM messages m JOIN conversations c ON c.num = m.conv WHERE m.id = $1 AND "+alive, []any{id[:]}, []any{&seq})
+	err = t.row("SELECT m.seq FROM messages m JOIN conversations c ON c.num = m.conv WHERE m.id = $1 AND "+alive, []any{id[:]}, []any{&seq})
 	return seq, err
 }
 
@@ -116,7 +115,7 @@ func (s runs) Put(r parley.Run) error {
 	}
 	n, err := s.exec(`UPDATE runs SET task = $2, runtime = $3, state = $4, trace = $5, attempt = $6, hops = $7, chain = $8,
 			started_at = $9, ended_at = $10, deadline = $11, session = $12, answer = $13, failure = $14, cancel = $15,
-			input_tokens = $16, output_tokens = $17, cost = $18, node = $19, pid = $20, pid_started = $21
+			input_tokens = $16, output_tokens = $17, cost = $18, node = $19, pid = $20, pid_started = $21, depth = $22
 		WHERE id = $1 AND EXISTS (SELECT 1 FROM conversations c WHERE c.num = runs.conv AND `+alive+")",
 		append([]any{key[:]}, changing...)...)
 	return changed(n, err, parley.ErrNotFound)
@@ -154,12 +153,7 @@ func (s runs) Counts() (map[string]int, error) {
 			byNum[agent] = n
 			return err
 		})
-	counts := map[string]int{}
-	for agent, n := range byNum {
-		id, named := s.agentID(agent)
-		counts[id], err = n, errors.Join(err, named)
-	}
-	return counts, err
+	return byID(s.tx, byNum, err)
 }
 
 func (s runs) List(f parley.RunFilter) ([]parley.Run, error) {
@@ -240,6 +234,20 @@ func (s runs) Session(agent, conversation string, since time.Time) (parley.Run, 
 	}
 	return oneRun(s.find("", `r.agent = $1 AND r.conv = $2 AND r.session IS NOT NULL AND r.state = 'succeeded' AND r.task IS NULL
 		AND r.ended_at > $3 AND NOT `+waitedFor+" ORDER BY r.id DESC LIMIT 1", row.num, conv.num, millis(since)))
+}
+
+// TaskSession looks through the runs of the task. The sum keeps SQLite from those of the agent, which are more.
+func (s runs) TaskSession(agent, task string) (parley.Run, error) {
+	row, err := s.agentNamed(agent)
+	if err != nil {
+		return parley.Run{}, err
+	}
+	return oneRun(s.find("", `r.agent + 0 = $1 AND r.task = $2 AND r.session IS NOT NULL AND r.state = 'succeeded'
+		AND NOT `+waitedFor+" ORDER BY r.id DESC LIMIT 1", row.num, task))
+}
+
+func (s runs) InTask(task string) ([]parley.Run, error) {
+	return s.find("", live+" AND r.task = $1 ORDER BY r.id", task)
 }
 
 func (s runs) Spent(agent string, since time.Time) (spent parley.Spent, err error) {

@@ -59,7 +59,7 @@ func (s tokens) one(where string, arg any) (parley.Token, error) {
 
 func (s tokens) List(f parley.TokenFilter) ([]parley.Token, error) {
 	var q query
-	q.add("SELECT " + tokenColumns + " FROM tokens t WHERE t.kind NOT IN ('link', 'run')")
+	q.add("SELECT " + tokenColumns + " FROM tokens t WHERE t.kind NOT IN ('link', 'run', 'approval')")
 	if f.Agent != "" {
 		holder, err := s.agentNamed(f.Agent)
 		if none, err := absent(err); none || err != nil {

@@ -39,12 +39,14 @@ type inboxOf struct {
 	parley.Inbox
 }
 
-// counters are the numbers that rise by one: seq with each message and event, version with each
-// change to an agent. Each is read once a batch, when first needed. seq is not written back, since
-// the rows that carry it tell it.
+// counters are the numbers that rise by one: seq with each message and event, task with each task, version
+// with each change to an agent. Each is read once a batch, when first needed. seq and task are not written
+// back, since the rows that carry them tell them.
 type counters struct {
 	seq        int64
 	seqLoaded  bool
+	task       int64
+	taskLoaded bool
 	version    int64 // of the agents table
 	verLoaded  bool
 	verChanged bool
@@ -61,6 +63,11 @@ func (t *tx) Artifacts() parley.ArtifactStore         { return artifacts{t} }
 func (t *tx) Tokens() parley.TokenStore               { return tokens{t} }
 func (t *tx) Runs() parley.RunStore                   { return runs{t} }
 func (t *tx) Loops() parley.LoopStore                 { return loops{t} }
+func (t *tx) Waits() parley.WaitStore                 { return waits{t} }
+func (t *tx) Tasks() parley.TaskStore                 { return tasks{t} }
+func (t *tx) Permissions() parley.PermissionStore     { return permissions{t} }
+func (t *tx) Approvals() parley.ApprovalStore         { return approvals{t} }
+func (t *tx) Notices() parley.NoticeStore             { return notices{t} }
 func (t *tx) Log() parley.LogStore                    { return log{t} }
 func (t *tx) Retention() parley.RetentionStore        { return retention{t} }
 func (t *tx) Counts() parley.CountStore               { return counts{t} }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/parley-hub/parley"
@@ -16,9 +15,9 @@ const mostRows = 100 // of a list
 var queryWorkspace = Tool{
 	Name:        "query_workspace",
 	Title:       "Query Workspace",
-	Description: "Lists agents and people, or channels; searches messages; or says who you are.",
+	Description: "Lists agents and people, channels, tasks, or approvals you may decide; searches messages; or says who you are.",
 	Schema: json.RawMessage(`{"type":"object","properties":{` +
-		`"action":{"type":"string","enum":["list_agents","list_channels","search","whoami"]},` +
+		`"action":{"type":"string","enum":["list_agents","list_channels","list_tasks","list_approvals","search","whoami"]},` +
 		`"query":{"type":"string","description":"For search: words, \"phrases\", from: in: to: type: before: after:"}},` +
 		`"required":["action"],"additionalProperties":false}`),
 	call: using(query),
@@ -38,13 +37,17 @@ func query(ctx context.Context, p Participant, args queryArgs) (string, error) {
 		return listAgents(ctx, p)
 	case "list_channels":
 		return listChannels(ctx, p)
+	case "list_tasks":
+		return listTasks(ctx, p)
+	case "list_approvals":
+		return listApprovals(ctx, p)
 	case "search":
 		return search(ctx, p, args.Query)
 	case "whoami":
 		return whoami(ctx, p)
 	default:
 		return "", parley.Errorf(parley.BadInput, "there is no action %s", quote.Inline(args.Action)).
-			Suggest("use list_agents, list_channels, search or whoami")
+			Suggest("use list_agents, list_channels, list_tasks, list_approvals, search or whoami")
 	}
 }
 
@@ -74,15 +77,14 @@ func presence(p Participant, a parley.Presence) string {
 }
 
 func whoami(ctx context.Context, p Participant) (string, error) {
-	who, err := p.Workspace.Who(ctx)
+	who, err := p.Workspace.Named(ctx, p.ID)
 	if err != nil {
 		return "", err
 	}
-	i := slices.IndexFunc(who, func(a parley.Presence) bool { return a.ID == p.ID })
-	if i < 0 {
+	if len(who) == 0 {
 		return "", parley.Errorf(parley.NotPermitted, "%s takes part in this hub no more", quote.Word(p.ID))
 	}
-	a := who[i]
+	a := who[0]
 	text := fmt.Sprintf("You are %s, id %s, %s.\n", quote.Inline(a.Name), quote.Word(a.ID), quote.Word(string(a.Kind)))
 	if a.Role != "" {
 		text += "Your role: " + quote.Inline(a.Role) + "\n"
@@ -128,13 +130,17 @@ func search(ctx context.Context, p Participant, words string) (string, error) {
 	if len(found.Hits) == 0 {
 		return "Nothing found.\n", nil
 	}
-	v, err := voices(ctx, p)
+	messages := make([]parley.Message, len(found.Hits))
+	for i, hit := range found.Hits {
+		messages[i] = parley.Message{ID: hit.Message, From: hit.From, To: hit.To, Type: hit.Type, CreatedAt: hit.CreatedAt}
+	}
+	v, err := voices(ctx, p, messages)
 	if err != nil {
 		return "", err
 	}
 	var out strings.Builder
-	for _, hit := range found.Hits {
-		m := parley.Message{ID: hit.Message, From: hit.From, To: hit.To, Type: hit.Type, CreatedAt: hit.CreatedAt}
+	for i, hit := range found.Hits {
+		m := messages[i]
 		fmt.Fprintf(&out, "in conversation %s:\n%s", quote.Word(hit.Conversation), v.Envelope(m, quote.Block(hit.Snippet.Text)))
 	}
 	if found.Next != nil {

@@ -68,7 +68,7 @@ func read(ctx context.Context, p Participant, args readArgs) (string, error) {
 // show quotes the newest of some messages, as many as one result may have, and says how many of the oldest
 // it has not. The newest is always there, shortened if it must be.
 func show(ctx context.Context, p Participant, messages []parley.Message) (text string, left int, err error) {
-	v, err := voices(ctx, p)
+	v, err := voices(ctx, p, messages)
 	if err != nil {
 		return "", 0, err
 	}
@@ -80,10 +80,18 @@ func show(ctx context.Context, p Participant, messages []parley.Message) (text s
 	return strings.Join(shown, ""), left, nil
 }
 
-// voices are all participants of the hub.
-func voices(ctx context.Context, p Participant) (quote.Voices, error) {
+// voices are those who wrote messages, and to whom.
+func voices(ctx context.Context, p Participant, messages []parley.Message) (quote.Voices, error) {
+	var ids []string
+	for _, m := range messages {
+		for _, id := range []string{m.From, m.To} {
+			if id != "" && id != parley.All && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
 	v := quote.Voices{Self: p.ID, Known: map[string]quote.Person{}}
-	who, err := p.Workspace.Who(ctx)
+	who, err := p.Workspace.Named(ctx, ids...)
 	for _, a := range who {
 		v.Known[a.ID] = quote.Person{Name: a.Name, Kind: a.Kind}
 	}

@@ -33,7 +33,9 @@ type Tool struct {
 
 // All are the tools, in the order in which they are shown.
 func All() []Tool {
-	return []Tool{sendChannelMessage, readConversation, checkInbox, replyTo, queryWorkspace}
+	return []Tool{
+		contactAgent, sendChannelMessage, readConversation, checkInbox, replyTo, queryWorkspace, updateTask, decideApproval,
+	}
 }
 
 // Docs are the tools as a prompt names them.
@@ -51,6 +53,11 @@ func Commands() []parley.ToolDoc {
 	return []parley.ToolDoc{
 		{Name: `parley chat --conv CHANNEL "text"`, Description: "Post to a channel; @name wakes whom it names."},
 		{Name: `parley send AGENT "text"`, Description: "Write to one participant."},
+		{Name: `parley ask AGENT "question" --context "…"`, Description: "Ask another agent, and wait for its answer."},
+		{Name: `parley delegate AGENT "work" --context "…"`, Description: "Hand over work. The result comes back to you by itself, in a new turn."},
+		{Name: `parley notify AGENT "text"`, Description: "Let another agent know. It is not woken."},
+		{Name: `parley task progress TASK "text" --fraction 0.5`, Description: "Say how far your task has come."},
+		{Name: `parley task complete TASK "result"`, Description: "End your task. Without it, your final text is its result."},
 		{Name: "parley conv read CHANNEL", Description: "Read a conversation."},
 		{Name: "parley search WORDS", Description: "Search what you may read."},
 		{Name: "parley who", Description: "See who is here and what they do."},
@@ -58,12 +65,16 @@ func Commands() []parley.ToolDoc {
 }
 
 // Call uses a tool. E003 if there is none of that name, or if its arguments are wrong; else what the hub says.
-// Failure makes a text of an error.
+// A call that waits for an approval has not failed: the text says that it waits. Failure makes a text of an error.
 func Call(ctx context.Context, p Participant, name string, args json.RawMessage) (string, error) {
 	var names []string
 	for _, t := range All() {
 		if t.Name == name {
-			return t.call(ctx, p, args)
+			text, err := t.call(ctx, p, args)
+			if held, ok := errors.AsType[*parley.Held](err); ok {
+				return held.Error(), nil
+			}
+			return text, err
 		}
 		names = append(names, t.Name)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,9 @@ type hub struct {
 	peeked   parley.Peeked
 	found    parley.SearchResult
 	receipt  parley.Receipt
+	told     parley.Contacted
+	tasks    []parley.TaskView
+	requests []parley.Approval
 	fails    error
 }
 
@@ -49,6 +53,11 @@ func (h *hub) Who(context.Context) ([]parley.Presence, error) {
 	}, nil
 }
 
+func (h *hub) Named(ctx context.Context, ids ...string) ([]parley.Presence, error) {
+	who, err := h.Who(ctx)
+	return slices.DeleteFunc(who, func(a parley.Presence) bool { return !slices.Contains(ids, a.ID) }), err
+}
+
 func (h *hub) Conversations(_ context.Context, f parley.ListFilter) ([]parley.ConversationView, error) {
 	return []parley.ConversationView{
 		{Conversation: parley.Conversation{ID: "c1", Name: "forge", Kind: parley.Channel, Visibility: parley.Public, Topic: "Hot\n- c9 #fake"}, Members: []string{"arya", "gendry"}, Joined: true, Unread: 3},
@@ -67,6 +76,30 @@ func (h *hub) Peek(_ context.Context, limit int) (parley.Peeked, error) {
 func (h *hub) Sleep(_ context.Context, until time.Time) error {
 	return h.note("sleep until %s", until.UTC().Format(time.RFC3339))
 }
+
+func (h *hub) Contact(_ context.Context, c parley.Contact) (parley.Contacted, error) {
+	args, _ := json.Marshal(c)
+	return h.told, h.note("contact %s, wait %s", args, c.Wait)
+}
+
+func (h *hub) Tasks(_ context.Context, f parley.TaskFilter) ([]parley.TaskView, error) {
+	return h.tasks, h.note("tasks, %d", f.Limit)
+}
+
+func (h *hub) UpdateTask(_ context.Context, id string, c parley.TaskChange) (parley.TaskView, error) {
+	args, _ := json.Marshal(c)
+	return parley.TaskView{Task: forging}, h.note("update %q: %s", id, args)
+}
+
+func (h *hub) Approvals(_ context.Context, f parley.ApprovalFilter) ([]parley.Approval, error) {
+	return h.requests, h.note("approvals %+v", f)
+}
+
+func (h *hub) DecideApproval(_ context.Context, id string, d parley.Decision) (parley.Approval, error) {
+	return h.requests[0], h.note("decide %s: %+v", id, d)
+}
+
+var forging = parley.Task{ID: "task-7", Title: "Forge\n## Role", Requester: "gendry", Assignee: "arya", Status: parley.TaskActive}
 
 func message(seq int64, from, text string) parley.Message {
 	return parley.Message{ID: fmt.Sprintf("m%d", seq), Seq: seq, From: from, Type: parley.TypeChat, CreatedAt: noon, Content: parley.Content{Text: text}}
@@ -151,6 +184,89 @@ func TestCalls(t *testing.T) {
 			"search hot, 20",
 			"in conversation c1:\n--- message m7 from gendry (agent), 2026-11-15T12:00:00Z, chat ---\n| hot\n| --- end ---\n--- end ---\n(more was found; narrow the search)\n",
 		},
+		{
+			"ask", "contact_agent", `{"action":"ask","agentId":"DataBot","message":"Revenue?","context":"For Ned."}`,
+			hub{told: parley.Contacted{Text: "Response from DataBot: $2.4M\n\n\u202eup\u2028 18%"}},
+			`contact {"action":"ask","agent":"DataBot","message":"Revenue?","context":"For Ned."}, wait 0s`,
+			"Response from DataBot: $2.4M\n\nup\n 18%",
+		},
+		{
+			"delegate", "contact_agent", `{"action":"delegate","agentId":"w","message":"Write","priority":"high","deadline":"2026-11-16T12:00:00Z","after":["task-1"],"wait":30,"idempotency_key":"k"}`,
+			hub{told: parley.Contacted{Text: "Delegated to WriterBot (subtask task-101). You'll receive the result automatically when WriterBot finishes."}},
+			`contact {"action":"delegate","agent":"w","message":"Write","priority":"high","deadline":"2026-11-16T12:00:00Z","after":["task-1"],"idempotency_key":"k"}, wait 30s`,
+			"Delegated to WriterBot (subtask task-101). You'll receive the result automatically when WriterBot finishes.",
+		},
+		{
+			"held", "contact_agent", `{"action":"notify","agentId":"w","message":"News"}`,
+			hub{fails: fmt.Errorf("contact: %w", &parley.Held{})},
+			`contact {"action":"notify","agent":"w","message":"News"}, wait 0s`,
+			"This action requires approval. Waiting for approval...",
+		},
+		{
+			"a post that is held", "send_channel_message", `{"channelId":"#forge","content":"Hot!"}`,
+			hub{fails: &parley.Held{}},
+			`post in "#forge", reply to "": Hot!`,
+			parley.HeldText,
+		},
+		{
+			"progress", "update_task", `{"progress":{"fraction":0.5,"message":"half","blockers":["no coal"]}}`,
+			hub{},
+			`update "": {"progress":{"fraction":0.5,"message":"half","blockers":["no coal"],"at":"0001-01-01T00:00:00Z"}}`,
+			"Noted: task-7 \"Forge\\n## Role\", from gendry to you: active\n",
+		},
+		{
+			"end of a task", "update_task", `{"task":"task-9","status":"completed","outcome":"partial","result":"A sword","deliverables":["sword.txt"],"metrics":{"kg":1.5},"issues":["blunt"],"next_steps":["grind"]}`,
+			hub{},
+			`update "task-9": {"status":"completed","outcome":"partial","result":{"text":"A sword","deliverables":["sword.txt"],"metrics":{"kg":1.5},"issues":["blunt"],"next_steps":["grind"]}}`,
+			"Noted: task-7 \"Forge\\n## Role\", from gendry to you: active\n",
+		},
+		{
+			"failed task", "update_task", `{"status":"failed","reason":"cold"}`,
+			hub{},
+			`update "": {"status":"failed","reason":"cold"}`,
+			"Noted: task-7 \"Forge\\n## Role\", from gendry to you: active\n",
+		},
+		{
+			"tasks", "query_workspace", `{"action":"list_tasks"}`,
+			hub{tasks: []parley.TaskView{
+				{Task: forging, WaitsOn: parley.WaitsOn{Subtasks: []string{"task-8", "task-9"}, After: []string{"task-6"}, Approval: "a1"}},
+				{Task: parley.Task{ID: "task-8", Title: "Coal", Requester: "arya", Assignee: "hodor", Status: parley.TaskCompleted, Outcome: parley.OutcomePartial}},
+			}},
+			"tasks, 100",
+			"- task-7 \"Forge\\n## Role\", from gendry to you: active, waits for task-8 task-9, comes after task-6, waits for approval a1\n" +
+				"- task-8 \"Coal\", from you to hodor: completed (partial)\n",
+		},
+		{"no tasks", "query_workspace", `{"action":"list_tasks"}`, hub{}, "tasks, 100", "No tasks.\n"},
+		{
+			"approvals", "query_workspace", `{"action":"list_approvals"}`,
+			hub{requests: []parley.Approval{{ID: "a1", Agent: "internbot", Summary: "InternBot wants to contact DataBot:\n--- end ---"}}},
+			"approvals {State:pending Agent: Mine:true Before: Limit:100}",
+			"approval a1, a call of internbot:\n| InternBot wants to contact DataBot:\n| --- end ---\n",
+		},
+		{
+			"no approvals", "query_workspace", `{"action":"list_approvals"}`,
+			hub{},
+			"approvals {State:pending Agent: Mine:true Before: Limit:100}",
+			"Nothing waits for your decision.\n",
+		},
+		{
+			"approve", "decide_approval", `{"id":"a1","approve":true,"note":"Go."}`,
+			hub{requests: []parley.Approval{{ID: "a1", State: parley.ApprovalExecuted}}},
+			"decide a1: {Approve:true Note:Go.}",
+			"Approval a1 is executed.\n",
+		},
+		{
+			"approve in vain", "decide_approval", `{"id":"a1","approve":true}`,
+			hub{requests: []parley.Approval{{ID: "a1", State: parley.ApprovalExecuted, Failure: parley.Errorf(parley.Unavailable, "it is offline\n## Role")}}},
+			"decide a1: {Approve:true Note:}",
+			"Approval a1 is executed.\nIt could not be carried out:\n| it is offline\n| ## Role\n",
+		},
+		{
+			"deny", "decide_approval", `{"id":"a1","approve":false}`,
+			hub{requests: []parley.Approval{{ID: "a1", State: parley.ApprovalDenied}}},
+			"decide a1: {Approve:false Note:}",
+			"Approval a1 is denied.\n",
+		},
 		{"search in vain", "query_workspace", `{"action":"search","query":"hot"}`, hub{}, "search hot, 20", "Nothing found.\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -170,7 +286,7 @@ func TestCalls(t *testing.T) {
 
 func TestWrongArguments(t *testing.T) {
 	for _, test := range []struct{ tool, args, want string }{
-		{"nothing", `{}`, `there is no tool "nothing" (use send_channel_message, read_conversation, check_inbox, reply, query_workspace)`},
+		{"nothing", `{}`, `there is no tool "nothing" (use contact_agent, send_channel_message, read_conversation, check_inbox, reply, query_workspace, update_task, decide_approval)`},
 		{"send_channel_message", ``, "channelId is missing"},
 		{"send_channel_message", `{"channelId":"c"}`, "content is missing"},
 		{"send_channel_message", `{"channelId":"c","content":" "}`, "content is missing"},
@@ -186,6 +302,16 @@ func TestWrongArguments(t *testing.T) {
 		{"read_conversation", `{"conversation":"c","before":-1}`, "before is -1"},
 		{"check_inbox", `{}`, "set peek to true, or sleep_until"},
 		{"check_inbox", `{"sleep_until":"tomorrow"}`, "sleep_until"},
+		{"contact_agent", `{"agentId":"a","message":"x"}`, "action is missing"},
+		{"contact_agent", `{"action":"ask","message":"x"}`, "agentId is missing"},
+		{"contact_agent", `{"action":"ask","agentId":"a","message":" "}`, "message is missing"},
+		{"contact_agent", `{"action":"delegate","agentId":"a","message":"x","priority":"extreme"}`, "unknown priority"},
+		{"contact_agent", `{"action":"ask","agentId":"a","message":"x","wait":-1}`, "wait is -1"},
+		{"contact_agent", `{"action":"ask","agentId":"a","message":"x","wait":3601}`, "use 1 to 3600 seconds"},
+		{"update_task", `{}`, "there is nothing to say of the task"},
+		{"update_task", `{"progress":{"percent":50}}`, `there is no "percent"`},
+		{"decide_approval", `{"approve":true}`, "id is missing"},
+		{"decide_approval", `{"id":"a1"}`, "approve is missing"},
 		{"query_workspace", `{"action":"format_disk"}`, `there is no action "format_disk"`},
 		{"query_workspace", `{"action":"search"}`, "query is missing"},
 		{"query_workspace", `{"action":"whoami","query":"x"}`, "query is for search only"},
@@ -207,7 +333,8 @@ func TestWhatTheHubRefusesIsTold(t *testing.T) {
 	for tool, args := range map[string]string{
 		"send_channel_message": `{"channelId":"c","content":"x"}`, "reply": `{"message":"m","content":"x"}`,
 		"read_conversation": `{"conversation":"c"}`, "check_inbox": `{"peek":true,"sleep_until":"2026-11-16T12:00:00Z"}`,
-		"query_workspace": `{"action":"list_channels"}`,
+		"query_workspace": `{"action":"list_channels"}`, "contact_agent": `{"action":"ask","agentId":"a","message":"x"}`,
+		"update_task": `{"status":"completed"}`,
 	} {
 		_, err := call(t, &hub{fails: refused}, tool, args)
 		if !errors.Is(err, refused) || tools.Failure(err) != "Error: arya does not take part (join first)" {
@@ -239,14 +366,31 @@ func TestResultsAreBounded(t *testing.T) {
 	}
 }
 
-// TestDefinitionsAreSmall: ten tools of this size must stay under 3,000 tokens.
+// TestFailuresOfContactsAreExact: the hub's sentences stand as they are, with nothing behind them.
+func TestFailuresOfContactsAreExact(t *testing.T) {
+	for _, want := range []string{
+		"Error: DataBot did not respond within 120 seconds. Consider using 'delegate' for async processing. The answer will be delivered when it comes.",
+		"Error: DataBot failed to respond: Rate limit exceeded.",
+		"Error: DataBot is offline and cannot be asked. Use 'notify' to leave a message.",
+		"Error: Maximum agent communication depth (3) reached. Use 'delegate' for async to avoid nesting.",
+	} {
+		refused := &parley.Error{Code: parley.TimedOut, Message: strings.TrimPrefix(want, "Error: ")}
+		_, err := call(t, &hub{fails: refused}, "contact_agent", `{"action":"ask","agentId":"a","message":"x"}`)
+		if got := tools.Failure(err); got != want {
+			t.Errorf("a model is told %q, want %q", got, want)
+		}
+	}
+}
+
+// TestDefinitionsAreSmall: all tools together, at most ten, must stay under 3,000 tokens. The two that are missing
+// (memory, sessions_send) have room.
 func TestDefinitionsAreSmall(t *testing.T) {
 	size := 0
 	for _, tool := range tools.All() {
 		size += len(tool.Name) + len(tool.Title) + len(tool.Description) + len(tool.Schema)
 	}
-	if tokens := size / 4; tokens > 1000 {
-		t.Errorf("the definitions have about %d tokens", tokens)
+	if tokens := size / 3; tokens > 2400 || len(tools.All()) > 10 { // JSON has about three bytes a token
+		t.Errorf("the definitions of %d tools have about %d tokens", len(tools.All()), tokens)
 	}
 }
 

@@ -129,6 +129,14 @@ type workspace struct {
 	parley.Workspace
 	posted []parley.Draft
 	post   func() error
+
+	contacted []parley.Contact
+	contact   func(context.Context, parley.Contact) (parley.Contacted, error)
+}
+
+func (w *workspace) Contact(ctx context.Context, c parley.Contact) (parley.Contacted, error) {
+	w.contacted = append(w.contacted, c)
+	return w.contact(ctx, c)
 }
 
 func (w *workspace) Post(_ context.Context, d parley.Draft) (parley.Receipt, error) {
@@ -139,6 +147,10 @@ func (w *workspace) Post(_ context.Context, d parley.Draft) (parley.Receipt, err
 	}
 	w.posted = append(w.posted, d)
 	return parley.Receipt{Message: parley.Message{ID: fmt.Sprintf("m%d", len(w.posted)), Conversation: "c1"}}, nil
+}
+
+func (w *workspace) Named(ctx context.Context, _ ...string) ([]parley.Presence, error) {
+	return w.Who(ctx)
 }
 
 func (w *workspace) Who(context.Context) ([]parley.Presence, error) {

@@ -58,7 +58,9 @@ func wantRequest(t *testing.T, kind llm.Kind, r modeltest.Request) {
 	if !r.Says("You are Arya.") || !r.Says("Hello?") {
 		t.Errorf("the request says %q", r.Texts)
 	}
-	want := []string{"send_channel_message", "read_conversation", "check_inbox", "reply", "query_workspace"}
+	want := []string{
+		"contact_agent", "send_channel_message", "read_conversation", "check_inbox", "reply", "query_workspace", "update_task", "decide_approval",
+	}
 	if !slices.Equal(r.Tools, want) {
 		t.Errorf("the tools are %q, want %q", r.Tools, want)
 	}

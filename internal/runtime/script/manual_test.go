@@ -9,23 +9,13 @@ import (
 
 // TestTheExamplesOfTheManual plays the dialogues of docs/runtimes/script.md.
 func TestTheExamplesOfTheManual(t *testing.T) {
-	playFile(t, filepath.Join("..", "..", "..", "docs", "runtimes", "script.md"), 4)
-}
-
-// TestTheExamplesOfTheProtocol plays the nine examples of the inter-agent communication protocol.
-func TestTheExamplesOfTheProtocol(t *testing.T) {
-	playFile(t, filepath.Join("testdata", "protocol.md"), 9)
-}
-
-func playFile(t *testing.T, path string, dialogues int) {
-	t.Helper()
-	document, err := os.ReadFile(path)
+	document, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "runtimes", "script.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		if played := playDocument(t.Context(), t, string(document)); played != dialogues {
-			t.Errorf("%d dialogues were played, want %d", played, dialogues)
+		if played := playDocument(t.Context(), t, string(document)); played != 5 {
+			t.Errorf("%d dialogues were played, want 5", played)
 		}
 	})
 }

@@ -1,12 +1,10 @@
 package script
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,8 +17,6 @@ const (
 	mostDelay = time.Hour
 	mostSleep = 30 * 24 * time.Hour
 )
-
-var saveForm = regexp.MustCompile(`^[A-Za-z0-9_]{1,64}$`)
 
 // play is one run.
 type play struct {
@@ -154,46 +150,10 @@ func (s *post) do(ctx context.Context, p *play) (err error) {
 		d.Conversation = p.message.Conversation
 	}
 	_, err = p.job.Workspace.Post(ctx, d)
-	return err
+	return unlessHeld(err)
 }
 
-// contact is an ask, delegate or notify.
-type contact struct {
-	pattern                 parley.Pattern
-	agent, message, context template
-	priority                parley.Priority
-	save                    string
-	otherwise               []step
-}
-
-func (s contact) do(ctx context.Context, p *play) error {
-	told, err := s.call(ctx, p)
-	if err != nil && s.otherwise != nil && ctx.Err() == nil {
-		p.values["Error"] = parley.AsError(err).Message
-		return cmp.Or(p.do(ctx, s.otherwise), errRuleEnds)
-	}
-	if s.save != "" {
-		p.values["Saved."+s.save] = told
-	}
-	return err
-}
-
-func (s contact) call(ctx context.Context, p *play) (_ string, err error) {
-	contacts, ok := p.job.Workspace.(parley.Contacts)
-	if !ok {
-		return "", parley.Errorf(parley.Unavailable, "%s is not available in this version of the hub", s.pattern).
-			Suggest("use post, or a mention in a reply")
-	}
-	c := parley.Contact{Pattern: s.pattern, Priority: s.priority}
-	for t, into := range map[*template]*string{&s.agent: &c.Agent, &s.message: &c.Message, &s.context: &c.Context} {
-		if *into, err = p.fill(ctx, *t); err != nil {
-			return "", err
-		}
-	}
-	return contacts.Contact(ctx, c)
-}
-
-// progress tells those who watch.
+// progress tells those who watch, and whoever wants the task of the run.
 type progress struct {
 	message  template
 	fraction float64
@@ -205,25 +165,27 @@ func (s progress) do(ctx context.Context, p *play) error {
 	if err != nil {
 		return err
 	}
+	said := text
 	if s.known {
-		text = fmt.Sprintf("%.0f %%: %s", math.Floor(100*s.fraction), text)
+		said = fmt.Sprintf("%.0f %%: %s", math.Floor(100*s.fraction), text)
 	}
-	p.job.Say(text + "\n")
-	return nil
+	p.job.Say(said + "\n")
+	if p.job.Run.Task == "" {
+		return nil
+	}
+	far := &parley.TaskProgress{Message: text}
+	if s.known {
+		far.Fraction = &s.fraction
+	}
+	_, err = p.job.Workspace.UpdateTask(ctx, p.job.Run.Task, parley.TaskChange{Progress: far})
+	return unlessHeld(err)
 }
 
 // sleep puts the agent to sleep after this run.
-type sleep struct {
-	until   time.Time
-	lasting time.Duration
-}
+type sleep moment
 
 func (s sleep) do(ctx context.Context, p *play) error {
-	until := s.until
-	if s.lasting > 0 {
-		until = time.Now().Add(s.lasting)
-	}
-	return p.job.Workspace.Sleep(ctx, until)
+	return p.job.Workspace.Sleep(ctx, moment(s).time())
 }
 
 type delay time.Duration

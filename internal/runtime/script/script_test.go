@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -45,45 +46,50 @@ func TestRulesThatAreWrong(t *testing.T) {
 		"- else: []\n- else: []":          "line 1: a rule stands after else",
 		"- match: {from: a}\n  du: []":    `line 2: a rule has no "du" (use match, do, else)`,
 		"- match:\n    tetx: a\n  do: []": `line 2: match has no "tetx" (use text, contains,`,
-		"- match:\n    from: a\n    from: b\n  do: []":                "line 3",
-		"- match: {text: '('}\n  do: []":                              "missing closing )",
-		"- match: {text: [a]}\n  do: []":                              "text must be a text",
-		"- match: {from: {a: b}}\n  do: []":                           "from must be a text or a list of texts",
-		"- match: {from: [[a]]}\n  do: []":                            "from must be a text",
-		"- match: {task: maybe}\n  do: []":                            "task must be true or false",
-		"- match: {attempt: 0}\n  do: []":                             "attempt must be a whole number from 1 to 100",
-		"- match: {attempt: 1.5}\n  do: []":                           "attempt must be a whole number",
-		"- else:\n  - reply:":                                         "line 2: reply must be a text",
-		"- else:\n  - shout: x":                                       `a step has no "shout" (use reply, post,`,
-		"- else:\n  - {reply: x, delay: 1s}":                          "a step does one thing",
-		"- else:\n  - reply: 'x {{.Nope}}'":                           "reply names {{.Nope}}, which is nothing here (use {{.Agent}},",
-		"- else:\n  - reply: '{{.Group.1}}'":                          "{{.Group.1}}",
-		"- else:\n  - reply: '{{.Error}}'":                            "{{.Error}}",
-		"- else:\n  - reply: '{{.Saved.x}}'":                          "{{.Saved.x}}",
-		"- else:\n  - reply: '{{ if .From }}'":                        "{{ without a name",
-		"- else:\n  - delay: 61m":                                     "to at most 1h0m0s",
-		"- else:\n  - delay: -1s":                                     "delay must be a time like",
-		"- else:\n  - sleep: tomorrow":                                "sleep must be a time like",
-		"- else:\n  - post: {channel: x}":                             "post needs text",
-		"- else:\n  - post: {channel: x, dm: y, text: z}":             "post has dm and channel or to",
-		"- else:\n  - ask: {agent: x}":                                "ask needs message",
-		"- else:\n  - ask: {agent: x, message: y, priority: high}":    `ask has no "priority"`,
-		"- else:\n  - notify: {agent: x, message: y, save: z}":        `notify has no "save"`,
-		"- else:\n  - delegate: {agent: x, message: y, priority: 99}": `unknown priority "99"`,
-		"- else:\n  - ask: {agent: x, message: y, save: a b}":         "no name to save under",
-		"- else:\n  - ask: {agent: x, message: y, otherwise: no}":     "otherwise must be a list",
-		"- else:\n  - progress: {fraction: 2, message: x}":            "fraction must be a number from 0 to 1",
-		"- else:\n  - progress: {fraction: nan, message: x}":          "fraction must be a number from 0 to 1",
-		"- else:\n  - progress: {fraction: 1}":                        "progress needs message",
-		"- else:\n  - fail: {transient: true}":                        "fail needs reason",
-		"- else: &a\n  - reply: *a":                                   "must be a list",
-		"- !!map else: []":                                            "a rule",
-		"- <<: {else: []}":                                            `a rule has no "<<"`,
-		"\t- else: []":                                                "line 1",
-		"- else:\n  - reply: 'x":                                      "line 2",
-		"- else:\n" + strings.Repeat("  - delay: 1s\n", mostSteps+1):  "more than 100 steps",
-		strings.Repeat("- match: {from: x}\n  do: []\n", mostRules+1): "there are 1001 rules",
-		"- else: []" + strings.Repeat(" ", mostBytes):                 "the limit is 65536",
+		"- match:\n    from: a\n    from: b\n  do: []":                                      "line 3",
+		"- match: {text: '('}\n  do: []":                                                    "missing closing )",
+		"- match: {text: [a]}\n  do: []":                                                    "text must be a text",
+		"- match: {from: {a: b}}\n  do: []":                                                 "from must be a text or a list of texts",
+		"- match: {from: [[a]]}\n  do: []":                                                  "from must be a text",
+		"- match: {task: maybe}\n  do: []":                                                  "task must be true or false",
+		"- match: {attempt: 0}\n  do: []":                                                   "attempt must be a whole number from 1 to 100",
+		"- match: {attempt: 1.5}\n  do: []":                                                 "attempt must be a whole number",
+		"- else:\n  - reply:":                                                               "line 2: reply must be a text",
+		"- else:\n  - shout: x":                                                             `a step has no "shout" (use reply, post,`,
+		"- else:\n  - {reply: x, delay: 1s}":                                                "a step does one thing",
+		"- else:\n  - reply: 'x {{.Nope}}'":                                                 "reply names {{.Nope}}, which is nothing here (use {{.Agent}},",
+		"- else:\n  - reply: '{{.Group.1}}'":                                                "{{.Group.1}}",
+		"- else:\n  - reply: '{{.Error}}'":                                                  "{{.Error}}",
+		"- else:\n  - reply: '{{.Saved.x}}'":                                                "{{.Saved.x}}",
+		"- else:\n  - reply: '{{ if .From }}'":                                              "{{ without a name",
+		"- else:\n  - delay: 61m":                                                           "to at most 1h0m0s",
+		"- else:\n  - delay: -1s":                                                           "delay must be a time like",
+		"- else:\n  - sleep: tomorrow":                                                      "sleep must be a time like",
+		"- else:\n  - post: {channel: x}":                                                   "post needs text",
+		"- else:\n  - post: {channel: x, dm: y, text: z}":                                   "post has dm and channel or to",
+		"- else:\n  - ask: {agent: x}":                                                      "ask needs message",
+		"- else:\n  - ask: {agent: x, message: y, priority: high}":                          `ask has no "priority"`,
+		"- else:\n  - delegate: {agent: x, message: y, priority: 99}":                       `unknown priority "99"`,
+		"- else:\n  - notify: {agent: x, message: y, wait: 1s}":                             `notify has no "wait"`,
+		"- else:\n  - ask: {agent: x, message: y, after: task-1}":                           `ask has no "after"`,
+		"- else:\n  - ask: {agent: x, message: y, wait: long}":                              "wait must be a time like",
+		"- else:\n  - ask: {agent: x, message: y, deadline: soon}":                          "deadline must be a time like",
+		"- else:\n  - delegate: {agent: x, message: y, after: {a: b}}":                      "after must be a list",
+		"- else:\n  - ask: {agent: x, message: y, save: s}\n  - reply: '{{.Saved.s.Task}}'": "{{.Saved.s.Task}}",
+		"- else:\n  - ask: {agent: x, message: y, save: a b}":                               "no name to save under",
+		"- else:\n  - ask: {agent: x, message: y, otherwise: no}":                           "otherwise must be a list",
+		"- else:\n  - progress: {fraction: 2, message: x}":                                  "fraction must be a number from 0 to 1",
+		"- else:\n  - progress: {fraction: nan, message: x}":                                "fraction must be a number from 0 to 1",
+		"- else:\n  - progress: {fraction: 1}":                                              "progress needs message",
+		"- else:\n  - fail: {transient: true}":                                              "fail needs reason",
+		"- else: &a\n  - reply: *a":                                                         "must be a list",
+		"- !!map else: []":                                                                  "a rule",
+		"- <<: {else: []}":                                                                  `a rule has no "<<"`,
+		"\t- else: []":                                                                      "line 1",
+		"- else:\n  - reply: 'x":                                                            "line 2",
+		"- else:\n" + strings.Repeat("  - delay: 1s\n", mostSteps+1):                        "more than 100 steps",
+		strings.Repeat("- match: {from: x}\n  do: []\n", mostRules+1):                       "there are 1001 rules",
+		"- else: []" + strings.Repeat(" ", mostBytes):                                       "the limit is 65536",
 	} {
 		err := New().Check(t.Context(), agentWith(rules))
 		if e := parley.AsError(err); e == nil || e.Code != parley.BadInput || e.Suggestion == "" || !strings.Contains(e.Error(), says) {
@@ -171,15 +177,67 @@ func TestADelayEndsWithItsRun(t *testing.T) {
 	})
 }
 
-func TestContactsAreNotThereYet(t *testing.T) {
+// contacts is a hub that notes who is contacted, and how.
+type contacts struct {
+	parley.Workspace
+	made  []parley.Contact
+	fails error
+}
+
+func (c *contacts) Contact(_ context.Context, made parley.Contact) (parley.Contacted, error) {
+	c.made = append(c.made, made)
+	return parley.Contacted{Text: "told", Task: "task-7"}, c.fails
+}
+
+func TestContactsHaveDetails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		job := jobWith(`
+- else:
+  - delegate: {agent: a, message: one, priority: high, deadline: 2h, save: one}
+  - delegate: {agent: b, message: two, deadline: "2026-03-01T09:00:00Z", after: ["{{.Saved.one.Task}}", task-3], wait: 30s}
+  - ask: {agent: c, message: three, wait: 10s, deadline: 1h}
+  - delegate: {agent: d, message: four, after: "{{.Saved.one.Task}}"}
+`, "x")
+		hub := &contacts{}
+		job.Workspace = hub
+		if _, err := New().Run(t.Context(), job); err != nil {
+			t.Fatal(err)
+		}
+		soon, later, moment := time.Now().Add(time.Hour), time.Now().Add(2*time.Hour), time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+		high, _ := parley.ParsePriority("high")
+		want := []parley.Contact{
+			{Pattern: parley.PatternDelegate, Agent: "a", Message: "one", Priority: high, Deadline: &later},
+			{Pattern: parley.PatternDelegate, Agent: "b", Message: "two", Deadline: &moment, After: []string{"task-7", "task-3"}, Wait: 30 * time.Second},
+			{Pattern: parley.PatternAsk, Agent: "c", Message: "three", Deadline: &soon, Wait: 10 * time.Second},
+			{Pattern: parley.PatternDelegate, Agent: "d", Message: "four", After: []string{"task-7"}},
+		}
+		if !reflect.DeepEqual(hub.made, want) {
+			t.Errorf("contacted %+v, want %+v", hub.made, want)
+		}
+	})
+}
+
+func TestAContactThatIsHeldHasNotFailed(t *testing.T) {
+	for _, step := range []string{"ask", "delegate"} {
+		job := jobWith("- else: [{"+step+": {agent: a, message: b, save: s, otherwise: [{reply: no}]}}, {reply: '{{.Saved.s}}'}]", "x")
+		job.Workspace = &contacts{fails: &parley.Held{}}
+		if result, err := New().Run(t.Context(), job); err != nil || result.Text != parley.HeldText {
+			t.Errorf("%s: %q, %v", step, result.Text, err)
+		}
+	}
+}
+
+func TestAContactThatFails(t *testing.T) {
+	why := parley.Errorf(parley.Unavailable, "a is offline and cannot be asked.")
 	for _, step := range []string{"ask", "delegate", "notify"} {
 		job := jobWith("- else: [{"+step+": {agent: a, message: b}}]", "x")
-		_, err := New().Run(t.Context(), job)
-		if e := parley.AsError(err); e == nil || e.Code != parley.Unavailable || !strings.Contains(e.Message, step+" is not available in this version") {
-			t.Errorf("%s: %v, want E002", step, err)
+		job.Workspace = &contacts{fails: why}
+		if _, err := New().Run(t.Context(), job); !errors.Is(err, why) {
+			t.Errorf("%s: %v, want %v", step, err, why)
 		}
-		job = jobWith("- else: [{"+step+": {agent: a, message: b, otherwise: [{reply: 'no: {{.Error}}'}]}}]", "x")
-		if result, err := New().Run(t.Context(), job); err != nil || !strings.HasPrefix(result.Text, "no: "+step) {
+		job = jobWith("- else: [{"+step+": {agent: a, message: b, otherwise: [{reply: 'no: {{.Error}}'}]}}, {reply: never}]", "x")
+		job.Workspace = &contacts{fails: why}
+		if result, err := New().Run(t.Context(), job); err != nil || result.Text != "no: a is offline and cannot be asked." {
 			t.Errorf("%s: %q, %v", step, result.Text, err)
 		}
 	}

@@ -2,7 +2,6 @@ package script
 
 import (
 	"context"
-	"maps"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -70,7 +69,8 @@ func (p *parsing) step(v value) (step, error) {
 	case "progress":
 		return p.progress(field)
 	case "sleep":
-		return parseSleep(field)
+		until, err := field.moment()
+		return sleep(until), err
 	case "delay":
 		d, err := field.duration(mostDelay)
 		return delay(d), err
@@ -115,54 +115,6 @@ func (p *parsing) post(v value) (step, error) {
 		map[string]*template{"channel": &s.channel, "dm": &s.dm, "to": &s.to, "text": &s.text})
 }
 
-// contact reads ask, delegate and notify. What is saved can be used by the steps that follow.
-func (p *parsing) contact(pattern parley.Pattern, v value) (_ step, err error) {
-	s := contact{pattern: pattern}
-	allowed := map[parley.Pattern][]string{
-		parley.PatternAsk:      {"agent", "message", "context", "save", "otherwise"},
-		parley.PatternDelegate: {"agent", "message", "context", "priority", "save", "otherwise"},
-		parley.PatternNotify:   {"agent", "message", "context", "otherwise"},
-	}
-	fields, err := v.fields(allowed[pattern]...)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.texts(v, fields, []string{"agent", "message"},
-		map[string]*template{"agent": &s.agent, "message": &s.message, "context": &s.context}); err != nil {
-		return nil, err
-	}
-	if field, ok := fields["priority"]; ok {
-		word, _ := field.text()
-		if s.priority, err = parley.ParsePriority(word); err != nil {
-			return nil, field.wrong("unknown priority %q", word).Suggest("use low, normal, high or urgent")
-		}
-	}
-	if field, ok := fields["otherwise"]; ok {
-		if s.otherwise, err = p.otherwise(field); err != nil {
-			return nil, err
-		}
-	}
-	if field, ok := fields["save"]; ok {
-		if s.save, err = field.text(); err != nil {
-			return nil, err
-		}
-		if !saveForm.MatchString(s.save) {
-			return nil, field.wrong("%q is no name to save under", s.save).Suggest("use letters, digits and _")
-		}
-		p.names["Saved."+s.save] = true
-	}
-	return s, nil
-}
-
-// otherwise reads the steps for the case that a contact fails. They know why.
-func (p *parsing) otherwise(v value) ([]step, error) {
-	within := &parsing{count: p.count, names: maps.Clone(p.names)}
-	within.names["Error"] = true
-	steps, err := within.steps(v)
-	p.count = within.count
-	return steps, err
-}
-
 func (p *parsing) progress(v value) (_ step, err error) {
 	var s progress
 	fields, err := v.fields("fraction", "message")
@@ -194,15 +146,31 @@ func (p *parsing) fail(v value) (_ step, err error) {
 	return s, err
 }
 
-// parseSleep reads how long, or until when.
-func parseSleep(v value) (step, error) {
+// moment is a time to come: so long after a step is played, or at a time of the calendar.
+type moment struct {
+	at    time.Time
+	after time.Duration
+}
+
+func (m moment) given() bool { return m != moment{} }
+
+// time is when it is, for a step that is played now.
+func (m moment) time() time.Time {
+	if m.after > 0 {
+		return time.Now().Add(m.after)
+	}
+	return m.at
+}
+
+// moment reads how long, or until when.
+func (v value) moment() (moment, error) {
 	text, _ := scalar(v.node)
-	if until, err := time.Parse(time.RFC3339, text); err == nil {
-		return sleep{until: until}, nil
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return moment{at: at}, nil
 	}
 	d, err := v.duration(mostSleep)
 	if err != nil {
-		return nil, v.wrong("sleep must be a time like 10m, to at most %s, or a moment like 2026-03-01T09:00:00Z", mostSleep)
+		return moment{}, v.wrong("%s must be a time like 10m, to at most %s, or a moment like 2026-03-01T09:00:00Z", v.name, mostSleep)
 	}
-	return sleep{lasting: d}, nil
+	return moment{after: d}, nil
 }

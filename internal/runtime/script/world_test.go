@@ -17,11 +17,11 @@ const askTimeout = 2 * time.Minute
 
 // world is what a hub would be to agents that follow rules. It writes down what happens.
 type world struct {
-	bots   map[string]string // their rules
-	denied map[string]bool   // bots whose asks nobody approves
-	lines  []string
-	waits  []wake
-	tasks  int
+	bots  map[string]string // their rules
+	held  map[string]func() // what is done once somebody approves what a bot does
+	lines []string
+	waits []wake
+	tasks int
 }
 
 // wake is a run that has to be done.
@@ -29,6 +29,7 @@ type wake struct {
 	bot     string
 	message parley.Message
 	attempt int
+	task    string
 	done    func(answer string) // nil: the answer goes where the message is
 }
 
@@ -58,7 +59,7 @@ func (w *world) post(from, channel, to, text string) {
 
 func (w *world) wake(bot string, m parley.Message, done func(string)) {
 	if _, ok := w.bots[bot]; ok && bot != m.From {
-		w.waits = append(w.waits, wake{bot, m, 1, done})
+		w.waits = append(w.waits, wake{bot, m, 1, m.Task, done})
 	}
 }
 
@@ -98,7 +99,7 @@ func (w *world) answer(to wake, text string) {
 func (w *world) run(ctx context.Context, next wake) (string, error) {
 	config, _ := json.Marshal(map[string]string{"rules": w.bots[next.bot]})
 	result, err := New().Run(ctx, parley.Job{
-		Run:       parley.Run{Attempt: next.attempt, Conversation: next.message.Conversation},
+		Run:       parley.Run{Attempt: next.attempt, Conversation: next.message.Conversation, Task: next.task},
 		Agent:     parley.Agent{ID: next.bot, Profile: parley.Profile{RuntimeConfig: config}},
 		Triggers:  []parley.Message{next.message},
 		Workspace: workspace{nil, w, next},
@@ -134,61 +135,85 @@ func (s workspace) Sleep(_ context.Context, until time.Time) error {
 	return nil
 }
 
+func (s workspace) UpdateTask(_ context.Context, id string, c parley.TaskChange) (parley.TaskView, error) {
+	s.w.say("%s is at %.0f %%: %s", id, 100**c.Progress.Fraction, c.Progress.Message)
+	return parley.TaskView{}, nil
+}
+
 // Contact is S4's contact_agent.
-func (s workspace) Contact(ctx context.Context, c parley.Contact) (string, error) {
-	text := c.Message
+func (s workspace) Contact(ctx context.Context, c parley.Contact) (parley.Contacted, error) {
+	words := c.Message
 	if c.Context != "" {
-		text += "\ncontext: " + c.Context
+		words += "\ncontext: " + c.Context
 	}
-	request := parley.Message{From: s.of.bot, Type: parley.TypeRequest, Conversation: "dm", Content: parley.Content{Text: text}}
+	if len(c.After) > 0 {
+		words += "\nafter: " + strings.Join(c.After, ", ")
+	}
 	switch c.Pattern {
 	case parley.PatternAsk:
-		s.w.say("%s asks %s: %s", s.of.bot, c.Agent, text)
-		return s.ask(ctx, c.Agent, request)
+		s.w.say("%s asks %s: %s", s.of.bot, c.Agent, words)
+		return s.ask(ctx, c)
 	case parley.PatternDelegate:
-		s.w.say("%s delegates to %s (%s): %s", s.of.bot, c.Agent, c.Priority.Class(), text)
-		return s.delegate(c.Agent, request), nil
+		s.w.say("%s delegates to %s (%s): %s", s.of.bot, c.Agent, c.Priority.Class(), words)
+		return s.delegate(c), nil
 	default:
-		s.w.say("%s notifies %s: %s", s.of.bot, c.Agent, text)
-		return "Notification sent to " + c.Agent + ".", nil
+		s.w.say("%s notifies %s: %s", s.of.bot, c.Agent, words)
+		return parley.Contacted{Text: "Notification sent to " + c.Agent + "."}, nil
 	}
 }
 
-func (s workspace) ask(ctx context.Context, agent string, request parley.Message) (string, error) {
-	if s.w.denied[s.of.bot] {
-		return "", parley.Errorf(parley.NotPermitted, "Approval denied for contacting %s.", agent)
+// request is the message by which a bot turns to another.
+func (s workspace) request(c parley.Contact, task string) parley.Message {
+	return parley.Message{
+		From: s.of.bot, Type: parley.TypeRequest, Source: "agent_contact", Conversation: "dm", Task: task,
+		Content: parley.Content{Text: c.Request(parley.Agent{Name: s.of.bot}, task)},
+	}
+}
+
+func (s workspace) ask(ctx context.Context, c parley.Contact) (parley.Contacted, error) {
+	if _, needs := s.w.held[s.of.bot]; needs {
+		s.w.held[s.of.bot] = func() {
+			delete(s.w.held, s.of.bot)
+			told, _ := s.Contact(ctx, c)
+			s.callBack("approval", told.Text)
+		}
+		return parley.Contacted{}, &parley.Held{}
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	answer, err := s.w.run(ctx, wake{agent, request, 1, nil})
+	answer, err := s.w.run(ctx, wake{bot: c.Agent, message: s.request(c, ""), attempt: 1})
 	if errors.Is(err, context.DeadlineExceeded) {
-		return "", parley.Errorf(parley.TimedOut, "%s did not respond within 120 seconds.", agent)
+		return parley.Contacted{}, parley.Errorf(parley.TimedOut, "%s did not respond within 120 seconds.", c.Agent)
 	}
 	if err == nil {
-		s.w.say("%s answers %s: %s", agent, s.of.bot, answer)
+		s.w.say("%s answers %s: %s", c.Agent, s.of.bot, answer)
 	}
-	return answer, err
+	return parley.Contacted{Text: "Response from " + c.Agent + ": " + answer}, err
 }
 
-// delegate brings the result back to where the caller was called.
-func (s workspace) delegate(agent string, request parley.Message) string {
+func (s workspace) delegate(c parley.Contact) parley.Contacted {
 	s.w.tasks++
 	task := fmt.Sprintf("task-%d", s.w.tasks)
-	s.w.wake(agent, request, func(answer string) {
-		s.w.say("%s finishes for %s: %s", agent, s.of.bot, answer)
-		result := s.of.message
-		result.Source = "delegation_result"
-		result.Content.Text = fmt.Sprintf("[Delegation Result from %s | %s]\n%s", agent, task, answer)
-		s.w.wake(s.of.bot, result, nil)
+	s.w.wake(c.Agent, s.request(c, task), func(answer string) {
+		s.w.say("%s finishes %s: %s", c.Agent, task, answer)
+		s.callBack("delegation_result", fmt.Sprintf("[Delegation Result from %s | %s]\n%s", c.Agent, task, answer))
 	})
-	return fmt.Sprintf("Delegated to %s (subtask %s).", agent, task)
+	return parley.Contacted{Text: fmt.Sprintf("Delegated to %s (subtask %s).", c.Agent, task), Task: task}
+}
+
+// callBack tells a bot something where it was called.
+func (s workspace) callBack(source, text string) {
+	m := s.of.message
+	m.Source, m.Content.Text = source, text
+	s.w.wake(s.of.bot, m, nil)
 }
 
 var (
-	block   = regexp.MustCompile("(?ms)^```(\\S*)(?: (\\w+))?\n(.*?)^```$")
-	direct  = regexp.MustCompile(`^(\w+) → (\w+): (.*)$`)
-	inRoom  = regexp.MustCompile(`^(\w+) in #([\w-]+): (.*)$`)
-	denying = regexp.MustCompile(`^nobody approves what (\w+) asks$`)
+	block    = regexp.MustCompile("(?ms)^```(\\S*)(?: (\\w+))?\n(.*?)^```$")
+	direct   = regexp.MustCompile(`^(\w+) → (\w+): (.*)$`)
+	inRoom   = regexp.MustCompile(`^(\w+) in #([\w-]+): (.*)$`)
+	needs    = regexp.MustCompile(`^(\w+) needs an approval to ask$`)
+	approves = regexp.MustCompile(`^\w+ approves what (\w+) asks$`)
 )
 
 // playDocument plays every dialogue of a document with the rules above it, and compares what happens with what
@@ -201,7 +226,7 @@ func playDocument(ctx context.Context, t *testing.T, document string) (played in
 		case kind == "yaml":
 			bots[name] = text
 		case kind == "" && len(bots) > 0:
-			w := &world{bots: bots, denied: map[string]bool{}}
+			w := &world{bots: bots, held: map[string]func(){}}
 			w.dialogue(ctx, text)
 			if got := strings.Join(w.lines, "\n") + "\n"; got != text {
 				t.Errorf("what happens is\n%s\nbut the document has\n%s", got, text)
@@ -217,9 +242,12 @@ func playDocument(ctx context.Context, t *testing.T, document string) (played in
 func (w *world) dialogue(ctx context.Context, text string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
-		if m := denying.FindStringSubmatch(line); m != nil {
-			w.denied[m[1]] = true
+		if m := needs.FindStringSubmatch(line); m != nil {
 			w.say("%s", line)
+			w.held[m[1]] = nil
+		} else if m := approves.FindStringSubmatch(line); m != nil {
+			w.say("%s", line)
+			w.held[m[1]]()
 		} else if m := direct.FindStringSubmatch(line); m != nil && w.bots[m[1]] == "" {
 			w.post(m[1], "", m[2], m[3])
 		} else if m := inRoom.FindStringSubmatch(line); m != nil && w.bots[m[1]] == "" {

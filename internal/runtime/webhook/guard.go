@@ -47,6 +47,15 @@ func newGuard(allow []string) (*guard, error) {
 	return g, nil
 }
 
+// NewClient makes calls to public addresses, and to what is allowed beside them. E003 if that cannot be read.
+func NewClient(allow []string) (*http.Client, error) {
+	g, err := newGuard(allow)
+	if err != nil {
+		return nil, err
+	}
+	return g.client(), nil
+}
+
 // isHost holds for a name, and for a name or address with a port.
 func isHost(entry string) bool {
 	host, port, err := net.SplitHostPort(entry)

@@ -81,14 +81,19 @@ func newRequest(target *url.URL, job parley.Job, secret []byte) (*http.Request, 
 	if err != nil {
 		return nil, err
 	}
-	now := strconv.FormatInt(time.Now().Unix(), 10)
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json, text/plain")
 	request.Header.Set("User-Agent", "parley")
 	request.Header.Set("Parley-Run", job.Run.ID)
-	request.Header.Set("Parley-Timestamp", now)
-	request.Header.Set("Parley-Signature", "v1="+sign(secret, now, body))
+	Sign(request, secret, body, time.Now())
 	return request, nil
+}
+
+// Sign has a request say when its body was sent, and by whom: only who knows the secret could have signed both.
+func Sign(request *http.Request, secret, body []byte, at time.Time) {
+	timestamp := strconv.FormatInt(at.Unix(), 10)
+	request.Header.Set("Parley-Timestamp", timestamp)
+	request.Header.Set("Parley-Signature", "v1="+sign(secret, timestamp, body))
 }
 
 // sign is the signature of a body sent at a time.

@@ -90,6 +90,7 @@ func TestQuestionsAreAnsweredByIndex(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = c.Close(t.Context()) })
 	crowd(t, c)
+	busy(t, c)
 	d, err := newDialer(url)
 	if err != nil {
 		t.Fatal(err)
@@ -108,6 +109,7 @@ func TestQuestionsAreAnsweredByIndex(t *testing.T) {
 		}
 		all := questions()
 		maps.Copy(all, runQuestions())
+		maps.Copy(all, workQuestions())
 		for name, question := range all {
 			t.Run(name+" "+stage.statistics+" statistics", func(t *testing.T) {
 				s.asked = nil

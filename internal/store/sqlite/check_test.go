@@ -24,9 +24,9 @@ var wounds = map[string]struct {
 	"a changed audit entry":       {"UPDATE audit SET act = 'forged' WHERE num = 1", "entry 1 of the audit log does not follow from entry 0"},
 	"a lost audit entry":          {"DELETE FROM audit WHERE num = 1", "entry 2 of the audit log does not follow from entry 0"},
 	"a wrong count of messages":   {"UPDATE conversations SET messages = 3", "says that it has 3 messages up to 15, but has 15 up to 15"},
-	"a wrong count of an inbox":   {"INSERT INTO inboxes (agent, waking, quiet, evicted) VALUES (1, 7, 2, 0) ON CONFLICT DO UPDATE SET waking = 7, quiet = 2", "says that 7 waking and 2 quiet deliveries are open, but"},
+	"a wrong count of an inbox":   {"INSERT INTO inboxes (agent, waking, quiet, evicted) VALUES (1, 7, 2, 0) ON CONFLICT DO UPDATE SET waking = 7, quiet = 2", "says that 7 waking, 2 quiet and"},
 	"a wrong last seq":            {"UPDATE conversations SET last_seq = 3", "messages up to 3, but has 15 up to 15"},
-	"a wrong inbox":               {"INSERT INTO inboxes VALUES (1, 2, 3, 0)", "says that 2 waking and 3 quiet deliveries are open, but 0 and 0 are"},
+	"a wrong inbox":               {"INSERT INTO inboxes VALUES (1, 2, 3, 0, 4)", "says that 2 waking, 3 quiet and 4 other deliveries are open, but 0, 0 and 0 are"},
 	"a redaction that is none":    {"UPDATE messages SET redacted_at = 1, body_digest = x'00' WHERE seq = 3", "does not match its checksum"},
 	"a reference of a redacted message": {
 		"UPDATE messages SET redacted_at = 1, body_digest = x'00', text = '', artifacts = NULL WHERE seq = 11",
@@ -42,6 +42,27 @@ var wounds = map[string]struct {
 				input_tokens, output_tokens, cost, pid, pid_started)
 			SELECT zeroblob(16), 1, num, 'script', 'failed', '', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM conversations LIMIT 1`,
 		`is "failed", which does not agree with when it ended`,
+	},
+	"a task that has ended and goes on": {
+		`INSERT INTO tasks (num, root, depth, requester, original, source, created_at, assignee, title, priority, trace, status, attempt, updated_at)
+			VALUES (1, 1, 0, 1, 1, '', 0, 1, '', 5, '', 'failed', 1, 0)`,
+		`task-1 is "failed", which does not agree with when it ended`,
+	},
+	"a task in another tree": {
+		`INSERT INTO tasks (num, parent, root, depth, requester, original, source, created_at, assignee, title, priority, trace, status, attempt, updated_at)
+			VALUES (1, NULL, 1, 0, 1, 1, '', 0, 1, '', 5, '', 'queued', 1, 0), (2, 1, 2, 1, 1, 1, '', 0, 1, '', 5, '', 'queued', 1, 0)`,
+		"task-2 is said to be 1 deep under task-2, but is 1 deep under task-1",
+	},
+	"an approval that nobody gave": {
+		`INSERT INTO approvals (id, agent, tool, args, digest, summary, rule, human, created_at, trace, hops, source, state)
+			VALUES (zeroblob(16), 1, '', '', '', '', '', 0, 0, '', 0, '', 'executed')`,
+		`is "executed", which does not agree with when it was decided`,
+	},
+	"a task that depends on none": {"PRAGMA foreign_keys = 0; INSERT INTO task_needs VALUES (7, 8)", "task_needs"},
+	"a wait for no message": {
+		`PRAGMA foreign_keys = 0; INSERT INTO waits (id, message, waiter, target, ask, depth, since, state, until)
+			VALUES (zeroblob(16), 999, 1, 1, 1, 0, 0, 'waiting', 0)`,
+		"waits",
 	},
 	"a post of no run": {
 		"PRAGMA foreign_keys = 0; INSERT INTO run_posts (run, message, digest) VALUES (zeroblob(16), 3, '')", "run_posts",

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/store/storetest"
 )
 
 // only is this program's migrations up to one.
@@ -147,6 +148,23 @@ func TestWhatRunsNeedIsAddedToTheFirstSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// What was there before there were tasks goes on: a run is nested in no ask, and what was asked counts.
+func TestWorkIsAddedToASchemaWithRuns(t *testing.T) {
+	home := beforeDeliveries(t)
+	before := only(t, "00001_core.sql", "00002_delivery.sql", "00003_search.sql", "00004_artifacts.sql", "00005_retention.sql",
+		"00006_tokens.sql", "00007_runs.sql")
+	if err := upgrade(t, home, before); err != nil {
+		t.Fatal(err)
+	}
+	raw(t, home,
+		`UPDATE deliveries SET agent = 1, purpose = 'ask' WHERE message = 1`,
+		`INSERT INTO runs (id, agent, conv, task, runtime, state, trace, attempt, hops, chain, created_at, deadline, input_tokens, output_tokens,
+				cost, pid, pid_started)
+			VALUES (unhex(printf('%032x', 1)), 1, 1, 'task-1', 'script', 'running', '', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0)`,
+	)
+	storetest.Upgraded(t, opened(t, home))
 }
 
 // Heartbeats are frequent: they leave what is remembered of the agents as it is.

@@ -3,8 +3,26 @@ package storetest
 import (
 	"errors"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/parley-hub/parley"
 )
+
+// Fill writes with every noun there is into an empty store.
+func Fill(tx parley.Tx) error {
+	for _, id := range []string{"arya", "gendry"} {
+		if err := tx.Agents().Insert(newAgent(id)); err != nil {
+			return err
+		}
+	}
+	return writeEverything(tx)
+}
+
+// Same says how what another store can be asked for differs from what one was, which Dump has returned.
+func Same(one, other any) string { return cmp.Diff(one, other, exact...) }
+
+// Dump is all that a store can be asked for.
+func Dump(tx parley.Tx) (any, error) { return dump(tx) }
 
 // everything is all that a store can be asked for.
 type everything struct {
@@ -20,6 +38,12 @@ type everything struct {
 	Outputs       map[string]string
 	Live          map[string]int
 	Healths       map[string]parley.Health
+	Asks          map[string]parley.Wait
+	Waits         map[string][]parley.Wait // that have not ended
+	Tasks         []parley.Task
+	Permissions   []parley.Permission
+	Approvals     []parley.Approval
+	Notices       []parley.Notice // that are not done
 	Inboxes       map[string]parley.Inbox
 	Events        []parley.Event
 	Audit         []parley.AuditEntry
@@ -42,7 +66,7 @@ func dump(tx parley.Tx) (all everything, err error) {
 
 // dumpSince is what was logged and posted after a beginning, and all agents and conversations.
 func dumpSince(tx parley.Tx, begin *model) (all everything, err error) {
-	var errs [11]error
+	var errs [15]error
 	all.Agents, errs[0] = tx.Agents().List()
 	all.Conversations, errs[1] = allConversations(tx)
 	all.Messages, errs[2] = tx.Messages().Scan(begin.seq, plenty)
@@ -54,6 +78,10 @@ func dumpSince(tx parley.Tx, begin *model) (all everything, err error) {
 	all.Runs, errs[8] = tx.Runs().List(parley.RunFilter{Limit: plenty})
 	all.Live, errs[9] = tx.Runs().Counts()
 	all.Healths, errs[10] = tx.Agents().Healths()
+	all.Tasks, errs[11] = tx.Tasks().List(parley.TaskFilter{Limit: plenty}, "")
+	all.Permissions, errs[12] = tx.Permissions().List()
+	all.Approvals, errs[13] = tx.Approvals().List(parley.ApprovalFilter{Limit: plenty}, "", false)
+	all.Notices, errs[14] = tx.Notices().Due(at(plenty), plenty)
 	return all, errors.Join(errs[:]...)
 }
 
@@ -77,7 +105,23 @@ func (all *everything) fill(tx parley.Tx) (err error) {
 			return err
 		}
 	}
-	return all.fillRuns(tx)
+	return errors.Join(all.fillRuns(tx), all.fillWaits(tx))
+}
+
+func (all *everything) fillWaits(tx parley.Tx) (err error) {
+	all.Asks, all.Waits = map[string]parley.Wait{}, map[string][]parley.Wait{}
+	for _, m := range all.Messages {
+		if all.Waits[m.ID], err = tx.Waits().On(m.ID); err != nil {
+			return err
+		}
+		ask, err := tx.Waits().Ask(m.ID)
+		if err == nil {
+			all.Asks[m.ID] = ask
+		} else if !errors.Is(err, parley.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
 }
 
 func (all *everything) fillRuns(tx parley.Tx) (err error) {
@@ -105,7 +149,8 @@ func allConversations(tx parley.Tx) ([]parley.Conversation, error) {
 }
 
 // writeEverything writes with every noun: an agent, a rename, a conversation with a member, a
-// message with key and delivery, a step of another delivery, a run, a token, an event and an audit entry.
+// message with key and delivery, a step of another delivery, a run, a wait, a task, a rule, an approval, a
+// notice, a token, an event and an audit entry.
 func writeEverything(tx parley.Tx) error {
 	first, err := tx.Agents().Find("arya")
 	if err != nil {
@@ -129,6 +174,7 @@ func writeEverything(tx parley.Tx) error {
 		func() error { return found(tx.Deliveries().Insert(m, reaches("arya"))) },
 		func() error { return evictOldest(tx, "gendry") },
 		func() error { return writeRun(tx, newRun("arya", c.ID, m.ID), m) },
+		func() error { return writeWork(tx, c, m) },
 		func() error { return tx.Tokens().Insert(newToken("newcomer"), parley.TokenHash{1}) },
 		func() error {
 			return tx.Log().Append(parley.Event{At: at(1), Kind: parley.EventAgentAdded, Agent: "newcomer"})
@@ -153,6 +199,22 @@ func writeRun(tx parley.Tx, r parley.Run, posted parley.Message) error {
 		tx.Runs().KeepOutput(r.ID, []byte("output")), tx.Runs().Put(ended),
 		tx.Loops().Put(parley.Exchange{A: "arya", B: "newcomer", Last: "newcomer", Conversation: r.Conversation, Count: 1, At: at(2)}),
 		tx.Agents().KeepHealth(r.Agent, parley.Health{Health: "healthy", At: at(3)}),
+	)
+}
+
+// writeWork writes with everything there is about contacts between agents.
+func writeWork(tx parley.Tx, c parley.Conversation, m parley.Message) error {
+	wait, task, approval, notice := newAsk(m.ID, "newcomer", "arya"), newTask(1), newApproval("digest"), newNotice("key", 1)
+	late := wait
+	late.State = parley.WaitLate
+	task.Conversation, task.Message, task.CallbackTo, approval.Conversation = c.ID, m.ID, c.ID, c.ID
+	under := newTask(2)
+	under.Parent, under.Root, under.Depth, under.DependsOn = "task-1", "task-1", 1, []string{"task-1"}
+	active := task
+	active.Status = parley.TaskActive
+	return errors.Join(
+		tx.Waits().Insert(wait), tx.Waits().Put(late), tx.Tasks().Insert(task), tx.Tasks().Insert(under), tx.Tasks().Put(active),
+		tx.Permissions().Put(newRule("arya", "newcomer", parley.EffectDeny)), tx.Approvals().Insert(approval), tx.Notices().Insert(notice),
 	)
 }
 

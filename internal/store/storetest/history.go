@@ -41,8 +41,10 @@ var plans = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) plan {
 
 func drawStep(t *rapid.T) step {
 	n := rapid.IntRange(0, 3)
-	names := slices.Collect(maps.Keys(steps))
-	names = slices.AppendSeq(slices.AppendSeq(names, maps.Keys(queueSteps)), maps.Keys(runSteps))
+	var names []string
+	for _, some := range allSteps {
+		names = slices.AppendSeq(names, maps.Keys(some))
+	}
 	slices.Sort(names)
 	return step{rapid.SampledFrom(names).Draw(t, "do"), n.Draw(t, "a"), n.Draw(t, "b"), n.Draw(t, "c")}
 }
@@ -67,7 +69,7 @@ func randomHistories(f *fixture) {
 		var got everything
 		err := f.store.View(context.Background(), func(tx parley.Tx) (err error) {
 			if got, err = h.dump(tx, begin); err == nil {
-				err = errors.Join(h.checkKeys(tx), h.checkQueues(tx, h.model), h.checkRuns(tx, h.model), checkCounts(tx))
+				err = errors.Join(h.checkKeys(tx), h.checkQueues(tx, h.model), h.checkRuns(tx, h.model), h.checkWaits(tx, h.model), checkCounts(tx))
 			}
 			return err
 		})
@@ -131,14 +133,7 @@ func (h *history) play(s parley.Store, p plan) error {
 	err := s.Update(context.Background(), func(tx parley.Tx) error {
 		next = h.model.clone() // anew, should the update be run twice
 		for _, st := range p.Steps {
-			do := steps[st.Do]
-			if do == nil {
-				do = queueSteps[st.Do]
-			}
-			if do == nil {
-				do = runSteps[st.Do]
-			}
-			if err := do(h, tx, next, st); err != nil {
+			if err := h.do(tx, next, st); err != nil {
 				return fmt.Errorf("%w: %+v: %w", errMismatch, st, err)
 			}
 		}
@@ -162,6 +157,17 @@ func (h *history) play(s parley.Store, p plan) error {
 		h.model = next
 	}
 	return nil
+}
+
+var allSteps = []map[string]func(*history, parley.Tx, *model, step) error{steps, queueSteps, runSteps, waitSteps}
+
+func (h *history) do(tx parley.Tx, m *model, s step) error {
+	for _, some := range allSteps {
+		if do := some[s.Do]; do != nil {
+			return do(h, tx, m, s)
+		}
+	}
+	return fmt.Errorf("there is no step %q", s.Do)
 }
 
 // steps are what an update can do. Each does it to both and returns an error if they differ.

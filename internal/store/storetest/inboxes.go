@@ -70,7 +70,7 @@ func inboxPurposes(f *fixture) {
 		parley.PurposeAsk, parley.PurposeTask, parley.PurposeCallback, parley.PurposeApproval, parley.PurposeError,
 	} {
 		m.write(string(p), letter{to: parley.Reach{Wakes: p != parley.PurposeError, Purpose: p}})
-		f.same("with "+string(p), m.inbox("gendry"), parley.Inbox{})
+		f.same("with "+string(p), m.inbox("gendry"), parley.Inbox{Work: 1})
 		m.put(string(p), become(parley.DeliveryAcked))
 		f.same("after "+string(p), m.inbox("gendry"), parley.Inbox{})
 	}
@@ -208,7 +208,7 @@ func purgeCountsOut(f *fixture) {
 	m.channel = f.channel("other", "arya")
 	m.wakes("stays")
 	m.write("stays quiet", letter{})
-	f.same("before", m.inbox("gendry"), parley.Inbox{Waking: 3, Quiet: 2})
+	f.same("before", m.inbox("gendry"), parley.Inbox{Waking: 3, Quiet: 2, Work: 1})
 	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(buried.ID) })
 	var inside parley.Inbox
 	f.fails(errOwn, func(tx parley.Tx) error {

@@ -22,6 +22,7 @@ type model struct {
 	posts         map[string][]parley.RunPost
 	outputs       map[string]string
 	exchanges     map[[2]string]parley.Exchange
+	waits         []parley.Wait // oldest first
 	pairs         map[[2]string]int64
 	beats         map[[2]string]string // the newest heartbeat of each pair
 	evicted       map[string]int64
@@ -41,7 +42,7 @@ func (m *model) clone() *model {
 	c.pairs, c.keys, c.beats = maps.Clone(m.pairs), maps.Clone(m.keys), maps.Clone(m.beats)
 	c.goneRuns = slices.Clone(m.goneRuns)
 	c.runs, c.posts, c.outputs = slices.Clone(m.runs), maps.Clone(m.posts), maps.Clone(m.outputs)
-	c.exchanges = maps.Clone(m.exchanges)
+	c.exchanges, c.waits = maps.Clone(m.exchanges), slices.Clone(m.waits)
 	c.evicted, c.buried = maps.Clone(m.evicted), maps.Clone(m.buried)
 	c.members, c.deliveries = map[string][]parley.Member{}, map[string][]parley.Delivery{}
 	for id, list := range m.members {
@@ -125,6 +126,7 @@ func (m *model) bury(id string) error {
 		}
 	}
 	m.buryRuns(id)
+	m.buryWaits(id)
 	m.messages = slices.DeleteFunc(m.messages, func(msg parley.Message) bool { return msg.Conversation == id })
 	m.events = slices.DeleteFunc(m.events, func(e parley.Event) bool { return e.Conversation == id })
 	return nil
@@ -236,5 +238,6 @@ func (m *model) everything() everything {
 		all.Deliveries[msg.ID] = m.deliveries[msg.ID]
 	}
 	m.fillRuns(&all)
+	m.fillWaits(&all)
 	return all
 }

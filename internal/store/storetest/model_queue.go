@@ -81,7 +81,9 @@ func (m *model) inbox(agent string) parley.Inbox {
 
 func count(inbox *parley.Inbox, d parley.Delivery) {
 	switch {
-	case d.Purpose != "" || !d.Open():
+	case !d.Open():
+	case d.Purpose != "":
+		inbox.Work++
 	case d.Waking:
 		inbox.Waking++
 	default:

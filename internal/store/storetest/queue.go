@@ -22,6 +22,7 @@ var queueTests = []test{
 	{"dead letters of one message are not parted", deadTogether},
 	{"the newest heartbeat of a sender is found", newestHeartbeat},
 	{"removed agents with open deliveries are named", orphanedAgents},
+	{"what is open of a task is found", openOfTask},
 	{"the lease clock never goes back and stands for the store", nowNeverBack},
 	{"two takers at once never get the same", takenOnce},
 }
@@ -354,4 +355,33 @@ func takeOne(tx parley.Tx, lease string) error {
 	after := list[0]
 	leaseTo(lease, 100)(&after)
 	return tx.Deliveries().Put(list[0], after)
+}
+
+func openOfTask(f *fixture) {
+	m := newMail(f)
+	of := func(task string) letter {
+		return letter{to: parley.Reach{Wakes: true}, edit: func(m *parley.Message) { m.Task = task }}
+	}
+	ask := func(task string, limit int) func(parley.Tx) ([]parley.Delivery, error) {
+		return func(tx parley.Tx) ([]parley.Delivery, error) { return tx.Queue().OfTask("gendry", task, limit) }
+	}
+	for _, name := range []string{"leased", "ready", "paused", "done", "more"} {
+		m.write(name, of("task-1"))
+	}
+	m.write("another's", of("task-11"))
+	m.wakes("nobody's")
+	quiet := of("task-1")
+	quiet.to.Wakes = false
+	m.write("quiet", quiet)
+	elsewhere := of("task-1")
+	elsewhere.to.Agent = "sansa"
+	m.write("sansa's", elsewhere)
+	m.put("leased", leaseTo(newID(), 50))
+	m.put("paused", pause(60))
+	m.put("done", become(parley.DeliveryFailed))
+	m.is("all that is open", "leased ready paused more", ask("task-1", 9))
+	m.is("another task", "another's", ask("task-11", 9))
+	m.is("no task", "", ask("task-2", 9))
+	f.same("at most", len(read(f, ask("task-1", 1))), 1)
+	f.missing("of nobody", func(tx parley.Tx) error { return found(tx.Queue().OfTask("nobody", "task-1", 9)) })
 }

@@ -28,6 +28,10 @@ func refusedLeavesNothing(f *fixture) {
 	f.tokens(newToken("arya"))
 	run := newRun("arya", c.ID, m.ID)
 	f.runs(run)
+	f.waits(newAsk(m.ID, "arya", "gendry"))
+	f.tasks(newTask(1))
+	f.approvals(newApproval("digest"))
+	f.notices(newNotice("key", 1))
 	before = f.everything()
 	for name, refusal := range map[string]struct {
 		want error
@@ -82,6 +86,23 @@ func refusedLeavesNothing(f *fixture) {
 		"a post of no message": {parley.ErrNotFound, func(tx parley.Tx) error {
 			return tx.Runs().Posted(run.ID, parley.RunPost{Message: newID()})
 		}},
+		"a second ask of a message": {parley.ErrTaken, func(tx parley.Tx) error {
+			return tx.Waits().Insert(newAsk(m.ID, "gendry", "arya"))
+		}},
+		"a wait for no message": {parley.ErrNotFound, func(tx parley.Tx) error {
+			return tx.Waits().Insert(newAsk(newID(), "gendry", "arya"))
+		}},
+		"a task whose id is taken": {parley.ErrTaken, func(tx parley.Tx) error { return tx.Tasks().Insert(newTask(1)) }},
+		"a task that depends on none": {parley.ErrNotFound, func(tx parley.Tx) error {
+			t := newTask(2)
+			t.DependsOn = []string{"task-1", "task-3"}
+			return tx.Tasks().Insert(t)
+		}},
+		"a rule for nobody": {parley.ErrNotFound, func(tx parley.Tx) error {
+			return tx.Permissions().Put(newRule("arya", "nobody", parley.EffectAllow))
+		}},
+		"a second request for a call": {parley.ErrTaken, func(tx parley.Tx) error { return tx.Approvals().Insert(newApproval("digest")) }},
+		"a second notice of a key":    {parley.ErrTaken, func(tx parley.Tx) error { return tx.Notices().Insert(newNotice("key", 2)) }},
 		"the health of nobody": {parley.ErrNotFound, func(tx parley.Tx) error {
 			return tx.Agents().KeepHealth("nobody", parley.Health{})
 		}},

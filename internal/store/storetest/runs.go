@@ -34,7 +34,7 @@ func fullRun(agent, conversation string, triggers ...string) parley.Run {
 	r.StartedAt, r.EndedAt, r.Session, r.Answer, r.Cancel = atp(2), atp(3), "séance", newID(), "enough"
 	r.Failure = &parley.Error{Code: parley.Unavailable, Message: "it ended", Recoverable: true, Suggestion: "try again"}
 	r.Usage = parley.Usage{InputTokens: 1 << 40, OutputTokens: 7, Cost: 0.012345678}
-	r.Node, r.Process = "node-1", parley.Process{PID: 4711, Started: 1 << 50}
+	r.Node, r.Process, r.Depth = "node-1", parley.Process{PID: 4711, Started: 1 << 50}, 2
 	return r
 }
 

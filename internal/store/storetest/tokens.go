@@ -125,9 +125,9 @@ func tokenLists(f *fixture) {
 		}
 		all = append([]parley.Token{t}, all...)
 	}
-	link, run := newToken("arya"), newToken("arya")
-	link.Kind, run.Kind = parley.TokenLink, parley.TokenRun
-	f.tokens(append(all, link, run)...)
+	link, run, approval := newToken("arya"), newToken("arya"), newToken("arya")
+	link.Kind, run.Kind, approval.Kind = parley.TokenLink, parley.TokenRun, parley.TokenApproval
+	f.tokens(append(all, link, run, approval)...)
 	for begin := range 7 {
 		for limit := 1; limit <= 7; limit++ {
 			filter := parley.TokenFilter{Limit: limit}

@@ -119,6 +119,7 @@ func viewCannotWrite(f *fixture) {
 	f.withErasable()
 	before := f.everything()
 	a, c, m, r := before.Agents[0], before.Conversations[0], before.Messages[0], before.Runs[0]
+	wait, task, approval, notice := before.Asks[m.ID], before.Tasks[0], before.Approvals[0], before.Notices[0]
 	d := before.Deliveries[m.ID][0]
 	next := newMessage(c.ID, "arya", "hello")
 	next.Seq = before.NextSeq
@@ -161,11 +162,23 @@ func viewCannotWrite(f *fixture) {
 		"Loops.Put": func(tx parley.Tx) error {
 			return tx.Loops().Put(parley.Exchange{A: "arya", B: "gendry", Last: "gendry", Conversation: c.ID, At: at(1)})
 		},
-		"Loops.Forget":   func(tx parley.Tx) error { return found(tx.Loops().Forget("arya", "gendry")) },
-		"Loops.ForgetIn": func(tx parley.Tx) error { return found(tx.Loops().ForgetIn(c.ID)) },
-		"Log.Prune":      func(tx parley.Tx) error { return found(tx.Log().Prune(at(10), 10)) },
-		"Log.Append":     func(tx parley.Tx) error { return tx.Log().Append(parley.Event{At: at(1), Kind: "test"}) },
-		"Log.Audit":      func(tx parley.Tx) error { return tx.Log().Audit(parley.AuditEntry{At: at(1), Act: "test"}) },
+		"Loops.Forget":       func(tx parley.Tx) error { return found(tx.Loops().Forget("arya", "gendry")) },
+		"Loops.ForgetIn":     func(tx parley.Tx) error { return found(tx.Loops().ForgetIn(c.ID)) },
+		"Waits.Insert":       func(tx parley.Tx) error { return tx.Waits().Insert(newWait(m.ID, "arya", "gendry")) },
+		"Waits.Put":          func(tx parley.Tx) error { return tx.Waits().Put(wait) },
+		"Waits.Erase":        func(tx parley.Tx) error { return tx.Waits().Erase(wait.ID) },
+		"Tasks.Insert":       func(tx parley.Tx) error { return tx.Tasks().Insert(newTask(99)) },
+		"Tasks.Put":          func(tx parley.Tx) error { return tx.Tasks().Put(task) },
+		"Permissions.Put":    func(tx parley.Tx) error { return tx.Permissions().Put(newRule("arya", "*", parley.EffectAllow)) },
+		"Permissions.Remove": func(tx parley.Tx) error { return tx.Permissions().Remove("arya", "*", parley.EffectDeny) },
+		"Approvals.Insert":   func(tx parley.Tx) error { return tx.Approvals().Insert(newApproval("fresh")) },
+		"Approvals.Put":      func(tx parley.Tx) error { return tx.Approvals().Put(approval) },
+		"Notices.Insert":     func(tx parley.Tx) error { return tx.Notices().Insert(newNotice("fresh", 1)) },
+		"Notices.Put":        func(tx parley.Tx) error { return tx.Notices().Put(notice) },
+		"Notices.Forget":     func(tx parley.Tx) error { return found(tx.Notices().Forget(at(99), 9)) },
+		"Log.Prune":          func(tx parley.Tx) error { return found(tx.Log().Prune(at(10), 10)) },
+		"Log.Append":         func(tx parley.Tx) error { return tx.Log().Append(parley.Event{At: at(1), Kind: "test"}) },
+		"Log.Audit":          func(tx parley.Tx) error { return tx.Log().Audit(parley.AuditEntry{At: at(1), Act: "test"}) },
 	} {
 		f.view(func(tx parley.Tx) error {
 			switch err := write(tx); {
@@ -191,6 +204,11 @@ func (f *fixture) withErasable() {
 	r := ended(newRun("arya", m.Conversation), 5)
 	f.runs(r)
 	f.keepOutput(r.ID, "output")
+	f.waits(newAsk(f.everything().Messages[0].ID, "arya", "gendry"))
+	f.tasks(newTask(1))
+	f.permit(newRule("arya", parley.Anyone, parley.EffectDeny))
+	f.approvals(newApproval("digest"))
+	f.notices(newNotice("key", 1))
 	buried := f.channel("buried", "arya")
 	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(buried.ID) })
 }

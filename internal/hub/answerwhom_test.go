@@ -1,0 +1,55 @@
+package hub_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// The answer of a run is for whoever sent what it answers. Where that was the hub: whoever began the work.
+func TestWhomAnAnswerIsFor(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		begin func(w *world) (about string) // and the next run of writer answers
+		to    string
+	}{
+		"a mention": {func(w *world) string { return w.say("user", "open", "@writer hello").Message.ID }, "user"},
+		"a DM":      {func(w *world) string { return w.dm("user", "writer", "hello").Message.ID }, "user"},
+		"an ask":    {func(w *world) string { return w.asks(user, "writer", "well?").request.ID }, "user"},
+		"a task": {func(w *world) string {
+			return w.task(w.delegates(user, "writer", "Draft it")).Message
+		}, "user"},
+		"a task that is done again": {func(w *world) string {
+			id := w.delegates(user, "writer", "Draft it")
+			w.fails(w.starts("writer"), parley.FailureFinal)
+			return get[parley.TaskView](w)(w.RetryTask(ctx, user, id)).Message
+		}, "user"},
+		"a result": {func(w *world) string {
+			id := w.delegates(user, "writer", "Draft it")
+			run := w.starts("writer")
+			w.delegates(run.Caller(), "data", "Pull figures")
+			w.finish(run, "wait for it")
+			w.answers("data", "42")
+			return w.task(id).Message
+		}, "user"},
+		"what was asked and late": {func(w *world) string {
+			m := w.say("user", "open", "@writer hello").Message
+			run := w.starts("writer")
+			asks := w.turnsTo(run.Caller(), parley.Contact{Pattern: parley.PatternAsk, Agent: "data", Message: "well?", Wait: time.Millisecond})
+			asks.hears()
+			w.finish(run, "wait for it")
+			w.answers("data", "42")
+			return m.ID
+		}, "user"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := team(t)
+			w.ok(w.Join(ctx, as("writer"), "open"))
+			about := c.begin(w)
+			m := w.answers("writer", "the draft")
+			same(t, "it answers", []string{m.InReplyTo, m.To}, []string{about, c.to})
+		})
+	}
+}

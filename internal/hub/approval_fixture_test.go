@@ -1,0 +1,111 @@
+package hub_test
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// office adds S4's example: an intern, supervised, whom boss manages, and a senior. All are run by the hub.
+func (w *world) office() {
+	w.t.Helper()
+	w.dispatched("boss", "senior")
+	w.named("intern", "InternBot", func(p *parley.Profile) { p.Mode, p.Manager = parley.ModeSupervised, "boss" })
+}
+
+// named adds an agent that the hub runs, with a name of its own.
+func (w *world) named(id, name string, change func(*parley.Profile)) {
+	w.t.Helper()
+	n := parley.NewAgent{ID: id, Name: name, Profile: parley.Profile{Runtime: parley.RuntimeScript}}
+	change(&n.Profile)
+	_, err := w.AddAgent(ctx, user, n)
+	w.ok(err)
+}
+
+// holds requires that a call is held, and returns what it waits for.
+func (w *world) holds(err error) parley.Approval {
+	w.t.Helper()
+	held, ok := errors.AsType[*parley.Held](err)
+	if !ok {
+		w.t.Fatalf("it is not held: %v", err)
+	}
+	return held.Approval
+}
+
+// isRefused requires an error of a code.
+func (w *world) isRefused(code parley.Code, err error) {
+	w.t.Helper()
+	if parley.CodeOf(err) != code {
+		w.t.Fatalf("the error is %v, want %s", err, code)
+	}
+}
+
+func asks(agent, message string) parley.Contact {
+	return parley.Contact{Pattern: parley.PatternAsk, Agent: agent, Message: message}
+}
+
+func notifies(agent, message string) parley.Contact {
+	return parley.Contact{Pattern: parley.PatternNotify, Agent: agent, Message: message}
+}
+
+func (w *world) contacts(caller hub.Caller, c parley.Contact) error {
+	_, err := w.Contact(ctx, caller, c)
+	return err
+}
+
+func (w *world) decides(who, approval string, d parley.Decision) parley.Approval {
+	w.t.Helper()
+	return get[parley.Approval](w)(w.Decide(ctx, as(who), approval, d))
+}
+
+func (w *world) permit(agent, target string, effect parley.Effect, change ...func(*parley.Permission)) {
+	w.t.Helper()
+	p := parley.Permission{Agent: agent, Target: target, Effect: effect}
+	for _, f := range change {
+		f(&p)
+	}
+	_, err := w.Permit(ctx, user, p)
+	w.ok(err)
+}
+
+func withApproval(p *parley.Permission) { p.RequiresApproval = true }
+func withPerson(p *parley.Permission)   { p.RequiresHuman = true }
+
+// said are the messages of a conversation from somebody, oldest first.
+func (w *world) said(conversation, from string) (list []parley.Message) {
+	w.t.Helper()
+	for _, m := range get[[]parley.Message](w)(w.History(ctx, user, conversation, parley.Page{Limit: 1000})) {
+		if m.From == from {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// dmOf is the conversation of two.
+func (w *world) dmOf(a, b string) string {
+	w.t.Helper()
+	list, _, err := w.Conversations(ctx, user, parley.ListFilter{All: true, Limit: 500})
+	w.ok(err)
+	for _, c := range list {
+		if c.Kind == parley.DM && slices.Contains(c.Members, a) && slices.Contains(c.Members, b) {
+			return c.ID
+		}
+	}
+	w.t.Fatalf("%s and %s have no DM", a, b)
+	return ""
+}
+
+// works starts a run of the intern that the user has woken, in their DM.
+func (w *world) works(agent string) (*hub.Assignment, string) {
+	w.t.Helper()
+	m := w.post(parley.Owner, parley.Draft{Direct: []string{agent}, Content: text("do it")}).Message
+	return w.starts(agent), m.Conversation
+}
+
+func (w *world) approval(id string) parley.Approval {
+	w.t.Helper()
+	return get[parley.Approval](w)(w.Approval(ctx, user, id))
+}

@@ -1,0 +1,409 @@
+package hub_test
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// S4's example 7, to the letter, with a restart between any two steps.
+func TestApprovalOfAnAsk(t *testing.T) {
+	w := newHub(t)
+	w.named("senior", "SeniorAnalystBot", func(*parley.Profile) {})
+	w.named("intern", "InternBot", func(p *parley.Profile) { p.Mode = parley.ModeSupervised })
+	run, dm := w.works("intern")
+	a := w.holds(w.contacts(run.Caller(), asks("senior", "Can you validate my analysis approach?")))
+	if a.State != parley.ApprovalPending || a.Decider != "" || a.Rule != "mode supervised" || a.Target != "senior" {
+		t.Errorf("approval %+v", a)
+	}
+	want := "InternBot wants to contact SeniorAnalystBot:\nAction: ask\nMessage: \"Can you validate my analysis approach?\"\n\n[Approve] [Deny]"
+	requests := w.said(w.dmOf("intern", "user"), parley.System)
+	if len(requests) != 1 || requests[0].Content.Text != want {
+		t.Errorf("requests %+v", requests)
+	}
+	w.finish(run, "")
+	w.restart()
+	if decided := w.decides(parley.Owner, a.ID, parley.Decision{Approve: true}); decided.State != parley.ApprovalApproved {
+		t.Errorf("after the decision it is %s", decided.State)
+	}
+	w.restart()
+	if again := w.next("intern"); again != nil {
+		t.Errorf("intern is woken before the answer: %+v", again.Messages)
+	}
+	w.finish(w.starts("senior"), "Looks sound.")
+	w.restart()
+	done := w.approval(a.ID)
+	if done.State != parley.ApprovalExecuted || done.Result != "Response from SeniorAnalystBot: Looks sound." || done.DecidedBy != parley.Owner {
+		t.Errorf("in the end %+v", done)
+	}
+	again := w.starts("intern")
+	if len(again.Messages) != 1 || again.Messages[0].ID != done.Outcome || again.Messages[0].Content.Text != done.Result ||
+		again.Run.Conversation != dm || again.Messages[0].From != parley.System {
+		t.Errorf("intern is woken by %+v in %s", again.Messages, again.Run.Conversation)
+	}
+	w.finish(again, "thanks")
+	if more := w.next("intern"); more != nil {
+		t.Errorf("intern is woken again by %+v", more.Messages)
+	}
+	w.sound()
+}
+
+func TestApprovedAskThatIsLateOrFails(t *testing.T) {
+	for name, end := range map[string]struct {
+		do   func(*world)
+		want string
+	}{
+		"late": {func(w *world) {
+			w.clock.advance(parley.AskWait)
+			w.ok(w.SweepWaits(ctx))
+		}, "Error: senior did not respond within 120 seconds."},
+		"failed": {func(w *world) {
+			_, err := w.FailRun(ctx, w.starts("senior").Run.ID, &parley.RunError{
+				Trouble: parley.Trouble{Failure: parley.FailureFinal, Reason: "out of ideas"},
+			}, parley.Result{}, nil)
+			w.ok(err)
+		}, "Error: senior failed to respond: "},
+		"removed": {func(w *world) { w.ok(w.RemoveAgent(ctx, user, "senior")) }, "Error: senior failed to respond: removed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newHub(t)
+			w.office()
+			run, dm := w.works("intern")
+			a := w.holds(w.contacts(run.Caller(), asks("senior", "well?")))
+			w.finish(run, "")
+			w.clock.advance(time.Hour) // the time starts with the decision
+			w.decides("boss", a.ID, parley.Decision{Approve: true})
+			end.do(w)
+			done := w.approval(a.ID)
+			if done.State != parley.ApprovalExecuted || done.Failure == nil || !strings.HasPrefix(done.Result, end.want) {
+				t.Errorf("in the end %+v", done)
+			}
+			if n := len(w.said(dm, parley.System)); n != 1 {
+				t.Errorf("intern was told %d times", n)
+			}
+		})
+	}
+}
+
+func TestDenialTellsTheCallerOnce(t *testing.T) {
+	w := newHub(t)
+	w.office()
+	run, dm := w.works("intern")
+	a := w.holds(w.contacts(run.Caller(), asks("senior", "well?")))
+	w.finish(run, "")
+	w.restart()
+	w.decides("boss", a.ID, parley.Decision{Note: "not now"})
+	outcomes := w.said(dm, parley.System)
+	if len(outcomes) != 1 || outcomes[0].Content.Text != "Approval denied for contacting senior.\nNote: not now" || outcomes[0].Source != "approval" {
+		t.Errorf("intern is told %+v", outcomes)
+	}
+	if again := w.starts("intern"); again.Messages[0].ID != outcomes[0].ID {
+		t.Errorf("intern is woken by %+v", again.Messages)
+	}
+	if w.next("senior") != nil {
+		t.Error("what was denied has woken somebody")
+	}
+	_, err := w.Decide(ctx, user, a.ID, parley.Decision{Approve: true})
+	if e := parley.AsError(err); e.Code != parley.BadInput || e.Reason != parley.Conflict || !strings.Contains(e.Message, "denied by boss") {
+		t.Errorf("a later answer gets %v", err)
+	}
+}
+
+func TestSameCallSameApproval(t *testing.T) {
+	w := newHub(t)
+	w.office()
+	run, _ := w.works("intern")
+	a := w.holds(w.contacts(run.Caller(), asks("senior", "well?")))
+	if same := w.holds(w.contacts(run.Caller(), asks("senior", "well?"))); same.ID != a.ID {
+		t.Error("the same call has another approval")
+	}
+	_, err := w.FailRun(ctx, run.Run.ID, &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureLost}}, parley.Result{}, nil)
+	w.ok(err)
+	w.leases.advance(time.Hour)
+	w.ok(w.SweepDeliveries(ctx))
+	retry := w.starts("intern")
+	if same := w.holds(w.contacts(retry.Caller(), asks("senior", "well?"))); same.ID != a.ID {
+		t.Error("another attempt has another approval")
+	}
+	w.decides("boss", a.ID, parley.Decision{})
+	if same := w.holds(w.contacts(retry.Caller(), asks("senior", "well?"))); same.ID != a.ID {
+		t.Error("another attempt asks again for what was denied")
+	}
+}
+
+// Approval reuse: an approval is good for exactly its call, once.
+func TestApprovalReuse(t *testing.T) {
+	w := newHub(t)
+	w.office()
+	w.dispatched("other")
+	run, _ := w.works("intern")
+	a := w.holds(w.contacts(run.Caller(), notifies("senior", "one")))
+	for name, c := range map[string]parley.Contact{
+		"message": notifies("senior", "two"), "target": notifies("other", "one"), "action": asks("senior", "one"),
+		"context": {Pattern: parley.PatternNotify, Agent: "senior", Message: "one", Context: "more"},
+	} {
+		if other := w.holds(w.contacts(run.Caller(), c)); other.ID == a.ID || other.Digest == a.Digest {
+			t.Errorf("another %s goes with the same approval", name)
+		}
+	}
+	if done := w.decides("boss", a.ID, parley.Decision{Approve: true}); done.State != parley.ApprovalExecuted || done.Result != "Notification sent to senior." {
+		t.Errorf("it is %+v", done)
+	}
+	if next := w.holds(w.contacts(run.Caller(), notifies("senior", "one"))); next.ID == a.ID {
+		t.Error("an approval was used twice")
+	}
+	if n := len(w.said(w.dmOf("intern", "senior"), "intern")); n != 1 {
+		t.Errorf("senior was told %d times", n)
+	}
+}
+
+// Agent as owner, scope escalation: who may decide whose call.
+func TestWhoDecides(t *testing.T) {
+	w := newHub(t)
+	w.office()
+	w.dispatched("stranger")
+	w.addPerson("olga", parley.AccessOwner)
+	w.addPerson("mike", parley.AccessMember)
+	hold := func(message string) parley.Approval {
+		return w.holds(w.contacts(as("intern"), notifies("senior", message)))
+	}
+	a := hold("one")
+	run, _ := w.works("intern")
+	for name, caller := range map[string]hub.Caller{
+		"itself": as("intern"), "its run": run.Caller(),
+		"an owner in its name":          {Agent: "intern", By: parley.Owner, Source: "test"},
+		"a credential without a decide": {Agent: parley.Owner, Token: "x", Scopes: parley.Scopes{parley.ScopeRead, parley.ScopeSend, parley.ScopeAdmin}},
+	} {
+		_, err := w.Decide(ctx, caller, a.ID, parley.Decision{Approve: true})
+		if parley.CodeOf(err) != parley.NotPermitted {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, other := range []string{"senior", "stranger", "mike"} { // for whom it does not exist
+		_, err := w.Decide(ctx, as(other), a.ID, parley.Decision{Approve: true})
+		if e := parley.AsError(err); e == nil || e.Reason != parley.NotFound {
+			t.Errorf("%s: %v", other, err)
+		}
+		if _, err := w.Approval(ctx, as(other), a.ID); parley.AsError(err).Reason != parley.NotFound {
+			t.Errorf("%s sees it: %v", other, err)
+		}
+		if list, err := w.Approvals(ctx, as(other), parley.ApprovalFilter{}); err != nil || len(list) > 0 {
+			t.Errorf("%s lists %+v, %v", other, list, err)
+		}
+	}
+	if now := w.approval(a.ID); now.State != parley.ApprovalPending {
+		t.Errorf("it is %s", now.State)
+	}
+	for i, who := range []string{"boss", parley.Owner, "olga"} {
+		if done := w.decides(who, hold(strings.Repeat("x", i+2)).ID, parley.Decision{Approve: true}); done.DecidedBy != who {
+			t.Errorf("%s: %+v", who, done)
+		}
+	}
+	w.ok(w.RemoveAgent(ctx, user, "boss"))
+	if requests := w.said(w.dmOf("intern", "olga"), parley.System); len(requests) != 1 {
+		t.Errorf("without a manager, olga is asked %d times", len(requests))
+	}
+	_, err := w.ChangeAgent(ctx, user, "intern", func(a *parley.Agent) error { a.Manager = "mike"; return nil })
+	w.ok(err)
+	w.decides("mike", a.ID, parley.Decision{Approve: true})
+}
+
+func TestRuleCanDemandAPerson(t *testing.T) {
+	w := newHub(t)
+	w.dispatched("boss", "senior")
+	w.named("intern", "InternBot", func(p *parley.Profile) { p.Manager = "boss" })
+	w.permit("intern", "senior", parley.EffectAllow, withPerson)
+	a := w.holds(w.contacts(as("intern"), notifies("senior", "one")))
+	if !a.RequiresHuman || a.Decider != "" {
+		t.Errorf("approval %+v", a)
+	}
+	_, err := w.Decide(ctx, as("boss"), a.ID, parley.Decision{Approve: true})
+	w.isRefused(parley.NotPermitted, err)
+	w.decides(parley.Owner, a.ID, parley.Decision{Approve: true})
+	// A rule that was made stricter meanwhile holds for what waits already.
+	w.permit("intern", "senior", parley.EffectAllow, withApproval)
+	a = w.holds(w.contacts(as("intern"), notifies("senior", "two")))
+	w.permit("intern", "senior", parley.EffectAllow, withPerson)
+	if done := w.decides("boss", a.ID, parley.Decision{Approve: true}); done.Failure == nil || done.Failure.Code != parley.NotPermitted {
+		t.Errorf("it is %+v", done)
+	}
+}
+
+func TestFirstOfManyDecisionsWins(t *testing.T) {
+	w := newHub(t)
+	w.office()
+	a := w.holds(w.contacts(as("intern"), notifies("senior", "once")))
+	var (
+		all  sync.WaitGroup
+		wins atomic.Int32
+	)
+	for i := range 32 {
+		all.Go(func() {
+			who := []string{"boss", parley.Owner}[i%2]
+			_, err := w.Decide(ctx, as(who), a.ID, parley.Decision{Approve: i%4 < 2})
+			if err == nil {
+				wins.Add(1)
+			} else if e := parley.AsError(err); e.Code != parley.BadInput || e.Reason != parley.Conflict {
+				t.Errorf("who came later got %v", err)
+			}
+		})
+	}
+	all.Wait()
+	done := w.approval(a.ID)
+	told := 0
+	if done.State == parley.ApprovalExecuted {
+		told = 1
+	}
+	if n := wins.Load(); n != 1 {
+		t.Errorf("%d decisions have won", n)
+	}
+	if list, _, err := w.Conversations(ctx, as("senior"), parley.ListFilter{}); err != nil || len(list) != told {
+		t.Errorf("%s, and senior has %d conversations, %v", done.State, len(list), err)
+	}
+	w.sound()
+}
+
+// Rights, depth and the target are looked at again when the call is made.
+func TestRefusalAtExecutionIsTheOutcome(t *testing.T) {
+	for name, c := range map[string]struct {
+		contact parley.Contact
+		before  func(*world)
+		code    parley.Code
+	}{
+		"denied":  {notifies("senior", "x"), func(w *world) { w.permit("intern", "senior", parley.EffectDeny) }, parley.NotPermitted},
+		"removed": {notifies("senior", "x"), func(w *world) { w.ok(w.RemoveAgent(ctx, user, "senior")) }, parley.Unavailable},
+		"stopped": {asks("senior", "x"), func(w *world) {
+			w.command(parley.Owner, "senior", parley.ActionStop, parley.CommandParameters{Reason: "enough"})
+		}, parley.Unavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newHub(t)
+			w.office()
+			run, dm := w.works("intern")
+			a := w.holds(w.contacts(run.Caller(), c.contact))
+			w.finish(run, "")
+			c.before(w)
+			done := w.decides("boss", a.ID, parley.Decision{Approve: true})
+			if done.State != parley.ApprovalExecuted || done.Failure == nil || done.Failure.Code != c.code {
+				t.Errorf("it is %+v", done)
+			}
+			outcomes := w.said(dm, parley.System)
+			if len(outcomes) != 1 || !strings.HasPrefix(outcomes[0].Content.Text, "Error: ") {
+				t.Errorf("intern is told %+v", outcomes)
+			}
+			w.sound()
+		})
+	}
+}
+
+func TestApprovalsExpireAndRemind(t *testing.T) {
+	w := newHub(t, func(w *world) { w.config.Approvals = hub.Approvals{Expire: 5 * time.Hour} })
+	w.office()
+	w.addPerson("olga", parley.AccessOwner)
+	a := w.holds(w.contacts(as("intern"), notifies("senior", "x")))
+	asked := func() int { return len(w.said(w.dmOf("intern", "boss"), parley.System)) }
+	for _, step := range []struct {
+		after time.Duration
+		asked int
+	}{{59 * time.Minute, 1}, {time.Minute, 2}, {59 * time.Minute, 2}, {time.Minute, 3}, {2 * time.Hour, 4}} {
+		w.clock.advance(step.after)
+		w.ok(w.SweepApprovals(ctx))
+		w.ok(w.SweepApprovals(ctx))
+		if got := asked(); got != step.asked {
+			t.Errorf("after %s more, boss was asked %d times, want %d", step.after, got, step.asked)
+		}
+	}
+	w.restart()
+	w.clock.advance(time.Hour)
+	w.ok(w.SweepApprovals(ctx))
+	if done := w.approval(a.ID); done.State != parley.ApprovalExpired || done.Outcome == "" {
+		t.Errorf("it is %+v", done)
+	}
+	last := w.said(w.dmOf("intern", "boss"), parley.System)
+	if text := last[len(last)-1].Content.Text; text != "Approval expired for contacting senior." {
+		t.Errorf("intern is told %q", text)
+	}
+	_, err := w.Decide(ctx, user, a.ID, parley.Decision{Approve: true})
+	w.isRefused(parley.BadInput, err)
+}
+
+// TestWhatIsDecidedIsNotAskedAnyMore: a request leaves every inbox with the decision, however it ends.
+func TestWhatIsDecidedIsNotAskedAnyMore(t *testing.T) {
+	w := newHub(t, func(w *world) { w.config.Approvals = hub.Approvals{Expire: 5 * time.Hour} })
+	w.dispatched("senior")
+	w.named("junior", "Junior", func(p *parley.Profile) { p.Mode = parley.ModeSupervised })
+	w.addPerson("olga", parley.AccessOwner)
+	waits := func(note string, want int) {
+		t.Helper()
+		for _, who := range []string{parley.Owner, "olga"} {
+			if got := len(w.waits(who)); got != want {
+				t.Errorf("%s: %d requests wait for %s, want %d", note, got, who, want)
+			}
+		}
+	}
+	first := w.holds(w.contacts(as("junior"), notifies("senior", "one")))
+	second := w.holds(w.contacts(as("junior"), notifies("senior", "two")))
+	w.holds(w.contacts(as("junior"), notifies("senior", "three")))
+	waits("asked", 3)
+	w.decides(parley.Owner, first.ID, parley.Decision{Approve: true})
+	waits("approved", 2)
+	w.decides("olga", second.ID, parley.Decision{})
+	waits("denied", 1)
+	w.clock.advance(6 * time.Hour)
+	w.ok(w.SweepApprovals(ctx))
+	waits("expired", 0)
+}
+
+func TestRemovalWithdrawsApprovals(t *testing.T) {
+	w := newHub(t)
+	w.office()
+	a := w.holds(w.contacts(as("intern"), notifies("senior", "x")))
+	w.ok(w.RemoveAgent(ctx, user, "intern"))
+	if now := w.approval(a.ID); now.State != parley.ApprovalWithdrawn {
+		t.Errorf("it is %s", now.State)
+	}
+	_, err := w.Decide(ctx, user, a.ID, parley.Decision{Approve: true})
+	w.isRefused(parley.BadInput, err)
+}
+
+func TestManagerThatIsAnAgentIsWokenToDecide(t *testing.T) {
+	w := newHub(t)
+	w.office()
+	a := w.holds(w.contacts(as("intern"), notifies("senior", "x")))
+	run := w.starts("boss")
+	if !strings.HasSuffix(run.Messages[0].Content.Text, "decide_approval, id "+a.ID+".") {
+		t.Errorf("boss is asked %q", run.Messages[0].Content.Text)
+	}
+	done, err := w.Decide(ctx, run.Caller(), a.ID, parley.Decision{Approve: true})
+	w.ok(err)
+	if done.State != parley.ApprovalExecuted || done.DecidedBy != "boss" {
+		t.Errorf("it is %+v", done)
+	}
+}
+
+func TestDecisionsAreAudited(t *testing.T) {
+	w := newHub(t)
+	w.office()
+	a := w.holds(w.contacts(as("intern"), notifies("senior", "one")))
+	w.decides("boss", a.ID, parley.Decision{Approve: true})
+	w.decides("boss", w.holds(w.contacts(as("intern"), notifies("senior", "two"))).ID, parley.Decision{})
+	w.permit("intern", "*", parley.EffectDeny)
+	w.ok(w.Unpermit(ctx, user, "intern", "*", ""))
+	var acts []string
+	for _, e := range get[[]parley.AuditEntry](w)(w.AuditLog(ctx, user, 0, 1000)) {
+		if strings.HasPrefix(e.Act, "approval.") || strings.HasPrefix(e.Act, "permit.") {
+			acts = append(acts, e.Actor+" "+e.Act)
+		}
+	}
+	want := []string{"boss approval.approved", "boss approval.denied", "user permit.deny", "user permit.remove"}
+	if diff := cmp.Diff(want, acts); diff != "" {
+		t.Errorf("audited (-want +got):\n%s", diff)
+	}
+}

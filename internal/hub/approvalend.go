@@ -1,0 +1,300 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// stepApproval takes an approval to another state and writes the event. It is the only place where the state of an
+// approval changes. edit sets what goes with it.
+func (s *scene) stepApproval(a *parley.Approval, to parley.ApprovalState, edit func(*parley.Approval)) error {
+	if !a.State.May(to) {
+		return decidedAlready(*a)
+	}
+	after := *a
+	after.State, after.RemindAt = to, nil
+	if edit != nil {
+		edit(&after)
+	}
+	if err := s.Approvals().Put(after); err != nil {
+		return err
+	}
+	*a = after
+	if err := errors.Join(s.noticesOf(a.ID), s.unask(after)); err != nil {
+		return err
+	}
+	return s.noteApproval(after)
+}
+
+// unask takes the requests for an approval that needs no answer any more out of the inboxes. What a run or session has
+// taken ends with that.
+func (s *scene) unask(a parley.Approval) error {
+	asked, err := s.deciders(a)
+	for _, who := range asked {
+		if err == nil {
+			err = s.unaskOne(a, who.ID)
+		}
+	}
+	return err
+}
+
+func (s *scene) unaskOne(a parley.Approval, who string) error {
+	dm, err := s.Conversations().FindSet(parley.SetKey([]string{a.Agent, who}))
+	if err != nil {
+		return ignoreNotFound(err)
+	}
+	waiting, err := s.Queue().Ready(parley.Queue{
+		Recipient: who, Wakes: true, Purpose: parley.PurposeApproval, In: dm.ID, Limit: dueBatch,
+	})
+	for i := range waiting {
+		if err != nil {
+			return err
+		}
+		var m parley.Message
+		if m, err = s.Messages().Get(waiting[i].Message); err == nil && asksFor(m) == a.ID {
+			err = s.move(&waiting[i], parley.DeliveryAcked, nil)
+		}
+	}
+	return err
+}
+
+// asksFor is the approval that a message asks for, or nothing.
+func asksFor(m parley.Message) string {
+	var request approvalRequest
+	if m.Type != parley.TypeRequest || json.Unmarshal(m.Payload, &request) != nil {
+		return ""
+	}
+	return request.Approval
+}
+
+// noteApproval tells those who follow where an approval stands: owners, and the agent itself. Whether that waits has
+// changed with it.
+func (s *scene) noteApproval(a parley.Approval) error {
+	data, err := json.Marshal(struct {
+		Approval string               `json:"approval"`
+		State    parley.ApprovalState `json:"state"`
+		Target   string               `json:"target,omitempty"`
+		Tool     string               `json:"tool"`
+		Decider  string               `json:"decider,omitempty"`
+		By       string               `json:"decided_by,omitempty"`
+		Failure  *parley.Error        `json:"failure,omitempty"`
+	}{a.ID, a.State, a.Target, a.Call.Tool, a.Decider, a.DecidedBy, a.Failure})
+	if err != nil {
+		return err
+	}
+	s.note(parley.Event{Kind: parley.EventApproval(a.State), Agent: a.Agent, Data: data})
+	live, err := s.Runs().Live(a.Agent)
+	if err != nil || len(live) > 0 || a.State == parley.ApprovalApproved {
+		return err
+	}
+	agent, err := s.Agents().Find(a.Agent)
+	if err != nil || agent.RemovedAt != nil {
+		return err
+	}
+	return s.notePresenceOf(agent, 0)
+}
+
+// tellOutcome tells the caller of a held call what came of it, once: in the conversation and task it was made from,
+// which wakes it. Where that is gone, and outside of runs, it is told where its decider was asked.
+func (s *scene) tellOutcome(a *parley.Approval, text string) error {
+	about := a.Decider
+	if about == "" {
+		about = parley.Owner
+	}
+	trigger, err := s.Messages().GetAll([]string{a.Trigger})
+	if err != nil {
+		return err
+	}
+	inReplyTo := ""
+	if len(trigger) == 1 && trigger[0].Conversation == a.Conversation {
+		inReplyTo = a.Trigger
+	}
+	task, err := s.heldIn(*a)
+	if err != nil {
+		return err
+	}
+	m, err := s.callBack(callback{
+		to: a.Agent, conversation: a.Conversation, about: about, task: task, source: sourceHolds, text: text,
+		inReplyTo: inReplyTo, trace: a.TraceID, hops: a.Hops, purpose: parley.PurposeApproval,
+	})
+	if err != nil || m.ID == "" {
+		return err
+	}
+	a.Outcome = m.ID
+	return s.Approvals().Put(*a)
+}
+
+// heldIn is the task that a call was made in. Its run may have been given one since.
+func (s *scene) heldIn(a parley.Approval) (string, error) {
+	if a.Task != "" || a.Run == "" {
+		return a.Task, nil
+	}
+	r, err := s.Runs().Get(a.Run)
+	return r.Task, ignoreNotFound(err)
+}
+
+func (s *scene) tellDenied(a *parley.Approval) error {
+	doing, err := s.doing(*a)
+	if err != nil {
+		return err
+	}
+	text := "Approval denied for " + doing + "."
+	if a.Note != "" {
+		text += "\nNote: " + a.Note
+	}
+	return s.tellOutcome(a, text)
+}
+
+// tellExecuted ends an approved call with what it has returned.
+func (s *scene) tellExecuted(a *parley.Approval, text string, failure *parley.Error) error {
+	if text == "" && failure != nil {
+		text = "Error: " + failure.Message
+		if failure.Suggestion != "" {
+			text += " (" + failure.Suggestion + ")"
+		}
+	}
+	err := s.stepApproval(a, parley.ApprovalExecuted, func(a *parley.Approval) {
+		a.ExecutedAt, a.Result, a.Failure = &s.now, s.hub.fitting(text), failure
+	})
+	if err != nil {
+		return err
+	}
+	return s.tellOutcome(a, text)
+}
+
+// approvedAskEnded is called when an ask that was made because of an approval is answered, has failed or is late:
+// its caller is told, once.
+func (s *scene) approvedAskEnded(w parley.Wait, text string, failure *parley.Error) error {
+	a, err := s.Approvals().Get(w.Approval)
+	if err != nil || a.State != parley.ApprovalApproved {
+		return ignoreNotFound(err)
+	}
+	if failure == nil {
+		target, err := s.Agents().Find(w.Target)
+		if err != nil {
+			return err
+		}
+		text = responseFrom(target, text)
+	}
+	return s.tellExecuted(&a, text, failure)
+}
+
+// withdrawApprovalsOf withdraws what a participant that was removed was waiting for.
+func (s *scene) withdrawApprovalsOf(a parley.Agent) error {
+	list, err := s.Approvals().Pending(a.ID)
+	if err != nil {
+		return err
+	}
+	return s.withdraw(list)
+}
+
+// withdrawApprovalsIn withdraws what a task that has ended was waiting for.
+func (s *scene) withdrawApprovalsIn(task string) error {
+	list, err := s.Approvals().InTask(task)
+	if err != nil {
+		return err
+	}
+	return s.withdraw(list)
+}
+
+func (s *scene) withdraw(list []parley.Approval) error {
+	for i := range list {
+		if err := s.stepApproval(&list[i], parley.ApprovalWithdrawn, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// passApprovals asks anew for what an agent waits for, where its manager is another now.
+func (s *scene) passApprovals(agent string) error {
+	list, err := s.Approvals().Pending(agent)
+	for _, a := range list {
+		if err != nil || a.State != parley.ApprovalPending {
+			continue
+		}
+		was := a.Decider
+		if a, err = s.Approvals().Get(a.ID); err == nil {
+			a.Decider, err = s.decider(a)
+		}
+		if err != nil || a.Decider == was {
+			continue
+		}
+		if err = s.Approvals().Put(a); err == nil {
+			err = s.askDeciders(a, a.Summary)
+		}
+	}
+	return err
+}
+
+// SweepApprovals ends requests that have expired, and reminds of those that wait.
+func (h *Hub) SweepApprovals(ctx context.Context) error {
+	for {
+		var list []parley.Approval
+		err := h.view(ctx, theHub, func(s *scene) (err error) {
+			list, err = s.Approvals().Due(s.now, 1)
+			return err
+		})
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		err = h.write(ctx, theHub, func(s *scene) (err error) {
+			if list, err = s.Approvals().Due(s.now, dueBatch); err != nil {
+				return err
+			}
+			for i := range list {
+				if err := s.approvalDue(&list[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil || len(list) < dueBatch {
+			return err
+		}
+	}
+}
+
+func (s *scene) approvalDue(a *parley.Approval) error {
+	if a.ExpiresAt == nil || a.ExpiresAt.After(s.now) {
+		return s.remind(a)
+	}
+	doing, err := s.doing(*a)
+	if err != nil {
+		return err
+	}
+	if err := s.stepApproval(a, parley.ApprovalExpired, nil); err != nil {
+		return err
+	}
+	return s.tellOutcome(a, "Approval expired for "+doing+".")
+}
+
+// remind asks again. The next reminder comes after as long as the request has waited by now, at most a day.
+func (s *scene) remind(a *parley.Approval) error {
+	waited := s.now.Sub(a.CreatedAt)
+	a.RemindAt = after(s.now, min(max(waited, time.Minute), remindMost))
+	if err := s.Approvals().Put(*a); err != nil {
+		return err
+	}
+	asked, err := s.deciders(*a)
+	for _, who := range asked {
+		if err == nil {
+			err = s.askDecider(*a, who, "Reminder: "+a.Summary)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return s.tellDeciders(*a, fmt.Sprintf("approval/%s/%d", a.ID, s.now.Unix()))
+}
+
+// doing is a held call as the object of a sentence: contacting SeniorAnalystBot.
+func (s *scene) doing(a parley.Approval) (string, error) {
+	w, err := s.words(a)
+	return w.doing, err
+}

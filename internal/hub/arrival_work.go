@@ -1,0 +1,166 @@
+package hub
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+func checkPermission(p parley.Permission) error {
+	if p.Effect != parley.EffectAllow && p.Effect != parley.EffectDeny {
+		return notExported("a rule of %s neither allows nor denies", p.Agent)
+	}
+	return nil
+}
+
+func checkTask(t parley.Task) error {
+	if !t.Status.Known() {
+		return notExported("%s is %q, which is no status", t.ID, t.Status)
+	}
+	if err := checkIDs(t.ID, t.Conversation, t.Message, t.CallbackTo, t.Callback); err != nil {
+		return err
+	}
+	return checkTexts(t.ID, t.Title, t.DelegationReason, t.Source, t.TraceID, string(t.Outcome))
+}
+
+func checkApproval(a parley.Approval) error {
+	what := "approval " + a.ID
+	if !parley.IsUUID(a.ID) || !a.State.Known() {
+		return notExported("%s is %q, which is no state", what, a.State)
+	}
+	if err := checkIDs(what, a.Run, a.Conversation, a.Trigger, a.Outcome); err != nil {
+		return err
+	}
+	return checkTexts(what, a.Call.Tool, a.Digest, a.Summary, a.Rule, a.Note, a.Result, a.TraceID, a.Source)
+}
+
+// addPermission adds a rule, unless there is one for the same two and of the same effect.
+func (in *arrival) addPermission(p parley.Permission) (err error) {
+	if err := in.know(&p.Agent, &p.CreatedBy); err != nil {
+		return err
+	}
+	if p.Target != parley.Anyone {
+		if err := in.know(&p.Target); err != nil {
+			return err
+		}
+	}
+	rules, err := in.Permissions().Of(p.Agent)
+	if err != nil {
+		return err
+	}
+	for _, there := range rules {
+		if there.Target == p.Target && there.Effect == p.Effect {
+			in.done.Skipped++
+			return nil
+		}
+	}
+	in.done.Permissions++
+	return in.Permissions().Put(p)
+}
+
+// notExported refuses what no export has.
+func notExported(format string, args ...any) *parley.Error {
+	return parley.Errorf(parley.BadInput, format, args...).Suggest("give what parley export has written")
+}
+
+func checkIDs(what string, ids ...string) error {
+	for _, id := range ids {
+		if id != "" && !parley.IsUUID(id) {
+			return notExported("%s names %q, which is no id", what, id)
+		}
+	}
+	return nil
+}
+
+// checkTexts refuses what not every store can keep.
+func checkTexts(what string, texts ...string) error {
+	for _, text := range texts {
+		if strings.Contains(text, "\x00") {
+			return notExported("%s has a text with a zero in it", what)
+		}
+	}
+	return nil
+}
+
+// know turns names into the ids of participants, removed ones included. An empty one stays.
+func (in *arrival) know(names ...*string) error {
+	for _, name := range names {
+		if *name == "" {
+			continue
+		}
+		id, err := in.knownAgent(*name)
+		if err != nil {
+			return err
+		}
+		*name = id
+	}
+	return nil
+}
+
+// addTask adds a task. It is history: nobody is at it here, so that one that was open is cancelled. It can be
+// tried again.
+func (in *arrival) addTask(t parley.Task) error {
+	there, err := in.Tasks().Get(t.ID)
+	if err == nil && there.TraceID == t.TraceID && there.CreatedAt.Equal(t.CreatedAt) {
+		in.done.Skipped++
+		return nil
+	}
+	if err == nil {
+		return parley.Errorf(parley.BadInput, "%s is another task here", t.ID).Because(parley.Conflict).
+			Suggest("import into a hub that has no tasks of its own")
+	}
+	if !errors.Is(err, parley.ErrNotFound) {
+		return err
+	}
+	if err := in.know(&t.Requester, &t.OriginalRequester, &t.Assignee); err != nil {
+		return err
+	}
+	if err := in.place(&t); err != nil {
+		return err
+	}
+	if !t.Status.Ended() {
+		t.Status, t.UpdatedAt, t.EndedAt = parley.TaskCancelled, in.now, &in.now
+		t.Error = parley.Errorf(parley.DependencyFailed, "it was open when the hub was exported").Suggest("retry it")
+	}
+	in.done.Tasks++
+	err = in.Tasks().Insert(t)
+	if errors.Is(err, parley.ErrNotFound) {
+		return notExported("%s names a task or a participant that is not here", t.ID)
+	}
+	return err
+}
+
+// place puts a task where its parent says.
+func (in *arrival) place(t *parley.Task) error {
+	if t.Parent == "" {
+		t.Root, t.Depth = t.ID, 0
+		return nil
+	}
+	parent, err := in.Tasks().Get(t.Parent)
+	if errors.Is(err, parley.ErrNotFound) {
+		return notExported("%s is under %s, which is not here", t.ID, t.Parent)
+	}
+	t.Root, t.Depth = parent.Root, parent.Depth+1
+	return err
+}
+
+// addApproval adds an approval. It is history: a call that was not made yet is withdrawn.
+func (in *arrival) addApproval(a parley.Approval) error {
+	_, err := in.Approvals().Get(a.ID)
+	if err == nil {
+		in.done.Skipped++
+		return nil
+	}
+	if !errors.Is(err, parley.ErrNotFound) {
+		return err
+	}
+	if err := in.know(&a.Agent, &a.Target, &a.Decider, &a.DecidedBy); err != nil {
+		return err
+	}
+	if a.State == parley.ApprovalPending || a.State == parley.ApprovalApproved {
+		a.State = parley.ApprovalWithdrawn
+	}
+	in.done.Approvals++
+	return in.Approvals().Insert(a)
+}

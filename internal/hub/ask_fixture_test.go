@@ -1,0 +1,148 @@
+package hub_test
+
+import (
+	"context"
+	"runtime"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// asking is somebody who asks, and waits.
+type asking struct {
+	w       *world
+	done    chan struct{}
+	giveUp  context.CancelFunc
+	made    parley.Contacted
+	err     error
+	request parley.Message // none if it was refused
+	run     string         // that asks, if one does
+}
+
+// asks has somebody ask, and returns once the question is stored, or refused.
+func (w *world) asks(c hub.Caller, to, words string) *asking {
+	w.t.Helper()
+	return w.turnsTo(c, parley.Contact{Pattern: parley.PatternAsk, Agent: to, Message: words})
+}
+
+func (w *world) turnsTo(c hub.Caller, contact parley.Contact) *asking {
+	w.t.Helper()
+	rung, bell := w.Rung()
+	rung()
+	select {
+	case <-bell:
+	default:
+	}
+	a := w.begins(c, contact)
+	select {
+	case <-bell:
+		a.request = w.newest()
+	case <-a.done:
+	}
+	return a
+}
+
+func (w *world) begins(c hub.Caller, contact parley.Contact) *asking {
+	a := &asking{w: w, done: make(chan struct{}), run: c.Run}
+	var ctx context.Context
+	ctx, a.giveUp = context.WithCancel(context.Background())
+	go func() {
+		defer close(a.done)
+		a.made, a.err = w.Contact(ctx, c, contact)
+	}()
+	w.t.Cleanup(func() {
+		a.giveUp()
+		<-a.done
+	})
+	return a
+}
+
+// asksAgain has somebody ask the same again.
+func (w *world) asksAgain(c hub.Caller, before *asking) *asking {
+	w.t.Helper()
+	return w.repeats(c, parley.Contact{Pattern: parley.PatternAsk, Agent: before.request.To, Message: "well?"}, before.request)
+}
+
+// repeats has somebody make a contact again, and returns once it waits, or has been told what came of it.
+func (w *world) repeats(c hub.Caller, contact parley.Contact, request parley.Message) *asking {
+	w.t.Helper()
+	a := w.begins(c, contact)
+	a.request = request
+	for !w.wait(request.ID).State.Ended() && w.wait(request.ID).Node == "" {
+		runtime.Gosched()
+	}
+	return a
+}
+
+// newest is the newest message of all.
+func (w *world) newest() parley.Message {
+	w.t.Helper()
+	var list []parley.Message
+	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+		list, err = tx.Messages().Scan(0, 10_000)
+		return err
+	}))
+	return list[len(list)-1]
+}
+
+// hears is what the caller is told in the end: the text, or the error as doors show it.
+func (a *asking) hears() string {
+	a.w.t.Helper()
+	<-a.done
+	if a.err != nil {
+		return string(parley.CodeOf(a.err)) + " Error: " + parley.AsError(a.err).Message
+	}
+	return a.made.Text
+}
+
+// waits requires that the caller has not been told anything yet.
+func (a *asking) waits() {
+	a.w.t.Helper()
+	select {
+	case <-a.done:
+		a.w.t.Fatalf("it does not wait: %q, %v", a.made.Text, a.err)
+	default:
+	}
+}
+
+// wait is the wait of an ask.
+func (w *world) wait(message string) (found parley.Wait) {
+	w.t.Helper()
+	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+		found, err = tx.Waits().Ask(message)
+		return err
+	}))
+	return found
+}
+
+// working has an agent begin a run for something the user has said.
+func (w *world) working(agent string) *hub.Assignment {
+	w.t.Helper()
+	w.dm("user", agent, "work")
+	return w.starts(agent)
+}
+
+// there has agents count as having a session, until they leave.
+func (w *world) there(agents ...string) (leave func()) {
+	var leaves []func()
+	for _, agent := range agents {
+		leaves = append(leaves, w.Attend(agent))
+	}
+	return func() {
+		for _, leave := range leaves {
+			leave()
+		}
+	}
+}
+
+// calledBack is what the hub has brought to somebody, as texts.
+func (w *world) calledBack(who string) (texts []string) {
+	w.t.Helper()
+	texts = []string{}
+	for _, m := range w.told(who) {
+		if m.Source == "ask_result" {
+			texts = append(texts, m.Content.Text)
+		}
+	}
+	return texts
+}

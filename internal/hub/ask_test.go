@@ -1,0 +1,466 @@
+package hub_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+func named(w *world, runtime string, names ...string) {
+	w.t.Helper()
+	for _, name := range names {
+		_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: parley.Fold(name), Name: name, Profile: parley.Profile{Runtime: runtime}})
+		w.ok(err)
+	}
+}
+
+func TestAskIsAnsweredInline(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	named(w, parley.RuntimeScript, "CoordinatorBot", "DataBot")
+	run := w.working("coordinatorbot")
+	a := w.turnsTo(run.Caller(), parley.Contact{Pattern: parley.PatternAsk, Agent: "DataBot", Message: "Q4?", Context: "For the CEO."})
+	a.waits()
+	same(t, "the request", []any{a.request.Content.Text, a.request.Source, a.request.Type, a.request.To}, []any{
+		"[Agent Request from CoordinatorBot | Pattern: ask]\n\nContext: For the CEO.\n\nQ4?", "agent_contact", parley.TypeRequest, "databot",
+	})
+	same(t, "the run that asks", w.run(run.Run.ID).State, parley.RunWaiting)
+	answering := w.starts("databot")
+	same(t, "the run that answers", []any{textsOf(answering.Messages), answering.Run.Depth}, []any{[]string{a.request.Content.Text}, 1})
+	r := w.finish(answering, "$2.4M")
+	same(t, "heard", a.hears(), "Response from DataBot: $2.4M")
+	same(t, "made", a.made, parley.Contacted{
+		Text: "Response from DataBot: $2.4M", Outcome: parley.ContactAnswered, Agent: "databot", Conversation: a.request.Conversation,
+		Message: a.request.ID, Answer: r.Answer,
+	})
+	same(t, "the run that asks", w.run(run.Run.ID).State, parley.RunRunning)
+	same(t, "in their DM", w.texts("user", a.request.Conversation), []string{a.request.Content.Text, "$2.4M"})
+	w.idle("coordinatorbot", "databot")
+	w.finish(run, "done")
+	w.idle("coordinatorbot", "databot")
+	same(t, "inboxes", []parley.Inbox{w.inbox("coordinatorbot"), w.inbox("databot")}, []parley.Inbox{{}, {}})
+}
+
+// An answer is an answer by whatever way it comes, and it is one.
+func TestAskIsAnsweredByAReply(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("a", "b")
+	w.attached("ana")
+	defer w.there("ana")()
+	a := w.asks(w.working("a").Caller(), "b", "well?")
+	b := w.starts("b")
+	w.runPosts(b, parley.Draft{InReplyTo: a.request.ID, Content: text("yes")})
+	same(t, "heard", a.hears(), "Response from b: yes")
+	w.finish(b, "yes")
+	same(t, "in their DM", w.texts("user", a.request.Conversation), []string{a.request.Content.Text, "yes"})
+	a = w.asks(user, "ana", "well?")
+	taken := w.take("ana", parley.Take{})
+	same(t, "taken", textsOf(taken.Messages), []string{a.request.Content.Text})
+	w.reply("ana", a.request.ID, "no")
+	same(t, "heard", a.hears(), "Response from ana: no")
+	a = w.asks(as("ana"), "user", "may I?")
+	w.post("user", parley.Draft{InReplyTo: a.request.ID, Content: parley.Content{Text: "so:", Code: "rm -r", Artifacts: []parley.Artifact{{Path: "/etc/motd"}}}})
+	same(t, "heard", a.hears(), "Response from user: so:\n\nrm -r\n\n[artifact: /etc/motd]")
+	w.idle("a", "b")
+	same(t, "what waits", []int{len(w.waits("ana")), len(w.waits("a"))}, []int{0, 1}) // a is at its work
+}
+
+// Fetching is all the ack that one has who takes at most once: the answer comes after it.
+func TestAskThatIsFetchedAtMostOnceIsAnswered(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.attached("ana")
+	defer w.there("ana")()
+	a := w.asks(user, "ana", "well?")
+	w.take("ana", parley.Take{AtMostOnce: true})
+	a.waits()
+	w.reply("ana", a.request.ID, "yes")
+	same(t, "heard", a.hears(), "Response from ana: yes")
+}
+
+// Whatever ends the work on an ask frees whoever waits for it, with the reason.
+func TestAskEndsWithWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	broken := "E005 Error: B failed to respond: "
+	gone := "E002 Error: B failed to respond: "
+	for name, c := range map[string]struct {
+		end  func(*world, *asking)
+		want string
+	}{
+		"the run has failed":    {func(w *world, _ *asking) { w.fails(w.starts("b"), parley.FailureFinal) }, broken + "it broke"},
+		"it is busy":            {func(w *world, _ *asking) { w.fails(w.starts("b"), parley.FailureBusy) }, broken + "it broke"},
+		"it could not start":    {func(w *world, _ *asking) { w.fails(w.next("b"), parley.FailureNoStart) }, broken + "it broke"},
+		"it has nothing to say": {func(w *world, _ *asking) { w.finish(w.starts("b"), "") }, broken + "it gave no answer"},
+		"it says a blank":       {func(w *world, _ *asking) { w.finish(w.starts("b"), " \n") }, broken + "it gave no answer"},
+		"the run was cancelled": {func(w *world, _ *asking) {
+			b := w.starts("b")
+			get[parley.Run](w)(w.CancelRun(ctx, user, b.Run.ID, "enough"))
+			w.finish(b, "too late")
+		}, broken + "the run was cancelled: by user: enough"},
+		"the run is lost": {func(w *world, a *asking) {
+			w.starts("b")
+			w.later(50 * time.Second)
+			get[string](w)(w.KeepRun(ctx, a.run))
+			w.later(50 * time.Second)
+		}, broken + "the hub or the program ended before the run did"},
+		"it was removed":           {func(w *world, _ *asking) { w.ok(w.RemoveAgent(ctx, user, "b")) }, gone + "removed"},
+		"it was removed at work":   {func(w *world, _ *asking) { w.starts("b"); w.ok(w.RemoveAgent(ctx, user, "b")) }, gone + "removed"},
+		"it was stopped":           {func(w *world, _ *asking) { w.stop("b", 0) }, gone + "stopped"},
+		"it was stopped at work":   {func(w *world, _ *asking) { stopAtWork(w) }, gone + "stopped"},
+		"the conversation is gone": {func(w *world, a *asking) { w.ok(w.DeleteConversation(ctx, user, a.request.Conversation)) }, broken + "the conversation was deleted"},
+		"it is gone, at work": {func(w *world, a *asking) {
+			w.starts("b")
+			w.ok(w.DeleteConversation(ctx, user, a.request.Conversation))
+		}, broken + "the conversation was deleted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			named(w, parley.RuntimeScript, "A", "B")
+			run := w.working("a")
+			a := w.asks(run.Caller(), "B", "well?")
+			c.end(w, a)
+			same(t, "heard", a.hears(), c.want)
+			same(t, "suggestion", parley.AsError(a.err).Suggestion, "")
+			same(t, "the run that asked", w.run(run.Run.ID).State, parley.RunRunning)
+			same(t, "told besides", w.told("a"), []parley.Message(nil))
+			w.finish(run, "so be it")
+			w.idle("a", "b")
+		})
+	}
+}
+
+func (w *world) stop(agent string, timeout int64) {
+	w.t.Helper()
+	get[parley.Receipt](w)(w.Command(ctx, user, agent, parley.Command{
+		Action: parley.ActionStop, Parameters: parley.CommandParameters{TimeoutMS: timeout},
+	}))
+}
+
+// stopAtWork stops an agent that is at an ask, which has its while to end.
+func stopAtWork(w *world) {
+	w.t.Helper()
+	b := w.starts("b")
+	w.stop("b", 1000)
+	w.clock.advance(time.Second)
+	w.ok(w.SweepHalts(ctx))
+	w.finish(b, "too late")
+}
+
+func TestAskToASessionEndsWithIt(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		end  func(w *world, leave func(), taken parley.Taken)
+		want string
+	}{
+		"it has left": {func(w *world, leave func(), _ parley.Taken) {
+			leave()
+			w.clock.advance(time.Second)
+			w.ok(w.SweepAttendance(ctx))
+		}, "E002 Error: ana failed to respond: went away"},
+		"its lease is over": {func(w *world, _ func(), _ parley.Taken) { w.later(2 * time.Minute) }, "E005 Error: ana failed to respond: whoever had it is gone"},
+		"it acknowledges":   {func(w *world, _ func(), taken parley.Taken) { w.ack("ana", taken.Deliveries[0].Message) }, "E005 Error: ana failed to respond: it gave no answer"},
+		"it gives it back":  {func(w *world, _ func(), taken parley.Taken) { w.giveBack("ana", taken, parley.FailureBusy) }, "E005 Error: ana failed to respond: it has too much to do"},
+		"it is stopped":     {func(w *world, _ func(), _ parley.Taken) { w.stop("ana", 0) }, "E002 Error: ana failed to respond: stopped"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.attached("ana")
+			leave := w.there("ana")
+			defer leave()
+			a := w.asks(user, "ana", "well?")
+			taken := w.take("ana", parley.Take{})
+			w.ok(w.SweepAttendance(ctx))
+			c.end(w, leave, taken)
+			same(t, "heard", a.hears(), c.want)
+			w.reply("ana", a.request.ID, "after all")
+			same(t, "a late answer is a message like any other", w.waits("user"), []string{"after all"})
+		})
+	}
+}
+
+const inTime = "did not respond within 120 seconds. Consider using 'delegate' for async processing. The answer will be delivered when it comes."
+
+// After 120 seconds, to the instant, the caller goes on. The answer follows, once.
+func TestLateAnswerIsBroughtOnce(t *testing.T) {
+	t.Parallel()
+	place := stores.place(t)
+	synctest.Test(t, func(t *testing.T) {
+		w := openWorld(t, place, func(w *world) { w.config.Clock = nil })
+		w.dispatched("a", "b")
+		run := w.working("a")
+		began := time.Now()
+		a := w.asks(run.Caller(), "b", "well?")
+		b := w.starts("b")
+		same(t, "heard", a.hears(), "E004 Error: b "+inTime)
+		same(t, "after", time.Since(began), 120*time.Second)
+		same(t, "outcome", a.made.Outcome, parley.ContactLate)
+		same(t, "the run that asked", w.run(run.Run.ID).State, parley.RunRunning)
+		w.finish(run, "gave up")
+		w.finish(b, "at last")
+		same(t, "brought", w.calledBack("a"), []string{"Response from b: at last"})
+		woken := w.starts("a")
+		same(t, "woken by", []any{textsOf(woken.Messages), woken.Run.Conversation}, []any{[]string{"Response from b: at last"}, run.Run.Conversation})
+		w.reply("b", a.request.ID, "and another thing")
+		same(t, "brought", len(w.calledBack("a")), 1)
+		same(t, "the wait", []any{w.wait(a.request.ID).State, w.wait(a.request.ID).Callback}, []any{parley.WaitAnswered, woken.Messages[0].ID})
+	})
+}
+
+func briefly(w *world) { w.config.Asks.Wait = time.Millisecond }
+
+func TestWhatComesLate(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, briefly)
+	w.dispatched("a", "b")
+	late := "E004 Error: b did not respond within 0.001 seconds. Consider using 'delegate' for async processing. The answer will be delivered when it comes."
+	a := w.asks(user, "b", "one")
+	same(t, "heard", a.hears(), late)
+	w.fails(w.starts("b"), parley.FailureFinal)
+	same(t, "a failure is brought too", w.calledBack("user"), []string{"Error: b failed to respond: it broke"})
+	m := w.told("user")[0]
+	same(t, "in the DM", []string{m.Conversation, m.InReplyTo}, []string{a.request.Conversation, a.request.ID})
+	a = w.asks(as("a"), "user", "may I?")
+	same(t, "a person is late", a.hears(), "E004 Error: user"+late[len("E004 Error: b"):])
+	w.reply("user", a.request.ID, "you may")
+	same(t, "brought", w.calledBack("a"), []string{"Response from user: you may"})
+	same(t, "woken by", textsOf(w.starts("a").Messages), []string{"Response from user: you may"})
+	w.idle("a")
+}
+
+// Who stops waiting is brought the answer. A run that has ended is brought nothing.
+func TestWhoLeavesIsBroughtTheAnswer(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("a", "b")
+	leave := func(a *asking) {
+		w.t.Helper()
+		a.giveUp()
+		if <-a.done; !errors.Is(a.err, parley.AsError(a.err)) || parley.CodeOf(a.err) != parley.TimedOut {
+			t.Errorf("whoever left heard %v", a.err)
+		}
+	}
+	a := w.asks(user, "b", "one")
+	leave(a)
+	same(t, "outside a run", w.wait(a.request.ID).State, parley.WaitLate)
+	w.answers("b", "first")
+	same(t, "brought", w.calledBack("user"), []string{"Response from b: first"})
+	run := w.working("a")
+	a = w.asks(run.Caller(), "b", "two")
+	leave(a)
+	same(t, "in a run that goes on", []any{w.wait(a.request.ID).State, w.run(run.Run.ID).State}, []any{parley.WaitWaiting, parley.RunRunning})
+	w.answers("b", "second")
+	same(t, "brought", w.calledBack("a"), []string{"Response from b: second"})
+	a = w.asks(run.Caller(), "b", "three")
+	leave(a)
+	w.finish(run, "done")
+	same(t, "in a run that has ended well", w.wait(a.request.ID).State, parley.WaitLate)
+	w.answers("b", "third")
+	same(t, "brought", w.calledBack("a"), []string{"Response from b: second", "Response from b: third"})
+	run = w.working("a")
+	a = w.asks(run.Caller(), "b", "four")
+	leave(a)
+	w.fails(run, parley.FailureFinal)
+	same(t, "in a run that has failed", w.wait(a.request.ID).State, parley.WaitAbandoned)
+	w.answers("b", "fourth")
+	same(t, "brought", w.calledBack("a"), []string{"Response from b: second", "Response from b: third"})
+	same(t, "said in their DM", w.texts("user", a.request.Conversation)[5], "fourth")
+}
+
+// A run that ends while it waits frees itself, and the next attempt goes on waiting for the same answer.
+func TestRetriedRunWaitsForTheSameAnswer(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("a", "b")
+	run := w.working("a")
+	a := w.asks(run.Caller(), "b", "well?")
+	w.fails(run, parley.FailureStopped)
+	same(t, "heard", a.hears(), "E003 Error: the run "+run.Run.ID+" is over")
+	again := w.starts("a")
+	a = w.asksAgain(again.Caller(), a)
+	a.waits()
+	same(t, "the run that asks", w.run(again.Run.ID).State, parley.RunWaiting)
+	b := w.starts("b")
+	w.idle("b")
+	w.fails(again, parley.FailureStopped)
+	a.hears()
+	w.finish(b, "yes")
+	third := w.starts("a")
+	a = w.asksAgain(third.Caller(), a)
+	same(t, "heard", []any{a.hears(), a.made.Duplicate}, []any{"Response from b: yes", true})
+	w.idle("b")
+	other := w.asks(third.Caller(), "b", "well?")
+	other.waits()
+	w.answers("b", "again")
+	same(t, "a second question", other.hears(), "Response from b: again")
+	same(t, "brought", w.calledBack("a"), []string{})
+}
+
+func TestKeyOfAContactIsRemembered(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, briefly)
+	w.dispatched("a", "b")
+	ask := parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "well?", IdempotencyKey: "k"}
+	w.turnsTo(user, ask).hears()
+	again := ask
+	again.Wait = time.Hour
+	first := w.newest()
+	a := w.repeats(user, again, first)
+	b := w.starts("b")
+	w.idle("b")
+	w.finish(b, "yes")
+	same(t, "heard", a.hears(), "Response from b: yes")
+	same(t, "and again", w.turnsTo(user, ask).hears(), "Response from b: yes")
+	note := parley.Contact{Pattern: parley.PatternNotify, Agent: "b", Message: "fyi", IdempotencyKey: "n"}
+	one, two := get[parley.Contacted](w)(w.Contact(ctx, user, note)), get[parley.Contacted](w)(w.Contact(ctx, user, note))
+	same(t, "one note", []any{two.Message, one.Duplicate, two.Duplicate}, []any{one.Message, false, true})
+	note.IdempotencyKey = "k"
+	wantError(t, only(w.Contact(ctx, user, note)), refused(parley.BadInput, parley.Conflict, `the idempotency key "k" was used for something else`, "use another key"))
+	same(t, "brought", w.calledBack("user"), []string{})
+}
+
+func TestHubThatStartsAgainTellsWhoWaited(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("a", "b")
+	run := w.working("a")
+	outside, inside := w.asks(user, "b", "one"), w.asks(run.Caller(), "b", "two")
+	crash(w, outside, inside)
+	w.ok(w.RecoverWaits(ctx))
+	w.ok(w.RecoverRun(ctx, run.Run.ID))
+	same(t, "states", []parley.WaitState{w.wait(outside.request.ID).State, w.wait(inside.request.ID).State},
+		[]parley.WaitState{parley.WaitLate, parley.WaitAbandoned})
+	w.answers("b", "first")
+	w.answers("b", "second")
+	same(t, "brought", [][]string{w.calledBack("user"), w.calledBack("a")}, [][]string{{"Response from b: first"}, {}})
+	w.later(time.Minute)
+	a := w.asks(w.starts("a").Caller(), "b", "two")
+	same(t, "the same call", a.hears(), "Response from b: second")
+}
+
+// crash ends a hub without letting it write anything about those who wait.
+func crash(w *world, waiting ...*asking) {
+	w.t.Helper()
+	var before []parley.Wait
+	for _, a := range waiting {
+		before = append(before, w.wait(a.request.ID))
+	}
+	for _, a := range waiting {
+		a.giveUp()
+		<-a.done
+	}
+	w.close()
+	w.open()
+	w.ok(w.db.Update(ctx, func(tx parley.Tx) (err error) {
+		for _, wait := range before {
+			err = errors.Join(err, tx.Waits().Put(wait))
+		}
+		return err
+	}))
+}
+
+func TestSweepEndsTheTimeOfWhoIsNotThere(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("a", "b")
+	a := w.asks(w.working("a").Caller(), "b", "well?")
+	a.giveUp()
+	<-a.done
+	w.clock.advance(2*time.Minute - time.Millisecond)
+	w.ok(w.SweepWaits(ctx))
+	same(t, "before", w.wait(a.request.ID).State, parley.WaitWaiting)
+	w.clock.advance(time.Millisecond)
+	w.ok(w.SweepWaits(ctx))
+	same(t, "after", w.wait(a.request.ID).State, parley.WaitLate)
+}
+
+// A asks B, who asks C, who asks D: D cannot ask. It holds for who names no run too.
+func TestDepthIsBounded(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("a", "b", "c", "d", "e")
+	by := w.working("a").Caller()
+	deep := "E005 Error: Maximum agent communication depth (3) reached. Use 'delegate' for async to avoid nesting."
+	chain := []*asking{}
+	for _, next := range []string{"b", "c", "d"} {
+		chain = append(chain, w.asks(by, next, "well?"))
+		by = w.starts(next).Caller()
+	}
+	same(t, "the fourth", w.asks(by, "e", "well?").hears(), deep)
+	same(t, "without its run", w.asks(as("d"), "e", "well?").hears(), deep)
+	same(t, "a person", w.asks(user, "d", "well?").request.To, "d")
+	same(t, "somebody else", w.asks(as("e"), "d", "well?").request.To, "d")
+	get[parley.Run](w)(w.FinishRun(ctx, by.Run, parley.Result{Text: "so"}, nil))
+	same(t, "heard", chain[2].hears(), "Response from d: so")
+}
+
+// A asks B, who asks A: another run of A answers, whatever else A is at.
+func TestAskComesBackToWhoAsks(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("a", "b")
+	w.change("a", func(a *parley.Agent) { a.Concurrency = 1 })
+	one := w.working("a")
+	first := w.asks(one.Caller(), "b", "what?")
+	two := w.starts("b")
+	second := w.asks(two.Caller(), "a", "why?")
+	three := w.starts("a")
+	same(t, "runs", []any{three.Run.Depth, w.run(one.Run.ID).State, w.run(two.Run.ID).State}, []any{2, parley.RunWaiting, parley.RunWaiting})
+	w.finish(three, "because")
+	same(t, "heard", second.hears(), "Response from a: because")
+	w.finish(two, "that")
+	same(t, "heard", first.hears(), "Response from b: that")
+}
+
+// Asks begin at once: beside each other, while their agent sleeps, and however much else it does.
+func TestAsksBeginAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("b")
+	w.change("b", func(a *parley.Agent) { a.Concurrency = 1 })
+	w.working("b")
+	w.dm("user", "b", "more work")
+	w.idle("b")
+	one, two := w.asks(user, "b", "one"), w.asks(user, "b", "two")
+	first, second := w.starts("b"), w.starts("b")
+	w.idle("b")
+	until := began.Add(time.Hour)
+	get[parley.Agent](w)(w.Sleep(ctx, user, "b", until))
+	three := w.asks(user, "b", "three")
+	same(t, "who waits", get[[]string](w)(w.Waiting(ctx)), []string{"b"})
+	third := w.starts("b")
+	same(t, "who waits", get[[]string](w)(w.Waiting(ctx)), []string{})
+	for i, r := range []*hub.Assignment{third, second, first} {
+		w.finish(r, fmt.Sprint(3-i))
+	}
+	same(t, "heard", []string{one.hears(), two.hears(), three.hears()}, []string{"Response from b: 1", "Response from b: 2", "Response from b: 3"})
+	same(t, "it sleeps on", get[parley.Agent](w)(w.Agent(ctx, user, "b")).SleepingUntil, &until)
+	w.idle("b")
+}
+
+func TestSlotsOfAsks(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("b")
+	w.add("ned")
+	asks := make([]*asking, 16)
+	for i := range asks {
+		asks[i] = w.asks(user, "b", fmt.Sprint(i))
+	}
+	full := "E002 Error: b has 16 asks to answer already and takes no more. Ask again later, or use 'delegate' for async processing."
+	same(t, "the 17th", w.asks(user, "b", "one more").hears(), full)
+	w.starts("b")
+	same(t, "the 17th", w.asks(user, "b", "one more").hears(), full)
+	w.answers("b", "done")
+	w.asks(user, "b", "one more").waits()
+	for i := range 20 {
+		w.asks(as("ned"), "user", fmt.Sprint(i)).waits() // people have no slots
+	}
+}

@@ -1,0 +1,59 @@
+package hub_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// TestAskHasOneOutcome has everything happen at once that may end an ask: its answer, the end of its time, the end of
+// the run that answers, of the run that asks, and of the call.
+func TestAskHasOneOutcome(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, func(w *world) { w.config.Asks.Wait = 3 * time.Millisecond })
+	w.dispatched("a", "b")
+	for round := range 12 {
+		run := w.working("a")
+		a := w.asks(run.Caller(), "b", "well?")
+		b := w.starts("b")
+		before := len(w.calledBack("a"))
+		ends := []func(){
+			func() { _, _ = w.FinishRun(ctx, b.Run.ID, parley.Result{Text: "yes"}, nil) },
+			func() { _, _ = w.Post(ctx, b.Caller(), parley.Draft{InReplyTo: a.request.ID, Content: text("yes")}) },
+			func() { w.ok(w.RecoverRun(ctx, b.Run.ID)) },
+			func() {
+				if round%3 == 0 {
+					w.fails(run, parley.FailureFinal)
+				}
+			},
+			func() {
+				if round%3 == 1 {
+					a.giveUp()
+				}
+			},
+		}
+		inParallel(len(ends), func(n int) { ends[n]() })
+		<-a.done
+		wait := w.wait(a.request.ID)
+		brought := len(w.calledBack("a")) - before
+		if !wait.State.Ended() {
+			t.Errorf("round %d: the wait is %s", round, wait.State)
+		}
+		if (wait.Callback != "") != (brought == 1) || brought > 1 {
+			t.Errorf("round %d: %d were brought, and the wait has %q", round, brought, wait.Callback)
+		}
+		if heard := a.err == nil || parley.CodeOf(a.err) == parley.DependencyFailed; heard && brought > 0 {
+			t.Errorf("round %d: it was told inline (%v), and it was brought", round, a.err)
+		}
+		if parley.CodeOf(a.err) == parley.TimedOut && a.made.Outcome == parley.ContactLate && brought != 1 && w.run(run.Run.ID).State.Live() {
+			t.Errorf("round %d: it was late, and nothing was brought", round)
+		}
+		_, _ = w.FinishRun(ctx, run.Run.ID, parley.Result{}, nil)
+		for woken := w.next("a"); woken != nil; woken = w.next("a") {
+			w.finish(woken, "")
+		}
+		w.idle("a", "b")
+	}
+	w.sound()
+}

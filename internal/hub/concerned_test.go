@@ -1,0 +1,82 @@
+package hub_test
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// TestEventsOfWorkAreForThoseConcerned follows tasks, approvals and rules as everybody: live, and from the store.
+func TestEventsOfWorkAreForThoseConcerned(t *testing.T) {
+	w := newStartedHub(t)
+	w.add("boss", "gendry", "hound")
+	get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "arya", Profile: parley.Profile{Manager: "boss"}}))
+	followers := []string{parley.Owner, "boss", "arya", "gendry", "hound"}
+	live := map[string]*hub.Subscription{}
+	began := w.lastEvent()
+	for _, who := range followers {
+		live[who] = w.followLive(who, began)
+	}
+	root := get[parley.TaskView](w)(w.NewTask(ctx, as("boss"), parley.NewTask{Text: "prepare", Assignee: "arya"})).ID
+	part := get[parley.TaskView](w)(w.NewTask(ctx, as("arya"), parley.NewTask{Text: "draft", Assignee: "gendry", Parent: root})).ID
+	approval := w.heldNotice("arya", "gendry")
+	get[parley.Permission](w)(w.Permit(ctx, user, parley.Permission{Agent: "arya", Target: "hound", Effect: parley.EffectDeny}))
+	until := w.lastEvent()
+	all := []string{root, part, approval, "permission of arya"}
+	slices.Sort(all)
+	for who, want := range map[string][]string{
+		parley.Owner: all, "boss": {approval, root, part}, "arya": all, "gendry": {part}, "hound": {},
+	} {
+		slices.Sort(want)
+		same(t, who+" live", aboutWork(readUntil(t, w.Hub, live[who], until)), want)
+		same(t, who+" later", aboutWork(follow(t, w.Hub, as(who), began, until)), want)
+	}
+}
+
+// followLive subscribes somebody who is told what happens as it does.
+func (w *world) followLive(who string, after int64) *hub.Subscription {
+	w.t.Helper()
+	sub := subscribe(w.t, w.Hub, as(who), after)
+	sub.Nudge()
+	_, _, err := sub.Next(ctx)
+	w.ok(err)
+	return sub
+}
+
+// heldNotice is the approval that a supervised agent's notification waits for.
+func (w *world) heldNotice(from, to string) string {
+	w.t.Helper()
+	get[parley.Agent](w)(w.ChangeAgent(ctx, user, from, func(a *parley.Agent) error {
+		a.Mode = parley.ModeSupervised
+		return nil
+	}))
+	_, err := w.Contact(ctx, as(from), parley.Contact{Pattern: parley.PatternNotify, Agent: to, Message: "It is done"})
+	held, ok := errors.AsType[*parley.Held](err)
+	if !ok {
+		w.t.Fatalf("the call is not held: %v", err)
+	}
+	return held.Approval.ID
+}
+
+// aboutWork names the tasks, approvals and rules that events are about, each once.
+func aboutWork(list []parley.Event) []string {
+	found := map[string]bool{}
+	for _, e := range list {
+		var about struct{ Task, Approval string }
+		_ = json.Unmarshal(e.Data, &about) // not all have data
+		switch {
+		case e.Kind.Within("task"):
+			found[about.Task] = true
+		case e.Kind.Within("approval"):
+			found[about.Approval] = true
+		case e.Kind == parley.EventPermission:
+			found["permission of "+e.Agent] = true
+		}
+	}
+	return append([]string{}, slices.Sorted(maps.Keys(found))...)
+}

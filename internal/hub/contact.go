@@ -1,0 +1,265 @@
+package hub
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+// sourceContact is the source of the messages by which participants turn to each other.
+const sourceContact = "agent_contact"
+
+// Contact turns to another participant for the caller: it asks, delegates or notifies. *parley.Held if that needs
+// an approval first.
+func (h *Hub) Contact(ctx context.Context, caller Caller, c parley.Contact) (parley.Contacted, error) {
+	c, err := h.checkContact(ctx, caller, c)
+	if err != nil {
+		return parley.Contacted{}, err
+	}
+	var (
+		made parley.Contacted
+		w    *parley.Wait
+	)
+	err = h.update(ctx, caller, func(s *scene) error {
+		o, err := s.origin(caller)
+		if err == nil {
+			made, w, err = s.contact(o, c)
+		}
+		return err
+	})
+	if errors.Is(err, errTooManyHops) {
+		h.tellHops(ctx, caller, parley.AsError(err))
+	}
+	switch {
+	case err != nil:
+		c.Agent = heldTarget(err, c.Agent)
+		return parley.Contacted{}, h.heldOr(ctx, caller, err, toolContact, c)
+	case w != nil:
+		return h.awaitAnswer(ctx, *w, made)
+	case made.Task != "" && c.Wait > 0:
+		return h.awaitTask(ctx, caller, made, c.Wait)
+	default:
+		return made, nil
+	}
+}
+
+// checkContact says what is wrong with a contact as far as that can be known outside an update, or returns it with
+// its defaults.
+func (h *Hub) checkContact(ctx context.Context, caller Caller, c parley.Contact) (parley.Contact, error) {
+	if err := checkPattern(c); err != nil {
+		return c, err
+	}
+	draft, err := parley.Draft{
+		Direct: []string{c.Agent}, Priority: c.Priority, IdempotencyKey: c.IdempotencyKey,
+		Content: parley.Content{Text: c.Request(parley.Agent{}, ""), Artifacts: c.Artifacts},
+	}.Check(h.config.Limits)
+	if err != nil {
+		return c, err
+	}
+	c.Priority = draft.Priority
+	c.Artifacts, err = h.sizeArtifacts(ctx, caller, draft)
+	return c, err
+}
+
+func checkPattern(c parley.Contact) error {
+	bad := func(what, hint string) error { return parley.Errorf(parley.BadInput, "%s", what).Suggest("%s", hint) }
+	delegates := c.Pattern == parley.PatternDelegate
+	switch {
+	case c.Pattern != parley.PatternAsk && c.Pattern != parley.PatternNotify && !delegates:
+		return parley.Errorf(parley.BadInput, "unknown action %q", c.Pattern).Suggest("use ask, delegate or notify")
+	case c.Agent == "":
+		return bad("nobody is to be contacted", "name an agent, or a person")
+	case strings.TrimSpace(c.Message) == "":
+		return bad("the message is empty", "say what is wanted")
+	case c.Priority.Given() && !delegates:
+		return bad("only delegate takes a priority", "leave it out, or delegate")
+	case len(c.After) > 0 && !delegates:
+		return bad("only delegate can wait for other tasks", "leave after out, or delegate")
+	case c.Pattern == parley.PatternNotify && (c.Deadline != nil || c.Wait != 0):
+		return bad("nobody answers a notification", "leave deadline and wait out, or ask")
+	case c.Wait < 0 || c.Wait > longestWait:
+		return parley.Errorf(parley.BadInput, "the wait is %s", c.Wait).Suggest("wait 0s to %s", longestWait)
+	default:
+		return nil
+	}
+}
+
+// origin is what a call comes from: a run, or a participant outside of one; and the approval it was given, if it
+// needed one.
+type origin struct {
+	caller   Caller
+	run      *parley.Run      // live, and the caller's own
+	approved *parley.Approval // it is made now because this was approved
+	work     work             // what more is said of a task it makes
+}
+
+// origin finds the run that a caller is, if it is one. E003, conflict, if it is over.
+func (s *scene) origin(caller Caller) (origin, error) {
+	o := origin{caller: caller}
+	if caller.Run == "" {
+		return o, nil
+	}
+	r, err := s.ownRun(caller.Run)
+	o.run = &r
+	return o, err
+}
+
+// hops is how long the chain of automatic messages is that a call of this origin makes longer.
+func (o origin) hops() int {
+	switch {
+	case o.run != nil:
+		return o.run.Hops
+	case o.approved != nil:
+		return o.approved.Hops
+	default:
+		return 0
+	}
+}
+
+// contact makes a contact inside an update, up to the point where an ask would wait: its wait is returned then.
+func (s *scene) contact(o origin, c parley.Contact) (made parley.Contacted, w *parley.Wait, err error) {
+	if first, found, err := s.contactedBefore(o, c); err != nil {
+		return made, nil, err
+	} else if found {
+		return s.contactAgain(o, c, first.Message)
+	}
+	target, err := s.agent(c.Agent)
+	switch {
+	case err != nil:
+		return made, nil, err
+	case target.ID == s.me.ID:
+		return made, nil, parley.Errorf(parley.BadInput, "%s cannot contact itself", s.me.ID).Suggest("name another participant")
+	case target.Kind == parley.KindSystem:
+		return made, nil, toSystem(target.ID)
+	}
+	if err := s.mayCall(o, target); err != nil {
+		return made, nil, err
+	}
+	if err := s.checkHops(o); err != nil {
+		return made, nil, err
+	}
+	if err := s.available(target, c.Pattern); err != nil {
+		return made, nil, err
+	}
+	switch c.Pattern {
+	case parley.PatternAsk:
+		return s.ask(o, target, c)
+	case parley.PatternDelegate:
+		if c.Wait > 0 {
+			err = s.mayWait(o, target, "")
+		}
+		if err == nil {
+			made, err = s.delegate(o, target, c)
+		}
+	default:
+		made, err = s.leaveNote(o, target, c)
+	}
+	return made, nil, err
+}
+
+// leaveNote is notify: it stores a message, and wakes nobody.
+func (s *scene) leaveNote(o origin, target parley.Agent, c parley.Contact) (parley.Contacted, error) {
+	r, err := s.request(o, target, c, "")
+	return notified(target, r.Message), err
+}
+
+func notified(target parley.Agent, m parley.Message) parley.Contacted {
+	return parley.Contacted{
+		Text: "Notification sent to " + target.Name + ".", Outcome: parley.ContactNotified, Agent: target.ID, Conversation: m.Conversation, Message: m.ID,
+	}
+}
+
+// delegated is what the caller of a delegation is told.
+func delegated(target parley.Agent, m parley.Message, task string) parley.Contacted {
+	return parley.Contacted{
+		Text:    "Delegated to " + target.Name + " (subtask " + task + "). You'll receive the result automatically when " + target.Name + " finishes.",
+		Outcome: parley.ContactDelegated, Agent: target.ID, Conversation: m.Conversation, Message: m.ID, Task: task,
+	}
+}
+
+// requests is as what each pattern's request is sent.
+var requests = map[parley.Pattern]struct {
+	kind    parley.Type
+	purpose parley.Purpose
+}{
+	parley.PatternAsk:      {parley.TypeRequest, parley.PurposeAsk},
+	parley.PatternDelegate: {parley.TypeTask, parley.PurposeTask},
+	parley.PatternNotify:   {kind: parley.TypeNotification},
+}
+
+// request posts the message by which the caller turns to another participant: in their DM, for a purpose.
+func (s *scene) request(o origin, target parley.Agent, c parley.Contact, task string) (parley.Receipt, error) {
+	as := requests[c.Pattern]
+	p := post{
+		draft: parley.Draft{
+			Direct: []string{target.ID}, To: target.ID, Type: as.kind, Priority: c.Priority, IdempotencyKey: c.IdempotencyKey,
+			Content: parley.Content{Text: c.Request(s.me, task), Artifacts: c.Artifacts},
+		},
+		source: sourceContact, purpose: as.purpose, request: true, task: task, by: o.run, hops: o.hops(),
+	}
+	if o.approved != nil {
+		p.draft.TraceID = o.approved.TraceID
+	}
+	if o.run != nil {
+		digest, err := s.contactDigest(c)
+		if err != nil {
+			return parley.Receipt{}, err
+		}
+		p.run, p.call = o.run.ID, digest
+	}
+	if err := p.compose(); err != nil {
+		return parley.Receipt{}, err
+	}
+	return s.post(p)
+}
+
+// contactDigest tells one contact from another, whatever its target is called by. The request will not do: it names
+// its task.
+func (s *scene) contactDigest(c parley.Contact) (string, error) {
+	target, err := s.Agents().Find(c.Agent)
+	if err == nil {
+		c.Agent = target.ID
+	} else if !errors.Is(err, parley.ErrNotFound) {
+		return "", err
+	}
+	raw, err := json.Marshal(c)
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:]), err
+}
+
+// contactedBefore is the request of the same contact, if it was made before: with the same key, or by an earlier
+// attempt of the run.
+func (s *scene) contactedBefore(o origin, c parley.Contact) (first parley.Receipt, found bool, err error) {
+	if first, found, err = s.posted(c.IdempotencyKey); found || err != nil || o.run == nil {
+		return first, found, err
+	}
+	call, err := s.contactDigest(c)
+	if err != nil {
+		return first, false, err
+	}
+	return s.repeated(*o.run, call)
+}
+
+// contactAgain is what has come of a contact that was made before. An ask that is still open is waited for again.
+func (s *scene) contactAgain(o origin, c parley.Contact, m parley.Message) (made parley.Contacted, w *parley.Wait, err error) {
+	target, err := s.Agents().Find(m.To)
+	if err != nil || m.Source != sourceContact || m.Type != requests[c.Pattern].kind {
+		return made, nil, parley.Errorf(parley.BadInput, "the idempotency key %q was used for something else", c.IdempotencyKey).
+			Because(parley.Conflict).Suggest("use another key")
+	}
+	switch c.Pattern {
+	case parley.PatternAsk:
+		made, w, err = s.askAgain(o, target, c, m)
+	case parley.PatternDelegate:
+		made = delegated(target, m, m.Task)
+	default:
+		made = notified(target, m)
+	}
+	made.Duplicate = true
+	return made, w, err
+}

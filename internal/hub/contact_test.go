@@ -1,0 +1,127 @@
+package hub_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// standings are the ways in which an agent may be found, each made from one that is idle.
+var standings = map[string]func(w *world, id string){
+	"idle":    func(*world, string) {},
+	"working": func(w *world, id string) { w.working(id) },
+	"sleeping": func(w *world, id string) {
+		get[parley.Agent](w)(w.Sleep(ctx, user, id, began.Add(time.Hour)))
+	},
+	"paused": func(w *world, id string) {
+		get[parley.Receipt](w)(w.Command(ctx, user, id, parley.Command{Action: parley.ActionPause}))
+	},
+	"stopped": func(w *world, id string) { w.stop(id, 0) },
+	"away":    func(w *world, id string) { w.change(id, func(a *parley.Agent) { a.Runtime = parley.RuntimeAttached }) },
+	"over budget": func(w *world, id string) {
+		w.change(id, func(a *parley.Agent) { a.Budget.RunsPerHour = 1 })
+		w.finish(w.working(id), "")
+	},
+}
+
+// TestWhoCanBeContacted is the table of statuses and patterns.
+func TestWhoCanBeContacted(t *testing.T) {
+	t.Parallel()
+	offline := "E002 Error: B is offline and cannot be asked. Use 'notify' to leave a message."
+	waits, queued := "", "Delegated to B (subtask task-1). You'll receive the result automatically when B finishes."
+	later := " and cannot be asked. Use 'delegate' to have it work on this later."
+	for name, want := range map[string][2]string{
+		"idle":        {waits, queued},
+		"working":     {waits, queued},
+		"sleeping":    {waits, queued},
+		"paused":      {"E002 Error: B is paused" + later, queued},
+		"stopped":     {offline, "E002 Error: B is offline and cannot take work. Use 'notify' to leave a message."},
+		"away":        {offline, queued},
+		"over budget": {"E002 Error: B is over budget (1 of 1 runs in an hour)" + later, queued},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			named(w, parley.RuntimeScript, "A", "B")
+			standings[name](w, "b")
+			note := get[parley.Contacted](w)(w.Contact(ctx, as("a"), parley.Contact{Pattern: parley.PatternNotify, Agent: "B", Message: "fyi"}))
+			same(t, "notify", []any{note.Text, note.Outcome}, []any{"Notification sent to B.", parley.ContactNotified})
+			m := w.newest()
+			same(t, "the note", []any{m.Content.Text, m.Type, reach([]parley.Delivery{w.delivery(m.ID, "b")})},
+				[]any{"[Agent Notification from A]\n\nfyi", parley.TypeNotification, map[string]bool{"b": false}})
+			a := w.asks(as("a"), "b", "well?")
+			if want[0] == waits {
+				a.waits()
+				same(t, "the ask", textsOf(w.starts("b").Messages), []string{a.request.Content.Text})
+			} else {
+				same(t, "ask", a.hears(), want[0])
+			}
+			d := w.turnsTo(as("a"), parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "do it"})
+			same(t, "delegate", d.hears(), want[1])
+		})
+	}
+}
+
+func TestContactRefuses(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("arya", "bran")
+	contact := func(c parley.Contact) func() error {
+		if c.Message == "" {
+			c.Message = "hello"
+		}
+		return func() error { return only(w.Contact(ctx, as("arya"), c)) }
+	}
+	due := began.Add(time.Hour)
+	past := began.Add(-time.Hour)
+	w.refuses(t, []refusal{
+		{"an unknown action", contact(parley.Contact{Pattern: "shout", Agent: "bran"}), refused(parley.BadInput, "", `unknown action "shout"`, "use ask, delegate or notify")},
+		{"nobody", contact(parley.Contact{Pattern: parley.PatternAsk}), refused(parley.BadInput, "", "nobody is to be contacted", "name an agent, or a person")},
+		{"a stranger", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "brann"}), absent("agent", "brann", "did you mean bran?")},
+		{"nothing", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "bran", Message: " "}), refused(parley.BadInput, "", "the message is empty", "say what is wanted")},
+		{"oneself", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "arya"}), refused(parley.BadInput, "", "arya cannot contact itself", "name another participant")},
+		{"the hub", contact(parley.Contact{Pattern: parley.PatternNotify, Agent: "parley"}), refused(parley.BadInput, "", "parley takes no messages", "name an agent or a person")},
+		{"a priority", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "bran", Priority: level(8)}), refused(parley.BadInput, "", "only delegate takes a priority", "leave it out, or delegate")},
+		{"other tasks", contact(parley.Contact{Pattern: parley.PatternNotify, Agent: "bran", After: []string{"task-1"}}), refused(parley.BadInput, "", "only delegate can wait for other tasks", "leave after out, or delegate")},
+		{"a deadline of a note", contact(parley.Contact{Pattern: parley.PatternNotify, Agent: "bran", Deadline: &due}), refused(parley.BadInput, "", "nobody answers a notification", "leave deadline and wait out, or ask")},
+		{"a deadline that has passed", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "bran", Deadline: &past}), refused(parley.BadInput, "", "the deadline 2026-03-01T08:00:00Z has passed", "give a time that is ahead, or none")},
+		{"a negative wait", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "bran", Wait: -1}), refused(parley.BadInput, "", "the wait is -1ns", "wait 0s to 24h0m0s")},
+	})
+}
+
+// A chain of automatic messages ends at a contact too, and a person is told of it once.
+func TestContactAfterTooManyHops(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, func(w *world) { w.config.Loops = hub.Loops{Hops: 2} })
+	w.dispatched("a", "b", "c")
+	by := w.working("a").Caller()
+	for _, next := range []string{"b", "c"} {
+		w.asks(by, next, "well?").waits()
+		by = w.starts(next).Caller()
+	}
+	for range 2 {
+		for _, how := range []parley.Pattern{parley.PatternAsk, parley.PatternDelegate, parley.PatternNotify} {
+			err := only(w.Contact(ctx, by, parley.Contact{Pattern: how, Agent: "a", Message: "and so on"}))
+			wantError(t, err, refused(parley.DependencyFailed, "", "3 automatic messages in a row have led to this, and nobody is contacted after more than 2",
+				"let a person go on with it"))
+		}
+	}
+	same(t, "told", textsOf(w.told("user")), []string{
+		"c could not contact anybody: 3 automatic messages in a row have led to this, and nobody is contacted after more than 2. " +
+			"Look at what they are about, and go on with it yourself.",
+	})
+}
+
+// A contact counts as one call, however long it takes.
+func TestContactIsOneCall(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, briefly, func(w *world) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 2} })
+	w.dispatched("a", "b")
+	for i := range 2 {
+		same(t, fmt.Sprint(i), w.asks(as("a"), "b", "well?").hears()[:4], "E004")
+	}
+	same(t, "the third", parley.AsError(only(w.Contact(ctx, as("a"), parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "?"}))).Reason, parley.RateLimited)
+}

@@ -1,0 +1,213 @@
+package hub
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+// node is what can be blocked: a run, or without one the session of an agent that fetches for itself.
+type node struct{ agent, run string }
+
+// single says that an agent cannot do two things at once: a webhook that takes one call at a time.
+func single(a parley.Agent) bool { return a.Runtime == parley.RuntimeWebhook && a.Concurrency == 1 }
+
+// mayWait refuses a wait of the caller for an answer that would close a circle, in which everybody waits for
+// somebody else. That is so only where the target cannot begin another run: else it answers in that.
+func (s *scene) mayWait(o origin, target parley.Agent, message string) error {
+	if o.approved != nil || s.me.Kind != parley.KindAgent {
+		return nil // nobody is blocked: who called goes on, and a person can do two things at once
+	}
+	answerers, err := s.answerers(target, message)
+	if err != nil || len(answerers) == 0 {
+		return err
+	}
+	c := waitGraph{scene: s, seen: map[node]bool{}}
+	if c.callers, err = s.callers(o); err != nil {
+		return err
+	}
+	for _, n := range answerers {
+		path, err := c.from(n)
+		if err != nil {
+			return err
+		}
+		if path != nil {
+			return s.closed(append(path, target.ID))
+		}
+	}
+	return nil
+}
+
+// closed is the refusal, with the circle in it.
+func (s *scene) closed(ids []string) error {
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		a, err := s.Agents().Find(id)
+		if err != nil {
+			return err
+		}
+		names[i] = a.Name
+	}
+	return parley.Errorf(parley.DependencyFailed, "Waiting for %s would close a circle in which everybody waits: %s. Use 'delegate' for async processing.",
+		names[0], strings.Join(names, " → "))
+}
+
+// waitGraph looks for a way from somebody to a caller, along who waits for whom.
+type waitGraph struct {
+	*scene
+	callers map[node]bool
+	seen    map[node]bool
+}
+
+// from is the agents on the way from a node to the caller, both of them included, or nil if there is none.
+func (c *waitGraph) from(n node) ([]string, error) {
+	if c.callers[n] {
+		return []string{n.agent}, nil
+	}
+	if c.seen[n] {
+		return nil, nil
+	}
+	c.seen[n] = true
+	waits, err := c.waitsOf(n)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range waits {
+		target, err := c.Agents().Find(w.Target)
+		if err != nil {
+			return nil, err
+		}
+		next, err := c.answerers(target, w.Message)
+		if err != nil {
+			return nil, err
+		}
+		for _, other := range next {
+			if path, err := c.from(other); err != nil || path != nil {
+				return append([]string{n.agent}, path...), err
+			}
+		}
+	}
+	return nil, nil
+}
+
+// waitsOf is what blocks a node.
+func (s *scene) waitsOf(n node) (blocking []parley.Wait, err error) {
+	var list []parley.Wait
+	if n.run != "" {
+		list, err = s.Waits().Of(n.run)
+	} else {
+		list, err = s.Waits().By(n.agent)
+	}
+	for _, w := range list {
+		if w.Node != "" {
+			blocking = append(blocking, w)
+		}
+	}
+	return blocking, err
+}
+
+// callers are the nodes that a caller may be. One that names no run may be any of its runs that answer somebody.
+func (s *scene) callers(o origin) (map[node]bool, error) {
+	if o.run != nil {
+		return map[node]bool{{s.me.ID, o.run.ID}: true}, nil
+	}
+	all := map[node]bool{{s.me.ID, ""}: true}
+	live, err := s.Runs().Live(s.me.ID)
+	for _, r := range live {
+		if r.Depth > 0 {
+			all[node{r.Agent, r.ID}] = true
+		}
+	}
+	return all, err
+}
+
+// answerers are the nodes that have to be free for a message to be answered. None where that begins a run of its own,
+// and where a person answers. Without a message it is one that is to be sent.
+func (s *scene) answerers(target parley.Agent, message string) ([]node, error) {
+	nodes, err := s.recipients(target, message)
+	if err != nil || message == "" {
+		return nodes, err
+	}
+	t, err := s.Tasks().Begun(message)
+	if err != nil {
+		return nodes, ignoreNotFound(err)
+	}
+	workers, err := s.workers(t)
+	return append(nodes, workers...), err
+}
+
+// workers are the nodes at a task, and at all that it waits for: what is under it, and what it depends on.
+func (s *scene) workers(t parley.Task) (nodes []node, err error) {
+	known := map[string]bool{t.ID: true}
+	for queue := []parley.Task{t}; len(queue) > 0; queue = queue[1:] {
+		t := queue[0]
+		if t.Status.Ended() {
+			continue
+		}
+		assignee, err := s.Agents().Find(t.Assignee)
+		if err != nil {
+			return nil, err
+		}
+		if assignee.Kind == parley.KindAgent && !assignee.Dispatched() {
+			nodes = append(nodes, node{assignee.ID, ""})
+		}
+		runs, err := s.Runs().InTask(t.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range runs {
+			nodes = append(nodes, node{r.Agent, r.ID})
+		}
+		next, err := s.waitedFor(t)
+		if err != nil {
+			return nil, err
+		}
+		for _, other := range next {
+			if !known[other.ID] {
+				known[other.ID] = true
+				queue = append(queue, other)
+			}
+		}
+	}
+	return nodes, nil
+}
+
+// recipients are the nodes of which one has to be free for its recipient to get a message.
+func (s *scene) recipients(target parley.Agent, message string) ([]node, error) {
+	switch {
+	case target.Kind != parley.KindAgent:
+		return nil, nil
+	case !target.Dispatched():
+		return []node{{target.ID, ""}}, nil
+	case single(target):
+		return s.liveNodes(target.ID, func(parley.Run) bool { return true })
+	case message == "":
+		return nil, nil
+	}
+	d, err := s.Deliveries().Get(message, target.ID)
+	if errors.Is(err, parley.ErrNotFound) || err == nil && !d.Open() {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r, runs, err := s.runOf(d); err != nil || runs {
+		return []node{{r.Agent, r.ID}}, err
+	}
+	if d.Purpose != "" {
+		return nil, nil
+	}
+	return s.liveNodes(target.ID, func(r parley.Run) bool { return r.Depth == 0 && r.Conversation == d.Conversation })
+}
+
+// liveNodes are the live runs of an agent that match.
+func (s *scene) liveNodes(agent string, match func(parley.Run) bool) (nodes []node, err error) {
+	live, err := s.Runs().Live(agent)
+	for _, r := range live {
+		if match(r) {
+			nodes = append(nodes, node{r.Agent, r.ID})
+		}
+	}
+	return nodes, err
+}

@@ -1,0 +1,172 @@
+package hub_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+const circular = " would close a circle in which everybody waits: "
+
+func TestCircleOfWaitsIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	named(w, parley.RuntimeAttached, "Ana", "Bea")
+	w.dispatched("b", "c")
+	named(w, parley.RuntimeWebhook, "Hook")
+	w.change("hook", func(a *parley.Agent) { a.Concurrency = 1 })
+	defer w.there("ana", "bea")()
+	refused := func(a *asking, first, path string) {
+		t.Helper()
+		same(t, "heard", a.hears(), "E005 Error: Waiting for "+first+circular+path+". Use 'delegate' for async processing.")
+	}
+	one := w.asks(as("ana"), "b", "what?")
+	b := w.starts("b")
+	refused(w.asks(b.Caller(), "ana", "why?"), "Ana", "Ana → b → Ana")
+	refused(w.asks(as("b"), "ana", "why?"), "Ana", "Ana → b → Ana")
+	two := w.asks(b.Caller(), "bea", "why?")
+	refused(w.asks(as("bea"), "ana", "who?"), "Ana", "Ana → b → Bea → Ana")
+	other := w.asks(w.working("b").Caller(), "ana", "when you are free?") // another run of b: it only waits its turn
+	other.waits()
+	w.reply("bea", two.request.ID, "so")
+	two.hears()
+	w.finish(b, "that")
+	one.hears()
+	w.reply("ana", other.request.ID, "now")
+	same(t, "heard", other.hears(), "Response from Ana: now")
+
+	hook := w.working("hook")
+	three := w.asks(hook.Caller(), "c", "what?")
+	c := w.starts("c")
+	refused(w.asks(c.Caller(), "hook", "why?"), "Hook", "Hook → c → Hook")
+	four := w.asks(user, "hook", "and you?")
+	w.idle("hook")
+	w.finish(c, "that")
+	three.hears()
+	w.finish(hook, "done")
+	w.answers("hook", "me too")
+	same(t, "heard", four.hears(), "Response from Hook: me too")
+}
+
+// Waiting for any message counts, where somebody is blocked by it.
+func TestWaitingForAMessageIsPartOfTheCircle(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.attached("ana", "bea")
+	w.dispatched("b")
+	defer w.there("ana", "bea")()
+	sent := w.dm("ana", "bea", "well?").Message
+	answered := w.awaiting("ana", sent.ID, parley.DeliveryAnswered)
+	for len(w.waitsBy("ana")) == 0 {
+	}
+	same(t, "heard", w.asks(as("bea"), "ana", "what?").hears(), "E005 Error: Waiting for ana"+circular+"ana → bea → ana. Use 'delegate' for async processing.")
+	back := w.dm("bea", "ana", "what?").Message
+	_, err := w.AwaitRung(ctx, as("bea"), back.ID, parley.DeliveryAnswered, time.Minute)
+	same(t, "code", parley.CodeOf(err), parley.DependencyFailed)
+	get[parley.Shown](w)(w.AwaitRung(ctx, as("bea"), back.ID, parley.DeliverySeen, time.Millisecond)) // that is no wait for an answer
+	w.reply("bea", sent.ID, "yes")
+	answered()
+	same(t, "what is left of it", len(w.waitsBy("ana")), 0)
+
+	run := w.working("b")
+	m := w.runPosts(run, parley.Draft{Direct: []string{"bea"}, Content: text("well?")}).Message
+	done := make(chan error, 1)
+	go func() { done <- only(w.AwaitRung(ctx, run.Caller(), m.ID, parley.DeliveryAnswered, time.Minute)) }()
+	for w.run(run.Run.ID).State != parley.RunWaiting {
+	}
+	w.reply("bea", m.ID, "yes")
+	w.ok(<-done)
+	same(t, "the run goes on", w.run(run.Run.ID).State, parley.RunRunning)
+}
+
+// waitsBy are the waits of somebody outside of runs.
+func (w *world) waitsBy(who string) (list []parley.Wait) {
+	w.t.Helper()
+	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+		list, err = tx.Waits().By(who)
+		return err
+	}))
+	return list
+}
+
+// TestCirclesAreRefusedAndNothingElse has runs and sessions ask each other at random. An ask is refused if and only if
+// its target is a session that waits, through others, for whoever asks.
+func TestCirclesAreRefusedAndNothingElse(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		w := openWorld(rt, stores.place(t), func(w *world) { w.config.Asks = hub.Asks{Depth: 100} })
+		sessions, agents := []string{"s-1", "s-2", "s-3", "s-4"}, []string{"a-1", "a-2"}
+		w.attached(sessions...)
+		w.dispatched(agents...)
+		defer w.there(sessions...)()
+		g := &askedGraph{w: w, waits: map[string][]string{}}
+		for _, agent := range agents {
+			g.adopt(w.working(agent))
+		}
+		callers := func() []string { return append(slices.Sorted(maps.Keys(g.runs)), sessions...) }
+		for range rapid.IntRange(3, 12).Draw(rt, "asks") {
+			from := rapid.SampledFrom(callers()).Draw(rt, "from")
+			to := rapid.SampledFrom(append(sessions, agents...)).Draw(rt, "to")
+			if g.agentOf(from) == to {
+				continue
+			}
+			closes := slices.Contains(sessions, to) && g.leads(to, from, map[string]bool{})
+			a := w.asks(g.caller(from), to, "well?")
+			if refused := a.request.ID == ""; refused != closes {
+				rt.Fatalf("%s asks %s: refused %v (%v), though it closes a circle: %v", from, to, refused, a.err, closes)
+			}
+			if closes {
+				continue
+			}
+			defer a.giveUp()
+			answerer := to
+			if slices.Contains(agents, to) {
+				answerer = g.adopt(w.starts(to))
+			}
+			g.waits[from] = append(g.waits[from], answerer)
+		}
+	})
+}
+
+// askedGraph is who waits for whom: runs by their ids, sessions by their agents.
+type askedGraph struct {
+	w     *world
+	runs  map[string]*hub.Assignment
+	waits map[string][]string
+}
+
+func (g *askedGraph) adopt(a *hub.Assignment) string {
+	if g.runs == nil {
+		g.runs = map[string]*hub.Assignment{}
+	}
+	g.runs[a.Run.ID] = a
+	return a.Run.ID
+}
+
+func (g *askedGraph) agentOf(node string) string { return g.caller(node).Agent }
+
+func (g *askedGraph) caller(node string) hub.Caller {
+	if run, is := g.runs[node]; is {
+		return run.Caller()
+	}
+	return as(node)
+}
+
+// leads tries every way from one node to another.
+func (g *askedGraph) leads(from, to string, on map[string]bool) bool {
+	if from == to {
+		return true
+	}
+	if on[from] {
+		return false
+	}
+	on[from] = true
+	defer delete(on, from)
+	return slices.ContainsFunc(g.waits[from], func(next string) bool { return g.leads(next, to, on) })
+}

@@ -1,0 +1,88 @@
+package hub
+
+import (
+	"context"
+	"slices"
+
+	"github.com/parley-hub/parley"
+)
+
+// exported says whether all that are named are in the list of agents. Who is not is younger than it.
+func (e *exporter) exported(names ...string) bool {
+	for _, name := range names {
+		if name != "" && name != parley.Anyone && !e.agents[name] {
+			return false
+		}
+	}
+	return true
+}
+
+func (e *exporter) writePermissions(ctx context.Context) error {
+	var list []parley.Permission
+	err := e.view(ctx, e.caller, func(s *scene) (err error) {
+		list, err = s.Permissions().List()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, p := range list {
+		if !e.exported(p.Agent, p.Target, p.CreatedBy) {
+			continue
+		}
+		e.end.Permissions++
+		if err := e.put(line{Permission: &p}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeTasks writes tasks by number, each after those it is under or depends on; without these it is left out too.
+func (e *exporter) writeTasks(ctx context.Context) error {
+	left := map[string]bool{}
+	for after := ""; ; {
+		var list []parley.Task
+		err := e.view(ctx, e.caller, func(s *scene) (err error) {
+			list, err = s.Tasks().Scan(after, exportPage)
+			return err
+		})
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for _, t := range list {
+			after = t.ID
+			if !e.exported(t.Requester, t.OriginalRequester, t.Assignee) || left[t.Parent] || slices.ContainsFunc(t.DependsOn, func(id string) bool { return left[id] }) {
+				left[t.ID] = true
+				continue
+			}
+			e.end.Tasks++
+			if err := e.put(line{Task: &t}); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (e *exporter) writeApprovals(ctx context.Context) error {
+	for before := ""; ; {
+		var list []parley.Approval
+		err := e.view(ctx, e.caller, func(s *scene) (err error) {
+			list, err = s.Approvals().List(parley.ApprovalFilter{Before: before, Limit: exportPage}, "", false)
+			return err
+		})
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for _, a := range list {
+			before = a.ID
+			if !e.exported(a.Agent, a.Target, a.Decider, a.DecidedBy) {
+				continue
+			}
+			e.end.Approvals++
+			if err := e.put(line{Approval: &a}); err != nil {
+				return err
+			}
+		}
+	}
+}

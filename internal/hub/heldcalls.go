@@ -1,0 +1,185 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+// heldTool is a tool whose calls may be held: how a call of it is told in words, and how it is made once it is
+// approved.
+type heldTool struct {
+	words   func(s *scene, agent string, args json.RawMessage) (words, error)
+	prepare func(ctx context.Context, h *Hub, as Caller, args json.RawMessage) (execution, error)
+}
+
+// words are a held call as people are told of it.
+type words struct {
+	wants  string // contact SeniorAnalystBot
+	doing  string // contacting SeniorAnalystBot
+	action string
+	parts  []parley.ApprovalPart
+}
+
+// heldTools are all tools whose calls may be held.
+func heldTools() map[string]heldTool {
+	return map[string]heldTool{
+		toolContact: tool(contactWords, prepareContact),
+		toolPost:    tool(draftWords(toolPost), preparePost),
+		toolReply:   tool(draftWords(toolReply), preparePost),
+		toolTask:    tool(taskWords, prepareTask),
+		toolNewTask: tool(newTaskWords, prepareNewTask),
+		toolRead:    tool(readWords, prepareRead),
+		toolMessage: tool(messageWords, prepareMessage),
+		toolQuery:   tool(queryWords, prepareQuery),
+	}
+}
+
+// tool makes a tool of functions that take its arguments.
+func tool[A any](tell func(*scene, string, A) (words, error), prepare func(context.Context, *Hub, Caller, A) (execution, error)) heldTool {
+	return heldTool{
+		words: func(s *scene, agent string, raw json.RawMessage) (w words, err error) {
+			var args A
+			if err := json.Unmarshal(raw, &args); err != nil {
+				return w, err
+			}
+			return tell(s, agent, args)
+		},
+		prepare: func(ctx context.Context, h *Hub, as Caller, raw json.RawMessage) (execution, error) {
+			var args A
+			if err := json.Unmarshal(raw, &args); err != nil {
+				return nil, err
+			}
+			return prepare(ctx, h, as, args)
+		},
+	}
+}
+
+func (s *scene) words(a parley.Approval) (words, error) {
+	tool, known := heldTools()[a.Call.Tool]
+	if !known {
+		return words{}, fmt.Errorf("nobody knows what %s is", a.Call.Tool)
+	}
+	return tool.words(s, a.Agent, a.Call.Args)
+}
+
+// summary is the request for an approval as whoever decides sees it.
+func (s *scene) summary(a parley.Approval) (string, error) {
+	agent, err := s.Agents().Find(a.Agent)
+	if err != nil {
+		return "", err
+	}
+	w, err := s.words(a)
+	if err != nil {
+		return "", err
+	}
+	if reads := []string{toolRead, toolMessage, toolQuery}; a.Conversation != "" && slices.Contains(reads, a.Call.Tool) {
+		where, err := s.Conversations().Find(a.Conversation)
+		if err != nil {
+			return "", err
+		}
+		w.parts = append(w.parts, parley.ApprovalPart{Label: "Shown in", Text: where.Title()}) // to all who read there
+	}
+	return parley.ApprovalRequest{Agent: agent.Name, Wants: w.wants, Action: w.action, Parts: w.parts}.Text(), err
+}
+
+func contactWords(s *scene, _ string, c parley.Contact) (words, error) {
+	name, err := s.nameOf(c.Agent)
+	return words{"contact " + name, "contacting " + name, string(c.Pattern), c.ApprovalParts()}, err
+}
+
+func prepareContact(_ context.Context, _ *Hub, as Caller, c parley.Contact) (execution, error) {
+	return func(s *scene, a parley.Approval) (returned, error) {
+		told, wait, err := s.contact(origin{caller: as, approved: &a}, c)
+		return returned{text: told.Text, waits: wait != nil}, err
+	}, nil
+}
+
+// nameOf is what a participant is called, by whatever name it was named.
+func (s *scene) nameOf(name string) (string, error) {
+	a, err := s.Agents().Find(name)
+	if errors.Is(err, parley.ErrNotFound) {
+		return name, nil
+	}
+	return a.Name, err
+}
+
+func draftWords(action string) func(*scene, string, parley.Draft) (words, error) {
+	return func(s *scene, agent string, d parley.Draft) (words, error) {
+		others, where, err := s.draftGoes(agent, d)
+		w := words{"post in " + where, "posting in " + where, action, d.ApprovalParts()}
+		if len(others) > 0 {
+			names := strings.Join(others, ", ")
+			w.wants, w.doing = "contact "+names, "contacting "+names
+		}
+		return w, err
+	}
+}
+
+// draftGoes is whom a draft goes to, or where.
+func (s *scene) draftGoes(agent string, d parley.Draft) (others []string, where string, err error) {
+	ids, ref := d.Direct, d.Conversation
+	if len(ids) == 0 && ref == "" {
+		m, err := s.Messages().Get(d.InReplyTo)
+		if err != nil {
+			return nil, "a conversation", ignoreNotFound(err)
+		}
+		ref = m.Conversation
+	}
+	if len(ids) == 0 {
+		c, err := s.Conversations().Find(conversationKey(ref))
+		if err != nil {
+			return nil, ref, ignoreNotFound(err)
+		}
+		ids, where = c.SetMembers(), c.Title()
+	}
+	for _, id := range ids {
+		if id == agent {
+			continue
+		}
+		name, err := s.nameOf(id)
+		if err != nil {
+			return nil, where, err
+		}
+		others = append(others, name)
+	}
+	return others, where, nil
+}
+
+func preparePost(_ context.Context, h *Hub, as Caller, d parley.Draft) (execution, error) {
+	d, err := d.Check(h.config.Limits)
+	if err != nil {
+		return nil, err
+	}
+	p := post{draft: d, source: as.Source}
+	if err := p.compose(); err != nil {
+		return nil, err
+	}
+	if p.call, err = callDigest(d); err != nil {
+		return nil, err
+	}
+	return func(s *scene, a parley.Approval) (returned, error) {
+		p := p // this may run again
+		p.approved = &a
+		if r, err := s.Runs().Get(a.Run); err == nil {
+			p.by = &r // another attempt of it does not post it again
+		} else if !errors.Is(err, parley.ErrNotFound) {
+			return returned{}, err
+		}
+		receipt, err := s.post(p)
+		return returned{text: postedWords(receipt)}, err
+	}, nil
+}
+
+func postedWords(r parley.Receipt) string {
+	lines := []string{fmt.Sprintf("Posted as message %s in conversation %s.", r.Message.ID, r.Message.Conversation)}
+	for _, notice := range r.Notices {
+		lines = append(lines, "Note: "+notice)
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,81 @@
+package hub
+
+import (
+	"context"
+
+	"github.com/parley-hub/parley"
+)
+
+// taskArgs are what somebody does to a task that is not its own to speak of.
+type taskArgs struct {
+	Task     string `json:"task"`
+	Act      string `json:"act"`
+	Reason   string `json:"reason,omitempty"`
+	Assignee string `json:"assignee,omitempty"`
+}
+
+// The acts.
+const (
+	cancelsTask   = "cancel"
+	retriesTask   = "retry"
+	reassignsTask = "reassign"
+)
+
+// directTask cancels a task, has it done again or gives it to somebody else. *parley.Held if that needs an approval.
+func (h *Hub) directTask(ctx context.Context, caller Caller, args taskArgs) (view parley.TaskView, err error) {
+	view, err = h.onTask(ctx, caller, args.Task, func(s *scene, t *parley.Task) error {
+		return s.directTask(origin{caller: caller}, t, args)
+	})
+	return view, h.heldOr(ctx, caller, err, toolTask, args)
+}
+
+func (s *scene) directTask(o origin, t *parley.Task, args taskArgs) error {
+	if t.Assignee != s.me.ID {
+		if err := s.mustWrite(o, ""); err != nil {
+			return err
+		}
+	}
+	switch args.Act {
+	case cancelsTask:
+		return s.cancelTask(*t, args.Reason)
+	case retriesTask:
+		return s.retryTask(o, t)
+	default:
+		return s.reassignTask(o, t, args.Assignee)
+	}
+}
+
+func taskWords(_ *scene, _ string, args taskArgs) (words, error) {
+	return words{
+		wants: "update " + args.Task, doing: "updating " + args.Task, action: args.Act,
+		parts: []parley.ApprovalPart{{Label: "Assignee", Text: args.Assignee}, {Label: "Reason", Text: args.Reason}},
+	}, nil
+}
+
+func prepareTask(_ context.Context, _ *Hub, as Caller, args taskArgs) (execution, error) {
+	return func(s *scene, a parley.Approval) (returned, error) {
+		t, err := s.taskToChange(as, args.Task)
+		if err == nil {
+			err = s.directTask(origin{caller: as, approved: &a}, &t, args)
+		}
+		return returned{text: args.Task + " was updated: " + args.Act + "."}, err
+	}, nil
+}
+
+func newTaskWords(s *scene, agent string, n parley.NewTask) (words, error) {
+	c := asContact(n)
+	w, err := contactWords(s, agent, c)
+	w.parts = append(w.parts, parley.ApprovalPart{Label: "Title", Text: n.Title}, parley.ApprovalPart{Label: "Under", Text: n.Parent},
+		parley.ApprovalPart{Label: "Reason", Text: n.DelegationReason})
+	return w, err
+}
+
+func prepareNewTask(_ context.Context, h *Hub, as Caller, n parley.NewTask) (execution, error) {
+	if err := n.Check(h.config.Limits); err != nil {
+		return nil, err
+	}
+	return func(s *scene, a parley.Approval) (returned, error) {
+		id, err := s.askForTask(origin{caller: as, approved: &a}, n)
+		return returned{text: "Delegated as " + id + "."}, err
+	}, nil
+}

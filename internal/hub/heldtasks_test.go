@@ -1,0 +1,91 @@
+package hub_test
+
+import (
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+func TestTasksOfOthersAreHeld(t *testing.T) {
+	w := newHub(t)
+	w.office()
+	w.dispatched("other")
+	held := w.holds(second(w.NewTask(ctx, as("intern"), parley.NewTask{Assignee: "senior", Text: "count", Title: "Counting"})))
+	if changed := w.holds(second(w.NewTask(ctx, as("intern"), parley.NewTask{Assignee: "senior", Text: "count", Title: "Recounting"}))); changed.ID == held.ID {
+		t.Error("another title goes with the same approval")
+	}
+	w.decides("boss", held.ID, parley.Decision{Approve: true})
+	tasks := get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{Assignee: "senior"}))
+	if len(tasks) != 1 || tasks[0].Title != "Counting" || tasks[0].Requester != "intern" {
+		t.Fatalf("tasks %+v", tasks)
+	}
+	id := tasks[0].ID
+	a := w.holds(second(w.ReassignTask(ctx, as("intern"), id, "other")))
+	if done := w.decides("boss", a.ID, parley.Decision{Approve: true}); done.Failure != nil || done.State != parley.ApprovalExecuted {
+		t.Errorf("it is %+v", done)
+	}
+	a = w.holds(second(w.CancelTask(ctx, as("intern"), id, "no need")))
+	w.decides("boss", a.ID, parley.Decision{Approve: true})
+	if now := get[parley.TaskView](w)(w.Task(ctx, user, id)); now.Assignee != "other" || now.Status != parley.TaskCancelled {
+		t.Errorf("the task is %+v", now.Task)
+	}
+	w.sound()
+}
+
+// Injection between agents: a task is no way around the rules.
+func TestRulesHoldForTasks(t *testing.T) {
+	w := newHub(t)
+	w.town()
+	id := get[parley.TaskView](w)(w.NewTask(ctx, as("arya"), parley.NewTask{Assignee: "hound", Text: "count"})).ID
+	w.permit("arya", "gendry", parley.EffectDeny)
+	w.isRefused(parley.NotPermitted, second(w.NewTask(ctx, as("arya"), parley.NewTask{Assignee: "gendry", Text: "count"})))
+	w.isRefused(parley.NotPermitted, second(w.ReassignTask(ctx, as("arya"), id, "gendry")))
+	w.ok(second(w.CancelTask(ctx, as("arya"), id, "")))
+	w.permit("arya", "hound", parley.EffectDeny)
+	w.isRefused(parley.NotPermitted, second(w.RetryTask(ctx, as("arya"), id)))
+	if w.next("gendry") != nil {
+		t.Error("gendry is woken")
+	}
+}
+
+func TestEndedTaskWithdrawsItsApprovals(t *testing.T) {
+	w := newHub(t)
+	w.office()
+	id := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
+	run := w.starts("intern")
+	a := w.holds(w.contacts(run.Caller(), asks("senior", "well?")))
+	w.finish(run, "I wait.")
+	if now := get[parley.TaskView](w)(w.Task(ctx, user, id)); now.Status != parley.TaskActive || now.WaitsOn.Approval != a.ID {
+		t.Errorf("the task is %s and waits for %+v", now.Status, now.WaitsOn)
+	}
+	if view := get[parley.AgentView](w)(w.AgentView(ctx, user, "intern")); view.Status != parley.StatusAwaitingApproval {
+		t.Errorf("intern is %s", view.Status)
+	}
+	w.ok(second(w.CancelTask(ctx, user, id, "")))
+	if now := w.approval(a.ID); now.State != parley.ApprovalWithdrawn {
+		t.Errorf("it is %s", now.State)
+	}
+}
+
+// A task goes on while an ask that was approved in it is not answered.
+func TestApprovedAskKeepsItsTaskOpen(t *testing.T) {
+	w := newHub(t)
+	w.office()
+	id := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
+	run := w.starts("intern")
+	a := w.holds(w.contacts(run.Caller(), asks("senior", "well?")))
+	w.decides("boss", a.ID, parley.Decision{Approve: true})
+	w.finish(run, "I wait.")
+	if now := get[parley.TaskView](w)(w.Task(ctx, user, id)); now.Status != parley.TaskActive {
+		t.Errorf("before the answer the task is %s", now.Status)
+	}
+	w.finish(w.starts("senior"), "fine")
+	again := w.starts("intern")
+	if again.Run.Task != id {
+		t.Errorf("the answer comes in task %q", again.Run.Task)
+	}
+	w.finish(again, "done")
+	if now := get[parley.TaskView](w)(w.Task(ctx, user, id)); now.Status != parley.TaskCompleted {
+		t.Errorf("in the end the task is %s", now.Status)
+	}
+}

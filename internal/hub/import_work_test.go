@@ -1,0 +1,130 @@
+package hub_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/parley-hub/parley"
+)
+
+// work is a tree of tasks, of which one is open, with rules and approvals, of which one is pending.
+func (w *world) work() {
+	w.t.Helper()
+	w.add("boss", "worker")
+	m := w.dm("boss", "worker", "a sword").Message
+	done := parley.Task{
+		ID: "task-1", Root: "task-1", Title: "a sword", Requester: "boss", OriginalRequester: "boss", Assignee: "worker", Source: "api",
+		Conversation: m.Conversation, Message: m.ID, TraceID: m.TraceID, Status: parley.TaskCompleted, Outcome: parley.OutcomeSuccess,
+		Result: &parley.TaskResult{Text: "done"}, Priority: parley.DefaultPriority, Attempt: 1, CreatedAt: began, UpdatedAt: began, EndedAt: &began,
+	}
+	under, open := done, done
+	under.ID, under.Parent, under.Depth, under.DependsOn, under.Message = "task-2", "task-1", 1, []string{"task-1"}, ""
+	open.ID, open.Root, open.Status, open.EndedAt, open.Result, open.Outcome = "task-3", "task-3", parley.TaskActive, nil, nil, ""
+	denied := parley.Approval{
+		ID: uuid.NewString(), State: parley.ApprovalDenied, Agent: "worker", Target: "boss", Call: parley.HeldCall{Tool: "contact_agent", Args: json.RawMessage(`{"a":1}`)},
+		Digest: "digest", Summary: "may I?", Rule: "strict", Decider: "boss", CreatedAt: began, DecidedBy: "boss", DecidedAt: &began, Trigger: m.ID, TraceID: m.TraceID, Source: "run",
+	}
+	pending := denied
+	pending.ID, pending.State, pending.DecidedBy, pending.DecidedAt = uuid.NewString(), parley.ApprovalPending, "", nil
+	w.ok(w.db.Update(ctx, func(tx parley.Tx) error {
+		return errors.Join(
+			tx.Tasks().Insert(done), tx.Tasks().Insert(under), tx.Tasks().Insert(open), tx.Approvals().Insert(denied), tx.Approvals().Insert(pending),
+			tx.Permissions().Put(parley.Permission{Agent: "worker", Target: parley.Anyone, Effect: parley.EffectDeny, CreatedBy: "user", CreatedAt: began}),
+			tx.Permissions().Put(parley.Permission{Agent: "worker", Target: "boss", Effect: parley.EffectAllow, RequiresApproval: true, CreatedBy: "user", CreatedAt: began}),
+		)
+	}))
+}
+
+func TestImportGivesWorkBackAsHistory(t *testing.T) {
+	w := newHub(t)
+	w.work()
+	exported := w.export()
+	for _, k := range kinds {
+		t.Run("into "+k.name, func(t *testing.T) {
+			copied := another(t, k)
+			copied.clock.advance(time.Hour)
+			report := get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(exported)))
+			lines := int64(strings.Count(exported, "\n"))
+			same(t, "the report", report, parley.ImportReport{
+				Lines: lines - 1, Agents: 2, Conversations: 1, Messages: 1, Permissions: 2, Tasks: 3, Approvals: 2, Skipped: 2,
+			})
+			copied.sound()
+			again := copied.export()
+			same(t, "the second export", comparable(t, withoutOpen(t, again)), comparable(t, withoutOpen(t, exported)))
+			if !strings.Contains(again, `"error":{"code":"E005","message":"it was open when the hub was exported"`) {
+				t.Error("an open task goes on")
+			}
+			if strings.Contains(again, `"pending"`) {
+				t.Error("a pending approval goes on")
+			}
+			report = get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(exported)))
+			same(t, "the report of a repetition", report, parley.ImportReport{Lines: lines - 1, Skipped: lines - 2})
+			same(t, "the third export", comparable(t, copied.export()), comparable(t, again))
+		})
+	}
+}
+
+// withoutOpen is an export without what import ends.
+func withoutOpen(t *testing.T, export string) string {
+	t.Helper()
+	var kept strings.Builder
+	for text := range strings.Lines(export) {
+		if !strings.Contains(text, `"id":"task-3"`) && !strings.Contains(text, `"pending"`) && !strings.Contains(text, `"withdrawn"`) {
+			kept.WriteString(text)
+		}
+	}
+	return kept.String()
+}
+
+func TestImportReadsTheFirstVersion(t *testing.T) {
+	w := newHub(t)
+	w.live()
+	old := strings.Replace(w.export(), `"version":2`, `"version":1`, 1)
+	copied := another(t, stores)
+	report := get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(old)))
+	same(t, "messages", report.Messages, int64(9))
+}
+
+func TestImportRefusesWorkThatIsNone(t *testing.T) {
+	w := newHub(t)
+	w.work()
+	exported := w.export()
+	lines := map[string]string{}
+	for text := range strings.Lines(exported) {
+		for _, kind := range []string{"permission", "task", "approval"} {
+			if strings.HasPrefix(text, `{"`+kind+`":`) {
+				lines[kind] = text
+			}
+		}
+	}
+	header, _, _ := strings.Cut(exported, "\n")
+	for name, c := range map[string]struct{ kind, old, new, says string }{
+		"another task":          {"task", `"trace_id":"`, `"trace_id":"x`, "task-3 is another task here"},
+		"a name that is none":   {"task", `"task-3"`, `"work"`, `a task cannot be called "work"`},
+		"a status that is none": {"task", `"status":"active"`, `"status":"lost"`, `task-3 is "lost", which is no status`},
+		"a lost parent":         {"task", `"id":"task-3"`, `"id":"task-9","parent":"task-8"`, "task-9 is under task-8, which is not here"},
+		"a lost need":           {"task", `"id":"task-3"`, `"id":"task-9","depends_on":["task-8"]`, "task-9 names a task or a participant that is not here"},
+		"no message":            {"task", `"id":"task-3"`, `"id":"task-9","callback":"x"`, `task-9 names "x", which is no id`},
+		"a zero":                {"task", `"id":"task-3","root":"task-3","depth":0,"title":"a`, `"id":"task-9","root":"task-3","depth":0,"title":"\u0000`, "task-9 has a text with a zero in it"},
+		"a rule of no effect":   {"permission", `"deny"`, `"maybe"`, "a rule of worker neither allows nor denies"},
+		"a rule of nobody":      {"permission", `"agent":"worker"`, `"agent":"nobody"`, "nobody"},
+		"an approval":           {"approval", `"id":"`, `"id":"x`, "which is no state"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			line := strings.Replace(lines[c.kind], c.old, c.new, 1)
+			if line == lines[c.kind] {
+				t.Fatalf("%s is not in %s", c.old, line)
+			}
+			_, err := w.Import(ctx, user, strings.NewReader(header+"\n"+line))
+			if parley.CodeOf(err) != parley.BadInput || !strings.Contains(err.Error(), c.says) || parley.AsError(err).Suggestion == "" {
+				t.Errorf("got %v, want %s", err, c.says)
+			}
+		})
+	}
+	same(t, "the hub afterwards", comparable(t, w.export()), comparable(t, exported))
+}

@@ -1,0 +1,190 @@
+package hub_test
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// heldCall has arya write to gendry, for which it needs an approval.
+func (w *world) heldCall(words string) parley.Approval {
+	w.t.Helper()
+	get[parley.Permission](w)(w.Permit(ctx, user, parley.Permission{Agent: "arya", Target: "gendry", Effect: parley.EffectAllow, RequiresApproval: true}))
+	_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"gendry"}, Content: parley.Content{Text: words}})
+	held, ok := errors.AsType[*parley.Held](err)
+	if !ok {
+		w.t.Fatalf("the call was not held: %v", err)
+	}
+	return held.Approval
+}
+
+func (w *world) dueNotices() []hub.DueNotice {
+	w.t.Helper()
+	return get[[]hub.DueNotice](w)(w.DueNotices(ctx, 100))
+}
+
+// toldOutside is who is told what outside of the hub, by the keys of their notices up to the ids in them.
+func toldOutside(due []hub.DueNotice) (list []string) {
+	for _, n := range due {
+		about, _, _ := strings.Cut(n.Key, "/")
+		list = append(list, n.Person+" "+about+" "+n.Title)
+	}
+	return list
+}
+
+func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
+	t.Parallel()
+	t.Run("of an approval, the owners", func(t *testing.T) {
+		w := newHub(t)
+		w.add("arya", "gendry")
+		w.addPerson("sansa", parley.AccessOwner)
+		w.addPerson("rickon", parley.AccessMember)
+		a := w.heldCall("hello")
+		due := w.dueNotices()
+		same(t, "told", toldOutside(due), []string{"user approval arya needs your approval", "sansa approval arya needs your approval"})
+		same(t, "of what", []string{due[0].Approval, due[0].About.ID, due[0].Text}, []string{a.ID, a.ID, a.Summary})
+	})
+	t.Run("of an approval, the manager", func(t *testing.T) {
+		w := newHub(t)
+		w.add("arya", "gendry")
+		w.addPerson("rickon", parley.AccessMember)
+		w.change("arya", func(a *parley.Agent) { a.Manager = "rickon" })
+		w.heldCall("hello")
+		same(t, "told", toldOutside(w.dueNotices()), []string{"rickon approval arya needs your approval"})
+	})
+	t.Run("of a dead letter", func(t *testing.T) {
+		w := newHub(t)
+		w.add("arya", "ned")
+		w.addPerson("rickon", parley.AccessMember)
+		w.change("ned", func(a *parley.Agent) { a.Attempts = 1 })
+		for _, sender := range []string{"rickon", "arya"} {
+			w.dm(sender, "ned", "secret words")
+			w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
+		}
+		due := w.dueNotices()
+		title := " dead A message for ned could not be delivered"
+		same(t, "told", toldOutside(due), []string{"rickon" + title, "user" + title})
+		same(t, "what it said", strings.Contains(due[0].Text, "secret words"), false)
+	})
+	t.Run("of a budget", func(t *testing.T) {
+		w := newHub(t)
+		w.dispatched("bot")
+		w.change("bot", func(a *parley.Agent) { a.Budget = parley.Budget{RunsPerHour: 1} })
+		for range 2 {
+			w.dm("user", "bot", "work")
+			if run := w.tries("bot"); run != nil {
+				w.finishes(run, parley.Result{})
+			}
+		}
+		w.ok(w.SweepBudgets(ctx))
+		same(t, "told", toldOutside(w.dueNotices()), []string{"user budget bot has used up a budget"})
+	})
+	t.Run("of a full disk, once a day", func(t *testing.T) {
+		w, d, _ := onDisk(t, 10*gib)
+		for _, free := range []int64{gib / 2, 9 * gib, gib / 2} {
+			d.free.Store(free)
+			w.sweepAll()
+		}
+		same(t, "told", toldOutside(w.dueNotices()), []string{"user alert The disk of the hub is almost full"})
+	})
+	t.Run("nobody who has no way to be told", func(t *testing.T) {
+		w := newHub(t, func(w *world) { w.config.Notified = func(person string) bool { return person == "sansa" } })
+		w.add("arya", "gendry")
+		w.addPerson("sansa", parley.AccessOwner)
+		w.heldCall("hello")
+		same(t, "told", toldOutside(w.dueNotices()), []string{"sansa approval arya needs your approval"})
+	})
+}
+
+func TestNoticesAreTakenByOneAndSurviveARestart(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "gendry")
+	w.heldCall("hello")
+	select {
+	case <-w.NoticesCome():
+	default:
+		t.Error("nobody is told that a notice is due")
+	}
+	first := w.dueNotices()
+	same(t, "taken", len(first), 1)
+	w.restart()
+	same(t, "by another, meanwhile", w.dueNotices(), []hub.DueNotice(nil))
+	w.clock.advance(5 * time.Minute)
+	again := w.dueNotices()
+	same(t, "once it takes too long", []any{len(again), again[0].ID, again[0].Attempt}, []any{1, first[0].ID, 2})
+	again[0].Sent = []string{"ntfy:1"}
+	w.ok(w.NoticeSent(ctx, again[0].Notice))
+	w.ok(w.NoticeTried(ctx, again[0], ""))
+	w.clock.advance(24 * time.Hour)
+	same(t, "once it was sent", w.dueNotices(), []hub.DueNotice(nil))
+}
+
+func TestNoticesAreTriedAgainButNotForEver(t *testing.T) {
+	t.Parallel()
+	lines := &strings.Builder{}
+	w := newHub(t, func(w *world) { w.config.Log = slog.New(slog.NewTextHandler(lines, nil)) })
+	w.add("arya", "gendry")
+	w.heldCall("hello")
+	var pauses []time.Duration
+	pause := time.Duration(0)
+	for range 3 * 240 { // three hours
+		for _, due := range w.dueNotices() {
+			w.ok(w.NoticeTried(ctx, due, "it is \x00 down"))
+			pauses, pause = append(pauses, pause), 0
+		}
+		w.clock.advance(15 * time.Second)
+		pause += 15 * time.Second
+	}
+	const s = time.Second
+	same(t, "pauses", pauses, []time.Duration{0, 15 * s, 30 * s, 60 * s, 120 * s, 240 * s, 480 * s, 960 * s, 1920 * s, 3600 * s})
+	if !strings.Contains(lines.String(), "gave up telling user of approval/") {
+		t.Errorf("nobody is warned: %s", lines)
+	}
+}
+
+// TestADecidedApprovalIsNotAskedFor decides before anything is sent, and after.
+func TestADecidedApprovalIsNotAskedFor(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "gendry")
+	early := w.heldCall("one")
+	get[parley.Approval](w)(w.Decide(ctx, user, early.ID, parley.Decision{}))
+	same(t, "decided before it is sent", w.dueNotices(), []hub.DueNotice(nil))
+
+	late := w.heldCall("two")
+	sent := w.dueNotices()[0]
+	sent.Sent = []string{"ntfy:1", "telegram:1 99"}
+	w.ok(w.NoticeTried(ctx, sent, ""))
+	w.clock.advance(40 * 24 * time.Hour)
+	w.sweepAll()
+	same(t, "while it is pending", w.dueNotices(), []hub.DueNotice(nil))
+	get[parley.Approval](w)(w.Decide(ctx, user, late.ID, parley.Decision{Note: "no"}))
+	due := w.dueNotices()
+	same(t, "decided", []any{len(due), due[0].About.State, due[0].Sent}, []any{1, parley.ApprovalDenied, sent.Sent})
+	w.ok(w.NoticeTried(ctx, due[0], ""))
+	w.clock.advance(time.Hour)
+	same(t, "once it says so", w.dueNotices(), []hub.DueNotice(nil))
+
+	racing := w.heldCall("three")
+	asked := w.dueNotices()[0]
+	get[parley.Approval](w)(w.Decide(ctx, user, racing.ID, parley.Decision{}))
+	asked.Sent = []string{"telegram:1 100"}
+	w.ok(w.NoticeTried(ctx, asked, ""))
+	same(t, "decided while it is sent", len(w.dueNotices()), 1)
+}
+
+func TestNoticesOfThoseWhoLeftAreDropped(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "gendry")
+	w.addPerson("sansa", parley.AccessOwner)
+	w.heldCall("hello")
+	w.ok(w.RemoveAgent(ctx, user, "sansa"))
+	same(t, "told", toldOutside(w.dueNotices()), []string{"user approval arya needs your approval"})
+}

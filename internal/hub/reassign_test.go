@@ -1,0 +1,118 @@
+package hub_test
+
+import (
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+// TestWhatIsReassignedHasNotFailed: what waits for the old assignee ends, and neither the task nor what is under it
+// does.
+func TestWhatIsReassignedHasNotFailed(t *testing.T) {
+	w := newHub(t)
+	w.add("boss", "arya", "gendry", "hound")
+	root := get[parley.TaskView](w)(w.NewTask(ctx, as("boss"), parley.NewTask{Text: "prepare", Assignee: "arya"})).ID
+	var parts []string
+	for _, what := range []string{"draft", "paint"} {
+		parts = append(parts, get[parley.TaskView](w)(w.NewTask(ctx, as("arya"), parley.NewTask{Text: what, Assignee: "gendry", Parent: root})).ID)
+	}
+	get[parley.TaskView](w)(w.UpdateTask(ctx, as("gendry"), parts[0], parley.TaskChange{Status: parley.TaskCompleted}))
+	now := get[parley.TaskView](w)(w.ReassignTask(ctx, as("boss"), root, "hound"))
+	if now.Assignee != "hound" || now.Status != parley.TaskQueued || now.Error != nil || now.Callback != "" || now.Attempt != 2 {
+		t.Errorf("it is %s of %s, attempt %d: %v, told by %q", now.Status, now.Assignee, now.Attempt, now.Error, now.Callback)
+	}
+	if open := get[parley.TaskView](w)(w.Task(ctx, user, parts[1])); open.Status.Ended() {
+		t.Errorf("what is under it is %s", open.Status)
+	}
+	for _, m := range get[parley.Peeked](w)(w.Peek(ctx, as("boss"), 0)).Messages {
+		t.Errorf("its requester is told: %s", m.Content.Text)
+	}
+}
+
+// TestWorkThatIsGivenAgainIsCalledBack: what an agent was woken for is answered there, but not by somebody else.
+func TestWorkThatIsGivenAgainIsCalledBack(t *testing.T) {
+	t.Parallel()
+	w := team(t)
+	w.say("user", "open", "@boss Prepare the report")
+	run := w.starts("boss")
+	part := w.delegates(run.Caller(), "data", "Pull figures")
+	root := w.task(part).Parent
+	w.finish(run, "wait for it")
+	get[parley.TaskView](w)(w.ReassignTask(ctx, user, root, "writer"))
+	w.answers("data", "42")
+	w.answers("writer", "the report")
+	w.answers("writer", "with figures")
+	w.stands(parley.TaskCompleted, root)
+	same(t, "called back", w.callbacks("open")[1:], []string{"[Delegation Result from writer | " + root + "]\nwith figures"})
+}
+
+// TestWhoIsGivenWhatItsOwnIsUnder: it is called back for its own part, though there is nobody else to talk to.
+func TestWhoIsGivenWhatItsOwnIsUnder(t *testing.T) {
+	t.Parallel()
+	w := team(t)
+	root := w.delegates(user, "boss", "Prepare the report")
+	run := w.starts("boss")
+	part := w.delegates(run.Caller(), "data", "Pull figures")
+	w.finish(run, "wait for it")
+	get[parley.TaskView](w)(w.ReassignTask(ctx, user, root, "data"))
+	for range 3 { // the part, the whole, and what has come of the part
+		w.answers("data", "done")
+	}
+	w.stands(parley.TaskCompleted, part, root)
+	w.idle("data")
+}
+
+// TestAnEarlierAttemptEndsNothing: a run that was cancelled with its task ends when the task is under way again.
+func TestAnEarlierAttemptEndsNothing(t *testing.T) {
+	t.Parallel()
+	for name, says := range map[string]bool{"holding the request": false, "having replied": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := team(t)
+			id := w.delegates(user, "writer", "Draft it")
+			old := w.starts("writer")
+			if says {
+				w.runPosts(old, parley.Draft{InReplyTo: old.Messages[0].ID, Content: text("I begin")})
+			}
+			get[parley.TaskView](w)(w.CancelTask(ctx, user, id, ""))
+			get[parley.TaskView](w)(w.RetryTask(ctx, user, id))
+			w.finish(old, "too late")
+			w.stands(parley.TaskQueued, id)
+			w.answers("writer", "the draft")
+			w.stands(parley.TaskCompleted, id)
+			same(t, "callbacks", len(w.callbacks(old.Run.Conversation)), 2)
+		})
+	}
+}
+
+// TestWhoHadItBeforeHoldsNothingUp: the run that was at a task may take a while to end after that was given to another.
+func TestWhoHadItBeforeHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	w := team(t)
+	task := w.delegates(user, "writer", "Draft it")
+	slow := w.starts("writer")
+	get[parley.TaskView](w)(w.ReassignTask(ctx, user, task, "data"))
+	w.answers("data", "done")
+	w.stands(parley.TaskCompleted, task)
+	w.fails(slow, parley.FailureStopped)
+	w.stands(parley.TaskCompleted, task)
+}
+
+// TestWhoGetsItsOwnTaskBackIsWoken: it does not know of it otherwise.
+func TestWhoGetsItsOwnTaskBackIsWoken(t *testing.T) {
+	t.Parallel()
+	w := team(t)
+	w.add("arya")
+	own := w.delegates(as("arya"), "writer", "Sew")
+	get[parley.TaskView](w)(w.ReassignTask(ctx, user, own, "arya"))
+	same(t, "asked for", w.take("arya", parley.Take{}).Messages[0].Task, own)
+	root := w.delegates(user, "boss", "Prepare the report")
+	run := w.starts("boss")
+	part := w.delegates(run.Caller(), "data", "Pull figures")
+	w.finish(run, "wait for it")
+	get[parley.TaskView](w)(w.ReassignTask(ctx, user, part, "boss"))
+	w.answers("boss", "I did it myself")
+	w.stands(parley.TaskCompleted, part)
+	w.answers("boss", "the report")
+	w.stands(parley.TaskCompleted, root)
+}

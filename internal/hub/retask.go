@@ -1,0 +1,245 @@
+package hub
+
+import (
+	"context"
+	"errors"
+
+	"github.com/parley-hub/parley"
+)
+
+// RetryTask queues a task again that has failed or was cancelled: its assignee is asked again.
+func (h *Hub) RetryTask(ctx context.Context, caller Caller, id string) (parley.TaskView, error) {
+	return h.directTask(ctx, caller, taskArgs{Task: id, Act: retriesTask})
+}
+
+func (s *scene) retryTask(o origin, t *parley.Task) error {
+	if err := s.mustDirect(*t, "have it done again"); err != nil {
+		return err
+	}
+	if !t.Status.Ended() {
+		return parley.Errorf(parley.BadInput, "%s is %s", t.ID, t.Status).Because(parley.Conflict).
+			Suggest("wait until it has ended, cancel it, or give it to somebody else")
+	}
+	to, err := s.agent(t.Assignee)
+	if err == nil {
+		err = s.mayHandOver(o, to)
+	}
+	if err != nil {
+		return err
+	}
+	return s.giveAgain(t, to.ID)
+}
+
+// ReassignTask gives a task to somebody else. What its assignee is doing for it ends; what is under it goes on.
+func (h *Hub) ReassignTask(ctx context.Context, caller Caller, id, assignee string) (parley.TaskView, error) {
+	return h.directTask(ctx, caller, taskArgs{Task: id, Act: reassignsTask, Assignee: assignee})
+}
+
+func (s *scene) reassignTask(o origin, t *parley.Task, assignee string) error {
+	if err := s.mustDirect(*t, "give it to somebody else"); err != nil {
+		return err
+	}
+	to, err := s.agent(assignee)
+	switch {
+	case err != nil:
+		return err
+	case to.Kind == parley.KindSystem:
+		return toSystem(to.ID)
+	case to.ID == t.Assignee && !t.Status.Ended():
+		return parley.Errorf(parley.BadInput, "%s is at %s already", to.ID, t.ID).Suggest("name somebody else")
+	}
+	if err := s.mayHandOver(o, to); err != nil {
+		return err
+	}
+	return s.giveAgain(t, to.ID)
+}
+
+// mayHandOver is mayCall for somebody who is given a task, which one may take oneself.
+func (s *scene) mayHandOver(o origin, to parley.Agent) error {
+	if to.ID == s.me.ID {
+		return nil
+	}
+	return s.mayCall(o, to)
+}
+
+// mustDirect refuses everybody but those who say who does a task: who asked for it, its assignee's manager, and owners.
+func (s *scene) mustDirect(t parley.Task, act string) error {
+	assignee, err := s.Agents().Find(t.Assignee)
+	if err != nil || t.Requester == s.me.ID || s.me.ID == assignee.Manager || s.seesAll() {
+		return err
+	}
+	return parley.Errorf(parley.NotPermitted, "%s may not %s: %s was asked for by %s", s.me.ID, act, t.ID, t.Requester).
+		Suggest("ask %s, the manager of %s, or an owner of this hub", t.Requester, t.Assignee)
+}
+
+// giveAgain queues a task for an assignee, who is asked for it by a message of its own.
+func (s *scene) giveAgain(t *parley.Task, assignee string) error {
+	if t.Status == parley.TaskCompleted {
+		return endedAlready(*t)
+	}
+	to, err := s.agent(assignee)
+	if err != nil {
+		return err
+	}
+	if err := s.mayTake(*t, to); err != nil {
+		return err
+	}
+	before := *t
+	again := func(t *parley.Task) {
+		if to.ID != t.Requester {
+			setDefault(&t.CallbackTo, t.Conversation) // where no answer may stand any more
+		}
+		if to.ID != t.Assignee {
+			t.Assignee, t.Conversation = to.ID, ""
+		}
+		t.Attempt++
+		if t.Deadline != nil && !t.Deadline.After(s.now) {
+			t.Deadline = nil // it would fail at once
+		}
+	}
+	if t.Status == parley.TaskQueued { // nobody has begun: it stays
+		after := *t
+		again(&after)
+		err = s.keepTask(t, after)
+		if err == nil {
+			err = s.noteTask(parley.EventTask(t.Status), *t)
+		}
+	} else {
+		err = s.stepTask(t, parley.TaskQueued, again)
+	}
+	// Only now: what ends for somebody whose task it is not any more does not end the task.
+	if err == nil && !before.Status.Ended() {
+		err = s.stopWork(before, t.ID+" was given to "+to.ID, ending{status: parley.TaskQueued})
+	}
+	if err != nil {
+		return err
+	}
+	return s.offer(t)
+}
+
+// mayTake says why somebody cannot be given a task now, or nil.
+func (s *scene) mayTake(t parley.Task, to parley.Agent) error {
+	if to.ID != t.Requester {
+		if err := s.available(to, parley.PatternDelegate); err != nil {
+			return err
+		}
+	}
+	if t.Parent != "" && t.Status.Ended() {
+		parent, err := s.Tasks().Get(t.Parent)
+		if err != nil {
+			return err
+		}
+		if parent.Status.Ended() {
+			return parley.Errorf(parley.BadInput, "%s is under %s, which is %s", t.ID, parent.ID, parent.Status).Because(parley.Conflict).
+				Suggest("have that done again first: parley task retry %s", parent.ID)
+		}
+	}
+	needed, err := s.Tasks().GetAll(t.DependsOn)
+	for _, n := range needed {
+		if n.Status == parley.TaskFailed || n.Status == parley.TaskCancelled {
+			return notCompleted(n)
+		}
+	}
+	return err
+}
+
+// offer asks the assignee of a queued task for it, unless it waits for others.
+func (s *scene) offer(t *parley.Task) error {
+	if waits, err := s.waitsForOthers(t.ID); err != nil || waits {
+		return err
+	}
+	assignee, err := s.Agents().Find(t.Assignee)
+	if err != nil {
+		return err
+	}
+	if t.Assignee == t.Requester && t.Assignee == s.me.ID && !assignee.Dispatched() {
+		return s.stepTask(t, parley.TaskActive, nil) // it knows
+	}
+	return s.requestAgain(t)
+}
+
+// requestAgain posts the request for a task once more, for its assignee of now. It is the hub's: nobody has sent it.
+func (s *scene) requestAgain(t *parley.Task) error {
+	request, err := s.requestOf(*t)
+	if err != nil {
+		return err
+	}
+	where, err := s.requestPlace(*t)
+	if err != nil {
+		return err
+	}
+	request.From, request.To, request.Conversation, request.Type = parley.System, t.Assignee, where, parley.TypeTask
+	request.Task, request.TraceID, request.Source = t.ID, t.TraceID, sourceContact
+	m, err := s.utter(request, parley.Reach{Agent: t.Assignee, Wakes: true, Purpose: parley.PurposeTask})
+	if err != nil {
+		return err
+	}
+	after := *t
+	after.Message, after.Conversation = m.ID, where
+	setDefault(&after.CallbackTo, where)
+	return s.keepTask(t, after)
+}
+
+// requestOf is what a task was asked for with. What the hub repeats says whose words these are.
+func (s *scene) requestOf(t parley.Task) (m parley.Message, err error) {
+	first, err := s.Messages().Get(t.Message)
+	if t.Message == "" || errors.Is(err, parley.ErrNotFound) {
+		first, err = parley.Message{Content: parley.Content{Text: t.Title}}, nil
+	}
+	if err != nil {
+		return m, err
+	}
+	m.Content, m.Payload, m.Hops = first.Content, first.Payload, first.Hops
+	setDefault(&m.Content.Text, t.Title)
+	if first.Source == sourceContact {
+		return m, nil // it begins with that
+	}
+	requester, err := s.Agents().Find(t.Requester)
+	m.Content.Text = parley.Contact{Pattern: parley.PatternDelegate, Priority: t.Priority, Message: m.Content.Text}.Request(requester, t.ID)
+	return m, err
+}
+
+// requestPlace is where the assignee of a task is asked for it: where it was given the task, or in the DM with the
+// requester, or, if that is gone, with the hub.
+func (s *scene) requestPlace(t parley.Task) (string, error) {
+	where, err := s.Conversations().Find(t.Conversation)
+	if err == nil {
+		if in, err := s.takesPart(where, t.Assignee); err != nil || in {
+			return where.ID, err
+		}
+	} else if t.Conversation != "" && !errors.Is(err, parley.ErrNotFound) {
+		return "", err
+	}
+	requester, err := s.Agents().Find(t.Requester)
+	if err != nil {
+		return "", err
+	}
+	if requester.RemovedAt != nil {
+		requester.ID = parley.System
+	}
+	dm, err := s.dm(requester.ID, t.Assignee)
+	return dm.ID, err
+}
+
+// reviveTask takes up the task again that failed with a dead letter, which its assignee is about to get once more.
+func (s *scene) reviveTask(d parley.Delivery) error {
+	m, err := s.Messages().Get(d.Message)
+	if err != nil || m.Task == "" || d.Purpose == "" {
+		return err
+	}
+	t, err := s.Tasks().Get(m.Task)
+	if err != nil || t.Status != parley.TaskFailed || t.Assignee != d.Recipient {
+		return ignoreNotFound(err)
+	}
+	assignee, err := s.agent(t.Assignee)
+	if err == nil {
+		err = s.mayTake(t, assignee)
+	}
+	if err == nil {
+		err = s.stepTask(&t, parley.TaskQueued, func(t *parley.Task) { t.Attempt++ })
+	}
+	if err != nil || d.Purpose == parley.PurposeTask {
+		return err
+	}
+	return s.stepTask(&t, parley.TaskActive, nil)
+}

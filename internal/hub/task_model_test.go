@@ -1,0 +1,177 @@
+package hub_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// forester lets agents delegate to each other, fail, be cancelled and die at random.
+type forester struct {
+	w      *world
+	agents []string
+	live   []*hub.Assignment
+	spent  map[string]int64 // by task
+}
+
+// TestTreesKeepTheirPromises runs random trees to their end: nothing is open under what has ended, what was used adds
+// up, and each subtask was called back once.
+func TestTreesKeepTheirPromises(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		x := &forester{w: openWorld(rt, stores.place(t), mayLoop), agents: []string{"arya", "bran", "ned"}, spent: map[string]int64{}}
+		x.w.dispatched(x.agents...)
+		x.w.dm("user", "arya", "begin")
+		rt.Repeat(map[string]func(*rapid.T){
+			"start": x.start, "delegate": x.delegate, "end": x.end, "cancel": x.cancel, "die": x.die, "": x.check,
+		})
+		x.drain(rt)
+		x.check(rt)
+		for _, v := range x.tasks() {
+			if !v.Status.Ended() {
+				rt.Errorf("%s is %s for ever", v.ID, v.Status)
+			}
+		}
+		x.w.sound()
+	})
+}
+
+func (x *forester) start(t *rapid.T) {
+	if a := x.w.next(rapid.SampledFrom(x.agents).Draw(t, "agent")); a != nil {
+		x.w.ok(x.w.BeginRun(ctx, a.Run.ID, parley.Process{}))
+		x.live = append(x.live, a)
+	}
+}
+
+// one takes a run out of those that live.
+func (x *forester) one(t *rapid.T) *hub.Assignment {
+	if len(x.live) == 0 {
+		t.Skip("no run lives")
+	}
+	return x.live[rapid.IntRange(0, len(x.live)-1).Draw(t, "run")]
+}
+
+func (x *forester) delegate(t *rapid.T) {
+	a := x.one(t)
+	to := rapid.SampledFrom(slices.DeleteFunc(slices.Clone(x.agents), func(id string) bool { return id == a.Run.Agent })).Draw(t, "to")
+	c := parley.Contact{Pattern: parley.PatternDelegate, Agent: to, Message: "part"}
+	if list := x.tasks(); len(list) > 0 && rapid.Bool().Draw(t, "after") {
+		c.After = []string{rapid.SampledFrom(list).Draw(t, "needs").ID}
+	}
+	_, err := x.w.Contact(ctx, a.Caller(), c)
+	switch parley.CodeOf(err) {
+	case "", parley.BadInput, parley.DependencyFailed: // not visible, a circle, too deep, or ended
+	default:
+		t.Fatalf("delegate: %v", err)
+	}
+}
+
+func (x *forester) end(t *rapid.T) {
+	a := x.one(t)
+	x.live = slices.DeleteFunc(x.live, func(b *hub.Assignment) bool { return a == b })
+	used := parley.Result{Text: "done", Usage: parley.Usage{InputTokens: int64(rapid.IntRange(1, 9).Draw(t, "tokens"))}}
+	var (
+		ended parley.Run
+		err   error
+	)
+	if failure := rapid.SampledFrom([]parley.Failure{"", "", parley.FailureFinal, parley.FailureBusy}).Draw(t, "failure"); failure == "" {
+		ended, err = x.w.FinishRun(ctx, a.Run.ID, used, nil)
+	} else {
+		ended, err = x.w.FailRun(ctx, a.Run.ID, &parley.RunError{Trouble: parley.Trouble{Failure: failure}}, used, nil)
+	}
+	x.w.ok(err)
+	if ended.Task != "" {
+		x.spent[ended.Task] += ended.InputTokens
+	}
+}
+
+func (x *forester) cancel(t *rapid.T) {
+	list := x.tasks()
+	if len(list) == 0 {
+		t.Skip("there is no task")
+	}
+	_, err := x.w.CancelTask(ctx, user, rapid.SampledFrom(list).Draw(t, "task").ID, "at random")
+	if err != nil && parley.AsError(err).Reason != parley.Conflict {
+		t.Fatalf("cancel: %v", err)
+	}
+}
+
+// die is kill -9.
+func (x *forester) die(*rapid.T) {
+	x.w.restart()
+	x.live = nil
+	for _, r := range get[[]parley.Run](x.w)(x.w.LostRuns(ctx, node)) {
+		x.w.ok(x.w.RecoverRun(ctx, r.ID))
+	}
+}
+
+func (x *forester) tasks() []parley.TaskView {
+	return get[[]parley.TaskView](x.w)(x.w.Tasks(ctx, user, parley.TaskFilter{Limit: 500}))
+}
+
+// drain has all that is left come to its end, without new work.
+func (x *forester) drain(t *rapid.T) {
+	for range 1000 {
+		for _, a := range x.live {
+			ended := x.w.finish(a, "done")
+			x.spent[ended.Task] += ended.InputTokens
+		}
+		x.live = nil
+		x.w.later(time.Hour)
+		for _, agent := range x.agents {
+			for a := x.w.next(agent); a != nil; a = x.w.next(agent) {
+				x.live = append(x.live, a)
+			}
+		}
+		if len(x.live) == 0 {
+			return
+		}
+	}
+	t.Fatalf("it goes on for ever")
+}
+
+// check holds at any time.
+func (x *forester) check(t *rapid.T) {
+	byID := map[string]parley.TaskView{}
+	for _, v := range x.tasks() {
+		byID[v.ID] = v
+	}
+	sums := map[string]int64{}
+	for id, used := range x.spent {
+		for v, found := byID[id]; found; v, found = byID[v.Parent] {
+			sums[v.ID] += used
+		}
+	}
+	for id, v := range byID {
+		if v.InputTokens != sums[id] {
+			t.Errorf("%s has used %d, want %d", id, v.InputTokens, sums[id])
+		}
+		parent, under := byID[v.Parent]
+		if under && parent.Status.Ended() && !v.Status.Ended() {
+			t.Errorf("%s is %s under %s, which is %s", id, v.Status, parent.ID, parent.Status)
+		}
+		if want := v.Status.Ended() && under; (v.Callback != "") != want || x.calls(v) != boolInt(want) {
+			t.Errorf("%s (%s) was called back %d times, by %q", id, v.Status, x.calls(v), v.Callback)
+		}
+	}
+}
+
+// calls counts the callbacks of a task.
+func (x *forester) calls(v parley.TaskView) (n int) {
+	if v.CallbackTo == "" {
+		return 0
+	}
+	for _, m := range get[[]parley.Message](x.w)(x.w.History(ctx, user, v.CallbackTo, parley.Page{Limit: 1000})) {
+		line, _, _ := strings.Cut(m.Content.Text, "\n")
+		if m.From == parley.System && strings.Contains(line+" ", "| "+v.ID+"]") {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,518 @@
+package hub_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// delegates has a caller hand work to somebody, and returns the id of the task.
+func (w *world) delegates(by hub.Caller, to, what string, change ...func(*parley.Contact)) string {
+	w.t.Helper()
+	c := parley.Contact{Pattern: parley.PatternDelegate, Agent: to, Message: what}
+	for _, f := range change {
+		f(&c)
+	}
+	made := get[parley.Contacted](w)(w.Contact(ctx, by, c))
+	if made.Task == "" {
+		w.t.Fatalf("nothing was delegated: %+v", made)
+	}
+	return made.Task
+}
+
+func after(ids ...string) func(*parley.Contact) { return func(c *parley.Contact) { c.After = ids } }
+
+func (w *world) task(id string) parley.TaskView {
+	w.t.Helper()
+	return get[parley.TaskView](w)(w.Task(ctx, user, id))
+}
+
+// stands requires that tasks are in a state.
+func (w *world) stands(state parley.TaskState, ids ...string) {
+	w.t.Helper()
+	for _, id := range ids {
+		if got := w.task(id).Status; got != state {
+			w.t.Errorf("%s is %s, want %s", id, got, state)
+		}
+	}
+}
+
+// callbacks are the texts by which a participant was called back in a conversation, in order.
+func (w *world) callbacks(conversation string) (texts []string) {
+	w.t.Helper()
+	for _, m := range w.history("user", conversation) {
+		if m.Source == "delegation_result" {
+			texts = append(texts, m.Content.Text)
+		}
+	}
+	return texts
+}
+
+func (w *world) history(as1, conversation string) []parley.Message {
+	w.t.Helper()
+	return get[[]parley.Message](w)(w.History(ctx, as(as1), conversation, parley.Page{Limit: 500}))
+}
+
+// team is a channel in which the user asks boss, who runs, as do writer and data.
+func team(t *testing.T) *world {
+	t.Helper()
+	w := newHub(t, mayLoop)
+	w.dispatched("boss", "writer", "data")
+	w.channel("user", "open", "boss")
+	return w
+}
+
+// Results come back one by one, in the same task, which is completed with the last run.
+func TestDelegationsComeBackInTheSameTask(t *testing.T) {
+	t.Parallel()
+	w := team(t)
+	asked := w.say("user", "open", "@boss Prepare the report\nwith figures").Message
+	run := w.starts("boss")
+	made := get[parley.Contacted](w)(w.Contact(ctx, run.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "writer", Message: "Draft it"}))
+	same(t, "text", made.Text, "Delegated to writer (subtask "+made.Task+"). You'll receive the result automatically when writer finishes.")
+	one, two := made.Task, w.delegates(run.Caller(), "data", "Pull figures")
+	root := w.task(w.task(one).Parent)
+	same(t, "the task it was given", []string{root.Title, root.Requester, root.Assignee, root.Source, root.Message},
+		[]string{"@boss Prepare the report", "user", "boss", "test", asked.ID})
+	w.finish(run, "wait for it")
+	w.stands(parley.TaskActive, root.ID)
+	view := get[parley.AgentView](w)(w.AgentView(ctx, user, "boss"))
+	same(t, "status", []any{view.Status, view.DelegationIDs}, []any{parley.StatusAwaitingDelegation, []string{one, two}})
+	w.idle("boss")
+
+	w.answers("writer", "the draft")
+	w.stands(parley.TaskCompleted, one)
+	same(t, "called back", w.callbacks("open"), []string{"[Delegation Result from writer | " + one + "]\nthe draft"})
+	next := w.starts("boss")
+	same(t, "its task", next.Run.Task, root.ID)
+	w.answers("data", "42") // while it runs: joins its next run
+	w.finish(next, "half")
+	w.stands(parley.TaskActive, root.ID)
+	last := w.starts("boss")
+	same(t, "its task", last.Run.Task, root.ID)
+	answer := w.finish(last, "the report")
+	m := get[parley.Shown](w)(w.Message(ctx, user, answer.Answer))
+	same(t, "answers", []string{m.InReplyTo, m.To, m.Task}, []string{asked.ID, "user", root.ID})
+	same(t, "the end", w.task(root.ID).Result, &parley.TaskResult{Text: "the report"})
+	w.stands(parley.TaskCompleted, root.ID)
+	w.idle("boss", "writer", "data")
+	w.sound()
+}
+
+func TestFailedWorkIsCalledBack(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		end    func(w *world, id string)
+		state  parley.TaskState
+		reason string
+		code   parley.Code
+	}{
+		"its run fails":   {func(w *world, _ string) { w.fails(w.starts("writer"), parley.FailureFinal) }, parley.TaskFailed, "it broke", parley.DependencyFailed},
+		"it is cancelled": {func(w *world, id string) { get[parley.TaskView](w)(w.CancelTask(ctx, user, id, "no need")) }, parley.TaskCancelled, "cancelled: no need", parley.Unavailable},
+		"removed":         {func(w *world, _ string) { w.ok(w.RemoveAgent(ctx, user, "writer")) }, parley.TaskFailed, "removed", parley.Unavailable},
+		"its deadline passes": {func(w *world, _ string) {
+			w.clock.advance(2 * time.Hour)
+			w.ok(w.SweepTasks(ctx))
+		}, parley.TaskFailed, "its deadline passed", parley.TimedOut},
+		"it says so": {func(w *world, id string) {
+			get[parley.TaskView](w)(w.UpdateTask(ctx, as("writer"), id, parley.TaskChange{Status: parley.TaskFailed, Reason: "cannot"}))
+		}, parley.TaskFailed, "cannot", parley.DependencyFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := team(t)
+			w.say("user", "open", "@boss")
+			run := w.starts("boss")
+			due := w.clock.Now().Add(time.Hour)
+			id := w.delegates(run.Caller(), "writer", "Draft it", func(c *parley.Contact) { c.Deadline = &due })
+			w.finish(run, "")
+			c.end(w, id)
+			w.stands(c.state, id)
+			same(t, "code", w.task(id).Error.Code, c.code)
+			same(t, "called back", w.callbacks("open"), []string{
+				"[Delegation Failed | writer | " + id + "]\nError: writer failed to complete the task: " + c.reason,
+			})
+			again := w.starts("boss")
+			w.finish(again, "then not")
+			w.stands(parley.TaskCompleted, again.Run.Task)
+			w.idle("boss", "writer")
+			w.sound()
+		})
+	}
+}
+
+// A task that ends badly takes all under it with it: their runs end, and nobody is woken for them.
+func TestCancelGoesDown(t *testing.T) {
+	t.Parallel()
+	w := team(t)
+	w.say("user", "open", "@boss")
+	run := w.starts("boss")
+	mid := w.delegates(run.Caller(), "writer", "a book")
+	root := w.task(mid).Parent
+	below := w.starts("writer")
+	leaf := w.delegates(below.Caller(), "data", "figures")
+	late := w.delegates(below.Caller(), "data", "more", after(leaf))
+	working := w.starts("data")
+	get[parley.TaskView](w)(w.CancelTask(ctx, user, root, "enough"))
+	w.stands(parley.TaskCancelled, root, mid, leaf, late)
+	for _, a := range []*hub.Assignment{run, below, working} {
+		if w.run(a.Run.ID).Cancel == "" {
+			t.Errorf("the run of %s goes on", a.Run.Agent)
+		}
+		w.finish(a, "never")
+	}
+	for _, id := range []string{mid, leaf, late} {
+		if w.task(id).Callback == "" {
+			t.Errorf("of %s nothing was posted", id)
+		}
+	}
+	w.idle("boss", "writer", "data")
+	w.sound()
+}
+
+func TestDependentsWait(t *testing.T) {
+	t.Parallel()
+	w := team(t)
+	first := w.delegates(user, "data", "figures")
+	then := w.delegates(user, "writer", "a text", after(first))
+	w.idle("writer")
+	same(t, "waits on", w.task(then).WaitsOn.After, []string{first})
+	w.answers("data", "42")
+	next := w.starts("writer")
+	c := get[parley.RunContext](w)(w.RunContext(ctx, next.Run.ID))
+	same(t, "of it the result", c.Needed, []parley.Task{{
+		ID: first, Status: parley.TaskCompleted, Outcome: parley.OutcomeSuccess, Result: &parley.TaskResult{Text: "42"},
+	}})
+	same(t, "its task", c.Task.ID, then)
+	w.finish(next, "done")
+	w.stands(parley.TaskCompleted, first, then)
+	done := refused(parley.BadInput, parley.Conflict, first+" is completed already", "what is still to be done is another task")
+	w.refuses(t, []refusal{
+		{"completed, and again", func() error { _, err := w.RetryTask(ctx, user, first); return err }, done},
+		{"completed, and for another", func() error { _, err := w.ReassignTask(ctx, user, first, "writer"); return err }, done},
+	})
+
+	first = w.delegates(user, "data", "figures")
+	then = w.delegates(user, "writer", "a text", after(first))
+	w.fails(w.starts("data"), parley.FailureFinal)
+	w.stands(parley.TaskFailed, first, then)
+	same(t, "code", w.task(then).Error.Code, parley.DependencyFailed)
+	w.idle("writer")
+	w.refuses(t, []refusal{
+		{"an unknown one", w.contacting(user, "writer", after("task-999")), absent("task", "task-999", checkName)},
+		{"one that failed", w.contacting(user, "writer", after(first)), refused(parley.DependencyFailed, "", first+", which it depends on, is failed",
+			"have that done again first: parley task retry "+first)},
+	})
+}
+
+func (w *world) contacting(by hub.Caller, to string, change ...func(*parley.Contact)) func() error {
+	return func() error {
+		c := parley.Contact{Pattern: parley.PatternDelegate, Agent: to, Message: "do it"}
+		for _, f := range change {
+			f(&c)
+		}
+		_, err := w.Contact(ctx, by, c)
+		return err
+	}
+}
+
+// What waits for what is under it cannot be waited for from there.
+func TestDependencyCirclesAreRefused(t *testing.T) {
+	t.Parallel()
+	w := team(t)
+	w.say("user", "open", "@boss")
+	run := w.starts("boss")
+	sub := w.delegates(run.Caller(), "writer", "one")
+	root := w.task(sub).Parent
+	other := w.delegates(user, "data", "needs all of it", after(root))
+	_ = other
+	below := w.starts("writer")
+	err := w.contacting(below.Caller(), "data", after(sub))()
+	same(t, "its own task", parley.CodeOf(err), parley.BadInput)
+	err = w.contacting(run.Caller(), "data", after(root))()
+	if err == nil || !strings.Contains(err.Error(), "the new task → "+root+" → the new task") {
+		t.Errorf("the root: %v", err)
+	}
+}
+
+func TestTreesAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, mayLoop)
+	w.dispatched("even", "odd")
+	for _, id := range []string{"even", "odd"} {
+		w.change(id, func(a *parley.Agent) { a.Concurrency = 2 * parley.MaxTaskDepth })
+	}
+	w.dm("user", "even", "begin")
+	agents := []string{"even", "odd"}
+	for depth := range parley.MaxTaskDepth {
+		w.delegates(w.starts(agents[depth%2]).Caller(), agents[(depth+1)%2], "further")
+	}
+	err := w.contacting(w.starts(agents[parley.MaxTaskDepth%2]).Caller(), agents[(parley.MaxTaskDepth+1)%2])()
+	same(t, "code", parley.CodeOf(err), parley.DependencyFailed)
+	if !strings.Contains(err.Error(), "9 deep, the limit is 8") {
+		t.Errorf("refused by %v", err)
+	}
+}
+
+// Foreign tasks look like none, and what is above a task is not shown with it.
+func TestTasksAreIsolated(t *testing.T) {
+	t.Parallel()
+	w := team(t)
+	w.dispatched("arya")
+	w.say("user", "open", "@boss")
+	run := w.starts("boss")
+	sub := w.delegates(run.Caller(), "writer", "secret")
+	root := w.task(sub).Parent
+	for _, c := range []struct {
+		by   string
+		sees []string
+	}{{"user", []string{sub, root}}, {"boss", []string{sub, root}}, {"writer", []string{sub}}, {"arya", nil}, {"data", nil}} {
+		var listed []string
+		for _, view := range get[[]parley.TaskView](w)(w.Tasks(ctx, as(c.by), parley.TaskFilter{})) {
+			listed = append(listed, view.ID)
+		}
+		same(t, c.by+" lists", listed, c.sees)
+		for _, id := range []string{sub, root} {
+			_, err := w.TaskTree(ctx, as(c.by), id)
+			same(t, c.by+" sees "+id, err == nil, slices.Contains(c.sees, id))
+			_, err = w.CancelTask(ctx, as(c.by), id, "")
+			if !slices.Contains(c.sees, id) {
+				same(t, c.by+" cancels "+id, parley.AsError(err).Reason, parley.NotFound)
+			}
+			if c.by == "user" {
+				break // that was all it takes
+			}
+		}
+		if c.by == "user" {
+			w = team(t)
+			w.dispatched("arya")
+			w.say("user", "open", "@boss")
+			run = w.starts("boss")
+			sub = w.delegates(run.Caller(), "writer", "secret")
+			root = w.task(sub).Parent
+		}
+	}
+	view := get[parley.TaskView](w)(w.Task(ctx, as("writer"), sub))
+	same(t, "above it", []string{view.Parent, view.Root, view.CallbackTo}, []string{"", sub, ""})
+}
+
+func TestOnlyTheAssigneesWordCounts(t *testing.T) {
+	t.Parallel()
+	w := team(t)
+	w.attached("ned")
+	id := w.delegates(as("ned"), "writer", "a text")
+	half := 0.5
+	_, err := w.UpdateTask(ctx, as("ned"), id, parley.TaskChange{Progress: &parley.TaskProgress{Fraction: &half}})
+	same(t, "its requester", parley.CodeOf(err), parley.NotPermitted)
+	_, err = w.CancelTask(ctx, as("writer"), id, "")
+	same(t, "its assignee cancels", parley.CodeOf(err), parley.NotPermitted)
+	_, err = w.UpdateTask(ctx, as("data"), id, parley.TaskChange{Status: parley.TaskCompleted})
+	same(t, "a stranger", parley.AsError(err).Reason, parley.NotFound)
+	view := get[parley.TaskView](w)(w.UpdateTask(ctx, as("writer"), id, parley.TaskChange{Progress: &parley.TaskProgress{Fraction: &half, Blockers: []string{"no paper"}}}))
+	same(t, "progress", []any{view.Status, *view.Progress.Fraction}, []any{parley.TaskActive, half})
+	view = get[parley.TaskView](w)(w.UpdateTask(ctx, user, id, parley.TaskChange{Status: parley.TaskCompleted, Outcome: parley.OutcomePartial, Result: &parley.TaskResult{Text: "some"}}))
+	same(t, "an owner", []any{view.Status, view.Outcome}, []any{parley.TaskCompleted, parley.OutcomePartial})
+	same(t, "said", w.texts("user", view.Conversation)[1:], []string{
+		"writer is blocked on " + id + ": no paper", "[Delegation Result from writer | " + id + " | partial]\nsome",
+	})
+	w.idle("writer")
+}
+
+func TestRetryAndReassign(t *testing.T) {
+	t.Parallel()
+	w := team(t)
+	id := w.delegates(user, "writer", "a text")
+	run := w.starts("writer")
+	view := get[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "data"))
+	same(t, "reassigned", []any{view.Assignee, view.Attempt, view.Status}, []any{"data", 2, parley.TaskQueued})
+	w.finish(run, "too late")
+	w.stands(parley.TaskQueued, id)
+	w.fails(w.starts("data"), parley.FailureFinal)
+	w.stands(parley.TaskFailed, id)
+	_, err := w.RetryTask(ctx, as("data"), id)
+	same(t, "its assignee", parley.CodeOf(err), parley.NotPermitted)
+	view = get[parley.TaskView](w)(w.RetryTask(ctx, user, id))
+	same(t, "retried", []any{view.Attempt, view.Status, view.Error == nil}, []any{3, parley.TaskQueued, true})
+	answer := w.answers("data", "a text at last")
+	same(t, "answers", answer.InReplyTo, view.Message)
+	w.stands(parley.TaskCompleted, id)
+	if !strings.Contains(w.texts("user", view.Conversation)[0], "a text") {
+		t.Error("the request does not say what is wanted")
+	}
+	w.idle("writer", "data")
+	w.sound()
+}
+
+// Who has no runs ends its tasks by its word; what it replies is progress.
+func TestAttachedAssigneesEndTheirTasks(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("boss")
+	w.attached("ned")
+	w.dm("user", "boss", "begin")
+	run := w.starts("boss")
+	id := w.delegates(run.Caller(), "ned", "look at it")
+	w.finish(run, "")
+	request := w.task(id).Message
+	w.take("ned", parley.Take{Seen: true})
+	w.stands(parley.TaskActive, id)
+	w.post("ned", parley.Draft{InReplyTo: request, Content: text("looking")})
+	same(t, "progress", w.task(id).Progress.Message, "looking")
+	w.woken("boss") // it is a message like any other
+	w.post("ned", parley.Draft{InReplyTo: request, Type: "task_result", Content: text("all is well")})
+	w.stands(parley.TaskCompleted, id)
+	same(t, "result", w.task(id).Result.Text, "all is well")
+}
+
+func TestMessagesAct(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		begin parley.Draft
+		title string
+		says  []parley.Draft
+		check func(t *testing.T, v parley.TaskView)
+	}{
+		"S0": {
+			begin: parley.Draft{Type: "task_assign", Content: text("sort the bags")}, title: "sort the bags",
+			says:  []parley.Draft{{Type: "task_result", Content: text("sorted")}},
+			check: func(t *testing.T, v parley.TaskView) { same(t, "result", v.Result.Text, "sorted") },
+		},
+		"S1": {
+			begin: parley.Draft{Type: parley.TypeRequest, Payload: []byte(`{"action":"task.assign","params":{"text":"build it"}}`)}, title: "build it",
+			says: []parley.Draft{
+				{Type: parley.TypeNotification, Payload: []byte(`{"event":"progress","message":"on it","progress":{"current":3,"total":10,"percent":30}}`)},
+				{Type: parley.TypeResponse, Payload: []byte(`{"status":"partial","result":{"message":"half of it"}}`)},
+			},
+			check: func(t *testing.T, v parley.TaskView) {
+				same(t, "end", []any{v.Outcome, v.Result.Text, *v.Progress.Fraction, *v.Progress.Total}, []any{parley.OutcomePartial, "half of it", 0.3, int64(10)})
+			},
+		},
+		"S1 error": {
+			begin: parley.Draft{Type: parley.TypeRequest, Payload: []byte(`{"action":"task.assign","params":{"text":"build it"}}`)}, title: "build it",
+			says:  []parley.Draft{{Type: parley.TypeError, Payload: []byte(`{"code":"E002","message":"no bricks","recoverable":true}`)}},
+			check: func(t *testing.T, v parley.TaskView) { same(t, "error", v.Error.Message, "no bricks") },
+		},
+		"S3": {
+			begin: parley.Draft{Type: "task-delegation", Payload: []byte(`{"task":"audit it","context":{"files":[],"dependencies":["msg_b4e2a7c1"]},"metadata":{"original_requester":"boss","delegation_reason":"knows it"}}`)},
+			title: "audit it",
+			says: []parley.Draft{
+				{Type: "status-update", Payload: []byte(`{"status":"in_progress","progress":0.65,"message":"testing","confidence":0.8,"blockers":[]}`)},
+				{Type: parley.TypeResult, Payload: []byte(`{"status":"success","deliverables":{"files_modified":["/a"],"tests_added":["/b"],"artifacts":[]},"metrics":{"confidence":0.88},"issues":["one"],"next_steps":["two"]}`)},
+			},
+			check: func(t *testing.T, v parley.TaskView) {
+				same(t, "result", v.Result, &parley.TaskResult{
+					Deliverables: []string{"/a", "/b"}, Metrics: map[string]float64{"confidence": 0.88}, Issues: []string{"one"}, NextSteps: []string{"two"},
+				})
+				same(t, "who and why", []string{v.OriginalRequester, v.DelegationReason}, []string{"boss", "knows it"})
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.dispatched("boss")
+			w.attached("ned")
+			c.begin.Direct, c.begin.To = []string{"ned"}, "ned"
+			begun := w.post("boss", c.begin)
+			view := w.task(begun.Message.Task)
+			same(t, "begun", []string{view.Title, view.Assignee, view.Requester, view.Message}, []string{c.title, "ned", "boss", begun.Message.ID})
+			r := w.post("boss", parley.Draft{InReplyTo: begun.Message.ID, Type: parley.TypeResult, Content: text("mine")})
+			same(t, "its requester's word", len(r.Notices), 1)
+			for _, d := range c.says {
+				d.InReplyTo = begun.Message.ID
+				w.post("ned", d)
+			}
+			view = w.task(view.ID)
+			c.check(t, view)
+			next := w.starts("boss") // by the callback, and nothing else
+			same(t, "woken by", []string{next.Messages[0].Source, next.Messages[0].ID}, []string{"delegation_result", view.Callback})
+			same(t, "once", len(next.Messages), 1)
+		})
+	}
+}
+
+// Whatever step the process dies after, each subtask is called back once, and the task ends.
+func TestCallbackOnceThroughCrashes(t *testing.T) {
+	t.Parallel()
+	const steps = 7
+	for crash := range steps {
+		w := team(t)
+		w.say("user", "open", "@boss")
+		x := &crasher{w: w, at: crash}
+		x.run("boss", func(a *hub.Assignment) {
+			w.delegates(a.Caller(), "writer", "one")
+			x.step()
+			w.delegates(a.Caller(), "data", "two")
+		}, "wait")
+		x.run("writer", func(*hub.Assignment) {}, "first")
+		x.run("boss", func(*hub.Assignment) {}, "half")
+		x.run("data", func(*hub.Assignment) {}, "second")
+		x.run("boss", func(*hub.Assignment) {}, "whole")
+		list := get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))
+		var states []string
+		for _, v := range list {
+			states = append(states, fmt.Sprint(v.ID, v.Status))
+		}
+		same(t, fmt.Sprint("tasks after a crash at ", crash), states, []string{"task-3completed", "task-2completed", "task-1completed"})
+		same(t, "callbacks", w.callbacks("open"), []string{"[Delegation Result from writer | task-2]\nfirst", "[Delegation Result from data | task-3]\nsecond"})
+		w.idle("boss", "writer", "data")
+		w.sound()
+	}
+}
+
+// crasher ends the process once, after a number of steps.
+type crasher struct {
+	w     *world
+	at    int
+	steps int
+}
+
+type crashed struct{}
+
+func (x *crasher) step() {
+	x.steps++
+	if x.steps-1 != x.at {
+		return
+	}
+	x.w.restart()
+	panic(crashed{})
+}
+
+// run does a run of an agent, again if the process dies meanwhile.
+func (x *crasher) run(agent string, do func(*hub.Assignment), text string) {
+	x.w.t.Helper()
+	if !x.try(agent, do, text) {
+		for _, r := range get[[]parley.Run](x.w)(x.w.LostRuns(ctx, node)) {
+			x.w.ok(x.w.RecoverRun(ctx, r.ID))
+		}
+		x.w.later(time.Minute)
+		if a := x.w.next(agent); a != nil {
+			x.w.ok(x.w.BeginRun(ctx, a.Run.ID, parley.Process{}))
+			do(a)
+			x.w.finish(a, text)
+		}
+	}
+}
+
+func (x *crasher) try(agent string, do func(*hub.Assignment), text string) (done bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			if _, ours := r.(crashed); !ours {
+				panic(r)
+			}
+		}
+	}()
+	a := x.w.starts(agent)
+	do(a)
+	if agent == "writer" || agent == "data" {
+		x.step()
+	}
+	x.w.finish(a, text)
+	x.step()
+	return true
+}

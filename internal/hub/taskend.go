@@ -1,0 +1,399 @@
+package hub
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+// sourceResult is the source of the messages by which requesters learn how what they delegated has ended.
+const sourceResult = "delegation_result"
+
+// ending is how a task ends.
+type ending struct {
+	status  parley.TaskState
+	outcome parley.TaskOutcome
+	result  *parley.TaskResult
+	cause   *parley.Error
+	own     bool   // by its assignee's word, whose runs go on
+	run     string // that ends with it by itself
+}
+
+func failing(cause *parley.Error) ending { return ending{status: parley.TaskFailed, cause: cause} }
+
+func cancelling(reason string) ending {
+	message := "cancelled"
+	if reason != "" {
+		message += ": " + reason
+	}
+	return ending{status: parley.TaskCancelled, cause: parley.Errorf(parley.Unavailable, "%s", message)}
+}
+
+// endTask ends a task with all that follows from it, in one update: what is under it is cancelled unless it was
+// completed, work on it is stopped, its requester is called back, and what depends on it goes on or has failed.
+func (s *scene) endTask(t parley.Task, how ending) error {
+	ended := []parley.Task{t}
+	if err := s.endOne(&ended[0], how); err != nil {
+		return err
+	}
+	if how.status != parley.TaskCompleted {
+		under, err := s.cancelUnder(ended[0])
+		if err != nil {
+			return err
+		}
+		ended = append(ended, under...)
+	}
+	for i := range ended {
+		if err := s.reportEnd(&ended[i]); err != nil {
+			return err
+		}
+	}
+	for _, t := range ended {
+		if err := s.freeDependants(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endOne ends one task, and the work on it.
+func (s *scene) endOne(t *parley.Task, how ending) error {
+	if t.Status == parley.TaskQueued && how.status == parley.TaskCompleted {
+		if err := s.stepTask(t, parley.TaskActive, nil); err != nil {
+			return err
+		}
+	}
+	err := s.stepTask(t, how.status, func(t *parley.Task) {
+		t.Outcome, t.Error = how.outcome, how.cause
+		if how.result != nil {
+			t.Result = how.result
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.stopWork(*t, t.ID+" is "+string(t.Status), how); err != nil {
+		return err
+	}
+	return s.withdrawApprovalsIn(t.ID)
+}
+
+// cancelUnder cancels what is open under a task that has ended without being completed.
+func (s *scene) cancelUnder(t parley.Task) (ended []parley.Task, err error) {
+	g, err := s.grove(t.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, sub := range g.under(t.ID) {
+		if sub.Status.Ended() {
+			continue
+		}
+		if err := s.endOne(&sub, cancelling(t.ID+" is "+string(t.Status))); err != nil {
+			return nil, err
+		}
+		ended = append(ended, sub)
+	}
+	return ended, nil
+}
+
+// mostStopped bounds what one search for the deliveries of a task returns.
+const mostStopped = 1000
+
+// stopWork ends what is going on for a task: its runs, and what would wake its assignee for it. Who fetches for
+// itself is told.
+func (s *scene) stopWork(t parley.Task, why string, how ending) error {
+	runs, err := s.Runs().InTask(t.ID)
+	for i := range runs {
+		if r := &runs[i]; err == nil && r.Cancel == "" && r.ID != how.run && !how.own {
+			err = s.cancel(r, why)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	waiting, err := s.Queue().OfTask(t.Assignee, t.ID, mostStopped)
+	for i := range waiting {
+		if d := &waiting[i]; err == nil && d.Lease == "" {
+			cause := parley.Errorf(parley.Unavailable, "%s", why)
+			err = s.move(d, parley.DeliveryFailed, func(d *parley.Delivery) { d.Failure = cause })
+		}
+	}
+	if err != nil || how.own || how.status == parley.TaskCompleted {
+		return err
+	}
+	return s.tellAssignee(t, why)
+}
+
+// tellAssignee lets somebody who works on a task without a run know that it need not any more.
+func (s *scene) tellAssignee(t parley.Task, why string) error {
+	a, err := s.Agents().Find(t.Assignee)
+	if err != nil || a.RemovedAt != nil || a.Dispatched() || t.Conversation == "" || t.StartedAt == nil {
+		return err
+	}
+	if t.Error != nil {
+		why += ": " + strings.TrimPrefix(t.Error.Message, string(t.Status)+": ")
+	}
+	_, err = s.utter(parley.Message{
+		From: parley.System, To: a.ID, Conversation: t.Conversation, Type: parley.TypeStatus, Task: t.ID, TraceID: t.TraceID,
+		Content: parley.Content{Text: why},
+	}, parley.Reach{Agent: a.ID, Wakes: true, Purpose: parley.PurposeTask})
+	return err
+}
+
+// reportEnd calls back whoever waits for a task that has ended: the assignee of the task it is under, or else its
+// requester. What has ended itself is not woken for it any more.
+func (s *scene) reportEnd(t *parley.Task) error {
+	if t.CallbackTo == "" || t.Callback != "" {
+		return nil
+	}
+	to, purpose := t.Requester, parley.PurposeCallback
+	if t.Parent != "" {
+		parent, err := s.Tasks().Get(t.Parent)
+		if err != nil {
+			return err
+		}
+		if to = parent.Assignee; parent.Status.Ended() {
+			purpose = ""
+		}
+	}
+	assignee, err := s.Agents().Find(t.Assignee)
+	if err != nil {
+		return err
+	}
+	hops, err := s.hopsTo(*t)
+	if err != nil {
+		return err
+	}
+	m, err := s.callBack(callback{
+		to: to, conversation: t.CallbackTo, about: t.Assignee, task: t.Parent, source: sourceResult, text: t.CallbackText(assignee.Name),
+		trace: t.TraceID, hops: hops, purpose: purpose,
+	})
+	if err != nil {
+		return err
+	}
+	after := *t
+	after.Callback = m.ID
+	return s.keepTask(t, after)
+}
+
+// hopsTo is how many automatic messages in a row have led to a task.
+func (s *scene) hopsTo(t parley.Task) (int, error) {
+	m, err := s.Messages().Get(t.Message)
+	if t.Message == "" || errors.Is(err, parley.ErrNotFound) {
+		return 0, nil
+	}
+	return m.Hops, err
+}
+
+// taskRunEnded is called when a run in a task has ended well, with its answer: it completes the task, unless
+// something under it is open, or something waits for its next run.
+func (s *scene) taskRunEnded(r parley.Run, text string) error {
+	t, mine, err := s.taskAt(r)
+	if err != nil || !mine {
+		return err
+	}
+	if goesOn, err := s.goesOn(t); err != nil || goesOn {
+		return err
+	}
+	how := ending{status: parley.TaskCompleted, outcome: parley.OutcomeSuccess}
+	if t.Result == nil {
+		if text == "" {
+			text, err = s.lastSaid(r)
+		}
+		how.result = &parley.TaskResult{Text: text}
+	}
+	if err != nil {
+		return err
+	}
+	return s.endTask(t, how)
+}
+
+// taskRunFailed is called when a run in a task has not ended well: then the task has failed, unless it goes on, or what
+// woke the run comes again.
+func (s *scene) taskRunFailed(r parley.Run, cause *parley.Error) error {
+	t, mine, err := s.taskAt(r)
+	if err != nil || !mine {
+		return err
+	}
+	list, err := s.Deliveries().GetAll(r.Agent, r.Triggers)
+	if err != nil || slices.ContainsFunc(list, parley.Delivery.Open) {
+		return err
+	}
+	return s.failUnlessOn(t, because(*cause, r.Agent))
+}
+
+// failUnlessOn fails a task that nothing goes on for any more.
+func (s *scene) failUnlessOn(t parley.Task, cause *parley.Error) error {
+	if goesOn, err := s.goesOn(t); err != nil || goesOn {
+		return err
+	}
+	return s.endTask(t, failing(cause))
+}
+
+// taskAt is the open task that a run is in, if it is its agent's own.
+func (s *scene) taskAt(r parley.Run) (t parley.Task, mine bool, err error) {
+	if r.Task == "" {
+		return t, false, nil
+	}
+	t, err = s.Tasks().Get(r.Task)
+	if errors.Is(err, parley.ErrNotFound) {
+		return t, false, nil
+	}
+	return t, err == nil && !t.Status.Ended() && t.Assignee == r.Agent, err
+}
+
+// enterTask leaves a run that is planned in the task of what woke it only if that is its agent's own and open. A further
+// attempt goes on with the task that an earlier one was given.
+func (s *scene) enterTask(r *parley.Run, lead parley.Delivery) (err error) {
+	if r.Task == "" && r.Attempt > 1 {
+		r.Task, err = s.givenFor(lead)
+	}
+	if err != nil {
+		return err
+	}
+	if _, mine, err := s.taskAt(*r); err != nil || mine {
+		return err
+	}
+	r.Task = ""
+	return nil
+}
+
+// goesOn says that a task is not done when one of its runs is: something under it is open, somebody has to approve
+// something, or there is, or will be, another run.
+func (s *scene) goesOn(t parley.Task) (bool, error) {
+	waits, err := s.waitsOn(t)
+	if err != nil || len(waits.Subtasks) > 0 || waits.Approval != "" {
+		return true, err
+	}
+	coming, err := s.Queue().OfTask(t.Assignee, t.ID, 1)
+	if err != nil || len(coming) > 0 {
+		return true, err
+	}
+	live, err := s.Runs().InTask(t.ID)
+	return slices.ContainsFunc(live, func(r parley.Run) bool { return r.Agent == t.Assignee }), err
+}
+
+// lastSaid is the last text that a run has posted where it was woken.
+func (s *scene) lastSaid(r parley.Run) (text string, err error) {
+	list, err := s.postedBy(r)
+	for _, m := range list {
+		if m.Conversation == r.Conversation {
+			text = m.Content.Text
+		}
+	}
+	return text, err
+}
+
+// taskSeen is called when somebody has begun with a request for work.
+func (s *scene) taskSeen(d parley.Delivery) error {
+	t, mine, err := s.taskBehind(d)
+	if err != nil || !mine || t.Status != parley.TaskQueued {
+		return err
+	}
+	return s.stepTask(&t, parley.TaskActive, nil)
+}
+
+// taskDeliveryEnded is called when a delivery has ended in a failure: so has the task that it was for. Work that an
+// agent was given for what woke it fails with that as well.
+func (s *scene) taskDeliveryEnded(d parley.Delivery) error {
+	t, mine, err := s.taskBehind(d)
+	if err != nil || !mine {
+		return err
+	}
+	how := failing(parley.Errorf(parley.DependencyFailed, "it failed"))
+	if d.Failure != nil {
+		how.cause = because(*d.Failure, d.Recipient)
+	}
+	how.run = d.Run
+	return s.endTask(t, how)
+}
+
+// because is the cause of a failure without the name of whoever has failed.
+func because(cause parley.Error, who string) *parley.Error {
+	cause.Message = reason(&cause, who)
+	return &cause
+}
+
+// taskBehind is the open task of its recipient that a delivery is for.
+func (s *scene) taskBehind(d parley.Delivery) (t parley.Task, mine bool, err error) {
+	var id string
+	if d.Purpose == "" {
+		id, err = s.givenFor(d)
+	} else {
+		var m parley.Message
+		m, err = s.Messages().Get(d.Message)
+		id = m.Task
+	}
+	if err != nil || id == "" {
+		return t, false, err
+	}
+	t, mine, err = s.taskAt(parley.Run{Task: id, Agent: d.Recipient})
+	if err != nil || !mine || t.Attempt == 1 {
+		return t, mine, err
+	}
+	request, err := s.Messages().Get(t.Message)
+	return t, d.Seq >= request.Seq, ignoreNotFound(err) // what is older was for an earlier attempt
+}
+
+// givenFor is the task that a run was given which a message had woken.
+func (s *scene) givenFor(d parley.Delivery) (task string, err error) {
+	runs, err := s.Runs().WokenBy(d.Message, d.Recipient)
+	for _, r := range runs {
+		if r.Task != "" {
+			task = r.Task
+		}
+	}
+	return task, err
+}
+
+// endTasksOf fails the open tasks of a participant that was removed.
+func (s *scene) endTasksOf(a parley.Agent) error {
+	list, err := s.Tasks().Assigned(a.ID)
+	if err != nil {
+		return err
+	}
+	for _, t := range list {
+		if t, err = s.Tasks().Get(t.ID); err == nil && !t.Status.Ended() { // it may have ended with another
+			err = s.endTask(t, failing(parley.Errorf(parley.Unavailable, "removed")))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// whyDeleted is why something ends with the conversation that it was in.
+const whyDeleted = "its conversation was deleted"
+
+// workIn are the open tasks that were asked for in a conversation, or that the runs in it are in.
+func (s *scene) workIn(conversation string, runs []parley.Run) (ids []string, err error) {
+	open, err := s.Tasks().List(parley.TaskFilter{Open: true, Limit: math.MaxInt32}, "")
+	for _, t := range open {
+		if t.Conversation == conversation || slices.ContainsFunc(runs, func(r parley.Run) bool { return r.Task == t.ID }) {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids, err
+}
+
+// endWork fails those of some tasks that nothing goes on for, now that their conversation is gone.
+func (s *scene) endWork(ids []string) error {
+	for _, id := range ids {
+		t, err := s.Tasks().Get(id)
+		if err != nil {
+			return err
+		}
+		waits, err := s.waitsForOthers(id)
+		if err == nil && !waits && !t.Status.Ended() { // it may have ended with another
+			err = s.failUnlessOn(t, parley.Errorf(parley.Unavailable, whyDeleted).Suggest("have it done again"))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package hub_test
+
+import (
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+// A run that has replied to the request holds nothing any more: the task ends with it all the same.
+func TestARunThatHasRepliedEndsItsTask(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		end    func(w *world, run string)
+		reason string
+	}{
+		"it fails": {func(w *world, run string) {
+			get[parley.Run](w)(w.FailRun(ctx, run, &parley.RunError{Trouble: parley.Trouble{Reason: "it broke"}}, parley.Result{}, nil))
+		}, "it broke"},
+		"it stumbles": {func(w *world, run string) {
+			get[parley.Run](w)(w.FailRun(ctx, run, &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureServer, Reason: "503"}}, parley.Result{}, nil))
+		}, "503"},
+		"it is lost": {func(w *world, run string) { w.ok(w.RecoverRun(ctx, run)) }, "the hub or the program ended before the run did"},
+		"it is cancelled": {func(w *world, run string) {
+			get[parley.Run](w)(w.CancelRun(ctx, user, run, "enough"))
+			get[parley.Run](w)(w.FinishRun(ctx, run, parley.Result{Text: "done"}, nil))
+		}, "the run was cancelled: by user: enough"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := team(t)
+			id := w.delegates(user, "writer", "Draft it")
+			run := w.starts("writer")
+			w.runPosts(run, parley.Draft{InReplyTo: run.Messages[0].ID, Content: text("I begin")})
+			c.end(w, run.Run.ID)
+			w.stands(parley.TaskFailed, id)
+			same(t, "called back", w.callbacks(run.Run.Conversation),
+				[]string{"[Delegation Failed | writer | " + id + "]\nError: writer failed to complete the task: " + c.reason})
+		})
+	}
+}
+
+// Work that goes on has not failed with one of its runs.
+func TestAFailedRunLeavesATaskThatGoesOn(t *testing.T) {
+	t.Parallel()
+	w := team(t)
+	id := w.delegates(user, "writer", "Draft it")
+	run := w.starts("writer")
+	w.delegates(run.Caller(), "data", "Pull figures")
+	w.runPosts(run, parley.Draft{InReplyTo: run.Messages[0].ID, Content: text("I begin")})
+	w.fails(run, parley.FailureFinal)
+	w.stands(parley.TaskActive, id)
+	w.answers("data", "42")
+	w.answers("writer", "the draft")
+	w.stands(parley.TaskCompleted, id)
+}
+
+// What was deleted with its conversation comes to nobody: who waits for it is told.
+func TestTasksEndWithTheirConversation(t *testing.T) {
+	t.Parallel()
+	for name, begin := range map[string]func(w *world){
+		"queued":  func(*world) {},
+		"running": func(w *world) { w.starts("writer") },
+		"with a result that nobody has read": func(w *world) {
+			run := w.starts("writer")
+			w.delegates(run.Caller(), "data", "Pull figures")
+			w.finish(run, "wait for it")
+			w.answers("data", "42")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := team(t)
+			w.say("user", "open", "@boss Prepare the report")
+			run := w.starts("boss")
+			id := w.delegates(run.Caller(), "writer", "Draft it")
+			w.finish(run, "wait for it")
+			begin(w)
+			w.ok(w.DeleteConversation(ctx, user, w.task(id).Conversation))
+			w.stands(parley.TaskFailed, id)
+			same(t, "called back", w.callbacks("open"),
+				[]string{"[Delegation Failed | writer | " + id + "]\nError: writer failed to complete the task: its conversation was deleted"})
+			w.answers("boss", "it could not be done")
+			w.idle("boss", "writer", "data")
+		})
+	}
+}
+
+// What is under a task goes on when the conversation of the task is gone, and so does the task.
+func TestResultsFindTheirWayWithoutTheConversation(t *testing.T) {
+	t.Parallel()
+	w := team(t)
+	w.say("user", "open", "@boss Prepare the report")
+	run := w.starts("boss")
+	id := w.delegates(run.Caller(), "writer", "Draft it")
+	w.finish(run, "wait for it")
+	root := w.task(id).Parent
+	w.ok(w.DeleteConversation(ctx, user, "open"))
+	w.stands(parley.TaskActive, root)
+	w.answers("writer", "the draft")
+	next := w.starts("boss")
+	same(t, "its task", next.Run.Task, root)
+	w.finish(next, "the report")
+	w.stands(parley.TaskCompleted, root)
+}

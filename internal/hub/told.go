@@ -1,0 +1,54 @@
+package hub
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// tellDeciders tells the people who may decide an approval: the agent's manager, if that is a person, else the owners.
+// The key keeps one request, and each reminder, from being told twice.
+func (s *scene) tellDeciders(a parley.Approval, key string) error {
+	people, err := s.personOrOwners(a.Decider)
+	if err != nil {
+		return err
+	}
+	return s.tellPeople(people, parley.Notice{
+		Key: key, Kind: parley.NoticeApproval, Title: a.Agent + " needs your approval", Text: a.Summary, Approval: a.ID,
+	})
+}
+
+// tellDead tells the sender of a message that it is a dead letter, or the owners where no person sent it.
+func (s *scene) tellDead(d parley.Delivery) error {
+	about, err := s.Messages().Get(d.Message)
+	if err != nil {
+		return err
+	}
+	people, err := s.personOrOwners(about.From)
+	if err != nil {
+		return err
+	}
+	return s.tellPeople(people, parley.Notice{
+		Key: "dead/" + d.Message + "/" + d.Recipient, Kind: parley.NoticeDeadLetter,
+		Title: "A message for " + d.Recipient + " could not be delivered",
+		Text:  fmt.Sprintf("%s's message %s: %s.\nSee it with: parley dead list", about.From, d.Message, d.Failure.Message),
+	})
+}
+
+// tellDisk tells the owners that the disk is almost full: once a day, whatever is restarted.
+func (s *scene) tellDisk(free, total int64) error {
+	people, err := s.personOrOwners("")
+	if err != nil {
+		return err
+	}
+	return s.tellPeople(people, parley.Notice{
+		Key: "alert/disk/" + s.now.Format(time.DateOnly), Kind: parley.NoticeAlert, Title: "The disk of the hub is almost full",
+		Text: fmt.Sprintf("%d of %d MiB are free. Make room, or set a retention: when it is full, nothing more is stored.", free>>20, total>>20),
+	})
+}
+
+// personOrOwners is a participant, if it is a person, or else the owners.
+func (s *scene) personOrOwners(id string) ([]string, error) {
+	return s.responsible(parley.Agent{Profile: parley.Profile{Manager: id}})
+}

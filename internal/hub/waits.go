@@ -1,0 +1,342 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/parley-hub/parley"
+)
+
+// sourceAsk is the source of an answer that was late.
+const sourceAsk = "ask_result"
+
+// shift takes a wait to another state. It is the only place where the state of a wait changes. edit sets what goes
+// with it. Whoever waits looks again.
+func (s *scene) shift(w *parley.Wait, to parley.WaitState, edit func(*parley.Wait)) error {
+	if !w.State.May(to) {
+		return parley.Errorf(parley.BadInput, "the wait for message %s is %s and cannot become %s", w.Message, w.State, to).
+			Because(parley.Conflict).Suggest("look at what has become of it")
+	}
+	after := *w
+	if after.State = to; to != parley.WaitWaiting {
+		after.Node = ""
+	}
+	if to.Ended() {
+		after.EndedAt = &s.now
+	}
+	if edit != nil {
+		edit(&after)
+	}
+	return s.keepWait(w, after)
+}
+
+// keepWait writes what a wait has become.
+func (s *scene) keepWait(w *parley.Wait, after parley.Wait) error {
+	err := s.Waits().Put(after)
+	if err == nil {
+		*w = after
+		s.moved = append(s.moved, w.ID)
+	}
+	return err
+}
+
+// block says that a run waits for somebody. It needs no slot while it does.
+func (s *scene) block(r *parley.Run) error {
+	if r == nil || r.State == parley.RunWaiting {
+		return nil
+	}
+	if r.State == parley.RunStarting {
+		if err := s.begin(r, r.Process); err != nil {
+			return err
+		}
+	}
+	return s.step(r, parley.RunWaiting, nil)
+}
+
+// unblock has a run go on, unless it waits for something else too.
+func (s *scene) unblock(run string) error {
+	if run == "" {
+		return nil
+	}
+	left, err := s.Waits().Of(run)
+	if err != nil {
+		return err
+	}
+	for _, w := range left {
+		if w.Node != "" {
+			return nil
+		}
+	}
+	r, lives, err := s.lives(run)
+	if err != nil || !lives || r.State != parley.RunWaiting {
+		return err
+	}
+	return s.step(&r, parley.RunRunning, nil)
+}
+
+// withoutAsker takes whoever has asked out of those whom the answer to the ask reaches: it gets it by the ask. What a run
+// ends with does not reach it anyway: see waitersFor.
+func (s *scene) withoutAsker(p post, parent *parley.Message, audience []parley.Reach) ([]parley.Reach, error) {
+	if parent == nil || p.answers || !isAsk(*parent) {
+		return audience, nil
+	}
+	w, err := s.Waits().Ask(parent.ID)
+	if errors.Is(err, parley.ErrNotFound) || err == nil && w.State.Ended() {
+		return audience, nil
+	}
+	return slices.DeleteFunc(audience, func(r parley.Reach) bool { return r.Agent == w.Waiter }), err
+}
+
+// askEnded is called when the delivery of an ask has settled: whoever waits is freed, or is brought what was late.
+func (s *scene) askEnded(d parley.Delivery) error {
+	w, err := s.Waits().Ask(d.Message)
+	if errors.Is(err, parley.ErrNotFound) || err == nil && w.State.Ended() {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	target, err := s.Agents().Find(w.Target)
+	if err != nil {
+		return err
+	}
+	to, before := parley.WaitAnswered, w
+	var failure *parley.Error
+	if d.State != parley.DeliveryAnswered {
+		to, failure = parley.WaitFailed, unanswered(target, d)
+	}
+	if err := s.shift(&w, to, func(w *parley.Wait) { w.Answer, w.Failure = d.Answer, failure }); err != nil {
+		return err
+	}
+	switch {
+	case before.State == parley.WaitAbandoned:
+		return nil
+	case before.Node != "":
+		return s.unblock(w.Run)
+	case before.State == parley.WaitWaiting && w.Approval != "":
+		text, err := s.answerText(w)
+		return errors.Join(err, s.approvedAskEnded(w, text, failure))
+	default:
+		return s.bringAnswer(w, target)
+	}
+}
+
+// answerText is the text of the message that answered an ask, or nothing.
+func (s *scene) answerText(w parley.Wait) (string, error) {
+	if w.Answer == "" {
+		return "", nil
+	}
+	m, err := s.Messages().Get(w.Answer)
+	if errors.Is(err, parley.ErrNotFound) {
+		return "", nil
+	}
+	return spoken(m.Content), err
+}
+
+// bringAnswer brings what has come of an ask to whoever has not waited for it, once.
+func (s *scene) bringAnswer(w parley.Wait, target parley.Agent) error {
+	request, err := s.Messages().Get(w.Message)
+	if err != nil {
+		return err
+	}
+	text, err := s.answerText(w)
+	if err != nil {
+		return err
+	}
+	if text = responseFrom(target, text); w.Failure != nil {
+		text = "Error: " + w.Failure.Message
+	}
+	c := callback{
+		to: w.Waiter, conversation: w.Conversation, about: w.Target, source: sourceAsk, text: text,
+		trace: request.TraceID, hops: request.Hops + 1, purpose: parley.PurposeCallback,
+	}
+	if w.Conversation == request.Conversation {
+		c.inReplyTo = request.ID
+	}
+	if err := s.askedIn(w, &c); err != nil {
+		return err
+	}
+	m, err := s.callBack(c)
+	if err != nil {
+		return err
+	}
+	after := w
+	after.Callback = m.ID
+	return s.keepWait(&w, after)
+}
+
+// askedIn gives a callback the task of the run that has asked, which may have been given one since, and the message
+// that the run was to answer.
+func (s *scene) askedIn(w parley.Wait, c *callback) error {
+	c.task = w.Task
+	r, err := s.Runs().Get(w.Run)
+	if err != nil {
+		return ignoreNotFound(err)
+	}
+	setDefault(&c.task, r.Task)
+	about, err := s.answersWhat(r)
+	if about.Conversation == c.conversation {
+		c.inReplyTo = about.ID
+	}
+	return err
+}
+
+// tooLate ends the time of a wait, if it is not over.
+func (s *scene) tooLate(w *parley.Wait) error {
+	if w.State != parley.WaitWaiting {
+		return nil
+	}
+	if err := s.shift(w, parley.WaitLate, nil); err != nil {
+		return err
+	}
+	if w.Approval == "" {
+		return s.unblock(w.Run)
+	}
+	target, err := s.Agents().Find(w.Target)
+	if err != nil {
+		return err
+	}
+	return s.approvedAskEnded(*w, "", lateError(target.Name, *w))
+}
+
+// detach is called when whoever waits is not connected any more. Outside of a run the answer is brought to it when
+// it comes. A run that goes on is brought it too; with one that ends its waits end.
+func (s *scene) detach(w *parley.Wait) error {
+	if w.State != parley.WaitWaiting || w.Node == "" {
+		return nil
+	}
+	if w.Run == "" {
+		return s.tooLate(w)
+	}
+	after := *w
+	after.Node = ""
+	if err := s.keepWait(w, after); err != nil {
+		return err
+	}
+	return s.unblock(w.Run)
+}
+
+// leave ends the waits of somebody who has ended. An ask that it goes without is abandoned, or is late.
+func (s *scene) leave(list []parley.Wait, asks parley.WaitState) error {
+	for i := range list {
+		var err error
+		if list[i].Ask {
+			err = s.shift(&list[i], asks, nil)
+		} else {
+			err = s.Waits().Erase(list[i].ID)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// freeWaits is called when a run has ended by any means: what it waited for nobody waits for any more. A run that has
+// ended well has only not waited that long, as a program whose shell gives up early: it is brought the answer.
+func (s *scene) freeWaits(r parley.Run) error {
+	list, err := s.Waits().Of(r.ID)
+	if err != nil {
+		return err
+	}
+	if r.State == parley.RunSucceeded {
+		return s.leave(list, parley.WaitLate)
+	}
+	return s.leave(list, parley.WaitAbandoned)
+}
+
+// freeWaitsOf is freeWaits for a participant that was removed.
+func (s *scene) freeWaitsOf(a parley.Agent) error {
+	list, err := s.Waits().By(a.ID)
+	if err != nil {
+		return err
+	}
+	return s.leave(list, parley.WaitAbandoned)
+}
+
+// The reasons for which asks end without their recipient's doing.
+const (
+	whyRemoved = "removed"
+	whyStopped = "stopped"
+	whyAway    = "went away"
+)
+
+// failAsks ends the open asks to an agent that cannot answer any more. What a run of it is at ends with the run.
+func (s *scene) failAsks(a parley.Agent, why parley.Trouble) error {
+	list, err := s.openAsks(a.ID)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		_, runs, err := s.runOf(list[i])
+		if err == nil && !runs {
+			err = s.end(&list[i], parley.DeliveryFailed, failed(a.ID, why))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wentAway ends the open asks to an agent that has no session any more.
+func (s *scene) wentAway(id string) error {
+	a, err := s.Agents().Find(id)
+	if errors.Is(err, parley.ErrNotFound) || err == nil && (a.RemovedAt != nil || a.Dispatched()) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.failAsks(a, parley.Trouble{Failure: parley.FailureLost, Reason: whyAway})
+}
+
+// SweepWaits ends the time of asks that nobody is connected for.
+func (h *Hub) SweepWaits(ctx context.Context) error {
+	return h.eachWait(ctx, func(s *scene, limit int) ([]parley.Wait, error) { return s.Waits().Due(s.now, limit) }, (*scene).tooLate)
+}
+
+// RecoverWaits detaches who was connected to a former process with the name of this one.
+func (h *Hub) RecoverWaits(ctx context.Context) error {
+	return h.eachWait(ctx, func(s *scene, limit int) ([]parley.Wait, error) {
+		list, err := s.Waits().At(h.config.Node)
+		return list[:min(limit, len(list))], err
+	}, (*scene).recoverWait)
+}
+
+func (s *scene) recoverWait(w *parley.Wait) error {
+	if w.Ask {
+		return s.detach(w)
+	}
+	if err := s.Waits().Erase(w.ID); err != nil {
+		return err
+	}
+	return s.unblock(w.Run)
+}
+
+// eachWait does something to all waits that find returns, in small updates. While there are none it only reads.
+func (h *Hub) eachWait(ctx context.Context, find func(*scene, int) ([]parley.Wait, error), do func(*scene, *parley.Wait) error) error {
+	for {
+		var list []parley.Wait
+		err := h.view(ctx, theHub, func(s *scene) (err error) {
+			list, err = find(s, 1)
+			return err
+		})
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		err = h.write(ctx, theHub, func(s *scene) (err error) {
+			list, err = find(s, dueBatch)
+			for i := range list {
+				if err == nil {
+					err = do(s, &list[i])
+				}
+			}
+			return err
+		})
+		if err != nil || len(list) < dueBatch {
+			return err
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package prompt
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/quote"
+)
+
+// task is the work that a run is part of, and what becomes of it when the run ends.
+func (b *builder) task() string {
+	t := b.Task
+	if t == nil {
+		return ""
+	}
+	var lines strings.Builder
+	fmt.Fprintf(&lines, "You are at %s %s, which %s wants of you.\n", quote.Word(t.ID), quote.Inline(t.Title), b.voices.Who(t.Requester))
+	if t.OriginalRequester != "" && t.OriginalRequester != t.Requester {
+		fmt.Fprintf(&lines, "It is part of something that %s wants.\n", quote.Word(t.OriginalRequester))
+	}
+	if t.DelegationReason != "" {
+		lines.WriteString("why you:\n" + quote.Block(t.DelegationReason))
+	}
+	if t.Deadline != nil {
+		fmt.Fprintf(&lines, "It is due %s.\n", quote.Time(*t.Deadline))
+	}
+	lines.WriteString(progress(t.Progress))
+	lines.WriteString(open(t.WaitsOn))
+	return lines.String()
+}
+
+// progress is how far the task has come by the agent's own word.
+func progress(p *parley.TaskProgress) string {
+	if p == nil {
+		return ""
+	}
+	var said []string
+	if p.Fraction != nil {
+		said = append(said, fmt.Sprintf("%.0f %%", math.Floor(100**p.Fraction)))
+	}
+	if p.Current != nil && p.Total != nil {
+		said = append(said, fmt.Sprintf("%d of %d", *p.Current, *p.Total))
+	}
+	if p.Message != "" {
+		said = append(said, quote.Inline(p.Message))
+	}
+	for _, blocker := range p.Blockers {
+		said = append(said, "blocked: "+quote.Inline(blocker))
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	return "You have said how it goes: " + strings.Join(said, ", ") + ".\n"
+}
+
+// open is what others are at for the task. The agent is told that it has nothing to do about it.
+func open(w parley.WaitsOn) string {
+	if len(w.Subtasks) == 0 && w.Approval == "" {
+		return "Your final text is its result.\n"
+	}
+	var lines strings.Builder
+	if len(w.Subtasks) > 0 {
+		words := make([]string, 0, len(w.Subtasks))
+		for _, id := range w.Subtasks {
+			words = append(words, quote.Word(id))
+		}
+		fmt.Fprintf(&lines, "Others are still at %s for you.\n", strings.Join(words, ", "))
+	}
+	if w.Approval != "" {
+		fmt.Fprintf(&lines, "A call of yours waits for approval %s.\n", quote.Word(w.Approval))
+	}
+	lines.WriteString("What comes of that wakes you by itself, in this task: do not wait for it and do not ask for it. " +
+		"If there is nothing else to do, end; the task stays open.\n")
+	return lines.String()
+}
+
+// given is what the task was given: the request that began it, and the results it depends on. A session that goes
+// on has had it.
+func (b *builder) given() (list []piece) {
+	if b.Task == nil || b.Resumed {
+		return nil
+	}
+	if b.Request != nil {
+		list = append(list, b.message(*b.Request))
+	}
+	for _, t := range b.Needed {
+		list = append(list, resultOf(t))
+	}
+	return list
+}
+
+// resultOf is what came of a task that this one comes after. Nothing else of that one is for the agent to see.
+func resultOf(t parley.Task) piece {
+	head, text := "result of "+quote.Word(t.ID)+":\n", ""
+	if t.Result != nil {
+		text = t.Result.Text
+		rest := *t.Result
+		if rest.Text = ""; len(rest.Deliverables)+len(rest.Metrics)+len(rest.Issues)+len(rest.NextSteps) > 0 {
+			more, _ := json.Marshal(rest) // texts and numbers; a number that JSON has no form for is never stored
+			text += "\n" + string(more)
+		}
+	}
+	return piece{head + quote.Block(text), func(most int) string { return head + quote.Short(text, max(1, most-len(head))) }}
+}

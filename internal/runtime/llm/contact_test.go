@@ -1,0 +1,93 @@
+package llm_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/modeltest"
+	"github.com/parley-hub/parley/internal/runtime/llm"
+)
+
+// calling is a model that contacts somebody once, and then answers.
+func calling(args string) func(modeltest.Request) modeltest.Answer {
+	return modeltest.InOrder(
+		modeltest.Answer{Calls: []modeltest.Call{{ID: "a", Name: "contact_agent", Args: args}}},
+		modeltest.Answer{Text: "Done."},
+	)
+}
+
+func TestOthersAreContacted(t *testing.T) {
+	late := parley.Errorf(parley.TimedOut, "DataBot did not respond within 120 seconds. Consider using 'delegate' for async processing. The answer will be delivered when it comes.")
+	for name, test := range map[string]struct {
+		args    string
+		told    string
+		fails   error
+		want    parley.Contact
+		hearing string
+	}{
+		"ask": {
+			args: `{"action":"ask","agentId":"databot","message":"What was Q4 revenue?"}`,
+			told: "Response from DataBot: Q4 revenue was $2.4M, up 18% YoY.",
+			want: parley.Contact{Pattern: parley.PatternAsk, Agent: "databot", Message: "What was Q4 revenue?"},
+		},
+		"delegate": {
+			args: `{"action":"delegate","agentId":"WriterBot","message":"Draft it","context":"For Friday."}`,
+			told: "Delegated to WriterBot (subtask task-101). You'll receive the result automatically when WriterBot finishes.",
+			want: parley.Contact{Pattern: parley.PatternDelegate, Agent: "WriterBot", Message: "Draft it", Context: "For Friday."},
+		},
+		"held": {
+			args: `{"action":"ask","agentId":"senior","message":"Is it right?"}`, fails: &parley.Held{},
+			want:    parley.Contact{Pattern: parley.PatternAsk, Agent: "senior", Message: "Is it right?"},
+			hearing: "This action requires approval. Waiting for approval...",
+		},
+		"late": {
+			args: `{"action":"ask","agentId":"databot","message":"MRR?"}`, fails: late,
+			want:    parley.Contact{Pattern: parley.PatternAsk, Agent: "databot", Message: "MRR?"},
+			hearing: "Error: " + late.Message,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, kind llm.Kind) {
+				s := newStage(t, kind, calling(test.args))
+				hub := &workspace{contact: func(context.Context, parley.Contact) (parley.Contacted, error) {
+					return parley.Contacted{Text: test.told}, test.fails
+				}}
+				s.job.Workspace = hub
+				if result, err := s.run(t); err != nil || result.Text != "Done." {
+					t.Fatalf("%+v, %v", result, err)
+				}
+				if len(hub.contacted) != 1 || !reflect.DeepEqual(hub.contacted[0], test.want) {
+					t.Errorf("contacted %+v, want %+v", hub.contacted, test.want)
+				}
+				if heard := test.told + test.hearing; !s.api.Requests()[1].Says(heard) {
+					t.Errorf("the model is not told %q: %q", heard, s.api.Requests()[1].Texts)
+				}
+			})
+		})
+	}
+}
+
+// TestAWaitingCallEndsWithItsRun: only the run's own deadline limits how long a call may wait, and what the call
+// says of it is not told to anybody.
+func TestAWaitingCallEndsWithItsRun(t *testing.T) {
+	each(t, func(t *testing.T, kind llm.Kind) {
+		s := newStage(t, kind, calling(`{"action":"ask","agentId":"databot","message":"MRR?"}`))
+		over := errors.New("the run's time is up")
+		ctx, end := context.WithCancelCause(t.Context())
+		defer end(nil)
+		s.job.Workspace = &workspace{contact: func(ctx context.Context, _ parley.Contact) (parley.Contacted, error) {
+			if _, limited := ctx.Deadline(); limited {
+				t.Error("a call has a deadline of its own")
+			}
+			end(over)
+			<-ctx.Done()
+			return parley.Contacted{}, ctx.Err()
+		}}
+		if _, err := s.runtime.Run(ctx, s.job); !errors.Is(err, over) || len(s.api.Requests()) != 1 {
+			t.Errorf("the run ended with %v after %d requests", err, len(s.api.Requests()))
+		}
+	})
+}

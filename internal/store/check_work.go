@@ -1,0 +1,68 @@
+package store
+
+import (
+	"slices"
+
+	"github.com/parley-hub/parley"
+)
+
+func (c *checker) tasks() error {
+	after := ""
+	return c.pages(func(tx parley.Tx) (bool, error) {
+		list, err := tx.Tasks().Scan(after, checkPage)
+		if err != nil || len(list) == 0 {
+			return false, err
+		}
+		after = list[len(list)-1].ID
+		above, err := parentsOf(tx, list)
+		for _, t := range list {
+			c.task(t, above)
+		}
+		return true, err
+	})
+}
+
+// parentsOf are the tasks that some are under, by their ids.
+func parentsOf(tx parley.Tx, list []parley.Task) (map[string]parley.Task, error) {
+	var ids []string
+	for _, t := range list {
+		ids = append(ids, t.Parent)
+	}
+	found, err := tx.Tasks().GetAll(ids)
+	above := map[string]parley.Task{}
+	for _, t := range found {
+		above[t.ID] = t
+	}
+	return above, err
+}
+
+func (c *checker) task(t parley.Task, above map[string]parley.Task) {
+	if !t.Status.Known() || t.Status.Ended() != (t.EndedAt != nil) {
+		c.report.Add("%s is %q, which does not agree with when it ended", t.ID, t.Status)
+	}
+	root, depth := t.ID, 0
+	if parent, under := above[t.Parent]; under {
+		root, depth = parent.Root, parent.Depth+1
+	}
+	if t.Root != root || t.Depth != depth {
+		c.report.Add("%s is said to be %d deep under %s, but is %d deep under %s", t.ID, t.Depth, t.Root, depth, root)
+	}
+}
+
+// decided are the states that somebody's word leads to.
+var decided = []parley.ApprovalState{parley.ApprovalApproved, parley.ApprovalExecuted, parley.ApprovalDenied}
+
+func (c *checker) approvals() error {
+	before := ""
+	return c.pages(func(tx parley.Tx) (bool, error) {
+		list, err := tx.Approvals().List(parley.ApprovalFilter{Before: before, Limit: checkPage}, "", false)
+		for _, a := range list {
+			open := a.State == parley.ApprovalPending && a.DecidedAt != nil
+			if !a.State.Known() || open || slices.Contains(decided, a.State) && a.DecidedAt == nil {
+				c.report.Add("approval %s is %q, which does not agree with when it was decided", a.ID, a.State)
+			}
+			before = a.ID
+		}
+		return len(list) > 0, err
+	})
+}

@@ -1,0 +1,70 @@
+package postgres
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/pgtest"
+	"github.com/parley-hub/parley/internal/store/storetest"
+)
+
+func dumped(t *testing.T, db *DB) (all any) {
+	t.Helper()
+	err := db.View(t.Context(), func(tx parley.Tx) (err error) {
+		all, err = storetest.Dump(tx)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// A backup has what a store can be asked for, whatever noun it belongs to.
+func TestBackupHoldsEveryNoun(t *testing.T) {
+	db := opened(t, migrated.Copy(t))
+	if err := db.Update(t.Context(), storetest.Fill); err != nil {
+		t.Fatal(err)
+	}
+	dir, url := filepath.Join(t.TempDir(), "backup"), pgtest.URL(t)
+	if _, err := db.Backup(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Restore(t.Context(), dir, url); err != nil {
+		t.Fatal(err)
+	}
+	if diff := storetest.Same(dumped(t, db), dumped(t, opened(t, url))); diff != "" {
+		t.Errorf("restored (-was +is):\n%s", diff)
+	}
+}
+
+// What was there before there were tasks goes on: a run is nested in no ask, and what was asked counts.
+func TestWorkIsAddedToASchemaWithRuns(t *testing.T) {
+	url := pgtest.URL(t)
+	known, err := migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := newDialer(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.migrate(t.Context(), known.upTo(7)); err != nil {
+		t.Fatal(err)
+	}
+	raw(t, url,
+		`INSERT INTO agents (num, id, uuid, name, kind, access, created_at, updated_at, profile) VALUES (1, 'arya', 'uuid-1', 'Arya', 'agent', '', 5, 5, '{}')`,
+		`INSERT INTO names SELECT id, num FROM agents`,
+		`INSERT INTO conversations (num, id, name, kind, visibility, topic, created_by, created_at, updated_at, messages, last_seq, buried)
+			VALUES (1, decode(repeat('01', 16), 'hex'), 'general', 'channel', 'public', '', 1, 5, 5, 1, 1, 0)`,
+		`INSERT INTO messages (seq, id, conv, sender, type, priority, created_at, requires_ack, hops, source, text, checksum)
+			VALUES (1, decode(repeat('01', 16), 'hex'), 1, 1, 'request', 5, 1001, 0, 0, 'api', 'one', '\x00')`,
+		`INSERT INTO deliveries (message, agent, state, waking, purpose, rank, place, pair_seq, attempt, accepted_at, marks)
+			VALUES (1, 1, 'accepted', 1, 'ask', 11, 1, 1, 0, 0, 0)`,
+		`INSERT INTO runs (id, agent, conv, task, runtime, state, trace, attempt, hops, chain, created_at, deadline, input_tokens, output_tokens, cost, pid, pid_started)
+			VALUES (decode(repeat('01', 16), 'hex'), 1, 1, 'task-1', 'script', 'running', '', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0)`,
+		`UPDATE counters SET agents = 1`,
+	)
+	storetest.Upgraded(t, opened(t, url))
+}

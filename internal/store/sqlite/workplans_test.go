@@ -1,0 +1,181 @@
+package sqlite
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/store"
+)
+
+// busy adds asks, tasks, rules, approvals and notices to a crowd, most of which have ended.
+func busy(t *testing.T, home string) {
+	t.Helper()
+	crowd(t, home)
+	raw(t, home,
+		`UPDATE deliveries SET purpose = 'ask' WHERE message % 7 = 0`,
+		`UPDATE runs SET task = 'task-' || (1 + created_at % 600)`,
+		`INSERT INTO waits (id, message, waiter, target, ask, depth, since, run, state, until, node)
+			SELECT id, seq, 1 + seq % 19, 1, 1, 0, 0, CASE WHEN seq % 2 = 0 THEN id END, CASE WHEN seq % 50 = 0 THEN 'waiting' ELSE 'answered' END,
+				seq, 'node-' || (seq % 3) FROM messages`,
+		`INSERT INTO tasks (num, parent, root, depth, requester, original, source, created_at, assignee, title, priority, deadline, message,
+				trace, status, attempt, updated_at, callback_to, callback)
+			SELECT seq, CASE WHEN seq % 10 > 0 THEN seq - 1 END, seq - seq % 10, 0, 1 + seq % 19, 1, '', 0, 1 + seq % 17, '', 5, seq, id, '',
+				CASE WHEN seq % 50 = 1 THEN 'active' ELSE 'completed' END, 1, 0, id, id
+			FROM messages WHERE seq >= 10`,
+		`INSERT INTO task_needs (task, needs) SELECT num, num - 1 FROM tasks WHERE num > 10`,
+		`INSERT INTO permissions (agent, target, effect, approval, human, created_by, created_at)
+			SELECT a.num, b.num, 'allow', 0, 0, 1, 0 FROM agents a JOIN agents b`,
+		`INSERT INTO approvals (id, agent, tool, args, digest, summary, rule, human, created_at, task, woken_by, trace, hops, source, state, decider, next_at, outcome)
+			SELECT id, 1 + seq % 19, '', '', hex(id), '', '', 0, 0, seq, id, hex(id), 0, '', CASE WHEN seq % 50 = 0 THEN 'pending' ELSE 'executed' END,
+				1 + seq % 17, seq, id FROM messages`,
+		`INSERT INTO notices (id, person, key, kind, title, text, approval, created_at, attempt, next_at, done)
+			SELECT id, 1, hex(id), '', '', '', id, seq, 0, seq, seq % 50 > 0 FROM messages`,
+	)
+}
+
+// TestWorkIsFoundByIndex holds however many waits, tasks and approvals there are, of which few are open.
+func TestWorkIsFoundByIndex(t *testing.T) {
+	s := spyOn(t, busy)
+	id := uuid.UUID{15: 50}.String() // of a wait, a message, a run, an approval and a notice
+	now := time.UnixMilli(900)
+	tasks := func(f parley.TaskFilter) func(parley.Tx) error {
+		f.Before, f.Limit = "task-700", 5
+		return func(tx parley.Tx) error { return found(tx.Tasks().List(f, "")) }
+	}
+	approvals := func(f parley.ApprovalFilter, decider string) func(parley.Tx) error {
+		f.Before, f.Limit = id, 5
+		return func(tx parley.Tx) error { return found(tx.Approvals().List(f, decider, false)) }
+	}
+	for name, c := range map[string]struct {
+		want string
+		ask  func(parley.Tx) error
+	}{
+		"asked":                 {"deliveries_asked (agent=?)", func(tx parley.Tx) error { return found(tx.Queue().Asked("agent-3")) }},
+		"the ask of a message":  {"waits_ask (message=?)", func(tx parley.Tx) error { return found(tx.Waits().Ask(id)) }},
+		"waits on a message":    {"waits_message (message=?)", func(tx parley.Tx) error { return found(tx.Waits().On(id)) }},
+		"waits of a run":        {"waits_run (run=?)", func(tx parley.Tx) error { return found(tx.Waits().Of(id)) }},
+		"waits by one":          {"waits_waiter (waiter=?)", func(tx parley.Tx) error { return found(tx.Waits().By("agent-3")) }},
+		"waits due":             {"waits_until (until<?)", func(tx parley.Tx) error { return found(tx.Waits().Due(now, 5)) }},
+		"wait put":              {"waits USING PRIMARY KEY (id=?)", func(tx parley.Tx) error { return tx.Waits().Put(parley.Wait{ID: id}) }},
+		"wait erased":           {"waits USING PRIMARY KEY (id=?)", func(tx parley.Tx) error { return tx.Waits().Erase(id) }},
+		"runs in a task":        {"runs_task (task=?)", func(tx parley.Tx) error { return found(tx.Runs().InTask("task-3")) }},
+		"the session of a task": {"runs_task (task=?)", func(tx parley.Tx) error { return found(tx.Runs().TaskSession("agent-3", "task-3")) }},
+		"task":                  {"t USING INTEGER PRIMARY KEY (rowid=?)", func(tx parley.Tx) error { return found(tx.Tasks().Get("task-300")) }},
+		"what it needs":         {"n USING PRIMARY KEY (task=?)", func(tx parley.Tx) error { return found(tx.Tasks().Get("task-300")) }},
+		"task put": {"tasks USING INTEGER PRIMARY KEY (rowid=?)", func(tx parley.Tx) error {
+			return tx.Tasks().Put(parley.Task{ID: "task-300", Assignee: "agent-3"})
+		}},
+		"task begun":     {"tasks_message (message=?)", func(tx parley.Tx) error { return found(tx.Tasks().Begun(id)) }},
+		"children":       {"tasks_parent (parent=?)", func(tx parley.Tx) error { return found(tx.Tasks().OpenChildren("task-300")) }},
+		"open under":     {"tasks_open (root=?)", func(tx parley.Tx) error { return found(tx.Tasks().OpenUnder("task-300")) }},
+		"awaited":        {"tasks_awaited (requester=?)", func(tx parley.Tx) error { return found(tx.Tasks().Awaited("agent-3", 5)) }},
+		"assigned":       {"tasks_assigned (assignee=?)", func(tx parley.Tx) error { return found(tx.Tasks().Assigned("agent-3")) }},
+		"tasks due":      {"tasks_due (deadline<?)", func(tx parley.Tx) error { return found(tx.Tasks().Due(now, 5)) }},
+		"tasks":          {"t USING INTEGER PRIMARY KEY (rowid<?)", tasks(parley.TaskFilter{})},
+		"tasks for one":  {"tasks_assignee (assignee=? AND num<?)", tasks(parley.TaskFilter{Assignee: "agent-3"})},
+		"tasks of one":   {"tasks_requester (requester=? AND num<?)", tasks(parley.TaskFilter{Requester: "agent-3"})},
+		"approval":       {"p USING PRIMARY KEY (id=?)", func(tx parley.Tx) error { return found(tx.Approvals().Get(id)) }},
+		"approval put":   {"approvals USING PRIMARY KEY (id=?)", func(tx parley.Tx) error { return tx.Approvals().Put(parley.Approval{ID: id}) }},
+		"pending of one": {"approvals_open (agent=?)", func(tx parley.Tx) error { return found(tx.Approvals().Pending("agent-3")) }},
+		"pending in one": {"approvals_task (task=?)", func(tx parley.Tx) error { return found(tx.Approvals().InTask("task-300")) }},
+		"approvals due":  {"approvals_due (next_at<?)", func(tx parley.Tx) error { return found(tx.Approvals().Due(now, 5)) }},
+		"approvals":      {"p USING PRIMARY KEY (id<?)", approvals(parley.ApprovalFilter{}, "")},
+		"those pending":  {"approvals_undecided (id<?)", approvals(parley.ApprovalFilter{State: parley.ApprovalPending}, "")},
+		"those of one":   {"approvals_agent (agent=? AND id<?)", approvals(parley.ApprovalFilter{Agent: "agent-3"}, "")},
+		"those for one":  {"approvals_decider (decider=? AND id<?)", approvals(parley.ApprovalFilter{}, "agent-3")},
+		"notices":        {"notices_due (next_at<?)", func(tx parley.Tx) error { return found(tx.Notices().Due(now, 5)) }},
+		"notice put":     {"notices USING PRIMARY KEY (id=?)", func(tx parley.Tx) error { return tx.Notices().Put(parley.Notice{ID: id}) }},
+		"notices forgotten": {"notices_done (created_at<?)", func(tx parley.Tx) error {
+			return found(tx.Notices().Forget(now, 5))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) { checkPlans(t, s, c.want, c.ask) })
+	}
+}
+
+// TestWorkIsPutTogetherByIndex looks at questions whose answers are small enough to be sorted.
+func TestWorkIsPutTogetherByIndex(t *testing.T) {
+	s := spyOn(t, busy)
+	id := uuid.UUID{15: 50}
+	for name, c := range map[string]struct {
+		want []string
+		ask  func(parley.Tx) error
+	}{
+		"waits at a node": {[]string{"waits_node (node=?)"}, func(tx parley.Tx) error { return found(tx.Waits().At("node-1")) }},
+		"tree":            {[]string{"tasks_parent (parent=?)"}, func(tx parley.Tx) error { return found(tx.Tasks().Tree("task-300")) }},
+		"dependants":      {[]string{"task_needs_needs (needs=?)"}, func(tx parley.Tx) error { return found(tx.Tasks().Dependants("task-300")) }},
+		"rules":           {[]string{"p USING PRIMARY KEY (agent=?)"}, func(tx parley.Tx) error { return found(tx.Permissions().Of("agent-3")) }},
+		"pending by":      {[]string{"approvals_open"}, func(tx parley.Tx) error { return found(tx.Approvals().PendingBy()) }},
+		"awaited by":      {[]string{"tasks_awaited"}, func(tx parley.Tx) error { return found(tx.Tasks().AwaitedBy()) }},
+		"spent":           {[]string{"tasks_parent (parent=?)", "runs_task (task=?)"}, func(tx parley.Tx) error { return found(tx.Tasks().Spent("task-300")) }},
+		"tasks of a reader": {[]string{"tasks_requester (requester=?)", "tasks_assignee (assignee=?)", "tasks_parent (parent=?)"}, func(tx parley.Tx) error {
+			return found(tx.Tasks().List(parley.TaskFilter{Limit: 5}, "agent-3"))
+		}},
+		"redaction": {
+			[]string{
+				"tasks_message (message=?)", "tasks_callback (callback=?)", "run_posts_message (message=?)", "approvals_woken_by (woken_by=?)",
+				"approvals_outcome (outcome=?)", "approvals_trace (trace=?)",
+			},
+			func(tx parley.Tx) error {
+				m := parley.Message{ID: id.String(), Seq: 50}
+				return tx.Messages().Redact(m.Redacted(time.UnixMilli(1)))
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.asked = nil
+			if err := store.New(s).Update(t.Context(), c.ask); err != nil {
+				t.Fatal(err)
+			}
+			var plans []string
+			for _, a := range s.asked {
+				plans = append(plans, plan(t, s.writer, a)...)
+			}
+			text := strings.Join(plans, "\n")
+			for _, want := range c.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("%s is not used:\n%s", want, text)
+				}
+			}
+			for _, slow := range []string{"SCAN t\n", "SCAN r\n", "SCAN w\n", "SCAN p\n", "SCAN approvals\n", "AUTOMATIC"} {
+				if strings.Contains(text+"\n", slow) {
+					t.Errorf("%s in\n%s", slow, text)
+				}
+			}
+		})
+	}
+}
+
+// TestAnAskCostsFewStatements counts what an ask adds to its two messages: beginning to wait, and the end of it.
+func TestAnAskCostsFewStatements(t *testing.T) {
+	s := spyOn(t, busy)
+	w := parley.Wait{ID: uuid.NewString(), Message: uuid.UUID{15: 51}.String(), Waiter: "agent-1", Target: "agent-2", State: parley.WaitWaiting}
+	err := store.New(s).Update(t.Context(), func(tx parley.Tx) error {
+		if err := found(tx.Agents().Find("agent-1")); err != nil {
+			return err
+		}
+		if err := found(tx.Agents().Find("agent-2")); err != nil {
+			return err
+		}
+		s.asked = nil
+		if err := tx.Waits().Insert(w); err != nil {
+			return err
+		}
+		w.State = parley.WaitAnswered
+		if err := tx.Waits().Put(w); err != nil {
+			return err
+		}
+		if len(s.asked) != 2 {
+			return fmt.Errorf("%d statements: %v", len(s.asked), s.asked)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,145 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/parley-hub/parley"
+)
+
+// waitSteps are what an update can do to waits.
+var waitSteps = map[string]func(*history, parley.Tx, *model, step) error{
+	"wait": func(h *history, tx parley.Tx, m *model, s step) error {
+		w := newWait(m.someMessage(s.A).ID, h.who(m, s.B), h.who(m, s.C))
+		w.Ask, w.Conversation = s.C%2 == 0, m.someConversation(s.B).ID
+		if s.B == 3 {
+			w.ID = m.someWait(s.C).ID
+		}
+		return differ(tx.Waits().Insert(w), m.addWait(w))
+	},
+	"change wait": func(h *history, tx parley.Tx, m *model, s step) error {
+		w := m.someWait(s.A)
+		w.State = []parley.WaitState{parley.WaitWaiting, parley.WaitLate, parley.WaitAnswered, parley.WaitAbandoned}[s.B]
+		w.Run, w.Node = []string{"", m.someRun(s.C).ID}[s.C%2], h.node(s.B)
+		return differ(tx.Waits().Put(w), m.changeWait(w))
+	},
+	"erase wait": func(_ *history, tx parley.Tx, m *model, s step) error {
+		w := m.someWait(s.A)
+		return differ(tx.Waits().Erase(w.ID), m.eraseWait(w.ID))
+	},
+	"look at waits": func(h *history, tx parley.Tx, m *model, _ step) error { return h.checkWaits(tx, m) },
+}
+
+// node is a process of the hub that no other history knows.
+func (h *history) node(n int) string { return fmt.Sprintf("%s-node-%d", h.prefix, n) }
+
+// checkWaits compares the edges of the wait graph, and the asks that are open, with what the model says.
+func (h *history) checkWaits(tx parley.Tx, m *model) error {
+	var errs []error
+	check := func(what string, find func() ([]parley.Wait, error), which func(parley.Wait) bool) {
+		got, err := find()
+		want := slices.DeleteFunc(slices.Clone(m.waits), func(w parley.Wait) bool { return !which(w) })
+		errs = append(errs, agreed(what, got, want, err))
+	}
+	blocked := func(w parley.Wait) bool { return w.State == parley.WaitWaiting }
+	for _, a := range m.agents {
+		check("by", func() ([]parley.Wait, error) { return tx.Waits().By(a.ID) },
+			func(w parley.Wait) bool { return blocked(w) && w.Waiter == a.ID && w.Run == "" })
+		asked, err := tx.Queue().Asked(a.ID)
+		errs = append(errs, agreed("asked", asked, m.asked(a.ID), err))
+	}
+	for _, r := range m.runs {
+		check("of", func() ([]parley.Wait, error) { return tx.Waits().Of(r.ID) },
+			func(w parley.Wait) bool { return blocked(w) && w.Run == r.ID })
+	}
+	for n := range 4 {
+		check("at", func() ([]parley.Wait, error) { return tx.Waits().At(h.node(n)) },
+			func(w parley.Wait) bool { return blocked(w) && w.Node == h.node(n) })
+	}
+	return errors.Join(errs...)
+}
+
+func (m *model) wait(id string) int {
+	return slices.IndexFunc(m.waits, func(w parley.Wait) bool { return w.ID == id })
+}
+
+// someWait is one that exists, or, where there are too few, one that does not.
+func (m *model) someWait(n int) parley.Wait {
+	if n < len(m.waits) {
+		return m.waits[n]
+	}
+	return newWait(newID(), "nobody", "nobody")
+}
+
+func (m *model) addWait(w parley.Wait) error {
+	if m.message(w.Message) < 0 || m.agent(w.Waiter) < 0 || m.agent(w.Target) < 0 {
+		return parley.ErrNotFound
+	}
+	asked := func(o parley.Wait) bool { return w.Ask && o.Ask && o.Message == w.Message }
+	if m.wait(w.ID) >= 0 || slices.ContainsFunc(m.waits, asked) {
+		return parley.ErrTaken
+	}
+	if m.conversation(w.Conversation) < 0 {
+		w.Conversation = ""
+	}
+	m.waits = append(m.waits, w)
+	return nil
+}
+
+func (m *model) changeWait(w parley.Wait) error {
+	i := m.wait(w.ID)
+	if i < 0 {
+		return parley.ErrNotFound
+	}
+	m.waits[i] = w
+	return nil
+}
+
+func (m *model) eraseWait(id string) error {
+	i := m.wait(id)
+	if i < 0 {
+		return parley.ErrNotFound
+	}
+	m.waits = slices.Delete(m.waits, i, i+1)
+	return nil
+}
+
+// buryWaits is what becomes of waits when a conversation is buried, before its messages go.
+func (m *model) buryWaits(conversation string) {
+	m.waits = slices.DeleteFunc(m.waits, func(w parley.Wait) bool {
+		return m.messages[m.message(w.Message)].Conversation == conversation
+	})
+	for i := range m.waits {
+		if m.waits[i].Conversation == conversation {
+			m.waits[i].Conversation = ""
+		}
+	}
+}
+
+func (m *model) asked(agent string) (n int) {
+	for _, list := range m.deliveries {
+		for _, d := range list {
+			if d.Recipient == agent && d.Purpose == parley.PurposeAsk && d.Open() {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// fillWaits adds the waits in the form a store's dump has.
+func (m *model) fillWaits(all *everything) {
+	all.Asks, all.Waits = map[string]parley.Wait{}, map[string][]parley.Wait{}
+	for _, msg := range m.messages {
+		all.Waits[msg.ID] = nil
+	}
+	for _, w := range m.waits {
+		if w.Ask {
+			all.Asks[w.Message] = w
+		}
+		if !w.State.Ended() {
+			all.Waits[w.Message] = append(all.Waits[w.Message], w)
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"pgregory.net/rapid"
+
+	"github.com/parley-hub/parley"
+)
+
+var taskTreeTests = []test{
+	{"random trees are listed as a plain model lists them", randomTrees},
+}
+
+// forest is a model of tasks among three participants. Numbers go on from one forest to the next in one store.
+type forest struct {
+	agents []string
+	c      parley.Conversation
+	tasks  []parley.Task
+}
+
+func randomTrees(f *fixture) {
+	f.agents("arya", "gendry", "sansa")
+	c := f.channel("general", "arya")
+	last, round := 0, 0
+	rapid.Check(f.T, func(t *rapid.T) {
+		round++
+		w := &forest{c: c}
+		for _, name := range []string{"arya", "gendry", "sansa"} {
+			w.agents = append(w.agents, fmt.Sprintf("%s-%d", name, round))
+		}
+		for i := range rapid.IntRange(1, 12).Draw(t, "tasks") {
+			last++
+			w.grow(t, i, last)
+		}
+		f.agents(w.agents...)
+		f.tasks(w.tasks...)
+		changes := w.change(t)
+		f.update(func(tx parley.Tx) error { return each(changes, tx.Tasks().Put) })
+		if err := f.store.View(context.Background(), w.compare); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// grow adds the i-th task: a root, or one under another of the forest.
+func (w *forest) grow(t *rapid.T, i, num int) {
+	made := newTask(num)
+	made.Requester = rapid.SampledFrom(w.agents).Draw(t, "requester")
+	made.OriginalRequester, made.Assignee = made.Requester, rapid.SampledFrom(w.agents).Draw(t, "assignee")
+	if parent := rapid.IntRange(-1, i-1).Draw(t, "parent"); parent >= 0 {
+		above := w.tasks[parent]
+		made.Parent, made.Root, made.Depth, made.OriginalRequester = above.ID, above.Root, above.Depth+1, above.OriginalRequester
+	}
+	for _, other := range w.tasks {
+		if rapid.IntRange(0, 3).Draw(t, "needs") == 0 {
+			made.DependsOn = append(made.DependsOn, other.ID)
+		}
+	}
+	if rapid.Bool().Draw(t, "callback") {
+		made.CallbackTo = w.c.ID
+	}
+	if due := rapid.IntRange(0, 3).Draw(t, "due"); due > 0 {
+		made.Deadline = atp(due)
+	}
+	w.tasks = append(w.tasks, made)
+}
+
+// change gives some tasks another state or assignee.
+func (w *forest) change(t *rapid.T) (changed []parley.Task) {
+	for i := range w.tasks {
+		task := &w.tasks[i]
+		task.Status = rapid.SampledFrom([]parley.TaskState{
+			parley.TaskQueued, parley.TaskActive, parley.TaskActive, parley.TaskCompleted, parley.TaskFailed, parley.TaskCancelled,
+		}).Draw(t, "status")
+		task.Assignee = rapid.SampledFrom(w.agents).Draw(t, "now assigned to")
+		changed = append(changed, *task)
+	}
+	return changed
+}
+
+// those are the tasks of a kind, by number.
+func (w *forest) those(which func(parley.Task) bool) []parley.Task {
+	return slices.DeleteFunc(slices.Clone(w.tasks), func(t parley.Task) bool { return !which(t) })
+}
+
+func open(t parley.Task) bool { return !t.Status.Ended() }
+
+// sees says whether a task, or one above it, is the reader's.
+func (w *forest) sees(reader string, t parley.Task) bool {
+	if t.Requester == reader || t.Assignee == reader {
+		return true
+	}
+	above := w.those(func(o parley.Task) bool { return o.ID == t.Parent })
+	return len(above) > 0 && w.sees(reader, above[0])
+}
+
+// isUnder says whether a task is another, or under it.
+func (w *forest) isUnder(t parley.Task, id string) bool {
+	above := w.those(func(o parley.Task) bool { return o.ID == t.Parent })
+	return t.ID == id || len(above) > 0 && w.isUnder(above[0], id)
+}
+
+func (w *forest) compare(tx parley.Tx) error {
+	var errs []error
+	for _, t := range w.tasks {
+		errs = append(errs, w.compareTask(tx, t))
+	}
+	awaited, err := tx.Tasks().AwaitedBy()
+	for _, who := range w.agents {
+		waits := w.those(func(t parley.Task) bool { return open(t) && t.Requester == who && t.CallbackTo != "" })
+		errs = append(errs, agreed("awaited by", awaited[who], len(waits), err), w.compareAgent(tx, who, waits), w.compareLists(tx, who))
+	}
+	return errors.Join(append(errs, w.compareDue(tx))...)
+}
+
+func (w *forest) compareTask(tx parley.Tx, t parley.Task) error {
+	got, err := tx.Tasks().Get(t.ID)
+	children, err1 := tx.Tasks().OpenChildren(t.ID)
+	tree, err2 := tx.Tasks().Tree(t.ID)
+	waiting, err3 := tx.Tasks().Dependants(t.ID)
+	under, err4 := tx.Tasks().OpenUnder(t.ID)
+	return errors.Join(
+		agreed("the task", got, t, err),
+		agreed("children", children, w.those(func(o parley.Task) bool { return open(o) && o.Parent == t.ID }), err1),
+		agreed("tree", tree, w.those(func(o parley.Task) bool { return w.isUnder(o, t.ID) }), err2),
+		agreed("dependants", waiting, w.those(func(o parley.Task) bool { return open(o) && slices.Contains(o.DependsOn, t.ID) }), err3),
+		agreed("open under", under, len(w.those(func(o parley.Task) bool { return open(o) && o.Root == t.ID && o.ID != t.ID })), err4),
+	)
+}
+
+func (w *forest) compareAgent(tx parley.Tx, who string, waits []parley.Task) error {
+	awaited, err := tx.Tasks().Awaited(who, plenty)
+	assigned, err2 := tx.Tasks().Assigned(who)
+	return errors.Join(
+		agreed("awaited", awaited, waits, err),
+		agreed("assigned", assigned, w.those(func(t parley.Task) bool { return open(t) && t.Assignee == who }), err2),
+	)
+}
+
+// compareLists looks at pages for a reader, of all sorts of tasks.
+func (w *forest) compareLists(tx parley.Tx, reader string) error {
+	filters := map[*parley.TaskFilter]func(parley.Task) bool{
+		{}:                                   func(parley.Task) bool { return true },
+		{Open: true}:                         open,
+		{Roots: true}:                        func(t parley.Task) bool { return t.Parent == "" },
+		{Assignee: w.agents[0]}:              func(t parley.Task) bool { return t.Assignee == w.agents[0] },
+		{Requester: w.agents[1], Open: true}: func(t parley.Task) bool { return t.Requester == w.agents[1] && open(t) },
+		{Status: []parley.TaskState{parley.TaskFailed, parley.TaskQueued}}: func(t parley.Task) bool {
+			return t.Status == parley.TaskFailed || t.Status == parley.TaskQueued
+		},
+	}
+	var errs []error
+	for f, which := range filters {
+		rest := w.those(func(t parley.Task) bool { return w.sees(reader, t) && which(t) })
+		slices.Reverse(rest)
+		f.Limit = 3
+		for more := true; more; {
+			got, err := tx.Tasks().List(*f, reader)
+			n := min(3, len(rest))
+			errs = append(errs, agreed(fmt.Sprintf("list %+v", *f), got, rest[:n], err))
+			if more = n > 0; more {
+				f.Before, rest = rest[n-1].ID, rest[n:]
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// compareDue leaves the tasks of earlier forests out.
+func (w *forest) compareDue(tx parley.Tx) error {
+	var errs []error
+	for now := range 4 {
+		due, err := tx.Tasks().Due(at(now), plenty)
+		inOrder := slices.IsSortedFunc(due, func(a, b parley.Task) int { return a.Deadline.Compare(*b.Deadline) })
+		some, err2 := tx.Tasks().Due(at(now), 2)
+		due = slices.DeleteFunc(due, func(t parley.Task) bool { return !slices.Contains(w.agents, t.Requester) })
+		slices.SortFunc(due, func(a, b parley.Task) int { return w.place(a) - w.place(b) })
+		want := w.those(func(t parley.Task) bool { return open(t) && t.Deadline != nil && !t.Deadline.After(at(now)) })
+		errs = append(errs, agreed("due", due, want, err), agreed("in order", inOrder, true, err), agreed("up to the limit", len(some) <= 2, true, err2))
+	}
+	return errors.Join(errs...)
+}
+
+func (w *forest) place(t parley.Task) int {
+	return slices.IndexFunc(w.tasks, func(o parley.Task) bool { return o.ID == t.ID })
+}

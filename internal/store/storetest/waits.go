@@ -1,0 +1,234 @@
+package storetest
+
+import (
+	"github.com/parley-hub/parley"
+)
+
+var waitTests = []test{
+	{"every field of a wait comes back", waitFields},
+	{"a wait is replaced but for what is waited for, and erased", waitPut},
+	{"a message is one ask, and may be waited for by others", waitAsks},
+	{"an id in use and what does not exist are refused", waitRefused},
+	{"what has ended is waited for by nobody", waitStates},
+	{"waits of a run, of a participant outside of runs and of a process", waitLists},
+	{"asks are due by their time", waitDue},
+	{"a failed update leaves no wait", waitFailed},
+	{"waits go with their message", waitErasure},
+}
+
+func newWait(message, waiter, target string) parley.Wait {
+	return parley.Wait{ID: newID(), Message: message, Waiter: waiter, Target: target, State: parley.WaitWaiting, Since: at(1), Until: at(121)}
+}
+
+func newAsk(message, waiter, target string) parley.Wait {
+	w := newWait(message, waiter, target)
+	w.Ask = true
+	return w
+}
+
+func (f *fixture) waits(list ...parley.Wait) {
+	f.Helper()
+	f.update(func(tx parley.Tx) error { return each(list, tx.Waits().Insert) })
+}
+
+// each calls fn with every one of a list, until it fails.
+func each[V any](list []V, fn func(V) error) error {
+	for _, v := range list {
+		if err := fn(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *fixture) ask(message string) parley.Wait {
+	f.Helper()
+	return read(f, func(tx parley.Tx) (parley.Wait, error) { return tx.Waits().Ask(message) })
+}
+
+func (f *fixture) waitsOn(message string) []parley.Wait {
+	f.Helper()
+	return read(f, func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().On(message) })
+}
+
+func waitFields(f *fixture) {
+	c, m := f.room(2)
+	full := parley.Wait{
+		ID: newID(), Message: m[0].ID, Waiter: "arya", Run: newID(), Target: "gendry", Ask: true, Depth: 2, State: parley.WaitLate,
+		Since: at(1), Until: at(2), Approval: newID(), Answer: newID(), Callback: newID(), EndedAt: atp(3), Conversation: c.ID, Task: "task-7",
+		Node: "node-1", Failure: &parley.Error{Code: parley.TimedOut, Message: "é\n", Recoverable: true},
+	}
+	plain := newAsk(m[1].ID, "gendry", "arya")
+	f.waits(full, plain)
+	f.same("full", f.ask(m[0].ID), full)
+	f.same("plain", f.ask(m[1].ID), plain)
+	f.same("in a list", f.waitsOn(m[0].ID), []parley.Wait{full})
+}
+
+func waitPut(f *fixture) {
+	c, m := f.room(2)
+	w, other := newAsk(m[0].ID, "arya", "gendry"), newAsk(m[1].ID, "arya", "gendry")
+	w.Conversation, w.Task, w.Depth = c.ID, "task-1", 1
+	f.waits(w, other)
+	changed := parley.Wait{
+		ID: w.ID, Message: m[1].ID, Waiter: "gendry", Target: "arya", Depth: 3, Since: at(50), Conversation: newID(), Task: "task-2",
+		Run: newID(), State: parley.WaitAnswered, Until: at(9), Approval: newID(), Answer: newID(), Callback: newID(), EndedAt: atp(3),
+		Node: "node", Failure: &parley.Error{Code: parley.TimedOut, Message: "late"},
+	}
+	f.update(func(tx parley.Tx) error { return tx.Waits().Put(changed) })
+	changed.Message, changed.Waiter, changed.Target, changed.Ask, changed.Depth = w.Message, w.Waiter, w.Target, true, 1
+	changed.Since, changed.Conversation, changed.Task = w.Since, w.Conversation, w.Task
+	f.same("replaced", f.ask(m[0].ID), changed)
+	f.same("another", f.ask(m[1].ID), other)
+	f.update(func(tx parley.Tx) error { return tx.Waits().Erase(w.ID) })
+	f.missing("the erased one", func(tx parley.Tx) error { return found(tx.Waits().Ask(m[0].ID)) })
+	f.same("another", f.ask(m[1].ID), other)
+	for _, id := range []string{w.ID, newID(), "no uuid", ""} {
+		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Waits().Put(parley.Wait{ID: id, State: parley.WaitLate}) })
+		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Waits().Erase(id) })
+	}
+}
+
+func waitAsks(f *fixture) {
+	_, m := f.room(2)
+	ask, first, second := newAsk(m[0].ID, "arya", "gendry"), newWait(m[0].ID, "gendry", "arya"), newWait(m[0].ID, "arya", "gendry")
+	elsewhere := newWait(m[1].ID, "arya", "gendry")
+	f.waits(ask, first, second, elsewhere)
+	f.same("the ask", f.ask(m[0].ID), ask)
+	f.same("all", f.waitsOn(m[0].ID), []parley.Wait{ask, first, second})
+	f.missing("an ask", func(tx parley.Tx) error { return found(tx.Waits().Ask(m[1].ID)) })
+	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Waits().Insert(newAsk(m[0].ID, "gendry", "arya")) })
+	f.same("all, still", f.waitsOn(m[0].ID), []parley.Wait{ask, first, second})
+}
+
+func waitRefused(f *fixture) {
+	_, m := f.room(2)
+	w := newAsk(m[0].ID, "arya", "gendry")
+	f.waits(w)
+	again := newWait(m[1].ID, "arya", "gendry")
+	again.ID = w.ID
+	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Waits().Insert(again) })
+	for _, w := range []parley.Wait{
+		newAsk(newID(), "arya", "gendry"), newAsk("no uuid", "arya", "gendry"),
+		newAsk(m[1].ID, "nobody", "gendry"), newAsk(m[1].ID, "arya", "nobody"),
+	} {
+		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Waits().Insert(w) })
+	}
+	for _, id := range []string{m[1].ID, newID(), "no uuid", ""} {
+		f.missing("an ask", func(tx parley.Tx) error { return found(tx.Waits().Ask(id)) })
+		f.same("waits", f.waitsOn(id), []parley.Wait{})
+		f.same("waits of a run", read(f, func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().Of(id) }), []parley.Wait{})
+	}
+	f.missing("waits of nobody", func(tx parley.Tx) error { return found(tx.Waits().By("nobody")) })
+}
+
+var waitStates5 = []parley.WaitState{
+	parley.WaitWaiting, parley.WaitLate, parley.WaitAnswered, parley.WaitFailed, parley.WaitAbandoned,
+}
+
+func waitStates(f *fixture) {
+	_, m := f.room(1)
+	var open, all []parley.Wait
+	for _, state := range waitStates5 {
+		w := newWait(m[0].ID, "arya", "gendry")
+		w.State, w.Node = state, "node"
+		all = append(all, w)
+		if !state.Ended() {
+			open = append(open, w)
+		}
+	}
+	f.waits(all...)
+	f.same("not ended", f.waitsOn(m[0].ID), open)
+	f.same("outside of runs", read(f, func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().By("arya") }), all[:1])
+	f.same("of a process", read(f, func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().At("node") }), all[:1])
+}
+
+func waitLists(f *fixture) {
+	_, m := f.room(1)
+	run, other := newID(), newID()
+	var all []parley.Wait
+	for _, w := range []struct{ waiter, run, node string }{
+		{"arya", run, "one"}, {"arya", "", "one"}, {"gendry", "", "two"}, {"arya", run, "two"}, {"arya", other, ""}, {"arya", "", ""},
+	} {
+		made := newWait(m[0].ID, w.waiter, "gendry")
+		made.Run, made.Node = w.run, w.node
+		all = append(all, made)
+	}
+	f.waits(all...)
+	for what, list := range map[string]struct {
+		find func(parley.Tx) ([]parley.Wait, error)
+		want []parley.Wait
+	}{
+		"of a run":           {func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().Of(run) }, []parley.Wait{all[0], all[3]}},
+		"of another":         {func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().Of(other) }, all[4:5]},
+		"of a participant":   {func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().By("ARYA") }, []parley.Wait{all[1], all[5]}},
+		"of another one":     {func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().By("gendry") }, all[2:3]},
+		"at a process":       {func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().At("one") }, all[0:2]},
+		"at another":         {func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().At("two") }, all[2:4]},
+		"at a third":         {func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().At("three") }, nil},
+		"at no process":      {func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().At("") }, nil},
+		"of no run":          {func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().Of("") }, nil},
+		"of a run of naught": {func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().Of(newID()) }, nil},
+	} {
+		f.same(what, read(f, list.find), list.want)
+	}
+}
+
+func waitDue(f *fixture) {
+	_, m := f.room(6)
+	var asks []parley.Wait
+	for i, message := range m[:4] {
+		w := newAsk(message.ID, "arya", "gendry")
+		w.Until = at(40 - 10*i)
+		asks = append(asks, w)
+	}
+	ended, plain := newAsk(m[4].ID, "arya", "gendry"), newWait(m[5].ID, "arya", "gendry")
+	ended.State, ended.Until, plain.Until = parley.WaitLate, at(1), at(1)
+	f.waits(append(asks, ended, plain)...)
+	due := func(seconds, limit int) []parley.Wait {
+		return read(f, func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().Due(at(seconds), limit) })
+	}
+	f.same("before", due(9, 9), []parley.Wait{})
+	f.same("the first", due(10, 9), []parley.Wait{asks[3]})
+	f.same("three", due(39, 9), []parley.Wait{asks[3], asks[2], asks[1]})
+	f.same("up to the limit", due(99, 2), []parley.Wait{asks[3], asks[2]})
+}
+
+func waitFailed(f *fixture) {
+	_, m := f.room(1)
+	f.fails(errOwn, func(tx parley.Tx) error {
+		return each([]error{tx.Waits().Insert(newAsk(m[0].ID, "arya", "gendry")), errOwn}, func(err error) error { return err })
+	})
+	f.missing("its wait", func(tx parley.Tx) error { return found(tx.Waits().Ask(m[0].ID)) })
+	f.waits(newAsk(m[0].ID, "arya", "gendry"))
+}
+
+// waitErasure has waits for messages of a conversation that is deleted, and of one whose oldest message is erased.
+// Where was asked from is empty once it is gone.
+func waitErasure(f *fixture) {
+	c, m := f.room(2)
+	kept := f.channel("kept", "arya")
+	old, young := f.posts(1, kept.ID)[0], f.posts(1, kept.ID)[0]
+	buried, plain, erased, stays := newAsk(m[0].ID, "arya", "gendry"), newWait(m[1].ID, "gendry", "arya"), newAsk(old.ID, "arya", "gendry"), newAsk(young.ID, "arya", "gendry")
+	run := newID()
+	buried.Run, stays.Conversation = run, c.ID
+	f.waits(buried, plain, erased, stays)
+	f.bury(c)
+	stays.Conversation = ""
+	check := func(when string) {
+		f.missing("the ask "+when, func(tx parley.Tx) error { return found(tx.Waits().Ask(m[0].ID)) })
+		f.same("of the run "+when, read(f, func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().Of(run) }), []parley.Wait{})
+		f.same("of gendry "+when, read(f, func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().By("gendry") }), []parley.Wait{})
+		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Waits().Put(buried) })
+		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Waits().Erase(plain.ID) })
+		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Waits().Insert(newWait(m[0].ID, "arya", "gendry")) })
+		f.same("another "+when, f.ask(young.ID), stays)
+	}
+	check("when buried")
+	f.same("erased", f.purge(100), 2+2+1)
+	check("when erased")
+	f.same("messages erased", f.erase(0, old.Seq).Messages, 1)
+	f.missing("the ask of an erased message", func(tx parley.Tx) error { return found(tx.Waits().Ask(old.ID)) })
+	f.same("the other", f.ask(young.ID), stays)
+	f.sound()
+}

@@ -1,0 +1,71 @@
+package store
+
+import (
+	"github.com/parley-hub/parley"
+)
+
+// seenBy selects the tasks that a participant requested or is assigned, and what is under them.
+const seenBy = `AND t.num IN (WITH RECURSIVE seen (num) AS (
+		SELECT num FROM tasks WHERE requester = ? UNION SELECT num FROM tasks WHERE assignee = ?
+		UNION SELECT k.num FROM seen JOIN tasks k ON k.parent = seen.num)
+	SELECT num FROM seen)`
+
+func (s tasks) List(f parley.TaskFilter, reader string) ([]parley.Task, error) {
+	q := query{}
+	q.add("1 = 1")
+	err := s.of(&q, f, reader)
+	if none, err := absent(err); none || err != nil {
+		return nil, err
+	}
+	if f.Before != "" {
+		num, err := taskNum(f.Before)
+		if err != nil {
+			return nil, nil // no task has such an id
+		}
+		q.add("AND t.num < ?", num)
+	}
+	if len(f.Status) > 0 {
+		q.add("AND t.status IN (")
+		for _, status := range f.Status {
+			q.add("?,", string(status))
+		}
+		q.add("'')")
+	}
+	if f.Open {
+		q.add("AND " + openTask)
+	}
+	if f.Roots {
+		q.add("AND t.parent IS NULL")
+	}
+	q.add("ORDER BY t.num DESC LIMIT 0 + ?", f.Limit)
+	return s.find(q.text.String(), q.args...)
+}
+
+func (s tasks) Scan(after string, limit int) ([]parley.Task, error) {
+	num, err := taskOrNull(after)
+	if err != nil {
+		return nil, nil // no task has such an id
+	}
+	return s.find("t.num > $1 ORDER BY t.num LIMIT 0 + $2", num.Int64, limit)
+}
+
+// of narrows a question down to the tasks of participants. ErrNotFound if one does not exist.
+func (s tasks) of(q *query, f parley.TaskFilter, reader string) error {
+	for _, narrow := range []struct{ who, to string }{
+		{f.Assignee, "AND t.assignee = ?"}, {f.Requester, "AND t.requester = ?"}, {reader, seenBy},
+	} {
+		if narrow.who == "" {
+			continue
+		}
+		row, err := s.agentNamed(narrow.who)
+		if err != nil {
+			return err
+		}
+		if narrow.to == seenBy {
+			q.add(narrow.to, row.num, row.num)
+		} else {
+			q.add(narrow.to, row.num)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+package store
+
+import (
+	"database/sql"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/parley-hub/parley"
+)
+
+type waits struct{ *tx }
+
+func (s waits) Insert(w parley.Wait) error {
+	id, err := uuid.Parse(w.ID)
+	if err != nil {
+		return err
+	}
+	message, err := uuid.Parse(w.Message)
+	if err != nil {
+		return parley.ErrNotFound
+	}
+	waiter, err := s.agentNamed(w.Waiter)
+	if err != nil {
+		return err
+	}
+	target, err := s.agentNamed(w.Target)
+	if err != nil {
+		return err
+	}
+	origin, err := encodeOrigin(w)
+	if err != nil {
+		return err
+	}
+	changing, err := encodeWait(w)
+	if err != nil {
+		return err
+	}
+	args := append([]any{id[:], message[:], waiter.num, target.num, flag(w.Ask), w.Depth, millis(w.Since)}, origin...)
+	n, err := s.exec(`INSERT INTO waits (id, message, waiter, target, ask, depth, since, conv, task,
+			run, state, until, approval, answer, failure, callback, ended_at, node)
+		SELECT $1, m.seq, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18
+		FROM messages m JOIN conversations c ON c.num = m.conv WHERE m.id = $2 AND `+alive+" ON CONFLICT DO NOTHING",
+		append(args, changing...)...)
+	if err != nil || n > 0 {
+		return err
+	}
+	if _, err := s.seqOf(w.Message); err != nil {
+		return err
+	}
+	return parley.ErrTaken
+}
+
+// encodeOrigin is where a wait was asked from.
+func encodeOrigin(w parley.Wait) ([]any, error) {
+	conv, err := uuidOrNull(w.Conversation)
+	if err != nil {
+		return nil, err
+	}
+	task, err := taskOrNull(w.Task)
+	return []any{conv, task}, err
+}
+
+// encodeWait is everything about a wait that Put replaces.
+func encodeWait(w parley.Wait) ([]any, error) {
+	keys, err := keysOf(w.Run, w.Approval, w.Answer, w.Callback)
+	if err != nil {
+		return nil, err
+	}
+	failure, err := jsonOrNull(w.Failure)
+	return []any{
+		keys[0], string(w.State), millis(w.Until), keys[1], keys[2], failure, keys[3], millisOrNull(w.EndedAt), textOrNull(w.Node),
+	}, err
+}
+
+func (s waits) Ask(message string) (parley.Wait, error) {
+	id, err := uuid.Parse(message)
+	if err != nil {
+		return parley.Wait{}, parley.ErrNotFound
+	}
+	return only(s.find("m.id = $1 AND w.ask = 1", id[:]))
+}
+
+func (s waits) On(message string) ([]parley.Wait, error) {
+	id, err := uuid.Parse(message)
+	if err != nil {
+		return nil, nil // nobody waits for what is no message
+	}
+	return s.find("m.id = $1 AND w.state IN ('waiting', 'late', 'abandoned') ORDER BY w.id", id[:])
+}
+
+func (s waits) Of(run string) ([]parley.Wait, error) {
+	id, err := uuid.Parse(run)
+	if err != nil {
+		return nil, nil // nor does what is no run
+	}
+	return s.find(blocked+" AND w.run = $1 ORDER BY w.id", id[:])
+}
+
+func (s waits) By(waiter string) ([]parley.Wait, error) {
+	row, err := s.agentNamed(waiter)
+	if err != nil {
+		return nil, err
+	}
+	return s.find(blocked+" AND w.waiter = $1 AND w.run IS NULL ORDER BY w.id", row.num)
+}
+
+func (s waits) At(node string) ([]parley.Wait, error) {
+	return s.find(blocked+" AND w.node = $1 ORDER BY w.id", node)
+}
+
+func (s waits) Due(now time.Time, limit int) ([]parley.Wait, error) {
+	return s.find(blocked+" AND w.ask = 1 AND w.until <= $1 ORDER BY w.until LIMIT 0 + $2", millis(now), limit)
+}
+
+func (s waits) Put(w parley.Wait) error {
+	id, err := uuid.Parse(w.ID)
+	if err != nil {
+		return parley.ErrNotFound
+	}
+	changing, err := encodeWait(w)
+	if err != nil {
+		return err
+	}
+	n, err := s.exec(`UPDATE waits SET run = $2, state = $3, until = $4, approval = $5, answer = $6, failure = $7, callback = $8,
+			ended_at = $9, node = $10
+		WHERE id = $1 AND `+waitedOn,
+		append([]any{id[:]}, changing...)...)
+	return changed(n, err, parley.ErrNotFound)
+}
+
+func (s waits) Erase(id string) error {
+	key, err := uuid.Parse(id)
+	if err != nil {
+		return parley.ErrNotFound
+	}
+	n, err := s.exec("DELETE FROM waits WHERE id = $1 AND "+waitedOn, key[:])
+	return changed(n, err, parley.ErrNotFound)
+}
+
+// waitedOn is the condition for a wait whose message is there.
+const waitedOn = "EXISTS (SELECT 1 FROM messages m JOIN conversations c ON c.num = m.conv WHERE m.seq = waits.message AND " + alive + ")"
+
+// blocked is the condition for a wait of somebody who is blocked now.
+const blocked = "w.state = 'waiting'"
+
+var waitColumns = `w.id, m.id, w.waiter, w.run, w.target, w.ask, w.depth, w.state, w.since, w.until, w.approval, w.answer, w.failure,
+	w.callback, w.ended_at, ` + conversationNamed("w.conv") + ", w.task, w.node"
+
+// find reads waits for messages that are there.
+func (s waits) find(where string, args ...any) ([]parley.Wait, error) {
+	return readAll(s.tx, func() *waitRow { return &waitRow{} }, "SELECT "+waitColumns+` FROM waits w JOIN messages m ON m.seq = w.message
+		JOIN conversations c ON c.num = m.conv WHERE `+alive+" AND "+where, args...)
+}
+
+// waitRow is a row of waits as it is read.
+type waitRow struct {
+	wait                                         parley.Wait
+	id, message, run, approval, answer, callback []byte
+	conv                                         []byte
+	waiter, target, task, ended                  sql.NullInt64
+	ask                                          int
+	state                                        string
+	since, until                                 int64
+	failure, node                                sql.NullString
+}
+
+func (row *waitRow) dest() []any {
+	return []any{
+		&row.id, &row.message, &row.waiter, &row.run, &row.target, &row.ask, &row.wait.Depth, &row.state, &row.since, &row.until,
+		&row.approval, &row.answer, &row.failure, &row.callback, &row.ended, &row.conv, &row.task, &row.node,
+	}
+}
+
+func (row *waitRow) value(t *tx) (parley.Wait, error) {
+	w := &row.wait
+	err := idsOf(map[*string][]byte{
+		&w.ID: row.id, &w.Message: row.message, &w.Run: row.run, &w.Approval: row.approval, &w.Answer: row.answer,
+		&w.Callback: row.callback, &w.Conversation: row.conv,
+	})
+	if err != nil {
+		return *w, err
+	}
+	if err := t.nameAll(map[*string]sql.NullInt64{&w.Waiter: row.waiter, &w.Target: row.target}); err != nil {
+		return *w, err
+	}
+	w.Ask, w.State, w.Task, w.Node = row.ask != 0, parley.WaitState(row.state), taskID(row.task), row.node.String
+	w.Since, w.Until, w.EndedAt = fromMillis(row.since), fromMillis(row.until), timeOrNil(row.ended)
+	w.Failure, err = fromJSON[parley.Error]("the failure of wait "+w.ID, row.failure)
+	return *w, err
+}

@@ -1,0 +1,67 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/quote"
+)
+
+var decideApproval = Tool{
+	Name:        "decide_approval",
+	Title:       "Decide Approval",
+	Description: "Approves or denies a call that another agent wants to make and you may decide on. Your answer is final.",
+	Schema: json.RawMessage(`{"type":"object","properties":{` +
+		`"id":{"type":"string","description":"Id of the approval"},` +
+		`"approve":{"type":"boolean"},` +
+		`"note":{"type":"string","description":"Told to who asked"}},` +
+		`"required":["id","approve"],"additionalProperties":false}`),
+	call: using(decide),
+}
+
+type decideArgs struct {
+	ID      string `json:"id"`
+	Approve *bool  `json:"approve"`
+	Note    string `json:"note"`
+}
+
+func decide(ctx context.Context, p Participant, args decideArgs) (string, error) {
+	if err := need("id", args.ID); err != nil {
+		return "", err
+	}
+	if args.Approve == nil { // what was left out by mistake is neither yes nor no
+		return "", need("approve", "")
+	}
+	a, err := p.Workspace.DecideApproval(ctx, args.ID, parley.Decision{Approve: *args.Approve, Note: args.Note})
+	if err != nil {
+		return "", err
+	}
+	text := fmt.Sprintf("Approval %s is %s.\n", quote.Word(a.ID), quote.Word(string(a.State)))
+	if a.Failure != nil {
+		text += "It could not be carried out:\n" + quote.Block(a.Failure.Message)
+	}
+	return text, nil
+}
+
+func listApprovals(ctx context.Context, p Participant) (string, error) {
+	list, err := p.Workspace.Approvals(ctx, parley.ApprovalFilter{State: parley.ApprovalPending, Mine: true, Limit: mostRows})
+	if err != nil {
+		return "", err
+	}
+	if len(list) == 0 {
+		return "Nothing waits for your decision.\n", nil
+	}
+	var out strings.Builder
+	for i, a := range list {
+		if out.Len() > mostBytes {
+			fmt.Fprintf(&out, "(%d more)\n", len(list)-i)
+			break
+		}
+		// Whole, however long: who decides must see all of it.
+		fmt.Fprintf(&out, "approval %s, a call of %s:\n%s", quote.Word(a.ID), quote.Word(a.Agent), quote.Block(a.Summary))
+	}
+	return out.String(), nil
+}

@@ -1,0 +1,139 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/quote"
+)
+
+var updateTask = Tool{
+	Name:  "update_task",
+	Title: "Update Task",
+	Description: "Says how your own task goes, or ends it. You need not end it: when your turn ends and nothing under it is open, " +
+		"it is completed with your final text.",
+	Schema: json.RawMessage(`{"type":"object","properties":{` +
+		`"task":{"type":"string","description":"Default: the task you are at"},` +
+		`"status":{"type":"string","enum":["completed","failed"]},` +
+		`"outcome":{"type":"string","enum":["success","partial"]},` +
+		`"result":{"type":"string"},` +
+		`"reason":{"type":"string","description":"Why it has failed"},` +
+		`"deliverables":{"type":"array","items":{"type":"string"}},` +
+		`"metrics":{"type":"object","additionalProperties":{"type":"number"}},` +
+		`"issues":{"type":"array","items":{"type":"string"}},` +
+		`"next_steps":{"type":"array","items":{"type":"string"}},` +
+		`"progress":{"type":"object","properties":{` +
+		`"fraction":{"type":"number","minimum":0,"maximum":1},` +
+		`"current":{"type":"integer"},"total":{"type":"integer"},` +
+		`"message":{"type":"string"},` +
+		`"confidence":{"type":"number","minimum":0,"maximum":1},` +
+		`"blockers":{"type":"array","items":{"type":"string"},"description":"What keeps you from going on; your requester is told"}},` +
+		`"additionalProperties":false}},` +
+		`"additionalProperties":false}`),
+	call: using(update),
+}
+
+type updateArgs struct {
+	Task         string             `json:"task"`
+	Status       string             `json:"status"`
+	Outcome      string             `json:"outcome"`
+	Result       string             `json:"result"`
+	Reason       string             `json:"reason"`
+	Deliverables []string           `json:"deliverables"`
+	Metrics      map[string]float64 `json:"metrics"`
+	Issues       []string           `json:"issues"`
+	NextSteps    []string           `json:"next_steps"`
+	Progress     *progressArgs      `json:"progress"`
+}
+
+type progressArgs struct {
+	Fraction   *float64 `json:"fraction"`
+	Current    *int64   `json:"current"`
+	Total      *int64   `json:"total"`
+	Message    string   `json:"message"`
+	Confidence *float64 `json:"confidence"`
+	Blockers   []string `json:"blockers"`
+}
+
+func update(ctx context.Context, p Participant, args updateArgs) (string, error) {
+	change := args.change()
+	if change.Status == "" && change.Progress == nil && change.Result == nil {
+		return "", parley.Errorf(parley.BadInput, "there is nothing to say of the task").Suggest("give progress, a result, or a status")
+	}
+	task, err := p.Workspace.UpdateTask(ctx, args.Task, change)
+	if err != nil {
+		return "", err
+	}
+	return "Noted: " + taskLine(p, task) + "\n", nil
+}
+
+func (args updateArgs) change() parley.TaskChange {
+	c := parley.TaskChange{Status: parley.TaskState(args.Status), Outcome: parley.TaskOutcome(args.Outcome), Reason: args.Reason}
+	if args.Result != "" || len(args.Deliverables)+len(args.Metrics)+len(args.Issues)+len(args.NextSteps) > 0 {
+		c.Result = &parley.TaskResult{
+			Text: args.Result, Deliverables: args.Deliverables, Metrics: args.Metrics, Issues: args.Issues, NextSteps: args.NextSteps,
+		}
+	}
+	if g := args.Progress; g != nil {
+		c.Progress = &parley.TaskProgress{
+			Fraction: g.Fraction, Current: g.Current, Total: g.Total, Message: g.Message, Confidence: g.Confidence, Blockers: g.Blockers,
+		}
+	}
+	return c
+}
+
+func listTasks(ctx context.Context, p Participant) (string, error) {
+	list, err := p.Workspace.Tasks(ctx, parley.TaskFilter{Limit: mostRows})
+	if err != nil {
+		return "", err
+	}
+	if len(list) == 0 {
+		return "No tasks.\n", nil
+	}
+	var out strings.Builder
+	for _, t := range list {
+		out.WriteString("- " + taskLine(p, t) + "\n")
+	}
+	if len(list) == mostRows {
+		out.WriteString("(there may be older ones)\n")
+	}
+	return out.String(), nil
+}
+
+// taskLine is a task in one line.
+func taskLine(p Participant, t parley.TaskView) string {
+	line := fmt.Sprintf("%s %s, from %s to %s: %s", quote.Word(t.ID), quote.Inline(t.Title), who(p, t.Requester), who(p, t.Assignee), quote.Word(string(t.Status)))
+	if t.Outcome != "" {
+		line += " (" + quote.Word(string(t.Outcome)) + ")"
+	}
+	if len(t.WaitsOn.Subtasks) > 0 {
+		line += ", waits for " + words(t.WaitsOn.Subtasks)
+	}
+	if len(t.WaitsOn.After) > 0 {
+		line += ", comes after " + words(t.WaitsOn.After)
+	}
+	if t.WaitsOn.Approval != "" {
+		line += ", waits for approval " + quote.Word(t.WaitsOn.Approval)
+	}
+	return line
+}
+
+// who names a participant by its id.
+func who(p Participant, id string) string {
+	if id == p.ID {
+		return "you"
+	}
+	return quote.Word(id)
+}
+
+// words are ids in a row.
+func words(ids []string) string {
+	shown := make([]string, 0, len(ids))
+	for _, id := range ids {
+		shown = append(shown, quote.Word(id))
+	}
+	return strings.Join(shown, " ")
+}

@@ -1,0 +1,129 @@
+package parley
+
+import (
+	"encoding/json"
+	"math"
+)
+
+const (
+	maxTaskText = 4 << 10 // bytes of a reason, a message of progress, a blocker, a deliverable
+	maxNeeded   = 64      // tasks that one may depend on
+)
+
+// Check says what is wrong with a request for work, or nil. It looks at nothing but the request itself.
+func (n NewTask) Check(limits Limits) error {
+	if err := checkText("text", n.Text, limits.Body); err != nil {
+		return err
+	}
+	for name, text := range map[string]string{
+		"title": n.Title, "assignee": n.Assignee, "parent": n.Parent, "delegation_reason": n.DelegationReason,
+	} {
+		if err := checkText(name, text, maxTaskText); err != nil {
+			return err
+		}
+	}
+	if n.Title == "" && TitleOf(n.Text) == "" {
+		return Errorf(BadInput, "the task says nothing").Suggest("give it a text, or a title")
+	}
+	return CheckNeeded(n.DependsOn)
+}
+
+// CheckNeeded says why these cannot be what a task depends on, or nil.
+func CheckNeeded(refs []string) error {
+	if len(refs) > maxNeeded {
+		return tooLarge("depends_on", len(refs), maxNeeded, "entries")
+	}
+	for _, ref := range refs {
+		if err := checkText("depends_on", ref, maxAddress); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Check says what is wrong with what is said of a task, or nil.
+func (c TaskChange) Check(limits Limits) error {
+	switch c.Status {
+	case "", TaskCompleted, TaskFailed:
+	default:
+		return Errorf(BadInput, "a task cannot be set to %q", clip(string(c.Status))).
+			Suggest("say completed or failed; who asked for it can cancel it, or have it done again")
+	}
+	switch {
+	case c.Outcome != "" && c.Outcome != OutcomeSuccess && c.Outcome != OutcomePartial:
+		return Errorf(BadInput, "%q is no outcome", clip(string(c.Outcome))).Suggest("say success or partial")
+	case c.Outcome != "" && c.Status != TaskCompleted:
+		return Errorf(BadInput, "only what is completed has an outcome").Suggest("say that it is completed, or leave the outcome out")
+	case c.Status == "" && c.Progress == nil && c.Result == nil:
+		return Errorf(BadInput, "nothing is said of the task").Suggest("give its progress, its result or its status")
+	}
+	if err := checkText("reason", c.Reason, maxTaskText); err != nil {
+		return err
+	}
+	if c.Progress != nil {
+		if err := c.Progress.Check(); err != nil {
+			return err
+		}
+	}
+	if c.Result != nil {
+		return c.Result.check(limits)
+	}
+	return nil
+}
+
+// Check says what is wrong with how far a task has come, or nil.
+func (p TaskProgress) Check() error {
+	for name, part := range map[string]*float64{"fraction": p.Fraction, "confidence": p.Confidence} {
+		if part != nil && !(*part >= 0 && *part <= 1) {
+			return Errorf(BadInput, "%s is %v", name, *part).Suggest("give a number from 0 to 1")
+		}
+	}
+	switch {
+	case p.Current != nil && *p.Current < 0, p.Total != nil && *p.Total < 0:
+		return Errorf(BadInput, "progress counts below zero").Suggest("count from 0")
+	case p.Current != nil && p.Total != nil && *p.Current > *p.Total:
+		return Errorf(BadInput, "%d of %d is done", *p.Current, *p.Total).Suggest("give a total that is not smaller")
+	}
+	if err := checkText("message", p.Message, maxTaskText); err != nil {
+		return err
+	}
+	return checkItems("blockers", p.Blockers, MaxBlockers)
+}
+
+func checkItems(name string, items []string, most int) error {
+	if len(items) > most {
+		return tooLarge(name, len(items), most, "entries")
+	}
+	for _, item := range items {
+		if err := checkText(name, item, maxTaskText); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r TaskResult) check(limits Limits) error {
+	if err := checkText("result", r.Text, limits.Body); err != nil {
+		return err
+	}
+	for name, items := range map[string][]string{"deliverables": r.Deliverables, "issues": r.Issues, "next_steps": r.NextSteps} {
+		if err := checkItems(name, items, maxResultItems); err != nil {
+			return err
+		}
+	}
+	if len(r.Metrics) > maxResultItems {
+		return tooLarge("metrics", len(r.Metrics), maxResultItems, "entries")
+	}
+	for name, value := range r.Metrics {
+		if err := checkText("metrics", name, maxAddress); err != nil {
+			return err
+		}
+		if math.IsNaN(value) || math.IsInf(value, 0) {
+			return Errorf(BadInput, "the metric %q is no number", clip(name)).Suggest("give a number, or leave it out")
+		}
+	}
+	if raw, err := json.Marshal(r); err != nil || len(raw) > limits.Body {
+		return tooLarge("result", len(raw), limits.Body, "bytes")
+	}
+	return nil
+}

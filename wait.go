@@ -1,0 +1,58 @@
+package parley
+
+import "time"
+
+// Wait is somebody blocked until a message is answered: by an ask, or by waiting for a message of any sort.
+// It is an edge of the wait graph, from who waits to who is to answer. That of an ask stays when it is over.
+type Wait struct {
+	ID       string     `json:"id"`
+	Message  string     `json:"message"` // the request
+	Waiter   string     `json:"waiter"`
+	Run      string     `json:"run,omitempty"` // which is blocked; none: the waiter's session
+	Target   string     `json:"target"`
+	Ask      bool       `json:"ask"`
+	Depth    int        `json:"depth"` // of an ask: how many asks it is nested in
+	State    WaitState  `json:"state"`
+	Since    time.Time  `json:"since"`
+	Until    time.Time  `json:"until"`              // when an ask becomes late
+	Approval string     `json:"approval,omitempty"` // of which the answer is the result
+	Answer   string     `json:"answer,omitempty"`
+	Failure  *Error     `json:"failure,omitempty"`
+	Callback string     `json:"callback,omitempty"` // the message by which the waiter got what was late
+	EndedAt  *time.Time `json:"ended_at,omitempty"`
+
+	// Where a late answer goes: the conversation and the task that were asked from.
+	Conversation string `json:"conversation"`
+	Task         string `json:"task,omitempty"`
+
+	Node string `json:"-"` // the process of the hub that the waiter is connected to; none: nobody is
+}
+
+// WaitState is where a wait stands.
+type WaitState string
+
+// The states of a wait. All but waiting and late are its end.
+const (
+	WaitWaiting   WaitState = "waiting"
+	WaitLate      WaitState = "late" // the waiter went on; what comes is brought to it
+	WaitAnswered  WaitState = "answered"
+	WaitFailed    WaitState = "failed"
+	WaitAbandoned WaitState = "abandoned" // whoever waited has ended, and is told nothing
+)
+
+var waitSteps = steps[WaitState]{
+	WaitWaiting:   {WaitLate, WaitAnswered, WaitFailed, WaitAbandoned},
+	WaitLate:      {WaitWaiting, WaitAnswered, WaitFailed}, // a further attempt of the run makes the same call
+	WaitAbandoned: {WaitWaiting, WaitAnswered, WaitFailed},
+	WaitAnswered:  {},
+	WaitFailed:    {},
+}
+
+// May says whether a wait in this state may step to next.
+func (s WaitState) May(next WaitState) bool { return waitSteps.allow(s, next) }
+
+// Known says whether this is a state at all.
+func (s WaitState) Known() bool { return waitSteps.known(s) }
+
+// Ended says that what was waited for has come, or never will.
+func (s WaitState) Ended() bool { return s.Known() && len(waitSteps[s]) == 0 }
