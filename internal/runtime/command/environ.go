@@ -57,6 +57,16 @@ func environment(own []string, p Preset, s settings, job parley.Job) (env, secre
 	return env, secrets
 }
 
+// Allowed is what a program gets of an environment that is no agent's: nothing of the hub's own, and no secret.
+func Allowed(environ []string) (env []string) {
+	for _, entry := range environ {
+		if name, _, _ := strings.Cut(entry, "="); matches(allowed, name) && !isHubs(name) {
+			env = append(env, entry)
+		}
+	}
+	return env
+}
+
 // withBin is an environment with a directory at the end of its PATH, so that it hides no program of another.
 func withBin(environ []string, dir string) []string {
 	dirs := filepath.SplitList(valueOf("PATH", environ))

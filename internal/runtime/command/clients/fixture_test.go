@@ -27,23 +27,29 @@ type object = map[string]any
 // client is one of the real clients, and how it is pointed at another API.
 type client struct {
 	name   string
-	config object         // runtime_config
-	shell  modeltest.Call // calls parley by the client's own shell
+	config object // runtime_config
+	shell  shell
 	// set prepares its home, and returns the variables that it needs.
 	set func(t *testing.T, home, api string) []string
 }
 
-// shell is a call of a client's shell, by the name of the tool and of its argument.
-func shell(tool, argument string) modeltest.Call {
-	return modeltest.Call{ID: "call_1", Name: tool, Args: `{"` + argument + `": "parley chat --conv lab 'The tangerines are here.'", "description": "tell the others"}`}
+// shell is a client's own: the name of the tool, and of its argument.
+type shell struct{ tool, argument string }
+
+// calls is what a model answers that wants a command to be run.
+func (s shell) calls(command string) modeltest.Answer {
+	args, _ := json.Marshal(object{s.argument: command, "description": "talk to the others"})
+	return modeltest.Answer{
+		Calls: []modeltest.Call{{ID: uuid.NewString(), Name: s.tool, Args: string(args)}}, Input: inputTokens, Output: outputTokens,
+	}
 }
 
 var clients = []client{
-	{name: "claude", shell: shell("Bash", "command"), set: func(t *testing.T, home, api string) []string {
-		write(t, filepath.Join(home, ".claude/settings.json"), `{"permissions": {"allow": ["Bash(parley chat:*)"]}}`)
+	{name: "claude", shell: shell{"Bash", "command"}, set: func(t *testing.T, home, api string) []string {
+		write(t, filepath.Join(home, ".claude/settings.json"), `{"permissions": {"allow": ["Bash(parley chat:*)", "Bash(parley ask:*)", "Bash(parley delegate:*)"]}}`)
 		return []string{"ANTHROPIC_API_KEY=sk-ant-canary-key", "ANTHROPIC_BASE_URL=" + api}
 	}},
-	{name: "codex", shell: shell("exec_command", "cmd"), set: func(t *testing.T, home, api string) []string {
+	{name: "codex", shell: shell{"exec_command", "cmd"}, set: func(t *testing.T, home, api string) []string {
 		write(t, filepath.Join(home, ".codex/config.toml"), `
 			model = "fake"
 			model_provider = "fake"
@@ -62,7 +68,7 @@ var clients = []client{
 			request_max_retries = 1`)
 		return []string{"OPENAI_API_KEY=sk-canary-key"}
 	}},
-	{name: "gemini", config: object{"model": "gemini-2.5-flash"}, shell: shell("run_shell_command", "command"), set: func(t *testing.T, home, api string) []string {
+	{name: "gemini", config: object{"model": "gemini-2.5-flash"}, shell: shell{"run_shell_command", "command"}, set: func(t *testing.T, home, api string) []string {
 		write(t, filepath.Join(home, ".gemini/settings.json"), `{
 			"security": {"auth": {"selectedType": "gemini-api-key"}},
 			"privacy": {"usageStatisticsEnabled": false},
@@ -71,12 +77,12 @@ var clients = []client{
 		write(t, filepath.Join(home, ".gemini/policies/parley.toml"), `
 			[[rule]]
 			toolName = "run_shell_command"
-			commandPrefix = "parley chat"
+			commandPrefix = ["parley chat", "parley ask", "parley delegate"]
 			decision = "allow"
 			priority = 100`)
 		return []string{"GEMINI_API_KEY=canary-key", "GOOGLE_GEMINI_BASE_URL=" + api}
 	}},
-	{name: "opencode", shell: shell("bash", "command"), set: func(t *testing.T, home, api string) []string {
+	{name: "opencode", shell: shell{"bash", "command"}, set: func(t *testing.T, home, api string) []string {
 		file := filepath.Join(home, "opencode.json")
 		write(t, file, `{
 			"model": "fake/fake", "small_model": "fake/fake", "autoupdate": false, "share": "disabled",

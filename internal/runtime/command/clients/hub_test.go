@@ -4,6 +4,7 @@ package clients
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/parley-hub/parley"
 )
@@ -39,10 +41,15 @@ func newHub(t *testing.T, c client) *hub {
 	return h
 }
 
+// mostWaiting is how long a command may wait for what is to happen.
+const mostWaiting = 3 * time.Minute
+
 // command is a call of the program as its owner makes it.
 func (h *hub) command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), abs(t, "bin/parley"), args...)
+	ctx, cancel := context.WithTimeout(t.Context(), mostWaiting)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, abs(t, "bin/parley"), args...)
 	cmd.Dir, cmd.Env = h.home, h.environ
 	return cmd
 }
@@ -154,17 +161,32 @@ func (h *hub) ask(t *testing.T, args ...string) (text string) {
 	return got.Answers[0].Content.Text
 }
 
-// run is the newest run, with its output.
+// run is the client's newest run, with its output.
 func (h *hub) run(t *testing.T) (r struct {
 	parley.RunView
 	Output string `json:"output"`
 },
 ) {
 	t.Helper()
-	var newest parley.Run
-	read(t, h.parley(t, "agent", "runs", "ana", "--limit", "1", "-o", "jsonl"), &newest)
-	read(t, h.parley(t, "agent", "run", newest.ID, "-o", "json"), &r)
+	read(t, h.parley(t, "agent", "run", h.runs(t, "ana")[0].ID, "-o", "json"), &r)
 	return r
+}
+
+// runs are those of an agent, the newest first.
+func (h *hub) runs(t *testing.T, agent string) []parley.Run {
+	t.Helper()
+	return lines[parley.Run](t, h.parley(t, "agent", "runs", agent, "-o", "jsonl"))
+}
+
+// lines are the objects of a list, one in each line.
+func lines[T any](t *testing.T, text string) (list []T) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		var one T
+		read(t, line, &one)
+		list = append(list, one)
+	}
+	return list
 }
 
 func read(t *testing.T, text string, into any) {

@@ -30,7 +30,7 @@ func TestAnIdleClientIsWokenAndAnswers(t *testing.T) {
 		}
 		first := h.run(t)
 		wantPrompt(t, h.api.asked(t, "tangerine"), "tangerine", "Your id there is ana.", "fruiterer", "parley send AGENT",
-			"from user (human)", "| Remember the word tangerine.\n--- end ---\n", "Your final text is posted as your reply in this dm")
+			"from user (human)", "| Remember the word tangerine.\n--- end ---\n", "Your final text is posted as your reply in this ")
 
 		h.ask(t, "ana", "--dm", "Which fruit was it?")
 		second := h.run(t)
@@ -91,8 +91,8 @@ func TestTheShellOfAClientSpeaksForItsAgent(t *testing.T) {
 	eachHub(t, func(t *testing.T, h *hub) {
 		var called atomic.Bool
 		h.api.does(func(r modeltest.Request) modeltest.Answer {
-			if slices.Contains(r.Tools, h.shell.Name) && !called.Swap(true) {
-				return modeltest.Answer{Calls: []modeltest.Call{h.shell}, Input: inputTokens, Output: outputTokens}
+			if slices.Contains(r.Tools, h.shell.tool) && !called.Swap(true) {
+				return h.shell.calls("parley chat --conv lab 'The tangerines are here.'")
 			}
 			return theAnswer
 		})
@@ -123,9 +123,7 @@ func TestAStopEndsAClientAndAStartGoesOn(t *testing.T) {
 		h.up(t)
 		h.parley(t, "watch", "--after", "0", "--kinds", "delivery.answered", "--limit", "1")
 		var runs []parley.RunState
-		for line := range strings.Lines(h.parley(t, "agent", "runs", "ana", "-o", "jsonl")) {
-			var r parley.Run
-			read(t, line, &r)
+		for _, r := range h.runs(t, "ana") {
 			runs = append(runs, r.State)
 			if !slices.Equal(r.Triggers, []string{sent.Message.ID}) || r.Attempt != 1 {
 				t.Errorf("a run was woken by %v, at its try %d", r.Triggers, r.Attempt)
