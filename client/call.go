@@ -96,7 +96,7 @@ func encode(in any) ([]byte, error) {
 }
 
 // send sends a request and returns the body of the answer to one that was carried out; every other answer
-// is an error.
+// is an error, and so is *parley.Held.
 func (c *Client) send(ctx context.Context, r request) (io.ReadCloser, error) {
 	asked, err := c.ask(ctx, r)
 	if err != nil {
@@ -106,10 +106,13 @@ func (c *Client) send(ctx context.Context, r request) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, c.unreachable(err)
 	}
-	if response.StatusCode/100 == 2 {
+	if response.StatusCode/100 == 2 && response.StatusCode != http.StatusAccepted {
 		return response.Body, nil
 	}
 	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode == http.StatusAccepted {
+		return nil, c.held(response)
+	}
 	return nil, c.refusal(response)
 }
 

@@ -25,6 +25,7 @@ const (
 // EventsOptions select events. The zero value is everything the caller may see from now on.
 type EventsOptions struct {
 	After        int64    // go on after this event
+	Past         bool     // without After: also everything that is still known of what happened before
 	Kinds        []string // whole kinds, or what comes before a dot: delivery, message.posted
 	Conversation string
 	Bodies       bool // what was posted comes with its event
@@ -78,6 +79,9 @@ func (s *stream) connect(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	q := query("conversation", s.options.Conversation, "kinds", strings.Join(s.options.Kinds, ","), "after", count(s.last))
+	if s.options.Past && s.last == 0 {
+		q.Set("after", "0")
+	}
 	if s.options.Bodies {
 		q.Set("include", "message")
 	}

@@ -61,6 +61,15 @@ func TestEventsGoOnWhereTheyWere(t *testing.T) {
 	}
 }
 
+func TestEventsFromTheFirstOn(t *testing.T) {
+	hub := &streams{pieces: []string{"id: 1\ndata: {\"num\":1}\n\n"}}
+	for range to(t, hub, Options{}).Events(t.Context(), EventsOptions{Past: true}) {
+	}
+	if want := []string{"/v1/events?after=0", "/v1/events?after=1"}; !slices.Equal(hub.asked, want) {
+		t.Errorf("asked for %q, want %q", hub.asked, want)
+	}
+}
+
 func TestBrokenEvents(t *testing.T) {
 	for name, piece := range map[string]string{
 		"not JSON":    "data: {\n\n",

@@ -32,10 +32,14 @@ func checkUTF8(d parley.Draft) error {
 	}
 	for _, text := range texts {
 		if !utf8.ValidString(text) {
-			return parley.Errorf(parley.BadInput, "%q is not UTF-8", clip(text)).Suggest("encode it as UTF-8, or send it as a file")
+			return notUTF8(text)
 		}
 	}
 	return nil
+}
+
+func notUTF8(text string) error {
+	return parley.Errorf(parley.BadInput, "%q is not UTF-8", clip(text)).Suggest("encode it as UTF-8, or send it as a file")
 }
 
 // clip is the beginning of a text.

@@ -25,6 +25,8 @@ type problem struct {
 	Recoverable bool          `json:"recoverable"`
 	Suggestion  string        `json:"suggestion"`
 	RetryAfter  float64       `json:"retry_after"` // seconds
+
+	Contacted *parley.Contacted `json:"contacted"` // of a contact that was made
 }
 
 var codes = []parley.Code{
@@ -46,7 +48,24 @@ func (c *Client) refusal(response *http.Response) error {
 	if e.Reason == parley.Unauthenticated && c.options.Token == "" {
 		e.Suggestion = "set PARLEY_TOKEN; parley token new makes one"
 	}
+	if p.Contacted != nil {
+		return &unanswered{e, *p.Contacted}
+	}
 	return e
+}
+
+// held is the answer to a call that was not made: it waits for an approval.
+func (c *Client) held(response *http.Response) error {
+	var answer struct {
+		Approval parley.Approval `json:"approval"`
+	}
+	if err := c.decode(response.Body, &answer); err != nil {
+		return err
+	}
+	if answer.Approval.ID == "" {
+		return c.strange("HTTP status %s without an approval", response.Status)
+	}
+	return &parley.Held{Approval: answer.Approval}
 }
 
 func (p problem) error() *parley.Error {

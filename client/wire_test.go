@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/parley-hub/parley"
 )
 
@@ -18,14 +16,7 @@ func TestWire(t *testing.T) {
 	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 	topic, archived := "news", true
 	page := From{Cursor: "c1", Limit: 5}
-	for _, test := range []struct {
-		name   string
-		call   func(ctx context.Context, c *Client) (any, error)
-		sent   string // the request line
-		body   string
-		answer string // none: 204
-		want   any
-	}{
+	checkWire(t, []wired{
 		{
 			"whoami", func(ctx context.Context, c *Client) (any, error) { return c.Whoami(ctx) },
 			"GET /v1/whoami", "",
@@ -364,24 +355,7 @@ func TestWire(t *testing.T) {
 			"POST /v1/import", "{}\n", `{"lines":1}`,
 			parley.ImportReport{Lines: 1},
 		},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			hub := &fake{status: http.StatusOK, answer: test.answer}
-			if test.answer == "" {
-				hub.status = http.StatusNoContent
-			}
-			got, err := test.call(t.Context(), to(t, hub, Options{}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if hub.last.line != test.sent || hub.last.body != test.body {
-				t.Errorf("sent %s\n%s\nwant %s\n%s", hub.last.line, hub.last.body, test.sent, test.body)
-			}
-			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(parley.Priority{}, parley.Error{})); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
+	})
 }
 
 var high = func() parley.Priority {

@@ -118,7 +118,7 @@ func peerScopes(agent string) parley.Scopes {
 	if agent == parley.Owner {
 		return parley.AllScopes()
 	}
-	return parley.Scopes{parley.ScopeRead, parley.ScopeSend}
+	return parley.Scopes{parley.ScopeRead, parley.ScopeSend, parley.ScopeDecide} // for its reports: nobody decides its own
 }
 
 // bearer is the token of a request.

@@ -210,6 +210,9 @@ var fields = map[string]string{
 	"HubStatus.version":         "Its version.",
 
 	"ImportReport.agents":         "How many were added.",
+	"ImportReport.approvals":      "How many were added. Those that were not executed yet are withdrawn.",
+	"ImportReport.permissions":    "How many were added.",
+	"ImportReport.tasks":          "How many were added. Those that were open are cancelled.",
 	"ImportReport.bodies_missing": "Artifacts that messages refer to, but nobody has stored.",
 	"ImportReport.conversations":  "How many were added.",
 	"ImportReport.lines":          "How many lines are done.",

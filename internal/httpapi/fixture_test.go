@@ -42,6 +42,7 @@ type world struct {
 	logged *bytes.Buffer
 	tokens map[string]string // secrets by participant
 	peer   *peer
+	asks   hub.Asks
 }
 
 // peer is who the local socket is said to lead to.
@@ -63,20 +64,31 @@ var (
 // report; the private channel forge of arya and gendry; and the public channel square.
 func newWorld(t testing.TB, change ...func(*httpapi.Options)) *world {
 	t.Helper()
+	return newWorldAt(t, localListener(t), change...)
+}
+
+func localListener(t testing.TB) net.Listener {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newWorldAt(t, listener, change...)
+	return listener
 }
 
 func newWorldAt(t testing.TB, listener net.Listener, change ...func(*httpapi.Options)) *world {
 	t.Helper()
-	w := &world{t: t, home: t.TempDir(), logged: &bytes.Buffer{}, tokens: map[string]string{}, peer: &peer{}}
+	w := &world{}
+	w.begin(t, listener, change...)
+	return w
+}
+
+func (w *world) begin(t testing.TB, listener net.Listener, change ...func(*httpapi.Options)) {
+	t.Helper()
+	w.t, w.home, w.logged, w.tokens, w.peer = t, t.TempDir(), &bytes.Buffer{}, map[string]string{}, &peer{}
 	w.open(listener, change...)
 	t.Cleanup(w.close)
 	w.people()
-	return w
 }
 
 func (w *world) open(listener net.Listener, change ...func(*httpapi.Options)) {
@@ -85,7 +97,7 @@ func (w *world) open(listener net.Listener, change ...func(*httpapi.Options)) {
 	w.db, err = sqlite.Open(ctx, w.home)
 	w.ok(err)
 	log := slog.New(slog.NewJSONHandler(w.logged, nil))
-	w.Hub, err = hub.New(ctx, w.db, hub.Config{Log: log, Rate: hub.Rate{Burst: 1}, About: about})
+	w.Hub, err = hub.New(ctx, w.db, hub.Config{Log: log, Rate: hub.Rate{Burst: 1}, Asks: w.asks, About: about})
 	w.ok(err)
 	w.Start(ctx)
 	options := httpapi.Options{Log: log, Peer: w.peer.who, Closing: closed}

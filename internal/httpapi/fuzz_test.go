@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -27,7 +28,8 @@ const tries = 30
 // it does not: nothing makes the hub fail, and every answer is as the document says.
 func TestAnythingIsAnswered(t *testing.T) {
 	doc := readDocument(t)
-	w := newWorld(t)
+	w := &world{asks: hub.Asks{Wait: time.Millisecond}}
+	w.begin(t, localListener(t))
 	f := &fuzzer{rand: rand.New(rand.NewPCG(1, 2)), doc: doc, world: w, known: w.known()}
 	schemas := newSchemas(t, doc)
 	for _, op := range operations(doc) {
@@ -262,8 +264,8 @@ func mustJSON(v any) []byte {
 
 // check compares an answer with what the document says of it.
 func (s *schemas) check(path, method string, got reply) error {
-	if got.status >= http.StatusInternalServerError {
-		return errors.New("the hub failed")
+	if got.status >= http.StatusInternalServerError && (path != "/v1/contact" || got.status == http.StatusInternalServerError) {
+		return errors.New("the hub failed") // or, in a contact, somebody is away or late
 	}
 	status := strconv.Itoa(got.status)
 	at := []string{"paths", path, method, "responses", status}

@@ -28,6 +28,8 @@ func TestExistenceLeaksInBodies(t *testing.T) {
 	w.ok(err)
 	message, lease, absent := sent.Message.ID, taken.Lease, uuid.NewString()
 	run := w.run("arya").Run.ID
+	task, approval := w.task("a secret"), w.heldCall("a secret").ID
+	hound := func(path, body string) request { return request{as: "hound", path: path, body: body} }
 	post := func(fields string) request {
 		return request{as: "hound", path: "/v1/messages", body: `{` + fields + `,"content":{"text":"a"}}`}
 	}
@@ -55,6 +57,28 @@ func TestExistenceLeaksInBodies(t *testing.T) {
 		}},
 		{run, absent, func(id string) request { return in("settle", `{"lease":"`+id+`"}`) }},
 		{forge.ID, absent, func(id string) request { return request{as: "hound", path: "/v1/runs?conversation=" + id} }},
+		{task, "task-9999", func(id string) request { return hound("/v1/tasks/"+id, "") }},
+		{task, "task-9999", func(id string) request { return hound("/v1/tasks/"+id+"/tree", "") }},
+		{task, "task-9999", func(id string) request { return hound("/v1/tasks/"+id+"/cancel", `{}`) }},
+		{task, "task-9999", func(id string) request { return hound("/v1/tasks/"+id+"/retry", `{}`) }},
+		{task, "task-9999", func(id string) request { return hound("/v1/tasks/"+id+"/reassign", `{"assignee":"gendry"}`) }},
+		{task, "task-9999", func(id string) request {
+			return request{as: "hound", method: "PATCH", path: "/v1/tasks/" + id, body: `{"status":"completed"}`}
+		}},
+		{task, "task-9999", func(id string) request {
+			return hound("/v1/tasks", `{"text":"a","assignee":"gendry","parent":"`+id+`"}`)
+		}},
+		{task, "task-9999", func(id string) request {
+			return hound("/v1/tasks", `{"text":"a","assignee":"gendry","depends_on":["`+id+`"]}`)
+		}},
+		{task, "task-9999", func(id string) request {
+			return hound("/v1/contact", `{"action":"delegate","agent":"gendry","message":"a","after":["`+id+`"]}`)
+		}},
+		{message, absent, func(id string) request {
+			return hound("/v1/contact", `{"action":"delegate","agent":"gendry","message":"a","after":["`+id+`"]}`)
+		}},
+		{approval, absent, func(id string) request { return hound("/v1/approvals/"+id, "") }},
+		{approval, absent, func(id string) request { return hound("/v1/approvals/"+id+"/decide", `{"approve":true}`) }},
 		{forge.ID, absent, func(id string) request { return request{as: "hound", path: "/v1/events?conversation=" + id} }},
 		{"forge", "frage", func(id string) request { return request{as: "hound", path: "/v1/events?conversation=" + id} }},
 		{"forge", "frage", func(id string) request { return request{as: "hound", path: "/v1/search?q=secret+in%3A" + id} }},

@@ -25,7 +25,7 @@ func principals() []principal {
 		{"a revoked token", "user", parley.AllScopes(), "revoked"},
 		{"the owner's session", "user", parley.AllScopes(), "session"},
 		{"the owner on the socket", "user", parley.AllScopes(), "socket"},
-		{"an agent on the socket", "arya", parley.Scopes{parley.ScopeRead, parley.ScopeSend}, "socket"},
+		{"an agent on the socket", "arya", parley.Scopes{parley.ScopeRead, parley.ScopeSend, parley.ScopeDecide}, "socket"},
 		{"a stranger", "hound", parley.AllScopes(), "token"},
 	}
 	for _, agent := range []string{"user", "rickon", "arya"} {
@@ -69,6 +69,10 @@ func expects(op httpapi.Operation, p principal) int {
 		if allowed = p.agent == "user" || p.agent == "rickon"; p.agent == "arya" && op.ID == "command" {
 			otherwise = http.StatusBadRequest // nobody writes to itself
 		}
+	case httpapi.ConcernedOrOwner, httpapi.RequesterOrOwner, httpapi.AssigneeOrOwner, httpapi.CallerOrDecider, httpapi.Decider:
+		return expectsOfWork(op, p)
+	case httpapi.AgentOrOwner:
+		allowed = p.agent == "arya" || p.agent == "user"
 	case httpapi.RunnerOrOwner:
 		allowed, otherwise = p.agent == "arya" || p.agent == "user", http.StatusNotFound
 	}
@@ -76,6 +80,20 @@ func expects(op httpapi.Operation, p principal) int {
 		return http.StatusOK
 	}
 	return otherwise
+}
+
+// expectsOfWork is expects for a task that rickon has asked arya for, and for a call of arya's. To everybody else they
+// are not there.
+func expectsOfWork(op httpapi.Operation, p principal) int {
+	switch {
+	case p.agent == "hound":
+		return http.StatusNotFound
+	case p.agent == "arya" && (op.Who == httpapi.RequesterOrOwner || op.Who == httpapi.Decider):
+		return http.StatusForbidden
+	case p.agent == "rickon" && op.Who == httpapi.AssigneeOrOwner:
+		return http.StatusForbidden
+	}
+	return http.StatusOK
 }
 
 // TestRolesAndOperations tries every operation as everybody, each with a request that succeeds for those
@@ -178,6 +196,20 @@ func (s *story) example(op httpapi.Operation, p principal, name string) step {
 		st.vars = in("token", made.ID)
 	case "show-run", "read-output", "cancel-run":
 		st.vars = in("run", s.run("arya").Run.ID)
+	case "show-task", "read-tree", "update-task", "cancel-task", "retry-task", "reassign-task":
+		st.vars = in("task", s.task(name))
+		if op.ID == "retry-task" {
+			_, err := s.CancelTask(ctx, user, st.vars["task"], "")
+			s.ok(err)
+		}
+	case "show-approval", "decide-approval":
+		st.vars = in("approval", s.heldCall(name).ID)
+	case "check-permission":
+		st.query = "from=arya&to=gendry"
+	case "unpermit":
+		st.query = "agent=arya&target=gendry"
+		_, err := s.Permit(ctx, user, parley.Permission{Agent: "arya", Target: "gendry", Effect: parley.EffectAllow})
+		s.ok(err)
 	case "search":
 		st.query = "q=hello"
 	case "leave":
@@ -207,6 +239,13 @@ var bodies = map[string]string{
 	"mark-read":           `{}`,
 	"post-message":        `{"conversation":"square","content":{"text":"hello"}}`,
 	"redact-message":      `{}`,
+	"contact":             `{"action":"notify","agent":"gendry","message":"{name}"}`,
+	"make-task":           `{"text":"{name}","assignee":"gendry"}`,
+	"update-task":         `{"progress":{"message":"{name}"}}`,
+	"cancel-task":         `{"reason":"{name}"}`,
+	"reassign-task":       `{"assignee":"gendry"}`,
+	"decide-approval":     `{"approve":true}`,
+	"permit":              `{"agent":"arya","target":"gendry","effect":"allow"}`,
 	"take":                `{}`,
 	"ack":                 `{"messages":["{message}"]}`,
 	"nack":                `{"lease":"{lease}","messages":["{message}"]}`,

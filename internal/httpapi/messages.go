@@ -15,12 +15,9 @@ type posted struct {
 
 func post(ctx context.Context, c call, in *posted) (parley.Receipt, error) {
 	draft := in.Body
-	if in.Key != "" {
-		if draft.IdempotencyKey != "" && draft.IdempotencyKey != in.Key {
-			return parley.Receipt{}, parley.Errorf(parley.BadInput, "the Idempotency-Key header and idempotency_key are not the same").
-				Suggest("give one of the two")
-		}
-		draft.IdempotencyKey = in.Key
+	var err error
+	if draft.IdempotencyKey, err = oneKey(in.Key, draft.IdempotencyKey); err != nil {
+		return parley.Receipt{}, err
 	}
 	return c.hub.Post(ctx, c.caller, draft)
 }

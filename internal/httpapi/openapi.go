@@ -59,10 +59,11 @@ func describe(list []route) *huma.OpenAPI {
 	doc := &huma.OpenAPI{
 		OpenAPI:    "3.1.0",
 		Info:       &huma.Info{Title: "Parley", Version: parley.Version, Description: introduction, License: &huma.License{Name: "MIT", Identifier: "MIT"}},
-		Components: &huma.Components{Schemas: schemas, Responses: problemResponses(), SecuritySchemes: securitySchemes()},
+		Components: &huma.Components{Schemas: schemas, Responses: commonResponses(), SecuritySchemes: securitySchemes()},
 		Tags:       tagsOf(),
 	}
 	schemas.Schema(reflect.TypeFor[Problem](), true, "")
+	schemas.Schema(reflect.TypeFor[Held](), true, "")
 	writer := huma.NewAPI(huma.Config{OpenAPI: doc}, paper{})
 	for _, r := range list {
 		if !r.Hidden {
@@ -83,7 +84,9 @@ machine, the local socket, where the owner needs none.
 Requests and answers are JSON. Times are RFC 3339 in UTC, durations are numbers of seconds. Requests are read
 strictly: a key that is unknown, stands twice or differs in case is refused. Lists have items, and next where
 there is more: send it as cursor. An owner may act as an agent with the header Parley-As: <agent>, which is
-audited. Every error is application/problem+json with a code, a sentence, and what to do next.`
+audited. Every error is application/problem+json with a code, a sentence, and what to do next.
+
+What an agent may not do by itself is answered 202: nothing was done, and the answer says which approval it waits for.`
 
 // described is what huma is told of an operation; parameters and bodies it finds itself.
 func (r route) described() huma.Operation {
@@ -97,6 +100,9 @@ func (r route) described() huma.Operation {
 	for _, status := range r.errors() {
 		name := strconv.Itoa(status)
 		op.Responses[name] = &huma.Response{Ref: "#/components/responses/" + name}
+	}
+	if r.Held {
+		op.Responses["202"] = &huma.Response{Ref: "#/components/responses/202"}
 	}
 	return op
 }
@@ -122,7 +128,7 @@ func (o Operation) errors() []int {
 		list = append(list, 401, 404, 410, 413)
 	}
 	if o.Method != http.MethodGet {
-		list = append(list, 409, 415, 429, 507)
+		list = append(list, 409, 415, 424, 429, 507)
 	}
 	slices.Sort(list)
 	return list
@@ -186,7 +192,8 @@ func operationOf(item *huma.PathItem, method string) *huma.Operation {
 
 func tagsOf() (list []*huma.Tag) {
 	for _, name := range []string{
-		tagMessages, tagInbox, tagConversations, tagAgents, tagRuns, tagEvents, tagArtifacts, tagDead, tagCredentials, tagHub,
+		tagMessages, tagContact, tagTasks, tagApprovals, tagInbox, tagConversations, tagAgents, tagPermissions, tagRuns, tagEvents,
+		tagArtifacts, tagDead, tagCredentials, tagHub,
 	} {
 		list = append(list, &huma.Tag{Name: name})
 	}
@@ -203,17 +210,21 @@ func securitySchemes() map[string]*huma.SecurityScheme {
 	}
 }
 
-// problemResponses are the errors, by status.
-func problemResponses() map[string]*huma.Response {
+// commonResponses are the errors, by status, and what a call is answered that waits for an approval.
+func commonResponses() map[string]*huma.Response {
 	sentences := map[int]string{
 		400: "E003: something about the request is wrong", 401: "E001 unauthenticated: nobody knows who calls",
 		403: "E001: not permitted", 404: "E003 not_found: there is no such thing, or it is not the caller's to see",
 		409: "E003 conflict: it is not any more as the request has it", 410: "E002 gone: the agent was removed", 413: "E003 too_large: a limit is exceeded",
 		415: "E003: the body is of another type than the operation takes", 421: "E001: the hub is not called so",
+		424: "E005: something it depends on has failed",
 		429: "E002 rate_limited: too many changes; see Retry-After", 500: "E006: the hub failed",
 		503: "E002: not available now; see Retry-After", 504: "E004: it took too long", 507: "E002 storage_full: the disk is full",
 	}
-	list := map[string]*huma.Response{}
+	list := map[string]*huma.Response{"202": {
+		Description: "Not made: it waits for an approval",
+		Content:     map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Ref: schemaPrefix + "Held"}}},
+	}}
 	for status, sentence := range sentences {
 		list[strconv.Itoa(status)] = &huma.Response{
 			Description: sentence,

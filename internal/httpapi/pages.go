@@ -49,13 +49,17 @@ var pagePolicy = sync.OnceValue(func() string {
 
 // page answers with a page. What is in it is for its reader alone.
 func (a *api) page(w http.ResponseWriter, status int, name string, data any) error {
+	return a.pageUnder(pagePolicy(), w, status, name, data)
+}
+
+func (a *api) pageUnder(policy string, w http.ResponseWriter, status int, name string, data any) error {
 	var b bytes.Buffer
 	if err := templates().ExecuteTemplate(&b, name, data); err != nil {
 		return err
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", pagePolicy())
+	h.Set("Content-Security-Policy", policy)
 	// Without any referrer, browsers would not say either where a form comes from.
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("X-Frame-Options", "DENY")

@@ -22,6 +22,14 @@ type Problem struct {
 	Recoverable bool          `json:"recoverable" doc:"Whether trying again, or otherwise, can help."`
 	Suggestion  string        `json:"suggestion,omitempty" doc:"What to do next."`
 	RetryAfter  float64       `json:"retry_after,omitempty" doc:"Seconds to wait before trying again."`
+
+	Contacted *parley.Contacted `json:"contacted,omitempty" doc:"Of a contact that was made all the same: what was sent, and where its answer will stand."`
+}
+
+// Held is the answer to a call that was not made: it waits for an approval.
+type Held struct {
+	Text     string          `json:"text" doc:"What has become of the call, in words." example:"This action requires approval. Waiting for approval..."`
+	Approval parley.Approval `json:"approval" doc:"What it waits for. Its caller is told by a message of what comes of it."`
 }
 
 // statuses are the HTTP statuses of errors. A code's own stands for every reason that is not listed.
@@ -73,18 +81,26 @@ func problemOf(err error) Problem {
 			Because(parley.TooLarge).Suggest("make it smaller, or send an artifact")
 		status = http.StatusRequestEntityTooLarge
 	}
-	return Problem{
+	p := Problem{
 		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: e.Message, Code: e.Code, Reason: e.Reason,
 		Recoverable: e.Recoverable, Suggestion: e.Suggestion, RetryAfter: e.RetryAfter.Seconds(),
 	}
+	if u, ok := errors.AsType[unanswered](err); ok {
+		p.Contacted = &u.contacted
+	}
+	return p
 }
 
-// fail answers with an error. Where an answer has begun already, the connection is cut, so that nobody
+// fail answers with an error, or that a call waits for an approval. Where an answer has begun already, the connection is cut, so that nobody
 // takes a part for the whole.
 func (a *api) fail(w *answer, r *http.Request, err error) {
 	if w.begun {
 		a.options.Log.Warn("an answer could not be finished", "operation", r.Pattern, "error", err)
 		panic(http.ErrAbortHandler)
+	}
+	if waits, ok := errors.AsType[*parley.Held](err); ok {
+		writeJSON(w, http.StatusAccepted, Held{parley.HeldText, waits.Approval})
+		return
 	}
 	p := problemOf(err)
 	if p.Status == http.StatusRequestEntityTooLarge {

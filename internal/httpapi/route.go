@@ -32,6 +32,13 @@ const (
 	Self            Who = "the agent itself"
 	SuperiorOrOwner Who = "the agent's manager, and owners"
 	RunnerOrOwner   Who = "the agent whose run it is, and owners"
+
+	AgentOrOwner     Who = "the agent itself, and owners"
+	ConcernedOrOwner Who = "those who asked for the task or for one it is part of, its assignee, and owners"
+	AssigneeOrOwner  Who = "the task's assignee, and owners"
+	RequesterOrOwner Who = "those who asked for the task or for one it is part of, and owners"
+	CallerOrDecider  Who = "the agent whose call it is, its manager, and owners"
+	Decider          Who = "the manager of the agent whose call it is, and owners; never the agent itself"
 )
 
 const (
@@ -49,7 +56,7 @@ const (
 // rules are the rules there are.
 var rules = []Who{
 	Anyone, Everyone, Owner, LocalOwner, People, SelfOrOwner, ManagerOrOwner, MemberOrOwner, SessionOnly, Self, SuperiorOrOwner,
-	RunnerOrOwner,
+	RunnerOrOwner, AgentOrOwner, ConcernedOrOwner, AssigneeOrOwner, RequesterOrOwner, CallerOrDecider, Decider,
 }
 
 // Operation is what there is to know of a route.
@@ -69,6 +76,7 @@ type Operation struct {
 	Gives       string        // media type of an answer's body that is not JSON
 	Example     string        // of a request's body
 	Hidden      bool          // a page, not part of the API
+	Held        bool          // an agent's call may have to be approved first
 }
 
 // mustHaveRule keeps an operation from being served of which nobody has said who may use it.

@@ -10,6 +10,10 @@ import (
 // The groups of operations, in the order of the documentation.
 const (
 	tagMessages      = "Messages"
+	tagContact       = "Contact"
+	tagTasks         = "Tasks"
+	tagApprovals     = "Approvals"
+	tagPermissions   = "Permissions"
 	tagInbox         = "Inbox"
 	tagConversations = "Conversations"
 	tagAgents        = "Agents"
@@ -24,8 +28,8 @@ const (
 // routes lists every operation there is.
 func routes() []route {
 	return slices.Concat(
-		messageRoutes(), inboxRoutes(), conversationRoutes(), agentRoutes(), controlRoutes(), runRoutes(), artifactRoutes(),
-		credentialRoutes(), eventRoutes(), hubRoutes(), pageRoutes(),
+		messageRoutes(), contactRoutes(), taskRoutes(), approvalRoutes(), inboxRoutes(), conversationRoutes(), agentRoutes(),
+		permissionRoutes(), controlRoutes(), runRoutes(), artifactRoutes(), credentialRoutes(), eventRoutes(), hubRoutes(), pageRoutes(),
 	)
 }
 
@@ -35,6 +39,7 @@ func messageRoutes() []route {
 			ID: "post-message", Method: http.MethodPost, Path: "/v1/messages", Tag: tagMessages,
 			Scope: parley.ScopeSend, Who: Everyone,
 			Summary:     "Post a message",
+			Held:        true,
 			Description: "Answers once the message is on disk. Name a conversation, or the participants it is for, or the message it answers. 200 says that its key was used before: it is the first message that comes back.",
 			Status:      http.StatusCreated, Body: bodyOfMessage,
 			Example: `{"direct":["arya"],"content":{"text":"Is the build green?"},"priority":"high","requires_ack":true}`,
@@ -43,6 +48,7 @@ func messageRoutes() []route {
 			ID: "show-message", Method: http.MethodGet, Path: "/v1/messages/{message}", Tag: tagMessages,
 			Scope: parley.ScopeRead, Who: Everyone,
 			Summary:     "Show a message and what became of it",
+			Held:        true,
 			Description: "With wait, answers once every delivery that wakes has come as far as for says or has ended, or when the time is up.",
 			Time:        waitTime,
 		}, showMessage),
@@ -50,6 +56,7 @@ func messageRoutes() []route {
 			ID: "read-thread", Method: http.MethodGet, Path: "/v1/messages/{message}/thread", Tag: tagMessages,
 			Scope: parley.ScopeRead, Who: Everyone,
 			Summary: "A message and everything that answers it",
+			Held:    true,
 		}, thread),
 		answers(Operation{
 			ID: "redact-message", Method: http.MethodPost, Path: "/v1/messages/{message}/redact", Tag: tagMessages,
@@ -62,12 +69,14 @@ func messageRoutes() []route {
 			ID: "read-trace", Method: http.MethodGet, Path: "/v1/traces/{trace}", Tag: tagMessages,
 			Scope: parley.ScopeRead, Who: Everyone,
 			Summary:     "Everything that belongs to a trace",
+			Held:        true,
 			Description: "The messages the caller may read, in their order, with what became of them.",
 		}, trace),
 		answers(Operation{
 			ID: "search", Method: http.MethodGet, Path: "/v1/search", Tag: tagMessages,
 			Scope: parley.ScopeRead, Who: Everyone,
 			Summary: "Search messages",
+			Held:    true,
 		}, search),
 	}
 }
@@ -147,6 +156,7 @@ func conversationRoutes() []route {
 			ID: "list-conversations", Method: http.MethodGet, Path: "/v1/conversations", Tag: tagConversations,
 			Scope: parley.ScopeRead, Who: Everyone,
 			Summary:     "List conversations",
+			Held:        true,
 			Description: "Those the caller takes part in, the one with the newest message first.",
 		}, listConversations),
 		answers(Operation{
@@ -161,6 +171,7 @@ func conversationRoutes() []route {
 			ID: "show-conversation", Method: http.MethodGet, Path: "/v1/conversations/{conversation}", Tag: tagConversations,
 			Scope: parley.ScopeRead, Who: Everyone,
 			Summary: "Show a conversation",
+			Held:    true,
 		}, showConversation),
 		answers(Operation{
 			ID: "change-conversation", Method: http.MethodPatch, Path: "/v1/conversations/{conversation}", Tag: tagConversations,
@@ -200,12 +211,14 @@ func conversationRoutes() []route {
 			ID: "list-messages", Method: http.MethodGet, Path: "/v1/conversations/{conversation}/messages", Tag: tagConversations,
 			Scope: parley.ScopeRead, Who: Everyone,
 			Summary:     "Read a conversation",
+			Held:        true,
 			Description: "Messages, oldest first: the newest ones, those before a seq, or those after one. Reading consumes nothing.",
 		}, listMessages),
 		answers(Operation{
 			ID: "read-context", Method: http.MethodGet, Path: "/v1/conversations/{conversation}/context", Tag: tagConversations,
 			Scope: parley.ScopeRead, Who: Everyone,
 			Summary:     "What the caller sees when it is woken",
+			Held:        true,
 			Description: "The last messages, as many as its own context_messages says.",
 		}, contextOf),
 		does(Operation{
@@ -218,6 +231,7 @@ func conversationRoutes() []route {
 			ID: "export-conversation", Method: http.MethodGet, Path: "/v1/conversations/{conversation}/export", Tag: tagConversations,
 			Scope: parley.ScopeRead, Who: Everyone,
 			Summary:     "Export a conversation",
+			Held:        true,
 			Description: "As JSON lines, the conversation first, or as Markdown.",
 			Time:        longTime, Gives: jsonLines,
 		}, exportConversation),
@@ -236,12 +250,14 @@ func agentRoutes() []route {
 			ID: "who", Method: http.MethodGet, Path: "/v1/who", Tag: tagAgents,
 			Scope: parley.ScopeRead, Who: Everyone,
 			Summary:     "What everybody is doing",
+			Held:        true,
 			Description: "Each participant with its status and what is open in its inbox.",
 		}, who),
 		answers(Operation{
 			ID: "list-agents", Method: http.MethodGet, Path: "/v1/agents", Tag: tagAgents,
 			Scope: parley.ScopeRead, Who: Everyone,
 			Summary:     "List the participants",
+			Held:        true,
 			Description: "Agents, people and the hub itself. How an agent is run is shown to owners alone.",
 		}, listAgents),
 		answers(Operation{

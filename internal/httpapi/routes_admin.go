@@ -186,5 +186,17 @@ func pageRoutes() []route {
 			Summary: "Sign out",
 			Takes:   "application/x-www-form-urlencoded", Hidden: true,
 		}, signOut),
+		pages(Operation{
+			ID: "approve-page", Method: http.MethodGet, Path: "/approve/{secret}", Tag: tagHub,
+			Who:     Anyone,
+			Summary: "Show the approval of a link",
+			Hidden:  true,
+		}, approvePage),
+		pages(Operation{
+			ID: "approve", Method: http.MethodPost, Path: "/approve/{secret}", Tag: tagHub,
+			Who:     Anyone,
+			Summary: "Decide the approval of a link",
+			Takes:   "application/x-www-form-urlencoded", Hidden: true,
+		}, approve),
 	}
 }

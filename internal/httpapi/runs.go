@@ -89,12 +89,12 @@ type HealthReport struct {
 
 // reportHealth keeps what the caller says of itself. The path names it, so that nobody speaks for another by mistake.
 func reportHealth(ctx context.Context, c call, in *reportedHealth) (health parley.Health, err error) {
-	agent, err := c.hub.Agent(ctx, c.caller, in.Agent)
+	mine, err := c.isMe(ctx, in.Agent)
 	if err != nil {
 		return health, err
 	}
-	if agent.ID != c.caller.Agent {
-		return health, parley.Errorf(parley.NotPermitted, "%s cannot say how %s is", c.caller.Agent, agent.ID).
+	if !mine {
+		return health, parley.Errorf(parley.NotPermitted, "%s cannot say how %s is", c.caller.Agent, clip(in.Agent)).
 			Suggest("agents report their own health")
 	}
 	b := in.Body

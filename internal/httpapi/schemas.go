@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 
@@ -52,13 +53,14 @@ func refine(schemas map[string]*huma.Schema) {
 		}
 	}
 	schemas["NewAgent"].Required = []string{"id"}
+	schemas["TaskRequest"].Required = []string{"text"}
 }
 
 // addTexts adds what the fields of a type mean, and which words they may have.
 func addTexts(name string, s *huma.Schema) {
 	for field, p := range s.Properties {
 		if p.Description == "" {
-			p.Description = lookUp(fields, name, field)
+			p.Description = cmp.Or(lookUp(contactFields, name, field), lookUp(fields, name, field))
 		}
 		of := p
 		if p.Type == huma.TypeArray {
@@ -110,6 +112,14 @@ var words = map[string][]any{
 	"state": enum(parley.DeliveryAccepted, parley.DeliveryDelivered, parley.DeliverySeen, parley.DeliveryAcked,
 		parley.DeliveryAnswered, parley.DeliveryFailed, parley.DeliveryExpired, parley.DeliveryEvicted, parley.DeliveryDead,
 		parley.DeliveryDropped),
+	"Approval.state": enum(parley.ApprovalPending, parley.ApprovalApproved, parley.ApprovalExecuted, parley.ApprovalDenied,
+		parley.ApprovalExpired, parley.ApprovalWithdrawn),
+	"Task.status":           enum(parley.TaskQueued, parley.TaskActive, parley.TaskCompleted, parley.TaskFailed, parley.TaskCancelled),
+	"Task.outcome":          enum(parley.OutcomeSuccess, parley.OutcomePartial),
+	"Contacted.outcome":     enum(parley.ContactAnswered, parley.ContactDelegated, parley.ContactNotified, parley.ContactLate),
+	"ContactRequest.action": enum(parley.PatternAsk, parley.PatternDelegate, parley.PatternNotify),
+	"effect":                enum(parley.EffectAllow, parley.EffectDeny),
+
 	"action":  enum(parley.Actions()...),
 	"answers": enum(parley.AnswersParallel, parley.AnswersRoundRobin, parley.AnswersFirst),
 	"purpose": enum(parley.PurposeAsk, parley.PurposeTask, parley.PurposeCallback, parley.PurposeApproval, parley.PurposeError),

@@ -37,6 +37,11 @@ func (a *api) form(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	if r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == "" {
 		return nil, foreignPage() // every browser that is still in use sends one of them
 	}
+	return formOf(w, r)
+}
+
+// formOf reads a form, whoever has posted it.
+func formOf(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	r.Body = http.MaxBytesReader(w, r.Body, formBody)
 	if err := r.ParseForm(); err != nil {
 		return nil, unreadable(err)

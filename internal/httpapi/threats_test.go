@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,6 +37,9 @@ const aMessage = `{"conversation":"square","content":{"text":"hello"}}`
 func TestForgedSender(t *testing.T) {
 	w := newWorld(t)
 	w.refuses(t, "in the body", request{as: "arya", path: "/v1/messages", body: `{"from":"gendry",` + aMessage[1:]}, 403, parley.NotPermitted)
+	w.refuses(t, "in a contact", request{as: "arya", path: "/v1/contact", body: `{"from":"gendry",` + aNotice[1:]}, 403, parley.NotPermitted)
+	w.refuses(t, "in a contact, of nobody", request{as: "arya", path: "/v1/contact", body: `{"from":"nobody",` + aNotice[1:]}, 403, parley.NotPermitted)
+	w.refuses(t, "in a task", request{as: "arya", path: "/v1/tasks", body: `{"from":"gendry","text":"do it"}`}, 403, parley.NotPermitted)
 	w.refuses(t, "acting as another agent", request{as: "arya", path: "/v1/messages", body: aMessage, header: in("Parley-As", "gendry")}, 403, parley.NotPermitted)
 	w.refuses(t, "a person acting as its report", request{as: "rickon", path: "/v1/messages", body: aMessage, header: in("Parley-As", "arya")}, 403, parley.NotPermitted)
 	w.refuses(t, "an owner acting as the hub", request{as: "user", path: "/v1/messages", body: aMessage, header: in("Parley-As", "parley")}, 403, parley.NotPermitted)
@@ -53,6 +57,7 @@ func TestOpenLocalhost(t *testing.T) {
 	for _, op := range httpapi.Routes() {
 		paths = append(paths, strings.NewReplacer("{", "", "}", "").Replace(op.Path))
 	}
+	paths = slices.DeleteFunc(paths, func(path string) bool { return path == "/approve/secret" }) // that is the credential
 	for _, path := range paths {
 		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"} {
 			got := w.send(request{method: method, path: path})

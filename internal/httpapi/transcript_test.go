@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"path/filepath"
 	"regexp"
@@ -202,8 +203,9 @@ var stories = map[string][]step{
 
 // TestTranscripts shows what is sent and answered, for every operation.
 func TestTranscripts(t *testing.T) {
-	used := map[string]bool{}
-	for name, steps := range stories {
+	used, all := map[string]bool{}, maps.Clone(stories)
+	maps.Copy(all, contactStories)
+	for name, steps := range all {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
 			if name == "runs" {
@@ -223,6 +225,7 @@ func TestTranscripts(t *testing.T) {
 	}
 	elsewhere := []string{ // shown by tests of their own
 		"make-backup", "end-session", "follow-events", "openapi", "docs-page", "front-page", "sign-in-page", "sign-in", "sign-out",
+		"approve-page", "approve",
 	}
 	for _, op := range httpapi.Routes() {
 		if !used[op.ID] && !strings.Contains(strings.Join(elsewhere, " "), op.ID) {
@@ -292,7 +295,7 @@ var hidden = []struct {
 }
 
 // numbers depend on what goes on in the background, or on the machine.
-var numbers = regexp.MustCompile(`"(pid|disk_free|disk_total|seq|last_seq|read_seq|last_event|num|entries|audited)": ?\d+`)
+var numbers = regexp.MustCompile(`"(pid|disk_free|disk_total|seq|last_seq|read_seq|last_event|num|entries|audited|elapsed)": ?[\d.e-]+`)
 
 func (h *hider) text(s string) string {
 	s = numbers.ReplaceAllString(h.fixed.Replace(s), `"$1": <n>`)

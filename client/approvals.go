@@ -1,0 +1,34 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/parley-hub/parley"
+)
+
+// ApprovalsOptions selects approvals. The zero value selects all the caller may see: what it waits for or may
+// decide.
+type ApprovalsOptions struct {
+	State parley.ApprovalState // none: all
+	Agent string               // whose calls
+	Mine  bool                 // only what the caller may decide
+}
+
+// Approvals returns a page of approvals, the newest first.
+func (c *Client) Approvals(ctx context.Context, which ApprovalsOptions, from From) (Page[parley.Approval], error) {
+	q := query(
+		"state", string(which.State), "agent", which.Agent, "mine", flag(which.Mine), "cursor", from.Cursor, "limit", count(from.Limit),
+	)
+	return fetch[Page[parley.Approval]](ctx, c, q, "approvals")
+}
+
+// Approval returns one approval, with the exact call it is about.
+func (c *Client) Approval(ctx context.Context, id string) (parley.Approval, error) {
+	return fetch[parley.Approval](ctx, c, nil, "approvals", id)
+}
+
+// Decide approves or denies a call of somebody else. The first answer wins.
+func (c *Client) Decide(ctx context.Context, id string, d parley.Decision) (parley.Approval, error) {
+	return call[parley.Approval](ctx, c, http.MethodPost, d, "approvals", id, "decide")
+}

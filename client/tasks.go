@@ -1,0 +1,120 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// TasksOptions selects tasks. The zero value selects all the caller may see: those it asked for or is to do, and
+// what is under them; an owner everybody's.
+type TasksOptions struct {
+	Assignee  string
+	Requester string
+	Status    []parley.TaskState
+	Open      bool // only those that have not ended
+	Roots     bool // only those without a parent
+}
+
+func (o TasksOptions) query(from From) url.Values {
+	states := make([]string, len(o.Status))
+	for i, s := range o.Status {
+		states[i] = string(s)
+	}
+	return query(
+		"assignee", o.Assignee, "requester", o.Requester, "status", strings.Join(states, ","), "open", flag(o.Open), "roots", flag(o.Roots),
+		"cursor", from.Cursor, "limit", count(from.Limit),
+	)
+}
+
+// task is a parley.TaskView as it is sent.
+type task struct {
+	parley.TaskView
+	Elapsed float64 `json:"elapsed"`
+}
+
+func (t task) view() parley.TaskView {
+	t.TaskView.Elapsed = time.Duration(t.Elapsed * float64(time.Second))
+	return t.TaskView
+}
+
+func viewsOf(list []task) []parley.TaskView {
+	views := make([]parley.TaskView, len(list))
+	for i, t := range list {
+		views[i] = t.view()
+	}
+	return views
+}
+
+// Tasks returns a page of tasks, the newest first.
+func (c *Client) Tasks(ctx context.Context, which TasksOptions, from From) (Page[parley.TaskView], error) {
+	page, err := fetch[Page[task]](ctx, c, which.query(from), "tasks")
+	return Page[parley.TaskView]{Items: viewsOf(page.Items), Next: page.Next}, err
+}
+
+// NewTask asks somebody for a piece of work. *parley.Held if somebody must approve that first.
+func (c *Client) NewTask(ctx context.Context, n parley.NewTask) (parley.TaskView, error) {
+	r := request{method: http.MethodPost, key: n.IdempotencyKey}
+	made, err := callWith[task](ctx, c, r, n, 0, "tasks")
+	return made.view(), err
+}
+
+// Task returns one task.
+func (c *Client) Task(ctx context.Context, id string) (parley.TaskView, error) {
+	got, err := fetch[task](ctx, c, nil, "tasks", id)
+	return got.view(), err
+}
+
+// TaskTree returns a task and all under it, each after its parent.
+func (c *Client) TaskTree(ctx context.Context, id string) ([]parley.TaskView, error) {
+	page, err := fetch[Page[task]](ctx, c, nil, "tasks", id, "tree")
+	return viewsOf(page.Items), err
+}
+
+// progress is a parley.TaskProgress in a call; the time of it is the hub's.
+type progress struct {
+	*parley.TaskProgress
+	At *time.Time `json:"at,omitempty"` // never given
+}
+
+// UpdateTask says how a task goes, or that it has ended.
+func (c *Client) UpdateTask(ctx context.Context, id string, change parley.TaskChange) (parley.TaskView, error) {
+	in := struct {
+		parley.TaskChange
+		Progress *progress `json:"progress,omitempty"`
+	}{TaskChange: change}
+	if change.Progress != nil {
+		in.Progress = &progress{TaskProgress: change.Progress}
+	}
+	return c.changeTask(ctx, http.MethodPatch, in, id)
+}
+
+// CancelTask cancels a task and all under it.
+func (c *Client) CancelTask(ctx context.Context, id, reason string) (parley.TaskView, error) {
+	in := struct {
+		Reason string `json:"reason,omitempty"`
+	}{reason}
+	return c.changeTask(ctx, http.MethodPost, in, id, "cancel")
+}
+
+// RetryTask queues a task again that has failed or was cancelled.
+func (c *Client) RetryTask(ctx context.Context, id string) (parley.TaskView, error) {
+	return c.changeTask(ctx, http.MethodPost, nil, id, "retry")
+}
+
+// ReassignTask gives a task to somebody else.
+func (c *Client) ReassignTask(ctx context.Context, id, assignee string) (parley.TaskView, error) {
+	in := struct {
+		Assignee string `json:"assignee"`
+	}{assignee}
+	return c.changeTask(ctx, http.MethodPost, in, id, "reassign")
+}
+
+func (c *Client) changeTask(ctx context.Context, method string, in any, steps ...string) (parley.TaskView, error) {
+	changed, err := call[task](ctx, c, method, in, append([]string{"tasks"}, steps...)...)
+	return changed.view(), err
+}

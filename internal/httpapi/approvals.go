@@ -1,0 +1,60 @@
+package httpapi
+
+import (
+	"context"
+
+	"github.com/parley-hub/parley"
+)
+
+type listedApprovals struct {
+	State  string `query:"state" enum:"pending,approved,executed,denied,expired,withdrawn" doc:"Only those in this state."`
+	Agent  string `query:"agent" doc:"Only calls of this agent."`
+	Mine   bool   `query:"mine" doc:"Only what the caller may decide."`
+	Limit  int    `query:"limit" minimum:"0" doc:"How many to return at most; 0 or absent: the usual number."`
+	Cursor string `query:"cursor" doc:"Where to go on: next of the page before."`
+}
+
+func listApprovals(ctx context.Context, c call, in *listedApprovals) (page List[parley.Approval], err error) {
+	size := paged{Limit: in.Limit}.size()
+	filter := parley.ApprovalFilter{State: parley.ApprovalState(in.State), Agent: in.Agent, Mine: in.Mine, Limit: size}
+	if in.State != "" && !filter.State.Known() {
+		return page, parley.Errorf(parley.BadInput, "%q is not a state of an approval", clip(in.State)).
+			Suggest("use pending, approved, executed, denied, expired or withdrawn")
+	}
+	if place, err := at[string](in.Cursor); err != nil {
+		return page, err
+	} else if place != nil {
+		filter.Before = *place
+	}
+	page.Items, err = c.hub.Approvals(ctx, c.caller, filter)
+	if len(page.Items) == size {
+		page.Next = cursor(page.Items[size-1].ID)
+	}
+	return page, err
+}
+
+type oneApproval struct {
+	Approval string `path:"approval" doc:"The approval's id."`
+}
+
+func showApproval(ctx context.Context, c call, in *oneApproval) (parley.Approval, error) {
+	return c.hub.Approval(ctx, c.caller, in.Approval)
+}
+
+type decidedApproval struct {
+	Approval string `path:"approval" doc:"The approval's id."`
+	Body     DecisionRequest
+}
+
+// DecisionRequest is an answer to a request for an approval. Which one it is must be said: nothing stands for a no.
+type DecisionRequest struct {
+	Approve *bool  `json:"approve" required:"true" nullable:"false" doc:"Whether the call may be made."`
+	Note    string `json:"note,omitempty" doc:"What its caller is to know."`
+}
+
+func decideApproval(ctx context.Context, c call, in *decidedApproval) (parley.Approval, error) {
+	if in.Body.Approve == nil {
+		return parley.Approval{}, parley.Errorf(parley.BadInput, "approve is missing").Suggest("say true or false")
+	}
+	return c.hub.Decide(ctx, c.caller, in.Approval, parley.Decision{Approve: *in.Body.Approve, Note: in.Body.Note})
+}

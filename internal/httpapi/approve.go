@@ -1,0 +1,66 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/plain"
+)
+
+// approvePolicy lets a page show itself and send its form home, and nothing else: no script runs in it.
+const approvePolicy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// shownApproval is what a person sees who decides by a link: exactly the call that is held.
+type shownApproval struct {
+	parley.Approval
+	Args    string
+	Pending bool
+	Problem *Problem
+}
+
+func newShownApproval(approval parley.Approval) shownApproval {
+	var args bytes.Buffer
+	if json.Indent(&args, approval.Call.Args, "", "  ") != nil {
+		args.Reset()
+		args.Write(approval.Call.Args)
+	}
+	return shownApproval{Approval: approval, Args: string(plain.JSON(args.Bytes())), Pending: approval.State == parley.ApprovalPending}
+}
+
+// approvePage only shows: what looks at links before people do, as chat programs do, must not decide.
+func approvePage(a *api, w http.ResponseWriter, r *http.Request) error {
+	approval, err := a.hub.ApprovalByLink(r.Context(), r.PathValue("secret"))
+	return a.showApproval(w, approval, err)
+}
+
+// approve decides. It also takes what a notification's button sends, which comes from no page: the secret of the link
+// is what no foreign page has.
+func approve(a *api, w http.ResponseWriter, r *http.Request) error {
+	form, err := formOf(w, r)
+	if err != nil {
+		return err
+	}
+	answer := form.Get("approve")
+	if answer != "1" && answer != "0" {
+		return parley.Errorf(parley.BadInput, "the form does not say whether to approve").Suggest("send approve=1 or approve=0")
+	}
+	secret := r.PathValue("secret")
+	_, refused := a.hub.DecideByLink(r.Context(), secret, parley.Decision{Approve: answer == "1", Note: form.Get("note")})
+	approval, err := a.hub.ApprovalByLink(r.Context(), secret)
+	if err == nil && refused != nil {
+		shown, p := newShownApproval(approval), problemOf(refused)
+		shown.Problem = &p
+		return a.pageUnder(approvePolicy, w, p.Status, "approve.html", shown)
+	}
+	return a.showApproval(w, approval, err)
+}
+
+func (a *api) showApproval(w http.ResponseWriter, approval parley.Approval, err error) error {
+	if err != nil {
+		p := problemOf(err)
+		return a.pageUnder(approvePolicy, w, p.Status, "approve.html", shownApproval{Problem: &p})
+	}
+	return a.pageUnder(approvePolicy, w, http.StatusOK, "approve.html", newShownApproval(approval))
+}

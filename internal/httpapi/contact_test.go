@@ -1,0 +1,186 @@
+package httpapi_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/httpapi"
+)
+
+// longWait is more than anything here takes.
+const longWait = 30 * time.Second
+
+const anAsk = `{"action":"ask","agent":"rickon","message":"Which steel?"}`
+
+// asked waits until rickon has the request of an ask, and returns it.
+func (w *world) asked() string {
+	w.t.Helper()
+	taken, err := w.Take(ctx, as("rickon"), parley.Take{Wait: longWait})
+	w.ok(err)
+	if len(taken.Messages) != 1 {
+		w.t.Fatalf("rickon was asked %d times", len(taken.Messages))
+	}
+	return taken.Messages[0].ID
+}
+
+// answer answers a message as rickon.
+func (w *world) answer(message, text string) {
+	w.t.Helper()
+	_, err := w.Post(ctx, as("rickon"), parley.Draft{InReplyTo: message, Content: parley.Content{Text: text}})
+	w.ok(err)
+}
+
+// calledBack waits until arya has a message from the hub, and returns what it says.
+func (w *world) calledBack() string {
+	w.t.Helper()
+	for {
+		taken, err := w.Take(ctx, as("arya"), parley.Take{Wait: longWait})
+		w.ok(err)
+		if len(taken.Messages) == 0 {
+			w.t.Fatal("nothing comes back")
+		}
+		for _, m := range taken.Messages {
+			if m.From == parley.System {
+				return m.Content.Text
+			}
+		}
+	}
+}
+
+// TestAsksAreAnsweredInTheCall: the call lasts until the other has answered.
+func TestAsksAreAnsweredInTheCall(t *testing.T) {
+	w := newWorld(t)
+	answered := make(chan reply, 1)
+	go func() { answered <- w.send(request{as: "arya", path: "/v1/contact", body: anAsk}) }()
+	w.answer(w.asked(), "Valyrian.")
+	got := <-answered
+	if got.status != http.StatusOK || find(t, got.body, "text") != "Response from rickon: Valyrian." || find(t, got.body, "outcome") != "answered" {
+		t.Errorf("got %d %s", got.status, got.body)
+	}
+}
+
+// TestLateAsksAreProblemsThatSayWhatWasAsked: the time is up, and the answer follows as a message.
+func TestLateAsksAreProblemsThatSayWhatWasAsked(t *testing.T) {
+	w := newWorld(t)
+	got := w.send(request{as: "arya", path: "/v1/contact", body: anAsk[:len(anAsk)-1] + `,"wait":0.001}`})
+	if got.status != http.StatusGatewayTimeout || find(t, got.body, "code") != "E004" || find(t, got.body, "contacted.outcome") != "late" {
+		t.Fatalf("got %d %s", got.status, got.body)
+	}
+	w.answer(find(t, got.body, "contacted.message"), "Valyrian.")
+	if text := w.calledBack(); text != "Response from rickon: Valyrian." {
+		t.Errorf("brought %q", text)
+	}
+}
+
+// closings tells when the server has closed a connection, and so is done with what came by it.
+type closings struct {
+	net.Listener
+	closed chan struct{}
+}
+
+func (l closings) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &closingConn{Conn: conn, closed: l.closed}, nil
+}
+
+type closingConn struct {
+	net.Conn
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (c *closingConn) Close() error {
+	err := c.Conn.Close()
+	c.once.Do(func() { c.closed <- struct{}{} })
+	return err
+}
+
+// TestAsksOutliveTheirConnection: whoever hangs up gets the answer as a message.
+func TestAsksOutliveTheirConnection(t *testing.T) {
+	closed := make(chan struct{}, 16)
+	w := newWorldAt(t, closings{localListener(t), closed})
+	calling, hangUp := context.WithCancel(ctx)
+	req, err := http.NewRequestWithContext(calling, http.MethodPost, w.server.URL+"/v1/contact", strings.NewReader(anAsk))
+	w.ok(err)
+	req.Header.Set("Authorization", "Bearer "+w.tokens["arya"])
+	req.Header.Set("Content-Type", "application/json")
+	ended := make(chan error, 1)
+	go func() {
+		_, err := direct.Do(req) //nolint:bodyclose // there is none
+		ended <- err
+	}()
+	message := w.asked()
+	hangUp()
+	if err := <-ended; err == nil {
+		t.Fatal("the call was answered")
+	}
+	<-closed
+	w.answer(message, "Valyrian.")
+	if text := w.calledBack(); text != "Response from rickon: Valyrian." {
+		t.Errorf("brought %q", text)
+	}
+}
+
+// TestAsksEndWithTheirCredential: the call ends at once, and what is answered later is brought to the agent.
+func TestAsksEndWithTheirCredential(t *testing.T) {
+	w := newWorld(t)
+	made, err := w.NewToken(ctx, user, parley.NewToken{Agent: "arya"})
+	w.ok(err)
+	w.tokens["stale"] = made.Secret
+	answered := make(chan reply, 1)
+	go func() { answered <- w.send(request{as: "stale", path: "/v1/contact", body: anAsk}) }()
+	message := w.asked()
+	w.ok(w.RevokeToken(ctx, user, made.ID))
+	if got := <-answered; got.status != http.StatusUnauthorized {
+		t.Errorf("got %d %s", got.status, got.body)
+	}
+	w.answer(message, "Valyrian.")
+	if text := w.calledBack(); text != "Response from rickon: Valyrian." {
+		t.Errorf("brought %q", text)
+	}
+}
+
+// TestAsksEndWhenTheServerStops: its caller is told to come again.
+func TestAsksEndWhenTheServerStops(t *testing.T) {
+	closing := make(chan struct{})
+	w := newWorld(t, func(o *httpapi.Options) { o.Closing = closing })
+	answered := make(chan reply, 1)
+	go func() { answered <- w.send(request{as: "arya", path: "/v1/contact", body: anAsk}) }()
+	w.asked()
+	close(closing)
+	if got := <-answered; got.status != http.StatusServiceUnavailable || find(t, got.body, "code") != "E002" {
+		t.Errorf("got %d %s", got.status, got.body)
+	}
+}
+
+// TestTheSameContactIsMadeOnce: a key in the header or in the body says that it is the same.
+func TestTheSameContactIsMadeOnce(t *testing.T) {
+	w := newWorld(t)
+	body := `{"action":"notify","agent":"gendry","message":"It is done"`
+	first := w.send(request{as: "arya", path: "/v1/contact", body: body + "}", header: in("Idempotency-Key", "k")})
+	again := w.send(request{as: "arya", path: "/v1/contact", body: body + `,"idempotency_key":"k"}`})
+	if first.status != http.StatusOK || again.status != http.StatusOK || find(t, first.body, "message") != find(t, again.body, "message") {
+		t.Errorf("got %s and %s", first.body, again.body)
+	}
+	both := w.send(request{as: "arya", path: "/v1/contact", body: body + `,"idempotency_key":"k"}`, header: in("Idempotency-Key", "other")})
+	if both.status != http.StatusBadRequest {
+		t.Errorf("two keys: %d %s", both.status, both.body)
+	}
+}
+
+// TestWaitsOfContactsAreBounded: nobody holds a call for ever.
+func TestWaitsOfContactsAreBounded(t *testing.T) {
+	w := newWorld(t)
+	for _, wait := range []string{"-1", "601", "1e300"} {
+		w.refuses(t, wait, request{as: "arya", path: "/v1/contact", body: anAsk[:len(anAsk)-1] + `,"wait":` + wait + `}`}, 400, parley.BadInput)
+	}
+}

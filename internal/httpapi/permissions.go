@@ -1,0 +1,50 @@
+package httpapi
+
+import (
+	"context"
+
+	"github.com/parley-hub/parley"
+)
+
+type listedPermissions struct {
+	Agent string `query:"agent" doc:"Only the rules of this agent."`
+}
+
+func listPermissions(ctx context.Context, c call, in *listedPermissions) (List[parley.Permission], error) {
+	return listOf(c.hub.Permissions(ctx, c.caller, in.Agent))
+}
+
+// PermissionRequest is a rule: whether an agent may contact another, or everybody.
+type PermissionRequest struct {
+	Agent            string        `json:"agent" doc:"Whose rule it is." example:"arya"`
+	Target           string        `json:"target" doc:"Whom it is about: an agent, or * for everybody who has no rule of their own." example:"gendry"`
+	Effect           parley.Effect `json:"effect" enum:"allow,deny" doc:"What it says."`
+	RequiresApproval bool          `json:"requires_approval,omitempty" doc:"Each call needs an approval; with allow only."`
+	RequiresHuman    bool          `json:"requires_human,omitempty" doc:"And a person must give it."`
+}
+
+func permit(ctx context.Context, c call, in *with[PermissionRequest]) (parley.Permission, error) {
+	b := in.Body
+	return c.hub.Permit(ctx, c.caller, parley.Permission{
+		Agent: b.Agent, Target: b.Target, Effect: b.Effect, RequiresApproval: b.RequiresApproval, RequiresHuman: b.RequiresHuman,
+	})
+}
+
+type removedPermission struct {
+	Agent  string `query:"agent" required:"true" doc:"Whose rule it is." example:"arya"`
+	Target string `query:"target" required:"true" doc:"Whom it is about: an agent, or *." example:"gendry"`
+	Effect string `query:"effect" enum:"allow,deny" doc:"Only the rule that says this; absent: both."`
+}
+
+func unpermit(ctx context.Context, c call, in *removedPermission) error {
+	return c.hub.Unpermit(ctx, c.caller, in.Agent, in.Target, parley.Effect(in.Effect))
+}
+
+type checkedPermission struct {
+	From string `query:"from" doc:"Who would contact the other; absent: the caller." example:"arya"`
+	To   string `query:"to" required:"true" doc:"Whom." example:"gendry"`
+}
+
+func checkPermission(ctx context.Context, c call, in *checkedPermission) (parley.Verdict, error) {
+	return c.hub.CheckPermission(ctx, c.caller, in.From, in.To)
+}

@@ -1,0 +1,175 @@
+package httpapi
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+// Task is a task as it is answered.
+type Task struct {
+	parley.TaskView
+	Elapsed float64 `json:"elapsed" doc:"Seconds from its creation to its end, or until now."`
+}
+
+func taskOf(view parley.TaskView, err error) (Task, error) {
+	return Task{view, view.Elapsed.Seconds()}, err
+}
+
+func tasksOf(views []parley.TaskView) []Task {
+	list := make([]Task, len(views))
+	for i, v := range views {
+		list[i] = Task{v, v.Elapsed.Seconds()}
+	}
+	return list
+}
+
+type listedTasks struct {
+	Assignee  string `query:"assignee" doc:"Only those of this participant."`
+	Requester string `query:"requester" doc:"Only those this participant has asked for."`
+	Status    string `query:"status" doc:"Only those in these states, with commas: queued, active, completed, failed, cancelled." example:"queued,active"`
+	Open      bool   `query:"open" doc:"Only those that have not ended."`
+	Roots     bool   `query:"roots" doc:"Only those that are not part of another one."`
+	Limit     int    `query:"limit" minimum:"0" doc:"How many to return at most; 0 or absent: the usual number."`
+	Cursor    string `query:"cursor" doc:"Where to go on: next of the page before."`
+}
+
+func listTasks(ctx context.Context, c call, in *listedTasks) (page List[Task], err error) {
+	size := paged{Limit: in.Limit}.size()
+	filter := parley.TaskFilter{Assignee: in.Assignee, Requester: in.Requester, Open: in.Open, Roots: in.Roots, Limit: size}
+	if filter.Status, err = taskStates(in.Status); err != nil {
+		return page, err
+	}
+	if place, err := at[string](in.Cursor); err != nil {
+		return page, err
+	} else if place != nil {
+		filter.Before = *place
+	}
+	views, err := c.hub.Tasks(ctx, c.caller, filter)
+	if page.Items = tasksOf(views); len(views) == size {
+		page.Next = cursor(views[size-1].ID)
+	}
+	return page, err
+}
+
+// taskStates reads states that stand in one word.
+func taskStates(word string) (list []parley.TaskState, err error) {
+	if word == "" {
+		return nil, nil
+	}
+	for one := range strings.SplitSeq(word, ",") {
+		state := parley.TaskState(one)
+		if !state.Known() {
+			return nil, parley.Errorf(parley.BadInput, "%q is not a state of a task", clip(one)).
+				Suggest("use queued, active, completed, failed or cancelled")
+		}
+		if !slices.Contains(list, state) {
+			list = append(list, state)
+		}
+	}
+	return list, nil
+}
+
+type madeTask struct {
+	Key  string `header:"Idempotency-Key" doc:"The same as idempotency_key in the body: a task with a key that its requester has used within 24 hours is not made again."`
+	Body TaskRequest
+}
+
+// TaskRequest asks for a piece of work.
+type TaskRequest struct {
+	parley.NewTask
+	From string `json:"from,omitempty" doc:"Refused unless it is the caller."`
+}
+
+func makeTask(ctx context.Context, c call, in *madeTask) (Task, error) {
+	made := in.Body.NewTask
+	var err error
+	if made.IdempotencyKey, err = oneKey(in.Key, made.IdempotencyKey); err != nil {
+		return Task{}, err
+	}
+	if err := c.checkClaim(ctx, "make-task", in.Body.From); err != nil {
+		return Task{}, err
+	}
+	return taskOf(c.hub.NewTask(ctx, c.caller, made))
+}
+
+type oneTask struct {
+	Task string `path:"task" doc:"The task's id." example:"task-101"`
+}
+
+func showTask(ctx context.Context, c call, in *oneTask) (Task, error) {
+	return taskOf(c.hub.Task(ctx, c.caller, in.Task))
+}
+
+func taskTree(ctx context.Context, c call, in *oneTask) (List[Task], error) {
+	views, err := c.hub.TaskTree(ctx, c.caller, in.Task)
+	return List[Task]{Items: tasksOf(views)}, err
+}
+
+type changedTask struct {
+	Task string `path:"task" doc:"The task's id." example:"task-101"`
+	Body TaskChange
+}
+
+// TaskChange says how a task goes, or that it has ended.
+type TaskChange struct {
+	Progress *ProgressReport    `json:"progress,omitempty" doc:"How far it has come."`
+	Status   parley.TaskState   `json:"status,omitempty" enum:"completed,failed" doc:"That it has ended; absent: it goes on."`
+	Outcome  parley.TaskOutcome `json:"outcome,omitempty" enum:"success,partial" doc:"Of what is completed; default: success."`
+	Result   *parley.TaskResult `json:"result,omitempty" doc:"What came of it."`
+	Reason   string             `json:"reason,omitempty" doc:"Why it has failed."`
+}
+
+// ProgressReport is how far a task has come, by its assignee's word.
+type ProgressReport struct {
+	Fraction   *float64 `json:"fraction,omitempty" minimum:"0" maximum:"1" doc:"From 0 to 1."`
+	Current    *int64   `json:"current,omitempty" minimum:"0" doc:"How much of the total is done."`
+	Total      *int64   `json:"total,omitempty" minimum:"0" doc:"How much there is to do."`
+	Message    string   `json:"message,omitempty" doc:"In a sentence."`
+	Confidence *float64 `json:"confidence,omitempty" minimum:"0" maximum:"1" doc:"From 0 to 1."`
+	Blockers   []string `json:"blockers,omitempty" maxItems:"64" doc:"What it cannot go on without; its requester is told."`
+}
+
+func (p *ProgressReport) progress() *parley.TaskProgress {
+	if p == nil {
+		return nil
+	}
+	return &parley.TaskProgress{
+		Fraction: p.Fraction, Current: p.Current, Total: p.Total, Message: p.Message, Confidence: p.Confidence, Blockers: p.Blockers,
+	}
+}
+
+func updateTask(ctx context.Context, c call, in *changedTask) (Task, error) {
+	b := in.Body
+	change := parley.TaskChange{Progress: b.Progress.progress(), Status: b.Status, Outcome: b.Outcome, Result: b.Result, Reason: b.Reason}
+	return taskOf(c.hub.UpdateTask(ctx, c.caller, in.Task, change))
+}
+
+type cancelledTask struct {
+	Task string `path:"task" doc:"The task's id." example:"task-101"`
+	Body CancelRequest
+}
+
+func cancelTask(ctx context.Context, c call, in *cancelledTask) (Task, error) {
+	return taskOf(c.hub.CancelTask(ctx, c.caller, in.Task, in.Body.Reason))
+}
+
+func retryTask(ctx context.Context, c call, in *oneTask) (Task, error) {
+	return taskOf(c.hub.RetryTask(ctx, c.caller, in.Task))
+}
+
+type reassignedTask struct {
+	Task string `path:"task" doc:"The task's id." example:"task-101"`
+	Body ReassignRequest
+}
+
+// ReassignRequest says who is to do a task.
+type ReassignRequest struct {
+	Assignee string `json:"assignee" doc:"Who is to do it." example:"gendry"`
+}
+
+func reassignTask(ctx context.Context, c call, in *reassignedTask) (Task, error) {
+	return taskOf(c.hub.ReassignTask(ctx, c.caller, in.Task, in.Body.Assignee))
+}
