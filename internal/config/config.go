@@ -25,6 +25,7 @@ type Config struct {
 	Store     string
 	OwnerAuth string
 	Hosts     []string
+	PublicURL string // of the hub for browsers; none: its own address
 	Log       Log
 	Limits    parley.Limits
 	Rate      Rate
@@ -33,11 +34,14 @@ type Config struct {
 	Retention   Retention
 	Runs        Runs
 	Loops       Loops
+	Ask         Ask
+	Tiers       parley.Tiers
+	Approvals   Approvals
 	Webhook     Webhook
 
-	// Runtimes and Providers are the sections of these names, each as YAML that says by name what there is. What
+	// Runtimes, Providers and Notify are the sections of these names, each as YAML that says by name what there is. What
 	// stood before it in the file is left blank, so that its lines and columns are those of the file.
-	Runtimes, Providers []byte
+	Runtimes, Providers, Notify []byte
 
 	values   []Value
 	warnings []string
@@ -80,6 +84,19 @@ type Loops struct {
 	Hops      int           // of one chain of automatic messages
 }
 
+// Approvals says how long requests for approvals wait. What is 0 never comes.
+type Approvals struct {
+	Expire time.Duration
+	Remind time.Duration
+}
+
+// Ask bounds what it is to ask an agent.
+type Ask struct {
+	Wait  time.Duration // for the answer
+	Slots int           // open asks to one agent
+	Depth int           // asks that are nested in each other
+}
+
 // Webhook is where webhooks may lead beside public addresses.
 type Webhook struct{ Allow []string }
 
@@ -101,7 +118,7 @@ func Load(file string, environ []string, flags map[string]string) (*Config, erro
 		return nil, err
 	}
 	fromFile := read.found
-	c := &Config{Runtimes: read.sections[runtimes].text, Providers: read.sections[providers].text}
+	c := &Config{Runtimes: read.sections[runtimes].text, Providers: read.sections[providers].text, Notify: read.sections[notify].text}
 	fromEnviron := c.readEnviron(environ)
 	for _, key := range keys {
 		value := given{key.Default, "default"}

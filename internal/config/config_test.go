@@ -42,8 +42,8 @@ func TestDefaultsAreTheHubsOwn(t *testing.T) {
 	if c.Addr != "127.0.0.1:7717" || c.Store != SQLite || c.Rate != (Rate{50, 200}) || c.Retention.Events != 7*day {
 		t.Errorf("defaults are %+v", c)
 	}
-	if c.Runs != (Runs{64, 30 * time.Minute, 10 * time.Second, 8 << 20}) || c.Loops != (Loops{8, 10 * time.Minute, 32}) {
-		t.Errorf("defaults of runs are %+v, of loops %+v", c.Runs, c.Loops)
+	if c.Runs != (Runs{64, 30 * time.Minute, 10 * time.Second, 8 << 20}) || c.Loops != (Loops{8, 10 * time.Minute, 32}) || c.Ask != (Ask{2 * time.Minute, 16, 3}) {
+		t.Errorf("defaults of runs are %+v, of loops %+v, of asks %+v", c.Runs, c.Loops, c.Ask)
 	}
 	for _, v := range c.Values() {
 		if v.Source != "default" {
@@ -125,6 +125,11 @@ func TestValues(t *testing.T) {
 		{"owner_auth", "password", "is not one of socket, token"},
 		{"hosts", "hub.example.org, other:8080,[::1]", ""},
 		{"hosts", "http://x", "is not a host name"},
+		{"public_url", "https://parley.example.org:8443", ""},
+		{"public_url", "https://parley.example.org/path", "without a path"},
+		{"public_url", "https://a:b@parley.example.org", "without a path"},
+		{"public_url", "parley.example.org", "is not a URL"},
+		{"public_url", "ftp://parley.example.org", "is not a URL"},
 		{"hosts", "a/b", "is not a host name"},
 		{"log.level", "loud", "is not one of"},
 		{"limits.body", "1MiB", ""},
@@ -148,6 +153,11 @@ func TestValues(t *testing.T) {
 		{"runs.output", "1kB", "is not a size from"},
 		{"loops.exchanges", "off", "is not a number"},
 		{"loops.quiet", "31d", "is not a duration from"},
+		{"ask.wait", "500ms", "is not a duration from"},
+		{"ask.slots", "0", "is not a number from 1 to 1000"},
+		{"tiers", "pm-worker,pm-boss", "is not a pair"},
+		{"tiers", "pm", "is not a pair"},
+		{"approvals.remind", "1ms", "shorter than a second"},
 		{"webhook.allow", "hooks.lan, 127.0.0.1,10.0.0.0/8,::1,fd00::/8,hooks.lan:8080", ""},
 		{"webhook.allow", "http://x", "is neither a host name"},
 		{"webhook.allow", "10.0.0.0/99", "is neither a host name"},

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/parley-hub/parley"
 )
 
 // Key is one thing that can be set.
@@ -50,6 +52,11 @@ var keys = []Key{
 		Name: "hosts", Type: "list of names", isList: true,
 		Doc:  "Further names under which browsers and programs may reach the hub.",
 		read: into(func(c *Config) *[]string { return &c.Hosts }, hostNames),
+	},
+	{
+		Name: "public_url", Type: "URL",
+		Doc:  "Where people reach the hub with a browser (`https://parley.example.org`): links in notifications begin with it. Without it, the address where the hub listens.",
+		read: into(func(c *Config) *string { return &c.PublicURL }, origin),
 	},
 	{
 		Name: "log.level", Type: "`debug`, `info`, `warn` or `error`", Default: "info",
@@ -160,6 +167,36 @@ var keys = []Key{
 		Name: "loops.hops", Type: "number", Default: "32",
 		Doc:  "How long a chain of automatic messages may become.",
 		read: into(func(c *Config) *int { return &c.Loops.Hops }, upTo(1000)),
+	},
+	{
+		Name: "ask.wait", Type: "duration", Default: "2m",
+		Doc:  "How long an ask waits for its answer. What comes later is brought to whoever has asked.",
+		read: into(func(c *Config) *time.Duration { return &c.Ask.Wait }, durationWithin(time.Second, day)),
+	},
+	{
+		Name: "ask.slots", Type: "number", Default: "16",
+		Doc:  "How many asks may be open to one agent. Each is answered by a run of its own.",
+		read: into(func(c *Config) *int { return &c.Ask.Slots }, upTo(1000)),
+	},
+	{
+		Name: "ask.depth", Type: "number", Default: "3",
+		Doc:  "How many asks may be nested in each other.",
+		read: into(func(c *Config) *int { return &c.Ask.Depth }, upTo(100)),
+	},
+	{
+		Name: "tiers", Type: "list of pairs", Default: "command-command,command-pm,pm-worker", isList: true,
+		Doc:  "Which tiers may contact each other, in either direction. Pairs that are not in it may not.",
+		read: into(func(c *Config) *parley.Tiers { return &c.Tiers }, tierPairs),
+	},
+	{
+		Name: "approvals.expire", Type: "duration or `off`", Default: off,
+		Doc:  "After how long a request for an approval that nobody has answered ends.",
+		read: into(func(c *Config) *time.Duration { return &c.Approvals.Expire }, durationOrOff),
+	},
+	{
+		Name: "approvals.remind", Type: "duration or `off`", Default: "1h",
+		Doc:  "After how long those who decide are reminded; then each time after as long as it has waited, at most a day.",
+		read: into(func(c *Config) *time.Duration { return &c.Approvals.Remind }, durationOrOff),
 	},
 	{
 		Name: "webhook.allow", Type: "list of hosts, addresses and networks", isList: true,

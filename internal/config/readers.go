@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/parley-hub/parley"
 )
 
 // into makes a reader that parses a text and puts it where it belongs.
@@ -100,6 +102,15 @@ func address(text string) (string, error) {
 	return text, nil
 }
 
+// origin is a URL that ends after its host.
+func origin(text string) (string, error) {
+	u, err := url.Parse(text)
+	if text != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || text != u.Scheme+"://"+u.Host) {
+		return "", fmt.Errorf("%q is not a URL like https://parley.example.org, without a path", text)
+	}
+	return text, nil
+}
+
 // storeAddress does not quote what it refuses: it may hold a password.
 func storeAddress(text string) (string, error) {
 	if text == SQLite {
@@ -164,4 +175,22 @@ func each(text string, check func(string) error) ([]string, error) {
 		list = append(list, one)
 	}
 	return list, nil
+}
+
+// tierPairs reads pairs like command-pm. An empty list lets no tier contact another.
+func tierPairs(text string) (parley.Tiers, error) {
+	known := []parley.Tier{parley.TierCommand, parley.TierPM, parley.TierWorker}
+	pairs := parley.Tiers{}
+	for word := range strings.SplitSeq(text, ",") {
+		if word = strings.TrimSpace(word); word == "" {
+			continue
+		}
+		a, b, _ := strings.Cut(word, "-")
+		pair := [2]parley.Tier{parley.Tier(a), parley.Tier(b)}
+		if !slices.Contains(known, pair[0]) || !slices.Contains(known, pair[1]) {
+			return nil, fmt.Errorf("%q is not a pair like pm-worker of command, pm and worker", word)
+		}
+		pairs = append(pairs, pair)
+	}
+	return pairs, nil
 }

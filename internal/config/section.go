@@ -11,9 +11,10 @@ import (
 const (
 	runtimes  = "runtimes"
 	providers = "providers"
+	notify    = "notify"
 )
 
-var sections = []string{runtimes, providers}
+var sections = []string{runtimes, providers, notify}
 
 // section is a part of the file that is handed on as it is.
 type section struct {

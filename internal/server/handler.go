@@ -2,14 +2,23 @@ package server
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/parley-hub/parley/internal/httpapi"
 )
 
+// hosts are the names of the hub beside those of its machine.
+func (s *Server) hosts() []string {
+	if s.Config.PublicURL == "" {
+		return s.Config.Hosts
+	}
+	return append(slices.Clone(s.Config.Hosts), s.Config.PublicURL)
+}
+
 // handler is everything that is answered over HTTP. Streams end when closing is closed.
 func (s *Server) handler(closing <-chan struct{}) http.Handler {
 	return httpapi.New(s.hub, httpapi.Options{
-		Hosts:   s.Config.Hosts,
+		Hosts:   s.hosts(),
 		Origin:  s.Origin(),
 		Peer:    s.peer,
 		Attach:  s.attach,

@@ -43,7 +43,7 @@ func (s *Server) makeRuntimes(context.Context) error {
 	}
 	s.later(func() error { hook.Close(); return nil })
 	programs := command.New(presets, command.Options{
-		Environ: withoutKeys(os.Environ(), providers), Bin: ownDirectory(),
+		Environ: withoutKeys(os.Environ(), providers, s.notified.Variables()), Bin: ownDirectory(),
 		Grace: s.grace(), OutputLimit: s.Config.Runs.Output, Kill: s.peers.Kill,
 	})
 	s.runtimes = runtimes{parley.RuntimeScript: script.New(), parley.RuntimeLLM: model, parley.RuntimeWebhook: hook}
@@ -62,9 +62,9 @@ func ownDirectory() string {
 	return filepath.Dir(self)
 }
 
-// withoutKeys is an environment without the keys of providers, which no program gets. Those of the vendors
+// withoutKeys is an environment without the keys of providers and the secrets of notifiers, which no program gets. Those of the vendors
 // have well-known names, by which their own programs look for them: what these get, their presets say.
-func withoutKeys(environ []string, providers map[string]llm.Provider) []string {
+func withoutKeys(environ []string, providers map[string]llm.Provider, others []string) []string {
 	known := map[string]bool{}
 	for _, p := range llm.Builtin() {
 		known[p.KeyEnv] = true
@@ -75,7 +75,7 @@ func withoutKeys(environ []string, providers map[string]llm.Provider) []string {
 	}
 	return slices.DeleteFunc(slices.Clone(environ), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
-		return secret[name]
+		return secret[name] || slices.Contains(others, name)
 	})
 }
 

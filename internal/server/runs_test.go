@@ -268,7 +268,7 @@ func TestALateRunTimesOut(t *testing.T) {
 
 func TestKeysOfProvidersStayInTheHub(t *testing.T) {
 	environ := []string{"PATH=/bin", "ANTHROPIC_API_KEY=a", "MY_KEY=b", "MY_KEY_ID=c"}
-	got := withoutKeys(environ, map[string]llm.Provider{"mine": {KeyEnv: "MY_KEY"}, "other": {KeyEnv: "ANTHROPIC_API_KEY"}, "open": {}})
+	got := withoutKeys(environ, map[string]llm.Provider{"mine": {KeyEnv: "MY_KEY"}, "other": {KeyEnv: "ANTHROPIC_API_KEY"}, "open": {}}, nil)
 	if want := []string{"PATH=/bin", "ANTHROPIC_API_KEY=a", "MY_KEY_ID=c"}; !slices.Equal(got, want) {
 		t.Errorf("programs get %q, want %q", got, want)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/parley-hub/parley/internal/config"
 	"github.com/parley-hub/parley/internal/home"
 	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/notify"
 	"github.com/parley-hub/parley/internal/peer"
 	"github.com/parley-hub/parley/internal/service"
 )
@@ -39,6 +40,7 @@ type Server struct {
 	hub      *hub.Hub
 	peers    *peer.Registry
 	runtimes runtimes
+	notified notify.Settings
 	failed   chan error
 	undo     []func() error // what stops what was started, in the order of starting
 }
@@ -61,7 +63,7 @@ func Run(ctx context.Context, o Options, started func(*Server)) error {
 // Start opens everything, or leaves nothing behind. A cancelled ctx ends the start, not the server.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{Options: o, peers: peer.NewRegistry(), failed: make(chan error, 2)}
-	for _, step := range []func(context.Context) error{s.takeHome, s.checkStore, s.openDoors, s.makeRuntimes, s.openStore, s.startHub, s.serve, s.startRuns} {
+	for _, step := range []func(context.Context) error{s.takeHome, s.checkStore, s.openDoors, s.readNotify, s.makeRuntimes, s.openStore, s.startHub, s.serve, s.startRuns, s.startNotify} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, s.abandon())
 		}
@@ -141,7 +143,11 @@ func (s *Server) startHub(ctx context.Context) (err error) {
 	if err := s.keepStore(); err != nil {
 		return err
 	}
-	if s.hub, err = hub.New(ctx, s.store, s.hubConfig()); err != nil {
+	config := s.hubConfig()
+	if config.Node, err = s.lock.Node(); err != nil {
+		return err
+	}
+	if s.hub, err = hub.New(ctx, s.store, config); err != nil {
 		return err
 	}
 	s.adopt()
@@ -168,7 +174,12 @@ func (s *Server) hubConfig() hub.Config {
 	if events == 0 {
 		events = -1 // for ever
 	}
+	approvals := hub.Approvals(c.Approvals)
+	if approvals.Remind == 0 {
+		approvals.Remind = -1 // never
+	}
 	return hub.Config{
+		Tiers: c.Tiers, Approvals: approvals,
 		Limits: c.Limits,
 		Rate:   hub.Rate(c.Rate),
 		Retention: hub.Retention{
@@ -179,8 +190,10 @@ func (s *Server) hubConfig() hub.Config {
 		About:       s.about,
 		AuditHead:   s.Home.AuditHead(),
 		Loops:       hub.Loops(c.Loops),
+		Asks:        hub.Asks(c.Ask),
 
 		CheckRuntime: s.runtimes.check,
+		Notified:     s.notified.Has,
 	}
 }
 

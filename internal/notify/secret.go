@@ -1,0 +1,80 @@
+package notify
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/parley-hub/parley"
+)
+
+const mostSecret = 4 << 10
+
+// Secret is where a secret is: in a file that nobody else may read, or in a variable of the hub. It is read whenever it
+// is needed, so that a new one counts at once.
+type Secret struct{ File, Env string }
+
+func secretOf(file, env string) Secret { return Secret{file, env} }
+
+// path is the file, with the home directory for a ~ in front.
+func (s Secret) path() string {
+	rest, under := strings.CutPrefix(s.File, "~/")
+	if dir, err := os.UserHomeDir(); under && err == nil {
+		return filepath.Join(dir, rest)
+	}
+	return s.File
+}
+
+// read returns the secret; "" where none is set. Its text is in no error.
+func (s Secret) read() (secret string, err error) {
+	where := s.Env
+	switch {
+	case s.Env != "":
+		secret = os.Getenv(s.Env)
+	case s.File != "":
+		where = s.path()
+		if secret, err = readPrivate(where); err != nil {
+			return "", err
+		}
+	default:
+		return "", nil
+	}
+	secret = strings.TrimSpace(secret)
+	odd := func(r rune) bool { return r <= ' ' || r >= 0x7f }
+	if secret == "" || len(secret) > mostSecret || strings.ContainsFunc(secret, odd) {
+		return "", parley.Errorf(parley.BadInput, "%s has no secret of a notifier", where).Suggest("it must hold the secret alone, on one line")
+	}
+	return secret, nil
+}
+
+// readPrivate reads a file that nobody else may read.
+func readPrivate(path string) (string, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", unreadable(path, errors.Unwrap(err))
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return "", unreadable(path, err)
+	case !info.Mode().IsRegular():
+		return "", unreadable(path, errors.New("it is no regular file"))
+	case info.Mode().Perm()&0o077 != 0:
+		return "", parley.Errorf(parley.BadInput, "others may read %s (mode %04o), which has a secret of a notifier", path, info.Mode().Perm()).
+			Suggest("chmod 600 %s, and think about a new secret", path)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, mostSecret+1))
+	if err != nil {
+		return "", unreadable(path, err)
+	}
+	return string(text), nil
+}
+
+func unreadable(path string, err error) error {
+	return parley.Errorf(parley.BadInput, "%s, which should have a secret of a notifier, cannot be read: %w", path, err).
+		Suggest("write the secret into it, and chmod 600 %s", path)
+}
