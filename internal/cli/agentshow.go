@@ -11,6 +11,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/client"
+	"github.com/parley-hub/parley/internal/top"
 )
 
 func (a *app) agentShow() *cobra.Command {
@@ -36,8 +37,8 @@ func (a *app) showAgent(ctx context.Context, c *client.Client, v parley.AgentVie
 		"id", v.ID, "name", v.Name, "uuid", v.UUID, "kind", kindOf(v.Kind, v.Access),
 		"status", a.status(v.Status, v.Reason, v.SleepingUntil), "halted", a.halted(v.Stopped, v.Paused),
 		"sleeping until", a.maybe(v.SleepingUntil), "last seen", a.maybe(v.LastSeen),
-		"works on", newPlaces(c).works(ctx, v.Work), "health", health(v.Health),
-		"inbox", strconv.Itoa(v.Inbox.Waking) + " waking, " + strconv.Itoa(v.Inbox.Quiet) + " quiet",
+		"works on", newPlaces(c).works(ctx, v.Work), "awaits", top.Awaits(v.Awaiting), "health", health(v.Health),
+		"inbox", strconv.Itoa(v.Inbox.Waking+v.Inbox.Work) + " waking, " + strconv.Itoa(v.Inbox.Quiet) + " quiet",
 		"role", v.Role, "description", v.Description, "skills", strings.Join(v.Skills, ", "), "guardrails", v.Guardrails,
 		"tier", string(v.Tier), "manager", v.Manager,
 	}

@@ -39,7 +39,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	a.watchStart(root)
-	err := root.ExecuteContext(ctx)
+	err := a.unlessHeld(root.ExecuteContext(ctx))
 	if err == nil {
 		return exitDone
 	}
@@ -98,16 +98,16 @@ func (a *app) globalFlags(root *cobra.Command) {
 func (a *app) commands(root *cobra.Command) {
 	root.AddGroup(
 		&cobra.Group{ID: groupTalk, Title: "Talking:"},
-		&cobra.Group{ID: groupPeople, Title: "Agents and conversations:"},
+		&cobra.Group{ID: groupPeople, Title: "Agents, conversations and tasks:"},
 		&cobra.Group{ID: groupHub, Title: "The hub:"},
 		&cobra.Group{ID: groupCare, Title: "Looking after it:"},
 	)
 	root.SetHelpCommandGroupID(groupHub)
 	root.SetCompletionCommandGroupID(groupHub)
-	group(root, groupTalk, a.chatCommand(), a.sendCommand(), a.replyCommand(), a.inboxCommand(), a.ackCommand(),
-		a.watchCommand(), a.searchCommand(), a.traceCommand())
-	group(root, groupPeople, a.agentCommand(), a.convCommand(), a.tokenCommand(), a.whoCommand(), a.topCommand(),
-		a.whoamiCommand(), a.signInCommand())
+	group(root, groupTalk, a.chatCommand(), a.sendCommand(), a.replyCommand(), a.askCommand(), a.delegateCommand(), a.notifyCommand(),
+		a.inboxCommand(), a.ackCommand(), a.watchCommand(), a.searchCommand(), a.traceCommand())
+	group(root, groupPeople, a.agentCommand(), a.convCommand(), a.taskCommand(), a.approvalCommand(), a.permitCommand(), a.tokenCommand(),
+		a.whoCommand(), a.topCommand(), a.whoamiCommand(), a.signInCommand())
 	group(root, groupHub, a.upCommand(), a.demoCommand(), a.downCommand(), a.statusCommand(), a.configCommand(), a.versionCommand())
 	group(root, groupCare, a.doctorCommand(), a.backupCommand(), a.restoreCommand(), a.exportCommand(), a.importCommand(),
 		a.deadCommand(), a.redactCommand(), a.artifactCommand(), a.auditCommand(), a.uninstallCommand())

@@ -43,6 +43,12 @@ func nothing(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirecti
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
+// ruleTargets completes whom a rule is about: an agent, or everybody.
+func (a *app) ruleTargets(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	names, directive := a.agentNames(cmd, args, typed)
+	return append(names, parley.Anyone+"\teverybody"), directive
+}
+
 // agentNames completes the ids of agents. A hub that is away completes nothing.
 func (a *app) agentNames(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	return a.fromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
@@ -85,6 +91,26 @@ func (a *app) runIDs(cmd *cobra.Command, _ []string, typed string) ([]string, co
 		page, _ := c.Runs(ctx, client.RunsOptions{}, client.From{Limit: usualRuns})
 		for _, run := range page.Items {
 			add(run.ID, run.Agent+" "+string(run.State))
+		}
+	})
+}
+
+// taskIDs completes the ids of tasks, the newest first.
+func (a *app) taskIDs(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	return a.fromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
+		page, _ := c.Tasks(ctx, client.TasksOptions{}, client.From{Limit: maxCompletions})
+		for _, task := range page.Items {
+			add(task.ID, task.Title)
+		}
+	})
+}
+
+// approvalIDs completes the ids of approvals that are not decided.
+func (a *app) approvalIDs(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	return a.fromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
+		page, _ := c.Approvals(ctx, client.ApprovalsOptions{State: parley.ApprovalPending}, client.From{Limit: maxCompletions})
+		for _, approval := range page.Items {
+			add(approval.ID, approval.Agent+" "+whatIsHeld(approval))
 		}
 	})
 }

@@ -24,14 +24,15 @@ func (a *app) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show a small company of agents at work",
-		Long: `Start a hub in a temporary home, with five agents that follow rules instead of a model: no key, no network. They
-hold a standup, and then wait for you, until it is interrupted. Nothing of it stays.`,
+		Long: `Start a hub in a temporary home, with six agents that follow rules instead of a model: no key, no network. They
+hold a standup, share the work on a report, ask each other, and then wait for you, until it is interrupted. Nothing of it
+stays.`,
 		Example: `  parley demo
   parley demo --once`,
 		Args:              noArgs,
 		ValidArgsFunction: nothing,
 	}
-	cmd.Flags().BoolVar(&once, "once", false, "end after the standup")
+	cmd.Flags().BoolVar(&once, "once", false, "end after the show, and approve for me what needs it")
 	cmd.Flags().StringVar(&addr, "addr", addr, "where to listen; if it is taken, where there is room")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		removeStaleDemos()

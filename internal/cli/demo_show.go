@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,19 +17,29 @@ import (
 	"github.com/parley-hub/parley/internal/home"
 	"github.com/parley-hub/parley/internal/plain"
 	"github.com/parley-hub/parley/internal/server"
+	"github.com/parley-hub/parley/internal/tasktree"
 )
 
-// standupPatience is how long the standup may take.
-const standupPatience = time.Minute
+// demoPatience is how long the show may take.
+const demoPatience = time.Minute
 
 // stage is the demo on the terminal: every message as it comes.
 type stage struct {
 	watcher
-	names  map[string]string // of agents
-	absent []string          // of the team, who have not spoken in the standup yet
+	names   map[string]string // of agents
+	acts    []act             // still to come
+	where   string            // the conversation of the one that is played
+	awaited []demo.Line       // with which that ends
 }
 
-// perform makes the company, plays the standup, says what to try, and shows what happens from then on.
+// act is a part of the show: what begins it, in which conversation, and what has been said there when it is over.
+type act struct {
+	title string
+	begin func(context.Context) (conversation string, err error)
+	ends  []demo.Line
+}
+
+// perform makes the company, plays the show, says what to try, and shows what happens from then on.
 func (a *app) perform(ctx context.Context, dir home.Dir, hub *server.Server, once bool) error {
 	// As the owner at the socket, whatever tokens the environment has for other hubs.
 	c, err := client.New(client.Options{Home: string(dir), Socket: hub.About().Socket, Source: "cli"})
@@ -39,61 +50,148 @@ func (a *app) perform(ctx context.Context, dir home.Dir, hub *server.Server, onc
 	if err := demo.Stage(ctx, c); err != nil {
 		return err
 	}
-	s := &stage{watcher{app: a, client: c, titles: map[string]string{}}, map[string]string{}, demo.Team()}
+	s := &stage{watcher: watcher{app: a, client: c, titles: map[string]string{}}, names: map[string]string{}}
 	for _, agent := range demo.Agents() {
 		s.names[agent.ID] = agent.Name
 	}
-	a.paragraph("A hub is running in %s, with five agents that follow rules: no key, no network.", dir)
-	return s.follow(ctx, func() (more bool, err error) {
+	s.plan(once)
+	a.paragraph("A hub is running in %s, with six agents that follow rules: no key, no network.", dir)
+	return s.play(ctx, func() (more bool, err error) {
 		if once {
 			return false, nil
 		}
-		link, err := hub.SignInLink(ctx)
-		if err == nil {
-			a.paragraph("%s", thingsToTry(dir, link))
-		}
-		return true, err
+		return true, s.invite(ctx, dir, hub)
 	})
 }
 
-// follow starts the standup and shows what is said. Once everybody has spoken it calls held, which says
-// whether to go on.
-func (s *stage) follow(ctx context.Context, held func() (more bool, err error)) error {
+// plan says what is played. Who only looks on does not type an approval: it is given for them.
+func (s *stage) plan(once bool) {
+	for _, scene := range demo.Scenes() {
+		s.acts = append(s.acts, act{scene.Title, func(ctx context.Context) (string, error) {
+			receipt, err := s.client.Post(ctx, scene.Begin)
+			return receipt.Message.Conversation, err
+		}, scene.Ends})
+	}
+	if once {
+		s.acts = append(s.acts, act{"You approve it", s.approve, []demo.Line{demo.Verdict()}})
+	}
+}
+
+// play shows what is said, one act after the other. After the last it calls over, which says whether to go on.
+func (s *stage) play(ctx context.Context, over func() (more bool, err error)) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	late := time.AfterFunc(standupPatience, func() {
-		end(parley.Errorf(parley.TimedOut, "the standup did not come to its end").Suggest("is this machine very busy? Try again"))
+	late := time.AfterFunc(demoPatience, func() {
+		end(parley.Errorf(parley.TimedOut, "the show did not come to its end").Suggest("is this machine very busy? Try again"))
 	})
 	defer late.Stop()
-	receipt, err := s.client.Post(ctx, parley.Draft{Conversation: demo.Standup, Content: parley.Content{Text: demo.Kickoff}})
+	status, err := s.client.Status(ctx)
 	if err != nil {
 		return err
 	}
-	which := client.EventsOptions{After: receipt.Message.Seq - 1, Kinds: []string{string(parley.EventMessagePosted)}, Bodies: true}
+	if err := s.next(ctx); err != nil {
+		return err
+	}
+	which := client.EventsOptions{After: status.LastEvent, Kinds: []string{string(parley.EventMessagePosted)}, Bodies: true}
 	for e, err := range s.client.Events(ctx, which) {
 		if err != nil || e.Body == nil {
 			continue // it connects again by itself
 		}
-		s.print(ctx, *e.Body)
-		if !s.lastToSpeak(*e.Body, receipt.Message.Conversation) {
+		s.show(ctx, *e.Body)
+		if !s.ends(*e.Body) {
+			continue
+		}
+		if len(s.acts) > 0 {
+			if err := s.next(ctx); err != nil {
+				return err
+			}
 			continue
 		}
 		late.Stop()
-		if more, err := held(); err != nil || !more {
+		if more, err := over(); err != nil || !more {
 			return err
 		}
 	}
 	return context.Cause(ctx)
 }
 
-// lastToSpeak says whether the standup ends with a message.
-func (s *stage) lastToSpeak(m parley.Message, standup string) bool {
-	at := slices.Index(s.absent, m.From)
-	if at < 0 || m.Conversation != standup {
+// next begins the next act.
+func (s *stage) next(ctx context.Context) (err error) {
+	now := s.acts[0]
+	s.acts, s.awaited = s.acts[1:], now.ends
+	s.paragraph("── %s ──", now.title)
+	s.where, err = now.begin(ctx)
+	return err
+}
+
+// ends says whether the act ends with a message.
+func (s *stage) ends(m parley.Message) bool {
+	at := slices.IndexFunc(s.awaited, func(l demo.Line) bool {
+		return l.From == m.From && m.Conversation == s.where && strings.Contains(m.Content.Text, l.Text)
+	})
+	if at < 0 {
 		return false
 	}
-	s.absent = slices.Delete(s.absent, at, at+1)
-	return len(s.absent) == 0
+	s.awaited = slices.Delete(slices.Clone(s.awaited), at, at+1)
+	return len(s.awaited) == 0
+}
+
+// pending is the call that waits for somebody's yes.
+func (s *stage) pending(ctx context.Context) (parley.Approval, error) {
+	page, err := s.client.Approvals(ctx, client.ApprovalsOptions{State: parley.ApprovalPending}, client.From{Limit: 1})
+	if err != nil || len(page.Items) == 0 {
+		return parley.Approval{}, cmp.Or(err, error(parley.Errorf(parley.Internal, "nothing waits for an approval")))
+	}
+	return page.Items[0], nil
+}
+
+func (s *stage) approve(ctx context.Context) (conversation string, err error) {
+	approval, err := s.pending(ctx)
+	if err == nil {
+		_, err = s.client.Decide(ctx, approval.ID, parley.Decision{Approve: true})
+	}
+	return approval.Conversation, err
+}
+
+// invite says what to try.
+func (s *stage) invite(ctx context.Context, dir home.Dir, hub *server.Server) error {
+	approval, err := s.pending(ctx)
+	if err != nil {
+		return err
+	}
+	link, err := hub.SignInLink(ctx)
+	if err != nil {
+		return err
+	}
+	s.paragraph("%s", thingsToTry(dir, link, approval.ID))
+	return nil
+}
+
+func openTasks(p tasktree.Picture) []parley.TaskView {
+	return slices.DeleteFunc(slices.Clone(p.Tasks), func(t parley.TaskView) bool { return t.Status.Ended() })
+}
+
+// callbackSource is the door of messages that bring the result of a delegation.
+const callbackSource = "delegation_result"
+
+// show shows a message, and under it the tree of the task it is part of where that has changed by it.
+func (s *stage) show(ctx context.Context, m parley.Message) {
+	s.print(ctx, m)
+	if m.Task == "" {
+		return
+	}
+	task, err := s.client.Task(ctx, m.Task)
+	if err != nil {
+		return // it is gone, and so is what there would be to show
+	}
+	picture, err := (&treeSource{client: s.client, task: task.Root}).Look(ctx)
+	if err != nil || !picture.Ended() && (m.Source != callbackSource || len(openTasks(picture)) == 1) {
+		return // where the root alone is open, it ends with what comes next
+	}
+	for _, line := range tasktree.Draw(picture, tasktree.How{Zone: time.Local}) {
+		_, _ = fmt.Fprintf(s.out, "  %s\n", line)
+	}
+	_, _ = fmt.Fprintln(s.out)
 }
 
 // print shows a message: where, who and when, and under it the text.
@@ -104,7 +202,7 @@ func (s *stage) print(ctx context.Context, m parley.Message) {
 	}
 	_, _ = fmt.Fprintf(s.out, "%s  %s  %s\n", oneLine(s.place(ctx, m.Conversation)), name, m.CreatedAt.Local().Format(time.TimeOnly))
 	for line := range strings.Lines(plain.Text(cmp.Or(m.Content.Text, body(m)))) {
-		_, _ = fmt.Fprintf(s.out, "  %s\n", strings.TrimRight(line, "\n"))
+		_, _ = fmt.Fprintln(s.out, strings.TrimRight("  "+line, " \n"))
 	}
 	_, _ = fmt.Fprintln(s.out)
 }
@@ -135,10 +233,11 @@ func (a *app) paragraph(format string, args ...any) {
 }
 
 // thingsToTry are commands that work while the demo runs, for another terminal.
-func thingsToTry(dir home.Dir, link string) string {
-	parley := func(words string) string { return "  " + shellWord(os.Args[0]) + " " + words + "\n" }
+func thingsToTry(dir home.Dir, link, approval string) string {
+	program, path := typedAs(os.Args[0])
+	parley := func(words string) string { return "  " + shellWord(program) + " " + words + "\n" }
 	var b strings.Builder
-	b.WriteString("Now you. In another terminal:\n\n  export PARLEY_HOME=" + shellWord(string(dir)) + "\n")
+	b.WriteString("Now you. In another terminal:\n\n" + path + "  export PARLEY_HOME=" + shellWord(string(dir)) + "\n")
 	if os.Getenv("PARLEY_URL") != "" || os.Getenv("PARLEY_TOKEN") != "" {
 		b.WriteString("  unset PARLEY_URL PARLEY_TOKEN\n") // they would lead to another hub
 	}
@@ -146,7 +245,9 @@ func thingsToTry(dir home.Dir, link string) string {
 		what     string
 		commands []string
 	}{
-		{"ask for figures, and wait for the answer", []string{`send databot "What was our Q4 revenue?" --wait`}},
+		{"let InternBot ask: it waits for you", []string{"approval list", "approval approve " + approval}},
+		{"ask for figures, and wait for the answer", []string{`ask databot "What was our Q4 revenue?"`}},
+		{"hand over work, and look at it meanwhile", []string{`delegate coordinatorbot "Prepare Q4 report"`, "task tree"}},
 		{"talk to one of them", []string{"chat coordinatorbot"}},
 		{"mention two in a channel", []string{`chat --conv project-alpha "@DataBot @AnalystBot how was Q4?"`}},
 		{"see who is there, and what happens", []string{"who", "top", "watch", "search revenue"}},
@@ -154,6 +255,7 @@ func thingsToTry(dir home.Dir, link string) string {
 		{"make two of them call each other until the hub has had enough, and let them begin anew", []string{
 			`chat --conv project-alpha "@DataBot loop"`, "agent resume-pair databot analystbot",
 		}},
+		{"see who may talk to whom, and why", []string{"permit check internbot senioranalystbot"}},
 		{"let a first try fail", []string{`send internbot "a coffee, please" --wait`}},
 		{"let one pause: what it is sent waits", []string{"agent pause databot --reason lunch", `send databot hello`, "agent resume databot"}},
 	} {
@@ -163,6 +265,15 @@ func thingsToTry(dir home.Dir, link string) string {
 		}
 	}
 	return b.String() + "\nThe page signs you in with this link, once, for ten minutes:\n  " + link + "\n\nCtrl-C ends the demo, and removes all of it."
+}
+
+// typedAs is how this program is called in another terminal, wherever that is, and the line that makes it so.
+func typedAs(called string) (program, export string) {
+	whole, err := filepath.Abs(called)
+	if filepath.Base(called) == called || err != nil {
+		return called, "" // found by the PATH
+	}
+	return filepath.Base(whole), "  export PATH=" + shellWord(filepath.Dir(whole)) + ":$PATH\n"
 }
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./~+-]+$`)

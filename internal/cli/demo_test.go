@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/demo"
 	"github.com/parley-hub/parley/internal/home"
 )
 
@@ -16,7 +17,8 @@ import (
 func onStage(a *app) *stage {
 	return &stage{
 		watcher: watcher{app: a, titles: map[string]string{"c": "#daily-standup"}},
-		names:   map[string]string{"databot": "DataBot"}, absent: []string{"writerbot", "databot"},
+		names:   map[string]string{"databot": "DataBot"},
+		where:   "c", awaited: []demo.Line{{From: "writerbot", Text: "half"}, {From: "databot"}},
 	}
 }
 
@@ -39,21 +41,23 @@ func TestTheDemoIsColouredOnATerminalAlone(t *testing.T) {
 	}
 }
 
-func TestTheStandupEndsWithTheLastToSpeak(t *testing.T) {
+func TestAnActEndsWithTheLastLine(t *testing.T) {
 	s := onStage(&app{})
 	for i, said := range []struct {
-		from, where string
-		ends        bool
+		from, where, text string
+		ends              bool
 	}{
-		{"user", "c", false},
-		{"databot", "elsewhere", false},
-		{"databot", "c", false},
-		{"databot", "c", false},
-		{"writerbot", "c", true},
-		{"writerbot", "c", false},
+		{"user", "c", "Begin.", false},
+		{"databot", "elsewhere", "Idle.", false},
+		{"databot", "c", "Idle.", false},
+		{"databot", "c", "Idle.", false},
+		{"writerbot", "c", "Nothing.", false},
+		{"writerbot", "c", "By half.", true},
+		{"writerbot", "c", "By half.", false},
 	} {
-		if ends := s.lastToSpeak(parley.Message{From: said.from, Conversation: said.where}, "c"); ends != said.ends {
-			t.Errorf("message %d, of %s, ends the standup: %v", i, said.from, ends)
+		m := parley.Message{From: said.from, Conversation: said.where, Content: parley.Content{Text: said.text}}
+		if ends := s.ends(m); ends != said.ends {
+			t.Errorf("message %d, of %s, ends the act: %v", i, said.from, ends)
 		}
 	}
 }
@@ -109,6 +113,24 @@ func TestStaleDemosAreRemovedAndNothingElse(t *testing.T) {
 	} {
 		if _, err := os.Lstat(path); (err == nil) != left {
 			t.Errorf("%s is there: %v, want %v", path, err == nil, left)
+		}
+	}
+}
+
+// TestTypedAs: what the demo says to type works in a terminal that is elsewhere.
+func TestTypedAs(t *testing.T) {
+	here, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for called, want := range map[string][2]string{
+		"parley":               {"parley", ""},
+		"bin/parley":           {"parley", "  export PATH=" + shellWord(filepath.Join(here, "bin")) + ":$PATH\n"},
+		"./parley":             {"parley", "  export PATH=" + shellWord(here) + ":$PATH\n"},
+		"/opt/my tools/parley": {"parley", "  export PATH='/opt/my tools':$PATH\n"},
+	} {
+		if program, export := typedAs(called); program != want[0] || export != want[1] {
+			t.Errorf("%s is typed as %q after %q, want %q", called, program, export, want)
 		}
 	}
 }

@@ -117,6 +117,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	}
 	d.config = c
 	d.checkConfig()
+	d.checkNotify()
 	_, running, err := d.dir.Running()
 	if err != nil {
 		return err

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"time"
+
+	"github.com/parley-hub/parley/internal/server"
 )
 
 // checkHome says whether there is a home to look into.
@@ -69,6 +71,17 @@ func (d *doctor) checkConfig() {
 		return
 	}
 	d.note("config", fine, "%s other than the default (%s)", several(int64(set), "setting is", "settings are"), d.dir.Config())
+}
+
+// checkNotify looks at the secrets of the ways by which people are notified.
+func (d *doctor) checkNotify() {
+	people, err := server.CheckNotify(d.config)
+	switch {
+	case err != nil:
+		d.failed("notify", err)
+	case people > 0:
+		d.note("notify", fine, "%s notified, and the secrets for it are private", several(int64(people), "person is", "people are"))
+	}
 }
 
 // A clock before this, which is older than the program, is wrong.

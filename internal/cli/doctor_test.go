@@ -77,6 +77,30 @@ func TestDoctorWithAHub(t *testing.T) {
 	}
 }
 
+const notifier = "notify:\n  user:\n    - telegram:\n        chat: 5\n        token_file: "
+
+func TestDoctorLooksAtNotifiers(t *testing.T) {
+	dir := newDir(t)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	secret := filepath.Join(t.TempDir(), "secret")
+	for path, text := range map[string]string{secret: "canary", filepath.Join(dir, "config.yaml"): notifier + secret} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code, found := diagnosis(t, "--home", dir); code != exitDone || found["notify"].Verdict != fine {
+		t.Errorf("exit %d, %+v", code, found["notify"])
+	}
+	if err := os.Chmod(secret, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, found := diagnosis(t, "--home", dir); code != exitError || found["notify"].Verdict != bad || found["notify"].Mend == "" {
+		t.Errorf("an open file: exit %d, %+v", code, found["notify"])
+	}
+}
+
 func TestDoctorFindsWhatIsWrong(t *testing.T) {
 	dir := newDir(t)
 	hub, _ := up(t, "--home", dir)
@@ -92,6 +116,13 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 		{
 			"a broken configuration", "config",
 			func() error { return os.WriteFile(filepath.Join(dir, "config.yaml"), []byte("x: ["), 0o600) },
+			func() error { return os.Remove(filepath.Join(dir, "config.yaml")) },
+		},
+		{
+			"a notifier without its secret", "notify",
+			func() error {
+				return os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(notifier+dir+"/absent"), 0o600)
+			},
 			func() error { return os.Remove(filepath.Join(dir, "config.yaml")) },
 		},
 		{

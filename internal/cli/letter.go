@@ -73,35 +73,31 @@ func (l *letter) finish(ctx context.Context, a *app, cmd *cobra.Command, c *clie
 		}
 	}
 	l.draft.Type, l.draft.TTL = parley.Type(l.kind), int64(l.ttl.Round(time.Second).Seconds())
-	if l.deadline != "" {
-		due, err := parseWhen(l.deadline, time.Now())
-		if err != nil {
-			return usagef(cmd, "--deadline: %w", err)
-		}
-		due = due.UTC()
-		l.draft.Deadline = &due
+	if l.draft.Deadline, err = dueAt(cmd, l.deadline); err != nil {
+		return err
 	}
 	if l.payload != "" {
 		if l.draft.Payload = json.RawMessage(l.payload); !json.Valid(l.draft.Payload) {
 			return usagef(cmd, "--payload is not JSON")
 		}
 	}
-	return l.store(ctx, a, c)
+	l.draft.Content.Artifacts, err = a.storeFiles(ctx, c, l.files)
+	return err
 }
 
-// store hands in the files.
-func (l *letter) store(ctx context.Context, a *app, c *client.Client) error {
-	for _, name := range l.files {
+// storeFiles hands in files.
+func (a *app) storeFiles(ctx context.Context, c *client.Client, names []string) (artifacts []parley.Artifact, err error) {
+	for _, name := range names {
 		err := a.readFrom(ctx, name, "sending "+filepath.Base(name), func(r io.Reader) error {
 			stored, err := c.PutArtifact(ctx, r)
 			stored.Name = filepath.Base(name)
 			stored.MediaType = mime.TypeByExtension(filepath.Ext(name))
-			l.draft.Content.Artifacts = append(l.draft.Content.Artifacts, stored)
+			artifacts = append(artifacts, stored)
 			return err
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return artifacts, nil
 }

@@ -127,7 +127,7 @@ func TestADetachedHubSaysWhyItDidNotStart(t *testing.T) {
 	defer func() { _ = taken.Close() }()
 	dir := newDir(t)
 	wants(t, exitError, "is in use by another program", "up", "--home", dir, "--detach", "--addr", taken.Addr().String())
-	wants(t, exitError, "cannot be reached", "up", "--home", dir, "--detach", "--store", "postgres://u:canary@127.0.0.1:1/none")
+	wants(t, exitError, "cannot be reached", "up", "--home", dir, "--detach", "--addr", "127.0.0.1:0", "--store", "postgres://u:canary@127.0.0.1:1/none")
 	if log, err := os.ReadFile(home.Dir(dir).Log()); err != nil || bytes.Contains(log, []byte("canary")) {
 		t.Errorf("the log has a password, or is not there: %s, %v", log, err)
 	}

@@ -133,3 +133,45 @@ func (u urgency) Set(text string) error {
 }
 
 func (u urgency) Type() string { return "priority" }
+
+// maybe is a flag for something that may be left out.
+type maybe[T any] struct {
+	value **T
+	parse func(string) (T, error)
+}
+
+func (m maybe[T]) String() string {
+	if m.value == nil || *m.value == nil {
+		return ""
+	}
+	return fmt.Sprint(**m.value)
+}
+
+// Set reads it.
+func (m maybe[T]) Set(text string) error {
+	value, err := m.parse(text)
+	if err == nil {
+		*m.value = &value
+	}
+	return err
+}
+
+// Type names it in help.
+func (m maybe[T]) Type() string { return "number" }
+
+// parseShare reads a part of a whole.
+func parseShare(text string) (float64, error) {
+	share, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(share >= 0 && share <= 1) {
+		return 0, errors.New("write a number from 0 to 1")
+	}
+	return share, nil
+}
+
+func parseCount(text string) (int64, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0, errors.New("write a number from 0 on")
+	}
+	return n, nil
+}

@@ -53,6 +53,8 @@ type topSource struct {
 	mu     sync.Mutex // one looks at a time
 	places places
 	spent  map[string]spending
+	stuck  []parley.TaskView
+	asked  bool // what is stuck is known, and nothing has happened to a task since
 }
 
 // spending is what an agent has used, as of a time.
@@ -66,6 +68,7 @@ const (
 	mostSpenders = 100              // agents whose spending is asked for
 	spentAge     = 30 * time.Second // after which it is asked for again
 	detailRuns   = 20
+	mostStuck    = 20
 )
 
 // Look returns how everything is.
@@ -89,11 +92,23 @@ func (s *topSource) Look(ctx context.Context) (top.Picture, error) {
 	for _, run := range p.Runs {
 		p.Places[run.Conversation] = s.places.of(ctx, run.Conversation)
 	}
+	if p.Stuck, err = s.blocked(ctx); err != nil {
+		return p, err
+	}
 	for _, one := range present {
 		used := s.spending(ctx, one, p.At)
 		p.Agents = append(p.Agents, top.Agent{Presence: one, LastHour: used.hour, LastDay: used.day})
 	}
 	return p, ctx.Err()
+}
+
+// blocked are the tasks that cannot go on without help.
+func (s *topSource) blocked(ctx context.Context) (_ []parley.TaskView, err error) {
+	if !s.asked {
+		s.stuck, err = tasksWhere(ctx, s.client, client.TasksOptions{Open: true}, mostStuck, func(v parley.TaskView) bool { return v.Blocked() })
+		s.asked = err == nil
+	}
+	return s.stuck, err
 }
 
 // spending is what an agent has used: as it was a while ago, unless something of it has ended since.
@@ -127,18 +142,28 @@ func (s *topSource) Detail(ctx context.Context, agent string) (detail top.Detail
 	return detail, err
 }
 
-// Follow reports what becomes of runs, agents and loops.
+// Follow reports what becomes of runs, tasks, agents and loops.
 func (s *topSource) Follow(ctx context.Context, report func(parley.Event)) (last error) {
-	for e, err := range s.client.Events(ctx, client.EventsOptions{Kinds: []string{"run", "agent", "loop"}}) {
+	for e, err := range s.client.Events(ctx, client.EventsOptions{Kinds: []string{"run", "task", "agent", "loop"}}) {
 		if last = err; err != nil {
 			continue
 		}
 		if strings.HasPrefix(string(e.Kind), "run.") && e.Kind != parley.EventRunProgress {
 			s.stale(e.Agent)
 		}
+		if e.Kind.Within("task") || e.Kind == client.EventReady {
+			s.taskChanged()
+		}
 		report(e)
 	}
 	return last
+}
+
+// taskChanged lets what is stuck be asked for with the next look.
+func (s *topSource) taskChanged() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = false
 }
 
 // stale lets the spending of an agent be asked for with the next look.

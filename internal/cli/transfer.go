@@ -107,5 +107,5 @@ import which broke off can be repeated.`,
 func (a *app) imported(r parley.ImportReport) {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	a.fields("agents", number(r.Agents), "conversations", number(r.Conversations), "messages", number(r.Messages),
-		"skipped", number(r.Skipped), "bodies missing", number(r.BodiesMissing))
+		"rules", number(r.Permissions), "tasks", number(r.Tasks), "approvals", number(r.Approvals), "skipped", number(r.Skipped), "bodies missing", number(r.BodiesMissing))
 }

@@ -39,7 +39,7 @@ As JSON, every event is one line; a table leaves out what says little to a perso
 			return err
 		}
 		w := watcher{app: a, client: c, titles: map[string]string{}}
-		o.Bodies = a.output == formatTable
+		o.Bodies, o.Past = a.output == formatTable, cmd.Flags().Changed("after")
 		if o.Conversation != "" {
 			view, err := c.Conversation(ctx, o.Conversation)
 			if err != nil {

@@ -44,6 +44,10 @@ func inWords(title func(conversation string) string, e parley.Event) (string, bo
 		return deliveryInWords(e, parley.DeliveryState(rest)), true
 	case family == "loop":
 		return loopInWords(e.Data, rest), true
+	case family == "task":
+		return taskInWords(e, rest), true
+	case family == "approval":
+		return approvalInWords(e, rest), true
 	case e.Kind == parley.EventAgentPresence:
 		return presenceInWords(e), true
 	case e.Kind == parley.EventAgentHealth:

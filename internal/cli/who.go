@@ -10,6 +10,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/client"
+	"github.com/parley-hub/parley/internal/top"
 )
 
 func (a *app) whoCommand() *cobra.Command {
@@ -30,6 +31,7 @@ func (a *app) whoCommand() *cobra.Command {
 				column[parley.Presence]{"kind", func(p parley.Presence) string { return kindOf(p.Kind, p.Access) }},
 				column[parley.Presence]{"status", func(p parley.Presence) string { return a.status(p.Status, reasonOf(p), p.SleepingUntil) }},
 				column[parley.Presence]{"works on", func(p parley.Presence) string { return where.works(ctx, p.Work) }},
+				column[parley.Presence]{"awaits", func(p parley.Presence) string { return top.Awaits(p.Awaiting) }},
 				column[parley.Presence]{"runtime", func(p parley.Presence) string { return p.Runtime }},
 				column[parley.Presence]{"waiting", waiting},
 				column[parley.Presence]{"health", func(p parley.Presence) string { return health(p.Health) }},
@@ -48,12 +50,13 @@ func reasonOf(p parley.Presence) string {
 	return strings.TrimPrefix(p.Reason+": "+p.Note, ": ")
 }
 
-// waiting is how much waits for somebody: what wakes, and what does not.
+// waiting is how much waits for somebody: what is to be dealt with, and what is only to be known.
 func waiting(p parley.Presence) string {
+	due := p.Inbox.Waking + p.Inbox.Work
 	if p.Inbox.Quiet == 0 {
-		return strconv.Itoa(p.Inbox.Waking)
+		return strconv.Itoa(due)
 	}
-	return fmt.Sprintf("%d (+%d quiet)", p.Inbox.Waking, p.Inbox.Quiet)
+	return fmt.Sprintf("%d (+%d quiet)", due, p.Inbox.Quiet)
 }
 
 func (a *app) whoamiCommand() *cobra.Command {

@@ -19,12 +19,6 @@ const (
 	Project = "project-alpha"
 )
 
-// Kickoff is what starts the standup, said in its channel. Those who answer are its team.
-const Kickoff = "Good morning! @CoordinatorBot please start the standup."
-
-// Team are those who answer in the standup.
-func Team() []string { return []string{"writerbot", "analystbot", "databot"} }
-
 // Agents are who works there, managers before those they manage.
 func Agents() []parley.NewAgent {
 	return []parley.NewAgent{
@@ -36,6 +30,10 @@ func Agents() []parley.NewAgent {
 			Role: "analyst", Description: "Compares, and says what it means.",
 			Skills: []string{"competitors", "pricing", "trends"}, Manager: "coordinatorbot",
 		}),
+		employee("senioranalystbot", "SeniorAnalystBot", parley.Profile{
+			Role: "senior analyst", Description: "Says whether an analysis is sound.",
+			Skills: []string{"reviews"}, Manager: "coordinatorbot",
+		}),
 		employee("databot", "DataBot", parley.Profile{
 			Role: "data engineer", Description: "Has the figures.",
 			Skills: []string{"revenue", "queries"}, Tier: parley.TierWorker, Manager: "coordinatorbot",
@@ -46,7 +44,7 @@ func Agents() []parley.NewAgent {
 		}),
 		employee("internbot", "InternBot", parley.Profile{
 			Role: "intern", Description: "Is new here, and asks first.",
-			Skills: []string{"coffee"}, Tier: parley.TierWorker, Manager: "coordinatorbot", Mode: parley.ModeSupervised,
+			Skills: []string{"coffee"}, Tier: parley.TierWorker, Manager: parley.Owner, Mode: parley.ModeSupervised,
 		}),
 	}
 }

@@ -2,6 +2,7 @@ package top
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,14 +28,14 @@ var columns = []struct {
 }{
 	{column{"AGENT", false, func(a Agent, _ time.Time) string { return a.ID }}, 0},
 	{column{"STATUS", false, func(a Agent, now time.Time) string { return status(a.Presence, now) }}, 1},
-	{column{"INBOX", true, func(a Agent, _ time.Time) string { return strconv.Itoa(a.Inbox.Waking) }}, 2},
+	{column{"INBOX", true, func(a Agent, _ time.Time) string { return strconv.Itoa(a.Inbox.Waking + a.Inbox.Work) }}, 2},
 	{column{"LIVE", true, func(a Agent, _ time.Time) string { return number(int64(len(a.Work))) }}, 3},
 	{column{"RUNS/H", true, func(a Agent, _ time.Time) string { return number(int64(a.LastHour.Runs)) }}, 5},
 	{column{"TOKENS/D", true, func(a Agent, _ time.Time) string { return short(a.LastDay.InputTokens + a.LastDay.OutputTokens) }}, 6},
 	{column{"COST/D", true, func(a Agent, _ time.Time) string { return dollars(a.LastDay.Cost) }}, 7},
 	{column{"SEEN", true, func(a Agent, now time.Time) string { return since(a.LastSeen, now) }}, 8},
 	{column{"RUNTIME", false, func(a Agent, _ time.Time) string { return a.Runtime }}, 9},
-	{column{"WORKS ON", false, func(a Agent, now time.Time) string { return works(a.Work, now) }}, 4},
+	{column{"WORKS ON", false, busy}, 4},
 }
 
 const gap = 2 // columns of space between two
@@ -98,6 +99,23 @@ func status(p parley.Presence, now time.Time) string {
 		words += " " + lasting(p.SleepingUntil.Sub(now))
 	}
 	return words
+}
+
+// busy is what somebody is at, or waits for.
+func busy(a Agent, now time.Time) string {
+	if len(a.Work) == 0 {
+		return Awaits(a.Awaiting)
+	}
+	return works(a.Work, now)
+}
+
+// Awaits is what somebody waits for, as far as one may know.
+func Awaits(w parley.Awaiting) string {
+	waits := slices.Clone(w.DelegationIDs)
+	if w.ApprovalID != "" {
+		waits = append(waits, "approval "+w.ApprovalID)
+	}
+	return strings.Join(waits, ", ")
 }
 
 // works is where somebody is at work, and for how long.

@@ -36,14 +36,17 @@ func newHub() *hub {
 		Agents: []Agent{
 			{Presence: parley.Presence{ID: "user", Kind: parley.KindHuman, Status: parley.StatusIdle}},
 			{Presence: parley.Presence{ID: "parley", Kind: parley.KindSystem, Status: parley.StatusIdle}},
-			{Presence: parley.Presence{ID: "gendry", Kind: parley.KindAgent, Status: parley.StatusIdle, Reason: "paused", Runtime: "codex", Inbox: parley.Inbox{Waking: 12}, LastSeen: &seen}},
+			{Presence: parley.Presence{ID: "gendry", Kind: parley.KindAgent, Status: parley.StatusIdle, Reason: "paused", Runtime: "codex", Inbox: parley.Inbox{Waking: 12}, LastSeen: &seen, Awaiting: parley.Awaiting{DelegationIDs: []string{"task-8", "task-9"}, ApprovalID: "a1"}}},
 			{Presence: parley.Presence{ID: "hodor", Kind: parley.KindAgent, Status: parley.StatusSleeping, SleepingUntil: &asleep, Runtime: "script"}},
 			{
 				Presence: parley.Presence{ID: "arya", Kind: parley.KindAgent, Status: parley.StatusWorking, Runtime: "claude", Inbox: parley.Inbox{Waking: 2}, Work: work},
 				LastHour: parley.Spent{Runs: 14}, LastDay: parley.Spent{Runs: 90, Usage: parley.Usage{InputTokens: 1_200_000, OutputTokens: 34_000, Cost: 12.5}},
 			},
 		},
-		Runs:   []parley.Run{{ID: "r1", Agent: "arya", Conversation: "c1", State: parley.RunRunning, CreatedAt: moment.Add(-75 * time.Second)}},
+		Runs: []parley.Run{{ID: "r1", Agent: "arya", Conversation: "c1", State: parley.RunRunning, CreatedAt: moment.Add(-75 * time.Second)}},
+		Stuck: []parley.TaskView{{Task: parley.Task{
+			ID: "task-7", Title: "Sharpen it", Assignee: "gendry", Status: parley.TaskActive, Progress: &parley.TaskProgress{Blockers: []string{"no stone"}},
+		}}},
 		Places: map[string]string{"c1": "#project-alpha"},
 	}
 	started := moment.Add(-time.Hour)

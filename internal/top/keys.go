@@ -107,7 +107,7 @@ var orders = []struct {
 }{
 	{"status", func(a, b Agent) int { return cmp.Compare(rank(a), rank(b)) }},
 	{"name", func(a, b Agent) int { return cmp.Compare(a.ID, b.ID) }},
-	{"inbox", func(a, b Agent) int { return cmp.Compare(b.Inbox.Waking, a.Inbox.Waking) }},
+	{"inbox", func(a, b Agent) int { return cmp.Compare(b.Inbox.Waking+b.Inbox.Work, a.Inbox.Waking+a.Inbox.Work) }},
 	{"runs", func(a, b Agent) int { return cmp.Compare(b.LastHour.Runs, a.LastHour.Runs) }},
 	{"cost", func(a, b Agent) int { return cmp.Compare(b.LastDay.Cost, a.LastDay.Cost) }},
 }

@@ -54,6 +54,9 @@ func Print(w io.Writer, p Picture) error {
 	for _, one := range table(m.picture.Agents, p.At, 0) {
 		fmt.Fprintln(&text, one)
 	}
+	for _, task := range p.Stuck {
+		fmt.Fprintln(&text, stuck(task))
+	}
 	for _, r := range p.Runs {
 		fmt.Fprintln(&text, plain.Line(fmt.Sprintf("%s  %s  %s  %s  %s", r.ID, r.Agent, r.State, lasting(p.At.Sub(r.CreatedAt)), p.Places[r.Conversation])))
 	}

@@ -25,8 +25,9 @@ type Picture struct {
 	Hub    string            `json:"hub"` // where it is
 	Status parley.HubStatus  `json:"status"`
 	Agents []Agent           `json:"agents"`
-	Runs   []parley.Run      `json:"runs"` // live ones, the newest first
-	Places map[string]string `json:"-"`    // what the conversations are called that they are in
+	Runs   []parley.Run      `json:"runs"`            // live ones, the newest first
+	Stuck  []parley.TaskView `json:"stuck,omitempty"` // tasks that cannot go on without help
+	Places map[string]string `json:"-"`               // what the conversations are called that they are in
 }
 
 // Agent is a participant with what it has used.

@@ -56,13 +56,13 @@ func (m *Model) header() []string {
 }
 
 // parts is how many rows each part of the screen has, without its head.
-type parts struct{ agents, runs, news int }
+type parts struct{ agents, stuck, runs, news int }
 
 // layout shares the rows: agents get what the others leave, and at least a third.
 func (m *Model) layout() parts {
 	left := m.height - len(m.header()) - 2 // the head of the table, the foot of the screen
-	p := parts{runs: min(len(m.picture.Runs), left/3), news: min(len(m.news), left/4)}
-	for _, rows := range []*int{&p.runs, &p.news} {
+	p := parts{stuck: min(len(m.picture.Stuck), left/4), runs: min(len(m.picture.Runs), left/3), news: min(len(m.news), left/4)}
+	for _, rows := range []*int{&p.stuck, &p.runs, &p.news} {
 		if *rows > 0 {
 			left-- // its rule
 		}
@@ -75,6 +75,12 @@ func (m *Model) layout() parts {
 func (m *Model) body() []string {
 	p := m.layout()
 	lines := m.drawAgents(p.agents)
+	if p.stuck > 0 {
+		lines = append(lines, m.rule("stuck"))
+		for _, task := range m.picture.Stuck[:p.stuck] {
+			lines = append(lines, m.style.bad.Render(m.fit(stuck(task))))
+		}
+	}
 	if p.runs > 0 {
 		lines = append(lines, m.rule("live runs"))
 		for _, run := range m.picture.Runs[:p.runs] {
@@ -105,6 +111,11 @@ func (m *Model) drawAgents(rows int) []string {
 		lines = append(lines, look.Render(text))
 	}
 	return lines
+}
+
+// stuck is a task that cannot go on: whose it is, and why.
+func stuck(t parley.TaskView) string {
+	return plain.Line(fmt.Sprintf("%s %s %q blocked: %s", t.ID, t.Assignee, t.Title, strings.Join(t.Progress.Blockers, ", ")))
 }
 
 // drawRun draws a live run: whose, where, for how long, and what it says.

@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+func (a *app) approvalCommand() *cobra.Command {
+	return a.menu("approval", "Decide about calls that wait for somebody's yes",
+		a.approvalList(), a.approvalShow(),
+		a.decide("approve", "approved", "Let a call be made, exactly as it was asked for", true),
+		a.decide("deny", "denied", "Refuse a call", false))
+}
+
+func (a *app) approvalList() *cobra.Command {
+	which := client.ApprovalsOptions{State: parley.ApprovalPending}
+	var all bool
+	limit := usualApprovals
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List calls that wait for approval, the newest first",
+		Example: `  parley approval list
+  parley approval list --mine
+  parley approval list --all --agent intern -o json`,
+		Args: noArgs,
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&which.Agent, "agent", "", "only calls of this `agent`")
+	flags.BoolVar(&which.Mine, "mine", false, "only what you may decide")
+	flags.BoolVar(&all, "all", false, "also those that are decided")
+	flags.Var(number{&limit}, "limit", "at most so many `approvals`")
+	complete(cmd, "agent", a.agentNames)
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+		if all {
+			which.State = ""
+		}
+		found, err := collect(client.All(ctx, func(ctx context.Context, from client.From) (client.Page[parley.Approval], error) {
+			return c.Approvals(ctx, which, from)
+		}), limit)
+		if err != nil {
+			return err
+		}
+		return list(a, found,
+			column[parley.Approval]{"approval", func(p parley.Approval) string { return p.ID }},
+			column[parley.Approval]{"agent", func(p parley.Approval) string { return p.Agent }},
+			column[parley.Approval]{"what", whatIsHeld},
+			column[parley.Approval]{"since", func(p parley.Approval) string { return a.lately(p.CreatedAt) }},
+			column[parley.Approval]{"state", func(p parley.Approval) string { return string(p.State) }},
+			column[parley.Approval]{"decides", decidedBy},
+			column[parley.Approval]{"note", func(p parley.Approval) string { return p.Note }},
+		)
+	})
+	return cmd
+}
+
+const usualApprovals = 50
+
+// whatIsHeld is a call in few words.
+func whatIsHeld(p parley.Approval) string {
+	var call struct {
+		Action  string         `json:"action"`
+		Message string         `json:"message"`
+		Content parley.Content `json:"content"` // of a post
+	}
+	_ = json.Unmarshal(p.Call.Args, &call) // other calls have neither
+	what := strings.TrimSpace(cmp.Or(call.Action, p.Call.Tool) + " " + p.Target)
+	if text := cmp.Or(call.Message, call.Content.Text); text != "" {
+		what += ` "` + cut(oneLine(text), 60) + `"`
+	}
+	return what
+}
+
+// decidedBy is who has decided about a call, or is to.
+func decidedBy(p parley.Approval) string {
+	if p.DecidedBy != "" {
+		return p.DecidedBy
+	}
+	return deciderOf(p)
+}
+
+func (a *app) approvalShow() *cobra.Command {
+	return &cobra.Command{
+		Use:               "show APPROVAL",
+		Short:             "Show what is to be decided, word for word",
+		Example:           "  parley approval show 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b",
+		Args:              takes(1, 1),
+		ValidArgsFunction: inTurn(a.approvalIDs, nothing),
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			approval, err := c.Approval(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return a.one(approval, func() { a.showApproval(approval) })
+		}),
+	}
+}
+
+// showApproval shows a request as whoever decides was asked, and how it stands.
+func (a *app) showApproval(p parley.Approval) {
+	a.text(p.Summary)
+	a.words("")
+	fields := []string{"state", string(p.State), "because of", p.Rule, "since", a.moment(p.CreatedAt)}
+	if p.State == parley.ApprovalPending {
+		fields = append(fields, "expires", a.maybe(p.ExpiresAt), "decides", deciderOf(p))
+	} else {
+		fields = append(fields, "decided by", p.DecidedBy, "decided", a.maybe(p.DecidedAt), "note", p.Note)
+	}
+	if p.Failure != nil {
+		fields = append(fields, "error", p.Failure.Error())
+	}
+	a.fields(fields...)
+	if p.Failure == nil && p.Result != "" {
+		a.words("")
+		a.text(p.Result)
+	}
+}
+
+// decide is a command that answers a request for an approval.
+func (a *app) decide(verb, done, short string, approve bool) *cobra.Command {
+	decision := parley.Decision{Approve: approve}
+	cmd := &cobra.Command{
+		Use:   verb + " APPROVAL",
+		Short: short,
+		Example: "  parley approval " + verb + " 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b\n" +
+			"  parley approval " + verb + " 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b --note \"ask me first next time\"",
+		Args:              takes(1, 1),
+		ValidArgsFunction: inTurn(a.approvalIDs, nothing),
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			decided, err := c.Decide(ctx, args[0], decision)
+			if err != nil {
+				return err
+			}
+			if decided.Failure != nil {
+				a.say("note: it could not be done: %s", decided.Failure)
+			}
+			return a.done(decided, done, decided.Agent, decided.ID)
+		}),
+	}
+	cmd.Flags().StringVar(&decision.Note, "note", "", "what whoever asked should know")
+	return cmd
+}

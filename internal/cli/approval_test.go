@@ -1,0 +1,80 @@
+package cli
+
+import "testing"
+
+const (
+	pendingApproval = `{"id":"a1","state":"pending","agent":"intern","target":"analyst","rule":"the rule intern → analyst",` +
+		`"call":{"tool":"contact_agent","args":{"action":"ask","agent":"analyst","message":"Can you validate my analysis approach?"}},` +
+		`"summary":"InternBot wants to contact SeniorAnalystBot:\nAction: ask\nMessage: \"Can you validate my analysis approach?\"\n\n[Approve] [Deny]",` +
+		`"decider":"boss","created_at":"2030-01-02T10:00:00Z"}`
+	decidedApproval = `{"id":"a2","state":"executed","agent":"intern","call":{"tool":"reply","args":{"text":"x"}},"summary":"s","created_at":"2030-01-02T10:00:00Z",` +
+		`"decided_by":"user","decided_at":"2030-01-02T10:05:00Z","note":"once","failure":{"code":"E002","message":"it is offline"}}`
+)
+
+func TestApprovals(t *testing.T) {
+	play(t, "GET /v1/approvals", []session{
+		{
+			name: "pending ones", args: []string{"approval", "list"}, answer: `{"items":[` + pendingApproval + `]}`, asks: "GET /v1/approvals?state=pending",
+			out: `APPROVAL  AGENT   WHAT                                                  SINCE                 STATE    DECIDES  NOTE
+a1        intern  ask analyst "Can you validate my analysis approach?"  2030-01-02T10:00:00Z  pending  boss
+`,
+		},
+		{
+			name: "all of them", args: []string{"approval", "list", "--all", "--mine", "--agent", "intern"}, answer: `{"items":[` + decidedApproval + `]}`,
+			asks: "GET /v1/approvals?agent=intern&mine=true",
+			out: `APPROVAL  AGENT   WHAT   SINCE                 STATE     DECIDES  NOTE
+a2        intern  reply  2030-01-02T10:00:00Z  executed  user     once
+`,
+		},
+		{
+			name: "a post", args: []string{"approval", "list"}, asks: "GET /v1/approvals?state=pending",
+			answer: `{"items":[{"id":"a3","state":"pending","agent":"intern","target":"pat","created_at":"2030-01-02T10:00:00Z",` +
+				`"call":{"tool":"send_channel_message","args":{"direct":["pat"],"content":{"text":"hello"}}}}]}`,
+			out: `APPROVAL  AGENT   WHAT                              SINCE                 STATE    DECIDES   NOTE
+a3        intern  send_channel_message pat "hello"  2030-01-02T10:00:00Z  pending  an owner
+`,
+		},
+	})
+	play(t, "GET /v1/approvals/a1", []session{
+		{
+			name: "the request as it is", args: []string{"approval", "show", "a1"}, answer: pendingApproval, asks: "GET /v1/approvals/a1",
+			out: `InternBot wants to contact SeniorAnalystBot:
+Action: ask
+Message: "Can you validate my analysis approach?"
+
+[Approve] [Deny]
+
+state       pending
+because of  the rule intern → analyst
+since       2030-01-02T10:00:00Z
+decides     boss
+`,
+		},
+		{
+			name: "what became of it", args: []string{"approval", "show", "a1"}, answer: decidedApproval, asks: "GET /v1/approvals/a1",
+			out: `s
+
+state       executed
+since       2030-01-02T10:00:00Z
+decided by  user
+decided     2030-01-02T10:05:00Z
+note        once
+error       E002: it is offline
+`,
+		},
+	})
+	play(t, "POST /v1/approvals/a2/decide", []session{
+		{
+			name: "yes", args: []string{"approval", "approve", "a2"}, answer: decidedApproval, asks: `POST /v1/approvals/a2/decide {"approve":true}`,
+			out: "approved  intern  a2\n", err: "note: it could not be done: E002: it is offline\n",
+		},
+		{
+			name: "no", args: []string{"approval", "deny", "a2", "--note", "ask first"}, answer: `{"id":"a2","state":"denied","agent":"intern"}`,
+			asks: `POST /v1/approvals/a2/decide {"approve":false,"note":"ask first"}`, out: "denied  intern  a2\n",
+		},
+		{
+			name: "not one's own", args: []string{"approval", "approve", "a2"}, answer: `problem {"code":"E001","detail":"nobody decides about its own call"}`,
+			asks: `POST /v1/approvals/a2/decide {"approve":true}`, code: exitDenied, err: "parley: E001: nobody decides about its own call\n",
+		},
+	})
+}

@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+func (a *app) askCommand() *cobra.Command {
+	return a.contactCommand(parley.PatternAsk, &cobra.Command{
+		Use:   "ask AGENT [TEXT]",
+		Short: "Ask somebody, and wait for the answer",
+		Long: `Ask somebody, and wait for the answer. It wakes who sleeps, and does not wait for other work of theirs.
+An answer that is late is delivered when it comes.
+
+Without TEXT, or with - as TEXT, the question is what standard input holds.`,
+		Example: `  parley ask data "What was Q4 revenue?"
+  parley ask data "What was Q4 revenue?" --context "For the investor update, by product line" --wait=5m
+  git diff | parley ask reviewer --context "Is anything wrong with this change?"`,
+	})
+}
+
+func (a *app) delegateCommand() *cobra.Command {
+	return a.contactCommand(parley.PatternDelegate, &cobra.Command{
+		Use:   "delegate AGENT [TEXT]",
+		Short: "Hand work to somebody; the result comes back by itself",
+		Long: `Hand work to somebody. It becomes a task, and its result comes back by itself: to an agent as a message that wakes
+it, to a person in the direct conversation of the two. With --wait the result is also waited for and printed.
+
+Without TEXT, or with - as TEXT, the work is what standard input holds.`,
+		Example: `  parley delegate writer "Draft the blog post about Q4" --priority high --deadline 4h
+  parley delegate analyst "Analyze the figures" --file q4.csv --wait
+  parley delegate writer "Publish it" --after task-101`,
+	})
+}
+
+func (a *app) notifyCommand() *cobra.Command {
+	return a.contactCommand(parley.PatternNotify, &cobra.Command{
+		Use:   "notify AGENT [TEXT]",
+		Short: "Tell somebody something; nobody is woken",
+		Long: `Tell somebody something, whatever they are doing. Nobody is woken, and no answer is expected: it is read with
+whatever comes next.
+
+Without TEXT, or with - as TEXT, the notification is what standard input holds.`,
+		Example: `  parley notify coordinator "The analysis is done, see #reports"
+  parley notify coordinator "The figures are here" --file q4.csv`,
+	})
+}
+
+// contactCommand is a command by which somebody turns to another.
+func (a *app) contactCommand(pattern parley.Pattern, cmd *cobra.Command) *cobra.Command {
+	r := approach{contact: parley.Contact{Pattern: pattern}}
+	cmd.Args = takes(1, 2)
+	cmd.ValidArgsFunction = inTurn(a.agentNames, nothing)
+	r.declare(a, cmd)
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		if err := r.finish(ctx, a, cmd, c, args); err != nil {
+			return err
+		}
+		stop := func() {}
+		if r.contact.Wait > 0 || pattern == parley.PatternAsk {
+			stop = a.waiting(ctx, "waiting for "+args[0])
+		}
+		contacted, err := c.Contact(ctx, r.contact)
+		stop()
+		if err != nil {
+			if parley.CodeOf(err) == parley.TimedOut && contacted.Message != "" {
+				a.say("note: see what becomes of it: %s", a.line("trace", contacted.Message))
+			}
+			return err
+		}
+		if err := a.one(contacted, func() { a.text(contacted.Text) }); err != nil {
+			return err
+		}
+		return a.unlessWaiting(r.contact, contacted)
+	})
+	return cmd
+}
+
+// unlessWaiting says of work whose result was waited for that it did not come in time.
+func (a *app) unlessWaiting(c parley.Contact, contacted parley.Contacted) error {
+	if c.Wait == 0 || c.Pattern != parley.PatternDelegate || contacted.Outcome == parley.ContactAnswered {
+		return nil
+	}
+	return parley.Errorf(parley.TimedOut, "there is no result within %s; it will be delivered when it comes", c.Wait).
+		Suggest("see how it goes: %s", a.line("task", "tree", contacted.Task, "--watch"))
+}
+
+// approach is a contact as the command line describes it.
+type approach struct {
+	contact  parley.Contact
+	deadline string
+	files    []string
+}
+
+func (r *approach) declare(a *app, cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&r.contact.Context, "context", "", "what the other must know: it does not see what you see")
+	flags.StringArrayVar(&r.files, "file", nil, "a `file` to send with it; may be given again")
+	flags.StringVar(&r.contact.IdempotencyKey, "key", "", "idempotency `key`: what is said twice with it happens once")
+	if r.contact.Pattern == parley.PatternNotify {
+		return
+	}
+	flags.StringVar(&r.deadline, "deadline", "", "when it is due: a `time`, or like 2h")
+	wait := "wait this long for the answer (default " + parley.AskWait.String() + ")"
+	if r.contact.Pattern == parley.PatternDelegate {
+		wait = "wait for the result, " + client.LongestContact.String() + " or as long as is said"
+		flags.Var(urgency{&r.contact.Priority}, "priority", "0 to 10, or low, normal, high, urgent")
+		flags.StringSliceVar(&r.contact.After, "after", nil, "begin it when these `tasks` are completed; may be given again")
+		complete(cmd, "priority", fixed("low", "normal", "high", "urgent"))
+		complete(cmd, "after", a.taskIDs)
+	}
+	flags.Var(span{&r.contact.Wait}, "wait", wait)
+	flags.Lookup("wait").NoOptDefVal = r.usualWait().String()
+}
+
+// usualWait is how long is waited where no time is said.
+func (r *approach) usualWait() time.Duration {
+	if r.contact.Pattern == parley.PatternAsk {
+		return parley.AskWait
+	}
+	return client.LongestContact
+}
+
+// finish completes the contact: its text, its times, and the files, which are stored first.
+func (r *approach) finish(ctx context.Context, a *app, cmd *cobra.Command, c *client.Client, args []string) (err error) {
+	if r.contact.Wait > client.LongestContact {
+		return usagef(cmd, "--wait is at most %s", client.LongestContact)
+	}
+	if r.contact.Deadline, err = dueAt(cmd, r.deadline); err != nil {
+		return err
+	}
+	r.contact.Agent = args[0]
+	if r.contact.Message, err = a.said(ctx, cmd, args[1:]); err != nil {
+		return err
+	}
+	r.contact.Artifacts, err = a.storeFiles(ctx, c, r.files)
+	return err
+}
+
+// said is the text of a command, or what standard input holds.
+func (a *app) said(ctx context.Context, cmd *cobra.Command, args []string) (string, error) {
+	switch {
+	case len(args) > 0:
+		return a.input(ctx, args[0])
+	case isTerminal(a.in):
+		return "", usagef(cmd, "TEXT is missing; put it in quotes, or type - to enter it here")
+	default:
+		return a.input(ctx, "-")
+	}
+}
+
+// dueAt reads a deadline, if there is one.
+func dueAt(cmd *cobra.Command, text string) (*time.Time, error) {
+	if text == "" {
+		return nil, nil
+	}
+	due, err := parseWhen(text, time.Now())
+	if err != nil {
+		return nil, usagef(cmd, "--deadline: %w", err)
+	}
+	due = due.UTC()
+	return &due, nil
+}
+
+// waitsForApproval says that a call was not made yet, and who lets it be made. That is no failure.
+func (a *app) waitsForApproval(held *parley.Held) error {
+	approval := held.Approval
+	a.say("approval %s: %s decides (see it: %s)", approval.ID, deciderOf(approval), a.line("approval", "show", approval.ID))
+	answer := struct {
+		Text     string          `json:"text"`
+		Approval parley.Approval `json:"approval"`
+	}{held.Error(), approval}
+	return a.one(answer, func() { a.words(held.Error()) })
+}
+
+// deciderOf is who decides about a call.
+func deciderOf(approval parley.Approval) string { return cmp.Or(approval.Decider, "an owner") }
+
+// unlessHeld is the error of a command; that its call waits for an approval is none.
+func (a *app) unlessHeld(err error) error {
+	if held, ok := errors.AsType[*parley.Held](err); ok {
+		return a.waitsForApproval(held)
+	}
+	return err
+}

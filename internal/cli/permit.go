@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+func (a *app) permitCommand() *cobra.Command {
+	return a.menu("permit", "Say who may contact whom",
+		a.permitAllow(), a.permitDeny(), a.permitList(), a.permitRemove(), a.permitCheck())
+}
+
+func (a *app) permitAllow() *cobra.Command {
+	rule := parley.Permission{Effect: parley.EffectAllow}
+	cmd := a.rule(&rule, "allow", "Let an agent contact another one",
+		`  parley permit allow intern analyst
+  parley permit allow intern analyst --requires-approval
+  parley permit allow intern "*" --requires-approval --human`)
+	cmd.Flags().BoolVar(&rule.RequiresApproval, "requires-approval", false, "each call only when somebody has approved it")
+	cmd.Flags().BoolVar(&rule.RequiresHuman, "human", false, "with --requires-approval: a person must decide")
+	return cmd
+}
+
+func (a *app) permitDeny() *cobra.Command {
+	return a.rule(&parley.Permission{Effect: parley.EffectDeny}, "deny", "Keep an agent from contacting another one",
+		"  parley permit deny intern ceo\n  parley permit deny intern \"*\"")
+}
+
+// rule is a command that adds a rule.
+func (a *app) rule(rule *parley.Permission, verb, short, example string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:               verb + " AGENT TARGET",
+		Short:             short,
+		Long:              short + ". As TARGET, * is everybody without a rule of their own.",
+		Example:           example,
+		Args:              takes(2, 2),
+		ValidArgsFunction: inTurn(a.agentNames, a.ruleTargets, nothing),
+	}
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		if rule.RequiresHuman && !rule.RequiresApproval {
+			return usagef(cmd, "--human is for --requires-approval")
+		}
+		rule.Agent, rule.Target = args[0], args[1]
+		added, err := c.Permit(ctx, *rule)
+		if err != nil {
+			return err
+		}
+		allowed := added.Effect == parley.EffectAllow
+		return a.done(added, ruling(allowed, added.RequiresApproval, added.RequiresHuman), added.Agent+" → "+added.Target)
+	})
+	return cmd
+}
+
+// ruling is what is said of a contact.
+func ruling(allowed, approval, human bool) string {
+	if !allowed {
+		return "denied"
+	}
+	return strings.TrimSpace("allowed " + approvalOf(approval, human))
+}
+
+// approvalOf is what a rule demands beside.
+func approvalOf(approval, human bool) string {
+	switch {
+	case approval && human:
+		return "with approval by a person"
+	case approval:
+		return "with approval"
+	default:
+		return ""
+	}
+}
+
+func (a *app) permitList() *cobra.Command {
+	return &cobra.Command{
+		Use:               "list [AGENT]",
+		Short:             "List rules, of all agents or of one",
+		Example:           "  parley permit list\n  parley permit list intern -o json",
+		Args:              takes(0, 1),
+		ValidArgsFunction: inTurn(a.agentNames, nothing),
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			rules, err := c.Permissions(ctx, strings.Join(args, ""))
+			if err != nil {
+				return err
+			}
+			return list(a, rules,
+				column[parley.Permission]{"agent", func(p parley.Permission) string { return p.Agent }},
+				column[parley.Permission]{"target", func(p parley.Permission) string { return p.Target }},
+				column[parley.Permission]{"rule", func(p parley.Permission) string {
+					return strings.TrimSpace(string(p.Effect) + " " + approvalOf(p.RequiresApproval, p.RequiresHuman))
+				}},
+				column[parley.Permission]{"by", func(p parley.Permission) string { return p.CreatedBy }},
+				column[parley.Permission]{"since", func(p parley.Permission) string { return a.lately(p.CreatedAt) }},
+			)
+		}),
+	}
+}
+
+func (a *app) permitRemove() *cobra.Command {
+	var effect string
+	cmd := &cobra.Command{
+		Use:               "remove AGENT TARGET",
+		Short:             "Remove the rules of an agent for another one",
+		Example:           "  parley permit remove intern analyst\n  parley permit remove intern \"*\" --only deny",
+		Args:              takes(2, 2),
+		ValidArgsFunction: inTurn(a.agentNames, a.ruleTargets, nothing),
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			if err := c.Unpermit(ctx, args[0], args[1], parley.Effect(effect)); err != nil {
+				return err
+			}
+			return a.did("removed", args[0]+" → "+args[1])
+		}),
+	}
+	cmd.Flags().StringVar(&effect, "only", "", "only the rule with this `effect`: allow or deny")
+	complete(cmd, "only", fixed(string(parley.EffectAllow), string(parley.EffectDeny)))
+	return cmd
+}
+
+func (a *app) permitCheck() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check AGENT TARGET",
+		Short: "Say whether an agent may contact another one, and which rule decides",
+		Long: `Say whether an agent may contact another one, which rule decides, and every rule that was passed on the way.
+Exits with 3 if it may not.`,
+		Example:           "  parley permit check intern analyst\n  parley permit check intern analyst -o json",
+		Args:              takes(2, 2),
+		ValidArgsFunction: inTurn(a.agentNames, a.agentNames, nothing),
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			verdict, err := c.CheckPermission(ctx, args[0], args[1])
+			if err != nil {
+				return err
+			}
+			if err := a.one(verdict, func() { a.showVerdict(args[0], args[1], verdict) }); err != nil {
+				return err
+			}
+			if verdict.Error != nil {
+				return quiet{exitCode(verdict.Error)}
+			}
+			return nil
+		}),
+	}
+}
+
+func (a *app) showVerdict(from, to string, v parley.Verdict) {
+	a.words(ruling(v.Allowed, v.RequiresApproval, v.RequiresHuman), from+" → "+to, v.Rule)
+	var passed []string
+	for _, check := range v.Checks {
+		passed = append(passed, check.Rule, check.Result)
+	}
+	a.fields(passed...)
+	if v.Error != nil {
+		a.say("%s", v.Error)
+	}
+}

@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+func (a *app) taskCommand() *cobra.Command {
+	return a.menu("task", "Ask for work, follow it, and say how it goes",
+		a.taskNew(), a.taskList(), a.taskTree(), a.taskShow(), a.taskProgress(), a.taskComplete(), a.taskFail(),
+		a.taskCancel(), a.taskRetry(), a.taskReassign())
+}
+
+// task is a task as the API has it.
+type task struct {
+	parley.TaskView
+	Elapsed float64 `json:"elapsed"` // seconds
+}
+
+func asTask(v parley.TaskView) task { return task{v, v.Elapsed.Seconds()} }
+
+func asTasks(views []parley.TaskView) []task {
+	tasks := make([]task, len(views))
+	for i, v := range views {
+		tasks[i] = asTask(v)
+	}
+	return tasks
+}
+
+// changed prints what was done to a task.
+func (a *app) changed(v parley.TaskView, err error) error {
+	if err != nil {
+		return err
+	}
+	return a.done(asTask(v), string(v.Status), v.ID, v.Assignee)
+}
+
+func (a *app) taskNew() *cobra.Command {
+	var n parley.NewTask
+	var deadline string
+	var names []string
+	cmd := &cobra.Command{
+		Use:   "new [TEXT]",
+		Short: "Ask for a piece of work, of somebody or of yourself",
+		Long: `Ask for a piece of work, of somebody or of yourself. Its first line is its title, unless there is another.
+
+Without TEXT, or with - as TEXT, it is what standard input holds.`,
+		Example: `  parley task new "Prepare the Q4 report" --assignee coordinator --deadline 2d
+  parley task new "Check the figures" --assignee data --parent task-100 --after task-101
+  parley task new "Call the printer"`,
+		Args:              takes(0, 1),
+		ValidArgsFunction: nothing,
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&n.Assignee, "assignee", "", "the `agent` that is to do it (default: you)")
+	flags.StringVar(&n.Title, "title", "", "what it is called")
+	flags.StringVar(&n.Parent, "parent", "", "the `task` it is a part of")
+	flags.StringVar(&n.DelegationReason, "reason", "", "why it is given to them")
+	flags.Var(urgency{&n.Priority}, "priority", "0 to 10, or low, normal, high, urgent")
+	flags.StringVar(&deadline, "deadline", "", "when it is due: a `time`, or like 2h")
+	flags.StringSliceVar(&n.DependsOn, "after", nil, "begin it when these `tasks` are completed; may be given again")
+	flags.StringArrayVar(&names, "file", nil, "a `file` to send with it; may be given again")
+	flags.StringVar(&n.IdempotencyKey, "key", "", "idempotency `key`: what is asked for twice with it is one task")
+	complete(cmd, "assignee", a.agentNames)
+	complete(cmd, "parent", a.taskIDs)
+	complete(cmd, "after", a.taskIDs)
+	complete(cmd, "priority", fixed("low", "normal", "high", "urgent"))
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) (err error) {
+		if n.Deadline, err = dueAt(cmd, deadline); err != nil {
+			return err
+		}
+		if n.Text, err = a.said(ctx, cmd, args); err != nil {
+			return err
+		}
+		if n.Artifacts, err = a.storeFiles(ctx, c, names); err != nil {
+			return err
+		}
+		return a.changed(c.NewTask(ctx, n))
+	})
+	return cmd
+}
+
+const (
+	usualTasks = 50
+	mostTasks  = 1000 // in one call
+)
+
+func (a *app) taskList() *cobra.Command {
+	var which client.TasksOptions
+	var states []string
+	var all, stuck bool
+	limit := usualTasks
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List tasks, the newest first",
+		Long:  "List tasks that have not ended, the newest first. With --all or --status, also those that have.",
+		Example: `  parley task list
+  parley task list --assignee writer --all --limit 200
+  parley task list --status failed,cancelled -o jsonl
+  parley task list --stuck`,
+		Args: noArgs,
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&which.Assignee, "assignee", "", "only those this `agent` is to do")
+	flags.StringVar(&which.Requester, "requester", "", "only those this `agent` has asked for")
+	flags.StringSliceVar(&states, "status", nil, "only `those` that are queued, active, completed, failed or cancelled")
+	flags.BoolVar(&which.Roots, "roots", false, "only those that are no part of another")
+	flags.BoolVar(&all, "all", false, "also those that have ended")
+	flags.BoolVar(&stuck, "stuck", false, "only those that cannot go on without help")
+	flags.Var(number{&limit}, "limit", "at most so many `tasks`")
+	cmd.MarkFlagsMutuallyExclusive("stuck", "all")
+	cmd.MarkFlagsMutuallyExclusive("stuck", "status")
+	complete(cmd, "assignee", a.agentNames)
+	complete(cmd, "requester", a.agentNames)
+	complete(cmd, "status", fixed(taskStates...))
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+		for _, state := range states {
+			which.Status = append(which.Status, parley.TaskState(state))
+		}
+		which.Open = !all && len(states) == 0
+		tasks, err := tasksWhere(ctx, c, which, limit, func(v parley.TaskView) bool { return !stuck || v.Blocked() })
+		if err != nil {
+			return err
+		}
+		return a.listTasks(tasks)
+	})
+	return cmd
+}
+
+var taskStates = []string{
+	string(parley.TaskQueued), string(parley.TaskActive), string(parley.TaskCompleted), string(parley.TaskFailed), string(parley.TaskCancelled),
+}
+
+// tasksWhere reads tasks of which something holds, to so many.
+func tasksWhere(
+	ctx context.Context, c *client.Client, which client.TasksOptions, limit int, holds func(parley.TaskView) bool,
+) (tasks []parley.TaskView, err error) {
+	page := func(ctx context.Context, from client.From) (client.Page[parley.TaskView], error) {
+		from.Limit = min(limit, mostTasks)
+		return c.Tasks(ctx, which, from)
+	}
+	for v, err := range client.All(ctx, page) {
+		if err != nil {
+			return nil, err
+		}
+		if !holds(v) {
+			continue
+		}
+		if tasks = append(tasks, v); len(tasks) == limit {
+			break
+		}
+	}
+	return tasks, nil
+}
+
+func (a *app) listTasks(views []parley.TaskView) error {
+	about := column[task]{"about", func(t task) string { return strings.Join(situation(t.TaskView), "; ") }}
+	return listWith(a, asTasks(views), about,
+		column[task]{"task", func(t task) string { return t.ID }},
+		column[task]{"title", func(t task) string { return t.Title }},
+		column[task]{"assignee", func(t task) string { return t.Assignee }},
+		column[task]{"status", func(t task) string { return string(t.Status) }},
+		column[task]{"requester", func(t task) string { return t.Requester }},
+		column[task]{"parent", func(t task) string { return t.Parent }},
+		column[task]{"due", func(t task) string { return a.maybe(t.Deadline) }},
+		column[task]{"took", func(t task) string { return lasting(t.TaskView.Elapsed) }},
+		column[task]{"cost", func(t task) string { return costOf(t.Usage) }},
+	)
+}
+
+func costOf(u parley.Usage) string {
+	if u.Cost == 0 {
+		return ""
+	}
+	return dollars(u.Cost)
+}

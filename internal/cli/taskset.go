@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+func (a *app) taskProgress() *cobra.Command {
+	var p parley.TaskProgress
+	cmd := &cobra.Command{
+		Use:   "progress TASK [TEXT]",
+		Short: "Say how far your task has come",
+		Long: `Say how far your task has come. With --blocked, whoever has asked for it is told that it needs help; said
+again without --blocked, it goes on.`,
+		Example: `  parley task progress task-101 "The first half is written" --fraction 0.5
+  parley task progress task-101 --current 30 --total 120 --confidence 0.8
+  parley task progress task-101 --blocked "The archive needs a key"`,
+		Args:              takes(1, 2),
+		ValidArgsFunction: inTurn(a.taskIDs, nothing),
+	}
+	flags := cmd.Flags()
+	flags.Var(maybe[float64]{&p.Fraction, parseShare}, "fraction", "how much of it is done, from 0 to 1")
+	flags.Var(maybe[int64]{&p.Current, parseCount}, "current", "how many parts are done")
+	flags.Var(maybe[int64]{&p.Total, parseCount}, "total", "how many parts there are")
+	flags.Var(maybe[float64]{&p.Confidence, parseShare}, "confidence", "how sure you are, from 0 to 1")
+	flags.StringArrayVar(&p.Blockers, "blocked", nil, "`what` keeps it from going on; may be given again")
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) (err error) {
+		if p.Message, err = a.rest(ctx, args[1:]); err != nil {
+			return err
+		}
+		return a.changed(c.UpdateTask(ctx, args[0], parley.TaskChange{Progress: &p}))
+	})
+	return cmd
+}
+
+// rest is a text that may be given, or left out.
+func (a *app) rest(ctx context.Context, args []string) (string, error) {
+	if len(args) == 0 {
+		return "", nil
+	}
+	return a.input(ctx, args[0])
+}
+
+func (a *app) taskComplete() *cobra.Command {
+	var r parley.TaskResult
+	var partial bool
+	var metrics []string
+	cmd := &cobra.Command{
+		Use:   "complete TASK [TEXT]",
+		Short: "End your task with its result",
+		Example: `  parley task complete task-101 "The draft is in docs/q4.md"
+  parley task complete task-101 --partial --deliverable docs/q4.md --issue "No figures for May" --next "Ask finance"
+  make report | parley task complete task-101 - --metric pages=12`,
+		Args:              takes(1, 2),
+		ValidArgsFunction: inTurn(a.taskIDs, nothing),
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&partial, "partial", false, "only a part of it is done")
+	flags.StringArrayVar(&r.Deliverables, "deliverable", nil, "`what` was made; may be given again")
+	flags.StringArrayVar(&metrics, "metric", nil, "something measured, like `pages=12`; may be given again")
+	flags.StringArrayVar(&r.Issues, "issue", nil, "`what` is wrong with it; may be given again")
+	flags.StringArrayVar(&r.NextSteps, "next", nil, "`what` should be done next; may be given again")
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) (err error) {
+		change := parley.TaskChange{Status: parley.TaskCompleted, Result: &r}
+		if partial {
+			change.Outcome = parley.OutcomePartial
+		}
+		if r.Text, err = a.rest(ctx, args[1:]); err != nil {
+			return err
+		}
+		if r.Metrics, err = parseMetrics(metrics); err != nil {
+			return usagef(cmd, "--metric: %w", err)
+		}
+		return a.changed(c.UpdateTask(ctx, args[0], change))
+	})
+	return cmd
+}
+
+func parseMetrics(given []string) (map[string]float64, error) {
+	metrics := map[string]float64{}
+	for _, one := range given {
+		name, value, _ := strings.Cut(one, "=")
+		number, err := strconv.ParseFloat(value, 64)
+		if name == "" || err != nil {
+			return nil, errors.New("write a name and a number, like pages=12")
+		}
+		metrics[name] = number
+	}
+	return metrics, nil
+}
+
+func (a *app) taskFail() *cobra.Command {
+	return &cobra.Command{
+		Use:               "fail TASK REASON",
+		Short:             "End your task without a result, and say why",
+		Example:           "  parley task fail task-101 \"The archive is gone\"",
+		Args:              takes(2, 2),
+		ValidArgsFunction: inTurn(a.taskIDs, nothing),
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			reason, err := a.input(ctx, args[1])
+			if err != nil {
+				return err
+			}
+			return a.changed(c.UpdateTask(ctx, args[0], parley.TaskChange{Status: parley.TaskFailed, Reason: reason}))
+		}),
+	}
+}
+
+func (a *app) taskCancel() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:               "cancel TASK",
+		Short:             "Cancel a task and all under it; what runs for them ends",
+		Example:           "  parley task cancel task-100\n  parley task cancel task-100 --reason \"The meeting is off\"",
+		Args:              takes(1, 1),
+		ValidArgsFunction: inTurn(a.taskIDs, nothing),
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			return a.changed(c.CancelTask(ctx, args[0], reason))
+		}),
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for those who wait for it")
+	return cmd
+}
+
+func (a *app) taskRetry() *cobra.Command {
+	return &cobra.Command{
+		Use:               "retry TASK",
+		Short:             "Try a task again that has failed or was cancelled",
+		Example:           "  parley task retry task-101",
+		Args:              takes(1, 1),
+		ValidArgsFunction: inTurn(a.taskIDs, nothing),
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			return a.changed(c.RetryTask(ctx, args[0]))
+		}),
+	}
+}
+
+func (a *app) taskReassign() *cobra.Command {
+	return &cobra.Command{
+		Use:               "reassign TASK AGENT",
+		Short:             "Give a task to somebody else",
+		Example:           "  parley task reassign task-101 analyst",
+		Args:              takes(2, 2),
+		ValidArgsFunction: inTurn(a.taskIDs, a.agentNames, nothing),
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			return a.changed(c.ReassignTask(ctx, args[0], args[1]))
+		}),
+	}
+}

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+	"github.com/parley-hub/parley/internal/tasktree"
+)
+
+func (a *app) taskShow() *cobra.Command {
+	return &cobra.Command{
+		Use:               "show TASK",
+		Short:             "Show a task: how it goes, what it waits for, and what came of it",
+		Example:           "  parley task show task-101\n  parley task show task-101 -o json",
+		Args:              takes(1, 1),
+		ValidArgsFunction: inTurn(a.taskIDs, nothing),
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			v, err := c.Task(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return a.one(asTask(v), func() { a.showTask(ctx, c, v) })
+		}),
+	}
+}
+
+func (a *app) showTask(ctx context.Context, c *client.Client, v parley.TaskView) {
+	where := newPlaces(c)
+	place := func(conversation string) string {
+		if conversation == "" {
+			return ""
+		}
+		return where.of(ctx, conversation)
+	}
+	fields := []string{
+		"task", v.ID, "title", v.Title, "status", statusOf(v), "assignee", v.Assignee, "requester", v.Requester,
+		"original requester", v.OriginalRequester, "reason", v.DelegationReason, "parent", v.Parent,
+		"subtasks", strings.Join(v.Subtasks, ", "), "priority", v.Priority.String(), "deadline", a.maybe(v.Deadline),
+		"depends on", strings.Join(v.DependsOn, ", "), "waits for", strings.Join(waitsFor(v.WaitsOn), ", "),
+	}
+	fields = append(fields, a.progressOf(v.Progress)...)
+	fields = append(fields,
+		"where", place(v.Conversation), "message", v.Message, "source", v.Source, "trace", v.TraceID,
+		"attempt", strconv.Itoa(v.Attempt), "asked for", a.moment(v.CreatedAt), "started", a.maybe(v.StartedAt), "ended", a.maybe(v.EndedAt),
+		"took", lasting(v.Elapsed), "tokens", tokensOf(v.Usage), "cost", costOf(v.Usage),
+		"result goes to", place(v.CallbackTo), "callback", v.Callback)
+	if v.Error != nil {
+		fields = append(fields, "error", v.Error.Error())
+	}
+	a.fields(append(fields, resultOf(v.Result)...)...)
+	if v.Result != nil && v.Result.Text != "" {
+		a.words("")
+		a.text(v.Result.Text)
+	}
+}
+
+func statusOf(v parley.TaskView) string {
+	if v.Outcome == parley.OutcomePartial {
+		return string(v.Status) + ", " + string(v.Outcome)
+	}
+	return string(v.Status)
+}
+
+// situation is what holds a task up, or how far it has come.
+func situation(v parley.TaskView) (said []string) {
+	switch {
+	case v.Error != nil:
+		said = append(said, v.Error.Message)
+	case v.Blocked():
+		said = append(said, "blocked: "+strings.Join(v.Progress.Blockers, ", "))
+	case v.Progress != nil && !v.Status.Ended():
+		said = append(said, tasktree.Far(*v.Progress))
+	}
+	if waits := waitsFor(v.WaitsOn); len(waits) > 0 {
+		said = append(said, "waits for "+strings.Join(waits, ", "))
+	}
+	return said
+}
+
+// waitsFor is what a task waits for.
+func waitsFor(w parley.WaitsOn) []string {
+	waits := append(slices.Clone(w.After), w.Subtasks...)
+	if w.Approval != "" {
+		waits = append(waits, "approval "+w.Approval)
+	}
+	return waits
+}
+
+// progressOf is how far a task has come, as fields.
+func (a *app) progressOf(p *parley.TaskProgress) []string {
+	if p == nil {
+		return nil
+	}
+	fields := []string{"progress", tasktree.Far(*p) + ", " + a.moment(p.At), "blocked by", strings.Join(p.Blockers, ", ")}
+	if p.Confidence != nil {
+		fields = append(fields, "confidence", fmt.Sprintf("%.0f %%", *p.Confidence*100))
+	}
+	return fields
+}
+
+// resultOf is what came of a task beside a text, as fields.
+func resultOf(r *parley.TaskResult) []string {
+	if r == nil {
+		return nil
+	}
+	var metrics []string
+	for _, name := range slices.Sorted(maps.Keys(r.Metrics)) {
+		metrics = append(metrics, name+" "+strconv.FormatFloat(r.Metrics[name], 'g', -1, 64))
+	}
+	return []string{
+		"deliverables", strings.Join(r.Deliverables, ", "), "metrics", strings.Join(metrics, ", "),
+		"issues", strings.Join(r.Issues, ", "), "next steps", strings.Join(r.NextSteps, ", "),
+	}
+}
+
+func tokensOf(u parley.Usage) string { return tokens(parley.Run{Usage: u}) }

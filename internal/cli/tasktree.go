@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+	"github.com/parley-hub/parley/internal/tasktree"
+)
+
+func (a *app) taskTree() *cobra.Command {
+	var watch, long bool
+	cmd := &cobra.Command{
+		Use:   "tree [TASK]",
+		Short: "Draw a task and all under it, or all that are open",
+		Long: `Draw a task and all under it, or all trees that are open.
+
+With --watch the picture stays up to date until the task has ended or q is pressed. Where there is no terminal, each
+task is printed again when something about it has changed.`,
+		Example: `  parley task tree
+  parley task tree task-100 --watch
+  parley task tree task-100 --long`,
+		Args:              takes(0, 1),
+		ValidArgsFunction: inTurn(a.taskIDs, nothing),
+	}
+	cmd.Flags().BoolVar(&watch, "watch", false, "keep it up to date")
+	cmd.Flags().BoolVar(&long, "long", false, "also how long each task took, and what it cost")
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		source := &treeSource{client: c, task: append(args, "")[0]}
+		how := tasktree.How{Zone: a.zone(), Long: long}
+		switch {
+		case watch && a.output == formatTable && isTerminal(a.in) && isTerminal(a.out) && os.Getenv("TERM") != "dumb":
+			last, err := tasktree.Watch(ctx, source, how, a.in, a.out, os.Environ())
+			a.drawLines(tasktree.Draw(last, how))
+			return err
+		case watch:
+			return tasktree.Tell(ctx, source, how, a.tellLines)
+		}
+		picture, err := source.Look(ctx)
+		if err != nil {
+			return err
+		}
+		if a.output != formatTable {
+			return list(a, asTasks(picture.Tasks))
+		}
+		if len(picture.Tasks) == 0 {
+			a.say("none")
+		}
+		a.drawLines(tasktree.Draw(picture, how))
+		return nil
+	})
+	return cmd
+}
+
+// zone is where clocks are read: here on a terminal, in Greenwich for programs.
+func (a *app) zone() *time.Location {
+	if isTerminal(a.out) {
+		return time.Local
+	}
+	return time.UTC
+}
+
+func (a *app) drawLines(lines []tasktree.Line) {
+	for _, line := range lines {
+		_, _ = fmt.Fprintln(a.out, line)
+	}
+}
+
+// tellLines prints tasks that have changed.
+func (a *app) tellLines(lines []tasktree.Line) error {
+	if a.output == formatTable {
+		a.drawLines(lines)
+		return nil
+	}
+	for _, line := range lines {
+		if err := a.json(asTask(line.Task)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// treeSource is a hub, as trees of tasks are drawn of it.
+type treeSource struct {
+	client *client.Client
+	task   string // none: all that are open
+
+	mu   sync.Mutex // one looks at a time
+	tops []string   // of the trees that were open: who watches wants to see how they end
+}
+
+// mostOpen is how many open tasks are looked through for the tops of their trees.
+const mostOpen = 2000
+
+// Look returns how the tasks are.
+func (s *treeSource) Look(ctx context.Context) (tasktree.Picture, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := tasktree.Picture{At: time.Now(), Names: map[string]string{}, Sleeping: map[string]time.Time{}, Growing: s.task == ""}
+	if err := s.find(ctx); err != nil {
+		return p, err
+	}
+	for _, top := range s.tops {
+		tree, err := s.client.TaskTree(ctx, top)
+		if err != nil {
+			return p, err
+		}
+		p.Tasks = append(p.Tasks, tree...)
+	}
+	present, err := s.client.Who(ctx)
+	for _, one := range present {
+		p.Names[one.ID] = one.Name
+		if one.Status == parley.StatusSleeping && one.SleepingUntil != nil {
+			p.Sleeping[one.ID] = *one.SleepingUntil
+		}
+	}
+	return p, err
+}
+
+// find finds the tops of trees: the open tasks that are under none the caller may see.
+func (s *treeSource) find(ctx context.Context) error {
+	if s.task != "" {
+		s.tops = []string{s.task}
+		return nil
+	}
+	all := func(parley.TaskView) bool { return true }
+	open, err := tasksWhere(ctx, s.client, client.TasksOptions{Open: true}, mostOpen, all)
+	known := map[string]bool{}
+	for _, t := range open {
+		known[t.ID] = true
+	}
+	for _, t := range open {
+		if !known[t.Parent] && !slices.Contains(s.tops, t.ID) {
+			s.tops = append(s.tops, t.ID)
+		}
+	}
+	return err
+}
+
+// Follow reports that something may have changed about tasks, what runs for them, or what they wait for.
+func (s *treeSource) Follow(ctx context.Context, report func()) (last error) {
+	for e, err := range s.client.Events(ctx, client.EventsOptions{Kinds: []string{"task", "run", "approval"}}) {
+		if last = err; err == nil && e.Kind != parley.EventRunProgress {
+			report()
+		}
+	}
+	return last
+}

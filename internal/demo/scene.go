@@ -1,0 +1,49 @@
+package demo
+
+import "github.com/parley-hub/parley"
+
+// Scene is a part of the show: what begins it, and what has been said when it is over.
+type Scene struct {
+	Title string
+	Begin parley.Draft
+	Ends  []Line // in any order
+}
+
+// Line is something that somebody says.
+type Line struct {
+	From string
+	Text string // a part of it
+}
+
+// Scenes are the parts of the show, in their order. At the end of the last one InternBot waits for somebody's yes.
+func Scenes() []Scene {
+	return []Scene{
+		{
+			"A standup: who is mentioned answers",
+			parley.Draft{Conversation: Standup, Content: parley.Content{Text: "Good morning! @CoordinatorBot please start the standup."}},
+			[]Line{{"writerbot", ""}, {"analystbot", ""}, {"databot", ""}},
+		},
+		{
+			"A report: three delegations, whose results come back one by one",
+			direct("coordinatorbot", "Prepare Q4 report"),
+			[]Line{{"coordinatorbot", "here is the Q4 report"}},
+		},
+		{
+			"A question: CoordinatorBot asks AnalystBot, who asks DataBot",
+			direct("coordinatorbot", "How is the market?"),
+			[]Line{{"coordinatorbot", "Response from AnalystBot"}},
+		},
+		{
+			"An approval: InternBot must not simply ask",
+			direct("internbot", "Have your analysis validated."),
+			[]Line{{"internbot", parley.HeldText}, {parley.System, "InternBot wants to contact"}},
+		},
+	}
+}
+
+// Verdict is what InternBot says once its call was approved.
+func Verdict() Line { return Line{"internbot", "validated"} }
+
+func direct(agent, text string) parley.Draft {
+	return parley.Draft{Direct: []string{agent}, Content: parley.Content{Text: text}}
+}

@@ -1,0 +1,112 @@
+package tasktree
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// about is what there is to say of a task beside its state: how it ended, what it waits for, how far it is.
+func (d drawing) about(t parley.TaskView) string {
+	var said []string
+	switch t.Status {
+	case parley.TaskCompleted:
+		said = d.finished(t)
+	case parley.TaskFailed, parley.TaskCancelled:
+		said = failed(t)
+	case parley.TaskQueued:
+		said = d.queued(t)
+	default:
+		said = active(t)
+	}
+	return strings.Join(said, "; ")
+}
+
+func (d drawing) finished(t parley.TaskView) (said []string) {
+	if t.Outcome == parley.OutcomePartial {
+		said = append(said, string(t.Outcome))
+	}
+	if t.EndedAt != nil {
+		said = append(said, "finished "+d.clock(*t.EndedAt))
+	}
+	return said
+}
+
+func failed(t parley.TaskView) []string {
+	if t.Error == nil {
+		return nil
+	}
+	why := t.Error.Message
+	if rest, said := strings.CutPrefix(why, string(t.Status)); said { // the state has that word already
+		why = strings.TrimPrefix(rest, ": ")
+	}
+	if why == "" {
+		return nil
+	}
+	return []string{why}
+}
+
+func (d drawing) queued(t parley.TaskView) (said []string) {
+	if len(t.WaitsOn.After) > 0 {
+		return []string{"waits for " + strings.Join(t.WaitsOn.After, ", ")}
+	}
+	if until, asleep := d.picture.Sleeping[t.Assignee]; asleep {
+		return []string{"due when it wakes, " + d.clock(until)}
+	}
+	return nil
+}
+
+func active(t parley.TaskView) (said []string) {
+	switch {
+	case t.Blocked():
+		said = append(said, "blocked: "+strings.Join(t.Progress.Blockers, ", "))
+	case t.Progress != nil:
+		if far := Far(*t.Progress); far != "" {
+			said = append(said, far)
+		}
+	}
+	if t.WaitsOn.Approval != "" {
+		said = append(said, "awaiting approval "+t.WaitsOn.Approval)
+	}
+	return said
+}
+
+// Far is how far a task has come, in words.
+func Far(p parley.TaskProgress) string {
+	var share string
+	switch {
+	case p.Fraction != nil:
+		share = fmt.Sprintf("%.0f %%", math.Floor(*p.Fraction*100))
+	case p.Current != nil && p.Total != nil:
+		share = fmt.Sprintf("%d of %d", *p.Current, *p.Total)
+	case p.Current != nil:
+		share = strconv.FormatInt(*p.Current, 10)
+	}
+	return strings.Trim(share+": "+p.Message, ": ")
+}
+
+// clock is a time of the day, with its date where that is another.
+func (d drawing) clock(at time.Time) string {
+	at, now := at.In(d.how.Zone), d.picture.At.In(d.how.Zone)
+	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return at.Format("15:04")
+	}
+	return at.Format("2006-01-02 15:04")
+}
+
+// spent is how long a task took, or has taken so far, and what it cost.
+func (d drawing) spent(t parley.TaskView) string {
+	end := d.picture.At
+	if t.EndedAt != nil {
+		end = *t.EndedAt
+	}
+	words := max(end.Sub(t.CreatedAt), 0).Round(time.Second).String()
+	if t.Cost > 0 {
+		words += fmt.Sprintf(", $%.2f", t.Cost)
+	}
+	return words
+}

@@ -1,0 +1,133 @@
+package tasktree
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/plain"
+)
+
+// Picture is how tasks are at a moment.
+type Picture struct {
+	At       time.Time
+	Tasks    []parley.TaskView    // of one tree or several, in any order
+	Names    map[string]string    // of participants, by their ids
+	Sleeping map[string]time.Time // until when those sleep who do, by their ids
+	Growing  bool                 // further trees may come
+}
+
+// Ended says that nothing more will happen, unless somebody retries a task.
+func (p Picture) Ended() bool {
+	return !p.Growing && !slices.ContainsFunc(p.Tasks, func(t parley.TaskView) bool { return !t.Status.Ended() })
+}
+
+// How is how a drawing is made.
+type How struct {
+	Zone *time.Location
+	Long bool // also how long each task took, and what it cost
+	Wide int  // how many columns there are: titles give way to the rest; 0: as many as it takes
+}
+
+// Line is a task as it is drawn.
+type Line struct {
+	Task   parley.TaskView
+	Branch string // what stands before it
+	Text   string
+}
+
+func (l Line) String() string { return l.Branch + l.Text }
+
+// Draw draws each tree from its top down, those on one level by their numbers.
+func Draw(p Picture, how How) []Line {
+	d := drawing{p, how, map[string][]parley.TaskView{}}
+	known := map[string]bool{}
+	for _, t := range p.Tasks {
+		known[t.ID] = true
+	}
+	for _, t := range p.Tasks {
+		above := t.Parent
+		if !known[above] {
+			above = "" // it is there, but not to be seen here
+		}
+		d.under[above] = append(d.under[above], t)
+	}
+	return d.level(nil, "", 0)
+}
+
+// drawing is a picture while it is drawn.
+type drawing struct {
+	picture Picture
+	how     How
+	under   map[string][]parley.TaskView
+}
+
+func (d drawing) level(lines []Line, above string, depth int) []Line {
+	tasks := d.under[above]
+	slices.SortStableFunc(tasks, func(a, b parley.TaskView) int { return byNumber(a.ID, b.ID) })
+	for _, t := range tasks {
+		lines = append(lines, Line{t, branch(depth), d.text(t, branch(depth))})
+		lines = d.level(lines, t.ID, depth+1)
+	}
+	return lines
+}
+
+// byNumber orders task-9 before task-10.
+func byNumber(a, b string) int {
+	if len(a) != len(b) {
+		return len(a) - len(b)
+	}
+	return strings.Compare(a, b)
+}
+
+func branch(depth int) string {
+	if depth == 0 {
+		return ""
+	}
+	return strings.Repeat("    ", depth-1) + "  └── "
+}
+
+func (d drawing) text(t parley.TaskView, branch string) string {
+	before, after := t.ID+`: "`, `" (`+d.name(t.Assignee)+") — "+state(t)
+	if about := d.about(t); about != "" {
+		after += "  (" + about + ")"
+	}
+	if d.how.Long {
+		after += "  " + d.spent(t)
+	}
+	before, after = plain.Line(before), plain.Line(after)
+	return before + d.fit(plain.Line(t.Title), ansi.StringWidth(branch+before+after)) + after
+}
+
+// leastTitle is what is left of a title however little room there is.
+const leastTitle = 12
+
+// fit cuts a title so that what stands around it can be seen.
+func (d drawing) fit(title string, around int) string {
+	if d.how.Wide == 0 {
+		return title
+	}
+	return ansi.Truncate(title, max(d.how.Wide-around, leastTitle), "…")
+}
+
+func (d drawing) name(id string) string {
+	if name := d.picture.Names[id]; name != "" {
+		return name
+	}
+	return id
+}
+
+func state(t parley.TaskView) string {
+	word := strings.ToUpper(string(t.Status))
+	switch t.Status {
+	case parley.TaskCompleted:
+		return word + " ✓"
+	case parley.TaskFailed:
+		return word + " ✗"
+	default:
+		return word
+	}
+}

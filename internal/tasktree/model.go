@@ -1,0 +1,199 @@
+package tasktree
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/parley-hub/parley"
+)
+
+// model is trees on a screen.
+type model struct {
+	ctx    context.Context // of the program: its end ends every call
+	source Source
+	how    How
+	later  func(time.Duration, tea.Msg) tea.Cmd
+
+	picture Picture
+	lost    error // why the hub cannot be reached
+	failure error // why the view has ended
+
+	looking, again bool // a look is under way, and another is wanted
+	soon           bool // one is due in a moment
+
+	top           int // the first line that is shown
+	width, height int
+}
+
+const (
+	lookInterval = 5 * time.Second        // what changes by itself: how long something takes, who wakes
+	soonAfter    = 100 * time.Millisecond // what happens at once is looked at together
+)
+
+func newModel(ctx context.Context, source Source, how How, first Picture) *model {
+	return &model{ctx: ctx, source: source, how: how, later: laterUntil(ctx), picture: first, width: 80, height: 24}
+}
+
+func laterUntil(ctx context.Context) func(time.Duration, tea.Msg) tea.Cmd {
+	return func(d time.Duration, msg tea.Msg) tea.Cmd {
+		return func() tea.Msg {
+			select {
+			case <-time.After(d):
+				return msg
+			case <-ctx.Done():
+				return nil
+			}
+		}
+	}
+}
+
+// What the model is told beside keys.
+type (
+	changedMsg struct{} // something may have
+	soonMsg    struct{}
+	againMsg   struct{}
+	lookMsg    struct {
+		picture Picture
+		err     error
+	}
+	endMsg struct{ err error }
+)
+
+// Init looks at once, for what has happened since the first look, and then again and again.
+func (m *model) Init() tea.Cmd { return tea.Batch(m.look(), m.later(lookInterval, againMsg{})) }
+
+// Update takes in what has happened.
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+	case tea.KeyPressMsg:
+		return m, m.press(msg.String())
+	case changedMsg:
+		return m, m.lookSoon()
+	case soonMsg:
+		m.soon = false
+		return m, m.look()
+	case againMsg:
+		return m, tea.Batch(m.look(), m.later(lookInterval, againMsg{}))
+	case lookMsg:
+		return m, m.looked(msg)
+	case endMsg:
+		m.failure = msg.err
+		return m, tea.Quit
+	}
+	return m, nil
+}
+
+// lookSoon looks in a moment, together with what else happens until then.
+func (m *model) lookSoon() tea.Cmd {
+	if m.soon {
+		return nil
+	}
+	m.soon = true
+	return m.later(soonAfter, soonMsg{})
+}
+
+// look asks how the tasks are, once at a time.
+func (m *model) look() tea.Cmd {
+	if m.looking {
+		m.again = true
+		return nil
+	}
+	m.looking = true
+	return func() tea.Msg {
+		picture, err := m.source.Look(m.ctx)
+		return lookMsg{picture, err}
+	}
+}
+
+func (m *model) looked(msg lookMsg) tea.Cmd {
+	m.looking = false
+	if m.lost = msg.err; msg.err == nil {
+		m.picture = msg.picture
+		if msg.picture.Ended() {
+			return tea.Quit
+		}
+	}
+	if !m.again {
+		return nil
+	}
+	m.again = false
+	return m.lookSoon()
+}
+
+func (m *model) press(key string) tea.Cmd {
+	switch page := max(m.height-1, 1); key {
+	case "q", "esc", "ctrl+c", "ctrl+d":
+		return tea.Quit
+	case "up", "k":
+		m.top--
+	case "down", "j":
+		m.top++
+	case "pgup":
+		m.top -= page
+	case "pgdown", "space":
+		m.top += page
+	case "home", "g":
+		m.top = 0
+	case "end", "G":
+		m.top = len(m.picture.Tasks)
+	}
+	return nil
+}
+
+// View draws the screen: as much of the trees as there is room for, and a foot.
+func (m *model) View() tea.View {
+	how := m.how
+	how.Wide = m.width
+	drawn, room := Draw(m.picture, how), max(m.height-1, 0)
+	m.top = max(min(m.top, len(drawn)-room), 0)
+	var lines []string
+	for _, line := range drawn[m.top:min(m.top+room, len(drawn))] {
+		text := ansi.Truncate(line.String(), m.width, "…")
+		lines = append(lines, look(line.Task).Render(text))
+	}
+	for len(lines) < room {
+		lines = append(lines, "")
+	}
+	view := tea.NewView(strings.Join(append(lines, m.foot(len(drawn), room)), "\n"))
+	view.AltScreen = true
+	view.WindowTitle = "parley task tree"
+	return view
+}
+
+func (m *model) foot(all, room int) string {
+	style, text := lipgloss.NewStyle().Faint(true), "q quits"
+	switch {
+	case m.lost != nil:
+		style, text = lipgloss.NewStyle().Foreground(lipgloss.Red), "connection lost, trying again · q quits"
+	case all == 0:
+		text = "no open tasks · q quits"
+	case all > room:
+		text = fmt.Sprintf("%d–%d of %d tasks · ↑↓ moves · q quits", m.top+1, min(m.top+room, all), all)
+	}
+	return style.Render(ansi.Truncate(text, m.width, "…"))
+}
+
+// look is how a task looks, in the sixteen colours that every terminal has.
+func look(t parley.TaskView) lipgloss.Style {
+	style := lipgloss.NewStyle()
+	switch {
+	case t.Status == parley.TaskCompleted:
+		return style.Foreground(lipgloss.Green)
+	case t.Status == parley.TaskFailed, t.Blocked():
+		return style.Foreground(lipgloss.Red)
+	case t.WaitsOn.Approval != "":
+		return style.Foreground(lipgloss.Yellow)
+	case t.Status == parley.TaskActive:
+		return style
+	default:
+		return style.Faint(true)
+	}
+}
