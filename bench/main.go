@@ -59,6 +59,7 @@ func run(ctx context.Context, only string, rounds int, length time.Duration, his
 		{"search", func() ([]result, error) { return measureSearch(ctx, length, history, sqliteLibrary()) }},
 		{"events", func() ([]result, error) { return measureEvents(ctx, rounds, length) }},
 		{"runs", func() ([]result, error) { return measureRuns(ctx, rounds, length) }},
+		{"contacts", func() ([]result, error) { return measureContacts(ctx, rounds, length) }},
 		{"postgres search", func() ([]result, error) { return measureSearch(ctx, length, history, postgresLibrary(server)) }},
 		{"http posts", func() ([]result, error) { return measureHTTP(ctx, rounds, length) }},
 		{"first call", func() ([]result, error) { return measureFirstCall(ctx) }},

@@ -16,7 +16,11 @@ func TestWhatTheDemoSuggests(t *testing.T) {
 	var watch *exec.Cmd
 	var seen *bufio.Reader
 	for _, tt := range []struct{ command, shows, until string }{
-		{`parley send databot "What was our Q4 revenue?" --wait`, "Q4 2025 Total Revenue: $2.4M", ""},
+		{`parley approval list`, "internbot", ""},
+		{`parley approval approve ` + d.approval, "internbot", "Response from SeniorAnalystBot: Your approach is sound."},
+		{`parley ask databot "What was our Q4 revenue?"`, "Q4 2025 Total Revenue: $2.4M", ""},
+		{`parley delegate coordinatorbot "Prepare Q4 report"`, "Delegated to CoordinatorBot (subtask task-", ""},
+		{`parley task tree`, `"Prepare Q4 report" (CoordinatorBot)`, ""},
 		{`parley chat coordinatorbot`, "", ""},
 		{`parley chat --conv project-alpha "@DataBot @AnalystBot how was Q4?"`, "accepted  analystbot", "We're #2 in market share"},
 		{`parley who`, "AnalystBot", ""},
@@ -29,6 +33,7 @@ func TestWhatTheDemoSuggests(t *testing.T) {
 		{`parley agent runs`, "coordinatorbot", ""},
 		{`parley chat --conv project-alpha "@DataBot loop"`, "accepted  databot", "further wakes between them are held"},
 		{`parley agent resume-pair databot analystbot`, "resumed", ""},
+		{`parley permit check internbot senioranalystbot`, "allowed", ""},
 		{`parley send internbot "a coffee, please" --wait`, "It took me 2 tries.", ""},
 		{`parley agent pause databot --reason lunch`, "paused", ""},
 		{`parley send databot hello`, "accepted", ""},
@@ -70,6 +75,7 @@ type demoRun struct {
 	env      []string
 	tmp      string
 	export   string
+	approval string // what waits for somebody's yes
 	commands []string
 	shown    *bufio.Reader // its messages
 }
@@ -99,6 +105,9 @@ func (d *demoRun) read(said io.Reader) {
 			d.export = line
 		case strings.HasPrefix(line, "parley "):
 			d.commands = append(d.commands, line)
+			if id, ok := strings.CutPrefix(line, "parley approval approve "); ok {
+				d.approval = id
+			}
 		case strings.HasPrefix(line, "Ctrl-C ends the demo"):
 			go func() { _, _ = io.Copy(io.Discard, said) }()
 			return

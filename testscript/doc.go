@@ -11,6 +11,8 @@
 //	hub detach [flags…]  run parley up --detach; at the end of the script the hub is stopped
 //	exits N command…     run a command that must end with exit code N
 //	let NAME REGEXP      set a variable to what the group in it matches in the last output
+//	talk A B FILE        see that all that A and B have said in their direct conversation is what a file has, with
+//	                     variables like ${TASK} in it
 //	store                set PARLEY_STORE to a new database; on SQLite it is one by another home
 //
 // The conditions [sqlite] and [postgres] say on which database a script runs.

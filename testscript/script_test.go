@@ -73,6 +73,7 @@ func run(t *testing.T, file, kind string, newStore func() string) {
 			"hub":   hubCommand,
 			"exits": exits,
 			"let":   let,
+			"talk":  talk,
 			"store": func(ts *testscript.TestScript, _ bool, _ []string) { ts.Setenv("PARLEY_STORE", newStore()) },
 		},
 		RequireUniqueNames: true,

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// subtasks is how many one parent has.
+const subtasks = 1_000
+
+// measureContacts measures how long an ask and a delegation take through agents that follow a script, and many tasks
+// under one.
+func measureContacts(ctx context.Context, rounds int, length time.Duration) (results []result, err error) {
+	company, err := newCompany(ctx, onSQLite(), runners)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, company.close()) }()
+	var asked, delegated, posted []time.Duration
+	for range rounds {
+		for _, m := range []struct {
+			into *[]time.Duration
+			do   func() ([]time.Duration, error)
+		}{
+			{&asked, func() ([]time.Duration, error) { return company.contact(ctx, length, parley.PatternAsk) }},
+			{&posted, func() ([]time.Duration, error) { return company.postTwice(ctx, length/2) }},
+			{&delegated, func() ([]time.Duration, error) { return company.contact(ctx, length, parley.PatternDelegate) }},
+		} {
+			times, err := m.do()
+			if err != nil {
+				return nil, err
+			}
+			*m.into = append(*m.into, times...)
+		}
+	}
+	many, err := company.subtasks(ctx)
+	slices.Sort(posted)
+	two, one := posted[len(posted)/2], middle(delegated)
+	each := many / subtasks
+	return []result{
+		atMost(3, against("ask and inline answer through a script agent, p50, against two posts", asked, two)),
+		atMost(5, against("delegation until its callback is stored, p50, against two posts", delegated, two)),
+		atMost(1, result{
+			what: "each of 1,000 subtasks under one parent, against one delegation alone", ratio: float64(each) / float64(one),
+			parley: fmt.Sprintf("%s (%.0f/s)", each.Round(10*time.Microsecond), float64(subtasks)/many.Seconds()), baseline: one.Round(10 * time.Microsecond).String(),
+		}),
+	}, err
+}
+
+func middle(times []time.Duration) time.Duration {
+	slices.Sort(times)
+	return times[len(times)/2]
+}
+
+func against(what string, times []time.Duration, baseline time.Duration) result {
+	p50 := middle(times)
+	return result{
+		what: what, ratio: float64(p50) / float64(baseline), baseline: baseline.Round(10 * time.Microsecond).String(),
+		parley: fmt.Sprintf("%s (p99 %s)", p50.Round(10*time.Microsecond), times[len(times)*99/100].Round(10*time.Microsecond)),
+	}
+}
+
+// contact contacts agents in turn, one at a time, and waits for each.
+func (c *company) contact(ctx context.Context, length time.Duration, how parley.Pattern) ([]time.Duration, error) {
+	return timed(length, func(n int) error {
+		told, err := c.hub.Contact(ctx, c.owner, parley.Contact{Pattern: how, Agent: agentName(n % runners), Message: body, Wait: longestWait})
+		if err == nil && told.Outcome != parley.ContactAnswered {
+			err = fmt.Errorf("a contact is %s: %s", told.Outcome, told.Text)
+		}
+		return err
+	})
+}
+
+// subtasks makes many tasks under one, for all agents in turn, and waits until all are completed.
+func (c *company) subtasks(ctx context.Context) (time.Duration, error) {
+	parent, err := c.hub.NewTask(ctx, c.owner, parley.NewTask{Text: "many things"})
+	if err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	for n := range subtasks {
+		if _, err := c.hub.NewTask(ctx, c.owner, parley.NewTask{Text: body, Parent: parent.ID, Assignee: agentName(n % runners)}); err != nil {
+			return 0, err
+		}
+	}
+	for {
+		view, err := c.hub.Task(ctx, c.owner, parent.ID)
+		if err != nil || len(view.WaitsOn.Subtasks) == 0 {
+			return time.Since(began), err
+		}
+		if time.Since(began) > longestWait {
+			return 0, fmt.Errorf("%d of %d subtasks are open", len(view.WaitsOn.Subtasks), subtasks)
+		}
+		time.Sleep(50 * time.Millisecond) // to look at so many is work too
+	}
+}
