@@ -152,7 +152,7 @@ func (s *scene) offer(t *parley.Task) error {
 	if err != nil {
 		return err
 	}
-	if t.Assignee == t.Requester && t.Assignee == s.me.ID && !assignee.Dispatched() {
+	if own := t.Assignee == t.Requester; own && t.Assignee == s.me.ID && !assignee.Dispatched() {
 		return s.stepTask(t, parley.TaskActive, nil) // it knows
 	}
 	return s.requestAgain(t)
