@@ -297,8 +297,12 @@ var hidden = []struct {
 // numbers depend on what goes on in the background, or on the machine.
 var numbers = regexp.MustCompile(`"(pid|disk_free|disk_total|seq|last_seq|read_seq|last_event|num|entries|audited|elapsed)": ?[\d.e-]+`)
 
+// steps are lines that say how far something is, one after the other.
+var steps = regexp.MustCompile(`(?m)(^\{"progress":.*\n)(?:\{"progress":.*\n)+`)
+
 func (h *hider) text(s string) string {
 	s = numbers.ReplaceAllString(h.fixed.Replace(s), `"$1": <n>`)
+	s = steps.ReplaceAllString(s, "$1") // how many there are is for the time it takes
 	for _, p := range hidden {
 		s = p.pattern.ReplaceAllStringFunc(s, func(found string) string { return h.name(p.kind, found) })
 	}
