@@ -104,20 +104,26 @@ func (r *approach) declare(a *app, cmd *cobra.Command) {
 	flags.StringVar(&r.contact.Context, "context", "", "what the other must know: it does not see what you see")
 	flags.StringArrayVar(&r.files, "file", nil, "a `file` to send with it; may be given again")
 	flags.StringVar(&r.contact.IdempotencyKey, "key", "", "idempotency `key`: what is said twice with it happens once")
-	if r.contact.Pattern == parley.PatternNotify {
-		return
-	}
 	flags.StringVar(&r.deadline, "deadline", "", "when it is due: a `time`, or like 2h")
+	flags.Var(urgency{&r.contact.Priority}, "priority", "0 to 10, or low, normal, high, urgent")
+	flags.StringSliceVar(&r.contact.After, "after", nil, "begin it when these `tasks` are completed; may be given again")
+	complete(cmd, "priority", fixed("low", "normal", "high", "urgent"))
+	complete(cmd, "after", a.taskIDs)
 	wait := "wait this long for the answer (default " + parley.AskWait.String() + ")"
 	if r.contact.Pattern == parley.PatternDelegate {
 		wait = "wait for the result, " + client.LongestContact.String() + " or as long as is said"
-		flags.Var(urgency{&r.contact.Priority}, "priority", "0 to 10, or low, normal, high, urgent")
-		flags.StringSliceVar(&r.contact.After, "after", nil, "begin it when these `tasks` are completed; may be given again")
-		complete(cmd, "priority", fixed("low", "normal", "high", "urgent"))
-		complete(cmd, "after", a.taskIDs)
 	}
 	flags.Var(span{&r.contact.Wait}, "wait", wait)
 	flags.Lookup("wait").NoOptDefVal = r.usualWait().String()
+	for _, name := range notFor[r.contact.Pattern] {
+		flags.Lookup(name).Hidden = true
+	}
+}
+
+// notFor are the flags that a pattern does not take. They are not shown; the hub says which pattern takes them.
+var notFor = map[parley.Pattern][]string{
+	parley.PatternAsk:    {"priority", "after"},
+	parley.PatternNotify: {"priority", "after", "deadline", "wait"},
 }
 
 // usualWait is how long is waited where no time is said.
