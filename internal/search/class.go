@@ -42,6 +42,8 @@ func classOf(r rune) class {
 		return dense
 	case unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
 		return unseen
+	case r == '\u0345': // the iota below, a mark that folding makes a letter
+		return letters
 	case unicode.IsMark(r) || r == 'ﾞ' || r == 'ﾟ': // halfwidth ones are letters to Unicode
 		return mark
 	case r == 'ー' || r == 'ｰ': // of no script to Unicode

@@ -131,8 +131,17 @@ func TestTokensOfAnyText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { checkTokens(t, someTexts.Draw(t, "text")) })
 }
 
+func TestTokensOfEachCharacter(t *testing.T) {
+	t.Parallel()
+	for r := range utf8.MaxRune + 1 {
+		if utf8.ValidRune(r) {
+			checkTokens(t, string(r))
+		}
+	}
+}
+
 func FuzzTokens(f *testing.F) {
-	for _, text := range []string{"Hello", "通信协议 v1.0", "ｻｰﾊﾞｰ", "🚀 foo_bar", "\u0301x", "ﷺ㍿™", "ᄒ\u0301ᅡ", "İ"} {
+	for _, text := range []string{"Hello", "通信协议 v1.0", "ｻｰﾊﾞｰ", "🚀 foo_bar", "\u0301x", "ﷺ㍿™", "ᄒ\u0301ᅡ", "İ", "\u0345"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) { checkTokens(t, text) })
