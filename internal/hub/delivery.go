@@ -139,7 +139,11 @@ func (s *scene) giveBack(d *parley.Delivery, f parley.Failure, cause *parley.Err
 	case f == parley.FailureFinal, d.Purpose == parley.PurposeAsk:
 		return s.end(d, parley.DeliveryFailed, cause)
 	case recipient.Kind == parley.KindAgent && tries >= recipient.Attempts:
-		dead := parley.Errorf(cause.Code, "%s, %d times", cause.Message, tries).Suggest("an owner can retry or drop it: parley dead list")
+		why := cause.Message
+		if tries > 1 {
+			why += fmt.Sprintf(", %d times", tries)
+		}
+		dead := parley.Errorf(cause.Code, "%s", why).Suggest("an owner can retry or drop it: parley dead list")
 		if err := s.end(d, parley.DeliveryDead, dead); err != nil {
 			return err
 		}

@@ -142,7 +142,10 @@ func TestLastAttemptMakesADeadLetter(t *testing.T) {
 				w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureServer)
 				w.later(time.Hour)
 			}
-			sentence := fmt.Sprintf("ned did not do this: what it needs has failed, %d times", attempts)
+			sentence := "ned did not do this: what it needs has failed"
+			if attempts > 1 {
+				sentence += fmt.Sprintf(", %d times", attempts)
+			}
 			hint := "an owner can retry or drop it: parley dead list"
 			d := w.delivery(m.ID, "ned")
 			same(t, "dead", []any{d.State, d.Attempt, d.Failure, d.Lease, d.SettledAt}, []any{

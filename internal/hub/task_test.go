@@ -175,6 +175,37 @@ func TestCancelGoesDown(t *testing.T) {
 	w.sound()
 }
 
+// Nothing under a task may take longer than the task: what passes its deadline fails and takes all under it along.
+func TestDeadlinesGoDown(t *testing.T) {
+	t.Parallel()
+	w := team(t)
+	due, later := w.clock.Now().Add(time.Hour), w.clock.Now().Add(3*time.Hour)
+	by := func(at time.Time) func(*parley.Contact) { return func(c *parley.Contact) { c.Deadline = &at } }
+	top := w.delegates(user, "boss", "a book", by(due))
+	run := w.starts("boss")
+	mid := w.delegates(run.Caller(), "writer", "a chapter", by(later))
+	below := w.starts("writer")
+	leaf := w.delegates(below.Caller(), "data", "figures")
+	for _, id := range []string{mid, leaf} {
+		if got := w.task(id).Deadline; got == nil || !got.Equal(due) {
+			t.Errorf("%s is due %v, want %v", id, got, due)
+		}
+	}
+	w.clock.advance(2 * time.Hour)
+	w.ok(w.SweepTasks(ctx))
+	w.stands(parley.TaskFailed, top)
+	same(t, "code", w.task(top).Error.Code, parley.TimedOut)
+	for _, id := range []string{mid, leaf} {
+		if got := w.task(id); !got.Status.Ended() {
+			t.Errorf("%s is still %s", id, got.Status)
+		}
+	}
+	w.finish(run, "too late")
+	w.finish(below, "too late")
+	w.idle("boss", "writer", "data")
+	w.sound()
+}
+
 func TestDependentsWait(t *testing.T) {
 	t.Parallel()
 	w := team(t)
@@ -349,6 +380,28 @@ func TestRetryAndReassign(t *testing.T) {
 }
 
 // Who has no runs ends its tasks by its word; what it replies is progress.
+// A person who puts the dead letter of a task back revives the task, which ends again and is called back again.
+func TestADeadLetterRevivesItsTask(t *testing.T) {
+	t.Parallel()
+	w := team(t)
+	w.change("writer", func(a *parley.Agent) { a.Attempts = 1 })
+	id := w.delegates(user, "writer", "a text")
+	w.fails(w.starts("writer"), parley.FailureServer)
+	w.stands(parley.TaskFailed, id)
+	dead := get[[]parley.Delivery](w)(w.DeadLetters(ctx, user, 0, 10))
+	same(t, "dead letters", len(dead), 1)
+	get[parley.Delivery](w)(w.RetryDead(ctx, user, dead[0].Message, ""))
+	w.stands(parley.TaskQueued, id)
+	w.answers("writer", "a text at last")
+	w.stands(parley.TaskCompleted, id)
+	same(t, "called back", w.callbacks(w.task(id).Conversation), []string{
+		"[Delegation Failed | writer | " + id + "]\nError: writer failed to complete the task: it broke",
+		"[Delegation Result from writer | " + id + "]\na text at last",
+	})
+	w.idle("writer")
+	w.sound()
+}
+
 func TestAttachedAssigneesEndTheirTasks(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
