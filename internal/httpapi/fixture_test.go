@@ -60,6 +60,11 @@ var (
 	about  = parley.HubStatus{Version: parley.Version, Store: "sqlite", PID: 1, Address: "127.0.0.1:7717", Home: "/home/of/the/hub"}
 )
 
+// roomy is a store whose disk has room, whatever the machine's has.
+type roomy struct{ *sqlite.DB }
+
+func (roomy) Space() (free, total int64, err error) { return 1 << 40, 1 << 41, nil }
+
 // newWorld has the owner user; rickon, a person; the agents arya, gendry and hound, and arya is rickon's
 // report; the private channel forge of arya and gendry; and the public channel square.
 func newWorld(t testing.TB, change ...func(*httpapi.Options)) *world {
@@ -97,7 +102,7 @@ func (w *world) open(listener net.Listener, change ...func(*httpapi.Options)) {
 	w.db, err = sqlite.Open(ctx, w.home)
 	w.ok(err)
 	log := slog.New(slog.NewJSONHandler(w.logged, nil))
-	w.Hub, err = hub.New(ctx, w.db, hub.Config{Log: log, Rate: hub.Rate{Burst: 1}, Asks: w.asks, About: about})
+	w.Hub, err = hub.New(ctx, roomy{w.db}, hub.Config{Log: log, Rate: hub.Rate{Burst: 1}, Asks: w.asks, About: about})
 	w.ok(err)
 	w.Start(ctx)
 	options := httpapi.Options{Log: log, Peer: w.peer.who, Closing: closed}
