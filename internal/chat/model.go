@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/live"
 )
 
 // Model is a chat on a screen.
@@ -58,16 +59,7 @@ const (
 func New(ctx context.Context, room Room, scene Scene) *Model {
 	return &Model{
 		ctx: ctx, room: room, scene: scene, now: time.Now,
-		later: func(d time.Duration, msg tea.Msg) tea.Cmd {
-			return func() tea.Msg {
-				select {
-				case <-time.After(d):
-					return msg
-				case <-ctx.Done():
-					return nil
-				}
-			}
-		},
+		later:  live.Later(ctx),
 		ladder: newLadder(), style: newStyle(), cache: map[string]block{},
 		width: 80, height: 24, pause: shortPause,
 	}
@@ -118,8 +110,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, nil
 	case Signal:
 		return m, m.hear(msg)
-	case ended:
-		m.failure = msg.err
+	case live.Ended:
+		m.failure = msg.Err
 		return m, tea.Quit
 	case due:
 		return m, m.fallDue(msg)

@@ -1,15 +1,15 @@
 package chat
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"io"
 	"strings"
-	"sync"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/live"
 	"github.com/parley-hub/parley/internal/plain"
 )
 
@@ -20,26 +20,13 @@ func Run(ctx context.Context, room Room, in io.Reader, out io.Writer, environ []
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	model := New(ctx, room, scene)
-	program := tea.NewProgram(model, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithEnvironment(environ))
-	var following sync.WaitGroup
-	following.Go(func() {
-		if err := room.Follow(ctx, func(s Signal) { program.Send(s) }); ctx.Err() == nil {
-			program.Send(ended{err})
-		}
-	})
-	_, err = program.Run()
-	cancel()
-	following.Wait()
-	switch {
-	case model.failure != nil:
-		return model.failure
-	case err != nil && !errors.Is(err, tea.ErrInterrupted) && !errors.Is(err, tea.ErrProgramKilled):
-		return parley.Errorf(parley.Internal, "the terminal failed: %w", err).Suggest("read and write lines instead: parley chat … | cat")
-	default:
-		return unsent(model.outbox.unsent())
-	}
+	var model *Model
+	err = live.Run(ctx, live.Terminal{In: in, Out: out, Environ: environ, Instead: "read and write lines instead: parley chat … | cat"},
+		func(ctx context.Context) tea.Model { model = New(ctx, room, scene); return model },
+		func(ctx context.Context, tell func(tea.Msg)) error {
+			return room.Follow(ctx, func(s Signal) { tell(s) })
+		})
+	return cmp.Or(model.failure, err, unsent(model.outbox.unsent()))
 }
 
 func unsent(letters []letter) error {

@@ -35,7 +35,6 @@ type (
 		err  error
 	}
 	topicMsg struct{ err error }
-	ended    struct{ err error } // the hub does not want to be followed
 )
 
 // call makes a command of a call. How long it may take is the room's own affair.

@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/live"
 )
 
 // model is trees on a screen.
@@ -37,20 +38,7 @@ const (
 )
 
 func newModel(ctx context.Context, source Source, how How, first Picture) *model {
-	return &model{ctx: ctx, source: source, how: how, later: laterUntil(ctx), picture: first, width: 80, height: 24}
-}
-
-func laterUntil(ctx context.Context) func(time.Duration, tea.Msg) tea.Cmd {
-	return func(d time.Duration, msg tea.Msg) tea.Cmd {
-		return func() tea.Msg {
-			select {
-			case <-time.After(d):
-				return msg
-			case <-ctx.Done():
-				return nil
-			}
-		}
-	}
+	return &model{ctx: ctx, source: source, how: how, later: live.Later(ctx), picture: first, width: 80, height: 24}
 }
 
 // What the model is told beside keys.
@@ -62,7 +50,6 @@ type (
 		picture Picture
 		err     error
 	}
-	endMsg struct{ err error }
 )
 
 // Init looks at once, for what has happened since the first look, and then again and again.
@@ -84,8 +71,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, tea.Batch(m.look(), m.later(lookInterval, againMsg{}))
 	case lookMsg:
 		return m, m.looked(msg)
-	case endMsg:
-		m.failure = msg.err
+	case live.Ended:
+		m.failure = msg.Err
 		return m, tea.Quit
 	}
 	return m, nil

@@ -1,6 +1,7 @@
 package tasktree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -9,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/live"
 )
 
 // Source is a hub whose tasks are looked at.
@@ -26,26 +28,13 @@ func Watch(ctx context.Context, source Source, how How, in io.Reader, out io.Wri
 	if err != nil || first.Ended() {
 		return first, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	model := newModel(ctx, source, how, first)
-	program := tea.NewProgram(model, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithEnvironment(environ))
-	var following sync.WaitGroup
-	following.Go(func() {
-		if err := source.Follow(ctx, func() { program.Send(changedMsg{}) }); ctx.Err() == nil {
-			program.Send(endMsg{err})
-		}
-	})
-	_, err = program.Run()
-	cancel()
-	following.Wait()
-	switch {
-	case model.failure != nil:
-		return model.picture, model.failure
-	case err != nil && !errors.Is(err, tea.ErrInterrupted) && !errors.Is(err, tea.ErrProgramKilled):
-		return model.picture, parley.Errorf(parley.Internal, "the terminal failed: %w", err).Suggest("draw it once instead, without --watch")
-	default:
-		return model.picture, nil
-	}
+	var m *model
+	err = live.Run(ctx, live.Terminal{In: in, Out: out, Environ: environ, Instead: "draw it once instead, without --watch"},
+		func(ctx context.Context) tea.Model { m = newModel(ctx, source, how, first); return m },
+		func(ctx context.Context, tell func(tea.Msg)) error {
+			return source.Follow(ctx, func() { tell(changedMsg{}) })
+		})
+	return m.picture, cmp.Or(m.failure, err)
 }
 
 // Tell writes trees, and then each task that has changed, until they have ended.

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/live"
 )
 
 // Model is the view on a screen.
@@ -54,24 +55,11 @@ const (
 // New makes a view that begins with a picture.
 func New(ctx context.Context, source Source, first Picture) *Model {
 	m := &Model{
-		ctx: ctx, source: source, now: time.Now, later: laterUntil(ctx),
+		ctx: ctx, source: source, now: time.Now, later: live.Later(ctx),
 		says: map[string]string{}, style: newStyle(), width: 80, height: 24,
 	}
 	m.take(first)
 	return m
-}
-
-func laterUntil(ctx context.Context) func(time.Duration, tea.Msg) tea.Cmd {
-	return func(d time.Duration, msg tea.Msg) tea.Cmd {
-		return func() tea.Msg {
-			select {
-			case <-time.After(d):
-				return msg
-			case <-ctx.Done():
-				return nil
-			}
-		}
-	}
 }
 
 // What the model is told beside keys and events.
@@ -89,7 +77,6 @@ type (
 		done string
 		err  error
 	}
-	endMsg struct{ err error }
 )
 
 const (
@@ -110,8 +97,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.press(msg.String())
 	case parley.Event:
 		return m, m.hear(msg)
-	case endMsg:
-		m.failure = msg.err
+	case live.Ended:
+		m.failure = msg.Err
 		return m, tea.Quit
 	case due:
 		return m, m.fallDue(msg)

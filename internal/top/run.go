@@ -1,16 +1,16 @@
 package top
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/live"
 	"github.com/parley-hub/parley/internal/plain"
 )
 
@@ -20,26 +20,13 @@ func Run(ctx context.Context, source Source, in io.Reader, out io.Writer, enviro
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	model := New(ctx, source, first)
-	program := tea.NewProgram(model, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithEnvironment(environ))
-	var following sync.WaitGroup
-	following.Go(func() {
-		if err := source.Follow(ctx, func(e parley.Event) { program.Send(e) }); ctx.Err() == nil {
-			program.Send(endMsg{err})
-		}
-	})
-	_, err = program.Run()
-	cancel()
-	following.Wait()
-	switch {
-	case model.failure != nil:
-		return model.failure
-	case err != nil && !errors.Is(err, tea.ErrInterrupted) && !errors.Is(err, tea.ErrProgramKilled):
-		return parley.Errorf(parley.Internal, "the terminal failed: %w", err).Suggest("print it once instead: parley top --once")
-	default:
-		return nil
-	}
+	var model *Model
+	err = live.Run(ctx, live.Terminal{In: in, Out: out, Environ: environ, Instead: "print it once instead: parley top --once"},
+		func(ctx context.Context) tea.Model { model = New(ctx, source, first); return model },
+		func(ctx context.Context, tell func(tea.Msg)) error {
+			return source.Follow(ctx, func(e parley.Event) { tell(e) })
+		})
+	return cmp.Or(model.failure, err)
 }
 
 // Print writes a picture as plain text, as wide as it needs.

@@ -1,0 +1,59 @@
+// Package live is what everything that is live on a terminal has in common.
+package live
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/parley-hub/parley"
+)
+
+// Terminal is where something is shown.
+type Terminal struct {
+	In      io.Reader
+	Out     io.Writer
+	Environ []string
+	Instead string // what to do where it cannot be shown
+}
+
+// Ended tells a model that what it follows has ended, and why.
+type Ended struct{ Err error }
+
+// Run shows a model until it quits or its user leaves, and meanwhile follows something that it is told of. Both end
+// with the context that they are given.
+func Run(ctx context.Context, t Terminal, model func(context.Context) tea.Model, follow func(ctx context.Context, tell func(tea.Msg)) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	program := tea.NewProgram(model(ctx), tea.WithContext(ctx), tea.WithInput(t.In), tea.WithOutput(t.Out), tea.WithEnvironment(t.Environ))
+	var following sync.WaitGroup
+	following.Go(func() {
+		if err := follow(ctx, program.Send); ctx.Err() == nil {
+			program.Send(Ended{err})
+		}
+	})
+	_, err := program.Run()
+	cancel()
+	following.Wait()
+	if err != nil && !errors.Is(err, tea.ErrInterrupted) && !errors.Is(err, tea.ErrProgramKilled) {
+		return parley.Errorf(parley.Internal, "the terminal failed: %w", err).Suggest("%s", t.Instead)
+	}
+	return nil
+}
+
+// Later makes commands that tell a model something after a while, and nothing once the context has ended.
+func Later(ctx context.Context) func(time.Duration, tea.Msg) tea.Cmd {
+	return func(d time.Duration, msg tea.Msg) tea.Cmd {
+		return func() tea.Msg {
+			select {
+			case <-time.After(d):
+				return msg
+			case <-ctx.Done():
+				return nil
+			}
+		}
+	}
+}
