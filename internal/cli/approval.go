@@ -67,11 +67,12 @@ func whatIsHeld(p parley.Approval) string {
 	var call struct {
 		Action  string         `json:"action"`
 		Message string         `json:"message"`
+		Text    string         `json:"text"`
 		Content parley.Content `json:"content"` // of a post
 	}
 	_ = json.Unmarshal(p.Call.Args, &call) // other calls have neither
 	what := strings.TrimSpace(cmp.Or(call.Action, p.Call.Tool) + " " + p.Target)
-	if text := cmp.Or(call.Message, call.Content.Text); text != "" {
+	if text := cmp.Or(call.Message, call.Content.Text, call.Text); text != "" {
 		what += ` "` + cut(oneLine(text), 60) + `"`
 	}
 	return what

@@ -22,8 +22,8 @@ a1        intern  ask analyst "Can you validate my analysis approach?"  2030-01-
 		{
 			name: "all of them", args: []string{"approval", "list", "--all", "--mine", "--agent", "intern"}, answer: `{"items":[` + decidedApproval + `]}`,
 			asks: "GET /v1/approvals?agent=intern&mine=true",
-			out: `APPROVAL  AGENT   WHAT   SINCE                 STATE     DECIDES  NOTE
-a2        intern  reply  2030-01-02T10:00:00Z  executed  user     once
+			out: `APPROVAL  AGENT   WHAT       SINCE                 STATE     DECIDES  NOTE
+a2        intern  reply "x"  2030-01-02T10:00:00Z  executed  user     once
 `,
 		},
 		{

@@ -56,7 +56,7 @@ Without TEXT, or with - as TEXT, the notification is what standard input holds.`
 // contactCommand is a command by which somebody turns to another.
 func (a *app) contactCommand(pattern parley.Pattern, cmd *cobra.Command) *cobra.Command {
 	r := approach{contact: parley.Contact{Pattern: pattern}}
-	cmd.Args = takes(1, 2)
+	cmd.Args = afterWait(takes(1, 2))
 	cmd.ValidArgsFunction = inTurn(a.agentNames, nothing)
 	r.declare(a, cmd)
 	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
@@ -70,9 +70,7 @@ func (a *app) contactCommand(pattern parley.Pattern, cmd *cobra.Command) *cobra.
 		contacted, err := c.Contact(ctx, r.contact)
 		stop()
 		if err != nil {
-			if parley.CodeOf(err) == parley.TimedOut && contacted.Message != "" {
-				a.say("note: see what becomes of it: %s", a.line("trace", contacted.Message))
-			}
+			a.tellWhere(ctx, contacted)
 			return err
 		}
 		if err := a.one(contacted, func() { a.text(contacted.Text) }); err != nil {
@@ -81,6 +79,18 @@ func (a *app) contactCommand(pattern parley.Pattern, cmd *cobra.Command) *cobra.
 		return a.unlessWaiting(r.contact, contacted)
 	})
 	return cmd
+}
+
+// tellWhere says of a contact that has no outcome here where one is to be found.
+func (a *app) tellWhere(ctx context.Context, contacted parley.Contacted) {
+	switch {
+	case contacted.Task != "":
+		a.say("note: see what becomes of it: %s", a.line("task", "show", contacted.Task))
+	case contacted.Message != "":
+		a.say("note: see what becomes of it: %s", a.line("trace", contacted.Message))
+	case ctx.Err() != nil:
+		a.say("note: what was accepted goes on, and what comes of it is delivered: %s", a.line("inbox", "--peek"))
+	}
 }
 
 // unlessWaiting says of work whose result was waited for that it did not come in time.
@@ -136,6 +146,9 @@ func (r *approach) usualWait() time.Duration {
 
 // finish completes the contact: its text, its times, and the files, which are stored first.
 func (r *approach) finish(ctx context.Context, a *app, cmd *cobra.Command, c *client.Client, args []string) (err error) {
+	if err := noneEmpty(cmd, "after"); err != nil {
+		return err
+	}
 	if r.contact.Wait > client.LongestContact {
 		return usagef(cmd, "--wait is at most %s", client.LongestContact)
 	}

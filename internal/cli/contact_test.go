@@ -58,6 +58,24 @@ func TestContacts(t *testing.T) {
 			err: "parley: E004: there is no result within 10m0s; it will be delivered when it comes (see how it goes: parley task tree task-7 --watch)\n",
 		},
 		{
+			name: "work that fails", args: []string{"delegate", "writer", "Draft it", "--wait"},
+			answer: `problem {"code":"E005","detail":"WriterBot failed to complete the task: no paper","contacted":{"outcome":"delegated","message":"m","task":"task-7"}}`,
+			asks:   `POST /v1/contact {"action":"delegate","agent":"writer","message":"Draft it","wait":600}`, code: exitError,
+			err: "note: see what becomes of it: parley task show task-7\nparley: E005: WriterBot failed to complete the task: no paper\n",
+		},
+		{
+			name: "a time after --wait", args: []string{"ask", "data", "--wait", "5s"}, code: exitUsage,
+			err: "parley: write --wait=5s (see parley ask --help)\n",
+		},
+		{
+			name: "a time after --wait and a text", args: []string{"delegate", "data", "?", "--wait", "5s"}, code: exitUsage,
+			err: "parley: write --wait=5s (see parley delegate --help)\n",
+		},
+		{
+			name: "after a variable that is not set", args: []string{"delegate", "data", "?", "--after", ""}, code: exitUsage,
+			err: "parley: --after is empty (see parley delegate --help)\n",
+		},
+		{
 			name: "too long a wait", args: []string{"ask", "data", "?", "--wait=11m"}, code: exitUsage,
 			err: "parley: --wait is at most 10m0s (see parley ask --help)\n",
 		},

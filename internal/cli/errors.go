@@ -110,6 +110,33 @@ func takes(least, most int) cobra.PositionalArgs {
 	}
 }
 
+// afterWait refuses a time that follows --wait and is meant as its value, and what the command itself refuses.
+func afterWait(args cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, given []string) error {
+		if wait := cmd.Flags().Lookup("wait"); len(given) > 0 && wait.Changed && wait.Value.String() == wait.NoOptDefVal {
+			if last := given[len(given)-1]; isSpan(last) {
+				return usagef(cmd, "write --wait=%s", last)
+			}
+		}
+		return args(cmd, given)
+	}
+}
+
+func isSpan(text string) bool {
+	_, err := parseSpan(text)
+	return err == nil
+}
+
+// noneEmpty refuses flags that were given with nothing in them, as an unset variable does.
+func noneEmpty(cmd *cobra.Command, names ...string) error {
+	for _, name := range names {
+		if f := cmd.Flags().Lookup(name); f.Changed && strings.Trim(f.Value.String(), "[]") == "" {
+			return usagef(cmd, "--%s is empty", name)
+		}
+	}
+	return nil
+}
+
 // inQuotes is what to do where the last argument is a text, and a part of it may be too many.
 func inQuotes(cmd *cobra.Command) string {
 	if strings.HasSuffix(strings.Trim(cmd.Use, "[]"), " TEXT") {

@@ -24,7 +24,7 @@ with "parley ack", answer it with "parley reply", or it comes again.`,
 		Example: `  parley inbox --peek
   parley inbox --wait --limit 1
   parley --as arya inbox --at-most-once -o jsonl`,
-		Args: noMoreThanWait,
+		Args: afterWait(noArgs),
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&peek, "peek", false, "look, and take nothing")
@@ -44,16 +44,6 @@ with "parley ack", answer it with "parley reply", or it comes again.`,
 	})
 	cmd.AddCommand(a.inboxNack(), a.inboxExtend())
 	return cmd
-}
-
-// noMoreThanWait refuses arguments. What follows --wait may be meant as its value.
-func noMoreThanWait(cmd *cobra.Command, args []string) error {
-	if len(args) == 1 && cmd.Flags().Changed("wait") {
-		if _, err := parseSpan(args[0]); err == nil {
-			return usagef(cmd, "write --wait=%s", args[0])
-		}
-	}
-	return noArgs(cmd, args)
 }
 
 // item is one message of an inbox, for a JSON line.
@@ -79,7 +69,13 @@ func (a *app) peek(ctx context.Context, c *client.Client, limit int) error {
 	if a.output == formatJSON {
 		return a.json(peeked)
 	}
-	return a.items(items("", peeked.Deliveries, peeked.Messages))
+	if err := a.items(items("", peeked.Deliveries, peeked.Messages)); err != nil {
+		return err
+	}
+	if more := peeked.Waking + peeked.Quiet + peeked.Work - len(peeked.Deliveries); more > 0 && len(peeked.Deliveries) > 0 {
+		a.say("note: %d more; see them with --limit", more)
+	}
+	return nil
 }
 
 func (a *app) take(ctx context.Context, c *client.Client, t parley.Take) error {

@@ -32,3 +32,20 @@ func TestCtrlCEndsReading(t *testing.T) {
 		t.Errorf("an interrupted question was taken for a yes: %s", got)
 	}
 }
+
+// TestCtrlCLeavesWork: who does not wait any longer is told that the work goes on.
+func TestCtrlCLeavesWork(t *testing.T) {
+	h := newHousehold(t)
+	h.run("agent", "add", "arya")
+	program := h.command("delegate", "arya", "a long tale", "--wait")
+	person := screentest.Start(t, program, 80, 24)
+	person.Await("waiting for arya")
+	person.Type("\x03")
+	person.Await("what was accepted goes on")
+	if ended, ok := errors.AsType[*exec.ExitError](program.Wait()); !ok || ended.ExitCode() != 130 {
+		t.Errorf("it ended with %v, want exit code 130", ended)
+	}
+	if got := h.run("task", "list"); !strings.Contains(got, "a long tale") {
+		t.Errorf("the work is gone: %s", got)
+	}
+}

@@ -138,8 +138,8 @@ Exits with 3 if it may not.`,
 			if err := a.one(verdict, func() { a.showVerdict(args[0], args[1], verdict) }); err != nil {
 				return err
 			}
-			if verdict.Error != nil {
-				return quiet{exitCode(verdict.Error)}
+			if !verdict.Allowed {
+				return quiet{exitDenied}
 			}
 			return nil
 		}),

@@ -71,6 +71,9 @@ Without TEXT, or with - as TEXT, it is what standard input holds.`,
 	complete(cmd, "after", a.taskIDs)
 	complete(cmd, "priority", fixed("low", "normal", "high", "urgent"))
 	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) (err error) {
+		if err := noneEmpty(cmd, "assignee", "parent", "after"); err != nil {
+			return err
+		}
 		if n.Deadline, err = dueAt(cmd, deadline); err != nil {
 			return err
 		}
@@ -123,11 +126,14 @@ func (a *app) taskList() *cobra.Command {
 			which.Status = append(which.Status, parley.TaskState(state))
 		}
 		which.Open = !all && len(states) == 0
-		tasks, err := tasksWhere(ctx, c, which, limit, func(v parley.TaskView) bool { return !stuck || v.Blocked() })
+		tasks, err := tasksWhere(ctx, c, which, limit+1, func(v parley.TaskView) bool { return !stuck || v.Blocked() })
 		if err != nil {
 			return err
 		}
-		return a.listTasks(tasks)
+		if len(tasks) > limit {
+			a.say("note: there are more; see them with --limit")
+		}
+		return a.listTasks(tasks[:min(limit, len(tasks))])
 	})
 	return cmd
 }

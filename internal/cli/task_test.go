@@ -59,19 +59,25 @@ func TestTasksAreListed(t *testing.T) {
 	page := `{"items":[` + shownTask + `,{"id":"task-9","title":"Idle","assignee":"data","requester":"user","status":"queued","priority":"normal","elapsed":5}]}`
 	play(t, "GET /v1/tasks", []session{
 		{
-			name: "open ones", args: []string{"task", "list"}, answer: page, asks: "GET /v1/tasks?limit=50&open=true",
+			name: "open ones", args: []string{"task", "list"}, answer: page, asks: "GET /v1/tasks?limit=51&open=true",
 			out: `TASK      TITLE            ASSIGNEE  STATUS  REQUESTER    PARENT    DUE                   TOOK   COST   ABOUT
 task-101  Draft blog post  writer    active  coordinator  task-100  2030-01-02T12:00:00Z  30m0s  $0.25  the disk is full; waits for task-99, task-102, approval a1
 task-9    Idle             data      queued  user                                         5s
 `,
 		},
 		{
+			name: "the first of them", args: []string{"task", "list", "--limit", "1"}, asks: "GET /v1/tasks?limit=2&open=true",
+			answer: `{"items":[{"id":"task-9","status":"active"},{"id":"task-8","status":"active"}]}`,
+			err:    "note: there are more; see them with --limit\n",
+			out:    "TASK    TITLE  ASSIGNEE  STATUS  REQUESTER  PARENT  DUE  TOOK  COST  ABOUT\ntask-9                   active                          0s\n",
+		},
+		{
 			name: "some", args: []string{"task", "list", "--status", "failed,cancelled", "--assignee", "data", "--roots", "--limit", "3"}, answer: `{"items":[]}`,
-			asks: "GET /v1/tasks?assignee=data&limit=3&roots=true&status=failed%2Ccancelled", err: "none\n",
+			asks: "GET /v1/tasks?assignee=data&limit=4&roots=true&status=failed%2Ccancelled", err: "none\n",
 		},
 		{
 			name: "those that are stuck", args: []string{"task", "list", "--stuck", "-o", "jsonl"}, answer: `{"items":[{"id":"task-9","status":"active"}]}`,
-			asks: "GET /v1/tasks?limit=50&open=true",
+			asks: "GET /v1/tasks?limit=51&open=true",
 		},
 	})
 }
@@ -104,6 +110,18 @@ func TestTasksAreChanged(t *testing.T) {
 			err: "parley: --metric: write a name and a number, like pages=12 (see parley task complete --help)\n",
 		},
 		{
+			name: "nothing", args: []string{"task", "progress", "task-101", ""}, code: exitUsage,
+			err: "parley: the text is empty (see parley task progress --help)\n",
+		},
+		{
+			name: "a result that was not made", args: []string{"task", "complete", "task-101", "-"}, stdin: "\n", code: exitUsage,
+			err: "parley: the text is empty (see parley task complete --help)\n",
+		},
+		{
+			name: "no reason", args: []string{"task", "fail", "task-101", " "}, code: exitUsage,
+			err: "parley: the text is empty (see parley task fail --help)\n",
+		},
+		{
 			name: "a failure", args: []string{"task", "fail", "task-101", "The archive is gone"}, answer: changedTask, out: done,
 			asks: `PATCH /v1/tasks/task-101 {"status":"failed","reason":"The archive is gone"}`,
 		},
@@ -120,6 +138,9 @@ func TestTasksAreChanged(t *testing.T) {
 		asks: `POST /v1/tasks/task-101/reassign {"assignee":"data"}`,
 	}})
 	play(t, "POST /v1/tasks", []session{{
+		name: "for nobody", args: []string{"task", "new", "Prepare it", "--assignee", ""}, code: exitUsage,
+		err: "parley: --assignee is empty (see parley task new --help)\n",
+	}, {
 		name: "new", args: []string{"task", "new", "Prepare it", "--assignee", "data", "--title", "It", "--parent", "task-1", "--reason", "r", "--priority", "low", "--after", "task-2", "--key", "k"},
 		answer: changedTask, out: done,
 		asks: `POST /v1/tasks {"title":"It","text":"Prepare it","assignee":"data","parent":"task-1","priority":"low","depends_on":["task-2"],"delegation_reason":"r","idempotency_key":"k"}`,

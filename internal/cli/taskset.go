@@ -32,7 +32,7 @@ again without --blocked, it goes on.`,
 	flags.Var(maybe[float64]{&p.Confidence, parseShare}, "confidence", "how sure you are, from 0 to 1")
 	flags.StringArrayVar(&p.Blockers, "blocked", nil, "`what` keeps it from going on; may be given again")
 	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) (err error) {
-		if p.Message, err = a.rest(ctx, args[1:]); err != nil {
+		if p.Message, err = a.rest(ctx, cmd, args[1:]); err != nil {
 			return err
 		}
 		return a.changed(c.UpdateTask(ctx, args[0], parley.TaskChange{Progress: &p}))
@@ -40,12 +40,16 @@ again without --blocked, it goes on.`,
 	return cmd
 }
 
-// rest is a text that may be given, or left out.
-func (a *app) rest(ctx context.Context, args []string) (string, error) {
+// rest is a text that may be left out. One that is given and empty is none: what should have made it has failed.
+func (a *app) rest(ctx context.Context, cmd *cobra.Command, args []string) (string, error) {
 	if len(args) == 0 {
 		return "", nil
 	}
-	return a.input(ctx, args[0])
+	text, err := a.input(ctx, args[0])
+	if err == nil && strings.TrimSpace(text) == "" {
+		err = usagef(cmd, "the text is empty")
+	}
+	return text, err
 }
 
 func (a *app) taskComplete() *cobra.Command {
@@ -72,7 +76,7 @@ func (a *app) taskComplete() *cobra.Command {
 		if partial {
 			change.Outcome = parley.OutcomePartial
 		}
-		if r.Text, err = a.rest(ctx, args[1:]); err != nil {
+		if r.Text, err = a.rest(ctx, cmd, args[1:]); err != nil {
 			return err
 		}
 		if r.Metrics, err = parseMetrics(metrics); err != nil {
@@ -97,20 +101,21 @@ func parseMetrics(given []string) (map[string]float64, error) {
 }
 
 func (a *app) taskFail() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:               "fail TASK REASON",
 		Short:             "End your task without a result, and say why",
 		Example:           "  parley task fail task-101 \"The archive is gone\"",
 		Args:              takes(2, 2),
 		ValidArgsFunction: inTurn(a.taskIDs, nothing),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
-			reason, err := a.input(ctx, args[1])
-			if err != nil {
-				return err
-			}
-			return a.changed(c.UpdateTask(ctx, args[0], parley.TaskChange{Status: parley.TaskFailed, Reason: reason}))
-		}),
 	}
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		reason, err := a.rest(ctx, cmd, args[1:])
+		if err != nil {
+			return err
+		}
+		return a.changed(c.UpdateTask(ctx, args[0], parley.TaskChange{Status: parley.TaskFailed, Reason: reason}))
+	})
+	return cmd
 }
 
 func (a *app) taskCancel() *cobra.Command {

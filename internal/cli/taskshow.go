@@ -99,7 +99,7 @@ func (a *app) progressOf(p *parley.TaskProgress) []string {
 	if p == nil {
 		return nil
 	}
-	fields := []string{"progress", tasktree.Far(*p) + ", " + a.moment(p.At), "blocked by", strings.Join(p.Blockers, ", ")}
+	fields := []string{"progress", strings.TrimPrefix(tasktree.Far(*p)+", "+a.moment(p.At), ", "), "blocked by", strings.Join(p.Blockers, ", ")}
 	if p.Confidence != nil {
 		fields = append(fields, "confidence", fmt.Sprintf("%.0f %%", *p.Confidence*100))
 	}

@@ -175,7 +175,7 @@ func held[T any](ctx context.Context, c call, do func(context.Context) (T, error
 	go func() {
 		select {
 		case <-c.options.Closing:
-			cancel(parley.Errorf(parley.Unavailable, "the hub is stopping").Suggest("try again in a moment"))
+			cancel(parley.Errorf(parley.Unavailable, "the hub is stopping").Suggest("what was accepted goes on once it is back: look whether this was before you repeat it"))
 		case <-ctx.Done():
 		}
 	}()

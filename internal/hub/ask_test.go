@@ -321,7 +321,9 @@ func TestKeyOfAContactIsRemembered(t *testing.T) {
 	note := parley.Contact{Pattern: parley.PatternNotify, Agent: "b", Message: "fyi", IdempotencyKey: "n"}
 	one, two := get[parley.Contacted](w)(w.Contact(ctx, user, note)), get[parley.Contacted](w)(w.Contact(ctx, user, note))
 	same(t, "one note", []any{two.Message, one.Duplicate, two.Duplicate}, []any{one.Message, false, true})
-	note.IdempotencyKey = "k"
+	note.Agent = "a"
+	wantError(t, only(w.Contact(ctx, user, note)), refused(parley.BadInput, parley.Conflict, `the idempotency key "n" was used for something else`, "use another key"))
+	note.Agent, note.IdempotencyKey = "b", "k"
 	wantError(t, only(w.Contact(ctx, user, note)), refused(parley.BadInput, parley.Conflict, `the idempotency key "k" was used for something else`, "use another key"))
 	same(t, "brought", w.calledBack("user"), []string{})
 }

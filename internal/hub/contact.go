@@ -248,7 +248,8 @@ func (s *scene) contactedBefore(o origin, c parley.Contact) (first parley.Receip
 // contactAgain is what has come of a contact that was made before. An ask that is still open is waited for again.
 func (s *scene) contactAgain(o origin, c parley.Contact, m parley.Message) (made parley.Contacted, w *parley.Wait, err error) {
 	target, err := s.Agents().Find(m.To)
-	if err != nil || m.Source != sourceContact || m.Type != requests[c.Pattern].kind {
+	named, otherwise := s.Agents().Find(c.Agent)
+	if err = errors.Join(err, otherwise); err != nil || named.ID != target.ID || m.Source != sourceContact || m.Type != requests[c.Pattern].kind {
 		return made, nil, parley.Errorf(parley.BadInput, "the idempotency key %q was used for something else", c.IdempotencyKey).
 			Because(parley.Conflict).Suggest("use another key")
 	}

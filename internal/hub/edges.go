@@ -132,5 +132,6 @@ func (h *Hub) taskOutcome(ctx context.Context, t parley.Task, made parley.Contac
 	if t.Error != nil {
 		why = t.Error.Message
 	}
-	return made, parley.Errorf(parley.DependencyFailed, "%s failed to complete the task: %s", assignee.Name, why)
+	return made, parley.Errorf(parley.DependencyFailed, "%s failed to complete the task: %s", assignee.Name, why).
+		Suggest("see it: parley task show %s", t.ID)
 }
