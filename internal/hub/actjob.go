@@ -143,7 +143,11 @@ func (s *scene) forTask(j *job, p post, m parley.Message, to []parley.Reach) ([]
 	case p.purpose != parley.PurposeTask || m.Task == "":
 		return to, nil
 	}
-	waits, err := s.waitsForOthers(m.Task)
+	t, err := s.Tasks().Get(m.Task)
+	if err != nil {
+		return to, err
+	}
+	waits, err := s.waitsForOthers(t)
 	if waits {
 		to = slices.DeleteFunc(to, func(r parley.Reach) bool { return r.Purpose == parley.PurposeTask })
 	}

@@ -234,14 +234,12 @@ func (s *scene) ownTask(o origin, c parley.Contact) (parley.Task, error) {
 	if err != nil {
 		return t, err
 	}
-	if t.Parent == "" {
-		t.CallbackTo = "" // nobody else waits for it
-	}
+	callBackTo(&t, "")
 	t.Conversation = t.CallbackTo
 	if err := s.addTask(t); err != nil {
 		return t, err
 	}
-	if waits, err := s.waitsForOthers(t.ID); err != nil || waits {
+	if waits, err := s.waitsForOthers(t); err != nil || waits {
 		return t, err
 	}
 	return t, s.stepTask(&t, parley.TaskActive, nil)

@@ -135,11 +135,7 @@ func closedCircle(last string, from map[string]string) error {
 }
 
 // waitsForOthers says whether a task depends on others that are not completed.
-func (s *scene) waitsForOthers(task string) (bool, error) {
-	t, err := s.Tasks().Get(task)
-	if err != nil || len(t.DependsOn) == 0 {
-		return false, err
-	}
+func (s *scene) waitsForOthers(t parley.Task) (bool, error) {
 	list, err := s.Tasks().GetAll(t.DependsOn)
 	return slices.ContainsFunc(list, func(n parley.Task) bool { return n.Status != parley.TaskCompleted }), err
 }
@@ -159,37 +155,11 @@ func (s *scene) freeDependants(t parley.Task) error {
 		case t.Status != parley.TaskCompleted:
 			err = s.endTask(d, failing(notCompleted(t)))
 		case d.Status == parley.TaskQueued:
-			err = s.letBegin(d)
+			err = s.offer(&d)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// letBegin has the assignee of a task begin that waits for nothing any more.
-func (s *scene) letBegin(t parley.Task) error {
-	if waits, err := s.waitsForOthers(t.ID); err != nil || waits {
-		return err
-	}
-	if t.Assignee == t.Requester {
-		return s.stepTask(&t, parley.TaskActive, nil)
-	}
-	m, err := s.Messages().Get(t.Message)
-	if t.Message == "" || errors.Is(err, parley.ErrNotFound) {
-		return s.requestAgain(&t)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = s.Deliveries().Get(m.ID, t.Assignee)
-	switch {
-	case err == nil: // it has had it before
-		return s.requestAgain(&t)
-	case !errors.Is(err, parley.ErrNotFound):
-		return err
-	}
-	_, err = s.deliver(m, []parley.Reach{{Agent: t.Assignee, Wakes: true, Purpose: parley.PurposeTask}})
-	return err
 }

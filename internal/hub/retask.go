@@ -27,7 +27,7 @@ func (s *scene) retryTask(o origin, t *parley.Task) error {
 	if err != nil {
 		return err
 	}
-	return s.giveAgain(t, to.ID)
+	return s.giveAgain(t, to)
 }
 
 // ReassignTask gives a task to somebody else. What its assignee is doing for it ends; what is under it goes on.
@@ -51,7 +51,7 @@ func (s *scene) reassignTask(o origin, t *parley.Task, assignee string) error {
 	if err := s.mayHandOver(o, to); err != nil {
 		return err
 	}
-	return s.giveAgain(t, to.ID)
+	return s.giveAgain(t, to)
 }
 
 // mayHandOver is mayCall for somebody who is given a task, which one may take oneself.
@@ -73,25 +73,20 @@ func (s *scene) mustDirect(t parley.Task, act string) error {
 }
 
 // giveAgain queues a task for an assignee, who is asked for it by a message of its own.
-func (s *scene) giveAgain(t *parley.Task, assignee string) error {
+func (s *scene) giveAgain(t *parley.Task, to parley.Agent) error {
 	if t.Status == parley.TaskCompleted {
 		return endedAlready(*t)
 	}
-	to, err := s.agent(assignee)
+	err := s.mayTake(*t, to)
 	if err != nil {
-		return err
-	}
-	if err := s.mayTake(*t, to); err != nil {
 		return err
 	}
 	before := *t
 	again := func(t *parley.Task) {
-		if to.ID != t.Requester {
-			setDefault(&t.CallbackTo, t.Conversation) // where no answer may stand any more
-		}
 		if to.ID != t.Assignee {
 			t.Assignee, t.Conversation = to.ID, ""
 		}
+		callBackTo(t, before.Conversation) // where no answer may stand any more
 		t.Attempt++
 		if t.Deadline != nil && !t.Deadline.After(s.now) {
 			t.Deadline = nil // it would fail at once
@@ -143,9 +138,10 @@ func (s *scene) mayTake(t parley.Task, to parley.Agent) error {
 	return err
 }
 
-// offer asks the assignee of a queued task for it, unless it waits for others.
+// offer asks the assignee of a queued task for it, unless it waits for others: by the request that was kept back while
+// it did, or by another.
 func (s *scene) offer(t *parley.Task) error {
-	if waits, err := s.waitsForOthers(t.ID); err != nil || waits {
+	if waits, err := s.waitsForOthers(*t); err != nil || waits {
 		return err
 	}
 	assignee, err := s.Agents().Find(t.Assignee)
@@ -155,7 +151,27 @@ func (s *scene) offer(t *parley.Task) error {
 	if own := t.Assignee == t.Requester; own && t.Assignee == s.me.ID && !assignee.Dispatched() {
 		return s.stepTask(t, parley.TaskActive, nil) // it knows
 	}
-	return s.requestAgain(t)
+	if t.Message == "" || t.Attempt > 1 { // the first request may be for another
+		return s.requestAgain(t)
+	}
+	m, err := s.Messages().Get(t.Message)
+	if errors.Is(err, parley.ErrNotFound) {
+		return s.requestAgain(t)
+	}
+	if err == nil {
+		_, err = s.deliver(m, []parley.Reach{{Agent: t.Assignee, Wakes: true, Purpose: parley.PurposeTask}})
+	}
+	return err
+}
+
+// callBackTo has the end of a task told in a conversation, unless it has its place already, or nobody waits for it but
+// who does it.
+func callBackTo(t *parley.Task, where string) {
+	if t.Assignee == t.Requester && t.Parent == "" {
+		t.CallbackTo = ""
+		return
+	}
+	setDefault(&t.CallbackTo, where)
 }
 
 // requestAgain posts the request for a task once more, for its assignee of now. It is the hub's: nobody has sent it.
@@ -176,7 +192,7 @@ func (s *scene) requestAgain(t *parley.Task) error {
 	}
 	after := *t
 	after.Message, after.Conversation = m.ID, where
-	setDefault(&after.CallbackTo, where)
+	callBackTo(&after, where)
 	return s.keepTask(t, after)
 }
 
@@ -200,7 +216,7 @@ func (s *scene) requestOf(t parley.Task) (m parley.Message, err error) {
 }
 
 // requestPlace is where the assignee of a task is asked for it: where it was given the task, or in the DM with the
-// requester, or, if that is gone, with the hub.
+// requester, or, if that is gone or is itself, with the hub.
 func (s *scene) requestPlace(t parley.Task) (string, error) {
 	where, err := s.Conversations().Find(t.Conversation)
 	if err == nil {
@@ -214,7 +230,7 @@ func (s *scene) requestPlace(t parley.Task) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if requester.RemovedAt != nil {
+	if requester.RemovedAt != nil || requester.ID == t.Assignee {
 		requester.ID = parley.System
 	}
 	dm, err := s.dm(requester.ID, t.Assignee)

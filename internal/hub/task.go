@@ -236,10 +236,12 @@ func (s *scene) mustBeFree(t parley.Task) error {
 // progress keeps how far a task has come. What is left out stays, but for blockers: with none it is not blocked any
 // more. The requester of one that has become blocked is told.
 func (s *scene) progress(t *parley.Task, p parley.TaskProgress) error {
-	if t.Status == parley.TaskQueued {
-		if err := s.stepTask(t, parley.TaskActive, nil); err != nil {
-			return err
-		}
+	waits, err := s.waitsForOthers(*t)
+	if err == nil && t.Status == parley.TaskQueued && !waits { // what waits is still to be asked for
+		err = s.stepTask(t, parley.TaskActive, nil)
+	}
+	if err != nil {
+		return err
 	}
 	blocked := t.Blocked()
 	after := *t

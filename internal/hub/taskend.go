@@ -262,10 +262,10 @@ func (s *scene) enterTask(r *parley.Run, lead parley.Delivery) (err error) {
 }
 
 // goesOn says that a task is not done when one of its runs is: something under it is open, somebody has to approve
-// something, or there is, or will be, another run.
+// something, it waits for others, or there is, or will be, another run.
 func (s *scene) goesOn(t parley.Task) (bool, error) {
 	waits, err := s.waitsOn(t)
-	if err != nil || len(waits.Subtasks) > 0 || waits.Approval != "" {
+	if err != nil || len(waits.Subtasks) > 0 || waits.Approval != "" || len(waits.After) > 0 {
 		return true, err
 	}
 	coming, err := s.Queue().OfTask(t.Assignee, t.ID, 1)
@@ -387,8 +387,7 @@ func (s *scene) endWork(ids []string) error {
 		if err != nil {
 			return err
 		}
-		waits, err := s.waitsForOthers(id)
-		if err == nil && !waits && !t.Status.Ended() { // it may have ended with another
+		if !t.Status.Ended() { // it may have ended with another
 			err = s.failUnlessOn(t, parley.Errorf(parley.Unavailable, whyDeleted).Suggest("have it done again"))
 		}
 		if err != nil {

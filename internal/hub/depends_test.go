@@ -1,0 +1,138 @@
+package hub_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+// What waits for others and was given to somebody else is asked for where that one reads, and only there.
+func TestWhatIsReassignedWhileItWaitsIsAskedForAnew(t *testing.T) {
+	t.Parallel()
+	w := team(t)
+	first := w.delegates(user, "data", "figures")
+	then := w.delegates(user, "writer", "a text", after(first))
+	get[parley.TaskView](w)(w.ReassignTask(ctx, user, then, "boss"))
+	w.idle("boss", "writer")
+	w.answers("data", "42")
+	w.idle("writer")
+	run := w.starts("boss")
+	same(t, "asked for", []string{run.Run.Task, run.Run.Conversation}, []string{then, w.dmOf("user", "boss")})
+	w.finish(run, "done")
+	w.stands(parley.TaskCompleted, then)
+	w.sound()
+}
+
+// Who has no runs is handed it, and may speak of it where it was asked for.
+func TestWhatIsReassignedWhileItWaitsReachesWhoFetches(t *testing.T) {
+	t.Parallel()
+	w := team(t)
+	w.attached("ned")
+	first := w.delegates(user, "data", "figures")
+	then := w.delegates(user, "writer", "a text", after(first))
+	get[parley.TaskView](w)(w.ReassignTask(ctx, user, then, "ned"))
+	w.answers("data", "42")
+	request := w.take("ned", parley.Take{}).Messages[0]
+	w.post("ned", parley.Draft{InReplyTo: request.ID, Type: "task_result", Content: text("done")})
+	w.stands(parley.TaskCompleted, then)
+	w.sound()
+}
+
+// What somebody says of a task, or in it, before it may begin does not begin it, and does not end it.
+func TestWhatWaitsIsNotBegunByAWord(t *testing.T) {
+	t.Parallel()
+	for name, speak := range map[string]func(w *world, task string){
+		"progress": func(w *world, task string) {
+			change := parley.TaskChange{Progress: &parley.TaskProgress{Message: "I know of it"}}
+			get[parley.TaskView](w)(w.UpdateTask(ctx, as("writer"), task, change))
+			same(w.t, "said", w.task(task).Progress.Message, "I know of it")
+		},
+		"a run": func(w *world, task string) {
+			w.post("user", parley.Draft{Direct: []string{"writer"}, Task: task, Content: text("get ready")})
+			w.answers("writer", "I am")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := team(t)
+			first := w.delegates(user, "data", "figures")
+			then := w.delegates(user, "writer", "a text", after(first))
+			speak(w, then)
+			w.stands(parley.TaskQueued, then)
+			w.answers("data", "42")
+			w.answers("writer", "the text")
+			w.stands(parley.TaskCompleted, then)
+			same(t, "result", w.task(then).Result.Text, "the text")
+			w.sound()
+		})
+	}
+}
+
+// An agent that has runs is woken for its own task once that may begin, and then for the one above it.
+func TestWhoSetItselfATaskThatWaitsIsWoken(t *testing.T) {
+	t.Parallel()
+	w := team(t)
+	first := w.delegates(as("boss"), "data", "figures")
+	root := w.delegates(user, "boss", "Prepare the report")
+	run := w.starts("boss")
+	own := get[parley.TaskView](w)(w.NewTask(ctx, run.Caller(), parley.NewTask{Text: "sum up", DependsOn: []string{first}})).ID
+	w.finish(run, "later")
+	w.answers("data", "42")
+	for range 3 { // the figures, the sum, and what has come of that
+		w.answers("boss", "done")
+	}
+	w.stands(parley.TaskCompleted, own, root)
+	w.idle("boss")
+	w.sound()
+}
+
+// Who fetches for itself is asked too, unless it has seen to it itself.
+func TestWhoSetItselfATaskThatWaitsIsAskedUnlessItKnows(t *testing.T) {
+	t.Parallel()
+	for assignee, asked := range map[string]int{"data": 1, "ned": 0} {
+		t.Run("after a task of "+assignee, func(t *testing.T) {
+			t.Parallel()
+			w := team(t)
+			w.attached("ned")
+			first := get[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Text: "figures", Assignee: assignee})).ID
+			own := get[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Text: "sum up", DependsOn: []string{first}})).ID
+			get[parley.TaskView](w)(w.UpdateTask(ctx, as(assignee), first, parley.TaskChange{Status: parley.TaskCompleted}))
+			got := w.take("ned", parley.Take{Seen: true}).Messages
+			n := len(slices.DeleteFunc(got, func(m parley.Message) bool { return m.Task != own }))
+			same(t, "requests", n, asked)
+			w.stands(parley.TaskActive, own)
+			w.sound()
+		})
+	}
+}
+
+// Nobody talks to itself, nor is told what it knows: its own task is asked for by the hub, and called back to nobody.
+func TestOnesOwnTaskIsAskedForByTheHub(t *testing.T) {
+	t.Parallel()
+	for name, give := range map[string]func(w *world) string{
+		"retried": func(w *world) string {
+			own := get[parley.TaskView](w)(w.NewTask(ctx, as("boss"), parley.NewTask{Text: "sum up"})).ID
+			get[parley.TaskView](w)(w.UpdateTask(ctx, as("boss"), own, parley.TaskChange{Status: parley.TaskFailed}))
+			get[parley.TaskView](w)(w.RetryTask(ctx, user, own))
+			return own
+		},
+		"given back": func(w *world) string {
+			id := w.delegates(as("boss"), "writer", "sum up")
+			get[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "boss"))
+			return id
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := team(t)
+			own := give(w)
+			run := w.starts("boss")
+			same(t, "where", run.Run.Conversation, w.dmOf("boss", parley.System))
+			w.finish(run, "done")
+			w.stands(parley.TaskCompleted, own)
+			w.idle("boss")
+			w.sound()
+		})
+	}
+}
