@@ -128,10 +128,18 @@ func (s *scene) giveBack(d *parley.Delivery, f parley.Failure, cause *parley.Err
 	if err != nil {
 		return err
 	}
+	outdated := false
+	if !recipient.Dispatched() { // with the others' runs their deliveries end
+		if outdated, err = s.outdated(*d); err != nil {
+			return err
+		}
+	}
 	tries := d.Attempt + 1
 	switch {
 	case recipient.RemovedAt != nil:
 		return s.end(d, parley.DeliveryFailed, removed(recipient))
+	case outdated:
+		return s.end(d, parley.DeliveryFailed, cause)
 	case d.Purpose == parley.PurposeAsk && recipient.Stopped != nil:
 		return s.end(d, parley.DeliveryFailed, failed(d.Recipient, parley.Trouble{Failure: parley.FailureStopped, Reason: whyStopped}))
 	case f == parley.FailureStopped:

@@ -175,6 +175,47 @@ func TestCancelGoesDown(t *testing.T) {
 	w.sound()
 }
 
+// Who has taken a request without having begun is told that it need not, and is not given it again. It may still say
+// that it is done with it.
+func TestWhoHasARequestInHandIsToldThatItIsNotWanted(t *testing.T) {
+	t.Parallel()
+	cancel := func(w *world, id string) { get[parley.TaskView](w)(w.CancelTask(ctx, user, id, "enough")) }
+	reassign := func(w *world, id string) { get[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "writer")) }
+	lapse := func(w *world, _ parley.Taken) { w.later(time.Hour) }
+	giveBack := func(w *world, taken parley.Taken) { w.giveBack("ned", taken, parley.FailureBusy) }
+	ack := func(w *world, taken parley.Taken) { w.ack("ned", taken.Messages[0].ID) }
+	for name, c := range map[string]struct {
+		stop func(w *world, id string)
+		end  func(w *world, taken parley.Taken)
+		says string
+		ends parley.DeliveryState
+	}{
+		"cancelled, and it is gone":       {cancel, lapse, " is cancelled: enough", parley.DeliveryFailed},
+		"cancelled, and it gives it back": {cancel, giveBack, " is cancelled: enough", parley.DeliveryFailed},
+		"cancelled, and it is done":       {cancel, ack, " is cancelled: enough", parley.DeliveryAcked},
+		"reassigned, and it is gone":      {reassign, lapse, " was given to writer", parley.DeliveryFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := team(t)
+			w.attached("ned")
+			id := w.delegates(user, "ned", "look at it")
+			taken := w.take("ned", parley.Take{})
+			c.stop(w, id)
+			same(t, "told", textsOf(w.told("ned")), []string{id + c.says})
+			c.end(w, taken)
+			same(t, "ends", w.stateOf(taken.Messages[0].ID, "ned"), c.ends)
+			w.later(time.Hour)
+			told := w.take("ned", parley.Take{})
+			same(t, "takes", textsOf(told.Messages), []string{id + c.says})
+			w.later(time.Hour)
+			w.later(time.Hour)
+			same(t, "until it has seen it", w.takes("ned", parley.Take{}), textsOf(told.Messages))
+			w.sound()
+		})
+	}
+}
+
 // Nothing under a task may take longer than the task: what passes its deadline fails and takes all under it along.
 func TestDeadlinesGoDown(t *testing.T) {
 	t.Parallel()

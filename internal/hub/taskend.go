@@ -103,7 +103,7 @@ func (s *scene) cancelUnder(t parley.Task) (ended []parley.Task, err error) {
 const mostStopped = 1000
 
 // stopWork ends what is going on for a task: its runs, and what would wake its assignee for it. Who fetches for
-// itself is told.
+// itself is told, and is not given again what it has in hand: see outdated.
 func (s *scene) stopWork(t parley.Task, why string, how ending) error {
 	runs, err := s.Runs().InTask(t.ID)
 	for i := range runs {
@@ -115,13 +115,16 @@ func (s *scene) stopWork(t parley.Task, why string, how ending) error {
 		return err
 	}
 	waiting, err := s.Queue().OfTask(t.Assignee, t.ID, mostStopped)
+	begun := t.StartedAt != nil
 	for i := range waiting {
-		if d := &waiting[i]; err == nil && d.Lease == "" {
+		d := &waiting[i]
+		begun = begun || d.DeliveredAt != nil
+		if err == nil && d.Lease == "" {
 			cause := parley.Errorf(parley.Unavailable, "%s", why)
 			err = s.move(d, parley.DeliveryFailed, func(d *parley.Delivery) { d.Failure = cause })
 		}
 	}
-	if err != nil || how.own || how.status == parley.TaskCompleted {
+	if err != nil || !begun || how.own || how.status == parley.TaskCompleted {
 		return err
 	}
 	return s.tellAssignee(t, why)
@@ -130,7 +133,7 @@ func (s *scene) stopWork(t parley.Task, why string, how ending) error {
 // tellAssignee lets somebody who works on a task without a run know that it need not any more.
 func (s *scene) tellAssignee(t parley.Task, why string) error {
 	a, err := s.Agents().Find(t.Assignee)
-	if err != nil || a.RemovedAt != nil || a.Dispatched() || t.Conversation == "" || t.StartedAt == nil {
+	if err != nil || a.RemovedAt != nil || a.Dispatched() || t.Conversation == "" {
 		return err
 	}
 	if t.Error != nil {
@@ -336,6 +339,20 @@ func (s *scene) taskBehind(d parley.Delivery) (t parley.Task, mine bool, err err
 	}
 	request, err := s.Messages().Get(t.Message)
 	return t, d.Seq >= request.Seq, ignoreNotFound(err) // what is older was for an earlier attempt
+}
+
+// outdated says that what a delivery asks for is not wanted any more: its task has ended, was given to another, or is
+// asked for anew. What only tells of a task is never too late.
+func (s *scene) outdated(d parley.Delivery) (bool, error) {
+	if d.Purpose != parley.PurposeTask && d.Purpose != parley.PurposeCallback {
+		return false, nil
+	}
+	m, err := s.Messages().Get(d.Message)
+	if err != nil || m.Task == "" || m.Type == parley.TypeStatus {
+		return false, err
+	}
+	_, mine, err := s.taskBehind(d)
+	return !mine, err
 }
 
 // givenFor is the task that a run was given which a message had woken.
