@@ -2,6 +2,7 @@ package hub
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/parley-hub/parley"
@@ -32,9 +33,13 @@ func (s *scene) mayWait(o origin, target parley.Agent, message string) error {
 		if err != nil {
 			return err
 		}
-		if path != nil {
-			return s.closed(append(path, target.ID))
+		if path == nil {
+			continue
 		}
+		if path[0] != target.ID { // it waits for that in turn
+			path = slices.Insert(path, 0, target.ID)
+		}
+		return s.closed(append(path, target.ID))
 	}
 	return nil
 }

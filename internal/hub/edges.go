@@ -8,9 +8,10 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// blocked notes, until release is called, that the caller waits for the answers to a message that there are none of
-// yet. It is E005 if that would close a circle. Whom nothing can wait for, people and who has no session, it lets be.
-func (h *Hub) blocked(ctx context.Context, caller Caller, message string, wait time.Duration) (release func(), err error) {
+// blocked notes, until release is called, that the caller waits for what find has found, in which each wait says for
+// whom and for what. It is E005 if that would close a circle. Whom nothing can wait for, people and who has no session,
+// it lets be.
+func (h *Hub) blocked(ctx context.Context, caller Caller, wait time.Duration, find func(*scene) ([]parley.Wait, error)) (release func(), err error) {
 	can := caller.Run != ""
 	if !can {
 		err = h.view(ctx, caller, func(s *scene) error {
@@ -23,13 +24,14 @@ func (h *Hub) blocked(ctx context.Context, caller Caller, message string, wait t
 	}
 	var made []parley.Wait
 	err = h.write(ctx, caller, func(s *scene) error {
-		made = nil
 		o, err := s.origin(caller)
+		if err == nil {
+			made, err = find(s)
+		}
 		if err != nil {
 			return err
 		}
-		made, err = s.waitForAll(o, message, s.now.Add(wait))
-		return err
+		return s.waitForAll(o, made, s.now.Add(wait))
 	})
 	if err != nil {
 		return nil, err
@@ -37,33 +39,48 @@ func (h *Hub) blocked(ctx context.Context, caller Caller, message string, wait t
 	return func() { h.unblocked(context.WithoutCancel(ctx), made) }, nil
 }
 
-// waitForAll makes a wait for each answer to a message that has not come.
-func (s *scene) waitForAll(o origin, message string, until time.Time) (made []parley.Wait, err error) {
-	list, err := s.Deliveries().Of(message)
-	if err != nil {
+// answersTo are the waits for the answers to a message that have not come.
+func (s *scene) answersTo(message string) (list []parley.Wait, err error) {
+	deliveries, err := s.Deliveries().Of(message)
+	for _, d := range awaited(deliveries, parley.DeliveryAnswered) {
+		list = append(list, parley.Wait{Message: message, Target: d.Recipient, Conversation: d.Conversation})
+	}
+	return list, err
+}
+
+// endOf is the wait for the end of a task that was delegated. While that waits for others itself, nobody has it yet.
+func (s *scene) endOf(made parley.Contacted) ([]parley.Wait, error) {
+	t, err := s.Tasks().Get(made.Task)
+	if err != nil || t.Status.Ended() {
 		return nil, err
 	}
-	for _, d := range awaited(list, parley.DeliveryAnswered) {
-		target, err := s.Agents().Find(d.Recipient)
+	if _, err := s.Messages().Get(t.Message); err != nil {
+		return nil, ignoreNotFound(err) // its conversation was deleted
+	}
+	return []parley.Wait{{Message: t.Message, Target: t.Assignee, Conversation: made.Conversation}}, nil
+}
+
+// waitForAll makes waits of the caller.
+func (s *scene) waitForAll(o origin, list []parley.Wait, until time.Time) error {
+	for i := range list {
+		w := &list[i]
+		target, err := s.Agents().Find(w.Target)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if err := s.mayWait(o, target, message); err != nil {
-			return nil, err
+		if err := s.mayWait(o, target, w.Message); err != nil {
+			return err
 		}
-		w := parley.Wait{
-			ID: newID(), Message: message, Waiter: s.me.ID, Target: target.ID, State: parley.WaitWaiting, Conversation: d.Conversation,
+		w.ID, w.Waiter, w.State = newID(), s.me.ID, parley.WaitWaiting
+		s.attach(w, o, until)
+		if err := s.Waits().Insert(*w); err != nil {
+			return err
 		}
-		s.attach(&w, o, until)
-		if err := s.Waits().Insert(w); err != nil {
-			return nil, err
-		}
-		made = append(made, w)
 	}
-	if len(made) == 0 {
-		return nil, nil
+	if len(list) == 0 {
+		return nil
 	}
-	return made, s.block(o.run)
+	return s.block(o.run)
 }
 
 // unblocked ends waits that are no asks. What is left of them after a crash, RecoverWaits ends.
@@ -87,7 +104,7 @@ func (h *Hub) unblocked(ctx context.Context, list []parley.Wait) {
 // awaitTask waits for the end of a task that was delegated. When the time is up, the caller is told what it would
 // have been without waiting.
 func (h *Hub) awaitTask(ctx context.Context, caller Caller, made parley.Contacted, wait time.Duration) (parley.Contacted, error) {
-	release, err := h.blocked(ctx, caller, made.Message, wait)
+	release, err := h.blocked(ctx, caller, wait, func(s *scene) ([]parley.Wait, error) { return s.endOf(made) })
 	if err != nil {
 		return made, err
 	}

@@ -46,3 +46,57 @@ func TestNothingIsDelegatedIntoACircle(t *testing.T) {
 	w.finish(b, "so")
 	asks.hears()
 }
+
+// What waits for others is waited for with them: nobody can wait for what only it can end.
+func TestNobodyWaitsForWhatWaitsForIt(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.attached("ana")
+	w.dispatched("b")
+	defer w.there("ana")()
+	own := get[parley.TaskView](w)(w.NewTask(ctx, as("ana"), parley.NewTask{Text: "mine"})).ID
+	w.refuses(t, []refusal{
+		{
+			"its own task", w.contacting(as("ana"), "b", after(own), func(c *parley.Contact) { c.Wait = time.Hour }),
+			refused(parley.DependencyFailed, "", "Waiting for b"+circular+"b → ana → b. Use 'delegate' for async processing.", ""),
+		},
+	})
+	same(t, "tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 1)
+	w.sound()
+}
+
+// Who waits for what is not begun yet waits for what that waits for.
+func TestWaitingForWhatWaitsIsPartOfTheCircle(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, mayLoop)
+	w.attached("ana")
+	w.dispatched("b", "c")
+	defer w.there("ana")()
+	first := w.delegates(as("ana"), "c", "first")
+	waiting := w.begins(as("ana"), parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "then", After: []string{first}, Wait: time.Hour})
+	for len(w.waitsBy("ana")) == 0 {
+	}
+	c := w.starts("c")
+	same(t, "heard", w.asks(c.Caller(), "ana", "which?").hears(), "E005 Error: Waiting for ana"+circular+"ana → c → ana. Use 'delegate' for async processing.")
+	w.finish(c, "42")
+	w.answers("b", "all of it")
+	same(t, "heard", waiting.hears(), "Response from b: all of it")
+	w.sound()
+}
+
+// A run that waits for what is not begun yet needs no slot while it does.
+func TestARunThatWaitsForWhatWaitsHasNoSlot(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, mayLoop)
+	w.dispatched("a", "b", "c")
+	first := w.delegates(as("a"), "c", "first")
+	run := w.working("a")
+	waiting := w.begins(run.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "then", After: []string{first}, Wait: time.Hour})
+	for w.run(run.Run.ID).State != parley.RunWaiting {
+	}
+	w.answers("c", "42")
+	w.answers("b", "all of it")
+	same(t, "heard", waiting.hears(), "Response from b: all of it")
+	same(t, "it goes on", w.run(run.Run.ID).State, parley.RunRunning)
+	w.sound()
+}
