@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"encoding/json"
 	"net"
 	"net/http"
 	"strings"
@@ -182,5 +183,31 @@ func TestWaitsOfContactsAreBounded(t *testing.T) {
 	w := newWorld(t)
 	for _, wait := range []string{"-1", "601", "1e300"} {
 		w.refuses(t, wait, request{as: "arya", path: "/v1/contact", body: anAsk[:len(anAsk)-1] + `,"wait":` + wait + `}`}, 400, parley.BadInput)
+	}
+}
+
+// A page is full, or says where the list goes on.
+func TestTheLargestPageOfTasksIsNotTheLast(t *testing.T) {
+	w := newWorld(t)
+	const most = 1000
+	for range most + 1 {
+		_, err := w.NewTask(ctx, user, parley.NewTask{Text: "sew"})
+		w.ok(err)
+	}
+	w.tokens["user"] = w.token("user", parley.ScopeRead)
+	count := 0
+	for path := "/v1/tasks?limit=1001"; path != ""; {
+		var page struct {
+			Items []json.RawMessage `json:"items"`
+			Next  string            `json:"next"`
+		}
+		w.ok(json.Unmarshal([]byte(w.send(request{as: "user", path: path}).body), &page))
+		count += len(page.Items)
+		if path = ""; page.Next != "" {
+			path = "/v1/tasks?limit=1001&cursor=" + page.Next
+		}
+	}
+	if count != most+1 {
+		t.Errorf("%d of %d tasks are listed", count, most+1)
 	}
 }

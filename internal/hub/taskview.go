@@ -168,7 +168,7 @@ func (s *scene) taskToRead(caller Caller, id string) (parley.Task, error) {
 
 const (
 	tasksShown = 100
-	mostTasks  = 500
+	mostTasks  = 1000
 )
 
 // Tasks lists tasks the caller may see, the newest first.
@@ -176,8 +176,8 @@ func (h *Hub) Tasks(ctx context.Context, caller Caller, f parley.TaskFilter) (vi
 	f.Limit, f.Before = clamp(f.Limit, tasksShown, mostTasks), taskKey(f.Before)
 	for _, status := range f.Status {
 		if !status.Known() {
-			return nil, parley.Errorf(parley.BadInput, "%q is no status of a task", status).
-				Suggest("say queued, active, completed, failed or cancelled")
+			return nil, parley.Errorf(parley.BadInput, "%q is not a state of a task", clipped(string(status))).
+				Suggest("use queued, active, completed, failed or cancelled")
 		}
 	}
 	asked := f

@@ -59,11 +59,7 @@ type progressArgs struct {
 }
 
 func update(ctx context.Context, p Participant, args updateArgs) (string, error) {
-	change := args.change()
-	if change.Status == "" && change.Progress == nil && change.Result == nil {
-		return "", parley.Errorf(parley.BadInput, "there is nothing to say of the task").Suggest("give progress, a result, or a status")
-	}
-	task, err := p.Workspace.UpdateTask(ctx, args.Task, change)
+	task, err := p.Workspace.UpdateTask(ctx, args.Task, args.change())
 	if err != nil {
 		return "", err
 	}
