@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -63,8 +64,13 @@ func Tell(ctx context.Context, source Source, how How, write func([]Line) error)
 				return err
 			}
 		}
+		var again <-chan time.Time // none: what comes next is reported
+		if err != nil {
+			again = time.After(lookInterval)
+		}
 		select {
 		case <-changed:
+		case <-again:
 		case err := <-refused:
 			return errors.Join(err, context.Cause(ctx))
 		}

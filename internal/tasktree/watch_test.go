@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -192,6 +193,30 @@ func TestChangesAreTold(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
+}
+
+// A hub that was away when the last change was to be looked at is looked at again, though it reports nothing more.
+func TestALookThatFailedIsMadeAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := report()
+		lines, done := tell(t.Context(), h)
+		<-lines
+		<-lines
+		h.report(func() {
+			h.away = parley.Errorf(parley.Unavailable, "restarting")
+			h.picture.Tasks = h.picture.Tasks[:1]
+		})
+		synctest.Wait()
+		h.mu.Lock()
+		h.away, h.picture.Tasks[0].Status = nil, parley.TaskFailed
+		h.mu.Unlock()
+		if got, want := <-lines, `task-100: "Prepare Q4 report" (CoordinatorBot) — FAILED ✗`; got != want {
+			t.Errorf("it says %q, want %q", got, want)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestTellingEnds(t *testing.T) {
