@@ -185,7 +185,10 @@ type MessageStore interface {
 	// Scan returns messages of all conversations with a seq greater than after, in order, at most
 	// limit, or fewer where they are large.
 	Scan(after int64, limit int) ([]Message, error)
-	// Keyed returns the id of the message a sender gave this idempotency key after since.
+	// Key notes that a sender has made a task, which no message has asked for, with an idempotency key. ErrNotFound if
+	// there is no such sender, or what is named can be no task.
+	Key(sender, key, task string, at time.Time) error
+	// Keyed returns the id of the message a sender gave this idempotency key after since, or of the task.
 	// ErrNotFound if there is none.
 	Keyed(sender, key string, since time.Time) (id string, err error)
 	// ForgetKeys drops up to limit idempotency keys from before a time and says how many.

@@ -22,6 +22,9 @@ func (n NewTask) Check(limits Limits) error {
 			return err
 		}
 	}
+	if err := checkText("idempotency_key", n.IdempotencyKey, maxKeyBytes); err != nil {
+		return err
+	}
 	if n.Title == "" && TitleOf(n.Text) == "" {
 		return Errorf(BadInput, "the task says nothing").Suggest("give it a text, or a title")
 	}

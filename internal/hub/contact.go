@@ -2,9 +2,6 @@ package hub
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"strings"
 
@@ -224,9 +221,7 @@ func (s *scene) contactDigest(c parley.Contact) (string, error) {
 	} else if !errors.Is(err, parley.ErrNotFound) {
 		return "", err
 	}
-	raw, err := json.Marshal(c)
-	sum := sha256.Sum256(raw)
-	return hex.EncodeToString(sum[:]), err
+	return callDigest(c)
 }
 
 // contactedBefore is the request of the same contact, if it was made before: with the same key, or by an earlier
@@ -247,8 +242,7 @@ func (s *scene) contactAgain(o origin, c parley.Contact, m parley.Message) (made
 	target, err := s.Agents().Find(m.To)
 	named, otherwise := s.Agents().Find(c.Agent)
 	if err = errors.Join(err, otherwise); err != nil || named.ID != target.ID || m.Source != sourceContact || m.Type != requests[c.Pattern].kind {
-		return made, nil, parley.Errorf(parley.BadInput, "the idempotency key %q was used for something else", c.IdempotencyKey).
-			Because(parley.Conflict).Suggest("use another key")
+		return made, nil, usedOtherwise(c.IdempotencyKey)
 	}
 	switch c.Pattern {
 	case parley.PatternAsk:

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -227,22 +228,76 @@ func (s *scene) begunBy(t *parley.Task, trigger string) error {
 	return err
 }
 
-// ownTask makes a task that the caller has set itself: it begins at once, unless it waits for others.
-func (s *scene) ownTask(o origin, c parley.Contact) (parley.Task, error) {
+// ownTask makes a task that the caller has set itself, unless it has made it by the same call before: with the same
+// key, or in an earlier attempt of the run.
+func (s *scene) ownTask(o origin, c parley.Contact) (id string, err error) {
+	key := c.IdempotencyKey
+	if key != "" {
+		id, err = s.keyed(key)
+	} else if o.run != nil {
+		key, id, err = s.attempted(o, c)
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case parley.IsUUID(id):
+		return "", usedOtherwise(key)
+	case id == "":
+		id, err = s.beginOwn(o, c)
+	case key == c.IdempotencyKey:
+		return id, nil
+	}
+	if err == nil && key != "" {
+		err = s.Messages().Key(s.me.ID, key, id, s.now)
+	}
+	return id, err
+}
+
+// attempted is the task that an earlier attempt of the run has made by the same call, and the key by which a later one
+// finds it. A call that was made twice is repeated twice.
+func (s *scene) attempted(o origin, c parley.Contact) (key, id string, err error) {
+	c.Agent = s.me.ID
+	call, err := callDigest([]any{c, o.work.title, o.work.parent, o.work.reason})
+	keyIn := func(r parley.Run, n int) string { return fmt.Sprintf("run/%s/%s/%d", r.ID, call, n) }
+	if err != nil {
+		return "", "", err
+	}
+	mine := 0
+	for {
+		key = keyIn(*o.run, mine)
+		if id, err = s.keyed(key); err != nil || id == "" {
+			break
+		}
+		mine++
+	}
+	if err != nil {
+		return "", "", err
+	}
+	earlier, err := s.earlier(*o.run)
+	for _, other := range earlier {
+		if err == nil && id == "" {
+			id, err = s.keyed(keyIn(other, mine))
+		}
+	}
+	return key, id, err
+}
+
+// beginOwn makes a task of the caller's own, which begins at once, unless it waits for others.
+func (s *scene) beginOwn(o origin, c parley.Contact) (id string, err error) {
 	o.work.source = o.caller.Source
 	t, err := s.newTask(&o, s.me, c)
 	if err != nil {
-		return t, err
+		return "", err
 	}
 	callBackTo(&t, "")
 	t.Conversation = t.CallbackTo
 	if err := s.addTask(t); err != nil {
-		return t, err
+		return "", err
 	}
 	if waits, err := s.waitsForOthers(t); err != nil || waits {
-		return t, err
+		return t.ID, err
 	}
-	return t, s.stepTask(&t, parley.TaskActive, nil)
+	return t.ID, s.stepTask(&t, parley.TaskActive, nil)
 }
 
 // sooner is the earlier of two deadlines.

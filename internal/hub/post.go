@@ -254,15 +254,12 @@ func (s *scene) checkClaim(from string) error {
 // posted returns the message the sender has already posted with this key. One that it cannot read any
 // more, because it has left the conversation or that was deleted, is not stored again either.
 func (s *scene) posted(key string) (first parley.Receipt, found bool, err error) {
-	if key == "" {
-		return first, false, nil
-	}
-	id, err := s.Messages().Keyed(s.me.ID, key, s.now.Add(-keyMemory))
-	if errors.Is(err, parley.ErrNotFound) {
-		return first, false, nil
-	}
-	if err != nil {
+	id, err := s.keyed(key)
+	switch {
+	case err != nil || id == "":
 		return first, false, err
+	case !parley.IsUUID(id):
+		return first, true, usedOtherwise(key)
 	}
 	first, err = s.postedAs(id)
 	if _, hidden := errors.AsType[unknown](err); hidden {
@@ -270,6 +267,20 @@ func (s *scene) posted(key string) (first parley.Receipt, found bool, err error)
 			Because(parley.Conflict).Suggest("use another key")
 	}
 	return first, true, err
+}
+
+// keyed is the id of the message, or of the task of its own, that the caller has given a key; nothing if there is none.
+func (s *scene) keyed(key string) (id string, err error) {
+	if key == "" {
+		return "", nil
+	}
+	id, err = s.Messages().Keyed(s.me.ID, key, s.now.Add(-keyMemory))
+	return id, ignoreNotFound(err)
+}
+
+func usedOtherwise(key string) error {
+	return parley.Errorf(parley.BadInput, "the idempotency key %q was used for something else", key).
+		Because(parley.Conflict).Suggest("use another key")
 }
 
 // postedAs is the receipt of a message that was posted before.

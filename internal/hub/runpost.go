@@ -11,8 +11,8 @@ import (
 )
 
 // callDigest tells one call from another: the same call of a later attempt is not made again.
-func callDigest(d parley.Draft) (string, error) {
-	raw, err := json.Marshal(d)
+func callDigest(call any) (string, error) {
+	raw, err := json.Marshal(call)
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:]), err
 }

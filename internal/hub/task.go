@@ -62,8 +62,7 @@ func (s *scene) makeTask(o origin, c parley.Contact) (id string, err error) {
 		own = a.ID == s.me.ID
 	}
 	if own {
-		t, err := s.ownTask(o, c)
-		return t.ID, err
+		return s.ownTask(o, c)
 	}
 	made, _, err := s.contact(o, c)
 	return made.Task, err

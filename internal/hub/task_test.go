@@ -420,6 +420,64 @@ func TestRetryAndReassign(t *testing.T) {
 	w.sound()
 }
 
+// The same call makes one task of one's own: with the same key, or in a later attempt of the run.
+func TestOnesOwnTaskIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	w := team(t)
+	sew := func(by hub.Caller, key string) string {
+		return get[parley.TaskView](w)(w.NewTask(ctx, by, parley.NewTask{Text: "sew", IdempotencyKey: key})).ID
+	}
+	first := sew(as("boss"), "k")
+	same(t, "again", sew(as("boss"), "k"), first)
+	same(t, "by name", get[parley.TaskView](w)(w.NewTask(ctx, as("boss"), parley.NewTask{Text: "sew", Assignee: "boss", IdempotencyKey: "k"})).ID, first)
+	if other := sew(as("data"), "k"); other == first {
+		t.Error("a key is its user's own")
+	}
+	if sew(as("boss"), "") == sew(as("boss"), "") {
+		t.Error("without a key it is another task")
+	}
+	taken := func(key string) *parley.Error {
+		return refused(parley.BadInput, parley.Conflict, `the idempotency key "`+key+`" was used for something else`, "use another key")
+	}
+	w.post("boss", parley.Draft{Conversation: "open", Content: text("hello"), IdempotencyKey: "said"})
+	w.refuses(t, []refusal{
+		{"the key of a message", func() error {
+			return second(w.NewTask(ctx, as("boss"), parley.NewTask{Text: "sew", IdempotencyKey: "said"}))
+		}, taken("said")},
+		{"a message with its key", func() error {
+			return second(w.Post(ctx, as("boss"), parley.Draft{Conversation: "open", Content: text("hello"), IdempotencyKey: "k"}))
+		}, taken("k")},
+		{"a delegation with its key", w.contacting(as("boss"), "data", func(c *parley.Contact) { c.IdempotencyKey = "k" }), taken("k")},
+	})
+	w.clock.advance(25 * time.Hour)
+	if sew(as("boss"), "k") == first {
+		t.Error("a key is remembered for ever")
+	}
+	w.sound()
+}
+
+func TestALaterAttemptMakesNoSecondTaskOfItsOwn(t *testing.T) {
+	t.Parallel()
+	w := team(t)
+	w.delegates(user, "boss", "Prepare the report")
+	try := func(times int) (ids []string) {
+		run := w.starts("boss")
+		for range times {
+			ids = append(ids, get[parley.TaskView](w)(w.NewTask(ctx, run.Caller(), parley.NewTask{Text: "sum up"})).ID)
+		}
+		w.fails(run, parley.FailureServer)
+		w.later(time.Hour)
+		return ids
+	}
+	first := try(2)
+	same(t, "two are two", first[0] == first[1], false)
+	again := try(3)
+	same(t, "the same", again[:2], first)
+	same(t, "and one more", slices.Contains(first, again[2]), false)
+	same(t, "of both", try(3), again)
+	w.sound()
+}
+
 // Who has no runs ends its tasks by its word; what it replies is progress.
 // A person who puts the dead letter of a task back revives the task, which ends again and is called back again.
 func TestADeadLetterRevivesItsTask(t *testing.T) {

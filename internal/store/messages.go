@@ -2,6 +2,7 @@ package store
 
 import (
 	"database/sql"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -61,10 +62,26 @@ func (s messages) Insert(m parley.Message) error {
 	if err := s.refer(m); err != nil || m.IdempotencyKey == "" {
 		return err
 	}
-	err = s.write(`INSERT INTO idempotency (sender, key, message, at) VALUES ($1, $2, $3, $4)
+	return s.remember(row.sender, m.IdempotencyKey, row.id, m.CreatedAt)
+}
+
+// remember notes what a key stands for: the id of a message, or the number of a task.
+func (s messages) remember(sender int64, key string, id []byte, at time.Time) error {
+	return s.write(`INSERT INTO idempotency (sender, key, message, at) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (sender, key) DO UPDATE SET message = excluded.message, at = excluded.at WHERE excluded.at >= idempotency.at`,
-		row.sender, m.IdempotencyKey, row.id, millis(m.CreatedAt))
-	return err
+		sender, key, id, millis(at))
+}
+
+func (s messages) Key(sender, key, task string, at time.Time) error {
+	from, err := s.agentNamed(sender)
+	if err != nil {
+		return err
+	}
+	num, err := taskNum(task)
+	if err != nil {
+		return err
+	}
+	return s.remember(from.num, key, binary.AppendVarint(nil, num), at)
 }
 
 type encodedMessage struct {
@@ -193,6 +210,9 @@ func (s messages) Keyed(sender, key string, since time.Time) (string, error) {
 		[]any{from.num, key, millis(since)}, []any{&id})
 	if err != nil {
 		return "", err
+	}
+	if num, n := binary.Varint(id); len(id) < len(uuid.UUID{}) && n == len(id) {
+		return taskName(num), nil
 	}
 	return uuidText(id)
 }

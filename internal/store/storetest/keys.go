@@ -12,6 +12,7 @@ var keyTests = []test{
 	{"a key leads to its message, for its sender only", keyFound},
 	{"a key counts if it was given after the moment asked for", keyBorder},
 	{"a key given again leads to the later message", keyAgain},
+	{"a key may lead to a task", keyOfTask},
 	{"old keys are forgotten in portions, newer ones stay", keysForgotten},
 	{"forgetting never takes what could still be found", keysForgottenBorder},
 }
@@ -86,6 +87,26 @@ func keyAgain(f *fixture) {
 	f.same("and still new", f.key("arya", "key", at(5)), second.ID)
 	f.keyed(c.ID, "arya", "key", at(2))
 	f.same("whatever is added of old", f.key("arya", "key", at(5)), second.ID)
+}
+
+func keyOfTask(f *fixture) {
+	f.agents("arya")
+	c := f.channel("general", "arya")
+	key := func(key, task string, when time.Time) {
+		f.update(func(tx parley.Tx) error { return tx.Messages().Key("arya", key, task, when) })
+	}
+	key("key", "task-258", at(5))
+	f.same("found", f.key("arya", "key", at(0)), "task-258")
+	f.same("at the moment", f.key("arya", "key", at(5)), "")
+	key("key", "task-7", at(2))
+	f.same("whatever is added of old", f.key("arya", "key", at(0)), "task-258")
+	m := f.keyed(c.ID, "arya", "key", at(9))
+	f.same("then of a message", f.key("arya", "key", at(0)), m.ID)
+	key("key", "task-7", at(9))
+	f.same("and of a task again", f.key("arya", "key", at(0)), "task-7")
+	f.same("forgotten", f.forget(at(9), 2), 1)
+	f.missing("a stranger's", func(tx parley.Tx) error { return tx.Messages().Key("nobody", "key", "task-7", at(1)) })
+	f.missing("what is no task", func(tx parley.Tx) error { return tx.Messages().Key("arya", "key", "7", at(1)) })
 }
 
 func keysForgotten(f *fixture) {

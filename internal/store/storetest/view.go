@@ -133,6 +133,7 @@ func viewCannotWrite(f *fixture) {
 			return tx.Members().Put(parley.Member{Conversation: c.ID, Agent: "arya", ReadSeq: 1})
 		},
 		"Conversations.Purge": func(tx parley.Tx) error { return found(tx.Conversations().Purge(10)) },
+		"Messages.Key":        func(tx parley.Tx) error { return tx.Messages().Key("arya", "key", task.ID, at(10)) },
 		"Messages.ForgetKeys": func(tx parley.Tx) error { return found(tx.Messages().ForgetKeys(at(10), 10)) },
 		"Members.Remove":      func(tx parley.Tx) error { return tx.Members().Remove(c.ID, "arya") },
 		"Messages.Insert":     func(tx parley.Tx) error { return tx.Messages().Insert(next) },
