@@ -46,17 +46,26 @@ func (h *Hub) sweepEach(ctx context.Context, find func(*scene, int) ([]parley.De
 			if list, err = find(s, dueBatch); err != nil {
 				return err
 			}
-			for i := range list {
-				if err := do(s, &list[i]); err != nil {
-					return err
-				}
-			}
-			return nil
+			return s.eachDue(list, do)
 		})
 		if err != nil || len(list) < dueBatch {
 			return err
 		}
 	}
+}
+
+// eachDue does something to deliveries, but for those that have moved with another of them.
+func (s *scene) eachDue(list []parley.Delivery, do func(*scene, *parley.Delivery) error) error {
+	for _, found := range list {
+		d, err := s.Deliveries().Get(found.Message, found.Recipient)
+		if err == nil && d.State == found.State && d.Attempt == found.Attempt && d.Lease == found.Lease {
+			err = do(s, &d)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *scene) lapsed(limit int) ([]parley.Delivery, error) {
@@ -89,11 +98,7 @@ func (s *scene) giveUp(d *parley.Delivery) error {
 
 // lapseRun ends the run that had a delivery, and with it all that it had: a run that kept a part of it would
 // answer what another run is given.
-func (s *scene) lapseRun(d *parley.Delivery) (err error) {
-	lease := d.Lease
-	if *d, err = s.Deliveries().Get(d.Message, d.Recipient); err != nil || d.Lease != lease {
-		return err // it was given back with another
-	}
+func (s *scene) lapseRun(d *parley.Delivery) error {
 	r, lives, err := s.runOf(*d)
 	switch {
 	case err != nil:

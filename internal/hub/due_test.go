@@ -264,3 +264,25 @@ func TestErrorBringsAnArchivedConversationBack(t *testing.T) {
 	w.sweep()
 	same(t, "archived", w.see("arya", conv).ArchivedAt != nil, false)
 }
+
+// What has ended with something else that was due is left alone, and holds up nobody.
+func TestWhatIsDueMayEndWithAnother(t *testing.T) {
+	t.Parallel()
+	w := team(t)
+	w.attached("ned")
+	w.change("ned", func(a *parley.Agent) { a.Attempts = 2 })
+	id := w.delegates(user, "ned", "look at it")
+	w.take("ned", parley.Take{})
+	w.later(time.Hour) // the lease
+	w.later(time.Hour) // the pause
+	w.take("ned", parley.Take{})
+	get[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Text: "a part", Assignee: "data", Parent: id}))
+	w.answers("data", "42")
+	taken := w.take("ned", parley.Take{})
+	part := taken.Messages[0].ID
+	get[[]parley.Delivery](w)(w.Nack(ctx, as("ned"), taken.Lease, parley.Trouble{Failure: parley.FailureBusy, After: 10 * time.Minute}, part))
+	w.later(time.Hour) // both are due: the task fails with its request, and what was for it ends
+	w.stands(parley.TaskFailed, id)
+	same(t, "its part", w.stateOf(part, "ned"), parley.DeliveryFailed)
+	w.sound()
+}

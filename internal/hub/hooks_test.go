@@ -52,11 +52,9 @@ func (h *Hub) PassOn(ctx context.Context) (more bool) { return h.stream.step(ctx
 func (h *Hub) LapseSome(ctx context.Context) error {
 	return h.write(ctx, theHub, func(s *scene) error {
 		list, err := s.lapsed(dueBatch)
-		for i := range list {
-			if err == nil {
-				err = s.lapse(&list[i])
-			}
+		if err != nil {
+			return err
 		}
-		return err
+		return s.eachDue(list, (*scene).lapse)
 	})
 }
