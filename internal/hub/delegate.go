@@ -258,10 +258,10 @@ func (s *scene) ownTask(o origin, c parley.Contact) (id string, err error) {
 func (s *scene) attempted(o origin, c parley.Contact) (key, id string, err error) {
 	c.Agent = s.me.ID
 	call, err := callDigest([]any{c, o.work.title, o.work.parent, o.work.reason})
-	keyIn := func(r parley.Run, n int) string { return fmt.Sprintf("run/%s/%s/%d", r.ID, call, n) }
 	if err != nil {
 		return "", "", err
 	}
+	keyIn := func(r parley.Run, n int) string { return fmt.Sprintf("run/%s/%s/%d", r.ID, call, n) }
 	mine := 0
 	for {
 		key = keyIn(*o.run, mine)
