@@ -139,7 +139,7 @@ func (s *scene) giveBack(d *parley.Delivery, f parley.Failure, cause *parley.Err
 	case recipient.RemovedAt != nil:
 		return s.end(d, parley.DeliveryFailed, removed(recipient))
 	case outdated:
-		return s.end(d, parley.DeliveryFailed, cause)
+		return s.drop(d, "its task is not theirs to do any more")
 	case d.Purpose == parley.PurposeAsk && recipient.Stopped != nil:
 		return s.end(d, parley.DeliveryFailed, failed(d.Recipient, parley.Trouble{Failure: parley.FailureStopped, Reason: whyStopped}))
 	case f == parley.FailureStopped:

@@ -216,6 +216,34 @@ func TestWhoHasARequestInHandIsToldThatItIsNotWanted(t *testing.T) {
 	}
 }
 
+// A request is answered by the end of its task, whether its assignee has taken it or not, and is not given again.
+func TestTheEndOfATaskAnswersItsRequest(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		taken bool
+		said  parley.TaskChange
+	}{
+		"completed":            {false, parley.TaskChange{Status: parley.TaskCompleted}},
+		"taken, and completed": {true, parley.TaskChange{Status: parley.TaskCompleted}},
+		"taken, and given up":  {true, parley.TaskChange{Status: parley.TaskFailed, Reason: "cannot"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := team(t)
+			w.attached("ned")
+			id := w.delegates(user, "ned", "look at it")
+			if c.taken {
+				w.take("ned", parley.Take{})
+			}
+			get[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), id, c.said))
+			same(t, "its request", w.stateOf(w.task(id).Message, "ned"), parley.DeliveryAnswered)
+			w.later(time.Hour)
+			same(t, "takes", w.takes("ned", parley.Take{}), []string{})
+			w.sound()
+		})
+	}
+}
+
 // Nothing under a task may take longer than the task: what passes its deadline fails and takes all under it along.
 func TestDeadlinesGoDown(t *testing.T) {
 	t.Parallel()

@@ -114,32 +114,44 @@ func (s *scene) stopWork(t parley.Task, why string, how ending) error {
 	if err != nil {
 		return err
 	}
-	waiting, err := s.Queue().OfTask(t.Assignee, t.ID, mostStopped)
-	begun := t.StartedAt != nil
+	a, err := s.Agents().Find(t.Assignee)
+	if err != nil {
+		return err
+	}
+	waiting, err := s.Queue().OfTask(a.ID, t.ID, mostStopped)
+	done, begun := how.own || how.status == parley.TaskCompleted, t.StartedAt != nil
 	for i := range waiting {
 		d := &waiting[i]
 		begun = begun || d.DeliveredAt != nil
-		if err == nil && d.Lease == "" {
-			cause := parley.Errorf(parley.Unavailable, "%s", why)
-			err = s.move(d, parley.DeliveryFailed, func(d *parley.Delivery) { d.Failure = cause })
+		switch {
+		case err != nil:
+		case done && (d.Lease == "" || !a.Dispatched()): // of those with runs, the run answers what it has
+			err = s.move(d, parley.DeliveryAnswered, nil)
+		case d.Lease == "":
+			err = s.drop(d, why)
 		}
 	}
-	if err != nil || !begun || how.own || how.status == parley.TaskCompleted {
+	if err != nil || !begun || done {
 		return err
 	}
-	return s.tellAssignee(t, why)
+	return s.tellAssignee(t, a, why)
+}
+
+// drop ends a delivery that nobody wants any more. Its sender knows.
+func (s *scene) drop(d *parley.Delivery, why string) error {
+	cause := parley.Errorf(parley.Unavailable, "%s", why)
+	return s.move(d, parley.DeliveryFailed, func(d *parley.Delivery) { d.Failure = cause })
 }
 
 // tellAssignee lets somebody who works on a task without a run know that it need not any more.
-func (s *scene) tellAssignee(t parley.Task, why string) error {
-	a, err := s.Agents().Find(t.Assignee)
-	if err != nil || a.RemovedAt != nil || a.Dispatched() || t.Conversation == "" {
-		return err
+func (s *scene) tellAssignee(t parley.Task, a parley.Agent, why string) error {
+	if a.RemovedAt != nil || a.Dispatched() || t.Conversation == "" {
+		return nil
 	}
 	if t.Error != nil {
 		why += ": " + strings.TrimPrefix(t.Error.Message, string(t.Status)+": ")
 	}
-	_, err = s.utter(parley.Message{
+	_, err := s.utter(parley.Message{
 		From: parley.System, To: a.ID, Conversation: t.Conversation, Type: parley.TypeStatus, Task: t.ID, TraceID: t.TraceID,
 		Content: parley.Content{Text: why},
 	}, parley.Reach{Agent: a.ID, Wakes: true, Purpose: parley.PurposeTask})
