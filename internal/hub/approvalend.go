@@ -193,7 +193,7 @@ func (s *scene) withdrawApprovalsOf(a parley.Agent) error {
 	return s.withdraw(list)
 }
 
-// withdrawApprovalsIn withdraws what a task that has ended was waiting for.
+// withdrawApprovalsIn withdraws what a task was waiting for that has ended, or has another assignee.
 func (s *scene) withdrawApprovalsIn(task string) error {
 	list, err := s.Approvals().InTask(task)
 	if err != nil {

@@ -89,3 +89,30 @@ func TestApprovedAskKeepsItsTaskOpen(t *testing.T) {
 		t.Errorf("in the end the task is %s", now.Status)
 	}
 }
+
+// What the former assignee wanted approved holds up nobody who has the task after it.
+func TestReassignedTaskWithdrawsItsApprovals(t *testing.T) {
+	for name, state := range map[string]parley.ApprovalState{"pending": parley.ApprovalPending, "approved": parley.ApprovalApproved} {
+		t.Run(name, func(t *testing.T) {
+			w := newHub(t)
+			w.office()
+			w.dispatched("other")
+			id := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
+			run := w.starts("intern")
+			a := w.holds(w.contacts(run.Caller(), asks("senior", "well?")))
+			if state == parley.ApprovalApproved {
+				w.decides("boss", a.ID, parley.Decision{Approve: true})
+			}
+			w.finish(run, "I wait.")
+			get[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "other"))
+			same(t, "the approval", w.approval(a.ID).State, parley.ApprovalWithdrawn)
+			w.answers("other", "done")
+			w.stands(parley.TaskCompleted, id)
+			if state == parley.ApprovalApproved {
+				w.answers("senior", "fine")
+			}
+			w.idle("boss", "intern", "other")
+			w.sound()
+		})
+	}
+}

@@ -75,10 +75,7 @@ func (s *scene) endOne(t *parley.Task, how ending) error {
 	if err != nil {
 		return err
 	}
-	if err := s.stopWork(*t, t.ID+" is "+string(t.Status), how); err != nil {
-		return err
-	}
-	return s.withdrawApprovalsIn(t.ID)
+	return s.stopWork(*t, t.ID+" is "+string(t.Status), how)
 }
 
 // cancelUnder cancels what is open under a task that has ended without being completed.
@@ -102,9 +99,12 @@ func (s *scene) cancelUnder(t parley.Task) (ended []parley.Task, err error) {
 // mostStopped bounds what one search for the deliveries of a task returns.
 const mostStopped = 1000
 
-// stopWork ends what is going on for a task: its runs, and what would wake its assignee for it. Who fetches for
-// itself is told, and is not given again what it has in hand: see outdated.
+// stopWork ends what is going on for a task: what its assignee wants approved, its runs, and what would wake its
+// assignee for it. Who fetches for itself is told, and is not given again what it has in hand: see outdated.
 func (s *scene) stopWork(t parley.Task, why string, how ending) error {
+	if err := s.withdrawApprovalsIn(t.ID); err != nil {
+		return err
+	}
 	runs, err := s.Runs().InTask(t.ID)
 	for i := range runs {
 		if r := &runs[i]; err == nil && r.Cancel == "" && r.ID != how.run && !how.own {
