@@ -96,7 +96,17 @@ func contactWords(s *scene, _ string, c parley.Contact) (words, error) {
 func prepareContact(_ context.Context, _ *Hub, as Caller, c parley.Contact) (execution, error) {
 	return func(s *scene, a parley.Approval) (returned, error) {
 		told, wait, err := s.contact(origin{caller: as, approved: &a}, c)
-		return returned{text: told.Text, waits: wait != nil}, err
+		switch {
+		case err != nil || wait == nil:
+		case !wait.State.Ended():
+			return returned{waits: true}, nil
+		default: // it was made meanwhile, with the same key
+			var now tidings
+			if now, err = s.tidings(*wait); err == nil {
+				told, err = now.outcome(*wait, told)
+			}
+		}
+		return returned{text: told.Text}, err
 	}, nil
 }
 

@@ -112,14 +112,21 @@ func (s *scene) askEnded(d parley.Delivery) error {
 	switch {
 	case before.State == parley.WaitAbandoned:
 		return nil
-	case before.Node != "":
-		return s.unblock(w.Run)
-	case before.State == parley.WaitWaiting && w.Approval != "":
+	case before.State == parley.WaitWaiting && (before.Node != "" || w.Approval != ""):
 		text, err := s.answerText(w)
-		return errors.Join(err, s.approvedAskEnded(w, text, failure))
+		return errors.Join(err, s.waitOver(w, text, failure))
 	default:
 		return s.bringAnswer(w, target)
 	}
+}
+
+// waitOver tells all who wait for an ask what came of it: a run that is blocked, and the approval that it was made for.
+// It may be both, where a call is made again that somebody has approved.
+func (s *scene) waitOver(w parley.Wait, text string, failure *parley.Error) error {
+	if err := s.unblock(w.Run); err != nil || w.Approval == "" {
+		return err
+	}
+	return s.approvedAskEnded(w, text, failure)
 }
 
 // answerText is the text of the message that answered an ask, or nothing.
@@ -190,23 +197,20 @@ func (s *scene) tooLate(w *parley.Wait) error {
 	if err := s.shift(w, parley.WaitLate, nil); err != nil {
 		return err
 	}
-	if w.Approval == "" {
-		return s.unblock(w.Run)
-	}
 	target, err := s.Agents().Find(w.Target)
 	if err != nil {
 		return err
 	}
-	return s.approvedAskEnded(*w, "", lateError(target.Name, *w))
+	return s.waitOver(*w, "", lateError(target.Name, *w))
 }
 
 // detach is called when whoever waits is not connected any more. Outside of a run the answer is brought to it when
-// it comes. A run that goes on is brought it too; with one that ends its waits end.
+// it comes. A run that goes on is brought it too; with one that ends its waits end. An approval waits on.
 func (s *scene) detach(w *parley.Wait) error {
 	if w.State != parley.WaitWaiting || w.Node == "" {
 		return nil
 	}
-	if w.Run == "" {
+	if w.Run == "" && w.Approval == "" {
 		return s.tooLate(w)
 	}
 	after := *w
@@ -217,14 +221,20 @@ func (s *scene) detach(w *parley.Wait) error {
 	return s.unblock(w.Run)
 }
 
-// leave ends the waits of somebody who has ended. An ask that it goes without is abandoned, or is late.
+// leave ends the waits of somebody who has ended. An ask that it goes without is abandoned, or is late, unless an
+// approval waits for it too.
 func (s *scene) leave(list []parley.Wait, asks parley.WaitState) error {
 	for i := range list {
 		var err error
-		if list[i].Ask {
-			err = s.shift(&list[i], asks, nil)
-		} else {
-			err = s.Waits().Erase(list[i].ID)
+		switch w := &list[i]; {
+		case !w.Ask:
+			err = s.Waits().Erase(w.ID)
+		case w.Approval != "" && w.Run != "":
+			after := *w
+			after.Run, after.Node = "", ""
+			err = s.keepWait(w, after)
+		default:
+			err = s.shift(w, asks, nil)
 		}
 		if err != nil {
 			return err

@@ -1,0 +1,123 @@
+package hub_test
+
+import (
+	"testing"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// keyed is an ask that is made once, however often it is called.
+func keyed() parley.Contact {
+	c := asks("senior", "well?")
+	c.IdempotencyKey = "k"
+	return c
+}
+
+// atWork has the intern begin a task, in whose run an ask of senior is held.
+func (w *world) atWork() (task string, run *hub.Assignment, held parley.Approval) {
+	w.t.Helper()
+	w.office()
+	task = get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
+	run = w.starts("intern")
+	return task, run, w.holds(w.contacts(run.Caller(), keyed()))
+}
+
+// outcome ends the intern's task: it is woken in it by what came of its call.
+func (w *world) outcome(task, approval, want string) {
+	w.t.Helper()
+	same(w.t, "the approval", w.approval(approval).State, parley.ApprovalExecuted)
+	again := w.starts("intern")
+	same(w.t, "woken in the task by", []any{again.Run.Task, textsOf(again.Messages)}, []any{task, []string{want}})
+	w.finish(again, "done")
+	w.stands(parley.TaskCompleted, task)
+	w.idle("boss", "intern")
+	w.sound()
+}
+
+// A call that waits for an approval is made again, by its key, while the ask is not answered: who has called and the
+// approval are both told what came of it.
+func TestApprovedAskIsJoinedByItsCaller(t *testing.T) {
+	const fine = "Response from senior: fine"
+	for name, then := range map[string]func(*world, *hub.Assignment, *asking){
+		"answered": func(w *world, run *hub.Assignment, joined *asking) {
+			w.answers("senior", "fine")
+			same(w.t, "heard", joined.hears(), fine)
+			same(w.t, "the run", w.run(run.Run.ID).State, parley.RunRunning)
+			w.finish(run, "so far")
+		},
+		"its caller leaves": func(w *world, run *hub.Assignment, joined *asking) {
+			joined.giveUp()
+			<-joined.done
+			same(w.t, "the run", w.run(run.Run.ID).State, parley.RunRunning)
+			w.finish(run, "so far")
+			w.answers("senior", "fine")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newHub(t)
+			task, run, a := w.atWork()
+			w.decides("boss", a.ID, parley.Decision{Approve: true})
+			joined := w.repeats(run.Caller(), keyed(), w.newest())
+			same(t, "the run", w.run(run.Run.ID).State, parley.RunWaiting)
+			then(w, run, joined)
+			w.outcome(task, a.ID, fine)
+		})
+	}
+}
+
+// The approval waits on when the run fails that has joined it.
+func TestApprovedAskOutlivesWhoJoinedIt(t *testing.T) {
+	w := newHub(t)
+	w.office()
+	run, _ := w.works("intern")
+	a := w.holds(w.contacts(run.Caller(), keyed()))
+	w.decides("boss", a.ID, parley.Decision{Approve: true})
+	joined := w.repeats(run.Caller(), keyed(), w.newest())
+	w.fails(run, parley.FailureFinal)
+	w.answers("senior", "fine")
+	joined.hears()
+	same(t, "the approval", w.approval(a.ID).State, parley.ApprovalExecuted)
+	same(t, "woken by", textsOf(w.starts("intern").Messages), []string{"Response from senior: fine"})
+	w.sound()
+}
+
+func TestApprovedAskThatIsJoinedIsLate(t *testing.T) {
+	w := newHub(t, briefly)
+	task, run, a := w.atWork()
+	w.decides("boss", a.ID, parley.Decision{Approve: true})
+	w.isRefused(parley.TimedOut, w.contacts(run.Caller(), keyed()))
+	same(t, "the run", w.run(run.Run.ID).State, parley.RunRunning)
+	w.finish(run, "so far")
+	w.outcome(task, a.ID, "Error: senior did not respond within 0.001 seconds. Consider using 'delegate' for async processing."+
+		" The answer will be delivered when it comes.")
+}
+
+// A call that was made without the approval meanwhile is not made again. What came of it is what comes of the approval.
+func TestApprovedAskWasMadeMeanwhile(t *testing.T) {
+	answer := func(w *world) { w.answers("senior", "fine") }
+	fail := func(w *world) { w.fails(w.starts("senior"), parley.FailureFinal) }
+	none := func(*world) {}
+	for name, end := range map[string]struct {
+		before, after func(*world)
+		want          string
+	}{
+		"answered before": {answer, none, "Response from senior: fine"},
+		"answered after":  {none, answer, "Response from senior: fine"},
+		"failed before":   {fail, none, "Error: senior failed to respond: it broke"},
+		"failed after":    {none, fail, "Error: senior failed to respond: it broke"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newHub(t)
+			task, run, a := w.atWork()
+			w.change("intern", func(a *parley.Agent) { a.Mode = parley.ModeAutonomous })
+			made := w.turnsTo(run.Caller(), keyed())
+			end.before(w)
+			w.decides("boss", a.ID, parley.Decision{Approve: true})
+			end.after(w)
+			made.hears()
+			w.finish(run, "so far")
+			w.outcome(task, a.ID, end.want)
+		})
+	}
+}
