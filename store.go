@@ -396,9 +396,9 @@ type WaitStore interface {
 	Insert(Wait) error
 	// Ask returns the ask that a message is, ended or not. ErrNotFound if it is none.
 	Ask(message string) (Wait, error)
-	// On returns all waits for the answer to a message that have not ended, the late and the abandoned among
-	// them, by their ids. Of what is no message there are none.
-	On(message string) ([]Wait, error)
+	// In returns all waits for answers to messages of a conversation that have not ended, the late and the abandoned
+	// among them, by the order of the messages, then by their ids. Of what is no conversation there are none.
+	In(conversation string) ([]Wait, error)
 	// Of returns the waits of a run that are in the state waiting, by their ids.
 	Of(run string) ([]Wait, error)
 	// By returns those of a participant outside of runs that are in the state waiting, by their ids. ErrNotFound if

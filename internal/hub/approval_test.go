@@ -407,3 +407,48 @@ func TestDecisionsAreAudited(t *testing.T) {
 		t.Errorf("audited (-want +got):\n%s", diff)
 	}
 }
+
+// A question that is deleted with its conversation is not answered any more, and nobody waits for it.
+func TestDeletedConversationEndsItsAsks(t *testing.T) {
+	const lost = "Error: senior failed to respond: the conversation was deleted"
+	t.Run("approved", func(t *testing.T) {
+		w := newHub(t)
+		task, run, a := w.atWork()
+		w.decides("boss", a.ID, parley.Decision{Approve: true})
+		w.finish(run, "so far")
+		w.ok(w.DeleteConversation(ctx, user, w.dmOf("intern", "senior")))
+		w.idle("senior")
+		w.outcome(task, a.ID, lost)
+	})
+	t.Run("approved where it is deleted", func(t *testing.T) {
+		w := newHub(t)
+		w.attached("arya")
+		w.permit("arya", parley.Owner, parley.EffectAllow, withApproval)
+		a := w.holds(w.contacts(as("arya"), asks(parley.Owner, "well?")))
+		w.decides(parley.Owner, a.ID, parley.Decision{Approve: true})
+		w.ok(w.DeleteConversation(ctx, user, w.dmOf("arya", parley.Owner)))
+		same(t, "told", w.waits("arya"), []string{"Error: user failed to respond: the conversation was deleted"})
+		w.sound()
+	})
+	t.Run("late", func(t *testing.T) {
+		w := newHub(t, briefly)
+		w.dispatched("intern", "senior")
+		run := w.working("intern")
+		w.asks(run.Caller(), "senior", "well?").hears()
+		w.finish(run, "so far")
+		w.ok(w.DeleteConversation(ctx, user, w.dmOf("intern", "senior")))
+		same(t, "brought", w.calledBack("intern"), []string{lost})
+		w.sound()
+	})
+	t.Run("waited for", func(t *testing.T) {
+		w := newHub(t)
+		w.dispatched("intern", "senior")
+		run := w.working("intern")
+		a := w.asks(run.Caller(), "senior", "well?")
+		w.ok(w.DeleteConversation(ctx, user, w.dmOf("intern", "senior")))
+		same(t, "the run", w.run(run.Run.ID).State, parley.RunRunning)
+		same(t, "heard", a.hears(), "E005 "+lost)
+		same(t, "brought", w.calledBack("intern"), []string{})
+		w.sound()
+	})
+}

@@ -59,12 +59,12 @@ func (s *scene) ask(o origin, target parley.Agent, c parley.Contact) (made parle
 	if err := s.Waits().Insert(*w); err != nil {
 		return made, nil, err
 	}
-	return asked(target, r.Message), w, s.block(o.run)
+	return askMade(target, r.Message), w, s.block(o.run)
 }
 
 // askAgain goes on waiting for an ask that was made before.
 func (s *scene) askAgain(o origin, target parley.Agent, c parley.Contact, m parley.Message) (parley.Contacted, *parley.Wait, error) {
-	made := asked(target, m)
+	made := askMade(target, m)
 	w, err := s.Waits().Ask(m.ID)
 	if errors.Is(err, parley.ErrNotFound) {
 		return made, nil, unknown{"message", m.ID}
@@ -188,7 +188,7 @@ func (s *scene) checkSlots(target parley.Agent) error {
 // isAsk says whether a message is the request of an ask.
 func isAsk(m parley.Message) bool { return m.Source == sourceContact && m.Type == parley.TypeRequest }
 
-func asked(target parley.Agent, m parley.Message) parley.Contacted {
+func askMade(target parley.Agent, m parley.Message) parley.Contacted {
 	return parley.Contacted{Agent: target.ID, Conversation: m.Conversation, Message: m.ID}
 }
 

@@ -126,7 +126,7 @@ func (h *Hub) conversationGone(ctx context.Context, w parley.Wait, made parley.C
 	if err != nil {
 		return err
 	}
-	return parley.Errorf(parley.DependencyFailed, "%s failed to respond: the conversation was deleted", target.Name)
+	return lostError(target)
 }
 
 // outcome is what a wait that is over means for whoever began it.

@@ -378,8 +378,15 @@ func (h *Hub) DeleteConversation(ctx context.Context, caller Caller, ref string)
 		if err == nil {
 			err = s.cancelAtOnce(live, whyDeleted)
 		}
+		if err != nil {
+			return err
+		}
+		asks, err := s.asksIn(p.ID)
 		if err == nil {
 			err = s.Conversations().Bury(p.ID)
+		}
+		if err == nil {
+			err = s.loseAsks(asks)
 		}
 		if err == nil {
 			err = s.endWork(work)

@@ -154,23 +154,34 @@ func (s *scene) bringAnswer(w parley.Wait, target parley.Agent) error {
 	if text = responseFrom(target, text); w.Failure != nil {
 		text = "Error: " + w.Failure.Message
 	}
-	c := callback{
-		to: w.Waiter, conversation: w.Conversation, about: w.Target, source: sourceAsk, text: text,
-		trace: request.TraceID, hops: request.Hops + 1, purpose: parley.PurposeCallback,
-	}
-	if w.Conversation == request.Conversation {
-		c.inReplyTo = request.ID
-	}
-	if err := s.askedIn(w, &c); err != nil {
-		return err
-	}
-	m, err := s.callBack(c)
+	m, err := s.tellAsker(asked{w, request}, text)
 	if err != nil {
 		return err
 	}
 	after := w
 	after.Callback = m.ID
 	return s.keepWait(&w, after)
+}
+
+// asked is an ask with its request.
+type asked struct {
+	parley.Wait
+	request parley.Message
+}
+
+// tellAsker tells whoever has made an ask what has come of it, where it has asked from.
+func (s *scene) tellAsker(a asked, text string) (m parley.Message, err error) {
+	c := callback{
+		to: a.Waiter, conversation: a.Conversation, about: a.Target, source: sourceAsk, text: text,
+		trace: a.request.TraceID, hops: a.request.Hops + 1, purpose: parley.PurposeCallback,
+	}
+	if a.Conversation == a.request.Conversation {
+		c.inReplyTo = a.request.ID
+	}
+	if err := s.askedIn(a.Wait, &c); err != nil {
+		return m, err
+	}
+	return s.callBack(c)
 }
 
 // askedIn gives a callback the task of the run that has asked, which may have been given one since, and the message
@@ -300,6 +311,45 @@ func (s *scene) wentAway(id string) error {
 		return err
 	}
 	return s.failAsks(a, parley.Trouble{Failure: parley.FailureLost, Reason: whyAway})
+}
+
+// asksIn are the asks in a conversation that somebody waits for, or is to be brought the answer to.
+func (s *scene) asksIn(conversation string) (list []asked, err error) {
+	waits, err := s.Waits().In(conversation)
+	for _, w := range waits {
+		if err != nil || !w.Ask || w.State == parley.WaitAbandoned {
+			continue
+		}
+		var request parley.Message
+		request, err = s.Messages().Get(w.Message)
+		list = append(list, asked{w, request})
+	}
+	return list, err
+}
+
+// loseAsks tells those who wait for asks that these are gone with their conversation. Who is connected sees it.
+func (s *scene) loseAsks(list []asked) error {
+	for _, a := range list {
+		target, err := s.Agents().Find(a.Target)
+		if err != nil {
+			return err
+		}
+		failure := lostError(target)
+		if a.State == parley.WaitWaiting && (a.Node != "" || a.Approval != "") {
+			err = s.waitOver(a.Wait, "", failure)
+		} else {
+			_, err = s.tellAsker(a, "Error: "+failure.Message)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lostError is what the caller of an ask is told whose question was deleted with its conversation.
+func lostError(target parley.Agent) *parley.Error {
+	return parley.Errorf(parley.DependencyFailed, "%s failed to respond: the conversation was deleted", target.Name)
 }
 
 // SweepWaits ends the time of asks that nobody is connected for.

@@ -81,18 +81,18 @@ func (s waits) Ask(message string) (parley.Wait, error) {
 	return only(s.find("m.id = $1 AND w.ask = 1", id[:]))
 }
 
-func (s waits) On(message string) ([]parley.Wait, error) {
-	id, err := uuid.Parse(message)
+func (s waits) In(conversation string) ([]parley.Wait, error) {
+	id, err := uuid.Parse(conversation)
 	if err != nil {
-		return nil, nil // nobody waits for what is no message
+		return nil, nil // nobody waits in what is no conversation
 	}
-	return s.find("m.id = $1 AND w.state IN ('waiting', 'late', 'abandoned') ORDER BY w.id", id[:])
+	return s.find("c.id = $1 AND w.state IN ('waiting', 'late', 'abandoned') ORDER BY m.seq, w.id", id[:])
 }
 
 func (s waits) Of(run string) ([]parley.Wait, error) {
 	id, err := uuid.Parse(run)
 	if err != nil {
-		return nil, nil // nor does what is no run
+		return nil, nil // what is no run waits for nobody
 	}
 	return s.find(blocked+" AND w.run = $1 ORDER BY w.id", id[:])
 }

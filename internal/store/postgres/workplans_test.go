@@ -53,7 +53,7 @@ func workQuestions() map[string]func(parley.Tx) error {
 	return map[string]func(parley.Tx) error{
 		"asked":             func(tx parley.Tx) error { return found(tx.Queue().Asked("agent-3")) },
 		"ask":               func(tx parley.Tx) error { return found(tx.Waits().Ask(id)) },
-		"waits on":          func(tx parley.Tx) error { return found(tx.Waits().On(id)) },
+		"waits in":          func(tx parley.Tx) error { return found(tx.Waits().In(id)) },
 		"waits of":          func(tx parley.Tx) error { return found(tx.Waits().Of(id)) },
 		"waits by":          func(tx parley.Tx) error { return found(tx.Waits().By("agent-3")) },
 		"waits at":          func(tx parley.Tx) error { return found(tx.Waits().At("node-1")) },

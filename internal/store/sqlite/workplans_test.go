@@ -57,7 +57,7 @@ func TestWorkIsFoundByIndex(t *testing.T) {
 	}{
 		"asked":                 {"deliveries_asked (agent=?)", func(tx parley.Tx) error { return found(tx.Queue().Asked("agent-3")) }},
 		"the ask of a message":  {"waits_ask (message=?)", func(tx parley.Tx) error { return found(tx.Waits().Ask(id)) }},
-		"waits on a message":    {"waits_message (message=?)", func(tx parley.Tx) error { return found(tx.Waits().On(id)) }},
+		"waits in a place":      {"waits_message (message=?)", func(tx parley.Tx) error { return found(tx.Waits().In(id)) }},
 		"waits of a run":        {"waits_run (run=?)", func(tx parley.Tx) error { return found(tx.Waits().Of(id)) }},
 		"waits by one":          {"waits_waiter (waiter=?)", func(tx parley.Tx) error { return found(tx.Waits().By("agent-3")) }},
 		"waits due":             {"waits_until (until<?)", func(tx parley.Tx) error { return found(tx.Waits().Due(now, 5)) }},

@@ -110,10 +110,12 @@ func (all *everything) fill(tx parley.Tx) (err error) {
 
 func (all *everything) fillWaits(tx parley.Tx) (err error) {
 	all.Asks, all.Waits = map[string]parley.Wait{}, map[string][]parley.Wait{}
-	for _, m := range all.Messages {
-		if all.Waits[m.ID], err = tx.Waits().On(m.ID); err != nil {
+	for _, c := range all.Conversations {
+		if all.Waits[c.ID], err = tx.Waits().In(c.ID); err != nil {
 			return err
 		}
+	}
+	for _, m := range all.Messages {
 		ask, err := tx.Waits().Ask(m.ID)
 		if err == nil {
 			all.Asks[m.ID] = ask

@@ -131,15 +131,19 @@ func (m *model) asked(agent string) (n int) {
 // fillWaits adds the waits in the form a store's dump has.
 func (m *model) fillWaits(all *everything) {
 	all.Asks, all.Waits = map[string]parley.Wait{}, map[string][]parley.Wait{}
-	for _, msg := range m.messages {
-		all.Waits[msg.ID] = nil
+	for _, c := range m.conversations {
+		all.Waits[c.ID] = nil
 	}
 	for _, w := range m.waits {
 		if w.Ask {
 			all.Asks[w.Message] = w
 		}
 		if !w.State.Ended() {
-			all.Waits[w.Message] = append(all.Waits[w.Message], w)
+			where := m.messages[m.message(w.Message)].Conversation
+			all.Waits[where] = append(all.Waits[where], w)
 		}
+	}
+	for _, list := range all.Waits {
+		slices.SortStableFunc(list, func(a, b parley.Wait) int { return m.message(a.Message) - m.message(b.Message) })
 	}
 }

@@ -46,9 +46,9 @@ func (f *fixture) ask(message string) parley.Wait {
 	return read(f, func(tx parley.Tx) (parley.Wait, error) { return tx.Waits().Ask(message) })
 }
 
-func (f *fixture) waitsOn(message string) []parley.Wait {
+func (f *fixture) waitsIn(conversation string) []parley.Wait {
 	f.Helper()
-	return read(f, func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().On(message) })
+	return read(f, func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().In(conversation) })
 }
 
 func waitFields(f *fixture) {
@@ -62,7 +62,7 @@ func waitFields(f *fixture) {
 	f.waits(full, plain)
 	f.same("full", f.ask(m[0].ID), full)
 	f.same("plain", f.ask(m[1].ID), plain)
-	f.same("in a list", f.waitsOn(m[0].ID), []parley.Wait{full})
+	f.same("in a list", f.waitsIn(c.ID), []parley.Wait{full, plain})
 }
 
 func waitPut(f *fixture) {
@@ -90,15 +90,15 @@ func waitPut(f *fixture) {
 }
 
 func waitAsks(f *fixture) {
-	_, m := f.room(2)
+	c, m := f.room(2)
 	ask, first, second := newAsk(m[0].ID, "arya", "gendry"), newWait(m[0].ID, "gendry", "arya"), newWait(m[0].ID, "arya", "gendry")
-	elsewhere := newWait(m[1].ID, "arya", "gendry")
+	elsewhere := newWait(f.posts(1, f.channel("elsewhere", "arya").ID)[0].ID, "arya", "gendry")
 	f.waits(ask, first, second, elsewhere)
 	f.same("the ask", f.ask(m[0].ID), ask)
-	f.same("all", f.waitsOn(m[0].ID), []parley.Wait{ask, first, second})
+	f.same("all", f.waitsIn(c.ID), []parley.Wait{ask, first, second})
 	f.missing("an ask", func(tx parley.Tx) error { return found(tx.Waits().Ask(m[1].ID)) })
 	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Waits().Insert(newAsk(m[0].ID, "gendry", "arya")) })
-	f.same("all, still", f.waitsOn(m[0].ID), []parley.Wait{ask, first, second})
+	f.same("all, still", f.waitsIn(c.ID), []parley.Wait{ask, first, second})
 }
 
 func waitRefused(f *fixture) {
@@ -116,7 +116,7 @@ func waitRefused(f *fixture) {
 	}
 	for _, id := range []string{m[1].ID, newID(), "no uuid", ""} {
 		f.missing("an ask", func(tx parley.Tx) error { return found(tx.Waits().Ask(id)) })
-		f.same("waits", f.waitsOn(id), []parley.Wait{})
+		f.same("waits", f.waitsIn(id), []parley.Wait{})
 		f.same("waits of a run", read(f, func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().Of(id) }), []parley.Wait{})
 	}
 	f.missing("waits of nobody", func(tx parley.Tx) error { return found(tx.Waits().By("nobody")) })
@@ -127,7 +127,7 @@ var waitStates5 = []parley.WaitState{
 }
 
 func waitStates(f *fixture) {
-	_, m := f.room(1)
+	c, m := f.room(1)
 	var open, all []parley.Wait
 	for _, state := range waitStates5 {
 		w := newWait(m[0].ID, "arya", "gendry")
@@ -138,7 +138,7 @@ func waitStates(f *fixture) {
 		}
 	}
 	f.waits(all...)
-	f.same("not ended", f.waitsOn(m[0].ID), open)
+	f.same("not ended", f.waitsIn(c.ID), open)
 	f.same("outside of runs", read(f, func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().By("arya") }), all[:1])
 	f.same("of a process", read(f, func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().At("node") }), all[:1])
 }
@@ -216,6 +216,7 @@ func waitErasure(f *fixture) {
 	f.bury(c)
 	stays.Conversation = ""
 	check := func(when string) {
+		f.same("there "+when, f.waitsIn(c.ID), []parley.Wait{})
 		f.missing("the ask "+when, func(tx parley.Tx) error { return found(tx.Waits().Ask(m[0].ID)) })
 		f.same("of the run "+when, read(f, func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().Of(run) }), []parley.Wait{})
 		f.same("of gendry "+when, read(f, func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().By("gendry") }), []parley.Wait{})
