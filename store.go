@@ -483,8 +483,8 @@ type ApprovalStore interface {
 	// Get returns one and keeps others from changing it until the end of the update. ErrNotFound if there is none.
 	Get(id string) (Approval, error)
 	// Put replaces the one with the same id; whose call it is, whom it contacts, the call with its digest, summary,
-	// rule and whether only a person may decide, its time of creation and what it came from stay. ErrNotFound if
-	// there is none, or who decides does not exist. It must not make one pending whose like is.
+	// rule and whether only a person may decide, its time of creation and what it came from stay, but for its task.
+	// ErrNotFound if there is none, or who decides does not exist. It must not make one pending whose like is.
 	Put(Approval) error
 	// Pending returns those of an agent that are pending or approved, oldest first. They lack their arguments and
 	// summaries, which may be long. ErrNotFound if there is no such agent.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -114,12 +115,8 @@ func (s *scene) tellOutcome(a *parley.Approval, text string) error {
 	if len(trigger) == 1 && trigger[0].Conversation == a.Conversation {
 		inReplyTo = a.Trigger
 	}
-	task, err := s.heldIn(*a)
-	if err != nil {
-		return err
-	}
 	m, err := s.callBack(callback{
-		to: a.Agent, conversation: a.Conversation, about: about, task: task, source: sourceHolds, text: text,
+		to: a.Agent, conversation: a.Conversation, about: about, task: a.Task, source: sourceHolds, text: text,
 		inReplyTo: inReplyTo, trace: a.TraceID, hops: a.Hops, purpose: parley.PurposeApproval,
 	})
 	if err != nil || m.ID == "" {
@@ -129,13 +126,17 @@ func (s *scene) tellOutcome(a *parley.Approval, text string) error {
 	return s.Approvals().Put(*a)
 }
 
-// heldIn is the task that a call was made in. Its run may have been given one since.
-func (s *scene) heldIn(a parley.Approval) (string, error) {
-	if a.Task != "" || a.Run == "" {
-		return a.Task, nil
+// heldIn has what attempts of a run wait for belong to the task that it was given: it is not done before that.
+func (s *scene) heldIn(t parley.Task, attempts []parley.Run) error {
+	open, err := s.Approvals().Pending(t.Assignee)
+	for _, a := range open {
+		theirs := slices.ContainsFunc(attempts, func(r parley.Run) bool { return r.ID == a.Run })
+		if err == nil && theirs && a.Task == "" {
+			a.Task = t.ID
+			err = s.Approvals().Put(a)
+		}
 	}
-	r, err := s.Runs().Get(a.Run)
-	return r.Task, ignoreNotFound(err)
+	return err
 }
 
 func (s *scene) tellDenied(a *parley.Approval) error {

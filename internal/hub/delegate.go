@@ -180,7 +180,10 @@ func (s *scene) giveTask(r *parley.Run) (*parley.Task, error) {
 	}
 	after := *r
 	after.Task = t.ID
-	return &t, s.keepRun(r, after)
+	if err := s.keepRun(r, after); err != nil {
+		return nil, err
+	}
+	return &t, s.heldIn(t, append(earlier, *r))
 }
 
 // makeTaskFor makes the task of what has woken a run.

@@ -116,3 +116,32 @@ func TestReassignedTaskWithdrawsItsApprovals(t *testing.T) {
 		})
 	}
 }
+
+// What is held before its run is given a task belongs to that task from then on.
+func TestApprovalHeldBeforeTheTask(t *testing.T) {
+	for name, retried := range map[string]bool{"in one run": false, "in an earlier attempt": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newHub(t)
+			w.dispatched("intern", "senior", "data")
+			w.permit("intern", "senior", parley.EffectAllow, withApproval)
+			run, _ := w.works("intern")
+			a := w.holds(w.contacts(run.Caller(), asks("senior", "well?")))
+			if retried {
+				w.fails(run, parley.FailureStopped)
+				run = w.starts("intern")
+			}
+			part := w.delegates(run.Caller(), "data", "figures")
+			root := w.task(part).Parent
+			same(t, "the same call", w.holds(w.contacts(run.Caller(), asks("senior", "well?"))).ID, a.ID)
+			same(t, "waited for", w.task(root).WaitsOn.Approval, a.ID)
+			w.finish(run, "I wait.")
+			w.answers("data", "42")
+			w.answers("intern", "so far")
+			w.stands(parley.TaskActive, root)
+			w.decides(parley.Owner, a.ID, parley.Decision{Note: "no"})
+			w.answers("intern", "done")
+			w.stands(parley.TaskCompleted, root)
+			w.sound()
+		})
+	}
+}

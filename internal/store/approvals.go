@@ -22,8 +22,8 @@ func (s approvals) Insert(a parley.Approval) error {
 	if err != nil {
 		return err
 	}
-	n, err := s.exec(`INSERT INTO approvals (id, agent, target, run, conv, woken_by, task, tool, args, digest, summary, rule, human, created_at,
-			trace, hops, source, state, decider, decided_by, outcome, expires_at, remind_at, next_at, decided_at, note, executed_at, result, failure)
+	n, err := s.exec(`INSERT INTO approvals (id, agent, target, run, conv, woken_by, tool, args, digest, summary, rule, human, created_at,
+			trace, hops, source, state, task, decider, decided_by, outcome, expires_at, remind_at, next_at, decided_at, note, executed_at, result, failure)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26,
 			$27, $28, $29) ON CONFLICT DO NOTHING`, append(call, changing...)...)
 	return changed(n, err, parley.ErrTaken)
@@ -47,11 +47,10 @@ func (s approvals) encodeCall(a parley.Approval) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	task, err := taskOrNull(a.Task)
 	return []any{
-		id[:], agent.num, target[0], keys[0], keys[1], keys[2], task, a.Call.Tool, string(a.Call.Args), a.Digest, a.Summary, a.Rule,
+		id[:], agent.num, target[0], keys[0], keys[1], keys[2], a.Call.Tool, string(a.Call.Args), a.Digest, a.Summary, a.Rule,
 		flag(a.RequiresHuman), millis(a.CreatedAt), a.TraceID, a.Hops, a.Source,
-	}, err
+	}, nil
 }
 
 // encode is everything about an approval that Put replaces.
@@ -64,9 +63,13 @@ func (s approvals) encode(a parley.Approval) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	task, err := taskOrNull(a.Task)
+	if err != nil {
+		return nil, err
+	}
 	failure, err := jsonOrNull(a.Failure)
 	return []any{
-		string(a.State), who[0], who[1], outcome, millisOrNull(a.ExpiresAt), millisOrNull(a.RemindAt),
+		string(a.State), task, who[0], who[1], outcome, millisOrNull(a.ExpiresAt), millisOrNull(a.RemindAt),
 		millisOrNull(earlier(a.ExpiresAt, a.RemindAt)), millisOrNull(a.DecidedAt), textOrNull(a.Note), millisOrNull(a.ExecutedAt),
 		textOrNull(a.Result), failure,
 	}, err
@@ -97,8 +100,8 @@ func (s approvals) Put(a parley.Approval) error {
 	if err != nil {
 		return err
 	}
-	n, err := s.exec(`UPDATE approvals SET state = $2, decider = $3, decided_by = $4, outcome = $5, expires_at = $6, remind_at = $7,
-			next_at = $8, decided_at = $9, note = $10, executed_at = $11, result = $12, failure = $13 WHERE id = $1`,
+	n, err := s.exec(`UPDATE approvals SET state = $2, task = $3, decider = $4, decided_by = $5, outcome = $6, expires_at = $7,
+			remind_at = $8, next_at = $9, decided_at = $10, note = $11, executed_at = $12, result = $13, failure = $14 WHERE id = $1`,
 		append([]any{key[:]}, changing...)...)
 	return changed(n, err, parley.ErrNotFound)
 }

@@ -8,7 +8,7 @@ import (
 
 var approvalTests = []test{
 	{"every field of an approval comes back", approvalFields},
-	{"an approval is replaced but for the call and where it came from", approvalPut},
+	{"an approval is replaced but for the call and where it came from, which may be given a task", approvalPut},
 	{"one request at a time for one call from one place", approvalTaken},
 	{"what does not exist is refused", approvalRefused},
 	{"what is not made yet is found by its agent and its task", approvalPending},
@@ -59,18 +59,18 @@ func approvalPut(f *fixture) {
 	f.approvals(a, other)
 	changed := newApproval("changed")
 	changed.ID, changed.Agent, changed.Target, changed.State = a.ID, "gendry", "arya", parley.ApprovalDenied
-	changed.CreatedAt, changed.Hops = at(50), 9
+	changed.CreatedAt, changed.Hops, changed.Task = at(50), 9, "task-5"
 	f.update(func(tx parley.Tx) error { return tx.Approvals().Put(changed) })
 	plain := a
-	plain.State, plain.Decider, plain.ExpiresAt, plain.RemindAt, plain.DecidedBy = parley.ApprovalDenied, "", nil, nil, ""
+	plain.Task, plain.State, plain.Decider, plain.ExpiresAt, plain.RemindAt, plain.DecidedBy = "task-5", parley.ApprovalDenied, "", nil, nil, ""
 	plain.DecidedAt, plain.Note, plain.ExecutedAt, plain.Result, plain.Failure, plain.Outcome = nil, "", nil, "", nil, ""
 	f.same("replaced by a plain one", f.getApproval(a.ID), plain)
 	f.update(func(tx parley.Tx) error { return tx.Approvals().Put(a) })
 	f.same("replaced by a full one", f.getApproval(a.ID), a)
 	f.same("another", f.getApproval(other.ID), other)
-	decided, decides := a, a
-	decided.DecidedBy, decides.Decider = "nobody", "nobody"
-	for _, a := range []parley.Approval{newApproval("none"), {ID: "no uuid"}, decided, decides} {
+	decided, decides, nowhere := a, a, a
+	decided.DecidedBy, decides.Decider, nowhere.Task = "nobody", "nobody", "nonsense"
+	for _, a := range []parley.Approval{newApproval("none"), {ID: "no uuid"}, decided, decides, nowhere} {
 		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Approvals().Put(a) })
 	}
 	f.same("after refusals", f.getApproval(a.ID), a)
