@@ -452,3 +452,18 @@ func TestDeletedConversationEndsItsAsks(t *testing.T) {
 		w.sound()
 	})
 }
+
+// Who asks outside of runs is as deep as what it has to answer, with an approval too.
+func TestApprovedAskHasTheDepthOfItsCaller(t *testing.T) {
+	w := newHub(t)
+	w.dispatched("a", "c")
+	w.attached("b")
+	defer w.there("b")()
+	w.permit("b", "c", parley.EffectAllow, withApproval)
+	w.asks(w.working("a").Caller(), "b", "first")
+	w.take("b", parley.Take{})
+	a := w.holds(w.contacts(as("b"), asks("c", "second")))
+	w.decides(parley.Owner, a.ID, parley.Decision{Approve: true})
+	same(t, "depth", w.wait(w.newest().ID).Depth, 1)
+	w.sound()
+}

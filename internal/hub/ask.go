@@ -125,12 +125,9 @@ func (s *scene) depth(o origin) (deepest int, err error) {
 	switch {
 	case o.run != nil:
 		return o.run.Depth, nil
-	case o.approved != nil:
+	case o.approved != nil && o.approved.Run != "":
 		r, err := s.Runs().Get(o.approved.Run)
-		if errors.Is(err, parley.ErrNotFound) {
-			err = nil
-		}
-		return r.Depth, err
+		return r.Depth, ignoreNotFound(err)
 	case s.me.Kind != parley.KindAgent:
 		return 0, nil
 	}
