@@ -304,15 +304,25 @@ func (h *Hub) Agents(ctx context.Context, caller Caller) (list []parley.Agent, e
 // Agent shows one participant.
 func (h *Hub) Agent(ctx context.Context, caller Caller, name string) (a parley.Agent, err error) {
 	err = h.view(ctx, caller, func(s *scene) error {
-		if a, err = s.agent(name); err == nil && a.ID != s.me.ID {
-			err = s.mustRead(origin{caller: caller}, "")
-		}
-		if err == nil {
+		if a, err = s.agentToRead(caller, &name); err == nil {
 			a = s.show(a)
 		}
 		return err
 	})
 	return a, h.heldOr(ctx, caller, err, toolQuery, queryArgs{Action: showAgent, Subject: name})
+}
+
+// agentToRead finds a participant, whose id it puts in place of what it was called: a call that is held is for that
+// one. A strict caller sees only itself by itself.
+func (s *scene) agentToRead(caller Caller, name *string) (parley.Agent, error) {
+	a, err := s.agent(*name)
+	if err != nil {
+		return a, err
+	}
+	if *name = a.ID; a.ID != s.me.ID {
+		err = s.mustRead(origin{caller: caller}, "")
+	}
+	return a, err
 }
 
 // show leaves out what only owners see: how an agent is run, and what another one is told.

@@ -138,6 +138,7 @@ func (h *Hub) Conversation(ctx context.Context, caller Caller, ref string) (view
 	err = h.view(ctx, caller, func(s *scene) error {
 		p, err := s.conversation(ref)
 		if err == nil {
+			ref = p.ID // a call that is held is for this one
 			err = s.mustRead(origin{caller: caller}, p.ID)
 		}
 		if err != nil {

@@ -65,22 +65,29 @@ const (
 	tracing      = "trace"
 )
 
-func queryWords(_ *scene, _ string, args queryArgs) (words, error) {
+func queryWords(s *scene, _ string, args queryArgs) (w words, err error) {
+	subject := args.Subject
+	switch args.Action {
+	case showAgent:
+		subject, err = s.nameOf(subject)
+	case showChannel:
+		_, subject, err = s.draftGoes("", parley.Draft{Conversation: subject})
+	}
 	about := map[string][2]string{
 		listAgents:   {"list agents", "listing agents"},
-		showAgent:    {"look at " + args.Subject, "looking at " + args.Subject},
+		showAgent:    {"look at " + subject, "looking at " + subject},
 		listChannels: {"list conversations", "listing conversations"},
-		showChannel:  {"look at " + args.Subject, "looking at " + args.Subject},
+		showChannel:  {"look at " + subject, "looking at " + subject},
 		listTasks:    {"list tasks", "listing tasks"},
-		showTask:     {"look at " + args.Subject, "looking at " + args.Subject},
+		showTask:     {"look at " + subject, "looking at " + subject},
 		searching:    {"search", "searching"},
-		tracing:      {"trace " + args.Subject, "tracing " + args.Subject},
+		tracing:      {"trace " + subject, "tracing " + subject},
 	}[args.Action]
-	w := words{wants: about[0], doing: about[1], action: args.Action}
+	w = words{wants: about[0], doing: about[1], action: args.Action}
 	if args.Search != nil {
 		w.parts = []parley.ApprovalPart{{Label: "Query", Text: args.Search.Query}}
 	}
-	return w, nil
+	return w, err
 }
 
 func prepareQuery(ctx context.Context, h *Hub, as Caller, args queryArgs) (execution, error) {

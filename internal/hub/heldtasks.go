@@ -24,6 +24,10 @@ const (
 // directTask cancels a task, has it done again or gives it to somebody else. *parley.Held if that needs an approval.
 func (h *Hub) directTask(ctx context.Context, caller Caller, args taskArgs) (view parley.TaskView, err error) {
 	view, err = h.onTask(ctx, caller, args.Task, func(s *scene, t *parley.Task) error {
+		args.Task = t.ID
+		if err := s.resolve(&args.Assignee); err != nil {
+			return err
+		}
 		return s.directTask(origin{caller: caller}, t, args)
 	})
 	return view, h.heldOr(ctx, caller, err, toolTask, args)
@@ -45,11 +49,12 @@ func (s *scene) directTask(o origin, t *parley.Task, args taskArgs) error {
 	}
 }
 
-func taskWords(_ *scene, _ string, args taskArgs) (words, error) {
+func taskWords(s *scene, _ string, args taskArgs) (words, error) {
+	assignee, err := s.nameOf(args.Assignee)
 	return words{
 		wants: "update " + args.Task, doing: "updating " + args.Task, action: args.Act,
-		parts: []parley.ApprovalPart{{Label: "Assignee", Text: args.Assignee}, {Label: "Reason", Text: args.Reason}},
-	}, nil
+		parts: []parley.ApprovalPart{{Label: "Assignee", Text: assignee}, {Label: "Reason", Text: args.Reason}},
+	}, err
 }
 
 func prepareTask(_ context.Context, _ *Hub, as Caller, args taskArgs) (execution, error) {

@@ -138,10 +138,7 @@ func (s *scene) work(agent string) (map[string][]parley.Work, error) {
 // AgentView shows one participant, and what it is doing.
 func (h *Hub) AgentView(ctx context.Context, caller Caller, name string) (view parley.AgentView, err error) {
 	err = h.view(ctx, caller, func(s *scene) error {
-		a, err := s.agent(name)
-		if err == nil && a.ID != s.me.ID {
-			err = s.mustRead(origin{caller: caller}, "")
-		}
+		a, err := s.agentToRead(caller, &name)
 		if err != nil {
 			return err
 		}

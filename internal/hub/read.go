@@ -13,34 +13,36 @@ import (
 func (h *Hub) History(ctx context.Context, caller Caller, ref string, page parley.Page) (list []parley.Message, err error) {
 	page.Limit = clamp(page.Limit, 50, 1000)
 	err = h.view(ctx, caller, func(s *scene) error {
-		p, err := s.conversation(ref)
-		if err != nil {
-			return err
-		}
-		if err := s.mustRead(origin{caller: caller}, p.ID); err != nil {
-			return err
-		}
-		list, err = s.Messages().Page(p.ID, page)
+		list, err = s.readPage(caller, &ref, page)
 		return err
 	})
 	return list, h.heldOr(ctx, caller, err, toolRead, readArgs{ref, page})
 }
 
+// readPage reads a part of a conversation, whose id it puts in place of what it was called: a call that is held is for
+// that one, whatever is renamed until it is approved.
+func (s *scene) readPage(caller Caller, ref *string, page parley.Page) ([]parley.Message, error) {
+	p, err := s.conversation(*ref)
+	if err != nil {
+		return nil, err
+	}
+	*ref = p.ID
+	if err := s.mustRead(origin{caller: caller}, p.ID); err != nil {
+		return nil, err
+	}
+	return s.Messages().Page(p.ID, page)
+}
+
 // Context returns what the caller sees when it is woken: the last messages of one conversation, as
 // many as its own limit says.
 func (h *Hub) Context(ctx context.Context, caller Caller, ref string) (list []parley.Message, err error) {
+	var page parley.Page
 	err = h.view(ctx, caller, func(s *scene) error {
-		p, err := s.conversation(ref)
-		if err != nil {
-			return err
-		}
-		if err := s.mustRead(origin{caller: caller}, p.ID); err != nil {
-			return err
-		}
-		list, err = s.Messages().Page(p.ID, parley.Page{Limit: s.me.ContextMessages})
+		page.Limit = s.me.ContextMessages
+		list, err = s.readPage(caller, &ref, page)
 		return err
 	})
-	return list, h.heldOr(ctx, caller, err, toolRead, readArgs{Conversation: ref})
+	return list, h.heldOr(ctx, caller, err, toolRead, readArgs{ref, page})
 }
 
 // Message shows one message.

@@ -180,15 +180,14 @@ func (h *Hub) Tasks(ctx context.Context, caller Caller, f parley.TaskFilter) (vi
 				Suggest("use queued, active, completed, failed or cancelled")
 		}
 	}
-	asked := f
 	err = h.view(ctx, caller, func(s *scene) error {
-		if err := s.mustRead(origin{caller: caller}, ""); err != nil {
-			return err
-		}
-		for _, name := range []*string{&f.Assignee, &f.Requester} {
+		for _, name := range []*string{&f.Assignee, &f.Requester} { // a call that is held is for these
 			if err := s.resolve(name); err != nil {
 				return err
 			}
+		}
+		if err := s.mustRead(origin{caller: caller}, ""); err != nil {
+			return err
 		}
 		reader := s.me.ID
 		if s.seesAll() {
@@ -201,10 +200,10 @@ func (h *Hub) Tasks(ctx context.Context, caller Caller, f parley.TaskFilter) (vi
 		views, err = s.viewAll(list)
 		return err
 	})
-	return views, h.heldOr(ctx, caller, err, toolQuery, queryArgs{Action: listTasks, Tasks: &asked})
+	return views, h.heldOr(ctx, caller, err, toolQuery, queryArgs{Action: listTasks, Tasks: &f})
 }
 
-// resolve puts the id of a participant, who may have been removed, in place of what it was called.
+// resolve puts the id of a participant, who may have been removed, in place of what it was called. Nobody stays nobody.
 func (s *scene) resolve(name *string) error {
 	if *name == "" {
 		return nil

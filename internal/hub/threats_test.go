@@ -138,6 +138,67 @@ func TestApprovedCallGoesWhereItWasSeenToGo(t *testing.T) {
 	w.sound()
 }
 
+// Approval reuse: a task goes to whom it was seen to go to.
+func TestApprovedReassignmentGoesToWhomItWasFor(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.office()
+	w.named("good", "Helper", func(*parley.Profile) {})
+	w.dispatched("evil")
+	made := w.holds(second(w.NewTask(ctx, as("intern"), parley.NewTask{Assignee: "senior", Text: "count"})))
+	w.decides("boss", made.ID, parley.Decision{Approve: true})
+	id := get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{Requester: "intern"}))[0].ID
+	a := w.holds(second(w.ReassignTask(ctx, as("intern"), id, "Helper")))
+	same(t, "asked for", strings.Contains(a.Summary, `Assignee: "Helper"`), true)
+	same(t, "by its id", w.holds(second(w.ReassignTask(ctx, as("intern"), strings.ToUpper(id), "good"))).ID, a.ID)
+	w.change("good", func(a *parley.Agent) { a.Name = "good" })
+	w.change("evil", func(a *parley.Agent) { a.Name = "Helper" })
+	w.decides("boss", a.ID, parley.Decision{Approve: true})
+	same(t, "it went to", w.task(id).Assignee, "good")
+	w.sound()
+}
+
+// Approval reuse: what is read is what was seen to be read, and no more of it.
+func TestApprovedReadIsOfWhatItWasFor(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.office()
+	w.change("intern", func(a *parley.Agent) { a.Mode, a.ContextMessages = parley.ModeStrict, 2 })
+	w.named("good", "Helper", func(p *parley.Profile) { p.Role = "harmless" })
+	w.named("evil", "evil", func(p *parley.Profile) { p.Role = "secret" })
+	for name, what := range map[string]string{"alpha": "harmless", "beta": "secret"} {
+		w.channel("user", name)
+		get[parley.ConversationView](w)(w.ChangeConversation(ctx, user, name, parley.ConversationChange{Topic: &what}))
+		for range 3 {
+			w.say("user", name, what)
+		}
+	}
+	me := as("intern")
+	tasks := func(assignee string) error {
+		return second(w.Tasks(ctx, me, parley.TaskFilter{Assignee: assignee}))
+	}
+	held := map[string]parley.Approval{
+		"history":      w.holds(second(w.History(ctx, me, "alpha", parley.Page{}))),
+		"context":      w.holds(second(w.Context(ctx, me, "#alpha"))),
+		"conversation": w.holds(second(w.Conversation(ctx, me, "alpha"))),
+		"agent":        w.holds(second(w.Agent(ctx, me, "Helper"))),
+	}
+	same(t, "the same one", w.holds(second(w.AgentView(ctx, me, "good"))).ID, held["agent"].ID)
+	same(t, "the same tasks", w.holds(tasks("Helper")).ID, w.holds(tasks("good")).ID)
+	for name, wants := range map[string]string{"conversation": "look at #alpha", "agent": "look at Helper", "history": "read #alpha"} {
+		same(t, name, strings.HasPrefix(held[name].Summary, "InternBot wants to "+wants+":\n"), true)
+	}
+	w.ok(w.Rename(ctx, user, "alpha", "gamma"))
+	w.ok(w.Rename(ctx, user, "beta", "alpha"))
+	w.change("good", func(a *parley.Agent) { a.Name = "good" })
+	w.change("evil", func(a *parley.Agent) { a.Name = "Helper" })
+	for name, n := range map[string]int{"history": 3, "context": 2, "conversation": 1, "agent": 1} {
+		result := w.decides("boss", held[name].ID, parley.Decision{Approve: true}).Result
+		same(t, name, []int{strings.Count(result, "harmless"), strings.Count(result, "secret")}, []int{n, 0})
+	}
+	w.sound()
+}
+
 // Approval reuse: nobody approves what is not shown.
 func TestApprovalShowsAllOfAPost(t *testing.T) {
 	t.Parallel()
