@@ -25,6 +25,7 @@ const (
 	lookedBack   = 200 // of its approvals, for one that an earlier attempt of a run has asked for
 	sourceHolds  = "approval"
 	approvalPage = 100
+	mostRequests = 10_000 // that may lie in an inbox for one agent, reminders among them
 )
 
 // hold stores a call that needs an approval and asks for it. The same call while that is pending: the same approval.
@@ -73,7 +74,7 @@ func (s *scene) hold(caller Caller, call parley.HeldCall, target string, rule pa
 	if err := s.noteApproval(a); err != nil {
 		return a, err
 	}
-	return a, s.askDeciders(a, a.Summary)
+	return a, s.askDeciders(a, a.Summary, "approval/"+a.ID)
 }
 
 // comesFrom writes down what a call comes from: its run, and with it the conversation and task to which what comes of
@@ -155,23 +156,23 @@ func (s *scene) decider(a parley.Approval) (string, error) {
 	return manager.ID, nil
 }
 
-// askDeciders asks those who decide, each in its DM with the agent. People are told outside of the hub too.
-func (s *scene) askDeciders(a parley.Approval, text string) error {
+// askDeciders asks those who decide, each in its DM with the agent. People are told outside of the hub too, once by the
+// key.
+func (s *scene) askDeciders(a parley.Approval, text, key string) error {
 	asked, err := s.deciders(a)
 	if err != nil {
 		return err
 	}
-	people := false
+	var people []string
 	for _, who := range asked {
 		if err := s.askDecider(a, who, text); err != nil {
 			return err
 		}
-		people = people || who.Kind == parley.KindHuman
+		if who.Kind == parley.KindHuman {
+			people = append(people, who.ID)
+		}
 	}
-	if !people {
-		return nil
-	}
-	return s.tellDeciders(a, "approval/"+a.ID)
+	return s.tellDeciders(a, people, key)
 }
 
 // deciders are the decider, or else the owners.

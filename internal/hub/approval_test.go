@@ -1,6 +1,7 @@
 package hub_test
 
 import (
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -359,6 +360,35 @@ func TestWhatIsDecidedIsNotAskedAnyMore(t *testing.T) {
 	w.clock.advance(6 * time.Hour)
 	w.ok(w.SweepApprovals(ctx))
 	waits("expired", 0)
+}
+
+// TestFormerManagerIsNotAskedAnyMore: what it may not decide leaves its inbox.
+func TestFormerManagerIsNotAskedAnyMore(t *testing.T) {
+	w := newHub(t)
+	w.office()
+	w.dispatched("chief")
+	a := w.holds(w.contacts(as("intern"), notifies("senior", "x")))
+	w.change("intern", func(a *parley.Agent) { a.Manager = "chief" })
+	same(t, "woken", w.woken("boss", "chief"), []string{"chief"})
+	w.change("intern", func(a *parley.Agent) { a.Manager = "" })
+	same(t, "the owners are asked", []any{w.approval(a.ID).Decider, len(w.waits(parley.Owner))}, []any{"", 1})
+	w.change("intern", func(a *parley.Agent) { a.Manager = "boss" })
+	same(t, "and not any more", []any{w.approval(a.ID).Decider, len(w.waits(parley.Owner))}, []any{"boss", 0})
+	w.sound()
+}
+
+// TestDecidedRequestIsFoundAmongMany looks for the last of more than are read at once elsewhere.
+func TestDecidedRequestIsFoundAmongMany(t *testing.T) {
+	w := newHub(t)
+	w.office()
+	var last parley.Approval
+	for n := range 150 {
+		last = w.holds(w.contacts(as("intern"), notifies("senior", strconv.Itoa(n))))
+	}
+	w.decides(parley.Owner, last.ID, parley.Decision{})
+	left := get[parley.Peeked](w)(w.Peek(ctx, as("boss"), 500)).Messages
+	same(t, "left", []any{len(left), strings.Contains(left[len(left)-1].Content.Text, last.ID)}, []any{149, false})
+	w.sound()
 }
 
 func TestRemovalWithdrawsApprovals(t *testing.T) {

@@ -17,7 +17,7 @@ func (s *scene) stepApproval(a *parley.Approval, to parley.ApprovalState, edit f
 	if !a.State.May(to) {
 		return decidedAlready(*a)
 	}
-	after := *a
+	before, after := a.State, *a
 	after.State, after.RemindAt = to, nil
 	if edit != nil {
 		edit(&after)
@@ -26,8 +26,10 @@ func (s *scene) stepApproval(a *parley.Approval, to parley.ApprovalState, edit f
 		return err
 	}
 	*a = after
-	if err := errors.Join(s.noticesOf(a.ID), s.unask(after)); err != nil {
-		return err
+	if before == parley.ApprovalPending {
+		if err := errors.Join(s.noticesOf(a.ID), s.unask(after)); err != nil {
+			return err
+		}
 	}
 	return s.noteApproval(after)
 }
@@ -50,7 +52,7 @@ func (s *scene) unaskOne(a parley.Approval, who string) error {
 		return ignoreNotFound(err)
 	}
 	waiting, err := s.Queue().Ready(parley.Queue{
-		Recipient: who, Wakes: true, Purpose: parley.PurposeApproval, In: dm.ID, Limit: dueBatch,
+		Recipient: who, Wakes: true, Purpose: parley.PurposeApproval, In: dm.ID, Limit: mostRequests,
 	})
 	for i := range waiting {
 		if err != nil {
@@ -216,21 +218,30 @@ func (s *scene) withdraw(list []parley.Approval) error {
 func (s *scene) passApprovals(agent string) error {
 	list, err := s.Approvals().Pending(agent)
 	for _, a := range list {
-		if err != nil || a.State != parley.ApprovalPending {
-			continue
-		}
-		was := a.Decider
-		if a, err = s.Approvals().Get(a.ID); err == nil {
-			a.Decider, err = s.decider(a)
-		}
-		if err != nil || a.Decider == was {
-			continue
-		}
-		if err = s.Approvals().Put(a); err == nil {
-			err = s.askDeciders(a, a.Summary)
+		if err == nil && a.State == parley.ApprovalPending {
+			err = s.passApproval(a.ID)
 		}
 	}
 	return err
+}
+
+func (s *scene) passApproval(id string) error {
+	a, err := s.Approvals().Get(id)
+	if err != nil {
+		return err
+	}
+	decider, err := s.decider(a)
+	if err != nil || decider == a.Decider {
+		return err
+	}
+	if err := s.unask(a); err != nil {
+		return err
+	}
+	a.Decider = decider
+	if err := s.Approvals().Put(a); err != nil {
+		return err
+	}
+	return s.askDeciders(a, a.Summary, "approval/"+a.ID)
 }
 
 // SweepApprovals ends requests that have expired, and reminds of those that wait.
@@ -282,16 +293,7 @@ func (s *scene) remind(a *parley.Approval) error {
 	if err := s.Approvals().Put(*a); err != nil {
 		return err
 	}
-	asked, err := s.deciders(*a)
-	for _, who := range asked {
-		if err == nil {
-			err = s.askDecider(*a, who, "Reminder: "+a.Summary)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return s.tellDeciders(*a, fmt.Sprintf("approval/%s/%d", a.ID, s.now.Unix()))
+	return s.askDeciders(*a, "Reminder: "+a.Summary, fmt.Sprintf("approval/%s/%d", a.ID, s.now.Unix()))
 }
 
 // doing is a held call as the object of a sentence: contacting SeniorAnalystBot.

@@ -57,6 +57,21 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 		w.heldCall("hello")
 		same(t, "told", toldOutside(w.dueNotices()), []string{"rickon approval arya needs your approval"})
 	})
+	t.Run("of an approval that an agent decides, nobody", func(t *testing.T) {
+		w := newHub(t)
+		w.office()
+		w.holds(w.contacts(as("intern"), notifies("senior", "x")))
+		same(t, "told", len(w.dueNotices()), 0)
+		w.clock.advance(time.Hour)
+		w.ok(w.SweepApprovals(ctx))
+		same(t, "reminded", len(w.dueNotices()), 0)
+		w.permit("intern", "senior", parley.EffectAllow, withPerson)
+		w.holds(w.contacts(as("intern"), notifies("senior", "y")))
+		w.clock.advance(time.Hour)
+		w.ok(w.SweepApprovals(ctx))
+		told := "user approval intern needs your approval"
+		same(t, "told of what a person must decide", toldOutside(w.dueNotices()), []string{told, told})
+	})
 	t.Run("of a dead letter", func(t *testing.T) {
 		w := newHub(t)
 		w.add("arya", "ned")

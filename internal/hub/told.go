@@ -7,13 +7,9 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// tellDeciders tells the people who may decide an approval: the agent's manager, if that is a person, else the owners.
-// The key keeps one request, and each reminder, from being told twice.
-func (s *scene) tellDeciders(a parley.Approval, key string) error {
-	people, err := s.personOrOwners(a.Decider)
-	if err != nil {
-		return err
-	}
+// tellDeciders tells the people who are asked for an approval. The key keeps one request, and each reminder, from being
+// told twice.
+func (s *scene) tellDeciders(a parley.Approval, people []string, key string) error {
 	return s.tellPeople(people, parley.Notice{
 		Key: key, Kind: parley.NoticeApproval, Title: a.Agent + " needs your approval", Text: a.Summary, Approval: a.ID,
 	})
