@@ -241,9 +241,7 @@ func (s *scene) leave(list []parley.Wait, asks parley.WaitState) error {
 		case !w.Ask:
 			err = s.Waits().Erase(w.ID)
 		case w.Approval != "" && w.Run != "":
-			after := *w
-			after.Run, after.Node = "", ""
-			err = s.keepWait(w, after)
+			err = s.detach(w)
 		default:
 			err = s.shift(w, asks, nil)
 		}
