@@ -20,9 +20,9 @@ func (a *app) permitAllow() *cobra.Command {
 	cmd := a.rule(&rule, "allow", "Let an agent contact another one",
 		`  parley permit allow intern analyst
   parley permit allow intern analyst --requires-approval
-  parley permit allow intern "*" --requires-approval --human`)
+  parley permit allow intern "*" --human`)
 	cmd.Flags().BoolVar(&rule.RequiresApproval, "requires-approval", false, "each call only when somebody has approved it")
-	cmd.Flags().BoolVar(&rule.RequiresHuman, "human", false, "with --requires-approval: a person must decide")
+	cmd.Flags().BoolVar(&rule.RequiresHuman, "human", false, "each call only when a person has approved it")
 	return cmd
 }
 
@@ -33,27 +33,23 @@ func (a *app) permitDeny() *cobra.Command {
 
 // rule is a command that adds a rule.
 func (a *app) rule(rule *parley.Permission, verb, short, example string) *cobra.Command {
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use:               verb + " AGENT TARGET",
 		Short:             short,
 		Long:              short + ". As TARGET, * is everybody without a rule of their own.",
 		Example:           example,
 		Args:              takes(2, 2),
 		ValidArgsFunction: inTurn(a.agentNames, a.ruleTargets, nothing),
+		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			rule.Agent, rule.Target = args[0], args[1]
+			added, err := c.Permit(ctx, *rule)
+			if err != nil {
+				return err
+			}
+			allowed := added.Effect == parley.EffectAllow
+			return a.done(added, ruling(allowed, added.RequiresApproval, added.RequiresHuman), added.Agent+" → "+added.Target)
+		}),
 	}
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
-		if rule.RequiresHuman && !rule.RequiresApproval {
-			return usagef(cmd, "--human is for --requires-approval")
-		}
-		rule.Agent, rule.Target = args[0], args[1]
-		added, err := c.Permit(ctx, *rule)
-		if err != nil {
-			return err
-		}
-		allowed := added.Effect == parley.EffectAllow
-		return a.done(added, ruling(allowed, added.RequiresApproval, added.RequiresHuman), added.Agent+" → "+added.Target)
-	})
-	return cmd
 }
 
 // ruling is what is said of a contact.

@@ -15,8 +15,10 @@ func TestRules(t *testing.T) {
 			asks: `PUT /v1/permissions {"agent":"intern","target":"ceo","effect":"deny"}`, out: "denied  intern → ceo\n",
 		},
 		{
-			name: "a person without an approval", args: []string{"permit", "allow", "intern", "ceo", "--human"}, code: exitUsage,
-			err: "parley: --human is for --requires-approval (see parley permit allow --help)\n",
+			name: "allowed by a person", args: []string{"permit", "allow", "intern", "ceo", "--human"},
+			answer: `{"agent":"intern","target":"ceo","effect":"allow","requires_approval":true,"requires_human":true}`,
+			asks:   `PUT /v1/permissions {"agent":"intern","target":"ceo","effect":"allow","requires_human":true}`,
+			out:    "allowed with approval by a person  intern → ceo\n",
 		},
 	})
 	play(t, "DELETE /v1/permissions", []session{{
