@@ -17,10 +17,6 @@ type listedApprovals struct {
 func listApprovals(ctx context.Context, c call, in *listedApprovals) (page List[parley.Approval], err error) {
 	size := paged{Limit: in.Limit}.size()
 	filter := parley.ApprovalFilter{State: parley.ApprovalState(in.State), Agent: in.Agent, Mine: in.Mine, Limit: size}
-	if in.State != "" && !filter.State.Known() {
-		return page, parley.Errorf(parley.BadInput, "%q is not a state of an approval", clip(in.State)).
-			Suggest("use pending, approved, executed, denied, expired or withdrawn")
-	}
 	if place, err := at[string](in.Cursor); err != nil {
 		return page, err
 	} else if place != nil {
