@@ -31,7 +31,7 @@ type Wait struct {
 // WaitState is where a wait stands.
 type WaitState string
 
-// The states of a wait. All but waiting and late are its end.
+// The states of a wait. Answered and failed are its end.
 const (
 	WaitWaiting   WaitState = "waiting"
 	WaitLate      WaitState = "late" // the waiter went on; what comes is brought to it
@@ -42,7 +42,7 @@ const (
 
 var waitSteps = steps[WaitState]{
 	WaitWaiting:   {WaitLate, WaitAnswered, WaitFailed, WaitAbandoned},
-	WaitLate:      {WaitWaiting, WaitAnswered, WaitFailed}, // a further attempt of the run makes the same call
+	WaitLate:      {WaitWaiting, WaitAnswered, WaitFailed}, // who makes the same call again waits again
 	WaitAbandoned: {WaitWaiting, WaitAnswered, WaitFailed},
 	WaitAnswered:  {},
 	WaitFailed:    {},

@@ -91,6 +91,7 @@ func checkPattern(c parley.Contact) error {
 type origin struct {
 	caller   Caller
 	run      *parley.Run      // live, and the caller's own
+	call     string           // the digest of a contact that it makes
 	approved *parley.Approval // it is made now because this was approved
 	work     work             // what more is said of a task it makes
 }
@@ -120,6 +121,11 @@ func (o origin) hops() int {
 
 // contact makes a contact inside an update, up to the point where an ask would wait: its wait is returned then.
 func (s *scene) contact(o origin, c parley.Contact) (made parley.Contacted, w *parley.Wait, err error) {
+	if o.run != nil {
+		if o.call, err = s.contactDigest(c); err != nil {
+			return made, nil, err
+		}
+	}
 	if first, found, err := s.contactedBefore(o, c); err != nil {
 		return made, nil, err
 	} else if found {
@@ -200,11 +206,7 @@ func (s *scene) request(o origin, target parley.Agent, c parley.Contact, task st
 		p.draft.TraceID = o.approved.TraceID
 	}
 	if o.run != nil {
-		digest, err := s.contactDigest(c)
-		if err != nil {
-			return parley.Receipt{}, err
-		}
-		p.run, p.call = o.run.ID, digest
+		p.run, p.call = o.run.ID, o.call
 	}
 	if err := p.compose(); err != nil {
 		return parley.Receipt{}, err
@@ -230,11 +232,7 @@ func (s *scene) contactedBefore(o origin, c parley.Contact) (first parley.Receip
 	if first, found, err = s.posted(c.IdempotencyKey); found || err != nil || o.run == nil {
 		return first, found, err
 	}
-	call, err := s.contactDigest(c)
-	if err != nil {
-		return first, false, err
-	}
-	return s.repeated(*o.run, call)
+	return s.repeated(*o.run, o.call)
 }
 
 // contactAgain is what has come of a contact that was made before. An ask that is still open is waited for again.
