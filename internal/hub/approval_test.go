@@ -470,6 +470,15 @@ func TestDeletedConversationEndsItsAsks(t *testing.T) {
 		same(t, "brought", w.calledBack("intern"), []string{lost})
 		w.sound()
 	})
+	t.Run("late, of somebody who was removed", func(t *testing.T) {
+		w := newHub(t, briefly)
+		w.dispatched("intern", "senior")
+		w.asks(as("intern"), "senior", "well?").hears()
+		w.ok(w.RemoveAgent(ctx, user, "intern"))
+		w.ok(w.DeleteConversation(ctx, user, w.dmOf("intern", "senior")))
+		same(t, "conversations", w.list(parley.Owner, parley.ListFilter{All: true}), []string{})
+		w.sound()
+	})
 	t.Run("waited for", func(t *testing.T) {
 		w := newHub(t)
 		w.dispatched("intern", "senior")

@@ -328,21 +328,28 @@ func (s *scene) asksIn(conversation string) (list []asked, err error) {
 // loseAsks tells those who wait for asks that these are gone with their conversation. Who is connected sees it.
 func (s *scene) loseAsks(list []asked) error {
 	for _, a := range list {
-		target, err := s.Agents().Find(a.Target)
-		if err != nil {
-			return err
-		}
-		failure := lostError(target)
-		if a.State == parley.WaitWaiting && (a.Node != "" || a.Approval != "") {
-			err = s.waitOver(a.Wait, "", failure)
-		} else {
-			_, err = s.tellAsker(a, "Error: "+failure.Message)
-		}
-		if err != nil {
+		if err := s.loseAsk(a); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (s *scene) loseAsk(a asked) error {
+	waiter, err := s.Agents().Find(a.Waiter)
+	if err != nil || waiter.RemovedAt != nil {
+		return err
+	}
+	target, err := s.Agents().Find(a.Target)
+	if err != nil {
+		return err
+	}
+	failure := lostError(target)
+	if a.State == parley.WaitWaiting && (a.Node != "" || a.Approval != "") {
+		return s.waitOver(a.Wait, "", failure)
+	}
+	_, err = s.tellAsker(a, "Error: "+failure.Message)
+	return err
 }
 
 // lostError is what the caller of an ask is told whose question was deleted with its conversation.
