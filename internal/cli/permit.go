@@ -122,7 +122,7 @@ func (a *app) permitCheck() *cobra.Command {
 		Use:   "check AGENT TARGET",
 		Short: "Say whether an agent may contact another one, and which rule decides",
 		Long: `Say whether an agent may contact another one, which rule decides, and every rule that was passed on the way.
-Exits with 3 if it may not.`,
+Exits with 3 if it may not, and with 1 if both are the same.`,
 		Example:           "  parley permit check intern analyst\n  parley permit check intern analyst -o json",
 		Args:              takes(2, 2),
 		ValidArgsFunction: inTurn(a.agentNames, a.agentNames, nothing),
@@ -134,8 +134,8 @@ Exits with 3 if it may not.`,
 			if err := a.one(verdict, func() { a.showVerdict(args[0], args[1], verdict) }); err != nil {
 				return err
 			}
-			if !verdict.Allowed {
-				return quiet{exitDenied}
+			if verdict.Error != nil {
+				return quiet{exitCode(verdict.Error)}
 			}
 			return nil
 		}),

@@ -155,7 +155,11 @@ func (s *scene) execute(a parley.Approval, call execution) (after parley.Approva
 		return a, true, err // as that agent: it is its call that was refused
 	}
 	s.me = decider
-	if out.waits {
+	now, err := s.Approvals().Get(a.ID)
+	if err != nil {
+		return a, false, err
+	}
+	if a.Task = now.Task; out.waits { // which the call may have been given
 		return a, false, nil
 	}
 	return a, false, s.tellExecuted(&a, out.text, out.failure)

@@ -128,17 +128,28 @@ func (s *scene) tellOutcome(a *parley.Approval, text string) error {
 	return s.Approvals().Put(*a)
 }
 
-// heldIn has what attempts of a run wait for belong to the task that it was given: it is not done before that.
+// heldIn has what attempts of a run wait for belong to the task that it was given: it is not done before that. What
+// the task waits for already is not waited for twice.
 func (s *scene) heldIn(t parley.Task, attempts []parley.Run) error {
 	open, err := s.Approvals().Pending(t.Assignee)
 	for _, a := range open {
 		theirs := slices.ContainsFunc(attempts, func(r parley.Run) bool { return r.ID == a.Run })
-		if err == nil && theirs && a.Task == "" {
-			a.Task = t.ID
+		if err != nil || !theirs || a.Task != "" {
+			continue
+		}
+		a.Task = t.ID
+		if slices.ContainsFunc(open, func(b parley.Approval) bool { return sameCall(a, b) }) {
+			err = s.withdraw([]parley.Approval{a})
+		} else {
 			err = s.Approvals().Put(a)
 		}
 	}
 	return err
+}
+
+// sameCall says whether two approvals are for the same call, which nobody has decided about.
+func sameCall(a, b parley.Approval) bool {
+	return a.State == parley.ApprovalPending && b.State == a.State && a.Task == b.Task && a.Conversation == b.Conversation && a.Digest == b.Digest
 }
 
 func (s *scene) tellDenied(a *parley.Approval) error {

@@ -76,6 +76,9 @@ func (s *scene) askAgain(o origin, target parley.Agent, c parley.Contact, m parl
 	if err == nil {
 		err = s.mayWait(o, target, m.ID)
 	}
+	if err == nil && o.approved != nil && w.Approval != "" { // only one approval can wait for it
+		err = s.approvedAskEnded(w, "", askedTwice(target))
+	}
 	if err != nil {
 		return made, nil, err
 	}
@@ -90,6 +93,12 @@ func (s *scene) askAgain(o origin, target parley.Agent, c parley.Contact, m parl
 		return made, nil, err
 	}
 	return made, &w, s.block(o.run)
+}
+
+// askedTwice is what an approved ask comes to where another one with the same key was approved after it.
+func askedTwice(target parley.Agent) *parley.Error {
+	return parley.Errorf(parley.DependencyFailed, "%s was asked the same once more, and the answer goes there", target.Name).
+		Suggest("look there, or ask with another key")
 }
 
 // attach says who waits from now on: whoever has made the call. That of an approval nobody waits at.

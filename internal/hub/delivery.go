@@ -128,18 +128,14 @@ func (s *scene) giveBack(d *parley.Delivery, f parley.Failure, cause *parley.Err
 	if err != nil {
 		return err
 	}
-	outdated := false
-	if !recipient.Dispatched() { // with the others' runs their deliveries end
-		if outdated, err = s.outdated(*d); err != nil {
-			return err
-		}
-	}
 	tries := d.Attempt + 1
-	switch {
-	case recipient.RemovedAt != nil:
+	if recipient.RemovedAt != nil {
 		return s.end(d, parley.DeliveryFailed, removed(recipient))
-	case outdated:
-		return s.drop(d, "its task is not theirs to do any more")
+	}
+	if over, err := s.outdated(d); err != nil || over {
+		return err
+	}
+	switch {
 	case d.Purpose == parley.PurposeAsk && recipient.Stopped != nil:
 		return s.end(d, parley.DeliveryFailed, failed(d.Recipient, parley.Trouble{Failure: parley.FailureStopped, Reason: whyStopped}))
 	case f == parley.FailureStopped:

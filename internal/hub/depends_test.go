@@ -136,3 +136,35 @@ func TestOnesOwnTaskIsAskedForByTheHub(t *testing.T) {
 		})
 	}
 }
+
+// What is only told of a task that waits does not begin it.
+func TestNewsDoesNotBeginWhatWaits(t *testing.T) {
+	t.Parallel()
+	w := team(t)
+	w.attached("ned")
+	first := w.delegates(user, "data", "figures")
+	then := w.delegates(user, "ned", "a text", after(first))
+	part := get[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Assignee: "writer", Text: "an outline", Parent: then})).ID
+	get[parley.TaskView](w)(w.UpdateTask(ctx, as("writer"), part, parley.TaskChange{Progress: &parley.TaskProgress{Blockers: []string{"no paper"}}}))
+	w.take("ned", parley.Take{Seen: true})
+	w.stands(parley.TaskQueued, then)
+	w.answers("data", "42")
+	same(t, "asked for", w.stateOf(w.task(then).Message, "ned"), parley.DeliveryAccepted)
+	w.sound()
+}
+
+// One's own task that is given away while it waits is called back as any other.
+func TestOwnTaskGivenAwayIsCalledBack(t *testing.T) {
+	t.Parallel()
+	w := team(t)
+	w.attached("ned")
+	first := w.delegates(user, "data", "figures")
+	own := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Text: "sum up", DependsOn: []string{first}})).ID
+	get[parley.TaskView](w)(w.ReassignTask(ctx, user, own, "ned"))
+	w.fails(w.starts("data"), parley.FailureFinal)
+	w.stands(parley.TaskFailed, own)
+	if w.task(own).Callback == "" {
+		t.Error("nobody is called back")
+	}
+	w.sound()
+}

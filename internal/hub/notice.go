@@ -114,7 +114,11 @@ func (s *scene) needed(n parley.Notice) (about *parley.Approval, needed bool, er
 	if errors.Is(err, parley.ErrNotFound) {
 		return nil, false, nil
 	}
-	return &a, err == nil && (a.State == parley.ApprovalPending || hasReceipt(n)), err
+	if err != nil || hasReceipt(n) || a.State != parley.ApprovalPending {
+		return &a, hasReceipt(n), err
+	}
+	asked, err := s.deciders(a) // who it was may have changed
+	return &a, slices.ContainsFunc(asked, func(who parley.Agent) bool { return who.ID == n.Person }), err
 }
 
 // hasReceipt says whether something was sent that can still be changed: its entry among what was sent has the

@@ -81,12 +81,18 @@ func (s *scene) giveAgain(t *parley.Task, to parley.Agent) error {
 	if err != nil {
 		return err
 	}
-	before := *t
+	before, handed := *t, *t
+	place := t.Conversation // where no answer may stand any more
+	if handed.Assignee = to.ID; place == "" {
+		if place, err = s.requestPlace(handed); err != nil {
+			return err
+		}
+	}
 	again := func(t *parley.Task) {
 		if to.ID != t.Assignee {
 			t.Assignee, t.Conversation = to.ID, ""
 		}
-		callBackTo(t, before.Conversation) // where no answer may stand any more
+		callBackTo(t, place)
 		t.Attempt++
 		if t.Deadline != nil && !t.Deadline.After(s.now) {
 			t.Deadline = nil // it would fail at once

@@ -222,10 +222,12 @@ func TestTheEndOfATaskAnswersItsRequest(t *testing.T) {
 	for name, c := range map[string]struct {
 		taken bool
 		said  parley.TaskChange
+		ends  parley.DeliveryState
 	}{
-		"completed":            {false, parley.TaskChange{Status: parley.TaskCompleted}},
-		"taken, and completed": {true, parley.TaskChange{Status: parley.TaskCompleted}},
-		"taken, and given up":  {true, parley.TaskChange{Status: parley.TaskFailed, Reason: "cannot"}},
+		"completed":            {false, parley.TaskChange{Status: parley.TaskCompleted}, parley.DeliveryAnswered},
+		"given up":             {false, parley.TaskChange{Status: parley.TaskFailed, Reason: "cannot"}, parley.DeliveryAnswered},
+		"taken, and completed": {true, parley.TaskChange{Status: parley.TaskCompleted}, parley.DeliveryAnswered},
+		"taken, and given up":  {true, parley.TaskChange{Status: parley.TaskFailed, Reason: "cannot"}, parley.DeliveryFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -236,12 +238,41 @@ func TestTheEndOfATaskAnswersItsRequest(t *testing.T) {
 				w.take("ned", parley.Take{})
 			}
 			get[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), id, c.said))
-			same(t, "its request", w.stateOf(w.task(id).Message, "ned"), parley.DeliveryAnswered)
 			w.later(time.Hour)
+			same(t, "its request", w.stateOf(w.task(id).Message, "ned"), c.ends)
 			same(t, "takes", w.takes("ned", parley.Take{}), []string{})
 			w.sound()
 		})
 	}
+}
+
+// Who has taken a request may still say that it is done with it, and answer it, after it has ended the task.
+func TestARequestInHandStaysThere(t *testing.T) {
+	t.Parallel()
+	w := team(t)
+	w.attached("ned")
+	id := w.delegates(user, "ned", "look at it")
+	taken := w.take("ned", parley.Take{})
+	get[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), id, parley.TaskChange{Status: parley.TaskCompleted}))
+	w.ok(second(w.Settle(ctx, as("ned"), taken.Lease, parley.Outcome{})))
+	request := taken.Messages[0].ID
+	answer := w.reply("ned", request, "done").Message.ID
+	same(t, "answer", w.delivery(request, "ned").Answer, answer)
+	w.sound()
+}
+
+// A run that is lost after it has completed its task is not started again for it.
+func TestALostRunOfACompletedTaskIsOver(t *testing.T) {
+	t.Parallel()
+	w := team(t)
+	id := w.delegates(user, "boss", "look at it")
+	run := w.starts("boss")
+	get[parley.TaskView](w)(w.UpdateTask(ctx, run.Caller(), id, parley.TaskChange{Status: parley.TaskCompleted}))
+	w.fails(run, parley.FailureLost)
+	w.later(time.Hour)
+	w.idle("boss")
+	same(t, "its request", w.stateOf(w.task(id).Message, "boss"), parley.DeliveryAnswered)
+	w.sound()
 }
 
 // Nothing under a task may take longer than the task: what passes its deadline fails and takes all under it along.

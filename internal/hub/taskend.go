@@ -125,9 +125,10 @@ func (s *scene) stopWork(t parley.Task, why string, how ending) error {
 		begun = begun || d.DeliveredAt != nil
 		switch {
 		case err != nil:
-		case done && (d.Lease == "" || !a.Dispatched()): // of those with runs, the run answers what it has
+		case d.Lease != "": // who has it says what came of it, or it comes back: see outdated
+		case done:
 			err = s.move(d, parley.DeliveryAnswered, nil)
-		case d.Lease == "":
+		default:
 			err = s.drop(d, why)
 		}
 	}
@@ -308,6 +309,9 @@ func (s *scene) taskSeen(d parley.Delivery) error {
 	if err != nil || !mine || t.Status != parley.TaskQueued {
 		return err
 	}
+	if waits, err := s.waitsForOthers(t); err != nil || waits {
+		return err
+	}
 	return s.stepTask(&t, parley.TaskActive, nil)
 }
 
@@ -353,9 +357,9 @@ func (s *scene) taskBehind(d parley.Delivery) (t parley.Task, mine bool, err err
 	return t, d.Seq >= request.Seq, ignoreNotFound(err) // what is older was for an earlier attempt
 }
 
-// outdated says that what a delivery asks for is not wanted any more: its task has ended, was given to another, or is
-// asked for anew. What only tells of a task is never too late.
-func (s *scene) outdated(d parley.Delivery) (bool, error) {
+// outdated ends a delivery that comes back and asks for what is not wanted any more, and says whether it was such a
+// one: its task has ended, was given to another, or is asked for anew. What only tells of a task is never too late.
+func (s *scene) outdated(d *parley.Delivery) (bool, error) {
 	if d.Purpose != parley.PurposeTask && d.Purpose != parley.PurposeCallback {
 		return false, nil
 	}
@@ -363,8 +367,17 @@ func (s *scene) outdated(d parley.Delivery) (bool, error) {
 	if err != nil || m.Task == "" || m.Type == parley.TypeStatus {
 		return false, err
 	}
-	_, mine, err := s.taskBehind(d)
-	return !mine, err
+	t, mine, err := s.taskBehind(*d)
+	switch {
+	case err != nil || mine:
+		return false, err
+	case t.Assignee != d.Recipient:
+		return true, s.drop(d, m.Task+" was given to "+t.Assignee)
+	case t.Status == parley.TaskCompleted:
+		return true, s.move(d, parley.DeliveryAnswered, nil)
+	default:
+		return true, s.drop(d, m.Task+" is "+string(t.Status))
+	}
 }
 
 // givenFor is the task that a run was given which a message had woken.

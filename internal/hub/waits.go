@@ -109,15 +109,35 @@ func (s *scene) askEnded(d parley.Delivery) error {
 	if err := s.shift(&w, to, func(w *parley.Wait) { w.Answer, w.Failure = d.Answer, failure }); err != nil {
 		return err
 	}
+	awaited, err := s.awaits(before)
 	switch {
-	case before.State == parley.WaitAbandoned:
-		return nil
-	case before.State == parley.WaitWaiting && (before.Node != "" || w.Approval != ""):
+	case err != nil || before.State == parley.WaitAbandoned:
+		return err
+	case !awaited && before.State == parley.WaitWaiting && w.Approval != "" && w.Run == "":
+		return nil // the approval was withdrawn, and nobody else has asked
+	case awaited:
 		text, err := s.answerText(w)
 		return errors.Join(err, s.waitOver(w, text, failure))
 	default:
 		return s.bringAnswer(w, target)
 	}
+}
+
+// awaits says that somebody waits for an ask, who is not brought what comes of it: it is connected, or an approval.
+func (s *scene) awaits(w parley.Wait) (bool, error) {
+	if w.State != parley.WaitWaiting || w.Node != "" {
+		return w.State == parley.WaitWaiting, nil
+	}
+	return s.approvalWaits(w)
+}
+
+// approvalWaits says that an ask was made because of an approval whose caller has not been told what came of it.
+func (s *scene) approvalWaits(w parley.Wait) (bool, error) {
+	if w.Approval == "" {
+		return false, nil
+	}
+	a, err := s.Approvals().Get(w.Approval)
+	return a.State == parley.ApprovalApproved, ignoreNotFound(err)
 }
 
 // waitOver tells all who wait for an ask what came of it: a run that is blocked, and the approval that it was made for.
@@ -188,6 +208,12 @@ func (s *scene) tellAsker(a asked, text string) (m parley.Message, err error) {
 // that the run was to answer.
 func (s *scene) askedIn(w parley.Wait, c *callback) error {
 	c.task = w.Task
+	if c.task == "" && w.Approval != "" {
+		a, err := s.Approvals().Get(w.Approval)
+		if c.task = a.Task; ignoreNotFound(err) != nil {
+			return err
+		}
+	}
 	r, err := s.Runs().Get(w.Run)
 	if err != nil {
 		return ignoreNotFound(err)
@@ -221,7 +247,11 @@ func (s *scene) detach(w *parley.Wait) error {
 	if w.State != parley.WaitWaiting || w.Node == "" {
 		return nil
 	}
-	if w.Run == "" && w.Approval == "" {
+	waits, err := s.approvalWaits(*w)
+	if err != nil {
+		return err
+	}
+	if w.Run == "" && !waits {
 		return s.tooLate(w)
 	}
 	after := *w
@@ -236,11 +266,13 @@ func (s *scene) detach(w *parley.Wait) error {
 // approval waits for it too.
 func (s *scene) leave(list []parley.Wait, asks parley.WaitState) error {
 	for i := range list {
-		var err error
-		switch w := &list[i]; {
+		w := &list[i]
+		waits, err := s.approvalWaits(*w)
+		switch {
+		case err != nil:
 		case !w.Ask:
 			err = s.Waits().Erase(w.ID)
-		case w.Approval != "" && w.Run != "":
+		case waits && w.Run != "":
 			err = s.detach(w)
 		default:
 			err = s.shift(w, asks, nil)
@@ -345,7 +377,11 @@ func (s *scene) loseAsk(a asked) error {
 		return err
 	}
 	failure := lostError(target)
-	if a.State == parley.WaitWaiting && (a.Node != "" || a.Approval != "") {
+	awaited, err := s.awaits(a.Wait)
+	if err != nil {
+		return err
+	}
+	if awaited {
 		return s.waitOver(a.Wait, "", failure)
 	}
 	_, err = s.tellAsker(a, "Error: "+failure.Message)

@@ -1,0 +1,145 @@
+package hub_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// Who asks again what was approved, and leaves, is brought the answer where the approval is over.
+func TestAnswerIsBroughtWhereTheApprovalIsOver(t *testing.T) {
+	t.Parallel()
+	late := func(w *world) {
+		w.clock.advance(time.Second)
+		w.ok(w.SweepWaits(ctx))
+	}
+	long := keyed()
+	long.Wait = time.Hour
+	t.Run("late, outside of runs", func(t *testing.T) {
+		t.Parallel()
+		w := newHub(t, briefly)
+		w.attached("arya")
+		w.dispatched("senior")
+		defer w.there("arya")()
+		w.permit("arya", "senior", parley.EffectAllow, withApproval)
+		a := w.holds(w.contacts(as("arya"), keyed()))
+		w.decides(parley.Owner, a.ID, parley.Decision{Approve: true})
+		request := w.newest()
+		late(w)
+		same(t, "approval", w.approval(a.ID).State, parley.ApprovalExecuted)
+		joined := w.repeats(as("arya"), long, request)
+		joined.giveUp()
+		<-joined.done
+		w.answers("senior", "fine")
+		same(t, "brought", w.calledBack("arya"), []string{"Response from senior: fine"})
+		w.sound()
+	})
+	t.Run("late, in a run", func(t *testing.T) {
+		t.Parallel()
+		w := newHub(t, briefly)
+		_, run, a := w.atWork()
+		w.decides("boss", a.ID, parley.Decision{Approve: true})
+		request := w.newest()
+		late(w)
+		w.repeats(run.Caller(), long, request)
+		w.finish(run, "so far")
+		w.answers("senior", "fine")
+		same(t, "brought", w.calledBack("intern"), []string{"Response from senior: fine"})
+		w.sound()
+	})
+	t.Run("withdrawn", func(t *testing.T) {
+		t.Parallel()
+		w := newHub(t)
+		task, run, a := w.atWork()
+		w.decides("boss", a.ID, parley.Decision{Approve: true})
+		w.repeats(run.Caller(), keyed(), w.newest())
+		get[parley.TaskView](w)(w.UpdateTask(ctx, run.Caller(), task, parley.TaskChange{Status: parley.TaskFailed, Reason: "x"}))
+		w.finish(run, "so far")
+		w.answers("senior", "fine")
+		same(t, "brought", w.calledBack("intern"), []string{"Response from senior: fine"})
+		w.sound()
+	})
+}
+
+// Of two approved asks with one key the later one gets the answer, and the earlier one is told so.
+func TestTwoApprovalsOfOneKey(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	task, run, a := w.atWork()
+	w.finish(run, "I wait")
+	other, _ := w.works("intern")
+	b := w.holds(w.contacts(other.Caller(), keyed()))
+	w.finish(other, "I wait too")
+	w.decides("boss", a.ID, parley.Decision{Approve: true})
+	w.decides("boss", b.ID, parley.Decision{Approve: true})
+	w.outcome(task, a.ID, "Error: senior was asked the same once more, and the answer goes there (look there, or ask with another key)")
+	w.answers("senior", "fine")
+	same(t, "the later", []any{w.approval(b.ID).State, w.approval(b.ID).Result}, []any{parley.ApprovalExecuted, "Response from senior: fine"})
+	w.sound()
+}
+
+// What two runs wait for is one approval once both are in one task.
+func TestHeldTwiceInOneTask(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("intern", "senior", "data")
+	w.permit("intern", "senior", parley.EffectAllow, withApproval)
+	one, _ := w.works("intern")
+	first := w.holds(w.contacts(one.Caller(), asks("senior", "well?")))
+	w.fails(one, parley.FailureServer)
+	two, _ := w.works("intern")
+	w.delegates(two.Caller(), "data", "figures")
+	second := w.holds(w.contacts(two.Caller(), asks("senior", "well?")))
+	w.fails(two, parley.FailureServer)
+	w.later(time.Hour)
+	three := w.starts("intern") // by what woke both
+	w.delegates(three.Caller(), "data", "more")
+	same(t, "approvals", []any{w.approval(first.ID).State, w.approval(second.ID).State}, []any{parley.ApprovalWithdrawn, parley.ApprovalPending})
+}
+
+// The outcome of an approved post that asks for work is told in the task that the run was given for it.
+func TestApprovedRequestIsToldInItsTask(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("intern", "senior")
+	w.permit("intern", "senior", parley.EffectAllow, withApproval)
+	run, _ := w.works("intern")
+	a := w.holds(second(w.Post(ctx, run.Caller(), parley.Draft{Direct: []string{"senior"}, Type: parley.TypeTask, Content: text("count")})))
+	w.decides(parley.Owner, a.ID, parley.Decision{Approve: true})
+	w.finish(run, "so far")
+	same(t, "task", w.starts("intern").Run.Task, w.run(run.Run.ID).Task)
+}
+
+// The late answer of an approved ask comes in the task that its run was given later.
+func TestLateApprovedAnswerComesInTheTask(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, briefly)
+	w.dispatched("intern", "senior", "data")
+	w.permit("intern", "senior", parley.EffectAllow, withApproval)
+	run, _ := w.works("intern")
+	a := w.holds(w.contacts(run.Caller(), asks("senior", "well?")))
+	w.decides(parley.Owner, a.ID, parley.Decision{Approve: true})
+	root := w.task(w.delegates(run.Caller(), "data", "figures")).Parent
+	w.clock.advance(time.Second)
+	w.ok(w.SweepWaits(ctx))
+	w.finish(run, "I wait.")
+	late := w.starts("intern")
+	same(t, "late in", late.Run.Task, root)
+	w.finish(late, "hm")
+	w.answers("senior", "fine")
+	same(t, "brought in", w.starts("intern").Run.Task, root)
+}
+
+// Who decides no longer is not told any more what waits.
+func TestFormerManagerIsNotTold(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, func(w *world) { w.config.Notified = func(string) bool { return true } })
+	w.dispatched("senior", "intern")
+	w.addPerson("ann", parley.AccessMember)
+	w.addPerson("bob", parley.AccessMember)
+	w.change("intern", func(a *parley.Agent) { a.Mode, a.Manager = parley.ModeSupervised, "ann" })
+	w.holds(w.contacts(as("intern"), asks("senior", "well?")))
+	w.change("intern", func(a *parley.Agent) { a.Manager = "bob" })
+	same(t, "told", toldOutside(w.dueNotices()), []string{"bob approval intern needs your approval"})
+}
