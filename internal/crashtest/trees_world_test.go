@@ -203,6 +203,8 @@ func (g *grove) contact(l *life, s step, call func(parley.Contact) (parley.Conta
 		g.t.Errorf("a contact ended with %v", err)
 	case s.How == parley.PatternAsk && told.Outcome == parley.ContactLate:
 		g.late.Store(told.Message, true)
+	case s.How == parley.PatternAsk: // a later attempt of the run has heard it itself
+		g.late.Delete(told.Message)
 	}
 }
 
