@@ -408,8 +408,8 @@ type WaitStore interface {
 	At(node string) ([]Wait, error)
 	// Due returns asks in the state waiting whose Until has come, the longest due first, at most limit.
 	Due(now time.Time, limit int) ([]Wait, error)
-	// Put replaces the wait with the same id; its message, waiter, target, depth and beginning stay, whether it is an
-	// ask, and where it was asked from. ErrNotFound if there is none.
+	// Put replaces the wait with the same id; its message, waiter, target and depth stay, and whether it is an ask.
+	// ErrNotFound if there is none.
 	Put(Wait) error
 	// Erase erases a wait. ErrNotFound if there is none.
 	Erase(id string) error

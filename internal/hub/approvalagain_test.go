@@ -143,3 +143,81 @@ func TestFormerManagerIsNotTold(t *testing.T) {
 	w.change("intern", func(a *parley.Agent) { a.Manager = "bob" })
 	same(t, "told", toldOutside(w.dueNotices()), []string{"bob approval intern needs your approval"})
 }
+
+// Who has failed is not brought the answer to an ask whose approval was withdrawn, and neither is who has left it there.
+func TestNobodyIsToldOfAWithdrawnAsk(t *testing.T) {
+	t.Parallel()
+	withdrawn := func(w *world, task, approval string) {
+		get[parley.TaskView](w)(w.CancelTask(ctx, user, task, "no"))
+		same(w.t, "approval", w.approval(approval).State, parley.ApprovalWithdrawn)
+	}
+	t.Run("its run has failed", func(t *testing.T) {
+		t.Parallel()
+		w := newHub(t)
+		task, run, a := w.atWork()
+		w.decides("boss", a.ID, parley.Decision{Approve: true})
+		w.repeats(run.Caller(), keyed(), w.newest())
+		w.fails(run, parley.FailureServer)
+		withdrawn(w, task, a.ID)
+		w.answers("senior", "fine")
+		same(t, "brought", w.calledBack("intern"), []string{})
+		w.idle("intern")
+		w.sound()
+	})
+	t.Run("its conversation is deleted", func(t *testing.T) {
+		t.Parallel()
+		w := newHub(t)
+		task, run, a := w.atWork()
+		w.decides("boss", a.ID, parley.Decision{Approve: true})
+		request := w.newest()
+		w.finish(run, "I wait")
+		withdrawn(w, task, a.ID)
+		w.ok(w.DeleteConversation(ctx, user, request.Conversation))
+		same(t, "brought", w.calledBack("intern"), []string{})
+		w.idle("intern")
+		w.sound()
+	})
+}
+
+// A run that goes on with an ask of an earlier one is brought its late answer where it is itself.
+func TestLateAnswerComesToWhoAskedLast(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, briefly)
+	w.office()
+	w.dispatched("data")
+	task := w.delegates(user, "intern", "analyse")
+	run := w.starts("intern")
+	a := w.holds(w.contacts(run.Caller(), keyed()))
+	w.finish(run, "I wait")
+	w.decides("boss", a.ID, parley.Decision{Approve: true})
+	request := w.newest()
+	w.clock.advance(time.Second)
+	w.ok(w.SweepWaits(ctx))
+	w.finish(w.starts("intern"), "never mind")
+	w.stands(parley.TaskCompleted, task)
+	w.permit("intern", "senior", parley.EffectAllow)
+	w.change("intern", func(a *parley.Agent) { a.Mode = parley.ModeAutonomous })
+	other, _ := w.works("intern")
+	w.repeats(other.Caller(), keyed(), request).hears()
+	own := w.task(w.delegates(other.Caller(), "data", "figures")).Parent
+	w.finish(other, "so far")
+	w.answers("senior", "fine")
+	again := w.starts("intern")
+	same(t, "in", []string{again.Run.Task, again.Messages[0].Task}, []string{own, own})
+	w.sound()
+}
+
+// Who decides again is told again.
+func TestManagerAgainIsTold(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, func(w *world) { w.config.Notified = func(string) bool { return true } })
+	w.dispatched("senior", "intern")
+	w.addPerson("ann", parley.AccessMember)
+	w.addPerson("bob", parley.AccessMember)
+	w.change("intern", func(a *parley.Agent) { a.Mode, a.Manager = parley.ModeSupervised, "ann" })
+	w.holds(w.contacts(as("intern"), asks("senior", "well?")))
+	w.change("intern", func(a *parley.Agent) { a.Manager = "bob" })
+	same(t, "first", toldOutside(w.dueNotices()), []string{"bob approval intern needs your approval"})
+	w.change("intern", func(a *parley.Agent) { a.Manager = "ann" })
+	same(t, "then", toldOutside(w.dueNotices()), []string{"ann approval intern needs your approval"})
+}

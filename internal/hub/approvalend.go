@@ -252,7 +252,7 @@ func (s *scene) passApproval(id string) error {
 	if err := s.Approvals().Put(a); err != nil {
 		return err
 	}
-	return s.askDeciders(a, a.Summary, "approval/"+a.ID)
+	return s.askDeciders(a, a.Summary, fmt.Sprintf("approval/%s/%s", a.ID, newID()))
 }
 
 // SweepApprovals ends requests that have expired, and reminds of those that wait.

@@ -168,3 +168,19 @@ func TestOwnTaskGivenAwayIsCalledBack(t *testing.T) {
 	}
 	w.sound()
 }
+
+// Who takes up its own task again needs no conversation for it.
+func TestOwnTaskAgainOpensNoConversation(t *testing.T) {
+	t.Parallel()
+	w := team(t)
+	w.attached("ned")
+	own := get[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Text: "sum up"})).ID
+	get[parley.TaskView](w)(w.CancelTask(ctx, as("ned"), own, ""))
+	get[parley.TaskView](w)(w.RetryTask(ctx, as("ned"), own))
+	var opened []parley.Conversation
+	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+		opened, err = tx.Conversations().List(parley.ConversationFilter{Member: "ned", Limit: 1})
+		return err
+	}))
+	same(t, "opened", len(opened), 0)
+}

@@ -83,7 +83,7 @@ func (s *scene) giveAgain(t *parley.Task, to parley.Agent) error {
 	}
 	before, handed := *t, *t
 	place := t.Conversation // where no answer may stand any more
-	if handed.Assignee = to.ID; place == "" {
+	if handed.Assignee = to.ID; place == "" && (to.ID != t.Requester || t.Parent != "") {
 		if place, err = s.requestPlace(handed); err != nil {
 			return err
 		}

@@ -275,6 +275,25 @@ func TestALostRunOfACompletedTaskIsOver(t *testing.T) {
 	w.sound()
 }
 
+// The answer to an ask is its asker's, whatever has become of the task: a run that fails with it is tried again.
+func TestALateAnswerIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, briefly)
+	w.dispatched("boss", "senior")
+	id := w.delegates(user, "boss", "look at it")
+	run := w.starts("boss")
+	w.asks(run.Caller(), "senior", "well?").hears()
+	w.finish(run, "done")
+	w.stands(parley.TaskCompleted, id)
+	w.answers("senior", "fine")
+	brought := []string{"Response from senior: fine"}
+	again := w.starts("boss")
+	same(t, "brought", textsOf(again.Messages), brought)
+	w.fails(again, parley.FailureServer)
+	w.later(time.Hour)
+	same(t, "brought again", textsOf(w.starts("boss").Messages), brought)
+}
+
 // Nothing under a task may take longer than the task: what passes its deadline fails and takes all under it along.
 func TestDeadlinesGoDown(t *testing.T) {
 	t.Parallel()

@@ -364,7 +364,7 @@ func (s *scene) outdated(d *parley.Delivery) (bool, error) {
 		return false, nil
 	}
 	m, err := s.Messages().Get(d.Message)
-	if err != nil || m.Task == "" || m.Type == parley.TypeStatus {
+	if err != nil || m.Task == "" || m.Type == parley.TypeStatus || m.Source == sourceAsk {
 		return false, err
 	}
 	t, mine, err := s.taskBehind(*d)

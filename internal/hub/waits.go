@@ -208,7 +208,7 @@ func (s *scene) tellAsker(a asked, text string) (m parley.Message, err error) {
 // that the run was to answer.
 func (s *scene) askedIn(w parley.Wait, c *callback) error {
 	c.task = w.Task
-	if c.task == "" && w.Approval != "" {
+	if c.task == "" && w.Approval != "" && w.Run == "" {
 		a, err := s.Approvals().Get(w.Approval)
 		if c.task = a.Task; ignoreNotFound(err) != nil {
 			return err
@@ -273,7 +273,11 @@ func (s *scene) leave(list []parley.Wait, asks parley.WaitState) error {
 		case !w.Ask:
 			err = s.Waits().Erase(w.ID)
 		case waits && w.Run != "":
-			err = s.detach(w)
+			if err = s.detach(w); err == nil && asks == parley.WaitAbandoned { // only the approval waits on
+				after := *w
+				after.Run = ""
+				err = s.keepWait(w, after)
+			}
 		default:
 			err = s.shift(w, asks, nil)
 		}
@@ -383,6 +387,9 @@ func (s *scene) loseAsk(a asked) error {
 	}
 	if awaited {
 		return s.waitOver(a.Wait, "", failure)
+	}
+	if a.State == parley.WaitWaiting && a.Approval != "" && a.Run == "" {
+		return nil
 	}
 	_, err = s.tellAsker(a, "Error: "+failure.Message)
 	return err

@@ -28,17 +28,13 @@ func (s waits) Insert(w parley.Wait) error {
 	if err != nil {
 		return err
 	}
-	origin, err := encodeOrigin(w)
-	if err != nil {
-		return err
-	}
 	changing, err := encodeWait(w)
 	if err != nil {
 		return err
 	}
-	args := append([]any{id[:], message[:], waiter.num, target.num, flag(w.Ask), w.Depth, millis(w.Since)}, origin...)
-	n, err := s.exec(`INSERT INTO waits (id, message, waiter, target, ask, depth, since, conv, task,
-			run, state, until, approval, answer, failure, callback, ended_at, node)
+	args := []any{id[:], message[:], waiter.num, target.num, flag(w.Ask), w.Depth}
+	n, err := s.exec(`INSERT INTO waits (id, message, waiter, target, ask, depth,
+			since, conv, task, run, state, until, approval, answer, failure, callback, ended_at, node)
 		SELECT $1, m.seq, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18
 		FROM messages m JOIN conversations c ON c.num = m.conv WHERE m.id = $2 AND `+alive+" ON CONFLICT DO NOTHING",
 		append(args, changing...)...)
@@ -51,25 +47,23 @@ func (s waits) Insert(w parley.Wait) error {
 	return parley.ErrTaken
 }
 
-// encodeOrigin is where a wait was asked from.
-func encodeOrigin(w parley.Wait) ([]any, error) {
-	conv, err := uuidOrNull(w.Conversation)
-	if err != nil {
-		return nil, err
-	}
-	task, err := taskOrNull(w.Task)
-	return []any{conv, task}, err
-}
-
 // encodeWait is everything about a wait that Put replaces.
 func encodeWait(w parley.Wait) ([]any, error) {
 	keys, err := keysOf(w.Run, w.Approval, w.Answer, w.Callback)
 	if err != nil {
 		return nil, err
 	}
+	conv, err := uuidOrNull(w.Conversation)
+	if err != nil {
+		return nil, err
+	}
+	task, err := taskOrNull(w.Task)
+	if err != nil {
+		return nil, err
+	}
 	failure, err := jsonOrNull(w.Failure)
 	return []any{
-		keys[0], string(w.State), millis(w.Until), keys[1], keys[2], failure, keys[3], millisOrNull(w.EndedAt), textOrNull(w.Node),
+		millis(w.Since), conv, task, keys[0], string(w.State), millis(w.Until), keys[1], keys[2], failure, keys[3], millisOrNull(w.EndedAt), textOrNull(w.Node),
 	}, err
 }
 
@@ -122,8 +116,8 @@ func (s waits) Put(w parley.Wait) error {
 	if err != nil {
 		return err
 	}
-	n, err := s.exec(`UPDATE waits SET run = $2, state = $3, until = $4, approval = $5, answer = $6, failure = $7, callback = $8,
-			ended_at = $9, node = $10
+	n, err := s.exec(`UPDATE waits SET since = $2, conv = $3, task = $4, run = $5, state = $6, until = $7, approval = $8, answer = $9,
+			failure = $10, callback = $11, ended_at = $12, node = $13
 		WHERE id = $1 AND `+waitedOn,
 		append([]any{id[:]}, changing...)...)
 	return changed(n, err, parley.ErrNotFound)

@@ -70,14 +70,14 @@ func waitPut(f *fixture) {
 	w, other := newAsk(m[0].ID, "arya", "gendry"), newAsk(m[1].ID, "arya", "gendry")
 	w.Conversation, w.Task, w.Depth = c.ID, "task-1", 1
 	f.waits(w, other)
+	elsewhere := f.channel("elsewhere", "arya")
 	changed := parley.Wait{
-		ID: w.ID, Message: m[1].ID, Waiter: "gendry", Target: "arya", Depth: 3, Since: at(50), Conversation: newID(), Task: "task-2",
+		ID: w.ID, Message: m[1].ID, Waiter: "gendry", Target: "arya", Depth: 3, Since: at(50), Conversation: elsewhere.ID, Task: "task-2",
 		Run: newID(), State: parley.WaitAnswered, Until: at(9), Approval: newID(), Answer: newID(), Callback: newID(), EndedAt: atp(3),
 		Node: "node", Failure: &parley.Error{Code: parley.TimedOut, Message: "late"},
 	}
 	f.update(func(tx parley.Tx) error { return tx.Waits().Put(changed) })
 	changed.Message, changed.Waiter, changed.Target, changed.Ask, changed.Depth = w.Message, w.Waiter, w.Target, true, 1
-	changed.Since, changed.Conversation, changed.Task = w.Since, w.Conversation, w.Task
 	f.same("replaced", f.ask(m[0].ID), changed)
 	f.same("another", f.ask(m[1].ID), other)
 	f.update(func(tx parley.Tx) error { return tx.Waits().Erase(w.ID) })
