@@ -183,7 +183,7 @@ func TestOneStatementSetsTheState(t *testing.T) {
 		"internal/hub/runend.go cancel")
 	wantList(t, "callers of Waits().Put", waitPuts, "internal/hub/waits.go keepWait")
 	wantList(t, "callers of keepWait", waitKeeps, "internal/hub/ask.go askAgain", "internal/hub/waits.go bringAnswer",
-		"internal/hub/waits.go detach", "internal/hub/waits.go shift")
+		"internal/hub/waits.go detach", "internal/hub/waits.go leave", "internal/hub/waits.go shift")
 	wantList(t, "callers of Tasks().Put", taskPuts, "internal/hub/taskstep.go keepTask")
 }
 

@@ -190,7 +190,6 @@ func TestLateAnswerComesToWhoAskedLast(t *testing.T) {
 	a := w.holds(w.contacts(run.Caller(), keyed()))
 	w.finish(run, "I wait")
 	w.decides("boss", a.ID, parley.Decision{Approve: true})
-	request := w.newest()
 	w.clock.advance(time.Second)
 	w.ok(w.SweepWaits(ctx))
 	w.finish(w.starts("intern"), "never mind")
@@ -198,7 +197,7 @@ func TestLateAnswerComesToWhoAskedLast(t *testing.T) {
 	w.permit("intern", "senior", parley.EffectAllow)
 	w.change("intern", func(a *parley.Agent) { a.Mode = parley.ModeAutonomous })
 	other, _ := w.works("intern")
-	w.repeats(other.Caller(), keyed(), request).hears()
+	w.turnsTo(other.Caller(), keyed()).hears()
 	own := w.task(w.delegates(other.Caller(), "data", "figures")).Parent
 	w.finish(other, "so far")
 	w.answers("senior", "fine")

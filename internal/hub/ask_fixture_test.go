@@ -68,8 +68,13 @@ func (w *world) repeats(c hub.Caller, contact parley.Contact, request parley.Mes
 	w.t.Helper()
 	a := w.begins(c, contact)
 	a.request = request
-	for !w.wait(request.ID).State.Ended() && w.wait(request.ID).Node == "" {
-		runtime.Gosched()
+	for w.wait(request.ID).Node == "" {
+		select {
+		case <-a.done:
+			return a
+		default:
+			runtime.Gosched()
+		}
 	}
 	return a
 }
