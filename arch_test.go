@@ -27,17 +27,27 @@ var mayImport = map[string][]string{
 	"":                          {},
 	"cmd/parley":                {"internal/cli"},
 	"client":                    {""},
-	"internal/cli":              {"", "client", "internal/chat", "internal/config", "internal/demo", "internal/home", "internal/plain", "internal/server", "internal/tasktree", "internal/top"},
+	"internal/cli":              {"", "client", "internal/anima", "internal/bridge", "internal/chat", "internal/config", "internal/demo", "internal/dialect", "internal/home", "internal/plain", "internal/server", "internal/tasktree", "internal/top", "internal/tracetree"},
 	"internal/chat":             {"", "internal/plain", "internal/live"},
 	"internal/config":           {""},
 	"internal/demo":             {""},
+	"internal/bridge":           {"", "internal/dialect"},
+	"internal/dialect":          {"", "internal/schema"},
+	"internal/schema":           {""},
+	"internal/anima":            {""},
+	"internal/natslink":         {"", "internal/dialect", "internal/hub", "internal/service"},
 	"internal/dispatch":         {"", "internal/hub", "internal/service"},
 	"internal/home":             {""},
 	"internal/httpapi":          {"", "internal/hub", "internal/plain"},
-	"internal/hub":              {"", "internal/search", "internal/service"},
+	"internal/hub":              {"", "internal/schema", "internal/search", "internal/service"},
 	"internal/modeltest":        {},
 	"internal/notify":           {"", "internal/hub", "internal/plain", "internal/runtime/command", "internal/runtime/webhook", "internal/service"},
 	"internal/observe":          {},
+	"internal/observe/alert":    {"", "internal/hub", "internal/observe/rungs", "internal/service"},
+	"internal/observe/metrics":  {"", "internal/hub", "internal/observe/rungs"},
+	"internal/observe/msglog":   {"", "internal/observe/rungs"},
+	"internal/observe/rungs":    {"", "internal/hub"},
+	"internal/observe/traces":   {"", "internal/hub", "internal/observe/rungs"},
 	"internal/peer":             {""},
 	"internal/plain":            {},
 	"internal/prompt":           {"", "internal/quote"},
@@ -54,6 +64,7 @@ var mayImport = map[string][]string{
 	"internal/tasktree":         {"", "internal/plain", "internal/live"},
 	"internal/top":              {"", "internal/plain", "internal/live"},
 	"internal/store":            {""},
+	"internal/tracetree":        {""},
 	"internal/tools":            {"", "internal/quote"},
 	"internal/store/blobfs":     {""},
 	"internal/store/sqlite":     {"", "internal/store", "internal/store/blobfs"},
@@ -62,22 +73,23 @@ var mayImport = map[string][]string{
 	"internal/pgtest":           {},
 	"internal/pgtest/with":      {"internal/pgtest"},
 	"internal/crashtest":        {},
-	"internal/crashtest/victim": {"", "internal/dispatch", "internal/hub", "internal/peer", "internal/store/sqlite"},
+	"internal/crashtest/victim": {"", "internal/bridge", "internal/dispatch", "internal/hub", "internal/peer", "internal/store/sqlite"},
 	"testscript":                {},
 	"bench":                     whatIsMeasured,
 }
 
 // everythingToWire is what the server builds a hub from.
 var everythingToWire = []string{
-	"", "internal/config", "internal/dispatch", "internal/home", "internal/httpapi", "internal/hub", "internal/notify", "internal/observe", "internal/peer",
+	"", "internal/bridge", "internal/config", "internal/dispatch", "internal/home", "internal/httpapi", "internal/hub", "internal/natslink", "internal/notify", "internal/observe", "internal/observe/alert", "internal/observe/metrics",
+	"internal/observe/msglog", "internal/observe/rungs", "internal/observe/traces", "internal/peer",
 	"internal/prompt", "internal/runtime/command", "internal/runtime/llm", "internal/runtime/script", "internal/runtime/webhook",
 	"internal/service", "internal/store/postgres", "internal/store/sqlite", "internal/tools",
 }
 
 // whatIsMeasured is what the benchmarks drive.
 var whatIsMeasured = []string{
-	"", "client", "internal/dispatch", "internal/httpapi", "internal/hub", "internal/peer", "internal/pgtest", "internal/prompt",
-	"internal/runtime/script", "internal/store/postgres", "internal/store/sqlite", "internal/tools",
+	"", "client", "internal/bridge", "internal/dispatch", "internal/httpapi", "internal/hub", "internal/peer", "internal/pgtest", "internal/prompt",
+	"internal/runtime/script", "internal/schema", "internal/store/postgres", "internal/store/sqlite", "internal/tools",
 }
 
 // The domain may use the standard library and Unicode's tables.
@@ -154,7 +166,7 @@ var setsState = regexp.MustCompile(`(?i)\bset\s+(?:[^;]*?,\s*)?state\s*=`)
 // the store, called from one function of the hub, which only the function calls that asks the domain
 // whether the step is allowed, and those that take no step.
 func TestOneStatementSetsTheState(t *testing.T) {
-	var statements, puts, keeps, runPuts, runKeeps, waitPuts, waitKeeps, taskPuts []string
+	var statements, puts, keeps, runPuts, runKeeps, waitPuts, waitKeeps, taskPuts, departurePuts []string
 	for _, file := range sources(t, ".go", ".sql") {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -171,10 +183,11 @@ func TestOneStatementSetsTheState(t *testing.T) {
 			waitPuts = append(waitPuts, callers(t, file, "Waits", "Put")...)
 			waitKeeps = append(waitKeeps, callers(t, file, "s", "keepWait")...)
 			taskPuts = append(taskPuts, callers(t, file, "Tasks", "Put")...)
+			departurePuts = append(departurePuts, callers(t, file, "Bridges", "PutDeparture")...)
 		}
 	}
 	wantList(t, "statements that set a state", statements, "internal/store/approvals.go", "internal/store/deliveries.go",
-		"internal/store/runs.go", "internal/store/waits.go")
+		"internal/store/departures.go", "internal/store/runs.go", "internal/store/waits.go")
 	wantList(t, "callers of Deliveries().Put", puts, "internal/hub/delivery.go keep")
 	wantList(t, "callers of keep", keeps, "internal/hub/delivery.go move", "internal/hub/due.go fallDue",
 		"internal/hub/due.go lapse", "internal/hub/settle.go extend")
@@ -185,6 +198,7 @@ func TestOneStatementSetsTheState(t *testing.T) {
 	wantList(t, "callers of keepWait", waitKeeps, "internal/hub/ask.go askAgain", "internal/hub/waits.go bringAnswer",
 		"internal/hub/waits.go detach", "internal/hub/waits.go leave", "internal/hub/waits.go shift")
 	wantList(t, "callers of Tasks().Put", taskPuts, "internal/hub/taskstep.go keepTask")
+	wantList(t, "callers of Bridges().PutDeparture", departurePuts, "internal/hub/depart.go stepDeparture")
 }
 
 // sources are the files of the program itself, without its tests.

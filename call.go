@@ -67,6 +67,13 @@ type Shown struct {
 	Deliveries []Delivery `json:"deliveries,omitempty"`
 }
 
+// Traced is what belongs to a trace, as far as its reader may see it: messages by seq, with what has become of them, and
+// the runs they have woken, by their ids.
+type Traced struct {
+	Items []Shown   `json:"items"`
+	Runs  []RunView `json:"runs,omitempty"`
+}
+
 // SearchRequest asks for messages.
 type SearchRequest struct {
 	Query  string // words, "phrases", from: in: to: type: before: after: is:unanswered task: trace:

@@ -44,6 +44,7 @@ type Error struct {
 	Suggestion  string        `json:"suggestion,omitempty"`
 	Reason      Reason        `json:"reason,omitempty"`
 	RetryAfter  time.Duration `json:"-"`
+	Validation  *Issues       `json:"validation,omitempty"` // of a document or payload that does not have the form it should
 
 	cause error
 }
@@ -75,6 +76,23 @@ func (e *Error) From(cause error) *Error {
 func (e *Error) Because(r Reason) *Error {
 	e.Reason = r
 	return e
+}
+
+// WithIssues adds all that is wrong with a document or payload.
+func (e *Error) WithIssues(i Issues) *Error {
+	e.Validation = &i
+	return e
+}
+
+// Invalid is the error of a document or payload that does not have the form it should. Its sentence quotes the first of the
+// issues; all are in its Validation. id is the document's own, if it has one.
+func Invalid(what, id string, issues []string) *Error {
+	first := issues[0]
+	if more := len(issues) - 1; more > 0 {
+		first = fmt.Sprintf("%s, and %d more", first, more)
+	}
+	return Errorf(BadInput, "%s: %s", what, first).Suggest("see docs/formats.md for the form it should have").
+		WithIssues(Issues{Error: "VALIDATION_FAILED", MsgID: id, Issues: issues, Action: "Message refused, nothing stored"})
 }
 
 // Retryable says that the same call may succeed after a time (zero: at any moment).

@@ -38,6 +38,9 @@ const (
 	EventLoopClosed          EventKind = "loop.closed"
 	EventTaskProgress        EventKind = "task.progress" // what its assignee says of an open task
 	EventPermission          EventKind = "permission.changed"
+	EventBridgeAdded         EventKind = "bridge.added"
+	EventBridgeChanged       EventKind = "bridge.changed"
+	EventBridgeRemoved       EventKind = "bridge.removed"
 	EventAlert               EventKind = "alert" // something needs a person's attention, or no longer does
 )
 
@@ -48,7 +51,7 @@ func EventKinds() []EventKind {
 		EventConversationCreated, EventConversationChanged, EventConversationDeleted, EventMemberJoined, EventMemberLeft,
 		EventCursorMoved, EventTokenCreated, EventTokenRevoked, EventOverdue, EventLate, EventSequenceGap, EventAlert,
 		EventAgentHealth, EventAgentSummary, EventRunProgress, EventLoopOpened, EventLoopClosed,
-		EventTaskProgress, EventPermission,
+		EventTaskProgress, EventPermission, EventBridgeAdded, EventBridgeChanged, EventBridgeRemoved,
 	}
 	for _, state := range slices.Sorted(maps.Keys(deliverySteps)) {
 		kinds = append(kinds, EventDelivery(state))

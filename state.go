@@ -33,6 +33,7 @@ var deliverySteps = steps[DeliveryState]{
 	DeliveryAccepted: {DeliveryDelivered, DeliveryExpired, DeliveryEvicted, DeliveryFailed},
 	DeliveryDelivered: {
 		DeliverySeen, DeliveryAccepted, DeliveryDead, DeliveryFailed,
+		DeliveryEvicted, // what lies in a directory may be taken away to make room
 	},
 	DeliverySeen: {
 		DeliveryAcked, DeliveryAnswered, DeliveryFailed, DeliveryAccepted, DeliveryDead,
@@ -171,3 +172,29 @@ func (s RunState) Known() bool { return runSteps.known(s) }
 
 // Live says that the run has not ended.
 func (s RunState) Live() bool { return len(runSteps[s]) > 0 }
+
+// DepartureState is what became of a departure.
+type DepartureState string
+
+// The states of a departure.
+const (
+	DepartureDue     DepartureState = "due"
+	DepartureWritten DepartureState = "written" // renamed into place: delivered; in a channel that settles it
+	DepartureSeen    DepartureState = "seen"    // gone, or in processed/
+	DepartureFailed  DepartureState = "failed"  // it can never be written: its sender is told
+	DepartureEvicted DepartureState = "evicted" // its file made room for a newer one: its sender is told
+)
+
+var departureSteps = steps[DepartureState]{
+	DepartureDue:     {DepartureWritten, DepartureSeen, DepartureFailed, DepartureEvicted},
+	DepartureWritten: {DepartureSeen, DepartureEvicted, DepartureFailed}, // failed: whoever it is for does not live there any more
+	DepartureSeen:    {},
+	DepartureFailed:  {DepartureDue}, // whoever it is for is there again
+	DepartureEvicted: {},
+}
+
+// May says whether a departure in this state may step to next.
+func (s DepartureState) May(next DepartureState) bool { return departureSteps.allow(s, next) }
+
+// Known says whether this is a state at all.
+func (s DepartureState) Known() bool { return departureSteps.known(s) }

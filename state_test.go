@@ -127,7 +127,7 @@ func TestDeliveryClimbsTheLadder(t *testing.T) {
 		rows: []row{
 			//            acc del see ack ans fai exp evi dea dro
 			{"accepted", " .   x   .   .   .   x   x   x   .   . "},
-			{"delivered", "x   .   x   .   .   x   .   .   x   . "},
+			{"delivered", "x   .   x   .   .   x   .   x   x   . "},
 			{"seen", "     x   .   .   x   x   x   .   .   x   . "},
 			{"acked", "    .   .   .   .   x   .   .   .   .   . "},
 			{"answered", " .   .   .   .   .   .   .   .   .   . "},
@@ -194,6 +194,22 @@ func TestRunStates(t *testing.T) {
 		start:  "starting",
 		leaves: map[RunState][]RunState{"succeeded": nil, "failed": nil, "cancelled": nil, "lost": nil},
 		table:  runSteps, may: RunState.May, known: RunState.Known, typ: "RunState",
+	}.check(t)
+}
+
+func TestDepartureStates(t *testing.T) {
+	machine[DepartureState]{
+		rows: []row{
+			//          due wri see fai evi
+			{"due", "     .   x   x   x   x "},
+			{"written", " .   .   x   x   x "},
+			{"seen", "    .   .   .   .   . "},
+			{"failed", "  x   .   .   .   . "},
+			{"evicted", " .   .   .   .   . "},
+		},
+		start:  "due",
+		leaves: map[DepartureState][]DepartureState{"seen": nil, "failed": {"due"}, "evicted": nil},
+		table:  departureSteps, may: DepartureState.May, known: DepartureState.Known, typ: "DepartureState",
 	}.check(t)
 }
 

@@ -30,11 +30,22 @@ type Totals struct {
 	DeadLetters    int64 `json:"dead_letters"`
 }
 
+// OpenWork is how much waits for somebody.
+type OpenWork struct {
+	QueuedTasks      int64
+	ActiveTasks      int64
+	PendingApprovals int64
+}
+
 // Alert is something that needs a person's attention.
 type Alert struct {
-	Name       string `json:"name"`
-	Message    string `json:"message"`
-	Suggestion string `json:"suggestion,omitempty"`
+	Name       string         `json:"name"`            // disk, write, read, depth, latency, errors …
+	Agent      string         `json:"agent,omitempty"` // whom it is about, if it is about one
+	Message    string         `json:"message"`
+	Suggestion string         `json:"suggestion,omitempty"`
+	Since      time.Time      `json:"since,omitzero"`
+	Facts      map[string]any `json:"facts,omitempty"` // the figures behind it
+	Title      string         `json:"-"`               // of what people are told outside of the hub
 }
 
 // Backup is a backup that was made.

@@ -68,6 +68,8 @@ type Tx interface {
 	Permissions() PermissionStore
 	Approvals() ApprovalStore
 	Notices() NoticeStore
+	Bridges() BridgeStore
+	Cursors() CursorStore
 	Log() LogStore
 	Retention() RetentionStore
 	Counts() CountStore
@@ -236,6 +238,8 @@ type DeliveryStore interface {
 	Between(conversation, recipient string, after, upTo int64, limit int) ([]Delivery, error)
 	// Pair returns the pair_seq given last from a sender to a recipient, or 0.
 	Pair(sender, recipient string) (int64, error)
+	// Count has a sender's own count go on to n, by a message that reaches its recipient without a delivery.
+	Count(sender, recipient string, n int64) error
 }
 
 // Queue selects deliveries that wait.
@@ -572,6 +576,8 @@ type RetentionStore interface {
 type CountStore interface {
 	// Totals adds them up: over agents, conversations, inboxes and dead letters, never over messages.
 	Totals() (Totals, error)
+	// OpenWork counts what waits for somebody: over open tasks and pending approvals only.
+	OpenWork() (OpenWork, error)
 	// Conversations returns a sentence for each conversation whose number of messages or last seq is
 	// not that of its messages, at most limit.
 	Conversations(limit int) ([]string, error)

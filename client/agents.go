@@ -34,6 +34,11 @@ func (c *Client) Who(ctx context.Context) ([]parley.Presence, error) {
 	return page.Items, err
 }
 
+// Protocols returns which formats the hub speaks, and of each agent those that it speaks.
+func (c *Client) Protocols(ctx context.Context) (parley.Spoken, error) {
+	return fetch[parley.Spoken](ctx, c, nil, "protocols")
+}
+
 // Agent returns one participant with what it is doing. Here and below name is its id, its uuid or its display
 // name.
 func (c *Client) Agent(ctx context.Context, name string) (parley.AgentView, error) {

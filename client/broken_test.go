@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -35,6 +36,19 @@ func TestErrorsOfTheHubComeBackAsTheyWere(t *testing.T) {
 	}
 	if *e != want {
 		t.Errorf("got %+v, want %+v", *e, want)
+	}
+}
+
+func TestAllIssuesComeBack(t *testing.T) {
+	hub := &fake{
+		status: http.StatusBadRequest, kind: "application/problem+json",
+		answer: `{"status":400,"detail":"no","code":"E003","recoverable":true,` +
+			`"validation":{"error":"VALIDATION_FAILED","msg_id":"msg_a3f5d8b2","issues":["one","two"],"action":"refused"}}`,
+	}
+	_, err := to(t, hub, Options{}).Whoami(t.Context())
+	e, ok := errors.AsType[*parley.Error](err)
+	if !ok || e.Validation == nil || e.Validation.MsgID != "msg_a3f5d8b2" || !slices.Equal(e.Validation.Issues, []string{"one", "two"}) {
+		t.Errorf("the error is %+v", err)
 	}
 }
 

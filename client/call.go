@@ -136,7 +136,7 @@ func (c *Client) ask(ctx context.Context, r request) (*http.Request, error) {
 	}
 	for name, value := range map[string]string{
 		"Authorization": bearer, "Content-Type": kind, "Idempotency-Key": r.key,
-		"Parley-As": c.options.As, "Parley-Source": c.options.Source,
+		"Parley-As": c.options.As, "Parley-Source": c.options.Source, "Traceparent": c.options.TraceParent,
 	} {
 		if value != "" {
 			asked.Header.Set(name, value)

@@ -24,6 +24,10 @@ type Options struct {
 	As     string // an owner acts as this agent
 	Source string // the door that messages come through: cli or web; default api
 
+	// TraceParent is the W3C traceparent of what the calls are part of: messages that neither give nor inherit a trace are of
+	// that one.
+	TraceParent string
+
 	// HTTP is used instead of a client of its own, with URL only. It should follow no redirects: they
 	// would carry the token elsewhere.
 	HTTP *http.Client

@@ -70,11 +70,10 @@ func (c *Client) Thread(ctx context.Context, id string) ([]parley.Message, error
 	return page.Items, err
 }
 
-// Trace returns the messages of a trace that the caller may read, by seq, with what has become of them. It is
-// named by its id, or by the id of one of its messages.
-func (c *Client) Trace(ctx context.Context, id string) ([]parley.Shown, error) {
-	page, err := fetch[Page[parley.Shown]](ctx, c, nil, "traces", id)
-	return page.Items, err
+// Trace returns the messages of a trace that the caller may read, by seq, with what has become of them, and the runs it
+// may see. It is named by its id, or by the id of one of its messages.
+func (c *Client) Trace(ctx context.Context, id string) (parley.Traced, error) {
+	return fetch[parley.Traced](ctx, c, nil, "traces", id)
 }
 
 // Redact erases the body of a message for good. Owners only.

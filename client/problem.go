@@ -26,7 +26,8 @@ type problem struct {
 	Suggestion  string        `json:"suggestion"`
 	RetryAfter  float64       `json:"retry_after"` // seconds
 
-	Contacted *parley.Contacted `json:"contacted"` // of a contact that was made
+	Validation *parley.Issues    `json:"validation"`
+	Contacted  *parley.Contacted `json:"contacted"` // of a contact that was made
 }
 
 var codes = []parley.Code{
@@ -71,6 +72,7 @@ func (c *Client) held(response *http.Response) error {
 func (p problem) error() *parley.Error {
 	e := &parley.Error{
 		Code: p.Code, Message: p.Detail, Reason: p.Reason, Recoverable: p.Recoverable, Suggestion: p.Suggestion,
+		Validation: p.Validation,
 	}
 	const longest = 24 * 3600 // seconds; a number beyond it is no time to wait
 	if p.RetryAfter > 0 && p.RetryAfter <= longest {

@@ -34,6 +34,11 @@ func TestWire(t *testing.T) {
 			[]parley.Presence{{ID: "arya", Status: "idle"}},
 		},
 		{
+			"protocols", func(ctx context.Context, c *Client) (any, error) { return c.Protocols(ctx) },
+			"GET /v1/protocols", "", `{"protocols":[{"name":"routing","version":"1.0.0"}],"agents":[]}`,
+			parley.Spoken{Protocols: []parley.Protocol{{Name: "routing", Version: "1.0.0"}}, Agents: []parley.Speaker{}},
+		},
+		{
 			"agents", func(ctx context.Context, c *Client) (any, error) { return c.Agents(ctx) },
 			"GET /v1/agents", "", `{"items":[{"id":"arya"}]}`,
 			[]parley.Agent{{ID: "arya"}},
@@ -199,8 +204,11 @@ func TestWire(t *testing.T) {
 		},
 		{
 			"trace", func(ctx context.Context, c *Client) (any, error) { return c.Trace(ctx, "nightly") },
-			"GET /v1/traces/nightly", "", `{"items":[{"id":"m"}]}`,
-			[]parley.Shown{{Message: parley.Message{ID: "m"}}},
+			"GET /v1/traces/nightly", "", `{"items":[{"id":"m"}],"runs":[{"id":"r","posts":["m"]}]}`,
+			parley.Traced{
+				Items: []parley.Shown{{Message: parley.Message{ID: "m"}}},
+				Runs:  []parley.RunView{{Run: parley.Run{ID: "r"}, Posts: []string{"m"}}},
+			},
 		},
 		{
 			"redact", func(ctx context.Context, c *Client) (any, error) { return c.Redact(ctx, "m", "why") },

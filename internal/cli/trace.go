@@ -9,62 +9,52 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/client"
+	"github.com/parley-hub/parley/internal/tracetree"
 )
 
 func (a *app) traceCommand() *cobra.Command {
-	return &cobra.Command{
+	var mermaid bool
+	cmd := &cobra.Command{
 		Use:   "trace ID",
 		Short: "Show what a message led to",
-		Long: `Show all messages of a trace that you may read, each below the one it answers, with how far it has come. The
-trace is named by its id, or by the id of one of its messages.`,
-		Example:           "  parley trace 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b\n  parley trace nightly-build -o jsonl",
+		Long: `Show all messages of a trace that you may read, each below the run that has posted it or the message it answers, with
+how far it has come, how long each step took, and the runs it has woken. The trace is named by its id, or by the id of one
+of its messages. As JSON, messages and runs; as lines, first the messages, then the runs.`,
+		Example: `  parley trace 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b
+  parley trace nightly-build -o jsonl
+  parley trace nightly-build --mermaid > nightly.mmd`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: nothing,
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
-			messages, err := c.Trace(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			if a.output != formatTable {
-				return list(a, messages)
-			}
-			a.tree(messages)
-			return nil
-		}),
 	}
+	cmd.Flags().BoolVar(&mermaid, "mermaid", false, "as a Mermaid sequence diagram")
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		found, err := c.Trace(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		if mermaid {
+			_, err = fmt.Fprint(a.out, tracetree.Mermaid(found))
+			return err
+		}
+		return a.showTrace(found)
+	})
+	return cmd
 }
 
-// tree prints messages, each below the one it answers. An answer whose question is not among them stands
-// at the top.
-func (a *app) tree(messages []parley.Shown) {
-	known := map[string]bool{}
-	answers := map[string][]parley.Shown{}
-	for _, m := range messages {
-		known[m.ID] = true
-	}
-	for _, m := range messages {
-		above := m.InReplyTo
-		if !known[above] {
-			above = ""
+func (a *app) showTrace(found parley.Traced) error {
+	switch a.output {
+	case formatJSON:
+		return a.json(found)
+	case formatLines:
+		if err := list(a, found.Items); err != nil {
+			return err
 		}
-		answers[above] = append(answers[above], m)
+		return list(a, found.Runs)
 	}
-	for _, top := range answers[""] {
-		a.branch(top, answers, "", "")
+	for _, line := range tracetree.Lines(found, traced) {
+		_, _ = fmt.Fprintln(a.out, a.fit(line))
 	}
-}
-
-// branch prints a message and all below it. No message can answer itself: what is answered was stored before.
-func (a *app) branch(m parley.Shown, answers map[string][]parley.Shown, first, rest string) {
-	_, _ = fmt.Fprintln(a.out, a.fit(first+traced(m)))
-	below := answers[m.ID]
-	for i, next := range below {
-		if i == len(below)-1 {
-			a.branch(next, answers, rest+"└─ ", rest+"   ")
-		} else {
-			a.branch(next, answers, rest+"├─ ", rest+"│  ")
-		}
-	}
+	return nil
 }
 
 // traced is a message on one line.

@@ -46,6 +46,9 @@ func (d Dir) Log() string { return d.run("hub.log") }
 // largestLog is how large a log may be at the start of a hub.
 const largestLog = 16 << 20
 
+// Messages is where the message log is.
+func (d Dir) Messages() string { return filepath.Join(string(d), "log") }
+
 // OpenLog opens the log to add to it. One that has grown large is kept as hub.log.old, in place of the one
 // that was kept before.
 func (d Dir) OpenLog() (*os.File, error) {

@@ -34,6 +34,10 @@ func who(ctx context.Context, c call, _ *none) (List[parley.Presence], error) {
 	return listOf(c.hub.Who(ctx, c.caller))
 }
 
+func protocols(ctx context.Context, c call, _ *none) (parley.Spoken, error) {
+	return c.hub.Protocols(ctx, c.caller)
+}
+
 func listAgents(ctx context.Context, c call, _ *none) (List[parley.Agent], error) {
 	return listOf(c.hub.Agents(ctx, c.caller))
 }

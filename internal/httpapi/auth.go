@@ -42,6 +42,7 @@ func (a *api) admit(r *http.Request, op Operation) (call, error) {
 		}
 		c.caller, err = enter(r.Context(), c.caller, as[0], op.ID)
 	}
+	c.caller.Trace = traceOf(r)
 	return c, err
 }
 

@@ -73,22 +73,36 @@ var fields = map[string]string{
 	"uuid":             "The id that stays whatever it is called.",
 	"visibility":       "Who may read it without taking part: everybody, or nobody.",
 
-	"Agent.id":         "A short name: a-z, 0-9, _ and -.",
-	"Agent.kind":       "agent, human or system.",
-	"Agent.removed_at": "When it was removed.",
-	"AgentView.reason": "Why it is offline (stopped, away) or idle (paused).",
-	"NewAgent.id":      "A short name: a-z, 0-9, _ and -, starting with a letter or digit.",
-	"NewAgent.kind":    "agent (the default) or human.",
-	"NewAgent.name":    "The display name; default: the id.",
-	"Presence.kind":    "agent, human or system.",
-	"Presence.reason":  "Why it is offline (stopped, away) or idle (paused).",
+	"Agent.id":          "A short name: a-z, 0-9, _ and -.",
+	"Agent.kind":        "agent, human or system.",
+	"Agent.removed_at":  "When it was removed.",
+	"AgentView.reason":  "Why it is offline (stopped, away) or idle (paused).",
+	"NewAgent.id":       "A short name: a-z, 0-9, _ and -, starting with a letter or digit.",
+	"NewAgent.kind":     "agent (the default) or human.",
+	"NewAgent.name":     "The display name; default: the id.",
+	"Error.validation":  "All that is wrong with a document or payload.",
+	"Issues.error":      "VALIDATION_FAILED.",
+	"Issues.msg_id":     "The id that the document has in its own format, or the sender's key.",
+	"Issues.issues":     "All that is wrong, each as a sentence.",
+	"Issues.action":     "What was done with it.",
+	"Spoken.protocols":  "What the hub speaks.",
+	"Spoken.agents":     "Each agent that names a format in its profile.",
+	"Speaker.agent":     "The agent's id.",
+	"Speaker.protocols": "What it speaks.",
+	"Speaker.common":    "Of that, the highest version that the hub understands too: what is used.",
+	"Protocol.name":     "agentos, clawos or routing.",
+	"Protocol.version":  "The newest that is spoken; older ones of the same major are too.",
+	"Presence.kind":     "agent, human or system.",
+	"Presence.reason":   "Why it is offline (stopped, away) or idle (paused).",
 
 	"AgentView.state":    "AWAKE or OFFLINE.",
 	"AgentView.substate": "What it does while it is awake: IDLE, WORKING, AWAITING_APPROVAL, AWAITING_DELEGATION or SLEEPING.",
 	"Presence.state":     "AWAKE or OFFLINE.",
 	"Presence.substate":  "What it does while it is awake: IDLE, WORKING, AWAITING_APPROVAL, AWAITING_DELEGATION or SLEEPING.",
 
+	"Alert.facts":   "The figures behind it.",
 	"Alert.message": "What needs attention, in a sentence.",
+	"Alert.since":   "Since when.",
 	"Alert.name":    "Which alert it is.",
 
 	"Artifact.media_type": "Its media type.",
@@ -292,4 +306,4 @@ var fields = map[string]string{
 }
 
 // parts says which type's fields another has as well.
-var parts = map[string]string{"AgentView": "Agent", "MadeToken": "Token", "NewAgent": "Agent", "Peeked": "Inbox", "RunView": "Run", "Shown": "Message"}
+var parts = map[string]string{"AgentView": "Agent", "MadeToken": "Token", "NewAgent": "Agent", "Peeked": "Inbox", "PlainTask": "Task", "BridgeView": "Bridge", "NewBridge": "Bridge", "BridgeChange": "Bridge", "Arrival": "BridgeFile", "RunView": "Run", "Shown": "Message"}

@@ -105,7 +105,7 @@ func (w *world) open(listener net.Listener, change ...func(*httpapi.Options)) {
 	w.Hub, err = hub.New(ctx, roomy{w.db}, hub.Config{Log: log, Rate: hub.Rate{Burst: 1}, Asks: w.asks, About: about})
 	w.ok(err)
 	w.Start(ctx)
-	options := httpapi.Options{Log: log, Peer: w.peer.who, Closing: closed}
+	options := httpapi.Options{Log: log, Peer: w.peer.who, Closing: closed, Metrics: http.HandlerFunc(measured), Messages: loggedLines{}}
 	for _, f := range change {
 		f(&options)
 	}

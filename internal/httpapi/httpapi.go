@@ -32,7 +32,10 @@ type Options struct {
 	Closing <-chan struct{}
 	// Limits are those of the hub. They bound what is read of a request.
 	Limits parley.Limits
-	Log    *slog.Logger
+	// Metrics answers with what the hub measures of itself; Messages is its message log. Either may be missing.
+	Metrics  http.Handler
+	Messages MessageLog
+	Log      *slog.Logger
 }
 
 // api serves the table of routes.

@@ -29,6 +29,7 @@ func TestExistenceLeaksInBodies(t *testing.T) {
 	message, lease, absent := sent.Message.ID, taken.Lease, uuid.NewString()
 	run := w.run("arya").Run.ID
 	task, approval := w.task("a secret"), w.heldCall("a secret").ID
+	bridge := w.bridge("wolf")
 	hound := func(path, body string) request { return request{as: "hound", path: path, body: body} }
 	post := func(fields string) request {
 		return request{as: "hound", path: "/v1/messages", body: `{` + fields + `,"content":{"text":"a"}}`}
@@ -79,6 +80,10 @@ func TestExistenceLeaksInBodies(t *testing.T) {
 		}},
 		{approval, absent, func(id string) request { return hound("/v1/approvals/"+id, "") }},
 		{approval, absent, func(id string) request { return hound("/v1/approvals/"+id+"/decide", `{"approve":true}`) }},
+		{bridge, "fox", func(id string) request { return hound("/v1/bridges/"+id, "") }},
+		{bridge, "fox", func(id string) request { return hound("/v1/bridges/"+id+"/departures?wait=50", "") }},
+		{bridge, "fox", func(id string) request { return hound("/v1/bridges/"+id+"/unknown", `{"files":[]}`) }},
+		{bridge, "fox", func(id string) request { return hound("/v1/bridges/"+id+"/arrivals", `{"arrivals":[]}`) }},
 		{forge.ID, absent, func(id string) request { return request{as: "hound", path: "/v1/events?conversation=" + id} }},
 		{"forge", "frage", func(id string) request { return request{as: "hound", path: "/v1/events?conversation=" + id} }},
 		{"forge", "frage", func(id string) request { return request{as: "hound", path: "/v1/search?q=secret+in%3A" + id} }},

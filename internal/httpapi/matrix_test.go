@@ -212,6 +212,12 @@ func (s *story) example(op httpapi.Operation, p principal, name string) step {
 		s.ok(err)
 	case "search":
 		st.query = "q=hello"
+	case "show-bridge", "change-bridge", "remove-bridge", "unknown-files", "arrive", "list-departures", "report-departures", "beat",
+		"note-bridge", "list-bridge-tasks":
+		st.vars = in("bridge", s.bridge(name))
+		if op.ID == "report-departures" {
+			st.body = fmt.Sprintf(`{"reports":[{"id":%q,"state":"written"}]}`, s.departure(name))
+		}
 	case "leave":
 		s.ok(s.Join(ctx, me, "square"))
 	}
@@ -252,6 +258,12 @@ var bodies = map[string]string{
 	"extend":              `{"lease":"{lease}"}`,
 	"see":                 `{"lease":"{lease}"}`,
 	"settle":              `{"lease":"{lease}"}`,
+	"add-bridge":          `{"layout":"inbox","root":"{dir}/{name}","agents":["{name}"],"outside":true}`,
+	"change-bridge":       `{"paused":true}`,
+	"unknown-files":       `{"files":[]}`,
+	"arrive":              `{"arrivals":[]}`,
+	"beat":                `{"beats":[]}`,
+	"note-bridge":         `{"running":true,"imported":0,"exported":0,"rejected":0,"evicted":0,"waiting":0}`,
 	"store-artifact":      `steel`,
 	"make-token":          `{"agent":"{me}","scopes":["admin"],"expires_in":60}`,
 	"make-link":           `{}`,

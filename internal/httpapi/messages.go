@@ -89,8 +89,8 @@ type traced struct {
 	Trace string `path:"trace" doc:"A trace's id, or that of a message in it."`
 }
 
-func trace(ctx context.Context, c call, in *traced) (List[parley.Shown], error) {
-	return listOf(c.hub.Trace(ctx, c.caller, in.Trace))
+func trace(ctx context.Context, c call, in *traced) (parley.Traced, error) {
+	return c.hub.Trace(ctx, c.caller, in.Trace)
 }
 
 type searched struct {

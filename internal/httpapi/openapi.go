@@ -53,8 +53,16 @@ func (paper) ServeHTTP(http.ResponseWriter, *http.Request) {}
 
 const schemaPrefix = "#/components/schemas/"
 
+// schemaName keeps a task as the domain has it apart from one as it is answered, which says more.
+func schemaName(t reflect.Type, hint string) string {
+	if t == reflect.TypeFor[parley.Task]() || t == reflect.TypeFor[*parley.Task]() {
+		return "PlainTask"
+	}
+	return huma.DefaultSchemaNamer(t, hint)
+}
+
 func describe(list []route) *huma.OpenAPI {
-	schemas := huma.NewMapRegistry(schemaPrefix, huma.DefaultSchemaNamer)
+	schemas := huma.NewMapRegistry(schemaPrefix, schemaName)
 	schemas.RegisterTypeAlias(reflect.TypeFor[parley.Priority](), reflect.TypeFor[priorityShape]())
 	doc := &huma.OpenAPI{
 		OpenAPI:    "3.1.0",
@@ -193,7 +201,7 @@ func operationOf(item *huma.PathItem, method string) *huma.Operation {
 func tagsOf() (list []*huma.Tag) {
 	for _, name := range []string{
 		tagMessages, tagContact, tagTasks, tagApprovals, tagInbox, tagConversations, tagAgents, tagPermissions, tagRuns, tagEvents,
-		tagArtifacts, tagDead, tagCredentials, tagHub,
+		tagArtifacts, tagBridges, tagDead, tagCredentials, tagHub,
 	} {
 		list = append(list, &huma.Tag{Name: name})
 	}

@@ -23,7 +23,8 @@ type Problem struct {
 	Suggestion  string        `json:"suggestion,omitempty" doc:"What to do next."`
 	RetryAfter  float64       `json:"retry_after,omitempty" doc:"Seconds to wait before trying again."`
 
-	Contacted *parley.Contacted `json:"contacted,omitempty" doc:"Of a contact that was made all the same: what was sent, and where its answer will stand."`
+	Validation *parley.Issues    `json:"validation,omitempty" doc:"All that is wrong with the payload."`
+	Contacted  *parley.Contacted `json:"contacted,omitempty" doc:"Of a contact that was made all the same: what was sent, and where its answer will stand."`
 }
 
 // Held is the answer to a call that was not made: it waits for an approval.
@@ -84,6 +85,7 @@ func problemOf(err error) Problem {
 	p := Problem{
 		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: e.Message, Code: e.Code, Reason: e.Reason,
 		Recoverable: e.Recoverable, Suggestion: e.Suggestion, RetryAfter: e.RetryAfter.Seconds(),
+		Validation: e.Validation,
 	}
 	if u, ok := errors.AsType[unanswered](err); ok {
 		p.Contacted = &u.contacted

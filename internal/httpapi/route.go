@@ -42,15 +42,16 @@ const (
 )
 
 const (
-	defaultBody = 1 << 20
-	importBody  = 64 << 30
-	defaultTime = 30 * time.Second
-	longestWait = 50 * time.Second
-	waitTime    = longestWait + defaultTime
-	bodyTime    = 30 * time.Second // to send a request's JSON
-	fileTime    = time.Hour        // to send or fetch an artifact
-	longTime    = 24 * time.Hour
-	endless     = -1 // no limit of time
+	defaultBody    = 1 << 20
+	importBody     = 64 << 30
+	arrivalsAtOnce = 4 << 20
+	defaultTime    = 30 * time.Second
+	longestWait    = 50 * time.Second
+	waitTime       = longestWait + defaultTime
+	bodyTime       = 30 * time.Second // to send a request's JSON
+	fileTime       = time.Hour        // to send or fetch an artifact
+	longTime       = 24 * time.Hour
+	endless        = -1 // no limit of time
 )
 
 // rules are the rules there are.
@@ -127,6 +128,7 @@ func answersAs[In, Out any](op Operation, status func(Out) int, do func(context.
 			}
 			out, err := do(r.Context(), c, &input)
 			if err == nil {
+				sayTrace(w, c, out)
 				writeJSON(w, status(out), out)
 			}
 			return err
@@ -228,6 +230,9 @@ func (a *api) limit(op Operation) int64 {
 		return max(defaultBody, 8*int64(a.options.Limits.Body))
 	case bodyOfArtifact:
 		return a.options.Limits.Artifact + 1 // so that the hub says what the limit is
+	case bodyOfArrivals:
+		// A client sends no more at once, unless a single document, which stands there twice, is larger.
+		return arrivalsAtOnce + 16*int64(a.options.Limits.Body)
 	default:
 		return op.Body
 	}
@@ -237,6 +242,7 @@ func (a *api) limit(op Operation) int64 {
 const (
 	bodyOfMessage  = -1
 	bodyOfArtifact = -2
+	bodyOfArrivals = -3
 )
 
 // serve is the way of every request: who is it, may it, and what does it want.

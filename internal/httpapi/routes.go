@@ -20,6 +20,7 @@ const (
 	tagRuns          = "Runs"
 	tagEvents        = "Events"
 	tagArtifacts     = "Artifacts"
+	tagBridges       = "Bridges"
 	tagDead          = "Dead letters"
 	tagCredentials   = "Credentials"
 	tagHub           = "Hub"
@@ -29,7 +30,8 @@ const (
 func routes() []route {
 	return slices.Concat(
 		messageRoutes(), contactRoutes(), taskRoutes(), approvalRoutes(), inboxRoutes(), conversationRoutes(), agentRoutes(),
-		permissionRoutes(), controlRoutes(), runRoutes(), artifactRoutes(), credentialRoutes(), eventRoutes(), hubRoutes(), pageRoutes(),
+		permissionRoutes(), controlRoutes(), runRoutes(), artifactRoutes(), bridgeRoutes(), credentialRoutes(), eventRoutes(), hubRoutes(), observeRoutes(),
+		pageRoutes(),
 	)
 }
 
@@ -70,7 +72,7 @@ func messageRoutes() []route {
 			Scope: parley.ScopeRead, Who: Everyone,
 			Summary:     "Everything that belongs to a trace",
 			Held:        true,
-			Description: "The messages the caller may read, in their order, with what became of them.",
+			Description: "The messages the caller may read, in their order, with what became of them, and the runs it may see.",
 		}, trace),
 		answers(Operation{
 			ID: "search", Method: http.MethodGet, Path: "/v1/search", Tag: tagMessages,
@@ -253,6 +255,13 @@ func agentRoutes() []route {
 			Held:        true,
 			Description: "Each participant with its status and what is open in its inbox.",
 		}, who),
+		answers(Operation{
+			ID: "list-protocols", Method: http.MethodGet, Path: "/v1/protocols", Tag: tagAgents,
+			Scope: parley.ScopeRead, Who: Everyone,
+			Summary:     "Which formats are spoken",
+			Held:        true,
+			Description: "By the hub at its edges, and by each agent that names any in its profile. The highest version that both understand is used.",
+		}, protocols),
 		answers(Operation{
 			ID: "list-agents", Method: http.MethodGet, Path: "/v1/agents", Tag: tagAgents,
 			Scope: parley.ScopeRead, Who: Everyone,

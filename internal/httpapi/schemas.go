@@ -60,7 +60,7 @@ func refine(schemas map[string]*huma.Schema) {
 func addTexts(name string, s *huma.Schema) {
 	for field, p := range s.Properties {
 		if p.Description == "" {
-			p.Description = cmp.Or(lookUp(contactFields, name, field), lookUp(fields, name, field))
+			p.Description = cmp.Or(lookUp(bridgeFields, name, field), lookUp(contactFields, name, field), lookUp(fields, name, field))
 		}
 		of := p
 		if p.Type == huma.TypeArray {
@@ -120,13 +120,17 @@ var words = map[string][]any{
 	"ContactRequest.action": enum(parley.PatternAsk, parley.PatternDelegate, parley.PatternNotify),
 	"effect":                enum(parley.EffectAllow, parley.EffectDeny),
 
+	"Beat.state":            enum(parley.Awake, parley.Offline),
+	"DepartureReport.state": enum(parley.DepartureWritten, parley.DepartureSeen, parley.DepartureFailed, parley.DepartureEvicted),
+	"layout":                enum(parley.LayoutAgentOS, parley.LayoutBlackboard, parley.LayoutInbox),
+
 	"action":  enum(parley.Actions()...),
 	"answers": enum(parley.AnswersParallel, parley.AnswersRoundRobin, parley.AnswersFirst),
 	"purpose": enum(parley.PurposeAsk, parley.PurposeTask, parley.PurposeCallback, parley.PurposeApproval, parley.PurposeError),
 }
 
 // freely are fields of the same name that may say anything.
-var freely = []string{"Content.code"}
+var freely = []string{"Content.code", "Issues.action"}
 
 func enum[T ~string](list ...T) (values []any) {
 	for _, v := range list {

@@ -29,6 +29,7 @@ var stories = map[string][]step{
 		{op: "whoami", as: "user", header: in("Parley-As", "arya")},
 		{op: "who", as: "arya"},
 		{op: "list-agents", as: "arya"},
+		{op: "list-protocols", as: "arya"},
 		{op: "add-agent", as: "user", body: `{"id":"sansa","name":"Sansa","role":"reviewer","skills":["letters"],"runtime_config":{"model":"x"}}`},
 		{op: "add-agent", as: "user", body: `{"id":"Sansa Stark"}`},
 		{op: "add-agent", as: "user", body: `{"id":"sansa"}`},
@@ -190,6 +191,13 @@ var stories = map[string][]step{
 		{op: "list-audit", as: "user", query: "limit=1&cursor={next}"},
 		{op: "list-audit", as: "arya"},
 		{op: "verify-audit", as: "user"},
+		{op: "read-log", as: "user", query: "agent=Arya&status=delivered&since=2026-02-25T18:50:00Z"},
+		{op: "read-log", as: "user", query: "status=lost"},
+		{op: "read-log", as: "user", query: "since=yesterday"},
+		{op: "read-log", as: "arya"},
+		{op: "metrics", as: "user"},
+		{op: "metrics", as: "arya"},
+		{op: "metrics"},
 		{op: "check", as: "user"},
 		{op: "check", as: "arya"},
 		{op: "make-backup", as: "user", body: `{"directory":"/nowhere"}`},
@@ -205,6 +213,7 @@ var stories = map[string][]step{
 func TestTranscripts(t *testing.T) {
 	used, all := map[string]bool{}, maps.Clone(stories)
 	maps.Copy(all, contactStories)
+	maps.Copy(all, bridgeStories)
 	for name, steps := range all {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
@@ -288,6 +297,7 @@ var hidden = []struct {
 	pattern *regexp.Regexp
 }{
 	{"cursor", regexp.MustCompile(`"next": ?"[^"]+"|cursor=[\w-]{2,}`)},
+	{"file", regexp.MustCompile(`"name": "msg-[^"]+"`)},
 	{"secret", regexp.MustCompile(`parley_[\w-]{43}`)},
 	{"id", regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)},
 	{"digest", regexp.MustCompile(`\b[0-9a-f]{64}\b`)},
@@ -295,7 +305,7 @@ var hidden = []struct {
 }
 
 // numbers depend on what goes on in the background, or on the machine.
-var numbers = regexp.MustCompile(`"(pid|disk_free|disk_total|seq|last_seq|read_seq|last_event|num|entries|audited|elapsed)": ?[\d.e-]+`)
+var numbers = regexp.MustCompile(`"(pid|disk_free|disk_total|seq|last_seq|read_seq|last_event|num|entries|audited|elapsed|since|up_to)": ?[\d.e-]+`)
 
 // steps are lines that say how far something is, one after the other.
 var steps = regexp.MustCompile(`(?m)(^\{"progress":.*\n)(?:\{"progress":.*\n)+`)

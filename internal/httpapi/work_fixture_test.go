@@ -42,3 +42,25 @@ func (w *world) heldCall(message string) parley.Approval {
 	}
 	return held.Approval
 }
+
+// bridge is one for an agent of the same name.
+func (w *world) bridge(name string) string {
+	w.t.Helper()
+	made, err := w.AddBridge(ctx, user, parley.NewBridge{
+		ID: name, Layout: parley.LayoutInbox, Root: "/srv/" + name, Agents: []string{name}, Outside: true,
+	})
+	w.ok(err)
+	return made.ID
+}
+
+// departure is what is to be written for the agent of a bridge.
+func (w *world) departure(name string) string {
+	w.t.Helper()
+	_, err := w.Post(ctx, as("gendry"), parley.Draft{Direct: []string{name}, Content: parley.Content{Text: "hello"}})
+	w.ok(err)
+	list, err := w.BridgeAt(user).Departures(ctx, name, parley.DepartureQuery{})
+	if w.ok(err); len(list) != 1 {
+		w.t.Fatalf("what is to depart: %v", list)
+	}
+	return list[0].ID
+}

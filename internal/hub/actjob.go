@@ -111,6 +111,9 @@ func (s *scene) askedBy(p post, m *parley.Message, where parley.Conversation, r 
 	if !s.seesAll() || s.resolve(&o.work.original) != nil {
 		o.work.original = "" // nobody speaks for another, and for nobody here
 	}
+	if reads, err := s.readsIn(assignee, where); err != nil || !reads {
+		return nil, errors.Join(err, s.mustReach(assignee))
+	}
 	if err := s.available(assignee, parley.PatternDelegate); err != nil {
 		return nil, err
 	}
@@ -134,12 +137,7 @@ func (s *scene) forTask(j *job, p post, m parley.Message, to []parley.Reach) ([]
 			}
 		}
 	case j != nil && (j.says.Status.Ended() && j.task.CallbackTo != "" || m.Type == typeStatusUpdate):
-		for i := range to {
-			if to[i].Agent == j.task.Requester {
-				to[i].Wakes, to[i].Purpose = false, ""
-			}
-		}
-		return to, nil
+		return s.toldLater(*j, to)
 	case p.purpose != parley.PurposeTask || m.Task == "":
 		return to, nil
 	}
@@ -154,8 +152,26 @@ func (s *scene) forTask(j *job, p post, m parley.Message, to []parley.Reach) ([]
 	return to, err
 }
 
+// toldLater lets news of a task not wake its requester. Who lives in a tree does not even get it where it is the end: it is told
+// of that by a document of its own.
+func (s *scene) toldLater(j job, to []parley.Reach) ([]parley.Reach, error) {
+	requester, err := s.Agents().Find(j.task.Requester)
+	if err != nil {
+		return to, err
+	}
+	if j.says.Status.Ended() && requester.Runtime == parley.RuntimeBridge {
+		return slices.DeleteFunc(to, func(r parley.Reach) bool { return r.Agent == requester.ID }), nil
+	}
+	for i := range to {
+		if to[i].Agent == requester.ID {
+			to[i].Wakes, to[i].Purpose = false, ""
+		}
+	}
+	return to, nil
+}
+
 // do does what a stored message is for.
-func (s *scene) do(j *job, m parley.Message) error {
+func (s *scene) do(j *job, m parley.Message, tree *parley.Bridge) error {
 	if j == nil {
 		return nil
 	}
@@ -166,5 +182,28 @@ func (s *scene) do(j *job, m parley.Message) error {
 	if err != nil {
 		return err
 	}
+	if j.says.Status.Ended() {
+		if err := s.toldInTree(&t, m, tree); err != nil {
+			return err
+		}
+	}
 	return s.sayOfTask(&t, j.says)
+}
+
+// toldInTree has the document by which a task ends be the callback to a requester who reads it in the same channel of the same
+// tree: another one would say it twice.
+func (s *scene) toldInTree(t *parley.Task, m parley.Message, tree *parley.Bridge) error {
+	if tree == nil || m.Conversation != t.CallbackTo || tree.Layout != parley.LayoutAgentOS {
+		return nil
+	}
+	to, _, err := s.calledBack(*t)
+	if err != nil {
+		return err
+	}
+	if _, reads, err := s.livesIn(*tree, to.ID); err != nil || !reads {
+		return err
+	}
+	after := *t
+	after.Callback = m.ID
+	return s.keepTask(t, after)
 }

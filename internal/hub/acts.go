@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/schema"
 )
 
 // The types by which the formats of S0 and S3 begin, update and end tasks.
@@ -34,13 +35,11 @@ var asPosted = parley.Limits{Body: math.MaxInt}
 func decodeDeed(d parley.Draft) *deed {
 	var do *deed
 	switch d.Type {
-	case parley.TypeTask, typeTaskAssign:
-		do = &deed{asks: &parley.Contact{Message: d.Content.Text}}
+	case parley.TypeTask, typeTaskAssign, typeTaskDelegation:
+		do = decodeDelegation(d)
 	case parley.TypeRequest:
 		do = decodeRequest(d)
-	case typeTaskDelegation:
-		do = decodeDelegation(d)
-	case typeStatusUpdate:
+	case typeStatusUpdate, parley.TypeStatus:
 		do = says(decodeStatus(d))
 	case parley.TypeNotification:
 		do = says(decodeNotification(d))
@@ -96,21 +95,30 @@ func decodeRequest(d parley.Draft) *deed {
 	return &deed{asks: &parley.Contact{Message: text, Deadline: moment(p.Deadline)}}
 }
 
-// decodeDelegation reads S3's task-delegation.
+// delegation is the payload of S3's task-delegation.
+type delegation struct {
+	Task    string `json:"task"`
+	Context struct {
+		Dependencies []string `json:"dependencies"`
+		Deadline     string   `json:"deadline"`
+	} `json:"context"`
+	Metadata struct {
+		Original string `json:"original_requester"`
+		Reason   string `json:"delegation_reason"`
+	} `json:"metadata"`
+}
+
+// decodeDelegation reads S3's task-delegation, and any other request for a task: what it has no S3 payload for, its text says.
 func decodeDelegation(d parley.Draft) *deed {
-	var p struct {
-		Task    string `json:"task"`
-		Context struct {
-			Dependencies []string `json:"dependencies"`
-			Deadline     string   `json:"deadline"`
-		} `json:"context"`
-		Metadata struct {
-			Original string `json:"original_requester"`
-			Reason   string `json:"delegation_reason"`
-		} `json:"metadata"`
-	}
+	var p delegation
 	if len(d.Payload) > 0 && json.Unmarshal(d.Payload, &p) != nil || parley.CheckNeeded(p.Context.Dependencies) != nil {
-		return nil
+		if d.Type == typeTaskDelegation {
+			return nil
+		}
+		p = delegation{}
+	}
+	if d.Type != typeTaskDelegation {
+		p.Task = cmp.Or(d.Content.Text, p.Task)
 	}
 	return &deed{
 		asks: &parley.Contact{
@@ -120,7 +128,7 @@ func decodeDelegation(d parley.Draft) *deed {
 	}
 }
 
-// decodeStatus reads S3's status-update. It never ends a task: that is for a result to do.
+// decodeStatus reads S3's status-update, by that name or as the status that it is here. It never ends a task: that is for a result to do.
 func decodeStatus(d parley.Draft) *parley.TaskChange {
 	var p struct {
 		Status     string   `json:"status"`
@@ -129,7 +137,7 @@ func decodeStatus(d parley.Draft) *parley.TaskChange {
 		Confidence *float64 `json:"confidence"`
 		Blockers   []string `json:"blockers"`
 	}
-	if json.Unmarshal(d.Payload, &p) != nil {
+	if json.Unmarshal(d.Payload, &p) != nil || d.Type == parley.TypeStatus && !schema.Fits("routing", string(typeStatusUpdate), d.Payload) {
 		return nil
 	}
 	line := clipped(cmp.Or(p.Message, d.Content.Text))

@@ -261,6 +261,9 @@ func (s *scene) changeAgent(before, edited parley.Agent) (parley.Agent, error) {
 	if err == nil && after.Manager != before.Manager {
 		err = s.passApprovals(after.ID)
 	}
+	if err == nil && before.Runtime == parley.RuntimeBridge && after.Runtime != before.Runtime {
+		err = s.recallAll(after.ID)
+	}
 	return after, errors.Join(err, s.audit("agent.change", after.ID, nil))
 }
 

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -80,7 +81,7 @@ func (s *scene) hold(caller Caller, call parley.HeldCall, target string, rule pa
 // comesFrom writes down what a call comes from: its run, and with it the conversation and task to which what comes of
 // the call returns.
 func (s *scene) comesFrom(a *parley.Approval, caller Caller) (*parley.Run, error) {
-	a.TraceID = a.ID
+	a.TraceID = cmp.Or(caller.Trace, a.ID)
 	if caller.Run == "" {
 		return nil, nil
 	}

@@ -60,6 +60,29 @@ func (a *attendance) note(one *attendant, now time.Time) {
 	}
 }
 
+// heardFor notes a sign of an agent, after which it counts as there for a while. An older sign than is known says nothing.
+func (a *attendance) heardFor(agent string, at time.Time, length time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	one := a.of(agent)
+	if until := at.Add(length); until.After(one.until) {
+		one.heard, one.until = at, until
+	}
+	if !one.announced {
+		signal(a.wake)
+	}
+}
+
+// left notes that an agent has said it is gone.
+func (a *attendance) left(agent string, now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if one := a.of(agent); one.until.After(now) {
+		one.until = now
+		signal(a.wake)
+	}
+}
+
 // there says whether an agent is there. The lock of the attendance is held.
 func (one *attendant) there(now time.Time) bool {
 	return one.sessions > 0 || now.Before(one.until)

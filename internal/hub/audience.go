@@ -30,6 +30,9 @@ func (s *scene) audience(m *parley.Message, p post, where place, receipt *parley
 			return nil, err
 		}
 	}
+	if p.spread != nil {
+		return p.spread, nil
+	}
 	members, err := present.reached(*m)
 	if err != nil {
 		return nil, err

@@ -68,28 +68,32 @@ func awaited(list []parley.Delivery, rung parley.DeliveryState) (short []parley.
 	return short
 }
 
-// watches tell those who wait for a message that one of its deliveries has moved, and those who wait for a task that
-// it has.
+// watches tell those who wait for a message that one of its deliveries has moved, those who wait for a task that it has, and
+// those who take what is for an agent, or is posted in a conversation, into a tree that there is something.
 type watches struct {
 	mu sync.Mutex
-	on map[string]map[chan struct{}]bool // by message or task; each channel has room for one sign
+	on map[string]map[chan struct{}]bool // by what is waited for; each channel has room for one sign
 }
 
 func newWatches() *watches { return &watches{on: map[string]map[chan struct{}]bool{}} }
 
-func (w *watches) join(message string) (moved <-chan struct{}, leave func()) {
+func (w *watches) join(about ...string) (moved <-chan struct{}, leave func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	sign := make(chan struct{}, 1)
-	if w.on[message] == nil {
-		w.on[message] = map[chan struct{}]bool{}
+	for _, one := range about {
+		if w.on[one] == nil {
+			w.on[one] = map[chan struct{}]bool{}
+		}
+		w.on[one][sign] = true
 	}
-	w.on[message][sign] = true
 	return sign, func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if delete(w.on[message], sign); len(w.on[message]) == 0 {
-			delete(w.on, message)
+		for _, one := range about {
+			if delete(w.on[one], sign); len(w.on[one]) == 0 {
+				delete(w.on, one)
+			}
 		}
 	}
 }
@@ -105,14 +109,14 @@ func (w *watches) tellAll() {
 	}
 }
 
-func (w *watches) tell(messages []string) {
-	if len(messages) == 0 {
+func (w *watches) tell(about []string) {
+	if len(about) == 0 {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, message := range messages {
-		for sign := range w.on[message] {
+	for _, one := range about {
+		for sign := range w.on[one] {
 			signal(sign)
 		}
 	}

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"encoding/json"
 	"errors"
 
 	"github.com/parley-hub/parley"
@@ -18,6 +19,8 @@ type callback struct {
 	trace        string
 	hops         int
 	purpose      parley.Purpose // none: it is only posted
+	from         string         // default: the hub
+	payload      json.RawMessage
 }
 
 // callBack posts a callback and returns the message. All members see it; only whom it is for gets a delivery.
@@ -37,9 +40,10 @@ func (s *scene) callBack(c callback) (parley.Message, error) {
 	if recipient.RemovedAt == nil {
 		reach = []parley.Reach{{Agent: recipient.ID, Wakes: c.purpose != "", Purpose: c.purpose}}
 	}
+	setDefault(&c.from, parley.System)
 	return s.utter(parley.Message{
-		From: parley.System, To: recipient.ID, Conversation: where, Type: parley.TypeResult, Task: c.task, Source: c.source,
-		InReplyTo: c.inReplyTo, TraceID: c.trace, Hops: c.hops, Content: parley.Content{Text: s.hub.fitting(c.text)},
+		From: c.from, To: recipient.ID, Conversation: where, Type: parley.TypeResult, Task: c.task, Source: c.source,
+		InReplyTo: c.inReplyTo, TraceID: c.trace, Hops: c.hops, Content: parley.Content{Text: s.hub.fitting(c.text)}, Payload: c.payload,
 	}, reach...)
 }
 

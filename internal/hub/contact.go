@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/parley-hub/parley"
 )
@@ -22,6 +23,7 @@ func (h *Hub) Contact(ctx context.Context, caller Caller, c parley.Contact) (par
 		made parley.Contacted
 		w    *parley.Wait
 	)
+	began := time.Now()
 	err = h.update(ctx, caller, func(s *scene) error {
 		o, err := s.origin(caller)
 		if err == nil {
@@ -29,6 +31,9 @@ func (h *Hub) Contact(ctx context.Context, caller Caller, c parley.Contact) (par
 		}
 		return err
 	})
+	if err == nil {
+		h.wrote(began)
+	}
 	if errors.Is(err, errTooManyHops) {
 		h.tellHops(ctx, caller, parley.AsError(err))
 	}
@@ -146,6 +151,9 @@ func (s *scene) contact(o origin, c parley.Contact) (made parley.Contacted, w *p
 	if err := s.checkHops(o); err != nil {
 		return made, nil, err
 	}
+	if err := s.mustReach(target); err != nil {
+		return made, nil, err
+	}
 	if err := s.available(target, c.Pattern); err != nil {
 		return made, nil, err
 	}
@@ -201,6 +209,7 @@ func (s *scene) request(o origin, target parley.Agent, c parley.Contact, task st
 			Content: parley.Content{Text: c.Request(s.me, task), Artifacts: c.Artifacts},
 		},
 		source: sourceContact, purpose: as.purpose, request: true, task: task, by: o.run, hops: o.hops(),
+		trace: o.caller.Trace,
 	}
 	if o.approved != nil {
 		p.draft.TraceID = o.approved.TraceID

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -83,7 +84,7 @@ func (s *scene) newTask(o *origin, assignee parley.Agent, c parley.Contact) (t p
 	if t.ID, err = s.Tasks().NextID(); err != nil {
 		return t, err
 	}
-	t.Root, t.TraceID = t.ID, t.ID
+	t.Root, t.TraceID = t.ID, cmp.Or(o.caller.Trace, t.ID)
 	return t, s.hangUnder(&t, parent)
 }
 

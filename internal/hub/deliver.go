@@ -8,30 +8,44 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// addressed gives what a message reaches its purpose, and the sender's own count where it keeps one. A
-// count that has jumped is noted.
-func (s *scene) addressed(p post, m parley.Message, to []parley.Reach) ([]parley.Reach, error) {
+// addressed gives what a message reaches its purpose, and the sender's own count where it keeps one.
+func (s *scene) addressed(p post, m parley.Message, to []parley.Reach) (_ []parley.Reach, err error) {
+	if to, err = s.withoutTree(p.tree, to); err != nil {
+		return nil, err
+	}
+	if to, err = s.quiet(p, to); err != nil {
+		return nil, err
+	}
 	for i := range to {
 		if to[i].Wakes {
 			to[i].Purpose = p.purpose
 		}
 	}
-	sequence := p.draft.Sequence
-	if sequence == 0 {
-		return to, nil
-	}
-	if len(to) != 1 {
-		return nil, parley.Errorf(parley.BadInput, "the message has a sequence and %d recipients", len(to)).
+	return to, s.counted(m, p.draft.Sequence, to)
+}
+
+// counted has the sender's own count go on, if it keeps one, and notes where it has jumped. What reaches whoever waits for it without a delivery counts too.
+func (s *scene) counted(m parley.Message, sequence int64, to []parley.Reach) error {
+	recipient := m.To
+	switch {
+	case sequence == 0:
+		return nil
+	case len(to) == 1:
+		recipient, to[0].Sequence = to[0].Agent, sequence
+	case len(to) > 1 || recipient == "" || recipient == parley.All:
+		return parley.Errorf(parley.BadInput, "the message has a sequence and %d recipients", len(to)).
 			Suggest("a sequence counts the messages to one recipient: name one, or leave it out")
 	}
-	to[0].Sequence = sequence
-	last, err := s.Deliveries().Pair(m.From, to[0].Agent)
+	last, err := s.Deliveries().Pair(m.From, recipient)
+	if err == nil && len(to) == 0 {
+		err = s.Deliveries().Count(m.From, recipient, sequence)
+	}
 	if err != nil || sequence == last+1 || sequence == 1 { // 1: the sender has begun anew
-		return to, err
+		return err
 	}
 	data, err := json.Marshal(map[string]int64{"expected": last + 1, "got": sequence})
-	s.note(parley.Event{Kind: parley.EventSequenceGap, Conversation: m.Conversation, Agent: to[0].Agent, Data: data})
-	return to, err
+	s.note(parley.Event{Kind: parley.EventSequenceGap, Conversation: m.Conversation, Agent: recipient, Data: data})
+	return err
 }
 
 // deliver makes the deliveries of a stored message, and room for them.
@@ -98,8 +112,11 @@ func (s *scene) makeRoom(d parley.Delivery) error {
 	if d.Waking {
 		full = inbox.Waking
 	}
+	if full, err = s.crowd(recipient, d, full); err != nil {
+		return err
+	}
 	over := full - recipient.InboxDepth
-	if over > 0 && d.Waking && recipient.InboxOverflow == parley.OverflowReject {
+	if over > 0 && d.Waking && (s.tree != nil || recipient.InboxOverflow == parley.OverflowReject) { // a directory is a queue of its own
 		return inboxFull(recipient, full-1)
 	}
 	for n := range min(over, maxEvictions) {
@@ -112,6 +129,16 @@ func (s *scene) makeRoom(d parley.Delivery) error {
 		}
 	}
 	return nil
+}
+
+// crowd is how many take room in an inbox, of those that are open. What lies in a directory tree is bounded there, by whoever
+// writes into it.
+func (s *scene) crowd(a parley.Agent, d parley.Delivery, open int) (int, error) {
+	if a.Runtime != parley.RuntimeBridge || open <= a.InboxDepth {
+		return open, nil
+	}
+	waiting, err := s.Queue().Ready(parley.Queue{Recipient: a.ID, Wakes: d.Waking, Plain: true, Limit: a.InboxDepth + maxEvictions})
+	return len(waiting), err
 }
 
 // errInboxFull tells the refusal of an inbox from the store's own troubles.

@@ -30,8 +30,16 @@ func (s *scene) move(d *parley.Delivery, to parley.DeliveryState, edit func(*par
 	if after.Ready() {
 		s.woken = append(s.woken, after.Recipient)
 	}
-	if err := s.noteDelivery(parley.EventDelivery(after.State), after); err != nil || !after.Waking {
+	if err := s.noteDelivery(parley.EventDelivery(after.State), after); err != nil {
 		return err
+	}
+	if after.State == parley.DeliveryAnswered && before.AnsweredAt == nil && after.Answer != "" {
+		if err := s.copyAnswer(after); err != nil {
+			return err
+		}
+	}
+	if !after.Waking {
+		return nil
 	}
 	if err := s.purposeMoved(before, after); err != nil || after.Open() {
 		return err
@@ -240,6 +248,7 @@ func (s *scene) utter(m parley.Message, to ...parley.Reach) (parley.Message, err
 		return m, err
 	}
 	m.Checksum = m.Seal(m.BodyDigest())
+	s.moved = append(s.moved, m.Conversation)
 	if err := s.Messages().Insert(m); err != nil {
 		return m, err
 	}

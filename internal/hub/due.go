@@ -132,11 +132,28 @@ func (s *scene) fallDue(d *parley.Delivery) error {
 		}
 	}
 	if late {
+		acked, err := s.ackedBySight(*d)
+		if err != nil || acked {
+			return err
+		}
 		return s.missed(*d, parley.EventLate,
 			parley.Errorf(parley.TimedOut, "%s has not answered this by %s", d.Recipient, d.Deadline.Format(time.RFC3339)).
 				Suggest("it is still open: wait, or ask somebody else"))
 	}
 	return nil
+}
+
+// ackedBySight says that a delivery whose sender wants an ack has it: an agent that the hub runs gives none, but to see it.
+func (s *scene) ackedBySight(d parley.Delivery) (bool, error) {
+	if d.SeenAt == nil {
+		return false, nil
+	}
+	recipient, err := s.Agents().Find(d.Recipient)
+	if err != nil || !recipient.Dispatched() {
+		return false, err
+	}
+	m, err := s.Messages().Get(d.Message)
+	return err == nil && m.RequiresAck, ignoreNotFound(err)
 }
 
 func brief(d time.Duration) string {

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -30,9 +31,7 @@ func (s *scene) envelope(p post, d parley.Draft, where place, parent *parley.Mes
 			m.TraceID = parent.TraceID
 		}
 	}
-	if m.TraceID == "" {
-		m.TraceID = m.ID
-	}
+	m.TraceID = cmp.Or(m.TraceID, p.trace, m.ID)
 	if s.me.Kind == parley.KindAgent {
 		m.Hops = 1 + p.hops
 		switch {

@@ -119,9 +119,16 @@ func (s *scene) nameOf(name string) (string, error) {
 	return a.Name, err
 }
 
-func draftWords(action string) func(*scene, string, parley.Draft) (words, error) {
-	return func(s *scene, agent string, d parley.Draft) (words, error) {
-		others, where, err := s.draftGoes(agent, d)
+// heldPost is a draft that is held, and the document that it has come by, if it has.
+type heldPost struct {
+	parley.Draft
+	Bridge   string `json:"bridge,omitempty"`
+	Document string `json:"document,omitempty"`
+}
+
+func draftWords(action string) func(*scene, string, heldPost) (words, error) {
+	return func(s *scene, agent string, d heldPost) (words, error) {
+		others, where, err := s.draftGoes(agent, d.Draft)
 		w := words{"post in " + where, "posting in " + where, action, d.ApprovalParts()}
 		if len(others) > 0 {
 			names := strings.Join(others, ", ")
@@ -161,12 +168,12 @@ func (s *scene) draftGoes(agent string, d parley.Draft) (others []string, where 
 	return others, where, nil
 }
 
-func preparePost(_ context.Context, h *Hub, as Caller, d parley.Draft) (execution, error) {
-	d, err := d.Check(h.config.Limits)
+func preparePost(_ context.Context, h *Hub, as Caller, held heldPost) (execution, error) {
+	d, err := held.Check(h.config.Limits)
 	if err != nil {
 		return nil, err
 	}
-	p := post{draft: d, source: as.Source}
+	p := post{draft: d, source: as.Source, named: held.Document}
 	if err := p.compose(); err != nil {
 		return nil, err
 	}
@@ -181,9 +188,28 @@ func preparePost(_ context.Context, h *Hub, as Caller, d parley.Draft) (executio
 		} else if !errors.Is(err, parley.ErrNotFound) {
 			return returned{}, err
 		}
-		receipt, err := s.post(p)
+		receipt, err := s.postHeld(p, held.Bridge)
 		return returned{text: postedWords(receipt)}, err
 	}, nil
+}
+
+// postHeld posts what was approved. Where it has come by a document, it is known as the message of that from now on.
+func (s *scene) postHeld(p post, bridge string) (parley.Receipt, error) {
+	b, err := s.Bridges().Get(bridge)
+	switch {
+	case bridge == "" || errors.Is(err, parley.ErrNotFound):
+		return s.post(p)
+	case err != nil:
+		return parley.Receipt{}, err
+	}
+	p.tree = &b
+	receipt, err := s.post(p)
+	if err != nil {
+		return receipt, err
+	}
+	return receipt, s.Bridges().Arrived(parley.FileRow{
+		Bridge: b.ID, File: parley.BridgeFile{Path: "approved/" + p.approved.ID}, Name: p.named, From: s.me.ID, Message: receipt.Message.ID, At: s.now,
+	})
 }
 
 func postedWords(r parley.Receipt) string {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +28,7 @@ type Caller struct {
 	Scopes parley.Scopes    // what the credential may be used for
 	Until  *time.Time       // when the credential ends
 	Run    string           // the run that calls, if it came with the token of one
+	Trace  string           // the trace that the call is part of, for what neither gives nor inherits one
 
 	Approved bool // it reads now because somebody has approved exactly that; only the hub itself says so
 }
@@ -48,6 +50,7 @@ type Config struct {
 	About       parley.HubStatus // what only the program around the hub knows of it: its version, address and so on
 	AuditHead   HeadKeeper       // default: nobody keeps it
 	Log         *slog.Logger     // failures nobody is told of; default: slog.Default
+	Observer    Observer         // default: nobody
 
 	// Notified says who has ways to be told something outside of the hub. Default: everybody.
 	Notified func(person string) bool
@@ -75,11 +78,13 @@ type Hub struct {
 	watches    *watches
 	attendance *attendance
 	rung       *rung
+	bridges    *bridgeStates
 	live       *liveRuns
 	announcing sync.Mutex // held while who has come or gone is written down
 	halts      halts
 	budgets    budgets
 	summaries  summaries
+	followers  followers
 
 	started   time.Time
 	totals    totals
@@ -90,7 +95,7 @@ type Hub struct {
 	wasteDue atomic.Bool // there may be bodies of artifacts without a row
 
 	sweeping sync.Mutex // held by a sweep
-	diskLow  bool       // and whoever follows the events knows
+	alerts   alerts
 
 	services []*service.Service
 }
@@ -113,6 +118,9 @@ func New(ctx context.Context, store parley.Store, config Config) (*Hub, error) {
 	if config.Log == nil {
 		config.Log = slog.Default()
 	}
+	if config.Observer == nil {
+		config.Observer = nobody{}
+	}
 	setDefault(&config.SweepEvery, time.Minute)
 	setDefault(&config.DueEvery, time.Second)
 	setDefault(&config.Retention.Events, eventsKept)
@@ -126,7 +134,7 @@ func New(ctx context.Context, store parley.Store, config Config) (*Hub, error) {
 		store: store, config: config, clock: config.Clock, rate: newLimiter(config.Rate), stream: newStream(store),
 		index: newIndexer(store, config.Log), bells: newBells(), turns: newTurns(),
 		strangers: newStrangers(), readings: newReadings(), watches: newWatches(), attendance: newAttendance(),
-		rung: newRung(), live: newLiveRuns(), noticesCome: make(chan struct{}, 1),
+		rung: newRung(), live: newLiveRuns(), bridges: newBridgeStates(), noticesCome: make(chan struct{}, 1),
 	}
 	h.heads = newHeads(store, config.AuditHead, config.Log)
 	h.refusals = newRefusals(h)
@@ -170,7 +178,7 @@ type scene struct {
 	now      time.Time
 	events   []parley.Event
 	woken    []string    // who has something to take, once this is committed
-	moved    []string    // the messages whose deliveries have moved, the waits and the tasks, then
+	moved    []string    // the messages whose deliveries have moved, the waits, the tasks, and where something was posted, then
 	warnings []string    // for the log, then
 	stirred  []string    // whose state has changed, then
 	retasked []string    // whose tasks have changed
@@ -180,6 +188,11 @@ type scene struct {
 	told     bool        // somebody is to be told something outside of the hub, then
 
 	unsettling []parley.Event // after which somebody may see less
+
+	bridged bool           // what is done comes over a bridge, by a file that carries no credential
+	tree    *parley.Bridge // which one, while a document of it is stored
+
+	joined []parley.Bridge // all, once they were read
 
 	strangers []string // names a message mentions that nobody has
 
@@ -220,12 +233,13 @@ func (h *Hub) write(ctx context.Context, caller Caller, fn func(*scene) error) e
 	h.stream.doubt(committed.unsettling)
 	h.stream.poke()
 	h.index.poke()
+	h.followers.poke()
 	if committed.audited {
 		h.heads.poke()
 	}
 	h.bells.ring(committed.woken...)
 	h.rung.note(committed.woken)
-	h.watches.tell(committed.moved)
+	h.watches.tell(slices.Concat(committed.moved, committed.woken))
 	h.summaries.note(committed.stirred)
 	if committed.told {
 		signal(h.noticesCome)
@@ -256,7 +270,7 @@ func (s *scene) enter(caller Caller) error {
 		return parley.Errorf(parley.NotPermitted, "%s is not a participant of this hub", caller.Agent).
 			Suggest("ask an owner of this hub to add it")
 	}
-	s.me = me
+	s.me, s.bridged = me, caller.Source == bridged
 	s.heard(caller)
 	return err
 }

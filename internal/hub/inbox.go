@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/parley-hub/parley"
 )
@@ -10,6 +11,7 @@ import (
 // Peek shows what is open for the caller, oldest first: what waits, what somebody has taken, and what
 // pauses before another try.
 func (h *Hub) Peek(ctx context.Context, caller Caller, limit int) (p parley.Peeked, err error) {
+	defer h.read(time.Now(), &err)
 	limit = clamp(limit, defaultTake, mostTaken)
 	err = h.view(ctx, caller, func(s *scene) error {
 		if p.Inbox, err = s.Queue().Inbox(s.me.ID); err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/schema"
 )
 
 // keyMemory is how long a sender's idempotency key is remembered.
@@ -17,6 +18,7 @@ const maxCalled = 256
 
 // Post stores a message with its deliveries. When it returns, the message is on disk.
 func (h *Hub) Post(ctx context.Context, caller Caller, draft parley.Draft) (parley.Receipt, error) {
+	began := time.Now()
 	draft, err := draft.Check(h.config.Limits)
 	if err != nil {
 		return parley.Receipt{}, err
@@ -24,7 +26,7 @@ func (h *Hub) Post(ctx context.Context, caller Caller, draft parley.Draft) (parl
 	if draft.Content.Artifacts, err = h.sizeArtifacts(ctx, caller, draft); err != nil {
 		return parley.Receipt{}, err
 	}
-	post := post{draft: draft, source: caller.Source, run: caller.Run}
+	post := post{draft: draft, source: caller.Source, run: caller.Run, trace: caller.Trace}
 	if err := post.compose(); err != nil {
 		return parley.Receipt{}, err
 	}
@@ -40,6 +42,7 @@ func (h *Hub) Post(ctx context.Context, caller Caller, draft parley.Draft) (parl
 	if err != nil {
 		return parley.Receipt{}, h.heldOr(ctx, caller, err, postTool(draft), draft)
 	}
+	h.wrote(began)
 	h.index.posted(receipt.Message)
 	receipt.Notices = append(receipt.Notices, h.nearMisses(ctx, strangers)...)
 	return receipt, nil
@@ -72,6 +75,7 @@ type post struct {
 	source  string
 	purpose parley.Purpose // of what wakes
 	run     string         // which posts it, if one does
+	trace   string         // that its caller is in, for what neither gives nor inherits one
 	answers bool           // it is the run's answer
 	request bool           // it is a contact, whose sender may make it, and has not made it before
 	task    string         // that it belongs to
@@ -82,6 +86,7 @@ type post struct {
 	calls   parley.Mentions
 	deed    *deed           // what it does to a task
 	command *parley.Command // what it tells an agent to do
+	query   bool            // it asks how somebody is doing, which the hub answers
 	health  *parley.Health  // what its sender says of itself
 	beats   bool            // and nothing else
 	call    string          // the digest of a run's call
@@ -89,6 +94,10 @@ type post struct {
 
 	approved *parley.Approval // it is posted now because this was approved
 	free     []string         // whom it may wake, whatever the rules say of mentions
+
+	named  string         // its id in the format it came in
+	tree   *parley.Bridge // by which it has come
+	spread []parley.Reach // whom it reaches where it is for everybody
 }
 
 func (p *post) compose() error {
@@ -112,9 +121,9 @@ func (p *post) compose() error {
 	return p.decode()
 }
 
-// decode reads the payloads that the hub acts on.
+// decode reads the payloads that the hub acts on, and checks those that the seeds describe.
 func (p *post) decode() (err error) {
-	p.deed = decodeDeed(p.draft)
+	p.deed, p.query = decodeDeed(p.draft), asksForStatus(p.draft)
 	switch p.draft.Type {
 	case parley.TypeCommand:
 		p.command, err = decodeCommand(p.draft.Payload)
@@ -122,7 +131,15 @@ func (p *post) decode() (err error) {
 		p.health, err = decodeHealth(p.draft.Payload)
 		p.beats = onlyBeats(p.draft)
 	}
-	return err
+	issues := schema.Payload(p.draft.Type, p.draft.Payload)
+	if len(issues) == 0 {
+		return err
+	}
+	invalid := parley.Invalid("the payload is no valid "+string(p.draft.Type), p.draft.IdempotencyKey, issues)
+	if err != nil { // which says it better
+		return parley.AsError(err).WithIssues(*invalid.Validation)
+	}
+	return invalid
 }
 
 func (s *scene) post(p post) (parley.Receipt, error) {
@@ -144,6 +161,9 @@ func (s *scene) post(p post) (parley.Receipt, error) {
 	if err != nil {
 		return parley.Receipt{}, err
 	}
+	if err := s.mustReachIn(where.Conversation, p); err != nil {
+		return parley.Receipt{}, err
+	}
 	m, err := s.envelope(p, d, where, parent)
 	if err != nil {
 		return parley.Receipt{}, err
@@ -162,6 +182,9 @@ func (s *scene) post(p post) (parley.Receipt, error) {
 	}
 	audience, err := s.audience(&m, p, where, &receipt)
 	if err != nil {
+		return parley.Receipt{}, err
+	}
+	if err := s.hideFrom(where.Conversation, audience, &receipt); err != nil {
 		return parley.Receipt{}, err
 	}
 	if audience, err = s.withoutAsker(p, parent, audience); err != nil {
@@ -186,7 +209,10 @@ func (s *scene) post(p post) (parley.Receipt, error) {
 	if err := s.settleArchive(where, parent); err != nil {
 		return parley.Receipt{}, err
 	}
-	if err := s.do(job, m); err != nil {
+	if err := s.do(job, m, p.tree); err != nil {
+		return parley.Receipt{}, err
+	}
+	if err := s.callbackNotice(m, &receipt); err != nil {
 		return parley.Receipt{}, err
 	}
 	return receipt, s.act(p, order, receipt)
@@ -202,6 +228,7 @@ func (s *scene) insert(p post, m parley.Message) (parley.Message, error) {
 		return m, err
 	}
 	m.Checksum = m.Seal(p.digest)
+	s.moved = append(s.moved, m.Conversation)
 	if err := s.Messages().Insert(m); err != nil || p.by == nil {
 		return m, err
 	}
@@ -218,6 +245,12 @@ func (s *scene) act(p post, o *order, r parley.Receipt) error {
 	switch {
 	case o != nil:
 		return s.obey(*o, r.Message, r.Deliveries)
+	case p.query && len(r.Deliveries) == 1:
+		a, asked, err := s.queried(p, []string{r.Deliveries[0].Recipient})
+		if err != nil || !asked {
+			return err
+		}
+		return s.answerQuery(a, r.Message, p.named)
 	case p.health != nil && s.me.Kind == parley.KindAgent:
 		_, err := s.keepHealth(s.me.ID, *p.health)
 		return err

@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/parley-hub/parley"
 )
 
 // History returns a part of a conversation, oldest message first. Reading consumes nothing.
 func (h *Hub) History(ctx context.Context, caller Caller, ref string, page parley.Page) (list []parley.Message, err error) {
+	defer h.read(time.Now(), &err)
 	page.Limit = clamp(page.Limit, 50, 1000)
 	err = h.view(ctx, caller, func(s *scene) error {
 		list, err = s.readPage(caller, &ref, page)
@@ -36,6 +38,7 @@ func (s *scene) readPage(caller Caller, ref *string, page parley.Page) ([]parley
 // Context returns what the caller sees when it is woken: the last messages of one conversation, as
 // many as its own limit says.
 func (h *Hub) Context(ctx context.Context, caller Caller, ref string) (list []parley.Message, err error) {
+	defer h.read(time.Now(), &err)
 	var page parley.Page
 	err = h.view(ctx, caller, func(s *scene) error {
 		page.Limit = s.me.ContextMessages

@@ -192,6 +192,9 @@ func (s *scene) requestAgain(t *parley.Task) error {
 	}
 	request.From, request.To, request.Conversation, request.Type = parley.System, t.Assignee, where, parley.TypeTask
 	request.Task, request.TraceID, request.Source = t.ID, t.TraceID, sourceContact
+	if request.InReplyTo, err = s.firstRequest(*t, where); err != nil {
+		return err
+	}
 	m, err := s.utter(request, parley.Reach{Agent: t.Assignee, Wakes: true, Purpose: parley.PurposeTask})
 	if err != nil {
 		return err
@@ -200,6 +203,22 @@ func (s *scene) requestAgain(t *parley.Task) error {
 	after.Message, after.Conversation = m.ID, where
 	callBackTo(&after, where)
 	return s.keepTask(t, after)
+}
+
+// firstRequest is the message that a task was first asked for with, if that is in a conversation: what the hub repeats answers
+// it.
+func (s *scene) firstRequest(t parley.Task, conversation string) (string, error) {
+	m, err := s.Messages().Get(t.Message)
+	switch {
+	case err != nil:
+		return "", ignoreNotFound(err)
+	case m.Conversation != conversation:
+		return "", nil
+	case m.From == parley.System:
+		return m.InReplyTo, nil
+	default:
+		return m.ID, nil
+	}
 }
 
 // requestOf is what a task was asked for with. What the hub repeats says whose words these are.

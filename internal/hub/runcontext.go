@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/parley-hub/parley"
 )
@@ -11,6 +12,7 @@ import (
 // RunContext is what a run's prompt is made from: of its own conversation, and of nothing else. The identity
 // files and the tools are for whoever makes the prompt to add.
 func (h *Hub) RunContext(ctx context.Context, run string) (c parley.RunContext, err error) {
+	defer h.read(time.Now(), &err)
 	var page []parley.Message
 	err = h.view(ctx, theHub, func(s *scene) (err error) {
 		if c.Run, err = s.Runs().Get(run); errors.Is(err, parley.ErrNotFound) {

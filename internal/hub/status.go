@@ -2,8 +2,6 @@ package hub
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -13,7 +11,7 @@ import (
 // Status says how the hub is doing.
 func (h *Hub) Status(ctx context.Context, caller Caller) (parley.HubStatus, error) {
 	status := h.config.About
-	status.StartedAt, status.Alerts = h.started, []parley.Alert{}
+	status.StartedAt, status.Alerts = h.started, h.alerts.list()
 	err := h.view(ctx, caller, func(s *scene) (err error) {
 		if !s.seesAll() {
 			status.Home = ""
@@ -33,23 +31,18 @@ func (h *Hub) Status(ctx context.Context, caller Caller) (parley.HubStatus, erro
 	return status, nil
 }
 
+// addDisk adds how much of the disk is free, and says so at once where it is too little.
 func (h *Hub) addDisk(status *parley.HubStatus) error {
-	disk, known := h.store.(parley.Disk)
-	if !known {
-		return nil
-	}
-	free, total, err := disk.Space()
-	if errors.Is(err, errors.ErrUnsupported) {
-		return nil
+	free, total, known, err := h.space()
+	if err != nil || !known {
+		return err
 	}
 	status.DiskFree, status.DiskTotal = free, total
-	if err == nil && free < enoughFree(total) {
-		status.Alerts = append(status.Alerts, parley.Alert{
-			Name: "disk", Message: fmt.Sprintf("the disk is almost full: %d MiB of %d are free", free>>20, total>>20),
-			Suggestion: "make room on it, or set a retention; when it is full, nothing more is stored",
-		})
+	if alert := diskAlert(free, total); free < enoughFree(total) && !h.alerts.has(alert) {
+		alert.Since = h.now()
+		status.Alerts = append(status.Alerts, alert)
 	}
-	return err
+	return nil
 }
 
 const (

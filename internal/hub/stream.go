@@ -56,6 +56,16 @@ func newStream(store parley.Store) *stream {
 // poke says that there may be new events.
 func (st *stream) poke() { signal(st.wake) }
 
+// subscribers is how many there are.
+func (st *stream) subscribers() (n int) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for _, all := range st.open {
+		n += len(all)
+	}
+	return n
+}
+
 func (st *stream) run(ctx context.Context, started func()) {
 	// A poke may be missed: a read failed, or another process wrote.
 	again := time.NewTicker(streamPoll)

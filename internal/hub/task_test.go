@@ -641,6 +641,19 @@ func TestMessagesAct(t *testing.T) {
 				same(t, "who and why", []string{v.OriginalRequester, v.DelegationReason}, []string{"boss", "knows it"})
 			},
 		},
+		"S3, as it arrives": {
+			begin: parley.Draft{Type: parley.TypeTask, Content: text("audit it"), Payload: []byte(`{"task":"audit it","metadata":{"original_requester":"boss","delegation_reason":"knows it"}}`)},
+			title: "audit it",
+			says: []parley.Draft{
+				{Type: parley.TypeStatus, Content: text("testing"), Payload: []byte(`{"status":"blocked","progress":0.5,"message":"testing"}`)},
+				{Type: parley.TypeStatus, Content: text("of its own"), Payload: []byte(`{"mood":"good"}`)},
+				{Type: parley.TypeResult, Content: text("done"), Payload: []byte(`{"status":"partial","message":"done"}`)},
+			},
+			check: func(t *testing.T, v parley.TaskView) {
+				same(t, "task", []any{v.DelegationReason, v.Progress.Blockers, *v.Progress.Fraction, v.Outcome, v.Result.Text},
+					[]any{"knows it", []string{"testing"}, 0.5, parley.OutcomePartial, "done"})
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -50,6 +50,9 @@ func (s *scene) endTask(t parley.Task, how ending) error {
 		if err := s.reportEnd(&ended[i]); err != nil {
 			return err
 		}
+		if err := s.copyEnd(ended[i]); err != nil {
+			return err
+		}
 	}
 	for _, t := range ended {
 		if err := s.freeDependants(t); err != nil {
@@ -159,21 +162,14 @@ func (s *scene) tellAssignee(t parley.Task, a parley.Agent, why string) error {
 	return err
 }
 
-// reportEnd calls back whoever waits for a task that has ended: the assignee of the task it is under, or else its
-// requester. What has ended itself is not woken for it any more.
+// reportEnd calls back whoever waits for a task that has ended. What has ended itself is not woken for it any more.
 func (s *scene) reportEnd(t *parley.Task) error {
 	if t.CallbackTo == "" || t.Callback != "" {
 		return nil
 	}
-	to, purpose := t.Requester, parley.PurposeCallback
-	if t.Parent != "" {
-		parent, err := s.Tasks().Get(t.Parent)
-		if err != nil {
-			return err
-		}
-		if to = parent.Assignee; parent.Status.Ended() {
-			purpose = ""
-		}
+	to, purpose, err := s.calledBack(*t)
+	if err != nil {
+		return err
 	}
 	assignee, err := s.Agents().Find(t.Assignee)
 	if err != nil {
@@ -183,16 +179,39 @@ func (s *scene) reportEnd(t *parley.Task) error {
 	if err != nil {
 		return err
 	}
-	m, err := s.callBack(callback{
-		to: to, conversation: t.CallbackTo, about: t.Assignee, task: t.Parent, source: sourceResult, text: t.CallbackText(assignee.Name),
+	c := callback{
+		to: to.ID, conversation: t.CallbackTo, about: t.Assignee, task: t.Parent, source: sourceResult, text: t.CallbackText(assignee.Name),
 		trace: t.TraceID, hops: hops, purpose: purpose,
-	})
+	}
+	if to.Runtime == parley.RuntimeBridge {
+		if c, err = s.endDocument(*t, c); err != nil {
+			return err
+		}
+	}
+	m, err := s.callBack(c)
 	if err != nil {
 		return err
 	}
 	after := *t
 	after.Callback = m.ID
 	return s.keepTask(t, after)
+}
+
+// calledBack is who waits for a task: the assignee of the task it is under, or else its requester; and for what, where that
+// has not ended.
+func (s *scene) calledBack(t parley.Task) (to parley.Agent, purpose parley.Purpose, err error) {
+	id, purpose := t.Requester, parley.PurposeCallback
+	if t.Parent != "" {
+		parent, err := s.Tasks().Get(t.Parent)
+		if err != nil {
+			return to, "", err
+		}
+		if id = parent.Assignee; parent.Status.Ended() {
+			purpose = ""
+		}
+	}
+	to, err = s.Agents().Find(id)
+	return to, purpose, err
 }
 
 // hopsTo is how many automatic messages in a row have led to a task.
@@ -364,7 +383,7 @@ func (s *scene) outdated(d *parley.Delivery) (bool, error) {
 		return false, nil
 	}
 	m, err := s.Messages().Get(d.Message)
-	if err != nil || m.Task == "" || m.Type == parley.TypeStatus || m.Source == sourceAsk {
+	if err != nil || m.Task == "" || m.Type == parley.TypeStatus || m.Source == sourceAsk || m.Source == sourceResult && m.From != parley.System {
 		return false, err
 	}
 	t, mine, err := s.taskBehind(*d)

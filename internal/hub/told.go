@@ -2,7 +2,6 @@ package hub
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/parley-hub/parley"
 )
@@ -29,18 +28,6 @@ func (s *scene) tellDead(d parley.Delivery) error {
 		Key: "dead/" + d.Message + "/" + d.Recipient, Kind: parley.NoticeDeadLetter,
 		Title: "A message for " + d.Recipient + " could not be delivered",
 		Text:  fmt.Sprintf("%s's message %s: %s.\nSee it with: parley dead list", about.From, d.Message, d.Failure.Message),
-	})
-}
-
-// tellDisk tells the owners that the disk is almost full: once a day, whatever is restarted.
-func (s *scene) tellDisk(free, total int64) error {
-	people, err := s.personOrOwners("")
-	if err != nil {
-		return err
-	}
-	return s.tellPeople(people, parley.Notice{
-		Key: "alert/disk/" + s.now.Format(time.DateOnly), Kind: parley.NoticeAlert, Title: "The disk of the hub is almost full",
-		Text: fmt.Sprintf("%d of %d MiB are free. Make room, or set a retention: when it is full, nothing more is stored.", free>>20, total>>20),
 	})
 }
 

@@ -14,26 +14,28 @@ const (
 	tracedBytes = 32 << 20 // of texts: a thousand messages may have a quarter of a gigabyte
 )
 
-// Trace returns the messages of a trace that the caller may read, in order, with what has become of each. It
-// is named by its id in any spelling, or by the id of one of its messages. Of more than a thousand the newest
-// are shown.
-func (h *Hub) Trace(ctx context.Context, caller Caller, id string) (list []parley.Shown, err error) {
+// Trace returns the messages of a trace that the caller may read, in order, with what has become of each, and the
+// runs that it may see. It is named by its id in any spelling, or by the id of one of its messages. Of more than a
+// thousand the newest are shown.
+func (h *Hub) Trace(ctx context.Context, caller Caller, id string) (found parley.Traced, err error) {
 	if err := parley.CheckTrace(id); err != nil {
-		return nil, err
+		return found, err
 	}
 	me, err := h.whoIs(ctx, caller)
 	if err != nil {
-		return nil, err
+		return found, err
 	}
 	h.index.await(ctx, me)
 	err = h.view(ctx, caller, func(s *scene) error {
 		if err := s.mustRead(origin{caller: caller}, ""); err != nil {
 			return err
 		}
-		list, err = s.trace(id)
+		if found.Items, err = s.trace(id); err == nil {
+			found.Runs, err = s.tracedRuns(found.Items)
+		}
 		return err
 	})
-	return list, h.heldOr(ctx, caller, err, toolQuery, queryArgs{Action: tracing, Subject: id})
+	return found, h.heldOr(ctx, caller, err, toolQuery, queryArgs{Action: tracing, Subject: id})
 }
 
 func (s *scene) trace(id string) ([]parley.Shown, error) {

@@ -10,7 +10,7 @@ import (
 func (w *world) traced(who, id string) []string {
 	w.t.Helper()
 	words := []string{}
-	for _, m := range get[[]parley.Shown](w)(w.Trace(ctx, as(who), id)) {
+	for _, m := range get[parley.Traced](w)(w.Trace(ctx, as(who), id)).Items {
 		words = append(words, m.Content.Text)
 	}
 	return words
@@ -33,7 +33,7 @@ func TestTraceIsCutToWhatTheCallerReads(t *testing.T) {
 		same(t, "the owner's "+id, w.traced("user", id), []string{"one", "two", "three"})
 	}
 	same(t, "gendry's", w.traced("gendry", trace), []string{"three"})
-	shown := get[[]parley.Shown](w)(w.Trace(ctx, user, trace))
+	shown := get[parley.Traced](w)(w.Trace(ctx, user, trace)).Items
 	same(t, "what became of the first", shown[0].Deliveries[0].State, parley.DeliveryAnswered)
 	_, err := w.Trace(ctx, as("gendry"), first.ID)
 	wantError(t, err, absent("trace", first.ID, checkName))

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -73,6 +74,16 @@ func TestFormats(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
 	if got := logged(Options{Terminal: true}, say); !strings.Contains(got, " WARN: x") {
 		t.Errorf("without colour: %q", got)
+	}
+}
+
+// TestDurationsCanBeRead in JSON too, which has nanoseconds otherwise.
+func TestDurationsCanBeRead(t *testing.T) {
+	for _, format := range []string{FormatText, FormatJSON} {
+		got := logged(Options{Format: format}, func(l *slog.Logger) { l.Info("x", "again_in", 90*time.Second) })
+		if !strings.Contains(got, "1m30s") {
+			t.Errorf("%s: %s", format, got)
+		}
 	}
 }
 

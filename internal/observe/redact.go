@@ -52,6 +52,8 @@ func redactValue(v slog.Value) slog.Value {
 			clean = append(clean, redactAttr(a))
 		}
 		return slog.GroupValue(clean...)
+	case slog.KindDuration: // in JSON too a person reads it
+		return slog.StringValue(v.Duration().String())
 	case slog.KindAny:
 		return slog.StringValue(Redact(textOf(v.Any())))
 	default:

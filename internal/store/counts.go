@@ -20,6 +20,13 @@ func (s counts) Totals() (t parley.Totals, err error) {
 	return t, err
 }
 
+func (s counts) OpenWork() (w parley.OpenWork, err error) {
+	err = s.row(`SELECT (SELECT count(*) FROM tasks WHERE status = 'queued'), (SELECT count(*) FROM tasks WHERE status = 'active'),
+			(SELECT count(*) FROM approvals WHERE state = 'pending')`, nil,
+		[]any{&w.QueuedTasks, &w.ActiveTasks, &w.PendingApprovals})
+	return w, err
+}
+
 func (s counts) Conversations(limit int) (found []string, err error) {
 	err = s.each(`SELECT c.id, c.messages, c.last_seq, count(m.seq), coalesce(max(m.seq), 0)
 		FROM conversations c LEFT JOIN messages m ON m.conv = c.num WHERE `+alive+`

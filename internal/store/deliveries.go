@@ -46,9 +46,7 @@ func (s deliveries) Insert(m parley.Message, to []parley.Reach) ([]parley.Delive
 // count is the next pair_seq, or the sender's own.
 func (s deliveries) count(from, to int64, m parley.Message, sequence int64) (n int64, err error) {
 	if sequence > 0 {
-		err = s.write(`INSERT INTO pairs (sender, recipient, count) VALUES ($1, $2, $3)
-			ON CONFLICT (sender, recipient) DO UPDATE SET count = excluded.count`, from, to, sequence)
-		n = sequence
+		n, err = sequence, s.setCount(from, to, sequence)
 	} else {
 		err = s.row(`INSERT INTO pairs (sender, recipient, count) VALUES ($1, $2, 1)
 			ON CONFLICT (sender, recipient) DO UPDATE SET count = pairs.count + 1 RETURNING count`,
@@ -58,6 +56,11 @@ func (s deliveries) count(from, to int64, m parley.Message, sequence int64) (n i
 		err = s.write("UPDATE pairs SET heartbeat = $3 WHERE sender = $1 AND recipient = $2", from, to, m.Seq)
 	}
 	return n, err
+}
+
+func (s deliveries) setCount(from, to, n int64) error {
+	return s.write(`INSERT INTO pairs (sender, recipient, count) VALUES ($1, $2, $3)
+		ON CONFLICT (sender, recipient) DO UPDATE SET count = excluded.count`, from, to, n)
 }
 
 func (s deliveries) insert(d parley.Delivery, recipient int64) error {
@@ -291,15 +294,32 @@ func (s deliveries) Between(conversation, recipient string, after, upTo int64, l
 }
 
 func (s deliveries) Pair(sender, recipient string) (n int64, err error) {
-	from, err := s.agentNamed(sender)
+	from, to, err := s.pair(sender, recipient)
 	if err != nil {
 		return 0, err
 	}
-	to, err := s.agentNamed(recipient)
-	if err != nil {
-		return 0, err
-	}
-	err = s.row("SELECT count FROM pairs WHERE sender = $1 AND recipient = $2", []any{from.num, to.num}, []any{&n})
+	err = s.row("SELECT count FROM pairs WHERE sender = $1 AND recipient = $2", []any{from, to}, []any{&n})
 	_, err = absent(err)
 	return n, err
+}
+
+func (s deliveries) Count(sender, recipient string, n int64) error {
+	from, to, err := s.pair(sender, recipient)
+	if err != nil {
+		return err
+	}
+	return s.setCount(from, to, n)
+}
+
+// pair is the numbers of a sender and a recipient.
+func (s deliveries) pair(sender, recipient string) (from, to int64, err error) {
+	one, err := s.agentNamed(sender)
+	if err != nil {
+		return 0, 0, err
+	}
+	other, err := s.agentNamed(recipient)
+	if err != nil {
+		return 0, 0, err
+	}
+	return one.num, other.num, nil
 }

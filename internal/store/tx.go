@@ -68,6 +68,8 @@ func (t *tx) Tasks() parley.TaskStore                 { return tasks{t} }
 func (t *tx) Permissions() parley.PermissionStore     { return permissions{t} }
 func (t *tx) Approvals() parley.ApprovalStore         { return approvals{t} }
 func (t *tx) Notices() parley.NoticeStore             { return notices{t} }
+func (t *tx) Bridges() parley.BridgeStore             { return bridges{t} }
+func (t *tx) Cursors() parley.CursorStore             { return cursors{t} }
 func (t *tx) Log() parley.LogStore                    { return log{t} }
 func (t *tx) Retention() parley.RetentionStore        { return retention{t} }
 func (t *tx) Counts() parley.CountStore               { return counts{t} }

@@ -50,7 +50,8 @@ func environment(own []string, p Preset, s settings, job parley.Job) (env, secre
 		}
 	}
 	env = append(env, "TERM=dumb", "NO_COLOR=1",
-		"PARLEY_TOKEN="+job.Token, "PARLEY_RUN="+job.Run.ID, "PARLEY_URL="+job.URL)
+		"PARLEY_TOKEN="+job.Token, "PARLEY_RUN="+job.Run.ID, "PARLEY_URL="+job.URL,
+		"TRACEPARENT="+parley.TraceParent(job.Run.TraceID, parley.RunSpan(job.Run.ID)))
 	if job.Token != "" {
 		secrets = append(secrets, job.Token)
 	}

@@ -85,6 +85,7 @@ func newRequest(target *url.URL, job parley.Job, secret []byte) (*http.Request, 
 	request.Header.Set("Accept", "application/json, text/plain")
 	request.Header.Set("User-Agent", "parley")
 	request.Header.Set("Parley-Run", job.Run.ID)
+	request.Header.Set("Traceparent", parley.TraceParent(job.Run.TraceID, parley.RunSpan(job.Run.ID)))
 	Sign(request, secret, body, time.Now())
 	return request, nil
 }

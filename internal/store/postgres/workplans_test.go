@@ -32,6 +32,11 @@ func busy(t *testing.T, c *pgx.Conn) {
 				1 + seq % 89, seq, id FROM messages`,
 		`INSERT INTO notices (id, person, key, kind, title, text, approval, created_at, attempt, next_at, done)
 			SELECT id, 1, seq, '', '', '', id, seq, 0, seq, CASE WHEN seq % 400 > 0 THEN 1 ELSE 0 END FROM messages`,
+		`INSERT INTO bridges (num, id, layout, root, agents, outside, paused, created_by, created_at, since, cursor)
+			VALUES (1, 'tree', 'inbox', '/srv', '[]', 0, 0, 1, 0, 0, 0)`,
+		`INSERT INTO bridge_files (bridge, path, digest, name, sender, message, at) SELECT 1, 'p' || seq, '', 'n' || seq, '', id, seq FROM messages`,
+		`INSERT INTO departures (num, bridge, message, recipient, folder, name, state, at)
+			SELECT seq, 1, id, 1, 'agent-1', 'n' || seq, CASE WHEN seq % 400 = 0 THEN 'due' ELSE 'seen' END, 0 FROM messages`,
 	} {
 		if _, err := c.Exec(t.Context(), statement); err != nil {
 			t.Fatal(err)
@@ -87,6 +92,15 @@ func workQuestions() map[string]func(parley.Tx) error {
 		"those pending":     approvals(parley.ApprovalFilter{State: parley.ApprovalPending}, ""),
 		"those of one":      approvals(parley.ApprovalFilter{Agent: "agent-3"}, ""),
 		"those for one":     approvals(parley.ApprovalFilter{}, "agent-3"),
+		"file":              func(tx parley.Tx) error { return found(tx.Bridges().File("tree", parley.BridgeFile{Path: "p9"})) },
+		"files known":       func(tx parley.Tx) error { return found(tx.Bridges().Known("tree", []parley.BridgeFile{{Path: "p9"}})) },
+		"file named":        func(tx parley.Tx) error { return found(tx.Bridges().Named("tree", "n9", "")) },
+		"file of a message": func(tx parley.Tx) error { return found(tx.Bridges().Came("tree", id)) },
+		"last file":         func(tx parley.Tx) error { return found(tx.Bridges().LastFile("tree", "n1")) },
+		"departure":         func(tx parley.Tx) error { return found(tx.Bridges().Departure("tree", id, "agent-3")) },
+		"departed as":       func(tx parley.Tx) error { return found(tx.Bridges().DepartedAs("tree", "agent-1", "n9")) },
+		"departed":          func(tx parley.Tx) error { return found(tx.Bridges().DepartedAs("tree", "", "n9")) },
+		"departures due":    func(tx parley.Tx) error { return found(tx.Bridges().Departures("tree", parley.DepartureDue, 9, 5)) },
 		"notices":           func(tx parley.Tx) error { return found(tx.Notices().Due(time.UnixMilli(crowded), 5)) },
 	}
 }

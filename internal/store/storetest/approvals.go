@@ -14,6 +14,25 @@ var approvalTests = []test{
 	{"what is not made yet is found by its agent and its task", approvalPending},
 	{"approvals are listed newest first, by state, agent and decider", approvalLists},
 	{"pending ones are due to expire or to be reminded of", approvalDue},
+	{"what waits for somebody is counted", openWork},
+}
+
+// openWork counts what is queued, active and pending, and nothing that has ended.
+func openWork(f *fixture) {
+	work := func() parley.OpenWork {
+		return read(f, func(tx parley.Tx) (parley.OpenWork, error) { return tx.Counts().OpenWork() })
+	}
+	f.same("of nothing", work(), parley.OpenWork{})
+	f.room(1)
+	for i, status := range []parley.TaskState{parley.TaskQueued, parley.TaskActive, parley.TaskActive, parley.TaskCompleted} {
+		t := newTask(i + 1)
+		t.Status = status
+		f.tasks(t)
+	}
+	denied := newApproval("denied")
+	denied.State = parley.ApprovalDenied
+	f.approvals(newApproval("one"), newApproval("two"), denied)
+	f.same("of what is open", work(), parley.OpenWork{QueuedTasks: 1, ActiveTasks: 2, PendingApprovals: 2})
 }
 
 // newApproval is for a call of arya's.

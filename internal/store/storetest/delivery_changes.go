@@ -239,6 +239,11 @@ func pairLast(f *fixture) {
 		return errOwn
 	})
 	f.same("after one that failed", f.pair("arya", "gendry"), int64(2))
+	for pair, n := range map[[2]string]int64{{"arya", "gendry"}: 7, {"gendry", "arya"}: 1} {
+		f.update(func(tx parley.Tx) error { return tx.Deliveries().Count(pair[0], pair[1], n) })
+		f.same("as the sender counts", f.pair(pair[0], pair[1]), n)
+	}
+	f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Deliveries().Count("arya", "nobody", 1) })
 }
 
 func pairSequence(f *fixture) {

@@ -44,6 +44,8 @@ type everything struct {
 	Permissions   []parley.Permission
 	Approvals     []parley.Approval
 	Notices       []parley.Notice // that are not done
+	Bridges       []parley.Bridge
+	Departures    map[string][]parley.DepartureRow // that are due
 	Inboxes       map[string]parley.Inbox
 	Events        []parley.Event
 	Audit         []parley.AuditEntry
@@ -66,7 +68,7 @@ func dump(tx parley.Tx) (all everything, err error) {
 
 // dumpSince is what was logged and posted after a beginning, and all agents and conversations.
 func dumpSince(tx parley.Tx, begin *model) (all everything, err error) {
-	var errs [15]error
+	var errs [16]error
 	all.Agents, errs[0] = tx.Agents().List()
 	all.Conversations, errs[1] = allConversations(tx)
 	all.Messages, errs[2] = tx.Messages().Scan(begin.seq, plenty)
@@ -82,6 +84,7 @@ func dumpSince(tx parley.Tx, begin *model) (all everything, err error) {
 	all.Permissions, errs[12] = tx.Permissions().List()
 	all.Approvals, errs[13] = tx.Approvals().List(parley.ApprovalFilter{Limit: plenty}, "", false)
 	all.Notices, errs[14] = tx.Notices().Due(at(plenty), plenty)
+	all.Bridges, errs[15] = tx.Bridges().List()
 	return all, errors.Join(errs[:]...)
 }
 
@@ -105,7 +108,17 @@ func (all *everything) fill(tx parley.Tx) (err error) {
 			return err
 		}
 	}
-	return errors.Join(all.fillRuns(tx), all.fillWaits(tx))
+	return errors.Join(all.fillRuns(tx), all.fillWaits(tx), all.fillDepartures(tx))
+}
+
+func (all *everything) fillDepartures(tx parley.Tx) (err error) {
+	all.Departures = map[string][]parley.DepartureRow{}
+	for _, b := range all.Bridges {
+		if all.Departures[b.ID], err = tx.Bridges().Departures(b.ID, parley.DepartureDue, 0, plenty); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (all *everything) fillWaits(tx parley.Tx) (err error) {
@@ -152,7 +165,7 @@ func allConversations(tx parley.Tx) ([]parley.Conversation, error) {
 
 // writeEverything writes with every noun: an agent, a rename, a conversation with a member, a
 // message with key and delivery, a step of another delivery, a run, a wait, a task, a rule, an approval, a
-// notice, a token, an event and an audit entry.
+// notice, a bridge with a file and a departure, a token, an event and an audit entry.
 func writeEverything(tx parley.Tx) error {
 	first, err := tx.Agents().Find("arya")
 	if err != nil {
@@ -177,6 +190,7 @@ func writeEverything(tx parley.Tx) error {
 		func() error { return evictOldest(tx, "gendry") },
 		func() error { return writeRun(tx, newRun("arya", c.ID, m.ID), m) },
 		func() error { return writeWork(tx, c, m) },
+		func() error { return writeBridge(tx, m) },
 		func() error { return tx.Tokens().Insert(newToken("newcomer"), parley.TokenHash{1}) },
 		func() error {
 			return tx.Log().Append(parley.Event{At: at(1), Kind: parley.EventAgentAdded, Agent: "newcomer"})
@@ -217,6 +231,14 @@ func writeWork(tx parley.Tx, c parley.Conversation, m parley.Message) error {
 	return errors.Join(
 		tx.Waits().Insert(wait), tx.Waits().Put(late), tx.Tasks().Insert(task), tx.Tasks().Insert(under), tx.Tasks().Put(active),
 		tx.Permissions().Put(newRule("arya", "newcomer", parley.EffectDeny)), tx.Approvals().Insert(approval), tx.Notices().Insert(notice),
+	)
+}
+
+// writeBridge writes with everything there is about bridges.
+func writeBridge(tx parley.Tx, m parley.Message) error {
+	return errors.Join(
+		tx.Bridges().Insert(newBridge("tree")), tx.Bridges().MoveCursor("tree", 90), tx.Bridges().Arrived(newFile("tree", "a.json", m.ID)),
+		found(tx.Bridges().Depart(newDeparture("tree", "arya", "name", m.ID))),
 	)
 }
 

@@ -32,6 +32,9 @@ func refusedLeavesNothing(f *fixture) {
 	f.tasks(newTask(1))
 	f.approvals(newApproval("digest"))
 	f.notices(newNotice("key", 1))
+	f.bridges(newBridge("tree"))
+	f.arrived(newFile("tree", "a.json", m.ID))
+	f.depart(newDeparture("tree", "arya", "name", m.ID))
 	before = f.everything()
 	for name, refusal := range map[string]struct {
 		want error
@@ -103,6 +106,13 @@ func refusedLeavesNothing(f *fixture) {
 		}},
 		"a second request for a call": {parley.ErrTaken, func(tx parley.Tx) error { return tx.Approvals().Insert(newApproval("digest")) }},
 		"a second notice of a key":    {parley.ErrTaken, func(tx parley.Tx) error { return tx.Notices().Insert(newNotice("key", 2)) }},
+		"a second bridge of a name":   {parley.ErrTaken, func(tx parley.Tx) error { return tx.Bridges().Insert(newBridge("tree")) }},
+		"a file that has arrived": {parley.ErrTaken, func(tx parley.Tx) error {
+			return tx.Bridges().Arrived(newFile("tree", "a.json", m.ID))
+		}},
+		"a departure with a taken name": {parley.ErrTaken, func(tx parley.Tx) error {
+			return found(tx.Bridges().Depart(newDeparture("tree", "arya", "name", newID())))
+		}},
 		"the health of nobody": {parley.ErrNotFound, func(tx parley.Tx) error {
 			return tx.Agents().KeepHealth("nobody", parley.Health{})
 		}},

@@ -23,4 +23,6 @@ func Upgraded(t *testing.T, s parley.Store) {
 	f.same("a new task", f.getTask("task-1"), task)
 	spent := read(f, func(tx parley.Tx) (map[string]parley.Usage, error) { return tx.Tasks().Spent("task-1") })
 	f.same("spent on it", spent, map[string]parley.Usage{"task-1": {}})
+	f.bridges(newBridge("tree")) // of which there were none either
+	f.same("a new bridge", f.bridgeList(), []parley.Bridge{newBridge("tree")})
 }

@@ -1,0 +1,129 @@
+package parley
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const (
+	maxRoot     = 1 << 10 // bytes: what is below it has to fit into a path too
+	maxSpeakers = 256
+	maxMapped   = 1024
+)
+
+// QueueAgent is whose tasks the requests for nobody are where nothing else was said.
+const QueueAgent = "gm"
+
+// Dialect is the name of the format that the files of a layout are in.
+func (l Layout) Dialect() string {
+	return map[Layout]string{LayoutAgentOS: "agentos", LayoutBlackboard: "clawos", LayoutInbox: "routing"}[l]
+}
+
+// Check says what is wrong with a bridge, or returns it with its defaults. Whether those it names exist is for the hub.
+func (n NewBridge) Check() (NewBridge, error) {
+	if n.Layout.Dialect() == "" {
+		return n, Errorf(BadInput, "unknown layout %q", clip(string(n.Layout))).Suggest("use agentos, blackboard or inbox")
+	}
+	if err := n.checkRoot(); err != nil {
+		return n, err
+	}
+	n.Root = filepath.Clean(n.Root)
+	if n.ID == "" {
+		n.ID = n.defaultID()
+	}
+	if !slug.MatchString(n.ID) {
+		return n, Errorf(BadInput, "%q is not the id of a bridge", clip(n.ID)).
+			Suggest("an id is 1 to 64 of a-z, 0-9, _ and -, starting with a letter or digit")
+	}
+	if n.Layout == LayoutBlackboard && n.QueueAgent == "" {
+		n.QueueAgent = QueueAgent
+	}
+	return n, n.checkNames()
+}
+
+func (n NewBridge) checkRoot() error {
+	if err := checkText("root", n.Root, maxRoot); err != nil {
+		return err
+	}
+	if !filepath.IsAbs(n.Root) || strings.ContainsAny(n.Root, "\r\n") {
+		return Errorf(BadInput, "the directory %q is not absolute", clip(n.Root)).
+			Suggest("give the whole path, from / on: the hub does not know where you are")
+	}
+	if clean := filepath.Clean(n.Root); clean == filepath.Dir(clean) {
+		return Errorf(BadInput, "%s is no directory of its own", clean).Suggest("give the directory that the layout begins in")
+	}
+	return nil
+}
+
+var notInSlug = regexp.MustCompile(`[^a-z0-9_-]+`)
+
+func (n NewBridge) defaultID() string {
+	id := string(n.Layout) + "-" + notInSlug.ReplaceAllString(strings.ToLower(filepath.Base(n.Root)), "-")
+	return strings.Trim(id[:min(len(id), 64)], "-")
+}
+
+func (n NewBridge) checkNames() error {
+	if n.Layout != LayoutBlackboard && n.QueueAgent != "" {
+		return Errorf(BadInput, "only a blackboard has requests for nobody").Suggest("leave the queue agent out")
+	}
+	if n.Layout != LayoutAgentOS && n.ReplaySince != nil {
+		return Errorf(BadInput, "files in inboxes are never history").Suggest("leave the time to replay from out")
+	}
+	if err := checkSpeakers(n.Agents); err != nil {
+		return err
+	}
+	return n.Layout.checkChannels(n.Channels)
+}
+
+func checkSpeakers(agents []string) error {
+	switch {
+	case len(agents) == 0:
+		return Errorf(BadInput, "nobody may speak through the bridge").Suggest("name the agents of the tree, as in --agents claude,codex")
+	case len(agents) > maxSpeakers:
+		return tooLarge("agents", len(agents), maxSpeakers, "entries")
+	}
+	for _, name := range agents {
+		if err := checkText("agents", name, maxAddress); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l Layout) checkChannels(names []string) error {
+	switch {
+	case l != LayoutAgentOS && len(names) > 0:
+		return Errorf(BadInput, "only the layout agentos has channels").Suggest("leave the channels out")
+	case len(names) > maxMapped:
+		return tooLarge("channels", len(names), maxMapped, "entries")
+	}
+	for _, name := range names {
+		if err := CheckChannelName(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Check says what is wrong with a change to a bridge of a layout, or nil.
+func (c BridgeChange) Check(l Layout) error {
+	if c.Agents != nil {
+		if err := checkSpeakers(*c.Agents); err != nil {
+			return err
+		}
+	}
+	if c.Channels != nil {
+		return l.checkChannels(*c.Channels)
+	}
+	return nil
+}
+
+// Speaks says whether an agent may speak through the bridge.
+func (b Bridge) Speaks(agent string) bool { return slices.Contains(b.Agents, agent) }
+
+// Maps says whether a channel belongs to the bridge.
+func (b Bridge) Maps(channel string) bool {
+	return b.Layout == LayoutAgentOS && (len(b.Channels) == 0 || slices.Contains(b.Channels, channel))
+}

@@ -1,0 +1,132 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+// A client is the hub as a bridge uses it outside of the hub's process.
+var _ parley.BridgeHub = (*Client)(nil)
+
+// Bridges lists all bridges. Owners only, as all that follows.
+func (c *Client) Bridges(ctx context.Context) ([]parley.BridgeView, error) {
+	page, err := fetch[Page[parley.BridgeView]](ctx, c, nil, "bridges")
+	return page.Items, err
+}
+
+// AddBridge joins a directory tree to the hub.
+func (c *Client) AddBridge(ctx context.Context, b parley.NewBridge) (parley.BridgeView, error) {
+	return call[parley.BridgeView](ctx, c, http.MethodPost, b, "bridges")
+}
+
+// Bridge returns one bridge with how it gets on.
+func (c *Client) Bridge(ctx context.Context, id string) (parley.BridgeView, error) {
+	return fetch[parley.BridgeView](ctx, c, nil, "bridges", id)
+}
+
+// ChangeBridge changes a bridge.
+func (c *Client) ChangeBridge(ctx context.Context, id string, b parley.BridgeChange) (parley.BridgeView, error) {
+	return call[parley.BridgeView](ctx, c, http.MethodPatch, b, "bridges", id)
+}
+
+// RemoveBridge removes a bridge. Its tree stays as it is.
+func (c *Client) RemoveBridge(ctx context.Context, id string) error {
+	return c.do(ctx, http.MethodDelete, nil, "bridges", id)
+}
+
+// BridgeTasks returns the tasks in which somebody of a bridge's tree takes part, and which have changed after a number of
+// the order.
+func (c *Client) BridgeTasks(ctx context.Context, id string, after int64) (parley.BridgeTasks, error) {
+	return fetch[parley.BridgeTasks](ctx, c, query("after", count(after)), "bridges", id, "tasks")
+}
+
+// NoteBridge replaces what the hub knows of how a bridge gets on.
+func (c *Client) NoteBridge(ctx context.Context, id string, s parley.BridgeStatus) error {
+	return c.do(ctx, http.MethodPut, s, "bridges", id, "status")
+}
+
+// What one request holds at most, in bytes; the hub takes somewhat more.
+const (
+	maxFiles    = 512 << 10
+	maxArrivals = 4 << 20
+)
+
+// Unknown returns those of the files that have not arrived, in their order.
+func (c *Client) Unknown(ctx context.Context, id string, files []parley.BridgeFile) (unknown []parley.BridgeFile, err error) {
+	type list struct {
+		Files []parley.BridgeFile `json:"files"`
+	}
+	err = inParts(files, maxFiles, func(part []json.RawMessage) error {
+		got, err := call[list](ctx, c, http.MethodPost, map[string]any{"files": part}, "bridges", id, "unknown")
+		unknown = append(unknown, got.Files...)
+		return err
+	})
+	return unknown, err
+}
+
+// Arrive stores documents in their order, and says what became of each. Where it fails in the middle, it returns what became
+// of those before.
+func (c *Client) Arrive(ctx context.Context, id string, arrivals []parley.Arrival) (arrived []parley.Arrived, err error) {
+	type list struct {
+		Arrived []parley.Arrived `json:"arrived"`
+	}
+	err = inParts(arrivals, maxArrivals, func(part []json.RawMessage) error {
+		got, err := call[list](ctx, c, http.MethodPost, map[string]any{"arrivals": part}, "bridges", id, "arrivals")
+		arrived = append(arrived, got.Arrived...)
+		return err
+	})
+	return arrived, err
+}
+
+// Beat notes which agents that live in the tree are there.
+func (c *Client) Beat(ctx context.Context, id string, beats []parley.Beat) error {
+	return inParts(beats, maxFiles, func(part []json.RawMessage) error {
+		return c.do(ctx, http.MethodPost, map[string]any{"beats": part}, "bridges", id, "beats")
+	})
+}
+
+// Departures returns what is to be written into the tree, or what was. It waits at most LongestWait for something.
+func (c *Client) Departures(ctx context.Context, id string, q parley.DepartureQuery) ([]parley.Departure, error) {
+	wait := min(q.Wait, LongestWait)
+	r := request{method: http.MethodGet, query: query(
+		"channels", strings.Join(q.Channels, ","), "written", flag(q.Written), "after", q.After, "limit", count(q.Limit),
+		"wait", seconds(wait),
+	)}
+	page, err := callWith[Page[parley.Departure]](ctx, c, r, nil, wait, "bridges", id, "departures")
+	return page.Items, err
+}
+
+// Report tells what became of departures.
+func (c *Client) Report(ctx context.Context, id string, reports []parley.DepartureReport) error {
+	return inParts(reports, maxFiles, func(part []json.RawMessage) error {
+		return c.do(ctx, http.MethodPost, map[string]any{"reports": part}, "bridges", id, "reports")
+	})
+}
+
+// inParts hands on a list as JSON, in its order, in parts of at most so many bytes, or of one item that has more. It ends with the
+// first error.
+func inParts[T any](items []T, limit int, do func([]json.RawMessage) error) error {
+	var part []json.RawMessage
+	size := 0
+	for _, item := range items {
+		raw, err := encode(item)
+		if err != nil {
+			return err
+		}
+		if size += len(raw); size > limit && len(part) > 0 {
+			if err := do(part); err != nil {
+				return err
+			}
+			part, size = nil, len(raw)
+		}
+		part = append(part, raw)
+	}
+	if len(part) == 0 {
+		return nil
+	}
+	return do(part)
+}

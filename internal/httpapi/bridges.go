@@ -1,0 +1,169 @@
+package httpapi
+
+import (
+	"context"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+// onBridge is the input of an operation on one bridge.
+type onBridge struct {
+	Bridge string `path:"bridge" doc:"The bridge's id." example:"agentos-collab"`
+}
+
+func listBridges(ctx context.Context, c call, _ *none) (List[parley.BridgeView], error) {
+	return listOf(c.hub.Bridges(ctx, c.caller))
+}
+
+func addBridge(ctx context.Context, c call, in *with[parley.NewBridge]) (parley.BridgeView, error) {
+	return c.hub.AddBridge(ctx, c.caller, in.Body)
+}
+
+func showBridge(ctx context.Context, c call, in *onBridge) (parley.BridgeView, error) {
+	return c.bridges().Bridge(ctx, in.Bridge)
+}
+
+type changedBridge struct {
+	Bridge string `path:"bridge" doc:"The bridge's id." example:"agentos-collab"`
+	Body   parley.BridgeChange
+}
+
+func changeBridge(ctx context.Context, c call, in *changedBridge) (parley.BridgeView, error) {
+	return c.hub.ChangeBridge(ctx, c.caller, in.Bridge, in.Body)
+}
+
+func removeBridge(ctx context.Context, c call, in *onBridge) error {
+	return c.hub.RemoveBridge(ctx, c.caller, in.Bridge)
+}
+
+// bridges is the hub as a bridge outside of its process uses it.
+func (c call) bridges() parley.BridgeHub { return c.hub.BridgeAt(c.caller) }
+
+// BridgeFiles are files of a tree.
+type BridgeFiles struct {
+	Files []parley.BridgeFile `json:"files" doc:"Files of the tree."`
+}
+
+type askedFiles struct {
+	Bridge string `path:"bridge" doc:"The bridge's id." example:"agentos-collab"`
+	Body   BridgeFiles
+}
+
+func unknownFiles(ctx context.Context, c call, in *askedFiles) (BridgeFiles, error) {
+	files, err := c.bridges().Unknown(ctx, in.Bridge, in.Body.Files)
+	return BridgeFiles{files}, err
+}
+
+// ArrivalsRequest is what was found in a tree.
+type ArrivalsRequest struct {
+	Arrivals []parley.Arrival `json:"arrivals" doc:"The documents, in the order in which they are to be stored."`
+}
+
+// ArrivalsAnswer is what became of it.
+type ArrivalsAnswer struct {
+	Arrived []parley.Arrived `json:"arrived" doc:"What became of each document, in the same order."`
+}
+
+type arrivals struct {
+	Bridge string `path:"bridge" doc:"The bridge's id." example:"agentos-collab"`
+	Body   ArrivalsRequest
+}
+
+func arrive(ctx context.Context, c call, in *arrivals) (ArrivalsAnswer, error) {
+	list, err := c.bridges().Arrive(ctx, in.Bridge, in.Body.Arrivals)
+	return ArrivalsAnswer{list}, err
+}
+
+type askedDepartures struct {
+	Bridge   string  `path:"bridge" doc:"The bridge's id." example:"agentos-collab"`
+	Channels string  `query:"channels" doc:"The directories there are under channels/, with commas." example:"agent-os-paper,team-a"`
+	Written  bool    `query:"written" doc:"Those whose file was written and is not known to be gone, instead of those to be written."`
+	After    string  `query:"after" doc:"With written: only those after this one."`
+	Limit    int     `query:"limit" minimum:"0" doc:"How many to return at most; 0 or absent: 100."`
+	Wait     float64 `query:"wait" minimum:"0" maximum:"50" doc:"How many seconds to wait for the first one to be written."`
+}
+
+func departures(ctx context.Context, c call, in *askedDepartures) (List[parley.Departure], error) {
+	wait, err := waiting(in.Wait)
+	if err != nil {
+		return List[parley.Departure]{}, err
+	}
+	q := parley.DepartureQuery{Channels: commaList(in.Channels), Written: in.Written, After: in.After, Limit: in.Limit, Wait: wait}
+	ask := func(ctx context.Context) ([]parley.Departure, error) {
+		list, err := c.bridges().Departures(ctx, in.Bridge, q)
+		return atOnce(list), err
+	}
+	if wait == 0 {
+		return listOf(ask(ctx))
+	}
+	return listOf(held(ctx, c, ask))
+}
+
+const departuresAtOnce = 16 << 20 // bytes of what they say; at least one is answered
+
+// atOnce cuts a list where it says too much for one answer. What is left out is asked for again: it is still to be written.
+func atOnce(list []parley.Departure) []parley.Departure {
+	size := 0
+	for i, d := range list {
+		m := d.Message
+		if size += len(m.Content.Text) + len(m.Content.Code) + len(m.Payload) + len(m.Metadata); size > departuresAtOnce {
+			return list[:max(i, 1)]
+		}
+	}
+	return list
+}
+
+// commaList reads words that stand in one.
+func commaList(word string) []string {
+	if word == "" {
+		return nil
+	}
+	return strings.Split(word, ",")
+}
+
+// ReportsRequest tells what became of departures.
+type ReportsRequest struct {
+	Reports []parley.DepartureReport `json:"reports" doc:"What became of each."`
+}
+
+type reports struct {
+	Bridge string `path:"bridge" doc:"The bridge's id." example:"agentos-collab"`
+	Body   ReportsRequest
+}
+
+func reportDepartures(ctx context.Context, c call, in *reports) error {
+	return c.bridges().Report(ctx, in.Bridge, in.Body.Reports)
+}
+
+// BeatsRequest tells who of a tree is there.
+type BeatsRequest struct {
+	Beats []parley.Beat `json:"beats" doc:"What the presence files say."`
+}
+
+type beats struct {
+	Bridge string `path:"bridge" doc:"The bridge's id." example:"agentos-collab"`
+	Body   BeatsRequest
+}
+
+func beat(ctx context.Context, c call, in *beats) error {
+	return c.bridges().Beat(ctx, in.Bridge, in.Body.Beats)
+}
+
+type notedBridge struct {
+	Bridge string `path:"bridge" doc:"The bridge's id." example:"agentos-collab"`
+	Body   parley.BridgeStatus
+}
+
+func noteBridge(ctx context.Context, c call, in *notedBridge) error {
+	return c.bridges().NoteBridge(ctx, in.Bridge, in.Body)
+}
+
+type askedTasks struct {
+	Bridge string `path:"bridge" doc:"The bridge's id." example:"agentos-collab"`
+	After  int64  `query:"after" minimum:"0" doc:"Only those that have changed after this number of the order: up_to of the call before."`
+}
+
+func bridgeTasks(ctx context.Context, c call, in *askedTasks) (parley.BridgeTasks, error) {
+	return c.bridges().BridgeTasks(ctx, in.Bridge, in.After)
+}

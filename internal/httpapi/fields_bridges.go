@@ -1,0 +1,77 @@
+package httpapi
+
+// bridgeFields says what the fields of bridges, and of what goes over them, mean.
+var bridgeFields = map[string]string{
+	"layout": "How the tree is laid out, and with it in which format its files are.",
+
+	"Bridge.agents":       "Who may speak through it. Those of them with the runtime bridge live in the tree.",
+	"Bridge.channels":     "agentos: which directories under channels/ it joins; none: all.",
+	"Bridge.id":           "The bridge's id. Default: the layout and the last part of the root.",
+	"Bridge.outside":      "parley bridge run runs it, not the hub.",
+	"Bridge.paused":       "It does nothing.",
+	"Bridge.queue_agent":  "blackboard: who gets the requests for nobody. Default: gm.",
+	"Bridge.replay_since": "agentos: what was written since is no history, but is delivered.",
+	"Bridge.root":         "The root of the tree: an absolute path where the bridge runs.",
+	"Bridge.since":        "The newest number of the order when it was added: only what came later is exported.",
+	"BridgeView.notices":  "What adding it has done besides.",
+	"BridgeView.status":   "How it gets on.",
+
+	"BridgeStatus.evicted":    "Files that made room for newer ones, since it was started.",
+	"BridgeStatus.exported":   "Files written, since it was started.",
+	"BridgeStatus.imported":   "Files imported, since it was started.",
+	"BridgeStatus.rejected":   "Files refused, since it was started.",
+	"BridgeStatus.running":    "Whether it runs.",
+	"BridgeStatus.scanned_at": "When it last looked through the tree.",
+	"BridgeStatus.trouble":    "Why it does not get on.",
+	"BridgeStatus.waiting":    "Files that are not imported yet.",
+
+	"BridgeFile.digest": "The SHA-256 of what it holds; none for a file that never changes once it is there.",
+	"BridgeFile.path":   "Where it is below the root, with slashes.",
+
+	"Arrival.at":         "When it was written, as the document says.",
+	"Arrival.callback":   "A conversation or NATS subject that gets the response too.",
+	"Arrival.channel":    "agentos: the channel it is in.",
+	"Arrival.draft":      "What it says. It has no address.",
+	"Arrival.expires_at": "Past this it is no more than logged.",
+	"Arrival.from":       "Who wrote it: an agent's id.",
+	"Arrival.from_tier":  "The sender's tier, as the document claims.",
+	"Arrival.history":    "It is stored, and neither delivered nor acted on.",
+	"Arrival.name":       "Its id in its own format.",
+	"Arrival.queue":      "blackboard: a request for nobody.",
+	"Arrival.reply_to":   "The id, in its own format, of what it answers.",
+	"Arrival.to":         "Whom it is for: an agent's id, or all.",
+	"Arrival.to_tier":    "With all: only those of this tier.",
+	"Arrival.warnings":   "What is odd about it.",
+
+	"Arrived.duplicate": "It had come before.",
+	"Arrived.error":     "Why it was refused: E001 or E003 for good; any other may go away by itself.",
+	"Arrived.message":   "The message it has become.",
+	"Arrived.notices":   "What its sender should know.",
+
+	"Departure.by_run":    "Its sender's run has posted it.",
+	"Departure.channel":   "agentos: the channel it is written to.",
+	"Departure.final":     "Of an error: nothing more is tried.",
+	"Departure.from_tier": "The sender's tier.",
+	"Departure.id":        "By which it is reported on.",
+	"Departure.message":   "The message.",
+	"Departure.name":      "Its id in the tree's format, which stays; the file is <name>.json.",
+	"Departure.recipient": "In whose inbox it is written; none in a channel.",
+	"Departure.reply_to":  "The id, in the tree's format, of what it answers.",
+	"Departure.sequence":  "How manieth it is from its sender to its recipient.",
+	"Departure.task":      "The task that it asks for, or ends.",
+	"Departure.to_tier":   "The recipient's tier.",
+	"Departure.wakes":     "Whether it wakes its recipient.",
+	"Departure.written":   "Its file was written before.",
+
+	"DepartureReport.error": "Why it has failed.",
+	"DepartureReport.id":    "Which departure.",
+	"DepartureReport.state": "What became of it: written, seen (it is gone, or in processed/), failed for good, or evicted.",
+
+	"Beat.at":       "When its presence file was written.",
+	"Beat.state":    "AWAKE or OFFLINE.",
+	"Beat.substate": "What it does.",
+
+	"BridgeTasks.more":  "There are more that have changed.",
+	"BridgeTasks.tasks": "The tasks.",
+	"BridgeTasks.up_to": "How far the order was read: after of the next call.",
+}

@@ -1,0 +1,125 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// MessageLog is the message log, as far as it is read here.
+type MessageLog interface {
+	// Tail tells the newest lines that a filter selects, the newest last; with follow also what comes, until ctx is done
+	// or tell fails.
+	Tail(ctx context.Context, f parley.LogFilter, follow bool, tell func([]parley.LogLine) error) error
+}
+
+const (
+	usualLines = 50
+	mostLines  = 10_000
+)
+
+type readLog struct {
+	Trace  string `query:"trace" doc:"Only lines of this trace, by its id or that of one of its messages."`
+	Agent  string `query:"agent" doc:"Only lines of messages from or for this agent."`
+	Status string `query:"status" enum:"sent,delivered,processed,failed" doc:"Only lines that say this."`
+	Since  string `query:"since" doc:"Only lines since this time." example:"2026-02-25T18:50:00Z"`
+	Limit  int    `query:"limit" minimum:"0" maximum:"10000" doc:"How many lines at most, the newest; 0 or absent: 50."`
+	Follow bool   `query:"follow" doc:"Also what comes, until the connection is closed."`
+}
+
+// readMessageLog sends lines of the message log as they are.
+func readMessageLog(w http.ResponseWriter, r *http.Request, c call, in *readLog) error {
+	filter, err := c.logFilter(r.Context(), in)
+	if err != nil {
+		return err
+	}
+	if c.options.Messages == nil {
+		return parley.Errorf(parley.Unavailable, "this hub keeps no message log").
+			Suggest("give log.messages.size a size in config.yaml, and restart the hub")
+	}
+	w.Header().Set("Content-Type", jsonLines)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	_, err = held(r.Context(), c, func(ctx context.Context) (none, error) {
+		return none{}, c.options.Messages.Tail(ctx, filter, in.Follow, func(lines []parley.LogLine) error { return sendLines(w, lines) })
+	})
+	return err
+}
+
+func (c call) logFilter(ctx context.Context, in *readLog) (f parley.LogFilter, err error) {
+	if err := c.hub.MayObserve(ctx, c.caller, "read the message log"); err != nil {
+		return f, err
+	}
+	f = parley.LogFilter{Trace: in.Trace, Status: in.Status, Limit: in.Limit}
+	if in.Limit == 0 {
+		f.Limit = usualLines
+	}
+	if f.Limit < 0 || f.Limit > mostLines {
+		return f, parley.Errorf(parley.BadInput, "the limit is %d", in.Limit).Suggest("use 1 to %d", mostLines)
+	}
+	if in.Since != "" {
+		if f.Since, err = time.Parse(time.RFC3339, in.Since); err != nil {
+			return f, parley.Errorf(parley.BadInput, "since cannot be %q", clip(in.Since)).Suggest("give a time like 2026-02-25T18:50:00Z")
+		}
+	}
+	if in.Agent != "" {
+		a, err := c.hub.Agent(ctx, c.caller, in.Agent)
+		if err != nil {
+			return f, err
+		}
+		f.Agent = a.ID
+	}
+	return f, f.Check()
+}
+
+// sendLines sends lines at once. os.ErrDeadlineExceeded if the reader does not read.
+func sendLines(w http.ResponseWriter, lines []parley.LogLine) error {
+	control := http.NewResponseController(w)
+	_ = control.SetWriteDeadline(time.Now().Add(sendTime)) // only a real connection has one
+	out := json.NewEncoder(w)
+	for _, line := range lines {
+		if err := out.Encode(line); err != nil {
+			return err
+		}
+	}
+	return control.Flush()
+}
+
+// metrics answers with what the hub measures of itself.
+func metrics(w http.ResponseWriter, r *http.Request, c call, _ *none) error {
+	if err := c.hub.MayObserve(r.Context(), c.caller, "read the metrics"); err != nil {
+		return err
+	}
+	if c.options.Metrics == nil {
+		return parley.Errorf(parley.Unavailable, "this hub measures nothing").Suggest("start it with: parley up")
+	}
+	c.options.Metrics.ServeHTTP(w, r)
+	return nil
+}
+
+const traceHeader = "Traceparent"
+
+// traceOf is the trace that a request says it is part of. What is no traceparent is passed over.
+func traceOf(r *http.Request) string {
+	if given := r.Header[traceHeader]; len(given) == 1 {
+		trace, _ := parley.ParseTraceParent(given[0])
+		return trace
+	}
+	return ""
+}
+
+// sayTrace says in which trace what was made is, and by which span.
+func sayTrace(w http.ResponseWriter, c call, made any) {
+	switch made := made.(type) {
+	case parley.Receipt:
+		w.Header()[traceHeader] = []string{parley.TraceParent(made.Message.TraceID, parley.MessageSpan(made.Message.ID))}
+	case parley.Contacted:
+		if c.caller.Trace != "" && c.caller.Run == "" && !made.Duplicate { // else it is the run's
+			w.Header()[traceHeader] = []string{parley.TraceParent(c.caller.Trace, parley.MessageSpan(made.Message))}
+		}
+	}
+}

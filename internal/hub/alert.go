@@ -1,0 +1,122 @@
+package hub
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// alerts are those that are on. A restart forgets them: what is still so is found again.
+type alerts struct {
+	mu sync.Mutex
+	on map[string]parley.Alert
+}
+
+func alertKey(a parley.Alert) string { return a.Name + "/" + a.Agent }
+
+// list is what is on, by name and agent.
+func (a *alerts) list() []parley.Alert {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	list := slices.AppendSeq([]parley.Alert{}, maps.Values(a.on))
+	slices.SortFunc(list, func(x, y parley.Alert) int {
+		return cmp.Or(strings.Compare(x.Name, y.Name), strings.Compare(x.Agent, y.Agent))
+	})
+	return list
+}
+
+func (a *alerts) has(one parley.Alert) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, found := a.on[alertKey(one)]
+	return found
+}
+
+func (a *alerts) put(one parley.Alert, on bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !on {
+		delete(a.on, alertKey(one))
+		return
+	}
+	if a.on == nil {
+		a.on = map[string]parley.Alert{}
+	}
+	a.on[alertKey(one)] = one
+}
+
+// Alert says that something needs a person's attention, or no longer does. Whoever follows the events learns of it once,
+// the owners are notified, and the status shows it as long as it is on. Saying the same again changes nothing. If it
+// fails nobody knows yet: it is to be said again.
+func (h *Hub) Alert(ctx context.Context, a parley.Alert, on bool) error {
+	if h.alerts.has(a) == on {
+		return nil
+	}
+	a.Since = h.now()
+	data, err := alertData(a, on)
+	if err != nil {
+		return err
+	}
+	if on {
+		h.config.Log.Warn(a.Message, "alert", a.Name, "suggestion", a.Suggestion)
+	} else {
+		h.config.Log.Info("an alert is over", "alert", a.Name, "agent", a.Agent)
+	}
+	err = h.update(ctx, theHub, func(s *scene) error {
+		s.note(parley.Event{Kind: parley.EventAlert, Agent: a.Agent, Data: data})
+		if !on {
+			return nil
+		}
+		return s.tellAlert(a)
+	})
+	if err == nil {
+		h.alerts.put(a, on)
+	}
+	return err
+}
+
+// alertData is an alert as those who follow the events get it: with its facts beside its name.
+func alertData(a parley.Alert, on bool) ([]byte, error) {
+	data := maps.Clone(a.Facts)
+	if data == nil {
+		data = map[string]any{}
+	}
+	data["name"], data["state"] = a.Name, "off"
+	if on {
+		data["state"], data["message"], data["suggestion"] = "on", a.Message, a.Suggestion
+	}
+	if a.Agent != "" {
+		data["agent"] = a.Agent
+	}
+	return json.Marshal(data)
+}
+
+// tellAlert tells the owners of an alert: once a day, whatever is restarted.
+func (s *scene) tellAlert(a parley.Alert) error {
+	people, err := s.personOrOwners("")
+	if err != nil {
+		return err
+	}
+	key := "alert/" + a.Name + "/"
+	if a.Agent != "" {
+		key += a.Agent + "/"
+	}
+	return s.tellPeople(people, parley.Notice{
+		Key: key + s.now.Format(time.DateOnly), Kind: parley.NoticeAlert, Title: a.Title,
+		Text: capital(a.Message) + ".\n" + capital(a.Suggestion) + ".",
+	})
+}
+
+func capital(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}

@@ -1,0 +1,117 @@
+package hub_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+func TestAlertIsToldOnceEachWay(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	w.Start(ctx)
+	before := w.lastEvent()
+	full := parley.Alert{
+		Name: "depth", Agent: "arya", Title: "The inbox of arya is filling up", Message: "the inbox of arya has 81 of 100 messages",
+		Suggestion: "see what keeps it", Facts: map[string]any{"depth": 81},
+	}
+	for range 2 {
+		w.ok(w.Alert(ctx, full, true))
+	}
+	status := get[parley.HubStatus](w)(w.Status(ctx, user))
+	shown := slices.DeleteFunc(status.Alerts, func(a parley.Alert) bool { return a.Name == "disk" })
+	same(t, "shown", len(shown), 1)
+	same(t, "which is", []any{shown[0].Name, shown[0].Agent, shown[0].Message, shown[0].Since.Equal(began)}, []any{"depth", "arya", full.Message, true})
+	same(t, "told outside", toldOutside(w.dueNotices()), []string{"user alert The inbox of arya is filling up"})
+	for range 2 {
+		w.ok(w.Alert(ctx, full, false))
+	}
+	var data []string
+	for _, e := range follow(t, w.Hub, user, before, w.lastEvent()) {
+		same(t, "kind", e.Kind, parley.EventAlert)
+		data = append(data, string(e.Data))
+	}
+	same(t, "events", data, []string{
+		`{"agent":"arya","depth":81,"message":"the inbox of arya has 81 of 100 messages","name":"depth","state":"on","suggestion":"see what keeps it"}`,
+		`{"agent":"arya","depth":81,"name":"depth","state":"off"}`,
+	})
+	same(t, "for arya", len(follow(t, w.Hub, as("arya"), before, w.lastEvent())), 0)
+	w.ok(w.Alert(ctx, full, true))
+	same(t, "once a day", len(w.dueNotices()), 0)
+}
+
+// watcher counts what it is told.
+type watcher struct{ Writes, Reads int }
+
+func (w *watcher) Wrote(time.Duration) { w.Writes++ }
+func (w *watcher) Read(time.Duration)  { w.Reads++ }
+
+func TestObserverIsToldOfPostsAndReads(t *testing.T) {
+	t.Parallel()
+	seen := &watcher{}
+	w := newHub(t, func(w *world) { w.config.Observer = seen })
+	w.add("arya")
+	m := w.dm("user", "arya", "hello").Message
+	same(t, "a post", *seen, watcher{1, 0})
+	_, err := w.Post(ctx, user, parley.Draft{Direct: []string{"nobody"}, Content: text("x")})
+	same(t, "to nobody", parley.CodeOf(err), parley.BadInput)
+	same(t, "one that is refused", *seen, watcher{1, 0})
+	get[[]parley.Message](w)(w.History(ctx, user, m.Conversation, parley.Page{}))
+	get[[]parley.Message](w)(w.Context(ctx, as("arya"), m.Conversation))
+	get[parley.Peeked](w)(w.Peek(ctx, as("arya"), 5))
+	get[parley.Taken](w)(w.Take(ctx, as("arya"), parley.Take{}))
+	get[parley.Taken](w)(w.Take(ctx, as("arya"), parley.Take{})) // nothing is there to be read
+	same(t, "reads", *seen, watcher{1, 4})
+}
+
+func TestObserverIsToldOfDocuments(t *testing.T) {
+	t.Parallel()
+	seen := &watcher{}
+	w := newHub(t, func(w *world) { w.config.Observer = seen })
+	w.dispatched("ned")
+	b := inboxTree(w)
+	one := b.document("ana", "ned", "one")
+	b.arrive(one, b.document("stranger", "ned", "refused"), b.document("ana", "ned", "two"), b.document("ana", "ned", "three"))
+	same(t, "those that are stored", *seen, watcher{3, 0})
+	b.arrive(one)
+	same(t, "one that comes again", *seen, watcher{3, 0})
+}
+
+func TestCallerTraceIsForWhatHasNone(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "gendry")
+	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+	traced := hub.Caller{Agent: "user", Trace: trace}
+	say := func(d parley.Draft) parley.Message { return get[parley.Receipt](w)(w.Post(ctx, traced, d)).Message }
+	other := w.dm("user", "arya", "hello").Message
+	same(t, "neither given nor inherited", say(parley.Draft{Direct: []string{"arya"}, Content: text("x")}).TraceID, trace)
+	same(t, "given", say(parley.Draft{Direct: []string{"arya"}, TraceID: "mine", Content: text("x")}).TraceID, "mine")
+	same(t, "inherited", say(parley.Draft{InReplyTo: other.ID, Content: text("x")}).TraceID, other.TraceID)
+	made := get[parley.Contacted](w)(w.Contact(ctx, traced, parley.Contact{Pattern: parley.PatternNotify, Agent: "gendry", Message: "x"}))
+	same(t, "a contact", get[parley.Shown](w)(w.Message(ctx, user, made.Message)).TraceID, trace)
+}
+
+func TestFiguresCountWhatThereIs(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "gendry")
+	w.dm("user", "arya", "hello")
+	w.Start(ctx)
+	sub := get[*hub.Subscription](w)(w.Subscribe(ctx, user, w.lastEvent(), parley.EventFilter{}))
+	defer sub.Close()
+	w.ok(w.RemoveAgent(ctx, user, "gendry"))
+	f := get[hub.Figures](w)(w.Figures(ctx))
+	var ids []string
+	for _, a := range f.Members {
+		ids = append(ids, a.ID)
+	}
+	same(t, "members", ids, []string{"parley", "user", "arya"})
+	same(t, "the inbox", f.Inboxes["arya"].Waking, 1)
+	same(t, "the rest", []int64{f.Messages, f.OpenDeliveries, int64(f.Subscribers), f.QueuedTasks}, []int64{1, 1, 1, 0})
+	wantError(t, w.MayObserve(ctx, as("arya"), "look"), refused(parley.NotPermitted, "", "only an owner may look", "ask an owner of this hub"))
+}

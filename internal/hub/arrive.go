@@ -1,0 +1,275 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/parley-hub/parley"
+)
+
+const (
+	arrivalsAtOnce = 1000 // documents that one call brings at most
+	landingsAtOnce = 25   // that are stored in one update: whoever else writes waits for no more
+)
+
+// Unknown returns those of some files that have not arrived, and are none of the hub's own.
+func (b bridgeDoor) Unknown(ctx context.Context, id string, files []parley.BridgeFile) (list []parley.BridgeFile, err error) {
+	err = b.hub.view(ctx, b.caller, func(s *scene) error {
+		view, err := s.bridge(id)
+		if err != nil {
+			return err
+		}
+		list, err = s.unknownFiles(view.Bridge, files)
+		return err
+	})
+	return list, err
+}
+
+func (s *scene) unknownFiles(b parley.Bridge, files []parley.BridgeFile) (list []parley.BridgeFile, err error) {
+	askable := slices.DeleteFunc(slices.Clone(files), func(f parley.BridgeFile) bool { return !keepable(f.Path, f.Digest) })
+	known, err := s.Bridges().Known(b.ID, askable)
+	if err != nil {
+		return nil, err
+	}
+	have := map[parley.BridgeFile]bool{}
+	for _, f := range known {
+		have[f] = true
+	}
+	for _, f := range files {
+		if have[f] {
+			continue
+		}
+		own, err := s.ownExport(b, folderOf(f.Path), strings.TrimSuffix(path.Base(f.Path), ".json"))
+		if err != nil {
+			return nil, err
+		}
+		if !own {
+			list = append(list, f)
+		}
+	}
+	return list, nil
+}
+
+// folderOf is the channel, or the agent in whose inbox a file is.
+func folderOf(file string) string {
+	dir := path.Dir(file)
+	if path.Base(dir) == "inbox" {
+		dir = path.Dir(dir)
+	}
+	return path.Base(dir)
+}
+
+// ownExport says whether the hub itself has written, or will write, a file of that name there.
+func (s *scene) ownExport(b parley.Bridge, folder, name string) (bool, error) {
+	if folder == "" || !keepable(folder, name) {
+		return false, nil
+	}
+	_, err := s.Bridges().DepartedAs(b.ID, folder, name)
+	return err == nil, ignoreNotFound(err)
+}
+
+// longestKept is how long a path or a name in a dialect is at most.
+const longestKept = 1 << 10
+
+// keepable says whether every store can keep some texts.
+func keepable(texts ...string) bool {
+	return !slices.ContainsFunc(texts, func(text string) bool {
+		return len(text) > longestKept || !utf8.ValidString(text) || strings.Contains(text, "\x00")
+	})
+}
+
+// Arrive stores documents in their order, each once, and says what became of each. They do not count against anybody's
+// rate: the directory is the queue.
+func (b bridgeDoor) Arrive(ctx context.Context, id string, list []parley.Arrival) ([]parley.Arrived, error) {
+	view, err := b.Bridge(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) > arrivalsAtOnce {
+		return nil, parley.Errorf(parley.BadInput, "%d documents arrive at once, the limit is %d", len(list), arrivalsAtOnce).
+			Because(parley.TooLarge).Suggest("bring them in parts")
+	}
+	landings := make([]*landing, len(list))
+	for i, a := range list {
+		landings[i] = b.hub.approach(view.Bridge, a)
+	}
+	done := make([]parley.Arrived, 0, len(list))
+	full := map[string]*parley.Error{}
+	for part := range slices.Chunk(landings, landingsAtOnce) {
+		landed, err := b.land(ctx, id, part, full)
+		if done = append(done, landed...); err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+// land stores some documents in one update if each can be stored, else in one each. What is for an inbox that was full waits
+// behind what was refused for it.
+func (b bridgeDoor) land(ctx context.Context, id string, landings []*landing, full map[string]*parley.Error) ([]parley.Arrived, error) {
+	if len(landings) > 1 && len(full) == 0 {
+		if done, err := b.landAll(ctx, id, landings); err == nil {
+			return done, nil
+		}
+	}
+	done := make([]parley.Arrived, 0, len(landings))
+	for _, l := range landings {
+		if why := full[l.inbox()]; why != nil {
+			done = append(done, parley.Arrived{Error: why})
+			continue
+		}
+		one, err := b.landOne(ctx, id, l)
+		if err != nil {
+			return done, err
+		}
+		if one.Error != nil && one.Error.Code == parley.Unavailable && l.Channel == "" {
+			full[l.inbox()] = one.Error
+		}
+		done = append(done, one)
+	}
+	return done, nil
+}
+
+// inbox is the folder that a document was found in.
+func (l *landing) inbox() string { return path.Dir(l.Path) }
+
+// landAll stores documents in one update, or none of them.
+func (b bridgeDoor) landAll(ctx context.Context, id string, landings []*landing) (done []parley.Arrived, err error) {
+	began := time.Now()
+	err = b.hub.write(ctx, b.caller, func(s *scene) error {
+		done = done[:0]
+		in := newArrival(s)
+		for _, l := range landings {
+			if !l.keepable() {
+				return errUnkept()
+			}
+			one, err := in.land(id, l)
+			if err != nil {
+				return err
+			}
+			done = append(done, one)
+		}
+		return in.settle()
+	})
+	b.wrote(began, err, done...)
+	return done, err
+}
+
+// landOne stores one document, or remembers that it was refused for good.
+func (b bridgeDoor) landOne(ctx context.Context, id string, l *landing) (one parley.Arrived, err error) {
+	if !l.keepable() {
+		return parley.Arrived{Error: errUnkept()}, nil
+	}
+	began, begun := time.Now(), false // else the bridge itself is not there, or not the caller's
+	err = b.hub.write(ctx, b.caller, func(s *scene) error {
+		_, err := s.bridge(id)
+		if begun = err == nil; !begun {
+			return err
+		}
+		in := newArrival(s)
+		if one, err = in.land(id, l); err != nil {
+			return err
+		}
+		return in.settle()
+	})
+	b.wrote(began, err, one)
+	if err == nil || !begun {
+		return one, err
+	}
+	if why, held := errors.AsType[heldBy](err); held {
+		return b.hold(ctx, id, l, why)
+	}
+	return b.turnAway(ctx, id, l, parley.AsError(err))
+}
+
+// wrote tells whoever observes the hub how long it took to store documents that were new.
+func (b bridgeDoor) wrote(began time.Time, err error, done ...parley.Arrived) {
+	for _, one := range done {
+		if err == nil && one.Message != "" && !one.Duplicate {
+			b.hub.wrote(began)
+		}
+	}
+}
+
+func (l *landing) keepable() bool { return keepable(l.Path, l.Digest, l.Name, l.From) }
+
+func errUnkept() *parley.Error {
+	return parley.Errorf(parley.BadInput, "the path, the id or the sender is too long, or no text").
+		Suggest("use ids of a few letters and digits")
+}
+
+// turnAway says why a document did not land. What may go away by itself leaves no trace, so that it is tried again.
+func (b bridgeDoor) turnAway(ctx context.Context, id string, l *landing, why *parley.Error) (parley.Arrived, error) {
+	switch {
+	case why.Code == parley.Internal, why.Code == parley.TimedOut, why.Reason == parley.StorageFull:
+		return parley.Arrived{}, why // the hub's own trouble
+	case why.Code == parley.Unavailable && why.Reason != parley.Gone:
+		return parley.Arrived{Error: why}, nil
+	case why.Code != parley.NotPermitted: // what has failed, or is removed, stays so
+		forGood := *why
+		forGood.Code = parley.BadInput
+		why = &forGood
+	}
+	return parley.Arrived{Error: why}, b.remember(ctx, id, l)
+}
+
+// remember keeps that a file has come of which there is no message, so that it is not tried again.
+func (b bridgeDoor) remember(ctx context.Context, id string, l *landing) error {
+	return b.hub.write(ctx, b.caller, func(s *scene) error {
+		if _, err := s.bridge(id); err != nil {
+			return err
+		}
+		err := s.Bridges().Arrived(l.row(id, "", s.now))
+		if errors.Is(err, parley.ErrTaken) {
+			return nil
+		}
+		return err
+	})
+}
+
+// hold has somebody approve what the sender may not post by itself. The document has arrived with that: once it is
+// approved, it is posted.
+func (b bridgeDoor) hold(ctx context.Context, id string, l *landing, why heldBy) (parley.Arrived, error) {
+	if l.To == parley.All && l.Channel == "" {
+		refusal := parley.Errorf(parley.NotPermitted, "%s needs an approval to write to everybody", l.From).
+			Suggest("write to each, or ask an owner of this hub to change its mode")
+		return b.turnAway(ctx, id, l, refusal)
+	}
+	draft := l.post.draft
+	if why.draft != nil {
+		draft = *why.draft
+	}
+	if l.Channel != "" { // which may have been made in vain
+		draft.Conversation = l.Channel
+		if err := b.openChannel(ctx, id, l); err != nil {
+			return parley.Arrived{}, err
+		}
+	}
+	why.draft = nil
+	err := b.hub.heldOr(ctx, Caller{Agent: l.From, Source: bridged, By: b.caller.Agent}, why, postTool(draft), heldPost{draft, id, l.Name})
+	held, waits := errors.AsType[*parley.Held](err)
+	if !waits {
+		return b.turnAway(ctx, id, l, parley.AsError(err))
+	}
+	note := "it waits for an approval: " + held.Approval.ID
+	return parley.Arrived{Notices: []string{note}}, b.remember(ctx, id, l)
+}
+
+// openChannel makes the channel that a document is in, if there is none.
+func (b bridgeDoor) openChannel(ctx context.Context, id string, l *landing) error {
+	return b.hub.write(ctx, b.caller, func(s *scene) error {
+		view, err := s.bridge(id)
+		if err != nil {
+			return err
+		}
+		if s.me, err = s.agent(l.From); err == nil {
+			err = s.openMapped(view.Bridge, l.Channel)
+		}
+		return err
+	})
+}

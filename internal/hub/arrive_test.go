@@ -1,0 +1,441 @@
+package hub_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+func TestDocumentBecomesMessage(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	b := inboxTree(w)
+	a := b.document("ana", "ned", "hello")
+	a.Draft.TraceID, a.Draft.Sequence = "trace", 1
+	a.Draft.From, a.Draft.Conversation, a.Draft.To, a.Draft.IdempotencyKey = "user", "elsewhere", "ben", "key"
+	m := b.lands(a)
+	same(t, "from", m.From, "ana")
+	same(t, "to", m.To, "ned")
+	same(t, "source", m.Source, "file")
+	same(t, "trace", m.TraceID, "trace")
+	same(t, "time", m.CreatedAt, began)
+	same(t, "where", m.Conversation, w.dmOf("ana", "ned"))
+	same(t, "who is woken", w.waits("ned"), []string{"hello"})
+	same(t, "its count", w.delivery(m.ID, "ned").PairSeq, int64(1))
+}
+
+func TestDocumentArrivesOnce(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	b := inboxTree(w)
+	a, other := b.document("ana", "ned", "hello"), b.document("ana", "ned", "again")
+	changed := a
+	changed.Digest = "00"
+	first := b.arrive(a, a, other)
+	same(t, "twice at once", first[1], parley.Arrived{Message: first[0].Message, Duplicate: true})
+	w.restart()
+	b.BridgeHub = w.BridgeAt(user)
+	same(t, "after a restart", b.arrive(a)[0], parley.Arrived{Message: first[0].Message, Duplicate: true})
+	unknown, err := b.Unknown(ctx, b.view.ID, []parley.BridgeFile{a.BridgeFile, changed.BridgeFile, other.BridgeFile, {Path: "x/inbox/\xff.json"}})
+	w.ok(err)
+	same(t, "unknown", unknown, []parley.BridgeFile{changed.BridgeFile, {Path: "x/inbox/\xff.json"}})
+	b.lands(changed)
+	same(t, "stored", w.texts("user", w.dmOf("ana", "ned")), []string{"hello", "again", "hello"})
+	w.ok(w.DeleteConversation(ctx, user, w.dmOf("ana", "ned")))
+	same(t, "once erased", b.arrive(a)[0], parley.Arrived{Duplicate: true})
+}
+
+func TestOwnExportsDoNotComeBack(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	b := inboxTree(w)
+	m := w.dm("ned", "ana", "hello").Message
+	b.departs(m, "ana", "msg_00000099")
+	own := parley.BridgeFile{Path: "state/agents/ana/inbox/msg_00000099.json", Digest: "00"}
+	another := parley.BridgeFile{Path: "state/agents/ben/inbox/msg_00000099.json"}
+	unknown, err := b.Unknown(ctx, b.view.ID, []parley.BridgeFile{own, another})
+	w.ok(err)
+	same(t, "unknown", unknown, []parley.BridgeFile{another})
+	a := b.document("ned", "ana", "hello")
+	a.Name = "msg_00000099"
+	same(t, "arrived", b.arrive(a)[0], parley.Arrived{Duplicate: true})
+}
+
+func TestChannelsOfATree(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	b := channelTree(w)
+	m := b.lands(b.document("ana", "ned", "hello @ben"))
+	where := w.see("user", "general")
+	same(t, "visibility", where.Visibility, parley.Public)
+	same(t, "members", where.Members, []string{"ned", "ana", "ben"})
+	same(t, "who is woken", w.waits("ned"), []string{m.Content.Text})
+	same(t, "who has it in a file", w.waits("ben"), []string{})
+	w.ok(w.Archive(ctx, user, "general", true))
+	b.lands(b.document("ben", "", "again"))
+	same(t, "archived", w.see("user", "general").ArchivedAt == nil, true)
+	w.private("user", "secret")
+	a := b.document("ana", "", "let me in")
+	a.Channel = "secret"
+	b.turnedAway(a, parley.BadInput)
+	channels := []string{"general"}
+	get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, b.view.ID, parley.BridgeChange{Channels: &channels}))
+	a = b.document("ana", "", "hello")
+	a.Channel = "random"
+	b.turnedAway(a, parley.NotPermitted)
+}
+
+func TestRepliesAreLinked(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned", "sam")
+	b := inboxTree(w)
+	asked, other := w.dm("ned", "ana", "hello?").Message, w.dm("sam", "ana", "hello?").Message
+	b.departs(asked, "ana", "msg_000000aa")
+	b.departs(other, "ana", "msg_000000ab")
+	reply := func(name string) (parley.Message, []string) {
+		a := b.document("ana", "ned", "yes")
+		a.ReplyTo = name
+		got := b.arrive(a)[0]
+		return b.message(got.Message), got.Notices
+	}
+	m, notices := reply("msg_000000aa")
+	same(t, "to what was written", m.InReplyTo, asked.ID)
+	same(t, "said", notices, []string{})
+	same(t, "answered", w.stateOf(asked.ID, "ana"), parley.DeliveryAnswered)
+	for _, name := range []string{"msg_000000ab", "msg_ffffffff", "\x00"} {
+		m, notices = reply(name)
+		same(t, "to something else", m.InReplyTo, "")
+		same(t, "said", len(notices), 1)
+	}
+	first := b.document("ben", "ned", "first")
+	arrived := b.lands(first)
+	back := b.document("ben", "ned", "and more")
+	back.ReplyTo = first.Name
+	same(t, "to what came", b.lands(back).InReplyTo, arrived.ID)
+}
+
+func TestDocumentsAct(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	b := inboxTree(w)
+	first := b.document("ana", "ned", "")
+	first.Draft = parley.Draft{Type: "task-delegation", Payload: []byte(`{"task":"draft it"}`)}
+	begun := b.lands(first)
+	second := b.document("ana", "ned", "")
+	second.Draft = parley.Draft{
+		Type: "task-delegation", Payload: []byte(`{"task":"print it","context":{"dependencies":["` + first.Name + `","msg_ffffffff"]}}`),
+	}
+	got := b.arrive(second)[0]
+	same(t, "unknown dependencies", got.Notices, []string{"there is no task msg_ffffffff to depend on: it counts as completed"})
+	task := w.task(b.message(got.Message).Task)
+	same(t, "depends on", task.DependsOn, []string{begun.Task})
+	same(t, "requester", task.Requester, "ana")
+	same(t, "source", task.Source, "file")
+
+	asked := w.post("ned", parley.Draft{Direct: []string{"ana"}, Type: parley.TypeTask, Content: text("count")}).Message
+	b.departs(asked, "ana", "msg_000000aa")
+	result := b.document("ana", "ned", "seven")
+	result.ReplyTo, result.Draft.Type = "msg_000000aa", "task_result"
+	b.lands(result)
+	same(t, "ended", w.task(asked.Task).Status, parley.TaskCompleted)
+	same(t, "result", w.task(asked.Task).Result.Text, "seven")
+}
+
+func TestHeartbeatByFile(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	b := inboxTree(w)
+	a := b.document("ana", "ned", "")
+	a.Draft = parley.Draft{Type: parley.TypeHeartbeat, Payload: []byte(`{"health":"degraded","metrics":{"active_tasks":2}}`)}
+	m := b.lands(a)
+	same(t, "health", get[parley.AgentView](w)(w.AgentView(ctx, user, "ana")).Health.Health, parley.Degraded)
+	same(t, "wakes", w.delivery(m.ID, "ned").Waking, false)
+}
+
+func TestHistoryWakesNobody(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	b := channelTree(w)
+	newest := w.lastEvent()
+	said := began.Add(-48 * time.Hour)
+	history := func(words, to string) parley.Arrival {
+		a := b.document("ana", to, words)
+		a.History, a.At, a.Draft.Type = true, said, parley.TypeTask
+		return a
+	}
+	done := b.arrive(history("one", "ned"), history("two @ned", "nobody"), history("three", parley.All))
+	same(t, "notices", done[1].Notices, []string{"it is for nobody, who is not known here"})
+	list, err := w.History(ctx, user, "general", parley.Page{})
+	w.ok(err)
+	same(t, "texts", textsOf(list), []string{"one", "two @ned", "three"})
+	same(t, "time", list[0].CreatedAt, said)
+	same(t, "to", []string{list[0].To, list[1].To, list[2].To}, []string{"ned", "", parley.All})
+	same(t, "woken", w.waits("ned"), []string{})
+	same(t, "tasks", list[0].Task, "")
+	if slices.ContainsFunc(kindsAfter(w, newest), func(k parley.EventKind) bool { return k.Within("task") || k.Within("delivery") }) {
+		t.Error("history did something")
+	}
+	w.sound()
+}
+
+// One that is refused among history keeps the others from nothing.
+func TestRefusedHistoryIsLeftOut(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	b := channelTree(w)
+	var list []parley.Arrival
+	for _, from := range []string{"ana", "stranger", "ben"} {
+		a := b.document(from, "", "from "+from)
+		a.History = true
+		list = append(list, a)
+	}
+	done := b.arrive(list...)
+	same(t, "refused", []bool{done[0].Error == nil, done[1].Error == nil, done[2].Error == nil}, []bool{true, false, true})
+	same(t, "kept", w.texts("user", "general"), []string{"from ana", "from ben"})
+}
+
+// Whatever its overflow policy, an agent that is behind keeps files in their directory, and evicts nothing for them.
+func TestFullInboxKeepsFilesBack(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	w.depth("ned", 2, parley.OverflowEvict)
+	b := inboxTree(w)
+	first := b.lands(b.document("ana", "ned", "one"))
+	b.lands(b.document("ana", "ned", "two"))
+	third := b.document("ana", "ned", "three")
+	b.turnedAway(third, parley.Unavailable)
+	same(t, "the oldest", w.stateOf(first.ID, "ned"), parley.DeliveryAccepted)
+	w.ack("ned", first.ID)
+	b.lands(third)
+}
+
+// Among many that come together, one that is refused keeps the others from nothing, and what is behind one that has to wait
+// waits too.
+func TestManyDocumentsTogether(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	w.dispatched("joe")
+	w.depth("ned", 3, parley.OverflowEvict)
+	b := inboxTree(w)
+	var list []parley.Arrival
+	for n := range 60 {
+		from, to := "ana", "joe"
+		if n%10 == 7 {
+			from = "stranger"
+		}
+		if n%8 == 3 {
+			to = "ned"
+		}
+		list = append(list, b.document(from, to, strconv.Itoa(n)))
+	}
+	var forJoe, forNed []string
+	for i, got := range b.arrive(list...) {
+		a, code := list[i], parley.CodeOf(orNil(got.Error))
+		switch {
+		case a.From == "stranger":
+			same(t, "a stranger's "+a.Draft.Content.Text, code, parley.NotPermitted)
+		case a.To == "joe":
+			forJoe = append(forJoe, a.Draft.Content.Text)
+			same(t, "for joe "+a.Draft.Content.Text, code, parley.Code(""))
+		case len(forNed) < 3:
+			forNed = append(forNed, a.Draft.Content.Text)
+			same(t, "for ned "+a.Draft.Content.Text, code, parley.Code(""))
+		default:
+			same(t, "behind the full inbox "+a.Draft.Content.Text, code, parley.Unavailable)
+		}
+	}
+	same(t, "joe has", w.texts("user", w.dmOf("ana", "joe")), forJoe)
+	same(t, "ned has", w.texts("user", w.dmOf("ana", "ned")), forNed)
+}
+
+func orNil(e *parley.Error) error {
+	if e == nil {
+		return nil
+	}
+	return e
+}
+
+// What has to wait in an inbox is not overtaken by what is behind it there, though that could be taken.
+func TestWhatWaitsInAFolderIsNotOvertaken(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	b := w.join(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"ana"}})
+	waits, behind, elsewhere := b.document("ana", "", "for nobody"), b.document("ana", "ned", "behind it"), b.document("ana", "ned", "elsewhere")
+	waits.Path, behind.Path, waits.Queue = "inbox/1.json", "inbox/2.json", true
+	done := b.arrive(waits, behind, elsewhere)
+	same(t, "taken", []bool{done[0].Error == nil, done[1].Error == nil, done[2].Error == nil}, []bool{false, false, true})
+	w.dispatched("gm")
+	for _, got := range b.arrive(waits, behind) {
+		same(t, "taken later", got.Error == nil, true)
+	}
+}
+
+func TestExpiredDocumentIsOnlyNoted(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	b := inboxTree(w)
+	a := b.document("ana", "ned", "hello")
+	a.ExpiresAt = began.Add(-time.Second)
+	got := b.arrive(a)[0]
+	same(t, "expired", got, parley.Arrived{Notices: []string{"it has expired: 2026-03-01T08:59:59Z"}})
+	same(t, "again", b.arrive(a)[0], parley.Arrived{Duplicate: true})
+	soon, late := b.document("ana", "ned", "hello"), b.document("ana", "ned", "hello")
+	soon.ExpiresAt = began.Add(time.Minute)
+	same(t, "expires", *b.lands(soon).ExpiresAt, began.Add(time.Minute))
+	passed := began.Add(-time.Hour)
+	late.Draft.Deadline = &passed
+	same(t, "its deadline", b.arrive(late)[0].Notices, []string{"its deadline has passed: 2026-03-01T08:00:00Z"})
+}
+
+func TestBroadcast(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned", "sam", "tim")
+	w.change("sam", func(a *parley.Agent) { a.Tier = parley.TierPM })
+	b := inboxTree(w)
+	w.permit("ana", "tim", parley.EffectDeny)
+	all := b.document("ana", parley.All, "hear")
+	all.Draft.Sequence = 7
+	m := b.lands(all)
+	deliveries := map[string]bool{"ned": true, "sam": true, "ben": true}
+	same(t, "reached", reach(w.deliveries(m.ID)), deliveries)
+	where := w.see("user", "broadcast")
+	same(t, "where", where.ID, m.Conversation)
+	same(t, "visibility", where.Visibility, parley.Private)
+	same(t, "members", where.Members, []string{"ned", "sam", "ana", "ben"})
+	copied := all
+	copied.Path = "sam/inbox/" + all.Name + ".json"
+	same(t, "another file of it", b.arrive(copied)[0], parley.Arrived{Message: m.ID, Duplicate: true})
+	tier := b.document("ben", parley.All, "")
+	tier.ToTier, tier.Draft = parley.TierPM, parley.Draft{Type: parley.TypeNotification, Content: text("note")}
+	same(t, "of a tier", reach(w.deliveries(b.lands(tier).ID)), map[string]bool{"sam": false})
+	w.depth("ned", 1, parley.OverflowEvict)
+	got := b.arrive(b.document("ana", parley.All, "more"))[0]
+	same(t, "who is behind", reach(w.deliveries(got.Message)), map[string]bool{"ned": false, "sam": true, "ben": true})
+	same(t, "said", got.Notices, []string{"ned was not woken: its inbox is full"})
+}
+
+func (w *world) deliveries(message string) (list []parley.Delivery) {
+	w.t.Helper()
+	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+		list, err = tx.Deliveries().Of(message)
+		return err
+	}))
+	return list
+}
+
+func TestRequestsForNobody(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	b := w.join(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"ana"}})
+	request := func(payload string) parley.Arrival {
+		a := b.document("ana", "", "")
+		a.Path, a.Queue = "inbox/"+a.Name+".json", true
+		a.Draft = parley.Draft{Type: parley.TypeRequest, Payload: []byte(payload)}
+		return a
+	}
+	first := request(`{"action":"task.assign","params":{"text":"count the sheep"}}`)
+	same(t, "hint", b.turnedAway(first, parley.Unavailable), "add it: parley agent add gm")
+	w.dispatched("gm")
+	task := w.task(b.lands(first).Task)
+	same(t, "task", []string{task.Title, task.Requester, task.Assignee}, []string{"count the sheep", "ana", "gm"})
+	other := b.lands(request(`{"action":"resource.request","params":{"message":"a printer"}}`))
+	same(t, "whatever it asks for", w.task(other.Task).Assignee, "gm")
+}
+
+// A file of a supervised agent waits for an approval like anything else it posts.
+func TestHeldDocument(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	b := channelTree(w)
+	w.change("ana", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
+	a := b.document("ana", "ned", "hello")
+	got := b.arrive(a)[0]
+	if got.Error != nil || len(got.Notices) != 1 || !strings.HasPrefix(got.Notices[0], "it waits for an approval: ") {
+		t.Fatalf("not held: %+v", got)
+	}
+	same(t, "again", b.arrive(a)[0], parley.Arrived{Duplicate: true})
+	w.decides("user", strings.TrimPrefix(got.Notices[0], "it waits for an approval: "), parley.Decision{Approve: true})
+	list, err := w.History(ctx, user, "general", parley.Page{})
+	w.ok(err)
+	same(t, "posted", textsOf(list), []string{"hello"})
+	same(t, "source", list[0].Source, "file")
+}
+
+func TestSequenceOfFiles(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	b := inboxTree(w)
+	newest := w.lastEvent()
+	for _, n := range []int64{1, 2, 5, 1, 2} {
+		a := b.document("ana", "ned", "hello")
+		a.Draft.Sequence = n
+		same(t, "count", w.delivery(b.lands(a).ID, "ned").PairSeq, n)
+	}
+	gaps := slices.DeleteFunc(kindsAfter(w, newest), func(k parley.EventKind) bool { return k != parley.EventSequenceGap })
+	same(t, "gaps", len(gaps), 1)
+}
+
+// The hub answers how an agent is doing, on every door, and wakes nobody for it.
+func TestStatusQuery(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	w.add("ben")
+	b := w.join(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"ana"}})
+	own := w.post("ben", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeTask, Content: text("count")}).Message.Task
+	w.post("user", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeTask, Content: text("secret")})
+	query := parley.Draft{Type: parley.TypeRequest, Payload: []byte(`{"action":"status.query"}`)}
+	direct := query
+	direct.Direct = []string{"ned"}
+	asked := w.post("ben", direct).Message
+	byFile := b.document("ana", "ned", "")
+	byFile.Draft = query
+	arrived := b.lands(byFile)
+	type reply struct {
+		RequestID string `json:"requestId"`
+		Status    string
+		Result    struct {
+			Status, State, Substate string
+			Tasks                   []struct{ ID string }
+		}
+	}
+	for who, c := range map[string]struct {
+		request parley.Message
+		id      string
+		tasks   []struct{ ID string }
+	}{"ben": {asked, asked.ID, []struct{ ID string }{{own}}}, "ana": {arrived, byFile.Name, nil}} {
+		list, err := w.History(ctx, user, c.request.Conversation, parley.Page{})
+		w.ok(err)
+		m := list[len(list)-1]
+		var got reply
+		w.ok(json.Unmarshal(m.Payload, &got))
+		same(t, "from", []string{m.From, m.To, m.InReplyTo}, []string{"ned", who, c.request.ID})
+		same(t, "request", got.RequestID, c.id)
+		same(t, "result", []string{got.Status, got.Result.Status, got.Result.State, got.Result.Substate}, []string{"success", "idle", "AWAKE", "IDLE"})
+		same(t, "tasks", got.Result.Tasks, c.tasks)
+		same(t, "the request", w.stateOf(c.request.ID, "ned"), parley.DeliveryAnswered)
+	}
+	same(t, "unknown actions go to the agent", w.post("ben", parley.Draft{
+		Direct: []string{"ned"}, Type: parley.TypeRequest, Payload: []byte(`{"action":"resource.request"}`),
+	}).Deliveries[0].Waking, true)
+}

@@ -1,0 +1,133 @@
+package hub_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// An answer to an ask reaches whoever waits without a delivery, and counts in its sender's sequence all the same.
+func TestAnswerToAnAskHasASequence(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.tree(parley.LayoutInbox, "tree", "ana")
+	defer w.there("ana")()
+	asks := w.asks(user, "ana", "well?")
+	out := w.departsOne("tree")
+	w.reports("tree", parley.DepartureSeen, out)
+	newest := w.lastEvent()
+	for i, words := range []string{"very", "more", "much more"} {
+		a := parley.Arrival{Name: "msg_0000000" + string(rune('1'+i)), From: "ana", To: "user", Draft: parley.Draft{Sequence: int64(i + 1), Content: text(words)}}
+		if i == 0 {
+			a.ReplyTo, a.Draft.Type = out.Name, parley.TypeResult
+		}
+		w.arrives("tree", a)
+		newest = w.noGapAfter(t, newest)
+	}
+	same(t, "the answer", asks.hears(), "Response from ana: very")
+}
+
+func (w *world) noGapAfter(t *testing.T, event int64) int64 {
+	t.Helper()
+	if slices.Contains(kindsAfter(w, event), parley.EventSequenceGap) {
+		t.Error("a gap is noted where there is none")
+	}
+	return w.lastEvent()
+}
+
+// For an agent that the hub runs, to see a message is to acknowledge it; an answer that is due, it has to give.
+func TestSightIsTheAck(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		ack  bool
+		told int
+	}{"an ack is wanted": {true, 0}, "an answer is due": {false, 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.dispatched("ned")
+			b := inboxTree(w)
+			a, due := b.document("ana", "ned", "hello"), began.Add(time.Hour)
+			a.Draft.RequiresAck, a.Draft.Deadline = c.ack, &due
+			b.lands(a)
+			run := w.starts("ned")
+			w.clock.advance(2 * time.Hour)
+			w.sweep()
+			same(t, "told", len(w.told("ana")), c.told)
+			w.finish(run, "hi")
+		})
+	}
+}
+
+// A task among those who live in one tree of channels ends by the document that its assignee has written: no other is made.
+func TestATaskWithinATreeOfChannels(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.tree(parley.LayoutAgentOS, "tree", "ana", "ben")
+	w.channel("user", "paper")
+	asked := parley.Arrival{
+		Name: "msg-20260301-090000-ana-abcd", From: "ana", To: "ben", Channel: "paper", Draft: parley.Draft{Type: "task_assign", Content: text("Draft it")},
+	}
+	task := get[parley.Shown](w)(w.Message(ctx, user, w.arrives("tree", asked).Message)).Task
+	ended := w.arrives("tree", parley.Arrival{
+		Name: "msg-20260301-090001-ben-abcd", From: "ben", To: "ana", Channel: "paper", ReplyTo: asked.Name,
+		Draft: parley.Draft{Type: "task_result", Content: text("done")},
+	})
+	same(t, "the task", []any{w.task(task).Status, w.task(task).Callback}, []any{parley.TaskCompleted, ended.Message})
+	same(t, "what departs", w.departs("tree", "paper"), []parley.Departure(nil))
+	same(t, "what waits", w.inbox("ana"), parley.Inbox{})
+	w.sound()
+}
+
+// What was held and is approved is the message of its document: it does not go back into the tree, and can be answered there.
+func TestApprovedDocumentIsKnown(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	b := channelTree(w)
+	w.change("ana", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
+	a := b.document("ana", "ned", "hello @ben")
+	note := b.arrive(a)[0].Notices[0]
+	w.decides("user", strings.TrimPrefix(note, "it waits for an approval: "), parley.Decision{Approve: true})
+	posted := w.history("user", "general")[0]
+	same(t, "what departs", w.departs(b.view.ID, "general"), []parley.Departure(nil))
+	same(t, "reached", reach(w.deliveries(posted.ID)), map[string]bool{"ned": true})
+	reply := b.document("ben", "", "yes")
+	reply.ReplyTo = a.Name
+	same(t, "what is answered", b.lands(reply).InReplyTo, posted.ID)
+}
+
+// Channels are read by others too who are not here: what is for them is kept for everybody.
+func TestDocumentForSomebodyElsewhere(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	b := channelTree(w)
+	for _, to := range []string{"gemini", "ana", "parley"} {
+		a := b.document("ana", to, "for "+to)
+		a.Draft.Type = "task_assign"
+		got := b.arrive(a)[0]
+		same(t, "said", got.Notices, []string{"it is for " + to + ", to whom nothing is sent from here"})
+		m := b.message(got.Message)
+		same(t, "kept", []string{m.Content.Text, m.To, m.Task}, []string{"for " + to, "", ""})
+	}
+}
+
+// Two broadcasts of one name are two, and nobody is told who cannot read them.
+func TestBroadcastsAreToldApart(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	w.tree(parley.LayoutAgentOS, "channels", "claude")
+	b := inboxTree(w)
+	one, two := b.document("ana", parley.All, "one"), b.document("ana", parley.All, "two")
+	two.Name = one.Name
+	first, second := b.arrive(one)[0], b.arrive(two)[0]
+	if second.Duplicate || first.Message == second.Message {
+		t.Errorf("the second is lost: %+v", second)
+	}
+	same(t, "reached", reach(w.deliveries(second.Message)), map[string]bool{"ned": true, "ben": true})
+	same(t, "said", second.Notices, []string{"claude is not told: claude reads only the channels of a directory tree, and takes part in none yet"})
+}

@@ -1,0 +1,250 @@
+package hub
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// landing is a document on its way into the store. What can be prepared outside the transaction is.
+type landing struct {
+	parley.Arrival
+	post post
+	err  error // why it can be no message, whatever is stored
+}
+
+// approach makes a post of a document. Its address is the hub's to set.
+func (h *Hub) approach(b parley.Bridge, a parley.Arrival) *landing {
+	l := &landing{Arrival: a}
+	d := a.Draft
+	d.From, d.Conversation, d.Direct, d.Ephemeral, d.To, d.InReplyTo, d.IdempotencyKey = "", "", nil, false, a.To, "", ""
+	switch {
+	case a.Channel != "":
+		d.Conversation = a.Channel
+	case a.Queue:
+		d = asTask(d)
+		d.Direct, d.To = []string{b.QueueAgent}, b.QueueAgent
+	case a.To == parley.All:
+		d.Conversation, d.Sequence = broadcastChannel, 0
+	case a.To == "":
+		l.err = parley.Errorf(parley.BadInput, "the document is for nobody").Suggest("say for which agent it is")
+		return l
+	default:
+		d.Direct = []string{a.To}
+	}
+	if !a.ExpiresAt.IsZero() {
+		d.TTL = max(1, int64(a.ExpiresAt.Sub(h.now()).Round(time.Second)/time.Second))
+	}
+	if d, l.err = withCallback(d, a.Callback); l.err != nil {
+		return l
+	}
+	if d, l.err = d.Check(h.config.Limits); l.err != nil {
+		return l
+	}
+	l.post = post{draft: d, source: bridged, named: a.Name}
+	l.err = l.post.compose()
+	return l
+}
+
+// asTask makes a request for nobody one for work, whatever it asks for.
+func asTask(d parley.Draft) parley.Draft {
+	if do := decodeDeed(d); do != nil && do.asks != nil {
+		return d
+	}
+	d.Type = parley.TypeTask
+	if strings.TrimSpace(d.Content.Text) == "" {
+		d.Content.Text = asWords(d.Payload)
+	}
+	return d
+}
+
+// withCallback notes in the metadata who gets the response too, where the payload does not say it.
+func withCallback(d parley.Draft, callback string) (parley.Draft, error) {
+	if callback == "" || callbackOf(parley.Message{Payload: d.Payload}) == callback {
+		return d, nil
+	}
+	all := map[string]json.RawMessage{}
+	if len(d.Metadata) > 0 {
+		if err := json.Unmarshal(d.Metadata, &all); err != nil {
+			return d, parley.Errorf(parley.BadInput, "the metadata is no object").Suggest("give one JSON object")
+		}
+	}
+	var err error
+	if all["callback"], err = json.Marshal(callback); err == nil {
+		d.Metadata, err = json.Marshal(all)
+	}
+	return d, err
+}
+
+func (l *landing) row(bridge, message string, now time.Time) parley.FileRow {
+	return parley.FileRow{Bridge: bridge, File: l.BridgeFile, Name: l.Name, From: l.From, Message: message, At: now}
+}
+
+func newArrival(s *scene) *arrival {
+	return &arrival{scene: s, rooms: map[string]parley.Conversation{}}
+}
+
+// land stores a document as its sender's, unless it has come before, or the sender may not.
+func (in *arrival) land(id string, l *landing) (parley.Arrived, error) {
+	view, err := in.bridge(id)
+	if err != nil {
+		return parley.Arrived{}, err
+	}
+	b := view.Bridge
+	if first, known, err := in.cameBefore(b, l); known || err != nil {
+		return first, err
+	}
+	sender, err := in.trusted(b, l.Arrival)
+	if err != nil {
+		return parley.Arrived{}, err
+	}
+	if l.err != nil {
+		return parley.Arrived{}, l.err
+	}
+	caller := in.me
+	in.me, in.bridged, in.tree = sender, true, &b
+	defer func() { in.me, in.bridged, in.tree = caller, false, nil }()
+	got, err := in.take(b, l)
+	if err != nil {
+		return got, err
+	}
+	return got, in.Bridges().Arrived(l.row(id, got.Message, in.now))
+}
+
+// take stores what a trusted sender has written.
+func (in *arrival) take(b parley.Bridge, l *landing) (got parley.Arrived, err error) {
+	if l.FromTier != "" && in.me.Tier == "" && in.hub.bridges.claims(b.ID, in.me.ID, l.FromTier) {
+		got.Notices = append(got.Notices, fmt.Sprintf("the tier %s that %s gives itself here does not count (if it is right: parley agent set %s --tier %s)",
+			l.FromTier, in.me.ID, in.me.ID, l.FromTier))
+	}
+	if l.History {
+		in.signOf(b, in.me, l.At)
+		return in.keepHistory(b, l, got)
+	}
+	in.signOf(b, in.me, in.now)
+	if !l.ExpiresAt.IsZero() && !l.ExpiresAt.After(in.now) {
+		got.Notices = append(got.Notices, "it has expired: "+l.ExpiresAt.Format(time.RFC3339))
+		return got, nil
+	}
+	return in.postArrival(b, l, got)
+}
+
+// cameBefore says what became of a document that has come before, or is the hub's own.
+func (s *scene) cameBefore(b parley.Bridge, l *landing) (first parley.Arrived, known bool, err error) {
+	row, err := s.Bridges().File(b.ID, l.BridgeFile)
+	if err == nil {
+		return parley.Arrived{Message: row.Message, Duplicate: true}, true, nil
+	}
+	if !errors.Is(err, parley.ErrNotFound) {
+		return first, false, err
+	}
+	folder := l.Channel
+	if folder == "" {
+		folder = l.To
+	}
+	if own, err := s.ownExport(b, folder, l.Name); own || err != nil {
+		return parley.Arrived{Duplicate: true}, own, err
+	}
+	if l.To != parley.All || l.Channel != "" {
+		return first, false, nil
+	}
+	return s.spreadBefore(b, l)
+}
+
+// trusted is whom a document is from: files carry no credential, so it must be one that may speak through the bridge, of
+// the tier it says.
+func (s *scene) trusted(b parley.Bridge, a parley.Arrival) (parley.Agent, error) {
+	if !b.Speaks(a.From) {
+		return parley.Agent{}, parley.Errorf(parley.NotPermitted, "%s may not speak through the bridge %s", a.From, b.ID).
+			Suggest("an owner of this hub can let it: parley bridge set %s --agents", b.ID)
+	}
+	sender, err := s.Agents().Find(a.From)
+	switch {
+	case err != nil && !errors.Is(err, parley.ErrNotFound):
+		return sender, err
+	case err != nil || sender.RemovedAt != nil || sender.Kind != parley.KindAgent:
+		return sender, parley.Errorf(parley.NotPermitted, "%s is no agent of this hub", a.From).Suggest("ask an owner of this hub to add it")
+	case a.FromTier != "" && sender.Tier != "" && a.FromTier != sender.Tier:
+		return sender, parley.Errorf(parley.NotPermitted, "the document says that %s is of the tier %s, and it is of the tier %s", sender.ID, a.FromTier, sender.Tier).
+			Suggest("write the tier that it has, or have an owner of this hub change it")
+	}
+	return sender, nil
+}
+
+// postArrival posts what is no history.
+func (in *arrival) postArrival(b parley.Bridge, l *landing, got parley.Arrived) (parley.Arrived, error) {
+	p := l.post
+	p.tree = &b
+	if l.Channel != "" {
+		if err := in.openMapped(b, l.Channel); err != nil {
+			return got, err
+		}
+		to, err := in.reader(l.To)
+		if p.draft.To = to; err != nil {
+			return got, err
+		}
+		if to != l.To {
+			got.Notices = append(got.Notices, "it is for "+clipped(l.To)+", to whom nothing is sent from here")
+		}
+	}
+	if l.Queue {
+		if err := in.mustHaveQueue(b); err != nil {
+			return got, err
+		}
+	}
+	if l.To == parley.All && l.Channel == "" && !l.Queue {
+		notices, err := in.spreadTo(l.ToTier, &p)
+		if got.Notices = append(got.Notices, notices...); err != nil {
+			return got, err
+		}
+	}
+	notices, err := in.link(b, l, &p)
+	if got.Notices = append(got.Notices, notices...); err != nil {
+		return got, err
+	}
+	receipt, err := in.post(p)
+	got.Message, got.Notices = receipt.Message.ID, append(got.Notices, receipt.Notices...)
+	return got, err
+}
+
+// reader is whom a document in a channel is for, if that is somebody here. Others may read it there who are not.
+func (in *arrival) reader(to string) (string, error) {
+	if to == "" || to == parley.All {
+		return to, nil
+	}
+	a, err := in.Agents().Find(to)
+	if err != nil || a.RemovedAt != nil || a.Kind == parley.KindSystem || a.ID == in.me.ID {
+		return "", ignoreNotFound(err)
+	}
+	return to, nil
+}
+
+// mustHaveQueue holds requests for nobody up until there is an agent to take them.
+func (s *scene) mustHaveQueue(b parley.Bridge) error {
+	a, err := s.Agents().Find(b.QueueAgent)
+	if errors.Is(err, parley.ErrNotFound) || err == nil && a.RemovedAt != nil {
+		return parley.Errorf(parley.Unavailable, "there is no agent %s to take requests for nobody", b.QueueAgent).
+			Retryable(0).Suggest("add it: parley agent add %s", b.QueueAgent)
+	}
+	return err
+}
+
+// openMapped makes the channel that a document is in, if there is none.
+func (s *scene) openMapped(b parley.Bridge, name string) error {
+	if !b.Maps(name) {
+		return parley.Errorf(parley.NotPermitted, "the channel %s does not belong to the bridge %s", name, b.ID).
+			Suggest("an owner of this hub can add it: parley bridge set %s --channels", b.ID)
+	}
+	if err := parley.CheckChannelName(name); err != nil {
+		return err
+	}
+	_, err := s.Conversations().Find(name)
+	if errors.Is(err, parley.ErrNotFound) {
+		_, err = s.create(parley.Conversation{Name: name, Kind: parley.Channel, Visibility: parley.Public}, []string{s.me.ID})
+	}
+	return err
+}

@@ -1,0 +1,278 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/parley-hub/parley"
+)
+
+// bridgeStates is what running bridges say of themselves, by their ids, and whether there are others now.
+type bridgeStates struct {
+	mu      sync.Mutex
+	of      map[string]parley.BridgeStatus
+	claimed map[string]parley.Tier // what agents without a tier have last called themselves, by bridge and agent
+	changed chan struct{}
+}
+
+func newBridgeStates() *bridgeStates {
+	return &bridgeStates{of: map[string]parley.BridgeStatus{}, claimed: map[string]parley.Tier{}, changed: make(chan struct{}, 1)}
+}
+
+func (b *bridgeStates) note(id string, s parley.BridgeStatus) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.of[id] = s
+}
+
+// claims notes the tier that somebody gives itself in the documents of a bridge, and says whether that is news.
+func (b *bridgeStates) claims(id, agent string, tier parley.Tier) (news bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	key := id + "/" + agent
+	news = b.claimed[key] != tier
+	b.claimed[key] = tier
+	return news
+}
+
+func (b *bridgeStates) look(id string) parley.BridgeStatus {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.of[id]
+}
+
+func (b *bridgeStates) forget(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.of, id)
+}
+
+// BridgesChanged says that bridges were added, changed or removed in this process.
+func (h *Hub) BridgesChanged() <-chan struct{} { return h.bridges.changed }
+
+// AddBridge joins a directory tree to the hub. Those who may speak through it and are not known are added, and live in the
+// tree. Only an owner may.
+func (h *Hub) AddBridge(ctx context.Context, caller Caller, n parley.NewBridge) (view parley.BridgeView, err error) {
+	if n, err = n.Check(); err != nil {
+		return view, err
+	}
+	return h.editBridge(ctx, caller, func(s *scene) (parley.BridgeView, error) { return s.addBridge(n) })
+}
+
+// editBridge runs an update that changes a bridge, and tells those who run them.
+func (h *Hub) editBridge(ctx context.Context, caller Caller, edit func(*scene) (parley.BridgeView, error)) (view parley.BridgeView, err error) {
+	err = h.update(ctx, caller, func(s *scene) error {
+		if err := s.mustOwn("change bridges"); err != nil {
+			return err
+		}
+		view, err = edit(s)
+		return err
+	})
+	if err == nil {
+		signal(h.bridges.changed)
+	}
+	return view, err
+}
+
+func (s *scene) addBridge(n parley.NewBridge) (view parley.BridgeView, err error) {
+	view.Bridge = parley.Bridge{
+		ID: n.ID, Layout: n.Layout, Root: n.Root, Channels: n.Channels, ReplaySince: n.ReplaySince, Outside: n.Outside,
+		CreatedBy: s.me.ID, CreatedAt: s.now,
+	}
+	b := &view.Bridge
+	if err := s.mustBeNew(*b); err != nil {
+		return view, err
+	}
+	next, err := s.Messages().NextSeq()
+	if err != nil {
+		return view, err
+	}
+	b.Since = next - 1
+	if b.Agents, view.Notices, err = s.speakers(n.Layout, n.Agents); err != nil {
+		return view, err
+	}
+	if b.QueueAgent, err = s.queueAgent(n.QueueAgent); err != nil {
+		return view, err
+	}
+	if err := s.Bridges().Insert(*b); err != nil {
+		return view, err
+	}
+	return view, s.noteBridge(parley.EventBridgeAdded, "bridge.add", *b)
+}
+
+// mustBeNew refuses a bridge whose id is taken, or whose tree is joined already: two would import each file twice.
+func (s *scene) mustBeNew(b parley.Bridge) error {
+	all, err := s.Bridges().List()
+	for _, other := range all {
+		switch {
+		case other.ID == b.ID:
+			return parley.Errorf(parley.BadInput, "there is a bridge %s already", b.ID).Because(parley.Conflict).Suggest("give this one another name")
+		case other.Root == b.Root && other.Layout == b.Layout:
+			return parley.Errorf(parley.BadInput, "%s is joined already, by the bridge %s", b.Root, other.ID).Because(parley.Conflict).
+				Suggest("change that one: parley bridge set %s", other.ID)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return s.mustBeApart(b, all)
+}
+
+// noteBridge writes down what was done to a bridge.
+func (s *scene) noteBridge(kind parley.EventKind, act string, b parley.Bridge) error {
+	data, err := json.Marshal(map[string]string{"bridge": b.ID})
+	if err != nil {
+		return err
+	}
+	s.note(parley.Event{Kind: kind, Data: data})
+	return s.audit(act, b.ID, map[string]any{"layout": b.Layout, "root": b.Root, "agents": b.Agents, "paused": b.Paused})
+}
+
+// speakers are the ids of those who may speak through a bridge. Those who are not known are added, and live in the tree.
+func (s *scene) speakers(l parley.Layout, names []string) (ids, notices []string, err error) {
+	for _, name := range names {
+		a, err := s.Agents().Find(name)
+		if errors.Is(err, parley.ErrNotFound) {
+			if a, err = s.addSpeaker(l, name); err == nil {
+				notices = append(notices, fmt.Sprintf("%s was added: it lives in the tree", a.ID))
+			}
+		}
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case a.Kind != parley.KindAgent:
+			return nil, nil, parley.Errorf(parley.BadInput, "%s is no agent", a.ID).Suggest("nobody speaks for people, or for the hub, by a file")
+		case a.RemovedAt != nil:
+			return nil, nil, wasRemoved(a.Name)
+		case slices.Contains(ids, a.ID):
+			continue
+		}
+		if ids = append(ids, a.ID); a.Runtime == parley.RuntimeBridge {
+			err = s.speaks(a, l.Protocol().String())
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return ids, notices, nil
+}
+
+func (s *scene) addSpeaker(l parley.Layout, id string) (parley.Agent, error) {
+	n := withDefaults(parley.NewAgent{ID: id, Profile: parley.Profile{Runtime: parley.RuntimeBridge, Protocols: []string{l.Protocol().String()}}})
+	if err := checkNewAgent(n); err != nil {
+		return parley.Agent{}, err
+	}
+	a, err := s.insertAgent(n)
+	if err != nil {
+		return a, err
+	}
+	return a, s.audit("agent.add", a.ID, map[string]any{"kind": a.Kind, "runtime": a.Runtime})
+}
+
+// speaks notes that an agent that lives in a tree speaks a format.
+func (s *scene) speaks(a parley.Agent, protocol string) error {
+	if slices.Contains(a.Protocols, protocol) {
+		return nil
+	}
+	a.Protocols, a.UpdatedAt = append(slices.Clone(a.Protocols), protocol), s.now
+	s.note(parley.Event{Kind: parley.EventAgentChanged, Agent: a.ID})
+	return s.Agents().Update(a)
+}
+
+// queueAgent is the id of whom requests for nobody are for. The default one need not exist before there is such a request.
+func (s *scene) queueAgent(name string) (string, error) {
+	if name == "" {
+		return "", nil
+	}
+	a, err := s.agent(name)
+	if _, none := errors.AsType[unknown](err); none && name == parley.QueueAgent {
+		return name, nil
+	}
+	if err == nil && a.Kind != parley.KindAgent {
+		err = parley.Errorf(parley.BadInput, "%s is no agent", a.ID).Suggest("name an agent that takes requests for nobody")
+	}
+	return a.ID, err
+}
+
+// ChangeBridge changes who may speak through a bridge, what is mapped, and whether it is paused. Only an owner may.
+func (h *Hub) ChangeBridge(ctx context.Context, caller Caller, id string, c parley.BridgeChange) (parley.BridgeView, error) {
+	return h.editBridge(ctx, caller, func(s *scene) (view parley.BridgeView, err error) {
+		if view, err = s.bridge(id); err != nil {
+			return view, err
+		}
+		if err := c.Check(view.Layout); err != nil {
+			return view, err
+		}
+		if c.Agents != nil {
+			if view.Agents, view.Notices, err = s.speakers(view.Layout, *c.Agents); err != nil {
+				return view, err
+			}
+			if err := s.recall(view.Bridge, func(id string) bool { return !view.Speaks(id) }); err != nil {
+				return view, err
+			}
+		}
+		if c.Channels != nil {
+			view.Channels = *c.Channels
+		}
+		if c.Paused != nil {
+			view.Paused = *c.Paused
+		}
+		if err := s.Bridges().Put(view.Bridge); err != nil {
+			return view, err
+		}
+		return view, s.noteBridge(parley.EventBridgeChanged, "bridge.change", view.Bridge)
+	})
+}
+
+// RemoveBridge ends a bridge, and forgets what has come and gone by it. Its tree, its agents and its messages stay as they
+// are. Only an owner may.
+func (h *Hub) RemoveBridge(ctx context.Context, caller Caller, id string) error {
+	_, err := h.editBridge(ctx, caller, func(s *scene) (parley.BridgeView, error) {
+		view, err := s.bridge(id)
+		if err == nil {
+			err = s.recall(view.Bridge, func(string) bool { return true })
+		}
+		if err == nil {
+			err = s.Bridges().Erase(id)
+		}
+		if err != nil {
+			return view, err
+		}
+		return view, s.noteBridge(parley.EventBridgeRemoved, "bridge.remove", view.Bridge)
+	})
+	if err == nil {
+		h.bridges.forget(id)
+	}
+	return err
+}
+
+// Bridges lists all. Only an owner may.
+func (h *Hub) Bridges(ctx context.Context, caller Caller) (list []parley.BridgeView, err error) {
+	err = h.view(ctx, caller, func(s *scene) error {
+		if err := s.mustOwn("see bridges"); err != nil {
+			return err
+		}
+		all, err := s.Bridges().List()
+		for _, b := range all {
+			list = append(list, parley.BridgeView{Bridge: b, Status: s.hub.bridges.look(b.ID)})
+		}
+		return err
+	})
+	return list, err
+}
+
+// bridge finds one for an owner.
+func (s *scene) bridge(id string) (view parley.BridgeView, err error) {
+	if err := s.mustOwn("use a bridge"); err != nil {
+		return view, err
+	}
+	if view.Bridge, err = s.Bridges().Get(id); errors.Is(err, parley.ErrNotFound) {
+		err = unknown{"bridge", id}
+	}
+	view.Status = s.hub.bridges.look(id)
+	return view, err
+}

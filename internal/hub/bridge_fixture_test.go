@@ -1,0 +1,120 @@
+package hub_test
+
+import (
+	"fmt"
+
+	"github.com/parley-hub/parley"
+)
+
+// bridged is a tree that is joined to a hub.
+type bridged struct {
+	*world
+	parley.BridgeHub
+	view  parley.BridgeView
+	files int
+}
+
+// join joins a tree. Who lives there is added with it.
+func (w *world) join(n parley.NewBridge) *bridged {
+	w.t.Helper()
+	if n.Root == "" {
+		n.Root = "/srv/" + string(n.Layout)
+	}
+	view, err := w.AddBridge(ctx, user, n)
+	w.ok(err)
+	return &bridged{world: w, BridgeHub: w.BridgeAt(user), view: view}
+}
+
+// document is a chat that lies in a file of its own.
+func (b *bridged) document(from, to, words string) parley.Arrival {
+	b.files++
+	name := fmt.Sprintf("msg_%08x", b.files)
+	a := parley.Arrival{
+		BridgeFile: parley.BridgeFile{Path: to + "/inbox/" + name + ".json"}, Name: name, From: from, To: to, At: b.clock.Now(),
+		Draft: parley.Draft{Type: parley.TypeChat, Content: text(words)},
+	}
+	if b.view.Layout == parley.LayoutAgentOS {
+		a.Path, a.Channel = "channels/general/"+name+".json", "general"
+	}
+	return a
+}
+
+// arrive lets documents arrive and says what became of each.
+func (b *bridged) arrive(list ...parley.Arrival) []parley.Arrived {
+	b.t.Helper()
+	done, err := b.Arrive(ctx, b.view.ID, list)
+	b.ok(err)
+	if len(done) != len(list) {
+		b.t.Fatalf("%d of %d are told of", len(done), len(list))
+	}
+	return done
+}
+
+// lands lets a document arrive that must become a message.
+func (b *bridged) lands(a parley.Arrival) parley.Message {
+	b.t.Helper()
+	got := b.arrive(a)[0]
+	if got.Error != nil || got.Message == "" {
+		b.t.Fatalf("it did not land: %+v", got)
+	}
+	return b.message(got.Message)
+}
+
+func (b *bridged) message(id string) (m parley.Message) {
+	b.t.Helper()
+	b.ok(b.db.View(ctx, func(tx parley.Tx) (err error) {
+		m, err = tx.Messages().Get(id)
+		return err
+	}))
+	return m
+}
+
+// turnedAway lets a document arrive that must be refused, looks whether that is for good, and returns the hint.
+func (b *bridged) turnedAway(a parley.Arrival, code parley.Code) (hint string) {
+	b.t.Helper()
+	before := len(b.all())
+	got := b.arrive(a)[0]
+	if got.Error == nil || got.Error.Code != code || got.Message != "" {
+		b.t.Fatalf("it should be refused with %s: %+v", code, got)
+	}
+	if n := len(b.all()); n != before {
+		b.t.Errorf("%d messages were stored", n-before)
+	}
+	unknown, err := b.Unknown(ctx, b.view.ID, []parley.BridgeFile{a.BridgeFile})
+	b.ok(err)
+	if forGood := code == parley.NotPermitted || code == parley.BadInput; forGood != (len(unknown) == 0) {
+		b.t.Errorf("refused with %s, and tried again: %v", code, unknown)
+	}
+	return got.Error.Suggestion
+}
+
+// all are all messages.
+func (b *bridged) all() (list []parley.Message) {
+	b.t.Helper()
+	b.ok(b.db.View(ctx, func(tx parley.Tx) (err error) {
+		list, err = tx.Messages().Scan(0, 10_000)
+		return err
+	}))
+	return list
+}
+
+// departs notes that the hub writes a message into the tree.
+func (b *bridged) departs(m parley.Message, recipient, name string) {
+	b.t.Helper()
+	b.ok(b.db.Update(ctx, func(tx parley.Tx) error {
+		_, err := tx.Bridges().Depart(parley.DepartureRow{
+			Bridge: b.view.ID, Message: m.ID, Recipient: recipient, Folder: recipient, Name: name, State: parley.DepartureWritten, At: b.clock.Now(),
+		})
+		return err
+	}))
+}
+
+func inboxTree(w *world) *bridged {
+	w.t.Helper()
+	return w.join(parley.NewBridge{Layout: parley.LayoutInbox, Agents: []string{"ana", "ben"}})
+}
+
+func channelTree(w *world) *bridged {
+	w.t.Helper()
+	return w.join(parley.NewBridge{Layout: parley.LayoutAgentOS, Agents: []string{"ana", "ben"}})
+}

@@ -1,0 +1,235 @@
+package hub_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+func TestAddBridge(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ana")
+	w.dm("user", "ana", "before")
+	newest := w.lastEvent()
+	view := get[parley.BridgeView](w)(w.AddBridge(ctx, user, parley.NewBridge{
+		Layout: parley.LayoutBlackboard, Root: "/srv/My Board/", Agents: []string{"Ana", "script", "ana"},
+	}))
+	want := parley.Bridge{
+		ID: "blackboard-my-board", Layout: parley.LayoutBlackboard, Root: "/srv/My Board", Agents: []string{"ana", "script"},
+		QueueAgent: "gm", CreatedBy: "user", CreatedAt: began, Since: newest,
+	}
+	same(t, "added", view, parley.BridgeView{Bridge: want, Notices: []string{"script was added: it lives in the tree"}})
+	same(t, "events", kindsAfter(w, newest), []parley.EventKind{parley.EventAgentAdded, parley.EventBridgeAdded})
+	script := get[parley.Agent](w)(w.Agent(ctx, user, "script"))
+	same(t, "runtime", script.Runtime, parley.RuntimeBridge)
+	same(t, "protocols", script.Protocols, []string{"clawos/1.0"})
+	ana := get[parley.Agent](w)(w.Agent(ctx, user, "ana"))
+	same(t, "what was there", ana.Runtime, parley.RuntimeScript)
+	log := w.audited()
+	same(t, "audited", log[len(log)-1].Act, "bridge.add")
+	same(t, "listed", get[[]parley.BridgeView](w)(w.Bridges(ctx, user)), []parley.BridgeView{{Bridge: want}})
+	select {
+	case <-w.BridgesChanged():
+	default:
+		t.Error("nobody was told")
+	}
+}
+
+func TestBridgeRefusals(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("ana", "gone")
+	w.addPerson("tess", parley.AccessOwner)
+	w.ok(w.RemoveAgent(ctx, user, "gone"))
+	w.join(parley.NewBridge{ID: "tree", Layout: parley.LayoutInbox, Root: "/srv/tree", Agents: []string{"ana"}})
+	add := func(caller string, n parley.NewBridge) func() error {
+		return func() error {
+			_, err := w.AddBridge(ctx, as(caller), n)
+			return err
+		}
+	}
+	valid := func(change func(*parley.NewBridge)) parley.NewBridge {
+		n := parley.NewBridge{Layout: parley.LayoutAgentOS, Root: "/srv/other", Agents: []string{"ana"}}
+		change(&n)
+		return n
+	}
+	bad := func(sentence, hint string) *parley.Error { return refused(parley.BadInput, "", sentence, hint) }
+	w.refuses(t, []refusal{
+		{
+			"by an agent", add("ana", valid(func(*parley.NewBridge) {})),
+			refused(parley.NotPermitted, "", "only an owner may change bridges", "ask an owner of this hub"),
+		},
+		{
+			"layout", add("user", valid(func(n *parley.NewBridge) { n.Layout = "maildir" })),
+			bad(`unknown layout "maildir"`, "use agentos, blackboard or inbox"),
+		},
+		{
+			"relative", add("user", valid(func(n *parley.NewBridge) { n.Root = "tree" })),
+			bad(`the directory "tree" is not absolute`, "give the whole path, from / on: the hub does not know where you are"),
+		},
+		{
+			"everything", add("user", valid(func(n *parley.NewBridge) { n.Root = "/srv/.." })),
+			bad("/ is no directory of its own", "give the directory that the layout begins in"),
+		},
+		{
+			"nobody speaks", add("user", valid(func(n *parley.NewBridge) { n.Agents = nil })),
+			bad("nobody may speak through the bridge", "name the agents of the tree, as in --agents claude,codex"),
+		},
+		{
+			"a person speaks", add("user", valid(func(n *parley.NewBridge) { n.Agents = []string{"tess"} })),
+			bad("tess is no agent", "nobody speaks for people, or for the hub, by a file"),
+		},
+		{
+			"the hub speaks", add("user", valid(func(n *parley.NewBridge) { n.Agents = []string{"parley"} })),
+			bad("parley is no agent", "nobody speaks for people, or for the hub, by a file"),
+		},
+		{
+			"one that was removed speaks", add("user", valid(func(n *parley.NewBridge) { n.Agents = []string{"gone"} })),
+			refused(parley.Unavailable, parley.Gone, "gone was removed", "write to somebody else"),
+		},
+		{
+			"a name that can be nobody's", add("user", valid(func(n *parley.NewBridge) { n.Agents = []string{"all"} })),
+			bad(`the name "all" is reserved`, "choose another name"),
+		},
+		{
+			"channels of inboxes", add("user", valid(func(n *parley.NewBridge) { n.Layout, n.Channels = parley.LayoutInbox, []string{"x"} })),
+			bad("only the layout agentos has channels", "leave the channels out"),
+		},
+		{
+			"a channel", add("user", valid(func(n *parley.NewBridge) { n.Channels = []string{"Not One"} })),
+			bad(`"Not One" is not a channel name`, "a channel name is 1 to 64 of a-z, 0-9, _ and -, starting with a letter or digit"),
+		},
+		{
+			"a queue of channels", add("user", valid(func(n *parley.NewBridge) { n.QueueAgent = "ana" })),
+			bad("only a blackboard has requests for nobody", "leave the queue agent out"),
+		},
+		{
+			"a queue of nobody", add("user", valid(func(n *parley.NewBridge) { n.Layout, n.QueueAgent = parley.LayoutBlackboard, "nobody" })),
+			absent("agent", "nobody", listAgents),
+		},
+		{
+			"the same id", add("user", valid(func(n *parley.NewBridge) { n.ID = "tree" })),
+			refused(parley.BadInput, parley.Conflict, "there is a bridge tree already", "give this one another name"),
+		},
+		{
+			"the same tree", add("user", valid(func(n *parley.NewBridge) { n.Layout, n.Root = parley.LayoutInbox, "/srv/x/../tree" })),
+			refused(parley.BadInput, parley.Conflict, "/srv/tree is joined already, by the bridge tree", "change that one: parley bridge set tree"),
+		},
+		{
+			"listed by an agent", func() error { _, err := w.Bridges(ctx, as("ana")); return err },
+			refused(parley.NotPermitted, "", "only an owner may see bridges", "ask an owner of this hub"),
+		},
+		{
+			"used by an agent", func() error { _, err := w.BridgeAt(as("ana")).Bridge(ctx, "tree"); return err },
+			refused(parley.NotPermitted, "", "only an owner may use a bridge", "ask an owner of this hub"),
+		},
+		{
+			"arrivals by an agent", func() error { _, err := w.BridgeAt(as("ana")).Arrive(ctx, "tree", nil); return err },
+			refused(parley.NotPermitted, "", "only an owner may use a bridge", "ask an owner of this hub"),
+		},
+		{"one that there is not", func() error { return w.RemoveBridge(ctx, user, "none") }, absent("bridge", "none", checkName)},
+		{"changed channels", func() error {
+			_, err := w.ChangeBridge(ctx, user, "tree", parley.BridgeChange{Channels: &[]string{"x"}})
+			return err
+		}, bad("only the layout agentos has channels", "leave the channels out")},
+	})
+}
+
+func TestChangeAndRemoveBridge(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	b := channelTree(w)
+	since := w.lastEvent()
+	paused := true
+	view := get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, b.view.ID, parley.BridgeChange{
+		Agents: &[]string{"ana", "codex"}, Channels: &[]string{"general"}, Paused: &paused,
+	}))
+	same(t, "agents", view.Agents, []string{"ana", "codex"})
+	same(t, "channels", view.Channels, []string{"general"})
+	same(t, "paused", view.Paused, true)
+	same(t, "notices", view.Notices, []string{"codex was added: it lives in the tree"})
+	b.turnedAway(b.document("ben", "", "hello"), parley.NotPermitted)
+	again := get[parley.BridgeView](w)(b.Bridge(ctx, b.view.ID))
+	view.Notices = nil
+	same(t, "kept", again, view)
+	w.ok(w.RemoveBridge(ctx, user, b.view.ID))
+	_, err := b.Bridge(ctx, b.view.ID)
+	w.isAbsent("the bridge", err)
+	same(t, "events", kindsAfter(w, since), []parley.EventKind{parley.EventAgentAdded, parley.EventBridgeChanged, parley.EventBridgeRemoved})
+}
+
+func TestBridgeStatusIsShown(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	b := channelTree(w)
+	status := parley.BridgeStatus{Running: true, Imported: 3, Trouble: "the disk is full"}
+	w.ok(b.NoteBridge(ctx, b.view.ID, status))
+	same(t, "shown", get[[]parley.BridgeView](w)(w.Bridges(ctx, user))[0].Status, status)
+	w.isAbsent("of another", b.NoteBridge(ctx, "other", status))
+}
+
+// Presence files say whether somebody is there; where there are none, anything that it does says so for a while.
+func TestWhoLivesInATreeIsThere(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	b := channelTree(w)
+	status := func(id string) string { return get[parley.AgentView](w)(w.AgentView(ctx, user, id)).Status }
+	beat := func(state parley.State, at time.Time) {
+		w.ok(b.Beat(ctx, b.view.ID, []parley.Beat{{Agent: "ana", State: state, At: at}, {Agent: "user", State: state, At: at}}))
+	}
+	same(t, "at first", status("ana"), parley.StatusOffline)
+	b.lands(b.document("ana", "", "hello"))
+	same(t, "after a post", status("ana"), parley.StatusOffline)
+	beat(parley.Awake, w.clock.Now().Add(-time.Minute))
+	same(t, "after an old beat", status("ana"), parley.StatusOffline)
+	beat(parley.Awake, w.clock.Now().Add(time.Hour))
+	same(t, "after a beat", status("ana"), parley.StatusIdle)
+	w.clock.advance(parley.AwayAfter)
+	same(t, "after a silence", status("ana"), parley.StatusOffline)
+	beat(parley.Awake, w.clock.Now())
+	beat(parley.Offline, w.clock.Now())
+	same(t, "after it has left", status("ana"), parley.StatusOffline)
+
+	inboxes := w.join(parley.NewBridge{Layout: parley.LayoutInbox, Agents: []string{"cora"}})
+	w.dispatched("ned")
+	inboxes.lands(inboxes.document("cora", "ned", "hello"))
+	w.clock.advance(15*time.Minute - time.Second)
+	same(t, "after a document", status("cora"), parley.StatusIdle)
+	w.clock.advance(time.Second)
+	same(t, "long after it", status("cora"), parley.StatusOffline)
+}
+
+func TestBridgeTasks(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned", "gm")
+	b := w.join(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"ana"}})
+	work := func(from, to string) string {
+		return w.post(from, parley.Draft{Direct: []string{to}, Type: parley.TypeTask, Content: text("work")}).Message.Task
+	}
+	ids := func(after int64) (list []string, upTo int64) {
+		found := get[parley.BridgeTasks](w)(b.BridgeTasks(ctx, b.view.ID, after))
+		for _, task := range found.Tasks {
+			list = append(list, task.ID)
+		}
+		return list, found.UpTo
+	}
+	assigned, foreign, queued := work("user", "ana"), work("user", "ned"), work("user", "gm")
+	requested := b.lands(forWork(b.document("ana", "ned", "please"))).Task
+	list, upTo := ids(0)
+	same(t, "all", list, []string{assigned, queued, requested})
+	list, next := ids(upTo)
+	same(t, "none since", list, []string{})
+	w.finish(w.starts("ned"), "done")
+	w.finish(w.starts("ned"), "done")
+	list, _ = ids(next)
+	same(t, "what has changed", list, []string{requested})
+	same(t, "what is others'", w.task(foreign).Status, parley.TaskCompleted)
+}
+
+func forWork(a parley.Arrival) parley.Arrival {
+	a.Draft.Type = parley.TypeTask
+	return a
+}

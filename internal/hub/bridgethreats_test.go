@@ -1,0 +1,117 @@
+package hub_test
+
+import (
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+// Forged sender: a file says who has written it, and nobody can tell.
+func TestForgedSenderOfAFile(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned", "sam")
+	w.addPerson("tess", parley.AccessOwner)
+	b := inboxTree(w)
+	for _, from := range []string{"sam", "user", "tess", "parley", "nobody", "", "ANA"} {
+		b.turnedAway(b.document(from, "ned", "hello"), parley.NotPermitted)
+		past := b.document(from, "ned", "hello")
+		past.History = true
+		b.turnedAway(past, parley.NotPermitted)
+	}
+	w.ok(w.RemoveAgent(ctx, user, "ben"))
+	b.turnedAway(b.document("ben", "ned", "hello"), parley.NotPermitted)
+}
+
+// Forged tier: what a document says of its sender's tier gives it nothing, and is refused where it is wrong.
+func TestForgedTierOfAFile(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	b := inboxTree(w)
+	claim := func() parley.Arrival {
+		a := b.document("ana", "ned", "hello")
+		a.FromTier = parley.TierPM
+		return a
+	}
+	w.change("ned", func(a *parley.Agent) { a.Tier = parley.TierWorker })
+	same(t, "where nobody has given it one", len(b.arrive(claim())[0].Notices), 1)
+	same(t, "said again", len(b.arrive(claim())[0].Notices), 0)
+	w.change("ana", func(a *parley.Agent) { a.Tier = parley.TierWorker })
+	b.turnedAway(claim(), parley.NotPermitted)
+	b.turnedAway(b.document("ana", "ned", "hello"), parley.NotPermitted) // worker to worker
+	w.change("ana", func(a *parley.Agent) { a.Tier = parley.TierPM })
+	b.lands(claim())
+}
+
+// A command by a file is never obeyed, not even its manager's.
+func TestCommandByFile(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	b := inboxTree(w)
+	w.change("ned", func(a *parley.Agent) { a.Manager = "ana" })
+	command := func() parley.Arrival {
+		a := b.document("ana", "ned", "")
+		a.Draft = parley.Draft{Type: parley.TypeCommand, Payload: []byte(`{"action":"stop"}`)}
+		return a
+	}
+	b.turnedAway(command(), parley.NotPermitted)
+	past := command()
+	past.History = true
+	b.lands(past)
+	same(t, "stopped", get[parley.Agent](w)(w.Agent(ctx, user, "ned")).Stopped == nil, true)
+}
+
+// Manager bypass: who manages somebody always may, but not by a file.
+func TestManagerBypassByFile(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	b := inboxTree(w)
+	w.change("ned", func(a *parley.Agent) { a.Manager = "ana" })
+	w.permit("ana", "ned", parley.EffectDeny)
+	w.dm("ana", "ned", "by a credential")
+	b.turnedAway(b.document("ana", "ned", "by a file"), parley.NotPermitted)
+	b.turnedAway(forWork(b.document("ana", "ned", "by a file")), parley.NotPermitted)
+	same(t, "for everybody", reach(w.deliveries(b.lands(b.document("ana", parley.All, "hear")).ID)), map[string]bool{"ben": true})
+}
+
+// Foreign tasks: a result counts only from whoever has the task.
+func TestForeignTaskByFile(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned", "sam")
+	b := inboxTree(w)
+	asked := w.post("ned", parley.Draft{Direct: []string{"ana"}, Type: parley.TypeTask, Content: text("count")}).Message
+	b.departs(asked, "ana", "msg_000000aa")
+	foreign := w.post("user", parley.Draft{Direct: []string{"sam"}, Type: parley.TypeTask, Content: text("count")}).Message
+	steal := b.document("ben", "ned", "nothing")
+	steal.ReplyTo, steal.Draft.Type = "msg_000000aa", "task_result"
+	b.lands(steal)
+	name := b.document("ana", "sam", "nothing")
+	name.Draft.Type, name.Draft.Task = "task_result", foreign.Task
+	got := b.arrive(name)[0]
+	same(t, "said", got.Notices, []string{"it names " + foreign.Task + ", which is none of its tasks"})
+	same(t, "statuses", []parley.TaskState{w.task(asked.Task).Status, w.task(foreign.Task).Status}, []parley.TaskState{parley.TaskQueued, parley.TaskQueued})
+}
+
+// What cannot be kept by every store is refused, and stops nothing.
+func TestFileThatIsNoText(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	b := inboxTree(w)
+	for _, spoil := range []func(*parley.Arrival){
+		func(a *parley.Arrival) { a.Path = "ned/inbox/\xff.json" },
+		func(a *parley.Arrival) { a.Name = "\x00" },
+		func(a *parley.Arrival) { a.From = "\xff" },
+	} {
+		a := b.document("ana", "ned", "hello")
+		spoil(&a)
+		got := b.arrive(a, b.document("ana", "ned", "hello"))
+		if got[0].Error == nil || got[0].Error.Code != parley.BadInput || got[1].Error != nil {
+			t.Errorf("arrived: %+v", got)
+		}
+	}
+}

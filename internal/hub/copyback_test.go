@@ -1,0 +1,58 @@
+package hub_test
+
+import (
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+func request(payload string) parley.Draft {
+	return parley.Draft{Direct: []string{"ned"}, Type: parley.TypeRequest, Content: text("how many?"), Payload: []byte(payload)}
+}
+
+// A request may name a conversation that gets the response too, once, if its sender may write there.
+func TestResponseIsCopied(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	w.dispatched("ned")
+	w.channel("user", "results")
+	asked := w.post("arya", request(`{"action":"count","callback":"#results"}`))
+	same(t, "notices", asked.Notices, []string{})
+	w.finish(w.starts("ned"), "seven")
+	w.reply("ned", asked.Message.ID, "no, eight")
+	same(t, "copies", w.texts("user", "results"), []string{"seven"})
+	list, err := w.History(ctx, user, "results", parley.Page{})
+	w.ok(err)
+	same(t, "from", []string{list[0].From, list[0].Source, list[0].TraceID}, []string{"parley", "callback", asked.Message.TraceID})
+}
+
+func TestEndOfTaskIsCopied(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	w.dispatched("ned")
+	w.channel("user", "results")
+	w.post("arya", request(`{"action":"task.assign","callback":"results"}`))
+	w.finish(w.starts("ned"), "seven")
+	same(t, "copies", len(w.texts("user", "results")), 1)
+	same(t, "text", w.texts("user", "results")[0], "[Delegation Result from ned | task-1]\nseven")
+}
+
+// A file names it too, and may not write where its sender may not.
+func TestCallbackGoesNowhereElse(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	w.private("user", "secret")
+	b := w.join(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"ana"}})
+	for callback, notices := range map[string]int{"secret": 1, "nowhere": 1, "parley.hub.results": 0} {
+		a := b.document("ana", "ned", "how many?")
+		a.Draft.Type, a.Callback = parley.TypeRequest, callback
+		got := b.arrive(a)[0]
+		same(t, "notices of "+callback, len(got.Notices), notices)
+		same(t, "kept of "+callback, string(b.message(got.Message).Metadata), `{"callback":"`+callback+`"}`)
+		w.finish(w.starts("ned"), "seven")
+	}
+	same(t, "secret", w.texts("user", "secret"), []string{})
+}

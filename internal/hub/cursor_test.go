@@ -1,0 +1,130 @@
+package hub_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// movesOf counts how often cursors are stored.
+type movesOf struct {
+	parley.Store
+	moves *atomic.Int64
+}
+
+func (m movesOf) Update(ctx context.Context, fn func(parley.Tx) error) error {
+	return m.Store.Update(ctx, func(tx parley.Tx) error { return fn(movesOfTx{tx, m.moves}) })
+}
+
+type movesOfTx struct {
+	parley.Tx
+	moves *atomic.Int64
+}
+
+func (t movesOfTx) Cursors() parley.CursorStore { return movesOfCursors{t.Tx.Cursors(), t.moves} }
+
+type movesOfCursors struct {
+	parley.CursorStore
+	moves *atomic.Int64
+}
+
+func (c movesOfCursors) Move(name string, from, to int64) error {
+	c.moves.Add(1)
+	return c.CursorStore.Move(name, from, to)
+}
+
+func countMoves(moves *atomic.Int64) func(*world) {
+	return func(w *world) { w.wrap = func(s parley.Store) parley.Store { return movesOf{s, moves} } }
+}
+
+func (w *world) storedCursor() (at int64) {
+	w.t.Helper()
+	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+		at, err = tx.Cursors().Get("test")
+		return err
+	}))
+	return at
+}
+
+// TestCursorIsStoredOnceASecondAndAtTheStop: not every post costs another commit because somebody follows.
+func TestCursorIsStoredOnceASecondAndAtTheStop(t *testing.T) {
+	t.Parallel()
+	place := stores.place(t)
+	synctest.Test(t, func(t *testing.T) {
+		var moves atomic.Int64
+		w := openWorld(t, place, countMoves(&moves))
+		w.channel("user", "general")
+		l := newTeller()
+		stop := tail(w, l)
+		moves.Store(0)
+		say := func(n int) (last int64) {
+			for i := range n {
+				w.say("user", "general", fmt.Sprint(i))
+				last = w.lastEvent()
+				l.upTo(last)
+			}
+			return last
+		}
+		last := say(20)
+		same(t, "stored at once", moves.Load(), int64(0))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		same(t, "stored after a second", moves.Load(), int64(1))
+		same(t, "the cursor", w.storedCursor(), last)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		same(t, "stored while nothing happens", moves.Load(), int64(1))
+		last = say(3)
+		stop()
+		same(t, "stored after the stop", moves.Load(), int64(2))
+		same(t, "the cursor at the stop", w.storedCursor(), last)
+	})
+}
+
+// TestCursorIsStoredAfterMuchWasTold: a crash has a limit to what is told again, however fast everything goes. No time passes.
+func TestCursorIsStoredAfterMuchWasTold(t *testing.T) {
+	t.Parallel()
+	place := stores.place(t)
+	synctest.Test(t, func(t *testing.T) {
+		var moves atomic.Int64
+		w := openWorld(t, place, countMoves(&moves))
+		begin, l := w.lastEvent(), newTeller()
+		stop := tail(w, l)
+		stop()
+		w.ok(w.db.Update(ctx, func(tx parley.Tx) error {
+			return tx.Log().Append(slices.Repeat([]parley.Event{{Kind: parley.EventAlert, At: began}}, 4500)...)
+		}))
+		moves.Store(0)
+		tail(w, l)
+		inOrder(t, l.upTo(w.lastEvent()), begin)
+		synctest.Wait()
+		same(t, "stored", moves.Load(), int64(1))
+		same(t, "the cursor", w.storedCursor(), begin+4200) // a limit of 4096 in batches of 200
+	})
+}
+
+// TestWhatWasToldBeforeACrashIsToldAgain: one that was not stopped stores nothing.
+func TestWhatWasToldBeforeACrashIsToldAgain(t *testing.T) {
+	t.Parallel()
+	place := stores.place(t)
+	synctest.Test(t, func(t *testing.T) {
+		w := openWorld(t, place)
+		w.channel("user", "general")
+		begin, crashed, next := w.lastEvent(), newTeller(), newTeller()
+		tail(w, crashed)
+		w.say("user", "general", "one")
+		w.say("user", "general", "two")
+		last := w.lastEvent()
+		crashed.upTo(last)
+		tail(w, next) // no time has passed
+		list := next.upTo(last)
+		inOrder(t, list, begin)
+		same(t, "messages", postedTexts(list), []string{"one", "two"})
+	})
+}

@@ -1,0 +1,82 @@
+package hub_test
+
+import (
+	"github.com/parley-hub/parley"
+)
+
+// tree joins a tree of a layout to the hub, in which agents live.
+func (w *world) tree(l parley.Layout, id string, agents ...string) {
+	w.t.Helper()
+	get[parley.BridgeView](w)(w.AddBridge(ctx, user, parley.NewBridge{ID: id, Layout: l, Root: "/srv/" + id, Agents: agents}))
+}
+
+// mapped says which channels of a tree are mapped.
+func (w *world) mapped(id string, names ...string) {
+	w.t.Helper()
+	get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, id, parley.BridgeChange{Channels: &names}))
+}
+
+func (w *world) pauseBridge(id string, paused bool) {
+	w.t.Helper()
+	get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, id, parley.BridgeChange{Paused: &paused}))
+}
+
+// departs is what is to be written into a tree that has directories for some channels.
+func (w *world) departs(id string, channels ...string) []parley.Departure {
+	w.t.Helper()
+	return get[[]parley.Departure](w)(w.BridgeAt(user).Departures(ctx, id, parley.DepartureQuery{Channels: channels}))
+}
+
+// departsOne requires that there is just one.
+func (w *world) departsOne(id string, channels ...string) parley.Departure {
+	w.t.Helper()
+	list := w.departs(id, channels...)
+	if len(list) != 1 {
+		w.t.Fatalf("by %s depart %q, want one", id, namesOf(list))
+	}
+	return list[0]
+}
+
+// lies is what was written into a tree and is not known to be gone, as names.
+func (w *world) lies(id string) []string {
+	w.t.Helper()
+	return namesOf(get[[]parley.Departure](w)(w.BridgeAt(user).Departures(ctx, id, parley.DepartureQuery{Written: true})))
+}
+
+func namesOf(list []parley.Departure) []string {
+	names := []string{}
+	for _, d := range list {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// wordsOf are what departures say.
+func wordsOf(list []parley.Departure) []string {
+	words := []string{}
+	for _, d := range list {
+		words = append(words, d.Message.Content.Text)
+	}
+	return words
+}
+
+// reports says what became of departures.
+func (w *world) reports(id string, state parley.DepartureState, list ...parley.Departure) {
+	w.t.Helper()
+	var reports []parley.DepartureReport
+	for _, d := range list {
+		reports = append(reports, parley.DepartureReport{ID: d.ID, State: state})
+	}
+	w.ok(w.BridgeAt(user).Report(ctx, id, reports))
+}
+
+// arrives is a document from a tree.
+func (w *world) arrives(id string, a parley.Arrival) parley.Arrived {
+	w.t.Helper()
+	a.Path, a.At = "in/"+a.Name+".json", w.clock.Now()
+	got := get[[]parley.Arrived](w)(w.BridgeAt(user).Arrive(ctx, id, []parley.Arrival{a}))[0]
+	if got.Error != nil {
+		w.t.Fatalf("%s was refused: %v", a.Name, got.Error)
+	}
+	return got
+}

@@ -1,0 +1,455 @@
+package hub_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// What is for an agent that lives in a tree of inboxes climbs with its file: in place, gone, answered. It keeps its name
+// through restarts, and nobody's lease.
+func TestLadderOfAFileInAnInbox(t *testing.T) {
+	t.Parallel()
+	for layout, form := range map[parley.Layout]string{
+		parley.LayoutBlackboard: `^[0-9a-f]{8}-[0-9a-f-]{27}$`,
+		parley.LayoutInbox:      `^msg_[0-9a-f]{8}$`,
+	} {
+		t.Run(string(layout), func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.tree(layout, "tree", "ana")
+			m := w.dm("user", "ana", "hello").Message
+			out := w.departsOne("tree")
+			if !regexp.MustCompile(form).MatchString(out.Name) {
+				t.Errorf("it is called %s", out.Name)
+			}
+			same(t, "it is for", []any{out.Recipient, out.Channel, out.Sequence, out.Wakes, out.Message.ID}, []any{"ana", "", int64(1), true, m.ID})
+			w.restart()
+			same(t, "again", w.departs("tree"), []parley.Departure{out})
+			same(t, "before it is written", w.stateOf(m.ID, "ana"), parley.DeliveryAccepted)
+			for range 2 {
+				w.reports("tree", parley.DepartureWritten, out)
+				same(t, "in place", w.stateOf(m.ID, "ana"), parley.DeliveryDelivered)
+			}
+			w.restart()
+			w.later(24 * time.Hour)
+			same(t, "still in place", w.stateOf(m.ID, "ana"), parley.DeliveryDelivered)
+			same(t, "what lies there", [][]string{w.lies("tree"), namesOf(w.departs("tree"))}, [][]string{{out.Name}, {}})
+			w.reports("tree", parley.DepartureSeen, out)
+			w.reports("tree", parley.DepartureWritten, out) // which comes too late
+			same(t, "gone", w.stateOf(m.ID, "ana"), parley.DeliverySeen)
+			same(t, "nothing is owed", []any{w.inbox("ana"), w.lies("tree")}, []any{parley.Inbox{}, []string{}})
+			w.reply("ana", m.ID, "hello yourself")
+			same(t, "answered", w.stateOf(m.ID, "ana"), parley.DeliveryAnswered)
+			w.sound()
+		})
+	}
+}
+
+// In a channel the rename settles it.
+func TestLadderOfAFileInAChannel(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.tree(parley.LayoutAgentOS, "tree", "claude")
+	w.channel("user", "paper")
+	m := w.say("user", "paper", "@claude have a look").Message
+	out := w.departsOne("tree", "paper")
+	same(t, "its name", out.Name, "msg-20260301-090000-user-0000")
+	same(t, "it is in", []string{out.Channel, out.Recipient}, []string{"paper", ""})
+	w.restart()
+	same(t, "again", w.departs("tree", "paper"), []parley.Departure{out})
+	for range 2 {
+		w.reports("tree", parley.DepartureWritten, out)
+		same(t, "in place", w.stateOf(m.ID, "claude"), parley.DeliveryAcked)
+	}
+	same(t, "what is left", [][]string{w.lies("tree"), namesOf(w.departs("tree", "paper"))}, [][]string{{}, {}})
+	answer := w.arrives("tree", parley.Arrival{
+		Name: "msg-20260301-090001-claude-ab12", From: "claude", Channel: "paper", ReplyTo: out.Name,
+		Draft: parley.Draft{Content: text("I have")},
+	})
+	same(t, "answered", []any{w.stateOf(m.ID, "claude"), w.delivery(m.ID, "claude").Answer}, []any{parley.DeliveryAnswered, answer.Message})
+	same(t, "what came from there does not go back", w.departs("tree", "paper"), []parley.Departure(nil))
+	w.sound()
+}
+
+// Names in a channel rise within a second, for each sender, above what has come from the tree.
+func TestNamesInAChannel(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.tree(parley.LayoutAgentOS, "tree", "claude")
+	w.channel("user", "paper", "claude")
+	w.arrives("tree", parley.Arrival{
+		Name: "msg-20260301-090000-claude-00fe", From: "claude", Channel: "paper", Draft: parley.Draft{Content: text("mine")},
+	})
+	for range 3 {
+		w.say("claude", "paper", "by another door")
+		w.say("user", "paper", "too")
+	}
+	w.clock.advance(time.Second)
+	w.say("user", "paper", "later")
+	same(t, "the names", namesOf(w.departs("tree", "paper")), []string{
+		"msg-20260301-090000-claude-00ff", "msg-20260301-090000-user-0000", "msg-20260301-090000-claude-0100",
+		"msg-20260301-090000-user-0001", "msg-20260301-090000-claude-0101", "msg-20260301-090000-user-0002",
+		"msg-20260301-090001-user-0000",
+	})
+}
+
+// A second has only so many names; after the last come those that are free.
+func TestNamesInAChannelBeginAgain(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.tree(parley.LayoutAgentOS, "tree", "claude")
+	w.channel("user", "paper", "claude")
+	for i, hex := range []string{"ffff", "0000"} {
+		w.arrives("tree", parley.Arrival{
+			Name: "msg-20260301-090000-claude-" + hex, From: "claude", Channel: "paper", Draft: parley.Draft{Content: text(fmt.Sprint(i))},
+		})
+	}
+	w.say("claude", "paper", "by another door")
+	same(t, "the name", w.departsOne("tree", "paper").Name, "msg-20260301-090000-claude-0001")
+}
+
+// A name of S3 that is taken is not used again, whoever has it.
+func TestNamesInAnInboxDoNotCollide(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.tree(parley.LayoutInbox, "tree", "ana", "ben")
+	m := w.dm("user", "ana", "hello").Message
+	digits := m.ID[len(m.ID)-8:]
+	w.arrives("tree", parley.Arrival{Name: "msg_" + digits, From: "ben", To: "user", Draft: parley.Draft{Content: text("hi")}})
+	var number uint32
+	if _, err := fmt.Sscanf(digits, "%x", &number); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "the name", w.departsOne("tree").Name, fmt.Sprintf("msg_%08x", number+1))
+}
+
+// One message for several has the same name in each inbox.
+func TestOneNameForAMessage(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.tree(parley.LayoutInbox, "tree", "ana", "ben")
+	w.channel("user", "open", "ana", "ben")
+	w.say("user", "open", "@ana @ben hello")
+	names := namesOf(w.departs("tree"))
+	same(t, "how many names", []int{len(names), len(slices.Compact(names))}, []int{2, 1})
+}
+
+// What cannot be written, and what makes room for others, has failed, and its sender is told.
+func TestSendersAreToldOfFilesThatFail(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.tree(parley.LayoutInbox, "tree", "ana")
+	large, old := w.dm("user", "ana", "large").Message, w.dm("user", "ana", "old").Message
+	list := w.departs("tree")
+	w.reports("tree", parley.DepartureWritten, list[1])
+	tooLarge := parley.Errorf(parley.BadInput, "this has 20000 bytes, a document has at most 10240").Suggest("send an artifact")
+	for range 2 {
+		w.ok(w.BridgeAt(user).Report(ctx, "tree", []parley.DepartureReport{{ID: list[0].ID, State: parley.DepartureFailed, Error: tooLarge}}))
+		w.reports("tree", parley.DepartureEvicted, list[1])
+	}
+	same(t, "the states", []any{w.stateOf(large.ID, "ana"), w.stateOf(old.ID, "ana")}, []any{parley.DeliveryFailed, parley.DeliveryEvicted})
+	same(t, "what the sender is told", textsOf(w.told("user")), []string{
+		"Error: this has 20000 bytes, a document has at most 10240. Hint: send an artifact.",
+		"Error: the inbox of ana was full, and this was the oldest in it. Hint: send it again later; it can still be read in its conversation.",
+	})
+	same(t, "what is left", []any{w.inbox("ana").Waking, w.lies("tree"), w.departs("tree")}, []any{0, []string{}, []parley.Departure(nil)})
+	w.sound()
+}
+
+// A post that cannot be written has failed for those who live there, and its sender is told once.
+func TestSendersAreToldOfPostsThatFail(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.tree(parley.LayoutAgentOS, "tree", "claude", "codex")
+	w.channel("user", "paper")
+	m := w.say("user", "paper", "@claude @codex look").Message
+	w.reports("tree", parley.DepartureFailed, w.departsOne("tree", "paper"))
+	same(t, "the states", []any{w.stateOf(m.ID, "claude"), w.stateOf(m.ID, "codex")}, []any{parley.DeliveryFailed, parley.DeliveryFailed})
+	same(t, "what the sender is told", textsOf(w.told("user")), []string{
+		"Error: this could not be written into a directory tree. Hint: see the log of the bridge.",
+	})
+}
+
+// What has ended otherwise meanwhile stays as it is, and is not written any more.
+func TestWhatHasEndedDoesNotDepart(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		end  func(w *world, m parley.Message)
+		want parley.DeliveryState
+	}{
+		"answered by another door": {func(w *world, m parley.Message) { w.reply("ana", m.ID, "done") }, parley.DeliveryAnswered},
+		"acked by another door":    {func(w *world, m parley.Message) { w.ack("ana", m.ID) }, parley.DeliveryAcked},
+		"redacted":                 {func(w *world, m parley.Message) { get[parley.Message](w)(w.Redact(ctx, user, m.ID, "")) }, parley.DeliveryFailed},
+		"expired": {func(w *world, _ parley.Message) {
+			w.clock.advance(2 * time.Minute)
+			w.sweep()
+		}, parley.DeliveryExpired},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.tree(parley.LayoutInbox, "tree", "ana")
+			m := w.post("user", parley.Draft{Direct: []string{"ana"}, TTL: 60, Content: text("hello")}).Message
+			out := w.departsOne("tree")
+			c.end(w, m)
+			same(t, "what departs", w.departs("tree"), []parley.Departure(nil))
+			w.reports("tree", parley.DepartureWritten, out)
+			same(t, "the state", w.stateOf(m.ID, "ana"), c.want)
+			if told := textsOf(w.told("user")); c.want == parley.DeliveryFailed && len(told) > 0 {
+				t.Errorf("the sender is told %q", told)
+			}
+			w.sound()
+		})
+	}
+}
+
+// A conversation that is deleted takes its departures along.
+func TestWhatIsDeletedDoesNotDepart(t *testing.T) {
+	t.Parallel()
+	for _, layout := range []parley.Layout{parley.LayoutAgentOS, parley.LayoutInbox} {
+		t.Run(string(layout), func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.tree(layout, "tree", "claude")
+			w.channel("user", "paper")
+			w.say("user", "paper", "@claude look")
+			out := w.departsOne("tree", "paper")
+			w.ok(w.DeleteConversation(ctx, user, "paper"))
+			w.reports("tree", parley.DepartureWritten, out)
+			w.say("user", w.channel("user", "other").ID, "@claude and here")
+			w.ok(w.DeleteConversation(ctx, user, "other"))
+			same(t, "what departs", w.departs("tree", "paper", "other"), []parley.Departure(nil))
+			w.sound()
+		})
+	}
+}
+
+// One side answers for an agent: what it has taken itself does not depart, unless it gives it back.
+func TestWhatWasTakenDoesNotDepart(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.tree(parley.LayoutInbox, "tree", "ana")
+	m := w.dm("user", "ana", "hello").Message
+	named := w.departsOne("tree")
+	w.take("ana", parley.Take{})
+	same(t, "what departs", w.departs("tree"), []parley.Departure(nil))
+	w.reports("tree", parley.DepartureSeen) // nothing
+	w.later(2 * time.Minute)                // the lease is over
+	w.later(2 * time.Minute)                // and the pause
+	same(t, "what departs then", namesOf(w.departs("tree")), []string{named.Name})
+	w.take("ana", parley.Take{})
+	w.reports("tree", parley.DepartureWritten, named)
+	same(t, "whose it is", w.stateOf(m.ID, "ana") == parley.DeliveryDelivered && len(w.departs("tree")) == 0, true)
+	w.sound()
+}
+
+// Who is paused or stopped gets no files that would wake it, and who sleeps only what somebody waits for.
+func TestHaltedAgentsGetNoFiles(t *testing.T) {
+	t.Parallel()
+	command := func(action parley.Action) func(w *world) {
+		return func(w *world) { w.command("user", "ana", action, parley.CommandParameters{}) }
+	}
+	for name, c := range map[string]struct {
+		halt, end func(w *world)
+		commanded bool
+	}{
+		"paused":  {command(parley.ActionPause), command(parley.ActionResume), true},
+		"stopped": {command(parley.ActionStop), command(parley.ActionStart), true},
+		"asleep": {
+			func(w *world) { get[parley.Agent](w)(w.Sleep(ctx, user, "ana", began.Add(time.Hour))) },
+			func(w *world) { get[parley.Agent](w)(w.Wake(ctx, user, "ana")) },
+			false,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.tree(parley.LayoutInbox, "tree", "ana", "ben")
+			w.dm("user", "ana", "named before")
+			w.departsOne("tree")
+			c.halt(w)
+			w.dm("user", "ana", "not named")
+			w.dm("user", "ben", "for another")
+			departs := func() (words []string) {
+				commands := 0
+				for _, out := range w.departs("tree") {
+					if out.Message.Type == parley.TypeCommand {
+						commands++
+						continue
+					}
+					words = append(words, out.Message.Content.Text)
+				}
+				same(t, "it is commanded by a file", commands > 0, c.commanded)
+				return words
+			}
+			same(t, "what departs", departs(), []string{"for another"})
+			c.end(w)
+			same(t, "what departs then", departs(), []string{"named before", "for another", "not named"})
+		})
+	}
+}
+
+func TestWhoSleepsIsAsked(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.tree(parley.LayoutInbox, "tree", "ana")
+	defer w.there("ana")()
+	get[parley.Agent](w)(w.Sleep(ctx, user, "ana", began.Add(time.Hour)))
+	w.dm("user", "ana", "no hurry")
+	asks := w.asks(user, "ana", "well?")
+	out := w.departsOne("tree")
+	same(t, "what departs", out.Message.ID, asks.request.ID)
+	w.reports("tree", parley.DepartureWritten, out)
+	w.reports("tree", parley.DepartureSeen, out)
+	asks.waits()
+	w.arrives("tree", parley.Arrival{
+		Name: "msg_00000001", From: "ana", To: "user", ReplyTo: out.Name, Draft: parley.Draft{Type: parley.TypeResult, Content: text("very")},
+	})
+	same(t, "the answer", asks.hears(), "Response from ana: very")
+}
+
+// Who lives in several trees has its mail in one.
+func TestMailGoesIntoOneTree(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.tree(parley.LayoutAgentOS, "a", "ana")
+	w.tree(parley.LayoutInbox, "c", "ana")
+	w.tree(parley.LayoutBlackboard, "b", "ana")
+	w.channel("user", "open")
+	m := w.say("user", "open", "@ana hello").Message
+	same(t, "by c", w.departs("c"), []parley.Departure(nil))
+	w.reports("a", parley.DepartureWritten, w.departsOne("a", "open"))
+	same(t, "the channel does not settle it", w.stateOf(m.ID, "ana"), parley.DeliveryAccepted)
+	w.reports("b", parley.DepartureWritten, w.departsOne("b"))
+	same(t, "the inbox has it", w.stateOf(m.ID, "ana"), parley.DeliveryDelivered)
+	w.ok(w.RemoveBridge(ctx, user, "b"))
+	same(t, "it is given back", w.stateOf(m.ID, "ana"), parley.DeliveryAccepted)
+	same(t, "by the other", w.departsOne("c").Message.ID, m.ID)
+	w.sound()
+}
+
+// Who does not live in a tree any more gets nothing there, and once it does again, the same names.
+func TestWhoLeavesATree(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.tree(parley.LayoutInbox, "tree", "ana", "ben")
+	w.dm("user", "ana", "hello")
+	out := w.departsOne("tree")
+	live := func(agents ...string) {
+		get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, "tree", parley.BridgeChange{Agents: &agents}))
+	}
+	live("ben")
+	same(t, "what departs", w.departs("tree"), []parley.Departure(nil))
+	live("ben", "ana")
+	same(t, "again", w.departs("tree"), []parley.Departure{out})
+	w.ok(w.RemoveAgent(ctx, user, "ana"))
+	same(t, "what departs to one who was removed", w.departs("tree"), []parley.Departure(nil))
+	w.sound()
+}
+
+func TestAPausedBridgeDepartsNothing(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.tree(parley.LayoutInbox, "tree", "ana")
+	w.pauseBridge("tree", true)
+	w.dm("user", "ana", "hello")
+	same(t, "paused", w.departs("tree"), []parley.Departure(nil))
+	w.pauseBridge("tree", false)
+	same(t, "resumed", wordsOf(w.departs("tree")), []string{"hello"})
+}
+
+// A page ends where the next one begins.
+func TestDeparturesComeInPages(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.tree(parley.LayoutInbox, "tree", "ana")
+	for i := range 5 {
+		w.dm("user", "ana", fmt.Sprint(i))
+	}
+	for _, written := range []bool{false, true} {
+		var names []string
+		for q := (parley.DepartureQuery{Written: written, Limit: 2}); ; {
+			page := get[[]parley.Departure](w)(w.BridgeAt(user).Departures(ctx, "tree", q))
+			if len(page) == 0 {
+				break
+			}
+			names, q.After = append(names, namesOf(page)...), page[len(page)-1].ID
+		}
+		all := w.departs("tree")
+		if written {
+			same(t, "written", names, w.lies("tree"))
+		} else {
+			same(t, "due", names, namesOf(all))
+		}
+		same(t, "how many", len(names), 5)
+		w.reports("tree", parley.DepartureWritten, all...)
+	}
+}
+
+// Who waits for something to depart gets it when it comes.
+func TestDeparturesAreWaitedFor(t *testing.T) {
+	t.Parallel()
+	for layout, post := range map[parley.Layout]func(w *world){
+		parley.LayoutInbox:   func(w *world) { w.dm("user", "ana", "hello") },
+		parley.LayoutAgentOS: func(w *world) { w.say("user", "open", "hello") },
+	} {
+		t.Run(string(layout), func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.tree(layout, "tree", "ana")
+			w.channel("user", "open")
+			got := make(chan []string)
+			go func() {
+				list, err := w.BridgeAt(user).Departures(ctx, "tree", parley.DepartureQuery{Channels: []string{"open"}, Wait: time.Hour})
+				if err != nil {
+					t.Error(err)
+				}
+				got <- wordsOf(list)
+			}()
+			post(w)
+			same(t, "what departs", <-got, []string{"hello"})
+		})
+	}
+}
+
+func TestRefusedDepartures(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.tree(parley.LayoutInbox, "tree", "ana")
+	ask := func(who, id string, q parley.DepartureQuery) func() error {
+		return func() error {
+			_, err := w.BridgeAt(as(who)).Departures(ctx, id, q)
+			return err
+		}
+	}
+	tell := func(who, id string, r parley.DepartureReport) func() error {
+		return func() error { return w.BridgeAt(as(who)).Report(ctx, id, []parley.DepartureReport{r}) }
+	}
+	notOwner := refused(parley.NotPermitted, "", "only an owner may use a bridge", "ask an owner of this hub")
+	none := absent("bridge", "none", checkName)
+	w.refuses(t, []refusal{
+		{"an agent asks", ask("ana", "tree", parley.DepartureQuery{}), notOwner},
+		{"an agent looks", ask("ana", "tree", parley.DepartureQuery{Written: true}), notOwner},
+		{"an agent reports", tell("ana", "tree", parley.DepartureReport{ID: "1", State: parley.DepartureSeen}), notOwner},
+		{"no bridge", ask("user", "none", parley.DepartureQuery{}), none},
+		{"no bridge to report to", tell("user", "none", parley.DepartureReport{ID: "1", State: parley.DepartureSeen}), none},
+		{"no departure", tell("user", "tree", parley.DepartureReport{ID: "7", State: parley.DepartureSeen}), absent("departure", "7", checkName)},
+		{
+			"no number", tell("user", "tree", parley.DepartureReport{ID: "x", State: parley.DepartureSeen}),
+			refused(parley.BadInput, "", `"x" is no departure`, "name one as it was given"),
+		},
+		{
+			"no report", tell("user", "tree", parley.DepartureReport{ID: "7", State: parley.DepartureDue}),
+			refused(parley.BadInput, "", `"due" is nothing to report of a departure`, "report written, seen, failed or evicted"),
+		},
+		{
+			"a wait in the past", ask("user", "tree", parley.DepartureQuery{Wait: -1}),
+			refused(parley.BadInput, "", "the wait is -1ns", "wait 0s or longer"),
+		},
+	})
+}

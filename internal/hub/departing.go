@@ -1,0 +1,226 @@
+package hub
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/parley-hub/parley"
+)
+
+const (
+	departuresRead = 200  // rows and messages read at once
+	postsRead      = 1000 // messages that one look for posts reads at most
+	mailRead       = 1000 // ready deliveries that are looked at for one agent
+)
+
+// departing is one look at what is to depart by a bridge. Only in an update does it write: elsewhere it finds out whether there
+// is something to be written, and looks no further.
+type departing struct {
+	*scene
+	id     string
+	query  parley.DepartureQuery
+	after  int64
+	writes bool
+
+	bridge    parley.Bridge
+	residents map[string]parley.Agent // whose mail goes into this tree
+	list      []parley.Departure
+	undone    bool // something is to be written
+}
+
+// enter finds the bridge.
+func (d *departing) enter(s *scene) error {
+	view, err := s.bridge(d.id)
+	d.scene, d.bridge = s, view.Bridge
+	return err
+}
+
+// look fills the list: with what was to depart before, then with what is new.
+func (d *departing) look(s *scene) error {
+	if err := d.enter(s); err != nil || d.bridge.Paused {
+		return err
+	}
+	var err error
+	if d.residents, err = s.residents(d.bridge); err != nil {
+		return err
+	}
+	if err := d.old(); err != nil || d.done() {
+		return err
+	}
+	if d.bridge.Layout == parley.LayoutAgentOS {
+		return d.posts()
+	}
+	return d.mail()
+}
+
+func (d *departing) full() bool { return len(d.list) >= d.query.Limit }
+
+// done says that there is nothing more to be found out.
+func (d *departing) done() bool { return d.full() || d.undone && !d.writes }
+
+// toWrite says whether to write something now.
+func (d *departing) toWrite() bool {
+	d.undone = d.undone || !d.writes
+	return d.writes
+}
+
+// old lists what has its name and was not reported on.
+func (d *departing) old() error {
+	for after := d.after; ; {
+		rows, err := d.Bridges().Departures(d.id, parley.DepartureDue, after, departuresRead)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			if after = row.Num; d.done() {
+				return nil
+			}
+			if err := d.again(row); err != nil {
+				return err
+			}
+		}
+		if len(rows) < departuresRead {
+			return nil
+		}
+	}
+}
+
+// again lists a departure that has its name, unless nobody needs it any more, or it has to wait.
+func (d *departing) again(row parley.DepartureRow) error {
+	m, err := d.Messages().Get(row.Message)
+	if err = ignoreNotFound(err); err != nil {
+		return err
+	}
+	if row.Recipient == "" {
+		if m.ID == "" || m.RedactedAt != nil {
+			return d.forget(row)
+		}
+		return d.add(row, m, parley.Delivery{})
+	}
+	to, lives := d.residents[row.Recipient]
+	delivery, err := d.Deliveries().Get(row.Message, row.Recipient)
+	if err = ignoreNotFound(err); err != nil {
+		return err
+	}
+	switch {
+	case !lives || delivery.Message == "" || delivery.State.Settled():
+		return d.forget(row)
+	case !delivery.Ready() || !d.admits(to, delivery):
+		return nil
+	case m.RedactedAt != nil:
+		return d.redacted(delivery)
+	default:
+		return d.add(row, m, delivery)
+	}
+}
+
+// forget ends a departure of which nothing was written, and of which nobody is told. It is taken up again if its delivery waits for
+// it once more.
+func (d *departing) forget(row parley.DepartureRow) error {
+	if !d.toWrite() {
+		return nil
+	}
+	return d.stepDeparture(&row, parley.DepartureFailed)
+}
+
+// redacted ends a delivery of which there is nothing left to write. Its departure goes with the next look.
+func (d *departing) redacted(delivery parley.Delivery) error {
+	if !d.toWrite() {
+		return nil
+	}
+	return d.drop(&delivery, "the message was redacted")
+}
+
+// unsaid ends the delivery of a heartbeat to where there is no word for it. That is no failure: nobody is told.
+func (d *departing) unsaid(delivery parley.Delivery) error {
+	if !d.toWrite() {
+		return nil
+	}
+	return d.move(&delivery, parley.DeliveryEvicted, nil)
+}
+
+// admits says whether an agent gets a file now, by the rules of an inbox: who is paused or stopped gets what wakes nobody, the
+// command among it, and who sleeps only what somebody waits for.
+func (d *departing) admits(to parley.Agent, delivery parley.Delivery) bool {
+	switch {
+	case delivery.ExpiresAt != nil && !delivery.ExpiresAt.After(d.now):
+		return false // a sweep ends it
+	case to.Halted(d.now):
+		return !delivery.Waking
+	default:
+		return !to.Asleep(d.now) || delivery.Purpose == parley.PurposeAsk
+	}
+}
+
+// mail lists what waits for those who live in the tree and has no name yet, oldest first.
+func (d *departing) mail() error {
+	waiting, err := d.waiting()
+	if err != nil {
+		return err
+	}
+	for _, delivery := range waiting {
+		if d.done() {
+			return nil
+		}
+		if err := d.send(delivery); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// waiting is what is ready for those who live in the tree, by seq.
+func (d *departing) waiting() (list []parley.Delivery, err error) {
+	inboxes, err := d.Queue().Inboxes()
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range slices.Sorted(maps.Keys(d.residents)) {
+		if open := inboxes[id]; open.Waking+open.Quiet+open.Work == 0 {
+			continue
+		}
+		for _, wakes := range []bool{true, false} {
+			ready, err := d.Queue().Ready(parley.Queue{Recipient: id, Wakes: wakes, Limit: mailRead})
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, ready...)
+		}
+	}
+	slices.SortFunc(list, func(a, b parley.Delivery) int {
+		return cmp.Or(bySeq(a, b), cmp.Compare(a.Recipient, b.Recipient))
+	})
+	return list, nil
+}
+
+// send gives a delivery its name, unless it has one, and lists it.
+func (d *departing) send(delivery parley.Delivery) error {
+	if !d.admits(d.residents[delivery.Recipient], delivery) {
+		return nil
+	}
+	row, err := d.Bridges().Departure(d.id, delivery.Message, delivery.Recipient)
+	known := err == nil
+	if err = ignoreNotFound(err); err != nil || known && row.State != parley.DepartureFailed {
+		return err // it is listed, or its file is there
+	}
+	m, err := d.Messages().Get(delivery.Message)
+	switch {
+	case err != nil:
+		return ignoreNotFound(err)
+	case m.RedactedAt != nil:
+		return d.redacted(delivery)
+	case m.Type == parley.TypeHeartbeat && d.bridge.Layout == parley.LayoutBlackboard:
+		return d.unsaid(delivery)
+	case !d.toWrite():
+		return nil
+	case known:
+		err = d.stepDeparture(&row, parley.DepartureDue)
+	default:
+		row, err = d.name(m, delivery.Recipient, delivery.Recipient)
+	}
+	if err != nil {
+		return err
+	}
+	return d.add(row, m, delivery)
+}

@@ -1,0 +1,72 @@
+package hub
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+
+	"github.com/parley-hub/parley"
+)
+
+// add lists a departure with all that its document says.
+func (d *departing) add(row parley.DepartureRow, m parley.Message, delivery parley.Delivery) (err error) {
+	out := parley.Departure{
+		ID: strconv.FormatInt(row.Num, 10), Name: row.Name, Message: m, Recipient: row.Recipient,
+		Sequence: delivery.PairSeq, Wakes: delivery.Waking, Final: isFinal(m), ToTier: d.residents[row.Recipient].Tier,
+	}
+	if row.Recipient == "" {
+		out.Channel = row.Folder
+	}
+	if out.ReplyTo, err = d.replyName(m, row.Recipient); err != nil {
+		return err
+	}
+	_, err = d.Runs().PostedBy(m.ID)
+	out.ByRun = err == nil
+	if err = ignoreNotFound(err); err != nil {
+		return err
+	}
+	from, err := d.Agents().Find(m.From)
+	if err != nil {
+		return err
+	}
+	out.FromTier = from.Tier
+	t, found, err := d.belongsTo(m)
+	if found && (t.Message == m.ID || endsTask(m, t)) {
+		out.Task = &t
+	}
+	d.list = append(d.list, out)
+	return err
+}
+
+// isFinal says of an error that nothing more is tried. The hub says so in its own.
+func isFinal(m parley.Message) bool {
+	if m.Type != parley.TypeError {
+		return false
+	}
+	said := struct {
+		Final bool `json:"final"`
+	}{m.From != parley.System}
+	return json.Unmarshal(m.Payload, &said) != nil || said.Final
+}
+
+// replyName is what the message that one answers is called in the tree, or nothing: the name of the file that it has come by, or
+// under which it has departed, to whoever answers it or is answered.
+func (d *departing) replyName(m parley.Message, recipient string) (string, error) {
+	if m.InReplyTo == "" {
+		return "", nil
+	}
+	file, err := d.Bridges().Came(d.id, m.InReplyTo)
+	if !errors.Is(err, parley.ErrNotFound) {
+		return file.Name, err
+	}
+	for _, to := range []string{recipient, m.From} {
+		if d.bridge.Layout == parley.LayoutAgentOS {
+			to = ""
+		}
+		row, err := d.Bridges().Departure(d.id, m.InReplyTo, to)
+		if !errors.Is(err, parley.ErrNotFound) {
+			return row.Name, err
+		}
+	}
+	return "", nil
+}

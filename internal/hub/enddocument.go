@@ -1,0 +1,60 @@
+package hub
+
+import (
+	"cmp"
+	"encoding/json"
+
+	"github.com/parley-hub/parley"
+)
+
+// endDocument makes the callback to somebody who lives in a tree what scripts there expect: one document from whoever has done
+// the task, which answers the one that asked for it, in the words of S3's result and S1's response.
+func (s *scene) endDocument(t parley.Task, c callback) (callback, error) {
+	words := endOf(t)
+	c.from, c.task, c.hops, c.text = t.Assignee, t.ID, c.hops+1, words.text
+	var err error
+	if c.inReplyTo, err = s.firstRequest(t, c.conversation); err != nil {
+		return c, err
+	}
+	c.payload, err = json.Marshal(words)
+	return c, err
+}
+
+// endWords is how S3 and S1 say that a task has ended.
+type endWords struct {
+	Status       string             `json:"status"` // success, partial, failure
+	Deliverables *endFiles          `json:"deliverables,omitempty"`
+	Metrics      map[string]float64 `json:"metrics,omitempty"`
+	Issues       []string           `json:"issues,omitempty"`
+	NextSteps    []string           `json:"next_steps,omitempty"`
+	Error        *parley.Error      `json:"error,omitempty"`
+
+	text string
+}
+
+// endFiles are S3's lists of files. Which of them a file belongs to, a task does not know.
+type endFiles struct {
+	Modified  []string `json:"files_modified"`
+	Tests     []string `json:"tests_added"`
+	Artifacts []string `json:"artifacts"`
+}
+
+func endOf(t parley.Task) endWords {
+	words := endWords{Status: "failure", Error: t.Error}
+	if t.Status == parley.TaskCompleted {
+		words.Status = string(cmp.Or(t.Outcome, parley.OutcomeSuccess))
+	}
+	if r := t.Result; r != nil {
+		words.Metrics, words.Issues, words.NextSteps, words.text = r.Metrics, r.Issues, r.NextSteps, r.Text
+		if len(r.Deliverables) > 0 {
+			words.Deliverables = &endFiles{[]string{}, []string{}, r.Deliverables}
+		}
+	}
+	if t.Status != parley.TaskCompleted && t.Error != nil {
+		words.text = cmp.Or(words.text, t.Error.Message)
+		if len(words.Issues) == 0 {
+			words.Issues = []string{t.Error.Message}
+		}
+	}
+	return words
+}

@@ -1,0 +1,190 @@
+package hub_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// asksByFile has an agent that lives in a tree ask writer for work, as its format says it.
+func asksByFile(w *world, l parley.Layout) (task string) {
+	w.t.Helper()
+	a := parley.Arrival{Name: "msg_0000abcd", From: "ana", To: "writer", Draft: parley.Draft{
+		Type: "task-delegation", Sequence: 1, Payload: json.RawMessage(`{"task":"Draft it","context":{"deadline":"2026-03-01T10:00:00Z"}}`),
+	}}
+	switch l {
+	case parley.LayoutBlackboard:
+		a.Name = "0191d7a0-0000-7000-8000-00000000abcd"
+		a.Draft = parley.Draft{Type: parley.TypeRequest, Payload: json.RawMessage(
+			`{"action":"task.assign","params":{"text":"Draft it"},"deadline":"2026-03-01T18:00:00+08:00"}`)}
+	case parley.LayoutAgentOS:
+		due := began.Add(time.Hour)
+		a.Name, a.Channel = "msg-20260301-090000-ana-abcd", "paper"
+		a.Draft = parley.Draft{Type: "task_assign", Deadline: &due, Content: text("Draft it")}
+	}
+	m := get[parley.Shown](w)(w.Message(ctx, user, w.arrives("tree", a).Message))
+	if m.Task == "" {
+		w.t.Fatalf("%s asks for no task", a.Name)
+	}
+	return m.Task
+}
+
+// A task that somebody asks for who lives in a tree ends in one document: from whoever has done it, answering the one that
+// asked, whatever else is said. Answer and callback do not depart besides.
+func TestATaskEndsInOneDocument(t *testing.T) {
+	t.Parallel()
+	ways := map[string]struct {
+		end    func(w *world, task string)
+		status string
+		says   string
+	}{
+		"by the answer of a run": {func(w *world, _ string) { w.answers("writer", "the draft") }, "success", "the draft"},
+		"partly": {func(w *world, task string) {
+			run := w.starts("writer")
+			get[parley.TaskView](w)(w.UpdateTask(ctx, run.Caller(), task, parley.TaskChange{
+				Status: parley.TaskCompleted, Outcome: parley.OutcomePartial,
+				Result: &parley.TaskResult{Text: "half of it", Deliverables: []string{"draft.md"}, Issues: []string{"no time"}, NextSteps: []string{"the rest"}},
+			}))
+			w.finish(run, "half is done")
+		}, "partial", "half of it"},
+		"by a message": {func(w *world, task string) {
+			run := w.starts("writer")
+			w.runPosts(run, parley.Draft{Conversation: w.task(task).Conversation, To: "ana", Task: task, Type: parley.TypeResult, Content: text("here")})
+			w.finish(run, "I have sent it")
+		}, "success", "here"},
+		"in a failure": {func(w *world, _ string) { w.fails(w.starts("writer"), parley.FailureFinal) }, "failure", "it broke"},
+		"cancelled": {func(w *world, task string) {
+			get[parley.TaskView](w)(w.CancelTask(ctx, user, task, "not needed"))
+		}, "failure", "cancelled: not needed"},
+		"too late": {func(w *world, _ string) {
+			w.clock.advance(2 * time.Hour)
+			w.ok(w.SweepTasks(ctx))
+		}, "failure", "its deadline passed"},
+		"after a second try": {func(w *world, task string) {
+			w.fails(w.starts("writer"), parley.FailureFinal)
+			w.reports("tree", parley.DepartureSeen, w.departsOne("tree", "paper"))
+			get[parley.TaskView](w)(w.RetryTask(ctx, user, task))
+			w.answers("writer", "the draft")
+		}, "success", "the draft"},
+	}
+	for _, layout := range []parley.Layout{parley.LayoutBlackboard, parley.LayoutInbox, parley.LayoutAgentOS} {
+		for name, c := range ways {
+			t.Run(string(layout)+" "+name, func(t *testing.T) {
+				t.Parallel()
+				w := newHub(t, mayLoop)
+				w.dispatched("writer")
+				w.tree(layout, "tree", "ana")
+				w.channel("user", "paper", "writer")
+				task := asksByFile(w, layout)
+				asked := get[parley.Shown](w)(w.Message(ctx, user, w.task(task).Message))
+				c.end(w, task)
+				out := w.departsOne("tree", "paper")
+				checkEnd(t, out, task, asked.ID, c.status)
+				same(t, "what it says", out.Message.Content.Text, c.says)
+				w.reports("tree", parley.DepartureWritten, out)
+				w.reports("tree", parley.DepartureSeen, out)
+				same(t, "nothing more", []any{w.departs("tree", "paper"), w.inbox("ana")}, []any{[]parley.Departure(nil), parley.Inbox{}})
+				w.sound()
+			})
+		}
+	}
+}
+
+func checkEnd(t *testing.T, out parley.Departure, task, asked, status string) {
+	t.Helper()
+	if out.Task == nil || out.Task.ID != task {
+		t.Fatalf("it ends %+v, want %s", out.Task, task)
+	}
+	same(t, "from, to, type, what it answers", []any{out.Message.From, out.Message.To, out.Message.Type, out.Message.InReplyTo},
+		[]any{"writer", "ana", parley.TypeResult, asked})
+	if out.ReplyTo == "" || out.Recipient != "" && out.Sequence == 0 {
+		t.Errorf("it answers %q, with the sequence %d", out.ReplyTo, out.Sequence)
+	}
+	var payload struct {
+		Status string
+		Error  *parley.Error
+	}
+	if err := json.Unmarshal(out.Message.Payload, &payload); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "the status", []any{payload.Status, payload.Error != nil}, []any{status, status == "failure"})
+}
+
+// The words of the end are those of S3's result.
+func TestTheWordsOfAnEnd(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("writer")
+	w.tree(parley.LayoutInbox, "tree", "ana")
+	task := asksByFile(w, parley.LayoutInbox)
+	get[parley.TaskView](w)(w.UpdateTask(ctx, as("writer"), task, parley.TaskChange{
+		Status: parley.TaskCompleted, Outcome: parley.OutcomePartial, Result: &parley.TaskResult{
+			Text: "half of it", Deliverables: []string{"draft.md"}, Metrics: map[string]float64{"confidence": 0.5}, Issues: []string{"no time"},
+			NextSteps: []string{"the rest"},
+		},
+	}))
+	same(t, "the payload", string(w.departsOne("tree").Message.Payload), `{"status":"partial",`+
+		`"deliverables":{"files_modified":[],"tests_added":[],"artifacts":["draft.md"]},"metrics":{"confidence":0.5},`+
+		`"issues":["no time"],"next_steps":["the rest"]}`)
+}
+
+// What somebody who lives in a tree is asked to do, it begins, updates and ends by documents.
+func TestATaskForOneWhoLivesInATree(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		layout          parley.Layout
+		progress, ended parley.Draft
+	}{
+		"S3": {
+			parley.LayoutInbox,
+			parley.Draft{Type: "status-update", Payload: json.RawMessage(`{"status":"in_progress","progress":0.5,"message":"half"}`)},
+			parley.Draft{Type: parley.TypeResult, Payload: json.RawMessage(`{"status":"success"}`), Content: text("done")},
+		},
+		"S1": {
+			parley.LayoutBlackboard,
+			parley.Draft{Type: parley.TypeNotification, Payload: json.RawMessage(`{"event":"progress","message":"half","progress":{"percent":50}}`)},
+			parley.Draft{Type: parley.TypeResponse, Payload: json.RawMessage(`{"status":"success","result":{"text":"done"}}`)},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.tree(c.layout, "tree", "ana")
+			task := w.delegates(user, "ana", "Draft it")
+			out := w.departsOne("tree")
+			same(t, "it asks for", []any{out.Task != nil && out.Task.ID == task, out.Wakes}, []any{true, true})
+			w.reports("tree", parley.DepartureWritten, out)
+			w.stands(parley.TaskQueued, task)
+			w.reports("tree", parley.DepartureSeen, out)
+			w.stands(parley.TaskActive, task)
+			for i, d := range []parley.Draft{c.progress, c.ended} {
+				name := []string{"msg_00000001", "msg_00000002"}[i]
+				w.arrives("tree", parley.Arrival{Name: name, From: "ana", To: "user", ReplyTo: out.Name, Draft: d})
+			}
+			got := w.task(task)
+			same(t, "how it went", []any{*got.Progress.Fraction, got.Status, got.Result.Text}, []any{0.5, parley.TaskCompleted, "done"})
+			same(t, "the request", w.stateOf(out.Message.ID, "ana"), parley.DeliveryAnswered)
+			same(t, "who asked is told", textsOf(w.told("user")), []string{"[Delegation Result from ana | " + task + "]\ndone"})
+		})
+	}
+}
+
+// What can never be written fails the task that it asks for, and what is not wanted any more is said by another file.
+func TestTasksWhoseFilesEnd(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.tree(parley.LayoutInbox, "tree", "ana")
+	failed, cancelled := w.delegates(user, "ana", "Draft it"), w.delegates(user, "ana", "Print it")
+	list := w.departs("tree")
+	w.reports("tree", parley.DepartureFailed, list[0])
+	w.stands(parley.TaskFailed, failed)
+	w.reports("tree", parley.DepartureWritten, list[1])
+	get[parley.TaskView](w)(w.CancelTask(ctx, user, cancelled, "not needed"))
+	out := w.departsOne("tree")
+	same(t, "what the agent is told", []any{out.Message.Type, out.Message.Content.Text},
+		[]any{parley.TypeStatus, cancelled + " is cancelled: not needed"})
+	w.reports("tree", parley.DepartureSeen, list[1])
+	same(t, "the request", w.stateOf(list[1].Message.ID, "ana"), parley.DeliveryFailed)
+}

@@ -1,0 +1,231 @@
+package hub_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// teller is a follower that passes everything on to a test.
+type teller struct {
+	told chan hub.Followed
+	fail func(batch []hub.Followed) error // before anything of it is passed on
+}
+
+func newTeller() *teller { return &teller{told: make(chan hub.Followed, 10_000)} }
+
+func (l *teller) Take(_ context.Context, batch []hub.Followed) error {
+	if l.fail != nil {
+		if err := l.fail(batch); err != nil {
+			return err
+		}
+	}
+	for _, f := range batch {
+		l.told <- f
+	}
+	return nil
+}
+
+// upTo are the events up to the one with a number.
+func (l *teller) upTo(num int64) (list []hub.Followed) {
+	for {
+		f := <-l.told
+		list = append(list, f)
+		if f.Num >= num {
+			return list
+		}
+	}
+}
+
+// tail starts a follower, and returns how to stop it.
+func tail(w *world, f hub.Follower) (stop func()) {
+	s := w.Follow("test", f)
+	s.Start(ctx)
+	<-s.Started()
+	w.t.Cleanup(s.Stop)
+	return s.Stop
+}
+
+func postedTexts(list []hub.Followed) (words []string) {
+	for _, f := range list {
+		if f.Posted != nil {
+			words = append(words, f.Posted.Content.Text)
+		}
+	}
+	return words
+}
+
+// inOrder requires every number after one, once.
+func inOrder(t *testing.T, list []hub.Followed, after int64) {
+	t.Helper()
+	for i, f := range list {
+		if f.Num != after+int64(i)+1 {
+			t.Fatalf("event %d has number %d, want %d", i, f.Num, after+int64(i)+1)
+		}
+	}
+}
+
+func TestFollowerIsToldAllThatHappensFromNowOn(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	w.dm("arya", "ned", "before")
+	begin, l := w.lastEvent(), newTeller()
+	tail(w, l)
+	posted := w.dm("ned", "arya", "after").Message
+	w.add("jon")
+	list := l.upTo(w.lastEvent())
+	inOrder(t, list, begin)
+	first := list[0]
+	same(t, "the kind", first.Kind, parley.EventMessagePosted)
+	same(t, "the message", *first.Posted, posted)
+	same(t, "its deliveries", len(first.Deliveries), 1)
+	same(t, "its recipient", first.Deliveries[0].Recipient, "arya")
+	same(t, "messages", postedTexts(list), []string{"after"})
+}
+
+func TestFollowerIsToldOfManyAndLargeMessagesInOrder(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
+	w.channel("user", "general")
+	begin, l := w.lastEvent(), newTeller()
+	stop := tail(w, l)
+	stop()
+	large := strings.Repeat("x", 200<<10)
+	for i := range 60 {
+		w.say("user", "general", fmt.Sprint(i, " ", large))
+	}
+	inParallel(8, func(n int) {
+		for i := range 40 {
+			w.say("user", "general", fmt.Sprint(n, " ", i))
+		}
+	})
+	tail(w, l)
+	list := l.upTo(w.lastEvent())
+	inOrder(t, list, begin)
+	words := postedTexts(list)
+	same(t, "messages", len(words), 60+8*40)
+	for i, f := range list {
+		if f.Posted == nil || f.Posted.Seq != f.Num {
+			t.Fatalf("event %d is not the message with its number", i)
+		}
+	}
+}
+
+func TestFollowerThatFailsIsToldAgain(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.channel("user", "general")
+	l, failures, first := newTeller(), 0, int64(0)
+	l.fail = func(batch []hub.Followed) error {
+		if first == 0 {
+			first = batch[0].Num
+		}
+		if failures++; failures <= 2 {
+			return errors.New("away")
+		}
+		return nil
+	}
+	begin := w.lastEvent()
+	tail(w, l)
+	w.say("user", "general", "one")
+	w.say("user", "general", "two")
+	list := l.upTo(w.lastEvent())
+	inOrder(t, list, begin)
+	same(t, "messages", postedTexts(list), []string{"one", "two"})
+	same(t, "the first told", first, begin+1)
+}
+
+func TestFollowerGoesOnAfterARestart(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.channel("user", "general")
+	begin, l := w.lastEvent(), newTeller()
+	stop := tail(w, l)
+	w.say("user", "general", "one")
+	list := l.upTo(w.lastEvent())
+	stop()
+	w.say("user", "general", "two")
+	w.restart()
+	tail(w, l)
+	w.say("user", "general", "three")
+	last := w.lastEvent()
+	for list[len(list)-1].Num < last {
+		list = append(list, <-l.told)
+	}
+	list = slices.CompactFunc(list, func(a, b hub.Followed) bool { return a.Num == b.Num }) // at least once
+	inOrder(t, list, begin)
+	same(t, "messages", postedTexts(list), []string{"one", "two", "three"})
+}
+
+func TestFollowerIsNotToldWhatWasDeletedAndNotTheWordsOfWhatWasRedacted(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	gone, kept := w.channel("user", "gone"), w.channel("user", "kept")
+	l := newTeller()
+	stop := tail(w, l)
+	stop()
+	w.say("user", gone.ID, "deleted")
+	secret := w.say("user", kept.ID, "redacted")
+	w.say("user", kept.ID, "plain")
+	w.ok(w.DeleteConversation(ctx, user, gone.ID))
+	_, err := w.Redact(ctx, user, secret.Message.ID, "a secret")
+	w.ok(err)
+	tail(w, l)
+	same(t, "messages", postedTexts(l.upTo(w.lastEvent())), []string{"", "plain"})
+}
+
+func TestTwoHubsFollowOneOrderTogether(t *testing.T) {
+	t.Parallel()
+	hubs := twoHubs(t)
+	hubs[0].channel("user", "general")
+	begin, l := hubs[0].lastEvent(), newTeller()
+	tail(hubs[0], l)
+	tail(hubs[1], l)
+	const each = 100
+	var group sync.WaitGroup
+	for _, w := range hubs {
+		group.Go(func() {
+			for i := range each {
+				w.say("user", "general", fmt.Sprint(i))
+			}
+		})
+	}
+	group.Wait()
+	last, told := hubs[0].lastEvent(), map[int64]bool{}
+	for int64(len(told)) < last-begin {
+		told[(<-l.told).Num] = true
+	}
+	for num := begin + 1; num <= last; num++ {
+		if !told[num] {
+			t.Errorf("nobody was told of %d", num)
+		}
+	}
+}
+
+// TestFollowerIsWokenByAPost holds time still: whoever polled would never come back.
+func TestFollowerIsWokenByAPost(t *testing.T) {
+	t.Parallel()
+	place := stores.place(t)
+	synctest.Test(t, func(t *testing.T) {
+		w := openWorld(t, place)
+		w.channel("user", "general")
+		l := newTeller()
+		tail(w, l)
+		began := time.Now()
+		for i := range 3 {
+			w.say("user", "general", fmt.Sprint(i))
+			same(t, "messages", postedTexts(l.upTo(w.lastEvent())), []string{fmt.Sprint(i)})
+		}
+		same(t, "time that has passed", time.Since(began), time.Duration(0))
+	})
+}

@@ -1,0 +1,98 @@
+package hub_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// What lies in a tree for somebody who does not live there any more waits for it elsewhere, and is not said to be seen because its
+// file goes.
+func TestMailFollowsWhoMoves(t *testing.T) {
+	t.Parallel()
+	lives := func(w *world, agents ...string) {
+		get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, "a", parley.BridgeChange{Agents: &agents}))
+	}
+	for name, c := range map[string]struct {
+		move, back func(w *world)
+		waits      func(w *world) int
+	}{
+		"run by the hub": {
+			func(w *world) { w.change("ana", func(a *parley.Agent) { a.Runtime = parley.RuntimeScript }) },
+			func(w *world) { w.change("ana", func(a *parley.Agent) { a.Runtime = parley.RuntimeBridge }) },
+			func(w *world) int { return len(w.waits("ana")) },
+		},
+		"in another tree": {
+			func(w *world) { lives(w, "ben") },
+			func(w *world) { lives(w, "ben", "ana") },
+			func(w *world) int { return len(w.departs("b")) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.tree(parley.LayoutInbox, "a", "ana", "ben")
+			w.tree(parley.LayoutInbox, "b", "ana")
+			m := w.dm("user", "ana", "hello").Message
+			out := w.departsOne("a")
+			w.reports("a", parley.DepartureWritten, out)
+			c.move(w)
+			w.reports("a", parley.DepartureSeen, out)
+			same(t, "what waits", []any{c.waits(w), w.stateOf(m.ID, "ana"), w.lies("a")}, []any{1, parley.DeliveryAccepted, []string{}})
+			c.back(w)
+			same(t, "back again", namesOf(w.departs("a")), []string{out.Name})
+			w.sound()
+		})
+	}
+}
+
+// A tree that is joined again gets what was given back under the names it had, though the files were found before.
+func TestMailOfATreeThatIsJoinedAgain(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	w.tree(parley.LayoutInbox, "tree", "ana")
+	w.dm("ned", "ana", "hello")
+	out := w.departsOne("tree")
+	w.reports("tree", parley.DepartureWritten, out)
+	w.ok(w.RemoveBridge(ctx, user, "tree"))
+	w.tree(parley.LayoutInbox, "tree", "ana")
+	found := parley.Arrival{
+		BridgeFile: parley.BridgeFile{Path: "state/agents/ana/inbox/" + out.Name + ".json"}, Name: out.Name, From: "ned", To: "ana", History: true,
+		Draft: parley.Draft{Content: text("hello")},
+	}
+	got := get[[]parley.Arrived](w)(w.BridgeAt(user).Arrive(ctx, "tree", []parley.Arrival{found}))
+	same(t, "found", got[0].Error.Code, parley.NotPermitted)
+	same(t, "the name", namesOf(w.departs("tree")), []string{out.Name})
+}
+
+// Who lives only in channels is not woken where it cannot read, and gets no work there: nobody waits for what cannot come.
+func TestWhoReadsElsewhereIsNotWoken(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.tree(parley.LayoutAgentOS, "tree", "claude")
+	w.mapped("tree", "paper")
+	w.channel("user", "paper")
+	w.channel("user", "other")
+	r := w.say("user", "other", "@claude look")
+	same(t, "said", r.Notices, []string{"claude was not woken: it reads only channels that have a directory in its tree"})
+	same(t, "where it reads", w.say("user", "paper", "@claude look").Deliveries[0].Waking, true)
+	w.reports("tree", parley.DepartureWritten, w.departsOne("tree", "paper"))
+	w.clock.advance(48 * time.Hour)
+	w.sweep()
+	same(t, "told", textsOf(w.told("user")), []string{})
+	_, err := w.Post(ctx, user, parley.Draft{Conversation: "other", To: "claude", Type: parley.TypeTask, Content: text("count")})
+	w.isRefused(parley.Unavailable, err)
+}
+
+// Where a format has no heartbeat, none waits for ever.
+func TestHeartbeatThatCannotBeSaid(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	w.tree(parley.LayoutBlackboard, "tree", "ana")
+	w.post("ned", parley.Draft{Direct: []string{"ana"}, Type: parley.TypeHeartbeat, Payload: []byte(`{"health":"healthy","metrics":{"active_tasks":0}}`)})
+	same(t, "what departs", w.departs("tree"), []parley.Departure(nil))
+	same(t, "what waits", w.inbox("ana"), parley.Inbox{})
+}

@@ -1,0 +1,133 @@
+package hub_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/parley-hub/parley"
+)
+
+// Who lives only in channels cannot be written to alone: E002 says where it can.
+func TestWhoLivesInChannelsIsReachedThere(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("bot")
+	w.tree(parley.LayoutAgentOS, "tree", "claude")
+	contact := func(p parley.Pattern) func() error {
+		return func() error {
+			_, err := w.Contact(ctx, as("bot"), parley.Contact{Pattern: p, Agent: "claude", Message: "well?"})
+			return err
+		}
+	}
+	post := func(d parley.Draft) func() error {
+		return func() error {
+			d.Direct, d.Content = []string{"claude"}, text("hello")
+			_, err := w.Post(ctx, user, d)
+			return err
+		}
+	}
+	all := func(want *parley.Error) {
+		w.refuses(t, []refusal{
+			{"ask", contact(parley.PatternAsk), want},
+			{"delegate", contact(parley.PatternDelegate), want},
+			{"notify", contact(parley.PatternNotify), want},
+			{"DM", post(parley.Draft{}), want},
+			{"send", post(parley.Draft{Ephemeral: true}), want},
+		})
+	}
+	all(refused(parley.Unavailable, "", "claude reads only the channels of a directory tree, and takes part in none yet",
+		"post in a channel that has a directory there, with @claude"))
+	w.channel("user", "paper", "claude")
+	all(refused(parley.Unavailable, "", "claude reads only the channels of a directory tree: #paper",
+		`post there and mention it: parley chat --conv paper "@claude …"`))
+	w.mapped("tree", "thesis", "letters")
+	all(refused(parley.Unavailable, "", "claude reads only the channels of a directory tree: #letters, #thesis",
+		`post there and mention it: parley chat --conv letters "@claude …"`))
+	w.command("user", "claude", parley.ActionResume, parley.CommandParameters{}) // which is the hub's to obey
+	w.tree(parley.LayoutInbox, "other", "claude")
+	w.dm("user", "claude", "hello")
+	same(t, "by the other tree", len(w.departs("other")), 2)
+}
+
+// A run that was woken by somebody who lives in channels may answer where it was woken.
+func TestAnAnswerToOneWhoLivesInChannels(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("bot")
+	w.tree(parley.LayoutAgentOS, "tree", "claude")
+	w.dm("claude", "bot", "by another door")
+	same(t, "the answer", w.answers("bot", "hello").Content.Text, "hello")
+}
+
+// What the hub itself says in a channel goes into a tree only if it is for one who lives there.
+func TestErrorsInAChannelAreForThoseConcerned(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.attached("ben")
+	w.tree(parley.LayoutAgentOS, "tree", "claude")
+	w.channel("user", "paper", "claude", "ben")
+	for _, who := range []string{"user", "claude"} {
+		w.post(who, parley.Draft{Conversation: "paper", To: "ben", TTL: 60, Content: text("by " + who)})
+	}
+	w.reports("tree", parley.DepartureWritten, w.departs("tree", "paper")...)
+	w.clock.advance(2 * time.Minute)
+	w.sweep()
+	out := w.departsOne("tree", "paper")
+	same(t, "who is told", []any{out.Message.To, out.Message.Type, out.Final, out.ReplyTo}, []any{"claude", parley.TypeError, true, "msg-20260301-090000-claude-0000"})
+}
+
+// Whatever is said where, only what is said in mapped channels gets into a tree of channels, each once, and in private ones
+// only if an owner has named them.
+func TestOnlyMappedChannelsAreExported(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		w := openWorld(rt, stores.place(t), mayLoop)
+		defer w.close()
+		w.dispatched("bot")
+		w.tree(parley.LayoutAgentOS, "tree", "claude")
+		w.channel("user", "open", "bot", "claude")
+		w.channel("user", "other", "bot", "claude")
+		w.private("user", "secret", "bot", "claude")
+		w.group("user", "circle", "bot", "claude")
+		named := rapid.Bool().Draw(rt, "secret is named")
+		if named {
+			w.mapped("tree", "open", "secret")
+		}
+		directories := []string{"open", "secret", "circle"}
+		want, got := []string{}, []string{}
+		for i := range rapid.IntRange(1, 12).Draw(rt, "steps") {
+			words := fmt.Sprintf("%d @claude", i)
+			exported := false
+			switch where := rapid.SampledFrom([]string{"open", "other", "secret", "circle", "dm", "group", "ephemeral", "file", "beat"}).Draw(rt, "where"); where {
+			case "dm":
+				w.dm("user", "bot", words)
+			case "group":
+				w.post("user", parley.Draft{Direct: []string{"bot", "claude"}, Content: text(words)})
+			case "ephemeral":
+				w.send("user", "bot", words)
+			case "file":
+				w.arrives("tree", parley.Arrival{
+					Name: fmt.Sprintf("msg-20260301-090000-claude-%04x", i), From: "claude", Channel: "open", Draft: parley.Draft{Content: text(words)},
+				})
+			case "beat":
+				w.post("bot", parley.Draft{Conversation: "open", Type: parley.TypeHeartbeat, Payload: []byte(`{"health":"healthy"}`)})
+			default:
+				exported = where == "open" || where == "secret" && named
+				w.say(rapid.SampledFrom([]string{"user", "bot"}).Draw(rt, "who"), where, words)
+			}
+			if exported {
+				want = append(want, words)
+			}
+			if rapid.Bool().Draw(rt, "look") {
+				list := w.departs("tree", directories...)
+				got = append(got, wordsOf(list)...)
+				w.reports("tree", parley.DepartureWritten, list...)
+			}
+		}
+		list := w.departs("tree", directories...)
+		same(rt, "what was exported", append(got, wordsOf(list)...), want)
+	})
+}

@@ -1,0 +1,214 @@
+// Package metrics is what a hub measures of itself, in the form of Prometheus. What happens is counted as the order tells it,
+// and each process of a hub counts all of it; what there is, is looked up when somebody asks.
+package metrics
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"runtime"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/observe/rungs"
+)
+
+// Metrics are all of them. It observes a hub, and is told what happens.
+type Metrics struct {
+	registry *prometheus.Registry
+	hub      Hub
+	agents   *names
+	counted  int64 // what happened up to here
+
+	writes, reads      prometheus.Histogram
+	latency            prometheus.Histogram
+	messages           *prometheus.CounterVec
+	overdue, late      prometheus.Counter
+	runs               *prometheus.CounterVec
+	lasted             prometheus.Histogram
+	tokens, cost       *prometheus.CounterVec
+	tasks, approvals   *prometheus.CounterVec
+	alerts, loopsStuck prometheus.Counter
+}
+
+// Hub is what is asked for what there is.
+type Hub interface {
+	Figures(ctx context.Context) (hub.Figures, error)
+	Run(ctx context.Context, caller hub.Caller, id string) (parley.RunView, error)
+}
+
+var theHub = hub.Caller{Agent: parley.System}
+
+// Milliseconds that what S3 promises, and when it warns, can be told from: 50, 100 and 200.
+var latencies = []float64{0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000}
+
+// New makes the metrics of a hub that is not there yet.
+func New() *Metrics {
+	m := &Metrics{registry: prometheus.NewRegistry(), agents: newNames()}
+	m.writes = m.histogram("message_write_latency_ms", "Milliseconds until a message was on disk.", latencies)
+	m.reads = m.histogram("message_read_latency_ms", "Milliseconds to read messages: a part of a conversation, a context, an inbox.", latencies)
+	m.latency = m.histogram("message_latency_seconds", "Seconds from sending a message that wakes an agent until it was first processed.",
+		[]float64{.01, .05, .1, .5, 1, 2, 5, 10, 30, 60, 300, 3600})
+	m.messages = m.counters("messages_total", "Steps of messages, by what became of them: sent, delivered, processed, failed.", "status")
+	m.overdue = m.counter("parley_deliveries_overdue_total", "Deliveries that were not seen in time.")
+	m.late = m.counter("parley_deliveries_late_total", "Deliveries whose deadline was missed.")
+	m.runs = m.counters("parley_runs_total", "Runs that have ended, by agent and outcome.", "agent", "outcome")
+	m.lasted = m.histogram("parley_run_duration_seconds", "Seconds that runs lasted.", []float64{.1, .5, 1, 5, 10, 30, 60, 300, 900, 1800, 7200})
+	m.tokens = m.counters("parley_run_tokens_total", "Tokens that runs have used, by agent and direction.", "agent", "direction")
+	m.cost = m.counters("parley_run_cost_dollars_total", "What runs have cost, in US dollars, by agent.", "agent")
+	m.tasks = m.counters("parley_task_steps_total", "Steps of tasks, by the state they came to.", "state")
+	m.approvals = m.counters("parley_approval_steps_total", "Steps of approvals, by the state they came to.", "state")
+	m.alerts = m.counter("parley_alerts_total", "Alerts that were raised.")
+	m.loopsStuck = m.counter("parley_loops_opened_total", "Loops between agents that were broken.")
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), build())
+	for _, status := range parley.LogStatuses() {
+		m.messages.WithLabelValues(status)
+	}
+	return m
+}
+
+func build() prometheus.Collector {
+	g := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "parley_build_info", Help: "The version that runs: always 1.",
+		ConstLabels: prometheus.Labels{"version": parley.Version, "go": runtime.Version()},
+	})
+	g.Set(1)
+	return g
+}
+
+func (m *Metrics) histogram(name, help string, buckets []float64) prometheus.Histogram {
+	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
+	m.registry.MustRegister(h)
+	return h
+}
+
+func (m *Metrics) counter(name, help string) prometheus.Counter {
+	c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	m.registry.MustRegister(c)
+	return c
+}
+
+func (m *Metrics) counters(name, help string, labels ...string) *prometheus.CounterVec {
+	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	m.registry.MustRegister(c)
+	return c
+}
+
+// Watch adds what there is in a hub.
+func (m *Metrics) Watch(h Hub) {
+	m.hub = h
+	m.registry.MustRegister(&present{hub: h})
+}
+
+// ServeHTTP answers with all metrics.
+func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError}).ServeHTTP(w, r)
+}
+
+// Wrote implements hub.Observer.
+func (m *Metrics) Wrote(took time.Duration) { m.writes.Observe(milliseconds(took)) }
+
+// Read implements hub.Observer.
+func (m *Metrics) Read(took time.Duration) { m.reads.Observe(milliseconds(took)) }
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// Tell counts what happens, each once though it may be told again.
+func (m *Metrics) Tell(ctx context.Context, n rungs.News) error {
+	ended, err := m.endedRuns(ctx, n.Events)
+	if err != nil {
+		return err
+	}
+	for _, s := range n.Steps {
+		if s.Num > m.counted {
+			m.step(s)
+		}
+	}
+	for _, r := range ended {
+		m.run(r)
+	}
+	for _, e := range n.Events {
+		if e.Num > m.counted {
+			m.event(e)
+			m.counted = e.Num
+		}
+	}
+	return nil
+}
+
+func (m *Metrics) step(s rungs.Step) {
+	if s.Telling() {
+		m.messages.WithLabelValues(s.Status()).Inc()
+	}
+	if s.FirstProcessed() {
+		m.latency.Observe(s.Latency().Seconds())
+	}
+}
+
+// endedRuns are the runs that end among some events and were not counted.
+func (m *Metrics) endedRuns(ctx context.Context, events []hub.Followed) (runs []parley.Run, err error) {
+	for _, e := range events {
+		var said struct {
+			Run   string          `json:"run"`
+			State parley.RunState `json:"state"`
+		}
+		if e.Num <= m.counted || !e.Kind.Within("run") || json.Unmarshal(e.Data, &said) != nil || !said.State.Known() || said.State.Live() {
+			continue
+		}
+		view, err := m.hub.Run(ctx, theHub, said.Run)
+		if rungs.Gone(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		view.State = said.State
+		runs = append(runs, view.Run)
+	}
+	return runs, nil
+}
+
+func (m *Metrics) run(r parley.Run) {
+	agent := m.agents.label(r.Agent)
+	m.runs.WithLabelValues(agent, string(r.State)).Inc()
+	if r.StartedAt != nil && r.EndedAt != nil {
+		m.lasted.Observe(r.EndedAt.Sub(*r.StartedAt).Seconds())
+	}
+	m.tokens.WithLabelValues(agent, "input").Add(float64(r.InputTokens))
+	m.tokens.WithLabelValues(agent, "output").Add(float64(r.OutputTokens))
+	m.cost.WithLabelValues(agent).Add(r.Cost)
+}
+
+func (m *Metrics) event(e hub.Followed) {
+	switch {
+	case e.Kind == parley.EventOverdue:
+		m.overdue.Inc()
+	case e.Kind == parley.EventLate:
+		m.late.Inc()
+	case e.Kind == parley.EventLoopOpened:
+		m.loopsStuck.Inc()
+	case e.Kind == parley.EventAlert:
+		if raised(e) {
+			m.alerts.Inc()
+		}
+	case e.Kind.Within("task") && e.Kind != parley.EventTaskProgress:
+		m.tasks.WithLabelValues(stateOf(e, "task.")).Inc()
+	case e.Kind.Within("approval"):
+		m.approvals.WithLabelValues(stateOf(e, "approval.")).Inc()
+	}
+}
+
+// stateOf is the state that an event of a kind is the step to.
+func stateOf(e hub.Followed, family string) string { return string(e.Kind)[len(family):] }
+
+func raised(e hub.Followed) bool {
+	var said struct {
+		State string `json:"state"`
+	}
+	return json.Unmarshal(e.Data, &said) == nil && said.State == "on"
+}

@@ -1,0 +1,162 @@
+// Package msglog is the message log: a line of JSON for each step of each message, in the form of S1, in files that are
+// rotated by their size.
+//
+// It follows the order, so that it is complete whatever is restarted, and posts wait for nobody. A crash leaves a part of a
+// line at most, which the next start cuts off, and nothing twice: what was written last is known again.
+package msglog
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/observe/rungs"
+)
+
+// Options are where the log is, and how much of it is kept.
+type Options struct {
+	Dir   string
+	Size  int64 // bytes of one file
+	Files int   // all of them
+}
+
+// Log is a message log. It is safe for concurrent use.
+type Log struct {
+	Options
+
+	mu      sync.Mutex
+	file    *os.File
+	size    int64
+	turn    int           // how often it was rotated: files are told apart by it
+	grown   chan struct{} // closed when there is more
+	written *repeats
+}
+
+// Open opens the log, which is made where there is none. What a crash has left of a line is cut off.
+func Open(o Options) (*Log, error) {
+	l := &Log{Options: o, grown: make(chan struct{}), written: newRepeats()}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := l.open(); err != nil {
+		return nil, err
+	}
+	if err := l.mend(); err != nil {
+		return nil, errors.Join(err, l.file.Close())
+	}
+	return l, nil
+}
+
+// path is where the file is that was written so many rotations ago.
+func (l *Log) path(ago int) string {
+	if ago == 0 {
+		return filepath.Join(l.Dir, "messages.jsonl")
+	}
+	return filepath.Join(l.Dir, fmt.Sprintf("messages.%d.jsonl", ago))
+}
+
+func (l *Log) open() (err error) {
+	if l.file, err = os.OpenFile(l.path(0), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
+		return err
+	}
+	l.size, err = l.file.Seek(0, io.SeekEnd)
+	return err
+}
+
+// Close closes the log.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return errors.Join(l.file.Sync(), l.file.Close())
+}
+
+// Tell writes steps. If it fails, for want of room on the disk, nothing of them is there.
+func (l *Log) Tell(_ context.Context, n rungs.News) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var lines bytes.Buffer
+	for _, step := range n.Steps {
+		if !step.Telling() {
+			continue
+		}
+		raw, err := json.Marshal(Line(step))
+		if err != nil {
+			return err
+		}
+		raw = append(raw, '\n')
+		if !l.written.has(raw, step.At) {
+			lines.Write(raw)
+		}
+	}
+	if lines.Len() == 0 {
+		return nil
+	}
+	if err := l.append(lines.Bytes()); err != nil {
+		return err
+	}
+	close(l.grown)
+	l.grown = make(chan struct{})
+	return nil
+}
+
+// append writes whole lines, to a new file where this one is full.
+func (l *Log) append(lines []byte) error {
+	if l.size > 0 && l.size+int64(len(lines)) > l.Size {
+		if err := l.rotate(); err != nil {
+			return err
+		}
+	}
+	if _, err := l.file.Write(lines); err != nil {
+		return errors.Join(err, l.file.Truncate(l.size))
+	}
+	l.size += int64(len(lines))
+	return nil
+}
+
+// rotate begins a new file. The oldest one goes.
+func (l *Log) rotate() error {
+	if err := os.Remove(l.path(max(l.Files-1, 0))); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for ago := l.Files - 2; ago >= 0; ago-- {
+		if err := os.Rename(l.path(ago), l.path(ago+1)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	old := l.file
+	if err := l.open(); err != nil {
+		l.file = old
+		return err
+	}
+	l.turn++
+	return errors.Join(old.Sync(), old.Close())
+}
+
+// Line is a step as the log has it.
+func Line(s rungs.Step) parley.LogLine {
+	to := s.Recipient
+	if to == "" {
+		to = s.Message.To
+	}
+	if to == "" {
+		to = s.Message.Conversation
+	}
+	level := "info"
+	switch {
+	case s.Status() == rungs.Failed:
+		level = "error"
+	case s.Again:
+		level = "warn"
+	}
+	return parley.LogLine{
+		Timestamp: s.At.UTC(), Level: level, MsgID: s.Message.ID, TraceID: s.Message.TraceID, From: s.Message.From, To: to,
+		Type: s.Message.Type, LatencyMS: s.Latency().Milliseconds(), Status: s.Status(),
+	}
+}

@@ -1,0 +1,151 @@
+package msglog
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/parley-hub/parley"
+)
+
+// Tail tells the newest lines that a filter selects, the newest last; with follow also what is written then, until ctx is
+// done or tell fails.
+func (l *Log) Tail(ctx context.Context, f parley.LogFilter, follow bool, tell func([]parley.LogLine) error) error {
+	lines, at, err := l.Read(f)
+	if err == nil {
+		err = tell(lines)
+	}
+	if err != nil || !follow {
+		return err
+	}
+	return l.Follow(ctx, f, at, tell)
+}
+
+// Read returns the newest lines that a filter selects, the newest last, and where to go on from.
+func (l *Log) Read(f parley.LogFilter) (lines []parley.LogLine, at Place, err error) {
+	files, at, err := l.files()
+	defer func() {
+		for _, file := range files {
+			_ = file.Close()
+		}
+	}()
+	for i, file := range files { // the newest first
+		if err != nil || len(lines) >= f.Limit {
+			break
+		}
+		length := int64(1<<63 - 1)
+		if i == 0 {
+			length = at.offset
+		}
+		var older []parley.LogLine
+		older, err = newest(io.LimitReader(file, length), f, f.Limit-len(lines))
+		lines = append(older, lines...)
+	}
+	return lines, at, err
+}
+
+// Place is a place in the log between two lines.
+type Place struct {
+	turn   int
+	offset int64
+}
+
+// files opens all there are, the newest first, as they are at one moment.
+func (l *Log) files() (files []*os.File, end Place, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for ago := range l.Files {
+		file, err := os.Open(l.path(ago))
+		if errors.Is(err, os.ErrNotExist) {
+			break
+		}
+		if err != nil {
+			return files, end, err
+		}
+		files = append(files, file)
+	}
+	return files, Place{l.turn, l.size}, nil
+}
+
+// newest are the last lines of a file that a filter selects. What is no line is passed over.
+func newest(r io.Reader, f parley.LogFilter, most int) (lines []parley.LogLine, err error) {
+	all := bufio.NewScanner(r)
+	for all.Scan() {
+		var line parley.LogLine
+		if json.Unmarshal(all.Bytes(), &line) != nil || !f.Selects(line) {
+			continue
+		}
+		if len(lines) == 2*most {
+			lines = append(lines[:0], lines[most:]...)
+		}
+		lines = append(lines, line)
+	}
+	return lines[max(len(lines)-most, 0):], all.Err()
+}
+
+// Follow tells what is written after a place, as it is written, until ctx is done or tell fails. Who is so slow that files are
+// removed before it has come to them goes on with those that are left.
+func (l *Log) Follow(ctx context.Context, f parley.LogFilter, at Place, tell func([]parley.LogLine) error) error {
+	f.Limit = 1 << 30
+	for {
+		part, next, grown, err := l.after(at)
+		if err != nil {
+			return err
+		}
+		if part != nil {
+			lines, err := newest(part, f, f.Limit)
+			err = errors.Join(err, part.Close())
+			if err == nil && len(lines) > 0 {
+				err = tell(lines)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if at != next {
+			at = next
+			continue
+		}
+		select {
+		case <-grown:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// part is a piece of a file.
+type part struct {
+	io.Reader
+	io.Closer
+}
+
+// after is what follows a place in its file, and where to go on; grown is closed when there is more.
+func (l *Log) after(at Place) (p io.ReadCloser, next Place, grown <-chan struct{}, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.turn-at.turn >= l.Files { // its file is gone
+		at = Place{l.turn - l.Files + 1, 0}
+	}
+	ago := l.turn - at.turn
+	file, err := os.Open(l.path(ago))
+	if err != nil {
+		return nil, at, l.grown, err
+	}
+	length := l.size
+	if ago > 0 {
+		info, err := file.Stat()
+		if err != nil {
+			return nil, at, l.grown, errors.Join(err, file.Close())
+		}
+		length = info.Size()
+	}
+	next = Place{at.turn, length}
+	if ago > 0 && length == at.offset {
+		next = Place{at.turn + 1, 0}
+	}
+	return part{io.NewSectionReader(file, at.offset, length-at.offset), file}, next, l.grown, nil
+}

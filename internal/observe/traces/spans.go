@@ -1,0 +1,189 @@
+package traces
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/observe/rungs"
+)
+
+// maker makes spans.
+type maker struct{ resource *resource.Resource }
+
+func newMaker(node string) maker {
+	return maker{resource.NewSchemaless(attribute.String("service.name", "parley"),
+		attribute.String("service.version", parley.Version), attribute.String("service.instance.id", node))}
+}
+
+// span is one that is ready to be sent.
+func (m maker) span(s tracetest.SpanStub) sdk.ReadOnlySpan {
+	s.Resource = m.resource
+	s.InstrumentationScope = instrumentation.Scope{Name: "github.com/parley-hub/parley", Version: parley.Version}
+	if s.EndTime.Before(s.StartTime) { // somebody has set the clock back
+		s.EndTime = s.StartTime
+	}
+	return s.Snapshot()
+}
+
+func at(traceID string, span [8]byte) trace.SpanContext {
+	return trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: parley.TraceBytes(traceID), SpanID: span, TraceFlags: trace.FlagsSampled,
+	})
+}
+
+// rung is the step of a message to a rung: it lasts since the rung before.
+func (m maker) rung(s rungs.Step) sdk.ReadOnlySpan {
+	name := string(s.State)
+	if s.Again {
+		name = "given back"
+	}
+	return m.span(tracetest.SpanStub{
+		Name: name, SpanKind: trace.SpanKindInternal, StartTime: s.Before, EndTime: s.At,
+		SpanContext: at(s.Message.TraceID, parley.RungSpan(s.Message.ID, s.Recipient, s.State, s.Try)),
+		Parent:      at(s.Message.TraceID, parley.MessageSpan(s.Message.ID)),
+		Attributes:  append(about(s.Message), attribute.String("parley.recipient", s.Recipient), attribute.Bool("parley.waking", s.Waking)),
+		Status:      status(s.Failure, s.Status() == rungs.Failed || s.Again),
+	})
+}
+
+// status says by its code why something has failed. The words may repeat what was said.
+func status(why *parley.Error, failed bool) sdk.Status {
+	switch {
+	case !failed:
+		return sdk.Status{}
+	case why == nil:
+		return sdk.Status{Code: codes.Error}
+	default:
+		return sdk.Status{Code: codes.Error, Description: string(why.Code)}
+	}
+}
+
+func about(m parley.Message) []attribute.KeyValue {
+	list := []attribute.KeyValue{
+		attribute.String("messaging.system", "parley"), attribute.String("messaging.message.id", m.ID),
+		attribute.String("parley.conversation", m.Conversation), attribute.String("parley.from", m.From),
+		attribute.String("parley.type", string(m.Type)), attribute.String("parley.source", m.Source), attribute.Int64("parley.seq", m.Seq),
+	}
+	if m.Task != "" {
+		list = append(list, attribute.String("parley.task", m.Task))
+	}
+	return list
+}
+
+// posted are the spans of messages: each the child of the run that has posted it, or of the message it answers in the same
+// trace.
+func (e *Exporter) posted(ctx context.Context, batch []hub.Followed) (spans []sdk.ReadOnlySpan, err error) {
+	var ids []string
+	for _, one := range batch {
+		if one.Posted != nil {
+			ids = append(ids, one.Posted.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	posters, err := e.hub.PostedBy(ctx, ids)
+	for _, one := range batch {
+		if one.Posted == nil || err != nil {
+			continue
+		}
+		var parent trace.SpanContext
+		if run, found := posters[one.Posted.ID]; found {
+			parent = sameTrace(*one.Posted, run.TraceID, parley.RunSpan(run.ID))
+		} else {
+			parent, err = e.answered(ctx, *one.Posted)
+		}
+		spans = append(spans, e.maker.message(*one.Posted, parent))
+	}
+	return spans, err
+}
+
+func (m maker) message(msg parley.Message, parent trace.SpanContext) sdk.ReadOnlySpan {
+	return m.span(tracetest.SpanStub{
+		Name: "message", SpanKind: trace.SpanKindProducer, StartTime: msg.CreatedAt, EndTime: msg.CreatedAt,
+		SpanContext: at(msg.TraceID, parley.MessageSpan(msg.ID)), Parent: parent, Attributes: about(msg),
+	})
+}
+
+// sameTrace is a parent that must be in the trace of its child.
+func sameTrace(m parley.Message, traceID string, span [8]byte) trace.SpanContext {
+	if parley.TraceKey(traceID) != parley.TraceKey(m.TraceID) {
+		return trace.SpanContext{}
+	}
+	return at(traceID, span)
+}
+
+func (e *Exporter) answered(ctx context.Context, m parley.Message) (trace.SpanContext, error) {
+	if m.InReplyTo == "" {
+		return trace.SpanContext{}, nil
+	}
+	asked, err := e.reader.Message(ctx, m.InReplyTo)
+	if rungs.Gone(err) {
+		return trace.SpanContext{}, nil
+	}
+	return sameTrace(m, asked.TraceID, parley.MessageSpan(asked.ID)), err
+}
+
+// ended are the spans of runs that end.
+func (e *Exporter) ended(ctx context.Context, batch []hub.Followed) (spans []sdk.ReadOnlySpan, err error) {
+	for _, one := range batch {
+		id, over := endOfRun(one.Event)
+		if !over {
+			continue
+		}
+		view, err := e.hub.Run(ctx, theHub, id)
+		if rungs.Gone(err) {
+			continue // its conversation was deleted
+		}
+		if err != nil {
+			return nil, err
+		}
+		spans = append(spans, e.maker.run(view.Run))
+	}
+	return spans, nil
+}
+
+func endOfRun(e parley.Event) (id string, over bool) {
+	var said struct {
+		Run   string          `json:"run"`
+		State parley.RunState `json:"state"`
+	}
+	if !e.Kind.Within("run") || json.Unmarshal(e.Data, &said) != nil {
+		return "", false
+	}
+	return said.Run, said.State.Known() && !said.State.Live()
+}
+
+// run is a run: the child of the delivery that has woken it, of several the newest.
+func (m maker) run(r parley.Run) sdk.ReadOnlySpan {
+	end := time.Now()
+	if r.EndedAt != nil {
+		end = *r.EndedAt
+	}
+	var parent trace.SpanContext
+	if n := len(r.Triggers); n > 0 {
+		parent = at(r.TraceID, parley.RungSpan(r.Triggers[n-1], r.Agent, parley.DeliveryDelivered, r.ID))
+	}
+	return m.span(tracetest.SpanStub{
+		Name: "run", SpanKind: trace.SpanKindConsumer, StartTime: r.CreatedAt, EndTime: end,
+		SpanContext: at(r.TraceID, parley.RunSpan(r.ID)), Parent: parent,
+		Attributes: []attribute.KeyValue{
+			attribute.String("parley.run", r.ID), attribute.String("parley.agent", r.Agent), attribute.String("parley.runtime", r.Runtime),
+			attribute.String("parley.conversation", r.Conversation), attribute.String("parley.outcome", string(r.State)),
+			attribute.Int("parley.attempt", r.Attempt), attribute.Int64("gen_ai.usage.input_tokens", r.InputTokens),
+			attribute.Int64("gen_ai.usage.output_tokens", r.OutputTokens), attribute.Float64("parley.cost", r.Cost),
+		},
+		Status: status(r.Failure, r.State != parley.RunSucceeded),
+	})
+}

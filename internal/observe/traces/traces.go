@@ -1,0 +1,133 @@
+// Package traces exports what happens in a hub as OpenTelemetry traces: a span for each message, for each rung on its way to each
+// recipient, and for each run.
+//
+// Spans are made from the order, not while something happens. So they are complete whatever is restarted, and a collector that
+// cannot be reached costs neither messages nor memory: the follower waits where it is. Their ids are made from what they are of,
+// so that one that is exported twice is the same span. What messages say is in none of them.
+package traces
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/observe/rungs"
+)
+
+// Options are where traces go.
+type Options struct {
+	Endpoint string            // of the collector: http://127.0.0.1:4318, to which /v1/traces is added
+	Headers  map[string]string // for every call, among them credentials
+	Node     string            // the process that exports
+	Log      *slog.Logger
+}
+
+// Hub is what is asked for what events do not say.
+type Hub interface {
+	rungs.Hub
+	Run(ctx context.Context, caller hub.Caller, id string) (parley.RunView, error)
+	PostedBy(ctx context.Context, messages []string) (map[string]parley.Run, error)
+}
+
+var theHub = hub.Caller{Agent: parley.System}
+
+// Exporter follows the order and exports it.
+type Exporter struct {
+	hub    Hub
+	reader *rungs.Reader
+	maker  maker
+	to     *otlptrace.Exporter
+	answer *answer
+	log    *slog.Logger
+}
+
+const (
+	callTime  = 10 * time.Second
+	retryTime = 5 * time.Second // of one call; then the follower waits
+)
+
+// New makes an exporter. Whether the collector is there is found out later.
+func New(ctx context.Context, h Hub, o Options) (*Exporter, error) {
+	target, err := url.Parse(o.Endpoint)
+	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
+		return nil, parley.Errorf(parley.BadInput, "traces cannot be sent to %q", o.Endpoint).Suggest("set traces.endpoint to a URL like http://127.0.0.1:4318")
+	}
+	if !strings.HasSuffix(target.Path, "/v1/traces") {
+		target = target.JoinPath("v1", "traces")
+	}
+	noted := &answer{next: http.DefaultTransport}
+	to, err := otlptracehttp.New(ctx,
+		otlptracehttp.WithEndpointURL(target.String()), otlptracehttp.WithHeaders(o.Headers), otlptracehttp.WithTimeout(callTime),
+		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{Enabled: true, InitialInterval: time.Second, MaxInterval: retryTime, MaxElapsedTime: retryTime}),
+		otlptracehttp.WithHTTPClient(&http.Client{Transport: noted, Timeout: callTime}),
+	)
+	if err != nil {
+		return nil, err
+	}
+	return &Exporter{hub: h, reader: rungs.NewReader(h), maker: newMaker(o.Node), to: to, answer: noted, log: o.Log}, nil
+}
+
+// Close ends the connections to the collector.
+func (e *Exporter) Close(ctx context.Context) error { return e.to.Shutdown(ctx) }
+
+// Take implements hub.Follower. What a collector says is malformed is not sent again.
+func (e *Exporter) Take(ctx context.Context, batch []hub.Followed) error {
+	spans, err := e.spans(ctx, batch)
+	if err != nil || len(spans) == 0 {
+		return err
+	}
+	e.answer.status = 0
+	err = e.to.ExportSpans(ctx, spans)
+	if err != nil && slices.Contains(refusals, e.answer.status) {
+		e.log.Warn("the collector has refused spans, which are left out", "spans", len(spans), "error", err)
+		return nil
+	}
+	return err
+}
+
+// refusals are the answers after which the same would be refused again.
+var refusals = []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}
+
+// answer notes how the collector has answered last.
+type answer struct {
+	next   http.RoundTripper
+	status int
+}
+
+func (a *answer) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := a.next.RoundTrip(r)
+	if err == nil {
+		a.status = response.StatusCode
+	}
+	return response, err
+}
+
+// spans are what some events say has come to its end.
+func (e *Exporter) spans(ctx context.Context, batch []hub.Followed) (spans []sdk.ReadOnlySpan, err error) {
+	steps, err := e.reader.Steps(ctx, batch)
+	if err != nil {
+		return nil, err
+	}
+	for _, step := range steps {
+		if step.Again || step.State != parley.DeliveryAccepted {
+			spans = append(spans, e.maker.rung(step))
+		}
+	}
+	posted, err := e.posted(ctx, batch)
+	if err != nil {
+		return nil, err
+	}
+	ended, err := e.ended(ctx, batch)
+	spans = append(append(spans, posted...), ended...)
+	return slices.DeleteFunc(spans, func(s sdk.ReadOnlySpan) bool { return !s.SpanContext().IsValid() }), err
+}

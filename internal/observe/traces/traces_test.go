@@ -1,0 +1,265 @@
+package traces
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/hex"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/store/sqlite"
+)
+
+const canary = "the words of a message"
+
+// receiver is a collector that takes traces by OTLP over HTTP.
+type receiver struct {
+	*httptest.Server
+	mu     sync.Mutex
+	status int
+	spans  map[string]*otlp.Span // by id: what is sent twice is the same
+	raw    bytes.Buffer
+	header http.Header
+	calls  chan struct{}
+}
+
+func receive(t *testing.T) *receiver {
+	r := &receiver{status: http.StatusOK, spans: map[string]*otlp.Span{}, calls: make(chan struct{}, 1000)}
+	r.Server = httptest.NewServer(r)
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	defer func() { r.calls <- struct{}{} }()
+	if r.status != http.StatusOK || q.URL.Path != "/v1/traces" {
+		http.Error(w, "no", max(r.status, http.StatusBadRequest))
+		return
+	}
+	body := io.Reader(q.Body)
+	if q.Header.Get("Content-Encoding") == "gzip" {
+		body, _ = gzip.NewReader(q.Body)
+	}
+	raw, err := io.ReadAll(body)
+	var sent collector.ExportTraceServiceRequest
+	if err == nil {
+		err = proto.Unmarshal(raw, &sent)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	r.raw.Write(raw)
+	r.header = q.Header
+	for _, resource := range sent.ResourceSpans {
+		for _, scope := range resource.ScopeSpans {
+			for _, s := range scope.Spans {
+				r.spans[hex.EncodeToString(s.SpanId)] = s
+			}
+		}
+	}
+	w.Header().Set("Content-Type", "application/x-protobuf")
+}
+
+func (r *receiver) answer(status int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status = status
+}
+
+// span is the span with an id, as one in a trace.
+func (r *receiver) span(t *testing.T, id [8]byte, trace string) *otlp.Span {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.spans[hex.EncodeToString(id[:])]
+	if s == nil {
+		t.Fatalf("there is no span %x among %d", id, len(r.spans))
+	}
+	if got := hex.EncodeToString(s.TraceId); got != parley.TraceKey(trace) {
+		t.Errorf("span %s is in the trace %s, want %s", s.Name, got, trace)
+	}
+	return s
+}
+
+// world is a hub with two agents, where a run can be made step by step.
+type world struct {
+	*hub.Hub
+	t *testing.T
+}
+
+func newWorld(t *testing.T) world {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	h, err := hub.New(t.Context(), db, hub.Config{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := world{h, t}
+	for _, id := range []string{"arya", "gendry"} {
+		_, err := h.AddAgent(t.Context(), owner, parley.NewAgent{ID: id, Profile: parley.Profile{Runtime: parley.RuntimeScript}})
+		w.ok(err)
+	}
+	return w
+}
+
+var owner = hub.Caller{Agent: parley.Owner, Scopes: parley.AllScopes()}
+
+func (w world) ok(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// converse lets arya answer the owner, and write to gendry meanwhile.
+func (w world) converse(trace string, plan ...hub.RunPlan) (asked, told, answer parley.Message, run parley.Run) {
+	w.t.Helper()
+	ctx := w.t.Context()
+	r, err := w.Post(ctx, owner, parley.Draft{Direct: []string{"arya"}, TraceID: trace, Content: parley.Content{Text: canary}})
+	w.ok(err)
+	started, err := w.NextRun(ctx, "arya", hub.RunOptions{Node: "test", Plan: func(parley.Agent) hub.RunPlan { return append(plan, hub.RunPlan{})[0] }})
+	w.ok(err)
+	if started == nil {
+		w.t.Fatal("no run was made")
+	}
+	if len(plan) == 0 {
+		w.ok(w.BeginRun(ctx, started.Run.ID, parley.Process{}))
+	}
+	written, err := w.Post(ctx, started.Caller(), parley.Draft{Direct: []string{"gendry"}, Content: parley.Content{Text: canary}})
+	w.ok(err)
+	run, err = w.FinishRun(ctx, started.Run.ID, parley.Result{Text: canary, Usage: parley.Usage{InputTokens: 7}}, nil)
+	w.ok(err)
+	shown, err := w.Message(ctx, owner, run.Answer)
+	w.ok(err)
+	return r.Message, written.Message, shown.Message, run
+}
+
+// follow exports what happens until the receiver has had a call that went well.
+func (w world) follow(r *receiver) (stop func()) {
+	w.t.Helper()
+	e, err := New(w.t.Context(), w.Hub, Options{
+		Endpoint: r.URL, Headers: map[string]string{"Authorization": "Bearer secret"}, Node: "test", Log: slog.New(slog.DiscardHandler),
+	})
+	w.ok(err)
+	s := w.Follow("traces", e)
+	s.Start(context.Background())
+	<-s.Started()
+	return func() {
+		s.Stop()
+		w.ok(e.Close(context.Background()))
+	}
+}
+
+// awaitSpan waits until a span was received.
+func (r *receiver) awaitSpan(id [8]byte) {
+	for {
+		r.mu.Lock()
+		_, found := r.spans[hex.EncodeToString(id[:])]
+		r.mu.Unlock()
+		if found {
+			return
+		}
+		<-r.calls
+	}
+}
+
+func TestSpans(t *testing.T) {
+	w, r := newWorld(t), receive(t)
+	defer w.follow(r)()
+	const trace = "nightly-build"
+	asked, told, answer, run := w.converse(trace)
+	r.awaitSpan(parley.RunSpan(run.ID))
+	message := r.span(t, parley.MessageSpan(asked.ID), trace)
+	if len(message.ParentSpanId) != 0 || message.Kind != otlp.Span_SPAN_KIND_PRODUCER {
+		t.Errorf("the first message is %v", message)
+	}
+	child := func(s *otlp.Span, parent [8]byte) {
+		t.Helper()
+		if !bytes.Equal(s.ParentSpanId, parent[:]) {
+			t.Errorf("%s is the child of %x, want %x", s.Name, s.ParentSpanId, parent)
+		}
+	}
+	var before uint64
+	for _, state := range []parley.DeliveryState{parley.DeliveryDelivered, parley.DeliverySeen, parley.DeliveryAnswered} {
+		rung := r.span(t, parley.RungSpan(asked.ID, "arya", state, run.ID), trace)
+		child(rung, parley.MessageSpan(asked.ID))
+		if rung.Name != string(state) || rung.EndTimeUnixNano < rung.StartTimeUnixNano || rung.StartTimeUnixNano < before {
+			t.Errorf("the rung %s is %v", state, rung)
+		}
+		before = rung.EndTimeUnixNano
+	}
+	child(r.span(t, parley.RunSpan(run.ID), trace), parley.RungSpan(asked.ID, "arya", parley.DeliveryDelivered, run.ID))
+	child(r.span(t, parley.MessageSpan(told.ID), trace), parley.RunSpan(run.ID))
+	child(r.span(t, parley.MessageSpan(answer.ID), trace), parley.RunSpan(run.ID))
+	if strings.Contains(r.raw.String(), canary) {
+		t.Error("the spans have what was said")
+	}
+	if got := r.header.Get("Authorization"); got != "Bearer secret" {
+		t.Errorf("it came with %q", got)
+	}
+}
+
+// TestRungsOfOneMoment: where a run starts at once, there are the same spans.
+func TestRungsOfOneMoment(t *testing.T) {
+	w, r := newWorld(t), receive(t)
+	defer w.follow(r)()
+	asked, _, _, run := w.converse("at-once", hub.RunPlan{Instant: true})
+	r.awaitSpan(parley.RunSpan(run.ID))
+	for _, state := range []parley.DeliveryState{parley.DeliveryDelivered, parley.DeliverySeen, parley.DeliveryAnswered} {
+		r.span(t, parley.RungSpan(asked.ID, "arya", state, run.ID), "at-once")
+	}
+}
+
+// TestACollectorThatIsAway: what happens meanwhile is exported when it is back, and nothing waits for it.
+func TestACollectorThatIsAway(t *testing.T) {
+	w, r := newWorld(t), receive(t)
+	r.answer(http.StatusUnauthorized)
+	stop := w.follow(r)
+	_, _, _, first := w.converse("one")
+	<-r.calls
+	stop() // and the hub is restarted meanwhile
+	r.answer(http.StatusOK)
+	defer w.follow(r)()
+	_, _, _, second := w.converse("two")
+	r.awaitSpan(parley.RunSpan(second.ID))
+	r.span(t, parley.RunSpan(first.ID), "one")
+}
+
+// TestARefusalIsNotRepeated: what a collector finds malformed does not hold up the rest.
+func TestARefusalIsNotRepeated(t *testing.T) {
+	w, r := newWorld(t), receive(t)
+	r.answer(http.StatusBadRequest)
+	defer w.follow(r)()
+	w.converse("one")
+	<-r.calls
+	r.answer(http.StatusOK)
+	_, _, _, run := w.converse("two")
+	r.awaitSpan(parley.RunSpan(run.ID))
+}
+
+func TestEndpoints(t *testing.T) {
+	for _, endpoint := range []string{"", "collector:4318", "ftp://x", "http://"} {
+		if _, err := New(t.Context(), nil, Options{Endpoint: endpoint}); parley.CodeOf(err) != parley.BadInput {
+			t.Errorf("%q: %v", endpoint, err)
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package schema
+
+import (
+	"errors"
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// withoutZone is how some programs write a time in UTC.
+const withoutZone = "2006-01-02T15:04:05.999999999"
+
+// Moment reads a time as the formats write it, with its offset. One that has none is UTC.
+func Moment(text string) (time.Time, error) {
+	upper := strings.ToUpper(text)
+	at, err := time.Parse(time.RFC3339Nano, upper)
+	if err != nil {
+		at, err = time.Parse(withoutZone, upper)
+	}
+	return at, err
+}
+
+func isMoment(value any) error {
+	text, ok := value.(string)
+	if !ok {
+		return nil // which is for its type to say
+	}
+	_, err := Moment(text)
+	return err
+}
+
+func isDateTime(value any) error {
+	text, ok := value.(string)
+	if !ok {
+		return nil
+	}
+	if _, err := time.Parse(withoutZone, strings.ToUpper(text)); err == nil {
+		return errors.New("it has no offset")
+	}
+	return isMoment(value)
+}
+
+// decimal is a number as people write it.
+func decimal(r *big.Rat) string {
+	f, _ := r.Float64()
+	return strconv.FormatFloat(f, 'g', -1, 64)
+}

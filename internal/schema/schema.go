@@ -1,0 +1,138 @@
+// Package schema checks documents of the seeds' formats, and the payloads of their messages, with JSON Schemas.
+package schema
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/parley-hub/parley"
+)
+
+//go:embed *.json
+var files embed.FS
+
+// schemas are compiled once, when the first is needed. Their names are those of their files without the ending.
+var schemas = sync.OnceValue(compile)
+
+// closed refuses every reference that leads out of the schemas here.
+type closed struct{}
+
+// Load implements jsonschema.URLLoader.
+func (closed) Load(url string) (any, error) {
+	return nil, fmt.Errorf("%s is not one of the schemas here", url)
+}
+
+func compile() map[string]*jsonschema.Schema {
+	c := jsonschema.NewCompiler()
+	c.UseLoader(closed{})
+	c.AssertFormat()
+	c.RegisterFormat(&jsonschema.Format{Name: "date-time", Validate: isDateTime})
+	c.RegisterFormat(&jsonschema.Format{Name: "iso-8601", Validate: isMoment})
+	entries, err := files.ReadDir(".")
+	if err != nil {
+		panic(err)
+	}
+	compiled := map[string]*jsonschema.Schema{}
+	for _, entry := range entries {
+		if err := add(c, entry.Name()); err != nil {
+			panic(err)
+		}
+		compiled[strings.TrimSuffix(entry.Name(), ".json")] = c.MustCompile(address(entry.Name()))
+	}
+	return compiled
+}
+
+// address is where a schema is, for the compiler: nowhere that anything could be fetched from.
+func address(name string) string { return "parley:///" + name }
+
+func add(c *jsonschema.Compiler, name string) error {
+	raw, err := files.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	var schema any
+	if err := json.Unmarshal(raw, &schema); err != nil {
+		return err
+	}
+	return c.AddResource(address(name), schema)
+}
+
+// Document returns what is wrong with a document of a dialect, its payload included, each as a sentence; nothing if it is valid.
+func Document(dialect string, raw []byte) []string {
+	value, issues := decode(raw)
+	if issues != nil {
+		return issues
+	}
+	found := check(schemas()[dialect], value, "")
+	document, _ := value.(map[string]any)
+	kind, _ := document["type"].(string)
+	payload, isObject := document["payload"].(map[string]any)
+	if of := schemas()[dialect+"."+kind]; of != nil && isObject {
+		found = append(found, check(of, payload, "payload.")...)
+	}
+	return sentences(found)
+}
+
+// Fits says whether a payload is one that a message of a type has in a dialect.
+func Fits(dialect, kind string, payload []byte) bool {
+	of := schemas()[dialect+"."+kind]
+	value, issues := decode(payload)
+	return of != nil && issues == nil && of.Validate(value) == nil
+}
+
+// payloads says by which keys the payload of a message of a type is known to be meant as a seed's, and which schema it
+// has then. Without any of them it is the sender's own, about which nothing is known. No keys: it always is the seed's.
+var payloads = map[parley.Type]struct {
+	schema string
+	keys   []string
+}{
+	"status-update":         {"routing.status-update", nil},
+	"task-delegation":       {"routing.task-delegation", nil},
+	parley.TypeCommand:      {"routing.command", nil},
+	parley.TypeResult:       {"routing.result", []string{"status"}},
+	parley.TypeHeartbeat:    {"routing.heartbeat", []string{"health"}},
+	parley.TypeRequest:      {"clawos.request", []string{"action"}},
+	parley.TypeResponse:     {"clawos.response", []string{"status", "requestId"}},
+	parley.TypeNotification: {"clawos.notification", []string{"event"}},
+	parley.TypeError:        {"clawos.error", []string{"code"}},
+}
+
+// Payload returns what is wrong with the payload of a message of a type, each as a sentence; nothing if it is valid, if there is
+// none, or if it is plainly not meant as one of the seeds'.
+func Payload(t parley.Type, raw []byte) []string {
+	of, known := payloads[t]
+	if !known || len(raw) == 0 {
+		return nil
+	}
+	value, issues := decode(raw)
+	if issues != nil {
+		return issues
+	}
+	if object, ok := value.(map[string]any); ok && !meant(object, of.keys) {
+		return nil
+	}
+	return sentences(check(schemas()[of.schema], value, ""))
+}
+
+func meant(object map[string]any, keys []string) bool {
+	for _, key := range keys {
+		if _, there := object[key]; there {
+			return true
+		}
+	}
+	return keys == nil
+}
+
+// decode reads JSON for the validator. Numbers are as large as a float64 can be: the validator counts exactly, which takes
+// for ever with some others.
+func decode(raw []byte) (value any, issues []string) {
+	if err := json.Unmarshal(raw, &value); err != nil {
+		return nil, []string{"Not valid JSON: " + strings.TrimPrefix(err.Error(), "json: ")}
+	}
+	return value, nil
+}

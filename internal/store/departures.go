@@ -1,0 +1,123 @@
+package store
+
+import (
+	"database/sql"
+
+	"github.com/google/uuid"
+
+	"github.com/parley-hub/parley"
+)
+
+// inChannel is the recipient of a departure that is for a channel; no agent has this number.
+const inChannel = 0
+
+func (s bridges) Depart(d parley.DepartureRow) (parley.DepartureRow, error) {
+	bridge, recipient, err := s.way(d.Bridge, d.Recipient)
+	if err != nil {
+		return d, err
+	}
+	id, err := uuid.Parse(d.Message)
+	if err != nil {
+		return d, err
+	}
+	if err := s.row("SELECT coalesce(max(num), 0) + 1 FROM departures", nil, []any{&d.Num}); err != nil {
+		return d, err
+	}
+	n, err := s.exec(`INSERT INTO departures (num, bridge, message, recipient, folder, name, state, at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`,
+		d.Num, bridge, id[:], recipient, d.Folder, d.Name, string(d.State), millis(d.At))
+	return d, changed(n, err, parley.ErrTaken)
+}
+
+// way is by which bridge to whom a message departs.
+func (s bridges) way(bridge, recipient string) (num, to int64, err error) {
+	if num, err = s.num(bridge); err != nil || recipient == "" {
+		return num, inChannel, err
+	}
+	row, err := s.agentNamed(recipient)
+	if err != nil {
+		return 0, 0, err
+	}
+	return num, row.num, nil
+}
+
+func (s bridges) Departure(bridge, message, recipient string) (parley.DepartureRow, error) {
+	_, to, err := s.way(bridge, recipient)
+	if err != nil {
+		return parley.DepartureRow{}, err
+	}
+	id, err := uuid.Parse(message)
+	if err != nil {
+		return parley.DepartureRow{}, parley.ErrNotFound
+	}
+	return only(s.departures(bridge, "d.message = $2 AND d.recipient = $3", id[:], to))
+}
+
+func (s bridges) DepartureAt(bridge string, num int64) (parley.DepartureRow, error) {
+	return only(s.departures(bridge, "d.num = $2", num))
+}
+
+func (s bridges) DepartedAs(bridge, folder, name string) (parley.DepartureRow, error) {
+	if folder == "" {
+		return only(s.departures(bridge, "d.name = $2 ORDER BY d.num DESC LIMIT 1", name))
+	}
+	return only(s.departures(bridge, "d.folder = $2 AND d.name = $3", folder, name))
+}
+
+// lastName is behind the names that begin with something: none of them goes on with it.
+const lastName = "\U0010ffff"
+
+func (s bridges) LastDeparture(bridge, folder, prefix string) (parley.DepartureRow, error) {
+	return only(s.departures(bridge, "d.folder = $2 AND d.name >= $3 AND d.name < $4 ORDER BY d.name DESC LIMIT 1", folder, prefix, prefix+lastName))
+}
+
+func (s bridges) Departures(bridge string, state parley.DepartureState, after int64, limit int) ([]parley.DepartureRow, error) {
+	open := ""
+	if state == parley.DepartureDue || state == parley.DepartureWritten { // which have an index
+		open = "d.state IN ('due', 'written') AND "
+	}
+	return s.departures(bridge, open+"d.state = $2 AND d.num > $3 ORDER BY d.num LIMIT 0 + $4", string(state), after, limit)
+}
+
+func (s bridges) PutDeparture(d parley.DepartureRow) error {
+	bridge, err := s.num(d.Bridge)
+	if err != nil {
+		return err
+	}
+	n, err := s.exec("UPDATE departures SET state = $3, at = $4 WHERE num = $2 AND bridge = $1", bridge, d.Num, string(d.State), millis(d.At))
+	return changed(n, err, parley.ErrNotFound)
+}
+
+func (s bridges) departures(bridge, where string, args ...any) ([]parley.DepartureRow, error) {
+	num, err := s.num(bridge)
+	if err != nil {
+		return nil, err
+	}
+	return readAll(s.tx, func() *departureRow { return &departureRow{departure: parley.DepartureRow{Bridge: bridge}} },
+		"SELECT d.num, "+messageNamed("d.message")+", d.recipient, d.folder, d.name, d.state, d.at FROM departures d WHERE d.bridge = $1 AND "+where,
+		append([]any{num}, args...)...)
+}
+
+// departureRow is a row of departures as it is read.
+type departureRow struct {
+	departure parley.DepartureRow
+	message   []byte
+	recipient sql.NullInt64
+	state     string
+	at        int64
+}
+
+func (row *departureRow) dest() []any {
+	d := &row.departure
+	return []any{&d.Num, &row.message, &row.recipient, &d.Folder, &d.Name, &row.state, &row.at}
+}
+
+func (row *departureRow) value(t *tx) (parley.DepartureRow, error) {
+	d := &row.departure
+	d.State, d.At = parley.DepartureState(row.state), fromMillis(row.at)
+	if err := idsOf(map[*string][]byte{&d.Message: row.message}); err != nil {
+		return *d, err
+	}
+	row.recipient.Valid = row.recipient.Int64 != inChannel
+	return *d, t.nameAll(map[*string]sql.NullInt64{&d.Recipient: row.recipient})
+}

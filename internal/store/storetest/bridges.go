@@ -1,0 +1,160 @@
+package storetest
+
+import (
+	"github.com/parley-hub/parley"
+)
+
+var bridgeTests = []test{
+	{"bridges come back, by their ids", bridgeLists},
+	{"a bridge is replaced but for where it is", bridgePut},
+	{"an id, and a root with its layout, is used once", bridgeTaken},
+	{"a cursor begins with the bridge and goes forward only", bridgeCursor},
+	{"a bridge is erased with all that it has kept, others are not", bridgeErase},
+	{"there is nothing of a bridge that does not exist", bridgeUnknown},
+}
+
+func newBridge(id string) parley.Bridge {
+	return parley.Bridge{
+		ID: id, Layout: parley.LayoutInbox, Root: "/srv/" + id, Agents: []string{"arya"}, CreatedBy: "arya", CreatedAt: at(1), Since: 7,
+	}
+}
+
+func newFile(bridge, path, message string) parley.FileRow {
+	return parley.FileRow{Bridge: bridge, File: parley.BridgeFile{Path: path}, Name: "name", From: "arya", Message: message, At: at(1)}
+}
+
+func newDeparture(bridge, recipient, name, message string) parley.DepartureRow {
+	return parley.DepartureRow{
+		Bridge: bridge, Message: message, Recipient: recipient, Folder: recipient, Name: name, State: parley.DepartureDue, At: at(1),
+	}
+}
+
+func (f *fixture) bridges(list ...parley.Bridge) {
+	f.Helper()
+	f.update(func(tx parley.Tx) error { return each(list, tx.Bridges().Insert) })
+}
+
+func (f *fixture) bridgeList() []parley.Bridge {
+	f.Helper()
+	return read(f, func(tx parley.Tx) ([]parley.Bridge, error) { return tx.Bridges().List() })
+}
+
+func (f *fixture) arrived(list ...parley.FileRow) {
+	f.Helper()
+	f.update(func(tx parley.Tx) error { return each(list, tx.Bridges().Arrived) })
+}
+
+// depart adds departures and returns them with their numbers.
+func (f *fixture) depart(list ...parley.DepartureRow) []parley.DepartureRow {
+	f.Helper()
+	made := make([]parley.DepartureRow, len(list))
+	f.update(func(tx parley.Tx) (err error) {
+		for i, d := range list {
+			if made[i], err = tx.Bridges().Depart(d); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return made
+}
+
+func bridgeLists(f *fixture) {
+	f.agents("arya", "gendry")
+	plain := newBridge("zwei")
+	full := parley.Bridge{
+		ID: "eins", Layout: parley.LayoutAgentOS, Root: "/srv/é", Agents: []string{"arya", "unknown"}, Channels: []string{"general", "x"},
+		QueueAgent: "gm", ReplaySince: atp(3), Outside: true, Paused: true, CreatedBy: "gendry", CreatedAt: at(2), Since: 9,
+	}
+	f.same("none", f.bridgeList(), []parley.Bridge{})
+	f.bridges(plain, full)
+	f.same("all", f.bridgeList(), []parley.Bridge{full, plain})
+	f.same("one", read(f, func(tx parley.Tx) (parley.Bridge, error) { return tx.Bridges().Get("eins") }), full)
+}
+
+func bridgePut(f *fixture) {
+	f.agents("arya", "gendry")
+	b, other := newBridge("tree"), newBridge("zz")
+	f.bridges(b, other)
+	changed := parley.Bridge{
+		ID: "tree", Layout: "changed", Root: "changed", Agents: []string{"gendry"}, Channels: []string{"general"}, QueueAgent: "changed",
+		ReplaySince: atp(1), Outside: true, Paused: true, CreatedBy: "gendry", CreatedAt: at(9), Since: 99,
+	}
+	f.update(func(tx parley.Tx) error { return tx.Bridges().Put(changed) })
+	b.Agents, b.Channels, b.Paused = []string{"gendry"}, []string{"general"}, true
+	f.same("replaced", f.bridgeList(), []parley.Bridge{b, other})
+	b.Channels, b.Paused = nil, false
+	f.update(func(tx parley.Tx) error { return tx.Bridges().Put(b) })
+	f.same("back", f.bridgeList(), []parley.Bridge{b, other})
+}
+
+func bridgeTaken(f *fixture) {
+	f.agents("arya")
+	b := newBridge("tree")
+	f.bridges(b)
+	sameRoot, nobodys, otherLayout := newBridge("other"), newBridge("nobodys"), newBridge("layout")
+	sameRoot.Root, nobodys.CreatedBy, otherLayout.Root, otherLayout.Layout = b.Root, "nobody", b.Root, parley.LayoutAgentOS
+	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Bridges().Insert(newBridge("tree")) })
+	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Bridges().Insert(sameRoot) })
+	f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Bridges().Insert(nobodys) })
+	f.bridges(otherLayout)
+	f.same("all", f.bridgeList(), []parley.Bridge{otherLayout, b})
+}
+
+func bridgeCursor(f *fixture) {
+	f.agents("arya")
+	f.bridges(newBridge("tree"), newBridge("other"))
+	cursor := func(id string) int64 {
+		return read(f, func(tx parley.Tx) (int64, error) { return tx.Bridges().Cursor(id) })
+	}
+	f.same("at first", cursor("tree"), int64(7))
+	for _, step := range []struct{ to, want int64 }{{20, 20}, {20, 20}, {10, 20}, {21, 21}} {
+		f.update(func(tx parley.Tx) error { return tx.Bridges().MoveCursor("tree", step.to) })
+		f.same("moved", cursor("tree"), step.want)
+	}
+	f.same("of another", cursor("other"), int64(7))
+}
+
+func bridgeErase(f *fixture) {
+	f.agents("arya")
+	f.bridges(newBridge("tree"), newBridge("other"))
+	file, kept := newFile("tree", "a.json", ""), newFile("other", "a.json", "")
+	f.arrived(file, kept)
+	departed := f.depart(newDeparture("tree", "arya", "name", newID()), newDeparture("other", "arya", "name", newID()))
+	f.update(func(tx parley.Tx) error { return tx.Bridges().Erase("tree") })
+	f.same("left", f.bridgeList(), []parley.Bridge{newBridge("other")})
+	f.same("a file of the other", f.file("other", file.File), kept)
+	f.bridges(newBridge("tree"))
+	f.missing("its file", func(tx parley.Tx) error { return found(tx.Bridges().File("tree", file.File)) })
+	f.missing("its departure", func(tx parley.Tx) error { return found(tx.Bridges().DepartureAt("tree", departed[0].Num)) })
+	f.update(func(tx parley.Tx) error { return found(tx.Bridges().DepartureAt("other", departed[1].Num)) })
+}
+
+func bridgeUnknown(f *fixture) {
+	f.agents("arya")
+	f.bridges(newBridge("tree"))
+	for _, id := range []string{"nothing", "", "a\x00b", "\xff"} {
+		for name, call := range map[string]func(parley.BridgeStore) error{
+			"Get":           func(s parley.BridgeStore) error { return found(s.Get(id)) },
+			"Put":           func(s parley.BridgeStore) error { return s.Put(newBridge(id)) },
+			"Erase":         func(s parley.BridgeStore) error { return s.Erase(id) },
+			"Cursor":        func(s parley.BridgeStore) error { return found(s.Cursor(id)) },
+			"MoveCursor":    func(s parley.BridgeStore) error { return s.MoveCursor(id, 9) },
+			"Arrived":       func(s parley.BridgeStore) error { return s.Arrived(newFile(id, "a.json", "")) },
+			"File":          func(s parley.BridgeStore) error { return found(s.File(id, parley.BridgeFile{})) },
+			"Known":         func(s parley.BridgeStore) error { return found(s.Known(id, nil)) },
+			"Named":         func(s parley.BridgeStore) error { return found(s.Named(id, "name", "")) },
+			"LastFile":      func(s parley.BridgeStore) error { return found(s.LastFile(id, "n")) },
+			"Came":          func(s parley.BridgeStore) error { return found(s.Came(id, newID())) },
+			"Depart":        func(s parley.BridgeStore) error { return found(s.Depart(newDeparture(id, "arya", "name", newID()))) },
+			"Departure":     func(s parley.BridgeStore) error { return found(s.Departure(id, newID(), "arya")) },
+			"DepartureAt":   func(s parley.BridgeStore) error { return found(s.DepartureAt(id, 1)) },
+			"DepartedAs":    func(s parley.BridgeStore) error { return found(s.DepartedAs(id, "", "name")) },
+			"LastDeparture": func(s parley.BridgeStore) error { return found(s.LastDeparture(id, "arya", "n")) },
+			"Departures":    func(s parley.BridgeStore) error { return found(s.Departures(id, parley.DepartureDue, 0, 9)) },
+			"PutDeparture":  func(s parley.BridgeStore) error { return s.PutDeparture(parley.DepartureRow{Bridge: id, Num: 1}) },
+		} {
+			f.missing(name+" of "+id, func(tx parley.Tx) error { return call(tx.Bridges()) })
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package tracetree
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/parley-hub/parley"
+)
+
+const mostShown = 60 // characters of a text
+
+// Mermaid is a trace as a Mermaid sequence diagram: an arrow for each way of a message, dashed for an answer and crossed
+// for a failure, with a note of how it went, and one for each run. Whatever a text contains, it stays one label.
+func Mermaid(t parley.Traced) string {
+	d := diagram{names: map[string]string{}}
+	d.b.WriteString("sequenceDiagram\n")
+	for _, m := range t.Items {
+		d.name(m.From)
+		for _, way := range m.Deliveries {
+			d.name(way.Recipient)
+		}
+	}
+	runs := byTrigger(t)
+	for _, m := range t.Items {
+		d.message(m)
+		for _, r := range runs[m.ID] {
+			d.note(r.Agent, Run(r.Run))
+		}
+	}
+	return d.b.String()
+}
+
+// diagram is one that is being written. Participants have names that are the diagram's own.
+type diagram struct {
+	b     strings.Builder
+	names map[string]string
+}
+
+func (d *diagram) name(id string) {
+	if d.names[id] == "" {
+		d.names[id] = fmt.Sprintf("p%d", len(d.names)+1)
+		fmt.Fprintf(&d.b, "    participant %s as %s\n", d.names[id], label(id))
+	}
+}
+
+func (d *diagram) message(m parley.Shown) {
+	says := label(string(m.Type) + " " + shorten(m.Content.Text))
+	if len(m.Deliveries) == 0 {
+		d.note(m.From, string(m.Type)+" "+shorten(m.Content.Text))
+	}
+	for _, way := range m.Deliveries {
+		fmt.Fprintf(&d.b, "    %s%s%s: %s\n", d.names[m.From], arrow(m, way), d.names[way.Recipient], says)
+		d.note(way.Recipient, Way(way))
+	}
+}
+
+// note stands at a participant; of one that has none the diagram says nothing.
+func (d *diagram) note(at, text string) {
+	if d.names[at] != "" {
+		fmt.Fprintf(&d.b, "    Note over %s: %s\n", d.names[at], label(text))
+	}
+}
+
+func arrow(m parley.Shown, d parley.Delivery) string {
+	failed := d.Failure != nil && !d.Open()
+	switch {
+	case failed && m.InReplyTo != "":
+		return "--x"
+	case failed:
+		return "-x"
+	case m.InReplyTo != "":
+		return "-->>"
+	default:
+		return "->>"
+	}
+}
+
+func shorten(text string) string {
+	if runes := []rune(strings.Join(strings.Fields(text), " ")); len(runes) > mostShown {
+		return string(runes[:mostShown]) + "…"
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// label writes a text so that it has no meaning for Mermaid: all but letters, digits and a few signs are written by
+// their numbers. One that is empty would end the line too early.
+func label(text string) string {
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(text, "�") {
+		switch {
+		case unicode.IsLetter(r), unicode.IsDigit(r), unicode.IsMark(r), strings.ContainsRune(" .,!?()_-…", r):
+			b.WriteRune(r)
+		case unicode.IsControl(r), unicode.IsSpace(r):
+			b.WriteByte(' ')
+		default:
+			fmt.Fprintf(&b, "#%d;", r)
+		}
+	}
+	if clean := strings.TrimSpace(b.String()); clean != "" {
+		return clean
+	}
+	return "-"
+}

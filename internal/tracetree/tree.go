@@ -1,0 +1,151 @@
+// Package tracetree draws a trace: what was said, how far each message came and how long that took, and the runs in
+// between. As a tree for people, and as a Mermaid sequence diagram. Pure functions.
+package tracetree
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// node is a line of a tree with what is below it.
+type node struct {
+	line  string
+	below []*node
+}
+
+// Lines are the lines of a trace as a tree. Below each message are its ways to its recipients, the runs it has woken with
+// what they have posted, and its other answers. say is the line of a message.
+func Lines(t parley.Traced, say func(parley.Shown) string) (lines []string) {
+	for _, top := range grow(t, say) {
+		lines = top.draw(lines, "", "")
+	}
+	return lines
+}
+
+func (n *node) draw(lines []string, first, rest string) []string {
+	lines = append(lines, first+n.line)
+	for i, next := range n.below {
+		if i == len(n.below)-1 {
+			lines = next.draw(lines, rest+"└─ ", rest+"   ")
+		} else {
+			lines = next.draw(lines, rest+"├─ ", rest+"│  ")
+		}
+	}
+	return lines
+}
+
+// grow puts each message below the run that has posted it, or else below the message it answers; each run below the way
+// by which it was woken. What belongs to nothing that is known stands at the top. Everything hangs on something older, so
+// that there is no circle.
+func grow(t parley.Traced, say func(parley.Shown) string) (tops []*node) {
+	messages, ways := map[string]*node{}, map[string]*node{}
+	posters := map[string]*node{}
+	runs := byTrigger(t)
+	for _, m := range t.Items {
+		n := &node{line: say(m)}
+		switch {
+		case posters[m.ID] != nil:
+			posters[m.ID].below = append(posters[m.ID].below, n)
+		case messages[m.InReplyTo] != nil:
+			messages[m.InReplyTo].below = append(messages[m.InReplyTo].below, n)
+		default:
+			tops = append(tops, n)
+		}
+		messages[m.ID] = n
+		for _, d := range m.Deliveries {
+			way := &node{line: d.Recipient + "  " + Way(d)}
+			n.below = append(n.below, way)
+			ways[m.ID+" "+d.Recipient] = way
+		}
+		for _, r := range runs[m.ID] {
+			run := &node{line: Run(r.Run)}
+			for _, post := range r.Posts {
+				posters[post] = run
+			}
+			on := ways[m.ID+" "+r.Agent]
+			if on == nil {
+				on = n
+			}
+			on.below = append(on.below, run)
+		}
+	}
+	return tops
+}
+
+// byTrigger are the runs by the newest of the messages shown that has woken each.
+func byTrigger(t parley.Traced) map[string][]parley.RunView {
+	shown := map[string]bool{}
+	for _, m := range t.Items {
+		shown[m.ID] = true
+	}
+	runs := map[string][]parley.RunView{}
+	for _, r := range t.Runs {
+		newest := ""
+		for _, trigger := range r.Triggers {
+			if shown[trigger] {
+				newest = trigger
+			}
+		}
+		runs[newest] = append(runs[newest], r)
+	}
+	return runs
+}
+
+// Way is how a delivery went: each rung with how long it took to get there.
+func Way(d parley.Delivery) string {
+	var steps []string
+	at := d.AcceptedAt
+	step := func(name string, to *time.Time) {
+		if to != nil {
+			steps = append(steps, name+" "+lasting(to.Sub(at)))
+			at = *to
+		}
+	}
+	step("delivered", d.DeliveredAt)
+	step("seen", d.SeenAt)
+	if d.State != parley.DeliveryAnswered {
+		step(string(d.State), d.SettledAt)
+	}
+	step("answered", d.AnsweredAt)
+	if len(steps) == 0 || d.State == parley.DeliveryDead {
+		steps = append(steps, string(d.State))
+	}
+	if d.Attempt > 0 {
+		steps = append(steps, fmt.Sprintf("failed tries: %d", d.Attempt))
+	}
+	return strings.Join(steps, ", ")
+}
+
+// Run is a run on one line.
+func Run(r parley.Run) string {
+	words := []string{"run " + r.ID + " of " + r.Agent, string(r.State)}
+	if r.EndedAt != nil {
+		began := r.CreatedAt
+		if r.StartedAt != nil {
+			began = *r.StartedAt
+		}
+		words = append(words, lasting(r.EndedAt.Sub(began)))
+	}
+	if n := r.InputTokens + r.OutputTokens; n > 0 {
+		words = append(words, fmt.Sprintf("%d tokens", n))
+	}
+	if r.Cost > 0 {
+		words = append(words, fmt.Sprintf("$%.4f", r.Cost))
+	}
+	return strings.Join(words, ", ")
+}
+
+// lasting is a time in units that a person can compare.
+func lasting(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%dms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	default:
+		return d.Round(time.Second).String()
+	}
+}

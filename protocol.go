@@ -1,0 +1,103 @@
+package parley
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Protocols are the formats that this program speaks at its edges.
+func Protocols() []Protocol {
+	return []Protocol{{"agentos", "1.0"}, {"clawos", "1.0"}, {"routing", "1.0.0"}}
+}
+
+// Protocol is the format that the files of a layout are in, as it is spoken here.
+func (l Layout) Protocol() Protocol {
+	for _, p := range Protocols() {
+		if p.Name == l.Dialect() {
+			return p
+		}
+	}
+	return Protocol{}
+}
+
+// Speaker is who speaks which formats.
+type Speaker struct {
+	Agent     string     `json:"agent"`
+	Protocols []Protocol `json:"protocols"`
+	Common    []Protocol `json:"common"` // of which the hub speaks the same: what is used
+}
+
+// Spoken is what the hub speaks, and each agent that speaks anything.
+type Spoken struct {
+	Protocols []Protocol `json:"protocols"`
+	Agents    []Speaker  `json:"agents"`
+}
+
+// ParseProtocol reads a name and a version, as an agent's profile has them: routing/1.0.0.
+func ParseProtocol(text string) (Protocol, error) {
+	name, version, _ := strings.Cut(text, "/")
+	if _, ok := versionOf(version); name == "" || !ok {
+		return Protocol{}, Errorf(BadInput, "%q is no protocol", clip(text)).Suggest("write its name and version, like routing/1.0.0")
+	}
+	return Protocol{name, version}, nil
+}
+
+func (p Protocol) String() string { return p.Name + "/" + p.Version }
+
+// versionOf is a version as its numbers.
+func versionOf(text string) (numbers []int, ok bool) {
+	for part := range strings.SplitSeq(text, ".") {
+		n, err := strconv.Atoi(part)
+		if err != nil || n < 0 || part[0] == '+' {
+			return nil, false
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers, true
+}
+
+// CompareVersions says which of two versions is the newer one, as cmp.Compare does, and whether they have the same major number:
+// only then who speaks the newer one understands the older. What is no version is older than any.
+func CompareVersions(a, b string) (order int, sameMajor bool) {
+	x, xOK := versionOf(a)
+	y, yOK := versionOf(b)
+	if !xOK || !yOK {
+		return cmp.Compare(len(x), len(y)), false
+	}
+	sameMajor = x[0] == y[0]
+	for len(x) < len(y) {
+		x = append(x, 0)
+	}
+	for len(y) < len(x) {
+		y = append(y, 0)
+	}
+	return slices.Compare(x, y), sameMajor
+}
+
+// Common are the formats that two speak, each in the highest version that both understand, by their names.
+func Common(a, b []Protocol) []Protocol {
+	best := map[string]string{}
+	for _, p := range a {
+		for _, q := range b {
+			order, same := CompareVersions(p.Version, q.Version)
+			if p.Name != q.Name || !same {
+				continue
+			}
+			lower := p.Version
+			if order > 0 {
+				lower = q.Version
+			}
+			if order, _ := CompareVersions(lower, best[p.Name]); order > 0 {
+				best[p.Name] = lower
+			}
+		}
+	}
+	common := []Protocol{}
+	for name, version := range best {
+		common = append(common, Protocol{name, version})
+	}
+	slices.SortFunc(common, func(p, q Protocol) int { return cmp.Compare(p.Name, q.Name) })
+	return common
+}
