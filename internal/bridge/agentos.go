@@ -1,0 +1,108 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/dialect"
+)
+
+// documentSize is the largest document of a dialect that sets no limit itself: a body, and what is round it. JSON may need six
+// bytes for one.
+const documentSize = 6*256<<10 + 64<<10
+
+// agentOS lays out a tree of channels (S0). Its files are never moved, changed or deleted.
+type agentOS struct {
+	kit
+	beginning *beginning
+	presence  presence
+}
+
+func newAgentOS(k kit) *agentOS {
+	return &agentOS{kit: k, presence: presence{kit: k, written: map[string]shown{}, heard: map[string]heartbeat{}}}
+}
+
+func (a *agentOS) logFile() string { return "logs/parley.log" }
+
+// inlets are the channels that are mapped and there, with why some are not. What lies in them when they are first seen is history.
+func (a *agentOS) inlets(w world) ([]inlet, error) {
+	channels, failed := a.channels(w)
+	if len(channels) == 0 && failed != nil {
+		return nil, failed
+	}
+	var err error
+	if a.beginning, err = begin(a.tree, a.beginning, w.bridge, channels); err != nil {
+		return nil, err
+	}
+	var found []inlet
+	for _, c := range channels {
+		found = append(found, inlet{path: "channels/" + c, channel: c, byName: true, fixed: true, limit: documentSize})
+	}
+	return found, failed
+}
+
+// channels are the directories that are mapped, or all that may be channels. Mapped ones are made where they are missing; one that
+// cannot be used keeps the others from nothing.
+func (a *agentOS) channels(w world) (names []string, err error) {
+	for _, c := range w.bridge.Channels {
+		if made := a.tree.inMade("channels/"+c, func(*folder) error { return nil }); made != nil {
+			err = errors.Join(err, made)
+		} else {
+			names = append(names, c)
+		}
+	}
+	if len(w.bridge.Channels) > 0 {
+		return names, err
+	}
+	return a.allChannels()
+}
+
+func (a *agentOS) allChannels() ([]string, error) {
+	var names []string
+	err := a.tree.in("channels", func(f *folder) (err error) {
+		names, err = f.folders()
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return parley.CheckChannelName(name) != nil })
+	slices.Sort(names)
+	return names, nil
+}
+
+// complete says in which channel a document is, and whether it is history.
+func (a *agentOS) complete(in inlet, f file, arrival *parley.Arrival) error {
+	if arrival.Channel != "" && arrival.Channel != in.channel {
+		arrival.Warnings = append(arrival.Warnings, "session_id is "+arrival.Channel+": the directory counts, which is "+in.channel)
+	}
+	arrival.Channel = in.channel
+	arrival.History = a.beginning.history(in.channel, f, arrival.At)
+	return nil
+}
+
+func (a *agentOS) settle(inlet, file, outcome) error { return nil }
+
+func (a *agentOS) encode(d parley.Departure) ([]byte, error) {
+	return dialect.Encode(dialect.AgentOS, d)
+}
+
+func (a *agentOS) place(d parley.Departure) string { return "channels/" + d.Channel }
+
+func (a *agentOS) before(context.Context, parley.Departure) error { return nil }
+
+func (a *agentOS) after(context.Context, parley.Departure) error { return nil }
+
+// taken never holds: that it is in place settles it.
+func (a *agentOS) taken(parley.Departure) (bool, error) { return false, nil }
+
+func (a *agentOS) tick(ctx context.Context, w world) error {
+	return errors.Join(a.presence.hear(ctx, w), a.presence.show(w))
+}
+
+func (a *agentOS) watched() []string { return []string{"channels", presenceDir} }
+
+func (a *agentOS) stop(_ context.Context, w world) error { return a.presence.leave(w) }

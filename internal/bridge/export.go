@@ -1,0 +1,247 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+const longWait = 20 * time.Second
+
+// letter is a file that a departure has become.
+type letter struct {
+	id string    // of the departure
+	at time.Time // when it was written; none: before
+}
+
+// stuck is when departures that could not be written are tried again.
+type stuck map[string]retry
+
+type retry struct {
+	at   time.Time
+	wait backoff
+}
+
+// export writes what departs until ctx is done.
+func (e *engine) export(ctx context.Context) {
+	waiting := stuck{}
+	after := "" // what cannot be written at present is passed over, so that the rest goes on
+	for wait := backoff(0); ctx.Err() == nil; {
+		list, err := e.departures(ctx, after)
+		if e.status.trouble("departures", err) {
+			wait.grow()
+			pause(ctx, time.Duration(wait))
+			continue
+		}
+		wait = 0
+		idle := !e.depart(ctx, list, waiting)
+		if after == "" && len(list) < batch {
+			waiting.keep(list)
+		}
+		switch {
+		case idle && len(list) == batch:
+			after = list[batch-1].ID
+		case idle && len(waiting) > 0:
+			after = ""
+			pause(ctx, e.Poll)
+		default:
+			after = ""
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// departures waits for what is to be written.
+func (e *engine) departures(ctx context.Context, after string) ([]parley.Departure, error) {
+	e.mu.Lock()
+	channels, here := e.channels, e.here
+	e.mu.Unlock()
+	if channels == nil { // the tree was not looked at yet
+		select {
+		case <-ctx.Done():
+		case <-here.Done():
+		}
+		return nil, ctx.Err()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(here, cancel)()
+	query := parley.DepartureQuery{Channels: channels, After: after, Limit: batch}
+	if after == "" {
+		query.Wait = longWait
+	}
+	list, err := e.hub.Departures(ctx, e.id, query)
+	if here.Err() != nil {
+		return list, nil // it is asked again, with the channels of now
+	}
+	return list, err
+}
+
+// depart writes what it can. False: there was nothing that could be done.
+func (e *engine) depart(ctx context.Context, list []parley.Departure, waiting stuck) bool {
+	var reports []parley.DepartureReport
+	for _, d := range list {
+		if waiting.holds(d.ID, e.now()) {
+			continue
+		}
+		report, err := e.write(ctx, d)
+		if err != nil {
+			waiting.again(d.ID, e.now())
+			e.status.trouble("writing", err)
+			continue
+		}
+		delete(waiting, d.ID)
+		reports = append(reports, report)
+	}
+	if len(waiting) == 0 {
+		e.status.trouble("writing", nil)
+	}
+	if len(reports) == 0 {
+		return false
+	}
+	err := e.hub.Report(ctx, e.id, reports)
+	if err != nil {
+		for _, r := range reports {
+			waiting.again(r.ID, e.now())
+		}
+	}
+	return !e.status.trouble("reports", err)
+}
+
+// holds says whether it is too early to try a departure again.
+func (s stuck) holds(id string, now time.Time) bool {
+	r, ok := s[id]
+	return ok && now.Before(r.at)
+}
+
+// keep forgets all but what is still to depart.
+func (s stuck) keep(list []parley.Departure) {
+	maps.DeleteFunc(s, func(id string, _ retry) bool {
+		return !slices.ContainsFunc(list, func(d parley.Departure) bool { return d.ID == id })
+	})
+}
+
+// again has a departure tried later.
+func (s stuck) again(id string, now time.Time) {
+	r := s[id]
+	r.wait.grow()
+	r.at = now.Add(time.Duration(r.wait))
+	s[id] = r
+}
+
+// write writes one departure. An error is something that may go away.
+func (e *engine) write(ctx context.Context, d parley.Departure) (parley.DepartureReport, error) {
+	raw, err := e.layout.encode(d)
+	if err == nil {
+		err = e.place(ctx, d, raw)
+	}
+	if why := refusal(err); why != nil {
+		e.say("ERROR: %s cannot be written: %s", d.Name, why.Message)
+		return parley.DepartureReport{ID: d.ID, State: parley.DepartureFailed, Error: why}, nil
+	}
+	if err != nil {
+		return parley.DepartureReport{}, err
+	}
+	e.status.exported.Add(1)
+	return parley.DepartureReport{ID: d.ID, State: parley.DepartureWritten}, nil
+}
+
+// place puts a document where it belongs.
+func (e *engine) place(ctx context.Context, d parley.Departure, raw []byte) error {
+	dir, name := e.layout.place(d), d.Name+".json"
+	err := e.tree.inMade(dir, func(f *folder) error {
+		_, err := f.stat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = e.layout.before(ctx, d)
+		}
+		if err != nil {
+			return err
+		}
+		return f.write(name, raw)
+	})
+	if err != nil {
+		return err
+	}
+	e.mu.Lock()
+	e.written[path.Join(dir, name)] = letter{d.ID, e.now()}
+	e.mu.Unlock()
+	return e.layout.after(ctx, d)
+}
+
+// lookAfter looks at what was written and tells the hub what was taken since.
+func (e *engine) lookAfter(ctx context.Context) error {
+	there := map[string]letter{}
+	for after := ""; ; {
+		list, err := e.hub.Departures(ctx, e.id, parley.DepartureQuery{Written: true, After: after, Limit: asked})
+		if err != nil {
+			return err
+		}
+		reports, err := e.seen(list, there)
+		if err == nil && len(reports) > 0 {
+			err = e.hub.Report(ctx, e.id, reports)
+		}
+		if err != nil {
+			return err
+		}
+		if len(list) < asked {
+			break
+		}
+		after = list[len(list)-1].ID
+	}
+	e.remember(there)
+	return nil
+}
+
+// remember replaces what is known of the files that were written, but for those that the hub may not have heard of yet.
+func (e *engine) remember(there map[string]letter) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for at, l := range e.written {
+		if e.now().Sub(l.at) < time.Minute {
+			there[at] = l
+		}
+	}
+	e.written = there
+}
+
+func (e *engine) seen(list []parley.Departure, there map[string]letter) (reports []parley.DepartureReport, err error) {
+	for _, d := range list {
+		taken, err := e.layout.taken(d)
+		if err != nil {
+			return nil, err
+		}
+		if taken {
+			reports = append(reports, parley.DepartureReport{ID: d.ID, State: parley.DepartureSeen})
+		} else {
+			there[path.Join(e.layout.place(d), d.Name+".json")] = letter{id: d.ID}
+		}
+	}
+	return reports, nil
+}
+
+// evict tells the hub that a file has made room.
+func (e *engine) evict(ctx context.Context, at string) error {
+	e.mu.Lock()
+	l, ours := e.written[at]
+	delete(e.written, at)
+	e.mu.Unlock()
+	e.status.evicted.Add(1)
+	if !ours {
+		return nil
+	}
+	return e.hub.Report(ctx, e.id, []parley.DepartureReport{{ID: l.id, State: parley.DepartureEvicted}})
+}

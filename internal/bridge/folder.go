@@ -1,0 +1,336 @@
+package bridge
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+)
+
+// folder is a directory of a tree that was reached without following a link. Names in it are single names: whatever could lead
+// elsewhere is refused.
+type folder struct {
+	tree *tree
+	path string // below the root; none: the root itself
+	root *os.Root
+}
+
+// listed is how many names are read of a directory at a time.
+const listed = 1024
+
+// errReplaced says that a name meant another file by the time it was opened: it is looked at again later.
+var errReplaced = errors.New("the file was replaced while it was opened")
+
+func (f *folder) close() { _ = f.root.Close() }
+
+// enter opens a folder in this one. The dot keeps the system from waiting for a writer of a FIFO with that name.
+func (f *folder) enter(name string) (*folder, error) {
+	at := path.Join(f.path, name)
+	before, err := f.stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !before.IsDir() {
+		return nil, refuse("%s is %s, not a directory", at, kind(before))
+	}
+	root, err := f.root.OpenRoot(name + "/.")
+	if err != nil {
+		return nil, err
+	}
+	next := &folder{tree: f.tree, path: at, root: root}
+	if after, err := root.Stat("."); err != nil || !os.SameFile(before, after) {
+		next.close()
+		return nil, errors.Join(err, errReplaced)
+	}
+	return next, nil
+}
+
+func (f *folder) mkdir(name string) error {
+	if err := single(name); err != nil {
+		return err
+	}
+	if err := f.root.Mkdir(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return f.hand(name)
+}
+
+// hand gives what the superuser has made to whom the tree belongs, whose scripts work with it.
+func (f *folder) hand(name string) error {
+	if os.Geteuid() != 0 || f.tree.owners[0] == 0 {
+		return nil
+	}
+	return f.root.Lchown(name, int(f.tree.owners[0]), -1)
+}
+
+// stat describes what has a name, links themselves and not what they lead to.
+func (f *folder) stat(name string) (fs.FileInfo, error) {
+	if err := single(name); err != nil {
+		return nil, err
+	}
+	return f.root.Lstat(name)
+}
+
+// list hands out all names in the folder, some at a time, in no order.
+func (f *folder) list(take func(names []string) error) error {
+	if err := f.tree.before(listing, f.path); err != nil {
+		return err
+	}
+	dir, err := f.root.Open(".")
+	if err != nil {
+		return err
+	}
+	defer dir.Close() //nolint:errcheck // nothing was written
+	for {
+		names, err := dir.Readdirnames(listed)
+		if taken := take(f.shown(names)); taken != nil {
+			return taken
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (f *folder) shown(names []string) []string {
+	if f.tree.shows == nil {
+		return names
+	}
+	shown := names[:0]
+	for _, name := range names {
+		if f.tree.shows(f.path, name) {
+			shown = append(shown, name)
+		}
+	}
+	return shown
+}
+
+// folders returns the names of the directories in the folder. Links are none.
+func (f *folder) folders() ([]string, error) {
+	var found []string
+	err := f.list(func(names []string) error {
+		for _, name := range names {
+			if info, err := f.root.Lstat(name); err == nil && info.IsDir() {
+				found = append(found, name)
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+// describe is a file that is not read, whatever it is.
+func (f *folder) describe(name string) file {
+	found := file{name: name, path: path.Join(f.path, name)}
+	if info, err := f.stat(name); err == nil {
+		found.info, found.size, found.mtime = info, info.Size(), info.ModTime()
+	}
+	return found
+}
+
+// read reads a regular file. An *Error says why it is refused; fs.ErrNotExist that it is gone.
+func (f *folder) read(name string, limit int64) (file, error) {
+	found := file{name: name, path: path.Join(f.path, name)}
+	handle, info, err := f.openFile(name, os.O_RDONLY)
+	if info != nil {
+		found.info, found.size, found.mtime = info, info.Size(), info.ModTime()
+	}
+	if err != nil {
+		return found, err
+	}
+	defer handle.Close() //nolint:errcheck // nothing was written
+	if info.Size() > limit {
+		return found, tooLarge(found.path, limit)
+	}
+	found.raw, err = io.ReadAll(io.LimitReader(handle, limit+1))
+	if err != nil {
+		return found, err
+	}
+	if int64(len(found.raw)) > limit {
+		return found, tooLarge(found.path, limit)
+	}
+	found.digest = digest(found.raw)
+	return found, nil
+}
+
+func tooLarge(at string, limit int64) error { return refuse("%s is larger than %d bytes", at, limit) }
+
+func digest(raw []byte) string {
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:])
+}
+
+// openFile opens a regular file, or makes one where flag says so. It is looked at before, because a link is followed and a FIFO
+// waited for otherwise, and after, because it may have been another by then. What is refused is described, too.
+func (f *folder) openFile(name string, flag int) (*os.File, fs.FileInfo, error) {
+	before, err := f.stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && flag&os.O_CREATE != 0:
+		flag |= os.O_EXCL
+	case err != nil:
+		return nil, nil, err
+	default:
+		if err := f.check(name, before); err != nil {
+			return nil, before, err
+		}
+	}
+	if err := f.tree.before(opening, path.Join(f.path, name)); err != nil {
+		return nil, nil, err
+	}
+	handle, err := f.root.OpenFile(name, flag|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o644)
+	if err != nil {
+		return nil, nil, err
+	}
+	after, err := handle.Stat()
+	if err == nil && before != nil && !os.SameFile(before, after) {
+		err = errReplaced
+	}
+	if err == nil {
+		err = f.check(name, after)
+	}
+	if err != nil {
+		return nil, after, errors.Join(err, handle.Close())
+	}
+	return handle, after, nil
+}
+
+// check refuses what is no plain file of the tree's own people.
+func (f *folder) check(name string, info fs.FileInfo) error {
+	at := path.Join(f.path, name)
+	switch {
+	case !info.Mode().IsRegular():
+		return refuse("%s is %s, not a regular file", at, kind(info))
+	case info.Sys().(*syscall.Stat_t).Nlink > 1:
+		return refuse("%s is a hard link: the file has another name too", at)
+	case !f.tree.mayOwn(info):
+		return refuse("%s belongs to another user than the tree", at)
+	}
+	return nil
+}
+
+// kind names what is not a regular file.
+func kind(info fs.FileInfo) string {
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return "a file"
+	case mode.IsDir():
+		return "a directory"
+	case mode&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a FIFO"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	default:
+		return "a device"
+	}
+}
+
+// write puts a document in place under a name that nothing has yet. Where the same document is, it was written before; a
+// conflict if another is.
+func (f *folder) write(name string, raw []byte) error {
+	there, err := f.read(name, int64(len(raw)))
+	switch {
+	case err == nil && bytes.Equal(there.raw, raw):
+		return f.sync()
+	case errors.Is(err, fs.ErrNotExist):
+		return f.replace(name, raw)
+	case err == nil || refusal(err) != nil:
+		return conflict(path.Join(f.path, name))
+	default:
+		return err
+	}
+}
+
+// replace puts a document in place, whatever had its name. It is written beside it first, so that nobody reads half of it.
+func (f *folder) replace(name string, raw []byte) error {
+	if err := f.swap(name, raw, (*os.File).Sync); err != nil {
+		return err
+	}
+	return f.sync()
+}
+
+// refresh is replace, for what need not last.
+func (f *folder) refresh(name string, raw []byte) error {
+	return f.swap(name, raw, func(*os.File) error { return nil })
+}
+
+func (f *folder) swap(name string, raw []byte, sync func(*os.File) error) error {
+	if err := single(name); err != nil {
+		return err
+	}
+	temporary := strings.TrimSuffix(name, ".json") + ".tmp"
+	err := f.put(temporary, raw, sync)
+	if err == nil {
+		err = f.root.Rename(temporary, name)
+	}
+	if err != nil {
+		return errors.Join(err, f.remove(temporary))
+	}
+	return nil
+}
+
+// put writes a new file. What a crash has left under its name makes room.
+func (f *folder) put(name string, raw []byte, sync func(*os.File) error) error {
+	if err := f.remove(name); err != nil {
+		return err
+	}
+	handle, err := f.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o644)
+	if err != nil {
+		return err
+	}
+	if err = f.tree.before(writing, path.Join(f.path, name)); err == nil {
+		_, err = handle.Write(raw)
+	}
+	if err == nil {
+		err = sync(handle)
+	}
+	if err = errors.Join(err, handle.Close()); err != nil {
+		return err
+	}
+	return f.hand(name)
+}
+
+// remove removes a file. One that is gone is no error.
+func (f *folder) remove(name string) error {
+	if err := single(name); err != nil {
+		return err
+	}
+	if err := f.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// sync makes the names in the folder durable.
+func (f *folder) sync() error {
+	dir, err := f.root.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// free is a name that nothing in the folder has: the name itself, or one with a number.
+func (f *folder) free(name string) (string, error) {
+	as := name
+	for n := 2; ; n++ {
+		if _, err := f.stat(as); errors.Is(err, fs.ErrNotExist) {
+			return as, nil
+		} else if err != nil {
+			return "", err
+		}
+		suffix := path.Ext(name)
+		as = fmt.Sprintf("%s~%d%s", strings.TrimSuffix(name, suffix), n, suffix)
+	}
+}

@@ -1,0 +1,117 @@
+package bridge
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestWhatLayThereIsHistoryAndWhatComesIsLive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		b, a := s.say("paper", 2), s.say("paper", 1)
+		s.age(a, time.Hour)
+		var c, d string
+		s.during(func() {
+			c = s.say("paper", 3)
+			d = s.say("team", 4) // a channel that is new
+			s.polls(1)
+		})
+		live, history := s.came()
+		s.is("history", history, []string{a, b})
+		s.is("live", live, []string{c, d})
+
+		e := s.say("paper", 5) // while nobody is at the tree
+		before := len(s.hub.names())
+		s.during(func() { s.polls(2) })
+		live, _ = s.came()
+		s.is("after a restart", live, []string{c, d, e})
+		if n := len(s.hub.names()); n != before+1 {
+			t.Errorf("%d documents came again", n-before-1)
+		}
+	})
+}
+
+func TestAChannelThatIsMappedLaterHasItsOwnHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		s.hub.bridge.Channels = []string{"paper"}
+		s.during(func() {
+			old := s.say("team", 1)
+			s.polls(1)
+			s.is("of channels that are not mapped", s.hub.names(), nil)
+			s.hub.do(func(h *fakeHub) { h.bridge.Channels = []string{"paper", "team"} })
+			s.polls(1)
+			fresh := s.say("team", 2)
+			s.polls(1)
+			live, history := s.came()
+			s.is("history", history, []string{old})
+			s.is("live", live, []string{fresh})
+		})
+	})
+}
+
+func TestReplaySinceOverridesHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		since := time.Date(2026, 1, 11, 16, 0, 0, 0, time.UTC)
+		s.hub.bridge.ReplaySince = &since
+		old := s.say("paper", 1)
+		s.age(old, time.Hour)
+		s.during(func() { s.polls(1) })
+		live, _ := s.came()
+		s.is("live", live, []string{old})
+	})
+}
+
+// A bridge that is killed while it lists what is there must not take what comes meanwhile for old, nor the other way.
+func TestABeginningThatWasCutShort(t *testing.T) {
+	for name, step := range map[string]time.Duration{"fine clock": time.Nanosecond, "steps of a second": time.Second} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			old := s.say("paper", 1)
+			s.must(os.MkdirAll(s.at(own), 0o755))
+			s.put(".parley/"+listingFile, "\n")
+			s.put(".parley/"+beginningFile, "")
+			now := time.Now()
+			stampAt := func(name string, at time.Time) { s.must(os.Chtimes(s.at(name), time.Time{}, at.Truncate(step))) }
+			stampAt(".parley/"+listingFile, now)
+			stampAt(old, now.Add(-2*time.Second))
+			fresh := s.say("paper", 2)
+			stampAt(fresh, now)
+			b, err := begin(s.tree, nil, s.hub.bridge, []string{"paper"})
+			s.must(err)
+			for at, want := range map[string]bool{old: true, fresh: false} {
+				f, err := s.read(at, documentSize)
+				s.must(err)
+				if got := b.history("paper", f, now); got != want {
+					t.Errorf("%s: history is %v", at, got)
+				}
+			}
+		})
+	}
+}
+
+func TestRenamesThatAreSeenLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		var hidden sync.Map
+		s.change = func(tr *tree) { tr.shows = func(_, name string) bool { _, hides := hidden.Load(name); return !hides } }
+		old := s.say("paper", 1)
+		s.age(old, time.Hour)
+		hidden.Store(filepath.Base(old), true)
+		s.during(func() {
+			second, third := s.say("paper", 2), s.say("paper", 3)
+			hidden.Store(filepath.Base(second), true)
+			s.polls(1)
+			hidden.Clear()
+			s.polls(1)
+			live, history := s.came()
+			s.is("live", live, []string{third, second})
+			s.is("history", history, []string{old})
+		})
+	})
+}

@@ -1,0 +1,135 @@
+package bridge
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"path"
+	"sync"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/dialect"
+)
+
+// inboxes is what the layouts with an inbox for each agent have in common. What lies in the inbox of an agent that the hub answers
+// for is pending mail, and consumed; what lies in that of one who lives in the tree is copied in, and stays.
+type inboxes struct {
+	kit
+	dialect dialect.Dialect
+	at      func(folder string) string // the inbox of an agent with that folder
+	limit   int64                      // the size of a document
+	all     string                     // the folder of what is for everybody
+
+	mu      sync.Mutex        // guards what follows: documents come and go in goroutines of their own
+	world   world             // as of the last poll
+	folders map[string]string // of agents: a name that is too long for an id can be found only here
+	strange map[string]bool   // folders of nobody that a line was said about
+}
+
+// among returns the inboxes in folders of agents, and the one of everybody.
+func (b *inboxes) among(w world, folders []string) (list []inlet) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.world, b.folders = w, map[string]string{}
+	for _, folder := range folders {
+		agent, _ := dialect.AgentID(b.dialect, folder)
+		if folder == b.all {
+			agent = parley.All
+		} else if !w.knows(agent) {
+			b.leave(folder)
+			continue
+		}
+		delete(b.strange, folder)
+		b.folders[agent] = folder
+		list = append(list, inlet{path: b.at(folder), agent: agent, consume: !w.lives[agent], limit: b.limit})
+	}
+	return list
+}
+
+// leave says once that an inbox is nobody's.
+func (b *inboxes) leave(folder string) {
+	there, err := b.tree.holds(path.Dir(b.at(folder)), path.Base(b.at(folder)))
+	if there && err == nil && !b.strange[folder] {
+		b.strange[folder] = true
+		b.say("WARN: %s is left alone: %q is no agent of the hub, nor of this bridge", b.at(folder), folder)
+	}
+}
+
+// known is the world as of the last poll.
+func (b *inboxes) known() world {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.world
+}
+
+// folderOf is the name of an agent's folder.
+func (b *inboxes) folderOf(agent string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return cmp.Or(b.folders[agent], dialect.Native(b.dialect, agent))
+}
+
+// knows says whether an agent is the hub's own or lives in the tree.
+func (w world) knows(agent string) bool { return w.own[agent] || w.lives[agent] }
+
+// complete makes mail of a document. What scripts write to each other is theirs: it is told, whenever it expires, and nobody is woken.
+func (b *inboxes) complete(in inlet, _ file, a *parley.Arrival) error {
+	if a.To == "" {
+		a.To = in.agent
+	}
+	if a.To != in.agent && a.To != parley.All {
+		return parley.Errorf(parley.BadInput, "The document is for %s and lies in the inbox of %s.", a.To, in.agent).
+			Suggest("Write it into the inbox of the agent it is for.")
+	}
+	if !in.consume {
+		a.History, a.ExpiresAt = true, time.Time{}
+	}
+	return nil
+}
+
+// place is the inbox of the recipient.
+func (b *inboxes) place(d parley.Departure) string {
+	return b.at(b.folderOf(d.Recipient))
+}
+
+// named is a departure with the names that the tree has for those whose ids do not tell them.
+func (b *inboxes) named(d parley.Departure) parley.Departure {
+	for _, id := range []*string{&d.Recipient, &d.Message.From, &d.Message.To} {
+		if *id != parley.All && dialect.Native(b.dialect, *id) == *id {
+			*id = b.folderOf(*id)
+		}
+	}
+	return d
+}
+
+// taken says whether a document is in the inbox no more. An inbox that is not there as a whole says nothing.
+func (b *inboxes) taken(d parley.Departure) (bool, error) {
+	var there bool
+	err := b.tree.in(b.place(d), func(f *folder) (err error) {
+		there, err = f.holds(d.Name + ".json")
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return !there && err == nil, err
+}
+
+// consumed takes a file out of the inbox, unless it is another by now: that one has yet to arrive, at a later poll.
+func (b *inboxes) consumed(in inlet, f file, take func() error) error {
+	if !in.consume {
+		return nil
+	}
+	now, err := b.tree.read(f.path, in.limit)
+	if refusal(err) != nil || err == nil && now.digest != f.digest {
+		return errReplaced
+	}
+	if err == nil {
+		err = take()
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

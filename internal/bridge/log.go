@@ -1,0 +1,34 @@
+package bridge
+
+import (
+	"errors"
+	"os"
+	"path"
+)
+
+// logSize is how large a log in a tree grows.
+const logSize = 4 << 20
+
+// appendLine adds one line to a file.
+func (f *folder) appendLine(name, line string) error {
+	handle, info, err := f.openFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	_, err = handle.WriteString(line + "\n")
+	if err = errors.Join(err, handle.Close()); err != nil || info.Size() < logSize {
+		return err
+	}
+	return f.retire(file{name: name, path: path.Join(f.path, name)})
+}
+
+// retire puts a log away that has grown large, and with it goes the one before it.
+func (f *folder) retire(log file) error {
+	return f.tree.inMade(own, func(to *folder) error {
+		as := log.name + ".1"
+		if err := to.remove(as); err != nil {
+			return err
+		}
+		return f.tree.carry(log, to, as)
+	})
+}

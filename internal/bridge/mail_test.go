@@ -1,0 +1,69 @@
+package bridge
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// mailDoc is a message from coder in the format of a layout, written at a second.
+func mailDoc(l parley.Layout, n, second int, to string) string {
+	stamp := time.Date(2026, 1, 2, 3, 4, second, 0, time.UTC).Format(time.RFC3339)
+	if l == parley.LayoutInbox {
+		return fmt.Sprintf(`{"version":"1.0.0","msg_id":"msg_%08x","from":"coder","to":%q,"timestamp":%q,"sequence":%d,"type":"status-update",`+
+			`"payload":{"status":"in_progress","message":"hello"}}`, n, to, stamp, n)
+	}
+	return fmt.Sprintf(`{"version":"1.0","id":"m-%d","traceId":"t-%d","from":{"agent":"coder"},"to":{"agent":%q},"timestamp":%q,`+
+		`"type":"notification","priority":"normal","payload":{"event":"progress","message":"hello"}}`, n, n, to, stamp)
+}
+
+// TestMailOnAFileServer polls a tree whose times have steps of a second and whose listings are late. Documents come in the
+// order of their timestamps, each once, and only what is the hub's is taken away.
+func TestMailOnAFileServer(t *testing.T) {
+	for _, l := range []parley.Layout{parley.LayoutInbox, parley.LayoutBlackboard} {
+		t.Run(string(l), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newGround(t)
+				h := newFakeHub(parley.Bridge{ID: "tree", Layout: l, Root: g.dir, Agents: []string{"coder"}, QueueAgent: "gm"}, resident("coder"), ownAgent("ana"))
+				layout := newLayout(l, kit{})
+				mine, theirs := layout.place(parley.Departure{Recipient: "ana"}), layout.place(parley.Departure{Recipient: "coder"})
+				put := func(dir string, n, second int, to string) string {
+					at := path.Join(dir, fmt.Sprintf("msg_%08x.json", n))
+					g.put(at, mailDoc(l, n, second, to))
+					g.must(os.Chtimes(g.at(at), time.Time{}, time.Unix(1_700_000_000, 0)))
+					return at
+				}
+				last, first, hidden, script := put(mine, 1, 9, "ana"), put(mine, 2, 1, "ana"), put(mine, 3, 0, "ana"), put(theirs, 4, 5, "coder")
+				var shown atomic.Bool
+				s := &site{g, h, Options{Hub: h, ID: "tree", Log: slog.New(slog.DiscardHandler), pollOnly: true, change: func(t *tree) {
+					t.shows = func(_, name string) bool { return shown.Load() || name != path.Base(hidden) }
+				}}}
+				for range 2 { // the second time after a restart
+					s.during(func() { s.polls(2) })
+				}
+				s.is("came", h.names(), []string{first, script, last})
+				shown.Store(true)
+				s.during(func() { s.polls(2) })
+				s.is("came late", h.names(), []string{first, script, last, hidden})
+				live, history := s.came()
+				if len(live) != 3 || !slices.Equal(history, []string{script}) {
+					t.Errorf("live %q, history %q", live, history)
+				}
+				if left, err := os.ReadDir(g.at(mine)); err != nil || len(left) > 0 {
+					t.Errorf("%d files are left in the inbox of ana: %v", len(left), err)
+				}
+				if left, err := os.ReadDir(g.at(theirs)); err != nil || len(left) != 1 {
+					t.Errorf("%d files are in the inbox of coder: %v", len(left), err)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,53 @@
+package bridge
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	longestName = 200  // of a file, so that an ending still fits
+	longestLine = 1000 // of a log
+	stamp       = "2006-01-02T15:04:05.000Z"
+)
+
+// plain says whether a name can be shown and kept as it is.
+func plain(name string) bool {
+	return len(name) <= longestName && utf8.ValidString(name) && !strings.ContainsFunc(name, hidden)
+}
+
+// hidden holds for what would change how a line looks.
+func hidden(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
+}
+
+func checkPlain(name string) error {
+	if !plain(name) {
+		return refuse("the file has a name that is too long or cannot be shown: %q", name)
+	}
+	return nil
+}
+
+// safeName is a name under which a refused file is kept.
+func safeName(name string) string {
+	if plain(name) {
+		return name
+	}
+	return "unnamed-" + digest([]byte(name))[:16] + ".json"
+}
+
+// oneLine makes one line of any text.
+func oneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if hidden(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+	s = strings.TrimSpace(s)
+	if len(s) > longestLine {
+		s = strings.ToValidUTF8(s[:longestLine], "") + "…"
+	}
+	return s
+}

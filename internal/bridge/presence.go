@@ -1,0 +1,173 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+const (
+	presenceDir   = "signals/presence"
+	presenceSize  = 4 << 10
+	presenceEvery = 15 * time.Second
+)
+
+// presence keeps the presence files of a tree (S0), both ways: of agents that live there scripts write them, of the hub's the
+// bridge.
+type presence struct {
+	kit
+	written map[string]shown     // by agent
+	heard   map[string]heartbeat // by agent
+}
+
+// signal is a presence file. Its fields are S0's.
+type signal struct {
+	Agent     string          `json:"agent_id"`
+	Timestamp string          `json:"timestamp"`
+	State     parley.State    `json:"state"`
+	Substate  parley.Substate `json:"substate"`
+	PID       int             `json:"watcher_pid"`
+	Channel   string          `json:"channel"`
+}
+
+// shown is what a file says that the bridge wrote.
+type shown struct {
+	signal
+	at time.Time
+}
+
+// heartbeat is what a script's file said when it was last read.
+type heartbeat struct {
+	mtime time.Time
+	gone  bool // it was reported as away
+}
+
+// hear tells the hub which of the agents that live in the tree are there.
+func (p *presence) hear(ctx context.Context, w world) error {
+	var beats []parley.Beat
+	err := p.tree.in(presenceDir, func(f *folder) error {
+		for id := range w.lives {
+			if b, ok := p.beat(f, id); ok {
+				beats = append(beats, b)
+			}
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if len(beats) == 0 {
+		return nil
+	}
+	if err := p.hub.Beat(ctx, p.id, beats); err != nil {
+		clear(p.heard) // it is said again
+		return err
+	}
+	return nil
+}
+
+// beat is what is new of an agent: it has written its file, or has not for too long.
+func (p *presence) beat(f *folder, id string) (parley.Beat, bool) {
+	found, err := f.read(id+".json", presenceSize)
+	if err != nil {
+		return parley.Beat{}, false // there is none, or none to be trusted
+	}
+	last := p.heard[id]
+	at := found.mtime.Add(-p.ahead)
+	var said signal
+	away := json.Unmarshal(found.raw, &said) != nil || said.State != parley.Awake || p.now().Sub(at) >= parley.AwayAfter
+	if found.mtime.Equal(last.mtime) && away == last.gone {
+		return parley.Beat{}, false
+	}
+	p.heard[id] = heartbeat{found.mtime, away}
+	if away {
+		return parley.Beat{Agent: id, State: parley.Offline, At: at}, true
+	}
+	return parley.Beat{Agent: id, State: parley.Awake, Substate: said.Substate, At: at}, true
+}
+
+// show writes the files of the hub's own agents: what has changed, and all of them now and then, for those who look at how old
+// they are.
+func (p *presence) show(w world) error {
+	there := map[string]bool{}
+	var all []signal
+	for _, who := range w.who {
+		if who.Kind == parley.KindAgent && w.own[who.ID] {
+			there[who.ID] = true
+			all = append(all, signal{
+				Agent: who.ID, State: who.State, Substate: who.Substate, PID: os.Getpid(), Channel: channelOf(who, w.bridge.Channels),
+			})
+		}
+	}
+	for id, last := range p.written {
+		if !there[id] && !w.lives[id] {
+			all = append(all, offline(last.signal)) // it was removed
+		}
+	}
+	return p.put(all)
+}
+
+// leave says of all that they are gone.
+func (p *presence) leave(w world) error {
+	var all []signal
+	for id, last := range p.written {
+		if !w.lives[id] {
+			all = append(all, offline(last.signal))
+		}
+	}
+	return p.put(all)
+}
+
+func offline(s signal) signal {
+	s.State, s.Substate = parley.Offline, ""
+	return s
+}
+
+func (p *presence) put(all []signal) error {
+	all = slices.DeleteFunc(all, p.shows)
+	if len(all) == 0 {
+		return nil
+	}
+	return p.tree.inMade(presenceDir, func(f *folder) error {
+		var failed error
+		for _, s := range all {
+			now := p.now()
+			stamped := s
+			stamped.Timestamp = now.UTC().Format(stamp)
+			raw, err := json.MarshalIndent(stamped, "", "  ")
+			if err == nil {
+				err = f.refresh(s.Agent+".json", append(raw, '\n'))
+			}
+			if err == nil {
+				p.written[s.Agent] = shown{s, now}
+			}
+			failed = errors.Join(failed, err)
+		}
+		return failed
+	})
+}
+
+// shows says whether an agent's file is still good.
+func (p *presence) shows(s signal) bool {
+	last, ok := p.written[s.Agent]
+	return ok && last.signal == s && (s.State == parley.Offline || p.now().Sub(last.at) < presenceEvery)
+}
+
+// channelOf is the channel that an agent works in, as far as the tree has it, or one in which it can be met.
+func channelOf(who parley.Presence, mapped []string) string {
+	for _, work := range who.Work {
+		if work.Channel != "" && (len(mapped) == 0 || slices.Contains(mapped, work.Channel)) {
+			return work.Channel
+		}
+	}
+	if len(mapped) > 0 {
+		return mapped[0]
+	}
+	return ""
+}

@@ -1,0 +1,281 @@
+package bridge
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"slices"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/dialect"
+)
+
+const (
+	batch      = 100     // documents that the hub takes at once
+	batchBytes = 1 << 20 // and how large they are together, the last one not counted
+	roundBytes = 8 << 20 // what is held in memory of all folders together
+)
+
+// document is one that was read and is on its way to the hub.
+type document struct {
+	queue   *queue
+	item    item
+	file    file
+	arrival parley.Arrival
+}
+
+// round takes a batch of each folder that has something new: so none of them waits for a large one. It says whether
+// anything is left.
+func (e *engine) round(ctx context.Context) (more bool, err error) {
+	docs, err := e.gather(ctx)
+	if err != nil {
+		e.putBack(docs)
+		return false, err
+	}
+	slices.SortStableFunc(docs, inOrder)
+	for len(docs) > 0 {
+		n := portion(docs)
+		if err := e.hand(ctx, docs[:n]); err != nil {
+			e.putBack(docs)
+			return false, err
+		}
+		docs = docs[n:]
+	}
+	for _, q := range e.queues {
+		more = more || q.waiting() > 0 && !q.blocked
+	}
+	return more && ctx.Err() == nil, ctx.Err()
+}
+
+// inOrder orders what was found together by its time. Where names are the order, folders have nothing to do with each other.
+func inOrder(a, b document) int {
+	if a.queue.byName || b.queue.byName {
+		return 0
+	}
+	return cmp.Or(a.item.at.Compare(b.item.at), cmp.Compare(a.item.name, b.item.name))
+}
+
+// gather reads a batch of each folder, until enough is held. Whose turn did not come has it first in the next round.
+func (e *engine) gather(ctx context.Context) ([]document, error) {
+	var docs []document
+	var held int64
+	for i, at := range e.turn {
+		q := e.queues[at]
+		if q.blocked {
+			continue
+		}
+		some, err := e.gatherFrom(ctx, q)
+		docs = append(docs, some...)
+		if err != nil {
+			return docs, err
+		}
+		for _, d := range some {
+			held += d.file.size
+		}
+		if held > roundBytes {
+			e.turn = slices.Concat(e.turn[i+1:], e.turn[:i+1])
+			break
+		}
+	}
+	return docs, nil
+}
+
+func (e *engine) gatherFrom(ctx context.Context, q *queue) (docs []document, err error) {
+	if !q.fresh && q.waiting() == 0 {
+		return nil, nil
+	}
+	var hub error
+	tree := e.inFolder(q, func(f *folder) error {
+		if q.fresh && q.waiting() == 0 {
+			e.status.trouble(q.path, nil)
+			if err := q.list(f); err != nil {
+				return err
+			}
+		}
+		if hub = e.advance(ctx, q, f); hub != nil {
+			return nil
+		}
+		var held int64
+		for n := 0; n < batch && len(q.next) > 0 && held < batchBytes; n++ {
+			i := q.next[0]
+			q.next = q.next[1:]
+			if d, ok := e.fetch(f, q, i); ok {
+				docs, held = append(docs, d), held+d.file.size
+			}
+		}
+		return nil
+	})
+	if tree != nil {
+		e.status.trouble(q.path, tree)
+	}
+	if len(docs) == 0 || hub != nil || q.fixed || q.consume {
+		return docs, hub
+	}
+	return e.unknown(ctx, q, docs)
+}
+
+// unknown leaves what the hub does not have yet.
+func (e *engine) unknown(ctx context.Context, q *queue, docs []document) ([]document, error) {
+	var files []parley.BridgeFile
+	for _, d := range docs {
+		files = append(files, d.arrival.BridgeFile)
+	}
+	unknown, err := e.hub.Unknown(ctx, e.id, files)
+	if err != nil {
+		return docs, err
+	}
+	var left []document
+	for _, d := range docs {
+		if slices.Contains(unknown, d.arrival.BridgeFile) {
+			left = append(left, d)
+		} else {
+			q.done(d.file)
+		}
+	}
+	return left, nil
+}
+
+// fetch reads one file. What is refused, expired, gone or not whole yet is dealt with here.
+func (e *engine) fetch(f *folder, q *queue, i item) (document, bool) {
+	var found file
+	err := checkPlain(i.name)
+	if err == nil {
+		found, err = f.read(i.name, q.limit)
+	} else {
+		found = f.describe(i.name)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errReplaced):
+		return document{}, false
+	case refusal(err) != nil:
+		e.refuse(q, found, refusal(err))
+		return document{}, false
+	case err != nil:
+		e.status.trouble(q.path, err)
+		return document{}, false
+	}
+	return e.read(q, i, found)
+}
+
+// read makes a document of what was read.
+func (e *engine) read(q *queue, i item, found file) (document, bool) {
+	a, err := dialect.Decode(e.dialect, found.raw)
+	if err != nil && !json.Valid(found.raw) && e.mayBeUnfinished(q, found) {
+		return document{}, false
+	}
+	if err == nil {
+		a.BridgeFile = parley.BridgeFile{Path: found.path}
+		if !q.fixed {
+			a.Digest = found.digest
+		}
+		err = e.layout.complete(q.inlet, found, &a)
+	}
+	switch {
+	case refusal(err) != nil:
+		e.refuse(q, found, refusal(err))
+		return document{}, false
+	case err != nil:
+		e.status.trouble(q.path, err)
+		return document{}, false
+	case !a.ExpiresAt.IsZero() && a.ExpiresAt.Before(e.now()):
+		e.settle(q, found, expired)
+		return document{}, false
+	}
+	return document{q, i, found, a}, true
+}
+
+// mayBeUnfinished says whether a file that cannot be parsed may still be being written: by scripts that write in place.
+func (e *engine) mayBeUnfinished(q *queue, f file) bool {
+	before, seen := q.partial[f.name]
+	if !seen || before.size != f.size || !before.mtime.Equal(f.mtime) {
+		q.partial[f.name] = unparsed{f.size, f.mtime, e.now()}
+		return true
+	}
+	return e.now().Sub(before.since) < unbroken
+}
+
+// portion is how many of the documents go to the hub at once.
+func portion(docs []document) int {
+	n, held := 0, int64(0)
+	for n < len(docs) && n < batch && held < batchBytes {
+		held += docs[n].file.size
+		n++
+	}
+	return n
+}
+
+// hand hands documents to the hub and does what follows from what it says.
+func (e *engine) hand(ctx context.Context, docs []document) error {
+	list := make([]parley.Arrival, len(docs))
+	for i, d := range docs {
+		list[i] = d.arrival
+	}
+	results, err := e.hub.Arrive(ctx, e.id, list)
+	if err != nil {
+		return err
+	}
+	if len(results) != len(docs) {
+		return parley.Errorf(parley.Internal, "the hub took %d documents and told of %d", len(docs), len(results))
+	}
+	var later []document
+	for i, d := range docs {
+		if !e.became(d, results[i]) {
+			later = append(later, d)
+		}
+	}
+	e.putBack(later)
+	return nil
+}
+
+// became does what follows from what the hub says of one document. False: it has to wait, and those of its inbox behind it.
+func (e *engine) became(d document, r parley.Arrived) bool {
+	switch {
+	case r.Error == nil && r.Duplicate && r.Message == "" && d.queue.consume:
+		e.refuse(d.queue, d.file, cameInVain())
+	case r.Error == nil:
+		if !r.Duplicate {
+			e.status.imported.Add(1)
+			e.warn(d, r.Notices)
+		}
+		e.settle(d.queue, d.file, arrived)
+	case refusal(r.Error) != nil:
+		e.refuse(d.queue, d.file, r.Error)
+	default:
+		e.status.trouble(d.queue.path, r.Error)
+		d.queue.blocked = d.queue.consume
+		return !d.queue.consume
+	}
+	return true
+}
+
+// cameInVain is why a document is refused that a bridge has brought before, which then was killed before it could say why.
+func cameInVain() *parley.Error {
+	return parley.Errorf(parley.BadInput, "it has come before, and there is no message of it").
+		Suggest("see the log of the hub, and write it again under another name")
+}
+
+func (e *engine) warn(d document, notices []string) {
+	for _, w := range slices.Concat(d.arrival.Warnings, notices) {
+		e.say("WARN: %s: %s", d.file.path, w)
+	}
+}
+
+// putBack returns documents to the heads of their queues.
+func (e *engine) putBack(docs []document) {
+	for _, d := range slices.Backward(docs) {
+		d.queue.putBack(d.item)
+	}
+}
+
+// settle has the layout deal with a file that needs nothing more from the hub. What fails is done at a later poll.
+func (e *engine) settle(q *queue, f file, o outcome) {
+	err := e.layout.settle(q.inlet, f, o)
+	switch {
+	case err == nil:
+		q.done(f)
+	case !errors.Is(err, errReplaced): // what is there by now has yet to arrive
+		e.status.trouble(q.path, err)
+	}
+}

@@ -1,0 +1,123 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// status is how a bridge gets on.
+type status struct {
+	imported, exported, rejected, evicted atomic.Int64
+
+	mu       sync.Mutex
+	scanned  time.Time
+	waiting  int64
+	troubles map[string]string // what does not get on, by what it is
+	told     time.Time         // when the last line on a long import was
+}
+
+// trouble notes why something does not get on, or that it does, and says which. The end of the bridge is no trouble.
+func (s *status) trouble(of string, err error) bool {
+	if errors.Is(err, context.Canceled) {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil {
+		delete(s.troubles, of)
+		return false
+	}
+	if s.troubles == nil {
+		s.troubles = map[string]string{}
+	}
+	s.troubles[of] = oneLine(err.Error())
+	return true
+}
+
+// looked notes that the tree was looked at just now.
+func (s *status) looked(waiting int64) parley.BridgeStatus {
+	s.mu.Lock()
+	s.scanned, s.waiting = time.Now(), waiting
+	s.mu.Unlock()
+	return s.view()
+}
+
+func (s *status) view() parley.BridgeStatus {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := parley.BridgeStatus{
+		Running: true, Imported: s.imported.Load(), Exported: s.exported.Load(), Rejected: s.rejected.Load(), Evicted: s.evicted.Load(),
+		Waiting: s.waiting, Trouble: s.firstTroubles(),
+	}
+	if !s.scanned.IsZero() {
+		at := s.scanned
+		v.ScannedAt = &at
+	}
+	return v
+}
+
+// firstTroubles is what to show of many troubles.
+func (s *status) firstTroubles() string {
+	const shown = 3
+	of := slices.Sorted(maps.Keys(s.troubles))
+	var all []string
+	for _, name := range of[:min(shown, len(of))] {
+		all = append(all, s.troubles[name])
+	}
+	text := strings.Join(slices.Compact(all), "; ")
+	if more := len(of) - shown; more > 0 {
+		text += "; and " + strconv.Itoa(more) + " more"
+	}
+	return text
+}
+
+// due says, about once a second, that it is time for a line on a long import.
+func (s *status) due(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.told.IsZero() {
+		s.told = now // the first is said when it has taken a second
+	}
+	if now.Sub(s.told) < time.Second {
+		return false
+	}
+	s.told = now
+	return true
+}
+
+// progress tells of an import that takes long.
+func (e *engine) progress() {
+	waiting := e.waiting()
+	if waiting == 0 {
+		e.status.mu.Lock()
+		e.status.told = time.Time{}
+		e.status.mu.Unlock()
+		return
+	}
+	if !e.status.due(time.Now()) {
+		return
+	}
+	imported := e.status.imported.Load()
+	e.Log.Info("imported "+thousands(imported)+", "+thousands(waiting)+" wait", "bridge", e.id)
+	if e.Progress != nil {
+		e.Progress(imported, waiting)
+	}
+}
+
+// thousands writes a number as people read it.
+func thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

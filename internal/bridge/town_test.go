@@ -1,0 +1,260 @@
+package bridge_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/bridge"
+	"github.com/parley-hub/parley/internal/dispatch"
+	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/prompt"
+	"github.com/parley-hub/parley/internal/runtime/script"
+	"github.com/parley-hub/parley/internal/store/sqlite"
+)
+
+var owner = hub.Caller{Agent: parley.Owner}
+
+// town is a hub with agents that follow scripts, and a tree that is joined to it, whose bridge can be killed.
+type town struct {
+	*hub.Hub
+	t      *testing.T
+	dir    string        // of the tree
+	looked chan struct{} // the bridge has done something
+	kills  atomic.Int64
+	die    atomic.Pointer[step] // after which the bridge is killed, once
+}
+
+// step is what a bridge does with the hub.
+type step string
+
+const (
+	named    step = "the names of departures are fixed"
+	written  step = "documents are renamed into place"
+	reported step = "that is reported"
+	stored   step = "what arrived is stored"
+)
+
+var steps = []step{named, written, reported, stored}
+
+// door is the hub as a bridge uses it. Whoever is killed at it gets no answer.
+type door struct {
+	parley.BridgeHub
+	*town
+	kill context.CancelFunc
+}
+
+var errKilled = errors.New("killed")
+
+func (d door) dies(at step, err error) error {
+	select {
+	case d.looked <- struct{}{}:
+	default:
+	}
+	if want := d.die.Load(); err == nil && want != nil && *want == at && d.die.CompareAndSwap(want, nil) {
+		d.kills.Add(1)
+		d.kill()
+		return errKilled
+	}
+	return err
+}
+
+func (d door) NoteBridge(ctx context.Context, id string, s parley.BridgeStatus) error {
+	return d.dies("", d.BridgeHub.NoteBridge(ctx, id, s))
+}
+
+func (d door) Arrive(ctx context.Context, id string, list []parley.Arrival) ([]parley.Arrived, error) {
+	got, err := d.BridgeHub.Arrive(ctx, id, list)
+	return got, d.dies(stored, err)
+}
+
+func (d door) Departures(ctx context.Context, id string, q parley.DepartureQuery) ([]parley.Departure, error) {
+	list, err := d.BridgeHub.Departures(ctx, id, q)
+	if q.Written || len(list) == 0 {
+		return list, err
+	}
+	return list, d.dies(named, err)
+}
+
+func (d door) Report(ctx context.Context, id string, reports []parley.DepartureReport) error {
+	if err := d.dies(written, nil); err != nil {
+		return err
+	}
+	return d.dies(reported, d.BridgeHub.Report(ctx, id, reports))
+}
+
+// newTown has agents follow rules, and a tree joined in which the others live.
+func newTown(t *testing.T, b parley.NewBridge, rules map[string]string) *town {
+	t.Helper()
+	ctx := t.Context()
+	db, err := sqlite.Open(ctx, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := hub.New(ctx, db, hub.Config{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &town{Hub: h, t: t, dir: t.TempDir(), looked: make(chan struct{}, 1)}
+	for agent, text := range rules {
+		config, err := json.Marshal(map[string]string{"rules": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.add(parley.NewAgent{ID: agent, Profile: parley.Profile{Runtime: parley.RuntimeScript, RuntimeConfig: config}})
+	}
+	b.ID, b.Root = "tree", w.dir
+	if _, err := h.AddBridge(ctx, owner, b); err != nil {
+		t.Fatal(err)
+	}
+	h.Start(ctx)
+	runs := w.dispatcher()
+	runs.Start(ctx)
+	t.Cleanup(func() {
+		runs.Stop()
+		h.Stop()
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+func (w *town) add(n parley.NewAgent) {
+	w.t.Helper()
+	if _, err := w.AddAgent(w.t.Context(), owner, n); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *town) dispatcher() *dispatch.Dispatcher {
+	scripts := script.New()
+	return dispatch.New(w.Hub, dispatch.Options{
+		Node: "here", Log: slog.New(slog.DiscardHandler),
+		Runtime: func(parley.Agent) (parley.Runtime, error) { return scripts, nil },
+		Prompt:  prompt.Build,
+		Dir:     func(string) string { return "" },
+		Files:   func(string) ([]parley.IdentityFile, error) { return nil, nil },
+		Tools:   func(parley.Agent) []parley.ToolDoc { return nil },
+	})
+}
+
+// join has the tree bridged until the test is over, again each time the bridge is killed.
+func (w *town) join() {
+	ctx, cancel := context.WithCancel(w.t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			life, kill := context.WithCancel(ctx)
+			err := bridge.Run(life, bridge.Options{
+				Hub: door{w.BridgeAt(owner), w, kill}, ID: "tree", Poll: 10 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
+			})
+			if err != nil && life.Err() == nil {
+				w.t.Error(err)
+				cancel()
+			}
+			kill()
+		}
+	}()
+	w.t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
+}
+
+// until waits for something that the bridge does. It looks each time the bridge has done anything.
+func (w *town) until(what string, done func() bool) {
+	w.t.Helper()
+	late := time.After(20 * time.Second)
+	for !done() {
+		select {
+		case <-w.looked:
+		case <-late:
+			w.t.Fatalf("%s: not after a long time; the tree: %q", what, w.files("."))
+		}
+	}
+}
+
+// put writes a document as the seeds' scripts do.
+func (w *town) put(at string, document map[string]any) {
+	w.t.Helper()
+	raw, err := json.Marshal(document)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	full := filepath.Join(w.dir, at)
+	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	temporary := strings.TrimSuffix(full, ".json") + ".tmp"
+	if err := os.WriteFile(temporary, raw, 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.Rename(temporary, full); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// files lists the files below a folder that are no temporary ones.
+func (w *town) files(at string) (list []string) {
+	_ = filepath.WalkDir(filepath.Join(w.dir, at), func(p string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && filepath.Ext(p) != ".tmp" {
+			below, _ := filepath.Rel(w.dir, p)
+			list = append(list, filepath.ToSlash(below))
+		}
+		return nil
+	})
+	return list
+}
+
+// text reads a file.
+func (w *town) text(at string) string {
+	w.t.Helper()
+	raw, err := os.ReadFile(filepath.Join(w.dir, at))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// document reads one.
+func (w *town) document(at string) (d map[string]any) {
+	w.t.Helper()
+	if err := json.Unmarshal([]byte(w.text(at)), &d); err != nil {
+		w.t.Fatal(err)
+	}
+	return d
+}
+
+// awaitMail waits for so many documents in an inbox, and returns them by their types.
+func (w *town) awaitMail(inbox string, n int) map[string]map[string]any {
+	w.t.Helper()
+	w.until(inbox, func() bool { return len(w.files(inbox)) >= n })
+	byType := map[string]map[string]any{}
+	for _, at := range w.files(inbox) {
+		d := w.document(at)
+		byType[d["type"].(string)] = d
+	}
+	if found := w.files(inbox); len(found) != n || len(byType) != n {
+		w.t.Fatalf("%s has %d documents of %d types, want %d: %q", inbox, len(found), len(byType), n, found)
+	}
+	return byType
+}
+
+// take removes a document, as a script that has read it.
+func (w *town) take(at string) {
+	w.t.Helper()
+	if err := os.Remove(filepath.Join(w.dir, at)); err != nil {
+		w.t.Fatal(err)
+	}
+}

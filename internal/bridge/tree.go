@@ -1,0 +1,214 @@
+package bridge
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/parley-hub/parley"
+)
+
+// own is the folder of everything that is Parley's own.
+const own = ".parley"
+
+// tree is a directory tree as the bridge touches it: nothing outside of its root, and nothing through a link.
+type tree struct {
+	root   *os.Root
+	owners []uint32    // whose files are read: the root's owner, the process's, and the superuser
+	dir    string      // where it is
+	info   fs.FileInfo // of its root
+	// shows says, in tests, whether a listing shows a name yet. A file server's clients see some late.
+	shows func(dir, name string) bool
+	// meanwhile is what happens, in tests, just before something is done: others are at the tree too, and disks fail.
+	meanwhile func(deed, at string) error
+	flock     func(fd, how int) error
+}
+
+// What others may come before.
+const (
+	listing = "list"
+	opening = "open"
+	writing = "write"
+	moving  = "move"
+)
+
+func (t *tree) before(deed, at string) error {
+	if t.meanwhile == nil {
+		return nil
+	}
+	return t.meanwhile(deed, at)
+}
+
+// openTree opens a tree by the absolute path of its root.
+func openTree(dir string) (*tree, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	info, err := root.Stat(".")
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	stat := info.Sys().(*syscall.Stat_t)
+	owners := []uint32{stat.Uid, uint32(os.Geteuid()), 0} //nolint:gosec // a user's id is not negative
+	return &tree{root: root, owners: owners, dir: dir, info: info, flock: syscall.Flock}, nil
+}
+
+func (t *tree) close() error { return t.root.Close() }
+
+// open opens a folder by its path below the root. fs.ErrNotExist if it is not there, and a refusal if any part of it is a link or
+// no directory. Whoever opens it closes it.
+func (t *tree) open(dir string) (*folder, error) { return t.walk(dir, (*folder).enter) }
+
+// make opens a folder, and makes what is missing of it.
+func (t *tree) make(dir string) (*folder, error) {
+	return t.walk(dir, func(f *folder, name string) (*folder, error) {
+		next, err := f.enter(name)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return next, err
+		}
+		if err := f.mkdir(name); err != nil {
+			return nil, err
+		}
+		return f.enter(name)
+	})
+}
+
+func (t *tree) walk(dir string, step func(*folder, string) (*folder, error)) (*folder, error) {
+	root, err := t.root.OpenRoot(".")
+	if err != nil {
+		return nil, err
+	}
+	f := &folder{tree: t, root: root}
+	if dir == "" || dir == "." {
+		return f, nil
+	}
+	for name := range strings.SplitSeq(dir, "/") {
+		if name == "" || name == "." { // the root itself
+			continue
+		}
+		next, err := step(f, name)
+		f.close()
+		if err != nil {
+			return nil, err
+		}
+		f = next
+	}
+	return f, nil
+}
+
+// in opens a folder for one thing that is done in it.
+func (t *tree) in(dir string, do func(*folder) error) error {
+	f, err := t.open(dir)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	return do(f)
+}
+
+// inMade is in, for a folder that is made where it is missing.
+func (t *tree) inMade(dir string, do func(*folder) error) error {
+	f, err := t.make(dir)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	return do(f)
+}
+
+// read reads a file by its path below the root.
+func (t *tree) read(at string, limit int64) (found file, err error) {
+	err = t.in(path.Dir(at), func(f *folder) error {
+		found, err = f.read(path.Base(at), limit)
+		return err
+	})
+	return found, err
+}
+
+// move moves a file into another folder, which is made where it is missing. Nothing that is there is overwritten: what has the
+// same name gets another.
+func (t *tree) move(f file, dir string) error {
+	return t.inMade(dir, func(to *folder) error {
+		as, err := to.free(f.name)
+		if err != nil {
+			return err
+		}
+		return t.carry(f, to, as)
+	})
+}
+
+// carry moves a file to a name that is free, if it is still the one that was found. errReplaced if not: what has its place by now
+// keeps it.
+func (t *tree) carry(f file, to *folder, as string) error {
+	return t.in(path.Dir(f.path), func(from *folder) error {
+		err := from.still(f.name, f)
+		if err == nil {
+			err = t.before(moving, f.path)
+		}
+		if err == nil {
+			err = from.rename(f.name, to, as)
+		}
+		if err != nil {
+			return err
+		}
+		if err = to.still(as, f); errors.Is(err, errReplaced) {
+			err = errors.Join(err, to.putBack(as, from, f.name))
+		}
+		return err
+	})
+}
+
+// consume deletes a file, if it is still the one that was found. It is moved first, because only then nobody puts another in its
+// place.
+func (t *tree) consume(f file) error {
+	return t.inMade(own, func(to *folder) error {
+		if err := to.remove(consumed); err != nil {
+			return err
+		}
+		if err := t.carry(f, to, consumed); err != nil {
+			return err
+		}
+		return to.remove(consumed)
+	})
+}
+
+// consumed is the name of a file that is about to be deleted.
+const consumed = "consumed"
+
+// mayOwn says whether files of an owner are read.
+func (t *tree) mayOwn(info fs.FileInfo) bool {
+	return slices.Contains(t.owners, info.Sys().(*syscall.Stat_t).Uid)
+}
+
+// single refuses what is no plain name in a folder.
+func single(name string) error {
+	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
+		return refuse("%q is no name of a file", name)
+	}
+	return nil
+}
+
+// refuse is why a file is not read, for good.
+func refuse(format string, args ...any) error {
+	return parley.Errorf(parley.BadInput, "%s", fmt.Sprintf(format, args...))
+}
+
+// refusal is the refusal that an error is, or nil for one that may go away by itself.
+func refusal(err error) *parley.Error {
+	e, ok := errors.AsType[*parley.Error](err)
+	if ok && (e.Code == parley.BadInput || e.Code == parley.NotPermitted) {
+		return e
+	}
+	return nil
+}
+
+// conflict says that a name is in use by another file.
+func conflict(at string) error {
+	return parley.Errorf(parley.BadInput, "%s is there already, and it is another document", at).Because(parley.Conflict)
+}

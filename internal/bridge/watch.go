@@ -1,0 +1,148 @@
+package bridge
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// waker collects where something has changed.
+type waker struct {
+	up chan struct{}
+
+	mu         sync.Mutex
+	changed    map[string]bool // folders
+	everywhere bool
+}
+
+func (w *waker) all() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.everywhere = true
+}
+
+// in says that something has changed in a folder; none: somewhere.
+func (w *waker) in(folder string) {
+	w.mu.Lock()
+	w.changed[folder] = true
+	w.everywhere = w.everywhere || folder == ""
+	w.mu.Unlock()
+	select {
+	case w.up <- struct{}{}:
+	default: // it is awake already
+	}
+}
+
+func (w *waker) take() (changed map[string]bool, everywhere bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	changed, everywhere = w.changed, w.everywhere
+	w.changed, w.everywhere = map[string]bool{}, false
+	return changed, everywhere
+}
+
+// watcher makes a look earlier than the next poll would be. It loses events, sees none on some file systems, and may not be had
+// at all: polling does without.
+type watcher struct {
+	events   *fsnotify.Watcher
+	wake     *waker
+	watched  map[string]bool // folders
+	finished chan struct{}
+}
+
+func (e *engine) watch(ctx context.Context) *watcher {
+	w := &watcher{wake: &e.wake, watched: map[string]bool{}, finished: make(chan struct{})}
+	if e.pollOnly {
+		close(w.finished)
+		return w
+	}
+	if events, err := fsnotify.NewWatcher(); err == nil {
+		w.events = events
+		go w.run(ctx, e.world.bridge.Root)
+	} else {
+		close(w.finished)
+	}
+	return w
+}
+
+func (w *watcher) run(ctx context.Context, root string) {
+	defer close(w.finished)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case event, open := <-w.events.Events:
+			if !open {
+				return
+			}
+			w.heard(root, event)
+		case _, open := <-w.events.Errors:
+			if !open {
+				return
+			}
+			w.wake.in("") // events were lost
+		}
+	}
+}
+
+// heard wakes the poller for a document that has come or changed, and for a folder that has come. What goes is looked at with the
+// next poll.
+func (w *watcher) heard(root string, event fsnotify.Event) {
+	if !event.Has(fsnotify.Create) && !event.Has(fsnotify.Write) {
+		return
+	}
+	if !strings.HasSuffix(event.Name, ".json") {
+		if info, err := os.Lstat(event.Name); err == nil && info.IsDir() {
+			w.wake.in("")
+		}
+		return
+	}
+	if folder, err := filepath.Rel(root, filepath.Dir(event.Name)); err == nil {
+		w.wake.in(filepath.ToSlash(folder))
+	}
+}
+
+// follow watches these folders, those that they are in, and no others. Each is watched before what is in it is looked for, and
+// again at each poll: it may have been removed and made anew.
+func (w *watcher) follow(root string, folders []string) {
+	if w.events == nil {
+		return
+	}
+	wanted := map[string]bool{".": true}
+	for _, folder := range folders {
+		for ; !wanted[folder]; folder = path.Dir(folder) {
+			wanted[folder] = true
+		}
+	}
+	fresh := false
+	for _, folder := range slices.Sorted(maps.Keys(wanted)) {
+		if w.events.Add(filepath.Join(root, folder)) != nil { // it may not be there
+			delete(wanted, folder)
+			continue
+		}
+		fresh = fresh || !w.watched[folder]
+	}
+	if fresh {
+		w.wake.in("") // a folder may have come into it before it was watched
+	}
+	for folder := range w.watched {
+		if !wanted[folder] {
+			_ = w.events.Remove(filepath.Join(root, folder)) // it may be gone
+		}
+	}
+	w.watched = wanted
+}
+
+func (w *watcher) stop() {
+	if w.events != nil {
+		_ = w.events.Close() // nothing depends on it
+	}
+	<-w.finished
+}

@@ -1,0 +1,143 @@
+package dialect
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/schema"
+)
+
+// millis is how times are written.
+const millis = "2006-01-02T15:04:05.000Z07:00"
+
+func readAgentOS(doc object) view {
+	v := view{name: doc.text("id"), channel: doc.text("session_id"), replyTo: metadataText(doc, "in_reply_to")}
+	v.at, _ = schema.Moment(doc.text("timestamp")) // its form is checked
+	content := doc.object("content")
+	v.Text, v.Code = content.text("text"), content.text("code")
+	v.Type = typeOfAgentOS(parley.Type(doc.text("type")))
+	var dropped int
+	v.Artifacts, dropped = readArtifacts(content.raw("artifacts"))
+	v.readNames(AgentOS, doc.text("from"), doc.text("to"))
+	var warning string
+	v.TraceID, warning = traced(doc)
+	v.warn(warning)
+	if dropped > 0 {
+		v.warn(fmt.Sprintf("%d artifacts name no file and are left aside", dropped))
+	}
+	return v
+}
+
+// typeOfAgentOS is what S0's types are here. All others, incident too, are words of the sender's own: they wake, and end nothing.
+func typeOfAgentOS(t parley.Type) parley.Type {
+	switch t {
+	case taskAssign:
+		return parley.TypeTask
+	case taskResult:
+		return parley.TypeResult
+	default:
+		return t
+	}
+}
+
+// wordOfAgentOS is the type that a departure has in S0.
+func wordOfAgentOS(out parley.Departure) parley.Type {
+	t := out.Message.Type
+	switch kindOf(out) {
+	case asks:
+		if t == parley.TypeTask || t == taskDelegation || t == parley.TypeRequest && out.Task != nil {
+			return taskAssign
+		}
+	case answers:
+		if out.Task != nil || t == taskResult {
+			return taskResult
+		}
+	case fails:
+		return incident
+	case tells, warns, commands, beats:
+	}
+	if slices.Contains(canonicalTypes, t) {
+		return parley.TypeChat
+	}
+	return t
+}
+
+// canonicalTypes are the types that are no word of S0's; its own ones, and those of its users, are written as they are.
+var canonicalTypes = []parley.Type{
+	parley.TypeRequest, parley.TypeResponse, parley.TypeNotification, parley.TypeError, parley.TypeCommand, parley.TypeStatus,
+	parley.TypeHeartbeat, parley.TypeTask, parley.TypeResult, taskDelegation, statusUpdate,
+}
+
+func changeAgentOS(doc *object, was, want view, out parley.Departure) {
+	fresh := len(*doc) == 0
+	doc.setIf(was.name != want.name, "id", want.name)
+	doc.setIf(!sameMoment(was.at, want.at), "timestamp", stamp(want.at))
+	doc.setIf(fresh || want.channel != "" && was.channel != want.channel, "session_id", want.channel)
+	doc.setIf(was.from != want.from, "from", Native(AgentOS, want.from))
+	doc.setIf(fresh || was.To != want.To, "to", address(AgentOS, want.To))
+	doc.setIf(was.Type != want.Type, "type", wordOfAgentOS(out))
+	if fresh {
+		doc.set("content", object{{"text", encode("")}, {"code", encode(nil)}, {"artifacts", encode([]string{})}})
+		doc.set("metadata", object{{"mode", encode(mode(out))}})
+	}
+	doc.putIf(was.Text != want.Text, "content", "text", want.Text)
+	if was.Code != want.Code {
+		doc.put("content", "code", orNull(want.Code))
+	}
+	if !slices.Equal(was.Artifacts, want.Artifacts) {
+		doc.put("content", "artifacts", writeArtifacts(want.Artifacts))
+	}
+	doc.putIf(was.from != want.from, "metadata", "turn", Native(AgentOS, want.from))
+	doc.putIf(want.replyTo != "" && was.replyTo != want.replyTo, "metadata", "in_reply_to", want.replyTo)
+	setTrace(doc, was, want)
+}
+
+func mode(out parley.Departure) string {
+	if out.ByRun {
+		return "watcher"
+	}
+	return "chat"
+}
+
+func stamp(at time.Time) string { return at.UTC().Format(millis) }
+
+func orNull(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+// readArtifacts reads references to files: a path, or an object that has one, or the digest of a stored body.
+func readArtifacts(raw json.RawMessage) (list []parley.Artifact, dropped int) {
+	var entries []json.RawMessage
+	_ = json.Unmarshal(raw, &entries) // null is none
+	for _, entry := range entries {
+		var a parley.Artifact
+		if json.Unmarshal(entry, &a.Path) != nil {
+			a = parley.Artifact{}
+			_ = json.Unmarshal(entry, &a)
+		}
+		if (a.Path == "") == (a.SHA256 == "") {
+			dropped++
+			continue
+		}
+		list = append(list, a)
+	}
+	return list, dropped
+}
+
+func writeArtifacts(list []parley.Artifact) []any {
+	entries := []any{}
+	for _, a := range list {
+		if a == (parley.Artifact{Path: a.Path}) {
+			entries = append(entries, a.Path)
+		} else {
+			entries = append(entries, a)
+		}
+	}
+	return entries
+}

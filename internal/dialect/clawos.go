@@ -1,0 +1,198 @@
+package dialect
+
+import (
+	"cmp"
+	"encoding/json"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/schema"
+)
+
+func readClawOS(doc object) view {
+	v := view{name: doc.text("id"), replyTo: metadataText(doc, "in_reply_to")}
+	v.at, _ = schema.Moment(doc.text("timestamp")) // its form is checked
+	v.TraceID = doc.text("traceId")
+	v.Type = parley.Type(doc.text("type"))
+	v.Payload = doc.raw("payload")
+	payload := doc.object("payload")
+	v.Text = textOfClawOS(string(v.Type), payload)
+	switch v.Type {
+	case parley.TypeRequest:
+		v.Deadline, v.callback = moment(payload.text("deadline")), payload.text("callback")
+	case parley.TypeResponse, parley.TypeError:
+		v.replyTo = cmp.Or(payload.text("requestId"), v.replyTo)
+	}
+	if word := doc.text("priority"); word != "" {
+		v.Priority, _ = parley.ParsePriority(word) // its words are checked
+	}
+	v.ExpiresAt = expiry(v.at, doc.raw("ttl"))
+	from, to := doc.object("from"), doc.object("to")
+	v.fromTier, v.toTier = parley.Tier(from.text("tier")), parley.Tier(to.text("tier"))
+	v.readNames(ClawOS, from.text("agent"), to.text("agent"))
+	return v
+}
+
+// longestTTL is what the hub allows, in seconds; what lives longer is as good as what lives for ever.
+const longestTTL = 10 * 365 * 24 * 3600
+
+func expiry(at time.Time, ttl json.RawMessage) *time.Time {
+	var length *float64
+	if json.Unmarshal(ttl, &length) != nil || length == nil {
+		return nil
+	}
+	over := at.Add(time.Duration(min(*length, longestTTL) * float64(time.Second)))
+	return &over
+}
+
+// textOfClawOS is the text of a message, wherever its type has it.
+func textOfClawOS(word string, payload object) string {
+	switch word {
+	case "request":
+		return words(payload.raw("params"))
+	case "response":
+		return cmp.Or(words(payload.raw("result")), words(payload.raw("error")))
+	default:
+		return payload.text("message")
+	}
+}
+
+// words are what a JSON value says: a string, or what an object has as its text.
+func words(raw json.RawMessage) (text string) {
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	in := parseObject(raw)
+	return cmp.Or(in.text("text"), in.text("message"), in.text("task"))
+}
+
+func changeClawOS(doc *object, was, want view, out parley.Departure) {
+	fresh := len(*doc) == 0
+	if fresh {
+		doc.set("version", spoken(ClawOS))
+	}
+	doc.setIf(was.name != want.name, "id", want.name)
+	doc.setIf(fresh || want.TraceID != "" && was.TraceID != want.TraceID, "traceId", cmp.Or(want.TraceID, want.name))
+	doc.putIf(was.from != want.from, "from", "agent", Native(ClawOS, want.from))
+	doc.putIf(want.fromTier != "" && was.fromTier != want.fromTier, "from", "tier", want.fromTier)
+	doc.putIf(fresh || was.To != want.To, "to", "agent", address(ClawOS, want.To))
+	doc.putIf(want.toTier != "" && was.toTier != want.toTier, "to", "tier", want.toTier)
+	differs := bodyDiffers(was, want)
+	word, payload := doc.text("type"), doc.object("payload")
+	if differs {
+		word, payload = bodyOfClawOS(want, out)
+	}
+	doc.setIf(differs, "type", word)
+	doc.setIf(fresh || !samePriority(was.Priority, want.Priority), "priority", wordOfPriority(want.Priority))
+	moved := !sameMoment(was.at, want.at)
+	doc.setIf(moved, "timestamp", stamp(want.at))
+	if moved || !sameTime(was.ExpiresAt, want.ExpiresAt) {
+		setTTL(doc, want)
+	}
+	answered := want.replyTo != "" && was.replyTo != want.replyTo
+	if answered && correlates(word) {
+		payload.set("requestId", want.replyTo)
+	}
+	doc.setIf(differs || answered && correlates(word), "payload", payload)
+	doc.putIf(answered && !correlates(word), "metadata", "in_reply_to", want.replyTo)
+}
+
+// correlates says whether a type has a field for what it answers.
+func correlates(word string) bool { return word == "response" || word == "error" }
+
+func setTTL(doc *object, want view) {
+	if want.ExpiresAt == nil {
+		doc.remove("ttl")
+		return
+	}
+	doc.set("ttl", max(0, seconds(want.ExpiresAt.Sub(want.at))))
+}
+
+// wordOfPriority is S1's word for a priority.
+func wordOfPriority(p parley.Priority) string {
+	if class := cmp.Or(p.Word(), p.Class()); class != "urgent" {
+		return class
+	}
+	return "critical"
+}
+
+// bodyOfClawOS is the type and the payload of a departure. A payload that has the form of S1's is taken over.
+func bodyOfClawOS(want view, out parley.Departure) (word string, payload object) {
+	makes := map[kind]struct {
+		word string
+		make func(want view, out parley.Departure) object
+	}{
+		asks: {"request", newRequest}, commands: {"request", newOrder}, tells: {"notification", newNotice}, warns: {"notification", newWarning},
+		answers: {"response", newResponse}, fails: {"error", newError}, beats: {"notification", newNotice},
+	}[kindOf(out)]
+	if schema.Fits(string(ClawOS), makes.word, want.Payload) && kindOf(out) != commands {
+		payload = parseObject(want.Payload)
+	} else {
+		payload = makes.make(want, out)
+	}
+	if want.Text != "" && textOfClawOS(makes.word, payload) != want.Text {
+		setText(makes.word, &payload, want.Text)
+	}
+	if makes.word == "request" && want.Deadline != nil && !sameTime(moment(payload.text("deadline")), want.Deadline) {
+		payload.set("deadline", stamp(*want.Deadline))
+	}
+	return makes.word, payload
+}
+
+// setText writes the text of a message where its type has it.
+func setText(word string, payload *object, text string) {
+	field := map[string]string{"request": "params", "response": "result"}[word]
+	if payload.text("status") == "failure" {
+		field = "error"
+	}
+	switch in := payload.object(field); {
+	case field == "":
+		payload.set("message", text)
+	case in == nil && payload.has(field) && string(payload.raw(field)) != "null":
+		payload.set(field, text)
+	default:
+		in.set("text", text)
+		payload.set(field, in)
+	}
+}
+
+func newRequest(view, parley.Departure) object {
+	return object{{"action", encode("task.assign")}, {"params", encode(object{})}}
+}
+
+// newOrder is S3's command as a request.
+func newOrder(want view, _ parley.Departure) object {
+	command := parseObject(want.Payload)
+	params := command.object("parameters")
+	if params == nil {
+		params = object{}
+	}
+	return object{{"action", encode(cmp.Or(command.text("action"), "command"))}, {"params", encode(params)}}
+}
+
+// newNotice tells something. What S3 calls a state is an event here.
+func newNotice(want view, _ parley.Departure) object {
+	event, known := eventOf[parseObject(want.Payload).text("status")]
+	if !known {
+		event = "progress"
+	}
+	return object{{"event", encode(event)}, {"message", encode(want.Text)}}
+}
+
+func newWarning(want view, _ parley.Departure) object {
+	return object{{"event", encode("warning")}, {"message", encode(want.Text)}}
+}
+
+func newResponse(_ view, out parley.Departure) object {
+	payload := object{{"requestId", encode(orNull(out.ReplyTo))}, {"status", encode(outcome(out.Task))}}
+	return append(payload, member{"result", encode(nil)}, member{"error", encode(nil)})
+}
+
+// newError is an error with its code, where the message has one.
+func newError(want view, _ parley.Departure) object {
+	e := parley.Error{Code: parley.Internal, Message: want.Text}
+	_ = json.Unmarshal(parseObject(want.Payload).raw("error"), &e) // else it is internal
+	return object{
+		{"code", encode(e.Code)}, {"message", encode(want.Text)}, {"recoverable", encode(e.Recoverable)}, {"suggestion", encode(orNull(e.Suggestion))},
+	}
+}

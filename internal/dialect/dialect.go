@@ -1,0 +1,164 @@
+// Package dialect makes messages of the formats that Parley unites canonical, and back. Its functions are pure.
+//
+// A document is read into a view: what it says in canonical words. Writing starts from the original where the message came as
+// a document of the same dialect, and changes only what the departure says differently; then the result is read again, and
+// what it does not say by itself is added under metadata.parley. So nothing is lost on either way.
+package dialect
+
+import (
+	"encoding/json"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/schema"
+)
+
+// Dialect is one of these formats.
+type Dialect string
+
+// The dialects.
+const (
+	AgentOS Dialect = "agentos" // S0
+	ClawOS  Dialect = "clawos"  // S1
+	Routing Dialect = "routing" // S3
+)
+
+// Of is the dialect of a layout.
+func Of(l parley.Layout) Dialect {
+	return map[parley.Layout]Dialect{parley.LayoutAgentOS: AgentOS, parley.LayoutBlackboard: ClawOS, parley.LayoutInbox: Routing}[l]
+}
+
+// RoutingLimit is the size that a document of S3 may have, in bytes.
+const RoutingLimit = 10 << 10
+
+// documentLimits leave room for the original in the metadata of a message.
+func documentLimits(d Dialect) parley.Limits {
+	limits := parley.DefaultLimits()
+	limits.Body -= 1 << 10
+	limits.Depth--
+	if d == Routing {
+		limits.Body = RoutingLimit
+	}
+	return limits
+}
+
+// grammar is how a dialect is read and written.
+type grammar struct {
+	name string // the member that is a document's id
+	// read reads a document that its schema has found valid.
+	read func(doc object) view
+	// change writes what a document is to say differently. One that says nothing yet gets the members of the seed, in their
+	// order.
+	change func(doc *object, was, want view, out parley.Departure)
+}
+
+var grammars = map[Dialect]grammar{
+	AgentOS: {"id", readAgentOS, changeAgentOS},
+	ClawOS:  {"id", readClawOS, changeClawOS},
+	Routing: {"msg_id", readRouting, changeRouting},
+}
+
+// Decode reads a document. The exact original is kept in the metadata of its draft, under the name of the dialect. E003 with all
+// issues for one that is not valid, and for one of another major version.
+func Decode(d Dialect, raw []byte) (parley.Arrival, error) {
+	compact, v, err := decode(d, raw)
+	if err != nil {
+		return parley.Arrival{}, err
+	}
+	return v.arrival(d, compact), nil
+}
+
+func decode(d Dialect, raw []byte) (compact []byte, v view, err error) {
+	compact, err = parley.CompactObject("the document", raw, documentLimits(d))
+	switch {
+	case err != nil:
+		return nil, v, err
+	case len(compact) == 0:
+		return nil, v, parley.Errorf(parley.BadInput, "the document is empty").Suggest("write it to a temporary name first, then rename it")
+	}
+	g, doc := grammars[d], parseObject(compact)
+	warning, err := checkVersion(d, doc.text("version"))
+	if err != nil {
+		return nil, v, err
+	}
+	if issues := schema.Document(string(d), compact); len(issues) > 0 {
+		return nil, v, parley.Invalid("the document is no valid message of "+string(d), doc.text(g.name), issues)
+	}
+	v = g.read(doc)
+	v.hear(doc.object("metadata"))
+	if warning != "" {
+		v.warnings = append(v.warnings, warning)
+	}
+	return compact, v, nil
+}
+
+// Encode writes a departure as a document. Names that are not ids here are written as they are. E003 for a heartbeat in a
+// dialect that has none.
+func Encode(d Dialect, out parley.Departure) ([]byte, error) {
+	if err := checkCarried(d, out.Message); err != nil {
+		return nil, err
+	}
+	want := viewOf(out)
+	doc := write(d, want, out)
+	addOurs(d, &doc, want, out.Message.Task)
+	return encode(doc), nil
+}
+
+// checkCarried says why a message has no document in a dialect, or nil. One that was a document there can be one again.
+func checkCarried(d Dialect, m parley.Message) error {
+	if m.Type == parley.TypeHeartbeat && d != Routing && !parseObject(m.Metadata).has(string(d)) {
+		return parley.Errorf(parley.BadInput, "%s has no message for a heartbeat", d).Suggest("presence is told in other ways there")
+	}
+	return nil
+}
+
+// write writes what the dialect has fields for.
+func write(d Dialect, want view, out parley.Departure) object {
+	doc, was := object{}, view{}
+	original := parseObject(out.Message.Metadata).raw(string(d))
+	if _, v, err := decode(d, original); err == nil {
+		doc, was = parseObject(original), v
+	}
+	grammars[d].change(&doc, was, want, out)
+	return doc
+}
+
+// addOurs adds what the document does not say by itself.
+func addOurs(d Dialect, doc *object, want view, task string) {
+	is := grammars[d].read(*doc)
+	is.hear(doc.object("metadata"))
+	if len(want.beyond(is.said)) == 0 {
+		return
+	}
+	doc.take("metadata", ours)
+	words := append(object{{of, encode(want.name)}}, want.beyond(grammars[d].read(*doc).said)...)
+	if task != "" {
+		words.set("task", task)
+	}
+	doc.put("metadata", ours, words)
+}
+
+// metadataText is a word in the metadata of a document that may have none.
+func metadataText(doc object, key string) string { return doc.object("metadata").text(key) }
+
+// traced reads a trace that is carried in the metadata.
+func traced(doc object) (id, warning string) {
+	id = metadataText(doc, "trace_id")
+	if parley.CheckTrace(id) != nil {
+		return "", "metadata.trace_id is no id of a trace and is left aside"
+	}
+	return id, ""
+}
+
+// setTrace writes it.
+func setTrace(doc *object, was, want view) {
+	if want.TraceID != was.TraceID && want.TraceID != "" {
+		doc.put("metadata", "trace_id", want.TraceID)
+	}
+}
+
+// number is a member that is a whole number and not below 0. What is beyond all reason is left to the hub to refuse.
+func number(doc object, key string) int64 {
+	var n float64
+	_ = json.Unmarshal(doc.raw(key), &n) // its form is checked
+	return int64(min(n, 1<<62))
+}

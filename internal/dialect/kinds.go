@@ -1,0 +1,75 @@
+package dialect
+
+import "github.com/parley-hub/parley"
+
+// kind is what a message does, as far as the dialects tell it apart: the rows of the table of types.
+type kind int
+
+const (
+	asks     kind = iota // a task, or what wakes
+	tells                // what does not wake
+	answers              // a response or result
+	fails                // an error after which nothing more is tried
+	warns                // one after which something is
+	commands             // S3's command
+	beats                // a heartbeat
+)
+
+// kindOf finds the row of a departure. The seeds' own words for types count as what they stand for.
+func kindOf(out parley.Departure) kind {
+	switch out.Message.Type {
+	case parley.TypeRequest, parley.TypeTask, taskAssign, taskDelegation:
+		return asks
+	case parley.TypeResponse, parley.TypeResult, taskResult:
+		return answers
+	case parley.TypeNotification, parley.TypeStatus, statusUpdate:
+		return tells
+	case parley.TypeCommand:
+		return commands
+	case parley.TypeHeartbeat:
+		return beats
+	case parley.TypeError, incident:
+		if out.Final {
+			return fails
+		}
+		return warns
+	}
+	if out.Wakes {
+		return asks
+	}
+	return tells
+}
+
+// The words of the seeds for types that the canonical envelope has others for.
+const (
+	taskAssign     parley.Type = "task_assign"     // S0
+	taskResult     parley.Type = "task_result"     // S0
+	incident       parley.Type = "incident"        // S0
+	taskDelegation parley.Type = "task-delegation" // S3
+	statusUpdate   parley.Type = "status-update"   // S3
+)
+
+// outcome is how an answer went, in the words of S1 and S3.
+func outcome(t *parley.Task) string {
+	switch {
+	case t == nil:
+		return "success"
+	case t.Status == parley.TaskFailed, t.Status == parley.TaskCancelled:
+		return "failure"
+	case t.Outcome == parley.OutcomePartial:
+		return "partial"
+	default:
+		return "success"
+	}
+}
+
+// events of S1 and states of S3 that stand for each other.
+var (
+	stateOf = map[string]string{"progress": "in_progress", "warning": "blocked", "completed": "completed", "failed": "failed"}
+	eventOf = map[string]string{"in_progress": "progress", "blocked": "warning", "completed": "completed", "failed": "failed"}
+)
+
+// bodyDiffers says whether the type of a document and its payload are to be written anew.
+func bodyDiffers(was, want view) bool {
+	return was.Type != want.Type || was.Text != want.Text || string(was.Payload) != string(want.Payload) || !sameTime(was.Deadline, want.Deadline)
+}

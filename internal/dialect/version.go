@@ -1,0 +1,42 @@
+package dialect
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+// spoken is the version of a dialect that is spoken here.
+func spoken(d Dialect) string {
+	for _, p := range parley.Protocols() {
+		if p.Name == string(d) {
+			return p.Version
+		}
+	}
+	return ""
+}
+
+// toMinor is a version without what only mends it.
+func toMinor(version string) string {
+	parts := strings.SplitN(version, ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
+}
+
+// checkVersion accepts all of the same major version, a newer one with a warning. What is no version is for the schema to say.
+func checkVersion(d Dialect, version string) (warning string, err error) {
+	if _, parseErr := parley.ParseProtocol(string(d) + "/" + version); d == AgentOS || parseErr != nil {
+		return "", nil
+	}
+	ours := spoken(d)
+	order, same := parley.CompareVersions(toMinor(version), toMinor(ours))
+	switch {
+	case !same:
+		return "", parley.Errorf(parley.BadInput, "the document is of version %s of %s, and %s is spoken here", version, d, ours).
+			Suggest("write version %s", ours)
+	case order > 0:
+		return fmt.Sprintf("version %s of %s is newer than %s, which is spoken here: what it has added may be lost on others", version, d, ours), nil
+	default:
+		return "", nil
+	}
+}

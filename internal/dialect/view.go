@@ -1,0 +1,165 @@
+package dialect
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// view is what a document says, in canonical words.
+type view struct {
+	name, from, channel, replyTo string
+	fromTier, toTier             parley.Tier
+	at                           time.Time
+	sequence                     int64
+	callback                     string
+	said
+	warnings []string
+}
+
+// said is the part of it that every dialect must be able to carry. What one has no field for is written under metadata.parley,
+// by these names.
+type said struct {
+	To          string            `json:"to"`
+	Type        parley.Type       `json:"type"`
+	Priority    parley.Priority   `json:"priority"`
+	ExpiresAt   *time.Time        `json:"expires_at"`
+	Deadline    *time.Time        `json:"deadline"`
+	RequiresAck bool              `json:"requires_ack"`
+	TraceID     string            `json:"trace_id"`
+	Text        string            `json:"text"`
+	Code        string            `json:"code"`
+	Artifacts   []parley.Artifact `json:"artifacts"`
+	Payload     json.RawMessage   `json:"payload"`
+	Metadata    json.RawMessage   `json:"metadata"` // without the originals of dialects
+}
+
+// members are the fields of what is said, each as it is written. Times are to the millisecond, in UTC: two that are the same
+// moment are the same here.
+func (s said) members() object {
+	s.ExpiresAt, s.Deadline = canonical(s.ExpiresAt), canonical(s.Deadline)
+	if len(s.Artifacts) == 0 {
+		s.Artifacts = nil
+	}
+	return parseObject(encode(s))
+}
+
+func canonical(at *time.Time) *time.Time {
+	if at == nil {
+		return nil
+	}
+	moment := at.UTC().Truncate(time.Millisecond)
+	return &moment
+}
+
+// beyond are the members that differ from what a document says by itself.
+func (s said) beyond(document said) (rest object) {
+	alone := document.members()
+	for _, m := range s.members() {
+		if !bytes.Equal(m.value, alone.raw(m.key)) {
+			rest = append(rest, m)
+		}
+	}
+	return rest
+}
+
+// ours is the member of a document's metadata under which Parley's own words are.
+const ours = "parley"
+
+// of names, among them, the document that they were written for: a script that copies the metadata of what it answers
+// does not say the same once more.
+const of = "of"
+
+// hear adds what is said under metadata.parley.
+func (v *view) hear(metadata object) {
+	words := metadata.object(ours)
+	if words.text(of) != v.name {
+		return
+	}
+	heard := v.clone()
+	if json.Unmarshal(encode(words), &heard) != nil || parley.CheckType(heard.Type) != nil || parley.CheckTrace(heard.TraceID) != nil {
+		v.warnings = append(v.warnings, "metadata.parley cannot be understood and is left aside")
+		return
+	}
+	heard.Payload, heard.Metadata = present(heard.Payload), present(heard.Metadata)
+	v.said = heard
+}
+
+// clone shares nothing: JSON is read into what is there.
+func (s said) clone() said {
+	if s.ExpiresAt != nil {
+		s.ExpiresAt = new(*s.ExpiresAt)
+	}
+	if s.Deadline != nil {
+		s.Deadline = new(*s.Deadline)
+	}
+	s.Artifacts, s.Payload, s.Metadata = slices.Clone(s.Artifacts), slices.Clone(s.Payload), slices.Clone(s.Metadata)
+	return s
+}
+
+// present makes nothing of null, and of what is no object.
+func present(raw json.RawMessage) json.RawMessage {
+	if parseObject(raw) == nil {
+		return nil
+	}
+	return raw
+}
+
+// arrival is what a view is to the hub.
+func (v view) arrival(d Dialect, original []byte) parley.Arrival {
+	a := parley.Arrival{
+		Name: v.name, From: v.from, FromTier: v.fromTier, To: v.To, ToTier: v.toTier, Channel: v.channel, At: v.at, ReplyTo: v.replyTo,
+		Callback: v.callback, Warnings: v.warnings,
+		Draft: parley.Draft{
+			Type: v.Type, Priority: v.Priority, Deadline: v.Deadline, RequiresAck: v.RequiresAck, TraceID: v.TraceID,
+			Content: parley.Content{Text: v.Text, Code: v.Code, Artifacts: v.Artifacts},
+			Payload: v.Payload, Metadata: withOriginal(d, v.Metadata, original), Sequence: v.sequence,
+		},
+	}
+	if v.ExpiresAt != nil {
+		a.ExpiresAt, a.Draft.TTL = *v.ExpiresAt, seconds(v.ExpiresAt.Sub(v.at))
+	}
+	return a
+}
+
+// seconds rounds up: nothing is over too soon.
+func seconds(length time.Duration) int64 { return int64(math.Ceil(length.Seconds())) }
+
+// withOriginal keeps a document whole, beside the metadata that it has carried as far as there is room for it: it is in the
+// original too.
+func withOriginal(d Dialect, metadata json.RawMessage, original []byte) json.RawMessage {
+	kept := parseObject(metadata)
+	kept.set(string(d), json.RawMessage(original))
+	if whole := encode(kept); len(whole) <= parley.DefaultLimits().Body {
+		return whole
+	}
+	return encode(object{{string(d), original}})
+}
+
+// viewOf is what a departure is to say.
+func viewOf(out parley.Departure) view {
+	m := out.Message
+	v := view{
+		name: out.Name, from: m.From, channel: out.Channel, replyTo: out.ReplyTo, fromTier: out.FromTier, toTier: out.ToTier,
+		at: m.CreatedAt, sequence: max(out.Sequence, 1),
+		said: said{
+			To: m.To, Type: m.Type, Priority: m.Priority, ExpiresAt: m.ExpiresAt, Deadline: m.Deadline, RequiresAck: m.RequiresAck,
+			TraceID: m.TraceID, Text: m.Content.Text, Code: m.Content.Code, Artifacts: m.Content.Artifacts, Payload: m.Payload,
+		},
+	}
+	if out.Recipient != "" && m.To != parley.All {
+		v.To = out.Recipient
+	}
+	own := parseObject(m.Metadata)
+	for _, d := range []Dialect{AgentOS, ClawOS, Routing} {
+		own.remove(string(d))
+	}
+	if len(own) > 0 {
+		v.Metadata = encode(own)
+	}
+	return v
+}
