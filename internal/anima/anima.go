@@ -1,0 +1,101 @@
+// Package anima reads the conversation store of S2, a SQLite database, and writes what is in it as the lines that a hub
+// imports. Ids are derived from what they stand for, so that repeating it adds only what is new. The database may be a draft of
+// that schema: what is missing is made up for, what is foreign is left alone, and the file is never written to.
+package anima
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver
+
+	"github.com/parley-hub/parley"
+)
+
+// line is a line of an export, as far as a conversation store has anything for it.
+type line struct {
+	Parley       string          `json:"parley,omitempty"`
+	Version      int             `json:"version,omitempty"`
+	Agent        *parley.Agent   `json:"agent,omitempty"`
+	Conversation *conversation   `json:"conversation,omitempty"`
+	Message      *parley.Message `json:"message,omitempty"`
+	End          *end            `json:"end,omitempty"`
+}
+
+type conversation struct {
+	parley.Conversation
+	Members []member `json:"members"`
+}
+
+type member struct {
+	Agent    string    `json:"agent"`
+	JoinedAt time.Time `json:"joined_at"`
+}
+
+type end struct {
+	Agents        int `json:"agents"`
+	Conversations int `json:"conversations"`
+	Messages      int `json:"messages"`
+}
+
+// exportVersion is the version of the lines that are written.
+const exportVersion = 2
+
+// reader reads one database and writes lines.
+type reader struct {
+	db    *sql.DB
+	out   *json.Encoder
+	have  *known
+	rooms map[string]*room // by their ids there
+	order []*room          // the oldest first
+	end   end
+	empty int // messages that say nothing
+}
+
+// Export writes the conversations of a database as the lines of an export. have are the conversations of the hub they are for:
+// what two or more have said to each other goes where they talk already. E003 for what is no such database.
+func Export(ctx context.Context, file string, have []parley.ConversationView, w io.Writer) (notices []string, err error) {
+	db, leave, err := open(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	r := &reader{db: db, out: out, have: newKnown(have), rooms: map[string]*room{}}
+	for _, step := range []func(context.Context) error{r.readRooms, r.writeHeader, r.writeAgents, r.writeRooms, r.writeMessages} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return r.notices(), out.Encode(line{End: &r.end})
+}
+
+func (r *reader) writeHeader(context.Context) error {
+	return r.out.Encode(line{Parley: "export", Version: exportVersion})
+}
+
+func (r *reader) notices() (list []string) {
+	for _, room := range r.order {
+		if room.notice != "" {
+			list = append(list, room.notice)
+		}
+	}
+	if r.empty > 0 {
+		list = append(list, fmt.Sprintf("%d messages without a text were left out", r.empty))
+	}
+	return list
+}
+
+// unreadable says that a database is not what it should be.
+func unreadable(err error) error {
+	if own, ok := err.(*parley.Error); ok { //nolint:errorlint // what it wraps is not for the user
+		return own
+	}
+	return parley.Errorf(parley.BadInput, "the database cannot be read: %w", err).
+		Suggest("give the conversations.db of anima, and check it with: sqlite3 FILE 'PRAGMA integrity_check'")
+}

@@ -1,0 +1,62 @@
+package anima
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/parley-hub/parley"
+)
+
+const longest = 64 // characters of an id or a name
+
+// slug makes a text fit for an id or a name, as well as it goes.
+func slug(words string) string {
+	fits := func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
+			return r
+		}
+		return '-'
+	}
+	made := strings.TrimLeft(strings.Map(fits, strings.ToLower(words)), "-_")
+	return strings.TrimRight(made[:min(longest, len(made))], "-")
+}
+
+// marked is a name with a mark that no other name has.
+func marked(name, of string) string {
+	sum := sha256.Sum256([]byte(of))
+	const mark = 5
+	return strings.TrimPrefix(name[:min(longest-mark, len(name))]+"-"+hex.EncodeToString(sum[:2]), "-")
+}
+
+// agentID is the id of somebody here. It depends on nothing but the name there, so that it is the same whenever more is imported.
+func agentID(name string) string {
+	if strings.EqualFold(name, parley.Owner) {
+		return parley.Owner
+	}
+	id := slug(name)
+	if id != strings.ToLower(name) || parley.CheckID(id) != nil {
+		id = marked(id, name)
+	}
+	return id
+}
+
+// newID is an id for something of a moment, which depends on nothing but what it is made from.
+func newID(at time.Time, parts ...string) string {
+	hash := sha256.New()
+	for _, part := range parts {
+		hash.Write([]byte(strconv.Itoa(len(part)) + ":" + part))
+	}
+	id := uuid.UUID(hash.Sum(nil)[:16])
+	var millis [8]byte
+	binary.BigEndian.PutUint64(millis[:], uint64(max(at.UnixMilli(), 0))) //nolint:gosec // it is not negative
+	copy(id[:6], millis[2:])
+	id[6] = id[6]&0x0f | 0x70 // version 7
+	id[8] = id[8]&0x3f | 0x80
+	return id.String()
+}

@@ -1,0 +1,122 @@
+package anima
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// open opens a private copy of a database: not even a lock is left beside the original, and it may be on a disk that cannot be
+// written to. What a writer has not put into the file itself yet, beside it, belongs to it.
+func open(ctx context.Context, file string) (db *sql.DB, leave func(), err error) {
+	if err := check(file); err != nil {
+		return nil, nil, err
+	}
+	dir, err := os.MkdirTemp("", "parley-anima-")
+	if err != nil {
+		return nil, nil, err
+	}
+	remove := func() { _ = os.RemoveAll(dir) }
+	copied := filepath.Join(dir, "conversations.db")
+	if err := copyAll(file, copied); err != nil {
+		remove()
+		return nil, nil, err
+	}
+	// The schema is a stranger's: what it defines is not trusted to call anything.
+	address := url.URL{Scheme: "file", Opaque: url.PathEscape(copied), RawQuery: "_pragma=trusted_schema(0)&_pragma=cell_size_check(1)"}
+	if db, err = sql.Open("sqlite", address.String()); err == nil {
+		db.SetMaxOpenConns(1)
+		err = db.PingContext(ctx)
+	}
+	if err != nil {
+		remove()
+		return nil, nil, unreadable(err)
+	}
+	return db, func() { _ = db.Close(); remove() }, nil
+}
+
+var magic = []byte("SQLite format 3\x00")
+
+// check looks at a file before anything waits for it.
+func check(file string) error {
+	info, err := os.Stat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return parley.Errorf(parley.BadInput, "there is no file %s", file).Suggest("the database of anima is usually ~/.anima/conversations.db")
+	case err != nil:
+		return parley.Errorf(parley.BadInput, "%s cannot be read: %w", file, err).Suggest("look at its permissions")
+	case !info.Mode().IsRegular():
+		return noDatabase(file)
+	}
+	opened, err := os.Open(file)
+	if err != nil {
+		return parley.Errorf(parley.BadInput, "%s cannot be read: %w", file, err).Suggest("look at its permissions")
+	}
+	defer func() { _ = opened.Close() }()
+	begin := make([]byte, len(magic))
+	if _, err := io.ReadFull(opened, begin); err != nil || !bytes.Equal(begin, magic) {
+		return noDatabase(file)
+	}
+	return nil
+}
+
+func noDatabase(file string) error {
+	return parley.Errorf(parley.BadInput, "%s is no SQLite database", file).Suggest("give the conversations.db of anima")
+}
+
+// tries is how often a database that is being written to is copied.
+const tries = 5
+
+// copyAll copies a database with what lies beside it. If it was written to meanwhile it is copied again.
+func copyAll(from, to string) error {
+	for range tries {
+		before := states(from)
+		for _, suffix := range []string{"", "-wal", "-journal"} {
+			if err := copyFile(from+suffix, to+suffix); err != nil && (suffix == "" || !errors.Is(err, fs.ErrNotExist)) {
+				return parley.Errorf(parley.BadInput, "%s cannot be copied: %w", from+suffix, err).Suggest("look at its permissions, and at the room for temporary files")
+			}
+		}
+		if states(from) == before {
+			return nil
+		}
+	}
+	return parley.Errorf(parley.Unavailable, "%s is being written to", from).Suggest("stop anima, and repeat the import")
+}
+
+// states is what shows that a file has changed.
+func states(file string) (list [3]struct {
+	size int64
+	at   time.Time
+},
+) {
+	for i, suffix := range []string{"", "-wal", "-journal"} {
+		if info, err := os.Stat(file + suffix); err == nil {
+			list[i].size, list[i].at = info.Size(), info.ModTime()
+		}
+	}
+	return list
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		_ = os.Remove(to) // of an earlier try
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}

@@ -1,0 +1,86 @@
+package natslink
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// longestSubject is how long a subject may be that a request names.
+const longestSubject = 256
+
+// copyResponses publishes responses where their requests want them too: S1's payload.callback may name a subject of this hub.
+// They are in no stream: who listens gets them, at least once.
+func (o *outbox) copyResponses(ctx context.Context, batch []hub.Followed) error {
+	copied := false
+	for _, f := range batch {
+		if f.Posted == nil || f.Posted.InReplyTo == "" || !slices.Contains(answering, f.Posted.Type) {
+			continue
+		}
+		subject, err := o.wantedAt(ctx, f.Posted.InReplyTo)
+		if err != nil {
+			return err
+		}
+		if subject == "" {
+			continue
+		}
+		if err := o.copyTo(subject, f.Posted); err != nil {
+			return err
+		}
+		copied = true
+	}
+	if !copied {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	return o.conn.FlushWithContext(ctx)
+}
+
+var answering = []parley.Type{parley.TypeResponse, parley.TypeResult, parley.TypeError}
+
+func (o *outbox) copyTo(subject string, m *parley.Message) error {
+	body, err := encode(*m)
+	if err != nil {
+		return err
+	}
+	wire, err := publication{subject, m.ID + ".callback", m, body}.wire(o.conn.MaxPayload())
+	if err != nil {
+		return err
+	}
+	return o.conn.PublishMsg(wire)
+}
+
+// wantedAt is the subject where a request wants its response too, or none. A request that is gone wants nothing.
+func (o *outbox) wantedAt(ctx context.Context, request string) (string, error) {
+	shown, err := o.hub.Message(ctx, hub.Caller{Agent: parley.System, Source: source}, request)
+	if err != nil && parley.AsError(err).Code == parley.BadInput {
+		return "", nil
+	}
+	if err != nil || shown.Type != parley.TypeRequest {
+		return "", err
+	}
+	for _, raw := range []json.RawMessage{shown.Payload, shown.Metadata} {
+		var p struct {
+			Callback string `json:"callback"`
+		}
+		if json.Unmarshal(raw, &p) == nil && o.mayCopyTo(p.Callback) {
+			return p.Callback, nil
+		}
+	}
+	return "", nil
+}
+
+// mayCopyTo keeps copies to subjects of this hub that are nothing else's: what it publishes and takes itself.
+func (o *outbox) mayCopyTo(subject string) bool {
+	rest, ours := strings.CutPrefix(subject, o.subject(""))
+	words := strings.Split(rest, ".")
+	reserved := slices.Contains([]string{"conv", "inbox", "send"}, words[0])
+	odd := strings.ContainsFunc(rest, func(r rune) bool { return r == '*' || r == '>' || unicode.IsSpace(r) || !unicode.IsPrint(r) })
+	return ours && len(subject) <= longestSubject && !reserved && !odd && !slices.Contains(words, "")
+}

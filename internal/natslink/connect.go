@@ -1,0 +1,119 @@
+package natslink
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/parley-hub/parley"
+)
+
+// Keys are the files by which a hub shows a server who it is, and knows the server.
+type Keys struct {
+	NKey  string // the seed of an NKey
+	Creds string // credentials of a decentralized account
+	CA    string // the certificates that have signed the server's
+	Cert  string // the hub's own certificate
+	Key   string // and its key
+}
+
+// settings are those of the connection. It is made again for ever, whatever the server says: a key may be let in later.
+func (l *Link) settings() ([]nats.Option, error) {
+	list := []nats.Option{
+		nats.Name("parley " + l.Name), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
+		nats.CustomReconnectDelay(pauseBefore), nats.ReconnectBufSize(-1), nats.Timeout(answerTime),
+		nats.ConnectHandler(func(c *nats.Conn) { l.came(c) }),
+		nats.ReconnectHandler(func(c *nats.Conn) { l.came(c) }),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { l.went(err) }),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { l.went(err) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			l.Log.Warn("NATS reports a failure", "error", err)
+		}),
+	}
+	secured, err := l.Keys.settings()
+	return append(list, secured...), err
+}
+
+// pauseBefore doubles with each time that all servers were tried.
+func pauseBefore(tries int) time.Duration {
+	return min(reconnectIn<<min(max(tries-1, 0), 10), slowest)
+}
+
+func (k Keys) settings() (list []nats.Option, err error) {
+	for _, secret := range []string{k.NKey, k.Creds, k.Key} {
+		if err := checkSecret(secret); err != nil {
+			return nil, err
+		}
+	}
+	if k.NKey != "" {
+		option, err := nats.NkeyOptionFromSeed(k.NKey)
+		if err != nil {
+			return nil, parley.Errorf(parley.BadInput, "the NKey seed %s cannot be used: %w", k.NKey, err).
+				Suggest("make one with nk -gen user, and keep it in a file of its own")
+		}
+		list = append(list, option)
+	}
+	if k.Creds != "" {
+		list = append(list, nats.UserCredentials(k.Creds))
+	}
+	if k.CA != "" {
+		list = append(list, nats.RootCAs(k.CA))
+	}
+	if k.Cert != "" || k.Key != "" {
+		list = append(list, nats.ClientCert(k.Cert, k.Key))
+	}
+	return list, nil
+}
+
+// checkSecret refuses a secret that others can read.
+func checkSecret(path string) error {
+	if path == "" {
+		return nil
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return parley.Errorf(parley.BadInput, "there is no file %s", path).Suggest("look at the settings nats.*")
+	case err != nil:
+		return parley.Errorf(parley.BadInput, "the file %s cannot be read: %w", path, err).Suggest("look at its permissions")
+	case !info.Mode().IsRegular():
+		return parley.Errorf(parley.BadInput, "%s is no file", path).Suggest("look at the settings nats.*")
+	case info.Mode().Perm()&0o077 != 0:
+		return parley.Errorf(parley.BadInput, "others can read the secret %s", path).Suggest("chmod 600 %s", path)
+	}
+	return nil
+}
+
+func (l *Link) came(c *nats.Conn) {
+	if l.state.connect(true, "") {
+		l.Log.Info("NATS is there", "server", c.ConnectedAddr())
+	}
+}
+
+// went logs that a server is away, once for each reason.
+func (l *Link) went(err error) {
+	why := "the connection was closed"
+	if err != nil {
+		why = err.Error()
+	}
+	if l.state.connect(false, why) {
+		l.Log.Warn("NATS is away: what is posted meanwhile is published when it is back", "error", why, "suggestion", remedy(err))
+	}
+}
+
+// remedy is what to do about a server that does not let the hub in.
+func remedy(err error) string {
+	switch {
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked),
+		errors.Is(err, nats.ErrAccountAuthExpired):
+		return "the server refuses the hub's key: look at nats.nkey, nats.creds and the user in nats.url, and at the server's list of users"
+	case err != nil && strings.Contains(err.Error(), "x509"), errors.Is(err, nats.ErrSecureConnRequired), errors.Is(err, nats.ErrSecureConnWanted):
+		return "look at nats.tls.ca, nats.tls.cert and nats.tls.key, and at the server's certificate"
+	default:
+		return "look whether the server runs, and at nats.url"
+	}
+}

@@ -1,0 +1,163 @@
+package natslink
+
+import (
+	"context"
+	"hash/maphash"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+const (
+	source = "nats"
+	// lanes is how many requests are answered at once, so that the store commits them together. Those with one token stay
+	// in their order.
+	lanes   = 16
+	queued  = 64               // requests that wait in one lane; beyond, they wait in the connection
+	endTime = 30 * time.Second // for one request
+)
+
+// inbox takes messages from the hub's subject.
+type inbox struct {
+	*Link
+	lanes [lanes]chan request
+	seed  maphash.Seed
+}
+
+func newInbox(l *Link) *inbox {
+	in := &inbox{Link: l, seed: maphash.MakeSeed()}
+	for i := range in.lanes {
+		in.lanes[i] = make(chan request, queued)
+	}
+	return in
+}
+
+// run takes requests once it is certain that the subject is this hub's: another one may have the same name. Who is not answered
+// at the end was not heard.
+func (in *inbox) run(ctx context.Context, started func()) {
+	started()
+	if !in.awaitStream(ctx) {
+		return
+	}
+	var work sync.WaitGroup
+	for _, lane := range in.lanes {
+		work.Go(func() { in.answerAll(ctx, lane) })
+	}
+	taking, err := in.conn.QueueSubscribe(in.subject("send"), "parley", func(m *nats.Msg) { in.take(ctx, m) })
+	if err != nil {
+		in.Log.Error("messages cannot be taken from NATS", "error", err)
+	} else {
+		_ = in.conn.FlushTimeout(answerTime) // where it fails the subscription is made with the next connection
+		in.Log.Info("messages are taken from NATS", "subject", in.subject("send"))
+	}
+	work.Wait()
+	if err == nil {
+		_ = taking.Unsubscribe() // a connection that is gone has no subscriptions
+	}
+}
+
+func (in *inbox) answerAll(ctx context.Context, lane <-chan request) {
+	for {
+		select {
+		case r := <-lane:
+			in.answer(ctx, r)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// awaitStream waits until the hub's stream is there.
+func (in *inbox) awaitStream(ctx context.Context) bool {
+	said := ""
+	for {
+		if in.state.await(ctx) != nil {
+			return false
+		}
+		_, err := in.find(ctx)
+		if err == nil {
+			return true
+		}
+		if ctx.Err() != nil {
+			return false
+		}
+		in.state.note(err)
+		if said != err.Error() {
+			said = err.Error()
+			in.Log.Warn("the stream of this hub cannot be used, will try again", "error", err, "suggestion", parley.AsError(err).Suggestion)
+		}
+		rest(ctx, openAgain)
+	}
+}
+
+func rest(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// take reads a request and puts it into the lane of its token.
+func (in *inbox) take(ctx context.Context, m *nats.Msg) {
+	r := read(m, in.limit())
+	select {
+	case in.lanes[maphash.String(in.seed, r.Token)%lanes] <- r:
+	case <-ctx.Done():
+	}
+}
+
+// limit is how many bytes a request may have: text may be written with escapes of six characters, and metadata comes on top of
+// it.
+func (in *inbox) limit() int { return 8 * in.Body }
+
+func (in *inbox) answer(ctx context.Context, r request) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+	defer cancel()
+	receipt, err := in.post(ctx, r)
+	in.reply(r.message, receipt, err)
+}
+
+// post does what the HTTP door does for a message.
+func (in *inbox) post(ctx context.Context, r request) (parley.Receipt, error) {
+	if r.err != nil {
+		return parley.Receipt{}, r.err
+	}
+	caller, err := in.identify(ctx, r.Token)
+	if err != nil {
+		return parley.Receipt{}, err
+	}
+	caller.Trace = r.trace
+	return in.hub.Post(ctx, caller, r.Draft)
+}
+
+func (in *inbox) identify(ctx context.Context, token string) (hub.Caller, error) {
+	if token == "" {
+		return hub.Caller{}, unauthenticated("the request does not say who calls")
+	}
+	caller, err := in.hub.Identify(ctx, token)
+	if err != nil {
+		return caller, err
+	}
+	if caller.Kind != parley.TokenPlain && caller.Kind != parley.TokenRun {
+		return caller, unauthenticated("the secret is of another kind than a token")
+	}
+	caller.Source = source
+	if !caller.Scopes.Has(parley.ScopeSend) {
+		err := parley.Errorf(parley.NotPermitted, "this needs a credential with the scope %s", parley.ScopeSend).
+			Suggest("ask an owner of this hub for a token with it")
+		in.hub.Refused(caller, "nats.send", err)
+		return caller, err
+	}
+	return caller, nil
+}
+
+func unauthenticated(sentence string) *parley.Error {
+	return parley.Errorf(parley.NotPermitted, "%s", sentence).Because(parley.Unauthenticated).
+		Suggest("send a token in the header %s, or as token in the body", headerToken)
+}

@@ -1,0 +1,156 @@
+package natslink
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+const (
+	inFlight = 256 // publications that wait for their acknowledgement at once
+	// races is how often it is begun again because another process of the hub has published meanwhile.
+	races = 100
+)
+
+// outbox publishes what the hub stores. Each publication says after which one of the stream it must stand, by its number and its
+// id, so that the server refuses whatever would stand twice, or in another order, however late it comes. The number alone would
+// not do: when the first of several is refused because another process was faster, the next one may fit by its number.
+// The server knows ids that are repeated too, but only for a while.
+type outbox struct {
+	*Link
+	at *place // where the stream is; nil: that must be found out
+}
+
+func newOutbox(l *Link) *outbox { return &outbox{Link: l} }
+
+// Take publishes a batch, and returns once the server has acknowledged all of it.
+func (o *outbox) Take(ctx context.Context, batch []hub.Followed) error {
+	list, err := o.publications(batch)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	if !o.state.connected() {
+		if err := o.state.await(ctx); err != nil {
+			return err
+		}
+		return hub.ErrReadAgain // what was deleted meanwhile is not published
+	}
+	if err = o.publishAll(ctx, list); err == nil {
+		err = o.copyResponses(ctx, batch)
+	}
+	if ctx.Err() == nil {
+		o.state.note(err)
+	}
+	return err
+}
+
+func (o *outbox) publishAll(ctx context.Context, list []publication) error {
+	for lost := 0; lost < races; {
+		rest, err := o.unpublished(ctx, list)
+		if err != nil || len(rest) == 0 {
+			return err
+		}
+		n, err := o.publish(ctx, rest[:min(inFlight, len(rest))])
+		list = rest[n:]
+		if err == nil {
+			continue
+		}
+		o.at = nil
+		if !overtaken(err) {
+			return err
+		}
+		lost++
+	}
+	return parley.Errorf(parley.Unavailable, "others publish to the stream of this hub").
+		Suggest("let nobody but the hub publish to %s and %s", o.subject("conv", ">"), o.subject("inbox", ">"))
+}
+
+// errRepeated says that the server knows the id of a publication.
+var errRepeated = errors.New("it was published before")
+
+// overtaken says whether something else is in the stream where a publication should have been.
+func overtaken(err error) bool {
+	api, ok := errors.AsType[*jetstream.APIError](err)
+	return errors.Is(err, errRepeated) || ok && slices.Contains([]jetstream.ErrorCode{
+		jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant, wrongLastID,
+	}, api.ErrorCode)
+}
+
+// wrongLastID is the server's code for a publication that does not come after the one it should.
+const wrongLastID jetstream.ErrorCode = 10070
+
+// unpublished is the part of a list that is not in the stream. The list is published in its order, so what the hub has
+// published last says it all, whether this process did it or another.
+func (o *outbox) unpublished(ctx context.Context, list []publication) ([]publication, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	if o.at == nil {
+		at, err := o.find(ctx)
+		if err != nil {
+			return nil, err
+		}
+		o.at = &at
+	}
+	if i := slices.IndexFunc(list, func(p publication) bool { return p.id == o.at.id }); i >= 0 {
+		return list[i+1:], nil
+	}
+	if o.at.seq <= list[0].message.Seq {
+		return list, nil
+	}
+	ours, err := o.isOurs(ctx, *o.at)
+	if err != nil || !ours {
+		return list, err
+	}
+	// Another process has gone on from where this one is.
+	return slices.DeleteFunc(slices.Clone(list), func(p publication) bool { return p.message.Seq < o.at.seq }), nil
+}
+
+// isOurs says whether a message of the stream is where this hub has it. After a hub was restored from a backup its stream has
+// messages that it does not know any more; their numbers are given again.
+func (o *outbox) isOurs(ctx context.Context, at place) (bool, error) {
+	shown, err := o.hub.Message(ctx, hub.Caller{Agent: parley.System, Source: source}, messageOf(at.id))
+	if err != nil && parley.AsError(err).Code == parley.BadInput {
+		return false, nil
+	}
+	return err == nil && shown.Seq == at.seq, err
+}
+
+// publish sends publications and waits for their acknowledgements. It says how many, from the first on, are in the stream.
+func (o *outbox) publish(ctx context.Context, list []publication) (n int, err error) {
+	futures := make([]jetstream.PubAckFuture, 0, len(list))
+	for i, p := range list {
+		m, err := p.wire(o.conn.MaxPayload())
+		if err != nil {
+			return 0, err
+		}
+		where := []jetstream.PublishOpt{jetstream.WithExpectLastSequence(o.at.last + uint64(i)), jetstream.WithRetryAttempts(0)} //nolint:gosec // i counts up
+		if i > 0 {
+			where = append(where, jetstream.WithExpectLastMsgID(list[i-1].id))
+		}
+		future, err := o.stream.PublishMsgAsync(m, where...)
+		if err != nil {
+			return 0, err
+		}
+		futures = append(futures, future)
+	}
+	for i, future := range futures {
+		select {
+		case ack := <-future.Ok():
+			if ack.Duplicate { // it stands elsewhere, so the next one stands one earlier
+				return i + 1, errRepeated
+			}
+			o.at.last, o.at.id, o.at.seq = ack.Sequence, list[i].id, list[i].message.Seq
+		case err := <-future.Err():
+			return i, err
+		case <-ctx.Done():
+			return i, ctx.Err()
+		}
+	}
+	return len(list), nil
+}

@@ -1,0 +1,341 @@
+package natslink
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/parley-hub/parley"
+)
+
+func TestMessageIsPublishedForItsConversationAndItsRecipients(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	w := newWorld(t, b)
+	w.add("arya", "ned")
+	m := w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: parley.Content{Text: "<héllo> & more"}, TraceID: "0af7651916cd43dd8448eb211c80319c"})
+	list := newReader(t, b).read(2)
+	for i, want := range []struct{ subject, id string }{
+		{"parley.local.conv." + m.Conversation, m.ID},
+		{"parley.local.inbox.ned", m.ID + ".ned"},
+	} {
+		got := list[i]
+		if got.subject != want.subject || got.id != want.id || got.seq != m.Seq {
+			t.Errorf("published %q with id %q and number %d, want %+v", got.subject, got.id, got.seq, want)
+		}
+		if diff := cmp.Diff(m, got.message, cmp.AllowUnexported(parley.Priority{})); diff != "" {
+			t.Errorf("the message (-want +got):\n%s", diff)
+		}
+		span := parley.MessageSpan(m.ID) // as traces are exported with
+		if want := "00-0af7651916cd43dd8448eb211c80319c-" + hex.EncodeToString(span[:]) + "-01"; got.trace != want {
+			t.Errorf("traceparent %q, want %q", got.trace, want)
+		}
+	}
+}
+
+// onceInOrder requires messages of two channels, each once and in its order.
+func onceInOrder(t *testing.T, list []published, each int) {
+	t.Helper()
+	next, seq := map[string]int{}, int64(0)
+	for _, p := range list {
+		if p.seq <= seq {
+			t.Fatalf("number %d comes after %d", p.seq, seq)
+		}
+		seq = p.seq
+		if want := fmt.Sprint(next[p.subject]); p.message.Content.Text != want {
+			t.Fatalf("%s: message %q comes where %s should", p.subject, p.message.Content.Text, want)
+		}
+		next[p.subject]++
+	}
+	for subject, n := range next {
+		if n != each {
+			t.Errorf("%s has %d messages, want %d", subject, n, each)
+		}
+	}
+}
+
+// postBoth posts to two channels at once, and calls do in the middle.
+func (w *world) postBoth(each int, do func()) {
+	w.t.Helper()
+	one, two := w.channel("one"), w.channel("two")
+	var group sync.WaitGroup
+	for i, channel := range []string{one, two} {
+		group.Go(func() {
+			for n := range each {
+				if i == 0 && n == each/2 {
+					do()
+				}
+				w.say(channel, fmt.Sprint(n))
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestServerIsRestartedInTheMiddleOfAThousandPosts(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	w := newWorld(t, b)
+	w.postBoth(500, func() {
+		b.stop()
+		w.log.await(t, "NATS is away")
+		b.start()
+	})
+	r := newReader(t, b)
+	onceInOrder(t, r.read(1000), 500)
+	if n := r.count(); n != 1000 {
+		t.Errorf("the stream has %d messages, want 1000", n)
+	}
+}
+
+func TestHubIsRestartedInTheMiddle(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	w := newWorld(t, b)
+	channel := w.channel("general")
+	for n := range 300 {
+		if n%100 == 50 {
+			w.close()
+			w.open()
+		}
+		w.say(channel, fmt.Sprint(n))
+	}
+	r := newReader(t, b)
+	onceInOrder(t, r.read(300), 300)
+	if n := r.count(); n != 300 {
+		t.Errorf("the stream has %d messages, want 300", n)
+	}
+}
+
+// TestRepeatedBatchIsPublishedOnceThoughTheServerHasForgottenItsIDs has a cursor that was not stored: the hub begins again
+// where it was before, and the server's own window of ids is long over.
+func TestRepeatedBatchIsPublishedOnceThoughTheServerHasForgottenItsIDs(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	w := newWorld(t, b, func(o *Options) { o.Limit.Window = 100 * time.Millisecond })
+	w.add("arya", "ned")
+	before := w.cursor()
+	draft := parley.Draft{Direct: []string{"ned"}}
+	for n := range 10 {
+		draft.Content.Text = fmt.Sprint(n)
+		w.post("arya", draft)
+	}
+	r := newReader(t, b)
+	r.read(20)
+	w.link.Stop()
+	b.stop() // what the server remembers of ids when it starts is only what is younger than the window
+	b.start()
+	r = newReader(t, b)
+	r.awaitForgotten(w)
+	w.setCursor(before)
+	w.join()
+	draft.Content.Text = "10"
+	w.post("arya", draft)
+	list := r.read(22)
+	for i, p := range list {
+		if p.message.Content.Text != fmt.Sprint(i/2) {
+			t.Fatalf("message %d says %q", i, p.message.Content.Text)
+		}
+	}
+	if n := r.count(); n != 22 {
+		t.Errorf("the stream has %d messages, want 22", n)
+	}
+}
+
+func (w *world) cursor() (at int64) {
+	w.t.Helper()
+	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+		at, err = tx.Cursors().Get(cursorName)
+		return err
+	}))
+	return at
+}
+
+func (w *world) setCursor(to int64) {
+	w.t.Helper()
+	w.ok(w.db.Update(ctx, func(tx parley.Tx) error {
+		at, err := tx.Cursors().Get(cursorName)
+		if err != nil {
+			return err
+		}
+		return tx.Cursors().Move(cursorName, at, to)
+	}))
+}
+
+// awaitForgotten waits until the server takes an id of the stream for a new one: what it publishes for that is deleted.
+func (r *reader) awaitForgotten(w *world) {
+	r.t.Helper()
+	newest := r.read(20)[19]
+	late := time.Now().Add(patience)
+	for time.Now().Before(late) {
+		ack, err := r.js.Publish(ctx, newest.subject, []byte("{}"), jetstream.WithMsgID(newest.id))
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if ack.Duplicate {
+			continue
+		}
+		stream, err := r.js.Stream(ctx, "PARLEY_local")
+		if err == nil {
+			err = stream.DeleteMsg(ctx, ack.Sequence)
+		}
+		w.ok(err)
+		return
+	}
+	r.t.Fatal("the server never forgets the id")
+}
+
+// TestTwoProcessesPublishOnce has two links on one hub, as two processes on one database are.
+func TestTwoProcessesPublishOnce(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	w := newWorld(t, b, func(o *Options) { o.Limit.Window = 100 * time.Millisecond })
+	second, err := New(w.Hub, w.o)
+	w.ok(err)
+	second.Start(ctx)
+	defer second.Stop()
+	w.postBoth(200, func() {})
+	r := newReader(t, b)
+	onceInOrder(t, r.read(400), 200)
+	if n := r.count(); n != 400 {
+		t.Errorf("the stream has %d messages, want 400", n)
+	}
+}
+
+// TestHubRestoredFromABackupPublishesOn has a stream that is further than the hub: its numbers are given again.
+func TestHubRestoredFromABackupPublishesOn(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	ahead := newWorld(t, b)
+	channel := ahead.channel("general")
+	for n := range 50 {
+		ahead.say(channel, fmt.Sprint(n))
+	}
+	r := newReader(t, b)
+	r.read(50)
+	ahead.link.Stop()
+	restored := newWorld(t, b) // with the same name and id, and nothing of it
+	m := restored.say(restored.channel("general"), "again")
+	list := r.read(51)
+	if got := list[50]; got.id != m.ID {
+		t.Errorf("published %+v, want the message %s", got, m.ID)
+	}
+}
+
+func TestMessageLargerThanTheServerTakesGoesWithoutItsBody(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t, func(o *server.Options) { o.MaxPayload = 16 << 10 })
+	w := newWorld(t, b)
+	channel := w.channel("general")
+	large := w.say(channel, strings.Repeat("x", 32<<10))
+	w.say(channel, "small")
+	list := newReader(t, b).read(2)
+	if got := list[0]; !got.cut || got.id != large.ID || got.message.Content.Text != "" || got.message.Checksum != large.Checksum {
+		t.Errorf("published %+v", got)
+	}
+	if got := list[1]; got.cut || got.message.Content.Text != "small" {
+		t.Errorf("after it %+v", got)
+	}
+}
+
+func TestDeletedMessageIsNotPublishedAfterAnOutage(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	w := newWorld(t, b)
+	gone, kept := w.channel("gone"), w.channel("kept")
+	w.say(kept, "first")
+	newReader(t, b).read(1)
+	b.stop()
+	w.log.await(t, "NATS is away")
+	w.say(gone, "deleted")
+	redacted := w.say(kept, "redacted")
+	w.say(kept, "last")
+	w.ok(w.DeleteConversation(ctx, user, gone))
+	_, err := w.Redact(ctx, user, redacted.ID, "a secret")
+	w.ok(err)
+	b.start()
+	list := newReader(t, b).read(3)
+	words := []string{}
+	for _, p := range list {
+		words = append(words, p.message.Content.Text)
+	}
+	if diff := cmp.Diff([]string{"first", "", "last"}, words); diff != "" {
+		t.Errorf("published (-want +got):\n%s", diff)
+	}
+}
+
+func TestStreamOfAnotherHubIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	w := newWorld(t, b)
+	w.say(w.channel("general"), "mine")
+	r := newReader(t, b)
+	r.read(1)
+	other := newWorld(t, b, func(o *Options) { o.ID = "another hub" })
+	other.say(other.channel("general"), "theirs")
+	other.log.await(t, "the stream PARLEY_local is not this hub's")
+	if n := r.count(); n != 1 {
+		t.Errorf("the stream has %d messages, want 1", n)
+	}
+}
+
+func TestLimitsOfTheStreamFollowTheConfiguration(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	w := newWorld(t, b, func(o *Options) { o.Limit = Limit{Age: time.Minute, Bytes: 1 << 20} })
+	w.say(w.channel("general"), "hello")
+	r := newReader(t, b)
+	r.read(1)
+	w.link.Stop()
+	w.o.Limit = Limit{}
+	w.join()
+	w.say("general", "hello")
+	r.read(2)
+	stream, err := r.js.Stream(ctx, "PARLEY_local")
+	w.ok(err)
+	got := stream.CachedInfo().Config
+	if got.MaxAge != 0 || got.MaxBytes != -1 || got.Duplicates != window {
+		t.Errorf("the stream keeps %v, %d bytes, ids for %v", got.MaxAge, got.MaxBytes, got.Duplicates)
+	}
+}
+
+func TestAwayServerIsAnAlert(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	w := newWorld(t, b, func(o *Options) { o.Calm = time.Millisecond })
+	w.say(w.channel("general"), "hello")
+	newReader(t, b).read(1)
+	b.stop()
+	w.log.await(t, "nothing is published to NATS")
+	w.awaitAlerts("nats")
+	b.start()
+	w.log.await(t, "an alert is over")
+	w.awaitAlerts()
+}
+
+// awaitAlerts waits until these alerts are on, and no others.
+func (w *world) awaitAlerts(names ...string) {
+	w.t.Helper()
+	for late := time.Now().Add(patience); ; {
+		status, err := w.Status(ctx, user)
+		w.ok(err)
+		on := []string{}
+		for _, a := range status.Alerts {
+			on = append(on, a.Name)
+		}
+		if slices.Equal(on, names) {
+			return
+		}
+		if time.Now().After(late) {
+			w.t.Fatalf("the alerts %v are on, want %v", on, names)
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package natslink
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// The headers of what is published and taken.
+const (
+	headerID    = nats.MsgIdHdr
+	headerSeq   = "Parley-Seq"
+	headerCut   = "Parley-Cut" // the body did not fit
+	headerTrace = "traceparent"
+	headerToken = "Parley-Token"
+)
+
+// publication is a message on its way to a subject.
+type publication struct {
+	subject string
+	id      string // no other has it, and it is the same whenever the message is published
+	message *parley.Message
+	body    []byte
+}
+
+// publications are what a batch of events is for NATS, in order: each message for its conversation, then for whom it is
+// delivered to.
+func (l *Link) publications(batch []hub.Followed) (list []publication, err error) {
+	for _, f := range batch {
+		if f.Posted == nil {
+			continue
+		}
+		body, err := encode(*f.Posted)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, publication{l.subject("conv", f.Posted.Conversation), f.Posted.ID, f.Posted, body})
+		for _, d := range f.Deliveries {
+			list = append(list, publication{l.subject("inbox", d.Recipient), f.Posted.ID + "." + d.Recipient, f.Posted, body})
+		}
+	}
+	return list, nil
+}
+
+// messageOf is the message that an id of a publication is of.
+func messageOf(id string) string {
+	message, _, _ := strings.Cut(id, ".")
+	return message
+}
+
+func encode(m parley.Message) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(m)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// room is what a server needs beside a body for its headers.
+const room = 4 << 10
+
+// wire is a publication as it is sent. What is larger than the server takes goes without its body, so that it holds up
+// nothing that follows: whoever wants it reads it from the hub, by its id.
+func (p publication) wire(most int64) (*nats.Msg, error) {
+	m := nats.NewMsg(p.subject)
+	m.Data = p.body
+	m.Header.Set(headerID, p.id)
+	m.Header.Set(headerSeq, strconv.FormatInt(p.message.Seq, 10))
+	m.Header.Set(headerTrace, parley.TraceParent(p.message.TraceID, parley.MessageSpan(p.message.ID)))
+	if int64(len(m.Data))+room > most {
+		cut := *p.message
+		cut.Content, cut.Payload, cut.Metadata = parley.Content{}, nil, nil
+		m.Header.Set(headerCut, "true")
+		var err error
+		if m.Data, err = encode(cut); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}

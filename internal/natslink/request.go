@@ -1,0 +1,155 @@
+package natslink
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"reflect"
+
+	jsonx "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/nats-io/nats.go"
+
+	"github.com/parley-hub/parley"
+)
+
+// request is a message that somebody hands in.
+type request struct {
+	sent
+	message *nats.Msg
+	trace   string // that the request is part of
+	err     error  // why it cannot be read
+}
+
+// sent is a request as it is written. The token may stand in a header instead.
+type sent struct {
+	Token string `json:"token"`
+	parley.Draft
+}
+
+// reads is how requests are read, as over HTTP: a key that is unknown, stands twice or differs in case is refused, and so is
+// null for what cannot be absent.
+var reads = jsonx.JoinOptions(jsonx.RejectUnknownMembers(true), jsonx.WithUnmarshalers(jsonx.UnmarshalFromFunc(refuseNull)))
+
+var errNull = errors.New("null is no value for it")
+
+// refuseNull looks at every value before it is read, and reads none itself.
+func refuseNull(dec *jsontext.Decoder, into any) error {
+	if dec.PeekKind() != jsontext.KindNull {
+		return errors.ErrUnsupported
+	}
+	if _, raw := into.(*json.RawMessage); raw || reflect.TypeOf(into).Elem().Kind() == reflect.Pointer {
+		return errors.ErrUnsupported
+	}
+	return errNull
+}
+
+// read reads a request.
+func read(m *nats.Msg, limit int) request {
+	r := request{message: m}
+	if len(m.Data) > limit {
+		r.err = parley.Errorf(parley.BadInput, "the request has %d bytes, and the limit here is %d", len(m.Data), limit).
+			Because(parley.TooLarge).Suggest("make it smaller, or send an artifact")
+		return r
+	}
+	if err := jsonx.Unmarshal(m.Data, &r.sent, reads); err != nil {
+		r.err = malformed(err)
+		return r
+	}
+	if header := m.Header.Get(headerToken); header != "" {
+		if r.Token != "" && r.Token != header {
+			r.err = parley.Errorf(parley.BadInput, "the header %s and the body name different tokens", headerToken).Suggest("give one of them")
+		}
+		r.Token = header
+	}
+	r.trace, _ = parley.ParseTraceParent(m.Header.Get(headerTrace))
+	if r.IdempotencyKey == "" {
+		r.IdempotencyKey = m.Header.Get(headerID)
+	}
+	return r
+}
+
+// malformed says where a request is wrong, and never what stands there: that may be a token.
+func malformed(err error) error {
+	at, why := placeOf(err), "is not what it should be"
+	if own, ok := errors.AsType[*parley.Error](err); ok {
+		return parley.Errorf(own.Code, "%s: %s", at, own.Message).Suggest("%s", own.Suggestion)
+	}
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		at, why = "the request", "ends too soon"
+	case errors.Is(err, jsonx.ErrUnknownName):
+		why = "is not known"
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		why = "stands twice in one object"
+	case errors.Is(err, errNull):
+		why = "is null"
+	}
+	return parley.Errorf(parley.BadInput, "%s %s", at, why).Suggest("send a draft as POST /v1/messages takes it, in JSON")
+}
+
+// placeOf is the JSON pointer of what is wrong.
+func placeOf(err error) string {
+	var pointer jsontext.Pointer
+	if e, ok := errors.AsType[*jsonx.SemanticError](err); ok {
+		pointer = e.JSONPointer
+	} else if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		pointer = e.JSONPointer
+	}
+	const most = 80
+	switch {
+	case pointer == "":
+		return "the request"
+	case len(pointer) > most:
+		return string(pointer[:most]) + "…"
+	}
+	return string(pointer)
+}
+
+// problem is an error as it is answered: as over HTTP, without what belongs to HTTP.
+type problem struct {
+	Type        string         `json:"type"`
+	Detail      string         `json:"detail"`
+	Code        parley.Code    `json:"code"`
+	Reason      parley.Reason  `json:"reason,omitempty"`
+	Recoverable bool           `json:"recoverable"`
+	Suggestion  string         `json:"suggestion,omitempty"`
+	RetryAfter  float64        `json:"retry_after,omitempty"`
+	Validation  *parley.Issues `json:"validation,omitempty"`
+}
+
+// held is the answer to a message that was not posted: it waits for an approval.
+type held struct {
+	Text     string          `json:"text"`
+	Approval parley.Approval `json:"approval"`
+}
+
+// reply answers a request. Who wants no answer is told nothing; the log says what was refused.
+func (in *inbox) reply(m *nats.Msg, receipt parley.Receipt, err error) {
+	if err != nil && m.Reply == "" {
+		e := parley.AsError(err)
+		in.Log.Warn("a message that came by NATS was refused, and its sender awaits no answer", "code", e.Code, "error", e.Message, "suggestion", e.Suggestion)
+	}
+	if m.Reply == "" {
+		return
+	}
+	answer := nats.NewMsg(m.Reply)
+	answer.Header.Set("Content-Type", "application/json")
+	var value any = receipt
+	if waits, ok := errors.AsType[*parley.Held](err); ok {
+		value = held{parley.HeldText, waits.Approval}
+	} else if err != nil {
+		e := parley.AsError(err)
+		answer.Header.Set("Content-Type", "application/problem+json")
+		answer.Header.Set("Parley-Code", string(e.Code))
+		value = problem{"about:blank", e.Message, e.Code, e.Reason, e.Recoverable, e.Suggestion, e.RetryAfter.Seconds(), e.Validation}
+	}
+	raw, err := json.Marshal(value)
+	if err == nil {
+		answer.Data = raw
+		err = in.conn.PublishMsg(answer)
+	}
+	if err != nil {
+		in.Log.Warn("a message that came by NATS could not be answered", "error", err)
+	}
+}

@@ -1,0 +1,125 @@
+package natslink
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// state is whether the server is there, and what is amiss.
+type state struct {
+	mu      sync.Mutex
+	up      chan struct{} // closed while there is a connection
+	isUp    bool
+	reason  string // why there is none
+	trouble string // why nothing is published though there is one
+	changed chan struct{}
+}
+
+func newState() *state { return &state{up: make(chan struct{}), changed: make(chan struct{}, 1)} }
+
+// connect notes whether there is a connection, and says whether that, or the reason, is news.
+func (s *state) connect(up bool, reason string) (news bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	news = s.isUp != up || s.reason != reason
+	switch {
+	case up && !s.isUp:
+		close(s.up)
+	case !up && s.isUp:
+		s.up = make(chan struct{})
+	}
+	s.isUp, s.reason = up, reason
+	s.signal()
+	return news
+}
+
+// note notes what becomes of publishing.
+func (s *state) note(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trouble = ""
+	if err != nil {
+		s.trouble = err.Error()
+	}
+	s.signal()
+}
+
+func (s *state) signal() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+// amiss is what is wrong, or nothing.
+func (s *state) amiss() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.isUp {
+		if s.reason == "" {
+			return "there is no connection yet"
+		}
+		return s.reason
+	}
+	return s.trouble
+}
+
+func (s *state) connected() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.isUp
+}
+
+// await waits for a connection.
+func (s *state) await(ctx context.Context) error {
+	s.mu.Lock()
+	up := s.up
+	s.mu.Unlock()
+	select {
+	case <-up:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// watch tells people when something is amiss for a while, and when it is over.
+func (l *Link) watch(ctx context.Context, started func()) {
+	started()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var since time.Time // it is amiss
+	for {
+		select {
+		case <-l.state.changed:
+		case <-timer.C:
+		case <-ctx.Done():
+			return
+		}
+		amiss := l.state.amiss()
+		switch {
+		case amiss == "":
+			since = time.Time{}
+		case since.IsZero():
+			since = time.Now()
+			timer.Reset(l.Calm)
+			continue
+		case time.Since(since) < l.Calm:
+			continue
+		}
+		if err := l.hub.Alert(ctx, awayAlert(amiss), amiss != ""); err != nil && ctx.Err() == nil {
+			l.Log.Error("nobody could be told of NATS, will try again", "error", err)
+			timer.Reset(l.Calm)
+		}
+	}
+}
+
+func awayAlert(why string) parley.Alert {
+	return parley.Alert{
+		Name: "nats", Title: "NATS is away", Message: "nothing is published to NATS: " + why,
+		Suggestion: "look whether the server runs; nothing is lost, and what was posted is published when it is back",
+	}
+}

@@ -1,0 +1,89 @@
+package natslink
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/parley-hub/parley"
+)
+
+// ownerKey says in a stream's metadata whose it is.
+const ownerKey = "parley_hub"
+
+// place is how far a stream has come.
+type place struct {
+	last uint64 // the stream's own number of what came last
+	id   string // of what this hub has published last; none: that is not known
+	seq  int64  // of its message
+}
+
+// open returns the hub's stream, which is made if there is none. The limits become those of the configuration; all else is
+// the operator's.
+func (l *Link) open(ctx context.Context) (jetstream.Stream, error) {
+	stream, err := l.stream.Stream(ctx, "PARLEY_"+l.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return l.stream.CreateStream(ctx, l.limited(jetstream.StreamConfig{
+			Name: "PARLEY_" + l.Name, Description: "The messages of the Parley hub " + l.Name,
+			Subjects: []string{l.subject("conv", ">"), l.subject("inbox", ">")},
+			Metadata: map[string]string{ownerKey: l.ID},
+		}))
+	}
+	if err != nil {
+		return nil, err
+	}
+	config := stream.CachedInfo().Config
+	if owner := config.Metadata[ownerKey]; owner != l.ID {
+		return nil, parley.Errorf(parley.BadInput, "the stream %s is not this hub's", config.Name).
+			Suggest("give this hub another name with nats.hub; if the stream is not needed any more, delete it: nats stream rm %s", config.Name)
+	}
+	if wanted := l.limited(config); wanted.MaxAge != config.MaxAge || wanted.MaxBytes != config.MaxBytes || wanted.Duplicates != config.Duplicates {
+		return l.stream.UpdateStream(ctx, wanted)
+	}
+	return stream, nil
+}
+
+func (l *Link) limited(c jetstream.StreamConfig) jetstream.StreamConfig {
+	c.MaxAge, c.MaxBytes, c.Duplicates = l.Limit.Age, l.Limit.Bytes, l.Limit.Window
+	if c.MaxBytes == 0 {
+		c.MaxBytes = -1
+	}
+	if c.MaxAge > 0 {
+		c.Duplicates = min(c.Duplicates, c.MaxAge)
+	}
+	return c
+}
+
+// find finds out how far the stream has come.
+func (l *Link) find(ctx context.Context) (place, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	stream, err := l.open(ctx)
+	if err != nil {
+		return place{}, err
+	}
+	info, err := stream.Info(ctx)
+	if err != nil {
+		return place{}, err
+	}
+	at := place{last: info.State.LastSeq}
+	newest, err := stream.GetLastMsgForSubject(ctx, l.subject(">"))
+	switch {
+	case errors.Is(err, jetstream.ErrMsgNotFound):
+		return at, nil // it is empty: all of it was kept long enough, or purged
+	case err != nil:
+		return place{}, err
+	}
+	seq, err := strconv.ParseInt(newest.Header.Get(headerSeq), 10, 64)
+	if err != nil {
+		return at, nil //nolint:nilerr // somebody else has written there
+	}
+	at.id, at.seq = newest.Header.Get(headerID), seq
+	return at, nil
+}
+
+// openAgain is how long to wait before a stream that cannot be had is asked for again.
+const openAgain = 2 * time.Second
