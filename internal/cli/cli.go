@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -19,6 +20,8 @@ type app struct {
 	in       io.Reader
 	out, err io.Writer
 
+	program string // by which name it was called
+
 	home   string
 	as     string
 	output format
@@ -29,11 +32,18 @@ type app struct {
 // Run runs one command line and returns the exit code. The first INT or TERM ends the command's context, the
 // second the process.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return RunAs(programName, args, stdin, stdout, stderr)
+}
+
+const programName = "parley"
+
+// RunAs is Run for a program that was called by another name, as a link to it may have.
+func RunAs(program string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	a := &app{in: stdin, out: stdout, err: stderr, output: formatTable}
-	root := a.root()
+	root := a.rootAs(filepath.Base(program))
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -76,14 +86,20 @@ func (a *app) root() *cobra.Command {
 
 Start the hub with "parley up", add an agent with "parley agent add arya", and write to it with
 "parley send arya hello". Every command has examples: parley send --help`
+	a.program = programName
+	a.asRoot(root)
+	a.commands(root)
+	return root
+}
+
+// asRoot gives a command what the uppermost one has.
+func (a *app) asRoot(root *cobra.Command) {
 	root.SetUsageTemplate(usageOf(root))
 	root.Version = about().String()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef(cmd, "%w", err) })
 	a.globalFlags(root)
-	a.commands(root)
-	return root
 }
 
 func (a *app) globalFlags(root *cobra.Command) {
@@ -105,8 +121,8 @@ func (a *app) commands(root *cobra.Command) {
 	root.SetHelpCommandGroupID(groupHub)
 	root.SetCompletionCommandGroupID(groupHub)
 	group(root, groupTalk, a.chatCommand(), a.sendCommand(), a.replyCommand(), a.askCommand(), a.delegateCommand(), a.notifyCommand(),
-		a.inboxCommand(), a.ackCommand(), a.watchCommand(), a.searchCommand(), a.traceCommand())
-	group(root, groupPeople, a.agentCommand(), a.convCommand(), a.taskCommand(), a.approvalCommand(), a.permitCommand(), a.tokenCommand(),
+		a.inboxCommand(), a.ackCommand(), a.watchCommand(), a.searchCommand(), a.traceCommand(), a.logCommand(), a.sendMessageCommand(), a.blackboardCommand())
+	group(root, groupPeople, a.agentCommand(), a.convCommand(), a.taskCommand(), a.approvalCommand(), a.permitCommand(), a.bridgeCommand(), a.tokenCommand(),
 		a.whoCommand(), a.topCommand(), a.whoamiCommand(), a.signInCommand())
 	group(root, groupHub, a.upCommand(), a.demoCommand(), a.downCommand(), a.statusCommand(), a.configCommand(), a.versionCommand())
 	group(root, groupCare, a.doctorCommand(), a.backupCommand(), a.restoreCommand(), a.exportCommand(), a.importCommand(),

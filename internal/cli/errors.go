@@ -43,8 +43,20 @@ func (a *app) fail(ctx context.Context, err error) int {
 	if q, ok := errors.AsType[quiet](err); ok {
 		return q.code
 	}
-	_, _ = fmt.Fprintln(a.err, "parley:", oneLine(err.Error()))
+	_, _ = fmt.Fprintln(a.err, a.program+":", oneLine(err.Error()))
+	a.listIssues(err)
 	return exitCode(err)
+}
+
+// listIssues shows all that is wrong with a payload, where the sentence names only the first.
+func (a *app) listIssues(err error) {
+	e, ok := errors.AsType[*parley.Error](err)
+	if !ok || e.Validation == nil || len(e.Validation.Issues) < 2 {
+		return
+	}
+	for _, issue := range e.Validation.Issues {
+		_, _ = fmt.Fprintln(a.err, " -", oneLine(issue))
+	}
 }
 
 func exitCode(err error) int {

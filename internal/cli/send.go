@@ -82,16 +82,25 @@ func (a *app) deliver(ctx context.Context, cmd *cobra.Command, c *client.Client,
 	if err := l.finish(ctx, a, cmd, c, text); err != nil {
 		return err
 	}
-	receipt, err := c.Post(ctx, l.draft)
+	receipt, err := a.post(ctx, c, l.draft)
 	if err != nil {
 		return err
-	}
-	for _, notice := range receipt.Notices {
-		a.say("note: %s", notice)
 	}
 	if l.wait {
 		return a.await(ctx, c, receipt, l.timeout)
 	}
+	return a.accepted(ctx, c, receipt)
+}
+
+// post posts a message, and tells what its sender should know.
+func (a *app) post(ctx context.Context, c *client.Client, d parley.Draft) (parley.Receipt, error) {
+	receipt, err := c.Post(ctx, d)
+	a.notices(receipt.Notices)
+	return receipt, err
+}
+
+// accepted says how far a message has come that was just posted.
+func (a *app) accepted(ctx context.Context, c *client.Client, receipt parley.Receipt) error {
 	if len(receipt.Deliveries) == 0 {
 		return a.toNobody(ctx, c, receipt)
 	}

@@ -79,7 +79,7 @@ func (t *tail) Write(p []byte) (int, error) {
 }
 
 func (a *app) importCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Read what export wrote, as history that wakes nobody",
 		Long: `Read what "parley export" wrote, as history that wakes nobody. What is there already is skipped, so that an
@@ -96,12 +96,18 @@ import which broke off can be repeated.`,
 			if err != nil {
 				return err
 			}
-			for _, notice := range report.Notices {
-				a.say("note: %s", notice)
-			}
-			return a.one(report, func() { a.imported(report) })
+			return a.showImported(report)
 		}),
 	}
+	cmd.AddCommand(a.importAnimaCommand())
+	return cmd
+}
+
+func (a *app) showImported(r parley.ImportReport) error {
+	for _, notice := range r.Notices {
+		a.say("note: %s", notice)
+	}
+	return a.one(r, func() { a.imported(r) })
 }
 
 func (a *app) imported(r parley.ImportReport) {

@@ -26,6 +26,7 @@ type Config struct {
 	OwnerAuth string
 	Hosts     []string
 	PublicURL string // of the hub for browsers; none: its own address
+	NATS      NATS
 	Log       Log
 	Limits    parley.Limits
 	Rate      Rate
@@ -38,6 +39,8 @@ type Config struct {
 	Tiers       parley.Tiers
 	Approvals   Approvals
 	Webhook     Webhook
+	Alerts      Alerts
+	Traces      Traces
 
 	// Runtimes, Providers and Notify are the sections of these names, each as YAML that says by name what there is. What
 	// stood before it in the file is left blank, so that its lines and columns are those of the file.
@@ -47,8 +50,40 @@ type Config struct {
 	warnings []string
 }
 
+// NATS is the server that everything is published to, how the hub and it know each other, and what its stream keeps. What is
+// empty or 0 is none.
+type NATS struct {
+	URL, Hub      string
+	NKey, Creds   string
+	CA, Cert, Key string
+	Age           time.Duration
+	Bytes         int64
+}
+
 // Log is what is logged, and how.
-type Log struct{ Level, Format string }
+type Log struct {
+	Level, Format string
+	Messages      Messages
+}
+
+// Messages is how much of the message log is kept.
+type Messages struct {
+	Size  int64 // of one file; 0: there is none
+	Files int
+}
+
+// Alerts are what is too much, and for how long. What is 0 is not looked at.
+type Alerts struct {
+	Write, Read, Latency time.Duration
+	Depth, Errors        float64 // per cent
+	After, Clear         time.Duration
+}
+
+// Traces is where traces go.
+type Traces struct {
+	Endpoint string
+	Headers  map[string]string
+}
 
 // Rate is how often one agent may change anything.
 type Rate struct {

@@ -160,6 +160,14 @@ func TestValues(t *testing.T) {
 		{"approvals.remind", "1ms", "shorter than a second"},
 		{"webhook.allow", "hooks.lan, 127.0.0.1,10.0.0.0/8,::1,fd00::/8,hooks.lan:8080", ""},
 		{"webhook.allow", "http://x", "is neither a host name"},
+		{"nats.url", "nats://user:secret@host:4222, tls://other", ""},
+		{"nats.url", "http://secret@host", "it is not a URL like nats://host:4222"},
+		{"nats.url", "nats://host,", "it is not a URL like nats://host:4222"},
+		{"nats.url", "nats://", "it is not a URL like nats://host:4222"},
+		{"nats.hub", "Lab-1_a", ""},
+		{"nats.hub", "a.b", "is not a name of letters"},
+		{"nats.hub", ">", "is not a name of letters"},
+		{"nats.hub", "", "is not a name of letters"},
 		{"webhook.allow", "10.0.0.0/99", "is neither a host name"},
 	} {
 		t.Run(test.key+"="+test.text, func(t *testing.T) {
@@ -186,15 +194,32 @@ func TestPasswordsAreNotShown(t *testing.T) {
 	}
 }
 
+func TestSecretsOfNATSAreNotShown(t *testing.T) {
+	for given, want := range map[string]string{
+		"nats://host:4222":                          "nats://host:4222",
+		"nats://me:canary@host":                     "nats://me:xxxxx@host",
+		"nats://canary@host":                        "nats://xxxxx@host",
+		"nats://me:canary@host, tls://canary@other": "nats://me:xxxxx@host,tls://xxxxx@other",
+	} {
+		c, err := Load("", nil, map[string]string{"nats.url": given})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if shown := value(t, c, "nats.url").Value; shown != want || c.NATS.URL != given {
+			t.Errorf("%q is shown as %q, want %q", c.NATS.URL, shown, want)
+		}
+	}
+}
+
 func TestMisspeltVariablesAreWarnedOf(t *testing.T) {
 	c, err := Load("", []string{
-		"PARLEY_RATE_BURTS=1", "PARLEY_HOME=/x", "PARLEY_TOKEN=t", "PARLEY_URL=u", "PARLEY_RUN=r",
+		"PARLEY_OWNER_AUHT=1", "PARLEY_HOME=/x", "PARLEY_TOKEN=t", "PARLEY_URL=u", "PARLEY_RUN=r",
 		"PARLEY_TEST_POSTGRES=p", "PARLEY_SOMETHING_ELSE=1", "PATH=/bin",
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"the variable PARLEY_RATE_BURTS sets nothing: did you mean PARLEY_RATE_BURST?"}
+	want := []string{"the variable PARLEY_OWNER_AUHT sets nothing: did you mean PARLEY_OWNER_AUTH?"}
 	if got := c.Warnings(); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}

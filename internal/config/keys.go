@@ -31,7 +31,8 @@ func (k Key) Flag() string { return strings.NewReplacer(".", "-", "_", "-").Repl
 // Secret says whether its value may hold a password.
 func (k Key) Secret() bool { return k.hide != nil }
 
-var keys = []Key{
+// hubKeys are those of what a hub does.
+var hubKeys = []Key{
 	{
 		Name: "addr", Type: "host:port", Default: "127.0.0.1:7717",
 		Doc:  "Where the hub listens for HTTP. Port 0 takes any that is free.",
@@ -57,6 +58,51 @@ var keys = []Key{
 		Name: "public_url", Type: "URL",
 		Doc:  "Where people reach the hub with a browser (`https://parley.example.org`): links in notifications begin with it. Without it, the address where the hub listens.",
 		read: into(func(c *Config) *string { return &c.PublicURL }, origin),
+	},
+	{
+		Name: "nats.url", Type: "URL, or several with commas",
+		Doc:  "The NATS server to which every message is published, with JetStream (`nats://host:4222`, `tls://host:4222`); see [nats.md](nats.md). Without it, none.",
+		read: into(func(c *Config) *string { return &c.NATS.URL }, natsAddress), hide: hideUsers,
+	},
+	{
+		Name: "nats.hub", Type: "name", Default: "local",
+		Doc:  "The hub's name in subjects and in the name of its stream: `parley.<hub>.…`, `PARLEY_<hub>`. No other hub at the server may have it.",
+		read: into(func(c *Config) *string { return &c.NATS.Hub }, natsName),
+	},
+	{
+		Name: "nats.nkey", Type: "path",
+		Doc:  "The file with the seed of the hub's NKey, for nobody else to read. A path that is not absolute begins at the home, as those that follow.",
+		read: into(func(c *Config) *string { return &c.NATS.NKey }, anyText),
+	},
+	{
+		Name: "nats.creds", Type: "path",
+		Doc:  "The file with the hub's credentials, for nobody else to read.",
+		read: into(func(c *Config) *string { return &c.NATS.Creds }, anyText),
+	},
+	{
+		Name: "nats.tls.ca", Type: "path",
+		Doc:  "The certificates by which the server is known. Without it, those of the system.",
+		read: into(func(c *Config) *string { return &c.NATS.CA }, anyText),
+	},
+	{
+		Name: "nats.tls.cert", Type: "path",
+		Doc:  "The hub's own certificate, where the server wants one.",
+		read: into(func(c *Config) *string { return &c.NATS.Cert }, anyText),
+	},
+	{
+		Name: "nats.tls.key", Type: "path",
+		Doc:  "The key of that certificate, for nobody else to read.",
+		read: into(func(c *Config) *string { return &c.NATS.Key }, anyText),
+	},
+	{
+		Name: "nats.stream.age", Type: "duration or `off`", Default: "7d",
+		Doc:  "How long the stream keeps what was published.",
+		read: into(func(c *Config) *time.Duration { return &c.NATS.Age }, durationOrOff),
+	},
+	{
+		Name: "nats.stream.size", Type: "size or `off`", Default: "1GiB",
+		Doc:  "How much the stream keeps: the oldest goes first.",
+		read: into(func(c *Config) *int64 { return &c.NATS.Bytes }, sizeOrOff),
 	},
 	{
 		Name: "log.level", Type: "`debug`, `info`, `warn` or `error`", Default: "info",
@@ -204,6 +250,8 @@ var keys = []Key{
 		read: into(func(c *Config) *[]string { return &c.Webhook.Allow }, places),
 	},
 }
+
+var keys = slices.Concat(hubKeys, observeKeys)
 
 // Keys are all things that can be set, in the order in which they are shown.
 func Keys() []Key { return slices.Clone(keys) }

@@ -194,3 +194,59 @@ func tierPairs(text string) (parley.Tiers, error) {
 	}
 	return pairs, nil
 }
+
+// shortOrOff is a limit that may be shorter than a second.
+func shortOrOff(text string) (time.Duration, error) {
+	if text == off {
+		return 0, nil
+	}
+	d, err := ParseDuration(text)
+	if err == nil && (d < time.Millisecond || d > day) {
+		err = fmt.Errorf("%q is not a duration from 1ms to a day: write off for no limit", text)
+	}
+	return d, err
+}
+
+func percentOrOff(text string) (float64, error) {
+	if text == off {
+		return 0, nil
+	}
+	n, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
+	if err != nil || !(n > 0 && n <= 100) {
+		return 0, fmt.Errorf("%q is not a percentage above 0 and up to 100", text)
+	}
+	return n, nil
+}
+
+// webAddress does not quote what it refuses: it may hold a password.
+func webAddress(text string) (string, error) {
+	u, err := url.Parse(text)
+	if text != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "") {
+		return "", fmt.Errorf("it is not a URL like http://127.0.0.1:4318")
+	}
+	return text, nil
+}
+
+// headers are those of HTTP, each with its value behind an equals sign. They may be secret.
+func headers(text string) (map[string]string, error) {
+	found := map[string]string{}
+	for one := range strings.SplitSeq(text, ",") {
+		if one = strings.TrimSpace(one); one == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(one, "=")
+		if !ok || name == "" || strings.ContainsAny(name+value, "\r\n") {
+			return nil, fmt.Errorf("one of them is not a name, an equals sign and a value")
+		}
+		found[name] = value
+	}
+	return found, nil
+}
+
+// hideAll shows only whether something is set.
+func hideAll(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "hidden"
+}

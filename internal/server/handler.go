@@ -25,5 +25,8 @@ func (s *Server) handler(closing <-chan struct{}) http.Handler {
 		Closing: closing,
 		Limits:  s.Config.Limits,
 		Log:     s.Log,
+
+		Metrics:  s.observed.metrics,
+		Messages: s.observed.messages,
 	})
 }

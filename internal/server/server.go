@@ -41,6 +41,7 @@ type Server struct {
 	peers    *peer.Registry
 	runtimes runtimes
 	notified notify.Settings
+	observed observed
 	failed   chan error
 	undo     []func() error // what stops what was started, in the order of starting
 }
@@ -63,7 +64,10 @@ func Run(ctx context.Context, o Options, started func(*Server)) error {
 // Start opens everything, or leaves nothing behind. A cancelled ctx ends the start, not the server.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{Options: o, peers: peer.NewRegistry(), failed: make(chan error, 2)}
-	for _, step := range []func(context.Context) error{s.takeHome, s.checkStore, s.openDoors, s.readNotify, s.makeRuntimes, s.openStore, s.startHub, s.serve, s.startRuns, s.startNotify} {
+	for _, step := range []func(context.Context) error{
+		s.takeHome, s.checkStore, s.openDoors, s.readNotify, s.makeRuntimes, s.openStore, s.startHub, s.startObserving, s.serve, s.startRuns, s.startNotify,
+		s.startBridges, s.startNATS,
+	} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, s.abandon())
 		}
@@ -143,6 +147,7 @@ func (s *Server) startHub(ctx context.Context) (err error) {
 	if err := s.keepStore(); err != nil {
 		return err
 	}
+	s.observed = s.newObserved()
 	config := s.hubConfig()
 	if config.Node, err = s.lock.Node(); err != nil {
 		return err
@@ -194,6 +199,7 @@ func (s *Server) hubConfig() hub.Config {
 
 		CheckRuntime: s.runtimes.check,
 		Notified:     s.notified.Has,
+		Observer:     s.observed,
 	}
 }
 

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+func (a *app) blackboardCommand() *cobra.Command {
+	board := a.menu("blackboard", "Write and read messages as files of a blackboard", a.blackboardWrite(), a.blackboardRead())
+	board.Long = `Write and read messages as files of a blackboard, as scripts made for one do: the paths are those of its files, and the
+messages are in the hub. Only an owner may write for another agent, or read its inbox.
+
+Linked under the name blackboard, the program is this command.`
+	return board
+}
+
+// place is a path of a blackboard: somebody's inbox, or a document in it.
+type place struct {
+	agent string
+	id    string // none: all that is in the inbox
+}
+
+const whereInboxes = "write it as AGENT/inbox/ID.json"
+
+// placeOf reads a path of a blackboard.
+func placeOf(name string) (place, error) {
+	steps := strings.Split(strings.Trim(path.Clean("/"+name), "/"), "/")
+	switch {
+	case len(steps) < 2 || steps[1] != "inbox" || len(steps) > 3:
+		return place{}, notOnBoard(name, steps[0])
+	case len(steps) == 2:
+		return place{agent: steps[0]}, nil
+	}
+	id, ok := strings.CutSuffix(steps[2], ".json")
+	if !ok || id == "" {
+		return place{}, parley.Errorf(parley.BadInput, "%s names no document", name).Suggest(whereInboxes)
+	}
+	return place{agent: steps[0], id: id}, nil
+}
+
+// notOnBoard says where to find what is not in an inbox.
+func notOnBoard(name, first string) error {
+	e := parley.Errorf(parley.BadInput, "%s is not in an agent's inbox", name)
+	switch first {
+	case "shared":
+		return e.Suggest("what is shared are files, and no messages: read and write them in the tree")
+	case "tasks":
+		return e.Suggest("see tasks with: parley task list -o json")
+	case "inbox":
+		return e.Suggest("ask somebody for it: parley task new \"…\" --assignee gm; requests for nobody are files in the tree of a bridge")
+	default:
+		return e.Suggest(whereInboxes + ", or AGENT/inbox/ for all that is in it")
+	}
+}
+
+// onBoard is what of a message the blackboard's format has kept.
+type onBoard struct {
+	Document struct {
+		ID        string    `json:"id"`
+		Timestamp time.Time `json:"timestamp"`
+	} `json:"clawos"`
+}
+
+// asWritten is a message with the id and time that it has on a blackboard: those its writer gave it, or its own.
+func asWritten(m parley.Message) parley.Message {
+	var kept onBoard
+	if json.Unmarshal(m.Metadata, &kept) == nil && kept.Document.ID != "" {
+		m.ID, m.CreatedAt = kept.Document.ID, kept.Document.Timestamp
+	}
+	return m
+}
+
+func boardID(m parley.Message) string { return asWritten(m).ID }
+
+// byBoardID finds the message that somebody means by an id: one of the same trace, or by the hub's own id. None if there is
+// none.
+func byBoardID(ctx context.Context, c *client.Client, id, trace string) (string, error) {
+	if trace != "" {
+		shown, err := c.Trace(ctx, trace)
+		if err != nil && parley.AsError(err).Reason != parley.NotFound {
+			return "", err
+		}
+		for _, m := range shown.Items {
+			if boardID(m.Message) == id || m.ID == id {
+				return m.ID, nil
+			}
+		}
+	}
+	m, err := c.Message(ctx, id)
+	if err != nil && parley.AsError(err).Code != parley.BadInput {
+		return "", err
+	}
+	return m.ID, nil
+}

@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+	"github.com/parley-hub/parley/internal/dialect"
+)
+
+func (a *app) blackboardRead() *cobra.Command {
+	var ack bool
+	cmd := &cobra.Command{
+		Use:   "read PATH",
+		Short: "Print the documents of an inbox, or one of them",
+		Long: `Print the documents of an inbox, AGENT/inbox/, as a JSON array, the oldest first; or one of them, AGENT/inbox/ID.json.
+Reading takes nothing. With --ack, what was printed is dealt with, as if it had been moved to processed/.`,
+		Example: `  parley blackboard read worker-1/inbox/
+  parley blackboard read worker-1/inbox/ --ack
+  parley blackboard read worker-1/inbox/5b0c8f6e-58cb-4f0e-9ad5-3a3c8d0e2b11.json`,
+		Args:              takes(1, 1),
+		ValidArgsFunction: nothing,
+	}
+	cmd.Flags().BoolVar(&ack, "ack", false, "what was printed is dealt with")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		at, err := placeOf(args[0])
+		if err != nil {
+			return err
+		}
+		ctx := cmd.Context()
+		c, err := a.actingAs(ctx, at.agent)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		return a.readBoard(ctx, c, at, ack)
+	}
+	return cmd
+}
+
+const mostDocuments = 500 // documents at once
+
+func (a *app) readBoard(ctx context.Context, c *client.Client, at place, ack bool) error {
+	peeked, err := c.Peek(ctx, mostDocuments)
+	if err != nil {
+		return err
+	}
+	found := items("", peeked.Deliveries, peeked.Messages)
+	if at.id != "" {
+		found = slices.DeleteFunc(found, func(i item) bool { return boardID(i.Message) != at.id && i.Message.ID != at.id })
+		if len(found) == 0 {
+			return parley.Errorf(parley.BadInput, "%s has no document %s in its inbox", at.agent, at.id).Because(parley.NotFound).
+				Suggest("see what is there: %s", a.line("blackboard", "read", at.agent+"/inbox/"))
+		}
+		found = found[:1]
+	}
+	documents, err := documentsOf(ctx, c, found)
+	if err != nil {
+		return err
+	}
+	if err := a.printDocuments(documents, at.id != ""); err != nil {
+		return err
+	}
+	if more := peeked.Waking + peeked.Quiet + peeked.Work - len(peeked.Deliveries); more > 0 && at.id == "" {
+		a.say("note: %d more; read them with --ack", more)
+	}
+	if !ack || len(found) == 0 {
+		return nil
+	}
+	ids := make([]string, len(found))
+	for i, one := range found {
+		ids[i] = one.Message.ID
+	}
+	_, err = c.Ack(ctx, "", ids...)
+	return err
+}
+
+func (a *app) printDocuments(documents []json.RawMessage, one bool) error {
+	if a.output == formatTable {
+		a.output = formatJSON // it is what documents are
+	}
+	if a.output == formatJSON && !one {
+		return a.json(documents)
+	}
+	for _, document := range documents {
+		if err := a.json(document); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// documentsOf writes messages of an inbox as documents.
+func documentsOf(ctx context.Context, c *client.Client, list []item) ([]json.RawMessage, error) {
+	agents, err := c.Agents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tiers := map[string]parley.Tier{}
+	for _, agent := range agents {
+		tiers[agent.ID] = agent.Tier
+	}
+	documents := make([]json.RawMessage, 0, len(list))
+	for _, one := range list {
+		out, err := departing(ctx, c, one)
+		if err != nil {
+			return nil, err
+		}
+		out.FromTier, out.ToTier = tiers[one.Message.From], tiers[one.Delivery.Recipient]
+		document, err := dialect.Encode(dialect.ClawOS, out)
+		if err != nil {
+			return nil, err
+		}
+		documents = append(documents, document)
+	}
+	return documents, nil
+}
+
+// departing is a message of an inbox as it would depart into a tree.
+func departing(ctx context.Context, c *client.Client, one item) (parley.Departure, error) {
+	written := asWritten(one.Message)
+	out := parley.Departure{
+		Name: written.ID, Message: written, Recipient: one.Delivery.Recipient, Sequence: one.Delivery.PairSeq,
+		Wakes: one.Delivery.Waking, Final: one.Message.Type == parley.TypeError,
+	}
+	answers, err := answeredBy(ctx, c, one)
+	if err == nil && answers != "" {
+		var answered parley.Shown
+		if answered, err = c.Message(ctx, answers); err == nil {
+			out.ReplyTo = boardID(answered.Message)
+		}
+	}
+	if err != nil && parley.AsError(err).Reason != parley.NotFound {
+		return out, err
+	}
+	if one.Message.Task != "" {
+		task, err := c.Task(ctx, one.Message.Task)
+		switch {
+		case err == nil:
+			out.Task = &task.Task
+		case parley.AsError(err).Reason != parley.NotFound:
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// answeredBy is the message that one answers: of the result of a task, the request that has made it.
+func answeredBy(ctx context.Context, c *client.Client, one item) (string, error) {
+	if one.Message.InReplyTo != "" || one.Delivery.Purpose != parley.PurposeCallback {
+		return one.Message.InReplyTo, nil
+	}
+	for from := (client.From{}); ; {
+		page, err := c.Tasks(ctx, client.TasksOptions{Requester: one.Delivery.Recipient}, from)
+		if err != nil {
+			return "", err
+		}
+		for _, task := range page.Items {
+			if task.Callback == one.Message.ID {
+				return task.Message, nil
+			}
+		}
+		if page.Next == "" {
+			return "", nil
+		}
+		from.Cursor = page.Next
+	}
+}

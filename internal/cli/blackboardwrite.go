@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+	"github.com/parley-hub/parley/internal/dialect"
+)
+
+func (a *app) blackboardWrite() *cobra.Command {
+	file := "-"
+	cmd := &cobra.Command{
+		Use:   "write PATH",
+		Short: "Post a document as the message it is",
+		Long: `Post a document as the message it is: from standard input, or from a file. PATH is where it would be written,
+AGENT/inbox/ID.json, and must agree with whom the document is to, and with its id. Writing it again changes nothing.`,
+		Example: `  parley blackboard write worker-1/inbox/5b0c8f6e-58cb-4f0e-9ad5-3a3c8d0e2b11.json < request.json
+  parley blackboard write worker-1/inbox/5b0c8f6e-58cb-4f0e-9ad5-3a3c8d0e2b11.json --file request.json`,
+		Args:              takes(1, 1),
+		ValidArgsFunction: nothing,
+	}
+	cmd.Flags().StringVar(&file, "file", file, "the `file` that holds the document, or - for standard input")
+	complete(cmd, "file", files)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		at, err := placeOf(args[0])
+		if err == nil && at.id == "" {
+			err = parley.Errorf(parley.BadInput, "%s names no document", args[0]).Suggest(whereInboxes)
+		}
+		if err != nil {
+			return err
+		}
+		document, err := a.readDocument(cmd.Context(), file)
+		if err != nil {
+			return err
+		}
+		return a.writeToBoard(cmd.Context(), at, document)
+	}
+	return cmd
+}
+
+func (a *app) readDocument(ctx context.Context, file string) (document []byte, err error) {
+	err = a.readFrom(ctx, file, "reading", func(r io.Reader) (err error) {
+		document, err = io.ReadAll(io.LimitReader(r, maxInput+1))
+		return err
+	})
+	if err == nil && len(bytes.TrimSpace(document)) == 0 {
+		err = parley.Errorf(parley.BadInput, "the document is empty").Suggest("give it with --file, or on standard input")
+	}
+	if err == nil && len(document) > maxInput {
+		err = parley.Errorf(parley.BadInput, "the document has more than %d KiB", maxInput>>10).Suggest("send what is large as a file: parley send --file")
+	}
+	return document, err
+}
+
+func (a *app) writeToBoard(ctx context.Context, at place, document []byte) error {
+	arrival, err := dialect.Decode(dialect.ClawOS, document)
+	if err != nil {
+		return err
+	}
+	a.notices(arrival.Warnings)
+	if err := checkPlace(at, arrival); err != nil {
+		return err
+	}
+	c, err := a.actingAs(ctx, arrival.From)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := checkTier(ctx, c, arrival); err != nil {
+		return err
+	}
+	draft := arrival.Draft
+	draft.Direct, draft.IdempotencyKey = []string{arrival.To}, string(dialect.ClawOS)+":"+arrival.Name
+	if arrival.ReplyTo != "" {
+		if draft.InReplyTo, err = byBoardID(ctx, c, arrival.ReplyTo, draft.TraceID); err != nil {
+			return err
+		}
+		if draft.InReplyTo == "" {
+			a.say("note: the hub knows no message %s, which this one answers", arrival.ReplyTo)
+		}
+	}
+	receipt, err := a.post(ctx, c, draft)
+	if err != nil {
+		return err
+	}
+	return a.accepted(ctx, c, receipt)
+}
+
+// checkPlace refuses a document that is not what its path says, or too late.
+func checkPlace(at place, arrival parley.Arrival) error {
+	to, _ := dialect.AgentID(dialect.ClawOS, at.agent)
+	switch {
+	case arrival.To == parley.All:
+		return parley.Errorf(parley.BadInput, "the document is for everybody, and this is one inbox").
+			Suggest("write one for each agent, or post it: parley send-message --to all")
+	case arrival.To != to:
+		return parley.Errorf(parley.BadInput, "the document is for %s, and the path says %s", arrival.To, at.agent).Suggest("make them agree")
+	case arrival.Name != at.id:
+		return parley.Errorf(parley.BadInput, "the document's id is %s, and the path says %s", arrival.Name, at.id).Suggest("make them agree")
+	case !arrival.ExpiresAt.IsZero() && arrival.ExpiresAt.Before(time.Now()):
+		return parley.Errorf(parley.BadInput, "the document has expired at %s", arrival.ExpiresAt.Format(time.RFC3339)).
+			Suggest("write it with a newer timestamp, or a longer ttl")
+	default:
+		return nil
+	}
+}
+
+// checkTier refuses a document that claims another tier for its sender than it has.
+func checkTier(ctx context.Context, c *client.Client, arrival parley.Arrival) error {
+	if arrival.FromTier == "" {
+		return nil
+	}
+	sender, err := c.Agent(ctx, arrival.From)
+	if err != nil || sender.Tier == arrival.FromTier || sender.Tier == "" {
+		return err
+	}
+	return parley.Errorf(parley.NotPermitted, "%s is of the tier %s, and the document says %s", sender.ID, sender.Tier, arrival.FromTier).
+		Suggest("correct from.tier")
+}

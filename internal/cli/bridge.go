@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+func (a *app) bridgeCommand() *cobra.Command {
+	bridge := a.menu("bridge", "Join directory trees of other systems to the hub",
+		a.bridgeAdd(), a.bridgeList(), a.bridgeShow(), a.bridgeHalt("pause", "paused", true), a.bridgeHalt("resume", "resumed", false),
+		a.bridgeSet(), a.bridgeRemove(), a.bridgeRun())
+	bridge.Long = `Join directory trees of other systems to the hub, both ways: what scripts write there becomes messages, and
+messages for those who live there become files.`
+	return bridge
+}
+
+func (a *app) bridgeList() *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List bridges and how they get on",
+		Example: "  parley bridge list\n  parley bridge list -o json",
+		Args:    noArgs,
+		RunE: a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+			bridges, err := c.Bridges(ctx)
+			if err != nil {
+				return err
+			}
+			return list(a, bridges,
+				column[parley.BridgeView]{"id", func(v parley.BridgeView) string { return v.ID }},
+				column[parley.BridgeView]{"layout", func(v parley.BridgeView) string { return string(v.Layout) }},
+				column[parley.BridgeView]{"state", bridgeState},
+				column[parley.BridgeView]{"imported", func(v parley.BridgeView) string { return strconv.FormatInt(v.Status.Imported, 10) }},
+				column[parley.BridgeView]{"exported", func(v parley.BridgeView) string { return strconv.FormatInt(v.Status.Exported, 10) }},
+				column[parley.BridgeView]{"rejected", func(v parley.BridgeView) string { return strconv.FormatInt(v.Status.Rejected, 10) }},
+				column[parley.BridgeView]{"agents", func(v parley.BridgeView) string { return strings.Join(v.Agents, ",") }},
+				column[parley.BridgeView]{"root", func(v parley.BridgeView) string { return v.Root }},
+				column[parley.BridgeView]{"trouble", func(v parley.BridgeView) string { return v.Status.Trouble }},
+			)
+		}),
+	}
+}
+
+// bridgeState is what a bridge is doing, in a word.
+func bridgeState(v parley.BridgeView) string {
+	switch {
+	case v.Paused:
+		return "paused"
+	case v.Status.Running:
+		return "running"
+	case v.Outside:
+		return "not running"
+	case v.Status.Trouble != "":
+		return "failing"
+	default:
+		return "starting"
+	}
+}
+
+// remedies are what to do about what keeps a bridge from its work, by words of it. It goes on by itself once that is done.
+var remedies = []struct{ words, remedy string }{
+	{"another bridge is at this tree", "stop the other one"},
+	{"read-only file system", "mount it so that it can be written to"},
+	{"permission denied", "let the user of the hub read and write there"},
+	{"no space left", "make room on the disk"},
+	{"quota exceeded", "make room on the disk"},
+	{"no such file or directory", "put the directory back, or remove the bridge"},
+	{"is full", "wait until the agent has caught up, or give it a deeper inbox"},
+}
+
+// remedyFor is what to do about the trouble of a bridge, if it has some.
+func remedyFor(trouble string) string {
+	if trouble == "" {
+		return ""
+	}
+	for _, r := range remedies {
+		if strings.Contains(trouble, r.words) {
+			return r.remedy
+		}
+	}
+	return "look at the tree, and into the log of the hub"
+}
+
+// onBridge is a command about one bridge and nothing else.
+func (a *app) onBridge(use, short, example string, do call) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Example: example,
+		Args: takes(1, 1), ValidArgsFunction: inTurn(a.bridgeIDs, nothing), RunE: a.ask(do),
+	}
+}
+
+// bridgeHalt is a command that lets a bridge do nothing, or go on.
+func (a *app) bridgeHalt(verb, done string, paused bool) *cobra.Command {
+	short := "Let a bridge do nothing for a while; its files wait"
+	if !paused {
+		short = "Let a bridge go on"
+	}
+	return a.onBridge(verb+" BRIDGE", short, "  parley bridge "+verb+" agentos-collab",
+		func(ctx context.Context, c *client.Client, args []string) error {
+			v, err := c.ChangeBridge(ctx, args[0], parley.BridgeChange{Paused: &paused})
+			if err != nil {
+				return err
+			}
+			return a.done(v, done, v.ID)
+		})
+}
+
+func (a *app) bridgeSet() *cobra.Command {
+	var agents, channels []string
+	cmd := a.onBridge("set BRIDGE", "Change who may speak through a bridge, or which channels it joins",
+		"  parley bridge set agentos-collab --agents claude,codex,gemini\n  parley bridge set agentos-collab --channels agent-os-paper", nil)
+	cmd.Flags().StringArrayVar(&agents, "agents", nil, "who may speak through it, instead of those who might: `agents` with commas between them")
+	cmd.Flags().StringArrayVar(&channels, "channels", nil, "agentos: the `channels` it joins, with commas between them; all: every directory there is")
+	complete(cmd, "agents", a.agentListNames)
+	complete(cmd, "channels", nothing)
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		if err := noneEmpty(cmd, "agents", "channels"); err != nil {
+			return err
+		}
+		change, changed := bridgeChange(cmd, nameList(agents...), nameList(channels...))
+		if !changed {
+			return usagef(cmd, "nothing is to be changed; use --agents or --channels")
+		}
+		v, err := c.ChangeBridge(ctx, args[0], change)
+		if err != nil {
+			return err
+		}
+		a.notices(v.Notices)
+		return a.done(v, "changed", v.ID)
+	})
+	return cmd
+}
+
+func bridgeChange(cmd *cobra.Command, agents, channels []string) (change parley.BridgeChange, changed bool) {
+	if cmd.Flags().Changed("agents") {
+		change.Agents = &agents
+	}
+	if cmd.Flags().Changed("channels") {
+		if len(channels) == 1 && channels[0] == parley.All {
+			channels = []string{}
+		}
+		change.Channels = &channels
+	}
+	return change, change.Agents != nil || change.Channels != nil
+}
+
+func (a *app) bridgeRemove() *cobra.Command {
+	return a.onBridge("remove BRIDGE", "Remove a bridge; its tree stays as it is", "  parley bridge remove agentos-collab",
+		func(ctx context.Context, c *client.Client, args []string) error {
+			if err := c.RemoveBridge(ctx, args[0]); err != nil {
+				return err
+			}
+			a.say("its tree stays as it is, and so do its agents")
+			return a.did("removed", args[0])
+		})
+}
+
+// notices tells what else has come of something.
+func (a *app) notices(list []string) {
+	for _, notice := range list {
+		a.say("note: %s", notice)
+	}
+}
+
+// bridgeIDs completes the ids of bridges.
+func (a *app) bridgeIDs(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	return a.fromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
+		bridges, _ := c.Bridges(ctx)
+		for _, b := range bridges {
+			add(b.ID, string(b.Layout)+" "+b.Root)
+		}
+	})
+}

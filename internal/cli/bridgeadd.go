@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+// layouts are how trees may be laid out, as somebody may type it.
+var layouts = []string{string(parley.LayoutAgentOS), string(parley.LayoutBlackboard), string(parley.LayoutInbox)}
+
+func (a *app) bridgeAdd() *cobra.Command {
+	var n parley.NewBridge
+	var agents, channels []string
+	var replay string
+	cmd := &cobra.Command{
+		Use:   "add LAYOUT DIR",
+		Short: "Join a directory tree to the hub",
+		Long: `Join a directory tree to the hub. LAYOUT is agentos (channels of message files), blackboard (an inbox for each
+agent, and tasks) or inbox (an inbox for each agent, and sequences).
+
+Files carry no credential: whoever can write in DIR can speak for the agents named, and for nobody else. Agents that
+do not exist are added, and live in the tree: scripts answer for them. With --outside, the bridge is run by
+"parley bridge run" on the machine that has DIR, instead of by the hub.`,
+		Example: `  parley bridge add agentos /mnt/shared/collab --agents claude,codex
+  parley bridge add agentos ./collab --agents claude --channels agent-os-paper --replay-since 2h
+  parley bridge add blackboard ~/clawos/blackboard --agents gm,worker-1 --queue-agent gm
+  parley bridge add inbox /srv/bus --agents planner,coder --name bus --outside`,
+		Args:              takes(2, 2),
+		ValidArgsFunction: inTurn(fixed(layouts...), directories, nothing),
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&agents, "agents", nil, "who may speak through it: `agents` with commas between them")
+	flags.StringVar(&n.ID, "name", "", "its `id` (default: the layout and the name of DIR)")
+	flags.StringArrayVar(&channels, "channels", nil, "agentos: the `channels` it joins, with commas between them (default: every one there is)")
+	flags.StringVar(&n.QueueAgent, "queue-agent", "", "blackboard: the `agent` that gets the requests for nobody (default gm)")
+	flags.StringVar(&replay, "replay-since", "", "agentos: deliver what was written since this `time`, or in the last 2h, instead of keeping it as history")
+	flags.BoolVar(&n.Outside, "outside", false, "the hub does not run it: parley bridge run does")
+	complete(cmd, "agents", a.agentListNames)
+	complete(cmd, "queue-agent", a.agentNames)
+	for _, name := range []string{"name", "channels", "replay-since"} {
+		complete(cmd, name, nothing)
+	}
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) (err error) {
+		if err := noneEmpty(cmd, "agents", "name", "channels", "queue-agent", "replay-since"); err != nil {
+			return err
+		}
+		n.Layout, n.Agents, n.Channels = parley.Layout(args[0]), nameList(agents...), nameList(channels...)
+		if n.ReplaySince, err = sinceWhen(cmd, replay); err != nil {
+			return err
+		}
+		return a.addBridge(ctx, c, n, args[1])
+	})
+	return cmd
+}
+
+func (a *app) addBridge(ctx context.Context, c *client.Client, n parley.NewBridge, dir string) (err error) {
+	if err := checkLayout(n.Layout); err != nil {
+		return err
+	}
+	if n.Root, err = rootAt(dir, n.Outside); err != nil {
+		return err
+	}
+	if len(n.Agents) == 0 {
+		return parley.Errorf(parley.BadInput, "it is not said who may speak through the bridge").
+			Suggest("%s", suggestAgents(candidates(n.Layout, n.Root)))
+	}
+	v, err := c.AddBridge(ctx, n)
+	if err != nil {
+		return err
+	}
+	a.notices(v.Notices)
+	if v.Outside {
+		a.say("run it where %s is: %s", v.Root, a.line("bridge", "run", v.ID))
+	}
+	return a.done(v, "added", v.ID, v.Root)
+}
+
+func checkLayout(l parley.Layout) error {
+	if slices.Contains(layouts, string(l)) {
+		return nil
+	}
+	return parley.Errorf(parley.BadInput, "there is no layout %q", l).
+		Suggest("%s", parley.DidYouMean(parley.Nearest(string(l), layouts), "use one of: "+strings.Join(layouts, ", ")))
+}
+
+// rootAt is a directory by the name that it has whoever looks, and wherever from. One that is elsewhere is taken as it is said.
+func rootAt(dir string, elsewhere bool) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", parley.Errorf(parley.BadInput, "%s cannot be found: %w", dir, err).Suggest("give a path that begins with /")
+	}
+	root, err := filepath.EvalSymlinks(abs)
+	if err == nil {
+		err = mustBeDirectory(root)
+	}
+	if err != nil && elsewhere {
+		return abs, nil
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", parley.Errorf(parley.BadInput, "there is no directory %s", abs).
+			Suggest("make it first, or add the bridge with --outside if it is on another machine")
+	}
+	return root, err
+}
+
+func mustBeDirectory(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return parley.Errorf(parley.BadInput, "%s cannot be looked at: %w", path, reason(err)).Suggest("check the permissions of the directories above it")
+	case !info.IsDir():
+		return parley.Errorf(parley.BadInput, "%s is not a directory", path).Suggest("name the root of the tree")
+	default:
+		return nil
+	}
+}
+
+// sinceWhen reads a time that was, or how long ago it was.
+func sinceWhen(cmd *cobra.Command, text string) (*time.Time, error) {
+	if text == "" {
+		return nil, nil
+	}
+	now := time.Now()
+	when, err := parseWhen(text, now)
+	if ago, notSpan := parseSpan(text); notSpan == nil {
+		when = now.Add(-ago)
+	}
+	if err != nil {
+		return nil, usagef(cmd, "--replay-since: %w", err)
+	}
+	if when.After(now) {
+		return nil, usagef(cmd, "--replay-since: %s is still to come", text)
+	}
+	when = when.UTC()
+	return &when, nil
+}
+
+// directories completes the names of directories.
+func directories(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+const (
+	mostEntries    = 1000 // of a directory that is looked through for names
+	mostCandidates = 20
+)
+
+// candidates are the agents that a tree seems to be used by, in the order of their names. What cannot be read names nobody.
+func candidates(layout parley.Layout, dir string) (found []string) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = root.Close() }()
+	tree := root.FS()
+	switch layout {
+	case parley.LayoutAgentOS:
+		found = append(presentIn(tree), sendersIn(tree)...)
+	case parley.LayoutBlackboard:
+		for _, name := range entries(tree, ".", fs.DirEntry.IsDir) {
+			if info, err := fs.Stat(tree, path.Join(name, "inbox")); err == nil && info.IsDir() {
+				found = append(found, name)
+			}
+		}
+	case parley.LayoutInbox:
+		found = entries(tree, "state/agents", fs.DirEntry.IsDir)
+	}
+	slices.Sort(found)
+	return slices.DeleteFunc(slices.Compact(found), func(name string) bool { return !couldBeAgent.MatchString(name) })
+}
+
+var (
+	couldBeAgent = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+	messageFile  = regexp.MustCompile(`^msg-\d{8}-\d{6}-(.+)-[0-9a-f]{4}\.json$`)
+)
+
+// presentIn are the agents with a presence file.
+func presentIn(tree fs.FS) (agents []string) {
+	for _, name := range entries(tree, "signals/presence", isFile) {
+		if agent, ok := strings.CutSuffix(name, ".json"); ok {
+			agents = append(agents, agent)
+		}
+	}
+	return agents
+}
+
+// sendersIn are the agents that the names of messages in channels say.
+func sendersIn(tree fs.FS) (agents []string) {
+	for _, channel := range entries(tree, "channels", fs.DirEntry.IsDir) {
+		for _, name := range entries(tree, path.Join("channels", channel), isFile) {
+			if parts := messageFile.FindStringSubmatch(name); parts != nil {
+				agents = append(agents, parts[1])
+			}
+		}
+	}
+	return agents
+}
+
+func isFile(e fs.DirEntry) bool { return e.Type().IsRegular() }
+
+// entries are names in a directory, but not all of a very large one.
+func entries(tree fs.FS, dir string, which func(fs.DirEntry) bool) (names []string) {
+	file, err := tree.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = file.Close() }()
+	listed, ok := file.(fs.ReadDirFile)
+	if !ok {
+		return nil
+	}
+	found, _ := listed.ReadDir(mostEntries)
+	for _, e := range found {
+		if which(e) {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+// suggestAgents says how to name those who may speak.
+func suggestAgents(found []string) string {
+	if len(found) == 0 {
+		return "name them: --agents claude,codex"
+	}
+	more := ""
+	if len(found) > mostCandidates {
+		found, more = found[:mostCandidates], " (and there are more)"
+	}
+	return "name them; in the tree there are: --agents " + strings.Join(found, ",") + more
+}

@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+	"github.com/parley-hub/parley/internal/bridge"
+	"github.com/parley-hub/parley/internal/server"
+)
+
+func (a *app) bridgeRun() (cmd *cobra.Command) {
+	cmd = a.onBridge("run BRIDGE", "Run a bridge that was added with --outside, until it is interrupted",
+		"  parley bridge run inbox-bus\n  PARLEY_URL=https://hub.example.org PARLEY_TOKEN=parley_… parley bridge run inbox-bus",
+		func(ctx context.Context, c *client.Client, args []string) error {
+			v, err := c.Bridge(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if !v.Outside {
+				return parley.Errorf(parley.BadInput, "the hub runs %s itself", v.ID).
+					Suggest("see how it gets on: %s; or remove it and add it with --outside", a.line("bridge", "show", v.ID))
+			}
+			if err := mustBeDirectory(v.Root); err != nil {
+				return err
+			}
+			_, settings, err := a.configured(cmd)
+			if err != nil {
+				return err
+			}
+			return a.runBridge(ctx, c, v, server.NewLog(settings, a.err, isTerminal(a.err)))
+		})
+	cmd.Long = `Run a bridge that was added with --outside, until it is interrupted or removed. It must run where its tree is, as an
+owner. Everything it has to remember is kept in the hub: it may be ended at any time, and started again.`
+	return cmd
+}
+
+const (
+	firstPause  = time.Second // before a bridge goes on that has stopped
+	lastPause   = 30 * time.Second
+	lookForMore = 2 * time.Second // whether a bridge that is paused may go on
+)
+
+// runBridge runs a bridge, again and again while the hub is away or the bridge is paused, and ends well when it is interrupted.
+func (a *app) runBridge(ctx context.Context, c *client.Client, v parley.BridgeView, log *slog.Logger) error {
+	a.say("joining %s and the hub at %s; Ctrl-C ends it", v.Root, c.Place())
+	shown := importing{app: a}
+	pause := firstPause
+	for ctx.Err() == nil {
+		err := bridge.Run(ctx, bridge.Options{Hub: c, ID: v.ID, Log: log, Progress: shown.tell})
+		shown.end()
+		if err == nil && ctx.Err() == nil {
+			err = a.untilResumed(ctx, c, v.ID)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && parley.AsError(err).Reason == parley.NotFound:
+			a.say("%s was removed", v.ID)
+			return nil
+		case err == nil:
+			pause = firstPause
+			continue
+		case !passes(err):
+			return err
+		}
+		a.say("%s; again in %s", parley.AsError(err).Message, pause)
+		rest(ctx, pause)
+		pause = min(2*pause, lastPause)
+	}
+	return nil
+}
+
+// passes says whether what has ended a bridge may go away by itself.
+func passes(err error) bool {
+	e := parley.AsError(err)
+	return e.Recoverable && e.Code != parley.BadInput
+}
+
+// untilResumed waits until a bridge is not paused any more. One that is gone is an error.
+func (a *app) untilResumed(ctx context.Context, c *client.Client, id string) error {
+	for told := false; ; told = true {
+		v, err := c.Bridge(ctx, id)
+		if err != nil || !v.Paused {
+			return err
+		}
+		if !told {
+			a.say("%s is paused; let it go on: %s", id, a.line("bridge", "resume", id))
+		}
+		if rest(ctx, lookForMore); ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// rest waits.
+func rest(ctx context.Context, length time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(length):
+	}
+}
+
+// importing shows how far a long import is: on a terminal on one line, elsewhere with a line now and then.
+type importing struct {
+	*app
+	last time.Time
+	open bool // a line on a terminal is not ended
+}
+
+const tellEvery = 10 * time.Second
+
+func (i *importing) tell(imported, waiting int64) {
+	text := fmt.Sprintf("imported %d files, %d to go", imported, waiting)
+	switch {
+	case isTerminal(i.err):
+		_, _ = fmt.Fprint(i.err, "\r\x1b[K"+text)
+		if i.open = true; waiting == 0 {
+			i.end()
+		}
+	case waiting == 0 || time.Since(i.last) >= tellEvery:
+		i.say("%s", text)
+		i.last = time.Now()
+	}
+}
+
+func (i *importing) end() {
+	if i.open {
+		_, _ = fmt.Fprintln(i.err)
+	}
+	i.open = false
+}

@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+func (a *app) bridgeShow() *cobra.Command {
+	return a.onBridge("show BRIDGE", "Show a bridge, how it gets on, and what it has lately refused",
+		"  parley bridge show agentos-collab\n  parley bridge show agentos-collab -o json",
+		func(ctx context.Context, c *client.Client, args []string) error {
+			v, err := c.Bridge(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			shown := shownBridge{v, lastLines(v)}
+			return a.one(shown, func() { a.showBridge(shown) })
+		})
+}
+
+// shownBridge is a bridge with the end of its log, where that is on this machine.
+type shownBridge struct {
+	parley.BridgeView
+	Log []string `json:"log,omitempty"`
+}
+
+func (a *app) showBridge(v shownBridge) {
+	runs := "by the hub"
+	if v.Outside {
+		runs = "outside: " + a.line("bridge", "run", v.ID)
+	}
+	number := func(n int64) string { return strconv.FormatInt(n, 10) }
+	a.fields("id", v.ID, "layout", string(v.Layout), "root", v.Root, "state", bridgeState(v.BridgeView), "trouble", v.Status.Trouble,
+		"do this", remedyFor(v.Status.Trouble), "runs", runs,
+		"agents", strings.Join(v.Agents, ", "), "channels", strings.Join(v.Channels, ", "), "queue agent", v.QueueAgent,
+		"replay since", a.maybe(v.ReplaySince), "last scan", a.maybe(v.Status.ScannedAt),
+		"imported", number(v.Status.Imported), "waiting", number(v.Status.Waiting), "exported", number(v.Status.Exported),
+		"rejected", number(v.Status.Rejected), "evicted", number(v.Status.Evicted),
+		"added by", v.CreatedBy, "added", a.moment(v.CreatedAt))
+	if len(v.Log) > 0 {
+		a.words("")
+		for _, line := range v.Log {
+			a.words(line)
+		}
+	}
+}
+
+// bridgeLogs is where bridges write a line for what they refuse.
+var bridgeLogs = map[parley.Layout]string{
+	parley.LayoutAgentOS:    "logs/parley.log",
+	parley.LayoutBlackboard: ".parley/bridge.log",
+	parley.LayoutInbox:      "error.log",
+}
+
+const (
+	lastLogLines = 5
+	lastLogBytes = 16 << 10
+)
+
+// lastLines is the end of a bridge's log. A tree on another machine has none here.
+func lastLines(v parley.BridgeView) []string {
+	root, err := os.OpenRoot(v.Root)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = root.Close() }()
+	name := bridgeLogs[v.Layout]
+	info, err := root.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() { // a pipe would hold us up
+		return nil
+	}
+	file, err := root.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = file.Close() }()
+	from := max(info.Size()-lastLogBytes, 0)
+	raw, err := io.ReadAll(io.NewSectionReader(file, from, lastLogBytes))
+	if err != nil {
+		return nil
+	}
+	if _, whole, ok := bytes.Cut(raw, []byte("\n")); ok && from > 0 {
+		raw = whole
+	}
+	lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
+	if lines = lines[max(len(lines)-lastLogLines, 0):]; lines[0] == "" {
+		return nil
+	}
+	return lines
+}

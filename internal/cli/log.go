@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+	"github.com/parley-hub/parley/internal/plain"
+)
+
+func (a *app) logCommand() *cobra.Command {
+	var (
+		f      parley.LogFilter
+		since  string
+		follow bool
+	)
+	cmd := &cobra.Command{
+		Use:   "log",
+		Short: "Show what became of messages, step by step",
+		Long: `Show the message log, the newest line last: each step of each message, with the time since it was sent. It never has what
+messages say. Owners only.`,
+		Example: `  parley log
+  parley log --agent arya --status failed --since 1h
+  parley log --trace nightly-build -o jsonl
+  parley log -f`,
+		Args:              noArgs,
+		ValidArgsFunction: nothing,
+	}
+	f.Limit = usualLines
+	cmd.Flags().StringVar(&f.Trace, "trace", "", "only this `trace`, by its id or that of one of its messages")
+	cmd.Flags().StringVar(&f.Agent, "agent", "", "only messages from or for this `agent`")
+	cmd.Flags().StringVar(&f.Status, "status", "", "only lines with this `status`: sent, delivered, processed or failed")
+	cmd.Flags().StringVar(&since, "since", "", "only lines since this `time`, or so long ago: 2026-02-25T18:50:00Z, 1h")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what comes, until it is interrupted")
+	cmd.Flags().VarP(number{&f.Limit}, "lines", "n", "at most so many `lines` of what there is")
+	complete(cmd, "agent", a.agentNames)
+	complete(cmd, "status", fixed(parley.LogStatuses()...))
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, _ []string) (err error) {
+		if since != "" {
+			if f.Since, err = readSince(since); err != nil {
+				return usagef(cmd, "--since %q is neither a time like 2026-02-25T18:50:00Z nor a while like 1h", since)
+			}
+		}
+		if follow || a.output == formatLines {
+			return a.followLog(c.Log(ctx, f, follow))
+		}
+		lines, err := collect(c.Log(ctx, f, false), f.Limit)
+		if err != nil {
+			return err
+		}
+		return a.listLog(lines)
+	})
+	return cmd
+}
+
+const usualLines = 50
+
+// readSince is a time, or a while ago.
+func readSince(text string) (time.Time, error) {
+	if d, err := time.ParseDuration(text); err == nil {
+		return time.Now().Add(-d), nil
+	}
+	return time.Parse(time.RFC3339, text)
+}
+
+func (a *app) listLog(lines []parley.LogLine) error {
+	return list(a, lines,
+		column[parley.LogLine]{"time", func(l parley.LogLine) string { return a.moment(l.Timestamp) }},
+		column[parley.LogLine]{"status", func(l parley.LogLine) string { return l.Status }},
+		column[parley.LogLine]{"from", func(l parley.LogLine) string { return l.From }},
+		column[parley.LogLine]{"to", func(l parley.LogLine) string { return l.To }},
+		column[parley.LogLine]{"type", func(l parley.LogLine) string { return string(l.Type) }},
+		column[parley.LogLine]{"after", after},
+		column[parley.LogLine]{"message", func(l parley.LogLine) string { return l.MsgID }},
+		column[parley.LogLine]{"trace", func(l parley.LogLine) string { return l.TraceID }},
+	)
+}
+
+func after(l parley.LogLine) string { return strconv.FormatInt(l.LatencyMS, 10) + "ms" }
+
+// followLog prints lines as they come.
+func (a *app) followLog(lines func(func(parley.LogLine, error) bool)) error {
+	for l, err := range lines {
+		if err != nil {
+			return err
+		}
+		if a.output == formatTable {
+			a.words(a.moment(l.Timestamp), l.Status, l.From+" → "+l.To, string(l.Type), after(l), l.MsgID, l.TraceID)
+			continue
+		}
+		raw, err := json.Marshal(l)
+		if err == nil {
+			_, err = a.out.Write(append(plain.JSON(raw), '\n'))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// natsAddress does not quote what it refuses: it may hold a password.
+func natsAddress(text string) (string, error) {
+	for one := range strings.SplitSeq(text, ",") {
+		u, err := url.Parse(strings.TrimSpace(one))
+		if text != "" && (err != nil || !slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme) || u.Hostname() == "") {
+			return "", errors.New("it is not a URL like nats://host:4222")
+		}
+	}
+	return text, nil
+}
+
+// hideUsers hides passwords, and users without one: those are tokens.
+func hideUsers(text string) string {
+	servers := strings.Split(text, ",")
+	for i, one := range servers {
+		u, err := url.Parse(strings.TrimSpace(one))
+		if err != nil {
+			return "hidden"
+		}
+		if _, has := u.User.Password(); u.User != nil && !has {
+			u.User = url.User("xxxxx")
+		}
+		servers[i] = u.Redacted()
+	}
+	return strings.Join(servers, ",")
+}
+
+var natsToken = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+func natsName(text string) (string, error) {
+	if !natsToken.MatchString(text) {
+		return "", fmt.Errorf("%q is not a name of letters, digits, _ and -", text)
+	}
+	return text, nil
+}
+
+func anyText(text string) (string, error) { return text, nil }

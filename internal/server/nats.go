@@ -1,0 +1,43 @@
+package server
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/natslink"
+)
+
+// startNATS joins the hub to NATS, where it is told to. A server that is away is waited for, and holds nothing up.
+func (s *Server) startNATS(ctx context.Context) error {
+	c := s.Config.NATS
+	if c.URL == "" {
+		return nil
+	}
+	self, err := s.hub.Agent(ctx, hub.Caller{Agent: parley.System}, parley.System)
+	if err != nil {
+		return err
+	}
+	link, err := natslink.New(s.hub, natslink.Options{
+		URL: c.URL, Name: c.Hub, ID: self.UUID,
+		Keys: natslink.Keys{
+			NKey: s.fromHome(c.NKey), Creds: s.fromHome(c.Creds), CA: s.fromHome(c.CA), Cert: s.fromHome(c.Cert), Key: s.fromHome(c.Key),
+		},
+		Limit: natslink.Limit{Age: c.Age, Bytes: c.Bytes}, Body: s.Config.Limits.Body, Log: s.Log,
+	})
+	if err != nil {
+		return s.inConfig(err)
+	}
+	link.Start(context.WithoutCancel(ctx))
+	s.later(func() error { link.Stop(); return nil })
+	return nil
+}
+
+// fromHome is a path that may be relative to the home.
+func (s *Server) fromHome(path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(string(s.Home), path)
+}

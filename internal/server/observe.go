@@ -1,0 +1,106 @@
+package server
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/httpapi"
+	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/observe/alert"
+	"github.com/parley-hub/parley/internal/observe/metrics"
+	"github.com/parley-hub/parley/internal/observe/msglog"
+	"github.com/parley-hub/parley/internal/observe/rungs"
+	"github.com/parley-hub/parley/internal/observe/traces"
+	"github.com/parley-hub/parley/internal/service"
+)
+
+// observed is what sees how the hub does.
+type observed struct {
+	metrics  *metrics.Metrics
+	alerts   *alert.Watcher
+	messages httpapi.MessageLog // none, if it is switched off
+}
+
+// upToDate is the message log with everything in it that has happened before somebody reads it.
+type upToDate struct {
+	*msglog.Log
+	hub  *hub.Hub
+	name string // by which it follows
+}
+
+// Tail implements httpapi.MessageLog.
+func (u upToDate) Tail(ctx context.Context, f parley.LogFilter, follow bool, tell func([]parley.LogLine) error) error {
+	u.hub.AwaitFollower(ctx, u.name)
+	return u.Log.Tail(ctx, f, follow, tell)
+}
+
+func (s *Server) newObserved() observed {
+	limits := alert.Limits{
+		Write: s.Config.Alerts.Write, Read: s.Config.Alerts.Read, Latency: s.Config.Alerts.Latency,
+		Depth: s.Config.Alerts.Depth, Errors: s.Config.Alerts.Errors,
+		Hold: alert.Hold{On: s.Config.Alerts.After, Off: s.Config.Alerts.Clear},
+	}
+	return observed{metrics: metrics.New(), alerts: alert.New(limits, s.Log)}
+}
+
+// Wrote implements hub.Observer.
+func (o observed) Wrote(took time.Duration) {
+	o.metrics.Wrote(took)
+	o.alerts.Wrote(took)
+}
+
+// Read implements hub.Observer.
+func (o observed) Read(took time.Duration) {
+	o.metrics.Read(took)
+	o.alerts.Read(took)
+}
+
+// startObserving begins to follow what happens: for the message log, the metrics, the alerts and the traces.
+func (s *Server) startObserving(ctx context.Context) error {
+	node, err := s.lock.Node()
+	if err != nil {
+		return err
+	}
+	name := "log/" + node // each process has a log of its own, with everything in it
+	s.observed.metrics.Watch(s.hub)
+	tellers := []rungs.Teller{s.observed.metrics, s.observed.alerts}
+	if size := s.Config.Log.Messages.Size; size > 0 {
+		log, err := msglog.Open(msglog.Options{Dir: s.Home.Messages(), Size: size, Files: s.Config.Log.Messages.Files})
+		if err != nil {
+			return err
+		}
+		s.later(log.Close)
+		s.observed.messages = upToDate{log, s.hub, name}
+		tellers = append(tellers, log)
+	}
+	s.background(ctx, s.hub.Follow(name, rungs.NewFollower(s.hub, tellers...)))
+	s.background(ctx, s.observed.alerts.Watch(s.hub))
+	return s.startTraces(ctx, node)
+}
+
+// startTraces begins to export traces, if that is configured.
+func (s *Server) startTraces(ctx context.Context, node string) error {
+	endpoint := s.Config.Traces.Endpoint
+	if endpoint == "" {
+		endpoint = os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT")
+	}
+	if endpoint == "" {
+		return nil
+	}
+	exporter, err := traces.New(ctx, s.hub, traces.Options{Endpoint: endpoint, Headers: s.Config.Traces.Headers, Node: node, Log: s.Log})
+	if err != nil {
+		return err
+	}
+	s.later(func() error { return exporter.Close(context.Background()) })
+	s.background(ctx, s.hub.Follow("traces", exporter))
+	return nil
+}
+
+// background runs a service until the stop.
+func (s *Server) background(ctx context.Context, run *service.Service) {
+	run.Start(context.WithoutCancel(ctx))
+	<-run.Started()
+	s.later(func() error { run.Stop(); return nil })
+}
