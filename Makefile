@@ -50,7 +50,7 @@ bench: ## Measure the hot paths against baselines and print the ratios (ONLY=tak
 fuzz: ## Run each fuzz target for FUZZTIME (30s, or 20000x inputs)
 	scripts/fuzz $(FUZZTIME)
 
-soak: setup ## Run the long campaigns: ROUNDS crashes (2000), 10,000 messages to agents that run, 5,000 trees of asks and tasks, CHECKS histories a property (1000), each fuzz target for FUZZTIME
+soak: setup ## Run the long campaigns: ROUNDS crashes (2000), 10,000 messages to agents that run, 5,000 trees of asks and tasks, 1,000 files each way through trees that are bridged, CHECKS histories a property (1000), each fuzz target for FUZZTIME
 	PARLEY_CRASH_ROUNDS=$(ROUNDS) $(GO) test -count=1 -timeout 0 -run 'Crash|NobodyWaits' -v ./internal/crashtest
 	$(WITH_POSTGRES) env CGO_ENABLED=1 PARLEY_STORES=SQLite,PostgreSQL $(GO) test -race -count=1 -timeout 0 ./internal/hub ./internal/store/... -rapid.checks=$(CHECKS)
 	scripts/fuzz $(FUZZTIME)

@@ -63,6 +63,8 @@ func run(ctx context.Context, only string, rounds int, length time.Duration, his
 		{"postgres search", func() ([]result, error) { return measureSearch(ctx, length, history, postgresLibrary(server)) }},
 		{"http posts", func() ([]result, error) { return measureHTTP(ctx, rounds, length) }},
 		{"first call", func() ([]result, error) { return measureFirstCall(ctx) }},
+		{"bus", func() ([]result, error) { return measureBus(ctx, rounds, length) }},
+		{"bridges", func() ([]result, error) { return measureBridges(ctx, rounds, length) }},
 		{"program", func() ([]result, error) { return measureProgram(ctx, history) }},
 	} {
 		if !strings.Contains(m.name, only) {

@@ -19,7 +19,7 @@ func TestReadme(t *testing.T) {
 		"green since Tuesday", "answered",
 		"Response from DataBot: Q4 revenue was", "Notification sent to arya.", "This action requires approval. Waiting for approval...",
 		"approved  gendry", "allowed with approval  gendry → data",
-		`"text":"done"`, "stopped")
+		`"text":"done"`, "added  agentos-collab", "accepted  codex", "removed  agentos-collab", "stopped")
 }
 
 // TestDocuments types what other documents say, at a hub with two agents.

@@ -1,6 +1,8 @@
 package script
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"os"
 	"os/exec"
@@ -10,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -24,8 +27,9 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv(raceOptions, os.Getenv(raceOptions)+" atexit_sleep_ms=0"); err != nil {
 		panic(err)
 	}
+	asCalled := func() { os.Exit(cli.RunAs(os.Args[0], os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 	testscript.Main(m, map[string]func(){
-		"parley": func() { os.Exit(cli.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"parley": asCalled, "send-message": asCalled, "send-message.py": asCalled, "who": asCalled, "blackboard": asCalled,
 	})
 }
 
@@ -70,14 +74,27 @@ func run(t *testing.T, file, kind string, newStore func() string) {
 			return named == kind, nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"hub":   hubCommand,
-			"exits": exits,
-			"let":   let,
-			"talk":  talk,
-			"store": func(ts *testscript.TestScript, _ bool, _ []string) { ts.Setenv("PARLEY_STORE", newStore()) },
+			"appears": appears,
+			"hub":     hubCommand,
+			"exits":   exits,
+			"let":     let,
+			"talk":    talk,
+			"sql":     runSQL,
+			"store":   func(ts *testscript.TestScript, _ bool, _ []string) { ts.Setenv("PARLEY_STORE", newStore()) },
 		},
 		RequireUniqueNames: true,
 	})
+}
+
+// runSQL runs the statements of a file on a SQLite database, which is made if there is none.
+func runSQL(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: sql DATABASE FILE")
+	}
+	db, err := sql.Open("sqlite", ts.MkAbs(args[0]))
+	ts.Check(err)
+	_, err = db.ExecContext(context.Background(), ts.ReadFile(args[1]))
+	ts.Check(errors.Join(err, db.Close()))
 }
 
 // exits runs a command and wants its exit code.
@@ -99,6 +116,32 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("the exit code is %d, want %d", got, want)
 	}
 }
+
+// appears waits until there is a file of a name with * in it, and keeps the name of the first one. With !, until there is none.
+func appears(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 && len(args) != 2 {
+		ts.Fatalf("usage: [!] appears PATTERN [NAME]")
+	}
+	often := time.NewTicker(20 * time.Millisecond)
+	defer often.Stop()
+	for late := time.After(appearWithin); ; {
+		found, err := filepath.Glob(ts.MkAbs(args[0]))
+		ts.Check(err)
+		if (len(found) > 0) != neg {
+			if len(args) == 2 && !neg {
+				ts.Setenv(args[1], found[0])
+			}
+			return
+		}
+		select {
+		case <-often.C:
+		case <-late:
+			ts.Fatalf("%s: there are still %d", args[0], len(found))
+		}
+	}
+}
+
+const appearWithin = time.Minute
 
 // let keeps a piece of the last output.
 func let(ts *testscript.TestScript, neg bool, args []string) {

@@ -8,6 +8,8 @@
 //	victim absent HOME               make sure that none of the texts on stdin is there
 //	victim run HOME AGENTS FROM TO   have AGENTS run, and post messages FROM to TO for them, until all is done
 //	victim judge HOME COUNT          see that everything of COUNT messages was done once, or has failed
+//	victim bridge BASE FROM TO       have two trees under BASE bridged, and post messages FROM to TO for them, until all is carried
+//	victim bridged BASE COUNT        see that COUNT files each way through each tree were carried once
 //	victim child, victim linger      what such a run starts, and what that leaves behind
 //	victim full DIR                  fill a small disk mounted on DIR, make room, compare
 package main
@@ -34,7 +36,8 @@ func main() {
 }
 
 const usage = "usage: victim post HOME WORKERS COUNT | stubborn HOME COUNT | take HOME POSTERS | verify HOME | drain HOME | " +
-	"absent HOME | full DIR | run HOME AGENTS FROM TO | judge HOME COUNT | child | linger"
+	"absent HOME | full DIR | run HOME AGENTS FROM TO | judge HOME COUNT | bridge BASE FROM TO | " +
+	"bridged BASE COUNT | child | linger"
 
 func run(ctx context.Context, args []string) error {
 	numbers := make([]int, 3) // after the home
@@ -65,6 +68,10 @@ func run(ctx context.Context, args []string) error {
 		return runAgents(ctx, args[1], numbers[0], numbers[1], numbers[2])
 	case len(args) == 3 && args[0] == "judge":
 		return judge(ctx, args[1], numbers[0])
+	case len(args) == 4 && args[0] == "bridge":
+		return runBridges(ctx, args[1], numbers[0], numbers[1])
+	case len(args) == 3 && args[0] == "bridged":
+		return judgeBridges(ctx, args[1], numbers[0])
 	case len(args) == 1 && args[0] == "child":
 		return child()
 	case len(args) == 1 && args[0] == "linger":
