@@ -8,8 +8,8 @@ ROUNDS ?= 2000
 CHECKS ?= 1000
 ONLY ?=
 # SQLite runs in the process of the tests, and ten times slower with the race detector: only make soak has both. Crash tests
-# are about other processes.
-SLOW := internal/store/sqlite|internal/httpapi|internal/crashtest
+# and whole-program scripts are about other processes.
+SLOW := internal/store/sqlite|internal/httpapi|internal/crashtest|/testscript$$$$
 # Runs a command with one PostgreSQL server for all its tests.
 WITH_POSTGRES := $(GO) run ./internal/pgtest/with
 
@@ -28,7 +28,7 @@ build: ## Build bin/parley; needs Go alone
 
 test: setup ## Install what the tests need and run them all
 	$(WITH_POSTGRES) env CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test -race -shuffle=on -timeout 12m $$($(GO) list ./... | grep -vE '$(SLOW)')
-	PARLEY_STORES=SQLite $(GO) test -shuffle=on ./internal/hub ./internal/store/sqlite ./internal/httpapi ./internal/crashtest
+	PARLEY_STORES=SQLite $(GO) test -shuffle=on ./internal/hub ./internal/store/sqlite ./internal/httpapi ./internal/crashtest ./testscript
 
 test-clients: build ## Install the pinned real clients and drive them against a fake model API
 	scripts/clients
@@ -53,7 +53,7 @@ fuzz: ## Run each fuzz target for FUZZTIME (30s, or 20000x inputs)
 soak: setup ## Run the long campaigns: ROUNDS crashes (2000), 10,000 messages to agents that run, 5,000 trees of asks and tasks, 1,000 files each way through trees that are bridged, CHECKS histories a property (1000), each fuzz target for FUZZTIME
 	PARLEY_CRASH_ROUNDS=$(ROUNDS) $(GO) test -count=1 -timeout 0 -run 'Crash|NobodyWaits' -v ./internal/crashtest
 	$(WITH_POSTGRES) env CGO_ENABLED=1 PARLEY_STORES=SQLite,PostgreSQL $(GO) test -race -count=1 -timeout 0 ./internal/hub ./internal/store/... -rapid.checks=$(CHECKS)
-	CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 0 ./internal/httpapi
+	CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 0 ./internal/httpapi ./testscript
 	scripts/fuzz $(FUZZTIME)
 
 clean: ## Remove what was built
