@@ -9,7 +9,7 @@ CHECKS ?= 1000
 ONLY ?=
 # SQLite runs in the process of the tests, and ten times slower with the race detector: only make soak has both. Crash tests
 # and whole-program scripts are about other processes.
-SLOW := internal/store/sqlite|internal/httpapi|internal/crashtest|/testscript$$$$
+SLOW := internal/store/sqlite|internal/httpapi|internal/crashtest|/testscript$$
 # Runs a command with one PostgreSQL server for all its tests.
 WITH_POSTGRES := $(GO) run ./internal/pgtest/with
 
