@@ -22,6 +22,7 @@ const (
 	targetScan     = 200 * time.Millisecond
 	targetValidate = 10 * time.Millisecond
 	scanned        = 100
+	piledUp        = 20_000 // files in one folder
 	busAgents      = 20
 )
 
@@ -54,7 +55,12 @@ func measureBridges(ctx context.Context, rounds int, length time.Duration) (resu
 		}
 		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	steady, err := measurePile(ctx)
 	return []result{
+		steady,
 		target("a message of the hub is a file of a tree, p99, against S3's target", written, targetWrite),
 		target("a file of a tree is a message that its agent has taken, p99, against S3's target", read, targetRead),
 		target(fmt.Sprintf("%d files of a tree are taken, against S3's target", scanned), scans, targetScan),
@@ -71,14 +77,64 @@ func target(what string, times []time.Duration, most time.Duration) result {
 	})
 }
 
+// measurePile imports a folder with very many files, and compares the second half with the first.
+func measurePile(ctx context.Context) (r result, err error) {
+	b, err := newTree(ctx)
+	if err != nil {
+		return r, err
+	}
+	for n := range piledUp {
+		if err := b.put(agentName(0), n); err != nil {
+			return r, errors.Join(err, b.close())
+		}
+	}
+	pile := &counted{BridgeHub: b.hub.BridgeAt(b.owner), done: make(chan struct{})}
+	b.run(ctx, pile)
+	began := time.Now()
+	<-pile.done
+	first, second := pile.half.Sub(began), pile.end.Sub(pile.half)
+	return atMost(1.5, result{
+		what: fmt.Sprintf("%d files in one folder arrive: the second half, against the first", piledUp), ratio: float64(second) / float64(first),
+		parley:   fmt.Sprintf("%s (%.0f/s in all)", second.Round(time.Millisecond), piledUp/pile.end.Sub(began).Seconds()),
+		baseline: first.Round(time.Millisecond).String(),
+	}), b.close()
+}
+
+// counted is a hub that notes when half of the files, and when all have arrived.
+type counted struct {
+	parley.BridgeHub
+	came      int
+	half, end time.Time
+	done      chan struct{}
+}
+
+func (c *counted) Arrive(ctx context.Context, id string, list []parley.Arrival) ([]parley.Arrived, error) {
+	done, err := c.BridgeHub.Arrive(ctx, id, list)
+	before := c.came
+	for _, one := range done {
+		if one.Error == nil {
+			c.came++
+		}
+	}
+	if now := time.Now(); before < piledUp/2 && c.came >= piledUp/2 {
+		c.half = now
+	} else if before < piledUp && c.came >= piledUp {
+		c.end = now
+		close(c.done)
+	}
+	return done, err
+}
+
 // bridgedTree is a hub with a tree of inboxes.
 type bridgedTree struct {
 	hub   *hub.Hub
+	owner hub.Caller
+	id    string
 	root  string
 	close func() error
 }
 
-func openBridge(ctx context.Context) (*bridgedTree, error) {
+func newTree(ctx context.Context) (*bridgedTree, error) {
 	h, done, err := onSQLite().hub(ctx, busAgents)
 	if err != nil {
 		return nil, err
@@ -89,21 +145,34 @@ func openBridge(ctx context.Context) (*bridgedTree, error) {
 	}
 	owner := hub.Caller{Agent: parley.Owner, Scopes: parley.AllScopes()}
 	view, err := h.AddBridge(ctx, owner, parley.NewBridge{Layout: parley.LayoutInbox, Root: root, Agents: []string{"script"}})
-	if err != nil {
-		return nil, err
+	return &bridgedTree{hub: h, owner: owner, id: view.ID, root: root, close: func() error {
+		return errors.Join(done(), os.RemoveAll(root))
+	}}, err
+}
+
+// openBridge makes a tree, and runs its bridge.
+func openBridge(ctx context.Context) (*bridgedTree, error) {
+	b, err := newTree(ctx)
+	if err == nil {
+		b.run(ctx, b.hub.BridgeAt(b.owner))
 	}
+	return b, err
+}
+
+// run runs the bridge until the tree is closed.
+func (b *bridgedTree) run(ctx context.Context, at parley.BridgeHub) {
 	running, cancel := context.WithCancel(ctx)
-	ended := make(chan error, 1)
+	ended, closeTree := make(chan error, 1), b.close
 	go func() {
-		ended <- bridge.Run(running, bridge.Options{Hub: h.BridgeAt(owner), ID: view.ID, Log: slog.New(slog.DiscardHandler)})
+		ended <- bridge.Run(running, bridge.Options{Hub: at, ID: b.id, Log: slog.New(slog.DiscardHandler)})
 	}()
-	return &bridgedTree{hub: h, root: root, close: func() error {
+	b.close = func() error {
 		cancel()
 		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
 			return err
 		}
-		return errors.Join(done(), os.RemoveAll(root))
-	}}, nil
+		return closeTree()
+	}
 }
 
 // write posts a message and waits until its file is there.
@@ -134,16 +203,8 @@ func (b *bridgedTree) write(n int) error {
 // read writes files for an agent of the hub and waits until it has taken all.
 func (b *bridgedTree) read(ctx context.Context, from, count int) error {
 	agent := agentName(0)
-	inbox := filepath.Join(b.root, "state", "agents", agent, "inbox")
-	if err := os.MkdirAll(inbox, 0o750); err != nil {
-		return err
-	}
 	for n := range count {
-		name := filepath.Join(inbox, fmt.Sprintf("msg_%08x", time.Now().UnixNano()&0xffffffff))
-		if err := os.WriteFile(name+".tmp", b.document(from+n), 0o600); err != nil {
-			return err
-		}
-		if err := os.Rename(name+".tmp", name+".json"); err != nil {
+		if err := b.put(agent, from+n); err != nil {
 			return err
 		}
 	}
@@ -155,6 +216,19 @@ func (b *bridgedTree) read(ctx context.Context, from, count int) error {
 		left -= len(batch.Deliveries)
 	}
 	return nil
+}
+
+// put writes the nth document into an inbox.
+func (b *bridgedTree) put(agent string, n int) error {
+	inbox := filepath.Join(b.root, "state", "agents", agent, "inbox")
+	if err := os.MkdirAll(inbox, 0o750); err != nil {
+		return err
+	}
+	name := filepath.Join(inbox, fmt.Sprintf("msg_%08x", n))
+	if err := os.WriteFile(name+".tmp", b.document(n), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(name+".tmp", name+".json")
 }
 
 // document is a message of S3.
