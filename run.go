@@ -62,6 +62,7 @@ type RunFilter struct {
 	Agent        string
 	Conversation string
 	Live         bool
+	Failed       bool   // only those with a failure
 	Before       string // only those with a smaller id
 	Limit        int
 }

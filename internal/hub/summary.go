@@ -104,12 +104,12 @@ func (s *scene) summarize(a parley.Agent) error {
 	if says.Inbox, err = s.Queue().Inbox(a.ID); err != nil {
 		return err
 	}
-	runs, err := s.Runs().List(parley.RunFilter{Agent: a.ID, Limit: runsExamined})
+	failed, err := s.Runs().List(parley.RunFilter{Agent: a.ID, Failed: true, Limit: 1})
 	if err != nil {
 		return err
 	}
-	if i := slices.IndexFunc(runs, func(r parley.Run) bool { return r.Failure != nil }); i >= 0 {
-		says.LastFailure = &lastFailure{runs[i].ID, runs[i].Failure.Code, runs[i].EndedAt}
+	for _, r := range failed {
+		says.LastFailure = &lastFailure{r.ID, r.Failure.Code, r.EndedAt}
 	}
 	data, err := json.Marshal(says)
 	s.note(parley.Event{Kind: parley.EventAgentSummary, Agent: a.ID, Data: data})

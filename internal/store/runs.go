@@ -180,6 +180,9 @@ func (s runs) List(f parley.RunFilter) ([]parley.Run, error) {
 		}
 		q.add("AND r.conv = ?", conv.num)
 	}
+	if f.Failed {
+		q.add("AND r.failure IS NOT NULL")
+	}
 	if f.Before != "" {
 		q.add("AND r.id < ?", before[:])
 	}
@@ -201,7 +204,7 @@ func (s runs) listLive(f parley.RunFilter, before uuid.UUID) ([]parley.Run, erro
 		}
 	}
 	list = slices.DeleteFunc(list, func(r parley.Run) bool {
-		return in.id != "" && r.Conversation != in.id || f.Before != "" && r.ID >= before.String()
+		return in.id != "" && r.Conversation != in.id || f.Failed && r.Failure == nil || f.Before != "" && r.ID >= before.String()
 	})
 	slices.Reverse(list)
 	return list[:min(len(list), f.Limit)], nil

@@ -183,6 +183,7 @@ func runQuestions() map[string]func(parley.Tx) error {
 		"runs":           list(parley.RunFilter{Before: late}),
 		"runs of one":    list(parley.RunFilter{Agent: "agent-3", Before: late}),
 		"runs of few":    list(parley.RunFilter{Agent: "agent-4", Before: late}),
+		"failed runs":    list(parley.RunFilter{Agent: "agent-3", Failed: true}),
 		"runs in one":    list(parley.RunFilter{Conversation: id, Before: late}),
 		"runs of one in": list(parley.RunFilter{Agent: "agent-3", Conversation: id}),
 		"woken by":       func(tx parley.Tx) error { return found(tx.Runs().WokenBy(id, "agent-3")) },

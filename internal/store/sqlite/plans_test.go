@@ -195,6 +195,7 @@ func TestRunsAreFoundByIndex(t *testing.T) {
 		"live":      {"runs_live (agent=?)", func(tx parley.Tx) error { return found(tx.Runs().Live("agent-3")) }},
 		"list":      {"r USING PRIMARY KEY (id<?)", list(parley.RunFilter{Before: id})},
 		"of one":    {"runs_agent (agent=? AND id<?)", list(parley.RunFilter{Agent: "agent-3", Before: id})},
+		"failed":    {"runs_failed (agent=?)", list(parley.RunFilter{Agent: "agent-3", Failed: true})},
 		"in one":    {"runs_conv (conv=? AND id<?)", list(parley.RunFilter{Conversation: id, Before: id})},
 		"of one in": {"runs_room (agent=? AND conv=? AND id<?)", list(parley.RunFilter{Agent: "agent-3", Conversation: id, Before: id})},
 		"woken":     {"t USING PRIMARY KEY (message=? AND agent=?)", func(tx parley.Tx) error { return found(tx.Runs().WokenBy(id, "agent-3")) }},

@@ -61,13 +61,18 @@ func runLists(f *fixture) {
 		if i%4 < 2 {
 			r = ended(r, 5)
 		}
+		if i%4 == 0 {
+			r.Failure = parley.Errorf(parley.TimedOut, "it took too long")
+		}
 		all = append([]parley.Run{r}, all...)
 	}
 	f.runs(all...)
 	for _, agent := range []string{"", "arya", "gendry", "nobody"} {
 		for _, conversation := range []string{"", c.ID, other.ID, newID()} {
 			for _, live := range []bool{false, true} {
-				f.pagesOfRuns(all, parley.RunFilter{Agent: agent, Conversation: conversation, Live: live})
+				for _, failed := range []bool{false, true} {
+					f.pagesOfRuns(all, parley.RunFilter{Agent: agent, Conversation: conversation, Live: live, Failed: failed})
+				}
 			}
 		}
 	}
@@ -85,7 +90,7 @@ func (f *fixture) pagesOfRuns(all []parley.Run, filter parley.RunFilter) {
 	var want []parley.Run
 	for _, r := range all {
 		if (filter.Agent == "" || r.Agent == filter.Agent) && (filter.Conversation == "" || r.Conversation == filter.Conversation) &&
-			(!filter.Live || r.State.Live()) {
+			(!filter.Live || r.State.Live()) && (!filter.Failed || r.Failure != nil) {
 			want = append(want, r)
 		}
 	}
