@@ -26,6 +26,7 @@ const (
 	agentBytes  = 2 << 10
 	runAnswers  = "- else:\n    - reply: done\n"
 	longestWait = time.Minute
+	reader      = "reader" // whom nobody runs
 )
 
 // measureRuns measures how long it takes from a mention to the stored answer of an agent that follows a script,
@@ -145,8 +146,15 @@ func newCompany(ctx context.Context, open opener, agents int) (*company, error) 
 			return nil, err
 		}
 	}
+	if _, err := h.AddAgent(ctx, c.owner, parley.NewAgent{ID: reader, Profile: parley.Profile{InboxOverflow: parley.OverflowUnbounded}}); err != nil {
+		return nil, err
+	}
+	rooms := []string{reader}
 	for n := range min(agents, runners) {
-		if _, err := h.CreateConversation(ctx, c.owner, parley.NewConversation{Name: agentName(n), With: []string{agentName(n)}}); err != nil {
+		rooms = append(rooms, agentName(n))
+	}
+	for _, name := range rooms {
+		if _, err := h.CreateConversation(ctx, c.owner, parley.NewConversation{Name: name, With: []string{name}}); err != nil {
 			return nil, err
 		}
 	}
@@ -187,12 +195,12 @@ func (c *company) ask(ctx context.Context, length time.Duration) ([]time.Duratio
 	return timed(length, func(n int) error { return c.mention(ctx, n%runners) })
 }
 
-// postTwice posts a mention that wakes nobody, and an answer.
+// postTwice posts two messages that wake nobody, to one who is neither asked nor run.
 func (c *company) postTwice(ctx context.Context, length time.Duration) ([]time.Duration, error) {
-	return timed(length, func(n int) error {
+	return timed(length, func(int) error {
 		for range 2 {
 			_, err := c.hub.Post(ctx, c.owner, parley.Draft{
-				Conversation: agentName(n % runners), To: agentName(n % runners), Type: parley.TypeNotification, Content: parley.Content{Text: body},
+				Conversation: reader, To: reader, Type: parley.TypeNotification, Content: parley.Content{Text: body},
 			})
 			if err != nil {
 				return err
