@@ -131,3 +131,76 @@ func TestBroadcastsAreToldApart(t *testing.T) {
 	same(t, "reached", reach(w.deliveries(second.Message)), map[string]bool{"ned": true, "ben": true})
 	same(t, "said", second.Notices, []string{"claude is not told: claude reads only the channels of a directory tree, and takes part in none yet"})
 }
+
+// What somebody who lives in a tree was sent is answered by the document that says so, wherever it was said: where it was sent
+// alone, in a channel that it was mentioned in, with the others that the answer mentions.
+func TestAnswersGoWhereTheQuestionIs(t *testing.T) {
+	t.Parallel()
+	for name, ask := range map[string]func(*world) parley.Receipt{
+		"sent":      func(w *world) parley.Receipt { return w.send("bot", "ana", "well?") },
+		"mentioned": func(w *world) parley.Receipt { return w.say("bot", "paper", "@ana well?") },
+		"asked for work": func(w *world) parley.Receipt {
+			return w.post("bot", parley.Draft{Conversation: "paper", To: "ana", Type: parley.TypeTask, Content: text("Draft it")})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.dispatched("bot", "sam")
+			w.tree(parley.LayoutInbox, "tree", "ana")
+			w.channel("user", "paper", "bot", "ana", "sam")
+			asked := ask(w).Message
+			got := w.arrives("tree", parley.Arrival{
+				Name: "msg_00000001", From: "ana", To: "bot", ReplyTo: w.departsOne("tree").Name,
+				Draft: parley.Draft{Type: parley.TypeResult, Sequence: 1, Payload: []byte(`{"status":"success"}`), Content: text("done, @sam")},
+			})
+			answer := get[parley.Shown](w)(w.Message(ctx, user, got.Message))
+			same(t, "the answer", []any{answer.Conversation, answer.InReplyTo, answer.To}, []any{asked.Conversation, asked.ID, "bot"})
+			same(t, "the question", w.stateOf(asked.ID, "ana"), parley.DeliveryAnswered)
+			if asked.Task != "" {
+				w.stands(parley.TaskCompleted, asked.Task)
+			}
+			w.sound()
+		})
+	}
+}
+
+// Work that is asked for anew comes from the hub, which takes no mail but the answer to it.
+func TestAnswersToTheHub(t *testing.T) {
+	t.Parallel()
+	for name, again := range map[string]func(w *world) (task string){
+		"tried again": func(w *world) string {
+			task := w.delegates(as("bot"), "ana", "Draft it")
+			get[parley.TaskView](w)(w.CancelTask(ctx, user, task, "not yet"))
+			get[parley.TaskView](w)(w.RetryTask(ctx, user, task))
+			return task
+		},
+		"given to another": func(w *world) string {
+			task := w.delegates(as("bot"), "writer", "Draft it")
+			get[parley.TaskView](w)(w.ReassignTask(ctx, user, task, "ana"))
+			return task
+		},
+		"by somebody who is gone": func(w *world) string {
+			task := w.delegates(as("bot"), "writer", "Draft it")
+			w.ok(w.RemoveAgent(ctx, user, "bot"))
+			get[parley.TaskView](w)(w.ReassignTask(ctx, user, task, "ana"))
+			return task
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.dispatched("bot", "writer")
+			w.tree(parley.LayoutInbox, "tree", "ana")
+			task := again(w)
+			asked := w.departsOne("tree")
+			same(t, "from", asked.Message.From, parley.System)
+			w.arrives("tree", parley.Arrival{
+				Name: "msg_00000001", From: "ana", To: parley.System, ReplyTo: asked.Name,
+				Draft: parley.Draft{Type: parley.TypeResult, Sequence: 1, Payload: []byte(`{"status":"success"}`), Content: text("done")},
+			})
+			same(t, "the task", []any{w.task(task).Status, w.task(task).Result.Text}, []any{parley.TaskCompleted, "done"})
+			w.sound()
+		})
+	}
+}

@@ -14,7 +14,7 @@ import (
 // is not known here is left aside, and said.
 func (in *arrival) link(b parley.Bridge, l *landing, p *post) (notices []string, err error) {
 	d := &p.draft
-	if d.InReplyTo, err = in.answeredIn(b, l); err != nil {
+	if err := in.linkAnswer(b, l, d); err != nil {
 		return nil, err
 	}
 	if l.ReplyTo != "" && d.InReplyTo == "" {
@@ -59,24 +59,45 @@ func (in *arrival) linkWork(b parley.Bridge, l *landing, p *post) error {
 	return nil
 }
 
-// answeredIn is the message that a document answers, where that is known and is in the same conversation.
-func (in *arrival) answeredIn(b parley.Bridge, l *landing) (string, error) {
+// linkAnswer has a document answer what it says it does, where that is: what was delivered to its sender may be in any
+// conversation, and from the hub itself, which takes no other mail.
+func (in *arrival) linkAnswer(b parley.Bridge, l *landing, d *parley.Draft) error {
+	m, where, err := in.answeredIn(b, l)
+	if err != nil || m.ID == "" {
+		return err
+	}
+	if !isPlaceOf(where, l) || l.To == parley.System {
+		_, err := in.Deliveries().Get(m.ID, l.From)
+		if err != nil || m.From != l.To || l.Channel != "" {
+			return ignoreNotFound(err)
+		}
+		d.Direct, d.Conversation = nil, where.ID
+	}
+	if d.InReplyTo = m.ID; l.To == parley.System {
+		d.To, d.Sequence = "", 0
+	}
+	return nil
+}
+
+// isPlaceOf says whether a conversation is where a document belongs by its address.
+func isPlaceOf(c parley.Conversation, l *landing) bool {
+	if l.Channel != "" {
+		return c.Name == l.Channel
+	}
+	return c.Kind == parley.DM && c.Set == parley.SetKey([]string{l.From, l.To})
+}
+
+// answeredIn is the message that a document answers, where that is known and can be read by its sender.
+func (in *arrival) answeredIn(b parley.Bridge, l *landing) (m parley.Message, where parley.Conversation, err error) {
 	id, err := in.inTree(b, l.ReplyTo, cmp.Or(l.Channel, l.From), l.To)
 	if err != nil || id == "" {
-		return "", err
+		return m, where, err
 	}
-	m, where, err := in.message(id)
+	m, place, err := in.message(id)
 	if _, hidden := errors.AsType[unknown](err); hidden {
-		return "", nil
+		return parley.Message{}, where, nil
 	}
-	if err != nil {
-		return "", err
-	}
-	same := where.Name == l.Channel && l.Channel != "" || l.Channel == "" && where.Set == parley.SetKey([]string{l.From, l.To}) && where.Kind == parley.DM
-	if !same {
-		return "", nil
-	}
-	return m.ID, nil
+	return m, place.Conversation, err
 }
 
 // inTree is the message that a name in the dialect stands for in a tree, or nothing: of what was written for a folder, of
@@ -112,8 +133,12 @@ func (in *arrival) keepHistory(b parley.Bridge, l *landing, got parley.Arrived) 
 	d, m := l.post.draft, l.post.body
 	m.ID, m.Conversation, m.From, m.Source = l.post.id, where.ID, in.me.ID, bridged
 	m.Type, m.Priority, m.CreatedAt = d.Type, d.Priority, in.past(l.At)
-	if m.InReplyTo, err = in.answeredIn(b, l); err != nil {
+	answered, there, err := in.answeredIn(b, l)
+	if err != nil {
 		return got, err
+	}
+	if there.ID == where.ID {
+		m.InReplyTo = answered.ID
 	}
 	if m.TraceID, m.Hops = cmp.Or(d.TraceID, m.ID), 1; l.To == parley.All {
 		m.To = parley.All

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/parley-hub/parley"
 )
@@ -26,18 +27,23 @@ func (s *scene) addressed(p post, m parley.Message, to []parley.Reach) (_ []parl
 
 // counted has the sender's own count go on, if it keeps one, and notes where it has jumped. What reaches whoever waits for it without a delivery counts too.
 func (s *scene) counted(m parley.Message, sequence int64, to []parley.Reach) error {
-	recipient := m.To
-	switch {
-	case sequence == 0:
+	if sequence == 0 {
 		return nil
-	case len(to) == 1:
-		recipient, to[0].Sequence = to[0].Agent, sequence
-	case len(to) > 1 || recipient == "" || recipient == parley.All:
+	}
+	recipient := m.To
+	if len(to) == 1 {
+		recipient = to[0].Agent
+	}
+	if recipient == "" || recipient == parley.All {
 		return parley.Errorf(parley.BadInput, "the message has a sequence and %d recipients", len(to)).
 			Suggest("a sequence counts the messages to one recipient: name one, or leave it out")
 	}
+	delivered := slices.IndexFunc(to, func(r parley.Reach) bool { return r.Agent == recipient })
+	if delivered >= 0 {
+		to[delivered].Sequence = sequence
+	}
 	last, err := s.Deliveries().Pair(m.From, recipient)
-	if err == nil && len(to) == 0 {
+	if err == nil && delivered < 0 {
 		err = s.Deliveries().Count(m.From, recipient, sequence)
 	}
 	if err != nil || sequence == last+1 || sequence == 1 { // 1: the sender has begun anew
