@@ -12,9 +12,12 @@ import (
 func (s *scene) endDocument(t parley.Task, c callback) (callback, error) {
 	words := endOf(t)
 	c.from, c.task, c.hops, c.text = t.Assignee, t.ID, c.hops+1, words.text
-	var err error
-	if c.inReplyTo, err = s.firstRequest(t, c.conversation); err != nil {
+	first, err := s.firstRequest(t)
+	if err != nil {
 		return c, err
+	}
+	if first.Conversation == c.conversation {
+		c.inReplyTo = first.ID
 	}
 	c.payload, err = json.Marshal(words)
 	return c, err

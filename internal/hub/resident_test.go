@@ -46,6 +46,9 @@ func TestWhoLivesInChannelsIsReachedThere(t *testing.T) {
 	w.mapped("tree", "thesis", "letters")
 	all(refused(parley.Unavailable, "", "claude reads only the channels of a directory tree: #letters, #thesis",
 		`post there and mention it: parley chat --conv letters "@claude …"`))
+	task := w.delegates(user, "bot", "Draft it")
+	_, err := w.ReassignTask(ctx, user, task, "claude")
+	same(t, "to be given a task", parley.CodeOf(err), parley.Unavailable)
 	w.command("user", "claude", parley.ActionResume, parley.CommandParameters{}) // which is the hub's to obey
 	w.tree(parley.LayoutInbox, "other", "claude")
 	w.dm("user", "claude", "hello")

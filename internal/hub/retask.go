@@ -1,7 +1,9 @@
 package hub
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 
 	"github.com/parley-hub/parley"
@@ -120,6 +122,11 @@ func (s *scene) giveAgain(t *parley.Task, to parley.Agent) error {
 
 // mayTake says why somebody cannot be given a task now, or nil.
 func (s *scene) mayTake(t parley.Task, to parley.Agent) error {
+	if to.ID != t.Assignee {
+		if err := s.mustReach(to); err != nil { // who is given it is asked alone
+			return err
+		}
+	}
 	if to.ID != t.Requester {
 		if err := s.available(to, parley.PatternDelegate); err != nil {
 			return err
@@ -192,8 +199,17 @@ func (s *scene) requestAgain(t *parley.Task) error {
 	}
 	request.From, request.To, request.Conversation, request.Type = parley.System, t.Assignee, where, parley.TypeTask
 	request.Task, request.TraceID, request.Source = t.ID, t.TraceID, sourceContact
-	if request.InReplyTo, err = s.firstRequest(*t, where); err != nil {
+	first, err := s.firstRequest(*t)
+	if err != nil {
 		return err
+	}
+	if first.Conversation == where {
+		request.InReplyTo = first.ID
+	}
+	if first.ID != "" {
+		if request.Metadata, err = json.Marshal(repetition{first.ID}); err != nil {
+			return err
+		}
 	}
 	m, err := s.utter(request, parley.Reach{Agent: t.Assignee, Wakes: true, Purpose: parley.PurposeTask})
 	if err != nil {
@@ -205,20 +221,25 @@ func (s *scene) requestAgain(t *parley.Task) error {
 	return s.keepTask(t, after)
 }
 
-// firstRequest is the message that a task was first asked for with, if that is in a conversation: what the hub repeats answers
-// it.
-func (s *scene) firstRequest(t parley.Task, conversation string) (string, error) {
-	m, err := s.Messages().Get(t.Message)
-	switch {
-	case err != nil:
-		return "", ignoreNotFound(err)
-	case m.Conversation != conversation:
-		return "", nil
-	case m.From == parley.System:
-		return m.InReplyTo, nil
-	default:
-		return m.ID, nil
+// repetition says in the metadata of a request that the hub repeats which one it was at first.
+type repetition struct {
+	Repeats string `json:"repeats,omitempty"`
+}
+
+// firstRequest is the message that a task was first asked for with, if there was one and it is kept.
+func (s *scene) firstRequest(t parley.Task) (m parley.Message, err error) {
+	if t.Message == "" {
+		return m, nil
 	}
+	if m, err = s.Messages().Get(t.Message); err == nil && m.From == parley.System {
+		var said repetition
+		_ = json.Unmarshal(m.Metadata, &said) // which may have been redacted
+		m, err = s.Messages().Get(cmp.Or(said.Repeats, m.InReplyTo))
+	}
+	if err != nil {
+		return parley.Message{}, ignoreNotFound(err)
+	}
+	return m, nil
 }
 
 // requestOf is what a task was asked for with. What the hub repeats says whose words these are.
