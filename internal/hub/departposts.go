@@ -46,10 +46,13 @@ func (d *departing) posts() error {
 		}
 	}
 	if d.writes {
-		return d.Bridges().MoveCursor(d.id, at)
+		err = d.Bridges().MoveCursor(d.id, at)
 	}
-	d.undone = d.undone || at-begin >= postsRead // so that it need not be read again and again
-	return nil
+	d.undone = d.undone || !d.writes && at-begin >= postsRead // so that it need not be read again and again
+	if err != nil || d.done() {
+		return err
+	}
+	return d.strays(at)
 }
 
 // publish lists a message, if it is for the tree. places remembers the channels: those that are not mapped have no name.
@@ -99,15 +102,22 @@ func (d *departing) exports(m parley.Message) (bool, error) {
 	if m.From == parley.System && m.To != "" && m.To != parley.All && !slices.Contains(d.bridge.Agents, m.To) {
 		return false, nil
 	}
-	repeated, err := d.saidAtEnd(m)
+	t, found, err := d.belongsTo(m)
+	if err != nil || !found {
+		return !found, err
+	}
+	if t.Message == m.ID && !t.Status.Ended() && d.bridge.Speaks(t.Assignee) {
+		waits, err := d.waitsForOthers(t)
+		return !waits, err // whoever reads it would begin
+	}
+	repeated, err := d.saidAtEnd(m, t)
 	return !repeated, err
 }
 
-// saidAtEnd says that a message only says of a task what the document says, or will say, by which it ends.
-func (d *departing) saidAtEnd(m parley.Message) (bool, error) {
-	t, found, err := d.belongsTo(m)
-	if err != nil || !found || m.From != t.Assignee || m.ID == t.Callback || t.CallbackTo == "" {
-		return false, err
+// saidAtEnd says that a message only says of a task what the document says, or will say there, by which it ends.
+func (d *departing) saidAtEnd(m parley.Message, t parley.Task) (bool, error) {
+	if m.From != t.Assignee || m.ID == t.Callback || t.CallbackTo != m.Conversation {
+		return false, nil
 	}
 	to, _, err := d.calledBack(t)
 	return to.Runtime == parley.RuntimeBridge && (m.Source == sourceRun || endsTask(m, t)), err

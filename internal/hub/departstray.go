@@ -1,0 +1,128 @@
+package hub
+
+import (
+	"errors"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// strays sees to what waits for those who live in channels though the look for posts has passed it: the tree was joined, or they
+// came, after it was posted; its task had to wait for others; or there is no directory for it.
+func (d *departing) strays(upTo int64) error {
+	waiting, err := d.waiting()
+	if err != nil {
+		return err
+	}
+	for _, delivery := range waiting {
+		if d.done() {
+			return nil
+		}
+		if delivery.Seq > upTo || delivery.ExpiresAt != nil && !delivery.ExpiresAt.After(d.now) {
+			continue
+		}
+		if err := d.stray(delivery); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *departing) stray(delivery parley.Delivery) error {
+	row, err := d.Bridges().Departure(d.id, delivery.Message, "")
+	if err == nil && row.State == parley.DepartureDue {
+		return nil // it is listed
+	}
+	known := err == nil
+	if err = ignoreNotFound(err); err != nil {
+		return err
+	}
+	m, err := d.Messages().Get(delivery.Message)
+	if err != nil {
+		return ignoreNotFound(err)
+	}
+	name, err := d.folder(m.Conversation)
+	if err != nil {
+		return err
+	}
+	exported, err := d.exports(m)
+	switch {
+	case err != nil:
+		return err
+	case m.RedactedAt != nil:
+		return d.redacted(delivery)
+	case m.Type == parley.TypeHeartbeat:
+		return d.unsaid(delivery)
+	case name == "":
+		return d.homeless(m, delivery)
+	case !exported || known && row.State == parley.DepartureSeen:
+		return d.lies(delivery)
+	case !d.toWrite():
+		return nil
+	case known:
+		err = d.stepDeparture(&row, parley.DepartureDue)
+	default:
+		row, err = d.name(m, "", name)
+	}
+	if err != nil {
+		return err
+	}
+	return d.add(row, m, parley.Delivery{})
+}
+
+// lies settles a delivery whose words are in the channel of the tree already.
+func (d *departing) lies(delivery parley.Delivery) error {
+	if !d.toWrite() {
+		return nil
+	}
+	return d.move(&delivery, parley.DeliveryAcked, nil)
+}
+
+// homelessAfter is how long a channel may take to get its directory after a post: bridges look every 2 seconds.
+const homelessAfter = 5 * time.Second
+
+// homeless fails what is for somebody in a channel that none of its trees has a directory for, so that the sender is told.
+// What it was sent alone, it may fetch by another door.
+func (d *departing) homeless(m parley.Message, delivery parley.Delivery) error {
+	where, err := d.Conversations().Find(m.Conversation)
+	if err != nil || where.Kind != parley.Channel || !delivery.Waking || delivery.AcceptedAt.Add(homelessAfter).After(d.now) {
+		return ignoreNotFound(err)
+	}
+	trees, err := d.homes(delivery.Recipient)
+	if err != nil {
+		return err
+	}
+	for _, b := range trees {
+		if b.ID == d.id {
+			continue
+		}
+		if comes, err := d.mayCome(b, m); err != nil || comes {
+			return errors.Join(err, d.passed(m))
+		}
+	}
+	if !d.toWrite() {
+		return nil
+	}
+	return d.end(&delivery, parley.DeliveryFailed, parley.Errorf(parley.Unavailable,
+		"%s reads only channels that have a directory in its tree, and #%s has none", delivery.Recipient, where.Name).
+		Suggest("make the directory, or post in another channel"))
+}
+
+// mayCome says whether a message is written into another tree, or may yet be.
+func (d *departing) mayCome(b parley.Bridge, m parley.Message) (bool, error) {
+	_, err := d.Bridges().Departure(b.ID, m.ID, "")
+	if !errors.Is(err, parley.ErrNotFound) {
+		return err == nil, err
+	}
+	cursor, err := d.Bridges().Cursor(b.ID)
+	return cursor < m.Seq, err
+}
+
+// passed has the cursor show that a message was looked at, for those who look at it in other trees.
+func (d *departing) passed(m parley.Message) error {
+	cursor, err := d.Bridges().Cursor(d.id)
+	if err == nil && cursor < m.Seq {
+		d.toWrite()
+	}
+	return err
+}

@@ -1,0 +1,112 @@
+package hub_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// paper is a tree of channels in which claude lives, beside a channel of the hub.
+func paper(t *testing.T) *world {
+	w := newHub(t)
+	w.dispatched("bot", "writer")
+	w.tree(parley.LayoutAgentOS, "tree", "claude")
+	w.channel("user", "paper", "bot", "claude", "writer")
+	return w
+}
+
+// written writes all that departs into the tree of a bridge, and says what that was.
+func (w *world) written(id string, channels ...string) []string {
+	w.t.Helper()
+	list := w.departs(id, channels...)
+	w.reports(id, parley.DepartureWritten, list...)
+	return wordsOf(list)
+}
+
+// What waits for somebody who lives in channels is written once the tree is joined again, and nothing else of before.
+func TestWhatWaitsIsWrittenWhenATreeIsJoinedAgain(t *testing.T) {
+	t.Parallel()
+	w := paper(t)
+	w.say("bot", "paper", "for everybody")
+	m := w.say("bot", "paper", "@claude well?").Message
+	w.departs("tree", "paper") // and is not written
+	w.ok(w.RemoveBridge(ctx, user, "tree"))
+	w.tree(parley.LayoutAgentOS, "tree", "claude")
+	same(t, "what is written", w.written("tree", "paper"), []string{"@claude well?"})
+	same(t, "what became of it", w.stateOf(m.ID, "claude"), parley.DeliveryAcked)
+	same(t, "once", w.written("tree", "paper"), []string{})
+	w.sound()
+}
+
+// Who comes to live in a tree has read what lies in its channels.
+func TestWhoComesIntoATreeFindsWhatLiesThere(t *testing.T) {
+	t.Parallel()
+	w := paper(t)
+	m := w.say("user", "paper", "@bot @claude well?").Message
+	w.written("tree", "paper")
+	w.change("bot", func(a *parley.Agent) { a.Runtime = parley.RuntimeBridge })
+	get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, "tree", parley.BridgeChange{Agents: &[]string{"claude", "bot"}}))
+	same(t, "what is written", w.written("tree", "paper"), []string{})
+	same(t, "what became of it", w.stateOf(m.ID, "bot"), parley.DeliveryAcked)
+}
+
+// A task that waits for others gets its file when it need not wait any more: whoever reads it would begin.
+func TestATaskThatWaitsHasNoFile(t *testing.T) {
+	t.Parallel()
+	w := paper(t)
+	first := w.delegates(as("bot"), "writer", "Research it")
+	m := w.post("bot", parley.Draft{
+		Conversation: "paper", To: "claude", Type: parley.TypeTask, Content: text("Draft it"),
+		Payload: json.RawMessage(`{"context":{"dependencies":["` + first + `"]}}`),
+	}).Message
+	same(t, "before", w.written("tree", "paper"), []string{})
+	w.answers("writer", "done")
+	same(t, "after", w.written("tree", "paper"), []string{"Draft it"})
+	same(t, "what became of it", w.stateOf(m.ID, "claude"), parley.DeliveryAcked)
+	w.stands(parley.TaskActive, m.Task)
+}
+
+// Whoever is mentioned in a channel that no tree of its has a directory for cannot read it: the sender is told soon.
+func TestAChannelWithoutADirectory(t *testing.T) {
+	t.Parallel()
+	w := paper(t)
+	w.tree(parley.LayoutAgentOS, "other", "claude")
+	m := w.say("bot", "paper", "@claude well?").Message
+	look := func(channels ...string) {
+		for range 2 {
+			w.departs("tree", channels...)
+			w.departs("other", "thesis")
+		}
+	}
+	look("thesis")
+	same(t, "at first", w.stateOf(m.ID, "claude"), parley.DeliveryAccepted)
+	w.clock.advance(10 * time.Second)
+	look("thesis")
+	same(t, "soon", w.stateOf(m.ID, "claude"), parley.DeliveryFailed)
+	same(t, "told", textsOf(w.told("bot")), []string{"Error: claude reads only channels that have a directory in its tree, and #paper has none." +
+		" Hint: make the directory, or post in another channel."})
+	there := w.say("bot", "paper", "@claude and now?").Message
+	w.clock.advance(10 * time.Second)
+	w.departs("other", "thesis")
+	same(t, "where one has", w.written("tree", "paper"), []string{"@claude and now?"})
+	same(t, "what became of it", w.stateOf(there.ID, "claude"), parley.DeliveryAcked)
+	w.sound()
+}
+
+// What an agent says in one channel of a task whose end is told elsewhere is for those who read that channel.
+func TestAnAnswerElsewhereThanTheEnd(t *testing.T) {
+	t.Parallel()
+	w := paper(t)
+	w.tree(parley.LayoutInbox, "inboxes", "ana")
+	got := w.arrives("inboxes", parley.Arrival{
+		Name: "msg_0000abcd", From: "ana", To: "writer", Draft: parley.Draft{Type: "task-delegation", Payload: json.RawMessage(`{"task":"Draft it"}`)},
+	})
+	task := get[parley.Shown](w)(w.Message(ctx, user, got.Message)).Task
+	run := w.starts("writer")
+	w.post("user", parley.Draft{Conversation: "paper", To: "writer", Task: task, Content: text("how is it?")})
+	w.finish(run, "the draft")
+	w.answers("writer", "it is fine")
+	same(t, "in the channel", w.written("tree", "paper"), []string{"how is it?", "it is fine"})
+}
