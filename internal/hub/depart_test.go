@@ -248,6 +248,26 @@ func TestWhatWasTakenDoesNotDepart(t *testing.T) {
 	w.sound()
 }
 
+// What somebody had taken by another door while its file was taken, and has not settled, is where the file is.
+func TestWhatIsGivenBackIsWhereItsFileIs(t *testing.T) {
+	t.Parallel()
+	for _, state := range []parley.DepartureState{parley.DepartureWritten, parley.DepartureSeen} {
+		t.Run(string(state), func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.tree(parley.LayoutInbox, "tree", "ana")
+			m := w.dm("user", "ana", "hello").Message
+			out := w.departsOne("tree")
+			taken := w.take("ana", parley.Take{})
+			w.reports("tree", state, out)
+			w.giveBack("ana", taken, parley.FailureLost)
+			w.later(time.Hour)
+			same(t, "what departs", w.departs("tree"), []parley.Departure(nil))
+			same(t, "what became of it", string(w.stateOf(m.ID, "ana")), map[parley.DepartureState]string{"written": "delivered", "seen": "seen"}[state])
+		})
+	}
+}
+
 // Who is paused or stopped gets no files that would wake it, and who sleeps only what somebody waits for.
 func TestHaltedAgentsGetNoFiles(t *testing.T) {
 	t.Parallel()

@@ -201,8 +201,14 @@ func (d *departing) send(delivery parley.Delivery) error {
 	}
 	row, err := d.Bridges().Departure(d.id, delivery.Message, delivery.Recipient)
 	known := err == nil
-	if err = ignoreNotFound(err); err != nil || known && row.State != parley.DepartureFailed {
-		return err // it is listed, or its file is there
+	if err = ignoreNotFound(err); err != nil {
+		return err
+	}
+	if known && row.State != parley.DepartureFailed {
+		return d.follow(row, delivery)
+	}
+	if told, err := d.toldElsewhere(delivery); err != nil || told {
+		return err
 	}
 	m, err := d.Messages().Get(delivery.Message)
 	switch {
@@ -223,4 +229,12 @@ func (d *departing) send(delivery parley.Delivery) error {
 		return err
 	}
 	return d.add(row, m, delivery)
+}
+
+// follow has a delivery be where its file is: somebody had taken it by another door when that was reported, and gave it back.
+func (d *departing) follow(row parley.DepartureRow, delivery parley.Delivery) error {
+	if row.State == parley.DepartureDue || !d.toWrite() {
+		return nil // it is listed
+	}
+	return d.reportMail(&delivery, parley.DepartureReport{State: row.State})
 }

@@ -42,6 +42,7 @@ func (s *scene) report(b parley.Bridge, r parley.DepartureReport) error {
 	if err != nil || !row.State.May(r.State) {
 		return err // it has come further already
 	}
+	listed := row.State == parley.DepartureDue
 	if row.Recipient == "" {
 		return s.reportPost(b, row, r)
 	}
@@ -52,10 +53,34 @@ func (s *scene) report(b parley.Bridge, r parley.DepartureReport) error {
 		return err
 	}
 	d, err := s.Deliveries().Get(row.Message, row.Recipient)
-	if err != nil || !d.Open() || d.Lease != "" {
-		return ignoreNotFound(err) // it has ended otherwise, or somebody else has it
+	switch {
+	case err != nil || d.Lease != "":
+		return ignoreNotFound(err) // somebody else has it
+	case d.Open():
+		return s.reportMail(&d, r)
+	case listed && d.State == parley.DeliveryFailed && (r.State == parley.DepartureWritten || r.State == parley.DepartureSeen):
+		return s.takeBack(d)
+	default:
+		return nil // it has ended otherwise
 	}
-	return s.reportMail(&d, r)
+}
+
+// takeBack tells whoever finds a request for work in its inbox that was not wanted any more while it was being written.
+func (s *scene) takeBack(d parley.Delivery) error {
+	m, err := s.Messages().Get(d.Message)
+	if err != nil || d.Purpose != parley.PurposeTask || d.Failure == nil {
+		return ignoreNotFound(err)
+	}
+	t, found, err := s.belongsTo(m)
+	if err != nil || !found || t.Status == parley.TaskCompleted && t.Assignee == d.Recipient {
+		return err
+	}
+	a, err := s.Agents().Find(d.Recipient)
+	if err != nil {
+		return err
+	}
+	t.Conversation = m.Conversation
+	return s.tellAssignee(t, a, d.Failure.Message)
 }
 
 // heardBy notes that somebody who lives in a tree is there, for it has taken a file.
@@ -116,6 +141,9 @@ func (s *scene) reportPost(b parley.Bridge, row parley.DepartureRow, r parley.De
 	for i := range list {
 		d := &list[i]
 		_, lives := residents[d.Recipient]
+		if err == nil && !lives {
+			lives, err = s.toldIn(b, d.Message, d.Recipient)
+		}
 		switch {
 		case err != nil:
 			return err

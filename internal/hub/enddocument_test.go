@@ -112,6 +112,34 @@ func checkEnd(t *testing.T, out parley.Departure, task, asked, status string) {
 	same(t, "the status", []any{payload.Status, payload.Error != nil}, []any{status, status == "failure"})
 }
 
+// Whoever has done it in the end, and in how many trees the requester lives, the end of a task answers the document that asked for it.
+func TestTheEndAnswersTheFirstRequest(t *testing.T) {
+	t.Parallel()
+	for _, layout := range []parley.Layout{parley.LayoutBlackboard, parley.LayoutInbox, parley.LayoutAgentOS} {
+		t.Run(string(layout), func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t, mayLoop)
+			w.dispatched("writer", "sam")
+			w.tree(layout, "tree", "ana")
+			w.tree(parley.LayoutInbox, "zoo", "ana")
+			w.channel("user", "paper", "writer", "sam")
+			task := asksByFile(w, layout)
+			asked := w.task(task).Message
+			for _, who := range []string{"sam", "writer", "sam"} {
+				get[parley.TaskView](w)(w.ReassignTask(ctx, user, task, who))
+			}
+			w.answers("sam", "the draft")
+			out := w.departsOne("tree", "paper")
+			same(t, "what it answers", []any{out.Message.From, out.Message.InReplyTo, out.ReplyTo != ""}, []any{"sam", asked, true})
+			same(t, "in the other tree", w.departs("zoo"), []parley.Departure(nil))
+			w.reports("tree", parley.DepartureWritten, out)
+			w.reports("tree", parley.DepartureSeen, out)
+			same(t, "what waits", []any{w.inbox("ana"), w.departs("zoo")}, []any{parley.Inbox{}, []parley.Departure(nil)})
+			w.sound()
+		})
+	}
+}
+
 // The words of the end are those of S3's result.
 func TestTheWordsOfAnEnd(t *testing.T) {
 	t.Parallel()
@@ -187,4 +215,20 @@ func TestTasksWhoseFilesEnd(t *testing.T) {
 		[]any{parley.TypeStatus, cancelled + " is cancelled: not needed"})
 	w.reports("tree", parley.DepartureSeen, list[1])
 	same(t, "the request", w.stateOf(list[1].Message.ID, "ana"), parley.DeliveryFailed)
+}
+
+// So it is with what was not wanted any more while its file was being written, and only then.
+func TestTasksThatEndWhileTheirFileIsWritten(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("sam")
+	w.tree(parley.LayoutInbox, "tree", "ana")
+	cancelled, given := w.delegates(user, "ana", "Draft it"), w.delegates(user, "ana", "Print it")
+	list := w.departs("tree")
+	get[parley.TaskView](w)(w.CancelTask(ctx, user, cancelled, "not needed"))
+	get[parley.TaskView](w)(w.ReassignTask(ctx, user, given, "sam"))
+	w.reports("tree", parley.DepartureWritten, list...)
+	w.reports("tree", parley.DepartureSeen, list...)
+	same(t, "after", wordsOf(w.departs("tree")), []string{cancelled + " is cancelled: not needed", given + " was given to sam"})
+	w.sound()
 }

@@ -52,6 +52,35 @@ func hasMailIn(b parley.Bridge, trees []parley.Bridge) bool {
 
 func hasInboxes(b parley.Bridge) bool { return b.Layout != parley.LayoutAgentOS }
 
+// toldIn says that somebody is told something in a channel of a tree though its mail goes elsewhere: how a task has ended that was
+// asked for there.
+func (s *scene) toldIn(b parley.Bridge, message, agent string) (bool, error) {
+	if b.Layout != parley.LayoutAgentOS || !b.Speaks(agent) {
+		return false, nil
+	}
+	m, err := s.Messages().Get(message)
+	if err != nil {
+		return false, ignoreNotFound(err)
+	}
+	t, found, err := s.belongsTo(m)
+	if err != nil || !found || m.ID != t.Callback {
+		return false, err
+	}
+	_, err = s.Bridges().Came(b.ID, m.InReplyTo)
+	return err == nil, ignoreNotFound(err)
+}
+
+// toldElsewhere says so of any tree.
+func (s *scene) toldElsewhere(d parley.Delivery) (told bool, err error) {
+	trees, err := s.homes(d.Recipient)
+	for _, b := range trees {
+		if err == nil && !told {
+			told, err = s.toldIn(b, d.Message, d.Recipient)
+		}
+	}
+	return told, err
+}
+
 // mustReach refuses what is for one participant alone, if that lives only where there are channels and nothing else.
 func (s *scene) mustReach(a parley.Agent) error {
 	if a.Runtime != parley.RuntimeBridge {
