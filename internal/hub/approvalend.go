@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -118,7 +119,7 @@ func (s *scene) tellOutcome(a *parley.Approval, text string) error {
 		inReplyTo = a.Trigger
 	}
 	m, err := s.callBack(callback{
-		to: a.Agent, conversation: a.Conversation, about: about, task: a.Task, source: sourceHolds, text: text,
+		to: a.Agent, conversation: cmp.Or(a.Conversation, documentPlace(*a)), about: about, task: a.Task, source: sourceHolds, text: text,
 		inReplyTo: inReplyTo, trace: a.TraceID, hops: a.Hops, purpose: parley.PurposeApproval,
 	})
 	if err != nil || m.ID == "" {
@@ -126,6 +127,16 @@ func (s *scene) tellOutcome(a *parley.Approval, text string) error {
 	}
 	a.Outcome = m.ID
 	return s.Approvals().Put(*a)
+}
+
+// documentPlace is the conversation that a document was held for and is not in, if it was one in a channel: its sender reads what is
+// said there.
+func documentPlace(a parley.Approval) string {
+	var held heldPost
+	if json.Unmarshal(a.Call.Args, &held) != nil || held.Bridge == "" || a.State == parley.ApprovalExecuted && a.Failure == nil {
+		return ""
+	}
+	return held.Conversation
 }
 
 // heldIn has what attempts of a run wait for belong to the task that it was given: it is not done before that. What

@@ -100,6 +100,30 @@ func TestApprovedDocumentIsKnown(t *testing.T) {
 	same(t, "what is answered", b.lands(reply).InReplyTo, posted.ID)
 }
 
+// What was held and is denied is told where its sender reads it, who lives only in channels.
+func TestDeniedDocumentIsToldInItsChannel(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	b := channelTree(w)
+	w.change("ana", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
+	note := b.arrive(b.document("ana", "ned", "hello"))[0].Notices[0]
+	w.decides("user", strings.TrimPrefix(note, "it waits for an approval: "), parley.Decision{})
+	out := w.departsOne(b.view.ID, "general")
+	same(t, "what departs", []string{out.Message.To, out.Message.Content.Text}, []string{"ana", "Approval denied for posting in #general."})
+	w.reports(b.view.ID, parley.DepartureWritten, out)
+	same(t, "what waits", w.inbox("ana"), parley.Inbox{})
+}
+
+// A directory is a channel, never a group of the same name: what is said there would not come back.
+func TestDirectoryOfAGroup(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	b := channelTree(w)
+	w.group("user", "general", "ana", "ben")
+	same(t, "the hint", b.turnedAway(b.document("ana", "", "hello"), parley.BadInput), "only channels have directories: use another name")
+}
+
 // Channels are read by others too who are not here: what is for them is kept for everybody.
 func TestDocumentForSomebodyElsewhere(t *testing.T) {
 	t.Parallel()

@@ -242,7 +242,11 @@ func (s *scene) openMapped(b parley.Bridge, name string) error {
 	if err := parley.CheckChannelName(name); err != nil {
 		return err
 	}
-	_, err := s.Conversations().Find(name)
+	c, err := s.Conversations().Find(name)
+	if err == nil && c.Kind != parley.Channel {
+		return parley.Errorf(parley.BadInput, "%s is the name of a %s, and no channel", name, c.Kind).
+			Suggest("only channels have directories: use another name")
+	}
 	if errors.Is(err, parley.ErrNotFound) {
 		_, err = s.create(parley.Conversation{Name: name, Kind: parley.Channel, Visibility: parley.Public}, []string{s.me.ID})
 	}
