@@ -121,11 +121,19 @@ func (o *outbox) isOurs(ctx context.Context, at place) (bool, error) {
 	return err == nil && shown.Seq == at.seq, err
 }
 
+// most is how large a publication may be.
+func (o *outbox) most() int64 {
+	if o.at.most > 0 {
+		return min(o.at.most, o.conn.MaxPayload())
+	}
+	return o.conn.MaxPayload()
+}
+
 // publish sends publications and waits for their acknowledgements. It says how many, from the first on, are in the stream.
 func (o *outbox) publish(ctx context.Context, list []publication) (n int, err error) {
 	futures := make([]jetstream.PubAckFuture, 0, len(list))
 	for i, p := range list {
-		m, err := p.wire(o.conn.MaxPayload())
+		m, err := p.wire(o.most())
 		if err != nil {
 			return 0, err
 		}

@@ -19,6 +19,7 @@ type place struct {
 	last uint64 // the stream's own number of what came last
 	id   string // of what this hub has published last; none: that is not known
 	seq  int64  // of its message
+	most int64  // bytes that a message of the stream may have; none: as many as the server takes
 }
 
 // open returns the hub's stream, which is made if there is none. The limits become those of the configuration; all else is
@@ -69,7 +70,7 @@ func (l *Link) find(ctx context.Context) (place, error) {
 	if err != nil {
 		return place{}, err
 	}
-	at := place{last: info.State.LastSeq}
+	at := place{last: info.State.LastSeq, most: int64(info.Config.MaxMsgSize)}
 	newest, err := stream.GetLastMsgForSubject(ctx, l.subject(">"))
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound):
