@@ -80,6 +80,7 @@ func (in *inbox) awaitStream(ctx context.Context) bool {
 		}
 		_, err := in.find(ctx)
 		if err == nil {
+			in.state.note(nil)
 			return true
 		}
 		if ctx.Err() != nil {

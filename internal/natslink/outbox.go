@@ -31,6 +31,9 @@ func newOutbox(l *Link) *outbox { return &outbox{Link: l} }
 // Take publishes a batch, and returns once the server has acknowledged all of it.
 func (o *outbox) Take(ctx context.Context, batch []hub.Followed) error {
 	list, err := o.publications(batch)
+	if err == nil && len(list) == 0 {
+		o.state.note(nil) // what could not be published before was deleted
+	}
 	if err != nil || len(list) == 0 {
 		return err
 	}
