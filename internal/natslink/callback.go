@@ -19,7 +19,7 @@ const longestSubject = 256
 func (o *outbox) copyResponses(ctx context.Context, batch []hub.Followed) error {
 	copied := false
 	for _, f := range batch {
-		if f.Posted == nil || f.Posted.InReplyTo == "" || !slices.Contains(answering, f.Posted.Type) {
+		if f.Posted == nil || f.Posted.InReplyTo == "" || !slices.Contains(responses, f.Posted.Type) {
 			continue
 		}
 		subject, err := o.wantedAt(ctx, f.Posted.InReplyTo)
@@ -42,7 +42,7 @@ func (o *outbox) copyResponses(ctx context.Context, batch []hub.Followed) error 
 	return o.conn.FlushWithContext(ctx)
 }
 
-var answering = []parley.Type{parley.TypeResponse, parley.TypeResult, parley.TypeError}
+var responses = []parley.Type{parley.TypeResponse, parley.TypeResult, parley.TypeError}
 
 func (o *outbox) copyTo(subject string, m *parley.Message) error {
 	body, err := encode(*m)

@@ -1,0 +1,73 @@
+package natslink
+
+import (
+	"errors"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/parley-hub/parley"
+)
+
+// problem is an error as it is answered: as over HTTP, without what belongs to HTTP.
+type problem struct {
+	Type        string         `json:"type"`
+	Detail      string         `json:"detail"`
+	Code        parley.Code    `json:"code"`
+	Reason      parley.Reason  `json:"reason,omitempty"`
+	Recoverable bool           `json:"recoverable"`
+	Suggestion  string         `json:"suggestion,omitempty"`
+	RetryAfter  float64        `json:"retry_after,omitempty"`
+	Validation  *parley.Issues `json:"validation,omitempty"`
+}
+
+// held is the answer to a message that was not posted: it waits for an approval.
+type held struct {
+	Text     string          `json:"text"`
+	Approval parley.Approval `json:"approval"`
+}
+
+// reply answers a request. Who wants no answer is told nothing; the log says what was refused.
+func (in *inbox) reply(m *nats.Msg, receipt parley.Receipt, err error) {
+	if err != nil && m.Reply == "" {
+		e := parley.AsError(err)
+		in.Log.Warn("a message that came by NATS was refused, and its sender awaits no answer", "code", e.Code, "error", e.Message, "suggestion", e.Suggestion)
+	}
+	if m.Reply == "" {
+		return
+	}
+	answer, err := answering(receipt, err, in.conn.MaxPayload())
+	if err == nil {
+		answer.Subject = m.Reply
+		err = in.conn.PublishMsg(answer)
+	}
+	if err != nil {
+		in.Log.Warn("a message that came by NATS could not be answered", "error", err)
+	}
+}
+
+// answering is the answer to a request. One that is larger than the server takes goes without what the request has said: whoever
+// heard nothing would send it again.
+func answering(receipt parley.Receipt, err error, most int64) (*nats.Msg, error) {
+	m := nats.NewMsg("")
+	m.Header.Set("Content-Type", "application/json")
+	brief := receipt
+	brief.Message = withoutBody(receipt.Message)
+	full, short := any(receipt), any(brief)
+	if waits, ok := errors.AsType[*parley.Held](err); ok {
+		a := waits.Approval
+		full = held{parley.HeldText, a}
+		a.Call.Args, a.Summary = nil, ""
+		short = held{parley.HeldText, a}
+	} else if err != nil {
+		e := parley.AsError(err)
+		m.Header.Set("Content-Type", "application/problem+json")
+		m.Header.Set("Parley-Code", string(e.Code))
+		full = problem{"about:blank", e.Message, e.Code, e.Reason, e.Recoverable, e.Suggestion, e.RetryAfter.Seconds(), e.Validation}
+		short = full
+	}
+	if m.Data, err = encode(full); err == nil && int64(len(m.Data))+room > most {
+		m.Header.Set(headerCut, "true")
+		m.Data, err = encode(short)
+	}
+	return m, err
+}
