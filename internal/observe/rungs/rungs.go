@@ -68,7 +68,13 @@ type Hub interface {
 }
 
 // Gone says whether what was asked for does not exist any more.
-func Gone(err error) bool { return err != nil && parley.AsError(err).Reason == parley.NotFound }
+func Gone(err error) bool {
+	if err == nil {
+		return false
+	}
+	reason := parley.AsError(err).Reason
+	return reason == parley.NotFound || reason == parley.Gone
+}
 
 // theHub asks for what the hub itself may see.
 var theHub = hub.Caller{Agent: parley.System}
