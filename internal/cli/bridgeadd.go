@@ -56,7 +56,7 @@ do not exist are added, and live in the tree: scripts answer for them. With --ou
 			return err
 		}
 		n.Layout, n.Agents, n.Channels = parley.Layout(args[0]), nameList(agents...), nameList(channels...)
-		if n.ReplaySince, err = sinceWhen(cmd, replay); err != nil {
+		if n.ReplaySince, err = sinceWhen(cmd, "replay-since", replay); err != nil {
 			return err
 		}
 		return a.addBridge(ctx, c, n, args[1])
@@ -127,7 +127,7 @@ func mustBeDirectory(path string) error {
 }
 
 // sinceWhen reads a time that was, or how long ago it was.
-func sinceWhen(cmd *cobra.Command, text string) (*time.Time, error) {
+func sinceWhen(cmd *cobra.Command, flag, text string) (*time.Time, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -137,10 +137,10 @@ func sinceWhen(cmd *cobra.Command, text string) (*time.Time, error) {
 		when = now.Add(-ago)
 	}
 	if err != nil {
-		return nil, usagef(cmd, "--replay-since: %w", err)
+		return nil, usagef(cmd, "--%s: %w", flag, err)
 	}
 	if when.After(now) {
-		return nil, usagef(cmd, "--replay-since: %s is still to come", text)
+		return nil, usagef(cmd, "--%s: %s is still to come", flag, text)
 	}
 	when = when.UTC()
 	return &when, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -40,11 +39,13 @@ messages say. Owners only.`,
 	cmd.Flags().VarP(number{&f.Limit}, "lines", "n", "at most so many `lines` of what there is")
 	complete(cmd, "agent", a.agentNames)
 	complete(cmd, "status", fixed(parley.LogStatuses()...))
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, _ []string) (err error) {
-		if since != "" {
-			if f.Since, err = readSince(since); err != nil {
-				return usagef(cmd, "--since %q is neither a time like 2026-02-25T18:50:00Z nor a while like 1h", since)
-			}
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+		when, err := sinceWhen(cmd, "since", since)
+		if err != nil {
+			return err
+		}
+		if when != nil {
+			f.Since = *when
 		}
 		if follow || a.output == formatLines {
 			return a.followLog(c.Log(ctx, f, follow))
@@ -59,14 +60,6 @@ messages say. Owners only.`,
 }
 
 const usualLines = 50
-
-// readSince is a time, or a while ago.
-func readSince(text string) (time.Time, error) {
-	if d, err := time.ParseDuration(text); err == nil {
-		return time.Now().Add(-d), nil
-	}
-	return time.Parse(time.RFC3339, text)
-}
 
 func (a *app) listLog(lines []parley.LogLine) error {
 	return list(a, lines,
