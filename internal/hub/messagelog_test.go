@@ -1,0 +1,27 @@
+package hub_test
+
+import (
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+func TestLogFilterNamesWholeTracesAndThoseWhoAreGone(t *testing.T) {
+	w := newHub(t)
+	w.add("arya", "gendry")
+	first := w.dm("user", "arya", "one").Message
+	second := w.reply("arya", first.ID, "two").Message
+	w.ok(w.RemoveAgent(ctx, user, "gendry"))
+	for _, test := range []struct{ give, want parley.LogFilter }{
+		{parley.LogFilter{}, parley.LogFilter{}},
+		{parley.LogFilter{Trace: "build-7", Agent: "ARYA"}, parley.LogFilter{Trace: "build-7", Agent: "arya"}},
+		{parley.LogFilter{Trace: second.ID}, parley.LogFilter{Trace: first.TraceID}},
+		{parley.LogFilter{Agent: "gendry", Limit: 7}, parley.LogFilter{Agent: "gendry", Limit: 7}},
+	} {
+		same(t, "the filter", get[parley.LogFilter](w)(w.LogFilter(ctx, user, test.give)), test.want)
+	}
+	_, err := w.LogFilter(ctx, user, parley.LogFilter{Agent: "nobody"})
+	wantError(t, err, absent("agent", "nobody", "see the list of agents"))
+	_, err = w.LogFilter(ctx, as("arya"), parley.LogFilter{})
+	wantError(t, err, refused(parley.NotPermitted, "", "only an owner may read the message log", "ask an owner of this hub"))
+}
