@@ -68,6 +68,20 @@ func TestObserverIsToldOfPostsAndReads(t *testing.T) {
 	same(t, "reads", *seen, watcher{1, 4})
 }
 
+func TestObserverIsToldOfAnswers(t *testing.T) {
+	t.Parallel()
+	seen := &watcher{}
+	w := newHub(t, func(w *world) { w.config.Observer = seen })
+	w.dispatched("codex")
+	for _, answer := range []string{"an answer", ""} {
+		w.dm("user", "codex", "hello")
+		run := w.starts("codex")
+		before := seen.Writes
+		get[parley.Run](w)(w.FinishRun(ctx, run.Run.ID, parley.Result{Text: answer}, nil))
+		same(t, "writes for "+answer, seen.Writes-before, min(len(answer), 1))
+	}
+}
+
 func TestObserverIsToldOfDocuments(t *testing.T) {
 	t.Parallel()
 	seen := &watcher{}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/parley-hub/parley"
 )
@@ -13,6 +14,7 @@ import (
 // where there is no answer, all in one update. Of a run that somebody wants to end nothing is posted. If the
 // answer cannot be posted, the run has failed. A run that has ended already is returned as it is.
 func (h *Hub) FinishRun(ctx context.Context, run string, r parley.Result, output []byte) (parley.Run, error) {
+	began := time.Now()
 	where, err := h.whereRuns(ctx, run)
 	if err != nil {
 		return parley.Run{}, err
@@ -38,6 +40,7 @@ func (h *Hub) FinishRun(ctx context.Context, run string, r parley.Result, output
 		return h.FailRun(ctx, run, unposted(err), r, output)
 	}
 	if err == nil && posted != nil {
+		h.wrote(began)
 		h.index.posted(*posted)
 	}
 	return ended, err
