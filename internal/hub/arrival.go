@@ -110,7 +110,7 @@ func (in *arrival) addConversation(c exportedConversation) error {
 	}
 	err = in.Conversations().Insert(c.Conversation)
 	if errors.Is(err, parley.ErrTaken) {
-		return parley.Errorf(parley.BadInput, "%s: another conversation here has this name or these members, or this one was deleted", c.Title()).
+		return parley.Errorf(parley.BadInput, "%s: another conversation here has this name or these members", c.Title()).
 			Because(parley.Conflict).Suggest("rename or delete the other one, and repeat the import")
 	}
 	if err != nil {

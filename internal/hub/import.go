@@ -52,6 +52,9 @@ func (h *Hub) Import(ctx context.Context, caller Caller, r io.Reader) (parley.Im
 	if err := i.begin(ctx, lines); err != nil {
 		return i.report, err
 	}
+	if err := h.purge(ctx); err != nil { // what was deleted a moment ago would be in the way
+		return i.report, err
+	}
 	for num := int64(2); !i.ended; num++ {
 		raw, err := readLine(lines)
 		if errors.Is(err, io.EOF) {

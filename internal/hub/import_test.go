@@ -224,7 +224,7 @@ func TestImportRefuses(t *testing.T) {
 		"a channel of another": {
 			load("user", header+"\n"+`{"conversation":{"id":"4bf92f35-77b3-4da6-a3ce-929d0e0e4736","name":"general",`+
 				`"kind":"channel","visibility":"public","created_by":"user","members":[]}}`+"\n"),
-			refused(parley.BadInput, parley.Conflict, "line 2: #general: another conversation here has this name or these members, or this one was deleted",
+			refused(parley.BadInput, parley.Conflict, "line 2: #general: another conversation here has this name or these members",
 				"rename or delete the other one, and repeat the import"),
 		},
 		"a lonely pair": {

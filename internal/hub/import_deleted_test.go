@@ -1,0 +1,24 @@
+package hub_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+// TestImportBringsBackWhatWasDeleted at once, though what was deleted is erased only now and then.
+func TestImportBringsBackWhatWasDeleted(t *testing.T) {
+	w := newHub(t)
+	w.add("arya")
+	gone := w.channel("user", "gone", "arya")
+	w.say("user", gone.ID, "one")
+	kept := w.channel("user", "kept", "arya")
+	exported := w.export()
+	w.say("user", kept.ID, "two")
+	w.ok(w.DeleteConversation(ctx, user, gone.ID))
+	report := get[parley.ImportReport](w)(w.Import(ctx, user, strings.NewReader(exported)))
+	same(t, "brought back", []int64{report.Conversations, report.Messages}, []int64{1, 1})
+	same(t, "what it says", get[[]parley.Message](w)(w.History(ctx, user, "gone", parley.Page{}))[0].Content.Text, "one")
+	w.sound()
+}
