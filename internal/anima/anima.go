@@ -53,26 +53,41 @@ type reader struct {
 	rooms map[string]*room // by their ids there
 	order []*room          // the oldest first
 	end   end
-	empty int // messages that say nothing
+	empty int      // messages that say nothing
+	left  []string // why messages could not be taken
+	store func(context.Context, io.Reader) (parley.Artifact, error)
 }
 
-// Export writes the conversations of a database as the lines of an export. have are the conversations of the hub they are for:
-// what two or more have said to each other goes where they talk already. E003 for what is no such database.
-func Export(ctx context.Context, file string, have []parley.ConversationView, w io.Writer) (notices []string, err error) {
+// Hub is what conversations are for.
+type Hub struct {
+	Conversations []parley.ConversationView // there are: what two or more have said to each other goes where they talk already
+	Agents        []parley.Agent            // by their ids and names
+	// Store keeps a text that is too long for a message. E003 if it is too long for that too.
+	Store func(context.Context, io.Reader) (parley.Artifact, error)
+}
+
+// Exported is what became of a database besides its lines.
+type Exported struct {
+	Notices []string
+	Left    []string // why each message was left out that says something
+}
+
+// Export writes the conversations of a database as the lines of an export. E003 for what is no such database.
+func Export(ctx context.Context, file string, to Hub, w io.Writer) (done Exported, err error) {
 	db, leave, err := open(ctx, file)
 	if err != nil {
-		return nil, err
+		return done, err
 	}
 	defer leave()
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)
-	r := &reader{db: db, out: out, have: newKnown(have), rooms: map[string]*room{}}
+	r := &reader{db: db, out: out, have: newKnown(to), rooms: map[string]*room{}, store: to.Store}
 	for _, step := range []func(context.Context) error{r.readRooms, r.writeHeader, r.writeAgents, r.writeRooms, r.writeMessages} {
 		if err := step(ctx); err != nil {
-			return nil, err
+			return done, err
 		}
 	}
-	return r.notices(), out.Encode(line{End: &r.end})
+	return Exported{r.notices(), r.left}, out.Encode(line{End: &r.end})
 }
 
 func (r *reader) writeHeader(context.Context) error {

@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,8 +45,15 @@ func made(t *testing.T, statements ...string) string {
 // exported are the lines of a database.
 func exported(t *testing.T, file string, have ...parley.ConversationView) (lines []line) {
 	t.Helper()
+	lines, _ = exportedTo(t, file, Hub{Conversations: have})
+	return lines
+}
+
+func exportedTo(t *testing.T, file string, to Hub) (lines []line, done Exported) {
+	t.Helper()
 	var out bytes.Buffer
-	if _, err := Export(context.Background(), file, have, &out); err != nil {
+	done, err := Export(context.Background(), file, to, &out)
+	if err != nil {
 		t.Fatal(err)
 	}
 	for text := range strings.Lines(out.String()) {
@@ -54,7 +63,7 @@ func exported(t *testing.T, file string, have ...parley.ConversationView) (lines
 		}
 		lines = append(lines, l)
 	}
-	return lines
+	return lines, done
 }
 
 // told is what lines say, in short.
@@ -180,6 +189,57 @@ func TestWhatIsNotInTheFileYetIsReadAndTheFileStaysAsItIs(t *testing.T) {
 	}
 }
 
+func TestTextThatIsTooLongIsKeptBesideItsMessage(t *testing.T) {
+	t.Parallel()
+	file := made(t, schema, `INSERT INTO messages (conv_id, from_agent, content, created_at) VALUES
+		('a', 'arya', printf('%.*c', 300000, 'é'), 1706000010), ('a', 'arya', printf('%.*c', 400000, 'x'), 1706000011), ('a', 'arya', 'short', 1706000012)`)
+	kept := []int{}
+	lines, done := exportedTo(t, file, Hub{Store: func(_ context.Context, r io.Reader) (parley.Artifact, error) {
+		raw, err := io.ReadAll(r)
+		if len(raw) < 500_000 {
+			return parley.Artifact{}, parley.Errorf(parley.BadInput, "it is too large")
+		}
+		kept = append(kept, len(raw))
+		return parley.Artifact{SHA256: "digest", Size: int64(len(raw))}, err
+	}})
+	contents := []parley.Content{}
+	for _, l := range lines {
+		if l.Message != nil {
+			contents = append(contents, l.Message.Content)
+		}
+	}
+	if len(contents) != 2 || contents[1].Text != "short" {
+		t.Fatalf("there are %d messages", len(contents))
+	}
+	long := contents[0]
+	if long.Text != strings.Repeat("é", 8<<10)+"…" || len(long.Artifacts) != 1 || long.Artifacts[0].SHA256 != "digest" || long.Artifacts[0].Name != "message.txt" {
+		t.Errorf("the long one has %d bytes and %+v", len(long.Text), long.Artifacts)
+	}
+	if diff := cmp.Diff([]int{600_000}, kept); diff != "" {
+		t.Errorf("what is kept (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"message 2 of 400000 bytes: it is too large"}, done.Left); diff != "" {
+		t.Errorf("what is left out (-want +got):\n%s", diff)
+	}
+}
+
+// TestNamesOfTheHubAreThoseItKnows: somebody is meant by an id or a name, in any case.
+func TestNamesOfTheHubAreThoseItKnows(t *testing.T) {
+	t.Parallel()
+	file := made(t, schema, `INSERT INTO messages (conv_id, from_agent, content, mentions, created_at) VALUES
+		('a', 'brienne', 'one', NULL, 1706000010), ('a', 'parley', 'two', '["Brienne"]', 1706000011)`)
+	lines, _ := exportedTo(t, file, Hub{Agents: []parley.Agent{
+		{ID: "knight-1", Name: "Brienne", Kind: parley.KindAgent}, {ID: parley.System, Name: "Parley", Kind: parley.KindSystem},
+	}})
+	got := told(lines)
+	if want := "dm knight-1: one [] 2024-01-23T08:53:30Z"; !slices.Contains(got, want) {
+		t.Errorf("there is no %q in %q", want, got)
+	}
+	if last := got[len(got)-1]; !strings.Contains(last, "two [knight-1]") || strings.Contains(last, " parley:") {
+		t.Errorf("the last is %q", last)
+	}
+}
+
 func TestHostileFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	write := func(content []byte) string {
@@ -204,14 +264,10 @@ func TestHostileFilesAreRefused(t *testing.T) {
 		"a view":           {made(t, "CREATE VIEW messages AS SELECT 1 AS conv_id, 2 AS from_agent, 3 AS content"), "has no table messages"},
 		"another form":     {made(t, "CREATE TABLE messages (id, words)"), "the table messages has no column conv_id"},
 		"without an order": {made(t, "CREATE TABLE messages (conv_id, from_agent, content, PRIMARY KEY (conv_id)) WITHOUT ROWID"), "the database cannot be read"},
-		"a huge text": {
-			made(t, schema, `INSERT INTO messages (conv_id, from_agent, content, created_at) VALUES ('a', 'arya', printf('%.*c', 9000000, 'x'), 1)`),
-			"message 1 has 9000000 bytes",
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := Export(context.Background(), test.file, nil, &bytes.Buffer{})
+			_, err := Export(context.Background(), test.file, Hub{}, &bytes.Buffer{})
 			if parley.CodeOf(err) != parley.BadInput || !strings.Contains(err.Error(), test.words) {
 				t.Errorf("the error is %v, want E003 with %q", err, test.words)
 			}

@@ -5,16 +5,22 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/parley-hub/parley"
 )
 
-// largest is the most that a text may have here. What the hub takes is less.
-const largest = 8 << 20
+// What a message of a hub takes unless it is told otherwise.
+var (
+	longestText  = parley.DefaultLimits().Body
+	mostMentions = parley.DefaultLimits().Mentions
+)
 
-// mostMentions is how many a message of a hub has unless it is told otherwise.
-const mostMentions = 64
+const (
+	shownText = 16 << 10 // bytes of a text that is too long: the whole of it is an artifact
+	wholeText = "message.txt"
+)
 
 // origin is what is kept of a message as it was.
 type origin struct {
@@ -33,9 +39,13 @@ func (r *reader) writeMessages(ctx context.Context) error {
 			r.empty++
 			return nil
 		}
-		if len(words) > largest {
-			return parley.Errorf(parley.BadInput, "message %v has %d bytes, and the limit is %d", row[3], len(words), largest).
-				Because(parley.TooLarge).Suggest("shorten it, or delete it there")
+		content, err := r.content(ctx, words)
+		if err != nil && parley.CodeOf(err) == parley.BadInput {
+			r.left = append(r.left, fmt.Sprintf("message %s of %d bytes: %s", text(row[3]), len(words), parley.AsError(err).Message))
+			return nil
+		}
+		if err != nil {
+			return err
 		}
 		room := r.rooms[text(row[0])]
 		at := present(moment(row[5], time.Time{}), before, room.created)
@@ -44,14 +54,29 @@ func (r *reader) writeMessages(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		m.Content = content
 		r.end.Messages++
 		return r.out.Encode(line{Message: &m})
 	})
 }
 
+// content is what a message says here. Of what is too long its beginning is shown, and the whole is kept beside it.
+func (r *reader) content(ctx context.Context, words string) (parley.Content, error) {
+	if len(words) <= longestText {
+		return parley.Content{Text: words}, nil
+	}
+	whole, err := r.store(ctx, strings.NewReader(words))
+	if err != nil {
+		return parley.Content{}, err
+	}
+	whole.Name, whole.MediaType = wholeText, "text/plain; charset=utf-8"
+	begin := strings.ToValidUTF8(words[:shownText], "") // a character may be cut in two
+	return parley.Content{Text: begin + "…", Artifacts: []parley.Artifact{whole}}, nil
+}
+
 func (r *reader) message(o *room, row []any, words string, at time.Time) (parley.Message, error) {
 	from := text(row[1])
-	mentions, whole := o.mentioned(row[4])
+	mentions, whole := o.mentioned(r.have.agent, row[4])
 	was := origin{ID: row[3], Conversation: o.id, From: from}
 	if !whole {
 		was.Mentions = text(row[4])
@@ -61,13 +86,13 @@ func (r *reader) message(o *room, row []any, words string, at time.Time) (parley
 	}
 	metadata, err := json.Marshal(map[string]origin{"anima": was})
 	return parley.Message{
-		ID: newID(at, "message", o.id, fmt.Sprint(was.ID), from, words), Conversation: o.there.ID, From: agentID(from),
-		Mentions: mentions, Type: parley.TypeChat, CreatedAt: at, Content: parley.Content{Text: words}, Metadata: metadata, Source: "anima",
+		ID: newID(at, "message", o.id, fmt.Sprint(was.ID), from, words), Conversation: o.there.ID, From: r.have.agent(from),
+		Mentions: mentions, Type: parley.TypeChat, CreatedAt: at, Metadata: metadata, Source: "anima",
 	}, err
 }
 
 // mentioned are those of a list of mentions who take part, and whether that is all there is to know of it.
-func (o *room) mentioned(value any) (ids []string, whole bool) {
+func (o *room) mentioned(idOf func(string) string, value any) (ids []string, whole bool) {
 	raw := text(value)
 	if raw == "" {
 		return nil, true
@@ -78,7 +103,7 @@ func (o *room) mentioned(value any) (ids []string, whole bool) {
 	}
 	whole = true
 	for _, name := range names {
-		id := agentID(name)
+		id := idOf(name)
 		_, in := o.members[id]
 		switch {
 		case slices.Contains(ids, id):

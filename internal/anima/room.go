@@ -25,15 +25,21 @@ type room struct {
 
 // known is what the hub has, and what is added to it.
 type known struct {
-	ids   map[string]bool
-	names map[string]bool
-	sets  map[string]string // ids by members
-	added map[string]bool   // of these sets
+	agents map[string]string // ids by what they are called, folded
+	ids    map[string]bool
+	names  map[string]bool
+	sets   map[string]string // ids by members
+	added  map[string]bool   // of these sets
 }
 
-func newKnown(list []parley.ConversationView) *known {
-	k := &known{ids: map[string]bool{}, names: map[string]bool{}, sets: map[string]string{}, added: map[string]bool{}}
-	for _, c := range list {
+func newKnown(hub Hub) *known {
+	k := &known{agents: map[string]string{}, ids: map[string]bool{}, names: map[string]bool{}, sets: map[string]string{}, added: map[string]bool{}}
+	for _, a := range hub.Agents {
+		if a.Kind != parley.KindSystem {
+			k.agents[parley.Fold(a.ID)], k.agents[parley.Fold(a.Name)] = a.ID, a.ID
+		}
+	}
+	for _, c := range hub.Conversations {
 		k.ids[c.ID] = true
 		switch {
 		case c.Name != "":
@@ -43,6 +49,14 @@ func newKnown(list []parley.ConversationView) *known {
 		}
 	}
 	return k
+}
+
+// agent is the id here of somebody there: of who is called so in the hub, or a new one.
+func (k *known) agent(name string) string {
+	if id, there := k.agents[parley.Fold(name)]; there {
+		return id
+	}
+	return agentID(name)
 }
 
 // readRooms reads conversations, and who has taken part in each: by the list of participants, and by what was said.
@@ -58,7 +72,7 @@ func (r *reader) readRooms(ctx context.Context) error {
 	})
 	if err == nil {
 		err = r.each(ctx, memberTable, func(row []any) error {
-			r.room(text(row[0]), time.Time{}).join(text(row[1]), moment(row[2], time.Time{}))
+			r.room(text(row[0]), time.Time{}).join(r.have.agent, text(row[1]), moment(row[2], time.Time{}))
 			return nil
 		})
 	}
@@ -67,7 +81,7 @@ func (r *reader) readRooms(ctx context.Context) error {
 			at := moment(row[5], time.Time{})
 			room := r.room(text(row[0]), at)
 			room.created = present(room.created, at)
-			room.join(text(row[1]), at)
+			room.join(r.have.agent, text(row[1]), at)
 			room.updated = latest(room.updated, at)
 			return nil
 		})
@@ -93,11 +107,11 @@ func (r *reader) room(id string, at time.Time) *room {
 	return made
 }
 
-func (o *room) join(name string, at time.Time) {
+func (o *room) join(idOf func(string) string, name string, at time.Time) {
 	if name == "" {
 		return
 	}
-	id := agentID(name)
+	id := idOf(name)
 	if _, in := o.members[id]; !in {
 		o.members[id] = at
 	}

@@ -20,22 +20,36 @@ func (a *app) importAnimaCommand() *cobra.Command {
 		Short: "Read the conversations of anima, as history that wakes nobody",
 		Long: `Read the conversations.db of anima, as history that wakes nobody. The file is not changed, and may be in use. What is
 there already is skipped, so that it can be repeated when more was said there. Agents that this hub does not know are
-added, without a runtime.`,
+added, without a runtime. A text that is too long for a message is kept whole as a file beside its beginning.`,
 		Example:           "  parley import anima ~/.anima/conversations.db",
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(files, nothing),
 		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
-			have, err := allConversations(ctx, c)
+			hub, err := animaHub(ctx, c)
 			if err != nil {
 				return err
 			}
-			report, err := a.importAnima(ctx, c, args[0], have)
+			report, left, err := a.importAnima(ctx, c, args[0], hub)
 			if err != nil {
 				return err
 			}
-			return a.showImported(report)
+			if err := a.showImported(report); err != nil || len(left) == 0 {
+				return err
+			}
+			a.notices(left)
+			return parley.Errorf(parley.BadInput, "not taken: %s; all others were", several(int64(len(left)), "message", "messages")).
+				Suggest("raise limits.artifact of the hub, and repeat the import")
 		}),
 	}
+}
+
+// animaHub is what the hub has of what an import looks for.
+func animaHub(ctx context.Context, c *client.Client) (hub anima.Hub, err error) {
+	hub.Store = c.PutArtifact
+	if hub.Agents, err = c.Agents(ctx); err == nil {
+		hub.Conversations, err = allConversations(ctx, c)
+	}
+	return hub, err
 }
 
 // allConversations are those that the hub has.
@@ -56,30 +70,30 @@ func allConversations(ctx context.Context, c *client.Client) ([]parley.Conversat
 	return list, nil
 }
 
-// importAnima reads the database and sends what is in it at the same time.
-func (a *app) importAnima(ctx context.Context, c *client.Client, file string, have []parley.ConversationView) (parley.ImportReport, error) {
+// importAnima reads the database and sends what is in it at the same time. left is why messages were not taken.
+func (a *app) importAnima(ctx context.Context, c *client.Client, file string, hub anima.Hub) (report parley.ImportReport, left []string, err error) {
 	type exported struct {
-		notices []string
-		err     error
+		anima.Exported
+		err error
 	}
 	lines, out := io.Pipe()
 	ended := make(chan exported, 1)
 	go func() {
-		notices, err := anima.Export(ctx, file, have, out)
-		ended <- exported{notices, err}
+		done, err := anima.Export(ctx, file, hub, out)
+		ended <- exported{done, err}
 		_ = out.CloseWithError(err)
 	}()
 	counted := &counter{r: lines}
 	stop := a.progress(ctx, "importing", counted)
-	report, err := c.Import(ctx, counted)
+	report, err = c.Import(ctx, counted)
 	stop()
 	_ = lines.CloseWithError(errSent)
 	end := <-ended
 	if errors.Is(end.err, errSent) {
 		end.err = nil // nobody has listened any more: what the hub says is the reason
 	}
-	report.Notices = slices.Concat(end.notices, report.Notices)
-	return report, cmp.Or(end.err, err)
+	report.Notices = slices.Concat(end.Notices, report.Notices)
+	return report, end.Left, cmp.Or(end.err, err)
 }
 
 // errSent says that the hub has answered.
