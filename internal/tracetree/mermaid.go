@@ -22,6 +22,9 @@ func Mermaid(t parley.Traced) string {
 		}
 	}
 	runs := byTrigger(t)
+	for _, r := range runs[notShown] {
+		d.note(r.Agent, Run(r.Run))
+	}
 	for _, m := range t.Items {
 		d.message(m)
 		for _, r := range runs[m.ID] {

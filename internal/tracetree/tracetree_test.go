@@ -58,6 +58,22 @@ func TestTree(t *testing.T) {
 	}
 }
 
+// TestRunOfAnotherTrace: what woke it is not shown, but what it has posted is.
+func TestRunOfAnotherTrace(t *testing.T) {
+	trace := parley.Traced{
+		Items: []parley.Shown{{Message: parley.Message{ID: "m1", From: "arya", Type: parley.TypeChat, Content: parley.Content{Text: "hello"}}}},
+		Runs:  []parley.RunView{{Run: parley.Run{ID: "r1", Agent: "arya", State: parley.RunRunning, Triggers: []string{"elsewhere"}}, Posts: []string{"m1"}}},
+	}
+	got := strings.Join(Lines(trace, func(m parley.Shown) string { return m.ID + " " + m.From }), "\n")
+	if want := "run r1 of arya, running\n└─ m1 arya"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	want := "sequenceDiagram\n    participant p1 as arya\n    Note over p1: run r1 of arya, running\n    Note over p1: chat hello\n"
+	if got := Mermaid(trace); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestMermaid(t *testing.T) {
 	want := `sequenceDiagram
     participant p1 as user

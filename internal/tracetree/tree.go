@@ -44,6 +44,16 @@ func grow(t parley.Traced, say func(parley.Shown) string) (tops []*node) {
 	messages, ways := map[string]*node{}, map[string]*node{}
 	posters := map[string]*node{}
 	runs := byTrigger(t)
+	draw := func(r parley.RunView) *node {
+		run := &node{line: Run(r.Run)}
+		for _, post := range r.Posts {
+			posters[post] = run
+		}
+		return run
+	}
+	for _, r := range runs[notShown] {
+		tops = append(tops, draw(r))
+	}
 	for _, m := range t.Items {
 		n := &node{line: say(m)}
 		switch {
@@ -61,19 +71,18 @@ func grow(t parley.Traced, say func(parley.Shown) string) (tops []*node) {
 			ways[m.ID+" "+d.Recipient] = way
 		}
 		for _, r := range runs[m.ID] {
-			run := &node{line: Run(r.Run)}
-			for _, post := range r.Posts {
-				posters[post] = run
-			}
 			on := ways[m.ID+" "+r.Agent]
 			if on == nil {
 				on = n
 			}
-			on.below = append(on.below, run)
+			on.below = append(on.below, draw(r))
 		}
 	}
 	return tops
 }
+
+// notShown is in the place of a trigger that is of another trace, or not for the reader.
+const notShown = ""
 
 // byTrigger are the runs by the newest of the messages shown that has woken each.
 func byTrigger(t parley.Traced) map[string][]parley.RunView {
@@ -83,7 +92,7 @@ func byTrigger(t parley.Traced) map[string][]parley.RunView {
 	}
 	runs := map[string][]parley.RunView{}
 	for _, r := range t.Runs {
-		newest := ""
+		newest := notShown
 		for _, trigger := range r.Triggers {
 			if shown[trigger] {
 				newest = trigger
