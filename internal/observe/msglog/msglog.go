@@ -108,6 +108,9 @@ func (l *Log) Tell(_ context.Context, n rungs.News) error {
 
 // append writes whole lines, to a new file where this one is full.
 func (l *Log) append(lines []byte) error {
+	if err := l.comeBack(); err != nil {
+		return err
+	}
 	if l.size > 0 && l.size+int64(len(lines)) > l.Size {
 		if err := l.rotate(); err != nil {
 			return err
@@ -118,6 +121,27 @@ func (l *Log) append(lines []byte) error {
 	}
 	l.size += int64(len(lines))
 	return nil
+}
+
+// comeBack begins anew where somebody has taken the file away, or emptied it: what is written to a file that nobody finds is lost.
+func (l *Log) comeBack() error {
+	own, err := l.file.Stat()
+	if err != nil {
+		return err
+	}
+	there, err := os.Stat(l.path(0))
+	if err == nil && os.SameFile(own, there) && own.Size() == l.size {
+		return nil
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	old := l.file
+	if err := l.open(); err != nil {
+		l.file = old
+		return err
+	}
+	return old.Close()
 }
 
 // rotate begins a new file. The oldest one goes.

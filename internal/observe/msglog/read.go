@@ -29,12 +29,15 @@ func (l *Log) Read(f parley.LogFilter) (lines []parley.LogLine, at Place, err er
 	files, at, err := l.files()
 	defer func() {
 		for _, file := range files {
-			_ = file.Close()
+			_ = file.Close() // of none it does nothing
 		}
 	}()
 	for i, file := range files { // the newest first
 		if err != nil || len(lines) >= f.Limit {
 			break
+		}
+		if file == nil {
+			continue
 		}
 		length := int64(1<<63 - 1)
 		if i == 0 {
@@ -53,16 +56,13 @@ type Place struct {
 	offset int64
 }
 
-// files opens all there are, the newest first, as they are at one moment.
+// files opens all there are, the newest first, as they are at one moment. One that is not there yet, or not any more, is nil.
 func (l *Log) files() (files []*os.File, end Place, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for ago := range l.Files {
 		file, err := os.Open(l.path(ago))
-		if errors.Is(err, os.ErrNotExist) {
-			break
-		}
-		if err != nil {
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return files, end, err
 		}
 		files = append(files, file)
@@ -132,16 +132,22 @@ func (l *Log) after(at Place) (p io.ReadCloser, next Place, grown <-chan struct{
 	}
 	ago := l.turn - at.turn
 	file, err := os.Open(l.path(ago))
+	if errors.Is(err, os.ErrNotExist) { // somebody has taken it away
+		return nil, Place{min(at.turn+1, l.turn), 0}, l.grown, nil
+	}
 	if err != nil {
 		return nil, at, l.grown, err
 	}
-	length := l.size
-	if ago > 0 {
-		info, err := file.Stat()
-		if err != nil {
-			return nil, at, l.grown, errors.Join(err, file.Close())
-		}
-		length = info.Size()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, at, l.grown, errors.Join(err, file.Close())
+	}
+	length := info.Size()
+	if ago == 0 {
+		length = min(length, l.size) // a line that is being written is none yet
+	}
+	if at.offset > length { // somebody has emptied it
+		at.offset = 0
 	}
 	next = Place{at.turn, length}
 	if ago > 0 && length == at.offset {
