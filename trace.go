@@ -23,16 +23,22 @@ func CheckTrace(id string) error {
 }
 
 // TraceBytes is the OpenTelemetry id of a trace: the id itself where it is a UUID or 32
-// hexadecimal digits, else the first 16 bytes of its SHA-256.
+// hexadecimal digits, else the first 16 bytes of its SHA-256. Zeros are no id.
 func TraceBytes(id string) [16]byte {
-	if raw, ok := parseUUID(id); ok {
+	raw, ok := parseUUID(id)
+	if digits, err := hex.DecodeString(id); !ok && err == nil && len(digits) == len(raw) {
+		raw, ok = [16]byte(digits), true
+	}
+	switch {
+	case !ok:
+		sum := sha256.Sum256([]byte(id))
+		return [16]byte(sum[:16])
+	case raw == [16]byte{}:
+		sum := sha256.Sum256(raw[:])
+		return [16]byte(sum[:16])
+	default:
 		return raw
 	}
-	if raw, err := hex.DecodeString(id); err == nil && len(raw) == 16 {
-		return [16]byte(raw)
-	}
-	sum := sha256.Sum256([]byte(id))
-	return [16]byte(sum[:16])
 }
 
 // TraceKey is what all ways to write the id of one trace have in common: its OpenTelemetry id in hexadecimal.

@@ -49,10 +49,22 @@ func TestTraceBytes(t *testing.T) {
 func TestEveryUUIDIsItsOwnTrace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		raw := rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "raw")
+		raw[0] |= 1 // zeros are none
 		h := hex.EncodeToString(raw)
 		id := h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 		if !IsUUID(id) || TraceBytes(id) != [16]byte(raw) || TraceBytes(h) != [16]byte(raw) {
 			t.Fatalf("%s gives %x", id, TraceBytes(id))
 		}
 	})
+}
+
+// TestZerosAreNoOpenTelemetryID: who gives them as a trace id still has a trace that can be exported.
+func TestZerosAreNoOpenTelemetryID(t *testing.T) {
+	short, long := TraceKey("00000000000000000000000000000000"), TraceKey("00000000-0000-0000-0000-000000000000")
+	if short != long {
+		t.Errorf("written in two ways it is %s and %s", short, long)
+	}
+	if _, ok := ParseTraceParent(TraceParent(short, MessageSpan("m"))); !ok || short == "00000000000000000000000000000000" {
+		t.Errorf("%s cannot be exported", short)
+	}
 }
