@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/parley-hub/parley"
@@ -27,6 +28,7 @@ type tree struct {
 	// meanwhile is what happens, in tests, just before something is done: others are at the tree too, and disks fail.
 	meanwhile func(deed, at string) error
 	flock     func(fd, how int) error
+	deleting  sync.Mutex // one file at a time is about to be deleted
 }
 
 // What others may come before.
@@ -167,6 +169,8 @@ func (t *tree) carry(f file, to *folder, as string) error {
 // consume deletes a file, if it is still the one that was found. It is moved first, because only then nobody puts another in its
 // place.
 func (t *tree) consume(f file) error {
+	t.deleting.Lock()
+	defer t.deleting.Unlock()
 	return t.inMade(own, func(to *folder) error {
 		if err := to.remove(consumed); err != nil {
 			return err

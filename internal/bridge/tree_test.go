@@ -2,11 +2,13 @@ package bridge
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -191,6 +193,37 @@ func TestOneLine(t *testing.T) {
 	} {
 		if got := oneLine(text); got != want {
 			t.Errorf("oneLine(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Both directions delete files: what makes room, and what has arrived.
+func TestFilesAreDeletedFromBothSidesAtOnce(t *testing.T) {
+	g := newGround(t)
+	var files []file
+	for n := range 1000 {
+		at := fmt.Sprintf("%d/%d.json", n%2, n)
+		g.put(at, at)
+		found, err := g.read(at, 20)
+		g.must(err)
+		files = append(files, found)
+	}
+	var both sync.WaitGroup
+	for side := range 2 {
+		both.Go(func() {
+			for n := side; n < len(files); n += 2 {
+				if err := g.consume(files[n]); err != nil {
+					t.Errorf("%s: %v", files[n].path, err)
+				}
+			}
+		})
+	}
+	both.Wait()
+	for _, dir := range []string{"0", "1"} {
+		left, err := os.ReadDir(g.at(dir))
+		g.must(err)
+		if len(left) > 0 {
+			t.Errorf("%d files are there still, or again", len(left))
 		}
 	}
 }
