@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -66,4 +67,28 @@ func TestMailOnAFileServer(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What the hub has no room for waits in its order, whatever else is brought with it.
+func TestWhatHasToWaitKeepsItsOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newMailSite(t, parley.LayoutInbox)
+		var want []string
+		for n := 1; n <= 80; n++ {
+			name := fmt.Sprintf("msg_%08x.json", n)
+			want = append(want, anas+name)
+			s.put(anas+name, mailDoc(parley.LayoutInbox, n, n, "ana"))
+			s.put("state/agents/all/inbox/"+name, mailDoc(parley.LayoutInbox, n, n, "all"))
+		}
+		asked := 0
+		s.hub.judge = func(a parley.Arrival) *parley.Error {
+			if asked++; a.To == "ana" && asked <= batch {
+				return parley.Errorf(parley.Unavailable, "the inbox is full")
+			}
+			return nil
+		}
+		s.during(func() { s.polls(5) })
+		got := slices.DeleteFunc(s.hub.names(), func(at string) bool { return !strings.HasPrefix(at, anas) })
+		s.is("what came", got, want)
+	})
 }

@@ -35,18 +35,35 @@ func (e *engine) round(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	slices.SortStableFunc(docs, inOrder)
-	for len(docs) > 0 {
-		n := portion(docs)
-		if err := e.hand(ctx, docs[:n]); err != nil {
-			e.putBack(docs)
-			return false, err
-		}
-		docs = docs[n:]
+	later, err := e.handAll(ctx, docs)
+	e.putBack(later)
+	if err != nil {
+		return false, err
 	}
 	for _, q := range e.queues {
 		more = more || q.waiting() > 0 && !q.blocked
 	}
 	return more && ctx.Err() == nil, ctx.Err()
+}
+
+// handAll hands documents to the hub, some at a time, and returns those that have to wait, in their order.
+func (e *engine) handAll(ctx context.Context, docs []document) (later []document, err error) {
+	for len(docs) > 0 {
+		n := portion(docs)
+		waits, err := e.hand(ctx, docs[:n])
+		if err != nil {
+			return append(later, docs...), err
+		}
+		later = append(later, waits...)
+		docs = docs[n:]
+		for _, d := range docs {
+			if d.queue.blocked {
+				later = append(later, d)
+			}
+		}
+		docs = slices.DeleteFunc(docs, func(d document) bool { return d.queue.blocked })
+	}
+	return later, nil
 }
 
 // inOrder orders what was found together by its time. Where names are the order, folders have nothing to do with each other.
@@ -206,27 +223,25 @@ func portion(docs []document) int {
 	return n
 }
 
-// hand hands documents to the hub and does what follows from what it says.
-func (e *engine) hand(ctx context.Context, docs []document) error {
+// hand hands documents to the hub, does what follows from what it says, and returns those that have to wait.
+func (e *engine) hand(ctx context.Context, docs []document) (later []document, err error) {
 	list := make([]parley.Arrival, len(docs))
 	for i, d := range docs {
 		list[i] = d.arrival
 	}
 	results, err := e.hub.Arrive(ctx, e.id, list)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(results) != len(docs) {
-		return parley.Errorf(parley.Internal, "the hub took %d documents and told of %d", len(docs), len(results))
+		return nil, parley.Errorf(parley.Internal, "the hub took %d documents and told of %d", len(docs), len(results))
 	}
-	var later []document
 	for i, d := range docs {
 		if !e.became(d, results[i]) {
 			later = append(later, d)
 		}
 	}
-	e.putBack(later)
-	return nil
+	return later, nil
 }
 
 // became does what follows from what the hub says of one document. False: it has to wait, and those of its inbox behind it.
