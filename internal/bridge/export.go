@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -182,20 +183,21 @@ func (e *engine) place(ctx context.Context, d parley.Departure, raw []byte) erro
 	return e.layout.after(ctx, d)
 }
 
-// lookAfter looks at what was written and tells the hub what was taken since.
+// lookAfter looks at what was written and tells the hub what was taken since. Where that cannot be seen, the rest is told.
 func (e *engine) lookAfter(ctx context.Context) error {
 	there := map[string]letter{}
+	var hidden error
 	for after := ""; ; {
 		list, err := e.hub.Departures(ctx, e.id, parley.DepartureQuery{Written: true, After: after, Limit: asked})
 		if err != nil {
 			return err
 		}
 		reports, err := e.seen(list, there)
-		if err == nil && len(reports) > 0 {
-			err = e.hub.Report(ctx, e.id, reports)
-		}
-		if err != nil {
-			return err
+		hidden = cmp.Or(hidden, err)
+		if len(reports) > 0 {
+			if err := e.hub.Report(ctx, e.id, reports); err != nil {
+				return err
+			}
 		}
 		if len(list) < asked {
 			break
@@ -203,7 +205,7 @@ func (e *engine) lookAfter(ctx context.Context) error {
 		after = list[len(list)-1].ID
 	}
 	e.remember(there)
-	return nil
+	return hidden
 }
 
 // remember replaces what is known of the files that were written, but for those that the hub may not have heard of yet.
@@ -218,19 +220,18 @@ func (e *engine) remember(there map[string]letter) {
 	e.written = there
 }
 
-func (e *engine) seen(list []parley.Departure, there map[string]letter) (reports []parley.DepartureReport, err error) {
+// seen is what was taken. The error is the first of those for which that could not be seen.
+func (e *engine) seen(list []parley.Departure, there map[string]letter) (reports []parley.DepartureReport, hidden error) {
 	for _, d := range list {
 		taken, err := e.layout.taken(d)
-		if err != nil {
-			return nil, err
-		}
-		if taken {
+		hidden = cmp.Or(hidden, err)
+		if taken && err == nil {
 			reports = append(reports, parley.DepartureReport{ID: d.ID, State: parley.DepartureSeen})
 		} else {
 			there[path.Join(e.layout.place(d), d.Name+".json")] = letter{id: d.ID}
 		}
 	}
-	return reports, nil
+	return reports, hidden
 }
 
 // evict tells the hub that a file has made room.

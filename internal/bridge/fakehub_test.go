@@ -29,6 +29,7 @@ type fakeHub struct {
 	heard   func(parley.Beat)
 	status  parley.BridgeStatus
 	due     []parley.Departure
+	letters []parley.Departure // that were written, and are not known to be gone
 	reports []parley.DepartureReport
 	down    error                              // why nothing can be had
 	judge   func(parley.Arrival) *parley.Error // why a document is refused
@@ -132,7 +133,9 @@ func (h *fakeHub) Beat(_ context.Context, _ string, beats []parley.Beat) error {
 
 func (h *fakeHub) Departures(ctx context.Context, _ string, q parley.DepartureQuery) ([]parley.Departure, error) {
 	if q.Written {
-		return nil, nil
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return slices.Clone(h.letters), h.down
 	}
 	end := time.NewTimer(q.Wait)
 	defer end.Stop()
