@@ -177,6 +177,9 @@ func (e *engine) place(ctx context.Context, d parley.Departure, raw []byte) erro
 	if err != nil {
 		return err
 	}
+	if err := e.tree.astray(); err != nil { // nobody finds it there
+		return err
+	}
 	e.mu.Lock()
 	e.written[path.Join(dir, name)] = letter{d.ID, e.now()}
 	e.mu.Unlock()

@@ -31,3 +31,21 @@ func TestAnInboxThatCannotBeUsedHidesNoOther(t *testing.T) {
 		}
 	})
 }
+
+// What is written while the tree goes away is not reported: nobody finds it there.
+func TestWhatIsWrittenIntoATreeThatHasGoneIsWrittenAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		s.must(os.MkdirAll(s.at("channels/paper"), 0o755))
+		d := departure(1, "paper")
+		s.meanwhile(writing, "channels/paper/"+d.Name+".tmp", once(func() {
+			s.must(os.Rename(s.dir, s.dir+".away"))
+			s.must(os.MkdirAll(s.at("channels/paper"), 0o755))
+		}))
+		s.during(func() {
+			s.hub.send(d)
+			s.polls(5)
+		})
+		s.text("channels/paper/" + d.Name + ".json")
+	})
+}
