@@ -2,6 +2,7 @@ package parley
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,7 +51,7 @@ func (p Protocol) String() string { return p.Name + "/" + p.Version }
 func versionOf(text string) (numbers []int, ok bool) {
 	for part := range strings.SplitSeq(text, ".") {
 		n, err := strconv.Atoi(part)
-		if err != nil || n < 0 || part[0] == '+' {
+		if err != nil && !errors.Is(err, strconv.ErrRange) || n < 0 || part[0] == '+' { // too large a number is a large one
 			return nil, false
 		}
 		numbers = append(numbers, n)
