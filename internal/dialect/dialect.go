@@ -6,7 +6,8 @@
 package dialect
 
 import (
-	"encoding/json"
+	"bytes"
+	"strconv"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/schema"
@@ -67,8 +68,11 @@ func Decode(d Dialect, raw []byte) (parley.Arrival, error) {
 	return v.arrival(d, compact), nil
 }
 
+// WithoutMark is JSON without the byte order mark that some programs begin a file with.
+func WithoutMark(raw []byte) []byte { return bytes.TrimPrefix(raw, []byte("\ufeff")) }
+
 func decode(d Dialect, raw []byte) (compact []byte, v view, err error) {
-	compact, err = parley.CompactObject("the document", raw, documentLimits(d))
+	compact, err = parley.CompactObject("the document", WithoutMark(raw), documentLimits(d))
 	switch {
 	case err != nil:
 		return nil, v, err
@@ -158,7 +162,6 @@ func setTrace(doc *object, was, want view) {
 
 // number is a member that is a whole number and not below 0. What is beyond all reason is left to the hub to refuse.
 func number(doc object, key string) int64 {
-	var n float64
-	_ = json.Unmarshal(doc.raw(key), &n) // its form is checked
+	n, _ := strconv.ParseFloat(string(doc.raw(key)), 64) // its form is checked; one that is too large is infinite
 	return int64(min(n, 1<<62))
 }

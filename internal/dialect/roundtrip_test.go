@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -55,9 +56,16 @@ func identity(t failer, d Dialect, raw []byte) {
 	}
 }
 
+// exactly reads JSON with its numbers as they are written.
+func exactly(raw []byte, value *any) error {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	return dec.Decode(value)
+}
+
 func equalJSON(a, b []byte) bool {
 	var x, y any
-	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+	return exactly(a, &x) == nil && exactly(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
 func seeds(t testing.TB, d Dialect) map[string][]byte {

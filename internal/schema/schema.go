@@ -2,9 +2,12 @@
 package schema
 
 import (
+	"bytes"
 	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 
@@ -131,8 +134,33 @@ func meant(object map[string]any, keys []string) bool {
 // decode reads JSON for the validator. Numbers are as large as a float64 can be: the validator counts exactly, which takes
 // for ever with some others.
 func decode(raw []byte) (value any, issues []string) {
-	if err := json.Unmarshal(raw, &value); err != nil {
+	err := json.Unmarshal(raw, &value)
+	if _, tooLarge := errors.AsType[*json.UnmarshalTypeError](err); tooLarge {
+		dec := json.NewDecoder(bytes.NewReader(raw))
+		dec.UseNumber()
+		err = dec.Decode(&value)
+		value = finite(value)
+	}
+	if err != nil {
 		return nil, []string{"Not valid JSON: " + strings.TrimPrefix(err.Error(), "json: ")}
 	}
 	return value, nil
+}
+
+// finite replaces the numbers in a value by those of a float64 that are nearest.
+func finite(value any) any {
+	switch value := value.(type) {
+	case json.Number:
+		n, _ := value.Float64() // one that is too large is infinite
+		return max(-math.MaxFloat64, min(n, math.MaxFloat64))
+	case map[string]any:
+		for key := range value {
+			value[key] = finite(value[key])
+		}
+	case []any:
+		for i := range value {
+			value[i] = finite(value[i])
+		}
+	}
+	return value
 }
