@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/dialect"
 )
 
 const (
@@ -80,8 +81,12 @@ func (p *presence) beat(f *folder, id string) (parley.Beat, bool) {
 	}
 	last := p.heard[id]
 	at := found.mtime.Add(-p.ahead)
-	var said signal
-	away := json.Unmarshal(found.raw, &said) != nil || said.State != parley.Awake || p.now().Sub(at) >= parley.AwayAfter
+	silent := p.now().Sub(at) >= parley.AwayAfter
+	var said map[string]any
+	if json.Unmarshal(dialect.WithoutMark(found.raw), &said) != nil && !silent {
+		return parley.Beat{}, false // it is being written
+	}
+	away := silent || said["state"] != string(parley.Awake)
 	if found.mtime.Equal(last.mtime) && away == last.gone {
 		return parley.Beat{}, false
 	}
@@ -89,7 +94,8 @@ func (p *presence) beat(f *folder, id string) (parley.Beat, bool) {
 	if away {
 		return parley.Beat{Agent: id, State: parley.Offline, At: at}, true
 	}
-	return parley.Beat{Agent: id, State: parley.Awake, Substate: said.Substate, At: at}, true
+	substate, _ := said["substate"].(string)
+	return parley.Beat{Agent: id, State: parley.Awake, Substate: parley.Substate(substate), At: at}, true
 }
 
 // show writes the files of the hub's own agents: what has changed, and all of them now and then, for those who look at how old

@@ -1,0 +1,48 @@
+package bridge
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/parley-hub/parley"
+)
+
+// Scripts write their presence with whatever they have at hand. Only what says that they leave, or their silence, is that.
+func TestAScriptIsThereWhateverItsFileSaysBesides(t *testing.T) {
+	for what, text := range map[string]string{
+		"its process as text":     `{"agent_id":"codex","state":"AWAKE","substate":"IDLE","watcher_pid":"12345","channel":"paper"}`,
+		"several channels":        `{"agent_id":"codex","state":"AWAKE","substate":"IDLE","watcher_pid":1,"channel":["paper","other"]}`,
+		"a time in seconds":       `{"agent_id":"codex","timestamp":1768149000,"state":"AWAKE","substate":"IDLE"}`,
+		"a substate of its own":   `{"agent_id":"codex","state":"AWAKE","substate":null}`,
+		"a byte order mark first": "\ufeff" + `{"agent_id":"codex","state":"AWAKE"}`,
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t)
+				s.put("signals/presence/codex.json", text)
+				s.during(func() { s.polls(1) })
+				if got := s.hub.beats; len(got) != 1 || got[0].State != parley.Awake {
+					t.Errorf("heard %+v", got)
+				}
+			})
+		})
+	}
+}
+
+// A file that is written in place is empty, and then half there, for a while. Nobody has left for that.
+func TestPresenceThatIsWrittenInPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		const at = "signals/presence/codex.json"
+		s.during(func() {
+			for _, text := range []string{`{"state":"AWAKE"}`, ``, `{"state":"AW`, `{"state":"AWAKE","channel":"x"}`} {
+				s.put(at, text)
+				s.polls(1)
+			}
+		})
+		if slices.ContainsFunc(s.hub.beats, func(b parley.Beat) bool { return b.State == parley.Offline }) || len(s.hub.beats) != 2 {
+			t.Errorf("heard %+v", s.hub.beats)
+		}
+	})
+}
