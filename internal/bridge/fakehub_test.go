@@ -160,7 +160,7 @@ func (h *fakeHub) toWrite(q parley.DepartureQuery) (list []parley.Departure) {
 	after, _ := strconv.Atoi(q.After)
 	for _, d := range h.due {
 		n, _ := strconv.Atoi(d.ID)
-		if n > after && slices.Contains(q.Channels, d.Channel) && len(list) < q.Limit {
+		if n > after && (d.Channel == "" || slices.Contains(q.Channels, d.Channel)) && len(list) < q.Limit {
 			list = append(list, d)
 		}
 	}

@@ -56,18 +56,15 @@ func (f *folder) mkdir(name string) error {
 	if err := single(name); err != nil {
 		return err
 	}
-	if err := f.root.Mkdir(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return f.hand(name)
-}
-
-// hand gives what the superuser has made to whom the tree belongs, whose scripts work with it.
-func (f *folder) hand(name string) error {
-	if os.Geteuid() != 0 || f.tree.owners[0] == 0 {
+	err := f.root.Mkdir(name, 0o755)
+	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
-	return f.root.Lchown(name, int(f.tree.owners[0]), -1)
+	if err != nil {
+		return err
+	}
+	f.share(name)
+	return f.hand(name)
 }
 
 // stat describes what has a name, links themselves and not what they lead to.
@@ -191,6 +188,9 @@ func (f *folder) openFile(name string, flag int) (*os.File, fs.FileInfo, error) 
 	if err != nil {
 		return nil, nil, err
 	}
+	if before == nil {
+		_ = handle.Chmod(f.readable() | f.mode()&0o020) // scripts write into a log too
+	}
 	after, err := handle.Stat()
 	if err == nil && before != nil && !os.SameFile(before, after) {
 		err = errReplaced
@@ -289,6 +289,7 @@ func (f *folder) put(name string, raw []byte, sync func(*os.File) error) error {
 	if err != nil {
 		return err
 	}
+	_ = handle.Chmod(f.readable()) // some file servers know no rights
 	if err = f.tree.before(writing, path.Join(f.path, name)); err == nil {
 		_, err = handle.Write(raw)
 	}

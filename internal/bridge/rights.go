@@ -1,0 +1,39 @@
+package bridge
+
+import (
+	"io/fs"
+	"os"
+	"path"
+)
+
+// share gives a folder that was made the rights of the one it is in, so that those who share the tree can work with it. In what is
+// Parley's own nobody else writes. Some file servers know no rights.
+func (f *folder) share(name string) {
+	mode := f.mode()
+	if path.Join(f.path, name) == own {
+		mode &^= 0o022
+	}
+	if made, err := f.root.Lstat(name); err == nil && made.Mode().Perm() != mode.Perm() {
+		_ = f.root.Chmod(name, mode&(fs.ModePerm|fs.ModeSticky)|made.Mode()&fs.ModeSetgid)
+	}
+}
+
+// mode are the rights of the folder itself.
+func (f *folder) mode() fs.FileMode {
+	info, err := f.root.Stat(".")
+	if err != nil {
+		return 0o755
+	}
+	return info.Mode()
+}
+
+// readable are the rights of a file that all may read who reach the folder.
+func (f *folder) readable() fs.FileMode { return 0o600 | (f.mode()&0o011)<<2 }
+
+// hand gives what the superuser has made to whom the tree belongs, whose scripts work with it.
+func (f *folder) hand(name string) error {
+	if os.Geteuid() != 0 || f.tree.owners[0] == 0 {
+		return nil
+	}
+	return f.root.Lchown(name, int(f.tree.owners[0]), -1)
+}
