@@ -33,8 +33,9 @@ func (a *agentOS) inlets(w world) ([]inlet, error) {
 	if len(channels) == 0 && failed != nil {
 		return nil, failed
 	}
-	var err error
-	if a.beginning, err = begin(a.tree, a.beginning, w.bridge, channels); err != nil {
+	channels, closed, err := a.listable(channels)
+	failed = errors.Join(failed, err)
+	if a.beginning, err = begin(a.tree, a.beginning, w.bridge, channels, closed); err != nil {
 		return nil, err
 	}
 	var found []inlet
@@ -59,6 +60,34 @@ func (a *agentOS) channels(w world) (names []string, err error) {
 	}
 	return a.allChannels()
 }
+
+// listable parts channels that can be listed from those that cannot, and why. Of one that has its beginning that shows when it is
+// read.
+func (a *agentOS) listable(channels []string) (open, closed []string, err error) {
+	for _, c := range channels {
+		if a.beginning != nil && len(a.beginning.lacking([]string{c})) == 0 {
+			open = append(open, c)
+			continue
+		}
+		failed := a.tree.in("channels/"+c, func(f *folder) error {
+			return f.list(func(names []string) error {
+				if len(names) > 0 {
+					return errEnough
+				}
+				return nil
+			})
+		})
+		if failed == nil || errors.Is(failed, errEnough) {
+			open = append(open, c)
+		} else {
+			closed, err = append(closed, c), errors.Join(err, failed)
+		}
+	}
+	return open, closed, err
+}
+
+// errEnough ends a listing.
+var errEnough = errors.New("enough was listed")
 
 func (a *agentOS) allChannels() ([]string, error) {
 	var names []string

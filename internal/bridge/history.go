@@ -25,6 +25,7 @@ const (
 // stamps files. One channel may be mapped later than another, and has a beginning of its own.
 type beginning struct {
 	Channels map[string]start `json:"channels"`
+	Closed   []string         `json:"closed,omitempty"` // could not be listed when all began: each begins when it can be
 
 	replay *time.Time
 }
@@ -37,19 +38,19 @@ type start struct {
 	Recent map[string][]string `json:"recent,omitempty"` // by channel
 }
 
-// begin is the beginning of a tree. It is made once, and lasts: what was history or not is so after a restart, too.
-func begin(t *tree, before *beginning, b parley.Bridge, channels []string) (*beginning, error) {
-	mapped := b.Channels
-	if len(mapped) == 0 {
-		mapped = []string{everyChannel}
+// begin is the beginning of a tree, for the channels that can be listed. It is made once, and lasts: what was history or not is so
+// after a restart, too.
+func begin(t *tree, before *beginning, b parley.Bridge, channels, closed []string) (*beginning, error) {
+	if len(b.Channels) == 0 {
+		channels = append(slices.Clip(channels), everyChannel)
 	}
-	if before == nil || before.lacks(mapped) {
+	if before == nil || len(before.lacking(channels)) > 0 {
 		err := t.inMade(own, func(f *folder) (err error) {
 			if before, err = readBeginning(f); err != nil {
 				return err
 			}
-			if before.lacks(mapped) {
-				if err := before.extend(t, f, mapped, channels); err != nil {
+			if lacking := before.lacking(channels); len(lacking) > 0 {
+				if err := before.extend(t, f, lacking, closed); err != nil {
 					return err
 				}
 			}
@@ -92,33 +93,34 @@ func (b *beginning) whole() *beginning {
 	return b
 }
 
-// lacks says whether some of the channels have no beginning yet. Where all are mapped, none lacks one.
-func (b *beginning) lacks(mapped []string) bool {
+// lacking are those of some channels that have no beginning yet. Where all have one together, only those lack it that were closed.
+func (b *beginning) lacking(channels []string) (list []string) {
 	_, every := b.Channels[everyChannel]
-	return !every && slices.ContainsFunc(mapped, func(c string) bool { _, ok := b.Channels[c]; return !ok })
+	for _, c := range channels {
+		if _, has := b.Channels[c]; !has && (!every || slices.Contains(b.Closed, c)) {
+			list = append(list, c)
+		}
+	}
+	return list
 }
 
 // extend makes the beginning of channels that have none. The time is taken and kept first: a bridge that is killed while it lists
 // what is there does not take what comes meanwhile for old.
-func (b *beginning) extend(t *tree, f *folder, mapped, channels []string) error {
+func (b *beginning) extend(t *tree, f *folder, lacking, closed []string) error {
 	at, again, err := began(f)
 	if err != nil {
 		return err
 	}
-	s := start{At: at, Recent: map[string][]string{}}
-	for _, c := range channels {
-		if _, has := b.Channels[c]; has {
+	lay := map[string][]string{}
+	for _, c := range lacking {
+		if c == everyChannel {
 			continue
 		}
-		if s.Recent[c], err = recent(t, c, at, again); err != nil {
+		if lay[c], err = recent(t, c, at, again); err != nil {
 			return err
 		}
 	}
-	for _, c := range mapped {
-		if _, has := b.Channels[c]; !has {
-			b.Channels[c] = start{At: at, Recent: pick(s.Recent, c)}
-		}
-	}
+	b.add(lacking, closed, start{At: at, Recent: lay})
 	raw, err := json.Marshal(b)
 	if err != nil {
 		return err
@@ -126,11 +128,16 @@ func (b *beginning) extend(t *tree, f *folder, mapped, channels []string) error 
 	return f.replace(beginningFile, raw)
 }
 
-func pick(recent map[string][]string, channel string) map[string][]string {
-	if channel == everyChannel {
-		return recent
+// add gives channels a start: one for all, or each its own.
+func (b *beginning) add(channels, closed []string, s start) {
+	if slices.Contains(channels, everyChannel) {
+		b.Channels[everyChannel], b.Closed = s, closed
+		return
 	}
-	return map[string][]string{channel: recent[channel]}
+	for _, c := range channels {
+		b.Channels[c] = start{At: s.At, Recent: map[string][]string{c: s.Recent[c]}}
+	}
+	b.Closed = slices.DeleteFunc(b.Closed, func(c string) bool { return slices.Contains(channels, c) })
 }
 
 // began is the time at which the listing began, by the clock that stamps files, and whether it had begun before and was cut

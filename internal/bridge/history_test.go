@@ -3,7 +3,10 @@ package bridge
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -82,7 +85,7 @@ func TestABeginningThatWasCutShort(t *testing.T) {
 			stampAt(old, now.Add(-2*time.Second))
 			fresh := s.say("paper", 2)
 			stampAt(fresh, now)
-			b, err := begin(s.tree, nil, s.hub.bridge, []string{"paper"})
+			b, err := begin(s.tree, nil, s.hub.bridge, []string{"paper"}, nil)
 			s.must(err)
 			for at, want := range map[string]bool{old: true, fresh: false} {
 				f, err := s.read(at, documentSize)
@@ -112,6 +115,42 @@ func TestRenamesThatAreSeenLate(t *testing.T) {
 			live, history := s.came()
 			s.is("live", live, []string{third, second})
 			s.is("history", history, []string{old})
+		})
+	})
+}
+
+// A channel that cannot be listed when the bridge begins keeps the others from nothing, and its history is what lay there when it
+// can be.
+func TestAChannelThatCannotBeListedAtFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		old := s.say("closed", 1)
+		var opened atomic.Bool
+		s.meanwhile(listing, "channels/closed", func() error {
+			if opened.Load() {
+				return nil
+			}
+			return syscall.EACCES
+		})
+		s.must(os.MkdirAll(s.at("channels/paper"), 0o755))
+		s.during(func() {
+			s.polls(1)
+			first := s.say("paper", 2)
+			s.polls(1)
+			s.is("what came", s.hub.names(), []string{first})
+			if got := s.hub.noted().Trouble; !strings.Contains(got, "permission") {
+				t.Errorf("the trouble: %q", got)
+			}
+			opened.Store(true)
+			s.polls(2)
+			second := s.say("closed", 3)
+			s.polls(1)
+			live, history := s.came()
+			s.is("live", live, []string{first, second})
+			s.is("history", history, []string{old})
+			if got := s.hub.noted().Trouble; got != "" {
+				t.Errorf("there is trouble still: %q", got)
+			}
 		})
 	})
 }
