@@ -95,8 +95,11 @@ func keptAs(to *folder, f file, moved bool) (as string, known bool, err error) {
 // explains says whether a file is the reason why another was refused.
 func (f file) explains(refused file) bool {
 	var r reason
-	return json.Unmarshal(f.raw, &r) == nil && r.Path == refused.path && r.Digest == refused.digest
+	return json.Unmarshal(f.raw, &r) == nil && r.Path == asText(refused.path) && r.Digest == refused.digest
 }
+
+// asText is a path as JSON can say it: names need not be text.
+func asText(at string) string { return string([]rune(at)) }
 
 // wasRefused says whether a reason is kept for a file.
 func (t *tree) wasRefused(f file) (known bool, err error) {
@@ -113,7 +116,7 @@ func (t *tree) wasRefused(f file) (known bool, err error) {
 // keepReason writes the reason before the file is moved: so no file is ever there without one.
 func (e *engine) keepReason(to *folder, as string, f file, why *parley.Error) error {
 	raw, err := json.Marshal(reason{
-		Path: f.path, Digest: f.digest, At: e.now().UTC(), Code: why.Code, Message: why.Message, Suggestion: why.Suggestion,
+		Path: asText(f.path), Digest: f.digest, At: e.now().UTC(), Code: why.Code, Message: why.Message, Suggestion: why.Suggestion,
 		Issues: why.Validation,
 	})
 	if err != nil {

@@ -193,3 +193,17 @@ func TestWhatIsParleysOwnMayBeHostileToo(t *testing.T) {
 		})
 	}
 }
+
+// A name that is no text is known again after a restart, too.
+func TestANameThatIsNoTextIsRefusedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		s.put("channels/paper/\xff\xfe.json", doc("x", "paper", "x"))
+		for range 3 {
+			s.during(func() { s.polls(1) })
+		}
+		if log := s.text("logs/parley.log"); strings.Count(log, "\n") != 1 {
+			t.Errorf("the log: %s", log)
+		}
+	})
+}
