@@ -27,7 +27,7 @@ func lock(t *tree, b parley.Bridge) (*holder, error) {
 		if err != nil {
 			return err
 		}
-		h, err = hold(handle, t.flock, b)
+		h, err = hold(handle, t, b)
 		if err != nil {
 			return errors.Join(err, handle.Close())
 		}
@@ -36,8 +36,8 @@ func lock(t *tree, b parley.Bridge) (*holder, error) {
 	return h, err
 }
 
-func hold(handle *os.File, flock func(fd, how int) error, b parley.Bridge) (*holder, error) {
-	err := flock(int(handle.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+func hold(handle *os.File, t *tree, b parley.Bridge) (*holder, error) {
+	err := t.flock(int(handle.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		who, _ := io.ReadAll(io.LimitReader(handle, 200)) // without it the sentence says less
 		return nil, parley.Errorf(parley.Unavailable, "another bridge is at this tree: %s", oneLine(string(who))).
@@ -47,21 +47,28 @@ func hold(handle *os.File, flock func(fd, how int) error, b parley.Bridge) (*hol
 	if err != nil && !lockless {
 		return nil, err
 	}
-	ahead, err := sign(handle, b)
+	ahead, err := sign(handle, t, b)
 	return &holder{handle, ahead, lockless}, err
 }
 
-// sign writes into the lock who has it, which also shows what time it is where the files are.
-func sign(handle *os.File, b parley.Bridge) (ahead time.Duration, err error) {
+// sign writes into the lock who has it, which also shows what time it is where the files are. On a full disk neither is known: that
+// keeps nobody from taking what it is full of.
+func sign(handle *os.File, t *tree, b parley.Bridge) (ahead time.Duration, err error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return 0, err
 	}
 	now := time.Now()
-	if err := handle.Truncate(0); err != nil {
-		return 0, err
+	if err = handle.Truncate(0); err == nil {
+		err = t.before(writing, own+"/lock")
 	}
-	if _, err := handle.WriteAt(fmt.Appendf(nil, "the bridge %s, %s, process %d on %s\n", b.ID, b.Layout, os.Getpid(), host), 0); err != nil {
+	if err == nil {
+		_, err = handle.WriteAt(fmt.Appendf(nil, "the bridge %s, %s, process %d on %s\n", b.ID, b.Layout, os.Getpid(), host), 0)
+	}
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return 0, nil
+	}
+	if err != nil {
 		return 0, err
 	}
 	info, err := handle.Stat()
