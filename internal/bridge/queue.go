@@ -33,6 +33,13 @@ type queue struct {
 	next    []item              // new, in order
 	partial map[string]unparsed // what cannot be parsed, perhaps because it is still being written
 	refused map[string]mark     // what was refused and may be mended: its name alone does not tell
+	owed    map[string]debt     // what was refused, and no reason could be kept for it yet
+}
+
+// debt is why a file was refused. The hub says it only once.
+type debt struct {
+	of  mark
+	why *parley.Error
 }
 
 // item is a file whose place in the order is known.
@@ -52,7 +59,9 @@ type unparsed struct {
 type mark [16]byte
 
 func newQueue() *queue {
-	return &queue{fresh: true, known: map[mark]struct{}{}, partial: map[string]unparsed{}, refused: map[string]mark{}}
+	return &queue{
+		fresh: true, known: map[mark]struct{}{}, partial: map[string]unparsed{}, refused: map[string]mark{}, owed: map[string]debt{},
+	}
 }
 
 func (q *queue) waiting() int64 { return int64(len(q.found) + len(q.ordered) + len(q.next)) }
@@ -73,6 +82,17 @@ func markOf(name string, size int64, mtime time.Time) mark {
 func (q *queue) done(f file) {
 	q.known[q.markOf(f.name, f.size, f.mtime)] = struct{}{}
 	delete(q.partial, f.name)
+	delete(q.owed, f.name)
+}
+
+// owes is why a file was refused for which no reason could be kept, or nil.
+func (q *queue) owes(f file) *parley.Error {
+	d, owed := q.owed[f.name]
+	if owed && d.of != markOf(f.name, f.size, f.mtime) {
+		delete(q.owed, f.name)
+		return nil
+	}
+	return d.why
 }
 
 // turnedAway remembers how a file was that was refused.
@@ -112,7 +132,7 @@ func (q *queue) list(f *folder) error {
 			if err != nil {
 				continue // it is gone again
 			}
-			if _, partial := q.partial[name]; partial || q.refused[name] != (mark{}) {
+			if q.minds(name) {
 				seen[name] = true
 			}
 			if _, known := q.known[m]; known && !q.mended(f, name) {
@@ -127,9 +147,18 @@ func (q *queue) list(f *folder) error {
 		q.known = there
 		maps.DeleteFunc(q.partial, func(name string, _ unparsed) bool { return !seen[name] })
 		maps.DeleteFunc(q.refused, func(name string, _ mark) bool { return !seen[name] })
+		maps.DeleteFunc(q.owed, func(name string, _ debt) bool { return !seen[name] })
 	}
 	slices.Sort(q.found)
 	return err
+}
+
+// minds says whether something is known of a file that is forgotten once it is gone.
+func (q *queue) minds(name string) bool {
+	_, partial := q.partial[name]
+	_, refused := q.refused[name]
+	_, owed := q.owed[name]
+	return partial || refused || owed
 }
 
 func (q *queue) look(f *folder, name string) (mark, error) {
@@ -182,10 +211,10 @@ func (e *engine) order(ctx context.Context, q *queue, f *folder, names []string)
 	}
 	var files []parley.BridgeFile
 	for _, name := range names {
-		if plain(name) {
+		if _, owed := q.owed[name]; plain(name) && !owed {
 			files = append(files, parley.BridgeFile{Path: q.path + "/" + name})
 		} else {
-			items = append(items, item{name: name}) // it is refused for its name
+			items = append(items, item{name: name}) // it is refused
 		}
 	}
 	unknown, err := e.hub.Unknown(ctx, e.id, files)

@@ -35,6 +35,7 @@ func (e *engine) refuse(q *queue, f file, why *parley.Error) {
 		e.settle(q, f, refused)
 		q.turnedAway(f)
 	case !errors.Is(err, errReplaced): // what is there by now is looked at by itself
+		q.owed[f.name] = debt{markOf(f.name, f.size, f.mtime), why}
 		e.status.trouble(q.path, err)
 	}
 }

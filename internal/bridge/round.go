@@ -178,6 +178,10 @@ func (e *engine) fetch(f *folder, q *queue, i item) (document, bool) {
 
 // read makes a document of what was read.
 func (e *engine) read(q *queue, i item, found file) (document, bool) {
+	if why := q.owes(found); why != nil {
+		e.refuse(q, found, why)
+		return document{}, false
+	}
 	a, err := dialect.Decode(e.dialect, found.raw)
 	if err != nil && !json.Valid(found.raw) && e.mayBeUnfinished(q, found) {
 		return document{}, false
