@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/dialect"
@@ -19,10 +20,11 @@ type agentOS struct {
 	kit
 	beginning *beginning
 	presence  presence
+	strange   map[string]bool // directories that a line was said about
 }
 
 func newAgentOS(k kit) *agentOS {
-	return &agentOS{kit: k, presence: presence{kit: k, written: map[string]shown{}, heard: map[string]heartbeat{}}}
+	return &agentOS{kit: k, strange: map[string]bool{}, presence: presence{kit: k, written: map[string]shown{}, heard: map[string]heartbeat{}}}
 }
 
 func (a *agentOS) logFile() string { return "logs/parley.log" }
@@ -98,9 +100,21 @@ func (a *agentOS) allChannels() ([]string, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return parley.CheckChannelName(name) != nil })
+	names = slices.DeleteFunc(names, a.leave)
 	slices.Sort(names)
 	return names, nil
+}
+
+// leave says, once, that a directory cannot be a channel. One that is hidden is not meant as one.
+func (a *agentOS) leave(name string) bool {
+	if parley.CheckChannelName(name) == nil {
+		return false
+	}
+	if !strings.HasPrefix(name, ".") && !a.strange[name] {
+		a.strange[name] = true
+		a.say("WARN: channels/%s is left alone: the name of a channel is 1 to 64 of a-z, 0-9, _ and -, and begins with a letter or digit", name)
+	}
+	return true
 }
 
 // complete says in which channel a document is, and whether it is history.

@@ -154,3 +154,18 @@ func TestAChannelThatCannotBeListedAtFirst(t *testing.T) {
 		})
 	})
 }
+
+// A directory that cannot be a channel is left alone, and a line says so, once.
+func TestADirectoryThatCannotBeAChannel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		s.say("Team Alpha", 1)
+		good := s.say("paper", 2)
+		s.must(os.MkdirAll(s.at("channels/.git"), 0o755))
+		s.during(func() { s.polls(3) })
+		s.is("what came", s.hub.names(), []string{good})
+		if log := s.text("logs/parley.log"); strings.Count(log, "\n") != 1 || !strings.Contains(log, `WARN: channels/Team Alpha is left alone`) {
+			t.Errorf("the log: %s", log)
+		}
+	})
+}
