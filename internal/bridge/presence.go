@@ -152,11 +152,19 @@ func (p *presence) put(all []signal) error {
 			}
 			if err == nil {
 				p.written[s.Agent] = shown{s, now}
+				p.setClock(f, s.Agent+".json", now)
 			}
 			failed = errors.Join(failed, err)
 		}
 		return failed
 	})
+}
+
+// setClock sees what time it is where the files are, by one that was written just now: clocks drift, and are put right.
+func (p *presence) setClock(f *folder, name string, now time.Time) {
+	if info, err := f.stat(name); err == nil {
+		p.ahead = info.ModTime().Sub(now)
+	}
 }
 
 // shows says whether an agent's file is still good.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/parley-hub/parley"
 )
@@ -43,6 +44,33 @@ func TestPresenceThatIsWrittenInPlace(t *testing.T) {
 		})
 		if slices.ContainsFunc(s.hub.beats, func(b parley.Beat) bool { return b.State == parley.Offline }) || len(s.hub.beats) != 2 {
 			t.Errorf("heard %+v", s.hub.beats)
+		}
+	})
+}
+
+// The clock of a file server goes its own way: here it stands still for an hour. Who writes its file is there.
+func TestTheClockOfTheFilesMayGoAstray(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		s.during(func() {
+			time.Sleep(time.Hour)
+			s.put("signals/presence/codex.json", `{"state":"AWAKE"}`)
+			s.polls(1)
+		})
+		if got := s.hub.beats; len(got) != 1 || got[0].State != parley.Awake {
+			t.Errorf("heard %+v", got)
+		}
+	})
+}
+
+func TestAScriptThatIsSilentIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		s.hub.who = []parley.Presence{resident("codex")} // no file of the hub's tells that the clock of the files stands still
+		s.put("signals/presence/codex.json", `{"state":"AWAKE"}`)
+		s.during(func() { s.polls(30) })
+		if got := s.hub.beats; len(got) != 2 || got[0].State != parley.Awake || got[1].State != parley.Offline {
+			t.Errorf("heard %+v", got)
 		}
 	})
 }
