@@ -42,6 +42,9 @@ func expiry(at time.Time, ttl json.RawMessage) *time.Time {
 		return nil
 	}
 	over := at.Add(time.Duration(min(*length, longestTTL) * float64(time.Second)))
+	if !schema.Writable(over) {
+		return nil
+	}
 	return &over
 }
 

@@ -71,3 +71,24 @@ func TestACorrelationThatIsNull(t *testing.T) {
 	}
 	identity(t, Routing, raw)
 }
+
+// Times that an offset, or a ttl, takes beyond the years that can be written.
+func TestTimesAtTheEndsOfTime(t *testing.T) {
+	for _, d := range []Dialect{AgentOS, ClawOS, Routing} {
+		for _, at := range []string{"0000-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00"} {
+			if _, err := Decode(d, as(t, d, "timestamp", `"`+at+`"`)); parley.CodeOf(err) != parley.BadInput {
+				t.Errorf("%s, %s: %v", d, at, err)
+			}
+		}
+		for _, at := range []string{"0000-01-01T00:00:00Z", "9999-12-31T23:59:59Z"} {
+			doc := parseObject(as(t, d, "timestamp", `"`+at+`"`))
+			if d == ClawOS {
+				doc.set("ttl", 3600)
+			}
+			identity(t, d, encode(doc))
+			name := doc.text(grammars[d].name)
+			doc.put("metadata", ours, object{{of, encode(name)}, {"deadline", encode("9999-12-31T23:59:59-01:00")}})
+			identity(t, d, encode(doc))
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/schema"
 )
 
 // view is what a document says, in canonical words.
@@ -81,12 +82,17 @@ func (v *view) hear(metadata object) {
 		return
 	}
 	heard := v.clone()
-	if json.Unmarshal(encode(words), &heard) != nil || parley.CheckType(heard.Type) != nil || parley.CheckTrace(heard.TraceID) != nil {
+	if json.Unmarshal(encode(words), &heard) != nil || !heard.writable() || parley.CheckType(heard.Type) != nil || parley.CheckTrace(heard.TraceID) != nil {
 		v.warnings = append(v.warnings, "metadata.parley cannot be understood and is left aside")
 		return
 	}
 	heard.Payload, heard.Metadata = present(heard.Payload), present(heard.Metadata)
 	v.said = heard
+}
+
+// writable says whether its times can be written.
+func (s said) writable() bool {
+	return (s.ExpiresAt == nil || schema.Writable(*s.ExpiresAt)) && (s.Deadline == nil || schema.Writable(*s.Deadline))
 }
 
 // clone shares nothing: JSON is read into what is there.

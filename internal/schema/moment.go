@@ -11,12 +11,22 @@ import (
 // withoutZone is how some programs write a time in UTC.
 const withoutZone = "2006-01-02T15:04:05.999999999"
 
-// Moment reads a time as the formats write it, with its offset. One that has none is UTC.
+// Writable says whether a time can be written in UTC: its year has four digits.
+func Writable(at time.Time) bool {
+	year := at.UTC().Year()
+	return 0 <= year && year <= 9999
+}
+
+// Moment reads a time as the formats write it, with its offset. One that has none is UTC. One that only its offset takes beyond the
+// years that can be written is an error.
 func Moment(text string) (time.Time, error) {
 	upper := strings.ToUpper(text)
 	at, err := time.Parse(time.RFC3339Nano, upper)
 	if err != nil {
 		at, err = time.Parse(withoutZone, upper)
+	}
+	if err == nil && !Writable(at) {
+		err = errors.New("in UTC it is beyond the years 0 to 9999")
 	}
 	return at, err
 }
