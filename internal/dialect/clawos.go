@@ -77,9 +77,10 @@ func changeClawOS(doc *object, was, want view, out parley.Departure) {
 	doc.setIf(was.name != want.name, "id", want.name)
 	doc.setIf(fresh || want.TraceID != "" && was.TraceID != want.TraceID, "traceId", cmp.Or(want.TraceID, want.name))
 	doc.putIf(was.from != want.from, "from", "agent", Native(ClawOS, want.from))
-	doc.putIf(want.fromTier != "" && was.fromTier != want.fromTier, "from", "tier", want.fromTier)
+	doc.putIf(fresh || want.fromTier != "" && was.fromTier != want.fromTier, "from", "tier", orNull(string(want.fromTier)))
+	doc.putIf(fresh, "from", "session", orNull(out.Message.Conversation))
 	doc.putIf(fresh || was.To != want.To, "to", "agent", address(ClawOS, want.To))
-	doc.putIf(want.toTier != "" && was.toTier != want.toTier, "to", "tier", want.toTier)
+	doc.putIf(fresh || want.toTier != "" && was.toTier != want.toTier, "to", "tier", orNull(string(want.toTier)))
 	differs := bodyDiffers(was, want)
 	word, payload := doc.text("type"), doc.object("payload")
 	if differs {

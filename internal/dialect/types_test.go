@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -269,5 +270,23 @@ func TestWhatCannotBeCutIsRefused(t *testing.T) {
 	whole, err := EncodeWithin(Routing, again(arrived(t, Routing)), RoutingLimit, "x")
 	if err != nil || parseObject(whole).object("metadata").has("truncated") {
 		t.Errorf("what fits: %s, %v", whole, err)
+	}
+}
+
+// S1's senders always say from and to whom, of which tier, and in which session: who reads them counts on it.
+func TestClawOSNamesTierAndSessionAlways(t *testing.T) {
+	out := parley.Departure{Name: "m-1", Recipient: "coder", Message: parley.Message{
+		From: "ana", To: "coder", Conversation: "c-1", Type: parley.TypeChat, TraceID: "t-1", CreatedAt: time.Unix(1, 0), Content: parley.Content{Text: "hello"},
+	}}
+	for tier, want := range map[parley.Tier]string{"": "null", parley.TierPM: `"pm"`} {
+		out.FromTier, out.ToTier = tier, tier
+		raw, err := Encode(ClawOS, out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from := `"from":{"agent":"ana","tier":` + want + `,"session":"c-1"}`
+		if to := `"to":{"agent":"coder","tier":` + want + `}`; !strings.Contains(string(raw), from+","+to) {
+			t.Errorf("written: %s", raw)
+		}
 	}
 }
