@@ -55,6 +55,8 @@ type BridgeView struct {
 	Bridge
 	Status  BridgeStatus `json:"status"`
 	Notices []string     `json:"notices,omitempty"` // of what adding it has done besides
+	// Elsewhere are the agents that live in the trees of other bridges. What is written to them here goes through the hub.
+	Elsewhere []string `json:"elsewhere,omitempty"`
 }
 
 // BridgeStatus is what a running bridge says of itself. It is not kept.

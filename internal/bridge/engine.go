@@ -160,15 +160,15 @@ func (e *engine) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e.world = newWorld(view.Bridge, who)
+	e.world = newWorld(view, who)
 	return nil
 }
 
-func newWorld(b parley.Bridge, who []parley.Presence) world {
-	w := world{bridge: b, who: who, lives: map[string]bool{}, own: map[string]bool{}}
+func newWorld(b parley.BridgeView, who []parley.Presence) world {
+	w := world{bridge: b.Bridge, who: who, lives: map[string]bool{}, own: map[string]bool{}}
 	for _, p := range who {
 		switch {
-		case p.Runtime != parley.RuntimeBridge:
+		case p.Runtime != parley.RuntimeBridge || slices.Contains(b.Elsewhere, p.ID):
 			w.own[p.ID] = true
 		case slices.Contains(b.Agents, p.ID):
 			w.lives[p.ID] = true

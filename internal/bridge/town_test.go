@@ -28,6 +28,7 @@ var owner = hub.Caller{Agent: parley.Owner}
 type town struct {
 	*hub.Hub
 	t      *testing.T
+	id     string        // of the bridge
 	dir    string        // of the tree
 	looked chan struct{} // the bridge has done something
 	kills  atomic.Int64
@@ -104,7 +105,7 @@ func newTown(t *testing.T, b parley.NewBridge, rules map[string]string) *town {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &town{Hub: h, t: t, dir: t.TempDir(), looked: make(chan struct{}, 1)}
+	w := &town{Hub: h, t: t}
 	for agent, text := range rules {
 		config, err := json.Marshal(map[string]string{"rules": text})
 		if err != nil {
@@ -112,10 +113,7 @@ func newTown(t *testing.T, b parley.NewBridge, rules map[string]string) *town {
 		}
 		w.add(parley.NewAgent{ID: agent, Profile: parley.Profile{Runtime: parley.RuntimeScript, RuntimeConfig: config}})
 	}
-	b.ID, b.Root = "tree", w.dir
-	if _, err := h.AddBridge(ctx, owner, b); err != nil {
-		t.Fatal(err)
-	}
+	w.settle(b)
 	h.Start(ctx)
 	runs := w.dispatcher()
 	runs.Start(ctx)
@@ -127,6 +125,24 @@ func newTown(t *testing.T, b parley.NewBridge, rules map[string]string) *town {
 		}
 	})
 	return w
+}
+
+// settle makes a tree, and adds its bridge.
+func (w *town) settle(b parley.NewBridge) {
+	w.t.Helper()
+	w.id, w.dir, w.looked = string(b.Layout), w.t.TempDir(), make(chan struct{}, 1)
+	b.ID, b.Root = w.id, w.dir
+	if _, err := w.AddBridge(w.t.Context(), owner, b); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// beside is another tree at the same hub.
+func (w *town) beside(b parley.NewBridge) *town {
+	w.t.Helper()
+	other := &town{Hub: w.Hub, t: w.t}
+	other.settle(b)
+	return other
 }
 
 func (w *town) add(n parley.NewAgent) {
@@ -157,7 +173,7 @@ func (w *town) join() {
 		for ctx.Err() == nil {
 			life, kill := context.WithCancel(ctx)
 			err := bridge.Run(life, bridge.Options{
-				Hub: door{w.BridgeAt(owner), w, kill}, ID: "tree", Poll: 10 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
+				Hub: door{w.BridgeAt(owner), w, kill}, ID: w.id, Poll: 10 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
 			})
 			if err != nil && life.Err() == nil {
 				w.t.Error(err)

@@ -22,7 +22,9 @@ type bridgeDoor struct {
 
 func (b bridgeDoor) Bridge(ctx context.Context, id string) (view parley.BridgeView, err error) {
 	err = b.hub.view(ctx, b.caller, func(s *scene) error {
-		view, err = s.bridge(id)
+		if view, err = s.bridge(id); err == nil {
+			view.Elsewhere, err = s.elsewhere(view.Bridge)
+		}
 		return err
 	})
 	return view, err

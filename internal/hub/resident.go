@@ -28,6 +28,22 @@ func (s *scene) residents(b parley.Bridge) (map[string]parley.Agent, error) {
 	return residents, nil
 }
 
+// elsewhere are the agents that live in the trees of other bridges than one, and not in its own.
+func (s *scene) elsewhere(b parley.Bridge) (agents []string, err error) {
+	all, err := s.Bridges().List()
+	for _, other := range all {
+		for _, id := range other.Agents {
+			if _, lives, err := s.livesIn(other, id); err != nil {
+				return nil, err
+			} else if lives && !b.Speaks(id) {
+				agents = append(agents, id)
+			}
+		}
+	}
+	slices.Sort(agents)
+	return slices.Compact(agents), err
+}
+
 // homes are the bridges whose trees an agent lives in. A message may reach many agents: they are read once for it.
 func (s *scene) homes(agent string) (_ []parley.Bridge, err error) {
 	if s.joined == nil {
