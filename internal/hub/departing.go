@@ -104,6 +104,8 @@ func (d *departing) again(row parley.DepartureRow) error {
 		return err
 	}
 	switch {
+	case delivery.State == parley.DeliveryFailed:
+		return d.tooLate(row, delivery)
 	case !lives || delivery.Message == "" || delivery.State.Settled():
 		return d.forget(row)
 	case !delivery.Ready() || !d.admits(to, delivery):
@@ -122,6 +124,14 @@ func (d *departing) forget(row parley.DepartureRow) error {
 		return nil
 	}
 	return d.stepDeparture(&row, parley.DepartureFailed)
+}
+
+// tooLate forgets a departure that is not wanted any more. Its file may be there all the same: a bridge that was killed has not said.
+func (d *departing) tooLate(row parley.DepartureRow, delivery parley.Delivery) error {
+	if err := d.forget(row); err != nil || !d.writes {
+		return err
+	}
+	return d.takeBack(delivery)
 }
 
 // redacted ends a delivery of which there is nothing left to write. Its departure goes with the next look.

@@ -65,7 +65,7 @@ func (d *departing) publish(m parley.Message, places map[string]string) (err err
 		places[m.Conversation] = name
 	}
 	if name == "" {
-		return nil
+		return d.leaveOut(m)
 	}
 	if exported, err := d.exports(m); err != nil || !exported || !d.toWrite() {
 		return err
@@ -75,6 +75,19 @@ func (d *departing) publish(m parley.Message, places map[string]string) (err err
 		return err
 	}
 	return d.add(row, m, parley.Delivery{})
+}
+
+// leaveOut passes a message by that has no directory. If it tells the end of a task that was asked for here, the cursor must show it:
+// who is told has it elsewhere then.
+func (d *departing) leaveOut(m parley.Message) error {
+	if m.To == "" || m.To == parley.All {
+		return nil
+	}
+	told, err := d.toldIn(d.bridge, m.ID, m.To)
+	if told {
+		d.toWrite()
+	}
+	return err
 }
 
 // folder is the name of a conversation that has a directory in the tree, or nothing. A private channel has one only where an

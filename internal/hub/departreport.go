@@ -58,17 +58,20 @@ func (s *scene) report(b parley.Bridge, r parley.DepartureReport) error {
 		return ignoreNotFound(err) // somebody else has it
 	case d.Open():
 		return s.reportMail(&d, r)
-	case listed && d.State == parley.DeliveryFailed && (r.State == parley.DepartureWritten || r.State == parley.DepartureSeen):
+	case listed && (r.State == parley.DepartureWritten || r.State == parley.DepartureSeen):
 		return s.takeBack(d)
 	default:
 		return nil // it has ended otherwise
 	}
 }
 
-// takeBack tells whoever finds a request for work in its inbox that was not wanted any more while it was being written.
+// takeBack tells whoever finds a request for work in its tree that was not wanted any more when it was written.
 func (s *scene) takeBack(d parley.Delivery) error {
+	if d.State != parley.DeliveryFailed || d.Purpose != parley.PurposeTask || d.Failure == nil {
+		return nil
+	}
 	m, err := s.Messages().Get(d.Message)
-	if err != nil || d.Purpose != parley.PurposeTask || d.Failure == nil {
+	if err != nil {
 		return ignoreNotFound(err)
 	}
 	t, found, err := s.belongsTo(m)
@@ -147,7 +150,9 @@ func (s *scene) reportPost(b parley.Bridge, row parley.DepartureRow, r parley.De
 		switch {
 		case err != nil:
 			return err
-		case !lives || !d.Open() || d.Lease != "":
+		case !lives || d.Lease != "" || failed && !d.Open():
+		case !d.Open():
+			err = s.takeBack(*d)
 		case failed:
 			err = s.move(d, parley.DeliveryFailed, func(d *parley.Delivery) { d.Failure = unwritten(r) })
 		default:

@@ -96,7 +96,7 @@ func (d *departing) homeless(m parley.Message, delivery parley.Delivery) error {
 		if b.ID == d.id {
 			continue
 		}
-		if comes, err := d.mayCome(b, m); err != nil || comes {
+		if comes, err := d.mayCome(b, m.ID, m.Seq); err != nil || comes {
 			return errors.Join(err, d.passed(m))
 		}
 	}
@@ -108,14 +108,14 @@ func (d *departing) homeless(m parley.Message, delivery parley.Delivery) error {
 		Suggest("make the directory, or post in another channel"))
 }
 
-// mayCome says whether a message is written into another tree, or may yet be.
-func (d *departing) mayCome(b parley.Bridge, m parley.Message) (bool, error) {
-	_, err := d.Bridges().Departure(b.ID, m.ID, "")
+// mayCome says whether a message is written into the channels of a tree, or may yet be.
+func (s *scene) mayCome(b parley.Bridge, message string, seq int64) (bool, error) {
+	_, err := s.Bridges().Departure(b.ID, message, "")
 	if !errors.Is(err, parley.ErrNotFound) {
 		return err == nil, err
 	}
-	cursor, err := d.Bridges().Cursor(b.ID)
-	return cursor < m.Seq, err
+	cursor, err := s.Bridges().Cursor(b.ID)
+	return cursor < seq, err
 }
 
 // passed has the cursor show that a message was looked at, for those who look at it in other trees.

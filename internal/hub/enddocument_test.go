@@ -232,3 +232,50 @@ func TestTasksThatEndWhileTheirFileIsWritten(t *testing.T) {
 	same(t, "after", wordsOf(w.departs("tree")), []string{cancelled + " is cancelled: not needed", given + " was given to sam"})
 	w.sound()
 }
+
+// Where the channel that a task was asked for in has no directory any more, its end goes where its requester has its mail.
+func TestTheEndOfATaskWhoseDirectoryIsGone(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, mayLoop)
+	w.dispatched("writer")
+	w.tree(parley.LayoutAgentOS, "tree", "ana")
+	w.tree(parley.LayoutInbox, "zoo", "ana")
+	w.channel("user", "paper", "writer")
+	asksByFile(w, parley.LayoutAgentOS)
+	w.answers("writer", "the draft")
+	same(t, "while that may come", wordsOf(w.departs("zoo")), []string{})
+	same(t, "in the channels", wordsOf(w.departs("tree", "other")), []string{})
+	out := w.departsOne("zoo")
+	same(t, "in the inbox", out.Message.Content.Text, "the draft")
+	w.reports("zoo", parley.DepartureWritten, out)
+	w.reports("zoo", parley.DepartureSeen, out)
+	same(t, "nothing more", []any{w.departs("tree", "paper"), w.departs("zoo"), w.inbox("ana")}, []any{[]parley.Departure(nil), []parley.Departure(nil), parley.Inbox{}})
+	w.sound()
+}
+
+// Whoever may have found a request for work, since the bridge was killed before it could say so, is told that it is not wanted.
+func TestTasksThatEndBeforeTheirFileIsReported(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("sam")
+	w.tree(parley.LayoutInbox, "tree", "ana")
+	cancelled, given := w.delegates(user, "ana", "Draft it"), w.delegates(user, "ana", "Print it")
+	same(t, "written", len(w.departs("tree")), 2)
+	get[parley.TaskView](w)(w.CancelTask(ctx, user, cancelled, "not needed"))
+	get[parley.TaskView](w)(w.ReassignTask(ctx, user, given, "sam"))
+	same(t, "after", wordsOf(w.departs("tree")), []string{cancelled + " is cancelled: not needed", given + " was given to sam"})
+	same(t, "once", len(w.departs("tree")), 2)
+	w.sound()
+}
+
+// So it is in a channel: what was asked for there is written, and that it is not wanted any more, too.
+func TestTasksInAChannelThatEndBeforeTheirFileIsWritten(t *testing.T) {
+	t.Parallel()
+	w := paper(t)
+	m := w.post("user", parley.Draft{Conversation: "paper", To: "claude", Type: parley.TypeTask, Content: text("Draft it")}).Message
+	get[parley.TaskView](w)(w.CancelTask(ctx, user, m.Task, "not needed"))
+	same(t, "first", w.written("tree", "paper"), []string{"Draft it"})
+	same(t, "then", w.written("tree", "paper"), []string{m.Task + " is cancelled: not needed"})
+	same(t, "once", w.written("tree", "paper"), []string{})
+	w.sound()
+}

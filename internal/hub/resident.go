@@ -86,12 +86,15 @@ func (s *scene) toldIn(b parley.Bridge, message, agent string) (bool, error) {
 	return err == nil, ignoreNotFound(err)
 }
 
-// toldElsewhere says so of any tree.
+// toldElsewhere says so of any tree into which it is written, or may yet be.
 func (s *scene) toldElsewhere(d parley.Delivery) (told bool, err error) {
 	trees, err := s.homes(d.Recipient)
 	for _, b := range trees {
 		if err == nil && !told {
 			told, err = s.toldIn(b, d.Message, d.Recipient)
+		}
+		if err == nil && told {
+			told, err = s.mayCome(b, d.Message, d.Seq)
 		}
 	}
 	return told, err
