@@ -208,7 +208,7 @@ func (b bridgeDoor) turnAway(ctx context.Context, id string, l *landing, why *pa
 	switch {
 	case why.Code == parley.Internal, why.Code == parley.TimedOut, why.Reason == parley.StorageFull:
 		return parley.Arrived{}, why // the hub's own trouble
-	case why.Code == parley.Unavailable && why.Reason != parley.Gone:
+	case why.Code == parley.Unavailable && why.Reason != parley.Gone && !errors.Is(why, errNoInbox):
 		return parley.Arrived{Error: why}, nil
 	case why.Code != parley.NotPermitted: // what has failed, or is removed, stays so
 		forGood := *why

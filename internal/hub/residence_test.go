@@ -96,3 +96,24 @@ func TestHeartbeatThatCannotBeSaid(t *testing.T) {
 	same(t, "what departs", w.departs("tree"), []parley.Departure(nil))
 	same(t, "what waits", w.inbox("ana"), parley.Inbox{})
 }
+
+// A document for somebody who can never read it is refused for good, and says where that one reads. One for somebody who is stopped
+// waits, and keeps nobody else's waiting.
+func TestDocumentsForWhoCannotTakeThem(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned", "joe")
+	w.tree(parley.LayoutAgentOS, "channels", "claude")
+	w.mapped("channels", "paper")
+	b := inboxTree(w)
+	for _, a := range []parley.Arrival{b.document("ana", "claude", "hello"), forWork(b.document("ana", "claude", "work"))} {
+		hint := b.turnedAway(a, parley.BadInput)
+		same(t, "the hint", hint, `post there and mention it: parley chat --conv paper "@claude …"`)
+	}
+	w.command("user", "ned", parley.ActionStop, parley.CommandParameters{})
+	done := b.arrive(forWork(b.document("ana", "ned", "work")), b.document("ana", "joe", "hello"))
+	same(t, "one that is stopped, another", []any{done[0].Error.Code, done[1].Error == nil}, []any{parley.Unavailable, true})
+	general := w.join(parley.NewBridge{ID: "general", Layout: parley.LayoutAgentOS, Agents: []string{"cora"}})
+	work := forWork(general.document("cora", "claude", "work"))
+	general.turnedAway(work, parley.BadInput)
+}

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -100,6 +101,9 @@ func (s *scene) toldElsewhere(d parley.Delivery) (told bool, err error) {
 	return told, err
 }
 
+// errNoInbox tells a refusal that lasts while an agent lives where it does.
+var errNoInbox = errors.New("it has no inbox")
+
 // mustReach refuses what is for one participant alone, if that lives only where there are channels and nothing else.
 func (s *scene) mustReach(a parley.Agent) error {
 	if a.Runtime != parley.RuntimeBridge {
@@ -115,10 +119,10 @@ func (s *scene) mustReach(a parley.Agent) error {
 	}
 	if len(names) == 0 {
 		return parley.Errorf(parley.Unavailable, "%s reads only the channels of a directory tree, and takes part in none yet", a.Name).
-			Suggest("post in a channel that has a directory there, with @%s", a.ID)
+			From(errNoInbox).Suggest("post in a channel that has a directory there, with @%s", a.ID)
 	}
 	return parley.Errorf(parley.Unavailable, "%s reads only the channels of a directory tree: #%s", a.Name, strings.Join(names, ", #")).
-		Suggest("%s", fmt.Sprintf(`post there and mention it: parley chat --conv %s "@%s …"`, names[0], a.ID))
+		From(errNoInbox).Suggest("%s", fmt.Sprintf(`post there and mention it: parley chat --conv %s "@%s …"`, names[0], a.ID))
 }
 
 // channelsOf are the names of the channels in which somebody who lives in trees can be reached: those that are mapped, or where
