@@ -28,7 +28,8 @@ type Bridge struct {
 	Paused      bool       `json:"paused,omitempty"`
 	CreatedBy   string     `json:"created_by"`
 	CreatedAt   time.Time  `json:"created_at"`
-	Since       int64      `json:"since"` // the newest number of the order when it was added: only what came later is exported
+	Reached     bool       `json:"reached,omitempty"` // a bridge has been at the tree: what has nothing of Parley's is another directory
+	Since       int64      `json:"since"`             // the newest number of the order when it was added: only what came later is exported
 }
 
 // NewBridge is a bridge as its owner asks for it. Agents that do not exist are added, with the runtime bridge.
@@ -169,7 +170,7 @@ type BridgeReader interface {
 	Who(ctx context.Context) ([]Presence, error)
 	// BridgeTasks returns the tasks that have changed after a number of the order; after 0 all.
 	BridgeTasks(ctx context.Context, id string, after int64) (BridgeTasks, error)
-	// NoteBridge replaces what the hub knows of how a bridge gets on.
+	// NoteBridge replaces what the hub knows of how a bridge gets on. Once it has looked at its tree, that is reached.
 	NoteBridge(ctx context.Context, id string, s BridgeStatus) error
 }
 
@@ -222,7 +223,7 @@ type BridgeStore interface {
 	Get(id string) (Bridge, error)
 	// List returns all, by their ids.
 	List() ([]Bridge, error)
-	// Put replaces what may change: agents, channels, whether it is paused.
+	// Put replaces what may change: agents, channels, whether it is paused, and whether its tree was reached.
 	Put(Bridge) error
 	// Erase erases a bridge, with all that it has kept.
 	Erase(id string) error

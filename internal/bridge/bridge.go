@@ -47,10 +47,10 @@ func Run(ctx context.Context, o Options) error {
 		if err != nil || view.Paused {
 			return err
 		}
-		t, err := openNext(view.Root, last)
+		t, err := openNext(view.Root, last, view.Reached)
 		if err == nil {
 			last, err = t, o.join(ctx, view.Bridge, t)
-		} else if last == nil {
+		} else if last == nil && !errors.Is(err, errAstray) {
 			return parley.Errorf(parley.Unavailable, "the tree of the bridge %s cannot be opened: %w", o.ID, err).
 				Suggest("see that the directory is there and that this user may read it")
 		}

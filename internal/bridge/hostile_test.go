@@ -374,11 +374,11 @@ func TestAMountPointIsNotTakenForTheTree(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = mounted.close() })
 	g := newGround(t)
-	if _, err := openNext(g.dir, mounted); !errors.Is(err, errAstray) {
+	if _, err := openNext(g.dir, mounted, true); !errors.Is(err, errAstray) {
 		t.Errorf("it was joined: %v", err)
 	}
 	g.must(os.Mkdir(g.at(own), 0o755))
-	back, err := openNext(g.dir, mounted)
+	back, err := openNext(g.dir, mounted, true)
 	g.must(err)
 	g.must(back.close())
 }
@@ -447,4 +447,36 @@ func TestOnlyWhatWasReadIsDeleted(t *testing.T) {
 	if err := g.consume(f); !errors.Is(err, errReplaced) || g.text("in/x.json") != "another" {
 		t.Errorf("another file was deleted: %v", err)
 	}
+}
+
+// A bridge that is started before its file system is mounted finds an empty directory, and leaves it alone.
+func TestABridgeIsStartedBeforeItsTreeIsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		s.say("paper", 1)
+		s.during(func() { s.polls(1) })
+		s.must(os.Rename(s.dir, s.dir+".unmounted"))
+		s.must(os.Mkdir(s.dir, 0o755))
+		s.hub.do(func(h *fakeHub) { h.bridge.Reached = true })
+		s.hub.send(departure(1, "paper"))
+		s.during(func() {
+			s.polls(2)
+			if got := s.hub.noted().Trouble; !strings.Contains(got, "no bridge has been") {
+				t.Errorf("the trouble: %q", got)
+			}
+			left, err := os.ReadDir(s.dir)
+			s.must(err)
+			if len(left) > 0 {
+				t.Errorf("there are %v", left)
+			}
+			s.must(os.Remove(s.dir))
+			s.must(os.Rename(s.dir+".unmounted", s.dir))
+			s.polls(2)
+			s.text("channels/paper/" + departure(1, "paper").Name + ".json")
+		})
+		s.must(os.RemoveAll(s.at(own)))
+		s.hub.do(func(h *fakeHub) { h.bridge.Reached = false }) // it was paused and resumed
+		s.during(func() { s.polls(1) })
+		s.text(own + "/lock")
+	})
 }

@@ -27,26 +27,29 @@ func (t *tree) astray() error {
 	return nil
 }
 
-// openNext opens a tree, or what has taken the place of one that has gone.
-func openNext(dir string, gone *tree) (*tree, error) {
+// openNext opens a tree, or what has taken the place of one that has gone, or that was reached by an earlier process.
+func openNext(dir string, gone *tree, reached bool) (*tree, error) {
 	t, err := openTree(dir)
-	if gone == nil {
-		return t, err
-	}
-	if err != nil {
+	switch {
+	case err != nil && gone != nil:
 		return nil, fmt.Errorf("%w: %w", errAstray, err)
-	}
-	if !t.mayFollow(gone) {
-		return nil, errors.Join(fmt.Errorf("%w: another file system is at %s, where no bridge has been", errAstray, dir), t.close())
+	case err != nil:
+		return nil, err
+	case !t.mayFollow(gone, reached):
+		err := fmt.Errorf("%w: no bridge has been at what is at %s now", errAstray, dir)
+		return nil, errors.Join(err, t.close())
 	}
 	return t, nil
 }
 
-// mayFollow says whether a tree may take the place of one that has gone. A mount point without its file system has another
-// device and nothing of Parley's: what is written there would be lost.
-func (t *tree) mayFollow(gone *tree) bool {
+// mayFollow says whether a tree may take the place of one that has gone, or was reached before. A mount point without its file
+// system has another device and nothing of Parley's: what is written there would be lost, and what is missing there taken for read.
+func (t *tree) mayFollow(gone *tree, reached bool) bool {
+	if gone == nil && !reached || gone != nil && device(t) == device(gone) {
+		return true
+	}
 	there, err := t.holds("", own)
-	return device(t) == device(gone) || there && err == nil
+	return there && err == nil
 }
 
 func device(t *tree) uint64 { return uint64(t.info.Sys().(*syscall.Stat_t).Dev) } //nolint:unconvert,gosec // its type depends on the system

@@ -70,6 +70,8 @@ var remedies = []struct{ words, remedy string }{
 	{"no space left", "make room on the disk"},
 	{"quota exceeded", "make room on the disk"},
 	{"no such file or directory", "put the directory back, or remove the bridge"},
+	{"no bridge has been", "mount the tree; to join what is there instead, pause the bridge and resume it"},
+	{"cannot take work", "start the agent: its files wait"},
 	{"is full", "wait until the agent has caught up, or give it a deeper inbox"},
 }
 

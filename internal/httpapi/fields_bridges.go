@@ -10,6 +10,7 @@ var bridgeFields = map[string]string{
 	"Bridge.outside":       "parley bridge run runs it, not the hub.",
 	"Bridge.paused":        "It does nothing.",
 	"Bridge.queue_agent":   "blackboard: who gets the requests for nobody. Default: gm.",
+	"Bridge.reached":       "It has been at its tree: it is not joined to a directory without .parley any more, unless it is paused and resumed.",
 	"Bridge.replay_since":  "agentos: what was written since is no history, but is delivered.",
 	"Bridge.root":          "The root of the tree: an absolute path where the bridge runs.",
 	"Bridge.since":         "The newest number of the order when it was added: only what came later is exported.",

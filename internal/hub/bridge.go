@@ -219,6 +219,7 @@ func (h *Hub) ChangeBridge(ctx context.Context, caller Caller, id string, c parl
 			view.Channels = *c.Channels
 		}
 		if c.Paused != nil {
+			view.Reached = view.Reached && (!view.Paused || *c.Paused) // who resumes it means what is there now
 			view.Paused = *c.Paused
 		}
 		if err := s.Bridges().Put(view.Bridge); err != nil {

@@ -233,3 +233,23 @@ func forWork(a parley.Arrival) parley.Arrival {
 	a.Draft.Type = parley.TypeTask
 	return a
 }
+
+// That a bridge has been at its tree is kept, until an owner lets it go on with whatever is there.
+func TestABridgeHasReachedItsTree(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	b := inboxTree(w)
+	reached := func() bool { return get[parley.BridgeView](w)(b.Bridge(ctx, b.view.ID)).Reached }
+	now := w.clock.Now()
+	w.ok(b.NoteBridge(ctx, b.view.ID, parley.BridgeStatus{Running: true, Trouble: "the directory is gone"}))
+	same(t, "before it has looked", reached(), false)
+	w.ok(b.NoteBridge(ctx, b.view.ID, parley.BridgeStatus{Running: true, ScannedAt: &now}))
+	same(t, "when it has looked", reached(), true)
+	w.pauseBridge(b.view.ID, false)
+	same(t, "not paused", reached(), true)
+	w.pauseBridge(b.view.ID, true)
+	w.ok(b.NoteBridge(ctx, b.view.ID, parley.BridgeStatus{ScannedAt: &now}))
+	same(t, "paused", reached(), true)
+	w.pauseBridge(b.view.ID, false)
+	same(t, "resumed", reached(), false)
+}

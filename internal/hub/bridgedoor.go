@@ -35,11 +35,27 @@ func (b bridgeDoor) Who(ctx context.Context) ([]parley.Presence, error) {
 }
 
 func (b bridgeDoor) NoteBridge(ctx context.Context, id string, status parley.BridgeStatus) error {
-	if _, err := b.Bridge(ctx, id); err != nil {
+	view, err := b.Bridge(ctx, id)
+	if err != nil {
 		return err
 	}
 	b.hub.bridges.note(id, status)
-	return nil
+	if view.Reached || !status.Running || status.ScannedAt == nil {
+		return nil
+	}
+	return b.reached(ctx, id)
+}
+
+// reached keeps that a bridge has been at its tree.
+func (b bridgeDoor) reached(ctx context.Context, id string) error {
+	return b.hub.write(ctx, b.caller, func(s *scene) error {
+		view, err := s.bridge(id)
+		if err != nil || view.Paused {
+			return err
+		}
+		view.Reached = true
+		return s.Bridges().Put(view.Bridge)
+	})
 }
 
 func (b bridgeDoor) Beat(ctx context.Context, id string, beats []parley.Beat) error {

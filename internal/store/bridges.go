@@ -26,8 +26,8 @@ func (s bridges) Insert(b parley.Bridge) error {
 		millis(b.CreatedAt), b.Since,
 	}
 	n, err := s.exec(`INSERT INTO bridges (num, id, layout, root, queue_agent, replay_since, outside, created_by, created_at, since, cursor,
-			agents, channels, paused)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11, $12, $13) ON CONFLICT DO NOTHING`, append(args, changing...)...)
+			agents, channels, paused, reached)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11, $12, $13, $14) ON CONFLICT DO NOTHING`, append(args, changing...)...)
 	return changed(n, err, parley.ErrTaken)
 }
 
@@ -42,7 +42,7 @@ func encodeBridge(b parley.Bridge) ([]any, error) {
 		some = &b.Channels
 	}
 	channels, err := jsonOrNull(some)
-	return []any{agents, channels, flag(b.Paused)}, err
+	return []any{agents, channels, flag(b.Paused), flag(b.Reached)}, err
 }
 
 func (s bridges) Get(id string) (parley.Bridge, error) {
@@ -56,7 +56,7 @@ func (s bridges) List() ([]parley.Bridge, error) { return s.find("ORDER BY b.id"
 
 func (s bridges) find(rest string, args ...any) ([]parley.Bridge, error) {
 	return readAll(s.tx, func() *bridgeRow { return &bridgeRow{} }, `SELECT b.id, b.layout, b.root, b.agents, b.channels, b.queue_agent,
-		b.replay_since, b.outside, b.paused, b.created_by, b.created_at, b.since FROM bridges b `+rest, args...)
+		b.replay_since, b.outside, b.paused, b.created_by, b.created_at, b.since, b.reached FROM bridges b `+rest, args...)
 }
 
 func (s bridges) Put(b parley.Bridge) error {
@@ -68,7 +68,7 @@ func (s bridges) Put(b parley.Bridge) error {
 	if err != nil {
 		return err
 	}
-	return s.writeOne("UPDATE bridges SET agents = $2, channels = $3, paused = $4 WHERE num = $1", append([]any{num}, changing...)...)
+	return s.writeOne("UPDATE bridges SET agents = $2, channels = $3, paused = $4, reached = $5 WHERE num = $1", append([]any{num}, changing...)...)
 }
 
 func (s bridges) Erase(id string) error {
@@ -112,26 +112,26 @@ func (s bridges) num(id string) (num int64, err error) {
 
 // bridgeRow is a row of bridges as it is read.
 type bridgeRow struct {
-	bridge                  parley.Bridge
-	layout                  string
-	agents, channels, queue sql.NullString
-	replay, maker           sql.NullInt64
-	outside, paused         int
-	created                 int64
+	bridge                   parley.Bridge
+	layout                   string
+	agents, channels, queue  sql.NullString
+	replay, maker            sql.NullInt64
+	outside, paused, reached int
+	created                  int64
 }
 
 func (row *bridgeRow) dest() []any {
 	b := &row.bridge
 	return []any{
 		&b.ID, &row.layout, &b.Root, &row.agents, &row.channels, &row.queue, &row.replay, &row.outside, &row.paused, &row.maker,
-		&row.created, &b.Since,
+		&row.created, &b.Since, &row.reached,
 	}
 }
 
 func (row *bridgeRow) value(t *tx) (parley.Bridge, error) {
 	b := &row.bridge
 	b.Layout, b.QueueAgent, b.ReplaySince = parley.Layout(row.layout), row.queue.String, timeOrNil(row.replay)
-	b.Outside, b.Paused, b.CreatedAt = row.outside != 0, row.paused != 0, fromMillis(row.created)
+	b.Outside, b.Paused, b.Reached, b.CreatedAt = row.outside != 0, row.paused != 0, row.reached != 0, fromMillis(row.created)
 	for list, raw := range map[*[]string]sql.NullString{&b.Agents: row.agents, &b.Channels: row.channels} {
 		names, err := fromJSON[[]string]("the names in bridge "+b.ID, raw)
 		if err != nil {

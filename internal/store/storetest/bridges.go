@@ -64,7 +64,7 @@ func bridgeLists(f *fixture) {
 	plain := newBridge("zwei")
 	full := parley.Bridge{
 		ID: "eins", Layout: parley.LayoutAgentOS, Root: "/srv/é", Agents: []string{"arya", "unknown"}, Channels: []string{"general", "x"},
-		QueueAgent: "gm", ReplaySince: atp(3), Outside: true, Paused: true, CreatedBy: "gendry", CreatedAt: at(2), Since: 9,
+		QueueAgent: "gm", ReplaySince: atp(3), Outside: true, Paused: true, Reached: true, CreatedBy: "gendry", CreatedAt: at(2), Since: 9,
 	}
 	f.same("none", f.bridgeList(), []parley.Bridge{})
 	f.bridges(plain, full)
@@ -78,12 +78,12 @@ func bridgePut(f *fixture) {
 	f.bridges(b, other)
 	changed := parley.Bridge{
 		ID: "tree", Layout: "changed", Root: "changed", Agents: []string{"gendry"}, Channels: []string{"general"}, QueueAgent: "changed",
-		ReplaySince: atp(1), Outside: true, Paused: true, CreatedBy: "gendry", CreatedAt: at(9), Since: 99,
+		ReplaySince: atp(1), Outside: true, Paused: true, Reached: true, CreatedBy: "gendry", CreatedAt: at(9), Since: 99,
 	}
 	f.update(func(tx parley.Tx) error { return tx.Bridges().Put(changed) })
-	b.Agents, b.Channels, b.Paused = []string{"gendry"}, []string{"general"}, true
+	b.Agents, b.Channels, b.Paused, b.Reached = []string{"gendry"}, []string{"general"}, true, true
 	f.same("replaced", f.bridgeList(), []parley.Bridge{b, other})
-	b.Channels, b.Paused = nil, false
+	b.Channels, b.Paused, b.Reached = nil, false, false
 	f.update(func(tx parley.Tx) error { return tx.Bridges().Put(b) })
 	f.same("back", f.bridgeList(), []parley.Bridge{b, other})
 }

@@ -1,0 +1,2 @@
+-- +goose Up
+ALTER TABLE bridges ADD COLUMN reached INTEGER NOT NULL DEFAULT 0;  -- a bridge has been at the tree
