@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/dialect"
 )
 
 const longWait = 20 * time.Second
@@ -172,7 +173,10 @@ func (e *engine) place(ctx context.Context, d parley.Departure, raw []byte) erro
 		if err != nil {
 			return err
 		}
-		return f.write(name, raw)
+		if err := f.write(name, raw); err == nil || !e.wrote(f, name, raw) {
+			return err
+		}
+		return f.sync()
 	})
 	if err != nil {
 		return err
@@ -184,6 +188,21 @@ func (e *engine) place(ctx context.Context, d parley.Departure, raw []byte) erro
 	e.written[path.Join(dir, name)] = letter{d.ID, e.now()}
 	e.mu.Unlock()
 	return e.layout.after(ctx, d)
+}
+
+// wrote says whether the file of a name is the same message, which was written before and would be told otherwise by now: somebody
+// got a tier, or a task has gone on.
+func (e *engine) wrote(f *folder, name string, raw []byte) bool {
+	there, err := f.read(name, documentSize)
+	if err != nil {
+		return false
+	}
+	was, err := dialect.Decode(e.dialect, there.raw)
+	if err != nil {
+		return false
+	}
+	is, err := dialect.Decode(e.dialect, raw)
+	return err == nil && was.Name == is.Name && was.From == is.From && was.At.Equal(is.At)
 }
 
 // lookAfter looks at what was written and tells the hub what was taken since. Where that cannot be seen, the rest is told.

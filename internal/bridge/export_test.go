@@ -61,6 +61,39 @@ func TestDeparturesAreWrittenAndReported(t *testing.T) {
 	})
 }
 
+// A file that was written and not reported is known again, though the same message would be told otherwise by now.
+func TestADepartureIsKnownAgain(t *testing.T) {
+	for layout, name := range map[parley.Layout]string{
+		parley.LayoutAgentOS: departure(1, "paper").Name, parley.LayoutBlackboard: "0191d7a0-0000-7000-8000-00000000abcd", parley.LayoutInbox: "msg_0000abcd",
+	} {
+		t.Run(string(layout), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newMailSite(t, layout)
+				first := departure(1, "")
+				first.Name, first.Recipient, first.Message.From, first.Message.To, first.Sequence = name, "coder", "ana", "coder", 1
+				if layout == parley.LayoutAgentOS {
+					s.must(os.MkdirAll(s.at("channels/paper"), 0o755))
+					first.Channel, first.Recipient, first.Sequence = "paper", "", 0
+				}
+				again, other := first, first
+				again.ID, again.FromTier, again.ToTier, again.ByRun, again.Wakes = "2", parley.TierPM, parley.TierWorker, true, true
+				other.ID, other.Message.CreatedAt = "3", first.Message.CreatedAt.Add(time.Millisecond)
+				s.during(func() {
+					for _, d := range []parley.Departure{first, again, other} {
+						s.hub.send(d)
+						s.polls(2)
+					}
+				})
+				var states []string
+				for _, r := range s.hub.told() {
+					states = append(states, r.ID+" "+string(r.State))
+				}
+				s.is("reports", states, []string{"1 written", "2 written", "3 failed"})
+			})
+		})
+	}
+}
+
 func TestWhatCannotBeWrittenStaysDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
