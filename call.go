@@ -72,6 +72,7 @@ type Shown struct {
 type Traced struct {
 	Items []Shown   `json:"items"`
 	Runs  []RunView `json:"runs,omitempty"`
+	Cut   bool      `json:"cut,omitempty"` // there are more messages than these, of which most are older
 }
 
 // SearchRequest asks for messages.

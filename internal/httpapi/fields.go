@@ -194,6 +194,8 @@ var fields = map[string]string{
 	"Draft.trace_id":        "What it belongs to; default: that of the message it answers, or a new one.",
 	"Draft.ttl":             "Seconds until it is not wanted any more.",
 
+	"Traced.cut": "There are more messages than these, of which most are older.",
+
 	"Error.message": "What went wrong, in a sentence.",
 	"Error.reason":  "Narrows the code.",
 

@@ -16,7 +16,7 @@ const (
 
 // Trace returns the messages of a trace that the caller may read, in order, with what has become of each, and the
 // runs that it may see. It is named by its id in any spelling, or by the id of one of its messages. Of more than a
-// thousand the newest are shown.
+// thousand the newest are shown, and it says so.
 func (h *Hub) Trace(ctx context.Context, caller Caller, id string) (found parley.Traced, err error) {
 	if err := parley.CheckTrace(id); err != nil {
 		return found, err
@@ -30,7 +30,7 @@ func (h *Hub) Trace(ctx context.Context, caller Caller, id string) (found parley
 		if err := s.mustRead(origin{caller: caller}, ""); err != nil {
 			return err
 		}
-		if found.Items, err = s.trace(id); err == nil {
+		if found, err = s.trace(id); err == nil {
 			found.Runs, err = s.tracedRuns(found.Items)
 		}
 		return err
@@ -38,31 +38,31 @@ func (h *Hub) Trace(ctx context.Context, caller Caller, id string) (found parley
 	return found, h.heldOr(ctx, caller, err, toolQuery, queryArgs{Action: tracing, Subject: id})
 }
 
-func (s *scene) trace(id string) ([]parley.Shown, error) {
+func (s *scene) trace(id string) (shown parley.Traced, err error) {
 	found := &traced{scene: s, trace: id, known: map[string]bool{}}
 	first, err := s.tracedBy(id)
 	if err != nil {
-		return nil, err
+		return shown, err
 	}
 	if first != nil {
 		found.trace = first.TraceID
 		found.add(*first)
 	}
 	if err := found.indexed(); err != nil {
-		return nil, err
+		return shown, err
 	}
 	if err := found.linked(); err != nil {
-		return nil, err
+		return shown, err
 	}
 	if len(found.list) == 0 {
-		return nil, unknown{"trace", id}
+		return shown, unknown{"trace", id}
 	}
 	sortBySeq(found.list)
-	shown := make([]parley.Shown, len(found.list))
+	shown.Items, shown.Cut = make([]parley.Shown, len(found.list)), found.cut
 	for i, m := range found.list {
-		shown[i].Message = m
-		if shown[i].Deliveries, err = s.Deliveries().Of(m.ID); err != nil {
-			return nil, err
+		shown.Items[i].Message = m
+		if shown.Items[i].Deliveries, err = s.Deliveries().Of(m.ID); err != nil {
+			return shown, err
 		}
 	}
 	return shown, nil
@@ -86,18 +86,20 @@ type traced struct {
 	list  []parley.Message
 	known map[string]bool
 	bytes int
+	cut   bool // there is one more than there is room for
 }
 
 func (t *traced) add(m parley.Message) {
-	if t.known[m.ID] || t.full() || parley.TraceKey(m.TraceID) != parley.TraceKey(t.trace) {
+	if t.known[m.ID] || parley.TraceKey(m.TraceID) != parley.TraceKey(t.trace) {
+		return
+	}
+	if t.cut = len(t.list) >= maxTraced || t.bytes >= tracedBytes; t.cut {
 		return
 	}
 	t.known[m.ID] = true
 	t.list = append(t.list, m)
 	t.bytes += len(m.Content.Text) + len(m.Content.Code) + len(m.Payload) + len(m.Metadata)
 }
-
-func (t *traced) full() bool { return len(t.list) >= maxTraced || t.bytes >= tracedBytes }
 
 // indexed adds what the index has.
 func (t *traced) indexed() error {
@@ -113,7 +115,7 @@ func (t *traced) indexed() error {
 		for _, m := range found.Messages {
 			t.add(m)
 		}
-		if q.Below = found.Rest; q.Below == 0 || t.full() {
+		if q.Below = found.Rest; q.Below == 0 || t.cut {
 			return nil
 		}
 	}
@@ -122,7 +124,7 @@ func (t *traced) indexed() error {
 // linked adds what the index does not have, because it is new or was redacted, but a message that was found
 // answers or is answered by.
 func (t *traced) linked() error {
-	for i := 0; i < len(t.list) && !t.full(); i++ {
+	for i := 0; i < len(t.list) && !t.cut; i++ {
 		m := t.list[i]
 		near, err := t.Messages().Replies(m.ID, maxTraced)
 		if err != nil {

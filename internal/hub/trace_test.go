@@ -57,6 +57,23 @@ func TestTraceFollowsReplies(t *testing.T) {
 	same(t, "redacted", w.traced("arya", root.ID), []string{"one", "", "three"})
 }
 
+// TestTraceSaysThatItIsCut: one that fits is whole, one message more is said.
+func TestTraceSaysThatItIsCut(t *testing.T) {
+	w := newHub(t)
+	w.add("arya")
+	room := w.create("user", parley.NewConversation{Name: "hall"}).ID
+	w.Start(ctx)
+	say := func() { w.post("user", parley.Draft{Conversation: room, TraceID: "long", Content: text("x")}) }
+	for range 1000 {
+		say()
+	}
+	whole := get[parley.Traced](w)(w.Trace(ctx, user, "long"))
+	same(t, "as many as fit", []any{len(whole.Items), whole.Cut}, []any{1000, false})
+	say()
+	cut := get[parley.Traced](w)(w.Trace(ctx, user, "long"))
+	same(t, "one more", []any{len(cut.Items), cut.Cut}, []any{1000, true})
+}
+
 func TestSearchByTrace(t *testing.T) {
 	w := newHub(t)
 	w.add("arya")

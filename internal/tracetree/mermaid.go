@@ -21,6 +21,9 @@ func Mermaid(t parley.Traced) string {
 			d.name(way.Recipient)
 		}
 	}
+	if t.Cut && len(t.Items) > 0 {
+		d.note(t.Items[0].From, Cut(t))
+	}
 	runs := byTrigger(t)
 	for _, r := range runs[notShown] {
 		d.note(r.Agent, Run(r.Run))

@@ -93,6 +93,18 @@ func TestMermaid(t *testing.T) {
 	}
 }
 
+func TestCutTraceSaysSo(t *testing.T) {
+	trace := conversed()
+	trace.Cut = true
+	const says = "only 4 messages are shown, there are more"
+	if first := Lines(trace, func(m parley.Shown) string { return m.ID })[0]; first != says {
+		t.Errorf("the tree begins with %q", first)
+	}
+	if drawn := Mermaid(trace); !strings.Contains(drawn, "\n    Note over p1: "+says+"\n") {
+		t.Errorf("the diagram is\n%s", drawn)
+	}
+}
+
 // A line of a diagram, where a label is letters, digits, a few signs, and entities.
 const aLabel = `([\pL\pM\p{Nd} .,!?()_…-]|#[0-9]+;)+`
 

@@ -17,8 +17,11 @@ type node struct {
 }
 
 // Lines are the lines of a trace as a tree. Below each message are its ways to its recipients, the runs it has woken with
-// what they have posted, and its other answers. say is the line of a message.
+// what they have posted, and its other answers. say is the line of a message. Of a trace that was cut the first line says so.
 func Lines(t parley.Traced, say func(parley.Shown) string) (lines []string) {
+	if t.Cut {
+		lines = append(lines, Cut(t))
+	}
 	for _, top := range grow(t, say) {
 		lines = top.draw(lines, "", "")
 	}
@@ -101,6 +104,11 @@ func byTrigger(t parley.Traced) map[string][]parley.RunView {
 		runs[newest] = append(runs[newest], r)
 	}
 	return runs
+}
+
+// Cut says that a trace has more messages than are shown.
+func Cut(t parley.Traced) string {
+	return fmt.Sprintf("only %d messages are shown, there are more", len(t.Items))
 }
 
 // Way is how a delivery went: each rung with how long it took to get there.
