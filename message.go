@@ -127,6 +127,7 @@ type Draft struct {
 	Conversation string   `json:"conversation,omitempty"`
 	Direct       []string `json:"direct,omitempty"`
 	Ephemeral    bool     `json:"ephemeral,omitempty"`
+	Make         bool     `json:"make,omitempty"` // the channel Conversation, if there is none
 
 	From           string          `json:"from,omitempty"` // refused unless it is the caller
 	To             string          `json:"to,omitempty"`
@@ -221,6 +222,8 @@ func (d Draft) checkAddress() error {
 			Suggest("name a conversation, or the participants it is for")
 	case d.Conversation != "" && len(d.Direct) > 0:
 		return Errorf(BadInput, "the message names a conversation and participants").Suggest("name one of the two")
+	case d.Make && d.Conversation == "":
+		return Errorf(BadInput, "the message is to make a channel that it does not name").Suggest("name it as the conversation")
 	case d.Ephemeral && len(d.Direct) != 1:
 		return Errorf(BadInput, "an ephemeral conversation is between two").Suggest("name exactly one recipient")
 	default:

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/parley-hub/parley"
-	"github.com/parley-hub/parley/client"
 	"github.com/parley-hub/parley/internal/dialect"
 )
 
@@ -67,11 +66,8 @@ func (a *app) sendNote(ctx context.Context, n note) error {
 		return err
 	}
 	defer c.Close()
-	if err := ensureChannel(ctx, c, n.channel); err != nil {
-		return err
-	}
 	receipt, err := a.post(ctx, c, parley.Draft{
-		Conversation: channelNamed(n.channel), To: a.usualName(n.to), Content: parley.Content{Text: text},
+		Conversation: channelNamed(n.channel), Make: true, To: a.usualName(n.to), Content: parley.Content{Text: text},
 	})
 	if err != nil {
 		return err
@@ -90,16 +86,3 @@ func (a *app) usualName(name string) string {
 
 // channelNamed is a channel by its name, which no id is.
 func channelNamed(name string) string { return "#" + strings.TrimPrefix(name, "#") }
-
-// ensureChannel makes a channel that is missing.
-func ensureChannel(ctx context.Context, c *client.Client, name string) error {
-	_, err := c.Conversation(ctx, channelNamed(name))
-	if err == nil || parley.AsError(err).Reason != parley.NotFound {
-		return err
-	}
-	_, err = c.CreateConversation(ctx, parley.NewConversation{Name: strings.TrimPrefix(name, "#")})
-	if err != nil && parley.AsError(err).Reason == parley.Conflict {
-		return nil // somebody else has just made it, or it is private: posting says which
-	}
-	return err
-}

@@ -189,6 +189,7 @@ var fields = map[string]string{
 	"Draft.from":            "Refused unless it is the caller.",
 	"Draft.idempotency_key": "The same key of the same sender within 24 hours stores nothing and returns the first message.",
 	"Draft.in_reply_to":     "The message it answers; without more it goes to its sender, where that is.",
+	"Draft.make":            "Makes the channel that conversation names, if there is none.",
 	"Draft.requires_ack":    "Whether an ack or an answer is due.",
 	"Draft.sequence":        "The sender's own count for its one recipient.",
 	"Draft.trace_id":        "What it belongs to; default: that of the message it answers, or a new one.",

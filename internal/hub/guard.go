@@ -62,10 +62,11 @@ func (p post) settled(err error, m parley.Message, where place) error {
 	}
 	d := p.draft
 	d.To = m.To
-	if len(d.Direct) > 0 {
+	switch {
+	case len(d.Direct) > 0:
 		d.Direct = slices.DeleteFunc(where.SetMembers(), func(id string) bool { return id == m.From })
-	} else {
-		d.Conversation = where.ID
+	case !where.made: // else it is made when it is posted
+		d.Conversation, d.Make = where.ID, false
 	}
 	why.draft = &d
 	return why

@@ -363,6 +363,9 @@ func (s *scene) destination(d parley.Draft) (place, error) {
 		return s.direct(d.Direct, d.Ephemeral)
 	}
 	where, err := s.conversation(d.Conversation)
+	if _, missing := errors.AsType[unknown](err); missing && d.Make {
+		return s.openNamed(d.Conversation, err)
+	}
 	if err != nil || where.joined || s.me.Kind == parley.KindSystem {
 		return where, err
 	}
@@ -372,4 +375,18 @@ func (s *scene) destination(d parley.Draft) (place, error) {
 	}
 	where.joined = true
 	return where, s.join(where.Conversation, s.me.ID)
+}
+
+// openNamed makes a channel for what is posted there. One that is hidden from the caller stays missing.
+func (s *scene) openNamed(ref string, missing error) (place, error) {
+	name := conversationKey(ref)
+	if err := parley.CheckChannelName(name); err != nil {
+		return place{}, err
+	}
+	where, err := s.create(parley.Conversation{Name: name, Kind: parley.Channel, Visibility: parley.Public}, []string{s.me.ID})
+	if errors.Is(err, parley.ErrTaken) {
+		return place{}, missing
+	}
+	where.made = true
+	return where, err
 }

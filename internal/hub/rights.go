@@ -51,6 +51,7 @@ func wasRemoved(name string) *parley.Error {
 type place struct {
 	parley.Conversation
 	joined bool // else it only reads
+	made   bool // for what is posted there
 }
 
 // conversation finds a conversation the caller may read.

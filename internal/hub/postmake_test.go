@@ -1,0 +1,44 @@
+package hub_test
+
+import (
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+// TestPostMakesAChannelOrNothing: what is refused leaves no channel behind.
+func TestPostMakesAChannelOrNothing(t *testing.T) {
+	w := newHub(t)
+	w.add("arya", "gendry")
+	missing := func() {
+		t.Helper()
+		_, err := w.Conversation(ctx, user, "forge")
+		same(t, "why", parley.AsError(err).Reason, parley.NotFound)
+	}
+	draft := parley.Draft{Conversation: "#forge", Make: true, To: "gendri", Content: text("hello")}
+	_, err := w.Post(ctx, as("arya"), draft)
+	w.isRefused(parley.BadInput, err)
+	missing()
+	draft.To = "gendry"
+	w.permit("arya", "gendry", parley.EffectAllow, withApproval)
+	held := w.holds(func() error { _, err := w.Post(ctx, as("arya"), draft); return err }())
+	missing()
+	w.decides(parley.Owner, held.ID, parley.Decision{Approve: true})
+	same(t, "what was approved", w.texts("user", "forge"), []string{"hello"})
+	w.say("user", "forge", "there already")
+	w.post("gendry", parley.Draft{Conversation: "forge", Make: true})
+	same(t, "in the one channel", len(w.texts("user", "forge")), 3)
+}
+
+// TestPostMakesNoChannelOverAHiddenOne: it is as missing as to anybody who asks for it.
+func TestPostMakesNoChannelOverAHiddenOne(t *testing.T) {
+	w := newHub(t)
+	w.add("arya", "ned")
+	w.private("ned", "shut")
+	_, err := w.Post(ctx, as("arya"), parley.Draft{Conversation: "#shut", Make: true, Content: text("hello")})
+	same(t, "why", parley.AsError(err).Reason, parley.NotFound)
+	_, err = w.Post(ctx, as("arya"), parley.Draft{Conversation: "No Channel", Make: true, Content: text("hello")})
+	w.isRefused(parley.BadInput, err)
+	_, err = w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Make: true, Content: text("hello")})
+	w.isRefused(parley.BadInput, err)
+}
