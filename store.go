@@ -252,6 +252,7 @@ type Queue struct {
 	Plain     bool     // only those without any
 	In        string   // only those in this conversation. ErrNotFound if there is none
 	NotIn     []string // only those in none of these, by their ids
+	After     int64    // only those of messages with a larger seq
 	Limit     int
 }
 
@@ -262,9 +263,9 @@ type QueueStore interface {
 	Now() (Tick, error)
 	// Ready returns deliveries that nobody has.
 	Ready(Queue) ([]Delivery, error)
-	// Held returns the open deliveries of a recipient that are not ready, by seq, at most limit: those
+	// Held returns the open deliveries of a recipient that are not ready, by seq after one, at most limit: those
 	// that somebody has, and those that pause before another try.
-	Held(recipient string, limit int) ([]Delivery, error)
+	Held(recipient string, after int64, limit int) ([]Delivery, error)
 	// Leased returns the deliveries of a lease, by seq.
 	Leased(lease string) ([]Delivery, error)
 	// Lapsed returns deliveries whose lease or pause is over by a moment, at most limit.

@@ -10,7 +10,12 @@ import (
 
 // Peek shows what is in the caller's inbox. Looking consumes nothing.
 func (c *Client) Peek(ctx context.Context, limit int) (parley.Peeked, error) {
-	return fetch[parley.Peeked](ctx, c, query("limit", count(limit)), "inbox")
+	return c.PeekAfter(ctx, 0, limit)
+}
+
+// PeekAfter is Peek of what is after a seq.
+func (c *Client) PeekAfter(ctx context.Context, after int64, limit int) (parley.Peeked, error) {
+	return fetch[parley.Peeked](ctx, c, query("limit", count(limit), "after", count(after)), "inbox")
 }
 
 // Take takes what is in the caller's inbox, under a lease that must be acknowledged, extended or given

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -51,12 +50,9 @@ func (a *app) readBoard(ctx context.Context, c *client.Client, at place, ack boo
 	}
 	found := items("", peeked.Deliveries, peeked.Messages)
 	if at.id != "" {
-		found = slices.DeleteFunc(found, func(i item) bool { return boardID(i.Message) != at.id && i.Message.ID != at.id })
-		if len(found) == 0 {
-			return parley.Errorf(parley.BadInput, "%s has no document %s in its inbox", at.agent, at.id).Because(parley.NotFound).
-				Suggest("see what is there: %s", a.line("blackboard", "read", at.agent+"/inbox/"))
+		if found, err = a.oneDocument(ctx, c, at, found); err != nil {
+			return err
 		}
-		found = found[:1]
 	}
 	documents, err := documentsOf(ctx, c, found)
 	if err != nil {
@@ -77,6 +73,25 @@ func (a *app) readBoard(ctx context.Context, c *client.Client, at place, ack boo
 	}
 	_, err = c.Ack(ctx, "", ids...)
 	return err
+}
+
+// oneDocument is the document of an inbox that has an id, from its first ones on.
+func (a *app) oneDocument(ctx context.Context, c *client.Client, at place, page []item) ([]item, error) {
+	for after := int64(-1); len(page) > 0 && page[0].Message.Seq > after; { // a hub that cannot go on begins anew
+		for _, i := range page {
+			if boardID(i.Message) == at.id || i.Message.ID == at.id {
+				return []item{i}, nil
+			}
+		}
+		after = page[len(page)-1].Message.Seq
+		more, err := c.PeekAfter(ctx, after, mostDocuments)
+		if err != nil {
+			return nil, err
+		}
+		page = items("", more.Deliveries, more.Messages)
+	}
+	return nil, parley.Errorf(parley.BadInput, "%s has no document %s in its inbox", at.agent, at.id).Because(parley.NotFound).
+		Suggest("see what is there: %s", a.line("blackboard", "read", at.agent+"/inbox/"))
 }
 
 func (a *app) printDocuments(documents []json.RawMessage, one bool) error {

@@ -7,11 +7,12 @@ import (
 )
 
 type peek struct {
-	Limit int `query:"limit" minimum:"0" maximum:"500" doc:"How many to return at most; 0 or absent: 20."`
+	Limit int   `query:"limit" minimum:"0" maximum:"500" doc:"How many to return at most; 0 or absent: 20."`
+	After int64 `query:"after" minimum:"0" doc:"Only deliveries of messages with a larger seq."`
 }
 
 func peekInbox(ctx context.Context, c call, in *peek) (parley.Peeked, error) {
-	return c.hub.Peek(ctx, c.caller, in.Limit)
+	return c.hub.PeekAfter(ctx, c.caller, in.After, in.Limit)
 }
 
 // TakeRequest says what to take, and how.

@@ -169,7 +169,7 @@ func (s *scene) openAsks(to string) ([]parley.Delivery, error) {
 	if err != nil {
 		return nil, err
 	}
-	held, err := s.Queue().Held(to, mostAsks)
+	held, err := s.Queue().Held(to, 0, mostAsks)
 	for _, d := range held {
 		if d.Purpose == parley.PurposeAsk {
 			list = append(list, d)

@@ -209,7 +209,7 @@ func (h *Hub) failOrphaned(ctx context.Context) error {
 
 // openFor is open deliveries to a participant.
 func (s *scene) openFor(id string, limit int) ([]parley.Delivery, error) {
-	list, err := s.Queue().Held(id, limit)
+	list, err := s.Queue().Held(id, 0, limit)
 	for _, wakes := range []bool{true, false} {
 		if err != nil || len(list) >= limit {
 			break

@@ -10,14 +10,19 @@ import (
 
 // Peek shows what is open for the caller, oldest first: what waits, what somebody has taken, and what
 // pauses before another try.
-func (h *Hub) Peek(ctx context.Context, caller Caller, limit int) (p parley.Peeked, err error) {
+func (h *Hub) Peek(ctx context.Context, caller Caller, limit int) (parley.Peeked, error) {
+	return h.PeekAfter(ctx, caller, 0, limit)
+}
+
+// PeekAfter is Peek of what is after a seq.
+func (h *Hub) PeekAfter(ctx context.Context, caller Caller, after int64, limit int) (p parley.Peeked, err error) {
 	defer h.read(time.Now(), &err)
 	limit = clamp(limit, defaultTake, mostTaken)
 	err = h.view(ctx, caller, func(s *scene) error {
 		if p.Inbox, err = s.Queue().Inbox(s.me.ID); err != nil {
 			return err
 		}
-		p.Deliveries, err = s.inbox(limit)
+		p.Deliveries, err = s.inbox(after, limit)
 		return err
 	})
 	if err == nil {
@@ -26,15 +31,15 @@ func (h *Hub) Peek(ctx context.Context, caller Caller, limit int) (p parley.Peek
 	return p, err
 }
 
-// inbox is the caller's open deliveries by seq.
-func (s *scene) inbox(limit int) ([]parley.Delivery, error) {
-	list, err := s.Queue().Held(s.me.ID, limit)
+// inbox is the caller's open deliveries by seq, after one.
+func (s *scene) inbox(after int64, limit int) ([]parley.Delivery, error) {
+	list, err := s.Queue().Held(s.me.ID, after, limit)
 	for _, wakes := range []bool{true, false} {
 		if err != nil {
 			return nil, err
 		}
 		var more []parley.Delivery
-		more, err = s.Queue().Ready(parley.Queue{Recipient: s.me.ID, Wakes: wakes, Limit: limit})
+		more, err = s.Queue().Ready(parley.Queue{Recipient: s.me.ID, Wakes: wakes, After: after, Limit: limit})
 		list = append(list, more...)
 	}
 	slices.SortFunc(list, bySeq)

@@ -125,7 +125,7 @@ func (s *scene) woke(o origin, conversation string) (bool, error) {
 		r, err := s.Runs().Get(o.caller.Run)
 		return err == nil && r.Conversation == conversation, ignoreNotFound(err)
 	}
-	held, err := s.Queue().Held(s.me.ID, mostTakenSeen)
+	held, err := s.Queue().Held(s.me.ID, 0, mostTakenSeen)
 	return slices.ContainsFunc(held, func(d parley.Delivery) bool {
 		return d.Conversation == conversation && d.Lease != ""
 	}), err

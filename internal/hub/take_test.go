@@ -103,6 +103,11 @@ func TestPeekingConsumesNothing(t *testing.T) {
 	for range 2 {
 		same(t, "open", w.waits("ned"), []string{"held", "pausing", "waits", "status"})
 	}
+	all := get[parley.Peeked](w)(w.Peek(ctx, as("ned"), 0)).Messages
+	for i, m := range all {
+		rest := get[parley.Peeked](w)(w.PeekAfter(ctx, as("ned"), m.Seq, 0)).Messages
+		same(t, "after "+m.Content.Text, textsOf(rest), textsOf(all[i+1:]))
+	}
 	same(t, "the first two", len(get[parley.Peeked](w)(w.Peek(ctx, as("ned"), 2)).Deliveries), 2)
 	same(t, "state", w.state(), before)
 }

@@ -43,6 +43,9 @@ func (s queue) Ready(q parley.Queue) ([]parley.Delivery, error) {
 	case q.Purpose != "":
 		sql.add("AND d.purpose = ?", string(q.Purpose))
 	}
+	if q.After > 0 {
+		sql.add("AND d.place > ?", q.After)
+	}
 	if err := s.where(&sql, q); err != nil {
 		return nil, err
 	}
@@ -70,13 +73,13 @@ func (s queue) where(sql *query, q parley.Queue) error {
 	return nil
 }
 
-func (s queue) Held(recipient string, limit int) ([]parley.Delivery, error) {
+func (s queue) Held(recipient string, after int64, limit int) ([]parley.Delivery, error) {
 	to, err := s.agentNamed(recipient)
 	if err != nil {
 		return nil, err
 	}
-	return s.find("d.agent = $1 AND (d.timer IS NOT NULL OR d.state = 'delivered') ORDER BY d.place LIMIT 0 + $2",
-		s.locks.Skip, to.num, limit)
+	return s.find("d.agent = $1 AND (d.timer IS NOT NULL OR d.state = 'delivered') AND d.place > $2 ORDER BY d.place LIMIT 0 + $3",
+		s.locks.Skip, to.num, after, limit)
 }
 
 func (s queue) Leased(lease string) ([]parley.Delivery, error) {

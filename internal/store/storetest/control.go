@@ -149,6 +149,7 @@ func controlReadyIn(f *fixture) {
 		m.is("in none of them", "", ready(q))
 		q.In, q.NotIn = there.ID, []string{here.ID}
 		m.is("in one and not in another", "c d", ready(q))
+		m.is("after one", "d e", ready(parley.Queue{Wakes: true, Urgent: urgent, After: m.made["c"].Seq}))
 		q.In = newID()
 		f.missing("a conversation that is not there", func(tx parley.Tx) error { return found(tx.Queue().Ready(q)) })
 	}

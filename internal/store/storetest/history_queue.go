@@ -155,7 +155,7 @@ func (h *history) checkRecipient(tx parley.Tx, m *model, id string) error {
 		got, err := tx.Deliveries().Get(d.Message, d.Recipient)
 		errs = append(errs, h.agree("get", []parley.Delivery{d})([]parley.Delivery{got}, err))
 	}
-	errs = append(errs, h.agree("held", held)(tx.Queue().Held(id, plenty)))
+	errs = append(errs, h.agree("held", held)(tx.Queue().Held(id, 0, plenty)))
 	for _, from := range m.agents {
 		n, err := tx.Deliveries().Pair(from.ID, id)
 		if want := m.pairs[[2]string{from.ID, id}]; err != nil || n != want {

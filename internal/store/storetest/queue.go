@@ -39,7 +39,7 @@ func ready(q parley.Queue) func(parley.Tx) ([]parley.Delivery, error) {
 }
 
 func held(limit int) func(parley.Tx) ([]parley.Delivery, error) {
-	return func(tx parley.Tx) ([]parley.Delivery, error) { return tx.Queue().Held("gendry", limit) }
+	return func(tx parley.Tx) ([]parley.Delivery, error) { return tx.Queue().Held("gendry", 0, limit) }
 }
 
 func lapsed(now parley.Tick, limit int) func(parley.Tx) ([]parley.Delivery, error) {
