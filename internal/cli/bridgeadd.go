@@ -73,7 +73,7 @@ func (a *app) addBridge(ctx context.Context, c *client.Client, n parley.NewBridg
 	}
 	if len(n.Agents) == 0 {
 		return parley.Errorf(parley.BadInput, "it is not said who may speak through the bridge").
-			Suggest("%s", suggestAgents(candidates(n.Layout, n.Root)))
+			Suggest("%s", suggestAgents(strangers(ctx, c, candidates(n.Layout, n.Root))))
 	}
 	v, err := c.AddBridge(ctx, n)
 	if err != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"io/fs"
 	"os"
 	"path"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
 )
 
 const (
@@ -87,6 +89,16 @@ func entries(tree fs.FS, dir string, which func(fs.DirEntry) bool) (names []stri
 		}
 	}
 	return names
+}
+
+// strangers are those of some names that are none of the hub's own agents, of whom a tree has presence files and messages too.
+func strangers(ctx context.Context, c *client.Client, names []string) []string {
+	agents, _ := c.Agents(ctx) // else all are suggested
+	return slices.DeleteFunc(names, func(name string) bool {
+		return slices.ContainsFunc(agents, func(one parley.Agent) bool {
+			return one.ID == name && one.RemovedAt == nil && one.Runtime != parley.RuntimeBridge
+		})
+	})
 }
 
 // suggestAgents says how to name those who may speak.
