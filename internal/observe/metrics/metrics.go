@@ -186,6 +186,10 @@ func (m *Metrics) run(r parley.Run) {
 
 func (m *Metrics) event(e hub.Followed) {
 	switch {
+	case e.Kind == parley.EventAgentRemoved:
+		m.forget(e.Agent)
+	case e.Kind == parley.EventAgentAdded:
+		m.agents.add(e.Agent)
 	case e.Kind == parley.EventOverdue:
 		m.overdue.Inc()
 	case e.Kind == parley.EventLate:
@@ -200,6 +204,14 @@ func (m *Metrics) event(e hub.Followed) {
 		m.tasks.WithLabelValues(stateOf(e, "task.")).Inc()
 	case e.Kind.Within("approval"):
 		m.approvals.WithLabelValues(stateOf(e, "approval.")).Inc()
+	}
+}
+
+// forget drops what was counted of an agent that is no more.
+func (m *Metrics) forget(agent string) {
+	m.agents.remove(agent)
+	for _, counters := range []*prometheus.CounterVec{m.runs, m.tokens, m.cost} {
+		counters.DeletePartialMatch(prometheus.Labels{"agent": agent})
 	}
 }
 

@@ -130,6 +130,44 @@ func TestAHubThatCannotBeLookedAt(t *testing.T) {
 	}
 }
 
+// TestRemovedAgentsHaveNoFigures: however many come and go, those that are there have theirs.
+func TestRemovedAgentsHaveNoFigures(t *testing.T) {
+	m := New()
+	m.Watch(fake{})
+	num := int64(0)
+	tell := func(kind parley.EventKind, agent, data string) {
+		t.Helper()
+		num++
+		e := hub.Followed{Event: parley.Event{Num: num, Kind: kind, Agent: agent, Data: json.RawMessage(data)}}
+		if err := m.Tell(t.Context(), rungs.News{Events: []hub.Followed{e}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const ends, own = `{"run":"r","state":"succeeded"}`, `parley_runs_total{agent="arya",outcome="succeeded"} 1`
+	for range 3 { // which is arya's run each time
+		tell(parley.EventAgentAdded, "arya", "")
+		tell("run.succeeded", "", ends)
+		if got := scrape(t, m); !strings.Contains(got, own) {
+			t.Fatalf("there is no %s", own)
+		}
+		tell(parley.EventAgentRemoved, "arya", "")
+		tell("run.succeeded", "", ends) // what ends late
+		for _, name := range []string{"parley_runs_total", "parley_run_tokens_total", "parley_run_cost_dollars_total"} {
+			if strings.Contains(scrape(t, m), name+`{agent="arya"`) {
+				t.Errorf("%s has arya, who was removed", name)
+			}
+		}
+	}
+	for i := range 3 * mostAgents {
+		m.run(parley.Run{Agent: fmt.Sprint(i)})
+		m.forget(fmt.Sprint(i))
+	}
+	m.run(parley.Run{Agent: "new", State: parley.RunFailed})
+	if got := scrape(t, m); !strings.Contains(got, `{agent="new",outcome="failed"}`) || strings.Count(got, "\nparley_runs_total{") != 2 {
+		t.Errorf("of those that came and went something is left:\n%s", got)
+	}
+}
+
 func TestAgentsAreBounded(t *testing.T) {
 	n := newNames()
 	labels := map[string]bool{}
