@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
 
 	"github.com/parley-hub/parley"
 )
@@ -31,6 +32,10 @@ func (l *Link) settings() ([]nats.Option, error) {
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { l.went(err) }),
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { l.went(err) }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			if errors.Is(err, errSeedChanged) { // why there is no connection
+				l.went(err)
+				return
+			}
 			l.Log.Warn("NATS reports a failure", "error", err)
 		}),
 	}
@@ -50,7 +55,7 @@ func (k Keys) settings() (list []nats.Option, err error) {
 		}
 	}
 	if k.NKey != "" {
-		option, err := nats.NkeyOptionFromSeed(k.NKey)
+		option, err := k.nkey()
 		if err != nil {
 			return nil, parley.Errorf(parley.BadInput, "the NKey seed %s cannot be used: %w", k.NKey, err).
 				Suggest("make one with nk -gen user, and keep it in a file of its own")
@@ -67,6 +72,41 @@ func (k Keys) settings() (list []nats.Option, err error) {
 		list = append(list, nats.ClientCert(k.Cert, k.Key))
 	}
 	return list, nil
+}
+
+// errSeedChanged says that the hub would sign as another than it says it is: the library keeps the public key for good.
+var errSeedChanged = errors.New("the NKey seed is not the one that the hub was started with")
+
+// nkey signs with the seed as it is, for it is kept nowhere else.
+func (k Keys) nkey() (nats.Option, error) {
+	public, _, err := k.sign(nil)
+	if err != nil {
+		return nil, err
+	}
+	return nats.Nkey(public, func(nonce []byte) ([]byte, error) {
+		now, signature, err := k.sign(nonce)
+		if err == nil && now != public {
+			err = errSeedChanged
+		}
+		return signature, err
+	}), nil
+}
+
+func (k Keys) sign(nonce []byte) (public string, signature []byte, err error) {
+	raw, err := os.ReadFile(k.NKey)
+	if err != nil {
+		return "", nil, err
+	}
+	defer clear(raw)
+	pair, err := nkeys.ParseDecoratedUserNKey(raw)
+	if err != nil {
+		return "", nil, err
+	}
+	defer pair.Wipe()
+	if public, err = pair.PublicKey(); err == nil {
+		signature, err = pair.Sign(nonce)
+	}
+	return public, signature, err
 }
 
 // checkSecret refuses a secret that others can read.
@@ -108,6 +148,8 @@ func (l *Link) went(err error) {
 // remedy is what to do about a server that does not let the hub in.
 func remedy(err error) string {
 	switch {
+	case errors.Is(err, errSeedChanged):
+		return "restart the hub, which takes the new seed"
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked),
 		errors.Is(err, nats.ErrAccountAuthExpired):
 		return "the server refuses the hub's key: look at nats.nkey, nats.creds and the user in nats.url, and at the server's list of users"

@@ -65,6 +65,24 @@ func TestHubIsLetInByItsNKeyAndNotByAnother(t *testing.T) {
 	other.say(other.channel("general"), "it goes on without NATS")
 }
 
+// TestSeedThatWasChangedSaysWhatToDo: one that is put in its place is taken at the next start.
+func TestSeedThatWasChangedSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	first, file := newNKey(t)
+	second, other := newNKey(t)
+	b := newBroker(t, func(o *server.Options) { o.Nkeys = []*server.NkeyUser{{Nkey: first}, {Nkey: second}} })
+	w := newWorld(t, b, func(o *Options) { o.Keys.NKey = file })
+	w.log.await(t, "NATS is there")
+	seed, err := os.ReadFile(other)
+	w.ok(err)
+	write(t, file, seed)
+	b.stop()
+	b.start()
+	w.log.await(t, "restart the hub, which takes the new seed")
+	again := newWorld(t, b, func(o *Options) { o.Keys.NKey = file })
+	again.log.await(t, "NATS is there")
+}
+
 // authority signs certificates.
 type authority struct {
 	t    *testing.T
