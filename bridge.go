@@ -217,7 +217,8 @@ type FileRow struct {
 // BridgeStore keeps bridges, what has arrived by them, and what has departed. Files outlive their messages: what was
 // imported once is not imported again because it was erased. ErrNotFound if a bridge does not exist.
 type BridgeStore interface {
-	// Insert adds a bridge. ErrTaken if its id is in use, or its root by another with the same layout.
+	// Insert adds a bridge, with what was kept of a removed one with the same root and layout. ErrTaken if its id is in use, or
+	// its root by another with the same layout.
 	Insert(Bridge) error
 	// Get returns one.
 	Get(id string) (Bridge, error)
@@ -225,8 +226,8 @@ type BridgeStore interface {
 	List() ([]Bridge, error)
 	// Put replaces what may change: agents, channels, whether it is paused, and whether its tree was reached.
 	Put(Bridge) error
-	// Erase erases a bridge, with all that it has kept.
-	Erase(id string) error
+	// Remove removes a bridge. What has come and gone by it is kept.
+	Remove(id string, at time.Time) error
 	// Cursor is how far the order was read for what is to depart. It begins at Since. MoveCursor moves it forward.
 	Cursor(id string) (int64, error)
 	MoveCursor(id string, to int64) error

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"os"
 	"slices"
 	"time"
 
@@ -24,6 +23,7 @@ const (
 // beginning tells what lay in the channels when the bridge was added from what has come since. Times are those of the clock that
 // stamps files. One channel may be mapped later than another, and has a beginning of its own.
 type beginning struct {
+	Added    time.Time        `json:"added"` // when the bridge was; one of another tells nothing
 	Channels map[string]start `json:"channels"`
 	Closed   []string         `json:"closed,omitempty"` // could not be listed when all began: each begins when it can be
 
@@ -48,6 +48,9 @@ func begin(t *tree, before *beginning, b parley.Bridge, channels, closed []strin
 		err := t.inMade(own, func(f *folder) (err error) {
 			if before, err = readBeginning(f); err != nil {
 				return err
+			}
+			if !before.Added.Equal(b.CreatedAt) {
+				before = &beginning{Added: b.CreatedAt, Channels: map[string]start{}}
 			}
 			if lacking := before.lacking(channels); len(lacking) > 0 {
 				if err := before.extend(t, f, lacking, closed); err != nil {
@@ -107,7 +110,7 @@ func (b *beginning) lacking(channels []string) (list []string) {
 // extend makes the beginning of channels that have none. The time is taken and kept first: a bridge that is killed while it lists
 // what is there does not take what comes meanwhile for old.
 func (b *beginning) extend(t *tree, f *folder, lacking, closed []string) error {
-	at, again, err := began(f)
+	at, again, err := b.began(f)
 	if err != nil {
 		return err
 	}
@@ -142,20 +145,16 @@ func (b *beginning) add(channels, closed []string, s start) {
 
 // began is the time at which the listing began, by the clock that stamps files, and whether it had begun before and was cut
 // short.
-func began(f *folder) (at time.Time, again bool, err error) {
+func (b *beginning) began(f *folder) (at time.Time, again bool, err error) {
+	added := b.Added.Format(time.RFC3339Nano)
+	kept, err := f.read(listingFile, presenceSize)
+	if again = err == nil && string(kept.raw) == added; again {
+		return kept.mtime, true, nil
+	}
+	if err := f.replace(listingFile, []byte(added)); err != nil {
+		return at, false, err
+	}
 	info, err := f.stat(listingFile)
-	if again = err == nil; again {
-		return info.ModTime(), true, nil
-	}
-	handle, _, err := f.openFile(listingFile, os.O_WRONLY|os.O_CREATE)
-	if err != nil {
-		return at, false, err
-	}
-	_, err = handle.WriteString("\n")
-	if err = errors.Join(err, handle.Sync(), handle.Close(), f.sync()); err != nil {
-		return at, false, err
-	}
-	info, err = f.stat(listingFile)
 	if err != nil {
 		return at, false, err
 	}

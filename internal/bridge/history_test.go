@@ -77,7 +77,7 @@ func TestABeginningThatWasCutShort(t *testing.T) {
 			s := newSite(t)
 			old := s.say("paper", 1)
 			s.must(os.MkdirAll(s.at(own), 0o755))
-			s.put(".parley/"+listingFile, "\n")
+			s.put(".parley/"+listingFile, s.hub.bridge.CreatedAt.Format(time.RFC3339Nano))
 			s.put(".parley/"+beginningFile, "")
 			now := time.Now()
 			stampAt := func(name string, at time.Time) { s.must(os.Chtimes(s.at(name), time.Time{}, at.Truncate(step))) }
@@ -96,6 +96,28 @@ func TestABeginningThatWasCutShort(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A tree whose bridge was removed and is added again has a new beginning: what lies there is history, also what has come meanwhile.
+func TestATreeThatIsJoinedAgainBeginsAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		s.say("paper", 1)
+		s.during(func() { s.polls(1) })
+		meanwhile := s.say("paper", 2)
+		s.put(".parley/"+listingFile, s.hub.bridge.CreatedAt.Format(time.RFC3339Nano)) // it was killed
+		time.Sleep(time.Hour)
+		s.hub.bridge.CreatedAt = time.Now()
+		last := s.say("paper", 3)
+		s.during(func() {
+			s.polls(1)
+			fresh := s.say("paper", 4)
+			s.polls(1)
+			live, history := s.came()
+			s.is("live", live, []string{fresh})
+			s.is("history", history[1:], []string{meanwhile, last})
+		})
+	})
 }
 
 func TestRenamesThatAreSeenLate(t *testing.T) {

@@ -238,7 +238,7 @@ func (h *Hub) RemoveBridge(ctx context.Context, caller Caller, id string) error 
 			err = s.recall(view.Bridge, func(string) bool { return true })
 		}
 		if err == nil {
-			err = s.Bridges().Erase(id)
+			err = s.Bridges().Remove(id, s.now)
 		}
 		if err != nil {
 			return view, err

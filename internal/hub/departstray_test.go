@@ -25,7 +25,7 @@ func (w *world) written(id string, channels ...string) []string {
 	return wordsOf(list)
 }
 
-// What waits for somebody who lives in channels is written once the tree is joined again, and nothing else of before.
+// What was to be written is once the tree is joined again, and nothing that was posted meanwhile, unless it waits for somebody.
 func TestWhatWaitsIsWrittenWhenATreeIsJoinedAgain(t *testing.T) {
 	t.Parallel()
 	w := paper(t)
@@ -33,8 +33,10 @@ func TestWhatWaitsIsWrittenWhenATreeIsJoinedAgain(t *testing.T) {
 	m := w.say("bot", "paper", "@claude well?").Message
 	w.departs("tree", "paper") // and is not written
 	w.ok(w.RemoveBridge(ctx, user, "tree"))
+	w.say("bot", "paper", "nobody hears this there")
+	w.say("bot", "paper", "@claude still there?")
 	w.tree(parley.LayoutAgentOS, "tree", "claude")
-	same(t, "what is written", w.written("tree", "paper"), []string{"@claude well?"})
+	same(t, "what is written", w.written("tree", "paper"), []string{"for everybody", "@claude well?", "@claude still there?"})
 	same(t, "what became of it", w.stateOf(m.ID, "claude"), parley.DeliveryAcked)
 	same(t, "once", w.written("tree", "paper"), []string{})
 	w.sound()

@@ -47,24 +47,29 @@ func TestMailFollowsWhoMoves(t *testing.T) {
 	}
 }
 
-// A tree that is joined again gets what was given back under the names it had, though the files were found before.
+// A tree that is joined again, under whatever name, gets what was given back under the names it had; and what had come by it does not
+// come again.
 func TestMailOfATreeThatIsJoinedAgain(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.dispatched("ned")
 	w.tree(parley.LayoutInbox, "tree", "ana")
+	view := get[parley.BridgeView](w)(w.BridgeAt(user).Bridge(ctx, "tree"))
 	w.dm("ned", "ana", "hello")
 	out := w.departsOne("tree")
 	w.reports("tree", parley.DepartureWritten, out)
-	w.ok(w.RemoveBridge(ctx, user, "tree"))
-	w.tree(parley.LayoutInbox, "tree", "ana")
-	found := parley.Arrival{
-		BridgeFile: parley.BridgeFile{Path: "state/agents/ana/inbox/" + out.Name + ".json"}, Name: out.Name, From: "ned", To: "ana", History: true,
-		Draft: parley.Draft{Content: text("hello")},
+	came := parley.Arrival{
+		BridgeFile: parley.BridgeFile{Path: "state/agents/ned/inbox/msg_00000001.json", Digest: "d"}, Name: "msg_00000001", From: "ana", To: "ned",
+		Draft: parley.Draft{Content: text("hello you")},
 	}
-	got := get[[]parley.Arrived](w)(w.BridgeAt(user).Arrive(ctx, "tree", []parley.Arrival{found}))
-	same(t, "found", got[0].Error.Code, parley.NotPermitted)
-	same(t, "the name", namesOf(w.departs("tree")), []string{out.Name})
+	door := w.BridgeAt(user)
+	first := get[[]parley.Arrived](w)(door.Arrive(ctx, "tree", []parley.Arrival{came}))
+	w.ok(w.RemoveBridge(ctx, user, "tree"))
+	get[parley.BridgeView](w)(w.AddBridge(ctx, user, parley.NewBridge{ID: "again", Layout: parley.LayoutInbox, Root: view.Root, Agents: []string{"ana"}}))
+	export := parley.BridgeFile{Path: "state/agents/ana/inbox/" + out.Name + ".json"}
+	same(t, "new", get[[]parley.BridgeFile](w)(door.Unknown(ctx, "again", []parley.BridgeFile{export, came.BridgeFile})), []parley.BridgeFile(nil))
+	same(t, "again", get[[]parley.Arrived](w)(door.Arrive(ctx, "again", []parley.Arrival{came})), []parley.Arrived{{Message: first[0].Message, Duplicate: true}})
+	same(t, "the name", namesOf(w.departs("again")), []string{out.Name})
 }
 
 // Who lives only in channels is not woken where it cannot read, and gets no work there: nobody waits for what cannot come.

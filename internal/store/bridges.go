@@ -2,6 +2,8 @@ package store
 
 import (
 	"database/sql"
+	"fmt"
+	"time"
 
 	"github.com/parley-hub/parley"
 )
@@ -13,7 +15,7 @@ func (s bridges) Insert(b parley.Bridge) error {
 	if err != nil {
 		return err
 	}
-	changing, err := encodeBridge(b)
+	args, err := encodeBridge(b)
 	if err != nil {
 		return err
 	}
@@ -21,13 +23,17 @@ func (s bridges) Insert(b parley.Bridge) error {
 	if err := s.row("SELECT coalesce(max(num), 0) + 1 FROM bridges", nil, []any{&num}); err != nil {
 		return err
 	}
-	args := []any{
-		num, b.ID, string(b.Layout), b.Root, textOrNull(b.QueueAgent), millisOrNull(b.ReplaySince), flag(b.Outside), maker.num,
-		millis(b.CreatedAt), b.Since,
+	args = append(args, b.ID, textOrNull(b.QueueAgent), millisOrNull(b.ReplaySince), flag(b.Outside), maker.num, millis(b.CreatedAt), b.Since,
+		string(b.Layout), b.Root)
+	n, err := s.exec(`UPDATE bridges SET agents = $1, channels = $2, paused = $3, reached = $4, id = $5, queue_agent = $6, replay_since = $7,
+			outside = $8, created_by = $9, created_at = $10, since = $11, cursor = $11, removed_at = NULL
+		WHERE layout = $12 AND root = $13 AND removed_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM bridges WHERE id = $5)`, args...)
+	if n > 0 || err != nil {
+		return err
 	}
-	n, err := s.exec(`INSERT INTO bridges (num, id, layout, root, queue_agent, replay_since, outside, created_by, created_at, since, cursor,
-			agents, channels, paused, reached)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11, $12, $13, $14) ON CONFLICT DO NOTHING`, append(args, changing...)...)
+	n, err = s.exec(`INSERT INTO bridges (agents, channels, paused, reached, id, queue_agent, replay_since, outside, created_by, created_at, since,
+			cursor, layout, root, num)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12, $13, $14) ON CONFLICT DO NOTHING`, append(args, num)...)
 	return changed(n, err, parley.ErrTaken)
 }
 
@@ -49,14 +55,15 @@ func (s bridges) Get(id string) (parley.Bridge, error) {
 	if !plausible(id) {
 		return parley.Bridge{}, parley.ErrNotFound
 	}
-	return only(s.find("WHERE b.id = $1", id))
+	return only(s.find("AND b.id = $1", id))
 }
 
 func (s bridges) List() ([]parley.Bridge, error) { return s.find("ORDER BY b.id") }
 
 func (s bridges) find(rest string, args ...any) ([]parley.Bridge, error) {
 	return readAll(s.tx, func() *bridgeRow { return &bridgeRow{} }, `SELECT b.id, b.layout, b.root, b.agents, b.channels, b.queue_agent,
-		b.replay_since, b.outside, b.paused, b.created_by, b.created_at, b.since, b.reached FROM bridges b `+rest, args...)
+		b.replay_since, b.outside, b.paused, b.created_by, b.created_at, b.since, b.reached
+		FROM bridges b WHERE b.removed_at IS NULL `+rest, args...)
 }
 
 func (s bridges) Put(b parley.Bridge) error {
@@ -71,19 +78,12 @@ func (s bridges) Put(b parley.Bridge) error {
 	return s.writeOne("UPDATE bridges SET agents = $2, channels = $3, paused = $4, reached = $5 WHERE num = $1", append([]any{num}, changing...)...)
 }
 
-func (s bridges) Erase(id string) error {
+func (s bridges) Remove(id string, at time.Time) error {
 	num, err := s.num(id)
 	if err != nil {
 		return err
 	}
-	for _, statement := range []string{
-		"DELETE FROM departures WHERE bridge = $1", "DELETE FROM bridge_files WHERE bridge = $1", "DELETE FROM bridges WHERE num = $1",
-	} {
-		if err := s.write(statement, num); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.writeOne("UPDATE bridges SET id = $2, removed_at = $3 WHERE num = $1", num, fmt.Sprintf("~%d", num), millis(at)) // its id is free
 }
 
 func (s bridges) Cursor(id string) (at int64, err error) {
@@ -107,7 +107,7 @@ func (s bridges) num(id string) (num int64, err error) {
 	if !plausible(id) {
 		return 0, parley.ErrNotFound
 	}
-	return num, s.row("SELECT num FROM bridges WHERE id = $1", []any{id}, []any{&num})
+	return num, s.row("SELECT num FROM bridges WHERE id = $1 AND removed_at IS NULL", []any{id}, []any{&num})
 }
 
 // bridgeRow is a row of bridges as it is read.

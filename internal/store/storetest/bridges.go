@@ -9,7 +9,7 @@ var bridgeTests = []test{
 	{"a bridge is replaced but for where it is", bridgePut},
 	{"an id, and a root with its layout, is used once", bridgeTaken},
 	{"a cursor begins with the bridge and goes forward only", bridgeCursor},
-	{"a bridge is erased with all that it has kept, others are not", bridgeErase},
+	{"a bridge that is removed is known again by its tree", bridgeRemove},
 	{"there is nothing of a bridge that does not exist", bridgeUnknown},
 }
 
@@ -115,19 +115,39 @@ func bridgeCursor(f *fixture) {
 	f.same("of another", cursor("other"), int64(7))
 }
 
-func bridgeErase(f *fixture) {
+func bridgeRemove(f *fixture) {
 	f.agents("arya")
 	f.bridges(newBridge("tree"), newBridge("other"))
 	file, kept := newFile("tree", "a.json", ""), newFile("other", "a.json", "")
 	f.arrived(file, kept)
 	departed := f.depart(newDeparture("tree", "arya", "name", newID()), newDeparture("other", "arya", "name", newID()))
-	f.update(func(tx parley.Tx) error { return tx.Bridges().Erase("tree") })
+	f.update(func(tx parley.Tx) error { return tx.Bridges().Remove("tree", at(1)) })
 	f.same("left", f.bridgeList(), []parley.Bridge{newBridge("other")})
 	f.same("a file of the other", f.file("other", file.File), kept)
-	f.bridges(newBridge("tree"))
-	f.missing("its file", func(tx parley.Tx) error { return found(tx.Bridges().File("tree", file.File)) })
-	f.missing("its departure", func(tx parley.Tx) error { return found(tx.Bridges().DepartureAt("tree", departed[0].Num)) })
-	f.update(func(tx parley.Tx) error { return found(tx.Bridges().DepartureAt("other", departed[1].Num)) })
+	for _, gone := range []string{"tree", "~1"} {
+		f.missing("the removed", func(tx parley.Tx) error { return found(tx.Bridges().Get(gone)) })
+		f.missing("its file", func(tx parley.Tx) error { return found(tx.Bridges().File(gone, file.File)) })
+	}
+
+	again := newBridge("again")
+	again.Root, again.Agents, again.Since, again.CreatedAt = newBridge("tree").Root, []string{"arya"}, 40, at(2)
+	taken := again
+	taken.ID = "other"
+	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Bridges().Insert(taken) })
+	f.bridges(again)
+	f.same("joined again", f.bridgeList(), []parley.Bridge{again, newBridge("other")})
+	file.Bridge, departed[0].Bridge, departed[0].Message = "again", "again", "" // there is no such message
+	f.same("its file", f.file("again", file.File), file)
+	f.same("its departure", read(f, func(tx parley.Tx) (parley.DepartureRow, error) {
+		return tx.Bridges().DepartureAt("again", departed[0].Num)
+	}), departed[0])
+	f.same("its cursor", read(f, func(tx parley.Tx) (int64, error) { return tx.Bridges().Cursor("again") }), int64(40))
+	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Bridges().Insert(again) })
+
+	elsewhere := newBridge("tree")
+	elsewhere.Root = "/elsewhere"
+	f.bridges(elsewhere)
+	f.missing("a file of another tree", func(tx parley.Tx) error { return found(tx.Bridges().File("tree", file.File)) })
 }
 
 func bridgeUnknown(f *fixture) {
@@ -137,7 +157,7 @@ func bridgeUnknown(f *fixture) {
 		for name, call := range map[string]func(parley.BridgeStore) error{
 			"Get":           func(s parley.BridgeStore) error { return found(s.Get(id)) },
 			"Put":           func(s parley.BridgeStore) error { return s.Put(newBridge(id)) },
-			"Erase":         func(s parley.BridgeStore) error { return s.Erase(id) },
+			"Remove":        func(s parley.BridgeStore) error { return s.Remove(id, at(1)) },
 			"Cursor":        func(s parley.BridgeStore) error { return found(s.Cursor(id)) },
 			"MoveCursor":    func(s parley.BridgeStore) error { return s.MoveCursor(id, 9) },
 			"Arrived":       func(s parley.BridgeStore) error { return s.Arrived(newFile(id, "a.json", "")) },

@@ -1,2 +1,5 @@
 -- +goose Up
 ALTER TABLE bridges ADD COLUMN reached BIGINT NOT NULL DEFAULT 0;  -- a bridge has been at the tree
+
+-- When a bridge was removed. What came and went by it is kept for when its tree is joined again.
+ALTER TABLE bridges ADD COLUMN removed_at BIGINT;
