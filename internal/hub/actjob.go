@@ -190,17 +190,21 @@ func (s *scene) do(j *job, m parley.Message, tree *parley.Bridge) error {
 	return s.sayOfTask(&t, j.says)
 }
 
-// toldInTree has the document by which a task ends be the callback to a requester who reads it in the same channel of the same
-// tree: another one would say it twice.
+// toldInTree has the document by which a task ends be the callback to a requester who reads it in its inbox, or in the same channel
+// of the same tree: another one would say it twice.
 func (s *scene) toldInTree(t *parley.Task, m parley.Message, tree *parley.Bridge) error {
-	if tree == nil || m.Conversation != t.CallbackTo || tree.Layout != parley.LayoutAgentOS {
+	if tree == nil || t.CallbackTo == "" {
 		return nil
 	}
 	to, _, err := s.calledBack(*t)
 	if err != nil {
 		return err
 	}
-	if _, reads, err := s.livesIn(*tree, to.ID); err != nil || !reads {
+	reads := s.finder == to.ID
+	if !reads && m.Conversation == t.CallbackTo && tree.Layout == parley.LayoutAgentOS {
+		_, reads, err = s.livesIn(*tree, to.ID)
+	}
+	if err != nil || !reads {
 		return err
 	}
 	after := *t

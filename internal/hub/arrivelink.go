@@ -121,7 +121,7 @@ func (s *scene) inTree(b parley.Bridge, name, folder, from string) (string, erro
 }
 
 // keepHistory stores a document as something that was said before, or among others: it gets a place at the end of the
-// order with its own time, and is delivered to nobody.
+// order with its own time, and is delivered to nobody. What it answers is answered all the same.
 func (in *arrival) keepHistory(b parley.Bridge, l *landing, got parley.Arrived) (parley.Arrived, error) {
 	where, err := in.pastPlace(b, l)
 	if err != nil {
@@ -150,8 +150,15 @@ func (in *arrival) keepHistory(b parley.Bridge, l *landing, got parley.Arrived) 
 			return got, err
 		}
 	}
+	says, notices, err := in.heedWithin(l, &m, answered, where)
+	if got.Notices = append(got.Notices, notices...); err != nil {
+		return got, err
+	}
 	got.Message = m.ID
-	return got, in.addMessage(m, l.post.digest)
+	if err := in.addMessage(m, l.post.digest); err != nil {
+		return got, err
+	}
+	return got, in.settleWithin(says, m)
 }
 
 // past is when something was said: as it says itself, but not ahead.

@@ -191,6 +191,7 @@ type scene struct {
 
 	bridged bool           // what is done comes over a bridge, by a file that carries no credential
 	tree    *parley.Bridge // which one, while a document of it is stored
+	finder  string         // who finds in its inbox what is said of a task now, by the document itself
 
 	joined []parley.Bridge // all, once they were read
 

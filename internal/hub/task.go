@@ -275,7 +275,7 @@ func merged(before *parley.TaskProgress, p parley.TaskProgress) *parley.TaskProg
 // tellBlocked lets the requester of a task know that it cannot go on. Only who fetches for itself is woken for it.
 func (s *scene) tellBlocked(t parley.Task) error {
 	to, err := s.Agents().Find(t.Requester)
-	if err != nil || to.RemovedAt != nil || to.ID == t.Assignee {
+	if err != nil || to.RemovedAt != nil || to.ID == t.Assignee || to.ID == s.finder {
 		return err
 	}
 	assignee, err := s.Agents().Find(t.Assignee)

@@ -1,0 +1,116 @@
+package hub_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+// asksWithin has somebody ask another of the same tree for work, through the hub, and says what departs for it.
+func asksWithin(w *world, l parley.Layout, queue bool) (parley.Departure, string) {
+	w.t.Helper()
+	w.tree(l, "tree", "gm", "assistant")
+	work := parley.Draft{Type: parley.TypeRequest, Payload: json.RawMessage(`{"action":"task.assign","params":{"text":"Draft it"}}`)}
+	if queue {
+		w.arrives("tree", parley.Arrival{Name: "req-1", From: "assistant", To: "gm", Queue: true, Draft: work})
+	} else {
+		work.Direct = []string{"gm"}
+		w.post("assistant", work)
+	}
+	out := w.departsOne("tree")
+	w.reports("tree", parley.DepartureWritten, out)
+	w.reports("tree", parley.DepartureSeen, out)
+	return out, out.Message.Task
+}
+
+// copied is what one script has written to another: nobody is woken by it.
+func (w *world) copied(a parley.Arrival) parley.Arrived {
+	w.t.Helper()
+	a.History = true
+	return w.arrives("tree", a)
+}
+
+// A task of the hub's between two who live in one tree ends by the document that the one has written to the other.
+func TestATaskWithinATreeOfInboxes(t *testing.T) {
+	t.Parallel()
+	ends := map[string]struct {
+		draft   parley.Draft
+		status  parley.TaskState
+		outcome parley.TaskOutcome
+	}{
+		"a response": {
+			parley.Draft{Type: parley.TypeResponse, Content: text("done"), Payload: json.RawMessage(`{"requestId":"r","status":"success","result":{"text":"done"}}`)},
+			parley.TaskCompleted, parley.OutcomeSuccess,
+		},
+		"an error": {parley.Draft{
+			Type: parley.TypeError, Content: text("no"), Payload: json.RawMessage(`{"requestId":"r","code":"E005","message":"no","recoverable":false}`),
+		}, parley.TaskFailed, ""},
+		"a result": {
+			parley.Draft{Type: parley.TypeResult, Content: text("half"), Payload: json.RawMessage(`{"status":"partial"}`)}, parley.TaskCompleted, parley.OutcomePartial,
+		},
+	}
+	for name, c := range ends {
+		for _, queue := range []bool{true, false} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				w := newHub(t)
+				layout := parley.LayoutBlackboard
+				if !queue {
+					layout = parley.LayoutInbox
+				}
+				out, task := asksWithin(w, layout, queue)
+				got := w.copied(parley.Arrival{Name: "re-1", From: "gm", To: "assistant", ReplyTo: out.Name, Draft: c.draft})
+				is := w.task(task)
+				same(t, "the task", []any{is.Status, is.Outcome, is.Callback}, []any{c.status, c.outcome, got.Message})
+				d := w.delivery(out.Message.ID, "gm")
+				same(t, "the request", []any{d.State, d.Answer}, []any{parley.DeliveryAnswered, got.Message})
+				same(t, "what departs", w.departs("tree"), []parley.Departure(nil))
+				same(t, "what waits", []any{w.inbox("assistant"), w.inbox("gm")}, []any{parley.Inbox{}, parley.Inbox{}})
+				w.sound()
+			})
+		}
+	}
+}
+
+// What one who lives in a tree says to another of how a task of the hub's goes is progress of it, and is told to nobody again.
+func TestProgressWithinATree(t *testing.T) {
+	t.Parallel()
+	for name, draft := range map[string]parley.Draft{
+		"a notification":  {Type: parley.TypeNotification, Payload: json.RawMessage(`{"event":"progress","message":"a third","progress":{"current":1,"total":3}}`)},
+		"a status update": {Type: "status-update", Payload: json.RawMessage(`{"status":"blocked","message":"a third","blockers":["no key"]}`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			out, task := asksWithin(w, parley.LayoutInbox, false)
+			w.copied(parley.Arrival{Name: "re-1", From: "gm", To: "assistant", ReplyTo: out.Name, Draft: draft})
+			is := w.task(task)
+			if is.Status != parley.TaskActive || is.Progress == nil || is.Progress.Message != "a third" {
+				t.Errorf("the task is %s, with the progress %+v", is.Status, is.Progress)
+			}
+			same(t, "what departs", w.departs("tree"), []parley.Departure(nil))
+			w.sound()
+		})
+	}
+}
+
+// Only the word of the assignee counts, and who is not in the tree is called back as ever.
+func TestATaskWithinATreeIsItsAssignees(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.tree(parley.LayoutBlackboard, "tree", "gm", "assistant")
+	task := w.delegates(user, "gm", "Draft it")
+	out := w.departsOne("tree")
+	w.reports("tree", parley.DepartureWritten, out)
+	done := parley.Draft{Type: parley.TypeResponse, Content: text("done"), Payload: json.RawMessage(`{"requestId":"r","status":"success","result":{"text":"done"}}`)}
+	w.copied(parley.Arrival{Name: "re-1", From: "assistant", To: "gm", ReplyTo: out.Name, Draft: done})
+	same(t, "of another", w.task(task).Status, parley.TaskQueued)
+	got := w.copied(parley.Arrival{Name: "re-2", From: "gm", To: "assistant", ReplyTo: out.Name, Draft: done})
+	is := w.task(task)
+	same(t, "of the assignee", is.Status, parley.TaskCompleted)
+	if is.Callback == "" || is.Callback == got.Message {
+		t.Errorf("the callback is %q", is.Callback)
+	}
+	w.sound()
+}
