@@ -137,6 +137,9 @@ func bodyOfClawOS(want view, out parley.Departure) (word string, payload object)
 	if want.Text != "" && textOfClawOS(makes.word, payload) != want.Text {
 		setText(makes.word, &payload, want.Text)
 	}
+	if makes.word == "response" && !payload.has("error") {
+		payload.set("error", nil)
+	}
 	if makes.word == "request" && want.Deadline != nil && !sameTime(moment(payload.text("deadline")), want.Deadline) {
 		payload.set("deadline", stamp(*want.Deadline))
 	}
