@@ -44,11 +44,11 @@ func (s *scene) unknownFiles(b parley.Bridge, files []parley.BridgeFile) (list [
 		if have[f] {
 			continue
 		}
-		own, err := s.ownExport(b, folderOf(f.Path), strings.TrimSuffix(path.Base(f.Path), ".json"))
+		own, of, err := s.ownExport(b, folderOf(f.Path), strings.TrimSuffix(path.Base(f.Path), ".json"))
 		if err != nil {
 			return nil, err
 		}
-		if !own {
+		if !own || of.ID != "" { // else who wrote it has to be looked at
 			list = append(list, f)
 		}
 	}
@@ -62,15 +62,6 @@ func folderOf(file string) string {
 		dir = path.Dir(dir)
 	}
 	return path.Base(dir)
-}
-
-// ownExport says whether the hub itself has written, or will write, a file of that name there.
-func (s *scene) ownExport(b parley.Bridge, folder, name string) (bool, error) {
-	if folder == "" || !keepable(folder, name) {
-		return false, nil
-	}
-	_, err := s.Bridges().DepartedAs(b.ID, folder, name)
-	return err == nil, ignoreNotFound(err)
 }
 
 // longestKept is how long a path or a name in a dialect is at most.

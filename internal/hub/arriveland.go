@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -142,12 +143,18 @@ func (s *scene) cameBefore(b parley.Bridge, l *landing) (first parley.Arrived, k
 	if !errors.Is(err, parley.ErrNotFound) {
 		return first, false, err
 	}
-	folder := l.Channel
-	if folder == "" {
-		folder = l.To
+	folder := cmp.Or(l.Channel, l.To)
+	if l.Channel == "" && l.To == parley.All {
+		folder = folderOf(l.Path)
 	}
-	if own, err := s.ownExport(b, folder, l.Name); own || err != nil {
-		return parley.Arrived{Duplicate: true}, own, err
+	own, of, err := s.ownExport(b, folder, l.Name)
+	switch {
+	case err != nil:
+		return first, false, err
+	case own && of.ID == "":
+		return parley.Arrived{Duplicate: true}, true, nil
+	case own && of.From == l.From && !l.Queue:
+		return parley.Arrived{Message: of.ID, Duplicate: true}, true, s.Bridges().Arrived(l.row(b.ID, of.ID, s.now))
 	}
 	if l.To != parley.All || l.Channel != "" {
 		return first, false, nil

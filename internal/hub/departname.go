@@ -14,11 +14,14 @@ func (d *departing) name(m parley.Message, recipient, folder string) (parley.Dep
 	row := parley.DepartureRow{
 		Bridge: d.id, Message: m.ID, Recipient: recipient, Folder: folder, Name: m.ID, State: parley.DepartureDue, At: d.now,
 	}
-	var err error
-	switch d.bridge.Layout {
-	case parley.LayoutAgentOS:
+	kept, err := d.keptName(m, folder)
+	switch {
+	case err != nil:
+	case kept != "":
+		row.Name = kept
+	case d.bridge.Layout == parley.LayoutAgentOS:
 		row.Name, err = d.postName(m, folder)
-	case parley.LayoutInbox:
+	case d.bridge.Layout == parley.LayoutInbox:
 		row.Name, err = d.mailName(m, recipient)
 	}
 	if err != nil {

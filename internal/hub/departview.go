@@ -50,7 +50,7 @@ func isFinal(m parley.Message) bool {
 }
 
 // replyName is what the message that one answers is called in the tree, or nothing: the name of the file that it has come by, or
-// under which it has departed, to whoever answers it or is answered.
+// under which it has departed, to whoever answers it or is answered; else what its sender knows it by.
 func (d *departing) replyName(m parley.Message, recipient string) (string, error) {
 	if m.InReplyTo == "" {
 		return "", nil
@@ -68,5 +68,16 @@ func (d *departing) replyName(m parley.Message, recipient string) (string, error
 			return row.Name, err
 		}
 	}
-	return "", nil
+	return d.knownAs(m.InReplyTo)
+}
+
+// knownAs is what a message that was never in the tree is called by whoever sent it: by the id of the document that it was, or in a
+// blackboard, which is read by commands too, by the hub's own.
+func (d *departing) knownAs(id string) (string, error) {
+	m, err := d.Messages().Get(id)
+	name := ownName(d.bridge.Layout, m)
+	if name == "" && d.bridge.Layout == parley.LayoutBlackboard {
+		name = id
+	}
+	return name, ignoreNotFound(err)
 }
