@@ -3,6 +3,7 @@ package hub
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/parley-hub/parley"
@@ -45,6 +46,7 @@ func (s *scene) spreadTo(tier parley.Tier, p *post) (notices []string, err error
 		return nil, err
 	}
 	p.spread = []parley.Reach{}
+	var barred []string
 	for _, a := range all {
 		if a.Kind != parley.KindAgent || a.RemovedAt != nil || a.ID == s.me.ID || tier != "" && a.Tier != tier {
 			continue
@@ -54,6 +56,7 @@ func (s *scene) spreadTo(tier parley.Tier, p *post) (notices []string, err error
 			return notices, err
 		}
 		if !v.Allowed || v.RequiresApproval {
+			barred = append(barred, a.ID)
 			continue
 		}
 		if err := s.mustReach(a); parley.CodeOf(err) == parley.Unavailable {
@@ -74,7 +77,22 @@ func (s *scene) spreadTo(tier parley.Tier, p *post) (notices []string, err error
 		}
 		p.spread = append(p.spread, parley.Reach{Agent: a.ID, Wakes: !full && p.draft.Type.Wakes()})
 	}
+	if len(p.spread)+len(notices) == 0 {
+		notices = append(notices, s.reachedNobody(tier, barred))
+	}
 	return notices, nil
+}
+
+// reachedNobody says why what is for everybody is told to nobody.
+func (s *scene) reachedNobody(tier parley.Tier, barred []string) string {
+	switch {
+	case len(barred) > 0:
+		return fmt.Sprintf("it reached nobody: %s may not contact %s (to see why: parley permit check %s %s)", s.me.ID, listed(barred), s.me.ID, barred[0])
+	case tier != "":
+		return fmt.Sprintf("it reached nobody: no other agent is of the tier %s (parley agent set AGENT --tier %s)", tier, tier)
+	default:
+		return "it reached nobody: there is no other agent"
+	}
 }
 
 func (s *scene) inboxIsFull(a parley.Agent) (bool, error) {
