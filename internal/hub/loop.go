@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -66,6 +67,8 @@ func (l *loop) exchange(d *parley.Delivery) (held bool, err error) {
 	switch {
 	case err != nil:
 		return false, err
+	case l.onlyAnswers(recipient):
+		return false, l.lengthen(pair, recipient, chain)
 	case l.m.Hops > l.limits.Hops:
 		return true, l.hold(d, parley.Errorf(parley.DependencyFailed, "%d automatic messages in a row have led to this, and %s is not woken by more than %d",
 			l.m.Hops, recipient.ID, l.limits.Hops).Suggest("let a person go on with it"))
@@ -77,6 +80,28 @@ func (l *loop) exchange(d *parley.Delivery) (held bool, err error) {
 			Suggest("a person's message lets it go on"))
 	}
 	return false, l.count(pair, recipient, chain)
+}
+
+// onlyAnswers says that a message is a run's answer to whoever lives in a tree: it wakes nobody there, it is a file that a script may
+// read. Asking again is no exchange then.
+func (l *loop) onlyAnswers(recipient parley.Agent) bool {
+	return recipient.Runtime == parley.RuntimeBridge && l.m.Source == sourceRun && l.m.Type == parley.TypeResponse && l.m.InReplyTo != "" &&
+		!slices.Contains(l.m.Mentions, recipient.ID)
+}
+
+// reacts says of a message from a tree that it was caused by another, which it need not name: S0's watchers say so.
+func (l *loop) reacts() bool {
+	if l.m.Source != bridged {
+		return false
+	}
+	var kept struct {
+		Document struct {
+			Metadata struct {
+				Mode string `json:"mode"`
+			} `json:"metadata"`
+		} `json:"agentos"`
+	}
+	return l.m.InReplyTo != "" || json.Unmarshal(l.m.Metadata, &kept) == nil && kept.Document.Metadata.Mode == "watcher"
 }
 
 func (l *loop) hold(d *parley.Delivery, cause *parley.Error) error {
@@ -102,7 +127,7 @@ func (l *loop) pair(other string) (parley.Exchange, error) {
 // count counts an exchange, and opens the breaker with the last one that passes. One that nobody has answered
 // is not counted again: who only sends is in no loop.
 func (l *loop) count(pair parley.Exchange, recipient parley.Agent, chain int) error {
-	if pair.Last != l.sender.ID {
+	if pair.Last != l.sender.ID || l.reacts() {
 		pair.Count++
 	}
 	pair.Last, pair.At, pair.Conversation = l.sender.ID, l.now, l.m.Conversation
@@ -110,19 +135,23 @@ func (l *loop) count(pair parley.Exchange, recipient parley.Agent, chain int) er
 	if err := l.Loops().Put(pair); err != nil {
 		return err
 	}
-	switch {
-	case pair.Open:
-		l.said = true
-		return l.open(pair, fmt.Sprintf("%s and %s have woken each other %d times in a row; further wakes between them are held. "+
-			"A person's message here, or: parley agent resume-pair %s %s, lets them wake each other again; what was held has to be sent again.",
-			l.sender.Name, recipient.Name, pair.Count, l.sender.ID, recipient.ID))
-	case chain == l.limits.Exchanges && !l.said:
-		l.said = true
-		return l.open(pair, fmt.Sprintf("%d automatic wakes in a row have led to the message of %s to %s; further wakes along this chain are held. "+
-			"A person's message here lets them go on.", chain, l.sender.Name, recipient.Name))
-	default:
+	if !pair.Open {
+		return l.lengthen(pair, recipient, chain)
+	}
+	l.said = true
+	return l.open(pair, fmt.Sprintf("%s and %s have woken each other %d times in a row; further wakes between them are held. "+
+		"A person's message here, or: parley agent resume-pair %s %s, lets them wake each other again; what was held has to be sent again.",
+		l.sender.Name, recipient.Name, pair.Count, l.sender.ID, recipient.ID))
+}
+
+// lengthen says when a chain has become as long as it may be.
+func (l *loop) lengthen(pair parley.Exchange, recipient parley.Agent, chain int) error {
+	if chain != l.limits.Exchanges || l.said {
 		return nil
 	}
+	l.said = true
+	return l.open(pair, fmt.Sprintf("%d automatic wakes in a row have led to the message of %s to %s; further wakes along this chain are held. "+
+		"A person's message here lets them go on.", chain, l.sender.Name, recipient.Name))
 }
 
 // open says in the conversation, once, why further wakes are held.

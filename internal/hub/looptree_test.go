@@ -1,0 +1,61 @@
+package hub_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// talks has a script write to an agent of the hub's again and again, which answers each time, and says how many were answered.
+func talks(w *world, most int, next func(a *parley.Arrival, answer string)) int {
+	w.t.Helper()
+	w.dispatched("ned")
+	w.tree(parley.LayoutAgentOS, "tree", "ana")
+	w.channel("user", "paper", "ned")
+	answer := ""
+	for n := range most {
+		a := parley.Arrival{Name: fmt.Sprintf("msg-20260301-0900%02d-ana-abcd", n), From: "ana", To: "ned", Channel: "paper", Draft: parley.Draft{Content: text("go on")}}
+		next(&a, answer)
+		got := w.arrives("tree", a)
+		if heldUp(w.delivery(got.Message, "ned")) {
+			return n
+		}
+		w.answers("ned", fmt.Sprint("answer ", n))
+		list := w.departs("tree", "paper")
+		answer = list[0].Name
+		w.reports("tree", parley.DepartureWritten, list...)
+		w.clock.advance(time.Second)
+	}
+	return most
+}
+
+// A script that asks anew, whatever it was answered, is in no loop.
+func TestAScriptThatAsksAnewIsInNoLoop(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	same(t, "answered", talks(w, 30, func(*parley.Arrival, string) {}), 30)
+	same(t, "lines", w.lines("paper"), []string{})
+}
+
+// One that answers each answer is, whether it names what it answers or only says that it is a watcher.
+func TestAScriptThatAnswersEachAnswerIsHeld(t *testing.T) {
+	t.Parallel()
+	for name, next := range map[string]func(a *parley.Arrival, answer string){
+		"by name": func(a *parley.Arrival, answer string) { a.ReplyTo = answer },
+		"a watcher": func(a *parley.Arrival, _ string) {
+			a.Draft.Metadata = json.RawMessage(`{"agentos":{"metadata":{"mode":"watcher"}}}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			if n := talks(w, 30, next); n > 8 {
+				t.Errorf("%d were answered", n)
+			}
+			same(t, "one line", len(w.lines("paper")), 1)
+		})
+	}
+}
