@@ -165,7 +165,7 @@ func (d *departing) admits(to parley.Agent, delivery parley.Delivery) bool {
 
 // mail lists what waits for those who live in the tree and has no name yet, oldest first.
 func (d *departing) mail() error {
-	waiting, err := d.waiting()
+	waiting, err := d.waiting(parley.Queue{Wakes: true}, parley.Queue{})
 	if err != nil {
 		return err
 	}
@@ -180,18 +180,20 @@ func (d *departing) mail() error {
 	return nil
 }
 
-// waiting is what is ready for those who live in the tree, by seq.
-func (d *departing) waiting() (list []parley.Delivery, err error) {
+// waiting is what is ready for those who live in the tree, of what is looked for, by seq.
+func (d *departing) waiting(looks ...parley.Queue) (list []parley.Delivery, err error) {
 	inboxes, err := d.Queue().Inboxes()
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range slices.Sorted(maps.Keys(d.residents)) {
-		if open := inboxes[id]; open.Waking+open.Quiet+open.Work == 0 {
-			continue
-		}
-		for _, wakes := range []bool{true, false} {
-			ready, err := d.Queue().Ready(parley.Queue{Recipient: id, Wakes: wakes, Limit: mailRead})
+		open := inboxes[id]
+		for _, look := range looks {
+			if open.Work == 0 && (look.Wakes && open.Waking == 0 || !look.Wakes && open.Quiet == 0) {
+				continue
+			}
+			look.Recipient, look.Limit = id, mailRead
+			ready, err := d.Queue().Ready(look)
 			if err != nil {
 				return nil, err
 			}

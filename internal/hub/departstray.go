@@ -10,7 +10,7 @@ import (
 // strays sees to what waits for those who live in channels though the look for posts has passed it: the tree was joined, or they
 // came, after it was posted; its task had to wait for others; or there is no directory for it.
 func (d *departing) strays(upTo int64) error {
-	waiting, err := d.waiting()
+	waiting, err := d.astray()
 	if err != nil {
 		return err
 	}
@@ -26,6 +26,22 @@ func (d *departing) strays(upTo int64) error {
 		}
 	}
 	return nil
+}
+
+// astray is what may be written, or has to be told of: all that wakes, and in the channels that have a directory the rest. Nothing else
+// would become of what wakes nobody elsewhere, however much of it waits.
+func (d *departing) astray() ([]parley.Delivery, error) {
+	looks := []parley.Queue{{Wakes: true}}
+	for _, name := range d.channels() {
+		c, err := d.Conversations().Find(name)
+		if err = ignoreNotFound(err); err != nil {
+			return nil, err
+		}
+		if c.ID != "" {
+			looks = append(looks, parley.Queue{In: c.ID})
+		}
+	}
+	return d.waiting(looks...)
 }
 
 func (d *departing) stray(delivery parley.Delivery) error {

@@ -112,3 +112,20 @@ func TestAnAnswerElsewhereThanTheEnd(t *testing.T) {
 	w.answers("writer", "it is fine")
 	same(t, "in the channel", w.written("tree", "paper"), []string{"how is it?", "it is fine"})
 }
+
+// What waits for somebody without waking it is looked for where there are directories, once there are.
+func TestWhatIsQuietWaitsForItsDirectory(t *testing.T) {
+	t.Parallel()
+	w := paper(t)
+	w.channel("user", "later", "bot", "claude")
+	for _, where := range []string{"paper", "later"} {
+		w.post("bot", parley.Draft{Conversation: where, To: "claude", Type: parley.TypeNotification, Content: text(where)})
+	}
+	w.ok(w.RemoveBridge(ctx, user, "tree"))
+	w.tree(parley.LayoutAgentOS, "tree", "claude")
+	same(t, "where there is one", w.written("tree", "paper"), []string{"paper"})
+	same(t, "once", w.written("tree", "paper"), []string{})
+	same(t, "where there is another", w.written("tree", "paper", "later"), []string{"later"})
+	same(t, "what waits", w.inbox("claude"), parley.Inbox{})
+	w.sound()
+}
