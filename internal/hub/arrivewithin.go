@@ -30,8 +30,10 @@ func (in *arrival) settleWithin(w aside, m parley.Message) error {
 	if w.answered == nil {
 		return nil
 	}
-	if err := in.answer(w.answered, m); err != nil {
-		return err
+	if w.answered.From == m.To { // else it is passed on
+		if err := in.answer(w.answered, m); err != nil {
+			return err
+		}
 	}
 	in.finder = m.To
 	defer func() { in.finder = "" }()

@@ -114,3 +114,17 @@ func TestATaskWithinATreeIsItsAssignees(t *testing.T) {
 	}
 	w.sound()
 }
+
+// Who passes a request on to a third has not answered it.
+func TestARequestPassedOnWithinATreeIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.tree(parley.LayoutBlackboard, "tree", "gm", "assistant", "worker-1")
+	work := parley.Draft{Type: parley.TypeRequest, Payload: json.RawMessage(`{"action":"task.assign","params":{"text":"Draft it"}}`)}
+	w.arrives("tree", parley.Arrival{Name: "req-1", From: "assistant", To: "gm", Queue: true, Draft: work})
+	out := w.departsOne("tree")
+	w.reports("tree", parley.DepartureWritten, out)
+	w.copied(parley.Arrival{Name: "req-2", From: "gm", To: "worker-1", ReplyTo: out.Name, Draft: work})
+	same(t, "the request", w.stateOf(out.Message.ID, "gm"), parley.DeliveryDelivered)
+	same(t, "the tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 1)
+}
