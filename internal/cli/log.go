@@ -31,7 +31,7 @@ messages say. Owners only.`,
 		ValidArgsFunction: nothing,
 	}
 	f.Limit = usualLines
-	cmd.Flags().StringVar(&f.Trace, "trace", "", "only this `trace`, by its id or that of one of its messages")
+	cmd.Flags().StringVar(&f.Trace, "trace", "", "only this `trace`, by its id or that of one of its messages, or of a file")
 	cmd.Flags().StringVar(&f.Agent, "agent", "", "only messages from or for this `agent`")
 	cmd.Flags().StringVar(&f.Status, "status", "", "only lines with this `status`: sent, delivered, processed or failed")
 	cmd.Flags().StringVar(&since, "since", "", "only lines since this `time`, or so long ago: 2026-02-25T18:50:00Z, 1h")

@@ -15,8 +15,8 @@ const (
 )
 
 // Trace returns the messages of a trace that the caller may read, in order, with what has become of each, and the
-// runs that it may see. It is named by its id in any spelling, or by the id of one of its messages. Of more than a
-// thousand the newest are shown, and it says so.
+// runs that it may see. It is named by its id in any spelling, or by the id of one of its messages, that of its file in a
+// bridged tree included. Of more than a thousand the newest are shown, and it says so.
 func (h *Hub) Trace(ctx context.Context, caller Caller, id string) (found parley.Traced, err error) {
 	if err := parley.CheckTrace(id); err != nil {
 		return found, err
@@ -69,14 +69,62 @@ func (s *scene) trace(id string) (shown parley.Traced, err error) {
 }
 
 // tracedBy is the message whose id this is, in any spelling, if the caller may read it. The first message of
-// a trace often gives it its id.
+// a trace often gives it its id. Where no trace has the id either, it may be that of a file.
 func (s *scene) tracedBy(id string) (*parley.Message, error) {
 	raw := parley.TraceBytes(id)
-	m, _, err := s.message(uuid.UUID(raw).String())
+	m, err := s.maybeMessage(uuid.UUID(raw).String())
+	if m != nil || err != nil {
+		return m, err
+	}
+	q := parley.SearchQuery{Trace: id, Limit: 1}
+	if !s.seesAll() {
+		q.Reader = s.me.ID
+	}
+	found, err := s.Search().Match(q)
+	if err != nil || len(found.Messages) > 0 {
+		return nil, err
+	}
+	return s.filed(id)
+}
+
+// maybeMessage is a message that the caller may read, or nil.
+func (s *scene) maybeMessage(id string) (*parley.Message, error) {
+	m, _, err := s.message(id)
 	if _, hidden := errors.AsType[unknown](err); hidden {
 		return nil, nil
 	}
 	return &m, err
+}
+
+// filed is the newest message that the caller may read whose file has a name in the tree of a bridge, or nil.
+func (s *scene) filed(name string) (newest *parley.Message, err error) {
+	trees, err := s.Bridges().List()
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range trees {
+		came, err := s.Bridges().Named(b.ID, name, "")
+		if err = ignoreNotFound(err); err != nil {
+			return nil, err
+		}
+		departed, err := s.Bridges().DepartedAs(b.ID, "", name)
+		if err = ignoreNotFound(err); err != nil {
+			return nil, err
+		}
+		for _, id := range []string{came.Message, departed.Message} {
+			if id == "" {
+				continue
+			}
+			m, err := s.maybeMessage(id)
+			if err != nil {
+				return nil, err
+			}
+			if m != nil && (newest == nil || newest.Seq < m.Seq) {
+				newest = m
+			}
+		}
+	}
+	return newest, nil
 }
 
 // traced is the messages of a trace found so far.

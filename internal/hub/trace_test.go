@@ -3,6 +3,7 @@ package hub_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/parley-hub/parley"
 )
@@ -82,4 +83,33 @@ func TestSearchByTrace(t *testing.T) {
 	w.post("user", parley.Draft{Direct: []string{"arya"}, Content: text("red")})
 	found := get[parley.SearchResult](w)(w.Search(ctx, user, parley.SearchRequest{Query: "red trace:build-7"}))
 	same(t, "hits", len(found.Hits), 1)
+}
+
+// TestTraceByTheNameOfAFile: who works in a tree knows no other ids. What a caller may not read is not found by its name either.
+func TestTraceByTheNameOfAFile(t *testing.T) {
+	w := newHub(t)
+	w.add("arya", "gendry")
+	w.Start(ctx)
+	mail := inboxTree(w)
+	came := mail.lands(mail.document("ana", "arya", "from a file"))
+	sent := w.dm("arya", "ana", "into a file").Message
+	mail.departs(sent, "ana", "msg_0a1b2c3d")
+	same(t, "of what came", w.traced("user", "msg_00000001"), []string{"from a file"})
+	same(t, "of what departed", w.traced("arya", "msg_0a1b2c3d"), []string{"into a file"})
+	_, err := w.Trace(ctx, as("gendry"), "msg_0a1b2c3d")
+	wantError(t, err, absent("trace", "msg_0a1b2c3d", checkName))
+	for name, m := range map[string]parley.Message{"msg_00000001": came, "msg_0a1b2c3d": sent} {
+		f := get[parley.LogFilter](w)(w.LogFilter(ctx, user, parley.LogFilter{Trace: name}))
+		same(t, "of the log of "+name, f.Trace, m.TraceID)
+	}
+
+	board := w.join(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"cat"}})
+	w.clock.advance(time.Second)
+	board.lands(board.document("cat", "arya", "newer, in another tree"))
+	same(t, "the newest", w.traced("user", "msg_00000001"), []string{"newer, in another tree"})
+
+	w.post("user", parley.Draft{Direct: []string{"arya"}, TraceID: "msg_0a1b2c3d", Content: text("a trace of that id")})
+	same(t, "a trace has its own id", w.traced("user", "msg_0a1b2c3d"), []string{"a trace of that id"})
+	f := get[parley.LogFilter](w)(w.LogFilter(ctx, user, parley.LogFilter{Trace: "msg_0a1b2c3d"}))
+	same(t, "as the log says", f.Trace, "msg_0a1b2c3d")
 }
