@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -105,11 +106,31 @@ func (a *app) accepted(ctx context.Context, c *client.Client, receipt parley.Rec
 		return a.toNobody(ctx, c, receipt)
 	}
 	a.tellHeld(ctx, c, receipt, false)
-	return a.one(receipt, func() {
+	err := a.one(receipt, func() {
 		for _, line := range rungs(receipt) {
 			a.words(line...)
 		}
 	})
+	if err == nil {
+		err = a.refused(receipt)
+	}
+	return err
+}
+
+// refused says of each recipient that a message did not reach why, and is an error if there is any.
+func (a *app) refused(r parley.Receipt) (err error) {
+	for _, d := range r.Deliveries {
+		if d.State != parley.DeliveryFailed {
+			continue
+		}
+		var why error = d.Failure
+		if d.Failure == nil {
+			why = parley.Errorf(parley.Unavailable, "nobody says why").Suggest("see what happened: %s", a.line("trace", d.Message))
+		}
+		_, _ = fmt.Fprintf(a.err, "%s: it did not reach %s: %s\n", a.program, d.Recipient, oneLine(why.Error()))
+		err = quiet{exitError}
+	}
+	return err
 }
 
 // toNobody says where a message is that was for nobody.
