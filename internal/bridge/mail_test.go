@@ -92,3 +92,26 @@ func TestWhatHasToWaitKeepsItsOrder(t *testing.T) {
 		s.is("what came", got, want)
 	})
 }
+
+// TestAFileThatWaitsIsToldOfOnce: it may wait for days.
+func TestAFileThatWaitsIsToldOfOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newMailSite(t, parley.LayoutInbox)
+		var told []string
+		s.Progress = func(imported, waiting int64) { told = append(told, fmt.Sprint(imported, " ", waiting)) }
+		s.hub.judge = func(a parley.Arrival) *parley.Error {
+			if a.To == "ana" {
+				return parley.Errorf(parley.Unavailable, "the inbox is full")
+			}
+			return nil
+		}
+		s.hub.who = append(s.hub.who, ownAgent("gil"))
+		s.mail(1)
+		s.during(func() {
+			s.polls(10)
+			s.put("state/agents/gil/inbox/msg_00000002.json", mailDoc(parley.LayoutInbox, 2, 2, "gil"))
+			s.polls(10)
+		})
+		s.is("what was told", told, []string{"0 1", "1 1"})
+	})
+}

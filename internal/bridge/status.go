@@ -23,6 +23,7 @@ type status struct {
 	waiting  int64
 	troubles map[string]string // what does not get on, by what it is
 	told     time.Time         // when the last line on a long import was
+	last     [2]int64          // and what it said
 }
 
 // trouble notes why something does not get on, or that it does, and says which. The end of the bridge is no trouble.
@@ -80,17 +81,17 @@ func (s *status) firstTroubles() string {
 	return text
 }
 
-// due says, about once a second, that it is time for a line on a long import.
-func (s *status) due(now time.Time) bool {
+// due says, about once a second, that it is time for a line on a long import. What waits for long is told of once.
+func (s *status) due(now time.Time, imported, waiting int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.told.IsZero() {
 		s.told = now // the first is said when it has taken a second
 	}
-	if now.Sub(s.told) < time.Second {
+	if at := [2]int64{imported, waiting}; now.Sub(s.told) < time.Second || at == s.last {
 		return false
 	}
-	s.told = now
+	s.told, s.last = now, [2]int64{imported, waiting}
 	return true
 }
 
@@ -103,10 +104,10 @@ func (e *engine) progress() {
 		e.status.mu.Unlock()
 		return
 	}
-	if !e.status.due(time.Now()) {
+	imported := e.status.imported.Load()
+	if !e.status.due(time.Now(), imported, waiting) {
 		return
 	}
-	imported := e.status.imported.Load()
 	e.Log.Info("imported "+thousands(imported)+", "+thousands(waiting)+" wait", "bridge", e.id)
 	if e.Progress != nil {
 		e.Progress(imported, waiting)
