@@ -341,7 +341,7 @@ func (s *scene) show(a parley.Agent) parley.Agent {
 }
 
 // RemoveAgent removes a participant: it leaves its channels and groups, its tokens are revoked, what was on
-// its way to it has failed, and its names stay reserved. Only an owner may.
+// its way to it has failed, and its names stay reserved. Only an owner may, and not of one that a bridge lists.
 func (h *Hub) RemoveAgent(ctx context.Context, caller Caller, name string) error {
 	err := h.update(ctx, caller, func(s *scene) error {
 		if err := s.mustOwn("remove an agent"); err != nil {
@@ -353,6 +353,9 @@ func (h *Hub) RemoveAgent(ctx context.Context, caller Caller, name string) error
 		}
 		if a.ID == parley.Owner || a.Kind == parley.KindSystem {
 			return parley.Errorf(parley.NotPermitted, "%s cannot be removed", a.ID).Suggest("every hub has it")
+		}
+		if err := s.mustSpeakNowhere(a.ID); err != nil {
+			return err
 		}
 		a.RemovedAt, a.UpdatedAt = &s.now, s.now
 		if err := s.leaveAll(a.ID); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/parley-hub/parley"
@@ -104,16 +105,18 @@ func (s *scene) addBridge(n parley.NewBridge) (view parley.BridgeView, err error
 	return view, s.noteBridge(parley.EventBridgeAdded, "bridge.add", *b)
 }
 
-// mustBeNew refuses a bridge whose id is taken, or whose tree is joined already: two would import each file twice.
+// mustBeNew refuses a bridge whose id is taken, or whose tree is joined already: two would import each file twice, and one at a
+// time may be at a tree. What runs elsewhere may be on another machine.
 func (s *scene) mustBeNew(b parley.Bridge) error {
 	all, err := s.Bridges().List()
 	for _, other := range all {
 		switch {
+		case other.Root == b.Root && (other.Layout == b.Layout || other.Outside == b.Outside):
+			return parley.Errorf(parley.BadInput, "%s is joined by the bridge %s already", b.Root, other.ID).Because(parley.Conflict).
+				Suggest("change that one: parley bridge set %[1]s; or end it first: parley bridge remove %[1]s", other.ID)
 		case other.ID == b.ID:
-			return parley.Errorf(parley.BadInput, "there is a bridge %s already", b.ID).Because(parley.Conflict).Suggest("give this one another name")
-		case other.Root == b.Root && other.Layout == b.Layout:
-			return parley.Errorf(parley.BadInput, "%s is joined already, by the bridge %s", b.Root, other.ID).Because(parley.Conflict).
-				Suggest("change that one: parley bridge set %s", other.ID)
+			return parley.Errorf(parley.BadInput, "there is a bridge %s already", b.ID).Because(parley.Conflict).
+				Suggest("give this one another name, as in --name")
 		}
 	}
 	if err != nil {
@@ -147,7 +150,7 @@ func (s *scene) speakers(l parley.Layout, names []string) (ids, notices []string
 		case a.Kind != parley.KindAgent:
 			return nil, nil, parley.Errorf(parley.BadInput, "%s is no agent", a.ID).Suggest("nobody speaks for people, or for the hub, by a file")
 		case a.RemovedAt != nil:
-			return nil, nil, wasRemoved(a.Name)
+			return nil, nil, wasRemoved(a.Name).Suggest("name another: the names of removed agents stay reserved")
 		case slices.Contains(ids, a.ID):
 			continue
 		}
@@ -181,6 +184,26 @@ func (s *scene) speaks(a parley.Agent, protocol string) error {
 	a.Protocols, a.UpdatedAt = append(slices.Clone(a.Protocols), protocol), s.now
 	s.note(parley.Event{Kind: parley.EventAgentChanged, Agent: a.ID})
 	return s.Agents().Update(a)
+}
+
+// mustSpeakNowhere refuses to remove an agent that a bridge lists: it would list nobody then, under a name that stays reserved.
+func (s *scene) mustSpeakNowhere(id string) error {
+	trees, err := s.Bridges().List()
+	if err != nil {
+		return err
+	}
+	for _, b := range trees {
+		if !b.Speaks(id) {
+			continue
+		}
+		refused := parley.Errorf(parley.BadInput, "%s may speak through the bridge %s", id, b.ID).Because(parley.Conflict)
+		others := slices.DeleteFunc(slices.Clone(b.Agents), func(other string) bool { return other == id })
+		if len(others) == 0 {
+			return refused.Suggest("nobody else may: remove the bridge first: parley bridge remove %s", b.ID)
+		}
+		return refused.Suggest("take it out first: parley bridge set %s --agents %s", b.ID, strings.Join(others, ","))
+	}
+	return nil
 }
 
 // queueAgent is the id of whom requests for nobody are for. The default one need not exist before there is such a request.

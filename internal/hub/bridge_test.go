@@ -37,6 +37,27 @@ func TestAddBridge(t *testing.T) {
 	}
 }
 
+const hintJoined = "change that one: parley bridge set tree; or end it first: parley bridge remove tree"
+
+// TestAnAgentOfABridgeStaysUntilItIsTakenOut: else the bridge would list somebody who is not there, by a name that nobody can have again.
+func TestAnAgentOfABridgeStaysUntilItIsTakenOut(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	inboxTree(w)
+	remove := func(id string) func() error { return func() error { return w.RemoveAgent(ctx, user, id) } }
+	const speaks = " may speak through the bridge inbox-inbox"
+	w.refuses(t, []refusal{{
+		"one of two", remove("ana"),
+		refused(parley.BadInput, parley.Conflict, "ana"+speaks, "take it out first: parley bridge set inbox-inbox --agents ben"),
+	}})
+	get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, "inbox-inbox", parley.BridgeChange{Agents: &[]string{"ben"}}))
+	w.ok(remove("ana")())
+	w.refuses(t, []refusal{{
+		"the last", remove("ben"),
+		refused(parley.BadInput, parley.Conflict, "ben"+speaks, "nobody else may: remove the bridge first: parley bridge remove inbox-inbox"),
+	}})
+}
+
 func TestBridgeRefusals(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
@@ -87,7 +108,7 @@ func TestBridgeRefusals(t *testing.T) {
 		},
 		{
 			"one that was removed speaks", add("user", valid(func(n *parley.NewBridge) { n.Agents = []string{"gone"} })),
-			refused(parley.Unavailable, parley.Gone, "gone was removed", "write to somebody else"),
+			refused(parley.Unavailable, parley.Gone, "gone was removed", "name another: the names of removed agents stay reserved"),
 		},
 		{
 			"a name that can be nobody's", add("user", valid(func(n *parley.NewBridge) { n.Agents = []string{"all"} })),
@@ -111,11 +132,19 @@ func TestBridgeRefusals(t *testing.T) {
 		},
 		{
 			"the same id", add("user", valid(func(n *parley.NewBridge) { n.ID = "tree" })),
-			refused(parley.BadInput, parley.Conflict, "there is a bridge tree already", "give this one another name"),
+			refused(parley.BadInput, parley.Conflict, "there is a bridge tree already", "give this one another name, as in --name"),
 		},
 		{
 			"the same tree", add("user", valid(func(n *parley.NewBridge) { n.Layout, n.Root = parley.LayoutInbox, "/srv/x/../tree" })),
-			refused(parley.BadInput, parley.Conflict, "/srv/tree is joined already, by the bridge tree", "change that one: parley bridge set tree"),
+			refused(parley.BadInput, parley.Conflict, "/srv/tree is joined by the bridge tree already", hintJoined),
+		},
+		{
+			"the same tree and id", add("user", valid(func(n *parley.NewBridge) { n.ID, n.Layout, n.Root = "tree", parley.LayoutInbox, "/srv/tree" })),
+			refused(parley.BadInput, parley.Conflict, "/srv/tree is joined by the bridge tree already", hintJoined),
+		},
+		{
+			"the same tree in another layout", add("user", valid(func(n *parley.NewBridge) { n.Root = "/srv/tree" })),
+			refused(parley.BadInput, parley.Conflict, "/srv/tree is joined by the bridge tree already", hintJoined),
 		},
 		{
 			"listed by an agent", func() error { _, err := w.Bridges(ctx, as("ana")); return err },
@@ -129,7 +158,8 @@ func TestBridgeRefusals(t *testing.T) {
 			"arrivals by an agent", func() error { _, err := w.BridgeAt(as("ana")).Arrive(ctx, "tree", nil); return err },
 			refused(parley.NotPermitted, "", "only an owner may use a bridge", "ask an owner of this hub"),
 		},
-		{"one that there is not", func() error { return w.RemoveBridge(ctx, user, "none") }, absent("bridge", "none", checkName)},
+		{"one that there is not", func() error { return w.RemoveBridge(ctx, user, "none") }, absent("bridge", "none", listBridges)},
+		{"one that there nearly is", func() error { return w.RemoveBridge(ctx, user, "tre") }, absent("bridge", "tre", "did you mean tree? S"+listBridges[1:])},
 		{"changed channels", func() error {
 			_, err := w.ChangeBridge(ctx, user, "tree", parley.BridgeChange{Channels: &[]string{"x"}})
 			return err

@@ -11,7 +11,7 @@ import (
 // the hub's own home. Those that run elsewhere may be on other machines, and are compared with each other only.
 func (s *scene) mustBeApart(b parley.Bridge, all []parley.Bridge) error {
 	for _, other := range all {
-		if other.Outside == b.Outside && other.Root != b.Root && overlap(other.Root, b.Root) {
+		if other.Outside == b.Outside && overlap(other.Root, b.Root) {
 			return parley.Errorf(parley.BadInput, "%s and %s, the tree of the bridge %s, are one inside of the other", b.Root, other.Root, other.ID).
 				Because(parley.Conflict).Suggest("join each tree by its own root, none of which is in another")
 		}

@@ -367,6 +367,7 @@ func TestWhoLeavesATree(t *testing.T) {
 	same(t, "what departs", w.departs("tree"), []parley.Departure(nil))
 	live("ben", "ana")
 	same(t, "again", w.departs("tree"), []parley.Departure{out})
+	live("ben")
 	w.ok(w.RemoveAgent(ctx, user, "ana"))
 	same(t, "what departs to one who was removed", w.departs("tree"), []parley.Departure(nil))
 	w.sound()
@@ -451,7 +452,7 @@ func TestRefusedDepartures(t *testing.T) {
 		return func() error { return w.BridgeAt(as(who)).Report(ctx, id, []parley.DepartureReport{r}) }
 	}
 	notOwner := refused(parley.NotPermitted, "", "only an owner may use a bridge", "ask an owner of this hub")
-	none := absent("bridge", "none", checkName)
+	none := absent("bridge", "none", listBridges)
 	w.refuses(t, []refusal{
 		{"an agent asks", ask("ana", "tree", parley.DepartureQuery{}), notOwner},
 		{"an agent looks", ask("ana", "tree", parley.DepartureQuery{Written: true}), notOwner},

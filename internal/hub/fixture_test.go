@@ -390,8 +390,9 @@ func absent(noun, name, hint string) *parley.Error {
 }
 
 const (
-	listAgents        = "see the list of agents"
-	listConversations = "see the list of conversations"
+	listAgents        = "see who there is: parley agent list"
+	listConversations = "see which there are: parley conv list"
+	listBridges       = "see which there are: parley bridge list"
 	checkName         = "list what there is, and check the name"
 )
 

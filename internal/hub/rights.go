@@ -135,13 +135,16 @@ func (h *Hub) explainUnknown(ctx context.Context, caller Caller, u unknown) erro
 		switch u.noun {
 		case "agent":
 			names, err = tx.Agents().Names()
-			otherwise = "see the list of agents"
+			otherwise = "see who there is: parley agent list"
 		case "conversation":
 			s := &scene{Tx: tx, hub: h}
 			if err = s.enter(caller); err == nil {
 				names, err = s.conversationNames()
 			}
-			otherwise = "see the list of conversations"
+			otherwise = "see which there are: parley conv list"
+		case "bridge": // for which only owners ask
+			names, err = bridgeNames(tx)
+			otherwise = "see which there are: parley bridge list"
 		case "artifact":
 			otherwise = "store it first, then refer to it"
 		}
@@ -154,9 +157,19 @@ func (h *Hub) explainUnknown(ctx context.Context, caller Caller, u unknown) erro
 	if r := []rune(name); len(r) > 80 {
 		name = string(r[:80]) + "…"
 	}
-	near := parley.Nearest(strings.TrimPrefix(u.name, "#"), names)
-	return parley.Errorf(parley.BadInput, "there is no %s %q", u.noun, name).Because(parley.NotFound).
-		Suggest("%s", parley.DidYouMean(near, otherwise))
+	hint := parley.DidYouMean(parley.Nearest(strings.TrimPrefix(u.name, "#"), names), otherwise)
+	if u.noun == "bridge" && hint != otherwise { // few know their ids by heart
+		hint += " S" + otherwise[1:]
+	}
+	return parley.Errorf(parley.BadInput, "there is no %s %q", u.noun, name).Because(parley.NotFound).Suggest("%s", hint)
+}
+
+func bridgeNames(tx parley.Tx) (names []string, err error) {
+	all, err := tx.Bridges().List()
+	for _, b := range all {
+		names = append(names, b.ID)
+	}
+	return names, err
 }
 
 func (s *scene) conversationNames() ([]string, error) {
