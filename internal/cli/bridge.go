@@ -46,46 +46,24 @@ func (a *app) bridgeList() *cobra.Command {
 	}
 }
 
+const notRunning = "not running"
+
 // bridgeState is what a bridge is doing, in a word.
 func bridgeState(v parley.BridgeView) string {
 	switch {
 	case v.Paused:
 		return "paused"
+	case v.Status.Running && v.Status.Trouble != "":
+		return "waiting"
 	case v.Status.Running:
 		return "running"
 	case v.Outside:
-		return "not running"
+		return notRunning
 	case v.Status.Trouble != "":
 		return "failing"
 	default:
 		return "starting"
 	}
-}
-
-// remedies are what to do about what keeps a bridge from its work, by words of it. It goes on by itself once that is done.
-var remedies = []struct{ words, remedy string }{
-	{"another bridge is at this tree", "stop the other one"},
-	{"read-only file system", "mount it so that it can be written to"},
-	{"permission denied", "let the user of the hub read and write there"},
-	{"no space left", "make room on the disk"},
-	{"quota exceeded", "make room on the disk"},
-	{"no such file or directory", "put the directory back, or remove the bridge"},
-	{"no bridge has been", "mount the tree; to join what is there instead, pause the bridge and resume it"},
-	{"cannot take work", "start the agent: its files wait"},
-	{"is full", "wait until the agent has caught up, or give it a deeper inbox"},
-}
-
-// remedyFor is what to do about the trouble of a bridge, if it has some.
-func remedyFor(trouble string) string {
-	if trouble == "" {
-		return ""
-	}
-	for _, r := range remedies {
-		if strings.Contains(trouble, r.words) {
-			return r.remedy
-		}
-	}
-	return "look at the tree, and into the log of the hub"
 }
 
 // onBridge is a command about one bridge and nothing else.

@@ -40,7 +40,7 @@ func (a *app) showBridge(v shownBridge) {
 	}
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	a.fields("id", v.ID, "layout", string(v.Layout), "root", v.Root, "state", bridgeState(v.BridgeView), "trouble", v.Status.Trouble,
-		"do this", remedyFor(v.Status.Trouble), "runs", runs,
+		"do this", a.remedyFor(v.BridgeView), "runs", runs,
 		"agents", strings.Join(v.Agents, ", "), "channels", strings.Join(v.Channels, ", "), "queue agent", v.QueueAgent,
 		"replay since", a.maybe(v.ReplaySince), "last scan", a.maybe(v.Status.ScannedAt),
 		"imported", number(v.Status.Imported), "waiting", number(v.Status.Waiting), "exported", number(v.Status.Exported),

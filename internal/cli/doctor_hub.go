@@ -34,8 +34,33 @@ func (d *doctor) examineHub(ctx context.Context) error {
 			d.note("alert", warn, "%s", alert.Message).Mend = alert.Suggestion
 		}
 	}
+	if bridges, err := hub.Bridges(ctx); err != nil {
+		d.failed("bridges", err)
+	} else {
+		d.checkBridges(bridges)
+	}
 	d.checkDatabase(ctx, status.Store, hub)
 	return nil
+}
+
+// checkBridges looks whether the tree of each bridge is there, and how it gets on.
+func (d *doctor) checkBridges(bridges []parley.BridgeView) {
+	sound := int64(0)
+	for _, v := range bridges {
+		what, remedy := d.app.troubled(v)
+		switch info, err := os.Stat(v.Root); {
+		case !v.Outside && (err != nil || !info.IsDir()):
+			d.note("bridges", bad, "%s: there is no directory %s that this user can see", v.ID, v.Root).Mend = "put it back, or remove the bridge: " +
+				d.app.line("bridge", "remove", v.ID)
+		case what != "":
+			d.note("bridges", warn, "%s", what).Mend = remedy
+		default:
+			sound++
+		}
+	}
+	if sound > 0 {
+		d.note("bridges", fine, "%s", several(sound, "tree is there and gets on", "trees are there and get on"))
+	}
 }
 
 func (d *doctor) checkVersion(hub string) {

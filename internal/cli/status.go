@@ -25,8 +25,26 @@ func (a *app) statusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.one(status, func() { a.showStatus(status) })
+			bridges, _ := c.Bridges(ctx) // which only owners see
+			return a.one(shownStatus{status, bridges}, func() {
+				a.showStatus(status)
+				a.showBridges(bridges)
+			})
 		}),
+	}
+}
+
+// shownStatus is how the hub is doing, and its bridges.
+type shownStatus struct {
+	parley.HubStatus
+	Bridges []parley.BridgeView `json:"bridges,omitempty"`
+}
+
+func (a *app) showBridges(bridges []parley.BridgeView) {
+	a.fields("bridges", inStates(bridges))
+	for _, v := range bridges {
+		what, remedy := a.troubled(v)
+		a.fields("bridge", what, "", remedy)
 	}
 }
 

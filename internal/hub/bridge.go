@@ -282,7 +282,7 @@ func (h *Hub) Bridges(ctx context.Context, caller Caller) (list []parley.BridgeV
 		}
 		all, err := s.Bridges().List()
 		for _, b := range all {
-			list = append(list, parley.BridgeView{Bridge: b, Status: s.hub.bridges.look(b.ID)})
+			list = append(list, s.viewBridge(b))
 		}
 		return err
 	})
@@ -294,9 +294,18 @@ func (s *scene) bridge(id string) (view parley.BridgeView, err error) {
 	if err := s.mustOwn("use a bridge"); err != nil {
 		return view, err
 	}
-	if view.Bridge, err = s.Bridges().Get(id); errors.Is(err, parley.ErrNotFound) {
+	b, err := s.Bridges().Get(id)
+	if errors.Is(err, parley.ErrNotFound) {
 		err = unknown{"bridge", id}
 	}
-	view.Status = s.hub.bridges.look(id)
-	return view, err
+	return s.viewBridge(b), err
+}
+
+// viewBridge adds what a bridge is doing. One that is to do nothing is kept from nothing.
+func (s *scene) viewBridge(b parley.Bridge) parley.BridgeView {
+	view := parley.BridgeView{Bridge: b, Status: s.hub.bridges.look(b.ID)}
+	if b.Paused {
+		view.Status.Trouble = ""
+	}
+	return view
 }

@@ -58,6 +58,19 @@ func TestAnAgentOfABridgeStaysUntilItIsTakenOut(t *testing.T) {
 	}})
 }
 
+// TestAPausedBridgeHasNoTrouble: nothing keeps it from what it is not to do.
+func TestAPausedBridgeHasNoTrouble(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	tree := inboxTree(w)
+	w.ok(tree.NoteBridge(ctx, tree.view.ID, parley.BridgeStatus{Running: true, Trouble: "no space left"}))
+	trouble := func() string { return get[[]parley.BridgeView](w)(w.Bridges(ctx, user))[0].Status.Trouble }
+	same(t, "running", trouble(), "no space left")
+	w.pauseBridge(tree.view.ID, true)
+	same(t, "paused", trouble(), "")
+	same(t, "shown", get[parley.BridgeView](w)(tree.Bridge(ctx, tree.view.ID)).Status.Trouble, "")
+}
+
 func TestBridgeRefusals(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+// remedies are what to do about what keeps a bridge from its work, by words of it. It goes on by itself once that is done.
+var remedies = []struct{ words, remedy string }{
+	{"read-only file system", "mount it so that it can be written to"},
+	{"permission denied", "let the user of the hub read and write there"},
+	{"no space left", "make room on the disk"},
+	{"quota exceeded", "make room on the disk"},
+	{"no bridge has been", "mount the tree; to join what is there instead, pause the bridge and resume it"},
+	{"cannot take work", "start the agent: its files wait"},
+	{"is full", "wait until the agent has caught up, or give it a deeper inbox"},
+}
+
+var holder = regexp.MustCompile(`another bridge is at this tree: (?:the bridge ([^\s,]+),)?`)
+
+// remedyFor is what to do about the trouble of a bridge, if it has some.
+func (a *app) remedyFor(v parley.BridgeView) string {
+	trouble := v.Status.Trouble
+	if trouble == "" {
+		return ""
+	}
+	if other := holder.FindStringSubmatch(trouble); other != nil && other[1] != "" && other[1] != v.ID {
+		return "end the other one, at its hub: " + a.line("bridge", "pause", other[1])
+	} else if other != nil {
+		return "end the process that it names, or remove this bridge: " + a.line("bridge", "remove", v.ID)
+	}
+	for _, r := range remedies {
+		if strings.Contains(trouble, r.words) {
+			return r.remedy
+		}
+	}
+	if strings.Contains(trouble, "no such file or directory") {
+		return "put the directory back, or remove the bridge: " + a.line("bridge", "remove", v.ID)
+	}
+	return "look at the tree, and into the log of the hub"
+}
+
+// troubled says what keeps a bridge from its work, and what to do about it, or nothing.
+func (a *app) troubled(v parley.BridgeView) (what, remedy string) {
+	switch state := bridgeState(v); {
+	case state == notRunning:
+		return v.ID + " does not run", "run it where " + v.Root + " is: " + a.line("bridge", "run", v.ID)
+	case v.Status.Trouble != "" && !v.Paused:
+		return v.ID + " is " + state + ": " + v.Status.Trouble, a.remedyFor(v)
+	default:
+		return "", ""
+	}
+}
+
+// inStates counts bridges by what they are doing, in words.
+func inStates(bridges []parley.BridgeView) string {
+	counts := map[string]int{}
+	var states []string
+	for _, v := range bridges {
+		state := bridgeState(v)
+		if counts[state]++; !slices.Contains(states, state) {
+			states = append(states, state)
+		}
+	}
+	slices.SortStableFunc(states, func(x, y string) int { return counts[y] - counts[x] })
+	for i, state := range states {
+		states[i] = strconv.Itoa(counts[state]) + " " + state
+	}
+	return strings.Join(states, ", ")
+}
