@@ -81,8 +81,14 @@ func (e *engine) poll(ctx context.Context) error {
 		case errors.Is(err, errAstray):
 			return err
 		case e.status.trouble("hub", err):
-			wait.grow()
+			if wait == 0 && ctx.Err() == nil {
+				e.Log.Warn("the hub is away, or takes nothing; files wait", "bridge", e.id, "error", err)
+			}
+			wait.grow(hubPause)
 		default:
+			if wait > 0 {
+				e.Log.Info("the hub is back", "bridge", e.id)
+			}
 			wait = 0
 		}
 		timer.Reset(max(e.Poll, time.Duration(wait)))
@@ -245,4 +251,12 @@ func (e *engine) tell(format string, args ...any) {
 // backoff is a pause that grows with each failure.
 type backoff time.Duration
 
-func (b *backoff) grow() { *b = min(2*cmp.Or(*b, backoff(time.Second)), backoff(30*time.Second)) }
+func (b *backoff) grow(most time.Duration) {
+	*b = min(2*cmp.Or(*b, backoff(time.Second)), backoff(most))
+}
+
+// hubPause is how long it takes at most until it is seen that the hub is back; filePause, that a file can be written again.
+const (
+	hubPause  = 4 * time.Second
+	filePause = 30 * time.Second
+)

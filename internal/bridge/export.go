@@ -37,7 +37,7 @@ func (e *engine) export(ctx context.Context) {
 	for wait := backoff(0); ctx.Err() == nil; {
 		list, err := e.departures(ctx, after)
 		if e.status.trouble("departures", err) {
-			wait.grow()
+			wait.grow(hubPause)
 			pause(ctx, time.Duration(wait))
 			continue
 		}
@@ -140,7 +140,7 @@ func (s stuck) keep(list []parley.Departure) {
 // again has a departure tried later.
 func (s stuck) again(id string, now time.Time) {
 	r := s[id]
-	r.wait.grow()
+	r.wait.grow(filePause)
 	r.at = now.Add(time.Duration(r.wait))
 	s[id] = r
 }

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -113,5 +114,32 @@ func TestAFileThatWaitsIsToldOfOnce(t *testing.T) {
 			s.polls(10)
 		})
 		s.is("what was told", told, []string{"0 1", "1 1"})
+	})
+}
+
+// TestTheHubGoesAndComesBack: both are told of once, and files are taken soon after.
+func TestTheHubGoesAndComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newMailSite(t, parley.LayoutInbox)
+		var log strings.Builder
+		s.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		}}))
+		s.during(func() {
+			s.hub.do(func(h *fakeHub) { h.down = errors.New("connection refused") })
+			time.Sleep(10 * time.Minute)
+			at := s.mail(1)
+			s.hub.do(func(h *fakeHub) { h.down = nil })
+			time.Sleep(5 * time.Second)
+			synctest.Wait()
+			s.is("what came", s.hub.names(), []string{at})
+		})
+		s.is("what was said", strings.Split(strings.TrimSpace(log.String()), "\n"), []string{
+			`level=WARN msg="the hub is away, or takes nothing; files wait" bridge=tree error="connection refused"`,
+			`level=INFO msg="the hub is back" bridge=tree`,
+		})
 	})
 }

@@ -96,3 +96,10 @@ func TestDoctorLooksAtBridges(t *testing.T) {
 		t.Errorf("found %q, want %q", got, want)
 	}
 }
+
+func TestATreeThatIsElsewhere(t *testing.T) {
+	err := mustBeDirectory(filepath.Join(t.TempDir(), "none"))
+	if err == nil || !strings.Contains(err.Error(), "there is no directory ") || !strings.Contains(err.Error(), "on the machine that has the tree") {
+		t.Errorf("it says %v", err)
+	}
+}

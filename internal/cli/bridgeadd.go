@@ -117,6 +117,8 @@ func rootAt(dir string, elsewhere bool) (string, error) {
 func mustBeDirectory(path string) error {
 	info, err := os.Stat(path)
 	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return parley.Errorf(parley.BadInput, "there is no directory %s", path).Suggest("run the bridge on the machine that has the tree, or make the directory first")
 	case err != nil:
 		return parley.Errorf(parley.BadInput, "%s cannot be looked at: %w", path, reason(err)).Suggest("check the permissions of the directories above it")
 	case !info.IsDir():

@@ -42,7 +42,7 @@ owner. Everything it has to remember is kept in the hub: it may be ended at any 
 
 const (
 	firstPause  = time.Second // before a bridge goes on that has stopped
-	lastPause   = 30 * time.Second
+	lastPause   = 4 * time.Second
 	lookForMore = 2 * time.Second // whether a bridge that is paused may go on
 )
 
@@ -50,7 +50,7 @@ const (
 func (a *app) runBridge(ctx context.Context, c *client.Client, v parley.BridgeView, log *slog.Logger) error {
 	a.say("joining %s and the hub at %s; Ctrl-C ends it", v.Root, c.Place())
 	shown := importing{app: a}
-	pause := firstPause
+	pause, told := firstPause, ""
 	for ctx.Err() == nil {
 		err := bridge.Run(ctx, bridge.Options{Hub: c, ID: v.ID, Log: log, Progress: shown.tell})
 		shown.end()
@@ -64,12 +64,15 @@ func (a *app) runBridge(ctx context.Context, c *client.Client, v parley.BridgeVi
 			a.say("%s was removed", v.ID)
 			return nil
 		case err == nil:
-			pause = firstPause
+			pause, told = firstPause, ""
 			continue
 		case !passes(err):
 			return err
 		}
-		a.say("%s; again in %s", parley.AsError(err).Message, pause)
+		if why := parley.AsError(err).Message; why != told { // once, however long it takes
+			a.say("%s; it is tried again until it works", why)
+			told = why
+		}
 		rest(ctx, pause)
 		pause = min(2*pause, lastPause)
 	}
