@@ -196,6 +196,7 @@ type scene struct {
 	joined []parley.Bridge // all, once they were read
 
 	strangers []string // names a message mentions that nobody has
+	opened    string   // a channel that was made for a message
 
 	modes map[string]parley.Answers // of conversations looked at
 

@@ -3,7 +3,6 @@ package hub
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -33,10 +32,11 @@ func (h *Hub) Post(ctx context.Context, caller Caller, draft parley.Draft) (parl
 	var (
 		receipt   parley.Receipt
 		strangers []string // names mentioned that nobody has
+		opened    string   // the channel that was made for it
 	)
 	err = h.update(ctx, caller, func(s *scene) (err error) {
 		receipt, err = s.post(post)
-		strangers = s.strangers
+		strangers, opened = s.strangers, s.opened
 		return err
 	})
 	if err != nil {
@@ -45,28 +45,10 @@ func (h *Hub) Post(ctx context.Context, caller Caller, draft parley.Draft) (parl
 	h.wrote(began)
 	h.index.posted(receipt.Message)
 	receipt.Notices = append(receipt.Notices, h.nearMisses(ctx, strangers)...)
+	if opened != "" {
+		receipt.Notices = append(receipt.Notices, h.isNew(ctx, caller, opened))
+	}
 	return receipt, nil
-}
-
-// nearMisses tells the sender of names that were mentioned, belong to nobody, and look misspelt.
-func (h *Hub) nearMisses(ctx context.Context, strangers []string) (notices []string) {
-	if len(strangers) == 0 {
-		return nil
-	}
-	var names []string
-	err := h.store.View(ctx, func(tx parley.Tx) (err error) {
-		names, err = tx.Agents().Names()
-		return err
-	})
-	if err != nil {
-		return nil // the message is stored; this is a courtesy
-	}
-	for _, stranger := range strangers[:min(len(strangers), 8)] {
-		if near := parley.Nearest(stranger, names); len(near) > 0 {
-			notices = append(notices, fmt.Sprintf("nobody is called @%s: %s", stranger, parley.DidYouMean(near, "")))
-		}
-	}
-	return notices
 }
 
 // post is a message on its way into the store. What can be prepared outside the transaction is.
@@ -387,6 +369,6 @@ func (s *scene) openNamed(ref string, missing error) (place, error) {
 	if errors.Is(err, parley.ErrTaken) {
 		return place{}, missing
 	}
-	where.made = true
+	where.made, s.opened = true, name
 	return where, err
 }

@@ -42,3 +42,16 @@ func TestPostMakesNoChannelOverAHiddenOne(t *testing.T) {
 	_, err = w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Make: true, Content: text("hello")})
 	w.isRefused(parley.BadInput, err)
 }
+
+// TestPostSaysThatAChannelIsNew: a name that was mistyped is seen at once. Channels that are hidden from the sender are not named.
+func TestPostSaysThatAChannelIsNew(t *testing.T) {
+	w := newHub(t)
+	w.add("arya", "ned")
+	w.private("ned", "papers")
+	post := func(channel string) []string {
+		return w.post("arya", parley.Draft{Conversation: "#" + channel, Make: true, Content: text("hello")}).Notices
+	}
+	same(t, "the first", post("paper"), []string{"#paper is new"})
+	same(t, "again", post("paper"), []string(nil))
+	same(t, "mistyped", post("papr"), []string{"#papr is new: did you mean paper?"})
+}
