@@ -12,13 +12,16 @@ import (
 
 func TestBlackboardReadsTheQueueAndTheInboxes(t *testing.T) {
 	d := newDesk(t, newBlackboard)
-	for _, dir := range []string{"gm/inbox", "coder/inbox", "coder/processed", "tasks/inbox", "shared/inbox", "processed/inbox", ".parley/inbox", "inbox/inbox", "who/inbox", "broadcast/inbox", "docs"} {
+	for _, dir := range []string{"gm/inbox", "coder/inbox", "Coder_1/inbox", "coder/processed", "tasks/inbox", "shared/inbox", "processed/inbox", ".parley/inbox", "inbox/inbox", "who/inbox", "broadcast/inbox", "docs"} {
 		d.mkdir(dir)
 	}
 	for range 2 {
 		same(t, "inlets", d.inletsNow(people), []string{"broadcast/inbox consume all", "coder/inbox copy coder", "gm/inbox consume gm", "inbox consume"})
 	}
-	same(t, "said", d.said, []string{`WARN: who/inbox is left alone: "who" is no agent of the hub, nor of this bridge`})
+	same(t, "said", d.said, []string{
+		`WARN: Coder_1/inbox is left alone: "Coder_1" is no agent of the hub, nor of this bridge (did you mean coder?)`,
+		`WARN: who/inbox is left alone: "who" is no agent of the hub, nor of this bridge (to let it speak: parley bridge set b --agents who)`,
+	})
 	if found, err := d.inlets(people); err != nil || !found[0].queue {
 		t.Errorf("the queue comes not first: %+v, %v", found, err)
 	}

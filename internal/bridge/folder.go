@@ -160,7 +160,9 @@ func (f *folder) read(name string, limit int64) (file, error) {
 	return found, nil
 }
 
-func tooLarge(at string, limit int64) error { return refuse("%s is larger than %d bytes", at, limit) }
+func tooLarge(at string, limit int64) error {
+	return refuse("%s is larger than %d bytes", at, limit).Suggest("put what is long into a file of its own, and name that in the text")
+}
 
 func digest(raw []byte) string {
 	sum := sha256.Sum256(raw)
@@ -209,11 +211,11 @@ func (f *folder) check(name string, info fs.FileInfo) error {
 	at := path.Join(f.path, name)
 	switch {
 	case !info.Mode().IsRegular():
-		return refuse("%s is %s, not a regular file", at, kind(info))
+		return refuse("%s is %s, not a regular file", at, kind(info)).Suggest("put the document itself there, not what leads to it")
 	case info.Sys().(*syscall.Stat_t).Nlink > 1:
-		return refuse("%s is a hard link: the file has another name too", at)
+		return refuse("%s is a hard link: the file has another name too", at).Suggest("copy the document instead of linking it")
 	case !f.tree.mayOwn(info):
-		return refuse("%s belongs to another user than the tree", at)
+		return refuse("%s belongs to another user than the tree", at).Suggest("write it as the user whom the tree belongs to")
 	}
 	return nil
 }

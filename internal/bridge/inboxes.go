@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -52,8 +55,19 @@ func (b *inboxes) leave(folder string) {
 	there, err := b.tree.holds(path.Dir(b.at(folder)), path.Base(b.at(folder)))
 	if there && err == nil && !b.strange[folder] {
 		b.strange[folder] = true
-		b.say("WARN: %s is left alone: %q is no agent of the hub, nor of this bridge", b.at(folder), folder)
+		b.say("WARN: %s is left alone: %q is no agent of the hub, nor of this bridge (%s)", b.at(folder), folder, b.whoseElse(folder))
 	}
+}
+
+// whoseElse is what to do about an inbox that is nobody's.
+func (b *inboxes) whoseElse(folder string) string {
+	w := b.world
+	near := parley.Nearest(folder, append(slices.Sorted(maps.Keys(w.own)), slices.Sorted(maps.Keys(w.lives))...))
+	agent, _ := dialect.AgentID(b.dialect, folder)
+	if parley.CheckID(agent) != nil {
+		return parley.DidYouMean(near, "give it the name of an agent")
+	}
+	return parley.DidYouMean(near, "to let it speak: parley bridge set "+b.id+" --agents "+strings.Join(append(slices.Clone(w.bridge.Agents), agent), ","))
 }
 
 // known is the world as of the last poll.

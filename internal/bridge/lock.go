@@ -41,7 +41,7 @@ func hold(handle *os.File, t *tree, b parley.Bridge) (*holder, error) {
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		who, _ := io.ReadAll(io.LimitReader(handle, 200)) // without it the sentence says less
 		return nil, parley.Errorf(parley.Unavailable, "another bridge is at this tree: %s", oneLine(string(who))).
-			Suggest("end it first: one bridge at a time may be at a tree, whatever its layout")
+			Suggest("end it first: parley bridge pause with its id, at its hub, or Ctrl-C where it is run; one bridge at a time may be at a tree")
 	}
 	lockless := errors.Is(err, syscall.ENOLCK) || errors.Is(err, syscall.ENOTSUP)
 	if err != nil && !lockless {

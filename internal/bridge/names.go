@@ -24,7 +24,7 @@ func hidden(r rune) bool {
 
 func checkPlain(name string) error {
 	if !plain(name) {
-		return refuse("the file has a name that is too long or cannot be shown: %q", name)
+		return refuse("the file has a name that is too long or cannot be shown: %q", name).Suggest("give it a short name of letters and digits")
 	}
 	return nil
 }

@@ -127,7 +127,11 @@ func (e *engine) keepReason(to *folder, as string, f file, why *parley.Error) er
 		return err
 	}
 	e.status.rejected.Add(1)
-	e.say("ERROR: rejected %s: %s", f.path, why.Message)
+	line := why.Message
+	if why.Suggestion != "" {
+		line += " (" + why.Suggestion + ")"
+	}
+	e.say("ERROR: rejected %s: %s", f.path, line)
 	return nil
 }
 

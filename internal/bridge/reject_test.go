@@ -47,7 +47,7 @@ func (s *site) refused(at, says string) {
 	s.t.Helper()
 	var r reason
 	s.must(json.Unmarshal([]byte(s.text(rejected+"/"+filepath.Base(at)+".reason")), &r))
-	if r.Path != at || r.Code != parley.BadInput || !strings.Contains(r.Message+fmt.Sprint(r.Issues), says) {
+	if r.Path != at || r.Code != parley.BadInput || r.Suggestion == "" || !strings.Contains(r.Message+fmt.Sprint(r.Issues), says) {
 		s.t.Errorf("refused: %+v, want %q", r, says)
 	}
 }

@@ -199,7 +199,7 @@ func single(name string) error {
 }
 
 // refuse is why a file is not read, for good.
-func refuse(format string, args ...any) error {
+func refuse(format string, args ...any) *parley.Error {
 	return parley.Errorf(parley.BadInput, "%s", fmt.Sprintf(format, args...))
 }
 
@@ -214,5 +214,6 @@ func refusal(err error) *parley.Error {
 
 // conflict says that a name is in use by another file.
 func conflict(at string) error {
-	return parley.Errorf(parley.BadInput, "%s is there already, and it is another document", at).Because(parley.Conflict)
+	return parley.Errorf(parley.BadInput, "%s is there already, and it is another document", at).Because(parley.Conflict).
+		Suggest("send it again: it gets another name; and have scripts use names of their own")
 }

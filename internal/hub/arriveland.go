@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -166,8 +167,7 @@ func (s *scene) cameBefore(b parley.Bridge, l *landing) (first parley.Arrived, k
 // the tier it says.
 func (s *scene) trusted(b parley.Bridge, a parley.Arrival) (parley.Agent, error) {
 	if !b.Speaks(a.From) {
-		return parley.Agent{}, parley.Errorf(parley.NotPermitted, "%s may not speak through the bridge %s", a.From, b.ID).
-			Suggest("an owner of this hub can let it: parley bridge set %s --agents", b.ID)
+		return parley.Agent{}, mayNotSpeak(b, a.From)
 	}
 	sender, err := s.Agents().Find(a.From)
 	switch {
@@ -180,6 +180,15 @@ func (s *scene) trusted(b parley.Bridge, a parley.Arrival) (parley.Agent, error)
 			Suggest("write the tier that it has, or have an owner of this hub change it")
 	}
 	return sender, nil
+}
+
+// mayNotSpeak says what an owner can do about it.
+func mayNotSpeak(b parley.Bridge, from string) error {
+	refused := parley.Errorf(parley.NotPermitted, "%s may not speak through the bridge %s", from, b.ID)
+	if parley.CheckID(from) != nil {
+		return refused.Suggest("write the id of an agent; those who may: %s", strings.Join(b.Agents, ", "))
+	}
+	return refused.Suggest("an owner of this hub can let it: parley bridge set %s --agents %s", b.ID, strings.Join(append(slices.Clone(b.Agents), from), ","))
 }
 
 // postArrival posts what is no history.
@@ -195,7 +204,7 @@ func (in *arrival) postArrival(b parley.Bridge, l *landing, got parley.Arrived) 
 			return got, err
 		}
 		if to != l.To {
-			got.Notices = append(got.Notices, "it is for "+clipped(l.To)+", to whom nothing is sent from here")
+			got.Notices = append(got.Notices, in.unreached(l))
 		}
 	}
 	if l.Queue {
@@ -228,6 +237,18 @@ func (in *arrival) reader(to string) (string, error) {
 		return "", ignoreNotFound(err)
 	}
 	return to, nil
+}
+
+// unreached says of a document in a channel that it is for nobody whom the hub could give it.
+func (in *arrival) unreached(l *landing) string {
+	who := "is no agent of this hub"
+	switch l.To {
+	case in.me.ID:
+		who = "has written it"
+	case parley.System:
+		who = "is the hub itself"
+	}
+	return fmt.Sprintf("it is for %s, who %s: it is kept in #%s, and given to nobody", clipped(l.To), who, l.Channel)
 }
 
 // mustHaveQueue holds requests for nobody up until there is an agent to take them.

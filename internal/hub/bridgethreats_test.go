@@ -1,6 +1,7 @@
 package hub_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/parley-hub/parley"
@@ -14,7 +15,10 @@ func TestForgedSenderOfAFile(t *testing.T) {
 	w.addPerson("tess", parley.AccessOwner)
 	b := inboxTree(w)
 	for _, from := range []string{"sam", "user", "tess", "parley", "nobody", "", "ANA"} {
-		b.turnedAway(b.document(from, "ned", "hello"), parley.NotPermitted)
+		hint := b.turnedAway(b.document(from, "ned", "hello"), parley.NotPermitted)
+		if want := "parley bridge set inbox-inbox --agents ana,ben," + from; parley.CheckID(from) == nil && !strings.HasSuffix(hint, want) {
+			t.Errorf("the hint is %q, want %q", hint, want)
+		}
 		past := b.document(from, "ned", "hello")
 		past.History = true
 		b.turnedAway(past, parley.NotPermitted)
