@@ -24,7 +24,9 @@ type agentOS struct {
 }
 
 func newAgentOS(k kit) *agentOS {
-	return &agentOS{kit: k, strange: map[string]bool{}, presence: presence{kit: k, written: map[string]shown{}, heard: map[string]heartbeat{}}}
+	return &agentOS{kit: k, strange: map[string]bool{}, presence: presence{
+		kit: k, written: map[string]shown{}, heard: map[string]heartbeat{}, haunts: haunts{last: map[string]string{}},
+	}}
 }
 
 func (a *agentOS) logFile() string { return "logs/parley.log" }
@@ -40,6 +42,7 @@ func (a *agentOS) inlets(w world) ([]inlet, error) {
 	if a.beginning, err = begin(a.tree, a.beginning, w.bridge, channels, closed); err != nil {
 		return nil, err
 	}
+	a.presence.haunts.there = channels
 	var found []inlet
 	for _, c := range channels {
 		found = append(found, inlet{path: "channels/" + c, channel: c, byName: true, fixed: true, limit: documentSize})
@@ -123,7 +126,9 @@ func (a *agentOS) complete(in inlet, f file, arrival *parley.Arrival) error {
 		arrival.Warnings = append(arrival.Warnings, "session_id is "+arrival.Channel+": the directory counts, which is "+in.channel)
 	}
 	arrival.Channel = in.channel
-	arrival.History = a.beginning.history(in.channel, f, arrival.At)
+	if arrival.History = a.beginning.history(in.channel, f, arrival.At); !arrival.History {
+		a.presence.haunts.met(arrival.To, in.channel)
+	}
 	return nil
 }
 
@@ -137,7 +142,10 @@ func (a *agentOS) place(d parley.Departure) string { return "channels/" + d.Chan
 
 func (a *agentOS) before(context.Context, parley.Departure) error { return nil }
 
-func (a *agentOS) after(context.Context, parley.Departure) error { return nil }
+func (a *agentOS) after(_ context.Context, d parley.Departure) error {
+	a.presence.haunts.met(d.Message.From, d.Channel)
+	return nil
+}
 
 // taken never holds: that it is in place settles it.
 func (a *agentOS) taken(parley.Departure) (bool, error) { return false, nil }

@@ -25,6 +25,7 @@ type presence struct {
 	kit
 	written map[string]shown     // by agent
 	heard   map[string]heartbeat // by agent
+	haunts  haunts
 }
 
 // signal is a presence file. Its fields are S0's.
@@ -101,13 +102,14 @@ func (p *presence) beat(f *folder, id string) (parley.Beat, bool) {
 // show writes the files of the hub's own agents: what has changed, and all of them now and then, for those who look at how old
 // they are.
 func (p *presence) show(w world) error {
+	p.haunts.keep(w.own)
 	there := map[string]bool{}
 	var all []signal
 	for _, who := range w.who {
 		if who.Kind == parley.KindAgent && w.own[who.ID] {
 			there[who.ID] = true
 			all = append(all, signal{
-				Agent: who.ID, State: who.State, Substate: who.Substate, PID: os.Getpid(), Channel: channelOf(who, w.bridge.Channels),
+				Agent: who.ID, State: who.State, Substate: who.Substate, PID: os.Getpid(), Channel: p.channelOf(who, w.bridge.Channels),
 			})
 		}
 	}
@@ -171,17 +173,4 @@ func (p *presence) setClock(f *folder, name string, now time.Time) {
 func (p *presence) shows(s signal) bool {
 	last, ok := p.written[s.Agent]
 	return ok && last.signal == s && (s.State == parley.Offline || p.now().Sub(last.at) < presenceEvery)
-}
-
-// channelOf is the channel that an agent works in, as far as the tree has it, or one in which it can be met.
-func channelOf(who parley.Presence, mapped []string) string {
-	for _, work := range who.Work {
-		if work.Channel != "" && (len(mapped) == 0 || slices.Contains(mapped, work.Channel)) {
-			return work.Channel
-		}
-	}
-	if len(mapped) > 0 {
-		return mapped[0]
-	}
-	return ""
 }

@@ -1,6 +1,8 @@
 package bridge
 
 import (
+	"encoding/json"
+	"os"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -72,5 +74,41 @@ func TestAScriptThatIsSilentIsAway(t *testing.T) {
 		if got := s.hub.beats; len(got) != 2 || got[0].State != parley.Awake || got[1].State != parley.Offline {
 			t.Errorf("heard %+v", got)
 		}
+	})
+}
+
+// TestPresenceNamesTheChannelOfAnAgent: the one in which it was last met, through restarts, if that has a directory.
+func TestPresenceNamesTheChannelOfAnAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		channel := func() string {
+			var mine signal
+			s.must(json.Unmarshal([]byte(s.text("signals/presence/claude.json")), &mine))
+			return mine.Channel
+		}
+		s.must(os.MkdirAll(s.at("channels/paper"), 0o755))
+		s.must(os.MkdirAll(s.at("channels/lab"), 0o755))
+		works := func(channel string) {
+			s.hub.do(func(h *fakeHub) { h.who[1].Work = []parley.Work{{Channel: channel}} })
+		}
+		var got []string
+		look := func(n int) { s.polls(n); got = append(got, channel()) }
+		s.during(func() {
+			look(1) // it was met nowhere
+			s.say("paper", 1)
+			look(2)
+			works("elsewhere")
+			look(1)
+			works("lab")
+			look(1)
+			s.hub.do(func(h *fakeHub) { h.who[1].Work = nil })
+			look(1)
+			d := departure(1, "paper")
+			d.Message.From = "claude"
+			s.hub.send(d)
+			look(2)
+		})
+		s.during(func() { look(1) })
+		s.is("the channels", got, []string{"", "paper", "paper", "lab", "lab", "paper", "paper"})
 	})
 }

@@ -1,0 +1,67 @@
+package bridge
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/parley-hub/parley"
+)
+
+// haunts is where the hub's own agents are met in a tree of channels.
+type haunts struct {
+	there []string // the channels that have a directory, as of the last poll
+
+	mu   sync.Mutex        // guards what follows: documents come and go in goroutines of their own
+	last map[string]string // by agent: the channel in which it has last written, or was written to
+}
+
+// met notes that an agent has written in a channel, or was written to.
+func (h *haunts) met(agent, channel string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.last[agent] = channel
+}
+
+// keep forgets all but some: documents are written to whoever there may be.
+func (h *haunts) keep(agents map[string]bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	maps.DeleteFunc(h.last, func(agent, _ string) bool { return !agents[agent] })
+}
+
+// channelOf is the channel that an agent works in, as far as the tree has it, or the one in which it was last met, or one in which it
+// can be.
+func (p *presence) channelOf(who parley.Presence, mapped []string) string {
+	for _, work := range who.Work {
+		if slices.Contains(p.haunts.there, work.Channel) {
+			p.haunts.met(who.ID, work.Channel)
+			return work.Channel
+		}
+	}
+	if last := p.lastOf(who.ID); slices.Contains(p.haunts.there, last) {
+		return last
+	}
+	if len(mapped) > 0 {
+		return mapped[0]
+	}
+	return ""
+}
+
+// lastOf is where an agent was last met: by this process, or by an earlier one, as the agent's file says.
+func (p *presence) lastOf(agent string) string {
+	p.haunts.mu.Lock()
+	defer p.haunts.mu.Unlock()
+	last, known := p.haunts.last[agent]
+	if known {
+		return last
+	}
+	var said signal
+	found, err := p.tree.read(presenceDir+"/"+agent+".json", presenceSize)
+	if err == nil && json.Unmarshal(found.raw, &said) == nil {
+		last = said.Channel
+	}
+	p.haunts.last[agent] = last
+	return last
+}
