@@ -12,7 +12,9 @@ func TestWhatFailsAtOnceIsSaid(t *testing.T) {
 		 "failure":{"code":"E002","message":"the inbox of codex is full","suggestion":"wait until it has caught up"}},
 		{"message":"0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b","recipient":"arya","state":"accepted"}]}`
 	for _, args := range [][]string{
-		{"send", "codex", "hello you"}, {"chat", "codex", "hello you"}, {"send", "codex", "hello you", "-o", "json"},
+		{"send", "codex", "hello you"},
+		{"chat", "codex", "hello you"},
+		{"send", "codex", "hello you", "-o", "json"},
 		{"send-message", "--agent", "user", "--channel", "paper", "--to", "codex", "--text", "hello"},
 	} {
 		newFakeHub(t, map[string]string{
