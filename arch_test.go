@@ -201,6 +201,36 @@ func TestOneStatementSetsTheState(t *testing.T) {
 	wantList(t, "callers of Bridges().PutDeparture", departurePuts, "internal/hub/depart.go stepDeparture")
 }
 
+// TestDoorsSayWhatACredentialMayDo keeps a door from making a caller without scopes: for the hub that is a part of its
+// own process, which needs none.
+func TestDoorsSayWhatACredentialMayDo(t *testing.T) {
+	for _, file := range sources(t, ".go") {
+		if strings.HasPrefix(file, "internal/hub/") || strings.HasPrefix(file, "internal/crashtest/") || strings.HasPrefix(file, "bench/") {
+			continue
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			made, ok := n.(*ast.CompositeLit)
+			if !ok || len(made.Elts) == 0 || nameOf(made.Type) != "Caller" {
+				return true
+			}
+			given := map[string]string{}
+			for _, e := range made.Elts {
+				if pair, ok := e.(*ast.KeyValueExpr); ok {
+					given[nameOf(pair.Key)] = nameOf(pair.Value)
+				}
+			}
+			if _, scoped := given["Scopes"]; !scoped && given["Agent"] != "System" {
+				t.Errorf("%s makes a hub.Caller without Scopes", file)
+			}
+			return true
+		})
+	}
+}
+
 // sources are the files of the program itself, without its tests.
 func sources(t *testing.T, extensions ...string) (files []string) {
 	t.Helper()

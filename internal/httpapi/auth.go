@@ -21,15 +21,15 @@ const (
 // admit finds out who calls, and whether its credential is good for an operation. Nothing that the
 // request names has been looked at by then.
 func (a *api) admit(r *http.Request, op Operation) (call, error) {
-	if op.Who == Anyone {
+	if op.Who == hub.Anyone {
 		return call{api: a}, nil
 	}
 	c, err := a.identify(r)
 	if err != nil {
 		return c, err
 	}
+	c.caller.Local = c.local
 	if err := a.checkUse(r, op, c); err != nil {
-		a.hub.Refused(c.caller, op.ID, err)
 		return c, err
 	}
 	if as := r.Header[asHeader]; len(as) > 0 {
@@ -50,22 +50,11 @@ func (a *api) admit(r *http.Request, op Operation) (call, error) {
 func (a *api) checkUse(r *http.Request, op Operation, c call) error {
 	if c.session != "" {
 		if err := a.checkPage(r, op, c.session); err != nil {
+			a.hub.Refused(c.caller, op.ID, err)
 			return err
 		}
 	}
-	switch {
-	case !c.caller.Scopes.Has(op.Scope):
-		return parley.Errorf(parley.NotPermitted, "this needs a credential with the scope %s", op.Scope).
-			Suggest("ask an owner of this hub for a token with it")
-	case op.Who == SessionOnly && c.session == "":
-		return parley.Errorf(parley.NotPermitted, "this is for people who have signed in with a browser").
-			Suggest("a token needs no session")
-	case op.Who == LocalOwner && !c.local:
-		return parley.Errorf(parley.NotPermitted, "this can be done on the hub's own machine only").
-			Suggest("call it by the hub's socket")
-	default:
-		return nil
-	}
+	return a.hub.May(c.caller, op.ID)
 }
 
 // identify finds out who calls: by a token, by a session, or by the process at the other end of the local

@@ -80,7 +80,7 @@ func (c call) checkClaim(ctx context.Context, act, from string) error {
 
 // isMe says whether a name is the caller's. Nobody else is looked up for it: not every caller may do that.
 func (c call) isMe(ctx context.Context, name string) (bool, error) {
-	me, err := c.hub.Agent(ctx, c.caller, c.caller.Agent)
+	me, err := c.hub.Me(ctx, c.caller)
 	folded := parley.Fold(name)
 	return folded == me.ID || folded == parley.Fold(me.Name) || folded == me.UUID, err
 }

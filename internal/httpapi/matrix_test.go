@@ -40,7 +40,7 @@ func principals() []principal {
 // expects is what the rules of an operation say for somebody: success, or a status.
 func expects(op httpapi.Operation, p principal) int {
 	switch {
-	case op.Who == httpapi.Anyone:
+	case op.Who == hub.Anyone:
 		return http.StatusOK
 	case p.how == "nothing" || p.how == "revoked":
 		return http.StatusUnauthorized
@@ -49,31 +49,31 @@ func expects(op httpapi.Operation, p principal) int {
 	}
 	allowed, otherwise := true, http.StatusForbidden
 	switch op.Who {
-	case httpapi.Owner:
+	case hub.Owner:
 		allowed = p.agent == "user"
-	case httpapi.LocalOwner:
+	case hub.LocalOwner:
 		allowed = p.agent == "user" && p.how == "socket"
-	case httpapi.People:
+	case hub.People:
 		allowed = p.agent == "user" || p.agent == "rickon"
-	case httpapi.ManagerOrOwner:
+	case hub.ManagerOrOwner:
 		if allowed = p.agent != "hound"; strings.Contains(op.Path, "{run}") {
 			otherwise = http.StatusNotFound
 		}
-	case httpapi.MemberOrOwner:
+	case hub.MemberOrOwner:
 		allowed, otherwise = p.agent == "arya" || p.agent == "user", http.StatusNotFound
-	case httpapi.SessionOnly:
+	case hub.SessionOnly:
 		allowed = p.how == "session"
-	case httpapi.Self:
+	case hub.Self:
 		allowed = p.agent == "arya"
-	case httpapi.SuperiorOrOwner:
+	case hub.SuperiorOrOwner:
 		if allowed = p.agent == "user" || p.agent == "rickon"; p.agent == "arya" && op.ID == "command" {
 			otherwise = http.StatusBadRequest // nobody writes to itself
 		}
-	case httpapi.ConcernedOrOwner, httpapi.RequesterOrOwner, httpapi.AssigneeOrOwner, httpapi.CallerOrDecider, httpapi.Decider:
+	case hub.ConcernedOrOwner, hub.RequesterOrOwner, hub.AssigneeOrOwner, hub.CallerOrDecider, hub.Decider:
 		return expectsOfWork(op, p)
-	case httpapi.AgentOrOwner:
+	case hub.AgentOrOwner:
 		allowed = p.agent == "arya" || p.agent == "user"
-	case httpapi.RunnerOrOwner:
+	case hub.RunnerOrOwner:
 		allowed, otherwise = p.agent == "arya" || p.agent == "user", http.StatusNotFound
 	}
 	if allowed {
@@ -88,9 +88,9 @@ func expectsOfWork(op httpapi.Operation, p principal) int {
 	switch {
 	case p.agent == "hound":
 		return http.StatusNotFound
-	case p.agent == "arya" && (op.Who == httpapi.RequesterOrOwner || op.Who == httpapi.Decider):
+	case p.agent == "arya" && (op.Who == hub.RequesterOrOwner || op.Who == hub.Decider):
 		return http.StatusForbidden
-	case p.agent == "rickon" && op.Who == httpapi.AssigneeOrOwner:
+	case p.agent == "rickon" && op.Who == hub.AssigneeOrOwner:
 		return http.StatusForbidden
 	}
 	return http.StatusOK

@@ -84,7 +84,7 @@ func sendLines(w http.ResponseWriter, lines []parley.LogLine) error {
 
 // metrics answers with what the hub measures of itself.
 func metrics(w http.ResponseWriter, r *http.Request, c call, _ *none) error {
-	if err := c.hub.MayObserve(r.Context(), c.caller, "read the metrics"); err != nil {
+	if err := c.hub.MayObserve(r.Context(), c.caller); err != nil {
 		return err
 	}
 	if c.options.Metrics == nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
 )
 
 // document is the API described, for programs and for people.
@@ -102,7 +103,7 @@ func (r route) described() huma.Operation {
 		OperationID: r.ID, Method: r.Method, Path: r.Path, Tags: []string{r.Tag}, Summary: r.Summary,
 		Description: r.text(), DefaultStatus: r.success(), Responses: map[string]*huma.Response{},
 	}
-	if r.Who != Anyone {
+	if r.Who != hub.Anyone {
 		op.Security = []map[string][]string{{"token": {}}, {"session": {}}}
 	}
 	for _, status := range r.errors() {
@@ -121,7 +122,7 @@ func (o Operation) text() string {
 	if o.Description != "" {
 		parts = append(parts, o.Description)
 	}
-	if o.Who == Anyone {
+	if o.Who == hub.Anyone {
 		parts = append(parts, "Needs no credential.")
 	} else {
 		parts = append(parts, "For "+string(o.Who)+". Needs the scope "+string(o.Scope)+".")
@@ -132,7 +133,7 @@ func (o Operation) text() string {
 // errors are the statuses of the errors an operation may answer with.
 func (o Operation) errors() []int {
 	list := []int{400, 403, 421, 500, 503, 504}
-	if o.Who != Anyone {
+	if o.Who != hub.Anyone {
 		list = append(list, 401, 404, 410, 413)
 	}
 	if o.Method != http.MethodGet {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/parley-hub/parley/internal/httpapi"
+	"github.com/parley-hub/parley/internal/hub"
 )
 
 // TestOpenAPIDocumentIsKept compares the document in the repository with the one the program serves. After
@@ -57,7 +58,7 @@ func TestOpenAPIDocumentNamesEveryOperation(t *testing.T) {
 				t.Errorf("%s has no %s", op.ID, key)
 			}
 		}
-		if secured := described["security"] != nil; secured == (op.Who == httpapi.Anyone) {
+		if secured := described["security"] != nil; secured == (op.Who == hub.Anyone) {
 			t.Errorf("%s: needs a credential: %t", op.ID, secured)
 		}
 		if body := down(described, "requestBody", "content", "application/json"); body != nil && down(body, "example") == nil {

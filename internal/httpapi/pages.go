@@ -77,13 +77,13 @@ type front struct {
 }
 
 // signedIn is what a page asks for that shows how the hub does. It is asked for by the browser itself, which has no secret.
-var signedIn = Operation{ID: "page", Scope: parley.ScopeRead, Who: SessionOnly, Hidden: true}
+var signedIn = Operation{ID: "page", Hidden: true}
 
 // frontPage says what this is, and how the hub does to one who has signed in.
 func frontPage(a *api, w http.ResponseWriter, r *http.Request) error {
 	show := front{Version: parley.Version}
 	c, err := a.identify(r)
-	if err == nil && a.checkUse(r, signedIn, c) == nil {
+	if err == nil && c.session != "" && a.checkUse(r, signedIn, c) == nil {
 		me, err := a.hub.Agent(r.Context(), c.caller, c.caller.Agent)
 		if err != nil {
 			return err

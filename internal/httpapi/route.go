@@ -4,41 +4,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
-)
-
-// Who says which participants may use an operation, beside the scope their credential needs. The hub
-// enforces it; here it is written down, and tested.
-type Who string
-
-// The rules.
-const (
-	Anyone         Who = "anyone"            // also without a credential
-	Everyone       Who = "every participant" // what it may read
-	Owner          Who = "owners"
-	LocalOwner     Who = "owners, by the local socket"
-	People         Who = "owners, and people for themselves"
-	SelfOrOwner    Who = "its holder, and owners"
-	ManagerOrOwner Who = "the agent itself, its manager, and owners"
-	MemberOrOwner  Who = "those who take part, and owners"
-	SessionOnly    Who = "people who have signed in with a browser"
-
-	Self            Who = "the agent itself"
-	SuperiorOrOwner Who = "the agent's manager, and owners"
-	RunnerOrOwner   Who = "the agent whose run it is, and owners"
-
-	AgentOrOwner     Who = "the agent itself, and owners"
-	ConcernedOrOwner Who = "those who asked for the task or for one it is part of, its assignee, and owners"
-	AssigneeOrOwner  Who = "the task's assignee, and owners"
-	RequesterOrOwner Who = "those who asked for the task or for one it is part of, and owners"
-	CallerOrDecider  Who = "the agent whose call it is, its manager, and owners"
-	Decider          Who = "the manager of the agent whose call it is, and owners; never the agent itself"
 )
 
 const (
@@ -54,12 +25,6 @@ const (
 	endless        = -1 // no limit of time
 )
 
-// rules are the rules there are.
-var rules = []Who{
-	Anyone, Everyone, Owner, LocalOwner, People, SelfOrOwner, ManagerOrOwner, MemberOrOwner, SessionOnly, Self, SuperiorOrOwner,
-	RunnerOrOwner, AgentOrOwner, ConcernedOrOwner, AssigneeOrOwner, RequesterOrOwner, CallerOrDecider, Decider,
-}
-
 // Operation is what there is to know of a route.
 type Operation struct {
 	ID          string
@@ -68,8 +33,6 @@ type Operation struct {
 	Tag         string
 	Summary     string
 	Description string
-	Scope       parley.Scope // none only where Who is Anyone
-	Who         Who
 	Status      int           // of success; default: 200, or 204 without a body
 	Body        int64         // bytes of a request, 0: the default
 	Time        time.Duration // 0: the default
@@ -77,15 +40,32 @@ type Operation struct {
 	Gives       string        // media type of an answer's body that is not JSON
 	Example     string        // of a request's body
 	Hidden      bool          // a page, not part of the API
-	Held        bool          // an agent's call may have to be approved first
+
+	// The hub's rule for it. A route does not say these: they are in the hub's table of operations.
+	Scope parley.Scope // none only where Who is Anyone
+	Who   hub.Who
+	Held  bool // an agent's call may have to be approved first
 }
 
 // mustHaveRule keeps an operation from being served of which nobody has said who may use it.
 func (o Operation) mustHaveRule() {
-	open := o.Who == Anyone && o.Scope == ""
-	if !open && (o.Who == Anyone || !slices.Contains(rules, o.Who) || !parley.AllScopes().Has(o.Scope)) {
+	open := o.Who == hub.Anyone && o.Scope == ""
+	if !open && (o.Who == hub.Anyone || !o.Who.Known() || !parley.AllScopes().Has(o.Scope)) {
 		panic(fmt.Sprintf("httpapi: %s %s has no rule: scope %q, who %q", o.Method, o.Path, o.Scope, o.Who))
 	}
+}
+
+// ruled gives routes what the hub's table of operations says of them.
+func ruled(list []route) []route {
+	operations := hub.Operations()
+	for i := range list {
+		op := &list[i].Operation
+		if rule, known := operations[op.ID]; known && op.Who == "" {
+			op.Scope, op.Who = rule.Scope, rule.Who
+			op.Held = rule.Held == hub.HeldStrict || rule.Held == hub.HeldSupervised
+		}
+	}
+	return list
 }
 
 // pattern is the path as http.ServeMux wants it: the root stands for itself alone.
@@ -201,7 +181,7 @@ func listen(ctx context.Context, w http.ResponseWriter, length time.Duration) (s
 
 // pages makes a route of a handler that anybody may call.
 func pages(op Operation, do func(a *api, w http.ResponseWriter, r *http.Request) error) route {
-	op.Who = Anyone
+	op.Who = hub.Anyone
 	return route{
 		Operation: op,
 		handle:    func(w *answer, r *http.Request, c call) error { return do(c.api, w, r) },

@@ -3,8 +3,6 @@ package httpapi
 import (
 	"net/http"
 	"slices"
-
-	"github.com/parley-hub/parley"
 )
 
 // The groups of operations, in the order of the documentation.
@@ -28,57 +26,46 @@ const (
 
 // routes lists every operation there is.
 func routes() []route {
-	return slices.Concat(
+	return ruled(slices.Concat(
 		messageRoutes(), contactRoutes(), taskRoutes(), approvalRoutes(), inboxRoutes(), conversationRoutes(), agentRoutes(),
 		permissionRoutes(), controlRoutes(), runRoutes(), artifactRoutes(), bridgeRoutes(), credentialRoutes(), eventRoutes(), hubRoutes(), observeRoutes(),
 		pageRoutes(),
-	)
+	))
 }
 
 func messageRoutes() []route {
 	return []route{
 		answersAs(Operation{
 			ID: "post-message", Method: http.MethodPost, Path: "/v1/messages", Tag: tagMessages,
-			Scope: parley.ScopeSend, Who: Everyone,
 			Summary:     "Post a message",
-			Held:        true,
 			Description: "Answers once the message is on disk. Name a conversation, or the participants it is for, or the message it answers. 200 says that its key was used before: it is the first message that comes back.",
 			Status:      http.StatusCreated, Body: bodyOfMessage,
 			Example: `{"direct":["arya"],"content":{"text":"Is the build green?"},"priority":"high","requires_ack":true}`,
 		}, postedStatus, post),
 		answers(Operation{
 			ID: "show-message", Method: http.MethodGet, Path: "/v1/messages/{message}", Tag: tagMessages,
-			Scope: parley.ScopeRead, Who: Everyone,
 			Summary:     "Show a message and what became of it",
-			Held:        true,
 			Description: "With wait, answers once every delivery that wakes has come as far as for says or has ended, or when the time is up.",
 			Time:        waitTime,
 		}, showMessage),
 		answers(Operation{
 			ID: "read-thread", Method: http.MethodGet, Path: "/v1/messages/{message}/thread", Tag: tagMessages,
-			Scope: parley.ScopeRead, Who: Everyone,
 			Summary: "A message and everything that answers it",
-			Held:    true,
 		}, thread),
 		answers(Operation{
 			ID: "redact-message", Method: http.MethodPost, Path: "/v1/messages/{message}/redact", Tag: tagMessages,
-			Scope: parley.ScopeAdmin, Who: Owner,
 			Summary:     "Erase what a message says",
 			Description: "Its envelope and the digest of its body stay.",
 			Example:     `{"reason":"contained a password"}`,
 		}, redact),
 		answers(Operation{
 			ID: "read-trace", Method: http.MethodGet, Path: "/v1/traces/{trace}", Tag: tagMessages,
-			Scope: parley.ScopeRead, Who: Everyone,
 			Summary:     "Everything that belongs to a trace",
-			Held:        true,
 			Description: "The messages the caller may read, in their order, with what became of them, and the runs it may see.",
 		}, trace),
 		answers(Operation{
 			ID: "search", Method: http.MethodGet, Path: "/v1/search", Tag: tagMessages,
-			Scope: parley.ScopeRead, Who: Everyone,
 			Summary: "Search messages",
-			Held:    true,
 		}, search),
 	}
 }
@@ -87,13 +74,11 @@ func inboxRoutes() []route {
 	return []route{
 		answers(Operation{
 			ID: "peek-inbox", Method: http.MethodGet, Path: "/v1/inbox", Tag: tagInbox,
-			Scope: parley.ScopeRead, Who: Everyone,
 			Summary:     "Look into the inbox",
 			Description: "Looking consumes nothing.",
 		}, peekInbox),
 		answers(Operation{
 			ID: "take", Method: http.MethodPost, Path: "/v1/inbox/take", Tag: tagInbox,
-			Scope: parley.ScopeSend, Who: Everyone,
 			Summary:     "Take what waits",
 			Description: "Hands deliveries to the caller and leases them to it. With wait, answers as soon as there is something.",
 			Time:        waitTime,
@@ -101,51 +86,43 @@ func inboxRoutes() []route {
 		}, take),
 		answers(Operation{
 			ID: "ack", Method: http.MethodPost, Path: "/v1/inbox/ack", Tag: tagInbox,
-			Scope: parley.ScopeSend, Who: Everyone,
 			Summary:     "Acknowledge deliveries",
 			Description: "It is done, or known. Doing it again changes nothing.",
 			Example:     `{"messages":["01981c35-8a2f-7c31-9f2e-2f6f4a1d9b10"]}`,
 		}, ack),
 		answers(Operation{
 			ID: "nack", Method: http.MethodPost, Path: "/v1/inbox/nack", Tag: tagInbox,
-			Scope: parley.ScopeSend, Who: Everyone,
 			Summary:     "Give deliveries back",
 			Description: "What may succeed at another time is tried again; what cannot has failed, and its sender is told.",
 			Example:     `{"lease":"8f0b7f3e-6f0a-4f43-8a3e-0c8f6a2f7a51","messages":["01981c35-8a2f-7c31-9f2e-2f6f4a1d9b10"],"failure":"busy"}`,
 		}, nack),
 		answers(Operation{
 			ID: "extend", Method: http.MethodPost, Path: "/v1/inbox/extend", Tag: tagInbox,
-			Scope: parley.ScopeSend, Who: Everyone,
 			Summary: "Keep a lease for longer",
 			Example: `{"lease":"8f0b7f3e-6f0a-4f43-8a3e-0c8f6a2f7a51","seconds":120}`,
 		}, extend),
 		answers(Operation{
 			ID: "see", Method: http.MethodPost, Path: "/v1/inbox/see", Tag: tagInbox,
-			Scope: parley.ScopeSend, Who: Everyone,
 			Summary: "Say that a turn has started",
 			Example: `{"lease":"8f0b7f3e-6f0a-4f43-8a3e-0c8f6a2f7a51","run":"run-7"}`,
 		}, see),
 		answers(Operation{
 			ID: "settle", Method: http.MethodPost, Path: "/v1/inbox/settle", Tag: tagInbox,
-			Scope: parley.ScopeSend, Who: Everyone,
 			Summary:     "End a lease",
 			Description: "Everything it still holds is answered, acknowledged, or given back.",
 			Example:     `{"lease":"8f0b7f3e-6f0a-4f43-8a3e-0c8f6a2f7a51"}`,
 		}, settle),
 		answers(Operation{
 			ID: "list-dead", Method: http.MethodGet, Path: "/v1/dead", Tag: tagDead,
-			Scope: parley.ScopeAdmin, Who: Owner,
 			Summary:     "List dead letters",
 			Description: "Deliveries that are out of attempts, the oldest first.",
 		}, deadLetters),
 		answers(Operation{
 			ID: "retry-dead", Method: http.MethodPost, Path: "/v1/dead/{message}/{recipient}/retry", Tag: tagDead,
-			Scope: parley.ScopeAdmin, Who: Owner,
 			Summary: "Try a dead letter again",
 		}, retryDead),
 		answers(Operation{
 			ID: "drop-dead", Method: http.MethodPost, Path: "/v1/dead/{message}/{recipient}/drop", Tag: tagDead,
-			Scope: parley.ScopeAdmin, Who: Owner,
 			Summary:     "Give a dead letter up",
 			Description: "Its sender is told.",
 		}, dropDead),
@@ -156,14 +133,11 @@ func conversationRoutes() []route {
 	return []route{
 		answers(Operation{
 			ID: "list-conversations", Method: http.MethodGet, Path: "/v1/conversations", Tag: tagConversations,
-			Scope: parley.ScopeRead, Who: Everyone,
 			Summary:     "List conversations",
-			Held:        true,
 			Description: "Those the caller takes part in, the one with the newest message first.",
 		}, listConversations),
 		answers(Operation{
 			ID: "make-conversation", Method: http.MethodPost, Path: "/v1/conversations", Tag: tagConversations,
-			Scope: parley.ScopeSend, Who: Everyone,
 			Summary:     "Make a channel or a group",
 			Description: "A DM needs no making: post to its members directly.",
 			Status:      http.StatusCreated,
@@ -171,69 +145,54 @@ func conversationRoutes() []route {
 		}, makeConversation),
 		answers(Operation{
 			ID: "show-conversation", Method: http.MethodGet, Path: "/v1/conversations/{conversation}", Tag: tagConversations,
-			Scope: parley.ScopeRead, Who: Everyone,
 			Summary: "Show a conversation",
-			Held:    true,
 		}, showConversation),
 		answers(Operation{
 			ID: "change-conversation", Method: http.MethodPatch, Path: "/v1/conversations/{conversation}", Tag: tagConversations,
-			Scope: parley.ScopeSend, Who: MemberOrOwner,
 			Summary: "Rename, describe or archive a conversation",
 			Example: `{"topic":"The forge, and what comes out of it"}`,
 		}, changeConversation),
 		does(Operation{
 			ID: "delete-conversation", Method: http.MethodDelete, Path: "/v1/conversations/{conversation}", Tag: tagConversations,
-			Scope: parley.ScopeAdmin, Who: Owner,
 			Summary: "Delete a conversation with everything in it",
 		}, deleteConversation),
 		does(Operation{
 			ID: "join", Method: http.MethodPost, Path: "/v1/conversations/{conversation}/join", Tag: tagConversations,
-			Scope: parley.ScopeSend, Who: Everyone,
 			Summary:     "Join a conversation",
 			Description: "Public channels are open to all; owners may join any channel or named group.",
 		}, join),
 		does(Operation{
 			ID: "leave", Method: http.MethodPost, Path: "/v1/conversations/{conversation}/leave", Tag: tagConversations,
-			Scope: parley.ScopeSend, Who: Everyone,
 			Summary: "Leave a conversation",
 		}, leave),
 		does(Operation{
 			ID: "add-member", Method: http.MethodPut, Path: "/v1/conversations/{conversation}/members/{agent}", Tag: tagConversations,
-			Scope: parley.ScopeSend, Who: MemberOrOwner,
 			Summary:     "Add somebody to a conversation",
 			Description: "To a public channel everybody may.",
 		}, addMember),
 		does(Operation{
 			ID: "remove-member", Method: http.MethodDelete, Path: "/v1/conversations/{conversation}/members/{agent}", Tag: tagConversations,
-			Scope: parley.ScopeSend, Who: MemberOrOwner,
 			Summary:     "Take somebody out of a conversation",
 			Description: "Its creator and owners may.",
 		}, removeMember),
 		answers(Operation{
 			ID: "list-messages", Method: http.MethodGet, Path: "/v1/conversations/{conversation}/messages", Tag: tagConversations,
-			Scope: parley.ScopeRead, Who: Everyone,
 			Summary:     "Read a conversation",
-			Held:        true,
 			Description: "Messages, oldest first: the newest ones, those before a seq, or those after one. Reading consumes nothing.",
 		}, listMessages),
 		answers(Operation{
 			ID: "read-context", Method: http.MethodGet, Path: "/v1/conversations/{conversation}/context", Tag: tagConversations,
-			Scope: parley.ScopeRead, Who: Everyone,
 			Summary:     "What the caller sees when it is woken",
-			Held:        true,
 			Description: "The last messages, as many as its own context_messages says.",
 		}, contextOf),
 		does(Operation{
 			ID: "mark-read", Method: http.MethodPost, Path: "/v1/conversations/{conversation}/read", Tag: tagConversations,
-			Scope: parley.ScopeSend, Who: MemberOrOwner,
 			Summary: "Move the read cursor forward",
 			Example: `{"seq":42}`,
 		}, markRead),
 		streams(Operation{
 			ID: "export-conversation", Method: http.MethodGet, Path: "/v1/conversations/{conversation}/export", Tag: tagConversations,
-			Scope: parley.ScopeRead, Who: Everyone,
 			Summary:     "Export a conversation",
-			Held:        true,
 			Description: "As JSON lines, the conversation first, or as Markdown.",
 			Time:        longTime, Gives: jsonLines,
 		}, exportConversation),
@@ -244,66 +203,53 @@ func agentRoutes() []route {
 	return []route{
 		answers(Operation{
 			ID: "whoami", Method: http.MethodGet, Path: "/v1/whoami", Tag: tagAgents,
-			Scope: parley.ScopeRead, Who: Everyone,
 			Summary:     "Who the caller is",
 			Description: "The participant, what its credential may be used for, and the owner who acts as it, if one does.",
 		}, whoami),
 		answers(Operation{
 			ID: "who", Method: http.MethodGet, Path: "/v1/who", Tag: tagAgents,
-			Scope: parley.ScopeRead, Who: Everyone,
 			Summary:     "What everybody is doing",
-			Held:        true,
 			Description: "Each participant with its status and what is open in its inbox.",
 		}, who),
 		answers(Operation{
 			ID: "list-protocols", Method: http.MethodGet, Path: "/v1/protocols", Tag: tagAgents,
-			Scope: parley.ScopeRead, Who: Everyone,
 			Summary:     "Which formats are spoken",
-			Held:        true,
 			Description: "By the hub at its edges, and by each agent that names any in its profile. The highest version that both understand is used.",
 		}, protocols),
 		answers(Operation{
 			ID: "list-agents", Method: http.MethodGet, Path: "/v1/agents", Tag: tagAgents,
-			Scope: parley.ScopeRead, Who: Everyone,
 			Summary:     "List the participants",
-			Held:        true,
 			Description: "Agents, people and the hub itself. How an agent is run is shown to owners alone.",
 		}, listAgents),
 		answers(Operation{
 			ID: "add-agent", Method: http.MethodPost, Path: "/v1/agents", Tag: tagAgents,
-			Scope: parley.ScopeAdmin, Who: Owner,
 			Summary: "Add an agent or a person",
 			Status:  http.StatusCreated,
 			Example: `{"id":"arya","name":"Arya","role":"reviewer","description":"Reads what others write"}`,
 		}, addAgent),
 		answers(Operation{
 			ID: "show-agent", Method: http.MethodGet, Path: "/v1/agents/{agent}", Tag: tagAgents,
-			Scope: parley.ScopeRead, Who: Everyone,
 			Summary: "Show a participant",
 		}, showAgent),
 		answers(Operation{
 			ID: "change-agent", Method: http.MethodPatch, Path: "/v1/agents/{agent}", Tag: tagAgents,
-			Scope: parley.ScopeAdmin, Who: Owner,
 			Summary:     "Change a participant",
 			Description: "What is absent stays as it is; null sets the default.",
 			Example:     `{"role":"verifier","tier":"worker","manager":null}`,
 		}, changeAgent),
 		does(Operation{
 			ID: "remove-agent", Method: http.MethodDelete, Path: "/v1/agents/{agent}", Tag: tagAgents,
-			Scope: parley.ScopeAdmin, Who: Owner,
 			Summary:     "Remove a participant",
 			Description: "It leaves its conversations, its tokens are revoked, and what was on its way to it has failed. Its names stay reserved.",
 		}, removeAgent),
 		answers(Operation{
 			ID: "sleep", Method: http.MethodPost, Path: "/v1/agents/{agent}/sleep", Tag: tagAgents,
-			Scope: parley.ScopeSend, Who: ManagerOrOwner,
 			Summary:     "Put an agent to sleep",
 			Description: "What comes for it waits until then, but for asks.",
 			Example:     `{"for":3600}`,
 		}, sleep),
 		answers(Operation{
 			ID: "wake", Method: http.MethodPost, Path: "/v1/agents/{agent}/wake", Tag: tagAgents,
-			Scope: parley.ScopeSend, Who: ManagerOrOwner,
 			Summary: "Wake an agent",
 		}, wake),
 	}

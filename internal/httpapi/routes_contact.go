@@ -1,21 +1,16 @@
 package httpapi
 
-import (
-	"net/http"
-
-	"github.com/parley-hub/parley"
-)
+import "net/http"
 
 func contactRoutes() []route {
 	return []route{
 		answers(Operation{
 			ID: "contact", Method: http.MethodPost, Path: "/v1/contact", Tag: tagContact,
-			Scope: parley.ScopeSend, Who: Everyone,
 			Summary: "Ask another participant, delegate to it, or notify it",
 			Description: "An ask waits for its answer, for 120 seconds where nothing is said; one that comes later, or after the " +
 				"caller has gone, is delivered as a message (504 E004 then, with what was sent). What is delegated becomes a task; its " +
 				"result comes by itself. A notification wakes nobody.",
-			Body: bodyOfMessage, Time: contactTime, Held: true,
+			Body: bodyOfMessage, Time: contactTime,
 			Example: `{"action":"ask","agent":"arya","message":"Which steel did we use?","context":"It is about the order of May.","wait":60}`,
 		}, contact),
 	}
@@ -25,60 +20,46 @@ func taskRoutes() []route {
 	return []route{
 		answers(Operation{
 			ID: "list-tasks", Method: http.MethodGet, Path: "/v1/tasks", Tag: tagTasks,
-			Scope: parley.ScopeRead, Who: Everyone,
 			Summary:     "List tasks",
 			Description: "The newest first: those the caller has asked for or is to do, and what is under them; for owners all.",
-			Held:        true,
 		}, listTasks),
 		answers(Operation{
 			ID: "make-task", Method: http.MethodPost, Path: "/v1/tasks", Tag: tagTasks,
-			Scope: parley.ScopeSend, Who: Everyone,
 			Summary:     "Ask for a piece of work",
 			Description: "Of somebody else, or of oneself. Its assignee is woken; its result comes by itself.",
-			Status:      http.StatusCreated, Body: bodyOfMessage, Held: true,
+			Status:      http.StatusCreated, Body: bodyOfMessage,
 			Example: `{"title":"Draft the post","text":"Draft a blog post about the forge.","assignee":"arya","priority":"high","depends_on":["task-101"]}`,
 		}, makeTask),
 		answers(Operation{
 			ID: "show-task", Method: http.MethodGet, Path: "/v1/tasks/{task}", Tag: tagTasks,
-			Scope: parley.ScopeRead, Who: ConcernedOrOwner,
 			Summary: "Show a task",
-			Held:    true,
 		}, showTask),
 		answers(Operation{
 			ID: "read-tree", Method: http.MethodGet, Path: "/v1/tasks/{task}/tree", Tag: tagTasks,
-			Scope: parley.ScopeRead, Who: ConcernedOrOwner,
 			Summary:     "A task and everything under it",
 			Description: "Each after its parent, by their numbers.",
-			Held:        true,
 		}, taskTree),
 		answers(Operation{
 			ID: "update-task", Method: http.MethodPatch, Path: "/v1/tasks/{task}", Tag: tagTasks,
-			Scope: parley.ScopeSend, Who: AssigneeOrOwner,
 			Summary:     "Say how a task goes, or that it has ended",
 			Description: "With a status it ends, and its requester gets the result.",
-			Body:        bodyOfMessage, Held: true,
-			Example: `{"progress":{"fraction":0.5,"message":"half of it is written"}}`,
+			Body:        bodyOfMessage,
+			Example:     `{"progress":{"fraction":0.5,"message":"half of it is written"}}`,
 		}, updateTask),
 		answers(Operation{
 			ID: "cancel-task", Method: http.MethodPost, Path: "/v1/tasks/{task}/cancel", Tag: tagTasks,
-			Scope: parley.ScopeSend, Who: RequesterOrOwner,
 			Summary:     "Cancel a task",
 			Description: "And everything under it; what runs for it is ended.",
-			Held:        true,
 			Example:     `{"reason":"nobody needs it any more"}`,
 		}, cancelTask),
 		answers(Operation{
 			ID: "retry-task", Method: http.MethodPost, Path: "/v1/tasks/{task}/retry", Tag: tagTasks,
-			Scope: parley.ScopeSend, Who: RequesterOrOwner,
 			Summary:     "Try a task again",
 			Description: "One that has failed or was cancelled.",
-			Held:        true,
 		}, retryTask),
 		answers(Operation{
 			ID: "reassign-task", Method: http.MethodPost, Path: "/v1/tasks/{task}/reassign", Tag: tagTasks,
-			Scope: parley.ScopeSend, Who: RequesterOrOwner,
 			Summary: "Give a task to somebody else",
-			Held:    true,
 			Example: `{"assignee":"gendry"}`,
 		}, reassignTask),
 	}

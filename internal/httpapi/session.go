@@ -8,7 +8,7 @@ import (
 )
 
 func endSession(w http.ResponseWriter, r *http.Request, c call, _ *none) error {
-	if err := c.hub.RevokeToken(r.Context(), c.caller, c.caller.Token); err != nil {
+	if err := c.hub.EndSession(r.Context(), c.caller); err != nil {
 		return err
 	}
 	http.SetCookie(w, c.cookie(r, "", time.Unix(1, 0)))
@@ -76,7 +76,7 @@ func signOut(a *api, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := a.hub.RevokeToken(r.Context(), c.caller, c.caller.Token); err != nil {
+	if err := a.hub.EndSession(r.Context(), c.caller); err != nil {
 		return err
 	}
 	http.SetCookie(w, a.cookie(r, "", time.Unix(1, 0)))

@@ -45,19 +45,15 @@ func (h *Hub) AddAgent(ctx context.Context, caller Caller, n parley.NewAgent) (a
 	if err := checkNewAgent(n); err != nil {
 		return added, err
 	}
-	mayAdd := func(s *scene) error { return s.mustOwn("add an agent") }
 	if n.Runtime != "" {
-		if err := h.view(ctx, caller, mayAdd); err != nil {
+		if err := h.view(ctx, caller, opAddAgent, func(*scene) error { return nil }); err != nil {
 			return added, err
 		}
 		if err := h.checkRuntime(ctx, parley.Agent{ID: n.ID, Name: n.Name, Kind: n.Kind, Profile: n.Profile}); err != nil {
 			return added, err
 		}
 	}
-	err = h.update(ctx, caller, func(s *scene) error {
-		if err := mayAdd(s); err != nil {
-			return err
-		}
+	err = h.update(ctx, caller, opAddAgent, func(s *scene) error {
 		n := n // this may run again
 		if n.Manager, err = s.manager(n.ID, n.Manager); err != nil {
 			return err
@@ -203,7 +199,7 @@ const maxOvertaken = 100
 
 func (h *Hub) tryChangeAgent(ctx context.Context, caller Caller, name string, change func(*parley.Agent) error) (after parley.Agent, err error) {
 	var before, edited parley.Agent
-	err = h.view(ctx, caller, func(s *scene) (err error) {
+	err = h.view(ctx, caller, opChangeAgent, func(s *scene) (err error) {
 		if before, err = s.changeable(name); err == nil {
 			edited, err = s.changeable(name) // a copy of its own: change may write into its lists
 		}
@@ -220,7 +216,7 @@ func (h *Hub) tryChangeAgent(ctx context.Context, caller Caller, name string, ch
 			return after, err
 		}
 	}
-	err = h.update(ctx, caller, func(s *scene) (err error) {
+	err = h.update(ctx, caller, opChangeAgent, func(s *scene) (err error) {
 		after, err = s.changeAgent(before, edited)
 		return err
 	})
@@ -231,9 +227,6 @@ func (h *Hub) tryChangeAgent(ctx context.Context, caller Caller, name string, ch
 var errOvertaken = errors.New("the agent was changed by somebody else")
 
 func (s *scene) changeable(name string) (parley.Agent, error) {
-	if err := s.mustOwn("change an agent"); err != nil {
-		return parley.Agent{}, err
-	}
 	a, err := s.agent(name)
 	if err == nil && a.Kind == parley.KindSystem {
 		err = parley.Errorf(parley.NotPermitted, "%s cannot be changed", a.ID).Suggest("it is the hub itself")
@@ -290,7 +283,7 @@ func (s *scene) checkChanged(before parley.Agent, after *parley.Agent) error {
 
 // Agents lists the participants. Removed ones are left out.
 func (h *Hub) Agents(ctx context.Context, caller Caller) (list []parley.Agent, err error) {
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opListAgents, func(s *scene) error {
 		if err := s.mustRead(origin{caller: caller}, ""); err != nil {
 			return err
 		}
@@ -306,7 +299,7 @@ func (h *Hub) Agents(ctx context.Context, caller Caller) (list []parley.Agent, e
 
 // Agent shows one participant.
 func (h *Hub) Agent(ctx context.Context, caller Caller, name string) (a parley.Agent, err error) {
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opShowAgent, func(s *scene) error {
 		if a, err = s.agentToRead(caller, &name); err == nil {
 			a = s.show(a)
 		}
@@ -343,10 +336,7 @@ func (s *scene) show(a parley.Agent) parley.Agent {
 // RemoveAgent removes a participant: it leaves its channels and groups, its tokens are revoked, what was on
 // its way to it has failed, and its names stay reserved. Only an owner may, and not of one that a bridge lists.
 func (h *Hub) RemoveAgent(ctx context.Context, caller Caller, name string) error {
-	err := h.update(ctx, caller, func(s *scene) error {
-		if err := s.mustOwn("remove an agent"); err != nil {
-			return err
-		}
+	err := h.update(ctx, caller, opRemoveAgent, func(s *scene) error {
 		a, err := s.agent(name)
 		if err != nil {
 			return err

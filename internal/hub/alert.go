@@ -69,7 +69,7 @@ func (h *Hub) Alert(ctx context.Context, a parley.Alert, on bool) error {
 	} else {
 		h.config.Log.Info("an alert is over", "alert", a.Name, "agent", a.Agent)
 	}
-	err = h.update(ctx, theHub, func(s *scene) error {
+	err = h.update(ctx, theHub, opItself, func(s *scene) error {
 		s.note(parley.Event{Kind: parley.EventAlert, Agent: a.Agent, Data: data})
 		if !on {
 			return nil

@@ -127,5 +127,5 @@ func TestFiguresCountWhatThereIs(t *testing.T) {
 	same(t, "members", ids, []string{"parley", "user", "arya"})
 	same(t, "the inbox", f.Inboxes["arya"].Waking, 1)
 	same(t, "the rest", []int64{f.Messages, f.OpenDeliveries, int64(f.Subscribers), f.QueuedTasks}, []int64{1, 1, 1, 0})
-	wantError(t, w.MayObserve(ctx, as("arya"), "look"), refused(parley.NotPermitted, "", "only an owner may look", "ask an owner of this hub"))
+	wantError(t, w.MayObserve(ctx, as("arya")), refused(parley.NotPermitted, "", "only an owner may read the metrics", "ask an owner of this hub"))
 }

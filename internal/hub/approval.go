@@ -37,7 +37,7 @@ func (h *Hub) hold(ctx context.Context, caller Caller, call parley.HeldCall, tar
 		return err
 	}
 	var a parley.Approval
-	err = h.write(ctx, caller, func(s *scene) (err error) {
+	err = h.write(ctx, caller, opIdentify, func(s *scene) (err error) {
 		a, err = s.hold(caller, call, target, rule)
 		return err
 	})
@@ -222,7 +222,7 @@ func (h *Hub) Approvals(ctx context.Context, caller Caller, f parley.ApprovalFil
 		return nil, parley.Errorf(parley.BadInput, "%q is not a state of an approval", f.State).
 			Suggest("use pending, approved, executed, denied, expired or withdrawn")
 	}
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opListApprovals, func(s *scene) error {
 		if f.Agent, err = s.named(f.Agent); err == nil {
 			list, err = s.listApprovals(f)
 		}
@@ -249,7 +249,7 @@ func (s *scene) listApprovals(f parley.ApprovalFilter) ([]parley.Approval, error
 
 // Approval shows one.
 func (h *Hub) Approval(ctx context.Context, caller Caller, id string) (a parley.Approval, err error) {
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opShowApproval, func(s *scene) error {
 		a, err = s.approval(id)
 		return err
 	})

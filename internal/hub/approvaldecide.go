@@ -14,17 +14,12 @@ func (h *Hub) Decide(ctx context.Context, caller Caller, id string, d parley.Dec
 	if err := d.Check(); err != nil {
 		return a, err
 	}
-	if caller.Token != "" && !caller.Scopes.Has(parley.ScopeDecide) {
-		err := parley.Errorf(parley.NotPermitted, "the credential in use cannot decide approvals").Suggest("use one with the scope decide")
-		h.Refused(caller, "decide", err)
-		return a, err
-	}
 	call, err := h.prepareCall(ctx, caller, id, d)
 	if err != nil {
 		return a, err
 	}
 	refused := false
-	err = h.update(ctx, caller, func(s *scene) (err error) {
+	err = h.update(ctx, caller, opDecideApproval, func(s *scene) (err error) {
 		a, refused, err = s.decide(caller, id, d, call)
 		return err
 	})
@@ -33,7 +28,7 @@ func (h *Hub) Decide(ctx context.Context, caller Caller, id string, d parley.Dec
 		return a, err
 	}
 	// Nothing of the call remains. What is left is to say why.
-	err = h.update(ctx, caller, func(s *scene) (err error) {
+	err = h.update(ctx, caller, opDecideApproval, func(s *scene) (err error) {
 		a, _, err = s.decide(caller, id, d, func(*scene, parley.Approval) (returned, error) { return returned{failure: failure}, nil })
 		return err
 	})
@@ -53,7 +48,7 @@ type execution func(*scene, parley.Approval) (returned, error)
 // prepareCall reads what was asked for, and does what must be done outside of an update to make it.
 func (h *Hub) prepareCall(ctx context.Context, caller Caller, id string, d parley.Decision) (execution, error) {
 	var a parley.Approval
-	err := h.view(ctx, caller, func(s *scene) (err error) {
+	err := h.view(ctx, caller, opDecideApproval, func(s *scene) (err error) {
 		a, err = s.decidable(id)
 		return err
 	})

@@ -270,14 +270,14 @@ func (s *scene) passApproval(id string) error {
 func (h *Hub) SweepApprovals(ctx context.Context) error {
 	for {
 		var list []parley.Approval
-		err := h.view(ctx, theHub, func(s *scene) (err error) {
+		err := h.view(ctx, theHub, opItself, func(s *scene) (err error) {
 			list, err = s.Approvals().Due(s.now, 1)
 			return err
 		})
 		if err != nil || len(list) == 0 {
 			return err
 		}
-		err = h.write(ctx, theHub, func(s *scene) (err error) {
+		err = h.write(ctx, theHub, opItself, func(s *scene) (err error) {
 			if list, err = s.Approvals().Due(s.now, dueBatch); err != nil {
 				return err
 			}

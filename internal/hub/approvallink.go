@@ -16,7 +16,7 @@ const approvalLinkLasts = 7 * 24 * time.Hour
 func (h *Hub) NewApprovalLink(ctx context.Context, approval, person string) (secret string, err error) {
 	secret = parley.NewSecret()
 	hash, _ := parley.HashSecret(secret)
-	err = h.write(ctx, theHub, func(s *scene) error {
+	err = h.write(ctx, theHub, opItself, func(s *scene) error {
 		a, err := s.Approvals().Get(approval)
 		switch {
 		case errors.Is(err, parley.ErrNotFound):

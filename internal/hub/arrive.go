@@ -19,7 +19,7 @@ const (
 
 // Unknown returns those of some files that have not arrived, and are none of the hub's own.
 func (b bridgeDoor) Unknown(ctx context.Context, id string, files []parley.BridgeFile) (list []parley.BridgeFile, err error) {
-	err = b.hub.view(ctx, b.caller, func(s *scene) error {
+	err = b.hub.view(ctx, b.caller, opUnknownFiles, func(s *scene) error {
 		view, err := s.bridge(id)
 		if err != nil {
 			return err
@@ -132,7 +132,7 @@ func (l *landing) inbox() string { return path.Dir(l.Path) }
 // landAll stores documents in one update, or none of them.
 func (b bridgeDoor) landAll(ctx context.Context, id string, landings []*landing) (done []parley.Arrived, err error) {
 	began := time.Now()
-	err = b.hub.write(ctx, b.caller, func(s *scene) error {
+	err = b.hub.write(ctx, b.caller, opArrive, func(s *scene) error {
 		done = done[:0]
 		in := newArrival(s)
 		for _, l := range landings {
@@ -157,7 +157,7 @@ func (b bridgeDoor) landOne(ctx context.Context, id string, l *landing) (one par
 		return parley.Arrived{Error: errUnkept()}, nil
 	}
 	began, begun := time.Now(), false // else the bridge itself is not there, or not the caller's
-	err = b.hub.write(ctx, b.caller, func(s *scene) error {
+	err = b.hub.write(ctx, b.caller, opArrive, func(s *scene) error {
 		_, err := s.bridge(id)
 		if begun = err == nil; !begun {
 			return err
@@ -211,7 +211,7 @@ func (b bridgeDoor) turnAway(ctx context.Context, id string, l *landing, why *pa
 
 // remember keeps that a file has come of which there is no message, so that it is not tried again.
 func (b bridgeDoor) remember(ctx context.Context, id string, l *landing) error {
-	return b.hub.write(ctx, b.caller, func(s *scene) error {
+	return b.hub.write(ctx, b.caller, opArrive, func(s *scene) error {
 		if _, err := s.bridge(id); err != nil {
 			return err
 		}
@@ -253,7 +253,7 @@ func (b bridgeDoor) hold(ctx context.Context, id string, l *landing, why heldBy)
 
 // openChannel makes the channel that a document is in, if there is none.
 func (b bridgeDoor) openChannel(ctx context.Context, id string, l *landing) error {
-	return b.hub.write(ctx, b.caller, func(s *scene) error {
+	return b.hub.write(ctx, b.caller, opArrive, func(s *scene) error {
 		view, err := s.bridge(id)
 		if err != nil {
 			return err

@@ -20,13 +20,13 @@ const (
 // PutArtifact stores a body, so that the caller can refer to it by its digest. Within a day it must,
 // or store it again: what no message refers to is removed then.
 func (h *Hub) PutArtifact(ctx context.Context, caller Caller, body io.Reader) (parley.Artifact, error) {
-	if err := h.view(ctx, caller, func(*scene) error { return nil }); err != nil {
+	if err := h.view(ctx, caller, opStoreArtifact, func(*scene) error { return nil }); err != nil {
 		return parley.Artifact{}, err // before a stranger fills the disk
 	}
 	var a parley.Artifact
 	err := h.store.Blobs().Put(ctx, body, h.config.Limits.Artifact, func(sha256 string, size int64) error {
 		a = parley.Artifact{SHA256: sha256, Size: size}
-		return h.update(ctx, caller, func(s *scene) error {
+		return h.update(ctx, caller, opStoreArtifact, func(s *scene) error {
 			return s.Artifacts().Keep(parley.StoredArtifact{SHA256: sha256, Size: size, StoredAt: s.now}, s.me.ID)
 		})
 	})
@@ -47,12 +47,12 @@ func (h *Hub) OpenArtifact(ctx context.Context, caller Caller, sha256 string) (i
 		a.Size, err = s.artifact(sha256)
 		return err
 	}
-	if err := h.view(ctx, caller, mayRead); err != nil {
+	if err := h.view(ctx, caller, opFetchArtifact, mayRead); err != nil {
 		return nil, a, err
 	}
 	body, size, err := h.store.Blobs().Open(ctx, sha256)
 	if errors.Is(err, parley.ErrNotFound) { // removed just now, or lost
-		if err := h.view(ctx, caller, mayRead); err != nil {
+		if err := h.view(ctx, caller, opFetchArtifact, mayRead); err != nil {
 			return nil, a, err
 		}
 		err = parley.Errorf(parley.Internal, "the body of artifact %s is missing", sha256).
@@ -70,10 +70,7 @@ func (h *Hub) OpenArtifact(ctx context.Context, caller Caller, sha256 string) (i
 // ArtifactTotals says how many bodies are stored, how large they are together, and how often messages
 // refer to them.
 func (h *Hub) ArtifactTotals(ctx context.Context, caller Caller) (totals parley.ArtifactTotals, err error) {
-	err = h.view(ctx, caller, func(s *scene) error {
-		if err := s.mustOwn("see what is stored"); err != nil {
-			return err
-		}
+	err = h.view(ctx, caller, opCountArtifacts, func(s *scene) error {
 		totals, err = s.Artifacts().Totals()
 		return err
 	})
@@ -111,12 +108,12 @@ func removedByRetention(a parley.StoredArtifact) error {
 // sizeArtifacts returns the artifacts of a draft with the sizes its sender has left out. The size of a
 // digest never changes, so this need not be done in the post's update, where the body would have to be
 // digested again.
-func (h *Hub) sizeArtifacts(ctx context.Context, caller Caller, d parley.Draft) ([]parley.Artifact, error) {
+func (h *Hub) sizeArtifacts(ctx context.Context, caller Caller, do op, d parley.Draft) ([]parley.Artifact, error) {
 	list := slices.Clone(d.Content.Artifacts)
 	if len(d.Content.Digests()) == 0 {
 		return list, nil
 	}
-	err := h.view(ctx, caller, func(s *scene) error {
+	err := h.view(ctx, caller, do, func(s *scene) error {
 		if _, found, err := s.posted(d.IdempotencyKey); found || err != nil {
 			return nil // the update says what is to be said of it
 		}

@@ -83,7 +83,7 @@ func (h *Hub) await(ctx context.Context, about string, wait time.Duration, done 
 // hear reads a wait again. errGone if its conversation was deleted.
 func (h *Hub) hear(ctx context.Context, w parley.Wait) (now tidings, err error) {
 	gone := false
-	err = h.view(context.WithoutCancel(ctx), theHub, func(s *scene) error {
+	err = h.view(context.WithoutCancel(ctx), theHub, opItself, func(s *scene) error {
 		w, err := s.Waits().Ask(w.Message)
 		if gone = errors.Is(err, parley.ErrNotFound); gone {
 			return nil
@@ -101,7 +101,7 @@ func (h *Hub) hear(ctx context.Context, w parley.Wait) (now tidings, err error) 
 
 // changeWait does something to a wait as it is now, whether or not the caller is still there.
 func (h *Hub) changeWait(ctx context.Context, w parley.Wait, do func(*scene, *parley.Wait) error) (now tidings, err error) {
-	err = h.write(context.WithoutCancel(ctx), theHub, func(s *scene) error {
+	err = h.write(context.WithoutCancel(ctx), theHub, opItself, func(s *scene) error {
 		w, err := s.Waits().Ask(w.Message)
 		if err == nil {
 			err = do(s, &w)
@@ -117,7 +117,7 @@ func (h *Hub) changeWait(ctx context.Context, w parley.Wait, do func(*scene, *pa
 // conversationGone is what a caller is told whose question was deleted with its conversation.
 func (h *Hub) conversationGone(ctx context.Context, w parley.Wait, made parley.Contacted) error {
 	var target parley.Agent
-	err := h.write(context.WithoutCancel(ctx), theHub, func(s *scene) (err error) {
+	err := h.write(context.WithoutCancel(ctx), theHub, opItself, func(s *scene) (err error) {
 		if target, err = s.Agents().Find(made.Agent); err != nil {
 			return err
 		}

@@ -185,7 +185,7 @@ func (h *Hub) SweepAttendance(ctx context.Context) error {
 		return nil
 	}
 	there := map[string]bool{}
-	err := h.write(ctx, Caller{Agent: parley.System}, func(s *scene) error {
+	err := h.write(ctx, theHub, opItself, func(s *scene) error {
 		for _, id := range changed {
 			now, err := s.notePresence(id)
 			if err != nil {

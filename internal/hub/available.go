@@ -51,7 +51,7 @@ func (s *scene) checkHops(o origin) error {
 // tellHops tells the people responsible that a chain of automatic messages was ended: once for each run.
 func (h *Hub) tellHops(ctx context.Context, caller Caller, why *parley.Error) {
 	key := "hops " + caller.Run
-	err := h.write(ctx, theHub, func(s *scene) error {
+	err := h.write(ctx, theHub, opItself, func(s *scene) error {
 		_, err := s.Messages().Keyed(parley.System, key, s.now.Add(-keyMemory))
 		if !errors.Is(err, parley.ErrNotFound) {
 			return err // they were told

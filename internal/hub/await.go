@@ -31,7 +31,7 @@ func (h *Hub) AwaitRung(ctx context.Context, caller Caller, message string, rung
 		return shown, err
 	}
 	if rung == parley.DeliveryAnswered {
-		release, err := h.blocked(ctx, caller, wait, func(s *scene) ([]parley.Wait, error) { return s.answersTo(shown.ID) })
+		release, err := h.blocked(ctx, caller, opShowMessage, wait, func(s *scene) ([]parley.Wait, error) { return s.answersTo(shown.ID) })
 		if err != nil {
 			return shown, err
 		}

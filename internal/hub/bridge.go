@@ -61,15 +61,12 @@ func (h *Hub) AddBridge(ctx context.Context, caller Caller, n parley.NewBridge) 
 	if n, err = n.Check(); err != nil {
 		return view, err
 	}
-	return h.editBridge(ctx, caller, func(s *scene) (parley.BridgeView, error) { return s.addBridge(n) })
+	return h.editBridge(ctx, caller, opAddBridge, func(s *scene) (parley.BridgeView, error) { return s.addBridge(n) })
 }
 
 // editBridge runs an update that changes a bridge, and tells those who run them.
-func (h *Hub) editBridge(ctx context.Context, caller Caller, edit func(*scene) (parley.BridgeView, error)) (view parley.BridgeView, err error) {
-	err = h.update(ctx, caller, func(s *scene) error {
-		if err := s.mustOwn("change bridges"); err != nil {
-			return err
-		}
+func (h *Hub) editBridge(ctx context.Context, caller Caller, do op, edit func(*scene) (parley.BridgeView, error)) (view parley.BridgeView, err error) {
+	err = h.update(ctx, caller, do, func(s *scene) error {
 		view, err = edit(s)
 		return err
 	})
@@ -223,7 +220,7 @@ func (s *scene) queueAgent(name string) (string, error) {
 
 // ChangeBridge changes who may speak through a bridge, what is mapped, and whether it is paused. Only an owner may.
 func (h *Hub) ChangeBridge(ctx context.Context, caller Caller, id string, c parley.BridgeChange) (parley.BridgeView, error) {
-	return h.editBridge(ctx, caller, func(s *scene) (view parley.BridgeView, err error) {
+	return h.editBridge(ctx, caller, opChangeBridge, func(s *scene) (view parley.BridgeView, err error) {
 		if view, err = s.bridge(id); err != nil {
 			return view, err
 		}
@@ -255,7 +252,7 @@ func (h *Hub) ChangeBridge(ctx context.Context, caller Caller, id string, c parl
 // RemoveBridge ends a bridge, and forgets what has come and gone by it. Its tree, its agents and its messages stay as they
 // are. Only an owner may.
 func (h *Hub) RemoveBridge(ctx context.Context, caller Caller, id string) error {
-	_, err := h.editBridge(ctx, caller, func(s *scene) (parley.BridgeView, error) {
+	_, err := h.editBridge(ctx, caller, opRemoveBridge, func(s *scene) (parley.BridgeView, error) {
 		view, err := s.bridge(id)
 		if err == nil {
 			err = s.recall(view.Bridge, func(string) bool { return true })
@@ -276,10 +273,7 @@ func (h *Hub) RemoveBridge(ctx context.Context, caller Caller, id string) error 
 
 // Bridges lists all. Only an owner may.
 func (h *Hub) Bridges(ctx context.Context, caller Caller) (list []parley.BridgeView, err error) {
-	err = h.view(ctx, caller, func(s *scene) error {
-		if err := s.mustOwn("see bridges"); err != nil {
-			return err
-		}
+	err = h.view(ctx, caller, opListBridges, func(s *scene) error {
 		all, err := s.Bridges().List()
 		for _, b := range all {
 			list = append(list, s.viewBridge(b))
@@ -291,9 +285,6 @@ func (h *Hub) Bridges(ctx context.Context, caller Caller) (list []parley.BridgeV
 
 // bridge finds one for an owner.
 func (s *scene) bridge(id string) (view parley.BridgeView, err error) {
-	if err := s.mustOwn("use a bridge"); err != nil {
-		return view, err
-	}
 	b, err := s.Bridges().Get(id)
 	if errors.Is(err, parley.ErrNotFound) {
 		err = unknown{"bridge", id}

@@ -21,7 +21,7 @@ type bridgeDoor struct {
 }
 
 func (b bridgeDoor) Bridge(ctx context.Context, id string) (view parley.BridgeView, err error) {
-	err = b.hub.view(ctx, b.caller, func(s *scene) error {
+	err = b.hub.view(ctx, b.caller, opShowBridge, func(s *scene) error {
 		if view, err = s.bridge(id); err == nil {
 			view.Elsewhere, err = s.elsewhere(view.Bridge)
 		}
@@ -48,7 +48,7 @@ func (b bridgeDoor) NoteBridge(ctx context.Context, id string, status parley.Bri
 
 // reached keeps that a bridge has been at its tree.
 func (b bridgeDoor) reached(ctx context.Context, id string) error {
-	return b.hub.write(ctx, b.caller, func(s *scene) error {
+	return b.hub.write(ctx, b.caller, opNoteBridge, func(s *scene) error {
 		view, err := s.bridge(id)
 		if err != nil || view.Paused {
 			return err
@@ -59,7 +59,7 @@ func (b bridgeDoor) reached(ctx context.Context, id string) error {
 }
 
 func (b bridgeDoor) Beat(ctx context.Context, id string, beats []parley.Beat) error {
-	return b.hub.view(ctx, b.caller, func(s *scene) error {
+	return b.hub.view(ctx, b.caller, opBeat, func(s *scene) error {
 		view, err := s.bridge(id)
 		if err != nil {
 			return err
@@ -111,7 +111,7 @@ func (s *scene) signOf(b parley.Bridge, a parley.Agent, at time.Time) {
 const bridgeEvents = 1000
 
 func (b bridgeDoor) BridgeTasks(ctx context.Context, id string, after int64) (found parley.BridgeTasks, err error) {
-	err = b.hub.view(ctx, b.caller, func(s *scene) error {
+	err = b.hub.view(ctx, b.caller, opListBridgeTasks, func(s *scene) error {
 		view, err := s.bridge(id)
 		if err != nil {
 			return err

@@ -96,7 +96,7 @@ func (s *scene) excesses(a parley.Agent) (over []excess, err error) {
 // of that budget.
 func (h *Hub) SweepBudgets(ctx context.Context) error {
 	for id := range h.budgets.take() {
-		err := h.write(ctx, Caller{Agent: parley.System}, func(s *scene) error { return s.tellOverspent(id) })
+		err := h.write(ctx, theHub, opItself, func(s *scene) error { return s.tellOverspent(id) })
 		if err != nil {
 			h.budgets.note(id)
 			return err

@@ -15,7 +15,7 @@ const sourceContact = "agent_contact"
 // Contact turns to another participant for the caller: it asks, delegates or notifies. *parley.Held if that needs
 // an approval first.
 func (h *Hub) Contact(ctx context.Context, caller Caller, c parley.Contact) (parley.Contacted, error) {
-	c, err := h.checkContact(ctx, caller, c)
+	c, err := h.checkContact(ctx, caller, opContact, c)
 	if err != nil {
 		return parley.Contacted{}, err
 	}
@@ -24,7 +24,7 @@ func (h *Hub) Contact(ctx context.Context, caller Caller, c parley.Contact) (par
 		w    *parley.Wait
 	)
 	began := time.Now()
-	err = h.update(ctx, caller, func(s *scene) error {
+	err = h.update(ctx, caller, opContact, func(s *scene) error {
 		o, err := s.origin(caller)
 		if err == nil {
 			made, w, err = s.contact(o, c)
@@ -52,7 +52,7 @@ func (h *Hub) Contact(ctx context.Context, caller Caller, c parley.Contact) (par
 
 // checkContact says what is wrong with a contact as far as that can be known outside an update, or returns it with
 // its defaults.
-func (h *Hub) checkContact(ctx context.Context, caller Caller, c parley.Contact) (parley.Contact, error) {
+func (h *Hub) checkContact(ctx context.Context, caller Caller, do op, c parley.Contact) (parley.Contact, error) {
 	if err := checkPattern(c); err != nil {
 		return c, err
 	}
@@ -64,7 +64,7 @@ func (h *Hub) checkContact(ctx context.Context, caller Caller, c parley.Contact)
 		return c, err
 	}
 	c.Priority = draft.Priority
-	c.Artifacts, err = h.sizeArtifacts(ctx, caller, draft)
+	c.Artifacts, err = h.sizeArtifacts(ctx, caller, do, draft)
 	return c, err
 }
 

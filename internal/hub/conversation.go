@@ -26,7 +26,7 @@ func (h *Hub) CreateConversation(ctx context.Context, caller Caller, n parley.Ne
 			Because(parley.TooLarge).Suggest("add the others afterwards")
 	}
 	var view parley.ConversationView
-	err := h.update(ctx, caller, func(s *scene) error {
+	err := h.update(ctx, caller, opMakeConversation, func(s *scene) error {
 		ids := []string{s.me.ID}
 		for _, name := range n.With {
 			a, err := s.agent(name)
@@ -93,7 +93,7 @@ func (s *scene) join(c parley.Conversation, id string) error {
 // The cursor leads to the next page, or is nil after the last one.
 func (h *Hub) Conversations(ctx context.Context, caller Caller, f parley.ListFilter) (views []parley.ConversationView, next *parley.ListCursor, err error) {
 	limit := clamp(f.Limit, 100, 500)
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opListConversations, func(s *scene) error {
 		if err := s.mustRead(origin{caller: caller}, ""); err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (h *Hub) Conversations(ctx context.Context, caller Caller, f parley.ListFil
 
 // Conversation shows one conversation.
 func (h *Hub) Conversation(ctx context.Context, caller Caller, ref string) (view parley.ConversationView, err error) {
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opShowConversation, func(s *scene) error {
 		p, err := s.conversation(ref)
 		if err == nil {
 			ref = p.ID // a call that is held is for this one
@@ -172,7 +172,7 @@ func clamp(n, otherwise, most int) int {
 
 // Join makes the caller a member of a public channel; an owner may join any channel or named group.
 func (h *Hub) Join(ctx context.Context, caller Caller, ref string) error {
-	return h.change(ctx, caller, ref, func(s *scene, p place) error {
+	return h.change(ctx, caller, opJoin, ref, func(s *scene, p place) error {
 		if p.joined {
 			return nil
 		}
@@ -185,7 +185,7 @@ func (h *Hub) Join(ctx context.Context, caller Caller, ref string) error {
 
 // Leave takes the caller out of a conversation.
 func (h *Hub) Leave(ctx context.Context, caller Caller, ref string) error {
-	return h.change(ctx, caller, ref, func(s *scene, p place) error {
+	return h.change(ctx, caller, opLeave, ref, func(s *scene, p place) error {
 		if !p.joined {
 			return notAMember(s.me.ID, p)
 		}
@@ -195,7 +195,7 @@ func (h *Hub) Leave(ctx context.Context, caller Caller, ref string) error {
 
 // AddMember makes others members. Any member may, and for a public channel anybody.
 func (h *Hub) AddMember(ctx context.Context, caller Caller, ref, name string) error {
-	return h.change(ctx, caller, ref, func(s *scene, p place) error {
+	return h.change(ctx, caller, opAddMember, ref, func(s *scene, p place) error {
 		if err := membersChange(p); err != nil {
 			return err
 		}
@@ -215,7 +215,7 @@ func (h *Hub) AddMember(ctx context.Context, caller Caller, ref, name string) er
 
 // RemoveMember takes somebody else out. Its creator and owners may.
 func (h *Hub) RemoveMember(ctx context.Context, caller Caller, ref, name string) error {
-	return h.change(ctx, caller, ref, func(s *scene, p place) error {
+	return h.change(ctx, caller, opRemoveMember, ref, func(s *scene, p place) error {
 		a, err := s.Agents().Find(name)
 		if errors.Is(err, parley.ErrNotFound) {
 			return unknown{"agent", name}
@@ -284,7 +284,7 @@ func (h *Hub) ChangeConversation(ctx context.Context, caller Caller, ref string,
 			return view, err
 		}
 	}
-	err = h.change(ctx, caller, ref, func(s *scene, p place) error {
+	err = h.change(ctx, caller, opChangeConversation, ref, func(s *scene, p place) error {
 		if err := s.alter(&p, to); err != nil {
 			return err
 		}
@@ -360,10 +360,7 @@ func (s *scene) setArchived(c *parley.Conversation, archived bool) error {
 // DeleteConversation erases a conversation with everything in it. Only an owner may. It is gone
 // for everybody at once; its rows are erased bit by bit afterwards.
 func (h *Hub) DeleteConversation(ctx context.Context, caller Caller, ref string) error {
-	err := h.change(ctx, caller, ref, func(s *scene, p place) error {
-		if err := s.mustOwn("delete a conversation"); err != nil {
-			return err
-		}
+	err := h.change(ctx, caller, opDeleteConversation, ref, func(s *scene, p place) error {
 		members, err := s.Members().List(p.ID)
 		if err != nil {
 			return err
@@ -407,8 +404,8 @@ func (h *Hub) DeleteConversation(ctx context.Context, caller Caller, ref string)
 }
 
 // change runs a use case on one conversation that the caller may read.
-func (h *Hub) change(ctx context.Context, caller Caller, ref string, fn func(*scene, place) error) error {
-	return h.update(ctx, caller, func(s *scene) error {
+func (h *Hub) change(ctx context.Context, caller Caller, do op, ref string, fn func(*scene, place) error) error {
+	return h.update(ctx, caller, do, func(s *scene) error {
 		p, err := s.conversation(ref)
 		if err != nil {
 			return err

@@ -78,7 +78,7 @@ func (h *Hub) awaitDepartures(ctx context.Context, caller Caller, d departing) (
 // in a channel that is mapped.
 func (h *Hub) watchDepartures(ctx context.Context, caller Caller, d departing) (sign <-chan struct{}, leave func(), err error) {
 	var about []string
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opListDepartures, func(s *scene) error {
 		if err := d.enter(s); err != nil || d.query.Wait == 0 {
 			return err
 		}
@@ -107,10 +107,10 @@ func (h *Hub) depart(ctx context.Context, caller Caller, d departing) ([]parley.
 				return seen.look(s)
 			}
 		}
-		if err := h.view(ctx, caller, look(false)); err != nil || !seen.undone {
+		if err := h.view(ctx, caller, opListDepartures, look(false)); err != nil || !seen.undone {
 			return seen.list, err
 		}
-		if err := h.write(ctx, caller, look(true)); err != nil || len(seen.list) > 0 {
+		if err := h.write(ctx, caller, opListDepartures, look(true)); err != nil || len(seen.list) > 0 {
 			return seen.list, err
 		}
 	}
@@ -118,7 +118,7 @@ func (h *Hub) depart(ctx context.Context, caller Caller, d departing) ([]parley.
 
 // written are departures whose files are in place, as far as is known.
 func (h *Hub) written(ctx context.Context, caller Caller, id string, after int64, limit int) (list []parley.Departure, err error) {
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opListDepartures, func(s *scene) error {
 		if _, err := s.bridge(id); err != nil {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 // Report tells what became of departures. What has come further already stays as it is.
 func (b bridgeDoor) Report(ctx context.Context, id string, reports []parley.DepartureReport) error {
 	for part := range slices.Chunk(reports, mostDepartures) {
-		err := b.hub.write(ctx, b.caller, func(s *scene) error {
+		err := b.hub.write(ctx, b.caller, opReportDepartures, func(s *scene) error {
 			view, err := s.bridge(id)
 			for _, r := range part {
 				if err == nil {

@@ -34,15 +34,14 @@ func (h *Hub) SweepDeliveries(ctx context.Context) error {
 func (h *Hub) sweepEach(ctx context.Context, find func(*scene, int) ([]parley.Delivery, error), do func(*scene, *parley.Delivery) error) error {
 	for {
 		var list []parley.Delivery
-		hub := Caller{Agent: parley.System}
-		err := h.view(ctx, hub, func(s *scene) (err error) {
+		err := h.view(ctx, theHub, opItself, func(s *scene) (err error) {
 			list, err = find(s, 1)
 			return err
 		})
 		if err != nil || len(list) == 0 {
 			return err
 		}
-		err = h.write(ctx, hub, func(s *scene) (err error) {
+		err = h.write(ctx, theHub, opItself, func(s *scene) (err error) {
 			if list, err = find(s, dueBatch); err != nil {
 				return err
 			}

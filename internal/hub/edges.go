@@ -11,10 +11,10 @@ import (
 // blocked notes, until release is called, that the caller waits for what find has found, in which each wait says for
 // whom and for what. It is E005 if that would close a circle. Whom nothing can wait for, people and who has no session,
 // it lets be.
-func (h *Hub) blocked(ctx context.Context, caller Caller, wait time.Duration, find func(*scene) ([]parley.Wait, error)) (release func(), err error) {
+func (h *Hub) blocked(ctx context.Context, caller Caller, do op, wait time.Duration, find func(*scene) ([]parley.Wait, error)) (release func(), err error) {
 	can := caller.Run != ""
 	if !can {
-		err = h.view(ctx, caller, func(s *scene) error {
+		err = h.view(ctx, caller, do, func(s *scene) error {
 			can = s.me.Kind == parley.KindAgent && !s.me.Dispatched()
 			return nil
 		})
@@ -23,7 +23,7 @@ func (h *Hub) blocked(ctx context.Context, caller Caller, wait time.Duration, fi
 		return func() {}, err
 	}
 	var made []parley.Wait
-	err = h.write(ctx, caller, func(s *scene) error {
+	err = h.write(ctx, caller, do, func(s *scene) error {
 		o, err := s.origin(caller)
 		if err == nil {
 			made, err = find(s)
@@ -88,7 +88,7 @@ func (h *Hub) unblocked(ctx context.Context, list []parley.Wait) {
 	if len(list) == 0 {
 		return
 	}
-	err := h.write(ctx, theHub, func(s *scene) error {
+	err := h.write(ctx, theHub, opItself, func(s *scene) error {
 		for _, w := range list {
 			if err := s.Waits().Erase(w.ID); err != nil && !errors.Is(err, parley.ErrNotFound) {
 				return err
@@ -104,14 +104,14 @@ func (h *Hub) unblocked(ctx context.Context, list []parley.Wait) {
 // awaitTask waits for the end of a task that was delegated. When the time is up, the caller is told what it would
 // have been without waiting.
 func (h *Hub) awaitTask(ctx context.Context, caller Caller, made parley.Contacted, wait time.Duration) (parley.Contacted, error) {
-	release, err := h.blocked(ctx, caller, wait, func(s *scene) ([]parley.Wait, error) { return s.endOf(made) })
+	release, err := h.blocked(ctx, caller, opContact, wait, func(s *scene) ([]parley.Wait, error) { return s.endOf(made) })
 	if err != nil {
 		return made, err
 	}
 	defer release()
 	var t parley.Task
 	err = h.await(ctx, made.Task, wait, func() (bool, error) {
-		err := h.view(context.WithoutCancel(ctx), theHub, func(s *scene) (err error) {
+		err := h.view(context.WithoutCancel(ctx), theHub, opItself, func(s *scene) (err error) {
 			t, err = s.Tasks().Get(made.Task)
 			return err
 		})
@@ -131,7 +131,7 @@ func (h *Hub) awaitTask(ctx context.Context, caller Caller, made parley.Contacte
 // taskOutcome is how a task has ended, for whoever has waited for it.
 func (h *Hub) taskOutcome(ctx context.Context, t parley.Task, made parley.Contacted) (parley.Contacted, error) {
 	var assignee parley.Agent
-	err := h.view(context.WithoutCancel(ctx), theHub, func(s *scene) (err error) {
+	err := h.view(context.WithoutCancel(ctx), theHub, opItself, func(s *scene) (err error) {
 		assignee, err = s.Agents().Find(t.Assignee)
 		return err
 	})

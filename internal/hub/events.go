@@ -11,7 +11,7 @@ import (
 
 // LastEvent is the number of the newest event: where somebody begins who only wants what comes.
 func (h *Hub) LastEvent(ctx context.Context, caller Caller) (newest int64, err error) {
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opFollowEvents, func(s *scene) error {
 		_, newest, err = s.Log().Bounds()
 		return err
 	})

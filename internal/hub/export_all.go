@@ -88,10 +88,7 @@ func (e *exporter) put(l line) error { return writeJSONLine(e.out, l) }
 
 func (e *exporter) writeAgents(ctx context.Context) error {
 	var list []parley.Agent
-	err := e.view(ctx, e.caller, func(s *scene) (err error) {
-		if err := s.mustOwn("export the hub"); err != nil {
-			return err
-		}
+	err := e.view(ctx, e.caller, opExportHub, func(s *scene) (err error) {
 		if list, err = s.Agents().List(); err != nil {
 			return err
 		}
@@ -135,7 +132,7 @@ func (e *exporter) writeAgent(a parley.Agent, byID map[string]parley.Agent) erro
 func (e *exporter) writeConversations(ctx context.Context) error {
 	for after := ""; ; {
 		var page []exportedConversation
-		err := e.view(ctx, e.caller, func(s *scene) error {
+		err := e.view(ctx, e.caller, opExportHub, func(s *scene) error {
 			list, err := s.Conversations().Scan(after, exportPage)
 			for _, c := range list {
 				after = c.ID
@@ -175,7 +172,7 @@ func (e *exporter) appendConversation(s *scene, page []exportedConversation, c p
 func (e *exporter) writeMessages(ctx context.Context) error {
 	for after := int64(0); ; {
 		var list []parley.Message
-		err := e.view(ctx, e.caller, func(s *scene) (err error) {
+		err := e.view(ctx, e.caller, opExportHub, func(s *scene) (err error) {
 			list, err = s.Messages().Scan(after, exportPage)
 			return err
 		})

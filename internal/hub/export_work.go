@@ -19,7 +19,7 @@ func (e *exporter) exported(names ...string) bool {
 
 func (e *exporter) writePermissions(ctx context.Context) error {
 	var list []parley.Permission
-	err := e.view(ctx, e.caller, func(s *scene) (err error) {
+	err := e.view(ctx, e.caller, opExportHub, func(s *scene) (err error) {
 		list, err = s.Permissions().List()
 		return err
 	})
@@ -43,7 +43,7 @@ func (e *exporter) writeTasks(ctx context.Context) error {
 	left := map[string]bool{}
 	for after := ""; ; {
 		var list []parley.Task
-		err := e.view(ctx, e.caller, func(s *scene) (err error) {
+		err := e.view(ctx, e.caller, opExportHub, func(s *scene) (err error) {
 			list, err = s.Tasks().Scan(after, exportPage)
 			return err
 		})
@@ -67,7 +67,7 @@ func (e *exporter) writeTasks(ctx context.Context) error {
 func (e *exporter) writeApprovals(ctx context.Context) error {
 	for before := ""; ; {
 		var list []parley.Approval
-		err := e.view(ctx, e.caller, func(s *scene) (err error) {
+		err := e.view(ctx, e.caller, opExportHub, func(s *scene) (err error) {
 			list, err = s.Approvals().List(parley.ApprovalFilter{Before: before, Limit: exportPage}, "", false)
 			return err
 		})

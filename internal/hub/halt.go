@@ -55,7 +55,7 @@ func (h *Hub) SweepHalts(ctx context.Context) error {
 	}
 	due, next, err := h.dueHalts(ctx)
 	if err == nil && len(due) > 0 {
-		err = h.write(ctx, Caller{Agent: parley.System}, func(s *scene) (err error) {
+		err = h.write(ctx, theHub, opItself, func(s *scene) (err error) {
 			for _, id := range due {
 				err = errors.Join(err, s.endHalts(id))
 			}
@@ -71,7 +71,7 @@ func (h *Hub) SweepHalts(ctx context.Context) error {
 
 // dueHalts are the agents for which something is due, and when it will be for others.
 func (h *Hub) dueHalts(ctx context.Context) (due []string, next []time.Time, err error) {
-	err = h.view(ctx, Caller{Agent: parley.System}, func(s *scene) error {
+	err = h.view(ctx, theHub, opItself, func(s *scene) error {
 		list, err := s.Agents().List()
 		if err != nil {
 			return err

@@ -15,7 +15,7 @@ func (h *Hub) ReportHealth(ctx context.Context, caller Caller, health parley.Hea
 	if err != nil {
 		return health, err
 	}
-	err = h.update(ctx, caller, func(s *scene) error {
+	err = h.update(ctx, caller, opReportHealth, func(s *scene) error {
 		if s.me.Kind != parley.KindAgent {
 			return parley.Errorf(parley.BadInput, "%s is no agent", s.me.ID).Suggest("agents report their own health")
 		}

@@ -22,8 +22,8 @@ const (
 )
 
 // directTask cancels a task, has it done again or gives it to somebody else. *parley.Held if that needs an approval.
-func (h *Hub) directTask(ctx context.Context, caller Caller, args taskArgs) (view parley.TaskView, err error) {
-	view, err = h.onTask(ctx, caller, args.Task, func(s *scene, t *parley.Task) error {
+func (h *Hub) directTask(ctx context.Context, caller Caller, do op, args taskArgs) (view parley.TaskView, err error) {
+	view, err = h.onTask(ctx, caller, do, args.Task, func(s *scene, t *parley.Task) error {
 		args.Task = t.ID
 		if err := s.resolve(&args.Assignee); err != nil {
 			return err

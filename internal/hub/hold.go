@@ -43,7 +43,7 @@ func newHolds(h *Hub) *holds {
 // Hold returns a context for a call that takes long. It ends when the caller's credential is revoked or
 // expires, or the caller is removed; context.Cause then says so. Whoever calls it calls release at the end.
 func (h *Hub) Hold(ctx context.Context, caller Caller) (held context.Context, release func(), err error) {
-	if caller.Agent, err = h.whoIs(ctx, caller); err != nil {
+	if caller.Agent, err = h.whoIs(ctx, caller, opIdentify); err != nil {
 		return nil, nil, err
 	}
 	held, end := context.WithCancelCause(ctx)

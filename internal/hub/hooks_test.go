@@ -23,7 +23,7 @@ func (h *Hub) PostFor(ctx context.Context, caller Caller, draft parley.Draft, pu
 	if err := p.compose(); err != nil {
 		return receipt, err
 	}
-	err = h.update(ctx, caller, func(s *scene) (err error) {
+	err = h.update(ctx, caller, opPostMessage, func(s *scene) (err error) {
 		receipt, err = s.post(p)
 		return err
 	})
@@ -32,7 +32,7 @@ func (h *Hub) PostFor(ctx context.Context, caller Caller, draft parley.Draft, pu
 
 // Sees are all events the caller may see after a number, read by nobody else and from nowhere but the store.
 func (h *Hub) Sees(ctx context.Context, caller Caller, after int64) (nums []int64, err error) {
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opFollowEvents, func(s *scene) error {
 		list, err := s.Log().Events(after, 1<<20)
 		for _, e := range list {
 			see, seeErr := s.maySee(e, map[string]bool{})
@@ -50,7 +50,7 @@ func (h *Hub) PassOn(ctx context.Context) (more bool) { return h.stream.step(ctx
 
 // LapseSome ends as many leases as one update of a sweep does.
 func (h *Hub) LapseSome(ctx context.Context) error {
-	return h.write(ctx, theHub, func(s *scene) error {
+	return h.write(ctx, theHub, opItself, func(s *scene) error {
 		list, err := s.lapsed(dueBatch)
 		if err != nil {
 			return err

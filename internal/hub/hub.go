@@ -28,6 +28,7 @@ type Caller struct {
 	Scopes parley.Scopes    // what the credential may be used for
 	Until  *time.Time       // when the credential ends
 	Run    string           // the run that calls, if it came with the token of one
+	Local  bool             // it came by the local socket
 	Trace  string           // the trace that the call is part of, for what neither gives nor inherits one
 
 	Approved bool // it reads now because somebody has approved exactly that; only the hub itself says so
@@ -205,20 +206,27 @@ type scene struct {
 
 // update runs a use case that changes state, and counts it against the caller's rate. It may run fn
 // twice.
-func (h *Hub) update(ctx context.Context, caller Caller, fn func(*scene) error) error {
+func (h *Hub) update(ctx context.Context, caller Caller, do op, fn func(*scene) error) error {
+	if err := h.admit(caller, do); err != nil {
+		return err
+	}
 	if err := h.limit(ctx, caller); err != nil {
 		return err
 	}
-	return h.write(ctx, caller, fn)
+	return h.write(ctx, caller, do, fn)
 }
 
-func (h *Hub) write(ctx context.Context, caller Caller, fn func(*scene) error) error {
+// write is update for what is not counted against the caller's rate.
+func (h *Hub) write(ctx context.Context, caller Caller, do op, fn func(*scene) error) error {
+	if err := h.admit(caller, do); err != nil {
+		return err
+	}
 	now := h.now()
 	var committed *scene
 	err := h.store.Update(ctx, func(tx parley.Tx) error {
 		s := &scene{Tx: tx, hub: h, now: now}
 		committed = s
-		if err := s.enter(caller); err != nil {
+		if err := s.enterFor(caller, do); err != nil {
 			return err
 		}
 		if err := fn(s); err != nil {
@@ -254,16 +262,27 @@ func (h *Hub) write(ctx context.Context, caller Caller, fn func(*scene) error) e
 }
 
 // view runs a use case that only reads.
-func (h *Hub) view(ctx context.Context, caller Caller, fn func(*scene) error) error {
+func (h *Hub) view(ctx context.Context, caller Caller, do op, fn func(*scene) error) error {
+	if err := h.admit(caller, do); err != nil {
+		return err
+	}
 	var s *scene
 	err := h.store.View(ctx, func(tx parley.Tx) error {
 		s = &scene{Tx: tx, hub: h, now: h.now()}
-		if err := s.enter(caller); err != nil {
+		if err := s.enterFor(caller, do); err != nil {
 			return err
 		}
 		return fn(s)
 	})
 	return h.refuse(s, caller, h.explain(ctx, caller, err))
+}
+
+// enterFor finds the caller, and asks the table whether it may do what it wants to.
+func (s *scene) enterFor(caller Caller, do op) error {
+	if err := s.enter(caller); err != nil {
+		return err
+	}
+	return s.mayDo(do)
 }
 
 func (s *scene) enter(caller Caller) error {

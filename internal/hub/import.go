@@ -99,10 +99,7 @@ func (i *importer) begin(ctx context.Context, lines *bufio.Reader) error {
 }
 
 func (i *importer) noteInAudit(ctx context.Context, act string, detail any) error {
-	return i.update(ctx, i.caller, func(s *scene) error {
-		if err := s.mustOwn("import a hub"); err != nil {
-			return err
-		}
+	return i.update(ctx, i.caller, opImportHub, func(s *scene) error {
 		return s.audit(act, "", detail)
 	})
 }
@@ -150,11 +147,8 @@ func (i *importer) apply(ctx context.Context, batch []entry) (good int, err erro
 		return 0, nil
 	}
 	var done parley.ImportReport
-	err = i.update(ctx, i.caller, func(s *scene) error {
+	err = i.update(ctx, i.caller, opImportHub, func(s *scene) error {
 		good = 0
-		if err := s.mustOwn("import a hub"); err != nil {
-			return err
-		}
 		in := &arrival{scene: s, rooms: map[string]parley.Conversation{}}
 		for _, e := range batch {
 			if err := e.store(in); err != nil {

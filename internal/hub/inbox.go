@@ -18,7 +18,7 @@ func (h *Hub) Peek(ctx context.Context, caller Caller, limit int) (parley.Peeked
 func (h *Hub) PeekAfter(ctx context.Context, caller Caller, after int64, limit int) (p parley.Peeked, err error) {
 	defer h.read(time.Now(), &err)
 	limit = clamp(limit, defaultTake, mostTaken)
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opPeekInbox, func(s *scene) error {
 		if p.Inbox, err = s.Queue().Inbox(s.me.ID); err != nil {
 			return err
 		}
@@ -26,7 +26,7 @@ func (h *Hub) PeekAfter(ctx context.Context, caller Caller, after int64, limit i
 		return err
 	})
 	if err == nil {
-		p.Deliveries, p.Messages, err = h.bodies(ctx, caller, p.Deliveries)
+		p.Deliveries, p.Messages, err = h.bodies(ctx, caller, opPeekInbox, p.Deliveries)
 	}
 	return p, err
 }
@@ -48,10 +48,7 @@ func (s *scene) inbox(after int64, limit int) ([]parley.Delivery, error) {
 
 // DeadLetters lists deliveries that are out of attempts, by seq, after one. Only an owner may.
 func (h *Hub) DeadLetters(ctx context.Context, caller Caller, after int64, limit int) (list []parley.Delivery, err error) {
-	err = h.view(ctx, caller, func(s *scene) error {
-		if err := s.mustOwn("see dead letters"); err != nil {
-			return err
-		}
+	err = h.view(ctx, caller, opListDead, func(s *scene) error {
 		list, err = s.Queue().Dead(after, clamp(limit, 50, 1000))
 		return err
 	})
@@ -61,7 +58,7 @@ func (h *Hub) DeadLetters(ctx context.Context, caller Caller, after int64, limit
 // RetryDead puts a dead letter back into its recipient's inbox, with all its attempts. Only an owner
 // may.
 func (h *Hub) RetryDead(ctx context.Context, caller Caller, message, recipient string) (parley.Delivery, error) {
-	return h.changeDead(ctx, caller, message, recipient, "delivery.retry", func(s *scene, d *parley.Delivery) error {
+	return h.changeDead(ctx, caller, opRetryDead, message, recipient, "delivery.retry", func(s *scene, d *parley.Delivery) error {
 		if _, err := s.agent(d.Recipient); err != nil {
 			return err
 		}
@@ -74,21 +71,18 @@ func (h *Hub) RetryDead(ctx context.Context, caller Caller, message, recipient s
 
 // DropDead gives a dead letter up. Its sender is told. Only an owner may.
 func (h *Hub) DropDead(ctx context.Context, caller Caller, message, recipient string) (parley.Delivery, error) {
-	return h.changeDead(ctx, caller, message, recipient, "delivery.drop", func(s *scene, d *parley.Delivery) error {
+	return h.changeDead(ctx, caller, opDropDead, message, recipient, "delivery.drop", func(s *scene, d *parley.Delivery) error {
 		return s.end(d, parley.DeliveryDropped, parley.Errorf(parley.Unavailable, "%s gave up on this for %s", s.me.ID, d.Recipient).
 			Suggest("send it again, or write to somebody else"))
 	})
 }
 
-func (h *Hub) changeDead(ctx context.Context, caller Caller, message, recipient, act string, do func(*scene, *parley.Delivery) error) (d parley.Delivery, err error) {
-	err = h.update(ctx, caller, func(s *scene) error {
-		if err := s.mustOwn("handle dead letters"); err != nil {
-			return err
-		}
+func (h *Hub) changeDead(ctx context.Context, caller Caller, do op, message, recipient, act string, change func(*scene, *parley.Delivery) error) (d parley.Delivery, err error) {
+	err = h.update(ctx, caller, do, func(s *scene) error {
 		if d, err = s.dead(message, recipient); err != nil {
 			return err
 		}
-		if err := do(s, &d); err != nil {
+		if err := change(s, &d); err != nil {
 			return err
 		}
 		return s.audit(act, d.Message, map[string]any{"recipient": d.Recipient})

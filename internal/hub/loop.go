@@ -183,7 +183,7 @@ func (s *scene) interrupt(conversation string) error {
 // ResumePair lets two agents wake each other again, and says whether they were held. Owners may, and the
 // manager of either.
 func (h *Hub) ResumePair(ctx context.Context, caller Caller, a, b string) (held bool, err error) {
-	err = h.update(ctx, caller, func(s *scene) error {
+	err = h.update(ctx, caller, opResumePair, func(s *scene) error {
 		held, err = s.resumePair(a, b)
 		return err
 	})

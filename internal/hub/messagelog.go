@@ -9,10 +9,7 @@ import (
 // LogFilter makes of a filter as somebody gives it one that selects lines of the message log: the trace may be named by the id
 // of one of its messages, the agent by any of its names, also after it was removed. Only owners may.
 func (h *Hub) LogFilter(ctx context.Context, caller Caller, f parley.LogFilter) (parley.LogFilter, error) {
-	err := h.view(ctx, caller, func(s *scene) (err error) {
-		if err := s.mustOwn("read the message log"); err != nil {
-			return err
-		}
+	err := h.view(ctx, caller, opReadLog, func(s *scene) (err error) {
 		if err := f.Check(); err != nil {
 			return err
 		}

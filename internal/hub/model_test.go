@@ -387,12 +387,12 @@ func (m *model) archive(by, ref string, archived bool) outcome {
 }
 
 func (m *model) deleteRoom(by, ref string) outcome {
-	p, r, out := m.at(by, ref)
-	switch {
-	case out != fine:
+	if p, out := m.caller(by); out == fine && !p.owner {
+		return denied // whether or not the room is there
+	}
+	_, r, out := m.at(by, ref)
+	if out != fine {
 		return out
-	case !p.owner:
-		return denied
 	}
 	r.deleted = true
 	return fine

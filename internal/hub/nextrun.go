@@ -25,7 +25,7 @@ func (h *Hub) NextRun(ctx context.Context, agent string, o RunOptions) (*Assignm
 		st    start
 		waits bool
 	)
-	err := h.view(ctx, theHub, func(s *scene) (err error) {
+	err := h.view(ctx, theHub, opItself, func(s *scene) (err error) {
 		st, waits, err = s.nextStart(agent, turn, o.AsksOnly)
 		return err
 	})
@@ -36,7 +36,7 @@ func (h *Hub) NextRun(ctx context.Context, agent string, o RunOptions) (*Assignm
 		a    *Assignment
 		plan = planned{o.plan(st.agent), o.Node, parley.NewSecret(), o.AsksOnly}
 	)
-	err = h.write(ctx, theHub, func(s *scene) (err error) {
+	err = h.write(ctx, theHub, opItself, func(s *scene) (err error) {
 		a, err = s.nextRun(agent, turn, plan)
 		return err
 	})

@@ -77,7 +77,7 @@ func (h *Hub) DueNotices(ctx context.Context, limit int) (list []DueNotice, err 
 	if err != nil || len(due) == 0 {
 		return nil, h.explain(ctx, Caller{}, err)
 	}
-	err = h.write(ctx, theHub, func(s *scene) error {
+	err = h.write(ctx, theHub, opItself, func(s *scene) error {
 		list = nil
 		due, err := s.Notices().Due(s.now, limit)
 		for _, n := range due {
@@ -129,13 +129,13 @@ func hasReceipt(n parley.Notice) bool {
 
 // NoticeSent writes down that a notice was sent by one of the ways of its person.
 func (h *Hub) NoticeSent(ctx context.Context, n parley.Notice) error {
-	return h.write(ctx, theHub, func(s *scene) error { return s.Notices().Put(n) })
+	return h.write(ctx, theHub, opItself, func(s *scene) error { return s.Notices().Put(n) })
 }
 
 // NoticeTried ends a try of a notice, which went well if failure is empty. Else it is tried again later, but not for
 // ever.
 func (h *Hub) NoticeTried(ctx context.Context, tried DueNotice, failure string) error {
-	return h.write(ctx, theHub, func(s *scene) error {
+	return h.write(ctx, theHub, opItself, func(s *scene) error {
 		n := tried.Notice
 		n.Failure = storable(failure)
 		switch {

@@ -13,10 +13,7 @@ func (h *Hub) Permit(ctx context.Context, caller Caller, p parley.Permission) (p
 	if err := p.Check(); err != nil {
 		return p, err
 	}
-	err := h.update(ctx, caller, func(s *scene) (err error) {
-		if err := s.mustOwn("make rules"); err != nil {
-			return err
-		}
+	err := h.update(ctx, caller, opPermit, func(s *scene) (err error) {
 		if p.Agent, p.Target, err = s.rulePair(p.Agent, p.Target); err != nil {
 			return err
 		}
@@ -64,10 +61,7 @@ func (h *Hub) Unpermit(ctx context.Context, caller Caller, agent, target string,
 	default:
 		return parley.Errorf(parley.BadInput, "unknown effect %q", effect).Suggest("use allow or deny, or leave it out")
 	}
-	return h.update(ctx, caller, func(s *scene) error {
-		if err := s.mustOwn("remove rules"); err != nil {
-			return err
-		}
+	return h.update(ctx, caller, opUnpermit, func(s *scene) error {
 		from, to, err := s.oldPair(agent, target)
 		if err != nil {
 			return err
@@ -105,7 +99,7 @@ func (s *scene) oldPair(agent, target string) (from, to string, err error) {
 
 // Permissions lists rules: for owners of all agents or of one, for others their own.
 func (h *Hub) Permissions(ctx context.Context, caller Caller, agent string) (list []parley.Permission, err error) {
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opListPermissions, func(s *scene) error {
 		if agent == "" && s.seesAll() {
 			list, err = s.Permissions().List()
 			return err
@@ -134,7 +128,7 @@ func (s *scene) ruledAgent(name string) (parley.Agent, error) {
 // CheckPermission says whether one participant may contact another, and which rules say so: the one that decided, and
 // each that was passed on the way.
 func (h *Hub) CheckPermission(ctx context.Context, caller Caller, from, to string) (v parley.Verdict, err error) {
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opCheckPermission, func(s *scene) error {
 		who, err := s.ruledAgent(from)
 		if err != nil {
 			return err

@@ -22,7 +22,7 @@ func (h *Hub) Post(ctx context.Context, caller Caller, draft parley.Draft) (parl
 	if err != nil {
 		return parley.Receipt{}, err
 	}
-	if draft.Content.Artifacts, err = h.sizeArtifacts(ctx, caller, draft); err != nil {
+	if draft.Content.Artifacts, err = h.sizeArtifacts(ctx, caller, opPostMessage, draft); err != nil {
 		return parley.Receipt{}, err
 	}
 	post := post{draft: draft, source: caller.Source, run: caller.Run, trace: caller.Trace}
@@ -34,7 +34,7 @@ func (h *Hub) Post(ctx context.Context, caller Caller, draft parley.Draft) (parl
 		strangers []string // names mentioned that nobody has
 		opened    string   // the channel that was made for it
 	)
-	err = h.update(ctx, caller, func(s *scene) (err error) {
+	err = h.update(ctx, caller, opPostMessage, func(s *scene) (err error) {
 		receipt, err = s.post(post)
 		strangers, opened = s.strangers, s.opened
 		return err

@@ -11,7 +11,7 @@ import (
 
 // Who lists what everybody is doing. Removed participants are left out.
 func (h *Hub) Who(ctx context.Context, caller Caller) (list []parley.Presence, err error) {
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opWho, func(s *scene) error {
 		if err := s.mustRead(origin{caller: caller}, ""); err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (h *Hub) Who(ctx context.Context, caller Caller) (list []parley.Presence, e
 // Named says who those are whose ids the caller has: their names, kinds and roles. Those that there are not are left
 // out.
 func (h *Hub) Named(ctx context.Context, caller Caller, ids ...string) (list []parley.Presence, err error) {
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opWho, func(s *scene) error {
 		for _, id := range ids {
 			a, err := s.Agents().Find(id)
 			if errors.Is(err, parley.ErrNotFound) {
@@ -137,7 +137,7 @@ func (s *scene) work(agent string) (map[string][]parley.Work, error) {
 
 // AgentView shows one participant, and what it is doing.
 func (h *Hub) AgentView(ctx context.Context, caller Caller, name string) (view parley.AgentView, err error) {
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opShowAgent, func(s *scene) error {
 		a, err := s.agentToRead(caller, &name)
 		if err != nil {
 			return err

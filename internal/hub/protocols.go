@@ -10,7 +10,7 @@ import (
 // is spoken there.
 func (h *Hub) Protocols(ctx context.Context, caller Caller) (parley.Spoken, error) {
 	spoken := parley.Spoken{Protocols: parley.Protocols(), Agents: []parley.Speaker{}}
-	err := h.view(ctx, caller, func(s *scene) error {
+	err := h.view(ctx, caller, opListProtocols, func(s *scene) error {
 		if err := s.mustRead(origin{caller: caller}, ""); err != nil {
 			return err
 		}

@@ -64,7 +64,7 @@ func (h *Hub) limit(ctx context.Context, caller Caller) error {
 	if wait == 0 {
 		return nil
 	}
-	return h.view(ctx, caller, func(s *scene) error {
+	return h.view(ctx, caller, opIdentify, func(s *scene) error {
 		if s.seesAll() {
 			return nil
 		}

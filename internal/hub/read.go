@@ -14,7 +14,7 @@ import (
 func (h *Hub) History(ctx context.Context, caller Caller, ref string, page parley.Page) (list []parley.Message, err error) {
 	defer h.read(time.Now(), &err)
 	page.Limit = clamp(page.Limit, 50, 1000)
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opListMessages, func(s *scene) error {
 		list, err = s.readPage(caller, &ref, page)
 		return err
 	})
@@ -40,7 +40,7 @@ func (s *scene) readPage(caller Caller, ref *string, page parley.Page) ([]parley
 func (h *Hub) Context(ctx context.Context, caller Caller, ref string) (list []parley.Message, err error) {
 	defer h.read(time.Now(), &err)
 	var page parley.Page
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opReadContext, func(s *scene) error {
 		page.Limit = s.me.ContextMessages
 		list, err = s.readPage(caller, &ref, page)
 		return err
@@ -50,7 +50,7 @@ func (h *Hub) Context(ctx context.Context, caller Caller, ref string) (list []pa
 
 // Message shows one message.
 func (h *Hub) Message(ctx context.Context, caller Caller, id string) (shown parley.Shown, err error) {
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opShowMessage, func(s *scene) error {
 		var err error
 		if shown.Message, _, err = s.message(id); err != nil {
 			return err
@@ -67,7 +67,7 @@ func (h *Hub) Message(ctx context.Context, caller Caller, id string) (shown parl
 // Messages returns those of some messages, named in their order, that there are and the caller may read.
 // Where they are large it stops before the end: rest are those it has not looked at.
 func (h *Hub) Messages(ctx context.Context, caller Caller, ids []string) (list []parley.Message, rest []string, err error) {
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opShowMessage, func(s *scene) error {
 		found, err := s.Messages().GetAll(ids)
 		if err != nil || len(found) == 0 {
 			return err
@@ -97,7 +97,7 @@ const maxThread = 1000
 
 // Thread returns a message and everything that answers it, directly or not, in order.
 func (h *Hub) Thread(ctx context.Context, caller Caller, id string) (list []parley.Message, err error) {
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opReadThread, func(s *scene) error {
 		root, where, err := s.message(id)
 		if err != nil {
 			return err
@@ -143,7 +143,7 @@ func (h *Hub) MarkRead(ctx context.Context, caller Caller, ref string, seq int64
 		return err
 	}
 	for there := false; !there; {
-		err := h.write(ctx, caller, func(s *scene) (err error) {
+		err := h.write(ctx, caller, opMarkRead, func(s *scene) (err error) {
 			p, err := s.conversation(ref)
 			if err != nil {
 				return err

@@ -14,7 +14,7 @@ func (h *Hub) Redact(ctx context.Context, caller Caller, id, reason string) (m p
 		return m, err
 	}
 	var bodies []string
-	err = h.update(ctx, caller, func(s *scene) (err error) {
+	err = h.update(ctx, caller, opRedactMessage, func(s *scene) (err error) {
 		m, bodies, err = s.redact(id, reason)
 		return err
 	})
@@ -33,9 +33,6 @@ func (h *Hub) Redact(ctx context.Context, caller Caller, id, reason string) (m p
 
 // redact returns the message without its body, and the stored bodies it referred to.
 func (s *scene) redact(id, reason string) (m parley.Message, bodies []string, err error) {
-	if err := s.mustOwn("redact a message"); err != nil {
-		return m, nil, err
-	}
 	if m, _, err = s.message(id); err != nil || m.RedactedAt != nil {
 		return m, nil, err
 	}

@@ -11,7 +11,7 @@ import (
 
 // RetryTask queues a task again that has failed or was cancelled: its assignee is asked again.
 func (h *Hub) RetryTask(ctx context.Context, caller Caller, id string) (parley.TaskView, error) {
-	return h.directTask(ctx, caller, taskArgs{Task: id, Act: retriesTask})
+	return h.directTask(ctx, caller, opRetryTask, taskArgs{Task: id, Act: retriesTask})
 }
 
 func (s *scene) retryTask(o origin, t *parley.Task) error {
@@ -34,7 +34,7 @@ func (s *scene) retryTask(o origin, t *parley.Task) error {
 
 // ReassignTask gives a task to somebody else. What its assignee is doing for it ends; what is under it goes on.
 func (h *Hub) ReassignTask(ctx context.Context, caller Caller, id, assignee string) (parley.TaskView, error) {
-	return h.directTask(ctx, caller, taskArgs{Task: id, Act: reassignsTask, Assignee: assignee})
+	return h.directTask(ctx, caller, opReassignTask, taskArgs{Task: id, Act: reassignsTask, Assignee: assignee})
 }
 
 func (s *scene) reassignTask(o origin, t *parley.Task, assignee string) error {

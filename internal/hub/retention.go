@@ -62,7 +62,7 @@ func (h *Hub) reportRetained(ctx context.Context, gone retained) error {
 	if gone.Messages+gone.Artifacts == 0 {
 		return nil
 	}
-	return h.update(ctx, Caller{Agent: parley.System}, func(s *scene) error { return s.audit("retention.erase", "hub", gone) })
+	return h.update(ctx, theHub, opItself, func(s *scene) error { return s.audit("retention.erase", "hub", gone) })
 }
 
 func (h *Hub) retainMessages(ctx context.Context, gone *retained) error {

@@ -47,7 +47,7 @@ const mostWaiting = 10_000
 // Waiting are the agents whose runs the hub starts and for whom something waits that wakes them. Who is halted does
 // not wait, and who is asleep does only for asks.
 func (h *Hub) Waiting(ctx context.Context) (ids []string, err error) {
-	err = h.view(ctx, theHub, func(s *scene) error {
+	err = h.view(ctx, theHub, opItself, func(s *scene) error {
 		all, err := s.Queue().Waiting(mostWaiting)
 		for _, id := range all {
 			var waits bool

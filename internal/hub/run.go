@@ -70,7 +70,7 @@ var theHub = Caller{Agent: parley.System}
 // changes: it had to be started anew.
 func (h *Hub) BeginRun(ctx context.Context, run string, p parley.Process) error {
 	from, upTo := h.live.context(run)
-	return h.write(ctx, theHub, func(s *scene) error {
+	return h.write(ctx, theHub, opItself, func(s *scene) error {
 		r, err := s.liveRun(run)
 		if err != nil {
 			return err
@@ -116,7 +116,7 @@ func (s *scene) seeQuiet(r parley.Run, from, upTo int64) error {
 // KeepRun extends the leases of a run by 60 s. It says why the run is to end, once somebody wants it to.
 // E003, conflict, if it has ended already.
 func (h *Hub) KeepRun(ctx context.Context, run string) (cancel string, err error) {
-	err = h.write(ctx, theHub, func(s *scene) error {
+	err = h.write(ctx, theHub, opItself, func(s *scene) error {
 		r, err := s.liveRun(run)
 		if err != nil {
 			return err

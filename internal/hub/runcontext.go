@@ -14,7 +14,7 @@ import (
 func (h *Hub) RunContext(ctx context.Context, run string) (c parley.RunContext, err error) {
 	defer h.read(time.Now(), &err)
 	var page []parley.Message
-	err = h.view(ctx, theHub, func(s *scene) (err error) {
+	err = h.view(ctx, theHub, opItself, func(s *scene) (err error) {
 		if c.Run, err = s.Runs().Get(run); errors.Is(err, parley.ErrNotFound) {
 			return runOver(run)
 		}

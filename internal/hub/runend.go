@@ -125,7 +125,7 @@ func (h *Hub) endRun(ctx context.Context, id string, result parley.Result, outpu
 			r.Session = result.Session
 		}
 	}
-	err = h.write(ctx, theHub, func(s *scene) error {
+	err = h.write(ctx, theHub, opItself, func(s *scene) error {
 		if run, err = s.Runs().Get(id); errors.Is(err, parley.ErrNotFound) {
 			return runOver(id)
 		}
@@ -169,7 +169,7 @@ func (h *Hub) whereRuns(ctx context.Context, id string) (conversation string, er
 	if conversation != "" {
 		return conversation, nil
 	}
-	err = h.view(ctx, theHub, func(s *scene) error {
+	err = h.view(ctx, theHub, opItself, func(s *scene) error {
 		r, err := s.Runs().Get(id)
 		if errors.Is(err, parley.ErrNotFound) {
 			return runOver(id)
@@ -249,7 +249,7 @@ func (s *scene) release(d *parley.Delivery, r parley.Run) error {
 // LostRuns are the runs that a former process of the hub with this name has left: those that still count as
 // live, and those that were found to be lost meanwhile, whose processes may live. See RecoverRun.
 func (h *Hub) LostRuns(ctx context.Context, node string) (lost []parley.Run, err error) {
-	err = h.view(ctx, theHub, func(s *scene) error {
+	err = h.view(ctx, theHub, opItself, func(s *scene) error {
 		live, err := s.Runs().Live("")
 		if err != nil {
 			return err
@@ -275,7 +275,7 @@ const recentRuns = 1000
 
 // RecoverRun ends a run whose process is gone: what woke it is tried again.
 func (h *Hub) RecoverRun(ctx context.Context, run string) error {
-	return h.write(ctx, theHub, func(s *scene) error {
+	return h.write(ctx, theHub, opItself, func(s *scene) error {
 		r, err := s.Runs().Get(run)
 		if errors.Is(err, parley.ErrNotFound) {
 			return nil
@@ -314,14 +314,14 @@ func (h *Hub) loseOverdue(ctx context.Context) error {
 		return list, err
 	}
 	var list []parley.Run
-	err := h.view(ctx, theHub, func(s *scene) (err error) {
+	err := h.view(ctx, theHub, opItself, func(s *scene) (err error) {
 		list, err = overdue(s)
 		return err
 	})
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	return h.write(ctx, theHub, func(s *scene) error {
+	return h.write(ctx, theHub, opItself, func(s *scene) error {
 		list, err := overdue(s)
 		for i := range list {
 			if err == nil {

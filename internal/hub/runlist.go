@@ -11,7 +11,7 @@ import (
 // Runs lists runs, the newest first: an agent's own, and for owners those of all.
 func (h *Hub) Runs(ctx context.Context, caller Caller, f parley.RunFilter) (list []parley.Run, err error) {
 	f.Limit = clamp(f.Limit, 100, 1000)
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opListRuns, func(s *scene) error {
 		if f.Agent, err = s.whoseRuns(f.Agent); err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func (s *scene) whoseRuns(name string) (string, error) {
 
 // Run shows one run with what it has posted: to its agent, and to owners.
 func (h *Hub) Run(ctx context.Context, caller Caller, id string) (view parley.RunView, err error) {
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opShowRun, func(s *scene) error {
 		if view.Run, err = s.run(id); err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (h *Hub) Run(ctx context.Context, caller Caller, id string) (view parley.Ru
 
 // RunOutput is the last of what a run has put out: of a live one so far, if it lives in this process.
 func (h *Hub) RunOutput(ctx context.Context, caller Caller, id string) (output []byte, err error) {
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opReadOutput, func(s *scene) error {
 		r, err := s.run(id)
 		if err != nil {
 			return err
@@ -83,7 +83,7 @@ func (h *Hub) CancelRun(ctx context.Context, caller Caller, id, reason string) (
 	if err := parley.CheckReason(reason); err != nil {
 		return r, err
 	}
-	err = h.update(ctx, caller, func(s *scene) error {
+	err = h.update(ctx, caller, opCancelRun, func(s *scene) error {
 		if r, err = s.managedRun(id); err != nil || r.Cancel != "" {
 			return err
 		}

@@ -119,7 +119,7 @@ func (h *Hub) tellProgress(ctx context.Context) error {
 	if len(events) == 0 {
 		return nil
 	}
-	return h.write(ctx, theHub, func(s *scene) error {
+	return h.write(ctx, theHub, opItself, func(s *scene) error {
 		for _, e := range events {
 			s.note(e)
 		}

@@ -14,7 +14,7 @@ func (h *Hub) Backup(ctx context.Context, caller Caller, dir string) (made parle
 		return made, parley.Errorf(parley.BadInput, "the directory %q is not absolute", dir).
 			Suggest("give the whole path, from / on: the hub does not know where you are")
 	}
-	keeper, err := h.keeper(ctx, caller, "make a backup", "hub.backup", dir)
+	keeper, err := h.keeper(ctx, caller, opMakeBackup, "hub.backup", dir)
 	if err != nil {
 		return made, err
 	}
@@ -30,7 +30,7 @@ func (h *Hub) Backup(ctx context.Context, caller Caller, dir string) (made parle
 // and then how far it is. What it finds is in the report; an error means that the check could not be made.
 // Only an owner may.
 func (h *Hub) CheckDeep(ctx context.Context, caller Caller, progress func(parley.CheckReport)) (report parley.CheckReport, err error) {
-	keeper, err := h.keeper(ctx, caller, "check what is stored", "hub.check", "")
+	keeper, err := h.keeper(ctx, caller, opCheck, "hub.check", "")
 	if err != nil {
 		return report, err
 	}
@@ -39,14 +39,11 @@ func (h *Hub) CheckDeep(ctx context.Context, caller Caller, progress func(parley
 }
 
 // keeper is the store for an owner who looks after it, which is written down.
-func (h *Hub) keeper(ctx context.Context, caller Caller, act, audited, subject string) (parley.Keeper, error) {
+func (h *Hub) keeper(ctx context.Context, caller Caller, do op, audited, subject string) (parley.Keeper, error) {
 	keeper, able := h.store.(parley.Keeper)
-	err := h.update(ctx, caller, func(s *scene) error {
-		if err := s.mustOwn(act); err != nil {
-			return err
-		}
+	err := h.update(ctx, caller, do, func(s *scene) error {
 		if !able {
-			return parley.Errorf(parley.Unavailable, "this store cannot %s", act).Suggest("use the database's own tools")
+			return parley.Errorf(parley.Unavailable, "this store cannot %s", do.rule().Act).Suggest("use the database's own tools")
 		}
 		return s.audit(audited, subject, nil)
 	})

@@ -24,7 +24,7 @@ func (h *Hub) Search(ctx context.Context, caller Caller, r parley.SearchRequest)
 		return parley.SearchResult{}, err
 	}
 	var me string // who is no participant is told so before it waits
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opSearch, func(s *scene) error {
 		me = s.me.ID
 		return s.mustRead(origin{caller: caller}, "")
 	})
@@ -36,7 +36,7 @@ func (h *Hub) Search(ctx context.Context, caller Caller, r parley.SearchRequest)
 		result parley.SearchResult
 		found  parley.Matches
 	)
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opSearch, func(s *scene) error {
 		mark, err := s.Search().Mark()
 		if err != nil {
 			return err

@@ -22,7 +22,7 @@ func (s *Subscription) Sent(ctx context.Context, list []parley.Event) error {
 		return nil
 	}
 	waits := false // mostly nothing of what an owner sees is for it: then nothing is written
-	err := s.hub.view(ctx, s.caller, func(sc *scene) error {
+	err := s.hub.view(ctx, s.caller, opFollowEvents, func(sc *scene) error {
 		return sc.accepted(posted, func(*parley.Delivery) error {
 			waits = true
 			return nil
@@ -31,7 +31,7 @@ func (s *Subscription) Sent(ctx context.Context, list []parley.Event) error {
 	if err != nil || !waits {
 		return err
 	}
-	return s.hub.write(ctx, s.caller, func(sc *scene) error {
+	return s.hub.write(ctx, s.caller, opFollowEvents, func(sc *scene) error {
 		return sc.accepted(posted, func(d *parley.Delivery) error { return sc.move(d, parley.DeliveryDelivered, nil) })
 	})
 }

@@ -17,7 +17,7 @@ const (
 // themselves. The session it opens may be used for what the caller's own credential may, and ends no later.
 func (h *Hub) NewLink(ctx context.Context, caller Caller, person string) (secret string, expires time.Time, err error) {
 	secret = parley.NewSecret()
-	err = h.update(ctx, caller, func(s *scene) error {
+	err = h.update(ctx, caller, opMakeLink, func(s *scene) error {
 		holder, err := s.tokenHolder(person)
 		if err != nil {
 			return err
@@ -49,7 +49,7 @@ func (h *Hub) SignIn(ctx context.Context, secret string) (made parley.MadeToken,
 	}
 	made.Page = parley.NewSecret()
 	made.Secret = parley.SessionSecret(made.Page)
-	err = h.update(ctx, Caller{Agent: link.Agent}, func(s *scene) error {
+	err = h.update(ctx, Caller{Agent: link.Agent}, opSignIn, func(s *scene) error {
 		if err := s.useUp(link.ID); err != nil {
 			return err
 		}

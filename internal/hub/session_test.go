@@ -26,14 +26,14 @@ func TestLinkOpensASession(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, runTwice)
 	w.addPerson("sansa", parley.AccessMember)
-	secret, expires, err := w.NewLink(ctx, scoped("user", parley.ScopeRead, parley.ScopeSend), "Sansa")
+	secret, expires, err := w.NewLink(ctx, scoped("user", parley.ScopeRead, parley.ScopeAdmin), "Sansa")
 	w.ok(err)
 	same(t, "the link expires", expires, began.Add(10*time.Minute))
 	same(t, "tokens listed", len(w.tokensOf("user", "")), 0)
 	made := get[parley.MadeToken](w)(w.SignIn(ctx, secret))
 	until := began.Add(30 * 24 * time.Hour)
 	same(t, "the session", made.Token, parley.Token{
-		ID: made.ID, Agent: "sansa", Kind: parley.TokenSession, Scopes: parley.Scopes{parley.ScopeRead, parley.ScopeSend},
+		ID: made.ID, Agent: "sansa", Kind: parley.TokenSession, Scopes: parley.Scopes{parley.ScopeRead, parley.ScopeAdmin},
 		CreatedBy: "sansa", CreatedAt: began, ExpiresAt: &until,
 	})
 	caller, err := w.Identify(ctx, made.Secret)

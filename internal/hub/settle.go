@@ -13,7 +13,7 @@ import (
 // Ack settles deliveries of the caller: it has done what they asked for, or knows what they say. With
 // a lease, only what nobody else has meanwhile. Doing it again changes nothing.
 func (h *Hub) Ack(ctx context.Context, caller Caller, lease string, messages ...string) (list []parley.Delivery, err error) {
-	err = h.update(ctx, caller, func(s *scene) error {
+	err = h.update(ctx, caller, opAck, func(s *scene) error {
 		list, err = s.each(lease, messages, func(d *parley.Delivery) error {
 			if d.State == parley.DeliveryAcked || d.State == parley.DeliveryAnswered {
 				return nil
@@ -77,7 +77,7 @@ func (h *Hub) Nack(ctx context.Context, caller Caller, lease string, why parley.
 	if why, err = checkTrouble(why); err != nil {
 		return nil, err
 	}
-	err = h.update(ctx, caller, func(s *scene) error {
+	err = h.update(ctx, caller, opNack, func(s *scene) error {
 		list, err = s.each(lease, messages, func(d *parley.Delivery) error {
 			switch {
 			case d.State != parley.DeliveryDelivered && d.State != parley.DeliverySeen:
@@ -155,7 +155,7 @@ func (h *Hub) Extend(ctx context.Context, caller Caller, lease string, length ti
 	if setDefault(&length, defaultLease); length < time.Second || length > longestLease {
 		return nil, parley.Errorf(parley.BadInput, "the lease is %s", length).Suggest("ask for 1s to %s", longestLease)
 	}
-	err = h.update(ctx, caller, func(s *scene) error {
+	err = h.update(ctx, caller, opExtend, func(s *scene) error {
 		if list, err = s.leased(lease); err != nil {
 			return err
 		}
@@ -182,7 +182,7 @@ func (h *Hub) See(ctx context.Context, caller Caller, lease, run string) (list [
 	if err := parley.CheckRun(run); err != nil {
 		return nil, err
 	}
-	err = h.update(ctx, caller, func(s *scene) error {
+	err = h.update(ctx, caller, opSee, func(s *scene) error {
 		if list, err = s.leased(lease); err != nil {
 			return err
 		}
@@ -208,7 +208,7 @@ func (h *Hub) Settle(ctx context.Context, caller Caller, lease string, how parle
 		}
 		how.Trouble = &why
 	}
-	err = h.update(ctx, caller, func(s *scene) error {
+	err = h.update(ctx, caller, opSettle, func(s *scene) error {
 		if how.Answer != "" {
 			if m, _, err := s.message(how.Answer); err != nil {
 				return err
@@ -267,7 +267,7 @@ func (h *Hub) SeeContext(ctx context.Context, caller Caller, included []parley.M
 		return err
 	}
 	first, last := included[0], included[len(included)-1]
-	return h.update(ctx, caller, func(s *scene) error {
+	return h.update(ctx, caller, opSee, func(s *scene) error {
 		list, err := s.Deliveries().Between(first.Conversation, s.me.ID, first.Seq-1, last.Seq, len(included))
 		if errors.Is(err, parley.ErrNotFound) {
 			return nil // the conversation was deleted meanwhile, and its deliveries with it

@@ -14,7 +14,7 @@ const longestSleep = 366 * 24 * time.Hour
 // itself to sleep; its manager and owners may too.
 func (h *Hub) Sleep(ctx context.Context, caller Caller, name string, until time.Time) (parley.Agent, error) {
 	until = until.UTC().Truncate(time.Millisecond)
-	return h.setSleep(ctx, caller, name, func(s *scene) (*time.Time, error) {
+	return h.setSleep(ctx, caller, opSleep, name, func(s *scene) (*time.Time, error) {
 		if !until.After(s.now) || until.After(s.now.Add(longestSleep)) {
 			return nil, parley.Errorf(parley.BadInput, "%s is no time to sleep until", until.Format(time.RFC3339)).
 				Suggest("give a time that is ahead, within a year")
@@ -25,11 +25,11 @@ func (h *Hub) Sleep(ctx context.Context, caller Caller, name string, until time.
 
 // Wake ends an agent's sleep.
 func (h *Hub) Wake(ctx context.Context, caller Caller, name string) (parley.Agent, error) {
-	return h.setSleep(ctx, caller, name, func(*scene) (*time.Time, error) { return nil, nil })
+	return h.setSleep(ctx, caller, opWake, name, func(*scene) (*time.Time, error) { return nil, nil })
 }
 
-func (h *Hub) setSleep(ctx context.Context, caller Caller, name string, until func(*scene) (*time.Time, error)) (a parley.Agent, err error) {
-	err = h.update(ctx, caller, func(s *scene) error {
+func (h *Hub) setSleep(ctx context.Context, caller Caller, do op, name string, until func(*scene) (*time.Time, error)) (a parley.Agent, err error) {
+	err = h.update(ctx, caller, do, func(s *scene) error {
 		if a, err = s.agent(name); err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 func (h *Hub) Status(ctx context.Context, caller Caller) (parley.HubStatus, error) {
 	status := h.config.About
 	status.StartedAt, status.Alerts = h.started, h.alerts.list()
-	err := h.view(ctx, caller, func(s *scene) (err error) {
+	err := h.view(ctx, caller, opStatus, func(s *scene) (err error) {
 		if !s.seesAll() {
 			status.Home = ""
 		}

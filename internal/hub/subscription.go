@@ -33,7 +33,7 @@ func (h *Hub) Subscribe(ctx context.Context, caller Caller, after int64, filter 
 	if err := filter.Check(); err != nil {
 		return nil, err
 	}
-	err := h.view(ctx, caller, func(sc *scene) error {
+	err := h.view(ctx, caller, opFollowEvents, func(sc *scene) error {
 		s.agent, attends = sc.me.ID, sc.attends(caller)
 		s.person = sc.me.Kind == parley.KindHuman && caller.By == ""
 		if filter.Conversation != "" {
@@ -169,7 +169,7 @@ func (s *Subscription) readStore(ctx context.Context) (list []parley.Event, upTo
 	after, doubts := s.told, s.doubts
 	st.mu.Unlock()
 	var p page
-	err = s.hub.view(ctx, s.caller, func(sc *scene) (err error) {
+	err = s.hub.view(ctx, s.caller, opFollowEvents, func(sc *scene) (err error) {
 		p, err = sc.page(after, s.filter)
 		return err
 	})

@@ -52,7 +52,7 @@ func (o *summaries) take(now time.Time) []string {
 func (h *Hub) SweepSummaries(ctx context.Context) error {
 	agents := h.summaries.take(h.now())
 	for part := range slices.Chunk(agents, sweepBatch) {
-		err := h.write(ctx, Caller{Agent: parley.System}, func(s *scene) error { return s.summarizeAll(part) })
+		err := h.write(ctx, theHub, opItself, func(s *scene) error { return s.summarizeAll(part) })
 		if err != nil {
 			h.summaries.note(agents)
 			return err

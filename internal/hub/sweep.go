@@ -91,7 +91,7 @@ func (h *Hub) archiveIdle(ctx context.Context, filter parley.IdleFilter) error {
 	})
 	for part := range slices.Chunk(idle, sweepBatch) {
 		if err == nil {
-			err = h.update(ctx, Caller{Agent: parley.System}, func(s *scene) error { return s.archiveStillIdle(part, filter) })
+			err = h.update(ctx, theHub, opItself, func(s *scene) error { return s.archiveStillIdle(part, filter) })
 		}
 	}
 	return err

@@ -44,7 +44,7 @@ func (h *Hub) Take(ctx context.Context, caller Caller, t parley.Take) (taken par
 	if err := h.limit(ctx, caller); err != nil {
 		return taken, err
 	}
-	me, err := h.whoIs(ctx, caller)
+	me, err := h.whoIs(ctx, caller, opTake)
 	if err != nil {
 		return taken, err
 	}
@@ -75,8 +75,8 @@ func (h *Hub) Take(ctx context.Context, caller Caller, t parley.Take) (taken par
 	}
 }
 
-func (h *Hub) whoIs(ctx context.Context, caller Caller) (id string, err error) {
-	err = h.view(ctx, caller, func(s *scene) error {
+func (h *Hub) whoIs(ctx context.Context, caller Caller, do op) (id string, err error) {
+	err = h.view(ctx, caller, do, func(s *scene) error {
 		id = s.me.ID
 		return nil
 	})
@@ -87,7 +87,7 @@ func (h *Hub) whoIs(ctx context.Context, caller Caller) (id string, err error) {
 // who write.
 func (h *Hub) isReady(ctx context.Context, caller Caller, t parley.Take) (found bool, err error) {
 	t.Limit = 1
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opTake, func(s *scene) error {
 		list, err := s.ready(t, 0)
 		found = len(list) > 0
 		return err
@@ -98,7 +98,7 @@ func (h *Hub) isReady(ctx context.Context, caller Caller, t parley.Take) (found 
 func (h *Hub) take(ctx context.Context, caller Caller, me string, t parley.Take) (taken parley.Taken, err error) {
 	defer h.read(time.Now(), &err)
 	turn := h.turns.at(me)
-	err = h.write(ctx, caller, func(s *scene) error {
+	err = h.write(ctx, caller, opTake, func(s *scene) error {
 		lease := uuid.NewString()
 		list, err := s.takeReady(t, turn, lease)
 		taken = parley.Taken{Deliveries: list}
@@ -114,19 +114,19 @@ func (h *Hub) take(ctx context.Context, caller Caller, me string, t parley.Take)
 		h.turns.move(me, len(taken.Deliveries))
 	}
 	// What is taken is the caller's: it gets it, even if it has stopped waiting meanwhile.
-	taken.Deliveries, taken.Messages, err = h.bodies(context.WithoutCancel(ctx), caller, taken.Deliveries)
+	taken.Deliveries, taken.Messages, err = h.bodies(context.WithoutCancel(ctx), caller, opTake, taken.Deliveries)
 	return taken, err
 }
 
 // bodies reads the messages of deliveries. Whom a message is delivered to may read it, whatever it
 // may read otherwise. What was deleted meanwhile is left out.
-func (h *Hub) bodies(ctx context.Context, caller Caller, list []parley.Delivery) ([]parley.Delivery, []parley.Message, error) {
+func (h *Hub) bodies(ctx context.Context, caller Caller, do op, list []parley.Delivery) ([]parley.Delivery, []parley.Message, error) {
 	ids := make([]string, len(list))
 	for i, d := range list {
 		ids[i] = d.Message
 	}
 	found := map[string]parley.Message{}
-	err := h.view(ctx, caller, func(s *scene) error {
+	err := h.view(ctx, caller, do, func(s *scene) error {
 		for left, before := ids, -1; len(found) > before; { // large ones come in parts
 			before = len(found)
 			messages, err := s.Messages().GetAll(left)

@@ -14,13 +14,13 @@ func (h *Hub) NewTask(ctx context.Context, caller Caller, n parley.NewTask) (vie
 		return view, err
 	}
 	if n.Assignee != "" { // else nothing is sent
-		c, err := h.checkContact(ctx, caller, asContact(n))
+		c, err := h.checkContact(ctx, caller, opMakeTask, asContact(n))
 		if err != nil {
 			return view, err
 		}
 		n.Artifacts = c.Artifacts
 	}
-	err = h.update(ctx, caller, func(s *scene) error {
+	err = h.update(ctx, caller, opMakeTask, func(s *scene) error {
 		o, err := s.origin(caller)
 		if err != nil {
 			return err
@@ -78,13 +78,13 @@ func (s *scene) showTask(id string) (parley.TaskView, error) {
 }
 
 // onTask does something to a task, and shows what has become of it.
-func (h *Hub) onTask(ctx context.Context, caller Caller, id string, do func(*scene, *parley.Task) error) (view parley.TaskView, err error) {
-	err = h.update(ctx, caller, func(s *scene) error {
+func (h *Hub) onTask(ctx context.Context, caller Caller, do op, id string, change func(*scene, *parley.Task) error) (view parley.TaskView, err error) {
+	err = h.update(ctx, caller, do, func(s *scene) error {
 		t, err := s.taskToChange(caller, id)
 		if err != nil {
 			return err
 		}
-		if err := do(s, &t); err != nil {
+		if err := change(s, &t); err != nil {
 			return err
 		}
 		view, err = s.showTask(t.ID)
@@ -140,7 +140,7 @@ func (h *Hub) UpdateTask(ctx context.Context, caller Caller, id string, c parley
 	if err := c.Check(h.config.Limits); err != nil {
 		return parley.TaskView{}, err
 	}
-	return h.onTask(ctx, caller, id, func(s *scene, t *parley.Task) error {
+	return h.onTask(ctx, caller, opUpdateTask, id, func(s *scene, t *parley.Task) error {
 		if !s.speaksFor(*t) {
 			return parley.Errorf(parley.NotPermitted, "%s is for %s to speak of", t.ID, t.Assignee).
 				Suggest("its requester may cancel it, have it done again or give it to somebody else")
@@ -155,7 +155,7 @@ func (h *Hub) CancelTask(ctx context.Context, caller Caller, id, reason string) 
 	if err := parley.CheckReason(reason); err != nil {
 		return parley.TaskView{}, err
 	}
-	return h.directTask(ctx, caller, taskArgs{Task: id, Act: cancelsTask, Reason: reason})
+	return h.directTask(ctx, caller, opCancelTask, taskArgs{Task: id, Act: cancelsTask, Reason: reason})
 }
 
 func (s *scene) cancelTask(t parley.Task, reason string) error {

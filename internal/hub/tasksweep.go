@@ -12,14 +12,14 @@ import (
 func (h *Hub) SweepTasks(ctx context.Context) error {
 	for {
 		var due []parley.Task
-		err := h.view(ctx, theHub, func(s *scene) (err error) {
+		err := h.view(ctx, theHub, opItself, func(s *scene) (err error) {
 			due, err = s.Tasks().Due(s.now, 1)
 			return err
 		})
 		if err != nil || len(due) == 0 {
 			return err
 		}
-		if err := h.write(ctx, theHub, (*scene).failLate); err != nil {
+		if err := h.write(ctx, theHub, opItself, (*scene).failLate); err != nil {
 			return err
 		}
 	}

@@ -147,7 +147,7 @@ func (s *scene) waitsOn(t parley.Task) (w parley.WaitsOn, err error) {
 
 // Task shows a task the caller may see.
 func (h *Hub) Task(ctx context.Context, caller Caller, id string) (view parley.TaskView, err error) {
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opShowTask, func(s *scene) error {
 		t, err := s.taskToRead(caller, id)
 		if err == nil {
 			view, err = s.viewer().view(t)
@@ -180,7 +180,7 @@ func (h *Hub) Tasks(ctx context.Context, caller Caller, f parley.TaskFilter) (vi
 				Suggest("use queued, active, completed, failed or cancelled")
 		}
 	}
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opListTasks, func(s *scene) error {
 		for _, name := range []*string{&f.Assignee, &f.Requester} { // a call that is held is for these
 			if err := s.resolve(name); err != nil {
 				return err
@@ -236,7 +236,7 @@ func (s *scene) viewAll(list []parley.Task) ([]parley.TaskView, error) {
 
 // TaskTree shows a task and all under it, each after its parent, by their numbers.
 func (h *Hub) TaskTree(ctx context.Context, caller Caller, id string) (views []parley.TaskView, err error) {
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opReadTree, func(s *scene) error {
 		t, err := s.taskToRead(caller, id)
 		if err != nil {
 			return err

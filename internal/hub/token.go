@@ -25,7 +25,7 @@ func (h *Hub) NewToken(ctx context.Context, caller Caller, n parley.NewToken) (m
 		return made, err
 	}
 	secret := parley.NewSecret()
-	err = h.update(ctx, caller, func(s *scene) error {
+	err = h.update(ctx, caller, opMakeToken, func(s *scene) error {
 		holder, err := s.tokenHolder(n.Agent)
 		if err != nil {
 			return err
@@ -125,7 +125,7 @@ func tokenEvent(kind parley.EventKind, t parley.Token) parley.Event {
 // owners those of anybody, or of all.
 func (h *Hub) Tokens(ctx context.Context, caller Caller, f parley.TokenFilter) (list []parley.Token, next string, err error) {
 	f.Limit = clamp(f.Limit, tokenPage, 1000)
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opListTokens, func(s *scene) error {
 		if f.Agent, err = s.whoseTokens(f.Agent); err != nil {
 			return err
 		}
@@ -155,7 +155,16 @@ func (s *scene) whoseTokens(name string) (string, error) {
 // RevokeToken ends a credential, from the next call on; what it holds open ends too. Its holder may, and
 // owners whose own credential is good for administration. Doing it again changes nothing.
 func (h *Hub) RevokeToken(ctx context.Context, caller Caller, id string) error {
-	return h.update(ctx, caller, func(s *scene) error {
+	return h.revokeToken(ctx, caller, opRevokeToken, id)
+}
+
+// EndSession signs the caller out of its browser.
+func (h *Hub) EndSession(ctx context.Context, caller Caller) error {
+	return h.revokeToken(ctx, caller, opEndSession, caller.Token)
+}
+
+func (h *Hub) revokeToken(ctx context.Context, caller Caller, do op, id string) error {
+	return h.update(ctx, caller, do, func(s *scene) error {
 		t, err := s.Tokens().Get(id)
 		if errors.Is(err, parley.ErrNotFound) || err == nil && t.Agent != s.me.ID && !s.seesAll() {
 			return unknown{"token", id}

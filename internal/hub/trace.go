@@ -21,12 +21,12 @@ func (h *Hub) Trace(ctx context.Context, caller Caller, id string) (found parley
 	if err := parley.CheckTrace(id); err != nil {
 		return found, err
 	}
-	me, err := h.whoIs(ctx, caller)
+	me, err := h.whoIs(ctx, caller, opReadTrace)
 	if err != nil {
 		return found, err
 	}
 	h.index.await(ctx, me)
-	err = h.view(ctx, caller, func(s *scene) error {
+	err = h.view(ctx, caller, opReadTrace, func(s *scene) error {
 		if err := s.mustRead(origin{caller: caller}, ""); err != nil {
 			return err
 		}

@@ -427,14 +427,14 @@ func (s *scene) recoverWait(w *parley.Wait) error {
 func (h *Hub) eachWait(ctx context.Context, find func(*scene, int) ([]parley.Wait, error), do func(*scene, *parley.Wait) error) error {
 	for {
 		var list []parley.Wait
-		err := h.view(ctx, theHub, func(s *scene) (err error) {
+		err := h.view(ctx, theHub, opItself, func(s *scene) (err error) {
 			list, err = find(s, 1)
 			return err
 		})
 		if err != nil || len(list) == 0 {
 			return err
 		}
-		err = h.write(ctx, theHub, func(s *scene) (err error) {
+		err = h.write(ctx, theHub, opItself, func(s *scene) (err error) {
 			list, err = find(s, dueBatch)
 			for i := range list {
 				if err == nil {

@@ -23,7 +23,6 @@ type Hub interface {
 	Message(ctx context.Context, caller hub.Caller, id string) (parley.Shown, error)
 	Identify(ctx context.Context, secret string) (hub.Caller, error)
 	Post(ctx context.Context, caller hub.Caller, draft parley.Draft) (parley.Receipt, error)
-	Refused(caller hub.Caller, operation string, err error)
 	Alert(ctx context.Context, a parley.Alert, on bool) error
 }
 

@@ -1,0 +1,118 @@
+package hub
+
+import (
+	"context"
+	"slices"
+
+	"github.com/parley-hub/parley"
+)
+
+// Operation is what the hub demands of the caller of a use case.
+type Operation struct {
+	ID      string
+	Scope   parley.Scope // the caller's credential needs it; none: any credential will do
+	Who     Who
+	Changes bool    // it changes what is stored
+	Held    Holding // for agents; none where agents may not call it
+	Act     string  // what only an owner may do, in words
+}
+
+// Who says which participants may call an operation. The hub checks the rules that depend on the caller alone
+// before the use case begins. A rule that depends on what the call is about is checked by the use case.
+type Who string
+
+// The rules.
+const (
+	Anyone         Who = "anyone"            // also without a credential
+	Everyone       Who = "every participant" // what it may read
+	Owner          Who = "owners"
+	LocalOwner     Who = "owners, by the local socket"
+	People         Who = "owners, and people for themselves"
+	SelfOrOwner    Who = "its holder, and owners"
+	ManagerOrOwner Who = "the agent itself, its manager, and owners"
+	MemberOrOwner  Who = "those who take part, and owners"
+	SessionOnly    Who = "people who have signed in with a browser"
+	Itself         Who = "the hub itself"
+
+	Self            Who = "the agent itself"
+	SuperiorOrOwner Who = "the agent's manager, and owners"
+	RunnerOrOwner   Who = "the agent whose run it is, and owners"
+
+	AgentOrOwner     Who = "the agent itself, and owners"
+	ConcernedOrOwner Who = "those who asked for the task or for one it is part of, its assignee, and owners"
+	AssigneeOrOwner  Who = "the task's assignee, and owners"
+	RequesterOrOwner Who = "those who asked for the task or for one it is part of, and owners"
+	CallerOrDecider  Who = "the agent whose call it is, its manager, and owners"
+	Decider          Who = "the manager of the agent whose call it is, and owners; never the agent itself"
+)
+
+// Known says whether there is such a rule.
+func (w Who) Known() bool {
+	return slices.Contains([]Who{
+		Anyone, Everyone, Owner, LocalOwner, People, SelfOrOwner, ManagerOrOwner, MemberOrOwner, SessionOnly, Itself, Self, SuperiorOrOwner,
+		RunnerOrOwner, AgentOrOwner, ConcernedOrOwner, AssigneeOrOwner, RequesterOrOwner, CallerOrDecider, Decider,
+	}, w)
+}
+
+// Holding says in which modes of an agent an operation waits for an approval.
+type Holding string
+
+// The ways to hold a call.
+const (
+	NeverHeld      Holding = "never"
+	HeldStrict     Holding = "strict"
+	HeldSupervised Holding = "supervised and strict"
+)
+
+// inProcess says that the caller is a part of this program: it came by no door, and has no credential.
+func (c Caller) inProcess() bool { return c.Token == "" && c.Scopes == nil }
+
+// May says why the credential of a caller is not good for an operation, or nil. Every use case asks this itself. A
+// door asks it too, before it reads what the request says.
+func (h *Hub) May(caller Caller, operation string) error { return h.admit(caller, op(operation)) }
+
+func (h *Hub) admit(caller Caller, do op) error {
+	err := do.rule().admits(caller)
+	if err != nil {
+		h.refusals.note(caller, string(do), err)
+	}
+	return err
+}
+
+func (o Operation) admits(caller Caller) error {
+	switch {
+	case o.Who == Itself:
+		if caller.Agent != parley.System || !caller.inProcess() {
+			return parley.Errorf(parley.NotPermitted, "only the hub itself may do this").Suggest("leave it to the hub")
+		}
+	case caller.inProcess():
+	case o.Scope != "" && !caller.Scopes.Has(o.Scope):
+		return parley.Errorf(parley.NotPermitted, "this needs a credential with the scope %s", o.Scope).
+			Suggest("ask an owner of this hub for a token with it")
+	case o.Who == SessionOnly && caller.Kind != parley.TokenSession:
+		return parley.Errorf(parley.NotPermitted, "this is for people who have signed in with a browser").
+			Suggest("a token needs no session")
+	case o.Who == LocalOwner && !caller.Local:
+		return parley.Errorf(parley.NotPermitted, "this can be done on the hub's own machine only").
+			Suggest("call it by the hub's socket")
+	}
+	return nil
+}
+
+// Me is the participant that calls. Any credential is good for it.
+func (h *Hub) Me(ctx context.Context, caller Caller) (me parley.Agent, err error) {
+	err = h.view(ctx, caller, opIdentify, func(s *scene) error {
+		me = s.me
+		return nil
+	})
+	return me, err
+}
+
+// mayDo refuses an operation for owners to everybody else.
+func (s *scene) mayDo(do op) error {
+	rule := do.rule()
+	if rule.Who == Owner || rule.Who == LocalOwner {
+		return s.mustOwn(rule.Act)
+	}
+	return nil
+}
