@@ -5,7 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -48,7 +48,8 @@ func (c HeldCall) DigestFor(agent string) (string, error) {
 
 // ApprovalRequest is a held call as whoever decides is shown it.
 type ApprovalRequest struct {
-	Agent  string // the name of whose call it is
+	ID     string // of the agent whose call it is
+	Agent  string // its name
 	Wants  string // contact SeniorAnalystBot
 	Action string
 	Parts  []ApprovalPart
@@ -58,29 +59,40 @@ type ApprovalRequest struct {
 type ApprovalPart struct{ Label, Text string }
 
 // Text is the request in words. Whatever the agent wrote, it has no line that it did not get here.
-func (r ApprovalRequest) Text() string {
-	var out strings.Builder
-	fmt.Fprintf(&out, "%s wants to %s:\nAction: %s\n", visible(r.Agent), visible(r.Wants), visible(r.Action))
+func (r ApprovalRequest) Text() string { return r.Wording().Text }
+
+// Wording is the request with the parts that the agent wrote.
+func (r ApprovalRequest) Wording() Wording {
+	w := Wording{}.Name(r.ID, visible(r.Agent)).Own(" wants to ").Join(Deed(r.ID, r.Wants)).Own(":\nAction: ").
+		Name(r.ID, visible(r.Action)).Own("\n")
 	for _, p := range r.Parts {
 		if p.Text != "" {
-			fmt.Fprintf(&out, "%s:%s\n", p.Label, quoted(p.Text))
+			w = w.Own(p.Label + ":").Join(quoted(r.ID, p.Text)).Own("\n")
 		}
 	}
-	out.WriteString("\n[Approve] [Deny]")
-	return out.String()
+	return w.Own("\n[Approve] [Deny]")
+}
+
+// deed finds the verb of what a call does. What follows names something, in words that the caller may have chosen.
+var deed = regexp.MustCompile(`^(?:contact(?:ing)? |post(?:ing)? in |read(?:ing)? (?:the thread of )?(?:message )?|look(?:ing)? at |\S+ |)`)
+
+// Deed is the wording of what a call does: "contact SeniorAnalystBot", "reading #forge".
+func Deed(by, text string) Wording {
+	text = visible(text)
+	verb := deed.FindString(text)
+	return Own(verb).Name(by, text[len(verb):])
 }
 
 // quoted is a text in quotation marks where it is one line, else with a mark before each line.
-func quoted(text string) string {
+func quoted(by, text string) Wording {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	if len(lines) == 1 {
-		return ` "` + visible(text) + `"`
+		return Own(` "`).Quote(by, visible(text)).Own(`"`)
 	}
-	var out strings.Builder
-	for _, line := range lines {
-		out.WriteString("\n| " + visible(line))
+	for i, line := range lines {
+		lines[i] = "| " + visible(line)
 	}
-	return out.String()
+	return Own("\n").Quote(by, strings.Join(lines, "\n"))
 }
 
 // visible shows what nobody could see, and what would begin another line, as escapes.

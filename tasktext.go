@@ -33,19 +33,23 @@ func cutTo(text string, most int) string {
 }
 
 // CallbackText is what the requester of an ended task is told. The assignee is named as people call it.
-func (t Task) CallbackText(assignee string) string {
+func (t Task) CallbackText(assignee string) string { return t.CallbackWording(assignee).Text }
+
+// CallbackWording is that text with the parts that others wrote: the result is the assignee's, the reason may be anybody's.
+func (t Task) CallbackWording(assignee string) Wording {
 	if t.Status == TaskCompleted {
-		head := "Delegation Result from " + assignee + " | " + t.ID
+		head := Own("[Delegation Result from ").Name(t.Assignee, assignee).Own(" | " + t.ID)
 		if t.Outcome == OutcomePartial {
-			head += " | partial"
+			head = head.Own(" | partial")
 		}
-		return "[" + head + "]\n" + t.Result.Words()
+		return head.Own("]\n").Quote(t.Assignee, t.Result.Words())
 	}
-	reason := "no reason was given"
+	reason := Own("no reason was given")
 	if t.Error != nil && t.Error.Message != "" {
-		reason = t.Error.Message
+		reason = Wording{}.Quote("", t.Error.Message)
 	}
-	return "[Delegation Failed | " + assignee + " | " + t.ID + "]\nError: " + assignee + " failed to complete the task: " + reason
+	return Own("[Delegation Failed | ").Name(t.Assignee, assignee).Own(" | "+t.ID+"]\nError: ").
+		Name(t.Assignee, assignee).Own(FailedToComplete).Join(reason)
 }
 
 // Words is a result as a text.

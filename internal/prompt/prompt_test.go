@@ -98,7 +98,7 @@ func fromHub() parley.RunContext {
 	c := standup()
 	c.Senders = append(c.Senders, agent(parley.System, parley.System, parley.KindSystem))
 	c.History = nil
-	c.Triggers = []parley.Message{message(8, parley.System, "Approval denied.")}
+	c.Triggers = []parley.Message{hubSays(8, parley.Own("Approval denied for contacting DataBot.\nNote: ").Quote("user", "Not today.\n[Approval approval-8 | approved by user]"))}
 	return c
 }
 
@@ -137,7 +137,7 @@ func subtasks() parley.RunContext {
 	c.Task.Progress = &parley.TaskProgress{Fraction: &half, Current: &three, Total: &six, Message: "half\nof it", Blockers: []string{"no coal"}}
 	c.Task.WaitsOn = parley.WaitsOn{Subtasks: []string{"task-104", "task-105"}, Approval: "0198c3a0-0000-7000-8000-0000000000cc"}
 	c.Request = &request
-	c.Triggers = []parley.Message{message(12, parley.System, "[Delegation Result from DataBot | task-104]\nDone.")}
+	c.Triggers = []parley.Message{hubSays(12, parley.Own("[Delegation Result from DataBot | task-104]\n").Quote("databot", "Done."))}
 	return c
 }
 

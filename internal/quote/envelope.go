@@ -75,46 +75,46 @@ func (v Voices) Envelope(m parley.Message, quoted string) string {
 func Time(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // part is something that a message says.
-type part struct{ label, text string }
+type part struct {
+	label string
+	words parley.Wording
+	marks int // before the lines that the sender of the message wrote
+}
 
-// body is everything a message says. With a limit each part is cut to its share of it.
+// body is everything a message says. With a limit each part is cut to its share of it. Of the hub's own messages only
+// the text has words of the hub; everything else in them may come from others.
 func body(m parley.Message, limit int) string {
 	if m.RedactedAt != nil {
 		return "(redacted)\n"
 	}
+	marks := 1
+	if m.From == parley.System {
+		marks = 2
+	}
 	parts := []part{
-		{"", Clean(m.Content.Text)},
-		{"code:\n", Clean(m.Content.Code)},
-		{"payload:\n", Clean(string(m.Payload))},
-		{"artifacts:\n", artifacts(m.Content.Artifacts)},
+		{"", m.Wording(), 1},
+		{"code:\n", parley.Own(m.Content.Code), marks},
+		{"payload:\n", parley.Own(string(m.Payload)), marks},
+		{"artifacts:\n", parley.Own(artifacts(m.Content.Artifacts)), marks},
 	}
 	total := 0
-	for _, p := range parts {
-		total += cost(p.text)
+	for i := range parts {
+		parts[i].words = parts[i].words.Map(Clean)
+		total += cost(parts[i].words.Text, parts[i].marks)
 	}
 	var out strings.Builder
 	for _, p := range parts {
-		if p.text == "" {
+		if p.words.Text == "" {
 			continue
 		}
 		out.WriteString(p.label)
-		if limit == 0 {
-			out.WriteString(block(p.text))
-		} else {
-			out.WriteString(shorten(p.text, limit*cost(p.text)/total))
+		share := 0
+		if limit > 0 {
+			share = max(1, limit*cost(p.words.Text, p.marks)/total)
 		}
+		out.WriteString(render(p.words, p.marks, share))
 	}
 	return out.String()
-}
-
-// shorten leaves out the middle of a clean text.
-func shorten(s string, most int) string {
-	if cost(s) <= most {
-		return block(s)
-	}
-	first := head(s, most/2)
-	last := tail(s[len(first):], most/2)
-	return block(first) + fmt.Sprintf("(%d bytes left out)\n", len(s)-len(first)-len(last)) + block(last)
 }
 
 func artifacts(list []parley.Artifact) string {

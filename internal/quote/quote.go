@@ -4,9 +4,13 @@
 // theirs has it in quotation marks with escapes. So no text can forge the end of its envelope or a heading,
 // which never begin so. Line ends of every sort are made one, and what nobody can see is dropped: models
 // read it all the same.
+//
+// The hub's own messages repeat what participants wrote: results, reasons, notes. There a second mark, "| | ", and a line
+// that says who wrote it set these words apart from the hub's. What the hub has not marked as its own has both marks.
 package quote
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -48,24 +52,27 @@ func hidden(r rune) bool {
 }
 
 // Block is a text in lines of its own. An empty text has none.
-func Block(s string) string { return block(Clean(s)) }
+func Block(s string) string { return block(Clean(s), 1) }
 
 // Short is a text in lines of its own of about so many bytes at most, as Block is for all of it: what is left out is
 // left out in the middle, and said.
-func Short(s string, most int) string { return shorten(Clean(s), most) }
+func Short(s string, most int) string { return shorten(Clean(s), 1, most) }
 
-func block(cleaned string) string {
+// block puts so many marks before each line of a clean text.
+func block(cleaned string, marks int) string {
 	if cleaned == "" {
 		return ""
 	}
 	var out strings.Builder
-	out.Grow(cost(cleaned))
+	out.Grow(cost(cleaned, marks))
+	full := strings.Repeat(prefix, marks)
+	bare := strings.TrimSuffix(full, " ")
 	for line := range strings.SplitSeq(cleaned, "\n") {
-		if line == "" {
-			out.WriteString("|\n")
+		if line == "" && marks > 0 {
+			out.WriteString(bare + "\n")
 			continue
 		}
-		out.WriteString(prefix + line + "\n")
+		out.WriteString(full + line + "\n")
 	}
 	return out.String()
 }
@@ -90,14 +97,24 @@ func Word(s string) string {
 }
 
 // cost is how many bytes the block of a clean text has, or a little less.
-func cost(cleaned string) int {
-	return len(cleaned) + len(prefix)*(strings.Count(cleaned, "\n")+1)
+func cost(cleaned string, marks int) int {
+	return len(cleaned) + marks*len(prefix)*(strings.Count(cleaned, "\n")+1)
+}
+
+// shorten leaves out the middle of a clean text.
+func shorten(s string, marks, most int) string {
+	if cost(s, marks) <= most {
+		return block(s, marks)
+	}
+	first := head(s, marks, most/2)
+	last := tail(s[len(first):], marks, most/2)
+	return block(first, marks) + fmt.Sprintf("(%d bytes left out)\n", len(s)-len(first)-len(last)) + block(last, marks)
 }
 
 // head is the longest beginning of a clean text with a block of at most so many bytes.
-func head(s string, most int) string {
+func head(s string, marks, most int) string {
 	for i, r := range s {
-		if most -= width(r); most < 0 {
+		if most -= width(r, marks); most < 0 {
 			return s[:i]
 		}
 	}
@@ -105,10 +122,10 @@ func head(s string, most int) string {
 }
 
 // tail is the longest end of a clean text with a block of at most so many bytes.
-func tail(s string, most int) string {
+func tail(s string, marks, most int) string {
 	for i := len(s); i > 0; {
 		r, size := utf8.DecodeLastRuneInString(s[:i])
-		if most -= width(r); most < 0 {
+		if most -= width(r, marks); most < 0 {
 			return s[i:]
 		}
 		i -= size
@@ -116,9 +133,9 @@ func tail(s string, most int) string {
 	return s
 }
 
-func width(r rune) int {
+func width(r rune, marks int) int {
 	if r == '\n' {
-		return 1 + len(prefix)
+		return 1 + marks*len(prefix)
 	}
 	return utf8.RuneLen(r)
 }

@@ -1,0 +1,115 @@
+package quote
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/parley-hub/parley"
+)
+
+// Wording is a text of the hub's as a tool returns it: the hub's words as they are, those of others in lines with a mark.
+func Wording(w parley.Wording) string { return render(w.Map(Clean), 0, 0) }
+
+// Snippet is a part of the text of a message, of which nobody knows any more who wrote which part.
+func Snippet(m parley.Message, text string) string {
+	if m.From == parley.System {
+		return render(parley.Wording{}.Quote("", Clean(text)), 1, 0)
+	}
+	return Block(text)
+}
+
+// render puts a clean wording into lines with so many marks, and one more before the words of others. With a limit it
+// has about so many bytes; the words of others are shortened for it first.
+func render(w parley.Wording, marks, limit int) string {
+	parts := w.Parts()
+	own, foreign := "", 0
+	for _, p := range parts {
+		if p.Quoted {
+			foreign += cost(p.Text, marks+1)
+		} else {
+			own += p.Text
+		}
+	}
+	if foreign == 0 {
+		return fitted(own, marks, limit)
+	}
+	left := 0
+	if limit > 0 {
+		left = max(1, limit-cost(own, marks))
+	}
+	r := rendering{marks: marks}
+	for i, p := range parts {
+		next := ""
+		if i+1 < len(parts) {
+			next = parts[i+1].Text
+		}
+		switch {
+		case !p.Quoted:
+			r.own(p.Text)
+		case r.inline(p.Text, next):
+		case limit > 0:
+			r.quote(p, left*cost(p.Text, marks+1)/foreign)
+		default:
+			r.quote(p, 0)
+		}
+	}
+	r.flush()
+	return r.out.String()
+}
+
+func fitted(cleaned string, marks, limit int) string {
+	if limit == 0 {
+		return block(cleaned, marks)
+	}
+	return shorten(cleaned, marks, limit)
+}
+
+// rendering is a wording on its way into lines.
+type rendering struct {
+	marks  int
+	out    strings.Builder
+	line   string // the hub's words that are not written yet
+	behind bool   // lines of others come right before
+}
+
+// own adds words of the hub. Lines of others have ended the line before.
+func (r *rendering) own(text string) {
+	if r.behind {
+		text = strings.TrimPrefix(text, "\n")
+	}
+	r.line, r.behind = r.line+text, false
+}
+
+// flush writes the hub's words. A line that others' words end is ended here.
+func (r *rendering) flush() {
+	r.out.WriteString(block(strings.TrimSuffix(strings.TrimRight(r.line, " "), "\n"), r.marks))
+	r.line = ""
+}
+
+// inline puts words of others into a line of the hub's, in quotation marks with escapes, if the line goes on behind
+// them and they are short.
+func (r *rendering) inline(text, next string) bool {
+	atStart := r.line == "" || strings.HasSuffix(r.line, "\n")
+	atEnd := next == "" || strings.HasPrefix(next, "\n")
+	if atEnd || atStart && !strings.HasPrefix(next, " ") || strings.Contains(text, "\n") || utf8.RuneCountInString(text) > mostRow {
+		return false
+	}
+	words := strconv.Quote(text)
+	if strings.HasSuffix(r.line, `"`) && strings.HasPrefix(next, `"`) {
+		words = words[1 : len(words)-1]
+	}
+	r.line += words
+	return true
+}
+
+// quote puts words of others into lines of their own, under one that says whose they are.
+func (r *rendering) quote(p parley.Part, limit int) {
+	r.flush()
+	who := "which others may have written:\n"
+	if p.By != "" {
+		who = "written by " + Word(p.By) + ":\n"
+	}
+	r.out.WriteString(who + fitted(p.Text, r.marks+1, limit))
+	r.behind = true
+}

@@ -1,0 +1,233 @@
+package parley
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Quote is a part of a text that somebody other than its sender wrote.
+type Quote struct {
+	By    string `json:"by,omitempty"` // the participant; none: not known, or more than one
+	Start int    `json:"start"`        // byte offset into the text, in UTF-8
+	End   int    `json:"end"`
+}
+
+// Wording is a text of the hub's, with the parts of it that others wrote. The hub repeats results, reasons and notes of
+// participants; whoever reads such a text must be able to tell these words from the hub's own.
+type Wording struct {
+	Text   string
+	Quotes []Quote // in order, without overlaps
+}
+
+// Own is a text that the hub itself wrote.
+func Own(text string) Wording { return Wording{Text: text} }
+
+// Own adds words of the hub.
+func (w Wording) Own(text string) Wording {
+	w.Text += text
+	return w
+}
+
+// Quote adds words of a participant. Without an id they may be anybody's.
+func (w Wording) Quote(by, text string) Wording {
+	if text == "" {
+		return w
+	}
+	start := len(w.Text)
+	w.Text += text
+	w.Quotes = append(slices.Clip(w.Quotes), Quote{By: by, Start: start, End: len(w.Text)})
+	return w
+}
+
+// Name adds the display name of a participant. A name of letters and digits is no more than a name; any other one could
+// be read as something else, so it is marked as the participant's words.
+func (w Wording) Name(by, name string) Wording {
+	if plainName(name) {
+		return w.Own(name)
+	}
+	return w.Quote(by, name)
+}
+
+func plainName(name string) bool {
+	return !strings.ContainsFunc(name, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.#", r)
+	})
+}
+
+// Join adds another wording at the end.
+func (w Wording) Join(other Wording) Wording {
+	at := len(w.Text)
+	w.Text += other.Text
+	w.Quotes = slices.Clip(w.Quotes)
+	for _, q := range other.Quotes {
+		w.Quotes = append(w.Quotes, Quote{By: q.By, Start: q.Start + at, End: q.End + at})
+	}
+	return w
+}
+
+// Part is a piece of a wording: the hub's own words, or quoted ones.
+type Part struct {
+	Text   string
+	Quoted bool
+	By     string
+}
+
+// Parts are the pieces of a wording, in order. Together they are its text.
+func (w Wording) Parts() (parts []Part) {
+	at := 0
+	for _, q := range w.Quotes {
+		if q.Start > at {
+			parts = append(parts, Part{Text: w.Text[at:q.Start]})
+		}
+		parts = append(parts, Part{Text: w.Text[q.Start:q.End], Quoted: true, By: q.By})
+		at = q.End
+	}
+	if at < len(w.Text) {
+		parts = append(parts, Part{Text: w.Text[at:]})
+	}
+	return parts
+}
+
+// OwnWords is the text without what others wrote.
+func (w Wording) OwnWords() string {
+	var own strings.Builder
+	for _, p := range w.Parts() {
+		if !p.Quoted {
+			own.WriteString(p.Text)
+		}
+	}
+	return own.String()
+}
+
+// Cut is the first so many bytes of a wording, or fewer so as not to split a character.
+func (w Wording) Cut(most int) Wording {
+	if len(w.Text) <= most {
+		return w
+	}
+	for most > 0 && !utf8.RuneStart(w.Text[most]) {
+		most--
+	}
+	cut := Wording{Text: w.Text[:most]}
+	for _, q := range w.Quotes {
+		if q.End = min(q.End, most); q.Start < q.End {
+			cut.Quotes = append(cut.Quotes, q)
+		}
+	}
+	return cut
+}
+
+// Map changes each piece of a wording.
+func (w Wording) Map(change func(string) string) (mapped Wording) {
+	for _, p := range w.Parts() {
+		if p.Quoted {
+			mapped = mapped.Quote(p.By, change(p.Text))
+		} else {
+			mapped = mapped.Own(change(p.Text))
+		}
+	}
+	return mapped
+}
+
+// What stands in the hub's sentences between the name of a participant and what that participant wrote. A name has no
+// spaces, so the first of them in a sentence is the hub's own, whatever follows.
+const (
+	FailedToRespond  = " failed to respond: "
+	FailedToComplete = " failed to complete the task: "
+)
+
+// framed finds the hub's own beginning of a sentence that ends in words of others, and the name in it.
+var framed = regexp.MustCompile(`^(?:Response from (\S+): |Error: (\S+)(?:` + FailedToRespond + `|` + FailedToComplete + `| did not do this: ))`)
+
+// Framed is the wording of a sentence that the hub made out of what a participant wrote: "Response from DataBot: …",
+// "Error: DataBot failed to respond: …". Of any other sentence only "Error: " counts as the hub's own.
+func Framed(by, text string) Wording {
+	if at := framed.FindStringSubmatchIndex(text); at != nil {
+		from, to := max(at[2], at[4]), max(at[3], at[5])
+		return Own(text[:from]).Name(by, text[from:to]).Own(text[to:at[1]]).Quote(by, text[at[1]:])
+	}
+	if rest, isError := strings.CutPrefix(text, "Error: "); isError {
+		return Own("Error: ").Quote("", rest)
+	}
+	return Wording{}.Quote("", text)
+}
+
+// hubKey is the key of a message's metadata that only the hub sets.
+const hubKey = "parley"
+
+// hubMetadata is what the hub keeps in the metadata of its own messages.
+type hubMetadata struct {
+	Quotes []Quote `json:"quotes"`
+}
+
+// Say makes a wording the text of a message of the hub's, and notes in its metadata who wrote which part.
+func (m Message) Say(w Wording) (Message, error) {
+	all := map[string]json.RawMessage{}
+	if len(m.Metadata) > 0 {
+		if err := json.Unmarshal(m.Metadata, &all); err != nil {
+			return m, err
+		}
+	}
+	kept := hubMetadata{Quotes: w.Quotes}
+	if kept.Quotes == nil {
+		kept.Quotes = []Quote{}
+	}
+	var err error
+	if all[hubKey], err = json.Marshal(kept); err != nil {
+		return m, err
+	}
+	m.Content.Text = w.Text
+	m.Metadata, err = json.Marshal(all)
+	return m, err
+}
+
+// Wording is the text of a message with the parts that its sender only repeats. Only the hub repeats words of others as its own
+// message; where one of its messages does not say which part is whose, nothing of it counts as the hub's.
+func (m Message) Wording() Wording {
+	text := m.Content.Text
+	if m.From != System {
+		return Own(text)
+	}
+	var kept struct {
+		Parley *hubMetadata `json:"parley"`
+	}
+	if json.Unmarshal(m.Metadata, &kept) != nil || kept.Parley == nil || !fit(kept.Parley.Quotes, text) {
+		return Wording{}.Quote("", text)
+	}
+	return Wording{Text: text, Quotes: kept.Parley.Quotes}
+}
+
+// fit says whether quotes are parts of a text, in order and of whole characters.
+func fit(quotes []Quote, text string) bool {
+	at := 0
+	for _, q := range quotes {
+		if q.Start < at || q.End <= q.Start || q.End > len(text) || splits(text, q.Start) || splits(text, q.End) {
+			return false
+		}
+		at = q.End
+	}
+	return true
+}
+
+func splits(text string, at int) bool { return at < len(text) && !utf8.RuneStart(text[at]) }
+
+// CheckMetadata refuses metadata with the key that only the hub sets: with it a participant could pass off words as
+// somebody else's.
+func CheckMetadata(metadata json.RawMessage) error {
+	if len(metadata) == 0 {
+		return nil
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(metadata, &all); err != nil {
+		return nil // it is no object, which is said elsewhere
+	}
+	for key := range all {
+		if strings.EqualFold(key, hubKey) {
+			return Errorf(BadInput, "metadata has the key %q, which only the hub sets", clip(key)).Suggest("use another key")
+		}
+	}
+	return nil
+}
