@@ -252,8 +252,16 @@ type Queue struct {
 	Plain     bool     // only those without any
 	In        string   // only those in this conversation. ErrNotFound if there is none
 	NotIn     []string // only those in none of these, by their ids
+	From      string   // only those of messages from this sender. ErrNotFound if there is none
 	After     int64    // only those of messages with a larger seq
 	Limit     int
+}
+
+// SenderCount is how many deliveries of one sender wait in an inbox, and the seq of its oldest message there.
+type SenderCount struct {
+	Sender string
+	Count  int
+	Oldest int64
 }
 
 // QueueStore finds the deliveries that something is due for. What it returns in an update is kept from
@@ -263,6 +271,9 @@ type QueueStore interface {
 	Now() (Tick, error)
 	// Ready returns deliveries that nobody has.
 	Ready(Queue) ([]Delivery, error)
+	// Senders counts the deliveries without a purpose that nobody has, by sender, in no order. Of the queue it reads
+	// Recipient, Wakes and Paused.
+	Senders(Queue) ([]SenderCount, error)
 	// Held returns the open deliveries of a recipient that are not ready, by seq after one, at most limit: those
 	// that somebody has, and those that pause before another try.
 	Held(recipient string, after int64, limit int) ([]Delivery, error)

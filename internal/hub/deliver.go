@@ -155,23 +155,58 @@ func inboxFull(a parley.Agent, n int) error {
 		From(errInboxFull).Retryable(0).Suggest("wait until it has handled some, or raise its inbox depth")
 }
 
-// evict ends the oldest delivery that nobody has, of the same sort as the one that came. It says
-// whether there was one.
+// evict ends a delivery that nobody has, of the same sort as the one that came. It says whether there was one.
 func (s *scene) evict(d parley.Delivery, n int) (bool, error) {
-	victim, found, err := s.oldest(d)
+	victim, found, err := s.victim(d)
 	if err != nil || !found {
 		return false, err
 	}
 	s.warnings = append(s.warnings, fmt.Sprintf("Inbox overflow for %s (%d messages), evicted oldest: %s", d.Recipient, n, victim.Message))
-	cause := parley.Errorf(parley.Unavailable, "the inbox of %s was full (%d messages), and this was the oldest in it", d.Recipient, n).
-		Suggest("send it again later; it can still be read in its conversation")
+	cause := parley.Errorf(parley.Unavailable, "the inbox of %s was full (%d messages), and this was the oldest of %s, who has the most in it",
+		d.Recipient, n, victim.From).Suggest("send it again later; it can still be read in its conversation")
 	return true, s.end(&victim, parley.DeliveryEvicted, cause)
 }
 
-// oldest is the oldest delivery of the same sort that waits, to be taken now or after a pause.
-func (s *scene) oldest(d parley.Delivery) (oldest parley.Delivery, found bool, err error) {
+// victim is the oldest waiting delivery of the sender that has the most of them in the inbox, so that a sender who
+// floods an inbox evicts its own mail. Among equals it is the oldest delivery; the one that came is never chosen.
+func (s *scene) victim(d parley.Delivery) (parley.Delivery, bool, error) {
+	sender, found, err := s.busiestSender(d)
+	if err != nil || !found {
+		return parley.Delivery{}, false, err
+	}
+	return s.oldest(d, sender)
+}
+
+// busiestSender is the sender with the most waiting deliveries of the same sort as d, of those that have one besides d.
+func (s *scene) busiestSender(d parley.Delivery) (sender string, found bool, err error) {
+	counts := map[string]parley.SenderCount{}
 	for _, paused := range []bool{false, true} {
-		list, err := s.Queue().Ready(parley.Queue{Recipient: d.Recipient, Wakes: d.Waking, Paused: paused, Plain: true, Limit: 1})
+		list, err := s.Queue().Senders(parley.Queue{Recipient: d.Recipient, Wakes: d.Waking, Paused: paused})
+		if err != nil {
+			return "", false, err
+		}
+		for _, one := range list {
+			if known, ok := counts[one.Sender]; ok {
+				one.Count, one.Oldest = one.Count+known.Count, min(one.Oldest, known.Oldest)
+			}
+			counts[one.Sender] = one
+		}
+	}
+	most := parley.SenderCount{}
+	for _, one := range counts {
+		if one.Oldest != d.Seq && (one.Count > most.Count || one.Count == most.Count && one.Oldest < most.Oldest) {
+			most = one
+		}
+	}
+	return most.Sender, most.Count > 0, nil
+}
+
+// oldest is the oldest delivery of the same sort from a sender that waits, to be taken now or after a pause.
+func (s *scene) oldest(d parley.Delivery, sender string) (oldest parley.Delivery, found bool, err error) {
+	for _, paused := range []bool{false, true} {
+		list, err := s.Queue().Ready(parley.Queue{
+			Recipient: d.Recipient, Wakes: d.Waking, Paused: paused, Plain: true, From: sender, Limit: 1,
+		})
 		if err != nil {
 			return oldest, false, err
 		}

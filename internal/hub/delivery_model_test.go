@@ -201,7 +201,25 @@ func (m *inboxes) victims(s *sent) ([]*sent, bool) {
 	if len(waiting) < over && !s.quiet {
 		return nil, false
 	}
-	return waiting[:min(over, len(waiting))], true
+	return evictedOf(waiting, s, min(over, len(waiting))), true
+}
+
+// evictedOf are n of those that wait, each the oldest of the sender that has the most of them then, s counted.
+func evictedOf(waiting []*sent, s *sent, n int) (victims []*sent) {
+	for range n {
+		count := map[string]int{s.from: 1}
+		for _, o := range waiting {
+			count[o.from]++
+		}
+		at := 0
+		for i, o := range waiting {
+			if count[o.from] > count[waiting[at].from] {
+				at = i
+			}
+		}
+		victims, waiting = append(victims, waiting[at]), slices.Delete(slices.Clone(waiting), at, at+1)
+	}
+	return victims
 }
 
 // reply posts what answers another message.

@@ -16,10 +16,10 @@ func TestFullInboxEvictsTheOldest(t *testing.T) {
 	w.add("arya", "bran", "ned")
 	w.depth("ned", 2, parley.OverflowEvict)
 	oldest := w.dm("bran", "ned", "oldest").Message
-	w.dm("arya", "ned", "second")
+	w.dm("bran", "ned", "second")
 	before := w.lastEvent()
 	w.clock.advance(time.Second)
-	w.dm("arya", "ned", "third")
+	w.dm("bran", "ned", "third")
 
 	same(t, "log", log.String(), fmt.Sprintf("level=WARN msg=%q\n", "Inbox overflow for ned (2 messages), evicted oldest: "+oldest.ID))
 	same(t, "events", kindsAfter(w, before), []parley.EventKind{
@@ -27,7 +27,7 @@ func TestFullInboxEvictsTheOldest(t *testing.T) {
 	})
 	same(t, "left", w.waits("ned"), []string{"second", "third"})
 	same(t, "inbox", w.inbox("ned"), parley.Inbox{Waking: 2, Evicted: 1})
-	sentence, hint := "the inbox of ned was full (2 messages), and this was the oldest in it", "send it again later; it can still be read in its conversation"
+	sentence, hint := "the inbox of ned was full (2 messages), and this was the oldest of bran, who has the most in it", "send it again later; it can still be read in its conversation"
 	d, now := w.delivery(oldest.ID, "ned"), w.clock.Now()
 	same(t, "evicted", []any{d.State, d.Failure, d.SettledAt}, []any{
 		parley.DeliveryEvicted, refused(parley.Unavailable, "", sentence, hint), &now,
@@ -35,6 +35,60 @@ func TestFullInboxEvictsTheOldest(t *testing.T) {
 	same(t, "its sender is told", textsOf(w.told("bran")), []string{"Error: " + sentence + ". Hint: " + hint + "."})
 	same(t, "nobody else is", len(w.told("arya"))+len(w.told("ned")), 0)
 	same(t, "the message stays", w.texts("ned", oldest.Conversation)[0], "oldest")
+}
+
+// TestOneSenderCannotEvictAnothersMail: a full inbox makes room at the cost of the sender that has the most in it.
+func TestOneSenderCannotEvictAnothersMail(t *testing.T) {
+	t.Parallel()
+	for _, waking := range []bool{true, false} {
+		t.Run(fmt.Sprint("waking ", waking), func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.add("arya", "bran", "cersei", "ned")
+			w.depth("ned", 10, parley.OverflowEvict)
+			send := func(from, words string) {
+				d := parley.Draft{Direct: []string{"ned"}, Content: text(words)}
+				if !waking {
+					d.Type = parley.TypeStatus
+				}
+				w.post(from, d)
+			}
+			send("bran", "b1")
+			send("arya", "a1")
+			send("bran", "b2")
+			for i := range 200 {
+				send("cersei", fmt.Sprint("flood ", i))
+			}
+			var left []string
+			for _, words := range w.waits("ned") {
+				if words[0] != 'f' {
+					left = append(left, words)
+				}
+			}
+			same(t, "the mail of others", left, []string{"b1", "a1", "b2"})
+			same(t, "the flood", w.waits("ned")[3:], []string{
+				"flood 193", "flood 194", "flood 195", "flood 196", "flood 197", "flood 198", "flood 199",
+			})
+			same(t, "told", []int{len(w.told("arya")), len(w.told("bran"))}, []int{0, 0})
+			send("arya", "a2")
+			same(t, "who comes later finds room", w.waits("ned")[3:], []string{
+				"flood 194", "flood 195", "flood 196", "flood 197", "flood 198", "flood 199", "a2",
+			})
+		})
+	}
+}
+
+// TestAmongEqualSendersTheOldestMailIsEvicted also counts what pauses before another attempt.
+func TestAmongEqualSendersTheOldestMailIsEvicted(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "bran", "cersei", "ned")
+	w.depth("ned", 2, parley.OverflowEvict)
+	w.dm("arya", "ned", "a1")
+	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
+	w.dm("bran", "ned", "b1")
+	w.dm("cersei", "ned", "c1")
+	same(t, "left", w.waits("ned"), []string{"b1", "c1"})
 }
 
 func TestFullInboxMayRejectOrHaveNoBound(t *testing.T) {

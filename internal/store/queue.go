@@ -23,18 +23,7 @@ func (s queue) Ready(q parley.Queue) ([]parley.Delivery, error) {
 	if err != nil {
 		return nil, err
 	}
-	sql := query{}
-	sql.add("d.agent = ? AND d.state = 'accepted'", to.num)
-	if q.Paused {
-		sql.add("AND d.timer IS NOT NULL")
-	} else {
-		sql.add("AND d.timer IS NULL")
-	}
-	if q.Wakes {
-		sql.add("AND d.waking = 1")
-	} else {
-		sql.add("AND d.waking = 0")
-	}
+	sql := waitingFor(to.num, q)
 	switch {
 	case q.Plain:
 		sql.add("AND d.purpose = ''")
@@ -46,7 +35,14 @@ func (s queue) Ready(q parley.Queue) ([]parley.Delivery, error) {
 	if q.After > 0 {
 		sql.add("AND d.place > ?", q.After)
 	}
-	if err := s.where(&sql, q); err != nil {
+	if q.From != "" {
+		from, err := s.agentNamed(q.From)
+		if err != nil {
+			return nil, err
+		}
+		sql.add("AND m.sender + 0 = ?", from.num) // the recipient's queue is shorter than what a sender has written
+	}
+	if err := s.where(sql, q); err != nil {
 		return nil, err
 	}
 	order := "ORDER BY d.place"
@@ -55,6 +51,49 @@ func (s queue) Ready(q parley.Queue) ([]parley.Delivery, error) {
 	}
 	sql.add(order+" LIMIT 0 + ?", q.Limit)
 	return s.find(sql.text.String(), s.locks.Skip, sql.args...)
+}
+
+// waitingFor selects the deliveries of a recipient that nobody has.
+func waitingFor(recipient int64, q parley.Queue) *query {
+	sql := &query{}
+	sql.add("d.agent = ? AND d.state = 'accepted'", recipient)
+	if q.Paused {
+		sql.add("AND d.timer IS NOT NULL")
+	} else {
+		sql.add("AND d.timer IS NULL")
+	}
+	if q.Wakes {
+		sql.add("AND d.waking = 1")
+	} else {
+		sql.add("AND d.waking = 0")
+	}
+	return sql
+}
+
+func (s queue) Senders(q parley.Queue) (list []parley.SenderCount, err error) {
+	to, err := s.agentNamed(q.Recipient)
+	if err != nil {
+		return nil, err
+	}
+	sql := waitingFor(to.num, q)
+	var senders []int64
+	err = s.each(`SELECT m.sender, count(*), min(m.seq) FROM deliveries d JOIN messages m ON m.seq = d.message
+		JOIN conversations c ON c.num = m.conv WHERE `+alive+" AND d.purpose = '' AND "+sql.text.String()+"GROUP BY m.sender", sql.args,
+		func(r Rows) error {
+			var (
+				sender int64
+				one    parley.SenderCount
+			)
+			err := r.Scan(&sender, &one.Count, &one.Oldest)
+			senders, list = append(senders, sender), append(list, one)
+			return err
+		})
+	for i, num := range senders {
+		if err == nil {
+			list[i].Sender, err = s.agentID(num)
+		}
+	}
+	return list, err
 }
 
 // where narrows a question down to conversations. The sum keeps PostgreSQL from beginning at all messages

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -14,6 +15,7 @@ var queueTests = []test{
 	{"what is ready comes by seq, or by priority with asks first", readyOrder},
 	{"what is ready can be chosen by purpose, and is for one recipient", readyFilters},
 	{"only what waits is ready", readyStates},
+	{"senders are counted with their oldest, and their own can be chosen", senderCounts},
 	{"what is held is open and not ready, by seq", heldStates},
 	{"a lease has what was leased under it, by seq", leasedBySeq},
 	{"what lapses is a lease or a pause that is over", lapsedByMoment},
@@ -101,6 +103,32 @@ func readyFilters(f *fixture) {
 	m.write("sansa's", letter{to: parley.Reach{Agent: "sansa", Wakes: true}})
 	m.is("another's", "sansa's", ready(parley.Queue{Recipient: "SansaBot", Wakes: true}))
 	m.is("nobody's", "", ready(parley.Queue{Recipient: "arya", Wakes: true}))
+}
+
+func senderCounts(f *fixture) {
+	m := newMail(f)
+	from := func(sender string) func(*parley.Message) { return func(msg *parley.Message) { msg.From = sender } }
+	first := m.write("a1", letter{to: parley.Reach{Wakes: true}})
+	second := m.write("s1", letter{to: parley.Reach{Wakes: true}, edit: from("sansa")})
+	m.wakes("a2", "a3")
+	m.write("quiet", letter{})
+	m.write("task", letter{to: parley.Reach{Wakes: true, Purpose: parley.PurposeTask}})
+	m.write("elsewhere", letter{to: parley.Reach{Agent: "sansa", Wakes: true}})
+	m.put("a2", leaseTo(newID(), 50))
+	counts := func(paused bool) []parley.SenderCount {
+		list := read(f, func(tx parley.Tx) ([]parley.SenderCount, error) {
+			return tx.Queue().Senders(parley.Queue{Recipient: "gendry", Wakes: true, Paused: paused})
+		})
+		slices.SortFunc(list, func(a, b parley.SenderCount) int { return strings.Compare(a.Sender, b.Sender) })
+		return list
+	}
+	f.same("without what somebody has", counts(false), []parley.SenderCount{
+		{Sender: "arya", Count: 2, Oldest: first.Seq}, {Sender: "sansa", Count: 1, Oldest: second.Seq},
+	})
+	paused := m.put("a2", pause(80))
+	f.same("what pauses", counts(true), []parley.SenderCount{{Sender: "arya", Count: 1, Oldest: paused.Seq}})
+	m.is("of one sender", "s1", ready(parley.Queue{Wakes: true, From: "sansa"}))
+	m.is("of another", "a1 a3 task", ready(parley.Queue{Wakes: true, From: "arya"}))
 }
 
 func readyStates(f *fixture) {
