@@ -44,6 +44,7 @@ type Approval struct {
 	Trigger      string `json:"trigger,omitempty"` // the message that had woken the run
 	TraceID      string `json:"trace_id"`
 	Hops         int    `json:"hops"`
+	Depth        int    `json:"-"` // of what the run asks
 	Source       string `json:"source"`
 }
 

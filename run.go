@@ -10,12 +10,13 @@ type Run struct {
 	Task         string     `json:"task,omitempty"`
 	Runtime      string     `json:"runtime"`
 	State        RunState   `json:"state"`
-	Triggers     []string   `json:"triggers"` // the messages that woke it, by seq
-	TraceID      string     `json:"trace_id"` // of the newest trigger
-	Attempt      int        `json:"attempt"`  // 1-based
-	Hops         int        `json:"hops"`     // the largest of its triggers'
-	Chain        int        `json:"chain"`    // exchanges in a row that led to it
-	Depth        int        `json:"depth"`    // of what it asks: how many asks it is nested in
+	Triggers     []string   `json:"triggers"`      // the messages that woke it, by seq
+	TraceID      string     `json:"trace_id"`      // of the newest trigger
+	Attempt      int        `json:"attempt"`       // 1-based
+	Hops         int        `json:"hops"`          // the largest of its triggers'
+	Chain        int        `json:"chain"`         // exchanges in a row that led to it
+	Depth        int        `json:"depth"`         // of what it asks: how many asks it is nested in
+	Ask          bool       `json:"ask,omitempty"` // it answers an ask: in a slot of its own, and in a fresh session
 	CreatedAt    time.Time  `json:"created_at"`
 	StartedAt    *time.Time `json:"started_at,omitempty"`
 	EndedAt      *time.Time `json:"ended_at,omitempty"`

@@ -375,8 +375,8 @@ type RunStore interface {
 	// that ended well after a time and has a client's session. ErrNotFound if there is none, or no such
 	// conversation.
 	Session(agent, conversation string, since time.Time) (Run, error)
-	// TaskSession returns the newest run of an agent in a task, for nobody who waits, that ended well and has a
-	// client's session. ErrNotFound if there is none.
+	// TaskSession returns the newest run of an agent in a task that ended well and has a client's session. ErrNotFound if
+	// there is none.
 	TaskSession(agent, task string) (Run, error)
 	// InTask returns the live runs of a task, oldest first.
 	InTask(task string) ([]Run, error)
@@ -422,6 +422,14 @@ type WaitStore interface {
 	By(waiter string) ([]Wait, error)
 	// At returns those in the state waiting whose waiter is connected to a process of the hub, by their ids.
 	At(node string) ([]Wait, error)
+	// AskedBy returns the asks of a run that have not ended and that somebody still wants: in the states waiting and
+	// late, by their ids.
+	AskedBy(run string) ([]Wait, error)
+	// Working returns the ask whose Work is a task, ended or not. ErrNotFound if there is none.
+	Working(task string) (Wait, error)
+	// Parked returns the asks to a participant that have not ended and have become a task, by their ids. ErrNotFound if
+	// there is no such participant.
+	Parked(target string) ([]Wait, error)
 	// Due returns asks in the state waiting whose Until has come, the longest due first, at most limit.
 	Due(now time.Time, limit int) ([]Wait, error)
 	// Put replaces the wait with the same id; its message, waiter, target and depth stay, and whether it is an ask.

@@ -19,6 +19,7 @@ type Wait struct {
 	Answer   string     `json:"answer,omitempty"`
 	Failure  *Error     `json:"failure,omitempty"`
 	Callback string     `json:"callback,omitempty"` // the message by which the waiter got what was late
+	Work     string     `json:"work,omitempty"`     // of an ask: the task that answering it has become, which ends it
 	EndedAt  *time.Time `json:"ended_at,omitempty"`
 
 	// Where a late answer goes: the conversation and the task that were asked from.
@@ -42,7 +43,7 @@ const (
 
 var waitSteps = steps[WaitState]{
 	WaitWaiting:   {WaitLate, WaitAnswered, WaitFailed, WaitAbandoned},
-	WaitLate:      {WaitWaiting, WaitAnswered, WaitFailed}, // who makes the same call again waits again
+	WaitLate:      {WaitWaiting, WaitAnswered, WaitFailed, WaitAbandoned}, // who makes the same call again waits again
 	WaitAbandoned: {WaitWaiting, WaitAnswered, WaitFailed},
 	WaitAnswered:  {},
 	WaitFailed:    {},

@@ -222,7 +222,7 @@ func (d *Dispatcher) answered(a answer) {
 func (d *Dispatcher) start(a *hub.Assignment) {
 	l := newLive(d, a)
 	d.live[l] = true
-	if a.Run.Depth == 0 {
+	if !a.Run.Ask {
 		d.plain++
 	}
 	go func() {
@@ -233,7 +233,7 @@ func (d *Dispatcher) start(a *hub.Assignment) {
 
 func (d *Dispatcher) end(l *live) {
 	delete(d.live, l)
-	if l.Run.Depth == 0 {
+	if !l.Run.Ask {
 		d.plain--
 	}
 }

@@ -170,8 +170,18 @@ func (s *scene) waitersFor(r parley.Run, woken []parley.Delivery) (ids []string,
 		}
 	}
 	t, err := s.Tasks().Get(r.Task)
-	if err == nil && t.CallbackTo != "" && t.Assignee == r.Agent {
+	if err != nil {
+		return ids, ignoreNotFound(err)
+	}
+	if t.CallbackTo != "" && t.Assignee == r.Agent {
 		ids = append(ids, t.Requester)
+	}
+	if t.Source != parley.TaskFromAsk {
+		return ids, nil
+	}
+	w, err := s.Waits().Working(t.ID)
+	if err == nil {
+		ids = append(ids, w.Waiter)
 	}
 	return ids, ignoreNotFound(err)
 }

@@ -75,7 +75,10 @@ func (s *scene) hold(caller Caller, call parley.HeldCall, target string, rule pa
 	if err := s.noteApproval(a); err != nil {
 		return a, err
 	}
-	return a, s.askDeciders(a, a.Summary, "approval/"+a.ID)
+	if err := s.askDeciders(a, a.Summary, "approval/"+a.ID); err != nil {
+		return a, err
+	}
+	return a, s.needs(a.Decider)
 }
 
 // comesFrom writes down what a call comes from: its run, and with it the conversation and task to which what comes of
@@ -89,7 +92,10 @@ func (s *scene) comesFrom(a *parley.Approval, caller Caller) (*parley.Run, error
 	if err != nil {
 		return nil, err
 	}
-	a.Run, a.Conversation, a.Task, a.TraceID, a.Hops = r.ID, r.Conversation, r.Task, r.TraceID, r.Hops
+	if err := s.holdAnswer(&r); err != nil {
+		return nil, err
+	}
+	a.Run, a.Conversation, a.Task, a.TraceID, a.Hops, a.Depth = r.ID, r.Conversation, r.Task, r.TraceID, r.Hops, r.Depth
 	if n := len(r.Triggers); n > 0 {
 		a.Trigger = r.Triggers[n-1]
 	}

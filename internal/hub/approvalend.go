@@ -194,19 +194,19 @@ func (s *scene) tellExecuted(a *parley.Approval, text string, failure *parley.Er
 
 // approvedAskEnded is called when an ask that was made because of an approval is answered, has failed or is late:
 // its caller is told, once.
-func (s *scene) approvedAskEnded(w parley.Wait, text string, failure *parley.Error) error {
+func (s *scene) approvedAskEnded(w parley.Wait, failure *parley.Error) error {
 	a, err := s.Approvals().Get(w.Approval)
 	if err != nil || a.State != parley.ApprovalApproved {
 		return ignoreNotFound(err)
 	}
-	if failure == nil {
-		target, err := s.Agents().Find(w.Target)
-		if err != nil {
-			return err
-		}
-		text = responseFrom(target, text)
+	if failure != nil {
+		return s.tellExecuted(&a, "", failure)
 	}
-	return s.tellExecuted(&a, text, failure)
+	who, text, err := s.answerTo(w)
+	if err != nil {
+		return err
+	}
+	return s.tellExecuted(&a, responseFrom(who, text), nil)
 }
 
 // withdrawApprovalsOf withdraws what a participant that was removed was waiting for.
@@ -263,7 +263,10 @@ func (s *scene) passApproval(id string) error {
 	if err := s.Approvals().Put(a); err != nil {
 		return err
 	}
-	return s.askDeciders(a, a.Summary, fmt.Sprintf("approval/%s/%s", a.ID, newID()))
+	if err := s.askDeciders(a, a.Summary, fmt.Sprintf("approval/%s/%s", a.ID, newID())); err != nil {
+		return err
+	}
+	return s.needs(a.Decider)
 }
 
 // SweepApprovals ends requests that have expired, and reminds of those that wait.

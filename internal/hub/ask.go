@@ -77,7 +77,7 @@ func (s *scene) askAgain(o origin, target parley.Agent, c parley.Contact, m parl
 		err = s.mayWait(o, target, m.ID)
 	}
 	if err == nil && o.approved != nil && w.Approval != "" { // only one approval can wait for it
-		err = s.approvedAskEnded(w, "", askedTwice(target))
+		err = s.approvedAskEnded(w, askedTwice(target))
 	}
 	if err != nil {
 		return made, nil, err
@@ -135,8 +135,7 @@ func (s *scene) depth(o origin) (deepest int, err error) {
 	case o.run != nil:
 		return o.run.Depth, nil
 	case o.approved != nil && o.approved.Run != "":
-		r, err := s.Runs().Get(o.approved.Run)
-		return r.Depth, ignoreNotFound(err)
+		return o.approved.Depth, nil
 	case s.me.Kind != parley.KindAgent:
 		return 0, nil
 	}
@@ -147,6 +146,13 @@ func (s *scene) depth(o origin) (deepest int, err error) {
 			depth, err = s.depthOf(d)
 			deepest = max(deepest, depth)
 		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	parked, err := s.Waits().Parked(s.me.ID)
+	for _, w := range parked {
+		deepest = max(deepest, w.Depth+1)
 	}
 	return deepest, err
 }
@@ -183,6 +189,9 @@ func (s *scene) checkSlots(target parley.Agent) error {
 	if target.Kind != parley.KindAgent {
 		return nil
 	}
+	if err := s.mayPark(target.ID); err != nil {
+		return err
+	}
 	open, err := s.Queue().Asked(target.ID)
 	if most := s.hub.config.Asks.Slots; err == nil && open >= most {
 		return parley.Errorf(parley.Unavailable, "%s has %d asks to answer already and takes no more. Ask again later, or use 'delegate' for async processing.",
@@ -207,17 +216,24 @@ func lateError(target string, w parley.Wait) *parley.Error {
 
 // unanswered is why the caller of an ask gets no answer to it, if it gets none.
 func unanswered(target parley.Agent, d parley.Delivery) *parley.Error {
-	code, why := parley.DependencyFailed, reasonOf(d)
+	return failedToRespond(target, reasonOf(d))
+}
+
+func failedToRespond(target parley.Agent, why string) *parley.Error {
+	code := parley.DependencyFailed
 	if slices.Contains([]string{whyRemoved, whyStopped, whyAway}, why) {
 		code = parley.Unavailable
 	}
 	return parley.Errorf(code, "%s failed to respond: %s", target.Name, why)
 }
 
+// noAnswer is why an ask has failed whose answerer has ended with nothing to say.
+const noAnswer = "it gave no answer"
+
 // reasonOf is why a delivery has ended without an answer, in a few words.
 func reasonOf(d parley.Delivery) string {
 	if d.Failure == nil {
-		return "it gave no answer"
+		return noAnswer
 	}
 	return reason(d.Failure, d.Recipient)
 }

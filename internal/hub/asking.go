@@ -45,9 +45,7 @@ func (s *scene) tidings(w parley.Wait) (now tidings, err error) {
 	if w.State == parley.WaitWaiting {
 		return now, nil
 	}
-	if now.target, err = s.Agents().Find(w.Target); err == nil {
-		now.text, err = s.answerText(w)
-	}
+	now.target, now.text, err = s.answerTo(w)
 	return now, err
 }
 
@@ -140,6 +138,9 @@ func (now tidings) outcome(begun parley.Wait, made parley.Contacted) (parley.Con
 	case now.State == parley.WaitAbandoned:
 		return made, runOver(begun.Run)
 	default:
+		if now.Until.Before(begun.Until) { // it could not be waited for any longer
+			begun.Until = now.Until
+		}
 		late := lateError(now.target.Name, begun)
 		made.Outcome, made.Text = parley.ContactLate, late.Message
 		return made, late

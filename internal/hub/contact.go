@@ -161,6 +161,11 @@ func (s *scene) contact(o origin, c parley.Contact) (made parley.Contacted, w *p
 	case parley.PatternAsk:
 		return s.ask(o, target, c)
 	case parley.PatternDelegate:
+		if c.Wait > 0 {
+			if err := s.mayWait(o, target, ""); err != nil {
+				return made, nil, err
+			}
+		}
 		if made, err = s.delegate(o, target, c); err == nil && c.Wait > 0 {
 			err = s.mayWait(o, target, made.Message) // if not, nothing of it is stored
 		}

@@ -134,12 +134,26 @@ func (s *scene) answerers(target parley.Agent, message string) ([]node, error) {
 	if err != nil || message == "" {
 		return nodes, err
 	}
-	t, err := s.Tasks().Begun(message)
-	if err != nil {
-		return nodes, ignoreNotFound(err)
+	t, found, err := s.workFor(message)
+	if err != nil || !found {
+		return nodes, err
 	}
 	workers, err := s.workers(t)
 	return append(nodes, workers...), err
+}
+
+// workFor is the task that a message has begun, or that answers it, if there is one.
+func (s *scene) workFor(message string) (t parley.Task, found bool, err error) {
+	w, err := s.Waits().Ask(message)
+	if ignoreNotFound(err) != nil {
+		return t, false, err
+	}
+	if w.Work != "" {
+		t, err = s.Tasks().Get(w.Work)
+	} else {
+		t, err = s.Tasks().Begun(message)
+	}
+	return t, err == nil, ignoreNotFound(err)
 }
 
 // workers are the nodes at a task, and at all that it waits for: what is under it, and what it depends on.
@@ -150,20 +164,11 @@ func (s *scene) workers(t parley.Task) (nodes []node, err error) {
 		if t.Status.Ended() {
 			continue
 		}
-		assignee, err := s.Agents().Find(t.Assignee)
+		here, err := s.workersAt(t)
 		if err != nil {
 			return nil, err
 		}
-		if assignee.Kind == parley.KindAgent && !assignee.Dispatched() {
-			nodes = append(nodes, node{assignee.ID, ""})
-		}
-		runs, err := s.Runs().InTask(t.ID)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range runs {
-			nodes = append(nodes, node{r.Agent, r.ID})
-		}
+		nodes = append(nodes, here...)
 		next, err := s.waitedFor(t)
 		if err != nil {
 			return nil, err
@@ -178,16 +183,58 @@ func (s *scene) workers(t parley.Task) (nodes []node, err error) {
 	return nodes, nil
 }
 
+// workersAt are the nodes that have to be free for a task to go on: its runs, and those of its assignee and of whoever is
+// to approve something for it, where these do one thing at a time.
+func (s *scene) workersAt(t parley.Task) (nodes []node, err error) {
+	pending, err := s.Approvals().InTask(t.ID)
+	if err != nil {
+		return nil, err
+	}
+	busy := []string{t.Assignee}
+	for _, a := range pending {
+		if a.State == parley.ApprovalPending && a.Decider != "" {
+			busy = append(busy, a.Decider)
+		}
+	}
+	for _, id := range busy {
+		who, err := s.Agents().Find(id)
+		if err != nil {
+			return nil, err
+		}
+		only, err := s.onlyNodes(who)
+		if err != nil {
+			return nil, err
+		}
+		nodes = append(nodes, only...)
+	}
+	runs, err := s.Runs().InTask(t.ID)
+	for _, r := range runs {
+		nodes = append(nodes, node{r.Agent, r.ID})
+	}
+	return nodes, err
+}
+
+// onlyNodes are the nodes that an agent has which does one thing at a time: its session, or the runs of a webhook that
+// takes one call at a time. Others have none: they begin another run.
+func (s *scene) onlyNodes(a parley.Agent) ([]node, error) {
+	switch {
+	case a.Kind != parley.KindAgent || a.RemovedAt != nil:
+		return nil, nil
+	case !a.Dispatched():
+		return []node{{a.ID, ""}}, nil
+	case single(a):
+		return s.liveNodes(a.ID, func(parley.Run) bool { return true })
+	default:
+		return nil, nil
+	}
+}
+
 // recipients are the nodes of which one has to be free for its recipient to get a message.
 func (s *scene) recipients(target parley.Agent, message string) ([]node, error) {
-	switch {
-	case target.Kind != parley.KindAgent:
-		return nil, nil
-	case !target.Dispatched():
-		return []node{{target.ID, ""}}, nil
-	case single(target):
-		return s.liveNodes(target.ID, func(parley.Run) bool { return true })
-	case message == "":
+	if only, err := s.onlyNodes(target); err != nil || len(only) > 0 {
+		return only, err
+	}
+	if message == "" || !target.Dispatched() || single(target) {
 		return nil, nil
 	}
 	d, err := s.Deliveries().Get(message, target.ID)
@@ -203,7 +250,7 @@ func (s *scene) recipients(target parley.Agent, message string) ([]node, error) 
 	if d.Purpose != "" {
 		return nil, nil
 	}
-	return s.liveNodes(target.ID, func(r parley.Run) bool { return r.Depth == 0 && r.Conversation == d.Conversation })
+	return s.liveNodes(target.ID, func(r parley.Run) bool { return !r.Ask && r.Conversation == d.Conversation })
 }
 
 // liveNodes are the live runs of an agent that match.

@@ -48,7 +48,10 @@ func (s *scene) requested(t parley.Task, m parley.Message) error {
 	if err := s.keepTask(&t, after); err != nil {
 		return err
 	}
-	return s.noteTask(parley.EventTask(t.Status), t)
+	if err := s.noteTask(parley.EventTask(t.Status), t); err != nil {
+		return err
+	}
+	return s.needs(t.Assignee)
 }
 
 // newTask is the task that a contact asks for, queued and not stored.
@@ -156,9 +159,25 @@ func (s *scene) taskOf(o origin) (*parley.Task, error) {
 		}
 	}
 	if o.run == nil {
-		return nil, nil
+		return s.taskOfHeld(o)
 	}
 	return s.giveTask(o.run)
+}
+
+// taskOfHeld is the task of the run that a held call came from, which is given one if it has none, though it may have
+// ended: the call goes on in it.
+func (s *scene) taskOfHeld(o origin) (*parley.Task, error) {
+	if o.approved == nil || o.approved.Run == "" {
+		return nil, nil
+	}
+	r, err := s.Runs().Get(o.approved.Run)
+	if err != nil {
+		return nil, ignoreNotFound(err) // its conversation was deleted
+	}
+	if t, mine, err := s.taskAt(r); err != nil || mine {
+		return &t, err
+	}
+	return s.giveTask(&r)
 }
 
 // giveTask gives a run a task of its own for what has woken it: the one that an earlier attempt was given, or a new one.
@@ -182,6 +201,9 @@ func (s *scene) giveTask(r *parley.Run) (*parley.Task, error) {
 	after := *r
 	after.Task = t.ID
 	if err := s.keepRun(r, after); err != nil {
+		return nil, err
+	}
+	if err := s.park(*r, t); err != nil {
 		return nil, err
 	}
 	return &t, s.heldIn(t, append(earlier, *r))

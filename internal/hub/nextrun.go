@@ -147,7 +147,7 @@ func (s *scene) nextStart(agent string, turn int, asksOnly bool) (st start, foun
 func (s *scene) nextAsk(st start) (d parley.Delivery, found bool, err error) {
 	slots := s.hub.config.Asks.Slots
 	for _, r := range st.live {
-		if r.Depth > 0 && r.State != parley.RunWaiting {
+		if r.Ask && r.State != parley.RunWaiting {
 			slots--
 		}
 	}
@@ -162,7 +162,7 @@ func (s *scene) nextAsk(st start) (d parley.Delivery, found bool, err error) {
 func (st start) slots() int {
 	slots := st.agent.Concurrency
 	for _, r := range st.live {
-		if r.Depth == 0 && r.State != parley.RunWaiting {
+		if !r.Ask && r.State != parley.RunWaiting {
 			slots--
 		}
 	}
@@ -172,7 +172,7 @@ func (st start) slots() int {
 // busy are the conversations in which a run of the agent goes on, and the tasks of its runs. Asks make nothing busy.
 func (st start) busy() (conversations, tasks []string) {
 	for _, r := range st.live {
-		if r.Depth == 0 {
+		if !r.Ask {
 			conversations = append(conversations, r.Conversation)
 		}
 		if r.Task != "" {

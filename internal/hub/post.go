@@ -169,7 +169,7 @@ func (s *scene) post(p post) (parley.Receipt, error) {
 	if err := s.hideFrom(where.Conversation, audience, &receipt); err != nil {
 		return parley.Receipt{}, err
 	}
-	if audience, err = s.withoutAsker(p, parent, audience); err != nil {
+	if audience, err = s.withoutAsker(p, m, parent, audience); err != nil {
 		return parley.Receipt{}, err
 	}
 	if audience, err = s.addressed(p, m, audience); err != nil {
@@ -185,7 +185,7 @@ func (s *scene) post(p post) (parley.Receipt, error) {
 	if receipt.Deliveries, err = s.deliver(m, audience); err != nil {
 		return parley.Receipt{}, err
 	}
-	if err := s.answer(parent, m); err != nil {
+	if err := s.answer(parent, m, p.answers); err != nil {
 		return parley.Receipt{}, err
 	}
 	if err := s.settleArchive(where, parent); err != nil {

@@ -83,6 +83,10 @@ func (s *scene) giveAgain(t *parley.Task, to parley.Agent) error {
 	if err != nil {
 		return err
 	}
+	_, asked, err := s.askOf(t.ID) // then its end is told by the ask
+	if err != nil {
+		return err
+	}
 	before, handed := *t, *t
 	place := t.Conversation // where no answer may stand any more
 	if handed.Assignee = to.ID; place == "" && (to.ID != t.Requester || t.Parent != "") {
@@ -94,7 +98,9 @@ func (s *scene) giveAgain(t *parley.Task, to parley.Agent) error {
 		if to.ID != t.Assignee {
 			t.Assignee, t.Conversation = to.ID, ""
 		}
-		callBackTo(t, place)
+		if !asked {
+			callBackTo(t, place)
+		}
 		t.Attempt++
 		if t.Deadline != nil && !t.Deadline.After(s.now) {
 			t.Deadline = nil // it would fail at once
@@ -215,10 +221,19 @@ func (s *scene) requestAgain(t *parley.Task) error {
 	if err != nil {
 		return err
 	}
+	_, asked, err := s.askOf(t.ID)
+	if err != nil {
+		return err
+	}
 	after := *t
 	after.Message, after.Conversation = m.ID, where
-	callBackTo(&after, where)
-	return s.keepTask(t, after)
+	if !asked {
+		callBackTo(&after, where)
+	}
+	if err := s.keepTask(t, after); err != nil {
+		return err
+	}
+	return s.needs(t.Assignee)
 }
 
 // repetition says in the metadata of a request that the hub repeats which one it was at first.

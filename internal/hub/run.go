@@ -214,6 +214,9 @@ func (s *scene) endRun(r *parley.Run, to parley.RunState, edit func(*parley.Run)
 	if err := s.freeWaits(*r); err != nil {
 		return err
 	}
+	if err := s.lastRunEnded(*r); err != nil {
+		return err
+	}
 	if err := s.passTurns(*r); err != nil {
 		return err
 	}

@@ -78,11 +78,23 @@ func (s *scene) succeed(r *parley.Run, p post, keep func(*parley.Run)) (posted *
 	if s.me, err = s.Agents().Find(r.Agent); err != nil {
 		return nil, err
 	}
+	ask, err := s.answering(*r)
+	if err != nil {
+		return nil, err
+	}
+	if ask.goesOn {
+		p.draft.Type = parley.TypeStatus
+	}
 	answer, posted, err := s.answerOf(*r, p)
 	if err != nil {
 		return nil, err
 	}
-	err = s.eachLeased(*r, func(d *parley.Delivery) error { return s.settle(d, parley.Outcome{Answer: answer}) })
+	err = s.eachLeased(*r, func(d *parley.Delivery) error {
+		if ask.parked { // the end of its task answers it, and may be long after
+			return s.move(d, parley.DeliveryAcked, nil)
+		}
+		return s.settle(d, parley.Outcome{Answer: answer})
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -223,14 +235,25 @@ func (s *scene) fail(r *parley.Run, why parley.Trouble, hint string, keep func(*
 
 // endCancelled ends a run that somebody wanted to end.
 func (s *scene) endCancelled(r *parley.Run, keep func(*parley.Run)) error {
+	asks, err := s.Waits().AskedBy(r.ID)
+	if err != nil {
+		return err
+	}
 	if err := s.eachLeased(*r, func(d *parley.Delivery) error { return s.release(d, *r) }); err != nil {
 		return err
 	}
 	if err := s.endRun(r, parley.RunCancelled, keep); err != nil {
 		return err
 	}
-	return s.taskRunFailed(*r, wasCancelled(*r))
+	if err := s.taskRunFailed(*r, wasCancelled(*r)); err != nil || stoppedWith(*r) {
+		return err
+	}
+	return s.cancelAsked(*r, asks)
 }
+
+// stoppedWith says that a run was cancelled because its agent was stopped. What the run has asked goes on: the agent goes
+// on with its queue when it is started again.
+func stoppedWith(r parley.Run) bool { return strings.HasPrefix(r.Cancel, stopOf(r.Agent)) }
 
 func wasCancelled(r parley.Run) *parley.Error {
 	return parley.Errorf(parley.Unavailable, "%s%sthe run was cancelled: %s", r.Agent, didNot, r.Cancel).
@@ -240,7 +263,7 @@ func wasCancelled(r parley.Run) *parley.Error {
 // release is what happens to a delivery of a run that was cancelled: it has failed, unless that was because
 // its recipient was stopped, whose queue is kept, even if it was started again meanwhile.
 func (s *scene) release(d *parley.Delivery, r parley.Run) error {
-	if strings.HasPrefix(r.Cancel, stopOf(r.Agent)) {
+	if stoppedWith(r) {
 		return s.giveBack(d, parley.FailureStopped, nil, 0)
 	}
 	return s.end(d, parley.DeliveryFailed, wasCancelled(r))

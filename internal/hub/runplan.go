@@ -27,12 +27,10 @@ func (s *scene) plan(a *Assignment, plan planned) (parley.Run, error) {
 		}
 		r.Chain = max(r.Chain, chain)
 	}
-	if err := s.enterTask(&r, a.Deliveries[0]); err != nil {
-		return r, err
-	}
 	if a.Deliveries[0].Purpose == parley.PurposeAsk {
-		depth, err := s.depthOf(a.Deliveries[0])
-		r.Depth = depth
+		return r, s.planAnswer(&r, a.Deliveries[0])
+	}
+	if err := s.enterTask(&r, a.Deliveries[0]); err != nil {
 		return r, err
 	}
 	before, err := s.resumes(r)
@@ -40,6 +38,21 @@ func (s *scene) plan(a *Assignment, plan planned) (parley.Run, error) {
 		r.Session = before.Session
 	}
 	return r, err
+}
+
+// planAnswer makes a run that is planned one that answers an ask. Where one before it was stopped, it goes on with the
+// task that the ask has become.
+func (s *scene) planAnswer(r *parley.Run, d parley.Delivery) error {
+	w, err := s.Waits().Ask(d.Message)
+	if ignoreNotFound(err) != nil {
+		return err
+	}
+	r.Ask, r.Depth, r.Task = true, w.Depth+1, w.Work
+	if _, mine, err := s.taskAt(*r); err != nil || mine {
+		return err
+	}
+	r.Task = ""
+	return nil
 }
 
 // chain is how many automatic messages in a row have led to one.
@@ -60,7 +73,7 @@ func (s *scene) chain(m parley.Message) (int, error) {
 func (s *scene) resumes(r parley.Run) (before *parley.Run, err error) {
 	var run parley.Run
 	switch {
-	case r.Depth > 0:
+	case r.Ask:
 		return nil, nil
 	case r.Task != "":
 		run, err = s.Runs().TaskSession(r.Agent, r.Task)

@@ -233,15 +233,18 @@ func (s *scene) settle(d *parley.Delivery, how parley.Outcome) error {
 	switch {
 	case how.Trouble != nil:
 		return s.giveBack(d, how.Trouble.Failure, failed(d.Recipient, *how.Trouble), how.Trouble.After)
-	case how.Answer != "":
-		return s.move(d, parley.DeliveryAnswered, func(d *parley.Delivery) { d.Answer = how.Answer })
-	default:
+	case how.Answer == "":
 		return s.move(d, parley.DeliveryAcked, nil)
 	}
+	if waits, err := s.postpones(*d, false); err != nil || waits {
+		return errors.Join(err, s.move(d, parley.DeliveryAcked, nil))
+	}
+	return s.move(d, parley.DeliveryAnswered, func(d *parley.Delivery) { d.Answer = how.Answer })
 }
 
-// answer marks what a message answers: its sender's delivery of the message it replies to.
-func (s *scene) answer(parent *parley.Message, m parley.Message) error {
+// answer marks what a message answers: its sender's delivery of the message it replies to. ofRun says that a run ends with
+// it.
+func (s *scene) answer(parent *parley.Message, m parley.Message, ofRun bool) error {
 	if parent == nil || parent.From == m.From {
 		return nil
 	}
@@ -252,9 +255,17 @@ func (s *scene) answer(parent *parley.Message, m parley.Message) error {
 	if err != nil {
 		return err
 	}
+	if waits, err := s.postpones(d, ofRun); err != nil || waits {
+		return err
+	}
+	return s.markAnswered(&d, m.ID)
+}
+
+// markAnswered marks a delivery as answered by a message, unless it has ended otherwise.
+func (s *scene) markAnswered(d *parley.Delivery, answer string) error {
 	switch d.State {
 	case parley.DeliveryAccepted, parley.DeliveryDelivered, parley.DeliverySeen, parley.DeliveryAcked:
-		return s.move(&d, parley.DeliveryAnswered, func(d *parley.Delivery) { d.Answer = m.ID })
+		return s.move(d, parley.DeliveryAnswered, func(d *parley.Delivery) { d.Answer = answer })
 	default:
 		return nil // it has ended otherwise, or is answered
 	}

@@ -20,6 +20,7 @@ type ending struct {
 	cause   *parley.Error
 	own     bool   // by its assignee's word, whose runs go on
 	run     string // that ends with it by itself
+	answer  string // the message that its last run has ended with
 }
 
 func failing(cause *parley.Error) ending { return ending{status: parley.TaskFailed, cause: cause} }
@@ -51,6 +52,9 @@ func (s *scene) endTask(t parley.Task, how ending) error {
 			return err
 		}
 		if err := s.copyEnd(ended[i]); err != nil {
+			return err
+		}
+		if err := s.askTaskEnded(ended[i], how.answer); err != nil {
 			return err
 		}
 	}
@@ -233,10 +237,12 @@ func (s *scene) taskRunEnded(r parley.Run, text string) error {
 	if goesOn, err := s.goesOn(t); err != nil || goesOn {
 		return err
 	}
-	how := ending{status: parley.TaskCompleted, outcome: parley.OutcomeSuccess}
+	how := ending{status: parley.TaskCompleted, outcome: parley.OutcomeSuccess, answer: r.Answer}
 	if t.Result == nil {
 		if text == "" {
-			text, err = s.lastSaid(r)
+			var last parley.Message
+			last, err = s.lastSaid(r)
+			text, how.answer = last.Content.Text, last.ID
 		}
 		how.result = &parley.TaskResult{Text: text}
 	}
@@ -289,37 +295,48 @@ func (s *scene) enterTask(r *parley.Run, lead parley.Delivery) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, mine, err := s.taskAt(*r); err != nil || mine {
+	t, mine, err := s.taskAt(*r)
+	if err != nil {
 		return err
 	}
-	r.Task = ""
-	return nil
+	if !mine {
+		r.Task = ""
+		return nil
+	}
+	r.Depth, err = s.askDepth(t)
+	return err
 }
 
 // goesOn says that a task is not done when one of its runs is: something under it is open, somebody has to approve
 // something, it waits for others, or there is, or will be, another run.
-func (s *scene) goesOn(t parley.Task) (bool, error) {
+func (s *scene) goesOn(t parley.Task) (bool, error) { return s.goesOnWithout(t, parley.Run{}) }
+
+// goesOnWithout says that a task would go on if a run of it ended.
+func (s *scene) goesOnWithout(t parley.Task, r parley.Run) (bool, error) {
 	waits, err := s.waitsOn(t)
 	if err != nil || len(waits.Subtasks) > 0 || waits.Approval != "" || len(waits.After) > 0 {
 		return true, err
 	}
-	coming, err := s.Queue().OfTask(t.Assignee, t.ID, 1)
-	if err != nil || len(coming) > 0 {
+	coming, err := s.Queue().OfTask(t.Assignee, t.ID, 1+len(r.Triggers))
+	if err != nil || slices.ContainsFunc(coming, func(d parley.Delivery) bool { return d.Lease == "" || d.Lease != r.ID }) {
+		return true, err
+	}
+	if comes, err := s.requestComes(t, r); err != nil || comes {
 		return true, err
 	}
 	live, err := s.Runs().InTask(t.ID)
-	return slices.ContainsFunc(live, func(r parley.Run) bool { return r.Agent == t.Assignee }), err
+	return slices.ContainsFunc(live, func(other parley.Run) bool { return other.Agent == t.Assignee && other.ID != r.ID }), err
 }
 
-// lastSaid is the last text that a run has posted where it was woken.
-func (s *scene) lastSaid(r parley.Run) (text string, err error) {
+// lastSaid is the last message that a run has posted where it was woken, if there is one.
+func (s *scene) lastSaid(r parley.Run) (last parley.Message, err error) {
 	list, err := s.postedBy(r)
 	for _, m := range list {
 		if m.Conversation == r.Conversation {
-			text = m.Content.Text
+			last = m
 		}
 	}
-	return text, err
+	return last, err
 }
 
 // taskSeen is called when somebody has begun with a request for work.

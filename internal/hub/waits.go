@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/parley-hub/parley"
 )
@@ -77,18 +78,34 @@ func (s *scene) unblock(run string) error {
 
 // withoutAsker takes whoever has asked out of those whom the answer to the ask reaches: it gets it by the ask. What a run
 // ends with does not reach it anyway: see waitersFor.
-func (s *scene) withoutAsker(p post, parent *parley.Message, audience []parley.Reach) ([]parley.Reach, error) {
-	if parent == nil || p.answers || !isAsk(*parent) {
-		return audience, nil
+func (s *scene) withoutAsker(p post, m parley.Message, parent *parley.Message, audience []parley.Reach) ([]parley.Reach, error) {
+	w, open, err := s.askedFor(p, m, parent)
+	if err != nil || !open || w.Waiter == m.From {
+		return audience, err
 	}
-	w, err := s.Waits().Ask(parent.ID)
-	if errors.Is(err, parley.ErrNotFound) || err == nil && w.State.Ended() {
-		return audience, nil
-	}
-	return slices.DeleteFunc(audience, func(r parley.Reach) bool { return r.Agent == w.Waiter }), err
+	return slices.DeleteFunc(audience, func(r parley.Reach) bool { return r.Agent == w.Waiter }), nil
 }
 
-// askEnded is called when the delivery of an ask has settled: whoever waits is freed, or is brought what was late.
+// askedFor is the ask that a message says something to, if it has not ended: one that it replies to, or that its task
+// answers.
+func (s *scene) askedFor(p post, m parley.Message, parent *parley.Message) (w parley.Wait, open bool, err error) {
+	switch {
+	case p.answers:
+		return w, false, nil
+	case parent != nil && isAsk(*parent):
+		w, err = s.Waits().Ask(parent.ID)
+		return w, err == nil && !w.State.Ended(), ignoreNotFound(err)
+	case m.Task != "" && !p.request:
+		return s.askOf(m.Task)
+	case parent != nil && parent.From == parley.System && p.by != nil && p.by.Task == parent.Task: // of what woke it
+		return s.askOf(parent.Task)
+	default:
+		return w, false, nil
+	}
+}
+
+// askEnded is called when the delivery of an ask has settled: that ends the ask, unless it is parked and this is no
+// answer.
 func (s *scene) askEnded(d parley.Delivery) error {
 	w, err := s.Waits().Ask(d.Message)
 	if errors.Is(err, parley.ErrNotFound) || err == nil && w.State.Ended() {
@@ -97,16 +114,26 @@ func (s *scene) askEnded(d parley.Delivery) error {
 	if err != nil {
 		return err
 	}
+	if d.State == parley.DeliveryAnswered {
+		return s.endAsk(w, d.Answer, nil)
+	}
+	if w.Work != "" {
+		return nil // it ends with its task
+	}
 	target, err := s.Agents().Find(w.Target)
 	if err != nil {
 		return err
 	}
+	return s.endAsk(w, "", unanswered(target, d))
+}
+
+// endAsk ends an ask with its answer, or why there is none: whoever waits is freed, or is brought what was late.
+func (s *scene) endAsk(w parley.Wait, answer string, failure *parley.Error) error {
 	to, before := parley.WaitAnswered, w
-	var failure *parley.Error
-	if d.State != parley.DeliveryAnswered {
-		to, failure = parley.WaitFailed, unanswered(target, d)
+	if failure != nil {
+		to = parley.WaitFailed
 	}
-	if err := s.shift(&w, to, func(w *parley.Wait) { w.Answer, w.Failure = d.Answer, failure }); err != nil {
+	if err := s.shift(&w, to, func(w *parley.Wait) { w.Answer, w.Failure = answer, failure }); err != nil {
 		return err
 	}
 	awaited, err := s.awaits(before)
@@ -116,10 +143,9 @@ func (s *scene) askEnded(d parley.Delivery) error {
 	case !awaited && before.State == parley.WaitWaiting && w.Approval != "" && w.Run == "":
 		return nil // the approval was withdrawn, and nobody else has asked
 	case awaited:
-		text, err := s.answerText(w)
-		return errors.Join(err, s.waitOver(w, text, failure))
+		return s.waitOver(w, failure)
 	default:
-		return s.bringAnswer(w, target)
+		return s.bringAnswer(w)
 	}
 }
 
@@ -142,36 +168,40 @@ func (s *scene) approvalWaits(w parley.Wait) (bool, error) {
 
 // waitOver tells all who wait for an ask what came of it: a run that is blocked, and the approval that it was made for.
 // It may be both, where a call is made again that somebody has approved.
-func (s *scene) waitOver(w parley.Wait, text string, failure *parley.Error) error {
+func (s *scene) waitOver(w parley.Wait, failure *parley.Error) error {
 	if err := s.unblock(w.Run); err != nil || w.Approval == "" {
 		return err
 	}
-	return s.approvedAskEnded(w, text, failure)
+	return s.approvedAskEnded(w, failure)
 }
 
-// answerText is the text of the message that answered an ask, or nothing.
-func (s *scene) answerText(w parley.Wait) (string, error) {
-	if w.Answer == "" {
-		return "", nil
+// answerTo is who has answered an ask, and the text, if there is one. That is whom it asked, unless the work was given to
+// somebody else.
+func (s *scene) answerTo(w parley.Wait) (who parley.Agent, text string, err error) {
+	from := w.Target
+	if w.Answer != "" {
+		m, err := s.Messages().Get(w.Answer)
+		if err == nil {
+			from, text = m.From, spoken(m.Content)
+		} else if !errors.Is(err, parley.ErrNotFound) {
+			return who, "", err
+		}
 	}
-	m, err := s.Messages().Get(w.Answer)
-	if errors.Is(err, parley.ErrNotFound) {
-		return "", nil
-	}
-	return spoken(m.Content), err
+	who, err = s.Agents().Find(from)
+	return who, text, err
 }
 
 // bringAnswer brings what has come of an ask to whoever has not waited for it, once.
-func (s *scene) bringAnswer(w parley.Wait, target parley.Agent) error {
+func (s *scene) bringAnswer(w parley.Wait) error {
 	request, err := s.Messages().Get(w.Message)
 	if err != nil {
 		return err
 	}
-	text, err := s.answerText(w)
+	who, text, err := s.answerTo(w)
 	if err != nil {
 		return err
 	}
-	if text = responseFrom(target, text); w.Failure != nil {
+	if text = responseFrom(who, text); w.Failure != nil {
 		text = "Error: " + w.Failure.Message
 	}
 	m, err := s.tellAsker(asked{w, request}, text)
@@ -227,18 +257,21 @@ func (s *scene) askedIn(w parley.Wait, c *callback) error {
 }
 
 // tooLate ends the time of a wait, if it is not over.
-func (s *scene) tooLate(w *parley.Wait) error {
+func (s *scene) tooLate(w *parley.Wait) error { return s.late(w, w.Until) }
+
+// late has whoever waits go on, and be brought the answer when it comes. Its time was up at the moment given.
+func (s *scene) late(w *parley.Wait, until time.Time) error {
 	if w.State != parley.WaitWaiting {
 		return nil
 	}
-	if err := s.shift(w, parley.WaitLate, nil); err != nil {
+	if err := s.shift(w, parley.WaitLate, func(w *parley.Wait) { w.Until = until }); err != nil {
 		return err
 	}
 	target, err := s.Agents().Find(w.Target)
 	if err != nil {
 		return err
 	}
-	return s.waitOver(*w, "", lateError(target.Name, *w))
+	return s.waitOver(*w, lateError(target.Name, *w))
 }
 
 // detach is called when whoever waits is not connected any more. Outside of a run the answer is brought to it when
@@ -386,7 +419,7 @@ func (s *scene) loseAsk(a asked) error {
 		return err
 	}
 	if awaited {
-		return s.waitOver(a.Wait, "", failure)
+		return s.waitOver(a.Wait, failure)
 	}
 	if a.State == parley.WaitWaiting && a.Approval != "" && a.Run == "" {
 		return nil

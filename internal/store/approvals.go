@@ -23,9 +23,9 @@ func (s approvals) Insert(a parley.Approval) error {
 		return err
 	}
 	n, err := s.exec(`INSERT INTO approvals (id, agent, target, run, conv, woken_by, tool, args, digest, summary, rule, human, created_at,
-			trace, hops, source, state, task, decider, decided_by, outcome, expires_at, remind_at, next_at, decided_at, note, executed_at, result, failure)
+			trace, hops, source, depth, state, task, decider, decided_by, outcome, expires_at, remind_at, next_at, decided_at, note, executed_at, result, failure)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26,
-			$27, $28, $29) ON CONFLICT DO NOTHING`, append(call, changing...)...)
+			$27, $28, $29, $30) ON CONFLICT DO NOTHING`, append(call, changing...)...)
 	return changed(n, err, parley.ErrTaken)
 }
 
@@ -49,7 +49,7 @@ func (s approvals) encodeCall(a parley.Approval) ([]any, error) {
 	}
 	return []any{
 		id[:], agent.num, target[0], keys[0], keys[1], keys[2], a.Call.Tool, string(a.Call.Args), a.Digest, a.Summary, a.Rule,
-		flag(a.RequiresHuman), millis(a.CreatedAt), a.TraceID, a.Hops, a.Source,
+		flag(a.RequiresHuman), millis(a.CreatedAt), a.TraceID, a.Hops, a.Source, a.Depth,
 	}, nil
 }
 
@@ -181,7 +181,7 @@ func (s approvals) Due(now time.Time, limit int) ([]parley.Approval, error) {
 
 var approvalColumns = `p.id, p.state, p.agent, p.target, p.tool, p.args, p.digest, p.summary, p.rule, p.decider, p.human, p.created_at,
 	p.expires_at, p.remind_at, p.decided_by, p.decided_at, p.note, p.executed_at, p.result, p.failure, ` + messageNamed("p.outcome") + `,
-	p.run, ` + conversationNamed("p.conv") + ", p.task, " + messageNamed("p.woken_by") + ", p.trace, p.hops, p.source"
+	p.run, ` + conversationNamed("p.conv") + ", p.task, " + messageNamed("p.woken_by") + ", p.trace, p.hops, p.source, p.depth"
 
 // briefApproval is approvalColumns without what may be long: an agent may wait for hundreds.
 var briefApproval = strings.NewReplacer("p.args", "'null'", "p.summary", "''").Replace(approvalColumns)
@@ -212,7 +212,7 @@ func (row *approvalRow) dest() []any {
 	return []any{
 		&row.id, &row.state, &row.agent, &row.target, &a.Call.Tool, &row.args, &a.Digest, &a.Summary, &a.Rule, &row.decider, &row.human,
 		&row.created, &row.expires, &row.remind, &row.decidedBy, &row.decided, &row.note, &row.executed, &row.result, &row.failure,
-		&row.outcome, &row.run, &row.conv, &row.task, &row.wokenBy, &a.TraceID, &a.Hops, &a.Source,
+		&row.outcome, &row.run, &row.conv, &row.task, &row.wokenBy, &a.TraceID, &a.Hops, &a.Source, &a.Depth,
 	}
 }
 

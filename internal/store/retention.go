@@ -10,8 +10,10 @@ type retention struct{ *tx }
 const bodyBytes = `(octet_length(m.text) + coalesce(octet_length(m.code), 0) + coalesce(octet_length(m.artifacts), 0)
 	+ coalesce(octet_length(m.payload), 0) + coalesce(octet_length(m.metadata), 0))`
 
-// owed is the condition for a message of which somebody may still want something.
-const owed = "EXISTS (SELECT 1 FROM deliveries d WHERE d.message = m.seq AND (" + open + " OR d.state = 'dead'))"
+// owed is the condition for a message of which somebody may still want something: a delivery that is open, or the answer
+// to an ask, which may come long after its delivery.
+const owed = "(EXISTS (SELECT 1 FROM deliveries d WHERE d.message = m.seq AND (" + open + " OR d.state = 'dead'))" +
+	" OR EXISTS (SELECT 1 FROM waits w WHERE w.message = m.seq AND w.ask = 1 AND " + openWait + "))"
 
 func (s retention) Oldest(after int64, limit int) (list []parley.OldMessage, err error) {
 	err = s.each("SELECT m.seq, m.created_at, "+bodyBytes+", CASE WHEN "+owed+` THEN 1 ELSE 0 END

@@ -14,7 +14,7 @@ import (
 const runRoom = "(SELECT c.id FROM conversations c WHERE c.num = r.conv AND " + alive + ")"
 
 const runColumns = `r.id, r.agent, ` + runRoom + `, r.task, r.runtime, r.state, r.trace, r.attempt, r.hops, r.chain, r.created_at, r.started_at,
-	r.ended_at, r.deadline, r.session, r.answer, r.failure, r.cancel, r.input_tokens, r.output_tokens, r.cost, r.node, r.pid, r.pid_started, r.depth`
+	r.ended_at, r.deadline, r.session, r.answer, r.failure, r.cancel, r.input_tokens, r.output_tokens, r.cost, r.node, r.pid, r.pid_started, r.depth, r.ask`
 
 // billionths of a dollar are what costs are added up in.
 const billionths = 1e9
@@ -25,14 +25,14 @@ type runRow struct {
 	id, conversation, answer, failure []byte
 	state                             string
 	task, session, cancel, node       sql.NullString
-	created, deadline, cost           int64
+	created, deadline, cost, ask      int64
 	started, ended                    sql.NullInt64
 }
 
 func (row *runRow) scan(r Rows) (run parley.Run, err error) {
 	err = r.Scan(&row.id, &row.agent, &row.conversation, &row.task, &run.Runtime, &row.state, &run.TraceID, &run.Attempt, &run.Hops,
 		&run.Chain, &row.created, &row.started, &row.ended, &row.deadline, &row.session, &row.answer, &row.failure, &row.cancel,
-		&run.InputTokens, &run.OutputTokens, &row.cost, &row.node, &run.Process.PID, &run.Process.Started, &run.Depth)
+		&run.InputTokens, &run.OutputTokens, &row.cost, &row.node, &run.Process.PID, &run.Process.Started, &run.Depth, &row.ask)
 	if err != nil {
 		return run, err
 	}
@@ -46,7 +46,7 @@ func (row *runRow) scan(r Rows) (run parley.Run, err error) {
 			return run, fmt.Errorf("the failure of run %s: %w", run.ID, err)
 		}
 	}
-	run.State, run.Cost = parley.RunState(row.state), float64(row.cost)/billionths
+	run.State, run.Cost, run.Ask = parley.RunState(row.state), float64(row.cost)/billionths, row.ask != 0
 	run.Task, run.Session, run.Cancel, run.Node = row.task.String, row.session.String, row.cancel.String, row.node.String
 	run.CreatedAt, run.Deadline = fromMillis(row.created), fromMillis(row.deadline)
 	run.StartedAt, run.EndedAt = timeOrNil(row.started), timeOrNil(row.ended)
@@ -69,6 +69,6 @@ func encodeRun(r parley.Run) ([]any, error) {
 		textOrNull(r.Task), r.Runtime, string(r.State), r.TraceID, r.Attempt, r.Hops, r.Chain,
 		millisOrNull(r.StartedAt), millisOrNull(r.EndedAt), millis(r.Deadline), textOrNull(r.Session), answer,
 		textOrNull(string(failure)), textOrNull(r.Cancel), r.InputTokens, r.OutputTokens, int64(math.Round(r.Cost * billionths)),
-		textOrNull(r.Node), r.Process.PID, r.Process.Started, r.Depth,
+		textOrNull(r.Node), r.Process.PID, r.Process.Started, r.Depth, flag(r.Ask),
 	}, nil
 }

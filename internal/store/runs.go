@@ -34,8 +34,8 @@ func (s runs) Insert(r parley.Run) error {
 		return err
 	}
 	n, err := s.exec(`INSERT INTO runs (id, agent, conv, created_at, task, runtime, state, trace, attempt, hops, chain, started_at,
-			ended_at, deadline, session, answer, failure, cancel, input_tokens, output_tokens, cost, node, pid, pid_started, depth)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)
+			ended_at, deadline, session, answer, failure, cancel, input_tokens, output_tokens, cost, node, pid, pid_started, depth, ask)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)
 		ON CONFLICT DO NOTHING`, append([]any{id[:], agent.num, conv.num, millis(r.CreatedAt)}, changing...)...)
 	if err := changed(n, err, parley.ErrTaken); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (s runs) Put(r parley.Run) error {
 	}
 	n, err := s.exec(`UPDATE runs SET task = $2, runtime = $3, state = $4, trace = $5, attempt = $6, hops = $7, chain = $8,
 			started_at = $9, ended_at = $10, deadline = $11, session = $12, answer = $13, failure = $14, cancel = $15,
-			input_tokens = $16, output_tokens = $17, cost = $18, node = $19, pid = $20, pid_started = $21, depth = $22
+			input_tokens = $16, output_tokens = $17, cost = $18, node = $19, pid = $20, pid_started = $21, depth = $22, ask = $23
 		WHERE id = $1 AND EXISTS (SELECT 1 FROM conversations c WHERE c.num = runs.conv AND `+alive+")",
 		append([]any{key[:]}, changing...)...)
 	return changed(n, err, parley.ErrNotFound)
@@ -246,7 +246,7 @@ func (s runs) TaskSession(agent, task string) (parley.Run, error) {
 		return parley.Run{}, err
 	}
 	return oneRun(s.find("", `r.agent + 0 = $1 AND r.task = $2 AND r.session IS NOT NULL AND r.state = 'succeeded'
-		AND NOT `+waitedFor+" ORDER BY r.id DESC LIMIT 1", row.num, task))
+		ORDER BY r.id DESC LIMIT 1`, row.num, task))
 }
 
 func (s runs) InTask(task string) ([]parley.Run, error) {

@@ -2,6 +2,8 @@ package store
 
 import (
 	"database/sql"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -34,8 +36,8 @@ func (s waits) Insert(w parley.Wait) error {
 	}
 	args := []any{id[:], message[:], waiter.num, target.num, flag(w.Ask), w.Depth}
 	n, err := s.exec(`INSERT INTO waits (id, message, waiter, target, ask, depth,
-			since, conv, task, run, state, until, approval, answer, failure, callback, ended_at, node)
-		SELECT $1, m.seq, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18
+			since, conv, task, run, state, until, approval, answer, failure, callback, ended_at, node, work)
+		SELECT $1, m.seq, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19
 		FROM messages m JOIN conversations c ON c.num = m.conv WHERE m.id = $2 AND `+alive+" ON CONFLICT DO NOTHING",
 		append(args, changing...)...)
 	if err != nil || n > 0 {
@@ -61,9 +63,14 @@ func encodeWait(w parley.Wait) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	work, err := taskOrNull(w.Work)
+	if err != nil {
+		return nil, err
+	}
 	failure, err := jsonOrNull(w.Failure)
 	return []any{
 		millis(w.Since), conv, task, keys[0], string(w.State), millis(w.Until), keys[1], keys[2], failure, keys[3], millisOrNull(w.EndedAt), textOrNull(w.Node),
+		work,
 	}, err
 }
 
@@ -80,7 +87,7 @@ func (s waits) In(conversation string) ([]parley.Wait, error) {
 	if err != nil {
 		return nil, nil // nobody waits in what is no conversation
 	}
-	return s.find("c.id = $1 AND w.state IN ('waiting', 'late', 'abandoned') ORDER BY m.seq, w.id", id[:])
+	return s.find("c.id = $1 AND "+openWait+" ORDER BY m.seq, w.id", id[:])
 }
 
 func (s waits) Of(run string) ([]parley.Wait, error) {
@@ -103,6 +110,37 @@ func (s waits) At(node string) ([]parley.Wait, error) {
 	return s.find(blocked+" AND w.node = $1 ORDER BY w.id", node)
 }
 
+func (s waits) AskedBy(run string) ([]parley.Wait, error) {
+	id, err := uuid.Parse(run)
+	if err != nil {
+		return nil, nil // what is no run has asked nobody
+	}
+	waiting, err := s.find(blocked+" AND w.run = $1 AND w.ask = 1 ORDER BY w.id", id[:])
+	if err != nil {
+		return nil, err
+	}
+	late, err := s.find("w.state = 'late' AND w.run = $1 ORDER BY w.id", id[:])
+	list := append(waiting, late...)
+	slices.SortFunc(list, func(a, b parley.Wait) int { return strings.Compare(a.ID, b.ID) })
+	return list, err
+}
+
+func (s waits) Working(task string) (parley.Wait, error) {
+	num, err := taskNum(task)
+	if err != nil {
+		return parley.Wait{}, parley.ErrNotFound
+	}
+	return only(s.find("w.work = $1", num))
+}
+
+func (s waits) Parked(target string) ([]parley.Wait, error) {
+	row, err := s.agentNamed(target)
+	if err != nil {
+		return nil, err
+	}
+	return s.find("w.target = $1 AND w.work IS NOT NULL AND "+openWait+" ORDER BY w.id", row.num)
+}
+
 func (s waits) Due(now time.Time, limit int) ([]parley.Wait, error) {
 	return s.find(blocked+" AND w.ask = 1 AND w.until <= $1 ORDER BY w.until LIMIT 0 + $2", millis(now), limit)
 }
@@ -117,7 +155,7 @@ func (s waits) Put(w parley.Wait) error {
 		return err
 	}
 	n, err := s.exec(`UPDATE waits SET since = $2, conv = $3, task = $4, run = $5, state = $6, until = $7, approval = $8, answer = $9,
-			failure = $10, callback = $11, ended_at = $12, node = $13
+			failure = $10, callback = $11, ended_at = $12, node = $13, work = $14
 		WHERE id = $1 AND `+waitedOn,
 		append([]any{id[:]}, changing...)...)
 	return changed(n, err, parley.ErrNotFound)
@@ -135,11 +173,14 @@ func (s waits) Erase(id string) error {
 // waitedOn is the condition for a wait whose message is there.
 const waitedOn = "EXISTS (SELECT 1 FROM messages m JOIN conversations c ON c.num = m.conv WHERE m.seq = waits.message AND " + alive + ")"
 
+// openWait is the condition for a wait that has not ended.
+const openWait = "w.state IN ('waiting', 'late', 'abandoned')"
+
 // blocked is the condition for a wait of somebody who is blocked now.
 const blocked = "w.state = 'waiting'"
 
 var waitColumns = `w.id, m.id, w.waiter, w.run, w.target, w.ask, w.depth, w.state, w.since, w.until, w.approval, w.answer, w.failure,
-	w.callback, w.ended_at, ` + conversationNamed("w.conv") + ", w.task, w.node"
+	w.callback, w.ended_at, ` + conversationNamed("w.conv") + ", w.task, w.node, w.work"
 
 // find reads waits for messages that are there.
 func (s waits) find(where string, args ...any) ([]parley.Wait, error) {
@@ -152,7 +193,7 @@ type waitRow struct {
 	wait                                         parley.Wait
 	id, message, run, approval, answer, callback []byte
 	conv                                         []byte
-	waiter, target, task, ended                  sql.NullInt64
+	waiter, target, task, work, ended            sql.NullInt64
 	ask                                          int
 	state                                        string
 	since, until                                 int64
@@ -163,6 +204,7 @@ func (row *waitRow) dest() []any {
 	return []any{
 		&row.id, &row.message, &row.waiter, &row.run, &row.target, &row.ask, &row.wait.Depth, &row.state, &row.since, &row.until,
 		&row.approval, &row.answer, &row.failure, &row.callback, &row.ended, &row.conv, &row.task, &row.node,
+		&row.work,
 	}
 }
 
@@ -178,7 +220,7 @@ func (row *waitRow) value(t *tx) (parley.Wait, error) {
 	if err := t.nameAll(map[*string]sql.NullInt64{&w.Waiter: row.waiter, &w.Target: row.target}); err != nil {
 		return *w, err
 	}
-	w.Ask, w.State, w.Task, w.Node = row.ask != 0, parley.WaitState(row.state), taskID(row.task), row.node.String
+	w.Ask, w.State, w.Task, w.Work, w.Node = row.ask != 0, parley.WaitState(row.state), taskID(row.task), taskID(row.work), row.node.String
 	w.Since, w.Until, w.EndedAt = fromMillis(row.since), fromMillis(row.until), timeOrNil(row.ended)
 	w.Failure, err = fromJSON[parley.Error]("the failure of wait "+w.ID, row.failure)
 	return *w, err
