@@ -76,6 +76,9 @@ type ArtifactStore interface {
 	// Expire notes that a body is removed, unless it was stored after a time or is removed already, and
 	// says whether it was there.
 	Expire(sha256 string, storedBy, removed time.Time) (bool, error)
+	// StoredBy returns how many bytes the bodies have that an agent has stored and that are there. ErrNotFound if there is no
+	// such agent.
+	StoredBy(agent string) (int64, error)
 	// Totals returns sums over all bodies.
 	Totals() (ArtifactTotals, error)
 }

@@ -73,6 +73,9 @@ type Tx interface {
 	Log() LogStore
 	Retention() RetentionStore
 	Counts() CountStore
+	// Bound limits how many bytes of messages, deliveries, tasks, approvals and runs this transaction reads from here on.
+	// Whatever reads more fails with E003 and the reason too_large, and so does all that comes after it.
+	Bound(bytes int64)
 }
 
 // AgentStore keeps agents. They are never deleted: a removed agent keeps its names.
@@ -177,6 +180,8 @@ type MessageStore interface {
 	// GetAll returns those messages that there are, in order, or fewer, but at least one if there is
 	// one, where they are large.
 	GetAll(ids []string) ([]Message, error)
+	// Sizes returns how many bytes the texts, codes, payloads and metadata of messages have, by their seqs.
+	Sizes(seqs []int64) (map[int64]int, error)
 	// Page returns messages of one conversation, oldest first: as many as the page says, or fewer,
 	// but at least one if there is one, where they are large. ErrNotFound if there is no such
 	// conversation.

@@ -14,7 +14,7 @@ func (h *Hub) Peek(ctx context.Context, caller Caller, limit int) (parley.Peeked
 	return h.PeekAfter(ctx, caller, 0, limit)
 }
 
-// PeekAfter is Peek of what is after a seq.
+// PeekAfter is Peek of what is after a seq. Where messages are large it shows fewer than asked for.
 func (h *Hub) PeekAfter(ctx context.Context, caller Caller, after int64, limit int) (p parley.Peeked, err error) {
 	defer h.read(time.Now(), &err)
 	limit = clamp(limit, defaultTake, mostTaken)
@@ -43,7 +43,10 @@ func (s *scene) inbox(after int64, limit int) ([]parley.Delivery, error) {
 		list = append(list, more...)
 	}
 	slices.SortFunc(list, bySeq)
-	return list[:min(limit, len(list))], err
+	if err != nil {
+		return nil, err
+	}
+	return s.fitting(list[:min(limit, len(list))])
 }
 
 // DeadLetters lists deliveries that are out of attempts, by seq, after one. Only an owner may.

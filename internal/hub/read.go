@@ -95,7 +95,8 @@ func (h *Hub) Messages(ctx context.Context, caller Caller, ids []string) (list [
 
 const maxThread = 1000
 
-// Thread returns a message and everything that answers it, directly or not, in order.
+// Thread returns a message and everything that answers it, directly or not, in order: at most a thousand messages, and
+// about 4 MiB of texts.
 func (h *Hub) Thread(ctx context.Context, caller Caller, id string) (list []parley.Message, err error) {
 	err = h.view(ctx, caller, opReadThread, func(s *scene) error {
 		root, where, err := s.message(id)
@@ -106,7 +107,8 @@ func (h *Hub) Thread(ctx context.Context, caller Caller, id string) (list []parl
 			return err
 		}
 		list = []parley.Message{root}
-		for i := 0; i < len(list) && len(list) < maxThread; i++ {
+		size := textSize(root)
+		for i := 0; i < len(list) && len(list) < maxThread && size < readBytes; i++ {
 			replies, err := s.Messages().Replies(list[i].ID, maxThread-len(list))
 			if err != nil {
 				return err
@@ -114,6 +116,7 @@ func (h *Hub) Thread(ctx context.Context, caller Caller, id string) (list []parl
 			for _, m := range replies {
 				if m.Conversation == root.Conversation { // what was imported may claim otherwise
 					list = append(list, m)
+					size += textSize(m)
 				}
 			}
 		}

@@ -15,6 +15,7 @@ const (
 	longestLease = 12 * time.Hour
 	defaultTake  = 20
 	mostTaken    = 500
+	takenBytes   = 1 << 20         // of what is taken or looked at in an inbox at once, unless the first message has more
 	takePoll     = 2 * time.Second // for what other processes have written, and who has slept
 )
 
@@ -165,6 +166,9 @@ func (s *scene) takeReady(t parley.Take, turn int, lease string) ([]parley.Deliv
 		if err != nil {
 			return nil, err
 		}
+		if list, err = s.fitting(list); err != nil {
+			return nil, err
+		}
 		expired := 0
 		for i := range list {
 			if list[i].ExpiresAt != nil && !list[i].ExpiresAt.After(s.now) {
@@ -182,6 +186,26 @@ func (s *scene) takeReady(t parley.Take, turn int, lease string) ([]parley.Deliv
 			return list, nil
 		}
 	}
+}
+
+// fitting cuts a list of deliveries where their messages have more than fits into one answer. What is left out is taken
+// next.
+func (s *scene) fitting(list []parley.Delivery) ([]parley.Delivery, error) {
+	if len(list)*s.hub.config.Limits.Body <= takenBytes { // they fit, whatever they are
+		return list, nil
+	}
+	seqs := make([]int64, len(list))
+	for i, d := range list {
+		seqs[i] = d.Seq
+	}
+	sizes, err := s.Messages().Sizes(seqs)
+	size := 0
+	for i, d := range list {
+		if size += sizes[d.Seq]; size > takenBytes {
+			return list[:max(i, 1)], err
+		}
+	}
+	return list, err
 }
 
 // hand gives one delivery to the caller.

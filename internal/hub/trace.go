@@ -10,13 +10,14 @@ import (
 )
 
 const (
-	maxTraced   = 1000
-	tracedBytes = 32 << 20 // of texts: a thousand messages may have a quarter of a gigabyte
+	maxTraced        = 1000
+	readBytes        = 4 << 20 // of the texts of one trace or thread: a thousand messages may have a quarter of a gigabyte
+	tracedDeliveries = 20_000
 )
 
 // Trace returns the messages of a trace that the caller may read, in order, with what has become of each, and the
 // runs that it may see. It is named by its id in any spelling, or by the id of one of its messages, that of its file in a
-// bridged tree included. Of more than a thousand the newest are shown, and it says so.
+// bridged tree included. Of more than a thousand, or of more than 4 MiB of texts, the newest are shown, and it says so.
 func (h *Hub) Trace(ctx context.Context, caller Caller, id string) (found parley.Traced, err error) {
 	if err := parley.CheckTrace(id); err != nil {
 		return found, err
@@ -59,11 +60,17 @@ func (s *scene) trace(id string) (shown parley.Traced, err error) {
 	}
 	sortBySeq(found.list)
 	shown.Items, shown.Cut = make([]parley.Shown, len(found.list)), found.cut
+	deliveries := 0
 	for i, m := range found.list {
 		shown.Items[i].Message = m
+		if deliveries >= tracedDeliveries {
+			shown.Cut = true
+			continue
+		}
 		if shown.Items[i].Deliveries, err = s.Deliveries().Of(m.ID); err != nil {
 			return shown, err
 		}
+		deliveries += len(shown.Items[i].Deliveries)
 	}
 	return shown, nil
 }
@@ -141,12 +148,17 @@ func (t *traced) add(m parley.Message) {
 	if t.known[m.ID] || parley.TraceKey(m.TraceID) != parley.TraceKey(t.trace) {
 		return
 	}
-	if t.cut = len(t.list) >= maxTraced || t.bytes >= tracedBytes; t.cut {
+	if t.cut = len(t.list) >= maxTraced || t.bytes >= readBytes; t.cut {
 		return
 	}
 	t.known[m.ID] = true
 	t.list = append(t.list, m)
-	t.bytes += len(m.Content.Text) + len(m.Content.Code) + len(m.Payload) + len(m.Metadata)
+	t.bytes += textSize(m)
+}
+
+// textSize is how many bytes a sender has written in a message.
+func textSize(m parley.Message) int {
+	return len(m.Content.Text) + len(m.Content.Code) + len(m.Payload) + len(m.Metadata)
 }
 
 // indexed adds what the index has.

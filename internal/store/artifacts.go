@@ -113,6 +113,16 @@ func (s artifacts) Totals() (t parley.ArtifactTotals, err error) {
 	return t, err
 }
 
+func (s artifacts) StoredBy(agent string) (bytes int64, err error) {
+	who, err := s.agentNamed(agent)
+	if err != nil {
+		return 0, err
+	}
+	err = s.row(`SELECT CAST(coalesce(sum(a.size), 0) AS BIGINT) FROM artifact_owners o JOIN artifacts a ON a.sha256 = o.sha256
+		WHERE o.agent = $1 AND a.removed_at IS NULL`, []any{who.num}, []any{&bytes})
+	return bytes, err
+}
+
 func (s artifacts) list(where string, args ...any) (list []parley.StoredArtifact, err error) {
 	err = s.each("SELECT sha256, size, stored_at, refs, removed_at FROM artifacts "+where, args, func(r Rows) error {
 		var (

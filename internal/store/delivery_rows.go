@@ -34,6 +34,9 @@ func (s deliveries) find(where, lock string, args ...any) ([]parley.Delivery, er
 		JOIN conversations c ON c.num = m.conv WHERE `+alive+` AND `+where+lock, args, func(r Rows) error {
 		var row deliveryRow
 		d, err := row.scan(r)
+		if err == nil {
+			err = s.spend(nil)
+		}
 		list, rows = append(list, d), append(rows, row)
 		return err
 	})

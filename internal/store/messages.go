@@ -171,6 +171,31 @@ func (s messages) GetAll(ids []string) ([]parley.Message, error) {
 	return s.list(q.text.String(), q.args...)
 }
 
+func (s messages) Sizes(seqs []int64) (map[int64]int, error) {
+	sizes := make(map[int64]int, len(seqs))
+	if len(seqs) == 0 {
+		return sizes, nil
+	}
+	keys := make([]any, len(seqs))
+	for i, seq := range seqs {
+		keys[i] = seq
+	}
+	q := query{}
+	q.add(`SELECT m.seq, coalesce(octet_length(m.text), 0) + coalesce(octet_length(m.code), 0) +
+		coalesce(octet_length(m.payload), 0) + coalesce(octet_length(m.metadata), 0) FROM messages m WHERE 1 = 1`)
+	q.among("m.seq", keys)
+	err := s.each(q.text.String(), q.args, func(r Rows) error {
+		var (
+			seq  int64
+			size int
+		)
+		err := r.Scan(&seq, &size)
+		sizes[seq] = size
+		return err
+	})
+	return sizes, err
+}
+
 func (s messages) Page(conversation string, p parley.Page) ([]parley.Message, error) {
 	conv, err := s.conversationKey(conversation)
 	if err != nil {
@@ -193,7 +218,9 @@ func (s messages) Replies(id string, limit int) ([]parley.Message, error) {
 	if err != nil {
 		return nil, parley.ErrNotFound
 	}
-	return s.list("WHERE m.reply_to = $1 AND "+alive+" ORDER BY m.seq LIMIT 0 + $2", key[:], limit)
+	list, _, err := s.collectSome(messageSelect+"WHERE m.reply_to = $1 AND "+alive+" ORDER BY m.seq LIMIT 0 + $2",
+		[]any{key[:], limit}, "", maxReplies)
+	return list, err
 }
 
 func (s messages) Scan(after int64, limit int) ([]parley.Message, error) {
@@ -223,8 +250,10 @@ func (s messages) ForgetKeys(before time.Time, limit int) (int, error) {
 	return int(n), err
 }
 
+const messageSelect = "SELECT " + messageColumns + ", c.id FROM messages m JOIN conversations c ON c.num = m.conv "
+
 func (s messages) list(where string, args ...any) ([]parley.Message, error) {
-	return s.collect("SELECT "+messageColumns+", c.id FROM messages m JOIN conversations c ON c.num = m.conv "+where, args, "")
+	return s.collect(messageSelect+where, args, "")
 }
 
 // inConversation reads without the join that list needs to learn the conversation's id.
@@ -233,18 +262,21 @@ func (s messages) inConversation(conv conversationKey, where string, args ...any
 		append([]any{conv.num}, args...), conv.id)
 }
 
-// maxPage bounds what one call reads, in bytes of what senders wrote: a thousand messages may have a
-// gigabyte.
-const maxPage = 16 << 20
+// maxPage bounds what one call reads, in bytes of what senders wrote: a thousand messages may have a quarter of a
+// gigabyte, and a reader that does not read its answer keeps all of it in memory.
+const maxPage = 1 << 20
+
+// maxReplies bounds the replies to one message that are read, which come at once.
+const maxReplies = 4 << 20
 
 func (s messages) collect(query string, args []any, conv string) ([]parley.Message, error) {
-	list, _, err := s.collectSome(query, args, conv)
+	list, _, err := s.collectSome(query, args, conv, maxPage)
 	return list, err
 }
 
-// collectSome reads messages up to maxPage, and then names their agents: a query may have to be made for
+// collectSome reads messages up to a size, and then names their agents: a query may have to be made for
 // that. It says whether the size ended it.
-func (s messages) collectSome(query string, args []any, conv string) (_ []parley.Message, cut bool, _ error) {
+func (s messages) collectSome(query string, args []any, conv string, most int) (_ []parley.Message, cut bool, _ error) {
 	var (
 		list   = make([]parley.Message, 0, 32)
 		agents = make([]messageAgents, 0, 32)
@@ -256,12 +288,15 @@ func (s messages) collectSome(query string, args []any, conv string) (_ []parley
 		if err := r.Scan(dest...); err != nil {
 			return err
 		}
+		if err := s.spend(dest); err != nil {
+			return err
+		}
 		m, err := row.message(conv)
 		if err != nil {
 			return err
 		}
 		list, agents = append(list, m), append(agents, row.agents)
-		if size += row.size(); size > maxPage {
+		if size += row.size(); size > most {
 			cut = true
 			return errEnough
 		}

@@ -20,7 +20,11 @@ func readAll[V any, R record[V]](t *tx, empty func() R, query string, args ...an
 	err := t.each(query, args, func(r Rows) error {
 		row := empty()
 		rows = append(rows, row)
-		return r.Scan(row.dest()...)
+		dest := row.dest()
+		if err := r.Scan(dest...); err != nil {
+			return err
+		}
+		return t.spend(dest)
 	})
 	if err != nil {
 		return nil, err

@@ -16,6 +16,8 @@ const (
 	maxLooked = 20_000
 	// maxRooms is the number of conversations up to which a reader's search asks the index for no others.
 	maxRooms = 200
+	// maxSearched bounds the messages that one search compares, in bytes of what senders wrote.
+	maxSearched = 4 << 20
 )
 
 // Kinds of tags.
@@ -220,7 +222,7 @@ func (s search) portion(p portion, q parley.SearchQuery, limit int) (list []parl
 		return nil, false, err
 	}
 	statement.add("ORDER BY f.rowid DESC LIMIT 0 + ?", limit)
-	list, cut, err := messages(s).collectSome(statement.text.String(), statement.args, "")
+	list, cut, err := messages(s).collectSome(statement.text.String(), statement.args, "", maxSearched)
 	return list, cut || len(list) > 0 && len(list) == limit, err
 }
 

@@ -26,6 +26,8 @@ type tx struct {
 
 	lastInbox inboxOf // the inbox filled last
 
+	bound *bound // how much may still be read; nil: anything
+
 	undelivered string // the message this update inserted last, while it has no delivery
 
 	// The directory in use: a reader's is the shared one of its snapshot's version; the writer's is
