@@ -1,0 +1,145 @@
+package hub_test
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// Who cancels the run that asks cancels what answers it: the task, with all under it and what is to be approved for it.
+func TestCancelOfTheAskerGoesDown(t *testing.T) {
+	t.Parallel()
+	for name, cancel := range map[string]func(*world, parked){
+		"by a person": func(w *world, p parked) {
+			get[parley.Run](w)(w.CancelRun(ctx, user, p.run.Run.ID, "enough"))
+		},
+		"by a task": func(w *world, p parked) {
+			get[parley.TaskView](w)(w.CancelTask(ctx, user, w.run(p.run.Run.ID).Task, "enough"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := trio(t)
+			w.dispatched("d")
+			w.permit("c", "d", parley.EffectAllow, withApproval)
+			w.delegates(user, "a", "have it found out")
+			p := parked{run: w.starts("a")}
+			p.asking = w.asks(p.run.Caller(), "b", "what is it?")
+			p.task, p.sub = w.passesOn("b", "c")
+			c := w.starts("c")
+			held := w.holds(w.contacts(c.Caller(), notifies("d", "x")))
+			cancel(w, p)
+			w.fails(p.run, parley.FailureStopped)
+			w.stands(parley.TaskCancelled, p.task, p.sub)
+			same(t, "the approval", w.approval(held.ID).State, parley.ApprovalWithdrawn)
+			if why := get[string](w)(w.KeepRun(ctx, c.Run.ID)); why == "" {
+				t.Error("c goes on")
+			}
+			p.hears()
+			same(t, "the wait", w.wait(p.request.ID).State, parley.WaitFailed)
+			w.fails(c, parley.FailureStopped)
+			same(t, "brought", w.calledBack("a"), []string{})
+			w.idle("a", "b", "c")
+			w.sound()
+		})
+	}
+}
+
+// Where one answer is enough, the asks of the others are over with them.
+func TestFirstAnswerCancelsWhatTheOthersAsked(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	w.dispatched("e")
+	w.create("user", parley.NewConversation{Name: "both", With: []string{"a", "e"}, Answers: parley.AnswersFirst})
+	w.say("user", "both", "who knows? @a @e")
+	a, e := w.starts("a"), w.starts("e")
+	ask := w.asks(a.Caller(), "b", "do you?")
+	task, _ := w.passesOn("b", "c")
+	w.finish(e, "I do")
+	w.fails(a, parley.FailureStopped)
+	ask.hears()
+	w.stands(parley.TaskCancelled, task)
+}
+
+// A plain ask has no task: the run that answers it ends, or does not begin, unless somebody else waits.
+func TestCancelOfTheAskerEndsTheAnsweringRun(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	run := w.working("a")
+	one, two := w.asks(run.Caller(), "b", "one?"), w.asks(run.Caller(), "c", "two?")
+	b := w.starts("b")
+	deeper := w.asks(b.Caller(), "c", "three?")
+	get[parley.Run](w)(w.CancelRun(ctx, user, run.Run.ID, "enough"))
+	w.fails(run, parley.FailureStopped)
+	one.hears()
+	two.hears()
+	same(t, "b is to end", get[string](w)(w.KeepRun(ctx, b.Run.ID)), "a does not need it any more: its run was cancelled by user: enough")
+	w.fails(b, parley.FailureStopped)
+	deeper.hears()
+	w.idle("a", "b", "c")
+	same(t, "the waits", []any{w.wait(one.request.ID).State, w.wait(two.request.ID).State, w.wait(deeper.request.ID).State},
+		[]any{parley.WaitFailed, parley.WaitFailed, parley.WaitFailed})
+	w.sound()
+}
+
+// What an approval, or another run, waits for goes on.
+func TestCancelOfOneAskerLeavesTheOther(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	ask := parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "what is it?", IdempotencyKey: "k"}
+	first := w.turnsTo(w.working("a").Caller(), ask)
+	b := w.starts("b")
+	w.say("user", w.channel("user", "open", "a").ID, "@a find out")
+	second := w.begins(w.starts("a").Caller(), ask)
+	for w.wait(first.request.ID).Run != second.run {
+		runtime.Gosched()
+	}
+	get[parley.Run](w)(w.CancelRun(ctx, user, first.run, ""))
+	get[parley.Run](w)(w.FailRun(ctx, first.run, stopped, parley.Result{}, nil))
+	same(t, "b is to end", get[string](w)(w.KeepRun(ctx, b.Run.ID)), "")
+	w.finish(b, "42")
+	same(t, "heard", second.hears(), "Response from b: 42")
+}
+
+var stopped = &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureStopped}}
+
+// A run that fails, is lost, or is stopped with its agent or the hub has cancelled nothing.
+func TestOnlyAnExplicitCancelGoesDown(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*world, parked){
+		"it fails":      func(w *world, p parked) { w.fails(p.run, parley.FailureFinal) },
+		"it stumbles":   func(w *world, p parked) { w.fails(p.run, parley.FailureServer) },
+		"the hub stops": func(w *world, p parked) { w.fails(p.run, parley.FailureStopped) },
+		"it is lost":    func(w *world, p parked) { w.ok(w.RecoverRun(ctx, p.run.Run.ID)) },
+		"its agent stops": func(w *world, p parked) {
+			w.stop("a", 1)
+			w.clock.advance(time.Minute)
+			w.sweep()
+			w.fails(p.run, parley.FailureStopped)
+		},
+		"a is removed":      func(w *world, _ parked) { w.ok(w.RemoveAgent(ctx, user, "a")) },
+		"it is deleted":     func(w *world, p parked) { w.ok(w.DeleteConversation(ctx, user, p.run.Run.Conversation)) },
+		"it ends well":      func(w *world, p parked) { p.giveUp(); p.hears(); w.finish(p.run, "gave up") },
+		"it does not wait":  func(_ *world, p parked) { p.giveUp() },
+		"its hub is killed": func(w *world, _ parked) { w.ok(w.RecoverWaits(ctx)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := trio(t)
+			p := w.parks()
+			end(w, p)
+			w.stands(parley.TaskActive, p.task)
+			w.stands(parley.TaskQueued, p.sub)
+			w.answers("c", "42")
+			w.answers("b", "it is 42")
+			w.stands(parley.TaskCompleted, p.task)
+			same(t, "the wait", w.wait(p.request.ID).State, parley.WaitAnswered)
+			if n := len(w.calledBack("a")); n > 1 {
+				t.Errorf("brought %d times", n)
+			}
+			w.sound()
+		})
+	}
+}

@@ -1,0 +1,579 @@
+package hub_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// parked is an ask of a run of a to b, which has delegated to c and gone on.
+type parked struct {
+	*asking
+	run  *hub.Assignment // that asks
+	task string          // that answers
+	sub  string          // what c is to do
+}
+
+// parks has a ask b, who delegates to c and ends its run.
+func (w *world) parks() parked {
+	w.t.Helper()
+	p := parked{run: w.working("a")}
+	p.asking = w.asks(p.run.Caller(), "b", "what is it?")
+	p.task, p.sub = w.passesOn("b", "c")
+	p.waits()
+	return p
+}
+
+// passesOn has somebody who is asked delegate to another and end its run.
+func (w *world) passesOn(who, to string) (task, sub string) {
+	w.t.Helper()
+	b := w.starts(who)
+	sub = w.delegates(b.Caller(), to, "find out")
+	task = w.run(b.Run.ID).Task
+	w.finish(b, "working on it")
+	return task, sub
+}
+
+// trio is a hub on which a asks b, who has c.
+func trio(t *testing.T, change ...func(*world)) *world {
+	t.Helper()
+	w := newHub(t, append(change, mayLoop)...)
+	w.dispatched("a", "b", "c")
+	return w
+}
+
+// An asked agent that delegates gives its answer when it has it, and what it says before is only a status.
+func TestAskEndsWithWhatItsAnswererDelegated(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	p := w.parks()
+	task := w.task(p.task)
+	same(t, "the task", []any{task.Source, task.Message, task.Requester, task.Assignee, task.Status, task.Title},
+		[]any{parley.TaskFromAsk, p.request.ID, "a", "b", parley.TaskActive, "what is it?"})
+	same(t, "above what was delegated", w.task(p.sub).Parent, p.task)
+	status := w.newestFrom(p.request.Conversation, "b")
+	same(t, "said", []any{status.Content.Text, status.Type, status.InReplyTo}, []any{"working on it", parley.TypeStatus, p.request.ID})
+	same(t, "for a", w.deliveries(status.ID), []parley.Delivery{})
+	same(t, "the request", w.stateOf(p.request.ID, "b"), parley.DeliveryAcked)
+	same(t, "slots taken", w.asked("b"), 0)
+	same(t, "who waits", []any{w.wait(p.request.ID).State, w.wait(p.request.ID).Work, w.run(p.run.Run.ID).State},
+		[]any{parley.WaitWaiting, p.task, parley.RunWaiting})
+	w.answers("c", "it is 42")
+	b := w.starts("b")
+	same(t, "the run of b", []any{b.Run.Task, b.Run.Depth, b.Run.Ask, textsOf(b.Messages)},
+		[]any{p.task, 1, false, []string{"[Delegation Result from c | " + p.sub + "]\nit is 42"}})
+	p.waits()
+	answer := w.finish(b, "c says 42").Answer
+	same(t, "heard", p.hears(), "Response from b: c says 42")
+	same(t, "by", []any{p.made.Outcome, p.made.Answer}, []any{parley.ContactAnswered, answer})
+	same(t, "the wait", []any{w.wait(p.request.ID).State, w.wait(p.request.ID).Callback}, []any{parley.WaitAnswered, ""})
+	same(t, "the request", []any{w.stateOf(p.request.ID, "b"), w.delivery(p.request.ID, "b").Answer}, []any{parley.DeliveryAnswered, answer})
+	same(t, "for a", []any{w.deliveries(answer), len(w.calledBack("a"))}, []any{[]parley.Delivery{}, 0})
+	same(t, "the answer", w.newestFrom(p.request.Conversation, "b").Type, parley.TypeResponse)
+	w.stands(parley.TaskCompleted, p.task, p.sub)
+	w.finish(p.run, "done")
+	w.idle("a", "b", "c")
+	w.sound()
+}
+
+// newestFrom is the newest message of somebody in a conversation.
+func (w *world) newestFrom(conversation, who string) parley.Message {
+	w.t.Helper()
+	list := w.said(conversation, who)
+	if len(list) == 0 {
+		w.t.Fatalf("%s has said nothing", who)
+	}
+	return list[len(list)-1]
+}
+
+// asked counts the asks in the slots of an agent.
+func (w *world) asked(who string) (n int) {
+	w.t.Helper()
+	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+		n, err = tx.Queue().Asked(who)
+		return err
+	}))
+	return n
+}
+
+// An asked agent whose call is held gives its answer when the call was decided.
+func TestAskEndsWithWhatItsAnswererHadApproved(t *testing.T) {
+	t.Parallel()
+	for name, d := range map[string]parley.Decision{"approved": {Approve: true}, "denied": {}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := trio(t)
+			w.permit("b", "c", parley.EffectAllow, withApproval)
+			run := w.working("a")
+			a := w.asks(run.Caller(), "b", "what is it?")
+			b := w.starts("b")
+			held := w.holds(w.contacts(b.Caller(), notifies("c", "look at it")))
+			task := w.run(b.Run.ID).Task
+			same(t, "held in", []any{held.Task, w.task(task).Source, w.task(task).Message}, []any{task, parley.TaskFromAsk, a.request.ID})
+			w.finish(b, "I have to ask first")
+			a.waits()
+			w.decides("user", held.ID, d)
+			again := w.starts("b")
+			same(t, "goes on in", []any{again.Run.Task, again.Run.Conversation, again.Run.Depth}, []any{task, a.request.Conversation, 1})
+			w.finish(again, "so be it")
+			same(t, "heard", a.hears(), "Response from b: so be it")
+			w.stands(parley.TaskCompleted, task)
+			w.sound()
+		})
+	}
+}
+
+// However the task ends, the ask ends with it, once.
+func TestParkedAskEndsWithItsTask(t *testing.T) {
+	t.Parallel()
+	failed := "E005 Error: b failed to respond: "
+	for name, c := range map[string]struct {
+		end  func(*world, parked)
+		want string
+	}{
+		"the task is cancelled": {func(w *world, p parked) {
+			get[parley.TaskView](w)(w.CancelTask(ctx, user, p.task, "enough"))
+		}, failed + "cancelled: enough"},
+		"b says that it has failed": {func(w *world, p parked) {
+			w.updates("b", p.task, parley.TaskChange{Status: parley.TaskFailed, Reason: "no idea"})
+		}, failed + "no idea"},
+		"a run of it fails": {func(w *world, _ parked) {
+			w.answers("c", "42")
+			w.fails(w.starts("b"), parley.FailureFinal)
+		}, failed + "it broke"},
+		"b is removed": {func(w *world, _ parked) { w.ok(w.RemoveAgent(ctx, user, "b")) }, "E002 Error: b failed to respond: removed"},
+		"c fails, which only wakes b": {func(w *world, p parked) {
+			w.fails(w.starts("c"), parley.FailureFinal)
+			p.waits()
+			w.answers("b", "c cannot")
+		}, "Response from b: c cannot"},
+		"c is removed, which only wakes b": {func(w *world, p parked) {
+			w.ok(w.RemoveAgent(ctx, user, "c"))
+			p.waits()
+			w.answers("b", "c is gone")
+		}, "Response from b: c is gone"},
+		"b completes it by a call": {func(w *world, p parked) {
+			w.answers("c", "42")
+			b := w.starts("b")
+			w.updates("b", p.task, parley.TaskChange{Status: parley.TaskCompleted, Result: &parley.TaskResult{Text: "it is 42"}})
+			w.finish(b, "I have told them")
+		}, "Response from b: it is 42"},
+		"b completes it by a call without a word": {func(w *world, p parked) {
+			w.answers("c", "42")
+			b := w.starts("b")
+			w.updates("b", p.task, parley.TaskChange{Status: parley.TaskCompleted})
+			p.waits()
+			w.finish(b, "it is 42")
+		}, "Response from b: it is 42"},
+		"b completes it and has no word": {func(w *world, p parked) {
+			w.answers("c", "42")
+			b := w.starts("b")
+			w.updates("b", p.task, parley.TaskChange{Status: parley.TaskCompleted})
+			w.finish(b, "")
+		}, failed + "it gave no answer"},
+		"b ends without a word": {func(w *world, _ parked) {
+			w.answers("c", "42")
+			w.finish(w.starts("b"), "")
+		}, failed + "it gave no answer"},
+		"b has replied and ends without a word": {func(w *world, p parked) {
+			w.answers("c", "42")
+			b := w.starts("b")
+			w.runPosts(b, parley.Draft{InReplyTo: p.request.ID, Content: text("it is 42")})
+			p.waits()
+			w.finish(b, "")
+		}, "Response from b: it is 42"},
+		"it is given to c": {func(w *world, p parked) {
+			get[parley.TaskView](w)(w.CancelTask(ctx, user, p.sub, "do it all"))
+			get[parley.TaskView](w)(w.ReassignTask(ctx, user, p.task, "c"))
+			w.answers("c", "mine now: 42")
+		}, "Response from c: mine now: 42"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := trio(t)
+			p := w.parks()
+			c.end(w, p)
+			same(t, "heard", p.hears(), c.want)
+			if state := w.wait(p.request.ID).State; !state.Ended() {
+				t.Errorf("the wait is %s", state)
+			}
+			same(t, "brought", w.calledBack("a"), []string{})
+			same(t, "called back", len(w.callbacks(p.request.Conversation)), strings.Count(strings.Join(w.texts("user", p.request.Conversation), "\n"), "[Delegation"))
+			if err := w.contacts(p.run.Caller(), notifies("user", "thanks")); err != nil {
+				t.Errorf("a cannot go on: %v", err)
+			}
+			w.sound()
+		})
+	}
+}
+
+func (w *world) updates(who, task string, c parley.TaskChange) {
+	w.t.Helper()
+	get[parley.TaskView](w)(w.UpdateTask(ctx, as(who), task, c))
+}
+
+// After its time a parked ask is late, and what comes of it is brought by one callback, whatever that is.
+func TestParkedAskIsLateAndBroughtOnce(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		end  func(*world, string)
+		want string
+	}{
+		"an answer": {func(w *world, _ string) {
+			w.answers("c", "42")
+			w.answers("b", "it is 42")
+		}, "Response from b: it is 42"},
+		"a failure": {func(w *world, task string) {
+			get[parley.TaskView](w)(w.CancelTask(ctx, user, task, ""))
+		}, "Error: b failed to respond: cancelled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := trio(t, briefly)
+			run := w.working("a")
+			a := w.asks(run.Caller(), "b", "what is it?")
+			same(t, "outcome", []any{a.hears() != "", a.made.Outcome}, []any{true, parley.ContactLate})
+			task, _ := w.passesOn("b", "c")
+			w.finish(run, "later, then")
+			same(t, "brought", w.calledBack("a"), []string{})
+			c.end(w, task)
+			same(t, "brought", w.calledBack("a"), []string{c.want})
+			woken := w.starts("a")
+			same(t, "woken by", textsOf(woken.Messages), []string{c.want})
+			w.finish(woken, "thanks")
+			w.idle("a", "b")
+			same(t, "the wait", w.wait(a.request.ID).Callback, woken.Messages[0].ID)
+			w.sound()
+		})
+	}
+}
+
+// What an agent that the hub runs replies while its task goes on is no answer, and reaches nobody who gets the answer.
+func TestReplyWhileTheTaskGoesOnIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	run := w.working("a")
+	a := w.asks(run.Caller(), "b", "what is it?")
+	b := w.starts("b")
+	w.delegates(b.Caller(), "c", "find out")
+	said := w.runPosts(b, parley.Draft{InReplyTo: a.request.ID, Content: text("one moment")})
+	a.waits()
+	same(t, "for a", said.Deliveries, []parley.Delivery{})
+	w.finish(b, "one moment")
+	same(t, "the request", w.stateOf(a.request.ID, "b"), parley.DeliveryAcked)
+	a.waits()
+	w.answers("c", "42")
+	again := w.starts("b")
+	said = w.runPosts(again, parley.Draft{InReplyTo: again.Messages[0].ID, Content: text("it is 42")}) // to what woke it
+	same(t, "for a", said.Deliveries, []parley.Delivery{})
+	a.waits()
+	w.finish(again, "it is 42")
+	same(t, "heard", []any{a.hears(), a.made.Answer}, []any{"Response from b: it is 42", said.Message.ID})
+	w.finish(run, "so")
+	w.idle("a", "b", "c")
+}
+
+// Of those whose runs are not the hub's the first reply is the answer: a session, a person, and a webhook, whatever it has
+// delegated.
+func TestFirstReplyOfOthersIsTheAnswer(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	w.addWith(parley.RuntimeWebhook, "hook")
+	w.attached("ana")
+	defer w.there("ana")()
+	run := w.working("a")
+	for _, who := range []string{"ana", "user"} {
+		a := w.asks(run.Caller(), who, "what is it?")
+		w.delegates(as(who), "c", "find out")
+		w.reply(who, a.request.ID, "first")
+		same(t, who, a.hears(), "Response from "+who+": first")
+	}
+	a := w.asks(run.Caller(), "hook", "what is it?")
+	task, _ := w.passesOn("hook", "c")
+	a.waits()
+	w.reply("hook", a.request.ID, "by the API")
+	same(t, "hook", a.hears(), "Response from hook: by the API")
+	w.stands(parley.TaskActive, task)
+	same(t, "the request", w.stateOf(a.request.ID, "hook"), parley.DeliveryAnswered)
+}
+
+// The later runs of the answerer ask one deeper than the ask, across processes; an approval too, and so do calls that
+// name no run. They take ordinary slots and go on with the session of the first.
+func TestLaterRunsAskAsDeepAsTheFirst(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, mayLoop)
+	w.dispatched("a", "b", "c", "d")
+	w.asks(w.working("a").Caller(), "b", "well?")
+	w.asks(w.starts("b").Caller(), "c", "well?")
+	c := w.starts("c")
+	same(t, "depth", []any{c.Run.Depth, c.Run.Ask}, []any{2, true})
+	w.delegates(c.Caller(), "d", "find out")
+	task := w.run(c.Run.ID).Task
+	get[parley.Run](w)(w.FinishRun(ctx, c.Run.ID, parley.Result{Text: "working on it", Session: "s-1"}, nil))
+	w.restart()
+	w.answers("d", "42")
+	c = w.starts("c")
+	same(t, "the later run", []any{c.Run.Depth, c.Run.Ask, c.Run.Task, c.Run.Session}, []any{2, false, task, "s-1"})
+	for _, by := range []hub.Caller{c.Caller(), as("c")} {
+		ask := w.asks(by, "d", "deeper")
+		same(t, "deeper", w.wait(ask.request.ID).Depth, 2)
+		d := w.starts("d")
+		same(t, "the run of d", d.Run.Depth, 3)
+		_, err := w.Contact(ctx, d.Caller(), asks("a", "too deep"))
+		same(t, "too deep", parley.AsError(err).Message, "Maximum agent communication depth (3) reached. Use 'delegate' for async to avoid nesting.")
+		w.finish(d, "no")
+		ask.hears()
+	}
+}
+
+// An approved ask is as deep as the run that wanted it, though that is erased.
+func TestApprovedAskKeepsItsDepth(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	w.permit("b", "c", parley.EffectAllow, withApproval)
+	a := w.asks(w.working("a").Caller(), "b", "what is it?")
+	b := w.starts("b")
+	held := w.holds(w.contacts(b.Caller(), asks("c", "well?")))
+	w.finish(b, "wait")
+	w.ok(w.DeleteConversation(ctx, user, a.request.Conversation))
+	a.hears()
+	w.restart()
+	w.decides("user", held.ID, parley.Decision{Approve: true})
+	same(t, "the run of c", w.starts("c").Run.Depth, 2)
+}
+
+// The hub may stop between any two steps. Nothing is lost or done twice.
+func TestParkedAskSurvivesRestarts(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	restart := func() {
+		w.restart()
+		w.ok(w.RecoverWaits(ctx))
+	}
+	ask := parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "what is it?", IdempotencyKey: "k"}
+	a := w.turnsTo(as("a"), ask)
+	b := w.starts("b")
+	sub := w.delegates(b.Caller(), "c", "find out")
+	task := w.run(b.Run.ID).Task
+	a.giveUp()
+	a.hears()
+	w.fails(b, parley.FailureStopped) // as a hub that stops does
+	restart()
+	b = w.starts("b")
+	same(t, "goes on in", []any{b.Run.Task, b.Run.Depth, b.Run.Ask}, []any{task, 1, true})
+	same(t, "delegates it once", w.delegates(b.Caller(), "c", "find out"), sub)
+	restart()
+	w.finish(b, "working on it")
+	restart()
+	c := w.starts("c")
+	restart()
+	w.finish(c, "42")
+	restart()
+	b = w.starts("b")
+	restart()
+	w.finish(b, "it is 42")
+	restart()
+	same(t, "brought", w.calledBack("a"), []string{"Response from b: it is 42"})
+	again := w.repeats(as("a"), ask, a.request)
+	same(t, "asked again", []any{again.hears(), again.made.Duplicate}, []any{"Response from b: it is 42", true})
+	same(t, "brought", len(w.calledBack("a")), 1)
+	w.sound()
+}
+
+// Who makes the same call again while the ask is parked waits for the same answer, and gets it once.
+func TestRepeatedAskWaitsForTheSameTask(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	ask := parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "what is it?", IdempotencyKey: "k"}
+	a := w.turnsTo(as("a"), ask)
+	w.passesOn("b", "c")
+	a.giveUp()
+	a.hears()
+	same(t, "left", w.wait(a.request.ID).State, parley.WaitLate)
+	again := w.repeats(as("a"), ask, a.request)
+	again.waits()
+	w.answers("c", "42")
+	w.answers("b", "it is 42")
+	same(t, "heard", again.hears(), "Response from b: it is 42")
+	same(t, "brought", w.calledBack("a"), []string{})
+	w.idle("a", "b", "c")
+}
+
+// The approval of an ask waits for the task that the ask has become, and its caller is told once.
+func TestApprovedAskEndsWithTheTask(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, mayLoop)
+	w.office()
+	w.dispatched("c")
+	run, dm := w.works("intern")
+	a := w.holds(w.contacts(run.Caller(), asks("senior", "is it right?")))
+	w.finish(run, "")
+	w.decides("boss", a.ID, parley.Decision{Approve: true})
+	w.passesOn("senior", "c")
+	same(t, "in between", w.approval(a.ID).State, parley.ApprovalApproved)
+	w.idle("intern")
+	w.answers("c", "yes")
+	w.answers("senior", "it is right")
+	same(t, "at last", []any{w.approval(a.ID).State, w.approval(a.ID).Result}, []any{parley.ApprovalExecuted, "Response from senior: it is right"})
+	same(t, "told", textsOf(w.said(dm, parley.System)), []string{"Response from senior: it is right"})
+	same(t, "woken by", textsOf(w.starts("intern").Messages), []string{"Response from senior: it is right"})
+	w.sound()
+}
+
+// A task that is done again after the ask has failed calls its requester back: the ask is over.
+func TestRetriedAskTaskCallsBack(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	p := w.parks()
+	get[parley.TaskView](w)(w.CancelTask(ctx, user, p.task, "a mistake"))
+	p.hears()
+	w.finish(p.run, "a pity")
+	get[parley.TaskView](w)(w.RetryTask(ctx, user, p.task))
+	b := w.starts("b")
+	same(t, "the run of b", []any{b.Run.Task, b.Run.Depth, b.Run.Ask}, []any{p.task, 1, false})
+	w.finish(b, "42")
+	same(t, "woken by", textsOf(w.starts("a").Messages), []string{"[Delegation Result from b | " + p.task + "]\n42"})
+	same(t, "brought", w.calledBack("a"), []string{})
+	w.idle("b")
+}
+
+// An ask whose conversation is deleted is over at once; its task goes on for nobody.
+func TestParkedAskEndsWithItsConversation(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	p := w.parks()
+	w.ok(w.DeleteConversation(ctx, user, p.request.Conversation))
+	same(t, "heard", p.hears(), "E005 Error: b failed to respond: the conversation was deleted")
+	w.answers("c", "42")
+	w.answers("b", "it is 42")
+	w.stands(parley.TaskCompleted, p.task)
+	same(t, "brought", w.calledBack("a"), []string{})
+	w.finish(p.run, "so")
+	w.idle("a", "b", "c")
+}
+
+// Where the work of whoever is asked comes to need the only session of whoever asks, that does not wait any longer.
+func TestAskIsLateAtOnceWhereItsAnswerNeedsTheAsker(t *testing.T) {
+	t.Parallel()
+	late := "did not respond within 7 seconds. Consider using 'delegate' for async processing. The answer will be delivered when it comes."
+	for name, c := range map[string]struct {
+		needs func(*world, *hub.Assignment) // ana, by a run of b
+		then  func(*world)
+	}{
+		"a delegation": {
+			func(w *world, b *hub.Assignment) { w.delegates(b.Caller(), "ana", "your part") },
+			func(w *world) {
+				taken := w.take("ana", parley.Take{Waking: true})
+				w.updates("ana", taken.Messages[0].Task, parley.TaskChange{Status: parley.TaskCompleted, Result: &parley.TaskResult{Text: "done"}})
+			},
+		},
+		"a delegation further down": {
+			func(w *world, b *hub.Assignment) {
+				w.delegates(b.Caller(), "c", "see to it")
+				w.delegates(w.starts("c").Caller(), "ana", "your part")
+			},
+			func(w *world) {
+				taken := w.take("ana", parley.Take{Waking: true})
+				w.updates("ana", taken.Messages[0].Task, parley.TaskChange{Status: parley.TaskCompleted})
+				live := get[[]parley.Run](w)(w.Runs(ctx, user, parley.RunFilter{Agent: "c", Live: true}))
+				get[parley.Run](w)(w.FinishRun(ctx, live[0].ID, parley.Result{Text: "wait"}, nil))
+				w.answers("c", "seen to")
+			},
+		},
+		"an approval": {
+			func(w *world, b *hub.Assignment) {
+				w.change("b", func(a *parley.Agent) { a.Manager, a.Mode = "ana", parley.ModeSupervised })
+				w.holds(w.contacts(b.Caller(), notifies("c", "x")))
+			},
+			func(w *world) {
+				list := get[[]parley.Approval](w)(w.Approvals(ctx, user, parley.ApprovalFilter{}))
+				w.decides("ana", list[0].ID, parley.Decision{Approve: true})
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := trio(t)
+			w.attached("ana")
+			defer w.there("ana")()
+			a := w.asks(as("ana"), "b", "what is it?")
+			b := w.starts("b")
+			w.clock.advance(7 * time.Second)
+			a.waits()
+			c.needs(w, b)
+			same(t, "heard", []any{a.hears(), a.made.Outcome}, []any{"E004 Error: b " + late, parley.ContactLate})
+			w.finish(b, "working on it")
+			c.then(w)
+			w.answers("b", "it is 42")
+			same(t, "brought", w.calledBack("ana"), []string{"Response from b: it is 42"})
+			w.sound()
+		})
+	}
+}
+
+// The same goes for a webhook that takes one call at a time. Whoever can begin another run waits on.
+func TestAskIsLateAtOnceWhereItsAnswerNeedsTheOnlySlot(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	w.addWith(parley.RuntimeWebhook, "hook")
+	w.change("hook", func(a *parley.Agent) { a.Concurrency = 1 })
+	run := w.working("hook")
+	a := w.asks(run.Caller(), "b", "what is it?")
+	b := w.starts("b")
+	w.delegates(b.Caller(), "hook", "your part")
+	same(t, "heard", []any{parley.CodeOf(a.err), a.hears() != "", a.made.Outcome}, []any{parley.Code(""), true, parley.ContactLate})
+	w.finish(run, "later, then")
+	w.finish(b, "working on it")
+	w.answers("hook", "done")
+	w.answers("b", "it is 42")
+	same(t, "brought", w.calledBack("hook"), []string{"Response from b: it is 42"})
+	other := w.asks(w.working("a").Caller(), "b", "what is it?")
+	b = w.starts("b")
+	w.delegates(b.Caller(), "a", "your part")
+	w.finish(b, "working on it")
+	other.waits()
+	w.answers("a", "done")
+	w.answers("b", "43")
+	same(t, "heard", other.hears(), "Response from b: 43")
+}
+
+// So many asks to one agent may be parked, and no more.
+func TestParkedAsksAreBounded(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	open := w.asks(w.working("a").Caller(), "b", "one more?")
+	b := w.starts("b")
+	w.ok(w.db.Update(ctx, func(tx parley.Tx) error {
+		for range 256 {
+			m := open.request
+			m.ID, m.IdempotencyKey = uuid.NewString(), ""
+			var err error
+			if m.Seq, err = tx.Messages().NextSeq(); err != nil {
+				return err
+			}
+			m.Checksum = m.Seal(m.BodyDigest())
+			if err := tx.Messages().Insert(m); err != nil {
+				return err
+			}
+			err = tx.Waits().Insert(parley.Wait{
+				ID: uuid.NewString(), Message: m.ID, Waiter: "a", Target: "b", Ask: true, State: parley.WaitLate, Since: began, Until: began, Work: "task-9999",
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	_, err := w.Contact(ctx, b.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "c", Message: "find out"})
+	same(t, "to park another", []any{parley.CodeOf(err), parley.AsError(err).Message},
+		[]any{parley.Unavailable, "256 asks to b wait for other work already, and no more can"})
+	same(t, "tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 0)
+	w.finish(b, "without c, then")
+	same(t, "heard", open.hears(), "Response from b: without c, then")
+	w.isRefused(parley.Unavailable, w.contacts(user, asks("b", "another?")))
+}
