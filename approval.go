@@ -48,6 +48,9 @@ type Approval struct {
 	Source       string `json:"source"`
 }
 
+// Refused says that the call was approved, and refused when it was made: Failure says why.
+func (a Approval) Refused() bool { return a.State == ApprovalWithdrawn && a.Failure != nil }
+
 // ApprovalFilter selects approvals for a list, the newest first.
 type ApprovalFilter struct {
 	State  ApprovalState // none: all

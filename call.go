@@ -59,6 +59,9 @@ type Receipt struct {
 	Deliveries []Delivery `json:"deliveries,omitempty"`
 	Notices    []string   `json:"notices,omitempty"`
 	Duplicate  bool       `json:"duplicate,omitempty"` // the key was used before; this is the first message
+
+	// Asker is who has asked what this replies to, and is told by its ask instead of a delivery. A notice says how.
+	Asker string `json:"asker,omitempty"`
 }
 
 // Shown is a message with what has become of it.

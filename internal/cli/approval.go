@@ -52,7 +52,7 @@ func (a *app) approvalList() *cobra.Command {
 			column[parley.Approval]{"agent", func(p parley.Approval) string { return p.Agent }},
 			column[parley.Approval]{"what", whatIsHeld},
 			column[parley.Approval]{"since", func(p parley.Approval) string { return a.lately(p.CreatedAt) }},
-			column[parley.Approval]{"state", func(p parley.Approval) string { return string(p.State) }},
+			column[parley.Approval]{"state", stateOf},
 			column[parley.Approval]{"decides", decidedBy},
 			column[parley.Approval]{"note", func(p parley.Approval) string { return p.Note }},
 		)
@@ -76,6 +76,14 @@ func whatIsHeld(p parley.Approval) string {
 		what += ` "` + cut(oneLine(text), 60) + `"`
 	}
 	return what
+}
+
+// stateOf is the state of a call; of one that was approved, and refused when it was made, with that.
+func stateOf(p parley.Approval) string {
+	if p.Refused() {
+		return string(p.State) + " (refused)"
+	}
+	return string(p.State)
 }
 
 // decidedBy is who has decided about a call, or is to.
@@ -107,13 +115,16 @@ func (a *app) approvalShow() *cobra.Command {
 func (a *app) showApproval(p parley.Approval) {
 	a.text(p.Summary)
 	a.words("")
-	fields := []string{"state", string(p.State), "because of", p.Rule, "since", a.moment(p.CreatedAt)}
+	fields := []string{"state", stateOf(p), "because of", p.Rule, "since", a.moment(p.CreatedAt)}
 	if p.State == parley.ApprovalPending {
 		fields = append(fields, "expires", a.maybe(p.ExpiresAt), "decides", deciderOf(p))
 	} else {
 		fields = append(fields, "decided by", p.DecidedBy, "decided", a.maybe(p.DecidedAt), "note", p.Note)
 	}
-	if p.Failure != nil {
+	switch {
+	case p.Refused():
+		fields = append(fields, "refused", p.Failure.Error())
+	case p.Failure != nil:
 		fields = append(fields, "error", p.Failure.Error())
 	}
 	a.fields(fields...)
@@ -138,7 +149,10 @@ func (a *app) decide(verb, done, short string, approve bool) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if decided.Failure != nil {
+			switch {
+			case decided.Refused():
+				a.say("note: the call was refused when it was made: %s", decided.Failure)
+			case decided.Failure != nil:
 				a.say("note: it could not be done: %s", decided.Failure)
 			}
 			return a.done(decided, done, decided.Agent, decided.ID)

@@ -135,7 +135,9 @@ func (a *app) refused(r parley.Receipt) (err error) {
 
 // toNobody says where a message is that was for nobody.
 func (a *app) toNobody(ctx context.Context, c *client.Client, r parley.Receipt) error {
-	a.say("note: nobody was woken; mention somebody with @")
+	if r.Asker == "" { // who is told by its ask, as a notice has said
+		a.say("note: nobody was woken; mention somebody with @")
+	}
 	return a.one(r, func() {
 		title := r.Message.Conversation
 		if view, err := c.Conversation(ctx, title); err == nil {

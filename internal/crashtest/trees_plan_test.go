@@ -116,6 +116,13 @@ var crew = []member{
 	{leaver, parley.RuntimeScript, 2},
 }
 
+// watched are the contacts that need an approval.
+var watched = []parley.Permission{
+	{Agent: "ada", Target: "cleo", Effect: parley.EffectAllow, RequiresApproval: true},
+	{Agent: "dan", Target: "ben", Effect: parley.EffectAllow, RequiresApproval: true},
+	{Agent: "hook", Target: "ada", Effect: parley.EffectAllow, RequiresApproval: true},
+}
+
 // text is a knot as it travels.
 func (k knot) text() string {
 	raw, err := json.Marshal(k)

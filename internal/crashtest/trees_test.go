@@ -26,10 +26,10 @@ const (
 
 var owner = hub.Caller{Agent: parley.Owner, Source: "cli"}
 
-// TestNobodyWaitsForEver plays random trees of asks and delegations, in which agents fail, hang and are slow, while tasks
-// and runs are cancelled, tasks given again and to others, agents stopped, paused, put to sleep and removed, and the hub
-// is killed. In the end everybody who
-// waited was told one thing, each task has ended with one callback, and nothing is left open.
+// TestNobodyWaitsForEver plays random trees of asks and delegations, in which agents fail, hang and are slow, delegate and
+// are held while they answer, while tasks and runs are cancelled, tasks given again and to others, agents stopped, paused,
+// put to sleep and removed, and the hub is killed. In the end everybody who waited was told one thing, once, each task has
+// ended with one callback, and nothing is left open.
 func TestNobodyWaitsForEver(t *testing.T) {
 	t.Parallel()
 	trees := allTrees / 10
@@ -63,6 +63,11 @@ func newGrove(t *testing.T, home string, seed uint64) *grove {
 			t.Fatal(err)
 		}
 	}
+	for _, p := range watched {
+		if _, err := g.live().Permit(t.Context(), owner, p); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return g
 }
 
@@ -93,7 +98,7 @@ func (g *grove) campaign() {
 	if calls := g.calls.Load(); calls != g.freed.Load()+g.cut.Load() {
 		g.t.Errorf("%d calls, %d returned and %d died", calls, g.freed.Load(), g.cut.Load())
 	}
-	g.t.Logf("%d contacts, %d died with their hub", g.calls.Load(), g.cut.Load())
+	g.t.Logf("%d contacts, %d died with their hub; %d asks were parked", g.calls.Load(), g.cut.Load(), g.parked.Load())
 	g.ends.Range(func(what, n any) bool {
 		g.t.Logf("%s: %d", what, n.(*atomic.Int64).Load())
 		return true
@@ -216,6 +221,16 @@ func (g *grove) open() (open []string) {
 			if err = errors.Join(err, askErr); asked > 0 {
 				open = append(open, fmt.Sprintf("asks to %s: %d", m.id, asked))
 			}
+			parked, parkErr := tx.Waits().Parked(m.id)
+			err = errors.Join(err, parkErr)
+			for _, w := range parked {
+				open = append(open, fmt.Sprintf("ask %s of %s to %s: %s, parked as %s", w.Message, w.Waiter, m.id, w.State, w.Work))
+			}
+			held, heldErr := tx.Approvals().Pending(m.id)
+			err = errors.Join(err, heldErr)
+			for _, a := range held {
+				open = append(open, fmt.Sprintf("approval %s of %s: %s, in %s", a.ID, a.Agent, a.State, a.Task))
+			}
 		}
 		return errors.Join(err, taskErr, inboxErr)
 	})
@@ -285,7 +300,14 @@ func (g *grove) judgeAsk(tx parley.Tx, m parley.Message, book ledger) error {
 	if err != nil {
 		return err
 	}
+	if w.Work != "" {
+		g.parked.Add(1)
+	}
+	if err := g.judgeAnswer(tx, w); err != nil {
+		return err
+	}
 	_, promised := g.late.Load(m.ID)
+	promised = promised && !cancelled(tx, w.Run)
 	if over := w.State.Ended() || w.State == parley.WaitAbandoned; !over || promised && w.Callback == "" {
 		g.t.Errorf("the ask %s of %s to %s is %s; promised %v, callback %q", m.ID, m.From, m.To, w.State, promised, w.Callback)
 	}
@@ -296,12 +318,37 @@ func (g *grove) judgeAsk(tx parley.Tx, m parley.Message, book ledger) error {
 	return nil
 }
 
+// judgeAnswer requires that whoever has asked got the answer by the ask alone, and that a parked ask has ended as its task
+// has.
+func (g *grove) judgeAnswer(tx parley.Tx, w parley.Wait) error {
+	if w.Answer != "" {
+		if d, err := tx.Deliveries().Get(w.Answer, w.Waiter); !errors.Is(err, parley.ErrNotFound) {
+			g.t.Errorf("the answer %s to the ask %s was also delivered to %s: %s, %v", w.Answer, w.Message, w.Waiter, d.State, err)
+		}
+	}
+	if w.Work == "" {
+		return nil
+	}
+	t, err := tx.Tasks().Get(w.Work)
+	if again := g.again[t.ID] > 0; err == nil && (!w.State.Ended() || !again && w.Failure == nil && t.Status != parley.TaskCompleted) {
+		g.t.Errorf("the ask %s of %s to %s is %s, and its task %s is %s", w.Message, w.Waiter, w.Target, w.State, t.ID, t.Status)
+	}
+	return err
+}
+
+// cancelled says that somebody has cancelled a run: then nobody brings it what it asked for.
+func cancelled(tx parley.Tx, run string) bool {
+	r, err := tx.Runs().Get(run)
+	return err == nil && r.State == parley.RunCancelled && r.Cancel != ""
+}
+
 func (g *grove) judgeTask(tx parley.Tx, m parley.Message, book ledger) error {
 	task, err := tx.Tasks().Get(m.Task)
 	if err != nil {
 		return err
 	}
 	own := task.Assignee == task.Requester && task.Parent == "" // given to who asked for it: nobody else waits
+	own = own || task.Source == parley.TaskFromAsk              // whoever asked is told by the ask
 	if n := book.tasks[task.ID]; !task.Status.Ended() || n > 1+g.again[task.ID] || !own && (n < 1 || task.Callback == "") {
 		g.t.Errorf("%s of %s for %s is %s; %d callbacks", task.ID, task.Assignee, task.Requester, task.Status, n)
 	}

@@ -29,12 +29,13 @@ type grove struct {
 	mu   sync.Mutex // guards life while it is replaced
 	life *life
 
-	calls atomic.Int64   // contacts made
-	freed atomic.Int64   // contacts that returned
-	cut   atomic.Int64   // contacts whose caller died with its hub
-	ends  sync.Map       // what callers were told, in short, and how often
-	again map[string]int // how often a task was given again after its end, at most; by its id
-	late  sync.Map       // requests of which the caller was told that the answer will come
+	calls  atomic.Int64   // contacts made
+	freed  atomic.Int64   // contacts that returned
+	cut    atomic.Int64   // contacts whose caller died with its hub
+	ends   sync.Map       // what callers were told, in short, and how often
+	again  map[string]int // how often a task was given again after its end, at most; by its id
+	parked atomic.Int64   // asks that have become tasks
+	late   sync.Map       // requests of which the caller was told that the answer will come
 }
 
 // life is one process of the hub, from its start to its end.
@@ -87,6 +88,7 @@ func (g *grove) begin() {
 	g.life = l
 	g.mu.Unlock()
 	l.callers.Go(func() { g.session(l) })
+	l.callers.Go(func() { g.decides(l) })
 }
 
 // end kills the process: nothing that is not on disk by now gets there.
@@ -222,6 +224,23 @@ func (g *grove) count(how parley.Pattern, o parley.ContactOutcome, err error) {
 	}
 	n, _ := g.ends.LoadOrStore(what, new(atomic.Int64))
 	n.(*atomic.Int64).Add(1)
+}
+
+// decides is the owner, who looks now and then at what is to be approved, and approves most of it.
+func (g *grove) decides(l *life) {
+	for n := 0; l.ctx.Err() == nil; linger(l.ctx, 37*time.Second) {
+		list, err := l.Approvals(l.ctx, owner, parley.ApprovalFilter{State: parley.ApprovalPending, Limit: 1000})
+		if err != nil {
+			continue
+		}
+		for _, a := range list {
+			n++
+			_, err := l.Decide(l.ctx, owner, a.ID, parley.Decision{Approve: n%4 > 0}) // it may be withdrawn meanwhile
+			if parley.CodeOf(err) == parley.Internal && !l.dead.Load() {
+				g.t.Errorf("a decision ended with %v", err)
+			}
+		}
+	}
 }
 
 // session is the client of the attached agent: it takes one thing after the other, and does what it says.

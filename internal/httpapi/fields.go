@@ -252,6 +252,7 @@ var fields = map[string]string{
 	"NewConversation.private": "Only its members may read it.",
 	"NewConversation.with":    "Who takes part beside the caller.",
 
+	"Receipt.asker":     "Who has asked what this replies to, and is told by its ask instead of a delivery. A notice says how.",
 	"Receipt.duplicate": "The key was used before; this is the first message.",
 	"Receipt.message":   "The message as it is stored.",
 	"Receipt.notices":   "What its sender should know.",
@@ -260,6 +261,7 @@ var fields = map[string]string{
 	"Run.answer":     "The message it ended with.",
 	"Run.attempt":    "The how manieth it is for what woke it, from 1.",
 	"Run.cancel":     "Why it is to end, once somebody wants it to.",
+	"Run.ask":        "It answers an ask: in a slot of its own, and in a fresh session.",
 	"Run.chain":      "Automatic wakes in a row that led to it.",
 	"Run.created_at": "When it was given out.",
 	"Run.deadline":   "When it is ended.",

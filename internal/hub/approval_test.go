@@ -292,12 +292,18 @@ func TestRefusalAtExecutionIsTheOutcome(t *testing.T) {
 			w.finish(run, "")
 			c.before(w)
 			done := w.decides("boss", a.ID, parley.Decision{Approve: true})
-			if done.State != parley.ApprovalExecuted || done.Failure == nil || done.Failure.Code != c.code {
+			if done.State != parley.ApprovalWithdrawn || !done.Refused() || done.Failure.Code != c.code || done.ExecutedAt != nil {
 				t.Errorf("it is %+v", done)
 			}
+			same(t, "as it is listed", get[[]parley.Approval](w)(w.Approvals(ctx, user, parley.ApprovalFilter{State: parley.ApprovalWithdrawn}))[0].Refused(), true)
 			outcomes := w.said(dm, parley.System)
-			if len(outcomes) != 1 || !strings.HasPrefix(outcomes[0].Content.Text, "Error: ") {
+			if len(outcomes) != 1 || !strings.HasPrefix(outcomes[0].Content.Text, "Error: boss approved this, but it was refused when it was made: "+done.Failure.Message) {
 				t.Errorf("intern is told %+v", outcomes)
+			}
+			same(t, "audited", strings.Contains(actsOf(w.audited()), "approval.approved approval.refused"), true)
+			_, err := w.Decide(ctx, user, a.ID, parley.Decision{})
+			if !strings.HasSuffix(parley.AsError(err).Message, ", and the call was refused: "+done.Failure.Message) {
+				t.Errorf("who comes later is told %v", err)
 			}
 			w.sound()
 		})

@@ -29,7 +29,7 @@ func (h *Hub) Decide(ctx context.Context, caller Caller, id string, d parley.Dec
 	}
 	// Nothing of the call remains. What is left is to say why.
 	err = h.update(ctx, caller, opDecideApproval, func(s *scene) (err error) {
-		a, _, err = s.decide(caller, id, d, func(*scene, parley.Approval) (returned, error) { return returned{failure: failure}, nil })
+		a, _, err = s.decide(caller, id, d, refusedWith(failure))
 		return err
 	})
 	return a, err
@@ -40,6 +40,12 @@ type returned struct {
 	text    string
 	failure *parley.Error
 	waits   bool // it is an ask: what it returns comes later
+	refused bool // it was not made, and failure says why
+}
+
+// refusedWith is an execution of a call that is known to be refused.
+func refusedWith(why *parley.Error) execution {
+	return func(*scene, parley.Approval) (returned, error) { return returned{failure: why, refused: true}, nil }
 }
 
 // execution makes an approved call, as its agent.
@@ -62,8 +68,7 @@ func (h *Hub) prepareCall(ctx context.Context, caller Caller, id string, d parle
 	as := Caller{Agent: a.Agent, Source: a.Source, Approved: true}
 	call, err := tool.prepare(ctx, h, as, a.Call.Args)
 	if err != nil {
-		refused := parley.AsError(err)
-		return func(*scene, parley.Approval) (returned, error) { return returned{failure: refused}, nil }, nil
+		return refusedWith(parley.AsError(err)), nil
 	}
 	return call, nil
 }
@@ -108,6 +113,9 @@ func decidedAlready(a parley.Approval) error {
 			word = "approved"
 		}
 		what = fmt.Sprintf("approval %s was %s by %s at %s", a.ID, word, a.DecidedBy, a.DecidedAt.Format(time.RFC3339))
+	}
+	if a.Refused() {
+		what += ", and the call was refused: " + a.Failure.Message
 	}
 	return parley.Errorf(parley.BadInput, "%s", what).Because(parley.Conflict).Suggest("the first answer stands")
 }
@@ -156,6 +164,9 @@ func (s *scene) execute(a parley.Approval, call execution) (after parley.Approva
 	}
 	if a.Task = now.Task; out.waits { // which the call may have been given
 		return a, false, nil
+	}
+	if out.refused {
+		return a, false, s.tellRefused(&a, out.failure)
 	}
 	return a, false, s.tellExecuted(&a, out.text, out.failure)
 }

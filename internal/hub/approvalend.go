@@ -175,6 +175,24 @@ func (s *scene) tellDenied(a *parley.Approval) error {
 	return s.tellOutcome(a, text)
 }
 
+// tellRefused ends a call that was approved, and refused when it was made: its agent has lost the right since, or it is
+// too deep, or its target cannot be reached. It was never executed.
+func (s *scene) tellRefused(a *parley.Approval, why *parley.Error) error {
+	text := fmt.Sprintf("Error: %s approved this, but it was refused when it was made: %s", a.DecidedBy, why.Message)
+	if why.Suggestion != "" {
+		text += " (" + why.Suggestion + ")"
+	}
+	err := s.stepApproval(a, parley.ApprovalWithdrawn, func(a *parley.Approval) { a.Result, a.Failure = s.hub.fitting(text), why })
+	if err != nil {
+		return err
+	}
+	err = s.audit("approval.refused", a.ID, map[string]any{"agent": a.Agent, "target": a.Target, "tool": a.Call.Tool, "error": why.Message})
+	if err != nil {
+		return err
+	}
+	return s.tellOutcome(a, text)
+}
+
 // tellExecuted ends an approved call with what it has returned.
 func (s *scene) tellExecuted(a *parley.Approval, text string, failure *parley.Error) error {
 	if text == "" && failure != nil {

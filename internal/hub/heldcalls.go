@@ -101,9 +101,12 @@ func prepareContact(_ context.Context, _ *Hub, as Caller, c parley.Contact) (exe
 		case !wait.State.Ended():
 			return returned{waits: true}, nil
 		default: // it was made meanwhile, with the same key
-			var now tidings
-			if now, err = s.tidings(*wait); err == nil {
-				told, err = now.outcome(*wait, told)
+			now, err := s.tidings(*wait)
+			if err != nil {
+				return returned{}, err
+			}
+			if told, err = now.outcome(*wait, told); err != nil {
+				return returned{failure: parley.AsError(err)}, nil
 			}
 		}
 		return returned{text: told.Text}, err

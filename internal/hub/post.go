@@ -169,7 +169,8 @@ func (s *scene) post(p post) (parley.Receipt, error) {
 	if err := s.hideFrom(where.Conversation, audience, &receipt); err != nil {
 		return parley.Receipt{}, err
 	}
-	if audience, err = s.withoutAsker(p, m, parent, audience); err != nil {
+	audience, ask, err := s.withoutAsker(p, m, parent, audience)
+	if err != nil {
 		return parley.Receipt{}, err
 	}
 	if audience, err = s.addressed(p, m, audience); err != nil {
@@ -195,6 +196,9 @@ func (s *scene) post(p post) (parley.Receipt, error) {
 		return parley.Receipt{}, err
 	}
 	if err := s.callbackNotice(m, &receipt); err != nil {
+		return parley.Receipt{}, err
+	}
+	if err := s.tellAnswerer(ask, &receipt); err != nil {
 		return parley.Receipt{}, err
 	}
 	return receipt, s.act(p, order, receipt)

@@ -3,7 +3,6 @@ package hub
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -76,34 +75,6 @@ func (s *scene) unblock(run string) error {
 	return s.step(&r, parley.RunRunning, nil)
 }
 
-// withoutAsker takes whoever has asked out of those whom the answer to the ask reaches: it gets it by the ask. What a run
-// ends with does not reach it anyway: see waitersFor.
-func (s *scene) withoutAsker(p post, m parley.Message, parent *parley.Message, audience []parley.Reach) ([]parley.Reach, error) {
-	w, open, err := s.askedFor(p, m, parent)
-	if err != nil || !open || w.Waiter == m.From {
-		return audience, err
-	}
-	return slices.DeleteFunc(audience, func(r parley.Reach) bool { return r.Agent == w.Waiter }), nil
-}
-
-// askedFor is the ask that a message says something to, if it has not ended: one that it replies to, or that its task
-// answers.
-func (s *scene) askedFor(p post, m parley.Message, parent *parley.Message) (w parley.Wait, open bool, err error) {
-	switch {
-	case p.answers:
-		return w, false, nil
-	case parent != nil && isAsk(*parent):
-		w, err = s.Waits().Ask(parent.ID)
-		return w, err == nil && !w.State.Ended(), ignoreNotFound(err)
-	case m.Task != "" && !p.request:
-		return s.askOf(m.Task)
-	case parent != nil && parent.From == parley.System && p.by != nil && p.by.Task == parent.Task: // of what woke it
-		return s.askOf(parent.Task)
-	default:
-		return w, false, nil
-	}
-}
-
 // askEnded is called when the delivery of an ask has settled: that ends the ask, unless it is parked and this is no
 // answer.
 func (s *scene) askEnded(d parley.Delivery) error {
@@ -173,22 +144,6 @@ func (s *scene) waitOver(w parley.Wait, failure *parley.Error) error {
 		return err
 	}
 	return s.approvedAskEnded(w, failure)
-}
-
-// answerTo is who has answered an ask, and the text, if there is one. That is whom it asked, unless the work was given to
-// somebody else.
-func (s *scene) answerTo(w parley.Wait) (who parley.Agent, text string, err error) {
-	from := w.Target
-	if w.Answer != "" {
-		m, err := s.Messages().Get(w.Answer)
-		if err == nil {
-			from, text = m.From, spoken(m.Content)
-		} else if !errors.Is(err, parley.ErrNotFound) {
-			return who, "", err
-		}
-	}
-	who, err = s.Agents().Find(from)
-	return who, text, err
 }
 
 // bringAnswer brings what has come of an ask to whoever has not waited for it, once.

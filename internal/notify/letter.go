@@ -54,6 +54,10 @@ func decision(a parley.Approval) string {
 	case parley.ApprovalExpired:
 		return "Nobody decided in time."
 	case parley.ApprovalWithdrawn:
+		if a.Refused() {
+			why, _ := clip(plain.Line(a.Failure.Message), 300)
+			return "Approved by " + a.DecidedBy + ", but refused when it was made: " + why + "." + noted(a)
+		}
 		return "It is not needed any more."
 	default:
 		return "It waits for a decision."

@@ -1,0 +1,93 @@
+package hub_test
+
+import (
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+// A held delegation hangs under a task of the run that wanted it, though that has ended by the time it is approved, and
+// the caller goes on in that task.
+func TestHeldDelegationHangsUnderItsCallersTask(t *testing.T) {
+	t.Parallel()
+	for name, ends := range map[string]bool{"the run has ended": true, "the run goes on": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t, mayLoop)
+			w.office()
+			trigger := w.post(parley.Owner, parley.Draft{Direct: []string{"intern"}, Content: text("Have it checked\nby tomorrow")}).Message
+			run := w.starts("intern")
+			contact := parley.Contact{Pattern: parley.PatternDelegate, Agent: "senior", Message: "Check it"}
+			a := w.holds(w.contacts(run.Caller(), contact))
+			same(t, "before", []any{a.Task, w.run(run.Run.ID).Task}, []any{"", ""})
+			if ends {
+				w.finish(run, "I have asked")
+			}
+			a = w.decides("boss", a.ID, parley.Decision{Approve: true})
+			above := w.task(a.Task)
+			same(t, "the task", []any{above.Title, above.Assignee, above.Requester, above.Message, above.Status},
+				[]any{"Have it checked", "intern", "user", trigger.ID, parley.TaskActive})
+			same(t, "of the run", w.run(run.Run.ID).Task, above.ID)
+			same(t, "under it", len(above.Subtasks), 1)
+			if !ends {
+				w.finish(run, "I have asked")
+			}
+			told := w.starts("intern")
+			same(t, "told in", []any{told.Run.Task, told.Run.Conversation}, []any{above.ID, trigger.Conversation})
+			w.finish(told, "good")
+			w.stands(parley.TaskActive, above.ID)
+			w.answers("senior", "it is right")
+			last := w.starts("intern")
+			same(t, "the result comes in", []any{last.Run.Task, last.Run.Conversation}, []any{above.ID, trigger.Conversation})
+			w.finish(last, "it was checked")
+			w.stands(parley.TaskCompleted, above.ID, above.Subtasks[0])
+			w.idle("intern", "senior")
+			w.sound()
+		})
+	}
+}
+
+// Nothing of the task remains where the delegation is refused.
+func TestRefusedHeldDelegationLeavesNoTask(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.office()
+	run, _ := w.works("intern")
+	a := w.holds(w.contacts(run.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "senior", Message: "Check it"}))
+	w.finish(run, "")
+	w.permit("intern", "senior", parley.EffectDeny)
+	same(t, "refused", w.decides("boss", a.ID, parley.Decision{Approve: true}).Refused(), true)
+	same(t, "tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 0)
+}
+
+// Who answers an ask is told what has come of its answer.
+func TestReplyToAnAskSaysWhatCameOfIt(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, mayLoop)
+	w.dispatched("a", "b", "c")
+	w.attached("ana")
+	defer w.there("ana")()
+	said := func(r parley.Receipt) []any { return []any{r.Asker, r.Notices} }
+	run := w.working("a")
+	waits := w.asks(run.Caller(), "ana", "one?")
+	same(t, "who waits", said(w.reply("ana", waits.request.ID, "yes")), []any{"a", []string{"a gets this as the answer to its ask"}})
+	late := w.asks(run.Caller(), "ana", "two?")
+	late.giveUp()
+	late.hears()
+	w.finish(run, "gave up")
+	same(t, "late", said(w.reply("ana", late.request.ID, "yes")),
+		[]any{"a", []string{"a was told: the answer to its ask was late, and went to it as a callback"}})
+	w.finish(w.starts("a"), "thanks")
+	w.say("user", w.channel("user", "open", "a").ID, "@a go on")
+	other := w.starts("a")
+	left := w.asks(other.Caller(), "ana", "three?")
+	w.fails(other, parley.FailureFinal)
+	same(t, "left", said(w.reply("ana", left.request.ID, "yes")),
+		[]any{"a", []string{"nobody waits for this answer any more: the run of a that asked has ended"}})
+	p := w.asks(user, "b", "four?")
+	b := w.starts("b")
+	w.delegates(b.Caller(), "c", "find out")
+	same(t, "parked", said(w.runPosts(b, parley.Draft{InReplyTo: p.request.ID, Content: text("soon")})),
+		[]any{"user", []string{"user still waits for the answer to its ask, which is the end of " + w.run(b.Run.ID).Task}})
+	same(t, "nobody", said(w.reply("ana", waits.request.ID, "by the way")), []any{"", []string(nil)})
+}
