@@ -31,7 +31,7 @@ func (in *arrival) settleWithin(w aside, m parley.Message) error {
 		return nil
 	}
 	if w.answered.From == m.To { // else it is passed on
-		if err := in.answer(w.answered, m, false); err != nil {
+		if err := in.answer(w.answered, m, nil); err != nil {
 			return err
 		}
 	}

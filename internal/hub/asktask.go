@@ -84,19 +84,23 @@ func (s *scene) answering(r parley.Run) (a answering, err error) {
 	return a, err
 }
 
-// postpones says that what a delivery's recipient says is not the answer to the ask: the ask is parked, and its task is
-// open. A webhook may answer later by the API, and the hub cannot tell which of its words are the answer: its first
-// reply is.
-func (s *scene) postpones(d parley.Delivery, ofRun bool) (bool, error) {
+// postpones says that what a delivery's recipient says is not the answer to the ask. What a run ends with is none unless
+// the run has the ask: others are woken in the same conversation, and speak there too. Nothing is while the ask is parked
+// and its task is open. But a webhook may answer later by the API, and the hub cannot tell which of its words are the
+// answer: its first reply is.
+func (s *scene) postpones(d parley.Delivery, run *parley.Run) (bool, error) {
 	if d.Purpose != parley.PurposeAsk {
 		return false, nil
+	}
+	if run != nil && d.Lease != run.ID {
+		return true, nil
 	}
 	w, err := s.Waits().Ask(d.Message)
 	if err != nil || w.State.Ended() || w.Work == "" {
 		return false, ignoreNotFound(err)
 	}
 	recipient, err := s.Agents().Find(d.Recipient)
-	if err != nil || !ofRun && (!recipient.Dispatched() || recipient.Runtime == parley.RuntimeWebhook) {
+	if err != nil || run == nil && (!recipient.Dispatched() || recipient.Runtime == parley.RuntimeWebhook) {
 		return false, err
 	}
 	t, err := s.Tasks().Get(w.Work)

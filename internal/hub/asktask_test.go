@@ -278,6 +278,22 @@ func TestReplyWhileTheTaskGoesOnIsNoAnswer(t *testing.T) {
 	w.idle("a", "b", "c")
 }
 
+// A run that something else has woken in the conversation of the ask does not answer it, whatever it ends with.
+func TestTextOfACallbackRunIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	w := trio(t, briefly)
+	a := w.turnsTo(user, parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "what is it?", Wait: time.Hour})
+	b := w.starts("b")
+	w.asks(b.Caller(), "c", "do you know?").hears() // which is late
+	w.answers("c", "42")
+	other := w.starts("b")
+	same(t, "woken by", textsOf(other.Messages), []string{"Response from c: 42"})
+	w.finish(other, "I have read it")
+	a.waits()
+	w.finish(b, "it is 42")
+	same(t, "heard", a.hears(), "Response from b: it is 42")
+}
+
 // Of those whose runs are not the hub's the first reply is the answer: a session, a person, and a webhook, whatever it has
 // delegated.
 func TestFirstReplyOfOthersIsTheAnswer(t *testing.T) {

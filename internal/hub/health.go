@@ -97,7 +97,7 @@ func (s *scene) answerCheck(a parley.Agent, check parley.Message) error {
 	if err != nil {
 		return err
 	}
-	return s.answer(&check, m, false)
+	return s.answer(&check, m, nil)
 }
 
 // runsExamined are how many of its runs say how an agent is, and failuresTooMany how many of them in a row must

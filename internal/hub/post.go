@@ -82,6 +82,14 @@ type post struct {
 	spread []parley.Reach // whom it reaches where it is for everybody
 }
 
+// ending is the run that ends with a post, or nil.
+func (p *post) ending() *parley.Run {
+	if !p.answers {
+		return nil
+	}
+	return p.by
+}
+
 func (p *post) compose() error {
 	if p.source == "" {
 		p.source = "api"
@@ -186,7 +194,7 @@ func (s *scene) post(p post) (parley.Receipt, error) {
 	if receipt.Deliveries, err = s.deliver(m, audience); err != nil {
 		return parley.Receipt{}, err
 	}
-	if err := s.answer(parent, m, p.answers); err != nil {
+	if err := s.answer(parent, m, p.ending()); err != nil {
 		return parley.Receipt{}, err
 	}
 	if err := s.settleArchive(where, parent); err != nil {

@@ -236,15 +236,15 @@ func (s *scene) settle(d *parley.Delivery, how parley.Outcome) error {
 	case how.Answer == "":
 		return s.move(d, parley.DeliveryAcked, nil)
 	}
-	if waits, err := s.postpones(*d, false); err != nil || waits {
+	if waits, err := s.postpones(*d, nil); err != nil || waits {
 		return errors.Join(err, s.move(d, parley.DeliveryAcked, nil))
 	}
 	return s.move(d, parley.DeliveryAnswered, func(d *parley.Delivery) { d.Answer = how.Answer })
 }
 
-// answer marks what a message answers: its sender's delivery of the message it replies to. ofRun says that a run ends with
-// it.
-func (s *scene) answer(parent *parley.Message, m parley.Message, ofRun bool) error {
+// answer marks what a message answers: its sender's delivery of the message it replies to. The run is the one that ends
+// with it, if one does.
+func (s *scene) answer(parent *parley.Message, m parley.Message, run *parley.Run) error {
 	if parent == nil || parent.From == m.From {
 		return nil
 	}
@@ -255,7 +255,7 @@ func (s *scene) answer(parent *parley.Message, m parley.Message, ofRun bool) err
 	if err != nil {
 		return err
 	}
-	if waits, err := s.postpones(d, ofRun); err != nil || waits {
+	if waits, err := s.postpones(d, run); err != nil || waits {
 		return err
 	}
 	return s.markAnswered(&d, m.ID)

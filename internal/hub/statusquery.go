@@ -71,7 +71,7 @@ func (s *scene) answerQuery(a parley.Agent, request parley.Message, named string
 	if err != nil {
 		return err
 	}
-	return s.answer(&request, m, false)
+	return s.answer(&request, m, nil)
 }
 
 func (s *scene) openTasksOf(a parley.Agent) ([]openTask, error) {
