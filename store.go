@@ -571,7 +571,7 @@ type OldMessage struct {
 	Seq       int64
 	CreatedAt time.Time
 	Bytes     int64 // of its body
-	Owed      bool  // a delivery of it is open or a dead letter
+	Owed      bool  // a delivery of it is open or a dead letter, or it is an ask that has not ended
 }
 
 // Erased is what was erased of messages.
@@ -586,8 +586,8 @@ type RetentionStore interface {
 	// Oldest returns what is worth knowing of messages with a seq greater than after, in order, at most
 	// limit.
 	Oldest(after int64, limit int) ([]OldMessage, error)
-	// Erase erases the messages with a seq greater than after and at most upTo, but for those of which a
-	// delivery is open or a dead letter: with their deliveries, their references to artifacts, what the
+	// Erase erases the messages with a seq greater than after and at most upTo, but for those that are
+	// owed: with their deliveries, their references to artifacts, what the
 	// search index has of them, the waits for their answers and the outputs of the runs that they woke or that posted
 	// them. Their conversations stay; the numbers these keep are those of what is left. Tasks and approvals stay
 	// as they are, but do not name them any more.

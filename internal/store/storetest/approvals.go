@@ -60,7 +60,7 @@ func fullApproval(c parley.Conversation, trigger, outcome parley.Message) parley
 		Digest: "digest", Summary: "é\n", Rule: "arya → gendry", Decider: "gendry", RequiresHuman: true, CreatedAt: at(1), ExpiresAt: atp(9),
 		RemindAt: atp(8), DecidedBy: "gendry", DecidedAt: atp(3), Note: "fine", ExecutedAt: atp(4), Result: "done",
 		Failure: &parley.Error{Code: parley.TimedOut, Message: "late"}, Outcome: outcome.ID, Run: newID(), Conversation: c.ID, Task: "task-4",
-		Trigger: trigger.ID, TraceID: newID(), Hops: 5, Source: "runtime",
+		Trigger: trigger.ID, TraceID: newID(), Hops: 5, Depth: 2, Source: "runtime",
 	}
 }
 
@@ -78,7 +78,7 @@ func approvalPut(f *fixture) {
 	f.approvals(a, other)
 	changed := newApproval("changed")
 	changed.ID, changed.Agent, changed.Target, changed.State = a.ID, "gendry", "arya", parley.ApprovalDenied
-	changed.CreatedAt, changed.Hops, changed.Task = at(50), 9, "task-5"
+	changed.CreatedAt, changed.Hops, changed.Depth, changed.Task = at(50), 9, 9, "task-5"
 	f.update(func(tx parley.Tx) error { return tx.Approvals().Put(changed) })
 	plain := a
 	plain.Task, plain.State, plain.Decider, plain.ExpiresAt, plain.RemindAt, plain.DecidedBy = "task-5", parley.ApprovalDenied, "", nil, nil, ""

@@ -169,13 +169,23 @@ func retentionOwed(f *fixture) {
 		}
 		f.same(one.text+" is owed", f.oldest(m.Seq-1, 1)[0].Owed, one.owed)
 	}
+	for n, state := range []parley.WaitState{parley.WaitWaiting, parley.WaitLate, parley.WaitAbandoned, parley.WaitAnswered, parley.WaitFailed} {
+		m := f.post(newMessage(c.ID, "arya", fmt.Sprint("asked", n)))
+		ask := newAsk(m.ID, "arya", "gendry")
+		ask.State = state
+		f.waits(ask)
+		if !state.Ended() {
+			kept = append(kept, m.Content.Text)
+		}
+		f.same(m.Content.Text+" is owed", f.oldest(m.Seq-1, 1)[0].Owed, !state.Ended())
+	}
 	inbox := func() parley.Inbox {
 		f.Helper()
 		return read(f, func(tx parley.Tx) (parley.Inbox, error) { return tx.Queue().Inbox("sansa") })
 	}
 	before := inbox()
 	f.same("open", before.Waking, 3)
-	f.same("erased", f.erase(0, 1<<40).Messages, 11-len(kept))
+	f.same("erased", f.erase(0, 1<<40).Messages, 16-len(kept))
 	f.same("kept", words(f.everything().Messages, func(m parley.Message) string { return m.Content.Text }), strings.Join(kept, " "))
 	f.same("inbox", inbox(), before)
 	f.sound()

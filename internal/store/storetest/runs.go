@@ -30,7 +30,7 @@ func newRun(agent, conversation string, triggers ...string) parley.Run {
 
 func fullRun(agent, conversation string, triggers ...string) parley.Run {
 	r := newRun(agent, conversation, triggers...)
-	r.Task, r.Runtime, r.State, r.Attempt, r.Hops, r.Chain = "task-1", "claude", parley.RunFailed, 2, 3, 4
+	r.Task, r.Runtime, r.State, r.Attempt, r.Hops, r.Chain, r.Ask = "task-1", "claude", parley.RunFailed, 2, 3, 4, true
 	r.StartedAt, r.EndedAt, r.Session, r.Answer, r.Cancel = atp(2), atp(3), "séance", newID(), "enough"
 	r.Failure = &parley.Error{Code: parley.Unavailable, Message: "it ended", Recoverable: true, Suggestion: "try again"}
 	r.Usage = parley.Usage{InputTokens: 1 << 40, OutputTokens: 7, Cost: 0.012345678}

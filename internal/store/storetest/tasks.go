@@ -300,7 +300,7 @@ func taskSessions(f *fixture) {
 	session := func(agent, task string) parley.Run {
 		return read(f, func(tx parley.Tx) (parley.Run, error) { return tx.Runs().TaskSession(agent, task) })
 	}
-	f.same("the newest", session("ARYA", "task-1"), made["newest"])
+	f.same("the newest, which has answered an ask", session("ARYA", "task-1"), made["asked"])
 	f.same("of another task", session("arya", "task-2"), made["another task"])
 	f.same("of another agent", session("gendry", "task-1"), made["another agent"])
 	for _, who := range [][2]string{{"arya", "task-3"}, {"gendry", "task-2"}, {"nobody", "task-1"}, {"arya", ""}} {

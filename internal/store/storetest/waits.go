@@ -12,6 +12,7 @@ var waitTests = []test{
 	{"what has ended is waited for by nobody", waitStates},
 	{"waits of a run, of a participant outside of runs and of a process", waitLists},
 	{"asks are due by their time", waitDue},
+	{"asks that have become tasks, and those of a run", waitWork},
 	{"a failed update leaves no wait", waitFailed},
 	{"waits go with their message", waitErasure},
 }
@@ -55,7 +56,7 @@ func waitFields(f *fixture) {
 	c, m := f.room(2)
 	full := parley.Wait{
 		ID: newID(), Message: m[0].ID, Waiter: "arya", Run: newID(), Target: "gendry", Ask: true, Depth: 2, State: parley.WaitLate,
-		Since: at(1), Until: at(2), Approval: newID(), Answer: newID(), Callback: newID(), EndedAt: atp(3), Conversation: c.ID, Task: "task-7",
+		Since: at(1), Until: at(2), Approval: newID(), Answer: newID(), Callback: newID(), EndedAt: atp(3), Conversation: c.ID, Task: "task-7", Work: "task-9",
 		Node: "node-1", Failure: &parley.Error{Code: parley.TimedOut, Message: "é\n", Recoverable: true},
 	}
 	plain := newAsk(m[1].ID, "gendry", "arya")
@@ -194,6 +195,40 @@ func waitDue(f *fixture) {
 	f.same("up to the limit", due(99, 2), []parley.Wait{asks[3], asks[2]})
 }
 
+func waitWork(f *fixture) {
+	_, m := f.room(6)
+	run := newID()
+	parked, ended, late, plain := newAsk(m[0].ID, "arya", "gendry"), newAsk(m[1].ID, "arya", "gendry"), newAsk(m[2].ID, "arya", "gendry"),
+		newAsk(m[3].ID, "arya", "gendry")
+	parked.Work, parked.Run = "task-3", run
+	ended.Work, ended.State, ended.Run = "task-4", parley.WaitAnswered, run
+	late.Work, late.State, late.Run = "task-5", parley.WaitLate, run
+	left, other := newAsk(m[4].ID, "gendry", "arya"), newWait(m[5].ID, "arya", "gendry")
+	left.State, left.Run, left.Work = parley.WaitAbandoned, run, "task-6"
+	other.Run = run // no ask
+	f.waits(parked, ended, late, plain, left, other)
+	working := func(task string) parley.Wait {
+		return read(f, func(tx parley.Tx) (parley.Wait, error) { return tx.Waits().Working(task) })
+	}
+	f.same("of a task", []parley.Wait{working("task-3"), working("task-4")}, []parley.Wait{parked, ended})
+	f.missing("of another task", func(tx parley.Tx) error { return found(tx.Waits().Working("task-7")) })
+	f.missing("of no task", func(tx parley.Tx) error { return found(tx.Waits().Working("nothing")) })
+	of := func(who string) []parley.Wait {
+		return read(f, func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().Parked(who) })
+	}
+	f.same("parked", of("gendry"), []parley.Wait{parked, late})
+	f.same("abandoned", of("arya"), []parley.Wait{left})
+	f.missing("of nobody", func(tx parley.Tx) error { return found(tx.Waits().Parked("nobody")) })
+	by := func(run string) []parley.Wait {
+		return read(f, func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().AskedBy(run) })
+	}
+	f.same("by a run", by(run), []parley.Wait{parked, late})
+	f.same("by none", [][]parley.Wait{by(newID()), by("nothing")}, [][]parley.Wait{{}, nil})
+	plain.Work = "task-8"
+	f.update(func(tx parley.Tx) error { return tx.Waits().Put(plain) })
+	f.same("put", working("task-8"), plain)
+}
+
 func waitFailed(f *fixture) {
 	_, m := f.room(1)
 	f.fails(errOwn, func(tx parley.Tx) error {
@@ -211,7 +246,7 @@ func waitErasure(f *fixture) {
 	old, young := f.posts(1, kept.ID)[0], f.posts(1, kept.ID)[0]
 	buried, plain, erased, stays := newAsk(m[0].ID, "arya", "gendry"), newWait(m[1].ID, "gendry", "arya"), newAsk(old.ID, "arya", "gendry"), newAsk(young.ID, "arya", "gendry")
 	run := newID()
-	buried.Run, stays.Conversation = run, c.ID
+	buried.Run, stays.Conversation, erased.State = run, c.ID, parley.WaitAnswered
 	f.waits(buried, plain, erased, stays)
 	f.bury(c)
 	stays.Conversation = ""
