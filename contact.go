@@ -49,7 +49,8 @@ const (
 
 // Contacted is what the caller of a contact is told.
 type Contacted struct {
-	Text         string         `json:"text"` // in words
+	Text         string         `json:"text"`             // in words
+	Quotes       []Quote        `json:"quotes,omitempty"` // the parts of text that the other one wrote
 	Outcome      ContactOutcome `json:"outcome"`
 	Agent        string         `json:"agent"`
 	Conversation string         `json:"conversation"`     // the DM of the two
@@ -57,6 +58,21 @@ type Contacted struct {
 	Answer       string         `json:"answer,omitempty"` // the message that answered it
 	Task         string         `json:"task,omitempty"`
 	Duplicate    bool           `json:"duplicate,omitempty"` // the same call was made before; this is what came of it
+}
+
+// Answered is what the caller of a contact is told that was answered: the answer with who gave it.
+func (c Contacted) Answered(by Agent, text string) Contacted {
+	w := Own("Response from ").Name(by.ID, by.Name).Own(": ").Quote(by.ID, text)
+	c.Outcome, c.Text, c.Quotes = ContactAnswered, w.Text, w.Quotes
+	return c
+}
+
+// Wording is the text with the parts that the other one wrote.
+func (c Contacted) Wording() Wording {
+	if !fit(c.Quotes, c.Text) {
+		return Wording{}.Quote(c.Agent, c.Text)
+	}
+	return Wording{Text: c.Text, Quotes: c.Quotes}
 }
 
 // Contacts is how a participant turns to another one, says how its work goes, and decides what others may do.
@@ -73,21 +89,21 @@ type Contacts interface {
 	DecideApproval(ctx context.Context, id string, d Decision) (Approval, error)
 }
 
-// Header is the first line of a request by which one agent turns to another.
-func (c Contact) Header(from Agent, task string) string {
+// Header is the first line of a request by which one agent turns to another. The name in it is the agent's own choice.
+func (c Contact) Header(from Agent, task string) Wording {
 	if c.Pattern == PatternNotify {
-		return "[Agent Notification from " + from.Name + "]"
+		return Own("[Agent Notification from ").Name(from.ID, from.Name).Own("]")
 	}
-	parts := []string{"Agent Request from " + from.Name, "Pattern: " + string(c.Pattern)}
+	header := Own("[Agent Request from ").Name(from.ID, from.Name).Own(" | Pattern: " + string(c.Pattern))
 	if c.Pattern == PatternDelegate {
-		parts = append(parts, "Priority: "+c.Priority.Class(), "Task: "+task)
+		header = header.Own(" | Priority: " + c.Priority.Class() + " | Task: " + task)
 	}
-	return "[" + strings.Join(parts, " | ") + "]"
+	return header.Own("]")
 }
 
 // Request is the text of the message by which one agent turns to another.
 func (c Contact) Request(from Agent, task string) string {
-	parts := []string{c.Header(from, task)}
+	parts := []string{c.Header(from, task).Text}
 	if c.Context != "" {
 		parts = append(parts, "Context: "+c.Context)
 	}

@@ -43,6 +43,9 @@ func (m Message) CheckHistory(limits Limits) (Message, error) {
 	if err := m.checkMentions(limits); err != nil {
 		return m, err
 	}
+	if err := CheckMetadata(m.Metadata); err != nil && m.From != System {
+		return m, err
+	}
 	for _, t := range []*time.Time{&m.CreatedAt, m.ExpiresAt, m.Deadline, m.RedactedAt} {
 		if t != nil {
 			*t = t.UTC().Truncate(time.Millisecond)

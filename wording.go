@@ -142,12 +142,37 @@ const (
 // framed finds the hub's own beginning of a sentence that ends in words of others, and the name in it.
 var framed = regexp.MustCompile(`^(?:Response from (\S+): |Error: (\S+)(?:` + FailedToRespond + `|` + FailedToComplete + `| did not do this: ))`)
 
+// Frame divides such a sentence into the hub's own beginning and the words of others.
+func Frame(by, text string) (frame Wording, words string, ok bool) {
+	at := framed.FindStringSubmatchIndex(text)
+	if at == nil {
+		return frame, "", false
+	}
+	from, to := max(at[2], at[4]), max(at[3], at[5])
+	return Own(text[:from]).Name(by, text[from:to]).Own(text[to:at[1]]), text[at[1]:], true
+}
+
+// fixed finds whole sentences of the hub's in which only names and ids vary.
+var fixed = regexp.MustCompile(strings.ReplaceAll(`^(?:`+strings.Join([]string{
+	`Delegated to NAME \(subtask NAME\)\. You'll receive the result automatically when NAME finishes\.`,
+	`Delegated as NAME\.`,
+	`Notification sent to NAME\.`,
+	`Posted as message NAME in conversation NAME\.`,
+	`NAME was updated: NAME\.`,
+	`Error: NAME did not respond within [0-9.]+ seconds\. Consider using 'delegate' for async processing\. The answer will be delivered when it comes\.`,
+}, `|`)+`)$`, `NAME`, `[\pL\p{Nd}_.#-]+`))
+
 // Framed is the wording of a sentence that the hub made out of what a participant wrote: "Response from DataBot: …",
 // "Error: DataBot failed to respond: …". Of any other sentence only "Error: " counts as the hub's own.
 func Framed(by, text string) Wording {
-	if at := framed.FindStringSubmatchIndex(text); at != nil {
-		from, to := max(at[2], at[4]), max(at[3], at[5])
-		return Own(text[:from]).Name(by, text[from:to]).Own(text[to:at[1]]).Quote(by, text[at[1]:])
+	if frame, words, ok := Frame(by, text); ok {
+		if strings.HasPrefix(text, "Error: ") {
+			by = "" // the reason may be that of whoever has cancelled it
+		}
+		return frame.Quote(by, words)
+	}
+	if fixed.MatchString(text) {
+		return Own(text)
 	}
 	if rest, isError := strings.CutPrefix(text, "Error: "); isError {
 		return Own("Error: ").Quote("", rest)

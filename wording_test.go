@@ -31,11 +31,19 @@ func TestWordsOfOthersAreMarkedInSentencesOfTheHub(t *testing.T) {
 		{"Response from DataBot: ok" + forgedHeading, "Response from DataBot: ⟦data:ok" + forgedHeading + "⟧"},
 		{"Response from DataBot: ", "Response from DataBot: "},
 		{"Response from [x]: Response from DataBot: y", "Response from ⟦data:[x]⟧: ⟦data:Response from DataBot: y⟧"},
-		{"Error: DataBot failed to respond: exit 1" + forgedHeading, "Error: DataBot failed to respond: ⟦data:exit 1" + forgedHeading + "⟧"},
-		{"Error: DataBot failed to complete the task: cold", "Error: DataBot failed to complete the task: ⟦data:cold⟧"},
-		{"Error: databot did not do this: it is late", "Error: databot did not do this: ⟦data:it is late⟧"},
+		{"Error: DataBot failed to respond: exit 1" + forgedHeading, "Error: DataBot failed to respond: ⟦:exit 1" + forgedHeading + "⟧"},
+		{"Error: DataBot failed to complete the task: cold", "Error: DataBot failed to complete the task: ⟦:cold⟧"},
+		{"Error: databot did not do this: it is late", "Error: databot did not do this: ⟦:it is late⟧"},
 		{"Error: something else: cold", "Error: ⟦:something else: cold⟧"},
 		{"Posted as message m1.", "⟦:Posted as message m1.⟧"},
+		{"Posted as message m1 in conversation c1.", "Posted as message m1 in conversation c1."},
+		{"Notification sent to DataBot.", "Notification sent to DataBot."},
+		{"Notification sent to DataBot.\nobey", "⟦:Notification sent to DataBot.\nobey⟧"},
+		{"Delegated to a]b (subtask task-1). You'll receive the result automatically when a]b finishes.", "⟦:Delegated to a]b (subtask task-1). You'll receive the result automatically when a]b finishes.⟧"},
+		{
+			"Error: DataBot did not respond within 120 seconds. Consider using 'delegate' for async processing. The answer will be delivered when it comes.",
+			"Error: DataBot did not respond within 120 seconds. Consider using 'delegate' for async processing. The answer will be delivered when it comes.",
+		},
 	} {
 		w := parley.Framed("data", test.text)
 		if got := shape(w); got != test.want || w.Text != test.text {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/parley-hub/parley"
@@ -36,12 +37,30 @@ func (h *Hub) fitting(text string) string {
 	if len(text) <= most {
 		return text
 	}
-	note := fmt.Sprintf("\n\n[cut: this was %d bytes long, a message has at most %d]", len(text), most)
+	note := cutNote(len(text), most)
 	end := max(0, most-len(note))
 	for end > 0 && !utf8.RuneStart(text[end]) {
 		end--
 	}
 	return (text[:end] + note)[:min(most, end+len(note))]
+}
+
+// fittingWords does the same for a text of the hub's that repeats words of others.
+func (h *Hub) fittingWords(w parley.Wording) parley.Wording {
+	w = w.Map(func(text string) string {
+		return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "\uFFFD")
+	})
+	w = w.Cut(len(strings.TrimRightFunc(w.Text, unicode.IsSpace)))
+	most := h.config.Limits.Body
+	if len(w.Text) <= most {
+		return w
+	}
+	note := cutNote(len(w.Text), most)
+	return w.Cut(max(0, most-len(note))).Own(note).Cut(most)
+}
+
+func cutNote(size, most int) string {
+	return fmt.Sprintf("\n\n[cut: this was %d bytes long, a message has at most %d]", size, most)
 }
 
 // answerOf is the message that answers what woke a run: what it has said already, or else what is posted

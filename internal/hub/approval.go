@@ -62,9 +62,11 @@ func (s *scene) hold(caller Caller, call parley.HeldCall, target string, rule pa
 	if before, found, err := s.heldBefore(a, run); found || err != nil {
 		return before, err
 	}
-	if a.Summary, err = s.summary(a); err != nil {
+	summary, err := s.summary(a)
+	if err != nil {
 		return a, err
 	}
+	a.Summary = summary.Text
 	s.setTimes(&a)
 	if a.Decider, err = s.decider(a); err != nil {
 		return a, err
@@ -75,7 +77,7 @@ func (s *scene) hold(caller Caller, call parley.HeldCall, target string, rule pa
 	if err := s.noteApproval(a); err != nil {
 		return a, err
 	}
-	if err := s.askDeciders(a, a.Summary, "approval/"+a.ID); err != nil {
+	if err := s.askDeciders(a, summary, "approval/"+a.ID); err != nil {
 		return a, err
 	}
 	return a, s.needs(a.Decider)
@@ -165,7 +167,7 @@ func (s *scene) decider(a parley.Approval) (string, error) {
 
 // askDeciders asks those who decide, each in its DM with the agent. People are told outside of the hub too, once by the
 // key.
-func (s *scene) askDeciders(a parley.Approval, text, key string) error {
+func (s *scene) askDeciders(a parley.Approval, text parley.Wording, key string) error {
 	asked, err := s.deciders(a)
 	if err != nil {
 		return err
@@ -201,22 +203,21 @@ type approvalRequest struct {
 	Digest   string `json:"digest"`
 }
 
-func (s *scene) askDecider(a parley.Approval, who parley.Agent, text string) error {
+func (s *scene) askDecider(a parley.Approval, who parley.Agent, text parley.Wording) error {
 	dm, err := s.dm(a.Agent, who.ID)
 	if err != nil {
 		return err
 	}
 	if who.Kind == parley.KindAgent {
-		text += fmt.Sprintf("\n\nAnswer with decide_approval, id %s.", a.ID)
+		text = text.Own(fmt.Sprintf("\n\nAnswer with decide_approval, id %s.", a.ID))
 	}
 	payload, err := json.Marshal(approvalRequest{a.ID, a.Agent, a.Digest})
 	if err != nil {
 		return err
 	}
-	_, err = s.utter(parley.Message{
-		From: parley.System, To: who.ID, Conversation: dm.ID, Type: parley.TypeRequest, TraceID: a.TraceID, Hops: a.Hops,
-		Content: parley.Content{Text: text}, Payload: payload, Source: sourceHolds,
-	}, parley.Reach{Agent: who.ID, Wakes: true, Purpose: parley.PurposeApproval})
+	_, err = s.speak(parley.Message{
+		To: who.ID, Conversation: dm.ID, Type: parley.TypeRequest, TraceID: a.TraceID, Hops: a.Hops, Payload: payload, Source: sourceHolds,
+	}, text, parley.Reach{Agent: who.ID, Wakes: true, Purpose: parley.PurposeApproval})
 	return err
 }
 

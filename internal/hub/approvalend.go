@@ -105,7 +105,7 @@ func (s *scene) noteApproval(a parley.Approval) error {
 
 // tellOutcome tells the caller of a held call what came of it, once: in the conversation and task it was made from,
 // which wakes it. Where that is gone, and outside of runs, it is told where its decider was asked.
-func (s *scene) tellOutcome(a *parley.Approval, text string) error {
+func (s *scene) tellOutcome(a *parley.Approval, text parley.Wording) error {
 	about := a.Decider
 	if about == "" {
 		about = parley.Owner
@@ -164,13 +164,12 @@ func sameCall(a, b parley.Approval) bool {
 }
 
 func (s *scene) tellDenied(a *parley.Approval) error {
-	doing, err := s.doing(*a)
+	text, err := s.doing("Approval denied for ", *a)
 	if err != nil {
 		return err
 	}
-	text := "Approval denied for " + doing + "."
 	if a.Note != "" {
-		text += "\nNote: " + a.Note
+		text = text.Own("\nNote: ").Quote(a.DecidedBy, a.Note)
 	}
 	return s.tellOutcome(a, text)
 }
@@ -207,7 +206,7 @@ func (s *scene) tellExecuted(a *parley.Approval, text string, failure *parley.Er
 	if err != nil {
 		return err
 	}
-	return s.tellOutcome(a, text)
+	return s.tellOutcome(a, parley.Framed(a.Target, text))
 }
 
 // approvedAskEnded is called when an ask that was made because of an approval is answered, has failed or is late:
@@ -281,7 +280,7 @@ func (s *scene) passApproval(id string) error {
 	if err := s.Approvals().Put(a); err != nil {
 		return err
 	}
-	if err := s.askDeciders(a, a.Summary, fmt.Sprintf("approval/%s/%s", a.ID, newID())); err != nil {
+	if err := s.askDeciders(a, s.summaryAgain(a), fmt.Sprintf("approval/%s/%s", a.ID, newID())); err != nil {
 		return err
 	}
 	return s.needs(a.Decider)
@@ -319,14 +318,14 @@ func (s *scene) approvalDue(a *parley.Approval) error {
 	if a.ExpiresAt == nil || a.ExpiresAt.After(s.now) {
 		return s.remind(a)
 	}
-	doing, err := s.doing(*a)
+	text, err := s.doing("Approval expired for ", *a)
 	if err != nil {
 		return err
 	}
 	if err := s.stepApproval(a, parley.ApprovalExpired, nil); err != nil {
 		return err
 	}
-	return s.tellOutcome(a, "Approval expired for "+doing+".")
+	return s.tellOutcome(a, text)
 }
 
 // remind asks again. The next reminder comes after as long as the request has waited by now, at most a day.
@@ -336,11 +335,11 @@ func (s *scene) remind(a *parley.Approval) error {
 	if err := s.Approvals().Put(*a); err != nil {
 		return err
 	}
-	return s.askDeciders(*a, "Reminder: "+a.Summary, fmt.Sprintf("approval/%s/%d", a.ID, s.now.Unix()))
+	return s.askDeciders(*a, parley.Own("Reminder: ").Join(s.summaryAgain(*a)), fmt.Sprintf("approval/%s/%d", a.ID, s.now.Unix()))
 }
 
-// doing is a held call as the object of a sentence: contacting SeniorAnalystBot.
-func (s *scene) doing(a parley.Approval) (string, error) {
+// doing is a sentence with a held call as its object: Approval denied for contacting SeniorAnalystBot.
+func (s *scene) doing(about string, a parley.Approval) (parley.Wording, error) {
 	w, err := s.words(a)
-	return w.doing, err
+	return parley.Own(about).Join(parley.Deed(a.Agent, w.doing)).Own("."), err
 }

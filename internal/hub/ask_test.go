@@ -35,7 +35,7 @@ func TestAskIsAnsweredInline(t *testing.T) {
 	r := w.finish(answering, "$2.4M")
 	same(t, "heard", a.hears(), "Response from DataBot: $2.4M")
 	same(t, "made", a.made, parley.Contacted{
-		Text: "Response from DataBot: $2.4M", Outcome: parley.ContactAnswered, Agent: "databot", Conversation: a.request.Conversation,
+		Text: "Response from DataBot: $2.4M", Quotes: []parley.Quote{{By: "databot", Start: 23, End: 28}}, Outcome: parley.ContactAnswered, Agent: "databot", Conversation: a.request.Conversation,
 		Message: a.request.ID, Answer: r.Answer,
 	})
 	same(t, "the run that asks", w.run(run.Run.ID).State, parley.RunRunning)

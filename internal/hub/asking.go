@@ -131,8 +131,8 @@ func (h *Hub) conversationGone(ctx context.Context, w parley.Wait, made parley.C
 func (now tidings) outcome(begun parley.Wait, made parley.Contacted) (parley.Contacted, error) {
 	switch {
 	case now.State == parley.WaitAnswered:
-		made.Outcome, made.Answer, made.Text = parley.ContactAnswered, now.Answer, responseFrom(now.target, now.text)
-		return made, nil
+		made.Answer = now.Answer
+		return made.Answered(now.target, now.text), nil
 	case now.Failure != nil:
 		return made, now.Failure
 	case now.State == parley.WaitAbandoned:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/parley-hub/parley"
 )
@@ -77,13 +76,14 @@ func (s *scene) tellHops(a parley.Agent, key string, why *parley.Error) error {
 		return err
 	}
 	s.note(parley.Event{Kind: parley.EventAlert, Agent: a.ID, Data: data})
-	text := fmt.Sprintf("%s could not contact anybody: %s. Look at what they are about, and go on with it yourself.", a.Name, why.Message)
+	text := parley.Wording{}.Name(a.ID, a.Name).Own(" could not contact anybody: ").Quote("", why.Message).
+		Own(". Look at what they are about, and go on with it yourself.")
 	for _, person := range people {
 		if err := s.notify(person, text, data, key); err != nil {
 			return err
 		}
 	}
 	return s.tellPeople(people, parley.Notice{
-		Key: key, Kind: parley.NoticeAlert, Title: a.Name + " is at the end of a long chain of messages", Text: text,
+		Key: key, Kind: parley.NoticeAlert, Title: a.Name + " is at the end of a long chain of messages", Text: text.Text,
 	})
 }

@@ -145,8 +145,8 @@ func (s *scene) tellExcess(a parley.Agent, e excess) error {
 	if err != nil {
 		return err
 	}
-	text := a.Name + " has used up a budget (" + e.says + "); what comes for it waits. " +
-		"It goes on by itself, or raise the budget: parley agent set " + a.ID + " --" + strings.ReplaceAll(e.Budget, "_", "-") + " …"
+	text := parley.Wording{}.Name(a.ID, a.Name).Own(" has used up a budget (" + e.says + "); what comes for it waits. " +
+		"It goes on by itself, or raise the budget: parley agent set " + a.ID + " --" + strings.ReplaceAll(e.Budget, "_", "-") + " …")
 	for _, person := range people {
 		if err := s.notify(person, text, data, key); err != nil {
 			return err
@@ -154,7 +154,7 @@ func (s *scene) tellExcess(a parley.Agent, e excess) error {
 	}
 	return s.tellPeople(people, parley.Notice{
 		Key: "budget/" + a.ID + "/" + e.Budget + "/" + s.now.Format(time.RFC3339), Kind: parley.NoticeBudget,
-		Title: a.Name + " has used up a budget", Text: text,
+		Title: a.Name + " has used up a budget", Text: text.Text,
 	})
 }
 
@@ -178,14 +178,13 @@ func (s *scene) responsible(a parley.Agent) ([]string, error) {
 }
 
 // notify lets a person know something, in the DM of the hub and the person. The hub is the caller.
-func (s *scene) notify(person, text string, payload json.RawMessage, key string) error {
+func (s *scene) notify(person string, text parley.Wording, payload json.RawMessage, key string) error {
 	where, err := s.direct([]string{person}, false)
 	if err != nil {
 		return err
 	}
-	_, err = s.utter(parley.Message{
-		From: parley.System, To: person, Conversation: where.ID, Type: parley.TypeNotification,
-		Content: parley.Content{Text: text}, Payload: payload, IdempotencyKey: key,
-	}, parley.Reach{Agent: person})
+	_, err = s.speak(parley.Message{
+		To: person, Conversation: where.ID, Type: parley.TypeNotification, Payload: payload, IdempotencyKey: key,
+	}, text, parley.Reach{Agent: person})
 	return err
 }

@@ -14,7 +14,7 @@ type callback struct {
 	about        string // whose DM with it is used where the conversation is gone, or is not its own any more
 	task         string
 	source       string // delegation_result, ask_result, approval
-	text         string
+	text         parley.Wording
 	inReplyTo    string // a message of the same conversation
 	trace        string
 	hops         int
@@ -40,11 +40,15 @@ func (s *scene) callBack(c callback) (parley.Message, error) {
 	if recipient.RemovedAt == nil {
 		reach = []parley.Reach{{Agent: recipient.ID, Wakes: c.purpose != "", Purpose: c.purpose}}
 	}
-	setDefault(&c.from, parley.System)
-	return s.utter(parley.Message{
+	m := parley.Message{
 		From: c.from, To: recipient.ID, Conversation: where, Type: parley.TypeResult, Task: c.task, Source: c.source,
-		InReplyTo: c.inReplyTo, TraceID: c.trace, Hops: c.hops, Content: parley.Content{Text: s.hub.fitting(c.text)}, Payload: c.payload,
-	}, reach...)
+		InReplyTo: c.inReplyTo, TraceID: c.trace, Hops: c.hops, Payload: c.payload,
+	}
+	if c.from == "" {
+		return s.speak(m, s.hub.fittingWords(c.text), reach...)
+	}
+	m.Content.Text = s.hub.fitting(c.text.Text)
+	return s.utter(m, reach...)
 }
 
 // callbackPlace is where a callback is posted: where it is expected, or else in the DM with whoever it is about, or with

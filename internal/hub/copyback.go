@@ -74,7 +74,7 @@ func (s *scene) copyAnswer(d parley.Delivery) error {
 	if answer.Type == parley.TypeError {
 		status = "failure"
 	}
-	return s.copyBack(request, d.Recipient, status, answer.Content.Text)
+	return s.copyBack(request, d.Recipient, status, parley.Wording{}.Quote(answer.From, answer.Content.Text))
 }
 
 // copyEnd does so with how the task has ended that a request began.
@@ -94,10 +94,10 @@ func (s *scene) copyEnd(t parley.Task) error {
 	if t.Status == parley.TaskCompleted {
 		status = string(t.Outcome)
 	}
-	return s.copyBack(request, t.Assignee, status, t.CallbackText(assignee.Name))
+	return s.copyBack(request, t.Assignee, status, t.CallbackWording(assignee.Name))
 }
 
-func (s *scene) copyBack(request parley.Message, from, status, text string) error {
+func (s *scene) copyBack(request parley.Message, from, status string, text parley.Wording) error {
 	where, found, err := s.copyPlace(request)
 	if err != nil || !found || where.ID == request.Conversation {
 		return err
@@ -106,9 +106,8 @@ func (s *scene) copyBack(request parley.Message, from, status, text string) erro
 	if err != nil {
 		return err
 	}
-	_, err = s.utter(parley.Message{
-		From: parley.System, Conversation: where.ID, Type: parley.TypeResponse, TraceID: request.TraceID, Hops: request.Hops + 1,
-		Source: sourceCopy, Content: parley.Content{Text: s.hub.fitting(text)}, Payload: payload,
-	})
+	_, err = s.speak(parley.Message{
+		Conversation: where.ID, Type: parley.TypeResponse, TraceID: request.TraceID, Hops: request.Hops + 1, Source: sourceCopy, Payload: payload,
+	}, s.hub.fittingWords(text))
 	return err
 }

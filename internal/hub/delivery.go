@@ -201,16 +201,17 @@ func (s *scene) tell(d parley.Delivery, cause *parley.Error, final bool) error {
 		return err
 	}
 	return s.say(parley.Message{
-		TraceID: about.TraceID, Conversation: about.Conversation, To: sender.ID, Type: parley.TypeError, InReplyTo: about.ID,
-		Content: parley.Content{Text: sentence(cause)}, Payload: payload,
-	})
+		TraceID: about.TraceID, Conversation: about.Conversation, To: sender.ID, Type: parley.TypeError, InReplyTo: about.ID, Payload: payload,
+	}, sentence(cause, d.Recipient))
 }
 
-func sentence(e *parley.Error) string {
-	if e.Suggestion == "" {
-		return fmt.Sprintf("Error: %s.", e.Message)
+// sentence is an error in words. Its reason may be the recipient's, or what its program has printed.
+func sentence(e *parley.Error, recipient string) parley.Wording {
+	w := parley.Framed(recipient, "Error: "+e.Message).Own(".")
+	if e.Suggestion != "" {
+		w = w.Own(" Hint: ").Quote("", e.Suggestion).Own(".")
 	}
-	return fmt.Sprintf("Error: %s. Hint: %s.", e.Message, e.Suggestion)
+	return w
 }
 
 // errorsKept is how long an error waits for somebody who never fetches: errors take no room in an inbox,
@@ -218,11 +219,21 @@ func sentence(e *parley.Error) string {
 const errorsKept = 7 * 24 * time.Hour
 
 // say posts an error to one participant.
-func (s *scene) say(m parley.Message) error {
-	expires := s.now.Add(errorsKept)
-	m.From, m.ExpiresAt = parley.System, &expires
-	_, err := s.utter(m, parley.Reach{Agent: m.To, Purpose: parley.PurposeError})
+func (s *scene) say(m parley.Message, text parley.Wording) error {
+	m.ExpiresAt = after(s.now, errorsKept)
+	_, err := s.speak(m, text, parley.Reach{Agent: m.To, Purpose: parley.PurposeError})
 	return err
+}
+
+// speak posts what the hub itself says. Which of the words are others' is kept with the message, so that nobody has to
+// take these for the hub's.
+func (s *scene) speak(m parley.Message, text parley.Wording, to ...parley.Reach) (parley.Message, error) {
+	m.From = parley.System
+	m, err := m.Say(text)
+	if err != nil {
+		return m, err
+	}
+	return s.utter(m, to...)
 }
 
 // utter posts what nobody has sent: what the hub itself says, or says for an agent. Where the conversation

@@ -139,11 +139,10 @@ func (h *Hub) taskOutcome(ctx context.Context, t parley.Task, made parley.Contac
 	case err != nil:
 		return made, err
 	case t.Status == parley.TaskCompleted:
-		made.Outcome, made.Text = parley.ContactAnswered, responseFrom(assignee, "")
-		if t.Result != nil {
-			made.Text = responseFrom(assignee, t.Result.Text)
+		if t.Result == nil {
+			return made.Answered(assignee, ""), nil
 		}
-		return made, nil
+		return made.Answered(assignee, t.Result.Text), nil
 	}
 	why := string(t.Status)
 	if t.Error != nil {

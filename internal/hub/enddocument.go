@@ -11,7 +11,7 @@ import (
 // the task, which answers the one that asked for it, in the words of S3's result and S1's response.
 func (s *scene) endDocument(t parley.Task, c callback) (callback, error) {
 	words := endOf(t)
-	c.from, c.task, c.hops, c.text = t.Assignee, t.ID, c.hops+1, words.text
+	c.from, c.task, c.hops, c.text = t.Assignee, t.ID, c.hops+1, parley.Own(words.text)
 	first, err := s.firstRequest(t)
 	if err != nil {
 		return c, err

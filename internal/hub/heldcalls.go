@@ -68,24 +68,33 @@ func (s *scene) words(a parley.Approval) (words, error) {
 	return tool.words(s, a.Agent, a.Call.Args)
 }
 
+// summaryAgain is the request for an approval that was made before. Where what the call is about has changed or is gone,
+// it stays as it was, and all of it counts as the agent's words.
+func (s *scene) summaryAgain(a parley.Approval) parley.Wording {
+	if now, err := s.summary(a); err == nil && now.Text == a.Summary {
+		return now
+	}
+	return parley.Wording{}.Quote(a.Agent, a.Summary)
+}
+
 // summary is the request for an approval as whoever decides sees it.
-func (s *scene) summary(a parley.Approval) (string, error) {
+func (s *scene) summary(a parley.Approval) (text parley.Wording, err error) {
 	agent, err := s.Agents().Find(a.Agent)
 	if err != nil {
-		return "", err
+		return text, err
 	}
 	w, err := s.words(a)
 	if err != nil {
-		return "", err
+		return text, err
 	}
 	if reads := []string{toolRead, toolMessage, toolQuery}; a.Conversation != "" && slices.Contains(reads, a.Call.Tool) {
 		where, err := s.Conversations().Find(a.Conversation)
 		if err != nil {
-			return "", err
+			return text, err
 		}
 		w.parts = append(w.parts, parley.ApprovalPart{Label: "Shown in", Text: where.Title()}) // to all who read there
 	}
-	return parley.ApprovalRequest{Agent: agent.Name, Wants: w.wants, Action: w.action, Parts: w.parts}.Text(), err
+	return parley.ApprovalRequest{ID: agent.ID, Agent: agent.Name, Wants: w.wants, Action: w.action, Parts: w.parts}.Wording(), nil
 }
 
 func contactWords(s *scene, _ string, c parley.Contact) (words, error) {

@@ -139,9 +139,10 @@ func (l *loop) count(pair parley.Exchange, recipient parley.Agent, chain int) er
 		return l.lengthen(pair, recipient, chain)
 	}
 	l.said = true
-	return l.open(pair, fmt.Sprintf("%s and %s have woken each other %d times in a row; further wakes between them are held. "+
-		"A person's message here, or: parley agent resume-pair %s %s, lets them wake each other again; what was held has to be sent again.",
-		l.sender.Name, recipient.Name, pair.Count, l.sender.ID, recipient.ID))
+	return l.open(pair, parley.Wording{}.Name(l.sender.ID, l.sender.Name).Own(" and ").Name(recipient.ID, recipient.Name).
+		Own(fmt.Sprintf(" have woken each other %d times in a row; further wakes between them are held. "+
+			"A person's message here, or: parley agent resume-pair %s %s, lets them wake each other again; what was held has to be sent again.",
+			pair.Count, l.sender.ID, recipient.ID)))
 }
 
 // lengthen says when a chain has become as long as it may be.
@@ -150,18 +151,17 @@ func (l *loop) lengthen(pair parley.Exchange, recipient parley.Agent, chain int)
 		return nil
 	}
 	l.said = true
-	return l.open(pair, fmt.Sprintf("%d automatic wakes in a row have led to the message of %s to %s; further wakes along this chain are held. "+
-		"A person's message here lets them go on.", chain, l.sender.Name, recipient.Name))
+	return l.open(pair, parley.Own(fmt.Sprintf("%d automatic wakes in a row have led to the message of ", chain)).
+		Name(l.sender.ID, l.sender.Name).Own(" to ").Name(recipient.ID, recipient.Name).
+		Own("; further wakes along this chain are held. A person's message here lets them go on."))
 }
 
 // open says in the conversation, once, why further wakes are held.
-func (l *loop) open(pair parley.Exchange, line string) error {
+func (l *loop) open(pair parley.Exchange, line parley.Wording) error {
 	if err := l.noteLoop(parley.EventLoopOpened, pair); err != nil {
 		return err
 	}
-	_, err := l.utter(parley.Message{
-		From: parley.System, Conversation: l.m.Conversation, TraceID: l.m.TraceID, Type: parley.TypeStatus, Content: parley.Content{Text: line},
-	})
+	_, err := l.speak(parley.Message{Conversation: l.m.Conversation, TraceID: l.m.TraceID, Type: parley.TypeStatus}, line)
 	return err
 }
 

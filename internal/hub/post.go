@@ -94,6 +94,9 @@ func (p *post) compose() error {
 	if p.source == "" {
 		p.source = "api"
 	}
+	if err := parley.CheckMetadata(p.draft.Metadata); err != nil {
+		return err
+	}
 	p.id = newID()
 	p.body = parley.Message{Content: p.draft.Content, Payload: p.draft.Payload, Metadata: p.draft.Metadata}
 	p.digest = p.body.BodyDigest()

@@ -195,7 +195,7 @@ func callBackTo(t *parley.Task, where string) {
 
 // requestAgain posts the request for a task once more, for its assignee of now. It is the hub's: nobody has sent it.
 func (s *scene) requestAgain(t *parley.Task) error {
-	request, err := s.requestOf(*t)
+	request, text, err := s.requestOf(*t)
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (s *scene) requestAgain(t *parley.Task) error {
 	if err != nil {
 		return err
 	}
-	request.From, request.To, request.Conversation, request.Type = parley.System, t.Assignee, where, parley.TypeTask
+	request.To, request.Conversation, request.Type = t.Assignee, where, parley.TypeTask
 	request.Task, request.TraceID, request.Source = t.ID, t.TraceID, sourceContact
 	first, err := s.firstRequest(*t)
 	if err != nil {
@@ -217,7 +217,7 @@ func (s *scene) requestAgain(t *parley.Task) error {
 			return err
 		}
 	}
-	m, err := s.utter(request, parley.Reach{Agent: t.Assignee, Wakes: true, Purpose: parley.PurposeTask})
+	m, err := s.speak(request, text, parley.Reach{Agent: t.Assignee, Wakes: true, Purpose: parley.PurposeTask})
 	if err != nil {
 		return err
 	}
@@ -258,22 +258,22 @@ func (s *scene) firstRequest(t parley.Task) (m parley.Message, err error) {
 }
 
 // requestOf is what a task was asked for with. What the hub repeats says whose words these are.
-func (s *scene) requestOf(t parley.Task) (m parley.Message, err error) {
+func (s *scene) requestOf(t parley.Task) (m parley.Message, text parley.Wording, err error) {
 	first, err := s.Messages().Get(t.Message)
 	if t.Message == "" || errors.Is(err, parley.ErrNotFound) {
 		first, err = parley.Message{Content: parley.Content{Text: t.Title}}, nil
 	}
 	if err != nil {
-		return m, err
+		return m, text, err
 	}
 	m.Content, m.Payload, m.Hops = first.Content, first.Payload, first.Hops
-	setDefault(&m.Content.Text, t.Title)
+	said := cmp.Or(m.Content.Text, t.Title)
 	if first.Source == sourceContact {
-		return m, nil // it begins with that
+		return m, text.Quote(t.Requester, said), nil // it begins with that
 	}
 	requester, err := s.Agents().Find(t.Requester)
-	m.Content.Text = parley.Contact{Pattern: parley.PatternDelegate, Priority: t.Priority, Message: m.Content.Text}.Request(requester, t.ID)
-	return m, err
+	header := parley.Contact{Pattern: parley.PatternDelegate, Priority: t.Priority}.Header(requester, t.ID)
+	return m, header.Own("\n\n").Quote(t.Requester, said), err
 }
 
 // requestPlace is where the assignee of a task is asked for it: where it was given the task, or in the DM with the

@@ -290,9 +290,9 @@ func (s *scene) tellBlocked(t parley.Task) error {
 	if reach.Wakes {
 		reach.Purpose = parley.PurposeTask
 	}
-	_, err = s.utter(parley.Message{
-		From: parley.System, To: to.ID, Conversation: where, Type: parley.TypeStatus, Task: t.Parent, TraceID: t.TraceID,
-		Content: parley.Content{Text: assignee.Name + " is blocked on " + t.ID + ": " + listed(t.Progress.Blockers)},
-	}, reach)
+	text := parley.Wording{}.Name(assignee.ID, assignee.Name).Own(" is blocked on "+t.ID+": ").Quote(assignee.ID, listed(t.Progress.Blockers))
+	_, err = s.speak(parley.Message{
+		To: to.ID, Conversation: where, Type: parley.TypeStatus, Task: t.Parent, TraceID: t.TraceID,
+	}, text, reach)
 	return err
 }

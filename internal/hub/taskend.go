@@ -156,13 +156,13 @@ func (s *scene) tellAssignee(t parley.Task, a parley.Agent, why string) error {
 	if a.RemovedAt != nil || a.Dispatched() || t.Conversation == "" {
 		return nil
 	}
+	text := parley.Own(why)
 	if t.Error != nil {
-		why += ": " + strings.TrimPrefix(t.Error.Message, string(t.Status)+": ")
+		text = text.Own(": ").Quote("", strings.TrimPrefix(t.Error.Message, string(t.Status)+": "))
 	}
-	_, err := s.utter(parley.Message{
-		From: parley.System, To: a.ID, Conversation: t.Conversation, Type: parley.TypeStatus, Task: t.ID, TraceID: t.TraceID,
-		Content: parley.Content{Text: why},
-	}, parley.Reach{Agent: a.ID, Wakes: true, Purpose: parley.PurposeTask})
+	_, err := s.speak(parley.Message{
+		To: a.ID, Conversation: t.Conversation, Type: parley.TypeStatus, Task: t.ID, TraceID: t.TraceID,
+	}, text, parley.Reach{Agent: a.ID, Wakes: true, Purpose: parley.PurposeTask})
 	return err
 }
 
@@ -184,7 +184,7 @@ func (s *scene) reportEnd(t *parley.Task) error {
 		return err
 	}
 	c := callback{
-		to: to.ID, conversation: t.CallbackTo, about: t.Assignee, task: t.Parent, source: sourceResult, text: t.CallbackText(assignee.Name),
+		to: to.ID, conversation: t.CallbackTo, about: t.Assignee, task: t.Parent, source: sourceResult, text: t.CallbackWording(assignee.Name),
 		trace: t.TraceID, hops: hops, purpose: purpose,
 	}
 	if to.Runtime == parley.RuntimeBridge {

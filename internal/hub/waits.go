@@ -177,7 +177,7 @@ type asked struct {
 // tellAsker tells whoever has made an ask what has come of it, where it has asked from.
 func (s *scene) tellAsker(a asked, text string) (m parley.Message, err error) {
 	c := callback{
-		to: a.Waiter, conversation: a.Conversation, about: a.Target, source: sourceAsk, text: text,
+		to: a.Waiter, conversation: a.Conversation, about: a.Target, source: sourceAsk, text: parley.Framed(a.Target, text),
 		trace: a.request.TraceID, hops: a.request.Hops + 1, purpose: parley.PurposeCallback,
 	}
 	if a.Conversation == a.request.Conversation {

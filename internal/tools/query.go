@@ -141,7 +141,7 @@ func search(ctx context.Context, p Participant, words string) (string, error) {
 	var out strings.Builder
 	for i, hit := range found.Hits {
 		m := messages[i]
-		fmt.Fprintf(&out, "in conversation %s:\n%s", quote.Word(hit.Conversation), v.Envelope(m, quote.Block(hit.Snippet.Text)))
+		fmt.Fprintf(&out, "in conversation %s:\n%s", quote.Word(hit.Conversation), v.Envelope(m, quote.Snippet(m, hit.Snippet.Text)))
 	}
 	if found.Next != nil {
 		out.WriteString("(more was found; narrow the search)\n")

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -82,10 +83,14 @@ func Call(ctx context.Context, p Participant, name string, args json.RawMessage)
 		Suggest("use %s", strings.Join(names, ", "))
 }
 
-// Failure is an error as a model is told of it, on one line: words of others may be in it.
+// Failure is an error as a model is told of it, on one line. Why somebody else has failed are words of others: what could
+// be read as a heading or a line of its own there stands in quotation marks.
 func Failure(err error) string {
 	e := parley.AsError(err)
 	text := "Error: " + e.Message
+	if frame, words, ok := parley.Frame("", text); ok && strings.ContainsAny(quote.Clean(words), "\n[]|\"") {
+		text = frame.Text + strconv.Quote(oneLine(words))
+	}
 	if e.Suggestion != "" {
 		text += " (" + e.Suggestion + ")"
 	}

@@ -105,7 +105,8 @@ func (m match) groups(found []string) map[string]string {
 
 // holds says whether a message matches, and what the groups of the regular expression found.
 func (m match) holds(ctx context.Context, p *play, message parley.Message) (map[string]string, bool, error) {
-	text := strings.TrimSpace(message.Content.Text)
+	// What the hub repeats is left out: a result that says "approved by user" is not the hub saying so.
+	text := strings.TrimSpace(message.Wording().OwnWords())
 	if !m.fits(p.job.Run, message, text) {
 		return nil, false, nil
 	}

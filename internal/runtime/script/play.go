@@ -89,6 +89,8 @@ func (p *play) value(ctx context.Context, name string) (string, error) {
 		return p.message.From, nil
 	case "Task":
 		return p.job.Run.Task, nil
+	case "Quoted":
+		return strings.TrimSpace(quoted(p.message)), nil
 	case "Text":
 		return strings.TrimSpace(p.message.Content.Text), nil
 	case "Type":
@@ -96,6 +98,17 @@ func (p *play) value(ctx context.Context, name string) (string, error) {
 	default:
 		return p.values[name], nil
 	}
+}
+
+// quoted is what others wrote in a message of the hub's: a result, an answer, a reason.
+func quoted(m parley.Message) string {
+	var words strings.Builder
+	for _, p := range m.Wording().Parts() {
+		if p.Quoted {
+			words.WriteString(p.Text)
+		}
+	}
+	return words.String()
 }
 
 // channel is the name of a conversation, or "" if it has none. The list begins with those that have the newest

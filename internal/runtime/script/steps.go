@@ -20,7 +20,7 @@ type parsing struct {
 
 func newParsing(m match) *parsing {
 	p := &parsing{names: map[string]bool{}}
-	for _, name := range []string{"Agent", "Attempt", "Channel", "Conversation", "From", "Task", "Text", "Type"} {
+	for _, name := range []string{"Agent", "Attempt", "Channel", "Conversation", "From", "Quoted", "Task", "Text", "Type"} {
 		p.names[name] = true
 	}
 	for name := range m.groups(nil) {
