@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -185,7 +186,7 @@ func TestLateAsksSayWhatWasAsked(t *testing.T) {
 	if e, ok := err.(*parley.Error); !ok || e.Code != parley.TimedOut || e.Message != sentence { //nolint:errorlint // it is returned bare
 		t.Errorf("the error is %v", err)
 	}
-	if want := (parley.Contacted{Outcome: parley.ContactLate, Agent: "arya", Conversation: "d", Message: "m"}); got != want {
+	if want := (parley.Contacted{Outcome: parley.ContactLate, Agent: "arya", Conversation: "d", Message: "m"}); !reflect.DeepEqual(got, want) {
 		t.Errorf("contacted %+v, want %+v", got, want)
 	}
 }

@@ -37,7 +37,7 @@ var fields = map[string]string{
 	"manager":          "Whom it reports to.",
 	"message":          "The message's id.",
 	"messages":         "The messages.",
-	"metadata":         "Anything else, as a JSON object.",
+	"metadata":         "Anything else, as a JSON object. The key parley is the hub's: in messages from parley, parley.quotes lists the parts of content.text that others wrote (by, start, end).",
 	"metrics":          "What it measures of itself, as a JSON object.",
 	"mode":             "How much it may do by itself.",
 	"name":             "The display name.",

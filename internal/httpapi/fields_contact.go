@@ -48,8 +48,13 @@ var contactFields = map[string]string{
 	"Contacted.duplicate":    "The same call was made before; this is what came of it.",
 	"Contacted.message":      "The request.",
 	"Contacted.outcome":      "What has become of it. late: the time was up, and the answer follows as a message.",
+	"Contacted.quotes":       "The parts of text that the other one wrote, in order. What follows a heading there is not the hub's word.",
 	"Contacted.task":         "The task that was delegated.",
 	"Contacted.text":         "What has become of it, in words.",
+
+	"Quote.by":    "The participant who wrote the part. None: not known, or more than one.",
+	"Quote.end":   "Where it ends: a byte offset into the text, in UTF-8.",
+	"Quote.start": "Where it begins: a byte offset into the text, in UTF-8.",
 
 	"Permission.agent":             "Whose rule it is.",
 	"Permission.effect":            "What it says.",
