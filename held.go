@@ -137,6 +137,26 @@ func (d Draft) ApprovalParts() []ApprovalPart {
 		ApprovalPart{"Metadata", string(d.Metadata)}, filesPart(d.Content.Artifacts))
 }
 
+// ApprovalParts are what a change of a conversation says, all of it, and what it does in one word each.
+func (c ConversationChange) ApprovalParts() (action string, parts []ApprovalPart) {
+	var does []string
+	if c.Name != nil {
+		does, parts = append(does, "rename"), append(parts, ApprovalPart{"Name", *c.Name})
+	}
+	if c.Topic != nil && *c.Topic == "" {
+		does = append(does, "remove topic")
+	} else if c.Topic != nil {
+		does, parts = append(does, "topic"), append(parts, ApprovalPart{"Topic", *c.Topic})
+	}
+	if c.Archived != nil {
+		does = append(does, map[bool]string{true: "archive", false: "unarchive"}[*c.Archived])
+	}
+	if c.Answers != nil {
+		does, parts = append(does, "answers"), append(parts, ApprovalPart{"Answers", string(*c.Answers)})
+	}
+	return strings.Join(does, ", "), parts
+}
+
 func filesPart(list []Artifact) ApprovalPart {
 	lines := make([]string, 0, len(list))
 	for _, a := range list {

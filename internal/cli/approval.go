@@ -71,6 +71,11 @@ func whatIsHeld(p parley.Approval) string {
 		Content parley.Content `json:"content"` // of a post
 	}
 	_ = json.Unmarshal(p.Call.Args, &call) // other calls have neither
+	if p.Call.Tool == "make_conversation" || p.Call.Tool == "update_conversation" { // the request says it in words
+		first, _, _ := strings.Cut(p.Summary, "\n")
+		_, wants, _ := strings.Cut(strings.TrimSuffix(first, ":"), " wants to ")
+		return wants
+	}
 	what := strings.TrimSpace(cmp.Or(call.Action, p.Call.Tool) + " " + p.Target)
 	if text := cmp.Or(call.Message, call.Content.Text, call.Text); text != "" {
 		what += ` "` + cut(oneLine(text), 60) + `"`

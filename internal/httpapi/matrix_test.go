@@ -218,6 +218,10 @@ func (s *story) example(op httpapi.Operation, p principal, name string) step {
 		if op.ID == "report-departures" {
 			st.body = fmt.Sprintf(`{"reports":[{"id":%q,"state":"written"}]}`, s.departure(name))
 		}
+	case "join":
+		made, err := s.CreateConversation(ctx, user, parley.NewConversation{Name: name})
+		s.ok(err)
+		st.vars = in("conversation", made.ID)
 	case "leave":
 		s.ok(s.Join(ctx, me, "square"))
 	}

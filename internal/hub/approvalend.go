@@ -1,7 +1,6 @@
 package hub
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -118,8 +117,14 @@ func (s *scene) tellOutcome(a *parley.Approval, text parley.Wording) error {
 	if len(trigger) == 1 && trigger[0].Conversation == a.Conversation {
 		inReplyTo = a.Trigger
 	}
+	where := a.Conversation
+	if where == "" {
+		if where, err = s.documentPlace(*a); err != nil {
+			return err
+		}
+	}
 	m, err := s.callBack(callback{
-		to: a.Agent, conversation: cmp.Or(a.Conversation, documentPlace(*a)), about: about, task: a.Task, source: sourceHolds, text: text,
+		to: a.Agent, conversation: where, about: about, task: a.Task, source: sourceHolds, text: text,
 		inReplyTo: inReplyTo, trace: a.TraceID, hops: a.Hops, purpose: parley.PurposeApproval,
 	})
 	if err != nil || m.ID == "" {
@@ -129,14 +134,23 @@ func (s *scene) tellOutcome(a *parley.Approval, text parley.Wording) error {
 	return s.Approvals().Put(*a)
 }
 
-// documentPlace is the conversation that a document was held for and is not in, if it was one in a channel: its sender reads what is
-// said there.
-func documentPlace(a parley.Approval) string {
+// documentPlace is the channel that a document was held for and is not in, or nothing: its sender reads there what became
+// of it. The hub makes a channel that is missing, because the sender may read nowhere else.
+func (s *scene) documentPlace(a parley.Approval) (string, error) {
 	var held heldPost
 	if json.Unmarshal(a.Call.Args, &held) != nil || held.Bridge == "" || a.State == parley.ApprovalExecuted && a.Failure == nil {
-		return ""
+		return "", nil
 	}
-	return held.Conversation
+	if !held.Make {
+		return held.Conversation, nil
+	}
+	c, err := s.Conversations().Find(held.Conversation)
+	if errors.Is(err, parley.ErrNotFound) {
+		var made place
+		made, err = s.create(parley.Conversation{Name: held.Conversation, Kind: parley.Channel, Visibility: parley.Public}, []string{a.Agent})
+		c = made.Conversation
+	}
+	return c.ID, err
 }
 
 // heldIn has what attempts of a run wait for belong to the task that it was given: it is not done before that. What

@@ -235,9 +235,9 @@ func (b bridgeDoor) hold(ctx context.Context, id string, l *landing, why heldBy)
 	if why.draft != nil {
 		draft = *why.draft
 	}
-	if l.Channel != "" { // which may have been made in vain
-		draft.Conversation = l.Channel
-		if err := b.openChannel(ctx, id, l); err != nil {
+	if l.Channel != "" {
+		var err error
+		if draft.Conversation, draft.Make, err = b.channelOf(ctx, l); err != nil {
 			return parley.Arrived{}, err
 		}
 	}
@@ -251,16 +251,17 @@ func (b bridgeDoor) hold(ctx context.Context, id string, l *landing, why heldBy)
 	return parley.Arrived{Notices: []string{note}}, b.remember(ctx, id, l)
 }
 
-// openChannel makes the channel that a document is in, if there is none.
-func (b bridgeDoor) openChannel(ctx context.Context, id string, l *landing) error {
-	return b.hub.write(ctx, b.caller, opArrive, func(s *scene) error {
-		view, err := s.bridge(id)
-		if err != nil {
-			return err
+// channelOf is the id of the channel that a document is in. One that there is not yet is named, and is made once the
+// document is approved.
+func (b bridgeDoor) channelOf(ctx context.Context, l *landing) (ref string, missing bool, err error) {
+	ref = l.Channel
+	err = b.hub.view(ctx, b.caller, opArrive, func(s *scene) error {
+		c, err := s.Conversations().Find(l.Channel)
+		if missing = errors.Is(err, parley.ErrNotFound); missing {
+			return nil
 		}
-		if s.me, err = s.agent(l.From); err == nil {
-			err = s.openMapped(view.Bridge, l.Channel)
-		}
+		ref = c.ID
 		return err
 	})
+	return ref, missing, err
 }

@@ -39,7 +39,7 @@ func (s *scene) audience(m *parley.Message, p post, where place, receipt *parley
 	}
 	if p.answers {
 		reached, err := s.answerReaches(*m, &p, present, members)
-		return reached, errors.Join(err, s.mute(p, *m, reached, receipt))
+		return reached, errors.Join(err, s.mute(p, *m, where, reached, receipt))
 	}
 	here, gone, err := s.stillHere(members)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *scene) audience(m *parley.Message, p post, where place, receipt *parley
 	if len(reached) == 0 && len(gone) > 0 {
 		return nil, wasRemoved(gone[0])
 	}
-	return reached, s.mute(p, *m, reached, receipt)
+	return reached, s.mute(p, *m, where, reached, receipt)
 }
 
 // bringMentioned is bring for somebody who is only mentioned. Whom the sender may not contact does not join for it.
@@ -61,7 +61,7 @@ func (s *scene) bringMentioned(p post, id string, where place, present *presence
 	if err != nil || in || !where.ReadableByAll() || s.seesAll() {
 		return errors.Join(err, s.bring(id, where, present))
 	}
-	why, err := s.muted(p, id)
+	why, err := s.muted(p, where, id)
 	if err == nil && why != "" {
 		err = parley.Errorf(parley.BadInput, "%s is not to be contacted", id).Suggest("%s", why)
 	}

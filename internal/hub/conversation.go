@@ -16,50 +16,86 @@ const maxWith = 256
 // MaxUnread is where counting unread messages ends.
 const MaxUnread = 10_000
 
-// CreateConversation makes a channel, or a private group, of the caller and those it names.
-func (h *Hub) CreateConversation(ctx context.Context, caller Caller, n parley.NewConversation) (parley.ConversationView, error) {
-	if err := errors.Join(parley.CheckChannelName(n.Name), parley.CheckTopic(n.Topic), n.Answers.Check()); err != nil {
-		return parley.ConversationView{}, parley.AsError(err)
+// CreateConversation makes a channel, or a private group, of the caller and those it names. *parley.Held if that needs
+// an approval.
+func (h *Hub) CreateConversation(ctx context.Context, caller Caller, n parley.NewConversation) (view parley.ConversationView, err error) {
+	if err := checkNewConversation(n); err != nil {
+		return view, err
 	}
-	if len(n.With) > maxWith {
-		return parley.ConversationView{}, parley.Errorf(parley.BadInput, "the conversation is made with %d participants, the limit is %d", len(n.With), maxWith).
-			Because(parley.TooLarge).Suggest("add the others afterwards")
-	}
-	var view parley.ConversationView
-	err := h.update(ctx, caller, opMakeConversation, func(s *scene) error {
-		ids := []string{s.me.ID}
-		for _, name := range n.With {
-			a, err := s.agent(name)
-			if err != nil {
-				return err
-			}
-			if a.Kind == parley.KindSystem {
-				return everywhereAlready(a.ID)
-			}
-			if !slices.Contains(ids, a.ID) {
-				ids = append(ids, a.ID)
-			}
-		}
-		c := parley.Conversation{
-			Name: n.Name, Topic: n.Topic, Kind: parley.Channel, Visibility: parley.Public, Answers: n.Answers.Stored(),
-		}
-		if n.Group {
-			c.Kind = parley.Group
-		}
-		if n.Group || n.Private {
-			c.Visibility = parley.Private
-		}
-		p, err := s.create(c, ids)
-		if errors.Is(err, parley.ErrTaken) {
-			return nameTaken(n.Name)
-		}
-		if err != nil {
-			return err
-		}
-		view, err = s.see(p.Conversation)
+	err = h.update(ctx, caller, opMakeConversation, func(s *scene) (err error) {
+		view, err = s.makeConversation(origin{caller: caller}, &n)
 		return err
 	})
-	return view, err
+	if err != nil {
+		return parley.ConversationView{}, h.heldOr(ctx, caller, err, toolMakeConversation, n)
+	}
+	return view, nil
+}
+
+func checkNewConversation(n parley.NewConversation) error {
+	if err := errors.Join(parley.CheckChannelName(n.Name), parley.CheckTopic(n.Topic), n.Answers.Check()); err != nil {
+		return parley.AsError(err)
+	}
+	if len(n.With) > maxWith {
+		return parley.Errorf(parley.BadInput, "the conversation is made with %d participants, the limit is %d", len(n.With), maxWith).
+			Because(parley.TooLarge).Suggest("add the others afterwards")
+	}
+	return nil
+}
+
+// makeConversation makes a conversation, unless the caller's mode or a rule for somebody in it holds the call. The
+// names in n become ids.
+func (s *scene) makeConversation(o origin, n *parley.NewConversation) (view parley.ConversationView, err error) {
+	ids, err := s.invited(n.With)
+	if err != nil {
+		return view, err
+	}
+	n.With = ids[1:]
+	p, err := s.create(newConversation(*n), ids)
+	if errors.Is(err, parley.ErrTaken) {
+		err = nameTaken(n.Name)
+	}
+	if err == nil {
+		err = s.mayAdd(o, ids...)
+	}
+	if err == nil {
+		err = s.mustWrite(o, "")
+	}
+	if err != nil { // nothing of it remains
+		return view, err
+	}
+	return s.see(p.Conversation)
+}
+
+// invited are the ids of the caller and of those whom it names, each once.
+func (s *scene) invited(names []string) ([]string, error) {
+	ids := []string{s.me.ID}
+	for _, name := range names {
+		a, err := s.agent(name)
+		if err != nil {
+			return nil, err
+		}
+		if a.Kind == parley.KindSystem {
+			return nil, everywhereAlready(a.ID)
+		}
+		if !slices.Contains(ids, a.ID) {
+			ids = append(ids, a.ID)
+		}
+	}
+	return ids, nil
+}
+
+func newConversation(n parley.NewConversation) parley.Conversation {
+	c := parley.Conversation{
+		Name: n.Name, Topic: n.Topic, Kind: parley.Channel, Visibility: parley.Public, Answers: n.Answers.Stored(),
+	}
+	if n.Group {
+		c.Kind = parley.Group
+	}
+	if n.Group || n.Private {
+		c.Visibility = parley.Private
+	}
+	return c
 }
 
 func nameTaken(name string) error {
@@ -170,80 +206,6 @@ func clamp(n, otherwise, most int) int {
 	return min(n, most)
 }
 
-// Join makes the caller a member of a public channel; an owner may join any channel or named group.
-func (h *Hub) Join(ctx context.Context, caller Caller, ref string) error {
-	return h.change(ctx, caller, opJoin, ref, func(s *scene, p place) error {
-		if p.joined {
-			return nil
-		}
-		if err := membersChange(p); err != nil {
-			return err
-		}
-		return s.join(p.Conversation, s.me.ID)
-	})
-}
-
-// Leave takes the caller out of a conversation.
-func (h *Hub) Leave(ctx context.Context, caller Caller, ref string) error {
-	return h.change(ctx, caller, opLeave, ref, func(s *scene, p place) error {
-		if !p.joined {
-			return notAMember(s.me.ID, p)
-		}
-		return s.takeOut(p, s.me.ID)
-	})
-}
-
-// AddMember makes others members. Any member may, and for a public channel anybody.
-func (h *Hub) AddMember(ctx context.Context, caller Caller, ref, name string) error {
-	return h.change(ctx, caller, opAddMember, ref, func(s *scene, p place) error {
-		if err := membersChange(p); err != nil {
-			return err
-		}
-		a, err := s.agent(name)
-		if err != nil {
-			return err
-		}
-		if a.Kind == parley.KindSystem {
-			return everywhereAlready(a.ID)
-		}
-		if _, err := s.Members().Get(p.ID, a.ID); !errors.Is(err, parley.ErrNotFound) {
-			return err // there already, or the store failed
-		}
-		return s.join(p.Conversation, a.ID)
-	})
-}
-
-// RemoveMember takes somebody else out. Its creator and owners may.
-func (h *Hub) RemoveMember(ctx context.Context, caller Caller, ref, name string) error {
-	return h.change(ctx, caller, opRemoveMember, ref, func(s *scene, p place) error {
-		a, err := s.Agents().Find(name)
-		if errors.Is(err, parley.ErrNotFound) {
-			return unknown{"agent", name}
-		}
-		if err != nil {
-			return err
-		}
-		if a.ID != s.me.ID {
-			if err := s.mustRun(p, "remove members"); err != nil {
-				return err
-			}
-		}
-		return s.takeOut(p, a.ID)
-	})
-}
-
-func (s *scene) takeOut(p place, id string) error {
-	if err := membersChange(p); err != nil {
-		return err
-	}
-	err := s.Members().Remove(p.ID, id)
-	if errors.Is(err, parley.ErrNotFound) {
-		return notAMember(id, p)
-	}
-	s.note(parley.Event{Kind: parley.EventMemberLeft, Conversation: p.ID, Agent: id})
-	return err
-}
-
 // Rename gives a channel or named group another name. Its creator and owners may.
 func (h *Hub) Rename(ctx context.Context, caller Caller, ref, name string) error {
 	_, err := h.ChangeConversation(ctx, caller, ref, parley.ConversationChange{Name: &name})
@@ -284,14 +246,7 @@ func (h *Hub) ChangeConversation(ctx context.Context, caller Caller, ref string,
 			return view, err
 		}
 	}
-	err = h.change(ctx, caller, opChangeConversation, ref, func(s *scene, p place) error {
-		if err := s.alter(&p, to); err != nil {
-			return err
-		}
-		view, err = s.see(p.Conversation)
-		return err
-	})
-	return view, err
+	return h.actOn(ctx, caller, opChangeConversation, conversationArgs{Conversation: ref, Act: changesConversation, Change: &to})
 }
 
 func (s *scene) alter(p *place, to parley.ConversationChange) error {
@@ -360,7 +315,11 @@ func (s *scene) setArchived(c *parley.Conversation, archived bool) error {
 // DeleteConversation erases a conversation with everything in it. Only an owner may. It is gone
 // for everybody at once; its rows are erased bit by bit afterwards.
 func (h *Hub) DeleteConversation(ctx context.Context, caller Caller, ref string) error {
-	err := h.change(ctx, caller, opDeleteConversation, ref, func(s *scene, p place) error {
+	err := h.update(ctx, caller, opDeleteConversation, func(s *scene) error {
+		p, err := s.conversation(ref)
+		if err != nil {
+			return err
+		}
 		members, err := s.Members().List(p.ID)
 		if err != nil {
 			return err
@@ -403,17 +362,6 @@ func (h *Hub) DeleteConversation(ctx context.Context, caller Caller, ref string)
 	return err
 }
 
-// change runs a use case on one conversation that the caller may read.
-func (h *Hub) change(ctx context.Context, caller Caller, do op, ref string, fn func(*scene, place) error) error {
-	return h.update(ctx, caller, do, func(s *scene) error {
-		p, err := s.conversation(ref)
-		if err != nil {
-			return err
-		}
-		return fn(s, p)
-	})
-}
-
 // save stores a changed conversation and says which field it was.
 func (s *scene) save(c *parley.Conversation, field string) error {
 	c.UpdatedAt = s.now
@@ -423,21 +371,6 @@ func (s *scene) save(c *parley.Conversation, field string) error {
 	}
 	s.note(parley.Event{Kind: parley.EventConversationChanged, Conversation: c.ID, Data: data})
 	return s.Conversations().Update(*c)
-}
-
-func membersChange(p place) error {
-	if !p.FixedMembers() {
-		return nil
-	}
-	return parley.Errorf(parley.BadInput, "the members of a %s are fixed", p.Kind).Suggest("use a channel")
-}
-
-func everywhereAlready(id string) error {
-	return parley.Errorf(parley.BadInput, "%s is in every conversation already", id).Suggest("name an agent or a person")
-}
-
-func notAMember(id string, p place) error {
-	return parley.Errorf(parley.BadInput, "%s does not take part in %s", id, p.Title()).Suggest("see who its members are")
 }
 
 func (s *scene) mustBeIn(p place) error {

@@ -23,7 +23,6 @@ func (s *scene) guard(p *post, m parley.Message, where place, parent *parley.Mes
 	if err != nil {
 		return err
 	}
-	free := where.FixedMembers()
 	targets := s.directTargets(m, where, parent, answers)
 	p.free = slices.Clone(targets) // once they have passed
 	if answers {
@@ -34,17 +33,19 @@ func (s *scene) guard(p *post, m parley.Message, where place, parent *parley.Mes
 		if err != nil {
 			return err
 		}
-		v, err := s.rules(target)
+		v, err := s.rulesIn(where, target)
 		if err == nil && target.RemovedAt == nil {
 			err = s.obeyVerdict(p.origin(), v, target)
 		}
 		if err != nil {
 			return err
 		}
-		free = free && v.Free
 	}
-	if answers || free || p.beats {
+	if answers && p.run == "" || p.beats { // a run's trigger is the conversation that woke it
 		return nil
+	}
+	if free, err := s.amongRelated(where.Conversation); free || err != nil {
+		return err
 	}
 	err = s.mustWrite(p.origin(), where.ID)
 	if why, held := errors.AsType[heldBy](err); held && len(targets) == 1 {
@@ -95,13 +96,47 @@ func (s *scene) directTargets(m parley.Message, where place, parent *parley.Mess
 	return ids
 }
 
+// amongRelated says whether all others in a fixed conversation are the caller's manager or reports, to whom it may
+// write whatever its mode is.
+func (s *scene) amongRelated(c parley.Conversation) (bool, error) {
+	if s.me.Mode == parley.ModeAutonomous || !c.FixedMembers() {
+		return false, nil
+	}
+	for _, id := range c.SetMembers() {
+		if id == s.me.ID {
+			continue
+		}
+		other, err := s.Agents().Find(id)
+		if err != nil {
+			return false, err
+		}
+		if v, err := s.rules(other); err != nil || !v.Free {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// rulesIn are the rules for somebody whom a message is for, as long as that is in the conversation. One that joins
+// because of the message is added: then the sender's mode counts too, in the conversation that woke it as well.
+func (s *scene) rulesIn(where place, target parley.Agent) (parley.Verdict, error) {
+	v, err := s.rules(target)
+	if err != nil || s.me.Mode == parley.ModeAutonomous || where.FixedMembers() {
+		return v, err
+	}
+	if in, err := s.takesPart(where.Conversation, target.ID); in || err != nil {
+		return v, err
+	}
+	return v.ByMode(s.me.Mode), nil
+}
+
 // muted says why somebody who is mentioned is not woken, or nothing.
-func (s *scene) muted(p post, id string) (string, error) {
+func (s *scene) muted(p post, where place, id string) (string, error) {
 	target, err := s.Agents().Find(id)
 	if err != nil {
 		return "", err
 	}
-	v, err := s.rules(target)
+	v, err := s.rulesIn(where, target)
 	if err != nil || target.ID == s.me.ID {
 		return "", err
 	}
@@ -117,7 +152,7 @@ func (s *scene) muted(p post, id string) (string, error) {
 }
 
 // mute lets a message wake nobody by a mention whom its sender may not contact, and tells the sender.
-func (s *scene) mute(p post, m parley.Message, to []parley.Reach, receipt *parley.Receipt) error {
+func (s *scene) mute(p post, m parley.Message, where place, to []parley.Reach, receipt *parley.Receipt) error {
 	if s.seesAll() || p.request {
 		return nil
 	}
@@ -129,7 +164,7 @@ func (s *scene) mute(p post, m parley.Message, to []parley.Reach, receipt *parle
 		if !to[i].Wakes || !named && !all || slices.Contains(p.free, id) {
 			continue
 		}
-		why, err := s.muted(p, id)
+		why, err := s.muted(p, where, id)
 		if err != nil {
 			return err
 		}

@@ -175,7 +175,7 @@ func TestTiersHoldForPosts(t *testing.T) {
 func TestSupervisedWritesAreHeld(t *testing.T) {
 	w := newHub(t)
 	w.office()
-	channel := w.channel("intern", "town", "senior", "boss").ID
+	channel := w.channel(parley.Owner, "town", "intern", "senior", "boss").ID
 	run, dm := w.works("intern")
 	for name, draft := range map[string]parley.Draft{
 		"channel": {Conversation: channel, Content: text("x")},

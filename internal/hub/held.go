@@ -18,6 +18,9 @@ const (
 	toolRead    = "read_conversation"
 	toolMessage = "read_message"
 	toolQuery   = "query_workspace"
+
+	toolMakeConversation = "make_conversation"
+	toolConversation     = "update_conversation"
 )
 
 // heldBy says that a call needs an approval first, and why. It ends the update of the call, so that nothing of it

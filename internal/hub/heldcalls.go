@@ -37,6 +37,9 @@ func heldTools() map[string]heldTool {
 		toolRead:    tool(readWords, prepareRead),
 		toolMessage: tool(messageWords, prepareMessage),
 		toolQuery:   tool(queryWords, prepareQuery),
+
+		toolMakeConversation: tool(makeWords, prepareMake),
+		toolConversation:     tool(actWords, prepareAct),
 	}
 }
 
@@ -162,6 +165,9 @@ func (s *scene) draftGoes(agent string, d parley.Draft) (others []string, where 
 	}
 	if len(ids) == 0 {
 		c, err := s.Conversations().Find(conversationKey(ref))
+		if errors.Is(err, parley.ErrNotFound) && d.Make {
+			ref = "#" + conversationKey(ref)
+		}
 		if err != nil {
 			return nil, ref, ignoreNotFound(err)
 		}

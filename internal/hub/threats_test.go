@@ -117,10 +117,10 @@ func TestApprovedCallGoesWhereItWasSeenToGo(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.office()
-	sandbox, news := w.channel("intern", "sandbox").ID, w.channel("intern", "news", "senior").ID
+	sandbox, news := w.channel(parley.Owner, "sandbox", "intern").ID, w.channel(parley.Owner, "news", "intern", "senior").ID
 	post := w.holds(second(w.Post(ctx, as("intern"), parley.Draft{Conversation: "#sandbox", Content: text("buy!")})))
-	w.ok(w.Rename(ctx, as("intern"), sandbox, "old"))
-	w.ok(w.Rename(ctx, as("intern"), news, "sandbox"))
+	w.ok(w.Rename(ctx, user, sandbox, "old"))
+	w.ok(w.Rename(ctx, user, news, "sandbox"))
 	w.decides("boss", post.ID, parley.Decision{Approve: true})
 	same(t, "said", []int{len(w.said(sandbox, "intern")), len(w.said(news, "intern"))}, []int{1, 0})
 	w.change("senior", func(a *parley.Agent) { a.Name = "SeniorBot" })

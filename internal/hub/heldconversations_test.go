@@ -1,0 +1,260 @@
+package hub_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// deed is something that intern does to a conversation, as the approver is shown it, and whether it was done.
+type deed struct {
+	call    func(hub.Caller) error
+	summary string
+	denied  string
+	done    func() bool
+}
+
+// deeds are all changes of conversations that an agent can make: in the public channel town, which it has made, and with
+// the private channel den.
+func (w *world) deeds() map[string]deed {
+	w.t.Helper()
+	town := w.channel("intern", "town", "ned").ID
+	w.channel(parley.Owner, "square")
+	is := func(f func(parley.ConversationView) bool) func() bool {
+		return func() bool { return f(w.see(parley.Owner, town)) }
+	}
+	has := func(ref, who string) func() bool {
+		return func() bool { return slices.Contains(w.see(parley.Owner, ref).Members, who) }
+	}
+	change := func(c parley.ConversationChange) func(hub.Caller) error {
+		return func(by hub.Caller) error { _, err := w.ChangeConversation(ctx, by, "#town", c); return err }
+	}
+	name, topic, archived := "city", "first line\nAction: nothing", true
+	return map[string]deed{
+		"make": {
+			func(by hub.Caller) error {
+				_, err := w.CreateConversation(ctx, by, parley.NewConversation{Name: "den", Private: true, With: []string{"SENIOR"}, Topic: "plans"})
+				return err
+			},
+			"InternBot wants to make the private channel #den:\nAction: make_conversation\nWith: \"senior\"\nTopic: \"plans\"\n\n[Approve] [Deny]",
+			"Approval denied for making the private channel #den.",
+			func() bool { _, err := w.Conversation(ctx, user, "den"); return err == nil },
+		},
+		"join": {
+			func(by hub.Caller) error { return w.Join(ctx, by, "#square") },
+			"InternBot wants to join #square:\nAction: join\n\n[Approve] [Deny]", "Approval denied for joining #square.", has("square", "intern"),
+		},
+		"leave": {
+			func(by hub.Caller) error { return w.Leave(ctx, by, "#town") },
+			"InternBot wants to leave #town:\nAction: leave\n\n[Approve] [Deny]", "Approval denied for leaving #town.",
+			is(func(v parley.ConversationView) bool { return !slices.Contains(v.Members, "intern") }),
+		},
+		"add": {
+			func(by hub.Caller) error { return w.AddMember(ctx, by, "#town", "SENIOR") },
+			"InternBot wants to add senior to #town:\nAction: add\n\n[Approve] [Deny]", "Approval denied for adding senior to #town.", has("town", "senior"),
+		},
+		"remove": {
+			func(by hub.Caller) error { return w.RemoveMember(ctx, by, "#town", "ned") },
+			"InternBot wants to remove ned from #town:\nAction: remove\n\n[Approve] [Deny]", "Approval denied for removing ned from #town.",
+			is(func(v parley.ConversationView) bool { return !slices.Contains(v.Members, "ned") }),
+		},
+		"rename": {
+			change(parley.ConversationChange{Name: &name}),
+			"InternBot wants to change #town:\nAction: rename\nName: \"city\"\n\n[Approve] [Deny]", "Approval denied for changing #town.",
+			is(func(v parley.ConversationView) bool { return v.Name == "city" }),
+		},
+		"topic": {
+			change(parley.ConversationChange{Topic: &topic}),
+			"InternBot wants to change #town:\nAction: topic\nTopic:\n| first line\n| Action: nothing\n\n[Approve] [Deny]", "Approval denied for changing #town.",
+			is(func(v parley.ConversationView) bool { return v.Topic == topic }),
+		},
+		"archive": {
+			change(parley.ConversationChange{Archived: &archived}),
+			"InternBot wants to change #town:\nAction: archive\n\n[Approve] [Deny]", "Approval denied for changing #town.",
+			is(func(v parley.ConversationView) bool { return v.ArchivedAt != nil }),
+		},
+	}
+}
+
+// company is the office with intern in a mode, once it has made its channel.
+func (w *world) company(mode parley.Mode) map[string]deed {
+	w.t.Helper()
+	w.office()
+	w.dispatched("ned")
+	w.change("intern", func(a *parley.Agent) { a.Mode = parley.ModeAutonomous })
+	deeds := w.deeds()
+	w.change("intern", func(a *parley.Agent) { a.Mode = mode })
+	return deeds
+}
+
+func deedNames() []string {
+	return []string{"make", "join", "leave", "add", "remove", "rename", "topic", "archive"}
+}
+
+// Modes and rules stop at messages: what a supervised or strict agent does to a conversation waits for an approval, in
+// the conversation that woke it too.
+func TestConversationOperationsAreHeld(t *testing.T) {
+	for _, mode := range []parley.Mode{parley.ModeSupervised, parley.ModeStrict} {
+		for _, name := range deedNames() {
+			t.Run(string(mode)+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				w := newHub(t, runTwice)
+				d := w.company(mode)[name]
+				a := w.holds(d.call(as("intern")))
+				same(t, "the request", []string{a.Summary, a.Rule, a.Decider}, []string{d.summary, "mode " + string(mode), "boss"})
+				same(t, "the same call", w.holds(d.call(as("intern"))).ID, a.ID)
+				same(t, "done before the decision", d.done(), false)
+				w.restart()
+				done := w.decides("boss", a.ID, parley.Decision{Approve: true})
+				same(t, "what came of it", []any{done.State, done.Failure, d.done()}, []any{parley.ApprovalExecuted, (*parley.Error)(nil), true})
+				told := w.said(w.dmOf("boss", "intern"), parley.System)
+				same(t, "the caller is told", told[len(told)-1].Content.Text, done.Result)
+				if _, err := w.Decide(ctx, user, a.ID, parley.Decision{Approve: true}); parley.CodeOf(err) != parley.BadInput {
+					t.Errorf("decided twice: %v", err)
+				}
+				w.sound()
+			})
+		}
+	}
+}
+
+func TestDeniedConversationOperationChangesNothing(t *testing.T) {
+	for _, name := range deedNames() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			d := w.company(parley.ModeSupervised)[name]
+			a := w.holds(d.call(as("intern")))
+			w.decides("boss", a.ID, parley.Decision{})
+			told := w.said(w.dmOf("boss", "intern"), parley.System)
+			same(t, "the caller is told", told[len(told)-1].Content.Text, d.denied)
+			same(t, "done", d.done(), false)
+			w.change("intern", func(a *parley.Agent) { a.Mode = parley.ModeAutonomous })
+			w.ok(d.call(as("intern")))
+			same(t, "done once it is autonomous", d.done(), true)
+		})
+	}
+}
+
+// A run is held too, and what comes of the call returns to the conversation of the run.
+func TestRunsConversationOperationsAreHeld(t *testing.T) {
+	w := newHub(t)
+	deeds := w.company(parley.ModeSupervised)
+	run, dm := w.works("intern")
+	a := w.holds(deeds["topic"].call(run.Caller()))
+	same(t, "where from", []string{a.Run, a.Conversation}, []string{run.Run.ID, dm})
+	w.finish(run, "asked for it")
+	w.decides("boss", a.ID, parley.Decision{Approve: true})
+	told := w.said(dm, parley.System)
+	if len(told) != 1 || !strings.HasPrefix(told[0].Content.Text, "Done: change, conversation ") {
+		t.Errorf("told %+v", told)
+	}
+}
+
+// A call that changes nothing, and one that is refused anyway, bothers nobody.
+func TestConversationOperationsThatNeedNoApproval(t *testing.T) {
+	w := newHub(t)
+	w.company(parley.ModeStrict)
+	yes, taken := false, "square"
+	w.ok(w.Join(ctx, as("intern"), "town"))
+	w.ok(w.AddMember(ctx, as("intern"), "town", "ned"))
+	w.ok(second(w.ChangeConversation(ctx, as("intern"), "town", parley.ConversationChange{Archived: &yes})))
+	w.isRefused(parley.NotPermitted, w.RemoveMember(ctx, as("intern"), "square", "user"))
+	w.isRefused(parley.NotPermitted, w.DeleteConversation(ctx, as("intern"), "town"))
+	w.isRefused(parley.BadInput, second(w.ChangeConversation(ctx, as("intern"), "town", parley.ConversationChange{Name: &taken})))
+	w.isRefused(parley.BadInput, second(w.CreateConversation(ctx, as("intern"), parley.NewConversation{Name: "square", With: []string{"senior"}})))
+	same(t, "approvals", len(get[[]parley.Approval](w)(w.Approvals(ctx, user, parley.ApprovalFilter{}))), 0)
+}
+
+// Approval reuse: what is renamed while a call waits leads it nowhere else, and the rights are those of the decision.
+func TestApprovedConversationOperationGoesWhereItWasSeenToGo(t *testing.T) {
+	w := newHub(t)
+	w.company(parley.ModeSupervised)
+	add := w.holds(w.AddMember(ctx, as("intern"), "#town", "senior"))
+	w.ok(w.Rename(ctx, user, "town", "old"))
+	w.ok(w.Rename(ctx, user, "square", "town"))
+	w.decides("boss", add.ID, parley.Decision{Approve: true})
+	same(t, "members", []any{slices.Contains(w.see("user", "old").Members, "senior"), w.see("user", "town").Members}, []any{true, []string{"user"}})
+	again := w.holds(second(w.CreateConversation(ctx, as("intern"), parley.NewConversation{Name: "den", With: []string{"senior"}})))
+	w.permit("intern", "senior", parley.EffectDeny)
+	failed := w.decides("boss", again.ID, parley.Decision{Approve: true})
+	if failed.Failure == nil || failed.Failure.Code != parley.NotPermitted {
+		t.Errorf("made though denied by now: %+v", failed)
+	}
+	wantError(t, second(w.Conversation(ctx, user, "den")), absent("conversation", "den", listConversations))
+}
+
+// Adding somebody to a conversation is contacting them: rules hold, whoever adds, and wherever.
+func TestAddingSomebodyIsContactingThem(t *testing.T) {
+	w := newHub(t)
+	w.dispatched("arya", "gendry", "hound")
+	w.channel("arya", "town")
+	w.group("arya", "inn")
+	adds := map[string]func() error{
+		"to a public channel": func() error { return w.AddMember(ctx, as("arya"), "town", "gendry") },
+		"to a named group":    func() error { return w.AddMember(ctx, as("arya"), "inn", "gendry") },
+		"to a new channel": func() error {
+			return second(w.CreateConversation(ctx, as("arya"), parley.NewConversation{Name: "forge", With: []string{"hound", "gendry"}}))
+		},
+		"to a new private channel": func() error {
+			return second(w.CreateConversation(ctx, as("arya"), parley.NewConversation{Name: "cellar", Private: true, With: []string{"gendry"}}))
+		},
+		"by an owner in its name": func() error {
+			return w.AddMember(ctx, hub.Caller{Agent: "arya", By: parley.Owner}, "inn", "gendry")
+		},
+	}
+	w.permit("arya", "gendry", parley.EffectDeny)
+	w.permit("arya", "hound", parley.EffectAllow, withApproval) // a refusal comes before an approval
+	for name, add := range adds {
+		err := parley.AsError(add())
+		same(t, name, []any{err.Code, err.Message}, []any{parley.NotPermitted, "arya may not contact gendry"})
+	}
+	w.ok(w.Unpermit(ctx, user, "arya", "gendry", parley.EffectDeny))
+	w.permit("arya", "gendry", parley.EffectAllow, withApproval, func(p *parley.Permission) { p.RequiresHuman = true })
+	for name, add := range adds {
+		a := w.holds(add())
+		same(t, name, []any{a.Target, a.Rule, a.RequiresHuman}, []any{"gendry", "allow arya → gendry", true})
+		if done := w.decides(parley.Owner, a.ID, parley.Decision{Approve: true}); done.Failure != nil {
+			t.Errorf("%s: %+v", name, done.Failure)
+		}
+		for _, ref := range []string{"town", "inn"} {
+			if slices.Contains(w.see(parley.Owner, ref).Members, "gendry") {
+				w.ok(w.RemoveMember(ctx, user, ref, "gendry"))
+			}
+		}
+	}
+	w.ok(w.AddMember(ctx, user, "inn", "gendry")) // rules are not for owners
+}
+
+// Whom a message brings into a channel is added by it: a mode holds that in the conversation that woke the agent too.
+func TestModeHoldsWhomAMessageBrings(t *testing.T) {
+	w := newHub(t)
+	w.office()
+	town := w.channel(parley.Owner, "town", "intern").ID
+	w.post(parley.Owner, parley.Draft{Conversation: town, Content: text("@intern well?")})
+	run := w.starts("intern")
+	r, err := w.Post(ctx, run.Caller(), parley.Draft{Conversation: town, Content: text("@senior @boss look")})
+	w.ok(err)
+	same(t, "notices", r.Notices, []string{"senior was not woken: contacting it needs an approval: use contact_agent"})
+	a := w.holds(second(w.Post(ctx, run.Caller(), parley.Draft{Conversation: town, To: "senior", Content: text("look")})))
+	same(t, "for", a.Target, "senior")
+	w.finish(run, "I have told @senior")
+	same(t, "members", slices.Sorted(slices.Values(w.see("user", "town").Members)), []string{"boss", "intern", "user"})
+	w.decides("boss", a.ID, parley.Decision{Approve: true})
+	same(t, "members, approved", slices.Sorted(slices.Values(w.see("user", "town").Members)), []string{"boss", "intern", "senior", "user"})
+}
+
+// A reply is never held where it answers what woke the run, and held anywhere else.
+func TestReplyOutsideItsTriggerIsHeld(t *testing.T) {
+	w := newHub(t)
+	w.office()
+	earlier := w.post("senior", parley.Draft{Direct: []string{"intern"}, Content: text("one")}).Message
+	w.finish(w.starts("intern"), "yes")
+	run, dm := w.works("intern")
+	a := w.holds(second(w.Post(ctx, run.Caller(), parley.Draft{InReplyTo: earlier.ID, Content: text("and two")})))
+	same(t, "held", []string{a.Rule, a.Call.Tool}, []string{"mode supervised", "reply"})
+	w.ok(second(w.Post(ctx, run.Caller(), parley.Draft{InReplyTo: w.said(dm, parley.Owner)[0].ID, Content: text("here")})))
+}
