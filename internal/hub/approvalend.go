@@ -203,7 +203,7 @@ func (s *scene) tellRefused(a *parley.Approval, why *parley.Error) error {
 	if err != nil {
 		return err
 	}
-	return s.tellOutcome(a, text)
+	return s.tellOutcome(a, parley.Framed(a.Target, text))
 }
 
 // tellExecuted ends an approved call with what it has returned.
