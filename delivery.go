@@ -37,6 +37,7 @@ type Delivery struct {
 	// the pause before the next try.
 	Lease string `json:"-"`
 	Until Tick   `json:"-"`
+	Node  string `json:"-"` // the hub that gave the lease, by the name that outlives its process
 }
 
 // Tick is a moment on the store's lease clock, in milliseconds. Only ticks of one store compare. It is

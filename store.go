@@ -286,6 +286,9 @@ type QueueStore interface {
 	Leased(lease string) ([]Delivery, error)
 	// Lapsed returns deliveries whose lease or pause is over by a moment, at most limit.
 	Lapsed(now Tick, limit int) ([]Delivery, error)
+	// Left returns the deliveries that the hub with this name has leased to somebody, by seq. A hub asks for them
+	// before it gives its first lease: its former process gave all of these.
+	Left(node string) ([]Delivery, error)
 	// Due returns deliveries whose Next has come by a time, at most limit.
 	Due(now time.Time, limit int) ([]Delivery, error)
 	// Dead returns dead letters after a message's seq, by seq: at most limit, and the rest of the last

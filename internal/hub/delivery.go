@@ -66,8 +66,12 @@ func (s *scene) purposeMoved(before, after parley.Delivery) error {
 	}
 }
 
-// keep writes what a delivery has become, without a step.
+// keep writes what a delivery has become, without a step. A lease is noted with the hub that gave or extended it last.
 func (s *scene) keep(d *parley.Delivery, after parley.Delivery) error {
+	after.Node = ""
+	if after.Lease != "" {
+		after.Node = s.hub.config.Node
+	}
 	err := s.Deliveries().Put(*d, after)
 	if err == nil {
 		*d = after
@@ -132,15 +136,17 @@ func (s *scene) end(d *parley.Delivery, to parley.DeliveryState, cause *parley.E
 // giveBack is what happens to a delivery when somebody had it and could not go on: it is tried again
 // after a pause, or ends.
 func (s *scene) giveBack(d *parley.Delivery, f parley.Failure, cause *parley.Error, wait time.Duration) error {
+	return s.giveBackAfter(d, f, cause, max(wait, f.Pause(d.Attempt+1)))
+}
+
+// giveBackAfter is giveBack with exactly this pause.
+func (s *scene) giveBackAfter(d *parley.Delivery, f parley.Failure, cause *parley.Error, pause time.Duration) error {
 	recipient, err := s.Agents().Find(d.Recipient)
 	if err != nil {
 		return err
 	}
 	tries := d.Attempt + 1
-	if recipient.RemovedAt != nil {
-		return s.end(d, parley.DeliveryFailed, removed(recipient))
-	}
-	if over, err := s.outdated(d); err != nil || over {
+	if over, err := s.unwanted(d, recipient); err != nil || over {
 		return err
 	}
 	switch {
@@ -155,20 +161,33 @@ func (s *scene) giveBack(d *parley.Delivery, f parley.Failure, cause *parley.Err
 		if tries > 1 {
 			why += fmt.Sprintf(", %d times", tries)
 		}
-		dead := parley.Errorf(cause.Code, "%s", why).Suggest("an owner can retry or drop it: parley dead list")
-		if err := s.end(d, parley.DeliveryDead, dead); err != nil {
+		return s.die(d, parley.Errorf(cause.Code, "%s", why))
+	}
+	until := parley.Tick(0)
+	if pause > 0 {
+		now, err := s.Queue().Now()
+		if err != nil {
 			return err
 		}
-		return s.tellDead(*d)
+		until = now.After(pause)
 	}
-	now, err := s.Queue().Now()
-	if err != nil {
+	return s.move(d, parley.DeliveryAccepted, func(d *parley.Delivery) { d.Attempt, d.Failure, d.Until = tries, cause, until })
+}
+
+// unwanted ends a delivery that comes back though nobody can take it any more, or nobody wants it done.
+func (s *scene) unwanted(d *parley.Delivery, recipient parley.Agent) (bool, error) {
+	if recipient.RemovedAt != nil {
+		return true, s.end(d, parley.DeliveryFailed, removed(recipient))
+	}
+	return s.outdated(d)
+}
+
+// die makes a dead letter of a delivery, and tells people.
+func (s *scene) die(d *parley.Delivery, cause *parley.Error) error {
+	if err := s.end(d, parley.DeliveryDead, cause.Suggest("an owner can retry or drop it: parley dead list")); err != nil {
 		return err
 	}
-	return s.move(d, parley.DeliveryAccepted, func(d *parley.Delivery) {
-		d.Attempt, d.Failure = tries, cause
-		d.Until = now.After(max(wait, f.Pause(tries)))
-	})
+	return s.tellDead(*d)
 }
 
 func removed(a parley.Agent) *parley.Error {

@@ -403,6 +403,16 @@ func (m *inboxes) sweep() {
 	}
 }
 
+// recover puts back what somebody had when the hub ended, at once and as no attempt, and ends all pauses.
+func (m *inboxes) recover() {
+	for _, s := range m.those(func(s *sent) bool { return s.now.Until != 0 }) {
+		if s.now.State != parley.DeliveryAccepted {
+			s.settle(parley.DeliveryAccepted)
+		}
+		s.now.Until = 0
+	}
+}
+
 // revive puts a dead letter back, or drops it.
 func (m *inboxes) revive(by, id, to string, drop bool) outcome {
 	s := m.find(id, to)

@@ -30,7 +30,7 @@ func TestDeliveryClimbsTheLadderAndEachStepHasItsTime(t *testing.T) {
 
 	w.clock.advance(time.Second)
 	taken := w.take("ned", parley.Take{})
-	want.Lease, want.Until = taken.Lease, parley.Tick(w.leases.now.Load()).After(time.Minute)
+	want.Lease, want.Until, want.Node = taken.Lease, parley.Tick(w.leases.now.Load()).After(time.Minute), "hub"
 	step(parley.DeliveryDelivered, &want.DeliveredAt)
 	same(t, "taken", taken, parley.Taken{
 		Lease: taken.Lease, For: time.Minute, Deliveries: []parley.Delivery{want}, Messages: []parley.Message{m},
@@ -44,7 +44,7 @@ func TestDeliveryClimbsTheLadderAndEachStepHasItsTime(t *testing.T) {
 
 	w.clock.advance(time.Second)
 	acked := get[[]parley.Delivery](w)(w.Ack(ctx, as("ned"), taken.Lease, m.ID))
-	want.Lease, want.Until = "", 0
+	want.Lease, want.Until, want.Node = "", 0, ""
 	step(parley.DeliveryAcked, &want.SettledAt)
 	same(t, "acked", acked, []parley.Delivery{want})
 

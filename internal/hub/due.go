@@ -13,6 +13,9 @@ const dueBatch = 100
 
 func (h *Hub) sweepOften(ctx context.Context, started func()) {
 	h.regularly(ctx, started, h.config.DueEvery, func(ctx context.Context) error {
+		if err := h.recovered(ctx); err != nil {
+			return err
+		}
 		return errors.Join(
 			h.SweepDeliveries(ctx), h.SweepWaits(ctx), h.SweepTasks(ctx), h.SweepAttendance(ctx), h.SweepHalts(ctx), h.SweepBudgets(ctx),
 			h.SweepApprovals(ctx),

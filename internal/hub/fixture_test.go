@@ -125,6 +125,13 @@ func (w *world) restart() {
 	w.open()
 }
 
+// startAgain is restart, and what Start does first: the hub puts back what its former process had.
+func (w *world) startAgain() {
+	w.t.Helper()
+	w.restart()
+	w.ok(w.Recover(ctx))
+}
+
 // sound requires that a check of everything finds nothing.
 func (w *world) sound() {
 	w.t.Helper()

@@ -95,6 +95,8 @@ type Hub struct {
 
 	wasteDue atomic.Bool // there may be bodies of artifacts without a row
 
+	recovery recovery
+
 	sweeping sync.Mutex // held by a sweep
 	alerts   alerts
 
@@ -150,10 +152,11 @@ func New(ctx context.Context, store parley.Store, config Config) (*Hub, error) {
 	return h, h.addFirstAgents(ctx)
 }
 
-// Start starts what runs in the background and waits until it is ready.
+// Start puts back what a former process of the hub had, starts what runs in the background and waits until it is
+// ready.
 func (h *Hub) Start(ctx context.Context) {
-	if err := h.RecoverWaits(ctx); err != nil {
-		h.config.Log.Error("who has waited before the start could not be told", "error", err)
+	if err := h.Recover(ctx); err != nil {
+		h.config.Log.Error("cannot put back what the former process of the hub had; retrying", "error", err, "every", h.config.DueEvery)
 	}
 	for _, s := range h.services {
 		s.Start(ctx)
@@ -211,6 +214,9 @@ func (h *Hub) update(ctx context.Context, caller Caller, do op, fn func(*scene) 
 		return err
 	}
 	if err := h.limit(ctx, caller); err != nil {
+		return err
+	}
+	if err := h.recovered(ctx); err != nil {
 		return err
 	}
 	return h.write(ctx, caller, do, fn)

@@ -68,17 +68,6 @@ func TestExtendedLeaseLasts(t *testing.T) {
 	same(t, "over", w.tried(m.ID, "ned"), tried{parley.DeliveryAccepted, 1, "", time.Second})
 }
 
-func TestLeaseEndsWithTheProcess(t *testing.T) {
-	t.Parallel()
-	w := newHub(t)
-	w.add("arya", "ned")
-	m := w.dm("arya", "ned", "again").Message
-	w.take("ned", parley.Take{Lease: 12 * time.Hour})
-	w.restart()
-	w.sweep()
-	same(t, "after a restart", w.tried(m.ID, "ned"), tried{parley.DeliveryAccepted, 1, "", time.Second})
-}
-
 func TestWallClockMovesNoLease(t *testing.T) {
 	t.Parallel()
 	for _, jump := range []time.Duration{time.Hour, -time.Hour} {

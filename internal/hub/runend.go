@@ -202,25 +202,36 @@ func (s *scene) eachLeased(r parley.Run, do func(*parley.Delivery) error) error 
 	return err
 }
 
-// fail ends a run for a reason, and gives back what woke it.
+// fail ends a run for a reason, and gives back what woke it. A program that is gone is not waited for: what it had is
+// ready at once, so that nothing newer overtakes it.
 func (s *scene) fail(r *parley.Run, why parley.Trouble, hint string, keep func(*parley.Run)) error {
 	cause := failed(r.Agent, why)
 	cause.Suggestion = hint
 	if why.Failure == parley.FailureFinal && !s.now.Before(r.Deadline) {
 		cause.Code = parley.TimedOut
 	}
-	err := s.eachLeased(*r, func(d *parley.Delivery) error { return s.giveBack(d, why.Failure, cause, why.After) })
+	err := s.eachLeased(*r, func(d *parley.Delivery) error {
+		if why.Failure == parley.FailureLost {
+			return s.giveBackAfter(d, why.Failure, cause, why.After)
+		}
+		return s.giveBack(d, why.Failure, cause, why.After)
+	})
 	if err != nil {
 		return err
 	}
+	return s.endFailed(r, why.Failure, cause, keep)
+}
+
+// endFailed ends a run whose deliveries were given back.
+func (s *scene) endFailed(r *parley.Run, f parley.Failure, cause *parley.Error, keep func(*parley.Run)) error {
 	to := parley.RunFailed
-	switch why.Failure {
+	switch f {
 	case parley.FailureLost:
 		to = parley.RunLost
 	case parley.FailureStopped:
 		to = parley.RunCancelled
 	}
-	err = s.endRun(r, to, func(r *parley.Run) {
+	err := s.endRun(r, to, func(r *parley.Run) {
 		keep(r)
 		r.Failure = cause
 	})
@@ -296,7 +307,7 @@ func (h *Hub) LostRuns(ctx context.Context, node string) (lost []parley.Run, err
 // recentRuns is how far back a process is looked for that outlived its run.
 const recentRuns = 1000
 
-// RecoverRun ends a run whose process is gone: what woke it is tried again.
+// RecoverRun ends a run that ended with its hub. Its process is gone by now. What woke it is ready again: see Recover.
 func (h *Hub) RecoverRun(ctx context.Context, run string) error {
 	return h.write(ctx, theHub, opItself, func(s *scene) error {
 		r, err := s.Runs().Get(run)
@@ -304,7 +315,7 @@ func (h *Hub) RecoverRun(ctx context.Context, run string) error {
 			return nil
 		}
 		if err == nil && r.State.Live() {
-			err = s.lose(&r)
+			err = s.crashed(&r)
 		}
 		if err != nil {
 			return err
@@ -319,8 +330,16 @@ func (s *scene) lose(r *parley.Run) error {
 	if r.Cancel != "" {
 		return s.endCancelled(r, keep)
 	}
-	return s.fail(r, parley.Trouble{Failure: parley.FailureLost, Reason: "the hub or the program ended before the run did"}, "", keep)
+	lost := parley.Trouble{Failure: parley.FailureLost, Reason: whyLost}
+	cause := failed(r.Agent, lost)
+	err := s.eachLeased(*r, func(d *parley.Delivery) error { return s.giveBack(d, lost.Failure, cause, 0) })
+	if err != nil {
+		return err
+	}
+	return s.endFailed(r, lost.Failure, cause, keep)
 }
+
+const whyLost = "the hub or the program ended before the run did"
 
 // loseOverdue ends runs that are past their deadline and hold nothing: had they lived, they would have ended.
 func (h *Hub) loseOverdue(ctx context.Context) error {

@@ -98,6 +98,9 @@ func (h *Hub) isReady(ctx context.Context, caller Caller, t parley.Take) (found 
 
 func (h *Hub) take(ctx context.Context, caller Caller, me string, t parley.Take) (taken parley.Taken, err error) {
 	defer h.read(time.Now(), &err)
+	if err := h.recovered(ctx); err != nil {
+		return taken, err
+	}
 	turn := h.turns.at(me)
 	err = h.write(ctx, caller, opTake, func(s *scene) error {
 		lease := uuid.NewString()

@@ -279,9 +279,9 @@ func (s *scene) taskAt(r parley.Run) (t parley.Task, mine bool, err error) {
 }
 
 // enterTask leaves a run that is planned in the task of what woke it only if that is its agent's own and open. A further
-// attempt goes on with the task that an earlier one was given.
+// attempt, and one after a crash, goes on with the task that an earlier one was given.
 func (s *scene) enterTask(r *parley.Run, lead parley.Delivery) (err error) {
-	if r.Task == "" && r.Attempt > 1 {
+	if r.Task == "" && (r.Attempt > 1 || lead.Failure != nil) {
 		r.Task, err = s.givenFor(lead)
 	}
 	if err != nil {

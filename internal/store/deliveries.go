@@ -235,8 +235,8 @@ func (s deliveries) Put(before, after parley.Delivery) error {
 	}
 	args := append([]any{before.Seq, to.num, string(before.State), before.Attempt}, change...)
 	err = s.writeOne(`UPDATE deliveries SET state = $5, attempt = $6, delivered_at = $7, seen_at = $8, settled_at = $9,
-			answered_at = $10, run = $11, answer = $12, failure = $13, marks = $14, lease = $15, timer = $16, next_at = $17
-		WHERE message = $1 AND agent = $2 AND state = $3 AND attempt = $4 AND lease IS NOT DISTINCT FROM $18`, append(args, lease)...)
+			answered_at = $10, run = $11, answer = $12, failure = $13, marks = $14, lease = $15, timer = $16, next_at = $17, node = $18
+		WHERE message = $1 AND agent = $2 AND state = $3 AND attempt = $4 AND lease IS NOT DISTINCT FROM $19`, append(args, lease)...)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ const (
 
 const deliveryColumns = `d.message, m.id, c.id, m.sender, d.agent, d.state, d.waking, d.purpose, m.priority, m.word,
 	d.pair_seq, d.attempt, d.accepted_at, d.delivered_at, d.seen_at, d.settled_at, d.answered_at, m.expires_at, m.deadline,
-	d.run, d.answer, d.failure, d.marks, d.lease, d.timer`
+	d.run, d.answer, d.failure, d.marks, d.lease, d.timer, d.node`
 
 // find reads deliveries of conversations that are there. lock keeps their rows until the end of the
 // update.
@@ -61,7 +61,7 @@ type deliveryRow struct {
 	message, conversation, answer, lease []byte
 	state, purpose                       string
 	waking, level, marks                 int
-	word, run, failure                   sql.NullString
+	word, run, failure, node             sql.NullString
 	delivered, seen, settled, answered   sql.NullInt64
 	expires, deadline, timer             sql.NullInt64
 }
@@ -69,7 +69,7 @@ type deliveryRow struct {
 func (row *deliveryRow) scan(r Rows) (d parley.Delivery, err error) {
 	err = r.Scan(&d.Seq, &row.message, &row.conversation, &row.sender, &row.recipient, &row.state, &row.waking, &row.purpose,
 		&row.level, &row.word, &d.PairSeq, &d.Attempt, &row.accepted, &row.delivered, &row.seen, &row.settled, &row.answered,
-		&row.expires, &row.deadline, &row.run, &row.answer, &row.failure, &row.marks, &row.lease, &row.timer)
+		&row.expires, &row.deadline, &row.run, &row.answer, &row.failure, &row.marks, &row.lease, &row.timer, &row.node)
 	if err != nil {
 		return d, err
 	}
@@ -85,6 +85,7 @@ func (row *deliveryRow) scan(r Rows) (d parley.Delivery, err error) {
 			return d, fmt.Errorf("the failure of a delivery of message %s: %w", d.Message, err)
 		}
 	}
+	d.Node = row.node.String
 	d.State, d.Waking, d.Purpose, d.Run = parley.DeliveryState(row.state), row.waking != 0, parley.Purpose(row.purpose), row.run.String
 	d.AcceptedAt, d.DeliveredAt, d.SeenAt = fromMillis(row.accepted), timeOrNil(row.delivered), timeOrNil(row.seen)
 	d.SettledAt, d.AnsweredAt = timeOrNil(row.settled), timeOrNil(row.answered)
@@ -115,7 +116,7 @@ func encodeChange(d parley.Delivery) ([]any, error) {
 		millisOrNull(d.AnsweredAt), textOrNull(d.Run), answer, textOrNull(string(failure)),
 		flag(d.Overdue)*markOverdue + flag(d.Late)*markLate, lease,
 		sql.NullInt64{Int64: int64(d.Until), Valid: d.Until != 0},
-		millisOrNull(d.Next()),
+		millisOrNull(d.Next()), textOrNull(d.Node),
 	}, nil
 }
 

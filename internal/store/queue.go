@@ -133,6 +133,14 @@ func (s queue) Lapsed(now parley.Tick, limit int) ([]parley.Delivery, error) {
 	return s.find("d.timer <= $1 ORDER BY d.timer LIMIT 0 + $2", s.locks.Skip, int64(now), limit)
 }
 
+func (s queue) Left(node string) (list []parley.Delivery, err error) {
+	list, err = s.find("d.lease IS NOT NULL AND d.node = $1", s.locks.Wait, node)
+	slices.SortFunc(list, bySeq)
+	return list, err
+}
+
+func bySeq(a, b parley.Delivery) int { return cmp.Compare(a.Seq, b.Seq) }
+
 func (s queue) Due(now time.Time, limit int) ([]parley.Delivery, error) {
 	return s.find("d.next_at <= $1 ORDER BY d.next_at LIMIT 0 + $2", s.locks.Skip, millis(now), limit)
 }
@@ -244,7 +252,7 @@ func (s queue) OfTask(recipient, task string, limit int) (list []parley.Delivery
 		}
 		list = append(list, found...)
 	}
-	slices.SortFunc(list, func(a, b parley.Delivery) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortFunc(list, bySeq)
 	return list, nil
 }
 

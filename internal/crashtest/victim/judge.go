@@ -13,7 +13,8 @@ import (
 type verdict struct {
 	done, failed int
 	runs         map[parley.RunState]int
-	said         map[key]bool // by whom, and in answer to what, or which words
+	said         map[key]bool   // by whom, and in answer to what, or which words
+	last         map[key]string // by agent and conversation: the run that had the last message, none of whose attempts has failed
 }
 
 // judge looks at what runs have left in a home: each message that woke an agent was seen by exactly one run that
@@ -23,7 +24,7 @@ func judge(ctx context.Context, home string, messages int) error {
 	if err != nil {
 		return err
 	}
-	v := verdict{runs: map[parley.RunState]int{}, said: map[key]bool{}}
+	v := verdict{runs: map[parley.RunState]int{}, said: map[key]bool{}, last: map[key]string{}}
 	posted := 0
 	err = eachMessage(ctx, db, func(tx parley.Tx, m parley.Message) error {
 		if m.From == parley.Owner {
@@ -81,6 +82,7 @@ func (v *verdict) delivery(tx parley.Tx, d parley.Delivery) error {
 		if len(good) != 1 || d.Run != good[0] {
 			return fmt.Errorf("message %s for %s is %s in %q, and the runs that ended well are %q", d.Message, d.Recipient, d.State, d.Run, good)
 		}
+		return v.ordered(d)
 	case parley.DeliveryFailed, parley.DeliveryDead:
 		v.failed++
 		if len(good) > 0 || d.Failure == nil {
@@ -88,6 +90,19 @@ func (v *verdict) delivery(tx parley.Tx, d parley.Delivery) error {
 		}
 	default:
 		return fmt.Errorf("message %s for %s is %s", d.Message, d.Recipient, d.State)
+	}
+	return nil
+}
+
+// ordered requires that what no attempt has failed for was done in its order. The ids of runs are in theirs.
+func (v *verdict) ordered(d parley.Delivery) error {
+	where := key{d.Recipient, d.Conversation}
+	switch before := v.last[where]; {
+	case d.Attempt > 0:
+	case d.Run < before:
+		return fmt.Errorf("message %s for %s was done in run %s, and a later one before it in %s", d.Message, d.Recipient, d.Run, before)
+	default:
+		v.last[where] = d.Run
 	}
 	return nil
 }

@@ -3,6 +3,7 @@
 //	victim post HOME WORKERS COUNT   post from WORKERS goroutines, COUNT messages each (0: for ever)
 //	victim stubborn HOME COUNT       post COUNT messages whatever fails, print yes or no, and crash
 //	victim take HOME POSTERS         post from POSTERS goroutines and take as each agent, for ever
+//	victim order HOME                post and take in order, with one taker for each agent, for ever
 //	victim verify HOME               compare what is there with what was printed, on stdin
 //	victim drain HOME                take what is left to the end, with what was printed on stdin
 //	victim absent HOME               make sure that none of the texts on stdin is there
@@ -35,7 +36,7 @@ func main() {
 	}
 }
 
-const usage = "usage: victim post HOME WORKERS COUNT | stubborn HOME COUNT | take HOME POSTERS | verify HOME | drain HOME | " +
+const usage = "usage: victim post HOME WORKERS COUNT | stubborn HOME COUNT | take HOME POSTERS | order HOME | verify HOME | drain HOME | " +
 	"absent HOME | full DIR | run HOME AGENTS FROM TO | judge HOME COUNT | bridge BASE FROM TO | " +
 	"bridged BASE COUNT | child | linger"
 
@@ -56,6 +57,8 @@ func run(ctx context.Context, args []string) error {
 		return postStubbornly(ctx, args[1], numbers[0])
 	case len(args) == 3 && args[0] == "take":
 		return take(ctx, args[1], numbers[0])
+	case len(args) == 2 && args[0] == "order":
+		return order(ctx, args[1])
 	case len(args) == 2 && args[0] == "drain":
 		return drain(ctx, args[1], os.Stdin)
 	case len(args) == 2 && args[0] == "verify":

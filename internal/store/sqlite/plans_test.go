@@ -127,6 +127,7 @@ func TestDeliveriesAreFoundByIndex(t *testing.T) {
 		"look at the rest":    {"deliveries_ready (agent=? AND waking=? AND place>?)", ready(parley.Queue{Wakes: true, After: 3})},
 		"held":                {"deliveries_held (agent=? AND place>?)", func(tx parley.Tx) error { return found(tx.Queue().Held("agent-3", 1, 5)) }},
 		"leased":              {"deliveries_lease (lease=?)", func(tx parley.Tx) error { return found(tx.Queue().Leased(id)) }},
+		"left":                {"deliveries_lease (lease>?)", func(tx parley.Tx) error { return found(tx.Queue().Left("node")) }},
 		"lapsed":              {"deliveries_timer (timer<?)", func(tx parley.Tx) error { return found(tx.Queue().Lapsed(9, 5)) }},
 		"due":                 {"deliveries_next (next_at<?)", func(tx parley.Tx) error { return found(tx.Queue().Due(time.UnixMilli(9), 5)) }},
 		"dead":                {"deliveries_dead (message>?)", func(tx parley.Tx) error { return found(tx.Queue().Dead(9, 5)) }},

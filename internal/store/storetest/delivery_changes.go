@@ -42,7 +42,7 @@ func putEveryField(f *fixture) {
 		d.DeliveredAt, d.SeenAt, d.SettledAt, d.AnsweredAt = atp(2), atp(3), atp(4), atp(5)
 		d.Run, d.Answer, d.Overdue, d.Late = "run-1", newID(), true, true
 		d.Failure = parley.Errorf(parley.Unavailable, "it was away").Because(parley.RateLimited).Suggest("wait")
-		d.Lease, d.Until = newID(), 1234
+		d.Lease, d.Until, d.Node = newID(), 1234, "node-1"
 	})
 	for i := range reflect.TypeFor[parley.Delivery]().NumField() {
 		if reflect.ValueOf(full).Field(i).IsZero() {

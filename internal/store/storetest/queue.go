@@ -18,6 +18,7 @@ var queueTests = []test{
 	{"senders are counted with their oldest, and their own can be chosen", senderCounts},
 	{"what is held is open and not ready, by seq", heldStates},
 	{"a lease has what was leased under it, by seq", leasedBySeq},
+	{"what a hub has leased is found by its name, by seq", leftByNode},
 	{"what lapses is a lease or a pause that is over", lapsedByMoment},
 	{"what is due is what Next says", dueByTime},
 	{"dead letters come by seq", deadBySeq},
@@ -186,6 +187,32 @@ func leasedBySeq(f *fixture) {
 	m.put("c", leaseTo(other, 50))
 	m.is("once another has it", "", leased(mine))
 	m.is("the other's, both", "b c", leased(other))
+}
+
+func leftByNode(f *fixture) {
+	m := newMail(f)
+	m.wakes("a", "b", "c", "d", "e")
+	by := func(node string, until parley.Tick) func(*parley.Delivery) {
+		return func(d *parley.Delivery) {
+			leaseTo(newID(), until)(d)
+			d.Node = node
+		}
+	}
+	left := func(node string) func(parley.Tx) ([]parley.Delivery, error) {
+		return func(tx parley.Tx) ([]parley.Delivery, error) { return tx.Queue().Left(node) }
+	}
+	one, two := newID(), newID()
+	m.put("c", by(one, 50))
+	m.put("a", by(one, 1<<40))
+	m.put("b", by(two, 50))
+	m.put("d", leaseTo(newID(), 50)) // by a program that wrote no name
+	m.is("the one's", "a c", left(one))
+	m.is("the other's", "b", left(two))
+	m.is("nobody's", "", left(newID()))
+	m.put("a", become(parley.DeliveryAcked))
+	m.put("b", by(one, 50))
+	m.is("what was extended by another hub", "b c", left(one))
+	m.is("it is not the former hub's any more", "", left(two))
 }
 
 func lapsedByMoment(f *fixture) {

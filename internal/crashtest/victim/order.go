@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+const (
+	orderSenders = 3 // for each agent
+	orderHeld    = 6 // what a taker keeps at most before it acknowledges
+)
+
+// order posts direct messages and takes them with one taker for each agent, as a hub that was started does, until it is
+// killed. It prints for each delivery "got", "acking" and "acked", with the recipient, the sender, the number of the pair
+// and the attempt.
+func order(ctx context.Context, home string) error {
+	h, _, err := open(ctx, home)
+	if err != nil {
+		return err
+	}
+	h.Start(ctx)
+	if err := say("began"); err != nil {
+		return err
+	}
+	failed := make(chan error, 1)
+	forever := func(do func(n int) error) {
+		go func() {
+			for n := 0; ; n++ {
+				if err := do(n); err != nil {
+					failed <- err
+					return
+				}
+			}
+		}()
+	}
+	for w := range agents {
+		me := hub.Caller{Agent: agentID(w)}
+		forever(func(n int) error {
+			to := agentID(w + 1 + n%orderSenders)
+			_, err := h.Post(ctx, me, parley.Draft{Direct: []string{to}, Content: parley.Content{Text: fmt.Sprint(n)}})
+			return err
+		})
+		t := &orderly{hub: h, caller: me}
+		forever(func(n int) error { return t.turn(ctx, n) })
+	}
+	return errors.Join(<-failed, errors.New("nobody has killed it"))
+}
+
+// orderly takes for one agent, holds some of it for a while, and acknowledges in the order in which it came.
+type orderly struct {
+	hub    *hub.Hub
+	caller hub.Caller
+	held   []parley.Delivery
+}
+
+func (t *orderly) turn(ctx context.Context, n int) error {
+	taken, err := t.hub.Take(ctx, t.caller, parley.Take{
+		Limit: 1 + n%takeMost, Wait: 20 * time.Millisecond, Seen: n%2 == 0, Lease: 12 * time.Hour,
+	})
+	if err != nil || len(taken.Deliveries) == 0 {
+		return err
+	}
+	if err := say(orderLines("got", taken.Deliveries)...); err != nil {
+		return err
+	}
+	t.held = append(t.held, taken.Deliveries...)
+	if len(t.held) <= orderHeld {
+		return nil
+	}
+	done := t.held[:len(t.held)-n%orderHeld]
+	t.held = t.held[len(done):]
+	if err := say(orderLines("acking", done)...); err != nil {
+		return err
+	}
+	if _, err := t.hub.Ack(ctx, t.caller, "", ids(done)...); err != nil {
+		return err
+	}
+	return say(orderLines("acked", done)...)
+}
+
+func orderLines(verb string, list []parley.Delivery) (lines []string) {
+	for _, d := range list {
+		lines = append(lines, fmt.Sprintf("%s %s %s %d %d", verb, d.Recipient, d.From, d.PairSeq, d.Attempt))
+	}
+	return lines
+}

@@ -1,0 +1,238 @@
+package hub_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// TestCrashReturnsLeasedMessagesAtOnceAndInOrder: what somebody had when the hub ended comes before what came later, and
+// no attempt counts.
+func TestCrashReturnsLeasedMessagesAtOnceAndInOrder(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	var sent []parley.Message
+	for i := range 5 {
+		sent = append(sent, w.dm("arya", "ned", fmt.Sprint(i)).Message)
+	}
+	w.take("ned", parley.Take{Limit: 1, Lease: 12 * time.Hour})
+	w.take("ned", parley.Take{Limit: 2, Seen: true, Run: "run-1"})
+	w.startAgain()
+	for _, m := range sent {
+		d := w.delivery(m.ID, "ned")
+		same(t, "ready, and nothing is left of the attempt",
+			[]any{d.State, d.Attempt, d.Failure, d.Lease, d.Node, d.Until, d.DeliveredAt, d.SeenAt, d.Run},
+			[]any{parley.DeliveryAccepted, 0, (*parley.Error)(nil), "", "", parley.Tick(0), (*time.Time)(nil), (*time.Time)(nil), ""})
+	}
+	same(t, "taken", w.takes("ned", parley.Take{}), []string{"0", "1", "2", "3", "4"})
+	same(t, "nobody is told", len(w.told("arya")), 0)
+	w.sound()
+}
+
+// TestCrashKeepsAttempts: failed attempts still count after a crash.
+func TestCrashKeepsAttempts(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	w.change("ned", func(a *parley.Agent) { a.Attempts = 2 })
+	m := w.dm("arya", "ned", "hopeless").Message
+	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
+	w.later(time.Minute)
+	for range 3 {
+		w.take("ned", parley.Take{})
+		w.startAgain()
+		same(t, "after a crash", w.tried(m.ID, "ned"), tried{State: parley.DeliveryAccepted, Attempt: 1})
+	}
+	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
+	same(t, "after the last attempt", w.stateOf(m.ID, "ned"), parley.DeliveryDead)
+}
+
+// TestCrashOfOneHubLeavesTheLeasesOfAnother: on a shared database a hub puts back only what was leased through it.
+func TestCrashOfOneHubLeavesTheLeasesOfAnother(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, func(w *world) { w.config.Node = "one" })
+	w.add("arya", "ned", "bran", "sansa")
+	for _, to := range []string{"ned", "bran", "sansa"} {
+		w.dm("arya", to, "hello")
+	}
+	other := otherHub(w, "two")
+	w.take("ned", parley.Take{})
+	held := get[parley.Taken](w)(other.Take(ctx, as("bran"), parley.Take{Lease: time.Hour}))
+	moved := w.take("sansa", parley.Take{Lease: time.Hour})
+	get[[]parley.Delivery](w)(other.Extend(ctx, as("sansa"), moved.Lease, time.Hour))
+
+	again := otherHub(w, "one")
+	w.ok(again.Recover(ctx))
+	take := func(who string) int {
+		return len(get[parley.Taken](w)(again.Take(ctx, as(who), parley.Take{})).Deliveries)
+	}
+	same(t, "through the hub that ended, another, and another that has extended it", []int{take("ned"), take("bran"), take("sansa")}, []int{1, 0, 0})
+	for who, lease := range map[string]string{"bran": held.Lease, "sansa": moved.Lease} {
+		same(t, "still held by "+who, len(get[[]parley.Delivery](w)(other.Extend(ctx, as(who), lease, 0))), 1)
+	}
+}
+
+// otherHub is another process on the store of a world.
+func otherHub(w *world, node string) *hub.Hub {
+	w.t.Helper()
+	config := w.config
+	config.Node = node
+	h, err := hub.New(ctx, w.wrap(w.db), config)
+	w.ok(err)
+	return h
+}
+
+// TestCrashOfTheHubIsNoAttemptOfARun: the run is lost, and the next has the same messages and those that came later.
+func TestCrashOfTheHubIsNoAttemptOfARun(t *testing.T) {
+	t.Parallel()
+	for name, begin := range map[string]func(*world) *hub.Assignment{
+		"starting": func(w *world) *hub.Assignment { return w.next("codex") },
+		"running":  func(w *world) *hub.Assignment { return w.starts("codex") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.dispatched("codex")
+			w.change("codex", func(a *parley.Agent) { a.Attempts = 1 })
+			first := w.dm("user", "codex", "first").Message
+			lost := begin(w)
+			second := w.dm("user", "codex", "second").Message
+			w.startAgain()
+			same(t, "run", w.run(lost.Run.ID).State, parley.RunLost)
+			same(t, "what woke it", w.tried(first.ID, "codex"), tried{State: parley.DeliveryAccepted})
+			again := w.starts("codex")
+			same(t, "the next run", []any{again.Run.Triggers, again.Run.Attempt}, []any{[]string{first.ID, second.ID}, 1})
+			w.finish(again, "done")
+			same(t, "answered", []parley.DeliveryState{w.stateOf(first.ID, "codex"), w.stateOf(second.ID, "codex")},
+				[]parley.DeliveryState{parley.DeliveryAnswered, parley.DeliveryAnswered})
+			w.sound()
+		})
+	}
+}
+
+// TestRunAfterACrashGoesOnWithItsTask: the run that was lost had been given a task, which the next one is in too.
+func TestRunAfterACrashGoesOnWithItsTask(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex", "writer")
+	w.dm("user", "codex", "have it written")
+	a := w.starts("codex")
+	delegate := parley.Contact{Pattern: parley.PatternDelegate, Agent: "writer", Message: "write"}
+	made := get[parley.Contacted](w)(w.Contact(ctx, a.Caller(), delegate))
+	task := w.run(a.Run.ID).Task
+	w.startAgain()
+	again := w.starts("codex")
+	same(t, "task", again.Run.Task, task)
+	repeated := get[parley.Contacted](w)(w.Contact(ctx, again.Caller(), delegate))
+	same(t, "the same call", []any{repeated.Message, repeated.Duplicate}, []any{made.Message, true})
+}
+
+// TestCrashOfTheHubFailsAnAskThatARunHadBegunToAnswer: an ask is tried once.
+func TestCrashOfTheHubFailsAnAskThatARunHadBegunToAnswer(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	ask := w.postFor(parley.PurposeAsk, "user", "codex", "well?")
+	w.starts("codex")
+	w.startAgain()
+	same(t, "failed", w.tried(ask.ID, "codex"), tried{State: parley.DeliveryFailed, Attempt: 1})
+}
+
+// TestCrashOfTheHubReturnsAnAskThatAnAgentHadFetched: the agent is no part of the hub, and may answer it yet.
+func TestCrashOfTheHubReturnsAnAskThatAnAgentHadFetched(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	ask := w.postFor(parley.PurposeAsk, "arya", "ned", "well?")
+	w.take("ned", parley.Take{})
+	w.startAgain()
+	same(t, "ready", w.tried(ask.ID, "ned"), tried{State: parley.DeliveryAccepted})
+}
+
+// TestMessageThatEndsTheHubAgainAndAgainBecomesADeadLetter: without a bound, it would for ever.
+func TestMessageThatEndsTheHubAgainAndAgainBecomesADeadLetter(t *testing.T) {
+	t.Parallel()
+	const most = 20
+	w := newHub(t)
+	w.dispatched("codex")
+	m := w.dm("user", "codex", "poison").Message
+	for range most - 1 {
+		w.starts("codex")
+		w.startAgain()
+		same(t, "before", w.tried(m.ID, "codex"), tried{State: parley.DeliveryAccepted})
+	}
+	w.starts("codex")
+	w.startAgain()
+	d := w.delivery(m.ID, "codex")
+	same(t, "dead", []any{d.State, d.Failure}, []any{parley.DeliveryDead, refused(parley.Unavailable, "",
+		"codex did not do this: the hub or the program ended before the run did, 20 times", "an owner can retry or drop it: parley dead list")})
+	get[parley.Delivery](w)(w.RetryDead(ctx, user, m.ID, "codex"))
+	w.finish(w.starts("codex"), "done")
+	same(t, "after a retry", w.stateOf(m.ID, "codex"), parley.DeliveryAnswered)
+}
+
+// TestKilledProgramReturnsItsMessagesAtOnce: a run's program is gone while the hub lives.
+func TestKilledProgramReturnsItsMessagesAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	first := w.dm("user", "codex", "first").Message
+	a := w.starts("codex")
+	second := w.dm("user", "codex", "second").Message
+	w.fails(a, parley.FailureLost)
+	same(t, "ready, and an attempt counts", w.tried(first.ID, "codex"), tried{State: parley.DeliveryAccepted, Attempt: 1})
+	same(t, "the next run", w.starts("codex").Run.Triggers, []string{first.ID, second.ID})
+}
+
+// fullStore is a store on a disk that the test fills.
+type fullStore struct {
+	parley.Store
+	full atomic.Bool
+}
+
+func (s *fullStore) Update(ctx context.Context, fn func(parley.Tx) error) error {
+	if s.full.Load() {
+		return parley.Errorf(parley.Unavailable, "the disk is full").Because(parley.StorageFull)
+	}
+	return s.Store.Update(ctx, fn)
+}
+
+// TestNothingIsHandedOutBeforeTheHubHasRecovered: if the store cannot be written at the start, nothing overtakes either.
+func TestNothingIsHandedOutBeforeTheHubHasRecovered(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	w.dispatched("codex")
+	for _, to := range []string{"ned", "codex"} {
+		w.dm("arya", to, "first")
+	}
+	w.take("ned", parley.Take{})
+	w.starts("codex")
+	for _, to := range []string{"ned", "codex"} {
+		w.dm("arya", to, "second")
+	}
+	w.channel("user", "open", "codex")
+	w.say("user", "open", "@codex beside it")
+	full := &fullStore{}
+	w.wrap = func(s parley.Store) parley.Store { full.Store = s; return full }
+	w.restart()
+	full.full.Store(true)
+	same(t, "at the start", parley.AsError(w.Recover(ctx)).Reason, parley.StorageFull)
+	for what, call := range map[string]func() error{
+		"take": func() error { return only(w.Take(ctx, as("ned"), parley.Take{})) },
+		"run":  func() error { return only(w.NextRun(ctx, "codex", hub.RunOptions{Node: node})) },
+		"post": func() error { return only(w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Content: text("third")})) },
+	} {
+		same(t, what, parley.AsError(call()).Reason, parley.StorageFull)
+	}
+	full.full.Store(false)
+	same(t, "once there is room", w.takes("ned", parley.Take{}), []string{"first", "second"})
+	same(t, "and the runs", []string{w.starts("codex").Messages[0].Content.Text, w.starts("codex").Messages[0].Content.Text},
+		[]string{"first", "@codex beside it"})
+}
