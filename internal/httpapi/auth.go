@@ -29,6 +29,7 @@ func (a *api) admit(r *http.Request, op Operation) (call, error) {
 		return c, err
 	}
 	c.caller.Local = c.local
+	a.options.Known(r.Context())
 	if err := a.checkUse(r, op, c); err != nil {
 		return c, err
 	}

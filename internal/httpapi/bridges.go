@@ -97,7 +97,7 @@ func departures(ctx context.Context, c call, in *askedDepartures) (List[parley.D
 	if wait == 0 {
 		return listOf(ask(ctx))
 	}
-	return listOf(held(ctx, c, ask))
+	return listOf(waits(ctx, c, ask))
 }
 
 const departuresAtOnce = 16 << 20 // bytes of what they say; at least one is answered

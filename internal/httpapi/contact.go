@@ -40,7 +40,7 @@ func contact(ctx context.Context, c call, in *madeContact) (parley.Contacted, er
 	if err := c.checkClaim(ctx, "contact", in.Body.From); err != nil {
 		return parley.Contacted{}, err
 	}
-	out, err := held(ctx, c, func(ctx context.Context) (parley.Contacted, error) { return c.hub.Contact(ctx, c.caller, made) })
+	out, err := waits(ctx, c, func(ctx context.Context) (parley.Contacted, error) { return c.hub.Contact(ctx, c.caller, made) })
 	if err != nil && out.Message != "" && parley.CodeOf(err) != parley.NotPermitted {
 		err = unanswered{err, out}
 	}

@@ -43,6 +43,7 @@ type world struct {
 	tokens map[string]string // secrets by participant
 	peer   *peer
 	asks   hub.Asks
+	load   hub.Load
 }
 
 // peer is who the local socket is said to lead to.
@@ -83,7 +84,7 @@ func localListener(t testing.TB) net.Listener {
 
 func newWorldAt(t testing.TB, listener net.Listener, change ...func(*httpapi.Options)) *world {
 	t.Helper()
-	w := &world{}
+	w := &world{load: hub.Load{Reads: hub.Rate{Burst: 1}}}
 	w.begin(t, listener, change...)
 	return w
 }
@@ -102,7 +103,7 @@ func (w *world) open(listener net.Listener, change ...func(*httpapi.Options)) {
 	w.db, err = sqlite.Open(ctx, w.home)
 	w.ok(err)
 	log := slog.New(slog.NewJSONHandler(w.logged, nil))
-	w.Hub, err = hub.New(ctx, roomy{w.db}, hub.Config{Log: log, Rate: hub.Rate{Burst: 1}, Asks: w.asks, About: about})
+	w.Hub, err = hub.New(ctx, roomy{w.db}, hub.Config{Log: log, Rate: hub.Rate{Burst: 1}, Load: w.load, Asks: w.asks, About: about})
 	w.ok(err)
 	w.Start(ctx)
 	options := httpapi.Options{Log: log, Peer: w.peer.who, Closing: closed, Metrics: http.HandlerFunc(measured), Messages: loggedLines{}}

@@ -28,6 +28,8 @@ type Options struct {
 	Peer func(ctx context.Context) (agent string, ok bool, err error)
 	// Attach is called when a participant begins a session by a local socket, and leave when that ends.
 	Attach func(ctx context.Context, agent string) (leave func())
+	// Known is called with the context of each request whose caller has shown a good credential.
+	Known func(ctx context.Context)
 	// Closing is closed when the server stops: streams and long calls end.
 	Closing <-chan struct{}
 	// Limits are those of the hub. They bound what is read of a request.
@@ -83,6 +85,9 @@ func withDefaults(o Options) Options {
 	}
 	if o.Attach == nil {
 		o.Attach = func(context.Context, string) func() { return func() {} }
+	}
+	if o.Known == nil {
+		o.Known = func(context.Context) {}
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -187,6 +192,7 @@ func (a *api) toKnown(do func(http.ResponseWriter, *http.Request) error) http.Ha
 type answer struct {
 	http.ResponseWriter
 	begun bool
+	pace  time.Duration // in which a reader must take what it is sent at once; 0: the answer has a time of its own
 }
 
 func (w *answer) WriteHeader(status int) {
@@ -196,6 +202,9 @@ func (w *answer) WriteHeader(status int) {
 
 func (w *answer) Write(p []byte) (int, error) {
 	w.begun = true
+	if w.pace > 0 {
+		_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.pace)) // only a real connection has one
+	}
 	return w.ResponseWriter.Write(p)
 }
 

@@ -54,7 +54,7 @@ func (c call) take(ctx context.Context, how parley.Take) (parley.Taken, error) {
 	if how.Wait == 0 {
 		return c.hub.Take(ctx, c.caller, how)
 	}
-	return held(ctx, c, func(ctx context.Context) (parley.Taken, error) { return c.hub.Take(ctx, c.caller, how) })
+	return waits(ctx, c, func(ctx context.Context) (parley.Taken, error) { return c.hub.Take(ctx, c.caller, how) })
 }
 
 // AckRequest says what is done.

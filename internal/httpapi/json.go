@@ -56,18 +56,22 @@ func release(b *bytes.Buffer) {
 // writeJSON answers with a value. What cannot be written is a defect; who has gone away does not matter.
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	b := buffers.Get().(*bytes.Buffer)
-	defer release(b)
-	if err := json.MarshalWrite(b, v, writes); err != nil {
-		panic(err)
-	}
-	b.WriteByte('\n')
+	out := &pieces{w: w, status: status, held: b.AvailableBuffer()}
+	defer func() {
+		release(bytes.NewBuffer(out.held[:0]))
+	}()
 	if h := w.Header(); h["Content-Type"] == nil {
 		h["Content-Type"] = jsonHeader
 		h["Cache-Control"] = noStoreHeader
 	}
-	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes())
+	if err := json.MarshalWrite(out, v, writes); err != nil {
+		panic(err)
+	}
+	_, _ = out.Write(lineEnd)
+	out.flush()
 }
+
+var lineEnd = []byte("\n")
 
 // readJSON reads the body of a request into a value. Without a body the value stays as it is.
 func readJSON(w http.ResponseWriter, r *http.Request, limit int64, into any) error {

@@ -53,7 +53,7 @@ func showMessage(ctx context.Context, c call, in *awaited) (parley.Shown, error)
 	if rung == "" {
 		rung = parley.DeliverySeen
 	}
-	return held(ctx, c, func(ctx context.Context) (parley.Shown, error) {
+	return waits(ctx, c, func(ctx context.Context) (parley.Shown, error) {
 		return c.hub.AwaitRung(ctx, c.caller, in.Message, rung, wait)
 	})
 }

@@ -89,6 +89,8 @@ type call struct {
 	caller  hub.Caller
 	session string // the secret of the session it came with, if it did
 	local   bool   // it came by the local socket
+
+	underway *underway
 }
 
 // answers makes a route of a function that answers with a value.
@@ -159,6 +161,9 @@ func streams[In any](op Operation, do func(w http.ResponseWriter, r *http.Reques
 				if op.Takes != "" {
 					defer listen(ctx, w, op.Time)()
 					r.Body = http.MaxBytesReader(w, r.Body, c.limit(op))
+					if op.Body == bodyOfArtifact {
+						r.Body = newBody(ctx, w, r.Body)
+					}
 				}
 				return none{}, do(w, r, c, &input)
 			})
@@ -229,6 +234,9 @@ const (
 func (a *api) serve(route route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		out := w.(*answer)
+		if route.work() == hub.Sending {
+			out.pace = sendPace
+		}
 		if route.Time != 0 {
 			allow(out, route.Time)
 		}
@@ -238,6 +246,11 @@ func (a *api) serve(route route) http.HandlerFunc {
 		c, err := a.admit(r, route.Operation)
 		if err == nil {
 			err = checkContentType(r, route.Operation)
+		}
+		if err == nil {
+			if err = c.begin(ctx, route.Operation); err == nil {
+				defer c.underway.end()
+			}
 		}
 		if err == nil {
 			err = route.handle(out, r, c)

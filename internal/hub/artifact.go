@@ -18,16 +18,29 @@ const (
 )
 
 // PutArtifact stores a body, so that the caller can refer to it by its digest. Within a day it must,
-// or store it again: what no message refers to is removed then.
+// or store it again: what no message refers to is removed then. E002 if all that the caller has stored would have more
+// than one participant may store; owners may store anything.
 func (h *Hub) PutArtifact(ctx context.Context, caller Caller, body io.Reader) (parley.Artifact, error) {
-	if err := h.view(ctx, caller, opStoreArtifact, func(*scene) error { return nil }); err != nil {
+	if err := h.limit(ctx, caller); err != nil { // before anything of the body is read
+		return parley.Artifact{}, err
+	}
+	room, err := h.artifactRoom(ctx, caller)
+	if err != nil {
 		return parley.Artifact{}, err // before a stranger fills the disk
 	}
 	var a parley.Artifact
-	err := h.store.Blobs().Put(ctx, body, h.config.Limits.Artifact, func(sha256 string, size int64) error {
+	err = h.store.Blobs().Put(ctx, room.reader(body), h.config.Limits.Artifact, func(sha256 string, size int64) error {
 		a = parley.Artifact{SHA256: sha256, Size: size}
-		return h.update(ctx, caller, opStoreArtifact, func(s *scene) error {
-			return s.Artifacts().Keep(parley.StoredArtifact{SHA256: sha256, Size: size, StoredAt: s.now}, s.me.ID)
+		return h.write(ctx, caller, opStoreArtifact, func(s *scene) error {
+			err := s.Artifacts().Keep(parley.StoredArtifact{SHA256: sha256, Size: size, StoredAt: s.now}, s.me.ID)
+			if err != nil {
+				return err
+			}
+			left, err := s.artifactRoom()
+			if err == nil && left.bytes < 0 {
+				err = left.exceeded()
+			}
+			return err
 		})
 	})
 	if err == nil {

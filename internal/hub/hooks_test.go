@@ -58,3 +58,20 @@ func (h *Hub) LapseSome(ctx context.Context) error {
 		return s.eachDue(list, (*scene).lapse)
 	})
 }
+
+// Underway says how many calls of one sort a participant has under way.
+func (h *Hub) Underway(agent string, work Work) int {
+	h.load.mu.Lock()
+	defer h.load.mu.Unlock()
+	if s := h.load.of[parley.Fold(agent)]; s != nil {
+		return len(s.slots[work])
+	}
+	return 0
+}
+
+// Shares says of how many participants something is under way.
+func (h *Hub) Shares() int {
+	h.load.mu.Lock()
+	defer h.load.mu.Unlock()
+	return len(h.load.of)
+}

@@ -38,6 +38,7 @@ type Caller struct {
 type Config struct {
 	Limits      parley.Limits
 	Rate        Rate
+	Load        Load
 	Retention   Retention
 	Loops       Loops
 	Tiers       parley.Tiers // which tiers may contact each other; default: parley.DefaultTiers
@@ -66,6 +67,7 @@ type Hub struct {
 	config Config
 	clock  parley.Clock
 	rate   *limiter
+	load   *load
 	stream *stream
 	bells  *bells
 	turns  *turns
@@ -134,7 +136,7 @@ func New(ctx context.Context, store parley.Store, config Config) (*Hub, error) {
 	setDefault(&config.Node, "hub")
 	config.Loops, config.Asks = config.Loops.withDefaults(), config.Asks.withDefaults()
 	h := &Hub{
-		store: store, config: config, clock: config.Clock, rate: newLimiter(config.Rate), stream: newStream(store),
+		store: store, config: config, clock: config.Clock, rate: newLimiter(config.Rate), load: newLoad(config.Load), stream: newStream(store),
 		index: newIndexer(store, config.Log), bells: newBells(), turns: newTurns(),
 		strangers: newStrangers(), readings: newReadings(), watches: newWatches(), attendance: newAttendance(),
 		rung: newRung(), live: newLiveRuns(), bridges: newBridgeStates(), noticesCome: make(chan struct{}, 1),
@@ -267,6 +269,9 @@ func (h *Hub) write(ctx context.Context, caller Caller, do op, fn func(*scene) e
 	return nil
 }
 
+// viewBytes is how much one use case of an agent reads at once.
+const viewBytes = 16 << 20
+
 // view runs a use case that only reads.
 func (h *Hub) view(ctx context.Context, caller Caller, do op, fn func(*scene) error) error {
 	if err := h.admit(caller, do); err != nil {
@@ -277,6 +282,9 @@ func (h *Hub) view(ctx context.Context, caller Caller, do op, fn func(*scene) er
 		s = &scene{Tx: tx, hub: h, now: h.now()}
 		if err := s.enterFor(caller, do); err != nil {
 			return err
+		}
+		if !s.seesAll() {
+			s.Bound(viewBytes)
 		}
 		return fn(s)
 	})

@@ -36,6 +36,11 @@ func newLimiter(r Rate) *limiter {
 
 // take takes one token of an agent, or says how long until there is one.
 func (l *limiter) take(agent string, now time.Time) (wait time.Duration) {
+	return l.takeSome(agent, now, 1)
+}
+
+// takeSome takes n tokens of an agent at once, as far as a burst has so many.
+func (l *limiter) takeSome(agent string, now time.Time, n int) (wait time.Duration) {
 	if l.rate.PerSecond <= 0 {
 		return 0
 	}
@@ -43,15 +48,31 @@ func (l *limiter) take(agent string, now time.Time) (wait time.Duration) {
 	defer l.mu.Unlock()
 	bucket, ok := l.buckets[agent]
 	if !ok {
+		l.forgetFull(now)
 		bucket = rate.NewLimiter(rate.Limit(l.rate.PerSecond), l.rate.Burst)
 		l.buckets[agent] = bucket
 	}
-	r := bucket.ReserveN(now, 1)
+	r := bucket.ReserveN(now, min(n, l.rate.Burst))
 	wait = r.DelayFrom(now)
 	if wait > 0 {
 		r.CancelAt(now)
 	}
 	return wait
+}
+
+// mostBuckets is how many buckets are kept before those are looked for that can be forgotten.
+const mostBuckets = 4096
+
+// forgetFull forgets the buckets that are full again: a new one is the same. l.mu is held.
+func (l *limiter) forgetFull(now time.Time) {
+	if len(l.buckets) < mostBuckets {
+		return
+	}
+	for agent, bucket := range l.buckets {
+		if bucket.TokensAt(now) >= float64(l.rate.Burst) {
+			delete(l.buckets, agent)
+		}
+	}
 }
 
 // limit counts a change against its caller's rate. Owners, bridges and the hub itself are exempt,

@@ -10,8 +10,10 @@ import (
 )
 
 const (
-	streamPage  = 256  // events read at once
-	streamQueue = 256  // events that wait for one subscriber
+	streamPage  = 256  // events read at once for everybody
+	streamBatch = 32   // events that one subscriber gets at once: it holds them while its reader does not read
+	behindPage  = 64   // events that one subscriber reads by itself
+	streamQueue = 256  // events that wait for one subscriber; they are shared with the others
 	streamKept  = 1024 // events kept for those who become live
 	streamPoll  = 2 * time.Second
 )
@@ -45,7 +47,7 @@ type subscribers map[*Subscription]struct{}
 
 // news is an event and whom it is for.
 type news struct {
-	parley.Event
+	*parley.Event
 	hearers
 }
 
@@ -121,7 +123,7 @@ func (st *stream) read(ctx context.Context, after int64) (list []news, err error
 			if hearersErr != nil {
 				return hearersErr
 			}
-			list = append(list, news{e, to})
+			list = append(list, news{&e, to})
 		}
 		return err
 	})
@@ -152,25 +154,25 @@ func (st *stream) tell(n news) {
 			st.offerAll(st.open[agent], n.Event)
 		}
 	}
-	if unsettles(n.Event) {
-		st.unsettle(n.Event)
+	if unsettles(*n.Event) {
+		st.unsettle(*n.Event)
 	}
 }
 
-func (st *stream) offerAll(all subscribers, e parley.Event) {
+func (st *stream) offerAll(all subscribers, e *parley.Event) {
 	for s := range all {
 		st.offer(s, e)
 	}
 }
 
 // offer puts an event into the queue of a subscription, once. st.mu is held.
-func (st *stream) offer(s *Subscription, e parley.Event) {
+func (st *stream) offer(s *Subscription, e *parley.Event) {
 	if !s.live || e.Num <= s.offered {
 		return
 	}
 	s.offered = e.Num
 	switch {
-	case !s.filter.Selects(e):
+	case !s.filter.Selects(*e):
 	case len(s.queue) == streamQueue:
 		st.fallBehind(s)
 	default:

@@ -22,7 +22,7 @@ type Subscription struct {
 	doubts  int   // rises whenever what is known of its rights, or is in its queue, holds no more
 	told    int64 // what is for the caller up to here was returned by Next
 	offered int64 // and up to here it is in the queue
-	queue   []parley.Event
+	queue   []*parley.Event
 }
 
 // Subscribe follows the events after a number that a filter selects and the caller may see. It must be
@@ -126,15 +126,25 @@ const (
 	readLater
 )
 
-// take empties the queue.
+// take takes what is next in the queue.
 func (s *Subscription) take() (list []parley.Event, upTo int64, from source) {
 	st := s.hub.stream
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if s.live {
-		s.told = max(s.told, st.last)
+	for n, e := range s.queue {
+		if n == streamBatch {
+			break
+		}
+		list = append(list, *e)
 	}
-	list, s.queue = s.queue, nil
+	switch s.queue = s.queue[len(list):]; {
+	case len(s.queue) > 0:
+		s.told = list[len(list)-1].Num
+	default:
+		if s.queue = nil; s.live {
+			s.told = max(s.told, st.last)
+		}
+	}
 	switch {
 	case !s.live:
 		return nil, s.told, readStore
@@ -193,13 +203,13 @@ func (s *scene) page(after int64, filter parley.EventFilter) (p page, err error)
 	if err := mustReach(after, oldest, newest); err != nil {
 		return p, err
 	}
-	list, err := s.Log().Events(after, streamPage)
+	list, err := s.Log().Events(after, behindPage)
 	if err != nil {
 		return p, err
 	}
 	p = page{upTo: newest, all: true, seesAll: s.seesAll()}
-	if len(list) == streamPage {
-		p.upTo, p.all = list[streamPage-1].Num, false
+	if len(list) == behindPage {
+		p.upTo, p.all = list[behindPage-1].Num, false
 	}
 	readable := map[string]bool{}
 	for _, e := range list {

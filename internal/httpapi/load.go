@@ -1,0 +1,153 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// workOf says which sort of call an operation is, where its method does not: what reads is hub.Reading, anything else
+// hub.Changing.
+var workOf = map[string]hub.Work{
+	"search": hub.Searching, "read-trace": hub.Searching, "read-thread": hub.Searching, "list-tasks": hub.Searching,
+	"read-tree": hub.Searching, "verify-audit": hub.Searching,
+	"follow-events": hub.Streaming, "read-log": hub.Streaming,
+	"store-artifact": hub.Uploading, "import-hub": hub.Uploading,
+	"fetch-artifact": hub.Sending, "export-conversation": hub.Sending, "export-hub": hub.Sending, "read-output": hub.Sending,
+}
+
+func (o Operation) work() hub.Work {
+	if work, ok := workOf[o.ID]; ok {
+		return work
+	}
+	if o.Method == http.MethodGet {
+		return hub.Reading
+	}
+	return hub.Changing
+}
+
+// underway is what a call counts as while it is under way.
+type underway struct {
+	mu   sync.Mutex
+	done func()
+}
+
+// begin counts a call whose caller is known. Before it, nothing of a request's body has been read.
+func (c *call) begin(ctx context.Context, op Operation) (err error) {
+	c.underway = &underway{done: func() {}}
+	if op.Who == hub.Anyone {
+		return nil
+	}
+	return c.becomes(ctx, op.work())
+}
+
+// becomes counts a call as another sort from here on.
+func (c *call) becomes(ctx context.Context, work hub.Work) error {
+	c.underway.end()
+	done, err := c.hub.Begin(ctx, c.caller, work)
+	if err == nil {
+		c.underway.mu.Lock()
+		c.underway.done = done
+		c.underway.mu.Unlock()
+	}
+	return err
+}
+
+func (u *underway) end() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.done()
+	u.done = func() {}
+}
+
+// waits is held for a call that waits for something to come. It does not count among the calls that read or change
+// anything, so that those who wait keep nobody from calling.
+func waits[T any](ctx context.Context, c call, do func(context.Context) (T, error)) (out T, err error) {
+	if err := c.becomes(ctx, hub.Waiting); err != nil {
+		return out, err
+	}
+	return held(ctx, c, do)
+}
+
+const (
+	sendPart = 64 << 10         // bytes of an answer in memory before they are sent
+	sendPace = 20 * time.Second // in which a reader must take what it is sent at once
+	bodyPart = 256 << 10        // bytes of an artifact that its sender must send
+	bodyPace = 20 * time.Second // in this time
+)
+
+// body is the body of an artifact, which must come at a minimum pace.
+type body struct {
+	io.ReadCloser
+	ctx     context.Context
+	control *http.ResponseController
+	left    int // bytes until the time begins anew
+}
+
+func newBody(ctx context.Context, w http.ResponseWriter, r io.ReadCloser) *body {
+	return &body{ReadCloser: r, ctx: ctx, control: http.NewResponseController(w)}
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		b.left = bodyPart
+		_ = b.control.SetReadDeadline(time.Now().Add(bodyPace)) // only a real connection has one
+		if b.ctx.Err() != nil {
+			_ = b.control.SetReadDeadline(time.Now())
+		}
+	}
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	if errors.Is(err, os.ErrDeadlineExceeded) && b.ctx.Err() == nil {
+		err = parley.Errorf(parley.TimedOut, "the body came too slowly: less than %d KiB in %s", bodyPart>>10, bodyPace).
+			Suggest("send it again when the network is faster")
+	}
+	return n, err
+}
+
+// pieces sends an answer piece by piece, so that no large one stands in memory as a whole. The first part waits until there
+// is more: a small answer is sent at once.
+type pieces struct {
+	w      http.ResponseWriter
+	status int
+	held   []byte
+	begun  bool
+	failed bool // nobody reads any more
+}
+
+func (p *pieces) Write(data []byte) (int, error) {
+	if len(p.held)+len(data) < sendPart {
+		p.held = append(p.held, data...)
+		return len(data), nil
+	}
+	p.flush()
+	p.send(data)
+	return len(data), nil
+}
+
+// flush sends what is held.
+func (p *pieces) flush() {
+	p.send(p.held)
+	p.held = p.held[:0]
+}
+
+func (p *pieces) send(data []byte) {
+	if !p.begun {
+		p.begun = true
+		p.w.WriteHeader(p.status)
+	} else {
+		_ = http.NewResponseController(p.w).SetWriteDeadline(time.Now().Add(sendPace)) // only a real connection has one
+	}
+	if p.failed || len(data) == 0 {
+		return
+	}
+	_, err := p.w.Write(data)
+	p.failed = err != nil
+}

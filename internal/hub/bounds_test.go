@@ -1,0 +1,199 @@
+package hub_test
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+const (
+	largeText = 200 << 10
+	oneMiB    = 1 << 20
+	slackText = 256 << 10 // the message with which a bound is reached counts too
+)
+
+// crowded has a channel of arya and ned with n messages of 200 KiB, each an answer to the first.
+func crowded(t *testing.T, n int) (w *world, first parley.Message) {
+	t.Helper()
+	w = newHub(t)
+	w.add("arya", "ned")
+	w.channel("arya", "open", "ned")
+	w.depth("ned", 1000, parley.OverflowEvict)
+	first = w.post("arya", parley.Draft{Conversation: "open", To: "ned", Content: text(strings.Repeat("x", largeText))}).Message
+	for i := range n - 1 {
+		w.post("arya", parley.Draft{
+			InReplyTo: first.ID, To: "ned", Content: text(fmt.Sprint("large ", i, " ") + strings.Repeat("x", largeText)),
+		})
+	}
+	w.Start(ctx)
+	return w, first
+}
+
+func sizeOf(list []parley.Message) (n int) {
+	for _, m := range list {
+		n += len(m.Content.Text)
+	}
+	return n
+}
+
+// TestAnswersAreBoundedInBytes: whatever one reads, one answer has no more than a stated number of bytes, and what is left
+// out comes with the next.
+func TestAnswersAreBoundedInBytes(t *testing.T) {
+	t.Parallel()
+	const n = 40
+	w, first := crowded(t, n)
+	arya, ned := as("arya"), as("ned")
+
+	history, err := w.History(ctx, arya, "open", parley.Page{Limit: 1000})
+	w.ok(err)
+	within(t, "history", sizeOf(history), oneMiB)
+	context, err := w.Context(ctx, arya, "open")
+	w.ok(err)
+	within(t, "context", sizeOf(context), oneMiB)
+	thread, err := w.Thread(ctx, arya, first.ID)
+	w.ok(err)
+	within(t, "thread", sizeOf(thread), 4*oneMiB+largeText)
+	traced, err := w.Trace(ctx, arya, first.TraceID)
+	w.ok(err)
+	var messages []parley.Message
+	for _, item := range traced.Items {
+		messages = append(messages, item.Message)
+	}
+	within(t, "trace", sizeOf(messages), 4*oneMiB)
+	same(t, "it says so", traced.Cut, true)
+
+	var seen int
+	for after := int64(0); ; {
+		p, err := w.PeekAfter(ctx, ned, after, 500)
+		w.ok(err)
+		within(t, "inbox", sizeOf(p.Messages), oneMiB)
+		if len(p.Messages) == 0 {
+			break
+		}
+		seen, after = seen+len(p.Messages), p.Messages[len(p.Messages)-1].Seq
+	}
+	same(t, "all that was looked at", seen, n)
+	var taken int
+	for {
+		got := w.take("ned", parley.Take{Limit: 500})
+		within(t, "take", sizeOf(got.Messages), oneMiB)
+		if len(got.Messages) == 0 {
+			break
+		}
+		taken += len(got.Messages)
+	}
+	same(t, "all that was taken", taken, n)
+}
+
+func within(t *testing.T, what string, got, most int) {
+	t.Helper()
+	if got > most+slackText {
+		t.Errorf("%s has %d bytes, at most %d are good", what, got, most)
+	}
+}
+
+// TestATakeReturnsAMessageThatIsLargerThanTheBound: limits.body may be larger.
+func TestATakeReturnsAMessageThatIsLargerThanTheBound(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, func(w *world) { w.config.Limits.Body = 4 * oneMiB })
+	w.add("arya", "ned")
+	for range 3 {
+		w.dm("arya", "ned", strings.Repeat("x", 3*oneMiB))
+	}
+	for range 3 {
+		same(t, "taken", len(w.take("ned", parley.Take{}).Messages), 1)
+	}
+}
+
+// TestALargeListIsRefused: a list that cannot be cut is refused, with what to do; owners get it.
+func TestALargeListIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	for i := range 80 {
+		made, err := w.NewTask(ctx, as("arya"), parley.NewTask{Text: fmt.Sprint("task ", i)})
+		w.ok(err)
+		_, err = w.UpdateTask(ctx, as("arya"), made.ID, parley.TaskChange{
+			Status: parley.TaskCompleted, Result: &parley.TaskResult{Text: strings.Repeat("x", 240<<10)},
+		})
+		w.ok(err)
+		w.clock.advance(time.Second)
+	}
+	w.refuses(t, []refusal{{"too much at once", func() error {
+		_, err := w.Tasks(ctx, as("arya"), parley.TaskFilter{Limit: 1000})
+		return err
+	}, refused(parley.BadInput, parley.TooLarge, "the answer would have more than 16 MiB", "ask for fewer at once, with a smaller limit, or for one of them")}})
+	some, err := w.Tasks(ctx, as("arya"), parley.TaskFilter{Limit: 20})
+	w.ok(err)
+	all, err := w.Tasks(ctx, user, parley.TaskFilter{Limit: 1000})
+	w.ok(err)
+	same(t, "shown", []int{len(some), len(all)}, []int{20, 80})
+}
+
+// unread is a body of which nothing may be read.
+type unread struct{ t *testing.T }
+
+func (u unread) Read([]byte) (int, error) {
+	u.t.Error("the body was read")
+	return 0, io.ErrUnexpectedEOF
+}
+
+// TestAnUploadCountsBeforeItsBody: what is over the rate, or over the quota, is refused before anything is read.
+func TestAnUploadCountsBeforeItsBody(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 1} })
+	w.add("arya")
+	w.put("arya", "one")
+	_, err := w.PutArtifact(ctx, as("arya"), unread{t})
+	if parley.AsError(err).Reason != parley.RateLimited {
+		t.Errorf("got %v", err)
+	}
+	w.clock.advance(time.Second)
+	w.put("arya", "two") // an upload counts once
+}
+
+// TestAnAgentStoresSoMuch: all artifacts of one agent together have a bound, however they come.
+func TestAnAgentStoresSoMuch(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, func(w *world) { w.config.Load.Stored = oneMiB })
+	w.add("arya", "ned")
+	part := strings.Repeat("x", 600<<10)
+	kept := w.put("arya", part)
+	over := refused(parley.Unavailable, parley.StorageFull, "the artifacts of arya would have more than 1 MiB together",
+		"ask an owner to raise limits.stored in config.yaml, or to have artifacts removed after a time (retention.artifacts.age)")
+	store := func(body string) func() error {
+		return func() error { _, err := w.PutArtifact(ctx, as("arya"), strings.NewReader(body)); return err }
+	}
+	w.refuses(t, []refusal{{"a second one", store("y" + part), over}})
+	w.put("arya", part[:400<<10])
+	w.refuses(t, []refusal{{"it is full", store(strings.Repeat("z", 25<<10)), over}})
+	same(t, "nothing is left of what was refused", len(w.bodies()), 2)
+	w.put("ned", "y"+part) // each has its own
+	w.put(parley.Owner, "owner"+part+part)
+	if _, err := w.fetch("arya", kept.SHA256); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestUploadsAtOnceStayWithinTheQuota: two that fit alone do not fit together.
+func TestUploadsAtOnceStayWithinTheQuota(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, func(w *world) { w.config.Load.Stored = oneMiB })
+	w.add("arya")
+	first, feed := io.Pipe()
+	done := make(chan error, 1)
+	go func() { _, err := w.PutArtifact(ctx, as("arya"), first); done <- err }()
+	_, err := io.WriteString(feed, strings.Repeat("a", 700<<10))
+	w.ok(err)
+	w.put("arya", strings.Repeat("b", 700<<10))
+	w.ok(feed.Close())
+	if err := <-done; parley.AsError(err).Reason != parley.StorageFull {
+		t.Errorf("got %v", err)
+	}
+	same(t, "stored", len(w.bodies()), 1)
+}

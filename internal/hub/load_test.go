@@ -1,0 +1,158 @@
+package hub_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+func begun(w *world, by hub.Caller, work hub.Work) func() {
+	w.t.Helper()
+	end, err := w.Begin(ctx, by, work)
+	w.ok(err)
+	return end
+}
+
+func busy(who string, n int, what, key string) *parley.Error {
+	e := refused(parley.Unavailable, parley.RateLimited, fmt.Sprintf("%s has %d %s under way, which is the most it may have", who, n, what),
+		"end one of them first; an owner can raise "+key+" in config.yaml")
+	e.RetryAfter = time.Second
+	return e
+}
+
+// TestOneParticipantHasSoMuchUnderWay: what lasts is refused at once, each sort for itself, and each participant has its own.
+func TestOneParticipantHasSoMuchUnderWay(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	limits := hub.DefaultLoad()
+	for _, test := range []struct {
+		work      hub.Work
+		most      int
+		name, key string
+	}{
+		{hub.Waiting, limits.Waiting, "waiting calls", "calls.waits"},
+		{hub.Streaming, limits.Streaming, "event streams", "calls.streams"},
+		{hub.Uploading, limits.Uploading, "uploads", "calls.uploads"},
+		{hub.Sending, limits.Sending, "downloads", "calls.downloads"},
+	} {
+		var ends []func()
+		for range test.most {
+			ends = append(ends, begun(w, as("arya"), test.work))
+		}
+		over := func() error { _, err := w.Begin(ctx, as("ARYA"), test.work); return err }
+		w.refuses(t, []refusal{{"one more", over, busy("arya", test.most, test.name, test.key)}})
+		begun(w, as("ned"), test.work)()
+		ends[0]()
+		ends[0]() // twice is once
+		begun(w, as("arya"), test.work)
+		w.refuses(t, []refusal{{"one came, one went", over, busy("arya", test.most, test.name, test.key)}})
+		same(t, "under way", w.Underway("arya", test.work), test.most)
+	}
+}
+
+// TestFiftyAgentsPollAtOnce holds at the defaults, for fifty agents and for fifty calls of one.
+func TestFiftyAgentsPollAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	for n := range 50 {
+		id := fmt.Sprint("a", n)
+		w.add(id)
+		begun(w, as(id), hub.Waiting)
+		begun(w, as("a0"), hub.Waiting)
+	}
+	same(t, "under way", w.Underway("a0", hub.Waiting), 51)
+}
+
+// TestShortCallsWaitForTheirTurn: those that are over soon are not refused but wait, a moment and not too many.
+func TestShortCallsWaitForTheirTurn(t *testing.T) {
+	for _, work := range []hub.Work{hub.Reading, hub.Searching, hub.Changing} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newHub(t, func(w *world) { w.config.Load = hub.Load{Reading: 1, Searching: 1, Changing: 1} })
+			w.add("arya")
+			end := begun(w, as("arya"), work)
+			next := make(chan error, 1)
+			go func() {
+				end, err := w.Begin(ctx, as("arya"), work)
+				if err == nil {
+					end()
+				}
+				next <- err
+			}()
+			synctest.Wait()
+			end()
+			if err := <-next; err != nil {
+				t.Error(err)
+			}
+			end = begun(w, as("arya"), work)
+			defer end()
+			before := time.Now()
+			if _, err := w.Begin(ctx, as("arya"), work); parley.AsError(err).Reason != parley.RateLimited || time.Since(before) != 2*time.Second {
+				t.Errorf("after %v: %v", time.Since(before), err)
+			}
+			limited, cancel := context.WithTimeout(ctx, time.Millisecond)
+			defer cancel()
+			if _, err := w.Begin(limited, as("arya"), work); err == nil {
+				t.Error("a caller that has gone was let in")
+			}
+		})
+	}
+}
+
+// TestOwnersAreLetInWhateverOthersDo: also where agents have all there is.
+func TestOwnersAreLetInWhateverOthersDo(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, func(w *world) {
+		w.config.Load = hub.Load{AllStreaming: 2, Streaming: 2, Reads: hub.Rate{PerSecond: 1, Burst: 1}}
+	})
+	w.add("arya", "ned")
+	w.addPerson("sansa", parley.AccessMember)
+	begun(w, as("arya"), hub.Streaming)
+	w.clock.advance(time.Second)
+	begun(w, as("arya"), hub.Streaming)
+	full := refused(parley.Unavailable, "", "this hub has 2 event streams under way, which is the most it takes", "try again in a moment")
+	full.RetryAfter = time.Second
+	w.refuses(t, []refusal{
+		{"all are taken", func() error { _, err := w.Begin(ctx, as("ned"), hub.Streaming); return err }, full},
+	})
+	for range 5 { // neither bound nor rate
+		begun(w, user, hub.Streaming)
+		begun(w, user, hub.Searching)
+		begun(w, hub.Caller{Agent: "arya", By: parley.Owner}, hub.Streaming)
+	}
+	w.ok(func() error { _, err := w.Begin(ctx, as("sansa"), hub.Reading); return err }())
+	over := refused(parley.Unavailable, parley.RateLimited, "sansa has read more than 1 times a second", "try again in 1s; a search counts as 10 reads")
+	over.RetryAfter = time.Second
+	w.refuses(t, []refusal{{"reads have a rate", func() error { _, err := w.Begin(ctx, as("sansa"), hub.Reading); return err }, over}})
+}
+
+// TestASearchCountsAsTenReads.
+func TestASearchCountsAsTenReads(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	for range 40 {
+		begun(w, as("arya"), hub.Searching)()
+	}
+	if _, err := w.Begin(ctx, as("arya"), hub.Reading); parley.AsError(err).Reason != parley.RateLimited {
+		t.Errorf("got %v", err)
+	}
+	w.clock.advance(10 * time.Millisecond)
+	begun(w, as("arya"), hub.Reading)()
+}
+
+// TestWhatIsOverLeavesNothing: a participant that has nothing under way costs nothing.
+func TestWhatIsOverLeavesNothing(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	for work := hub.Reading; work <= hub.Sending; work++ {
+		begun(w, as("arya"), work)()
+	}
+	same(t, "kept", w.Shares(), 0)
+}
