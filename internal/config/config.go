@@ -29,7 +29,12 @@ type Config struct {
 	NATS      NATS
 	Log       Log
 	Limits    parley.Limits
-	Rate      Rate
+	Rate      Rate // of changes
+	Reads     Rate
+	Calls     Calls
+	Stored    int64 // bytes of the artifacts that one agent has stored; 0: without limit
+
+	Connections Connections
 
 	AutoArchive time.Duration // 0: never
 	Retention   Retention
@@ -85,10 +90,21 @@ type Traces struct {
 	Headers  map[string]string
 }
 
-// Rate is how often one agent may change anything.
+// Rate is how often one agent may do something.
 type Rate struct {
 	PerSecond float64 // 0: without limit
 	Burst     int
+}
+
+// Calls is what one participant may have under way at once, and AllStreams what all may. 0: without limit.
+type Calls struct {
+	Reads, Searches, Changes, Waits, Streams, Uploads, Downloads int
+	AllStreams                                                   int
+}
+
+// Connections is how many connections over TCP the hub takes, and how many of them from one address.
+type Connections struct {
+	Total, Address int
 }
 
 // Retention is how long and how much is kept. What is 0 does not limit.

@@ -251,7 +251,7 @@ var hubKeys = []Key{
 	},
 }
 
-var keys = slices.Concat(hubKeys, observeKeys)
+var keys = slices.Concat(hubKeys, loadKeys, observeKeys)
 
 // Keys are all things that can be set, in the order in which they are shown.
 func Keys() []Key { return slices.Clone(keys) }

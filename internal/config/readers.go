@@ -31,11 +31,13 @@ func oneOf(words ...string) func(string) (string, error) {
 	}
 }
 
-func upTo(most int) func(string) (int, error) {
+func upTo(most int) func(string) (int, error) { return number(1, most) }
+
+func number(least, most int) func(string) (int, error) {
 	return func(text string) (int, error) {
 		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > most {
-			return 0, fmt.Errorf("%q is not a number from 1 to %d", text, most)
+		if err != nil || n < least || n > most {
+			return 0, fmt.Errorf("%q is not a number from %d to %d", text, least, most)
 		}
 		return n, nil
 	}

@@ -29,7 +29,7 @@ func (s *Server) serve(context.Context) error {
 	closing := make(chan struct{})
 	base, cancel := context.WithCancel(context.Background())
 	server := &http.Server{
-		Handler:                      s.handler(closing),
+		Handler:                      counted(s.handler(closing)),
 		ReadHeaderTimeout:            headerTime,
 		IdleTimeout:                  idleTime,
 		MaxHeaderBytes:               headerSize,
@@ -38,9 +38,12 @@ func (s *Server) serve(context.Context) error {
 		ConnContext:                  s.withPeer,
 		ErrorLog:                     slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
+	shares := sharesOf(descriptors(), s.Config.Connections.Total, s.Config.Connections.Address)
+	s.Log.Debug("connections are bounded", "most", shares)
+	all := newConns(shares)
 	for _, door := range s.doors {
 		go func() {
-			if err := server.Serve(door); !errors.Is(err, http.ErrServerClosed) {
+			if err := server.Serve(guarded{door, all}); !errors.Is(err, http.ErrServerClosed) {
 				s.failed <- fmt.Errorf("the door at %s has failed: %w", door.Addr(), err)
 			}
 		}()
@@ -71,7 +74,11 @@ type local struct {
 }
 
 // withPeer looks at who has connected, while it is certain to be there.
-func (s *Server) withPeer(ctx context.Context, conn net.Conn) context.Context {
+func (s *Server) withPeer(ctx context.Context, opened net.Conn) context.Context {
+	if counted, ok := opened.(*conn); ok {
+		ctx = context.WithValue(ctx, connKey{}, counted)
+	}
+	conn := plainConn(opened)
 	if conn.LocalAddr().Network() != "unix" {
 		return ctx
 	}
@@ -79,6 +86,11 @@ func (s *Server) withPeer(ctx context.Context, conn net.Conn) context.Context {
 	if err == nil && who.Owner() && s.Config.OwnerAuth == "token" {
 		err = parley.Errorf(parley.NotPermitted, "on this hub owners too need a token").
 			Because(parley.Unauthenticated).Suggest("set PARLEY_TOKEN (the configuration says owner_auth: token)")
+	}
+	if counted := connOf(ctx); counted != nil && !counted.identified(err == nil && who.Owner()) {
+		err = parley.Errorf(parley.Unavailable, "agents have as many connections to this hub's socket as it takes").
+			Retryable(time.Second).Suggest("close some, or try again in a moment")
+		defer refuse(conn)
 	}
 	return context.WithValue(ctx, peerKey{}, local{who, err})
 }

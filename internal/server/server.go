@@ -187,6 +187,7 @@ func (s *Server) hubConfig() hub.Config {
 		Tiers: c.Tiers, Approvals: approvals,
 		Limits: c.Limits,
 		Rate:   hub.Rate(c.Rate),
+		Load:   hubLoad(c),
 		Retention: hub.Retention{
 			Messages: hub.Keep(c.Retention.Messages), Artifacts: hub.Keep(c.Retention.Artifacts), Events: events,
 		},

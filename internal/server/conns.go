@@ -1,0 +1,267 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// shares are how many connections the hub takes.
+type shares struct {
+	total     int // over TCP
+	address   int // over TCP, from one address
+	strangers int // over TCP, by which nobody has shown a good credential yet
+	socket    int // by the local socket
+	agents    int // by the local socket, of agents: the rest is kept for the owner
+}
+
+const (
+	mostStrangers = 256
+	mostLocal     = 512
+	leastLocal    = 16
+)
+
+// sharesOf divides the descriptors that the process may open: one half is kept for the hub's own files and runs. 0
+// descriptors: their number is not known, or without limit.
+func sharesOf(descriptors, total, address int) shares {
+	s := shares{total: total, socket: mostLocal}
+	if descriptors > 0 {
+		rest := descriptors - max(descriptors/2, min(64, descriptors*3/4))
+		s.socket = min(max(rest*3/8, leastLocal), mostLocal)
+		s.total = max(min(total, rest-s.socket), 1)
+	}
+	s.address = min(address, max(s.total*3/4, 1))
+	s.strangers = min(mostStrangers, max(s.total/2, 1))
+	s.agents = s.socket / 2
+	return s
+}
+
+// conns are the open connections. Where a new one would be too many, an older one by which nothing is asked is closed
+// for it: one without a credential first, and then the one that was used longest ago. So idle connections, of
+// whomever, keep nobody out. Where there is none to close, the new one is refused.
+type conns struct {
+	shares
+	mu    sync.Mutex
+	open  map[*conn]struct{}
+	clock int64 // rises with each use of a connection
+}
+
+// conn is one connection. Its fields are guarded by the lock of conns.
+type conn struct {
+	net.Conn
+	of      *conns
+	address string // "": the local socket
+	used    int64
+	busy    int  // requests under way
+	known   bool // somebody has shown a good credential by it
+	owner   bool // it is the local owner's
+}
+
+func newConns(s shares) *conns { return &conns{shares: s, open: map[*conn]struct{}{}} }
+
+// guarded is a listener whose connections are counted.
+type guarded struct {
+	net.Listener
+	conns *conns
+}
+
+// Accept implements net.Listener.
+func (g guarded) Accept() (net.Conn, error) {
+	for {
+		opened, err := g.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if c, ok := g.conns.admit(opened); ok {
+			return c, nil
+		}
+		refuse(opened)
+	}
+}
+
+func (cs *conns) admit(opened net.Conn) (*conn, bool) {
+	c := &conn{Conn: opened, of: cs}
+	if host, _, err := net.SplitHostPort(opened.RemoteAddr().String()); err == nil {
+		c.address = host
+	}
+	cs.mu.Lock()
+	victims, ok := cs.room(c)
+	if ok {
+		cs.touch(c)
+		cs.open[c] = struct{}{}
+	}
+	cs.mu.Unlock()
+	closeAll(victims)
+	return c, ok
+}
+
+// room chooses whom to close for a new connection. cs.mu is held.
+func (cs *conns) room(c *conn) (victims []*conn, ok bool) {
+	if c.address == "" {
+		return cs.narrow(victims, cs.socket, func(o *conn) bool { return o.address == "" })
+	}
+	for _, bound := range []struct {
+		most int
+		of   func(*conn) bool
+	}{
+		{cs.strangers, func(o *conn) bool { return o.address != "" && !o.known }},
+		{cs.shares.address, func(o *conn) bool { return o.address == c.address }},
+		{cs.total, func(o *conn) bool { return o.address != "" }},
+	} {
+		if victims, ok = cs.narrow(victims, bound.most, bound.of); !ok {
+			return victims, false
+		}
+	}
+	return victims, true
+}
+
+// narrow makes room for one more among some connections. cs.mu is held.
+func (cs *conns) narrow(victims []*conn, most int, of func(*conn) bool) ([]*conn, bool) {
+	var some []*conn
+	for c := range cs.open {
+		if of(c) {
+			some = append(some, c)
+		}
+	}
+	if len(some) < most {
+		return victims, true
+	}
+	victim := slices.MinFunc(some, func(a, b *conn) int { return cmp.Or(a.keptFor()-b.keptFor(), cmp.Compare(a.used, b.used)) })
+	if victim.keptFor() == keptAlways {
+		return victims, false
+	}
+	delete(cs.open, victim)
+	return append(victims, victim), true
+}
+
+// keptAlways is what keptFor says of a connection that is never closed for another.
+const keptAlways = 4
+
+// keptFor says how good a reason there is to keep a connection.
+func (c *conn) keptFor() int {
+	switch {
+	case c.busy > 0 && (c.known || c.address == ""):
+		return keptAlways
+	case c.owner:
+		return 3
+	case c.busy > 0:
+		return 2 // a stranger's request
+	case c.known:
+		return 1
+	default:
+		return 0
+	}
+}
+
+// identified notes whose connection by the local socket it is. It says whether the connection may stay: agents have a
+// part of the socket's connections only.
+func (c *conn) identified(owner bool) bool {
+	cs := c.of
+	cs.mu.Lock()
+	c.owner = owner
+	delete(cs.open, c)
+	var victims []*conn
+	ok := owner
+	if !owner {
+		victims, ok = cs.narrow(nil, cs.agents, func(o *conn) bool { return o.address == "" && !o.owner })
+	}
+	if ok {
+		cs.open[c] = struct{}{}
+	}
+	cs.mu.Unlock()
+	closeAll(victims)
+	return ok
+}
+
+// touch notes that a connection is used. cs.mu is held.
+func (cs *conns) touch(c *conn) {
+	cs.clock++
+	c.used = cs.clock
+}
+
+// use counts a request that begins or ends.
+func (c *conn) use(n int) {
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	c.busy += n
+	c.of.touch(c)
+}
+
+func (c *conn) isKnown() {
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	c.known = true
+}
+
+// Close implements net.Conn.
+func (c *conn) Close() error {
+	c.of.mu.Lock()
+	delete(c.of.open, c)
+	c.of.mu.Unlock()
+	return c.Conn.Close()
+}
+
+func closeAll(victims []*conn) {
+	for _, c := range victims {
+		_ = c.Conn.Close() // whoever is at its other end finds out
+	}
+}
+
+const tooMany = `{"type":"about:blank","title":"Service Unavailable","status":503,"detail":"this hub has as many connections as it takes",` +
+	`"code":"E002","recoverable":true,"suggestion":"close some, or try again in a moment","retry_after":1}` + "\n"
+
+// refuse says that there are too many connections, to whoever reads it.
+func refuse(c net.Conn) {
+	_ = c.SetDeadline(time.Now().Add(time.Second))
+	_, _ = fmt.Fprintf(c, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nRetry-After: 1\r\n"+
+		"Connection: close\r\nContent-Length: %d\r\n\r\n%s", len(tooMany), tooMany)
+	_ = c.Close()
+}
+
+type connKey struct{}
+
+// connOf is the connection a request came by, or nil.
+func connOf(ctx context.Context) *conn {
+	c, _ := ctx.Value(connKey{}).(*conn)
+	return c
+}
+
+// counted counts the requests under way on each connection.
+func counted(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c := connOf(r.Context()); c != nil {
+			c.use(1)
+			defer c.use(-1)
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// known notes that a request's caller has shown a good credential.
+func known(ctx context.Context) {
+	if c := connOf(ctx); c != nil {
+		c.isKnown()
+	}
+}
+
+// plainConn is a connection as it was accepted.
+func plainConn(c net.Conn) net.Conn {
+	if counted, ok := c.(*conn); ok {
+		return counted.Conn
+	}
+	return c
+}
+
+// String says what is open, for logs.
+func (s shares) String() string {
+	return strings.Join([]string{
+		fmt.Sprint(s.total, " by TCP"), fmt.Sprint(s.address, " from one address"), fmt.Sprint(s.strangers, " without a credential"),
+		fmt.Sprint(s.socket, " by the socket"),
+	}, ", ")
+}

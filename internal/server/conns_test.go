@@ -1,0 +1,237 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+)
+
+// dialled is a connection that its test has opened, from an address that it has chosen.
+type dialled struct {
+	net.Conn
+	from string
+}
+
+func (d dialled) RemoteAddr() net.Addr {
+	if d.from == "" {
+		return &net.UnixAddr{Net: "unix"}
+	}
+	return &net.TCPAddr{IP: net.ParseIP(d.from), Port: 1}
+}
+
+// crowd opens connections one after the other.
+type crowd struct {
+	t     *testing.T
+	conns *conns
+}
+
+// open opens a connection, and says which end the other one has.
+func (c crowd) open(from string) (admitted *conn, ok bool, other net.Conn) {
+	ours, theirs := net.Pipe()
+	c.t.Cleanup(func() { _ = ours.Close(); _ = theirs.Close() })
+	admitted, ok = c.conns.admit(dialled{theirs, from})
+	return admitted, ok, ours
+}
+
+func (c crowd) must(from string) *conn {
+	c.t.Helper()
+	admitted, ok, _ := c.open(from)
+	if !ok {
+		c.t.Fatal("a connection was refused")
+	}
+	return admitted
+}
+
+func (c crowd) isOpen(which *conn) bool {
+	c.conns.mu.Lock()
+	defer c.conns.mu.Unlock()
+	_, open := c.conns.open[which]
+	return open
+}
+
+func (c crowd) wantOpen(what string, want bool, which ...*conn) {
+	c.t.Helper()
+	for i, one := range which {
+		if c.isOpen(one) != want {
+			c.t.Errorf("%s, number %d: open is %v", what, i, !want)
+		}
+	}
+}
+
+func TestDescriptorsAreSharedOut(t *testing.T) {
+	for _, test := range []struct {
+		descriptors int
+		want        shares
+	}{
+		{0, shares{4096, 2048, 256, 512, 256}},
+		{1 << 20, shares{4096, 2048, 256, 512, 256}},
+		{1024, shares{320, 240, 160, 192, 96}},
+		{256, shares{80, 60, 40, 48, 24}},
+		{64, shares{1, 1, 1, 16, 8}},
+	} {
+		if got := sharesOf(test.descriptors, 4096, 2048); got != test.want {
+			t.Errorf("%d: got %+v, want %+v", test.descriptors, got, test.want)
+		}
+	}
+}
+
+// TestStrangersKeepNobodyOut: the oldest connection without a credential is closed for a new one, and none that has one.
+func TestStrangersKeepNobodyOut(t *testing.T) {
+	c := crowd{t, newConns(shares{total: 10, address: 8, strangers: 3, socket: 2, agents: 1})}
+	friend := c.must("10.0.0.1")
+	friend.isKnown()
+	first, second, third := c.must("10.0.0.2"), c.must("10.0.0.3"), c.must("10.0.0.4")
+	newest := c.must("10.0.0.5")
+	c.wantOpen("the oldest stranger", false, first)
+	c.wantOpen("others", true, friend, second, third, newest)
+	second.use(1) // it asks for something
+	c.must("10.0.0.6")
+	c.wantOpen("one that asks for nothing goes first", false, third)
+	c.wantOpen("others", true, friend, second, newest)
+}
+
+// TestIdleConnectionsKeepNobodyOut: also those with a credential are closed, the one that was used longest ago first; those
+// by which something is asked are not.
+func TestIdleConnectionsKeepNobodyOut(t *testing.T) {
+	c := crowd{t, newConns(shares{total: 4, address: 3, strangers: 4, socket: 2, agents: 1})}
+	var hoard []*conn
+	for range 3 {
+		one := c.must("10.0.0.1")
+		one.isKnown()
+		hoard = append(hoard, one)
+	}
+	hoard[0].use(1)
+	hoard[0].use(-1) // it was used last
+	newest := c.must("10.0.0.1")
+	newest.isKnown()
+	c.wantOpen("used longest ago", false, hoard[1])
+	c.wantOpen("others", true, hoard[0], hoard[2], newest)
+	for _, one := range []*conn{hoard[0], hoard[2], newest} {
+		one.use(1)
+	}
+	if _, ok, _ := c.open("10.0.0.1"); ok {
+		t.Error("one address got more than it may")
+	}
+	elsewhere := c.must("10.0.0.2")
+	elsewhere.isKnown()
+	elsewhere.use(1)
+	if _, ok, _ := c.open("10.0.0.3"); ok {
+		t.Error("the hub took more than it may")
+	}
+	newest.use(-1)
+	c.must("10.0.0.3")
+}
+
+// TestTheSocketKeepsRoomForItsOwner: agents on the socket have a part of its connections, and TCP has none of them.
+func TestTheSocketKeepsRoomForItsOwner(t *testing.T) {
+	c := crowd{t, newConns(shares{total: 2, address: 2, strangers: 2, socket: 4, agents: 2})}
+	for range 5 {
+		c.must("10.0.0.1").use(1)
+	}
+	for range 2 {
+		agent := c.must("")
+		if !agent.identified(false) {
+			t.Fatal("an agent was refused")
+		}
+		agent.use(1)
+	}
+	if third := c.must(""); third.identified(false) {
+		t.Error("agents got more than they may")
+	}
+	for range 2 {
+		owner := c.must("")
+		if !owner.identified(true) {
+			t.Error("the owner was refused")
+		}
+		owner.use(1)
+	}
+}
+
+// TestAClosedConnectionLeavesRoom, and closing it twice changes nothing.
+func TestAClosedConnectionLeavesRoom(t *testing.T) {
+	c := crowd{t, newConns(shares{total: 1, address: 1, strangers: 1, socket: 1, agents: 1})}
+	for range 5 {
+		one := c.must("10.0.0.1")
+		one.use(1)
+		_ = one.Close()
+		_ = one.Close()
+	}
+	if len(c.conns.open) != 0 {
+		t.Errorf("%d are left", len(c.conns.open))
+	}
+}
+
+// TestARefusedConnectionIsToldWhy with the status, the code and a hint.
+func TestARefusedConnectionIsToldWhy(t *testing.T) {
+	ours, theirs := net.Pipe()
+	go refuse(theirs)
+	response, err := http.ReadResponse(bufio.NewReader(ours), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") != "1" || string(body) != tooMany {
+		t.Errorf("got %v %v %s %v", response.Status, response.Header, body, err)
+	}
+}
+
+// TestTheOwnerIsAnsweredWhileStrangersHoldConnections opens far more connections than the hub takes.
+func TestTheOwnerIsAnsweredWhileStrangersHoldConnections(t *testing.T) {
+	s := start(t, options(t, map[string]string{"connections.total": "20", "connections.address": "20"}))
+	defer stop(t, s)
+	var held []net.Conn
+	defer func() {
+		for _, c := range held {
+			_ = c.Close()
+		}
+	}()
+	for i := range 200 {
+		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.about.Address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, c)
+		if i%2 == 0 {
+			_, _ = fmt.Fprint(c, "GET /v1/who HTTP/1.1\r\n") // and no more
+		}
+	}
+	for range 3 {
+		if status, body := get(t, s, "/v1/whoami", s.about.Socket); status != http.StatusOK {
+			t.Errorf("by the socket: %d %s", status, body)
+		}
+		if status, _ := get(t, s, "/healthz", ""); status != http.StatusOK {
+			t.Errorf("by TCP: %d", status)
+		}
+	}
+	open := 0
+	for _, c := range held {
+		if stillOpen(t.Context(), c) {
+			open++
+		}
+	}
+	if open > 20 {
+		t.Errorf("%d connections of strangers are open", open)
+	}
+}
+
+// stillOpen says whether the hub has not closed a connection, by what is there to be read now.
+func stillOpen(ctx context.Context, c net.Conn) bool {
+	ended := context.AfterFunc(ctx, func() { _ = c.Close() })
+	defer ended()
+	raw, err := c.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		return false
+	}
+	open := true
+	err = raw.Read(func(fd uintptr) bool {
+		open = !atEnd(fd)
+		return true
+	})
+	return open && !errors.Is(err, net.ErrClosed)
+}
