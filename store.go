@@ -121,6 +121,9 @@ type IdleFilter struct {
 
 // ConversationStore keeps conversations.
 type ConversationStore interface {
+	// Made counts the channels and groups that a participant has made and that are not archived. ErrNotFound if there is no
+	// such participant.
+	Made(agent string) (int, error)
 	// Find returns the conversation with this id or name. ErrNotFound if there is none.
 	Find(idOrName string) (Conversation, error)
 	// FindSet returns the DM or implicit group of a set of members, never an ephemeral conversation.
@@ -218,6 +221,22 @@ type Page struct {
 	After   int64
 	Before  int64
 	Limit   int
+}
+
+// PageBytes is after how many bytes of what senders wrote a page ends, whatever its limit.
+const PageBytes = 1 << 20
+
+// Last says whether there is certainly nothing after what a page has returned: it has fewer messages than it may, and is so
+// small that it was not cut for its size.
+func (p Page) Last(list []Message) bool {
+	size := 0
+	for _, m := range list {
+		size += len(m.Content.Text) + len(m.Content.Code) + len(m.Payload) + len(m.Metadata)
+		for _, a := range m.Content.Artifacts {
+			size += len(a.Name) + len(a.Path) + len(a.MediaType) + len(a.SHA256)
+		}
+	}
+	return len(list) < p.Limit && size <= PageBytes/4
 }
 
 // DeliveryStore keeps deliveries. Those of deleted conversations are found by no method.
@@ -343,6 +362,9 @@ type TokenStore interface {
 	Get(id string) (Token, error)
 	// List returns tokens by their ids, the newest first. Links are left out, and those of runs and approvals.
 	List(TokenFilter) ([]Token, error)
+	// Good counts the tokens, sessions and sign-in links of a participant that can be used at a time. ErrNotFound if there is
+	// no such participant.
+	Good(agent string, now time.Time) (int, error)
 	// Put writes down when a token was revoked; nothing else of it changes. ErrNotFound if there is none.
 	Put(Token) error
 	// Erase erases a token. ErrNotFound if there is none.

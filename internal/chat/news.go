@@ -68,7 +68,7 @@ func (m *Model) paged(msg pageMsg) tea.Cmd {
 	if !msg.page.Forward {
 		work = append(work, m.refreshRungs())
 	}
-	if again || msg.page.Forward && len(fresh) == msg.page.Limit {
+	if again || msg.page.Forward && len(fresh) > 0 && !msg.page.Last(msg.list) {
 		work = append(work, m.pullNext())
 	}
 	return tea.Batch(work...)

@@ -42,7 +42,7 @@ func (t *timeline) newest() int64 {
 func (t *timeline) add(page parley.Page, list []parley.Message) (fresh []parley.Message) {
 	if page.Forward || len(t.messages) == 0 {
 		if !page.Forward {
-			t.complete = len(list) < page.Limit
+			t.complete = page.Last(list)
 		}
 		newest := t.newest()
 		fresh = slices.DeleteFunc(slices.Clone(list), func(m parley.Message) bool { return m.Seq <= newest })
@@ -50,7 +50,7 @@ func (t *timeline) add(page parley.Page, list []parley.Message) (fresh []parley.
 		t.note(fresh)
 		return fresh
 	}
-	t.complete = len(list) < page.Limit
+	t.complete = page.Last(list)
 	t.messages = append(slices.Clone(list), t.messages...)
 	t.note(list)
 	return nil

@@ -50,3 +50,33 @@ func table() string {
 	}
 	return b.String()
 }
+
+// TestTheBoundsOfOneTokenAreTheDefaults compares the table in docs/security.md with the keys it names.
+func TestTheBoundsOfOneTokenAreTheDefaults(t *testing.T) {
+	text, err := os.ReadFile("../../docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "## What one token can take\n")
+	named := map[string]bool{}
+	for line := range strings.SplitSeq(rest, "\n") {
+		cells := strings.Split(line, " | ")
+		if len(cells) != 3 || !strings.Contains(cells[2], "`") {
+			continue
+		}
+		var defaults []string
+		for _, key := range keys {
+			if strings.Contains(cells[2], "`"+key.Name+"`") {
+				defaults, named[key.Name] = append(defaults, key.Default), true
+			}
+		}
+		if bound := strings.ReplaceAll(cells[1], "at once ", ""); bound != strings.Join(defaults, ", ") {
+			t.Errorf("%s: docs/security.md says %s, the defaults are %v", cells[0], bound, defaults)
+		}
+	}
+	for _, key := range loadKeys {
+		if !named[key.Name] {
+			t.Errorf("docs/security.md does not name %s", key.Name)
+		}
+	}
+}

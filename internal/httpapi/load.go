@@ -105,7 +105,7 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
 	b.left -= n
-	if errors.Is(err, os.ErrDeadlineExceeded) && b.ctx.Err() == nil {
+	if errors.Is(err, os.ErrDeadlineExceeded) { // or the call was ended otherwise, which held says
 		err = parley.Errorf(parley.TimedOut, "the body came too slowly: less than %d KiB in %s", bodyPart>>10, bodyPace).
 			Suggest("send it again when the network is faster")
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net"
-	"net/http"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -55,11 +54,9 @@ func TestSlowBodies(t *testing.T) {
 func endures(t *testing.T, head string, known bool, drip time.Duration) time.Duration {
 	t.Helper()
 	door := newPipes()
-	server := &http.Server{Handler: httpapi.New(nil, httpapi.Options{Peer: func(context.Context) (string, bool, error) {
-		return parley.Owner, known, nil
-	}})}
-	go func() { _ = server.Serve(door) }()
-	defer func() { _ = server.Close() }()
+	newWorldAt(t, door, inBubble, func(o *httpapi.Options) {
+		o.Peer = func(context.Context) (string, bool, error) { return parley.Owner, known, nil }
+	})
 	ours, theirs := net.Pipe()
 	door.conns <- piped{theirs}
 	began := time.Now()

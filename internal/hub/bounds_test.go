@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
 )
@@ -196,4 +198,83 @@ func TestUploadsAtOnceStayWithinTheQuota(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	same(t, "stored", len(w.bodies()), 1)
+}
+
+// TestConversationsMadeInALoopHaveABound, however they are made; archiving makes room, and owners have none.
+func TestConversationsMadeInALoopHaveABound(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
+	w.add("arya", "ned", "jon")
+	w.makeChannels("arya", 2000)
+	over := refused(parley.Unavailable, "", "arya has made 2000 conversations, which is the most it may have",
+		"archive those that are not used any more: parley conv archive")
+	w.refuses(t, []refusal{
+		{"a channel", func() error {
+			_, err := w.CreateConversation(ctx, as("arya"), parley.NewConversation{Name: "more"})
+			return err
+		}, over},
+		{"a group, by a post", func() error {
+			_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned", "jon"}, Content: text("hi")})
+			return err
+		}, over},
+	})
+	w.dm("arya", "ned", "there is one for each pair")
+	w.channel("ned", "of-ned")
+	w.channel(parley.Owner, "of-the-owner")
+	archived := true
+	_, err := w.ChangeConversation(ctx, as("arya"), "loop-7", parley.ConversationChange{Archived: &archived})
+	w.ok(err)
+	w.channel("arya", "more")
+}
+
+// makeChannels has an agent make channels, without the work of a call for each.
+func (w *world) makeChannels(who string, n int) {
+	w.t.Helper()
+	w.ok(w.db.Update(ctx, func(tx parley.Tx) error {
+		for i := range n {
+			err := tx.Conversations().Insert(parley.Conversation{
+				ID: uuid.NewString(), Name: fmt.Sprint("loop-", i), Kind: parley.Channel, Visibility: parley.Public, CreatedBy: who,
+				CreatedAt: began, UpdatedAt: began,
+			})
+			if err == nil && i == 7 {
+				var c parley.Conversation
+				c, err = tx.Conversations().Find("loop-7")
+				if err == nil {
+					err = tx.Members().Put(parley.Member{Conversation: c.ID, Agent: who, JoinedAt: began})
+				}
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// TestCredentialsMadeInALoopHaveABound: tokens and sign-in links of one person together.
+func TestCredentialsMadeInALoopHaveABound(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.addPerson("sansa", parley.AccessMember)
+	sansa := hub.Caller{Agent: "sansa", Scopes: parley.AllScopes()}
+	for i := range 100 {
+		var err error
+		if i%2 == 0 {
+			_, _, err = w.NewLink(ctx, sansa, "")
+		} else {
+			_, err = w.NewToken(ctx, sansa, parley.NewToken{})
+		}
+		w.ok(err)
+	}
+	over := refused(parley.Unavailable, "", "sansa has 100 credentials, which is the most it may have",
+		"revoke those that are not used any more: parley token list, parley token revoke")
+	w.refuses(t, []refusal{
+		{"a token", func() error { _, err := w.NewToken(ctx, sansa, parley.NewToken{}); return err }, over},
+		{"a link", func() error { _, _, err := w.NewLink(ctx, sansa, ""); return err }, over},
+	})
+	_, err := w.NewToken(ctx, hub.Caller{Agent: parley.Owner, Scopes: parley.AllScopes()}, parley.NewToken{Agent: "sansa"})
+	w.ok(err)
+	w.clock.advance(11 * time.Minute) // the links are too old
+	_, _, err = w.NewLink(ctx, sansa, "")
+	w.ok(err)
 }

@@ -104,6 +104,9 @@ func nameTaken(name string) error {
 
 // create stores a conversation with its first members, the caller among them.
 func (s *scene) create(c parley.Conversation, ids []string) (place, error) {
+	if err := s.mayCreate(c.Kind); err != nil {
+		return place{}, err
+	}
 	c.ID, c.CreatedBy, c.CreatedAt, c.UpdatedAt = newID(), s.me.ID, s.now, s.now
 	if err := s.Conversations().Insert(c); err != nil {
 		return place{}, err

@@ -28,6 +28,9 @@ func (h *Hub) NewLink(ctx context.Context, caller Caller, person string) (secret
 		if len(caller.Scopes) == 0 {
 			return parley.Errorf(parley.NotPermitted, "a credential without scopes makes no sign-in link").Suggest("use another one")
 		}
+		if err := s.mayHold(holder.ID); err != nil {
+			return err
+		}
 		expires = s.now.Add(linkLasts)
 		_, err = s.insertToken(parley.Token{
 			Agent: holder.ID, Kind: parley.TokenLink, Scopes: caller.Scopes, ExpiresAt: &expires, SessionUntil: caller.Until,

@@ -37,6 +37,9 @@ func (h *Hub) NewToken(ctx context.Context, caller Caller, n parley.NewToken) (m
 		if err := within(caller, t); err != nil {
 			return err
 		}
+		if err := s.mayHold(holder.ID); err != nil {
+			return err
+		}
 		made.Token, err = s.insertToken(t, secret)
 		return err
 	})

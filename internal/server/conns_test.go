@@ -8,7 +8,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"strings"
 	"testing"
+
+	"github.com/parley-hub/parley/internal/hub"
 )
 
 // dialled is a connection that its test has opened, from an address that it has chosen.
@@ -234,4 +238,27 @@ func stillOpen(ctx context.Context, c net.Conn) bool {
 		return true
 	})
 	return open && !errors.Is(err, net.ErrClosed)
+}
+
+// TestTheSharesAreThoseOfTheDocumentation, and what is configured by default is what a hub has that configures nothing.
+func TestTheSharesAreThoseOfTheDocumentation(t *testing.T) {
+	text, err := os.ReadFile("../../docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	few := sharesOf(256, 4096, 2048)
+	for _, row := range []string{
+		fmt.Sprintf("| connections without a credential | %d |", mostStrangers),
+		fmt.Sprintf("| connections by the socket | %d, agents %d |", mostLocal, mostLocal/2),
+		fmt.Sprintf("with 256 descriptors there are %d connections over TCP and %d by the socket", few.total, few.socket),
+	} {
+		if !strings.Contains(string(text), row) {
+			t.Errorf("docs/security.md has no row %q", row)
+		}
+	}
+	want := hub.DefaultLoad()
+	want.AllSearching, want.AllWaiting = 0, 0 // nobody configures them
+	if got := hubLoad(options(t, nil).Config); got != want {
+		t.Errorf("the defaults are %+v, the hub's own are %+v", got, want)
+	}
 }

@@ -23,6 +23,16 @@ type conversationRow struct {
 	parley.Conversation
 }
 
+func (s conversations) Made(agent string) (n int, err error) {
+	who, err := s.agentNamed(agent)
+	if err != nil {
+		return 0, err
+	}
+	err = s.row(`SELECT count(*) FROM conversations c WHERE c.created_by = $1 AND c.archived_at IS NULL AND c.kind IN ('channel', 'group')
+		AND `+alive, []any{who.num}, []any{&n})
+	return n, err
+}
+
 func (s conversations) Find(idOrName string) (parley.Conversation, error) {
 	row, err := s.conversation(idOrName)
 	return row.Conversation, err

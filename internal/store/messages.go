@@ -264,7 +264,7 @@ func (s messages) inConversation(conv conversationKey, where string, args ...any
 
 // maxPage bounds what one call reads, in bytes of what senders wrote: a thousand messages may have a quarter of a
 // gigabyte, and a reader that does not read its answer keeps all of it in memory.
-const maxPage = 1 << 20
+const maxPage = parley.PageBytes
 
 // maxReplies bounds the replies to one message that are read, which come at once.
 const maxReplies = 4 << 20

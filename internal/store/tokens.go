@@ -78,6 +78,16 @@ func (s tokens) List(f parley.TokenFilter) ([]parley.Token, error) {
 	return s.collect(q.text.String(), q.args...)
 }
 
+func (s tokens) Good(agent string, now time.Time) (n int, err error) {
+	holder, err := s.agentNamed(agent)
+	if err != nil {
+		return 0, err
+	}
+	err = s.row(`SELECT count(*) FROM tokens WHERE agent = $1 AND kind IN ('token', 'session', 'link') AND revoked_at IS NULL
+		AND (expires_at IS NULL OR expires_at > $2)`, []any{holder.num, millis(now)}, []any{&n})
+	return n, err
+}
+
 func (s tokens) Put(t parley.Token) error {
 	key, err := uuid.Parse(t.ID)
 	if err != nil {

@@ -33,6 +33,7 @@ func Run(t *testing.T, open func(t *testing.T) parley.Store) {
 		{"Search", searchTests},
 		{"SearchModel", searchModelTests},
 		{"Artifacts", artifactTests},
+		{"Bounds", boundTests},
 		{"Blobs", blobTests},
 		{"Tokens", tokenTests},
 		{"Runs", runTests},

@@ -1,0 +1,66 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+)
+
+// TestEverySortOfCallIsOfAnOperation: a name that no operation has would bound nothing.
+func TestEverySortOfCallIsOfAnOperation(t *testing.T) {
+	for id := range workOf {
+		if !slices.ContainsFunc(Routes(), func(o Operation) bool { return o.ID == id }) {
+			t.Errorf("there is no operation %s", id)
+		}
+	}
+}
+
+// narrow notes how much is written at once.
+type narrow struct {
+	*httptest.ResponseRecorder
+	most int
+}
+
+func (n *narrow) Write(p []byte) (int, error) {
+	n.most = max(n.most, len(p))
+	return n.ResponseRecorder.Write(p)
+}
+
+// TestALargeAnswerIsNeverWholeInMemory: it is encoded and sent part by part.
+func TestALargeAnswerIsNeverWholeInMemory(t *testing.T) {
+	list := make([]string, 400)
+	for i := range list {
+		list[i] = strings.Repeat("x", 50_000)
+	}
+	out := &narrow{ResponseRecorder: httptest.NewRecorder()}
+	writeJSON(out, 200, List[string]{Items: list})
+	var got List[string]
+	if err := json.Unmarshal(out.Body.Bytes(), &got); err != nil || !slices.Equal(got.Items, list) {
+		t.Errorf("the answer is another one: %v", err)
+	}
+	if out.most > 256<<10 {
+		t.Errorf("%d bytes of %d were sent at once", out.most, out.Body.Len())
+	}
+}
+
+// TestThePacesAreThoseOfTheDocumentation.
+func TestThePacesAreThoseOfTheDocumentation(t *testing.T) {
+	text, err := os.ReadFile("../../docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []string{
+		fmt.Sprintf("| pace of an upload | %d KiB in %s |", bodyPart>>10, bodyPace),
+		fmt.Sprintf("| a reader that does not read its answer | cut off after %s |", sendPace),
+		fmt.Sprintf("| a reader of events that does not read | cut off after %s |", sendTime),
+	} {
+		if !strings.Contains(string(text), row) {
+			t.Errorf("docs/security.md has no row %q", row)
+		}
+	}
+}

@@ -1,0 +1,25 @@
+package store
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestPagesAreThoseOfTheDocumentation.
+func TestPagesAreThoseOfTheDocumentation(t *testing.T) {
+	text, err := os.ReadFile("../../docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []string{
+		fmt.Sprintf("| one page of messages | %d MiB |", maxPage>>20),
+		fmt.Sprintf("| one trace, thread or search | %d MiB |", maxReplies>>20),
+		fmt.Sprintf("| one trace, thread or search | %d MiB |", maxSearched>>20),
+	} {
+		if !strings.Contains(string(text), row) {
+			t.Errorf("docs/security.md has no row %q", row)
+		}
+	}
+}

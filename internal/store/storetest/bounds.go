@@ -1,0 +1,146 @@
+package storetest
+
+import (
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+var boundTests = []test{
+	{"what one agent has stored is summed up", storedBySums},
+	{"conversations that one agent has made are counted", madeCounts},
+	{"credentials that can be used are counted", goodCounts},
+	{"sizes of messages are those of what was written", messageSizes},
+	{"a page, replies and what is found have a bound in bytes", pageBytes},
+	{"a bounded transaction reads so much and no more", boundedReads},
+}
+
+func storedBySums(f *fixture) {
+	f.agents("arya", "gendry")
+	f.keep("arya", digest("1"), digest("2"))
+	f.keep("gendry", digest("2"))
+	f.keep("arya", digest("1")) // again
+	by := func(agent string) int64 {
+		return read(f, func(tx parley.Tx) (int64, error) { return tx.Artifacts().StoredBy(agent) })
+	}
+	f.same("stored", []int64{by("arya"), by("gendry")}, []int64{6, 3})
+	f.expire(digest("1"), 5)
+	f.same("without what was removed", by("arya"), int64(3))
+	f.missing("nobody", func(tx parley.Tx) error { _, err := tx.Artifacts().StoredBy("nobody"); return err })
+}
+
+func madeCounts(f *fixture) {
+	f.agents("arya", "gendry")
+	f.channel("one", "arya")
+	two := f.channel("two", "arya")
+	made := func(agent string) int {
+		return read(f, func(tx parley.Tx) (int, error) { return tx.Conversations().Made(agent) })
+	}
+	f.same("made", []int{made("arya"), made("gendry")}, []int{2, 0})
+	f.update(func(tx parley.Tx) error {
+		two.ArchivedAt = new(at(1))
+		return tx.Conversations().Update(two)
+	})
+	f.same("without what is archived", made("arya"), 1)
+	f.missing("nobody", func(tx parley.Tx) error { _, err := tx.Conversations().Made("nobody"); return err })
+}
+
+func goodCounts(f *fixture) {
+	f.agents("arya", "gendry")
+	plain, old, revoked, link, run := newToken("arya"), newToken("arya"), newToken("arya"), newToken("arya"), newToken("arya")
+	old.ExpiresAt = new(at(10))
+	plain.ExpiresAt, revoked.ExpiresAt, link.ExpiresAt, run.ExpiresAt = nil, nil, new(at(30)), nil
+	link.Kind, run.Kind = parley.TokenLink, parley.TokenRun
+	f.tokens(plain, old, revoked, link, run)
+	f.update(func(tx parley.Tx) error {
+		revoked.RevokedAt = new(at(1))
+		return tx.Tokens().Put(revoked)
+	})
+	good := func(agent string, seconds int) int {
+		return read(f, func(tx parley.Tx) (int, error) { return tx.Tokens().Good(agent, at(seconds)) })
+	}
+	f.same("good", []int{good("arya", 5), good("arya", 10), good("arya", 40), good("gendry", 5)}, []int{3, 2, 1, 0})
+	f.missing("nobody", func(tx parley.Tx) error { _, err := tx.Tokens().Good("nobody", at(1)); return err })
+}
+
+func messageSizes(f *fixture) {
+	f.agents("arya")
+	general := f.channel("general", "arya")
+	m := newMessage(general.ID, "arya", "héllo")
+	m.Content.Code, m.Payload, m.Metadata = "code", []byte(`{"a":1}`), []byte(`{"b":2}`)
+	plain := newMessage(general.ID, "arya", "")
+	var seqs []int64
+	f.update(func(tx parley.Tx) error {
+		for _, one := range []parley.Message{m, plain} {
+			stored, err := post(tx, one)
+			if err != nil {
+				return err
+			}
+			seqs = append(seqs, stored.Seq)
+		}
+		return nil
+	})
+	sizes := func(seqs ...int64) map[int64]int {
+		return read(f, func(tx parley.Tx) (map[int64]int, error) { return tx.Messages().Sizes(seqs) })
+	}
+	f.same("sizes", sizes(append(seqs, 999)...), map[int64]int{seqs[0]: 6 + 4 + 7 + 7, seqs[1]: 0})
+	f.same("of none", len(sizes()), 0)
+}
+
+// largeMessages are twelve messages of a quarter of a MiB; all but the first answer it.
+func largeMessages(f *fixture) (parley.Conversation, string) {
+	f.Helper()
+	f.agents("arya")
+	general := f.channel("general", "arya")
+	first := ""
+	for range 12 {
+		m := newMessage(general.ID, "arya", strings.Repeat("x", 256<<10))
+		m.InReplyTo = first
+		f.update(func(tx parley.Tx) error {
+			_, err := post(tx, m)
+			return err
+		})
+		if first == "" {
+			first = m.ID
+		}
+	}
+	return general, first
+}
+
+func pageBytes(f *fixture) {
+	general, first := largeMessages(f)
+	newest := read(f, func(tx parley.Tx) ([]parley.Message, error) {
+		return tx.Messages().Page(general.ID, parley.Page{Limit: 100})
+	})
+	f.same("a page ends with the message that is too much", len(newest), 5)
+	oldest := read(f, func(tx parley.Tx) ([]parley.Message, error) {
+		return tx.Messages().Page(general.ID, parley.Page{Forward: true, Limit: 100})
+	})
+	f.same("forwards too", []any{len(oldest), oldest[0].ID}, []any{5, first})
+	replies := read(f, func(tx parley.Tx) ([]parley.Message, error) { return tx.Messages().Replies(first, 100) })
+	f.same("replies come at once", len(replies), 11)
+}
+
+func boundedReads(f *fixture) {
+	general, first := largeMessages(f)
+	page := parley.Page{Limit: 2}
+	f.view(func(tx parley.Tx) error {
+		tx.Bound(1 << 20)
+		_, err := tx.Messages().Page(general.ID, page)
+		return err
+	})
+	var failed error
+	err := f.store.View(f.Context(), func(tx parley.Tx) error {
+		tx.Bound(1 << 20)
+		_, failed = tx.Messages().Replies(first, 100)
+		_, again := tx.Messages().Page(general.ID, page)
+		return again
+	})
+	for what, err := range map[string]error{"the read": failed, "what comes after it": err} {
+		f.same(what, parley.AsError(err).Reason, parley.TooLarge)
+	}
+	f.view(func(tx parley.Tx) error { // the next one is not bounded
+		_, err := tx.Messages().Replies(first, 100)
+		return err
+	})
+}
