@@ -4,6 +4,7 @@ LINT_VERSION := v2.14.0
 TOOLS := .tools/bin
 LINT := $(TOOLS)/golangci-lint-$(LINT_VERSION)
 FUZZTIME ?= 30s
+ATTACK ?= 10m
 ROUNDS ?= 2000
 CHECKS ?= 1000
 ONLY ?=
@@ -48,12 +49,14 @@ bench: ## Measure the hot paths against baselines and print the ratios (ONLY=tak
 	$(GO) run ./bench -only "$(ONLY)"
 
 fuzz: ## Run each fuzz target for FUZZTIME (30s, or 20000x inputs)
+	PARLEY_ATTACK=$(ATTACK) $(GO) test -count=1 -timeout 0 -run Attack -v ./internal/crashtest
 	scripts/fuzz $(FUZZTIME)
 
-soak: setup ## Run the long campaigns: ROUNDS crashes (2000), 10,000 messages to agents that run, 5,000 trees of asks and tasks, 1,000 files each way through trees that are bridged, CHECKS histories a property (1000), each fuzz target for FUZZTIME
+soak: setup ## Run the long campaigns: ROUNDS crashes (2000), 10,000 messages to agents that run, 5,000 trees of asks and tasks, 1,000 files each way through trees that are bridged, attacks with one token for ATTACK (10m), CHECKS histories a property (1000), each fuzz target for FUZZTIME
 	PARLEY_CRASH_ROUNDS=$(ROUNDS) $(GO) test -count=1 -timeout 0 -run 'Crash|NobodyWaits' -v ./internal/crashtest
 	$(WITH_POSTGRES) env CGO_ENABLED=1 PARLEY_STORES=SQLite,PostgreSQL $(GO) test -race -count=1 -timeout 0 ./internal/hub ./internal/store/... -rapid.checks=$(CHECKS)
 	CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 0 ./internal/httpapi ./testscript
+	PARLEY_ATTACK=$(ATTACK) $(GO) test -count=1 -timeout 0 -run Attack -v ./internal/crashtest
 	scripts/fuzz $(FUZZTIME)
 
 clean: ## Remove what was built

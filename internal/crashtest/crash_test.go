@@ -39,6 +39,7 @@ func TestMain(m *testing.M) {
 	if path, err := buildVictim(); err == nil {
 		_ = os.RemoveAll(filepath.Dir(path))
 	}
+	removeBuilt()
 	os.Exit(code)
 }
 
