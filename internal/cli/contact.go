@@ -65,7 +65,7 @@ func (a *app) contactCommand(pattern parley.Pattern, cmd *cobra.Command) *cobra.
 		}
 		stop := func() {}
 		if r.contact.Wait > 0 || pattern == parley.PatternAsk {
-			stop = a.waiting(ctx, "waiting for "+args[0])
+			stop = a.asking(ctx, c, args[0])
 		}
 		contacted, err := c.Contact(ctx, r.contact)
 		stop()
