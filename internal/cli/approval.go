@@ -70,7 +70,7 @@ func whatIsHeld(p parley.Approval) string {
 		Text    string         `json:"text"`
 		Content parley.Content `json:"content"` // of a post
 	}
-	_ = json.Unmarshal(p.Call.Args, &call) // other calls have neither
+	_ = json.Unmarshal(p.Call.Args, &call)                                          // other calls have neither
 	if p.Call.Tool == "make_conversation" || p.Call.Tool == "update_conversation" { // the request says it in words
 		first, _, _ := strings.Cut(p.Summary, "\n")
 		_, wants, _ := strings.Cut(strings.TrimSuffix(first, ":"), " wants to ")

@@ -458,6 +458,42 @@ func TestRetriedAskTaskCallsBack(t *testing.T) {
 	w.idle("b")
 }
 
+// So does one that goes on with a dead letter, which has failed the ask.
+func TestRevivedAskTaskCallsBack(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	w.change("b", func(a *parley.Agent) { a.Attempts = 1 })
+	p := w.parks()
+	w.answers("c", "42")
+	b := w.starts("b")
+	w.fails(b, parley.FailureServer)
+	same(t, "heard", p.hears(), "E005 Error: b failed to respond: it broke")
+	get[parley.Delivery](w)(w.RetryDead(ctx, user, b.Messages[0].ID, "b"))
+	w.answers("b", "it is 42")
+	same(t, "called back", w.task(p.task).Callback != "", true)
+	same(t, "brought", w.calledBack("a"), []string{})
+}
+
+// What else is said to the answerer joins its next run, and is answered by what that ends with.
+func TestWhatJoinsTheAnswererIsAnswered(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	a := w.asks(user, "b", "what is it?")
+	b := w.starts("b")
+	w.delegates(b.Caller(), "c", "find out")
+	w.delegates(b.Caller(), "a", "find out too")
+	w.finish(b, "working on it")
+	w.answers("c", "42")
+	m := w.dm("user", "b", "how is it going?").Message
+	w.finish(w.starts("b"), "half of it is there")
+	same(t, "what joined", w.stateOf(m.ID, "b"), parley.DeliveryAnswered)
+	same(t, "the request", w.stateOf(a.request.ID, "b"), parley.DeliveryAcked)
+	a.waits()
+	w.answers("a", "43")
+	w.answers("b", "42 and 43")
+	same(t, "heard", a.hears(), "Response from b: 42 and 43")
+}
+
 // An ask whose conversation is deleted is over at once; its task goes on for nobody.
 func TestParkedAskEndsWithItsConversation(t *testing.T) {
 	t.Parallel()

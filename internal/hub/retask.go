@@ -313,7 +313,11 @@ func (s *scene) reviveTask(d parley.Delivery) error {
 		err = s.mayTake(t, assignee)
 	}
 	if err == nil {
-		err = s.stepTask(&t, parley.TaskQueued, func(t *parley.Task) { t.Attempt++ })
+		err = s.stepTask(&t, parley.TaskQueued, func(t *parley.Task) {
+			if t.Attempt++; t.Source == parley.TaskFromAsk { // whose ask is over
+				callBackTo(t, t.Conversation)
+			}
+		})
 	}
 	if err != nil || d.Purpose == parley.PurposeTask {
 		return err

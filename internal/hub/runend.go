@@ -90,7 +90,7 @@ func (s *scene) succeed(r *parley.Run, p post, keep func(*parley.Run)) (posted *
 		return nil, err
 	}
 	err = s.eachLeased(*r, func(d *parley.Delivery) error {
-		if ask.parked { // the end of its task answers it, and may be long after
+		if ask.parked && d.Purpose == parley.PurposeAsk { // the end of its task answers it, which may be long after
 			return s.move(d, parley.DeliveryAcked, nil)
 		}
 		return s.settle(d, parley.Outcome{Answer: answer})

@@ -120,7 +120,7 @@ func (s waits) AskedBy(run string) ([]parley.Wait, error) {
 		return nil, err
 	}
 	late, err := s.find("w.state = 'late' AND w.run = $1 ORDER BY w.id", id[:])
-	list := append(waiting, late...)
+	list := slices.Concat(waiting, late)
 	slices.SortFunc(list, func(a, b parley.Wait) int { return strings.Compare(a.ID, b.ID) })
 	return list, err
 }
