@@ -187,7 +187,9 @@ func (m Message) Reaches(c Conversation, members []string, fromHuman bool) []Rea
 		if !named && !everyone && !direct {
 			continue
 		}
-		wakes := named || direct && !everyone && (c.Kind != Group || fromHuman)
+		// In an implicit group a person talks to all, unless it mentions somebody.
+		forAll := c.Kind != Group || fromHuman && len(m.Mentions) == 0
+		wakes := named || direct && !everyone && forAll
 		reached = append(reached, Reach{Agent: agent, Wakes: wakes && m.Type.Wakes()})
 	}
 	return reached

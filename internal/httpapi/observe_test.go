@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
 )
 
 // measured is what a hub measures of itself, in tests.
@@ -67,6 +68,25 @@ func TestTraceparent(t *testing.T) {
 		}
 		if got.Message.TraceID != want || !strings.HasPrefix(said, "00-"+parley.TraceKey(want)+"-") {
 			t.Errorf("%s: trace %s, want %s; answered %q", name, got.Message.TraceID, want, said)
+		}
+	}
+}
+
+// TestForeignTraceparent: a trace of others is not joined by naming it, in the header or in the body.
+func TestForeignTraceparent(t *testing.T) {
+	w := newWorld(t)
+	secret, err := w.Post(ctx, hub.Caller{Agent: "arya"}, parley.Draft{Direct: []string{"gendry"}, Content: parley.Content{Text: "x"}})
+	w.ok(err)
+	trace := secret.Message.TraceID
+	for name, r := range map[string]request{
+		"header": {body: `{"direct":["rickon"],"content":{"text":"y"}}`, header: in("Traceparent", parley.TraceParent(trace, parley.MessageSpan(trace)))},
+		"body":   {body: `{"direct":["rickon"],"trace_id":"` + trace + `","content":{"text":"y"}}`},
+	} {
+		r.as, r.path = "hound", "/v1/messages"
+		var got parley.Receipt
+		w.ok(json.Unmarshal([]byte(w.send(r).body), &got))
+		if got.Message.ID == "" || got.Message.TraceID != got.Message.ID {
+			t.Errorf("%s: message %s is in the trace %s", name, got.Message.ID, got.Message.TraceID)
 		}
 	}
 }

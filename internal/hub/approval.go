@@ -86,9 +86,10 @@ func (s *scene) hold(caller Caller, call parley.HeldCall, target string, rule pa
 // comesFrom writes down what a call comes from: its run, and with it the conversation and task to which what comes of
 // the call returns.
 func (s *scene) comesFrom(a *parley.Approval, caller Caller) (*parley.Run, error) {
-	a.TraceID = cmp.Or(caller.Trace, a.ID)
 	if caller.Run == "" {
-		return nil, nil
+		trace, err := s.mayJoinTrace(caller.Trace, "")
+		a.TraceID = cmp.Or(trace, a.ID)
+		return nil, err
 	}
 	r, err := s.liveRun(caller.Run)
 	if err != nil {

@@ -140,7 +140,11 @@ func (in *arrival) keepHistory(b parley.Bridge, l *landing, got parley.Arrived) 
 	if there.ID == where.ID {
 		m.InReplyTo = answered.ID
 	}
-	if m.TraceID, m.Hops = cmp.Or(d.TraceID, m.ID), 1; l.To == parley.All {
+	trace, err := in.mayJoinTrace(d.TraceID, "")
+	if err != nil {
+		return got, err
+	}
+	if m.TraceID, m.Hops = cmp.Or(trace, m.ID), 1; l.To == parley.All {
 		m.To = parley.All
 	} else if l.To != "" {
 		to, err := in.Agents().Find(l.To)

@@ -217,7 +217,7 @@ func (s *scene) request(o origin, target parley.Agent, c parley.Contact, task st
 		trace: o.caller.Trace,
 	}
 	if o.approved != nil {
-		p.draft.TraceID = o.approved.TraceID
+		p.inherits = o.approved.TraceID
 	}
 	if o.run != nil {
 		p.run, p.call = o.run.ID, o.call

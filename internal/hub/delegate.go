@@ -87,7 +87,11 @@ func (s *scene) newTask(o *origin, assignee parley.Agent, c parley.Contact) (t p
 	if t.ID, err = s.Tasks().NextID(); err != nil {
 		return t, err
 	}
-	t.Root, t.TraceID = t.ID, cmp.Or(o.caller.Trace, t.ID)
+	trace, err := s.mayJoinTrace(o.caller.Trace, "")
+	if err != nil {
+		return t, err
+	}
+	t.Root, t.TraceID = t.ID, cmp.Or(trace, t.ID)
 	return t, s.hangUnder(&t, parent)
 }
 

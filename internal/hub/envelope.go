@@ -1,7 +1,6 @@
 package hub
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -15,23 +14,20 @@ const longestDeadline = 10 * 365 * 24 * time.Hour
 // envelope fills in everything but who is reached and the place in the order.
 func (s *scene) envelope(p post, d parley.Draft, where place, parent *parley.Message) (parley.Message, error) {
 	m := p.body
-	m.ID, m.TraceID, m.Conversation, m.From = p.id, d.TraceID, where.ID, s.me.ID
+	m.ID, m.Conversation, m.From = p.id, where.ID, s.me.ID
 	m.Type, m.Priority, m.CreatedAt, m.Source = d.Type, d.Priority, s.now, p.source
 	m.RequiresAck, m.IdempotencyKey, m.Task = d.RequiresAck, d.IdempotencyKey, p.task
-	if p.by != nil && m.TraceID == "" {
-		m.TraceID = p.by.TraceID
-	}
 	if parent != nil {
 		if parent.Conversation != where.ID {
 			return m, parley.Errorf(parley.BadInput, "message %s is in another conversation", parent.ID).
 				Suggest("answer it where it is: leave the conversation out")
 		}
 		m.InReplyTo = parent.ID
-		if m.TraceID == "" {
-			m.TraceID = parent.TraceID
-		}
 	}
-	m.TraceID = cmp.Or(m.TraceID, p.trace, m.ID)
+	var err error
+	if m.TraceID, err = s.traceOf(p, d.TraceID, parent); err != nil {
+		return m, err
+	}
 	if s.me.Kind == parley.KindAgent {
 		m.Hops = 1 + p.hops
 		switch {
@@ -46,7 +42,6 @@ func (s *scene) envelope(p post, d parley.Draft, where place, parent *parley.Mes
 		expires := s.now.Add(time.Duration(d.TTL) * time.Second)
 		m.ExpiresAt = &expires
 	}
-	var err error
 	if m.Deadline, err = s.deadline(d); err != nil {
 		return m, err
 	}

@@ -53,26 +53,27 @@ func (h *Hub) Post(ctx context.Context, caller Caller, draft parley.Draft) (parl
 
 // post is a message on its way into the store. What can be prepared outside the transaction is.
 type post struct {
-	draft   parley.Draft
-	source  string
-	purpose parley.Purpose // of what wakes
-	run     string         // which posts it, if one does
-	trace   string         // that its caller is in, for what neither gives nor inherits one
-	answers bool           // it is the run's answer
-	request bool           // it is a contact, whose sender may make it, and has not made it before
-	task    string         // that it belongs to
-	hops    int            // of what has led to it, where no run posts it
-	id      string
-	body    parley.Message // the parts the sender wrote
-	digest  [32]byte
-	calls   parley.Mentions
-	deed    *deed           // what it does to a task
-	command *parley.Command // what it tells an agent to do
-	query   bool            // it asks how somebody is doing, which the hub answers
-	health  *parley.Health  // what its sender says of itself
-	beats   bool            // and nothing else
-	call    string          // the digest of a run's call
-	by      *parley.Run     // the run itself
+	draft    parley.Draft
+	source   string
+	purpose  parley.Purpose // of what wakes
+	run      string         // which posts it, if one does
+	inherits string         // the trace of what has led to it, where no run posts it
+	trace    string         // that its caller is in, for what neither gives nor inherits one
+	answers  bool           // it is the run's answer
+	request  bool           // it is a contact, whose sender may make it, and has not made it before
+	task     string         // that it belongs to
+	hops     int            // of what has led to it, where no run posts it
+	id       string
+	body     parley.Message // the parts the sender wrote
+	digest   [32]byte
+	calls    parley.Mentions
+	deed     *deed           // what it does to a task
+	command  *parley.Command // what it tells an agent to do
+	query    bool            // it asks how somebody is doing, which the hub answers
+	health   *parley.Health  // what its sender says of itself
+	beats    bool            // and nothing else
+	call     string          // the digest of a run's call
+	by       *parley.Run     // the run itself
 
 	approved *parley.Approval // it is posted now because this was approved
 	free     []string         // whom it may wake, whatever the rules say of mentions

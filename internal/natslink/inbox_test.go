@@ -141,6 +141,28 @@ func TestAnswerStaysInItsTrace(t *testing.T) {
 	}
 }
 
+// TestForeignTraceIsNotJoined: a trace of others is not joined by naming it, in the header or in the body.
+func TestForeignTraceIsNotJoined(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	w := newWorld(t, b)
+	w.add("arya", "ned", "hound")
+	w.log.await(t, "messages are taken from NATS")
+	secret := w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: parley.Content{Text: "coming?"}})
+	header := withToken(w.token("hound"), `{"direct":["user"],"content":{"text":"x"}}`)
+	header.Header.Set(headerTrace, parley.TraceParent(secret.TraceID, parley.MessageSpan(secret.ID)))
+	for name, m := range map[string]*nats.Msg{
+		"header": header,
+		"body":   withToken(w.token("hound"), fmt.Sprintf(`{"direct":["user"],"trace_id":%q,"content":{"text":"x"}}`, secret.TraceID)),
+	} {
+		var got parley.Receipt
+		w.ok(json.Unmarshal(newReader(t, b).request(m).Data, &got))
+		if got.Message.ID == "" || got.Message.TraceID != got.Message.ID {
+			t.Errorf("%s: message %s is in the trace %s", name, got.Message.ID, got.Message.TraceID)
+		}
+	}
+}
+
 func TestRefusalOfAPayloadSaysAllThatIsWrong(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)

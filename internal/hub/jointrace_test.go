@@ -1,0 +1,92 @@
+package hub_test
+
+import (
+	"testing"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// Trace injection: a trace of others cannot be joined by naming it, in whichever way and spelling.
+func TestForeignTraceIsNotJoined(t *testing.T) {
+	for _, indexed := range []bool{false, true} {
+		t.Run(map[bool]string{false: "not indexed yet", true: "indexed"}[indexed], func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.add("arya", "ned", "hound", "gendry")
+			named := w.post("arya", parley.Draft{Direct: []string{"ned"}, TraceID: "4bf92f35-77b3-4da6-a3ce-929d0e0e4736", Content: text("x")}).Message
+			word := w.post("arya", parley.Draft{Direct: []string{"ned"}, TraceID: "winter-1", Content: text("x")}).Message
+			own := w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: text("x")}).Message
+			if indexed {
+				w.Start(ctx)
+				get[parley.SearchResult](w)(w.Search(ctx, as("arya"), parley.SearchRequest{Query: "x"})) // it waits for what arya posted
+			}
+			for _, trace := range []string{named.TraceID, "4BF92F3577B34DA6A3CE929D0E0E4736", word.TraceID, own.TraceID} {
+				for how, m := range map[string]parley.Message{
+					"in the body": w.post("hound", parley.Draft{Direct: []string{"gendry"}, TraceID: trace, Content: text("y")}).Message,
+					"by the call": get[parley.Receipt](w)(w.Post(ctx, hub.Caller{Agent: "hound", Trace: trace}, parley.Draft{Direct: []string{"gendry"}, Content: text("y")})).Message,
+				} {
+					same(t, trace+" "+how, m.TraceID, m.ID)
+				}
+				task := get[parley.TaskView](w)(w.NewTask(ctx, hub.Caller{Agent: "hound", Trace: trace}, parley.NewTask{Assignee: "gendry", Text: "y"}))
+				same(t, trace+" of a task", task.TraceID, task.Message)
+				joins := w.post("ned", parley.Draft{Direct: []string{"gendry"}, TraceID: trace, Content: text("y")}).Message
+				same(t, trace+" of one who takes part", joins.TraceID, trace)
+				owner := w.post(parley.Owner, parley.Draft{Direct: []string{"arya"}, TraceID: trace, Content: text("y")}).Message
+				same(t, trace+" of an owner", owner.TraceID, trace)
+			}
+			free := w.post("hound", parley.Draft{Direct: []string{"gendry"}, TraceID: "summer", Content: text("y")}).Message
+			same(t, "one that nobody has", free.TraceID, "summer")
+			far := w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: text("x")}).Message
+			reply := w.post("gendry", parley.Draft{InReplyTo: free.ID, TraceID: far.TraceID, Content: text("y")}).Message
+			same(t, "a reply", reply.TraceID, "summer")
+		})
+	}
+}
+
+// A call that is held is in no trace of others either, and a run stays in its own.
+func TestHeldCallAndRunStayInTheirTrace(t *testing.T) {
+	w := newHub(t)
+	w.office()
+	secret := w.post(parley.Owner, parley.Draft{Direct: []string{"senior"}, Content: text("x")}).Message
+	a := w.holds(second(w.Contact(ctx, hub.Caller{Agent: "intern", Trace: secret.TraceID}, notifies("senior", "x"))))
+	same(t, "an approval", a.TraceID, a.ID)
+	run, _ := w.works("boss")
+	caller := run.Caller()
+	caller.Trace = secret.TraceID
+	told := get[parley.Receipt](w)(w.Post(ctx, caller, parley.Draft{Direct: []string{"user"}, TraceID: secret.TraceID, Content: text("x")})).Message
+	same(t, "a run", told.TraceID, run.Run.TraceID)
+}
+
+// A file names no trace of others.
+func TestForeignTraceIsNotJoinedByADocument(t *testing.T) {
+	w := newHub(t)
+	w.add("arya", "ned")
+	w.tree(parley.LayoutAgentOS, "tree", "ana", "ben")
+	w.channel("user", "paper")
+	secret := w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: text("x")}).Message
+	came := w.arrives("tree", parley.Arrival{
+		Name: "msg-20260301-090000-ana-abcd", From: "ana", To: "ben", Channel: "paper", Draft: parley.Draft{TraceID: secret.TraceID, Content: text("y")},
+	})
+	same(t, "its trace", get[parley.Shown](w)(w.Message(ctx, user, came.Message)).TraceID, came.Message)
+}
+
+// In an implicit group a mention is for the one mentioned; the others are not woken.
+func TestMentionInAnImplicitGroupWakesTheOneMentioned(t *testing.T) {
+	w := newHub(t)
+	w.dispatched("arya", "gendry")
+	for words, want := range map[string]map[string]bool{
+		"good morning":        {"arya": true, "gendry": true},
+		"@arya good morning":  {"arya": true, "gendry": false},
+		"arya, good morning":  {"arya": true, "gendry": false},
+		"@all good morning":   {"arya": true, "gendry": true},
+		"`@arya` in the code": {"arya": true, "gendry": true},
+	} {
+		r := w.post(parley.Owner, parley.Draft{Direct: []string{"arya", "gendry"}, Content: text(words)})
+		got := map[string]bool{}
+		for _, d := range r.Deliveries {
+			got[d.Recipient] = d.Waking
+		}
+		same(t, words, got, want)
+	}
+}
