@@ -33,20 +33,22 @@ func (h *Hub) directTask(ctx context.Context, caller Caller, do op, args taskArg
 	return view, h.heldOr(ctx, caller, err, toolTask, args)
 }
 
-func (s *scene) directTask(o origin, t *parley.Task, args taskArgs) error {
-	if t.Assignee != s.me.ID {
-		if err := s.mustWrite(o, ""); err != nil {
-			return err
-		}
-	}
+// directTask asks the mode last, as for every call: what a rule refuses needs no approval. If it is held, nothing of
+// it remains.
+func (s *scene) directTask(o origin, t *parley.Task, args taskArgs) (err error) {
+	others := t.Assignee != s.me.ID
 	switch args.Act {
 	case cancelsTask:
-		return s.cancelTask(*t, args.Reason)
+		err = s.cancelTask(*t, args.Reason)
 	case retriesTask:
-		return s.retryTask(o, t)
+		err = s.retryTask(o, t)
 	default:
-		return s.reassignTask(o, t, args.Assignee)
+		err = s.reassignTask(o, t, args.Assignee)
 	}
+	if err == nil && others {
+		err = s.mustWrite(o, "")
+	}
+	return err
 }
 
 func taskWords(s *scene, _ string, args taskArgs) (words, error) {
