@@ -3,8 +3,45 @@ package parley
 import (
 	"context"
 	"io"
+	"regexp"
+	"strings"
 	"time"
+	"unicode"
 )
+
+// maxFileName is how many bytes file systems take for a name.
+const maxFileName = 255
+
+// CheckArtifactName says why a text cannot be the name of an artifact, or nil. A name is that of a file without its
+// directory, so that whoever saves the artifact under it never writes elsewhere. None is fine.
+func CheckArtifactName(name string) error {
+	if err := checkText("artifact name", name, maxFileName); err != nil {
+		return err
+	}
+	if name == "." || name == ".." || strings.ContainsAny(name, `/\`) || strings.ContainsFunc(name, unseen) {
+		return Errorf(BadInput, "%q is not a name for an artifact", clip(name)).
+			Suggest("name the file without its directory: no / or \\, no line breaks, not . or ..")
+	}
+	return nil
+}
+
+// unseen holds for control characters, format characters and line separators.
+func unseen(r rune) bool {
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) && r != '\u200c' && r != '\u200d'
+}
+
+var (
+	digestForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	anyDigest  = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
+)
+
+// FoldDigest is a digest in lower case, in which digests are stored. Anything else stays as it is.
+func FoldDigest(sha256 string) string {
+	if anyDigest.MatchString(sha256) {
+		return strings.ToLower(sha256)
+	}
+	return sha256
+}
 
 // ErrDamaged says that a stored body is not what its digest says.
 var ErrDamaged error = Errorf(Internal, "the body of an artifact is damaged").

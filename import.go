@@ -80,7 +80,7 @@ func (m Message) checkBody(limits Limits) (Message, error) {
 	d, err := Draft{
 		Conversation: m.Conversation, Type: m.Type, Priority: m.Priority, TraceID: m.TraceID, Content: content,
 		Payload: m.Payload, Metadata: m.Metadata, IdempotencyKey: m.IdempotencyKey,
-	}.Check(limits)
+	}.check(limits) // files keep the names they had: a message from elsewhere stays what it was
 	m.Type, m.Priority, m.Payload, m.Metadata = d.Type, d.Priority, d.Payload, d.Metadata
 	return m, err
 }

@@ -172,6 +172,21 @@ const (
 // Check says what is wrong with a draft, or returns it with defaults filled in and its JSON made
 // compact. It looks at nothing but the draft itself.
 func (d Draft) Check(limits Limits) (Draft, error) {
+	d.Content.Artifacts = slices.Clone(d.Content.Artifacts)
+	for i := range d.Content.Artifacts {
+		d.Content.Artifacts[i].SHA256 = FoldDigest(d.Content.Artifacts[i].SHA256)
+	}
+	d, err := d.check(limits)
+	for _, a := range d.Content.Artifacts {
+		if err == nil {
+			err = a.checkNames()
+		}
+	}
+	return d, err
+}
+
+// check is Check but for the names and digests of artifacts.
+func (d Draft) check(limits Limits) (Draft, error) {
 	if d.Type == "" {
 		d.Type = TypeChat
 	}
@@ -262,7 +277,15 @@ func (d Draft) checkBody(limits Limits) (_ Draft, err error) {
 	return d, nil
 }
 
-var digestForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
+// checkNames refuses what could be taken for another file, or for another line.
+func (a Artifact) checkNames() error {
+	for name, text := range map[string]string{"artifact media_type": a.MediaType, "artifact path": a.Path} {
+		if strings.ContainsFunc(text, unseen) {
+			return Errorf(BadInput, "%s %q has a line break or another character that nobody can see", name, clip(text)).Suggest("leave it out")
+		}
+	}
+	return CheckArtifactName(a.Name)
+}
 
 func (a Artifact) check(limits Limits) error {
 	for name, text := range map[string]string{
@@ -278,7 +301,7 @@ func (a Artifact) check(limits Limits) error {
 			Suggest("store its body and give the sha256, or give a path")
 	case a.SHA256 != "" && !digestForm.MatchString(a.SHA256):
 		return Errorf(BadInput, "artifact sha256 %q is not 64 hexadecimal digits", clip(a.SHA256)).
-			Suggest("write the digest in lower case")
+			Suggest("give the SHA-256 of a stored body")
 	case a.Size < 0:
 		return Errorf(BadInput, "an artifact has %d bytes", a.Size).Suggest("give its size, or leave it out")
 	case a.Size > limits.Artifact:

@@ -103,7 +103,7 @@ func TestDraftAtItsLimits(t *testing.T) {
 			d.Conversation, d.Direct = "", slices.Repeat([]string{"x"}, n)
 		}, []string{"recipients"}},
 		{"artifacts", 64, func(d *Draft, n int) { d.Content.Artifacts = slices.Repeat([]Artifact{{Path: "p"}}, n) }, []string{"artifacts"}},
-		{"artifact name", 1024, func(d *Draft, n int) { d.Content.Artifacts = []Artifact{{Path: "p", Name: x("n", n)}} }, []string{"name"}},
+		{"artifact name", 255, func(d *Draft, n int) { d.Content.Artifacts = []Artifact{{Path: "p", Name: x("n", n)}} }, []string{"name"}},
 		{"artifact path", 1024, func(d *Draft, n int) { d.Content.Artifacts = []Artifact{{Path: x("p", n)}} }, []string{"path"}},
 		{"media type", 1024, func(d *Draft, n int) { d.Content.Artifacts = []Artifact{{Path: "p", MediaType: x("m", n)}} }, []string{"media_type"}},
 		{"depth of payload", 3, func(d *Draft, n int) { d.Payload = nested(n) }, []string{"payload"}},
@@ -190,7 +190,7 @@ func TestDraftThatIsRefused(t *testing.T) {
 		{hello(Draft{Metadata: json.RawMessage(`{`)}), "metadata is not JSON"},
 		{hello(Draft{Content: Content{Artifacts: []Artifact{{Name: "n"}}}}), "either sha256 or path"},
 		{hello(Draft{Content: Content{Artifacts: []Artifact{{Path: "p", SHA256: strings.Repeat("a", 64)}}}}), "either sha256 or path"},
-		{hello(Draft{Content: Content{Artifacts: []Artifact{{SHA256: strings.Repeat("A", 64)}}}}), "hexadecimal"},
+		{hello(Draft{Content: Content{Artifacts: []Artifact{{SHA256: strings.Repeat("G", 64)}}}}), "hexadecimal"},
 		{hello(Draft{Content: Content{Artifacts: []Artifact{{SHA256: strings.Repeat("a", 63)}}}}), "hexadecimal"},
 		{hello(Draft{Content: Content{Artifacts: []Artifact{{SHA256: strings.Repeat("a", 64) + "\n"}}}}), "hexadecimal"},
 		{hello(Draft{Content: Content{Artifacts: []Artifact{{Path: "p\x00"}}}}), "artifact path"},

@@ -88,6 +88,9 @@ func (l *letter) finish(ctx context.Context, a *app, cmd *cobra.Command, c *clie
 // storeFiles hands in files.
 func (a *app) storeFiles(ctx context.Context, c *client.Client, names []string) (artifacts []parley.Artifact, err error) {
 	for _, name := range names {
+		if err := parley.CheckArtifactName(filepath.Base(name)); err != nil {
+			return nil, err
+		}
 		err := a.readFrom(ctx, name, "sending "+filepath.Base(name), func(r io.Reader) error {
 			stored, err := c.PutArtifact(ctx, r)
 			stored.Name = filepath.Base(name)

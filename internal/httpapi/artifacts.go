@@ -18,7 +18,7 @@ func storeArtifact(w http.ResponseWriter, r *http.Request, c call, _ *none) erro
 }
 
 type artifact struct {
-	SHA256 string `path:"sha256" doc:"The SHA-256 of the body, in lower-case hexadecimal."`
+	SHA256 string `path:"sha256" doc:"The SHA-256 of the body, in hexadecimal."`
 }
 
 // sendArtifact sends a body as what it is: bytes, which no browser shows or runs.

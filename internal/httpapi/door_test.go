@@ -158,3 +158,25 @@ func TestStoppingEndsLongCalls(t *testing.T) {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 }
+
+// TestDigestsInUpperCaseAndNamesThatLeadElsewhere: the one is the same digest, the others are refused.
+func TestDigestsInUpperCaseAndNamesThatLeadElsewhere(t *testing.T) {
+	w := newWorld(t)
+	sha := strings.ToUpper(find(t, w.send(request{as: "arya", path: "/v1/artifacts", body: "steel"}).body, "sha256"))
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		if got := w.send(request{as: "arya", method: method, path: "/v1/artifacts/" + sha}); got.status != http.StatusOK {
+			t.Errorf("%s: %d %s", method, got.status, got.body)
+		}
+	}
+	message := func(name string) request {
+		return request{as: "arya", path: "/v1/messages", body: `{"conversation":"square","content":{"text":"a","artifacts":[{"name":"` + name + `","sha256":"` + sha + `"}]}}`}
+	}
+	if got := w.send(message("steel.txt")); got.status != http.StatusCreated {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	for _, name := range []string{"../x", "/x", `a\\b`, `a\nb`, `a\u0000b`, ".."} {
+		w.refuses(t, name, message(name), 400, parley.BadInput)
+		contact := request{as: "arya", path: "/v1/contact", body: `{"action":"notify","agent":"gendry","message":"x","artifacts":[{"name":"` + name + `","sha256":"` + sha + `"}]}`}
+		w.refuses(t, name, contact, 400, parley.BadInput)
+	}
+}

@@ -55,6 +55,7 @@ func (h *Hub) PutArtifact(ctx context.Context, caller Caller, body io.Reader) (p
 // OpenArtifact returns a body the caller has stored, or that a message it may read refers to. Whoever
 // reads it learns at its end whether it is whole: see parley.Blobs.
 func (h *Hub) OpenArtifact(ctx context.Context, caller Caller, sha256 string) (io.ReadCloser, parley.Artifact, error) {
+	sha256 = parley.FoldDigest(sha256)
 	a := parley.Artifact{SHA256: sha256}
 	mayRead := func(s *scene) (err error) {
 		a.Size, err = s.artifact(sha256)

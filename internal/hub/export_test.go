@@ -34,7 +34,7 @@ func TestExportedLinesAreTheMessages(t *testing.T) {
 		w.ok(err)
 		w.post("arya", parley.Draft{
 			Conversation: "open", To: "ned", TTL: 60, RequiresAck: true, IdempotencyKey: body, TraceID: "trace", Priority: level(0),
-			Content: parley.Content{Text: body, Code: body, Artifacts: []parley.Artifact{{Name: body, Path: body, Size: 1}}},
+			Content: parley.Content{Text: body, Code: body, Artifacts: []parley.Artifact{{Name: "a \"quoted\" name", Path: "/srv/<b>\\", Size: 1}}},
 			Payload: json.RawMessage(`{"a": ` + string(escaped) + `, "n": 1.50, "raw": "<\u2028>"}`), Metadata: json.RawMessage(`{"m":"<&>"}`),
 		})
 	}
