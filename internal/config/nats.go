@@ -16,6 +16,9 @@ func natsAddress(text string) (string, error) {
 		if text != "" && (err != nil || !slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme) || u.Hostname() == "") {
 			return "", errors.New("it is not a URL like nats://host:4222")
 		}
+		if text != "" && ambiguous(u) {
+			return "", errUnescaped
+		}
 	}
 	return text, nil
 }
@@ -25,7 +28,7 @@ func hideUsers(text string) string {
 	servers := strings.Split(text, ",")
 	for i, one := range servers {
 		u, err := url.Parse(strings.TrimSpace(one))
-		if err != nil {
+		if err != nil || ambiguous(u) {
 			return "hidden"
 		}
 		if _, has := u.User.Password(); u.User != nil && !has {

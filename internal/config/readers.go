@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -122,18 +123,35 @@ func storeAddress(text string) (string, error) {
 	if err != nil || !slices.Contains([]string{"postgres", "postgresql"}, u.Scheme) {
 		return "", fmt.Errorf("it is neither sqlite nor a URL like postgres://user:password@host/database")
 	}
+	if ambiguous(u) {
+		return "", errUnescaped
+	}
 	return text, nil
 }
 
+var errUnescaped = errors.New("it has an @ behind its host: in a password, write / as %2F, ? as %3F and # as %23")
+
+// ambiguous says whether a URL has an @ behind its host. Then a password with / ? or # in it has ended too soon, and its rest
+// would be taken for a path.
+func ambiguous(u *url.URL) bool {
+	return strings.Contains(u.Path+u.RawQuery+u.Fragment, "@")
+}
+
+// hidePassword shows an address without its password, whatever characters that has. What cannot be told apart is hidden.
 func hidePassword(text string) string {
 	u, err := url.Parse(text)
+	if err != nil || ambiguous(u) {
+		return "hidden"
+	}
+	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
 		return "hidden"
 	}
-	query := u.Query()
-	if query.Has("password") {
-		query.Set("password", "xxxxx")
-		u.RawQuery = query.Encode()
+	for key := range query {
+		if strings.Contains(strings.ToLower(key), "password") {
+			query.Set(key, "xxxxx")
+			u.RawQuery, u.Fragment, u.RawFragment = query.Encode(), "", "" // which may be the rest of it
+		}
 	}
 	return u.Redacted()
 }

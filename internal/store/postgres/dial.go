@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -44,7 +45,7 @@ type dialer struct {
 // newDialer reads a URL. What is wrong with it is not quoted: it may hold a password.
 func newDialer(url string) (*dialer, error) {
 	config, err := pgx.ParseConfig(url)
-	if err != nil {
+	if err != nil || strings.Contains(config.Database, "@") { // then that is the rest of a password with a / in it
 		return nil, parley.Errorf(parley.BadInput, "the address of the database cannot be read").
 			Suggest("write it as postgres://user:password@host:5432/database")
 	}
