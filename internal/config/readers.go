@@ -149,8 +149,7 @@ func hidePassword(text string) string {
 	}
 	for key := range query {
 		if strings.Contains(strings.ToLower(key), "password") {
-			query.Set(key, "xxxxx")
-			u.RawQuery, u.Fragment, u.RawFragment = query.Encode(), "", "" // which may be the rest of it
+			u.RawQuery, u.Fragment, u.RawFragment = "password=xxxxx", "", "" // the others may be the rest of it
 		}
 	}
 	return u.Redacted()

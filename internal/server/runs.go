@@ -37,7 +37,12 @@ func (s *Server) makeRuntimes(context.Context) error {
 	if err != nil {
 		return err
 	}
-	hook, err := webhook.New(webhook.Options{Dir: s.Home.Agent, Allow: s.Config.Webhook.Allow, Answered: s.answered})
+	hook, err := webhook.New(webhook.Options{
+		Dir: s.Home.Agent, Allow: s.Config.Webhook.Allow, Answered: s.answered,
+		Failed: func(agent string, err error) {
+			s.Log.Warn("cannot reach the webhook of an agent", "agent", agent, "error", err)
+		},
+	})
 	if err != nil {
 		return err
 	}

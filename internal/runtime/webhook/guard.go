@@ -132,19 +132,22 @@ func (g *guard) dial(ctx context.Context, network, hostPort string) (net.Conn, e
 // control is called with the address of each connection before it is made.
 func (g *guard) control(_, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return refused(address)
+	if err != nil || !g.allows(to.Addr()) {
+		return refused("this address") // what a name stands for in this network is for nobody to learn
 	}
-	return g.checkAddress(to.Addr())
+	return nil
 }
 
 func (g *guard) checkAddress(address netip.Addr) error {
-	plain := address.WithZone("").Unmap()
-	allowed := slices.ContainsFunc(g.networks, func(n netip.Prefix) bool { return n.Contains(plain) })
-	if !allowed && !isPublic(address) {
+	if !g.allows(address) {
 		return refused(address.String())
 	}
 	return nil
+}
+
+func (g *guard) allows(address netip.Addr) bool {
+	plain := address.WithZone("").Unmap()
+	return isPublic(address) || slices.ContainsFunc(g.networks, func(n netip.Prefix) bool { return n.Contains(plain) })
 }
 
 func refused(what string) error {

@@ -6,11 +6,15 @@ package webhook
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
 	"sync"
+	"syscall"
 
 	"github.com/parley-hub/parley"
 )
@@ -21,6 +25,9 @@ type Options struct {
 	Dir func(agent string) string
 	// Allow are addresses that may be called although they are private: networks (10.0.0.0/8) or host:port.
 	Allow []string
+	// Failed is told why a call got no response, with all that the network says of it. That is for the hub's own log: it
+	// may name addresses of this network. It may be nil.
+	Failed func(agent string, err error)
 	// Answered returns once the run has answered one of its triggers by the API.
 	Answered func(ctx context.Context, job parley.Job) error
 }
@@ -70,6 +77,9 @@ func (r *Runtime) Run(ctx context.Context, job parley.Job) (parley.Result, error
 	})
 	response, err := r.post(ctx, job, func() { _ = begin() })
 	if err != nil {
+		if r.options.Failed != nil && ctx.Err() == nil {
+			r.options.Failed(job.Agent.ID, withoutURL(err))
+		}
 		return parley.Result{}, explain(ctx, err)
 	}
 	defer func() { _ = response.Body.Close() }()
@@ -120,8 +130,40 @@ func explain(ctx context.Context, err error) error {
 	if refused, ok := errors.AsType[*parley.Error](err); ok {
 		return refused
 	}
+	return failed(parley.FailureServer, 0, "the webhook cannot be reached: %s", why(err))
+}
+
+// withoutURL is an error without the URL, which may have a secret in it.
+func withoutURL(err error) error {
 	if call, ok := errors.AsType[*url.Error](err); ok {
-		err = call.Err // without the URL, which may have a secret in it
+		return call.Err
 	}
-	return failed(parley.FailureServer, 0, "the webhook cannot be reached: %s", cut(err.Error()))
+	return err
+}
+
+// why is what senders are told of a failure of the network: neither addresses nor the server that resolves names.
+func why(err error) string {
+	var (
+		timeout interface{ Timeout() bool }
+		number  syscall.Errno
+	)
+	if lookup, ok := errors.AsType[*net.DNSError](err); ok {
+		if lookup.IsNotFound {
+			return "there is no host of its name"
+		}
+		return "its name cannot be looked up"
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return "its certificate is not trusted"
+	}
+	switch {
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return "it does not answer in time"
+	case errors.As(err, &number):
+		return number.Error()
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		return "it closed the connection"
+	default:
+		return "the connection failed"
+	}
 }
