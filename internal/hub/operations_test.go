@@ -19,6 +19,7 @@ var withoutScope = map[string]string{
 	"ReadAs":   "owners only; the operation that follows asks for its scope",
 	"At":       "a handle: its methods are tried here too",
 	"BridgeAt": "a handle: its methods are tried here too",
+	"Begin":    "counts a call against what its caller may have under way; the operation that follows asks for its scope",
 	"Hold":     "keeps a call of any credential open, and ends it with the credential",
 	"Me":       "says who calls, to itself",
 	"May":      "is the question itself",
