@@ -195,7 +195,7 @@ func TestOneStatementSetsTheState(t *testing.T) {
 	wantList(t, "callers of keepRun", runKeeps, "internal/hub/delegate.go giveTask", "internal/hub/run.go setProcess", "internal/hub/run.go step",
 		"internal/hub/runend.go cancel")
 	wantList(t, "callers of Waits().Put", waitPuts, "internal/hub/waits.go keepWait")
-	wantList(t, "callers of keepWait", waitKeeps, "internal/hub/ask.go askAgain", "internal/hub/waits.go bringAnswer",
+	wantList(t, "callers of keepWait", waitKeeps, "internal/hub/ask.go askAgain", "internal/hub/asktask.go park", "internal/hub/waits.go bringAnswer",
 		"internal/hub/waits.go detach", "internal/hub/waits.go leave", "internal/hub/waits.go shift")
 	wantList(t, "callers of Tasks().Put", taskPuts, "internal/hub/taskstep.go keepTask")
 	wantList(t, "callers of Bridges().PutDeparture", departurePuts, "internal/hub/depart.go stepDeparture")
