@@ -40,9 +40,16 @@ func DefaultLoad() Load {
 func (l Load) withDefaults() Load {
 	d := DefaultLoad()
 	for _, one := range []struct{ given, otherwise *int }{
-		{&l.Reading, &d.Reading}, {&l.Searching, &d.Searching}, {&l.Changing, &d.Changing}, {&l.Waiting, &d.Waiting},
-		{&l.Streaming, &d.Streaming}, {&l.Uploading, &d.Uploading}, {&l.Sending, &d.Sending},
-		{&l.AllSearching, &d.AllSearching}, {&l.AllWaiting, &d.AllWaiting}, {&l.AllStreaming, &d.AllStreaming},
+		{&l.Reading, &d.Reading},
+		{&l.Searching, &d.Searching},
+		{&l.Changing, &d.Changing},
+		{&l.Waiting, &d.Waiting},
+		{&l.Streaming, &d.Streaming},
+		{&l.Uploading, &d.Uploading},
+		{&l.Sending, &d.Sending},
+		{&l.AllSearching, &d.AllSearching},
+		{&l.AllWaiting, &d.AllWaiting},
+		{&l.AllStreaming, &d.AllStreaming},
 	} {
 		setDefault(one.given, *one.otherwise)
 	}
