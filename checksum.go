@@ -16,6 +16,11 @@ const canonicalForm = "parley-message-1"
 // the same canonical form only if every field is the same.
 func (m Message) Canonical(body [32]byte) []byte {
 	c := make(canonical, 0, 512)
+	c.message(&m, body)
+	return c
+}
+
+func (c *canonical) message(m *Message, body [32]byte) {
 	c.add(canonicalForm)
 	c.add(m.ID)
 	c.num(m.Seq)
@@ -36,27 +41,29 @@ func (m Message) Canonical(body [32]byte) []byte {
 	c.add(m.Source)
 	c.num(int64(m.Hops))
 	c.add(m.IdempotencyKey)
-	c.add(string(body[:]))
-	return c
+	c.bytes(body[:])
 }
 
 // BodyDigest is the SHA-256 of what the sender wrote: text, code, artifacts, payload, metadata.
 func (m Message) BodyDigest() [32]byte {
-	artifacts := ""
+	c := make(canonical, 0, len(m.Content.Text)+len(m.Content.Code)+len(m.Payload)+len(m.Metadata)+64)
+	c.body(&m)
+	return sha256.Sum256(c)
+}
+
+func (c *canonical) body(m *Message) {
+	var artifacts []byte
 	if len(m.Content.Artifacts) > 0 {
-		raw, err := json.Marshal(m.Content.Artifacts)
-		if err != nil {
+		var err error
+		if artifacts, err = json.Marshal(m.Content.Artifacts); err != nil {
 			panic("parley: artifacts cannot fail to encode: " + err.Error())
 		}
-		artifacts = string(raw)
 	}
-	c := make(canonical, 0, len(m.Content.Text)+len(m.Content.Code)+len(m.Payload)+len(m.Metadata)+len(artifacts)+64)
 	c.add(m.Content.Text)
 	c.add(m.Content.Code)
-	c.add(artifacts)
-	c.add(string(m.Payload))
-	c.add(string(m.Metadata))
-	return sha256.Sum256(c)
+	c.bytes(artifacts)
+	c.bytes(m.Payload)
+	c.bytes(m.Metadata)
 }
 
 // Seal is the checksum of a message whose body has the given digest.
@@ -67,36 +74,79 @@ func (m Message) Seal(body [32]byte) string {
 
 // Intact says whether the message is what its checksum was made from. Of one that was redacted, the
 // digest that was kept stands for the body, which must be gone.
-func (m Message) Intact() bool {
-	if m.RedactedAt == nil {
-		return m.Seal(m.BodyDigest()) == m.Checksum
+func (m Message) Intact() bool { return new(Verifier).Intact(&m) }
+
+// Verifier is Message.Intact for many messages, one after the other, with one buffer for all of them.
+type Verifier struct{ buffer canonical }
+
+// Intact says whether a message is what its checksum was made from.
+func (v *Verifier) Intact(m *Message) bool {
+	v.buffer = v.buffer[:0]
+	v.buffer.body(m)
+	body := sha256.Sum256(v.buffer)
+	if m.RedactedAt != nil {
+		kept, err := hex.DecodeString(m.Digest)
+		if err != nil || len(kept) != sha256.Size || body != emptyBody {
+			return false
+		}
+		body = [sha256.Size]byte(kept)
 	}
-	kept, err := hex.DecodeString(m.Digest)
-	if err != nil || len(kept) != sha256.Size || m.BodyDigest() != (Message{}).BodyDigest() {
-		return false
-	}
-	return m.Seal([sha256.Size]byte(kept)) == m.Checksum
+	v.buffer = v.buffer[:0]
+	v.buffer.message(m, body)
+	sum := sha256.Sum256(v.buffer)
+	var text [2 * sha256.Size]byte
+	hex.Encode(text[:], sum[:])
+	return string(text[:]) == m.Checksum
 }
+
+// emptyBody is the digest of a body that says nothing.
+var emptyBody = Message{}.BodyDigest()
 
 type canonical []byte
 
 func (c *canonical) add(s string) {
-	*c = strconv.AppendInt(*c, int64(len(s)), 10)
-	*c = append(*c, ':')
+	c.length(len(s))
 	*c = append(*c, s...)
 	*c = append(*c, ',')
 }
 
-// list is a netstring of netstrings, so that no entry can look like two.
-func (c *canonical) list(entries []string) {
-	var inner canonical
-	for _, e := range entries {
-		inner.add(e)
-	}
-	c.add(string(inner))
+func (c *canonical) bytes(b []byte) {
+	c.length(len(b))
+	*c = append(*c, b...)
+	*c = append(*c, ',')
 }
 
-func (c *canonical) num(n int64) { c.add(strconv.FormatInt(n, 10)) }
+func (c *canonical) length(n int) {
+	*c = strconv.AppendInt(*c, int64(n), 10)
+	*c = append(*c, ':')
+}
+
+// list is a netstring of netstrings, so that no entry can look like two.
+func (c *canonical) list(entries []string) {
+	size := 0
+	for _, e := range entries {
+		size += digits(len(e)) + len(e) + len(":,")
+	}
+	c.length(size)
+	for _, e := range entries {
+		c.add(e)
+	}
+	*c = append(*c, ',')
+}
+
+// digits is how many decimal digits a length has.
+func digits(n int) int {
+	count := 1
+	for ; n > 9; n /= 10 {
+		count++
+	}
+	return count
+}
+
+func (c *canonical) num(n int64) {
+	var text [20]byte
+	c.bytes(strconv.AppendInt(text[:0], n, 10))
+}
 
 func (c *canonical) time(t *time.Time) {
 	if t == nil {

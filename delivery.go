@@ -38,6 +38,9 @@ type Delivery struct {
 	Lease string `json:"-"`
 	Until Tick   `json:"-"`
 	Node  string `json:"-"` // the hub that gave the lease, by the name that outlives its process
+
+	// Damage says why the row cannot be trusted. It must not be handed to anybody.
+	Damage *Damage `json:"-"`
 }
 
 // Tick is a moment on the store's lease clock, in milliseconds. Only ticks of one store compare. It is

@@ -78,6 +78,7 @@ type Message struct {
 	Checksum       string          `json:"checksum"`
 	RedactedAt     *time.Time      `json:"redacted_at,omitempty"`
 	Digest         string          `json:"body_digest,omitempty"` // of the body that was redacted
+	Damage         *Error          `json:"damage,omitempty"`      // why this stands for a message that cannot be read
 }
 
 // CheckReason says why a text cannot be the reason of a redaction, or nil.

@@ -52,6 +52,16 @@ func (a *alerts) put(one parley.Alert, on bool) {
 	a.on[alertKey(one)] = one
 }
 
+// amend replaces what is said of an alert that is on. Since when it is on stays.
+func (a *alerts) amend(one parley.Alert) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if before, on := a.on[alertKey(one)]; on {
+		one.Since = before.Since
+		a.on[alertKey(one)] = one
+	}
+}
+
 // Alert says that something needs a person's attention, or no longer does. Whoever follows the events learns of it once,
 // the owners are notified, and the status shows it as long as it is on. Saying the same again changes nothing. If it
 // fails nobody knows yet: it is to be said again.

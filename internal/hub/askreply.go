@@ -66,7 +66,9 @@ func (s *scene) answerTo(w parley.Wait) (who parley.Agent, text string, err erro
 	from := w.Target
 	if w.Answer != "" {
 		m, err := s.Messages().Get(w.Answer)
-		if err == nil {
+		if m.Damage != nil {
+			text = "Error: " + m.Damage.Message
+		} else if err == nil {
 			from, text = m.From, spoken(m.Content)
 		} else if !errors.Is(err, parley.ErrNotFound) {
 			return who, "", err

@@ -197,11 +197,10 @@ func removed(a parley.Agent) *parley.Error {
 // tell lets the sender of a message know what has become of it, in its conversation. It wakes nobody,
 // and an error never causes another.
 func (s *scene) tell(d parley.Delivery, cause *parley.Error, final bool) error {
-	about, err := s.Messages().Get(d.Message)
+	about, awaited, err := s.toldAbout(d)
 	if err != nil {
 		return err
 	}
-	awaited := isAsk(about) || d.Purpose == parley.PurposeTask && about.Task != ""
 	if about.Type == parley.TypeError || about.From == parley.System || final && awaited {
 		return nil // who waits is told by the ask, or called back
 	}
@@ -222,6 +221,20 @@ func (s *scene) tell(d parley.Delivery, cause *parley.Error, final bool) error {
 	return s.say(parley.Message{
 		TraceID: about.TraceID, Conversation: about.Conversation, To: sender.ID, Type: parley.TypeError, InReplyTo: about.ID, Payload: payload,
 	}, sentence(cause, d.Recipient))
+}
+
+// toldAbout is the message of a delivery, as far as its sender is told of it, and whether somebody waits for what the
+// delivery is for. Of a damaged message the delivery says who has sent it, and where.
+func (s *scene) toldAbout(d parley.Delivery) (about parley.Message, awaited bool, err error) {
+	about, err = s.Messages().Get(d.Message)
+	if about.Damage == nil && (d.Damage == nil || err == nil) {
+		return about, isAsk(about) || d.Purpose == parley.PurposeTask && about.Task != "", err
+	}
+	about = parley.Message{From: d.From, Conversation: d.Conversation, Type: parley.TypeChat}
+	if parley.IsUUID(d.Message) {
+		about.ID, about.TraceID = d.Message, d.Message
+	}
+	return about, d.Purpose == parley.PurposeAsk || d.Purpose == parley.PurposeTask, ignoreNotFound(err)
 }
 
 // sentence is an error in words. Its reason may be the recipient's, or what its program has printed.

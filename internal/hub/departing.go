@@ -93,7 +93,7 @@ func (d *departing) again(row parley.DepartureRow) error {
 		return err
 	}
 	if row.Recipient == "" {
-		if m.ID == "" || m.RedactedAt != nil {
+		if m.ID == "" || m.RedactedAt != nil || m.Damage != nil {
 			return d.forget(row)
 		}
 		return d.add(row, m, parley.Delivery{})
@@ -103,6 +103,7 @@ func (d *departing) again(row parley.DepartureRow) error {
 	if err = ignoreNotFound(err); err != nil {
 		return err
 	}
+	why := damaged(delivery, m)
 	switch {
 	case delivery.State == parley.DeliveryFailed:
 		return d.tooLate(row, delivery)
@@ -110,11 +111,21 @@ func (d *departing) again(row parley.DepartureRow) error {
 		return d.forget(row)
 	case !delivery.Ready() || !d.admits(to, delivery):
 		return nil
+	case why != nil:
+		return d.damaged(delivery, why)
 	case m.RedactedAt != nil:
 		return d.redacted(delivery)
 	default:
 		return d.add(row, m, delivery)
 	}
+}
+
+// damaged ends a delivery whose row or message is damaged.
+func (d *departing) damaged(delivery parley.Delivery, why *parley.Error) error {
+	if !d.toWrite() {
+		return nil
+	}
+	return d.endDamaged(&delivery, why)
 }
 
 // forget ends a departure of which nothing was written, and of which nobody is told. It is taken up again if its delivery waits for
@@ -226,6 +237,8 @@ func (d *departing) send(delivery parley.Delivery) error {
 	switch {
 	case err != nil:
 		return ignoreNotFound(err)
+	case damaged(delivery, m) != nil:
+		return d.damaged(delivery, damaged(delivery, m))
 	case m.RedactedAt != nil:
 		return d.redacted(delivery)
 	case m.Type == parley.TypeHeartbeat && d.bridge.Layout == parley.LayoutBlackboard:

@@ -106,7 +106,7 @@ func (d *departing) folder(conversation string) (string, error) {
 // exports says whether a message of a mapped channel is for the tree: it did not come from there, and what the hub itself says
 // there is for nobody else.
 func (d *departing) exports(m parley.Message) (bool, error) {
-	if m.Type == parley.TypeHeartbeat || m.RedactedAt != nil {
+	if m.Type == parley.TypeHeartbeat || m.RedactedAt != nil || m.Damage != nil {
 		return false, nil
 	}
 	if _, err := d.Bridges().Came(d.id, m.ID); !errors.Is(err, parley.ErrNotFound) {

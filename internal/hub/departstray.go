@@ -65,6 +65,8 @@ func (d *departing) stray(delivery parley.Delivery) error {
 	switch {
 	case err != nil:
 		return err
+	case damaged(delivery, m) != nil:
+		return d.damaged(delivery, damaged(delivery, m))
 	case m.RedactedAt != nil:
 		return d.redacted(delivery)
 	case m.Type == parley.TypeHeartbeat:

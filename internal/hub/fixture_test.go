@@ -92,7 +92,12 @@ func openWorld(t tester, place string, change ...func(*world)) *world {
 func mayLoop(w *world) { w.config.Loops = hub.Loops{Exchanges: 1 << 30, Hops: 1 << 30} }
 
 // diskless keeps the disk of the machine that tests from having a say.
-func diskless(s parley.Store) parley.Store { return struct{ parley.Store }{s} }
+func diskless(s parley.Store) parley.Store {
+	return struct {
+		parley.Store
+		parley.DamageSource
+	}{s, s.(parley.DamageSource)}
+}
 
 func (w *world) open() {
 	w.t.Helper()

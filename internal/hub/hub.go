@@ -101,6 +101,7 @@ type Hub struct {
 
 	sweeping sync.Mutex // held by a sweep
 	alerts   alerts
+	damage   damageLog
 
 	services []*service.Service
 }
@@ -147,7 +148,7 @@ func New(ctx context.Context, store parley.Store, config Config) (*Hub, error) {
 	h.services = []*service.Service{
 		service.New(h.stream.run), service.New(h.index.run), service.New(h.sweepRegularly), service.New(h.sweepOften),
 		service.New(h.heads.run), service.New(h.refusals.run), service.New(h.holds.follow),
-		service.New(h.expireHolds), service.New(h.showProgress), service.New(h.announceArrivals),
+		service.New(h.expireHolds), service.New(h.showProgress), service.New(h.watchDamage), service.New(h.announceArrivals),
 	}
 	h.started = h.now()
 	h.wasteDue.Store(true) // a crash may have left some

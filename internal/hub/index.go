@@ -184,11 +184,11 @@ func roomsOf(tx parley.Tx, list []parley.Message) (map[string]parley.Conversatio
 }
 
 // documents are the first messages of a list, as the index keeps them, and the seq of the last of these:
-// at least one message, and no more than have indexWords together. Of what is redacted nothing is kept.
+// at least one message, and no more than have indexWords together. Of what is redacted or damaged nothing is kept.
 func documents(list []parley.Message, rooms map[string]parley.Conversation) (docs []parley.Document, upTo int64) {
 	words := 0
 	for i, m := range list {
-		if m.RedactedAt == nil {
+		if m.RedactedAt == nil && m.Damage == nil {
 			d := search.NewDocument(m, rooms[m.Conversation])
 			if words += len(d.Words) + len(d.Loose); i > 0 && words > indexWords {
 				break

@@ -103,6 +103,9 @@ func (s *scene) isOver(st start) (bool, error) {
 	if s.expired(st.lead) {
 		return true, s.expire(&st.lead)
 	}
+	if over, err := s.isDamaged(&st.lead); err != nil || over {
+		return over, err
+	}
 	c, err := s.Conversations().Find(st.lead.Conversation)
 	if err != nil || c.ReadableByAll() {
 		return false, err
@@ -113,6 +116,25 @@ func (s *scene) isOver(st start) (bool, error) {
 	}
 	return true, s.end(&st.lead, parley.DeliveryFailed, parley.Errorf(parley.NotPermitted, "%s does not take part in %s any more", st.agent.ID, c.Title()).
 		Suggest("add it again, and send this again"))
+}
+
+// isDamaged ends a delivery whose row or message is damaged, and says whether it was.
+func (s *scene) isDamaged(d *parley.Delivery) (bool, error) {
+	m, err := s.Messages().Get(d.Message)
+	if errors.Is(err, parley.ErrNotFound) {
+		var lost bool
+		if m, lost, err = s.lost(*d); err == nil && !lost {
+			return false, parley.ErrNotFound
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	why := damaged(*d, m)
+	if why == nil {
+		return false, nil
+	}
+	return true, s.endDamaged(d, why)
 }
 
 func (s *scene) expired(d parley.Delivery) bool {
@@ -299,8 +321,19 @@ func (s *scene) triggers(st start) ([]parley.Delivery, []parley.Message, error) 
 		if m.Task != task && m.Task != "" && (task != "" || slices.Contains(busy, m.Task)) {
 			continue
 		}
+		at := slices.Index(ids, m.ID)
+		if at < 0 {
+			continue // its id is damaged: it ends when it comes first
+		}
+		one := joining[at]
+		if why := damaged(one, m); why != nil {
+			if err := s.endDamaged(&one, why); err != nil {
+				return nil, nil, err
+			}
+			continue
+		}
 		task = max(task, m.Task)
-		list = append(list, joining[slices.Index(ids, m.ID)])
+		list = append(list, one)
 		all = append(all, m)
 	}
 	slices.SortFunc(list, bySeq)

@@ -58,6 +58,9 @@ func (h *Hub) Message(ctx context.Context, caller Caller, id string) (shown parl
 		if err := s.mustReadMessage(caller, shown.Message); err != nil {
 			return err
 		}
+		if shown.Damage != nil {
+			return shown.Damage
+		}
 		shown.Deliveries, err = s.Deliveries().Of(shown.ID)
 		return err
 	})
@@ -131,7 +134,10 @@ func (s *scene) mustReadMessage(caller Caller, m parley.Message) error {
 	if s.me.Mode != parley.ModeStrict || m.From == s.me.ID {
 		return nil
 	}
-	_, err := s.Deliveries().Get(m.ID, s.me.ID)
+	d, err := s.Deliveries().Get(m.ID, s.me.ID)
+	if err == nil && d.Damage != nil {
+		return d.Damage.Err() // it may be another's
+	}
 	if !errors.Is(err, parley.ErrNotFound) {
 		return err
 	}

@@ -36,6 +36,9 @@ func (s *scene) redact(id, reason string) (m parley.Message, bodies []string, er
 	if m, _, err = s.message(id); err != nil || m.RedactedAt != nil {
 		return m, nil, err
 	}
+	if m.Damage != nil {
+		return m, nil, m.Damage
+	}
 	bodies = m.Content.Digests()
 	m = m.Redacted(s.now)
 	if err := s.Messages().Redact(m); err != nil {

@@ -266,6 +266,9 @@ func (s *scene) requestOf(t parley.Task) (m parley.Message, text parley.Wording,
 	if err != nil {
 		return m, text, err
 	}
+	if first.Damage != nil { // its words are lost
+		first.Content.Text = t.Title + "\n\n" + first.Damage.Message
+	}
 	m.Content, m.Payload, m.Hops = first.Content, first.Payload, first.Hops
 	said := cmp.Or(m.Content.Text, t.Title)
 	if first.Source == sourceContact {

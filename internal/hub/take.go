@@ -101,6 +101,25 @@ func (h *Hub) take(ctx context.Context, caller Caller, me string, t parley.Take)
 	if err := h.recovered(ctx); err != nil {
 		return taken, err
 	}
+	for {
+		taken, err = h.takeOnce(ctx, caller, me, t)
+		if err != nil || len(taken.Deliveries) == 0 {
+			return parley.Taken{}, err
+		}
+		// What is taken is the caller's: it gets it, even if it has stopped waiting meanwhile.
+		ctx := context.WithoutCancel(ctx)
+		if taken.Deliveries, taken.Messages, err = h.bodies(ctx, caller, opTake, taken.Deliveries); err != nil {
+			return taken, err
+		}
+		had := len(taken.Deliveries)
+		if taken, err = h.sift(ctx, caller, taken); err != nil || len(taken.Deliveries) > 0 || had == 0 {
+			return taken, err
+		}
+	}
+}
+
+// takeOnce takes what is ready, without its messages.
+func (h *Hub) takeOnce(ctx context.Context, caller Caller, me string, t parley.Take) (taken parley.Taken, err error) {
 	turn := h.turns.at(me)
 	err = h.write(ctx, caller, opTake, func(s *scene) error {
 		lease := uuid.NewString()
@@ -117,9 +136,7 @@ func (h *Hub) take(ctx context.Context, caller Caller, me string, t parley.Take)
 	if t.Urgent {
 		h.turns.move(me, len(taken.Deliveries))
 	}
-	// What is taken is the caller's: it gets it, even if it has stopped waiting meanwhile.
-	taken.Deliveries, taken.Messages, err = h.bodies(context.WithoutCancel(ctx), caller, opTake, taken.Deliveries)
-	return taken, err
+	return taken, nil
 }
 
 // bodies reads the messages of deliveries. Whom a message is delivered to may read it, whatever it
@@ -142,7 +159,7 @@ func (h *Hub) bodies(ctx context.Context, caller Caller, do op, list []parley.De
 			}
 			left = slices.DeleteFunc(slices.Clone(left), func(id string) bool { return found[id].ID != "" })
 		}
-		return nil
+		return s.standIns(list, found)
 	})
 	if err != nil {
 		return list, nil, err
@@ -153,6 +170,26 @@ func (h *Hub) bodies(ctx context.Context, caller Caller, do op, list []parley.De
 		messages[i] = found[d.Message]
 	}
 	return list, messages, nil
+}
+
+// standIns puts a damage notice in the place of each message that must not be shown or cannot be found.
+func (s *scene) standIns(list []parley.Delivery, found map[string]parley.Message) error {
+	for _, d := range list {
+		if d.Damage != nil {
+			found[d.Message] = parley.DamagedMessage(*d.Damage, d.Conversation)
+		}
+		if found[d.Message].ID != "" {
+			continue
+		}
+		m, lost, err := s.lost(d)
+		if err != nil {
+			return err
+		}
+		if lost {
+			found[d.Message] = m
+		}
+	}
+	return nil
 }
 
 // leases says whether what the caller takes is leased to it: people have all the time they need.

@@ -351,7 +351,9 @@ func (s *scene) taskBehind(d parley.Delivery) (t parley.Task, mine bool, err err
 	} else {
 		var m parley.Message
 		m, err = s.Messages().Get(d.Message)
-		id = m.Task
+		if id = m.Task; m.Damage != nil {
+			id, err = s.taskBegunBy(d.Message)
+		}
 	}
 	if err != nil || id == "" {
 		return t, false, err
@@ -362,6 +364,12 @@ func (s *scene) taskBehind(d parley.Delivery) (t parley.Task, mine bool, err err
 	}
 	request, err := s.Messages().Get(t.Message)
 	return t, d.Seq >= request.Seq, ignoreNotFound(err) // what is older was for an earlier attempt
+}
+
+// taskBegunBy is the task that a damaged message began, which does not say so itself any more.
+func (s *scene) taskBegunBy(message string) (string, error) {
+	t, err := s.Tasks().Begun(message)
+	return t.ID, ignoreNotFound(err)
 }
 
 // outdated ends a delivery that comes back and asks for what is not wanted any more, and says whether it was such a

@@ -16,18 +16,14 @@ func (s *scene) tellDeciders(a parley.Approval, people []string, key string) err
 
 // tellDead tells the sender of a message that it is a dead letter, or the owners where no person sent it.
 func (s *scene) tellDead(d parley.Delivery) error {
-	about, err := s.Messages().Get(d.Message)
-	if err != nil {
-		return err
-	}
-	people, err := s.personOrOwners(about.From)
+	people, err := s.personOrOwners(d.From)
 	if err != nil {
 		return err
 	}
 	return s.tellPeople(people, parley.Notice{
 		Key: "dead/" + d.Message + "/" + d.Recipient, Kind: parley.NoticeDeadLetter,
 		Title: "A message for " + d.Recipient + " could not be delivered",
-		Text:  fmt.Sprintf("%s's message %s: %s.\nSee it with: parley dead list", about.From, d.Message, d.Failure.Message),
+		Text:  fmt.Sprintf("%s's message %s: %s.\nSee it with: parley dead list", d.From, d.Message, d.Failure.Message),
 	})
 }
 

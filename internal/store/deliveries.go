@@ -68,10 +68,10 @@ func (s deliveries) insert(d parley.Delivery, recipient int64) error {
 	if d.Purpose == parley.PurposeAsk {
 		rank = askRank
 	}
-	return s.write(`INSERT INTO deliveries (message, agent, state, waking, purpose, rank, place, pair_seq, attempt, accepted_at, marks, next_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $1, $7, 0, $8, 0, $9)`,
+	return s.write(`INSERT INTO deliveries (message, agent, state, waking, purpose, rank, place, pair_seq, attempt, accepted_at, marks, next_at, sum)
+		VALUES ($1, $2, $3, $4, $5, $6, $1, $7, 0, $8, 0, $9, $10)`,
 		d.Seq, recipient, string(d.State), flag(d.Waking), string(d.Purpose), rank, d.PairSeq, millis(d.AcceptedAt),
-		millisOrNull(d.Next()))
+		millisOrNull(d.Next()), deliverySum(d.Seq, recipient, flag(d.Waking), string(d.Purpose), rank, d.Seq, d.PairSeq, millis(d.AcceptedAt)))
 }
 
 // askRank is above every priority.

@@ -5,7 +5,9 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -156,7 +158,7 @@ func (s messages) Get(id string) (parley.Message, error) {
 	if err != nil {
 		return parley.Message{}, err
 	}
-	return list[0], nil
+	return s.called(list, []any{key[:]})[0], nil
 }
 
 func (s messages) GetAll(ids []string) ([]parley.Message, error) {
@@ -168,7 +170,42 @@ func (s messages) GetAll(ids []string) ([]parley.Message, error) {
 	q.add("WHERE " + alive)
 	q.among("m.id", keys)
 	q.add("ORDER BY m.seq")
-	return s.list(q.text.String(), q.args...)
+	list, cut, err := s.listSome(q.text.String(), q.args...)
+	if cut || err != nil {
+		return list, err // more may come, each of which has its own id
+	}
+	return s.called(list, keys), nil
+}
+
+// called gives damaged messages the ids that they were asked for by, where the row has another.
+func (s messages) called(list []parley.Message, keys []any) []parley.Message {
+	if !slices.ContainsFunc(list, func(m parley.Message) bool { return m.Damage != nil }) {
+		return list
+	}
+	missing := map[string]bool{}
+	for _, key := range keys {
+		if id, err := uuidText(key.([]byte)); err == nil {
+			missing[id] = true
+		}
+	}
+	for _, m := range list {
+		delete(missing, m.ID)
+	}
+	names := slices.Sorted(maps.Keys(missing))
+	for i, m := range list {
+		if _, err := uuid.Parse(m.ID); m.Damage != nil && len(names) > 0 && (err != nil || !asked(keys, m.ID)) {
+			list[i] = parley.DamagedMessage(parley.Damage{What: "message", Seq: m.Seq, ID: names[0], Why: parley.WrongChecksum}, m.Conversation)
+			names = names[1:]
+		}
+	}
+	return list
+}
+
+func asked(keys []any, id string) bool {
+	return slices.ContainsFunc(keys, func(key any) bool {
+		text, err := uuidText(key.([]byte))
+		return err == nil && text == id
+	})
 }
 
 func (s messages) Sizes(seqs []int64) (map[int64]int, error) {
@@ -250,10 +287,15 @@ func (s messages) ForgetKeys(before time.Time, limit int) (int, error) {
 	return int(n), err
 }
 
-const messageSelect = "SELECT " + messageColumns + ", c.id FROM messages m JOIN conversations c ON c.num = m.conv "
+const messageSelect = "SELECT c.id, " + messageColumns + " FROM messages m JOIN conversations c ON c.num = m.conv "
 
 func (s messages) list(where string, args ...any) ([]parley.Message, error) {
-	return s.collect(messageSelect+where, args, "")
+	list, _, err := s.listSome(where, args...)
+	return list, err
+}
+
+func (s messages) listSome(where string, args ...any) (_ []parley.Message, cut bool, _ error) {
+	return s.collectSome(messageSelect+where, args, "", maxPage)
 }
 
 // inConversation reads without the join that list needs to learn the conversation's id.
@@ -275,7 +317,8 @@ func (s messages) collect(query string, args []any, conv string) ([]parley.Messa
 }
 
 // collectSome reads messages up to a size, and then names their agents: a query may have to be made for
-// that. It says whether the size ended it.
+// that. It says whether the size ended it. This is the one place where a row becomes a message: here each is
+// compared with its checksum, and what does not hold comes back as parley.DamagedMessage.
 func (s messages) collectSome(query string, args []any, conv string, most int) (_ []parley.Message, cut bool, _ error) {
 	var (
 		list   = make([]parley.Message, 0, 32)
@@ -285,15 +328,16 @@ func (s messages) collectSome(query string, args []any, conv string, most int) (
 	)
 	dest := row.dest(conv == "")
 	err := s.each(query, args, func(r Rows) error {
-		if err := r.Scan(dest...); err != nil {
-			return err
+		row.id, row.convID = nil, nil
+		m, err := parley.Message{}, r.Scan(dest...)
+		if over := s.spend(dest); over != nil {
+			return over
 		}
-		if err := s.spend(dest); err != nil {
-			return err
+		if err == nil {
+			m, err = row.message(conv)
 		}
-		m, err := row.message(conv)
-		if err != nil {
-			return err
+		if err != nil { // no value that the hub has written
+			m = s.distrust(row.seq, idText(row.id), row.conversation(conv), "its row cannot be read")
 		}
 		list, agents = append(list, m), append(agents, row.agents)
 		if size += row.size(); size > most {
@@ -304,13 +348,29 @@ func (s messages) collectSome(query string, args []any, conv string, most int) (
 	})
 	for i := range list {
 		if err == nil {
-			err = s.name(&list[i], agents[i])
+			err = s.verify(&list[i], agents[i])
 		}
 	}
 	if err != nil {
 		return nil, false, err
 	}
 	return list, cut, nil
+}
+
+// verify names the agents of a message and compares it with its checksum.
+func (s messages) verify(m *parley.Message, agents messageAgents) error {
+	if m.Damage != nil {
+		return nil
+	}
+	err := s.name(m, agents)
+	if err != nil && !errors.Is(err, parley.ErrNotFound) {
+		return err
+	}
+	if err == nil && s.verifier.Intact(m) {
+		return nil
+	}
+	*m = s.distrust(m.Seq, m.ID, m.Conversation, parley.WrongChecksum)
+	return nil
 }
 
 type messageAgents struct {
@@ -344,7 +404,7 @@ type messageRow struct {
 	artifacts, payload, metadata, keyText sql.NullString
 }
 
-// dest is where to scan messageColumns, and with them the id of the conversation.
+// dest is where to scan messageColumns, and before them the id of the conversation.
 func (row *messageRow) dest(withConversation bool) []any {
 	dest := []any{
 		&row.seq, &row.id, &row.conv, &row.agents.sender, &row.agents.recipient, &row.replyTo, &row.kind, &row.level, &row.word,
@@ -353,9 +413,18 @@ func (row *messageRow) dest(withConversation bool) []any {
 		&row.redacted, &row.digest,
 	}
 	if withConversation {
-		dest = append(dest, &row.convID)
+		dest = append([]any{&row.convID}, dest...)
 	}
 	return dest
+}
+
+// conversation is the id of the conversation, if it is known or could be read.
+func (row *messageRow) conversation(known string) string {
+	if known != "" {
+		return known
+	}
+	id, _ := uuidText(row.convID)
+	return id
 }
 
 func (row *messageRow) size() int {
@@ -369,8 +438,8 @@ func (row *messageRow) message(conv string) (m parley.Message, err error) {
 			return m, err
 		}
 	}
-	if m.ID, err = uuidText(row.id); err != nil {
-		return m, err
+	if m.ID, err = uuidText(row.id); err != nil || m.ID == "" {
+		return m, errNoID
 	}
 	if m.InReplyTo, err = uuidText(row.replyTo); err != nil {
 		return m, err
@@ -400,6 +469,17 @@ func (row *messageRow) message(conv string) (m parley.Message, err error) {
 	}
 	m.Priority, err = priority(row.level, row.word.String)
 	return m, err
+}
+
+var errNoID = errors.New("the row has no id")
+
+// idText is the id in a row, which may be damaged: then it is given as it is.
+func idText(raw []byte) string {
+	id, err := uuidText(raw)
+	if err != nil {
+		return hex.EncodeToString(raw)
+	}
+	return id
 }
 
 func priority(level int, word string) (parley.Priority, error) {

@@ -216,7 +216,7 @@ func (p portion) args() []any { return []any{p.expression, p.below, p.from, p.si
 // portion returns what a query leaves of a portion, and whether there may be more of it.
 func (s search) portion(p portion, q parley.SearchQuery, limit int) (list []parley.Message, more bool, err error) {
 	statement := query{args: p.args()}
-	statement.add("SELECT " + messageColumns + ", c.id FROM (" + s.text.Candidates() + `) f
+	statement.add("SELECT c.id, " + messageColumns + " FROM (" + s.text.Candidates() + `) f
 		JOIN messages m ON m.seq = f.rowid JOIN conversations c ON c.num = m.conv WHERE ` + alive)
 	if err := s.sortOut(&statement, q); err != nil {
 		return nil, false, err

@@ -15,6 +15,8 @@ type Store struct {
 	writer    *writer
 	directory atomic.Pointer[directory] // agents as committed, shared by all readers
 
+	damages *damages
+
 	leases atomic.Pointer[func() int64] // a clock that stands in for the driver's
 
 	mu     sync.Mutex // guards closed, and views against being joined once it is set
@@ -25,8 +27,8 @@ type Store struct {
 
 // New starts a store on an opened and migrated database. It owns the driver from now on.
 func New(driver Driver) *Store {
-	s := &Store{driver: driver}
-	s.writer = newWriter(driver, s.leaseNow)
+	s := &Store{driver: driver, damages: newDamages()}
+	s.writer = newWriter(driver, s.leaseNow, s.damages)
 	s.directory.Store(newDirectory(0))
 	s.close = sync.OnceValue(s.closeOnce)
 	return s
@@ -56,7 +58,7 @@ func (s *Store) View(ctx context.Context, fn func(parley.Tx) error) (err error) 
 	}
 	// A snapshot has nothing to lose: ending it cannot fail in a way that matters.
 	defer func() { _, _ = conn.Exec("ROLLBACK") }()
-	t := &tx{conn: conn, explain: s.driver.Explain, clock: s.leaseNow, text: s.driver.Text(), shared: &s.directory}
+	t := &tx{conn: conn, explain: s.driver.Explain, clock: s.leaseNow, text: s.driver.Text(), shared: &s.directory, damages: s.damages}
 	return t.call(fn)
 }
 

@@ -26,7 +26,9 @@ type tx struct {
 
 	lastInbox inboxOf // the inbox filled last
 
-	bound *bound // how much may still be read; nil: anything
+	bound    *bound   // how much may still be read; nil: anything
+	damages  *damages // what was found damaged
+	verifier parley.Verifier
 
 	undelivered string // the message this update inserted last, while it has no delivery
 
@@ -267,7 +269,13 @@ func (t *tx) dir() (*directory, error) {
 
 func millis(t time.Time) int64 { return t.UnixMilli() }
 
-func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
+// The first and the last moment that JSON has. A damaged row may have any number.
+const (
+	firstMilli = -62135596800000
+	lastMilli  = 253402300799999
+)
+
+func fromMillis(ms int64) time.Time { return time.UnixMilli(min(max(ms, firstMilli), lastMilli)).UTC() }
 
 func millisOrNull(t *time.Time) sql.NullInt64 {
 	if t == nil {

@@ -46,12 +46,13 @@ const (
 	givenUp
 )
 
-func newWriter(driver Driver, clock func(Conn) (int64, error)) *writer {
+func newWriter(driver Driver, clock func(Conn) (int64, error), found *damages) *writer {
 	return &writer{
 		driver: driver,
 		queue:  make(chan *update, batchUpdates),
 		turn:   make(chan struct{}, 1),
 		tx: &tx{
+			damages:  found,
 			conn:     driver.Writer(),
 			explain:  driver.Explain,
 			clock:    clock,

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/parley-hub/parley"
 )
@@ -28,11 +29,7 @@ var wounds = map[string]struct {
 	"a wrong last seq":            {"UPDATE conversations SET last_seq = 3", "messages up to 3, but has 15 up to 15"},
 	"a wrong inbox":               {"INSERT INTO inboxes VALUES (1, 2, 3, 0, 4)", "says that 2 waking, 3 quiet and 4 other deliveries are open, but 0, 0 and 0 are"},
 	"a redaction that is none":    {"UPDATE messages SET redacted_at = 1, body_digest = x'00' WHERE seq = 3", "does not match its checksum"},
-	"a reference of a redacted message": {
-		"UPDATE messages SET redacted_at = 1, body_digest = x'00', text = '', artifacts = NULL WHERE seq = 11",
-		"names other artifacts than are written down for it",
-	},
-	"a wrong weight": {"UPDATE message_weight SET seq = 2, bytes = 1", "messages up to 2 are said to have 1 bytes, but have"},
+	"a wrong weight":              {"UPDATE message_weight SET seq = 2, bytes = 1", "messages up to 2 are said to have 1 bytes, but have"},
 	"a token with a scope that is none": {
 		"INSERT INTO tokens (id, hash, agent, kind, scopes, created_by, created_at) VALUES (zeroblob(16), x'00', 1, 'token', 'root', 1, 0)",
 		`has the scopes "root", which are none`,
@@ -90,6 +87,18 @@ func TestDeepCheckFindsEachWound(t *testing.T) {
 			says(t, report.Err(), "E006", "what is stored is damaged")
 		})
 	}
+}
+
+func TestDeepCheckFindsAReferenceOfARedactedMessage(t *testing.T) {
+	db, home, ids := rich(t)
+	err := db.Update(t.Context(), func(tx parley.Tx) error {
+		return tx.Messages().Redact(must(tx.Messages().Get(ids[10])).Redacted(time.Now()))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw(t, home, "INSERT INTO artifact_refs (sha256, message) SELECT sha256, 11 FROM artifacts LIMIT 1")
+	says(t, deep(t, db), "names other artifacts than are written down for it")
 }
 
 // All that is wrong is listed, not only the first, and bodies too.

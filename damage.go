@@ -1,0 +1,76 @@
+package parley
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Damage names one stored thing that is not what it was when it was stored.
+type Damage struct {
+	What string `json:"what"`          // message, delivery or artifact
+	Seq  int64  `json:"seq,omitempty"` // the number of the message
+	ID   string `json:"id,omitempty"`  // of the message, or the digest of the artifact
+	Why  string `json:"why"`           // a sentence without an end
+}
+
+// String is the damage as people read it.
+func (d Damage) String() string {
+	switch {
+	case d.Seq != 0 && d.ID != "":
+		return fmt.Sprintf("%s %d (%s): %s", d.What, d.Seq, d.ID, d.Why)
+	case d.Seq != 0:
+		return fmt.Sprintf("%s %d: %s", d.What, d.Seq, d.Why)
+	default:
+		return fmt.Sprintf("%s %s: %s", d.What, d.ID, d.Why)
+	}
+}
+
+// Err is the failure that a reader gets in place of what is damaged.
+func (d Damage) Err() *Error {
+	e := Errorf(Internal, "%s", d).Suggest("run `parley doctor --deep` for all that is damaged, and restore a backup to get it back")
+	return e.From(ErrDamagedRow)
+}
+
+// ErrDamagedRow is what every failure about a damaged row is.
+var ErrDamagedRow = errors.New("a stored row is damaged")
+
+// WrongChecksum is why a message is damaged whose row can be read.
+const WrongChecksum = "it does not match its checksum"
+
+// DamageSource is a store that notices damage while it reads.
+type DamageSource interface {
+	// Damaged is sent to when damage was found that Damages has not returned yet.
+	Damaged() <-chan struct{}
+	// Damages returns what was found since the last call, each thing once while the process runs.
+	Damages() []Damage
+}
+
+// DamagedMessage stands for a message that cannot be trusted. It says in the hub's own words which message is damaged.
+// Nothing in it comes from the damaged row but the number, the id and the conversation, by which it was found.
+func DamagedMessage(d Damage, conversation string) Message {
+	return Message{
+		ID: d.ID, Seq: d.Seq, TraceID: d.ID, Conversation: conversation, From: System, Type: TypeError, Priority: DefaultPriority,
+		CreatedAt: idTime(d.ID), Content: Content{Text: d.String()}, Source: "damage", Damage: d.Err(),
+	}
+}
+
+// idTime is the time in a UUIDv7, or 1970 where there is none.
+func idTime(id string) time.Time {
+	raw, err := hex.DecodeString(strings.ReplaceAll(id, "-", ""))
+	ms := int64(0)
+	if err == nil && len(raw) == 16 && raw[6]>>4 == 7 {
+		for _, b := range raw[:6] {
+			ms = ms<<8 | int64(b)
+		}
+	}
+	if ms > lastMilli {
+		ms = 0
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+// lastMilli is the last moment of the year 9999: JSON has no later one.
+const lastMilli = 253402300799999

@@ -1,0 +1,159 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/parley-hub/parley"
+)
+
+// damaged is why a delivery cannot be handed to anybody: its row or its message is damaged. Nil if both are as they
+// were stored.
+func damaged(d parley.Delivery, m parley.Message) *parley.Error {
+	if d.Damage != nil {
+		return d.Damage.Err()
+	}
+	return m.Damage
+}
+
+// endDamaged ends a delivery that cannot be handed over, and tells its sender. What is settled stays so: it was
+// fetched at most once, and that has failed.
+func (s *scene) endDamaged(d *parley.Delivery, why *parley.Error) error {
+	if d.State.Settled() {
+		return s.tell(*d, why, true)
+	}
+	return s.end(d, parley.DeliveryFailed, why)
+}
+
+// sift takes those deliveries out of what was taken that turn out to be damaged, and ends them.
+func (h *Hub) sift(ctx context.Context, caller Caller, taken parley.Taken) (parley.Taken, error) {
+	whole := parley.Taken{Lease: taken.Lease, For: taken.For}
+	bad := map[string]*parley.Error{}
+	for i, d := range taken.Deliveries {
+		if why := damaged(d, taken.Messages[i]); why != nil {
+			bad[d.Message] = why
+			continue
+		}
+		whole.Deliveries, whole.Messages = append(whole.Deliveries, d), append(whole.Messages, taken.Messages[i])
+	}
+	if len(bad) == 0 {
+		return taken, nil
+	}
+	err := h.write(ctx, caller, opTake, func(s *scene) error {
+		for _, d := range taken.Deliveries {
+			if why := bad[d.Message]; why != nil {
+				if err := s.endDamaged(&d, why); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	return whole, err
+}
+
+// lost stands for a message that a delivery names and that cannot be found, though its conversation is there:
+// a message stays as long as a delivery of it is open.
+func (s *scene) lost(d parley.Delivery) (m parley.Message, found bool, err error) {
+	if d.State.Settled() {
+		return m, false, nil // then it may have been erased
+	}
+	if d.Damage == nil {
+		now, err := s.Deliveries().Get(d.Message, d.Recipient)
+		if err = ignoreNotFound(err); err != nil {
+			return m, false, err
+		}
+		if now.Message != "" {
+			return m, false, nil // it has ended meanwhile, or can be read again
+		}
+		if _, err := s.Conversations().Find(d.Conversation); err != nil {
+			return m, false, ignoreNotFound(err)
+		}
+	}
+	damage := parley.Damage{What: "message", Seq: d.Seq, ID: d.Message, Why: "it cannot be found by its id"}
+	return parley.DamagedMessage(damage, d.Conversation), true, nil
+}
+
+// damageAlert is the name of the alert that something stored is damaged.
+const damageAlert = "damage"
+
+// maxDamageShown bounds what the alert lists. The deep check lists everything.
+const maxDamageShown = 20
+
+// damageLog is what was found damaged while the process runs.
+type damageLog struct {
+	mu    sync.Mutex
+	found []parley.Damage
+}
+
+func (l *damageLog) add(list ...parley.Damage) (fresh []parley.Damage) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, d := range list {
+		if !slices.Contains(l.found, d) && len(l.found) < 1000 {
+			l.found, fresh = append(l.found, d), append(fresh, d)
+		}
+	}
+	return fresh
+}
+
+// alert is what the owners are told: what was found first, and how much more.
+func (l *damageLog) alert() (a parley.Alert, found bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.found) == 0 {
+		return a, false
+	}
+	var words []string
+	for _, d := range l.found[:min(maxDamageShown, len(l.found))] {
+		words = append(words, d.String())
+	}
+	if more := len(l.found) - len(words); more > 0 {
+		words = append(words, fmt.Sprintf("and %d more", more))
+	}
+	return parley.Alert{
+		Name: damageAlert, Title: "Stored data is damaged",
+		Message:    "stored data is damaged and is not served: " + strings.Join(words, "; "),
+		Suggestion: "check the disk, run `parley doctor --deep` for the whole list, and restore a backup to get it back",
+		Facts:      map[string]any{"damaged": slices.Clone(l.found[:min(maxDamageShown, len(l.found))]), "count": len(l.found)},
+	}, true
+}
+
+// noteDamage logs what is damaged, once each, and alerts the owners.
+func (h *Hub) noteDamage(ctx context.Context, list ...parley.Damage) {
+	for _, d := range h.damage.add(list...) {
+		h.config.Log.Error("stored data is damaged and is not served", "what", d.What, "seq", d.Seq, "id", d.ID, "why", d.Why)
+	}
+	a, found := h.damage.alert()
+	if !found {
+		return
+	}
+	if h.alerts.has(a) { // whoever asks for the status sees what has been found since
+		h.alerts.amend(a)
+		return
+	}
+	if err := h.Alert(ctx, a, true); err != nil {
+		h.config.Log.Warn("cannot store the alert about damage; the next sweep tries again", "error", err)
+	}
+}
+
+// watchDamage takes what the store finds damaged while it reads.
+func (h *Hub) watchDamage(ctx context.Context, started func()) {
+	started()
+	source, notices := h.store.(parley.DamageSource)
+	if !notices {
+		<-ctx.Done()
+		return
+	}
+	for {
+		select {
+		case <-source.Damaged():
+			h.noteDamage(ctx, source.Damages()...)
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package hub_test
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// The benchmarks below show what the verification of checksums costs where messages are read.
+
+// fullChannel is a hub with 20 messages of 200 bytes from one agent to another in a channel.
+func fullChannel(b *testing.B) (*world, string) {
+	b.Helper()
+	w := openWorld(b, stores.place(b), func(w *world) {
+		w.config.Log, w.config.Rate = slog.New(slog.DiscardHandler), hub.Rate{PerSecond: -1}
+	})
+	w.add("arya", "sansa")
+	c := w.channel("arya", "hall", "sansa")
+	for range 20 {
+		w.fill(c.ID)
+	}
+	return w, c.ID
+}
+
+func (w *world) fill(conversation string) {
+	w.post("arya", parley.Draft{Conversation: conversation, To: "sansa", Content: text(strings.Repeat("words ", 33))})
+}
+
+func BenchmarkHistoryOf20(b *testing.B) {
+	w, c := fullChannel(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		if list, err := w.History(ctx, as("sansa"), c, parley.Page{Limit: 20}); err != nil || len(list) != 20 {
+			b.Fatal(len(list), err)
+		}
+	}
+}
+
+// BenchmarkTakeOf20 gives back what it has taken outside of the time that is measured.
+func BenchmarkTakeOf20(b *testing.B) {
+	w, _ := fullChannel(b)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		taken, err := w.Take(ctx, as("sansa"), parley.Take{})
+		if err != nil || len(taken.Messages) != 20 {
+			b.Fatal(fmt.Sprint(i, ": ", len(taken.Messages)), err)
+		}
+		b.StopTimer()
+		w.giveBack("sansa", taken, parley.FailureStopped)
+		w.later(0)
+		b.StartTimer()
+	}
+}

@@ -1,0 +1,62 @@
+package store
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/parley-hub/parley"
+)
+
+// ErrCorrupt is what every error says by which a database reports that its own pages cannot be trusted.
+var ErrCorrupt = errors.New("is damaged")
+
+// maxDamages bounds what is remembered of damage. The deep check lists everything.
+const maxDamages = 1000
+
+// damages collects what readers find damaged, each thing once.
+type damages struct {
+	mu    sync.Mutex
+	known map[parley.Damage]bool
+	fresh []parley.Damage
+	come  chan struct{}
+}
+
+func newDamages() *damages {
+	return &damages{known: map[parley.Damage]bool{}, come: make(chan struct{}, 1)}
+}
+
+func (d *damages) add(one parley.Damage) {
+	if d == nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.known[one] || len(d.known) >= maxDamages {
+		return
+	}
+	d.known[one] = true
+	d.fresh = append(d.fresh, one)
+	select {
+	case d.come <- struct{}{}:
+	default:
+	}
+}
+
+// Damaged implements parley.DamageSource.
+func (s *Store) Damaged() <-chan struct{} { return s.damages.come }
+
+// Damages implements parley.DamageSource.
+func (s *Store) Damages() []parley.Damage {
+	s.damages.mu.Lock()
+	defer s.damages.mu.Unlock()
+	fresh := s.damages.fresh
+	s.damages.fresh = nil
+	return fresh
+}
+
+// distrust notes that a message is damaged and returns what stands for it.
+func (t *tx) distrust(seq int64, id, conversation, why string) parley.Message {
+	damage := parley.Damage{What: "message", Seq: seq, ID: id, Why: why}
+	t.damages.add(damage)
+	return parley.DamagedMessage(damage, conversation)
+}
