@@ -9,8 +9,11 @@ import (
 	"io"
 )
 
+// verifiedChunk is how much of a body a verifying reader holds back.
+const verifiedChunk = 32 << 10
+
 // Verified reads a body that must have a digest: where it ends and has another, ErrDamaged comes
-// instead of io.EOF.
+// instead of io.EOF. The last bytes, up to 64 KiB, come only once the digest holds: a damaged body is never read whole.
 func Verified(body io.ReadCloser, digest string) io.ReadCloser {
 	return &verified{ReadCloser: body, want: digest, sum: sha256.New()}
 }
@@ -19,15 +22,43 @@ type verified struct {
 	io.ReadCloser
 	want string
 	sum  hash.Hash
+
+	ready []byte // may be read
+	held  []byte // waits for what follows it
+	spare []byte // the buffer of what was ready before
+	err   error  // comes after what is ready
 }
 
 func (v *verified) Read(p []byte) (int, error) {
-	n, err := v.ReadCloser.Read(p)
-	v.sum.Write(p[:n])
-	if errors.Is(err, io.EOF) && hex.EncodeToString(v.sum.Sum(nil)) != v.want {
-		err = ErrDamaged
+	for len(v.ready) == 0 && v.err == nil {
+		v.advance()
 	}
-	return n, err
+	if len(v.ready) == 0 {
+		return 0, v.err
+	}
+	n := copy(p, v.ready)
+	v.ready = v.ready[n:]
+	return n, nil
+}
+
+// advance reads the next chunk, and makes the one before it ready.
+func (v *verified) advance() {
+	if cap(v.spare) < verifiedChunk {
+		v.spare = make([]byte, verifiedChunk)
+	}
+	next := v.spare[:verifiedChunk]
+	n, err := io.ReadFull(v.ReadCloser, next)
+	v.sum.Write(next[:n])
+	switch {
+	case err == nil:
+		v.ready, v.spare, v.held = v.held, v.held[:0], next
+	case !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
+		v.err = err
+	case hex.EncodeToString(v.sum.Sum(nil)) != v.want:
+		v.err = ErrDamaged
+	default:
+		v.ready, v.err = append(v.held, next[:n]...), io.EOF
+	}
 }
 
 // UntilDone reads from r until ctx is done, and then returns its error.

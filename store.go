@@ -637,6 +637,13 @@ type CountStore interface {
 	// Inboxes returns a sentence for each participant whose inbox is not what is open for it, at most
 	// limit.
 	Inboxes(limit int) ([]string, error)
+	// Deliveries looks at the rows of deliveries after a message's seq, of at most limit messages, by seq. It returns a
+	// sentence for each whose checksum does not hold or whose state does not fit its times, and the last seq looked at: 0
+	// if there was none.
+	Deliveries(after int64, limit int) (found []string, last int64, err error)
+	// Keys returns a sentence for each idempotency key that names a message which was sent by another, or without it,
+	// at most limit.
+	Keys(limit int) ([]string, error)
 	// Weight returns a sentence if the bytes RetentionStore.Weigh has counted are not those of the messages.
 	Weight(limit int) ([]string, error)
 }

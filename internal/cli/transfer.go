@@ -38,7 +38,7 @@ are not among them; "parley backup" has those.`,
 			}
 			a.say("%s, %s, %s", several(end.Agents, "agent", "agents"),
 				several(end.Conversations, "conversation", "conversations"), several(end.Messages, "message", "messages"))
-			return nil
+			return end.whole()
 		}),
 	}
 	forced(cmd, &force)
@@ -50,6 +50,16 @@ type exportEnd struct {
 	Agents        int64 `json:"agents"`
 	Conversations int64 `json:"conversations"`
 	Messages      int64 `json:"messages"`
+	Damaged       int64 `json:"damaged"`
+}
+
+// whole is nil unless the export lacks messages that are damaged.
+func (e exportEnd) whole() error {
+	if e.Damaged == 0 {
+		return nil
+	}
+	return parley.Errorf(parley.Internal, "%s damaged and could not be exported", several(e.Damaged, "message is", "messages are")).
+		Suggest("see the lines that begin with {\"damaged\" in the export, and run `parley doctor --deep`")
 }
 
 // endOf reads the last line, without which an export is not whole.

@@ -3,6 +3,7 @@ package hub
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -24,6 +25,9 @@ func (i *importer) entry(raw []byte) (func(*arrival) error, error) {
 		c, err := checkExported(*l.Conversation)
 		return func(in *arrival) error { return in.addConversation(c) }, err
 	case l.Message != nil:
+		if err := checkSum(*l.Message); err != nil {
+			return nil, err
+		}
 		m, err := l.Message.CheckHistory(i.config.Limits)
 		body := m.SealedBody()
 		return func(in *arrival) error { return in.addMessage(m, body) }, err
@@ -33,6 +37,9 @@ func (i *importer) entry(raw []byte) (func(*arrival) error, error) {
 		return func(in *arrival) error { return in.addTask(*l.Task) }, checkTask(*l.Task)
 	case l.Approval != nil:
 		return func(in *arrival) error { return in.addApproval(*l.Approval) }, checkApproval(*l.Approval)
+	case l.Damaged != nil:
+		i.missing(*l.Damaged)
+		return nil, nil
 	case l.End != nil:
 		i.ended = true
 		return nil, nil
@@ -257,4 +264,25 @@ func (in *arrival) settle() error {
 		}
 	}
 	return nil
+}
+
+// checkSum refuses a message that is not what its checksum was made from. What another program has written has none.
+func checkSum(m parley.Message) error {
+	if m.Damage != nil || m.Checksum != "" && !m.Intact() {
+		return parley.Errorf(parley.BadInput, "message %s does not match its checksum", clipped(m.ID)).
+			Suggest("export it again; a line that was edited on purpose must leave the checksum out")
+	}
+	return nil
+}
+
+// missing notes a message that was damaged where it was exported.
+func (i *importer) missing(d parley.Damage) {
+	i.report.Damaged++
+	const shown = 20
+	switch {
+	case i.report.Damaged <= shown:
+		i.report.Notices = append(i.report.Notices, fmt.Sprintf("message %d (%s) is missing: it was damaged where it was exported", d.Seq, clipped(d.ID)))
+	case i.report.Damaged == shown+1:
+		i.report.Notices = append(i.report.Notices, "more messages are missing: see damaged")
+	}
 }

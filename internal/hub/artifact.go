@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -52,8 +53,8 @@ func (h *Hub) PutArtifact(ctx context.Context, caller Caller, body io.Reader) (p
 	return parley.Artifact{}, h.explain(ctx, caller, err)
 }
 
-// OpenArtifact returns a body the caller has stored, or that a message it may read refers to. Whoever
-// reads it learns at its end whether it is whole: see parley.Blobs.
+// OpenArtifact returns a body the caller has stored, or that a message it may read refers to. A small body is verified
+// before it is returned. Whoever reads a large one gets its last part only if its digest holds: see parley.Verified.
 func (h *Hub) OpenArtifact(ctx context.Context, caller Caller, sha256 string) (io.ReadCloser, parley.Artifact, error) {
 	sha256 = parley.FoldDigest(sha256)
 	a := parley.Artifact{SHA256: sha256}
@@ -65,20 +66,63 @@ func (h *Hub) OpenArtifact(ctx context.Context, caller Caller, sha256 string) (i
 		return nil, a, err
 	}
 	body, size, err := h.store.Blobs().Open(ctx, sha256)
-	if errors.Is(err, parley.ErrNotFound) { // removed just now, or lost
+	switch {
+	case errors.Is(err, parley.ErrNotFound): // removed just now, or lost
 		if err := h.view(ctx, caller, opFetchArtifact, mayRead); err != nil {
 			return nil, a, err
 		}
-		err = parley.Errorf(parley.Internal, "the body of artifact %s is missing", sha256).
-			Suggest("store the artifact again, which mends it, or restore the newest backup")
+		err = h.damagedBody(ctx, sha256, "its body is missing")
+	case errors.Is(err, parley.ErrDamaged):
+		err = h.damagedBody(ctx, sha256, "its body does not match its digest")
 	}
 	if err != nil {
 		return nil, a, h.explain(ctx, caller, err)
 	}
 	if size != a.Size {
-		return nil, a, h.explain(ctx, caller, errors.Join(fmt.Errorf("artifact %s: %w", sha256, parley.ErrDamaged), body.Close()))
+		why := fmt.Sprintf("its body has %d bytes, not %d", size, a.Size)
+		return nil, a, h.explain(ctx, caller, errors.Join(h.damagedBody(ctx, sha256, why), body.Close()))
 	}
-	return body, a, nil
+	whole, err := verifiedFirst(&namedBody{body, h, ctx, sha256}, size)
+	return whole, a, h.explain(ctx, caller, err)
+}
+
+// damagedBody notes that the body of an artifact is damaged, and is the failure that its reader gets.
+func (h *Hub) damagedBody(ctx context.Context, sha256, why string) error {
+	damage := parley.Damage{What: "artifact", ID: sha256, Why: why}
+	h.noteDamage(context.WithoutCancel(ctx), damage)
+	return parley.Errorf(parley.Internal, "%s", damage).From(parley.ErrDamaged).
+		Suggest("store the artifact again, which mends it, or restore the newest backup")
+}
+
+// namedBody is a body that is being read. Where it turns out to be damaged, the error says which it is.
+type namedBody struct {
+	io.ReadCloser
+	hub    *Hub
+	ctx    context.Context
+	sha256 string
+}
+
+func (b *namedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, parley.ErrDamaged) {
+		err = b.hub.damagedBody(b.ctx, b.sha256, "its body does not match its digest")
+	}
+	return n, err
+}
+
+// smallBody is up to how many bytes a body is read, and verified, before the first of them is sent.
+const smallBody = 256 << 10
+
+// verifiedFirst reads a small body to its end.
+func verifiedFirst(body io.ReadCloser, size int64) (io.ReadCloser, error) {
+	if size > smallBody {
+		return body, nil
+	}
+	content, err := io.ReadAll(body)
+	if err = errors.Join(err, body.Close()); err != nil {
+		return nil, err
+	}
+	return io.NopCloser(bytes.NewReader(content)), nil
 }
 
 // ArtifactTotals says how many bodies are stored, how large they are together, and how often messages

@@ -85,8 +85,9 @@ const maxDamageShown = 20
 
 // damageLog is what was found damaged while the process runs.
 type damageLog struct {
-	mu    sync.Mutex
-	found []parley.Damage
+	saying sync.Mutex // held while the owners are told; taken before mu
+	mu     sync.Mutex
+	found  []parley.Damage
 }
 
 func (l *damageLog) add(list ...parley.Damage) (fresh []parley.Damage) {
@@ -127,6 +128,8 @@ func (h *Hub) noteDamage(ctx context.Context, list ...parley.Damage) {
 	for _, d := range h.damage.add(list...) {
 		h.config.Log.Error("stored data is damaged and is not served", "what", d.What, "seq", d.Seq, "id", d.ID, "why", d.Why)
 	}
+	h.damage.saying.Lock()
+	defer h.damage.saying.Unlock()
 	a, found := h.damage.alert()
 	if !found {
 		return
@@ -137,6 +140,14 @@ func (h *Hub) noteDamage(ctx context.Context, list ...parley.Damage) {
 	}
 	if err := h.Alert(ctx, a, true); err != nil {
 		h.config.Log.Warn("cannot store the alert about damage; the next sweep tries again", "error", err)
+	}
+}
+
+// lookForDamage takes what the store has found damaged, and alerts the owners of it. Where that could not be stored, the
+// next sweep does it again.
+func (h *Hub) lookForDamage(ctx context.Context) {
+	if source, notices := h.store.(parley.DamageSource); notices {
+		h.noteDamage(ctx, source.Damages()...)
 	}
 }
 
@@ -151,7 +162,7 @@ func (h *Hub) watchDamage(ctx context.Context, started func()) {
 	for {
 		select {
 		case <-source.Damaged():
-			h.noteDamage(ctx, source.Damages()...)
+			h.lookForDamage(ctx)
 		case <-ctx.Done():
 			return
 		}

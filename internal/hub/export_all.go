@@ -23,6 +23,7 @@ type line struct {
 	Message      *parley.Message       `json:"message,omitempty"`
 	Task         *parley.Task          `json:"task,omitempty"`
 	Approval     *parley.Approval      `json:"approval,omitempty"`
+	Damaged      *parley.Damage        `json:"damaged,omitempty"` // in the place of a message that could not be read
 	End          *exportEnd            `json:"end,omitempty"`
 }
 
@@ -52,6 +53,7 @@ type exportEnd struct {
 	Permissions   int `json:"permissions,omitempty"`
 	Tasks         int `json:"tasks,omitempty"`
 	Approvals     int `json:"approvals,omitempty"`
+	Damaged       int `json:"damaged,omitempty"` // messages that could not be exported
 }
 
 // exporter writes an export. What is added meanwhile is left out.
@@ -66,7 +68,7 @@ type exporter struct {
 
 // ExportAll writes the whole hub as JSON lines: agents, each after its manager, conversations with their
 // members, the rules of who may contact whom, messages in their order, with references to artifacts but not their
-// bodies, tasks and approvals. Credentials, deliveries, runs, waits, notices and read cursors are left out. Only an
+// bodies, tasks and approvals. A damaged message is named in a line of its own, and counted in the last line. Credentials, deliveries, runs, waits, notices and read cursors are left out. Only an
 // owner may.
 func (h *Hub) ExportAll(ctx context.Context, caller Caller, w io.Writer) error {
 	out := bufio.NewWriter(w)
@@ -183,11 +185,20 @@ func (e *exporter) writeMessages(ctx context.Context) error {
 			if m.Seq > e.upTo {
 				return nil
 			}
-			e.end.Messages++
-			if err := e.put(line{Message: &m}); err != nil {
+			if err := e.writeMessage(m); err != nil {
 				return err
 			}
 		}
 		after = list[len(list)-1].Seq
 	}
+}
+
+// writeMessage writes a message, or names it if it is damaged.
+func (e *exporter) writeMessage(m parley.Message) error {
+	if m.Damage != nil {
+		e.end.Damaged++
+		return e.put(line{Damaged: &parley.Damage{What: "message", Seq: m.Seq, ID: m.ID, Why: m.Damage.Message}})
+	}
+	e.end.Messages++
+	return e.put(line{Message: &m})
 }

@@ -116,7 +116,7 @@ func spoilRow(url, sha256 string, content []byte) error {
 }
 
 func tamperFile(home, statement string) error {
-	db, err := sql.Open("sqlite", filepath.Join(home, "parley.db"))
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(home, "parley.db")+"?_pragma=busy_timeout(10000)")
 	if err != nil {
 		return err
 	}

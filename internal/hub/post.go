@@ -297,7 +297,16 @@ func (s *scene) posted(key string) (first parley.Receipt, found bool, err error)
 		return parley.Receipt{}, true, parley.Errorf(parley.BadInput, "the idempotency key %q was used for a message that is gone", key).
 			Because(parley.Conflict).Suggest("use another key")
 	}
+	if err == nil && first.Message.Damage == nil && first.Message.IdempotencyKey != key {
+		return parley.Receipt{}, true, wrongKey(key, first.Message)
+	}
 	return first, true, err
+}
+
+// wrongKey is the failure where the row of an idempotency key names a message that was sent without it.
+func wrongKey(key string, m parley.Message) error {
+	return parley.Errorf(parley.Internal, "the idempotency key %q is damaged: it names message %d (%s), which was sent without it", key, m.Seq, m.ID).
+		From(parley.ErrDamagedRow).Suggest("use another key, and run `parley doctor --deep`")
 }
 
 // keyed is the id of the message, or of the task of its own, that the caller has given a key; nothing if there is none.

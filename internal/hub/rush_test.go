@@ -58,6 +58,7 @@ func fill(w *world, answered parley.Message, n int) {
 			if m.Seq, err = tx.Messages().NextSeq(); err != nil {
 				return err
 			}
+			m.Checksum = m.Seal(m.BodyDigest())
 			if err := tx.Messages().Insert(m); err != nil {
 				return err
 			}

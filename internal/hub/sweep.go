@@ -44,6 +44,7 @@ func (h *Hub) regularly(ctx context.Context, started func(), every time.Duration
 func (h *Hub) Sweep(ctx context.Context) error {
 	h.sweeping.Lock()
 	defer h.sweeping.Unlock()
+	h.lookForDamage(ctx)
 	looked := h.checkDisk(ctx) // if the disk is full this fails, and the rest makes room
 	for _, step := range []func(context.Context) error{
 		h.lookAgain, h.SweepSummaries, h.archiveAllIdle, h.failOrphaned, h.loseOverdue, h.forgetKeys, h.forgetTokens, h.forgetNotices,

@@ -24,6 +24,7 @@ func Check(ctx context.Context, s parley.Store, report *parley.CheckReport, prog
 		run  func() error
 	}{
 		{"messages", c.messages},
+		{"deliveries", c.deliveries},
 		{"artifacts", c.artifacts},
 		{"tokens", c.tokens},
 		{"runs", c.runs},
@@ -163,6 +164,18 @@ func (c *checker) missing(sha256 string) error {
 	return err
 }
 
+func (c *checker) deliveries() error {
+	after := int64(0)
+	return c.pages(func(tx parley.Tx) (bool, error) {
+		found, last, err := tx.Counts().Deliveries(after, checkPage)
+		for _, problem := range found {
+			c.report.Add("%s", problem)
+		}
+		after = last
+		return last > 0, err
+	})
+}
+
 func (c *checker) tokens() error {
 	before := ""
 	return c.pages(func(tx parley.Tx) (bool, error) {
@@ -209,7 +222,7 @@ func (c *checker) audit() error {
 func (c *checker) counts() error {
 	return c.pages(func(tx parley.Tx) (bool, error) {
 		for _, find := range []func(int) ([]string, error){
-			tx.Counts().Conversations, tx.Counts().Artifacts, tx.Counts().Inboxes, tx.Counts().Weight,
+			tx.Counts().Conversations, tx.Counts().Artifacts, tx.Counts().Inboxes, tx.Counts().Keys, tx.Counts().Weight,
 		} {
 			found, err := find(checkPage)
 			if err != nil {

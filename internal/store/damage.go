@@ -60,3 +60,45 @@ func (t *tx) distrust(seq int64, id, conversation, why string) parley.Message {
 	t.damages.add(damage)
 	return parley.DamagedMessage(damage, conversation)
 }
+
+// mayGoOn says that a query has failed because a page of the database is damaged, and that others may be tried. In an
+// update, and where the database has ended the transaction, nothing more can be asked.
+func (t *tx) mayGoOn(err error) bool {
+	if err == nil || t.writable || !errors.Is(err, ErrCorrupt) {
+		return false
+	}
+	t.broken = nil
+	return true
+}
+
+// oneByOne reads messages by their numbers, which a query finds in an index. What cannot be read is damaged.
+func (s messages) oneByOne(query string, args []any, conv string) (list []parley.Message, err error) {
+	var seqs []int64
+	err = s.each(query, args, func(r Rows) error {
+		var seq int64
+		err := r.Scan(&seq)
+		seqs = append(seqs, seq)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	size := 0
+	for _, seq := range seqs {
+		one, err := s.list("WHERE m.seq = $1", seq)
+		if s.mayGoOn(err) {
+			one, err = []parley.Message{s.distrust(seq, "", conv, "its page cannot be read")}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one...)
+		for _, m := range one {
+			size += len(m.Content.Text) + len(m.Content.Code) + len(m.Payload) + len(m.Metadata)
+		}
+		if size > maxPage {
+			break
+		}
+	}
+	return list, nil
+}

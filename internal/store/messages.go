@@ -239,13 +239,13 @@ func (s messages) Page(conversation string, p parley.Page) ([]parley.Message, er
 		return nil, err
 	}
 	if p.Forward {
-		return s.inConversation(conv, "seq > $2 ORDER BY m.seq LIMIT 0 + $3", p.After, p.Limit)
+		return s.inConversation(conv, "seq > $2 ORDER BY m.seq", p.After, p.Limit)
 	}
 	before := p.Before
 	if before == 0 {
 		before = 1 << 62
 	}
-	list, err := s.inConversation(conv, "seq < $2 ORDER BY m.seq DESC LIMIT 0 + $3", before, p.Limit)
+	list, err := s.inConversation(conv, "seq < $2 ORDER BY m.seq DESC", before, p.Limit)
 	slices.Reverse(list)
 	return list, err
 }
@@ -261,7 +261,13 @@ func (s messages) Replies(id string, limit int) ([]parley.Message, error) {
 }
 
 func (s messages) Scan(after int64, limit int) ([]parley.Message, error) {
-	return s.list("WHERE m.seq > $1 AND "+alive+" ORDER BY m.seq LIMIT 0 + $2", after, limit)
+	list, err := s.list("WHERE m.seq > $1 AND "+alive+" ORDER BY m.seq LIMIT 0 + $2", after, limit)
+	if !s.mayGoOn(err) {
+		return list, err
+	}
+	// The index by conversations has all numbers, whatever has become of the rows.
+	return s.oneByOne("SELECT m.seq FROM messages m JOIN conversations c ON c.num = m.conv WHERE m.conv >= 0 AND m.seq + 0 > $1 AND "+
+		alive+" ORDER BY m.seq + 0 LIMIT 0 + $2", []any{after, limit}, "")
 }
 
 func (s messages) Keyed(sender, key string, since time.Time) (string, error) {
@@ -299,9 +305,14 @@ func (s messages) listSome(where string, args ...any) (_ []parley.Message, cut b
 }
 
 // inConversation reads without the join that list needs to learn the conversation's id.
-func (s messages) inConversation(conv conversationKey, where string, args ...any) ([]parley.Message, error) {
-	return s.collect("SELECT "+messageColumns+" FROM messages m WHERE m.conv = $1 AND m."+where,
-		append([]any{conv.num}, args...), conv.id)
+func (s messages) inConversation(conv conversationKey, where string, from int64, limit int) ([]parley.Message, error) {
+	where = " FROM messages m WHERE m.conv = $1 AND m." + where + " LIMIT 0 + $3"
+	args := []any{conv.num, from, limit}
+	list, err := s.collect("SELECT "+messageColumns+where, args, conv.id)
+	if !s.mayGoOn(err) {
+		return list, err
+	}
+	return s.oneByOne("SELECT m.seq"+where, args, conv.id)
 }
 
 // maxPage bounds what one call reads, in bytes of what senders wrote: a thousand messages may have a quarter of a

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/store"
 )
 
 // transient is an error that ended a transaction and need not come again in another one.
@@ -102,6 +103,6 @@ func (d *dialer) explain(err error) error {
 }
 
 func damaged(cause error) error {
-	return parley.Errorf(parley.Internal, "the database is damaged: %w", cause).
+	return parley.Errorf(parley.Internal, "the database %w: %w", store.ErrCorrupt, cause).
 		Suggest("stop all hubs and restore the newest backup")
 }

@@ -201,7 +201,7 @@ func code(err error) sqlite.ResultCode {
 }
 
 // errDamaged is what every error about a damaged file is.
-var errDamaged = errors.New("is damaged")
+var errDamaged = store.ErrCorrupt
 
 // damaged is what is said of a file that cannot be trusted.
 func damaged(path string, cause error) error {

@@ -1,0 +1,338 @@
+package hub_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+const forged = "forged words"
+
+// newDamaged is a hub that runs, with three messages from arya to ned in a channel, of which the second is changed by a
+// statement from outside. %d stands for its number.
+func newDamaged(t *testing.T, statement string) (w *world, list []parley.Message) {
+	t.Helper()
+	w = newSearch(t)
+	for i := range 3 {
+		r := w.post("arya", parley.Draft{Conversation: "open", To: "ned", Content: text(fmt.Sprintf("plain words %d", i))})
+		list = append(list, r.Message)
+	}
+	w.settle()
+	w.take("ned", parley.Take{AtMostOnce: true, Only: []string{w.newest().ID}})
+	w.tamper(fmt.Sprintf(statement, list[1].Seq))
+	return w, list
+}
+
+func (w *world) tamper(statement string) {
+	w.t.Helper()
+	w.ok(w.kind.tamper(w.place, statement))
+}
+
+// wounds are changes to one message's row.
+var wounds = map[string]string{
+	"its text":      "UPDATE messages SET text = '" + forged + "' WHERE seq = %d",
+	"its sender":    "UPDATE messages SET sender = recipient WHERE seq = %d",
+	"its time":      "UPDATE messages SET created_at = 9100000000000000000 WHERE seq = %d",
+	"its artifacts": "UPDATE messages SET artifacts = 'forged words {' WHERE seq = %d",
+	"its priority":  "UPDATE messages SET word = 'forged words' WHERE seq = %d",
+}
+
+// names requires that something stands for a damaged message that names it, and has nothing of it.
+func names(t *testing.T, where string, got, was parley.Message) {
+	t.Helper()
+	if got.Damage == nil || parley.CodeOf(got.Damage) != parley.Internal || got.ID != was.ID || got.Seq != was.Seq {
+		t.Errorf("%s: message %d is shown as %+v", where, was.Seq, got)
+	}
+	for _, word := range []string{fmt.Sprint(was.Seq), was.ID} {
+		if !strings.Contains(got.Content.Text, word) {
+			t.Errorf("%s: %q does not name %s", where, got.Content.Text, word)
+		}
+	}
+	if all := fmt.Sprintf("%+v", got); strings.Contains(all, forged) || strings.Contains(all, "plain words") {
+		t.Errorf("%s: the damaged message is served: %s", where, all)
+	}
+}
+
+func TestDamagedMessageIsNeverServed(t *testing.T) {
+	t.Parallel()
+	for name, statement := range wounds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, list := newDamaged(t, statement)
+			bad := list[1]
+			read := map[string]func() []parley.Message{
+				"history": func() []parley.Message {
+					return get[[]parley.Message](w)(w.History(ctx, as("ned"), "open", parley.Page{}))
+				},
+				"context": func() []parley.Message { return get[[]parley.Message](w)(w.Context(ctx, as("ned"), "open")) },
+				"peek":    func() []parley.Message { return get[parley.Peeked](w)(w.Peek(ctx, as("ned"), 0)).Messages },
+				"messages": func() []parley.Message {
+					found, _, err := w.Messages(ctx, as("ned"), []string{list[0].ID, bad.ID, list[2].ID})
+					w.ok(err)
+					return found
+				},
+			}
+			for where, do := range read {
+				found := do()
+				slices.SortFunc(found, func(a, b parley.Message) int { return int(a.Seq - b.Seq) })
+				if len(found) != 3 {
+					t.Fatalf("%s: %d messages are shown", where, len(found))
+				}
+				same(t, where, []string{found[0].Content.Text, found[2].Content.Text}, []string{"plain words 0", "plain words 2"})
+				names(t, where, found[1], bad)
+			}
+			for _, hit := range w.search("ned", "plain").Hits {
+				bare := hit.Seq == bad.Seq && !strings.Contains(hit.Snippet.Text, bad.ID)
+				if bare || strings.Contains(fmt.Sprintf("%+v", hit), forged) {
+					t.Errorf("search: %+v", hit)
+				}
+			}
+			_, err := w.Message(ctx, as("ned"), bad.ID)
+			if e := parley.AsError(err); e == nil || e.Code != parley.Internal || !strings.Contains(e.Message, fmt.Sprintf("message %d (%s)", bad.Seq, bad.ID)) {
+				t.Errorf("the message alone: %v", err)
+			}
+		})
+	}
+}
+
+// settled waits until the alert about damage is stored, and returns it.
+func (w *world) damageAlert() parley.Alert {
+	w.t.Helper()
+	w.ok(w.Sweep(ctx))
+	status := get[parley.HubStatus](w)(w.Status(ctx, user))
+	at := slices.IndexFunc(status.Alerts, func(a parley.Alert) bool { return a.Name == "damage" })
+	if at < 0 {
+		w.t.Fatalf("there is no alert: %+v", status.Alerts)
+	}
+	return status.Alerts[at]
+}
+
+func TestTakeEndsADamagedDeliveryAndGoesOn(t *testing.T) {
+	t.Parallel()
+	w, list := newDamaged(t, wounds["its text"])
+	taken := w.take("ned", parley.Take{})
+	same(t, "taken", []string{taken.Messages[0].ID, taken.Messages[1].ID}, []string{list[0].ID, list[2].ID})
+	d := w.delivery(list[1].ID, "ned")
+	if d.State != parley.DeliveryFailed || d.Failure == nil || d.Failure.Code != parley.Internal || !strings.Contains(d.Failure.Message, fmt.Sprintf("message %d", list[1].Seq)) {
+		t.Errorf("the damaged delivery is %s: %v", d.State, d.Failure)
+	}
+	told := w.told("arya")
+	if len(told) != 1 || told[0].Type != parley.TypeError || !strings.Contains(told[0].Content.Text, fmt.Sprintf("message %d (%s)", list[1].Seq, list[1].ID)) {
+		t.Errorf("the sender is told %+v", told)
+	}
+	if a := w.damageAlert(); !strings.Contains(a.Message, list[1].ID) || strings.Contains(a.Message, forged) {
+		t.Errorf("alert: %+v", a)
+	}
+	events := 0
+	for _, e := range follow(t, w.Hub, user, 0, w.lastEvent()) {
+		if e.Kind == parley.EventAlert {
+			events++
+		}
+	}
+	same(t, "alerts told", events, 1)
+}
+
+// A take that finds nothing but damage looks for more at once.
+func TestTakePassesDamageByWithoutWaiting(t *testing.T) {
+	t.Parallel()
+	w, list := newDamaged(t, wounds["its text"])
+	w.tamper(fmt.Sprintf(wounds["its text"], list[0].Seq))
+	taken := w.take("ned", parley.Take{Limit: 1})
+	same(t, "taken", taken.Messages[0].ID, list[2].ID)
+	same(t, "left", len(w.take("ned", parley.Take{}).Messages), 0)
+}
+
+func TestFetchAtMostOnceTellsTheSenderOfDamage(t *testing.T) {
+	t.Parallel()
+	w, list := newDamaged(t, wounds["its text"])
+	taken := w.take("ned", parley.Take{AtMostOnce: true})
+	same(t, "taken", len(taken.Messages), 2)
+	if told := w.told("arya"); len(told) != 1 || !strings.Contains(told[0].Content.Text, list[1].ID) {
+		t.Errorf("the sender is told %+v", told)
+	}
+}
+
+func TestDamagedDeliveryRowIsHandedToNobody(t *testing.T) {
+	t.Parallel()
+	w, list := newDamaged(t, "UPDATE deliveries SET agent = (SELECT num FROM agents WHERE id = 'user') WHERE message = %d")
+	peeked := get[parley.Peeked](w)(w.Peek(ctx, user, 0))
+	same(t, "peeked", len(peeked.Messages), 1)
+	if got := peeked.Messages[0]; got.Damage == nil || strings.Contains(got.Content.Text, "plain words") {
+		t.Errorf("the other's message is shown: %+v", got)
+	}
+	taken := w.take("user", parley.Take{})
+	same(t, "taken by another", len(taken.Messages), 0)
+	same(t, "its state", w.delivery(list[1].ID, "user").State, parley.DeliveryFailed)
+	same(t, "taken by its own", len(w.take("ned", parley.Take{}).Messages), 2)
+}
+
+func TestDamagedTriggerStartsNoRun(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.Start(ctx)
+	w.dispatched("bran")
+	w.add("arya")
+	bad, good := w.dm("arya", "bran", "one").Message, w.dm("arya", "bran", "two").Message
+	w.tamper(fmt.Sprintf(wounds["its text"], bad.Seq))
+	a := w.starts("bran")
+	same(t, "triggers", a.Run.Triggers, []string{good.ID})
+	same(t, "the damaged one", w.stateOf(bad.ID, "bran"), parley.DeliveryFailed)
+	c := get[parley.RunContext](w)(w.RunContext(ctx, a.Run.ID))
+	for _, m := range c.History {
+		if m.ID == bad.ID {
+			names(t, "the prompt", m, bad)
+		}
+	}
+	if told := w.told("arya"); len(told) != 1 {
+		t.Errorf("the sender is told %+v", told)
+	}
+}
+
+func TestAskWithADamagedRequestFails(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.Start(ctx)
+	w.dispatched("bran")
+	ask := w.asks(user, "bran", "what is it?")
+	w.tamper(fmt.Sprintf(wounds["its text"], w.newest().Seq))
+	same(t, "a run", w.next("bran") == nil, true)
+	if <-ask.done; ask.err == nil || !strings.Contains(ask.err.Error(), "checksum") {
+		t.Errorf("the asker is told %+v, %v", ask.made, ask.err)
+	}
+}
+
+func TestDelegationWithADamagedRequestFails(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.Start(ctx)
+	w.dispatched("bran")
+	made := get[parley.Contacted](w)(w.Contact(ctx, user, parley.Contact{Pattern: parley.PatternDelegate, Agent: "bran", Message: "do it"}))
+	w.tamper(fmt.Sprintf(wounds["its text"], w.newest().Seq))
+	same(t, "a run", w.next("bran") == nil, true)
+	view := get[parley.TaskView](w)(w.Task(ctx, user, made.Task))
+	if view.Status != parley.TaskFailed || view.Error == nil || !strings.Contains(view.Error.Message, "checksum") {
+		t.Errorf("the task is %s: %v", view.Status, view.Error)
+	}
+}
+
+func TestExportNamesADamagedMessageAndImportReportsIt(t *testing.T) {
+	t.Parallel()
+	w, list := newDamaged(t, wounds["its text"])
+	export := w.export()
+	if strings.Contains(export, forged) {
+		t.Fatalf("the export has the damaged text:\n%s", export)
+	}
+	for _, words := range []string{`{"damaged":{"what":"message","seq":` + fmt.Sprint(list[1].Seq) + `,"id":"` + list[1].ID, `"damaged":1}}`} {
+		if !strings.Contains(export, words) {
+			t.Errorf("the export does not say %s:\n%s", words, export)
+		}
+	}
+	other := another(t, stores)
+	report, err := other.Import(ctx, user, strings.NewReader(export))
+	w.ok(err)
+	same(t, "imported", []int64{report.Messages, report.Damaged}, []int64{int64(strings.Count(export, "\n{\"message\":")), 1})
+	if all := strings.Join(report.Notices, "\n"); !strings.Contains(all, fmt.Sprintf("message %d (%s) is missing", list[1].Seq, list[1].ID)) {
+		t.Errorf("notices: %s", all)
+	}
+}
+
+// What was changed in the file of an export is refused by its line.
+func TestImportRefusesALineWithAWrongChecksum(t *testing.T) {
+	t.Parallel()
+	w := newSearch(t)
+	w.post("arya", parley.Draft{Conversation: "open", Content: text("plain words")})
+	export := strings.Replace(w.export(), "plain words", forged, 1)
+	line := 1 + strings.Count(export[:strings.Index(export, forged)], "\n")
+	other := another(t, stores)
+	_, err := other.Import(ctx, user, strings.NewReader(export))
+	if e := parley.AsError(err); e == nil || e.Code != parley.BadInput || !strings.Contains(e.Message, fmt.Sprintf("line %d", line)) || !strings.Contains(e.Message, "checksum") {
+		t.Errorf("got %v, want line %d refused", err, line)
+	}
+}
+
+func TestStreamNamesADamagedMessage(t *testing.T) {
+	t.Parallel()
+	w, list := newDamaged(t, wounds["its time"])
+	for _, e := range follow(t, w.Hub, as("ned"), 0, w.lastEvent()) {
+		if _, err := e.At.MarshalJSON(); err != nil {
+			t.Errorf("event %d cannot be sent: %v", e.Num, err)
+		}
+	}
+	found, _, err := w.Messages(ctx, as("ned"), []string{list[1].ID})
+	w.ok(err)
+	names(t, "the stream", found[0], list[1])
+}
+
+func TestDeepCheckListsEveryDamagedRowAndGoesOn(t *testing.T) {
+	t.Parallel()
+	w, list := newDamaged(t, wounds["its artifacts"])
+	w.tamper(fmt.Sprintf(wounds["its priority"], list[0].Seq))
+	w.tamper(fmt.Sprintf("UPDATE deliveries SET pair_seq = pair_seq + 7 WHERE message = %d", list[2].Seq))
+	report, err := w.db.CheckDeep(ctx, nil)
+	w.ok(err)
+	all := strings.Join(report.Problems, "\n")
+	for _, words := range []string{
+		fmt.Sprintf("message %d (%s): ", list[0].Seq, list[0].ID), fmt.Sprintf("message %d (%s): ", list[1].Seq, list[1].ID),
+		fmt.Sprintf("a delivery of message %d (%s): ", list[2].Seq, list[2].ID),
+	} {
+		if !strings.Contains(all, words) {
+			t.Errorf("%q is not in:\n%s", words, all)
+		}
+	}
+}
+
+func TestDamagedArtifactIsNeverServedWhole(t *testing.T) {
+	t.Parallel()
+	small, large := strings.Repeat("a", 1000), strings.Repeat("0123456789", 40_000)
+	for name, c := range map[string]struct {
+		body  string
+		spoil func(string) []byte
+		words string
+	}{
+		"small":           {small, flipped, "does not match its digest"},
+		"large":           {large, flipped, "does not match its digest"},
+		"small truncated": {small, cutShort, "bytes, not 1000"},
+		"large truncated": {large, cutShort, "bytes, not 400000"},
+		"missing":         {small, func(string) []byte { return nil }, "its body is missing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			w.add("arya")
+			a := w.put("arya", c.body)
+			w.spoil(a.SHA256, c.spoil(c.body))
+			body, _, err := w.OpenArtifact(ctx, as("arya"), a.SHA256)
+			var got []byte
+			if err == nil {
+				if len(c.body) <= 256<<10 {
+					t.Error("a small body is verified while it is sent")
+				}
+				got, err = io.ReadAll(body)
+				err = errors.Join(err, body.Close())
+			}
+			if e := parley.AsError(err); e == nil || e.Code != parley.Internal || !strings.Contains(e.Message, a.SHA256) || !strings.Contains(e.Message, c.words) {
+				t.Errorf("got %v", err)
+			}
+			if len(got) >= len(c.body) {
+				t.Error("all of it was served")
+			}
+			if alert := w.damageAlert(); !strings.Contains(alert.Message, a.SHA256) {
+				t.Errorf("alert: %+v", alert)
+			}
+		})
+	}
+}
+
+func flipped(body string) []byte {
+	raw := []byte(body)
+	raw[len(raw)/2] ^= 1
+	return raw
+}
+
+func cutShort(body string) []byte { return bytes.Clone([]byte(body)[:len(body)-1]) }
