@@ -13,7 +13,7 @@ import (
 
 // What a hub puts into its home.
 var contents = []string{
-	"run", "config.yaml", "store", "node", "agents", "log", "audit.head", "parley.db", "artifacts", "backups", "parley.lock", "parley.mark",
+	"run", "config.yaml", "store", "node", "agents", "log", "audit.head", "parley.db", "artifacts", "backups", "parley.lock", "parley.mark", "parley.head",
 	"parley.unchecked", "parley.sock",
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 
@@ -101,29 +102,38 @@ func (s log) collect(query string, args ...any) ([]parley.Event, error) {
 		if err := r.Scan(&e.Num, &at, &kind, &conv, &who[0], &who[1], &message, &data); err != nil {
 			return err
 		}
-		var err error
-		if e.Conversation, err = uuidText(conv); err != nil {
-			return err
-		}
-		if e.Message, err = uuidText(message); err != nil {
-			return err
-		}
 		e.At, e.Kind = fromMillis(at), parley.EventKind(kind)
 		if data.Valid {
 			e.Data = json.RawMessage(data.String)
 		}
+		s.readable(&e, conv, message)
 		list, agents = append(list, e), append(agents, who)
 		return nil
 	})
 	for i := range list {
 		if err == nil && agents[i][0].Valid {
 			list[i].Agent, err = s.agentID(agents[i][0].Int64)
+			err = ignoreMissing(err)
 		}
 		if err == nil && agents[i][1].Valid {
 			list[i].By, err = s.agentID(agents[i][1].Int64)
+			err = ignoreMissing(err)
 		}
 	}
 	return list, err
+}
+
+// readable fills in what an event refers to. What cannot be read of a damaged row is left out, so that the log goes on
+// behind it.
+func (s log) readable(e *parley.Event, conv, message []byte) {
+	var errs [2]error
+	e.Conversation, errs[0] = uuidText(conv)
+	e.Message, errs[1] = uuidText(message)
+	if errors.Join(errs[:]...) == nil && (e.Data == nil || json.Valid(e.Data)) {
+		return
+	}
+	e.Conversation, e.Message, e.Data = "", "", nil
+	s.damages.add(parley.Damage{What: "event", Seq: e.Num, Why: "its row cannot be read"})
 }
 
 func (s log) Bounds() (oldest, newest int64, err error) {

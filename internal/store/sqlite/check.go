@@ -51,7 +51,7 @@ func checkFile(path string, mark *mark) (unclean bool, err error) {
 		return false, damagedf(path, "it is missing or empty, but its write-ahead log is there")
 	case mark.last > 0:
 		return false, damagedf(path, "it is missing or empty, but %d changes were acknowledged; to begin anew, delete %s",
-			mark.last, mark.file.Name())
+			mark.last, mark.names())
 	default:
 		return unclean, nil
 	}

@@ -193,7 +193,7 @@ func TestLostWriteAheadLogIsNamed(t *testing.T) {
 			lose(t, home)
 			for range 2 { // asking again changes nothing
 				refuses(t, home, "is damaged", "but 10 was acknowledged", filepath.Join(home, "parley.db-wal")+" is missing or cut",
-					"delete "+filepath.Join(home, "parley.mark"))
+					"delete "+filepath.Join(home, "parley.mark")+" and "+filepath.Join(home, "parley.head"))
 			}
 			// Putting it back, as the sentence says, brings everything back.
 			if err := os.WriteFile(filepath.Join(home, "parley.db-wal"), wal, 0o600); err != nil {
@@ -210,13 +210,26 @@ func TestLostWriteAheadLogIsNamed(t *testing.T) {
 
 func TestWithoutItsMarkAShortenedDatabaseGoesOn(t *testing.T) {
 	home, _ := crashed(t)
-	for _, name := range []string{"parley.db-wal", "parley.mark"} {
+	for _, name := range []string{"parley.db-wal", "parley.mark", "parley.head"} {
 		if err := os.Remove(filepath.Join(home, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	db := opened(t, home)
 	holds(t, db, written(t, db, 1))
+}
+
+// The head is kept in two places: losing one of them with the write-ahead log is noticed.
+func TestLogAndOneMarkDeletedTogetherAreNamed(t *testing.T) {
+	for _, lost := range markNames {
+		home, _ := crashed(t)
+		for _, name := range []string{"parley.db-wal", lost} {
+			if err := os.Remove(filepath.Join(home, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		refuses(t, home, "is damaged", "but 10 was acknowledged")
+	}
 }
 
 func TestMarkFollowsEachCommit(t *testing.T) {
@@ -237,8 +250,8 @@ func TestMarkFollowsEachCommit(t *testing.T) {
 func TestTornMarkSaysNothing(t *testing.T) {
 	for _, text := range []string{"", "\x00\x00\x00\x00", "garbage", "0000000000000"} {
 		home, ids := filled(t)
-		if err := os.WriteFile(filepath.Join(home, "parley.mark"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
+		for _, name := range markNames {
+			writeFile(t, filepath.Join(home, name), []byte(text))
 		}
 		db := opened(t, home)
 		holds(t, db, ids)
@@ -316,7 +329,7 @@ func TestCutLogIsLeftAsItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"parley.db", "parley.db-wal", "parley.mark"} {
+	for _, name := range []string{"parley.db", "parley.db-wal", "parley.mark", "parley.head"} {
 		if !bytes.Equal(before[name], after[name]) {
 			t.Errorf("%s was changed", name)
 		}

@@ -209,7 +209,7 @@ func damaged(path string, cause error) error {
 }
 
 func restorable(e *parley.Error) *parley.Error {
-	return e.Suggest("stop the hub, move parley.db, parley.db-wal, parley.db-shm, parley.mark and parley.unchecked aside together, and restore the newest backup as parley.db")
+	return e.Suggest("stop the hub, move parley.db, parley.db-wal, parley.db-shm, parley.mark, parley.head and parley.unchecked aside together, and restore the newest backup as parley.db")
 }
 
 func damagedf(path, format string, args ...any) error {

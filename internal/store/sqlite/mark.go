@@ -5,33 +5,45 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
 
+// markNames are the files of a mark, both in the home.
+var markNames = [...]string{"parley.mark", "parley.head"}
+
 // mark keeps the number of the newest committed message or event outside the database. It is written after
 // each commit and not synced, so it never runs ahead of the database; a database that is behind
-// its mark has lost what was acknowledged.
+// its mark has lost what was acknowledged. There are two copies, so that whoever loses the write-ahead log and one of them
+// is still told.
 type mark struct {
-	file *os.File
-	last int64
+	files [len(markNames)]*os.File
+	last  int64
 }
 
-func openMark(path string) (*mark, error) {
-	raw, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+func openMark(home string) (m *mark, err error) {
+	m = &mark{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, m.close())
+		}
+	}()
+	for i, name := range markNames {
+		path := filepath.Join(home, name)
+		raw, err := os.ReadFile(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		// A copy that power loss left empty or torn says nothing.
+		if last, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64); err == nil {
+			m.last = max(m.last, last)
+		}
+		if m.files[i], err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600); err != nil {
+			return nil, err
+		}
 	}
-	// A mark that power loss left empty or torn says nothing.
-	last, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64)
-	if err != nil {
-		last = 0
-	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	return &mark{file, last}, nil
+	return m, nil
 }
 
 func (m *mark) check(path string, newest int64) error {
@@ -39,15 +51,29 @@ func (m *mark) check(path string, newest int64) error {
 		return nil
 	}
 	return damagedf(path, "its newest change is %d, but %d was acknowledged: the write-ahead log %s-wal is missing or cut; "+
-		"put it back, or, to go on without what is lost, delete %s", newest, m.last, path, m.file.Name())
+		"put it back, or, to go on without what is lost, delete %s", newest, m.last, path, m.names())
 }
+
+// names are the files of the mark, for whoever is told to delete them.
+func (m *mark) names() string { return m.files[0].Name() + " and " + m.files[1].Name() }
 
 // write is best effort: a mark that could not be written is only older than it could be.
 func (m *mark) write(seq int64) {
-	if seq > m.last {
-		m.last = seq
-		_, _ = m.file.WriteAt(fmt.Appendf(nil, "%020d\n", seq), 0)
+	if seq <= m.last {
+		return
+	}
+	m.last = seq
+	line := fmt.Appendf(nil, "%020d\n", seq)
+	for _, file := range m.files {
+		_, _ = file.WriteAt(line, 0)
 	}
 }
 
-func (m *mark) close() error { return m.file.Close() }
+func (m *mark) close() (err error) {
+	for _, file := range m.files {
+		if file != nil {
+			err = errors.Join(err, file.Close())
+		}
+	}
+	return err
+}

@@ -94,7 +94,7 @@ func makeHome(home string) error {
 
 func openHeld(ctx context.Context, home string, held *lock) (_ *DB, err error) {
 	path := filepath.Join(home, databaseName)
-	mark, err := openMark(filepath.Join(home, "parley.mark"))
+	mark, err := openMark(home)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func TestFreshHome(t *testing.T) {
 	db := opened(t, home)
 	written(t, db, 1)
 	mode(t, home, 0o700)
-	for _, name := range []string{"parley.db", "parley.db-wal", "parley.lock", "parley.mark"} {
+	for _, name := range []string{"parley.db", "parley.db-wal", "parley.lock", "parley.mark", "parley.head"} {
 		mode(t, filepath.Join(home, name), 0o600)
 	}
 	if _, err := os.Stat(filepath.Join(home, "backups")); !errors.Is(err, os.ErrNotExist) {
@@ -65,7 +65,7 @@ func TestCloseLeavesEverythingInOneFile(t *testing.T) {
 	for _, file := range files {
 		names = append(names, file.Name())
 	}
-	if want := []string{"parley.db", "parley.lock", "parley.mark"}; !slices.Equal(names, want) {
+	if want := []string{"parley.db", "parley.head", "parley.lock", "parley.mark"}; !slices.Equal(names, want) {
 		t.Errorf("it left %v, want %v", names, want)
 	}
 	if holder, err := os.ReadFile(filepath.Join(home, "parley.lock")); err != nil || len(holder) > 0 {

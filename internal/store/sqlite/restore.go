@@ -53,7 +53,7 @@ func restoreHeld(ctx context.Context, from, home string, m store.Manifest) error
 		return err
 	}
 	// The mark and the result of a check are of the database that was here before.
-	if err := removeAll(filepath.Join(home, "parley.mark"), filepath.Join(home, "parley.unchecked"), target+"-shm"); err != nil {
+	if err := removeAll(filepath.Join(home, "parley.mark"), filepath.Join(home, "parley.head"), filepath.Join(home, "parley.unchecked"), target+"-shm"); err != nil {
 		return err
 	}
 	return errors.Join(os.Rename(restoring, target), store.SyncPath(home))
@@ -61,7 +61,7 @@ func restoreHeld(ctx context.Context, from, home string, m store.Manifest) error
 
 // Stored says whether a home has a database, or what is left of one.
 func Stored(home string) (bool, error) {
-	for _, name := range []string{databaseName, databaseName + "-wal", "parley.mark"} {
+	for _, name := range []string{databaseName, databaseName + "-wal", "parley.mark", "parley.head"} {
 		if found, err := exists(filepath.Join(home, name)); found || err != nil {
 			return found, err
 		}
