@@ -7,6 +7,7 @@ FUZZTIME ?= 30s
 ATTACK ?= 10m
 ROUNDS ?= 2000
 CHECKS ?= 1000
+DAMAGE_TABLE ?= $(or $(TMPDIR),/tmp)/parley-damage.txt
 ONLY ?=
 # SQLite runs in the process of the tests, and ten times slower with the race detector: only make soak has both. Crash tests
 # and whole-program scripts are about other processes.
@@ -52,8 +53,9 @@ fuzz: ## Run each fuzz target for FUZZTIME (30s, or 20000x inputs)
 	PARLEY_ATTACK=$(ATTACK) $(GO) test -count=1 -timeout 0 -run Attack -v ./internal/crashtest
 	scripts/fuzz $(FUZZTIME)
 
-soak: setup ## Run the long campaigns: ROUNDS crashes (2000), 10,000 messages to agents that run, 5,000 trees of asks and tasks, 1,000 files each way through trees that are bridged, attacks with one token for ATTACK (10m), CHECKS histories a property (1000), each fuzz target for FUZZTIME
+soak: setup ## Run the long campaigns: ROUNDS crashes (2000), 500 damaged homes (outcomes in DAMAGE_TABLE), 10,000 messages to agents that run, 5,000 trees of asks and tasks, 1,000 files each way through trees that are bridged, attacks with one token for ATTACK (10m), CHECKS histories a property (1000), each fuzz target for FUZZTIME
 	PARLEY_CRASH_ROUNDS=$(ROUNDS) $(GO) test -count=1 -timeout 0 -run 'Crash|NobodyWaits' -v ./internal/crashtest
+	PARLEY_DAMAGE_CASES=500 PARLEY_DAMAGE_TABLE=$(DAMAGE_TABLE) $(GO) test -count=1 -timeout 0 -run Damage -v ./internal/crashtest
 	$(WITH_POSTGRES) env CGO_ENABLED=1 PARLEY_STORES=SQLite,PostgreSQL $(GO) test -race -count=1 -timeout 0 ./internal/hub ./internal/store/... -rapid.checks=$(CHECKS)
 	CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 0 ./internal/httpapi ./testscript
 	PARLEY_ATTACK=$(ATTACK) $(GO) test -count=1 -timeout 0 -run Attack -v ./internal/crashtest

@@ -1,0 +1,163 @@
+package crashtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/store/sqlite"
+)
+
+// sample is a home before it is damaged: its files, and what is stored in it.
+type sample struct {
+	files     map[string][]byte
+	messages  map[string]parley.Message
+	artifacts map[string][]byte
+	places    []string
+	seq       int64 // the newest
+}
+
+var readers = []string{"arya", "ned", parley.Owner}
+
+// samples makes two homes with the same kind of content: one whose hub was closed, and one whose hub was killed.
+func samples(t *testing.T) map[string]sample {
+	t.Helper()
+	home := t.TempDir()
+	db, err := sqlite.Open(t.Context(), home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := hub.New(t.Context(), db, hub.Config{Log: slog.New(slog.DiscardHandler), Rate: hub.Rate{PerSecond: -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Start(t.Context())
+	s := sample{messages: map[string]parley.Message{}, artifacts: map[string][]byte{}}
+	if err := errors.Join(s.fill(t.Context(), h), s.remember(t.Context(), db)); err != nil {
+		t.Fatal(err)
+	}
+	crashed, closed := s, s
+	crashed.files = filesOf(t, home)
+	h.Stop()
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	closed.files = filesOf(t, home)
+	return map[string]sample{"killed": crashed, "closed": closed}
+}
+
+// fill posts messages of all sizes, some with artifacts, to two agents and a channel. Half of what the agents got is taken.
+func (s *sample) fill(ctx context.Context, h *hub.Hub) error {
+	user := hub.Caller{Agent: parley.Owner, Source: "test"}
+	for _, id := range readers[:2] {
+		if _, err := h.AddAgent(ctx, user, parley.NewAgent{ID: id}); err != nil {
+			return err
+		}
+	}
+	if _, err := h.CreateConversation(ctx, user, parley.NewConversation{Name: "hall", With: readers[:2]}); err != nil {
+		return err
+	}
+	for i := range 60 {
+		if err := s.post(ctx, h, i); err != nil {
+			return err
+		}
+	}
+	for _, id := range readers[:2] {
+		if _, err := h.Take(ctx, hub.Caller{Agent: id, Source: "test"}, parley.Take{Limit: 10, AtMostOnce: true}); err != nil {
+			return err
+		}
+	}
+	_, err := h.Search(ctx, user, parley.SearchRequest{Query: "words"}) // which waits for the index
+	return err
+}
+
+func (s *sample) post(ctx context.Context, h *hub.Hub, i int) error {
+	from, to := readers[i%3], readers[(i+1)%3]
+	caller := hub.Caller{Agent: from, Source: "test"}
+	d := parley.Draft{
+		To: to, Content: parley.Content{Text: fmt.Sprintf("words %d %s", i, strings.Repeat("and more ", i*i))},
+		IdempotencyKey: fmt.Sprintf("key-%d", i),
+	}
+	if d.Conversation = "hall"; i%2 == 0 {
+		d.Conversation, d.Direct = "", []string{to}
+	}
+	if i%10 == 0 {
+		body := bytes.Repeat(fmt.Appendf(nil, "body %d ", i), 1+i*i*10)
+		a, err := h.PutArtifact(ctx, caller, bytes.NewReader(body))
+		if err != nil {
+			return err
+		}
+		s.artifacts[a.SHA256] = body
+		d.Content.Artifacts = []parley.Artifact{a}
+	}
+	_, err := h.Post(ctx, caller, d)
+	return err
+}
+
+// remember reads everything that is stored, while it is whole.
+func (s *sample) remember(ctx context.Context, db parley.Store) error {
+	return db.View(ctx, func(tx parley.Tx) error {
+		places, err := tx.Conversations().Scan("", 1000)
+		for _, c := range places {
+			s.places = append(s.places, c.ID)
+		}
+		if err != nil {
+			return err
+		}
+		list, err := tx.Messages().Scan(0, 1000)
+		for _, m := range list {
+			s.messages[m.ID], s.seq = m, max(s.seq, m.Seq)
+		}
+		return err
+	})
+}
+
+func filesOf(t *testing.T, home string) map[string][]byte {
+	t.Helper()
+	found := map[string][]byte{}
+	err := filepath.WalkDir(home, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || strings.HasSuffix(path, "-shm") || strings.HasSuffix(path, ".lock") {
+			return err
+		}
+		name, err := filepath.Rel(home, path)
+		if err != nil {
+			return err
+		}
+		found[name], err = os.ReadFile(path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// write makes a home of files, but for those that are nil.
+func write(t *testing.T, files map[string][]byte) string {
+	t.Helper()
+	home := t.TempDir()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if files[name] == nil {
+			continue
+		}
+		path := filepath.Join(home, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, files[name], 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return home
+}
