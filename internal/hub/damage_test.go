@@ -336,3 +336,22 @@ func flipped(body string) []byte {
 }
 
 func cutShort(body string) []byte { return bytes.Clone([]byte(body)[:len(body)-1]) }
+
+func TestDamagedIdempotencyKeyServesNoOtherMessage(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	keyed := parley.Draft{Direct: []string{"ned"}, Content: text("keyed"), IdempotencyKey: "one"}
+	w.post("arya", keyed)
+	w.dm("arya", "ned", "another")
+	w.tamper("UPDATE idempotency SET message = (SELECT id FROM messages WHERE text = 'another')")
+	_, err := w.Post(ctx, as("arya"), keyed)
+	if e := parley.AsError(err); e == nil || e.Code != parley.Internal || !strings.Contains(e.Message, `"one" is damaged`) {
+		t.Errorf("got %v", err)
+	}
+	report, err := w.db.CheckDeep(ctx, nil)
+	w.ok(err)
+	if all := strings.Join(report.Problems, "\n"); !strings.Contains(all, `the idempotency key "one" names message`) {
+		t.Errorf("problems: %s", all)
+	}
+}
