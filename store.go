@@ -87,6 +87,9 @@ type AgentStore interface {
 	List() ([]Agent, error)
 	// Names returns the ids and names of those that are not removed, without the hub itself.
 	Names() ([]string, error)
+	// HasReports says whether the agent with this id is the manager of one that is not removed. Asking again
+	// costs nothing until some agent changes.
+	HasReports(id string) (bool, error)
 	// KeepHealth replaces what an agent says of itself. ErrNotFound if there is no such agent.
 	KeepHealth(id string, h Health) error
 	// Health returns what an agent has said of itself. ErrNotFound if there is none, or it has said nothing.

@@ -76,6 +76,28 @@ func (s agents) Names() ([]string, error) {
 	return names, err
 }
 
+func (s agents) HasReports(id string) (bool, error) {
+	dir, err := s.dir()
+	if err != nil {
+		return false, err
+	}
+	bosses := dir.bosses.Load()
+	if bosses == nil {
+		list, err := s.List()
+		if err != nil {
+			return false, err
+		}
+		bosses = &map[string]bool{}
+		for _, a := range list {
+			if a.RemovedAt == nil && a.Manager != "" {
+				(*bosses)[a.Manager] = true
+			}
+		}
+		dir.bosses.Store(bosses)
+	}
+	return (*bosses)[id], nil
+}
+
 func (s agents) Insert(a parley.Agent) error {
 	version, err := s.agentsVersion()
 	if err != nil {

@@ -232,6 +232,7 @@ type directory struct {
 	version int64
 	byName  sync.Map // folded id, uuid or name → *agentRow
 	byNum   sync.Map // num → *agentRow
+	bosses  atomic.Pointer[map[string]bool]
 }
 
 type agentRow struct {

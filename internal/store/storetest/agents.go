@@ -10,6 +10,7 @@ import (
 
 var agentTests = []test{
 	{"names are those of agents that can be written to", agentNames},
+	{"who has reports is known", agentReports},
 	{"every field comes back", agentFields},
 	{"one is found by id, uuid and name in any spelling", agentSpellings},
 	{"nobody is found by an unknown or empty name", agentUnknown},
@@ -248,6 +249,37 @@ func fullCopy(a parley.Agent) parley.Agent {
 	removed := *a.RemovedAt
 	a.RemovedAt = &removed
 	return a
+}
+
+func agentReports(f *fixture) {
+	f.agents("arya", "gendry", "sansa")
+	check := func(when string, want bool) {
+		f.Helper()
+		has := func(tx parley.Tx) (bool, error) { return tx.Agents().HasReports("arya") }
+		f.same(when, read(f, has), want)
+		f.update(func(tx parley.Tx) error { // as the writer sees it
+			got, err := has(tx)
+			f.same(when+", within an update", got, want)
+			return err
+		})
+	}
+	change := func(id string, edit func(*parley.Agent)) {
+		f.update(func(tx parley.Tx) error {
+			a, err := tx.Agents().Find(id)
+			if err != nil {
+				return err
+			}
+			edit(&a)
+			return tx.Agents().Update(a)
+		})
+	}
+	check("nobody has a manager", false)
+	change("gendry", func(a *parley.Agent) { a.Manager = "sansa" })
+	check("another agent has a report", false)
+	change("gendry", func(a *parley.Agent) { a.Manager = "arya" })
+	check("it has a report", true)
+	change("gendry", func(a *parley.Agent) { a.RemovedAt = &a.CreatedAt })
+	check("its report is removed", false)
 }
 
 func agentNames(f *fixture) {
