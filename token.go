@@ -63,7 +63,9 @@ const (
 	TokenPlain    TokenKind = "token"    // a program's, sent with each call
 	TokenSession  TokenKind = "session"  // a browser's, kept in a cookie
 	TokenLink     TokenKind = "link"     // opens a session, once
-	TokenRun      TokenKind = "run"      // of one run, whose id is its own; gone when that ends
+	TokenRun      TokenKind = "run"      // of one run, whose id is its own, for processes of the run on the hub's socket; gone when the run ends
+	TokenBearer   TokenKind = "bearer"   // of one run likewise, but for whoever has it, over TCP too, and never to decide
+	TokenReply    TokenKind = "reply"    // of one run likewise, for one message that answers what woke the run, and nothing else
 	TokenApproval TokenKind = "approval" // decides one approval, whose id is its label
 )
 
@@ -81,6 +83,9 @@ type Token struct {
 
 	SessionUntil *time.Time `json:"-"` // of a link: when the session it opens must have ended
 }
+
+// OfRun says whether a token is the credential of a run: it has the run's id, and ends with the run.
+func (k TokenKind) OfRun() bool { return k == TokenRun || k == TokenBearer || k == TokenReply }
 
 // Good says whether a token can be used at a moment.
 func (t Token) Good(now time.Time) bool {

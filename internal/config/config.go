@@ -24,6 +24,7 @@ type Config struct {
 	Addr      string
 	Store     string
 	OwnerAuth string
+	Clients   []string // programs that are clients of agents, beside the known ones
 	Hosts     []string
 	PublicURL string // of the hub for browsers; none: its own address
 	NATS      NATS
@@ -126,6 +127,8 @@ type Runs struct {
 	Deadline time.Duration // of one
 	Grace    time.Duration // between asking one to end and killing it
 	Output   int64         // bytes of one that are read
+	Dirs     []string      // where programs may work, each with what is in it
+	Env      []string      // names of variables that agents may be given; * at the end stands for any rest
 }
 
 // Loops says when agents that wake each other are stopped.

@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -42,7 +43,12 @@ func TestDefaultsAreTheHubsOwn(t *testing.T) {
 	if c.Addr != "127.0.0.1:7717" || c.Store != SQLite || c.Rate != (Rate{50, 200}) || c.Retention.Events != 7*day {
 		t.Errorf("defaults are %+v", c)
 	}
-	if c.Runs != (Runs{64, 30 * time.Minute, 10 * time.Second, 8 << 20}) || c.Loops != (Loops{8, 10 * time.Minute, 32}) || c.Ask != (Ask{2 * time.Minute, 16, 3}) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := Runs{64, 30 * time.Minute, 10 * time.Second, 8 << 20, []string{home}, nil}
+	if !reflect.DeepEqual(c.Runs, runs) || c.Loops != (Loops{8, 10 * time.Minute, 32}) || c.Ask != (Ask{2 * time.Minute, 16, 3}) {
 		t.Errorf("defaults of runs are %+v, of loops %+v, of asks %+v", c.Runs, c.Loops, c.Ask)
 	}
 	for _, v := range c.Values() {

@@ -50,6 +50,11 @@ var hubKeys = []Key{
 		read: into(func(c *Config) *string { return &c.OwnerAuth }, oneOf("socket", "token")),
 	},
 	{
+		Name: "clients", Type: "list of names", isList: true,
+		Doc:  "Further programs, beside the clients that there are presets for, whose commands are those of the agent whose session they have open (see [security.md](security.md#agents-on-the-same-machine)).",
+		read: into(func(c *Config) *[]string { return &c.Clients }, programNames),
+	},
+	{
 		Name: "hosts", Type: "list of names", isList: true,
 		Doc:  "Further names under which browsers and programs may reach the hub.",
 		read: into(func(c *Config) *[]string { return &c.Hosts }, hostNames),
@@ -198,6 +203,16 @@ var hubKeys = []Key{
 		Name: "runs.output", Type: "size", Default: "8MiB",
 		Doc:  "The most that one run may write.",
 		read: into(func(c *Config) *int64 { return &c.Runs.Output }, sizeWithin[int64](64<<10, 1<<30)),
+	},
+	{
+		Name: "runs.dirs", Type: "list of directories", Default: "~", isList: true,
+		Doc:  "Where programs of agents may work (`runtime_config.dir`): in these directories and all that is in them, but never in the hub's home or in a directory that holds it. `~` is the home directory of the hub's user.",
+		read: into(func(c *Config) *[]string { return &c.Runs.Dirs }, directories),
+	},
+	{
+		Name: "runs.env", Type: "list of variables", isList: true,
+		Doc:  "Which variables of the hub's environment agents may be given by their `runtime_config.env`, beside those that a runtime passes on to its own program. `AWS_*` stands for all that begin so.",
+		read: into(func(c *Config) *[]string { return &c.Runs.Env }, variables),
 	},
 	{
 		Name: "loops.exchanges", Type: "number", Default: "8",

@@ -138,6 +138,9 @@ func (a *attempt) verdict(state *os.ProcessState) error {
 	if detail == "" {
 		detail = hide(a.tail, a.secrets)
 	}
+	if reason, wrong := launchFailure(exit, a.tail); wrong {
+		return noStart(a.preset.Argv[0], reason)
+	}
 	if cause, known := a.preset.cause(a.transcript.status, a.words(), exit); known {
 		return failed(cause, detail)
 	}

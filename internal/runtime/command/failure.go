@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -93,6 +94,18 @@ func clip(text string) string {
 		text = strings.ToValidUTF8("…"+text[len(text)-longestDetail:], "")
 	}
 	return text
+}
+
+// What Options.Launch says where it cannot become the program, and its exit code then.
+const (
+	launchFailed = "the program cannot be started: "
+	launchExit   = 127
+)
+
+// launchFailure is why a program was not started at all.
+func launchFailure(exit int, said string) (error, bool) {
+	reason, found := strings.CutPrefix(strings.TrimSpace(said), launchFailed)
+	return errors.New(reason), found && exit == launchExit
 }
 
 func noStart(program string, err error) *parley.RunError {

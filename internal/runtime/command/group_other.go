@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-func ownGroup() *syscall.SysProcAttr { return nil }
+func ownSession() *syscall.SysProcAttr { return nil }
 
 func termGroup(pid int) { killGroup(pid) }
 

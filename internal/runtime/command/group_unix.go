@@ -4,7 +4,9 @@ package command
 
 import "syscall"
 
-func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+// ownSession makes a program the leader of a session, and of a group in it. What is in another session can never join
+// the hub's group.
+func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 func termGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGTERM) }
 

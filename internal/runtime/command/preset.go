@@ -15,11 +15,23 @@ type Preset struct {
 	Env  map[string]string `yaml:"env"`  // variables that are set
 	Pass []string          `yaml:"pass"` // variables of the hub's own environment that are passed on
 
+	RunToken RunToken `yaml:"run_token"` // how its processes prove to the hub whose they are
+
 	Install string        `yaml:"install"` // what to do where the program is missing
 	Exits   map[int]Cause `yaml:"exits"`   // what exit codes mean
 	Says    []Says        `yaml:"says"`    // what words mean, in an error or on stderr; the first that fits counts
 	Lost    string        `yaml:"lost"`    // a pattern of how it says that the session to resume is not there
 }
+
+// RunToken says where the token of a run is good.
+type RunToken string
+
+// The ways: for processes of the run on the hub's socket, which is the default, or for whoever has the token, over TCP
+// too.
+const (
+	tokenSocket RunToken = "socket"
+	tokenBearer RunToken = "bearer"
+)
 
 // Format is a way to read what a program writes.
 type Format string

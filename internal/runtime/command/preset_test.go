@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -140,10 +141,11 @@ func TestAProgramIsFoundAsAShellFindsIt(t *testing.T) {
 
 func TestTheModelIsAnArgumentOfItsOwn(t *testing.T) {
 	b := newBench(t, "claude", play{Act: "answer", Stdout: recording(t, "claude", "answer")}, Options{})
-	b.set(`{"model": "claude-opus-5", "dir": "/"}`)
+	dir := t.TempDir()
+	b.set(fmt.Sprintf(`{"model": "claude-opus-5", "dir": %q}`, dir))
 	mustRun(t, b)
 	given := b.given(t)
-	if at := slices.Index(given.Args, "--model"); at < 0 || given.Args[at+1] != "claude-opus-5" || given.Dir != "/" {
+	if at := slices.Index(given.Args, "--model"); at < 0 || given.Args[at+1] != "claude-opus-5" || given.Dir != dir {
 		t.Errorf("it was given %+v", given)
 	}
 }

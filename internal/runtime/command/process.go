@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// process is a program that runs, the leader of a group of its own.
+// process is a program that runs, the leader of a session of its own.
 type process struct {
 	cmd            *exec.Cmd
 	stdin          io.WriteCloser
@@ -25,8 +25,9 @@ type process struct {
 // start starts the program of an attempt. Its streams are pipes of our own: a child that holds one open must
 // not keep us from seeing that the program has ended.
 func start(a *attempt) (p *process, err error) {
-	cmd := exec.Command(a.path, a.preset.arguments(a.resumed, a.settings.Model, a.file)...)
-	cmd.Dir, cmd.Env, cmd.SysProcAttr = a.dir, a.env, ownGroup()
+	program, arguments := a.options.Launch(a.job.Run.ID, a.path, a.preset.arguments(a.resumed, a.settings.Model, a.file))
+	cmd := exec.Command(program, arguments...)
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = a.dir, a.env, ownSession()
 	p = &process{cmd: cmd, ended: make(chan struct{})}
 	var out, errs *os.File
 	p.stdin, err = cmd.StdinPipe()

@@ -19,6 +19,16 @@ type Options struct {
 	OutputLimit int64         // bytes that a run may write; 8 MiB
 	Bin         string        // where parley is, for programs that want to call it: the end of their PATH
 
+	// Dirs is where programs may work beside directories of their own; nil: anywhere. Home is the hub's, where none may
+	// work but in the directory of its own agent.
+	Dirs []string
+	Home string
+	// Env are the names of variables that agents may be given, beside those that a preset passes on; nil: any. A name that
+	// ends with * stands for all that begin so.
+	Env []string
+
+	// Launch is how to start a program as a process of a run. Without it, the program is started as it is.
+	Launch func(run, path string, args []string) (program string, arguments []string)
 	// Kill ends what runs have left outside of their process groups. Without it, that is not looked for.
 	Kill func(context.Context, []parley.Run) error
 }
@@ -39,6 +49,9 @@ func (o Options) withDefaults() Options {
 	if o.OutputLimit == 0 {
 		o.OutputLimit = defaultOutput
 	}
+	if o.Launch == nil {
+		o.Launch = func(_, path string, args []string) (string, []string) { return path, args }
+	}
 	if o.Kill == nil {
 		o.Kill = func(context.Context, []parley.Run) error { return nil }
 	}
@@ -56,6 +69,14 @@ func New(presets map[string]Preset, o Options) *Runtime { return &Runtime{preset
 
 // Names are the names of the presets, sorted.
 func (r *Runtime) Names() []string { return slices.Sorted(maps.Keys(r.presets)) }
+
+// RunToken is the kind of token that the programs of an agent get, as its runtime in config.yaml says.
+func (r *Runtime) RunToken(a parley.Agent) parley.TokenKind {
+	if r.presets[a.Runtime].RunToken == tokenBearer {
+		return parley.TokenBearer
+	}
+	return parley.TokenRun
+}
 
 // Check says why an agent cannot be run: there is no such preset, its program is missing, or its runtime_config
 // is wrong. E003.
@@ -79,7 +100,7 @@ func (r *Runtime) find(a parley.Agent) (p Preset, path string, s settings, err e
 		return p, "", s, parley.Errorf(parley.BadInput, "the program %s of the runtime %s is not there", p.Argv[0], a.Runtime).
 			Suggest("%s", hint)
 	}
-	s, err = readSettings(p, a)
+	s, err = r.readSettings(p, a)
 	return p, path, s, err
 }
 

@@ -2,8 +2,6 @@ package command
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"time"
 
@@ -50,12 +48,18 @@ func (s settings) limit() (time.Duration, error) {
 // word is what may become an argument: it cannot be taken for a flag.
 var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}$`)
 
-func readSettings(p Preset, a parley.Agent) (s settings, err error) {
+func (r *Runtime) readSettings(p Preset, a parley.Agent) (s settings, err error) {
 	if len(a.RuntimeConfig) > 0 {
 		err = json.Unmarshal(a.RuntimeConfig, &s, json.RejectUnknownMembers(true))
 	}
 	if err == nil {
 		err = s.check(p)
+	}
+	if err == nil && s.Dir != "" {
+		err = r.options.checkDir(s.Dir, a.ID)
+	}
+	if err == nil {
+		err = r.checkEnv(s.Env)
 	}
 	if err != nil {
 		return s, parley.Errorf(parley.BadInput, "the runtime_config of %s cannot be used: %v", a.ID, err).
@@ -73,11 +77,6 @@ func (s settings) check(p Preset) error {
 	}
 	if _, err := s.limit(); err != nil {
 		return err
-	}
-	if s.Dir != "" {
-		if info, err := os.Stat(s.Dir); !filepath.IsAbs(s.Dir) || err != nil || !info.IsDir() {
-			return fmt.Errorf("dir %q is not the absolute path of a directory", s.Dir)
-		}
 	}
 	return checkPassed("env", s.Env)
 }

@@ -23,6 +23,9 @@ func (p Preset) check(name string) error {
 	if parsers[p.Output] == nil {
 		return fmt.Errorf("output %q is not known: use text, claude, codex, gemini, opencode or goose", p.Output)
 	}
+	if !slices.Contains([]RunToken{"", tokenSocket, tokenBearer}, p.RunToken) {
+		return fmt.Errorf("run_token %q is not known: use socket or bearer", p.RunToken)
+	}
 	for _, check := range []func() error{p.checkArgv, p.checkVariables, p.checkCauses} {
 		if err := check(); err != nil {
 			return err
