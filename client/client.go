@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"time"
 	"unicode"
@@ -15,7 +16,7 @@ import (
 // Options say where the hub is and who calls it.
 type Options struct {
 	// Socket is the path of the hub's unix socket, or URL the address of its HTTP door, such as
-	// https://hub.example.org. One of them is needed.
+	// https://hub.example.org. One of them is needed. The URL of a socket is unix:// and its path.
 	Socket string
 	URL    string
 
@@ -46,6 +47,12 @@ func New(o Options) (*Client, error) {
 	if strings.ContainsFunc(o.Token+o.As+o.Source, unicode.IsControl) {
 		return nil, parley.Errorf(parley.BadInput, "a token or a name contains a control character").Suggest("check PARLEY_TOKEN")
 	}
+	if path, found := strings.CutPrefix(o.URL, unixScheme); found && o.Socket == "" {
+		if !filepath.IsAbs(path) {
+			return nil, errAddress(o.URL)
+		}
+		o.Socket, o.URL = path, ""
+	}
 	if o.Socket == "" {
 		if err := checkURL(o.URL); err != nil {
 			return nil, err
@@ -62,10 +69,17 @@ func checkURL(address string) error {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" ||
 		parsed.User != nil || parsed.RawQuery != "" || parsed.Fragment != "" {
-		return parley.Errorf(parley.BadInput, "%q is not the address of a hub", address).
-			Suggest("write it like http://127.0.0.1:7717")
+		return errAddress(address)
 	}
 	return nil
+}
+
+// unixScheme begins the URL of a socket, whose path follows as it is.
+const unixScheme = "unix://"
+
+func errAddress(address string) error {
+	return parley.Errorf(parley.BadInput, "%q is not the address of a hub", address).
+		Suggest("write it like http://127.0.0.1:7717, or unix:///home/me/.parley/parley.sock")
 }
 
 const (

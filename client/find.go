@@ -9,7 +9,7 @@ import (
 )
 
 // Find returns how to reach a hub: the one whose home this is, at its socket. Without a home it is the one at
-// PARLEY_URL, or else the one of PARLEY_HOME, or of .parley in the user's directory. PARLEY_TOKEN is the
+// PARLEY_URL (http://…, https://…, or unix:// with the path of a socket), or else the one of PARLEY_HOME, or of .parley in the user's directory. PARLEY_TOKEN is the
 // credential for each, and TRACEPARENT the trace that what is posted belongs to. Whether the hub runs is not looked at.
 func Find(home string) (Options, error) {
 	options := Options{Home: home, Token: os.Getenv("PARLEY_TOKEN"), TraceParent: os.Getenv("TRACEPARENT")}
