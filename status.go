@@ -19,6 +19,10 @@ type HubStatus struct {
 	DiskFree  int64   `json:"disk_free,omitempty"` // bytes, where they can be known
 	DiskTotal int64   `json:"disk_total,omitempty"`
 	Alerts    []Alert `json:"alerts"`
+
+	// UnknownClients are agents with a session on the hub's machine whose client was not recognised: what that client starts
+	// is not known to be the agent's. For owners.
+	UnknownClients []string `json:"unknown_clients,omitempty"`
 }
 
 // Totals are how much a hub holds. In a hub with very many conversations they are those of a moment ago.

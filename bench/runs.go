@@ -160,7 +160,7 @@ func newCompany(ctx context.Context, open opener, agents int) (*company, error) 
 	}
 	scripts := script.New()
 	runs := dispatch.New(h, dispatch.Options{
-		Node: "bench", Processes: peer.NewRegistry(), Log: slog.New(slog.DiscardHandler),
+		Node: "bench", Processes: peer.NewRegistry("bench"), Log: slog.New(slog.DiscardHandler),
 		Runtime: func(parley.Agent) (parley.Runtime, error) { return scripts, nil },
 		Prompt:  prompt.Build,
 		Dir:     func(string) string { return "" },

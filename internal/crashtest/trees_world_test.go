@@ -122,7 +122,7 @@ func (m mortal) Update(ctx context.Context, fn func(parley.Tx) error) error {
 // nobodies are the processes of runs that have none.
 type nobodies struct{}
 
-func (nobodies) Add(int, string) func()                   { return func() {} }
+func (nobodies) Add(int, string, string) func()           { return func() {} }
 func (nobodies) Started(int) (int64, error)               { return 0, nil }
 func (nobodies) Kill(context.Context, []parley.Run) error { return nil }
 

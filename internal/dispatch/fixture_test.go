@@ -126,7 +126,7 @@ func (h *fakeHub) NextRun(_ context.Context, agent string, o hub.RunOptions) (*h
 	}
 	h.live[run.ID] = true
 	return &hub.Assignment{
-		Run: run, Agent: a, Token: "secret of " + run.ID,
+		Run: run, Agent: a, Token: "secret of " + run.ID, Kind: parley.TokenRun,
 		Messages: []parley.Message{{Content: parley.Content{Text: work[0]}}},
 	}, nil
 }
@@ -203,7 +203,7 @@ func (h *fakeHub) RecoverRun(_ context.Context, run string) error {
 // fakeProcesses notes what is said of processes among what the hub is told.
 type fakeProcesses struct{ hub *fakeHub }
 
-func (p fakeProcesses) Add(pid int, agent string) (remove func()) {
+func (p fakeProcesses) Add(pid int, agent, _ string) (remove func()) {
 	p.hub.tell("process %d is %s", pid, agent)
 	return func() { p.hub.tell("process %d is nobody", pid) }
 }

@@ -76,7 +76,7 @@ func (l *live) perform(ctx context.Context) (result parley.Result, err error) {
 func (l *live) job() parley.Job {
 	return parley.Job{
 		Run: l.Run, Agent: l.Agent, Triggers: l.Messages, Token: l.Token,
-		URL: l.options.URL, Dir: l.options.Dir(l.Agent.ID),
+		URL: l.options.URL(l.Kind), Dir: l.options.Dir(l.Agent.ID),
 		Workspace: l.hub.At(l.Caller()),
 		Begin:     l.begin,
 		Say:       func(text string) { l.hub.RunSays(l.Run.ID, l.hide(text)) },
@@ -111,7 +111,7 @@ func (l *live) hide(text string) string {
 func (l *live) begin(ctx context.Context, p parley.Process) (err error) {
 	if p.PID != 0 {
 		l.unregister() // one that it began with before: its number may be another's by now
-		l.unregister = l.options.Processes.Add(p.PID, l.Agent.ID)
+		l.unregister = l.options.Processes.Add(p.PID, l.Agent.ID, l.Run.ID)
 		if p.Started, err = l.options.Processes.Started(p.PID); err != nil {
 			return noStart(fmt.Errorf("its process has ended at once: %w", err))
 		}

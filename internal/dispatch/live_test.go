@@ -21,12 +21,12 @@ func TestARunIsGivenWhatItNeeds(t *testing.T) {
 			job.Log([]byte("far"))
 			return parley.Result{Text: fmt.Sprint(job.Prompt, job.Dir, job.URL, len(job.Token), job.Triggers[0].Content.Text, job.Tools)}, err
 		}})
-		o.URL = "http://hub"
+		o.URL = func(k parley.TokenKind) string { return "hub of a " + string(k) }
 		begin(t, h, o)
 		h.post("arya", "hello")
 		synctest.Wait()
 		h.wantTold(t, "process 42 is arya", "run-1 begun with 42", `run-1 said "so"`, `run-1 wrote "far"`, "process 42 is nobody",
-			`run-1 says "{[{agents/arya }] [{reply }] false run-1}agents/aryahttp://hub15hello[{reply }]"`)
+			`run-1 says "{[{agents/arya }] [{reply }] false run-1}agents/aryahub of a run15hello[{reply }]"`)
 	})
 }
 

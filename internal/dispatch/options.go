@@ -15,7 +15,9 @@ type Options struct {
 	Total    int           // runs at the same time, of all agents; default 64
 	Deadline time.Duration // how long a run may last, unless its agent says otherwise; default 30 minutes
 	Grace    time.Duration // what runs get to end by themselves at a stop; default 10 s, negative: nothing
-	URL      string        // where runs reach the hub
+
+	// URL is where a run reaches the hub with a token of this kind.
+	URL func(parley.TokenKind) string
 
 	// Runtime is what runs an agent. E003, with what there is, if nothing does.
 	Runtime func(parley.Agent) (parley.Runtime, error)
@@ -32,8 +34,8 @@ type Options struct {
 
 // Processes are those of this machine, as far as runs have started them.
 type Processes interface {
-	// Add says that a process, and all that descends from it, speaks for an agent until it is removed.
-	Add(pid int, agent string) (remove func())
+	// Add says that a process, and all that descends from it, speaks for an agent's run until it is removed.
+	Add(pid int, agent, run string) (remove func())
 	// Started tells a process from a later one with the same number.
 	Started(pid int) (int64, error)
 	// Kill ends what runs have left behind, and returns when nothing of it goes on.
@@ -48,6 +50,11 @@ type timed interface {
 	Deadline(parley.Agent) time.Duration
 }
 
+// credentialed is a runtime whose runs call the hub from outside of its process, and need a token for that.
+type credentialed interface {
+	RunToken(parley.Agent) parley.TokenKind
+}
+
 // plan is what is known of the runs of an agent before they start.
 func (o Options) plan(a parley.Agent) hub.RunPlan {
 	plan := hub.RunPlan{Deadline: o.Deadline}
@@ -57,6 +64,9 @@ func (o Options) plan(a parley.Agent) hub.RunPlan {
 	}
 	if says, ok := runtime.(timed); ok && says.Deadline(a) > 0 {
 		plan.Deadline = says.Deadline(a)
+	}
+	if needs, ok := runtime.(credentialed); ok {
+		plan.Token = needs.RunToken(a)
 	}
 	plan.Instant = isInstant(runtime)
 	return plan
@@ -82,6 +92,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Grace == 0 {
 		o.Grace = defaultGrace
+	}
+	if o.URL == nil {
+		o.URL = func(parley.TokenKind) string { return "" }
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()

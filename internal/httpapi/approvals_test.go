@@ -74,7 +74,9 @@ func TestNobodyDecidesItsOwnCall(t *testing.T) {
 	decide.as = "arya"
 	w.refuses(t, "the agent's token", decide, 403, parley.NotPermitted)
 	decide.as, decide.header = "", in("Authorization", "Bearer "+run.Token)
+	*w.peer = peer{agent: "arya", run: run.Run.ID, local: true}
 	w.refuses(t, "its run's token", decide, 403, parley.NotPermitted)
+	*w.peer = peer{}
 	decide.as, decide.header = "hound", nil
 	w.refuses(t, "somebody else", decide, 404, parley.BadInput)
 	w.tokens["reader"] = w.token("rickon", parley.ScopeRead, parley.ScopeSend)

@@ -62,36 +62,37 @@ func (a *api) checkUse(r *http.Request, op Operation, c call) error {
 // socket.
 func (a *api) identify(r *http.Request) (call, error) {
 	c := call{api: a}
-	agent, local, err := a.options.Peer(r.Context())
-	c.local = local
+	at, err := a.options.Peer(r.Context())
+	c.local = at.Socket
 	if secret, given, wrong := bearer(r); wrong != nil {
 		return c, wrong
 	} else if given {
-		c.caller, err = a.holder(r, secret, "api", parley.TokenPlain, parley.TokenRun)
+		c.caller, err = a.holder(r, secret, at, "api", parley.TokenPlain, parley.TokenRun, parley.TokenBearer, parley.TokenReply)
 		return c, err
 	}
-	if cookies := r.CookiesNamed(sessionCookie); len(cookies) > 0 && !local {
+	if cookies := r.CookiesNamed(sessionCookie); len(cookies) > 0 && !c.local {
 		if len(cookies) > 1 { // a page on another port can add one, but not take one away
 			return c, unauthenticated("the request comes with two sessions")
 		}
 		c.session = cookies[0].Value
-		c.caller, err = a.holder(r, c.session, "web", parley.TokenSession)
+		c.caller, err = a.holder(r, c.session, at, "web", parley.TokenSession)
 		return c, err
 	}
 	switch {
 	case err != nil:
 		return c, err
-	case !local:
+	case !c.local:
 		return c, unauthenticated("the request does not say who calls")
 	}
-	c.caller = hub.Caller{Agent: agent, Source: source(r, "api"), Scopes: peerScopes(agent)}
-	return c, nil
+	c.caller, err = a.hub.Local(r.Context(), at)
+	c.caller.Source = source(r, "api")
+	return c, err
 }
 
 // holder is whose secret it is. The secret of a session is good for its cookie alone, where more is asked
 // than the secret.
-func (a *api) holder(r *http.Request, secret, door string, kinds ...parley.TokenKind) (hub.Caller, error) {
-	caller, err := a.hub.Identify(r.Context(), secret)
+func (a *api) holder(r *http.Request, secret string, at hub.Place, door string, kinds ...parley.TokenKind) (hub.Caller, error) {
+	caller, err := a.hub.IdentifyAt(r.Context(), secret, at)
 	if err == nil && !slices.Contains(kinds, caller.Kind) {
 		return hub.Caller{}, unauthenticated("the secret is of another kind than a " + string(kinds[0]))
 	}
@@ -102,14 +103,6 @@ func (a *api) holder(r *http.Request, secret, door string, kinds ...parley.Token
 func unauthenticated(sentence string) *parley.Error {
 	return parley.Errorf(parley.NotPermitted, "%s", sentence).Because(parley.Unauthenticated).
 		Suggest("send a token: Authorization: Bearer parley_…")
-}
-
-// peerScopes are what a process on this machine may do: the owner everything, an agent what agents do.
-func peerScopes(agent string) parley.Scopes {
-	if agent == parley.Owner {
-		return parley.AllScopes()
-	}
-	return parley.Scopes{parley.ScopeRead, parley.ScopeSend, parley.ScopeDecide} // for its reports: nobody decides its own
 }
 
 // bearer is the token of a request.

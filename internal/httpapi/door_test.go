@@ -10,6 +10,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/httpapi"
+	"github.com/parley-hub/parley/internal/hub"
 )
 
 // TestTheSocketKnowsItsPeer: whoever is on the socket needs no token, and is whom the server says.
@@ -129,7 +130,7 @@ func TestRefusalsAreAudited(t *testing.T) {
 // TestPanicsAreAnswered: a defect is answered, logged, and ends nothing else.
 func TestPanicsAreAnswered(t *testing.T) {
 	w := newWorld(t, func(o *httpapi.Options) {
-		o.Peer = func(context.Context) (string, bool, error) { panic("a defect") }
+		o.Peer = func(context.Context) (hub.Place, error) { panic("a defect") }
 	})
 	w.refuses(t, "a panic", request{as: "arya", path: "/v1/agents"}, 500, parley.Internal)
 	if log := w.logged.String(); !strings.Contains(log, "a defect") || !strings.Contains(log, "door_test.go") {

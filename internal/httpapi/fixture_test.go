@@ -49,11 +49,14 @@ type world struct {
 // peer is who the local socket is said to lead to.
 type peer struct {
 	agent string
+	run   string // whose process it is
 	local bool
 	err   error
 }
 
-func (p *peer) who(context.Context) (string, bool, error) { return p.agent, p.local, p.err }
+func (p *peer) who(context.Context) (hub.Place, error) {
+	return hub.Place{Socket: p.local, TCP: !p.local, Agent: p.agent, Run: p.run}, p.err
+}
 
 var (
 	user   = hub.Caller{Agent: parley.Owner, Source: "test", Scopes: parley.AllScopes()}

@@ -23,9 +23,9 @@ type Options struct {
 	// Origin is where a browser finds the hub, for links: http://127.0.0.1:7717. Default: where the request
 	// came to.
 	Origin string
-	// Peer says who is at the other end of the connection a request came by, if that is a local socket.
-	// ok is false for every other connection. The server puts what it needs into the connection's context.
-	Peer func(ctx context.Context) (agent string, ok bool, err error)
+	// Peer says where a request came from, and, if that is the local socket, whose process is at its other end, or
+	// why nobody can tell. The server puts what it needs into the connection's context.
+	Peer func(ctx context.Context) (hub.Place, error)
 	// Attach is called when a participant begins a session by a local socket, and leave when that ends.
 	Attach func(ctx context.Context, agent string) (leave func())
 	// Known is called with the context of each request whose caller has shown a good credential.
@@ -81,7 +81,7 @@ func withDefaults(o Options) Options {
 		o.Limits.Artifact = limits.Artifact
 	}
 	if o.Peer == nil {
-		o.Peer = func(context.Context) (string, bool, error) { return "", false, nil }
+		o.Peer = func(context.Context) (hub.Place, error) { return hub.Place{TCP: true}, nil }
 	}
 	if o.Attach == nil {
 		o.Attach = func(context.Context, string) func() { return func() {} }

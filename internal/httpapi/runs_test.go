@@ -10,8 +10,13 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// run starts a run of an agent, which gendry has woken.
+// run starts a run of an agent, which gendry has woken, with the token that programs get.
 func (w *world) run(agent string) *hub.Assignment {
+	w.t.Helper()
+	return w.runWith(agent, parley.TokenRun)
+}
+
+func (w *world) runWith(agent string, token parley.TokenKind) *hub.Assignment {
 	w.t.Helper()
 	_, err := w.ChangeAgent(ctx, user, agent, func(a *parley.Agent) error {
 		a.Runtime, a.Concurrency = parley.RuntimeScript, 100
@@ -23,7 +28,7 @@ func (w *world) run(agent string) *hub.Assignment {
 	})
 	w.ok(err)
 	given, err := w.NextRun(ctx, agent, hub.RunOptions{Node: "here", Plan: func(parley.Agent) hub.RunPlan {
-		return hub.RunPlan{Deadline: time.Minute, Instant: true}
+		return hub.RunPlan{Deadline: time.Minute, Instant: true, Token: token}
 	}})
 	w.ok(err)
 	if given == nil {
@@ -46,6 +51,7 @@ func (s *story) begin() {
 func TestARunIsItsAgentWhileItLives(t *testing.T) {
 	w := newWorld(t)
 	given := w.run("arya")
+	*w.peer = peer{agent: "arya", run: given.Run.ID, local: true}
 	bearer := in("Authorization", "Bearer "+given.Token)
 	got := w.send(request{path: "/v1/whoami", header: bearer})
 	if got.status != http.StatusOK || find(t, got.body, "agent.id") != "arya" || find(t, got.body, "token") != given.Run.ID {
@@ -81,6 +87,7 @@ func TestTheTokenOfARunIsNoSession(t *testing.T) {
 func TestTheStreamOfARunEndsWithIt(t *testing.T) {
 	w := newWorld(t)
 	given := w.run("arya")
+	*w.peer = peer{agent: "arya", run: given.Run.ID, local: true}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.server.URL+"/v1/inbox/take", strings.NewReader(`{"wait":50,"only":[]}`))
 	w.ok(err)
 	req.Header.Set("Authorization", "Bearer "+given.Token)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/httpapi"
+	"github.com/parley-hub/parley/internal/hub"
 )
 
 // piped is one end of a pipe that looks like a connection from this machine.
@@ -55,7 +56,9 @@ func endures(t *testing.T, head string, known bool, drip time.Duration) time.Dur
 	t.Helper()
 	door := newPipes()
 	newWorldAt(t, door, inBubble, func(o *httpapi.Options) {
-		o.Peer = func(context.Context) (string, bool, error) { return parley.Owner, known, nil }
+		o.Peer = func(context.Context) (hub.Place, error) {
+			return hub.Place{Socket: known, TCP: !known, Agent: parley.Owner}, nil
+		}
 	})
 	ours, theirs := net.Pipe()
 	door.conns <- piped{theirs}

@@ -219,7 +219,7 @@ func (o *holds) look(e parley.Event) {
 		var data struct{ Token, Run string } // the id of a run is that of its token
 		if json.Unmarshal(e.Data, &data) == nil {
 			ended := data.Token + data.Run
-			o.end(errNotKnown(), func(c Caller) bool { return c.Token != "" && c.Token == ended })
+			o.end(errNotKnown(), func(c Caller) bool { return ended != "" && (c.Token == ended || c.Run == ended) })
 		}
 	}
 }

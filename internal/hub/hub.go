@@ -57,6 +57,9 @@ type Config struct {
 	// Notified says who has ways to be told something outside of the hub. Default: everybody.
 	Notified func(person string) bool
 
+	// UnknownClients are the agents with a session on this machine whose client was not recognised. Default: none.
+	UnknownClients func() []string
+
 	// CheckRuntime says why an agent cannot be run, when its runtime is set. E003 with what to do. Default: anything can.
 	CheckRuntime func(context.Context, parley.Agent) error
 }
@@ -301,6 +304,9 @@ func (s *scene) enterFor(caller Caller, do op) error {
 }
 
 func (s *scene) enter(caller Caller) error {
+	if caller.Kind == parley.TokenReply {
+		return errReplyOnly()
+	}
 	me, err := s.Agents().Find(caller.Agent)
 	if errors.Is(err, parley.ErrNotFound) || err == nil && me.RemovedAt != nil {
 		return parley.Errorf(parley.NotPermitted, "%s is not a participant of this hub", caller.Agent).

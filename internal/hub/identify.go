@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -11,28 +12,142 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Identify finds out who calls with a secret, and what the secret may be used for. E001 with the reason
-// unauthenticated if it is nobody's. The door adds its own name.
-func (h *Hub) Identify(ctx context.Context, secret string) (caller Caller, err error) {
+// Place is where a call comes from. It bounds what the credential of a run is good for.
+type Place struct {
+	Socket bool   // the hub's own unix socket
+	TCP    bool   // the hub's HTTP address
+	Agent  string // on the socket: whose process calls
+	Run    string // on the socket: the run whose process the caller descends from, if it is one's
+}
+
+// Identify is IdentifyAt for a place of which nothing is known: the token of a run is good for nothing there.
+func (h *Hub) Identify(ctx context.Context, secret string) (Caller, error) {
+	return h.IdentifyAt(ctx, secret, Place{})
+}
+
+// IdentifyAt finds out who calls with a secret from a place, and what the secret may be used for there. E001 with
+// the reason unauthenticated if it is nobody's, or no good there: then that is audited. The door adds its own name.
+func (h *Hub) IdentifyAt(ctx context.Context, secret string, at Place) (caller Caller, err error) {
 	hash, ok := parley.HashSecret(secret)
 	if !ok {
 		return caller, h.strangers.refuse(h, errNotKnown())
 	}
+	var t parley.Token
 	err = h.store.View(ctx, func(tx parley.Tx) error {
-		t, err := goodToken(tx, hash, h.now())
-		if err == nil && (t.Kind == parley.TokenLink || t.Kind == parley.TokenApproval) {
-			err = errNotKnown()
+		t, err = goodToken(tx, hash, h.now())
+		if err == nil {
+			err = goodAt(t, at)
 		}
-		caller = Caller{Agent: t.Agent, Token: t.ID, Kind: t.Kind, Scopes: t.Scopes, Until: t.ExpiresAt}
-		if t.Kind == parley.TokenRun {
-			caller.Run = t.ID
+		if err == nil {
+			caller, err = callerWith(tx, t)
 		}
 		return err
 	})
 	if err != nil {
+		h.misused(at, t, err)
 		return Caller{}, h.strangers.refuse(h, h.explain(ctx, Caller{}, err))
 	}
 	return caller, nil
+}
+
+// goodAt says why a token cannot be used from a place, or nil.
+func goodAt(t parley.Token, at Place) error {
+	switch t.Kind {
+	case parley.TokenPlain, parley.TokenSession:
+		return nil
+	case parley.TokenRun, parley.TokenBearer:
+		if at.Socket && at.Run == t.ID || at.TCP && t.Kind == parley.TokenBearer {
+			return nil
+		}
+		return errNotOfRun(t)
+	case parley.TokenReply:
+		if at.Socket || at.TCP {
+			return nil
+		}
+		return errReplyOnly()
+	default:
+		return errNotKnown()
+	}
+}
+
+// callerWith is who calls with a token. Whether the agent of a run may decide is judged anew each time.
+func callerWith(tx parley.Tx, t parley.Token) (Caller, error) {
+	c := Caller{Agent: t.Agent, Token: t.ID, Kind: t.Kind, Scopes: t.Scopes, Until: t.ExpiresAt}
+	if !t.Kind.OfRun() {
+		return c, nil
+	}
+	c.Run = t.ID
+	own, err := agentScopes(tx, t.Agent)
+	c.Scopes = slices.DeleteFunc(slices.Clone(t.Scopes), func(one parley.Scope) bool { return !own.Has(one) })
+	return c, err
+}
+
+// agentScopes are what an agent may do without a token of its own: it decides only if somebody reports to it.
+func agentScopes(tx parley.Tx, agent string) (parley.Scopes, error) {
+	scopes := parley.Scopes{parley.ScopeRead, parley.ScopeSend}
+	decides, err := tx.Agents().HasReports(agent)
+	if decides {
+		scopes = append(scopes, parley.ScopeDecide)
+	}
+	return scopes, err
+}
+
+// Local is who calls on the socket without a token: the local owner, or the agent whose process it is. A process of
+// a run calls as that run does with its token. E001 with the reason unauthenticated if the run has ended.
+func (h *Hub) Local(ctx context.Context, at Place) (caller Caller, err error) {
+	if at.Agent == parley.Owner {
+		return Caller{Agent: parley.Owner, Scopes: parley.AllScopes()}, nil
+	}
+	err = h.store.View(ctx, func(tx parley.Tx) error {
+		if at.Run == "" {
+			caller.Agent = at.Agent
+			caller.Scopes, err = agentScopes(tx, at.Agent)
+			return err
+		}
+		t, err := tx.Tokens().Get(at.Run)
+		if errors.Is(err, parley.ErrNotFound) {
+			err = errNotKnown()
+		}
+		if err == nil {
+			err = errors.Join(usable(tx, t, h.now()), goodAt(t, at))
+		}
+		if err == nil {
+			caller, err = callerWith(tx, t)
+		}
+		return err
+	})
+	if err != nil {
+		return Caller{}, h.explain(ctx, Caller{}, err)
+	}
+	return caller, nil
+}
+
+// errMisuse marks the refusal of a token that is good, but not for this. It is audited: somebody may have stolen it.
+var errMisuse = errors.New("the token is good for something else")
+
+func errNotOfRun(t parley.Token) error {
+	return parley.Errorf(parley.NotPermitted, "the token of run %s is good for processes of that run only, on the hub's socket", t.ID).
+		Because(parley.Unauthenticated).From(errMisuse).
+		Suggest("call from the run itself, by PARLEY_URL; where its sandbox has no sockets, set run_token: bearer for its runtime in config.yaml")
+}
+
+func errReplyOnly() error {
+	return parley.Errorf(parley.NotPermitted, "the token is good for one answer to what woke its run, and for nothing else").
+		Because(parley.Unauthenticated).From(errMisuse).
+		Suggest(`POST {"in_reply_to": "<id of a trigger>", "content": {"text": "…"}} to /v1/messages`)
+}
+
+// misused audits that a token was used where it is no good.
+func (h *Hub) misused(at Place, t parley.Token, err error) {
+	actor := at.Agent
+	if actor == "" {
+		actor = parley.System // nobody knows who it was
+	}
+	source := "tcp"
+	if at.Socket {
+		source = "socket"
+	}
+	h.refusals.note(Caller{Agent: actor, Source: source}, "token of "+t.Agent, err)
 }
 
 // goodToken finds the token of a secret that can be used by its holder.

@@ -46,7 +46,9 @@ func (h *Hub) NextRun(ctx context.Context, agent string, o RunOptions) (*Assignm
 	if err != nil || a == nil {
 		return nil, err
 	}
-	a.Token = plan.secret
+	if a.Kind = plan.Token; a.Kind != "" {
+		a.Token = plan.secret
+	}
 	h.turns.move(agent, 1)
 	h.live.add(a.Run)
 	return a, nil
@@ -91,7 +93,7 @@ func (s *scene) nextRun(agent string, turn int, plan planned) (*Assignment, erro
 		if a.Run, err = s.plan(a, plan); err != nil {
 			return nil, err
 		}
-		return a, s.assign(a, len(st.live) == 0, plan.secret)
+		return a, s.assign(a, len(st.live) == 0, plan)
 	}
 	s.woken = append(s.woken, agent)
 	return nil, nil

@@ -175,7 +175,7 @@ func TestAgentsHaveDeadlinesOfTheirOwn(t *testing.T) {
 	w := newHub(t)
 	w.dispatched("codex", "claude")
 	plan := func(a parley.Agent) hub.RunPlan {
-		return hub.RunPlan{Deadline: time.Duration(len(a.ID)) * time.Hour, Instant: a.ID == "claude"}
+		return hub.RunPlan{Deadline: time.Duration(len(a.ID)) * time.Hour, Instant: a.ID == "claude", Token: parley.TokenRun}
 	}
 	for agent, want := range map[string]parley.RunState{"codex": parley.RunStarting, "claude": parley.RunRunning} {
 		w.dm("user", agent, "work")
@@ -183,9 +183,9 @@ func TestAgentsHaveDeadlinesOfTheirOwn(t *testing.T) {
 		lasts := time.Duration(len(agent)) * time.Hour
 		same(t, agent, []any{a.Run.State, a.Run.Deadline}, []any{want, w.clock.Now().Add(lasts)})
 		w.clock.advance(lasts + 59*time.Second)
-		same(t, "its token", get[hub.Caller](w)(w.Identify(ctx, a.Token)).Run, a.Run.ID)
+		same(t, "its token", get[hub.Caller](w)(w.IdentifyAt(ctx, a.Token, ownPlace(a))).Run, a.Run.ID)
 		w.clock.advance(time.Second)
-		same(t, "later", parley.CodeOf(only(w.Identify(ctx, a.Token))), parley.NotPermitted)
+		same(t, "later", parley.CodeOf(only(w.IdentifyAt(ctx, a.Token, ownPlace(a)))), parley.NotPermitted)
 	}
 }
 

@@ -19,6 +19,10 @@ const maxCalled = 256
 func (h *Hub) Post(ctx context.Context, caller Caller, draft parley.Draft) (parley.Receipt, error) {
 	began := time.Now()
 	draft, err := draft.Check(h.config.Limits)
+	spend := func(*scene) error { return nil }
+	if err == nil && caller.Kind == parley.TokenReply {
+		caller, spend, err = h.reply(caller, draft)
+	}
 	if err != nil {
 		return parley.Receipt{}, err
 	}
@@ -35,6 +39,9 @@ func (h *Hub) Post(ctx context.Context, caller Caller, draft parley.Draft) (parl
 		opened    string   // the channel that was made for it
 	)
 	err = h.update(ctx, caller, opPostMessage, func(s *scene) (err error) {
+		if err := spend(s); err != nil {
+			return err
+		}
 		receipt, err = s.post(post)
 		strangers, opened = s.strangers, s.opened
 		return err

@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -59,7 +60,7 @@ func (h *Hub) Refused(caller Caller, act string, err error) { h.refusals.note(ca
 
 func (r *refusals) note(caller Caller, subject string, err error) {
 	e := parley.AsError(err)
-	if e == nil || e.Code != parley.NotPermitted || e.Reason == parley.Unauthenticated {
+	if e == nil || e.Code != parley.NotPermitted || e.Reason == parley.Unauthenticated && !errors.Is(err, errMisuse) {
 		return
 	}
 	now, sentence := r.hub.now(), e.Message

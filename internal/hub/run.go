@@ -19,11 +19,13 @@ type RunOptions struct {
 
 // RunPlan is what is known of a run before it starts.
 type RunPlan struct {
-	Deadline time.Duration // how long it may last; default: half an hour
-	Instant  bool          // it starts at once: running, and its triggers seen, with the same update, without BeginRun
+	Deadline time.Duration    // how long it may last; default: half an hour
+	Token    parley.TokenKind // of the credential that its processes get; none: it has no process, and needs none
+	Instant  bool             // it starts at once: running, and its triggers seen, with the same update, without BeginRun
 }
 
-func (o RunOptions) plan(a parley.Agent) (p RunPlan) {
+func (o RunOptions) plan(a parley.Agent) RunPlan {
+	p := RunPlan{Token: parley.TokenRun}
 	if o.Plan != nil {
 		p = o.Plan(a)
 	}
@@ -35,7 +37,8 @@ func (o RunOptions) plan(a parley.Agent) (p RunPlan) {
 type Assignment struct {
 	Run        parley.Run
 	Agent      parley.Agent
-	Token      string            // the secret of the run's token, good while it lives
+	Token      string            // the secret of the run's token, good while it lives; none: its plan wants none
+	Kind       parley.TokenKind  // of the token
 	Messages   []parley.Message  // the triggers, by seq
 	Deliveries []parley.Delivery // of each
 }
@@ -49,17 +52,26 @@ const (
 	sourceRun = "run"
 )
 
-func runScopes() parley.Scopes {
-	return parley.Scopes{parley.ScopeRead, parley.ScopeSend, parley.ScopeDecide}
+// runScopes are what the token of a run may be used for at most.
+func runScopes(k parley.TokenKind) parley.Scopes {
+	switch k {
+	case parley.TokenReply:
+		return parley.Scopes{parley.ScopeSend}
+	case parley.TokenBearer:
+		return parley.Scopes{parley.ScopeRead, parley.ScopeSend}
+	default:
+		return parley.Scopes{parley.ScopeRead, parley.ScopeSend, parley.ScopeDecide}
+	}
 }
 
-// Caller is the run as it calls the hub.
+// Caller is the run as its runtime calls the hub, within the hub's own process.
 func (a Assignment) Caller() Caller {
 	until := a.Run.Deadline.Add(runGrace)
-	return Caller{
-		Agent: a.Run.Agent, Source: sourceRun, Token: a.Run.ID, Kind: parley.TokenRun,
-		Scopes: runScopes(), Until: &until, Run: a.Run.ID,
+	c := Caller{Agent: a.Run.Agent, Source: sourceRun, Scopes: runScopes(parley.TokenRun), Until: &until, Run: a.Run.ID}
+	if a.Token != "" {
+		c.Token, c.Kind = a.Run.ID, parley.TokenRun
 	}
+	return c
 }
 
 // theHub is the caller of what the hub does by itself, and for its dispatcher.

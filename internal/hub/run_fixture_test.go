@@ -30,9 +30,16 @@ func (w *world) next(agent string) *hub.Assignment {
 	return get[*hub.Assignment](w)(w.NextRun(ctx, agent, hub.RunOptions{Node: node, Plan: patiently}))
 }
 
-func patiently(parley.Agent) hub.RunPlan { return hub.RunPlan{Deadline: 10 * time.Minute} }
+func patiently(parley.Agent) hub.RunPlan {
+	return hub.RunPlan{Deadline: 10 * time.Minute, Token: parley.TokenRun}
+}
 
-func instantly(parley.Agent) hub.RunPlan { return hub.RunPlan{Instant: true} }
+// ownPlace is where a process of a run calls from.
+func ownPlace(a *hub.Assignment) hub.Place {
+	return hub.Place{Socket: true, Agent: a.Agent.ID, Run: a.Run.ID}
+}
+
+func instantly(parley.Agent) hub.RunPlan { return hub.RunPlan{Instant: true, Token: parley.TokenRun} }
 
 // starts is the agent's next run, which there must be, begun.
 func (w *world) starts(agent string) *hub.Assignment {

@@ -123,7 +123,7 @@ func TestKeptRunKeepsItsLeases(t *testing.T) {
 	w.later(time.Minute) // nobody keeps it
 	same(t, "state", w.run(a.Run.ID).State, parley.RunLost)
 	same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryAccepted)
-	if _, err := w.Identify(ctx, a.Token); parley.AsError(err).Reason != parley.Unauthenticated {
+	if _, err := w.IdentifyAt(ctx, a.Token, ownPlace(a)); parley.AsError(err).Reason != parley.Unauthenticated {
 		t.Errorf("the token of a lost run: %v", err)
 	}
 	same(t, "its end is nobody's any more", w.finish(a, "too late").State, parley.RunLost)
@@ -225,12 +225,13 @@ func TestRunTokenIsGoodWhileTheRunLives(t *testing.T) {
 	w.dispatched("codex")
 	w.dm("user", "codex", "hello")
 	a := w.starts("codex")
-	caller := get[hub.Caller](w)(w.Identify(ctx, a.Token))
-	caller.Source = a.Caller().Source
+	caller := get[hub.Caller](w)(w.IdentifyAt(ctx, a.Token, ownPlace(a)))
+	same(t, "what it may do", caller.Scopes, parley.Scopes{parley.ScopeRead, parley.ScopeSend}) // nobody reports to it
+	caller.Source, caller.Scopes = a.Caller().Source, a.Caller().Scopes
 	same(t, "caller", caller, a.Caller())
 	same(t, "it is nothing to be listed", len(firstOf(w.Tokens(ctx, user, parley.TokenFilter{}))), 0)
 	w.finish(a, "done")
-	_, err := w.Identify(ctx, a.Token)
+	_, err := w.IdentifyAt(ctx, a.Token, ownPlace(a))
 	same(t, "afterwards", parley.AsError(err).Reason, parley.Unauthenticated)
 	w.ok(w.db.View(ctx, func(tx parley.Tx) error {
 		_, err := tx.Tokens().Get(a.Run.ID)

@@ -87,7 +87,7 @@ func (s *scene) resumes(r parley.Run) (before *parley.Run, err error) {
 }
 
 // assign stores a run, leases to it what woke it, and makes its token.
-func (s *scene) assign(a *Assignment, idle bool, secret string) error {
+func (s *scene) assign(a *Assignment, idle bool, plan planned) error {
 	r := a.Run
 	if err := s.Runs().Insert(r); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (s *scene) assign(a *Assignment, idle bool, secret string) error {
 			return err
 		}
 	}
-	if err := s.insertRunToken(r, secret); err != nil || !idle {
+	if err := s.insertRunToken(r, plan); err != nil || !idle {
 		return err
 	}
 	return s.notePresenceOf(a.Agent, 1)
@@ -135,14 +135,18 @@ func (s *scene) seeQuietNow(a parley.Agent, r parley.Run) error {
 	return s.seeQuiet(r, page[0].Seq, page[len(page)-1].Seq)
 }
 
-// insertRunToken makes the token of a run, whose id is the run's. It is neither told nor audited: the run is.
-func (s *scene) insertRunToken(r parley.Run, secret string) error {
-	hash, ok := parley.HashSecret(secret)
+// insertRunToken makes the token of a run that needs one, whose id is the run's. It is neither told nor audited: the
+// run is.
+func (s *scene) insertRunToken(r parley.Run, plan planned) error {
+	if plan.Token == "" {
+		return nil
+	}
+	hash, ok := parley.HashSecret(plan.secret)
 	if !ok {
 		return errors.New("a secret of a wrong form was made")
 	}
 	return s.Tokens().Insert(parley.Token{
-		ID: r.ID, Agent: r.Agent, Kind: parley.TokenRun, Scopes: runScopes(), CreatedBy: s.me.ID, CreatedAt: s.now,
+		ID: r.ID, Agent: r.Agent, Kind: plan.Token, Scopes: runScopes(plan.Token), CreatedBy: s.me.ID, CreatedAt: s.now,
 		ExpiresAt: after(r.Deadline, runGrace),
 	}, hash)
 }

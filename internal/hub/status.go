@@ -12,9 +12,12 @@ import (
 func (h *Hub) Status(ctx context.Context, caller Caller) (parley.HubStatus, error) {
 	status := h.config.About
 	status.StartedAt, status.Alerts = h.started, h.alerts.list()
+	if h.config.UnknownClients != nil {
+		status.UnknownClients = h.config.UnknownClients()
+	}
 	err := h.view(ctx, caller, opStatus, func(s *scene) (err error) {
 		if !s.seesAll() {
-			status.Home = ""
+			status.Home, status.UnknownClients = "", nil
 		}
 		if status.Totals, err = h.totals.count(s.Counts().Totals); err != nil {
 			return err

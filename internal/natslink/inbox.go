@@ -145,7 +145,7 @@ func (in *inbox) identify(ctx context.Context, token string) (hub.Caller, error)
 	if err != nil {
 		return caller, err
 	}
-	if caller.Kind != parley.TokenPlain && caller.Kind != parley.TokenRun {
+	if caller.Kind != parley.TokenPlain { // least of all that of a run, which is good on its hub's machine only
 		return caller, unauthenticated("the secret is of another kind than a token")
 	}
 	caller.Source = source

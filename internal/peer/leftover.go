@@ -15,21 +15,52 @@ func (r *Registry) Started(pid int) (int64, error) {
 
 const lookEvery = 10 * time.Millisecond
 
-// Kill ends what runs have left behind, and returns when nothing of it goes on, or with ctx: the group of the
-// process each began with, if that is still the same process, and on Linux everything of this user that has the
-// id of one in its environment.
+// Kill ends what runs have left behind, and returns when nothing of it goes on, or with ctx: what is in the session of
+// the process each began with, whether that is still there or not, and on Linux what carries the mark of one or has
+// the id of one in its environment. Of a run that is registered its process need not be given.
 func (r *Registry) Kill(ctx context.Context, runs []parley.Run) error {
-	l := leftovers{groups: map[int]bool{}, runs: map[string]bool{}}
+	l := leftovers{sessions: map[int]time.Duration{}, marks: map[uint64]bool{}, runs: map[string]bool{}}
+	registered := r.runs()
 	for _, run := range runs {
 		l.runs[run.ID] = true
 		began := run.Process
-		if began.PID <= 1 {
-			continue // it had none, and what has no number would be the hub's own group
+		if known, ok := registered[run.ID]; ok {
+			began = known
 		}
-		if p, err := look(began.PID); err == nil && int64(p.started) == began.Started {
-			l.groups[began.PID] = true
+		delete(registered, run.ID)
+		l.marks[r.markOf(run.ID)] = true
+		if began.PID <= 1 {
+			continue // it had none, and what has no number would be the hub's own
+		}
+		if p, err := look(began.PID); err != nil || int64(p.started) == began.Started {
+			l.sessions[began.PID] = time.Duration(began.Started)
 		}
 	}
+	delete(l.marks, 0)
+	for other := range registered {
+		delete(l.marks, r.markOf(other)) // two runs may have the same
+	}
+	return l.end(ctx)
+}
+
+// Sweep ends everything on Linux that runs of this hub have left, of all times: none goes on yet.
+func (r *Registry) Sweep(ctx context.Context) error {
+	if r.markOf("") == 0 {
+		return nil
+	}
+	return leftovers{ours: r.isOurs}.end(ctx)
+}
+
+// leftovers are what to look for.
+type leftovers struct {
+	sessions map[int]time.Duration // by the number of the process that began it, with when it was started
+	marks    map[uint64]bool
+	ours     func(mark uint64) bool // nil: no others
+	runs     map[string]bool        // named in the environment
+}
+
+// end kills until there is nothing left to kill.
+func (l leftovers) end(ctx context.Context) error {
 	for {
 		if none, err := l.kill(); none || err != nil {
 			return err
@@ -40,10 +71,4 @@ func (r *Registry) Kill(ctx context.Context, runs []parley.Run) error {
 		case <-time.After(lookEvery):
 		}
 	}
-}
-
-// leftovers are what to look for: process groups, and runs.
-type leftovers struct {
-	groups map[int]bool
-	runs   map[string]bool
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"strconv"
-	"syscall"
 )
 
 // runVariable names the run in the environment of everything that it starts.
@@ -18,45 +17,39 @@ func (l leftovers) kill() (none bool, err error) {
 	}
 	none = true
 	for _, entry := range entries {
-		if pid, err := strconv.Atoi(entry.Name()); err == nil && pid != os.Getpid() && l.killOne(pid) {
+		if pid, err := strconv.Atoi(entry.Name()); err == nil && pid != os.Getpid() && killIf(pid, l.belongs) {
 			none = false
 		}
 	}
 	return none, nil
 }
 
-// killOne kills a process if it belongs here. It is held before it is looked at: its number cannot become
-// another's in between.
-func (l leftovers) killOne(pid int) bool {
+// killIf kills a process if it is one to kill, and says whether it could. It is held before it is looked at: its number
+// cannot become another's in between.
+func killIf(pid int, one func(pid int) bool) bool {
 	held, err := os.FindProcess(pid)
 	if err != nil {
 		return false
 	}
 	defer func() { _ = held.Release() }()
-	if !l.belongs(pid) {
-		return false
-	}
-	_ = held.Kill() // or it has just ended
-	return true
+	return one(pid) && held.Kill() == nil // it may have just ended, or be another user's
 }
 
 func (l leftovers) belongs(pid int) bool {
-	dir := "/proc/" + strconv.Itoa(pid)
 	s, err := readStat(pid)
 	if err != nil || s.state == 'Z' {
 		return false
 	}
-	info, err := os.Stat(dir)
-	if err != nil {
-		return false
-	}
-	if owner, ok := info.Sys().(*syscall.Stat_t); !ok || int(owner.Uid) != os.Geteuid() {
-		return false
-	}
-	if l.groups[s.group] {
+	if began, known := l.sessions[s.session]; known && s.started >= began {
 		return true
 	}
-	environment, err := os.ReadFile(dir + "/environ")
+	if mark, err := markIn(pid); err == nil && (l.marks[mark] || l.ours != nil && l.ours(mark)) {
+		return true
+	}
+	if len(l.runs) == 0 {
+		return false
+	}
+	environment, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	return err == nil && l.named(environment)
 }
 

@@ -44,7 +44,7 @@ func startRun(t *testing.T, id, helper string, processes int) (p parley.Process,
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "helper", helper)
 	cmd.Env = append(os.Environ(), "PARLEY_RUN="+id)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func startRun(t *testing.T, id, helper string, processes int) (p parley.Process,
 			t.Fatalf("it says %q, %v", line, err)
 		}
 	}
-	started, err := NewRegistry().Started(cmd.Process.Pid)
+	started, err := NewRegistry("test").Started(cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestKillEndsWhatARunHasLeft(t *testing.T) {
 	other, _ := startRun(t, "run-11", "linger", 1)
 	reused, _ := startRun(t, "", "linger", 1)
 	former := parley.Process{PID: reused.PID, Started: reused.Started - 1}
-	err := NewRegistry().Kill(t.Context(), []parley.Run{
+	err := NewRegistry("test").Kill(t.Context(), []parley.Run{
 		{ID: "run-1", Process: run}, {ID: "run-2", Process: former}, {ID: "run-3"},
 	})
 	if err != nil {
@@ -105,7 +105,7 @@ func TestKillFindsTheGroupOfAnEndedLeader(t *testing.T) {
 		t.Fatal(err)
 	}
 	settled(t, "the leader goes on", func() bool { return !isAlive(run.PID) })
-	if err := NewRegistry().Kill(t.Context(), []parley.Run{{ID: "run-1", Process: run}}); err != nil {
+	if err := NewRegistry("test").Kill(t.Context(), []parley.Run{{ID: "run-1", Process: run}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.ReadAll(output); err != nil {

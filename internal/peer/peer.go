@@ -24,6 +24,7 @@ type credentials struct {
 type process struct {
 	parent  int
 	started time.Duration // on a clock of the system's own
+	session int           // 0 where the system does not say
 }
 
 // errGone says that there is no such process.
@@ -31,14 +32,15 @@ var errGone = errors.New("the process is gone")
 
 // Peer is who is at the other end.
 type Peer struct {
-	// Agent is the agent whose run or session the caller descends from, or none.
-	Agent string
+	Origin
 	// PID is the caller's process, also of one left behind; 0 if that is not certain.
 	PID int
+
+	version int64 // of the registry, when this was found out
 }
 
 // Owner says that the caller is the local owner: it descends from no agent.
-func (p Peer) Owner() bool { return p.Agent == "" }
+func (p Peer) Owner() bool { return p.Origin == Origin{} }
 
 // Identify finds who has connected. It must be called as soon as the connection is accepted: the ancestry of
 // a process is only known while it lives. E001 for another user (Unauthenticated), for what descends from the
@@ -80,7 +82,8 @@ func (r *Registry) judge(who credentials, accepted time.Duration) (Peer, error) 
 	if err != nil {
 		return Peer{}, cannotJudge(err)
 	}
-	agent, descends, err := r.Who(who.pid)
+	version := r.version.Load()
+	origin, err := r.Who(who.pid)
 	if err == nil && who.gone != nil {
 		var gone bool
 		if gone, err = who.gone(); err == nil && gone {
@@ -90,31 +93,34 @@ func (r *Registry) judge(who credentials, accepted time.Duration) (Peer, error) 
 	if err != nil {
 		return Peer{}, cannotJudge(err)
 	}
-	if descends && agent == "" {
+	if origin.Left {
 		return Peer{PID: who.pid}, errLeft(who.pid)
 	}
-	return Peer{agent, who.pid}, nil
+	return Peer{origin, who.pid, version}, nil
 }
 
 // Still says why a caller is not any more who it was when it connected, or nil: the run it descends from may have
-// ended since. E001.
+// ended since, or its client may have begun a session. E001.
 func (r *Registry) Still(p Peer) error {
-	if p.Owner() {
-		return nil
+	if p.version == r.version.Load() {
+		return nil // nothing has changed for anybody
 	}
-	agent, _, err := r.Who(p.PID)
+	origin, err := r.Who(p.PID)
 	switch {
 	case err != nil:
 		return cannotJudge(err)
-	case agent != p.Agent:
+	case origin == p.Origin:
+		return nil
+	case origin.Left || origin.Agent == "":
 		return errLeft(p.PID)
 	default:
-		return nil
+		return parley.Errorf(parley.NotPermitted, "process %d has become %s's since it connected", p.PID, origin.Agent).
+			Because(parley.Unauthenticated).Suggest("connect again")
 	}
 }
 
 func errLeft(pid int) error {
-	return parley.Errorf(parley.NotPermitted, "process %d was left behind by a run that has ended", pid).
+	return parley.Errorf(parley.NotPermitted, "process %d comes from a run of an agent that has ended, or that is not of this hub", pid).
 		Because(parley.Unauthenticated).Suggest("use a token: set PARLEY_TOKEN")
 }
 

@@ -82,7 +82,6 @@ func look(pid int) (process, error) {
 type stat struct {
 	process
 	state byte
-	group int
 }
 
 func readStat(pid int) (stat, error) {
@@ -99,7 +98,7 @@ func readStat(pid int) (stat, error) {
 // parseStat reads "pid (name) state parent …". A name can have spaces and parentheses, so what counts comes
 // after the last one.
 func parseStat(text []byte) (s stat, err error) {
-	const state, parent, group, started = 0, 1, 2, 19 // counted from after the name
+	const state, parent, session, started = 0, 1, 3, 19 // counted from after the name
 	end := bytes.LastIndexByte(text, ')')
 	fields := bytes.Fields(text[end+1:])
 	if end < 0 || len(fields) <= started {
@@ -109,7 +108,7 @@ func parseStat(text []byte) (s stat, err error) {
 	if s.parent, err = strconv.Atoi(string(fields[parent])); err != nil {
 		return s, err
 	}
-	if s.group, err = strconv.Atoi(string(fields[group])); err != nil {
+	if s.session, err = strconv.Atoi(string(fields[session])); err != nil {
 		return s, err
 	}
 	ticks, err := strconv.ParseInt(string(fields[started]), 10, 64)

@@ -48,15 +48,16 @@ func help(what string, args []string) int {
 		}
 		return 0
 	case "spawn": // a run that starts a daemon and lives on until its input ends
-		middle := exec.Command(os.Args[0], "helper", "detach", args[0])
+		middle := exec.Command(os.Args[0], append([]string{"helper", "detach"}, args...)...)
 		if middle.Run() != nil {
 			return 1
 		}
 		_, _ = os.Stdin.Read(make([]byte, 1))
 		return 0
 	case "detach":
-		daemon := exec.Command(os.Args[0], "helper", "daemon", args[0], fmt.Sprint(os.Getpid()))
-		daemon.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		socket := args[len(args)-1]
+		daemon := exec.Command(os.Args[0], "helper", "daemon", socket, fmt.Sprint(os.Getpid()))
+		daemon.SysProcAttr = &syscall.SysProcAttr{Setsid: len(args) == 1}
 		if daemon.Start() != nil {
 			return 1
 		}
@@ -66,6 +67,20 @@ func help(what string, args []string) int {
 			runtime.Gosched()
 		}
 		return help("connect", args[:1])
+	case "session": // a client that follows its session by a messenger, and uses its shell meanwhile
+		var shells []*exec.Cmd
+		for _, program := range []string{args[0], os.Args[0]} {
+			shell := exec.Command("/bin/sh", "-c", `"$0" helper connect "$1"; :`, program, args[1])
+			if err := shell.Start(); err != nil {
+				return 1
+			}
+			shells = append(shells, shell)
+			_, _ = os.Stdin.Read(make([]byte, 1))
+		}
+		for _, shell := range shells {
+			_ = shell.Wait()
+		}
+		return 0
 	case "hub": // prints its verdict on one who connects
 		listener, err := net.Listen("unix", args[0])
 		if err != nil {
@@ -76,7 +91,7 @@ func help(what string, args []string) int {
 		if err != nil {
 			return 1
 		}
-		fmt.Println(verdict(NewRegistry(), conn))
+		fmt.Println(verdict(NewRegistry("test"), conn))
 		return 0
 	}
 	return 2
@@ -115,7 +130,17 @@ func accept(t *testing.T, listener net.Listener) net.Conn {
 	return conn
 }
 
-const leftBehind = "was left behind by a run that has ended"
+// processAt is the process at the other end of a connection.
+func processAt(t *testing.T, conn net.Conn) int {
+	t.Helper()
+	who, err := credentialsOf(conn.(*net.UnixConn))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return who.pid
+}
+
+const leftBehind = "comes from a run of an agent that has ended"
 
 func TestACallerIsTheAgentItDescendsFrom(t *testing.T) {
 	for _, test := range []struct {
@@ -131,11 +156,13 @@ func TestACallerIsTheAgentItDescendsFrom(t *testing.T) {
 		{"with the environment cleared on the way", []string{"/usr/bin/env", "-i", os.Args[0], "helper", "connect"}, false, true, "arya"},
 		{"in a session of its own", []string{"/usr/bin/setsid", "-w", os.Args[0], "helper", "connect"}, false, true, "arya"},
 		{"a daemon of a run", []string{os.Args[0], "helper", "spawn"}, false, true, leftBehind},
+		{"an orphan in the session of a run", []string{os.Args[0], "helper", "spawn", "orphan"}, false, true, "arya"},
 		{"a child of the hub that is no run", []string{os.Args[0], "helper", "connect"}, false, false, leftBehind},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			listener, path := listen(t)
 			cmd := exec.Command(test.command[0], append(test.command[1:], path)...)
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 			if test.noEnviron {
 				cmd.Env = []string{}
 			}
@@ -146,9 +173,9 @@ func TestACallerIsTheAgentItDescendsFrom(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			r := NewRegistry()
+			r := NewRegistry("test")
 			if test.registered {
-				defer r.Add(cmd.Process.Pid, "arya")()
+				defer r.Add(cmd.Process.Pid, "arya", "run-1")()
 			}
 			if got := verdict(r, accept(t, listener)); !strings.Contains(got, test.want) {
 				t.Errorf("it is %q, want %q", got, test.want)
@@ -193,7 +220,7 @@ func TestTheHubItselfIsTheOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	if got := verdict(NewRegistry(), accept(t, listener)); got != "owner" {
+	if got := verdict(NewRegistry("test"), accept(t, listener)); got != "owner" {
 		t.Errorf("it is %q", got)
 	}
 }
@@ -203,14 +230,14 @@ func TestOneWhoIsGoneCannotBeJudged(t *testing.T) {
 	if err := exec.Command(os.Args[0], "helper", "connect and leave", path).Run(); err != nil {
 		t.Fatal(err)
 	}
-	_, err := NewRegistry().Identify(accept(t, listener))
+	_, err := NewRegistry("test").Identify(accept(t, listener))
 	if !errors.Is(err, errGone) || parley.AsError(err).Reason != parley.Unauthenticated || parley.AsError(err).Suggestion == "" {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestANumberThatIsAnothersNowIsNotBelieved(t *testing.T) {
-	parent, r := os.Getppid(), NewRegistry()
+	parent, r := os.Getppid(), NewRegistry("test")
 	long, err := now()
 	if err != nil {
 		t.Fatal(err)
@@ -242,20 +269,20 @@ func TestOtherUsersAreRefused(t *testing.T) {
 func TestOnlySocketsHavePeers(t *testing.T) {
 	one, other := net.Pipe()
 	defer func() { _, _ = one.Close(), other.Close() }()
-	if _, err := NewRegistry().Identify(one); parley.CodeOf(err) != parley.NotPermitted {
+	if _, err := NewRegistry("test").Identify(one); parley.CodeOf(err) != parley.NotPermitted {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestLinesOfProc(t *testing.T) {
-	rest := " 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 12345 0 0"
+	rest := " 1 2 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 12345 0 0"
 	for _, name := range []string{"sh", "a b", ") R 1 (", "((", "x) Z 99 99 99", "new\nline"} {
 		s, err := parseStat([]byte("42 (" + name + ") S 7" + rest))
-		if err != nil || s.parent != 7 || s.group != 1 || s.state != 'S' || s.started != 12345*tick {
+		if err != nil || s.parent != 7 || s.session != 2 || s.state != 'S' || s.started != 12345*tick {
 			t.Errorf("%q: %+v, %v", name, s, err)
 		}
 	}
-	for _, text := range []string{"", "42", "42 (sh", "42 (sh)", "42 (sh) S 7", "42 (sh) S x" + rest, "42 (sh) S 7 x" + rest} {
+	for _, text := range []string{"", "42", "42 (sh", "42 (sh)", "42 (sh) S 7", "42 (sh) S x" + rest, "42 (sh) S 7 1 x" + rest} {
 		if s, err := parseStat([]byte(text)); err == nil {
 			t.Errorf("%q is read as %+v", text, s)
 		}
@@ -263,19 +290,49 @@ func TestLinesOfProc(t *testing.T) {
 }
 
 func TestACallerIsItsAgentWhileTheRunGoesOn(t *testing.T) {
-	r := NewRegistry()
+	r := NewRegistry("test")
 	parent := os.Getppid()
-	remove := r.Add(parent, "arya")
-	if err := r.Still(Peer{Agent: "arya", PID: parent}); err != nil {
+	before := r.version.Load()
+	remove := r.Add(parent, "arya", "")
+	arya := Origin{Agent: "arya"}
+	if err := r.Still(Peer{arya, parent, before}); err != nil {
 		t.Errorf("it goes on: %v", err)
 	}
 	remove()
-	for name, p := range map[string]Peer{"it has ended": {"arya", parent}, "its process is gone": {"arya", 1 << 30}} {
+	for name, p := range map[string]Peer{"it has ended": {arya, parent, before}, "its process is gone": {arya, 1 << 30, before}} {
 		if err := r.Still(p); parley.AsError(err).Reason != parley.Unauthenticated {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := r.Still(Peer{PID: parent}); err != nil {
+	if err := r.Still(Peer{PID: parent, version: before}); err != nil {
 		t.Errorf("the owner: %v", err)
 	}
+	defer r.Add(parent, "arya", "")()
+	if err := r.Still(Peer{PID: parent, version: before}); parley.AsError(err).Reason != parley.Unauthenticated {
+		t.Errorf("the owner whose client has begun a session: %v", err)
+	}
+}
+
+func TestARunCannotBecomeAnotherAgentsSession(t *testing.T) {
+	r := NewRegistry("test")
+	parent := os.Getppid()
+	defer r.Add(parent, "gendry", "")()
+	if o, err := r.Who(parent); err != nil || o != (Origin{Agent: "gendry"}) {
+		t.Errorf("a session is %+v, %v", o, err)
+	}
+	run := exec.Command(os.Args[0], "helper", "linger")
+	stdin, err := run.StdinPipe()
+	if err == nil {
+		err = run.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = stdin.Close(), run.Wait() }()
+	defer r.Add(run.Process.Pid, "arya", "run-1")()
+	leave := r.Attach(run.Process.Pid, "gendry", nil)
+	if o, err := r.Who(run.Process.Pid); err != nil || o != (Origin{Agent: "arya", Run: "run-1"}) {
+		t.Errorf("the run is %+v, %v", o, err)
+	}
+	leave()
 }

@@ -10,9 +10,9 @@ import (
 // that lives to become a run's.
 const grace = time.Second
 
-// Reaper ends the processes that ended runs have left to the hub, and waits for them, so that they neither stay in
-// the system's table nor outlive the hub: after its restart nobody could tell that they come from an agent. It
-// never touches a process of a run, nor one that its starter waits for.
+// Reaper ends the processes that ended runs have left, and waits for those that were left to the hub, so that they
+// neither stay in the system's table nor outlive the hub. It never touches a process of a run that goes on, nor one
+// that the hub's own programs are.
 type Reaper struct {
 	registry *Registry
 	grace    time.Duration
@@ -24,7 +24,7 @@ func NewReaper(r *Registry) *Reaper {
 	return &Reaper{registry: r, grace: grace, seen: map[int]process{}}
 }
 
-// Run looks after children until ctx is done, and ends what is left then. It rests while none ends.
+// Run looks after processes until ctx is done, and ends what is left then. It rests while no child ends.
 func (r *Reaper) Run(ctx context.Context, started func()) {
 	childEnded, ignore := notifyOfChildren()
 	defer ignore()
@@ -48,21 +48,23 @@ func (r *Reaper) Run(ctx context.Context, started func()) {
 
 // look does away with those that were there at the last look too, and says whether there are others.
 func (r *Reaper) look() (again bool) {
-	now, all := map[int]process{}, children()
-	for pid, c := range all {
-		if _, run := r.registry.agentOf(pid); run || !c.ended && !r.left(c, all) {
+	now, live := map[int]process{}, r.registry.live()
+	for pid, s := range processes() {
+		_, claimed := r.registry.claimOf(pid, s.started)
+		isOurs := s.parent == os.Getpid() && s.ended && !claimed
+		if !isOurs && !r.left(pid, s, live) {
 			continue
 		}
 		before, known := r.seen[pid]
-		known = known && before == c.process
+		known = known && before == s.process
 		switch {
-		case known && c.ended:
+		case known && s.ended:
 			waitFor(pid)
 			continue
 		case known:
-			kill(pid) // and wait for it at the next look
+			r.kill(pid, live) // and wait for it at the next look
 		}
-		now[pid] = c.process
+		now[pid] = s.process
 	}
 	r.seen = now
 	return len(now) > 0
@@ -73,11 +75,10 @@ const mostLooks = 100 // at the stop, while something is left that does not end
 // end ends all that is left when the hub stops. What that leaves is its to end too.
 func (r *Reaper) end() {
 	for range mostLooks {
-		none, all := true, children()
-		for pid, c := range all {
-			if _, run := r.registry.agentOf(pid); !run && !c.ended && r.left(c, all) {
+		none, live := true, r.registry.live()
+		for pid, s := range processes() {
+			if r.left(pid, s, live) && r.kill(pid, live) {
 				none = false
-				kill(pid)
 			}
 		}
 		if none {
@@ -87,25 +88,49 @@ func (r *Reaper) end() {
 	}
 }
 
-// child is a child of this process.
-type child struct {
+// seen is a process as it was found.
+type seen struct {
 	process
-	group int
 	ended bool
+	mark  uint64
 }
 
-// left says whether a child that belongs to no run comes from one that has ended: it is not in the hub's own
-// group, as what the hub starts otherwise would be, some run was started before it, and none of those that go on.
-// The first process of a container is given all orphans of it, so that there nothing is certain.
-func (r *Reaper) left(c child, all map[int]child) bool {
-	first, some := r.registry.firstRun()
-	if !some || c.started < first || c.group == ownGroup() || os.Getpid() == 1 {
-		return false
-	}
-	for pid, other := range all {
-		if _, run := r.registry.agentOf(pid); run && other.started <= c.started {
-			return false
+// live is what tells what belongs to a run that goes on.
+type live struct {
+	marks  map[uint64]bool
+	oldest time.Duration // when the oldest of them was started; 0: there is none
+}
+
+func (r *Registry) live() live {
+	l := live{marks: map[uint64]bool{}}
+	for run, p := range r.runs() {
+		l.marks[r.markOf(run)] = true
+		if began := time.Duration(p.Started); l.oldest == 0 || began < l.oldest {
+			l.oldest = began
 		}
 	}
-	return true
+	return l
+}
+
+// left says whether a process comes from a run that has ended. Its mark says so. A child of the hub without a mark is
+// one if it was started after the first run, outside of the hub's session, which nothing can join, and outside of those
+// of runs. Where there are no marks it may come from any older run that goes on. The first process of a container is
+// given all orphans of it, so that there nothing is certain without a mark.
+func (r *Reaper) left(pid int, s seen, l live) bool {
+	marks := r.registry.markOf("") != 0
+	_, claimed := r.registry.claimOf(pid, s.started)
+	_, inRun := r.registry.runIn(s.session)
+	first, some := r.registry.firstRun()
+	switch {
+	case s.ended || claimed || inRun || pid == os.Getpid() || marks && l.marks[s.mark]:
+		return false
+	case marks && r.registry.isOurs(s.mark):
+		return true
+	case s.parent != os.Getpid() || os.Getpid() == 1:
+		return false
+	case !some || s.started < first || s.session == ownSession():
+		return false
+	default:
+		return marks || l.oldest == 0 || s.started < l.oldest
+	}
 }

@@ -18,9 +18,9 @@ func notifyOfChildren() (ended <-chan os.Signal, ignore func()) {
 	return c, func() { signal.Stop(c) }
 }
 
-// children are those of this process.
-func children() map[int]child {
-	self, found := os.Getpid(), map[int]child{}
+// processes are all that can be seen.
+func processes() map[int]seen {
+	found := map[int]seen{}
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
@@ -30,16 +30,36 @@ func children() map[int]child {
 		if err != nil {
 			continue
 		}
-		if s, err := readStat(pid); err == nil && s.parent == self {
-			found[pid] = child{s.process, s.group, s.state == 'Z'}
+		if s, err := lookAt(pid); err == nil {
+			found[pid] = s
 		}
 	}
 	return found
 }
 
+func lookAt(pid int) (seen, error) {
+	s, err := readStat(pid)
+	if err != nil {
+		return seen{}, err
+	}
+	mark, err := markIn(pid)
+	return seen{s.process, s.state == 'Z', mark}, err
+}
+
 func waitFor(pid int) { _, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) }
 
-// kill ends a child. Its number is its own until it has been waited for.
-func kill(pid int) { _ = unix.Kill(pid, unix.SIGKILL) }
+// kill ends a process that is still one that is left, and says whether it could.
+func (r *Reaper) kill(pid int, l live) bool {
+	return killIf(pid, func(pid int) bool {
+		s, err := lookAt(pid)
+		return err == nil && r.left(pid, s, l)
+	})
+}
 
-func ownGroup() int { return unix.Getpgrp() }
+func ownSession() int {
+	session, err := unix.Getsid(0)
+	if err != nil {
+		return 0
+	}
+	return session
+}

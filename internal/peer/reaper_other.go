@@ -9,10 +9,10 @@ func Adopt() error { return nil }
 
 func notifyOfChildren() (ended <-chan os.Signal, ignore func()) { return nil, func() {} }
 
-func children() map[int]child { return nil }
+func processes() map[int]seen { return nil }
 
 func waitFor(int) {}
 
-func kill(int) {}
+func (r *Reaper) kill(int, live) bool { return false }
 
-func ownGroup() int { return 0 }
+func ownSession() int { return 0 }

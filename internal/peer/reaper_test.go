@@ -43,7 +43,7 @@ func orphan(t *testing.T, r *Registry) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, descends, err := r.Who(who.pid); err != nil || !descends {
+	if o, err := r.Who(who.pid); err != nil || !o.Left {
 		t.Fatalf("it is not adopted: %v", err)
 	}
 	_ = conn.Close()
@@ -51,7 +51,7 @@ func orphan(t *testing.T, r *Registry) int {
 }
 
 func TestAdoptedProcessesAreWaitedFor(t *testing.T) {
-	r := NewReaper(NewRegistry())
+	r := NewReaper(NewRegistry("test"))
 	r.grace = 100 * time.Millisecond
 	s := service.New(r.Run)
 	s.Start(context.Background())
@@ -62,7 +62,7 @@ func TestAdoptedProcessesAreWaitedFor(t *testing.T) {
 }
 
 func TestProcessesOfRunsAreLeftToThem(t *testing.T) {
-	registry := NewRegistry()
+	registry := NewRegistry("test")
 	r := NewReaper(registry)
 	run, other := exec.Command("/bin/false"), exec.Command("/bin/false")
 	for _, cmd := range []*exec.Cmd{run, other} {
@@ -71,7 +71,7 @@ func TestProcessesOfRunsAreLeftToThem(t *testing.T) {
 		}
 		settled(t, "it goes on", func() bool { return isZombie(cmd.Process.Pid) })
 	}
-	remove := registry.Add(run.Process.Pid, "arya")
+	remove := registry.Add(run.Process.Pid, "arya", "run-1")
 	if !r.look() {
 		t.Error("it does not look again after the one that nobody has waited for")
 	}
@@ -116,14 +116,14 @@ func detached(t *testing.T, run *exec.Cmd) (gone func() bool) {
 // stays until its input ends.
 func hermit() *exec.Cmd {
 	run := exec.Command("/bin/sh", "-c", `env -i /usr/bin/setsid /bin/sh -c 'echo $$; exec >/dev/null; exec sleep 3600' </dev/null & exec cat >/dev/null`)
-	run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	run.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return run
 }
 
 // Row "Agent as owner": what hides from the end of its run would be taken for the owner's after a restart.
 func TestAgentAsOwnerAfterARestart(t *testing.T) {
 	for name, grace := range map[string]time.Duration{"it outlives its run": 10 * time.Millisecond, "it outlives the hub": time.Hour} {
-		r := NewReaper(NewRegistry())
+		r := NewReaper(NewRegistry("test"))
 		r.grace = grace
 		s := service.New(r.Run)
 		s.Start(t.Context())
@@ -134,7 +134,7 @@ func TestAgentAsOwnerAfterARestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		gone := detached(t, run)
-		remove := r.registry.Add(run.Process.Pid, "arya")
+		remove := r.registry.Add(run.Process.Pid, "arya", "run-1")
 		other := NewReaper(r.registry)
 		other.look()
 		if other.look(); gone() {
@@ -152,31 +152,36 @@ func TestAgentAsOwnerAfterARestart(t *testing.T) {
 }
 
 // What no run can have left is not the reaper's: what was there before the first one, what is in the hub's own
-// group, and what may come from a run that goes on.
+// session, and what belongs to a run that goes on.
 func TestTheReaperLeavesOthersAlone(t *testing.T) {
-	registry := NewRegistry()
+	registry := NewRegistry("test")
 	r := NewReaper(registry)
-	self := os.Getpid()
-	at := func(started time.Duration, group int) child {
-		return child{process: process{self, started}, group: group}
+	self, none := os.Getpid(), uint64(1<<63)
+	at := func(started time.Duration, session int, mark uint64) seen {
+		return seen{process: process{self, started, session}, mark: mark}
 	}
-	all := map[int]child{}
-	if r.left(at(5, 99), all) {
+	if r.left(99, at(5, 99, none), registry.live()) {
 		t.Error("no run has been there")
 	}
 	registry.first = 3
-	registry.pids[7] = claim{"arya", 1}
-	all[7] = at(4, 7)
+	registry.claims[7] = claim{agent: "arya", run: "run-1", started: 4, times: 1}
+	elsewhere := at(2, 99, registry.markOf("run-0"))
+	elsewhere.parent = 1
 	for name, test := range map[string]struct {
-		child
+		seen
 		left bool
 	}{
-		"from before the first run":        {at(2, 99), false},
-		"of a run that has ended":          {at(3, 99), true},
-		"perhaps of a run that goes on":    {at(5, 99), false},
-		"in the group of the hub, its own": {at(3, ownGroup()), false},
+		"from before the first run":              {at(2, 99, none), false},
+		"of a run that has ended":                {at(5, 99, registry.markOf("run-0")), true},
+		"of a run that has ended, another's now": {elsewhere, true},
+		"of a run of another hub":                {seen{process{1, 5, 99}, false, NewRegistry("other").markOf("run-0")}, false},
+		"of a run that goes on":                  {at(5, 99, registry.markOf("run-1")), false},
+		"in the session of a run that goes on":   {at(5, 7, none), false},
+		"of a run, without its mark":             {at(5, 99, none), true},
+		"in the session of the hub, its own":     {at(5, ownSession(), none), false},
+		"that has ended":                         {seen{process{self, 5, 99}, true, none}, false},
 	} {
-		if got := r.left(test.child, all); got != test.left {
+		if got := r.left(99, test.seen, registry.live()); got != test.left {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -4,67 +4,122 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/parley-hub/parley"
 )
 
-// Registry knows which processes belong to which agent. It is safe for concurrent use.
+// Registry knows which processes belong to which agent, each by its number and the time at which it was started. It is
+// safe for concurrent use.
 type Registry struct {
-	mu    sync.RWMutex
-	pids  map[int]claim
-	first time.Duration // when the first child of this process that was added was started; 0: none was
+	node    uint64       // of the hub, in the marks of its runs
+	version atomic.Int64 // changes with every claim
+
+	mu      sync.RWMutex
+	claims  map[int]claim
+	first   time.Duration  // when the first run was started; 0: none was
+	unknown map[string]int // sessions by agent whose client was not recognised
 }
 
 // claim says whose a process is, and how often that was said.
 type claim struct {
-	agent string
-	times int
+	agent   string
+	run     string // none: it is the client of a session
+	started time.Duration
+	times   int
 }
 
-// NewRegistry makes one that knows nobody.
-func NewRegistry() *Registry { return &Registry{pids: map[int]claim{}} }
+// NewRegistry makes one that knows nobody. The name of the node tells what its runs have left from what those of other
+// hubs have.
+func NewRegistry(node string) *Registry {
+	return &Registry{node: nodeNumber(node), claims: map[int]claim{}, unknown: map[string]int{}}
+}
 
-// Add says that a process, and all that descends from it, speaks for an agent. Whoever adds one removes it
-// after having waited for it, before its number can be another's. A process that was added several times
-// stays the first one's until each has removed it.
-func (r *Registry) Add(pid int, agent string) (remove func()) {
+// Add says that a process, and all that descends from it, speaks for an agent: as the run, or as the client of a session
+// where run is empty. Whoever adds the process of a run removes it after having waited for it, before its number can
+// be another's. A process that was added several times stays the first one's until each has removed it.
+func (r *Registry) Add(pid int, agent, run string) (remove func()) {
 	p, err := look(pid)
+	if err != nil {
+		return func() {} // it is gone
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err == nil && p.parent == os.Getpid() && (r.first == 0 || p.started < r.first) {
+	if run != "" && (r.first == 0 || p.started < r.first) {
 		r.first = p.started
 	}
-	known, ok := r.pids[pid]
-	if !ok {
-		known.agent = agent
+	known, ok := r.claims[pid]
+	if !ok || known.started != p.started {
+		known = claim{agent: agent, run: run, started: p.started}
 	}
 	known.times++
-	r.pids[pid] = known
-	return sync.OnceFunc(func() { r.remove(pid) })
+	r.claims[pid] = known
+	r.version.Add(1)
+	return sync.OnceFunc(func() { r.remove(pid, p.started) })
 }
 
-func (r *Registry) remove(pid int) {
+func (r *Registry) remove(pid int, started time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	known := r.pids[pid]
+	known, ok := r.claims[pid]
+	if !ok || known.started != started {
+		return // its number is another's by now
+	}
+	r.version.Add(1)
 	if known.times--; known.times > 0 {
-		r.pids[pid] = known
+		r.claims[pid] = known
 		return
 	}
-	delete(r.pids, pid)
+	delete(r.claims, pid)
 }
 
-func (r *Registry) agentOf(pid int) (string, bool) {
+// claimOf is whose a process is by itself, whatever it descends from.
+func (r *Registry) claimOf(pid int, started time.Duration) (claim, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	known, ok := r.pids[pid]
-	return known.agent, ok
+	known, ok := r.claims[pid]
+	return known, ok && known.started == started
+}
+
+// runIn is the run whose session a process is in. Nothing can join a session: it is where a process was started.
+func (r *Registry) runIn(session int) (claim, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	known, ok := r.claims[session]
+	return known, ok && known.run != ""
+}
+
+// runs are the processes that runs began with, by the ids of the runs.
+func (r *Registry) runs() map[string]parley.Process {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	found := map[string]parley.Process{}
+	for pid, c := range r.claims {
+		if c.run != "" {
+			found[c.run] = parley.Process{PID: pid, Started: int64(c.started)}
+		}
+	}
+	return found
 }
 
 func (r *Registry) firstRun() (started time.Duration, some bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.first, r.first != 0
+}
+
+// UnknownClients are the agents that have a session on the socket whose client was not recognised.
+func (r *Registry) UnknownClients() (agents []string) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for agent := range r.unknown {
+		agents = append(agents, agent)
+	}
+	slices.Sort(agents)
+	return agents
 }
 
 const (
@@ -75,47 +130,63 @@ const (
 // errMoved says that an ancestry changed while it was being walked, or cannot be seen.
 var errMoved = errors.New("its ancestors keep changing, or are hidden from the hub (hidepid)")
 
-// Who finds the agent a process descends from. Without one, descends says whether it comes from this process:
-// then it was left behind by a run that has ended. This process itself descends from nobody.
-func (r *Registry) Who(pid int) (agent string, descends bool, err error) {
+// Origin is what a process comes from.
+type Origin struct {
+	Agent string // whose it is
+	Run   string // the run that it descends from
+	Left  bool   // it comes from a run that has ended, or that nobody knows
+}
+
+// Who finds the agent a process descends from. The nearest counts, but a run before every session: what a run starts
+// cannot make itself another's. This process itself comes from nobody.
+func (r *Registry) Who(pid int) (o Origin, err error) {
 	if pid == os.Getpid() {
-		return "", false, nil
+		return o, nil
 	}
 	for range walkTries {
-		agent, descends, err = r.walk(pid)
-		if !errors.Is(err, errMoved) {
-			return agent, descends, err
+		if o, err = r.walk(pid); !errors.Is(err, errMoved) {
+			break
 		}
 	}
-	return "", false, err
+	if err == nil && o == (Origin{}) {
+		o.Left, err = isMarked(pid)
+	}
+	return o, err
 }
 
 // walk goes up from a process. A parent that is younger than its child, or gone, is not its parent any more:
 // the child has been given to another one meanwhile.
-func (r *Registry) walk(pid int) (agent string, descends bool, err error) {
+func (r *Registry) walk(pid int) (o Origin, err error) {
 	self := os.Getpid()
-	child, err := look(pid)
+	p, err := look(pid)
 	if err != nil {
-		return "", false, err
+		return o, err
 	}
 	for range longestLine {
-		if agent, known := r.agentOf(pid); known {
-			return agent, true, nil
+		known, ok := r.claimOf(pid, p.started)
+		if ok && o.Agent == "" {
+			o.Agent = known.agent
 		}
-		if pid == self {
-			return "", true, nil
+		if !ok || known.run == "" {
+			known, ok = r.runIn(p.session)
 		}
-		if pid <= 1 || child.parent <= 0 {
-			return "", false, nil
+		switch {
+		case ok && known.run != "":
+			return Origin{Agent: known.agent, Run: known.run}, nil
+		case pid == self:
+			o.Left = o.Agent == ""
+			return o, nil
+		case pid <= 1 || p.parent <= 0:
+			return o, nil
 		}
-		parent, err := look(child.parent)
-		if errors.Is(err, errGone) || err == nil && parent.started > child.started {
-			return "", false, errMoved
+		parent, err := look(p.parent)
+		if errors.Is(err, errGone) || err == nil && parent.started > p.started {
+			return o, errMoved
 		}
 		if err != nil {
-			return "", false, err
+			return o, err
 		}
-		pid, child = child.parent, parent
+		pid, p = p.parent, parent
 	}
-	return "", false, fmt.Errorf("its ancestry has no end")
+	return o, fmt.Errorf("its ancestry has no end")
 }

@@ -26,6 +26,10 @@ func init() {
 		callHub(os.Args[2], os.Args[3], os.Args[4])
 		os.Exit(0)
 	}
+	if len(os.Args) == 6 && os.Args[1] == "call with" {
+		callHubWith(os.Args[2], os.Args[3], os.Args[4], os.Args[5], `{"approve":true}`)
+		os.Exit(0)
+	}
 	if len(os.Args) == 3 && os.Args[1] == "call twice" {
 		callTwice(os.Args[2])
 		os.Exit(0)
@@ -69,11 +73,16 @@ func clientAt(socket string) *http.Client {
 }
 
 // callHub prints what a hub answers at its socket.
-func callHub(socket, method, path string) {
-	request, err := http.NewRequest(method, "http://localhost"+path, strings.NewReader(`{"id":"mallory"}`))
+func callHub(socket, method, path string) { callHubWith(socket, "", method, path, `{"id":"mallory"}`) }
+
+func callHubWith(socket, token, method, path, body string) {
+	request, err := http.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
 	if err != nil {
 		fmt.Println(err)
 		return
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	request.Header.Set("Content-Type", "application/json")
 	response, err := clientAt(socket).Do(request)
@@ -81,9 +90,9 @@ func callHub(socket, method, path string) {
 		fmt.Println(err)
 		return
 	}
-	body, _ := io.ReadAll(response.Body)
+	answer, _ := io.ReadAll(response.Body)
 	_ = response.Body.Close()
-	fmt.Println(response.StatusCode, string(body))
+	fmt.Println(response.StatusCode, string(answer))
 }
 
 // TestAgentAsOwner is the row of that name in the list of threats: the shell of an agent has the user of the
@@ -125,7 +134,7 @@ func TestAgentAsOwner(t *testing.T) {
 				t.Fatal(err)
 			}
 			if test.run {
-				defer s.peers.Add(cmd.Process.Pid, "arya")()
+				defer s.peers.Add(cmd.Process.Pid, "arya", "")()
 			}
 			_ = stdin.Close()
 			said, err := io.ReadAll(stdout) // ends with the last of them
@@ -166,7 +175,7 @@ func TestAgentAsOwnerByAnOldConnection(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	remove := s.peers.Add(cmd.Process.Pid, "arya")
+	remove := s.peers.Add(cmd.Process.Pid, "arya", "")
 	answers := bufio.NewReader(stdout)
 	for _, want := range []string{`200 true`, `401 true`} {
 		_, _ = io.WriteString(stdin, "call\n")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/home"
+	"github.com/parley-hub/parley/internal/hub"
 	"github.com/parley-hub/parley/internal/peer"
 )
 
@@ -95,27 +96,35 @@ func (s *Server) withPeer(ctx context.Context, opened net.Conn) context.Context 
 	return context.WithValue(ctx, peerKey{}, local{who, err})
 }
 
-// peer is who calls on the socket. A connection may outlive the run that it was made in, so each call is looked at.
-func (s *Server) peer(ctx context.Context) (agent string, ok bool, err error) {
+// peer is where a call comes from. A connection may outlive the run that it was made in, and its client may have begun a
+// session since, so each call is looked at.
+func (s *Server) peer(ctx context.Context) (hub.Place, error) {
 	who, ok := ctx.Value(peerKey{}).(local)
-	switch {
-	case !ok || who.err != nil:
-		return "", ok, who.err
-	case who.Owner():
-		return parley.Owner, true, nil
-	default:
-		return who.Agent, true, s.peers.Still(who.Peer)
+	if !ok {
+		return hub.Place{TCP: true}, nil
 	}
+	at := hub.Place{Socket: true}
+	err := who.err
+	if err == nil {
+		err = s.peers.Still(who.Peer)
+	}
+	if err != nil {
+		return at, err
+	}
+	if at.Agent, at.Run = who.Agent, who.Run; who.Owner() {
+		at.Agent = parley.Owner
+	}
+	return at, nil
 }
 
-// attach makes the process at the other end of the socket, and all that descends from it, an agent's while
-// its session lasts: what such a process starts without its token is not the owner.
+// attach makes the client at the other end of the socket, and all that descends from it, an agent's while its session
+// lasts: what such a client starts without its token, in its shell, is not the owner.
 func (s *Server) attach(ctx context.Context, agent string) (leave func()) {
 	who, ok := ctx.Value(peerKey{}).(local)
 	if !ok || who.PID == 0 || agent == parley.Owner {
 		return func() {}
 	}
-	return s.peers.Add(who.PID, agent)
+	return s.peers.Attach(who.PID, agent, s.Config.Clients)
 }
 
 // Origin is where a browser on this machine finds the hub.

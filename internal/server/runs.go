@@ -49,7 +49,8 @@ func (s *Server) makeRuntimes(context.Context) error {
 	s.later(func() error { hook.Close(); return nil })
 	programs := command.New(presets, command.Options{
 		Environ: withoutKeys(os.Environ(), providers, s.notified.Variables()), Bin: ownDirectory(),
-		Grace: s.grace(), OutputLimit: s.Config.Runs.Output, Kill: s.peers.Kill,
+		Dirs: append([]string{}, s.Config.Runs.Dirs...), Home: string(s.Home), Env: append([]string{}, s.Config.Runs.Env...),
+		Grace: s.grace(), OutputLimit: s.Config.Runs.Output, Launch: s.peers.Launch, Kill: s.peers.Kill,
 	})
 	s.runtimes = runtimes{parley.RuntimeScript: script.New(), parley.RuntimeLLM: model, parley.RuntimeWebhook: hook}
 	for _, name := range programs.Names() {
@@ -124,10 +125,6 @@ func (r runtimes) check(ctx context.Context, a parley.Agent) error {
 
 // startRuns turns what waits for agents into runs. They can call the hub by then, and until they have ended.
 func (s *Server) startRuns(ctx context.Context) error {
-	node, err := s.lock.Node()
-	if err != nil {
-		return err
-	}
 	if err := command.ForgetEnviron(); err != nil {
 		s.Log.Warn("programs that agents run can read the environment of the hub", "error", err)
 	}
@@ -135,7 +132,7 @@ func (s *Server) startRuns(ctx context.Context) error {
 		s.Log.Warn("programs that agents run may have files open that the hub was given", "error", err)
 	}
 	runs := dispatch.New(s.hub, dispatch.Options{
-		Node: node, Total: s.Config.Runs.Total, Deadline: s.Config.Runs.Deadline, Grace: s.grace(), URL: s.Origin(),
+		Node: s.node, Total: s.Config.Runs.Total, Deadline: s.Config.Runs.Deadline, Grace: s.grace(), URL: s.urlFor,
 		Runtime: s.runtimes.of, Prompt: prompt.Build, Dir: s.Home.Agent, Files: prompt.Files,
 		Tools:     toolsOf,
 		Processes: s.peers, Log: s.Log,
@@ -143,6 +140,14 @@ func (s *Server) startRuns(ctx context.Context) error {
 	runs.Start(context.WithoutCancel(ctx))
 	s.later(func() error { runs.Stop(); return nil })
 	return nil
+}
+
+// urlFor is where a run reaches the hub with a token of this kind.
+func (s *Server) urlFor(k parley.TokenKind) string {
+	if k == parley.TokenRun {
+		return "unix://" + s.about.Socket
+	}
+	return s.Origin()
 }
 
 // toolsOf is what an agent is told that it may use. A program has its own tools, and among them a shell.

@@ -74,6 +74,14 @@ func withProgram(o Options, script string, args ...string) Options {
 	return o
 }
 
+// withBearer lets the tokens of runs be used over TCP.
+func withBearer(o Options) Options {
+	c := *o.Config
+	c.Runtimes = []byte(strings.Replace(string(c.Runtimes), "output: text", "output: text, run_token: bearer", 1))
+	o.Config = &c
+	return o
+}
+
 func TestAScriptAnswers(t *testing.T) {
 	onBothStores(t, func(t *testing.T, o Options) {
 		s := start(t, o)
@@ -131,10 +139,11 @@ func TestEnvironmentLeakByOpenFiles(t *testing.T) {
 	}
 }
 
-// Row "Agent as owner": the token of a run is an agent's at the port too, and good for nothing once the run has ended.
+// Row "Agent as owner": the token of a run is an agent's at the port too, where its runtime may use it there, and good for
+// nothing once the run has ended.
 func TestAgentAsOwnerByTheTokenOfItsRun(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
-	s := start(t, withProgram(options(t, nil), `printf %s "$PARLEY_TOKEN" >"$0"; echo "it is $PARLEY_TOKEN"; tail -f /dev/null`, file))
+	s := start(t, withBearer(withProgram(options(t, nil), `printf %s "$PARLEY_TOKEN" >"$0"; echo "it is $PARLEY_TOKEN"; tail -f /dev/null`, file)))
 	defer stop(t, s)
 	addAgent(t, s, "helper", struct{}{})
 	if _, err := s.hub.AddAgent(t.Context(), theOwner, parley.NewAgent{ID: "gendry"}); err != nil {

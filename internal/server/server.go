@@ -35,6 +35,7 @@ type Server struct {
 	about    parley.HubStatus
 	fresh    bool // this start has made the home
 	lock     *home.Lock
+	node     string
 	doors    []net.Listener
 	store    store
 	hub      *hub.Hub
@@ -63,7 +64,7 @@ func Run(ctx context.Context, o Options, started func(*Server)) error {
 
 // Start opens everything, or leaves nothing behind. A cancelled ctx ends the start, not the server.
 func Start(ctx context.Context, o Options) (*Server, error) {
-	s := &Server{Options: o, peers: peer.NewRegistry(), failed: make(chan error, 2)}
+	s := &Server{Options: o, failed: make(chan error, 2)}
 	for _, step := range []func(context.Context) error{
 		s.takeHome, s.checkStore, s.openDoors, s.readNotify, s.makeRuntimes, s.openStore, s.startHub, s.startObserving, s.serve, s.startRuns, s.startNotify,
 		s.startBridges, s.startNATS,
@@ -107,6 +108,10 @@ func (s *Server) takeHome(context.Context) error {
 	}
 	s.lock = lock
 	s.later(lock.Release)
+	if s.node, err = lock.Node(); err != nil {
+		return err
+	}
+	s.peers = peer.NewRegistry(s.node)
 	s.about = parley.HubStatus{
 		Version: parley.Version, StartedAt: time.Now().UTC().Truncate(time.Millisecond), PID: os.Getpid(), Home: string(s.Home),
 	}
@@ -149,9 +154,6 @@ func (s *Server) startHub(ctx context.Context) (err error) {
 	}
 	s.observed = s.newObserved()
 	config := s.hubConfig()
-	if config.Node, err = s.lock.Node(); err != nil {
-		return err
-	}
 	if s.hub, err = hub.New(ctx, s.store, config); err != nil {
 		return err
 	}
@@ -161,8 +163,16 @@ func (s *Server) startHub(ctx context.Context) (err error) {
 	return nil
 }
 
-// adopt makes the hub the parent of what its runs leave behind.
+// sweepTime is what processes of runs from before the start get to be gone.
+const sweepTime = 10 * time.Second
+
+// adopt ends what runs have left before the start, and makes the hub the parent of what they leave from now on.
 func (s *Server) adopt() {
+	limited, done := context.WithTimeout(context.Background(), sweepTime)
+	defer done()
+	if err := s.peers.Sweep(limited); err != nil {
+		s.Log.Warn("processes of runs from before the start may go on", "error", err)
+	}
 	if err := peer.Adopt(); err != nil {
 		s.Log.Warn("processes that detach themselves from a run will be taken for the owner's", "error", err)
 		return
@@ -184,6 +194,7 @@ func (s *Server) hubConfig() hub.Config {
 		approvals.Remind = -1 // never
 	}
 	return hub.Config{
+		Node:  s.node,
 		Tiers: c.Tiers, Approvals: approvals,
 		Limits: c.Limits,
 		Rate:   hub.Rate(c.Rate),
@@ -198,9 +209,10 @@ func (s *Server) hubConfig() hub.Config {
 		Loops:       hub.Loops(c.Loops),
 		Asks:        hub.Asks(c.Ask),
 
-		CheckRuntime: s.runtimes.check,
-		Notified:     s.notified.Has,
-		Observer:     s.observed,
+		CheckRuntime:   s.runtimes.check,
+		UnknownClients: s.peers.UnknownClients,
+		Notified:       s.notified.Has,
+		Observer:       s.observed,
 	}
 }
 

@@ -29,9 +29,10 @@ func (c children) Run(ctx context.Context, job parley.Job) (parley.Result, error
 		return parley.Result{}, err
 	}
 	var answer bytes.Buffer
-	child := exec.CommandContext(ctx, self, "child")
+	program, arguments := c.processes.Launch(job.Run.ID, self, []string{"child"})
+	child := exec.CommandContext(ctx, program, arguments...)
 	child.Env = append(os.Environ(), "PARLEY_RUN="+job.Run.ID)
-	child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	child.Stdout, child.WaitDelay = &answer, time.Second
 	stdin, err := child.StdinPipe()
 	if err == nil {

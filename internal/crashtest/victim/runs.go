@@ -84,7 +84,7 @@ func addWorkers(ctx context.Context, h *hub.Hub, workers int) error {
 }
 
 func newDispatcher(h *hub.Hub, home string) *dispatch.Dispatcher {
-	processes := peer.NewRegistry()
+	processes := peer.NewRegistry("victim")
 	return dispatch.New(h, dispatch.Options{
 		Node: "victim", Deadline: runDeadline, Processes: processes, Log: slog.New(slog.DiscardHandler),
 		Runtime: func(parley.Agent) (parley.Runtime, error) { return children{processes}, nil },

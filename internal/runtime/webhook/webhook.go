@@ -64,6 +64,10 @@ func (r *Runtime) Check(_ context.Context, a parley.Agent) error {
 	return err
 }
 
+// RunToken is the kind of token that the receiver gets: it leaves this machine, so it is good for one answer and nothing
+// else.
+func (r *Runtime) RunToken(parley.Agent) parley.TokenKind { return parley.TokenReply }
+
 // Run posts the job to the agent's URL. The messages are seen once the request is written.
 func (r *Runtime) Run(ctx context.Context, job parley.Job) (parley.Result, error) {
 	ctx, end := context.WithCancelCause(ctx)

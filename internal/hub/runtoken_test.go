@@ -1,0 +1,38 @@
+package hub_test
+
+import (
+	"testing"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// What the token of a run is good for depends on its kind and on where it is used from.
+func TestRunTokenByKindAndPlace(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("codex")
+	own := func(run string) hub.Place { return hub.Place{Socket: true, Agent: "codex", Run: run} }
+	other := func(string) hub.Place { return hub.Place{Socket: true, Agent: "codex", Run: "another"} }
+	tcp := func(string) hub.Place { return hub.Place{TCP: true} }
+	nats := func(string) hub.Place { return hub.Place{} }
+	for kind, good := range map[parley.TokenKind][4]bool{
+		parley.TokenRun: {true, false, false, false}, parley.TokenBearer: {true, false, true, false}, parley.TokenReply: {true, true, true, false},
+	} {
+		w.post("user", parley.Draft{Direct: []string{"codex"}, Ephemeral: true})
+		a := get[*hub.Assignment](w)(w.NextRun(ctx, "codex", hub.RunOptions{Plan: func(parley.Agent) hub.RunPlan {
+			return hub.RunPlan{Token: kind}
+		}}))
+		for i, from := range []func(string) hub.Place{own, other, tcp, nats} {
+			_, err := w.IdentifyAt(ctx, a.Token, from(a.Run.ID))
+			if (err == nil) != good[i] || err != nil && parley.AsError(err).Reason != parley.Unauthenticated {
+				t.Errorf("%s from place %d: %v", kind, i, err)
+			}
+		}
+		w.finish(a, "done")
+		for _, from := range []func(string) hub.Place{own, tcp} {
+			_, err := w.IdentifyAt(ctx, a.Token, from(a.Run.ID))
+			same(t, "after the run", parley.AsError(err).Reason, parley.Unauthenticated)
+		}
+	}
+}

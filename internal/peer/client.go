@@ -1,0 +1,148 @@
+package peer
+
+import (
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Programs by the names that processes have them under.
+var (
+	shells       = []string{"sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "ash", "csh", "tcsh", "nu", "pwsh", "elvish", "xonsh", "busybox"}
+	multiplexers = []string{"tmux", "tmate", "screen", "zellij", "dtach", "abduco", "byobu", "mosh-server"}
+	interpreters = []string{"node", "bun", "deno", "python", "python2", "python3", "ruby", "perl"}
+	messengers   = []string{"parley"} // which others start to follow a session
+
+	// knownClients are the clients that there are presets for, by the names of their programs and packages.
+	knownClients = []string{
+		"claude", "claude-code", "codex", "gemini", "gemini-cli", "opencode", "opencode-ai", "qwen", "qwen-code",
+		"cursor-agent", "amp", "goose", "aider",
+	}
+)
+
+// program is what is known of the program of a process.
+type program struct {
+	name string   // as the system has it
+	file string   // that was started, with its path; may be empty
+	argv []string // may be empty
+}
+
+// Attach says that the client of a session speaks for an agent while the session lasts: the client itself and all that
+// descends from it, its shell too. pid is the process that has opened the session. Its client is that process, if it is no
+// messenger, or else the nearest ancestor that is recognised as a client by its name, among known ones and those given.
+// Where none is, it is the process itself, and UnknownClients tells. A process of a run stays the run's.
+func (r *Registry) Attach(pid int, agent string, clients []string) (leave func()) {
+	if origin, err := r.Who(pid); err != nil || origin.Run != "" {
+		return func() {}
+	}
+	client, found := r.clientOf(pid, slices.Concat(knownClients, clients))
+	remove := r.Add(client, agent, "")
+	if found {
+		return remove
+	}
+	r.count(agent, 1)
+	return sync.OnceFunc(func() {
+		r.count(agent, -1)
+		remove()
+	})
+}
+
+func (r *Registry) count(agent string, more int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.unknown[agent] += more; r.unknown[agent] <= 0 {
+		delete(r.unknown, agent)
+	}
+}
+
+// clientOf goes up from a process until there is a client. Shells of clients are passed by.
+func (r *Registry) clientOf(pid int, clients []string) (client int, found bool) {
+	own := describe(pid)
+	if own.name != "" && !own.is(messengers) {
+		return pid, true
+	}
+	p, err := look(pid)
+	for range longestLine {
+		if err != nil || p.parent <= 1 || p.parent == os.Getpid() {
+			break
+		}
+		parent, failed := look(p.parent)
+		if failed != nil || parent.started > p.started {
+			break // it has been given to another one meanwhile
+		}
+		if isClient(p.parent, parent, clients) {
+			return p.parent, true
+		}
+		p = parent
+	}
+	return pid, false
+}
+
+// isClient recognises a client. The leader of a session is none: it is what a person's terminal was opened with.
+func isClient(pid int, p process, clients []string) bool {
+	if p.session == pid {
+		return false
+	}
+	what := describe(pid)
+	return !what.is(multiplexers) && slices.ContainsFunc(what.names(), func(name string) bool { return slices.Contains(clients, name) })
+}
+
+// is says whether the program is one of these.
+func (p program) is(names []string) bool {
+	name, _, _ := strings.Cut(strings.TrimPrefix(p.name, "-"), ":") // "tmux: server"
+	return slices.Contains(names, name) || p.file != "" && slices.Contains(names, path.Base(p.file))
+}
+
+// names are what the program may be known by. A shell or an interpreter is known by the script that it runs, and by nothing
+// else.
+func (p program) names() []string {
+	if p.is(shells) || p.is(interpreters) {
+		return append(p.script(), p.titles()...)
+	}
+	names := []string{p.name, path.Base(p.file)}
+	if len(p.argv) > 0 {
+		names = append(names, path.Base(p.argv[0]))
+	}
+	return names
+}
+
+// script is the script that is run, by its own name and that of the package it is in.
+func (p program) script() []string {
+	for i, arg := range p.argv {
+		if i == 0 {
+			continue
+		}
+		if strings.HasPrefix(arg, "-") {
+			if p.is(shells) {
+				return nil // it reads its commands from somewhere else
+			}
+			continue
+		}
+		return append(packages(arg), strings.TrimSuffix(path.Base(arg), path.Ext(arg)))
+	}
+	return nil
+}
+
+// packages are the names of the packages of Node.js that a file is in.
+func packages(file string) (names []string) {
+	elements := strings.Split(file, "/")
+	for i, element := range elements {
+		for next := i + 1; element == "node_modules" && next < len(elements); next++ {
+			if names = append(names, elements[next]); !strings.HasPrefix(elements[next], "@") {
+				break
+			}
+		}
+	}
+	return names
+}
+
+// titles are the names that an interpreter has been given by its script.
+func (p program) titles() []string {
+	if p.is(shells) || len(p.argv) == 0 {
+		return nil
+	}
+	title, _, _ := strings.Cut(p.argv[0], " ")
+	return []string{p.name, path.Base(title)}
+}

@@ -1,0 +1,23 @@
+package peer
+
+import (
+	"os"
+	"strconv"
+	"strings"
+)
+
+// describe says what a process runs, as far as it can be seen.
+func describe(pid int) (p program) {
+	dir := "/proc/" + strconv.Itoa(pid)
+	name, err := os.ReadFile(dir + "/comm")
+	if err != nil {
+		return p
+	}
+	p.name = strings.TrimSuffix(string(name), "\n")
+	p.file, _ = os.Readlink(dir + "/exe")
+	p.file = strings.TrimSuffix(p.file, " (deleted)")
+	if line, err := os.ReadFile(dir + "/cmdline"); err == nil {
+		p.argv = strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
+	}
+	return p
+}
