@@ -25,7 +25,7 @@ type hubKey struct{}
 
 func hubCommand(ts *testscript.TestScript, neg bool, args []string) {
 	h, ok := ts.Value(hubKey{}).(*hub)
-	if neg || !ok || len(args) == 0 {
+	if neg && (len(args) == 0 || args[0] != "said") || !ok || len(args) == 0 {
 		ts.Fatalf("usage: hub up|demo|detach|down|interrupt|kill|said")
 	}
 	switch args[0] {
@@ -42,7 +42,7 @@ func hubCommand(ts *testscript.TestScript, neg bool, args []string) {
 	case "kill":
 		h.kill(ts)
 	case "said":
-		h.check(ts, args[1:])
+		h.check(ts, neg, args[1:])
 	default:
 		ts.Fatalf("unknown command: hub %s", args[0])
 	}
@@ -117,14 +117,14 @@ func (h *hub) kill(ts *testscript.TestScript) {
 }
 
 // check looks for something in what the hub has said up to its end.
-func (h *hub) check(ts *testscript.TestScript, args []string) {
+func (h *hub) check(ts *testscript.TestScript, neg bool, args []string) {
 	if h.process != nil || len(args) != 1 {
 		ts.Fatalf("usage, once the hub is down: hub said REGEXP")
 	}
 	form, err := regexp.Compile("(?m)" + args[0])
 	ts.Check(err)
-	if !form.MatchString(h.said.String()) {
-		ts.Fatalf("the hub said no %s:\n%s", args[0], h.said.String())
+	if form.MatchString(h.said.String()) == neg {
+		ts.Fatalf("the hub said it or not (%s):\n%s", args[0], h.said.String())
 	}
 }
 

@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 	asCalled := func() { os.Exit(cli.RunAs(os.Args[0], os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 	testscript.Main(m, map[string]func(){
 		"parley": asCalled, "send-message": asCalled, "send-message.py": asCalled, "who": asCalled, "blackboard": asCalled,
+		"escape": escape, "claude": client,
 	})
 }
 
@@ -76,6 +77,7 @@ func run(t *testing.T, file, kind string, newStore func() string) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"appears": appears,
 			"hub":     hubCommand,
+			"gone":    gone,
 			"exits":   exits,
 			"let":     let,
 			"talk":    talk,

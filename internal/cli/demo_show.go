@@ -159,9 +159,11 @@ func (s *stage) invite(ctx context.Context, dir home.Dir, hub *server.Server) er
 	if err != nil {
 		return err
 	}
-	link, err := hub.SignInLink(ctx)
-	if err != nil {
-		return err
+	link := ""
+	if isTerminal(s.err) { // elsewhere it would be kept, for others to read
+		if link, err = hub.SignInLink(ctx); err != nil {
+			return err
+		}
 	}
 	s.paragraph("%s", thingsToTry(dir, link, approval.ID))
 	return nil
@@ -264,7 +266,12 @@ func thingsToTry(dir home.Dir, link, approval string) string {
 			b.WriteString(parley(command))
 		}
 	}
-	return b.String() + "\nThe page signs you in with this link, once, for ten minutes:\n  " + link + "\n\nCtrl-C ends the demo, and removes all of it."
+	if link == "" {
+		b.WriteString("\n  # make a link that signs you in at the page\n" + parley("sign-in"))
+	} else {
+		b.WriteString("\nThe page signs you in with this link, once, for ten minutes:\n  " + link + "\n")
+	}
+	return b.String() + "\nCtrl-C ends the demo, and removes all of it."
 }
 
 // typedAs is how this program is called in another terminal, wherever that is, and the line that makes it so.

@@ -90,10 +90,11 @@ func passOn(child *exec.Cmd, given map[string]string) {
 	}
 }
 
-// introduceDetached says where the hub is. The link is asked of the hub, so that it is in no log.
+// introduceDetached says where the hub is. The link is asked of the hub, so that it is in no log, and goes to a terminal
+// only.
 func (a *app) introduceDetached(ctx context.Context, dir home.Dir, r report) error {
 	link := ""
-	if c, err := a.hubIn(dir); err == nil {
+	if c, err := a.hubIn(dir); err == nil && isTerminal(a.err) {
 		defer c.Close()
 		if made, err := c.NewLink(ctx, ""); err == nil {
 			link = made.URL

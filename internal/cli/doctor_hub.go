@@ -34,6 +34,10 @@ func (d *doctor) examineHub(ctx context.Context) error {
 			d.note("alert", warn, "%s", alert.Message).Mend = alert.Suggestion
 		}
 	}
+	for _, agent := range status.UnknownClients {
+		d.note("clients", warn, "the program that has opened the session of %s is not known: what it runs beside parley may be taken for yours", agent).
+			Mend = "if it is an agent's client, add its name to clients in config.yaml"
+	}
 	if bridges, err := hub.Bridges(ctx); err != nil {
 		d.failed("bridges", err)
 	} else {

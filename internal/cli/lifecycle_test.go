@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/parley-hub/parley/internal/home"
+	"github.com/parley-hub/parley/internal/screentest"
 )
 
 // The test program runs as parley itself where this is set: hubs need processes of their own.
@@ -88,10 +89,13 @@ func TestUpSaysWhereItIsAndStopsCleanly(t *testing.T) {
 			t.Fatal(err)
 		}
 		origin := "http://" + strings.TrimSpace(string(address))
-		for _, part := range []string{origin, origin + "/sign-in?code=parley_", filepath.Join(dir, "parley.sock"), dir} {
+		for _, part := range []string{origin, "make a link: parley --home " + dir + " sign-in", filepath.Join(dir, "parley.sock"), dir} {
 			if !strings.Contains(said, part) {
 				t.Errorf("it does not say %s:\n%s", part, said)
 			}
+		}
+		if strings.Contains(said, "code=") {
+			t.Errorf("a link that signs in is where others may read it:\n%s", said)
 		}
 		wants(t, exitError, "at "+strings.TrimSpace(string(address)), "up", "--home", dir)
 		if err := hub.Process.Signal(signal); err != nil {
@@ -103,6 +107,29 @@ func TestUpSaysWhereItIsAndStopsCleanly(t *testing.T) {
 		if left, _ := filepath.Glob(filepath.Join(dir, "run", "*")); len(left) != 1 {
 			t.Errorf("left behind: %q", left)
 		}
+	}
+}
+
+// Row "Sign-in link in a log": it is for a terminal alone.
+func TestSignInLinkInALog(t *testing.T) {
+	for _, args := range [][]string{{"up"}, {"up", "--detach"}} {
+		dir := newDir(t)
+		args = append(args, "--addr", "127.0.0.1:0", "--home", dir)
+		hub := program(args...)
+		person := screentest.Start(t, hub, 200, 24)
+		person.Await("/sign-in?code=parley_")
+		wants(t, 0, "", "down", "--home", dir)
+		_ = hub.Wait()
+	}
+	dir := newDir(t)
+	_, out, errs := run(t, "up", "--detach", "--addr", "127.0.0.1:0", "--home", dir)
+	wants(t, 0, "", "down", "--home", dir)
+	log, err := os.ReadFile(filepath.Join(dir, "run", "hub.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := out + errs + string(log); strings.Contains(said, "code=") || !strings.Contains(said, "make a link: parley") {
+		t.Errorf("it says %s", said)
 	}
 }
 

@@ -91,11 +91,15 @@ func (a *app) up(ctx context.Context, dir home.Dir, c *config.Config, started fu
 	return server.Run(ctx, server.Options{Home: dir, Config: c, Log: log}, started)
 }
 
-// greet says where a hub is that has just been started.
+// greet says where a hub is that has just been started. A link that signs in goes to a terminal only: what is written
+// elsewhere is kept, and others may read it.
 func (a *app) greet(ctx context.Context, s *server.Server) {
-	link, err := s.SignInLink(ctx)
-	if err != nil {
-		s.Log.Warn("no sign-in link could be made", "error", err)
+	link := ""
+	if isTerminal(a.err) {
+		var err error
+		if link, err = s.SignInLink(ctx); err != nil {
+			s.Log.Warn("no sign-in link could be made", "error", err)
+		}
 	}
 	about := s.About()
 	a.introduce(s.Origin(), link, about.Socket, about.Home)
@@ -110,7 +114,7 @@ func (a *app) introduce(page, link, socket, dir string) {
   home    %s
 `, page, socket, dir)
 	if link == "" {
-		a.say("Sign in with: %s", a.line("sign-in"))
+		a.say("To sign in with a browser, make a link: %s", a.line("sign-in"))
 		return
 	}
 	_, _ = fmt.Fprintf(a.err, `Sign in with this link:

@@ -1,0 +1,130 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// escape is the program of an agent that wants to outlive its run and become the owner: it leaves processes behind that
+// clear their environment, ignore signals, and join the hub's process group or leave their session. Each asks the hub
+// who it is, again and again, and writes the answers into a directory.
+func escape() {
+	dir, socket, mode := os.Args[1], os.Args[2], os.Args[3]
+	if mode != "run" {
+		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
+		if mode == "group" {
+			hub, _ := strconv.Atoi(os.Args[4])
+			group, _ := syscall.Getpgid(hub)
+			err := syscall.Setpgid(0, group)
+			_ = os.WriteFile(filepath.Join(dir, "joined"), fmt.Append(nil, err), 0o600)
+		}
+		stay(dir, socket, mode)
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	self, err := os.Executable()
+	if err != nil {
+		fmt.Println(err)
+	}
+	for _, mode := range []string{"plain", "group", "session"} {
+		child := exec.Command(self, dir, socket, mode, strconv.Itoa(os.Getppid()))
+		child.Env, child.SysProcAttr = []string{}, &syscall.SysProcAttr{Setsid: mode == "session"}
+		if err := child.Start(); err != nil {
+			fmt.Println(err)
+		}
+	}
+	for _, mode := range []string{"plain", "group", "session"} {
+		for !exists(filepath.Join(dir, mode)) {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	fmt.Println("done")
+	for exists(filepath.Join(dir, "hold")) {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}
+
+// stay asks who it is until it is ended.
+func stay(dir, socket, mode string) {
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var dialer net.Dialer
+		return dialer.DialContext(ctx, "unix", socket)
+	}}}
+	answers, err := os.OpenFile(filepath.Join(dir, "answers"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		os.Exit(1)
+	}
+	for asked := false; ; time.Sleep(time.Millisecond) {
+		if response, err := client.Get("http://localhost/v1/whoami"); err == nil {
+			body, _ := io.ReadAll(response.Body)
+			_ = response.Body.Close()
+			_, _ = fmt.Fprintln(answers, mode, response.StatusCode, string(body))
+			if !asked {
+				_ = os.WriteFile(filepath.Join(dir, mode), strconv.AppendInt(nil, int64(os.Getpid()), 10), 0o600)
+				asked = true
+			}
+		}
+	}
+}
+
+// client is the program of an attached agent: it follows the agent's session by parley watch, with the token that is its
+// first argument, and runs the other arguments in its shell meanwhile, without the token.
+func client() {
+	watch := exec.Command("sh", "-c", "parley watch --after 1; :")
+	watch.Env = append(os.Environ(), "PARLEY_TOKEN="+os.Args[1])
+	output, err := watch.StdoutPipe()
+	if err == nil {
+		err = watch.Start()
+	}
+	if err == nil {
+		_, err = output.Read(make([]byte, 1)) // it has begun
+	}
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	for _, command := range os.Args[2:] {
+		said, err := exec.Command("sh", "-c", command+"; :").CombinedOutput()
+		fmt.Println(string(said), err)
+	}
+}
+
+// gone waits until the processes whose numbers are in files have ended, and removes the files.
+func gone(ts *testscript.TestScript, neg bool, files []string) {
+	if neg {
+		ts.Fatalf("usage: gone FILE…")
+	}
+	for _, file := range files {
+		pid, err := strconv.Atoi(ts.ReadFile(file))
+		ts.Check(err)
+		for deadline := time.Now().Add(20 * time.Second); isAlive(pid); time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				ts.Fatalf("process %d (%s) goes on", pid, file)
+			}
+		}
+		ts.Check(os.Remove(ts.MkAbs(file)))
+	}
+}
+
+func isAlive(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && !strings.Contains(string(stat), ") Z ") && !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+}
