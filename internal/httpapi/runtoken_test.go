@@ -103,7 +103,7 @@ func TestDecideIsForAgentsWithReports(t *testing.T) {
 			if manager != "" {
 				want = `"scopes":["read","send","decide"]`
 			}
-			if got := w.send(request{path: "/v1/whoami", header: test.header}); !strings.Contains(string(got.body), want) {
+			if got := w.send(request{path: "/v1/whoami", header: test.header}); !strings.Contains(got.body, want) {
 				t.Errorf("%s, manager %q: it is %s, want %s", test.name, manager, got.body, want)
 			}
 		}
@@ -119,7 +119,7 @@ func TestABearerTokenNeverDecides(t *testing.T) {
 	bearer := in("Authorization", "Bearer "+given.Token)
 	decide := request{path: "/v1/approvals/" + id + "/decide", body: `{"approve":true}`, header: bearer}
 	got := w.send(request{path: "/v1/whoami", header: bearer})
-	if got.status != http.StatusOK || !strings.Contains(string(got.body), `"scopes":["read","send"]`) {
+	if got.status != http.StatusOK || !strings.Contains(got.body, `"scopes":["read","send"]`) {
 		t.Errorf("over TCP it is %d %s", got.status, got.body)
 	}
 	w.refuses(t, "deciding over TCP", decide, 403, parley.NotPermitted)

@@ -33,7 +33,8 @@ func TestStolenRunTokenFromTheEnvironment(t *testing.T) {
 	defer stop(t, s)
 	for _, n := range []parley.NewAgent{
 		{ID: "boss", Profile: parley.Profile{Runtime: "helper"}},
-		{ID: "arya", Profile: parley.Profile{Runtime: "helper", Manager: "boss", Mode: parley.ModeSupervised}}, {ID: "gendry"},
+		{ID: "arya", Profile: parley.Profile{Runtime: "helper", Manager: "boss", Mode: parley.ModeSupervised}},
+		{ID: "gendry"},
 	} {
 		if _, err := s.hub.AddAgent(t.Context(), theOwner, n); err != nil {
 			t.Fatal(err)

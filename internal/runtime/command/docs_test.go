@@ -68,7 +68,7 @@ func kindOf(name string) string {
 
 // The example of a program of one's own is run.
 func TestTheExampleOfTheDocumentRuns(t *testing.T) {
-	example := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(readDocs(t))
+	example := regexp.MustCompile("(?s)## Programs of your own.*?```yaml\n(.*?)```").FindStringSubmatch(readDocs(t))
 	var config struct {
 		Runtimes yaml.MapSlice `yaml:"runtimes"`
 	}

@@ -74,6 +74,21 @@ func TestNothingIsAlsoAConfiguration(t *testing.T) {
 	}
 }
 
+func TestTheTokenOfARunIsForTheSocketUnlessItsRuntimeSaysOtherwise(t *testing.T) {
+	presets, err := ParsePresets([]byte("mine: {argv: [x]}\nplain: {argv: [x], run_token: socket}\ncodex: {run_token: bearer}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := New(presets, Options{})
+	for runtime, want := range map[string]parley.TokenKind{
+		"mine": parley.TokenRun, "plain": parley.TokenRun, "claude": parley.TokenRun, "codex": parley.TokenBearer,
+	} {
+		if got := r.RunToken(parley.Agent{Profile: parley.Profile{Runtime: runtime}}); got != want {
+			t.Errorf("runs of %s have a token of the kind %s, want %s", runtime, got, want)
+		}
+	}
+}
+
 func TestWrongPresets(t *testing.T) {
 	for text, want := range map[string]string{
 		"- a":                                                          "line 1: runtimes must be a map",
@@ -88,6 +103,8 @@ func TestWrongPresets(t *testing.T) {
 		`mine: {argv: [x, "{resume}"]}`:                                "need each other",
 		`mine: {argv: [x], model: ["{model}"]}`:                        "need each other",
 		`mine: {argv: [x, "{resume}"], resume: [-c]}`:                  "resume has no argument {session}",
+		"mine: {argv: [x], run_token: everybody}":                      `run_token "everybody" is not known: use socket or bearer`,
+		"llm: {run_token: bearer}":                                     `llm is a runtime that is no program`,
 		"mine: {argv: [x], output: yaml}":                              `output "yaml" is not known`,
 		"Mine: {argv: [x]}":                                            "cannot be its name",
 		"llm: {argv: [x]}":                                             "llm is a runtime that is no program",
