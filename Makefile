@@ -50,15 +50,15 @@ bench: ## Measure the hot paths against baselines and print the ratios (ONLY=tak
 	$(GO) run ./bench -only "$(ONLY)"
 
 fuzz: ## Run each fuzz target for FUZZTIME (30s, or 20000x inputs)
-	PARLEY_ATTACK=$(ATTACK) $(GO) test -count=1 -timeout 0 -run Attack -v ./internal/crashtest
 	scripts/fuzz $(FUZZTIME)
 
-soak: setup ## Run the long campaigns: ROUNDS crashes (2000), 500 damaged homes (outcomes in DAMAGE_TABLE), 10,000 messages to agents that run, 5,000 trees of asks and tasks, 1,000 files each way through trees that are bridged, attacks with one token for ATTACK (10m), CHECKS histories a property (1000), each fuzz target for FUZZTIME
+soak: setup ## Run the long campaigns: ROUNDS crashes (2000), 500 damaged homes (outcomes in DAMAGE_TABLE), 10,000 messages to agents that run, 5,000 trees of asks and tasks, 1,000 files each way through trees that are bridged, attacks with one token for ATTACK (10m), CHECKS histories a property (1000), half an hour of mixed load whose memory must not grow, each fuzz target for FUZZTIME
 	PARLEY_CRASH_ROUNDS=$(ROUNDS) $(GO) test -count=1 -timeout 0 -run 'Crash|NobodyWaits' -v ./internal/crashtest
 	PARLEY_DAMAGE_CASES=500 PARLEY_DAMAGE_TABLE=$(DAMAGE_TABLE) $(GO) test -count=1 -timeout 0 -run Damage -v ./internal/crashtest
 	$(WITH_POSTGRES) env CGO_ENABLED=1 PARLEY_STORES=SQLite,PostgreSQL $(GO) test -race -count=1 -timeout 0 ./internal/hub ./internal/store/... -rapid.checks=$(CHECKS)
 	CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 0 ./internal/httpapi ./testscript
 	PARLEY_ATTACK=$(ATTACK) $(GO) test -count=1 -timeout 0 -run Attack -v ./internal/crashtest
+	PARLEY_MEMORY_TIME=30m $(GO) test -count=1 -timeout 0 -run Memory -v ./internal/crashtest
 	scripts/fuzz $(FUZZTIME)
 
 clean: ## Remove what was built

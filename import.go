@@ -17,9 +17,9 @@ type ImportReport struct {
 	Permissions   int64    `json:"permissions,omitempty"`
 	Tasks         int64    `json:"tasks,omitempty"`
 	Approvals     int64    `json:"approvals,omitempty"`
-	Skipped       int64    `json:"skipped"`        // were there already
+	Skipped       int64    `json:"skipped"`           // were there already
 	Damaged       int64    `json:"damaged,omitempty"` // were damaged where they were exported, and are missing
-	BodiesMissing int64    `json:"bodies_missing"` // artifacts that messages refer to and that are not stored here
+	BodiesMissing int64    `json:"bodies_missing"`    // artifacts that messages refer to and that are not stored here
 	Notices       []string `json:"notices,omitempty"`
 }
 

@@ -23,6 +23,22 @@ type HubStatus struct {
 	// UnknownClients are agents with a session on the hub's machine whose client was not recognised: what that client starts
 	// is not known to be the agent's. For owners.
 	UnknownClients []string `json:"unknown_clients,omitempty"`
+
+	// NotReady says why the hub cannot store anything at present; it is empty when the hub is ready.
+	NotReady []NotReady `json:"not_ready,omitempty"`
+}
+
+// NotReady is one reason why a hub cannot store anything at present. /readyz, the status and parley doctor show the same.
+type NotReady struct {
+	Check      string `json:"check"` // disk or store
+	Message    string `json:"message"`
+	Suggestion string `json:"suggestion,omitempty"`
+}
+
+// Prober is what a store may be able to do for one who wants to know whether it can be written.
+type Prober interface {
+	// Probe commits a change that nobody looks at. It returns what an update would.
+	Probe(ctx context.Context) error
 }
 
 // Totals are how much a hub holds. In a hub with very many conversations they are those of a moment ago.

@@ -24,6 +24,9 @@ func (d *doctor) examineHub(ctx context.Context) error {
 		return nil
 	}
 	d.note("hub", fine, "it runs as process %d since %s", status.PID, d.app.moment(status.StartedAt))
+	for _, reason := range status.NotReady {
+		d.note("ready", bad, "the hub cannot store anything at present: %s", reason.Message).Mend = reason.Suggestion
+	}
 	d.checkVersion(status.Version)
 	d.checkSocket(status.Socket)
 	d.checkAddress(ctx, status.Address)
@@ -43,7 +46,9 @@ func (d *doctor) examineHub(ctx context.Context) error {
 	} else {
 		d.checkBridges(bridges)
 	}
-	d.checkDatabase(ctx, status.Store, hub)
+	if len(status.NotReady) == 0 || d.deep {
+		d.checkDatabase(ctx, status.Store, hub)
+	}
 	return nil
 }
 

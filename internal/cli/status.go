@@ -66,6 +66,9 @@ func (a *app) showStatus(s parley.HubStatus) {
 		"dead letters", count(s.DeadLetters),
 		"disk", disk,
 	)
+	for _, reason := range s.NotReady {
+		a.fields("not ready", "the hub cannot store anything at present: "+reason.Message, "", reason.Suggestion)
+	}
 	for _, alert := range s.Alerts {
 		a.fields("alert", alert.Message, "", alert.Suggestion)
 	}

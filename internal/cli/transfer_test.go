@@ -21,7 +21,7 @@ func TestAnExportIsWholeWithItsEnd(t *testing.T) {
 			kept := &tail{w: io.Discard}
 			_, _ = io.CopyBuffer(kept, struct{ io.Reader }{strings.NewReader(text)}, make([]byte, size))
 			got, err := endOf(kept.last)
-			if whole && (err != nil || got != exportEnd{1, 2, 3}) || !whole && parley.CodeOf(err) != parley.DependencyFailed {
+			if whole && (err != nil || got != exportEnd{Agents: 1, Conversations: 2, Messages: 3}) || !whole && parley.CodeOf(err) != parley.DependencyFailed {
 				t.Errorf("%d bytes in pieces of %d: %+v, %v", len(text), size, got, err)
 			}
 		}

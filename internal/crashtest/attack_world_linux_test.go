@@ -13,39 +13,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/parley-hub/parley/internal/home"
 )
-
-// buildProgram builds parley once, or takes the one that PARLEY_ATTACK_PROGRAM names, to compare with.
-var buildProgram = sync.OnceValues(func() (string, error) {
-	if given := os.Getenv("PARLEY_ATTACK_PROGRAM"); given != "" {
-		return given, nil
-	}
-	dir, err := os.MkdirTemp("", "attacked-")
-	if err != nil {
-		return "", err
-	}
-	builtIn = dir
-	path := filepath.Join(dir, "parley")
-	build := exec.Command("go", "build", "-o", path, "../../cmd/parley")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	build.Stderr = os.Stderr
-	return path, build.Run()
-})
-
-// removeBuilt removes what buildProgram has built, if it has.
-func removeBuilt() {
-	if builtIn != "" {
-		_ = os.RemoveAll(builtIn)
-	}
-}
-
-// builtIn is the directory of the program that was built.
-var builtIn string
 
 // attacked is a hub that runs as a program of its own, and is attacked.
 type attacked struct {

@@ -20,32 +20,42 @@ const (
 	longestRound  = 150 * time.Millisecond
 )
 
-// buildVictim builds the program once, without the race detector: a crash is timed against the
-// real thing.
-var buildVictim = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "victim-")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "victim")
-	build := exec.Command("go", "build", "-o", path, "./victim")
+// built is where the programs are that tests have built.
+var built = filepath.Join(os.TempDir(), "crashtest-"+strconv.Itoa(os.Getpid()))
+
+// Each program is built once, without the race detector: a crash is timed against the real thing.
+var (
+	buildVictim  = sync.OnceValues(func() (string, error) { return build("victim", "./victim") })
+	buildProgram = sync.OnceValues(func() (string, error) {
+		if given := os.Getenv("PARLEY_ATTACK_PROGRAM"); given != "" {
+			return given, nil // to compare with
+		}
+		return build("parley", "../../cmd/parley")
+	})
+)
+
+func build(name, source string) (string, error) {
+	path := filepath.Join(built, name)
+	build := exec.Command("go", "build", "-o", path, source)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	build.Stderr = os.Stderr
 	return path, build.Run()
-})
+}
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if path, err := buildVictim(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(path))
-	}
-	removeBuilt()
+	_ = os.RemoveAll(built)
 	os.Exit(code)
 }
 
-func victim(t *testing.T) string {
+func victim(t *testing.T) string { return found(t, buildVictim) }
+
+// program is parley itself.
+func program(t *testing.T) string { return found(t, buildProgram) }
+
+func found(t *testing.T, build func() (string, error)) string {
 	t.Helper()
-	path, err := buildVictim()
+	path, err := build()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,23 +10,94 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // TestFullDisk fills a small disk of its own in a mount namespace of its own.
 func TestFullDisk(t *testing.T) {
-	full := exec.Command(victim(t), "full", t.TempDir())
-	full.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+	onOwnDisk(t, victim(t), "full", t.TempDir())
+}
+
+// onOwnDisk runs a command that may mount something.
+func onOwnDisk(t *testing.T, command string, args ...string) {
+	t.Helper()
+	run := exec.Command(command, args...)
+	run.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
 	if os.Geteuid() != 0 {
-		full.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
-		full.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
-		full.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+		run.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		run.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+		run.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
 	}
-	out, err := full.CombinedOutput()
+	run.WaitDelay = 10 * time.Second // for what it may leave behind
+	out, err := run.CombinedOutput()
 	t.Logf("%s", out)
 	if err != nil {
 		t.Fatal(err)
 	}
 }
+
+// TestHubStartsForReadingOnAFullDisk starts a hub whose disk is full. It can be read, and says that it cannot store
+// anything, everywhere alike; it stores again once there is room. A home that is new has no room to start.
+func TestHubStartsForReadingOnAFullDisk(t *testing.T) {
+	for name, stop := range map[string]string{"stopped": "$p down >/dev/null", "killed": `kill -9 "$(cat pid)"; wait 2>/dev/null || true`} {
+		t.Run(name, func(t *testing.T) {
+			onOwnDisk(t, victim(t), "small", t.TempDir(), "/bin/sh", "-c", fullDiskScript, "sh", program(t), stop)
+		})
+	}
+}
+
+// fullDiskScript is run in a small disk, with the program and how the hub ends before the disk is full.
+const fullDiskScript = `
+set -eu
+p="$1 --home $PWD/home"
+up() {
+	$p up --addr 127.0.0.1:0 >up.log 2>&1 & echo $! >pid
+	for i in $(seq 200); do $p status >status.log 2>&1 && return; sleep 0.05; done
+	echo "the hub does not start:"; cat up.log; exit 1
+}
+must() { grep -q "$2" "$1" || { echo "$1 does not say: $2"; cat "$1"; exit 1; }; }
+mustnot() { if grep -q "$2" "$1"; then echo "$1 says: $2"; cat "$1"; exit 1; fi; }
+fails() { if "$@" >out.log 2>&1; then echo "it succeeds: $*"; cat out.log; exit 1; fi; }
+
+out=$(mktemp -d); log=$PWD
+trap 'kill -9 $(cat pid "$log/pid") 2>/dev/null || true; rm -rf "$out"' EXIT
+up
+$p agent add arya >/dev/null
+$p conv new room --with arya >/dev/null
+$p chat --conv room '@arya stored before' >/dev/null
+eval "$2"
+cat /dev/zero >ballast 2>/dev/null || true
+
+disk=$PWD; cd "$out"
+up
+large=$(head -c 100000 /dev/zero | tr '\0' x)
+for i in $(seq 50); do $p send arya "$large" >out.log 2>&1 || break; done # its write-ahead log may have some room
+$p conv read room >read.log
+must read.log 'stored before'
+fails $p send arya "$large"
+must out.log 'E002: the disk is full, nothing was stored (make room'
+sleep 1.1 # what was found of readiness holds for a second
+fails $p doctor
+must out.log '^fail  ready .*the disk is full'
+$p status >status.log
+must status.log '^not ready .*the disk is full'
+
+fails $1 --home "$disk/new" up --addr 127.0.0.1:0
+must out.log 'E002: the disk is full'
+mustnot out.log 'unlinkat\|transaction'
+[ "$(wc -l <out.log)" = 1 ] || { echo "more than one line:"; cat out.log; exit 1; }
+
+rm "$disk/ballast"
+for i in $(seq 200); do $p send arya 'room again' >out.log 2>&1 && break; sleep 0.05; done
+$p --as arya inbox >inbox.log
+must inbox.log 'stored before'
+must inbox.log 'room again'
+sleep 1.1 # what was found of readiness holds for a second
+$p doctor >out.log || { echo "doctor:"; cat out.log; exit 1; }
+mustnot out.log '^fail'
+$p down >/dev/null
+echo done
+`
 
 // TestNoAcknowledgementPrecedesItsFsync traces the system calls of a posting hub: before a message
 // is acknowledged, it has been written to the write-ahead log and the log has been synced.

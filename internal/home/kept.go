@@ -27,5 +27,8 @@ func (d Dir) Store() (string, error) {
 
 // KeepStore names the store of the home, durably, for whoever opens it next.
 func (l *Lock) KeepStore(name string) error {
+	if kept, err := os.ReadFile(l.dir.StoreFile()); err == nil && string(kept) == name+"\n" {
+		return nil // a full disk has no room for the same again
+	}
 	return replaceDurably(l.dir.StoreFile(), []byte(name+"\n"))
 }

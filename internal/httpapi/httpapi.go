@@ -48,7 +48,6 @@ type api struct {
 	hosts   map[string][]string // origins of configured hosts
 	cross   *http.CrossOriginProtection
 	doc     func() *document
-	ready   *readiness
 	lines   eventLines
 }
 
@@ -57,7 +56,7 @@ func New(h *hub.Hub, options Options) http.Handler {
 	a := &api{
 		hub: h, options: withDefaults(options), mux: http.NewServeMux(), cross: http.NewCrossOriginProtection(),
 		hosts: originsOf(options.Hosts),
-		doc:   sync.OnceValue(newDocument), ready: &readiness{check: h.Writable},
+		doc:   sync.OnceValue(newDocument),
 	}
 	allowed := map[string][]string{}
 	for _, r := range routes() {
@@ -210,23 +209,3 @@ func (w *answer) Write(p []byte) (int, error) {
 
 // Unwrap lets http.ResponseController find what it needs.
 func (w *answer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// readiness remembers for a moment whether the hub can write, so that asking often costs nothing.
-type readiness struct {
-	check func(context.Context) error
-	mu    sync.Mutex
-	at    time.Time
-	err   error
-}
-
-const readinessKept = time.Second
-
-func (r *readiness) get(ctx context.Context) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if time.Since(r.at) > readinessKept {
-		r.err = r.check(ctx)
-		r.at = time.Now()
-	}
-	return r.err
-}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
 )
 
 //go:embed pages
@@ -109,8 +110,9 @@ func openAPI(a *api, w http.ResponseWriter, _ *http.Request) error {
 func healthz(_ *api, w http.ResponseWriter, _ *http.Request) error { return plainly(w, "ok\n") }
 
 func readyz(a *api, w http.ResponseWriter, r *http.Request) error {
-	if err := a.ready.get(r.Context()); err != nil {
-		return parley.Errorf(parley.Unavailable, "the hub cannot write at present").Suggest("see its log, or try: parley doctor").From(err)
+	for _, reason := range a.hub.Readiness(r.Context()) {
+		reason = hub.InPublic(reason)
+		return parley.Errorf(parley.Unavailable, "the hub cannot store anything at present: %s", reason.Message).Suggest("%s", reason.Suggestion)
 	}
 	return plainly(w, "ok\n")
 }

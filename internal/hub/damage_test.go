@@ -12,7 +12,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-const forged = "forged words"
+const forgedWords = "forged words"
 
 // newDamaged is a hub that runs, with three messages from arya to ned in a channel, of which the second is changed by a
 // statement from outside. %d stands for its number.
@@ -36,7 +36,7 @@ func (w *world) tamper(statement string) {
 
 // wounds are changes to one message's row.
 var wounds = map[string]string{
-	"its text":      "UPDATE messages SET text = '" + forged + "' WHERE seq = %d",
+	"its text":      "UPDATE messages SET text = '" + forgedWords + "' WHERE seq = %d",
 	"its sender":    "UPDATE messages SET sender = recipient WHERE seq = %d",
 	"its time":      "UPDATE messages SET created_at = 9100000000000000000 WHERE seq = %d",
 	"its artifacts": "UPDATE messages SET artifacts = 'forged words {' WHERE seq = %d",
@@ -54,7 +54,7 @@ func names(t *testing.T, where string, got, was parley.Message) {
 			t.Errorf("%s: %q does not name %s", where, got.Content.Text, word)
 		}
 	}
-	if all := fmt.Sprintf("%+v", got); strings.Contains(all, forged) || strings.Contains(all, "plain words") {
+	if all := fmt.Sprintf("%+v", got); strings.Contains(all, forgedWords) || strings.Contains(all, "plain words") {
 		t.Errorf("%s: the damaged message is served: %s", where, all)
 	}
 }
@@ -89,7 +89,7 @@ func TestDamagedMessageIsNeverServed(t *testing.T) {
 			}
 			for _, hit := range w.search("ned", "plain").Hits {
 				bare := hit.Seq == bad.Seq && !strings.Contains(hit.Snippet.Text, bad.ID)
-				if bare || strings.Contains(fmt.Sprintf("%+v", hit), forged) {
+				if bare || strings.Contains(fmt.Sprintf("%+v", hit), forgedWords) {
 					t.Errorf("search: %+v", hit)
 				}
 			}
@@ -126,7 +126,7 @@ func TestTakeEndsADamagedDeliveryAndGoesOn(t *testing.T) {
 	if len(told) != 1 || told[0].Type != parley.TypeError || !strings.Contains(told[0].Content.Text, fmt.Sprintf("message %d (%s)", list[1].Seq, list[1].ID)) {
 		t.Errorf("the sender is told %+v", told)
 	}
-	if a := w.damageAlert(); !strings.Contains(a.Message, list[1].ID) || strings.Contains(a.Message, forged) {
+	if a := w.damageAlert(); !strings.Contains(a.Message, list[1].ID) || strings.Contains(a.Message, forgedWords) {
 		t.Errorf("alert: %+v", a)
 	}
 	events := 0
@@ -225,7 +225,7 @@ func TestExportNamesADamagedMessageAndImportReportsIt(t *testing.T) {
 	t.Parallel()
 	w, list := newDamaged(t, wounds["its text"])
 	export := w.export()
-	if strings.Contains(export, forged) {
+	if strings.Contains(export, forgedWords) {
 		t.Fatalf("the export has the damaged text:\n%s", export)
 	}
 	for _, words := range []string{`{"damaged":{"what":"message","seq":` + fmt.Sprint(list[1].Seq) + `,"id":"` + list[1].ID, `"damaged":1}}`} {
@@ -247,8 +247,8 @@ func TestImportRefusesALineWithAWrongChecksum(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t)
 	w.post("arya", parley.Draft{Conversation: "open", Content: text("plain words")})
-	export := strings.Replace(w.export(), "plain words", forged, 1)
-	line := 1 + strings.Count(export[:strings.Index(export, forged)], "\n")
+	export := strings.Replace(w.export(), "plain words", forgedWords, 1)
+	line := 1 + strings.Count(export[:strings.Index(export, forgedWords)], "\n")
 	other := another(t, stores)
 	_, err := other.Import(ctx, user, strings.NewReader(export))
 	if e := parley.AsError(err); e == nil || e.Code != parley.BadInput || !strings.Contains(e.Message, fmt.Sprintf("line %d", line)) || !strings.Contains(e.Message, "checksum") {

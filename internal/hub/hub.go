@@ -100,7 +100,8 @@ type Hub struct {
 
 	wasteDue atomic.Bool // there may be bodies of artifacts without a row
 
-	recovery recovery
+	recovery  recovery
+	readiness readiness
 
 	sweeping sync.Mutex // held by a sweep
 	alerts   alerts

@@ -227,7 +227,9 @@ func TestNothingIsHandedOutBeforeTheHubHasRecovered(t *testing.T) {
 	for what, call := range map[string]func() error{
 		"take": func() error { return only(w.Take(ctx, as("ned"), parley.Take{})) },
 		"run":  func() error { return only(w.NextRun(ctx, "codex", hub.RunOptions{Node: node})) },
-		"post": func() error { return only(w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Content: text("third")})) },
+		"post": func() error {
+			return only(w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Content: text("third")}))
+		},
 	} {
 		same(t, what, parley.AsError(call()).Reason, parley.StorageFull)
 	}

@@ -11,13 +11,16 @@ import (
 // Status says how the hub is doing.
 func (h *Hub) Status(ctx context.Context, caller Caller) (parley.HubStatus, error) {
 	status := h.config.About
-	status.StartedAt, status.Alerts = h.started, h.alerts.list()
+	status.StartedAt, status.Alerts, status.NotReady = h.started, h.alerts.list(), h.Readiness(ctx)
 	if h.config.UnknownClients != nil {
 		status.UnknownClients = h.config.UnknownClients()
 	}
 	err := h.view(ctx, caller, opStatus, func(s *scene) (err error) {
 		if !s.seesAll() {
 			status.Home, status.UnknownClients = "", nil
+			for i, n := range status.NotReady {
+				status.NotReady[i] = InPublic(n)
+			}
 		}
 		if status.Totals, err = h.totals.count(s.Counts().Totals); err != nil {
 			return err

@@ -2,11 +2,90 @@ package hub
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
 
 	"github.com/parley-hub/parley"
 )
 
-// Writable says why nothing can be stored at present, or nil.
-func (h *Hub) Writable(ctx context.Context) error {
-	return h.store.Update(ctx, func(parley.Tx) error { return nil })
+const (
+	// readinessKept is how long an answer to whether the hub is ready holds: nobody can keep the writer busy by asking.
+	readinessKept = time.Second
+	// scarce is how little room on the disk makes the hub try whether there is enough to store something.
+	scarce = 16 << 20
+	// tooLittle is a full disk, whatever small change still finds room in the write-ahead log.
+	tooLittle = 64 << 10
+)
+
+// readiness remembers for a moment whether the hub was ready.
+type readiness struct {
+	mu      sync.Mutex
+	at      time.Time
+	reasons []parley.NotReady
+}
+
+// Readiness says why nothing can be stored at present. It is empty when the hub is ready.
+func (h *Hub) Readiness(ctx context.Context) []parley.NotReady {
+	r := &h.readiness
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if time.Since(r.at) <= readinessKept {
+		return slices.Clone(r.reasons)
+	}
+	err := h.writable(ctx)
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return []parley.NotReady{notReady(err)} // the caller has left, which says nothing of the hub
+	}
+	r.at, r.reasons = time.Now(), nil
+	if err != nil {
+		r.reasons = []parley.NotReady{notReady(err)}
+	}
+	return slices.Clone(r.reasons)
+}
+
+// InPublic is a reason for those who may not know where the hub keeps what it has.
+func InPublic(n parley.NotReady) parley.NotReady {
+	n.Message, n.Suggestion = "its database cannot be written", "see its log, or try: parley doctor"
+	if n.Check == diskCheck {
+		n.Message = "its disk is full"
+	}
+	return n
+}
+
+const diskCheck = "disk"
+
+func notReady(err error) parley.NotReady {
+	e := parley.AsError(err)
+	n := parley.NotReady{Check: "store", Message: e.Message, Suggestion: e.Suggestion}
+	if e.Reason == parley.StorageFull {
+		n.Check = diskCheck
+	}
+	if n.Suggestion == "" {
+		n.Suggestion = "see the log of the hub"
+	}
+	return n
+}
+
+// writable says why nothing can be stored at present, or nil. What the former process had must be back first: until
+// then the hub does nothing for anybody.
+func (h *Hub) writable(ctx context.Context) error {
+	if err := h.recovered(ctx); err != nil {
+		return err
+	}
+	free, _, known, err := h.space()
+	if err != nil || !known || free >= scarce {
+		return h.store.Update(ctx, func(parley.Tx) error { return nil })
+	}
+	if prober, able := h.store.(parley.Prober); able {
+		if err := prober.Probe(ctx); err != nil {
+			return err
+		}
+	}
+	if free < tooLittle {
+		return parley.Errorf(parley.Unavailable, "the disk is full: %d bytes are free", free).Because(parley.StorageFull).
+			Suggest("make room on the disk of the hub")
+	}
+	return nil
 }

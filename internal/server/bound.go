@@ -41,13 +41,13 @@ func otherStore(dir home.Dir, kept, given string) *parley.Error {
 	is, givenElsewhere := strings.CutPrefix(given, postgresStore)
 	switch {
 	case keptElsewhere && givenElsewhere:
-		return parley.Errorf(parley.BadInput, "this home keeps its messages in PostgreSQL (%s), but the configuration says %s", was, is).
+		return parley.Errorf(parley.BadInput, "the configuration says PostgreSQL (%s), but the messages of this home are in another database (%s)", is, was).
 			Suggest("correct store in config.yaml, or choose another home; if the database has moved, remove %s", dir.StoreFile())
 	case keptElsewhere:
-		return parley.Errorf(parley.BadInput, "this home keeps its messages in PostgreSQL (%s), but the configuration says %s", was, is).
+		return parley.Errorf(parley.BadInput, "the configuration says SQLite, but the messages of this home are in PostgreSQL (%s)", was).
 			Suggest("put store: postgres://… into config.yaml, or choose another home")
 	default:
-		return parley.Errorf(parley.BadInput, "this home keeps its messages in SQLite, but the configuration says PostgreSQL (%s)", is).
+		return parley.Errorf(parley.BadInput, "the configuration says PostgreSQL (%s), but the messages of this home are in SQLite", is).
 			Suggest("put store: sqlite into config.yaml, or choose another home")
 	}
 }

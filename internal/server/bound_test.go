@@ -33,8 +33,8 @@ func TestAHomeKeepsItsStore(t *testing.T) {
 		had, has Options
 		want     string
 	}{
-		"PostgreSQL, then SQLite": {first, onSQLite, "but the configuration says sqlite (put store: postgres://… into config.yaml, or choose another home)"},
-		"SQLite, then PostgreSQL": {onSQLite, first, "in SQLite, but the configuration says PostgreSQL ("},
+		"PostgreSQL, then SQLite": {first, onSQLite, "the configuration says SQLite, but the messages of this home are in PostgreSQL ("},
+		"SQLite, then PostgreSQL": {onSQLite, first, "), but the messages of this home are in SQLite (put store: sqlite into config.yaml, or choose another home)"},
 		"another database":        {first, second, "if the database has moved, remove "},
 	} {
 		t.Run(name, func(t *testing.T) {

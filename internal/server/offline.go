@@ -20,10 +20,15 @@ func offline(ctx context.Context, o Options, do func(store) error) error {
 	}
 	for _, step := range []func(context.Context) error{s.checkStore, s.mustBeStored, s.takeHome, s.openStore} {
 		if err := step(ctx); err != nil {
-			return errors.Join(err, s.Stop())
+			s.undoAfter(s.Stop)
+			return err
 		}
 	}
-	return errors.Join(do(s.store), s.Stop())
+	if err := do(s.store); err != nil {
+		s.undoAfter(s.Stop)
+		return err
+	}
+	return s.Stop()
 }
 
 // Backup makes a backup of a hub that does not run.
@@ -48,11 +53,13 @@ type Restored struct {
 func Restore(ctx context.Context, o Options, dir string) (Restored, error) {
 	s := &Server{Options: o}
 	if err := s.takeHome(ctx); err != nil {
-		return Restored{}, errors.Join(err, s.abandon())
+		s.undoAfter(s.abandon)
+		return Restored{}, err
 	}
 	restored, err := s.restore(ctx, dir)
 	if err != nil {
-		return Restored{}, errors.Join(err, s.abandon())
+		s.undoAfter(s.abandon)
+		return Restored{}, err
 	}
 	return restored, s.Stop()
 }

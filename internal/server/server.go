@@ -70,10 +70,23 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		s.startBridges, s.startNATS,
 	} {
 		if err := step(ctx); err != nil {
-			return nil, errors.Join(err, s.abandon())
+			s.undoAfter(s.abandon)
+			return nil, err
 		}
 	}
+	s.lock.FillReserve()
+	for _, reason := range s.hub.Readiness(ctx) {
+		s.Log.Warn("the hub can be read, but cannot store anything at present: "+reason.Message, "check", reason.Check, "suggestion", reason.Suggestion)
+	}
 	return s, nil
+}
+
+// undoAfter undoes what was begun before something failed. Why it failed is told alone; what cannot be undone is in
+// the log.
+func (s *Server) undoAfter(undo func() error) {
+	if err := undo(); err != nil {
+		s.Log.Warn("cannot remove everything that a failed start has made", "error", err)
+	}
 }
 
 // abandon undoes a start that has failed. A home that it has made goes too, unless a store was opened.
@@ -112,6 +125,10 @@ func (s *Server) takeHome(context.Context) error {
 		return err
 	}
 	s.peers = peer.NewRegistry(s.node)
+	if err := lock.FreeReserve(); err != nil {
+		return err
+	}
+	s.later(func() error { lock.FillReserve(); return nil })
 	s.about = parley.HubStatus{
 		Version: parley.Version, StartedAt: time.Now().UTC().Truncate(time.Millisecond), PID: os.Getpid(), Home: string(s.Home),
 	}

@@ -62,6 +62,13 @@ func (s *Store) View(ctx context.Context, fn func(parley.Tx) error) (err error) 
 	return t.call(fn)
 }
 
+// Probe implements parley.Prober.
+func (s *Store) Probe(ctx context.Context) error {
+	return s.Update(ctx, func(t parley.Tx) error {
+		return t.(*tx).write("UPDATE counters SET repairs = repairs + 1")
+	})
+}
+
 // DriveLeases replaces the lease clock, for whoever wants to move it.
 func (s *Store) DriveLeases(now func() int64) { s.leases.Store(&now) }
 

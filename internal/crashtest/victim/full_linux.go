@@ -118,3 +118,14 @@ func storeWhileFull(ctx context.Context, h *hub.Hub, db *sqlite.DB, dir string) 
 	}
 	return nil
 }
+
+// small mounts a small disk, and runs a program in it in the place of this one.
+func small(dir string, args []string) error {
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16m"); err != nil {
+		return fmt.Errorf("mounting a small disk: %w", err)
+	}
+	if err := os.Chdir(dir); err != nil {
+		return err
+	}
+	return syscall.Exec(args[0], args, os.Environ())
+}

@@ -7,6 +7,8 @@ import (
 	"errors"
 )
 
+func small(string, []string) error { return errors.New("a small disk can only be made on Linux") }
+
 func fillDisk(context.Context, string) error {
 	return errors.New("a small disk can only be made on Linux")
 }

@@ -12,6 +12,7 @@
 //	victim bridge BASE FROM TO       have two trees under BASE bridged, and post messages FROM to TO for them, until all is carried
 //	victim bridged BASE COUNT        see that COUNT files each way through each tree were carried once
 //	victim child, victim linger      what such a run starts, and what that leaves behind
+//	victim small DIR PROGRAM ARGS…   run a program in a small disk mounted on DIR
 //	victim full DIR                  fill a small disk mounted on DIR, make room, compare
 package main
 
@@ -37,10 +38,13 @@ func main() {
 }
 
 const usage = "usage: victim post HOME WORKERS COUNT | stubborn HOME COUNT | take HOME POSTERS | order HOME | verify HOME | drain HOME | " +
-	"absent HOME | full DIR | run HOME AGENTS FROM TO | judge HOME COUNT | bridge BASE FROM TO | " +
+	"absent HOME | full DIR | small DIR PROGRAM ARGS… | run HOME AGENTS FROM TO | judge HOME COUNT | bridge BASE FROM TO | " +
 	"bridged BASE COUNT | child | linger"
 
 func run(ctx context.Context, args []string) error {
+	if len(args) > 2 && args[0] == "small" {
+		return small(args[1], args[2:])
+	}
 	numbers := make([]int, 3) // after the home
 	for i := range numbers {
 		if len(args) > i+2 {

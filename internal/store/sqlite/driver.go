@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	modernc "modernc.org/sqlite"
@@ -174,8 +175,7 @@ func explain(path string, err error) error {
 	}
 	switch code(err) {
 	case sqlite.ResultFull:
-		return parley.Errorf(parley.Unavailable, "the disk is full, nothing was stored: %w", err).
-			Because(parley.StorageFull).Retryable(0).Suggest("make room on the disk of %s and try again", path)
+		return full(path, err)
 	case sqlite.ResultBusy, sqlite.ResultLocked:
 		return parley.Errorf(parley.Unavailable, "another program has locked the database: %w", err).
 			Retryable(0).Suggest("close what has %s open and try again", path)
@@ -183,6 +183,9 @@ func explain(path string, err error) error {
 		return parley.Errorf(parley.Unavailable, "the database cannot be written: %w", err).
 			Suggest("check the permissions of %s and its directory", path)
 	case sqlite.ResultIOErr:
+		if extended(err) == sqlite.ResultIOErrSHMSize {
+			return full(path, err) // there is no room for the index of the write-ahead log
+		}
 		return parley.Errorf(parley.Internal, "the disk failed: %w", err).
 			Retryable(0).Suggest("check the disk of %s and try again", path)
 	case sqlite.ResultCorrupt, sqlite.ResultNotADB:
@@ -192,12 +195,25 @@ func explain(path string, err error) error {
 	}
 }
 
+// full is what is said when there is no room.
+func full(path string, cause error) error {
+	return parley.Errorf(parley.Unavailable, "the disk is full, nothing was stored").
+		Because(parley.StorageFull).Retryable(0).Suggest("make room on the disk of %s and try again", path).From(cause)
+}
+
 // code is the primary result code of an error, whichever of the two ways to SQLite it came by.
-func code(err error) sqlite.ResultCode {
-	if failure, ok := errors.AsType[*modernc.Error](err); ok {
-		return sqlite.ResultCode(failure.Code()).ToPrimary()
+func code(err error) sqlite.ResultCode { return extended(err).ToPrimary() }
+
+// extended is the whole result code of an error.
+func extended(err error) sqlite.ResultCode {
+	switch failure, ok := errors.AsType[*modernc.Error](err); {
+	case ok:
+		return sqlite.ResultCode(failure.Code())
+	case errors.Is(err, syscall.ENOSPC):
+		return sqlite.ResultFull
+	default:
+		return sqlite.ErrCode(err)
 	}
-	return sqlite.ErrCode(err).ToPrimary()
 }
 
 // errDamaged is what every error about a damaged file is.

@@ -54,7 +54,7 @@ func acquire(home, path string) (*lock, error) {
 	if err == nil {
 		_, err = file.WriteAt(fmt.Appendf(nil, holderForm+" since %s\n", os.Getpid(), host, time.Now().UTC().Format(time.RFC3339)), 0)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, syscall.ENOSPC) { // a full disk locks the home no less
 		_ = file.Close()
 		return nil, fmt.Errorf("writing %s: %w", path, err)
 	}

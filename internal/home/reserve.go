@@ -1,0 +1,35 @@
+package home
+
+import (
+	"bytes"
+	"errors"
+	"os"
+)
+
+// reserveSize is the room that a hub needs to start: for the index of its write-ahead log, its lock and what it announces.
+const reserveSize = 1 << 20
+
+func (d Dir) reserve() string { return d.run("reserve") }
+
+// FreeReserve gives up the room that FillReserve keeps, so that a hub can start on a full disk.
+func (l *Lock) FreeReserve() error {
+	err := os.Truncate(l.dir.reserve(), 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// FillReserve keeps as much room on the disk of the home as there is, up to what a hub needs to start. On a full disk that
+// is less, or nothing.
+func (l *Lock) FillReserve() {
+	file, err := os.OpenFile(l.dir.reserve(), os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return
+	}
+	block := bytes.Repeat([]byte("reserved\n"), 4096/9+1)[:4096] // a disk that compresses has no room for zeros
+	for at := int64(0); at < reserveSize && err == nil; at += int64(len(block)) {
+		_, err = file.WriteAt(block, at)
+	}
+	_ = file.Close()
+}
