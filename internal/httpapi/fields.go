@@ -217,6 +217,7 @@ var fields = map[string]string{
 	"HubStatus.disk_free":       "Bytes left on its disk.",
 	"HubStatus.disk_total":      "Bytes of its disk.",
 	"HubStatus.home":            "Its directory; for owners.",
+	"HubStatus.unknown_clients": "Agents with a session on the hub's machine whose client was not recognised: what it starts is not known to be the agent's; for owners.",
 	"HubStatus.last_event":      "The number of the newest event.",
 	"HubStatus.messages":        "How many messages there are.",
 	"HubStatus.not_ready":       "Why it cannot store anything at present; absent when it is ready.",
