@@ -42,6 +42,8 @@ type Conversation struct {
 	LastSeq    int64            `json:"last_seq"`
 	// Set is the key of the members where these are fixed: of a DM, an implicit group, an ephemeral.
 	Set string `json:"-"`
+	// NameRank is the conversation's place among those with the same name, which no stranger may learn of.
+	NameRank int `json:"-"`
 }
 
 // FixedMembers says that nobody can join, leave, be added or removed.

@@ -127,8 +127,11 @@ type ConversationStore interface {
 	// Made counts the channels and groups that a participant has made and that are not archived. ErrNotFound if there is no
 	// such participant.
 	Made(agent string) (int, error)
-	// Find returns the conversation with this id or name. ErrNotFound if there is none.
+	// Find returns the conversation with this id or name; of several with one name, the one that has had it longest.
+	// ErrNotFound if there is none.
 	Find(idOrName string) (Conversation, error)
+	// Named returns all conversations with a name, by their NameRank; none if there is none.
+	Named(name string) ([]Conversation, error)
 	// FindSet returns the DM or implicit group of a set of members, never an ephemeral conversation.
 	// ErrNotFound if there is none.
 	FindSet(set string) (Conversation, error)

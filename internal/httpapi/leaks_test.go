@@ -2,6 +2,8 @@ package httpapi_test
 
 import (
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,5 +102,36 @@ func TestExistenceLeaksInBodies(t *testing.T) {
 		if there, notThere := answer(test.there), answer(test.notThere); there != notThere {
 			t.Errorf("%s tells them apart:\n%s\n%s", test.ask("<id>").path, there, notThere)
 		}
+	}
+}
+
+// TestPrivateNameAnswersLikeNone: hound does not see the channel forge. For it the name is as free as any other.
+func TestPrivateNameAnswersLikeNone(t *testing.T) {
+	s := newStory(t)
+	answers := func(name string) (list []string) {
+		for _, r := range []request{
+			{method: http.MethodPost, path: "/v1/conversations/" + name + "/join"},
+			{method: http.MethodGet, path: "/v1/conversations/" + name},
+			{method: http.MethodPut, path: "/v1/conversations/" + name + "/members/hound"},
+			{method: http.MethodGet, path: "/v1/search?q=in:" + name},
+			{method: http.MethodPost, path: "/v1/messages", body: `{"conversation":"#` + name + `","content":{"text":"x"}}`},
+			{method: http.MethodPost, path: "/v1/conversations", body: `{"name":"` + name + `","private":true}`},
+		} {
+			r.as = "hound"
+			got := s.send(r)
+			said := got.body
+			if got.status == http.StatusCreated {
+				said = "made"
+			}
+			list = append(list, fmt.Sprint(got.status, " ", strings.ReplaceAll(said, name, "NAME")))
+		}
+		return list
+	}
+	hidden, none := answers("forge"), answers("absent")
+	if !slices.Equal(hidden, none) {
+		t.Errorf("the private name answers\n%s\nand none\n%s", strings.Join(hidden, "\n"), strings.Join(none, "\n"))
+	}
+	if last := hidden[len(hidden)-1]; last != "201 made" {
+		t.Errorf("making it: %s", last)
 	}
 }

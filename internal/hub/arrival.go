@@ -103,6 +103,20 @@ func checkExported(c exportedConversation) (exportedConversation, error) {
 	return c, parley.CheckTopic(c.Topic)
 }
 
+// rankImported lets private conversations that have one name in an export have it here too. Two public channels cannot.
+func (in *arrival) rankImported(c *parley.Conversation) error {
+	if c.Name == "" {
+		return nil
+	}
+	list, err := in.Conversations().Named(c.Name)
+	for _, other := range list {
+		if !other.ReadableByAll() || !c.ReadableByAll() {
+			c.NameRank = max(c.NameRank, other.NameRank+1)
+		}
+	}
+	return err
+}
+
 func (in *arrival) addConversation(c exportedConversation) error {
 	_, err := in.Conversations().Find(c.ID)
 	if err == nil {
@@ -113,6 +127,9 @@ func (in *arrival) addConversation(c exportedConversation) error {
 		return err
 	}
 	if _, err := in.knownAgent(c.CreatedBy); err != nil {
+		return err
+	}
+	if err := in.rankImported(&c.Conversation); err != nil {
 		return err
 	}
 	err = in.Conversations().Insert(c.Conversation)

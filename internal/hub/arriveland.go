@@ -196,9 +196,11 @@ func (in *arrival) postArrival(b parley.Bridge, l *landing, got parley.Arrived) 
 	p := l.post
 	p.tree = &b
 	if l.Channel != "" {
-		if err := in.openMapped(b, l.Channel); err != nil {
+		channel, err := in.openMapped(b, l.Channel)
+		if err != nil {
 			return got, err
 		}
+		p.draft.Conversation = channel
 		to, err := in.reader(l.To)
 		if p.draft.To = to; err != nil {
 			return got, err
@@ -261,22 +263,24 @@ func (s *scene) mustHaveQueue(b parley.Bridge) error {
 	return err
 }
 
-// openMapped makes the channel that a document is in, if there is none.
-func (s *scene) openMapped(b parley.Bridge, name string) error {
+// openMapped is the id of the channel that a document is in. It makes the channel if there is none.
+func (s *scene) openMapped(b parley.Bridge, name string) (string, error) {
 	if !b.Maps(name) {
-		return parley.Errorf(parley.NotPermitted, "the channel %s does not belong to the bridge %s", name, b.ID).
+		return "", parley.Errorf(parley.NotPermitted, "the channel %s does not belong to the bridge %s", name, b.ID).
 			Suggest("an owner of this hub can add it: parley bridge set %s --channels", b.ID)
 	}
 	if err := parley.CheckChannelName(name); err != nil {
-		return err
+		return "", err
 	}
 	c, err := s.Conversations().Find(name)
 	if err == nil && c.Kind != parley.Channel {
-		return parley.Errorf(parley.BadInput, "%s is the name of a %s, and no channel", name, c.Kind).
+		return "", parley.Errorf(parley.BadInput, "%s is the name of a %s, and no channel", name, c.Kind).
 			Suggest("only channels have directories: use another name")
 	}
 	if errors.Is(err, parley.ErrNotFound) {
-		_, err = s.create(parley.Conversation{Name: name, Kind: parley.Channel, Visibility: parley.Public}, []string{s.me.ID})
+		var made place
+		made, err = s.create(parley.Conversation{Name: name, Kind: parley.Channel, Visibility: parley.Public}, []string{s.me.ID})
+		c = made.Conversation
 	}
-	return err
+	return c.ID, err
 }

@@ -191,9 +191,10 @@ func (in *arrival) pastPlace(b parley.Bridge, l *landing) (parley.Conversation, 
 		}
 		return in.dm(in.me.ID, to.ID)
 	}
-	if err := in.openMapped(b, l.Channel); err != nil {
+	channel, err := in.openMapped(b, l.Channel)
+	if err != nil {
 		return parley.Conversation{}, err
 	}
-	where, err := in.destination(parley.Draft{Conversation: l.Channel})
+	where, err := in.destination(parley.Draft{Conversation: channel})
 	return where.Conversation, err
 }

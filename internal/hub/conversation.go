@@ -108,6 +108,12 @@ func (s *scene) create(c parley.Conversation, ids []string) (place, error) {
 		return place{}, err
 	}
 	c.ID, c.CreatedBy, c.CreatedAt, c.UpdatedAt = newID(), s.me.ID, s.now, s.now
+	if c.Name != "" {
+		var err error
+		if c.NameRank, err = s.freeRank(c.Name, c.ID); err != nil {
+			return place{}, err
+		}
+	}
 	if err := s.Conversations().Insert(c); err != nil {
 		return place{}, err
 	}
@@ -287,8 +293,13 @@ func (s *scene) rename(p *place, name string) error {
 	if err := s.mustRun(*p, "rename it"); err != nil {
 		return err
 	}
-	p.Name = name
-	err := s.save(&p.Conversation, "name")
+	rank, err := s.freeRank(name, p.ID)
+	if name != p.Name {
+		p.Name, p.NameRank = name, rank
+	}
+	if err == nil {
+		err = s.save(&p.Conversation, "name")
+	}
 	if errors.Is(err, parley.ErrTaken) {
 		return nameTaken(name)
 	}

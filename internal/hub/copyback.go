@@ -36,7 +36,16 @@ func (s *scene) copyPlace(request parley.Message) (where parley.Conversation, fo
 	if request.Type != parley.TypeRequest || name == "" || strings.HasPrefix(name, subjectPrefix) || !keepable(name) {
 		return where, false, nil
 	}
-	where, err = s.Conversations().Find(conversationKey(name))
+	sender, err := s.Agents().Find(request.From)
+	if err != nil {
+		return where, false, err
+	}
+	as := *s
+	as.me = sender
+	where, err = as.findConversation(name)
+	if parley.CodeOf(err) == parley.BadInput { // it stands for several
+		return where, false, nil
+	}
 	if err != nil {
 		return where, false, ignoreNotFound(err)
 	}

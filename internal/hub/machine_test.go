@@ -239,7 +239,7 @@ func (x *machine) renames(t *rapid.T) {
 	by, ref, name := x.anybody(t), x.aRoom(t), x.roomName(t)
 	want := x.model.rename(by, ref, name)
 	if want == fine {
-		r := x.model.named(name)
+		r := x.model.find(x.model.peer(by), name)
 		r.secrets = append(r.secrets, name)
 	}
 	x.do(t, "rename", func() error { return x.w.Rename(ctx, as(by), ref, name) }, want)

@@ -59,6 +59,9 @@ func (s *scene) addMember(o origin, p place, name *string) error {
 	if _, err := s.Members().Get(p.ID, a.ID); !errors.Is(err, parley.ErrNotFound) {
 		return err // there already, or the store failed
 	}
+	if err := s.mustBeOnlyName(p); err != nil {
+		return err
+	}
 	if err := s.mayAdd(o, a.ID); err != nil {
 		return err
 	}

@@ -101,8 +101,8 @@ func (m *model) destination(p *peer, d words) (do plan, out outcome) {
 	if len(d.Direct) > 0 {
 		return m.direct(p, d)
 	}
-	if do.room = m.find(p, d.Conversation); do.room == nil {
-		return do, missing
+	if do.room, out = m.meant(p, d.Conversation); out != fine {
+		return do, out
 	}
 	if !do.room.in(p) {
 		if !do.room.public {

@@ -232,23 +232,46 @@ func (r *room) unread(p *peer) (n int) {
 	return n
 }
 
-func (m *model) named(name string) *room {
-	for _, r := range m.rooms {
-		if !r.deleted && r.name == name {
-			return r
-		}
-	}
-	return nil
+// seesNamed says whether somebody sees a room with a name, other than this one.
+func (m *model) seesNamed(by *peer, name string, but *room) bool {
+	return slices.ContainsFunc(m.rooms, func(r *room) bool {
+		return r != but && !r.deleted && r.name == name && name != "" && r.readable(by)
+	})
 }
 
 // find is the room a caller means, if there is one it may read.
 func (m *model) find(by *peer, ref string) *room {
+	r, _ := m.meant(by, ref)
+	return r
+}
+
+// meant is the room a caller means: by its id, the one of that name it is in, or else the one it may read. Several are
+// a conflict.
+func (m *model) meant(by *peer, ref string) (*room, outcome) {
+	var in, readable []*room
 	for _, r := range m.rooms {
-		if r.readable(by) && (r.id == ref || !r.fixed() && strings.TrimPrefix(ref, "#") == r.name) {
-			return r
+		switch {
+		case !r.readable(by):
+		case r.id == ref:
+			return r, fine
+		case r.fixed() || strings.TrimPrefix(ref, "#") != r.name:
+		case r.in(by):
+			in = append(in, r)
+		default:
+			readable = append(readable, r)
 		}
 	}
-	return nil
+	if len(in) == 0 {
+		in = readable
+	}
+	switch len(in) {
+	case 0:
+		return nil, missing
+	case 1:
+		return in[0], fine
+	default:
+		return nil, taken
+	}
 }
 
 // at resolves caller and room, as every act on a room does first.
@@ -257,10 +280,11 @@ func (m *model) at(by, ref string) (*peer, *room, outcome) {
 	if out != fine {
 		return nil, nil, out
 	}
-	if r := m.find(p, ref); r != nil {
-		return p, r, fine
+	r, out := m.meant(p, ref)
+	if out != fine {
+		return nil, nil, out
 	}
-	return nil, nil, missing
+	return p, r, fine
 }
 
 func (m *model) create(by string, r *room, with []string) outcome {
@@ -276,7 +300,7 @@ func (m *model) create(by string, r *room, with []string) outcome {
 		}
 		r.members[other.id] = 0
 	}
-	if m.named(r.name) != nil {
+	if m.seesNamed(p, r.name, r) {
 		return taken
 	}
 	r.creator, r.changed = p.id, m.now
@@ -318,6 +342,9 @@ func (m *model) add(by, ref, who string) outcome {
 	}
 	other, out := m.addressee(who)
 	if out == fine && !r.in(other) {
+		if !r.public && slices.ContainsFunc(m.rooms, func(o *room) bool { return o.public && !o.deleted && o.name == r.name }) {
+			return taken
+		}
 		r.members[other.id] = r.last()
 	}
 	return out
@@ -348,13 +375,12 @@ func (m *model) rename(by, ref, name string) outcome {
 	if out != fine {
 		return out
 	}
-	other := m.named(name)
 	switch {
 	case r.fixed():
 		return bad
 	case !m.runs(p, r):
 		return denied
-	case other != nil && other != r:
+	case m.seesNamed(p, name, r):
 		return taken
 	}
 	r.name, r.changed = name, m.now

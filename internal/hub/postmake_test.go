@@ -30,14 +30,16 @@ func TestPostMakesAChannelOrNothing(t *testing.T) {
 	same(t, "in the one channel", len(w.texts("user", "forge")), 3)
 }
 
-// TestPostMakesNoChannelOverAHiddenOne: it is as missing as to anybody who asks for it.
-func TestPostMakesNoChannelOverAHiddenOne(t *testing.T) {
+// TestPostMakesAChannelBesideAHiddenOne: to the sender the name is free, and what is hidden stays so.
+func TestPostMakesAChannelBesideAHiddenOne(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "ned")
 	w.private("ned", "shut")
-	_, err := w.Post(ctx, as("arya"), parley.Draft{Conversation: "#shut", Make: true, Content: text("hello")})
-	same(t, "why", parley.AsError(err).Reason, parley.NotFound)
-	_, err = w.Post(ctx, as("arya"), parley.Draft{Conversation: "No Channel", Make: true, Content: text("hello")})
+	hidden := w.see("ned", "shut").ID
+	made := w.post("arya", parley.Draft{Conversation: "#shut", Make: true, Content: text("hello")}).Message
+	same(t, "another one", made.Conversation != hidden, true)
+	same(t, "what ned means by it", w.see("ned", "shut").ID, hidden)
+	_, err := w.Post(ctx, as("arya"), parley.Draft{Conversation: "No Channel", Make: true, Content: text("hello")})
 	w.isRefused(parley.BadInput, err)
 	_, err = w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Make: true, Content: text("hello")})
 	w.isRefused(parley.BadInput, err)

@@ -56,7 +56,7 @@ type place struct {
 
 // conversation finds a conversation the caller may read.
 func (s *scene) conversation(ref string) (place, error) {
-	c, err := s.Conversations().Find(conversationKey(ref))
+	c, err := s.findConversation(ref)
 	if errors.Is(err, parley.ErrNotFound) {
 		return place{}, unknown{"conversation", ref}
 	}

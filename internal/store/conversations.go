@@ -3,6 +3,7 @@ package store
 import (
 	"database/sql"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -12,7 +13,7 @@ import (
 type conversations struct{ *tx }
 
 const conversationColumns = `c.num, c.id, c.name, c.kind, c.visibility, c.topic, c.created_by, c.created_at,
-	c.updated_at, c.archived_at, c.messages, c.last_seq, c.members, c.answers`
+	c.updated_at, c.archived_at, c.messages, c.last_seq, c.members, c.answers, c.name_rank`
 
 // alive is the condition for a conversation that is not deleted. As "= 0" PostgreSQL, while it has no
 // statistics, would take it to hold for a handful, and begin every join with those.
@@ -36,6 +37,13 @@ func (s conversations) Made(agent string) (n int, err error) {
 func (s conversations) Find(idOrName string) (parley.Conversation, error) {
 	row, err := s.conversation(idOrName)
 	return row.Conversation, err
+}
+
+func (s conversations) Named(name string) ([]parley.Conversation, error) {
+	if !plausible(name) {
+		return nil, nil
+	}
+	return s.collect("SELECT "+conversationColumns+" FROM conversations c WHERE c.name = $1 ORDER BY c.name_rank", []any{name})
 }
 
 func (s conversations) FindSet(set string) (parley.Conversation, error) {
@@ -72,6 +80,9 @@ func (s conversations) collect(query string, args []any) ([]parley.Conversation,
 	})
 	if err != nil {
 		return nil, err
+	}
+	if len(rows) == 1 {
+		s.lastConv = conversationKey{rows[0].num, rows[0].ID}
 	}
 	list := make([]parley.Conversation, len(rows))
 	for i, row := range rows {
@@ -152,11 +163,11 @@ func (s conversations) Insert(c parley.Conversation) error {
 		return err
 	}
 	n, err := s.exec(`INSERT INTO conversations (id, name, kind, visibility, topic, created_by, created_at, updated_at,
-			archived_at, messages, last_seq, members, answers, buried)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, $10, $11, 0) ON CONFLICT DO NOTHING`,
+			archived_at, messages, last_seq, members, answers, name_rank, buried)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, $10, $11, $12, 0) ON CONFLICT DO NOTHING`,
 		id[:], textOrNull(c.Name), string(c.Kind), string(c.Visibility), c.Topic, by.num,
 		millis(c.CreatedAt), millis(c.UpdatedAt), millisOrNull(c.ArchivedAt), textOrNull(c.Set),
-		textOrNull(string(c.Answers)))
+		textOrNull(string(c.Answers)), c.NameRank)
 	return changed(n, err, parley.ErrTaken)
 }
 
@@ -165,19 +176,19 @@ func (s conversations) Update(c parley.Conversation) error {
 	if err != nil {
 		return err
 	}
-	if c.Name != row.Name && c.Name != "" {
-		_, err := s.conversationWhere("c.name = $1", c.Name)
-		if err == nil {
-			return parley.ErrTaken
-		}
-		if _, err := absent(err); err != nil {
+	if c.Name != "" && (c.Name != row.Name || c.NameRank != row.NameRank) {
+		same, err := s.Named(c.Name)
+		if err != nil {
 			return err
+		}
+		if slices.ContainsFunc(same, func(other parley.Conversation) bool { return other.NameRank == c.NameRank }) {
+			return parley.ErrTaken
 		}
 	}
 	err = s.write(`UPDATE conversations SET name = $2, visibility = $3, topic = $4, updated_at = $5, archived_at = $6,
-		answers = $7 WHERE num = $1`,
+		answers = $7, name_rank = $8 WHERE num = $1`,
 		row.num, textOrNull(c.Name), string(c.Visibility), c.Topic, millis(c.UpdatedAt), millisOrNull(c.ArchivedAt),
-		textOrNull(string(c.Answers)))
+		textOrNull(string(c.Answers)), c.NameRank)
 	return err
 }
 
@@ -227,7 +238,7 @@ func (t *tx) conversation(idOrName string) (conversationRow, error) {
 			return row, err
 		} // a name may look like an id
 	}
-	return t.conversationWhere("c.name = $1", idOrName)
+	return t.conversationWhere("c.name = $1 ORDER BY c.name_rank LIMIT 1", idOrName)
 }
 
 // conversationKey is the key of a conversation, remembered within one update or view.
@@ -273,7 +284,7 @@ func scanConversation(r Rows) (row conversationRow, err error) {
 		archived         sql.NullInt64
 	)
 	err = r.Scan(&row.num, &id, &name, &kind, &visibility, &row.Topic, &row.createdBy, &created,
-		&updated, &archived, &row.Messages, &row.LastSeq, &set, &answers)
+		&updated, &archived, &row.Messages, &row.LastSeq, &set, &answers, &row.NameRank)
 	if err == nil {
 		row.ID, err = uuidText(id)
 	}

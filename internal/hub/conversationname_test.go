@@ -1,0 +1,99 @@
+package hub_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+// Existence leaks: for a stranger, the name of a private conversation answers like a name that nobody has.
+func TestPrivateNamesDoNotLeak(t *testing.T) {
+	w := newHub(t)
+	w.add("arya", "ned", "bran")
+	w.create("arya", parley.NewConversation{Name: "hidden", Private: true, With: []string{"ned"}})
+	w.group("arya", "secret", "ned")
+	make := func(n parley.NewConversation) func(string) error {
+		return func(name string) error {
+			n.Name = name
+			view, err := w.CreateConversation(ctx, as("bran"), n)
+			if err == nil {
+				same(t, "its members", view.Members, []string{"bran"})
+				err = w.DeleteConversation(ctx, user, view.ID)
+			}
+			return err
+		}
+	}
+	for act, call := range map[string]func(name string) error{
+		"a channel":         make(parley.NewConversation{}),
+		"a private channel": make(parley.NewConversation{Private: true}),
+		"a group":           make(parley.NewConversation{Group: true}),
+		"renaming": func(name string) error {
+			own := w.channel("bran", "mine").ID
+			err := w.Rename(ctx, as("bran"), own, name)
+			w.ok(w.DeleteConversation(ctx, user, own))
+			return err
+		},
+		"making it by a post": func(name string) error {
+			r, err := w.Post(ctx, as("bran"), parley.Draft{Conversation: "#" + name, Make: true, Content: text("x")})
+			if err == nil {
+				same(t, "notices", len(r.Notices), 1) // that it is new
+				err = w.DeleteConversation(ctx, user, r.Message.Conversation)
+			}
+			return err
+		},
+		"joining": func(name string) error { return w.Join(ctx, as("bran"), name) },
+		"leaving": func(name string) error { return w.Leave(ctx, as("bran"), name) },
+		"adding":  func(name string) error { return w.AddMember(ctx, as("bran"), name, "bran") },
+		"posting": func(name string) error {
+			return second(w.Post(ctx, as("bran"), parley.Draft{Conversation: "#" + name, Content: text("x")}))
+		},
+		"showing": func(name string) error { return second(w.Conversation(ctx, as("bran"), name)) },
+		"searching": func(name string) error {
+			return second(w.Search(ctx, as("bran"), parley.SearchRequest{Query: "in:#" + name}))
+		},
+		"a topic": func(name string) error { return w.SetTopic(ctx, as("bran"), name, "x") },
+		"a mention": func(name string) error {
+			return second(w.Post(ctx, as("bran"), parley.Draft{Direct: []string{"ned"}, Content: text("see #" + name)}))
+		},
+		"as a callback": func(name string) error {
+			r, err := w.Post(ctx, as("bran"), parley.Draft{Direct: []string{"ned"}, Type: parley.TypeRequest, Payload: []byte(`{"callback":"` + name + `"}`), Content: text("x")})
+			return fmt.Errorf("%s %w", strings.Join(r.Notices, ";"), err)
+		},
+	} {
+		want := strings.ReplaceAll(fmt.Sprint(call("absent")), "absent", "NAME")
+		for _, name := range []string{"hidden", "secret"} {
+			if got := strings.ReplaceAll(fmt.Sprint(call(name)), name, "NAME"); got != want {
+				t.Errorf("%s %s: %s\nwant, as for one that nobody has: %s", act, name, got, want)
+			}
+		}
+	}
+}
+
+// A name stands for the conversation of that name one takes part in, whatever others make.
+func TestANameKeepsItsMeaning(t *testing.T) {
+	w := newHub(t)
+	w.add("arya", "ned", "bran")
+	private := w.create("arya", parley.NewConversation{Name: "plan", Private: true, With: []string{"ned"}}).ID
+	public := w.channel("bran", "plan").ID
+	same(t, "what it stands for", []string{w.see("arya", "#plan").ID, w.see("ned", "plan").ID, w.see("bran", "plan").ID}, []string{private, private, public})
+	same(t, "taken for who sees one", parley.CodeOf(second(w.CreateConversation(ctx, as("bran"), parley.NewConversation{Name: "plan"}))), parley.BadInput)
+	same(t, "taken for a member", parley.CodeOf(second(w.CreateConversation(ctx, as("ned"), parley.NewConversation{Name: "plan"}))), parley.BadInput)
+	w.add("hound")
+	wantError(t, w.AddMember(ctx, as("arya"), private, "hound"), refused(parley.BadInput, parley.Conflict, "there is a public channel #plan too", "rename this conversation first"))
+	several := parley.AsError(second(w.Conversation(ctx, user, "plan")))
+	same(t, "an owner, who sees both", several.Message, "2 conversations that you see are called #plan")
+	for _, id := range []string{private, public} {
+		if !strings.Contains(several.Suggestion, id) {
+			t.Errorf("%q does not name %s", several.Suggestion, id)
+		}
+	}
+	w.ok(w.Join(ctx, as("ned"), public))
+	same(t, "one who takes part in both", parley.CodeOf(second(w.Conversation(ctx, as("ned"), "plan"))), parley.BadInput)
+	w.ok(w.Rename(ctx, as("arya"), private, "plans"))
+	same(t, "renamed", []string{w.see("ned", "plan").ID, w.see("ned", "plans").ID}, []string{public, private})
+	w.restart()
+	same(t, "members", slices.Contains(w.see("ned", private).Members, "ned"), true)
+}
