@@ -17,7 +17,7 @@ const broadcastChannel = "broadcast"
 func (s *scene) broadcasts() (parley.Conversation, error) {
 	c, err := s.Conversations().Find(broadcastChannel)
 	if errors.Is(err, parley.ErrNotFound) {
-		made, err := s.create(parley.Conversation{Name: broadcastChannel, Kind: parley.Channel, Visibility: parley.Private}, []string{s.me.ID})
+		made, err := s.createNamed(parley.Conversation{Name: broadcastChannel, Kind: parley.Channel, Visibility: parley.Private}, []string{s.me.ID})
 		return made.Conversation, err
 	}
 	if err != nil {

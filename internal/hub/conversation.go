@@ -102,8 +102,17 @@ func nameTaken(name string) error {
 	return parley.Errorf(parley.BadInput, "the name %q is taken", name).Because(parley.Conflict).Suggest("choose another name")
 }
 
-// create stores a conversation with its first members, the caller among them.
+// create stores a conversation with its first members, the caller among them. Nobody can make the channel for broadcasts:
+// whoever made it would read what is said to everybody.
 func (s *scene) create(c parley.Conversation, ids []string) (place, error) {
+	if c.Name == broadcastChannel {
+		return place{}, nameTaken(c.Name)
+	}
+	return s.createNamed(c, ids)
+}
+
+// createNamed is create for any name.
+func (s *scene) createNamed(c parley.Conversation, ids []string) (place, error) {
 	if err := s.mayCreate(c.Kind); err != nil {
 		return place{}, err
 	}
@@ -292,6 +301,9 @@ func (s *scene) rename(p *place, name string) error {
 	}
 	if err := s.mustRun(*p, "rename it"); err != nil {
 		return err
+	}
+	if name == broadcastChannel && name != p.Name {
+		return nameTaken(name)
 	}
 	rank, err := s.freeRank(name, p.ID)
 	if name != p.Name {

@@ -97,3 +97,35 @@ func TestANameKeepsItsMeaning(t *testing.T) {
 	w.restart()
 	same(t, "members", slices.Contains(w.see("ned", private).Members, "ned"), true)
 }
+
+// TestNobodyMakesTheChannelForBroadcasts has agents and the owner try to own the channel in which everybody is told
+// something.
+func TestNobodyMakesTheChannelForBroadcasts(t *testing.T) {
+	w := newHub(t)
+	w.add("arya", "ned")
+	for _, who := range []string{"arya", parley.Owner} {
+		for what, call := range map[string]func() error{
+			"a channel": func() error {
+				_, err := w.CreateConversation(ctx, as(who), parley.NewConversation{Name: "broadcast"})
+				return err
+			},
+			"a private channel": func() error {
+				_, err := w.CreateConversation(ctx, as(who), parley.NewConversation{Name: "broadcast", Private: true})
+				return err
+			},
+			"a post": func() error {
+				_, err := w.Post(ctx, as(who), parley.Draft{Conversation: "#broadcast", Make: true, Content: text("x")})
+				return err
+			},
+			"a new name": func() error {
+				own := w.channel(who, "mine").ID
+				defer func() { w.ok(w.DeleteConversation(ctx, user, own)) }()
+				return w.Rename(ctx, as(who), own, "broadcast")
+			},
+		} {
+			if err := call(); parley.CodeOf(err) != parley.BadInput {
+				t.Errorf("%s by %s: %v", what, who, err)
+			}
+		}
+	}
+}
