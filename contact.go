@@ -33,6 +33,49 @@ type Contact struct {
 	Wait time.Duration `json:"-"`
 }
 
+// callKeyStart begins the idempotency keys that clients make for themselves.
+const callKeyStart = "call-"
+
+// CallKey makes an idempotency key for one call out of a random word. A client that loses its connection repeats the call with
+// it. Such a key belongs to the connection and not to what is said: the same call with another one is still the same call for
+// an approval, and for a later attempt of a run.
+func CallKey(random string) string { return callKeyStart + random }
+
+// WithoutCallKey is the contact without a key that a client has made for itself.
+func (c Contact) WithoutCallKey() Contact {
+	if strings.HasPrefix(c.IdempotencyKey, callKeyStart) {
+		c.IdempotencyKey = ""
+	}
+	return c
+}
+
+// ContactTool is the name of the tool that makes a contact.
+const ContactTool = "contact_agent"
+
+// ContactTarget is whom a call of the tool names: agentID, or agent, which is another name of the same argument. A call that
+// names its tool must name this one. E003 if it names another tool, or two different agents.
+func ContactTarget(tool, agentID, agent string) (string, error) {
+	switch {
+	case tool != "" && tool != ContactTool:
+		return "", Errorf(BadInput, "the tool is %q, and only %s can be called here", clipped(tool), ContactTool).
+			Suggest("leave tool out, or write %s", ContactTool)
+	case agentID != "" && agent != "" && agentID != agent:
+		return "", Errorf(BadInput, "agentId and agent are not the same").Suggest("give agentId alone")
+	case agentID != "":
+		return agentID, nil
+	default:
+		return agent, nil
+	}
+}
+
+// clipped is the beginning of a text.
+func clipped(text string) string {
+	if runes := []rune(text); len(runes) > 80 {
+		return string(runes[:80]) + "…"
+	}
+	return text
+}
+
 // AskWait is how long an ask waits for its answer where nothing else is said or configured.
 const AskWait = 120 * time.Second
 
@@ -44,7 +87,8 @@ const (
 	ContactAnswered  ContactOutcome = "answered"
 	ContactDelegated ContactOutcome = "delegated"
 	ContactNotified  ContactOutcome = "notified"
-	ContactLate      ContactOutcome = "late" // the time was up; the answer follows as a callback
+	ContactWaiting   ContactOutcome = "waiting" // the request is stored, and the caller waits for the answer
+	ContactLate      ContactOutcome = "late"    // the time was up; the answer follows as a callback
 )
 
 // Contacted is what the caller of a contact is told.

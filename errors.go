@@ -3,6 +3,7 @@ package parley
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -32,6 +33,8 @@ const (
 	StorageFull Reason = "storage_full"
 	// NeedsApproval says that the call waits for somebody's yes. See Held.
 	NeedsApproval Reason = "needs_approval"
+	// Stopping says that the hub is going away. Who waits goes on waiting when it is back, by making the same call again.
+	Stopping Reason = "stopping"
 	// Unauthenticated says that nobody knows who calls.
 	Unauthenticated Reason = "unauthenticated"
 )
@@ -110,6 +113,15 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) Unwrap() error { return e.cause }
+
+// errorWord begins the sentence by which an agent is told that something failed.
+const errorWord = "Error: "
+
+// Sentence is the message as an agent is told it: it begins with "Error: ", once.
+func (e *Error) Sentence() string { return errorWord + e.Plain() }
+
+// Plain is the message without the word "Error: " before it, for use within another sentence.
+func (e *Error) Plain() string { return strings.TrimPrefix(e.Message, errorWord) }
 
 // AsError turns any error into an Error. What is not one already is internal.
 func AsError(err error) *Error {

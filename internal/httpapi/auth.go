@@ -159,7 +159,8 @@ func held[T any](ctx context.Context, c call, do func(context.Context) (T, error
 	go func() {
 		select {
 		case <-c.options.Closing:
-			cancel(parley.Errorf(parley.Unavailable, "the hub is stopping").Suggest("what was accepted goes on once it is back: look whether this was before you repeat it"))
+			cancel(parley.Errorf(parley.Unavailable, "the hub is stopping").Because(parley.Stopping).
+				Suggest("what was accepted goes on once it is back: look whether this was before you repeat it"))
 		case <-ctx.Done():
 		}
 	}()

@@ -3,6 +3,9 @@ package httpapi
 import (
 	"cmp"
 	"context"
+	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -22,26 +25,87 @@ type madeContact struct {
 // ContactRequest says whom to turn to, how and with what.
 type ContactRequest struct {
 	parley.Contact
-	From string  `json:"from,omitempty" doc:"Refused unless it is the caller."`
-	Wait float64 `json:"wait,omitempty" minimum:"0" maximum:"600" doc:"How many seconds to wait for the answer of an ask (0 or absent: 120), or for the result of what is delegated (0 or absent: not at all)."`
+	AgentID string  `json:"agentId,omitempty" doc:"Whom: an id, UUID or name."`
+	Tool    string  `json:"tool,omitempty" enum:"contact_agent" doc:"The name of the tool, as calls of it have it that agents write. Any other one is refused."`
+	From    string  `json:"from,omitempty" doc:"Refused unless it is the caller."`
+	Wait    float64 `json:"wait,omitempty" minimum:"0" maximum:"600" doc:"How many seconds to wait for the answer of an ask (0 or absent: 120), or for the result of what is delegated (0 or absent: not at all)."`
 }
 
-// contact turns to another participant. An ask whose caller goes away is not lost: its answer becomes a message.
-func contact(ctx context.Context, c call, in *madeContact) (parley.Contacted, error) {
+// ContactLine is a line of the answer to a contact whose caller accepts JSON lines: first that it waits, then what came of it.
+type ContactLine struct {
+	Waiting   *parley.Contacted `json:"waiting,omitempty" doc:"The first line: the request is stored, and the call waits."`
+	Wait      float64           `json:"wait,omitempty" doc:"In the first line: for how many seconds at most."`
+	Contacted *parley.Contacted `json:"contacted,omitempty" doc:"The last line: what has become of it."`
+	Problem   *Problem          `json:"problem,omitempty" doc:"The last line instead, where it has failed."`
+}
+
+// contactRoute makes a route that answers as any other, or line by line for a caller that accepts JSON lines. Such a caller
+// knows what was stored before the call ends.
+func contactRoute(op Operation) route {
+	whole := answers(op, func(ctx context.Context, c call, in *madeContact) (parley.Contacted, error) {
+		return contact(ctx, c, in, func(parley.Contacted, time.Duration) {})
+	})
+	in, made := inputOf[madeContact](), whole
+	made.handle = func(w *answer, r *http.Request, c call) error {
+		lines := func(types string) bool { return strings.Contains(types, jsonLines) }
+		if !slices.ContainsFunc(r.Header.Values("Accept"), lines) {
+			return whole.handle(w, r, c)
+		}
+		var input madeContact
+		if err := in.read(w, r, c.limit(op), &input); err != nil {
+			return err
+		}
+		return contactLines(w, r, c, &input)
+	}
+	return made
+}
+
+// contactLines makes a contact and says what becomes of it in two lines. A contact that does not wait is answered as any call.
+func contactLines(w http.ResponseWriter, r *http.Request, c call, in *madeContact) error {
+	lines, begun := &typedWriter{w, jsonLines}, false
+	told, err := contact(r.Context(), c, in, func(made parley.Contacted, wait time.Duration) {
+		begun = true
+		sayTrace(w, c, made)
+		_ = writeLine(lines, ContactLine{Waiting: &made, Wait: wait.Seconds()}) // who is not there any more ends the call by its context
+	})
+	switch {
+	case !begun && err != nil:
+		return err
+	case !begun:
+		sayTrace(w, c, told)
+		writeJSON(w, http.StatusOK, told)
+		return nil
+	case err != nil:
+		failed := problemOf(err)
+		return writeLine(lines, ContactLine{Problem: &failed})
+	default:
+		return writeLine(lines, ContactLine{Contacted: &told})
+	}
+}
+
+// contact turns to another participant. An ask whose caller goes away is not lost: its answer becomes a message. tell is told
+// what is stored before the call waits.
+func contact(ctx context.Context, c call, in *madeContact, tell func(parley.Contacted, time.Duration)) (parley.Contacted, error) {
 	made := in.Body.Contact
+	var err error
+	if made.Agent, err = parley.ContactTarget(in.Body.Tool, in.Body.AgentID, made.Agent); err != nil {
+		return parley.Contacted{}, err
+	}
 	if made.Wait = seconds(in.Body.Wait); made.Wait < 0 || made.Wait > longestContact {
 		return parley.Contacted{}, parley.Errorf(parley.BadInput, "the wait is %g seconds", in.Body.Wait).
 			Suggest("wait 0 to %g; what comes later comes as a message", longestContact.Seconds())
 	}
-	var err error
 	if made.IdempotencyKey, err = oneKey(in.Key, made.IdempotencyKey); err != nil {
 		return parley.Contacted{}, err
 	}
 	if err := c.checkClaim(ctx, "contact", in.Body.From); err != nil {
 		return parley.Contacted{}, err
 	}
-	out, err := waits(ctx, c, func(ctx context.Context) (parley.Contacted, error) { return c.hub.Contact(ctx, c.caller, made) })
+	out, err := waits(ctx, c, func(ctx context.Context) (parley.Contacted, error) {
+		return c.hub.ContactTelling(ctx, c.caller, made, tell)
+	})
 	if err != nil && out.Message != "" && parley.CodeOf(err) != parley.NotPermitted {
+		out.Text = parley.AsError(err).Sentence()
 		err = unanswered{err, out}
 	}
 	return out, err

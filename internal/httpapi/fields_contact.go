@@ -35,7 +35,7 @@ var contactFields = map[string]string{
 
 	"ContactRequest.action":          "ask waits for the answer, delegate hands over work, notify wakes nobody.",
 	"ContactRequest.after":           "Of what is delegated: tasks, or messages, that must be completed first.",
-	"ContactRequest.agent":           "Whom: an id, UUID or name.",
+	"ContactRequest.agent":           "The same as agentId. One of the two is needed.",
 	"ContactRequest.artifacts":       "Files that belong to it.",
 	"ContactRequest.context":         "What the other must know, who does not see where this comes from.",
 	"ContactRequest.deadline":        "When the answer or the result is due.",

@@ -169,6 +169,9 @@ func (r route) complete(doc *huma.OpenAPI) {
 	case r.Gives != "":
 		success.Content = map[string]*huma.MediaType{r.Gives: {Schema: &huma.Schema{Type: "string"}}}
 	}
+	if r.ID == "contact" {
+		success.Content[jsonLines] = &huma.MediaType{Schema: doc.Components.Schemas.Schema(reflect.TypeFor[ContactLine](), true, "")}
+	}
 	if r.ID == "post-message" {
 		again := *success
 		again.Description = "The key was used before: this is the first message"

@@ -18,7 +18,7 @@ type Problem struct {
 	Status      int           `json:"status" doc:"The HTTP status."`
 	Detail      string        `json:"detail" doc:"What went wrong, in a sentence."`
 	Code        parley.Code   `json:"code" enum:"E001,E002,E003,E004,E005,E006" doc:"E001 not permitted, E002 unavailable, E003 bad input, E004 timed out, E005 a dependency failed, E006 internal."`
-	Reason      parley.Reason `json:"reason,omitempty" enum:"not_found,conflict,gone,too_large,rate_limited,storage_full,unauthenticated" doc:"Narrows the code."`
+	Reason      parley.Reason `json:"reason,omitempty" enum:"not_found,conflict,gone,too_large,rate_limited,storage_full,stopping,unauthenticated" doc:"Narrows the code."`
 	Recoverable bool          `json:"recoverable" doc:"Whether trying again, or otherwise, can help."`
 	Suggestion  string        `json:"suggestion,omitempty" doc:"What to do next."`
 	RetryAfter  float64       `json:"retry_after,omitempty" doc:"Seconds to wait before trying again."`

@@ -4,15 +4,17 @@ import "net/http"
 
 func contactRoutes() []route {
 	return []route{
-		answers(Operation{
+		contactRoute(Operation{
 			ID: "contact", Method: http.MethodPost, Path: "/v1/contact", Tag: tagContact,
 			Summary: "Ask another participant, delegate to it, or notify it",
 			Description: "An ask waits for its answer, for 120 seconds where nothing is said; one that comes later, or after the " +
 				"caller has gone, is delivered as a message (504 E004 then, with what was sent). What is delegated becomes a task; its " +
-				"result comes by itself. A notification wakes nobody.",
+				"result comes by itself. A notification wakes nobody.\n\nA caller that loses its connection makes the same call again with " +
+				"the same idempotency key: it goes on waiting for the same answer, and the first deadline stands. With Accept: application/jsonl " +
+				"a call that waits is answered in two lines: at once what was stored, and at the end what came of it.",
 			Body: bodyOfMessage, Time: contactTime,
-			Example: `{"action":"ask","agent":"arya","message":"Which steel did we use?","context":"It is about the order of May.","wait":60}`,
-		}, contact),
+			Example: `{"action":"ask","agentId":"arya","message":"Which steel did we use?","context":"It is about the order of May.","wait":60}`,
+		}),
 	}
 }
 

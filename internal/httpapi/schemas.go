@@ -54,6 +54,7 @@ func refine(schemas map[string]*huma.Schema) {
 	}
 	schemas["NewAgent"].Required = []string{"id"}
 	schemas["TaskRequest"].Required = []string{"text"}
+	schemas["ContactRequest"].Required = []string{"action", "message"} // and agentId, or its other name
 }
 
 // addTexts adds what the fields of a type mean, and which words they may have.
@@ -116,7 +117,7 @@ var words = map[string][]any{
 		parley.ApprovalExpired, parley.ApprovalWithdrawn),
 	"Task.status":           enum(parley.TaskQueued, parley.TaskActive, parley.TaskCompleted, parley.TaskFailed, parley.TaskCancelled),
 	"Task.outcome":          enum(parley.OutcomeSuccess, parley.OutcomePartial),
-	"Contacted.outcome":     enum(parley.ContactAnswered, parley.ContactDelegated, parley.ContactNotified, parley.ContactLate),
+	"Contacted.outcome":     enum(parley.ContactAnswered, parley.ContactDelegated, parley.ContactNotified, parley.ContactWaiting, parley.ContactLate),
 	"ContactRequest.action": enum(parley.PatternAsk, parley.PatternDelegate, parley.PatternNotify),
 	"effect":                enum(parley.EffectAllow, parley.EffectDeny),
 

@@ -209,7 +209,7 @@ func (s *scene) tellRefused(a *parley.Approval, why *parley.Error) error {
 // tellExecuted ends an approved call with what it has returned.
 func (s *scene) tellExecuted(a *parley.Approval, text string, failure *parley.Error) error {
 	if text == "" && failure != nil {
-		text = "Error: " + failure.Message
+		text = failure.Sentence()
 		if failure.Suggestion != "" {
 			text += " (" + failure.Suggestion + ")"
 		}

@@ -53,16 +53,17 @@ func (s *scene) ask(o origin, target parley.Agent, c parley.Contact) (made parle
 	}
 	w = &parley.Wait{
 		ID: newID(), Message: r.Message.ID, Waiter: s.me.ID, Target: target.ID, Ask: true, Depth: depth, State: parley.WaitWaiting,
-		Conversation: r.Message.Conversation,
+		Conversation: r.Message.Conversation, Since: s.now, Until: until,
 	}
-	s.attach(w, o, until)
+	s.attach(w, o)
 	if err := s.Waits().Insert(*w); err != nil {
 		return made, nil, err
 	}
 	return askMade(target, r.Message), w, s.block(o.run)
 }
 
-// askAgain goes on waiting for an ask that was made before.
+// askAgain goes on waiting for an ask that was made before, until its first deadline: a repeated call does not extend it.
+// Only where the call was approved meanwhile the time begins anew, with the approval.
 func (s *scene) askAgain(o origin, target parley.Agent, c parley.Contact, m parley.Message) (parley.Contacted, *parley.Wait, error) {
 	made := askMade(target, m)
 	w, err := s.Waits().Ask(m.ID)
@@ -72,7 +73,11 @@ func (s *scene) askAgain(o origin, target parley.Agent, c parley.Contact, m parl
 	if err != nil || w.State.Ended() {
 		return made, &w, err
 	}
-	until, err := s.askUntil(c)
+	since, until := w.Since, w.Until
+	if o.approved != nil && w.State != parley.WaitWaiting {
+		since = s.now
+		until, err = s.askUntil(c)
+	}
 	if err == nil {
 		err = s.mayWait(o, target, m.ID)
 	}
@@ -82,12 +87,16 @@ func (s *scene) askAgain(o origin, target parley.Agent, c parley.Contact, m parl
 	if err != nil {
 		return made, nil, err
 	}
+	goOn := func(w *parley.Wait) {
+		s.attach(w, o)
+		w.Since, w.Until = since, until
+	}
 	if w.State == parley.WaitWaiting {
 		after := w
-		s.attach(&after, o, w.Until)
+		goOn(&after)
 		err = s.keepWait(&w, after)
 	} else {
-		err = s.shift(&w, parley.WaitWaiting, func(w *parley.Wait) { s.attach(w, o, until) })
+		err = s.shift(&w, parley.WaitWaiting, goOn)
 	}
 	if err != nil {
 		return made, nil, err
@@ -102,8 +111,7 @@ func askedTwice(target parley.Agent) *parley.Error {
 }
 
 // attach says who waits from now on: whoever has made the call. That of an approval nobody waits at.
-func (s *scene) attach(w *parley.Wait, o origin, until time.Time) {
-	w.Since, w.Until = s.now, until
+func (s *scene) attach(w *parley.Wait, o origin) {
 	switch {
 	case o.approved != nil:
 		w.Approval, w.Task = o.approved.ID, o.approved.Task
@@ -243,7 +251,7 @@ func reason(cause *parley.Error, who string) string {
 	if cause.Reason == parley.Gone {
 		return whyRemoved
 	}
-	return strings.TrimPrefix(cause.Message, who+didNot)
+	return (&parley.Error{Message: strings.TrimPrefix(cause.Message, who+didNot)}).Plain()
 }
 
 // spoken is a message in words, whatever it is made of.

@@ -95,7 +95,11 @@ func (a *asking) hears() string {
 	a.w.t.Helper()
 	<-a.done
 	if a.err != nil {
-		return string(parley.CodeOf(a.err)) + " Error: " + parley.AsError(a.err).Message
+		said := parley.AsError(a.err)
+		if a.made.Message != "" {
+			same(a.w.t, "what the contact says in words", a.made.Text, said.Sentence())
+		}
+		return string(said.Code) + " " + said.Message
 	}
 	return a.made.Text
 }

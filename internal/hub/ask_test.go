@@ -282,7 +282,7 @@ func TestRetriedRunWaitsForTheSameAnswer(t *testing.T) {
 	run := w.working("a")
 	a := w.asks(run.Caller(), "b", "well?")
 	w.fails(run, parley.FailureStopped)
-	same(t, "heard", a.hears(), "E003 Error: the run "+run.Run.ID+" is over")
+	same(t, "heard", a.hears(), "E003 the run "+run.Run.ID+" is over")
 	again := w.starts("a")
 	a = w.asksAgain(again.Caller(), a)
 	a.waits()
@@ -309,14 +309,10 @@ func TestKeyOfAContactIsRemembered(t *testing.T) {
 	w.dispatched("a", "b")
 	ask := parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "well?", IdempotencyKey: "k"}
 	w.turnsTo(user, ask).hears()
-	again := ask
-	again.Wait = time.Hour
-	first := w.newest()
-	a := w.repeats(user, again, first)
 	b := w.starts("b")
 	w.idle("b")
 	w.finish(b, "yes")
-	same(t, "heard", a.hears(), "Response from b: yes")
+	same(t, "heard", w.turnsTo(user, ask).hears(), "Response from b: yes")
 	same(t, "and again", w.turnsTo(user, ask).hears(), "Response from b: yes")
 	note := parley.Contact{Pattern: parley.PatternNotify, Agent: "b", Message: "fyi", IdempotencyKey: "n"}
 	one, two := get[parley.Contacted](w)(w.Contact(ctx, user, note)), get[parley.Contacted](w)(w.Contact(ctx, user, note))
@@ -325,7 +321,7 @@ func TestKeyOfAContactIsRemembered(t *testing.T) {
 	wantError(t, only(w.Contact(ctx, user, note)), refused(parley.BadInput, parley.Conflict, `the idempotency key "n" was used for something else`, "use another key"))
 	note.Agent, note.IdempotencyKey = "b", "k"
 	wantError(t, only(w.Contact(ctx, user, note)), refused(parley.BadInput, parley.Conflict, `the idempotency key "k" was used for something else`, "use another key"))
-	same(t, "brought", w.calledBack("user"), []string{})
+	same(t, "brought and settled", []any{w.calledBack("user"), w.waits("user")}, []any{[]string{"Response from b: yes"}, []string{}})
 }
 
 func TestHubThatStartsAgainTellsWhoWaited(t *testing.T) {

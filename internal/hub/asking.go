@@ -12,7 +12,7 @@ import (
 // answer, the failure, or that the time is up; which, the wait in the store says.
 func (h *Hub) awaitAnswer(ctx context.Context, w parley.Wait, made parley.Contacted) (parley.Contacted, error) {
 	var now tidings
-	err := h.await(ctx, w.ID, w.Until.Sub(w.Since), func() (done bool, err error) {
+	err := h.await(ctx, w.ID, w.Until.Sub(h.now()), func() (done bool, err error) {
 		now, err = h.hear(ctx, w)
 		return now.State != parley.WaitWaiting, err
 	})
@@ -26,10 +26,25 @@ func (h *Hub) awaitAnswer(ctx context.Context, w parley.Wait, made parley.Contac
 			err = h.explain(ctx, Caller{}, ctx.Err())
 		}
 	}
+	if err == nil && now.Callback != "" {
+		err = h.settleCallback(ctx, now.Callback, w.Waiter)
+	}
 	if err != nil {
 		return made, err
 	}
 	return now.outcome(w, made)
+}
+
+// settleCallback acknowledges a callback for a participant that has just been told the same inline, so that it is not told twice.
+func (h *Hub) settleCallback(ctx context.Context, message, who string) error {
+	return h.write(context.WithoutCancel(ctx), theHub, opItself, func(s *scene) error {
+		d, err := s.Deliveries().Get(message, who)
+		untouched := d.State == parley.DeliveryAccepted || d.State == parley.DeliveryDelivered && d.Lease == ""
+		if err != nil || !untouched {
+			return ignoreNotFound(err) // a run or session that has taken it settles it
+		}
+		return s.move(&d, parley.DeliveryAcked, nil)
+	})
 }
 
 // tidings are how far a wait has come, with what is needed to tell whoever waits.

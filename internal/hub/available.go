@@ -76,8 +76,8 @@ func (s *scene) tellHops(a parley.Agent, key string, why *parley.Error) error {
 		return err
 	}
 	s.note(parley.Event{Kind: parley.EventAlert, Agent: a.ID, Data: data})
-	text := parley.Wording{}.Name(a.ID, a.Name).Own(" could not contact anybody: ").Quote("", why.Message).
-		Own(". Look at what they are about, and go on with it yourself.")
+	text := parley.Wording{}.Name(a.ID, a.Name).Own(" could not contact anybody: ").Quote("", why.Plain()).
+		Own(missingStop(why.Message) + " Look at what they are about, and go on with it yourself.")
 	for _, person := range people {
 		if err := s.notify(person, text, data, key); err != nil {
 			return err

@@ -15,6 +15,17 @@ const sourceContact = "agent_contact"
 // Contact turns to another participant for the caller: it asks, delegates or notifies. *parley.Held if that needs
 // an approval first.
 func (h *Hub) Contact(ctx context.Context, caller Caller, c parley.Contact) (parley.Contacted, error) {
+	return h.ContactTelling(ctx, caller, c, func(parley.Contacted, time.Duration) {})
+}
+
+// ContactTelling is Contact for a caller that wants to know what is stored before the call waits: made is called then, once,
+// with the request (and its task) and with how long the call waits at most. A call that does not wait does not call it.
+func (h *Hub) ContactTelling(ctx context.Context, caller Caller, c parley.Contact, made func(parley.Contacted, time.Duration)) (parley.Contacted, error) {
+	told, err := h.contact(ctx, caller, c, made)
+	return failedContact(told, err)
+}
+
+func (h *Hub) contact(ctx context.Context, caller Caller, c parley.Contact, tell func(parley.Contacted, time.Duration)) (parley.Contacted, error) {
 	c, err := h.checkContact(ctx, caller, opContact, c)
 	if err != nil {
 		return parley.Contacted{}, err
@@ -40,14 +51,40 @@ func (h *Hub) Contact(ctx context.Context, caller Caller, c parley.Contact) (par
 	switch {
 	case err != nil:
 		c.Agent = heldTarget(err, c.Agent)
-		return parley.Contacted{}, h.heldOr(ctx, caller, err, toolContact, c)
+		return parley.Contacted{}, h.heldOr(ctx, caller, err, toolContact, c.WithoutCallKey())
 	case w != nil:
+		stored := made
+		stored.Text, stored.Outcome = "Waiting for the answer.", parley.ContactWaiting
+		tell(stored, w.Until.Sub(h.now()))
 		return h.awaitAnswer(ctx, *w, made)
 	case made.Task != "" && c.Wait > 0:
+		tell(made, c.Wait)
 		return h.awaitTask(ctx, caller, made, c.Wait)
 	default:
 		return made, nil
 	}
+}
+
+// failedContact gives a contact that failed because of the other participant its sentence: "Error: DataBot did not respond …".
+// That is the message of the error, and what the contact says in words. What the caller itself did wrong (E001, E003), and
+// what has another reason, stays as it is.
+func failedContact(told parley.Contacted, err error) (parley.Contacted, error) {
+	_, held := errors.AsType[*parley.Held](err)
+	why, known := errors.AsType[*parley.Error](err)
+	if held || !known {
+		return told, err
+	}
+	shown := *why
+	switch shown.Code {
+	case parley.Unavailable, parley.TimedOut, parley.DependencyFailed:
+		if shown.Reason == "" {
+			shown.Message = why.Sentence()
+		}
+	}
+	if told.Message != "" {
+		told.Text = shown.Sentence()
+	}
+	return told, &shown
 }
 
 // checkContact says what is wrong with a contact as far as that can be known outside an update, or returns it with
@@ -237,7 +274,7 @@ func (s *scene) contactDigest(c parley.Contact) (string, error) {
 	} else if !errors.Is(err, parley.ErrNotFound) {
 		return "", err
 	}
-	return callDigest(c)
+	return callDigest(c.WithoutCallKey())
 }
 
 // contactedBefore is the request of the same contact, if it was made before: with the same key, or by an earlier

@@ -105,7 +105,7 @@ func TestContactAfterTooManyHops(t *testing.T) {
 	for range 2 {
 		for _, how := range []parley.Pattern{parley.PatternAsk, parley.PatternDelegate, parley.PatternNotify} {
 			err := only(w.Contact(ctx, by, parley.Contact{Pattern: how, Agent: "a", Message: "and so on"}))
-			wantError(t, err, refused(parley.DependencyFailed, "", "3 automatic messages in a row have led to this, and nobody is contacted after more than 2",
+			wantError(t, err, refused(parley.DependencyFailed, "", "Error: 3 automatic messages in a row have led to this, and nobody is contacted after more than 2",
 				"let a person go on with it"))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -159,7 +160,7 @@ func (s *scene) giveBackAfter(d *parley.Delivery, f parley.Failure, cause *parle
 	case recipient.Kind == parley.KindAgent && tries >= recipient.Attempts:
 		why := cause.Message
 		if tries > 1 {
-			why += fmt.Sprintf(", %d times", tries)
+			why += fmt.Sprintf(" (%d attempts)", tries)
 		}
 		return s.die(d, parley.Errorf(cause.Code, "%s", why))
 	}
@@ -239,11 +240,19 @@ func (s *scene) toldAbout(d parley.Delivery) (about parley.Message, awaited bool
 
 // sentence is an error in words. Its reason may be the recipient's, or what its program has printed.
 func sentence(e *parley.Error, recipient string) parley.Wording {
-	w := parley.Framed(recipient, "Error: "+e.Message).Own(".")
+	w := parley.Framed(recipient, e.Sentence()).Own(missingStop(e.Message))
 	if e.Suggestion != "" {
-		w = w.Own(" Hint: ").Quote("", e.Suggestion).Own(".")
+		w = w.Own(" Hint: ").Quote("", e.Suggestion).Own(missingStop(e.Suggestion))
 	}
 	return w
+}
+
+// missingStop is the full stop of a text that has no end yet: words of others may have one.
+func missingStop(text string) string {
+	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "!") || strings.HasSuffix(text, "?") || strings.HasSuffix(text, "…") {
+		return ""
+	}
+	return "."
 }
 
 // errorsKept is how long an error waits for somebody who never fetches: errors take no room in an inbox,

@@ -71,8 +71,8 @@ func (s *scene) waitForAll(o origin, list []parley.Wait, until time.Time) error 
 		if err := s.mayWait(o, target, w.Message); err != nil {
 			return err
 		}
-		w.ID, w.Waiter, w.State = newID(), s.me.ID, parley.WaitWaiting
-		s.attach(w, o, until)
+		w.ID, w.Waiter, w.State, w.Since, w.Until = newID(), s.me.ID, parley.WaitWaiting, s.now, until
+		s.attach(w, o)
 		if err := s.Waits().Insert(*w); err != nil {
 			return err
 		}
@@ -125,7 +125,22 @@ func (h *Hub) awaitTask(ctx context.Context, caller Caller, made parley.Contacte
 	case err != nil:
 		return made, err
 	}
+	if err := h.taskTold(ctx, caller, t); err != nil {
+		return made, err
+	}
 	return h.taskOutcome(ctx, t, made)
+}
+
+// taskTold settles the callback of a task whose end the caller is told inline, if the callback is for the caller.
+func (h *Hub) taskTold(ctx context.Context, caller Caller, t parley.Task) error {
+	if t.Callback == "" {
+		return nil
+	}
+	me, err := h.whoIs(context.WithoutCancel(ctx), caller, opContact)
+	if err != nil {
+		return err
+	}
+	return h.settleCallback(ctx, t.Callback, me)
 }
 
 // taskOutcome is how a task has ended, for whoever has waited for it.
@@ -144,10 +159,13 @@ func (h *Hub) taskOutcome(ctx context.Context, t parley.Task, made parley.Contac
 		}
 		return made.Answered(assignee, t.Result.Text), nil
 	}
-	why := string(t.Status)
+	code, why := parley.DependencyFailed, string(t.Status)
 	if t.Error != nil {
-		why = t.Error.Message
+		why = t.Error.Plain()
+		if t.Error.Code == parley.TimedOut { // its own deadline has passed
+			code = parley.TimedOut
+		}
 	}
-	return made, parley.Errorf(parley.DependencyFailed, "%s failed to complete the task: %s", assignee.Name, why).
+	return made, parley.Errorf(code, "%s failed to complete the task: %s", assignee.Name, why).
 		Suggest("see it: parley task show %s", t.ID)
 }

@@ -10,7 +10,7 @@ import (
 
 // The tools whose calls may be held, by the names agents know them by. Other doors do the same by other names.
 const (
-	toolContact = "contact_agent"
+	toolContact = parley.ContactTool
 	toolPost    = "send_channel_message"
 	toolReply   = "reply"
 	toolTask    = "update_task"

@@ -133,7 +133,7 @@ func TestLastAttemptMakesADeadLetter(t *testing.T) {
 			}
 			sentence := "ned did not do this: what it needs has failed"
 			if attempts > 1 {
-				sentence += fmt.Sprintf(", %d times", attempts)
+				sentence += fmt.Sprintf(" (%d attempts)", attempts)
 			}
 			hint := "an owner can retry or drop it: parley dead list"
 			d := w.delivery(m.ID, "ned")

@@ -30,10 +30,12 @@ func TestWhoLivesInChannelsIsReachedThere(t *testing.T) {
 		}
 	}
 	all := func(want *parley.Error) {
+		contacted := *want
+		contacted.Message = want.Sentence()
 		w.refuses(t, []refusal{
-			{"ask", contact(parley.PatternAsk), want},
-			{"delegate", contact(parley.PatternDelegate), want},
-			{"notify", contact(parley.PatternNotify), want},
+			{"ask", contact(parley.PatternAsk), &contacted},
+			{"delegate", contact(parley.PatternDelegate), &contacted},
+			{"notify", contact(parley.PatternNotify), &contacted},
 			{"DM", post(parley.Draft{}), want},
 			{"send", post(parley.Draft{Ephemeral: true}), want},
 		})

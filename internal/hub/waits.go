@@ -157,7 +157,7 @@ func (s *scene) bringAnswer(w parley.Wait) error {
 		return err
 	}
 	if text = responseFrom(who, text); w.Failure != nil {
-		text = "Error: " + w.Failure.Message
+		text = w.Failure.Sentence()
 	}
 	m, err := s.tellAsker(asked{w, request}, text)
 	if err != nil {
@@ -379,7 +379,7 @@ func (s *scene) loseAsk(a asked) error {
 	if a.State == parley.WaitWaiting && a.Approval != "" && a.Run == "" {
 		return nil
 	}
-	_, err = s.tellAsker(a, "Error: "+failure.Message)
+	_, err = s.tellAsker(a, failure.Sentence())
 	return err
 }
 

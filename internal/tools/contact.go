@@ -10,7 +10,7 @@ import (
 )
 
 var contactAgent = Tool{
-	Name:  "contact_agent",
+	Name:  parley.ContactTool,
 	Title: "Contact Agent",
 	Description: "Turns to one other agent. ask: a question you need answered now; the call waits for the answer. " +
 		"delegate: work to hand over; go on or end your turn, the result wakes you by itself, so never poll for it. " +
@@ -30,9 +30,12 @@ var contactAgent = Tool{
 	call: using(contact),
 }
 
+// contactArgs are the arguments, with what the schema leaves out so as to stay small: the tool's own name, and agent for agentId.
 type contactArgs struct {
+	Tool           string     `json:"tool"`
 	Action         string     `json:"action"`
-	Agent          string     `json:"agentId"`
+	AgentID        string     `json:"agentId"`
+	Agent          string     `json:"agent"`
 	Message        string     `json:"message"`
 	Context        string     `json:"context"`
 	Priority       string     `json:"priority"`
@@ -56,7 +59,11 @@ func contact(ctx context.Context, p Participant, args contactArgs) (string, erro
 }
 
 func (args contactArgs) contact() (c parley.Contact, err error) {
-	for _, arg := range []struct{ name, value string }{{"action", args.Action}, {"agentId", args.Agent}, {"message", args.Message}} {
+	target, err := parley.ContactTarget(args.Tool, args.AgentID, args.Agent)
+	if err != nil {
+		return c, err
+	}
+	for _, arg := range []struct{ name, value string }{{"action", args.Action}, {"agentId", target}, {"message", args.Message}} {
 		if err := need(arg.name, arg.value); err != nil {
 			return c, err
 		}
@@ -65,7 +72,7 @@ func (args contactArgs) contact() (c parley.Contact, err error) {
 		return c, parley.Errorf(parley.BadInput, "wait is %d", args.Wait).Suggest("use 1 to %d seconds, or leave it out", longestWait)
 	}
 	c = parley.Contact{
-		Pattern: parley.Pattern(args.Action), Agent: args.Agent, Message: args.Message, Context: args.Context,
+		Pattern: parley.Pattern(args.Action), Agent: target, Message: args.Message, Context: args.Context,
 		Deadline: args.Deadline, After: args.After, IdempotencyKey: args.IdempotencyKey,
 		Wait: time.Duration(args.Wait) * time.Second,
 	}

@@ -87,7 +87,7 @@ func Call(ctx context.Context, p Participant, name string, args json.RawMessage)
 // be read as a heading or a line of its own there stands in quotation marks.
 func Failure(err error) string {
 	e := parley.AsError(err)
-	text := "Error: " + e.Message
+	text := e.Sentence()
 	if frame, words, ok := parley.Frame("", text); ok && strings.ContainsAny(quote.Clean(words), "\n[]|\"") {
 		text = frame.Text + strconv.Quote(oneLine(words))
 	}

@@ -373,10 +373,34 @@ func TestFailuresOfContactsAreExact(t *testing.T) {
 		"Error: DataBot is offline and cannot be asked. Use 'notify' to leave a message.",
 		"Error: Maximum agent communication depth (3) reached. Use 'delegate' for async to avoid nesting.",
 	} {
-		refused := &parley.Error{Code: parley.TimedOut, Message: strings.TrimPrefix(want, "Error: ")}
-		_, err := call(t, &hub{fails: refused}, "contact_agent", `{"action":"ask","agentId":"a","message":"x"}`)
-		if got := tools.Failure(err); got != want {
-			t.Errorf("a model is told %q, want %q", got, want)
+		for _, message := range []string{want, strings.TrimPrefix(want, "Error: ")} {
+			refused := &parley.Error{Code: parley.TimedOut, Message: message}
+			_, err := call(t, &hub{fails: refused}, "contact_agent", `{"action":"ask","agentId":"a","message":"x"}`)
+			if got := tools.Failure(err); got != want {
+				t.Errorf("a model is told %q, want %q", got, want)
+			}
+		}
+	}
+}
+
+// TestContactTakesTheCallsOfItsDocument: a call may name the tool, and may call its agent by either name.
+func TestContactTakesTheCallsOfItsDocument(t *testing.T) {
+	for args, refused := range map[string]string{
+		`{"tool":"contact_agent","action":"notify","agentId":"a","message":"x"}`: "",
+		`{"action":"notify","agent":"a","message":"x"}`:                          "",
+		`{"action":"notify","agent":"a","agentId":"a","message":"x"}`:            "",
+		`{"action":"notify","agent":"a","agentId":"b","message":"x"}`:            "agentId and agent are not the same",
+		`{"tool":"shout","action":"notify","agentId":"a","message":"x"}`:         `the tool is "shout"`,
+		`{"action":"notify","message":"x"}`:                                      "agentId is missing",
+		`{"action":"notify","agentid":"a","message":"x"}`:                        "there is no",
+	} {
+		h := &hub{}
+		_, err := call(t, h, "contact_agent", args)
+		switch {
+		case refused == "" && (err != nil || len(h.asked) != 1 || !strings.Contains(h.asked[0], `"agent":"a"`)):
+			t.Errorf("%s: %v, and the hub was asked for %s", args, err, h.asked)
+		case refused != "" && (parley.CodeOf(err) != parley.BadInput || !strings.Contains(err.Error(), refused)):
+			t.Errorf("%s: %v, want E003 with %q", args, err, refused)
 		}
 	}
 }

@@ -118,7 +118,7 @@ func (p *parsing) save(s *contact, v value) (err error) {
 func (s contact) do(ctx context.Context, p *play) error {
 	told, err := s.call(ctx, p)
 	if err != nil && s.otherwise != nil && ctx.Err() == nil {
-		p.values["Error"] = parley.AsError(err).Message
+		p.values["Error"] = parley.AsError(err).Sentence()
 		return cmp.Or(p.do(ctx, s.otherwise), errRuleEnds)
 	}
 	if s.save != "" {

@@ -237,7 +237,7 @@ func TestAContactThatFails(t *testing.T) {
 		}
 		job = jobWith("- else: [{"+step+": {agent: a, message: b, otherwise: [{reply: 'no: {{.Error}}'}]}}, {reply: never}]", "x")
 		job.Workspace = &contacts{fails: why}
-		if result, err := New().Run(t.Context(), job); err != nil || result.Text != "no: a is offline and cannot be asked." {
+		if result, err := New().Run(t.Context(), job); err != nil || result.Text != "no: Error: a is offline and cannot be asked." {
 			t.Errorf("%s: %q, %v", step, result.Text, err)
 		}
 	}

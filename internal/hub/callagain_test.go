@@ -1,0 +1,177 @@
+package hub_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// keyedAsk is an ask that its caller can repeat.
+func keyedAsk() parley.Contact {
+	return parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "well?", IdempotencyKey: "k"}
+}
+
+// A repeated ask waits until the first deadline, however long it would wait itself.
+func TestARepeatedAskDoesNotExtendItsDeadline(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("b")
+	first := w.turnsTo(user, keyedAsk())
+	first.giveUp()
+	<-first.done
+	before := w.wait(first.request.ID)
+	w.clock.advance(time.Minute)
+	longer := keyedAsk()
+	longer.Wait = time.Hour
+	again := w.repeats(user, longer, first.request)
+	after := w.wait(first.request.ID)
+	same(t, "waits", []any{after.State, after.Since, after.Until}, []any{parley.WaitWaiting, before.Since, before.Until})
+	again.giveUp()
+	<-again.done
+	w.clock.advance(time.Minute)
+	late := "E004 Error: b did not respond within 120 seconds. Consider using 'delegate' for async processing. The answer will be delivered when it comes."
+	same(t, "at the first deadline", w.repeats(user, longer, first.request).hears(), late)
+	w.answers("b", "yes")
+	same(t, "brought", w.waits("user"), []string{"Response from b: yes"})
+}
+
+// An ask whose hub has crashed is late for the hub. The answer that its caller then gets inline is not brought besides.
+func TestAnAnswerReturnedInlineSettlesItsCallback(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("b")
+	w.addPerson("ann", parley.AccessMember)
+	for _, to := range []string{"b", "ann"} {
+		ask := keyedAsk()
+		ask.Agent, ask.IdempotencyKey = to, to
+		first := w.turnsTo(user, ask)
+		crash(w, first)
+		w.ok(w.RecoverWaits(ctx))
+		if to == "ann" {
+			w.reply("ann", first.request.ID, "yes")
+		} else {
+			w.answers(to, "yes")
+		}
+		same(t, "brought", w.waits("user"), []string{"Response from " + to + ": yes"})
+		same(t, "heard", w.turnsTo(user, ask).hears(), "Response from "+to+": yes")
+		same(t, "left", w.waits("user"), []string{})
+	}
+	w.sound()
+}
+
+// A failure that is returned inline is not brought besides either.
+func TestAFailureReturnedInlineSettlesItsCallback(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("b")
+	first := w.turnsTo(user, keyedAsk())
+	crash(w, first)
+	w.ok(w.RecoverWaits(ctx))
+	w.fails(w.starts("b"), parley.FailureFinal)
+	same(t, "brought", w.waits("user"), []string{"Error: b failed to respond: it broke"})
+	same(t, "heard", w.turnsTo(user, keyedAsk()).hears(), "E005 Error: b failed to respond: it broke")
+	same(t, "left", w.waits("user"), []string{})
+}
+
+// What a run has in hand is not taken from it.
+func TestACallbackThatARunHasStaysWithIt(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("a", "b")
+	first := w.turnsTo(as("a"), keyedAsk())
+	crash(w, first)
+	w.ok(w.RecoverWaits(ctx))
+	w.answers("b", "yes")
+	run := w.starts("a")
+	same(t, "heard", w.turnsTo(as("a"), keyedAsk()).hears(), "Response from b: yes")
+	same(t, "the run has", textsOf(run.Messages), []string{"Response from b: yes"})
+	w.finish(run, "thanks")
+	w.idle("a")
+	w.sound()
+}
+
+// The result of a task that was waited for is not brought besides: neither to a person nor to the run that waited.
+func TestAResultReturnedInlineSettlesItsCallback(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("a", "b")
+	work := parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "count", Wait: time.Hour}
+	by := w.turnsTo(user, work)
+	w.answers("b", "three")
+	same(t, "heard", by.hears(), "Response from b: three")
+	same(t, "a person has left", w.waits("user"), []string{})
+
+	run := w.working("a")
+	by = w.turnsTo(run.Caller(), work)
+	w.answers("b", "four")
+	same(t, "heard", by.hears(), "Response from b: four")
+	w.finish(run, "it is four")
+	w.idle("a")
+	w.stands(parley.TaskCompleted, w.run(run.Run.ID).Task)
+	w.sound()
+}
+
+// A task that fails because its deadline has passed has timed out for whoever waits for it.
+func TestATaskPastItsDeadlineHasTimedOut(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("b")
+	due := w.clock.Now().Add(2 * time.Second)
+	by := w.turnsTo(user, parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "count", Wait: time.Hour, Deadline: &due})
+	w.clock.advance(3 * time.Second)
+	w.ok(w.SweepTasks(ctx))
+	<-by.done
+	same(t, "heard", parley.CodeOf(by.err), parley.TimedOut)
+	same(t, "in words", by.made.Text, parley.AsError(by.err).Message)
+}
+
+// A key that a client makes for each call does not make two calls of one: neither for who approves nor for a later attempt.
+func TestAKeyOfTheConnectionIsNoPartOfTheCall(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.office()
+	w.dispatched("b")
+	ask := asks("senior", "well?")
+	ask.IdempotencyKey = parley.CallKey("1")
+	first := w.holds(w.contacts(as("intern"), ask))
+	ask.IdempotencyKey = parley.CallKey("2")
+	same(t, "the same approval", w.holds(w.contacts(as("intern"), ask)).ID, first.ID)
+	ask.IdempotencyKey = "mine"
+	if other := w.holds(w.contacts(as("intern"), ask)).ID; other == first.ID {
+		t.Error("a call with a key of its own is held as the one without")
+	}
+
+	run := w.working("b")
+	question := keyedAsk()
+	question.Agent, question.IdempotencyKey = "senior", parley.CallKey("3")
+	before := w.turnsTo(run.Caller(), question)
+	w.fails(run, parley.FailureStopped)
+	before.hears()
+	question.IdempotencyKey = parley.CallKey("4")
+	again := w.repeats(w.starts("b").Caller(), question, before.request)
+	w.answers("senior", "yes")
+	same(t, "a later attempt", []any{again.hears(), again.made.Message}, []any{"Response from senior: yes", before.request.ID})
+}
+
+// The number of attempts stands behind the sentence of whoever failed, which may have an end of its own.
+func TestAttemptsAreCountedBehindTheSentence(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("b")
+	w.change("b", func(a *parley.Agent) { a.Attempts = 2 })
+	task := w.delegates(user, "b", "count")
+	w.dm("user", "b", "hello")
+	for range 4 {
+		if run := w.next("b"); run != nil {
+			w.ok(w.BeginRun(ctx, run.Run.ID, parley.Process{}))
+			why := &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureServer, Reason: "Rate limit exceeded. Try again later."}}
+			get[parley.Run](w)(w.FailRun(ctx, run.Run.ID, why, parley.Result{}, nil))
+		}
+		w.later(time.Hour)
+	}
+	same(t, "told", textsOf(w.told("user")), []string{
+		"[Delegation Failed | b | " + task + "]\nError: b failed to complete the task: Rate limit exceeded. Try again later. (2 attempts)",
+		"Error: b did not do this: Rate limit exceeded. Try again later. (2 attempts). Hint: an owner can retry or drop it: parley dead list.",
+	})
+}
