@@ -25,6 +25,7 @@ type request struct {
 	path   string
 	query  url.Values
 	key    string    // idempotency key
+	accept string    // media type of the answer, where it is not JSON
 	body   []byte    // JSON
 	stream io.Reader // instead of a body, of the kind named
 	kind   string
@@ -135,7 +136,7 @@ func (c *Client) ask(ctx context.Context, r request) (*http.Request, error) {
 		bearer = "Bearer " + c.options.Token
 	}
 	for name, value := range map[string]string{
-		"Authorization": bearer, "Content-Type": kind, "Idempotency-Key": r.key,
+		"Authorization": bearer, "Content-Type": kind, "Idempotency-Key": r.key, "Accept": r.accept,
 		"Parley-As": c.options.As, "Parley-Source": c.options.Source, "Traceparent": c.options.TraceParent,
 	} {
 		if value != "" {

@@ -49,6 +49,11 @@ func (c *Client) refusal(response *http.Response) error {
 	if e.Reason == parley.Unauthenticated && c.options.Token == "" {
 		e.Suggestion = "set PARLEY_TOKEN; parley token new makes one"
 	}
+	return p.about(e)
+}
+
+// about adds to an error the contact that it is about, if it is about one.
+func (p problem) about(e *parley.Error) error {
 	if p.Contacted != nil {
 		return &unanswered{e, *p.Contacted}
 	}
@@ -88,11 +93,28 @@ func (c *Client) strange(format string, args ...any) *parley.Error {
 	return e.Suggest("check the address, and that hub and program have the same version: parley version")
 }
 
+// lost is the cause of an error that came from the connection and not from the hub.
+type lost struct{ error }
+
+func (l lost) Unwrap() error { return l.error }
+
+// Away reports whether an error says that the hub is away: it cannot be reached, the connection broke off, or the hub is
+// stopping. A call with an idempotency key can be made again then.
+func Away(err error) bool {
+	_, broke := errors.AsType[lost](err)
+	e, known := errors.AsType[*parley.Error](err)
+	return broke || known && e.Reason == parley.Stopping
+}
+
+// unheard reports whether nobody can have received a call that failed.
+func unheard(err error) bool { return notListening(err) || notReached(err) }
+
 // unreachable says why there is no answer.
 func (c *Client) unreachable(err error) error {
 	if e, ok := errors.AsType[*parley.Error](err); ok {
 		return e
 	}
+	err = lost{err}
 	switch {
 	case errors.Is(err, syscall.EACCES) && c.options.Socket != "":
 		return parley.Errorf(parley.NotPermitted, "the hub at %s belongs to another user", c.Place()).
@@ -137,6 +159,9 @@ func (o Options) starts() string {
 
 // plain is an error without the address net/http puts before it.
 func plain(err error) string {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return "it was closed"
+	}
 	text := err.Error()
 	if _, after, found := strings.Cut(text, `": `); found {
 		return after

@@ -37,7 +37,7 @@ func (a *app) await(ctx context.Context, c *client.Client, r parley.Receipt, tim
 	switch {
 	case isAway(err):
 		return parley.Errorf(parley.TimedOut, "the hub went away; the message is accepted").
-			Suggest("see it later: %s", a.line("trace", r.Message.ID)).From(err)
+			Suggest("wait for it: %s", a.line("wait", r.Message.ID)).From(err)
 	case err != nil:
 		return err
 	}
@@ -123,14 +123,22 @@ func (a *app) unanswered(d parley.Delivery, timeout time.Duration) error {
 	switch {
 	case d.Failure != nil && (d.State.Settled() || d.State == parley.DeliveryDead):
 		hint := strings.TrimPrefix(d.Failure.Suggestion+"; see what happened: "+look, "; ")
-		return parley.Errorf(parley.TimedOut, "no answer: %s", d.Failure.Message).Suggest("%s", hint)
+		return parley.Errorf(codeOfFailure(d), "no answer: %s", d.Failure.Plain()).Suggest("%s", hint)
 	case d.State == parley.DeliveryAcked && d.Run != "":
-		return parley.Errorf(parley.TimedOut, "%s has read the message, and answered nothing", d.Recipient).
+		return parley.Errorf(parley.DependencyFailed, "%s has read the message, and answered nothing", d.Recipient).
 			Suggest("see what it did: %s", look)
 	default:
 		return parley.Errorf(parley.TimedOut, "%s did not answer within %s; the message is %s", d.Recipient, timeout, d.State).
-			Suggest("the answer will be there when it comes: %s", a.line("trace", d.Message))
+			Suggest("wait for it: %s", a.line("wait", d.Message))
 	}
+}
+
+// codeOfFailure is the code of a delivery that has failed: only what was not delivered in time has timed out.
+func codeOfFailure(d parley.Delivery) parley.Code {
+	if d.State == parley.DeliveryExpired {
+		return parley.TimedOut
+	}
+	return parley.DependencyFailed
 }
 
 // answers prints texts; where there are several, with who wrote them.

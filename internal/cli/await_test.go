@@ -53,7 +53,7 @@ func TestAWaitOutlivesAHub(t *testing.T) {
 		{"something in the inbox", "inbox --wait=1m", 2, exitDone, "here I am", "note: the hub is stopping; trying again"},
 		{
 			"a hub that stays away", "send arya hello? --wait --timeout 10ms", 1 << 20, exitTimedOut, "",
-			"parley: E004: the hub went away; the message is accepted (see it later: parley trace m1)",
+			"parley: E004: the hub went away; the message is accepted (wait for it: parley wait m1)",
 		},
 		{
 			"an inbox that stays away", "inbox --wait=10ms", 1 << 20, exitTimedOut, "",
@@ -104,15 +104,15 @@ func TestAWaitSaysWhyThereIsNoAnswer(t *testing.T) {
 		says               []string
 	}{
 		"a run that ended without one": {
-			`{"message":"m1","recipient":"arya","state":"acked","waking":true,"run":"over"}`, idle, exitTimedOut,
+			`{"message":"m1","recipient":"arya","state":"acked","waking":true,"run":"over"}`, idle, exitError,
 			[]string{"arya has read the message, and answered nothing (see what it did: parley agent run over)"},
 		},
 		"a failure": {
-			`{"message":"m1","recipient":"arya","state":"failed","waking":true,"run":"over",` + failure + `}`, idle, exitTimedOut,
+			`{"message":"m1","recipient":"arya","state":"failed","waking":true,"run":"over",` + failure + `}`, idle, exitError,
 			[]string{"no answer: it did not start (install it; see what happened: parley agent run over)"},
 		},
 		"a dead letter of no run": {
-			`{"message":"m1","recipient":"arya","state":"dead","waking":true,` + failure + `}`, idle, exitTimedOut,
+			`{"message":"m1","recipient":"arya","state":"dead","waking":true,` + failure + `}`, idle, exitError,
 			[]string{"no answer: it did not start (install it; see what happened: parley trace m1)"},
 		},
 		"tries": {

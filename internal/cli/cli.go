@@ -120,7 +120,7 @@ func (a *app) commands(root *cobra.Command) {
 	)
 	root.SetHelpCommandGroupID(groupHub)
 	root.SetCompletionCommandGroupID(groupHub)
-	group(root, groupTalk, a.chatCommand(), a.sendCommand(), a.replyCommand(), a.askCommand(), a.delegateCommand(), a.notifyCommand(),
+	group(root, groupTalk, a.chatCommand(), a.sendCommand(), a.replyCommand(), a.askCommand(), a.delegateCommand(), a.notifyCommand(), a.waitCommand(),
 		a.inboxCommand(), a.ackCommand(), a.watchCommand(), a.searchCommand(), a.traceCommand(), a.logCommand(), a.sendMessageCommand(), a.blackboardCommand())
 	group(root, groupPeople, a.agentCommand(), a.convCommand(), a.taskCommand(), a.approvalCommand(), a.permitCommand(), a.bridgeCommand(), a.tokenCommand(),
 		a.whoCommand(), a.topCommand(), a.whoamiCommand(), a.signInCommand())

@@ -19,6 +19,9 @@ func (a *app) askCommand() *cobra.Command {
 		Long: `Ask somebody, and wait for the answer. It wakes who sleeps, and does not wait for other work of theirs.
 An answer that is late is delivered when it comes.
 
+The command first says on standard error under which id the question is stored. It goes on waiting when the hub is
+started again. If the command itself is ended, "parley wait ID" waits for the same answer.
+
 Without TEXT, or with - as TEXT, the question is what standard input holds.`,
 		Example: `  parley ask data "What was Q4 revenue?"
   parley ask data "What was Q4 revenue?" --context "For the investor update, by product line" --wait=5m
@@ -31,7 +34,11 @@ func (a *app) delegateCommand() *cobra.Command {
 		Use:   "delegate AGENT [TEXT]",
 		Short: "Hand work to somebody; the result comes back by itself",
 		Long: `Hand work to somebody. It becomes a task, and its result comes back by itself: to an agent as a message that wakes
-it, to a person in the direct conversation of the two. With --wait the result is also waited for and printed.
+it, to a person in the direct conversation of the two.
+
+With --wait the command first says on standard error which task it is, and then waits for the result and prints it,
+through a restart of the hub too. A result that was printed is not delivered besides. If the command itself is ended,
+"parley wait TASK" waits for the same result.
 
 Without TEXT, or with - as TEXT, the work is what standard input holds.`,
 		Example: `  parley delegate writer "Draft the blog post about Q4" --priority high --deadline 4h
@@ -63,14 +70,9 @@ func (a *app) contactCommand(pattern parley.Pattern, cmd *cobra.Command) *cobra.
 		if err := r.finish(ctx, a, cmd, c, args); err != nil {
 			return err
 		}
-		stop := func() {}
-		if r.contact.Wait > 0 || pattern == parley.PatternAsk {
-			stop = a.asking(ctx, c, args[0])
-		}
-		contacted, err := c.Contact(ctx, r.contact)
-		stop()
+		contacted, err := a.contact(ctx, c, r.contact)
 		if err != nil {
-			a.tellWhere(ctx, contacted)
+			a.tellWhere(ctx, contacted, err)
 			return err
 		}
 		if err := a.one(contacted, func() { a.text(contacted.Text) }); err != nil {
@@ -81,13 +83,46 @@ func (a *app) contactCommand(pattern parley.Pattern, cmd *cobra.Command) *cobra.
 	return cmd
 }
 
-// tellWhere says of a contact that has no outcome here where one is to be found.
-func (a *app) tellWhere(ctx context.Context, contacted parley.Contacted) {
+// contact makes a contact. Of one that waits it says first what the hub has stored, and once that the hub is away.
+func (a *app) contact(ctx context.Context, c *client.Client, contact parley.Contact) (parley.Contacted, error) {
+	stop, away := func() {}, false
+	defer func() { stop() }()
+	wait := func() { stop = a.asking(ctx, c, contact.Agent) }
+	options := client.ContactOptions{
+		Made: func(made parley.Contacted) {
+			stop()
+			a.say("%s %s: %s", pastOf[contact.Pattern], made.Agent, cmp.Or(made.Task, made.Message))
+			wait()
+		},
+		Away: func(err error) {
+			if !away {
+				stop()
+				a.say("note: %s; trying again", parley.AsError(err).Message)
+				wait()
+			}
+			away = true
+		},
+	}
+	if contact.Wait > 0 || contact.Pattern == parley.PatternAsk {
+		wait()
+	}
+	return c.ContactWith(ctx, contact, options)
+}
+
+// pastOf is what was done by a contact, before the one it was done to.
+var pastOf = map[parley.Pattern]string{parley.PatternAsk: "asked", parley.PatternDelegate: "delegated to"}
+
+// tellWhere says of a contact that has no outcome here how to wait for it again, or where to see what happened.
+func (a *app) tellWhere(ctx context.Context, contacted parley.Contacted, err error) {
+	id := cmp.Or(contacted.Task, contacted.Message)
 	switch {
+	case client.Away(err): // which says it itself
+	case id != "" && (ctx.Err() != nil || contacted.Outcome == parley.ContactLate):
+		a.say("note: it goes on; wait for it with: %s", a.line("wait", id))
 	case contacted.Task != "":
-		a.say("note: see what becomes of it: %s", a.line("task", "show", contacted.Task))
+		a.say("note: see what happened: %s", a.line("task", "show", contacted.Task))
 	case contacted.Message != "":
-		a.say("note: see what becomes of it: %s", a.line("trace", contacted.Message))
+		a.say("note: see what happened: %s", a.line("trace", contacted.Message))
 	case ctx.Err() != nil:
 		a.say("note: what was accepted goes on, and what comes of it is delivered: %s", a.line("inbox", "--peek"))
 	}
@@ -99,7 +134,7 @@ func (a *app) unlessWaiting(c parley.Contact, contacted parley.Contacted) error 
 		return nil
 	}
 	return parley.Errorf(parley.TimedOut, "there is no result within %s; it will be delivered when it comes", c.Wait).
-		Suggest("see how it goes: %s", a.line("task", "tree", contacted.Task, "--watch"))
+		Suggest("wait for it: %s", a.line("wait", contacted.Task))
 }
 
 // approach is a contact as the command line describes it.

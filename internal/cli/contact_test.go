@@ -26,7 +26,7 @@ func TestContacts(t *testing.T) {
 		{
 			name: "late", args: []string{"ask", "data"}, stdin: "What was it?", answer: lateAsk,
 			asks: `POST /v1/contact {"action":"ask","agent":"data","message":"What was it?"}`, code: exitTimedOut,
-			err: "note: see what becomes of it: parley trace m\nparley: E004: DataBot did not respond within 120 seconds.\n",
+			err: "note: it goes on; wait for it with: parley wait m\nparley: E004: DataBot did not respond within 120 seconds.\n",
 		},
 		{
 			name: "refused", args: []string{"ask", "data", "?"}, answer: `problem {"code":"E001","detail":"intern may not contact data"}`,
@@ -55,13 +55,13 @@ func TestContacts(t *testing.T) {
 			name: "work that is waited for", args: []string{"delegate", "writer", "Draft it", "--wait"}, answer: slowWork,
 			asks: `POST /v1/contact {"action":"delegate","agent":"writer","message":"Draft it","wait":600}`, code: exitTimedOut,
 			out: "Delegated to WriterBot (subtask task-7).\n",
-			err: "parley: E004: there is no result within 10m0s; it will be delivered when it comes (see how it goes: parley task tree task-7 --watch)\n",
+			err: "parley: E004: there is no result within 10m0s; it will be delivered when it comes (wait for it: parley wait task-7)\n",
 		},
 		{
 			name: "work that fails", args: []string{"delegate", "writer", "Draft it", "--wait"},
 			answer: `problem {"code":"E005","detail":"WriterBot failed to complete the task: no paper","contacted":{"outcome":"delegated","message":"m","task":"task-7"}}`,
 			asks:   `POST /v1/contact {"action":"delegate","agent":"writer","message":"Draft it","wait":600}`, code: exitError,
-			err: "note: see what becomes of it: parley task show task-7\nparley: E005: WriterBot failed to complete the task: no paper\n",
+			err: "note: see what happened: parley task show task-7\nparley: E005: WriterBot failed to complete the task: no paper\n",
 		},
 		{
 			name: "a time after --wait", args: []string{"ask", "data", "--wait", "5s"}, code: exitUsage,

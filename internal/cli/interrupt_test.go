@@ -39,9 +39,9 @@ func TestCtrlCLeavesWork(t *testing.T) {
 	h.run("agent", "add", "arya")
 	program := h.command("delegate", "arya", "a long tale", "--wait")
 	person := screentest.Start(t, program, 80, 24)
-	person.Await("waiting for arya")
+	person.Await("delegated to arya: task-1")
 	person.Type("\x03")
-	person.Await("what was accepted goes on")
+	person.Await("it goes on; wait for it with:")
 	if ended, ok := errors.AsType[*exec.ExitError](program.Wait()); !ok || ended.ExitCode() != 130 {
 		t.Errorf("it ended with %v, want exit code 130", ended)
 	}

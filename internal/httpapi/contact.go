@@ -111,6 +111,22 @@ func contact(ctx context.Context, c call, in *madeContact, tell func(parley.Cont
 	return out, err
 }
 
+type awaitedOutcome struct {
+	ID   string  `path:"id" doc:"The id of a message, an ask, a task or an approval." example:"task-101"`
+	Wait float64 `query:"wait" minimum:"0" maximum:"50" doc:"How many seconds to wait for the outcome."`
+}
+
+// awaitOutcome waits for whatever an id stands for. That it has failed is an answer as well: of this call, nothing has.
+func awaitOutcome(ctx context.Context, c call, in *awaitedOutcome) (parley.Awaited, error) {
+	wait, err := waiting(in.Wait)
+	if err != nil {
+		return parley.Awaited{}, err
+	}
+	return waits(ctx, c, func(ctx context.Context) (parley.Awaited, error) {
+		return c.hub.AwaitOutcome(ctx, c.caller, in.ID, wait)
+	})
+}
+
 // unanswered is the error of a contact that was made. Its caller is told which it is.
 type unanswered struct {
 	error

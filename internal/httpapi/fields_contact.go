@@ -42,6 +42,14 @@ var contactFields = map[string]string{
 	"ContactRequest.idempotency_key": "The same key of the same caller within 24 hours makes nothing and returns what came of the first call.",
 	"ContactRequest.message":         "What is asked, to be done, or said.",
 
+	"Awaited.answers": "The messages that answered a message.",
+	"Awaited.done":    "Nothing more comes of it.",
+	"Awaited.error":   "Why the outcome is a failure: E004 where time ran out.",
+	"Awaited.id":      "The id of the message, the task or the approval.",
+	"Awaited.kind":    "What it is.",
+	"Awaited.state":   "Where it stands: the state of the task, the approval, the ask, or the delivery.",
+	"Awaited.text":    "The outcome in words, once it is done.",
+
 	"Contacted.agent":        "Who was contacted.",
 	"Contacted.answer":       "The message that answered it.",
 	"Contacted.conversation": "The DM of the two.",

@@ -182,6 +182,10 @@ func (s *story) example(op httpapi.Operation, p principal, name string) step {
 		st.vars = in("conversation", s.forge(agent))
 	case "show-message", "read-thread", "redact-message", "read-trace":
 		st.vars = in("message", s.say("square"), "trace", s.say("square"))
+	case "await-outcome":
+		woken, err := s.Post(ctx, arya, parley.Draft{Conversation: "square", Content: parley.Content{Text: "@gendry hello"}})
+		s.ok(err)
+		st.vars = in("id", woken.Message.ID)
 	case "retry-dead", "drop-dead":
 		st.vars = in("message", s.deadLetter(), "recipient", "gendry")
 	case "ack", "nack", "extend", "see", "settle":

@@ -15,6 +15,13 @@ func contactRoutes() []route {
 			Body: bodyOfMessage, Time: contactTime,
 			Example: `{"action":"ask","agentId":"arya","message":"Which steel did we use?","context":"It is about the order of May.","wait":60}`,
 		}),
+		answers(Operation{
+			ID: "await-outcome", Method: http.MethodGet, Path: "/v1/wait/{id}", Tag: tagContact,
+			Summary: "Wait for a message's answer, an ask, a task or an approval",
+			Description: "Answers when it is over, or when the time is up: done says which. What has failed is answered with error. " +
+				"A late answer or result that the caller is told here is not delivered to it besides.",
+			Time: waitTime,
+		}, awaitOutcome),
 	}
 }
 

@@ -117,6 +117,7 @@ var words = map[string][]any{
 		parley.ApprovalExpired, parley.ApprovalWithdrawn),
 	"Task.status":           enum(parley.TaskQueued, parley.TaskActive, parley.TaskCompleted, parley.TaskFailed, parley.TaskCancelled),
 	"Task.outcome":          enum(parley.OutcomeSuccess, parley.OutcomePartial),
+	"Awaited.kind":          enum(parley.AwaitedMessage, parley.AwaitedAsk, parley.AwaitedTask, parley.AwaitedApproval),
 	"Contacted.outcome":     enum(parley.ContactAnswered, parley.ContactDelegated, parley.ContactNotified, parley.ContactWaiting, parley.ContactLate),
 	"ContactRequest.action": enum(parley.PatternAsk, parley.PatternDelegate, parley.PatternNotify),
 	"effect":                enum(parley.EffectAllow, parley.EffectDeny),

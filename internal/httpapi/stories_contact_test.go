@@ -8,6 +8,7 @@ var contactStories = map[string][]step{
 		{op: "contact", as: "arya", body: `{"action":"delegate","agent":"gendry","message":"Make a sword","priority":"high"}`, header: in("Idempotency-Key", "k1"), keep: in("task", "task")},
 		{op: "contact", as: "arya", body: `{"action":"delegate","agent":"gendry","message":"Make a sword","priority":"high","idempotency_key":"k1"}`},
 		{op: "show-task", as: "gendry", vars: in("task", "{task}")},
+		{op: "contact", as: "arya", body: `{"tool":"contact_agent","action":"ask","agentId":"gendry","agent":"hound","message":"Who of you?"}`},
 		{op: "contact", as: "arya", body: `{"action":"ask","agent":"hound","message":"Are you there?"}`},
 		{op: "contact", as: "arya", body: `{"action":"ask","agent":"arya","message":"Am I there?"}`},
 		{op: "contact", as: "arya", body: `{"action":"ask","agent":"gendri","message":"Are you there?"}`},
@@ -15,6 +16,8 @@ var contactStories = map[string][]step{
 		{op: "contact", as: "arya", body: `{"action":"notify","agent":"gendry","message":"hello","priority":"high"}`},
 		{op: "contact", as: "arya", body: `{"action":"notify","agent":"gendry","message":"hello","from":"gendry"}`},
 		{op: "contact", as: "arya", body: `{"action":"ask","agent":"gendry","message":"hello","wait":601}`},
+		{op: "await-outcome", as: "arya", vars: in("id", "{task}")},
+		{op: "await-outcome", as: "hound", vars: in("id", "{task}")},
 	},
 	"tasks": {
 		{op: "make-task", as: "rickon", body: `{"title":"Prepare the report","text":"Prepare the report of the year.","assignee":"arya","priority":"high"}`, keep: in("task", "id")},

@@ -125,22 +125,16 @@ func (h *Hub) awaitTask(ctx context.Context, caller Caller, made parley.Contacte
 	case err != nil:
 		return made, err
 	}
-	if err := h.taskTold(ctx, caller, t); err != nil {
-		return made, err
+	if t.Callback != "" {
+		me, err := h.whoIs(context.WithoutCancel(ctx), caller, opContact)
+		if err == nil {
+			err = h.settleCallback(ctx, t.Callback, me)
+		}
+		if err != nil {
+			return made, err
+		}
 	}
 	return h.taskOutcome(ctx, t, made)
-}
-
-// taskTold settles the callback of a task whose end the caller is told inline, if the callback is for the caller.
-func (h *Hub) taskTold(ctx context.Context, caller Caller, t parley.Task) error {
-	if t.Callback == "" {
-		return nil
-	}
-	me, err := h.whoIs(context.WithoutCancel(ctx), caller, opContact)
-	if err != nil {
-		return err
-	}
-	return h.settleCallback(ctx, t.Callback, me)
 }
 
 // taskOutcome is how a task has ended, for whoever has waited for it.

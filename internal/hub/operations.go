@@ -56,6 +56,7 @@ const (
 	opWake          op = "wake"
 
 	opContact      op = "contact"
+	opAwaitOutcome op = "await-outcome"
 	opListTasks    op = "list-tasks"
 	opMakeTask     op = "make-task"
 	opShowTask     op = "show-task"
@@ -175,6 +176,7 @@ var operations = map[op]Operation{
 
 	// Contacts and tasks.
 	opContact:      {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: HeldSupervised},
+	opAwaitOutcome: {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
 	opListTasks:    {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
 	opMakeTask:     {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: HeldSupervised},
 	opShowTask:     {Scope: parley.ScopeRead, Who: ConcernedOrOwner, Held: HeldStrict},

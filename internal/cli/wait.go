@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+func (a *app) waitCommand() *cobra.Command {
+	most := defaultWait
+	cmd := &cobra.Command{
+		Use:   "wait ID",
+		Short: "Wait for a message's answer, an ask, a task or an approval",
+		Long: `Wait for the outcome of a message, an ask, a task or an approval, and print it. What is over is printed at once.
+It goes on waiting when the hub is started again.
+
+The exit code is 0 when the outcome is there, 5 when time ran out, 3 when an approval was denied, and 1 when it
+failed.`,
+		Example: `  parley wait task-101
+  parley wait 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b --wait=10m
+  parley wait 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b -o json`,
+		Args:              afterWait(takes(1, 1)),
+		ValidArgsFunction: inTurn(a.taskIDs, nothing),
+	}
+	cmd.Flags().Var(span{&most}, "wait", "how long to wait")
+	cmd.Flags().Lookup("wait").NoOptDefVal = defaultWait.String()
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		now, err := a.awaitOutcome(ctx, c, args[0], most)
+		if err != nil {
+			return err
+		}
+		return a.outcome(now, most)
+	})
+	return cmd
+}
+
+// awaitOutcome waits with as many calls as it needs, and through a restart of the hub. A hub that is away from the start is not
+// waited for.
+func (a *app) awaitOutcome(ctx context.Context, c *client.Client, id string, most time.Duration) (now parley.Awaited, err error) {
+	defer a.waiting(ctx, "waiting for "+id)()
+	p := a.patient(most)
+	if now, err = c.Wait(ctx, id, 0); err != nil || now.Done {
+		return now, err
+	}
+	for !now.Done && time.Now().Before(p.deadline) {
+		err = p.try(ctx, func() (err error) {
+			now, err = c.Wait(ctx, id, max(time.Until(p.deadline), 0))
+			return err
+		})
+		if isAway(err) {
+			return now, parley.Errorf(parley.TimedOut, "the hub went away, and there is no outcome within %s", most).
+				Suggest("wait for it once the hub is back: %s", a.line("wait", id)).From(err)
+		}
+		if err != nil {
+			return now, err
+		}
+	}
+	return now, nil
+}
+
+// outcome prints what has come of what was waited for. A failure is printed as an error, and is one.
+func (a *app) outcome(now parley.Awaited, most time.Duration) error {
+	switch {
+	case !now.Done:
+		return parley.Errorf(parley.TimedOut, "there is no outcome within %s; the %s is %s", most, now.Kind, now.State).
+			Suggest("wait longer: %s", a.line("wait", now.ID, "--wait=10m"))
+	case now.Error != nil:
+		return now.Error
+	}
+	return a.one(now, func() {
+		if now.Kind == parley.AwaitedMessage {
+			a.answers(now.Answers)
+			return
+		}
+		a.text(now.Text)
+	})
+}

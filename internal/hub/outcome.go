@@ -1,0 +1,302 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// outcome is something that can be waited for: how to look at it, and what happens when it is over.
+type outcome struct {
+	about string // what moves when there is something to look at
+	look  func(ctx context.Context) (parley.Awaited, error)
+	waits func(*scene) ([]parley.Wait, error)        // the edges of the wait graph while somebody waits; nil: none
+	told  func(ctx context.Context, me string) error // the caller has been told the outcome
+}
+
+// AwaitOutcome waits until a message is answered, an ask or a task has ended, or an approval has been decided and its call has
+// returned, and says what came of it. What is over is returned at once; when the time is up, how far it has come. The caller
+// must be allowed to read it. E003 if there is nothing of that id to wait for; E005 if waiting would close a circle.
+//
+// What the caller is told here is not brought to it besides: its callback is settled.
+func (h *Hub) AwaitOutcome(ctx context.Context, caller Caller, id string, wait time.Duration) (now parley.Awaited, err error) {
+	if wait < 0 {
+		return now, parley.Errorf(parley.BadInput, "the wait is %s", wait).Suggest("wait 0s or longer")
+	}
+	o, err := h.outcomeOf(ctx, caller, id)
+	if err != nil {
+		return now, err
+	}
+	if now, err = o.look(ctx); err == nil && !now.Done && wait > 0 {
+		now, err = h.awaitOutcome(ctx, caller, o, wait)
+	}
+	if err != nil || !now.Done || !caller.inProcess() && !caller.Scopes.Has(parley.ScopeSend) {
+		return now, err // who may only read settles nothing
+	}
+	me, err := h.whoIs(context.WithoutCancel(ctx), caller, opAwaitOutcome)
+	if err == nil {
+		err = o.told(ctx, me)
+	}
+	return now, err
+}
+
+func (h *Hub) awaitOutcome(ctx context.Context, caller Caller, o outcome, wait time.Duration) (now parley.Awaited, err error) {
+	if o.waits != nil {
+		release, err := h.blocked(ctx, caller, opAwaitOutcome, wait, o.waits)
+		if err != nil {
+			return now, err
+		}
+		defer release()
+	}
+	err = h.await(ctx, o.about, wait, func() (bool, error) {
+		now, err = o.look(ctx)
+		return now.Done, err
+	})
+	switch {
+	case errors.Is(err, errWaited):
+		return now, nil
+	case err != nil && errors.Is(err, ctx.Err()):
+		return now, h.explain(ctx, caller, err)
+	default:
+		return now, err
+	}
+}
+
+// outcomeOf finds what an id stands for: a task, a message, or an approval.
+func (h *Hub) outcomeOf(ctx context.Context, caller Caller, id string) (o outcome, err error) {
+	for _, find := range []func(context.Context, Caller, string) (outcome, error){h.taskAwaited, h.messageAwaited, h.approvalAwaited} {
+		if o, err = find(ctx, caller, id); err == nil || parley.AsError(err).Reason != parley.NotFound {
+			return o, err
+		}
+	}
+	return o, parley.Errorf(parley.BadInput, "there is no message, task or approval %q", shortened(id)).Because(parley.NotFound).
+		Suggest("check the id: parley task list, parley approval list, parley search")
+}
+
+// shortened keeps what a caller sent from filling an error.
+func shortened(text string) string {
+	if r := []rune(text); len(r) > 80 {
+		return string(r[:80]) + "…"
+	}
+	return text
+}
+
+// taskAwaited is a task that somebody waits for.
+func (h *Hub) taskAwaited(ctx context.Context, caller Caller, id string) (outcome, error) {
+	first, err := h.Task(ctx, caller, id)
+	if err != nil {
+		return outcome{}, err
+	}
+	made := parley.Contacted{Task: first.ID, Message: first.Message, Conversation: first.Conversation}
+	last := first.Task
+	return outcome{
+		about: first.ID,
+		look: func(ctx context.Context) (now parley.Awaited, err error) {
+			view, err := h.Task(ctx, caller, first.ID)
+			last = view.Task
+			now = parley.Awaited{ID: first.ID, Kind: parley.AwaitedTask, State: string(view.Status), Done: view.Status.Ended()}
+			if err != nil || !now.Done {
+				return now, err
+			}
+			return inWords(now)(failedContact(h.taskOutcome(ctx, view.Task, made)))
+		},
+		waits: func(s *scene) ([]parley.Wait, error) { return s.endOf(made) },
+		told: func(ctx context.Context, me string) error {
+			if last.Callback == "" {
+				return nil
+			}
+			return h.settleCallback(ctx, last.Callback, me)
+		},
+	}, nil
+}
+
+// inWords completes what is said of something that is over with what its caller would have been told.
+func inWords(now parley.Awaited) func(parley.Contacted, error) (parley.Awaited, error) {
+	return func(told parley.Contacted, err error) (parley.Awaited, error) {
+		if failed, ok := errors.AsType[*parley.Error](err); ok && failed.Code != parley.Internal {
+			now.Error, err = failed, nil
+		}
+		now.Text = told.Text
+		return now, err
+	}
+}
+
+// messageAwaited is a message that somebody waits for the answer to. One that asks for a task stands for the task.
+func (h *Hub) messageAwaited(ctx context.Context, caller Caller, id string) (outcome, error) {
+	shown, err := h.Message(ctx, caller, id)
+	if err != nil {
+		return outcome{}, err
+	}
+	if shown.Type == parley.TypeTask && shown.Task != "" {
+		if o, err := h.taskAwaited(ctx, caller, shown.Task); err == nil {
+			return o, nil
+		}
+	}
+	if isAsk(shown.Message) {
+		var w parley.Wait
+		err := h.view(ctx, caller, opAwaitOutcome, func(s *scene) (err error) {
+			w, err = s.Waits().Ask(shown.ID)
+			return ignoreNotFound(err)
+		})
+		if err != nil || w.ID != "" {
+			return h.askAwaited(w), err
+		}
+	}
+	if !slices.ContainsFunc(shown.Deliveries, func(d parley.Delivery) bool { return d.Waking }) {
+		return outcome{}, parley.Errorf(parley.BadInput, "message %s wakes nobody who could answer it", shown.ID).
+			Suggest("wait for a message that was sent to somebody")
+	}
+	return outcome{
+		about: shown.ID,
+		look:  func(ctx context.Context) (parley.Awaited, error) { return h.answersOf(ctx, caller, shown.ID) },
+		waits: func(s *scene) ([]parley.Wait, error) { return s.answersTo(shown.ID) },
+		told:  func(context.Context, string) error { return nil },
+	}, nil
+}
+
+// askAwaited is an ask that somebody waits for: until it is answered, whether or not it is late by now.
+func (h *Hub) askAwaited(w parley.Wait) outcome {
+	var last parley.Wait
+	return outcome{
+		about: w.ID,
+		look: func(ctx context.Context) (parley.Awaited, error) {
+			now := parley.Awaited{ID: w.Message, Kind: parley.AwaitedAsk}
+			made := parley.Contacted{Agent: w.Target, Conversation: w.Conversation, Message: w.Message}
+			heard, err := h.hear(ctx, w)
+			if errors.Is(err, errGone) {
+				now.State, now.Done = string(parley.WaitFailed), true
+				return inWords(now)(failedContact(made, h.conversationGone(ctx, parley.Wait{}, made)))
+			}
+			last = heard.Wait
+			now.State, now.Done = string(heard.State), heard.State.Ended()
+			if err != nil || !now.Done {
+				return now, err
+			}
+			return inWords(now)(failedContact(heard.outcome(w, made)))
+		},
+		waits: func(s *scene) ([]parley.Wait, error) { return s.answersTo(w.Message) },
+		told: func(ctx context.Context, me string) error {
+			if last.Callback == "" {
+				return nil
+			}
+			return h.settleCallback(ctx, last.Callback, me)
+		},
+	}
+}
+
+// answersOf is how far a message has come on its way to its answers.
+func (h *Hub) answersOf(ctx context.Context, caller Caller, id string) (now parley.Awaited, err error) {
+	shown, err := h.Message(ctx, caller, id)
+	if err != nil {
+		return now, err
+	}
+	now = parley.Awaited{ID: id, Kind: parley.AwaitedMessage, State: string(parley.DeliveryAnswered), Done: true}
+	var texts []string
+	for _, d := range shown.Deliveries {
+		switch {
+		case !d.Waking:
+		case d.Answer != "":
+			answer, err := h.Message(ctx, caller, d.Answer)
+			if err != nil {
+				return now, err
+			}
+			now.Answers = append(now.Answers, answer.Message)
+			texts = append(texts, spoken(answer.Content))
+		default:
+			if err := h.withoutAnswer(ctx, d, &now); err != nil {
+				return now, err
+			}
+		}
+	}
+	if now.Done && now.Error == nil {
+		now.Text = strings.Join(texts, "\n\n")
+	}
+	return now, nil
+}
+
+// withoutAnswer says of a delivery that has no answer how far it has come, or why none will come.
+func (h *Hub) withoutAnswer(ctx context.Context, d parley.Delivery, now *parley.Awaited) error {
+	return h.view(context.WithoutCancel(ctx), theHub, opItself, func(s *scene) error {
+		comes, err := s.answerMayCome(d)
+		if now.State = string(d.State); err != nil || comes {
+			now.Done = false
+			return err
+		}
+		target, err := s.Agents().Find(d.Recipient)
+		if now.Error == nil {
+			now.Error = unanswered(target, d)
+			if d.State == parley.DeliveryExpired {
+				now.Error.Code = parley.TimedOut
+			}
+			now.Error.Message = now.Error.Sentence()
+			now.Text = now.Error.Message
+		}
+		return err
+	})
+}
+
+// answerMayCome says whether a delivery may still be answered: not by a run that has ended.
+func (s *scene) answerMayCome(d parley.Delivery) (bool, error) {
+	switch {
+	case d.State != parley.DeliveryAcked:
+		return !d.State.Settled() && d.State != parley.DeliveryDead, nil
+	case d.Run == "":
+		return true, nil
+	}
+	r, err := s.Runs().Get(d.Run)
+	return err == nil && r.State.Live(), ignoreNotFound(err)
+}
+
+// approvalAwaited is an approval that somebody waits for: until the call was refused, or has returned.
+func (h *Hub) approvalAwaited(ctx context.Context, caller Caller, id string) (outcome, error) {
+	first, err := h.Approval(ctx, caller, id)
+	if err != nil {
+		return outcome{}, err
+	}
+	last := first
+	return outcome{
+		about: first.ID,
+		look: func(ctx context.Context) (now parley.Awaited, err error) {
+			last, err = h.Approval(ctx, caller, first.ID)
+			now = parley.Awaited{ID: first.ID, Kind: parley.AwaitedApproval, State: string(last.State)}
+			if err != nil || last.State == parley.ApprovalPending || last.State == parley.ApprovalApproved {
+				return now, err
+			}
+			now.Done = true
+			return now, h.decided(ctx, last, &now)
+		},
+		told: func(ctx context.Context, me string) error {
+			if last.Outcome == "" {
+				return nil
+			}
+			return h.settleCallback(ctx, last.Outcome, me)
+		},
+	}, nil
+}
+
+// notMade are how approvals end whose call is not made: by a no, because their time ran out, or because nobody wants it any more.
+var notMade = map[parley.ApprovalState]parley.Code{
+	parley.ApprovalDenied: parley.NotPermitted, parley.ApprovalExpired: parley.TimedOut, parley.ApprovalWithdrawn: parley.DependencyFailed,
+}
+
+// decided says what has come of a call that was approved or refused.
+func (h *Hub) decided(ctx context.Context, a parley.Approval, now *parley.Awaited) error {
+	code, refused := notMade[a.State]
+	if !refused {
+		now.Text, now.Error = a.Result, a.Failure
+		return nil
+	}
+	return h.view(context.WithoutCancel(ctx), theHub, opItself, func(s *scene) error {
+		said, err := s.doing("Approval "+string(a.State)+" for ", a)
+		now.Text = said.Text
+		now.Error = parley.Errorf(code, "%s", now.Text)
+		if a.Note != "" {
+			now.Error.Suggestion = "note: " + a.Note
+		}
+		return err
+	})
+}
