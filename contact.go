@@ -29,7 +29,7 @@ type Contact struct {
 	IdempotencyKey string     `json:"idempotency_key,omitempty"`
 
 	// Wait is how long to wait for the answer; an ask waits AskWait if nothing is said. With delegate, the
-	// call waits that long for the result, which comes as a callback all the same.
+	// call waits that long for the result. A result that comes later comes as a callback.
 	Wait time.Duration `json:"-"`
 }
 

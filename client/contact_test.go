@@ -3,14 +3,111 @@ package client
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/parley-hub/parley"
 )
+
+// contactHub answers each call in turn; one that is empty breaks off.
+func contactHub(calls *[]seen, answers ...string) roundTrip {
+	return func(r *http.Request) (*http.Response, error) {
+		body, _ := io.ReadAll(r.Body)
+		*calls = append(*calls, seen{r.Method + " " + r.URL.Path, string(body), r.Header})
+		answer := answers[min(len(*calls), len(answers))-1]
+		switch {
+		case answer == "":
+			return nil, io.ErrUnexpectedEOF
+		case answer == "down":
+			return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+		case strings.HasPrefix(answer, `{"code"`):
+			return answered(http.StatusServiceUnavailable, "application/problem+json", strings.NewReader(answer)), nil
+		default:
+			return answered(http.StatusOK, "application/jsonl", strings.NewReader(answer)), nil
+		}
+	}
+}
+
+const (
+	waitingLine  = `{"waiting":{"outcome":"waiting","agent":"arya","message":"m"},"wait":300}` + "\n"
+	answeredLine = `{"contacted":{"text":"Response from Arya: yes","outcome":"answered","message":"m","duplicate":true}}` + "\n"
+	stoppingLine = `{"problem":{"code":"E002","reason":"stopping","detail":"the hub is stopping","contacted":{"message":"m"}}}` + "\n"
+)
+
+// TestAContactOutlivesItsConnection: the same call, with the same key, is made again until its hub is back.
+func TestAContactOutlivesItsConnection(t *testing.T) {
+	ask := parley.Contact{Pattern: parley.PatternAsk, Agent: "arya", Message: "Done?"}
+	for name, answers := range map[string][]string{
+		"it breaks off":                {"", waitingLine + answeredLine},
+		"it breaks off while it waits": {waitingLine, "down", "down", waitingLine + answeredLine},
+		"the hub stops":                {waitingLine + stoppingLine, "down", waitingLine + answeredLine},
+		"it stops before it has begun": {`{"code":"E002","reason":"stopping","detail":"the hub is stopping"}`, waitingLine + answeredLine},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var calls []seen
+				var made []string
+				away := 0
+				told, err := over(t, contactHub(&calls, answers...)).ContactWith(t.Context(), ask, ContactOptions{
+					Made: func(c parley.Contacted) { made = append(made, c.Message) },
+					Away: func(error) { away++ },
+				})
+				if err != nil || told.Text != "Response from Arya: yes" || told.Duplicate {
+					t.Errorf("it comes to %+v, %v", told, err)
+				}
+				if len(calls) != len(answers) || away != len(answers)-1 || !slices.Equal(made, []string{"m"}) {
+					t.Errorf("%d calls, away %d times, made %v", len(calls), away, made)
+				}
+				for _, c := range calls {
+					if key := c.header.Get("Idempotency-Key"); key == "" || key != calls[0].header.Get("Idempotency-Key") || c.body != calls[0].body {
+						t.Errorf("the calls are %+v", calls)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestAContactIsNotRepeatedForEver: not for a hub that was never there, not after its time, and not where it has failed.
+func TestAContactIsNotRepeatedForEver(t *testing.T) {
+	ask := parley.Contact{Pattern: parley.PatternAsk, Agent: "arya", Message: "Done?", IdempotencyKey: "mine"}
+	work := parley.Contact{Pattern: parley.PatternDelegate, Agent: "arya", Message: "Do it", Wait: time.Minute}
+	note := parley.Contact{Pattern: parley.PatternNotify, Agent: "arya", Message: "It is done"}
+	for name, test := range map[string]struct {
+		contact parley.Contact
+		answers []string
+		code    parley.Code
+		lasts   time.Duration
+	}{
+		"no hub":                       {ask, []string{"down"}, parley.Unavailable, 0},
+		"a hub that stays away":        {ask, []string{waitingLine, "down"}, parley.TimedOut, 5 * time.Minute},
+		"a hub that has said nothing":  {ask, []string{"", "down"}, parley.TimedOut, parley.AskWait},
+		"work":                         {work, []string{"", "down"}, parley.TimedOut, time.Minute},
+		"who is offline":               {ask, []string{`{"code":"E002","detail":"Error: Arya is offline"}`}, parley.Unavailable, 0},
+		"who was removed meanwhile":    {ask, []string{waitingLine + `{"problem":{"code":"E002","detail":"Error: Arya failed to respond: removed"}}`}, parley.Unavailable, 0},
+		"a notification that is lost":  {note, []string{""}, parley.Unavailable, 0},
+		"what is not written by a hub": {ask, []string{"<html>"}, parley.DependencyFailed, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var calls []seen
+				began := time.Now()
+				_, err := over(t, contactHub(&calls, test.answers...)).Contact(t.Context(), test.contact)
+				if lasted := time.Since(began); parley.CodeOf(err) != test.code || lasted != test.lasts {
+					t.Errorf("it ends with %v after %s, want %s after %s", err, lasted, test.code, test.lasts)
+				}
+			})
+		})
+	}
+}
 
 // TestWireOfContacts is TestWire for contacts, tasks, approvals and rules.
 func TestWireOfContacts(t *testing.T) {
@@ -36,6 +133,11 @@ func TestWireOfContacts(t *testing.T) {
 			`{"action":"delegate","agent":"arya","message":"Do it","priority":"high","deadline":"2030-01-02T03:04:05Z","after":["task-1"],"idempotency_key":"k"}`,
 			`{"text":"Delegated","outcome":"delegated","task":"task-2","duplicate":true}`,
 			parley.Contacted{Text: "Delegated", Outcome: parley.ContactDelegated, Task: "task-2", Duplicate: true},
+		},
+		{
+			"wait", func(ctx context.Context, c *Client) (any, error) { return c.Wait(ctx, "task-1", time.Hour) },
+			"GET /v1/wait/task-1?wait=50", "", `{"id":"task-1","kind":"task","state":"completed","done":true,"text":"Response from Arya: yes"}`,
+			parley.Awaited{ID: "task-1", Kind: parley.AwaitedTask, State: "completed", Done: true, Text: "Response from Arya: yes"},
 		},
 		{
 			"tasks", func(ctx context.Context, c *Client) (any, error) {

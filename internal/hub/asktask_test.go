@@ -341,7 +341,7 @@ func TestLaterRunsAskAsDeepAsTheFirst(t *testing.T) {
 		d := w.starts("d")
 		same(t, "the run of d", d.Run.Depth, 3)
 		_, err := w.Contact(ctx, d.Caller(), asks("a", "too deep"))
-		same(t, "too deep", parley.AsError(err).Message, "Maximum agent communication depth (3) reached. Use 'delegate' for async to avoid nesting.")
+		same(t, "too deep", parley.AsError(err).Message, "Error: Maximum agent communication depth (3) reached. Use 'delegate' for async to avoid nesting.")
 		w.finish(d, "no")
 		ask.hears()
 	}
@@ -623,7 +623,7 @@ func TestParkedAsksAreBounded(t *testing.T) {
 	}))
 	_, err := w.Contact(ctx, b.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "c", Message: "find out"})
 	same(t, "to park another", []any{parley.CodeOf(err), parley.AsError(err).Message},
-		[]any{parley.Unavailable, "256 asks to b wait for other work already, and no more can"})
+		[]any{parley.Unavailable, "Error: 256 asks to b wait for other work already, and no more can"})
 	same(t, "tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 0)
 	w.finish(b, "without c, then")
 	same(t, "heard", open.hears(), "Response from b: without c, then")

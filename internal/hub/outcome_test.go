@@ -1,0 +1,163 @@
+package hub_test
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// outcomeOf is what somebody is told who waits for something, without waiting.
+func (w *world) outcomeOf(by hub.Caller, id string) parley.Awaited {
+	w.t.Helper()
+	return get[parley.Awaited](w)(w.AwaitOutcome(ctx, by, id, 0))
+}
+
+// awaits has somebody wait for something that goes on, and returns what it is told.
+func (w *world) awaits(by hub.Caller, id string, then func()) parley.Awaited {
+	w.t.Helper()
+	told, failed := make(chan parley.Awaited, 1), make(chan error, 1)
+	go func() {
+		now, err := w.AwaitOutcome(ctx, by, id, time.Hour)
+		told <- now
+		failed <- err
+	}()
+	then()
+	w.ok(<-failed)
+	return <-told
+}
+
+// code is the code of what has failed, or none.
+func codeOf(now parley.Awaited) parley.Code {
+	if now.Error == nil {
+		return ""
+	}
+	return now.Error.Code
+}
+
+func TestWaitForAnAsk(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, briefly)
+	w.dispatched("a", "b")
+	w.addPerson("ann", parley.AccessMember)
+	asked := w.asks(user, "b", "one")
+	asked.hears()
+	same(t, "late", w.outcomeOf(user, asked.request.ID), parley.Awaited{ID: asked.request.ID, Kind: parley.AwaitedAsk, State: "late"})
+	now := w.awaits(user, asked.request.ID, func() { w.answers("b", "yes") })
+	same(t, "answered", now, parley.Awaited{ID: asked.request.ID, Kind: parley.AwaitedAsk, State: "answered", Done: true, Text: "Response from b: yes"})
+	same(t, "nothing is left", w.waits("user"), []string{})
+	same(t, "and again", w.outcomeOf(user, asked.request.ID), now)
+
+	asked = w.asks(user, "b", "two")
+	asked.hears()
+	w.fails(w.starts("b"), parley.FailureFinal)
+	same(t, "an owner", w.outcomeOf(as("b"), asked.request.ID).Text, "Error: b failed to respond: it broke")
+	same(t, "who has not asked settles nothing", w.waits("user"), []string{"Error: b failed to respond: it broke"})
+	now = w.outcomeOf(user, asked.request.ID)
+	same(t, "failed", []any{now.State, now.Done, now.Text, codeOf(now)}, []any{"failed", true, "Error: b failed to respond: it broke", parley.DependencyFailed})
+	same(t, "nothing is left", w.waits("user"), []string{})
+
+	_, err := w.AwaitOutcome(ctx, as("ann"), asked.request.ID, 0)
+	same(t, "a stranger", parley.AsError(err).Reason, parley.NotFound)
+	_, err = w.AwaitOutcome(ctx, user, "nothing", 0)
+	same(t, "nothing", parley.AsError(err).Reason, parley.NotFound)
+	_, err = w.AwaitOutcome(ctx, user, asked.request.ID, -1)
+	same(t, "no time", parley.CodeOf(err), parley.BadInput)
+	w.sound()
+}
+
+// A run that waits for an ask again, which it has left, is blocked meanwhile.
+func TestARunWaitsForAnAskAgain(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("a", "b")
+	run := w.working("a")
+	asked := w.asks(run.Caller(), "b", "well?")
+	asked.giveUp()
+	<-asked.done
+	now := w.awaits(run.Caller(), asked.request.ID, func() {
+		for w.run(run.Run.ID).State != parley.RunWaiting {
+			runtime.Gosched()
+		}
+		w.answers("b", "yes")
+	})
+	same(t, "told", []any{now.Text, w.run(run.Run.ID).State}, []any{"Response from b: yes", parley.RunRunning})
+	w.finish(run, "done")
+	w.idle("a")
+	w.sound()
+}
+
+func TestWaitForATask(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("b")
+	task := w.delegates(user, "b", "count")
+	same(t, "queued", w.outcomeOf(user, task), parley.Awaited{ID: task, Kind: parley.AwaitedTask, State: "queued"})
+	done := parley.Awaited{ID: task, Kind: parley.AwaitedTask, State: "completed", Done: true, Text: "Response from b: three"}
+	same(t, "completed", w.awaits(user, task, func() { w.answers("b", "three") }), done)
+	same(t, "nothing is left", w.waits("user"), []string{})
+	same(t, "by its request", w.outcomeOf(user, w.task(task).Message), done)
+	same(t, "by its number", w.outcomeOf(user, task[len("task-"):]), done)
+
+	due := w.clock.Now().Add(time.Second)
+	task = w.delegates(user, "b", "count", func(c *parley.Contact) { c.Deadline = &due })
+	w.clock.advance(2 * time.Second)
+	w.ok(w.SweepTasks(ctx))
+	same(t, "past its deadline", codeOf(w.outcomeOf(user, task)), parley.TimedOut)
+	task = w.delegates(user, "b", "count")
+	get[parley.TaskView](w)(w.CancelTask(ctx, user, task, "enough"))
+	now := w.outcomeOf(user, task)
+	same(t, "cancelled", []any{now.State, codeOf(now)}, []any{"cancelled", parley.DependencyFailed})
+	w.sound()
+}
+
+func TestWaitForAMessage(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("a", "b")
+	m := w.dm("user", "b", "hello?").Message
+	same(t, "accepted", w.outcomeOf(user, m.ID), parley.Awaited{ID: m.ID, Kind: parley.AwaitedMessage, State: "accepted"})
+	now := w.awaits(user, m.ID, func() { w.answers("b", "hello") })
+	same(t, "answered", []any{now.State, now.Done, now.Text, textsOf(now.Answers)}, []any{"answered", true, "hello", []string{"hello"}})
+
+	m = w.dm("user", "b", "say nothing").Message
+	w.finish(w.starts("b"), "")
+	now = w.outcomeOf(user, m.ID)
+	same(t, "read and not answered", []any{now.State, now.Done, now.Text, codeOf(now)},
+		[]any{"acked", true, "Error: b failed to respond: it gave no answer", parley.DependencyFailed})
+	m = w.dm("user", "b", "fail").Message
+	w.fails(w.starts("b"), parley.FailureFinal)
+	now = w.outcomeOf(user, m.ID)
+	same(t, "failed", []any{now.Done, now.Text}, []any{true, "Error: b failed to respond: it broke"})
+	_, err := w.AwaitOutcome(ctx, user, now.ID, 0)
+	w.ok(err)
+	quiet := get[parley.Contacted](w)(w.Contact(ctx, user, parley.Contact{Pattern: parley.PatternNotify, Agent: "b", Message: "fyi"}))
+	_, err = w.AwaitOutcome(ctx, user, quiet.Message, 0)
+	same(t, "nobody is to answer", parley.CodeOf(err), parley.BadInput)
+}
+
+func TestWaitForAnApproval(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, func(w *world) { w.config.Approvals.Expire = time.Hour })
+	w.office()
+	held := w.holds(w.contacts(as("intern"), asks("senior", "well?")))
+	same(t, "pending", w.outcomeOf(as("intern"), held.ID), parley.Awaited{ID: held.ID, Kind: parley.AwaitedApproval, State: "pending"})
+	now := w.awaits(as("intern"), held.ID, func() {
+		w.decides("boss", held.ID, parley.Decision{Approve: true})
+		w.answers("senior", "fine")
+	})
+	same(t, "executed", now, parley.Awaited{ID: held.ID, Kind: parley.AwaitedApproval, State: "executed", Done: true, Text: "Response from senior: fine"})
+	same(t, "nothing is left", w.waits("intern"), []string{})
+	held = w.holds(w.contacts(as("intern"), asks("senior", "again?")))
+	now = w.awaits(as("intern"), held.ID, func() { w.decides("boss", held.ID, parley.Decision{Note: "no"}) })
+	same(t, "denied", []any{now.State, now.Text, codeOf(now)}, []any{"denied", "Approval denied for contacting senior.", parley.NotPermitted})
+	held = w.holds(w.contacts(as("intern"), asks("senior", "once more?")))
+	w.clock.advance(2 * time.Hour)
+	w.ok(w.SweepApprovals(ctx))
+	same(t, "expired", codeOf(w.outcomeOf(as("intern"), held.ID)), parley.TimedOut)
+	_, err := w.AwaitOutcome(ctx, as("senior"), held.ID, 0)
+	same(t, "a stranger", parley.AsError(err).Reason, parley.NotFound)
+	w.sound()
+}
