@@ -8,6 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
+
+	"github.com/parley-hub/parley"
 )
 
 // Agent is the directory of one agent, which need not exist.
@@ -27,5 +30,14 @@ func (l *Lock) Node() (string, error) {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
 	name := hex.EncodeToString(random[:])
-	return name, replaceDurably(path, []byte(name+"\n"))
+	return name, withoutRoom(l.dir, replaceDurably(path, []byte(name+"\n")))
+}
+
+// withoutRoom says of an error that the disk of a home is full, where that is the reason.
+func withoutRoom(dir Dir, err error) error {
+	if !errors.Is(err, syscall.ENOSPC) {
+		return err
+	}
+	return parley.Errorf(parley.Unavailable, "the disk is full, nothing was stored").
+		Because(parley.StorageFull).Retryable(0).Suggest("make room on the disk of %s and try again", dir).From(err)
 }

@@ -121,14 +121,14 @@ func (s *Server) takeHome(context.Context) error {
 	}
 	s.lock = lock
 	s.later(lock.Release)
-	if s.node, err = lock.Node(); err != nil {
-		return err
-	}
-	s.peers = peer.NewRegistry(s.node)
 	if err := lock.FreeReserve(); err != nil {
 		return err
 	}
 	s.later(func() error { lock.FillReserve(); return nil })
+	if s.node, err = lock.Node(); err != nil {
+		return err
+	}
+	s.peers = peer.NewRegistry(s.node)
 	s.about = parley.HubStatus{
 		Version: parley.Version, StartedAt: time.Now().UTC().Truncate(time.Millisecond), PID: os.Getpid(), Home: string(s.Home),
 	}
