@@ -82,11 +82,18 @@ func (s *scene) someOf(trace string) (list []parley.Message, cut bool, err error
 	if err != nil {
 		return nil, false, err
 	}
-	tail, err := s.Messages().Scan(mark.Seq, unindexedLooked)
-	for _, m := range tail {
-		if parley.TraceKey(m.TraceID) == parley.TraceKey(trace) {
-			list = append(list, m)
+	looked := 0
+	for after := mark.Seq; looked < unindexedLooked; { // large ones come in parts
+		tail, err := s.Messages().Scan(after, unindexedLooked-looked)
+		if err != nil || len(tail) == 0 {
+			return list, false, err
 		}
+		for _, m := range tail {
+			if parley.TraceKey(m.TraceID) == parley.TraceKey(trace) {
+				list = append(list, m)
+			}
+		}
+		looked, after = looked+len(tail), tail[len(tail)-1].Seq
 	}
-	return list, len(tail) == unindexedLooked, err
+	return list, true, nil
 }

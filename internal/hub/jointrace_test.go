@@ -1,6 +1,7 @@
 package hub_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/parley-hub/parley"
@@ -42,6 +43,21 @@ func TestForeignTraceIsNotJoined(t *testing.T) {
 			same(t, "a reply", reply.TraceID, "summer")
 		})
 	}
+}
+
+// However large what the index does not have yet is, all of it is looked at.
+func TestForeignTraceIsNotJoinedBehindLargeMessages(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned", "hound", "gendry")
+	for range 6 {
+		w.post("hound", parley.Draft{Direct: []string{"gendry"}, Content: text(strings.Repeat("x", 200<<10))})
+	}
+	w.post("arya", parley.Draft{Direct: []string{"ned"}, TraceID: "winter", Content: text("x")})
+	joins := w.post("hound", parley.Draft{Direct: []string{"gendry"}, TraceID: "winter", Content: text("y")}).Message
+	same(t, "trace", joins.TraceID, joins.ID)
+	free := w.post("hound", parley.Draft{Direct: []string{"gendry"}, TraceID: "summer", Content: text("y")}).Message
+	same(t, "one that nobody has", free.TraceID, "summer")
 }
 
 // A call that is held is in no trace of others either, and a run stays in its own.
