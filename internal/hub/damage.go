@@ -25,7 +25,64 @@ func (s *scene) endDamaged(d *parley.Delivery, why *parley.Error) error {
 	if d.State.Settled() {
 		return s.tell(*d, why, true)
 	}
+	if err := s.remember(d); err != nil {
+		return err
+	}
 	return s.end(d, parley.DeliveryFailed, why)
+}
+
+// remember gives a delivery whose row is damaged the purpose that others know it by: an ask or a task would wait for it
+// for ever.
+func (s *scene) remember(d *parley.Delivery) error {
+	if d.Damage == nil {
+		return nil
+	}
+	w, err := s.Waits().Ask(d.Message)
+	if err == nil && w.Target == d.Recipient {
+		d.Waking, d.Purpose = true, parley.PurposeAsk
+		return nil
+	}
+	if err = ignoreNotFound(err); err != nil {
+		return err
+	}
+	m, err := s.Messages().Get(d.Message)
+	if err == nil && m.Task != "" && d.Purpose == "" {
+		d.Waking, d.Purpose = true, parley.PurposeTask
+	}
+	return ignoreNotFound(err)
+}
+
+// taskDamaged is called when a delivery has ended because it is damaged. The task that it was for has failed, unless it goes
+// on without. Where the message does not say any more which one that was, it is one of its recipient's that nothing goes on
+// for.
+func (s *scene) taskDamaged(d parley.Delivery) error {
+	t, mine, err := s.taskBehind(d)
+	if err != nil {
+		return err
+	}
+	if mine {
+		return s.failUnlessOn(t, because(*d.Failure, d.Recipient))
+	}
+	recipient, err := s.Agents().Find(d.Recipient)
+	if err != nil || d.Purpose == "" || !recipient.Dispatched() {
+		return err // others end their tasks themselves
+	}
+	list, err := s.Tasks().Assigned(d.Recipient)
+	for _, t := range list {
+		if err == nil {
+			t, err = s.Tasks().Get(t.ID) // it may have ended with another
+		}
+		if err == nil && t.Status == parley.TaskActive {
+			err = s.failUnlessOn(t, because(*d.Failure, d.Recipient))
+		}
+	}
+	return err
+}
+
+// taskBegunBy is the task that a damaged message began, which does not say so itself any more.
+func (s *scene) taskBegunBy(message string) (string, error) {
+	t, err := s.Tasks().Begun(message)
+	return t.ID, ignoreNotFound(err)
 }
 
 // sift takes those deliveries out of what was taken that turn out to be damaged, and ends them.

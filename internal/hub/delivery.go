@@ -116,7 +116,11 @@ func (s *scene) noteDelivery(kind parley.EventKind, d parley.Delivery) error {
 		Answer  string               `json:"answer,omitempty"`
 		Failure *parley.Error        `json:"failure,omitempty"`
 	}{d.State, d.PairSeq, d.Attempt, d.Run, d.Answer, d.Failure})
-	s.note(parley.Event{Kind: kind, Conversation: d.Conversation, Agent: d.Recipient, Message: d.Message, Data: data})
+	e := parley.Event{Kind: kind, Conversation: d.Conversation, Agent: d.Recipient, Data: data}
+	if parley.IsUUID(d.Message) { // it may be damaged
+		e.Message = d.Message
+	}
+	s.note(e)
 	return err
 }
 

@@ -325,6 +325,9 @@ func (s *scene) taskSeen(d parley.Delivery) error {
 // taskDeliveryEnded is called when a delivery has ended in a failure: so has the task that it was for. Work that an
 // agent was given for what woke it fails with that as well.
 func (s *scene) taskDeliveryEnded(d parley.Delivery) error {
+	if d.Failure != nil && errors.Is(d.Failure, parley.ErrDamagedRow) {
+		return s.taskDamaged(d)
+	}
 	t, mine, err := s.taskBehind(d)
 	if err != nil || !mine {
 		return err
@@ -351,7 +354,7 @@ func (s *scene) taskBehind(d parley.Delivery) (t parley.Task, mine bool, err err
 	} else {
 		var m parley.Message
 		m, err = s.Messages().Get(d.Message)
-		if id = m.Task; m.Damage != nil {
+		if id = m.Task; m.Damage != nil || errors.Is(err, parley.ErrNotFound) {
 			id, err = s.taskBegunBy(d.Message)
 		}
 	}
@@ -366,12 +369,6 @@ func (s *scene) taskBehind(d parley.Delivery) (t parley.Task, mine bool, err err
 	return t, d.Seq >= request.Seq, ignoreNotFound(err) // what is older was for an earlier attempt
 }
 
-// taskBegunBy is the task that a damaged message began, which does not say so itself any more.
-func (s *scene) taskBegunBy(message string) (string, error) {
-	t, err := s.Tasks().Begun(message)
-	return t.ID, ignoreNotFound(err)
-}
-
 // outdated ends a delivery that comes back and asks for what is not wanted any more, and says whether it was such a
 // one: its task has ended, was given to another, or is asked for anew. What only tells of a task is never too late.
 func (s *scene) outdated(d *parley.Delivery) (bool, error) {
@@ -380,7 +377,7 @@ func (s *scene) outdated(d *parley.Delivery) (bool, error) {
 	}
 	m, err := s.Messages().Get(d.Message)
 	if err != nil || m.Task == "" || m.Type == parley.TypeStatus || m.Source == sourceAsk || m.Source == sourceResult && m.From != parley.System {
-		return false, err
+		return false, ignoreNotFound(err) // what has no id any more is damaged, and ends when it is taken
 	}
 	t, mine, err := s.taskBehind(*d)
 	switch {

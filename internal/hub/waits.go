@@ -149,7 +149,7 @@ func (s *scene) waitOver(w parley.Wait, failure *parley.Error) error {
 // bringAnswer brings what has come of an ask to whoever has not waited for it, once.
 func (s *scene) bringAnswer(w parley.Wait) error {
 	request, err := s.Messages().Get(w.Message)
-	if err != nil {
+	if err = ignoreNotFound(err); err != nil { // its id may be damaged
 		return err
 	}
 	who, text, err := s.answerTo(w)

@@ -91,9 +91,11 @@ func (s queue) Senders(q parley.Queue) (list []parley.SenderCount, err error) {
 	for i, num := range senders {
 		if err == nil {
 			list[i].Sender, err = s.agentID(num)
+			err = ignoreMissing(err)
 		}
 	}
-	return list, err
+	// Whoever has sent a damaged message is not known.
+	return slices.DeleteFunc(list, func(one parley.SenderCount) bool { return one.Sender == "" }), err
 }
 
 // where narrows a question down to conversations. The sum keeps PostgreSQL from beginning at all messages

@@ -45,9 +45,10 @@ func (s runs) Posts(run string) (posts []parley.RunPost, err error) {
 		if err != nil || id == nil { // its conversation is gone
 			return err
 		}
-		post.Message, err = uuidText(id)
-		posts = append(posts, post)
-		return err
+		if post.Message, err = uuidText(id); err == nil { // else it is damaged, and nothing that can be repeated
+			posts = append(posts, post)
+		}
+		return nil
 	})
 	return posts, err
 }

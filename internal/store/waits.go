@@ -211,12 +211,13 @@ func (row *waitRow) dest() []any {
 func (row *waitRow) value(t *tx) (parley.Wait, error) {
 	w := &row.wait
 	err := idsOf(map[*string][]byte{
-		&w.ID: row.id, &w.Message: row.message, &w.Run: row.run, &w.Approval: row.approval, &w.Answer: row.answer,
+		&w.ID: row.id, &w.Run: row.run, &w.Approval: row.approval, &w.Answer: row.answer,
 		&w.Callback: row.callback, &w.Conversation: row.conv,
 	})
 	if err != nil {
 		return *w, err
 	}
+	w.Message = idText(row.message) // which may be damaged: the wait ends all the same
 	if err := t.nameAll(map[*string]sql.NullInt64{&w.Waiter: row.waiter, &w.Target: row.target}); err != nil {
 		return *w, err
 	}

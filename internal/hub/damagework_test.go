@@ -1,0 +1,216 @@
+package hub_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+// forge damages a message.
+func (w *world) forge(id string) {
+	w.t.Helper()
+	w.tamper(fmt.Sprintf(wounds["its text"], w.stored(id).Seq))
+}
+
+// noID is a value that no id has.
+func noID() string {
+	if stores.name == "SQLite" {
+		return "x'1234'"
+	}
+	return "bytea '1234'"
+}
+
+// nobody is a statement by which nobody has sent a message.
+func nobody(format string) string {
+	statement := "UPDATE messages SET sender = 9999 WHERE seq = " + format
+	if stores.name == "SQLite" {
+		return statement
+	}
+	return "ALTER TABLE messages DROP CONSTRAINT messages_sender_fkey; " + statement // as damaged pages do not ask for it
+}
+
+// stored is a message as it is in the store.
+func (w *world) stored(id string) (m parley.Message) {
+	w.t.Helper()
+	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+		m, err = tx.Messages().Get(id)
+		return err
+	}))
+	return m
+}
+
+// A task goes on with what wakes its assignee. Where that is damaged the task has failed, and the ask that it answers.
+func TestTaskFailsWithTheDamagedMessageThatItGoesOnWith(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string]func(*world) (*asking, string){
+		"a callback": func(w *world) (*asking, string) {
+			p := w.parks()
+			w.answers("c", "it is 42")
+			w.forge(w.task(p.sub).Callback)
+			return p.asking, p.task
+		},
+		"what came of an approval": func(w *world) (*asking, string) {
+			w.permit("b", "c", parley.EffectAllow, withApproval)
+			a := w.asks(w.working("a").Caller(), "b", "what is it?")
+			b := w.starts("b")
+			held := w.holds(w.contacts(b.Caller(), notifies("c", "look at it")))
+			task := w.run(b.Run.ID).Task
+			w.finish(b, "I have to ask first")
+			w.decides("user", held.ID, parley.Decision{Approve: true})
+			w.forge(get[parley.Approval](w)(w.Approval(ctx, user, held.ID)).Outcome)
+			return a, task
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := trio(t)
+			a, task := damage(w)
+			same(t, "a run", w.next("b") == nil, true)
+			w.stands(parley.TaskFailed, task)
+			if t.Failed() {
+				return
+			}
+			if heard := a.hears(); !strings.Contains(heard, "b failed to respond") || !strings.Contains(heard, "checksum") {
+				t.Errorf("heard %q", heard)
+			}
+		})
+	}
+}
+
+// A task that something else goes on for does not fail with a damaged message.
+func TestTaskGoesOnWithoutADamagedMessage(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	a := w.asks(w.working("a").Caller(), "b", "what is it?")
+	b := w.starts("b")
+	sub := w.delegates(b.Caller(), "c", "find out")
+	other := w.delegates(b.Caller(), "c", "find out more")
+	task := w.run(b.Run.ID).Task
+	w.finish(b, "working on it")
+	w.answers("c", "it is 42")
+	w.forge(w.task(sub).Callback)
+	same(t, "a run", w.next("b") == nil, true)
+	w.stands(parley.TaskActive, task)
+	a.waits()
+	w.answers("c", "and more")
+	w.stands(parley.TaskCompleted, other)
+	w.answers("b", "enough")
+	same(t, "heard", a.hears(), "Response from b: enough")
+}
+
+// An ask whose request is damaged while its task goes on ends all the same, for who waits and who is brought it late.
+func TestParkedAskWithADamagedRequestEnds(t *testing.T) {
+	t.Parallel()
+	for name, id := range map[string]string{"text": "", "id": noID()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := trio(t, briefly)
+			run := w.working("a")
+			a := w.asks(run.Caller(), "b", "what is it?")
+			a.hears()
+			task, _ := w.passesOn("b", "c")
+			w.finish(run, "later, then")
+			if id == "" {
+				w.forge(a.request.ID)
+			} else {
+				w.tamper(fmt.Sprintf("UPDATE messages SET id = %s WHERE seq = %d", noID(), a.request.Seq))
+			}
+			w.answers("c", "42")
+			w.answers("b", "it is 42")
+			w.stands(parley.TaskCompleted, task)
+			same(t, "brought", w.calledBack("a"), []string{"Response from b: it is 42"})
+		})
+	}
+}
+
+// The row of an ask's delivery says no more what it is for; the ask fails with it all the same.
+func TestAskFailsWithItsDamagedDelivery(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	a := w.asks(w.working("a").Caller(), "b", "what is it?")
+	w.tamper(fmt.Sprintf("UPDATE deliveries SET purpose = '' WHERE message = %d", a.request.Seq))
+	same(t, "a run", w.next("b") == nil, true)
+	if s := w.wait(a.request.ID).State; s != parley.WaitFailed {
+		t.Fatalf("the ask is %s", s)
+	}
+	if heard := a.hears(); !strings.Contains(heard, "b failed to respond") {
+		t.Errorf("heard %q", heard)
+	}
+}
+
+// So does the task of a delegation.
+func TestTaskFailsWithItsDamagedDelivery(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	sub := w.delegates(w.working("a").Caller(), "b", "do it")
+	w.tamper(fmt.Sprintf("UPDATE deliveries SET purpose = '' WHERE message = %d", w.stored(w.task(sub).Message).Seq))
+	same(t, "a run", w.next("b") == nil, true)
+	w.stands(parley.TaskFailed, sub)
+}
+
+// A message that nobody has sent, by its row, keeps nobody from writing to a full inbox.
+func TestFullInboxWithADamagedSenderTakesMore(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	w.depth("ned", 2, parley.OverflowEvict)
+	bad := w.dm("arya", "ned", "one").Message
+	w.dm("arya", "ned", "two")
+	w.tamper(fmt.Sprintf(nobody("%d"), bad.Seq))
+	w.dm("arya", "ned", "three")
+	w.dm("arya", "ned", "four")
+	taken := w.take("ned", parley.Take{})
+	same(t, "taken", textsOf(taken.Messages), []string{"four"})
+}
+
+// A damaged row does not keep the hub from starting.
+func TestHubRecoversWithDamagedRows(t *testing.T) {
+	t.Parallel()
+	for name, statement := range map[string]string{
+		"no id":     "UPDATE messages SET id = %[1]s WHERE seq = %[2]d",
+		"no words":  "UPDATE messages SET text = 'x' WHERE seq = %[2]d",
+		"no sender": nobody("%[2]d"),
+		"the row":   "UPDATE deliveries SET purpose = 'x' WHERE message = %[2]d",
+	} {
+		for which := range 2 {
+			t.Run(fmt.Sprint(name, which), func(t *testing.T) {
+				t.Parallel()
+				w := trio(t)
+				sub := w.delegates(w.working("a").Caller(), "b", "do it")
+				first := w.starts("b")
+				w.delegates(first.Caller(), "c", "one")
+				w.delegates(first.Caller(), "c", "two")
+				w.finish(first, "I have begun")
+				w.answers("c", "1")
+				w.answers("c", "2")
+				second := w.starts("b")
+				same(t, "woken by", len(second.Messages), 2)
+				w.tamper(fmt.Sprintf(statement, noID(), second.Messages[which].Seq))
+				w.startAgain()
+				w.ok(w.Sweep(ctx))
+				for a := w.next("b"); a != nil; a = w.next("b") {
+					w.ok(w.BeginRun(ctx, a.Run.ID, parley.Process{}))
+					w.finish(a, "done")
+				}
+				if s := w.task(sub).Status; !s.Ended() {
+					t.Errorf("the task is %s", s)
+				}
+			})
+		}
+	}
+}
+
+// Nor does one of an ask that somebody waited for.
+func TestHubRecoversWithADamagedAsk(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	run := w.working("a")
+	a := w.asks(run.Caller(), "b", "what is it?")
+	w.tamper(fmt.Sprintf("UPDATE messages SET id = %s WHERE seq = %d", noID(), a.request.Seq))
+	w.startAgain()
+	w.ok(w.SweepWaits(ctx))
+	same(t, "a run", w.next("b") == nil, true)
+	w.starts("a")
+}
