@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/parley-hub/parley"
 )
@@ -213,4 +214,48 @@ func TestHubRecoversWithADamagedAsk(t *testing.T) {
 	w.ok(w.SweepWaits(ctx))
 	same(t, "a run", w.next("b") == nil, true)
 	w.starts("a")
+}
+
+// Nor does one keep the leases of others from lapsing.
+func TestLeasesLapseBesideADamagedOne(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	bad, good := w.dm("arya", "ned", "one").Message, w.dm("arya", "ned", "two").Message
+	same(t, "taken", len(w.take("ned", parley.Take{Lease: time.Minute}).Messages), 2)
+	w.tamper(fmt.Sprintf("UPDATE messages SET id = %s WHERE seq = %d", noID(), bad.Seq))
+	w.later(time.Hour)
+	same(t, "the other", w.stateOf(good.ID, "ned"), parley.DeliveryAccepted)
+	w.sweep()
+	w.later(time.Hour)
+	same(t, "taken again", textsOf(w.take("ned", parley.Take{}).Messages), []string{"two"})
+}
+
+// In a conversation in which one after the other answers, the turn passes from a damaged delivery.
+func TestTurnPassesFromADamagedDelivery(t *testing.T) {
+	t.Parallel()
+	for name, statement := range map[string]string{
+		"its words": "UPDATE messages SET text = 'x' WHERE seq = %[2]d", "its id": "UPDATE messages SET id = %[1]s WHERE seq = %[2]d",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := moded(t, parley.AnswersRoundRobin)
+			w.say("user", "open", "@c3 @a1")
+			bad := w.newest()
+			w.say("user", "open", "@c3 @a1 again")
+			good := w.newest()
+			w.tamper(fmt.Sprintf(statement, noID(), bad.Seq))
+			for range 2 { // whose turn it was is not known any more
+				for _, agent := range three {
+					if a := w.next(agent); a != nil {
+						w.ok(w.BeginRun(ctx, a.Run.ID, parley.Process{}))
+						same(t, agent+" is woken by", a.Run.Triggers, []string{good.ID})
+						w.finish(a, "done")
+					}
+				}
+			}
+			same(t, "answered", []parley.DeliveryState{w.stateOf(good.ID, "a1"), w.stateOf(good.ID, "c3")},
+				[]parley.DeliveryState{parley.DeliveryAnswered, parley.DeliveryAnswered})
+		})
+	}
 }

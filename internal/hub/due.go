@@ -60,7 +60,10 @@ func (h *Hub) sweepEach(ctx context.Context, find func(*scene, int) ([]parley.De
 func (s *scene) eachDue(list []parley.Delivery, do func(*scene, *parley.Delivery) error) error {
 	for _, found := range list {
 		d, err := s.Deliveries().Get(found.Message, found.Recipient)
-		if err == nil && d.State == found.State && d.Attempt == found.Attempt && d.Lease == found.Lease {
+		switch {
+		case errors.Is(err, parley.ErrNotFound) && found.Damage != nil: // it has no id by which it could be found
+			err = s.endDamaged(&found, found.Damage.Err())
+		case err == nil && d.State == found.State && d.Attempt == found.Attempt && d.Lease == found.Lease:
 			err = do(s, &d)
 		}
 		if err != nil {

@@ -49,7 +49,7 @@ func (s *scene) whoseTurn(list []parley.Delivery) (now []parley.Delivery, err er
 func (s *scene) isBefore(d parley.Delivery) (bool, error) {
 	m, err := s.Messages().Get(d.Message)
 	if err != nil {
-		return false, err
+		return false, ignoreNotFound(err) // what has a damaged id ends when it comes first
 	}
 	list, err := s.Deliveries().Of(d.Message)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *scene) passTurn(d parley.Delivery) error {
 	}
 	list, err := s.Deliveries().Of(d.Message)
 	if err != nil {
-		return err
+		return ignoreNotFound(err) // its id is damaged
 	}
 	for _, other := range list {
 		switch {
