@@ -466,6 +466,9 @@ type WaitStore interface {
 	// Parked returns the asks to a participant that have not ended and have become a task, by their ids. ErrNotFound if
 	// there is no such participant.
 	Parked(target string) ([]Wait, error)
+	// Asks returns asks, those with the newest question first: those that a participant made or was asked, or all where
+	// none is named. ErrNotFound if there is no such participant.
+	Asks(of string, f AskFilter) ([]ListedAsk, error)
 	// Due returns asks in the state waiting whose Until has come, the longest due first, at most limit.
 	Due(now time.Time, limit int) ([]Wait, error)
 	// Put replaces the wait with the same id; its message, waiter, target and depth stay, and whether it is an ask.

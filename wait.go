@@ -57,3 +57,45 @@ func (s WaitState) Known() bool { return waitSteps.known(s) }
 
 // Ended says that what was waited for has come, or never will.
 func (s WaitState) Ended() bool { return s.Known() && len(waitSteps[s]) == 0 }
+
+// AskFilter selects asks. The zero value selects all the caller may see.
+type AskFilter struct {
+	Open   bool  // only those that have not ended
+	Before int64 // only those whose question has a smaller seq; 0: from the newest
+	Limit  int
+}
+
+// ListedAsk is an ask with the seq of its question, by which asks are listed.
+type ListedAsk struct {
+	Wait
+	Seq int64
+}
+
+// AskState is where an ask stands.
+type AskState struct {
+	State   WaitState  `json:"state"`
+	Since   time.Time  `json:"since"`
+	Until   time.Time  `json:"until"` // when it becomes late, or became late
+	EndedAt *time.Time `json:"ended_at,omitempty"`
+	Task    string     `json:"task,omitempty"` // the task that answering it has become
+}
+
+// AskView is an ask as a list shows it. It is no task, but stands beside tasks under the same source.
+type AskView struct {
+	Message      string `json:"message"` // the question
+	Seq          int64  `json:"seq"`     // of the question
+	Conversation string `json:"conversation"`
+	From         string `json:"from"`
+	FromName     string `json:"from_name"`
+	To           string `json:"to"`
+	ToName       string `json:"to_name"`
+	Question     string `json:"question"` // its first line, cut to MaxQuestion characters
+	Source       string `json:"source"`   // always TaskFromAsk
+	AskState
+}
+
+// MaxQuestion is how many characters of a question a list of asks shows.
+const MaxQuestion = 80
+
+// QuestionOf is the first line of what a message asks.
+func QuestionOf(text string) string { return cutTo(TitleOf(text), MaxQuestion) }

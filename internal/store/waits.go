@@ -182,10 +182,13 @@ const blocked = "w.state = 'waiting'"
 var waitColumns = `w.id, m.id, w.waiter, w.run, w.target, w.ask, w.depth, w.state, w.since, w.until, w.approval, w.answer, w.failure,
 	w.callback, w.ended_at, ` + conversationNamed("w.conv") + ", w.task, w.node, w.work"
 
+// liveWaits are the waits for messages that are there. A condition follows.
+const liveWaits = ` FROM waits w JOIN messages m ON m.seq = w.message
+		JOIN conversations c ON c.num = m.conv WHERE ` + alive + " AND "
+
 // find reads waits for messages that are there.
 func (s waits) find(where string, args ...any) ([]parley.Wait, error) {
-	return readAll(s.tx, func() *waitRow { return &waitRow{} }, "SELECT "+waitColumns+` FROM waits w JOIN messages m ON m.seq = w.message
-		JOIN conversations c ON c.num = m.conv WHERE `+alive+" AND "+where, args...)
+	return readAll(s.tx, func() *waitRow { return &waitRow{} }, "SELECT "+waitColumns+liveWaits+where, args...)
 }
 
 // waitRow is a row of waits as it is read.

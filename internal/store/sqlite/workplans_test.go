@@ -56,6 +56,10 @@ func TestWorkIsFoundByIndex(t *testing.T) {
 		f.Before, f.Limit = id, 5
 		return func(tx parley.Tx) error { return found(tx.Approvals().List(f, decider, false)) }
 	}
+	asks := func(of string, open bool) func(parley.Tx) error {
+		f := parley.AskFilter{Open: open, Before: 900, Limit: 5}
+		return func(tx parley.Tx) error { return found(tx.Waits().Asks(of, f)) }
+	}
 	for name, c := range map[string]struct {
 		want string
 		ask  func(parley.Tx) error
@@ -68,6 +72,11 @@ func TestWorkIsFoundByIndex(t *testing.T) {
 		"parked asks":           {"waits_parked (target=?)", func(tx parley.Tx) error { return found(tx.Waits().Parked("agent-3")) }},
 		"the ask of a task":     {"waits_work (work=?)", func(tx parley.Tx) error { return found(tx.Waits().Working("task-300")) }},
 		"late asks of a run":    {"waits_late (run=?)", func(tx parley.Tx) error { return found(tx.Waits().AskedBy(id)) }},
+		"asks":                  {"waits_ask (message<?)", asks("", false)},
+		"asks that are open":    {"waits_asks_open (message<?)", asks("", true)},
+		"asks by one":           {"waits_asked_by (waiter=? AND message<?)", asks("agent-3", false)},
+		"asks to one":           {"waits_asked (target=? AND message<?)", asks("agent-3", false)},
+		"open asks of one":      {"waits_asks_open (message<?)", asks("agent-3", true)},
 		"waits due":             {"waits_until (until<?)", func(tx parley.Tx) error { return found(tx.Waits().Due(now, 5)) }},
 		"wait put":              {"waits USING PRIMARY KEY (id=?)", func(tx parley.Tx) error { return tx.Waits().Put(parley.Wait{ID: id}) }},
 		"wait erased":           {"waits USING PRIMARY KEY (id=?)", func(tx parley.Tx) error { return tx.Waits().Erase(id) }},

@@ -12,6 +12,7 @@ var waitTests = []test{
 	{"what has ended is waited for by nobody", waitStates},
 	{"waits of a run, of a participant outside of runs and of a process", waitLists},
 	{"asks are due by their time", waitDue},
+	{"asks are listed by their questions, of all and of one participant", waitAsksListed},
 	{"asks that have become tasks, and those of a run", waitWork},
 	{"a failed update leaves no wait", waitFailed},
 	{"waits go with their message", waitErasure},
@@ -121,6 +122,50 @@ func waitRefused(f *fixture) {
 		f.same("waits of a run", read(f, func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().Of(id) }), []parley.Wait{})
 	}
 	f.missing("waits of nobody", func(tx parley.Tx) error { return found(tx.Waits().By("nobody")) })
+}
+
+func waitAsksListed(f *fixture) {
+	c, m := f.room(7)
+	f.agents("hound")
+	var all []parley.ListedAsk
+	for i, w := range []struct {
+		waiter, target string
+		state          parley.WaitState
+	}{
+		{"arya", "gendry", parley.WaitWaiting},
+		{"gendry", "arya", parley.WaitAnswered},
+		{"hound", "gendry", parley.WaitLate},
+		{"arya", "hound", parley.WaitFailed},
+		{"gendry", "hound", parley.WaitAbandoned},
+		{"gendry", "arya", parley.WaitWaiting},
+	} {
+		made := newAsk(m[i].ID, w.waiter, w.target)
+		made.State = w.state
+		all = append([]parley.ListedAsk{{Wait: made, Seq: m[i].Seq}}, all...)
+		f.waits(made)
+	}
+	f.waits(newWait(m[6].ID, "arya", "gendry")) // no ask
+	asks := func(of string, a parley.AskFilter) []parley.ListedAsk {
+		return read(f, func(tx parley.Tx) ([]parley.ListedAsk, error) { return tx.Waits().Asks(of, a) })
+	}
+	pick := func(which ...int) []parley.ListedAsk {
+		list := []parley.ListedAsk{}
+		for _, i := range which {
+			list = append(list, all[i])
+		}
+		return list
+	}
+	f.same("all", asks("", parley.AskFilter{Limit: 10}), all)
+	f.same("open", asks("", parley.AskFilter{Open: true, Limit: 10}), pick(0, 1, 3, 5))
+	f.same("a page", asks("", parley.AskFilter{Before: all[1].Seq, Limit: 2}), pick(2, 3))
+	f.same("a page of the open", asks("", parley.AskFilter{Open: true, Before: all[1].Seq, Limit: 1}), pick(3))
+	f.same("of one", asks("arya", parley.AskFilter{Limit: 10}), pick(0, 2, 4, 5))
+	f.same("open of one", asks("arya", parley.AskFilter{Open: true, Limit: 10}), pick(0, 5))
+	f.same("a page of one", asks("arya", parley.AskFilter{Before: all[0].Seq, Limit: 2}), pick(2, 4))
+	f.same("of another", asks("hound", parley.AskFilter{Limit: 10}), pick(1, 2, 3))
+	f.missing("asks of nobody", func(tx parley.Tx) error { return found(tx.Waits().Asks("nobody", parley.AskFilter{Limit: 1})) })
+	f.bury(c)
+	f.same("of what is gone", asks("", parley.AskFilter{Limit: 10}), []parley.ListedAsk{})
 }
 
 var waitStates5 = []parley.WaitState{

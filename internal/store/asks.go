@@ -1,0 +1,56 @@
+package store
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/parley-hub/parley"
+)
+
+func (s waits) Asks(of string, f parley.AskFilter) ([]parley.ListedAsk, error) {
+	before := f.Before
+	if before <= 0 {
+		before = math.MaxInt64
+	}
+	if of == "" {
+		return s.newest(f.Open, "1 = 1", before, f.Limit)
+	}
+	row, err := s.agentNamed(of)
+	if err != nil {
+		return nil, err
+	}
+	if f.Open { // few are open: their index is shorter than that of all the participant ever asked
+		return s.newest(true, "$3 IN (w.waiter, w.target)", before, f.Limit, row.num)
+	}
+	made, err := s.newest(false, "w.waiter = $3", before, f.Limit, row.num)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := s.newest(false, "w.target = $3 AND 0 + w.waiter <> $3", before, f.Limit, row.num)
+	list := slices.Concat(made, asked)
+	slices.SortFunc(list, func(a, b parley.ListedAsk) int { return cmp.Compare(b.Seq, a.Seq) })
+	return list[:min(f.Limit, len(list))], err
+}
+
+// newest reads asks whose question has a seq below the first argument, as many as the second says.
+func (s waits) newest(open bool, which string, args ...any) ([]parley.ListedAsk, error) {
+	if open {
+		which += " AND " + openWait
+	}
+	return readAll(s.tx, func() *askRow { return &askRow{} }, "SELECT "+waitColumns+", w.message"+liveWaits+which+
+		" AND w.ask = 1 AND w.message < $1 ORDER BY w.message DESC LIMIT 0 + $2", args...)
+}
+
+// askRow is a waitRow with the seq of the question.
+type askRow struct {
+	waitRow
+	seq int64
+}
+
+func (row *askRow) dest() []any { return append(row.waitRow.dest(), &row.seq) }
+
+func (row *askRow) value(t *tx) (parley.ListedAsk, error) {
+	w, err := row.waitRow.value(t)
+	return parley.ListedAsk{Wait: w, Seq: row.seq}, err
+}
