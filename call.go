@@ -68,6 +68,7 @@ type Receipt struct {
 type Shown struct {
 	Message
 	Deliveries []Delivery `json:"deliveries,omitempty"`
+	Ask        *AskState  `json:"ask,omitempty"` // in a trace: of a question whose asker waits or has waited
 }
 
 // Traced is what belongs to a trace, as far as its reader may see it: messages by seq, with what has become of them, and

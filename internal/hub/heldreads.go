@@ -51,6 +51,7 @@ type queryArgs struct {
 	List    parley.ListFilter     `json:"list,omitzero"`
 	Search  *parley.SearchRequest `json:"search,omitempty"`
 	Tasks   *parley.TaskFilter    `json:"tasks,omitempty"`
+	Asks    *parley.AskFilter     `json:"asks,omitempty"`
 }
 
 // The queries.
@@ -60,6 +61,7 @@ const (
 	listChannels = "list_channels"
 	showChannel  = "show_channel"
 	listTasks    = "list_tasks"
+	listAsks     = "list_asks"
 	showTask     = "show_task"
 	searching    = "search"
 	tracing      = "trace"
@@ -79,6 +81,7 @@ func queryWords(s *scene, _ string, args queryArgs) (w words, err error) {
 		listChannels: {"list conversations", "listing conversations"},
 		showChannel:  {"look at " + subject, "looking at " + subject},
 		listTasks:    {"list tasks", "listing tasks"},
+		listAsks:     {"list asks", "listing asks"},
 		showTask:     {"look at " + subject, "looking at " + subject},
 		searching:    {"search", "searching"},
 		tracing:      {"trace " + subject, "tracing " + subject},
@@ -103,6 +106,8 @@ func prepareQuery(ctx context.Context, h *Hub, as Caller, args queryArgs) (execu
 		return reads(h.Conversation(ctx, as, args.Subject))
 	case listTasks:
 		return reads(h.Tasks(ctx, as, *args.Tasks))
+	case listAsks:
+		return reads(h.Asks(ctx, as, *args.Asks))
 	case showTask:
 		return reads(h.TaskTree(ctx, as, args.Subject))
 	case searching:

@@ -58,6 +58,7 @@ const (
 	opContact      op = "contact"
 	opAwaitOutcome op = "await-outcome"
 	opListTasks    op = "list-tasks"
+	opListAsks     op = "list-asks"
 	opMakeTask     op = "make-task"
 	opShowTask     op = "show-task"
 	opReadTree     op = "read-tree"
@@ -178,6 +179,7 @@ var operations = map[op]Operation{
 	opContact:      {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: HeldSupervised},
 	opAwaitOutcome: {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
 	opListTasks:    {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
+	opListAsks:     {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
 	opMakeTask:     {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: HeldSupervised},
 	opShowTask:     {Scope: parley.ScopeRead, Who: ConcernedOrOwner, Held: HeldStrict},
 	opReadTree:     {Scope: parley.ScopeRead, Who: ConcernedOrOwner, Held: HeldStrict},

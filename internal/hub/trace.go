@@ -71,6 +71,9 @@ func (s *scene) trace(id string) (shown parley.Traced, err error) {
 			return shown, err
 		}
 		deliveries += len(shown.Items[i].Deliveries)
+		if shown.Items[i].Ask, err = s.tracedAsk(shown.Items[i]); err != nil {
+			return shown, err
+		}
 	}
 	return shown, nil
 }

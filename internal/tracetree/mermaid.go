@@ -55,6 +55,9 @@ func (d *diagram) message(m parley.Shown) {
 	if len(m.Deliveries) == 0 {
 		d.note(m.From, string(m.Type)+" "+shorten(m.Content.Text))
 	}
+	if m.Ask != nil {
+		d.note(m.From, Ask(*m.Ask))
+	}
 	for _, way := range m.Deliveries {
 		fmt.Fprintf(&d.b, "    %s%s%s: %s\n", d.names[m.From], arrow(m, way), d.names[way.Recipient], says)
 		d.note(way.Recipient, Way(way))

@@ -93,6 +93,25 @@ func TestMermaid(t *testing.T) {
 	}
 }
 
+// TestAsksAreShown: a diagram notes at the asker where its ask stands.
+func TestAsksAreShown(t *testing.T) {
+	for want, state := range map[string]parley.AskState{
+		"ask waiting":                     {State: parley.WaitWaiting, Since: began},
+		"ask late, task-7":                {State: parley.WaitLate, Since: began, Task: "task-7"},
+		"ask answered after 4.0s, task-7": {State: parley.WaitAnswered, Since: began, EndedAt: later(4015), Task: "task-7"},
+		"ask failed after 12ms":           {State: parley.WaitFailed, Since: began, EndedAt: later(12)},
+	} {
+		if got := Ask(state); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		trace := conversed()
+		trace.Items[0].Ask = &state
+		if drawn := Mermaid(trace); !strings.Contains(drawn, "\n    Note over p1: "+want+"\n") {
+			t.Errorf("%s is not in\n%s", want, drawn)
+		}
+	}
+}
+
 func TestCutTraceSaysSo(t *testing.T) {
 	trace := conversed()
 	trace.Cut = true

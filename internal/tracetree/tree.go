@@ -136,6 +136,18 @@ func Way(d parley.Delivery) string {
 	return strings.Join(steps, ", ")
 }
 
+// Ask is where an ask stands: how long it took to its end, and which task answering it has become.
+func Ask(a parley.AskState) string {
+	words := "ask " + string(a.State)
+	if a.EndedAt != nil {
+		words += " after " + lasting(a.EndedAt.Sub(a.Since))
+	}
+	if a.Task != "" {
+		words += ", " + a.Task
+	}
+	return words
+}
+
 // Run is a run on one line.
 func Run(r parley.Run) string {
 	words := []string{"run " + r.ID + " of " + r.Agent, string(r.State)}

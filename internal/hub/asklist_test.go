@@ -1,0 +1,130 @@
+package hub_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// asksOf are the questions of the asks that somebody sees.
+func (w *world) asksOf(by string, f parley.AskFilter) []string {
+	w.t.Helper()
+	questions := []string{}
+	for _, view := range get[[]parley.AskView](w)(w.Asks(ctx, as(by), f)) {
+		questions = append(questions, view.Question)
+	}
+	return questions
+}
+
+// A plain ask has no task, and is listed all the same, with who asked whom and where it stands.
+func TestPlainAsksAreListed(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	run := w.working("a")
+	first := w.asks(run.Caller(), "b", "what is it?\nand why?")
+	since := w.wait(first.request.ID).Since
+	got := get[[]parley.AskView](w)(w.Asks(ctx, as("a"), parley.AskFilter{Open: true}))
+	same(t, "waiting", got, []parley.AskView{{
+		Message: first.request.ID, Seq: first.request.Seq, Conversation: first.request.Conversation, From: "a", FromName: "a", To: "b", ToName: "b",
+		Question: "what is it?", Source: "agent_ask",
+		AskState: parley.AskState{State: parley.WaitWaiting, Since: since, Until: since.Add(120 * time.Second)},
+	}})
+	same(t, "tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 0)
+	w.answers("b", "it is 42")
+	same(t, "heard", first.hears(), "Response from b: it is 42")
+	second := w.asks(run.Caller(), "b", strings.Repeat("ä", 100))
+	same(t, "open", w.asksOf("a", parley.AskFilter{Open: true}), []string{strings.Repeat("ä", 79) + "…"})
+	all := get[[]parley.AskView](w)(w.Asks(ctx, as("b"), parley.AskFilter{}))
+	same(t, "all", []any{len(all), all[0].Message, all[1].State, all[1].EndedAt != nil}, []any{2, second.request.ID, parley.WaitAnswered, true})
+	same(t, "a page", w.asksOf("b", parley.AskFilter{Before: all[0].Seq, Limit: 1}), []string{"what is it?"})
+}
+
+// An agent sees the asks it made or was asked, and a person who is no owner the same; an owner sees all.
+func TestAsksAreIsolated(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "rickon", Kind: parley.KindHuman}))
+	w.asks(w.working("a").Caller(), "b", "secret?")
+	w.asks(as("rickon"), "c", "mine?")
+	for by, sees := range map[string][]string{
+		"user": {"mine?", "secret?"}, "a": {"secret?"}, "b": {"secret?"}, "c": {"mine?"}, "rickon": {"mine?"},
+	} {
+		for _, open := range []bool{true, false} {
+			same(t, by+" lists", w.asksOf(by, parley.AskFilter{Open: open}), sees)
+		}
+	}
+}
+
+// An ask that has become a task is listed once, with the task, for those who may see that.
+func TestListedAskNamesItsTask(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	p := w.parks()
+	for _, by := range []string{"user", "a", "b"} {
+		got := get[[]parley.AskView](w)(w.Asks(ctx, as(by), parley.AskFilter{}))
+		same(t, by+" sees", []any{len(got), got[0].Message, got[0].Task}, []any{1, p.request.ID, p.task})
+	}
+	same(t, "c sees", w.asksOf("c", parley.AskFilter{}), []string{})
+	_, err := w.ReassignTask(ctx, user, p.task, "c")
+	w.ok(err)
+	got := get[[]parley.AskView](w)(w.Asks(ctx, as("b"), parley.AskFilter{}))
+	same(t, "b sees", []any{len(got), got[0].Task}, []any{1, ""})
+}
+
+// A list of asks is held in strict mode as a list of tasks is, and what is approved is told.
+func TestStrictAgentListsAsksWithAnApproval(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	w.asks(as("user"), "a", "secret?")
+	w.change("a", func(a *parley.Agent) { a.Mode = parley.ModeStrict })
+	held := w.holds(second(w.Asks(ctx, as("a"), parley.AskFilter{Open: true})))
+	if !strings.Contains(held.Summary, "list asks") {
+		t.Errorf("the summary is %q", held.Summary)
+	}
+	done := w.decides("user", held.ID, parley.Decision{Approve: true})
+	if !strings.Contains(done.Result, `"question":"secret?"`) {
+		t.Errorf("told: %+v", done)
+	}
+}
+
+// A trace shows beside each question where the ask stands, and beside nothing else.
+func TestTraceShowsWhereAsksStand(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	p := w.parks()
+	states := func(by string) map[string]parley.AskState {
+		found := map[string]parley.AskState{}
+		for _, m := range get[parley.Traced](w)(w.Trace(ctx, as(by), p.request.ID)).Items {
+			if m.Ask != nil {
+				found[m.ID] = *m.Ask
+			}
+		}
+		return found
+	}
+	wait := w.wait(p.request.ID)
+	want := parley.AskState{State: parley.WaitWaiting, Since: wait.Since, Until: wait.Until, Task: p.task}
+	for _, by := range []string{"user", "a", "b"} {
+		same(t, by+" sees", states(by), map[string]parley.AskState{p.request.ID: want})
+	}
+	w.answers("c", "it is 42")
+	w.answers("b", "c says 42")
+	p.hears()
+	ended := states("a")[p.request.ID]
+	same(t, "ended", []any{ended.State, ended.EndedAt != nil}, []any{parley.WaitAnswered, true})
+}
+
+// The first line of a question is cut out of what is stored; redaction and removal leave the ask in the list.
+func TestAsksOutliveTheirWordsAndParticipants(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	ask := w.asks(as("user"), "b", "secret?")
+	w.answers("b", "yes")
+	ask.hears()
+	_, err := w.Redact(ctx, user, ask.request.ID, "a secret")
+	w.ok(err)
+	w.ok(w.RemoveAgent(ctx, user, "b"))
+	got := get[[]parley.AskView](w)(w.Asks(ctx, user, parley.AskFilter{}))
+	same(t, "listed", []any{len(got), got[0].To, got[0].State, strings.Contains(got[0].Question, "secret")}, []any{1, "b", parley.WaitAnswered, false})
+}
