@@ -140,6 +140,14 @@ func TestWireOfContacts(t *testing.T) {
 			parley.Awaited{ID: "task-1", Kind: parley.AwaitedTask, State: "completed", Done: true, Text: "Response from Arya: yes"},
 		},
 		{
+			"asks", func(ctx context.Context, c *Client) (any, error) { return c.Asks(ctx, AsksOptions{Open: true}, page) },
+			"GET /v1/asks?cursor=c1&limit=5&open=true", "",
+			`{"items":[{"message":"m1","from":"arya","question":"why?","state":"late","task":"task-1"}],"next":"c2"}`,
+			Page[parley.AskView]{Items: []parley.AskView{{
+				Message: "m1", From: "arya", Question: "why?", AskState: parley.AskState{State: parley.WaitLate, Task: "task-1"},
+			}}, Next: "c2"},
+		},
+		{
 			"tasks", func(ctx context.Context, c *Client) (any, error) {
 				return c.Tasks(ctx, TasksOptions{
 					Assignee: "arya", Requester: "user", Status: []parley.TaskState{parley.TaskQueued, parley.TaskActive}, Open: true, Roots: true,

@@ -318,4 +318,4 @@ var fields = map[string]string{
 }
 
 // parts says which type's fields another has as well.
-var parts = map[string]string{"AgentView": "Agent", "MadeToken": "Token", "NewAgent": "Agent", "Peeked": "Inbox", "PlainTask": "Task", "BridgeView": "Bridge", "NewBridge": "Bridge", "BridgeChange": "Bridge", "Arrival": "BridgeFile", "RunView": "Run", "Shown": "Message"}
+var parts = map[string]string{"AgentView": "Agent", "MadeToken": "Token", "NewAgent": "Agent", "Peeked": "Inbox", "PlainTask": "Task", "BridgeView": "Bridge", "NewBridge": "Bridge", "BridgeChange": "Bridge", "Arrival": "BridgeFile", "RunView": "Run", "Shown": "Message", "AskView": "AskState"}

@@ -30,6 +30,24 @@ var contactFields = map[string]string{
 	"Approval.trace_id":       "What it belongs to.",
 	"Approval.trigger":        "The message that had woken the run.",
 
+	"AskState.ended_at": "When it was answered, or failed.",
+	"AskState.since":    "When the asker began to wait.",
+	"AskState.state":    "waiting, late (the asker went on, and gets the answer as a message), answered, failed, or abandoned (whoever asked has ended).",
+	"AskState.task":     "The task that answering it has become.",
+	"AskState.until":    "When it becomes late, or became late.",
+
+	"AskView.conversation": "The DM of the two.",
+	"AskView.from":         "Who asked.",
+	"AskView.from_name":    "What people call who asked.",
+	"AskView.message":      "The question.",
+	"AskView.question":     "The first line of the question, of at most 80 characters.",
+	"AskView.seq":          "The number of the question.",
+	"AskView.source":       "Always agent_ask.",
+	"AskView.to":           "Who was asked.",
+	"AskView.to_name":      "What people call who was asked.",
+
+	"Shown.ask": "In a trace, of a question whose asker waits or has waited: where that ask stands.",
+
 	"HeldCall.args": "Its arguments, in canonical form.",
 	"HeldCall.tool": "What was called.",
 

@@ -17,6 +17,7 @@ import (
 // hub.Changing.
 var workOf = map[string]hub.Work{
 	"search": hub.Searching, "read-trace": hub.Searching, "read-thread": hub.Searching, "list-tasks": hub.Searching,
+	"list-asks": hub.Searching,
 	"read-tree": hub.Searching, "verify-audit": hub.Searching,
 	"follow-events": hub.Streaming, "read-log": hub.Streaming,
 	"store-artifact": hub.Uploading, "import-hub": hub.Uploading,

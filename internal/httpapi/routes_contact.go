@@ -22,6 +22,12 @@ func contactRoutes() []route {
 				"A late answer or result that the caller is told here is not delivered to it besides.",
 			Time: waitTime,
 		}, awaitOutcome),
+		answers(Operation{
+			ID: "list-asks", Method: http.MethodGet, Path: "/v1/asks", Tag: tagContact,
+			Summary: "List asks",
+			Description: "The newest first: those the caller made or was asked; for owners all. A plain ask is no task, and is in no list " +
+				"of tasks. One that has become a task is here once, with that task.",
+		}, listAsks),
 	}
 }
 

@@ -115,6 +115,7 @@ var words = map[string][]any{
 		parley.DeliveryDropped),
 	"Approval.state": enum(parley.ApprovalPending, parley.ApprovalApproved, parley.ApprovalExecuted, parley.ApprovalDenied,
 		parley.ApprovalExpired, parley.ApprovalWithdrawn),
+	"AskState.state":        enum(parley.WaitWaiting, parley.WaitLate, parley.WaitAnswered, parley.WaitFailed, parley.WaitAbandoned),
 	"Task.status":           enum(parley.TaskQueued, parley.TaskActive, parley.TaskCompleted, parley.TaskFailed, parley.TaskCancelled),
 	"Task.outcome":          enum(parley.OutcomeSuccess, parley.OutcomePartial),
 	"Awaited.kind":          enum(parley.AwaitedMessage, parley.AwaitedAsk, parley.AwaitedTask, parley.AwaitedApproval),

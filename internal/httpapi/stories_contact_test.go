@@ -19,6 +19,17 @@ var contactStories = map[string][]step{
 		{op: "await-outcome", as: "arya", vars: in("id", "{task}")},
 		{op: "await-outcome", as: "hound", vars: in("id", "{task}")},
 	},
+	"asks": {
+		{op: "contact", as: "arya", body: `{"action":"ask","agent":"rickon","message":"Is it far?\nVery far?","wait":0.001}`},
+		{op: "contact", as: "arya", body: `{"action":"ask","agent":"user","message":"Shall we go?","wait":0.001}`},
+		{op: "list-asks", as: "arya", query: "open&limit=1", keep: in("next", "next")},
+		{op: "list-asks", as: "arya", query: "open&limit=1&cursor={next}"},
+		{op: "list-asks", as: "rickon"},
+		{op: "list-asks", as: "user"},
+		{op: "list-asks", as: "hound"},
+		{op: "list-asks", as: "hound", query: "cursor=x"},
+		{op: "list-asks", as: "hound", query: "state=late"},
+	},
 	"tasks": {
 		{op: "make-task", as: "rickon", body: `{"title":"Prepare the report","text":"Prepare the report of the year.","assignee":"arya","priority":"high"}`, keep: in("task", "id")},
 		{op: "contact", as: "arya", body: `{"action":"delegate","agent":"gendry","message":"Draft the numbers","after":["{task}"]}`},

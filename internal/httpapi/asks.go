@@ -1,0 +1,23 @@
+package httpapi
+
+import (
+	"context"
+
+	"github.com/parley-hub/parley"
+)
+
+type listedAsks struct {
+	Open   bool   `query:"open" doc:"Only those that have not ended: waiting, late or abandoned."`
+	Limit  int    `query:"limit" minimum:"0" doc:"How many to return at most; 0 or absent: the usual number."`
+	Cursor string `query:"cursor" doc:"Where to go on: next of the page before."`
+}
+
+func listAsks(ctx context.Context, c call, in *listedAsks) (page List[parley.AskView], err error) {
+	paged := paged{in.Limit, in.Cursor}
+	before, err := paged.after()
+	if err != nil {
+		return page, err
+	}
+	views, err := c.hub.Asks(ctx, c.caller, parley.AskFilter{Open: in.Open, Before: before, Limit: paged.size()})
+	return numbered(views, paged.size(), func(v parley.AskView) int64 { return v.Seq }), err
+}
