@@ -96,16 +96,21 @@ const (
 func (a *app) taskList() *cobra.Command {
 	var which client.TasksOptions
 	var states []string
-	var all, stuck bool
+	var all, stuck, asks bool
 	limit := usualTasks
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List tasks, the newest first",
-		Long:  "List tasks that have not ended, the newest first. With --all or --status, also those that have.",
+		Long: `List tasks that have not ended, the newest first. With --all or --status, also those that have.
+
+With --asks, list asks instead: who asked whom, the first line of the question, and where the ask stands: waiting, late,
+answered, failed or abandoned. You see those you made or were asked; an owner sees all. A plain ask is no task, and is
+in no other list. An ask that has become a task is one line here, with its task; the plain list shows that task.`,
 		Example: `  parley task list
   parley task list --assignee writer --all --limit 200
   parley task list --status failed,cancelled -o jsonl
-  parley task list --stuck`,
+  parley task list --stuck
+  parley task list --asks --all`,
 		Args: noArgs,
 	}
 	flags := cmd.Flags()
@@ -115,13 +120,20 @@ func (a *app) taskList() *cobra.Command {
 	flags.BoolVar(&which.Roots, "roots", false, "only those that are no part of another")
 	flags.BoolVar(&all, "all", false, "also those that have ended")
 	flags.BoolVar(&stuck, "stuck", false, "only those that cannot go on without help")
+	flags.BoolVar(&asks, "asks", false, "list asks, which are no tasks")
 	flags.Var(number{&limit}, "limit", "at most so many `tasks`")
 	cmd.MarkFlagsMutuallyExclusive("stuck", "all")
 	cmd.MarkFlagsMutuallyExclusive("stuck", "status")
+	for _, other := range []string{"assignee", "requester", "status", "roots", "stuck"} {
+		cmd.MarkFlagsMutuallyExclusive("asks", other)
+	}
 	complete(cmd, "assignee", a.agentNames)
 	complete(cmd, "requester", a.agentNames)
 	complete(cmd, "status", fixed(taskStates...))
 	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+		if asks {
+			return a.listAsks(ctx, c, client.AsksOptions{Open: !all}, limit)
+		}
 		for _, state := range states {
 			which.Status = append(which.Status, parley.TaskState(state))
 		}

@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+)
+
+// listAsks prints asks, the newest first.
+func (a *app) listAsks(ctx context.Context, c *client.Client, which client.AsksOptions, limit int) error {
+	page := func(ctx context.Context, from client.From) (client.Page[parley.AskView], error) {
+		from.Limit = min(limit+1, mostTasks)
+		return c.Asks(ctx, which, from)
+	}
+	asks, err := collect(client.All(ctx, page), limit+1)
+	if err != nil {
+		return err
+	}
+	if len(asks) > limit {
+		a.say("note: there are more; see them with --limit")
+	}
+	return list(a, asks[:min(limit, len(asks))],
+		column[parley.AskView]{"message", func(v parley.AskView) string { return v.Message }},
+		column[parley.AskView]{"from", func(v parley.AskView) string { return v.FromName }},
+		column[parley.AskView]{"to", func(v parley.AskView) string { return v.ToName }},
+		column[parley.AskView]{"state", func(v parley.AskView) string { return string(v.State) }},
+		column[parley.AskView]{"since", func(v parley.AskView) string { return a.moment(v.Since) }},
+		column[parley.AskView]{"until", func(v parley.AskView) string { return a.moment(v.Until) }},
+		column[parley.AskView]{"ended", func(v parley.AskView) string { return a.maybe(v.EndedAt) }},
+		column[parley.AskView]{"task", func(v parley.AskView) string { return v.Task }},
+		column[parley.AskView]{"source", func(v parley.AskView) string { return v.Source }},
+		column[parley.AskView]{"question", func(v parley.AskView) string { return cut(oneLine(v.Question), parley.MaxQuestion) }},
+	)
+}
