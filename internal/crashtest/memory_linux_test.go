@@ -23,12 +23,12 @@ import (
 
 const (
 	// mostMemory is what docs/operating.md says: what a hub on SQLite occupies at most under a load such as this one.
-	mostMemory = 320 << 20
-	shortLoad  = 8 * time.Second
-	longLoad   = 10 * time.Minute // from here on it must have stopped growing after a third of the time
-	wobble     = 16 << 20
-	sampleCount    = 60
-	loadAgents = 12
+	mostMemory  = 320 << 20
+	shortLoad   = 8 * time.Second
+	longLoad    = 10 * time.Minute // from here on it must have stopped growing after a third of the time
+	wobble      = 16 << 20
+	sampleCount = 60
+	loadAgents  = 12
 )
 
 // TestMemoryStaysUnderItsBound has many callers post, take, acknowledge, ask, read, search and follow at a hub, and looks
