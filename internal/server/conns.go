@@ -19,6 +19,7 @@ type shares struct {
 	strangers int // over TCP, by which nobody has shown a good credential yet
 	socket    int // by the local socket
 	agents    int // by the local socket, of agents: the rest is kept for the owner
+	agent     int // by the local socket, of one agent
 }
 
 const (
@@ -39,6 +40,7 @@ func sharesOf(descriptors, total, address int) shares {
 	s.address = min(address, max(s.total*3/4, 1))
 	s.strangers = min(mostStrangers, max(s.total/2, 1))
 	s.agents = s.socket / 2
+	s.agent = max(s.agents*3/4, 1)
 	return s
 }
 
@@ -58,9 +60,11 @@ type conn struct {
 	of      *conns
 	address string // "": the local socket
 	used    int64
-	busy    int  // requests under way
-	known   bool // somebody has shown a good credential by it
-	owner   bool // it is the local owner's
+	busy    int    // requests under way
+	known   bool   // somebody has shown a good credential by it
+	shown   bool   // and with the request that is under way too
+	owner   bool   // it is the local owner's
+	agent   string // on the local socket: whose process it is, if it is an agent's
 }
 
 func newConns(s shares) *conns { return &conns{shares: s, open: map[*conn]struct{}{}} }
@@ -143,10 +147,11 @@ func (cs *conns) narrow(victims []*conn, most int, of func(*conn) bool) ([]*conn
 // keptAlways is what keptFor says of a connection that is never closed for another.
 const keptAlways = 4
 
-// keptFor says how good a reason there is to keep a connection.
+// keptFor says how good a reason there is to keep a connection. A request without a credential is a stranger's, whoever
+// has used the connection before: nothing else bounds how many of them there are.
 func (c *conn) keptFor() int {
 	switch {
-	case c.busy > 0 && (c.known || c.address == ""):
+	case c.busy > 0 && c.shown:
 		return keptAlways
 	case c.owner:
 		return 3
@@ -160,16 +165,19 @@ func (c *conn) keptFor() int {
 }
 
 // identified notes whose connection by the local socket it is. It says whether the connection may stay: agents have a
-// part of the socket's connections only.
-func (c *conn) identified(owner bool) bool {
+// part of the socket's connections only, and one agent a part of that.
+func (c *conn) identified(owner bool, agent string) bool {
 	cs := c.of
 	cs.mu.Lock()
-	c.owner = owner
+	c.owner, c.agent = owner, agent
 	delete(cs.open, c)
 	var victims []*conn
 	ok := owner
 	if !owner {
-		victims, ok = cs.narrow(nil, cs.agents, func(o *conn) bool { return o.address == "" && !o.owner })
+		victims, ok = cs.narrow(nil, cs.shares.agent, func(o *conn) bool { return o.address == "" && !o.owner && o.agent == agent })
+	}
+	if !owner && ok {
+		victims, ok = cs.narrow(victims, cs.agents, func(o *conn) bool { return o.address == "" && !o.owner })
 	}
 	if ok {
 		cs.open[c] = struct{}{}
@@ -190,13 +198,14 @@ func (c *conn) use(n int) {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
 	c.busy += n
+	c.shown = false
 	c.of.touch(c)
 }
 
 func (c *conn) isKnown() {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
-	c.known = true
+	c.known, c.shown = true, true
 }
 
 // Close implements net.Conn.
@@ -262,6 +271,6 @@ func plainConn(c net.Conn) net.Conn {
 func (s shares) String() string {
 	return strings.Join([]string{
 		fmt.Sprint(s.total, " by TCP"), fmt.Sprint(s.address, " from one address"), fmt.Sprint(s.strangers, " without a credential"),
-		fmt.Sprint(s.socket, " by the socket"),
+		fmt.Sprint(s.socket, " by the socket"), fmt.Sprint(s.agent, " of one agent there"),
 	}, ", ")
 }

@@ -72,11 +72,11 @@ func TestDescriptorsAreSharedOut(t *testing.T) {
 		descriptors int
 		want        shares
 	}{
-		{0, shares{4096, 2048, 256, 512, 256}},
-		{1 << 20, shares{4096, 2048, 256, 512, 256}},
-		{1024, shares{320, 240, 160, 192, 96}},
-		{256, shares{80, 60, 40, 48, 24}},
-		{64, shares{1, 1, 1, 16, 8}},
+		{0, shares{4096, 2048, 256, 512, 256, 192}},
+		{1 << 20, shares{4096, 2048, 256, 512, 256, 192}},
+		{1024, shares{320, 240, 160, 192, 96, 72}},
+		{256, shares{80, 60, 40, 48, 24, 18}},
+		{64, shares{1, 1, 1, 16, 8, 6}},
 	} {
 		if got := sharesOf(test.descriptors, 4096, 2048); got != test.want {
 			t.Errorf("%d: got %+v, want %+v", test.descriptors, got, test.want)
@@ -116,14 +116,13 @@ func TestIdleConnectionsKeepNobodyOut(t *testing.T) {
 	c.wantOpen("used longest ago", false, hoard[1])
 	c.wantOpen("others", true, hoard[0], hoard[2], newest)
 	for _, one := range []*conn{hoard[0], hoard[2], newest} {
-		one.use(1)
+		one.asks()
 	}
 	if _, ok, _ := c.open("10.0.0.1"); ok {
 		t.Error("one address got more than it may")
 	}
 	elsewhere := c.must("10.0.0.2")
-	elsewhere.isKnown()
-	elsewhere.use(1)
+	elsewhere.asks()
 	if _, ok, _ := c.open("10.0.0.3"); ok {
 		t.Error("the hub took more than it may")
 	}
@@ -133,26 +132,68 @@ func TestIdleConnectionsKeepNobodyOut(t *testing.T) {
 
 // TestTheSocketKeepsRoomForItsOwner: agents on the socket have a part of its connections, and TCP has none of them.
 func TestTheSocketKeepsRoomForItsOwner(t *testing.T) {
-	c := crowd{t, newConns(shares{total: 2, address: 2, strangers: 2, socket: 4, agents: 2})}
+	c := crowd{t, newConns(shares{total: 2, address: 2, strangers: 2, socket: 4, agents: 2, agent: 2})}
 	for range 5 {
 		c.must("10.0.0.1").use(1)
 	}
 	for range 2 {
 		agent := c.must("")
-		if !agent.identified(false) {
+		if !agent.identified(false, "arya") {
 			t.Fatal("an agent was refused")
 		}
-		agent.use(1)
+		agent.asks()
 	}
-	if third := c.must(""); third.identified(false) {
+	if third := c.must(""); third.identified(false, "gendry") {
 		t.Error("agents got more than they may")
 	}
 	for range 2 {
 		owner := c.must("")
-		if !owner.identified(true) {
+		if !owner.identified(true, "") {
 			t.Error("the owner was refused")
 		}
-		owner.use(1)
+		owner.asks()
+	}
+}
+
+// asks begins a request with a good credential.
+func (c *conn) asks() {
+	c.use(1)
+	c.isKnown()
+}
+
+// TestOneAgentKeepsNoOtherFromTheSocket, however many calls the processes of its runs have under way.
+func TestOneAgentKeepsNoOtherFromTheSocket(t *testing.T) {
+	c := crowd{t, newConns(sharesOf(0, 4096, 2048))}
+	var taken int
+	for range mostLocal {
+		greedy := c.must("")
+		if !greedy.identified(false, "arya") {
+			continue
+		}
+		greedy.asks()
+		taken++
+	}
+	if other := c.must(""); taken != c.conns.agent || !other.identified(false, "gendry") {
+		t.Errorf("one agent has %d connections, and another one is refused", taken)
+	}
+}
+
+// TestRequestsWithoutACredentialKeepNobodyOut, also on connections by which somebody has shown one before: slow bodies
+// for the page where people sign in are nobody's calls under way, so that nothing else bounds them.
+func TestRequestsWithoutACredentialKeepNobodyOut(t *testing.T) {
+	for _, from := range []string{"10.0.0.1", ""} {
+		c := crowd{t, newConns(shares{total: 4, address: 4, strangers: 4, socket: 4, agents: 4, agent: 4})}
+		for range 4 {
+			one := c.must(from)
+			one.identified(false, "arya")
+			one.asks()
+			one.use(-1)
+			one.use(1) // POST /sign-in
+		}
+		newest, ok, _ := c.open(from)
+		if !ok || from == "" && !newest.identified(false, "gendry") {
+			t.Errorf("from %q: a new connection is refused", from)
+		}
 	}
 }
 
@@ -249,7 +290,7 @@ func TestTheSharesAreThoseOfTheDocumentation(t *testing.T) {
 	few := sharesOf(256, 4096, 2048)
 	for _, row := range []string{
 		fmt.Sprintf("| connections without a credential | %d |", mostStrangers),
-		fmt.Sprintf("| connections by the socket | %d, agents %d |", mostLocal, mostLocal/2),
+		fmt.Sprintf("| connections by the socket | %d, agents %d, one agent %d |", mostLocal, mostLocal/2, mostLocal*3/8),
 		fmt.Sprintf("with 256 descriptors there are %d connections over TCP and %d by the socket", few.total, few.socket),
 	} {
 		if !strings.Contains(string(text), row) {

@@ -88,8 +88,8 @@ func (s *Server) withPeer(ctx context.Context, opened net.Conn) context.Context 
 		err = parley.Errorf(parley.NotPermitted, "on this hub owners too need a token").
 			Because(parley.Unauthenticated).Suggest("set PARLEY_TOKEN (the configuration says owner_auth: token)")
 	}
-	if counted := connOf(ctx); counted != nil && !counted.identified(err == nil && who.Owner()) {
-		err = parley.Errorf(parley.Unavailable, "agents have as many connections to this hub's socket as it takes").
+	if counted := connOf(ctx); counted != nil && !counted.identified(err == nil && who.Owner(), who.Agent) {
+		err = parley.Errorf(parley.Unavailable, "agents, or this one, have as many connections to the hub's socket as it takes").
 			Retryable(time.Second).Suggest("close some, or try again in a moment")
 		defer refuse(conn)
 	}
