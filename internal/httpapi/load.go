@@ -36,13 +36,13 @@ func (o Operation) work() hub.Work {
 
 // underway is what a call counts as while it is under way.
 type underway struct {
-	mu   sync.Mutex
-	done func()
+	mu  sync.Mutex
+	now *hub.Underway // nil: it does not count
 }
 
 // begin counts a call whose caller is known. Before it, nothing of a request's body has been read.
 func (c *call) begin(ctx context.Context, op Operation) (err error) {
-	c.underway = &underway{done: func() {}}
+	c.underway = &underway{}
 	if op.Who == hub.Anyone {
 		return nil
 	}
@@ -52,20 +52,31 @@ func (c *call) begin(ctx context.Context, op Operation) (err error) {
 // becomes counts a call as another sort from here on.
 func (c *call) becomes(ctx context.Context, work hub.Work) error {
 	c.underway.end()
-	done, err := c.hub.Begin(ctx, c.caller, work)
+	begun, err := c.hub.Begin(ctx, c.caller, work)
 	if err == nil {
 		c.underway.mu.Lock()
-		c.underway.done = done
+		c.underway.now = &begun
 		c.underway.mu.Unlock()
 	}
 	return err
 }
 
+// found says that the answer is left to be sent.
+func (u *underway) found() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.now != nil {
+		u.now.Found()
+	}
+}
+
 func (u *underway) end() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.done()
-	u.done = func() {}
+	if u.now != nil {
+		u.now.End()
+	}
+	u.now = nil
 }
 
 // waits is held for a call that waits for something to come. It does not count among the calls that read or change

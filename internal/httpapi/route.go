@@ -109,6 +109,7 @@ func answersAs[In, Out any](op Operation, status func(Out) int, do func(context.
 				return err
 			}
 			out, err := do(r.Context(), c, &input)
+			c.underway.found()
 			if err == nil {
 				sayTrace(w, c, out)
 				writeJSON(w, status(out), out)

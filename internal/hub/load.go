@@ -162,25 +162,37 @@ func newLoad(limits Load) *load {
 	return l
 }
 
-// Begin counts a call that comes through a door against what its caller may have under way. end is called once the
-// call is over, answer included. Short calls wait a moment for their turn. Owners, bridges and the hub itself are
+// Underway is a call that is counted.
+type Underway struct{ found, end func() }
+
+// Found says that the hub has done its work, and that the answer is left to be sent. From here on the call keeps nobody but
+// its own participant from calling: how fast somebody reads must not matter to others.
+func (u Underway) Found() { u.found() }
+
+// End says that the call is over, answer included.
+func (u Underway) End() { u.end() }
+
+// uncounted is a call that no bound holds for.
+func uncounted() Underway { return Underway{func() {}, func() {}} }
+
+// Begin counts a call that comes through a door against what its caller may have under way, until its End. Short calls wait a moment for their turn. Owners, bridges and the hub itself are
 // exempt, which is looked up only when a bound is reached. E002 if the caller has too much under way, or reads
 // too often, or all callers together have too much.
-func (h *Hub) Begin(ctx context.Context, caller Caller, work Work) (end func(), err error) {
+func (h *Hub) Begin(ctx context.Context, caller Caller, work Work) (Underway, error) {
 	if caller.Agent == parley.System || caller.Source == "file" || caller.By != "" {
-		return func() {}, nil
+		return uncounted(), nil
 	}
 	if err := h.limitReads(ctx, caller, work); err != nil {
-		return nil, err
+		return Underway{}, err
 	}
 	key := parley.Fold(caller.Agent)
 	s := h.load.join(key)
-	if end, refused := h.load.enter(ctx, key, s, work, nil); !refused {
-		return end, nil
+	if begun, refused := h.load.enter(ctx, key, s, work, nil); !refused {
+		return begun, nil
 	}
 	if exempt, err := h.isExempt(ctx, caller); err != nil || exempt {
 		h.load.drop(key, s)
-		return func() {}, err
+		return uncounted(), err
 	}
 	var turn <-chan time.Time
 	if work.brief() && h.load.queue(s, 1) {
@@ -189,12 +201,12 @@ func (h *Hub) Begin(ctx context.Context, caller Caller, work Work) (end func(), 
 		defer timer.Stop()
 		turn = timer.C
 	}
-	end, refused := h.load.enter(ctx, key, s, work, turn)
+	begun, refused := h.load.enter(ctx, key, s, work, turn)
 	if !refused {
-		return end, nil
+		return begun, nil
 	}
 	h.load.drop(key, s)
-	return nil, h.load.exceeded(key, s, work)
+	return Underway{}, h.load.exceeded(key, s, work)
 }
 
 // isExempt says whether a caller is an owner.
@@ -262,19 +274,20 @@ func (l *load) queue(s *share, n int) bool {
 }
 
 // enter takes the places a call needs: one of its participant, and one of all.
-func (l *load) enter(ctx context.Context, key string, s *share, work Work, wait <-chan time.Time) (end func(), refused bool) {
+func (l *load) enter(ctx context.Context, key string, s *share, work Work, wait <-chan time.Time) (begun Underway, refused bool) {
 	if !s.slots[work].enter(ctx, wait) {
-		return nil, true
+		return begun, true
 	}
 	if !l.all[work].enter(ctx, wait) {
 		s.slots[work].leave()
-		return nil, true
+		return begun, true
 	}
-	return sync.OnceFunc(func() {
-		l.all[work].leave()
+	found := sync.OnceFunc(l.all[work].leave)
+	return Underway{found, sync.OnceFunc(func() {
+		found()
 		s.slots[work].leave()
 		l.drop(key, s)
-	}), false
+	})}, false
 }
 
 const retryBusy = time.Second // after which it is worth asking again

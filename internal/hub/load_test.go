@@ -13,9 +13,9 @@ import (
 
 func begun(w *world, by hub.Caller, work hub.Work) func() {
 	w.t.Helper()
-	end, err := w.Begin(ctx, by, work)
+	begun, err := w.Begin(ctx, by, work)
 	w.ok(err)
-	return end
+	return begun.End
 }
 
 func busy(who string, n int, what, key string) *parley.Error {
@@ -78,9 +78,9 @@ func TestShortCallsWaitForTheirTurn(t *testing.T) {
 			end := begun(w, as("arya"), work)
 			next := make(chan error, 1)
 			go func() {
-				end, err := w.Begin(ctx, as("arya"), work)
+				second, err := w.Begin(ctx, as("arya"), work)
 				if err == nil {
-					end()
+					second.End()
 				}
 				next <- err
 			}()

@@ -1,0 +1,45 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestSlowReadersKeepNobodyFromSearching: the searches of all participants together are bounded while the hub searches, not
+// while somebody reads what was found.
+func TestSlowReadersKeepNobodyFromSearching(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		listener := newPipes()
+		w := newWorldAt(t, listener, inBubble)
+		via := listener.client()
+		defer via.CloseIdleConnections()
+		trace := w.largeTrace()
+		var unread []net.Conn
+		for _, who := range []string{"arya", "arya", "gendry", "gendry"} {
+			c, err := listener.dial(ctx, "", "")
+			w.ok(err)
+			unread = append(unread, c)
+			_, err = fmt.Fprintf(c, "GET /v1/traces/%s HTTP/1.1\r\nHost: 127.0.0.1:7717\r\nAuthorization: Bearer %s\r\n\r\n", trace, w.tokens[who])
+			w.ok(err)
+		}
+		synctest.Wait()
+		began := time.Now()
+		req, err := http.NewRequest(http.MethodGet, "http://127.0.0.1:7717/v1/traces/"+trace, http.NoBody)
+		w.ok(err)
+		req.Header.Set("Authorization", "Bearer "+w.tokens["rickon"])
+		res, err := via.Do(req)
+		w.ok(err)
+		if _, err := io.Copy(io.Discard, res.Body); err != nil || res.StatusCode != http.StatusOK || time.Since(began) > time.Second {
+			t.Errorf("somebody else gets %s after %v, %v", res.Status, time.Since(began), err)
+		}
+		_ = res.Body.Close()
+		for _, c := range unread {
+			_ = c.Close()
+		}
+	})
+}
