@@ -13,7 +13,6 @@ var (
 	shells       = []string{"sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "ash", "csh", "tcsh", "nu", "pwsh", "elvish", "xonsh", "busybox"}
 	multiplexers = []string{"tmux", "tmate", "screen", "zellij", "dtach", "abduco", "byobu", "mosh-server"}
 	interpreters = []string{"node", "bun", "deno", "python", "python2", "python3", "ruby", "perl"}
-	messengers   = []string{"parley"} // which others start to follow a session
 
 	// knownClients are the clients that there are presets for, by the names of their programs and packages.
 	knownClients = []string{
@@ -60,7 +59,7 @@ func (r *Registry) count(agent string, more int) {
 // clientOf goes up from a process until there is a client. Shells of clients are passed by.
 func (r *Registry) clientOf(pid int, clients []string) (client int, found bool) {
 	own := describe(pid)
-	if own.name != "" && !own.is(messengers) {
+	if own.name != "" && !own.isMessenger() {
 		return pid, true
 	}
 	p, err := look(pid)
@@ -93,6 +92,15 @@ func isClient(pid int, p process, clients []string) bool {
 func (p program) is(names []string) bool {
 	name, _, _ := strings.Cut(strings.TrimPrefix(p.name, "-"), ":") // "tmux: server"
 	return slices.Contains(names, name) || p.file != "" && slices.Contains(names, path.Base(p.file))
+}
+
+// isMessenger says whether the program is parley, which others start to follow a session. Its file may have the version or
+// the system in its name: parley-v2, parley_linux_amd64.
+func (p program) isMessenger() bool {
+	return slices.ContainsFunc([]string{p.name, path.Base(p.file)}, func(name string) bool {
+		rest, found := strings.CutPrefix(name, "parley")
+		return found && (rest == "" || strings.ContainsRune("-_.", rune(rest[0])))
+	})
 }
 
 // names are what the program may be known by. A shell or an interpreter is known by the script that it runs, and by nothing

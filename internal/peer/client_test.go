@@ -103,3 +103,26 @@ func TestAttachedClientsShellIsTheAgent(t *testing.T) {
 		})
 	}
 }
+
+// A messenger is known whatever its file is called: parley-v2, parley_linux_amd64.
+func TestAMessengerIsKnownByAnyName(t *testing.T) {
+	listener, path := listen(t)
+	client := exec.Command(copied(t, "claude"), "helper", "session", copied(t, "parley_linux_amd64"), path)
+	stdin, err := client.StdinPipe()
+	if err == nil {
+		err = client.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	messenger := accept(t, listener)
+	if pid, found := NewRegistry("test").clientOf(processAt(t, messenger), slices.Clone(knownClients)); pid != client.Process.Pid || !found {
+		t.Errorf("the client is %d, %v, want %d", pid, found, client.Process.Pid)
+	}
+	_ = stdin.Close()
+	other := accept(t, listener)
+	_, _ = messenger.Close(), other.Close()
+	if err := client.Wait(); err != nil {
+		t.Error(err)
+	}
+}
