@@ -38,6 +38,7 @@ func TestWhatTheDemoSuggests(t *testing.T) {
 		{`parley agent pause databot --reason lunch`, "paused", ""},
 		{`parley send databot hello`, "accepted", ""},
 		{`parley agent resume databot`, "resumed", "Hello! I have figures."},
+		{`parley sign-in`, "/sign-in", ""},
 	} {
 		if len(d.commands) == 0 || d.commands[0] != tt.command {
 			t.Fatalf("the next commands are %q, want %q", d.commands, tt.command)

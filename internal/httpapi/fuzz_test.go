@@ -28,7 +28,7 @@ const tries = 30
 // it does not: nothing makes the hub fail, and every answer is as the document says.
 func TestAnythingIsAnswered(t *testing.T) {
 	doc := readDocument(t)
-	w := &world{asks: hub.Asks{Wait: time.Millisecond}}
+	w := &world{asks: hub.Asks{Wait: time.Millisecond}, load: hub.Load{Reads: hub.Rate{Burst: 1}}}
 	w.begin(t, localListener(t))
 	f := &fuzzer{rand: rand.New(rand.NewPCG(1, 2)), doc: doc, world: w, known: w.known()}
 	schemas := newSchemas(t, doc)

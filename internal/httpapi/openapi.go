@@ -134,10 +134,10 @@ func (o Operation) text() string {
 func (o Operation) errors() []int {
 	list := []int{400, 403, 421, 500, 503, 504}
 	if o.Who != hub.Anyone {
-		list = append(list, 401, 404, 410, 413)
+		list = append(list, 401, 404, 410, 413, 429)
 	}
 	if o.Method != http.MethodGet {
-		list = append(list, 409, 415, 424, 429, 507)
+		list = append(list, 409, 415, 424, 507)
 	}
 	slices.Sort(list)
 	return list
@@ -230,7 +230,7 @@ func commonResponses() map[string]*huma.Response {
 		409: "E003 conflict: it is not any more as the request has it", 410: "E002 gone: the agent was removed", 413: "E003 too_large: a limit is exceeded",
 		415: "E003: the body is of another type than the operation takes", 421: "E001: the hub is not called so",
 		424: "E005: something it depends on has failed",
-		429: "E002 rate_limited: too many changes; see Retry-After", 500: "E006: the hub failed",
+		429: "E002 rate_limited: too many calls; see Retry-After", 500: "E006: the hub failed",
 		503: "E002: not available now; see Retry-After", 504: "E004: it took too long", 507: "E002 storage_full: the disk is full",
 	}
 	list := map[string]*huma.Response{"202": {
