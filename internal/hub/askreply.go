@@ -66,11 +66,12 @@ func (s *scene) answerTo(w parley.Wait) (who parley.Agent, text string, err erro
 	from := w.Target
 	if w.Answer != "" {
 		m, err := s.Messages().Get(w.Answer)
-		if m.Damage != nil {
+		switch {
+		case m.Damage != nil:
 			text = "Error: " + m.Damage.Message
-		} else if err == nil {
+		case err == nil:
 			from, text = m.From, spoken(m.Content)
-		} else if !errors.Is(err, parley.ErrNotFound) {
+		case !errors.Is(err, parley.ErrNotFound):
 			return who, "", err
 		}
 	}

@@ -73,7 +73,7 @@ func (s *scene) freeRank(name, id string) (int, error) {
 		if c.ID == id || err != nil {
 			continue
 		}
-		in := false
+		var in bool
 		if in, err = s.takesPart(c, s.me.ID); err == nil && (in || c.ReadableByAll() || s.seesAll()) {
 			err = parley.ErrTaken
 		}

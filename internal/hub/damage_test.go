@@ -248,7 +248,8 @@ func TestImportRefusesALineWithAWrongChecksum(t *testing.T) {
 	w := newSearch(t)
 	w.post("arya", parley.Draft{Conversation: "open", Content: text("plain words")})
 	export := strings.Replace(w.export(), "plain words", forgedWords, 1)
-	line := 1 + strings.Count(export[:strings.Index(export, forgedWords)], "\n")
+	before, _, _ := strings.Cut(export, forgedWords)
+	line := 1 + strings.Count(before, "\n")
 	other := another(t, stores)
 	_, err := other.Import(ctx, user, strings.NewReader(export))
 	if e := parley.AsError(err); e == nil || e.Code != parley.BadInput || !strings.Contains(e.Message, fmt.Sprintf("line %d", line)) || !strings.Contains(e.Message, "checksum") {

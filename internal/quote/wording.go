@@ -23,14 +23,16 @@ func Snippet(m parley.Message, text string) string {
 // has about so many bytes; the words of others are shortened for it first.
 func render(w parley.Wording, marks, limit int) string {
 	parts := w.Parts()
-	own, foreign := "", 0
+	var hubs strings.Builder
+	foreign := 0
 	for _, p := range parts {
 		if p.Quoted {
 			foreign += cost(p.Text, marks+1)
 		} else {
-			own += p.Text
+			hubs.WriteString(p.Text)
 		}
 	}
+	own := hubs.String()
 	if foreign == 0 {
 		return fitted(own, marks, limit)
 	}

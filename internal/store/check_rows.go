@@ -17,10 +17,8 @@ const checkedDelivery = `SELECT d.message, d.agent, d.state, d.waking, d.purpose
 func (s counts) Deliveries(after int64, limit int) (found []string, last int64, err error) {
 	err = s.each(checkedDelivery, []any{after, limit}, func(r Rows) error {
 		var row checkedRow
-		problem := ""
-		if err := row.scan(r); err != nil {
-			problem = "its row cannot be read"
-		} else {
+		problem := "its row cannot be read"
+		if row.scan(r) == nil {
 			problem = row.problem()
 		}
 		if last = row.message; problem != "" {

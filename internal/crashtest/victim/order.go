@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -42,7 +43,7 @@ func order(ctx context.Context, home string) error {
 		me := hub.Caller{Agent: agentID(w)}
 		forever(func(n int) error {
 			to := agentID(w + 1 + n%orderSenders)
-			_, err := h.Post(ctx, me, parley.Draft{Direct: []string{to}, Content: parley.Content{Text: fmt.Sprint(n)}})
+			_, err := h.Post(ctx, me, parley.Draft{Direct: []string{to}, Content: parley.Content{Text: strconv.Itoa(n)}})
 			return err
 		})
 		t := &orderly{hub: h, caller: me}
