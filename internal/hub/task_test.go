@@ -355,7 +355,7 @@ func TestDependentsWait(t *testing.T) {
 	w.idle("writer")
 	w.refuses(t, []refusal{
 		{"an unknown one", w.contacting(user, "writer", after("task-999")), absent("task", "task-999", checkName)},
-		{"one that failed", w.contacting(user, "writer", after(first)), refused(parley.DependencyFailed, "", first+", which it depends on, is failed",
+		{"one that failed", w.contacting(user, "writer", after(first)), refused(parley.DependencyFailed, "", "Error: "+first+", which it depends on, is failed",
 			"have that done again first: parley task retry "+first)},
 	})
 }

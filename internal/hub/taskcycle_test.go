@@ -58,7 +58,7 @@ func TestNobodyWaitsForWhatWaitsForIt(t *testing.T) {
 	w.refuses(t, []refusal{
 		{
 			"its own task", w.contacting(as("ana"), "b", after(own), func(c *parley.Contact) { c.Wait = time.Hour }),
-			refused(parley.DependencyFailed, "", "Waiting for b"+circular+"b → ana → b. Use 'delegate' for async processing.", ""),
+			refused(parley.DependencyFailed, "", "Error: Waiting for b"+circular+"b → ana → b. Use 'delegate' for async processing.", ""),
 		},
 	})
 	same(t, "tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 1)
