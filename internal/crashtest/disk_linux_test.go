@@ -48,6 +48,7 @@ func TestHubStartsForReadingOnAFullDisk(t *testing.T) {
 
 // fullDiskScript is run in a small disk, with the program and how the hub ends before the disk is full.
 const fullDiskScript = `
+unset PARLEY_STORES
 set -eu
 p="$1 --home $PWD/home"
 up() {

@@ -192,11 +192,12 @@ func (s *scene) tellDenied(a *parley.Approval) error {
 // tellRefused ends a call that was approved, and refused when it was made: its agent has lost the right since, or it is
 // too deep, or its target cannot be reached. It was never executed.
 func (s *scene) tellRefused(a *parley.Approval, why *parley.Error) error {
-	text := fmt.Sprintf("Error: %s approved this, but it was refused when it was made: %s", a.DecidedBy, why.Message)
+	reason := why.Message
 	if why.Suggestion != "" {
-		text += " (" + why.Suggestion + ")"
+		reason += " (" + why.Suggestion + ")"
 	}
-	err := s.stepApproval(a, parley.ApprovalWithdrawn, func(a *parley.Approval) { a.Result, a.Failure = s.hub.fitting(text), why })
+	text := parley.Own("Error: "+a.DecidedBy+" approved this, but it was refused when it was made: ").Quote("", reason)
+	err := s.stepApproval(a, parley.ApprovalWithdrawn, func(a *parley.Approval) { a.Result, a.Failure = s.hub.fitting(text.Text), why })
 	if err != nil {
 		return err
 	}
@@ -204,7 +205,7 @@ func (s *scene) tellRefused(a *parley.Approval, why *parley.Error) error {
 	if err != nil {
 		return err
 	}
-	return s.tellOutcome(a, parley.Framed(a.Target, text))
+	return s.tellOutcome(a, text)
 }
 
 // tellExecuted ends an approved call with what it has returned.
