@@ -181,6 +181,12 @@ func (m Message) Reaches(c Conversation, members []string, fromHuman bool) []Rea
 	everyone := m.To == All
 	direct := c.FixedMembers() // DM, ephemeral, implicit group
 	calls := slices.Contains(m.Mentions, All)
+	// In an implicit group a person talks to all, unless the text mentions another member. A mention of the person itself,
+	// or of somebody outside, picks nobody out.
+	picked := slices.ContainsFunc(members, func(agent string) bool {
+		return agent != m.From && agent != System && slices.Contains(m.Mentions, agent)
+	})
+	forAll := c.Kind != Group || fromHuman && !picked
 	var reached []Reach
 	for _, agent := range members {
 		if agent == m.From || agent == System {
@@ -190,8 +196,6 @@ func (m Message) Reaches(c Conversation, members []string, fromHuman bool) []Rea
 		if !named && !everyone && !direct {
 			continue
 		}
-		// In an implicit group a person talks to all, unless it mentions somebody.
-		forAll := c.Kind != Group || fromHuman && len(m.Mentions) == 0
 		wakes := named || direct && !everyone && forAll
 		reached = append(reached, Reach{Agent: agent, Wakes: wakes && m.Type.Wakes()})
 	}

@@ -49,6 +49,9 @@ func TestWhoAMessageReaches(t *testing.T) {
 		{"an ephemeral wakes", once, two, Message{}, false, "gendry!"},
 
 		{"a person in an implicit group wakes all", group, three, Message{}, true, "gendry! hound!"},
+		{"a person there wakes only whom it mentions", group, three, Message{Mentions: []string{"hound"}}, true, "gendry hound!"},
+		{"a person that mentions itself there wakes all", group, three, Message{Mentions: []string{"arya"}}, true, "gendry! hound!"},
+		{"a person that mentions somebody outside wakes all", group, three, Message{Mentions: []string{"bran", System}}, true, "gendry! hound!"},
 		{"an agent in an implicit group wakes nobody", group, three, Message{}, false, "gendry hound"},
 		{"an agent there wakes whom it names", group, three, Message{To: "hound"}, false, "gendry hound!"},
 		{"an agent there wakes whom it mentions", group, three, Message{Mentions: []string{"gendry"}}, false, "gendry! hound"},

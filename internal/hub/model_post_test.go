@@ -154,9 +154,10 @@ func (m *model) audience(p *peer, do plan, d words, to string) (plan, outcome) {
 	in := func(id string) bool { _, ok := r.members[id]; return ok || slices.Contains(do.joins, id) }
 	named := map[string]bool{}
 	everyone := r.fixed() || to == parley.All
-	calls := false
+	calls, picked := false, false // picked: another member is mentioned
 	if lead := m.peer(d.lead); lead != nil && !lead.removed && strings.EqualFold(lead.id, d.lead) && in(lead.id) {
 		named[lead.id] = true
+		picked = lead != p
 	}
 	bring := func(id string) bool {
 		if !in(id) && r.public {
@@ -179,6 +180,7 @@ func (m *model) audience(p *peer, do plan, d words, to string) (plan, outcome) {
 		case other == nil || other.removed:
 		case bring(other.id):
 			named[other.id] = true
+			picked = picked || other != p
 		default:
 			told[other.id] = true
 		}
@@ -186,7 +188,7 @@ func (m *model) audience(p *peer, do plan, d words, to string) (plan, outcome) {
 	do.notices = len(told)
 	do.reach = map[string]bool{}
 	wakes := d.Type.Wakes()
-	byItself := r.fixed() && to != parley.All && (r.kind != parley.Group || p.person)
+	byItself := r.fixed() && to != parley.All && (r.kind != parley.Group || p.person && !picked)
 	left := 0
 	for _, other := range m.peers {
 		switch {
