@@ -22,6 +22,9 @@ const (
 
 const maxNameRunes = 64
 
+// MaxNameBytes is more than any name has. What is longer can be refused before it is folded, which takes long for a long text.
+const MaxNameBytes = 256
+
 var (
 	slug     = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 	reserved = []string{All, "broadcast", System, "system", "inbox", "tasks", "shared", "processed"}
@@ -130,6 +133,9 @@ func Nearest(wrong string, names []string) []string {
 	type near struct {
 		name string
 		far  int
+	}
+	if len(wrong) > MaxNameBytes {
+		return nil
 	}
 	folded := []rune(Fold(wrong))
 	if len(folded) == 0 || len(folded) > 2*maxNameRunes {

@@ -239,6 +239,14 @@ func TestDistanceIsItsDefinition(t *testing.T) {
 	})
 }
 
+// A name too long to be anybody's is not even folded, which would take seconds.
+func TestNearestOfAHugeTextCostsNothing(t *testing.T) {
+	huge := strings.Repeat("ﷺ", 1<<18)
+	if allocations := testing.AllocsPerRun(1, func() { Nearest(huge, []string{"arya"}) }); allocations != 0 {
+		t.Errorf("%v allocations", allocations)
+	}
+}
+
 func TestNearestFindsEverySingleSlip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[a-z]{4,12}`).Draw(t, "name")

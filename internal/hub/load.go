@@ -185,7 +185,7 @@ func (h *Hub) Begin(ctx context.Context, caller Caller, work Work) (Underway, er
 	if err := h.limitReads(ctx, caller, work); err != nil {
 		return Underway{}, err
 	}
-	key := parley.Fold(caller.Agent)
+	key := caller.key()
 	s := h.load.join(key)
 	if begun, refused := h.load.enter(ctx, key, s, work, nil); !refused {
 		return begun, nil
@@ -227,7 +227,7 @@ func (h *Hub) limitReads(ctx context.Context, caller Caller, work Work) error {
 	case Changing, Uploading:
 		return nil
 	}
-	wait := h.load.reads.takeSome(parley.Fold(caller.Agent), h.clock.Now(), cost)
+	wait := h.load.reads.takeSome(caller.key(), h.clock.Now(), cost)
 	if wait == 0 {
 		return nil
 	}

@@ -75,13 +75,18 @@ func (l *limiter) forgetFull(now time.Time) {
 	}
 }
 
+// key is the name under which a caller's calls are counted. A name that is too long is nobody's: its beginning will do.
+func (c Caller) key() string {
+	return parley.Fold(c.Agent[:min(len(c.Agent), parley.MaxNameBytes)])
+}
+
 // limit counts a change against its caller's rate. Owners, bridges and the hub itself are exempt,
 // which is looked up only when the count is over.
 func (h *Hub) limit(ctx context.Context, caller Caller) error {
 	if caller.Agent == parley.System || caller.Source == "file" {
 		return nil
 	}
-	wait := h.rate.take(parley.Fold(caller.Agent), h.clock.Now())
+	wait := h.rate.take(caller.key(), h.clock.Now())
 	if wait == 0 {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 // TestManyTakersGetEachDeliveryOnce has 16 consumers empty one inbox, each in its own way.
 func TestManyTakersGetEachDeliveryOnce(t *testing.T) {
 	t.Parallel()
-	const takers, deliveries = 16, 10_000
+	const takers, deliveries = 16, 2000
 	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
 	w.add("ned")
 	w.depth("ned", deliveries, parley.OverflowReject)

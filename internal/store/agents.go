@@ -215,7 +215,7 @@ func (t *tx) agentNamed(name string) (*agentRow, error) {
 // plausible refuses what can be nobody's name before it costs anything: folding a long text does, and
 // PostgreSQL takes no text that is not UTF-8 or holds NUL.
 func plausible(name string) bool {
-	return len(name) <= 256 && utf8.ValidString(name) && !strings.Contains(name, "\x00")
+	return len(name) <= parley.MaxNameBytes && utf8.ValidString(name) && !strings.Contains(name, "\x00")
 }
 
 func (t *tx) agentNumbered(num int64) (*agentRow, error) {
