@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -10,26 +11,23 @@ import (
 	"github.com/parley-hub/parley/internal/screentest"
 )
 
-// household is the real program with a home of its own and a hub that runs.
+// household is a home of its own with a hub that runs. The test program acts as parley.
 type household struct {
-	t         *testing.T
-	bin, home string
+	t    *testing.T
+	home string
 }
 
 func newHousehold(t *testing.T) household {
 	t.Helper()
-	h := household{t: t, bin: filepath.Join(t.TempDir(), "parley"), home: filepath.Join(t.TempDir(), "home")}
-	if out, err := exec.Command("go", "build", "-o", h.bin, "../../cmd/parley").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	h := household{t: t, home: filepath.Join(t.TempDir(), "home")}
 	h.up()
 	t.Cleanup(func() { _ = h.command("down").Run() })
 	return h
 }
 
 func (h household) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(h.bin, append([]string{"--home", h.home}, args...)...)
-	cmd.Env = append(cmd.Environ(), "TERM=xterm-256color", "PARLEY_URL=", "PARLEY_TOKEN=", "NO_COLOR=")
+	cmd := exec.Command(os.Args[0], append([]string{"--home", h.home}, args...)...)
+	cmd.Env = append(cmd.Environ(), "ACT_AS_PARLEY=1", "GORACE=atexit_sleep_ms=0", "TERM=xterm-256color", "PARLEY_URL=", "PARLEY_TOKEN=", "NO_COLOR=")
 	return cmd
 }
 
