@@ -27,7 +27,7 @@ func newHousehold(t *testing.T) household {
 
 func (h household) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], append([]string{"--home", h.home}, args...)...)
-	cmd.Env = append(cmd.Environ(), "ACT_AS_PARLEY=1", "GORACE=atexit_sleep_ms=0", "TERM=xterm-256color", "PARLEY_URL=", "PARLEY_TOKEN=", "NO_COLOR=")
+	cmd.Env = append(cmd.Environ(), "ACT_AS_PARLEY=1", "PARLEY_RUNS_GRACE=10ms", "GORACE=atexit_sleep_ms=0", "TERM=xterm-256color", "PARLEY_URL=", "PARLEY_TOKEN=", "NO_COLOR=")
 	return cmd
 }
 
