@@ -11,12 +11,15 @@ import (
 // StoreFile is the file that names the store of a home.
 func (d Dir) StoreFile() string { return filepath.Join(string(d), "store") }
 
-// Store names what this home keeps its messages in, or is empty if it has none yet. A home that has a
-// database but no file that says so has that database.
+// Store names the store that has the messages of this home, or is empty if the home has none yet. If the file is
+// missing or empty, a database in the home is the store.
 func (d Dir) Store() (string, error) {
 	text, err := os.ReadFile(d.StoreFile())
-	if err == nil || !errors.Is(err, fs.ErrNotExist) {
-		return strings.TrimSpace(string(text)), err
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	if name := strings.TrimSpace(string(text)); name != "" {
+		return name, nil
 	}
 	_, err = os.Stat(filepath.Join(string(d), "parley.db"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -25,7 +28,7 @@ func (d Dir) Store() (string, error) {
 	return "sqlite", err
 }
 
-// KeepStore names the store of the home, durably, for whoever opens it next.
+// KeepStore writes the name of the store durably into the home. The next start compares it with the configuration.
 func (l *Lock) KeepStore(name string) error {
 	if kept, err := os.ReadFile(l.dir.StoreFile()); err == nil && string(kept) == name+"\n" {
 		return nil // a full disk has no room for the same again

@@ -40,6 +40,9 @@ func otherStore(dir home.Dir, kept, given string) *parley.Error {
 	was, keptElsewhere := strings.CutPrefix(kept, postgresStore)
 	is, givenElsewhere := strings.CutPrefix(given, postgresStore)
 	switch {
+	case !keptElsewhere && kept != config.SQLite:
+		return parley.Errorf(parley.BadInput, "the file %s does not name a store: %q", dir.StoreFile(), kept).
+			Suggest("make sure that the setting store is right, then remove the file")
 	case keptElsewhere && givenElsewhere:
 		return parley.Errorf(parley.BadInput, "the configuration says PostgreSQL (%s), but the messages of this home are in another database (%s)", is, was).
 			Suggest("correct store in config.yaml, or choose another home; if the database has moved, remove %s", dir.StoreFile())
