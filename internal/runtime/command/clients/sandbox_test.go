@@ -14,8 +14,23 @@ import (
 	"github.com/parley-hub/parley/internal/modeltest"
 )
 
-// TestSandboxes runs parley in the shells of clients, each in the sandbox of its own, and says which of
-// them reach the hub: by the socket, which is the default, and by TCP where config.yaml says run_token: bearer.
+// needSandboxPrograms skips a test on a machine without the programs that Claude Code's sandbox needs on Linux.
+// In CI the test fails instead: scripts/clients installs them there.
+func needSandboxPrograms(t *testing.T) {
+	t.Helper()
+	for _, program := range []string{"bwrap", "socat"} {
+		if _, err := exec.LookPath(program); err == nil {
+			continue
+		}
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("%s is missing: Claude Code has no sandbox without it", program)
+		}
+		t.Skipf("%s is missing: Claude Code has no sandbox without it; install bubblewrap and socat", program)
+	}
+}
+
+// TestSandboxes runs parley in the shell of each client, inside the client's own sandbox, and checks whether the
+// shell reaches the hub: by the socket, which is the default, and by TCP where config.yaml says run_token: bearer.
 // docs/runtimes/command.md has the same table. The names are short because they become part of paths of sockets.
 func TestSandboxes(t *testing.T) {
 	const (
@@ -39,10 +54,8 @@ func TestSandboxes(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			for _, program := range []string{"bwrap", "socat"} {
-				if _, err := exec.LookPath(program); err != nil && strings.Contains(test.new, claudeBox) {
-					t.Skip("Claude Code has no sandbox on Linux without bubblewrap and socat: install them")
-				}
+			if strings.Contains(test.new, claudeBox) {
+				needSandboxPrograms(t)
 			}
 			c := clients[slices.IndexFunc(clients, func(c client) bool { return c.name == test.client })]
 			set := c.set
