@@ -74,7 +74,7 @@ type Tx interface {
 	Retention() RetentionStore
 	Counts() CountStore
 	// Bound limits how many bytes of messages, deliveries, tasks, approvals and runs this transaction reads from here on.
-	// Whatever reads more fails with E003 and the reason too_large, and so does all that comes after it.
+	// A read beyond that fails with E003 and the reason too_large, and so do all later reads.
 	Bound(bytes int64)
 }
 
@@ -87,8 +87,8 @@ type AgentStore interface {
 	List() ([]Agent, error)
 	// Names returns the ids and names of those that are not removed, without the hub itself.
 	Names() ([]string, error)
-	// HasReports says whether the agent with this id is the manager of one that is not removed. Asking again
-	// costs nothing until some agent changes.
+	// HasReports reports whether the agent with this id is the manager of an agent that is not removed. The store caches the
+	// answer until some agent changes.
 	HasReports(id string) (bool, error)
 	// KeepHealth replaces what an agent says of itself. ErrNotFound if there is no such agent.
 	KeepHealth(id string, h Health) error
@@ -130,7 +130,7 @@ type ConversationStore interface {
 	// Find returns the conversation with this id or name; of several with one name, the one that has had it longest.
 	// ErrNotFound if there is none.
 	Find(idOrName string) (Conversation, error)
-	// Named returns all conversations with a name, by their NameRank; none if there is none.
+	// Named returns all conversations with a name, by their NameRank, or an empty list.
 	Named(name string) ([]Conversation, error)
 	// FindSet returns the DM or implicit group of a set of members, never an ephemeral conversation.
 	// ErrNotFound if there is none.
@@ -229,11 +229,11 @@ type Page struct {
 	Limit   int
 }
 
-// PageBytes is after how many bytes of what senders wrote a page ends, whatever its limit.
+// PageBytes is the size, in bytes that senders wrote, at which a page ends, whatever its limit.
 const PageBytes = 1 << 20
 
-// Last says whether there is certainly nothing after what a page has returned: it has fewer messages than it may, and is so
-// small that it was not cut for its size.
+// Last reports whether the page that was returned is certainly the last: it has fewer messages than its limit, and is too
+// small to have been cut for its size.
 func (p Page) Last(list []Message) bool {
 	size := 0
 	for _, m := range list {
@@ -245,7 +245,7 @@ func (p Page) Last(list []Message) bool {
 	return len(list) < p.Limit && size <= PageBytes/4
 }
 
-// DeliveryStore keeps deliveries. Those of deleted conversations are found by no method.
+// DeliveryStore keeps deliveries. No method finds deliveries of deleted conversations.
 type DeliveryStore interface {
 	// Insert adds deliveries of one message, which must be stored, and returns them.
 	// ErrTaken if one exists already, ErrNotFound if the message does not exist.
@@ -253,10 +253,10 @@ type DeliveryStore interface {
 	// Get returns one delivery and keeps others from changing it until the end of the update.
 	// ErrNotFound if there is none.
 	Get(message, recipient string) (Delivery, error)
-	// GetAll is Get for several messages: those that there are, by seq.
+	// GetAll is Get for several messages: it returns those that exist, by seq.
 	GetAll(recipient string, messages []string) ([]Delivery, error)
-	// Put replaces a delivery by what it has become. If it is not any more what it was before, the
-	// whole update fails with ErrNotFound, at once or later.
+	// Put replaces a delivery. If the stored delivery differs from before, the whole update fails with ErrNotFound, at once
+	// or later.
 	Put(before, after Delivery) error
 	// Of returns the deliveries of a message in the order of their recipients' age.
 	Of(message string) ([]Delivery, error)
@@ -268,15 +268,15 @@ type DeliveryStore interface {
 	Between(conversation, recipient string, after, upTo int64, limit int) ([]Delivery, error)
 	// Pair returns the pair_seq given last from a sender to a recipient, or 0.
 	Pair(sender, recipient string) (int64, error)
-	// Count has a sender's own count go on to n, by a message that reaches its recipient without a delivery.
+	// Count sets the pair_seq from a sender to a recipient to n, for a message that reaches the recipient without a delivery.
 	Count(sender, recipient string, n int64) error
 }
 
-// Queue selects deliveries that wait.
+// Queue selects pending deliveries.
 type Queue struct {
 	Recipient string
 	Wakes     bool     // those that wake; else those that do not
-	Paused    bool     // those that pause before another try; else those that can be taken
+	Paused    bool     // those that pause before another attempt; else those that can be taken
 	Urgent    bool     // by priority, asks first, then by seq; else by seq. Only for those that wake
 	Purpose   Purpose  // only those with this purpose
 	Plain     bool     // only those without any
@@ -294,30 +294,29 @@ type SenderCount struct {
 	Oldest int64
 }
 
-// QueueStore finds the deliveries that something is due for. What it returns in an update is kept from
-// others until its end; what another has kept is left out.
+// QueueStore finds pending deliveries. A delivery that it returns in an update is locked for others until the end of the
+// update; a delivery that another update has locked is left out.
 type QueueStore interface {
 	// Now is the moment on the store's lease clock.
 	Now() (Tick, error)
-	// Ready returns deliveries that nobody has.
+	// Ready returns deliveries that are not leased.
 	Ready(Queue) ([]Delivery, error)
-	// Senders counts the deliveries without a purpose that nobody has, by sender, in no order. Of the queue it reads
+	// Senders counts the deliveries without a purpose that are not leased, by sender, in no order. Of the queue it reads
 	// Recipient, Wakes and Paused.
 	Senders(Queue) ([]SenderCount, error)
 	// Held returns the open deliveries of a recipient that are not ready, by seq after one, at most limit: those
-	// that somebody has, and those that pause before another try.
+	// that are leased, and those that pause before another attempt.
 	Held(recipient string, after int64, limit int) ([]Delivery, error)
 	// Leased returns the deliveries of a lease, by seq.
 	Leased(lease string) ([]Delivery, error)
 	// Lapsed returns deliveries whose lease or pause is over by a moment, at most limit.
 	Lapsed(now Tick, limit int) ([]Delivery, error)
-	// Left returns the deliveries that the hub with this name has leased to somebody, by seq. A hub asks for them
-	// before it gives its first lease: its former process gave all of these.
+	// Left returns the deliveries that the hub with this name has leased, by seq. A hub asks for them before it gives its
+	// first lease, so its former process gave all of them.
 	Left(node string) ([]Delivery, error)
 	// Due returns deliveries whose Next has come by a time, at most limit.
 	Due(now time.Time, limit int) ([]Delivery, error)
-	// Dead returns dead letters after a message's seq, by seq: at most limit, and the rest of the last
-	// message's.
+	// Dead returns dead letters after a message's seq, by seq: at most limit, and then the rest of those of the last message.
 	Dead(after int64, limit int) ([]Delivery, error)
 	// Heartbeat returns the delivery of the newest heartbeat from a sender to a recipient.
 	// ErrNotFound if there is none.
@@ -326,10 +325,10 @@ type QueueStore interface {
 	Inbox(recipient string) (Inbox, error)
 	// Inboxes counts what is open for each recipient that has ever had a delivery, by its id.
 	Inboxes() (map[string]Inbox, error)
-	// Waiting returns the ids of the agents, people left out and removed ones, that have deliveries which wake
-	// and are ready, at most limit. It costs nothing for those that have none.
+	// Waiting returns the ids of agents that have ready deliveries which wake, at most limit, without people and removed
+	// agents. Agents without such deliveries cost nothing.
 	Waiting(limit int) ([]string, error)
-	// Asked counts the open asks to a recipient: those that are ready or pause, and those that somebody is at.
+	// Asked counts the open asks to a recipient: those that are ready, paused or leased.
 	Asked(recipient string) (int, error)
 	// OfTask returns the open deliveries to a recipient that wake and whose messages belong to a task, by seq, at most
 	// limit.
@@ -378,281 +377,4 @@ type TokenStore interface {
 	// Forget erases up to limit tokens of a kind that were revoked, or else expired, before a time, and says
 	// how many.
 	Forget(kind TokenKind, before time.Time, limit int) (int, error)
-}
-
-// RunStore keeps runs, which messages woke them, and what they posted. Where a run is asked for by its id,
-// it is ErrNotFound if there is none, or if its conversation is gone; so is an agent that does not exist.
-type RunStore interface {
-	// Insert adds a run with its triggers. ErrTaken if its id is in use, ErrNotFound if its agent or
-	// conversation does not exist, or a trigger in it. Costs are kept to a billionth of a dollar.
-	Insert(Run) error
-	// Get returns one run and keeps others from changing it until the end of the update.
-	Get(id string) (Run, error)
-	// Put replaces the run with the same id; its agent, conversation, triggers and time of creation stay.
-	Put(Run) error
-	// Live returns the runs of an agent that have not ended, oldest first. Without an agent, those of all.
-	Live(agent string) ([]Run, error)
-	// Counts returns how many live runs each agent has that has any.
-	Counts() (map[string]int, error)
-	// List returns runs by their ids, the newest first. Of an agent or a conversation that does not exist
-	// there are none.
-	List(RunFilter) ([]Run, error)
-	// WokenBy returns the runs of an agent that a message has woken, oldest first. Of a message that does not
-	// exist there are none.
-	WokenBy(message, agent string) ([]Run, error)
-	// Posted notes what a run has posted. Noting the same message again changes nothing. ErrNotFound if the
-	// message does not exist.
-	Posted(run string, post RunPost) error
-	// Posts returns what a run has posted, by seq.
-	Posts(run string) ([]RunPost, error)
-	// PostedBy returns the run that posted a message, of several the oldest. ErrNotFound if none did.
-	PostedBy(message string) (Run, error)
-	// Session returns the newest run of an agent in a conversation, without a task and for nobody who waits,
-	// that ended well after a time and has a client's session. ErrNotFound if there is none, or no such
-	// conversation.
-	Session(agent, conversation string, since time.Time) (Run, error)
-	// TaskSession returns the newest run of an agent in a task that ended well and has a client's session. ErrNotFound if
-	// there is none.
-	TaskSession(agent, task string) (Run, error)
-	// InTask returns the live runs of a task, oldest first.
-	InTask(task string) ([]Run, error)
-	// Spent sums up what the runs of an agent that were made after a time have used, those in conversations
-	// that are gone among them.
-	Spent(agent string, since time.Time) (Spent, error)
-	// KeepOutput replaces the output of a run; an empty one erases it. Output returns it, or nothing.
-	KeepOutput(run string, output []byte) error
-	Output(run string) ([]byte, error)
-	// ForgetOutputs erases up to limit outputs of runs that ended before a time, and says how many.
-	ForgetOutputs(before time.Time, limit int) (int, error)
-}
-
-// LoopStore counts exchanges between agents. They outlive the conversation of the last one, which is empty
-// then. ErrNotFound if an agent or the conversation that is named does not exist.
-type LoopStore interface {
-	// Get returns the exchanges of two agents, in any order. ErrNotFound if there were none.
-	Get(a, b string) (Exchange, error)
-	// Put replaces them, or adds them.
-	Put(Exchange) error
-	// Forget erases those of two agents, and says whether there were any.
-	Forget(a, b string) (bool, error)
-	// ForgetIn erases those whose last one was in a conversation and returns those of them with an open
-	// breaker.
-	ForgetIn(conversation string) ([]Exchange, error)
-}
-
-// WaitStore keeps who waits for whom. Those whose message is gone are gone. A conversation that was asked from is
-// empty once it is gone.
-type WaitStore interface {
-	// Insert adds a wait. ErrTaken if its id is in use, or it is an ask and its message has one. ErrNotFound if
-	// its message, waiter or target does not exist.
-	Insert(Wait) error
-	// Ask returns the ask that a message is, ended or not. ErrNotFound if it is none.
-	Ask(message string) (Wait, error)
-	// In returns all waits for answers to messages of a conversation that have not ended, the late and the abandoned
-	// among them, by the order of the messages, then by their ids. Of what is no conversation there are none.
-	In(conversation string) ([]Wait, error)
-	// Of returns the waits of a run that are in the state waiting, by their ids.
-	Of(run string) ([]Wait, error)
-	// By returns those of a participant outside of runs that are in the state waiting, by their ids. ErrNotFound if
-	// there is no such participant.
-	By(waiter string) ([]Wait, error)
-	// At returns those in the state waiting whose waiter is connected to a process of the hub, by their ids.
-	At(node string) ([]Wait, error)
-	// AskedBy returns the asks of a run that have not ended and that somebody still wants: in the states waiting and
-	// late, by their ids.
-	AskedBy(run string) ([]Wait, error)
-	// Working returns the ask whose Work is a task, ended or not. ErrNotFound if there is none.
-	Working(task string) (Wait, error)
-	// Parked returns the asks to a participant that have not ended and have become a task, by their ids. ErrNotFound if
-	// there is no such participant.
-	Parked(target string) ([]Wait, error)
-	// Asks returns asks, those with the newest question first: those that a participant made or was asked, or all where
-	// none is named. ErrNotFound if there is no such participant.
-	Asks(of string, f AskFilter) ([]ListedAsk, error)
-	// Due returns asks in the state waiting whose Until has come, the longest due first, at most limit.
-	Due(now time.Time, limit int) ([]Wait, error)
-	// Put replaces the wait with the same id; its message, waiter, target and depth stay, and whether it is an ask.
-	// ErrNotFound if there is none.
-	Put(Wait) error
-	// Erase erases a wait. ErrNotFound if there is none.
-	Erase(id string) error
-}
-
-// TaskStore keeps tasks. They outlive the conversations and messages they name, whose ids are empty then, but for
-// CallbackTo: somebody is to be told all the same. Lists are by number where nothing else is said. What is no task has
-// nothing under it, and nothing depends on it.
-type TaskStore interface {
-	// NextID draws the id of a new task: small rising numbers, of which none is drawn again once its task is stored.
-	NextID() (string, error)
-	// Insert adds a task. ErrTaken if its id is in use; ErrNotFound if its parent, its root, a task it depends on, or one
-	// of its participants does not exist. What it depends on comes back by number, each once.
-	Insert(Task) error
-	// Get returns one task and keeps others from changing it until the end of the update. ErrNotFound if there is
-	// none.
-	Get(id string) (Task, error)
-	// GetAll returns those tasks that there are, each once.
-	GetAll(ids []string) ([]Task, error)
-	// Put replaces the task with the same id; its parent, root, depth, requesters, source, time of creation and what
-	// it depends on stay. ErrNotFound if there is none, or its assignee does not exist.
-	Put(Task) error
-	// Begun returns the task that a message began, of several the first. ErrNotFound if none did.
-	Begun(message string) (Task, error)
-	// OpenChildren returns the tasks directly under one that have not ended.
-	OpenChildren(id string) ([]Task, error)
-	// Tree returns a task and all under it, itself first.
-	Tree(id string) ([]Task, error)
-	// OpenUnder counts the tasks of a root that have not ended, without itself.
-	OpenUnder(root string) (int, error)
-	// List returns tasks, the newest first. With a reader, only those that it requested or is assigned, and what is
-	// under those. Of a participant that does not exist there are none.
-	List(f TaskFilter, reader string) ([]Task, error)
-	// Scan returns tasks with a greater number than one, at most limit; without one, from the first. What is no task
-	// has none after it.
-	Scan(after string, limit int) ([]Task, error)
-	// Dependants returns the open tasks that depend on one.
-	Dependants(id string) ([]Task, error)
-	// Awaited returns the open tasks that a participant has delegated: whose CallbackTo was set, whether that
-	// conversation is gone or not; at most limit. ErrNotFound if there is no such participant.
-	Awaited(requester string, limit int) ([]Task, error)
-	// AwaitedBy counts them for each that has any.
-	AwaitedBy() (map[string]int, error)
-	// Assigned returns the open tasks of an assignee. ErrNotFound if there is no such participant.
-	Assigned(assignee string) ([]Task, error)
-	// Due returns open tasks whose deadline has come, the longest due first, at most limit.
-	Due(now time.Time, limit int) ([]Task, error)
-	// Spent sums up what the runs of a task and of each under it have used, by the id of the task: of those that have
-	// had any, and those in conversations that are gone among them.
-	Spent(id string) (map[string]Usage, error)
-}
-
-// PermissionStore keeps the rules of who may contact whom. ErrNotFound if an agent does not exist.
-type PermissionStore interface {
-	// Put adds a rule, or replaces the one with the same agent, target and effect.
-	Put(Permission) error
-	// Remove removes one. ErrNotFound if there is none.
-	Remove(agent, target string, effect Effect) error
-	// Of returns the rules of an agent: by the age of their targets, those for everybody last, deny before allow.
-	Of(agent string) ([]Permission, error)
-	// List returns all rules, by the age of their agents, then as Of does.
-	List() ([]Permission, error)
-}
-
-// ApprovalStore keeps calls that need an approval. They outlive the conversations and messages they name, whose
-// ids are empty then.
-type ApprovalStore interface {
-	// Insert adds one. ErrTaken if its id is in use, or one with the same agent, digest, task and conversation is
-	// pending. ErrNotFound if a participant does not exist.
-	Insert(Approval) error
-	// Get returns one and keeps others from changing it until the end of the update. ErrNotFound if there is none.
-	Get(id string) (Approval, error)
-	// Put replaces the one with the same id; whose call it is, whom it contacts, the call with its digest, summary,
-	// rule and whether only a person may decide, its time of creation and what it came from stay, but for its task.
-	// ErrNotFound if there is none, or who decides does not exist. It must not make one pending whose like is.
-	Put(Approval) error
-	// Pending returns those of an agent that are pending or approved, oldest first. They lack their arguments and
-	// summaries, which may be long. ErrNotFound if there is no such agent.
-	Pending(agent string) ([]Approval, error)
-	// PendingBy returns for each agent that has any the id of its oldest.
-	PendingBy() (map[string]string, error)
-	// InTask returns those of a task that are pending or approved, oldest first, as Pending does.
-	InTask(task string) ([]Approval, error)
-	// List returns approvals by their ids, the newest first. With a decider who is no owner, only those of which it
-	// is the decider; Mine says nothing more. Of a participant that does not exist there are none.
-	List(f ApprovalFilter, decider string, owner bool) ([]Approval, error)
-	// Due returns pending ones that expire, or are to be reminded of, by a time, the longest due first, at most limit.
-	Due(now time.Time, limit int) ([]Approval, error)
-}
-
-// NoticeStore keeps what people are to be told outside of the hub.
-type NoticeStore interface {
-	// Insert adds a notice. ErrTaken if its id is in use, or its person has one with the same key. ErrNotFound if
-	// there is no such person.
-	Insert(Notice) error
-	// Due returns those that are not done and whose NextAt has come, the longest due first, at most limit.
-	Due(now time.Time, limit int) ([]Notice, error)
-	// About returns those about an approval that are not done.
-	About(approval string) ([]Notice, error)
-	// Put writes down how far telling it has come; what it says, and to whom, stays. ErrNotFound if there is none.
-	Put(Notice) error
-	// Forget erases up to limit that were made before a time and are done, and says how many.
-	Forget(before time.Time, limit int) (int, error)
-}
-
-// LogStore keeps the event log and the audit log. Both only grow, but for Prune.
-type LogStore interface {
-	// Append adds events. Their Num is given by the store. Messages are not appended: see
-	// MessageStore.Insert.
-	Append(...Event) error
-	// Events returns events with a number greater than after, in order, at most limit. Among them is
-	// EventMessagePosted for each message, at its seq.
-	Events(after int64, limit int) ([]Event, error)
-	// Bounds returns the numbers the log reaches from and to, or 0, 0. If all was erased, it reaches from
-	// the number after the newest.
-	Bounds() (oldest, newest int64, err error)
-	// Prune erases up to limit of the oldest events, none at or after one that is not from before a time,
-	// and says how many. Those of messages stay with their messages.
-	Prune(before time.Time, limit int) (int, error)
-	// Audit adds an entry. Its Num and Hash are given by the store.
-	Audit(AuditEntry) error
-	// Audited returns audit entries with a number greater than after, in order, at most limit.
-	Audited(after int64, limit int) ([]AuditEntry, error)
-	// AuditHead returns the number and hash of the newest audit entry, or zeros.
-	AuditHead() (AuditHead, error)
-}
-
-// OldMessage is what retention looks at.
-type OldMessage struct {
-	Seq       int64
-	CreatedAt time.Time
-	Bytes     int64 // of its body
-	Owed      bool  // a delivery of it is open or a dead letter, or it is an ask that has not ended
-}
-
-// Erased is what was erased of messages.
-type Erased struct {
-	Messages int
-	Bytes    int64 // of their bodies
-}
-
-// RetentionStore finds and erases messages that are not kept for ever. Those of buried conversations are
-// erased by ConversationStore.Purge.
-type RetentionStore interface {
-	// Oldest returns what is worth knowing of messages with a seq greater than after, in order, at most
-	// limit.
-	Oldest(after int64, limit int) ([]OldMessage, error)
-	// Erase erases the messages with a seq greater than after and at most upTo, but for those that are
-	// owed: with their deliveries, their references to artifacts, what the
-	// search index has of them, the waits for their answers and the outputs of the runs that they woke or that posted
-	// them. Their conversations stay; the numbers these keep are those of what is left. Tasks and approvals stay
-	// as they are, but do not name them any more.
-	Erase(after, upTo int64) (Erased, error)
-	// Weigh counts the bodies of further messages, whose seqs are at most limit numbers. It returns the
-	// bytes of all that were counted and are still there, and whether there are more to count.
-	Weigh(limit int64) (bytes int64, more bool, err error)
-}
-
-// CountStore knows the numbers that are kept, and, for checks, compares them with the rows they count.
-type CountStore interface {
-	// Totals adds them up: over agents, conversations, inboxes and dead letters, never over messages.
-	Totals() (Totals, error)
-	// OpenWork counts what waits for somebody: over open tasks and pending approvals only.
-	OpenWork() (OpenWork, error)
-	// Conversations returns a sentence for each conversation whose number of messages or last seq is
-	// not that of its messages, at most limit.
-	Conversations(limit int) ([]string, error)
-	// Artifacts returns a sentence for each body whose number of references is not that of the messages
-	// that refer to it, at most limit.
-	Artifacts(limit int) ([]string, error)
-	// Inboxes returns a sentence for each participant whose inbox is not what is open for it, at most
-	// limit.
-	Inboxes(limit int) ([]string, error)
-	// Deliveries looks at the rows of deliveries after a message's seq, of at most limit messages, by seq. It returns a
-	// sentence for each whose checksum does not hold or whose state does not fit its times, and the last seq looked at: 0
-	// if there was none.
-	Deliveries(after int64, limit int) (found []string, last int64, err error)
-	// Keys returns a sentence for each idempotency key that names a message which was sent by another, or without it,
-	// at most limit.
-	Keys(limit int) ([]string, error)
-	// Weight returns a sentence if the bytes RetentionStore.Weigh has counted are not those of the messages.
-	Weight(limit int) ([]string, error)
 }
