@@ -65,9 +65,8 @@ func upload(token string, length int) string {
 	return fmt.Sprintf("POST /v1/artifacts HTTP/1.1\r\nHost: localhost:0\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", token, length)
 }
 
-// sends opens n connections, sends something by each, and holds them open.
-func (a *attacked) sends(ctx context.Context, n int, head, body string) {
-	head = strings.Replace(head, "localhost:0", a.address, 1)
+// connects opens n connections, uses each, and closes them. They are closed when the context ends, too.
+func (a *attacked) connects(ctx context.Context, n int, use func(net.Conn)) {
 	var group sync.WaitGroup
 	for range n {
 		group.Go(func() {
@@ -78,13 +77,20 @@ func (a *attacked) sends(ctx context.Context, n int, head, body string) {
 			defer func() { _ = c.Close() }()
 			ended := context.AfterFunc(ctx, func() { _ = c.Close() })
 			defer ended()
-			_, err = io.WriteString(c, head+body)
-			if err == nil {
-				<-ctx.Done()
-			}
+			use(c)
 		})
 	}
 	group.Wait()
+}
+
+// sends opens n connections, sends something by each, and holds them open.
+func (a *attacked) sends(ctx context.Context, n int, head, body string) {
+	head = strings.Replace(head, "localhost:0", a.address, 1)
+	a.connects(ctx, n, func(c net.Conn) {
+		if _, err := io.WriteString(c, head+body); err == nil {
+			<-ctx.Done()
+		}
+	})
 }
 
 // floods posts large messages as fast as it may, and more.
@@ -92,21 +98,11 @@ func (a *attacked) floods(ctx context.Context, random *rand.Rand) {
 	text := strings.Repeat("flood ", 1+random.IntN(30_000))
 	body := fmt.Sprintf(`{"direct":["ned"],"content":{"text":%q}}`, text)
 	request := strings.Replace(post("/v1/messages", a.token, len(body)), "localhost:0", a.address, 1) + body
-	var group sync.WaitGroup
-	for range 8 {
-		group.Go(func() {
-			c, err := (&net.Dialer{}).DialContext(ctx, "tcp", a.address)
-			if err != nil {
-				return
-			}
-			defer func() { _ = c.Close() }()
-			ended := context.AfterFunc(ctx, func() { _ = c.Close() })
-			defer ended()
-			go func() { _, _ = io.Copy(io.Discard, c) }()
-			for err == nil && ctx.Err() == nil {
-				_, err = io.WriteString(c, request)
-			}
-		})
-	}
-	group.Wait()
+	a.connects(ctx, 8, func(c net.Conn) {
+		go func() { _, _ = io.Copy(io.Discard, c) }()
+		var err error
+		for err == nil && ctx.Err() == nil {
+			_, err = io.WriteString(c, request)
+		}
+	})
 }

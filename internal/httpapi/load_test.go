@@ -116,11 +116,7 @@ func TestUnreadAnswersHoldUpTheirReaderAlone(t *testing.T) {
 		began := time.Now()
 		var unread []net.Conn
 		for range calls {
-			c, err := listener.dial(ctx, "", "")
-			w.ok(err)
-			unread = append(unread, c)
-			_, err = fmt.Fprintf(c, "GET /v1/traces/%s HTTP/1.1\r\nHost: 127.0.0.1:7717\r\nAuthorization: Bearer %s\r\n\r\n", trace, w.tokens["arya"])
-			w.ok(err)
+			unread = append(unread, w.asksForTrace(listener, "arya", trace))
 		}
 		synctest.Wait()
 		served := func(who string) {
@@ -173,6 +169,16 @@ func (w *world) largeTrace() string {
 		w.ok(err)
 	}
 	return first.Message.TraceID
+}
+
+// asksForTrace asks for a trace by a connection of its own, and does not read the answer.
+func (w *world) asksForTrace(listener *pipes, who, trace string) net.Conn {
+	w.t.Helper()
+	c, err := listener.dial(ctx, "", "")
+	w.ok(err)
+	_, err = fmt.Fprintf(c, "GET /v1/traces/%s HTTP/1.1\r\nHost: 127.0.0.1:7717\r\nAuthorization: Bearer %s\r\n\r\n", trace, w.tokens[who])
+	w.ok(err)
+	return c
 }
 
 // TestStalledUploadsAreCutOff: a body that stops, or comes by drops, ends soon; one that comes at a pace is stored.

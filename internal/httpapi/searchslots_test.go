@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -21,11 +20,7 @@ func TestSlowReadersKeepNobodyFromSearching(t *testing.T) {
 		trace := w.largeTrace()
 		var unread []net.Conn
 		for _, who := range []string{"arya", "arya", "gendry", "gendry"} {
-			c, err := listener.dial(ctx, "", "")
-			w.ok(err)
-			unread = append(unread, c)
-			_, err = fmt.Fprintf(c, "GET /v1/traces/%s HTTP/1.1\r\nHost: 127.0.0.1:7717\r\nAuthorization: Bearer %s\r\n\r\n", trace, w.tokens[who])
-			w.ok(err)
+			unread = append(unread, w.asksForTrace(listener, who, trace))
 		}
 		synctest.Wait()
 		began := time.Now()

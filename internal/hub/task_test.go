@@ -25,6 +25,14 @@ func (w *world) delegates(by hub.Caller, to, what string, change ...func(*parley
 	return made.Task
 }
 
+// delegatesDraft wakes boss, which delegates to writer. It returns the run of boss, which goes on, and the task.
+func (w *world) delegatesDraft(change ...func(*parley.Contact)) (run *hub.Assignment, task string) {
+	w.t.Helper()
+	w.say("user", "open", "@boss Prepare the report")
+	run = w.starts("boss")
+	return run, w.delegates(run.Caller(), "writer", "Draft it", change...)
+}
+
 func after(ids ...string) func(*parley.Contact) { return func(c *parley.Contact) { c.After = ids } }
 
 func (w *world) task(id string) parley.TaskView {
@@ -126,10 +134,8 @@ func TestFailedWorkIsCalledBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := team(t)
-			w.say("user", "open", "@boss")
-			run := w.starts("boss")
 			due := w.clock.Now().Add(time.Hour)
-			id := w.delegates(run.Caller(), "writer", "Draft it", func(c *parley.Contact) { c.Deadline = &due })
+			run, id := w.delegatesDraft(func(c *parley.Contact) { c.Deadline = &due })
 			w.finish(run, "")
 			c.end(w, id)
 			w.stands(c.state, id)

@@ -70,9 +70,7 @@ func TestTasksEndWithTheirConversation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := team(t)
-			w.say("user", "open", "@boss Prepare the report")
-			run := w.starts("boss")
-			id := w.delegates(run.Caller(), "writer", "Draft it")
+			run, id := w.delegatesDraft()
 			w.finish(run, "wait for it")
 			begin(w)
 			w.ok(w.DeleteConversation(ctx, user, w.task(id).Conversation))
@@ -89,9 +87,7 @@ func TestTasksEndWithTheirConversation(t *testing.T) {
 func TestResultsFindTheirWayWithoutTheConversation(t *testing.T) {
 	t.Parallel()
 	w := team(t)
-	w.say("user", "open", "@boss Prepare the report")
-	run := w.starts("boss")
-	id := w.delegates(run.Caller(), "writer", "Draft it")
+	run, id := w.delegatesDraft()
 	w.finish(run, "wait for it")
 	root := w.task(id).Parent
 	w.ok(w.DeleteConversation(ctx, user, "open"))

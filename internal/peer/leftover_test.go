@@ -38,13 +38,10 @@ func leave() int {
 	return linger()
 }
 
-// startRun starts a helper as a run does, and waits until so many processes of it are there. Its output ends
-// with the last of them.
-func startRun(t *testing.T, id, helper string, processes int) (p parley.Process, output *bufio.Reader) {
+// startHelper starts a command and waits until so many of its processes have said that they are there. The command ends
+// with the test.
+func startHelper(t *testing.T, cmd *exec.Cmd, processes int) (output *bufio.Reader) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "helper", helper)
-	cmd.Env = append(os.Environ(), "PARLEY_RUN="+id)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -56,16 +53,24 @@ func startRun(t *testing.T, id, helper string, processes int) (p parley.Process,
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = stdin.Close()
-		_ = cmd.Wait()
-	})
+	t.Cleanup(func() { _, _ = stdin.Close(), cmd.Wait() })
 	output = bufio.NewReader(stdout)
 	for range processes {
 		if line, err := output.ReadString('\n'); line != "here\n" {
 			t.Fatalf("it says %q, %v", line, err)
 		}
 	}
+	return output
+}
+
+// startRun starts a helper as a run does, and waits until so many processes of it are there. Its output ends
+// with the last of them.
+func startRun(t *testing.T, id, helper string, processes int) (p parley.Process, output *bufio.Reader) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "helper", helper)
+	cmd.Env = append(os.Environ(), "PARLEY_RUN="+id)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	output = startHelper(t, cmd, processes)
 	started, err := NewRegistry("test").Started(cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)

@@ -19,22 +19,7 @@ func launch(t *testing.T, r *Registry, run, helper string) (pid int, output *buf
 	program, arguments := r.Launch(run, os.Args[0], []string{"helper", helper})
 	cmd := exec.Command(program, arguments...)
 	cmd.Env, cmd.SysProcAttr = []string{}, &syscall.SysProcAttr{Setsid: true}
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _, _ = stdin.Close(), cmd.Wait() })
-	output = bufio.NewReader(stdout)
-	if line, err := output.ReadString('\n'); line != "here\n" {
-		t.Fatalf("it says %q, %v", line, err)
-	}
+	output = startHelper(t, cmd, 1)
 	return cmd.Process.Pid, output
 }
 

@@ -95,7 +95,24 @@ func callHubWith(socket, token, method, path, body string) {
 	fmt.Println(response.StatusCode, string(answer))
 }
 
-// TestAgentAsOwner is the row of that name in the list of threats: the shell of an agent has the user of the
+// startPiped starts a command and returns the ends of its standard input and output.
+func startPiped(t *testing.T, cmd *exec.Cmd) (stdin io.WriteCloser, stdout io.Reader) {
+	t.Helper()
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err = cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return stdin, stdout
+}
+
+// TestAgentAsOwner is the row of that name in docs/security.md: the shell of an agent has the user of the
 // hub, and is not its owner.
 func TestAgentAsOwner(t *testing.T) {
 	s := start(t, options(t, nil))
@@ -122,17 +139,7 @@ func TestAgentAsOwner(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			// The shell waits for its input to end, so that it is registered when it calls.
 			cmd := exec.Command("/bin/sh", "-c", "read x; "+test.script, os.Args[0], s.about.Socket, test.method, test.path)
-			stdin, err := cmd.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			stdout, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			stdin, stdout := startPiped(t, cmd)
 			if test.run {
 				defer s.peers.Add(cmd.Process.Pid, "arya", "")()
 			}
@@ -164,17 +171,7 @@ func TestAgentAsOwnerByAnOldConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0], "call twice", s.about.Socket)
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	stdin, stdout := startPiped(t, cmd)
 	remove := s.peers.Add(cmd.Process.Pid, "arya", "")
 	answers := bufio.NewReader(stdout)
 	for _, want := range []string{`200 true`, `401 true`} {
