@@ -10,23 +10,23 @@ func contactRoutes() []route {
 			Description: "An ask waits for its answer, for 120 seconds where nothing is said; one that comes later, or after the " +
 				"caller has gone, is delivered as a message (504 E004 then, with what was sent). What is delegated becomes a task; its " +
 				"result comes by itself. A notification wakes nobody.\n\nA caller that loses its connection makes the same call again with " +
-				"the same idempotency key: it goes on waiting for the same answer, and the first deadline stands. With Accept: application/jsonl " +
-				"a call that waits is answered in two lines: at once what was stored, and at the end what came of it.",
+				"the same idempotency key: it then waits for the same answer, and the first deadline stands. With Accept: application/jsonl " +
+				"the hub answers a call that waits in two lines: the stored request at once, and the outcome at the end.",
 			Body: bodyOfMessage, Time: contactTime,
 			Example: `{"action":"ask","agentId":"arya","message":"Which steel did we use?","context":"It is about the order of May.","wait":60}`,
 		}),
 		answers(Operation{
 			ID: "await-outcome", Method: http.MethodGet, Path: "/v1/wait/{id}", Tag: tagContact,
 			Summary: "Wait for a message's answer, an ask, a task or an approval",
-			Description: "Answers when it is over, or when the time is up: done says which. What has failed is answered with error. " +
-				"A late answer or result that the caller is told here is not delivered to it besides.",
+			Description: "Answers when it has ended, or when the time is up: done says which. If it has failed, error says why. " +
+				"The hub does not deliver a late answer or result again that it has returned here.",
 			Time: waitTime,
 		}, awaitOutcome),
 		answers(Operation{
 			ID: "list-asks", Method: http.MethodGet, Path: "/v1/asks", Tag: tagContact,
 			Summary: "List asks",
-			Description: "The newest first: those the caller made or was asked; for owners all. A plain ask is no task, and is in no list " +
-				"of tasks. One that has become a task is here once, with that task.",
+			Description: "The asks that the caller made or was asked, the newest first; owners see all. A plain ask is not a task, and no list of " +
+				"tasks shows it. An ask that has become a task is here once, with that task.",
 		}, listAsks),
 	}
 }
