@@ -12,8 +12,8 @@ import (
 // maxFileName is how many bytes file systems take for a name.
 const maxFileName = 255
 
-// CheckArtifactName says why a text cannot be the name of an artifact, or nil. A name is that of a file without its
-// directory, so that whoever saves the artifact under it never writes elsewhere. None is fine.
+// CheckArtifactName returns why a text cannot be the name of an artifact, or nil. A name is a file name without a
+// directory, so a program that saves the artifact under its name never writes elsewhere. An empty name is fine.
 func CheckArtifactName(name string) error {
 	if err := checkText("artifact name", name, maxFileName); err != nil {
 		return err
@@ -35,7 +35,7 @@ var (
 	anyDigest  = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
 )
 
-// FoldDigest is a digest in lower case, in which digests are stored. Anything else stays as it is.
+// FoldDigest returns a digest in lower case, as digests are stored. A text that is no digest is returned unchanged.
 func FoldDigest(sha256 string) string {
 	if anyDigest.MatchString(sha256) {
 		return strings.ToLower(sha256)
@@ -113,8 +113,8 @@ type ArtifactStore interface {
 	// Expire notes that a body is removed, unless it was stored after a time or is removed already, and
 	// says whether it was there.
 	Expire(sha256 string, storedBy, removed time.Time) (bool, error)
-	// StoredBy returns how many bytes the bodies have that an agent has stored and that are there. ErrNotFound if there is no
-	// such agent.
+	// StoredBy returns the total size in bytes of the bodies that an agent has stored and that still exist. ErrNotFound if
+	// there is no such agent.
 	StoredBy(agent string) (int64, error)
 	// Totals returns sums over all bodies.
 	Totals() (ArtifactTotals, error)

@@ -1,6 +1,6 @@
 package parley
 
-// AwaitedKind is what somebody waits for.
+// AwaitedKind says what a caller waits for.
 type AwaitedKind string
 
 // The kinds.
@@ -11,7 +11,7 @@ const (
 	AwaitedApproval AwaitedKind = "approval" // the decision, and what came of the call
 )
 
-// Awaited is how far a message, an ask, a task or an approval has come that somebody waits for.
+// Awaited is the state of a message, an ask, a task or an approval that a caller waits for.
 type Awaited struct {
 	ID      string      `json:"id"` // of the task or approval, or of the message
 	Kind    AwaitedKind `json:"kind"`

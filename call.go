@@ -60,7 +60,8 @@ type Receipt struct {
 	Notices    []string   `json:"notices,omitempty"`
 	Duplicate  bool       `json:"duplicate,omitempty"` // the key was used before; this is the first message
 
-	// Asker is who has asked what this replies to, and is told by its ask instead of a delivery. A notice says how.
+	// Asker is the participant whose ask this message replies to. It gets the answer by its ask instead of a delivery; a
+	// notice says how.
 	Asker string `json:"asker,omitempty"`
 }
 

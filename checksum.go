@@ -79,7 +79,7 @@ func (m Message) Intact() bool { return new(Verifier).Intact(&m) }
 // Verifier is Message.Intact for many messages, one after the other, with one buffer for all of them.
 type Verifier struct{ buffer canonical }
 
-// Intact says whether a message is what its checksum was made from.
+// Intact reports whether a message matches its checksum.
 func (v *Verifier) Intact(m *Message) bool {
 	v.buffer = v.buffer[:0]
 	v.buffer.body(m)

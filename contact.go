@@ -37,7 +37,7 @@ type Contact struct {
 const callKeyStart = "call-"
 
 // CallKey makes an idempotency key for one call out of a random word. A client that loses its connection repeats the call with
-// it. Such a key belongs to the connection and not to what is said: the same call with another one is still the same call for
+// the key. Such a key belongs to the connection, not to the call: with another key it is still the same call for
 // an approval, and for a later attempt of a run.
 func CallKey(random string) string { return callKeyStart + random }
 
@@ -52,8 +52,8 @@ func (c Contact) WithoutCallKey() Contact {
 // ContactTool is the name of the tool that makes a contact.
 const ContactTool = "contact_agent"
 
-// ContactTarget is whom a call of the tool names: agentID, or agent, which is another name of the same argument. A call that
-// names its tool must name this one. E003 if it names another tool, or two different agents.
+// ContactTarget returns the agent that a call of the tool names: agentID, or agent, which is another name of the same
+// argument. E003 if the call names another tool, or two different agents.
 func ContactTarget(tool, agentID, agent string) (string, error) {
 	switch {
 	case tool != "" && tool != ContactTool:
@@ -104,7 +104,7 @@ type Contacted struct {
 	Duplicate    bool           `json:"duplicate,omitempty"` // the same call was made before; this is what came of it
 }
 
-// Answered is what the caller of a contact is told that was answered: the answer with who gave it.
+// Answered is the text that the caller of an answered contact gets: the answer, and who gave it.
 func (c Contacted) Answered(by Agent, text string) Contacted {
 	w := Own("Response from ").Name(by.ID, by.Name).Own(": ").Quote(by.ID, text)
 	c.Outcome, c.Text, c.Quotes = ContactAnswered, w.Text, w.Quotes

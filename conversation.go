@@ -42,7 +42,7 @@ type Conversation struct {
 	LastSeq    int64            `json:"last_seq"`
 	// Set is the key of the members where these are fixed: of a DM, an implicit group, an ephemeral.
 	Set string `json:"-"`
-	// NameRank is the conversation's place among those with the same name, which no stranger may learn of.
+	// NameRank is the conversation's place among those with the same name. Strangers must not learn it.
 	NameRank int `json:"-"`
 }
 

@@ -28,28 +28,28 @@ func (d Damage) String() string {
 	}
 }
 
-// Err is the failure that a reader gets in place of what is damaged.
+// Err is the error that a reader gets in place of the damaged thing.
 func (d Damage) Err() *Error {
-	e := Errorf(Internal, "%s", d).Suggest("run `parley doctor --deep` for all that is damaged, and restore a backup to get it back")
+	e := Errorf(Internal, "%s", d).Suggest("run `parley doctor --deep` to list everything that is damaged, and restore a backup to get it back")
 	return e.From(ErrDamagedRow)
 }
 
-// ErrDamagedRow is what every failure about a damaged row is.
+// ErrDamagedRow is in the chain of every error about a damaged row.
 var ErrDamagedRow = errors.New("a stored row is damaged")
 
-// WrongChecksum is why a message is damaged whose row can be read.
+// WrongChecksum is the reason for a message whose row can be read but does not match its checksum.
 const WrongChecksum = "it does not match its checksum"
 
 // DamageSource is a store that notices damage while it reads.
 type DamageSource interface {
-	// Damaged is sent to when damage was found that Damages has not returned yet.
+	// Damaged receives a value when damage was found that Damages has not returned yet.
 	Damaged() <-chan struct{}
 	// Damages returns what was found since the last call, each thing once while the process runs.
 	Damages() []Damage
 }
 
 // DamagedMessage stands for a message that cannot be trusted. It says in the hub's own words which message is damaged.
-// Nothing in it comes from the damaged row but the number, the id and the conversation, by which it was found.
+// From the damaged row it takes only the number, the id and the conversation.
 func DamagedMessage(d Damage, conversation string) Message {
 	return Message{
 		ID: d.ID, Seq: d.Seq, TraceID: d.ID, Conversation: conversation, From: System, Type: TypeError, Priority: DefaultPriority,

@@ -33,7 +33,7 @@ const (
 	StorageFull Reason = "storage_full"
 	// NeedsApproval says that the call waits for somebody's yes. See Held.
 	NeedsApproval Reason = "needs_approval"
-	// Stopping says that the hub is going away. Who waits goes on waiting when it is back, by making the same call again.
+	// Stopping says that the hub is stopping. A caller that waits can make the same call again when the hub is back.
 	Stopping Reason = "stopping"
 	// Unauthenticated says that nobody knows who calls.
 	Unauthenticated Reason = "unauthenticated"
@@ -114,7 +114,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.cause }
 
-// errorWord begins the sentence by which an agent is told that something failed.
+// errorWord begins each sentence that tells an agent about a failure.
 const errorWord = "Error: "
 
 // Sentence is the message as an agent is told it: it begins with "Error: ", once.

@@ -73,7 +73,7 @@ func (r ApprovalRequest) Wording() Wording {
 	return w.Own("\n[Approve] [Deny]")
 }
 
-// deed finds the verb of what a call does. What follows names something, in words that the caller may have chosen.
+// deed finds the verb of a held call. The text after it is a name that the caller may have chosen.
 var deed = regexp.MustCompile(`^(?:contact(?:ing)? |post(?:ing)? in |read(?:ing)? (?:the thread of )?(?:message )?|look(?:ing)? at |\S+ |)`)
 
 // Deed is the wording of what a call does: "contact SeniorAnalystBot", "reading #forge".

@@ -282,7 +282,7 @@ func (d Draft) checkBody(limits Limits) (_ Draft, err error) {
 func (a Artifact) checkNames() error {
 	for name, text := range map[string]string{"artifact media_type": a.MediaType, "artifact path": a.Path} {
 		if strings.ContainsFunc(text, unseen) {
-			return Errorf(BadInput, "%s %q has a line break or another character that nobody can see", name, clip(text)).Suggest("leave it out")
+			return Errorf(BadInput, "%s %q has a line break or an invisible character", name, clip(text)).Suggest("leave it out")
 		}
 	}
 	return CheckArtifactName(a.Name)

@@ -20,8 +20,8 @@ type HubStatus struct {
 	DiskTotal int64   `json:"disk_total,omitempty"`
 	Alerts    []Alert `json:"alerts"`
 
-	// UnknownClients are agents with a session on the hub's machine whose client was not recognised: what that client starts
-	// is not known to be the agent's. For owners.
+	// UnknownClients are agents with a session on the hub's machine whose client was not recognised. The hub cannot tell
+	// commands that such a client starts from the owner's. For owners.
 	UnknownClients []string `json:"unknown_clients,omitempty"`
 
 	// NotReady says why the hub cannot store anything at present; it is empty when the hub is ready.
@@ -35,9 +35,9 @@ type NotReady struct {
 	Suggestion string `json:"suggestion,omitempty"`
 }
 
-// Prober is what a store may be able to do for one who wants to know whether it can be written.
+// Prober is implemented by stores that can test whether they can be written.
 type Prober interface {
-	// Probe commits a change that nobody looks at. It returns what an update would.
+	// Probe commits a change that nobody reads. It returns the error that an update would return.
 	Probe(ctx context.Context) error
 }
 

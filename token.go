@@ -63,9 +63,9 @@ const (
 	TokenPlain    TokenKind = "token"    // a program's, sent with each call
 	TokenSession  TokenKind = "session"  // a browser's, kept in a cookie
 	TokenLink     TokenKind = "link"     // opens a session, once
-	TokenRun      TokenKind = "run"      // of one run, whose id is its own, for processes of the run on the hub's socket; gone when the run ends
-	TokenBearer   TokenKind = "bearer"   // of one run likewise, but for whoever has it, over TCP too, and never to decide
-	TokenReply    TokenKind = "reply"    // of one run likewise, for one message that answers what woke the run, and nothing else
+	TokenRun      TokenKind = "run"      // of one run, and has its id; for processes of the run on the hub's socket; removed when the run ends
+	TokenBearer   TokenKind = "bearer"   // of one run likewise, but for every process that has it, over TCP too, and never to decide
+	TokenReply    TokenKind = "reply"    // of one run likewise, but only for one answer to a message that woke the run
 	TokenApproval TokenKind = "approval" // decides one approval, whose id is its label
 )
 

@@ -38,12 +38,12 @@ const (
 	WaitLate      WaitState = "late" // the waiter went on; what comes is brought to it
 	WaitAnswered  WaitState = "answered"
 	WaitFailed    WaitState = "failed"
-	WaitAbandoned WaitState = "abandoned" // whoever waited has ended, and is told nothing
+	WaitAbandoned WaitState = "abandoned" // the waiter has ended, and gets no answer
 )
 
 var waitSteps = steps[WaitState]{
 	WaitWaiting:   {WaitLate, WaitAnswered, WaitFailed, WaitAbandoned},
-	WaitLate:      {WaitWaiting, WaitAnswered, WaitFailed, WaitAbandoned}, // who makes the same call again waits again
+	WaitLate:      {WaitWaiting, WaitAnswered, WaitFailed, WaitAbandoned}, // a caller that repeats the call waits again
 	WaitAbandoned: {WaitWaiting, WaitAnswered, WaitFailed},
 	WaitAnswered:  {},
 	WaitFailed:    {},
@@ -71,7 +71,7 @@ type ListedAsk struct {
 	Seq int64
 }
 
-// AskState is where an ask stands.
+// AskState is the state of an ask.
 type AskState struct {
 	State   WaitState  `json:"state"`
 	Since   time.Time  `json:"since"`
@@ -80,7 +80,7 @@ type AskState struct {
 	Task    string     `json:"task,omitempty"` // the task that answering it has become
 }
 
-// AskView is an ask as a list shows it. It is no task, but stands beside tasks under the same source.
+// AskView is an ask as a list shows it. It is not a task, but has the same source as the tasks that asks become.
 type AskView struct {
 	Message      string `json:"message"` // the question
 	Seq          int64  `json:"seq"`     // of the question

@@ -16,8 +16,8 @@ type Quote struct {
 	End   int    `json:"end"`
 }
 
-// Wording is a text of the hub's, with the parts of it that others wrote. The hub repeats results, reasons and notes of
-// participants; whoever reads such a text must be able to tell these words from the hub's own.
+// Wording is a text of the hub, with the parts of it that others wrote. The hub repeats results, reasons and notes of
+// participants; readers must be able to tell these words from the hub's own.
 type Wording struct {
 	Text   string
 	Quotes []Quote // in order, without overlaps
@@ -167,7 +167,7 @@ var fixed = regexp.MustCompile(strings.ReplaceAll(`^(?:`+strings.Join([]string{
 func Framed(by, text string) Wording {
 	if frame, words, ok := Frame(by, text); ok {
 		if strings.HasPrefix(text, "Error: ") {
-			by = "" // the reason may be that of whoever has cancelled it
+			by = "" // the participant that cancelled it may have written the reason
 		}
 		return frame.Quote(by, words)
 	}
@@ -209,8 +209,8 @@ func (m Message) Say(w Wording) (Message, error) {
 	return m, err
 }
 
-// Wording is the text of a message with the parts that its sender only repeats. Only the hub repeats words of others as its own
-// message; where one of its messages does not say which part is whose, nothing of it counts as the hub's.
+// Wording is the text of a message with the parts that its sender repeats from others. Only messages of the hub have such
+// parts. If a message of the hub does not say who wrote which part, all of it counts as words of others.
 func (m Message) Wording() Wording {
 	text := m.Content.Text
 	if m.From != System {

@@ -17,12 +17,12 @@ import (
 // LongestContact is how long a contact may wait for its answer or result.
 const LongestContact = 10 * time.Minute
 
-// ContactOptions are what the caller of a contact that waits is told meanwhile. Either function may be nil.
+// ContactOptions are callbacks for the caller of a contact that waits. Either function may be nil.
 type ContactOptions struct {
 	// Made is called when the hub has stored the request: with its message, and with its task. It is called once, before the
 	// answer comes.
 	Made func(parley.Contacted)
-	// Away is called each time that the hub is away and the call is about to be made again.
+	// Away is called each time the hub cannot be reached, before the call is repeated.
 	Away func(error)
 }
 
@@ -30,13 +30,13 @@ type ContactOptions struct {
 // is late comes as E004 with what was asked, and its answer follows as a message. *parley.Held if somebody must
 // approve it first.
 //
-// A call that waits outlives a restart of the hub and a broken connection: it is made again with its idempotency key, which is
-// made here where there is none, and goes on waiting for the same answer until the first deadline.
+// A call that waits survives a restart of the hub and a broken connection: Contact repeats it with its idempotency key and
+// waits for the same answer until the first deadline. It makes a key if the call has none.
 func (c *Client) Contact(ctx context.Context, contact parley.Contact) (parley.Contacted, error) {
 	return c.ContactWith(ctx, contact, ContactOptions{})
 }
 
-// ContactWith is Contact for a caller that wants to be told what happens meanwhile.
+// ContactWith is Contact with callbacks.
 func (c *Client) ContactWith(ctx context.Context, contact parley.Contact, o ContactOptions) (parley.Contacted, error) {
 	for _, text := range []string{contact.Agent, contact.Message, contact.Context, contact.IdempotencyKey} {
 		if !utf8.ValidString(text) {
@@ -61,11 +61,11 @@ type contacting struct {
 	ContactOptions
 	contact parley.Contact
 	key     string
-	made    parley.Contacted // what the hub has stored, as far as that is known
-	until   time.Time        // when nobody waits any longer
+	made    parley.Contacted // what the hub has stored, if that is known
+	until   time.Time        // when the wait ends
 }
 
-// patience is how long a contact waits. How long an ask waits that says nothing, the hub tells when it has stored it.
+// patience is how long a contact waits. For an ask without a wait of its own, the hub says so once it has stored the ask.
 func (call *contacting) patience() time.Duration {
 	if call.contact.Pattern == parley.PatternAsk && call.contact.Wait == 0 {
 		return parley.AskWait
@@ -76,7 +76,7 @@ func (call *contacting) patience() time.Duration {
 // awayPause is how long to wait before a call is made again.
 const awayPause = 300 * time.Millisecond
 
-// again repeats a call as long as the hub is away and the time is not up.
+// again repeats a call while the hub is away, until the time is up.
 func (call *contacting) again(ctx context.Context, told parley.Contacted, err error) (parley.Contacted, error) {
 	for Away(err) {
 		left := time.Until(call.until)
@@ -100,16 +100,16 @@ func (call *contacting) again(ctx context.Context, told parley.Contacted, err er
 	return told, err
 }
 
-// gone says that the hub was away until nobody waited any longer.
+// gone is the error of a call during which the hub stayed away until the wait was over.
 func (call *contacting) gone(err error) error {
 	if call.patience() == 0 {
 		return err
 	}
 	if call.made.Message == "" {
-		return parley.Errorf(parley.TimedOut, "the hub went away before it said whether it has accepted this").
-			Suggest("look whether it was carried out before you repeat it").From(err)
+		return parley.Errorf(parley.TimedOut, "the hub went away before it confirmed the request").
+			Suggest("check whether the request was carried out before you repeat it").From(err)
 	}
-	return parley.Errorf(parley.TimedOut, "the hub went away; what was asked is accepted").
+	return parley.Errorf(parley.TimedOut, "the hub went away; it has accepted the request").
 		Suggest("wait for it once the hub is back: parley wait %s", cmp.Or(call.made.Task, call.made.Message)).From(err)
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/parley-hub/parley/client"
 )
 
-// asking shows on a terminal that somebody is waited for, and the statuses that it posts before it has the answer, until
-// it is told to stop.
+// asking shows on a terminal that the command waits for an agent, and the statuses that the agent posts before its answer.
+// Call stop to end it.
 func (a *app) asking(ctx context.Context, c *client.Client, agent string) (stop func()) {
 	if !isTerminal(a.err) {
 		return func() {}
@@ -29,7 +29,7 @@ func (a *app) asking(ctx context.Context, c *client.Client, agent string) (stop 
 	}
 }
 
-// followStatus tells what others post as statuses for the caller. That it cannot be followed is no reason not to wait.
+// followStatus passes on the statuses that others post for the caller. Errors are ignored: the call waits all the same.
 func followStatus(ctx context.Context, c *client.Client, after int64, tell func(string)) {
 	me, err := c.Whoami(ctx)
 	if err != nil {
@@ -42,7 +42,7 @@ func followStatus(ctx context.Context, c *client.Client, after int64, tell func(
 	}
 }
 
-// isStatusFor says whether a message is what somebody who was asked by another says before it has the answer.
+// isStatusFor reports whether a message is a status that an asked agent posts for the asker before its answer.
 func isStatusFor(m parley.Message, asker string) bool {
 	return m.Type == parley.TypeStatus && m.To == asker && m.InReplyTo != "" && m.Task != ""
 }

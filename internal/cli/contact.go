@@ -83,7 +83,7 @@ func (a *app) contactCommand(pattern parley.Pattern, cmd *cobra.Command) *cobra.
 	return cmd
 }
 
-// contact makes a contact. Of one that waits it says first what the hub has stored, and once that the hub is away.
+// contact makes a contact. If the contact waits, it first prints the stored id, and prints once if the hub is away.
 func (a *app) contact(ctx context.Context, c *client.Client, contact parley.Contact) (parley.Contacted, error) {
 	stop, away := func() {}, false
 	defer func() { stop() }()
@@ -109,10 +109,10 @@ func (a *app) contact(ctx context.Context, c *client.Client, contact parley.Cont
 	return c.ContactWith(ctx, contact, options)
 }
 
-// pastOf is what was done by a contact, before the one it was done to.
+// pastOf is the past tense of each pattern; the name of the agent follows.
 var pastOf = map[parley.Pattern]string{parley.PatternAsk: "asked", parley.PatternDelegate: "delegated to"}
 
-// tellWhere says of a contact that has no outcome here how to wait for it again, or where to see what happened.
+// tellWhere says how to wait again for a contact without an outcome, or where to see what happened.
 func (a *app) tellWhere(ctx context.Context, contacted parley.Contacted, err error) {
 	id := cmp.Or(contacted.Task, contacted.Message)
 	switch {

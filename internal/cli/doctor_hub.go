@@ -38,7 +38,7 @@ func (d *doctor) examineHub(ctx context.Context) error {
 		}
 	}
 	for _, agent := range status.UnknownClients {
-		d.note("clients", warn, "the program that has opened the session of %s is not known: what it runs beside parley may be taken for yours", agent).
+		d.note("clients", warn, "the program that opened the session of %s is not a known client: other commands that it runs may be taken for yours", agent).
 			Mend = "if it is an agent's client, add its name to clients in config.yaml"
 	}
 	if bridges, err := hub.Bridges(ctx); err != nil {

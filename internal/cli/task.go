@@ -103,9 +103,9 @@ func (a *app) taskList() *cobra.Command {
 		Short: "List tasks, the newest first",
 		Long: `List tasks that have not ended, the newest first. With --all or --status, also those that have.
 
-With --asks, list asks instead: who asked whom, the first line of the question, and where the ask stands: waiting, late,
-answered, failed or abandoned. You see those you made or were asked; an owner sees all. A plain ask is no task, and is
-in no other list. An ask that has become a task is one line here, with its task; the plain list shows that task.`,
+With --asks, list asks instead: who asked whom, the first line of the question, and the state of the ask (waiting, late,
+answered, failed or abandoned). You see asks that you made or were asked; an owner sees all. A plain ask is not a task,
+and no other list shows it. If an ask has become a task, this list shows the number of that task.`,
 		Example: `  parley task list
   parley task list --assignee writer --all --limit 200
   parley task list --status failed,cancelled -o jsonl
@@ -120,7 +120,7 @@ in no other list. An ask that has become a task is one line here, with its task;
 	flags.BoolVar(&which.Roots, "roots", false, "only those that are no part of another")
 	flags.BoolVar(&all, "all", false, "also those that have ended")
 	flags.BoolVar(&stuck, "stuck", false, "only those that cannot go on without help")
-	flags.BoolVar(&asks, "asks", false, "list asks, which are no tasks")
+	flags.BoolVar(&asks, "asks", false, "list asks instead of tasks")
 	flags.Var(number{&limit}, "limit", "at most so many `tasks`")
 	cmd.MarkFlagsMutuallyExclusive("stuck", "all")
 	cmd.MarkFlagsMutuallyExclusive("stuck", "status")

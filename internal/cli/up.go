@@ -91,8 +91,8 @@ func (a *app) up(ctx context.Context, dir home.Dir, c *config.Config, started fu
 	return server.Run(ctx, server.Options{Home: dir, Config: c, Log: log}, started)
 }
 
-// greet says where a hub is that has just been started. A link that signs in goes to a terminal only: what is written
-// elsewhere is kept, and others may read it.
+// greet says where the started hub is. It prints a sign-in link only to a terminal: other outputs are kept, and others may
+// read them.
 func (a *app) greet(ctx context.Context, s *server.Server) {
 	link := ""
 	if isTerminal(a.err) {

@@ -15,11 +15,10 @@ func (a *app) waitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wait ID",
 		Short: "Wait for a message's answer, an ask, a task or an approval",
-		Long: `Wait for the outcome of a message, an ask, a task or an approval, and print it. What is over is printed at once.
-It goes on waiting when the hub is started again.
+		Long: `Wait for the outcome of a message, an ask, a task or an approval, and print it. If it has ended already, the outcome
+is printed at once. The command goes on waiting after a restart of the hub.
 
-The exit code is 0 when the outcome is there, 5 when time ran out, 3 when an approval was denied, and 1 when it
-failed.`,
+The exit code is 0 for success, 5 if time ran out, 3 if an approval was denied, and 1 for a failure.`,
 		Example: `  parley wait task-101
   parley wait 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b --wait=10m
   parley wait 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b -o json`,
@@ -38,8 +37,8 @@ failed.`,
 	return cmd
 }
 
-// awaitOutcome waits with as many calls as it needs, and through a restart of the hub. A hub that is away from the start is not
-// waited for.
+// awaitOutcome waits with as many calls as it needs, and through a restart of the hub. If the hub cannot be reached at the
+// first call, it returns at once.
 func (a *app) awaitOutcome(ctx context.Context, c *client.Client, id string, most time.Duration) (now parley.Awaited, err error) {
 	defer a.waiting(ctx, "waiting for "+id)()
 	p := a.patient(most)
@@ -62,7 +61,7 @@ func (a *app) awaitOutcome(ctx context.Context, c *client.Client, id string, mos
 	return now, nil
 }
 
-// outcome prints what has come of what was waited for. A failure is printed as an error, and is one.
+// outcome prints the outcome, and returns a failure as an error.
 func (a *app) outcome(now parley.Awaited, most time.Duration) error {
 	switch {
 	case !now.Done:

@@ -51,7 +51,7 @@ var hubKeys = []Key{
 	},
 	{
 		Name: "clients", Type: "list of names", isList: true,
-		Doc:  "Further programs, beside the clients that there are presets for, whose commands are those of the agent whose session they have open (see [security.md](security.md#agents-on-the-same-machine)).",
+		Doc:  "Names of programs that are clients of agents, beside those with a preset. Commands that such a program starts act as the agent whose session it has open (see [security.md](security.md#the-shell-of-an-attached-client)).",
 		read: into(func(c *Config) *[]string { return &c.Clients }, programNames),
 	},
 	{
@@ -206,12 +206,12 @@ var hubKeys = []Key{
 	},
 	{
 		Name: "runs.dirs", Type: "list of directories", Default: "~", isList: true,
-		Doc:  "Where programs of agents may work (`runtime_config.dir`): in these directories and all that is in them, but never in the hub's home or in a directory that holds it. `~` is the home directory of the hub's user.",
+		Doc:  "The directories in which programs of agents may work (`runtime_config.dir`), with everything below them. The hub's home, and directories that contain it, are never allowed. `~` is the home directory of the hub's user.",
 		read: into(func(c *Config) *[]string { return &c.Runs.Dirs }, directories),
 	},
 	{
 		Name: "runs.env", Type: "list of variables", isList: true,
-		Doc:  "Which variables of the hub's environment agents may be given by their `runtime_config.env`, beside those that a runtime passes on to its own program. `AWS_*` stands for all that begin so.",
+		Doc:  "The variables of the hub's environment that `runtime_config.env` of an agent may name, beside those that a runtime passes on to its program. `AWS_*` stands for all names that begin with `AWS_`.",
 		read: into(func(c *Config) *[]string { return &c.Runs.Env }, variables),
 	},
 	{

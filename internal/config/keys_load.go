@@ -1,22 +1,22 @@
 package config
 
-// loadKeys are those of what one participant may take of the hub.
+// loadKeys bound what one participant can take of the hub.
 var loadKeys = []Key{
 	{
 		Name: "rate.reads.per_second", Type: "number", Default: "100",
-		Doc:  "How many times a second one agent may read; a search counts as ten reads. 0 is without limit.",
+		Doc:  "How many times a second one agent may read; a search counts as ten reads. 0 means no limit.",
 		read: into(func(c *Config) *float64 { return &c.Reads.PerSecond }, perSecond),
 	},
 	{
 		Name: "rate.reads.burst", Type: "number", Default: "400",
-		Doc:  "How many times an agent that was quiet may read at once.",
+		Doc:  "How many reads an idle agent may make at once.",
 		read: into(func(c *Config) *int { return &c.Reads.Burst }, upTo(1_000_000)),
 	},
-	atOnce("calls.reads", "8", "calls that read one participant may have under way at once. Further ones wait up to two seconds for their turn",
+	atOnce("calls.reads", "8", "reading calls one participant may have under way at once. Further calls wait up to two seconds for their turn",
 		func(c *Config) *int { return &c.Calls.Reads }),
-	atOnce("calls.searches", "2", "searches, traces, threads and lists of tasks one participant may have under way at once. Further ones wait as above",
+	atOnce("calls.searches", "2", "searches, traces, threads and lists of tasks one participant may have under way at once. Further calls wait as above",
 		func(c *Config) *int { return &c.Calls.Searches }),
-	atOnce("calls.changes", "16", "changes one participant may have under way at once. Further ones wait as above",
+	atOnce("calls.changes", "16", "changes one participant may have under way at once. Further calls wait as above",
 		func(c *Config) *int { return &c.Calls.Changes }),
 	atOnce("calls.waits", "64", "calls of one participant may wait at once: asks, and all calls with `wait`",
 		func(c *Config) *int { return &c.Calls.Waits }),
@@ -30,25 +30,25 @@ var loadKeys = []Key{
 		func(c *Config) *int { return &c.Calls.Downloads }),
 	{
 		Name: "limits.stored", Type: "size or `off`", Default: "1GiB",
-		Doc:  "The most that all artifacts may have together that one agent has stored.",
+		Doc:  "The total size of the artifacts that one agent may store.",
 		read: into(func(c *Config) *int64 { return &c.Stored }, sizeOrOff),
 	},
 	{
 		Name: "connections.total", Type: "number", Default: "4096",
-		Doc:  "How many connections over TCP the hub takes. It takes fewer where the system allows it few open files.",
+		Doc:  "How many connections over TCP the hub accepts. It accepts fewer if the system allows it few open files.",
 		read: into(func(c *Config) *int { return &c.Connections.Total }, upTo(1_000_000)),
 	},
 	{
 		Name: "connections.address", Type: "number", Default: "2048",
-		Doc:  "How many of them may come from one address.",
+		Doc:  "How many TCP connections the hub accepts from one address.",
 		read: into(func(c *Config) *int { return &c.Connections.Address }, upTo(1_000_000)),
 	},
 }
 
-// atOnce is a key for how many calls there may be at once.
+// atOnce is a key that bounds concurrent calls.
 func atOnce(name, otherwise, doc string, field func(*Config) *int) Key {
 	return Key{
-		Name: name, Type: "number", Default: otherwise, Doc: "How many " + doc + "; 0 is without limit.",
+		Name: name, Type: "number", Default: otherwise, Doc: "How many " + doc + "; 0 means no limit.",
 		read: into(field, number(0, 1_000_000)),
 	}
 }

@@ -129,15 +129,16 @@ func storeAddress(text string) (string, error) {
 	return text, nil
 }
 
-var errUnescaped = errors.New("it has an @ behind its host: in a password, write / as %2F, ? as %3F and # as %23")
+var errUnescaped = errors.New("it has an @ after its host: in a password, write / as %2F, ? as %3F and # as %23")
 
-// ambiguous says whether a URL has an @ behind its host. Then a password with / ? or # in it has ended too soon, and its rest
-// would be taken for a path.
+// ambiguous says whether a URL has an @ after its host. Then a password with / ? or # in it was cut short, and its rest
+// would be read as a path.
 func ambiguous(u *url.URL) bool {
 	return strings.Contains(u.Path+u.RawQuery+u.Fragment, "@")
 }
 
-// hidePassword shows an address without its password, whatever characters that has. What cannot be told apart is hidden.
+// hidePassword shows an address without its password, whatever characters the password has. If the two cannot be told
+// apart, it hides the whole address.
 func hidePassword(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || ambiguous(u) {

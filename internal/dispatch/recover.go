@@ -22,7 +22,7 @@ func (d *Dispatcher) recover(ctx context.Context) {
 	limited, done := context.WithTimeout(ctx, killTime)
 	defer done()
 	if err := d.options.Processes.Kill(limited, lost); err != nil {
-		d.options.Log.Warn("processes of runs from before the start may go on", "error", err)
+		d.options.Log.Warn("processes of runs from before the start may still be running", "error", err)
 	}
 	for _, run := range lost {
 		if err := d.hub.RecoverRun(ctx, run.ID); err != nil {

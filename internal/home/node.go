@@ -33,7 +33,7 @@ func (l *Lock) Node() (string, error) {
 	return name, withoutRoom(l.dir, replaceDurably(path, []byte(name+"\n")))
 }
 
-// withoutRoom says of an error that the disk of a home is full, where that is the reason.
+// withoutRoom turns an error whose cause is a full disk into one that says so.
 func withoutRoom(dir Dir, err error) error {
 	if !errors.Is(err, syscall.ENOSPC) {
 		return err

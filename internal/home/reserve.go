@@ -11,7 +11,7 @@ const reserveSize = 1 << 20
 
 func (d Dir) reserve() string { return d.run("reserve") }
 
-// FreeReserve gives up the room that FillReserve keeps, so that a hub can start on a full disk.
+// FreeReserve frees the room that FillReserve keeps, so that a hub can start on a full disk.
 func (l *Lock) FreeReserve() error {
 	err := os.Truncate(l.dir.reserve(), 0)
 	if errors.Is(err, os.ErrNotExist) {
@@ -20,8 +20,8 @@ func (l *Lock) FreeReserve() error {
 	return err
 }
 
-// FillReserve keeps as much room on the disk of the home as there is, up to what a hub needs to start. On a full disk that
-// is less, or nothing.
+// FillReserve reserves the room that a hub needs to start on the disk of the home. On a full disk it reserves less, or
+// nothing.
 func (l *Lock) FillReserve() {
 	file, err := os.OpenFile(l.dir.reserve(), os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {

@@ -160,7 +160,7 @@ func held[T any](ctx context.Context, c call, do func(context.Context) (T, error
 		select {
 		case <-c.options.Closing:
 			cancel(parley.Errorf(parley.Unavailable, "the hub is stopping").Because(parley.Stopping).
-				Suggest("what was accepted goes on once it is back: look whether this was before you repeat it"))
+				Suggest("accepted requests go on once the hub is back; check whether this one was accepted before you repeat it"))
 		case <-ctx.Done():
 		}
 	}()

@@ -31,7 +31,8 @@ type ContactRequest struct {
 	Wait    float64 `json:"wait,omitempty" minimum:"0" maximum:"600" doc:"How many seconds to wait for the answer of an ask (0 or absent: 120), or for the result of what is delegated (0 or absent: not at all)."`
 }
 
-// ContactLine is a line of the answer to a contact whose caller accepts JSON lines: first that it waits, then what came of it.
+// ContactLine is a line of the answer to a contact whose caller accepts JSON lines: the first says that it waits, the second
+// has the outcome.
 type ContactLine struct {
 	Waiting   *parley.Contacted `json:"waiting,omitempty" doc:"The first line: the request is stored, and the call waits."`
 	Wait      float64           `json:"wait,omitempty" doc:"In the first line: for how many seconds at most."`
@@ -60,7 +61,7 @@ func contactRoute(op Operation) route {
 	return made
 }
 
-// contactLines makes a contact and says what becomes of it in two lines. A contact that does not wait is answered as any call.
+// contactLines makes a contact and answers in two lines. A contact that does not wait gets an ordinary answer.
 func contactLines(w http.ResponseWriter, r *http.Request, c call, in *madeContact) error {
 	lines, begun := &typedWriter{w, jsonLines}, false
 	told, err := contact(r.Context(), c, in, func(made parley.Contacted, wait time.Duration) {
@@ -83,8 +84,8 @@ func contactLines(w http.ResponseWriter, r *http.Request, c call, in *madeContac
 	}
 }
 
-// contact turns to another participant. An ask whose caller goes away is not lost: its answer becomes a message. tell is told
-// what is stored before the call waits.
+// contact contacts another participant. If the caller of an ask disconnects, the answer becomes a message. tell is called with
+// the stored request before the call waits.
 func contact(ctx context.Context, c call, in *madeContact, tell func(parley.Contacted, time.Duration)) (parley.Contacted, error) {
 	made := in.Body.Contact
 	var err error
@@ -116,7 +117,8 @@ type awaitedOutcome struct {
 	Wait float64 `query:"wait" minimum:"0" maximum:"50" doc:"How many seconds to wait for the outcome."`
 }
 
-// awaitOutcome waits for whatever an id stands for. That it has failed is an answer as well: of this call, nothing has.
+// awaitOutcome waits for the message, ask, task or approval with an id. If that has failed, the call itself still succeeds,
+// and its answer has the failure.
 func awaitOutcome(ctx context.Context, c call, in *awaitedOutcome) (parley.Awaited, error) {
 	wait, err := waiting(in.Wait)
 	if err != nil {

@@ -61,7 +61,7 @@ func (c *call) becomes(ctx context.Context, work hub.Work) error {
 	return err
 }
 
-// found says that the answer is left to be sent.
+// found says that only the answer is left to send.
 func (u *underway) found() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -79,8 +79,8 @@ func (u *underway) end() {
 	u.now = nil
 }
 
-// waits is held for a call that waits for something to come. It does not count among the calls that read or change
-// anything, so that those who wait keep nobody from calling.
+// waits counts a call that waits. Such a call does not count as reading or changing, so waiting callers leave room for
+// other calls.
 func waits[T any](ctx context.Context, c call, do func(context.Context) (T, error)) (out T, err error) {
 	if err := c.becomes(ctx, hub.Waiting); err != nil {
 		return out, err
@@ -124,8 +124,8 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// pieces sends an answer piece by piece, so that no large one stands in memory as a whole. The first part waits until there
-// is more: a small answer is sent at once.
+// pieces sends an answer piece by piece, so that a large one is never in memory as a whole. A small answer is sent in one
+// piece.
 type pieces struct {
 	w      http.ResponseWriter
 	status int

@@ -135,8 +135,8 @@ func (s *scene) tellOutcome(a *parley.Approval, text parley.Wording) error {
 	return s.Approvals().Put(*a)
 }
 
-// documentPlace is the channel that a document was held for and is not in, or nothing: its sender reads there what became
-// of it. The hub makes a channel that is missing, because the sender may read nowhere else.
+// documentPlace is the channel in which the sender of a held document reads its outcome, if the call is elsewhere. The hub
+// makes a missing channel, because the sender may read nowhere else.
 func (s *scene) documentPlace(a parley.Approval) (string, error) {
 	var held heldPost
 	if json.Unmarshal(a.Call.Args, &held) != nil || held.Bridge == "" || a.State == parley.ApprovalExecuted && a.Failure == nil {

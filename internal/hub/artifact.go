@@ -18,9 +18,8 @@ const (
 	artifactBatch  = 500
 )
 
-// PutArtifact stores a body, so that the caller can refer to it by its digest. Within a day it must,
-// or store it again: what no message refers to is removed then. E002 if all that the caller has stored would have more
-// than one participant may store; owners may store anything.
+// PutArtifact stores a body, so that the caller can refer to it by its digest. The hub removes a body that no message refers
+// to within a day. E002 if the caller would store more than one participant may; owners have no limit.
 func (h *Hub) PutArtifact(ctx context.Context, caller Caller, body io.Reader) (parley.Artifact, error) {
 	if err := h.limit(ctx, caller); err != nil { // before anything of the body is read
 		return parley.Artifact{}, err
@@ -54,7 +53,7 @@ func (h *Hub) PutArtifact(ctx context.Context, caller Caller, body io.Reader) (p
 }
 
 // OpenArtifact returns a body the caller has stored, or that a message it may read refers to. A small body is verified
-// before it is returned. Whoever reads a large one gets its last part only if its digest holds: see parley.Verified.
+// before it is returned. The reader of a large body gets the last part only if the digest matches: see parley.Verified.
 func (h *Hub) OpenArtifact(ctx context.Context, caller Caller, sha256 string) (io.ReadCloser, parley.Artifact, error) {
 	sha256 = parley.FoldDigest(sha256)
 	a := parley.Artifact{SHA256: sha256}
@@ -94,7 +93,7 @@ func (h *Hub) damagedBody(ctx context.Context, sha256, why string) error {
 		Suggest("store the artifact again, which mends it, or restore the newest backup")
 }
 
-// namedBody is a body that is being read. Where it turns out to be damaged, the error says which it is.
+// namedBody is a body that is being read. If it turns out to be damaged, the error names it.
 type namedBody struct {
 	io.ReadCloser
 	hub    *Hub
@@ -110,7 +109,7 @@ func (b *namedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// smallBody is up to how many bytes a body is read, and verified, before the first of them is sent.
+// smallBody is the largest size of a body that is verified before its first byte is sent.
 const smallBody = 256 << 10
 
 // verifiedFirst reads a small body to its end.

@@ -63,7 +63,7 @@ func (s *scene) ask(o origin, target parley.Agent, c parley.Contact) (made parle
 }
 
 // askAgain goes on waiting for an ask that was made before, until its first deadline: a repeated call does not extend it.
-// Only where the call was approved meanwhile the time begins anew, with the approval.
+// If the call was approved meanwhile, its time begins with the approval.
 func (s *scene) askAgain(o origin, target parley.Agent, c parley.Contact, m parley.Message) (parley.Contacted, *parley.Wait, error) {
 	made := askMade(target, m)
 	w, err := s.Waits().Ask(m.ID)
@@ -235,7 +235,7 @@ func failedToRespond(target parley.Agent, why string) *parley.Error {
 	return parley.Errorf(code, "%s failed to respond: %s", target.Name, why)
 }
 
-// noAnswer is why an ask has failed whose answerer has ended with nothing to say.
+// noAnswer is the reason of a failed ask whose answerer ended without an answer.
 const noAnswer = "it gave no answer"
 
 // reasonOf is why a delivery has ended without an answer, in a few words.

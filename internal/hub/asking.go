@@ -35,7 +35,7 @@ func (h *Hub) awaitAnswer(ctx context.Context, w parley.Wait, made parley.Contac
 	return now.outcome(w, made)
 }
 
-// settleCallback acknowledges a callback for a participant that has just been told the same inline, so that it is not told twice.
+// settleCallback acknowledges the callback of an answer that the participant has just got inline, so that it gets it once.
 func (h *Hub) settleCallback(ctx context.Context, message, who string) error {
 	return h.write(context.WithoutCancel(ctx), theHub, opItself, func(s *scene) error {
 		d, err := s.Deliveries().Get(message, who)

@@ -59,8 +59,8 @@ func (s *scene) viewAsks(list []parley.ListedAsk) ([]parley.AskView, error) {
 // question is what a list says of the message by which somebody asks.
 type question struct{ conversation, line string }
 
-// questions are what asks begin with, by the ids of their messages. The store returns only so much text at once, so that
-// it is asked again for the rest.
+// questions returns the first lines of asks, by the ids of their messages. The store bounds the text of one answer, so
+// questions asks again for the rest.
 func (s *scene) questions(list []parley.ListedAsk) (map[string]question, error) {
 	found := map[string]question{}
 	for {
@@ -84,7 +84,7 @@ func (s *scene) questions(list []parley.ListedAsk) (map[string]question, error) 
 	}
 }
 
-// askState is where an ask stands. Its task is named to those who may see it.
+// askState is the state of an ask. It names the task only to callers who may see it.
 func (s *scene) askState(w parley.Wait) (parley.AskState, error) {
 	state := parley.AskState{State: w.State, Since: w.Since, Until: w.Until, EndedAt: w.EndedAt}
 	if w.Work == "" {
@@ -101,7 +101,7 @@ func (s *scene) askState(w parley.Wait) (parley.AskState, error) {
 	return state, err
 }
 
-// tracedAsk is where the ask stands that a message is, for those who may see it; nil if it is none.
+// tracedAsk is the state of the ask that a message makes, for callers who may see it; nil if the message is no ask.
 func (s *scene) tracedAsk(m parley.Shown) (*parley.AskState, error) {
 	if !slices.ContainsFunc(m.Deliveries, func(d parley.Delivery) bool { return d.Purpose == parley.PurposeAsk }) {
 		return nil, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// withoutAsker takes whoever has asked out of those whom the answer to the ask reaches: it gets it by the ask. What a run
-// ends with does not reach it anyway: see waitersFor.
+// withoutAsker removes the asker from the recipients of an answer: it gets the answer by its ask. The final text of a run
+// does not reach it anyway: see waitersFor.
 func (s *scene) withoutAsker(p post, m parley.Message, parent *parley.Message, audience []parley.Reach) ([]parley.Reach, *parley.Wait, error) {
 	w, open, err := s.askedFor(p, m, parent)
 	if err != nil || !open || w.Waiter == m.From {
@@ -18,7 +18,7 @@ func (s *scene) withoutAsker(p post, m parley.Message, parent *parley.Message, a
 	return slices.DeleteFunc(audience, func(r parley.Reach) bool { return r.Agent == w.Waiter }), &w, nil
 }
 
-// tellAnswerer tells the sender of a message to somebody who has asked what has come of it. The ask was open before.
+// tellAnswerer tells the sender of an answer what it did to the ask, which was open before.
 func (s *scene) tellAnswerer(ask *parley.Wait, receipt *parley.Receipt) error {
 	if ask == nil {
 		return nil
@@ -42,8 +42,7 @@ func (s *scene) tellAnswerer(ask *parley.Wait, receipt *parley.Receipt) error {
 	return nil
 }
 
-// askedFor is the ask that a message says something to, if it has not ended: one that it replies to, or that its task
-// answers.
+// askedFor is the open ask that a message concerns: the one that it replies to, or the one that its task answers.
 func (s *scene) askedFor(p post, m parley.Message, parent *parley.Message) (w parley.Wait, open bool, err error) {
 	switch {
 	case p.answers:
@@ -60,8 +59,8 @@ func (s *scene) askedFor(p post, m parley.Message, parent *parley.Message) (w pa
 	}
 }
 
-// answerTo is who has answered an ask, and the text, if there is one. That is whom it asked, unless the work was given to
-// somebody else.
+// answerTo returns who answered an ask, and the text, if there is one. The answerer is the asked agent, unless the task was
+// reassigned.
 func (s *scene) answerTo(w parley.Wait) (who parley.Agent, text string, err error) {
 	from := w.Target
 	if w.Answer != "" {

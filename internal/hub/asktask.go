@@ -7,9 +7,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// An ask whose answerer delegates, or has a call held, becomes a task of the answerer: the ask is parked. It ends with
-// that task, and with nothing else, but for the first reply of an answerer whose words the hub cannot tell from an
-// answer: see postpones.
+// An ask whose answerer delegates, or has a call held, becomes a task of the answerer: the ask is parked. It ends when that
+// task ends. The one exception is the first reply of an answerer that has no runs, or is a webhook: see postpones.
 
 // mostParked is how many asks to one agent may be parked at a time.
 const mostParked = 256
@@ -71,7 +70,7 @@ type answering struct {
 	goesOn bool // which does not end with the run
 }
 
-// answering finds that out for a run that is about to end well.
+// answering returns it for a run that is about to end well.
 func (s *scene) answering(r parley.Run) (a answering, err error) {
 	t, mine, err := s.taskAt(r)
 	if err != nil || !mine || t.Source != parley.TaskFromAsk {
@@ -84,10 +83,10 @@ func (s *scene) answering(r parley.Run) (a answering, err error) {
 	return a, err
 }
 
-// postpones says that what a delivery's recipient says is not the answer to the ask. What a run ends with is none unless
-// the run has the ask: others are woken in the same conversation, and speak there too. Nothing is while the ask is parked
-// and its task is open. But a webhook may answer later by the API, and the hub cannot tell which of its words are the
-// answer: its first reply is.
+// postpones reports whether a message of a delivery's recipient is not the answer to the ask. The final text of a run answers
+// only if the run has the ask's delivery: other runs are woken in the same conversation, and speak there too. While the ask is
+// parked and its task is open, no message answers it. But a webhook may answer later by the API, and the hub cannot tell which
+// of its messages is the answer: its first reply is.
 func (s *scene) postpones(d parley.Delivery, run *parley.Run) (bool, error) {
 	if d.Purpose != parley.PurposeAsk {
 		return false, nil
@@ -107,8 +106,8 @@ func (s *scene) postpones(d parley.Delivery, run *parley.Run) (bool, error) {
 	return err == nil && !t.Status.Ended(), ignoreNotFound(err)
 }
 
-// askTaskEnded ends the ask that a task answers with it. answer is the message that the task's last run has ended with, if
-// it has.
+// askTaskEnded ends the ask that a task answers, when the task ends. answer is the final message of the task's last run, if
+// there is one.
 func (s *scene) askTaskEnded(t parley.Task, answer string) error {
 	if t.Source != parley.TaskFromAsk {
 		return nil
@@ -134,7 +133,7 @@ func (s *scene) askTaskEnded(t parley.Task, answer string) error {
 	return s.failAsk(w, t)
 }
 
-// failAsk tells whoever has asked that the task which was to answer it has ended without an answer.
+// failAsk tells the asker that the task ended without an answer.
 func (s *scene) failAsk(w parley.Wait, t parley.Task) error {
 	assignee, err := s.Agents().Find(t.Assignee)
 	if err != nil {
@@ -161,8 +160,8 @@ func (s *scene) answerAsk(w parley.Wait, answer string) error {
 	return s.markAnswered(&d, answer)
 }
 
-// sayResult posts the result of a task that was completed by a call, for its assignee: nothing else has said it. Whoever
-// has asked gets it by the ask.
+// sayResult posts the result of a task that a call completed, in the name of its assignee, because no message has it. The
+// asker gets the result by its ask.
 func (s *scene) sayResult(w parley.Wait, t parley.Task) (string, error) {
 	if t.Result == nil || t.Result.Text == "" {
 		return "", nil
@@ -198,7 +197,7 @@ func (s *scene) lastRunEnded(r parley.Run) error {
 	return s.askTaskEnded(t, r.Answer)
 }
 
-// requestComes says that the request of an ask will wake another run of the task that answers it: the run that had it was
+// requestComes reports whether the request of an ask will wake another run of its task, because the run that had it was
 // stopped.
 func (s *scene) requestComes(t parley.Task, without parley.Run) (bool, error) {
 	if t.Source != parley.TaskFromAsk || t.Message == "" {
@@ -240,7 +239,7 @@ func (s *scene) cancelAsked(r parley.Run, asks []parley.Wait) error {
 	return nil
 }
 
-// wantedByOthers says that somebody waits for the answer to an ask beside the run that has asked.
+// wantedByOthers reports whether anybody but the asking run waits for the answer to an ask.
 func (s *scene) wantedByOthers(w parley.Wait) (bool, error) {
 	waits, err := s.approvalWaits(w)
 	if err != nil || waits || w.State == parley.WaitWaiting { // which it is only for another
@@ -286,8 +285,8 @@ func (s *scene) cancelAnswer(w parley.Wait, why string) error {
 	}
 }
 
-// holdAnswer gives a run that answers an ask a task, because a call of it is held: what comes of the call wakes another
-// run, with which the ask goes on.
+// holdAnswer gives a task to a run that answers an ask and has a call held: the outcome of the call wakes another run, which
+// goes on answering.
 func (s *scene) holdAnswer(r *parley.Run) error {
 	if !r.Ask || r.Task != "" || len(r.Triggers) == 0 {
 		return nil
@@ -300,9 +299,9 @@ func (s *scene) holdAnswer(r *parley.Run) error {
 	return err
 }
 
-// needs is called when some work has come to need somebody, to do a part of it or to approve a call. Where that is an
-// agent with one session, or one slot, which waits for the answer that this work is to give, neither could go on: its
-// ask is late at once.
+// needs is called when work needs a further participant, to do a part of it or to approve a call. That participant may be an
+// agent with one session, or one slot, that waits for the answer which this work is to give. Then neither could go on, so
+// its ask is late at once.
 func (s *scene) needs(agent string) error {
 	if agent == "" {
 		return nil
@@ -333,7 +332,7 @@ func (s *scene) needs(agent string) error {
 	return nil
 }
 
-// lateIfNeeded ends the time of an ask whose answer needs one of those who wait for it.
+// lateIfNeeded makes an ask late whose answer needs one of its own waiters.
 func (s *scene) lateIfNeeded(w *parley.Wait, callers map[node]bool) error {
 	if !w.Ask {
 		return nil

@@ -18,8 +18,8 @@ func (h *Hub) Contact(ctx context.Context, caller Caller, c parley.Contact) (par
 	return h.ContactTelling(ctx, caller, c, func(parley.Contacted, time.Duration) {})
 }
 
-// ContactTelling is Contact for a caller that wants to know what is stored before the call waits: made is called then, once,
-// with the request (and its task) and with how long the call waits at most. A call that does not wait does not call it.
+// ContactTelling is Contact for a caller that wants to know the stored request before the call waits. It calls made once, with
+// the request (and its task) and with the longest wait. A call that does not wait does not call made.
 func (h *Hub) ContactTelling(ctx context.Context, caller Caller, c parley.Contact, made func(parley.Contacted, time.Duration)) (parley.Contacted, error) {
 	told, err := h.contact(ctx, caller, c, made)
 	return failedContact(told, err)
@@ -66,8 +66,8 @@ func (h *Hub) contact(ctx context.Context, caller Caller, c parley.Contact, tell
 }
 
 // failedContact gives a contact that failed because of the other participant its sentence: "Error: DataBot did not respond …".
-// That is the message of the error, and what the contact says in words. What the caller itself did wrong (E001, E003), and
-// what has another reason, stays as it is.
+// That sentence is the message of the error and the text of the contact. Mistakes of the caller itself (E001, E003), and
+// failures for other reasons, keep their sentences.
 func failedContact(told parley.Contacted, err error) (parley.Contacted, error) {
 	_, held := errors.AsType[*parley.Held](err)
 	why, known := errors.AsType[*parley.Error](err)

@@ -16,8 +16,8 @@ const maxWith = 256
 // MaxUnread is where counting unread messages ends.
 const MaxUnread = 10_000
 
-// CreateConversation makes a channel, or a private group, of the caller and those it names. *parley.Held if that needs
-// an approval.
+// CreateConversation makes a channel, or a private group, with the caller and the participants it names. *parley.Held if
+// that needs an approval.
 func (h *Hub) CreateConversation(ctx context.Context, caller Caller, n parley.NewConversation) (view parley.ConversationView, err error) {
 	if err := checkNewConversation(n); err != nil {
 		return view, err
@@ -103,7 +103,7 @@ func nameTaken(name string) error {
 }
 
 // create stores a conversation with its first members, the caller among them. Nobody can make the channel for broadcasts:
-// whoever made it would read what is said to everybody.
+// its creator would read what is said to everybody.
 func (s *scene) create(c parley.Conversation, ids []string) (place, error) {
 	if c.Name == broadcastChannel {
 		return place{}, nameTaken(c.Name)

@@ -65,7 +65,7 @@ func (s *scene) meant(list []parley.Conversation) (c parley.Conversation, err er
 }
 
 // freeRank is the rank that a conversation gets with a name. parley.ErrTaken if the caller sees another one of the
-// name. One that it does not see makes no difference to it: whoever could tell would know that it is there.
+// name. A conversation that the caller does not see makes no difference, because a difference would reveal it.
 func (s *scene) freeRank(name, id string) (int, error) {
 	list, err := s.Conversations().Named(name)
 	rank := 0

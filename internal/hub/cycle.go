@@ -183,8 +183,8 @@ func (s *scene) workers(t parley.Task) (nodes []node, err error) {
 	return nodes, nil
 }
 
-// workersAt are the nodes that have to be free for a task to go on: its runs, and those of its assignee and of whoever is
-// to approve something for it, where these do one thing at a time.
+// workersAt are the nodes that must be free for a task to go on: its runs, and the only nodes of its assignee and of its
+// pending approvers, if these do one thing at a time.
 func (s *scene) workersAt(t parley.Task) (nodes []node, err error) {
 	pending, err := s.Approvals().InTask(t.ID)
 	if err != nil {
@@ -214,8 +214,8 @@ func (s *scene) workersAt(t parley.Task) (nodes []node, err error) {
 	return nodes, err
 }
 
-// onlyNodes are the nodes that an agent has which does one thing at a time: its session, or the runs of a webhook that
-// takes one call at a time. Others have none: they begin another run.
+// onlyNodes are the nodes of an agent that does one thing at a time: its session, or the runs of a webhook that takes one
+// call at a time. Other agents have none, because they begin another run.
 func (s *scene) onlyNodes(a parley.Agent) ([]node, error) {
 	switch {
 	case a.Kind != parley.KindAgent || a.RemovedAt != nil:

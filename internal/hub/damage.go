@@ -10,8 +10,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// damaged is why a delivery cannot be handed to anybody: its row or its message is damaged. Nil if both are as they
-// were stored.
+// damaged says why a delivery must not be handed out: its row or its message is damaged. Nil if both are intact.
 func damaged(d parley.Delivery, m parley.Message) *parley.Error {
 	if d.Damage != nil {
 		return d.Damage.Err()
@@ -19,8 +18,8 @@ func damaged(d parley.Delivery, m parley.Message) *parley.Error {
 	return m.Damage
 }
 
-// endDamaged ends a delivery that cannot be handed over, and tells its sender. What is settled stays so: it was
-// fetched at most once, and that has failed.
+// endDamaged ends a damaged delivery and tells its sender. A settled delivery stays settled: it was fetched at most once,
+// and that has failed.
 func (s *scene) endDamaged(d *parley.Delivery, why *parley.Error) error {
 	if d.State.Settled() {
 		return s.tell(*d, why, true)
@@ -31,8 +30,8 @@ func (s *scene) endDamaged(d *parley.Delivery, why *parley.Error) error {
 	return s.end(d, parley.DeliveryFailed, why)
 }
 
-// remember gives a delivery whose row is damaged the purpose that others know it by: an ask or a task would wait for it
-// for ever.
+// remember restores the purpose of a delivery whose row is damaged, from the ask or task that it belongs to. Otherwise that
+// ask or task would wait for ever.
 func (s *scene) remember(d *parley.Delivery) error {
 	if d.Damage == nil {
 		return nil
@@ -52,9 +51,8 @@ func (s *scene) remember(d *parley.Delivery) error {
 	return ignoreNotFound(err)
 }
 
-// taskDamaged is called when a delivery has ended because it is damaged. The task that it was for has failed, unless it goes
-// on without. Where the message does not say any more which one that was, it is one of its recipient's that nothing goes on
-// for.
+// taskDamaged is called when a delivery has ended because it is damaged. Its task has failed, unless the task goes on without
+// it. If the message no longer names its task, taskDamaged fails the active tasks of its recipient that do not go on.
 func (s *scene) taskDamaged(d parley.Delivery) error {
 	t, mine, err := s.taskBehind(d)
 	if err != nil {
@@ -79,13 +77,13 @@ func (s *scene) taskDamaged(d parley.Delivery) error {
 	return err
 }
 
-// taskBegunBy is the task that a damaged message began, which does not say so itself any more.
+// taskBegunBy is the task that a damaged message began. The message itself no longer names it.
 func (s *scene) taskBegunBy(message string) (string, error) {
 	t, err := s.Tasks().Begun(message)
 	return t.ID, ignoreNotFound(err)
 }
 
-// sift takes those deliveries out of what was taken that turn out to be damaged, and ends them.
+// sift removes damaged deliveries from a take, and ends them.
 func (h *Hub) sift(ctx context.Context, caller Caller, taken parley.Taken) (parley.Taken, error) {
 	whole := parley.Taken{Lease: taken.Lease, For: taken.For}
 	bad := map[string]*parley.Error{}
@@ -112,8 +110,8 @@ func (h *Hub) sift(ctx context.Context, caller Caller, taken parley.Taken) (parl
 	return whole, err
 }
 
-// lost stands for a message that a delivery names and that cannot be found, though its conversation is there:
-// a message stays as long as a delivery of it is open.
+// lost makes a stand-in for a message that a delivery names and that is missing, though its conversation exists: a message
+// must stay as long as a delivery of it is open.
 func (s *scene) lost(d parley.Delivery) (m parley.Message, found bool, err error) {
 	if d.State.Settled() {
 		return m, false, nil // then it may have been erased
@@ -158,7 +156,7 @@ func (l *damageLog) add(list ...parley.Damage) (fresh []parley.Damage) {
 	return fresh
 }
 
-// alert is what the owners are told: what was found first, and how much more.
+// alert is the alert for the owners: the first findings, and how many more there are.
 func (l *damageLog) alert() (a parley.Alert, found bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -200,15 +198,15 @@ func (h *Hub) noteDamage(ctx context.Context, list ...parley.Damage) {
 	}
 }
 
-// lookForDamage takes what the store has found damaged, and alerts the owners of it. Where that could not be stored, the
-// next sweep does it again.
+// lookForDamage takes the damage that the store has found, and alerts the owners. If the alert cannot be stored, the next
+// sweep tries again.
 func (h *Hub) lookForDamage(ctx context.Context) {
 	if source, notices := h.store.(parley.DamageSource); notices {
 		h.noteDamage(ctx, source.Damages()...)
 	}
 }
 
-// watchDamage takes what the store finds damaged while it reads.
+// watchDamage handles the damage that the store finds while it reads.
 func (h *Hub) watchDamage(ctx context.Context, started func()) {
 	started()
 	source, notices := h.store.(parley.DamageSource)

@@ -168,8 +168,8 @@ func (s *scene) taskOf(o origin) (*parley.Task, error) {
 	return s.giveTask(o.run)
 }
 
-// taskOfHeld is the task of the run that a held call came from, which is given one if it has none, though it may have
-// ended: the call goes on in it.
+// taskOfHeld is the task of the run that made a held call. If the run has none it gets one, even after its end: the call
+// goes on in that task.
 func (s *scene) taskOfHeld(o origin) (*parley.Task, error) {
 	if o.approved == nil || o.approved.Run == "" {
 		return nil, nil

@@ -162,7 +162,7 @@ func (s *scene) evict(d parley.Delivery, n int) (bool, error) {
 		return false, err
 	}
 	s.warnings = append(s.warnings, fmt.Sprintf("Inbox overflow for %s (%d messages), evicted oldest: %s", d.Recipient, n, victim.Message))
-	cause := parley.Errorf(parley.Unavailable, "the inbox of %s was full (%d messages), and this was the oldest of %s, who has the most in it",
+	cause := parley.Errorf(parley.Unavailable, "the inbox of %s was full (%d messages), and this was the oldest message of %s, which has the most in it",
 		d.Recipient, n, victim.From).Suggest("send it again later; it can still be read in its conversation")
 	return true, s.end(&victim, parley.DeliveryEvicted, cause)
 }

@@ -67,7 +67,7 @@ func (s *scene) purposeMoved(before, after parley.Delivery) error {
 	}
 }
 
-// keep writes what a delivery has become, without a step. A lease is noted with the hub that gave or extended it last.
+// keep stores a changed delivery without a change of state. A lease is stored with the hub that gave or extended it last.
 func (s *scene) keep(d *parley.Delivery, after parley.Delivery) error {
 	after.Node = ""
 	if after.Lease != "" {
@@ -179,7 +179,7 @@ func (s *scene) giveBackAfter(d *parley.Delivery, f parley.Failure, cause *parle
 	return s.move(d, parley.DeliveryAccepted, func(d *parley.Delivery) { d.Attempt, d.Failure, d.Until = tries, cause, until })
 }
 
-// unwanted ends a delivery that comes back though nobody can take it any more, or nobody wants it done.
+// unwanted ends a returned delivery that no recipient can take any more, or whose work is no longer wanted.
 func (s *scene) unwanted(d *parley.Delivery, recipient parley.Agent) (bool, error) {
 	if recipient.RemovedAt != nil {
 		return true, s.end(d, parley.DeliveryFailed, removed(recipient))
@@ -228,8 +228,8 @@ func (s *scene) tell(d parley.Delivery, cause *parley.Error, final bool) error {
 	}, sentence(cause, d.Recipient))
 }
 
-// toldAbout is the message of a delivery, as far as its sender is told of it, and whether somebody waits for what the
-// delivery is for. Of a damaged message the delivery says who has sent it, and where.
+// toldAbout returns the message of a delivery, as its sender is told about it, and whether a participant waits for its
+// outcome. For a damaged message the delivery names the sender and the conversation.
 func (s *scene) toldAbout(d parley.Delivery) (about parley.Message, awaited bool, err error) {
 	about, err = s.Messages().Get(d.Message)
 	if about.Damage == nil && (d.Damage == nil || err == nil) {
@@ -251,7 +251,7 @@ func sentence(e *parley.Error, recipient string) parley.Wording {
 	return w
 }
 
-// missingStop is the full stop of a text that has no end yet: words of others may have one.
+// missingStop is a full stop if the text does not end with one.
 func missingStop(text string) string {
 	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "!") || strings.HasSuffix(text, "?") || strings.HasSuffix(text, "…") {
 		return ""
@@ -270,8 +270,8 @@ func (s *scene) say(m parley.Message, text parley.Wording) error {
 	return err
 }
 
-// speak posts what the hub itself says. Which of the words are others' is kept with the message, so that nobody has to
-// take these for the hub's.
+// speak posts a message of the hub. It stores with the message which words others wrote, so that readers do not take them
+// for the hub's.
 func (s *scene) speak(m parley.Message, text parley.Wording, to ...parley.Reach) (parley.Message, error) {
 	m.From = parley.System
 	m, err := m.Say(text)

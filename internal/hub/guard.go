@@ -96,8 +96,8 @@ func (s *scene) directTargets(m parley.Message, where place, parent *parley.Mess
 	return ids
 }
 
-// amongRelated says whether all others in a fixed conversation are the caller's manager or reports, to whom it may
-// write whatever its mode is.
+// amongRelated reports whether all others in a fixed conversation are the caller's manager or reports. The caller may write
+// to these in every mode.
 func (s *scene) amongRelated(c parley.Conversation) (bool, error) {
 	if s.me.Mode == parley.ModeAutonomous || !c.FixedMembers() {
 		return false, nil
@@ -117,8 +117,8 @@ func (s *scene) amongRelated(c parley.Conversation) (bool, error) {
 	return true, nil
 }
 
-// rulesIn are the rules for somebody whom a message is for, as long as that is in the conversation. One that joins
-// because of the message is added: then the sender's mode counts too, in the conversation that woke it as well.
+// rulesIn are the rules for a recipient that is in the conversation. A recipient that joins because of the message is added
+// to it. Then the sender's mode counts too, even in the conversation that woke the sender.
 func (s *scene) rulesIn(where place, target parley.Agent) (parley.Verdict, error) {
 	v, err := s.rules(target)
 	if err != nil || s.me.Mode == parley.ModeAutonomous || where.FixedMembers() {

@@ -71,8 +71,8 @@ func (s *scene) words(a parley.Approval) (words, error) {
 	return tool.words(s, a.Agent, a.Call.Args)
 }
 
-// summaryAgain is the request for an approval that was made before. Where what the call is about has changed or is gone,
-// it stays as it was, and all of it counts as the agent's words.
+// summaryAgain makes the text of an earlier approval request again. If the subject of the call has changed or was removed, it
+// returns the stored text, and all of it counts as the agent's words.
 func (s *scene) summaryAgain(a parley.Approval) parley.Wording {
 	if now, err := s.summary(a); err == nil && now.Text == a.Summary {
 		return now

@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// conversationArgs are what somebody does to a conversation that there is, by ids.
+// conversationArgs are the arguments of a change to an existing conversation, by ids.
 type conversationArgs struct {
 	Conversation string                     `json:"conversation"`
 	Act          string                     `json:"act"`
@@ -39,8 +39,7 @@ func (h *Hub) actOn(ctx context.Context, caller Caller, do op, args conversation
 }
 
 // actOn makes a change and then asks whether the caller's mode holds it: a call that would be refused, or would change
-// nothing, needs no approval. If it is held, the update ends with that and nothing of the change remains. The names in
-// args become ids.
+// nothing, needs no approval. If the call is held, the update is rolled back. The names in args become ids.
 func (s *scene) actOn(o origin, args *conversationArgs) (view parley.ConversationView, err error) {
 	p, err := s.conversation(args.Conversation)
 	if err != nil {
@@ -73,8 +72,8 @@ func (s *scene) actOn(o origin, args *conversationArgs) (view parley.Conversatio
 	return s.see(p.Conversation)
 }
 
-// mayAdd refuses or holds adding participants to a conversation: that is contacting them. A refusal comes before an
-// approval, and one that only a person may give before any other.
+// mayAdd refuses or holds adding participants to a conversation, because that is contacting them. A refusal comes before an
+// approval, and an approval that only a person may give comes before any other.
 func (s *scene) mayAdd(o origin, ids ...string) error {
 	var needed error
 	for _, id := range ids {

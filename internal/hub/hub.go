@@ -159,11 +159,10 @@ func New(ctx context.Context, store parley.Store, config Config) (*Hub, error) {
 	return h, h.addFirstAgents(ctx)
 }
 
-// Start puts back what a former process of the hub had, starts what runs in the background and waits until it is
-// ready.
+// Start returns the leases of a former process of the hub, starts the background work and waits until it is ready.
 func (h *Hub) Start(ctx context.Context) {
 	if err := h.Recover(ctx); err != nil {
-		h.config.Log.Error("cannot put back what the former process of the hub had; retrying", "error", err, "every", h.config.DueEvery)
+		h.config.Log.Error("cannot return the leases of the hub's former process; retrying", "error", err, "every", h.config.DueEvery)
 	}
 	for _, s := range h.services {
 		s.Start(ctx)
@@ -229,7 +228,7 @@ func (h *Hub) update(ctx context.Context, caller Caller, do op, fn func(*scene) 
 	return h.write(ctx, caller, do, fn)
 }
 
-// write is update for what is not counted against the caller's rate.
+// write is update for changes that do not count against the caller's rate.
 func (h *Hub) write(ctx context.Context, caller Caller, do op, fn func(*scene) error) error {
 	if err := h.admit(caller, do); err != nil {
 		return err

@@ -12,21 +12,21 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Place is where a call comes from. It bounds what the credential of a run is good for.
+// Place is where a call comes from. It limits where the credential of a run works.
 type Place struct {
 	Socket bool   // the hub's own unix socket
 	TCP    bool   // the hub's HTTP address
 	Agent  string // on the socket: whose process calls
-	Run    string // on the socket: the run whose process the caller descends from, if it is one's
+	Run    string // on the socket: the run that the calling process descends from, if any
 }
 
-// Identify is IdentifyAt for a place of which nothing is known: the token of a run is good for nothing there.
+// Identify is IdentifyAt for an unknown place, where no token of a run works.
 func (h *Hub) Identify(ctx context.Context, secret string) (Caller, error) {
 	return h.IdentifyAt(ctx, secret, Place{})
 }
 
-// IdentifyAt finds out who calls with a secret from a place, and what the secret may be used for there. E001 with
-// the reason unauthenticated if it is nobody's, or no good there: then that is audited. The door adds its own name.
+// IdentifyAt finds the caller with a secret from a place, and what the secret may be used for there. E001 with the reason
+// unauthenticated if no token has this secret, or if the token does not work there; the latter is audited.
 func (h *Hub) IdentifyAt(ctx context.Context, secret string, at Place) (caller Caller, err error) {
 	hash, ok := parley.HashSecret(secret)
 	if !ok {
@@ -82,7 +82,7 @@ func callerWith(tx parley.Tx, t parley.Token) (Caller, error) {
 	return c, err
 }
 
-// agentScopes are what an agent may do without a token of its own: it decides only if somebody reports to it.
+// agentScopes are the scopes of an agent without a token of its own. It may decide only if another agent reports to it.
 func agentScopes(tx parley.Tx, agent string) (parley.Scopes, error) {
 	scopes := parley.Scopes{parley.ScopeRead, parley.ScopeSend}
 	decides, err := tx.Agents().HasReports(agent)
@@ -92,8 +92,8 @@ func agentScopes(tx parley.Tx, agent string) (parley.Scopes, error) {
 	return scopes, err
 }
 
-// Local is who calls on the socket without a token: the local owner, or the agent whose process it is. A process of
-// a run calls as that run does with its token. E001 with the reason unauthenticated if the run has ended.
+// Local returns the caller on the socket without a token: the local owner, or the agent whose process calls. A process of a
+// run calls as that run does with its token. E001 with the reason unauthenticated if the run has ended.
 func (h *Hub) Local(ctx context.Context, at Place) (caller Caller, err error) {
 	if at.Agent == parley.Owner {
 		return Caller{Agent: parley.Owner, Scopes: parley.AllScopes()}, nil
@@ -132,7 +132,7 @@ func errNotOfRun(t parley.Token) error {
 }
 
 func errReplyOnly() error {
-	return parley.Errorf(parley.NotPermitted, "the token is good for one answer to what woke its run, and for nothing else").
+	return parley.Errorf(parley.NotPermitted, "the token is good only for one answer to a message that woke its run").
 		Because(parley.Unauthenticated).From(errMisuse).
 		Suggest(`POST {"in_reply_to": "<id of a trigger>", "content": {"text": "…"}} to /v1/messages`)
 }

@@ -31,9 +31,9 @@ func (s *scene) traceOf(p post, given string, parent *parley.Message) (string, e
 	return cmp.Or(given, inherited, p.id), err
 }
 
-// mayJoinTrace is a trace that the caller names, or nothing if it may not join it: a trace of others is joined by taking
-// part in it, not by knowing its name. Who may read a message of the trace takes part; so do owners. A name that no
-// message has is new, and the caller's.
+// mayJoinTrace returns the trace that the caller names, or nothing if the caller may not join it. A caller joins a trace if it
+// may read a message of the trace, or is an owner; to know the id is not enough. An id that no message has is new, and the
+// caller's.
 func (s *scene) mayJoinTrace(trace, own string) (string, error) {
 	if trace == "" || s.seesAll() || own != "" && parley.TraceKey(trace) == parley.TraceKey(own) {
 		return trace, nil

@@ -91,7 +91,7 @@ const (
 	turnQueue  = 64              // short calls of one participant that wait for their turn
 )
 
-// brief says whether a call is over so soon that the next one of its participant can wait for it.
+// brief reports whether a call is so short that the next call of its participant can wait for it.
 func (w Work) brief() bool { return w == Reading || w == Searching || w == Changing }
 
 // slots are places for calls under way. nil: without limit.
@@ -165,8 +165,8 @@ func newLoad(limits Load) *load {
 // Underway is a call that is counted.
 type Underway struct{ found, end func() }
 
-// Found says that the hub has done its work, and that the answer is left to be sent. From here on the call keeps nobody but
-// its own participant from calling: how fast somebody reads must not matter to others.
+// Found says that the hub has done its work and only the answer is left to send. From here on the call holds a slot only of
+// its own participant, so a slow reader does not hold up others.
 func (u Underway) Found() { u.found() }
 
 // End says that the call is over, answer included.
@@ -218,7 +218,7 @@ func (h *Hub) isExempt(ctx context.Context, caller Caller) (exempt bool, err err
 	return exempt, err
 }
 
-// limitReads counts what only reads against its caller's rate of reads. The rate of changes is counted where they are made.
+// limitReads counts a read against the caller's rate of reads. Changes are counted where they are made.
 func (h *Hub) limitReads(ctx context.Context, caller Caller, work Work) error {
 	cost := 1
 	switch work {

@@ -64,11 +64,11 @@ const (
 	HeldSupervised Holding = "supervised and strict"
 )
 
-// inProcess says that the caller is a part of this program: it came by no door, and has no credential.
+// inProcess reports whether the caller is a part of this program: it did not call from outside, and has no credential.
 func (c Caller) inProcess() bool { return c.Token == "" && c.Scopes == nil }
 
-// May says why the credential of a caller is not good for an operation, or nil. Every use case asks this itself. A
-// door asks it too, before it reads what the request says.
+// May returns why the credential of a caller does not allow an operation, or nil. Every use case calls it. The HTTP API also
+// calls it before it reads the body of a request.
 func (h *Hub) May(caller Caller, operation string) error { return h.admit(caller, op(operation)) }
 
 func (h *Hub) admit(caller Caller, do op) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// outcome is something that can be waited for: how to look at it, and what happens when it is over.
+// outcome is something a caller can wait for: how to read its state, and what to do when it has ended.
 type outcome struct {
 	about string // what moves when there is something to look at
 	look  func(ctx context.Context) (parley.Awaited, error)
@@ -19,10 +19,11 @@ type outcome struct {
 }
 
 // AwaitOutcome waits until a message is answered, an ask or a task has ended, or an approval has been decided and its call has
-// returned, and says what came of it. What is over is returned at once; when the time is up, how far it has come. The caller
-// must be allowed to read it. E003 if there is nothing of that id to wait for; E005 if waiting would close a circle.
+// returned, and returns the outcome. If it has ended already, AwaitOutcome returns at once; when the time is up, it returns the
+// state so far. The caller must be allowed to read it. E003 if the id names nothing to wait for; E005 if waiting would close a
+// circle.
 //
-// What the caller is told here is not brought to it besides: its callback is settled.
+// The caller gets the outcome once: AwaitOutcome settles its callback.
 func (h *Hub) AwaitOutcome(ctx context.Context, caller Caller, id string, wait time.Duration) (now parley.Awaited, err error) {
 	if wait < 0 {
 		return now, parley.Errorf(parley.BadInput, "the wait is %s", wait).Suggest("wait 0s or longer")
@@ -114,7 +115,7 @@ func (h *Hub) taskAwaited(ctx context.Context, caller Caller, id string) (outcom
 	}, nil
 }
 
-// inWords completes what is said of something that is over with what its caller would have been told.
+// inWords adds to an ended outcome the text that its caller would have got.
 func inWords(now parley.Awaited) func(parley.Contacted, error) (parley.Awaited, error) {
 	return func(told parley.Contacted, err error) (parley.Awaited, error) {
 		if failed, ok := errors.AsType[*parley.Error](err); ok && failed.Code != parley.Internal {
@@ -125,7 +126,7 @@ func inWords(now parley.Awaited) func(parley.Contacted, error) (parley.Awaited, 
 	}
 }
 
-// messageAwaited is a message that somebody waits for the answer to. One that asks for a task stands for the task.
+// messageAwaited is the outcome of a message: its answers. A message that asks for a task stands for the task.
 func (h *Hub) messageAwaited(ctx context.Context, caller Caller, id string) (outcome, error) {
 	shown, err := h.Message(ctx, caller, id)
 	if err != nil {
@@ -188,7 +189,7 @@ func (h *Hub) askAwaited(w parley.Wait) outcome {
 	}
 }
 
-// answersOf is how far a message has come on its way to its answers.
+// answersOf is the state of a message and its answers so far.
 func (h *Hub) answersOf(ctx context.Context, caller Caller, id string) (now parley.Awaited, err error) {
 	shown, err := h.Message(ctx, caller, id)
 	if err != nil {
@@ -278,7 +279,7 @@ func (h *Hub) approvalAwaited(ctx context.Context, caller Caller, id string) (ou
 	}, nil
 }
 
-// notMade are how approvals end whose call is not made: by a no, because their time ran out, or because nobody wants it any more.
+// notMade are the states of approvals whose call is never made: denied, expired or withdrawn.
 var notMade = map[parley.ApprovalState]parley.Code{
 	parley.ApprovalDenied: parley.NotPermitted, parley.ApprovalExpired: parley.TimedOut, parley.ApprovalWithdrawn: parley.DependencyFailed,
 }

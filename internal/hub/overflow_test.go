@@ -27,7 +27,7 @@ func TestFullInboxEvictsTheOldest(t *testing.T) {
 	})
 	same(t, "left", w.waits("ned"), []string{"second", "third"})
 	same(t, "inbox", w.inbox("ned"), parley.Inbox{Waking: 2, Evicted: 1})
-	sentence, hint := "the inbox of ned was full (2 messages), and this was the oldest of bran, who has the most in it", "send it again later; it can still be read in its conversation"
+	sentence, hint := "the inbox of ned was full (2 messages), and this was the oldest message of bran, which has the most in it", "send it again later; it can still be read in its conversation"
 	d, now := w.delivery(oldest.ID, "ned"), w.clock.Now()
 	same(t, "evicted", []any{d.State, d.Failure, d.SettledAt}, []any{
 		parley.DeliveryEvicted, refused(parley.Unavailable, "", sentence, hint), &now,

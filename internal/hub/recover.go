@@ -10,14 +10,15 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// recovery is whether the hub has put back what its former process had.
+// recovery says whether the hub has returned the leases of its former process.
 type recovery struct {
 	pending atomic.Bool // it has begun to, and has not succeeded
 	mu      sync.Mutex  // held while it does
 }
 
-// Recover puts back what a former process of this hub had. Deliveries that it had leased, to a run or to anybody else, are
-// ready at once, in their order, and no attempt counts. Callers that were connected to it are not waited for any more.
+// Recover returns the leases of a former process of this hub. Deliveries that the process had leased, to a run or to a
+// caller, are ready at once, in their order, and no attempt counts. Callers that were connected to it no longer
+// wait: see RecoverWaits.
 //
 // Start calls it before the hub serves anybody. If it fails, as it does on a full disk, the hub tries again every
 // DueEvery, and before it does anything for a caller or starts a run.
@@ -26,7 +27,7 @@ func (h *Hub) Recover(ctx context.Context) error {
 	return h.recovered(ctx)
 }
 
-// recovered has Recover succeed first, if it was called and has not.
+// recovered does the work of Recover, unless it has been done.
 func (h *Hub) recovered(ctx context.Context) error {
 	if !h.recovery.pending.Load() {
 		return nil
@@ -110,12 +111,12 @@ func (s *scene) crashed(r *parley.Run) error {
 	return s.endFailed(r, parley.FailureLost, cause, keep)
 }
 
-// mostCrashes is how many runs of one delivery may end with their hub. The delivery may be what ends it: then it becomes
-// a dead letter.
+// mostCrashes is how many runs of one delivery may end with their hub. Then the delivery becomes a dead letter, because it may
+// be the cause.
 const mostCrashes = 20
 
-// putBack makes a delivery ready that somebody had when the hub ended: at once, in its order, and no attempt counts. cause
-// is how the run failed that had it, or nil. An ask that a run has begun to answer has failed: it is tried once.
+// putBack makes a delivery ready that was leased when the hub ended: at once, in its order, and no attempt counts. cause is the
+// failure of the run that had it, or nil. An ask that a run had begun to answer fails, because an ask has one attempt.
 func (s *scene) putBack(d *parley.Delivery, cause *parley.Error) error {
 	recipient, err := s.Agents().Find(d.Recipient)
 	if err != nil {
@@ -140,8 +141,7 @@ func (s *scene) putBack(d *parley.Delivery, cause *parley.Error) error {
 	return s.move(d, parley.DeliveryAccepted, func(d *parley.Delivery) { d.Failure = cause })
 }
 
-// crashes is how many runs that a delivery has woken were lost without counting as an attempt, the one that has it among
-// them.
+// crashes counts the runs of a delivery that were lost without counting as an attempt, including the one that has it.
 func (s *scene) crashes(d parley.Delivery) (int, error) {
 	runs, err := s.Runs().WokenBy(d.Message, d.Recipient)
 	lost := 1

@@ -202,8 +202,8 @@ func (s *scene) eachLeased(r parley.Run, do func(*parley.Delivery) error) error 
 	return err
 }
 
-// fail ends a run for a reason, and gives back what woke it. A program that is gone is not waited for: what it had is
-// ready at once, so that nothing newer overtakes it.
+// fail ends a run for a reason, and returns its deliveries. If the program has ended, they are ready at once, so that nothing
+// newer overtakes them.
 func (s *scene) fail(r *parley.Run, why parley.Trouble, hint string, keep func(*parley.Run)) error {
 	cause := failed(r.Agent, why)
 	cause.Suggestion = hint
@@ -262,8 +262,8 @@ func (s *scene) endCancelled(r *parley.Run, keep func(*parley.Run)) error {
 	return s.cancelAsked(*r, asks)
 }
 
-// stoppedWith says that a run was cancelled because its agent was stopped. What the run has asked goes on: the agent goes
-// on with its queue when it is started again.
+// stoppedWith reports whether a run was cancelled because its agent was stopped. The asks of such a run go on, because the
+// agent continues with its queue when it is started again.
 func stoppedWith(r parley.Run) bool { return strings.HasPrefix(r.Cancel, stopOf(r.Agent)) }
 
 func wasCancelled(r parley.Run) *parley.Error {

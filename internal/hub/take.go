@@ -228,8 +228,7 @@ func (s *scene) takeReady(t parley.Take, turn int, lease string) ([]parley.Deliv
 	}
 }
 
-// fitting cuts a list of deliveries where their messages have more than fits into one answer. What is left out is taken
-// next.
+// fitting cuts a list of deliveries whose messages are too large for one answer. The next take gets the rest.
 func (s *scene) fitting(list []parley.Delivery) ([]parley.Delivery, error) {
 	if len(list)*s.hub.config.Limits.Body <= takenBytes { // they fit, whatever they are
 		return list, nil

@@ -6,11 +6,11 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// goesOn says that a task is not done when one of its runs is: something under it is open, somebody has to approve
-// something, it waits for others, or there is, or will be, another run.
+// goesOn reports whether a task goes on after one of its runs has ended: it has an open subtask or approval, waits for other
+// tasks, or has or will get another run.
 func (s *scene) goesOn(t parley.Task) (bool, error) { return s.goesOnWithout(t, parley.Run{}) }
 
-// goesOnWithout says that a task would go on if a run of it ended.
+// goesOnWithout reports whether a task would go on if one of its runs ended.
 func (s *scene) goesOnWithout(t parley.Task, r parley.Run) (bool, error) {
 	waits, err := s.waitsOn(t)
 	if err != nil || len(waits.Subtasks) > 0 || waits.Approval != "" || len(waits.After) > 0 {
@@ -27,7 +27,7 @@ func (s *scene) goesOnWithout(t parley.Task, r parley.Run) (bool, error) {
 	return slices.ContainsFunc(live, func(other parley.Run) bool { return other.Agent == t.Assignee && other.ID != r.ID }), err
 }
 
-// failUnlessOn fails a task that nothing goes on for any more.
+// failUnlessOn fails a task unless it goes on.
 func (s *scene) failUnlessOn(t parley.Task, cause *parley.Error) error {
 	if goesOn, err := s.goesOn(t); err != nil || goesOn {
 		return err

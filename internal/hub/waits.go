@@ -98,7 +98,8 @@ func (s *scene) askEnded(d parley.Delivery) error {
 	return s.endAsk(w, "", unanswered(target, d))
 }
 
-// endAsk ends an ask with its answer, or why there is none: whoever waits is freed, or is brought what was late.
+// endAsk ends an ask with its answer, or with the reason why there is none. The asker stops waiting, or gets a callback if
+// the ask was late.
 func (s *scene) endAsk(w parley.Wait, answer string, failure *parley.Error) error {
 	to, before := parley.WaitAnswered, w
 	if failure != nil {
@@ -214,7 +215,7 @@ func (s *scene) askedIn(w parley.Wait, c *callback) error {
 // tooLate ends the time of a wait, if it is not over.
 func (s *scene) tooLate(w *parley.Wait) error { return s.late(w, w.Until) }
 
-// late has whoever waits go on, and be brought the answer when it comes. Its time was up at the moment given.
+// late lets the asker go on; the answer will be delivered to it. Its time was up at the moment given.
 func (s *scene) late(w *parley.Wait, until time.Time) error {
 	if w.State != parley.WaitWaiting {
 		return nil
@@ -393,7 +394,7 @@ func (h *Hub) SweepWaits(ctx context.Context) error {
 	return h.eachWait(ctx, func(s *scene, limit int) ([]parley.Wait, error) { return s.Waits().Due(s.now, limit) }, (*scene).tooLate)
 }
 
-// RecoverWaits detaches who was connected to a former process with the name of this one.
+// RecoverWaits detaches the waits of callers that were connected to a former process of this hub.
 func (h *Hub) RecoverWaits(ctx context.Context) error {
 	return h.eachWait(ctx, func(s *scene, limit int) ([]parley.Wait, error) {
 		list, err := s.Waits().At(h.config.Node)

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// readinessKept is how long an answer to whether the hub is ready holds: nobody can keep the writer busy by asking.
+	// readinessKept is how long the hub reuses an answer, so that nobody can keep the writer busy by asking.
 	readinessKept = time.Second
-	// scarce is how little room on the disk makes the hub try whether there is enough to store something.
+	// scarce is the free room below which the hub tries whether it can store something.
 	scarce = 16 << 20
 	// tooLittle is a full disk, whatever small change still finds room in the write-ahead log.
 	tooLittle = 64 << 10
@@ -45,7 +45,7 @@ func (h *Hub) Readiness(ctx context.Context) []parley.NotReady {
 	return slices.Clone(r.reasons)
 }
 
-// InPublic is a reason for those who may not know where the hub keeps what it has.
+// InPublic is a reason for callers who must not learn where the hub stores its data.
 func InPublic(n parley.NotReady) parley.NotReady {
 	n.Message, n.Suggestion = "its database cannot be written", "see its log, or try: parley doctor"
 	if n.Check == diskCheck {
@@ -68,8 +68,8 @@ func notReady(err error) parley.NotReady {
 	return n
 }
 
-// writable says why nothing can be stored at present, or nil. What the former process had must be back first: until
-// then the hub does nothing for anybody.
+// writable returns why nothing can be stored at present, or nil. The leases of the former process must be returned first:
+// until then the hub serves nobody.
 func (h *Hub) writable(ctx context.Context) error {
 	if err := h.recovered(ctx); err != nil {
 		return err

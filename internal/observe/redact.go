@@ -20,7 +20,7 @@ var secrets = []struct {
 	{regexp.MustCompile(`parley_[A-Za-z0-9_-]{16,}`), "parley_" + hidden},
 	{regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}`), "$1 " + hidden},
 	{regexp.MustCompile(`(?i)\b((?:proxy-)?authorization["']?\s*[:=]\s*\[?\s*["']?)(?:(?:bearer|basic)\s+)?[^\s"',\]]+`), "${1}" + hidden},
-	// A password may hold an @, and that of a database whatever nobody has escaped: it ends at the last @ of the line.
+	// A password may contain an @. That of a database may contain any unescaped character: it ends at the last @ of the line.
 	{regexp.MustCompile(`(?i)((?:postgres|postgresql|nats|tls|wss?)://[^\s/:@]*:)[^\r\n]*@`), "${1}" + hidden + "@"},
 	{regexp.MustCompile(`(://[^\s/:@]*:)[^\s/]+@`), "${1}" + hidden + "@"},
 	{regexp.MustCompile(`(?i)(password=)(?:'(?:[^'\\]|\\.)*'?|"[^"]*"?|[^\s&"']+)`), "${1}" + hidden},

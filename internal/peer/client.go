@@ -28,10 +28,10 @@ type program struct {
 	argv []string // may be empty
 }
 
-// Attach says that the client of a session speaks for an agent while the session lasts: the client itself and all that
-// descends from it, its shell too. pid is the process that has opened the session. Its client is that process, if it is no
-// messenger, or else the nearest ancestor that is recognised as a client by its name, among known ones and those given.
-// Where none is, it is the process itself, and UnknownClients tells. A process of a run stays the run's.
+// Attach makes the client of a session, and everything that descends from it, its shell included, speak for an agent while
+// the session lasts. pid is the process that opened the session. If that process is not parley itself, it is the client.
+// Otherwise the client is the nearest ancestor whose name is a known client or one of those given. If there is none, the client
+// is the process itself, and UnknownClients lists the agent. A process of a run stays the run's.
 func (r *Registry) Attach(pid int, agent string, clients []string) (leave func()) {
 	if origin, err := r.Who(pid); err != nil || origin.Run != "" {
 		return func() {}
@@ -56,7 +56,7 @@ func (r *Registry) count(agent string, more int) {
 	}
 }
 
-// clientOf goes up from a process until there is a client. Shells of clients are passed by.
+// clientOf goes up from a process until it finds a client. It passes over the shells of clients.
 func (r *Registry) clientOf(pid int, clients []string) (client int, found bool) {
 	own := describe(pid)
 	if own.name != "" && !own.isMessenger() {
@@ -103,8 +103,7 @@ func (p program) isMessenger() bool {
 	})
 }
 
-// names are what the program may be known by. A shell or an interpreter is known by the script that it runs, and by nothing
-// else.
+// names are the names by which a program may be known. A shell or an interpreter is known only by the script that it runs.
 func (p program) names() []string {
 	if p.is(shells) || p.is(interpreters) {
 		return append(p.script(), p.titles()...)

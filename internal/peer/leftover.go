@@ -15,9 +15,9 @@ func (r *Registry) Started(pid int) (int64, error) {
 
 const lookEvery = 10 * time.Millisecond
 
-// Kill ends what runs have left behind, and returns when nothing of it goes on, or with ctx: what is in the session of
-// the process each began with, whether that is still there or not, and on Linux what carries the mark of one or has
-// the id of one in its environment. Of a run that is registered its process need not be given.
+// Kill ends the processes that runs have left behind, and returns when all have ended, or with ctx. These are the processes in
+// the session of each run's first process, even if that process has ended. On Linux they are also the processes with the mark
+// of a run, or with its id in their environment. The process of a registered run need not be given.
 func (r *Registry) Kill(ctx context.Context, runs []parley.Run) error {
 	l := leftovers{sessions: map[int]time.Duration{}, marks: map[uint64]bool{}, runs: map[string]bool{}}
 	registered := r.runs()
@@ -43,7 +43,7 @@ func (r *Registry) Kill(ctx context.Context, runs []parley.Run) error {
 	return l.end(ctx)
 }
 
-// Sweep ends everything on Linux that runs of this hub have left, of all times: none goes on yet.
+// Sweep ends, on Linux, all processes that earlier runs of this hub have left. It is called before the first run starts.
 func (r *Registry) Sweep(ctx context.Context) error {
 	if r.markOf("") == 0 {
 		return nil

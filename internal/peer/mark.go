@@ -4,10 +4,10 @@ import (
 	"hash/fnv"
 )
 
-// A mark is a limit that everything a run starts has, and that nothing but root can raise again: it outlives
-// changes of the environment, the group, the session and the parent, and the hub. It is the hard limit of file locks
-// (RLIMIT_LOCKS), which Linux keeps and has not used since 2003. What has a lower one than the hub descends from a run:
-// of this hub, or of another one of the same user. Lowering it further changes nothing of that.
+// A mark is a hard limit that every process of a run inherits, and that only root can raise again. It survives changes of the
+// environment, the group, the session and the parent, and it outlives the hub. It is the limit of file locks (RLIMIT_LOCKS),
+// which Linux keeps and has not used since 2003. A process with a lower limit than the hub descends from a run of this hub, or
+// of another hub of the same user. Lowering the limit further does not change that.
 //
 // The number itself only says what to end when a run has ended. It proves nothing more: a process can take the number
 // of an older run.

@@ -114,13 +114,13 @@ func (r *Registry) Still(p Peer) error {
 	case origin.Left || origin.Agent == "":
 		return errLeft(p.PID)
 	default:
-		return parley.Errorf(parley.NotPermitted, "process %d has become %s's since it connected", p.PID, origin.Agent).
+		return parley.Errorf(parley.NotPermitted, "process %d belongs to %s now, and did not when it connected", p.PID, origin.Agent).
 			Because(parley.Unauthenticated).Suggest("connect again")
 	}
 }
 
 func errLeft(pid int) error {
-	return parley.Errorf(parley.NotPermitted, "process %d comes from a run of an agent that has ended, or that is not of this hub", pid).
+	return parley.Errorf(parley.NotPermitted, "process %d was started by a run that has ended, or by a run of another hub", pid).
 		Because(parley.Unauthenticated).Suggest("use a token: set PARLEY_TOKEN")
 }
 

@@ -140,7 +140,7 @@ func processAt(t *testing.T, conn net.Conn) int {
 	return who.pid
 }
 
-const leftBehind = "comes from a run of an agent that has ended"
+const leftBehind = "was started by a run that has ended"
 
 func TestACallerIsTheAgentItDescendsFrom(t *testing.T) {
 	for _, test := range []struct {

@@ -10,9 +10,9 @@ import (
 // that lives to become a run's.
 const grace = time.Second
 
-// Reaper ends the processes that ended runs have left, and waits for those that were left to the hub, so that they
-// neither stay in the system's table nor outlive the hub. It never touches a process of a run that goes on, nor one
-// that the hub's own programs are.
+// Reaper ends the processes that ended runs have left, and waits for those that became children of the hub, so that they
+// neither stay in the process table nor outlive the hub. It never touches a process of a live run, nor a program of the hub
+// itself.
 type Reaper struct {
 	registry *Registry
 	grace    time.Duration
@@ -95,7 +95,7 @@ type seen struct {
 	mark  uint64
 }
 
-// live is what tells what belongs to a run that goes on.
+// live tells which processes belong to a live run.
 type live struct {
 	marks  map[uint64]bool
 	oldest time.Duration // when the oldest of them was started; 0: there is none
@@ -112,10 +112,10 @@ func (r *Registry) live() live {
 	return l
 }
 
-// left says whether a process comes from a run that has ended. Its mark says so. A child of the hub without a mark is
-// one if it was started after the first run, outside of the hub's session, which nothing can join, and outside of those
-// of runs. Where there are no marks it may come from any older run that goes on. The first process of a container is
-// given all orphans of it, so that there nothing is certain without a mark.
+// left reports whether a process comes from a run that has ended. If the process has a mark, the mark decides. A child of the
+// hub without a mark counts as left if it was started after the first run, and is neither in the hub's session, which no
+// process can join, nor in the session of a run. On systems without marks it must also be older than every live run, because it
+// could come from one. If the hub is the first process of a container, it inherits all orphans, so there only a mark decides.
 func (r *Reaper) left(pid int, s seen, l live) bool {
 	marks := r.registry.markOf("") != 0
 	_, claimed := r.registry.claimOf(pid, s.started)

@@ -32,15 +32,15 @@ type claim struct {
 	times   int
 }
 
-// NewRegistry makes one that knows nobody. The name of the node tells what its runs have left from what those of other
-// hubs have.
+// NewRegistry makes an empty registry. The name of the node tells processes left by its runs from those left by runs of other
+// hubs.
 func NewRegistry(node string) *Registry {
 	return &Registry{node: nodeNumber(node), claims: map[int]claim{}, unknown: map[string]int{}}
 }
 
-// Add says that a process, and all that descends from it, speaks for an agent: as the run, or as the client of a session
-// where run is empty. Whoever adds the process of a run removes it after having waited for it, before its number can
-// be another's. A process that was added several times stays the first one's until each has removed it.
+// Add makes a process, and everything that descends from it, speak for an agent: as the run, or as the client of a session
+// if run is empty. The caller must remove the process of a run after it has waited for it, before the system reuses its
+// number. A process that was added several times stays the first agent's until each addition is removed.
 func (r *Registry) Add(pid int, agent, run string) (remove func()) {
 	p, err := look(pid)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 type shares struct {
 	total     int // over TCP
 	address   int // over TCP, from one address
-	strangers int // over TCP, by which nobody has shown a good credential yet
+	strangers int // over TCP, without a good credential so far
 	socket    int // by the local socket
 	agents    int // by the local socket, of agents: the rest is kept for the owner
 	agent     int // by the local socket, of one agent
@@ -61,8 +61,8 @@ type conn struct {
 	address string // "": the local socket
 	used    int64
 	busy    int    // requests under way
-	known   bool   // somebody has shown a good credential by it
-	shown   bool   // and with the request that is under way too
+	known   bool   // a request on it has had a good credential
+	shown   bool   // so has the request that is under way
 	owner   bool   // it is the local owner's
 	agent   string // on the local socket: whose process it is, if it is an agent's
 }
@@ -147,8 +147,8 @@ func (cs *conns) narrow(victims []*conn, most int, of func(*conn) bool) ([]*conn
 // keptAlways is what keptFor says of a connection that is never closed for another.
 const keptAlways = 4
 
-// keptFor says how good a reason there is to keep a connection. A request without a credential is a stranger's, whoever
-// has used the connection before: nothing else bounds how many of them there are.
+// keptFor ranks the reasons to keep a connection. A request without a credential counts as a stranger's, even if an earlier
+// request on the connection had one: nothing else bounds the number of such requests.
 func (c *conn) keptFor() int {
 	switch {
 	case c.busy > 0 && c.shown:
@@ -225,7 +225,7 @@ func closeAll(victims []*conn) {
 const tooMany = `{"type":"about:blank","title":"Service Unavailable","status":503,"detail":"this hub has as many connections as it takes",` +
 	`"code":"E002","recoverable":true,"suggestion":"close some, or try again in a moment","retry_after":1}` + "\n"
 
-// refuse says that there are too many connections, to whoever reads it.
+// refuse answers that there are too many connections.
 func refuse(c net.Conn) {
 	_ = c.SetDeadline(time.Now().Add(time.Second))
 	_, _ = fmt.Fprintf(c, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nRetry-After: 1\r\n"+

@@ -96,8 +96,8 @@ func (s *Server) withPeer(ctx context.Context, opened net.Conn) context.Context 
 	return context.WithValue(ctx, peerKey{}, local{who, err})
 }
 
-// peer is where a call comes from. A connection may outlive the run that it was made in, and its client may have begun a
-// session since, so each call is looked at.
+// peer finds where a call comes from. It looks at each call, because a connection may outlive its run, and its client may have
+// begun a session since.
 func (s *Server) peer(ctx context.Context) (hub.Place, error) {
 	who, ok := ctx.Value(peerKey{}).(local)
 	if !ok {
@@ -117,8 +117,8 @@ func (s *Server) peer(ctx context.Context) (hub.Place, error) {
 	return at, nil
 }
 
-// attach makes the client at the other end of the socket, and all that descends from it, an agent's while its session
-// lasts: what such a client starts without its token, in its shell, is not the owner.
+// attach makes the client at the other end of the socket, and everything that descends from it, the agent while its session
+// lasts. So a command that the client starts in its shell without a token is not the owner.
 func (s *Server) attach(ctx context.Context, agent string) (leave func()) {
 	who, ok := ctx.Value(peerKey{}).(local)
 	if !ok || who.PID == 0 || agent == parley.Owner {

@@ -81,8 +81,8 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// undoAfter undoes what was begun before something failed. Why it failed is told alone; what cannot be undone is in
-// the log.
+// undoAfter undoes the steps of a failed start. It returns only the reason of the failure; steps that cannot be undone are
+// logged.
 func (s *Server) undoAfter(undo func() error) {
 	if err := undo(); err != nil {
 		s.Log.Warn("cannot remove everything that a failed start has made", "error", err)
@@ -180,15 +180,15 @@ func (s *Server) startHub(ctx context.Context) (err error) {
 	return nil
 }
 
-// sweepTime is what processes of runs from before the start get to be gone.
+// sweepTime is how long a start waits for the end of processes of earlier runs.
 const sweepTime = 10 * time.Second
 
-// adopt ends what runs have left before the start, and makes the hub the parent of what they leave from now on.
+// adopt ends processes that earlier runs have left, and makes the hub the parent of processes that runs leave from now on.
 func (s *Server) adopt() {
 	limited, done := context.WithTimeout(context.Background(), sweepTime)
 	defer done()
 	if err := s.peers.Sweep(limited); err != nil {
-		s.Log.Warn("processes of runs from before the start may go on", "error", err)
+		s.Log.Warn("processes of runs from before the start may still be running", "error", err)
 	}
 	if err := peer.Adopt(); err != nil {
 		s.Log.Warn("processes that detach themselves from a run will be taken for the owner's", "error", err)

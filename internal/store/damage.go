@@ -7,7 +7,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// ErrCorrupt is what every error says by which a database reports that its own pages cannot be trusted.
+// ErrCorrupt is in the chain of every error by which a database reports that its own pages are damaged.
 var ErrCorrupt = errors.New("is damaged")
 
 // maxDamages bounds what is remembered of damage. The deep check lists everything.
@@ -54,15 +54,15 @@ func (s *Store) Damages() []parley.Damage {
 	return fresh
 }
 
-// distrust notes that a message is damaged and returns what stands for it.
+// distrust notes that a message is damaged and returns its stand-in.
 func (t *tx) distrust(seq int64, id, conversation, why string) parley.Message {
 	damage := parley.Damage{What: "message", Seq: seq, ID: id, Why: why}
 	t.damages.add(damage)
 	return parley.DamagedMessage(damage, conversation)
 }
 
-// mayGoOn says that a query has failed because a page of the database is damaged, and that others may be tried. In an
-// update, and where the database has ended the transaction, nothing more can be asked.
+// mayGoOn reports whether a query failed because a page of the database is damaged and other queries may still work. None
+// works in an update, or after the database has ended the transaction.
 func (t *tx) mayGoOn(err error) bool {
 	if err == nil || t.writable || !errors.Is(err, ErrCorrupt) {
 		return false
@@ -71,7 +71,8 @@ func (t *tx) mayGoOn(err error) bool {
 	return true
 }
 
-// oneByOne reads messages by their numbers, which a query finds in an index. What cannot be read is damaged.
+// oneByOne reads messages by their numbers, which a query finds in an index. It returns a stand-in for each message that
+// cannot be read.
 func (s messages) oneByOne(query string, args []any, conv string) (list []parley.Message, err error) {
 	var seqs []int64
 	err = s.each(query, args, func(r Rows) error {

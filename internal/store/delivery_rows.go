@@ -24,7 +24,7 @@ const deliveryColumns = `d.message, d.agent, d.state, m.id, c.id, m.sender, d.wa
 	d.run, d.answer, d.failure, d.marks, d.lease, d.timer, d.node, d.rank, d.place, d.sum`
 
 // find reads deliveries of conversations that are there. lock keeps their rows until the end of the
-// update. A damaged row comes with its Damage; where not even its recipient and state can be told, it is noted and left
+// update. A damaged row is returned with its Damage. If not even its recipient and state can be read, it is noted and left
 // out.
 func (s deliveries) find(where, lock string, args ...any) ([]parley.Delivery, error) {
 	var (
@@ -68,7 +68,7 @@ func (s deliveries) parties(d *parley.Delivery, row deliveryRow) (err error) {
 	return ignoreMissing(err)
 }
 
-// unusable says that a row is too damaged to be anybody's, and notes all that is damaged.
+// unusable reports whether a row is too damaged to have a recipient, and notes the damage.
 func (s deliveries) unusable(d parley.Delivery) bool {
 	bad := d.Recipient == "" || !d.State.Known()
 	if bad && d.Damage == nil {

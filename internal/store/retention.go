@@ -10,8 +10,8 @@ type retention struct{ *tx }
 const bodyBytes = `(octet_length(m.text) + coalesce(octet_length(m.code), 0) + coalesce(octet_length(m.artifacts), 0)
 	+ coalesce(octet_length(m.payload), 0) + coalesce(octet_length(m.metadata), 0))`
 
-// owed is the condition for a message of which somebody may still want something: a delivery that is open, or the answer
-// to an ask, which may come long after its delivery.
+// owed is the condition for a message that is still needed: it has an open delivery, or is an ask that has not ended. The
+// answer to an ask may come long after its delivery.
 const owed = "(EXISTS (SELECT 1 FROM deliveries d WHERE d.message = m.seq AND (" + open + " OR d.state = 'dead'))" +
 	" OR EXISTS (SELECT 1 FROM waits w WHERE w.message = m.seq AND w.ask = 1 AND " + openWait + "))"
 

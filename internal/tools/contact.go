@@ -47,8 +47,8 @@ type contactArgs struct {
 
 const longestWait = int64(time.Hour / time.Second)
 
-// contact turns to another agent. What it returns begins with the hub's own words. Each line that the other one wrote
-// has a mark.
+// contact contacts another agent. Its result begins with the hub's own words. Each line that the other agent wrote has a
+// mark.
 func contact(ctx context.Context, p Participant, args contactArgs) (string, error) {
 	c, err := args.contact()
 	if err != nil {

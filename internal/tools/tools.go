@@ -83,8 +83,8 @@ func Call(ctx context.Context, p Participant, name string, args json.RawMessage)
 		Suggest("use %s", strings.Join(names, ", "))
 }
 
-// Failure is an error as a model is told of it, on one line. Why somebody else has failed are words of others: what could
-// be read as a heading or a line of its own there stands in quotation marks.
+// Failure is an error as a model sees it, on one line. Other participants may have written the reason: a reason that could be
+// read as a heading or a line of its own is put in quotation marks.
 func Failure(err error) string {
 	e := parley.AsError(err)
 	text := e.Sentence()

@@ -136,7 +136,7 @@ func Way(d parley.Delivery) string {
 	return strings.Join(steps, ", ")
 }
 
-// Ask is where an ask stands: how long it took to its end, and which task answering it has become.
+// Ask is the state of an ask in words: how long it took, and which task it has become.
 func Ask(a parley.AskState) string {
 	words := "ask " + string(a.State)
 	if a.EndedAt != nil {

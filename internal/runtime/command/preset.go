@@ -26,8 +26,7 @@ type Preset struct {
 // RunToken says where the token of a run is good.
 type RunToken string
 
-// The ways: for processes of the run on the hub's socket, which is the default, or for whoever has the token, over TCP
-// too.
+// On the hub's socket, for processes of the run (the default); or for every process that has the token, over TCP too.
 const (
 	tokenSocket RunToken = "socket"
 	tokenBearer RunToken = "bearer"

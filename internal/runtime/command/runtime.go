@@ -19,12 +19,12 @@ type Options struct {
 	OutputLimit int64         // bytes that a run may write; 8 MiB
 	Bin         string        // where parley is, for programs that want to call it: the end of their PATH
 
-	// Dirs is where programs may work beside directories of their own; nil: anywhere. Home is the hub's, where none may
-	// work but in the directory of its own agent.
+	// Dirs are the directories in which programs may work, beside those of their own agents; nil: anywhere. Home is the hub's
+	// home, in which a program may work only in the directory of its own agent.
 	Dirs []string
 	Home string
 	// Env are the names of variables that agents may be given, beside those that a preset passes on; nil: any. A name that
-	// ends with * stands for all that begin so.
+	// ends with * stands for all names that begin like it.
 	Env []string
 
 	// Launch is how to start a program as a process of a run. Without it, the program is started as it is.

@@ -133,7 +133,7 @@ func (g *guard) dial(ctx context.Context, network, hostPort string) (net.Conn, e
 func (g *guard) control(_, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil || !g.allows(to.Addr()) {
-		return refused("this address") // what a name stands for in this network is for nobody to learn
+		return refused("this address") // callers must not learn what a name resolves to in this network
 	}
 	return nil
 }

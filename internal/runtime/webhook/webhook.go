@@ -25,8 +25,8 @@ type Options struct {
 	Dir func(agent string) string
 	// Allow are addresses that may be called although they are private: networks (10.0.0.0/8) or host:port.
 	Allow []string
-	// Failed is told why a call got no response, with all that the network says of it. That is for the hub's own log: it
-	// may name addresses of this network. It may be nil.
+	// Failed is called with the reason why a call got no response, in full detail. The detail is for the hub's own log, because
+	// it may name addresses of this network. Failed may be nil.
 	Failed func(agent string, err error)
 	// Answered returns once the run has answered one of its triggers by the API.
 	Answered func(ctx context.Context, job parley.Job) error
@@ -145,7 +145,7 @@ func withoutURL(err error) error {
 	return err
 }
 
-// why is what senders are told of a failure of the network: neither addresses nor the server that resolves names.
+// why is the reason of a network failure as senders see it: without addresses and without the name server.
 func why(err error) string {
 	var (
 		timeout interface{ Timeout() bool }

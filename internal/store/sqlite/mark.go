@@ -15,8 +15,8 @@ var markNames = [...]string{"parley.mark", "parley.head"}
 
 // mark keeps the number of the newest committed message or event outside the database. It is written after
 // each commit and not synced, so it never runs ahead of the database; a database that is behind
-// its mark has lost what was acknowledged. There are two copies, so that whoever loses the write-ahead log and one of them
-// is still told.
+// its mark has lost acknowledged changes. There are two copies, so that the loss of the write-ahead log together with one
+// of them is still noticed.
 type mark struct {
 	files [len(markNames)]*os.File
 	last  int64
@@ -54,7 +54,7 @@ func (m *mark) check(path string, newest int64) error {
 		"put it back, or, to go on without what is lost, delete %s", newest, m.last, path, m.names())
 }
 
-// names are the files of the mark, for whoever is told to delete them.
+// names are the files of the mark, for the sentence that tells people to delete them.
 func (m *mark) names() string { return m.files[0].Name() + " and " + m.files[1].Name() }
 
 // write is best effort: a mark that could not be written is only older than it could be.
