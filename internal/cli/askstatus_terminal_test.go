@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley/internal/screentest"
 )
 
-// TestAskShowsStatusesOnATerminal: whoever waits sees what the answerer says before it has the answer.
+// TestAskShowsStatusesOnATerminal: the asker sees the statuses of the answerer while it waits.
 func TestAskShowsStatusesOnATerminal(t *testing.T) {
 	h := newHousehold(t)
 	rules := func(name, text string) string {

@@ -185,7 +185,7 @@ func TestExitCodesOfEveryCommandThatWaits(t *testing.T) {
 	}
 }
 
-// TestInterruptedWaitsEndWith130: whoever waits can leave, and is told how to wait again.
+// TestInterruptedWaitsEndWith130: an interrupted command says how to wait again.
 func TestInterruptedWaitsEndWith130(t *testing.T) {
 	for line, answers := range waitingCommands {
 		t.Run(line, func(t *testing.T) {

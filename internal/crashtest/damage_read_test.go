@@ -160,7 +160,7 @@ func (s sample) inboxes(ctx context.Context, h *hub.Hub, o *outcome) {
 	}
 }
 
-// belongs requires that a message is for whoever gets it.
+// belongs requires that a message was meant for its reader.
 func (s sample) belongs(where, who string, m parley.Message, o *outcome) {
 	if was, known := s.messages[m.ID]; known && m.Damage == nil && was.To != who && was.To != "" {
 		o.wrong = append(o.wrong, fmt.Sprintf("%s gives %s a message for %s", where, who, was.To))

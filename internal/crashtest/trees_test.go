@@ -336,7 +336,7 @@ func (g *grove) judgeAnswer(tx parley.Tx, w parley.Wait) error {
 	return err
 }
 
-// cancelled says that somebody has cancelled a run: then nobody brings it what it asked for.
+// cancelled reports whether a run was cancelled: then the answers to its asks are not delivered.
 func cancelled(tx parley.Tx, run string) bool {
 	r, err := tx.Runs().Get(run)
 	return err == nil && r.State == parley.RunCancelled && r.Cancel != ""
@@ -348,7 +348,7 @@ func (g *grove) judgeTask(tx parley.Tx, m parley.Message, book ledger) error {
 		return err
 	}
 	own := task.Assignee == task.Requester && task.Parent == "" // given to who asked for it: nobody else waits
-	own = own || task.Source == parley.TaskFromAsk              // whoever asked is told by the ask
+	own = own || task.Source == parley.TaskFromAsk              // the asker gets the answer by its ask
 	if n := book.tasks[task.ID]; !task.Status.Ended() || n > 1+g.again[task.ID] || !own && (n < 1 || task.Callback == "") {
 		g.t.Errorf("%s of %s for %s is %s; %d callbacks", task.ID, task.Assignee, task.Requester, task.Status, n)
 	}

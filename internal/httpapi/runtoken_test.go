@@ -110,7 +110,7 @@ func TestDecideIsForAgentsWithReports(t *testing.T) {
 	}
 }
 
-// run_token: bearer lets whoever has the token use it over TCP, but never to decide, and not past the end of the run.
+// With run_token: bearer every process that has the token can use it over TCP, but never to decide, and not after the run.
 func TestABearerTokenNeverDecides(t *testing.T) {
 	w := newWorld(t)
 	w.reportsTo("arya", "hound")
@@ -141,7 +141,7 @@ func TestARunWithinTheHubHasNoToken(t *testing.T) {
 	}
 }
 
-// A webhook's reply token is good for one POST that answers what woke its run, and for nothing else.
+// A webhook's reply token is good only for one POST that answers a message that woke its run.
 func TestReplyTokenIsForOneAnswer(t *testing.T) {
 	w := newWorld(t)
 	given := w.runWith("arya", parley.TokenReply)

@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Who cancels the run that asks cancels what answers it: the task, with all under it and what is to be approved for it.
+// Cancelling the asking run cancels the answer: the task with everything under it, and its pending approvals.
 func TestCancelOfTheAskerGoesDown(t *testing.T) {
 	t.Parallel()
 	for name, cancel := range map[string]func(*world, parked){

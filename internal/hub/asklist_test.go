@@ -18,7 +18,7 @@ func (w *world) asksOf(by string, f parley.AskFilter) []string {
 	return questions
 }
 
-// A plain ask has no task, and is listed all the same, with who asked whom and where it stands.
+// A plain ask has no task, but is listed, with the asker, the asked participant and its state.
 func TestPlainAsksAreListed(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
@@ -41,7 +41,7 @@ func TestPlainAsksAreListed(t *testing.T) {
 	same(t, "a page", w.asksOf("b", parley.AskFilter{Before: all[0].Seq, Limit: 1}), []string{"what is it?"})
 }
 
-// An agent sees the asks it made or was asked, and a person who is no owner the same; an owner sees all.
+// Owners see all asks. Other participants see the asks they made or were asked.
 func TestAsksAreIsolated(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
@@ -73,7 +73,7 @@ func TestListedAskNamesItsTask(t *testing.T) {
 	same(t, "b sees", []any{len(got), got[0].Task}, []any{1, ""})
 }
 
-// A list of asks is held in strict mode as a list of tasks is, and what is approved is told.
+// In strict mode a list of asks needs an approval, like a list of tasks. The approved list is delivered.
 func TestStrictAgentListsAsksWithAnApproval(t *testing.T) {
 	t.Parallel()
 	w := trio(t)

@@ -29,7 +29,7 @@ func (w *world) parks() parked {
 	return p
 }
 
-// passesOn has somebody who is asked delegate to another and end its run.
+// passesOn lets an asked agent delegate to another one and end its run.
 func (w *world) passesOn(who, to string) (task, sub string) {
 	w.t.Helper()
 	b := w.starts(who)
@@ -47,7 +47,7 @@ func trio(t *testing.T, change ...func(*world)) *world {
 	return w
 }
 
-// An asked agent that delegates gives its answer when it has it, and what it says before is only a status.
+// An asked agent that delegates answers once it has the answer. Its earlier texts are only statuses.
 func TestAskEndsWithWhatItsAnswererDelegated(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
@@ -509,7 +509,7 @@ func TestParkedAskEndsWithItsConversation(t *testing.T) {
 	w.idle("a", "b", "c")
 }
 
-// Where the work of whoever is asked comes to need the only session of whoever asks, that does not wait any longer.
+// If the answerer's work needs the only session of the asker, the ask is late at once.
 func TestAskIsLateAtOnceWhereItsAnswerNeedsTheAsker(t *testing.T) {
 	t.Parallel()
 	late := "did not respond within 7 seconds. Consider using 'delegate' for async processing. The answer will be delivered when it comes."
@@ -568,7 +568,7 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheAsker(t *testing.T) {
 	}
 }
 
-// The same goes for a webhook that takes one call at a time. Whoever can begin another run waits on.
+// The same holds for a webhook that takes one call at a time. An agent that can begin another run keeps waiting.
 func TestAskIsLateAtOnceWhereItsAnswerNeedsTheOnlySlot(t *testing.T) {
 	t.Parallel()
 	w := trio(t)

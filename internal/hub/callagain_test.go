@@ -112,7 +112,7 @@ func TestAResultReturnedInlineSettlesItsCallback(t *testing.T) {
 	w.sound()
 }
 
-// A task that fails because its deadline has passed has timed out for whoever waits for it.
+// For a caller that waits, a task whose deadline has passed has timed out.
 func TestATaskPastItsDeadlineHasTimedOut(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
@@ -154,7 +154,7 @@ func TestAKeyOfTheConnectionIsNoPartOfTheCall(t *testing.T) {
 	same(t, "a later attempt", []any{again.hears(), again.made.Message}, []any{"Response from senior: yes", before.request.ID})
 }
 
-// The number of attempts stands behind the sentence of whoever failed, which may have an end of its own.
+// The number of attempts follows the reason of the failure, which may already end with a full stop.
 func TestAttemptsAreCountedBehindTheSentence(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)

@@ -101,7 +101,7 @@ func TestTaskGoesOnWithoutADamagedMessage(t *testing.T) {
 	same(t, "heard", a.hears(), "Response from b: enough")
 }
 
-// An ask whose request is damaged while its task goes on ends all the same, for who waits and who is brought it late.
+// An ask whose request is damaged while its task goes on still ends, for a waiting asker and for a late one.
 func TestParkedAskWithADamagedRequestEnds(t *testing.T) {
 	t.Parallel()
 	for name, id := range map[string]string{"text": "", "id": noID()} {
@@ -126,7 +126,7 @@ func TestParkedAskWithADamagedRequestEnds(t *testing.T) {
 	}
 }
 
-// The row of an ask's delivery says no more what it is for; the ask fails with it all the same.
+// The damaged row of an ask's delivery no longer names its purpose; the ask still fails with it.
 func TestAskFailsWithItsDamagedDelivery(t *testing.T) {
 	t.Parallel()
 	w := trio(t)

@@ -130,7 +130,7 @@ func (w *world) restart() {
 	w.open()
 }
 
-// startAgain is restart, and what Start does first: the hub puts back what its former process had.
+// startAgain is restart, followed by the first step of Start: the hub returns the leases of its former process.
 func (w *world) startAgain() {
 	w.t.Helper()
 	w.restart()

@@ -169,7 +169,7 @@ func TestConversationOperationsThatNeedNoApproval(t *testing.T) {
 	same(t, "approvals", len(get[[]parley.Approval](w)(w.Approvals(ctx, user, parley.ApprovalFilter{}))), 0)
 }
 
-// Approval reuse: what is renamed while a call waits leads it nowhere else, and the rights are those of the decision.
+// Approval reuse: renaming a conversation while a call waits does not redirect the call, and the rights at the decision count.
 func TestApprovedConversationOperationGoesWhereItWasSeenToGo(t *testing.T) {
 	w := newHub(t)
 	w.company(parley.ModeSupervised)
@@ -187,7 +187,7 @@ func TestApprovedConversationOperationGoesWhereItWasSeenToGo(t *testing.T) {
 	wantError(t, second(w.Conversation(ctx, user, "den")), absent("conversation", "den", listConversations))
 }
 
-// Adding somebody to a conversation is contacting them: rules hold, whoever adds, and wherever.
+// Adding a participant to a conversation is contacting it: the rules hold for every caller and every conversation.
 func TestAddingSomebodyIsContactingThem(t *testing.T) {
 	w := newHub(t)
 	w.dispatched("arya", "gendry", "hound")
@@ -229,7 +229,7 @@ func TestAddingSomebodyIsContactingThem(t *testing.T) {
 	w.ok(w.AddMember(ctx, user, "inn", "gendry")) // rules are not for owners
 }
 
-// Whom a message brings into a channel is added by it: a mode holds that in the conversation that woke the agent too.
+// A message that brings a participant into a channel adds it. A mode holds that even in the conversation that woke the agent.
 func TestModeHoldsWhomAMessageBrings(t *testing.T) {
 	w := newHub(t)
 	w.office()

@@ -9,13 +9,13 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// outcomeOf is what somebody is told who waits for something, without waiting.
+// outcomeOf returns the state of an outcome without waiting.
 func (w *world) outcomeOf(by hub.Caller, id string) parley.Awaited {
 	w.t.Helper()
 	return get[parley.Awaited](w)(w.AwaitOutcome(ctx, by, id, 0))
 }
 
-// awaits has somebody wait for something that goes on, and returns what it is told.
+// awaits lets a participant wait for an outcome that has not come yet, and returns it.
 func (w *world) awaits(by hub.Caller, id string, then func()) parley.Awaited {
 	w.t.Helper()
 	told, failed := make(chan parley.Awaited, 1), make(chan error, 1)

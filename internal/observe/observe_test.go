@@ -87,7 +87,7 @@ func TestDurationsCanBeRead(t *testing.T) {
 	}
 }
 
-// TestSecretsInLogs is the row of that name in the list of threats.
+// TestSecretsInLogs is the row of that name in docs/security.md.
 func TestSecretsInLogs(t *testing.T) {
 	secret := parley.NewSecret()
 	canary := strings.TrimPrefix(secret, "parley_")

@@ -265,7 +265,7 @@ func TestTheOwnerIsAnsweredWhileStrangersHoldConnections(t *testing.T) {
 	}
 }
 
-// stillOpen says whether the hub has not closed a connection, by what is there to be read now.
+// stillOpen reports whether the hub has not closed a connection, by trying to read from it.
 func stillOpen(ctx context.Context, c net.Conn) bool {
 	ended := context.AfterFunc(ctx, func() { _ = c.Close() })
 	defer ended()
