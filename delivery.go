@@ -73,6 +73,17 @@ func (d Delivery) Open() bool {
 	}
 }
 
+// Answerable says that the recipient can still answer the message: it has not answered it yet, and the delivery has not
+// failed. An answer may follow an ack.
+func (d Delivery) Answerable() bool {
+	switch d.State {
+	case DeliveryAccepted, DeliveryDelivered, DeliverySeen, DeliveryAcked:
+		return true
+	default:
+		return false
+	}
+}
+
 // Ready says that it waits to be taken.
 func (d Delivery) Ready() bool { return d.State == DeliveryAccepted && d.Until == 0 }
 

@@ -14,12 +14,12 @@ func (p post) origin() origin {
 }
 
 // guard refuses or holds a post by the rules for those it is for, and by the mode of its sender. A run's answer, and
-// what answers a message that was delivered to the sender, pass: whoever may ask gets an answer.
+// the answer to a message that was delivered to the sender, pass: whoever may ask gets an answer.
 func (s *scene) guard(p *post, m parley.Message, where place, parent *parley.Message) error {
 	if p.answers || p.request || s.seesAll() {
 		return nil
 	}
-	answers, err := s.answersDelivered(parent)
+	answers, err := s.answersDelivered(p, parent)
 	if err != nil {
 		return err
 	}
@@ -73,13 +73,17 @@ func (p post) settled(err error, m parley.Message, where place) error {
 	return why
 }
 
-// answersDelivered says whether a message answers one that was delivered to its sender.
-func (s *scene) answersDelivered(parent *parley.Message) (bool, error) {
+// answersDelivered says whether a post answers a message that was delivered to its sender: it replies to what woke the
+// sender's run, or it is the first reply to a message that the sender can still answer. Any other reply is a contact.
+func (s *scene) answersDelivered(p *post, parent *parley.Message) (bool, error) {
 	if parent == nil {
 		return false, nil
 	}
-	_, err := s.Deliveries().Get(parent.ID, s.me.ID)
-	return err == nil, ignoreNotFound(err)
+	if p.by != nil && slices.Contains(p.by.Triggers, parent.ID) {
+		return true, nil
+	}
+	d, err := s.Deliveries().Get(parent.ID, s.me.ID)
+	return err == nil && d.Answerable(), ignoreNotFound(err)
 }
 
 // directTargets are those a message is for by its address. Those it only mentions are looked at by mute. An answer

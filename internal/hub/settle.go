@@ -263,12 +263,10 @@ func (s *scene) answer(parent *parley.Message, m parley.Message, run *parley.Run
 
 // markAnswered marks a delivery as answered by a message, unless it has ended otherwise.
 func (s *scene) markAnswered(d *parley.Delivery, answer string) error {
-	switch d.State {
-	case parley.DeliveryAccepted, parley.DeliveryDelivered, parley.DeliverySeen, parley.DeliveryAcked:
-		return s.move(d, parley.DeliveryAnswered, func(d *parley.Delivery) { d.Answer = answer })
-	default:
+	if !d.Answerable() {
 		return nil // it has ended otherwise, or is answered
 	}
+	return s.move(d, parley.DeliveryAnswered, func(d *parley.Delivery) { d.Answer = answer })
 }
 
 // SeeContext marks what wakes nobody as seen, where a context that the caller's turn has started with

@@ -1,0 +1,120 @@
+package hub_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// answering is a supervised agent that polls its inbox, and senior who writes to it.
+func answering(t *testing.T) *world {
+	t.Helper()
+	w := newHub(t)
+	w.dispatched("senior")
+	_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: "intern", Profile: parley.Profile{Runtime: parley.RuntimeAttached, Mode: parley.ModeSupervised}})
+	w.ok(err)
+	return w
+}
+
+// replies has the caller answer a message.
+func (w *world) replies(caller hub.Caller, message, words string) error {
+	_, err := w.Post(ctx, caller, parley.Draft{InReplyTo: message, Content: text(words)})
+	return err
+}
+
+// TestASupervisedAgentAnswersAMessageOnce: the first reply to a message that the agent has pending, has taken or has
+// acknowledged is its answer. Every later reply is a contact of its own, and is held.
+func TestASupervisedAgentAnswersAMessageOnce(t *testing.T) {
+	for name, before := range map[string]func(w *world, message string){
+		"pending":      func(*world, string) {},
+		"taken":        func(w *world, _ string) { w.take("intern", parley.Take{}) },
+		"acknowledged": func(w *world, message string) { w.take("intern", parley.Take{}); w.ack("intern", message) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := answering(t)
+			asked := w.dm("senior", "intern", "well?").Message
+			before(w, asked.ID)
+			w.clock.advance(time.Hour)
+			w.ok(w.replies(as("intern"), asked.ID, "so"))
+			a := w.holds(w.replies(as("intern"), asked.ID, "and another thing"))
+			if a.Rule != "mode supervised" || a.Target != "senior" {
+				t.Errorf("held by %+v", a)
+			}
+			w.decides(parley.Owner, a.ID, parley.Decision{Approve: true})
+			if said := w.said(asked.Conversation, "intern"); len(said) != 2 {
+				t.Errorf("intern has said %d messages, want its answer and what was approved", len(said))
+			}
+			again := w.dm("senior", "intern", "and now?").Message
+			w.ok(w.replies(as("intern"), again.ID, "fine"))
+		})
+	}
+}
+
+// TestAReplyToADeliveryThatEndedIsHeld: a message that failed, expired, was evicted or is a dead letter triggers nothing.
+func TestAReplyToADeliveryThatEndedIsHeld(t *testing.T) {
+	ends := map[parley.DeliveryState]func(w *world) (message string){
+		parley.DeliveryFailed: func(w *world) string {
+			m := w.dm("senior", "intern", "well?").Message
+			w.giveBack("intern", w.take("intern", parley.Take{}), parley.FailureFinal)
+			return m.ID
+		},
+		parley.DeliveryDead: func(w *world) string {
+			w.change("intern", func(a *parley.Agent) { a.Attempts = 1 })
+			m := w.dm("senior", "intern", "well?").Message
+			w.giveBack("intern", w.take("intern", parley.Take{}), parley.FailureBusy)
+			return m.ID
+		},
+		parley.DeliveryExpired: func(w *world) string {
+			m := w.post("senior", parley.Draft{Direct: []string{"intern"}, TTL: 60, Content: text("well?")}).Message
+			w.clock.advance(time.Hour)
+			w.sweep()
+			return m.ID
+		},
+		parley.DeliveryEvicted: func(w *world) string {
+			w.depth("intern", 1, parley.OverflowEvict)
+			m := w.dm("senior", "intern", "well?").Message
+			w.dm("senior", "intern", "another")
+			return m.ID
+		},
+	}
+	for state, end := range ends {
+		t.Run(string(state), func(t *testing.T) {
+			w := answering(t)
+			message := end(w)
+			if d := w.delivery(message, "intern"); d.State != state {
+				t.Fatalf("the delivery is %s", d.State)
+			}
+			w.holds(w.replies(as("intern"), message, "so"))
+		})
+	}
+}
+
+// TestADenyRuleHoldsForASecondReply: whoever may ask gets an answer. More than that is a contact.
+func TestADenyRuleHoldsForASecondReply(t *testing.T) {
+	w := newHub(t)
+	w.add("arya", "gendry")
+	w.permit("arya", "gendry", parley.EffectDeny)
+	asked := w.dm("gendry", "arya", "well?").Message
+	w.ok(w.replies(as("arya"), asked.ID, "so"))
+	w.isRefused(parley.NotPermitted, w.replies(as("arya"), asked.ID, "and another thing"))
+}
+
+// TestARunRepliesToItsTriggerAsOftenAsItLikes: the trigger lasts as long as the run, and ends with it.
+func TestARunRepliesToItsTriggerAsOftenAsItLikes(t *testing.T) {
+	w := newHub(t)
+	w.dispatched("senior")
+	w.named("intern", "InternBot", func(p *parley.Profile) { p.Mode = parley.ModeSupervised })
+	w.permit("intern", "senior", parley.EffectDeny)
+	asked := w.dm("senior", "intern", "well?").Message
+	run := w.starts("intern")
+	w.ok(w.replies(run.Caller(), asked.ID, "one"))
+	w.ok(w.replies(run.Caller(), asked.ID, "two"))
+	w.finish(run, "three")
+	w.isRefused(parley.NotPermitted, w.replies(as("intern"), asked.ID, "four"))
+	w.ok(w.Unpermit(ctx, user, "intern", "senior", ""))
+	w.holds(w.replies(as("intern"), asked.ID, "four"))
+	next, _ := w.works("intern")
+	w.holds(w.replies(next.Caller(), asked.ID, "four"))
+}
