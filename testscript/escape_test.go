@@ -20,8 +20,9 @@ import (
 )
 
 // escape is the program of an agent that wants to outlive its run and become the owner: it leaves processes behind that
-// clear their environment, ignore signals, and join the hub's process group or leave their session. Each asks the hub
-// who it is, again and again, and writes the answers into a directory.
+// clear their environment, ignore signals, and join the hub's process group or leave their session. Where the directory
+// has the file lower, one also lowers the limit by which the hub marks it. Each asks the hub who it is, again and again,
+// and writes the answers into a directory.
 func escape() {
 	dir, socket, mode := os.Args[1], os.Args[2], os.Args[3]
 	if mode != "run" {
@@ -32,21 +33,29 @@ func escape() {
 			err := syscall.Setpgid(0, group)
 			_ = os.WriteFile(filepath.Join(dir, "joined"), fmt.Append(nil, err), 0o600)
 		}
+		if mode == "lowered" {
+			lowerMark()
+		}
 		stay(dir, socket, mode)
+		os.Exit(0)
 	}
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	self, err := os.Executable()
 	if err != nil {
 		fmt.Println(err)
 	}
-	for _, mode := range []string{"plain", "group", "session"} {
+	modes := []string{"plain", "group", "session"}
+	if exists(filepath.Join(dir, "lower")) {
+		modes = append(modes, "lowered")
+	}
+	for _, mode := range modes {
 		child := exec.Command(self, dir, socket, mode, strconv.Itoa(os.Getppid()))
-		child.Env, child.SysProcAttr = []string{}, &syscall.SysProcAttr{Setsid: mode == "session"}
+		child.Env, child.SysProcAttr = []string{}, &syscall.SysProcAttr{Setsid: mode == "session" || mode == "lowered"}
 		if err := child.Start(); err != nil {
 			fmt.Println(err)
 		}
 	}
-	for _, mode := range []string{"plain", "group", "session"} {
+	for _, mode := range modes {
 		for !exists(filepath.Join(dir, mode)) {
 			time.Sleep(time.Millisecond)
 		}
@@ -62,7 +71,7 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// stay asks who it is until it is ended.
+// stay asks who it is until it is ended, or told to end. It says when it is refused.
 func stay(dir, socket, mode string) {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var dialer net.Dialer
@@ -72,7 +81,7 @@ func stay(dir, socket, mode string) {
 	if err != nil {
 		os.Exit(1)
 	}
-	for asked := false; ; time.Sleep(time.Millisecond) {
+	for asked := false; exists(dir) && !exists(filepath.Join(dir, "end")); time.Sleep(time.Millisecond) {
 		if response, err := client.Get("http://localhost/v1/whoami"); err == nil {
 			body, _ := io.ReadAll(response.Body)
 			_ = response.Body.Close()
@@ -80,6 +89,9 @@ func stay(dir, socket, mode string) {
 			if !asked {
 				_ = os.WriteFile(filepath.Join(dir, mode), strconv.AppendInt(nil, int64(os.Getpid()), 10), 0o600)
 				asked = true
+			}
+			if response.StatusCode == http.StatusUnauthorized {
+				_ = os.WriteFile(filepath.Join(dir, mode+"-refused"), body, 0o600)
 			}
 		}
 	}

@@ -7,9 +7,14 @@ import (
 )
 
 // become marks this process and makes it another program, with the same number.
-func become(mark uint64, path string, argv []string) error {
-	if err := unix.Prlimit(0, unix.RLIMIT_LOCKS, &unix.Rlimit{Cur: mark, Max: mark}, nil); err != nil {
-		return err
+func become(marks limits, path string, argv []string) error {
+	for which, limit := range map[int]uint64{unix.RLIMIT_LOCKS: marks.mark, unix.RLIMIT_RTTIME: marks.proof} {
+		if limit == 0 {
+			continue
+		}
+		if err := unix.Prlimit(0, which, &unix.Rlimit{Cur: limit, Max: limit}, nil); err != nil {
+			return err
+		}
 	}
 	return unix.Exec(path, argv, os.Environ())
 }

@@ -4,4 +4,4 @@ package peer
 
 import "errors"
 
-func become(uint64, string, []string) error { return errors.ErrUnsupported }
+func become(limits, string, []string) error { return errors.ErrUnsupported }

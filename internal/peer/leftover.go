@@ -2,6 +2,8 @@ package peer
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -38,9 +40,16 @@ func (r *Registry) Kill(ctx context.Context, runs []parley.Run) error {
 	}
 	delete(l.marks, 0)
 	for other := range registered {
-		delete(l.marks, r.markOf(other)) // two runs may have the same
+		if mark := r.markOf(other); l.marks[mark] { // two runs may have the same
+			delete(l.marks, mark)
+			r.doubt(mark)
+		}
 	}
-	return l.end(ctx)
+	err := l.end(ctx)
+	if err != nil {
+		r.doubt(slices.Collect(maps.Keys(l.marks))...)
+	}
+	return err
 }
 
 // Sweep ends, on Linux, all processes that earlier runs of this hub have left. It is called before the first run starts.

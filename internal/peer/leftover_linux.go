@@ -43,7 +43,7 @@ func (l leftovers) belongs(pid int) bool {
 	if began, known := l.sessions[s.session]; known && s.started >= began {
 		return true
 	}
-	if mark, err := markIn(pid); err == nil && (l.marks[mark] || l.ours != nil && l.ours(mark)) {
+	if found, err := limitsOf(pid); err == nil && (l.marks[found.mark] || l.ours != nil && l.ours(found.mark)) {
 		return true
 	}
 	if len(l.runs) == 0 {

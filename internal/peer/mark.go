@@ -9,8 +9,11 @@ import (
 // which Linux keeps and has not used since 2003. A process with a lower limit than the hub descends from a run of this hub, or
 // of another hub of the same user. Lowering the limit further does not change that.
 //
-// The number itself only says what to end when a run has ended. It proves nothing more: a process can take the number
-// of an older run.
+// The number says what to end when a run has ended. Alone it proves nothing more: a process can lower its limit to the
+// number of another run. So a run has a second limit, which is the higher the lower the first one is. A process that
+// takes the first number of another run would have to raise its second limit, which only root can. Both numbers
+// together prove which run a process comes from. The second one is the hard limit of real-time computing
+// (RLIMIT_RTTIME), so high that no process reaches it.
 const (
 	highest   = 1 << 62
 	markBits  = 52 // of which a hub has runBits for its runs
@@ -39,6 +42,37 @@ func (r *Registry) markOf(run string) uint64 {
 		return 0
 	}
 	return top - markSpace + r.node<<runBits + hashOf(run)>>(64-runBits)
+}
+
+// proofOf is the second limit of a run, or 0 where there is none.
+func (r *Registry) proofOf(run string) uint64 {
+	mark, top := r.markOf(run), ceiling(ownProof())
+	if mark == 0 || top <= markSpace {
+		return 0
+	}
+	return top - 1 - (mark - (ceiling(ownLimit()) - markSpace))
+}
+
+// limits are the two numbers: of a run, or what a process has.
+type limits struct{ mark, proof uint64 }
+
+func (r *Registry) limitsFor(run string) limits { return limits{r.markOf(run), r.proofOf(run)} }
+
+// marked finds what a process comes from by its marks, wherever it has gone since: a run that goes on, or something that
+// was left. Two runs with the same marks cannot be told apart, so neither has such processes.
+func (r *Registry) marked(pid int) (Origin, error) {
+	found, err := limitsOf(pid)
+	if err != nil || found.mark >= ownLimit() {
+		return Origin{}, err
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for _, c := range r.claims {
+		if c.run != "" && c.limits == found && c.proof != 0 && !r.unsure[found.mark] {
+			return Origin{Agent: c.agent, Run: c.run}, nil
+		}
+	}
+	return Origin{Left: true}, nil
 }
 
 // isOurs says whether a mark is of a run of this hub.

@@ -12,40 +12,40 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownLimit is the limit of this process, or 0 where none can be set: some sandboxes do not know it.
-var ownLimit = sync.OnceValue(func() uint64 {
+// ownLimit and ownProof are the limits of this process, or 0 where none can be set: some sandboxes do not know them.
+var (
+	ownLimit = sync.OnceValue(func() uint64 { return hardLimit(unix.RLIMIT_LOCKS) })
+	ownProof = sync.OnceValue(func() uint64 { return hardLimit(unix.RLIMIT_RTTIME) })
+)
+
+func hardLimit(which int) uint64 {
 	var own unix.Rlimit
-	if err := unix.Prlimit(0, unix.RLIMIT_LOCKS, nil, &own); err != nil {
+	if err := unix.Prlimit(0, which, nil, &own); err != nil {
 		return 0
 	}
 	tried := unix.Rlimit{Cur: min(own.Cur, highest), Max: own.Max} // the soft one, which can be raised again
-	if unix.Prlimit(0, unix.RLIMIT_LOCKS, &tried, nil) != nil || unix.Prlimit(0, unix.RLIMIT_LOCKS, &own, nil) != nil {
+	if unix.Prlimit(0, which, &tried, nil) != nil || unix.Prlimit(0, which, &own, nil) != nil {
 		return 0
 	}
 	return own.Max
-})
-
-// isMarked says whether a process descends from a run of any hub.
-func isMarked(pid int) (bool, error) {
-	mark, err := markIn(pid)
-	return err == nil && mark < ownLimit(), err
 }
 
-// markIn is the limit of a process.
-func markIn(pid int) (uint64, error) {
+// limitsOf are the limits of a process. One that is not known here is infinite.
+func limitsOf(pid int) (l limits, err error) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/limits")
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
-		return 0, errGone
+		return l, errGone
 	}
-	if err != nil {
-		return 0, err
-	}
+	l = limits{unix.RLIM_INFINITY, unix.RLIM_INFINITY}
 	for line := range bytes.Lines(text) {
-		if limits, found := bytes.CutPrefix(line, []byte("Max file locks")); found {
-			return parseLimit(limits)
+		if of, found := bytes.CutPrefix(line, []byte("Max file locks")); found && err == nil {
+			l.mark, err = parseLimit(of)
+		}
+		if of, found := bytes.CutPrefix(line, []byte("Max realtime timeout")); found && err == nil {
+			l.proof, err = parseLimit(of)
 		}
 	}
-	return unix.RLIM_INFINITY, nil // such a limit is not known here
+	return l, err
 }
 
 // parseLimit reads the hard limit of "soft hard unit".

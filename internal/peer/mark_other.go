@@ -2,7 +2,9 @@
 
 package peer
 
-// ownLimit is 0: only Linux has a limit that can serve as a mark.
+// ownLimit and ownProof are 0: only Linux has limits that can serve as marks.
 func ownLimit() uint64 { return 0 }
 
-func isMarked(int) (bool, error) { return false, nil }
+func ownProof() uint64 { return 0 }
+
+func limitsOf(int) (limits, error) { return limits{}, nil }

@@ -11,9 +11,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/parley-hub/parley"
 )
@@ -54,6 +57,12 @@ func help(what string, args []string) int {
 		}
 		_, _ = os.Stdin.Read(make([]byte, 1))
 		return 0
+	case "lower and spawn", "lower and connect": // with the mark that it is told
+		mark, err := strconv.ParseUint(args[0], 10, 64)
+		if err != nil || unix.Prlimit(0, unix.RLIMIT_LOCKS, &unix.Rlimit{Cur: mark, Max: mark}, nil) != nil {
+			return 1
+		}
+		return help(strings.TrimPrefix(what, "lower and "), args[1:])
 	case "detach":
 		socket := args[len(args)-1]
 		daemon := exec.Command(os.Args[0], "helper", "daemon", socket, fmt.Sprint(os.Getpid()))

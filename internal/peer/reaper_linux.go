@@ -42,8 +42,8 @@ func lookAt(pid int) (seen, error) {
 	if err != nil {
 		return seen{}, err
 	}
-	mark, err := markIn(pid)
-	return seen{s.process, s.state == 'Z', mark}, err
+	found, err := limitsOf(pid)
+	return seen{s.process, s.state == 'Z', found.mark}, err
 }
 
 func waitFor(pid int) { _, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) }

@@ -20,14 +20,16 @@ type Registry struct {
 
 	mu      sync.RWMutex
 	claims  map[int]claim
-	first   time.Duration  // when the first run was started; 0: none was
-	unknown map[string]int // sessions by agent whose client was not recognised
+	first   time.Duration   // when the first run was started; 0: none was
+	unknown map[string]int  // sessions by agent whose client was not recognised
+	unsure  map[uint64]bool // marks that are of two runs, or may be of something that could not be ended
 }
 
 // claim says whose a process is, and how often that was said.
 type claim struct {
 	agent   string
 	run     string // none: it is the client of a session
+	limits         // of what the run starts
 	started time.Duration
 	times   int
 }
@@ -35,7 +37,7 @@ type claim struct {
 // NewRegistry makes an empty registry. The name of the node tells processes left by its runs from those left by runs of other
 // hubs.
 func NewRegistry(node string) *Registry {
-	return &Registry{node: nodeNumber(node), claims: map[int]claim{}, unknown: map[string]int{}}
+	return &Registry{node: nodeNumber(node), claims: map[int]claim{}, unknown: map[string]int{}, unsure: map[uint64]bool{}}
 }
 
 // Add makes a process, and everything that descends from it, speak for an agent: as the run, or as the client of a session
@@ -54,6 +56,10 @@ func (r *Registry) Add(pid int, agent, run string) (remove func()) {
 	known, ok := r.claims[pid]
 	if !ok || known.started != p.started {
 		known = claim{agent: agent, run: run, started: p.started}
+		if run != "" {
+			known.limits = r.limitsFor(run)
+			r.checkMark(known)
+		}
 	}
 	known.times++
 	r.claims[pid] = known
@@ -74,6 +80,24 @@ func (r *Registry) remove(pid int, started time.Duration) {
 		return
 	}
 	delete(r.claims, pid)
+}
+
+// checkMark notes that a mark is that of another run too. r.mu is held.
+func (r *Registry) checkMark(new claim) {
+	for _, c := range r.claims {
+		if c.run != "" && c.run != new.run && c.mark == new.mark {
+			r.unsure[new.mark] = true
+		}
+	}
+}
+
+// doubt lets marks prove nothing any more, because something that has them may be left of a run that has ended.
+func (r *Registry) doubt(marks ...uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, mark := range marks {
+		r.unsure[mark] = true
+	}
 }
 
 // claimOf is whose a process is by itself, whatever it descends from.
@@ -138,7 +162,8 @@ type Origin struct {
 }
 
 // Who finds the agent a process descends from. The nearest counts, but a run before every session: what a run starts
-// cannot make itself another's. This process itself comes from nobody.
+// cannot make itself another's. Where the ancestry does not lead to a run, the marks of the process do: a daemon has left
+// its parents. This process itself comes from nobody.
 func (r *Registry) Who(pid int) (o Origin, err error) {
 	if pid == os.Getpid() {
 		return o, nil
@@ -148,8 +173,12 @@ func (r *Registry) Who(pid int) (o Origin, err error) {
 			break
 		}
 	}
-	if err == nil && o == (Origin{}) {
-		o.Left, err = isMarked(pid)
+	if err != nil || o.Run != "" {
+		return o, err
+	}
+	byMark, err := r.marked(pid)
+	if byMark.Run != "" || o == (Origin{}) {
+		o = byMark
 	}
 	return o, err
 }

@@ -19,8 +19,9 @@ import (
 func TestStolenRunTokenFromTheEnvironment(t *testing.T) {
 	dir := t.TempDir()
 	o := options(t, nil)
-	// The manager says that it is there and stays. The report finds the token and tries each way.
-	script := `if test ! -e "$2/manager"; then echo $$ >"$2/new"; mv "$2/new" "$2/manager"; exec tail -f /dev/null; fi
+	// Each run of the manager says that it is there and stays: the request for an approval wakes it too. The report finds the
+	// token and tries each way.
+	script := `case "$PWD" in */boss/*) echo $$ >"$2/$$"; mv "$2/$$" "$2/manager"; tail -f /dev/null;; esac
 		stolen=$(tr '\0' '\n' <"/proc/$(cat "$2/manager")/environ" | sed -n 's/^PARLEY_TOKEN=//p')
 		approve="/v1/approvals/$(cat "$2/approval")/decide"
 		"$0" "call with" "$1" "$stolen" POST "$approve"
@@ -105,5 +106,20 @@ func TestRuntimeConfigIsWithinWhatTheConfigurationAllows(t *testing.T) {
 		if allowed && err != nil || !allowed && parley.CodeOf(err) != parley.BadInput {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+}
+
+// SPEC 7.4: a daemonized child of a run is found, and is that agent while the run goes on. It has left its parents, its
+// session and its environment.
+func TestADaemonOfARunIsItsAgent(t *testing.T) {
+	dir := t.TempDir()
+	o := options(t, nil)
+	script := `(env -i setsid /bin/sh -c '"$0" call "$1" GET /v1/whoami >"$2/new"; "$0" call "$1" POST /v1/agents >>"$2/new"; mv "$2/new" "$2/said"' "$0" "$1" "$2" &)
+		while test ! -e "$2/said"; do :; done; cat "$2/said"`
+	s := start(t, withProgram(o, script, os.Args[0], o.Home.Socket(), dir))
+	defer stop(t, s)
+	addAgent(t, s, "helper", struct{}{})
+	if said := answerTo(t, s, tell(t, s, "who are you?")); !strings.Contains(said, `200 {"agent":{"id":"arya"`) || !strings.Contains(said, "403 ") {
+		t.Errorf("the daemon is answered %q", said)
 	}
 }

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package script
+
+// lowerMark does nothing: there are no marks.
+func lowerMark() {}
