@@ -13,27 +13,6 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// workOf says which sort of call an operation is, where its method does not: what reads is hub.Reading, anything else
-// hub.Changing.
-var workOf = map[string]hub.Work{
-	"search": hub.Searching, "read-trace": hub.Searching, "read-thread": hub.Searching, "list-tasks": hub.Searching,
-	"list-asks": hub.Searching,
-	"read-tree": hub.Searching, "verify-audit": hub.Searching,
-	"follow-events": hub.Streaming, "read-log": hub.Streaming,
-	"store-artifact": hub.Uploading, "import-hub": hub.Uploading,
-	"fetch-artifact": hub.Sending, "export-conversation": hub.Sending, "export-hub": hub.Sending, "read-output": hub.Sending,
-}
-
-func (o Operation) work() hub.Work {
-	if work, ok := workOf[o.ID]; ok {
-		return work
-	}
-	if o.Method == http.MethodGet {
-		return hub.Reading
-	}
-	return hub.Changing
-}
-
 // underway is what a call counts as while it is under way.
 type underway struct {
 	mu  sync.Mutex
@@ -46,7 +25,7 @@ func (c *call) begin(ctx context.Context, op Operation) (err error) {
 	if op.Who == hub.Anyone {
 		return nil
 	}
-	return c.becomes(ctx, op.work())
+	return c.becomes(ctx, op.Work)
 }
 
 // becomes counts a call as another sort from here on.
@@ -54,6 +33,7 @@ func (c *call) becomes(ctx context.Context, work hub.Work) error {
 	c.underway.end()
 	begun, err := c.hub.Begin(ctx, c.caller, work)
 	if err == nil {
+		c.caller = begun.Caller
 		c.underway.mu.Lock()
 		c.underway.now = &begun
 		c.underway.mu.Unlock()

@@ -11,15 +11,6 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// TestEverySortOfCallIsOfAnOperation: a name that no operation has would bound nothing.
-func TestEverySortOfCallIsOfAnOperation(t *testing.T) {
-	for id := range workOf {
-		if !slices.ContainsFunc(Routes(), func(o Operation) bool { return o.ID == id }) {
-			t.Errorf("there is no operation %s", id)
-		}
-	}
-}
-
 // narrow notes how much is written at once.
 type narrow struct {
 	*httptest.ResponseRecorder

@@ -45,6 +45,7 @@ type Operation struct {
 	Scope parley.Scope // none only where Who is Anyone
 	Who   hub.Who
 	Held  bool // an agent's call may have to be approved first
+	Work  hub.Work
 }
 
 // mustHaveRule keeps an operation from being served of which nobody has said who may use it.
@@ -61,7 +62,7 @@ func ruled(list []route) []route {
 	for i := range list {
 		op := &list[i].Operation
 		if rule, known := operations[op.ID]; known && op.Who == "" {
-			op.Scope, op.Who = rule.Scope, rule.Who
+			op.Scope, op.Who, op.Work = rule.Scope, rule.Who, rule.Work
 			op.Held = rule.Held == hub.HeldStrict || rule.Held == hub.HeldSupervised
 		}
 	}
@@ -235,7 +236,7 @@ const (
 func (a *api) serve(route route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		out := w.(*answer)
-		if route.work() == hub.Sending {
+		if route.Work == hub.Sending {
 			out.pace = sendPace
 		}
 		if route.Time != 0 {

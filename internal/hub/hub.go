@@ -32,6 +32,8 @@ type Caller struct {
 	Trace  string           // the trace that the call is part of, for what neither gives nor inherits one
 
 	Approved bool // it reads now because somebody has approved exactly that; only the hub itself says so
+
+	underway bool // the call is counted already, see Begin
 }
 
 // Config is what a hub can be told. The zero value of a field means its default.
@@ -233,9 +235,14 @@ func (h *Hub) write(ctx context.Context, caller Caller, do op, fn func(*scene) e
 	if err := h.admit(caller, do); err != nil {
 		return err
 	}
+	begun, err := h.count(ctx, caller, do)
+	if err != nil {
+		return err
+	}
+	defer begun.End()
 	now := h.now()
 	var committed *scene
-	err := h.store.Update(ctx, func(tx parley.Tx) error {
+	err = h.store.Update(ctx, func(tx parley.Tx) error {
 		s := &scene{Tx: tx, hub: h, now: now}
 		committed = s
 		if err := s.enterFor(caller, do); err != nil {
@@ -281,8 +288,13 @@ func (h *Hub) view(ctx context.Context, caller Caller, do op, fn func(*scene) er
 	if err := h.admit(caller, do); err != nil {
 		return err
 	}
+	begun, err := h.count(ctx, caller, do)
+	if err != nil {
+		return err
+	}
+	defer begun.End()
 	var s *scene
-	err := h.store.View(ctx, func(tx parley.Tx) error {
+	err = h.store.View(ctx, func(tx parley.Tx) error {
 		s = &scene{Tx: tx, hub: h, now: h.now()}
 		if err := s.enterFor(caller, do); err != nil {
 			return err

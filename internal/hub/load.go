@@ -75,6 +75,26 @@ const (
 	works // how many there are
 )
 
+// workOf says what an operation counts as, where its row in the table does not: what reads is Reading, what changes
+// something is Changing.
+var workOf = map[op]Work{
+	opSearch: Searching, opReadTrace: Searching, opReadThread: Searching, opListTasks: Searching, opListAsks: Searching,
+	opReadTree: Searching, opVerifyAudit: Searching,
+	opFollowEvents: Streaming, opReadLog: Streaming,
+	opStoreArtifact: Uploading, opImportHub: Uploading,
+	opFetchArtifact: Sending, opExportConversation: Sending, opExportHub: Sending, opReadOutput: Sending,
+}
+
+func (o op) work() Work {
+	if work, ok := workOf[o]; ok {
+		return work
+	}
+	if operations[o].Changes {
+		return Changing
+	}
+	return Reading
+}
+
 // workNames say what a participant has too many of.
 var workNames = [works]string{
 	"calls that read", "searches", "changes", "waiting calls", "event streams", "uploads", "downloads",
@@ -163,7 +183,10 @@ func newLoad(limits Load) *load {
 }
 
 // Underway is a call that is counted.
-type Underway struct{ found, end func() }
+type Underway struct {
+	Caller     Caller // whose use cases are part of the call, and are not counted once more
+	found, end func()
+}
 
 // Found says that the hub has done its work and only the answer is left to send. From here on the call holds a slot only of
 // its own participant, so a slow reader does not hold up others.
@@ -173,15 +196,36 @@ func (u Underway) Found() { u.found() }
 func (u Underway) End() { u.end() }
 
 // uncounted is a call that no bound holds for.
-func uncounted() Underway { return Underway{func() {}, func() {}} }
+func uncounted(caller Caller) Underway { return Underway{caller.counted(), func() {}, func() {}} }
 
-// Begin counts a call that comes through a door against what its caller may have under way, until its End. Short calls wait a moment for their turn. Owners, bridges and the hub itself are
-// exempt, which is looked up only when a bound is reached. E002 if the caller has too much under way, or reads
-// too often, or all callers together have too much.
+// counted is the caller of a call that is counted already.
+func (c Caller) counted() Caller {
+	c.underway = true
+	return c
+}
+
+// count counts the part of a use case that reads or writes. A door whose calls last longer, because it sends answers or
+// waits, begins them itself. What finds out who calls is a part of other calls.
+func (h *Hub) count(ctx context.Context, caller Caller, do op) (Underway, error) {
+	if rule := do.rule(); !caller.underway && !caller.inProcess() && rule.Scope != "" {
+		return h.Begin(ctx, caller, rule.Work)
+	}
+	return uncounted(caller), nil
+}
+
+// Begin counts a call against what its caller may have under way, until its End. Short calls wait a moment for their turn.
+// Owners, bridges and the hub itself are exempt, which is looked up only when a bound is reached. E002 if the caller has
+// too much under way, or reads too often, or all callers together have too much.
 func (h *Hub) Begin(ctx context.Context, caller Caller, work Work) (Underway, error) {
 	if caller.Agent == parley.System || caller.Source == "file" || caller.By != "" {
-		return uncounted(), nil
+		return uncounted(caller), nil
 	}
+	begun, err := h.begin(ctx, caller, work)
+	begun.Caller = caller.counted()
+	return begun, err
+}
+
+func (h *Hub) begin(ctx context.Context, caller Caller, work Work) (Underway, error) {
 	if err := h.limitReads(ctx, caller, work); err != nil {
 		return Underway{}, err
 	}
@@ -192,7 +236,7 @@ func (h *Hub) Begin(ctx context.Context, caller Caller, work Work) (Underway, er
 	}
 	if exempt, err := h.isExempt(ctx, caller); err != nil || exempt {
 		h.load.drop(key, s)
-		return uncounted(), err
+		return uncounted(caller), err
 	}
 	var turn <-chan time.Time
 	if work.brief() && h.load.queue(s, 1) {
@@ -283,7 +327,7 @@ func (l *load) enter(ctx context.Context, key string, s *share, work Work, wait 
 		return begun, true
 	}
 	found := sync.OnceFunc(l.all[work].leave)
-	return Underway{found, sync.OnceFunc(func() {
+	return Underway{found: found, end: sync.OnceFunc(func() {
 		found()
 		s.slots[work].leave()
 		l.drop(key, s)

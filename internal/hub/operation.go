@@ -13,6 +13,7 @@ type Operation struct {
 	Scope   parley.Scope // the caller's credential needs it; none: any credential will do
 	Who     Who
 	Changes bool    // it changes what is stored
+	Work    Work    // what it counts as while it is under way
 	Held    Holding // for agents; none where agents may not call it
 	Act     string  // what only an owner may do, in words
 }

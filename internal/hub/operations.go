@@ -260,7 +260,7 @@ func (o op) rule() Operation {
 	if !known {
 		panic(fmt.Sprintf("hub: the operation %q has no rule", string(o)))
 	}
-	rule.ID = string(o)
+	rule.ID, rule.Work = string(o), o.work()
 	return rule
 }
 

@@ -49,8 +49,14 @@ func (w workspace) Sleep(ctx context.Context, until time.Time) error {
 	return err
 }
 
+// Contact may wait for an answer, and counts as a call that waits.
 func (w workspace) Contact(ctx context.Context, c parley.Contact) (parley.Contacted, error) {
-	return w.hub.Contact(ctx, w.caller, c)
+	begun, err := w.hub.Begin(ctx, w.caller, Waiting)
+	if err != nil {
+		return parley.Contacted{}, err
+	}
+	defer begun.End()
+	return w.hub.Contact(ctx, begun.Caller, c)
 }
 
 func (w workspace) Tasks(ctx context.Context, f parley.TaskFilter) ([]parley.TaskView, error) {

@@ -1,0 +1,46 @@
+package natslink
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// SPEC 7.4: the token of a run never works on NATS, whatever its runtime. The run goes on all the while.
+func TestNoTokenOfARunWorksOnNATS(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	w := newWorld(t, b)
+	w.add("ned")
+	_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: "arya", Profile: parley.Profile{Runtime: parley.RuntimeScript}})
+	w.ok(err)
+	w.log.await(t, "messages are taken from NATS")
+	r := newReader(t, b)
+	for _, kind := range []parley.TokenKind{parley.TokenRun, parley.TokenBearer, parley.TokenReply} {
+		asked := w.post(parley.Owner, parley.Draft{Direct: []string{"arya"}, Ephemeral: true, Content: parley.Content{Text: "well?"}})
+		run, err := w.NextRun(ctx, "arya", hub.RunOptions{Plan: func(parley.Agent) hub.RunPlan { return hub.RunPlan{Token: kind} }})
+		w.ok(err)
+		for name, draft := range map[string]string{
+			"a message": `{"direct":["ned"],"content":{"text":"stolen"}}`,
+			"an answer": `{"in_reply_to":"` + asked.ID + `","content":{"text":"stolen"}}`,
+		} {
+			var got problem
+			answer := r.request(withToken(run.Token, draft))
+			w.ok(json.Unmarshal(answer.Data, &got))
+			if got.Code != parley.NotPermitted || got.Reason != parley.Unauthenticated || strings.Contains(string(answer.Data), run.Token) {
+				t.Errorf("%s with a token of the kind %q: %s", name, kind, answer.Data)
+			}
+		}
+		if _, err := w.IdentifyAt(ctx, run.Token, hub.Place{Socket: true, Agent: "arya", Run: run.Run.ID}); err != nil {
+			t.Errorf("in its own place the token is not good: %v", err)
+		}
+	}
+	hits, err := w.Search(ctx, user, parley.SearchRequest{Query: "stolen"})
+	w.ok(err)
+	if len(hits.Hits) != 0 {
+		t.Errorf("%d messages were stored", len(hits.Hits))
+	}
+}
