@@ -29,7 +29,9 @@ func (a *api) admit(r *http.Request, op Operation) (call, error) {
 		return c, err
 	}
 	c.caller.Local = c.local
-	a.options.Known(r.Context())
+	if err := a.options.Known(r.Context(), c.caller.Agent); err != nil {
+		return c, err
+	}
 	if err := a.checkUse(r, op, c); err != nil {
 		return c, err
 	}

@@ -28,8 +28,9 @@ type Options struct {
 	Peer func(ctx context.Context) (hub.Place, error)
 	// Attach is called when a participant begins a session by a local socket, and leave when that ends.
 	Attach func(ctx context.Context, agent string) (leave func())
-	// Known is called with the context of each request whose caller has shown a good credential.
-	Known func(ctx context.Context)
+	// Known is called with the context of each request whose caller has shown a good credential, and with whose that is.
+	// The request fails with its error.
+	Known func(ctx context.Context, who string) error
 	// Closing is closed when the server stops: streams and long calls end.
 	Closing <-chan struct{}
 	// Limits are those of the hub. They bound what is read of a request.
@@ -86,7 +87,7 @@ func withDefaults(o Options) Options {
 		o.Attach = func(context.Context, string) func() { return func() {} }
 	}
 	if o.Known == nil {
-		o.Known = func(context.Context) {}
+		o.Known = func(context.Context, string) error { return nil }
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/parley-hub/parley"
 )
 
 // shares are how many connections the hub takes.
@@ -46,7 +48,8 @@ func sharesOf(descriptors, total, address int) shares {
 
 // conns are the open connections. Where a new one would be too many, an older one by which nothing is asked is closed
 // for it: one without a credential first, and then the one that was used longest ago. So idle connections, of
-// whomever, keep nobody out. Where there is none to close, the new one is refused.
+// whomever, keep nobody out. Where there is none to close, the new one is refused. On the local socket an agent with
+// more connections than another one gives way, also with what it has under way: see roomFor.
 type conns struct {
 	shares
 	mu    sync.Mutex
@@ -64,7 +67,10 @@ type conn struct {
 	known   bool   // a request on it has had a good credential
 	shown   bool   // so has the request that is under way
 	owner   bool   // it is the local owner's
-	agent   string // on the local socket: whose process it is, if it is an agent's
+	agent   string // on the local socket: whose it is, if it is not the owner's
+
+	byProcess bool        // it is the agent's because its process is, whatever token it shows
+	header    http.Header // of the answer to the request that is under way
 }
 
 func newConns(s shares) *conns { return &conns{shares: s, open: map[*conn]struct{}{}} }
@@ -136,7 +142,10 @@ func (cs *conns) narrow(victims []*conn, most int, of func(*conn) bool) ([]*conn
 	if len(some) < most {
 		return victims, true
 	}
-	victim := slices.MinFunc(some, func(a, b *conn) int { return cmp.Or(a.keptFor()-b.keptFor(), cmp.Compare(a.used, b.used)) })
+	if len(some) == 0 {
+		return victims, false
+	}
+	victim := slices.MinFunc(some, byWorth)
 	if victim.keptFor() == keptAlways {
 		return victims, false
 	}
@@ -164,21 +173,33 @@ func (c *conn) keptFor() int {
 	}
 }
 
-// identified notes whose connection by the local socket it is. It says whether the connection may stay: agents have a
-// part of the socket's connections only, and one agent a part of that.
+// identified notes whose process is at the other end of the local socket, and says whether the connection may stay.
 func (c *conn) identified(owner bool, agent string) bool {
+	c.of.mu.Lock()
+	c.byProcess = !owner
+	c.of.mu.Unlock()
+	return c.belongs(owner, agent)
+}
+
+// shows notes that a request's caller has shown a good credential, and says whether the connection may stay. By the local
+// socket a process of the owner's may show the token of somebody else: then the connection is that one's.
+func (c *conn) shows(who string) bool {
+	c.of.mu.Lock()
+	c.known, c.shown = true, true
+	owner := who == parley.Owner
+	stays := c.address != "" || c.byProcess || c.owner == owner && (owner || c.agent == who)
+	c.of.mu.Unlock()
+	return stays || c.belongs(owner, who)
+}
+
+// belongs makes a connection by the local socket the owner's or an agent's, and says whether it may stay: agents have a
+// part of the socket's connections only, and one agent a part of that.
+func (c *conn) belongs(owner bool, agent string) bool {
 	cs := c.of
 	cs.mu.Lock()
 	c.owner, c.agent = owner, agent
 	delete(cs.open, c)
-	var victims []*conn
-	ok := owner
-	if !owner {
-		victims, ok = cs.narrow(nil, cs.shares.agent, func(o *conn) bool { return o.address == "" && !o.owner && o.agent == agent })
-	}
-	if !owner && ok {
-		victims, ok = cs.narrow(victims, cs.agents, func(o *conn) bool { return o.address == "" && !o.owner })
-	}
+	victims, ok := cs.roomFor(c)
 	if ok {
 		cs.open[c] = struct{}{}
 	}
@@ -186,6 +207,43 @@ func (c *conn) identified(owner bool, agent string) bool {
 	closeAll(victims)
 	return ok
 }
+
+// roomFor chooses whom to close for a connection by the local socket. Where all agents together have too many and none is
+// idle, the agent with the most gives one to an agent that has fewer. cs.mu is held.
+func (cs *conns) roomFor(c *conn) (victims []*conn, ok bool) {
+	if c.owner {
+		return nil, true
+	}
+	ofAgents := func(o *conn) bool { return o.address == "" && !o.owner }
+	victims, ok = cs.narrow(nil, cs.shares.agent, func(o *conn) bool { return ofAgents(o) && o.agent == c.agent })
+	if !ok {
+		return victims, false
+	}
+	if victims, ok = cs.narrow(victims, cs.agents, ofAgents); ok {
+		return victims, true
+	}
+	of := map[string][]*conn{}
+	for o := range cs.open {
+		if ofAgents(o) {
+			of[o.agent] = append(of[o.agent], o)
+		}
+	}
+	var most []*conn
+	for _, list := range of {
+		if len(list) > len(most) {
+			most = list
+		}
+	}
+	if len(most) <= len(of[c.agent])+1 {
+		return victims, false
+	}
+	victim := slices.MinFunc(most, byWorth)
+	delete(cs.open, victim)
+	return append(victims, victim), true
+}
+
+// byWorth orders connections by how good a reason there is to keep them, and then by when they were used.
+func byWorth(a, b *conn) int { return cmp.Or(a.keptFor()-b.keptFor(), cmp.Compare(a.used, b.used)) }
 
 // touch notes that a connection is used. cs.mu is held.
 func (cs *conns) touch(c *conn) {
@@ -200,12 +258,6 @@ func (c *conn) use(n int) {
 	c.busy += n
 	c.shown = false
 	c.of.touch(c)
-}
-
-func (c *conn) isKnown() {
-	c.of.mu.Lock()
-	defer c.of.mu.Unlock()
-	c.known, c.shown = true, true
 }
 
 // Close implements net.Conn.
@@ -245,6 +297,7 @@ func connOf(ctx context.Context) *conn {
 func counted(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c := connOf(r.Context()); c != nil {
+			c.header = w.Header()
 			c.use(1)
 			defer c.use(-1)
 		}
@@ -252,11 +305,20 @@ func counted(h http.Handler) http.Handler {
 	})
 }
 
-// known notes that a request's caller has shown a good credential.
-func known(ctx context.Context) {
-	if c := connOf(ctx); c != nil {
-		c.isKnown()
+// known notes that a request's caller has shown a good credential. E002 if it finds no place on the socket: then the
+// connection ends with the answer.
+func known(ctx context.Context, who string) error {
+	c := connOf(ctx)
+	if c == nil || c.shows(who) {
+		return nil
 	}
+	c.header.Set("Connection", "close")
+	return errNoPlace()
+}
+
+func errNoPlace() error {
+	return parley.Errorf(parley.Unavailable, "agents, or this one, have as many connections to the hub's socket as it takes").
+		Retryable(time.Second).Suggest("close some, or try again in a moment")
 }
 
 // plainConn is a connection as it was accepted.

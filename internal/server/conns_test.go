@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
 )
 
@@ -88,7 +89,7 @@ func TestDescriptorsAreSharedOut(t *testing.T) {
 func TestStrangersKeepNobodyOut(t *testing.T) {
 	c := crowd{t, newConns(shares{total: 10, address: 8, strangers: 3, socket: 2, agents: 1})}
 	friend := c.must("10.0.0.1")
-	friend.isKnown()
+	friend.shows("ned")
 	first, second, third := c.must("10.0.0.2"), c.must("10.0.0.3"), c.must("10.0.0.4")
 	newest := c.must("10.0.0.5")
 	c.wantOpen("the oldest stranger", false, first)
@@ -106,13 +107,13 @@ func TestIdleConnectionsKeepNobodyOut(t *testing.T) {
 	var hoard []*conn
 	for range 3 {
 		one := c.must("10.0.0.1")
-		one.isKnown()
+		one.shows("ned")
 		hoard = append(hoard, one)
 	}
 	hoard[0].use(1)
 	hoard[0].use(-1) // it was used last
 	newest := c.must("10.0.0.1")
-	newest.isKnown()
+	newest.shows("ned")
 	c.wantOpen("used longest ago", false, hoard[1])
 	c.wantOpen("others", true, hoard[0], hoard[2], newest)
 	for _, one := range []*conn{hoard[0], hoard[2], newest} {
@@ -136,14 +137,14 @@ func TestTheSocketKeepsRoomForItsOwner(t *testing.T) {
 	for range 5 {
 		c.must("10.0.0.1").use(1)
 	}
-	for range 2 {
+	for _, who := range []string{"arya", "gendry"} {
 		agent := c.must("")
-		if !agent.identified(false, "arya") {
+		if !agent.identified(false, who) {
 			t.Fatal("an agent was refused")
 		}
 		agent.asks()
 	}
-	if third := c.must(""); third.identified(false, "gendry") {
+	if third := c.must(""); third.identified(false, "ned") {
 		t.Error("agents got more than they may")
 	}
 	for range 2 {
@@ -158,7 +159,11 @@ func TestTheSocketKeepsRoomForItsOwner(t *testing.T) {
 // asks begins a request with a good credential.
 func (c *conn) asks() {
 	c.use(1)
-	c.isKnown()
+	if c.owner {
+		c.shows(parley.Owner)
+		return
+	}
+	c.shows(c.agent)
 }
 
 // TestOneAgentKeepsNoOtherFromTheSocket, however many calls the processes of its runs have under way.

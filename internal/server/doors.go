@@ -41,10 +41,10 @@ func (s *Server) serve(context.Context) error {
 	}
 	shares := sharesOf(descriptors(), s.Config.Connections.Total, s.Config.Connections.Address)
 	s.Log.Debug("connections are bounded", "most", shares)
-	all := newConns(shares)
+	s.conns = newConns(shares)
 	for _, door := range s.doors {
 		go func() {
-			if err := server.Serve(guarded{door, all}); !errors.Is(err, http.ErrServerClosed) {
+			if err := server.Serve(guarded{door, s.conns}); !errors.Is(err, http.ErrServerClosed) {
 				s.failed <- fmt.Errorf("the door at %s has failed: %w", door.Addr(), err)
 			}
 		}()
@@ -89,8 +89,7 @@ func (s *Server) withPeer(ctx context.Context, opened net.Conn) context.Context 
 			Because(parley.Unauthenticated).Suggest("set PARLEY_TOKEN (the configuration says owner_auth: token)")
 	}
 	if counted := connOf(ctx); counted != nil && !counted.identified(err == nil && who.Owner(), who.Agent) {
-		err = parley.Errorf(parley.Unavailable, "agents, or this one, have as many connections to the hub's socket as it takes").
-			Retryable(time.Second).Suggest("close some, or try again in a moment")
+		err = errNoPlace()
 		defer refuse(conn)
 	}
 	return context.WithValue(ctx, peerKey{}, local{who, err})

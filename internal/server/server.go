@@ -37,6 +37,7 @@ type Server struct {
 	lock     *home.Lock
 	node     string
 	doors    []net.Listener
+	conns    *conns
 	store    store
 	hub      *hub.Hub
 	peers    *peer.Registry
