@@ -154,6 +154,28 @@ func TestWhoMayResumeAPair(t *testing.T) {
 	}
 }
 
+// TestResumingAPairIsNoWayPastAMode: a supervised manager may let its report go on, and that changes nothing of what
+// modes and rules say of messages between the two.
+func TestResumingAPairIsNoWayPastAMode(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("a", "b", "boss")
+	supervised := func(a *parley.Agent) { a.Mode = parley.ModeSupervised }
+	w.change("boss", supervised)
+	w.change("b", func(a *parley.Agent) { a.Manager = "boss" })
+	w.channel("user", "work", "a", "b")
+	w.exchanges(100, "work", "a", "b")
+	w.change("a", supervised)
+	w.change("b", supervised)
+	before := w.lastEvent()
+	same(t, "boss lifts it", get[bool](w)(w.ResumePair(ctx, as("boss"), "a", "b")), true)
+	same(t, "it posts nothing", kindsAfter(w, before), []parley.EventKind{parley.EventLoopClosed})
+	for _, pair := range [][2]string{{"a", "b"}, {"b", "a"}, {"boss", "a"}} {
+		_, err := w.Post(ctx, as(pair[0]), parley.Draft{Direct: []string{pair[1]}, Content: text("x")})
+		w.holds(err)
+	}
+}
+
 // TestWhoOnlySendsIsInNoLoop has one agent write to another again and again; only what alternates is counted.
 func TestWhoOnlySendsIsInNoLoop(t *testing.T) {
 	t.Parallel()

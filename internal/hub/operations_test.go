@@ -150,6 +150,35 @@ func TestEveryOperationHasARule(t *testing.T) {
 	}
 }
 
+// TestChangesThatNoModeHoldsHaveAReason: SPEC 7.1 holds what changes what others see. A change that no mode holds needs a
+// reason here.
+func TestChangesThatNoModeHoldsHaveAReason(t *testing.T) {
+	const (
+		inbox   = "it is about the agent's own inbox"
+		itself  = "it is about the agent itself, and others only see how it is doing"
+		reports = "a manager and its direct reports are always allowed, the mode is skipped"
+	)
+	reasons := map[string]string{
+		"take": inbox, "ack": inbox, "nack": inbox, "extend": inbox, "see": inbox, "settle": inbox,
+		"mark-read": itself, "report-health": itself, "sleep": itself, "wake": itself,
+		"command": reports, "cancel-run": reports,
+		// It posts nothing and wakes nobody. What a pair sends afterwards is judged by the rules and modes of its senders.
+		"resume-pair":     reports,
+		"update-task":     "only the assignee may, for whom the task is its own",
+		"decide-approval": "it is named as never held",
+		"store-artifact":  "nobody sees an artifact before a message names it, and that is looked at",
+		"revoke-token":    "it takes away a credential of the agent's own",
+	}
+	for id, rule := range hub.Operations() {
+		if rule.Changes && rule.Held == hub.NeverHeld && reasons[id] == "" {
+			t.Errorf("%s changes something, no mode holds it, and nobody has said why", id)
+		}
+		if reasons[id] != "" && (!rule.Changes || rule.Held != hub.NeverHeld) {
+			t.Errorf("%s is held %q, and needs no reason", id, rule.Held)
+		}
+	}
+}
+
 // TestOperationWithoutARulePanics keeps a use case from being called of which nobody has said who may.
 func TestOperationWithoutARulePanics(t *testing.T) {
 	w := newHub(t)
