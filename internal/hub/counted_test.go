@@ -1,9 +1,9 @@
 package hub_test
 
 import (
+	"runtime"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -25,40 +25,38 @@ func (w *world) credentialed() map[string]hub.Caller {
 
 // TestCallsOfEveryDoorAreCounted: what a door does not begin, the hub counts itself.
 func TestCallsOfEveryDoorAreCounted(t *testing.T) {
-	for _, name := range []string{"a run within the hub's process", "a token on NATS"} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newHub(t, func(w *world) {
-					w.config.Load = hub.Load{Reading: 1, Searching: 1, Changing: 1, Waiting: 1, Reads: hub.Rate{PerSecond: 1000, Burst: 1000}}
-				})
-				w.add("ned")
-				arya := w.credentialed()[name]
-				at := w.At(arya)
-				post := func() error {
-					_, err := at.Post(ctx, parley.Draft{Direct: []string{"ned"}, Content: text("hi")})
-					return err
+	w := newHub(t, func(w *world) {
+		w.config.Load = hub.Load{Reading: 1, Searching: 1, Changing: 1, Waiting: 1, Reads: hub.Rate{PerSecond: 1000, Burst: 1000}}
+	})
+	w.add("ned")
+	for door, arya := range w.credentialed() {
+		at := w.At(arya)
+		for work, call := range map[hub.Work]func() error{
+			hub.Reading:   func() error { return second(at.Who(ctx)) },
+			hub.Searching: func() error { return second(at.Search(ctx, parley.SearchRequest{Query: "x"})) },
+			hub.Changing: func() error {
+				return second(at.Post(ctx, parley.Draft{Direct: []string{"ned"}, Content: text("hi")}))
+			},
+		} {
+			w.ok(call())
+			end := begun(w, arya, work)
+			done := make(chan error, 1)
+			go func() { done <- call() }()
+			for w.Queued("arya") == 0 {
+				if len(done) > 0 {
+					t.Fatalf("%s: a call of the sort %d does not wait for its turn: %v", door, work, <-done)
 				}
-				for _, test := range []struct {
-					work      hub.Work
-					name, key string
-					call      func() error
-				}{
-					{hub.Reading, "calls that read", "calls.reads", func() error { _, err := at.Who(ctx); return err }},
-					{hub.Searching, "searches", "calls.searches", func() error { _, err := at.Search(ctx, parley.SearchRequest{Query: "x"}); return err }},
-					{hub.Changing, "changes", "calls.changes", post},
-					{hub.Waiting, "waiting calls", "calls.waits", func() error { _, err := at.Contact(ctx, notifies("ned", "x")); return err }},
-				} {
-					w.ok(test.call())
-					same(t, "under way afterwards", w.Underway("arya", test.work), 0)
-					end := begun(w, arya, test.work)
-					if err, want := test.call(), busy("arya", 1, test.name, test.key); err == nil || err.Error() != want.Error() {
-						t.Errorf("%s: got %v, want %v", test.name, err, want)
-					}
-					end()
-					w.ok(test.call())
-				}
-			})
-		})
+				runtime.Gosched()
+			}
+			end()
+			w.ok(<-done)
+			same(t, "under way afterwards", w.Underway("arya", work), 0)
+		}
+		contact := func() error { return second(at.Contact(ctx, notifies("ned", "x"))) }
+		w.ok(contact())
+		end := begun(w, arya, hub.Waiting)
+		wantError(t, contact(), busy("arya", 1, "waiting calls", "calls.waits"))
+		end()
 	}
 }
 

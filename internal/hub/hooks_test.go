@@ -69,6 +69,16 @@ func (h *Hub) Underway(agent string, work Work) int {
 	return 0
 }
 
+// Queued is how many short calls of a participant wait for their turn.
+func (h *Hub) Queued(agent string) int {
+	h.load.mu.Lock()
+	defer h.load.mu.Unlock()
+	if s := h.load.of[parley.Fold(agent)]; s != nil {
+		return s.queued
+	}
+	return 0
+}
+
 // Shares says of how many participants something is under way.
 func (h *Hub) Shares() int {
 	h.load.mu.Lock()
