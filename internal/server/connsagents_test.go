@@ -117,7 +117,7 @@ func TestATokenOnTheSocketTakesAPlaceOfItsAgent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask := func() *http.Response {
+	ask := func() (status int, closed bool) {
 		conn, err := (&net.Dialer{}).DialContext(t.Context(), "unix", s.about.Socket)
 		if err != nil {
 			t.Fatal(err)
@@ -128,11 +128,11 @@ func TestATokenOnTheSocketTakesAPlaceOfItsAgent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = response.Body.Close() })
-		return response
+		_ = response.Body.Close()
+		return response.StatusCode, response.Close
 	}
-	if response := ask(); response.StatusCode != http.StatusOK || response.Close {
-		t.Errorf("the first is answered %s, closed: %v", response.Status, response.Close)
+	if status, closed := ask(); status != http.StatusOK || closed {
+		t.Errorf("the first is answered %d, closed: %v", status, closed)
 	}
 	s.conns.mu.Lock()
 	for c := range s.conns.open {
@@ -143,7 +143,7 @@ func TestATokenOnTheSocketTakesAPlaceOfItsAgent(t *testing.T) {
 	}
 	s.conns.agents = 1
 	s.conns.mu.Unlock()
-	if response := ask(); response.StatusCode != http.StatusServiceUnavailable || !response.Close {
-		t.Errorf("one too many is answered %s, closed: %v", response.Status, response.Close)
+	if status, closed := ask(); status != http.StatusServiceUnavailable || !closed {
+		t.Errorf("one too many is answered %d, closed: %v", status, closed)
 	}
 }
