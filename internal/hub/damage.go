@@ -44,8 +44,12 @@ func (s *scene) remember(d *parley.Delivery) error {
 	if err = ignoreNotFound(err); err != nil {
 		return err
 	}
+	if d.Purpose != "" { // only an error is quiet
+		d.Waking = d.Purpose != parley.PurposeError
+		return nil
+	}
 	m, err := s.Messages().Get(d.Message)
-	if err == nil && m.Task != "" && d.Purpose == "" {
+	if err == nil && m.Task != "" {
 		d.Waking, d.Purpose = true, parley.PurposeTask
 	}
 	return ignoreNotFound(err)

@@ -108,6 +108,7 @@ type Hub struct {
 	sweeping sync.Mutex // held by a sweep
 	alerts   alerts
 	damage   damageLog
+	quiet    parley.QuietMark // how far sweeps have looked for damaged deliveries that wake nobody; used under sweeping
 
 	services []*service.Service
 }

@@ -7,9 +7,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-const checkedDelivery = `SELECT d.message, d.agent, d.state, d.waking, d.purpose, d.rank, d.place, d.pair_seq, d.accepted_at,
-	d.delivered_at, d.seen_at, d.settled_at, d.lease, d.sum, m.id, a.num FROM deliveries d
-	LEFT JOIN messages m ON m.seq = d.message LEFT JOIN agents a ON a.num = d.agent
+const checkedDelivery = checkedColumns + "deliveries d" + checkedParties + `
 	WHERE d.message > $1 AND d.message <= coalesce((SELECT max(p.message) FROM
 		(SELECT message FROM deliveries WHERE message > $1 ORDER BY message LIMIT 0 + $2) AS p), 0)
 	ORDER BY d.message, d.agent`

@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"time"
 
@@ -222,7 +223,12 @@ func (s queue) Waiting(limit int) (ids []string, err error) {
 			break
 		}
 		var row *agentRow
-		if row, err = s.agentNumbered(num); err == nil && row.agent.Kind == parley.KindAgent && row.agent.RemovedAt == nil {
+		row, err = s.agentNumbered(num)
+		if errors.Is(err, parley.ErrNotFound) { // a damaged row is for nobody; the others are woken all the same
+			err = nil
+			continue
+		}
+		if err == nil && row.agent.Kind == parley.KindAgent && row.agent.RemovedAt == nil {
 			ids = append(ids, row.agent.ID)
 		}
 	}

@@ -133,6 +133,16 @@ func TestWorkIsPutTogetherByIndex(t *testing.T) {
 		want []string
 		ask  func(parley.Tx) error
 	}{
+		"damaged work": {[]string{
+			"waits_asks_open", "tasks_open", "tasks_parent (parent=?)", "messages_id (id=? AND rowid>?)", "d USING PRIMARY KEY (message=?)",
+		}, func(tx parley.Tx) error {
+			_, _, err := tx.Queue().DamagedWork(9, 5)
+			return err
+		}},
+		"damaged quiet deliveries": {[]string{"deliveries_ready (agent>?)"}, func(tx parley.Tx) error {
+			_, _, err := tx.Queue().DamagedQuiet(parley.QuietMark{Agent: 1, Place: 9}, 5)
+			return err
+		}},
 		"waits at a node": {[]string{"waits_node (node=?)"}, func(tx parley.Tx) error { return found(tx.Waits().At("node-1")) }},
 		"tree":            {[]string{"tasks_parent (parent=?)"}, func(tx parley.Tx) error { return found(tx.Tasks().Tree("task-300")) }},
 		"dependants":      {[]string{"task_needs_needs (needs=?)"}, func(tx parley.Tx) error { return found(tx.Tasks().Dependants("task-300")) }},

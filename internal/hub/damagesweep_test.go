@@ -1,0 +1,180 @@
+package hub_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+// unfounded makes a statement that foreign keys would refuse pass, as damaged pages do not ask for them.
+func unfounded(statement string) string {
+	if stores.name == "SQLite" {
+		return statement
+	}
+	return "ALTER TABLE deliveries DROP CONSTRAINT deliveries_agent_fkey; " + statement
+}
+
+// deliveryWounds are changes to the row of a delivery by which its recipient is not woken for it any more.
+var deliveryWounds = map[string]string{
+	"waking":       "UPDATE deliveries SET waking = 0 WHERE message = %d",
+	"its state":    "UPDATE deliveries SET state = 'acceptec' WHERE message = %d",
+	"another's":    "UPDATE deliveries SET agent = (SELECT num FROM agents WHERE id = 'user') WHERE message = %d",
+	"nobody's":     "UPDATE deliveries SET agent = 9999 WHERE message = %d",
+	"quiet and so": "UPDATE deliveries SET waking = 0, purpose = '' WHERE message = %d",
+}
+
+func (w *world) woundDelivery(name string, m parley.Message) {
+	w.t.Helper()
+	w.tamper(unfounded(fmt.Sprintf(deliveryWounds[name], m.Seq)))
+}
+
+// alerted requires that the owners are told of a damaged delivery by the number of its message.
+func (w *world) alerted(m parley.Message) {
+	w.t.Helper()
+	if a := w.damageAlert(); !strings.Contains(a.Message, fmt.Sprintf("a delivery of message %d (%s)", m.Seq, m.ID)) {
+		w.t.Errorf("alert: %s", a.Message)
+	}
+}
+
+func eachWound(t *testing.T, test func(t *testing.T, name string)) {
+	for name := range deliveryWounds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, name)
+		})
+	}
+}
+
+// Nobody is woken for the request of an ask any more: the sweep finds it, and tells whoever waits.
+func TestSweepEndsAnAskWhoseDeliveryIsDamaged(t *testing.T) {
+	t.Parallel()
+	eachWound(t, func(t *testing.T, name string) {
+		w := trio(t)
+		a := w.asks(w.working("a").Caller(), "b", "what is it?")
+		w.woundDelivery(name, a.request)
+		w.idle("b")
+		w.ok(w.Sweep(ctx))
+		if wait := w.wait(a.request.ID); wait.State != parley.WaitFailed || wait.Failure == nil {
+			t.Fatalf("the ask is %s: %v", wait.State, wait.Failure)
+		}
+		heard := a.hears()
+		if !strings.Contains(heard, "b failed to respond") || !strings.Contains(heard, fmt.Sprintf("message %d", a.request.Seq)) {
+			t.Errorf("heard %q", heard)
+		}
+		w.alerted(a.request)
+	})
+}
+
+// Who has not waited that long is brought the failure.
+func TestSweepTellsALateAskerOfDamage(t *testing.T) {
+	t.Parallel()
+	w := trio(t, briefly)
+	run := w.working("a")
+	a := w.asks(run.Caller(), "b", "what is it?")
+	a.hears()
+	w.finish(run, "later, then")
+	w.woundDelivery("waking", a.request)
+	w.ok(w.Sweep(ctx))
+	back := w.calledBack("a")
+	if len(back) != 1 || !strings.Contains(back[0], "b failed to respond") {
+		t.Errorf("brought: %q", back)
+	}
+}
+
+// A task whose request wakes nobody any more fails, and its requester is called back.
+func TestSweepFailsATaskWhoseDeliveryIsDamaged(t *testing.T) {
+	t.Parallel()
+	eachWound(t, func(t *testing.T, name string) {
+		w := trio(t)
+		run := w.working("a")
+		task := w.delegates(run.Caller(), "b", "do it")
+		w.finish(run, "b does it")
+		request := w.stored(w.task(task).Message)
+		w.woundDelivery(name, request)
+		w.idle("b")
+		w.ok(w.Sweep(ctx))
+		w.stands(parley.TaskFailed, task)
+		if e := w.task(task).Error; e == nil || e.Code != parley.Internal || !strings.Contains(e.Message, fmt.Sprintf("message %d", request.Seq)) {
+			t.Errorf("the task failed because of %v", e)
+		}
+		if w.next("a") == nil {
+			t.Error("the requester was not called back")
+		}
+		w.alerted(request)
+	})
+}
+
+// A task that a callback was to go on with fails with that, and the ask that it answers.
+func TestSweepFailsATaskWhoseCallbackIsDamaged(t *testing.T) {
+	t.Parallel()
+	eachWound(t, func(t *testing.T, name string) {
+		w := trio(t)
+		p := w.parks()
+		w.answers("c", "it is 42")
+		back := w.stored(w.task(p.sub).Callback)
+		w.woundDelivery(name, back)
+		w.idle("b")
+		w.ok(w.Sweep(ctx))
+		w.stands(parley.TaskFailed, p.task)
+		if t.Failed() {
+			return
+		}
+		if heard := p.hears(); !strings.Contains(heard, "b failed to respond") || !strings.Contains(heard, fmt.Sprintf("message %d", back.Seq)) {
+			t.Errorf("heard %q", heard)
+		}
+		w.alerted(back)
+	})
+}
+
+// A late answer outside of any task is found in the inbox that it waits in, and is brought again.
+func TestSweepRepeatsAQuietCallbackThatIsDamaged(t *testing.T) {
+	t.Parallel()
+	w := trio(t, briefly)
+	run := w.working("a")
+	a := w.asks(run.Caller(), "b", "what is it?")
+	a.hears()
+	w.finish(run, "later, then")
+	w.answers("b", "it is 42")
+	back := w.stored(w.wait(a.request.ID).Callback)
+	same(t, "its task", back.Task, "")
+	w.woundDelivery("waking", back)
+	w.idle("a")
+	w.ok(w.Sweep(ctx))
+	same(t, "the callback", w.stateOf(back.ID, "a"), parley.DeliveryFailed)
+	w.alerted(back)
+	same(t, "a is told", textsOf(w.starts("a").Messages), []string{back.Content.Text})
+	w.ok(w.Sweep(ctx))
+	w.idle("a")
+}
+
+// What is whole stays as it is.
+func TestSweepLeavesWholeWorkAlone(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	p := w.parks()
+	open := w.delegates(user, "c", "do it")
+	ask := w.asks(user, "a", "well?")
+	w.ok(w.Sweep(ctx))
+	w.stands(parley.TaskQueued, open, p.sub)
+	w.stands(parley.TaskActive, p.task)
+	p.waits()
+	ask.waits()
+	w.sound()
+}
+
+// A delivery to nobody keeps no agent from being woken.
+func TestAgentsAreWokenBesideADeliveryToNobody(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	bad := w.dm("user", "a", "one").Message
+	w.woundDelivery("nobody's", bad)
+	w.dm("user", "b", "two")
+	waiting := []string{}
+	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+		waiting, err = tx.Queue().Waiting(10)
+		return err
+	}))
+	same(t, "waiting", waiting, []string{"b"})
+}
