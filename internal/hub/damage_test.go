@@ -356,3 +356,54 @@ func TestDamagedIdempotencyKeyServesNoOtherMessage(t *testing.T) {
 		t.Errorf("problems: %s", all)
 	}
 }
+
+// A row that cannot be read is listed, and what follows it is looked at.
+func TestDeepCheckListsUnreadableRowsAndGoesOn(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	w.permit("a", "b", parley.EffectAllow, withApproval)
+	var tasks, runs, approvals, tokens []string
+	for i := range 3 {
+		words := fmt.Sprint("work ", i)
+		tasks = append(tasks, w.delegates(user, "c", words))
+		run := w.starts("c")
+		runs = append(runs, run.Run.ID)
+		w.finish(run, "done")
+		working := w.working("a")
+		approvals = append(approvals, w.holds(w.contacts(working.Caller(), notifies("b", words))).ID)
+		w.finish(working, "I have to ask first")
+		tokens = append(tokens, w.token("a").ID)
+	}
+	// The check begins with the oldest task, and with the newest of the others.
+	for table, wound := range map[string]struct{ bad, later, statement, wrong, words string }{
+		"tasks":     {tasks[1], tasks[2], "result = '{'", "ended_at = NULL", "does not agree"},
+		"runs":      {runs[1], runs[0], "failure = '{'", "ended_at = NULL", "does not agree"},
+		"approvals": {approvals[1], approvals[0], "failure = '{'", "state = 'executed'", "does not agree"},
+		"tokens":    {tokens[1], tokens[0], "agent = 9999", "scopes = 'root'", "which are none"},
+	} {
+		w.tamper(unfounded(table, setRow(table, wound.bad, wound.statement)))
+		w.tamper(setRow(table, wound.later, wound.wrong))
+		report, err := w.db.CheckDeep(ctx, nil)
+		w.ok(err)
+		all := strings.Join(report.Problems, "\n")
+		if strings.Count(all, wound.bad+": its row cannot be read") != 1 {
+			t.Errorf("%s is not listed once:\n%s", wound.bad, all)
+		}
+		if !strings.Contains(all, wound.later) || !strings.Contains(all, wound.words) {
+			t.Errorf("%s is not listed:\n%s", wound.later, all)
+		}
+	}
+}
+
+// setRow is a statement that changes the row with an id.
+func setRow(table, id, change string) string {
+	hex := strings.ReplaceAll(id, "-", "")
+	key := "id = x'" + hex + "'"
+	switch {
+	case table == "tasks":
+		key = "num = " + strings.TrimPrefix(id, "task-")
+	case stores.name != "SQLite":
+		key = `id = '\x` + hex + "'"
+	}
+	return fmt.Sprintf("UPDATE %s SET %s WHERE %s", table, change, key)
+}

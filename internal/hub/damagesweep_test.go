@@ -8,12 +8,12 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// unfounded makes a statement that foreign keys would refuse pass, as damaged pages do not ask for them.
-func unfounded(statement string) string {
+// unfounded makes a statement pass that names an agent which there is not, as damaged pages do not ask for foreign keys.
+func unfounded(table, statement string) string {
 	if stores.name == "SQLite" {
 		return statement
 	}
-	return "ALTER TABLE deliveries DROP CONSTRAINT deliveries_agent_fkey; " + statement
+	return fmt.Sprintf("ALTER TABLE %[1]s DROP CONSTRAINT IF EXISTS %[1]s_agent_fkey; %[2]s", table, statement)
 }
 
 // deliveryWounds are changes to the row of a delivery by which its recipient is not woken for it any more.
@@ -27,7 +27,7 @@ var deliveryWounds = map[string]string{
 
 func (w *world) woundDelivery(name string, m parley.Message) {
 	w.t.Helper()
-	w.tamper(unfounded(fmt.Sprintf(deliveryWounds[name], m.Seq)))
+	w.tamper(unfounded("deliveries", fmt.Sprintf(deliveryWounds[name], m.Seq)))
 }
 
 // alerted requires that the owners are told of a damaged delivery by the number of its message.

@@ -216,6 +216,8 @@ func (row *approvalRow) dest() []any {
 	}
 }
 
+func (row *approvalRow) name() (what, id string) { return "approval", idText(row.id) }
+
 func (row *approvalRow) value(t *tx) (parley.Approval, error) {
 	a := &row.approval
 	a.State, a.Call.Args, a.RequiresHuman, a.Task = parley.ApprovalState(row.state), json.RawMessage(row.args), row.human != 0, taskID(row.task)

@@ -18,7 +18,7 @@ const checkPage = 500
 // is, every run, task and approval whose state does not fit, every task that is not where its tree says, every
 // break in the audit chain and every wrong count. progress is told now and then how far it is. An error means that the check could not be made.
 func Check(ctx context.Context, s parley.Store, report *parley.CheckReport, progress func(parley.CheckReport)) error {
-	c := &checker{ctx: ctx, store: s, report: report, progress: progress}
+	c := &checker{ctx: ctx, store: s, report: report, progress: progress, unreadable: map[string]bool{}}
 	for _, part := range []struct {
 		what string
 		run  func() error
@@ -51,27 +51,48 @@ type checker struct {
 	store    parley.Store
 	report   *parley.CheckReport
 	progress func(parley.CheckReport)
+
+	unreadable map[string]bool // rows that cannot be read: "run" and the id
+	leftOut    int             // how many of these the last page had
 }
 
-// pages calls page with a view of its own until it says that there is nothing left.
-func (c *checker) pages(page func(parley.Tx) (more bool, err error)) error {
+// pages calls page with a view of its own, and with how many rows it may read, until it says that there is nothing left.
+// Rows that cannot be read are named and left out. Where a page has no others, a larger one is read.
+func (c *checker) pages(page func(view parley.Tx, limit int) (more bool, err error)) error {
+	limit := checkPage
 	for more := true; more; {
-		err := c.store.View(c.ctx, func(tx parley.Tx) (err error) {
-			more, err = page(tx)
+		c.leftOut = 0
+		err := c.store.View(c.ctx, func(view parley.Tx) (err error) {
+			if view, ours := view.(*tx); ours {
+				view.unreadable = c.leaveOut
+			}
+			more, err = page(view, limit)
 			return err
 		})
 		if err != nil {
 			return err
+		}
+		if !more && c.leftOut >= limit {
+			more, limit = true, 2*limit
 		}
 		c.progress(*c.report)
 	}
 	return nil
 }
 
+// leaveOut names a row that cannot be read, once.
+func (c *checker) leaveOut(d parley.Damage) {
+	c.leftOut++
+	if key := d.What + d.ID; !c.unreadable[key] {
+		c.unreadable[key] = true
+		c.report.Add("%s", d)
+	}
+}
+
 func (c *checker) messages() error {
 	after := int64(0)
-	return c.pages(func(tx parley.Tx) (bool, error) {
-		list, err := tx.Messages().Scan(after, checkPage)
+	return c.pages(func(tx parley.Tx, limit int) (bool, error) {
+		list, err := tx.Messages().Scan(after, limit)
 		for _, m := range list {
 			if err == nil {
 				err = c.message(tx, m)
@@ -166,8 +187,8 @@ func (c *checker) missing(sha256 string) error {
 
 func (c *checker) deliveries() error {
 	after := int64(0)
-	return c.pages(func(tx parley.Tx) (bool, error) {
-		found, last, err := tx.Counts().Deliveries(after, checkPage)
+	return c.pages(func(tx parley.Tx, limit int) (bool, error) {
+		found, last, err := tx.Counts().Deliveries(after, limit)
 		for _, problem := range found {
 			c.report.Add("%s", problem)
 		}
@@ -178,8 +199,8 @@ func (c *checker) deliveries() error {
 
 func (c *checker) tokens() error {
 	before := ""
-	return c.pages(func(tx parley.Tx) (bool, error) {
-		list, err := tx.Tokens().List(parley.TokenFilter{Before: before, Limit: checkPage})
+	return c.pages(func(tx parley.Tx, limit int) (bool, error) {
+		list, err := tx.Tokens().List(parley.TokenFilter{Before: before, Limit: limit})
 		for _, t := range list {
 			if _, bad := t.Scopes.Check(); bad != nil {
 				c.report.Add("token %s has the scopes %q, which are none", t.ID, t.Scopes.Join(","))
@@ -192,8 +213,8 @@ func (c *checker) tokens() error {
 
 func (c *checker) runs() error {
 	before := ""
-	return c.pages(func(tx parley.Tx) (bool, error) {
-		list, err := tx.Runs().List(parley.RunFilter{Before: before, Limit: checkPage})
+	return c.pages(func(tx parley.Tx, limit int) (bool, error) {
+		list, err := tx.Runs().List(parley.RunFilter{Before: before, Limit: limit})
 		for _, r := range list {
 			if !r.State.Known() || r.State.Live() != (r.EndedAt == nil) {
 				c.report.Add("run %s is %q, which does not agree with when it ended", r.ID, r.State)
@@ -206,8 +227,8 @@ func (c *checker) runs() error {
 
 func (c *checker) audit() error {
 	var last parley.AuditEntry
-	return c.pages(func(tx parley.Tx) (bool, error) {
-		list, err := tx.Log().Audited(last.Num, checkPage)
+	return c.pages(func(tx parley.Tx, limit int) (bool, error) {
+		list, err := tx.Log().Audited(last.Num, limit)
 		for _, e := range list {
 			c.report.Audited++
 			if e.Num != last.Num+1 || e.Chain(last.Hash) != e.Hash {
@@ -220,11 +241,11 @@ func (c *checker) audit() error {
 }
 
 func (c *checker) counts() error {
-	return c.pages(func(tx parley.Tx) (bool, error) {
+	return c.pages(func(tx parley.Tx, limit int) (bool, error) {
 		for _, find := range []func(int) ([]string, error){
 			tx.Counts().Conversations, tx.Counts().Artifacts, tx.Counts().Inboxes, tx.Counts().Keys, tx.Counts().Weight,
 		} {
-			found, err := find(checkPage)
+			found, err := find(limit)
 			if err != nil {
 				return false, err
 			}

@@ -8,8 +8,8 @@ import (
 
 func (c *checker) tasks() error {
 	after := ""
-	return c.pages(func(tx parley.Tx) (bool, error) {
-		list, err := tx.Tasks().Scan(after, checkPage)
+	return c.pages(func(tx parley.Tx, limit int) (bool, error) {
+		list, err := tx.Tasks().Scan(after, limit)
 		if err != nil || len(list) == 0 {
 			return false, err
 		}
@@ -40,6 +40,9 @@ func (c *checker) task(t parley.Task, above map[string]parley.Task) {
 	if !t.Status.Known() || t.Status.Ended() != (t.EndedAt != nil) {
 		c.report.Add("%s is %q, which does not agree with when it ended", t.ID, t.Status)
 	}
+	if c.unreadable["task"+t.Parent] {
+		return // it is not known where that is
+	}
 	root, depth := t.ID, 0
 	if parent, under := above[t.Parent]; under {
 		root, depth = parent.Root, parent.Depth+1
@@ -54,8 +57,8 @@ var decided = []parley.ApprovalState{parley.ApprovalApproved, parley.ApprovalExe
 
 func (c *checker) approvals() error {
 	before := ""
-	return c.pages(func(tx parley.Tx) (bool, error) {
-		list, err := tx.Approvals().List(parley.ApprovalFilter{Before: before, Limit: checkPage}, "", false)
+	return c.pages(func(tx parley.Tx, limit int) (bool, error) {
+		list, err := tx.Approvals().List(parley.ApprovalFilter{Before: before, Limit: limit}, "", false)
 		for _, a := range list {
 			open := a.State == parley.ApprovalPending && a.DecidedAt != nil
 			if !a.State.Known() || open || slices.Contains(decided, a.State) && a.DecidedAt == nil {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -189,13 +190,15 @@ func (s log) Audited(after int64, limit int) ([]parley.AuditEntry, error) {
 				at     int64
 				detail sql.NullString
 			)
-			err := r.Scan(&e.Num, &at, &e.Actor, &e.Act, &e.Subject, &detail, &e.Hash)
+			if err := r.Scan(&e.Num, &at, &e.Actor, &e.Act, &e.Subject, &detail, &e.Hash); err != nil {
+				return s.leaveOut("entry", fmt.Sprintf("%d of the audit log", e.Num), err)
+			}
 			e.At = fromMillis(at)
 			if detail.Valid {
 				e.Detail = json.RawMessage(detail.String)
 			}
 			list = append(list, e)
-			return err
+			return nil
 		})
 	return list, err
 }

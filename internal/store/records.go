@@ -14,24 +14,49 @@ type record[V any] interface {
 	value(*tx) (V, error)
 }
 
+// namedRecord is a record that a check can name though it cannot be read.
+type namedRecord interface{ name() (what, id string) }
+
+// skip is nil where a record that cannot be read may be left out.
+func skip(t *tx, row any, err error) error {
+	if row, named := row.(namedRecord); named {
+		what, id := row.name()
+		return t.leaveOut(what, id, err)
+	}
+	return err
+}
+
+// leaveOut tells a check that a row cannot be read, so that the query can go on with the next one. Without a check it
+// returns the error.
+func (t *tx) leaveOut(what, id string, err error) error {
+	if err == nil || t.unreadable == nil || t.broken != nil {
+		return err
+	}
+	t.unreadable(parley.Damage{What: what, ID: id, Why: "its row cannot be read: " + err.Error()})
+	return nil
+}
+
 // readAll reads the rows of a query, and then what they stand for.
 func readAll[V any, R record[V]](t *tx, empty func() R, query string, args ...any) ([]V, error) {
 	var rows []R
 	err := t.each(query, args, func(r Rows) error {
 		row := empty()
-		rows = append(rows, row)
 		dest := row.dest()
 		if err := r.Scan(dest...); err != nil {
-			return err
+			return skip(t, row, err)
 		}
+		rows = append(rows, row)
 		return t.spend(dest)
 	})
 	if err != nil {
 		return nil, err
 	}
-	list := make([]V, len(rows))
-	for i, row := range rows {
-		if list[i], err = row.value(t); err != nil {
+	list := make([]V, 0, len(rows))
+	for _, row := range rows {
+		v, err := row.value(t)
+		if err == nil {
+			list = append(list, v)
+		} else if err = skip(t, row, err); err != nil {
 			return nil, err
 		}
 	}

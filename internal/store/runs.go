@@ -279,21 +279,29 @@ func (s runs) find(join, where string, args ...any) ([]parley.Run, error) {
 		args, func(r Rows) error {
 			var row runRow
 			run, err := row.scan(r)
+			if err != nil {
+				return s.leaveOut("run", idText(row.id), err)
+			}
 			list, agents = append(list, run), append(agents, row.agent)
-			return err
+			return nil
 		})
-	for i := range list {
-		if err == nil {
-			list[i].Agent, err = s.agentID(agents[i])
+	whole := list[:0]
+	for i, run := range list {
+		if err != nil {
+			break
 		}
+		if run.Agent, err = s.agentID(agents[i]); err == nil {
+			whole = append(whole, run)
+		}
+		err = s.leaveOut("run", run.ID, err)
 	}
 	if err == nil {
-		err = s.addTriggers(list)
+		err = s.addTriggers(whole)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return list, nil
+	return whole, nil
 }
 
 // triggersAtOnce is for how many runs triggers are read in one go.

@@ -183,6 +183,8 @@ func (row *taskRow) dest() []any {
 	}
 }
 
+func (row *taskRow) name() (what, id string) { return "task", taskName(row.num) }
+
 func (row *taskRow) value(s *tx) (_ parley.Task, err error) {
 	t := &row.task
 	t.ID, t.Parent, t.Root = taskName(row.num), taskID(row.parent), taskID(row.root)

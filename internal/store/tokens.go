@@ -119,18 +119,26 @@ func (s tokens) collect(query string, args ...any) ([]parley.Token, error) {
 	)
 	err := s.each(query, args, func(r Rows) error {
 		t, holder, maker, err := scanToken(r)
+		if err != nil {
+			return s.leaveOut("token", t.ID, err)
+		}
 		list, agents = append(list, t), append(agents, [2]int64{holder, maker})
-		return err
+		return nil
 	})
-	for i := range list {
-		if err == nil {
-			list[i].Agent, err = s.agentID(agents[i][0])
+	whole := list[:0]
+	for i, t := range list {
+		if err != nil {
+			break
+		}
+		if t.Agent, err = s.agentID(agents[i][0]); err == nil {
+			t.CreatedBy, err = s.agentID(agents[i][1])
 		}
 		if err == nil {
-			list[i].CreatedBy, err = s.agentID(agents[i][1])
+			whole = append(whole, t)
 		}
+		err = s.leaveOut("token", t.ID, err)
 	}
-	return list, err
+	return whole, err
 }
 
 func scanToken(r Rows) (t parley.Token, holder, maker int64, err error) {
@@ -141,13 +149,14 @@ func scanToken(r Rows) (t parley.Token, holder, maker int64, err error) {
 		created                   int64
 		expires, revoked, session sql.NullInt64
 	)
-	if err = r.Scan(&id, &holder, &kind, &label, &scopes, &maker, &created, &expires, &revoked, &session); err != nil {
+	err = r.Scan(&id, &holder, &kind, &label, &scopes, &maker, &created, &expires, &revoked, &session)
+	if t.ID = idText(id); err != nil {
 		return t, holder, maker, err
 	}
 	t.Kind, t.Label, t.Scopes = parley.TokenKind(kind), label.String, splitScopes(scopes)
 	t.CreatedAt, t.ExpiresAt, t.RevokedAt = fromMillis(created), timeOrNil(expires), timeOrNil(revoked)
 	t.SessionUntil = timeOrNil(session)
-	t.ID, err = uuidText(id)
+	_, err = uuidText(id)
 	return t, holder, maker, err
 }
 

@@ -28,6 +28,8 @@ type tx struct {
 
 	bound    *bound   // how much may still be read; nil: anything
 	damages  *damages // what was found damaged
+	// unreadable is set by a check: it is told of each row that cannot be read, which is then left out. Without it, the query fails.
+	unreadable func(parley.Damage)
 	verifier parley.Verifier
 
 	undelivered string // the message this update inserted last, while it has no delivery

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -167,5 +168,45 @@ func TestDeepCheckCanBeCancelled(t *testing.T) {
 	}
 	if _, err = db.CheckDeep(ctx, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("from the start: %v", err)
+	}
+}
+
+// An entry of the audit log that cannot be read is listed, and those behind it are looked at.
+func TestDeepCheckListsAnUnreadableAuditEntryAndGoesOn(t *testing.T) {
+	db, home, _ := rich(t)
+	closed(t, db)
+	const schema = "PRAGMA writable_schema = 1; UPDATE sqlite_schema SET sql = replace(sql, '%s', '%s') WHERE name = 'audit'"
+	raw(t, home, fmt.Sprintf(schema, "NOT NULL", "DEFAULT 0"))
+	raw(t, home, "UPDATE audit SET actor = NULL WHERE num = 1") // as one flipped bit may make it
+	raw(t, home, fmt.Sprintf(schema, "DEFAULT 0", "NOT NULL"))
+	report, err := opened(t, home).CheckDeep(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Join(report.Problems, "\n")
+	for _, words := range []string{"entry 1 of the audit log: its row cannot be read", "entry 2 of the audit log does not follow from entry 0"} {
+		if !strings.Contains(all, words) {
+			t.Errorf("%q is not in:\n%s", words, all)
+		}
+	}
+	if report.Audited != 1 {
+		t.Errorf("%d entries were looked at", report.Audited)
+	}
+}
+
+// However many rows in a row cannot be read, those behind them are looked at.
+func TestDeepCheckGoesOnBehindManyUnreadableRows(t *testing.T) {
+	db, home, _ := rich(t)
+	raw(t, home, `WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 1201)
+		INSERT INTO tasks (num, root, depth, requester, original, source, created_at, assignee, title, priority, trace, status, result,
+			attempt, updated_at)
+		SELECT value, value, 0, 1, 1, '', 0, 1, '', 5, '', CASE value WHEN 1201 THEN 'failed' ELSE 'queued' END,
+			CASE value WHEN 1201 THEN NULL ELSE '{' END, 1, 0 FROM n`)
+	report, err := db.CheckDeep(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Problems) != 100 || report.Omitted != 1101 {
+		t.Errorf("%d problems, %d omitted", len(report.Problems), report.Omitted)
 	}
 }
