@@ -40,6 +40,9 @@ var ErrDamagedRow = errors.New("a stored row is damaged")
 // WrongChecksum is the reason for a message whose row can be read but does not match its checksum.
 const WrongChecksum = "it does not match its checksum"
 
+// DamagedLine is what a line of an export in Markdown begins with that stands for a damaged message. Its number follows.
+const DamagedLine = "Damaged: message "
+
 // DamageSource is a store that notices damage while it reads.
 type DamageSource interface {
 	// Damaged receives a value when damage was found that Damages has not returned yet.

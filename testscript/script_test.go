@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/parley-hub/parley/internal/cli"
@@ -88,10 +89,18 @@ func run(t *testing.T, file, kind string, newStore func() string) {
 	})
 }
 
-// runSQL runs the statements of a file on a SQLite database, which is made if there is none.
+// runSQL runs the statements of a file on a SQLite database, which is made if there is none, or on the PostgreSQL database
+// with an address.
 func runSQL(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: sql DATABASE FILE")
+	}
+	if strings.HasPrefix(args[0], "postgres") {
+		c, err := pgx.Connect(context.Background(), args[0])
+		ts.Check(err)
+		_, err = c.Exec(context.Background(), ts.ReadFile(args[1]))
+		ts.Check(errors.Join(err, c.Close(context.Background())))
+		return
 	}
 	db, err := sql.Open("sqlite", ts.MkAbs(args[0]))
 	ts.Check(err)

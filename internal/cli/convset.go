@@ -125,9 +125,15 @@ func (a *app) convExport() *cobra.Command {
 		Args:              takes(1, 2),
 		ValidArgsFunction: inTurn(a.convNames, files),
 		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
-			return a.writeTo(ctx, args[1:], force, "exporting", func(w io.Writer) error {
-				return c.Export(ctx, args[0], form, w)
+			var lines exportLines
+			err := a.writeTo(ctx, args[1:], force, "exporting", func(w io.Writer) error {
+				lines.w = w
+				return c.Export(ctx, args[0], form, &lines)
 			})
+			if err != nil {
+				return err
+			}
+			return lines.whole()
 		}),
 	}
 	cmd.Flags().StringVar(&form, "format", "jsonl", "jsonl or markdown")

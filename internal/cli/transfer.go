@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"io"
 	"strconv"
 
@@ -24,13 +22,14 @@ are not among them; "parley backup" has those.`,
 		Args:              takes(0, 1),
 		ValidArgsFunction: inTurn(files, nothing),
 		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+			var lines exportLines
 			var end exportEnd
 			err := a.writeTo(ctx, args, force, "exporting", func(w io.Writer) (err error) {
-				kept := &tail{w: w}
-				if err := c.ExportAll(ctx, kept); err != nil {
+				lines.w = w
+				if err := c.ExportAll(ctx, &lines); err != nil {
 					return err
 				}
-				end, err = endOf(kept.last)
+				end, err = lines.end()
 				return err
 			})
 			if err != nil {
@@ -38,7 +37,7 @@ are not among them; "parley backup" has those.`,
 			}
 			a.say("%s, %s, %s", several(end.Agents, "agent", "agents"),
 				several(end.Conversations, "conversation", "conversations"), several(end.Messages, "message", "messages"))
-			return end.whole()
+			return lines.whole()
 		}),
 	}
 	forced(cmd, &force)
@@ -50,42 +49,6 @@ type exportEnd struct {
 	Agents        int64 `json:"agents"`
 	Conversations int64 `json:"conversations"`
 	Messages      int64 `json:"messages"`
-	Damaged       int64 `json:"damaged"`
-}
-
-// whole is nil unless the export lacks messages that are damaged.
-func (e exportEnd) whole() error {
-	if e.Damaged == 0 {
-		return nil
-	}
-	return parley.Errorf(parley.Internal, "%s damaged and could not be exported", several(e.Damaged, "message is", "messages are")).
-		Suggest("see the lines that begin with {\"damaged\" in the export, and run `parley doctor --deep`")
-}
-
-// endOf reads the last line, without which an export is not whole.
-func endOf(last []byte) (exportEnd, error) {
-	lines := bytes.Split(bytes.TrimSpace(last), []byte("\n"))
-	var line struct {
-		End *exportEnd `json:"end"`
-	}
-	if json.Unmarshal(lines[len(lines)-1], &line) != nil || line.End == nil {
-		return exportEnd{}, parley.Errorf(parley.DependencyFailed, "the export broke off before its end").Suggest("repeat it")
-	}
-	return *line.End, nil
-}
-
-// tail keeps the end of what is written.
-type tail struct {
-	w    io.Writer
-	last []byte
-}
-
-const longestEnd = 1 << 10 // bytes; the last line is shorter
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.last = append(t.last, p[max(0, len(p)-longestEnd):]...)
-	t.last = t.last[max(0, len(t.last)-longestEnd):]
-	return t.w.Write(p)
 }
 
 func (a *app) importCommand() *cobra.Command {

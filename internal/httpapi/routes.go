@@ -193,7 +193,7 @@ func conversationRoutes() []route {
 		streams(Operation{
 			ID: "export-conversation", Method: http.MethodGet, Path: "/v1/conversations/{conversation}/export", Tag: tagConversations,
 			Summary:     "Export a conversation",
-			Description: "As JSON lines, the conversation first, or as Markdown.",
+			Description: "As JSON lines, the conversation first, or as Markdown. In the place of a damaged message there is one with `damage`, or in Markdown a line that begins with `Damaged: message`.",
 			Time:        longTime, Gives: jsonLines,
 		}, exportConversation),
 	}

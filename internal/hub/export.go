@@ -68,6 +68,9 @@ func writeMarkdown(w io.Writer, v any) error {
 		if v.RedactedAt != nil {
 			fmt.Fprintf(&out, "\nRedacted %s\n", v.RedactedAt.Format(time.RFC3339))
 		}
+		if v.Damage != nil {
+			fmt.Fprintf(&out, "\n%s%d (%s)\n", parley.DamagedLine, v.Seq, v.ID)
+		}
 		quote(&out, v.Content.Text)
 		quoteCode(&out, v.Content.Code)
 		quoteCode(&out, string(v.Payload))

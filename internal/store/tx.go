@@ -26,11 +26,11 @@ type tx struct {
 
 	lastInbox inboxOf // the inbox filled last
 
-	bound    *bound   // how much may still be read; nil: anything
-	damages  *damages // what was found damaged
+	bound   *bound   // how much may still be read; nil: anything
+	damages *damages // what was found damaged
 	// unreadable is set by a check: it is told of each row that cannot be read, which is then left out. Without it, the query fails.
 	unreadable func(parley.Damage)
-	verifier parley.Verifier
+	verifier   parley.Verifier
 
 	undelivered string // the message this update inserted last, while it has no delivery
 

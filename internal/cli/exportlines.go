@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+// exportLines passes the lines of an export on. It keeps the last one, and the numbers of the messages that the hub could not
+// export because they are damaged.
+type exportLines struct {
+	w       io.Writer
+	line    []byte // the last one as far as it was written, or the beginning of a long one
+	ended   bool   // by a line break
+	damaged []string
+}
+
+// longestLine is how much of a line is kept, in bytes. The last line of an export and those about damage are shorter.
+const longestLine = 4 << 10
+
+func (l *exportLines) Write(p []byte) (int, error) {
+	for piece := range bytes.Lines(p) {
+		if l.ended {
+			l.line, l.ended = l.line[:0], false
+		}
+		l.line = append(l.line, piece[:min(len(piece), longestLine-len(l.line))]...)
+		if piece[len(piece)-1] == '\n' {
+			l.ended = true
+			l.look()
+		}
+	}
+	return l.w.Write(p)
+}
+
+// look notes the number of a damaged message that a line is about: of a JSON line, or of one in Markdown, where all that
+// others have written is quoted.
+func (l *exportLines) look() {
+	if number, about := strings.CutPrefix(string(l.line), parley.DamagedLine); about {
+		number, _, _ = strings.Cut(strings.TrimSpace(number), " ")
+		l.damaged = append(l.damaged, number)
+		return
+	}
+	var line struct {
+		Seq     int64           `json:"seq"`
+		Damage  json.RawMessage `json:"damage"`
+		Damaged *parley.Damage  `json:"damaged"`
+	}
+	switch {
+	case !bytes.Contains(l.line, []byte(`"damage`)) || json.Unmarshal(l.line, &line) != nil:
+	case line.Damaged != nil:
+		l.damaged = append(l.damaged, strconv.FormatInt(line.Damaged.Seq, 10))
+	case line.Damage != nil:
+		l.damaged = append(l.damaged, strconv.FormatInt(line.Seq, 10))
+	}
+}
+
+// numbersNamed is how many damaged messages an error names.
+const numbersNamed = 20
+
+// whole is nil unless messages are damaged, which it names by their numbers.
+func (l *exportLines) whole() error {
+	n := len(l.damaged)
+	if n == 0 {
+		return nil
+	}
+	numbers := slices.Clone(l.damaged[:min(n, numbersNamed)])
+	if n > numbersNamed {
+		numbers = append(numbers, "and "+strconv.Itoa(n-numbersNamed)+" more")
+	}
+	return parley.Errorf(parley.Internal, "%s damaged and could not be exported: %s", several(int64(n), "message is", "messages are"),
+		strings.Join(numbers, ", ")).Suggest("the rest was written; run `parley doctor --deep`, and restore a backup to get them back")
+}
+
+// end reads the last line of an export of the whole hub, without which it is not whole.
+func (l *exportLines) end() (exportEnd, error) {
+	var line struct {
+		End *exportEnd `json:"end"`
+	}
+	if json.Unmarshal(l.line, &line) != nil || line.End == nil {
+		return exportEnd{}, parley.Errorf(parley.DependencyFailed, "the export broke off before its end").Suggest("repeat it")
+	}
+	return *line.End, nil
+}
