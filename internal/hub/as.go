@@ -18,7 +18,8 @@ func (h *Hub) ActAs(ctx context.Context, caller Caller, agent, act string) (Call
 }
 
 // ReadAs is ActAs for what changes nothing. Of the same act in the same name one a minute is audited: who
-// looks at a conversation asks again and again. The next entry says how many were left out.
+// looks at a conversation asks again and again. The next entry says how many were left out. Where it cannot be written
+// because the disk is full, E002 StorageFull.
 func (h *Hub) ReadAs(ctx context.Context, caller Caller, agent, act string) (acting Caller, err error) {
 	err = h.view(ctx, caller, opActAs, func(s *scene) error {
 		acting, err = s.inNameOf(caller, agent)
@@ -32,11 +33,23 @@ func (h *Hub) ReadAs(ctx context.Context, caller Caller, agent, act string) (act
 	if !due {
 		return acting, nil
 	}
+	as := acting.Agent
 	if acting, err = h.auditedAs(ctx, caller, agent, actDetail{act, leftOut}); err != nil {
-		return Caller{}, err
+		return Caller{}, unaudited(err, as)
 	}
 	h.readings.written(key, now, leftOut)
 	return acting, nil
+}
+
+// unaudited is why nobody may read in another's name while the disk is full: reading alone would go on, but nobody would
+// learn of it.
+func unaudited(err error, agent string) error {
+	e := parley.AsError(err)
+	if e.Reason != parley.StorageFull {
+		return err
+	}
+	return parley.Errorf(e.Code, "reading as %s must be written to the audit log first, which is not possible: %s", agent, e.Message).
+		Because(e.Reason).Retryable(0).Suggest("make room on the disk of the hub, or read in your own name, which needs no entry").From(err)
 }
 
 type actDetail struct {

@@ -259,3 +259,29 @@ func TestReadingThatCannotBeAuditedIsRefused(t *testing.T) {
 	get[hub.Caller](w)(h.ReadAs(ctx, user, "arya", "who"))
 	same(t, "audited", len(w.audited())-from, 1)
 }
+
+// On a full disk an owner reads in its own name. In another's it does not, since that could not be audited, and is told so.
+func TestReadingAsAnotherOnAFullDiskIsRefusedClearly(t *testing.T) {
+	t.Parallel()
+	store := &fullStore{}
+	w := newHub(t, func(w *world) {
+		w.wrap = func(s parley.Store) parley.Store { store.Store = s; return store }
+	})
+	w.add("arya", "ned")
+	w.dm("arya", "ned", "hello")
+	acting, err := w.ReadAs(ctx, user, "ned", "list conversations")
+	w.ok(err)
+	store.full.Store(true)
+	_, err = w.ReadAs(ctx, user, "ned", "peek at the inbox")
+	e := parley.AsError(err)
+	if e == nil || e.Code != parley.Unavailable || e.Reason != parley.StorageFull ||
+		e.Message != "reading as ned must be written to the audit log first, which is not possible: the disk is full" ||
+		e.Suggestion != "make room on the disk of the hub, or read in your own name, which needs no entry" {
+		t.Errorf("it is refused with %v", err)
+	}
+	again, err := w.ReadAs(ctx, user, "ned", "list conversations") // which is in the audit log
+	w.ok(err)
+	same(t, "acting", again, acting)
+	_, _, err = w.Conversations(ctx, user, parley.ListFilter{})
+	w.ok(err)
+}
