@@ -80,6 +80,13 @@ type Traced struct {
 	Cut   bool      `json:"cut,omitempty"` // there are more messages than these, of which most are older
 }
 
+// Thread is a message with what answers it, directly or not, by seq.
+type Thread struct {
+	Items  []Message `json:"items"`
+	Cut    bool      `json:"cut,omitempty"`    // there may be more messages than these
+	Notice string    `json:"notice,omitempty"` // if it is cut: how to read the rest
+}
+
 // SearchRequest asks for messages.
 type SearchRequest struct {
 	Query  string // words, "phrases", from: in: to: type: before: after: is:unanswered task: trace:

@@ -92,6 +92,20 @@ func (m Message) Redacted(at time.Time) Message {
 	return m
 }
 
+// Size is how many bytes of what its sender wrote are stored of a message: its text, code, payload and metadata, and its list
+// of artifacts without their bodies.
+func (m Message) Size() int {
+	size := len(m.Content.Text) + len(m.Content.Code) + len(m.Payload) + len(m.Metadata)
+	if len(m.Content.Artifacts) > 0 {
+		artifacts, err := json.Marshal(m.Content.Artifacts)
+		if err != nil {
+			panic("parley: artifacts cannot fail to encode: " + err.Error())
+		}
+		size += len(artifacts)
+	}
+	return size
+}
+
 // Content is what a message says.
 type Content struct {
 	Text      string     `json:"text"`

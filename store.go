@@ -189,7 +189,7 @@ type MessageStore interface {
 	// GetAll returns those messages that there are, in order, or fewer, but at least one if there is
 	// one, where they are large.
 	GetAll(ids []string) ([]Message, error)
-	// Sizes returns how many bytes the texts, codes, payloads and metadata of messages have, by their seqs.
+	// Sizes returns Message.Size of messages, by their seqs.
 	Sizes(seqs []int64) (map[int64]int, error)
 	// Page returns messages of one conversation, oldest first: as many as the page says, or fewer,
 	// but at least one if there is one, where they are large. ErrNotFound if there is no such
@@ -237,10 +237,7 @@ const PageBytes = 1 << 20
 func (p Page) Last(list []Message) bool {
 	size := 0
 	for _, m := range list {
-		size += len(m.Content.Text) + len(m.Content.Code) + len(m.Payload) + len(m.Metadata)
-		for _, a := range m.Content.Artifacts {
-			size += len(a.Name) + len(a.Path) + len(a.MediaType) + len(a.SHA256)
-		}
+		size += m.Size()
 	}
 	return len(list) < p.Limit && size <= PageBytes/4
 }

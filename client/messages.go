@@ -64,10 +64,10 @@ func (c *Client) AwaitRung(ctx context.Context, id string, rung parley.DeliveryS
 // seconds writes a duration as the hub reads it.
 func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
 
-// Thread returns a message, what it answers and what answers it, by seq.
-func (c *Client) Thread(ctx context.Context, id string) ([]parley.Message, error) {
-	page, err := fetch[Page[parley.Message]](ctx, c, nil, "messages", id, "thread")
-	return page.Items, err
+// Thread returns a message and everything that answers it, directly or not, by seq. Of a long thread it has only a part, and
+// says so.
+func (c *Client) Thread(ctx context.Context, id string) (parley.Thread, error) {
+	return fetch[parley.Thread](ctx, c, nil, "messages", id, "thread")
 }
 
 // Trace returns the messages of a trace that the caller may read, by seq, with what has become of them, and the runs it

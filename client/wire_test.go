@@ -199,8 +199,8 @@ func TestWire(t *testing.T) {
 		},
 		{
 			"thread", func(ctx context.Context, c *Client) (any, error) { return c.Thread(ctx, "m") },
-			"GET /v1/messages/m/thread", "", `{"items":[]}`,
-			[]parley.Message{},
+			"GET /v1/messages/m/thread", "", `{"items":[],"cut":true,"notice":"read on"}`,
+			parley.Thread{Items: []parley.Message{}, Cut: true, Notice: "read on"},
 		},
 		{
 			"trace", func(ctx context.Context, c *Client) (any, error) { return c.Trace(ctx, "nightly") },

@@ -195,6 +195,8 @@ var fields = map[string]string{
 	"Draft.trace_id":        "What it belongs to; default: that of the message it answers, or a new one.",
 	"Draft.ttl":             "Seconds until it is not wanted any more.",
 
+	"Thread.cut":    "There may be more messages than these.",
+	"Thread.notice": "If the thread is cut: how to read the rest.",
 	"Traced.cut": "There are more messages than these, of which most are older.",
 
 	"Error.message": "What went wrong, in a sentence.",

@@ -67,8 +67,8 @@ func waiting(n float64) (time.Duration, error) {
 	return wait, nil
 }
 
-func thread(ctx context.Context, c call, in *onMessage) (List[parley.Message], error) {
-	return listOf(c.hub.Thread(ctx, c.caller, in.Message))
+func thread(ctx context.Context, c call, in *onMessage) (parley.Thread, error) {
+	return c.hub.Thread(ctx, c.caller, in.Message)
 }
 
 type redaction struct {

@@ -50,7 +50,8 @@ func messageRoutes() []route {
 		}, showMessage),
 		answers(Operation{
 			ID: "read-thread", Method: http.MethodGet, Path: "/v1/messages/{message}/thread", Tag: tagMessages,
-			Summary: "A message and everything that answers it",
+			Summary:     "A message and everything that answers it",
+			Description: "At most 1,000 messages, and about 4 MiB of texts. If there may be more, `cut` is set and `notice` says how to read the rest.",
 		}, thread),
 		answers(Operation{
 			ID: "redact-message", Method: http.MethodPost, Path: "/v1/messages/{message}/redact", Tag: tagMessages,

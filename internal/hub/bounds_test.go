@@ -59,7 +59,10 @@ func TestAnswersAreBoundedInBytes(t *testing.T) {
 	within(t, "context", sizeOf(context), oneMiB)
 	thread, err := w.Thread(ctx, arya, first.ID)
 	w.ok(err)
-	within(t, "thread", sizeOf(thread), 4*oneMiB+largeText)
+	within(t, "thread", sizeOf(thread.Items), 4*oneMiB+largeText)
+	same(t, "it says so", []any{thread.Cut, thread.Notice}, []any{true, fmt.Sprintf(
+		"only %d messages of this thread are shown, there may be more: read the threads of the last of them, or the messages of conversation %s after number %d",
+		len(thread.Items), first.Conversation, first.Seq)})
 	traced, err := w.Trace(ctx, arya, first.TraceID)
 	w.ok(err)
 	var messages []parley.Message
@@ -90,6 +93,25 @@ func TestAnswersAreBoundedInBytes(t *testing.T) {
 		taken += len(got.Messages)
 	}
 	same(t, "all that was taken", taken, n)
+}
+
+// TestThreadOfManyArtifactsIsCutAndSaysSo: the names of artifacts count too.
+func TestThreadOfManyArtifactsIsCutAndSaysSo(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	first := w.dm("arya", "ned", "see these").Message
+	var files []parley.Artifact
+	for i := range 60 {
+		files = append(files, parley.Artifact{Name: "x", Path: fmt.Sprint(i, "/") + strings.Repeat("x/", 490) + "x"})
+	}
+	for range 80 {
+		w.post("ned", parley.Draft{InReplyTo: first.ID, Content: parley.Content{Text: "and these", Artifacts: files}})
+	}
+	thread := get[parley.Thread](w)(w.Thread(ctx, as("arya"), first.ID))
+	if !thread.Cut || thread.Notice == "" || len(thread.Items) > 75 {
+		t.Errorf("%d messages, cut %t: %q", len(thread.Items), thread.Cut, thread.Notice)
+	}
 }
 
 func within(t *testing.T, what string, got, most int) {

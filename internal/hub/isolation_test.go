@@ -175,8 +175,8 @@ func (x *machine) readRoom(seen *notebook, me hub.Caller, r *room) {
 	if len(r.said) > 0 {
 		shown, err := x.w.Message(ctx, me, r.said[0].id)
 		seen.note(shown, err)
-		list, err = x.w.Thread(ctx, me, r.said[0].id)
-		seen.note(list, err)
+		thread, err := x.w.Thread(ctx, me, r.said[0].id)
+		seen.note(thread, err)
 	}
 }
 

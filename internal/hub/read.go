@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -99,8 +100,8 @@ func (h *Hub) Messages(ctx context.Context, caller Caller, ids []string) (list [
 const maxThread = 1000
 
 // Thread returns a message and everything that answers it, directly or not, in order: at most a thousand messages, and
-// about 4 MiB of texts.
-func (h *Hub) Thread(ctx context.Context, caller Caller, id string) (list []parley.Message, err error) {
+// about 4 MiB of texts. If there may be more, it says so.
+func (h *Hub) Thread(ctx context.Context, caller Caller, id string) (found parley.Thread, err error) {
 	err = h.view(ctx, caller, opReadThread, func(s *scene) error {
 		root, where, err := s.message(id)
 		if err != nil {
@@ -109,24 +110,33 @@ func (h *Hub) Thread(ctx context.Context, caller Caller, id string) (list []parl
 		if err := s.mustRead(origin{caller: caller}, where.ID); err != nil {
 			return err
 		}
-		list = []parley.Message{root}
-		size := textSize(root)
-		for i := 0; i < len(list) && len(list) < maxThread && size < readBytes; i++ {
-			replies, err := s.Messages().Replies(list[i].ID, maxThread-len(list))
-			if err != nil {
-				return err
-			}
-			for _, m := range replies {
-				if m.Conversation == root.Conversation { // what was imported may claim otherwise
-					list = append(list, m)
-					size += textSize(m)
-				}
+		found, err = s.thread(root)
+		return err
+	})
+	return found, h.heldOr(ctx, caller, err, toolMessage, messageArgs{Message: id, Thread: true})
+}
+
+func (s *scene) thread(root parley.Message) (found parley.Thread, err error) {
+	list, size, looked := []parley.Message{root}, root.Size(), 0
+	for ; looked < len(list) && len(list) < maxThread && size < readBytes; looked++ {
+		replies, err := s.Messages().Replies(list[looked].ID, maxThread-len(list))
+		if err != nil {
+			return found, err
+		}
+		for _, m := range replies {
+			if m.Conversation == root.Conversation { // what was imported may claim otherwise
+				list = append(list, m)
+				size += m.Size()
 			}
 		}
-		sortBySeq(list)
-		return nil
-	})
-	return list, h.heldOr(ctx, caller, err, toolMessage, messageArgs{Message: id, Thread: true})
+	}
+	found.Cut = looked < len(list)
+	sortBySeq(list)
+	if found.Items = list; found.Cut {
+		found.Notice = fmt.Sprintf("only %d messages of this thread are shown, there may be more: read the threads of the last of them, "+
+			"or the messages of conversation %s after number %d", len(list), root.Conversation, root.Seq)
+	}
+	return found, nil
 }
 
 // mustReadMessage is mustRead for one message. What the caller wrote, or was delivered, is its own to read.

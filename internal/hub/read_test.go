@@ -82,9 +82,10 @@ func TestThreadFollowsReplies(t *testing.T) {
 	w.reply("ned", deep, "a-a-a")
 	w.reply("ned", root, "c")
 	thread := func(id string) []string {
-		list, err := w.Thread(ctx, as("ned"), id)
+		found, err := w.Thread(ctx, as("ned"), id)
 		w.ok(err)
-		return textsOf(list)
+		same(t, "more", []any{found.Cut, found.Notice}, []any{false, ""})
+		return textsOf(found.Items)
 	}
 	same(t, "from the root, in order", thread(root), []string{"root", "a", "b", "a-a", "a-a-a", "c"})
 	same(t, "from within", thread(a), []string{"a", "a-a", "a-a-a"})

@@ -156,12 +156,7 @@ func (t *traced) add(m parley.Message) {
 	}
 	t.known[m.ID] = true
 	t.list = append(t.list, m)
-	t.bytes += textSize(m)
-}
-
-// textSize is how many bytes a sender has written in a message.
-func textSize(m parley.Message) int {
-	return len(m.Content.Text) + len(m.Content.Code) + len(m.Payload) + len(m.Metadata)
+	t.bytes += m.Size()
 }
 
 // indexed adds what the index has.

@@ -95,7 +95,7 @@ func (s messages) oneByOne(query string, args []any, conv string) (list []parley
 		}
 		list = append(list, one...)
 		for _, m := range one {
-			size += len(m.Content.Text) + len(m.Content.Code) + len(m.Payload) + len(m.Metadata)
+			size += m.Size()
 		}
 		if size > maxPage {
 			break

@@ -217,8 +217,7 @@ func (s messages) Sizes(seqs []int64) (map[int64]int, error) {
 		keys[i] = seq
 	}
 	q := query{}
-	q.add(`SELECT m.seq, coalesce(octet_length(m.text), 0) + coalesce(octet_length(m.code), 0) +
-		coalesce(octet_length(m.payload), 0) + coalesce(octet_length(m.metadata), 0) FROM messages m WHERE 1 = 1`)
+	q.add("SELECT m.seq, " + bodyBytes + " FROM messages m WHERE 1 = 1")
 	q.among("m.seq", keys)
 	err := s.each(q.text.String(), q.args, func(r Rows) error {
 		var (

@@ -69,9 +69,11 @@ func messageSizes(f *fixture) {
 	m := newMessage(general.ID, "arya", "héllo")
 	m.Content.Code, m.Payload, m.Metadata = "code", []byte(`{"a":1}`), []byte(`{"b":2}`)
 	plain := newMessage(general.ID, "arya", "")
+	files := newMessage(general.ID, "arya", "see these")
+	files.Content.Artifacts = []parley.Artifact{{Name: "a", Path: strings.Repeat("x", 1000)}, {Name: "b", Path: "c/b"}}
 	var seqs []int64
 	f.update(func(tx parley.Tx) error {
-		for _, one := range []parley.Message{m, plain} {
+		for _, one := range []parley.Message{m, plain, files} {
 			stored, err := post(tx, one)
 			if err != nil {
 				return err
@@ -83,7 +85,8 @@ func messageSizes(f *fixture) {
 	sizes := func(seqs ...int64) map[int64]int {
 		return read(f, func(tx parley.Tx) (map[int64]int, error) { return tx.Messages().Sizes(seqs) })
 	}
-	f.same("sizes", sizes(append(seqs, 999)...), map[int64]int{seqs[0]: 6 + 4 + 7 + 7, seqs[1]: 0})
+	f.same("sizes", sizes(append(seqs, 999)...), map[int64]int{seqs[0]: 6 + 4 + 7 + 7, seqs[1]: 0, seqs[2]: files.Size()})
+	f.same("with its artifacts", files.Size() > 1000, true)
 	f.same("of none", len(sizes()), 0)
 }
 
