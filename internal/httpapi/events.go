@@ -156,9 +156,14 @@ func (f *feed) follow(ctx context.Context, sub *hub.Subscription, from int64, re
 	}
 }
 
+// resumeHint is said first: to a reader that is cut off because it does not read, nothing can be said any more.
+const resumeHint = ": If this stream ends, or is cut off because you read too slowly, connect again with the id of the last event " +
+	"as Last-Event-ID (or ?after=). It goes on without gap or repeat.\n"
+
 func (f *feed) greet(from int64, reset bool) error {
 	b := buffers.Get().(*bytes.Buffer)
 	defer release(b)
+	b.WriteString(resumeHint)
 	position := encoded(map[string]int64{"num": from})
 	if reset {
 		writeBlock(b, from, "reset", position)

@@ -21,7 +21,7 @@ import (
 )
 
 // block is one block of a stream as it came.
-type block struct{ id, kind, data string }
+type block struct{ id, kind, data, comment string }
 
 func (b block) num() int64 {
 	n, _ := strconv.ParseInt(b.id, 10, 64)
@@ -66,6 +66,10 @@ func (r *reader) next() (b block, err error) {
 			return b, err
 		}
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		if hint, comment := strings.CutPrefix(line, ": "); comment {
+			b.comment = strings.TrimSpace(hint)
+			continue
+		}
 		switch name {
 		case "":
 			return b, nil
@@ -273,7 +277,11 @@ func TestSilentStreamSaysWhereItIs(t *testing.T) {
 func TestReaderThatDoesNotReadIsCutOff(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world, via *http.Client) {
 		slow, quick := w.follow(via, "gendry", "?kinds=message", ""), w.follow(via, "arya", "?kinds=message", "")
-		last := slow.want("ready").id
+		greeting := slow.want("ready")
+		last := greeting.id
+		if !strings.Contains(greeting.comment, "Last-Event-ID") || !strings.Contains(greeting.comment, "too slowly") {
+			t.Errorf("a reader is not told how to go on once it is cut off: %q", greeting.comment)
+		}
 		quick.want("ready")
 		var said []int64
 		for i := range 600 {

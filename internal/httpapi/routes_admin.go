@@ -62,7 +62,7 @@ func eventRoutes() []route {
 		streams(Operation{
 			ID: "follow-events", Method: http.MethodGet, Path: "/v1/events", Tag: tagEvents,
 			Summary:     "Follow what happens",
-			Description: "Server-sent events, cut to what the caller may see. The first is ready. A stream goes on after the id given without gap or repeat; an id that is too old gets reset, and the stream goes on from the newest.",
+			Description: "Server-sent events, cut to what the caller may see. The first is ready. A stream goes on after the id given without gap or repeat; an id that is too old gets reset, and the stream goes on from the newest. A reader that does not read for 10 seconds is cut off; it connects again with the id of its last event.",
 			Time:        endless, Gives: "text/event-stream",
 		}, events),
 	}
