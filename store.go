@@ -195,6 +195,9 @@ type MessageStore interface {
 	// but at least one if there is one, where they are large. ErrNotFound if there is no such
 	// conversation.
 	Page(conversation string, p Page) ([]Message, error)
+	// InTrace looks at up to limit messages with a seq greater than after, without their bodies. It returns the ids of the
+	// conversations of those that are in a trace, however it is spelled, and whether there are more messages to look at.
+	InTrace(trace string, after int64, limit int) (conversations []string, more bool, err error)
 	// Replies returns the messages that answer one, oldest first, at most limit, or fewer where they
 	// are large.
 	Replies(id string, limit int) ([]Message, error)

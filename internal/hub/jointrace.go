@@ -48,11 +48,11 @@ func (s *scene) mayJoinTrace(trace, own string) (string, error) {
 // inTrace says whether the caller may read a message of a trace, and whether there are messages that it may not.
 func (s *scene) inTrace(trace string) (takesPart, others bool, err error) {
 	list, cut, err := s.someOf(trace)
-	for _, m := range list {
+	for _, conversation := range list {
 		if err != nil || takesPart {
 			break
 		}
-		_, err = s.conversation(m.Conversation)
+		_, err = s.conversation(conversation)
 		if _, hidden := errors.AsType[unknown](err); hidden {
 			others, err = true, nil
 			continue
@@ -62,12 +62,13 @@ func (s *scene) inTrace(trace string) (takesPart, others bool, err error) {
 	return takesPart, others || cut, err
 }
 
-// someOf are messages of a trace: the one whose id it has, one in the index that the caller may read, any other one
-// there, and those that the index does not have yet. cut says that there are too many of these to look at.
-func (s *scene) someOf(trace string) (list []parley.Message, cut bool, err error) {
+// someOf are the conversations of messages of a trace: of the one whose id it has, of one in the index that the caller may
+// read, of any other one there, and of those that the index does not have yet. cut says that there are too many of these to
+// look at. Others wait to write meanwhile, so no texts of these are read.
+func (s *scene) someOf(trace string) (list []string, cut bool, err error) {
 	first, err := s.Messages().Get(uuid.UUID(parley.TraceBytes(trace)).String())
 	if err == nil {
-		list = append(list, first)
+		list = append(list, first.Conversation)
 	} else if !errors.Is(err, parley.ErrNotFound) {
 		return nil, false, err
 	}
@@ -76,24 +77,14 @@ func (s *scene) someOf(trace string) (list []parley.Message, cut bool, err error
 		if err != nil {
 			return nil, false, err
 		}
-		list = append(list, found.Messages...)
+		for _, m := range found.Messages {
+			list = append(list, m.Conversation)
+		}
 	}
 	mark, err := s.Search().Mark()
 	if err != nil {
 		return nil, false, err
 	}
-	looked := 0
-	for after := mark.Seq; looked < unindexedLooked; { // large ones come in parts
-		tail, err := s.Messages().Scan(after, unindexedLooked-looked)
-		if err != nil || len(tail) == 0 {
-			return list, false, err
-		}
-		for _, m := range tail {
-			if parley.TraceKey(m.TraceID) == parley.TraceKey(trace) {
-				list = append(list, m)
-			}
-		}
-		looked, after = looked+len(tail), tail[len(tail)-1].Seq
-	}
-	return list, true, nil
+	rest, cut, err := s.Messages().InTrace(trace, mark.Seq, unindexedLooked)
+	return append(list, rest...), cut, err
 }

@@ -1,6 +1,7 @@
 package hub_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -58,6 +59,33 @@ func TestForeignTraceIsNotJoinedBehindLargeMessages(t *testing.T) {
 	same(t, "trace", joins.TraceID, joins.ID)
 	free := w.post("hound", parley.Draft{Direct: []string{"gendry"}, TraceID: "summer", Content: text("y")}).Message
 	same(t, "one that nobody has", free.TraceID, "summer")
+}
+
+// frugal is a store whose updates may read little.
+type frugal struct{ parley.Store }
+
+func (f frugal) Update(ctx context.Context, fn func(parley.Tx) error) error {
+	return f.Store.Update(ctx, func(tx parley.Tx) error {
+		tx.Bound(1 << 20)
+		return fn(tx)
+	})
+}
+
+// Nor are the texts of what the index does not have yet read while others wait to write.
+func TestJoiningATraceReadsNoTexts(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned", "hound", "gendry")
+	for range 8 {
+		w.post("hound", parley.Draft{Direct: []string{"gendry"}, Content: text(strings.Repeat("x", 200<<10))})
+	}
+	w.post("arya", parley.Draft{Direct: []string{"ned"}, TraceID: "winter", Content: text("x")})
+	w.wrap = func(s parley.Store) parley.Store { return frugal{s} }
+	w.restart()
+	for trace, want := range map[string]bool{"winter": false, "summer": true} {
+		m := w.post("hound", parley.Draft{Direct: []string{"gendry"}, TraceID: trace, Content: text("y")}).Message
+		same(t, trace, m.TraceID == trace, want)
+	}
 }
 
 // A call that is held is in no trace of others either, and a run stays in its own.

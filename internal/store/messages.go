@@ -268,6 +268,32 @@ func (s messages) Scan(after int64, limit int) ([]parley.Message, error) {
 		alive+" ORDER BY m.seq + 0 LIMIT 0 + $2", []any{after, limit}, "")
 }
 
+func (s messages) InTrace(trace string, after int64, limit int) (conversations []string, more bool, err error) {
+	looked, key := 0, parley.TraceKey(trace)
+	err = s.each("SELECT m.id, m.trace, c.id FROM messages m JOIN conversations c ON c.num = m.conv WHERE m.seq > $1 AND "+alive+
+		" ORDER BY m.seq LIMIT 0 + $2", []any{after, limit + 1}, func(r Rows) error {
+		if looked++; looked > limit {
+			more = true
+			return errEnough
+		}
+		var (
+			id, conv []byte
+			named    sql.NullString
+		)
+		if err := r.Scan(&id, &named, &conv); err != nil {
+			return err
+		}
+		if !named.Valid {
+			named.String = idText(id)
+		}
+		if in := idText(conv); parley.TraceKey(named.String) == key && !slices.Contains(conversations, in) {
+			conversations = append(conversations, in)
+		}
+		return s.spend([]any{&named})
+	})
+	return conversations, more, err
+}
+
 func (s messages) Keyed(sender, key string, since time.Time) (string, error) {
 	from, err := s.agentNamed(sender)
 	if err != nil {

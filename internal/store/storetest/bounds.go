@@ -11,6 +11,7 @@ var boundTests = []test{
 	{"conversations that one agent has made are counted", madeCounts},
 	{"credentials that can be used are counted", goodCounts},
 	{"sizes of messages are those of what was written", messageSizes},
+	{"messages of a trace are found without their bodies", tracedWithoutBodies},
 	{"a page, replies and what is found have a bound in bytes", pageBytes},
 	{"a bounded transaction reads so much and no more", boundedReads},
 }
@@ -88,6 +89,32 @@ func messageSizes(f *fixture) {
 	f.same("sizes", sizes(append(seqs, 999)...), map[int64]int{seqs[0]: 6 + 4 + 7 + 7, seqs[1]: 0, seqs[2]: files.Size()})
 	f.same("with its artifacts", files.Size() > 1000, true)
 	f.same("of none", len(sizes()), 0)
+}
+
+func tracedWithoutBodies(f *fixture) {
+	general, first := largeMessages(f)
+	other := f.channel("other", "arya")
+	named := newMessage(other.ID, "arya", "x")
+	named.TraceID = "winter"
+	f.update(func(tx parley.Tx) error {
+		_, err := post(tx, named)
+		return err
+	})
+	in := func(trace string, after int64, limit int) (got []any) {
+		f.view(func(tx parley.Tx) error {
+			tx.Bound(1 << 20) // they have three
+			list, more, err := tx.Messages().InTrace(trace, after, limit)
+			got = []any{list, more}
+			return err
+		})
+		return got
+	}
+	seq := read(f, func(tx parley.Tx) (parley.Message, error) { return tx.Messages().Get(named.ID) }).Seq
+	f.same("by a name", in("winter", 0, 100), []any{[]string{other.ID}, false})
+	f.same("by an id", in(strings.ToUpper(first), 0, 100), []any{[]string{general.ID}, false})
+	f.same("too many", in("winter", 0, 12), []any{[]string(nil), true})
+	f.same("exactly as many", in("winter", 0, 13), []any{[]string{other.ID}, false})
+	f.same("after it", in("winter", seq, 13), []any{[]string(nil), false})
 }
 
 // largeMessages are twelve messages of a quarter of a MiB; all but the first answer it.
