@@ -335,10 +335,9 @@ type QueueStore interface {
 	OfTask(recipient, task string, limit int) ([]Delivery, error)
 	// Orphaned returns the ids of removed agents that have open deliveries.
 	Orphaned() ([]string, error)
-	// DamagedWork looks at the deliveries of messages that somebody waits for, by seq after one: the requests of open asks
-	// and open tasks, and the callbacks of tasks under open ones. It looks at those of at most limit messages, and returns
-	// what is wrong with the ones that have not ended. last is the seq of the last message, or 0 if there was none.
-	DamagedWork(after int64, limit int) (found []Damage, last int64, err error)
+	// DamagedWork looks at the deliveries of all messages that somebody waits for: the requests of open asks and open tasks,
+	// and the callbacks of tasks under open ones. It returns what is wrong with the deliveries that have not ended.
+	DamagedWork() ([]Damage, error)
 	// DamagedQuiet looks at up to limit deliveries after a mark that wake nobody and that nobody has. It returns what is
 	// wrong with them, and the mark of the last one, or none if there was none.
 	DamagedQuiet(after QuietMark, limit int) (found []Damage, last QuietMark, err error)

@@ -3,12 +3,13 @@ package hub
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/parley-hub/parley"
 )
 
 const (
-	damagePage  = 500
+	quietPage   = 500
 	quietLooked = 5000 // how many deliveries that wake nobody a sweep looks at
 )
 
@@ -16,32 +17,28 @@ const (
 // damaged row would not be read again, and whoever waits would wait for ever. It also looks at some of the deliveries that
 // wake nobody, each time at others: a callback may be among them that was to wake somebody.
 func (h *Hub) endDamagedWork(ctx context.Context) error {
-	for after := int64(0); ; {
-		var found []parley.Damage
-		err := h.store.View(ctx, func(tx parley.Tx) (err error) {
-			found, after, err = tx.Queue().DamagedWork(after, damagePage)
-			return err
-		})
-		if err == nil {
-			err = h.endAllDamaged(ctx, found)
-		}
-		if err != nil {
-			return err
-		}
-		if after == 0 {
-			return h.endDamagedQuiet(ctx)
-		}
+	var found []parley.Damage
+	err := h.store.View(ctx, func(tx parley.Tx) (err error) {
+		found, err = tx.Queue().DamagedWork()
+		return err
+	})
+	if err == nil {
+		err = h.endAllDamaged(ctx, found)
 	}
+	if err != nil {
+		return err
+	}
+	return h.endDamagedQuiet(ctx)
 }
 
 func (h *Hub) endDamagedQuiet(ctx context.Context) error {
-	for range quietLooked / damagePage {
+	for range quietLooked / quietPage {
 		var (
 			found []parley.Damage
 			last  parley.QuietMark
 		)
 		err := h.store.View(ctx, func(tx parley.Tx) (err error) {
-			found, last, err = tx.Queue().DamagedQuiet(h.quiet, damagePage)
+			found, last, err = tx.Queue().DamagedQuiet(h.quiet, quietPage)
 			return err
 		})
 		if err == nil {
@@ -61,16 +58,21 @@ func (h *Hub) endAllDamaged(ctx context.Context, found []parley.Damage) error {
 	if len(found) == 0 {
 		return nil
 	}
-	err := h.write(ctx, theHub, opItself, func(s *scene) error {
-		for _, d := range found {
-			if err := s.endWithDamage(d); err != nil {
-				return err
+	defer h.lookForDamage(ctx)
+	for part := range slices.Chunk(found, dueBatch) {
+		err := h.write(ctx, theHub, opItself, func(s *scene) error {
+			for _, d := range part {
+				if err := s.endWithDamage(d); err != nil {
+					return err
+				}
 			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
-		return nil
-	})
-	h.lookForDamage(ctx)
-	return err
+	}
+	return nil
 }
 
 // endWithDamage ends the damaged deliveries of a message, and what waits for one of them. A row may be too damaged to be

@@ -7,8 +7,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-const checkedDelivery = checkedColumns + "deliveries d" + checkedParties + `
-	WHERE d.message > $1 AND d.message <= coalesce((SELECT max(p.message) FROM
+const checkedDelivery = checkedColumns + `WHERE d.message > $1 AND d.message <= coalesce((SELECT max(p.message) FROM
 		(SELECT message FROM deliveries WHERE message > $1 ORDER BY message LIMIT 0 + $2) AS p), 0)
 	ORDER BY d.message, d.agent`
 

@@ -1,76 +1,123 @@
 package store
 
-import "github.com/parley-hub/parley"
+import (
+	"slices"
 
-// checkedColumns are what a check reads of a delivery, as checkedRow does.
-const (
-	checkedColumns = `SELECT d.message, d.agent, d.state, d.waking, d.purpose, d.rank, d.place, d.pair_seq, d.accepted_at,
-	d.delivered_at, d.seen_at, d.settled_at, d.lease, d.sum, m.id, a.num FROM `
-	checkedParties = ` LEFT JOIN messages m ON m.seq = d.message LEFT JOIN agents a ON a.num = d.agent`
+	"github.com/parley-hub/parley"
 )
 
-// awaitedWork finds the messages that somebody waits for, each by an index: the requests of open asks and open tasks, and
-// what came of the tasks under open ones.
-//
-// The order of the joins is that of few to many. SQLite would rather begin at all messages after one.
-const awaitedWork = `WITH open AS MATERIALIZED (SELECT t.num, t.message FROM tasks t WHERE ` + openTask + ` ORDER BY t.root)
-	SELECT work.message FROM (
-		SELECT w.message FROM waits w WHERE w.ask = 1 AND w.state IN ('waiting', 'late', 'abandoned')
-		UNION SELECT m.seq FROM open CROSS JOIN messages m WHERE m.id = open.message
-		UNION SELECT m.seq FROM open CROSS JOIN tasks u CROSS JOIN messages m WHERE u.parent = open.num AND m.id = u.callback
-	) AS work WHERE work.message > $1 ORDER BY work.message LIMIT 0 + $2`
+// checkedColumns are what a check reads of a delivery, as checkedRow does. PostgreSQL looks up what a row refers to for each
+// row; asked in a join, it may begin with all messages.
+const checkedColumns = `SELECT d.message, d.agent, d.state, d.waking, d.purpose, d.rank, d.place, d.pair_seq, d.accepted_at,
+	d.delivered_at, d.seen_at, d.settled_at, d.lease, d.sum, (SELECT m.id FROM messages m WHERE m.seq = d.message),
+	(SELECT a.num FROM agents a WHERE a.num = d.agent) FROM deliveries d `
 
-func (s queue) DamagedWork(after int64, limit int) (found []parley.Damage, last int64, err error) {
-	var seqs []any
-	err = s.each(awaitedWork, []any{after, limit}, func(r Rows) error {
-		err := r.Scan(&last)
-		seqs = append(seqs, last)
-		return err
-	})
-	if err != nil || len(seqs) == 0 {
-		return nil, 0, err
+// keysAtOnce is how many keys one query names.
+const keysAtOnce = 256
+
+func (s queue) DamagedWork() (found []parley.Damage, err error) {
+	seqs, err := s.awaitedWork()
+	if err != nil {
+		return nil, err
 	}
-	q := query{}
-	q.add(checkedColumns + "deliveries d" + checkedParties + " WHERE 1 = 1")
-	q.among("d.message", seqs)
-	err = s.damagedRows(q.text.String(), q.args, func(_ checkedRow, bad *parley.Damage) {
-		if bad != nil {
+	err = s.eachAmong(checkedColumns+"WHERE 1 = 1", "d.message", seqs, func(r Rows) error {
+		if _, bad := s.damagedRow(r); bad != nil {
 			found = append(found, *bad)
 		}
+		return nil
 	})
-	return found, last, err
+	return found, err
 }
 
-const damagedQuiet = checkedColumns + "deliveries d" + checkedParties + `
-	WHERE d.state = 'accepted' AND d.timer IS NULL AND d.waking = 0 AND (d.agent, d.place) > ($1, $2)
+// awaitedWork are the numbers of the messages that somebody waits for: the requests of open asks and open tasks, and what
+// came of the tasks under open ones.
+func (s queue) awaitedWork() (seqs []any, err error) {
+	var nums, ids []any
+	if seqs, err = s.column("SELECT w.message FROM waits w WHERE w.ask = 1 AND "+openWait+" ORDER BY w.message", seqs); err != nil {
+		return nil, err
+	}
+	err = s.each("SELECT t.num, t.message FROM tasks t WHERE "+openTask+" ORDER BY t.root", nil, func(r Rows) error {
+		var (
+			num int64
+			id  []byte
+		)
+		err := r.Scan(&num, &id)
+		if nums = append(nums, num); id != nil {
+			ids = append(ids, id)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = s.eachAmong("SELECT u.callback FROM tasks u WHERE u.callback IS NOT NULL", "u.parent", nums, func(r Rows) error {
+		var id []byte
+		err := r.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = s.eachAmong("SELECT m.seq FROM messages m WHERE 1 = 1", "m.id", ids, func(r Rows) error {
+		var seq int64
+		err := r.Scan(&seq)
+		seqs = append(seqs, seq)
+		return err
+	})
+	return seqs, err
+}
+
+// column adds the numbers that a query finds to a list.
+func (t *tx) column(query string, list []any) ([]any, error) {
+	err := t.each(query, nil, func(r Rows) error {
+		var n int64
+		err := r.Scan(&n)
+		list = append(list, n)
+		return err
+	})
+	return list, err
+}
+
+// eachAmong asks for the rows in which a column has one of the keys, some of them at a time.
+func (t *tx) eachAmong(question, column string, keys []any, scan func(Rows) error) error {
+	for page := range slices.Chunk(keys, keysAtOnce) {
+		q := query{}
+		q.add(question)
+		q.among(column, page)
+		if err := t.each(q.text.String(), q.args, scan); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const damagedQuiet = checkedColumns + `WHERE d.state = 'accepted' AND d.timer IS NULL AND d.waking = 0 AND (d.agent, d.place) > ($1, $2)
 	ORDER BY d.agent, d.place LIMIT 0 + $3`
 
 func (s queue) DamagedQuiet(after parley.QuietMark, limit int) (found []parley.Damage, last parley.QuietMark, err error) {
-	err = s.damagedRows(damagedQuiet, []any{after.Agent, after.Place, limit}, func(row checkedRow, bad *parley.Damage) {
+	err = s.each(damagedQuiet, []any{after.Agent, after.Place, limit}, func(r Rows) error {
+		row, bad := s.damagedRow(r)
 		if last = (parley.QuietMark{Agent: row.agent, Place: row.place}); bad != nil {
 			found = append(found, *bad)
 		}
+		return nil
 	})
 	return found, last, err
 }
 
-// damagedRows calls each with the rows of a query, and with what is wrong with a row whose delivery has not ended.
-func (s queue) damagedRows(query string, args []any, each func(checkedRow, *parley.Damage)) error {
-	return s.each(query, args, func(r Rows) error {
-		var row checkedRow
-		problem := "its row cannot be read"
-		if row.scan(r) == nil {
-			problem = row.problem()
-		}
-		if problem == "" || row.over() {
-			each(row, nil)
-			return nil
-		}
-		bad := rowDamage(row.message, idText(row.id), problem)
-		s.damages.add(*bad)
-		each(row, bad)
-		return nil
-	})
+// damagedRow reads a row, with what is wrong with it if its delivery has not ended.
+func (s queue) damagedRow(r Rows) (row checkedRow, bad *parley.Damage) {
+	problem := "its row cannot be read"
+	if row.scan(r) == nil {
+		problem = row.problem()
+	}
+	if problem == "" || row.over() {
+		return row, nil
+	}
+	bad = rowDamage(row.message, idText(row.id), problem)
+	s.damages.add(*bad)
+	return row, bad
 }
 
 // over says that a delivery has ended: nobody waits for it.

@@ -143,8 +143,17 @@ func questions() map[string]func(parley.Tx) error {
 		"due":                 func(tx parley.Tx) error { return found(tx.Queue().Due(time.UnixMilli(crowded), 5)) },
 		"dead":                func(tx parley.Tx) error { return found(tx.Queue().Dead(9, 5)) },
 		"heartbeat":           func(tx parley.Tx) error { return found(tx.Queue().Heartbeat("agent-3", "agent-4")) },
-		"orphaned":            func(tx parley.Tx) error { return found(tx.Queue().Orphaned()) },
-		"get":                 func(tx parley.Tx) error { return found(tx.Deliveries().Get(id, "agent-3")) },
+		"damaged work":        func(tx parley.Tx) error { return found(tx.Queue().DamagedWork()) },
+		"damaged quiet deliveries": func(tx parley.Tx) error {
+			_, _, err := tx.Queue().DamagedQuiet(parley.QuietMark{Agent: 3, Place: 9}, 5)
+			return err
+		},
+		"messages of a trace": func(tx parley.Tx) error {
+			_, _, err := tx.Messages().InTrace("winter", 9, 5)
+			return err
+		},
+		"orphaned": func(tx parley.Tx) error { return found(tx.Queue().Orphaned()) },
+		"get":      func(tx parley.Tx) error { return found(tx.Deliveries().Get(id, "agent-3")) },
 		"get all": func(tx parley.Tx) error {
 			return found(tx.Deliveries().GetAll("agent-3", []string{id, uuid.UUID{15: 32}.String()}))
 		},
