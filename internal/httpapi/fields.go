@@ -197,7 +197,7 @@ var fields = map[string]string{
 
 	"Thread.cut":    "There may be more messages than these.",
 	"Thread.notice": "If the thread is cut: how to read the rest.",
-	"Traced.cut": "There are more messages than these, of which most are older.",
+	"Traced.cut":    "There are more messages than these, of which most are older.",
 
 	"Error.message": "What went wrong, in a sentence.",
 	"Error.reason":  "Narrows the code.",
