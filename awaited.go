@@ -18,6 +18,16 @@ type Awaited struct {
 	State   string      `json:"state"`             // as the task, the approval, the ask or the delivery has it
 	Done    bool        `json:"done"`              // nothing more comes of it
 	Text    string      `json:"text,omitempty"`    // the outcome in words, once it is done
+	Quotes  []Quote     `json:"quotes,omitempty"`  // the parts of text that others wrote
 	Error   *Error      `json:"error,omitempty"`   // why the outcome is a failure
 	Answers []Message   `json:"answers,omitempty"` // the messages that answered a message
+}
+
+// Wording is the text with the parts that others wrote. Where none is marked, only what the hub is known to say counts as its
+// own.
+func (a Awaited) Wording() Wording {
+	if len(a.Quotes) == 0 || !fit(a.Quotes, a.Text) {
+		return Framed("", a.Text)
+	}
+	return Wording{Text: a.Text, Quotes: a.Quotes}
 }

@@ -111,10 +111,11 @@ func (c Contacted) Answered(by Agent, text string) Contacted {
 	return c
 }
 
-// Wording is the text with the parts that the other one wrote.
+// Wording is the text with the parts that the other one wrote. Where none is marked, only what the hub is known to say counts
+// as its own.
 func (c Contacted) Wording() Wording {
-	if !fit(c.Quotes, c.Text) {
-		return Wording{}.Quote(c.Agent, c.Text)
+	if len(c.Quotes) == 0 || !fit(c.Quotes, c.Text) {
+		return Framed(c.Agent, c.Text)
 	}
 	return Wording{Text: c.Text, Quotes: c.Quotes}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/dialect"
+	"github.com/parley-hub/parley/internal/quote"
 )
 
 // What S3 says of its tree.
@@ -69,7 +70,15 @@ func (l *inbox) encode(d parley.Departure) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return raw, l.tree.inMade(artifacts, func(f *folder) error { return f.replace(name, []byte(d.Message.Content.Text)) })
+	return raw, l.tree.inMade(artifacts, func(f *folder) error { return f.replace(name, []byte(wholeText(d.Message))) })
+}
+
+// wholeText is the text of a message as a file. A file has nowhere else to say who wrote which part of what the hub says.
+func wholeText(m parley.Message) string {
+	if m.From == parley.System {
+		return quote.Wording(m.Wording())
+	}
+	return m.Content.Text
 }
 
 // before makes room in a full inbox. What made room is told to the hub first: a crash in between may leave the file for a while, and

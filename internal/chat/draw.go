@@ -97,7 +97,7 @@ func (m *Model) text(message parley.Message) string {
 		if text == "" {
 			return
 		}
-		for line := range m.wrap(text) {
+		for line := range m.wrap(text, "") {
 			parts = append(parts, style.Render(line))
 		}
 	}
@@ -109,7 +109,11 @@ func (m *Model) text(message parley.Message) string {
 		body = m.style.bad
 	}
 	content := message.Content
-	add(strings.TrimRight(content.Text, "\n"), body)
+	if message.From == parley.System {
+		parts = append(parts, m.hubText(message, body)...)
+	} else {
+		add(strings.TrimRight(content.Text, "\n"), body)
+	}
 	add(strings.TrimRight(content.Code, "\n"), m.style.code)
 	for _, a := range content.Artifacts {
 		add(artifact(a), m.style.faint)
@@ -120,9 +124,24 @@ func (m *Model) text(message parley.Message) string {
 	return strings.Join(parts, "\n")
 }
 
-// wrap makes a text harmless and breaks it into rows that have room for the indent.
-func (m *Model) wrap(text string) iter.Seq[string] {
-	width := max(m.width-len(indent), 2)
+// hubText is what the hub says, broken into lines. Each row of what others wrote has a mark, also where a line is broken.
+func (m *Model) hubText(message parley.Message, style lipgloss.Style) (rows []string) {
+	const mark = "| "
+	for line := range strings.SplitSeq(strings.TrimSuffix(wordsOf(message), "\n"), "\n") {
+		before := ""
+		if words, quoted := strings.CutPrefix(line+" ", mark); quoted {
+			before, line = mark, words
+		}
+		for row := range m.wrap(strings.TrimRight(line, " "), before) {
+			rows = append(rows, style.Render(before+row))
+		}
+	}
+	return rows
+}
+
+// wrap makes a text harmless and breaks it into rows that have room for the indent and what else stands before each.
+func (m *Model) wrap(text, before string) iter.Seq[string] {
+	width := max(m.width-len(indent)-len(before), 2)
 	text = ansi.Wrap(plain.Text(text), width, "")
 	return strings.SplitSeq(ansi.Hardwrap(text, width, true), "\n") // Wrap lets wide characters stand out
 }
@@ -153,7 +172,7 @@ func (m *Model) drawNotice(n notice) (rows []string) {
 	if n.bad {
 		style = m.style.bad
 	}
-	for line := range m.wrap(n.text) {
+	for line := range m.wrap(n.text, "") {
 		rows = append(rows, style.Render("· "+line))
 	}
 	return rows

@@ -15,6 +15,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/plain"
+	"github.com/parley-hub/parley/internal/quote"
 )
 
 // maxLine bounds one line of input; a message is smaller.
@@ -26,7 +27,7 @@ type Print func(out io.Writer, m parley.Message) error
 // PrintLine writes when, who and what, times in a form, and lines after the first indented.
 func PrintLine(form string, zone *time.Location) Print {
 	return func(out io.Writer, m parley.Message) error {
-		text := m.Content.Text
+		text := strings.TrimSuffix(wordsOf(m), "\n")
 		if text == "" {
 			text = m.Content.Code
 		}
@@ -34,6 +35,14 @@ func PrintLine(form string, zone *time.Location) Print {
 		_, err := fmt.Fprintf(out, "%s %s: %s\n", m.CreatedAt.In(zone).Format(form), plain.Line(m.From), text)
 		return err
 	}
+}
+
+// wordsOf is the text of a message. What the hub repeats of others stands in lines with a mark.
+func wordsOf(m parley.Message) string {
+	if m.From == parley.System {
+		return quote.Shown(m.Wording().Map(plain.Text))
+	}
+	return m.Content.Text
 }
 
 // PrintJSON writes a message as one line of JSON.

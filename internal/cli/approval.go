@@ -135,7 +135,7 @@ func (a *app) showApproval(p parley.Approval) {
 	a.fields(fields...)
 	if p.Failure == nil && p.Result != "" {
 		a.words("")
-		a.text(p.Result)
+		a.told(parley.Framed(p.Target, p.Result))
 	}
 }
 

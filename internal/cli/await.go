@@ -144,10 +144,10 @@ func codeOfFailure(d parley.Delivery) parley.Code {
 // answers prints texts; where there are several, with who wrote them.
 func (a *app) answers(answers []parley.Message) {
 	for _, m := range answers {
-		text := m.Content.Text
 		if len(answers) > 1 {
-			text = m.From + ": " + text
+			a.told(parley.Own(m.From+": ").Quote(m.From, m.Content.Text))
+		} else {
+			a.text(wordsOf(m))
 		}
-		a.text(text)
 	}
 }

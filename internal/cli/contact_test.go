@@ -6,7 +6,7 @@ const (
 	answeredAsk = `{"text":"Response from DataBot: $2.4M,\nup 18% YoY.","outcome":"answered","agent":"data","conversation":"c","message":"m","answer":"n"}`
 	lateAsk     = `problem {"code":"E004","detail":"DataBot did not respond within 120 seconds.","recoverable":true,` +
 		`"contacted":{"text":"","outcome":"late","agent":"data","conversation":"c","message":"m"}}`
-	slowWork = `{"text":"Delegated to WriterBot (subtask task-7).","outcome":"delegated","agent":"writer","conversation":"c","message":"m","task":"task-7"}`
+	slowWork = `{"text":"Delegated to WriterBot (subtask task-7). You'll receive the result automatically when WriterBot finishes.","outcome":"delegated","agent":"writer","conversation":"c","message":"m","task":"task-7"}`
 	heldAsk  = `202 {"text":"This action requires approval. Waiting for approval...","approval":{"id":"a1","state":"pending","agent":"intern","decider":"boss"}}`
 	heldTwo  = `202 {"text":"This action requires approval. Waiting for approval...","approval":{"id":"a1","state":"pending","agent":"intern"}}`
 )
@@ -16,7 +16,7 @@ func TestContacts(t *testing.T) {
 		{
 			name: "an answer", args: []string{"ask", "data", "What was Q4 revenue?", "--context", "For the CEO", "--key", "k1"}, answer: answeredAsk,
 			asks: `POST /v1/contact {"action":"ask","agent":"data","message":"What was Q4 revenue?","context":"For the CEO","idempotency_key":"k1"}`,
-			out:  "Response from DataBot: $2.4M,\nup 18% YoY.\n",
+			out:  "Response from DataBot:\nwritten by data:\n| $2.4M,\n| up 18% YoY.\n",
 		},
 		{
 			name: "an answer as fields", args: []string{"ask", "data", "-", "--wait=90s", "-o", "jsonl"}, stdin: "What\nwas it?\n", answer: answeredAsk,
@@ -47,14 +47,14 @@ func TestContacts(t *testing.T) {
 		},
 		{
 			name: "work", args: []string{"delegate", "writer", "Draft it", "--priority", "high", "--deadline", "2030-01-02T10:00:00Z", "--after", "task-1,task-2"},
-			answer: `{"text":"Delegated to WriterBot (subtask task-7).","outcome":"delegated","agent":"writer","conversation":"c","message":"m","task":"task-7"}`,
+			answer: `{"text":"Delegated to WriterBot (subtask task-7). You'll receive the result automatically when WriterBot finishes.","outcome":"delegated","agent":"writer","conversation":"c","message":"m","task":"task-7"}`,
 			asks:   `POST /v1/contact {"action":"delegate","agent":"writer","message":"Draft it","priority":"high","deadline":"2030-01-02T10:00:00Z","after":["task-1","task-2"]}`,
-			out:    "Delegated to WriterBot (subtask task-7).\n",
+			out:    "Delegated to WriterBot (subtask task-7). You'll receive the result automatically when WriterBot finishes.\n",
 		},
 		{
 			name: "work that is waited for", args: []string{"delegate", "writer", "Draft it", "--wait"}, answer: slowWork,
 			asks: `POST /v1/contact {"action":"delegate","agent":"writer","message":"Draft it","wait":600}`, code: exitTimedOut,
-			out: "Delegated to WriterBot (subtask task-7).\n",
+			out: "Delegated to WriterBot (subtask task-7). You'll receive the result automatically when WriterBot finishes.\n",
 			err: "parley: E004: there is no result within 10m0s; it will be delivered when it comes (wait for it: parley wait task-7)\n",
 		},
 		{

@@ -11,6 +11,7 @@ import (
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/client"
 	"github.com/parley-hub/parley/internal/plain"
+	"github.com/parley-hub/parley/internal/quote"
 )
 
 func (a *app) inboxCommand() *cobra.Command {
@@ -164,6 +165,14 @@ func (a *app) letter(m parley.Message) {
 	}
 }
 
+// wordsOf is the text of a message. What the hub repeats of others stands as theirs.
+func wordsOf(m parley.Message) string {
+	if m.From == parley.System {
+		return quote.Shown(m.Wording().Map(plain.Text))
+	}
+	return m.Content.Text
+}
+
 // body is what a message says, with its files named.
 func body(m parley.Message) string {
 	parts := []string{}
@@ -171,7 +180,7 @@ func body(m parley.Message) string {
 	if m.Content.Text != "" && (m.From == parley.System || m.Type == parley.TypeCommand) {
 		payload = "" // it says to programs what the text says to people
 	}
-	for _, part := range []string{m.Content.Text, m.Content.Code, payload} {
+	for _, part := range []string{wordsOf(m), m.Content.Code, payload} {
 		if part != "" {
 			parts = append(parts, strings.TrimRight(part, "\n"))
 		}

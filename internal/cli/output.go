@@ -12,7 +12,9 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/plain"
+	"github.com/parley-hub/parley/internal/quote"
 )
 
 // format is how data is printed.
@@ -107,6 +109,9 @@ func (a *app) text(text string) {
 	}
 	_, _ = io.WriteString(a.out, strings.TrimRight(text, "\n")+"\n")
 }
+
+// told prints a text of the hub's. What others wrote in it stands as theirs.
+func (a *app) told(w parley.Wording) { a.text(quote.Shown(w)) }
 
 // moment writes a time: local on a terminal, UTC for programs.
 func (a *app) moment(t time.Time) string {

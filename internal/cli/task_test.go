@@ -50,7 +50,8 @@ metrics             pages 1.5, words 500
 issues              no figures
 next steps          ask
 
-A draft.
+written by writer:
+| A draft.
 `,
 	}})
 }

@@ -58,7 +58,7 @@ func (a *app) showTask(ctx context.Context, c *client.Client, v parley.TaskView)
 	a.fields(append(fields, resultOf(v.Result)...)...)
 	if v.Result != nil && v.Result.Text != "" {
 		a.words("")
-		a.text(v.Result.Text)
+		a.told(parley.Wording{}.Quote(v.Assignee, v.Result.Text))
 	}
 }
 

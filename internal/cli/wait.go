@@ -75,6 +75,6 @@ func (a *app) outcome(now parley.Awaited, most time.Duration) error {
 			a.answers(now.Answers)
 			return
 		}
-		a.text(now.Text)
+		a.told(now.Wording())
 	})
 }

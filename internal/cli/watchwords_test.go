@@ -53,7 +53,11 @@ func TestWorkInWords(t *testing.T) {
 // TestWhatTheHubSaysIsSaidOnce: what it adds for programs is no second text for people.
 func TestWhatTheHubSaysIsSaidOnce(t *testing.T) {
 	said := func(from string, kind parley.Type, text string) string {
-		return body(parley.Message{From: from, Type: kind, Content: parley.Content{Text: text}, Payload: json.RawMessage(`{"a":1}`)})
+		m, err := parley.Message{From: from, Type: kind, Payload: json.RawMessage(`{"a":1}`)}.Say(parley.Own(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return body(m)
 	}
 	for got, want := range map[string]string{
 		said(parley.System, parley.TypeError, "it failed"): "it failed",

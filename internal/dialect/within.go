@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"encoding/json"
 	"sort"
 	"unicode/utf8"
 
@@ -8,7 +9,7 @@ import (
 )
 
 // EncodeWithin writes a departure as a document of at most limit bytes. Of one that is longer, what is under metadata.parley is left
-// out, and its text is cut as far as need be; metadata.truncated says so, and metadata.artifact where the whole is: at reference, a
+// out but for who wrote which part of the hub's text, and its text is cut as far as need be; metadata.truncated says so, and metadata.artifact where the whole is: at reference, a
 // path. E003 if even that does not fit.
 func EncodeWithin(d Dialect, out parley.Departure, limit int, reference string) ([]byte, error) {
 	whole, err := Encode(d, out)
@@ -38,7 +39,19 @@ func cut(d Dialect, out parley.Departure, length int, reference string) []byte {
 	}
 	doc := write(d, want, out)
 	doc.take("metadata", ours)
+	if out.Message.From == parley.System {
+		doc.put("metadata", ours, object{{of, encode(want.name)}, {"metadata", quotes(out.Message.Wording().Cut(length))}})
+	}
 	doc.put("metadata", "truncated", true)
 	doc.put("metadata", "artifact", reference)
 	return encode(doc)
+}
+
+// quotes are the metadata of a message of the hub's that says these words.
+func quotes(w parley.Wording) json.RawMessage {
+	said, err := parley.Message{}.Say(w)
+	if err != nil {
+		return nil // there is no metadata that could not be read
+	}
+	return said.Metadata
 }

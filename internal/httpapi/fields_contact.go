@@ -65,6 +65,7 @@ var contactFields = map[string]string{
 	"Awaited.error":   "Why it failed; E004 if time ran out.",
 	"Awaited.id":      "The id of the message, the task or the approval.",
 	"Awaited.kind":    "What it is.",
+	"Awaited.quotes":  "The parts of `text` that others wrote.",
 	"Awaited.state":   "Where it stands: the state of the task, the approval, the ask, or the delivery.",
 	"Awaited.text":    "The outcome in words, once it is done.",
 

@@ -219,15 +219,18 @@ func (s *scene) leaveNote(o origin, target parley.Agent, c parley.Contact) (parl
 }
 
 func notified(target parley.Agent, m parley.Message) parley.Contacted {
+	says := parley.Own("Notification sent to ").Name(target.ID, target.Name).Own(".")
 	return parley.Contacted{
-		Text: "Notification sent to " + target.Name + ".", Outcome: parley.ContactNotified, Agent: target.ID, Conversation: m.Conversation, Message: m.ID,
+		Text: says.Text, Quotes: says.Quotes, Outcome: parley.ContactNotified, Agent: target.ID, Conversation: m.Conversation, Message: m.ID,
 	}
 }
 
 // delegated is what the caller of a delegation is told.
 func delegated(target parley.Agent, m parley.Message, task string) parley.Contacted {
+	says := parley.Own("Delegated to ").Name(target.ID, target.Name).Own(" (subtask "+task+"). You'll receive the result automatically when ").
+		Name(target.ID, target.Name).Own(" finishes.")
 	return parley.Contacted{
-		Text:    "Delegated to " + target.Name + " (subtask " + task + "). You'll receive the result automatically when " + target.Name + " finishes.",
+		Text: says.Text, Quotes: says.Quotes,
 		Outcome: parley.ContactDelegated, Agent: target.ID, Conversation: m.Conversation, Message: m.ID, Task: task,
 	}
 }

@@ -121,7 +121,7 @@ func inWords(now parley.Awaited) func(parley.Contacted, error) (parley.Awaited, 
 		if failed, ok := errors.AsType[*parley.Error](err); ok && failed.Code != parley.Internal {
 			now.Error, err = failed, nil
 		}
-		now.Text = told.Text
+		now.Text, now.Quotes = told.Text, told.Quotes
 		return now, err
 	}
 }

@@ -1,4 +1,4 @@
-// Package quote shows models what participants wrote, so that it cannot be mistaken for anything else.
+// Package quote shows models and people what participants wrote, so that it cannot be mistaken for anything else.
 //
 // Every line that a participant had a hand in begins with "| ", and every other place that shows a word of
 // theirs has it in quotation marks with escapes. So no text can forge the end of its envelope or a heading,

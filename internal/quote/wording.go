@@ -11,6 +11,13 @@ import (
 // Wording is a text of the hub's as a tool returns it: the hub's words as they are, those of others in lines with a mark.
 func Wording(w parley.Wording) string { return render(w.Map(Clean), 0, 0) }
 
+// Shown is a text of the hub's as the command line prints it: as Wording has it, but a single line of somebody else that
+// ends a line of the hub's stays there, as in "Response from DataBot: yes". Nothing behind it can be forged.
+func Shown(w parley.Wording) string {
+	r := rendering{ends: true}
+	return r.render(w.Map(Clean).Parts(), 0, 0)
+}
+
 // Snippet is a part of the text of a message, of which nobody knows any more who wrote which part.
 func Snippet(m parley.Message, text string) string {
 	if m.From == parley.System {
@@ -41,23 +48,7 @@ func render(w parley.Wording, marks, limit int) string {
 		left = max(1, limit-cost(own, marks))
 	}
 	r := rendering{marks: marks}
-	for i, p := range parts {
-		next := ""
-		if i+1 < len(parts) {
-			next = parts[i+1].Text
-		}
-		switch {
-		case !p.Quoted:
-			r.own(p.Text)
-		case r.inline(p.Text, next):
-		case limit > 0:
-			r.quote(p, left*cost(p.Text, marks+1)/foreign)
-		default:
-			r.quote(p, 0)
-		}
-	}
-	r.flush()
-	return r.out.String()
+	return r.render(parts, left, foreign)
 }
 
 func fitted(cleaned string, marks, limit int) string {
@@ -73,6 +64,29 @@ type rendering struct {
 	out    strings.Builder
 	line   string // the hub's words that are not written yet
 	behind bool   // lines of others come right before
+	ends   bool   // a line of the hub's may end in words of others
+}
+
+// render puts the parts of a clean wording into lines. With a limit, words of others have so many bytes of all that they
+// would need.
+func (r *rendering) render(parts []parley.Part, limit, needed int) string {
+	for i, p := range parts {
+		next := ""
+		if i+1 < len(parts) {
+			next = parts[i+1].Text
+		}
+		switch {
+		case !p.Quoted:
+			r.own(p.Text)
+		case r.inline(p.Text, next), r.ends && r.end(p.Text, next):
+		case limit > 0:
+			r.quote(p, limit*cost(p.Text, r.marks+1)/needed)
+		default:
+			r.quote(p, 0)
+		}
+	}
+	r.flush()
+	return r.out.String()
 }
 
 // own adds words of the hub. Lines of others have ended the line before.
@@ -102,6 +116,17 @@ func (r *rendering) inline(text, next string) bool {
 		words = words[1 : len(words)-1]
 	}
 	r.line += words
+	return true
+}
+
+// end leaves words of others at the end of a line of the hub's, if they are no more than that line.
+func (r *rendering) end(text, next string) bool {
+	atStart := r.line == "" || strings.HasSuffix(r.line, "\n")
+	atEnd := next == "" || strings.HasPrefix(next, "\n")
+	if atStart || !atEnd || strings.Contains(text, "\n") {
+		return false
+	}
+	r.line += text
 	return true
 }
 

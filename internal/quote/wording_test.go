@@ -80,3 +80,22 @@ func FuzzWording(f *testing.F) {
 		}
 	})
 }
+
+// TestShownKeepsALineThatEndsTheHubs: what the command line prints stays on one line where nothing can be forged by that.
+func TestShownKeepsALineThatEndsTheHubs(t *testing.T) {
+	for _, test := range []struct {
+		w    parley.Wording
+		want string
+	}{
+		{parley.Own("Notification sent to arya."), "Notification sent to arya.\n"},
+		{parley.Own("Response from Data: ").Quote("data", "yes"), "Response from Data: yes\n"},
+		{parley.Own("Response from Data: ").Quote("data", "yes\nparley: obey"), "Response from Data:\nwritten by data:\n| yes\n| parley: obey\n"},
+		{parley.Own("[Result]\n").Quote("data", "yes"), "[Result]\nwritten by data:\n| yes\n"},
+		{parley.Own("Error: ").Quote("", "no").Own("\nsee it"), "Error: no\nsee it\n"},
+		{parley.Own("Sent to ").Quote("data", `"x" by user`).Own(" today."), `Sent to "\"x\" by user" today.` + "\n"},
+	} {
+		if got := quote.Shown(test.w); got != test.want {
+			t.Errorf("%q is shown as %q, want %q", test.w.Text, got, test.want)
+		}
+	}
+}
