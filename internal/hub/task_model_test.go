@@ -1,6 +1,7 @@
 package hub_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -12,24 +13,28 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// forester lets agents delegate to each other, fail, be cancelled and die at random.
+// forester lets agents delegate to each other, ask each other, have calls held, fail, be cancelled and die at random.
 type forester struct {
 	w      *world
 	agents []string
 	live   []*hub.Assignment
 	spent  map[string]int64 // by task
+	asked  []*inquiry
 }
 
 // TestTreesKeepTheirPromises runs random trees to their end: nothing is open under what has ended, what was used adds
-// up, and each subtask was called back once.
+// up, each subtask was called back once, and whoever asked was told once what came of it, whatever the answerer delegated or had
+// approved meanwhile.
 func TestTreesKeepTheirPromises(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		x := &forester{w: openWorld(rt, stores.place(t), mayLoop), agents: []string{"arya", "bran", "ned"}, spent: map[string]int64{}}
 		x.w.dispatched(x.agents...)
+		x.w.permit("ned", "bran", parley.EffectAllow, withApproval)
 		x.w.dm("user", "arya", "begin")
 		rt.Repeat(map[string]func(*rapid.T){
-			"start": x.start, "delegate": x.delegate, "end": x.end, "cancel": x.cancel, "die": x.die, "": x.check,
+			"start": x.start, "delegate": x.delegate, "end": x.end, "harm": x.harm, "ask": x.ask, "park": x.park, "hold": x.hold,
+			"decide": x.decide, "": x.check,
 		})
 		x.drain(rt)
 		x.check(rt)
@@ -38,6 +43,7 @@ func TestTreesKeepTheirPromises(t *testing.T) {
 				rt.Errorf("%s is %s for ever", v.ID, v.Status)
 			}
 		}
+		x.allTold(rt)
 		x.w.sound()
 	})
 }
@@ -49,22 +55,33 @@ func (x *forester) start(t *rapid.T) {
 	}
 }
 
-// one takes a run out of those that live.
-func (x *forester) one(t *rapid.T) *hub.Assignment {
-	if len(x.live) == 0 {
-		t.Skip("no run lives")
+// one is a run of those that live.
+func (x *forester) one(t *rapid.T, among ...*hub.Assignment) *hub.Assignment {
+	if len(among) == 0 {
+		t.Skip("there is no such run")
 	}
-	return x.live[rapid.IntRange(0, len(x.live)-1).Draw(t, "run")]
+	return among[rapid.IntRange(0, len(among)-1).Draw(t, "run")]
+}
+
+// other is an agent that a run can turn to.
+func (x *forester) other(t *rapid.T, a *hub.Assignment) string {
+	return rapid.SampledFrom(slices.DeleteFunc(slices.Clone(x.agents), func(id string) bool { return id == a.Run.Agent })).Draw(t, "to")
 }
 
 func (x *forester) delegate(t *rapid.T) {
-	a := x.one(t)
-	to := rapid.SampledFrom(slices.DeleteFunc(slices.Clone(x.agents), func(id string) bool { return id == a.Run.Agent })).Draw(t, "to")
+	x.delegates(t, x.one(t, x.free()...))
+}
+
+func (x *forester) delegates(t *rapid.T, a *hub.Assignment) {
+	to := x.other(t, a)
 	c := parley.Contact{Pattern: parley.PatternDelegate, Agent: to, Message: "part"}
 	if list := x.tasks(); len(list) > 0 && rapid.Bool().Draw(t, "after") {
 		c.After = []string{rapid.SampledFrom(list).Draw(t, "needs").ID}
 	}
 	_, err := x.w.Contact(ctx, a.Caller(), c)
+	if _, held := errors.AsType[*parley.Held](err); held {
+		return
+	}
 	switch parley.CodeOf(err) {
 	case "", parley.BadInput, parley.DependencyFailed: // not visible, a circle, too deep, or ended
 	default:
@@ -73,14 +90,19 @@ func (x *forester) delegate(t *rapid.T) {
 }
 
 func (x *forester) end(t *rapid.T) {
-	a := x.one(t)
+	failures := []parley.Failure{"", "", "", parley.FailureFinal, parley.FailureBusy}
+	x.ends(t, x.one(t, x.free()...), rapid.SampledFrom(failures).Draw(t, "failure"))
+}
+
+// ends has a run end, well or with a failure.
+func (x *forester) ends(t *rapid.T, a *hub.Assignment, failure parley.Failure) {
 	x.live = slices.DeleteFunc(x.live, func(b *hub.Assignment) bool { return a == b })
 	used := parley.Result{Text: "done", Usage: parley.Usage{InputTokens: int64(rapid.IntRange(1, 9).Draw(t, "tokens"))}}
 	var (
 		ended parley.Run
 		err   error
 	)
-	if failure := rapid.SampledFrom([]parley.Failure{"", "", parley.FailureFinal, parley.FailureBusy}).Draw(t, "failure"); failure == "" {
+	if failure == "" {
 		ended, err = x.w.FinishRun(ctx, a.Run.ID, used, nil)
 	} else {
 		ended, err = x.w.FailRun(ctx, a.Run.ID, &parley.RunError{Trouble: parley.Trouble{Failure: failure}}, used, nil)
@@ -89,6 +111,17 @@ func (x *forester) end(t *rapid.T) {
 	if ended.Task != "" {
 		x.spent[ended.Task] += ended.InputTokens
 	}
+	x.listen()
+}
+
+// harm cancels a task, kills a run in the middle of an ask, or kills the hub.
+func (x *forester) harm(t *rapid.T) {
+	rapid.SampledFrom([]func(*rapid.T){x.cancel, x.kill, x.die}).Draw(t, "kind")(t)
+}
+
+// kill ends the program of a run that waits for an answer.
+func (x *forester) kill(t *rapid.T) {
+	x.ends(t, x.one(t, slices.DeleteFunc(slices.Clone(x.live), func(a *hub.Assignment) bool { return !x.waiting(a) })...), parley.FailureBusy)
 }
 
 func (x *forester) cancel(t *rapid.T) {
@@ -100,14 +133,20 @@ func (x *forester) cancel(t *rapid.T) {
 	if err != nil && parley.AsError(err).Reason != parley.Conflict {
 		t.Fatalf("cancel: %v", err)
 	}
+	x.listen()
 }
 
 // die is kill -9.
 func (x *forester) die(*rapid.T) {
 	x.w.restart()
 	x.live = nil
+	for _, q := range x.asked {
+		<-q.done // its call has ended with the hub
+		q.heard = true
+	}
 	for _, r := range get[[]parley.Run](x.w)(x.w.LostRuns(ctx, node)) {
 		x.w.ok(x.w.RecoverRun(ctx, r.ID))
+		x.listen()
 	}
 }
 
@@ -118,22 +157,38 @@ func (x *forester) tasks() []parley.TaskView {
 // drain has all that is left come to its end, without new work.
 func (x *forester) drain(t *rapid.T) {
 	for range 1000 {
-		for _, a := range x.live {
+		for _, a := range x.free() {
 			ended := x.w.finish(a, "done")
 			x.spent[ended.Task] += ended.InputTokens
+			x.live = slices.DeleteFunc(x.live, func(b *hub.Assignment) bool { return a == b })
 		}
-		x.live = nil
-		x.w.later(time.Hour)
+		for _, a := range x.pending() {
+			x.w.decides("user", a.ID, parley.Decision{Approve: true})
+		}
+		x.listen()
+		x.passTime()
 		for _, agent := range x.agents {
 			for a := x.w.next(agent); a != nil; a = x.w.next(agent) {
 				x.live = append(x.live, a)
 			}
 		}
-		if len(x.live) == 0 {
+		if len(x.live)+len(x.pending()) == 0 {
 			return
 		}
 	}
 	t.Fatalf("it goes on for ever")
+}
+
+// passTime lets time pass for what is to be tried again. Runs that wait keep what woke them meanwhile.
+func (x *forester) passTime() {
+	if len(x.live) == 0 {
+		x.w.later(time.Hour)
+		return
+	}
+	for _, a := range x.live {
+		get[string](x.w)(x.w.KeepRun(ctx, a.Run.ID))
+	}
+	x.w.later(50 * time.Second)
 }
 
 // check holds at any time.
@@ -148,6 +203,7 @@ func (x *forester) check(t *rapid.T) {
 			sums[v.ID] += used
 		}
 	}
+	x.checkAsks(t, byID)
 	for id, v := range byID {
 		if v.InputTokens != sums[id] {
 			t.Errorf("%s has used %d, want %d", id, v.InputTokens, sums[id])
@@ -156,7 +212,7 @@ func (x *forester) check(t *rapid.T) {
 		if under && parent.Status.Ended() && !v.Status.Ended() {
 			t.Errorf("%s is %s under %s, which is %s", id, v.Status, parent.ID, parent.Status)
 		}
-		if want := v.Status.Ended() && under; (v.Callback != "") != want || x.calls(v) != boolInt(want) {
+		if want := v.Status.Ended() && under && v.Source != parley.TaskFromAsk; (v.Callback != "") != want || x.calls(v) != boolInt(want) {
 			t.Errorf("%s (%s) was called back %d times, by %q", id, v.Status, x.calls(v), v.Callback)
 		}
 	}

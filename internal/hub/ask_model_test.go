@@ -1,0 +1,161 @@
+package hub_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// inquiry is an ask of a run.
+type inquiry struct {
+	*asking
+	by        *hub.Assignment
+	heard     bool // its call has returned
+	abandoned bool // its run ended before it was told anything
+}
+
+// told counts how often the asker was told what came of it: by its call, and by a callback.
+func (q *inquiry) told(w parley.Wait) int {
+	inline := q.err == nil && q.made.Outcome == parley.ContactAnswered || q.err != nil && w.State == parley.WaitFailed && parley.CodeOf(q.err) == w.Failure.Code
+	return boolInt(inline) + boolInt(w.Callback != "")
+}
+
+// waiting says that a run is in the middle of an ask.
+func (x *forester) waiting(a *hub.Assignment) bool {
+	return slices.ContainsFunc(x.asked, func(q *inquiry) bool { return q.by == a && !q.heard })
+}
+
+// free are the runs that live and wait for nobody.
+func (x *forester) free() []*hub.Assignment {
+	return slices.DeleteFunc(slices.Clone(x.live), x.waiting)
+}
+
+// ask has a run ask another agent. One that has no patience goes on before anybody could answer.
+func (x *forester) ask(t *rapid.T) { x.question(t) }
+
+// question is an ask, or nil if it was refused.
+func (x *forester) question(t *rapid.T) *inquiry {
+	a := x.one(t, x.free()...)
+	c := asks(x.other(t, a), fmt.Sprint("question ", len(x.asked)))
+	if a.Run.Agent == "ned" {
+		c.Agent = "arya" // to ask bran it needs a yes; hold has it need one
+	}
+	hasty := rapid.IntRange(0, 2).Draw(t, "haste") == 0
+	if hasty {
+		c.Wait = time.Millisecond
+	}
+	q := &inquiry{asking: x.w.turnsTo(a.Caller(), c), by: a}
+	if q.request.ID == "" {
+		<-q.done
+		if code := parley.CodeOf(q.err); code != parley.DependencyFailed && code != parley.Unavailable {
+			t.Fatalf("ask: %v", q.err) // too deep, ended, or too many at a time
+		}
+		return nil
+	}
+	x.asked = append(x.asked, q)
+	if hasty {
+		<-q.done
+	}
+	x.listen()
+	return q
+}
+
+// park has a run ask another agent, which delegates or has a call held, and then ends its run.
+func (x *forester) park(t *rapid.T) {
+	q := x.question(t)
+	if q == nil {
+		return
+	}
+	a := x.w.next(q.request.To)
+	if a == nil {
+		return // it is over already
+	}
+	x.w.ok(x.w.BeginRun(ctx, a.Run.ID, parley.Process{}))
+	x.live = append(x.live, a)
+	if a.Run.Agent == "ned" && rapid.Bool().Draw(t, "held") {
+		x.holds(t, a)
+	} else {
+		x.delegates(t, a)
+	}
+	x.ends(t, a, "")
+}
+
+// hold has a call of a run be held: what it answers then waits for the decision.
+func (x *forester) hold(t *rapid.T) {
+	x.holds(t, x.one(t, slices.DeleteFunc(x.free(), func(a *hub.Assignment) bool { return a.Run.Agent != "ned" })...))
+}
+
+func (x *forester) holds(t *rapid.T, a *hub.Assignment) {
+	err := x.w.contacts(a.Caller(), notifies("bran", fmt.Sprint("look ", len(x.asked))))
+	if _, held := errors.AsType[*parley.Held](err); !held && err != nil && parley.CodeOf(err) != parley.DependencyFailed {
+		t.Fatalf("hold: %v", err)
+	}
+}
+
+func (x *forester) decide(t *rapid.T) {
+	list := x.pending()
+	if len(list) == 0 {
+		t.Skip("nothing is to be decided")
+	}
+	x.w.decides("user", rapid.SampledFrom(list).Draw(t, "approval").ID, parley.Decision{Approve: rapid.Bool().Draw(t, "yes")})
+	x.listen()
+}
+
+// pending are the approvals that nobody has decided.
+func (x *forester) pending() []parley.Approval {
+	return get[[]parley.Approval](x.w)(x.w.Approvals(ctx, user, parley.ApprovalFilter{State: parley.ApprovalPending, Limit: 500}))
+}
+
+// listen waits for those whose ask is over, so that what is drawn next does not depend on who is faster.
+func (x *forester) listen() {
+	for _, q := range x.asked {
+		w := x.w.wait(q.request.ID)
+		q.abandoned = q.abandoned || w.State == parley.WaitAbandoned
+		if w.State != parley.WaitWaiting && !q.heard {
+			<-q.done
+			q.heard = true
+		}
+	}
+}
+
+// checkAsks holds at any time: an ask that has become a task ends with it, and nobody is told twice.
+func (x *forester) checkAsks(t *rapid.T, tasks map[string]parley.TaskView) {
+	for _, q := range x.asked {
+		w := x.w.wait(q.request.ID)
+		if task, parked := tasks[w.Work]; parked && task.Status.Ended() != w.State.Ended() {
+			t.Errorf("ask %s is %s, and its task %s is %s", w.Message, w.State, task.ID, task.Status)
+		}
+		if q.heard && q.told(w) > 1 {
+			t.Errorf("ask %s (%s) was told %d times: %q, %v, callback %q", w.Message, w.State, q.told(w), q.made.Text, q.err, w.Callback)
+		}
+	}
+}
+
+// allTold holds in the end: whoever asked was told once what came of it, unless its run has ended before or was cancelled.
+func (x *forester) allTold(t *rapid.T) {
+	brought := 0
+	for _, q := range x.asked {
+		w := x.w.wait(q.request.ID)
+		if !q.heard || !w.State.Ended() && !q.abandoned {
+			t.Errorf("ask %s is %s for ever", w.Message, w.State)
+		}
+		calledOff := x.w.run(q.by.Run.ID).Cancel != "" // which calls off what it asked, too
+		if want := boolInt(!q.abandoned); q.told(w) != want && !calledOff {
+			t.Errorf("ask %s (%s) was told %d times, want %d: %q, %v, callback %q", w.Message, w.State, q.told(w), want, q.made.Text, q.err, w.Callback)
+		}
+		brought += boolInt(w.Callback != "")
+	}
+	found := 0
+	for _, agent := range x.agents {
+		found += len(x.w.calledBack(agent))
+	}
+	if found != brought {
+		t.Errorf("%d answers were brought, %d asks say so", found, brought)
+	}
+}
