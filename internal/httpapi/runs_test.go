@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -20,6 +21,9 @@ func (w *world) runWith(agent string, token parley.TokenKind) *hub.Assignment {
 	w.t.Helper()
 	_, err := w.ChangeAgent(ctx, user, agent, func(a *parley.Agent) error {
 		a.Runtime, a.Concurrency = parley.RuntimeScript, 100
+		if token == parley.TokenReply {
+			a.Runtime, a.RuntimeConfig = parley.RuntimeWebhook, json.RawMessage(`{"url":"https://example.org/hook"}`)
+		}
 		return nil
 	})
 	w.ok(err)

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -182,20 +183,51 @@ func TestReplyTokenIsForOneAnswer(t *testing.T) {
 	}
 	answer := post(`{"in_reply_to":%q,"content":{"text":"It is done"}}`, trigger)
 	w.refuses(t, "what is refused does not use it up", post(`{"in_reply_to":%q,"from":"hound","content":{"text":"x"}}`, trigger), 403, parley.NotPermitted)
-	var (
-		all      sync.WaitGroup
-		statuses [8]int
-	)
-	for i := range statuses {
-		all.Go(func() { statuses[i] = w.send(answer).status })
+	var all sync.WaitGroup
+	received := [8]string{}
+	for i := range received {
+		all.Go(func() { received[i] = receipt(t, w.send(answer)) })
 	}
 	all.Wait()
-	slices.Sort(statuses[:])
-	if statuses[0] != http.StatusCreated || slices.ContainsFunc(statuses[1:], func(s int) bool { return s != http.StatusUnauthorized }) {
-		t.Errorf("eight answers at once: %v", statuses)
+	slices.Sort(received[:])
+	first := strings.TrimPrefix(received[7], "201 ")
+	if want := slices.Repeat([]string{"200 " + first}, 7); !slices.Equal(received[:7], want) || received[7] != "201 "+first {
+		t.Errorf("eight answers at once: %q", received)
 	}
-	w.refuses(t, "once more", answer, 401, parley.NotPermitted)
+	others := map[string]request{
+		"another text":  post(`{"in_reply_to":%q,"content":{"text":"It is not done"}}`, trigger),
+		"another key":   post(`{"in_reply_to":%q,"idempotency_key":"k","content":{"text":"It is done"}}`, trigger),
+		"another reply": post(`{"in_reply_to":%q,"content":{"text":"It is done"}}`, foreign.Messages[0].ID),
+	}
+	used := func(when string) {
+		t.Helper()
+		if got := receipt(t, w.send(answer)); got != "200 "+first {
+			t.Errorf("%s, the same answer gets %s, want the receipt of %s", when, got, first)
+		}
+		for name, other := range others {
+			w.refuses(t, when+", "+name, other, 401, parley.NotPermitted)
+		}
+		for name, misuse := range misuses {
+			if got := w.send(misuse); got.status != 401 && got.status != 403 && got.status != 404 && got.status != 405 {
+				t.Errorf("%s, %s: %d %s", when, name, got.status, got.body)
+			}
+		}
+	}
+	used("once it is used up")
+	_, err := w.FinishRun(ctx, given.Run.ID, parley.Result{}, nil)
+	w.ok(err)
+	used("after the run")
 	if !w.audited("arya", "") { // the same refusal is written once, with what was tried first
 		t.Error("no misuse is in the audit log")
 	}
+}
+
+// receipt is the status of an answer, and the message that it is the receipt of.
+func receipt(t *testing.T, got reply) string {
+	t.Helper()
+	var body struct{ Message struct{ ID string } }
+	if err := json.Unmarshal([]byte(got.body), &body); err != nil {
+		t.Error(err)
+	}
+	return fmt.Sprint(got.status, " ", body.Message.ID)
 }

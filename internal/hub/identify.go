@@ -168,6 +168,8 @@ func usable(tx parley.Tx, t parley.Token, now time.Time) error {
 	switch {
 	case err != nil:
 		return err
+	case holder.RemovedAt == nil && keptReply(t):
+		return nil // it is good for repeating what it has answered
 	case holder.RemovedAt != nil || t.RevokedAt != nil:
 		return errNotKnown()
 	case !t.Good(now):

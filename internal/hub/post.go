@@ -19,9 +19,9 @@ const maxCalled = 256
 func (h *Hub) Post(ctx context.Context, caller Caller, draft parley.Draft) (parley.Receipt, error) {
 	began := time.Now()
 	draft, err := draft.Check(h.config.Limits)
-	spend := func(*scene) error { return nil }
-	if err == nil && caller.Kind == parley.TokenReply {
-		caller, spend, err = h.reply(caller, draft)
+	replies := caller.Kind == parley.TokenReply
+	if err == nil && replies {
+		caller, err = h.reply(caller, draft)
 	}
 	if err != nil {
 		return parley.Receipt{}, err
@@ -39,8 +39,11 @@ func (h *Hub) Post(ctx context.Context, caller Caller, draft parley.Draft) (parl
 		opened    string   // the channel that was made for it
 	)
 	err = h.update(ctx, caller, opPostMessage, func(s *scene) (err error) {
-		if err := spend(s); err != nil {
-			return err
+		found := false
+		if replies {
+			if receipt, found, err = s.spendReply(caller, post); found || err != nil {
+				return err
+			}
 		}
 		receipt, err = s.post(post)
 		strangers, opened = s.strangers, s.opened

@@ -217,6 +217,17 @@ func (s *scene) noteRun(r parley.Run) error {
 	return err
 }
 
+// eraseToken erases the token of a run, but for one of a webhook that has answered: whoever repeats the answer gets its receipt.
+func (s *scene) eraseToken(r parley.Run) error {
+	if r.Runtime == parley.RuntimeWebhook {
+		t, err := s.Tokens().Get(r.ID)
+		if err != nil || keptReply(t) {
+			return ignoreNotFound(err)
+		}
+	}
+	return ignoreNotFound(s.Tokens().Erase(r.ID))
+}
+
 // endRun ends a run: its token is gone, with what it holds open, and its agent may start another.
 func (s *scene) endRun(r *parley.Run, to parley.RunState, edit func(*parley.Run)) error {
 	if err := s.step(r, to, edit); err != nil {
@@ -232,7 +243,7 @@ func (s *scene) endRun(r *parley.Run, to parley.RunState, edit func(*parley.Run)
 	if err := s.passTurns(*r); err != nil {
 		return err
 	}
-	if err := s.Tokens().Erase(r.ID); err != nil && !errors.Is(err, parley.ErrNotFound) {
+	if err := s.eraseToken(*r); err != nil {
 		return err
 	}
 	live, err := s.Runs().Live(r.Agent)

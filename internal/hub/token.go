@@ -208,11 +208,12 @@ func (s *scene) revokeAll(holder string) error {
 	}
 }
 
-// forgetTokens erases credentials that ended long ago, and links and those of runs and approvals at once.
+// forgetTokens erases credentials that ended long ago, those that answered for a webhook sooner, and links and those of runs and
+// approvals at once.
 func (h *Hub) forgetTokens(ctx context.Context) error {
 	for kind, kept := range map[parley.TokenKind]time.Duration{
 		parley.TokenPlain: tokensKept, parley.TokenSession: tokensKept, parley.TokenLink: 0, parley.TokenApproval: 0,
-		parley.TokenRun: 0, parley.TokenBearer: 0, parley.TokenReply: 0,
+		parley.TokenRun: 0, parley.TokenBearer: 0, parley.TokenReply: repliesKept,
 	} {
 		_, err := h.repeat(ctx, func(tx parley.Tx) (int, error) {
 			return tx.Tokens().Forget(kind, h.now().Add(-kept), purgeBatch)
