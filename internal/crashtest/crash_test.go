@@ -17,7 +17,7 @@ const (
 	defaultRounds = 100
 	roundsPerHome = 10 // then a new home, so that every stage of a database's growth is hit
 	workers       = "50"
-	longestRound  = 150 * time.Millisecond
+	mostPosted    = 40 // lines of a victim that posts, before it is killed
 )
 
 // built is where the programs are that tests have built.
@@ -62,6 +62,26 @@ func found(t *testing.T, build func() (string, error)) string {
 	return path
 }
 
+// moment is when a victim is killed: once it has printed so many lines, or, if it is to print none, so long after it was started.
+// Lines do not depend on how fast the machine is.
+type moment struct {
+	lines int
+	after time.Duration
+}
+
+const (
+	startOneIn   = 5 // rounds in which the victim is killed while it starts
+	longestStart = 50 * time.Millisecond
+)
+
+// someMoment draws a moment with at most so many lines.
+func someMoment(random *rand.Rand, most int) moment {
+	if random.IntN(startOneIn) == 0 {
+		return moment{after: time.Duration(random.Int64N(int64(longestStart)))}
+	}
+	return moment{lines: 1 + random.IntN(most)}
+}
+
 // TestCrashLosesNothingAcknowledged kills a posting hub at random moments, again and again on the
 // same home, and looks at what is left each time.
 func TestCrashLosesNothingAcknowledged(t *testing.T) {
@@ -77,7 +97,7 @@ func TestCrashLosesNothingAcknowledged(t *testing.T) {
 			home = t.TempDir()
 			acknowledged.Reset()
 		}
-		acknowledged.Write(crash(t, time.Duration(random.Int64N(int64(longestRound))), "post", home, workers, "0"))
+		acknowledged.Write(crash(t, someMoment(random, mostPosted), "post", home, workers, "0"))
 		examine(t, round, &acknowledged, "verify", home)
 	}
 	total += strings.Count(acknowledged.String(), "\n")
@@ -102,23 +122,43 @@ func campaign(t *testing.T, rounds int) (int, *rand.Rand) {
 	return rounds, rand.New(rand.NewPCG(seed, 0))
 }
 
-// crash lets a victim work for a time, kills it, and returns what it has printed. A line that was cut off
-// counts as not printed.
-func crash(t *testing.T, after time.Duration, args ...string) []byte {
+// crash kills a victim at a moment, and returns what it has printed. A line that was cut off counts as not printed.
+func crash(t *testing.T, at moment, args ...string) []byte {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
+	var stderr bytes.Buffer
 	work := exec.Command(victim(t), args...)
-	work.Stdout, work.Stderr = &stdout, &stderr
+	stdout := &counted{left: at.lines, full: func() { _ = work.Process.Kill() }}
+	work.Stdout, work.Stderr = stdout, &stderr
 	if err := work.Start(); err != nil {
 		t.Fatal(err)
 	}
-	kill := time.AfterFunc(after, func() { _ = work.Process.Kill() })
-	defer kill.Stop()
+	if at.lines == 0 {
+		kill := time.AfterFunc(at.after, func() { _ = work.Process.Kill() })
+		defer kill.Stop()
+	}
 	if err := work.Wait(); err == nil || stderr.Len() > 0 {
 		t.Fatalf("the victim was not killed but ended by itself: %v: %s", err, &stderr)
 	}
-	printed := stdout.Bytes()
+	printed := stdout.kept
 	return printed[:bytes.LastIndexByte(printed, '\n')+1]
+}
+
+// counted keeps what is written to it, and calls full once that has so many lines. For 0 it never does.
+type counted struct {
+	kept []byte // no bytes.Buffer, which would be copied to without Write
+	left int
+	full func()
+}
+
+func (c *counted) Write(p []byte) (int, error) {
+	if c.left > 0 {
+		if c.left -= bytes.Count(p, []byte("\n")); c.left <= 0 {
+			c.left = 0
+			c.full()
+		}
+	}
+	c.kept = append(c.kept, p...)
+	return len(p), nil
 }
 
 // examine has a victim compare what is there with what was printed, and returns what it prints itself.

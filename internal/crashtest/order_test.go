@@ -5,12 +5,11 @@ import (
 	"bytes"
 	"fmt"
 	"testing"
-	"time"
 )
 
 const (
-	orderRounds       = 16
-	longestOrderRound = 300 * time.Millisecond
+	orderRounds = 16
+	mostOrdered = 300 // lines of a victim that takes in order, before it is killed
 )
 
 // TestCrashKeepsTheOrderOfEachPair kills a hub at which agents take, hold and acknowledge. Each life begins with the oldest
@@ -30,7 +29,7 @@ func TestCrashKeepsTheOrderOfEachPair(t *testing.T) {
 		for _, c := range pairs {
 			c.last = 0
 		}
-		lines := bufio.NewScanner(bytes.NewReader(crash(t, time.Duration(random.Int64N(int64(longestOrderRound))), "order", home)))
+		lines := bufio.NewScanner(bytes.NewReader(crash(t, someMoment(random, mostOrdered), "order", home)))
 		for lines.Scan() {
 			if err := follow(pairs, lines.Text(), &total); err != nil {
 				t.Fatalf("round %d: %q: %v", round, lines.Text(), err)

@@ -3,14 +3,13 @@ package crashtest
 import (
 	"bytes"
 	"testing"
-	"time"
 )
 
 const (
-	takeRounds       = 40
-	posters          = "6"
-	longestTakeRound = 250 * time.Millisecond
-	drainOneIn       = 3 // rounds, and at the end of each home
+	takeRounds = 40
+	posters    = "6"
+	mostTaken  = 100 // lines of a victim that takes, before it is killed
+	drainOneIn = 3   // rounds, and at the end of each home
 )
 
 // TestCrashReturnsWhatWasNotSettled kills a hub at which agents take, acknowledge, answer, give back and
@@ -27,7 +26,7 @@ func TestCrashReturnsWhatWasNotSettled(t *testing.T) {
 			home = t.TempDir()
 			printed.Reset()
 		}
-		lines := crash(t, time.Duration(random.Int64N(int64(longestTakeRound))), "take", home, posters)
+		lines := crash(t, someMoment(random, mostTaken), "take", home, posters)
 		printed.Write(lines)
 		for _, verb := range []string{"taken", "settled"} {
 			total[verb] += bytes.Count(lines, []byte(verb+" "))
