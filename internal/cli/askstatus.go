@@ -8,20 +8,31 @@ import (
 	"github.com/parley-hub/parley/client"
 )
 
-// asking shows on a terminal that the command waits for an agent, and the statuses that the agent posts before its answer.
-// Call stop to end it.
-func (a *app) asking(ctx context.Context, c *client.Client, agent string) (stop func()) {
+// lastEvent is the number of the hub's newest event. It is 0 without a terminal, or if the hub does not answer.
+func (a *app) lastEvent(ctx context.Context, c *client.Client) int64 {
+	if !isTerminal(a.err) {
+		return 0
+	}
+	now, err := c.Status(ctx)
+	if err != nil {
+		return 0 // the call itself says what is wrong
+	}
+	return now.LastEvent
+}
+
+// asking shows on a terminal that the command waits for an agent. Once the id of the question is known, it also shows the
+// statuses that were posted to that question after an event. Call stop to end it.
+func (a *app) asking(ctx context.Context, c *client.Client, agent, question string, after int64) (stop func()) {
 	if !isTerminal(a.err) {
 		return func() {}
 	}
 	tell, shown := a.watching(ctx, "waiting for "+agent)
-	now, err := c.Status(ctx)
-	if err != nil {
-		return shown // the call itself says what is wrong
+	if question == "" || after == 0 {
+		return shown
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
-	following.Go(func() { followStatus(ctx, c, now.LastEvent, tell) })
+	following.Go(func() { followStatus(ctx, c, question, after, tell) })
 	return func() {
 		cancel()
 		following.Wait()
@@ -29,20 +40,17 @@ func (a *app) asking(ctx context.Context, c *client.Client, agent string) (stop 
 	}
 }
 
-// followStatus passes on the statuses that others post for the caller. Errors are ignored: the call waits all the same.
-func followStatus(ctx context.Context, c *client.Client, after int64, tell func(string)) {
-	me, err := c.Whoami(ctx)
-	if err != nil {
-		return
-	}
+// followStatus passes on the statuses posted to a question. Errors are ignored: the call waits all the same.
+func followStatus(ctx context.Context, c *client.Client, question string, after int64, tell func(string)) {
 	for e, err := range c.Events(ctx, client.EventsOptions{After: after, Kinds: []string{string(parley.EventMessagePosted)}, Bodies: true}) {
-		if err == nil && e.Body != nil && isStatusFor(*e.Body, me.Agent.ID) {
+		if err == nil && e.Body != nil && isStatusOf(*e.Body, question) {
 			tell(e.Body.From + ": " + oneLine(e.Body.Content.Text))
 		}
 	}
 }
 
-// isStatusFor reports whether a message is a status that an asked agent posts for the asker before its answer.
-func isStatusFor(m parley.Message, asker string) bool {
-	return m.Type == parley.TypeStatus && m.To == asker && m.InReplyTo != "" && m.Task != ""
+// isStatusOf reports whether a message is a status that an asked agent posts to a question before its answer. The same caller
+// may have asked others at the same time.
+func isStatusOf(m parley.Message, question string) bool {
+	return m.Type == parley.TypeStatus && m.InReplyTo == question && m.Task != ""
 }

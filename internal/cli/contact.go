@@ -90,10 +90,16 @@ func (a *app) contactCommand(pattern parley.Pattern, cmd *cobra.Command) *cobra.
 func (a *app) contact(ctx context.Context, c *client.Client, contact parley.Contact) (parley.Contacted, error) {
 	stop, away := func() {}, false
 	defer func() { stop() }()
-	wait := func() { stop = a.asking(ctx, c, contact.Agent) }
+	waits := contact.Wait > 0 || contact.Pattern == parley.PatternAsk
+	question, since := "", int64(0)
+	if waits {
+		since = a.lastEvent(ctx, c)
+	}
+	wait := func() { stop = a.asking(ctx, c, contact.Agent, question, since) }
 	options := client.ContactOptions{
 		Made: func(made parley.Contacted) {
 			stop()
+			question = made.Message
 			a.say("%s %s: %s", pastOf[contact.Pattern], made.Agent, cmp.Or(made.Task, made.Message))
 			wait()
 		},
@@ -106,7 +112,7 @@ func (a *app) contact(ctx context.Context, c *client.Client, contact parley.Cont
 			away = true
 		},
 	}
-	if contact.Wait > 0 || contact.Pattern == parley.PatternAsk {
+	if waits {
 		wait()
 	}
 	return c.ContactWith(ctx, contact, options)
