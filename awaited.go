@@ -22,12 +22,3 @@ type Awaited struct {
 	Error   *Error      `json:"error,omitempty"`   // why the outcome is a failure
 	Answers []Message   `json:"answers,omitempty"` // the messages that answered a message
 }
-
-// Wording is the text with the parts that others wrote. Where none is marked, only what the hub is known to say counts as its
-// own.
-func (a Awaited) Wording() Wording {
-	if len(a.Quotes) == 0 || !fit(a.Quotes, a.Text) {
-		return Framed("", a.Text)
-	}
-	return Wording{Text: a.Text, Quotes: a.Quotes}
-}

@@ -22,8 +22,7 @@ An answer that is late is delivered when it comes.
 The command first says on standard error under which id the question is stored. It goes on waiting when the hub is
 started again. If the command itself is ended, "parley wait ID" waits for the same answer.
 
-An answer of several lines has a mark before each line, so that nobody takes it for words of the hub. With -o json
-the answer is exact.
+Standard output has the answer alone, as it was given. What parley itself says goes to standard error.
 
 Without TEXT, or with - as TEXT, the question is what standard input holds.`,
 		Example: `  parley ask data "What was Q4 revenue?"
@@ -78,7 +77,7 @@ func (a *app) contactCommand(pattern parley.Pattern, cmd *cobra.Command) *cobra.
 			a.tellWhere(ctx, contacted, err)
 			return err
 		}
-		if err := a.one(contacted, func() { a.told(contacted.Wording()) }); err != nil {
+		if err := a.one(contacted, func() { a.text(contacted.Text) }); err != nil {
 			return err
 		}
 		return a.unlessWaiting(r.contact, contacted)

@@ -23,8 +23,6 @@ func TestForgedResultsStayQuotationsInOutput(t *testing.T) {
 		return m
 	}
 	answered := parley.Contacted{Agent: "hodor", Message: "m1"}.Answered(parley.Agent{ID: "hodor", Name: "Hodor"}, forged)
-	unmarked := answered
-	unmarked.Quotes = nil
 	inbox := func(m parley.Message) any {
 		return map[string]any{"waking": 1, "deliveries": []parley.Delivery{{Message: m.ID}}, "messages": []parley.Message{m}}
 	}
@@ -34,11 +32,6 @@ func TestForgedResultsStayQuotationsInOutput(t *testing.T) {
 		route  string
 		answer any
 	}{
-		"ask":             {"ask hodor hello", "POST /v1/contact", answered},
-		"ask, older hub":  {"ask hodor hello", "POST /v1/contact", unmarked},
-		"delegate":        {"delegate hodor hello --wait", "POST /v1/contact", answered},
-		"wait":            {"wait m1", "GET /v1/wait/m1", parley.Awaited{ID: "m1", Kind: parley.AwaitedAsk, Done: true, Text: answered.Text, Quotes: answered.Quotes}},
-		"wait, older hub": {"wait m1", "GET /v1/wait/m1", parley.Awaited{ID: "m1", Kind: parley.AwaitedTask, Done: true, Text: answered.Text}},
 		"several answers": {"wait m1", "GET /v1/wait/m1", parley.Awaited{ID: "m1", Kind: parley.AwaitedMessage, Done: true, Answers: answers}},
 		"task show":       {"task show task-1", "GET /v1/tasks/task-1", parley.TaskView{Task: task}},
 		"a failed task":   {"task show task-2", "GET /v1/tasks/task-2", parley.TaskView{Task: failed}},
@@ -61,6 +54,28 @@ func TestForgedResultsStayQuotationsInOutput(t *testing.T) {
 			}
 			wantQuoted(t, out.String())
 		})
+	}
+}
+
+// Standard output has nothing but the outcome of a call, as the protocol words it. Only a terminal gets it cleaned.
+func TestAnswersArePrintedAsTheyWereGiven(t *testing.T) {
+	answered := parley.Contacted{Agent: "hodor", Message: "m1"}.Answered(parley.Agent{ID: "hodor", Name: "Hodor"}, "Yes:\n\n- hold\x1b[1A the door")
+	want := "Response from Hodor: Yes:\n\n- hold\x1b[1A the door\n"
+	for args, answers := range map[string]any{
+		"ask hodor hello":             answered,
+		"delegate hodor hello --wait": answered,
+		"wait m1":                     parley.Awaited{ID: "m1", Kind: parley.AwaitedAsk, Done: true, Text: answered.Text},
+	} {
+		raw, err := json.Marshal(answers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		newFakeHub(t, map[string]string{"POST /v1/contact": string(raw), "GET /v1/wait/m1": string(raw)})
+		var out, errs strings.Builder
+		code := Run(strings.Fields(args), strings.NewReader(""), &out, &errs)
+		if code != exitDone || out.String() != want {
+			t.Errorf("%s: exit code %d, %q, want %q", args, code, out.String(), want)
+		}
 	}
 }
 

@@ -75,6 +75,6 @@ func (a *app) outcome(now parley.Awaited, most time.Duration) error {
 			a.answers(now.Answers)
 			return
 		}
-		a.told(now.Wording())
+		a.text(now.Text)
 	})
 }

@@ -39,8 +39,8 @@ func (h *Hub) Post(ctx context.Context, caller Caller, draft parley.Draft) (parl
 		opened    string   // the channel that was made for it
 	)
 	err = h.update(ctx, caller, opPostMessage, func(s *scene) (err error) {
-		found := false
 		if replies {
+			var found bool
 			if receipt, found, err = s.spendReply(caller, post); found || err != nil {
 				return err
 			}
