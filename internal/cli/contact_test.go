@@ -16,7 +16,7 @@ func TestContacts(t *testing.T) {
 		{
 			name: "an answer", args: []string{"ask", "data", "What was Q4 revenue?", "--context", "For the CEO", "--key", "k1"}, answer: answeredAsk,
 			asks: `POST /v1/contact {"action":"ask","agent":"data","message":"What was Q4 revenue?","context":"For the CEO","idempotency_key":"k1"}`,
-			out:  "Response from DataBot:\nwritten by data:\n| $2.4M,\n| up 18% YoY.\n",
+			out:  "Response from DataBot: $2.4M,\nup 18% YoY.\n",
 		},
 		{
 			name: "an answer as fields", args: []string{"ask", "data", "-", "--wait=90s", "-o", "jsonl"}, stdin: "What\nwas it?\n", answer: answeredAsk,

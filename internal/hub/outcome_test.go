@@ -37,6 +37,12 @@ func codeOf(now parley.Awaited) parley.Code {
 	return now.Error.Code
 }
 
+// quotedAnswer is the mark of the words of b behind "Response from b: ".
+func quotedAnswer(words string) []parley.Quote {
+	const start = len("Response from b: ")
+	return []parley.Quote{{By: "b", Start: start, End: start + len(words)}}
+}
+
 func TestWaitForAnAsk(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, briefly)
@@ -46,7 +52,7 @@ func TestWaitForAnAsk(t *testing.T) {
 	asked.hears()
 	same(t, "late", w.outcomeOf(user, asked.request.ID), parley.Awaited{ID: asked.request.ID, Kind: parley.AwaitedAsk, State: "late"})
 	now := w.awaits(user, asked.request.ID, func() { w.answers("b", "yes") })
-	same(t, "answered", now, parley.Awaited{ID: asked.request.ID, Kind: parley.AwaitedAsk, State: "answered", Done: true, Text: "Response from b: yes"})
+	same(t, "answered", now, parley.Awaited{ID: asked.request.ID, Kind: parley.AwaitedAsk, State: "answered", Done: true, Text: "Response from b: yes", Quotes: quotedAnswer("yes")})
 	same(t, "nothing is left", w.waits("user"), []string{})
 	same(t, "and again", w.outcomeOf(user, asked.request.ID), now)
 
@@ -95,7 +101,7 @@ func TestWaitForATask(t *testing.T) {
 	w.dispatched("b")
 	task := w.delegates(user, "b", "count")
 	same(t, "queued", w.outcomeOf(user, task), parley.Awaited{ID: task, Kind: parley.AwaitedTask, State: "queued"})
-	done := parley.Awaited{ID: task, Kind: parley.AwaitedTask, State: "completed", Done: true, Text: "Response from b: three"}
+	done := parley.Awaited{ID: task, Kind: parley.AwaitedTask, State: "completed", Done: true, Text: "Response from b: three", Quotes: quotedAnswer("three")}
 	same(t, "completed", w.awaits(user, task, func() { w.answers("b", "three") }), done)
 	same(t, "nothing is left", w.waits("user"), []string{})
 	same(t, "by its request", w.outcomeOf(user, w.task(task).Message), done)

@@ -23,15 +23,17 @@ func TestOthersAreContacted(t *testing.T) {
 	late := parley.Errorf(parley.TimedOut, "DataBot did not respond within 120 seconds. Consider using 'delegate' for async processing. The answer will be delivered when it comes.")
 	for name, test := range map[string]struct {
 		args    string
+		answer  string
 		told    string
 		fails   error
 		want    parley.Contact
 		hearing string
 	}{
 		"ask": {
-			args: `{"action":"ask","agentId":"databot","message":"What was Q4 revenue?"}`,
-			told: "Response from DataBot: Q4 revenue was $2.4M, up 18% YoY.",
-			want: parley.Contact{Pattern: parley.PatternAsk, Agent: "databot", Message: "What was Q4 revenue?"},
+			args:    `{"action":"ask","agentId":"databot","message":"What was Q4 revenue?"}`,
+			answer:  "Q4 revenue was $2.4M, up 18% YoY.",
+			want:    parley.Contact{Pattern: parley.PatternAsk, Agent: "databot", Message: "What was Q4 revenue?"},
+			hearing: "Response from DataBot:\nwritten by databot:\n| Q4 revenue was $2.4M, up 18% YoY.\n",
 		},
 		"delegate": {
 			args: `{"action":"delegate","agentId":"WriterBot","message":"Draft it","context":"For Friday."}`,
@@ -53,6 +55,9 @@ func TestOthersAreContacted(t *testing.T) {
 			each(t, func(t *testing.T, kind llm.Kind) {
 				s := newStage(t, kind, calling(test.args))
 				hub := &workspace{contact: func(context.Context, parley.Contact) (parley.Contacted, error) {
+					if test.answer != "" {
+						return parley.Contacted{}.Answered(parley.Agent{ID: "databot", Name: "DataBot"}, test.answer), nil
+					}
 					return parley.Contacted{Text: test.told}, test.fails
 				}}
 				s.job.Workspace = hub
