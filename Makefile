@@ -30,8 +30,8 @@ build: ## Build bin/parley; needs Go alone
 	$(GO) build -trimpath -o bin/parley ./cmd/parley
 
 test: setup ## Install what the tests need and run them all
-	$(WITH_POSTGRES) env CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test $(RACE) -shuffle=on -timeout 12m $$($(GO) list ./... | grep -vE '$(SLOW)')
-	PARLEY_STORES=SQLite $(GO) test -shuffle=on ./internal/hub ./internal/store/sqlite ./internal/httpapi ./internal/crashtest ./testscript
+	$(WITH_POSTGRES) env CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test $(RACE) -shuffle=on -p 3 -timeout 12m $$($(GO) list ./... | grep -vE '$(SLOW)')
+	PARLEY_STORES=SQLite $(GO) test -shuffle=on -p 3 ./internal/hub ./internal/store/sqlite ./internal/httpapi ./internal/crashtest ./testscript
 
 test-clients: build ## Install the pinned real clients and drive them against a fake model API
 	scripts/clients
