@@ -180,7 +180,7 @@ func TestAClientAmongThoseWhoAsk(t *testing.T) {
 		h.addScript(t, "bot", "[{else: [{ask: {agent: boss, message: Is there?, otherwise: [{reply: '{{.Error}}'}]}}]}]")
 		h.plays(turn{told: "Is there enough", runs: `parley ask bot "How many are there?"`}, turn{told: "Response from bot: .*nesting\\.", says: "$"})
 		const want = "Response from boss: Response from ana: Response from bot: " +
-			"Maximum agent communication depth (3) reached. Use 'delegate' for async to avoid nesting.\n"
+			"Error: Maximum agent communication depth (3) reached. Use 'delegate' for async to avoid nesting.\n"
 		if text := h.parley(t, "ask", "boss", "Is there enough?"); text != want {
 			t.Errorf("the answer is %q", text)
 		}
