@@ -19,6 +19,7 @@ type shares struct {
 	total     int // over TCP
 	address   int // over TCP, from one address
 	strangers int // over TCP, without a good credential so far
+	one       int // over TCP, of one participant; the local owner has no such bound
 	socket    int // by the local socket
 	agents    int // by the local socket, of agents: the rest is kept for the owner
 	agent     int // by the local socket, of one agent
@@ -26,6 +27,7 @@ type shares struct {
 
 const (
 	mostStrangers = 256
+	mostOfOne     = 256
 	mostLocal     = 512
 	leastLocal    = 16
 )
@@ -41,6 +43,7 @@ func sharesOf(descriptors, total, address int) shares {
 	}
 	s.address = min(address, max(s.total*3/4, 1))
 	s.strangers = min(mostStrangers, max(s.total/2, 1))
+	s.one = min(mostOfOne, max(s.total/2, 1))
 	s.agents = s.socket / 2
 	s.agent = max(s.agents*3/4, 1)
 	return s
@@ -67,7 +70,7 @@ type conn struct {
 	known   bool   // a request on it has had a good credential
 	shown   bool   // so has the request that is under way
 	owner   bool   // it is the local owner's
-	agent   string // on the local socket: whose it is, if it is not the owner's
+	agent   string // whose it is, if it is not the owner's
 
 	byProcess bool        // it is the agent's because its process is, whatever token it shows
 	header    http.Header // of the answer to the request that is under way
@@ -181,19 +184,23 @@ func (c *conn) identified(owner bool, agent string) bool {
 	return c.belongs(owner, agent)
 }
 
-// shows notes that a request's caller has shown a good credential, and says whether the connection may stay. By the local
-// socket a process of the owner's may show the token of somebody else: then the connection is that one's.
+// shows notes that a request's caller has shown a good credential, and says whether the connection may stay. Over TCP the
+// first credential on a connection makes it its participant's. By the local socket a process of the owner's may show the token
+// of somebody else: then the connection is that one's.
 func (c *conn) shows(who string) bool {
 	c.of.mu.Lock()
 	c.known, c.shown = true, true
 	owner := who == parley.Owner
-	stays := c.address != "" || c.byProcess || c.owner == owner && (owner || c.agent == who)
+	stays := c.byProcess || c.owner == owner && (owner || c.agent == who)
+	if c.address != "" {
+		stays = owner || c.agent == who
+	}
 	c.of.mu.Unlock()
 	return stays || c.belongs(owner, who)
 }
 
-// belongs makes a connection by the local socket the owner's or an agent's, and says whether it may stay: agents have a
-// part of the socket's connections only, and one agent a part of that.
+// belongs makes a connection the owner's or an agent's, and says whether it may stay: agents have a part of the socket's
+// connections only, and one agent a part of that. Over TCP each has a part too.
 func (c *conn) belongs(owner bool, agent string) bool {
 	cs := c.of
 	cs.mu.Lock()
@@ -208,11 +215,14 @@ func (c *conn) belongs(owner bool, agent string) bool {
 	return ok
 }
 
-// roomFor chooses whom to close for a connection by the local socket. Where all agents together have too many and none is
-// idle, the agent with the most gives one to an agent that has fewer. cs.mu is held.
+// roomFor chooses whom to close for a connection that belongs to somebody. Where all agents together have too many on the local
+// socket and none is idle, the agent with the most gives one to an agent that has fewer. cs.mu is held.
 func (cs *conns) roomFor(c *conn) (victims []*conn, ok bool) {
 	if c.owner {
 		return nil, true
+	}
+	if c.address != "" {
+		return cs.narrow(nil, cs.one, func(o *conn) bool { return o.address != "" && o.agent == c.agent })
 	}
 	ofAgents := func(o *conn) bool { return o.address == "" && !o.owner }
 	victims, ok = cs.narrow(nil, cs.shares.agent, func(o *conn) bool { return ofAgents(o) && o.agent == c.agent })
@@ -317,7 +327,7 @@ func known(ctx context.Context, who string) error {
 }
 
 func errNoPlace() error {
-	return parley.Errorf(parley.Unavailable, "agents, or this one, have as many connections to the hub's socket as it takes").
+	return parley.Errorf(parley.Unavailable, "agents, or this one, have as many connections as the hub takes").
 		Retryable(time.Second).Suggest("close some, or try again in a moment")
 }
 

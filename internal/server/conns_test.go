@@ -73,11 +73,11 @@ func TestDescriptorsAreSharedOut(t *testing.T) {
 		descriptors int
 		want        shares
 	}{
-		{0, shares{4096, 2048, 256, 512, 256, 192}},
-		{1 << 20, shares{4096, 2048, 256, 512, 256, 192}},
-		{1024, shares{320, 240, 160, 192, 96, 72}},
-		{256, shares{80, 60, 40, 48, 24, 18}},
-		{64, shares{1, 1, 1, 16, 8, 6}},
+		{0, shares{4096, 2048, 256, 256, 512, 256, 192}},
+		{1 << 20, shares{4096, 2048, 256, 256, 512, 256, 192}},
+		{1024, shares{320, 240, 160, 160, 192, 96, 72}},
+		{256, shares{80, 60, 40, 40, 48, 24, 18}},
+		{64, shares{1, 1, 1, 1, 16, 8, 6}},
 	} {
 		if got := sharesOf(test.descriptors, 4096, 2048); got != test.want {
 			t.Errorf("%d: got %+v, want %+v", test.descriptors, got, test.want)
@@ -87,7 +87,7 @@ func TestDescriptorsAreSharedOut(t *testing.T) {
 
 // TestStrangersKeepNobodyOut: the oldest connection without a credential is closed for a new one, and none that has one.
 func TestStrangersKeepNobodyOut(t *testing.T) {
-	c := crowd{t, newConns(shares{total: 10, address: 8, strangers: 3, socket: 2, agents: 1})}
+	c := crowd{t, newConns(shares{total: 10, address: 8, strangers: 3, one: 8, socket: 2, agents: 1})}
 	friend := c.must("10.0.0.1")
 	friend.shows("ned")
 	first, second, third := c.must("10.0.0.2"), c.must("10.0.0.3"), c.must("10.0.0.4")
@@ -103,7 +103,7 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 // TestIdleConnectionsKeepNobodyOut: also those with a credential are closed, the one that was used longest ago first; those
 // by which something is asked are not.
 func TestIdleConnectionsKeepNobodyOut(t *testing.T) {
-	c := crowd{t, newConns(shares{total: 4, address: 3, strangers: 4, socket: 2, agents: 1})}
+	c := crowd{t, newConns(shares{total: 4, address: 3, strangers: 4, one: 4, socket: 2, agents: 1})}
 	var hoard []*conn
 	for range 3 {
 		one := c.must("10.0.0.1")
@@ -129,6 +129,34 @@ func TestIdleConnectionsKeepNobodyOut(t *testing.T) {
 	}
 	newest.use(-1)
 	c.must("10.0.0.3")
+}
+
+// TestOneParticipantHasAPartOfTheConnections over TCP: its idle ones are closed first, and one more is refused if all are in use.
+func TestOneParticipantHasAPartOfTheConnections(t *testing.T) {
+	c := crowd{t, newConns(shares{total: 10, address: 10, strangers: 5, one: 2, socket: 2, agents: 1})}
+	shown := func(who string) (*conn, bool) {
+		one := c.must("10.0.0.1")
+		one.use(1)
+		return one, one.shows(who)
+	}
+	first, _ := shown("mallory")
+	second, _ := shown("mallory")
+	if _, stays := shown("mallory"); stays {
+		t.Error("one participant got more than it may")
+	}
+	if !first.shows("mallory") {
+		t.Error("a further call on its own connection is refused")
+	}
+	second.use(-1)
+	if _, stays := shown("mallory"); !stays {
+		t.Error("it is refused although one of its connections is idle")
+	}
+	c.wantOpen("the idle one", false, second)
+	for _, who := range []string{"ned", parley.Owner, parley.Owner, parley.Owner} {
+		if _, stays := shown(who); !stays {
+			t.Errorf("%s is refused", who)
+		}
+	}
 }
 
 // TestTheSocketKeepsRoomForItsOwner: agents on the socket have a part of its connections, and TCP has none of them.
@@ -187,7 +215,7 @@ func TestOneAgentKeepsNoOtherFromTheSocket(t *testing.T) {
 // for the page where people sign in are nobody's calls under way, so that nothing else bounds them.
 func TestRequestsWithoutACredentialKeepNobodyOut(t *testing.T) {
 	for _, from := range []string{"10.0.0.1", ""} {
-		c := crowd{t, newConns(shares{total: 4, address: 4, strangers: 4, socket: 4, agents: 4, agent: 4})}
+		c := crowd{t, newConns(shares{total: 4, address: 4, strangers: 4, one: 4, socket: 4, agents: 4, agent: 4})}
 		for range 4 {
 			one := c.must(from)
 			one.identified(false, "arya")
@@ -295,6 +323,7 @@ func TestTheSharesAreThoseOfTheDocumentation(t *testing.T) {
 	few := sharesOf(256, 4096, 2048)
 	for _, row := range []string{
 		fmt.Sprintf("| connections without a credential | %d |", mostStrangers),
+		fmt.Sprintf("| connections of one participant over TCP, other than the owner | %d |", mostOfOne),
 		fmt.Sprintf("| connections by the socket | %d, agents %d, one agent %d |", mostLocal, mostLocal/2, mostLocal*3/8),
 		fmt.Sprintf("with 256 descriptors there are %d connections over TCP and %d by the socket", few.total, few.socket),
 	} {
