@@ -57,10 +57,7 @@ func hasEnded(raw syscall.RawConn) (ended bool, err error) {
 		if failed != nil {
 			return
 		}
-		watched := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
-		var n int
-		n, failed = unix.Poll(watched, 0)
-		ended = n > 0
+		ended, failed = isReadable(pidfd)
 		failed = errors.Join(failed, unix.Close(pidfd))
 	})
 	switch {
@@ -70,6 +67,17 @@ func hasEnded(raw syscall.RawConn) (ended bool, err error) {
 		return true, err // it has been waited for already
 	default:
 		return ended, errors.Join(err, failed)
+	}
+}
+
+// isReadable asks again if a signal comes in between: the kernel does not repeat this call by itself.
+func isReadable(fd int) (bool, error) {
+	watched := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	for {
+		n, err := unix.Poll(watched, 0)
+		if !errors.Is(err, unix.EINTR) {
+			return n > 0, err
+		}
 	}
 }
 
