@@ -22,8 +22,8 @@ type mark struct {
 	last  int64
 }
 
-func openMark(home string) (m *mark, err error) {
-	m = &mark{}
+func openMark(home string) (_ *mark, err error) {
+	m := &mark{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, m.close())

@@ -108,7 +108,7 @@ func TestOpenWithoutDescriptorsLeavesNothingBehind(t *testing.T) {
 	failed := 0
 	for spare := range uint64(40) {
 		few := before
-		few.Cur = openFiles(t) + spare
+		few.Cur = limitLeaving(t, spare)
 		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
 			t.Fatal(err)
 		}
@@ -131,15 +131,41 @@ func TestOpenWithoutDescriptorsLeavesNothingBehind(t *testing.T) {
 	holds(t, opened(t, home), ids)
 }
 
-func openFiles(t *testing.T) uint64 {
+// limitLeaving is the limit under which exactly so many descriptors are free, whatever this process has inherited.
+func limitLeaving(t *testing.T, spare uint64) uint64 {
 	t.Helper()
-	for _, dir := range []string{"/proc/self/fd", "/dev/fd"} {
-		if names, err := os.ReadDir(dir); err == nil {
-			return uint64(len(names))
+	used := map[uint64]bool{}
+	for fd := range uint64(4096) {
+		var stat syscall.Stat_t
+		used[fd] = !errors.Is(syscall.Fstat(int(fd), &stat), syscall.EBADF)
+	}
+	limit := uint64(0)
+	for ; spare > 0 || used[limit]; limit++ {
+		if !used[limit] {
+			spare--
 		}
 	}
-	t.Fatal("the descriptors of this process cannot be listed")
-	return 0
+	return limit
+}
+
+// A mark that cannot be read is said, and the home can be opened once it can.
+func TestOpenWithAMarkThatCannotBeRead(t *testing.T) {
+	for _, name := range markNames {
+		t.Run(name, func(t *testing.T) {
+			home, ids := filled(t)
+			path := filepath.Join(home, name)
+			if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Open(t.Context(), home); err == nil || !strings.Contains(err.Error(), path) {
+				t.Errorf("Open said %v", err)
+			}
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			holds(t, opened(t, home), ids)
+		})
+	}
 }
 
 // A check that could not be made says nothing of the file.
