@@ -10,9 +10,9 @@ import (
 
 // Damage names one stored thing that is not what it was when it was stored.
 type Damage struct {
-	What string `json:"what"`          // message, delivery or artifact
+	What string `json:"what"`          // message, delivery, artifact, task, run or approval
 	Seq  int64  `json:"seq,omitempty"` // the number of the message
-	ID   string `json:"id,omitempty"`  // of the message, or the digest of the artifact
+	ID   string `json:"id,omitempty"`  // of it, of a message in a delivery, or the digest of an artifact
 	Why  string `json:"why"`           // a sentence without an end
 }
 

@@ -76,6 +76,9 @@ type Tx interface {
 	// Bound limits how many bytes of messages, deliveries, tasks, approvals and runs this transaction reads from here on.
 	// A read beyond that fails with E003 and the reason too_large, and so do all later reads.
 	Bound(bytes int64)
+	// LeaveOut makes the reads of this transaction leave out the row of a task, run or approval that cannot be read, until
+	// strict is called. They note it as damage and call tell, unless that is nil, perhaps several times. Other reads fail.
+	LeaveOut(tell func(Damage)) (strict func())
 }
 
 // AgentStore keeps agents. They are never deleted: a removed agent keeps its names.

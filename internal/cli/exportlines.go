@@ -18,6 +18,7 @@ type exportLines struct {
 	line    []byte // the last one as far as it was written, or the beginning of a long one
 	ended   bool   // by a line break
 	damaged []string
+	others  bool // some of these are no messages
 }
 
 // longestLine is how much of a line is kept, in bytes. The last line of an export and those about damage are shorter.
@@ -37,8 +38,8 @@ func (l *exportLines) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-// look notes the number of a damaged message that a line is about: of a JSON line, or of one in Markdown, where all that
-// others have written is quoted.
+// look notes the damaged thing that a line is about, a message by its number: of a JSON line, or of one in Markdown, where
+// all that others have written is quoted.
 func (l *exportLines) look() {
 	if number, about := strings.CutPrefix(string(l.line), parley.DamagedLine); about {
 		number, _, _ = strings.Cut(strings.TrimSpace(number), " ")
@@ -52,6 +53,8 @@ func (l *exportLines) look() {
 	}
 	switch {
 	case !bytes.Contains(l.line, []byte(`"damage`)) || json.Unmarshal(l.line, &line) != nil:
+	case line.Damaged != nil && line.Damaged.Seq == 0:
+		l.damaged, l.others = append(l.damaged, line.Damaged.What+" "+line.Damaged.ID), true
 	case line.Damaged != nil:
 		l.damaged = append(l.damaged, strconv.FormatInt(line.Damaged.Seq, 10))
 	case line.Damage != nil:
@@ -62,17 +65,21 @@ func (l *exportLines) look() {
 // numbersNamed is how many damaged messages an error names.
 const numbersNamed = 20
 
-// whole is nil unless messages are damaged, which it names by their numbers.
+// whole is nil unless something is damaged. It names messages by their numbers, the rest by their ids.
 func (l *exportLines) whole() error {
 	n := len(l.damaged)
 	if n == 0 {
 		return nil
 	}
+	what := several(int64(n), "message is", "messages are")
+	if l.others {
+		what = several(int64(n), "entry is", "entries are")
+	}
 	numbers := slices.Clone(l.damaged[:min(n, numbersNamed)])
 	if n > numbersNamed {
 		numbers = append(numbers, "and "+strconv.Itoa(n-numbersNamed)+" more")
 	}
-	return parley.Errorf(parley.Internal, "%s damaged and could not be exported: %s", several(int64(n), "message is", "messages are"),
+	return parley.Errorf(parley.Internal, "%s damaged and could not be exported: %s", what,
 		strings.Join(numbers, ", ")).Suggest("the rest was written; run `parley doctor --deep`, and restore a backup to get them back")
 }
 

@@ -232,6 +232,7 @@ func (h *Hub) Approvals(ctx context.Context, caller Caller, f parley.ApprovalFil
 	}
 	err = h.view(ctx, caller, opListApprovals, func(s *scene) error {
 		if f.Agent, err = s.named(f.Agent); err == nil {
+			s.LeaveOut(nil)
 			list, err = s.listApprovals(f)
 		}
 		return err

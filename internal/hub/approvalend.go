@@ -307,6 +307,7 @@ func (h *Hub) SweepApprovals(ctx context.Context) error {
 	for {
 		var list []parley.Approval
 		err := h.view(ctx, theHub, opItself, func(s *scene) (err error) {
+			s.LeaveOut(nil) // one that cannot be read keeps no other waiting
 			list, err = s.Approvals().Due(s.now, 1)
 			return err
 		})
@@ -314,6 +315,7 @@ func (h *Hub) SweepApprovals(ctx context.Context) error {
 			return err
 		}
 		err = h.write(ctx, theHub, opItself, func(s *scene) (err error) {
+			s.LeaveOut(nil)
 			if list, err = s.Approvals().Due(s.now, dueBatch); err != nil {
 				return err
 			}

@@ -292,14 +292,18 @@ func checkSum(m parley.Message) error {
 	return nil
 }
 
-// missing notes a message that was damaged where it was exported.
+// missing notes what was damaged where it was exported.
 func (i *importer) missing(d parley.Damage) {
 	i.report.Damaged++
 	const shown = 20
 	switch {
 	case i.report.Damaged <= shown:
-		i.report.Notices = append(i.report.Notices, fmt.Sprintf("message %d (%s) is missing: it was damaged where it was exported", d.Seq, clipped(d.ID)))
+		name := clipped(d.ID)
+		if d.Seq != 0 {
+			name = fmt.Sprintf("%d (%s)", d.Seq, name)
+		}
+		i.report.Notices = append(i.report.Notices, fmt.Sprintf("%s %s is missing: it was damaged where it was exported", clipped(d.What), name))
 	case i.report.Damaged == shown+1:
-		i.report.Notices = append(i.report.Notices, "more messages are missing: see damaged")
+		i.report.Notices = append(i.report.Notices, "more is missing: see damaged")
 	}
 }

@@ -23,7 +23,7 @@ type line struct {
 	Message      *parley.Message       `json:"message,omitempty"`
 	Task         *parley.Task          `json:"task,omitempty"`
 	Approval     *parley.Approval      `json:"approval,omitempty"`
-	Damaged      *parley.Damage        `json:"damaged,omitempty"` // in the place of a message that could not be read
+	Damaged      *parley.Damage        `json:"damaged,omitempty"` // in the place of what could not be read
 	End          *exportEnd            `json:"end,omitempty"`
 }
 
@@ -53,7 +53,7 @@ type exportEnd struct {
 	Permissions   int `json:"permissions,omitempty"`
 	Tasks         int `json:"tasks,omitempty"`
 	Approvals     int `json:"approvals,omitempty"`
-	Damaged       int `json:"damaged,omitempty"` // messages that could not be exported
+	Damaged       int `json:"damaged,omitempty"` // messages, tasks and approvals that could not be exported
 }
 
 // exporter writes an export. What is added meanwhile is left out.
@@ -64,15 +64,18 @@ type exporter struct {
 	upTo   int64
 	agents map[string]bool
 	end    exportEnd
+
+	unreadable map[string]bool // tasks and approvals, by their ids
+	unnamed    []parley.Damage // those of them that have no line yet
 }
 
 // ExportAll writes the whole hub as JSON lines: agents, each after its manager, conversations with their
 // members, the rules of who may contact whom, messages in their order, with references to artifacts but not their
-// bodies, tasks and approvals. A damaged message is named in a line of its own, and counted in the last line. Credentials, deliveries, runs, waits, notices and read cursors are left out. Only an
-// owner may.
+// bodies, tasks and approvals. A damaged message, task or approval is named in a line of its own, and counted in the last line.
+// Credentials, deliveries, runs, waits, notices and read cursors are left out. Only an owner may.
 func (h *Hub) ExportAll(ctx context.Context, caller Caller, w io.Writer) error {
 	out := bufio.NewWriter(w)
-	e := &exporter{Hub: h, caller: caller, out: out, agents: map[string]bool{}}
+	e := &exporter{Hub: h, caller: caller, out: out, agents: map[string]bool{}, unreadable: map[string]bool{}}
 	for _, part := range []func(context.Context) error{
 		e.writeAgents, e.writeConversations, e.writePermissions, e.writeMessages, e.writeTasks, e.writeApprovals,
 	} {
@@ -196,9 +199,13 @@ func (e *exporter) writeMessages(ctx context.Context) error {
 // writeMessage writes a message, or names it if it is damaged.
 func (e *exporter) writeMessage(m parley.Message) error {
 	if m.Damage != nil {
-		e.end.Damaged++
-		return e.put(line{Damaged: &parley.Damage{What: "message", Seq: m.Seq, ID: m.ID, Why: m.Damage.Message}})
+		return e.putDamaged(parley.Damage{What: "message", Seq: m.Seq, ID: m.ID, Why: m.Damage.Message})
 	}
 	e.end.Messages++
 	return e.put(line{Message: &m})
+}
+
+func (e *exporter) putDamaged(d parley.Damage) error {
+	e.end.Damaged++
+	return e.put(line{Damaged: &d})
 }

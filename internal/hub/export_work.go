@@ -38,20 +38,47 @@ func (e *exporter) writePermissions(ctx context.Context) error {
 	return nil
 }
 
+// leaveOut remembers what cannot be read. The store may say so several times.
+func (e *exporter) leaveOut(d parley.Damage) {
+	if !e.unreadable[d.ID] {
+		e.unreadable[d.ID] = true
+		e.unnamed = append(e.unnamed, d)
+	}
+}
+
+// nameUnreadable writes a line for each thing that was left out since.
+func (e *exporter) nameUnreadable() error {
+	for _, d := range e.unnamed {
+		if err := e.putDamaged(d); err != nil {
+			return err
+		}
+	}
+	e.unnamed = nil
+	return nil
+}
+
 // writeTasks writes tasks by number, each after those it is under or depends on; without these it is left out too.
 func (e *exporter) writeTasks(ctx context.Context) error {
 	left := map[string]bool{}
 	for after := ""; ; {
 		var list []parley.Task
 		err := e.view(ctx, e.caller, opExportHub, func(s *scene) (err error) {
+			s.LeaveOut(e.leaveOut)
 			list, err = s.Tasks().Scan(after, exportPage)
 			return err
 		})
+		if err == nil {
+			err = e.nameUnreadable()
+		}
 		if err != nil || len(list) == 0 {
 			return err
 		}
 		for _, t := range list {
 			after = t.ID
+			if e.unreadable[t.Parent] || slices.ContainsFunc(t.DependsOn, func(id string) bool { return e.unreadable[id] }) {
+				e.leaveOut(parley.Damage{What: "task", ID: t.ID, Why: "a task that it is under or waits for is damaged"})
+				continue
+			}
 			if !e.exported(t.Requester, t.OriginalRequester, t.Assignee) || left[t.Parent] || slices.ContainsFunc(t.DependsOn, func(id string) bool { return left[id] }) {
 				left[t.ID] = true
 				continue
@@ -68,9 +95,13 @@ func (e *exporter) writeApprovals(ctx context.Context) error {
 	for before := ""; ; {
 		var list []parley.Approval
 		err := e.view(ctx, e.caller, opExportHub, func(s *scene) (err error) {
+			s.LeaveOut(e.leaveOut)
 			list, err = s.Approvals().List(parley.ApprovalFilter{Before: before, Limit: exportPage}, "", false)
 			return err
 		})
+		if err == nil {
+			err = e.nameUnreadable()
+		}
 		if err != nil || len(list) == 0 {
 			return err
 		}

@@ -54,6 +54,7 @@ func (s *scene) count(f *Figures) (err error) {
 	if f.Inboxes, err = s.Queue().Inboxes(); err != nil {
 		return err
 	}
+	s.LeaveOut(nil)
 	if f.Runs, err = s.Runs().Live(""); err != nil {
 		return err
 	}

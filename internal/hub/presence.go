@@ -27,6 +27,7 @@ func (h *Hub) Who(ctx context.Context, caller Caller) (list []parley.Presence, e
 		if err != nil {
 			return err
 		}
+		s.LeaveOut(nil)
 		work, err := s.work("")
 		if err != nil {
 			return err
@@ -149,6 +150,7 @@ func (h *Hub) AgentView(ctx context.Context, caller Caller, name string) (view p
 }
 
 func (s *scene) agentView(a parley.Agent) (view parley.AgentView, err error) {
+	s.LeaveOut(nil)
 	work, err := s.work(a.ID)
 	if err != nil {
 		return view, err

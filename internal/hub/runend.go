@@ -284,6 +284,7 @@ func (s *scene) release(d *parley.Delivery, r parley.Run) error {
 // live, and those that were found to be lost meanwhile, whose processes may live. See RecoverRun.
 func (h *Hub) LostRuns(ctx context.Context, node string) (lost []parley.Run, err error) {
 	err = h.view(ctx, theHub, opItself, func(s *scene) error {
+		s.LeaveOut(nil) // the hub starts without those that cannot be read
 		live, err := s.Runs().Live("")
 		if err != nil {
 			return err
@@ -357,6 +358,7 @@ func (h *Hub) loseOverdue(ctx context.Context) error {
 	}
 	var list []parley.Run
 	err := h.view(ctx, theHub, opItself, func(s *scene) (err error) {
+		s.LeaveOut(nil)
 		list, err = overdue(s)
 		return err
 	})
@@ -364,6 +366,7 @@ func (h *Hub) loseOverdue(ctx context.Context) error {
 		return err
 	}
 	return h.write(ctx, theHub, opItself, func(s *scene) error {
+		s.LeaveOut(nil)
 		list, err := overdue(s)
 		for i := range list {
 			if err == nil {

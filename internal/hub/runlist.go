@@ -22,6 +22,7 @@ func (h *Hub) Runs(ctx context.Context, caller Caller, f parley.RunFilter) (list
 			}
 			f.Conversation = p.ID
 		}
+		s.LeaveOut(nil)
 		list, err = s.Runs().List(f)
 		return err
 	})

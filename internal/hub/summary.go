@@ -92,6 +92,7 @@ type lastFailure struct {
 // summarize writes an event with the state of an agent: every 15 minutes, whenever a run has failed, and
 // with each change of its tasks.
 func (s *scene) summarize(a parley.Agent) error {
+	defer s.LeaveOut(nil)() // a summary must not keep a task or a run from ending
 	live, err := s.Runs().Live(a.ID)
 	if err != nil {
 		return err

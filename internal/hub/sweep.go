@@ -40,21 +40,23 @@ func (h *Hub) regularly(ctx context.Context, started func(), every time.Duration
 
 // Sweep does what is due with time: looks at the disk, sums up what agents have done, archives what has been idle for long, ends
 // work whose deliveries are damaged, forgets old idempotency keys, tokens and notices, erases what was deleted or is not kept any longer, and removes artifacts nobody refers
-// to. It works in small updates, so that nobody waits for it. One sweep runs at a time.
+// to. It works in small updates, so that nobody waits for it. What fails keeps nothing else from being done. One sweep runs at a
+// time.
 func (h *Hub) Sweep(ctx context.Context) error {
 	h.sweeping.Lock()
 	defer h.sweeping.Unlock()
 	h.lookForDamage(ctx)
-	looked := h.checkDisk(ctx) // if the disk is full this fails, and the rest makes room
+	failed := h.checkDisk(ctx) // if the disk is full this fails, and the rest makes room
 	for _, step := range []func(context.Context) error{
 		h.lookAgain, h.SweepSummaries, h.archiveAllIdle, h.failOrphaned, h.endDamagedWork, h.loseOverdue, h.forgetKeys, h.forgetTokens, h.forgetNotices,
 		h.purge, h.retain, h.scrub, h.collectArtifacts, h.removeWaste,
 	} {
-		if err := step(ctx); err != nil {
-			return errors.Join(looked, err)
+		failed = errors.Join(failed, step(ctx))
+		if err := ctx.Err(); err != nil {
+			return errors.Join(failed, err)
 		}
 	}
-	return looked
+	return failed
 }
 
 func (h *Hub) archiveAllIdle(ctx context.Context) error {

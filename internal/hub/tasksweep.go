@@ -13,6 +13,7 @@ func (h *Hub) SweepTasks(ctx context.Context) error {
 	for {
 		var due []parley.Task
 		err := h.view(ctx, theHub, opItself, func(s *scene) (err error) {
+			s.LeaveOut(nil)
 			due, err = s.Tasks().Due(s.now, 1)
 			return err
 		})
@@ -26,8 +27,9 @@ func (h *Hub) SweepTasks(ctx context.Context) error {
 }
 
 // failLate fails some of the tasks whose deadline has passed, those further up first: what is under them is cancelled
-// with them.
+// with them. One whose row cannot be read keeps no other from failing.
 func (s *scene) failLate() error {
+	s.LeaveOut(nil)
 	due, err := s.Tasks().Due(s.now, dueBatch)
 	slices.SortFunc(due, func(a, b parley.Task) int { return cmp.Compare(a.Depth, b.Depth) })
 	for _, t := range due {

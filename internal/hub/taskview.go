@@ -150,6 +150,7 @@ func (h *Hub) Task(ctx context.Context, caller Caller, id string) (view parley.T
 	err = h.view(ctx, caller, opShowTask, func(s *scene) error {
 		t, err := s.taskToRead(caller, id)
 		if err == nil {
+			s.LeaveOut(nil)
 			view, err = s.viewer().view(t)
 		}
 		return err
@@ -193,6 +194,7 @@ func (h *Hub) Tasks(ctx context.Context, caller Caller, f parley.TaskFilter) (vi
 		if s.seesAll() {
 			reader = ""
 		}
+		s.LeaveOut(nil)
 		list, err := s.Tasks().List(f, reader)
 		if err != nil {
 			return err
@@ -241,6 +243,7 @@ func (h *Hub) TaskTree(ctx context.Context, caller Caller, id string) (views []p
 		if err != nil {
 			return err
 		}
+		s.LeaveOut(nil)
 		g, err := s.grove(t.ID)
 		if err != nil {
 			return err

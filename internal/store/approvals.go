@@ -172,11 +172,16 @@ func (s approvals) List(f parley.ApprovalFilter, decider string, owner bool) ([]
 		q.add("AND p.id < ?", key[:])
 	}
 	q.add("ORDER BY p.id DESC LIMIT 0 + ?", f.Limit)
-	return s.find(q.text.String(), q.args...)
+	return upTo(s.tx, f.Limit, func(limit int) ([]parley.Approval, error) {
+		q.args[len(q.args)-1] = limit
+		return s.find(q.text.String(), q.args...)
+	})
 }
 
 func (s approvals) Due(now time.Time, limit int) ([]parley.Approval, error) {
-	return s.find("p.state = 'pending' AND p.next_at <= $1 ORDER BY p.next_at LIMIT 0 + $2", millis(now), limit)
+	return upTo(s.tx, limit, func(limit int) ([]parley.Approval, error) {
+		return s.find("p.state = 'pending' AND p.next_at <= $1 ORDER BY p.next_at LIMIT 0 + $2", millis(now), limit)
+	})
 }
 
 var approvalColumns = `p.id, p.state, p.agent, p.target, p.tool, p.args, p.digest, p.summary, p.rule, p.decider, p.human, p.created_at,

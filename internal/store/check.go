@@ -63,9 +63,7 @@ func (c *checker) pages(page func(view parley.Tx, limit int) (more bool, err err
 	for more := true; more; {
 		c.leftOut = 0
 		err := c.store.View(c.ctx, func(view parley.Tx) (err error) {
-			if view, ours := view.(*tx); ours {
-				view.unreadable = c.leaveOut
-			}
+			view.LeaveOut(c.leaveOut)
 			more, err = page(view, limit)
 			return err
 		})

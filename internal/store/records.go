@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"math"
 
 	"github.com/parley-hub/parley"
 )
@@ -14,7 +15,7 @@ type record[V any] interface {
 	value(*tx) (V, error)
 }
 
-// namedRecord is a record that a check can name though it cannot be read.
+// namedRecord is a record that can be named though it cannot be read.
 type namedRecord interface{ name() (what, id string) }
 
 // skip is nil where a record that cannot be read may be left out.
@@ -26,13 +27,49 @@ func skip(t *tx, row any, err error) error {
 	return err
 }
 
-// leaveOut tells a check that a row cannot be read, so that the query can go on with the next one. Without a check it
-// returns the error.
+// LeaveOut implements parley.Tx.
+func (t *tx) LeaveOut(tell func(parley.Damage)) (strict func()) {
+	before := t.unreadable
+	if tell == nil {
+		tell = func(parley.Damage) {}
+	}
+	t.unreadable = tell
+	return func() { t.unreadable = before }
+}
+
+// upTo reads limit records, another one for each that is left out.
+func upTo[V any](t *tx, limit int, read func(limit int) ([]V, error)) ([]V, error) {
+	tell := t.unreadable
+	if tell == nil {
+		return read(limit)
+	}
+	defer func() { t.unreadable = tell }()
+	for asked := limit; ; {
+		left := 0
+		t.unreadable = func(d parley.Damage) {
+			left++
+			tell(d)
+		}
+		list, err := read(asked)
+		if err != nil || len(list) >= limit || len(list)+left < asked || asked == math.MaxInt32 {
+			return list[:min(len(list), limit)], err
+		}
+		asked = min(limit+left, math.MaxInt32)
+	}
+}
+
+// leaveOut notes a row that cannot be read. It returns nil, and the query goes on with the next one, if the transaction
+// leaves such rows out.
 func (t *tx) leaveOut(what, id string, err error) error {
-	if err == nil || t.unreadable == nil || t.broken != nil {
+	if err == nil || t.broken != nil {
 		return err
 	}
-	t.unreadable(parley.Damage{What: what, ID: id, Why: "its row cannot be read: " + err.Error()})
+	damage := parley.Damage{What: what, ID: id, Why: "its row cannot be read: " + err.Error()}
+	t.damages.add(damage)
+	if t.unreadable == nil {
+		return damage.Err()
+	}
+	t.unreadable(damage)
 	return nil
 }
 

@@ -187,7 +187,10 @@ func (s runs) List(f parley.RunFilter) ([]parley.Run, error) {
 		q.add("AND r.id < ?", before[:])
 	}
 	q.add("ORDER BY r.id DESC LIMIT 0 + ?", f.Limit)
-	return s.find("", q.text.String(), q.args...)
+	return upTo(s.tx, f.Limit, func(limit int) ([]parley.Run, error) {
+		q.args[len(q.args)-1] = limit
+		return s.find("", q.text.String(), q.args...)
+	})
 }
 
 // listLive looks through all that are live, which are few.

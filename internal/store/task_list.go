@@ -38,7 +38,10 @@ func (s tasks) List(f parley.TaskFilter, reader string) ([]parley.Task, error) {
 		q.add("AND t.parent IS NULL")
 	}
 	q.add("ORDER BY t.num DESC LIMIT 0 + ?", f.Limit)
-	return s.find(q.text.String(), q.args...)
+	return upTo(s.tx, f.Limit, func(limit int) ([]parley.Task, error) {
+		q.args[len(q.args)-1] = limit
+		return s.find(q.text.String(), q.args...)
+	})
 }
 
 func (s tasks) Scan(after string, limit int) ([]parley.Task, error) {
@@ -46,7 +49,9 @@ func (s tasks) Scan(after string, limit int) ([]parley.Task, error) {
 	if err != nil {
 		return nil, nil // no task has such an id
 	}
-	return s.find("t.num > $1 ORDER BY t.num LIMIT 0 + $2", num.Int64, limit)
+	return upTo(s.tx, limit, func(limit int) ([]parley.Task, error) {
+		return s.find("t.num > $1 ORDER BY t.num LIMIT 0 + $2", num.Int64, limit)
+	})
 }
 
 // of narrows a question down to the tasks of participants. ErrNotFound if one does not exist.

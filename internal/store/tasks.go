@@ -205,7 +205,9 @@ func (s tasks) Assigned(assignee string) ([]parley.Task, error) {
 }
 
 func (s tasks) Due(now time.Time, limit int) ([]parley.Task, error) {
-	return s.find("t.deadline <= $1 AND "+openTask+" ORDER BY t.deadline LIMIT 0 + $2", millis(now), limit)
+	return upTo(s.tx, limit, func(limit int) ([]parley.Task, error) {
+		return s.find("t.deadline <= $1 AND "+openTask+" ORDER BY t.deadline LIMIT 0 + $2", millis(now), limit)
+	})
 }
 
 // Spent asks for the runs by the ids of their tasks: joined to these, PostgreSQL may begin with all runs.

@@ -28,7 +28,7 @@ type tx struct {
 
 	bound   *bound   // how much may still be read; nil: anything
 	damages *damages // what was found damaged
-	// unreadable is set by a check: it is told of each row that cannot be read, which is then left out. Without it, the query fails.
+	// unreadable is set by LeaveOut: it is told of each row that cannot be read, which is then left out. Without it, the query fails.
 	unreadable func(parley.Damage)
 	verifier   parley.Verifier
 

@@ -1,0 +1,106 @@
+package hub_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// unreadable is a world with three tasks, runs and approvals, of which the second ones cannot be read.
+type unreadable struct {
+	*world
+	tasks, runs, approvals []string
+}
+
+func someUnreadable(t *testing.T) unreadable {
+	t.Helper()
+	w := unreadable{world: trio(t)}
+	w.permit("a", "b", parley.EffectAllow, withApproval)
+	due := w.clock.Now().Add(time.Hour)
+	for i := range 3 {
+		words := fmt.Sprint("work ", i)
+		w.tasks = append(w.tasks, w.delegates(user, "c", words, func(c *parley.Contact) { c.Deadline = &due }))
+		working := w.working("a")
+		w.runs = append(w.runs, working.Run.ID)
+		w.approvals = append(w.approvals, w.holds(w.contacts(working.Caller(), notifies("b", words))).ID)
+		w.finish(working, "I have to ask first")
+	}
+	w.tamper(setRow("tasks", w.tasks[1], "result = '{'"))
+	w.tamper(setRow("runs", w.runs[1], "failure = '{'"))
+	w.tamper(setRow("approvals", w.approvals[1], "failure = '{'"))
+	return w
+}
+
+func TestUnreadableRowsAreLeftOutOfListsAndNamed(t *testing.T) {
+	t.Parallel()
+	w := someUnreadable(t)
+	var listed []string
+	for _, v := range get[[]parley.TaskView](w.world)(w.Tasks(ctx, user, parley.TaskFilter{Limit: 2})) {
+		listed = append(listed, v.ID)
+	}
+	same(t, "tasks", listed, []string{w.tasks[2], w.tasks[0]})
+	listed = nil
+	for _, r := range get[[]parley.Run](w.world)(w.Runs(ctx, user, parley.RunFilter{Agent: "a", Limit: 2})) {
+		listed = append(listed, r.ID)
+	}
+	same(t, "runs", listed, []string{w.runs[2], w.runs[0]})
+	listed = nil
+	for _, a := range get[[]parley.Approval](w.world)(w.Approvals(ctx, user, parley.ApprovalFilter{Limit: 2})) {
+		listed = append(listed, a.ID)
+	}
+	same(t, "approvals", listed, []string{w.approvals[2], w.approvals[0]})
+
+	get[[]parley.Presence](w.world)(w.Who(ctx, user))
+	get[parley.AgentView](w.world)(w.AgentView(ctx, user, "a"))
+	told := w.damageAlert().Message
+	for what, id := range map[string]string{"task": w.tasks[1], "run": w.runs[1], "approval": w.approvals[1]} {
+		if !strings.Contains(told, what+" "+id+": its row cannot be read") {
+			t.Errorf("the alert does not name %s %s: %s", what, id, told)
+		}
+	}
+	for what, show := range map[string]func() error{
+		w.tasks[1]:     func() error { _, err := w.Task(ctx, user, w.tasks[1]); return err },
+		w.runs[1]:      func() error { _, err := w.Run(ctx, user, w.runs[1]); return err },
+		w.approvals[1]: func() error { _, err := w.Approval(ctx, user, w.approvals[1]); return err },
+	} {
+		if err := show(); parley.CodeOf(err) != parley.Internal || !strings.Contains(err.Error(), what+": its row cannot be read") {
+			t.Errorf("showing %s: %v", what, err)
+		}
+	}
+}
+
+func TestUnreadableRowsKeepNothingFromBeingSwept(t *testing.T) {
+	t.Parallel()
+	w := someUnreadable(t)
+	w.clock.advance(48 * time.Hour)
+	w.ok(w.SweepTasks(ctx))
+	w.ok(w.SweepApprovals(ctx))
+	w.ok(w.Sweep(ctx))
+	for _, id := range []string{w.tasks[0], w.tasks[2]} {
+		if got := w.task(id).Status; got != parley.TaskFailed {
+			t.Errorf("%s is %s", id, got)
+		}
+	}
+}
+
+func TestExportNamesUnreadableRowsAndGoesOn(t *testing.T) {
+	t.Parallel()
+	w := someUnreadable(t)
+	under := w.tasks[1]
+	w.tamper(setRow("tasks", w.tasks[2], "parent = "+strings.TrimPrefix(under, "task-")))
+	var out bytes.Buffer
+	w.ok(w.ExportAll(ctx, user, &out))
+	for _, line := range []string{
+		`"task":{"id":"` + w.tasks[0], `"approval":{"id":"` + w.approvals[0], `"approval":{"id":"` + w.approvals[2],
+		`"damaged":{"what":"task","id":"` + w.tasks[1], `"damaged":{"what":"task","id":"` + w.tasks[2],
+		`"damaged":{"what":"approval","id":"` + w.approvals[1], `"damaged":3`,
+	} {
+		if strings.Count(out.String(), line) != 1 {
+			t.Errorf("the export has not one %s:\n%s", line, out.String())
+		}
+	}
+}
