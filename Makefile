@@ -37,9 +37,9 @@ test-clients: build ## Install the pinned real clients and drive them against a 
 	scripts/clients
 	$(GO) test -tags clients -count=1 -parallel 4 -timeout 15m ./internal/runtime/command/clients
 
-lint: $(LINT) ## Check with golangci-lint (pinned), and vet for macOS
+lint: $(LINT) ## Check with golangci-lint (pinned), and the types as macOS would compile them
 	$(LINT) run ./...
-	GOOS=darwin $(GO) vet ./...
+	$(GO) run ./internal/typecheck darwin
 
 fmt: $(LINT) ## Format the code
 	$(LINT) fmt ./...

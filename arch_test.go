@@ -72,6 +72,7 @@ var mayImport = map[string][]string{
 	"internal/store/storetest":  {""},
 	"internal/pgtest":           {},
 	"internal/pgtest/with":      {"internal/pgtest"},
+	"internal/typecheck":        {},
 	"internal/crashtest":        {},
 	"internal/crashtest/victim": {"", "internal/bridge", "internal/dispatch", "internal/hub", "internal/peer", "internal/store/sqlite"},
 	"testscript":                {},

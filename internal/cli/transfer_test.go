@@ -36,7 +36,7 @@ func TestAnExportNamesWhatIsDamaged(t *testing.T) {
 		"{\"seq\":17,\"content\":{\"text\":\"\\\"damage\\\"\"}}\n":                                        "",
 		"{\"seq\":17,\"damage\":{\"code\":\"E006\"}}\n":                                                   "1 message is damaged and could not be exported: 17",
 		"{\"damaged\":{\"what\":\"message\",\"seq\":17}}\n{\"end\":{\"damaged\":1}}\n":                    "1 message is damaged and could not be exported: 17",
-		"{\"damaged\":{\"what\":\"task\",\"id\":\"task-5\"}}\n{\"seq\":17,\"damage\":{}}\n":             "2 entries are damaged and could not be exported: task task-5, 17",
+		"{\"damaged\":{\"what\":\"task\",\"id\":\"task-5\"}}\n{\"seq\":17,\"damage\":{}}\n":               "2 entries are damaged and could not be exported: task task-5, 17",
 		"# open\n\nDamaged: message 17 (1-2)\n\n> Damaged: message 18 (1-2)\nDamaged: message 19 (1-2)\n": "2 messages are damaged and could not be exported: 17, 19",
 		strings.Repeat("Damaged: message 5 (1-2)\n", 21):                                                  "5, and 1 more",
 		long + strings.Repeat("x", 2*longestLine) + "\"}}\nDamaged: message 17 (1-2)\n":                   "exported: 17",
