@@ -77,6 +77,7 @@ func run(t *testing.T, file, kind string, newStore func() string) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"appears": appears,
+			"until":   until,
 			"hub":     hubCommand,
 			"gone":    gone,
 			"exits":   exits,
@@ -153,6 +154,28 @@ func appears(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 const appearWithin = time.Minute
+
+// until runs a command again and again until it prints what is wanted.
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until REGEXP COMMAND...")
+	}
+	wanted, err := regexp.Compile("(?m)" + args[0])
+	ts.Check(err)
+	often := time.NewTicker(20 * time.Millisecond)
+	defer often.Stop()
+	for late := time.After(appearWithin); ; {
+		err := ts.Exec(args[1], args[2:]...)
+		if err == nil && wanted.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+		select {
+		case <-often.C:
+		case <-late:
+			ts.Fatalf("%s still does not print %s (%v)", args[1], args[0], err)
+		}
+	}
+}
 
 // let keeps a piece of the last output.
 func let(ts *testscript.TestScript, neg bool, args []string) {
