@@ -319,17 +319,37 @@ func (s *scene) needs(agent string) error {
 		callers[n] = true
 	}
 	for _, n := range only {
-		waits, err := s.waitsOf(n)
-		if err != nil {
+		if err := s.freeIfNeeded(n, callers); err != nil {
 			return err
-		}
-		for i := range waits {
-			if err := s.lateIfNeeded(&waits[i], callers); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
+}
+
+// needsTask is called when a task was asked for: it needs its assignee. If it depends on others, it also needs the runs
+// at these to end, and one of them may wait for the answer that the task is a part of.
+func (s *scene) needsTask(t parley.Task) error {
+	if err := s.needs(t.Assignee); err != nil || len(t.DependsOn) == 0 {
+		return err
+	}
+	nodes, err := s.workers(t)
+	for _, n := range nodes {
+		if err == nil {
+			err = s.freeIfNeeded(n, map[node]bool{n: true})
+		}
+	}
+	return err
+}
+
+// freeIfNeeded makes those asks of a node late whose answers need one of some nodes.
+func (s *scene) freeIfNeeded(n node, callers map[node]bool) error {
+	waits, err := s.waitsOf(n)
+	for i := range waits {
+		if err == nil {
+			err = s.lateIfNeeded(&waits[i], callers)
+		}
+	}
+	return err
 }
 
 // lateIfNeeded makes an ask late whose answer needs one of its own waiters.

@@ -595,6 +595,27 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheOnlySlot(t *testing.T) {
 	same(t, "heard", other.hears(), "Response from b: 43")
 }
 
+// An answer may come to depend on the task of the run that waits for it.
+func TestAskIsLateAtOnceWhereItsAnswerDependsOnItsOwnTask(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	boss := w.working("a")
+	task := w.delegates(boss.Caller(), "b", "your part")
+	w.finish(boss, "it is under way")
+	b := w.starts("b")
+	asked := w.asks(b.Caller(), "a", "what next?")
+	answering := w.starts("a")
+	w.delegates(answering.Caller(), "c", "check it", after(task))
+	heard := asked.hears()
+	same(t, "heard", []any{heard != "", asked.made.Outcome}, []any{true, parley.ContactLate})
+	w.finish(b, "done")
+	w.finish(answering, "c checks it then")
+	w.answers("a", "so it is done")
+	w.answers("c", "checked")
+	w.answers("a", "all is well")
+	same(t, "brought", w.calledBack("b"), []string{"Response from a: all is well"})
+}
+
 // So many asks to one agent may be parked, and no more.
 func TestParkedAsksAreBounded(t *testing.T) {
 	t.Parallel()

@@ -51,7 +51,7 @@ func (s *scene) requested(t parley.Task, m parley.Message) error {
 	if err := s.noteTask(parley.EventTask(t.Status), t); err != nil {
 		return err
 	}
-	return s.needs(t.Assignee)
+	return s.needsTask(t)
 }
 
 // newTask is the task that a contact asks for, queued and not stored.

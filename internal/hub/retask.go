@@ -233,7 +233,7 @@ func (s *scene) requestAgain(t *parley.Task) error {
 	if err := s.keepTask(t, after); err != nil {
 		return err
 	}
-	return s.needs(t.Assignee)
+	return s.needsTask(*t)
 }
 
 // repetition says in the metadata of a request that the hub repeats which one it was at first.
