@@ -18,7 +18,7 @@ type forester struct {
 	w      *world
 	agents []string
 	live   []*hub.Assignment
-	spent  map[string]int64 // by task
+	spent  map[string]int64 // by run, which may be given its task after its end
 	asked  []*inquiry
 }
 
@@ -108,9 +108,7 @@ func (x *forester) ends(t *rapid.T, a *hub.Assignment, failure parley.Failure) {
 		ended, err = x.w.FailRun(ctx, a.Run.ID, &parley.RunError{Trouble: parley.Trouble{Failure: failure}}, used, nil)
 	}
 	x.w.ok(err)
-	if ended.Task != "" {
-		x.spent[ended.Task] += ended.InputTokens
-	}
+	x.spent[ended.ID] = ended.InputTokens
 	x.listen()
 }
 
@@ -158,8 +156,7 @@ func (x *forester) tasks() []parley.TaskView {
 func (x *forester) drain(t *rapid.T) {
 	for range 1000 {
 		for _, a := range x.free() {
-			ended := x.w.finish(a, "done")
-			x.spent[ended.Task] += ended.InputTokens
+			x.w.finish(a, "done")
 			x.live = slices.DeleteFunc(x.live, func(b *hub.Assignment) bool { return a == b })
 		}
 		for _, a := range x.pending() {
@@ -198,8 +195,8 @@ func (x *forester) check(t *rapid.T) {
 		byID[v.ID] = v
 	}
 	sums := map[string]int64{}
-	for id, used := range x.spent {
-		for v, found := byID[id]; found; v, found = byID[v.Parent] {
+	for run, used := range x.spent {
+		for v, found := byID[x.w.run(run).Task]; found; v, found = byID[v.Parent] {
 			sums[v.ID] += used
 		}
 	}
