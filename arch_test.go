@@ -69,9 +69,10 @@ var mayImport = map[string][]string{
 	"internal/store/blobfs":     {""},
 	"internal/store/sqlite":     {"", "internal/store", "internal/store/blobfs"},
 	"internal/store/postgres":   {"", "internal/store"},
-	"internal/store/storetest":  {""},
+	"internal/store/storetest":  {"", "internal/repeatable"},
 	"internal/pgtest":           {},
 	"internal/pgtest/with":      {"internal/pgtest"},
+	"internal/repeatable":       {},
 	"internal/typecheck":        {},
 	"internal/crashtest":        {},
 	"internal/crashtest/victim": {"", "internal/bridge", "internal/dispatch", "internal/hub", "internal/peer", "internal/store/sqlite"},
@@ -136,14 +137,30 @@ func TestEveryPackageHasAComment(t *testing.T) {
 	}
 }
 
+// TestPropertiesAreRepeatableInCI: what uses rapid also has CI draw the same values each time.
+func TestPropertiesAreRepeatableInCI(t *testing.T) {
+	found := 0
+	for _, pkg := range packages(t) {
+		if all := slices.Concat(pkg.Imports, pkg.TestImports, pkg.XTestImports); slices.Contains(all, "pgregory.net/rapid") {
+			found++
+			if repeatable := module + "/internal/repeatable"; pkg.ImportPath != repeatable && !slices.Contains(all, repeatable) {
+				t.Errorf("%s uses rapid without %s", pkg.ImportPath, repeatable)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("nothing uses rapid: the test shows nothing")
+	}
+}
+
 type listed struct {
-	ImportPath, Doc string
-	Imports         []string
+	ImportPath, Doc                    string
+	Imports, TestImports, XTestImports []string
 }
 
 func packages(t *testing.T) (list []listed) {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-json=ImportPath,Doc,Imports", "./...").Output()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Doc,Imports,TestImports,XTestImports", "./...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	_ "github.com/parley-hub/parley/internal/repeatable" // see there
 )
 
 func at(ms int64) *time.Time {

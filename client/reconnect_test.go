@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/parley-hub/parley"
+	_ "github.com/parley-hub/parley/internal/repeatable" // see there
 )
 
 // roundTrip answers requests without a network, so that time can be driven.

@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/parley-hub/parley"
+	_ "github.com/parley-hub/parley/internal/repeatable" // see there
 )
 
 const schema = `CREATE TABLE conversations (id TEXT PRIMARY KEY, name TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL);

@@ -8,6 +8,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"
+
+	_ "github.com/parley-hub/parley/internal/repeatable" // see there
 )
 
 func TestEditing(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"unicode"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/parley-hub/parley/internal/repeatable" // see there
 )
 
 // TestWhatIsShownOnOneLine holds for any text of anybody.

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/parley-hub/parley"
+	_ "github.com/parley-hub/parley/internal/repeatable" // see there
 )
 
 func write(t *testing.T, text string) string {

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/parley-hub/parley"
+	_ "github.com/parley-hub/parley/internal/repeatable" // see there
 )
 
 func TestDocumentsThatAreRefused(t *testing.T) {

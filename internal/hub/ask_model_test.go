@@ -10,6 +10,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
+	_ "github.com/parley-hub/parley/internal/repeatable" // see there
 )
 
 // inquiry is an ask of a run.

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/parley-hub/parley"
+	_ "github.com/parley-hub/parley/internal/repeatable" // see there
 )
 
 var text = Options{Format: FormatText}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/prompt"
+	_ "github.com/parley-hub/parley/internal/repeatable" // see there
 )
 
 // said is a message as a reader of the prompt finds it.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/quote"
+	_ "github.com/parley-hub/parley/internal/repeatable" // see there
 )
 
 func TestClean(t *testing.T) {

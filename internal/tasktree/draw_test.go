@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/parley-hub/parley"
+	_ "github.com/parley-hub/parley/internal/repeatable" // see there
 )
 
 var moment = time.Date(2030, 1, 2, 10, 40, 0, 0, time.UTC)

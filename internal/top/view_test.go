@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/parley-hub/parley"
+	_ "github.com/parley-hub/parley/internal/repeatable" // see there
 )
 
 var update = flag.Bool("update", false, "write what is kept in files anew")

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/parley-hub/parley"
+	_ "github.com/parley-hub/parley/internal/repeatable" // see there
 )
 
 var began = time.Date(2026, 2, 25, 18, 50, 0, 0, time.UTC)

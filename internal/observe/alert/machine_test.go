@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/parley-hub/parley/internal/repeatable" // see there
 )
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

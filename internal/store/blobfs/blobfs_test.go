@@ -21,6 +21,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/parley-hub/parley"
+	_ "github.com/parley-hub/parley/internal/repeatable" // see there
 )
 
 // putDir makes the test binary put its standard input into this directory instead of running tests.
