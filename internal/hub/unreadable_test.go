@@ -2,6 +2,7 @@ package hub_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -102,5 +103,17 @@ func TestExportNamesUnreadableRowsAndGoesOn(t *testing.T) {
 		if strings.Count(out.String(), line) != 1 {
 			t.Errorf("the export has not one %s:\n%s", line, out.String())
 		}
+	}
+}
+
+// A run does not end its task while it cannot be read whether what is under that has ended.
+func TestARunDoesNotGuessWhatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	w := trio(t)
+	run := w.working("a")
+	child := w.delegates(run.Caller(), "b", "part")
+	w.tamper(setRow("tasks", child, "result = '{'"))
+	if _, err := w.FinishRun(ctx, run.Run.ID, parley.Result{Text: "done"}, nil); !errors.Is(err, parley.ErrDamagedRow) {
+		t.Errorf("the run ended: %v", err)
 	}
 }

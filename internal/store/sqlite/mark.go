@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/parley-hub/parley"
 )
 
 // markNames are the files of a mark, both in the home.
@@ -33,17 +35,23 @@ func openMark(home string) (_ *mark, err error) {
 		path := filepath.Join(home, name)
 		raw, err := os.ReadFile(path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
+			return nil, unusable(err)
 		}
 		// A copy that power loss left empty or torn says nothing.
 		if last, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64); err == nil {
 			m.last = max(m.last, last)
 		}
 		if m.files[i], err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600); err != nil {
-			return nil, err
+			return nil, unusable(err)
 		}
 	}
 	return m, nil
+}
+
+// unusable says which file of a mark cannot be opened, and why, as the error of the system has it.
+func unusable(err error) error {
+	return parley.Errorf(parley.Internal, "the hub cannot use a file of its home: %w", err).
+		Suggest("make it a file that this user can read and write, and start the hub again")
 }
 
 func (m *mark) check(path string, newest int64) error {
