@@ -103,6 +103,9 @@ type Profile struct {
 	Protocols       []string        `json:"protocols,omitempty"`
 }
 
+// Bounded reports whether the inbox holds only so many messages.
+func (p Profile) Bounded() bool { return p.InboxOverflow != OverflowUnbounded && p.InboxDepth > 0 }
+
 // Budget caps what an agent may spend. Zero means no cap.
 type Budget struct {
 	RunsPerHour  int     `json:"runs_per_hour,omitempty"`
@@ -218,6 +221,7 @@ type Facts struct {
 	Stopped          bool
 	Away             bool // no session, node gone, heartbeat missed
 	LiveRuns         int
+	Busy             bool // it says itself that it works
 	AwaitingApproval bool
 	OpenSubtasks     int
 	SleepingUntil    time.Time
@@ -262,7 +266,7 @@ func (f Facts) StatusAt(now time.Time) Status {
 		return Status{Status: StatusOffline, Reason: ReasonStopped}
 	case f.Away:
 		return Status{Status: StatusOffline, Reason: ReasonAway}
-	case f.LiveRuns > 0:
+	case f.LiveRuns > 0 || f.Busy:
 		return Status{Status: StatusWorking, Reason: paused}
 	case f.AwaitingApproval:
 		return Status{Status: StatusAwaitingApproval}

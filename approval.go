@@ -17,6 +17,7 @@ type HeldCall struct {
 // Approval is a call that waits for somebody's yes. It is good for exactly that call, once.
 type Approval struct {
 	ID            string        `json:"id"`
+	Number        int64         `json:"number,omitempty"` // rises; approval-7 has 7
 	State         ApprovalState `json:"state"`
 	Agent         string        `json:"agent"`            // whose call it is
 	Target        string        `json:"target,omitempty"` // whom it contacts

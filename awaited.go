@@ -13,7 +13,8 @@ const (
 
 // Awaited is the state of a message, an ask, a task or an approval that a caller waits for.
 type Awaited struct {
-	ID      string      `json:"id"` // of the task or approval, or of the message
+	ID      string      `json:"id"`             // of the task or approval, or of the message
+	Name    string      `json:"name,omitempty"` // its short name
 	Kind    AwaitedKind `json:"kind"`
 	State   string      `json:"state"`             // as the task, the approval, the ask or the delivery has it
 	Done    bool        `json:"done"`              // nothing more comes of it

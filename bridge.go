@@ -54,15 +54,54 @@ type BridgeChange struct {
 // BridgeView is a bridge with what it is doing.
 type BridgeView struct {
 	Bridge
+	State   BridgeState  `json:"state"`
 	Status  BridgeStatus `json:"status"`
 	Notices []string     `json:"notices,omitempty"` // of what adding it has done besides
 	// Elsewhere are the agents that live in the trees of other bridges. What is written to them here goes through the hub.
 	Elsewhere []string `json:"elsewhere,omitempty"`
 }
 
+// BridgeState is what a bridge does at present, in a word.
+type BridgeState string
+
+// The states of a bridge.
+const (
+	BridgePaused     BridgeState = "paused"
+	BridgeNotRunning BridgeState = "not_running" // it waits for parley bridge run
+	BridgeLooking    BridgeState = "looking"     // it has not finished its first look at the tree
+	BridgeRunning    BridgeState = "running"
+	BridgeWaiting    BridgeState = "waiting" // it runs, and something keeps it from a part of its work
+	BridgeStopped    BridgeState = "stopped" // its lock was removed, and it does nothing until it is paused and resumed
+	BridgeFailing    BridgeState = "failing" // it does not run, and is started again
+)
+
+// Doing derives what a bridge does from its settings and from what it says of itself.
+func (v BridgeView) Doing() BridgeState {
+	switch {
+	case v.Paused:
+		return BridgePaused
+	case v.Status.Stopped:
+		return BridgeStopped
+	case v.Status.Running && v.Status.Trouble != "":
+		return BridgeWaiting
+	case v.Status.Running && (v.Status.Looked || v.Status.ScannedAt != nil): // an older program does not say that it has looked
+		return BridgeRunning
+	case v.Status.Running:
+		return BridgeLooking
+	case v.Outside:
+		return BridgeNotRunning
+	case v.Status.Trouble != "":
+		return BridgeFailing
+	default:
+		return BridgeLooking
+	}
+}
+
 // BridgeStatus is what a running bridge says of itself. It is not kept.
 type BridgeStatus struct {
 	Running   bool       `json:"running"`
+	Added     time.Time  `json:"added,omitzero"`   // when the bridge was added that it is about: its id may be another's by now
+	Looked    bool       `json:"looked,omitempty"` // its first look is over: every file that appears from now on is delivered
 	ScannedAt *time.Time `json:"scanned_at,omitempty"`
 	Imported  int64      `json:"imported"` // since it was started, as all that follow
 	Exported  int64      `json:"exported"`
@@ -70,6 +109,7 @@ type BridgeStatus struct {
 	Evicted   int64      `json:"evicted"`
 	Waiting   int64      `json:"waiting"`           // files that are not imported yet
 	Trouble   string     `json:"trouble,omitempty"` // why it does not get on: a full disk, a missing permission
+	Stopped   bool       `json:"stopped,omitempty"` // its lock was removed: it does nothing until it is paused and resumed
 }
 
 // BridgeFile is a file of a tree, as it is known again. One that never changes once it is there has no digest.
@@ -95,6 +135,9 @@ type Arrival struct {
 	Draft     Draft     `json:"draft"`              // type, priority, ttl, deadline, trace, content, payload, metadata, sequence; no address
 	Warnings  []string  `json:"warnings,omitempty"`
 	ExpiresAt time.Time `json:"expires_at,omitzero"` // what is past it when it is found is no more than logged
+	// Refused is why the bridge itself has refused it, as far as its id and its sender could be read: it becomes no message, and
+	// its sender is told.
+	Refused *Error `json:"refused,omitempty"`
 }
 
 // Arrived is what became of an arrival.
@@ -147,13 +190,35 @@ type Beat struct {
 	State    State     `json:"state"`
 	Substate Substate  `json:"substate,omitempty"`
 	At       time.Time `json:"at"`
+	Interval int64     `json:"interval,omitempty"` // how often it renews its file, in seconds; none: PresenceInterval
 }
 
-// BridgeTasks are tasks in which somebody of a tree takes part, and how far the order was read for them.
+// Lasts is for how long the agent counts as there after this sign: twice its interval.
+func (b Beat) Lasts() time.Duration {
+	if b.Interval <= 0 || b.Interval > int64(24*time.Hour/time.Second) {
+		return 2 * PresenceInterval
+	}
+	return 2 * time.Duration(b.Interval) * time.Second
+}
+
+// BridgeTasks are tasks in which somebody of a tree takes part, and how far the order was read for them. A tree of channels has the runs
+// instead that have failed for what was said there.
 type BridgeTasks struct {
-	Tasks []Task `json:"tasks"`
-	UpTo  int64  `json:"up_to"`
-	More  bool   `json:"more,omitempty"`
+	Tasks      []Task      `json:"tasks"`
+	FailedRuns []FailedRun `json:"failed_runs,omitempty"`
+	UpTo       int64       `json:"up_to"`
+	More       bool        `json:"more,omitempty"`
+}
+
+// FailedRun is a run of the hub's that has failed in a channel of a bridged tree.
+type FailedRun struct {
+	Run     string    `json:"run"` // its short name
+	Agent   string    `json:"agent"`
+	Channel string    `json:"channel"`
+	Attempt int       `json:"attempt"`
+	At      time.Time `json:"at"`
+	Name    string    `json:"name,omitempty"` // of the newest document that woke it, where that is in this tree
+	Error   *Error    `json:"error,omitempty"`
 }
 
 // BridgeHub is the hub as a bridge uses it, by the same calls in the hub's process and outside of it. Only an owner may. E003
@@ -168,7 +233,8 @@ type BridgeHub interface {
 type BridgeReader interface {
 	Bridge(ctx context.Context, id string) (BridgeView, error)
 	Who(ctx context.Context) ([]Presence, error)
-	// BridgeTasks returns the tasks that have changed after a number of the order; after 0 all.
+	// BridgeTasks returns the tasks that have changed after a number of the order; after 0 all. For a tree of channels it returns the
+	// runs that have failed there after it; after 0 none.
 	BridgeTasks(ctx context.Context, id string, after int64) (BridgeTasks, error)
 	// NoteBridge replaces what the hub knows of how a bridge gets on. Once it has looked at its tree, that is reached.
 	NoteBridge(ctx context.Context, id string, s BridgeStatus) error

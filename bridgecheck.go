@@ -100,7 +100,7 @@ func (l Layout) checkChannels(names []string) error {
 		return tooLarge("channels", len(names), maxMapped, "entries")
 	}
 	for _, name := range names {
-		if err := CheckChannelName(name); err != nil {
+		if err := CheckKnownChannelName(name); err != nil {
 			return err
 		}
 	}

@@ -8,12 +8,17 @@ type NewAgent struct {
 	Name   string `json:"name,omitempty"` // default: the id
 	Kind   Kind   `json:"kind,omitempty"` // default: agent
 	Access Access `json:"access,omitempty"`
+	// Reuse takes the id and name from a removed agent that has them. The new agent inherits nothing else from it.
+	Reuse bool `json:"reuse,omitempty"`
 	Profile
 }
 
 // NewConversation describes a channel or a named group to make.
 type NewConversation struct {
-	Name    string   `json:"name"`
+	Name string `json:"name"` // what people type, like "Project X", becomes the name project-x and the display name
+	// DisplayName is what people call it, where it is not to come from the name.
+	DisplayName string `json:"display_name,omitempty"`
+
 	With    []string `json:"with,omitempty"`
 	Group   bool     `json:"group,omitempty"` // a private group instead of a channel
 	Private bool     `json:"private,omitempty"`
@@ -23,7 +28,10 @@ type NewConversation struct {
 
 // ConversationChange is what may be changed of a conversation. What is nil stays.
 type ConversationChange struct {
-	Name     *string  `json:"name,omitempty"`
+	Name *string `json:"name,omitempty"` // a new name is a new display name too: what people type becomes both
+	// DisplayName is what people call it; empty: by its name.
+	DisplayName *string `json:"display_name,omitempty"`
+
 	Topic    *string  `json:"topic,omitempty"`
 	Archived *bool    `json:"archived,omitempty"`
 	Answers  *Answers `json:"answers,omitempty"`
@@ -63,6 +71,9 @@ type Receipt struct {
 	// Asker is the participant whose ask this message replies to. It gets the answer by its ask instead of a delivery; a
 	// notice says how.
 	Asker string `json:"asker,omitempty"`
+
+	// UnknownMentions are the names that the text mentions and no participant has. A notice names each, with the nearest names.
+	UnknownMentions []string `json:"unknown_mentions,omitempty"`
 }
 
 // Shown is a message with what has become of it.
@@ -158,6 +169,7 @@ type Taken struct {
 // Peeked is what is in an inbox. Looking consumes nothing.
 type Peeked struct {
 	Inbox
+	More       int        `json:"more,omitempty"` // deliveries before the last one; only where the newest come first
 	Deliveries []Delivery `json:"deliveries"`
 	Messages   []Message  `json:"messages"` // of each delivery
 }

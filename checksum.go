@@ -13,7 +13,7 @@ const canonicalForm = "parley-message-1"
 
 // Canonical is the form of a message that its checksum is made from: netstrings ("5:hello,") of
 // the fields in a fixed order, times as milliseconds, the body as its digest. Two messages have
-// the same canonical form only if every field is the same.
+// the same canonical form only if every field is the same. An agent counts as it was called when it was added (OriginalName).
 func (m Message) Canonical(body [32]byte) []byte {
 	c := make(canonical, 0, 512)
 	c.message(&m, body)
@@ -26,8 +26,8 @@ func (c *canonical) message(m *Message, body [32]byte) {
 	c.num(m.Seq)
 	c.add(m.TraceID)
 	c.add(m.Conversation)
-	c.add(m.From)
-	c.add(m.To)
+	c.add(OriginalName(m.From)) // the checksum is older than the day on which another took its name
+	c.add(OriginalName(m.To))
 	c.list(m.Mentions)
 	c.add(string(m.Type))
 	c.num(int64(m.Priority.Level()))

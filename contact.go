@@ -99,6 +99,7 @@ type Contacted struct {
 	Agent        string         `json:"agent"`
 	Conversation string         `json:"conversation"`     // the DM of the two
 	Message      string         `json:"message"`          // the request
+	Seq          int64          `json:"seq,omitempty"`    // of the request
 	Answer       string         `json:"answer,omitempty"` // the message that answered it
 	Task         string         `json:"task,omitempty"`
 	Duplicate    bool           `json:"duplicate,omitempty"` // the same call was made before; this is what came of it
@@ -144,6 +145,18 @@ func (c Contact) Header(from Agent, task string) Wording {
 		header = header.Own(" | Priority: " + c.Priority.Class() + " | Task: " + task)
 	}
 	return header.Own("]")
+}
+
+// SourceContact is the source of a message by which one agent turns to another.
+const SourceContact = "agent_contact"
+
+// Unheaded is the text of a message as its sender wrote it: without the line with which the hub begins a request.
+func (m Message) Unheaded() string {
+	head, rest, found := strings.Cut(m.Content.Text, "\n\n")
+	if m.Source != SourceContact || !found || !strings.HasPrefix(head, "[Agent Request from ") && !strings.HasPrefix(head, "[Agent Notification from ") {
+		return m.Content.Text
+	}
+	return rest
 }
 
 // Request is the text of the message by which one agent turns to another.

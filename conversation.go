@@ -28,18 +28,20 @@ const (
 
 // Conversation is where messages live.
 type Conversation struct {
-	ID         string           `json:"id"`
-	Name       string           `json:"name,omitempty"`
-	Kind       ConversationKind `json:"kind"`
-	Visibility Visibility       `json:"visibility"`
-	Topic      string           `json:"topic,omitempty"`
-	Answers    Answers          `json:"answers,omitempty"` // none: parallel
-	CreatedBy  string           `json:"created_by"`
-	CreatedAt  time.Time        `json:"created_at"`
-	UpdatedAt  time.Time        `json:"updated_at"`
-	ArchivedAt *time.Time       `json:"archived_at,omitempty"`
-	Messages   int64            `json:"messages"`
-	LastSeq    int64            `json:"last_seq"`
+	ID   string `json:"id"`
+	Name string `json:"name,omitempty"`
+	// DisplayName is what people call it, where that is more than its name: "Project X". Whoever made or renamed it wrote this.
+	DisplayName string           `json:"display_name,omitempty"`
+	Kind        ConversationKind `json:"kind"`
+	Visibility  Visibility       `json:"visibility"`
+	Topic       string           `json:"topic,omitempty"`
+	Answers     Answers          `json:"answers,omitempty"` // none: parallel
+	CreatedBy   string           `json:"created_by"`
+	CreatedAt   time.Time        `json:"created_at"`
+	UpdatedAt   time.Time        `json:"updated_at"`
+	ArchivedAt  *time.Time       `json:"archived_at,omitempty"`
+	Messages    int64            `json:"messages"`
+	LastSeq     int64            `json:"last_seq"`
 	// Set is the key of the members where these are fixed: of a DM, an implicit group, an ephemeral.
 	Set string `json:"-"`
 	// NameRank is the conversation's place among those with the same name. Strangers must not learn it.

@@ -73,6 +73,17 @@ func (d Delivery) Open() bool {
 	}
 }
 
+// Wanted reports whether the recipient must act on the delivery: answer an ask, do a task, decide about a call, or
+// acknowledge the message by its deadline. Everything else is settled once a person has been shown it.
+func (d Delivery) Wanted() bool {
+	switch d.Purpose {
+	case PurposeAsk, PurposeTask, PurposeApproval:
+		return true
+	default:
+		return d.Deadline != nil
+	}
+}
+
 // Answerable says that the recipient can still answer the message: it has not answered it yet, and the delivery has not
 // failed. An answer may follow an ack.
 func (d Delivery) Answerable() bool {

@@ -143,6 +143,9 @@ func (c ConversationChange) ApprovalParts() (action string, parts []ApprovalPart
 	if c.Name != nil {
 		does, parts = append(does, "rename"), append(parts, ApprovalPart{"Name", *c.Name})
 	}
+	if c.DisplayName != nil && (*c.DisplayName != "" || c.Name == nil) {
+		does, parts = append(does, "display name"), append(parts, ApprovalPart{"Display name", *c.DisplayName})
+	}
 	if c.Topic != nil && *c.Topic == "" {
 		does = append(does, "remove topic")
 	} else if c.Topic != nil {

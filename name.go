@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -74,8 +75,13 @@ func invisible(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// CheckID says why a string cannot be the id of an agent, or nil.
+// CheckID says why a string cannot be the id of a new agent, or nil.
 func CheckID(id string) error {
+	return cmp.Or(CheckKnownID(id), CheckNotShortName(id))
+}
+
+// CheckKnownID is CheckID for an agent that may have its id since before short names.
+func CheckKnownID(id string) error {
 	if !slug.MatchString(id) {
 		return Errorf(BadInput, "%q is not an agent id", clip(id)).
 			Suggest("an id is 1 to 64 of a-z, 0-9, _ and -, starting with a letter or digit")
@@ -83,9 +89,14 @@ func CheckID(id string) error {
 	return checkReserved(id)
 }
 
-// CheckChannelName says why a string cannot be the name of a channel, or nil. One that looks like the
-// id of a conversation could not be found by it.
+// CheckChannelName says why a string cannot be the name of a new channel, or nil.
 func CheckChannelName(name string) error {
+	return cmp.Or(CheckKnownChannelName(name), CheckNotShortName(name))
+}
+
+// CheckKnownChannelName is CheckChannelName for a channel that may have its name since before short names. A name that looks like
+// the id of a conversation could not be found by it.
+func CheckKnownChannelName(name string) error {
 	if !slug.MatchString(name) || IsUUID(name) {
 		return Errorf(BadInput, "%q is not a channel name", clip(name)).
 			Suggest("a channel name is 1 to 64 of a-z, 0-9, _ and -, starting with a letter or digit")
@@ -93,7 +104,7 @@ func CheckChannelName(name string) error {
 	return nil
 }
 
-// CheckName says why a string cannot be the display name of an agent, or nil.
+// CheckName says why a string cannot be the new display name of an agent, or nil.
 func CheckName(name string) error {
 	if name == "" || utf8.RuneCountInString(name) > maxNameRunes || !utf8.ValidString(name) {
 		return Errorf(BadInput, "%q is not a display name", clip(name)).
@@ -105,11 +116,32 @@ func CheckName(name string) error {
 				Suggest("write it as one word, like WriterBot")
 		}
 	}
+	if OriginalName(name) != name {
+		return Errorf(BadInput, "the display name %q is that of a removed agent", clip(name)).Suggest("leave out %s", retiredMark)
+	}
 	if Fold(name) == "" {
 		return Errorf(BadInput, "the display name %q is empty once normalized", clip(name)).
 			Suggest("write it as one word, like WriterBot")
 	}
-	return checkReserved(Fold(name))
+	return cmp.Or(checkReserved(Fold(name)), CheckNotShortName(name))
+}
+
+// retiredMark is in the id and name of a removed agent whose names another has taken. No other id has it, and no other name.
+const retiredMark = "~removed"
+
+// RetiredName is what a removed agent is called from then on by its id or name, when another takes that: arya~removed, and
+// arya~removed-2 where that is taken too.
+func RetiredName(name string, n int) string {
+	if n < 2 {
+		return name + retiredMark
+	}
+	return name + retiredMark + "-" + strconv.Itoa(n)
+}
+
+// OriginalName is what an agent was called when it was added, whether or not another has taken its names since.
+func OriginalName(name string) string {
+	original, _, _ := strings.Cut(name, retiredMark)
+	return original
 }
 
 func checkReserved(folded string) error {

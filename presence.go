@@ -8,6 +8,10 @@ import (
 // AwayAfter is how long an agent without a session may be silent before it counts as away.
 const AwayAfter = 45 * time.Second
 
+// PresenceInterval is how often an agent that lives in a directory tree gives a sign, unless its presence file says otherwise. It is
+// away after twice this time without any.
+const PresenceInterval = 15 * time.Minute
+
 // Presence is what one participant is doing, as everybody may see it.
 type Presence struct {
 	ID            string     `json:"id"`
@@ -35,7 +39,11 @@ type Presence struct {
 type Awaiting struct {
 	DelegationIDs []string `json:"awaiting_delegation_ids,omitempty"`
 	ApprovalID    string   `json:"awaiting_approval_id,omitempty"`
+	Number        int64    `json:"awaiting_approval_number,omitempty"` // of the approval
 }
+
+// ApprovalName is the short name of the approval that is waited for, or nothing.
+func (a Awaiting) ApprovalName() string { return shortName(NounApproval, a.Number, a.ApprovalID) }
 
 // Work is a live run, as everybody may see it. Where it is, only those see who may read there.
 type Work struct {

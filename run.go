@@ -5,6 +5,7 @@ import "time"
 // Run is one invocation of a runtime for an agent: what woke it, how it went, and what it cost.
 type Run struct {
 	ID           string     `json:"id"`
+	Number       int64      `json:"number,omitempty"` // rises; run-12 has 12
 	Agent        string     `json:"agent"`
 	Conversation string     `json:"conversation"`
 	Task         string     `json:"task,omitempty"`

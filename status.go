@@ -20,6 +20,8 @@ type HubStatus struct {
 	DiskTotal int64   `json:"disk_total,omitempty"`
 	Alerts    []Alert `json:"alerts"`
 
+	AlertGroups []AlertGroup `json:"alert_groups,omitempty"` // the alerts, those of one name together
+
 	// UnknownClients are agents with a session on the hub's machine whose client was not recognised. The hub cannot tell
 	// commands that such a client starts from the owner's. For owners.
 	UnknownClients []string `json:"unknown_clients,omitempty"`
@@ -64,8 +66,9 @@ type Alert struct {
 	Message    string         `json:"message"`
 	Suggestion string         `json:"suggestion,omitempty"`
 	Since      time.Time      `json:"since,omitzero"`
-	Facts      map[string]any `json:"facts,omitempty"` // the figures behind it
-	Title      string         `json:"-"`               // of what people are told outside of the hub
+	Facts      map[string]any `json:"facts,omitempty"`    // the figures behind it
+	Severity   float64        `json:"severity,omitempty"` // how far it is past its limit; of one name, the largest is the worst
+	Title      string         `json:"-"`                  // of what people are told outside of the hub
 }
 
 // Backup is a backup that was made.

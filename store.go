@@ -73,6 +73,7 @@ type Tx interface {
 	Log() LogStore
 	Retention() RetentionStore
 	Counts() CountStore
+	Names() NameStore
 	// Bound limits how many bytes of messages, deliveries, tasks, approvals and runs this transaction reads from here on.
 	// A read beyond that fails with E003 and the reason too_large, and so do all later reads.
 	Bound(bytes int64)
@@ -81,7 +82,7 @@ type Tx interface {
 	LeaveOut(tell func(Damage)) (strict func())
 }
 
-// AgentStore keeps agents. They are never deleted: a removed agent keeps its names.
+// AgentStore keeps agents. They are never deleted: a removed agent keeps its names until Retire.
 type AgentStore interface {
 	// Find returns the agent one of whose id, uuid and name folds to the same as name.
 	// ErrNotFound if there is none.
@@ -104,6 +105,10 @@ type AgentStore interface {
 	// Update replaces the agent with the same id; its id, uuid and kind stay.
 	// ErrNotFound if there is none, ErrTaken if its new name belongs to another.
 	Update(Agent) error
+	// Retire gives the agent with this id another id and name, also in the sets of members of its conversations; its uuid and
+	// everything that it has stay its own. Mentions in stored messages keep the id they were posted with. ErrNotFound if there is
+	// no such agent, ErrTaken if the new id or name belongs to another.
+	Retire(id, newID, newName string) error
 }
 
 // ConversationFilter selects conversations.
@@ -135,6 +140,12 @@ type ConversationStore interface {
 	Find(idOrName string) (Conversation, error)
 	// Named returns all conversations with a name, by their NameRank, or an empty list.
 	Named(name string) ([]Conversation, error)
+	// Displayed returns conversations whose display name folds to the same as name, the oldest first, at most limit, or an empty
+	// list.
+	Displayed(name string, limit int) ([]Conversation, error)
+	// OfSet returns all conversations with exactly this set of members, ephemeral ones included, that with the newest message
+	// first, at most limit, or an empty list. ErrNotFound if one of the members does not exist.
+	OfSet(set string, limit int) ([]Conversation, error)
 	// FindSet returns the DM or implicit group of a set of members, never an ephemeral conversation.
 	// ErrNotFound if there is none.
 	FindSet(set string) (Conversation, error)
@@ -290,6 +301,14 @@ type Queue struct {
 	Limit     int
 }
 
+// InboxPage selects a part of an inbox.
+type InboxPage struct {
+	Recipient string
+	Wanted    bool  // only those that wake and that the recipient must act on: see Delivery.Wanted
+	Before    int64 // only those of messages with a smaller seq; 0: from the newest
+	Limit     int
+}
+
 // SenderCount is how many deliveries of one sender wait in an inbox, and the seq of its oldest message there.
 type SenderCount struct {
 	Sender string
@@ -310,6 +329,9 @@ type QueueStore interface {
 	// Held returns the open deliveries of a recipient that are not ready, by seq after one, at most limit: those
 	// that are leased, and those that pause before another attempt.
 	Held(recipient string, after int64, limit int) ([]Delivery, error)
+	// Newest returns the deliveries in an inbox, the newest message first: the open ones, and those that the recipient has
+	// seen and must still act on.
+	Newest(InboxPage) ([]Delivery, error)
 	// Leased returns the deliveries of a lease, by seq.
 	Leased(lease string) ([]Delivery, error)
 	// Lapsed returns deliveries whose lease or pause is over by a moment, at most limit.

@@ -8,12 +8,14 @@ import (
 // ErrNotFound if there is no such run, or if its conversation was deleted. Unless they say otherwise, methods that take an
 // agent return ErrNotFound if there is no such agent.
 type RunStore interface {
-	// Insert adds a run with its triggers. ErrTaken if its id is in use, ErrNotFound if its agent or
+	// NextNumber draws the number of a new run: small rising numbers. A number whose run is stored is never drawn again.
+	NextNumber() (int64, error)
+	// Insert adds a run with its triggers and its number, which no other run has. ErrTaken if its id is in use, ErrNotFound if its agent or
 	// conversation does not exist, or a trigger in it. Costs are kept to a billionth of a dollar.
 	Insert(Run) error
 	// Get returns one run and keeps others from changing it until the end of the update.
 	Get(id string) (Run, error)
-	// Put replaces the run with the same id; its agent, conversation, triggers and time of creation stay.
+	// Put replaces the run with the same id; its number, agent, conversation, triggers and time of creation stay.
 	Put(Run) error
 	// Live returns the runs of an agent that have not ended, oldest first. Without an agent, those of all.
 	Live(agent string) ([]Run, error)
@@ -159,12 +161,14 @@ type PermissionStore interface {
 // ApprovalStore keeps calls that need an approval. They outlive the conversations and messages they name; the ids of
 // deleted ones are empty.
 type ApprovalStore interface {
-	// Insert adds one. ErrTaken if its id is in use, or one with the same agent, digest, task and conversation is
+	// NextNumber draws the number of a new approval: small rising numbers. A number whose approval is stored is never drawn again.
+	NextNumber() (int64, error)
+	// Insert adds one with its number, which no other approval has. ErrTaken if its id is in use, or one with the same agent, digest, task and conversation is
 	// pending. ErrNotFound if a participant does not exist.
 	Insert(Approval) error
 	// Get returns one and keeps others from changing it until the end of the update. ErrNotFound if there is none.
 	Get(id string) (Approval, error)
-	// Put replaces the approval with the same id. These stay: its agent and target; the call with its digest, summary and
+	// Put replaces the approval with the same id. These stay: its number, its agent and target; the call with its digest, summary and
 	// rule; whether only a person may decide; its time of creation; and its origin, except the task. ErrNotFound if there is
 	// none, or if the decider does not exist. Put must not make an approval pending while the same call already is.
 	Put(Approval) error
@@ -180,6 +184,33 @@ type ApprovalStore interface {
 	List(f ApprovalFilter, decider string, owner bool) ([]Approval, error)
 	// Due returns pending approvals that expire, or need a reminder, by a time, the longest due first, at most limit.
 	Due(now time.Time, limit int) ([]Approval, error)
+}
+
+// NamedID is an id with the number of its short name.
+type NamedID struct {
+	ID     string
+	Number int64
+}
+
+// IDReader is the participant for whom ids are looked up. The zero value sees everything.
+type IDReader struct {
+	ID      string
+	Reports []string // the agents whose runs and approvals the reader sees besides its own
+}
+
+// IDsLookedAt is among how many ids a piece of an id is looked for: the newest of its noun for an end, and the largest of those
+// that begin with it for a beginning.
+const IDsLookedAt = 10_000
+
+// NameStore finds messages, approvals and runs by their short names and by pieces of their ids.
+type NameStore interface {
+	// Numbered returns the id of the message, approval or run with a number, whoever may see it. ErrNotFound if there is none,
+	// or its conversation was deleted.
+	Numbered(noun Noun, number int64) (id string, err error)
+	// Like returns ids of messages, approvals or runs that begin or end with a piece, in any order, at most limit. It finds
+	// messages that the reader may read or were delivered to it, runs of the reader and its reports, and approvals of their calls
+	// and those it decides. It looks at no more than IDsLookedAt beginnings and as many ends.
+	Like(noun Noun, p IDPiece, reader IDReader, limit int) ([]NamedID, error)
 }
 
 // NoticeStore keeps notifications to people outside of the hub.

@@ -1,6 +1,9 @@
 package parley
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Limits of the tree of tasks.
 const (
@@ -69,6 +72,9 @@ type TaskResult struct {
 	Metrics      map[string]float64 `json:"metrics,omitempty"`
 	Issues       []string           `json:"issues,omitempty"`
 	NextSteps    []string           `json:"next_steps,omitempty"`
+	// Payload is what else the message said by which the task has ended, in the words of its format: an object. It goes into the
+	// document by which a requester in a directory tree hears of the end.
+	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
 // TaskProgress is how far a task has come, by its assignee's word.
@@ -80,6 +86,7 @@ type TaskProgress struct {
 	Confidence *float64  `json:"confidence,omitempty"` // 0 to 1
 	Blockers   []string  `json:"blockers,omitempty"`   // any: it is blocked, and its requester was told
 	At         time.Time `json:"at"`
+	Untold     bool      `json:"untold,omitempty"` // its requester in a directory tree has too many reports unread to be sent this one
 }
 
 // Blocked says that a task cannot go on without help.
@@ -100,8 +107,12 @@ type TaskView struct {
 type WaitsOn struct {
 	Subtasks []string `json:"subtasks,omitempty"` // open children
 	Approval string   `json:"approval,omitempty"`
-	After    []string `json:"after,omitempty"` // tasks it depends on that are not completed
+	Number   int64    `json:"approval_number,omitempty"` // of the approval
+	After    []string `json:"after,omitempty"`           // tasks it depends on that are not completed
 }
+
+// ApprovalName is the short name of the approval that is waited for, or nothing.
+func (w WaitsOn) ApprovalName() string { return shortName(NounApproval, w.Number, w.Approval) }
 
 // NewTask asks for a piece of work, for somebody else or for oneself.
 type NewTask struct {

@@ -125,6 +125,9 @@ func (r TaskResult) check(limits Limits) error {
 			return Errorf(BadInput, "the metric %q is no number", clip(name)).Suggest("give a number, or leave it out")
 		}
 	}
+	if _, err := CompactObject("payload", r.Payload, Limits{Body: limits.Body, Depth: DefaultLimits().Depth}); err != nil {
+		return err
+	}
 	if raw, err := json.Marshal(r); err != nil || len(raw) > limits.Body {
 		return tooLarge("result", len(raw), limits.Body, "bytes")
 	}

@@ -162,6 +162,60 @@ func (s agents) Update(a parley.Agent) error {
 	return nil
 }
 
+func (s agents) Retire(id, newID, newName string) error {
+	row, err := s.agentNamed(id)
+	if err != nil {
+		return err
+	}
+	if row.agent.ID != id {
+		return parley.ErrNotFound // it was found by another of its names
+	}
+	retired := row.agent
+	retired.ID, retired.Name = newID, newName
+	names, err := s.freeNames(row.num, retired)
+	if err != nil {
+		return err
+	}
+	if err := s.write("DELETE FROM names WHERE agent = $1", row.num); err != nil {
+		return err
+	}
+	if err := s.takeNames(row.num, names); err != nil {
+		return err
+	}
+	if err := s.write("UPDATE agents SET id = $2, name = $3 WHERE num = $1", row.num, newID, newName); err != nil {
+		return err
+	}
+	s.agentsChanged()
+	return s.renameInSets(row.num, id, newID)
+}
+
+// renameInSets replaces an id in the sets of members of the agent's conversations.
+func (s agents) renameInSets(num int64, id, newID string) error {
+	sets := map[int64]string{}
+	err := s.each("SELECT c.num, c.members FROM participants p JOIN conversations c ON c.num = p.conv WHERE p.agent = $1 AND c.members IS NOT NULL",
+		[]any{num}, func(r Rows) error {
+			var (
+				conv int64
+				set  string
+			)
+			err := r.Scan(&conv, &set)
+			ids := strings.Split(set, ",")
+			for i := range ids {
+				if ids[i] == id {
+					ids[i] = newID
+				}
+			}
+			sets[conv] = parley.SetKey(ids)
+			return err
+		})
+	for conv, set := range sets {
+		if err == nil {
+			err = s.write("UPDATE conversations SET members = $2 WHERE num = $1", conv, set)
+		}
+	}
+	return err
+}
+
 // freeNames is everything the agent can be called by. ErrTaken if one of it belongs to another: that
 // is looked at before anything is written, so that an update may go on after the refusal.
 func (s agents) freeNames(num int64, a parley.Agent) ([]string, error) {

@@ -13,6 +13,8 @@ import (
 
 type approvals struct{ *tx }
 
+func (s approvals) NextNumber() (int64, error) { return s.draw(&s.counters.approval, "approvals") }
+
 func (s approvals) Insert(a parley.Approval) error {
 	call, err := s.encodeCall(a)
 	if err != nil {
@@ -23,9 +25,9 @@ func (s approvals) Insert(a parley.Approval) error {
 		return err
 	}
 	n, err := s.exec(`INSERT INTO approvals (id, agent, target, run, conv, woken_by, tool, args, digest, summary, rule, human, created_at,
-			trace, hops, source, depth, state, task, decider, decided_by, outcome, expires_at, remind_at, next_at, decided_at, note, executed_at, result, failure)
+			trace, hops, source, depth, number, state, task, decider, decided_by, outcome, expires_at, remind_at, next_at, decided_at, note, executed_at, result, failure)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26,
-			$27, $28, $29, $30) ON CONFLICT DO NOTHING`, append(call, changing...)...)
+			$27, $28, $29, $30, $31) ON CONFLICT DO NOTHING`, append(call, changing...)...)
 	return changed(n, err, parley.ErrTaken)
 }
 
@@ -50,6 +52,7 @@ func (s approvals) encodeCall(a parley.Approval) ([]any, error) {
 	return []any{
 		id[:], agent.num, target[0], keys[0], keys[1], keys[2], a.Call.Tool, string(a.Call.Args), a.Digest, a.Summary, a.Rule,
 		flag(a.RequiresHuman), millis(a.CreatedAt), a.TraceID, a.Hops, a.Source, a.Depth,
+		numberOrNull(a.Number),
 	}, nil
 }
 
@@ -186,7 +189,7 @@ func (s approvals) Due(now time.Time, limit int) ([]parley.Approval, error) {
 
 var approvalColumns = `p.id, p.state, p.agent, p.target, p.tool, p.args, p.digest, p.summary, p.rule, p.decider, p.human, p.created_at,
 	p.expires_at, p.remind_at, p.decided_by, p.decided_at, p.note, p.executed_at, p.result, p.failure, ` + messageNamed("p.outcome") + `,
-	p.run, ` + conversationNamed("p.conv") + ", p.task, " + messageNamed("p.woken_by") + ", p.trace, p.hops, p.source, p.depth"
+	p.run, ` + conversationNamed("p.conv") + ", p.task, " + messageNamed("p.woken_by") + ", p.trace, p.hops, p.source, p.depth, p.number"
 
 // briefApproval is approvalColumns without what may be long: an agent may wait for hundreds.
 var briefApproval = strings.NewReplacer("p.args", "'null'", "p.summary", "''").Replace(approvalColumns)
@@ -205,7 +208,7 @@ type approvalRow struct {
 	id, outcome, run, conv, wokenBy    []byte
 	state, args                        string
 	agent, target, decider, decidedBy  sql.NullInt64
-	task                               sql.NullInt64
+	task, number                       sql.NullInt64
 	human                              int
 	created                            int64
 	expires, remind, decided, executed sql.NullInt64
@@ -217,7 +220,7 @@ func (row *approvalRow) dest() []any {
 	return []any{
 		&row.id, &row.state, &row.agent, &row.target, &a.Call.Tool, &row.args, &a.Digest, &a.Summary, &a.Rule, &row.decider, &row.human,
 		&row.created, &row.expires, &row.remind, &row.decidedBy, &row.decided, &row.note, &row.executed, &row.result, &row.failure,
-		&row.outcome, &row.run, &row.conv, &row.task, &row.wokenBy, &a.TraceID, &a.Hops, &a.Source, &a.Depth,
+		&row.outcome, &row.run, &row.conv, &row.task, &row.wokenBy, &a.TraceID, &a.Hops, &a.Source, &a.Depth, &row.number,
 	}
 }
 
@@ -227,6 +230,7 @@ func (row *approvalRow) value(t *tx) (parley.Approval, error) {
 	a := &row.approval
 	a.State, a.Call.Args, a.RequiresHuman, a.Task = parley.ApprovalState(row.state), json.RawMessage(row.args), row.human != 0, taskID(row.task)
 	a.CreatedAt, a.ExpiresAt, a.RemindAt = fromMillis(row.created), timeOrNil(row.expires), timeOrNil(row.remind)
+	a.Number = row.number.Int64
 	a.DecidedAt, a.ExecutedAt, a.Note, a.Result = timeOrNil(row.decided), timeOrNil(row.executed), row.note.String, row.result.String
 	err := idsOf(map[*string][]byte{
 		&a.ID: row.id, &a.Outcome: row.outcome, &a.Run: row.run, &a.Conversation: row.conv, &a.Trigger: row.wokenBy,

@@ -4,6 +4,8 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -13,7 +15,7 @@ import (
 type conversations struct{ *tx }
 
 const conversationColumns = `c.num, c.id, c.name, c.kind, c.visibility, c.topic, c.created_by, c.created_at,
-	c.updated_at, c.archived_at, c.messages, c.last_seq, c.members, c.answers, c.name_rank`
+	c.updated_at, c.archived_at, c.messages, c.last_seq, c.members, c.answers, c.name_rank, c.display_name`
 
 // alive is the condition for a conversation that is not deleted. As "= 0" PostgreSQL, while it has no
 // statistics, would take it to hold for a handful, and begin every join with those.
@@ -44,6 +46,24 @@ func (s conversations) Named(name string) ([]parley.Conversation, error) {
 		return nil, nil
 	}
 	return s.collect("SELECT "+conversationColumns+" FROM conversations c WHERE c.name = $1 ORDER BY c.name_rank", []any{name})
+}
+
+func (s conversations) Displayed(name string, limit int) ([]parley.Conversation, error) {
+	if folded := parley.Fold(name); utf8.ValidString(name) && !strings.Contains(name, "\x00") && folded != "" {
+		return s.collect("SELECT "+conversationColumns+" FROM conversations c WHERE c.display_folded = $1 AND "+alive+
+			" ORDER BY c.num LIMIT 0 + $2", []any{folded, limit})
+	}
+	return nil, nil
+}
+
+func (s conversations) OfSet(set string, limit int) ([]parley.Conversation, error) {
+	first, _, _ := strings.Cut(set, ",")
+	row, err := s.agentNamed(first) // what it takes part in has an index; the sets of ephemeral conversations have none
+	if err != nil {
+		return nil, err
+	}
+	return s.collect("SELECT "+conversationColumns+` FROM participants p JOIN conversations c ON c.num = p.conv
+		WHERE p.agent = $1 AND c.members = $2 AND `+alive+" ORDER BY c.last_seq DESC, c.id DESC LIMIT 0 + $3", []any{row.num, set, limit})
 }
 
 func (s conversations) FindSet(set string) (parley.Conversation, error) {
@@ -163,11 +183,11 @@ func (s conversations) Insert(c parley.Conversation) error {
 		return err
 	}
 	n, err := s.exec(`INSERT INTO conversations (id, name, kind, visibility, topic, created_by, created_at, updated_at,
-			archived_at, messages, last_seq, members, answers, name_rank, buried)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, $10, $11, $12, 0) ON CONFLICT DO NOTHING`,
+			archived_at, messages, last_seq, members, answers, name_rank, buried, display_name, display_folded)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, $10, $11, $12, 0, $13, $14) ON CONFLICT DO NOTHING`,
 		id[:], textOrNull(c.Name), string(c.Kind), string(c.Visibility), c.Topic, by.num,
 		millis(c.CreatedAt), millis(c.UpdatedAt), millisOrNull(c.ArchivedAt), textOrNull(c.Set),
-		textOrNull(string(c.Answers)), c.NameRank)
+		textOrNull(string(c.Answers)), c.NameRank, textOrNull(c.DisplayName), textOrNull(parley.Fold(c.DisplayName)))
 	return changed(n, err, parley.ErrTaken)
 }
 
@@ -186,9 +206,9 @@ func (s conversations) Update(c parley.Conversation) error {
 		}
 	}
 	err = s.write(`UPDATE conversations SET name = $2, visibility = $3, topic = $4, updated_at = $5, archived_at = $6,
-		answers = $7, name_rank = $8 WHERE num = $1`,
+		answers = $7, name_rank = $8, display_name = $9, display_folded = $10 WHERE num = $1`,
 		row.num, textOrNull(c.Name), string(c.Visibility), c.Topic, millis(c.UpdatedAt), millisOrNull(c.ArchivedAt),
-		textOrNull(string(c.Answers)), c.NameRank)
+		textOrNull(string(c.Answers)), c.NameRank, textOrNull(c.DisplayName), textOrNull(parley.Fold(c.DisplayName)))
 	return err
 }
 
@@ -201,7 +221,8 @@ func (s conversations) Bury(id string) error {
 		return err
 	}
 	s.lastConv = conversationKey{}
-	err = s.write("UPDATE conversations SET buried = 1, name = NULL, members = NULL WHERE num = $1", row.num)
+	err = s.write(`UPDATE conversations SET buried = 1, name = NULL, display_name = NULL, display_folded = NULL, members = NULL
+		WHERE num = $1`, row.num)
 	return err
 }
 
@@ -278,16 +299,17 @@ func scanConversation(r Rows) (row conversationRow, err error) {
 	var (
 		id               []byte
 		name, set        sql.NullString
-		answers          sql.NullString
+		answers, display sql.NullString
 		kind, visibility string
 		created, updated int64
 		archived         sql.NullInt64
 	)
 	err = r.Scan(&row.num, &id, &name, &kind, &visibility, &row.Topic, &row.createdBy, &created,
-		&updated, &archived, &row.Messages, &row.LastSeq, &set, &answers, &row.NameRank)
+		&updated, &archived, &row.Messages, &row.LastSeq, &set, &answers, &row.NameRank, &display)
 	if err == nil {
 		row.ID, err = uuidText(id)
 	}
+	row.DisplayName = display.String
 	row.Name, row.Set, row.Answers = name.String, set.String, parley.Answers(answers.String)
 	row.Kind, row.Visibility = parley.ConversationKind(kind), parley.Visibility(visibility)
 	row.CreatedAt, row.UpdatedAt, row.ArchivedAt = fromMillis(created), fromMillis(updated), timeOrNil(archived)

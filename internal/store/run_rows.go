@@ -14,7 +14,7 @@ import (
 const runRoom = "(SELECT c.id FROM conversations c WHERE c.num = r.conv AND " + alive + ")"
 
 const runColumns = `r.id, r.agent, ` + runRoom + `, r.task, r.runtime, r.state, r.trace, r.attempt, r.hops, r.chain, r.created_at, r.started_at,
-	r.ended_at, r.deadline, r.session, r.answer, r.failure, r.cancel, r.input_tokens, r.output_tokens, r.cost, r.node, r.pid, r.pid_started, r.depth, r.ask`
+	r.ended_at, r.deadline, r.session, r.answer, r.failure, r.cancel, r.input_tokens, r.output_tokens, r.cost, r.node, r.pid, r.pid_started, r.depth, r.ask, r.number`
 
 // billionths of a dollar are what costs are added up in.
 const billionths = 1e9
@@ -26,13 +26,13 @@ type runRow struct {
 	state                             string
 	task, session, cancel, node       sql.NullString
 	created, deadline, cost, ask      int64
-	started, ended                    sql.NullInt64
+	started, ended, number            sql.NullInt64
 }
 
 func (row *runRow) scan(r Rows) (run parley.Run, err error) {
 	err = r.Scan(&row.id, &row.agent, &row.conversation, &row.task, &run.Runtime, &row.state, &run.TraceID, &run.Attempt, &run.Hops,
 		&run.Chain, &row.created, &row.started, &row.ended, &row.deadline, &row.session, &row.answer, &row.failure, &row.cancel,
-		&run.InputTokens, &run.OutputTokens, &row.cost, &row.node, &run.Process.PID, &run.Process.Started, &run.Depth, &row.ask)
+		&run.InputTokens, &run.OutputTokens, &row.cost, &row.node, &run.Process.PID, &run.Process.Started, &run.Depth, &row.ask, &row.number)
 	if err != nil {
 		return run, err
 	}
@@ -49,7 +49,7 @@ func (row *runRow) scan(r Rows) (run parley.Run, err error) {
 	run.State, run.Cost, run.Ask = parley.RunState(row.state), float64(row.cost)/billionths, row.ask != 0
 	run.Task, run.Session, run.Cancel, run.Node = row.task.String, row.session.String, row.cancel.String, row.node.String
 	run.CreatedAt, run.Deadline = fromMillis(row.created), fromMillis(row.deadline)
-	run.StartedAt, run.EndedAt = timeOrNil(row.started), timeOrNil(row.ended)
+	run.StartedAt, run.EndedAt, run.Number = timeOrNil(row.started), timeOrNil(row.ended), row.number.Int64
 	return run, nil
 }
 

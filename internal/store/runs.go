@@ -12,6 +12,8 @@ import (
 
 type runs struct{ *tx }
 
+func (s runs) NextNumber() (int64, error) { return s.draw(&s.counters.run, "runs") }
+
 func (s runs) Insert(r parley.Run) error {
 	id, err := uuid.Parse(r.ID)
 	if err != nil {
@@ -33,10 +35,10 @@ func (s runs) Insert(r parley.Run) error {
 	if err != nil {
 		return err
 	}
-	n, err := s.exec(`INSERT INTO runs (id, agent, conv, created_at, task, runtime, state, trace, attempt, hops, chain, started_at,
+	n, err := s.exec(`INSERT INTO runs (id, agent, conv, created_at, number, task, runtime, state, trace, attempt, hops, chain, started_at,
 			ended_at, deadline, session, answer, failure, cancel, input_tokens, output_tokens, cost, node, pid, pid_started, depth, ask)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)
-		ON CONFLICT DO NOTHING`, append([]any{id[:], agent.num, conv.num, millis(r.CreatedAt)}, changing...)...)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)
+		ON CONFLICT DO NOTHING`, append([]any{id[:], agent.num, conv.num, millis(r.CreatedAt), numberOrNull(r.Number)}, changing...)...)
 	if err := changed(n, err, parley.ErrTaken); err != nil {
 		return err
 	}

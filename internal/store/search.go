@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -79,14 +80,14 @@ func day(t time.Time) int64 {
 func tagsOf(d parley.Document) []string {
 	m := d.Message
 	tags := []string{
-		everyTag, tag(tagFrom, m.From), roomTag(m.Conversation), tag(tagType, string(m.Type)),
+		everyTag, tag(tagFrom, parley.OriginalName(m.From)), roomTag(m.Conversation), tag(tagType, string(m.Type)),
 		tag(tagTrace, parley.TraceKey(m.TraceID)),
 	}
 	if m.Task != "" {
 		tags = append(tags, tag(tagTask, m.Task))
 	}
 	for _, id := range d.To {
-		tags = append(tags, tag(tagTo, id))
+		tags = append(tags, tag(tagTo, parley.OriginalName(id)))
 	}
 	return tags
 }
@@ -244,8 +245,8 @@ func (s search) sortOut(statement *query, q parley.SearchQuery) error {
 		statement.add(`AND EXISTS (SELECT 1 FROM deliveries d WHERE d.message = m.seq)
 			AND NOT EXISTS (SELECT 1 FROM messages r WHERE r.reply_to = m.id)`)
 	}
-	if q.Reader == "" {
-		return nil
+	if err := s.sortOutNames(statement, q); err != nil || q.Reader == "" {
+		return err
 	}
 	reader, err := s.agentNamed(q.Reader)
 	if err != nil {
@@ -253,6 +254,31 @@ func (s search) sortOut(statement *query, q parley.SearchQuery) error {
 	}
 	statement.add(`AND (c.kind = 'channel' AND c.visibility = 'public'
 		OR EXISTS (SELECT 1 FROM participants p WHERE p.conv = c.num AND p.agent = ?))`, reader.num)
+	return nil
+}
+
+// sortOutNames tells agents apart that have had the same id one after the other, for whom the index has one tag.
+func (s search) sortOutNames(statement *query, q parley.SearchQuery) error {
+	if q.From != "" {
+		from, err := s.agentNamed(q.From)
+		if err != nil {
+			return err
+		}
+		statement.add("AND m.sender = ?", from.num)
+	}
+	if q.To == "" || q.To == parley.All {
+		return nil
+	}
+	to, err := s.agentNamed(q.To)
+	if err != nil {
+		return err
+	}
+	if _, err := s.agentNamed(parley.RetiredName(parley.OriginalName(to.agent.ID), 1)); errors.Is(err, parley.ErrNotFound) {
+		return nil // nobody else has had its id
+	} else if err != nil {
+		return err
+	}
+	statement.add("AND (m.recipient = ? OR EXISTS (SELECT 1 FROM deliveries t WHERE t.message = m.seq AND t.agent = ?))", to.num, to.num)
 	return nil
 }
 
@@ -290,7 +316,7 @@ func (s search) expression(q parley.SearchQuery) (e Expression, err error) {
 			if err != nil {
 				return e, err
 			}
-			id.name = row.agent.ID
+			id.name = parley.OriginalName(row.agent.ID) // the same for all that have had the name; sortOut tells them apart
 		}
 		e.Tags = append(e.Tags, tag(id.kind, id.name))
 	}

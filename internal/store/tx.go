@@ -45,17 +45,25 @@ type inboxOf struct {
 	parley.Inbox
 }
 
-// counters are the numbers that rise by one: seq with each message and event, task with each task, version
-// with each change to an agent. Each is read once a batch, when first needed. seq and task are not written
-// back, since the rows that carry them tell them.
+// counters are the numbers that rise by one: seq with each message and event, task, run and approval with each of these,
+// version with each change to an agent. Each is read once a batch, when first needed. Only version is written
+// back: the rows that carry the others tell them.
 type counters struct {
 	seq        int64
 	seqLoaded  bool
 	task       int64
 	taskLoaded bool
+	run        drawn
+	approval   drawn
 	version    int64 // of the agents table
 	verLoaded  bool
 	verChanged bool
+}
+
+// drawn is the number drawn last for a table.
+type drawn struct {
+	number int64
+	loaded bool
 }
 
 func (t *tx) Agents() parley.AgentStore               { return agents{t} }
@@ -79,6 +87,7 @@ func (t *tx) Cursors() parley.CursorStore             { return cursors{t} }
 func (t *tx) Log() parley.LogStore                    { return log{t} }
 func (t *tx) Retention() parley.RetentionStore        { return retention{t} }
 func (t *tx) Counts() parley.CountStore               { return counts{t} }
+func (t *tx) Names() parley.NameStore                 { return names{t} }
 
 var errReadOnly = parley.Errorf(parley.Internal, "a view cannot write")
 
@@ -169,13 +178,32 @@ func (t *tx) lastSeq() (int64, error) {
 		return c.seq, nil
 	}
 	var message, event int64
-	err := t.row(`SELECT seq, (SELECT coalesce(max(seq), 0) FROM messages), (SELECT coalesce(max(num), 0) FROM events)
-		FROM counters`, nil, []any{&c.seq, &message, &event})
-	if err != nil {
+	if err := t.row("SELECT "+lastSeqs+" FROM counters", nil, []any{&c.seq, &message, &event}); err != nil {
 		return 0, err
 	}
 	c.seq, c.seqLoaded = max(c.seq, message, event), true
 	return c.seq, nil
+}
+
+const lastSeqs = "seq, (SELECT coalesce(max(seq), 0) FROM messages), (SELECT coalesce(max(num), 0) FROM events)"
+
+// draw draws the next number of a table. Whoever draws one writes an event as well, so that the number drawn last is read
+// together with the seq, in one round trip.
+func (t *tx) draw(d *drawn, table string) (int64, error) {
+	c := &t.counters
+	if !d.loaded {
+		last, dest := "(SELECT coalesce(max(number), 0) FROM "+table+")", []any{&d.number}
+		var message, event int64
+		if !c.seqLoaded {
+			last, dest = last+", "+lastSeqs, append(dest, &c.seq, &message, &event)
+		}
+		if err := t.row("SELECT "+last+" FROM counters", nil, dest); err != nil {
+			return 0, err
+		}
+		c.seq, c.seqLoaded, d.loaded = max(c.seq, message, event), true, true
+	}
+	d.number++
+	return d.number, nil
 }
 
 // keepSeq writes the number drawn last down, before rows that carry it may be erased.
