@@ -137,13 +137,16 @@ func questions() map[string]func(parley.Tx) error {
 		"take what is urgent": ready(parley.Queue{Wakes: true, Urgent: true}),
 		"take asks":           ready(parley.Queue{Wakes: true, Urgent: true, Purpose: parley.PurposeAsk}),
 		"look at the rest":    ready(parley.Queue{Wakes: true, After: 3}),
-		"held":                func(tx parley.Tx) error { return found(tx.Queue().Held("agent-3", 1, 5)) },
-		"leased":              func(tx parley.Tx) error { return found(tx.Queue().Leased(id)) },
-		"lapsed":              func(tx parley.Tx) error { return found(tx.Queue().Lapsed(crowded, 5)) },
-		"due":                 func(tx parley.Tx) error { return found(tx.Queue().Due(time.UnixMilli(crowded), 5)) },
-		"dead":                func(tx parley.Tx) error { return found(tx.Queue().Dead(9, 5)) },
-		"heartbeat":           func(tx parley.Tx) error { return found(tx.Queue().Heartbeat("agent-3", "agent-4")) },
-		"damaged work":        func(tx parley.Tx) error { return found(tx.Queue().DamagedWork()) },
+		"inbox, from the end": func(tx parley.Tx) error {
+			return found(tx.Queue().Newest(parley.InboxPage{Recipient: "agent-3", Before: 99, Limit: 5}))
+		},
+		"held":         func(tx parley.Tx) error { return found(tx.Queue().Held("agent-3", 1, 5)) },
+		"leased":       func(tx parley.Tx) error { return found(tx.Queue().Leased(id)) },
+		"lapsed":       func(tx parley.Tx) error { return found(tx.Queue().Lapsed(crowded, 5)) },
+		"due":          func(tx parley.Tx) error { return found(tx.Queue().Due(time.UnixMilli(crowded), 5)) },
+		"dead":         func(tx parley.Tx) error { return found(tx.Queue().Dead(9, 5)) },
+		"heartbeat":    func(tx parley.Tx) error { return found(tx.Queue().Heartbeat("agent-3", "agent-4")) },
+		"damaged work": func(tx parley.Tx) error { return found(tx.Queue().DamagedWork()) },
 		"damaged quiet deliveries": func(tx parley.Tx) error {
 			_, _, err := tx.Queue().DamagedQuiet(parley.QuietMark{Agent: 3, Place: 9}, 5)
 			return err
@@ -203,6 +206,8 @@ func runQuestions() map[string]func(parley.Tx) error {
 		"spent":          func(tx parley.Tx) error { return found(tx.Runs().Spent("agent-3", time.UnixMilli(crowded-50))) },
 		"output":         func(tx parley.Tx) error { return found(tx.Runs().Output(id)) },
 		"exchange":       func(tx parley.Tx) error { return found(tx.Loops().Get("agent-3", "agent-4")) },
+		"numbered":       func(tx parley.Tx) error { return found(tx.Names().Numbered(parley.NounRun, 5)) },
+		"next number":    func(tx parley.Tx) error { return found(tx.Runs().NextNumber()) },
 		"exchanges":      func(tx parley.Tx) error { return found(tx.Loops().ForgetIn(id)) },
 		"waiting":        func(tx parley.Tx) error { return found(tx.Queue().Waiting(5)) },
 		"take elsewhere": ready(parley.Queue{NotIn: []string{id, late}}),

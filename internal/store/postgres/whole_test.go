@@ -68,3 +68,33 @@ func TestWorkIsAddedToASchemaWithRuns(t *testing.T) {
 	)
 	storetest.Upgraded(t, opened(t, url))
 }
+
+// Runs and approvals from before they had numbers get them by age.
+func TestRunsAndApprovalsOfAnOlderProgramAreNumberedByAge(t *testing.T) {
+	url := pgtest.URL(t)
+	known, err := migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := newDialer(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.migrate(t.Context(), known.upTo(19)); err != nil {
+		t.Fatal(err)
+	}
+	raw(t, url,
+		`INSERT INTO agents (num, id, uuid, name, kind, access, created_at, updated_at, profile) VALUES (1, 'arya', 'uuid-1', 'Arya', 'agent', '', 5, 5, '{}')`,
+		`INSERT INTO names SELECT id, num FROM agents`,
+		`INSERT INTO conversations (num, id, name, kind, visibility, topic, created_by, created_at, updated_at, messages, last_seq, buried)
+			VALUES (1, decode(repeat('01', 16), 'hex'), 'general', 'channel', 'public', '', 1, 5, 5, 0, 0, 0)`,
+		`INSERT INTO runs (id, agent, conv, runtime, state, trace, attempt, hops, chain, created_at, deadline, input_tokens, output_tokens, cost, pid, pid_started)
+			SELECT decode(lpad(n::text, 32, '0'), 'hex'), 1, 1, 'script', 'lost', '', 1, 0, 0, CASE n WHEN 3 THEN 10 ELSE 20 END, 0, 0, 0, 0, 0, 0
+			FROM generate_series(1, 3) n`,
+		`INSERT INTO approvals (id, agent, tool, args, digest, summary, rule, human, created_at, trace, hops, source, state)
+			SELECT decode(lpad(n::text, 32, '0'), 'hex'), 1, 'reply', '{}', n::text, '', '', 0, CASE n WHEN 3 THEN 10 ELSE 20 END, '', 0, '', 'denied'
+			FROM generate_series(1, 3) n`,
+		`UPDATE counters SET agents = 1`,
+	)
+	storetest.NumberedByAge(t, opened(t, url))
+}

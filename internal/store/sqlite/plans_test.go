@@ -126,19 +126,22 @@ func TestDeliveriesAreFoundByIndex(t *testing.T) {
 		"take asks":           {"deliveries_urgent (agent=? AND rank=?)", ready(parley.Queue{Wakes: true, Urgent: true, Purpose: "ask"})},
 		"look at the rest":    {"deliveries_ready (agent=? AND waking=? AND place>?)", ready(parley.Queue{Wakes: true, After: 3})},
 		"held":                {"deliveries_held (agent=? AND place>?)", func(tx parley.Tx) error { return found(tx.Queue().Held("agent-3", 1, 5)) }},
-		"leased":              {"deliveries_lease (lease=?)", func(tx parley.Tx) error { return found(tx.Queue().Leased(id)) }},
-		"left":                {"deliveries_lease (lease>?)", func(tx parley.Tx) error { return found(tx.Queue().Left("node")) }},
-		"lapsed":              {"deliveries_timer (timer<?)", func(tx parley.Tx) error { return found(tx.Queue().Lapsed(9, 5)) }},
-		"due":                 {"deliveries_next (next_at<?)", func(tx parley.Tx) error { return found(tx.Queue().Due(time.UnixMilli(9), 5)) }},
-		"dead":                {"deliveries_dead (message>?)", func(tx parley.Tx) error { return found(tx.Queue().Dead(9, 5)) }},
-		"inbox":               {"inboxes USING INTEGER PRIMARY KEY", func(tx parley.Tx) error { return found(tx.Queue().Inbox("agent-3")) }},
-		"heartbeat":           {"d USING PRIMARY KEY (message=? AND agent=?)", func(tx parley.Tx) error { return found(tx.Queue().Heartbeat("agent-3", "agent-4")) }},
-		"orphaned":            {"deliveries_held (agent=?)", func(tx parley.Tx) error { return found(tx.Queue().Orphaned()) }},
-		"get":                 {"d USING PRIMARY KEY (message=? AND agent=?)", func(tx parley.Tx) error { return found(tx.Deliveries().Get(id, "agent-3")) }},
-		"of":                  {"d USING PRIMARY KEY (message=?)", func(tx parley.Tx) error { return found(tx.Deliveries().Of(id)) }},
-		"open":                {"d USING PRIMARY KEY (message=?)", func(tx parley.Tx) error { return found(tx.Deliveries().Open(id)) }},
-		"between":             {"messages_conv (conv=? AND seq>? AND seq<?)", func(tx parley.Tx) error { return found(tx.Deliveries().Between(id, "agent-3", 5, 99, 5)) }},
-		"pair":                {"pairs USING PRIMARY KEY (sender=? AND recipient=?)", func(tx parley.Tx) error { return found(tx.Deliveries().Pair("agent-3", "agent-4")) }},
+		"inbox, from the end": {"deliveries_seen (agent=? AND place<?)", func(tx parley.Tx) error {
+			return found(tx.Queue().Newest(parley.InboxPage{Recipient: "agent-3", Before: 99, Limit: 5}))
+		}},
+		"leased":    {"deliveries_lease (lease=?)", func(tx parley.Tx) error { return found(tx.Queue().Leased(id)) }},
+		"left":      {"deliveries_lease (lease>?)", func(tx parley.Tx) error { return found(tx.Queue().Left("node")) }},
+		"lapsed":    {"deliveries_timer (timer<?)", func(tx parley.Tx) error { return found(tx.Queue().Lapsed(9, 5)) }},
+		"due":       {"deliveries_next (next_at<?)", func(tx parley.Tx) error { return found(tx.Queue().Due(time.UnixMilli(9), 5)) }},
+		"dead":      {"deliveries_dead (message>?)", func(tx parley.Tx) error { return found(tx.Queue().Dead(9, 5)) }},
+		"inbox":     {"inboxes USING INTEGER PRIMARY KEY", func(tx parley.Tx) error { return found(tx.Queue().Inbox("agent-3")) }},
+		"heartbeat": {"d USING PRIMARY KEY (message=? AND agent=?)", func(tx parley.Tx) error { return found(tx.Queue().Heartbeat("agent-3", "agent-4")) }},
+		"orphaned":  {"deliveries_held (agent=?)", func(tx parley.Tx) error { return found(tx.Queue().Orphaned()) }},
+		"get":       {"d USING PRIMARY KEY (message=? AND agent=?)", func(tx parley.Tx) error { return found(tx.Deliveries().Get(id, "agent-3")) }},
+		"of":        {"d USING PRIMARY KEY (message=?)", func(tx parley.Tx) error { return found(tx.Deliveries().Of(id)) }},
+		"open":      {"d USING PRIMARY KEY (message=?)", func(tx parley.Tx) error { return found(tx.Deliveries().Open(id)) }},
+		"between":   {"messages_conv (conv=? AND seq>? AND seq<?)", func(tx parley.Tx) error { return found(tx.Deliveries().Between(id, "agent-3", 5, 99, 5)) }},
+		"pair":      {"pairs USING PRIMARY KEY (sender=? AND recipient=?)", func(tx parley.Tx) error { return found(tx.Deliveries().Pair("agent-3", "agent-4")) }},
 		"put": {"deliveries USING PRIMARY KEY (message=? AND agent=?)", func(tx parley.Tx) error {
 			before := parley.Delivery{Seq: 7, Recipient: "agent-8", State: parley.DeliveryAccepted}
 			return tx.Deliveries().Put(before, before)
@@ -212,6 +215,16 @@ func TestRunsAreFoundByIndex(t *testing.T) {
 		"exchange":       {"e USING PRIMARY KEY (low=? AND high=?)", func(tx parley.Tx) error { return found(tx.Loops().Get("agent-3", "agent-4")) }},
 		"forget in":      {"exchanges_conv (conv=?)", func(tx parley.Tx) error { return found(tx.Loops().ForgetIn(id)) }},
 		"waiting":        {"deliveries_urgent (agent>?)", func(tx parley.Tx) error { return found(tx.Queue().Waiting(5)) }},
+		"numbered":       {"runs_number (number=?)", func(tx parley.Tx) error { return found(tx.Names().Numbered(parley.NounRun, 5)) }},
+		"an end": {"SEARCH runs USING INDEX runs_number (number>?)", func(tx parley.Tx) error {
+			return found(tx.Names().Like(parley.NounRun, "abcdef", parley.IDReader{}, 5))
+		}},
+		"a beginning": {"SEARCH messages USING INDEX messages_id (id>? AND id<?)", func(tx parley.Tx) error {
+			return found(tx.Names().Like(parley.NounMessage, "abcdef", parley.IDReader{ID: "agent-3"}, 5))
+		}},
+		"an end of a message": {"SEARCH messages USING INTEGER PRIMARY KEY (rowid>?)", func(tx parley.Tx) error {
+			return found(tx.Names().Like(parley.NounMessage, "abcdef", parley.IDReader{ID: "agent-3"}, 5))
+		}},
 	} {
 		t.Run(name, func(t *testing.T) { checkPlans(t, s, c.want, c.ask) })
 	}
@@ -239,6 +252,22 @@ func TestLiveRunsAreFoundByIndex(t *testing.T) {
 				t.Errorf("runs_live is not used:\n%s", text)
 			}
 		})
+	}
+}
+
+// TestTheNextNumberIsFoundByIndex holds however many runs there are. The one row of counters is scanned.
+func TestTheNextNumberIsFoundByIndex(t *testing.T) {
+	s := spyOnCrowd(t)
+	s.asked = nil
+	err := store.New(s).Update(t.Context(), func(tx parley.Tx) error {
+		return errors.Join(found(tx.Runs().NextNumber()), parley.ErrNotFound) // nothing is to be committed
+	})
+	if !errors.Is(err, parley.ErrNotFound) || len(s.asked) == 0 {
+		t.Fatalf("asked %v: %v", s.asked, err)
+	}
+	text := strings.Join(plan(t, s.writer, s.asked[0]), "\n")
+	if !strings.Contains(text, "SEARCH runs USING COVERING INDEX runs_number") {
+		t.Errorf("runs_number is not used:\n%s", text)
 	}
 }
 

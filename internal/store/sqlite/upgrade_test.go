@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -167,6 +168,29 @@ func TestWorkIsAddedToASchemaWithRuns(t *testing.T) {
 	storetest.Upgraded(t, opened(t, home))
 }
 
+// Runs and approvals from before they had numbers get them by age.
+func TestRunsAndApprovalsOfAnOlderProgramAreNumberedByAge(t *testing.T) {
+	home := beforeDeliveries(t)
+	var before []string
+	for name := range steps(t, "") {
+		if strings.HasSuffix(name, ".sql") && name < "00020" {
+			before = append(before, name)
+		}
+	}
+	if err := upgrade(t, home, only(t, before...)); err != nil {
+		t.Fatal(err)
+	}
+	for i, created := range []int{20, 20, 10} { // of the rows 1, 2 and 3
+		raw(t, home, fmt.Sprintf(
+			`INSERT INTO runs (id, agent, conv, runtime, state, trace, attempt, hops, chain, created_at, deadline, input_tokens, output_tokens,
+				cost, pid, pid_started)
+			VALUES (unhex(printf('%%032x', %d)), 1, 1, 'script', 'lost', '', 1, 0, 0, %d, 0, 0, 0, 0, 0, 0)`, i+1, created), fmt.Sprintf(
+			`INSERT INTO approvals (id, agent, tool, args, digest, summary, rule, human, created_at, trace, hops, source, state)
+			VALUES (unhex(printf('%%032x', %d)), 1, 'reply', '{}', '%d', '', '', 0, %d, '', 0, '', 'denied')`, i+1, i, created))
+	}
+	storetest.NumberedByAge(t, opened(t, home))
+}
+
 // Heartbeats are frequent: they leave what is remembered of the agents as it is.
 func TestHealthIsNoChangeToAnAgent(t *testing.T) {
 	home := beforeDeliveries(t)
@@ -225,5 +249,31 @@ func TestUpgradeOfTheFirstSchemaIsBackedUp(t *testing.T) {
 	}
 	if n := table(t, backups[0], "inboxes"); n != -1 {
 		t.Error("the backup has been brought up to date")
+	}
+}
+
+// Conversations of a home from before there were display names have none, and can get one.
+func TestOldConversationsHaveNoDisplayName(t *testing.T) {
+	db := opened(t, beforeDeliveries(t))
+	err := db.Update(t.Context(), func(tx parley.Tx) error {
+		c, err := tx.Conversations().Find("general")
+		if err != nil {
+			return err
+		}
+		if c.DisplayName != "" {
+			t.Errorf("it has the display name %q", c.DisplayName)
+		}
+		c.DisplayName = "For all"
+		if err := tx.Conversations().Update(c); err != nil {
+			return err
+		}
+		list, err := tx.Conversations().Displayed("FOR ALL", 2)
+		if len(list) != 1 || list[0].ID != c.ID {
+			t.Errorf("found %v", list)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

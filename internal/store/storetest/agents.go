@@ -24,6 +24,8 @@ var agentTests = []test{
 	{"one that does not exist cannot be replaced", agentUpdateUnknown},
 	{"a removed one keeps its names", agentRemoved},
 	{"what was returned is a copy", agentCopies},
+	{"a retired one keeps what it has, and its names are free", agentRetired},
+	{"one that does not exist cannot be retired, nor to a name that is taken", agentRetireRefused},
 }
 
 func fullAgent() parley.Agent {
@@ -297,4 +299,60 @@ func agentNames(f *fixture) {
 	f.update(func(tx parley.Tx) error { return tx.Agents().Insert(system) })
 	names := read(f, func(tx parley.Tx) ([]string, error) { return tx.Agents().Names() })
 	f.same("names", names, []string{"arya", "AryaBot", "gendry", "GendryBot"})
+}
+
+func agentRetired(f *fixture) {
+	old := f.agents("arya", "gendry")[0]
+	dm := f.conversation(newDM("arya", "gendry"), "arya", "gendry")
+	once := newDM("gendry", "arya")
+	once.Kind = parley.Ephemeral
+	once = f.conversation(once, "gendry", "arya")
+	open := f.channel("open", "arya", "arya", "gendry")
+	m := newMessage(dm.ID, "arya", "hello")
+	m.To, m.Mentions = "gendry", []string{"arya"}
+	said := f.post(m)
+	back := newMessage(dm.ID, "gendry", "hi")
+	back.To = "arya"
+	answered := f.post(back)
+	old.RemovedAt = atp(3)
+	f.update(func(tx parley.Tx) error { return tx.Agents().Update(old) })
+	next := newAgent("arya")
+	f.update(func(tx parley.Tx) error { // all of it in one update, as the hub does
+		if err := tx.Agents().Retire("arya", "arya~removed", "AryaBot~removed"); err != nil {
+			return err
+		}
+		return tx.Agents().Insert(next)
+	})
+	old.ID, old.Name = "arya~removed", "AryaBot~removed"
+	for _, name := range []string{old.ID, old.UUID, old.Name} {
+		f.same(name, f.findAgent(name), old)
+	}
+	for _, name := range []string{"arya", next.UUID, "AryaBot"} {
+		f.same(name, f.findAgent(name), next)
+	}
+	said.From, answered.To, dm.CreatedBy, open.CreatedBy = old.ID, old.ID, old.ID, old.ID
+	page := read(f, func(tx parley.Tx) ([]parley.Message, error) { return tx.Messages().Page(dm.ID, parley.Page{Limit: 9}) })
+	f.same("its messages, which are intact", page, []parley.Message{said, answered})
+	dm.Set, dm.Messages, dm.LastSeq, dm.UpdatedAt = "arya~removed,gendry", 2, answered.Seq, at(1)
+	f.same("its DM", read(f, func(tx parley.Tx) (parley.Conversation, error) { return tx.Conversations().FindSet(dm.Set) }), dm)
+	f.missing("a DM of the next one", func(tx parley.Tx) error { return found(tx.Conversations().FindSet("arya,gendry")) })
+	f.same("its other conversations", f.findConversation(once.ID).Set, "arya~removed,gendry")
+	for agent, want := range map[string]int{"arya~removed": 3, "arya": 0, "gendry": 3} {
+		list := read(f, func(tx parley.Tx) ([]parley.Conversation, error) {
+			return tx.Conversations().List(parley.ConversationFilter{Member: agent, Limit: 9})
+		})
+		f.same("conversations of "+agent, len(list), want)
+	}
+	f.conversation(newDM("arya", "gendry"), "arya", "gendry") // the next one's own
+	f.same("made by the next one", read(f, func(tx parley.Tx) (int, error) { return tx.Conversations().Made("arya") }), 0)
+}
+
+func agentRetireRefused(f *fixture) {
+	list := f.agents("arya", "gendry")
+	for _, id := range []string{"nobody", "AryaBot", list[0].UUID} {
+		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Agents().Retire(id, "x", "X") })
+	}
+	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Agents().Retire("arya", "gendry", "X") })
+	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Agents().Retire("arya", "x", "gendrybot") })
+	f.same("afterwards", f.everything().Agents, list)
 }

@@ -3,6 +3,8 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/parley-hub/parley"
 )
@@ -15,6 +17,8 @@ var conversationTests = []test{
 	{"many may have neither name nor set", conversationNameless},
 	{"ephemeral ones share a set, and are not found by it", conversationEphemeral},
 	{"name, visibility, topic and archive change; id, kind, set and counts stay", conversationUpdate},
+	{"one is found by its display name, whatever its case", conversationDisplayed},
+	{"all of a set are found, ephemeral ones too", conversationsOfSet},
 	{"a rename frees the old name", conversationRename},
 	{"one that does not exist cannot be replaced", conversationUpdateUnknown},
 	{"names are compared as they are", conversationNameExact},
@@ -22,7 +26,7 @@ var conversationTests = []test{
 
 func fullConversation() parley.Conversation {
 	return parley.Conversation{
-		ID: newID(), Name: "full", Kind: parley.Group, Visibility: parley.Private, Topic: "Thema\n✓", CreatedBy: "gendry",
+		ID: newID(), Name: "full", DisplayName: "Voll & Ganz", Kind: parley.Group, Visibility: parley.Private, Topic: "Thema\n✓", CreatedBy: "gendry",
 		CreatedAt: at(1), UpdatedAt: at(2), ArchivedAt: atp(3), Set: parley.SetKey([]string{"arya", "gendry"}),
 	}
 }
@@ -108,7 +112,7 @@ func conversationUpdate(f *fixture) {
 	c := f.conversation(fullConversation())
 	m := f.post(newMessage(c.ID, "arya", "hello"))
 	changed := c
-	changed.Name, changed.Visibility, changed.Topic = "changed", parley.Public, ""
+	changed.Name, changed.DisplayName, changed.Visibility, changed.Topic = "changed", "Changed!", parley.Public, ""
 	changed.UpdatedAt, changed.ArchivedAt = at(9), nil
 	f.update(func(tx parley.Tx) error {
 		other := changed
@@ -118,9 +122,63 @@ func conversationUpdate(f *fixture) {
 	changed.Messages, changed.LastSeq = 1, m.Seq
 	f.same("changed", f.findConversation(c.ID), changed)
 	f.missing("the other set", func(tx parley.Tx) error { return found(tx.Conversations().FindSet("x,y")) })
-	changed.Name, changed.ArchivedAt = "", atp(10)
+	f.same("by its old display name", f.displayed("Voll & Ganz"), "")
+	changed.Name, changed.DisplayName, changed.ArchivedAt = "", "", atp(10)
 	f.update(func(tx parley.Tx) error { return tx.Conversations().Update(changed) })
 	f.same("without a name", f.findConversation(c.ID), changed)
+}
+
+// displayed are the names of the conversations with a display name.
+func (f *fixture) displayed(name string) string {
+	return words(read(f, func(tx parley.Tx) ([]parley.Conversation, error) { return tx.Conversations().Displayed(name, 3) }),
+		func(c parley.Conversation) string { return c.Name })
+}
+
+func conversationDisplayed(f *fixture) {
+	f.agents("arya")
+	for _, name := range []string{"one", "two", "three", "four"} {
+		c := newChannel(name, "arya")
+		c.DisplayName = "Über Eins"
+		f.conversation(c)
+	}
+	f.same("all that the limit lets through, the oldest first", f.displayed("ÜBER EINS"), "one two three")
+	f.same("decomposed", f.displayed("u\u0308ber eins"), "one two three")
+	for _, name := range []string{"", "one", "Über  Eins", "Über\x00", "\xff", strings.Repeat("ü", 500)} {
+		f.same(name, f.displayed(name), "")
+	}
+	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(f.mustFind(tx, "one").ID) })
+	f.same("one is deleted", f.displayed("über eins"), "two three four")
+}
+
+func (f *fixture) mustFind(tx parley.Tx, name string) parley.Conversation {
+	c, err := tx.Conversations().Find(name)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return c
+}
+
+func conversationsOfSet(f *fixture) {
+	f.agents("arya", "gendry", "sansa")
+	var ids []string
+	for i, kind := range []parley.ConversationKind{parley.DM, parley.Ephemeral, parley.Ephemeral} {
+		c := newDM("arya", "gendry")
+		c.Kind = kind
+		c = f.conversation(c, "arya", "gendry")
+		f.post(newMessage(c.ID, "arya", strconv.Itoa(i)))
+		ids = append(ids, c.ID)
+	}
+	f.conversation(newDM("arya", "sansa"), "arya", "sansa")
+	ofSet := func(set string, limit int) string {
+		return words(read(f, func(tx parley.Tx) ([]parley.Conversation, error) { return tx.Conversations().OfSet(set, limit) }),
+			func(c parley.Conversation) string { return c.ID })
+	}
+	f.same("all", ofSet("arya,gendry", 9), ids[2]+" "+ids[1]+" "+ids[0])
+	f.same("two", ofSet("arya,gendry", 2), ids[2]+" "+ids[1])
+	f.same("none", ofSet("gendry,sansa", 9), "")
+	f.missing("nobody's", func(tx parley.Tx) error { _, err := tx.Conversations().OfSet("arya2,nobody", 9); return err })
+	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(ids[2]) })
+	f.same("one is deleted", ofSet("arya,gendry", 9), ids[1]+" "+ids[0])
 }
 
 func conversationRename(f *fixture) {

@@ -17,6 +17,7 @@ var queueTests = []test{
 	{"only what waits is ready", readyStates},
 	{"senders are counted with their oldest, and their own can be chosen", senderCounts},
 	{"what is held is open and not ready, by seq", heldStates},
+	{"an inbox is read from its newest, with what was seen and is still wanted", newestFirst},
 	{"a lease has what was leased under it, by seq", leasedBySeq},
 	{"what a hub has leased is found by its name, by seq", leftByNode},
 	{"what lapses is a lease or a pause that is over", lapsedByMoment},
@@ -43,6 +44,36 @@ func ready(q parley.Queue) func(parley.Tx) ([]parley.Delivery, error) {
 
 func held(limit int) func(parley.Tx) ([]parley.Delivery, error) {
 	return func(tx parley.Tx) ([]parley.Delivery, error) { return tx.Queue().Held("gendry", 0, limit) }
+}
+
+func newest(p parley.InboxPage) func(parley.Tx) ([]parley.Delivery, error) {
+	if p.Recipient, p.Limit = "gendry", max(p.Limit, 1); p.Limit == 1 {
+		p.Limit = 9
+	}
+	return func(tx parley.Tx) ([]parley.Delivery, error) { return tx.Queue().Newest(p) }
+}
+
+func newestFirst(f *fixture) {
+	m := newMail(f)
+	m.wakes("plain", "taken", "read")
+	m.write("quiet", letter{})
+	for _, p := range []parley.Purpose{parley.PurposeAsk, parley.PurposeTask, parley.PurposeApproval, parley.PurposeCallback} {
+		m.write(string(p), letter{to: parley.Reach{Wakes: true, Purpose: p}})
+		m.write("seen "+string(p), letter{to: parley.Reach{Wakes: true, Purpose: p}})
+		m.put("seen "+string(p), become(parley.DeliverySeen))
+	}
+	at := time.UnixMilli(1000).UTC()
+	m.write("due", letter{to: parley.Reach{Wakes: true}, edit: func(m *parley.Message) { m.Deadline = &at }})
+	m.put("due", become(parley.DeliverySeen))
+	m.put("taken", become(parley.DeliveryDelivered))
+	m.put("read", become(parley.DeliverySeen))
+	m.write("done", letter{to: parley.Reach{Wakes: true, Purpose: parley.PurposeAsk}})
+	m.put("done", become(parley.DeliveryAnswered))
+	m.write("sansa's", letter{to: parley.Reach{Agent: "sansa", Wakes: true, Purpose: parley.PurposeAsk}})
+	m.is("all", "due callback seen approval approval seen task task seen ask ask quiet taken plain", newest(parley.InboxPage{Limit: 50}))
+	m.is("the newest", "due callback", newest(parley.InboxPage{Limit: 2}))
+	m.is("before one", "seen task task seen ask", newest(parley.InboxPage{Limit: 3, Before: m.made["approval"].Seq}))
+	m.is("what is wanted", "due seen approval approval seen task task seen ask ask", newest(parley.InboxPage{Limit: 50, Wanted: true}))
 }
 
 func lapsed(now parley.Tick, limit int) func(parley.Tx) ([]parley.Delivery, error) {

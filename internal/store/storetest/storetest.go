@@ -47,6 +47,7 @@ func Run(t *testing.T, open func(t *testing.T) parley.Store) {
 		{"Permissions", permissionTests},
 		{"Approvals", approvalTests},
 		{"TaskErasure", taskErasureTests},
+		{"Names", nameTests},
 		{"Notices", noticeTests},
 		{"Bridges", bridgeTests},
 		{"BridgeFiles", bridgeFileTests},
