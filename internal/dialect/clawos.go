@@ -141,7 +141,7 @@ func bodyOfClawOS(want view, out parley.Departure) (word string, payload object)
 		payload.set("error", nil)
 	}
 	if makes.word == "request" && want.Deadline != nil && !sameTime(moment(payload.text("deadline")), want.Deadline) {
-		payload.set("deadline", stamp(*want.Deadline))
+		payload.set("deadline", want.due())
 	}
 	return makes.word, payload
 }
@@ -177,13 +177,23 @@ func newOrder(want view, _ parley.Departure) object {
 	return object{{"action", encode(cmp.Or(command.text("action"), "command"))}, {"params", encode(params)}}
 }
 
-// newNotice tells something. What S3 calls a state is an event here.
+// newNotice tells something. What S3 calls a state is an event here, and its fraction a percentage.
 func newNotice(want view, _ parley.Departure) object {
-	event, known := eventOf[parseObject(want.Payload).text("status")]
+	said := parseObject(want.Payload)
+	event, known := eventOf[said.text("status")]
 	if !known {
 		event = "progress"
 	}
-	return object{{"event", encode(event)}, {"message", encode(want.Text)}}
+	notice := object{{"event", encode(event)}, {"message", encode(want.Text)}}
+	if part := said.fraction("progress"); part != nil {
+		notice.put("progress", "percent", hundredths(*part*100))
+	}
+	for _, key := range []string{"current", "total"} {
+		if n := said.count(key); n != nil {
+			notice.put("progress", key, *n)
+		}
+	}
+	return notice
 }
 
 func newWarning(want view, _ parley.Departure) object {

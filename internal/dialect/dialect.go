@@ -8,6 +8,7 @@ package dialect
 import (
 	"bytes"
 	"strconv"
+	"time"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/schema"
@@ -121,9 +122,22 @@ func write(d Dialect, want view, out parley.Departure) object {
 	original := parseObject(out.Message.Metadata).raw(string(d))
 	if _, v, err := decode(d, original); err == nil {
 		doc, was = parseObject(original), v
+		want.at = goesOnAt(was, want)
 	}
 	grammars[d].change(&doc, was, want, out)
 	return doc
+}
+
+// aheadAtMost is how far the clock of whoever wrote a document may be ahead of the hub's.
+const aheadAtMost = 5 * time.Minute
+
+// goesOnAt is the time of a document. One that goes on under its own id keeps the time that its writer gave it, with the offset: the
+// hub has stored it a little later. Nobody dates a document ahead.
+func goesOnAt(was, want view) time.Time {
+	if was.name == want.name && !was.at.After(want.at.Add(aheadAtMost)) {
+		return was.at
+	}
+	return want.at
 }
 
 // addOurs adds what the document does not say by itself.

@@ -143,9 +143,13 @@ func drawRouting(t *rapid.T) dict {
 	payload := map[string]dict{
 		"status-update":   with(text, dict{"status": "blocked", "progress": 0.5}),
 		"task-delegation": with(dict{"task": drawText(t)}, maybe(t, dict{"context": maybe(t, dict{"files": []string{"/a"}, "deadline": drawTime(t)})})),
-		"result":          with(text, dict{"status": "failure", "issues": []string{"x"}}),
-		"command":         with(text, dict{"action": "pause", "parameters": dict{"timeout_ms": 5}}),
-		"heartbeat":       with(text, dict{"health": "degraded", "uptime_ms": 1}),
+		"result": with(text, with(dict{"status": "failure", "issues": []string{"x"}}, maybe(t, dict{
+			"deliverables": maybe(t, dict{"files_modified": []string{"/a"}, "tests_added": []string{"/b"}, "artifacts": []string{"/c"}, "report": drawValue(t, 2)}),
+			"metrics":      maybe(t, dict{"confidence": 0.5, "duration_ms": 12345, "model": "x"}),
+			"next_steps":   []string{"y"},
+		}))),
+		"command":   with(text, dict{"action": "pause", "parameters": dict{"timeout_ms": 5}}),
+		"heartbeat": with(text, dict{"health": "degraded", "uptime_ms": 1}),
 	}[kind]
 	return with(dict{
 		"version": rapid.SampledFrom([]string{"1.0.0", "1.9.0"}).Draw(t, "version"), "msg_id": "msg_a3f5d8b2", "from": drawID(t, Routing),
@@ -195,7 +199,7 @@ func drawDeparture(t *rapid.T, d Dialect) parley.Departure {
 	}
 	if rapid.Bool().Draw(t, "task") {
 		out.Task = &parley.Task{
-			OriginalRequester: "boss", Status: parley.TaskCompleted, Outcome: parley.OutcomePartial, DelegationReason: "knows it",
+			OriginalRequester: "boss", Status: parley.TaskCompleted, Outcome: parley.OutcomePartial, DelegationReason: "knows it", Deadline: drawMoment(t),
 			Result: &parley.TaskResult{Deliverables: []string{"/x"}, Metrics: map[string]float64{"confidence": 0.5}},
 		}
 	}
@@ -219,5 +223,7 @@ func drawPayload(t *rapid.T) json.RawMessage {
 		[]byte(`{"action":"pause","parameters":{"reason":"r"}}`), []byte(`{"status":"success","message":"m"}`), []byte(`{"status":"blocked"}`),
 		[]byte(`{"event":"failed","message":"m"}`), []byte(`{"code":"E002","message":"m"}`), []byte(`{"task":"t","context":{"deadline":"2026-02-25T20:00:00Z"}}`),
 		[]byte(`{"health":"degraded"}`), []byte(`{"error":{"code":"E004","message":"late","recoverable":true}}`), []byte(`{"status":"failure","result":"r"}`),
+		[]byte(`{"status":"in_progress","progress":0.65,"current":13,"total":20}`), []byte(`{"event":"progress","progress":{"current":3,"total":10,"percent":30}}`),
+		[]byte(`{"status":"success","deliverables":{"files_modified":["/a"],"report":{"rows":3}},"metrics":{"model":"x"}}`),
 	}).Draw(t, "payload")
 }

@@ -1,6 +1,8 @@
 package dialect
 
 import (
+	"encoding/json"
+	"math"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -45,6 +47,9 @@ func moment(text string) *time.Time {
 	return &at
 }
 
+// Moment reads a time as documents have it: with an offset, or without one in UTC.
+func Moment(text string) (time.Time, error) { return schema.Moment(text) }
+
 // sameMoment compares times as the hub keeps them.
 func sameMoment(a, b time.Time) bool {
 	return a.Truncate(time.Millisecond).Equal(b.Truncate(time.Millisecond))
@@ -59,3 +64,33 @@ func sameTime(a, b *time.Time) bool {
 	}
 	return sameMoment(*a, *b)
 }
+
+// due is the deadline as it is written: as its sender wrote it, with the offset, where the payload has it in any format.
+func (v view) due() string {
+	payload := parseObject(v.Payload)
+	for _, text := range []string{payload.text("deadline"), payload.object("context").text("deadline")} {
+		if sameTime(moment(text), v.Deadline) {
+			return text
+		}
+	}
+	return stamp(*v.Deadline)
+}
+
+// fraction is a member that is a number, or nil.
+func (o object) fraction(key string) (n *float64) {
+	if json.Unmarshal(o.raw(key), &n) != nil {
+		return nil
+	}
+	return n
+}
+
+// count is a member that is a whole number and not below 0, or nil.
+func (o object) count(key string) (n *int64) {
+	if json.Unmarshal(o.raw(key), &n) != nil || n != nil && *n < 0 {
+		return nil
+	}
+	return n
+}
+
+// hundredths rounds to a hundredth: a part of a hundred that was computed is 65, and not 65.00000000000001.
+func hundredths(n float64) float64 { return math.Round(n*100) / 100 }

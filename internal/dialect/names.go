@@ -27,7 +27,7 @@ func AgentID(d Dialect, raw string) (id, warning string) {
 			return now, fmt.Sprintf("%s is an old name for %s", raw, now)
 		}
 	case Routing:
-		if raw == parley.All || parley.CheckID(raw) == nil && !isMapped(raw) {
+		if raw == parley.All || parley.CheckKnownID(raw) == nil && !isMapped(raw) {
 			return raw, ""
 		}
 		id = mapped(raw)

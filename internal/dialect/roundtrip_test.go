@@ -146,6 +146,9 @@ func whatCounts(d Dialect, out parley.Departure) parley.Departure {
 	if len(own) > 0 {
 		m.Metadata = ordered(encode(own))
 	}
+	if m.Deadline == nil && out.Task != nil {
+		m.Deadline = out.Task.Deadline
+	}
 	out.Message = parley.Message{
 		From: m.From, To: m.To, Type: m.Type, Priority: m.Priority, CreatedAt: m.CreatedAt, ExpiresAt: m.ExpiresAt, Deadline: m.Deadline,
 		RequiresAck: m.RequiresAck, TraceID: m.TraceID, Content: m.Content, Payload: m.Payload, Metadata: m.Metadata,

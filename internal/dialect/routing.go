@@ -86,7 +86,7 @@ func bodyOfRouting(want view, out parley.Departure) (word string, payload object
 	}
 	if makes.word == string(taskDelegation) && want.Deadline != nil {
 		if at := moment(payload.object("context").text("deadline")); !sameTime(at, want.Deadline) {
-			payload.put("context", "deadline", stamp(*want.Deadline))
+			payload.put("context", "deadline", want.due())
 		}
 	}
 	return makes.word, payload
@@ -110,13 +110,35 @@ func newDelegation(want view, out parley.Departure) object {
 	return payload
 }
 
-// newStatus tells something. What S1 calls an event is a state here.
+// newStatus tells something. What S1 calls an event is a state here, and its percentage or count a fraction.
 func newStatus(want view, _ parley.Departure) object {
-	state, known := stateOf[parseObject(want.Payload).text("event")]
+	said := parseObject(want.Payload)
+	state, known := stateOf[said.text("event")]
 	if !known {
 		state = "in_progress"
 	}
-	return object{{"status", encode(state)}}
+	status := object{{"status", encode(state)}}
+	if part := partOf(said.object("progress")); part != nil {
+		status.set("progress", *part)
+	}
+	if state == "blocked" {
+		status.set("blockers", []string{want.Text})
+	}
+	return status
+}
+
+// partOf is how much of something is done, by S1's percentage or else by its count, or nil.
+func partOf(progress object) *float64 {
+	if percent := progress.fraction("percent"); percent != nil {
+		part := hundredths(*percent) / 100
+		return &part
+	}
+	current, total := progress.count("current"), progress.count("total")
+	if current == nil || total == nil || *total == 0 || *current > *total {
+		return nil
+	}
+	part := float64(*current) / float64(*total)
+	return &part
 }
 
 func newBlocked(want view, _ parley.Departure) object {
@@ -141,8 +163,13 @@ func newResult(_ view, out parley.Departure) object {
 	return payload
 }
 
+// newFailure is an error. Of a document that was refused it lists all that is wrong with it.
 func newFailure(want view, _ parley.Departure) object {
-	return object{{"status", encode("failure")}, {"issues", encode([]string{want.Text})}}
+	issues := parseObject(want.Payload).object("error").object("validation").list("issues")
+	if len(issues) == 0 {
+		issues = []string{want.Text}
+	}
+	return object{{"status", encode("failure")}, {"issues", encode(issues)}}
 }
 
 // newCommand is one that has no payload it could be known by: nobody who commands writes one.

@@ -132,8 +132,10 @@ func (v view) arrival(d Dialect, original []byte) parley.Arrival {
 	return a
 }
 
-// seconds rounds up: nothing is over too soon.
-func seconds(length time.Duration) int64 { return int64(math.Ceil(length.Seconds())) }
+// seconds rounds up: nothing is over too soon. Times are kept in milliseconds: a part of one counts for nothing.
+func seconds(length time.Duration) int64 {
+	return int64(math.Ceil(length.Round(time.Millisecond).Seconds()))
+}
 
 // withOriginal keeps a document whole, beside the metadata that it has carried as far as there is room for it: it is in the
 // original too.
@@ -156,6 +158,9 @@ func viewOf(out parley.Departure) view {
 			To: m.To, Type: m.Type, Priority: m.Priority, ExpiresAt: m.ExpiresAt, Deadline: m.Deadline, RequiresAck: m.RequiresAck,
 			TraceID: m.TraceID, Text: m.Content.Text, Code: m.Content.Code, Artifacts: m.Content.Artifacts, Payload: m.Payload,
 		},
+	}
+	if t := out.Task; t != nil && t.Message == m.ID && v.Deadline == nil {
+		v.Deadline = t.Deadline // the message that asks for a task leaves its deadline to the task
 	}
 	if out.Recipient != "" && m.To != parley.All {
 		v.To = out.Recipient

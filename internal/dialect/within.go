@@ -8,9 +8,9 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// EncodeWithin writes a departure as a document of at most limit bytes. Of one that is longer, what is under metadata.parley is left
-// out but for who wrote which part of the hub's text, and its text is cut as far as need be; metadata.truncated says so, and metadata.artifact where the whole is: at reference, a
-// path. E003 if even that does not fit.
+// EncodeWithin writes a departure as a document of at most limit bytes. Of one that is longer, the text is cut as far as need be,
+// wherever the document repeats it; metadata.truncated says so, and metadata.artifact where the whole text is: at reference, a path.
+// Nothing else is ever left out. E003 if the rest does not fit.
 func EncodeWithin(d Dialect, out parley.Departure, limit int, reference string) ([]byte, error) {
 	whole, err := Encode(d, out)
 	if err != nil || len(whole) <= limit {
@@ -28,30 +28,49 @@ func EncodeWithin(d Dialect, out parley.Departure, limit int, reference string) 
 
 // cut writes a departure with no more than so many bytes of its text.
 func cut(d Dialect, out parley.Departure, length int, reference string) []byte {
-	text := out.Message.Content.Text
+	m := &out.Message
+	text := m.Content.Text
 	for length > 0 && length < len(text) && !utf8.RuneStart(text[length]) {
 		length--
 	}
+	if m.From == parley.System {
+		*m = quoted(*m, length)
+	}
+	m.Content.Text = text[:length]
+	m.Payload = shortened(m.Payload, text, text[:length])
 	want := viewOf(out)
-	want.Text = text[:length]
 	if d == AgentOS {
 		want.Artifacts = append(want.Artifacts[:len(want.Artifacts):len(want.Artifacts)], parley.Artifact{Path: reference})
 	}
 	doc := write(d, want, out)
-	doc.take("metadata", ours)
-	if out.Message.From == parley.System {
-		doc.put("metadata", ours, object{{of, encode(want.name)}, {"metadata", quotes(out.Message.Wording().Cut(length))}})
-	}
+	addOurs(d, &doc, want, m.Task)
 	doc.put("metadata", "truncated", true)
 	doc.put("metadata", "artifact", reference)
 	return encode(doc)
 }
 
-// quotes are the metadata of a message of the hub's that says these words.
-func quotes(w parley.Wording) json.RawMessage {
-	said, err := parley.Message{}.Say(w)
+// quoted is a message of the hub's with the beginning of its text, and who wrote which part of that.
+func quoted(m parley.Message, length int) parley.Message {
+	cut, err := m.Say(m.Wording().Cut(length))
 	if err != nil {
-		return nil // there is no metadata that could not be read
+		return m // there is no metadata that could not be read
 	}
-	return said.Metadata
+	return cut
+}
+
+// shortened is a payload in which another text is in the place of the whole one, wherever it is repeated.
+func shortened(payload json.RawMessage, whole, text string) json.RawMessage {
+	in := parseObject(payload)
+	if in == nil || whole == text {
+		return payload
+	}
+	for i, m := range in {
+		var word string
+		if json.Unmarshal(m.value, &word) == nil && word == whole {
+			in[i].value = encode(text)
+		} else if parseObject(m.value) != nil {
+			in[i].value = shortened(m.value, whole, text)
+		}
+	}
+	return encode(in)
 }

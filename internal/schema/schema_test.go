@@ -65,6 +65,10 @@ func TestDocuments(t *testing.T) {
 		{"agentos", `{"timestamp":"yesterday","content":{"text":7},"from":""}`, []string{
 			"content.text: expected string, got number", "from: is empty", "timestamp: 'yesterday' is not a valid iso-8601",
 		}},
+		{"agentos", `{"metadata":{"mode":"watcher"}}`, nil},
+		{"agentos", `{"metadata":{"mode":null}}`, nil},
+		{"agentos", `{"metadata":{"mode":"turbo"}}`, []string{"Invalid metadata.mode: expected 'chat' or 'watcher', got 'turbo'"}},
+		{"agentos", `{"metadata":{"mode":7}}`, []string{"Invalid metadata.mode: expected 'chat' or 'watcher', got 7"}},
 		{"agentos", `{"content":null,"id":null}`, []string{"Missing required field: content", "Missing required field: id"}},
 		{"clawos", `{"ttl":3600,"priority":"critical","unknown":true}`, nil},
 		{"clawos", `{"traceId":null}`, []string{"Missing required field: traceId"}},

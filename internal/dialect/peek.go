@@ -1,0 +1,51 @@
+package dialect
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	"github.com/parley-hub/parley"
+)
+
+// PeekSize is how much of a document Peek looks at, in bytes.
+const PeekSize = 4 << 20
+
+// Peek reads what it can of a document that is not valid, or of the beginning of one: its id, its sender, its type and what it
+// answers. What cannot be read, or stands there twice, is empty. It is for telling the sender, and for nothing else.
+func Peek(d Dialect, raw []byte) parley.Arrival {
+	doc := beginningOf(WithoutMark(raw[:min(len(raw), PeekSize)]))
+	metadata, payload := doc.object("metadata"), doc.object("payload")
+	from := cmp.Or(doc.text("from"), doc.object("from").text("agent"))
+	a := parley.Arrival{Name: doc.text(grammars[d].name), Draft: parley.Draft{Type: parley.Type(doc.text("type"))}}
+	if from != "" {
+		a.From, _ = AgentID(d, from)
+	}
+	a.ReplyTo = cmp.Or(doc.text("correlation_id"), payload.text("requestId"), metadata.text("in_reply_to"))
+	if payload != nil {
+		a.Draft.Payload = encode(payload)
+	}
+	return a
+}
+
+// beginningOf reads the members of an object as far as they are whole. A member that is there twice says nothing.
+func beginningOf(raw []byte) object {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if token, err := dec.Token(); err != nil || token != json.Delim('{') {
+		return nil
+	}
+	var found object
+	times := map[string]int{}
+	for dec.More() {
+		key, err := dec.Token()
+		name, isName := key.(string)
+		var value json.RawMessage
+		if err != nil || !isName || dec.Decode(&value) != nil {
+			break
+		}
+		times[name]++
+		found = append(found, member{name, value})
+	}
+	return slices.DeleteFunc(found, func(m member) bool { return times[m.key] > 1 })
+}
