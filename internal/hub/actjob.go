@@ -187,6 +187,8 @@ func (s *scene) do(j *job, m parley.Message, tree *parley.Bridge) error {
 			return err
 		}
 	}
+	s.reporting = &m
+	defer func() { s.reporting = nil }()
 	return s.sayOfTask(&t, j.says)
 }
 

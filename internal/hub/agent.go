@@ -53,16 +53,31 @@ func (h *Hub) AddAgent(ctx context.Context, caller Caller, n parley.NewAgent) (a
 			return added, err
 		}
 	}
+	var retired []retiredAgent
 	err = h.update(ctx, caller, opAddAgent, func(s *scene) error {
 		n := n // this may run again
 		if n.Manager, err = s.manager(n.ID, n.Manager); err != nil {
 			return err
 		}
+		if n.Reuse {
+			retired, err = s.freeNamesFor(n)
+			if err != nil {
+				return err
+			}
+		}
 		if added, err = s.insertAgent(n); err != nil {
+			return err
+		}
+		if err := s.auditReuse(added, retired); err != nil {
 			return err
 		}
 		return s.audit("agent.add", added.ID, map[string]any{"kind": added.Kind, "access": added.Access})
 	})
+	if err == nil {
+		for _, old := range retired {
+			h.attendance.forget(old.was)
+		}
+	}
 	return added, err
 }
 
@@ -135,8 +150,8 @@ func (s *scene) insertAgent(n parley.NewAgent) (parley.Agent, error) {
 		CreatedAt: s.now, UpdatedAt: s.now, Profile: n.Profile,
 	}
 	for _, name := range []string{n.ID, n.Name} {
-		if _, err := s.Agents().Find(name); err == nil {
-			return a, agentNameTaken(name)
+		if holder, err := s.Agents().Find(name); err == nil {
+			return a, agentNameTaken(name, holder)
 		} else if !errors.Is(err, parley.ErrNotFound) {
 			return a, err
 		}
@@ -146,9 +161,24 @@ func (s *scene) insertAgent(n parley.NewAgent) (parley.Agent, error) {
 	return a, err
 }
 
-func agentNameTaken(name string) error {
-	return parley.Errorf(parley.BadInput, "the name %q belongs to another agent, or did", name).
-		Because(parley.Conflict).Suggest("choose another id or name; names of removed agents stay reserved")
+func agentNameTaken(name string, holder parley.Agent) *parley.Error {
+	folded := parley.Fold(name)
+	switch {
+	case holder.RemovedAt == nil:
+		return parley.Errorf(parley.BadInput, "the name %q belongs to another agent", name).
+			Because(parley.Conflict).Suggest("choose another id or name")
+	case folded == parley.Fold(holder.ID) || folded == parley.Fold(holder.Name):
+		return parley.Errorf(parley.BadInput, "the name %q belongs to an agent that was removed", name).
+			Because(parley.Conflict).Suggest("choose another id or name, or take it over for the new agent with --reuse")
+	default: // a uuid, which stays its own
+		return parley.Errorf(parley.BadInput, "the name %q belongs to an agent that was removed", name).
+			Because(parley.Conflict).Suggest("choose another id or name")
+	}
+}
+
+// agentNameHeld is agentNameTaken for an agent that is to be renamed, which cannot take a name over.
+func agentNameHeld(name string, holder parley.Agent) error {
+	return agentNameTaken(name, holder).Suggest("choose another name")
 }
 
 // manager resolves a manager and refuses a chain of managers that leads back.
@@ -248,7 +278,11 @@ func (s *scene) changeAgent(before, edited parley.Agent) (parley.Agent, error) {
 	}
 	err = s.Agents().Update(after)
 	if errors.Is(err, parley.ErrTaken) {
-		return after, agentNameTaken(after.Name)
+		holder, err := s.Agents().Find(after.Name)
+		if err != nil {
+			return after, err
+		}
+		return after, agentNameHeld(after.Name, holder)
 	}
 	s.note(parley.Event{Kind: parley.EventAgentChanged, Agent: after.ID})
 	if err == nil && after.Manager != before.Manager {
@@ -334,7 +368,7 @@ func (s *scene) show(a parley.Agent) parley.Agent {
 }
 
 // RemoveAgent removes a participant: it leaves its channels and groups, its tokens are revoked, what was on
-// its way to it has failed, and its names stay reserved. Only an owner may, and not of one that a bridge lists.
+// its way to it has failed, and its names stay its own until an owner takes them for a new one. Only an owner may, and not of one that a bridge lists.
 func (h *Hub) RemoveAgent(ctx context.Context, caller Caller, name string) error {
 	err := h.update(ctx, caller, opRemoveAgent, func(s *scene) error {
 		a, err := s.agent(name)

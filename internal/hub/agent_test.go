@@ -158,9 +158,13 @@ func TestAddAgentRefuses(t *testing.T) {
 	w.refuses(t, table)
 }
 
-func nameBelongs(name string) *parley.Error {
-	return refused(parley.BadInput, parley.Conflict, `the name "`+name+`" belongs to another agent, or did`,
-		"choose another id or name; names of removed agents stay reserved")
+// nameBelongs is the refusal of a name that an agent has, or a removed one.
+func nameBelongs(name string, removed bool, hint string) *parley.Error {
+	to := "another agent"
+	if removed {
+		to = "an agent that was removed"
+	}
+	return refused(parley.BadInput, parley.Conflict, `the name "`+name+`" belongs to `+to, hint)
 }
 
 func TestNamesAreUniqueAmongAllNamesAfterFolding(t *testing.T) {
@@ -183,24 +187,33 @@ func TestNamesAreUniqueAmongAllNamesAfterFolding(t *testing.T) {
 		{"a removed uuid", gone.UUID},
 		{"the owner's name", "User"},
 	}
+	belongs := func(name string) *parley.Error {
+		hint := "choose another id or name"
+		if name == "gone" || name == "ghost" {
+			hint += ", or take it over for the new agent with --reuse"
+		}
+		return nameBelongs(name, name == gone.UUID || strings.HasSuffix(hint, "--reuse"), hint)
+	}
 	var table []refusal
 	for _, c := range taken {
+		held := belongs(c.name)
+		held.Suggestion = "choose another name"
 		table = append(table, refusal{"adding with the name that is " + c.why, func() error {
 			_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: "new", Name: c.name})
 			return err
-		}, nameBelongs(c.name)}, refusal{"renaming to " + c.why, func() error {
+		}, belongs(c.name)}, refusal{"renaming to " + c.why, func() error {
 			_, err := w.ChangeAgent(ctx, user, "other", func(a *parley.Agent) error {
 				a.Name = c.name
 				return nil
 			})
 			return err
-		}, nameBelongs(c.name)})
+		}, held})
 	}
 	for _, id := range []string{"writer", "strasse", writer.UUID, "gone", "ghost", gone.UUID, "user"} {
 		table = append(table, refusal{"adding with the id " + id, func() error {
 			_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: id, Name: "Fresh"})
 			return err
-		}, nameBelongs(id)})
+		}, belongs(id)})
 	}
 	w.refuses(t, table)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -66,30 +67,99 @@ func (a *alerts) amend(one parley.Alert) {
 // the owners are notified, and the status shows it as long as it is on. Saying the same again changes nothing. If it
 // fails nobody knows yet: it is to be said again.
 func (h *Hub) Alert(ctx context.Context, a parley.Alert, on bool) error {
-	if h.alerts.has(a) == on {
+	if on {
+		return h.RaiseAlerts(ctx, a)
+	}
+	if !h.alerts.has(a) {
 		return nil
 	}
-	a.Since = h.now()
-	data, err := alertData(a, on)
+	data, err := alertData(a, false)
 	if err != nil {
 		return err
 	}
-	if on {
-		h.config.Log.Warn(a.Message, "alert", a.Name, "suggestion", a.Suggestion)
-	} else {
-		h.config.Log.Info("an alert is over", "alert", a.Name, "agent", a.Agent)
-	}
+	h.config.Log.Info("an alert is over", "alert", a.Name, "agent", a.Agent)
 	err = h.update(ctx, theHub, opItself, func(s *scene) error {
 		s.note(parley.Event{Kind: parley.EventAlert, Agent: a.Agent, Data: data})
-		if !on {
-			return nil
-		}
-		return s.tellAlert(a)
+		return nil
 	})
 	if err == nil {
-		h.alerts.put(a, on)
+		h.alerts.put(a, false)
 	}
 	return err
+}
+
+// RaiseAlerts turns on several alerts at once. If many alerts of one name are on, the owners are notified of all of them
+// together.
+func (h *Hub) RaiseAlerts(ctx context.Context, list ...parley.Alert) error {
+	list = slices.DeleteFunc(slices.Clone(list), func(a parley.Alert) bool {
+		h.alerts.amend(a) // one that is on shows its newest figures
+		return h.alerts.has(a)
+	})
+	if len(list) == 0 {
+		return nil
+	}
+	events := make([]parley.Event, len(list))
+	for i := range list {
+		a := &list[i]
+		a.Since = h.now()
+		data, err := alertData(*a, true)
+		if err != nil {
+			return err
+		}
+		events[i] = parley.Event{Kind: parley.EventAlert, Agent: a.Agent, Data: data}
+		h.config.Log.Warn(a.Message, "alert", a.Name, "suggestion", a.Suggestion)
+	}
+	on := append(h.alerts.list(), list...)
+	err := h.update(ctx, theHub, opItself, func(s *scene) error {
+		for _, e := range events {
+			s.note(e)
+		}
+		return s.tellAlerts(list, on)
+	})
+	if err == nil {
+		for _, a := range list {
+			h.alerts.put(a, true)
+		}
+	}
+	return err
+}
+
+// mostToldApart is how many alerts of one name the owners are told apart.
+const mostToldApart = 3
+
+// tellAlerts tells the owners of alerts that are new among those that are on.
+func (s *scene) tellAlerts(fresh, on []parley.Alert) error {
+	for _, g := range parley.GroupAlerts(on) {
+		mine := slices.DeleteFunc(slices.Clone(fresh), func(a parley.Alert) bool { return a.Name != g.Name })
+		if len(mine) > 0 && g.Count > mostToldApart {
+			if err := s.tellAlertGroup(g); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, a := range mine {
+			if err := s.tellAlert(a); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tellAlertGroup tells the owners of many alerts of one name: once a day, and again when there are ten times as many.
+func (s *scene) tellAlertGroup(g parley.AlertGroup) error {
+	people, err := s.personOrOwners("")
+	if err != nil {
+		return err
+	}
+	size := 1
+	for size*10 <= g.Count {
+		size *= 10
+	}
+	return s.tellPeople(people, parley.Notice{
+		Key: fmt.Sprintf("alert/%s/many/%d/%s", g.Name, size, s.now.Format(time.DateOnly)), Kind: parley.NoticeAlert, Title: capital(g.Title()),
+		Text: capital(g.Message) + ".\nSee all of them: parley status --alerts.",
+	})
 }
 
 // alertData is an alert as those who follow the events get it: with its facts beside its name.

@@ -1,6 +1,7 @@
 package hub_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -42,6 +43,44 @@ func TestAlertIsToldOnceEachWay(t *testing.T) {
 	same(t, "for arya", len(follow(t, w.Hub, as("arya"), before, w.lastEvent())), 0)
 	w.ok(w.Alert(ctx, full, true))
 	same(t, "once a day", len(w.dueNotices()), 0)
+}
+
+func TestManyAlertsOfOneNameAreOneNoticeAndOneGroup(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	for n := range 14 {
+		w.add(fmt.Sprintf("agent-%d", n+1))
+	}
+	w.Start(ctx)
+	full := func(n int) parley.Alert {
+		id := fmt.Sprintf("agent-%d", n)
+		return parley.Alert{
+			Name: "depth", Agent: id, Title: "The inbox of " + id + " is filling up", Severity: float64(n),
+			Message: fmt.Sprintf("the inbox of %s has %d of 100 messages", id, n), Suggestion: "see what keeps it",
+		}
+	}
+	w.ok(w.Alert(ctx, full(1), true))
+	same(t, "one", toldOutside(w.dueNotices()), []string{"user alert The inbox of agent-1 is filling up"})
+	var many []parley.Alert
+	for n := range 12 {
+		many = append(many, full(n+1))
+	}
+	w.ok(w.RaiseAlerts(ctx, many...))
+	told := w.dueNotices()
+	same(t, "many", toldOutside(told), []string{"user alert 12 inboxes are filling up"})
+	same(t, "in words", told[0].Text, "12 inboxes are filling up; the worst: the inbox of agent-12 has 12 of 100 messages.\nSee all of them: parley status --alerts.")
+	for n := range 2 { // they go on filling up, one by one
+		w.ok(w.RaiseAlerts(ctx, full(n+13)))
+	}
+	same(t, "once a day", len(w.dueNotices()), 0)
+	status := get[parley.HubStatus](w)(w.Status(ctx, user))
+	groups := slices.DeleteFunc(status.AlertGroups, func(g parley.AlertGroup) bool { return g.Name != "depth" })
+	same(t, "groups", len(groups), 1)
+	same(t, "the group", groups[0].Message, "14 inboxes are filling up; the worst: the inbox of agent-14 has 14 of 100 messages")
+	fuller := full(2)
+	fuller.Severity, fuller.Message = 999, "the inbox of agent-2 has 999 of 100 messages"
+	w.ok(w.RaiseAlerts(ctx, fuller))
+	same(t, "the newest figures", get[parley.HubStatus](w)(w.Status(ctx, user)).AlertGroups[0].Worst.Message, fuller.Message)
 }
 
 // watcher counts what it is told.

@@ -141,7 +141,8 @@ func TestAnswerOfAQuestionOfItsOwnArchivesIt(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.dispatched("codex")
-	asked := w.send("user", "codex", "what?").Message
+	w.add("arya")
+	asked := w.send("arya", "codex", "what?").Message // a person must see the answer first
 	w.answers("codex", "that")
 	if w.see("user", asked.Conversation).ArchivedAt == nil {
 		t.Error("the conversation is answered and not archived")

@@ -71,6 +71,9 @@ func (s *scene) hold(caller Caller, call parley.HeldCall, target string, rule pa
 	if a.Decider, err = s.decider(a); err != nil {
 		return a, err
 	}
+	if a.Number, err = s.Approvals().NextNumber(); err != nil {
+		return a, err
+	}
 	if err := s.Approvals().Insert(a); err != nil {
 		return a, err
 	}
@@ -210,7 +213,7 @@ func (s *scene) askDecider(a parley.Approval, who parley.Agent, text parley.Word
 		return err
 	}
 	if who.Kind == parley.KindAgent {
-		text = text.Own(fmt.Sprintf("\n\nAnswer with decide_approval, id %s.", a.ID))
+		text = text.Own(fmt.Sprintf("\n\nAnswer with decide_approval, id %s.", a.ShortName()))
 	}
 	payload, err := json.Marshal(approvalRequest{a.ID, a.Agent, a.Digest})
 	if err != nil {
@@ -258,6 +261,9 @@ func (s *scene) listApprovals(f parley.ApprovalFilter) ([]parley.Approval, error
 
 // Approval shows one.
 func (h *Hub) Approval(ctx context.Context, caller Caller, id string) (a parley.Approval, err error) {
+	if err := h.findID(ctx, caller, opShowApproval, parley.NounApproval, &id); err != nil {
+		return a, err
+	}
 	err = h.view(ctx, caller, opShowApproval, func(s *scene) error {
 		a, err = s.approval(id)
 		return err

@@ -414,7 +414,7 @@ func TestManagerThatIsAnAgentIsWokenToDecide(t *testing.T) {
 	w.office()
 	a := w.holds(w.contacts(as("intern"), notifies("senior", "x")))
 	run := w.starts("boss")
-	if !strings.HasSuffix(run.Messages[0].Content.Text, "decide_approval, id "+a.ID+".") {
+	if !strings.HasSuffix(run.Messages[0].Content.Text, "decide_approval, id "+a.ShortName()+".") {
 		t.Errorf("boss is asked %q", run.Messages[0].Content.Text)
 	}
 	done, err := w.Decide(ctx, run.Caller(), a.ID, parley.Decision{Approve: true})

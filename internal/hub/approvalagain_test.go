@@ -141,7 +141,7 @@ func TestFormerManagerIsNotTold(t *testing.T) {
 	w.change("intern", func(a *parley.Agent) { a.Mode, a.Manager = parley.ModeSupervised, "ann" })
 	w.holds(w.contacts(as("intern"), asks("senior", "well?")))
 	w.change("intern", func(a *parley.Agent) { a.Manager = "bob" })
-	same(t, "told", toldOutside(w.dueNotices()), []string{"bob approval intern needs your approval"})
+	same(t, "told", toldOutside(w.dueNotices()), []string{"bob approval intern needs your approval (approval-1)"})
 }
 
 // Who has failed is not brought the answer to an ask whose approval was withdrawn, and neither is who has left it there.
@@ -216,7 +216,7 @@ func TestManagerAgainIsTold(t *testing.T) {
 	w.change("intern", func(a *parley.Agent) { a.Mode, a.Manager = parley.ModeSupervised, "ann" })
 	w.holds(w.contacts(as("intern"), asks("senior", "well?")))
 	w.change("intern", func(a *parley.Agent) { a.Manager = "bob" })
-	same(t, "first", toldOutside(w.dueNotices()), []string{"bob approval intern needs your approval"})
+	same(t, "first", toldOutside(w.dueNotices()), []string{"bob approval intern needs your approval (approval-1)"})
 	w.change("intern", func(a *parley.Agent) { a.Manager = "ann" })
-	same(t, "then", toldOutside(w.dueNotices()), []string{"ann approval intern needs your approval"})
+	same(t, "then", toldOutside(w.dueNotices()), []string{"ann approval intern needs your approval (approval-1)"})
 }

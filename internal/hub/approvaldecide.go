@@ -14,6 +14,9 @@ func (h *Hub) Decide(ctx context.Context, caller Caller, id string, d parley.Dec
 	if err := d.Check(); err != nil {
 		return a, err
 	}
+	if err := h.findID(ctx, caller, opDecideApproval, parley.NounApproval, &id); err != nil {
+		return a, err
+	}
 	call, err := h.prepareCall(ctx, caller, id, d)
 	if err != nil {
 		return a, err
@@ -100,19 +103,19 @@ func (s *scene) mayDecide(a parley.Approval) error {
 	case !manages:
 		return parley.Errorf(parley.NotPermitted, "%s does not decide for %s", s.me.ID, a.Agent).Suggest("its manager does, and owners do")
 	case a.RequiresHuman && s.me.Kind != parley.KindHuman:
-		return parley.Errorf(parley.NotPermitted, "only a person may decide on approval %s", a.ID).Suggest("an owner has been asked")
+		return parley.Errorf(parley.NotPermitted, "only a person may decide on %s", a.ShortName()).Suggest("an owner has been asked")
 	}
 	return nil
 }
 
 func decidedAlready(a parley.Approval) error {
-	what := fmt.Sprintf("approval %s is %s", a.ID, a.State)
+	what := fmt.Sprintf("%s is %s", a.ShortName(), a.State)
 	if a.DecidedBy != "" {
 		word := "denied"
 		if a.State != parley.ApprovalDenied {
 			word = "approved"
 		}
-		what = fmt.Sprintf("approval %s was %s by %s at %s", a.ID, word, a.DecidedBy, a.DecidedAt.Format(time.RFC3339))
+		what = fmt.Sprintf("%s was %s by %s at %s", a.ShortName(), word, a.DecidedBy, a.DecidedAt.Format(time.RFC3339))
 	}
 	if a.Refused() {
 		what += ", and the call was refused: " + a.Failure.Message

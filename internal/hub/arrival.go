@@ -2,6 +2,7 @@ package hub
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,7 +13,7 @@ import (
 )
 
 // entry makes an entry of a line; nil of the last one. What can be checked without the store is.
-func (i *importer) entry(raw []byte) (func(*arrival) error, error) {
+func (i *importer) entry(ctx context.Context, raw []byte) (func(*arrival) error, error) {
 	var l line
 	if err := decodeLine(raw, &l); err != nil {
 		return nil, err
@@ -29,12 +30,13 @@ func (i *importer) entry(raw []byte) (func(*arrival) error, error) {
 			return nil, err
 		}
 		m, err := l.Message.CheckHistory(i.config.Limits)
+		i.tasks.mention(m.Task)
 		body := m.SealedBody()
 		return func(in *arrival) error { return in.addMessage(m, body) }, err
 	case l.Permission != nil:
 		return func(in *arrival) error { return in.addPermission(*l.Permission) }, checkPermission(*l.Permission)
 	case l.Task != nil:
-		return func(in *arrival) error { return in.addTask(*l.Task) }, checkTask(*l.Task)
+		return i.taskEntry(ctx, *l.Task)
 	case l.Approval != nil:
 		return func(in *arrival) error { return in.addApproval(*l.Approval) }, checkApproval(*l.Approval)
 	case l.Damaged != nil:
@@ -62,7 +64,11 @@ func (in *arrival) addAgent(a parley.Agent) error {
 	if !parley.IsUUID(a.UUID) {
 		return parley.Errorf(parley.BadInput, "agent %s has no uuid", a.ID).Suggest("give what parley export has written")
 	}
-	if err := checkNewAgent(parley.NewAgent{ID: a.ID, Name: a.Name, Kind: a.Kind, Access: a.Access, Profile: a.Profile}); err != nil {
+	id, name := a.ID, a.Name
+	if a.RemovedAt != nil { // another may have taken its names
+		id, name = parley.OriginalName(id), parley.OriginalName(name)
+	}
+	if err := checkNewAgent(parley.NewAgent{ID: id, Name: name, Kind: a.Kind, Access: a.Access, Profile: a.Profile}); err != nil {
 		return err
 	}
 	if a.Manager, err = in.manager(a.ID, a.Manager); err != nil {
@@ -89,8 +95,11 @@ func checkExported(c exportedConversation) (exportedConversation, error) {
 			Suggest("give what parley export has written")
 	}
 	if named {
-		return c, cmp.Or(parley.CheckChannelName(c.Name), parley.CheckTopic(c.Topic))
+		display, err := parley.ConversationDisplay(c.Name, c.DisplayName)
+		c.DisplayName = display
+		return c, cmp.Or(parley.CheckKnownChannelName(c.Name), err, parley.CheckTopic(c.Topic))
 	}
+	c.DisplayName = ""
 	ids := make([]string, len(c.Members))
 	for i, m := range c.Members {
 		ids[i] = m.Agent
@@ -124,6 +133,9 @@ func (in *arrival) addConversation(c exportedConversation) error {
 		return nil
 	}
 	if !errors.Is(err, parley.ErrNotFound) {
+		return err
+	}
+	if err := parley.CheckNotShortName(c.Name); err != nil {
 		return err
 	}
 	if _, err := in.knownAgent(c.CreatedBy); err != nil {
@@ -176,6 +188,7 @@ func (in *arrival) addMessage(m parley.Message, body [32]byte) error {
 	if err := in.resolve(&m); err != nil {
 		return err
 	}
+	m.Task = in.tasks.name(m.Task)
 	absent, err := in.standIn(m.Content)
 	if err != nil {
 		return err

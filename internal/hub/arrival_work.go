@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"context"
 	"errors"
 	"strings"
 
@@ -15,6 +16,9 @@ func checkPermission(p parley.Permission) error {
 }
 
 func checkTask(t parley.Task) error {
+	if noun, _, ok := parley.ParseShortName(t.ID); !ok || noun != parley.NounTask {
+		return notExported("a task cannot be called %q", shortened(t.ID))
+	}
 	if !t.Status.Known() {
 		return notExported("%s is %q, which is no status", t.ID, t.Status)
 	}
@@ -98,8 +102,42 @@ func (in *arrival) know(names ...*string) error {
 	return nil
 }
 
-// addTask adds a task. It is history: nobody is at it here, so that one that was open is cancelled. It can be
-// tried again.
+// taskEntry makes an entry of a task.
+func (i *importer) taskEntry(ctx context.Context, t parley.Task) (func(*arrival) error, error) {
+	if err := checkTask(t); err != nil {
+		return nil, err
+	}
+	if err := i.tasks.learn(ctx, i); err != nil {
+		return nil, err
+	}
+	there := i.tasks.meet(t)
+	return func(in *arrival) error {
+		if in.tasks.kept {
+			return in.addTask(t)
+		}
+		return in.addTaskAnew(t, there)
+	}, nil
+}
+
+// addTaskAnew adds a task with the next number of this hub, unless it is there under some number.
+func (in *arrival) addTaskAnew(t parley.Task, there string) (err error) {
+	if there != "" {
+		in.tasks.names[t.ID] = there
+		in.done.Skipped++
+		return nil
+	}
+	was := t.ID
+	if err := in.tasks.rename(&t); err != nil {
+		return err
+	}
+	if t.ID, err = in.Tasks().NextID(); err != nil {
+		return err
+	}
+	in.tasks.names[was] = t.ID
+	return in.insertTask(t, was)
+}
+
+// addTask adds a task with the number it has.
 func (in *arrival) addTask(t parley.Task) error {
 	there, err := in.Tasks().Get(t.ID)
 	if err == nil && there.TraceID == t.TraceID && there.CreatedAt.Equal(t.CreatedAt) {
@@ -113,6 +151,12 @@ func (in *arrival) addTask(t parley.Task) error {
 	if !errors.Is(err, parley.ErrNotFound) {
 		return err
 	}
+	return in.insertTask(t, t.ID)
+}
+
+// insertTask stores a task. It is history: nobody works on it here, so that one that was open is cancelled. It can be
+// retried. In the file it is called was.
+func (in *arrival) insertTask(t parley.Task, was string) error {
 	if err := in.know(&t.Requester, &t.OriginalRequester, &t.Assignee); err != nil {
 		return err
 	}
@@ -124,9 +168,9 @@ func (in *arrival) addTask(t parley.Task) error {
 		t.Error = parley.Errorf(parley.DependencyFailed, "it was open when the hub was exported").Suggest("retry it")
 	}
 	in.done.Tasks++
-	err = in.Tasks().Insert(t)
+	err := in.Tasks().Insert(t)
 	if errors.Is(err, parley.ErrNotFound) {
-		return notExported("%s names a task or a participant that is not here", t.ID)
+		return notExported("%s names a task or a participant that is not here", was)
 	}
 	return err
 }
@@ -145,7 +189,7 @@ func (in *arrival) place(t *parley.Task) error {
 	return err
 }
 
-// addApproval adds an approval. It is history: a call that was not made yet is withdrawn.
+// addApproval adds an approval, with a number of this hub. It is history: a call that was not made yet is withdrawn.
 func (in *arrival) addApproval(a parley.Approval) error {
 	_, err := in.Approvals().Get(a.ID)
 	if err == nil {
@@ -160,6 +204,10 @@ func (in *arrival) addApproval(a parley.Approval) error {
 	}
 	if a.State == parley.ApprovalPending || a.State == parley.ApprovalApproved {
 		a.State = parley.ApprovalWithdrawn
+	}
+	a.Task = in.tasks.name(a.Task)
+	if a.Number, err = in.Approvals().NextNumber(); err != nil {
+		return err
 	}
 	in.done.Approvals++
 	return in.Approvals().Insert(a)

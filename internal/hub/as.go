@@ -80,7 +80,7 @@ func (s *scene) inNameOf(caller Caller, agent string) (Caller, error) {
 		return Caller{}, parley.Errorf(parley.NotPermitted, "nobody may act as %s", other.ID).
 			Suggest("name an agent, or a person who is no owner")
 	}
-	caller.By, caller.Agent = s.me.ID, other.ID
+	caller.By, caller.Agent, caller.uuid = s.me.ID, other.ID, other.UUID
 	return caller, nil
 }
 

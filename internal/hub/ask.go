@@ -212,7 +212,7 @@ func (s *scene) checkSlots(target parley.Agent) error {
 func isAsk(m parley.Message) bool { return m.Source == sourceContact && m.Type == parley.TypeRequest }
 
 func askMade(target parley.Agent, m parley.Message) parley.Contacted {
-	return parley.Contacted{Agent: target.ID, Conversation: m.Conversation, Message: m.ID}
+	return parley.Contacted{Agent: target.ID, Conversation: m.Conversation, Message: m.ID, Seq: m.Seq}
 }
 
 // lateError is what the caller of an ask is told when its time is up.

@@ -36,7 +36,7 @@ func TestAskIsAnsweredInline(t *testing.T) {
 	same(t, "heard", a.hears(), "Response from DataBot: $2.4M")
 	same(t, "made", a.made, parley.Contacted{
 		Text: "Response from DataBot: $2.4M", Quotes: []parley.Quote{{By: "databot", Start: 23, End: 28}}, Outcome: parley.ContactAnswered, Agent: "databot", Conversation: a.request.Conversation,
-		Message: a.request.ID, Answer: r.Answer,
+		Message: a.request.ID, Seq: a.request.Seq, Answer: r.Answer,
 	})
 	same(t, "the run that asks", w.run(run.Run.ID).State, parley.RunRunning)
 	same(t, "in their DM", w.texts("user", a.request.Conversation), []string{a.request.Content.Text, "$2.4M"})

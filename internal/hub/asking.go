@@ -8,9 +8,15 @@ import (
 	"github.com/parley-hub/parley"
 )
 
+// waiter is who waits in a call.
+type waiter struct {
+	Caller
+	person bool
+}
+
 // awaitAnswer waits for the answer to an ask that is stored. Exactly one of these is what the caller gets: the
 // answer, the failure, or that the time is up; which, the wait in the store says.
-func (h *Hub) awaitAnswer(ctx context.Context, w parley.Wait, made parley.Contacted) (parley.Contacted, error) {
+func (h *Hub) awaitAnswer(ctx context.Context, who waiter, w parley.Wait, made parley.Contacted) (parley.Contacted, error) {
 	var now tidings
 	err := h.await(ctx, w.ID, w.Until.Sub(h.now()), func() (done bool, err error) {
 		now, err = h.hear(ctx, w)
@@ -31,6 +37,9 @@ func (h *Hub) awaitAnswer(ctx context.Context, w parley.Wait, made parley.Contac
 	}
 	if err != nil {
 		return made, err
+	}
+	if who.person {
+		h.shownInline(ctx, who.Caller, now.Answer, now.Callback)
 	}
 	return now.outcome(w, made)
 }

@@ -22,7 +22,9 @@ type attendant struct {
 	heard     time.Time
 	until     time.Time // as long as it is silent, it counts as there
 	sessions  int
+	working   bool // it says so itself, as long as it is there
 	announced bool // whoever follows the events knows that it is there
+	busy      bool // and that it works
 }
 
 func newAttendance() *attendance {
@@ -73,11 +75,33 @@ func (a *attendance) heardFor(agent string, at time.Time, length time.Duration) 
 	}
 }
 
+// works notes whether an agent says that it works.
+func (a *attendance) works(agent string, working bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	one := a.of(agent)
+	if one.working = working; one.working != one.busy {
+		signal(a.wake)
+	}
+}
+
+// busy says whether an agent is there and says that it works.
+func (a *attendance) busy(agent string, now time.Time) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	one, known := a.agents[agent]
+	return known && one.isBusy(now)
+}
+
+// isBusy says so of one that is known. The lock of the attendance is held.
+func (one *attendant) isBusy(now time.Time) bool { return one.working && one.there(now) }
+
 // left notes that an agent has said it is gone.
 func (a *attendance) left(agent string, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if one := a.of(agent); one.until.After(now) {
+	one := a.of(agent)
+	if one.working = false; one.until.After(now) {
 		one.until = now
 		signal(a.wake)
 	}
@@ -103,12 +127,27 @@ func (a *attendance) look(agent string, now time.Time) (there bool, last *time.T
 	return one.there(now), &heard
 }
 
+// attends says whether an agent has a session open.
+func (a *attendance) attends(agent string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	one, known := a.agents[agent]
+	return known && one.sessions > 0
+}
+
+// forget drops what is known of an agent whose id another has taken.
+func (a *attendance) forget(agent string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.agents, agent)
+}
+
 // changes are those who have come or gone since it was announced.
 func (a *attendance) changes(now time.Time) (changed []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for id, one := range a.agents {
-		if one.there(now) != one.announced {
+		if one.there(now) != one.announced || one.isBusy(now) != one.busy {
 			changed = append(changed, id)
 		}
 	}
@@ -116,11 +155,15 @@ func (a *attendance) changes(now time.Time) (changed []string) {
 }
 
 // announce notes what was announced of an agent.
-func (a *attendance) announce(agent string, there bool) {
+func (a *attendance) announce(agent string, was announced) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.of(agent).announced = there
+	one := a.of(agent)
+	one.announced, one.busy = was.there, was.busy
 }
+
+// announced is what those who follow the events are told of an agent.
+type announced struct{ there, busy bool }
 
 // Attend counts an agent as there until leave is called, as one with an open session is. leave may be
 // called again, to no effect.
@@ -184,14 +227,14 @@ func (h *Hub) SweepAttendance(ctx context.Context) error {
 	if len(changed) == 0 {
 		return nil
 	}
-	there := map[string]bool{}
+	told := map[string]announced{}
 	err := h.write(ctx, theHub, opItself, func(s *scene) error {
 		for _, id := range changed {
 			now, err := s.notePresence(id)
 			if err != nil {
 				return err
 			}
-			there[id] = now
+			told[id] = announced{now, h.attendance.busy(id, s.now)}
 			if !now {
 				err = s.wentAway(id)
 			}
@@ -204,7 +247,7 @@ func (h *Hub) SweepAttendance(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for id, now := range there {
+	for id, now := range told {
 		h.attendance.announce(id, now)
 	}
 	return nil

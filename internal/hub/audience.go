@@ -11,7 +11,7 @@ import (
 func (s *scene) audience(m *parley.Message, p post, where place, receipt *parley.Receipt) ([]parley.Reach, error) {
 	present := &presence{scene: s, conv: where.Conversation, known: map[string]bool{s.me.ID: where.joined}}
 	var err error
-	if m.Mentions, s.strangers, err = s.mentioned(p.calls, present); err != nil {
+	if m.Mentions, s.unknown, err = s.mentioned(p.calls, present); err != nil {
 		return nil, err
 	}
 	if m.To != "" && m.To != parley.All {
@@ -71,7 +71,7 @@ func (s *scene) bringMentioned(p post, id string, where place, present *presence
 	return s.bring(id, where, present)
 }
 
-func (s *scene) mentioned(calls parley.Mentions, present *presence) (ids, strangers []string, err error) {
+func (s *scene) mentioned(calls parley.Mentions, present *presence) (ids, unknown []string, err error) {
 	named := func(name string) (string, bool) {
 		if parley.Fold(name) == parley.All {
 			return parley.All, true
@@ -93,7 +93,7 @@ func (s *scene) mentioned(calls parley.Mentions, present *presence) (ids, strang
 		}
 		return in
 	}
-	ids, strangers = calls.Resolve(named, participant)
+	ids, unknown = calls.Resolve(named, participant)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -101,7 +101,7 @@ func (s *scene) mentioned(calls parley.Mentions, present *presence) (ids, strang
 		return nil, nil, parley.Errorf(parley.BadInput, "the text mentions %d participants, the limit is %d", len(ids), most).
 			Because(parley.TooLarge).Suggest("mention fewer, or @all")
 	}
-	return ids, strangers, nil
+	return ids, unknown, nil
 }
 
 // bring makes somebody who is addressed part of a public channel. Elsewhere E003 says how to add

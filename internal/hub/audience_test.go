@@ -193,15 +193,48 @@ func TestOutsiderNamedElsewhereIsNotWokenAndTheSenderIsTold(t *testing.T) {
 	w.refuses(t, table)
 }
 
-func TestMisspeltMentionIsPointedOut(t *testing.T) {
+func TestUnknownMentionIsAlwaysNamed(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "gendry", "sansa")
+	w.channel("arya", "open", "gendry")
+	alone := w.say("arya", "open", "@gendri and @zzzzzz and @gendri, see `@gendrx` or arya@gendri.example")
+	same(t, "notices", alone.Notices, []string{
+		"nobody is called @gendri: did you mean gendry?",
+		"nobody is called @zzzzzz: see who there is: parley agent list",
+	})
+	same(t, "unknown", alone.UnknownMentions, []string{"gendri", "zzzzzz"})
+	same(t, "reaches nobody", len(alone.Deliveries), 0)
+	same(t, "mentions", alone.Message.Mentions, []string(nil))
+	beside := w.say("arya", "open", "@gendry and @sansaa")
+	same(t, "beside a valid name", beside.Notices, []string{"nobody is called @sansaa: did you mean sansa?"})
+	same(t, "the valid name is woken", len(beside.Deliveries), 1)
+	dm := w.dm("arya", "gendry", "ask @zzzzzz")
+	same(t, "in a DM", dm.UnknownMentions, []string{"zzzzzz"})
+	same(t, "no mention", w.say("arya", "open", "hello").UnknownMentions, []string(nil))
+}
+
+func TestMentionOfARemovedAgentIsNamed(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.add("arya", "gendry")
 	w.channel("arya", "open", "gendry")
-	r := w.say("arya", "open", "@gendri and @zzzzzz and @gendri, see `@gendrx`")
-	same(t, "notices", r.Notices, []string{"nobody is called @gendri: did you mean gendry?"})
-	same(t, "reaches nobody", len(r.Deliveries), 0)
-	same(t, "mentions", r.Message.Mentions, []string(nil))
+	w.ok(w.RemoveAgent(ctx, user, "gendry"))
+	r := w.say("arya", "open", "@gendry, where are you?")
+	same(t, "notices", r.Notices, []string{"@gendry was removed and does not receive this"})
+}
+
+func TestManyUnknownMentionsAreCounted(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.channel("user", "open")
+	var text strings.Builder
+	for i := range 12 {
+		fmt.Fprintf(&text, "@nobody%02d ", i)
+	}
+	r := w.say("user", "open", text.String())
+	same(t, "as many as are named, and the count of the rest", len(r.Notices), 9)
+	same(t, "the rest", r.Notices[8], "nobody has the other 4 names that the text mentions")
 }
 
 func TestMentionLimit(t *testing.T) {

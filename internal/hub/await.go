@@ -26,6 +26,9 @@ func (h *Hub) AwaitRung(ctx context.Context, caller Caller, message string, rung
 	if wait < 0 {
 		return parley.Shown{}, parley.Errorf(parley.BadInput, "the wait is %s", wait).Suggest("wait 0s or longer")
 	}
+	if err := h.findID(ctx, caller, opShowMessage, parley.NounMessage, &message); err != nil {
+		return parley.Shown{}, err
+	}
 	shown, err := h.Message(ctx, caller, message)
 	if err != nil || wait == 0 || allReached(shown.Deliveries, rung) {
 		return shown, err

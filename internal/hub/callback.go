@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 
@@ -21,6 +22,7 @@ type callback struct {
 	purpose      parley.Purpose // none: it is only posted
 	from         string         // default: the hub
 	payload      json.RawMessage
+	kind         parley.Type // default: a result
 }
 
 // callBack posts a callback and returns the message. All members see it; only whom it is for gets a delivery.
@@ -41,7 +43,7 @@ func (s *scene) callBack(c callback) (parley.Message, error) {
 		reach = []parley.Reach{{Agent: recipient.ID, Wakes: c.purpose != "", Purpose: c.purpose}}
 	}
 	m := parley.Message{
-		From: c.from, To: recipient.ID, Conversation: where, Type: parley.TypeResult, Task: c.task, Source: c.source,
+		From: c.from, To: recipient.ID, Conversation: where, Type: cmp.Or(c.kind, parley.TypeResult), Task: c.task, Source: c.source,
 		InReplyTo: c.inReplyTo, TraceID: c.trace, Hops: c.hops, Payload: c.payload,
 	}
 	if c.from == "" {

@@ -10,7 +10,7 @@ import (
 )
 
 // sourceContact is the source of the messages by which participants turn to each other.
-const sourceContact = "agent_contact"
+const sourceContact = parley.SourceContact
 
 // Contact turns to another participant for the caller: it asks, delegates or notifies. *parley.Held if that needs
 // an approval first.
@@ -33,9 +33,11 @@ func (h *Hub) contact(ctx context.Context, caller Caller, c parley.Contact, tell
 	var (
 		made parley.Contacted
 		w    *parley.Wait
+		asks waiter
 	)
 	began := time.Now()
 	err = h.update(ctx, caller, opContact, func(s *scene) error {
+		asks = waiter{caller, s.me.Kind == parley.KindHuman}
 		o, err := s.origin(caller)
 		if err == nil {
 			made, w, err = s.contact(o, c)
@@ -56,7 +58,7 @@ func (h *Hub) contact(ctx context.Context, caller Caller, c parley.Contact, tell
 		stored := made
 		stored.Text, stored.Outcome = "Waiting for the answer.", parley.ContactWaiting
 		tell(stored, w.Until.Sub(h.now()))
-		return h.awaitAnswer(ctx, *w, made)
+		return h.awaitAnswer(ctx, asks, *w, made)
 	case made.Task != "" && c.Wait > 0:
 		tell(made, c.Wait)
 		return h.awaitTask(ctx, caller, made, c.Wait)
@@ -98,6 +100,9 @@ func (h *Hub) checkContact(ctx context.Context, caller Caller, do op, c parley.C
 		Content: parley.Content{Text: c.Request(parley.Agent{}, ""), Artifacts: c.Artifacts},
 	}.Check(h.config.Limits)
 	if err != nil {
+		return c, err
+	}
+	if c.After, err = h.findNeeded(ctx, caller, do, c.After); err != nil {
 		return c, err
 	}
 	c.Priority = draft.Priority
@@ -221,7 +226,7 @@ func (s *scene) leaveNote(o origin, target parley.Agent, c parley.Contact) (parl
 func notified(target parley.Agent, m parley.Message) parley.Contacted {
 	says := parley.Own("Notification sent to ").Name(target.ID, target.Name).Own(".")
 	return parley.Contacted{
-		Text: says.Text, Quotes: says.Quotes, Outcome: parley.ContactNotified, Agent: target.ID, Conversation: m.Conversation, Message: m.ID,
+		Text: says.Text, Quotes: says.Quotes, Outcome: parley.ContactNotified, Agent: target.ID, Conversation: m.Conversation, Message: m.ID, Seq: m.Seq,
 	}
 }
 
@@ -231,7 +236,7 @@ func delegated(target parley.Agent, m parley.Message, task string) parley.Contac
 		Name(target.ID, target.Name).Own(" finishes.")
 	return parley.Contacted{
 		Text: says.Text, Quotes: says.Quotes,
-		Outcome: parley.ContactDelegated, Agent: target.ID, Conversation: m.Conversation, Message: m.ID, Task: task,
+		Outcome: parley.ContactDelegated, Agent: target.ID, Conversation: m.Conversation, Message: m.ID, Seq: m.Seq, Task: task,
 	}
 }
 
@@ -271,7 +276,7 @@ func (s *scene) request(o origin, target parley.Agent, c parley.Contact, task st
 // contactDigest tells one contact from another, whatever its target is called by. The request will not do: it names
 // its task.
 func (s *scene) contactDigest(c parley.Contact) (string, error) {
-	target, err := s.Agents().Find(c.Agent)
+	target, err := s.findAgent(c.Agent)
 	if err == nil {
 		c.Agent = target.ID
 	} else if !errors.Is(err, parley.ErrNotFound) {
@@ -292,7 +297,7 @@ func (s *scene) contactedBefore(o origin, c parley.Contact) (first parley.Receip
 // contactAgain is what has come of a contact that was made before. An ask that is still open is waited for again.
 func (s *scene) contactAgain(o origin, c parley.Contact, m parley.Message) (made parley.Contacted, w *parley.Wait, err error) {
 	target, err := s.Agents().Find(m.To)
-	named, otherwise := s.Agents().Find(c.Agent)
+	named, otherwise := s.findAgent(c.Agent)
 	if err = errors.Join(err, otherwise); err != nil || named.ID != target.ID || m.Source != sourceContact || m.Type != requests[c.Pattern].kind {
 		return made, nil, usedOtherwise(c.IdempotencyKey)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/parley-hub/parley"
 )
@@ -19,7 +20,7 @@ const MaxUnread = 10_000
 // CreateConversation makes a channel, or a private group, with the caller and the participants it names. *parley.Held if
 // that needs an approval.
 func (h *Hub) CreateConversation(ctx context.Context, caller Caller, n parley.NewConversation) (view parley.ConversationView, err error) {
-	if err := checkNewConversation(n); err != nil {
+	if n, err = checkNewConversation(n); err != nil {
 		return view, err
 	}
 	err = h.update(ctx, caller, opMakeConversation, func(s *scene) (err error) {
@@ -32,15 +33,22 @@ func (h *Hub) CreateConversation(ctx context.Context, caller Caller, n parley.Ne
 	return view, nil
 }
 
-func checkNewConversation(n parley.NewConversation) error {
-	if err := errors.Join(parley.CheckChannelName(n.Name), parley.CheckTopic(n.Topic), n.Answers.Check()); err != nil {
-		return parley.AsError(err)
+// checkNewConversation returns what is to be made, by the name that it will have.
+func checkNewConversation(n parley.NewConversation) (parley.NewConversation, error) {
+	var err error
+	if n.Name == "" || n.DisplayName == "" {
+		n.Name, n.DisplayName, err = parley.ConversationName(n.Name + n.DisplayName)
+	} else if err = parley.CheckChannelName(n.Name); err == nil {
+		n.DisplayName, err = parley.ConversationDisplay(n.Name, n.DisplayName)
+	}
+	if err := errors.Join(err, parley.CheckTopic(n.Topic), n.Answers.Check()); err != nil {
+		return n, parley.AsError(err)
 	}
 	if len(n.With) > maxWith {
-		return parley.Errorf(parley.BadInput, "the conversation is made with %d participants, the limit is %d", len(n.With), maxWith).
+		return n, parley.Errorf(parley.BadInput, "the conversation is made with %d participants, the limit is %d", len(n.With), maxWith).
 			Because(parley.TooLarge).Suggest("add the others afterwards")
 	}
-	return nil
+	return n, nil
 }
 
 // makeConversation makes a conversation, unless the caller's mode or a rule for somebody in it holds the call. The
@@ -53,7 +61,7 @@ func (s *scene) makeConversation(o origin, n *parley.NewConversation) (view parl
 	n.With = ids[1:]
 	p, err := s.create(newConversation(*n), ids)
 	if errors.Is(err, parley.ErrTaken) {
-		err = nameTaken(n.Name)
+		err = nameTaken(n.Name).Suggest("write in it: parley chat --conv %s; or choose another name, like %s", n.Name, another(n.Name, n.DisplayName))
 	}
 	if err == nil {
 		err = s.mayAdd(o, ids...)
@@ -87,7 +95,7 @@ func (s *scene) invited(names []string) ([]string, error) {
 
 func newConversation(n parley.NewConversation) parley.Conversation {
 	c := parley.Conversation{
-		Name: n.Name, Topic: n.Topic, Kind: parley.Channel, Visibility: parley.Public, Answers: n.Answers.Stored(),
+		Name: n.Name, DisplayName: n.DisplayName, Topic: n.Topic, Kind: parley.Channel, Visibility: parley.Public, Answers: n.Answers.Stored(),
 	}
 	if n.Group {
 		c.Kind = parley.Group
@@ -98,7 +106,15 @@ func newConversation(n parley.NewConversation) parley.Conversation {
 	return c
 }
 
-func nameTaken(name string) error {
+// another is a name that may be free where one is taken, as a person would type it.
+func another(name, display string) string {
+	if display != "" {
+		return strconv.Quote(display + " 2")
+	}
+	return name[:min(len(name), 62)] + "-2"
+}
+
+func nameTaken(name string) *parley.Error {
 	return parley.Errorf(parley.BadInput, "the name %q is taken", name).Because(parley.Conflict).Suggest("choose another name")
 }
 
@@ -224,7 +240,8 @@ func clamp(n, otherwise, most int) int {
 	return min(n, most)
 }
 
-// Rename gives a channel or named group another name. Its creator and owners may.
+// Rename gives a channel or named group another name, which may be what people type (parley.ConversationName). Its creator and
+// owners may.
 func (h *Hub) Rename(ctx context.Context, caller Caller, ref, name string) error {
 	_, err := h.ChangeConversation(ctx, caller, ref, parley.ConversationChange{Name: &name})
 	return err
@@ -247,12 +264,10 @@ func (h *Hub) Archive(ctx context.Context, caller Caller, ref string, archived b
 // Archive for who may. Who answers when several are woken, its creator and owners say.
 func (h *Hub) ChangeConversation(ctx context.Context, caller Caller, ref string, to parley.ConversationChange) (view parley.ConversationView, err error) {
 	if to == (parley.ConversationChange{}) { // nor is it a way to look at one
-		return view, parley.Errorf(parley.BadInput, "nothing is to be changed").Suggest("give a name, a topic, archived or answers")
+		return view, parley.Errorf(parley.BadInput, "nothing is to be changed").Suggest("give a name, a display name, a topic, archived or answers")
 	}
-	if to.Name != nil {
-		if err := parley.CheckChannelName(*to.Name); err != nil {
-			return view, err
-		}
+	if to, err = nameChange(to); err != nil {
+		return view, err
 	}
 	if to.Topic != nil {
 		if err := parley.CheckTopic(*to.Topic); err != nil {
@@ -267,9 +282,30 @@ func (h *Hub) ChangeConversation(ctx context.Context, caller Caller, ref string,
 	return h.actOn(ctx, caller, opChangeConversation, conversationArgs{Conversation: ref, Act: changesConversation, Change: &to})
 }
 
+// nameChange returns a change by the names that the conversation will have. A new name is a new display name too.
+func nameChange(to parley.ConversationChange) (_ parley.ConversationChange, err error) {
+	switch {
+	case to.Name != nil && to.DisplayName != nil:
+		var display string
+		if err = parley.CheckChannelName(*to.Name); err == nil {
+			display, err = parley.ConversationDisplay(*to.Name, *to.DisplayName)
+		}
+		to.DisplayName = &display
+	case to.Name != nil:
+		var name, display string
+		name, display, err = parley.ConversationName(*to.Name)
+		to.Name, to.DisplayName = &name, &display
+	case to.DisplayName != nil:
+		var display string
+		display, err = parley.ConversationDisplay("", *to.DisplayName)
+		to.DisplayName = &display
+	}
+	return to, err
+}
+
 func (s *scene) alter(p *place, to parley.ConversationChange) error {
-	if to.Name != nil {
-		if err := s.rename(p, *to.Name); err != nil {
+	if to.Name != nil || to.DisplayName != nil {
+		if err := s.rename(p, to.Name, to.DisplayName); err != nil {
 			return err
 		}
 	}
@@ -295,12 +331,17 @@ func (s *scene) alter(p *place, to parley.ConversationChange) error {
 	return s.setArchived(&p.Conversation, *to.Archived)
 }
 
-func (s *scene) rename(p *place, name string) error {
+// rename gives a conversation another name, display name, or both. What is nil stays.
+func (s *scene) rename(p *place, to, display *string) error {
 	if p.Name == "" {
 		return parley.Errorf(parley.BadInput, "a %s has no name", p.Kind).Suggest("make a channel with that name")
 	}
 	if err := s.mustRun(*p, "rename it"); err != nil {
 		return err
+	}
+	name := p.Name
+	if to != nil {
+		name = *to
 	}
 	if name == broadcastChannel && name != p.Name {
 		return nameTaken(name)
@@ -308,6 +349,12 @@ func (s *scene) rename(p *place, name string) error {
 	rank, err := s.freeRank(name, p.ID)
 	if name != p.Name {
 		p.Name, p.NameRank = name, rank
+	}
+	if display != nil {
+		p.DisplayName = *display
+	}
+	if p.DisplayName == p.Name {
+		p.DisplayName = ""
 	}
 	if err == nil {
 		err = s.save(&p.Conversation, "name")

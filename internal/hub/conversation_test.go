@@ -44,6 +44,12 @@ func nameTaken(name string) *parley.Error {
 	return refused(parley.BadInput, parley.Conflict, `the name "`+name+`" is taken`, "choose another name")
 }
 
+// takenHere is the refusal to make a conversation with a name that is taken.
+func takenHere(name, other string) *parley.Error {
+	return refused(parley.BadInput, parley.Conflict, `the name "`+name+`" is taken`,
+		"write in it: parley chat --conv "+name+"; or choose another name, like "+other)
+}
+
 func TestCreateConversationRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
@@ -60,14 +66,14 @@ func TestCreateConversationRefuses(t *testing.T) {
 	}
 	const form = "a channel name is 1 to 64 of a-z, 0-9, _ and -, starting with a letter or digit"
 	w.refuses(t, []refusal{
-		{"a name with capitals", create(parley.NewConversation{Name: "Open"}), refused(parley.BadInput, "", `"Open" is not a channel name`, form)},
-		{"no name", create(parley.NewConversation{Group: true}), refused(parley.BadInput, "", `"" is not a channel name`, form)},
+		{"a taken name with capitals", create(parley.NewConversation{Name: "Open"}), takenHere("open", `"Open 2"`)},
+		{"no name", create(parley.NewConversation{Group: true}), refused(parley.BadInput, "", "the name is empty", `give a name, like project-x or "Project X"`)},
 		{
 			"a name of 65 letters", create(parley.NewConversation{Name: strings.Repeat("x", 65)}),
 			refused(parley.BadInput, "", `"`+strings.Repeat("x", 65)+`" is not a channel name`, form),
 		},
-		{"a taken name", create(parley.NewConversation{Name: "open"}), nameTaken("open")},
-		{"an archived name", create(parley.NewConversation{Name: "old"}), nameTaken("old")},
+		{"a taken name", create(parley.NewConversation{Name: "open"}), takenHere("open", "open-2")},
+		{"an archived name", create(parley.NewConversation{Name: "old"}), takenHere("old", "old-2")},
 		{"a member nobody is", create(parley.NewConversation{Name: "x", With: []string{"aria"}}), absent("agent", "aria", "did you mean arya?")},
 		{
 			"the system as member", create(parley.NewConversation{Name: "x", With: []string{"parley"}}),
@@ -295,7 +301,7 @@ func TestRenameFreesTheOldName(t *testing.T) {
 		{"by a member", rename("ned", "wide-open", "x"), refused(parley.NotPermitted, "",
 			"only the creator of #wide-open and owners may rename it", "ask arya")},
 		{"to a taken name", rename("arya", "wide-open", "open"), nameTaken("open")},
-		{"to a bad name", rename("arya", "wide-open", "#x"), refused(parley.BadInput, "", `"#x" is not a channel name`,
+		{"to a bad name", rename("arya", "wide-open", "-x"), refused(parley.BadInput, "", `"-x" is not a channel name`,
 			"a channel name is 1 to 64 of a-z, 0-9, _ and -, starting with a letter or digit")},
 		{"a dm", rename("arya", at["dm"], "x"), noName("dm")},
 		{"an ephemeral", rename("arya", at["ephemeral"], "x"), noName("ephemeral")},

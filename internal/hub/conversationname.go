@@ -3,16 +3,28 @@ package hub
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/parley-hub/parley"
 )
 
-// findConversation finds the conversation that a name, #name or id stands for, for the caller. A name stands for the
-// one conversation of that name that the caller takes part in; else for the public channel. So nobody can
-// give a name that somebody uses another meaning. parley.ErrNotFound if the caller sees none.
+// findConversation finds the conversation that a name, #name or id stands for, for the caller, or one of the other forms in which
+// lists show conversations (parley.ParseConversationRef). A name stands for the one conversation of that name that the caller takes
+// part in; else for the public channel; else it is a display name. So nobody can give a name that somebody uses another meaning.
+// parley.ErrNotFound if the caller sees none.
 func (s *scene) findConversation(ref string) (parley.Conversation, error) {
-	key := conversationKey(ref)
+	if len(ref) > longestRef {
+		return parley.Conversation{}, parley.ErrNotFound
+	}
+	parsed := parley.ParseConversationRef(ref)
+	if parsed.Members != nil {
+		return s.conversationOf(parsed)
+	}
+	if len(parsed.Name) > longestName {
+		return parley.Conversation{}, parley.ErrNotFound
+	}
+	key := strings.ToLower(parsed.Name)
 	if parley.IsUUID(key) { // else it is a name that looks like one
 		c, err := s.Conversations().Find(key)
 		if err == nil && c.ID == key || err != nil && !errors.Is(err, parley.ErrNotFound) {
@@ -24,21 +36,115 @@ func (s *scene) findConversation(ref string) (parley.Conversation, error) {
 	case err != nil:
 		return parley.Conversation{}, err
 	case len(list) == 0:
-		return parley.Conversation{}, parley.ErrNotFound
+		return s.displayed(parsed.Name)
 	case len(list) == 1:
 		return list[0], nil
+	}
+	mine, err := s.meant(list)
+	if err != nil {
+		return parley.Conversation{}, err
+	}
+	switch len(mine) {
+	case 0:
+		return s.displayed(parsed.Name)
+	case 1:
+		return mine[0], nil
 	default:
-		return s.meant(list)
+		return parley.Conversation{}, parley.Errorf(parley.BadInput, "%d conversations that you see are called #%s", len(mine), mine[0].Name).
+			Because(parley.Conflict).Suggest("use an id: %s", eachNamed(mine, func(c parley.Conversation) string {
+			return fmt.Sprintf("%s (%s)", c.ID, c.Visibility)
+		}))
 	}
 }
 
-// meant is the one of several conversations with one name that the caller means.
-func (s *scene) meant(list []parley.Conversation) (c parley.Conversation, err error) {
+// What is longer than these bytes names no conversation. It is refused before it is folded, which can make it eighteen times as
+// long. A list of all members of the largest group is shorter than longestRef, a display name is shorter than longestName.
+const (
+	longestRef  = 32 << 10
+	longestName = 1 << 10
+)
+
+// maxDisplayed is how many conversations with one display name are looked at.
+const maxDisplayed = 1000
+
+// displayed finds the conversation with a display name that the caller takes part in, else the one that it may read.
+func (s *scene) displayed(name string) (c parley.Conversation, err error) {
+	list, err := s.Conversations().Displayed(name, maxDisplayed)
+	if err != nil {
+		return c, err
+	}
+	mine, err := s.meant(list)
+	switch {
+	case err != nil:
+		return c, err
+	case len(mine) == 0:
+		return c, parley.ErrNotFound
+	case len(mine) == 1:
+		return mine[0], nil
+	default:
+		return c, parley.Errorf(parley.BadInput, "%d conversations that you see are called %q", len(mine), clipped(name)).
+			Because(parley.Conflict).Suggest("use a name: %s", eachNamed(mine, parley.Conversation.Title))
+	}
+}
+
+// maxListed is how many conversations a suggestion names.
+const maxListed = 8
+
+func eachNamed(list []parley.Conversation, word func(parley.Conversation) string) string {
+	var words []string
+	for _, c := range list[:min(len(list), maxListed)] {
+		words = append(words, word(c))
+	}
+	if len(list) > maxListed {
+		words = append(words, "…")
+	}
+	return strings.Join(words, ", ")
+}
+
+// conversationOf finds a conversation by its members. Beside the caller there must be the others that are named, or, for whoever
+// sees everything, nobody else than those.
+func (s *scene) conversationOf(ref parley.ConversationRef) (c parley.Conversation, err error) {
+	var ids []string
+	for _, name := range ref.Members {
+		a, err := s.Agents().Find(name)
+		if err != nil {
+			return c, err
+		}
+		ids = append(ids, a.ID)
+	}
+	if ref.Mine {
+		c, err = s.Conversations().FindSet(parley.SetKey(append(slices.Clone(ids), s.me.ID)))
+		if !errors.Is(err, parley.ErrNotFound) || len(ids) < 2 {
+			return c, err
+		}
+	}
+	if !s.seesAll() && !slices.Contains(ids, s.me.ID) {
+		return c, parley.ErrNotFound
+	}
+	list, err := s.Conversations().OfSet(parley.SetKey(ids), maxListed+1)
+	switch {
+	case err != nil:
+		return c, err
+	case len(list) == 0:
+		return c, parley.ErrNotFound
+	case len(list) == 1:
+		return list[0], nil
+	default:
+		return c, parley.Errorf(parley.BadInput, "%d conversations have the members %s", len(list), strings.Join(ids, ", ")).
+			Because(parley.Conflict).Suggest("use an id: %s", eachNamed(list, func(c parley.Conversation) string {
+			return fmt.Sprintf("%s (%s)", c.ID, c.Kind)
+		}))
+	}
+}
+
+// meant are those of several conversations with one name that the caller means: those that it takes part in, else those that it
+// may read.
+func (s *scene) meant(list []parley.Conversation) ([]parley.Conversation, error) {
 	var mine, readable []parley.Conversation
 	for _, c := range list {
 		in, err := s.takesPart(c, s.me.ID)
 		if err != nil {
-			return c, err
+			return nil, err
 		}
 		switch {
 		case in:
@@ -48,20 +154,9 @@ func (s *scene) meant(list []parley.Conversation) (c parley.Conversation, err er
 		}
 	}
 	if len(mine) == 0 {
-		mine = readable
+		return readable, nil
 	}
-	switch len(mine) {
-	case 0:
-		return c, parley.ErrNotFound
-	case 1:
-		return mine[0], nil
-	}
-	ids := make([]string, len(mine))
-	for i, c := range mine {
-		ids[i] = fmt.Sprintf("%s (%s)", c.ID, c.Visibility)
-	}
-	return c, parley.Errorf(parley.BadInput, "%d conversations that you see are called #%s", len(mine), mine[0].Name).
-		Because(parley.Conflict).Suggest("use an id: %s", strings.Join(ids, ", "))
+	return mine, nil
 }
 
 // freeRank is the rank that a conversation gets with a name. parley.ErrTaken if the caller sees another one of the

@@ -103,19 +103,20 @@ func stamp(d *parley.Delivery, now time.Time) {
 }
 
 func wrongStep(d parley.Delivery, to parley.DeliveryState) error {
-	return parley.Errorf(parley.BadInput, "message %s for %s is %s and cannot become %s", d.Message, d.Recipient, d.State, to).
+	return parley.Errorf(parley.BadInput, "message %s for %s is %s and cannot become %s", d.ShortName(), d.Recipient, d.State, to).
 		Because(parley.Conflict).Suggest("look at what has become of it")
 }
 
 func (s *scene) noteDelivery(kind parley.EventKind, d parley.Delivery) error {
 	data, err := json.Marshal(struct {
 		State   parley.DeliveryState `json:"state"`
+		Seq     int64                `json:"seq"` // of the message
 		PairSeq int64                `json:"pair_seq"`
 		Attempt int                  `json:"attempt,omitempty"`
 		Run     string               `json:"run,omitempty"`
 		Answer  string               `json:"answer,omitempty"`
 		Failure *parley.Error        `json:"failure,omitempty"`
-	}{d.State, d.PairSeq, d.Attempt, d.Run, d.Answer, d.Failure})
+	}{d.State, d.Seq, d.PairSeq, d.Attempt, d.Run, d.Answer, d.Failure})
 	e := parley.Event{Kind: kind, Conversation: d.Conversation, Agent: d.Recipient, Data: data}
 	if parley.IsUUID(d.Message) { // it may be damaged
 		e.Message = d.Message

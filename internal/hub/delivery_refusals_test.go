@@ -55,7 +55,7 @@ func TestDeliveryCallsRefuseBadInput(t *testing.T) {
 		{"nack: no such message", nack(parley.Trouble{}, noRoom), absent("message", noRoom, checkName)},
 		{"settle: an unknown failure", settle(parley.Outcome{Trouble: &parley.Trouble{Failure: "moody"}}), bad(`unknown failure "moody"`, kinds)},
 		{"settle: no such answer", settle(parley.Outcome{Answer: noRoom}), absent("message", noRoom, checkName)},
-		{"settle: another's answer", settle(parley.Outcome{Answer: m.ID}), bad("message "+m.ID+" is not from ned", "name the answer it has sent")},
+		{"settle: another's answer", settle(parley.Outcome{Answer: m.ID}), bad("message "+m.ShortName()+" is not from ned", "name the answer it has sent")},
 		{"ack: nothing named", func() error { _, err := w.Ack(ctx, as("ned"), ""); return err }, bad("0 messages are named", "name 1 to 500")},
 		{"ack: no id at all", func() error { _, err := w.Ack(ctx, as("ned"), "", "x"); return err }, absent("message", "x", checkName)},
 		{"ack: the sender's own", func() error { _, err := w.Ack(ctx, as("arya"), "", m.ID); return err }, absent("message", m.ID, checkName)},
@@ -87,12 +87,12 @@ func TestDeadLettersAreForOwners(t *testing.T) {
 	drop := func(by, message, recipient string) func() error {
 		return func() error { _, err := w.DropDead(ctx, as(by), message, recipient); return err }
 	}
-	noDead := refused(parley.BadInput, parley.Conflict, "message "+alive.ID+" is no dead letter", "see the list of dead letters")
+	noDead := refused(parley.BadInput, parley.Conflict, "message "+alive.ShortName()+" is no dead letter", "see the list of dead letters")
 	w.refuses(t, []refusal{
 		{"a member lists", func() error { _, err := w.DeadLetters(ctx, as("sansa"), 0, 0); return err }, onlyOwner("see dead letters")},
 		{"the sender retries", retry("arya", both.ID, "ned"), onlyOwner("handle dead letters")},
 		{"the recipient drops", drop("ned", both.ID, "ned"), onlyOwner("handle dead letters")},
-		{"which of the two?", retry("user", both.ID, ""), refused(parley.BadInput, "", "message "+both.ID+" is a dead letter for 2 recipients", "name the recipient")},
+		{"which of the two?", retry("user", both.ID, ""), refused(parley.BadInput, "", "message "+both.ShortName()+" is a dead letter for 2 recipients", "name the recipient")},
 		{"one that is alive", retry("user", alive.ID, "ned"), noDead},
 		{"dropping one that is alive", drop("user", alive.ID, ""), noDead},
 		{"no such message", drop("user", noRoom, ""), absent("message", noRoom, checkName)},

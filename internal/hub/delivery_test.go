@@ -1,6 +1,7 @@
 package hub_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -70,12 +71,12 @@ func TestEventSaysWhatADeliveryHasBecome(t *testing.T) {
 	same(t, "events", list, []parley.Event{
 		{
 			Num: before + 1, At: at, Kind: "delivery.seen", Conversation: m.Conversation, Agent: "ned", By: "ned", Message: m.ID,
-			Data: []byte(`{"state":"seen","pair_seq":2,"run":"run-1"}`),
+			Data: fmt.Appendf(nil, `{"state":"seen","seq":%d,"pair_seq":2,"run":"run-1"}`, m.Seq),
 		},
 		{
 			Num: before + 2, At: at, Kind: "delivery.accepted", Conversation: m.Conversation, Agent: "ned", By: "ned", Message: m.ID,
-			Data: []byte(`{"state":"accepted","pair_seq":2,"attempt":1,"failure":{"code":"E002",` +
-				`"message":"ned did not do this: it has too much to do","recoverable":true}}`),
+			Data: fmt.Appendf(nil, `{"state":"accepted","seq":%d,"pair_seq":2,"attempt":1,"failure":{"code":"E002",`+
+				`"message":"ned did not do this: it has too much to do","recoverable":true}}`, m.Seq),
 		},
 	})
 }

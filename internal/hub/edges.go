@@ -125,14 +125,8 @@ func (h *Hub) awaitTask(ctx context.Context, caller Caller, made parley.Contacte
 	case err != nil:
 		return made, err
 	}
-	if t.Callback != "" {
-		me, err := h.whoIs(context.WithoutCancel(ctx), caller, opContact)
-		if err == nil {
-			err = h.settleCallback(ctx, t.Callback, me)
-		}
-		if err != nil {
-			return made, err
-		}
+	if err := h.bring(ctx, caller, opContact, brought{callback: t.Callback}); err != nil {
+		return made, err
 	}
 	return h.taskOutcome(ctx, t, made)
 }

@@ -3,6 +3,7 @@ package hub
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -40,6 +41,9 @@ func (s *scene) envelope(p post, d parley.Draft, where place, parent *parley.Mes
 	}
 	if d.TTL > 0 {
 		expires := s.now.Add(time.Duration(d.TTL) * time.Second)
+		if p.expires.After(s.now) {
+			expires = p.expires
+		}
 		m.ExpiresAt = &expires
 	}
 	if m.Deadline, err = s.deadline(d); err != nil {
@@ -70,12 +74,15 @@ func (s *scene) deadline(d parley.Draft) (*time.Time, error) {
 	return &due, nil
 }
 
+// forAll says whether a recipient is every participant of the conversation: all, or @all.
+func forAll(to string) bool { return parley.Fold(strings.TrimPrefix(to, "@")) == parley.All }
+
 // addressee resolves what a draft says in to.
 func (s *scene) addressee(to string) (string, error) {
 	if to == "" {
 		return "", nil
 	}
-	if parley.Fold(to) == parley.All {
+	if forAll(to) {
 		return parley.All, nil
 	}
 	a, err := s.agent(to)
@@ -104,6 +111,13 @@ func toSystem(id string) error {
 func (s *scene) settleArchive(where place, parent *parley.Message) error {
 	// What its creator adds is a new question, even as a reply.
 	answered := where.Kind == parley.Ephemeral && where.joined && parent != nil && s.me.ID != where.CreatedBy
+	if answered { // a person has yet to see the answer: see archiveAnswered
+		asker, err := s.Agents().Find(where.CreatedBy)
+		if err != nil {
+			return err
+		}
+		answered = asker.Kind != parley.KindHuman || asker.RemovedAt != nil
+	}
 	if answered == (where.ArchivedAt != nil) {
 		return nil
 	}

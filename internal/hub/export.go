@@ -58,6 +58,7 @@ func writeMarkdown(w io.Writer, v any) error {
 	switch v := v.(type) {
 	case parley.ConversationView:
 		fmt.Fprintf(&out, "# %s\n\n%s · %d messages · %s\n", v.Title(), v.Kind, v.Messages, strings.Join(v.Members, ", "))
+		quote(&out, v.DisplayName)
 		quote(&out, v.Topic)
 	case parley.Message:
 		to := ""

@@ -70,14 +70,14 @@ type exporter struct {
 }
 
 // ExportAll writes the whole hub as JSON lines: agents, each after its manager, conversations with their
-// members, the rules of who may contact whom, messages in their order, with references to artifacts but not their
-// bodies, tasks and approvals. A damaged message, task or approval is named in a line of its own, and counted in the last line.
+// members, the rules of who may contact whom, tasks, messages in their order, with references to artifacts but not their
+// bodies, and approvals. Tasks come before what names them, so that they can get other numbers where they are imported. A damaged message, task or approval is named in a line of its own, and counted in the last line.
 // Credentials, deliveries, runs, waits, notices and read cursors are left out. Only an owner may.
 func (h *Hub) ExportAll(ctx context.Context, caller Caller, w io.Writer) error {
 	out := bufio.NewWriter(w)
 	e := &exporter{Hub: h, caller: caller, out: out, agents: map[string]bool{}, unreadable: map[string]bool{}}
 	for _, part := range []func(context.Context) error{
-		e.writeAgents, e.writeConversations, e.writePermissions, e.writeMessages, e.writeTasks, e.writeApprovals,
+		e.writeAgents, e.writeConversations, e.writePermissions, e.writeTasks, e.writeMessages, e.writeApprovals,
 	} {
 		if err := part(ctx); err != nil {
 			return err

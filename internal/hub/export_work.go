@@ -91,7 +91,49 @@ func (e *exporter) writeTasks(ctx context.Context) error {
 	}
 }
 
+// writeApprovals writes approvals, the oldest first, because they are numbered in this order where they are imported. Their own
+// numbers are left out.
 func (e *exporter) writeApprovals(ctx context.Context) error {
+	ids, err := e.approvalIDs(ctx)
+	if err != nil {
+		return err
+	}
+	slices.Reverse(ids)
+	for page := range slices.Chunk(ids, exportPage) {
+		if err := e.writeApprovalPage(ctx, page); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *exporter) writeApprovalPage(ctx context.Context, ids []string) error {
+	var list []parley.Approval
+	err := e.view(ctx, e.caller, opExportHub, func(s *scene) error {
+		for _, id := range ids {
+			a, err := s.Approvals().Get(id)
+			if err != nil {
+				return err
+			}
+			a.Number = 0
+			list = append(list, a)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		e.end.Approvals++
+		if err := e.put(line{Approval: &list[i]}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// approvalIDs are the approvals to write, the newest first.
+func (e *exporter) approvalIDs(ctx context.Context) (ids []string, err error) {
 	for before := ""; ; {
 		var list []parley.Approval
 		err := e.view(ctx, e.caller, opExportHub, func(s *scene) (err error) {
@@ -103,16 +145,12 @@ func (e *exporter) writeApprovals(ctx context.Context) error {
 			err = e.nameUnreadable()
 		}
 		if err != nil || len(list) == 0 {
-			return err
+			return ids, err
 		}
 		for _, a := range list {
 			before = a.ID
-			if !e.exported(a.Agent, a.Target, a.Decider, a.DecidedBy) {
-				continue
-			}
-			e.end.Approvals++
-			if err := e.put(line{Approval: &a}); err != nil {
-				return err
+			if e.exported(a.Agent, a.Target, a.Decider, a.DecidedBy) {
+				ids = append(ids, a.ID)
 			}
 		}
 	}

@@ -207,6 +207,9 @@ func preparePost(_ context.Context, h *Hub, as Caller, held heldPost) (execution
 			return returned{}, err
 		}
 		receipt, err := s.postHeld(p, held.Bridge)
+		if err == nil {
+			err = s.nameUnknownHere(&receipt)
+		}
 		return returned{text: postedWords(receipt)}, err
 	}, nil
 }
@@ -231,7 +234,7 @@ func (s *scene) postHeld(p post, bridge string) (parley.Receipt, error) {
 }
 
 func postedWords(r parley.Receipt) string {
-	lines := []string{fmt.Sprintf("Posted as message %s in conversation %s.", r.Message.ID, r.Message.Conversation)}
+	lines := []string{fmt.Sprintf("Posted as message %s in conversation %s.", r.Message.ShortName(), r.Message.Conversation)}
 	for _, notice := range r.Notices {
 		lines = append(lines, "Note: "+notice)
 	}

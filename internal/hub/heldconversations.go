@@ -151,12 +151,18 @@ func makeWords(s *scene, _ string, n parley.NewConversation) (words, error) {
 	what := "make the " + string(c.Visibility) + " " + string(c.Kind) + " " + c.Title()
 	return words{
 		wants: what, doing: "making" + strings.TrimPrefix(what, "make"), action: toolMakeConversation,
-		parts: []parley.ApprovalPart{{Label: "With", Text: strings.Join(names, ", ")}, {Label: "Topic", Text: n.Topic}, {Label: "Answers", Text: string(n.Answers)}},
+		parts: []parley.ApprovalPart{
+			{Label: "Display name", Text: n.DisplayName},
+			{Label: "With", Text: strings.Join(names, ", ")},
+			{Label: "Topic", Text: n.Topic},
+			{Label: "Answers", Text: string(n.Answers)},
+		},
 	}, nil
 }
 
 func prepareMake(_ context.Context, _ *Hub, as Caller, n parley.NewConversation) (execution, error) {
-	if err := checkNewConversation(n); err != nil {
+	n, err := checkNewConversation(n)
+	if err != nil {
 		return nil, err
 	}
 	return func(s *scene, a parley.Approval) (returned, error) {

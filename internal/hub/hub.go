@@ -33,7 +33,8 @@ type Caller struct {
 
 	Approved bool // it reads now because somebody has approved exactly that; only the hub itself says so
 
-	underway bool // the call is counted already, see Begin
+	underway bool   // the call is counted already, see Begin
+	uuid     string // of the agent with the credential, whose id may be another's by now; none: whoever has the id calls
 }
 
 // Config is what a hub can be told. The zero value of a field means its default.
@@ -204,12 +205,14 @@ type scene struct {
 
 	bridged bool           // what is done comes over a bridge, by a file that carries no credential
 	tree    *parley.Bridge // which one, while a document of it is stored
-	finder  string         // who finds in its inbox what is said of a task now, by the document itself
+	// reporting is the message by which an assignee says at present how far its task has come, where it says so by one.
+	reporting *parley.Message
+	finder    string // who finds in its inbox what is said of a task now, by the document itself
 
 	joined []parley.Bridge // all, once they were read
 
-	strangers []string // names a message mentions that nobody has
-	opened    string   // a channel that was made for a message
+	unknown []string // names a message mentions that nobody has
+	opened  string   // a channel that was made for a message
 
 	modes map[string]parley.Answers // of conversations looked at
 
@@ -321,7 +324,7 @@ func (s *scene) enter(caller Caller) error {
 		return errReplyOnly()
 	}
 	me, err := s.Agents().Find(caller.Agent)
-	if errors.Is(err, parley.ErrNotFound) || err == nil && me.RemovedAt != nil {
+	if errors.Is(err, parley.ErrNotFound) || err == nil && (me.RemovedAt != nil || caller.uuid != "" && caller.uuid != me.UUID) {
 		return parley.Errorf(parley.NotPermitted, "%s is not a participant of this hub", caller.Agent).
 			Suggest("ask an owner of this hub to add it")
 	}

@@ -72,7 +72,11 @@ func goodAt(t parley.Token, at Place) error {
 
 // callerWith is who calls with a token. Whether the agent of a run may decide is judged anew each time.
 func callerWith(tx parley.Tx, t parley.Token) (Caller, error) {
-	c := Caller{Agent: t.Agent, Token: t.ID, Kind: t.Kind, Scopes: t.Scopes, Until: t.ExpiresAt}
+	holder, err := tx.Agents().Find(t.Agent)
+	if err != nil {
+		return Caller{}, err
+	}
+	c := Caller{Agent: t.Agent, Token: t.ID, Kind: t.Kind, Scopes: t.Scopes, Until: t.ExpiresAt, uuid: holder.UUID}
 	if !t.Kind.OfRun() {
 		return c, nil
 	}
@@ -101,6 +105,9 @@ func (h *Hub) Local(ctx context.Context, at Place) (caller Caller, err error) {
 	err = h.store.View(ctx, func(tx parley.Tx) error {
 		if at.Run == "" {
 			caller.Agent = at.Agent
+			if a, err := tx.Agents().Find(at.Agent); err == nil {
+				caller.uuid = a.UUID
+			}
 			caller.Scopes, err = agentScopes(tx, at.Agent)
 			return err
 		}

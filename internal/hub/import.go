@@ -26,6 +26,7 @@ type importer struct {
 	batch  []entry
 	bytes  int
 	ended  bool
+	tasks  taskNumbers
 }
 
 // entry is one line that waits to be stored.
@@ -39,12 +40,13 @@ type arrival struct {
 	*scene
 	done  parley.ImportReport
 	rooms map[string]parley.Conversation // as they were before their messages came
+	tasks *taskNumbers
 }
 
 // Import adds what ExportAll has written to the hub. What is there already is skipped, so that an import can
 // be repeated, and goes on where it was interrupted. Messages are history: they get new places at the end of
 // the order, and are delivered to nobody. So are tasks, of which the open ones are cancelled, and approvals, of
-// which those that are not executed yet are withdrawn. At the first line that cannot be imported it ends; what
+// which those that are not executed yet are withdrawn; both get numbers of this hub. At the first line that cannot be imported it ends; what
 // came before stays. Only an owner may.
 func (h *Hub) Import(ctx context.Context, caller Caller, r io.Reader) (parley.ImportReport, error) {
 	i := &importer{Hub: h, caller: caller}
@@ -119,7 +121,7 @@ func (i *importer) take(ctx context.Context, num int64, raw []byte) error {
 			return err
 		}
 	}
-	store, err := i.entry(raw)
+	store, err := i.entry(ctx, raw)
 	if err != nil || store == nil {
 		return err
 	}
@@ -149,7 +151,7 @@ func (i *importer) apply(ctx context.Context, batch []entry) (good int, err erro
 	var done parley.ImportReport
 	err = i.update(ctx, i.caller, opImportHub, func(s *scene) error {
 		good = 0
-		in := &arrival{scene: s, rooms: map[string]parley.Conversation{}}
+		in := &arrival{scene: s, rooms: map[string]parley.Conversation{}, tasks: &i.tasks}
 		for _, e := range batch {
 			if err := e.store(in); err != nil {
 				return err

@@ -104,11 +104,10 @@ func TestImportRefusesWorkThatIsNone(t *testing.T) {
 	}
 	header, _, _ := strings.Cut(exported, "\n")
 	for name, c := range map[string]struct{ kind, old, new, says string }{
-		"another task":          {"task", `"trace_id":"`, `"trace_id":"x`, "task-3 is another task here"},
 		"a name that is none":   {"task", `"task-3"`, `"work"`, `a task cannot be called "work"`},
 		"a status that is none": {"task", `"status":"active"`, `"status":"lost"`, `task-3 is "lost", which is no status`},
-		"a lost parent":         {"task", `"id":"task-3"`, `"id":"task-9","parent":"task-8"`, "task-9 is under task-8, which is not here"},
-		"a lost need":           {"task", `"id":"task-3"`, `"id":"task-9","depends_on":["task-8"]`, "task-9 names a task or a participant that is not here"},
+		"a lost parent":         {"task", `"requester":"boss"`, `"requester":"user","parent":"task-8"`, "task-3 is under task-8, which is not here"},
+		"a lost need":           {"task", `"requester":"boss"`, `"requester":"user","depends_on":["task-8"]`, "task-3 names a task or a participant that is not here"},
 		"no message":            {"task", `"id":"task-3"`, `"id":"task-9","callback":"x"`, `task-9 names "x", which is no id`},
 		"a zero":                {"task", `"id":"task-3","root":"task-3","depth":0,"title":"a`, `"id":"task-9","root":"task-3","depth":0,"title":"\u0000`, "task-9 has a text with a zero in it"},
 		"a rule of no effect":   {"permission", `"deny"`, `"maybe"`, "a rule of worker neither allows nor denies"},
@@ -127,4 +126,62 @@ func TestImportRefusesWorkThatIsNone(t *testing.T) {
 		})
 	}
 	same(t, "the hub afterwards", comparable(t, w.export()), comparable(t, exported))
+}
+
+// A task, an approval and a message get the next numbers of the hub they come to, and what names them is renamed with them.
+func TestImportNumbersAnew(t *testing.T) {
+	w := newHub(t)
+	w.work()
+	m := w.post("boss", parley.Draft{Direct: []string{"worker"}, Content: text("how far is it?"), Task: "task-3"}).Message
+	exported := w.export()
+	busy := another(t, stores)
+	busy.office()
+	own := get[parley.TaskView](busy)(busy.NewTask(ctx, user, parley.NewTask{Title: "my own"}))
+	held := busy.holds(busy.contacts(as("intern"), notifies("senior", "hello")))
+	same(t, "its own task", own.ID, "task-1")
+	same(t, "its own approval", held.ShortName(), "approval-1")
+	report := get[parley.ImportReport](busy)(busy.Import(ctx, user, strings.NewReader(exported)))
+	same(t, "tasks", report.Tasks, int64(3))
+	same(t, "approvals", report.Approvals, int64(2))
+	under := get[parley.TaskView](busy)(busy.Task(ctx, user, "task-3"))
+	same(t, "the parent", under.Parent, "task-2")
+	same(t, "the root", under.Root, "task-2")
+	same(t, "what it depends on", under.DependsOn, []string{"task-2"})
+	same(t, "its own task is left alone", get[parley.TaskView](busy)(busy.Task(ctx, user, "task-1")).Title, "my own")
+	same(t, "the task of a message", get[parley.Shown](busy)(busy.Message(ctx, user, m.ID)).Task, "task-4")
+	for number := range 3 {
+		a := get[parley.Approval](busy)(busy.Approval(ctx, user, parley.NounApproval.ShortName(int64(number+1))))
+		same(t, "an approval", a.Number, int64(number+1))
+	}
+	again := get[parley.ImportReport](busy)(busy.Import(ctx, user, strings.NewReader(exported)))
+	same(t, "a repetition adds tasks", again.Tasks, int64(0))
+	same(t, "a repetition adds approvals", again.Approvals, int64(0))
+}
+
+// In the files of older programs messages come before the tasks they name, which keep their numbers then.
+func TestImportOfAnOlderFileKeepsTheNumbersOfTasks(t *testing.T) {
+	w := newHub(t)
+	w.work()
+	m := w.post("boss", parley.Draft{Direct: []string{"worker"}, Content: text("how far is it?"), Task: "task-3"}).Message
+	var tasks, rest strings.Builder
+	for text := range strings.Lines(w.export()) {
+		switch {
+		case strings.HasPrefix(text, `{"task":`):
+			tasks.WriteString(text)
+		case strings.HasPrefix(text, `{"end":`):
+			rest.WriteString(tasks.String() + text)
+		default:
+			rest.WriteString(text)
+		}
+	}
+	copied := another(t, stores)
+	get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(rest.String())))
+	same(t, "the task of a message", get[parley.Shown](copied)(copied.Message(ctx, user, m.ID)).Task, "task-3")
+	same(t, "its title", get[parley.TaskView](copied)(copied.Task(ctx, user, "task-3")).Title, "a sword")
+	busy := another(t, stores)
+	get[parley.TaskView](busy)(busy.NewTask(ctx, user, parley.NewTask{Title: "my own"}))
+	_, err := busy.Import(ctx, user, strings.NewReader(rest.String()))
+	if parley.CodeOf(err) != parley.BadInput || !strings.Contains(err.Error(), "task-1 is another task here") {
+		t.Errorf("got %v", err)
+	}
 }

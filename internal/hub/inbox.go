@@ -31,6 +31,61 @@ func (h *Hub) PeekAfter(ctx context.Context, caller Caller, after int64, limit i
 	return p, err
 }
 
+// PeekNewest shows what is in the caller's inbox before a seq (0: from the newest), the newest message first. Beside what is
+// open it has what the caller has seen and must still act on. More says how much there is before the last one shown.
+func (h *Hub) PeekNewest(ctx context.Context, caller Caller, before int64, limit int) (p parley.Peeked, err error) {
+	defer h.read(time.Now(), &err)
+	limit = clamp(limit, defaultTake, mostTaken)
+	err = h.view(ctx, caller, opPeekInbox, func(s *scene) error {
+		if p.Inbox, err = s.Queue().Inbox(s.me.ID); err != nil {
+			return err
+		}
+		if p.Deliveries, err = s.newest(before); err != nil {
+			return err
+		}
+		all := len(p.Deliveries)
+		if p.Deliveries, err = s.fitting(p.Deliveries[:min(limit, all)]); err != nil {
+			return err
+		}
+		if p.More = all - len(p.Deliveries); all == mostWanted && before == 0 {
+			p.More = max(p.More, p.Waking+p.Quiet+p.Work-len(p.Deliveries))
+		}
+		return nil
+	})
+	if err == nil {
+		p.Deliveries, p.Messages, err = h.bodies(ctx, caller, opPeekInbox, p.Deliveries)
+	}
+	return p, err
+}
+
+// newest are the newest deliveries in the caller's inbox. A task or an approval that has ended wants nothing any more.
+func (s *scene) newest(before int64) ([]parley.Delivery, error) {
+	list, err := s.Queue().Newest(parley.InboxPage{Recipient: s.me.ID, Before: before, Limit: mostWanted})
+	kept := list[:0]
+	for _, d := range list {
+		wanted := true
+		if err == nil && d.State == parley.DeliverySeen && d.Lease == "" {
+			wanted, err = s.stillWants(d)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if wanted {
+			kept = append(kept, d)
+		}
+	}
+	return kept, err
+}
+
+// stillWants is wants for a delivery whose message is not read yet.
+func (s *scene) stillWants(d parley.Delivery) (bool, error) {
+	m, err := s.Messages().Get(d.Message)
+	if err != nil {
+		return false, ignoreNotFound(err)
+	}
+	return s.wants(d, m)
+}
+
 // inbox is the caller's open deliveries by seq, after one.
 func (s *scene) inbox(after int64, limit int) ([]parley.Delivery, error) {
 	list, err := s.Queue().Held(s.me.ID, after, limit)
@@ -81,6 +136,9 @@ func (h *Hub) DropDead(ctx context.Context, caller Caller, message, recipient st
 }
 
 func (h *Hub) changeDead(ctx context.Context, caller Caller, do op, message, recipient, act string, change func(*scene, *parley.Delivery) error) (d parley.Delivery, err error) {
+	if err := h.findID(ctx, caller, do, parley.NounMessage, &message); err != nil {
+		return d, err
+	}
 	err = h.update(ctx, caller, do, func(s *scene) error {
 		if d, err = s.dead(message, recipient); err != nil {
 			return err
@@ -104,7 +162,7 @@ func (s *scene) dead(message, recipient string) (parley.Delivery, error) {
 		return parley.Delivery{}, err
 	}
 	if recipient != "" {
-		a, err := s.Agents().Find(recipient)
+		a, err := s.findAgent(recipient)
 		if err != nil {
 			return parley.Delivery{}, unknown{"agent", recipient}
 		}
@@ -115,12 +173,12 @@ func (s *scene) dead(message, recipient string) (parley.Delivery, error) {
 	})
 	switch len(list) {
 	case 0:
-		return parley.Delivery{}, parley.Errorf(parley.BadInput, "message %s is no dead letter", m.ID).
+		return parley.Delivery{}, parley.Errorf(parley.BadInput, "message %s is no dead letter", m.ShortName()).
 			Because(parley.Conflict).Suggest("see the list of dead letters")
 	case 1:
 		return s.Deliveries().Get(m.ID, list[0].Recipient)
 	default:
-		return parley.Delivery{}, parley.Errorf(parley.BadInput, "message %s is a dead letter for %d recipients", m.ID, len(list)).
+		return parley.Delivery{}, parley.Errorf(parley.BadInput, "message %s is a dead letter for %d recipients", m.ShortName(), len(list)).
 			Suggest("name the recipient")
 	}
 }

@@ -236,7 +236,7 @@ func TestStaleLeaseIsWorthNothing(t *testing.T) {
 	bran2 := w.take("bran", parley.Take{}).Lease
 	lost := parley.Trouble{Failure: parley.FailureLost}
 	notHeld := func(m parley.Message) *parley.Error {
-		return refused(parley.BadInput, parley.Conflict, "message "+m.ID+" is not held by the lease given", "give back what was taken, with its lease")
+		return refused(parley.BadInput, parley.Conflict, "message "+m.ShortName()+" is not held by the lease given", "give back what was taken, with its lease")
 	}
 	w.refuses(t, []refusal{
 		{"ack", func() error { _, err := w.Ack(ctx, as("ned"), stale, m.ID); return err }, leaseOver(stale)},

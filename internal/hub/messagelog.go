@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/parley-hub/parley"
@@ -28,8 +29,12 @@ func (s *scene) wholeTrace(id string) (string, error) {
 		return "", nil
 	}
 	m, err := s.tracedBy(id)
-	if err != nil || m == nil {
-		return id, err
+	if err != nil {
+		return "", err
 	}
-	return m.TraceID, nil
+	if m != nil {
+		return m.TraceID, nil
+	}
+	named, err := s.traceOfWork(id)
+	return cmp.Or(named, id), err
 }

@@ -52,6 +52,9 @@ func (m *model) post(by string, d words) (plan, outcome) {
 	}
 	do.parent = parent
 	do.answered = do.room.kind == parley.Ephemeral && parent != nil && do.room.creator != p.id
+	if asker := m.peer(do.room.creator); do.answered && asker != nil && asker.person && !asker.removed {
+		do.answered = false // a person has yet to see the answer
+	}
 	to := ""
 	switch {
 	case strings.EqualFold(d.To, parley.All):
@@ -216,11 +219,12 @@ func (m *model) said(do plan, by, words, key string, posted parley.Message) {
 	for _, id := range do.joins {
 		r.members[id] = r.last()
 	}
-	s := &note{id: posted.ID, seq: posted.Seq, from: p.id, text: words, reach: do.reach}
+	s := &note{id: posted.ID, seq: posted.Seq, from: p.id, text: words, reach: do.reach, reply: do.parent != nil, settled: map[string]bool{}}
 	m.keep(r, s)
 	r.archived = do.answered
 	if do.parent != nil {
 		delete(do.parent.open, p.id)
+		do.parent.settled[p.id] = true
 	}
 	if key != "" {
 		m.keys[[2]string{p.id, key}] = s

@@ -45,6 +45,8 @@ type note struct {
 	reach          map[string]bool
 	pairs          map[string]int64
 	open           map[string]bool // for whom it still waits
+	settled        map[string]bool // who has acknowledged or answered it
+	reply          bool
 }
 
 // outcome is what a caller is told: nothing, or the code and reason of a refusal.
@@ -177,7 +179,7 @@ func (m *model) orphan(p *peer) {
 
 // tell is what the hub itself says to somebody. Its id and place are learned from the hub.
 func (m *model) tell(p *peer, r *room, text string) {
-	m.keep(r, &note{from: parley.System, text: text, reach: map[string]bool{p.id: false}})
+	m.keep(r, &note{from: parley.System, text: text, reach: map[string]bool{p.id: false}, settled: map[string]bool{}, reply: true})
 	r.archived = false
 }
 
@@ -206,6 +208,11 @@ func (m *model) ack(by, id string) outcome {
 		return missing
 	}
 	delete(s.open, p.id)
+	r := s.in
+	if !s.settled[p.id] && p.person && s.reply && r.kind == parley.Ephemeral && r.creator == p.id && !r.archived && !r.owes() {
+		r.archived, r.changed = true, m.now // the person has seen the answer
+	}
+	s.settled[p.id] = true
 	return fine
 }
 

@@ -46,7 +46,7 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 		w.addPerson("rickon", parley.AccessMember)
 		a := w.heldCall("hello")
 		due := w.dueNotices()
-		same(t, "told", toldOutside(due), []string{"user approval arya needs your approval", "sansa approval arya needs your approval"})
+		same(t, "told", toldOutside(due), []string{"user approval arya needs your approval (approval-1)", "sansa approval arya needs your approval (approval-1)"})
 		same(t, "of what", []string{due[0].Approval, due[0].About.ID, due[0].Text}, []string{a.ID, a.ID, a.Summary})
 	})
 	t.Run("of an approval, the manager", func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 		w.addPerson("rickon", parley.AccessMember)
 		w.change("arya", func(a *parley.Agent) { a.Manager = "rickon" })
 		w.heldCall("hello")
-		same(t, "told", toldOutside(w.dueNotices()), []string{"rickon approval arya needs your approval"})
+		same(t, "told", toldOutside(w.dueNotices()), []string{"rickon approval arya needs your approval (approval-1)"})
 	})
 	t.Run("of an approval that an agent decides, nobody", func(t *testing.T) {
 		w := newHub(t)
@@ -69,7 +69,7 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 		w.holds(w.contacts(as("intern"), notifies("senior", "y")))
 		w.clock.advance(time.Hour)
 		w.ok(w.SweepApprovals(ctx))
-		told := "user approval intern needs your approval"
+		told := "user approval intern needs your approval (approval-2)"
 		same(t, "told of what a person must decide", toldOutside(w.dueNotices()), []string{told, told})
 	})
 	t.Run("of a dead letter", func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 		w.add("arya", "gendry")
 		w.addPerson("sansa", parley.AccessOwner)
 		w.heldCall("hello")
-		same(t, "told", toldOutside(w.dueNotices()), []string{"sansa approval arya needs your approval"})
+		same(t, "told", toldOutside(w.dueNotices()), []string{"sansa approval arya needs your approval (approval-1)"})
 	})
 }
 
@@ -201,5 +201,5 @@ func TestNoticesOfThoseWhoLeftAreDropped(t *testing.T) {
 	w.addPerson("sansa", parley.AccessOwner)
 	w.heldCall("hello")
 	w.ok(w.RemoveAgent(ctx, user, "sansa"))
-	same(t, "told", toldOutside(w.dueNotices()), []string{"user approval arya needs your approval"})
+	same(t, "told", toldOutside(w.dueNotices()), []string{"user approval arya needs your approval (approval-1)"})
 }

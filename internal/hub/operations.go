@@ -22,6 +22,7 @@ const (
 	opPeekInbox op = "peek-inbox"
 	opTake      op = "take"
 	opAck       op = "ack"
+	opMarkShown op = "mark-shown"
 	opNack      op = "nack"
 	opExtend    op = "extend"
 	opSee       op = "see"
@@ -87,6 +88,7 @@ const (
 
 	opFollowEvents op = "follow-events"
 	opStatus       op = "status"
+	opAttention    op = "attention"
 	opExportHub    op = "export-hub"
 	opImportHub    op = "import-hub"
 	opMakeBackup   op = "make-backup"
@@ -140,6 +142,7 @@ var operations = map[op]Operation{
 	opPeekInbox: {Scope: parley.ScopeRead, Who: Everyone, Held: NeverHeld},
 	opTake:      {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: NeverHeld},
 	opAck:       {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: NeverHeld},
+	opMarkShown: {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: NeverHeld},
 	opNack:      {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: NeverHeld},
 	opExtend:    {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: NeverHeld},
 	opSee:       {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: NeverHeld},
@@ -212,6 +215,7 @@ var operations = map[op]Operation{
 	// The hub as a whole.
 	opFollowEvents: {Scope: parley.ScopeRead, Who: Everyone, Held: NeverHeld},
 	opStatus:       {Scope: parley.ScopeRead, Who: Everyone, Held: NeverHeld},
+	opAttention:    {Scope: parley.ScopeRead, Who: Everyone, Held: NeverHeld},
 	opExportHub:    {Scope: parley.ScopeAdmin, Who: Owner, Act: "export the hub"},
 	opImportHub:    {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "import a hub"},
 	opMakeBackup:   {Scope: parley.ScopeAdmin, Who: LocalOwner, Changes: true, Act: "make a backup"},

@@ -159,7 +159,7 @@ func TestChangesThatNoModeHoldsHaveAReason(t *testing.T) {
 		reports = "a manager and its direct reports are always allowed, the mode is skipped"
 	)
 	reasons := map[string]string{
-		"take": inbox, "ack": inbox, "nack": inbox, "extend": inbox, "see": inbox, "settle": inbox,
+		"take": inbox, "ack": inbox, "nack": inbox, "extend": inbox, "see": inbox, "settle": inbox, "mark-shown": inbox,
 		"mark-read": itself, "report-health": itself, "sleep": itself, "wake": itself,
 		"command": reports, "cancel-run": reports,
 		// It posts nothing and wakes nobody. What a pair sends afterwards is judged by the rules and modes of its senders.

@@ -12,10 +12,17 @@ import (
 
 // outcome is something a caller can wait for: how to read its state, and what to do when it has ended.
 type outcome struct {
-	about string // what moves when there is something to look at
-	look  func(ctx context.Context) (parley.Awaited, error)
-	waits func(*scene) ([]parley.Wait, error)        // the edges of the wait graph while somebody waits; nil: none
-	told  func(ctx context.Context, me string) error // the caller has been told the outcome
+	about  string // what moves when there is something to look at
+	look   func(ctx context.Context) (parley.Awaited, error)
+	waits  func(*scene) ([]parley.Wait, error) // the edges of the wait graph while somebody waits; nil: none
+	brings func() brought                      // what the caller gets with an outcome that has ended
+}
+
+// brought are the messages whose content a call returns.
+type brought struct {
+	callback string         // which is settled, so that its recipient gets the outcome once
+	answers  []string       // ids; one may be empty
+	failed   parley.Message // without an answer: the outcome says what the hub has told its sender
 }
 
 // AwaitOutcome waits until a message is answered, an ask or a task has ended, or an approval has been decided and its call has
@@ -38,11 +45,35 @@ func (h *Hub) AwaitOutcome(ctx context.Context, caller Caller, id string, wait t
 	if err != nil || !now.Done || !caller.inProcess() && !caller.Scopes.Has(parley.ScopeSend) {
 		return now, err // who may only read settles nothing
 	}
-	me, err := h.whoIs(context.WithoutCancel(ctx), caller, opAwaitOutcome)
-	if err == nil {
-		err = o.told(ctx, me)
+	got := o.brings()
+	for _, m := range now.Answers {
+		got.answers = append(got.answers, m.ID)
 	}
-	return now, err
+	if now.Error == nil {
+		got.failed = parley.Message{}
+	}
+	return now, h.bring(ctx, caller, opAwaitOutcome, got)
+}
+
+// bring is called when a call returns the content of messages to its caller. A person has been shown them.
+func (h *Hub) bring(ctx context.Context, caller Caller, do op, got brought) error {
+	var me parley.Agent
+	err := h.view(context.WithoutCancel(ctx), caller, do, func(s *scene) error {
+		me = s.me
+		return nil
+	})
+	if err == nil && got.callback != "" {
+		err = h.settleCallback(ctx, got.callback, me.ID)
+	}
+	if err != nil || me.Kind != parley.KindHuman {
+		return err
+	}
+	messages := slices.Concat(got.answers, []string{got.callback})
+	if got.failed.From == me.ID {
+		messages = append(messages, got.failed.ID)
+	}
+	h.shownInline(ctx, caller, messages...)
+	return nil
 }
 
 func (h *Hub) awaitOutcome(ctx context.Context, caller Caller, o outcome, wait time.Duration) (now parley.Awaited, err error) {
@@ -67,9 +98,16 @@ func (h *Hub) awaitOutcome(ctx context.Context, caller Caller, o outcome, wait t
 	}
 }
 
+// shortestNumberedPiece is the length from which on digits alone may be a piece of an id.
+const shortestNumberedPiece = 6
+
 // outcomeOf finds what an id stands for: a task, a message, or an approval.
 func (h *Hub) outcomeOf(ctx context.Context, caller Caller, id string) (o outcome, err error) {
-	for _, find := range []func(context.Context, Caller, string) (outcome, error){h.taskAwaited, h.messageAwaited, h.approvalAwaited} {
+	kinds := []func(context.Context, Caller, string) (outcome, error){h.taskAwaited, h.messageAwaited, h.approvalAwaited}
+	if len(id) < shortestNumberedPiece && strings.Trim(id, "0123456789") == "" {
+		kinds = kinds[:1] // a number alone is a task
+	}
+	for _, find := range kinds {
 		if o, err = find(ctx, caller, id); err == nil || parley.AsError(err).Reason != parley.NotFound {
 			return o, err
 		}
@@ -99,19 +137,14 @@ func (h *Hub) taskAwaited(ctx context.Context, caller Caller, id string) (outcom
 		look: func(ctx context.Context) (now parley.Awaited, err error) {
 			view, err := h.Task(ctx, caller, first.ID)
 			last = view.Task
-			now = parley.Awaited{ID: first.ID, Kind: parley.AwaitedTask, State: string(view.Status), Done: view.Status.Ended()}
+			now = parley.Awaited{ID: first.ID, Name: first.ID, Kind: parley.AwaitedTask, State: string(view.Status), Done: view.Status.Ended()}
 			if err != nil || !now.Done {
 				return now, err
 			}
 			return inWords(now)(failedContact(h.taskOutcome(ctx, view.Task, made)))
 		},
-		waits: func(s *scene) ([]parley.Wait, error) { return s.endOf(made) },
-		told: func(ctx context.Context, me string) error {
-			if last.Callback == "" {
-				return nil
-			}
-			return h.settleCallback(ctx, last.Callback, me)
-		},
+		waits:  func(s *scene) ([]parley.Wait, error) { return s.endOf(made) },
+		brings: func() brought { return brought{callback: last.Callback} },
 	}, nil
 }
 
@@ -144,28 +177,28 @@ func (h *Hub) messageAwaited(ctx context.Context, caller Caller, id string) (out
 			return ignoreNotFound(err)
 		})
 		if err != nil || w.ID != "" {
-			return h.askAwaited(w), err
+			return h.askAwaited(w, shown.ShortName()), err
 		}
 	}
 	if !slices.ContainsFunc(shown.Deliveries, func(d parley.Delivery) bool { return d.Waking }) {
-		return outcome{}, parley.Errorf(parley.BadInput, "message %s wakes nobody who could answer it", shown.ID).
+		return outcome{}, parley.Errorf(parley.BadInput, "message %s wakes nobody who could answer it", shown.ShortName()).
 			Suggest("wait for a message that was sent to somebody")
 	}
 	return outcome{
-		about: shown.ID,
-		look:  func(ctx context.Context) (parley.Awaited, error) { return h.answersOf(ctx, caller, shown.ID) },
-		waits: func(s *scene) ([]parley.Wait, error) { return s.answersTo(shown.ID) },
-		told:  func(context.Context, string) error { return nil },
+		about:  shown.ID,
+		look:   func(ctx context.Context) (parley.Awaited, error) { return h.answersOf(ctx, caller, shown.ID) },
+		waits:  func(s *scene) ([]parley.Wait, error) { return s.answersTo(shown.ID) },
+		brings: func() brought { return brought{failed: shown.Message} },
 	}, nil
 }
 
 // askAwaited is an ask that somebody waits for: until it is answered, whether or not it is late by now.
-func (h *Hub) askAwaited(w parley.Wait) outcome {
+func (h *Hub) askAwaited(w parley.Wait, name string) outcome {
 	var last parley.Wait
 	return outcome{
 		about: w.ID,
 		look: func(ctx context.Context) (parley.Awaited, error) {
-			now := parley.Awaited{ID: w.Message, Kind: parley.AwaitedAsk}
+			now := parley.Awaited{ID: w.Message, Name: name, Kind: parley.AwaitedAsk}
 			made := parley.Contacted{Agent: w.Target, Conversation: w.Conversation, Message: w.Message}
 			heard, err := h.hear(ctx, w)
 			if errors.Is(err, errGone) {
@@ -179,13 +212,8 @@ func (h *Hub) askAwaited(w parley.Wait) outcome {
 			}
 			return inWords(now)(failedContact(heard.outcome(w, made)))
 		},
-		waits: func(s *scene) ([]parley.Wait, error) { return s.answersTo(w.Message) },
-		told: func(ctx context.Context, me string) error {
-			if last.Callback == "" {
-				return nil
-			}
-			return h.settleCallback(ctx, last.Callback, me)
-		},
+		waits:  func(s *scene) ([]parley.Wait, error) { return s.answersTo(w.Message) },
+		brings: func() brought { return brought{callback: last.Callback, answers: []string{last.Answer}} },
 	}
 }
 
@@ -195,7 +223,7 @@ func (h *Hub) answersOf(ctx context.Context, caller Caller, id string) (now parl
 	if err != nil {
 		return now, err
 	}
-	now = parley.Awaited{ID: id, Kind: parley.AwaitedMessage, State: string(parley.DeliveryAnswered), Done: true}
+	now = parley.Awaited{ID: id, Name: shown.ShortName(), Kind: parley.AwaitedMessage, State: string(parley.DeliveryAnswered), Done: true}
 	var texts []string
 	for _, d := range shown.Deliveries {
 		switch {
@@ -263,19 +291,14 @@ func (h *Hub) approvalAwaited(ctx context.Context, caller Caller, id string) (ou
 		about: first.ID,
 		look: func(ctx context.Context) (now parley.Awaited, err error) {
 			last, err = h.Approval(ctx, caller, first.ID)
-			now = parley.Awaited{ID: first.ID, Kind: parley.AwaitedApproval, State: string(last.State)}
+			now = parley.Awaited{ID: first.ID, Name: first.ShortName(), Kind: parley.AwaitedApproval, State: string(last.State)}
 			if err != nil || last.State == parley.ApprovalPending || last.State == parley.ApprovalApproved {
 				return now, err
 			}
 			now.Done = true
 			return now, h.decided(ctx, last, &now)
 		},
-		told: func(ctx context.Context, me string) error {
-			if last.Outcome == "" {
-				return nil
-			}
-			return h.settleCallback(ctx, last.Outcome, me)
-		},
+		brings: func() brought { return brought{callback: last.Outcome} },
 	}, nil
 }
 

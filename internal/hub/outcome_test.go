@@ -50,9 +50,9 @@ func TestWaitForAnAsk(t *testing.T) {
 	w.addPerson("ann", parley.AccessMember)
 	asked := w.asks(user, "b", "one")
 	asked.hears()
-	same(t, "late", w.outcomeOf(user, asked.request.ID), parley.Awaited{ID: asked.request.ID, Kind: parley.AwaitedAsk, State: "late"})
+	same(t, "late", w.outcomeOf(user, asked.request.ID), parley.Awaited{ID: asked.request.ID, Name: asked.request.ShortName(), Kind: parley.AwaitedAsk, State: "late"})
 	now := w.awaits(user, asked.request.ID, func() { w.answers("b", "yes") })
-	same(t, "answered", now, parley.Awaited{ID: asked.request.ID, Kind: parley.AwaitedAsk, State: "answered", Done: true, Text: "Response from b: yes", Quotes: quotedAnswer("yes")})
+	same(t, "answered", now, parley.Awaited{ID: asked.request.ID, Name: asked.request.ShortName(), Kind: parley.AwaitedAsk, State: "answered", Done: true, Text: "Response from b: yes", Quotes: quotedAnswer("yes")})
 	same(t, "nothing is left", w.waits("user"), []string{})
 	same(t, "and again", w.outcomeOf(user, asked.request.ID), now)
 
@@ -100,8 +100,8 @@ func TestWaitForATask(t *testing.T) {
 	w := newHub(t)
 	w.dispatched("b")
 	task := w.delegates(user, "b", "count")
-	same(t, "queued", w.outcomeOf(user, task), parley.Awaited{ID: task, Kind: parley.AwaitedTask, State: "queued"})
-	done := parley.Awaited{ID: task, Kind: parley.AwaitedTask, State: "completed", Done: true, Text: "Response from b: three", Quotes: quotedAnswer("three")}
+	same(t, "queued", w.outcomeOf(user, task), parley.Awaited{ID: task, Name: task, Kind: parley.AwaitedTask, State: "queued"})
+	done := parley.Awaited{ID: task, Name: task, Kind: parley.AwaitedTask, State: "completed", Done: true, Text: "Response from b: three", Quotes: quotedAnswer("three")}
 	same(t, "completed", w.awaits(user, task, func() { w.answers("b", "three") }), done)
 	same(t, "nothing is left", w.waits("user"), []string{})
 	same(t, "by its request", w.outcomeOf(user, w.task(task).Message), done)
@@ -124,7 +124,7 @@ func TestWaitForAMessage(t *testing.T) {
 	w := newHub(t)
 	w.dispatched("a", "b")
 	m := w.dm("user", "b", "hello?").Message
-	same(t, "accepted", w.outcomeOf(user, m.ID), parley.Awaited{ID: m.ID, Kind: parley.AwaitedMessage, State: "accepted"})
+	same(t, "accepted", w.outcomeOf(user, m.ID), parley.Awaited{ID: m.ID, Name: m.ShortName(), Kind: parley.AwaitedMessage, State: "accepted"})
 	now := w.awaits(user, m.ID, func() { w.answers("b", "hello") })
 	same(t, "answered", []any{now.State, now.Done, now.Text, textsOf(now.Answers)}, []any{"answered", true, "hello", []string{"hello"}})
 
@@ -149,12 +149,12 @@ func TestWaitForAnApproval(t *testing.T) {
 	w := newHub(t, func(w *world) { w.config.Approvals.Expire = time.Hour })
 	w.office()
 	held := w.holds(w.contacts(as("intern"), asks("senior", "well?")))
-	same(t, "pending", w.outcomeOf(as("intern"), held.ID), parley.Awaited{ID: held.ID, Kind: parley.AwaitedApproval, State: "pending"})
+	same(t, "pending", w.outcomeOf(as("intern"), held.ID), parley.Awaited{ID: held.ID, Name: "approval-1", Kind: parley.AwaitedApproval, State: "pending"})
 	now := w.awaits(as("intern"), held.ID, func() {
 		w.decides("boss", held.ID, parley.Decision{Approve: true})
 		w.answers("senior", "fine")
 	})
-	same(t, "executed", now, parley.Awaited{ID: held.ID, Kind: parley.AwaitedApproval, State: "executed", Done: true, Text: "Response from senior: fine"})
+	same(t, "executed", now, parley.Awaited{ID: held.ID, Name: "approval-1", Kind: parley.AwaitedApproval, State: "executed", Done: true, Text: "Response from senior: fine"})
 	same(t, "nothing is left", w.waits("intern"), []string{})
 	held = w.holds(w.contacts(as("intern"), asks("senior", "again?")))
 	now = w.awaits(as("intern"), held.ID, func() { w.decides("boss", held.ID, parley.Decision{Note: "no"}) })

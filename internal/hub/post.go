@@ -26,6 +26,9 @@ func (h *Hub) Post(ctx context.Context, caller Caller, draft parley.Draft) (parl
 	if err != nil {
 		return parley.Receipt{}, err
 	}
+	if err := h.findID(ctx, caller, opPostMessage, parley.NounMessage, &draft.InReplyTo); err != nil {
+		return parley.Receipt{}, err
+	}
 	if draft.Content.Artifacts, err = h.sizeArtifacts(ctx, caller, opPostMessage, draft); err != nil {
 		return parley.Receipt{}, err
 	}
@@ -34,9 +37,9 @@ func (h *Hub) Post(ctx context.Context, caller Caller, draft parley.Draft) (parl
 		return parley.Receipt{}, err
 	}
 	var (
-		receipt   parley.Receipt
-		strangers []string // names mentioned that nobody has
-		opened    string   // the channel that was made for it
+		receipt parley.Receipt
+		unknown []string // names mentioned that nobody has
+		opened  string   // the channel that was made for it
 	)
 	err = h.update(ctx, caller, opPostMessage, func(s *scene) (err error) {
 		if replies {
@@ -46,7 +49,7 @@ func (h *Hub) Post(ctx context.Context, caller Caller, draft parley.Draft) (parl
 			}
 		}
 		receipt, err = s.post(post)
-		strangers, opened = s.strangers, s.opened
+		unknown, opened = s.unknown, s.opened
 		return err
 	})
 	if err != nil {
@@ -54,7 +57,7 @@ func (h *Hub) Post(ctx context.Context, caller Caller, draft parley.Draft) (parl
 	}
 	h.wrote(began)
 	h.index.posted(receipt.Message)
-	receipt.Notices = append(receipt.Notices, h.nearMisses(ctx, strangers)...)
+	h.nameUnknown(ctx, unknown, &receipt)
 	if opened != "" {
 		receipt.Notices = append(receipt.Notices, h.isNew(ctx, caller, opened))
 	}
@@ -88,9 +91,10 @@ type post struct {
 	approved *parley.Approval // it is posted now because this was approved
 	free     []string         // whom it may wake, whatever the rules say of mentions
 
-	named  string         // its id in the format it came in
-	tree   *parley.Bridge // by which it has come
-	spread []parley.Reach // whom it reaches where it is for everybody
+	named   string         // its id in the format it came in
+	expires time.Time      // when, exactly, where that is not the draft's to say
+	tree    *parley.Bridge // by which it has come
+	spread  []parley.Reach // whom it reaches where it is for everybody
 }
 
 // ending is the run that ends with a post, or nil.
@@ -283,7 +287,7 @@ func (s *scene) checkClaim(from string) error {
 	if from == "" {
 		return nil
 	}
-	if claimed, err := s.Agents().Find(from); err == nil && claimed.ID == s.me.ID {
+	if claimed, err := s.findAgent(from); err == nil && claimed.ID == s.me.ID {
 		return nil
 	} else if err != nil && !errors.Is(err, parley.ErrNotFound) {
 		return err

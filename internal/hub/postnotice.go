@@ -2,8 +2,10 @@ package hub
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/parley-hub/parley"
 )
@@ -25,23 +27,53 @@ func (h *Hub) isNew(ctx context.Context, caller Caller, channel string) string {
 	return "#" + channel + " is new: " + parley.DidYouMean(near, "")
 }
 
-// nearMisses tells the sender of names that were mentioned, belong to nobody, and look misspelt.
-func (h *Hub) nearMisses(ctx context.Context, strangers []string) (notices []string) {
-	if len(strangers) == 0 {
+// maxUnknownNotices is how many unknown names a sender is told of one by one.
+const maxUnknownNotices = 8
+
+// nameUnknown names in a receipt what the text mentions and no participant has. The nearest names are looked up after the
+// transaction of the post, which is not held up for it.
+func (h *Hub) nameUnknown(ctx context.Context, unknown []string, r *parley.Receipt) {
+	if len(unknown) == 0 {
+		return
+	}
+	err := h.store.View(ctx, func(tx parley.Tx) error { return nameUnknown(tx, unknown, r) })
+	if err != nil { // the message is stored; the nearest names are a courtesy
+		r.UnknownMentions = unknown
+		r.Notices = append(r.Notices, "nobody is called @"+strings.Join(unknown, ", @"))
+	}
+}
+
+// nameUnknownHere is nameUnknown within the transaction of the post, for a caller that has no receipt afterwards.
+func (s *scene) nameUnknownHere(r *parley.Receipt) error {
+	if len(s.unknown) == 0 {
 		return nil
 	}
-	var names []string
-	err := h.store.View(ctx, func(tx parley.Tx) (err error) {
-		names, err = tx.Agents().Names()
-		return err
-	})
+	return nameUnknown(s.Tx, s.unknown, r)
+}
+
+func nameUnknown(tx parley.Tx, unknown []string, r *parley.Receipt) error {
+	names, err := tx.Agents().Names()
 	if err != nil {
-		return nil // the message is stored; this is a courtesy
+		return err
 	}
-	for _, stranger := range strangers[:min(len(strangers), 8)] {
-		if near := parley.Nearest(stranger, names); len(near) > 0 {
-			notices = append(notices, fmt.Sprintf("nobody is called @%s: %s", stranger, parley.DidYouMean(near, "")))
+	var notices []string
+	for _, name := range unknown[:min(len(unknown), maxUnknownNotices)] {
+		a, err := tx.Agents().Find(name)
+		switch {
+		case errors.Is(err, parley.ErrNotFound):
+			hint := parley.DidYouMean(parley.Nearest(name, names), "see who there is: parley agent list")
+			notices = append(notices, fmt.Sprintf("nobody is called @%s: %s", name, hint))
+		case err != nil:
+			return err
+		case a.RemovedAt != nil:
+			notices = append(notices, "@"+name+" was removed and does not receive this")
+		default:
+			notices = append(notices, fmt.Sprintf("@%s was added just now and does not receive this", name))
 		}
 	}
-	return notices
+	if rest := len(unknown) - maxUnknownNotices; rest > 0 {
+		notices = append(notices, fmt.Sprintf("nobody has the other %d names that the text mentions", rest))
+	}
+	r.UnknownMentions, r.Notices = unknown, append(r.Notices, notices...)
+	return nil
 }

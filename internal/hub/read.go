@@ -51,6 +51,9 @@ func (h *Hub) Context(ctx context.Context, caller Caller, ref string) (list []pa
 
 // Message shows one message.
 func (h *Hub) Message(ctx context.Context, caller Caller, id string) (shown parley.Shown, err error) {
+	if err := h.findID(ctx, caller, opShowMessage, parley.NounMessage, &id); err != nil {
+		return shown, err
+	}
 	err = h.view(ctx, caller, opShowMessage, func(s *scene) error {
 		var err error
 		if shown.Message, _, err = s.message(id); err != nil {
@@ -102,6 +105,9 @@ const maxThread = 1000
 // Thread returns a message and everything that answers it, directly or not, in order: at most a thousand messages, and
 // about 4 MiB of texts. If there may be more, it says so.
 func (h *Hub) Thread(ctx context.Context, caller Caller, id string) (found parley.Thread, err error) {
+	if err := h.findID(ctx, caller, opReadThread, parley.NounMessage, &id); err != nil {
+		return found, err
+	}
 	err = h.view(ctx, caller, opReadThread, func(s *scene) error {
 		root, where, err := s.message(id)
 		if err != nil {

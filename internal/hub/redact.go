@@ -13,6 +13,9 @@ func (h *Hub) Redact(ctx context.Context, caller Caller, id, reason string) (m p
 	if err := parley.CheckReason(reason); err != nil {
 		return m, err
 	}
+	if err := h.findID(ctx, caller, opRedactMessage, parley.NounMessage, &id); err != nil {
+		return m, err
+	}
 	var bodies []string
 	err = h.update(ctx, caller, opRedactMessage, func(s *scene) (err error) {
 		m, bodies, err = s.redact(id, reason)

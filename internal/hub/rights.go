@@ -33,12 +33,22 @@ func (u unknown) Error() string { return "no " + u.noun + " " + u.name }
 
 // agent finds a participant that has not been removed.
 func (s *scene) agent(name string) (parley.Agent, error) {
-	a, err := s.Agents().Find(name)
+	a, err := s.findAgent(name)
 	if errors.Is(err, parley.ErrNotFound) {
 		return a, unknown{"agent", name}
 	}
 	if err == nil && a.RemovedAt != nil {
 		return a, wasRemoved(a.Name)
+	}
+	return a, err
+}
+
+// findAgent finds a participant, also one that was removed, by what a caller has written: a name, or @name as lists show it.
+// parley.ErrNotFound if there is none.
+func (s *scene) findAgent(name string) (parley.Agent, error) {
+	a, err := s.Agents().Find(name)
+	if rest, at := strings.CutPrefix(name, "@"); at && errors.Is(err, parley.ErrNotFound) {
+		return s.Agents().Find(rest)
 	}
 	return a, err
 }
@@ -63,14 +73,25 @@ func (s *scene) conversation(ref string) (place, error) {
 	if err != nil {
 		return place{}, err
 	}
-	p := place{Conversation: c}
-	if p.joined, err = s.takesPart(c, s.me.ID); err != nil {
+	p, seen, err := s.placeOf(c)
+	if err != nil || seen {
 		return p, err
 	}
-	if !p.joined && !c.ReadableByAll() && !s.seesAll() {
-		return p, unknown{"conversation", ref}
+	// A name that the caller does not see is none, so it may be a display name.
+	if c, err = s.displayed(parley.ParseConversationRef(ref).Name); errors.Is(err, parley.ErrNotFound) {
+		return place{}, unknown{"conversation", ref}
 	}
-	return p, nil
+	if err == nil {
+		p, _, err = s.placeOf(c)
+	}
+	return p, err
+}
+
+// placeOf is the caller's part in a conversation, and whether the caller may read it.
+func (s *scene) placeOf(c parley.Conversation) (p place, seen bool, err error) {
+	p.Conversation = c
+	p.joined, err = s.takesPart(c, s.me.ID)
+	return p, p.joined || c.ReadableByAll() || s.seesAll(), err
 }
 
 func (s *scene) takesPart(c parley.Conversation, id string) (bool, error) {
@@ -84,6 +105,7 @@ func (s *scene) takesPart(c parley.Conversation, id string) (bool, error) {
 	return err == nil, err
 }
 
+// conversationKey is the name in a #name.
 func conversationKey(ref string) string { return strings.ToLower(strings.TrimPrefix(ref, "#")) }
 
 // message finds a message the caller may read.
@@ -128,40 +150,80 @@ func (h *Hub) explain(ctx context.Context, caller Caller, err error) error {
 const maxSuggested = 1000 // names looked at for a suggestion
 
 func (h *Hub) explainUnknown(ctx context.Context, caller Caller, u unknown) error {
-	var names []string
-	otherwise := "list what there is, and check the name"
-	err := h.store.View(ctx, func(tx parley.Tx) error {
-		var err error
-		switch u.noun {
-		case "agent":
-			names, err = tx.Agents().Names()
-			otherwise = "see who there is: parley agent list"
-		case "conversation":
-			s := &scene{Tx: tx, hub: h}
-			if err = s.enter(caller); err == nil {
-				names, err = s.conversationNames()
-			}
-			otherwise = "see which there are: parley conv list"
-		case "bridge": // for which only owners ask
-			names, err = bridgeNames(tx)
-			otherwise = "see which there are: parley bridge list"
-		case "artifact":
-			otherwise = "store it first, then refer to it"
-		}
+	var hint string
+	err := h.store.View(ctx, func(tx parley.Tx) (err error) {
+		s := &scene{Tx: tx, hub: h}
+		hint, err = s.hintFor(caller, u)
 		return err
 	})
-	if err != nil {
-		names = nil // the suggestion is a courtesy, the error stands without it
+	if err != nil || hint == "" { // the suggestion is a courtesy, the error stands without it
+		hint = "list what there is, and check the name"
 	}
-	name := u.name
-	if r := []rune(name); len(r) > 80 {
-		name = string(r[:80]) + "…"
+	return parley.Errorf(parley.BadInput, "there is no %s %q", u.noun, clipped(u.name)).Because(parley.NotFound).Suggest("%s", hint)
+}
+
+// hintFor says what an unknown name may have been meant as, or how to see all there are. Nothing where nobody can say.
+func (s *scene) hintFor(caller Caller, u unknown) (string, error) {
+	if len(u.name) > longestRef {
+		return "", nil
 	}
-	hint := parley.DidYouMean(parley.Nearest(strings.TrimPrefix(u.name, "#"), names), otherwise)
-	if u.noun == "bridge" && hint != otherwise { // few know their ids by heart
-		hint += " S" + otherwise[1:]
+	switch u.noun {
+	case "agent":
+		names, err := s.Agents().Names()
+		return parley.DidYouMean(parley.Nearest(strings.TrimLeft(u.name, "#@"), names), "see who there is: parley agent list"), err
+	case "conversation":
+		if err := s.enter(caller); err != nil {
+			return "", err
+		}
+		return s.conversationHint(parley.ParseConversationRef(u.name))
+	case "bridge": // for which only owners ask
+		names, err := bridgeNames(s.Tx)
+		all := "see which there are: parley bridge list"
+		near := parley.Nearest(u.name, names)
+		if len(near) == 0 {
+			return all, err
+		}
+		return parley.DidYouMean(near, "") + " S" + all[1:], err // few know their ids by heart
+	case "artifact":
+		return "store it first, then refer to it", nil
+	default:
+		return otherwiseNamed(u), nil
 	}
-	return parley.Errorf(parley.BadInput, "there is no %s %q", u.noun, name).Because(parley.NotFound).Suggest("%s", hint)
+}
+
+// conversationHint says which conversation may have been meant, or how to begin one.
+func (s *scene) conversationHint(ref parley.ConversationRef) (string, error) {
+	const all = "see which there are: parley conv list"
+	if ref.Mine {
+		return s.directHint(ref.Members, all)
+	}
+	names, err := s.conversationNames()
+	wrong := ref.Name
+	if name, whole := parley.Slug(wrong); whole { // only names are suggested: a display name is somebody's text
+		wrong = name
+	}
+	return parley.DidYouMean(parley.Nearest(wrong, names), all), err
+}
+
+// directHint is conversationHint for the members of a conversation without a name.
+func (s *scene) directHint(members []string, all string) (string, error) {
+	var ids []string
+	for _, name := range members {
+		a, err := s.agent(name)
+		if _, missing := errors.AsType[unknown](err); missing {
+			names, err := s.Agents().Names()
+			near := parley.Nearest(name, names)
+			for i := range near {
+				near[i] = "@" + near[i]
+			}
+			return parley.DidYouMean(near, "see who there is: parley agent list"), err
+		}
+		if err != nil || a.ID == s.me.ID {
+			return all, nil
+		}
+		ids = append(ids, a.ID)
+	}
+	return "begin it: parley chat " + strings.Join(ids, " "), nil
 }
 
 func bridgeNames(tx parley.Tx) (names []string, err error) {

@@ -67,7 +67,7 @@ func runScopes(k parley.TokenKind) parley.Scopes {
 // Caller is the run as its runtime calls the hub, within the hub's own process.
 func (a Assignment) Caller() Caller {
 	until := a.Run.Deadline.Add(runGrace)
-	c := Caller{Agent: a.Run.Agent, Source: sourceRun, Scopes: runScopes(parley.TokenRun), Until: &until, Run: a.Run.ID}
+	c := Caller{Agent: a.Run.Agent, Source: sourceRun, Scopes: runScopes(parley.TokenRun), Until: &until, Run: a.Run.ID, uuid: a.Agent.UUID}
 	if a.Token != "" {
 		c.Token, c.Kind = a.Run.ID, parley.TokenRun
 	}
@@ -202,6 +202,7 @@ func (s *scene) setProcess(r *parley.Run, p parley.Process) error {
 func (s *scene) noteRun(r parley.Run) error {
 	data, err := json.Marshal(struct {
 		Run          string          `json:"run"`
+		Number       int64           `json:"number,omitempty"`
 		State        parley.RunState `json:"state"`
 		Conversation string          `json:"conversation"`
 		Runtime      string          `json:"runtime"`
@@ -209,7 +210,7 @@ func (s *scene) noteRun(r parley.Run) error {
 		Answer       string          `json:"answer,omitempty"`
 		Cancel       string          `json:"cancel,omitempty"`
 		Failure      *parley.Error   `json:"failure,omitempty"`
-	}{r.ID, r.State, r.Conversation, r.Runtime, r.Attempt, r.Answer, r.Cancel, r.Failure})
+	}{r.ID, r.Number, r.State, r.Conversation, r.Runtime, r.Attempt, r.Answer, r.Cancel, r.Failure})
 	s.note(parley.Event{Kind: parley.EventRun(r.State), Agent: r.Agent, Data: data})
 	if r.State != parley.RunLost {
 		s.hub.attendance.glimpsed(r.Agent, s.now)

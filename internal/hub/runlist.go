@@ -36,7 +36,7 @@ func (s *scene) whoseRuns(name string) (string, error) {
 		}
 		return s.me.ID, nil
 	}
-	a, err := s.Agents().Find(name) // of those that were removed too
+	a, err := s.findAgent(name) // of those that were removed too
 	if errors.Is(err, parley.ErrNotFound) {
 		return "", unknown{"agent", name}
 	}
@@ -48,6 +48,9 @@ func (s *scene) whoseRuns(name string) (string, error) {
 
 // Run shows one run with what it has posted: to its agent, and to owners.
 func (h *Hub) Run(ctx context.Context, caller Caller, id string) (view parley.RunView, err error) {
+	if err := h.findID(ctx, caller, opShowRun, parley.NounRun, &id); err != nil {
+		return view, err
+	}
 	err = h.view(ctx, caller, opShowRun, func(s *scene) error {
 		if view.Run, err = s.run(id); err != nil {
 			return err
@@ -63,6 +66,9 @@ func (h *Hub) Run(ctx context.Context, caller Caller, id string) (view parley.Ru
 
 // RunOutput is the last of what a run has put out: of a live one so far, if it lives in this process.
 func (h *Hub) RunOutput(ctx context.Context, caller Caller, id string) (output []byte, err error) {
+	if err := h.findID(ctx, caller, opReadOutput, parley.NounRun, &id); err != nil {
+		return nil, err
+	}
 	err = h.view(ctx, caller, opReadOutput, func(s *scene) error {
 		r, err := s.run(id)
 		if err != nil {
@@ -82,6 +88,9 @@ func (h *Hub) RunOutput(ctx context.Context, caller Caller, id string) (output [
 // has failed once it has ended. Doing it again changes nothing.
 func (h *Hub) CancelRun(ctx context.Context, caller Caller, id, reason string) (r parley.Run, err error) {
 	if err := parley.CheckReason(reason); err != nil {
+		return r, err
+	}
+	if err := h.findID(ctx, caller, opCancelRun, parley.NounRun, &id); err != nil {
 		return r, err
 	}
 	err = h.update(ctx, caller, opCancelRun, func(s *scene) error {

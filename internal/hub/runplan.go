@@ -88,6 +88,10 @@ func (s *scene) resumes(r parley.Run) (before *parley.Run, err error) {
 
 // assign stores a run, leases to it what woke it, and makes its token.
 func (s *scene) assign(a *Assignment, idle bool, plan planned) error {
+	var err error
+	if a.Run.Number, err = s.Runs().NextNumber(); err != nil {
+		return err
+	}
 	r := a.Run
 	if err := s.Runs().Insert(r); err != nil {
 		return err

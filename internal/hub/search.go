@@ -77,7 +77,7 @@ func (s *scene) searchQuery(asked search.Query) (q parley.SearchQuery, err error
 		return q, err
 	}
 	q.To = parley.All
-	if parley.Fold(asked.To) != parley.All {
+	if !forAll(asked.To) {
 		if q.To, err = s.named(asked.To); err != nil {
 			return q, err
 		}
@@ -100,7 +100,7 @@ func (s *scene) named(name string) (string, error) {
 	if name == "" {
 		return "", nil
 	}
-	a, err := s.Agents().Find(name)
+	a, err := s.findAgent(name)
 	if errors.Is(err, parley.ErrNotFound) {
 		return "", unknown{"agent", name}
 	}

@@ -13,16 +13,42 @@ import (
 // Ack settles deliveries of the caller: it has done what they asked for, or knows what they say. With
 // a lease, only what nobody else has meanwhile. Doing it again changes nothing.
 func (h *Hub) Ack(ctx context.Context, caller Caller, lease string, messages ...string) (list []parley.Delivery, err error) {
+	if messages, err = h.findIDs(ctx, caller, opAck, parley.NounMessage, messages); err != nil {
+		return nil, err
+	}
 	err = h.update(ctx, caller, opAck, func(s *scene) error {
+		var settled []parley.Delivery
 		list, err = s.each(lease, messages, func(d *parley.Delivery) error {
 			if d.State == parley.DeliveryAcked || d.State == parley.DeliveryAnswered {
 				return nil
 			}
-			return s.move(d, parley.DeliveryAcked, nil)
+			err := s.move(d, parley.DeliveryAcked, nil)
+			settled = append(settled, *d)
+			return err
 		})
+		if err == nil && s.me.Kind == parley.KindHuman {
+			err = s.archiveAcked(settled)
+		}
 		return err
 	})
 	return list, err
+}
+
+// archiveAcked archives the ephemeral conversations whose answers the caller has just acknowledged.
+func (s *scene) archiveAcked(list []parley.Delivery) error {
+	for _, d := range list {
+		c, err := s.Conversations().Find(d.Conversation)
+		if err == nil && c.Kind == parley.Ephemeral {
+			var m parley.Message
+			if m, err = s.Messages().Get(d.Message); err == nil && m.InReplyTo != "" {
+				err = s.archiveAnswered(c)
+			}
+		}
+		if err != nil && !errors.Is(err, parley.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
 }
 
 var troubles = map[parley.Failure]struct {
@@ -77,6 +103,9 @@ func (h *Hub) Nack(ctx context.Context, caller Caller, lease string, why parley.
 	if why, err = checkTrouble(why); err != nil {
 		return nil, err
 	}
+	if messages, err = h.findIDs(ctx, caller, opNack, parley.NounMessage, messages); err != nil {
+		return nil, err
+	}
 	err = h.update(ctx, caller, opNack, func(s *scene) error {
 		list, err = s.each(lease, messages, func(d *parley.Delivery) error {
 			switch {
@@ -95,7 +124,7 @@ func (h *Hub) Nack(ctx context.Context, caller Caller, lease string, why parley.
 // notHeld keeps what one consumer has from being given back by another. People hold nothing: what they
 // have fetched is theirs.
 func notHeld(d parley.Delivery) error {
-	return parley.Errorf(parley.BadInput, "message %s is not held by the lease given", d.Message).Because(parley.Conflict).
+	return parley.Errorf(parley.BadInput, "message %s is not held by the lease given", d.ShortName()).Because(parley.Conflict).
 		Suggest("give back what was taken, with its lease")
 }
 
@@ -208,12 +237,15 @@ func (h *Hub) Settle(ctx context.Context, caller Caller, lease string, how parle
 		}
 		how.Trouble = &why
 	}
+	if err := h.findID(ctx, caller, opSettle, parley.NounMessage, &how.Answer); err != nil {
+		return nil, err
+	}
 	err = h.update(ctx, caller, opSettle, func(s *scene) error {
 		if how.Answer != "" {
 			if m, _, err := s.message(how.Answer); err != nil {
 				return err
 			} else if m.From != s.me.ID {
-				return parley.Errorf(parley.BadInput, "message %s is not from %s", m.ID, s.me.ID).Suggest("name the answer it has sent")
+				return parley.Errorf(parley.BadInput, "message %s is not from %s", m.ShortName(), s.me.ID).Suggest("name the answer it has sent")
 			}
 		}
 		if list, err = s.leased(lease); err != nil {

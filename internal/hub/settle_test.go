@@ -142,7 +142,7 @@ func TestWhatHasEndedCannotBeAcked(t *testing.T) {
 }
 
 func wrongStep(m parley.Message, is, to string) *parley.Error {
-	return refused(parley.BadInput, parley.Conflict, "message "+m.ID+" for ned is "+is+" and cannot become "+to, "look at what has become of it")
+	return refused(parley.BadInput, parley.Conflict, "message "+m.ShortName()+" for ned is "+is+" and cannot become "+to, "look at what has become of it")
 }
 
 func TestPeopleHoldNoLeaseAndSeeByReading(t *testing.T) {
@@ -170,7 +170,7 @@ func TestPeopleHoldNoLeaseAndSeeByReading(t *testing.T) {
 	w.refuses(t, []refusal{{"they give nothing back", func() error {
 		_, err := w.Nack(ctx, as("sansa"), "", parley.Trouble{Failure: parley.FailureBusy}, third.ID)
 		return err
-	}, refused(parley.BadInput, parley.Conflict, "message "+third.ID+" is not held by the lease given", "give back what was taken, with its lease")}})
+	}, refused(parley.BadInput, parley.Conflict, "message "+third.ShortName()+" is not held by the lease given", "give back what was taken, with its lease")}})
 }
 
 func TestReadingMakesNothingSeenForAnAgent(t *testing.T) {

@@ -34,6 +34,7 @@ func (h *Hub) Status(ctx context.Context, caller Caller) (parley.HubStatus, erro
 	if err := h.addDisk(&status); err != nil {
 		return parley.HubStatus{}, h.explain(ctx, caller, err)
 	}
+	status.AlertGroups = parley.GroupAlerts(status.Alerts)
 	return status, nil
 }
 

@@ -643,6 +643,7 @@ func TestMessagesAct(t *testing.T) {
 			check: func(t *testing.T, v parley.TaskView) {
 				same(t, "result", v.Result, &parley.TaskResult{
 					Deliverables: []string{"/a", "/b"}, Metrics: map[string]float64{"confidence": 0.88}, Issues: []string{"one"}, NextSteps: []string{"two"},
+					Payload: []byte(`{"deliverables":{"files_modified":["/a"],"tests_added":["/b"],"artifacts":[]},"metrics":{"confidence":0.88}}`),
 				})
 				same(t, "who and why", []string{v.OriginalRequester, v.DelegationReason}, []string{"boss", "knows it"})
 			},

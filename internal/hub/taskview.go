@@ -134,7 +134,7 @@ func (s *scene) waitsOn(t parley.Task) (w parley.WaitsOn, err error) {
 		return w, err
 	}
 	if len(pending) > 0 {
-		w.Approval = pending[0].ID
+		w.Approval, w.Number = pending[0].ID, pending[0].Number
 	}
 	needed, err := s.Tasks().GetAll(t.DependsOn)
 	for _, n := range needed {
@@ -210,7 +210,7 @@ func (s *scene) resolve(name *string) error {
 	if *name == "" {
 		return nil
 	}
-	a, err := s.Agents().Find(*name)
+	a, err := s.findAgent(*name)
 	if errors.Is(err, parley.ErrNotFound) {
 		return unknown{"agent", *name}
 	}

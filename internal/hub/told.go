@@ -10,7 +10,7 @@ import (
 // told twice.
 func (s *scene) tellDeciders(a parley.Approval, people []string, key string) error {
 	return s.tellPeople(people, parley.Notice{
-		Key: key, Kind: parley.NoticeApproval, Title: a.Agent + " needs your approval", Text: a.Summary, Approval: a.ID,
+		Key: key, Kind: parley.NoticeApproval, Title: a.Agent + " needs your approval (" + a.ShortName() + ")", Text: a.Summary, Approval: a.ID,
 	})
 }
 
@@ -23,7 +23,7 @@ func (s *scene) tellDead(d parley.Delivery) error {
 	return s.tellPeople(people, parley.Notice{
 		Key: "dead/" + d.Message + "/" + d.Recipient, Kind: parley.NoticeDeadLetter,
 		Title: "A message for " + d.Recipient + " could not be delivered",
-		Text:  fmt.Sprintf("%s's message %s: %s.\nSee it with: parley dead list", d.From, d.Message, d.Failure.Message),
+		Text:  fmt.Sprintf("%s's message %s: %s.\nSee it with: parley dead list", d.From, d.ShortName(), d.Failure.Message),
 	})
 }
 

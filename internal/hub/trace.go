@@ -56,7 +56,7 @@ func (s *scene) trace(id string) (shown parley.Traced, err error) {
 		return shown, err
 	}
 	if len(found.list) == 0 {
-		return shown, unknown{"trace", id}
+		return s.traceNamed(id)
 	}
 	sortBySeq(found.list)
 	shown.Items, shown.Cut = make([]parley.Shown, len(found.list)), found.cut
@@ -78,6 +78,22 @@ func (s *scene) trace(id string) (shown parley.Traced, err error) {
 	return shown, nil
 }
 
+// traceNamed is the trace of a run, approval or task, by its short name.
+func (s *scene) traceNamed(name string) (parley.Traced, error) {
+	id, err := s.traceOfWork(name)
+	if err == nil && (id == "" || id == name) {
+		err = unknown{"trace", name}
+	}
+	if err != nil {
+		return parley.Traced{}, err
+	}
+	shown, err := s.trace(id)
+	if _, hidden := errors.AsType[unknown](err); hidden {
+		err = unknown{"trace", name}
+	}
+	return shown, err
+}
+
 // tracedBy is the message whose id this is, in any spelling, if the caller may read it. The first message of
 // a trace often gives it its id. Where no trace has the id either, it may be that of a file.
 func (s *scene) tracedBy(id string) (*parley.Message, error) {
@@ -94,7 +110,25 @@ func (s *scene) tracedBy(id string) (*parley.Message, error) {
 	if err != nil || len(found.Messages) > 0 {
 		return nil, err
 	}
-	return s.filed(id)
+	if m, err = s.filed(id); m != nil || err != nil {
+		return m, err
+	}
+	return s.messageNamed(id)
+}
+
+// messageNamed is the message that the caller calls by a short name or a piece of its id and may read, or nil.
+func (s *scene) messageNamed(name string) (*parley.Message, error) {
+	if !namesMessage(name) {
+		return nil, nil
+	}
+	id, err := s.findID(parley.NounMessage, name)
+	if _, hidden := errors.AsType[unknown](err); hidden {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.maybeMessage(id)
 }
 
 // maybeMessage is a message that the caller may read, or nil.

@@ -1,0 +1,154 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/parley-hub/parley"
+)
+
+const usualAttention = 10
+
+// Attention is what needs the caller: calls to decide about, dead letters if it is an owner, asks and tasks for it, and
+// messages that it must acknowledge or answer. Each thing is listed once, at most limit (0: 10) of a kind.
+func (h *Hub) Attention(ctx context.Context, caller Caller, limit int) (needs parley.Attention, err error) {
+	limit = clamp(limit, usualAttention, mostWanted)
+	err = h.view(ctx, caller, opAttention, func(s *scene) error {
+		s.LeaveOut(nil)
+		needs = parley.Attention{Items: []parley.AttentionItem{}, Totals: map[parley.AttentionKind]int{}}
+		wanted, err := s.wantedNow()
+		if err != nil {
+			return err
+		}
+		needs.Items = append(needs.Items, toAnswer(wanted)...)
+		for _, find := range []func() ([]parley.AttentionItem, error){s.toDecide, s.deadItems, s.toDo} {
+			list, err := find()
+			if err != nil {
+				return err
+			}
+			needs.Items = append(needs.Items, list...)
+		}
+		needs.Unread, err = s.unreadBeside(wanted)
+		return err
+	})
+	needs.Items = slices.DeleteFunc(needs.Items, func(i parley.AttentionItem) bool {
+		needs.Totals[i.Kind]++
+		return needs.Totals[i.Kind] > limit
+	})
+	slices.SortStableFunc(needs.Items, func(a, b parley.AttentionItem) int {
+		return slices.Index(attentionOrder, a.Kind) - slices.Index(attentionOrder, b.Kind)
+	})
+	return needs, err
+}
+
+var attentionOrder = []parley.AttentionKind{
+	parley.AttentionApproval, parley.AttentionDeadLetter, parley.AttentionAsk, parley.AttentionTask, parley.AttentionAck, parley.AttentionReply,
+}
+
+// toDecide are the calls that wait for the caller's decision. An owner may also decide for a manager, but need not.
+func (s *scene) toDecide() (items []parley.AttentionItem, err error) {
+	list, err := s.listApprovals(parley.ApprovalFilter{State: parley.ApprovalPending, Mine: true, Limit: mostWanted})
+	for _, a := range list {
+		if a.Agent == s.me.ID || a.Decider != s.me.ID && (a.Decider != "" || !s.owner()) {
+			continue
+		}
+		items = append(items, parley.AttentionItem{
+			Kind: parley.AttentionApproval, ID: a.ID, Name: a.ShortName(), From: a.Agent, Recipient: a.Target,
+			Text: parley.QuestionOf(a.Summary), Since: a.CreatedAt, Due: a.ExpiresAt,
+		})
+	}
+	return items, err
+}
+
+// deadItems are the dead letters, which only owners handle.
+func (s *scene) deadItems() (items []parley.AttentionItem, err error) {
+	if !s.owner() {
+		return nil, nil
+	}
+	list, err := s.Queue().Dead(0, mostWanted)
+	for _, d := range slices.Backward(list) {
+		m := parley.Message{ID: d.Message, Seq: d.Seq}
+		item := parley.AttentionItem{
+			Kind: parley.AttentionDeadLetter, ID: d.Message, Name: m.ShortName(), From: d.From, Recipient: d.Recipient, Since: d.AcceptedAt,
+		}
+		if d.Failure != nil {
+			item.Text = parley.QuestionOf(d.Failure.Message)
+		}
+		items = append(items, item)
+	}
+	return items, err
+}
+
+// wantedItem is a delivery that its recipient must act on, with its message.
+type wantedItem struct {
+	parley.Delivery
+	message parley.Message
+}
+
+// wantedNow are the deliveries that the caller must act on, the newest first.
+func (s *scene) wantedNow() (items []wantedItem, err error) {
+	list, err := s.Queue().Newest(parley.InboxPage{Recipient: s.me.ID, Wanted: true, Limit: mostWanted})
+	for _, d := range list {
+		m, err := s.Messages().Get(d.Message)
+		if errors.Is(err, parley.ErrNotFound) || m.Damage != nil || d.Damage != nil {
+			continue
+		}
+		wanted := false
+		if err == nil {
+			wanted, err = s.wants(d, m)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if wanted {
+			items = append(items, wantedItem{d, m})
+		}
+	}
+	return items, err
+}
+
+// toAnswer are the asks to the caller, and the messages that it must acknowledge or answer. toDo and toDecide list the rest.
+func toAnswer(wanted []wantedItem) (items []parley.AttentionItem) {
+	for _, d := range wanted {
+		m := d.message
+		item := parley.AttentionItem{
+			ID: m.ID, Name: m.ShortName(), From: m.From, Text: parley.QuestionOf(m.Content.Text), Since: m.CreatedAt, Due: m.Deadline,
+		}
+		switch {
+		case d.Purpose == parley.PurposeTask || d.Purpose == parley.PurposeApproval:
+			continue
+		case d.Purpose == parley.PurposeAsk:
+			item.Kind = parley.AttentionAsk
+		case m.RequiresAck:
+			item.Kind = parley.AttentionAck
+		default:
+			item.Kind = parley.AttentionReply
+		}
+		items = append(items, item)
+	}
+	return items
+}
+
+// toDo are the open tasks of the caller.
+func (s *scene) toDo() (items []parley.AttentionItem, err error) {
+	list, err := s.Tasks().List(parley.TaskFilter{Assignee: s.me.ID, Open: true, Limit: mostWanted}, "")
+	for _, t := range list {
+		items = append(items, parley.AttentionItem{
+			Kind: parley.AttentionTask, ID: t.ID, Name: t.ID, From: t.Requester, Text: t.Title, Since: t.CreatedAt, Due: t.Deadline,
+		})
+	}
+	return items, err
+}
+
+// unreadBeside is how many open deliveries the caller's inbox has beside those that it must act on.
+func (s *scene) unreadBeside(wanted []wantedItem) (int, error) {
+	inbox, err := s.Queue().Inbox(s.me.ID)
+	open := inbox.Waking + inbox.Quiet + inbox.Work
+	for _, d := range wanted {
+		if d.Open() {
+			open--
+		}
+	}
+	return max(open, 0), err
+}

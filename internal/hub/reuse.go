@@ -1,0 +1,113 @@
+package hub
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+// retiredAgent is a removed agent whose names another takes.
+type retiredAgent struct {
+	was  string // its id until then
+	now  string
+	uuid string
+}
+
+// freeNamesFor retires the removed agents that have the id or name of a new one. Everything they have stays theirs, because it
+// belongs to their rows, which get other names. Names of agents that were not removed are left alone: the caller finds them taken.
+func (s *scene) freeNamesFor(n parley.NewAgent) (retired []retiredAgent, err error) {
+	for _, name := range []string{n.ID, n.Name} {
+		old, err := s.Agents().Find(name)
+		if errors.Is(err, parley.ErrNotFound) || err == nil && old.RemovedAt == nil {
+			continue
+		}
+		if err == nil {
+			err = s.mustBeQuiet(old)
+		}
+		if err == nil {
+			err = s.withdrawCallsNaming(old)
+		}
+		if err != nil {
+			return nil, err
+		}
+		id, err := s.retiredName(old.ID)
+		called := id
+		if err == nil && old.Name != old.ID {
+			called, err = s.retiredName(old.Name)
+		}
+		if err == nil {
+			err = s.Agents().Retire(old.ID, id, called)
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.note(parley.Event{Kind: parley.EventAgentChanged, Agent: id})
+		retired = append(retired, retiredAgent{old.ID, id, old.UUID})
+	}
+	return retired, nil
+}
+
+// mustBeQuiet refuses to retire an agent that something still names by its id: an open session, whose process speaks for that
+// id, or a bridge.
+func (s *scene) mustBeQuiet(old parley.Agent) error {
+	if s.hub.attendance.attends(old.ID) {
+		return parley.Errorf(parley.Unavailable, "%s was removed, but a session of it is still open", old.ID).
+			Retryable(0).Suggest("try again once its client has ended")
+	}
+	trees, err := s.Bridges().List()
+	for _, b := range trees {
+		if b.Speaks(old.ID) || b.QueueAgent == old.ID && old.ID != parley.QueueAgent {
+			return parley.Errorf(parley.BadInput, "the bridge %s names %s", b.ID, old.ID).Because(parley.Conflict).
+				Suggest("remove the bridge first: parley bridge remove %s", b.ID)
+		}
+	}
+	return err
+}
+
+// retiredName is what a removed agent is called from now on, instead of its id or name. Nobody else is called so.
+func (s *scene) retiredName(name string) (string, error) {
+	for n := 1; ; n++ {
+		retired := parley.RetiredName(name, n)
+		_, err := s.Agents().Find(retired)
+		if errors.Is(err, parley.ErrNotFound) {
+			return retired, nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+}
+
+// withdrawCallsNaming withdraws the held calls that name an agent by its id or name. Once another has these, an approval would
+// let the call go to somebody whom nobody has approved.
+func (s *scene) withdrawCallsNaming(old parley.Agent) error {
+	list, err := s.Approvals().List(parley.ApprovalFilter{State: parley.ApprovalPending, Limit: math.MaxInt32}, "", true)
+	if err != nil {
+		return err
+	}
+	return s.withdraw(slices.DeleteFunc(list, func(a parley.Approval) bool {
+		return a.Target != old.ID && !names(a.Call.Args, old.ID) && !names(a.Call.Args, old.Name)
+	}))
+}
+
+// names says whether one of the strings in a JSON text is a name.
+func names(args json.RawMessage, name string) bool {
+	return strings.Contains(parley.Fold(string(args)), parley.Fold(strconv.Quote(name)))
+}
+
+// auditReuse writes down who has taken whose names.
+func (s *scene) auditReuse(added parley.Agent, retired []retiredAgent) error {
+	for _, old := range retired {
+		err := s.audit("agent.reuse", old.was, map[string]any{"removed": old.uuid, "now": old.now, "by": added.UUID})
+		if err != nil {
+			return fmt.Errorf("cannot audit that %s took a name: %w", added.ID, err)
+		}
+	}
+	return nil
+}
