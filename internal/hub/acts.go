@@ -3,7 +3,9 @@ package hub
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -196,6 +198,7 @@ func decodeResult(d parley.Draft) *parley.TaskChange {
 	}
 	result := &parley.TaskResult{
 		Text: cmp.Or(d.Content.Text, p.Message), Deliverables: deliverables(p.Deliverables), Issues: p.Issues, NextSteps: p.NextSteps,
+		Payload: beside(d.Payload, "status", "message", "issues", "next_steps"),
 	}
 	for name, raw := range p.Metrics {
 		var value float64
@@ -235,7 +238,27 @@ func decodeResponse(d parley.Draft) *deed {
 	if p.Status == "" {
 		return said(d)
 	}
-	return says(ended(p.Status, &parley.TaskResult{Text: cmp.Or(d.Content.Text, asWords(p.Result))}, asWords(p.Error)))
+	result := &parley.TaskResult{Text: cmp.Or(d.Content.Text, asWords(p.Result)), Payload: beside(d.Payload, "status", "requestId")}
+	return says(ended(p.Status, result, asWords(p.Error)))
+}
+
+// beside is what a payload says beside some members, or nothing. What is null says nothing.
+func beside(payload json.RawMessage, members ...string) json.RawMessage {
+	all := map[string]json.RawMessage{}
+	if json.Unmarshal(payload, &all) != nil {
+		return nil
+	}
+	maps.DeleteFunc(all, func(key string, value json.RawMessage) bool {
+		return slices.Contains(members, key) || string(value) == "null"
+	})
+	if len(all) == 0 {
+		return nil
+	}
+	rest, err := json.Marshal(all)
+	if err != nil {
+		return nil // it was read before
+	}
+	return rest
 }
 
 // decodeError reads S1's error.

@@ -41,20 +41,25 @@ func (s *scene) unask(a parley.Approval) error {
 	asked, err := s.deciders(a)
 	for _, who := range asked {
 		if err == nil {
-			err = s.unaskOne(a, who.ID)
+			err = s.unaskOne(a, who)
 		}
 	}
 	return err
 }
 
-func (s *scene) unaskOne(a parley.Approval, who string) error {
-	dm, err := s.Conversations().FindSet(parley.SetKey([]string{a.Agent, who}))
+func (s *scene) unaskOne(a parley.Approval, who parley.Agent) error {
+	dm, err := s.Conversations().FindSet(parley.SetKey([]string{a.Agent, who.ID}))
 	if err != nil {
 		return ignoreNotFound(err)
 	}
 	waiting, err := s.Queue().Ready(parley.Queue{
-		Recipient: who, Wakes: true, Purpose: parley.PurposeApproval, In: dm.ID, Limit: mostRequests,
+		Recipient: who.ID, Wakes: true, Purpose: parley.PurposeApproval, In: dm.ID, Limit: mostRequests,
 	})
+	if err == nil {
+		var shown []parley.Delivery
+		shown, err = s.shownAndWanted(who, parley.PurposeApproval)
+		waiting = append(waiting, shown...)
+	}
 	for i := range waiting {
 		if err != nil {
 			return err
@@ -81,13 +86,14 @@ func asksFor(m parley.Message) string {
 func (s *scene) noteApproval(a parley.Approval) error {
 	data, err := json.Marshal(struct {
 		Approval string               `json:"approval"`
+		Number   int64                `json:"number,omitempty"`
 		State    parley.ApprovalState `json:"state"`
 		Target   string               `json:"target,omitempty"`
 		Tool     string               `json:"tool"`
 		Decider  string               `json:"decider,omitempty"`
 		By       string               `json:"decided_by,omitempty"`
 		Failure  *parley.Error        `json:"failure,omitempty"`
-	}{a.ID, a.State, a.Target, a.Call.Tool, a.Decider, a.DecidedBy, a.Failure})
+	}{a.ID, a.Number, a.State, a.Target, a.Call.Tool, a.Decider, a.DecidedBy, a.Failure})
 	if err != nil {
 		return err
 	}
@@ -124,8 +130,12 @@ func (s *scene) tellOutcome(a *parley.Approval, text parley.Wording) error {
 			return err
 		}
 	}
+	kind, payload, err := documentOutcome(*a)
+	if err != nil {
+		return err
+	}
 	m, err := s.callBack(callback{
-		to: a.Agent, conversation: where, about: about, task: a.Task, source: sourceHolds, text: text,
+		to: a.Agent, conversation: where, about: about, task: a.Task, source: sourceHolds, text: text, kind: kind, payload: payload,
 		inReplyTo: inReplyTo, trace: a.TraceID, hops: a.Hops, purpose: parley.PurposeApproval,
 	})
 	if err != nil || m.ID == "" {
@@ -152,6 +162,28 @@ func (s *scene) documentPlace(a parley.Approval) (string, error) {
 		c = made.Conversation
 	}
 	return c.ID, err
+}
+
+// documentOutcome is as what the sender of a held document is told what came of it: an error, unless it was posted. It names the
+// document. Nothing for a call that no document has made.
+func documentOutcome(a parley.Approval) (kind parley.Type, payload json.RawMessage, err error) {
+	var held heldPost
+	if json.Unmarshal(a.Call.Args, &held) != nil || held.Bridge == "" {
+		return "", nil, nil
+	}
+	note := documentNote{Document: held.Document, Error: a.Failure}
+	if a.State != parley.ApprovalExecuted || a.Failure != nil {
+		kind, note.Final = parley.TypeError, true
+	}
+	if note.Final && note.Error == nil {
+		code := parley.NotPermitted
+		if a.State == parley.ApprovalExpired {
+			code = parley.TimedOut
+		}
+		note.Error = parley.Errorf(code, "the approval is %s", a.State)
+	}
+	payload, err = json.Marshal(note)
+	return kind, payload, err
 }
 
 // heldIn has what attempts of a run wait for belong to the task that it was given: it is not done before that. What

@@ -206,20 +206,17 @@ func (b bridgeDoor) turnAway(ctx context.Context, id string, l *landing, why *pa
 		forGood.Code = parley.BadInput
 		why = &forGood
 	}
-	return parley.Arrived{Error: why}, b.remember(ctx, id, l)
+	return parley.Arrived{Error: why}, b.remember(ctx, id, func(s *scene, in parley.Bridge) error { return s.refuse(in, l, why) })
 }
 
-// remember keeps that a file has come of which there is no message, so that it is not tried again.
-func (b bridgeDoor) remember(ctx context.Context, id string, l *landing) error {
+// remember keeps what became of a document of which there is no message, so that it is not tried again.
+func (b bridgeDoor) remember(ctx context.Context, id string, keep func(*scene, parley.Bridge) error) error {
 	return b.hub.write(ctx, b.caller, opArrive, func(s *scene) error {
-		if _, err := s.bridge(id); err != nil {
+		view, err := s.bridge(id)
+		if err != nil {
 			return err
 		}
-		err := s.Bridges().Arrived(l.row(id, "", s.now))
-		if errors.Is(err, parley.ErrTaken) {
-			return nil
-		}
-		return err
+		return keep(s, view.Bridge)
 	})
 }
 
@@ -247,8 +244,10 @@ func (b bridgeDoor) hold(ctx context.Context, id string, l *landing, why heldBy)
 	if !waits {
 		return b.turnAway(ctx, id, l, parley.AsError(err))
 	}
-	note := "it waits for an approval: " + held.Approval.ID
-	return parley.Arrived{Notices: []string{note}}, b.remember(ctx, id, l)
+	note := "it waits for an approval: " + held.Approval.ShortName()
+	return parley.Arrived{Notices: []string{note}}, b.remember(ctx, id, func(s *scene, in parley.Bridge) error {
+		return s.keepHeld(in, l, held.Approval)
+	})
 }
 
 // channelOf is the id of the channel that a document is in. One that there is not yet is named, and is made once the

@@ -373,11 +373,79 @@ func TestHeldDocument(t *testing.T) {
 		t.Fatalf("not held: %+v", got)
 	}
 	same(t, "again", b.arrive(a)[0], parley.Arrived{Duplicate: true})
-	w.decides("user", strings.TrimPrefix(got.Notices[0], "it waits for an approval: "), parley.Decision{Approve: true})
-	list, err := w.History(ctx, user, "general", parley.Page{})
+	pending, err := w.Approvals(ctx, user, parley.ApprovalFilter{})
 	w.ok(err)
-	same(t, "posted", textsOf(list), []string{"hello"})
-	same(t, "source", list[0].Source, "file")
+	w.decides("user", pending[0].ID, parley.Decision{Approve: true})
+	posted := b.sent()
+	same(t, "posted", textsOf(posted), []string{"hello"})
+	same(t, "source", posted[0].Source, "file")
+}
+
+// A document that mentions nobody says so to its tree, and one that was held to whoever had it approved.
+func TestUnknownMentionInADocumentIsNamed(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	b := channelTree(w)
+	got := b.arrive(b.document("ana", "ned", "ask @nedd"))[0]
+	same(t, "said", got.Notices, []string{"nobody is called @nedd: did you mean ned?"})
+	w.change("ned", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
+	_, err := w.Post(ctx, as("ned"), parley.Draft{Conversation: "general", Content: text("ask @annna")})
+	decided := w.decides("user", w.holds(err).ID, parley.Decision{Approve: true})
+	if result := decided.Result; !strings.Contains(result, "Note: nobody is called @annna: did you mean ana?") {
+		t.Errorf("returned %q", result)
+	}
+}
+
+// TestTheSameIDUnderTwoNamesIsDeliveredOnce: the id of a document is what tells it from others, not the name of its file.
+func TestTheSameIDUnderTwoNamesIsDeliveredOnce(t *testing.T) {
+	t.Parallel()
+	for layout, join := range map[parley.Layout]func(*world) *bridged{parley.LayoutInbox: inboxTree, parley.LayoutAgentOS: channelTree} {
+		t.Run(string(layout), func(t *testing.T) {
+			w := newHub(t)
+			w.dispatched("ned", "gil")
+			b := join(w)
+			first := b.document("ana", "ned", "hello")
+			again := first
+			again.Path += "-copy.json"
+			together := b.arrive(first, again)
+			if together[0].Error != nil || together[0].Duplicate || together[0].Message == "" {
+				t.Fatalf("the first: %+v", together[0])
+			}
+			later := first
+			later.Path += "-later.json"
+			for _, got := range []parley.Arrived{together[1], b.arrive(later)[0]} {
+				if !got.Duplicate || got.Message != together[0].Message || len(got.Notices) != 1 || !strings.Contains(got.Notices[0], first.Name) {
+					t.Errorf("under another name: %+v", got)
+				}
+			}
+			same(t, "the log has it once", b.arrive(later)[0], parley.Arrived{Duplicate: true, Message: together[0].Message})
+			same(t, "messages", len(b.all()), 1)
+			unknown, err := b.Unknown(ctx, b.view.ID, []parley.BridgeFile{again.BridgeFile, later.BridgeFile})
+			w.ok(err)
+			same(t, "not asked for again", len(unknown), 0)
+			other := b.document("ben", "ned", "the same id from somebody else")
+			other.Name = first.Name
+			b.lands(other)
+			if layout == parley.LayoutInbox {
+				other = b.document("ana", "gil", "the same id to somebody else")
+				other.Name = first.Name
+				b.lands(other)
+			}
+		})
+	}
+}
+
+// TestARefusedDocumentMayComeAgainUnderAnotherName: what was refused became no message.
+func TestARefusedDocumentMayComeAgainUnderAnotherName(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	b := inboxTree(w)
+	a := b.document("ana", "ned", "hello")
+	b.turnedAway(a, parley.BadInput)
+	w.dispatched("ned")
+	a.Path += "-again.json"
+	b.lands(a)
 }
 
 func TestSequenceOfFiles(t *testing.T) {

@@ -91,8 +91,9 @@ func TestApprovedDocumentIsKnown(t *testing.T) {
 	w.change("ana", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
 	a := b.document("ana", "ned", "hello @ben")
 	note := b.arrive(a)[0].Notices[0]
+	w.reports(b.view.ID, parley.DepartureWritten, w.departsOne(b.view.ID, "general")) // the sender is told that it waits
 	w.decides("user", strings.TrimPrefix(note, "it waits for an approval: "), parley.Decision{Approve: true})
-	posted := w.history("user", "general")[0]
+	posted := b.sent()[0]
 	same(t, "what departs", w.departs(b.view.ID, "general"), []parley.Departure(nil))
 	same(t, "reached", reach(w.deliveries(posted.ID)), map[string]bool{"ned": true})
 	reply := b.document("ben", "", "yes")
@@ -108,6 +109,7 @@ func TestDeniedDocumentIsToldInItsChannel(t *testing.T) {
 	b := channelTree(w)
 	w.change("ana", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
 	note := b.arrive(b.document("ana", "ned", "hello"))[0].Notices[0]
+	w.reports(b.view.ID, parley.DepartureWritten, w.departsOne(b.view.ID, "general")) // the sender is told that it waits
 	w.decides("user", strings.TrimPrefix(note, "it waits for an approval: "), parley.Decision{})
 	out := w.departsOne(b.view.ID, "general")
 	same(t, "what departs", []string{out.Message.To, out.Message.Content.Text}, []string{"ana", "Approval denied for posting in #general."})

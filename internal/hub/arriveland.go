@@ -22,6 +22,9 @@ type landing struct {
 // approach makes a post of a document. Its address is the hub's to set.
 func (h *Hub) approach(b parley.Bridge, a parley.Arrival) *landing {
 	l := &landing{Arrival: a}
+	if a.Refused != nil {
+		return l
+	}
 	d := a.Draft
 	d.From, d.Conversation, d.Direct, d.Ephemeral, d.To, d.InReplyTo, d.IdempotencyKey = "", "", nil, false, a.To, "", ""
 	switch {
@@ -48,6 +51,9 @@ func (h *Hub) approach(b parley.Bridge, a parley.Arrival) *landing {
 		return l
 	}
 	l.post = post{draft: d, source: bridged, named: a.Name}
+	if !a.ExpiresAt.IsZero() {
+		l.post.expires = a.ExpiresAt.UTC().Truncate(time.Millisecond)
+	}
 	l.err = l.post.compose()
 	return l
 }
@@ -97,6 +103,9 @@ func (in *arrival) land(id string, l *landing) (parley.Arrived, error) {
 		return parley.Arrived{}, err
 	}
 	b := view.Bridge
+	if l.Refused != nil {
+		return parley.Arrived{Error: l.Refused}, in.refuse(b, l, l.Refused)
+	}
 	if first, known, err := in.cameBefore(b, l); known || err != nil {
 		return first, err
 	}
@@ -158,9 +167,42 @@ func (s *scene) cameBefore(b parley.Bridge, l *landing) (first parley.Arrived, k
 		return parley.Arrived{Message: of.ID, Duplicate: true}, true, s.Bridges().Arrived(l.row(b.ID, of.ID, s.now))
 	}
 	if l.To != parley.All || l.Channel != "" {
-		return first, false, nil
+		return s.sameDocument(b, l)
 	}
 	return s.spreadBefore(b, l)
+}
+
+// sameDocument finds the message of a document that has come before under another name: from the same sender, with the same id, for
+// the same inbox or channel. Ids may come again under the same name, because some formats draw them from few.
+func (s *scene) sameDocument(b parley.Bridge, l *landing) (first parley.Arrived, known bool, err error) {
+	row, err := s.Bridges().Named(b.ID, l.Name, l.From)
+	if err != nil || row.Message == "" || row.File.Path == l.Path {
+		return first, false, ignoreNotFound(err)
+	}
+	if same, err := s.sameAddress(row, l); err != nil || !same {
+		return first, false, err
+	}
+	if err := s.Bridges().Arrived(l.row(b.ID, row.Message, s.now)); err != nil {
+		return first, false, err
+	}
+	note := fmt.Sprintf("it is a duplicate: %s has delivered %s before", clipped(row.File.Path), clipped(l.Name))
+	return parley.Arrived{Message: row.Message, Duplicate: true, Notices: []string{note}}, true, nil
+}
+
+// sameAddress reports whether a document goes where the message of an earlier file went.
+func (s *scene) sameAddress(before parley.FileRow, l *landing) (bool, error) {
+	if folderOf(before.File.Path) == folderOf(l.Path) {
+		return true, nil
+	}
+	m, err := s.Messages().Get(before.Message)
+	if err != nil {
+		return false, ignoreNotFound(err)
+	}
+	if l.Channel == "" {
+		return l.err == nil && m.To == l.post.draft.To, nil
+	}
+	c, err := s.Conversations().Find(m.Conversation)
+	return c.Name == l.Channel, ignoreNotFound(err)
 }
 
 // trusted is whom a document is from: files carry no credential, so it must be one that may speak through the bridge, of
@@ -225,6 +267,9 @@ func (in *arrival) postArrival(b parley.Bridge, l *landing, got parley.Arrived) 
 		return got, err
 	}
 	receipt, err := in.post(p)
+	if err == nil {
+		err = in.nameUnknownHere(&receipt)
+	}
 	got.Message, got.Notices = receipt.Message.ID, append(got.Notices, receipt.Notices...)
 	return got, err
 }
@@ -269,7 +314,7 @@ func (s *scene) openMapped(b parley.Bridge, name string) (string, error) {
 		return "", parley.Errorf(parley.NotPermitted, "the channel %s does not belong to the bridge %s", name, b.ID).
 			Suggest("an owner of this hub can add it: parley bridge set %s --channels", b.ID)
 	}
-	if err := parley.CheckChannelName(name); err != nil {
+	if err := parley.CheckKnownChannelName(name); err != nil {
 		return "", err
 	}
 	c, err := s.Conversations().Find(name)
@@ -278,6 +323,9 @@ func (s *scene) openMapped(b parley.Bridge, name string) (string, error) {
 			Suggest("only channels have directories: use another name")
 	}
 	if errors.Is(err, parley.ErrNotFound) {
+		if err := parley.CheckNotShortName(name); err != nil {
+			return "", err
+		}
 		var made place
 		made, err = s.create(parley.Conversation{Name: name, Kind: parley.Channel, Visibility: parley.Public}, []string{s.me.ID})
 		c = made.Conversation

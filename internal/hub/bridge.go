@@ -18,16 +18,34 @@ type bridgeStates struct {
 	of      map[string]parley.BridgeStatus
 	claimed map[string]parley.Tier // what agents without a tier have last called themselves, by bridge and agent
 	changed chan struct{}
+	noted   chan struct{} // closed when one says something of itself, and then replaced
+	run     bool          // this process runs bridges
 }
 
 func newBridgeStates() *bridgeStates {
-	return &bridgeStates{of: map[string]parley.BridgeStatus{}, claimed: map[string]parley.Tier{}, changed: make(chan struct{}, 1)}
+	return &bridgeStates{
+		of: map[string]parley.BridgeStatus{}, claimed: map[string]parley.Tier{}, changed: make(chan struct{}, 1), noted: make(chan struct{}),
+	}
 }
 
 func (b *bridgeStates) note(id string, s parley.BridgeStatus) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.of[id] = s
+	b.wake()
+}
+
+// wake has those look again who wait for bridges.
+func (b *bridgeStates) wake() {
+	close(b.noted)
+	b.noted = make(chan struct{})
+}
+
+// next is closed when a bridge next says something of itself. The second result says whether this process runs bridges.
+func (b *bridgeStates) next() (<-chan struct{}, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.noted, b.run
 }
 
 // claims notes the tier that somebody gives itself in the documents of a bridge, and says whether that is news.
@@ -50,13 +68,19 @@ func (b *bridgeStates) forget(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.of, id)
+	b.wake()
 }
 
-// BridgesChanged says that bridges were added, changed or removed in this process.
-func (h *Hub) BridgesChanged() <-chan struct{} { return h.bridges.changed }
+// BridgesChanged says that bridges were added, changed or removed in this process. Whoever asks for it runs them.
+func (h *Hub) BridgesChanged() <-chan struct{} {
+	h.bridges.mu.Lock()
+	defer h.bridges.mu.Unlock()
+	h.bridges.run = true
+	return h.bridges.changed
+}
 
 // AddBridge joins a directory tree to the hub. Those who may speak through it and are not known are added, and live in the
-// tree. Only an owner may.
+// tree. It does not wait for the bridge to look at the tree: see AwaitBridge. Only an owner may.
 func (h *Hub) AddBridge(ctx context.Context, caller Caller, n parley.NewBridge) (view parley.BridgeView, err error) {
 	if n, err = n.Check(); err != nil {
 		return view, err
@@ -70,6 +94,7 @@ func (h *Hub) editBridge(ctx context.Context, caller Caller, do op, edit func(*s
 		view, err = edit(s)
 		return err
 	})
+	view.State = view.Doing()
 	if err == nil {
 		signal(h.bridges.changed)
 	}
@@ -153,12 +178,23 @@ func (s *scene) speakers(l parley.Layout, names []string) (ids, notices []string
 		}
 		if ids = append(ids, a.ID); a.Runtime == parley.RuntimeBridge {
 			err = s.speaks(a, l.Protocol().String())
+		} else {
+			notices = append(notices, elsewhereNote(a))
 		}
 		if err != nil {
 			return nil, nil, err
 		}
 	}
 	return ids, notices, nil
+}
+
+// elsewhereNote says of an agent that may speak through a bridge that it does not live in the tree.
+func elsewhereNote(a parley.Agent) string {
+	why := "its runtime is " + a.Runtime
+	if a.Runtime == "" || a.Runtime == parley.RuntimeAttached {
+		why = "it polls its own inbox"
+	}
+	return fmt.Sprintf("%s does not live in the tree: %s; scripts may write in its name, and mail for it stays in the hub", a.ID, why)
 }
 
 func (s *scene) addSpeaker(l parley.Layout, id string) (parley.Agent, error) {
@@ -295,8 +331,12 @@ func (s *scene) bridge(id string) (view parley.BridgeView, err error) {
 // viewBridge adds what a bridge is doing. One that is to do nothing is kept from nothing.
 func (s *scene) viewBridge(b parley.Bridge) parley.BridgeView {
 	view := parley.BridgeView{Bridge: b, Status: s.hub.bridges.look(b.ID)}
-	if b.Paused {
-		view.Status.Trouble = ""
+	if about := view.Status.Added; !about.IsZero() && !about.Equal(b.CreatedAt) { // a removed bridge had this id
+		view.Status = parley.BridgeStatus{}
 	}
+	if b.Paused {
+		view.Status.Trouble, view.Status.Stopped = "", false
+	}
+	view.State = view.Doing()
 	return view
 }

@@ -2,6 +2,7 @@ package hub_test
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/parley-hub/parley"
 )
@@ -72,12 +73,12 @@ func (b *bridged) message(id string) (m parley.Message) {
 // turnedAway lets a document arrive that must be refused, looks whether that is for good, and returns the hint.
 func (b *bridged) turnedAway(a parley.Arrival, code parley.Code) (hint string) {
 	b.t.Helper()
-	before := len(b.all())
+	before := len(b.sent())
 	got := b.arrive(a)[0]
 	if got.Error == nil || got.Error.Code != code || got.Message != "" {
 		b.t.Fatalf("it should be refused with %s: %+v", code, got)
 	}
-	if n := len(b.all()); n != before {
+	if n := len(b.sent()); n != before {
 		b.t.Errorf("%d messages were stored", n-before)
 	}
 	unknown, err := b.Unknown(ctx, b.view.ID, []parley.BridgeFile{a.BridgeFile})
@@ -96,6 +97,12 @@ func (b *bridged) all() (list []parley.Message) {
 		return err
 	}))
 	return list
+}
+
+// sent are all messages but those of the hub itself.
+func (b *bridged) sent() []parley.Message {
+	b.t.Helper()
+	return slices.DeleteFunc(b.all(), func(m parley.Message) bool { return m.From == parley.System })
 }
 
 // departs notes that the hub writes a message into the tree.

@@ -1,6 +1,7 @@
 package hub_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -20,7 +21,10 @@ func TestAddBridge(t *testing.T) {
 		ID: "blackboard-my-board", Layout: parley.LayoutBlackboard, Root: "/srv/My Board", Agents: []string{"ana", "script"},
 		QueueAgent: "gm", CreatedBy: "user", CreatedAt: began, Since: newest,
 	}
-	same(t, "added", view, parley.BridgeView{Bridge: want, Notices: []string{"script was added: it lives in the tree"}})
+	same(t, "added", view, parley.BridgeView{Bridge: want, State: parley.BridgeLooking, Notices: []string{
+		"ana does not live in the tree: its runtime is script; scripts may write in its name, and mail for it stays in the hub",
+		"script was added: it lives in the tree",
+	}})
 	same(t, "events", kindsAfter(w, newest), []parley.EventKind{parley.EventAgentAdded, parley.EventBridgeAdded})
 	script := get[parley.Agent](w)(w.Agent(ctx, user, "script"))
 	same(t, "runtime", script.Runtime, parley.RuntimeBridge)
@@ -29,7 +33,7 @@ func TestAddBridge(t *testing.T) {
 	same(t, "what was there", ana.Runtime, parley.RuntimeScript)
 	log := w.audited()
 	same(t, "audited", log[len(log)-1].Act, "bridge.add")
-	same(t, "listed", get[[]parley.BridgeView](w)(w.Bridges(ctx, user)), []parley.BridgeView{{Bridge: want}})
+	same(t, "listed", get[[]parley.BridgeView](w)(w.Bridges(ctx, user)), []parley.BridgeView{{Bridge: want, State: parley.BridgeLooking}})
 	select {
 	case <-w.BridgesChanged():
 	default:
@@ -213,6 +217,28 @@ func TestBridgeStatusIsShown(t *testing.T) {
 	w.isAbsent("of another", b.NoteBridge(ctx, "other", status))
 }
 
+// TestAnAgentThatDoesNotLiveInTheTreeIsSaidSo: the hub runs it, and files in its name are all that the bridge takes from there.
+func TestAnAgentThatDoesNotLiveInTheTreeIsSaidSo(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	b := w.join(parley.NewBridge{Layout: parley.LayoutInbox, Agents: []string{"ned", "ana"}})
+	if got := b.view.Notices; len(got) != 2 || !strings.HasPrefix(got[0], "ned does not live in the tree: its runtime is ") || got[1] != "ana was added: it lives in the tree" {
+		t.Errorf("notices when it is added: %q", got)
+	}
+	get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "poller"}))
+	agents := []string{"ana", "poller"}
+	polls := get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, b.view.ID, parley.BridgeChange{Agents: &agents}))
+	same(t, "an agent without a runtime", polls.Notices, []string{
+		"poller does not live in the tree: it polls its own inbox; scripts may write in its name, and mail for it stays in the hub",
+	})
+	agents = []string{"ana", "ned"}
+	changed := get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, b.view.ID, parley.BridgeChange{Agents: &agents}))
+	if got := changed.Notices; len(got) != 1 || !strings.HasPrefix(got[0], "ned does not live in the tree") {
+		t.Errorf("notices when it is changed: %q", got)
+	}
+}
+
 // Presence files say whether somebody is there; where there are none, anything that it does says so for a while.
 func TestWhoLivesInATreeIsThere(t *testing.T) {
 	t.Parallel()
@@ -225,11 +251,13 @@ func TestWhoLivesInATreeIsThere(t *testing.T) {
 	same(t, "at first", status("ana"), parley.StatusOffline)
 	b.lands(b.document("ana", "", "hello"))
 	same(t, "after a post", status("ana"), parley.StatusOffline)
-	beat(parley.Awake, w.clock.Now().Add(-time.Minute))
+	beat(parley.Awake, w.clock.Now().Add(-2*parley.PresenceInterval))
 	same(t, "after an old beat", status("ana"), parley.StatusOffline)
 	beat(parley.Awake, w.clock.Now().Add(time.Hour))
 	same(t, "after a beat", status("ana"), parley.StatusIdle)
-	w.clock.advance(parley.AwayAfter)
+	w.clock.advance(2*parley.PresenceInterval - time.Second)
+	same(t, "within twice its interval", status("ana"), parley.StatusIdle)
+	w.clock.advance(time.Second)
 	same(t, "after a silence", status("ana"), parley.StatusOffline)
 	beat(parley.Awake, w.clock.Now())
 	beat(parley.Offline, w.clock.Now())
@@ -238,10 +266,49 @@ func TestWhoLivesInATreeIsThere(t *testing.T) {
 	inboxes := w.join(parley.NewBridge{Layout: parley.LayoutInbox, Agents: []string{"cora"}})
 	w.dispatched("ned")
 	inboxes.lands(inboxes.document("cora", "ned", "hello"))
-	w.clock.advance(15*time.Minute - time.Second)
+	w.clock.advance(30*time.Minute - time.Second)
 	same(t, "after a document", status("cora"), parley.StatusIdle)
 	w.clock.advance(time.Second)
 	same(t, "long after it", status("cora"), parley.StatusOffline)
+}
+
+// TestWhatAPresenceFileSays: an agent that says it works is working, until it says otherwise or is silent for twice the interval that
+// it names. Those who follow the events see each change.
+func TestWhatAPresenceFileSays(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	b := channelTree(w)
+	view := func() parley.AgentView { return get[parley.AgentView](w)(w.AgentView(ctx, user, "ana")) }
+	beat := func(s parley.Substate, interval int64) {
+		w.ok(b.Beat(ctx, b.view.ID, []parley.Beat{{Agent: "ana", State: parley.Awake, Substate: s, At: w.clock.Now(), Interval: interval}}))
+	}
+	seen := func() []string {
+		newest := w.lastEvent()
+		w.ok(w.SweepAttendance(ctx))
+		var kinds []string
+		for _, k := range kindsAfter(w, newest) {
+			kinds = append(kinds, string(k))
+		}
+		return kinds
+	}
+	beat(parley.Working, 0)
+	same(t, "it works", []string{view().Status, string(view().Substate)}, []string{parley.StatusWorking, string(parley.Working)})
+	same(t, "events", seen(), []string{"agent.presence"})
+	beat(parley.Working, 0)
+	same(t, "no news", seen(), []string(nil))
+	beat(parley.Idle, 0)
+	same(t, "it is idle", view().Status, parley.StatusIdle)
+	same(t, "events", seen(), []string{"agent.presence"})
+	w.clock.advance(time.Hour)
+	beat(parley.Working, 10)
+	w.clock.advance(19 * time.Second)
+	same(t, "within twice its own interval", view().Status, parley.StatusWorking)
+	w.clock.advance(time.Second)
+	same(t, "after it", []string{view().Status, view().Reason}, []string{parley.StatusOffline, parley.ReasonAway})
+	beat(parley.Working, 0)
+	w.ok(b.Beat(ctx, b.view.ID, []parley.Beat{{Agent: "ana", State: parley.Offline, At: w.clock.Now()}}))
+	beat("", 0)
+	same(t, "it came back and says nothing", view().Status, parley.StatusIdle)
 }
 
 func TestBridgeTasks(t *testing.T) {
@@ -270,6 +337,37 @@ func TestBridgeTasks(t *testing.T) {
 	list, _ = ids(next)
 	same(t, "what has changed", list, []string{requested})
 	same(t, "what is others'", w.task(foreign).Status, parley.TaskCompleted)
+}
+
+// TestFailedRunsOfATreeOfChannels: a bridge learns which runs have failed for what was said in its channels, and for nothing else.
+func TestFailedRunsOfATreeOfChannels(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	b := channelTree(w)
+	look := func(after int64) parley.BridgeTasks {
+		return get[parley.BridgeTasks](w)(b.BridgeTasks(ctx, b.view.ID, after))
+	}
+	a := b.document("ana", "ned", "before")
+	b.lands(a)
+	w.fails(w.starts("ned"), parley.FailureFinal)
+	first := look(0)
+	same(t, "what has failed before", len(first.FailedRuns), 0)
+	a = b.document("ana", "ned", "hello")
+	b.lands(a)
+	run := w.fails(w.starts("ned"), parley.FailureFinal)
+	w.post("user", parley.Draft{Direct: []string{"ned"}, Content: text("in private")})
+	w.fails(w.starts("ned"), parley.FailureFinal)
+	found := look(first.UpTo)
+	if len(found.FailedRuns) != 1 {
+		t.Fatalf("failed: %+v", found.FailedRuns)
+	}
+	got := found.FailedRuns[0]
+	same(t, "the run", []string{got.Run, got.Agent, got.Channel, got.Name}, []string{run.ShortName(), "ned", "general", a.Name})
+	if got.Error == nil || !strings.Contains(got.Error.Message, "it broke") || got.Attempt != 1 || got.At.IsZero() {
+		t.Errorf("why: %+v", got)
+	}
+	same(t, "afterwards", len(look(found.UpTo).FailedRuns), 0)
 }
 
 func forWork(a parley.Arrival) parley.Arrival {

@@ -10,7 +10,7 @@ import (
 )
 
 // bridgeHeard is how long an agent that lives in a tree without presence files counts as there after each sign of it.
-const bridgeHeard = 15 * time.Minute
+const bridgeHeard = 2 * parley.PresenceInterval
 
 // BridgeAt is the hub as a bridge uses it.
 func (h *Hub) BridgeAt(caller Caller) parley.BridgeHub { return bridgeDoor{h, caller} }
@@ -87,7 +87,8 @@ func (s *scene) beat(id string, beat parley.Beat) {
 	if at.After(s.now) {
 		at = s.now
 	}
-	s.hub.attendance.heardFor(id, at, parley.AwayAfter)
+	s.hub.attendance.heardFor(id, at, beat.Lasts())
+	s.hub.attendance.works(id, beat.Substate == parley.Working)
 }
 
 // livesIn finds an agent that may speak through a bridge and lives in its tree.
@@ -120,6 +121,10 @@ func (b bridgeDoor) BridgeTasks(ctx context.Context, id string, after int64) (fo
 		if err != nil {
 			return err
 		}
+		if view.Layout == parley.LayoutAgentOS {
+			found, err = s.failedRuns(view.Bridge, after, oldest, newest)
+			return err
+		}
 		if found.UpTo = newest; after <= 0 || after < oldest-1 { // some events are gone
 			found.Tasks, err = s.allTasks()
 		} else {
@@ -147,13 +152,9 @@ func (s *scene) allTasks() (all []parley.Task, err error) {
 
 // tasksSince are the tasks that some events are about.
 func (s *scene) tasksSince(after, newest int64) (found parley.BridgeTasks, err error) {
-	events, err := s.Log().Events(after, bridgeEvents)
+	events, found, err := s.eventsSince(after, newest)
 	if err != nil {
 		return found, err
-	}
-	found.UpTo = max(after, newest)
-	if found.More = len(events) == bridgeEvents; found.More {
-		found.UpTo = events[len(events)-1].Num
 	}
 	var ids []string
 	for _, e := range events {
@@ -164,4 +165,14 @@ func (s *scene) tasksSince(after, newest int64) (found parley.BridgeTasks, err e
 	}
 	found.Tasks, err = s.Tasks().GetAll(ids)
 	return found, err
+}
+
+// eventsSince are the next events after a number, and how far they reach.
+func (s *scene) eventsSince(after, newest int64) (events []parley.Event, found parley.BridgeTasks, err error) {
+	events, err = s.Log().Events(after, bridgeEvents)
+	found.UpTo = max(after, newest)
+	if found.More = len(events) == bridgeEvents; found.More {
+		found.UpTo = events[len(events)-1].Num
+	}
+	return events, found, err
 }

@@ -57,7 +57,10 @@ func (s *scene) report(b parley.Bridge, r parley.DepartureReport) error {
 	case err != nil || d.Lease != "":
 		return ignoreNotFound(err) // somebody else has it
 	case d.Open():
-		return s.reportMail(&d, r)
+		if err := s.reportMail(&d, r); err != nil {
+			return err
+		}
+		return s.reportRead(row)
 	case listed && (r.State == parley.DepartureWritten || r.State == parley.DepartureSeen):
 		return s.takeBack(d)
 	default:

@@ -53,7 +53,7 @@ func isFinal(m parley.Message) bool {
 // under which it has departed, to whoever answers it or is answered; else what its sender knows it by.
 func (d *departing) replyName(m parley.Message, recipient string) (string, error) {
 	if m.InReplyTo == "" {
-		return "", nil
+		return documentOf(d.bridge.Layout, m), nil
 	}
 	file, err := d.Bridges().Came(d.id, m.InReplyTo)
 	if !errors.Is(err, parley.ErrNotFound) {

@@ -19,8 +19,23 @@ func (s *scene) endDocument(t parley.Task, c callback) (callback, error) {
 	if first.Conversation == c.conversation {
 		c.inReplyTo = first.ID
 	}
-	c.payload, err = json.Marshal(words)
+	c.payload, err = words.payload(t.Result)
 	return c, err
+}
+
+// payload is what the document says: the words of the end, and what else its assignee has said, as it was said.
+func (w endWords) payload(r *parley.TaskResult) (json.RawMessage, error) {
+	raw, err := json.Marshal(w)
+	if err != nil || r == nil || len(r.Payload) == 0 {
+		return raw, err
+	}
+	all := map[string]json.RawMessage{}
+	for _, part := range []json.RawMessage{raw, r.Payload} {
+		if err := json.Unmarshal(part, &all); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(all)
 }
 
 // endWords is how S3 and S1 say that a task has ended.

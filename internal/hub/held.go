@@ -67,11 +67,11 @@ func postTool(d parley.Draft) string {
 	return toolPost
 }
 
-// pendingApproval is the id of the oldest approval an agent waits for, or nothing.
-func (s *scene) pendingApproval(agent string) (string, error) {
+// pendingApproval puts down the oldest approval an agent waits for, if there is one.
+func (s *scene) pendingApproval(agent string, waits *parley.Awaiting) error {
 	list, err := s.Approvals().Pending(agent)
-	if err != nil || len(list) == 0 {
-		return "", err
+	if err == nil && len(list) > 0 {
+		waits.ApprovalID, waits.Number = list[0].ID, list[0].Number
 	}
-	return list[0].ID, nil
+	return err
 }

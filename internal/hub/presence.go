@@ -191,7 +191,7 @@ func (s *scene) spent(id string, in time.Duration) (*parley.Spent, error) {
 func (s *scene) status(a parley.Agent, liveRuns int, awaits parley.Awaiting) (parley.Status, *time.Time) {
 	there, last := s.hub.attendance.look(a.ID, s.now)
 	facts := parley.Facts{
-		Kind: a.Kind, Away: !there && !a.Dispatched(), LiveRuns: liveRuns, Stopped: a.Stopped != nil, Paused: a.Paused.Holds(s.now),
+		Kind: a.Kind, Away: !there && !a.Dispatched(), LiveRuns: liveRuns, Busy: s.hub.attendance.busy(a.ID, s.now), Stopped: a.Stopped != nil, Paused: a.Paused.Holds(s.now),
 		AwaitingApproval: awaits.ApprovalID != "", OpenSubtasks: len(awaits.DelegationIDs),
 	}
 	if a.SleepingUntil != nil {
@@ -228,7 +228,7 @@ func (s *scene) statusWith(a parley.Agent, liveRuns int) (parley.Status, error) 
 		for _, t := range delegated {
 			waits.DelegationIDs = append(waits.DelegationIDs, t.ID)
 		}
-		if waits.ApprovalID, err = s.pendingApproval(a.ID); err != nil {
+		if err := s.pendingApproval(a.ID, &waits); err != nil {
 			return parley.Status{}, err
 		}
 	}
@@ -256,9 +256,9 @@ func (s *scene) awaiting(a parley.Agent, waits bool) (all, shown parley.Awaiting
 			shown.DelegationIDs = append(shown.DelegationIDs, t.ID)
 		}
 	}
-	all.ApprovalID, err = s.pendingApproval(a.ID)
+	err = s.pendingApproval(a.ID, &all)
 	if s.seesAll() || s.me.ID == a.ID || s.me.ID == a.Manager {
-		shown.ApprovalID = all.ApprovalID
+		shown.ApprovalID, shown.Number = all.ApprovalID, all.Number
 	}
 	return all, shown, err
 }

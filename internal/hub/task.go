@@ -20,6 +20,9 @@ func (h *Hub) NewTask(ctx context.Context, caller Caller, n parley.NewTask) (vie
 		}
 		n.Artifacts = c.Artifacts
 	}
+	if n.DependsOn, err = h.findNeeded(ctx, caller, opMakeTask, n.DependsOn); err != nil {
+		return view, err
+	}
 	err = h.update(ctx, caller, opMakeTask, func(s *scene) error {
 		o, err := s.origin(caller)
 		if err != nil {
@@ -242,14 +245,17 @@ func (s *scene) progress(t *parley.Task, p parley.TaskProgress) error {
 	if err != nil {
 		return err
 	}
-	blocked := t.Blocked()
+	blocked, before := t.Blocked(), t.Progress
 	after := *t
-	after.Progress = merged(t.Progress, p)
-	after.Progress.At = s.now
+	after.Progress = merged(before, p)
+	after.Progress.At, after.Progress.Untold = s.now, before != nil && before.Untold
 	if err := s.keepTask(t, after); err != nil {
 		return err
 	}
-	if err := s.noteTask(parley.EventTaskProgress, *t); err != nil || blocked || !t.Blocked() {
+	if err := s.noteTask(parley.EventTaskProgress, *t); err != nil {
+		return err
+	}
+	if inTree, err := s.reportProgress(t, before); err != nil || inTree || blocked || !t.Blocked() {
 		return err
 	}
 	return s.tellBlocked(*t)

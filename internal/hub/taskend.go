@@ -126,6 +126,9 @@ func (s *scene) stopWork(t parley.Task, why string, how ending) error {
 		return err
 	}
 	waiting, err := s.Queue().OfTask(a.ID, t.ID, mostStopped)
+	if err == nil {
+		err = s.settleShownTask(t, a)
+	}
 	done, begun := how.own || how.status == parley.TaskCompleted, t.StartedAt != nil
 	for i := range waiting {
 		d := &waiting[i]
@@ -143,6 +146,21 @@ func (s *scene) stopWork(t parley.Task, why string, how ending) error {
 		return err
 	}
 	return s.tellAssignee(t, a, why)
+}
+
+// settleShownTask settles the requests for an ended task that a person has seen.
+func (s *scene) settleShownTask(t parley.Task, assignee parley.Agent) error {
+	shown, err := s.shownAndWanted(assignee, parley.PurposeTask)
+	for i := range shown {
+		if err != nil {
+			return err
+		}
+		var m parley.Message
+		if m, err = s.Messages().Get(shown[i].Message); err == nil && m.Task == t.ID && shown[i].State == parley.DeliverySeen {
+			err = s.move(&shown[i], parley.DeliveryAcked, nil)
+		}
+	}
+	return err
 }
 
 // drop ends a delivery that nobody wants any more. Its sender knows.

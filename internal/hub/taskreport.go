@@ -1,0 +1,190 @@
+package hub
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+const (
+	// sourceReport is the source of the messages by which requesters in directory trees learn how far a task has come.
+	sourceReport = "task_progress"
+	// reportsUnread is how many such messages may lie unread in the inbox of a requester. An inbox of files holds a hundred
+	// documents, and evicts the oldest.
+	reportsUnread = 20
+)
+
+// reportProgress writes a requester that lives in a directory tree how far a task has come: one message from the assignee, which
+// answers the request. Scripts have no other way to see it. While many reports lie unread the message is left for later. It
+// returns false for a requester of any other kind.
+func (s *scene) reportProgress(t *parley.Task, before *parley.TaskProgress) (inTree bool, err error) {
+	to, err := s.Agents().Find(t.Requester)
+	if err != nil || to.Runtime != parley.RuntimeBridge || to.RemovedAt != nil {
+		return false, err
+	}
+	if to.ID == t.Assignee || to.ID == s.finder {
+		return true, nil
+	}
+	payload, err := reportOf(*t.Progress).payload()
+	if err != nil {
+		return true, err
+	}
+	if before != nil {
+		last, err := reportOf(*before).payload()
+		if err != nil || bytes.Equal(last, payload) && !before.Untold {
+			return true, err // it says nothing new
+		}
+	}
+	if has, err := s.hasReport(*t, to); err != nil || has {
+		return true, err
+	}
+	return true, s.sendReport(t, to, payload)
+}
+
+// hasReport says whether the requester of a task gets the message itself by which its assignee reports: it is for the requester, or
+// stands in the channel of the request.
+func (s *scene) hasReport(t parley.Task, to parley.Agent) (bool, error) {
+	m := s.reporting
+	if m == nil {
+		return false, nil
+	}
+	if m.Conversation == t.CallbackTo {
+		where, err := s.Conversations().Find(m.Conversation)
+		if err != nil || where.Kind == parley.Channel {
+			return err == nil, ignoreNotFound(err)
+		}
+	}
+	_, err := s.Deliveries().Get(m.ID, to.ID)
+	return err == nil, ignoreNotFound(err)
+}
+
+// sendReport posts a report where the requester expects the end of the task.
+func (s *scene) sendReport(t *parley.Task, to parley.Agent, payload json.RawMessage) error {
+	place, err := s.callbackPlace(callback{to: to.ID, conversation: cmp.Or(t.CallbackTo, t.Conversation), about: t.Assignee})
+	if err != nil {
+		return err
+	}
+	where, err := s.Conversations().Find(place)
+	if err != nil {
+		return ignoreNotFound(err)
+	}
+	hops, err := s.hopsTo(*t)
+	if err != nil {
+		return err
+	}
+	report := reportOf(*t.Progress)
+	m := parley.Message{
+		From: t.Assignee, To: to.ID, Conversation: where.ID, Type: parley.TypeStatus, Task: t.ID, Source: sourceReport, TraceID: t.TraceID, Hops: hops + 1,
+		Content: parley.Content{Text: report.Message}, Payload: payload,
+	}
+	first, err := s.firstRequest(*t)
+	if err != nil {
+		return err
+	}
+	if first.Conversation == where.ID {
+		m.InReplyTo = first.ID
+	}
+	if where.Kind == parley.Channel {
+		// Watchers of channels answer what is addressed to them: a report calls nobody, but for one that asks for help.
+		m.Content.Text = report.line()
+		if !t.Blocked() {
+			m.To = ""
+			_, err = s.utter(m)
+			return err
+		}
+	} else if full, err := s.leaveForLater(t, to); err != nil || full {
+		return err
+	}
+	_, err = s.utter(m, parley.Reach{Agent: to.ID})
+	return err
+}
+
+// leaveForLater says whether so many reports lie unread that this one has to wait. It is written when one of them was read.
+func (s *scene) leaveForLater(t *parley.Task, to parley.Agent) (bool, error) {
+	inbox, err := s.Queue().Inbox(to.ID)
+	if err != nil {
+		return false, err
+	}
+	most := reportsUnread
+	if t.Blocked() {
+		most *= 2 // a task that cannot go on is told of sooner
+	}
+	full := inbox.Quiet >= most
+	if full == t.Progress.Untold {
+		return full, nil
+	}
+	after, progress := *t, *t.Progress
+	progress.Untold = full
+	after.Progress = &progress
+	return full, s.keepTask(t, after)
+}
+
+// reportRead is called when a document was taken out of an inbox: what had to wait for that is written now.
+func (s *scene) reportRead(row parley.DepartureRow) error {
+	if row.State != parley.DepartureSeen && row.State != parley.DepartureEvicted {
+		return nil
+	}
+	m, err := s.Messages().Get(row.Message)
+	if err != nil || m.Source != sourceReport {
+		return ignoreNotFound(err)
+	}
+	t, found, err := s.belongsTo(m)
+	if err != nil || !found || t.Status.Ended() || t.Progress == nil || !t.Progress.Untold {
+		return err
+	}
+	_, err = s.reportProgress(&t, t.Progress)
+	return err
+}
+
+// report is how far a task has come, in the words of S3's status-update; S1's notification is made of them.
+type report struct {
+	Status     string   `json:"status"` // in_progress, blocked
+	Progress   *float64 `json:"progress,omitempty"`
+	Current    *int64   `json:"current,omitempty"`
+	Total      *int64   `json:"total,omitempty"`
+	Message    string   `json:"message"`
+	Confidence *float64 `json:"confidence,omitempty"`
+	Blockers   []string `json:"blockers,omitempty"`
+}
+
+func reportOf(p parley.TaskProgress) report {
+	r := report{
+		Status: "in_progress", Progress: p.Fraction, Current: p.Current, Total: p.Total, Message: p.Message, Confidence: p.Confidence, Blockers: p.Blockers,
+	}
+	if r.Message == "" {
+		r.Message = cmp.Or(r.share(), "it goes on")
+	}
+	if len(p.Blockers) > 0 {
+		r.Status = "blocked"
+		r.Message += " (blocked: " + listed(p.Blockers) + ")"
+	}
+	return r
+}
+
+func (r report) payload() (json.RawMessage, error) { return json.Marshal(r) }
+
+// share is how much is done, in words, or nothing.
+func (r report) share() string {
+	switch {
+	case r.Progress != nil:
+		return fmt.Sprintf("%g %%", math.Round(*r.Progress*100))
+	case r.Current != nil && r.Total != nil:
+		return fmt.Sprintf("%d of %d", *r.Current, *r.Total)
+	default:
+		return ""
+	}
+}
+
+// line is a report as a text alone.
+func (r report) line() string {
+	share := r.share()
+	if share == "" || strings.HasPrefix(r.Message, share) {
+		return r.Message
+	}
+	return share + ": " + r.Message
+}
