@@ -1,0 +1,178 @@
+package hub_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+// refusedTrees are one tree of each layout, in which ana and ben live.
+var refusedTrees = map[parley.Layout]func(*world) *bridged{
+	parley.LayoutAgentOS: channelTree,
+	parley.LayoutInbox:   inboxTree,
+	parley.LayoutBlackboard: func(w *world) *bridged {
+		w.t.Helper()
+		return w.join(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"ana", "ben"}})
+	},
+}
+
+// inEachTree runs a test in a tree of each layout.
+func inEachTree(t *testing.T, run func(t *testing.T, b *bridged)) {
+	t.Helper()
+	for layout, join := range refusedTrees {
+		t.Run(string(layout), func(t *testing.T) {
+			w := newHub(t)
+			w.dispatched("ned")
+			run(t, join(w))
+		})
+	}
+}
+
+// tells is what the hub writes into the tree of what was refused.
+func (b *bridged) tells() []parley.Departure {
+	b.t.Helper()
+	return b.world.departs(b.view.ID, "general")
+}
+
+// tellsOne requires that one document tells ana of its document.
+func (b *bridged) tellsOne(a parley.Arrival, final bool, words ...string) {
+	b.t.Helper()
+	list := b.tells()
+	if len(list) != 1 {
+		b.t.Fatalf("%d documents tell of the refusal: %q", len(list), wordsOf(list))
+	}
+	d := list[0]
+	same(b.t, "from, to", []string{d.Message.From, d.Message.To}, []string{parley.System, "ana"})
+	same(b.t, "type", d.Message.Type, parley.TypeError)
+	same(b.t, "final", d.Final, final)
+	same(b.t, "it answers", d.ReplyTo, a.Name)
+	if b.view.Layout == parley.LayoutAgentOS {
+		same(b.t, "channel", d.Channel, "general")
+	} else {
+		same(b.t, "inbox", d.Recipient, "ana")
+	}
+	for _, part := range words {
+		if !strings.Contains(d.Message.Content.Text, part) {
+			b.t.Errorf("it says %q, without %q", d.Message.Content.Text, part)
+		}
+	}
+}
+
+// TestASenderInATreeLearnsWhyTheHubRefuses: one document in its inbox, or in the channel, that names its own.
+func TestASenderInATreeLearnsWhyTheHubRefuses(t *testing.T) {
+	t.Parallel()
+	inEachTree(t, func(t *testing.T, b *bridged) {
+		a := b.document("ana", "ned", "hello")
+		a.Draft = parley.Draft{Type: parley.TypeCommand, Payload: []byte(`{"action":"stop"}`)}
+		for range 2 {
+			b.arrive(a)
+			b.tellsOne(a, true, a.Name, "commands are not taken over a bridge")
+		}
+	})
+}
+
+func TestASenderInATreeLearnsWhyItsTierIsRefused(t *testing.T) {
+	t.Parallel()
+	inEachTree(t, func(t *testing.T, b *bridged) {
+		b.change("ana", func(a *parley.Agent) { a.Tier = parley.TierWorker })
+		a := b.document("ana", "ned", "hello")
+		a.FromTier = parley.TierCommand
+		b.turnedAway(a, parley.NotPermitted)
+		b.tellsOne(a, true, "tier")
+	})
+}
+
+func TestASenderInATreeLearnsOfAnUnknownRecipientAndOfADenial(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	b := inboxTree(w)
+	a := b.document("ana", "nobody", "hello")
+	b.turnedAway(a, parley.BadInput)
+	b.tellsOne(a, true, "nobody")
+	w.reports(b.view.ID, parley.DepartureSeen, b.tells()...)
+	w.permit("ana", "ned", parley.EffectDeny)
+	a = b.document("ana", "ned", "hello")
+	b.turnedAway(a, parley.NotPermitted)
+	b.tellsOne(a, true, "ned")
+}
+
+// TestASenderInATreeLearnsWhatTheBridgeRefuses: a document that can be no message, of which the bridge could read id and sender.
+func TestASenderInATreeLearnsWhatTheBridgeRefuses(t *testing.T) {
+	t.Parallel()
+	inEachTree(t, func(t *testing.T, b *bridged) {
+		a := b.document("ana", "ned", "")
+		a.Digest, a.Draft = "d1", parley.Draft{}
+		a.Refused = parley.Invalid("the document is no valid message", a.Name, []string{"Missing required field: timestamp", "priority: maximum is 10, got 11"})
+		for range 2 {
+			got := b.arrive(a)[0]
+			if got.Message != "" {
+				t.Fatalf("it became a message: %+v", got)
+			}
+			b.tellsOne(a, true, "Missing required field: timestamp", "priority: maximum is 10, got 11")
+		}
+		mended := a
+		mended.Refused, mended.Draft = nil, parley.Draft{Type: parley.TypeChat, Content: text("hello")}
+		b.lands(mended)
+	})
+}
+
+// TestWhoIsNotToldOfARefusal: a stranger cannot have the hub write into the inbox of another one, and no error causes another.
+func TestWhoIsNotToldOfARefusal(t *testing.T) {
+	t.Parallel()
+	refused := parley.Errorf(parley.BadInput, "the document is too large")
+	for what, change := range map[string]func(b *bridged, a *parley.Arrival){
+		"a sender that the bridge does not list": func(_ *bridged, a *parley.Arrival) { a.From = "ned" },
+		"a sender that there is not":             func(_ *bridged, a *parley.Arrival) { a.From = "nobody" },
+		"what was there before":                  func(_ *bridged, a *parley.Arrival) { a.History = true },
+		"an error": func(_ *bridged, a *parley.Arrival) {
+			a.Draft = parley.Draft{Type: parley.TypeError, Content: text("it failed")}
+		},
+		"an incident": func(_ *bridged, a *parley.Arrival) {
+			a.Draft = parley.Draft{Type: "incident", Content: text("it failed")}
+		},
+		"a failure": func(_ *bridged, a *parley.Arrival) {
+			a.Draft = parley.Draft{Type: parley.TypeResult, Payload: []byte(`{"status":"failure"}`)}
+		},
+		"an answer to an error": func(b *bridged, a *parley.Arrival) {
+			first := b.document("ana", "ned", "hello")
+			first.Refused = refused
+			b.arrive(first)
+			list := b.tells()
+			a.ReplyTo = list[0].Name
+			b.world.reports(b.view.ID, parley.DepartureSeen, list...)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			inEachTree(t, func(t *testing.T, b *bridged) {
+				a := b.document("ana", "ned", "hello")
+				change(b, &a)
+				before := len(b.all())
+				a.Refused = refused
+				b.arrive(a)
+				if list := b.tells(); len(list) != 0 || len(b.all()) != before {
+					t.Errorf("told: %q", wordsOf(list))
+				}
+			})
+		})
+	}
+}
+
+// TestASenderInATreeLearnsThatItsDocumentIsHeldAndDenied: first that it waits, which is no failure, then that it was denied.
+func TestASenderInATreeLearnsThatItsDocumentIsHeldAndDenied(t *testing.T) {
+	t.Parallel()
+	inEachTree(t, func(t *testing.T, b *bridged) {
+		b.change("ana", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
+		a := b.document("ana", "ned", "hello")
+		for range 2 {
+			b.arrive(a)
+			b.tellsOne(a, false, a.Name, "approval")
+		}
+		b.world.reports(b.view.ID, parley.DepartureSeen, b.tells()...)
+		pending, err := b.Approvals(ctx, user, parley.ApprovalFilter{})
+		b.ok(err)
+		b.decides("user", pending[0].ID, parley.Decision{Note: "not today"})
+		b.tellsOne(a, true, "Approval denied", "not today")
+	})
+}

@@ -1,0 +1,81 @@
+package hub_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+// needs is what needs somebody: kind, name, sender and text of each.
+func (w *world) needs(who string) (list []string) {
+	w.t.Helper()
+	for _, i := range get[parley.Attention](w)(w.Attention(ctx, as(who), 0)).Items {
+		list = append(list, fmt.Sprintf("%s %s from %s: %s", i.Kind, i.Name, i.From, i.Text))
+	}
+	return list
+}
+
+func TestAttentionListsWhatNeedsAPersonOnce(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("b", "frail")
+	w.add("intern", "senior")
+	w.addPerson("sansa", parley.AccessMember)
+	same(t, "nothing", w.needs("user"), []string(nil))
+
+	w.permit("intern", "senior", parley.EffectAllow, func(p *parley.Permission) { p.RequiresApproval = true })
+	held := w.holds(w.contacts(as("intern"), asks("senior", "may I?")))
+	dead := w.dm("user", "frail", "die").Message
+	w.change("frail", func(a *parley.Agent) { a.Attempts = 1 })
+	w.fails(w.starts("frail"), parley.FailureBusy)
+	asked := w.asks(as("b"), "user", "which one?").request
+	task := w.delegates(as("b"), "user", "Review the text")
+	must := w.post("b", parley.Draft{Direct: []string{"user"}, RequiresAck: true, Content: text("confirm")}).Message
+	w.dm("b", "user", "just so you know")
+	want := []string{
+		fmt.Sprintf("approval %s from intern: intern wants to contact senior:", held.ShortName()),
+		fmt.Sprintf("dead_letter %s from user: frail did not do this: it broke", dead.ShortName()),
+		fmt.Sprintf("ask %s from b: which one?", asked.ShortName()),
+		fmt.Sprintf("task %s from b: Review the text", task),
+		fmt.Sprintf("ack %s from b: confirm", must.ShortName()),
+	}
+	same(t, "all, once each", w.needs("user"), want)
+	now := get[parley.Attention](w)(w.Attention(ctx, user, 0))
+	same(t, "unread besides", now.Unread, 2) // the plain message, and the error about the dead letter
+	same(t, "totals", now.Totals, map[parley.AttentionKind]int{"approval": 1, "dead_letter": 1, "ask": 1, "task": 1, "ack": 1})
+	for _, d := range get[parley.Peeked](w)(w.PeekNewest(ctx, user, 0, 50)).Deliveries {
+		w.shows("user", d.Message)
+	}
+	same(t, "after all was shown", w.needs("user"), want)
+	same(t, "nothing is unread", get[parley.Attention](w)(w.Attention(ctx, user, 0)).Unread, 0)
+	same(t, "of another person", w.needs("sansa"), []string(nil))
+
+	w.decides("user", held.ID, parley.Decision{})
+	get[parley.Delivery](w)(w.DropDead(ctx, user, dead.ID, "frail"))
+	w.reply("user", asked.ID, "this one")
+	w.updates("user", task, parley.TaskChange{Status: parley.TaskCompleted})
+	w.ack("user", must.ID)
+	same(t, "after all was done", w.needs("user"), []string(nil))
+}
+
+func TestAttentionIsCutToALimitAndCountsTheRest(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("b")
+	for n := range 3 {
+		w.post("b", parley.Draft{Direct: []string{"user"}, RequiresAck: true, Content: text(fmt.Sprint("confirm ", n))})
+	}
+	now := get[parley.Attention](w)(w.Attention(ctx, user, 2))
+	same(t, "listed", []any{len(now.Items), now.Items[0].Text}, []any{2, "confirm 2"})
+	same(t, "totals", now.Totals, map[parley.AttentionKind]int{"ack": 3})
+}
+
+func TestAttentionLeavesAManagersDecisionsToTheManager(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.office()
+	held := w.holds(w.contacts(as("intern"), notifies("senior", "hello")))
+	same(t, "an owner", w.needs("user"), []string(nil))
+	same(t, "the manager", w.needs("boss"), []string{fmt.Sprintf("approval %s from intern: InternBot wants to contact senior:", held.ShortName())})
+}

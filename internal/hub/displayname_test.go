@@ -1,0 +1,168 @@
+package hub_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+// Names that people type are accepted: the display name is kept, the name is derived.
+func TestAConversationKeepsTheNameThatPeopleType(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.Start(ctx)
+	w.add("arya", "ned")
+	made := w.create("arya", parley.NewConversation{Name: "Project X", With: []string{"ned"}})
+	same(t, "made", []string{made.Name, made.DisplayName, made.Title()}, []string{"project-x", "Project X", "#project-x"})
+	for _, ref := range []string{"project-x", "#project-x", "Project X", "#Project X", "PROJECT x", "Ｐroject X", made.ID} {
+		same(t, ref, w.see("ned", ref).ID, made.ID)
+	}
+	same(t, "post", w.say("ned", "Project X", "hello @arya").Message.Conversation, made.ID)
+	same(t, "search", len(w.finds("ned", `in:"Project X" hello`)), 1)
+
+	w.ok(w.Rename(ctx, as("arya"), "project x", "Über Größe"))
+	renamed := w.see("ned", made.ID)
+	same(t, "renamed", []string{renamed.Name, renamed.DisplayName}, []string{"uber-grosse", "Über Größe"})
+	same(t, "its old display name is free", w.create("ned", parley.NewConversation{Name: "Project X"}).Name, "project-x")
+	w.ok(w.Rename(ctx, as("arya"), "Über größe", "plain"))
+	same(t, "a plain name says it all", w.see("ned", "plain").DisplayName, "")
+
+	own := "Проект Икс"
+	given := w.create("arya", parley.NewConversation{Name: "proekt", DisplayName: own})
+	same(t, "both are given", []string{given.Name, given.DisplayName}, []string{"proekt", own})
+	same(t, "by that display name", w.see("ned", "ПРОЕКТ икс").ID, given.ID)
+	cleared := ""
+	changed, err := w.ChangeConversation(ctx, as("arya"), "proekt", parley.ConversationChange{DisplayName: &cleared})
+	w.ok(err)
+	same(t, "cleared", changed.DisplayName, "")
+}
+
+func found[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+func TestRefusedDisplayNames(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	w.create("arya", parley.NewConversation{Name: "Project X"})
+	w.create("arya", parley.NewConversation{Name: "plan"})
+	dm := w.dm("arya", "ned", "hi").Message.Conversation
+	make := func(name, display string) func() error {
+		return func() error {
+			return second(w.CreateConversation(ctx, as("ned"), parley.NewConversation{Name: name, DisplayName: display}))
+		}
+	}
+	change := func(ref, who, display string) func() error {
+		return func() error {
+			return second(w.ChangeConversation(ctx, as(who), ref, parley.ConversationChange{DisplayName: &display}))
+		}
+	}
+	w.refuses(t, []refusal{
+		{"a name that is taken", make("Project X", ""), refused(parley.BadInput, parley.Conflict, `the name "project-x" is taken`,
+			`write in it: parley chat --conv project-x; or choose another name, like "Project X 2"`)},
+		{"a heading", make("Plan\n## Role", ""), refused(parley.BadInput, "",
+			`the display name "Plan\n## Role" has a line break or an invisible character`, "leave it out")},
+		{"a heading as the display name", make("roles", "Plan\n## Role"), refused(parley.BadInput, "",
+			`the display name "Plan\n## Role" has a line break or an invisible character`, "leave it out")},
+		{"letters that cannot be spelled", make("Проект", ""), refused(parley.BadInput, "", `no channel name can be made of "Проект"`,
+			`give both: a name of a-z, 0-9, _ and -, and "Проект" as the display name`)},
+		{"of a DM", change(dm, "arya", "Secret"), refused(parley.BadInput, "", "a dm has no name", "make a channel with that name")},
+		{"of somebody else", change("plan", "ned", "My plan"), refused(parley.NotPermitted, "",
+			"only the creator of #plan and owners may rename it", "ask arya")},
+	})
+}
+
+// A display name stands for one conversation, within the caller's rights: for the one it takes part in, else for the one it may read.
+func TestADisplayNameStandsForOneConversation(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned", "bran")
+	hidden := w.create("arya", parley.NewConversation{Name: "one", DisplayName: "The Plan", Private: true, With: []string{"ned"}})
+	same(t, "ned's", w.see("ned", "the plan").ID, hidden.ID)
+	absent := func() error { return second(w.Conversation(ctx, as("bran"), "The Plan")) }
+	w.refuses(t, []refusal{{"a stranger", absent, refused(parley.BadInput, parley.NotFound,
+		`there is no conversation "The Plan"`, "see which there are: parley conv list")}})
+	w.create("bran", parley.NewConversation{Name: "two", DisplayName: "THE PLAN"})
+	same(t, "ned's stays", w.see("ned", "the plan").ID, hidden.ID)
+	same(t, "bran's", w.see("bran", "the plan").Name, "two")
+	w.create("ned", parley.NewConversation{Name: "three", DisplayName: "the plan"})
+	ambiguous := func() error { return second(w.Conversation(ctx, as("ned"), "The Plan")) }
+	w.refuses(t, []refusal{{"two of ned's", ambiguous, refused(parley.BadInput, parley.Conflict,
+		`2 conversations that you see are called "The Plan"`, "use a name: #one, #three")}})
+	// A name comes before a display name, and a name that the caller does not see is none.
+	w.create("bran", parley.NewConversation{Name: "four", DisplayName: "one"})
+	same(t, "the name", w.see("ned", "one").ID, hidden.ID)
+	same(t, "hidden by nothing", w.see("bran", "one").Name, "four")
+}
+
+// Every form in which lists show a conversation names it, within the caller's rights.
+func TestWhatListsShowNamesAConversation(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.Start(ctx)
+	w.add("arya", "ned", "bran")
+	dm := w.dm("arya", "ned", "hi").Message.Conversation
+	group := w.post("arya", parley.Draft{Direct: []string{"ned", "bran"}, Content: text("all")}).Message.Conversation
+	single := w.send("arya", "bran", "a question").Message.Conversation
+	for _, one := range []struct{ who, ref, want string }{
+		{"arya", "@ned", dm},
+		{"ned", "@ARYA", dm},
+		{"arya", "dm " + dm, dm},
+		{"arya", "arya ↔ ned", dm},
+		{"ned", "ned ↔ arya", dm},
+		{"arya", "@ned,bran", group},
+		{"arya", "@bran, @ned", group},
+		{"bran", "arya ↔ ned ↔ bran", group},
+		{"arya", "group " + group, group},
+		{"arya", "arya ↔ bran", single},
+		{"bran", "ephemeral " + single, single},
+		{"user", "arya ↔ ned", dm},
+		{"user", "@arya,ned", dm},
+	} {
+		same(t, one.who+" "+one.ref, w.see(one.who, one.ref).ID, one.want)
+	}
+	same(t, "post", w.say("ned", "@arya", "here").Message.Conversation, dm)
+	same(t, "search", len(w.finds("ned", "in:@arya here")), 1)
+	again := w.send("arya", "bran", "another").Message.Conversation
+	see := func(who, ref string) func() error {
+		return func() error { return second(w.Conversation(ctx, as(who), ref)) }
+	}
+	w.refuses(t, []refusal{
+		{"several", see("arya", "arya ↔ bran"), refused(parley.BadInput, parley.Conflict,
+			"2 conversations have the members arya, bran", fmt.Sprintf("use an id: %s (ephemeral), %s (ephemeral)", again, single))},
+		{"not begun", see("arya", "@bran"), refused(parley.BadInput, parley.NotFound, `there is no conversation "@bran"`,
+			"begin it: parley chat bran")},
+		{"misspelt", see("arya", "@brann"), refused(parley.BadInput, parley.NotFound, `there is no conversation "@brann"`, "did you mean @bran?")},
+		{"of others", see("bran", "arya ↔ ned"), refused(parley.BadInput, parley.NotFound, `there is no conversation "arya ↔ ned"`,
+			"see which there are: parley conv list")},
+		{"of others, by an id", see("bran", "dm "+dm), refused(parley.BadInput, parley.NotFound, `there is no conversation "dm `+dm+`"`,
+			"see which there are: parley conv list")},
+	})
+}
+
+// @arya names an agent wherever one is named.
+func TestAnAgentIsNamedWithAnAt(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.Start(ctx)
+	w.add("arya", "ned")
+	same(t, "show", found(w.Agent(ctx, user, "@Arya")).ID, "arya")
+	same(t, "direct", len(w.post("ned", parley.Draft{Direct: []string{"@arya"}, Content: text("hi")}).Deliveries), 1)
+	w.channel("ned", "open", "@arya")
+	same(t, "to", w.post("ned", parley.Draft{Conversation: "open", To: "@arya", Content: text("hi")}).Message.To, "arya")
+	same(t, "to all", w.post("ned", parley.Draft{Conversation: "open", To: "@all", Content: text("hi")}).Message.To, parley.All)
+	same(t, "search", len(w.finds("user", "from:@ned hi")), 3)
+	contacted, err := w.Contact(ctx, as("ned"), parley.Contact{Pattern: parley.PatternNotify, Agent: "@arya", Message: "news"})
+	w.ok(err)
+	if strings.Contains(contacted.Text, "@@") {
+		t.Errorf("said %q", contacted.Text)
+	}
+	w.ok(second(w.Runs(ctx, user, parley.RunFilter{Agent: "@arya"})))
+	w.ok(w.RemoveMember(ctx, as("ned"), "open", "@arya"))
+}

@@ -1,0 +1,299 @@
+package hub_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+// naming is a call that takes the name of something, and what the name may be of.
+type naming struct {
+	noun parley.Noun
+	call func(w *world, who, name string) error
+}
+
+// namings are all calls that take the name of a message, an approval or a run.
+var namings = map[string]naming{
+	"show a message": {parley.NounMessage, func(w *world, who, name string) error { return failed(w.Message(ctx, as(who), name)) }},
+	"read a thread":  {parley.NounMessage, func(w *world, who, name string) error { return failed(w.Thread(ctx, as(who), name)) }},
+	"reply": {parley.NounMessage, func(w *world, who, name string) error {
+		return failed(w.Post(ctx, as(who), parley.Draft{InReplyTo: name, Content: text("I see")}))
+	}},
+	"await a message": {parley.NounMessage, func(w *world, who, name string) error {
+		return failed(w.AwaitRung(ctx, as(who), name, parley.DeliverySeen, 0))
+	}},
+	"await an answer":  {parley.NounMessage, func(w *world, who, name string) error { return failed(w.AwaitOutcome(ctx, as(who), name, 0)) }},
+	"acknowledge":      {parley.NounMessage, func(w *world, who, name string) error { return failed(w.Ack(ctx, as(who), "", name)) }},
+	"show an approval": {parley.NounApproval, func(w *world, who, name string) error { return failed(w.Approval(ctx, as(who), name)) }},
+	"await an approval": {parley.NounApproval, func(w *world, who, name string) error {
+		return failed(w.AwaitOutcome(ctx, as(who), name, 0))
+	}},
+	"show a run":    {parley.NounRun, func(w *world, who, name string) error { return failed(w.Run(ctx, as(who), name)) }},
+	"read a run":    {parley.NounRun, func(w *world, who, name string) error { return failed(w.RunOutput(ctx, as(who), name)) }},
+	"trace":         {parley.NounMessage, func(w *world, who, name string) error { return failed(w.Trace(ctx, as(who), name)) }},
+	"trace a run":   {parley.NounRun, func(w *world, who, name string) error { return failed(w.Trace(ctx, as(who), name)) }},
+	"need of a new": {parley.NounMessage, needs},
+	"cancel a run":  {parley.NounRun, func(w *world, who, name string) error { return failed(w.CancelRun(ctx, as(who), name, "")) }},
+	"decide on an approval": {parley.NounApproval, func(w *world, who, name string) error {
+		return failed(w.Decide(ctx, as(who), name, parley.Decision{Approve: true}))
+	}},
+}
+
+func needs(w *world, who, name string) error {
+	return failed(w.NewTask(ctx, as(who), parley.NewTask{Title: "next", DependsOn: []string{name}}))
+}
+
+func failed[V any](_ V, err error) error { return err }
+
+// things are one of each: a message from boss to intern, a run of intern's, and an approval that it needs.
+type things map[parley.Noun]struct {
+	id     string
+	number int64
+	who    string // who may do everything to it
+}
+
+func (w *world) oneOfEach() things {
+	w.t.Helper()
+	w.office()
+	m := w.dm("boss", "intern", "a sword").Message
+	a := w.starts("intern")
+	held := w.holds(w.contacts(hub.Caller{Agent: "intern", Source: "run", Run: a.Run.ID}, notifies("senior", "hello")))
+	return things{
+		parley.NounMessage: {m.ID, m.Seq, "intern"}, parley.NounApproval: {held.ID, held.Number, "boss"}, parley.NounRun: {a.Run.ID, a.Run.Number, "intern"},
+	}
+}
+
+func TestShortNamesAreTakenWhereverAnIDIs(t *testing.T) {
+	t.Parallel()
+	for name, n := range namings {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			there := w.oneOfEach()[n.noun]
+			if there.number == 0 {
+				t.Fatal("it has no number")
+			}
+			if name == "need of a new" || name == "reply" {
+				there.who = "boss" // the intern's are held
+			}
+			w.ok(n.call(w, there.who, strings.ToUpper(n.noun.ShortName(there.number))))
+		})
+	}
+}
+
+func TestTheEndOfAnIDIsTakenWhereverAnIDIs(t *testing.T) {
+	t.Parallel()
+	for name, n := range namings {
+		if name == "trace a run" { // whose id names no trace
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			there := w.oneOfEach()[n.noun]
+			if name == "need of a new" || name == "reply" {
+				there.who = "boss"
+			}
+			w.ok(n.call(w, there.who, strings.ToUpper(there.id[len(there.id)-12:])))
+		})
+	}
+}
+
+// What a caller may not see and what does not exist are the same to it, down to the words.
+func TestAForeignShortNameLooksMissing(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	there := w.oneOfEach()
+	w.attached("stranger")
+	for name, n := range namings {
+		t.Run(name, func(t *testing.T) {
+			one := there[n.noun]
+			missing := n.noun.ShortName(987654321)
+			for _, foreign := range []string{n.noun.ShortName(one.number), one.id[len(one.id)-12:]} {
+				other := missing
+				if foreign == one.id[len(one.id)-12:] {
+					other = "00000000ffff"
+				}
+				got, want := n.call(w, "stranger", foreign), n.call(w, "stranger", other)
+				if got == nil || want == nil {
+					t.Fatalf("%s: %v, and %s: %v", foreign, got, other, want)
+				}
+				a, b := parley.AsError(got), parley.AsError(want)
+				a.Message, b.Message = strings.ReplaceAll(a.Message, foreign, "x"), strings.ReplaceAll(b.Message, other, "x")
+				same(t, foreign, a, b)
+			}
+		})
+	}
+	same(t, "the run goes on", w.run(there[parley.NounRun].id).State, parley.RunRunning)
+}
+
+func TestNumbersAloneAreTakenWhereTheKindIsClear(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	there := w.oneOfEach()
+	number := func(n parley.Noun) string { return fmt.Sprint(there[n].number) }
+	same(t, "a run", get[parley.RunView](w)(w.Run(ctx, user, number(parley.NounRun))).ID, there[parley.NounRun].id)
+	same(t, "an approval", get[parley.Approval](w)(w.Approval(ctx, user, number(parley.NounApproval))).ID, there[parley.NounApproval].id)
+	same(t, "a message", get[parley.Shown](w)(w.Message(ctx, user, number(parley.NounMessage))).ID, there[parley.NounMessage].id)
+	_, err := w.AwaitOutcome(ctx, user, "999", 0) // which is a task, and no message or approval
+	if parley.AsError(err).Reason != parley.NotFound {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A beginning that several things have which the caller may see is refused with their names; those it may not see do not count.
+func TestAnAmbiguousPieceNamesOnlyWhatTheCallerMaySee(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "gendry", "sansa")
+	hidden := []parley.Message{w.dm("arya", "gendry", "one").Message, w.dm("arya", "gendry", "two").Message}
+	seen := w.dm("arya", "sansa", "three").Message
+	begin := seen.ID[:6] // the newest ids of a hub begin alike
+	same(t, "only one is hers", get[parley.Shown](w)(w.Message(ctx, as("sansa"), begin)).ID, seen.ID)
+	_, err := w.Message(ctx, as("gendry"), begin)
+	wantError(t, err, refused(parley.BadInput, parley.Conflict,
+		fmt.Sprintf("%q may be several messages: %s, %s", begin, hidden[0].ShortName(), hidden[1].ShortName()),
+		"use one of these names, or give more of the id"))
+	for i := range 5 {
+		w.dm("arya", "gendry", fmt.Sprint(i))
+	}
+	_, err = w.Message(ctx, user, begin)
+	if said := parley.AsError(err).Message; !strings.HasSuffix(said, " and others") || strings.Count(said, ", ") != 3 {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAMessageOfAConversationThatWasLeftIsAcknowledgedByItsShortName(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "gendry")
+	w.private("arya", "secret", "gendry")
+	m := w.say("arya", "secret", "@gendry").Message
+	w.ok(w.Leave(ctx, as("gendry"), "secret"))
+	w.ack("gendry", m.ShortName())
+	same(t, "its state", w.stateOf(m.ID, "gendry"), parley.DeliveryAcked)
+}
+
+func TestDeadLettersAndRedactionsAreCalledByShortName(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "gendry")
+	w.change("gendry", func(a *parley.Agent) { a.Attempts = 1 })
+	m := w.dm("arya", "gendry", "one").Message
+	w.giveBack("gendry", w.take("gendry", parley.Take{}), parley.FailureBusy)
+	same(t, "its state", w.stateOf(m.ID, "gendry"), parley.DeliveryDead)
+	get[parley.Delivery](w)(w.RetryDead(ctx, user, m.ShortName(), ""))
+	taken := w.take("gendry", parley.Take{Only: []string{m.ShortName()}})
+	get[[]parley.Delivery](w)(w.Nack(ctx, as("gendry"), taken.Lease, parley.Trouble{Failure: parley.FailureBusy}, m.ShortName()))
+	get[parley.Delivery](w)(w.DropDead(ctx, user, m.ID[len(m.ID)-8:], "gendry"))
+	same(t, "redacted", get[parley.Message](w)(w.Redact(ctx, user, m.ShortName(), "")).ID, m.ID)
+}
+
+// A call that is held is for the message that was meant when it was made, whatever the piece of its id means later.
+func TestAHeldCallKeepsTheIDThatAShortNameMeant(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	w.named("strict", "StrictBot", func(p *parley.Profile) { p.Mode = parley.ModeStrict })
+	w.channel("arya", "open")
+	m := w.say("arya", "open", "a sword").Message
+	for _, name := range []string{m.ShortName(), m.ID[len(m.ID)-8:]} {
+		_, err := w.Message(ctx, as("strict"), name)
+		if held := w.holds(err); !strings.Contains(string(held.Call.Args), m.ID) {
+			t.Errorf("the call is %s", held.Call.Args)
+		}
+	}
+}
+
+func TestALookUpByAPieceCountsAsASearch(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, func(w *world) { w.config.Load.Reads = hub.Rate{PerSecond: 1, Burst: 25} })
+	w.attached("arya", "gendry")
+	m := w.dm("arya", "gendry", "one").Message
+	caller := hub.Caller{Agent: "gendry", Source: "api", Token: "t", Scopes: parley.Scopes{parley.ScopeRead}}
+	limited := func(name string) error { return failed(w.Message(context.Background(), caller, name)) }
+	for range 2 {
+		w.ok(limited(m.ID[len(m.ID)-12:]))
+	}
+	if err := limited(m.ID[len(m.ID)-12:]); parley.AsError(err).Reason != parley.RateLimited {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestEventsOfRunsAndApprovalsHaveTheirNumbers(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	before := w.lastEvent()
+	w.oneOfEach()
+	var found []string
+	w.ok(w.db.View(ctx, func(tx parley.Tx) error {
+		list, err := tx.Log().Events(before, 1000)
+		for _, e := range list {
+			if (e.Kind == "run.running" || e.Kind == "approval.pending") && strings.Contains(string(e.Data), `"number":1`) {
+				found = append(found, string(e.Kind))
+			}
+		}
+		return err
+	}))
+	same(t, "events", found, []string{"run.running", "approval.pending"})
+}
+
+// Names in the form of short names are refused for what is new, with a hint. What has one since before keeps it.
+func TestNamesInTheFormOfShortNamesAreRefused(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	w.channel("arya", "general")
+	rename := func(name string) error {
+		_, err := w.ChangeAgent(ctx, user, "arya", func(a *parley.Agent) error { a.Name = name; return nil })
+		return err
+	}
+	for what, err := range map[string]error{
+		"an agent's id":   failed(w.AddAgent(ctx, user, parley.NewAgent{ID: "run-12"})),
+		"an agent's name": failed(w.AddAgent(ctx, user, parley.NewAgent{ID: "bot", Name: "Task-101"})),
+		"a person's":      failed(w.AddAgent(ctx, user, parley.NewAgent{ID: "m7", Kind: parley.KindHuman, Access: parley.AccessMember})),
+		"renamed":         rename("Approval-7"),
+		"a channel":       failed(w.CreateConversation(ctx, as("arya"), parley.NewConversation{Name: "m1234"})),
+		"a group":         failed(w.CreateConversation(ctx, as("arya"), parley.NewConversation{Name: "run-1", Group: true})),
+		"a new name":      w.Rename(ctx, as("arya"), "general", "task-1"),
+		"made by a post":  failed(w.Post(ctx, as("arya"), parley.Draft{Conversation: "approval-1", Make: true, Content: text("hello")})),
+	} {
+		e := parley.AsError(err)
+		if err == nil || e.Code != parley.BadInput || !strings.Contains(e.Message, "short name") || !strings.Contains(e.Suggestion, "choose another") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// A home from before the rule has agents and channels with such names: they go on, and can be exported and imported again.
+func TestNamesFromBeforeShortNamesGoOn(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.attached("arya", "gendry")
+	c := w.channel("arya", "old", "gendry")
+	w.ok(w.db.Update(ctx, func(tx parley.Tx) error {
+		a, err := tx.Agents().Find("arya")
+		if err != nil {
+			return err
+		}
+		a.Name = "Run-1"
+		there, err := tx.Conversations().Find(c.ID)
+		if err != nil {
+			return err
+		}
+		there.Name = "m7"
+		return errors.Join(tx.Agents().Update(a), tx.Conversations().Update(there))
+	}))
+	w.dm("gendry", "run-1", "hello")
+	w.say("gendry", "#m7", "hello")
+	w.change("arya", func(a *parley.Agent) { a.Role = "smith" })
+	w.ok(w.SetTopic(ctx, as("arya"), "m7", "the forge"))
+	same(t, "its messages", len(w.texts("arya", "m7")), 1)
+	report := get[parley.ImportReport](w)(w.Import(ctx, user, strings.NewReader(w.export())))
+	same(t, "imported again", report.Conversations+report.Agents, int64(0))
+}

@@ -1,0 +1,209 @@
+package hub_test
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+)
+
+func (w *world) reuse(by string, n parley.NewAgent) (parley.Agent, error) {
+	n.Reuse = true
+	return w.AddAgent(ctx, as(by), n)
+}
+
+// TestReuseGivesTheNameAndNothingElse is a table of what a removed agent had: whoever takes its names has none of it.
+func TestReuseGivesTheNameAndNothingElse(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.Start(ctx)
+	w.add("ned", "bran")
+	old, err := w.AddAgent(ctx, user, parley.NewAgent{ID: "arya", Name: "AryaBot"})
+	w.ok(err)
+	secret := w.private("arya", "closed", "ned").ID
+	group := w.group("arya", "club", "ned").ID
+	dm := w.dm("ned", "arya", "the word is valar").Message
+	answer := w.dm("arya", "ned", "morghulis, and valar").Message
+	once := w.send("bran", "arya", "valar again").Message
+	three := w.post("ned", parley.Draft{Direct: []string{"arya", "bran"}, Content: text("valar, both")}).Message
+	keyed := w.post("arya", parley.Draft{Direct: []string{"ned"}, IdempotencyKey: "k", Content: text("keyed valar")}).Message
+	token, err := w.NewToken(ctx, owner(), parley.NewToken{Agent: "arya"})
+	w.ok(err)
+	before, err := w.IdentifyAt(ctx, token.Secret, hub.Place{TCP: true})
+	w.ok(err)
+	w.ok(second(w.Permit(ctx, user, parley.Permission{Agent: "arya", Target: "bran", Effect: parley.EffectDeny})))
+	task, err := w.Contact(ctx, as("ned"), parley.Contact{Pattern: parley.PatternDelegate, Agent: "arya", Message: "work"})
+	w.ok(err)
+	w.settle() // the index has all of it under the name
+	w.ok(w.RemoveAgent(ctx, user, "arya"))
+
+	next, err := w.reuse("user", parley.NewAgent{ID: "arya", Name: "AryaBot"})
+	w.ok(err)
+	same(t, "named alike", []string{next.ID, next.Name}, []string{"arya", "AryaBot"})
+	if next.UUID == old.UUID {
+		t.Error("the uuid was taken too")
+	}
+	arya := as("arya")
+	for what, ref := range map[string]string{
+		"the DM": dm.Conversation, "the DM by its members": "@ned", "an ephemeral": once.Conversation, "a group": three.Conversation, "a named group": group,
+		"a private channel": secret, "a private channel by name": "closed", "the DM, shown by its members": "arya ↔ ned",
+	} {
+		if _, err := w.Conversation(ctx, arya, ref); parley.AsError(err).Reason != parley.NotFound {
+			t.Errorf("%s is open to the next holder of the name: %v", what, err)
+		}
+		if _, err := w.History(ctx, arya, ref, parley.Page{Limit: 9}); parley.AsError(err).Reason != parley.NotFound {
+			t.Errorf("%s can be read by the next holder of the name: %v", what, err)
+		}
+	}
+	for what, id := range map[string]string{"to it": dm.ID, "from it": answer.ID, "keyed": keyed.ID} {
+		if _, err := w.Message(ctx, arya, id); parley.AsError(err).Reason != parley.NotFound {
+			t.Errorf("a message %s can be read by the next holder of the name: %v", what, err)
+		}
+	}
+	same(t, "its lists", w.list("arya", parley.ListFilter{Ephemeral: true}), []string(nil))
+	same(t, "its inbox", len(found(w.Take(ctx, arya, parley.Take{Limit: 9})).Deliveries), 0)
+	same(t, "search", w.finds("arya", "valar"), []string{})
+	if _, err := w.IdentifyAt(ctx, token.Secret, hub.Place{TCP: true}); parley.AsError(err).Reason != parley.Unauthenticated {
+		t.Errorf("the old token is good: %v", err)
+	}
+	if _, _, err := w.Conversations(ctx, before, parley.ListFilter{}); parley.CodeOf(err) != parley.NotPermitted {
+		t.Errorf("a call that began with the old token goes on as the next holder: %v", err)
+	}
+	same(t, "rules", len(found(w.Permissions(ctx, user, "arya"))), 0)
+	same(t, "runs", len(found(w.Runs(ctx, user, parley.RunFilter{Agent: "arya"}))), 0)
+	if _, err := w.Task(ctx, arya, task.Task); parley.AsError(err).Reason != parley.NotFound {
+		t.Errorf("the old task is the next holder's: %v", err)
+	}
+
+	fresh := w.post("arya", parley.Draft{Direct: []string{"ned"}, IdempotencyKey: "k", Content: text("I am new")})
+	same(t, "its key is its own", fresh.Duplicate, false)
+	same(t, "its count begins", fresh.Deliveries[0].PairSeq, int64(1))
+	if fresh.Message.Conversation == dm.Conversation {
+		t.Error("it writes in the old DM")
+	}
+
+	shown, err := w.Message(ctx, as("ned"), answer.ID)
+	w.ok(err)
+	same(t, "old messages are the removed one's", []any{shown.From, shown.Damage == nil}, []any{"arya~removed", true})
+	same(t, "its DM", w.see("ned", "@arya~removed").ID, dm.Conversation)
+	same(t, "from the new one", w.finds("ned", "from:arya new"), []string{"I am new"})
+	same(t, "from the old one", len(w.finds("ned", "from:arya~removed valar")), 2)
+	same(t, "nothing else from the new one", w.finds("user", "from:arya"), []string{"I am new"})
+	same(t, "to the old one", len(w.finds("user", "to:arya~removed valar")), 3)
+	same(t, "to the new one", len(w.finds("user", "to:arya valar")), 0)
+	w.refuses(t, []refusal{{"a message to the removed one", func() error {
+		return second(w.Post(ctx, as("ned"), parley.Draft{Conversation: dm.Conversation, Content: text("hello?")}))
+	}, refused(parley.Unavailable, parley.Gone, "AryaBot~removed was removed", "write to somebody else")}})
+	w.sound()
+}
+
+func TestReuseIsForOwnersAndAudited(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	w.addPerson("sam", parley.AccessMember)
+	old := found(w.Agent(ctx, user, "arya"))
+	taken := func(by string, n parley.NewAgent) func() error {
+		return func() error { return second(w.AddAgent(ctx, as(by), n)) }
+	}
+	alive := refused(parley.BadInput, parley.Conflict, `the name "arya" belongs to another agent`, "choose another id or name")
+	w.refuses(t, []refusal{
+		{"of one that is there", taken("user", parley.NewAgent{ID: "arya", Reuse: true}), alive},
+		{"its name", taken("user", parley.NewAgent{ID: "other", Name: "arya", Reuse: true}), alive},
+	})
+	w.ok(w.RemoveAgent(ctx, user, "arya"))
+	w.refuses(t, []refusal{
+		{"without reuse", taken("user", parley.NewAgent{ID: "arya"}), refused(parley.BadInput, parley.Conflict,
+			`the name "arya" belongs to an agent that was removed`,
+			"choose another id or name, or take it over for the new agent with --reuse")},
+		{"by an agent", taken("ned", parley.NewAgent{ID: "arya", Reuse: true}), refused(parley.NotPermitted, "", "only an owner may add an agent", "ask an owner of this hub")},
+		{"by a member", taken("sam", parley.NewAgent{ID: "arya", Reuse: true}), refused(parley.NotPermitted, "", "only an owner may add an agent", "ask an owner of this hub")},
+	})
+	first, err := w.reuse("user", parley.NewAgent{ID: "arya"})
+	w.ok(err)
+	var detail struct{ Removed, Now, By string }
+	entries := w.auditLog()
+	at := slices.IndexFunc(entries, func(e parley.AuditEntry) bool { return e.Act == "agent.reuse" })
+	if at < 0 {
+		t.Fatal("reuse is not audited")
+	}
+	w.ok(json.Unmarshal(entries[at].Detail, &detail))
+	same(t, "audited", []string{entries[at].Actor, entries[at].Subject, detail.Removed, detail.Now, detail.By},
+		[]string{"user", "arya", old.UUID, "arya~removed", first.UUID})
+
+	w.ok(w.RemoveAgent(ctx, user, "arya"))
+	other, err := w.reuse("user", parley.NewAgent{ID: "stark", Name: "Arya"})
+	w.ok(err)
+	same(t, "by its name alone", found(w.Agent(ctx, user, "arya")).ID, other.ID)
+	w.ok(w.RemoveAgent(ctx, user, "stark"))
+	third, err := w.reuse("user", parley.NewAgent{ID: "arya", Name: "stark"})
+	w.ok(err)
+	same(t, "again", found(w.Agent(ctx, user, "stark")).UUID, third.UUID)
+	names := []string{}
+	for _, line := range strings.Split(strings.TrimSpace(w.export()), "\n") {
+		var l struct{ Agent *parley.Agent }
+		w.ok(json.Unmarshal([]byte(line), &l))
+		if l.Agent != nil && l.Agent.RemovedAt != nil {
+			names = append(names, l.Agent.ID)
+		}
+	}
+	same(t, "those before", names, []string{"arya~removed", "arya~removed-2", "stark~removed"})
+	w.sound()
+}
+
+// What waits for a yes names the agent by its id: it must not become a call to somebody else.
+func TestReuseWithdrawsCallsThatNameTheRemovedAgent(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	w.ok(second(w.Permit(ctx, user, parley.Permission{Agent: "ned", Target: "arya", Effect: parley.EffectAllow, RequiresApproval: true})))
+	_, err := w.Contact(ctx, as("ned"), parley.Contact{Pattern: parley.PatternNotify, Agent: "arya", Message: "for arya alone"})
+	held, waits := errors.AsType[*parley.Held](err)
+	if !waits {
+		t.Fatal(err)
+	}
+	w.ok(w.RemoveAgent(ctx, user, "arya"))
+	w.ok(second(w.reuse("user", parley.NewAgent{ID: "arya"})))
+	same(t, "its state", found(w.Approval(ctx, user, held.Approval.ID)).State, parley.ApprovalWithdrawn)
+}
+
+func TestReuseWaitsForASessionToEnd(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	leave := w.Attend("arya")
+	w.ok(w.RemoveAgent(ctx, user, "arya"))
+	_, err := w.reuse("user", parley.NewAgent{ID: "arya"})
+	same(t, "while it is connected", parley.CodeOf(err), parley.Unavailable)
+	leave()
+	w.ok(second(w.reuse("user", parley.NewAgent{ID: "arya"})))
+}
+
+func TestReusedNamesSurviveExportAndImport(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	w.create("ned", parley.NewConversation{Name: "Project X"})
+	m := w.dm("arya", "ned", "before").Message
+	w.ok(w.RemoveAgent(ctx, user, "arya"))
+	w.ok(second(w.reuse("user", parley.NewAgent{ID: "arya"})))
+	after := w.dm("arya", "ned", "after").Message
+	exported := w.export()
+	there := newHub(t)
+	for range 2 { // the second time there is nothing to do
+		_, err := there.Import(ctx, user, strings.NewReader(exported))
+		there.ok(err)
+	}
+	for id, from := range map[string]string{m.ID: "arya~removed", after.ID: "arya"} {
+		shown, err := there.Message(ctx, user, id)
+		there.ok(err)
+		same(t, "from", shown.From, from)
+	}
+	same(t, "their DMs", []string{there.see("ned", "@arya").ID, there.see("ned", "@arya~removed").ID}, []string{after.Conversation, m.Conversation})
+	same(t, "the display name", there.see("ned", "project x").DisplayName, "Project X")
+	there.sound()
+}

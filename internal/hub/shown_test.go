@@ -1,0 +1,238 @@
+package hub_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// shows marks messages as shown to somebody.
+func (w *world) shows(who string, messages ...string) {
+	w.t.Helper()
+	_, err := w.MarkShown(ctx, as(who), messages...)
+	w.ok(err)
+}
+
+// newestFirst is somebody's inbox from its newest message, as texts.
+func (w *world) newestFirst(who string) []string {
+	w.t.Helper()
+	return textsOf(get[parley.Peeked](w)(w.PeekNewest(ctx, as(who), 0, 500)).Messages)
+}
+
+// unread is how many messages somebody has not read in a conversation.
+func (w *world) unread(who, conversation string) int {
+	w.t.Helper()
+	return w.see(who, conversation).Unread
+}
+
+func TestWhatAnAskReturnsToAPersonIsSeen(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("b")
+	asked := w.asks(user, "b", "one")
+	w.answers("b", "yes")
+	same(t, "answer", asked.hears(), "Response from b: yes")
+	same(t, "unread", w.unread("user", w.dmOf("user", "b")), 0)
+	same(t, "inbox", w.newestFirst("user"), []string{})
+	w.sound()
+}
+
+func TestAnAnswerAfterTheInterruptStaysInTheInbox(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("b")
+	asked := w.asks(user, "b", "one")
+	asked.giveUp()
+	asked.hears()
+	w.answers("b", "yes")
+	same(t, "unread", w.unread("user", w.dmOf("user", "b")), 2) // the answer, and the callback that repeats it
+	same(t, "inbox", w.newestFirst("user"), []string{"Response from b: yes"})
+	now := w.outcomeOf(user, asked.request.ID)
+	same(t, "outcome", now.Text, "Response from b: yes")
+	same(t, "unread after it was waited for", w.unread("user", w.dmOf("user", "b")), 0)
+	same(t, "inbox after it was waited for", w.newestFirst("user"), []string{})
+	w.sound()
+}
+
+func TestWhatADelegationReturnsToAPersonIsSeen(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("b")
+	asked := w.turnsTo(user, parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "do it", Wait: time.Hour})
+	w.answers("b", "done")
+	same(t, "result", asked.hears(), "Response from b: done")
+	same(t, "unread", w.unread("user", w.dmOf("user", "b")), 0)
+	same(t, "inbox", w.newestFirst("user"), []string{})
+	task := w.delegates(user, "b", "more")
+	w.answers("b", "done too")
+	same(t, "unread without waiting", w.unread("user", w.dmOf("user", "b")), 2)
+	w.outcomeOf(user, task)
+	same(t, "unread after it was waited for", w.unread("user", w.dmOf("user", "b")), 0)
+	w.sound()
+}
+
+func TestWhatAPersonWaitedForIsSeen(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("b")
+	sent := w.dm("user", "b", "hello")
+	w.answers("b", "hi")
+	same(t, "before", w.newestFirst("user"), []string{"hi"})
+	same(t, "answers", textsOf(w.outcomeOf(user, sent.Message.ID).Answers), []string{"hi"})
+	same(t, "inbox", w.newestFirst("user"), []string{})
+	same(t, "unread", w.unread("user", sent.Message.Conversation), 0)
+}
+
+func TestShownIsSettledWhereNothingIsWanted(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("b")
+	w.addPerson("sansa", parley.AccessMember)
+	said := w.dm("b", "sansa", "plain").Message
+	noted := w.post("b", parley.Draft{Direct: []string{"sansa"}, Type: parley.TypeNotification, Content: text("note")}).Message
+	answered := w.postFor(parley.PurposeCallback, "b", "sansa", "result")
+	must := w.post("b", parley.Draft{Direct: []string{"sansa"}, RequiresAck: true, Content: text("confirm")}).Message
+	mustQuietly := w.post("b", parley.Draft{
+		Direct: []string{"sansa"}, Type: parley.TypeNotification, RequiresAck: true, Content: text("confirm quietly"),
+	}).Message
+	asked := w.asks(as("b"), "sansa", "question").request
+	task := w.delegates(as("b"), "sansa", "work")
+	work := w.task(task).Message
+	all := []string{said.ID, noted.ID, answered.ID, must.ID, mustQuietly.ID, asked.ID, work}
+	w.shows("sansa", all...)
+	for _, id := range []string{said.ID, noted.ID, answered.ID} {
+		same(t, "settled", w.stateOf(id, "sansa"), parley.DeliveryAcked)
+	}
+	for _, id := range []string{must.ID, asked.ID, work} {
+		same(t, "seen", w.stateOf(id, "sansa"), parley.DeliverySeen)
+	}
+	same(t, "seen, but wakes nobody", w.stateOf(mustQuietly.ID, "sansa"), parley.DeliveryDelivered)
+	same(t, "the task has begun", w.task(task).Status, parley.TaskActive)
+	same(t, "unread", w.unread("sansa", said.Conversation), 0)
+	w.shows("sansa", all...)
+	open := func() (names []string) {
+		for _, d := range get[parley.Peeked](w)(w.PeekNewest(ctx, as("sansa"), 0, 9)).Deliveries {
+			names = append(names, map[string]string{must.ID: "ack", mustQuietly.ID: "quiet ack", asked.ID: "ask", work: "task"}[d.Message])
+		}
+		return names
+	}
+	same(t, "still open", open(), []string{"task", "ask", "quiet ack", "ack"})
+	w.reply("sansa", asked.ID, "answer")
+	same(t, "after the answer", open(), []string{"task", "quiet ack", "ack"})
+	w.updates("sansa", task, parley.TaskChange{Status: parley.TaskCompleted})
+	same(t, "after the task", open(), []string{"quiet ack", "ack"})
+	same(t, "its request", w.stateOf(work, "sansa"), parley.DeliveryAcked)
+	w.ack("sansa", must.ID, mustQuietly.ID)
+	same(t, "after the acks", open(), []string(nil))
+	w.sound()
+}
+
+func TestARequestForApprovalStaysOpenUntilItIsDecided(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("intern", "senior")
+	w.permit("intern", "senior", parley.EffectAllow, func(p *parley.Permission) { p.RequiresApproval = true })
+	held := w.holds(w.contacts(as("intern"), parley.Contact{Pattern: parley.PatternNotify, Agent: "senior", Message: "hello"}))
+	request := get[parley.Peeked](w)(w.PeekNewest(ctx, user, 0, 9)).Messages[0]
+	w.shows("user", request.ID)
+	same(t, "shown", w.stateOf(request.ID, "user"), parley.DeliverySeen)
+	same(t, "still open", len(w.newestFirst("user")), 1)
+	w.decides("user", held.ID, parley.Decision{})
+	same(t, "decided", w.stateOf(request.ID, "user"), parley.DeliveryAcked)
+	same(t, "nothing is open", w.newestFirst("user"), []string{})
+	w.sound()
+}
+
+func TestTheCursorPassesNothingThatWasNotShown(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	first, second, third := w.dm("arya", "user", "one").Message, w.dm("arya", "user", "two").Message, w.dm("arya", "user", "three").Message
+	w.shows("user", second.ID)
+	same(t, "unread of a DM", w.unread("user", first.Conversation), 3)
+	same(t, "inbox", w.newestFirst("user"), []string{"three", "one"})
+	w.shows("user", first.ID)
+	same(t, "unread after the first", w.unread("user", first.Conversation), 2) // the cursor stands at what was shown now
+	w.shows("user", third.ID)
+	same(t, "unread after all", w.unread("user", first.Conversation), 0)
+
+	w.channel("user", "open", "arya")
+	plain, named := w.say("arya", "open", "weather").Message, w.say("arya", "open", "@user look").Message
+	w.shows("user", named.ID)
+	same(t, "unread of a channel", w.unread("user", "open"), 2)
+	same(t, "settled all the same", w.stateOf(named.ID, "user"), parley.DeliveryAcked)
+	w.shows("user", plain.ID, named.ID)
+	same(t, "unread of a channel after all", w.unread("user", "open"), 0)
+}
+
+func TestShownChangesNothingForAgents(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	sent := w.dm("user", "arya", "work").Message
+	w.shows("arya", sent.ID)
+	same(t, "state", w.stateOf(sent.ID, "arya"), parley.DeliveryAccepted)
+	same(t, "unread", w.unread("arya", sent.Conversation), 1)
+	_, err := w.MarkShown(ctx, user)
+	same(t, "nothing named", parley.CodeOf(err), parley.BadInput)
+	w.shows("user", "0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b") // which does not exist
+}
+
+func TestErrorsAboutAMessageAreSettledWithIt(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("b")
+	sent, other := w.dm("user", "b", "hello").Message, w.dm("user", "b", "again").Message
+	w.fails(w.starts("b"), parley.FailureFinal)
+	same(t, "errors", len(w.newestFirst("user")), 2)
+	w.shows("user", sent.ID)
+	same(t, "errors about the other", len(w.newestFirst("user")), 1)
+	now := w.outcomeOf(user, other.ID)
+	same(t, "it has failed", codeOf(now), parley.DependencyFailed)
+	same(t, "errors after it was waited for", w.newestFirst("user"), []string{})
+}
+
+func TestAnEphemeralConversationIsKeptWhileAPersonHasNotSeenTheAnswer(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("b")
+	w.add("arya", "gendry")
+	sent := w.send("user", "b", "quick question").Message
+	w.answers("b", "the answer")
+	archived := func(id string) bool { return w.see("user", id).ArchivedAt != nil }
+	same(t, "archived before it is seen", archived(sent.Conversation), false)
+	w.clock.advance(25 * time.Hour)
+	w.ok(w.Sweep(ctx))
+	same(t, "archived after a day", archived(sent.Conversation), false)
+	inbox := get[parley.Peeked](w)(w.PeekNewest(ctx, user, 0, 9))
+	same(t, "inbox", textsOf(inbox.Messages), []string{"the answer"})
+	same(t, "listed with what is unread", w.list("user", parley.ListFilter{Ephemeral: true}), []string{sent.Conversation})
+	w.shows("user", inbox.Messages[0].ID)
+	same(t, "archived once it is seen", archived(sent.Conversation), true)
+
+	acked := w.send("user", "b", "another").Message
+	w.answers("b", "the other answer")
+	w.ack("user", get[parley.Peeked](w)(w.PeekNewest(ctx, user, 0, 9)).Messages[0].ID)
+	same(t, "archived once it is acknowledged", archived(acked.Conversation), true)
+
+	between := w.send("arya", "gendry", "question").Message
+	w.reply("gendry", between.ID, "answer")
+	same(t, "archived between agents", archived(between.Conversation), true)
+}
+
+func TestAPersonsInboxShowsTheNewestFirst(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	for _, words := range []string{"one", "two", "three", "four"} {
+		w.dm("arya", "user", words)
+	}
+	first := get[parley.Peeked](w)(w.PeekNewest(ctx, user, 0, 3))
+	same(t, "newest", textsOf(first.Messages), []string{"four", "three", "two"})
+	same(t, "more", first.More, 1)
+	rest := get[parley.Peeked](w)(w.PeekNewest(ctx, user, first.Deliveries[2].Seq, 3))
+	same(t, "the rest", textsOf(rest.Messages), []string{"one"})
+	same(t, "no more", rest.More, 0)
+	same(t, "a take is by seq", w.takes("user", parley.Take{}), []string{"one", "two", "three", "four"})
+}

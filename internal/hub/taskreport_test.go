@@ -1,0 +1,91 @@
+package hub_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/parley-hub/parley"
+)
+
+// delegated is a task of ned's that an agent of a tree has asked for by a document.
+func (w *world) delegated(l parley.Layout) parley.Task {
+	w.t.Helper()
+	w.attached("ned")
+	w.tree(l, "tree", "gm")
+	w.arrives("tree", parley.Arrival{Name: "msg_00000001", From: "gm", To: "ned", Draft: parley.Draft{
+		Type: parley.TypeTask, Content: text("Draft it"), Payload: json.RawMessage(`{"task":"Draft it"}`),
+	}})
+	tasks := get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{Assignee: "ned"}))
+	if len(tasks) != 1 {
+		w.t.Fatalf("%d tasks", len(tasks))
+	}
+	return tasks[0].Task
+}
+
+func (w *world) goesOn(task string, p parley.TaskProgress) {
+	w.t.Helper()
+	get[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), task, parley.TaskChange{Progress: &p}))
+}
+
+// TestProgressDepartsToRequestersInTrees: each report is one message from the assignee, which answers the request and wakes nobody.
+func TestProgressDepartsToRequestersInTrees(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	task := w.delegated(parley.LayoutInbox)
+	half := 0.5
+	w.goesOn(task.ID, parley.TaskProgress{Fraction: &half, Message: "half way"})
+	w.goesOn(task.ID, parley.TaskProgress{Message: "half way"})
+	w.goesOn(task.ID, parley.TaskProgress{Message: "stuck", Blockers: []string{"no ink"}})
+	out := w.departs("tree")
+	same(t, "reports", wordsOf(out), []string{"half way", "stuck (blocked: no ink)"})
+	for _, d := range out {
+		same(t, "a report", []any{d.Message.From, d.Message.Type, d.ReplyTo, d.Message.Task, d.Wakes}, []any{"ned", parley.TypeStatus, "msg_00000001", task.ID, false})
+	}
+	same(t, "named once", namesOf(w.departs("tree")), namesOf(out))
+	w.sound()
+}
+
+// TestAReportThatIsAMessageIsNotRepeated: the assignee's own message to the requester is the document.
+func TestAReportThatIsAMessageIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	task := w.delegated(parley.LayoutInbox)
+	w.post("ned", parley.Draft{
+		Conversation: task.Conversation, InReplyTo: task.Message, Type: "status-update", Payload: json.RawMessage(`{"status":"in_progress","progress":0.5,"message":"half way"}`),
+	})
+	same(t, "departures", len(w.departs("tree")), 1)
+	v := get[parley.TaskView](w)(w.Task(ctx, user, task.ID))
+	same(t, "progress", *v.Progress.Fraction, 0.5)
+}
+
+// TestReportsWaitWhileManyLieUnread: the newest is written once one of them was read, and none after the end.
+func TestReportsWaitWhileManyLieUnread(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	task := w.delegated(parley.LayoutInbox)
+	for n := range 30 {
+		w.goesOn(task.ID, parley.TaskProgress{Message: fmt.Sprintf("step %d", n)})
+	}
+	out := w.departs("tree")
+	same(t, "reports", len(out), 20)
+	w.reports("tree", parley.DepartureWritten, out...)
+	same(t, "nothing more", len(w.departs("tree")), 0)
+	w.goesOn(task.ID, parley.TaskProgress{Message: "stuck", Blockers: []string{"no ink"}})
+	blocked := w.departsOne("tree")
+	same(t, "but that it is blocked", blocked.Message.Content.Text, "stuck (blocked: no ink)")
+	w.reports("tree", parley.DepartureWritten, blocked)
+	w.goesOn(task.ID, parley.TaskProgress{Message: "step 29"})
+	same(t, "nothing more again", len(w.departs("tree")), 0)
+	w.reports("tree", parley.DepartureSeen, blocked)
+	same(t, "as many as before", len(w.departs("tree")), 0)
+	w.reports("tree", parley.DepartureSeen, out[0])
+	newest := w.departsOne("tree")
+	same(t, "the newest", newest.Message.Content.Text, "step 29")
+	w.reports("tree", parley.DepartureWritten, newest)
+	w.reports("tree", parley.DepartureSeen, out[1:]...)
+	same(t, "told once", len(w.departs("tree")), 0)
+	v := get[parley.TaskView](w)(w.Task(ctx, user, task.ID))
+	same(t, "nothing is left to tell", v.Progress.Untold, false)
+	w.sound()
+}
