@@ -20,12 +20,13 @@ type agentOS struct {
 	kit
 	beginning *beginning
 	presence  presence
+	runs      runLog
 	strange   map[string]bool // directories that a line was said about
 }
 
 func newAgentOS(k kit) *agentOS {
-	return &agentOS{kit: k, strange: map[string]bool{}, presence: presence{
-		kit: k, written: map[string]shown{}, heard: map[string]heartbeat{}, haunts: haunts{last: map[string]string{}},
+	return &agentOS{kit: k, runs: runLog{kit: k}, strange: map[string]bool{}, presence: presence{
+		kit: k, written: map[string]shown{}, heard: map[string]heartbeat{}, told: map[string]mark{}, partial: map[string]unfinished{}, haunts: haunts{last: map[string]string{}},
 	}}
 }
 
@@ -56,6 +57,7 @@ func (a *agentOS) channels(w world) (names []string, err error) {
 	for _, c := range w.bridge.Channels {
 		if made := a.tree.inMade("channels/"+c, func(*folder) error { return nil }); made != nil {
 			err = errors.Join(err, made)
+			a.leaveLink(c)
 		} else {
 			names = append(names, c)
 		}
@@ -96,10 +98,14 @@ var errEnough = errors.New("enough was listed")
 
 func (a *agentOS) allChannels() ([]string, error) {
 	var names []string
+	var links []string
 	err := a.tree.in("channels", func(f *folder) (err error) {
-		names, err = f.folders()
+		names, links, err = f.foldersAndLinks()
 		return err
 	})
+	for _, name := range links {
+		a.leaveLink(name)
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -110,7 +116,7 @@ func (a *agentOS) allChannels() ([]string, error) {
 
 // leave says, once, that a directory cannot be a channel. One that is hidden is not meant as one.
 func (a *agentOS) leave(name string) bool {
-	if parley.CheckChannelName(name) == nil {
+	if parley.CheckKnownChannelName(name) == nil {
 		return false
 	}
 	if !strings.HasPrefix(name, ".") && !a.strange[name] {
@@ -118,6 +124,18 @@ func (a *agentOS) leave(name string) bool {
 		a.say("WARN: channels/%s is left alone: the name of a channel is 1 to 64 of a-z, 0-9, _ and -, and begins with a letter or digit", name)
 	}
 	return true
+}
+
+// leaveLink says, once for each link, that a channel is a symbolic link. Nothing is read through one.
+func (a *agentOS) leaveLink(name string) {
+	info, err := a.tree.root.Lstat("channels/" + name)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 || strings.HasPrefix(name, ".") {
+		return
+	}
+	if key := name + info.ModTime().String(); !a.strange[key] {
+		a.strange[key] = true
+		a.say("WARN: channels/%s is a symbolic link and is left alone: make it a directory", name)
+	}
 }
 
 // complete says in which channel a document is, and whether it is history.
@@ -151,7 +169,7 @@ func (a *agentOS) after(_ context.Context, d parley.Departure) error {
 func (a *agentOS) taken(parley.Departure) (bool, error) { return false, nil }
 
 func (a *agentOS) tick(ctx context.Context, w world) error {
-	return errors.Join(a.presence.hear(ctx, w), a.presence.show(w))
+	return errors.Join(a.presence.hear(ctx, w), a.presence.show(w), a.runs.write(ctx, a.presence.haunts.there))
 }
 
 func (a *agentOS) watched() []string { return []string{"channels", presenceDir} }

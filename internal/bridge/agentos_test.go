@@ -196,7 +196,7 @@ func TestPresenceBothWays(t *testing.T) {
 			if read(); mine["timestamp"] == first {
 				t.Error("the file is not kept fresh")
 			}
-			s.age("signals/presence/codex.json", time.Minute) // the script is silent
+			s.age("signals/presence/codex.json", 2*parley.PresenceInterval) // the script is silent
 			s.polls(1)
 			beat("OFFLINE")
 			s.polls(1)

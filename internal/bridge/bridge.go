@@ -28,6 +28,7 @@ type Options struct {
 	Poll time.Duration // default: 2s
 
 	Progress func(imported, waiting int64) // is told of long imports, about once a second
+	Looked   func()                        // is called after the first look at a tree: files that appear from then on are delivered
 
 	pollOnly bool        // no file events
 	change   func(*tree) // changes the tree, in tests
@@ -54,6 +55,9 @@ func Run(ctx context.Context, o Options) error {
 			return parley.Errorf(parley.Unavailable, "the tree of the bridge %s cannot be opened: %w", o.ID, err).
 				Suggest("see that the directory is there and that this user may read it")
 		}
+		if errors.Is(err, errLockLost) {
+			return o.untilPaused(ctx, view.ID)
+		}
 		if !errors.Is(err, errAstray) {
 			return err
 		}
@@ -62,6 +66,22 @@ func Run(ctx context.Context, o Options) error {
 			return nil
 		}
 	}
+}
+
+// untilPaused does nothing, once the lock of the tree was removed, until the bridge is paused or removed: only a person knows whether
+// another hub has joined the tree.
+func (o Options) untilPaused(ctx context.Context, id string) error {
+	o.Log.Error("the bridge has stopped: "+errLockLost.Error()+"; it writes nothing more", "bridge", id,
+		"do_this", "parley bridge pause "+id+" && parley bridge resume "+id)
+	for ctx.Err() == nil {
+		view, err := o.Hub.Bridge(ctx, id)
+		if parley.CodeOf(err) == parley.BadInput || err == nil && view.Paused {
+			return nil
+		}
+		_ = o.Hub.NoteBridge(ctx, id, parley.BridgeStatus{Stopped: true, Trouble: errLockLost.Error()}) // it is only for people
+		pause(ctx, o.Poll)
+	}
+	return nil
 }
 
 // join joins one tree until it is gone.
@@ -104,7 +124,7 @@ func (e *engine) run(ctx context.Context) (err error) {
 func (e *engine) end(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 	defer cancel()
-	if err := e.layout.stop(ctx, e.world); err != nil {
+	if err := e.layout.stop(ctx, e.world); err != nil && !errors.Is(err, errLockLost) {
 		e.say("stopped with trouble: %v", err)
 	}
 	status := e.status.view()

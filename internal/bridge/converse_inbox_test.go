@@ -123,9 +123,11 @@ func TestInboxOverflowTellsTheSender(t *testing.T) {
 	}
 	w.until("the eviction", func() bool { return w.state(first) == parley.DeliveryEvicted })
 	w.until("a hundred", func() bool { return len(w.files(coderInbox)) == 100 })
+	const evicted = "WARN: Inbox overflow for coder (100 messages), evicted oldest: msg_"
+	w.until("both lines", func() bool { return strings.Count(w.text("error.log"), evicted) == 2 })
 	log := w.text("error.log")
 	for _, line := range []string{"WARN: Inbox overflow for coder (100 messages), evicted oldest: msg_00000001"} {
-		if strings.Count(log, line) != 1 || strings.Count(log, "WARN: Inbox overflow for coder (100 messages), evicted oldest: msg_") != 2 {
+		if strings.Count(log, line) != 1 || strings.Count(log, evicted) != 2 {
 			t.Errorf("the log: %s", log)
 		}
 	}

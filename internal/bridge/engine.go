@@ -29,6 +29,8 @@ type engine struct {
 	status  status
 	wake    waker
 
+	announced bool // the hub has heard that the first look is over
+
 	mu       sync.Mutex
 	channels []string        // that are there, for what departs; nil: nobody has looked yet
 	here     context.Context // ends when they change
@@ -41,6 +43,7 @@ func newEngine(o Options, b parley.Bridge, t *tree, ahead time.Duration) *engine
 		Options: o, dialect: dialect.Of(b.Layout), world: world{bridge: b}, queues: map[string]*queue{},
 		wake: waker{up: make(chan struct{}, 1), changed: map[string]bool{}}, written: map[string]letter{},
 	}
+	e.status.added = b.CreatedAt
 	e.here, e.leave = context.WithCancel(context.Background())
 	e.kit = kit{tree: t, hub: o.Hub, id: b.ID, now: time.Now, ahead: ahead, say: e.tell, evicted: e.evict}
 	e.layout = newLayout(b.Layout, e.kit)
@@ -61,7 +64,8 @@ func newLayout(l parley.Layout, k kit) layout {
 	}
 }
 
-// poll looks at the tree again and again until ctx is done or the bridge has ended. errAstray if the tree has gone.
+// poll looks at the tree again and again until ctx is done or the bridge has ended. errAstray if the tree has gone, errLockLost if
+// its lock has.
 func (e *engine) poll(ctx context.Context) error {
 	watching := e.watch(ctx)
 	defer watching.stop()
@@ -78,7 +82,7 @@ func (e *engine) poll(ctx context.Context) error {
 		switch err := e.look(ctx, watching); {
 		case errors.Is(err, errEnded):
 			return nil
-		case errors.Is(err, errAstray):
+		case errors.Is(err, errAstray), errors.Is(err, errLockLost):
 			return err
 		case e.status.trouble("hub", err):
 			if wait == 0 && ctx.Err() == nil {
@@ -109,6 +113,9 @@ func (e *engine) look(ctx context.Context, watching *watcher) error {
 			if err := e.around(ctx, watching); err != nil {
 				return err
 			}
+			if err := e.announce(ctx); err != nil {
+				return err
+			}
 		}
 		e.freshen(changed, everywhere)
 		var err error
@@ -134,6 +141,20 @@ func (e *engine) takeIn(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
+// announce tells the hub, once, that the first look is over. It does not wait for what that look has found to be imported.
+func (e *engine) announce(ctx context.Context) error {
+	if e.announced || !e.status.found.Load() {
+		return nil
+	}
+	if err := e.note(ctx); err != nil {
+		return err
+	}
+	if e.announced = true; e.Options.Looked != nil {
+		e.Options.Looked()
+	}
+	return nil
+}
+
 // around is what is done at each poll besides reading documents.
 func (e *engine) around(ctx context.Context, watching *watcher) error {
 	if err := e.refresh(ctx); err != nil {
@@ -142,12 +163,16 @@ func (e *engine) around(ctx context.Context, watching *watcher) error {
 	if err := e.tree.astray(); err != nil {
 		return err
 	}
+	if err := e.tree.held(); err != nil {
+		return err
+	}
 	e.status.trouble("written", e.lookAfter(ctx)) // before anything departs, which may evict what an earlier process wrote
 	inlets, err := e.layout.inlets(e.world)
 	if e.status.trouble("tree", err) && len(inlets) == 0 {
 		return nil
 	}
 	e.open(inlets)
+	e.status.found.Store(true)
 	watching.follow(e.world.bridge.Root, slices.AppendSeq(e.layout.watched(), maps.Keys(e.queues)))
 	e.status.trouble("mirror", e.layout.tick(ctx, e.world))
 	return nil
@@ -156,7 +181,8 @@ func (e *engine) around(ctx context.Context, watching *watcher) error {
 // refresh asks the hub how things are. It ends a bridge that is removed or paused.
 func (e *engine) refresh(ctx context.Context) error {
 	view, err := e.hub.Bridge(ctx, e.id)
-	if parley.CodeOf(err) == parley.BadInput || err == nil && view.Paused {
+	another := !view.CreatedAt.Equal(e.world.bridge.CreatedAt) // it was removed, and its id is in use again
+	if parley.CodeOf(err) == parley.BadInput || err == nil && (view.Paused || another) {
 		return errEnded
 	}
 	if err != nil {
@@ -241,11 +267,12 @@ func (e *engine) tell(format string, args ...any) {
 	line := oneLine(fmt.Sprintf(format, args...))
 	level, said := levelOf(line)
 	e.Log.Log(context.Background(), level, said, slog.String("bridge", e.id))
-	at := e.layout.logFile()
-	err := e.tree.inMade(path.Dir(at), func(f *folder) error {
-		return f.appendLine(path.Base(at), time.Now().UTC().Format(stamp)+" "+line)
-	})
-	e.status.trouble("log", err)
+	e.status.trouble("log", e.appendLog(e.layout.logFile(), time.Now().UTC().Format(stamp)+" "+line))
+}
+
+// appendLog adds a line to a log of the tree, which is made where it is missing.
+func (e *engine) appendLog(at, line string) error {
+	return e.tree.inMade(path.Dir(at), func(f *folder) error { return f.appendLine(path.Base(at), line) })
 }
 
 // backoff is a pause that grows with each failure.

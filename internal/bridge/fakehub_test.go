@@ -24,7 +24,9 @@ type fakeHub struct {
 	who     []parley.Presence
 	known   map[parley.BridgeFile]parley.Arrived
 	came    []parley.Arrival
-	asked   int // files that were asked for
+	refused []parley.Arrival // that the bridge has refused, each once
+	asked   int              // files that were asked for
+	failed  []parley.FailedRun
 	beats   []parley.Beat
 	heard   func(parley.Beat)
 	status  parley.BridgeStatus
@@ -65,8 +67,13 @@ func (h *fakeHub) Who(context.Context) ([]parley.Presence, error) {
 	return slices.Clone(h.who), h.down
 }
 
-func (h *fakeHub) BridgeTasks(context.Context, string, int64) (parley.BridgeTasks, error) {
-	return parley.BridgeTasks{}, nil
+func (h *fakeHub) BridgeTasks(_ context.Context, _ string, after int64) (page parley.BridgeTasks, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if page.UpTo = int64(len(h.failed)) + 1; after > 0 {
+		page.FailedRuns = h.failed[after-1:]
+	}
+	return page, nil
 }
 
 func (h *fakeHub) NoteBridge(_ context.Context, _ string, s parley.BridgeStatus) error {
@@ -102,6 +109,12 @@ func (h *fakeHub) Arrive(_ context.Context, _ string, list []parley.Arrival) (do
 }
 
 func (h *fakeHub) arrive(a parley.Arrival) parley.Arrived {
+	if a.Refused != nil {
+		if !slices.ContainsFunc(h.refused, func(b parley.Arrival) bool { return b.BridgeFile == a.BridgeFile }) {
+			h.refused = append(h.refused, a)
+		}
+		return parley.Arrived{Error: a.Refused}
+	}
 	if first, ok := h.known[a.BridgeFile]; ok {
 		first.Duplicate = true
 		return first

@@ -12,6 +12,8 @@ import (
 	"path"
 	"strings"
 	"syscall"
+
+	"github.com/parley-hub/parley/internal/dialect"
 )
 
 // folder is a directory of a tree that was reached without following a link. Names in it are single names: whatever could lead
@@ -114,16 +116,26 @@ func (f *folder) shown(names []string) []string {
 
 // folders returns the names of the directories in the folder. Links are none.
 func (f *folder) folders() ([]string, error) {
-	var found []string
-	err := f.list(func(names []string) error {
+	found, _, err := f.foldersAndLinks()
+	return found, err
+}
+
+// foldersAndLinks returns the names of the directories in the folder, and those of the symbolic links.
+func (f *folder) foldersAndLinks() (found, links []string, err error) {
+	err = f.list(func(names []string) error {
 		for _, name := range names {
-			if info, err := f.root.Lstat(name); err == nil && info.IsDir() {
+			info, err := f.root.Lstat(name)
+			switch {
+			case err != nil:
+			case info.IsDir():
 				found = append(found, name)
+			case info.Mode()&fs.ModeSymlink != 0:
+				links = append(links, name)
 			}
 		}
 		return nil
 	})
-	return found, err
+	return found, links, err
 }
 
 // describe is a file that is not read, whatever it is.
@@ -147,6 +159,7 @@ func (f *folder) read(name string, limit int64) (file, error) {
 	}
 	defer handle.Close() //nolint:errcheck // nothing was written
 	if info.Size() > limit {
+		found.head, _ = io.ReadAll(io.LimitReader(handle, dialect.PeekSize)) // without it nobody is told
 		return found, tooLarge(found.path, limit)
 	}
 	found.raw, err = io.ReadAll(io.LimitReader(handle, limit+1))

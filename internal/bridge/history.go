@@ -28,14 +28,25 @@ type beginning struct {
 	Closed   []string         `json:"closed,omitempty"` // could not be listed when all began: each begins when it can be
 
 	replay *time.Time
+	tree   *tree
 }
 
-// start is when a channel was first looked at. What is a good deal older lay there; what is younger lay there if it is Recent: the
-// names that were seen then. A clock alone could not tell, with steps of a second, and files that were renamed into place
-// long after they were written.
+// start is when a channel was first looked at. A file that was last changed a good deal earlier lay there. A younger one lay there
+// if it is Recent: the names that were seen then. A clock alone could not tell: some file systems count whole seconds.
 type start struct {
 	At     time.Time           `json:"at"`
 	Recent map[string][]string `json:"recent,omitempty"` // by channel
+	// Renames says that a rename counts as a change, and not only writing: somebody may rename a file into the channel long
+	// after it was written. Older programs counted writing alone.
+	Renames bool `json:"renames,omitempty"`
+}
+
+// changed is when a file was last changed, by the rule of the start.
+func (s start) changed(t *tree, info fs.FileInfo) time.Time {
+	if at := t.status(info); s.Renames && at.After(info.ModTime()) {
+		return at
+	}
+	return info.ModTime()
 }
 
 // begin is the beginning of a tree, for the channels that can be listed. It is made once, and lasts: what was history or not is so
@@ -63,7 +74,7 @@ func begin(t *tree, before *beginning, b parley.Bridge, channels, closed []strin
 			return nil, err
 		}
 	}
-	before.replay = b.ReplaySince
+	before.replay, before.tree = b.ReplaySince, t
 	return before, nil
 }
 
@@ -114,16 +125,16 @@ func (b *beginning) extend(t *tree, f *folder, lacking, closed []string) error {
 	if err != nil {
 		return err
 	}
-	lay := map[string][]string{}
+	first := start{At: at, Recent: map[string][]string{}, Renames: true}
 	for _, c := range lacking {
 		if c == everyChannel {
 			continue
 		}
-		if lay[c], err = recent(t, c, at, again); err != nil {
+		if first.Recent[c], err = first.recent(t, c, again); err != nil {
 			return err
 		}
 	}
-	b.add(lacking, closed, start{At: at, Recent: lay})
+	b.add(lacking, closed, first)
 	raw, err := json.Marshal(b)
 	if err != nil {
 		return err
@@ -138,7 +149,7 @@ func (b *beginning) add(channels, closed []string, s start) {
 		return
 	}
 	for _, c := range channels {
-		b.Channels[c] = start{At: s.At, Recent: map[string][]string{c: s.Recent[c]}}
+		b.Channels[c] = start{At: s.At, Recent: map[string][]string{c: s.Recent[c]}, Renames: s.Renames}
 	}
 	b.Closed = slices.DeleteFunc(b.Closed, func(c string) bool { return slices.Contains(channels, c) })
 }
@@ -163,16 +174,16 @@ func (b *beginning) began(f *folder) (at time.Time, again bool, err error) {
 
 // recent lists the names that lie in a channel and are not so old that their time alone tells. In a listing that is made again,
 // what is not older than the first is not counted: it may have come since.
-func recent(t *tree, channel string, at time.Time, again bool) ([]string, error) {
+func (s start) recent(t *tree, channel string, again bool) ([]string, error) {
 	var names []string
 	err := t.in("channels/"+channel, func(f *folder) error {
 		return f.list(func(some []string) error {
 			for _, name := range some {
 				info, err := f.root.Lstat(name)
-				if err != nil || !candidate(name) || info.ModTime().Before(at.Add(-lateListing)) {
+				if err != nil || !candidate(name) || s.changed(t, info).Before(s.At.Add(-lateListing)) {
 					continue
 				}
-				if !again || info.ModTime().Before(at.Truncate(time.Second)) {
+				if !again || info.ModTime().Before(s.At.Truncate(time.Second)) {
 					names = append(names, name)
 				}
 			}
@@ -195,7 +206,11 @@ func (b *beginning) history(channel string, f file, written time.Time) bool {
 	if !ok {
 		s = b.Channels[everyChannel]
 	}
-	if f.mtime.Before(s.At.Add(-lateListing)) {
+	last := f.mtime
+	if f.info != nil {
+		last = s.changed(b.tree, f.info)
+	}
+	if last.Before(s.At.Add(-lateListing)) {
 		return true
 	}
 	_, lay := slices.BinarySearch(s.Recent[channel], f.name)

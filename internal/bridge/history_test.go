@@ -1,7 +1,10 @@
 package bridge
 
 import (
+	"encoding/json"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -124,7 +127,10 @@ func TestRenamesThatAreSeenLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
 		var hidden sync.Map
-		s.change = func(tr *tree) { tr.shows = func(_, name string) bool { _, hides := hidden.Load(name); return !hides } }
+		s.change = func(tr *tree) {
+			tr.shows = func(_, name string) bool { _, hides := hidden.Load(name); return !hides }
+			tr.status = fs.FileInfo.ModTime // nobody has touched the old one for an hour
+		}
 		old := s.say("paper", 1)
 		s.age(old, time.Hour)
 		hidden.Store(filepath.Base(old), true)
@@ -188,6 +194,124 @@ func TestADirectoryThatCannotBeAChannel(t *testing.T) {
 		s.is("what came", s.hub.names(), []string{good})
 		if log := s.text("logs/parley.log"); strings.Count(log, "\n") != 1 || !strings.Contains(log, `WARN: channels/Team Alpha is left alone`) {
 			t.Errorf("the log: %s", log)
+		}
+	})
+}
+
+// TestAFileThatIsRenamedIntoPlaceLongAfterItWasWrittenIsLive: what counts is when it appeared.
+func TestAFileThatIsRenamedIntoPlaceLongAfterItWasWrittenIsLive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		old := s.say("paper", 1)
+		s.age(old, time.Hour)
+		var late string
+		s.during(func() {
+			late = "channels/paper/" + name(2) + ".json"
+			s.put("elsewhere.tmp", doc(name(2), "paper", "hello"))
+			s.age("elsewhere.tmp", time.Hour)
+			s.must(os.Rename(s.at("elsewhere.tmp"), s.at(late)))
+			s.polls(1)
+		})
+		live, history := s.came()
+		s.is("history", history, []string{old})
+		s.is("live", live, []string{late})
+	})
+}
+
+// TestABeginningOfAnOlderProgram goes by when files were written, as that program has listed them.
+func TestABeginningOfAnOlderProgram(t *testing.T) {
+	s := newSite(t)
+	listed, old := s.say("paper", 1), s.say("paper", 2)
+	s.age(old, time.Hour)
+	s.must(os.MkdirAll(s.at(own), 0o755))
+	raw, err := json.Marshal(beginning{Added: s.hub.bridge.CreatedAt, Channels: map[string]start{
+		everyChannel: {At: time.Now(), Recent: map[string][]string{"paper": {path.Base(listed)}}},
+	}})
+	s.must(err)
+	s.put(".parley/"+beginningFile, string(raw))
+	fresh := s.say("paper", 3)
+	b, err := begin(s.tree, nil, s.hub.bridge, []string{"paper"}, nil)
+	s.must(err)
+	for at, want := range map[string]bool{listed: true, old: true, fresh: false} {
+		f, err := s.read(at, documentSize)
+		s.must(err)
+		if got := b.history("paper", f, time.Now()); got != want {
+			t.Errorf("%s: history is %v", at, got)
+		}
+	}
+}
+
+// TestTheFirstLookIsOverBeforeWhatItFoundIsImported: a tree may hold very many files.
+func TestTheFirstLookIsOverBeforeWhatItFoundIsImported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		for n := range 50 {
+			s.say("paper", n)
+		}
+		s.hub.slow = time.Minute
+		var imported []string
+		s.Looked = func() { imported = s.hub.names() }
+		s.during(func() {
+			if status := s.hub.noted(); !status.Looked || !status.Running {
+				t.Errorf("it says %+v", status)
+			}
+			s.say("paper", 50)
+			time.Sleep(2 * time.Hour)
+			synctest.Wait()
+		})
+		live, history := s.came()
+		s.is("live", live, []string{"channels/paper/" + name(50) + ".json"})
+		if len(history) != 50 || len(imported) != 0 {
+			t.Errorf("%d are history; %d were imported before the first look was over", len(history), len(imported))
+		}
+	})
+}
+
+// TestATreeThatCannotBeReadHasNotBeenLookedAt: nothing is known then of what is history.
+func TestATreeThatCannotBeReadHasNotBeenLookedAt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		s.say("paper", 1)
+		var closed atomic.Bool
+		closed.Store(true)
+		s.change = func(tr *tree) {
+			tr.meanwhile = func(deed, at string) error {
+				if deed == listing && at == "channels" && closed.Load() {
+					return &os.PathError{Op: "readdir", Path: at, Err: syscall.EACCES}
+				}
+				return nil
+			}
+		}
+		looked := 0
+		s.Looked = func() { looked++ }
+		s.during(func() {
+			s.polls(2)
+			if status := s.hub.noted(); status.Looked || looked > 0 || !strings.Contains(status.Trouble, "permission denied") {
+				t.Errorf("it says %+v", status)
+			}
+			closed.Store(false)
+			s.polls(2)
+			if status := s.hub.noted(); !status.Looked || looked != 1 || status.Trouble != "" {
+				t.Errorf("once it can be read it says %+v", status)
+			}
+		})
+	})
+}
+
+// TestABridgeThatWasReplacedEnds: another bridge has its id by now, and looks for itself.
+func TestABridgeThatWasReplacedEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		ended := make(chan error, 1)
+		go func() { ended <- Run(t.Context(), s.Options) }()
+		synctest.Wait()
+		s.hub.do(func(h *fakeHub) { h.bridge.CreatedAt = h.bridge.CreatedAt.Add(time.Hour) })
+		s.polls(1)
+		select {
+		case err := <-ended:
+			s.must(err)
+		default:
+			t.Fatal("it goes on")
 		}
 	})
 }

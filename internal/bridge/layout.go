@@ -96,6 +96,7 @@ type file struct {
 	size   int64
 	mtime  time.Time
 	raw    []byte
+	head   []byte // the beginning of one that is too large
 	digest string // of raw
 }
 

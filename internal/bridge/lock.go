@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"syscall"
 	"time"
@@ -11,19 +12,27 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// holder is a tree's lock as one process has it.
+// holder is a tree's lock as one process has it. The directory is locked besides the file: who removes the file lets nobody in by it.
 type holder struct {
 	file *os.File
+	root *os.File // the directory itself; nil where that cannot be locked
 	// ahead is how far the clock that stamps files is ahead of this machine's: that of a file server may be another's.
 	ahead    time.Duration
 	lockless bool // others cannot be kept away
 }
 
+// errLockLost says that the lock of a tree was removed or replaced, so that another bridge may be at the tree.
+var errLockLost = errors.New(own + "/lock was removed or replaced while the bridge ran: another hub may be at the tree")
+
 // lock takes the lock of a tree. E002, naming who has it, if another bridge is at it.
 func lock(t *tree, b parley.Bridge) (*holder, error) {
+	root, err := lockRoot(t)
+	if err != nil {
+		return nil, err
+	}
 	var h *holder
-	err := t.inMade(own, func(f *folder) error {
-		handle, _, err := f.openFile("lock", os.O_RDWR|os.O_CREATE)
+	err = t.inMade(own, func(f *folder) error {
+		handle, _, err := f.openFile(lockFile, os.O_RDWR|os.O_CREATE)
 		if err != nil {
 			return err
 		}
@@ -33,22 +42,76 @@ func lock(t *tree, b parley.Bridge) (*holder, error) {
 		}
 		return nil
 	})
-	return h, err
+	if err != nil {
+		closeRoot(root)
+		return nil, err
+	}
+	h.root = root
+	t.held = func() error { return h.check(t) }
+	return h, nil
+}
+
+const lockFile = "lock"
+
+// lockRoot locks the directory of a tree. It returns nil where the file system cannot do that.
+func lockRoot(t *tree) (*os.File, error) {
+	root, err := t.root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	err = t.flock(int(root.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil {
+		return root, nil
+	}
+	closeRoot(root)
+	if !errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, nil
+	}
+	who, _ := t.read(own+"/"+lockFile, 200) // without it the sentence says less
+	return nil, takenBy(who.raw)
+}
+
+func closeRoot(root *os.File) {
+	if root != nil {
+		_ = root.Close() // with it goes the lock
+	}
+}
+
+// takenBy says who has the lock of a tree, as far as that is known.
+func takenBy(who []byte) error {
+	name := oneLine(string(who))
+	if name == "" {
+		name = "its lock does not say which"
+	}
+	return parley.Errorf(parley.Unavailable, "another bridge is at this tree: %s", name).
+		Suggest("end it first: parley bridge pause with its id, at its hub, or Ctrl-C where it is run; one bridge at a time may be at a tree")
+}
+
+// check returns errLockLost if the lock file of the tree is not the one that this process holds.
+func (h *holder) check(t *tree) error {
+	mine, err := h.file.Stat()
+	if err != nil {
+		return err
+	}
+	there, err := t.root.Lstat(own + "/" + lockFile)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(mine, there) {
+		return errLockLost
+	}
+	return nil // what cannot be seen at present may still be there
 }
 
 func hold(handle *os.File, t *tree, b parley.Bridge) (*holder, error) {
 	err := t.flock(int(handle.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		who, _ := io.ReadAll(io.LimitReader(handle, 200)) // without it the sentence says less
-		return nil, parley.Errorf(parley.Unavailable, "another bridge is at this tree: %s", oneLine(string(who))).
-			Suggest("end it first: parley bridge pause with its id, at its hub, or Ctrl-C where it is run; one bridge at a time may be at a tree")
+		return nil, takenBy(who)
 	}
 	lockless := errors.Is(err, syscall.ENOLCK) || errors.Is(err, syscall.ENOTSUP)
 	if err != nil && !lockless {
 		return nil, err
 	}
 	ahead, err := sign(handle, t, b)
-	return &holder{handle, ahead, lockless}, err
+	return &holder{file: handle, ahead: ahead, lockless: lockless}, err
 }
 
 // sign writes into the lock who has it, which also shows what time it is where the files are. On a full disk neither is known: that
@@ -78,4 +141,8 @@ func sign(handle *os.File, t *tree, b parley.Bridge) (ahead time.Duration, err e
 	return info.ModTime().Sub(now), nil
 }
 
-func (h *holder) release() { _ = h.file.Close() } // with it goes the lock
+// release gives up the lock.
+func (h *holder) release() {
+	_ = h.file.Close() // with it goes the lock
+	closeRoot(h.root)
+}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
-	"github.com/parley-hub/parley/internal/dialect"
 )
 
 const (
@@ -25,6 +24,8 @@ type presence struct {
 	kit
 	written map[string]shown     // by agent
 	heard   map[string]heartbeat // by agent
+	told    map[string]mark      // by agent: how the file was of which the last line was written
+	partial map[string]unfinished
 	haunts  haunts
 }
 
@@ -42,12 +43,6 @@ type signal struct {
 type shown struct {
 	signal
 	at time.Time
-}
-
-// heartbeat is what a script's file said when it was last read.
-type heartbeat struct {
-	mtime time.Time
-	gone  bool // it was reported as away
 }
 
 // hear tells the hub which of the agents that live in the tree are there.
@@ -72,31 +67,6 @@ func (p *presence) hear(ctx context.Context, w world) error {
 		return err
 	}
 	return nil
-}
-
-// beat is what is new of an agent: it has written its file, or has not for too long.
-func (p *presence) beat(f *folder, id string) (parley.Beat, bool) {
-	found, err := f.read(id+".json", presenceSize)
-	if err != nil {
-		return parley.Beat{}, false // there is none, or none to be trusted
-	}
-	last := p.heard[id]
-	at := found.mtime.Add(-p.ahead)
-	silent := p.now().Sub(at) >= parley.AwayAfter
-	var said map[string]any
-	if json.Unmarshal(dialect.WithoutMark(found.raw), &said) != nil && !silent {
-		return parley.Beat{}, false // it is being written
-	}
-	away := silent || said["state"] != string(parley.Awake)
-	if found.mtime.Equal(last.mtime) && away == last.gone {
-		return parley.Beat{}, false
-	}
-	p.heard[id] = heartbeat{found.mtime, away}
-	if away {
-		return parley.Beat{Agent: id, State: parley.Offline, At: at}, true
-	}
-	substate, _ := said["substate"].(string)
-	return parley.Beat{Agent: id, State: parley.Awake, Substate: parley.Substate(substate), At: at}, true
 }
 
 // show writes the files of the hub's own agents: what has changed, and all of them now and then, for those who look at how old

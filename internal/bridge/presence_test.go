@@ -70,7 +70,7 @@ func TestAScriptThatIsSilentIsAway(t *testing.T) {
 		s := newSite(t)
 		s.hub.who = []parley.Presence{resident("codex")} // no file of the hub's tells that the clock of the files stands still
 		s.put("signals/presence/codex.json", `{"state":"AWAKE"}`)
-		s.during(func() { s.polls(30) })
+		s.during(func() { time.Sleep(2*parley.PresenceInterval + time.Minute) })
 		if got := s.hub.beats; len(got) != 2 || got[0].State != parley.Awake || got[1].State != parley.Offline {
 			t.Errorf("heard %+v", got)
 		}

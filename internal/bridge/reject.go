@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/dialect"
 )
 
 const (
@@ -132,7 +133,20 @@ func (e *engine) keepReason(to *folder, as string, f file, why *parley.Error) er
 		line += " (" + why.Suggestion + ")"
 	}
 	e.say("ERROR: rejected %s: %s", f.path, line)
+	if e.dialect == dialect.Routing && why.Validation != nil {
+		e.sayInvalid(*why.Validation)
+	}
 	return nil
+}
+
+// sayInvalid writes what is wrong with a document into the layout's log: the whole object, on a line of its own.
+func (e *engine) sayInvalid(issues parley.Issues) {
+	issues.Action = discarded
+	raw, err := json.Marshal(issues)
+	if err == nil {
+		err = e.appendLog(e.layout.logFile(), string(raw))
+	}
+	e.status.trouble("log", err)
 }
 
 // keepFile moves a refused file out of a folder that the hub consumes. Elsewhere it stays, and what could be read of it is

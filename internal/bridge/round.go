@@ -167,8 +167,7 @@ func (e *engine) fetch(f *folder, q *queue, i item) (document, bool) {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errReplaced):
 		return document{}, false
 	case refusal(err) != nil:
-		e.refuse(q, found, refusal(err))
-		return document{}, false
+		return e.turnDown(q, i, found, refusal(err))
 	case err != nil:
 		e.status.trouble(q.path, err)
 		return document{}, false
@@ -195,8 +194,7 @@ func (e *engine) read(q *queue, i item, found file) (document, bool) {
 	}
 	switch {
 	case refusal(err) != nil:
-		e.refuse(q, found, refusal(err))
-		return document{}, false
+		return e.turnDown(q, i, found, refusal(err))
 	case err != nil:
 		e.status.trouble(q.path, err)
 		return document{}, false
@@ -251,12 +249,16 @@ func (e *engine) hand(ctx context.Context, docs []document) (later []document, e
 // became does what follows from what the hub says of one document. False: it has to wait, and those of its inbox behind it.
 func (e *engine) became(d document, r parley.Arrived) bool {
 	switch {
+	case d.arrival.Refused != nil:
+		e.refuse(d.queue, d.file, d.arrival.Refused)
 	case r.Error == nil && r.Duplicate && r.Message == "" && d.queue.consume:
 		e.refuse(d.queue, d.file, cameInVain())
 	case r.Error == nil:
-		if !r.Duplicate {
-			e.status.imported.Add(1)
+		if r.Duplicate {
 			e.warn(d, r.Notices)
+		} else {
+			e.status.imported.Add(1)
+			e.warn(d, slices.Concat(d.arrival.Warnings, r.Notices))
 		}
 		e.settle(d.queue, d.file, arrived)
 	case refusal(r.Error) != nil:
@@ -276,7 +278,7 @@ func cameInVain() *parley.Error {
 }
 
 func (e *engine) warn(d document, notices []string) {
-	for _, w := range slices.Concat(d.arrival.Warnings, notices) {
+	for _, w := range notices {
 		e.say("WARN: %s: %s", d.file.path, w)
 	}
 }

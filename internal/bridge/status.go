@@ -17,6 +17,9 @@ import (
 // status is how a bridge gets on.
 type status struct {
 	imported, exported, rejected, evicted atomic.Int64
+	found                                 atomic.Bool // the first look has found the folders, and what in them is history
+
+	added time.Time // when the bridge was
 
 	mu       sync.Mutex
 	scanned  time.Time
@@ -56,7 +59,7 @@ func (s *status) view() parley.BridgeStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := parley.BridgeStatus{
-		Running: true, Imported: s.imported.Load(), Exported: s.exported.Load(), Rejected: s.rejected.Load(), Evicted: s.evicted.Load(),
+		Running: true, Added: s.added, Looked: s.found.Load(), Imported: s.imported.Load(), Exported: s.exported.Load(), Rejected: s.rejected.Load(), Evicted: s.evicted.Load(),
 		Waiting: s.waiting, Trouble: s.firstTroubles(),
 	}
 	if !s.scanned.IsZero() {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/parley-hub/parley"
 )
@@ -20,15 +21,18 @@ const own = ".parley"
 // tree is a directory tree as the bridge touches it: nothing outside of its root, and nothing through a link.
 type tree struct {
 	root   *os.Root
-	owners []uint32    // whose files are read: the root's owner, the process's, and the superuser
-	dir    string      // where it is
-	info   fs.FileInfo // of its root
+	owners []uint32     // whose files are read: the root's owner, the process's, and the superuser
+	dir    string       // where it is
+	info   fs.FileInfo  // of its root
+	remote bool         // processes of other machines may be at it too
+	held   func() error // says whether the lock is still there; nil: it is not taken yet
 	// shows says, in tests, whether a listing shows a name yet. A file server's clients see some late.
 	shows func(dir, name string) bool
 	// meanwhile is what happens, in tests, just before something is done: others are at the tree too, and disks fail.
 	meanwhile func(deed, at string) error
 	flock     func(fd, how int) error
-	deleting  sync.Mutex // one file at a time is about to be deleted
+	status    func(fs.FileInfo) time.Time // when a file was last written, renamed or given other rights
+	deleting  sync.Mutex                  // one file at a time is about to be deleted
 }
 
 // What others may come before.
@@ -58,7 +62,7 @@ func openTree(dir string) (*tree, error) {
 	}
 	stat := info.Sys().(*syscall.Stat_t)
 	owners := []uint32{stat.Uid, uint32(os.Geteuid()), 0} //nolint:gosec // a user's id is not negative
-	return &tree{root: root, owners: owners, dir: dir, info: info, flock: syscall.Flock}, nil
+	return &tree{root: root, owners: owners, dir: dir, info: info, remote: isRemote(dir), flock: syscall.Flock, status: statusChange}, nil
 }
 
 func (t *tree) close() error { return t.root.Close() }
@@ -67,8 +71,14 @@ func (t *tree) close() error { return t.root.Close() }
 // no directory. Whoever opens it closes it.
 func (t *tree) open(dir string) (*folder, error) { return t.walk(dir, (*folder).enter) }
 
-// make opens a folder, and makes what is missing of it.
+// make opens a folder, and makes what is missing of it. Whatever is written begins with it: errLockLost once the tree is not this
+// bridge's any more.
 func (t *tree) make(dir string) (*folder, error) {
+	if t.held != nil {
+		if err := t.held(); err != nil {
+			return nil, err
+		}
+	}
 	return t.walk(dir, func(f *folder, name string) (*folder, error) {
 		next, err := f.enter(name)
 		if !errors.Is(err, fs.ErrNotExist) {

@@ -1,0 +1,190 @@
+package bridge
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"syscall"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/dialect"
+)
+
+// heartbeat is what is known of the presence file of a script.
+type heartbeat struct {
+	digest  string // of what it said when it was last told to the hub
+	mtime   time.Time
+	gone    bool // it was reported as away
+	watcher watcherProcess
+}
+
+// watcherProcess is what is known of the process that a presence file names. A file does not say on which machine that is.
+type watcherProcess struct {
+	alive    int       // the number of the process that was last seen here
+	deadAt   time.Time // the time of the file when its process was first found dead
+	untraced bool      // the file was renewed after that: its processes are not on this machine
+}
+
+// gone reports whether the process that a file names is dead. On a file server only one that was seen here before counts: the others may
+// be on another machine. A file that somebody renews though its process is dead says nothing by it.
+func (w *watcherProcess) gone(pid int, mtime time.Time, remote bool) bool {
+	switch {
+	case pid <= 0:
+		return false
+	case !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH):
+		*w = watcherProcess{alive: pid}
+		return false
+	case w.untraced || remote && w.alive != pid:
+		return false
+	case w.deadAt.IsZero():
+		w.deadAt = mtime
+	case !w.deadAt.Equal(mtime):
+		w.untraced = true
+	}
+	return !w.untraced
+}
+
+// scriptSign is a presence file as a script has written it. Scripts write what they have at hand: only what can be read counts.
+type scriptSign struct {
+	state    parley.State
+	substate parley.Substate
+	at       time.Time // none: it does not say
+	pid      int
+	interval int64 // in seconds; none: it does not say
+}
+
+// readSign reads a presence file. It reports false for what is no JSON object.
+func readSign(raw []byte) (s scriptSign, ok bool) {
+	var said map[string]any
+	if json.Unmarshal(dialect.WithoutMark(raw), &said) != nil || said == nil {
+		return s, false
+	}
+	state, _ := said["state"].(string)
+	substate, _ := said["substate"].(string)
+	pid, _ := said["watcher_pid"].(float64)
+	s = scriptSign{state: parley.State(state), substate: parley.Substate(substate), at: momentOf(said["timestamp"]), pid: int(pid)}
+	for _, field := range []string{"interval", "heartbeat_interval"} {
+		if s.interval == 0 {
+			s.interval = secondsOf(said[field])
+		}
+	}
+	return s, true
+}
+
+// momentOf is a time as text, or as a number of seconds or milliseconds; none if it cannot be read.
+func momentOf(value any) (at time.Time) {
+	const millisFrom = 1e11 // seconds until the year 5138
+	switch value := value.(type) {
+	case string:
+		at, _ = dialect.Moment(value)
+	case float64:
+		if value >= millisFrom {
+			value /= 1000
+		}
+		if value > 0 && value < millisFrom {
+			at = time.UnixMilli(int64(value * 1000))
+		}
+	}
+	return at
+}
+
+// secondsOf is a length as a number of seconds, or as text like 90s; 0 if it cannot be read.
+func secondsOf(value any) int64 {
+	switch value := value.(type) {
+	case float64:
+		return max(0, int64(min(value, 1<<31)))
+	case string:
+		length, _ := time.ParseDuration(value)
+		return max(0, int64(length/time.Second))
+	default:
+		return 0
+	}
+}
+
+// beat is what is new of an agent: it has written its file, or has not for too long, or its process is dead.
+func (p *presence) beat(f *folder, id string) (parley.Beat, bool) {
+	found, err := f.read(id+".json", presenceSize)
+	if err != nil {
+		p.unreadable(f, id, err)
+		return parley.Beat{}, false
+	}
+	last := p.heard[id]
+	said, ok := readSign(found.raw)
+	if p.broken(id, found, said, ok); !ok {
+		said = scriptSign{state: parley.Awake} // it may be being written
+	}
+	b := parley.Beat{Agent: id, State: said.state, Substate: said.substate, At: said.since(found.mtime.Add(-p.ahead)), Interval: said.interval}
+	gone := said.state != parley.Awake || p.now().Sub(b.At) >= b.Lasts() || last.watcher.gone(said.pid, found.mtime, p.tree.remote)
+	news := gone != last.gone || ok && (found.digest != last.digest || !found.mtime.Equal(last.mtime))
+	if ok || gone {
+		last.digest, last.mtime, last.gone = found.digest, found.mtime, gone
+	}
+	p.heard[id] = last
+	if !ok && !gone || !news {
+		return parley.Beat{}, false
+	}
+	if gone {
+		b.State, b.Substate = parley.Offline, ""
+	}
+	return b, true
+}
+
+// since is when a sign was given: as its file says, but not after the file was written.
+func (s scriptSign) since(written time.Time) time.Time {
+	if s.at.IsZero() || s.at.After(written) {
+		return written
+	}
+	return s.at
+}
+
+// unreadable says, once for each state of the file, that a presence file cannot be read.
+func (p *presence) unreadable(f *folder, id string, err error) {
+	if errors.Is(err, errReplaced) {
+		return
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		delete(p.told, id)
+		return
+	}
+	why := err.Error()
+	if refused := refusal(err); refused != nil {
+		why = refused.Message
+	} else {
+		why = presenceDir + "/" + id + ".json: " + why
+	}
+	d := f.describe(id + ".json")
+	p.tellOnce(id, markOf(d.name, d.size, d.mtime), "WARN: the presence file of %s is left alone: %s", id, why)
+}
+
+// broken says, once for each state of the file, that a presence file says nothing that counts. One that is no object may still be
+// being written for a while.
+func (p *presence) broken(id string, f file, said scriptSign, ok bool) {
+	m := markOf(f.name, f.size, f.mtime)
+	switch {
+	case !ok && p.partial[id].of != m:
+		p.partial[id] = unfinished{m, p.now()}
+	case !ok && p.now().Sub(p.partial[id].since) >= unbroken:
+		p.tellOnce(id, m, "WARN: %s is broken: it is no JSON object, and counts for nothing", f.path)
+	case ok && said.state != parley.Awake && said.state != parley.Offline:
+		p.tellOnce(id, m, "WARN: %s is broken: its state is %q, neither AWAKE nor OFFLINE; it counts as OFFLINE", f.path, string(said.state))
+	case ok:
+		delete(p.told, id)
+		delete(p.partial, id)
+	}
+}
+
+// unfinished is a file that could not be parsed, and since when.
+type unfinished struct {
+	of    mark
+	since time.Time
+}
+
+// tellOnce writes a line about the presence file of an agent, unless it was the last one and the file is still the same.
+func (p *presence) tellOnce(id string, of mark, format string, args ...any) {
+	if p.told[id] == of {
+		return
+	}
+	p.told[id] = of
+	p.say(format, args...)
+}

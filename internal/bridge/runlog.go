@@ -1,0 +1,89 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+
+	"github.com/parley-hub/parley"
+)
+
+// runsFile is where a tree of channels keeps how far the runs of the hub were looked through.
+const runsFile = "runs"
+
+// runLog writes the runs of the hub's agents that have failed into the logs of a tree of channels: one log for each agent, as its watcher
+// would.
+type runLog struct {
+	kit
+	upTo int64 // in the hub's order; 0: not known yet
+}
+
+// write writes what has failed since the last look in channels that are there. A crash may write a line twice, and loses none.
+func (r *runLog) write(ctx context.Context, channels []string) error {
+	if err := r.load(); err != nil {
+		return err
+	}
+	for {
+		page, err := r.hub.BridgeTasks(ctx, r.id, r.upTo)
+		if err != nil {
+			return err
+		}
+		lines := 0
+		for _, run := range page.FailedRuns {
+			if !slices.Contains(channels, run.Channel) {
+				continue
+			}
+			if err := r.add(run); err != nil {
+				return err
+			}
+			lines++
+		}
+		begun := r.upTo > 0
+		if r.upTo = max(r.upTo, page.UpTo); lines > 0 || !begun && r.upTo > 0 {
+			err = r.save()
+		}
+		if err != nil || !page.More {
+			return err
+		}
+	}
+}
+
+// add writes one line.
+func (r *runLog) add(run parley.FailedRun) error {
+	line := fmt.Sprintf("%s failed in #%s, attempt %d", run.Run, run.Channel, run.Attempt)
+	if run.Name != "" {
+		line += ", answering " + run.Name
+	}
+	if run.Error != nil {
+		line += fmt.Sprintf(": %s: %s", run.Error.Code, run.Error.Message)
+	}
+	return r.tree.inMade("logs", func(f *folder) error {
+		return f.appendLine(run.Agent+".log", run.At.UTC().Format(stamp)+" ERROR: "+oneLine(line))
+	})
+}
+
+// load reads how far an earlier process has come.
+func (r *runLog) load() error {
+	if r.upTo > 0 {
+		return nil
+	}
+	kept, err := r.tree.read(own+"/"+runsFile, presenceSize)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if json.Unmarshal(kept.raw, &r.upTo) != nil {
+		r.upTo = 0 // it begins anew
+	}
+	return nil
+}
+
+func (r *runLog) save() error {
+	return r.tree.inMade(own, func(f *folder) error { return f.refresh(runsFile, []byte(strconv.FormatInt(r.upTo, 10)+"\n")) })
+}
