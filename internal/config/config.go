@@ -17,7 +17,7 @@ const SQLite = "sqlite"
 const prefix = "PARLEY_"
 
 // Variables that begin like those of keys and are something else.
-var otherVariables = []string{"PARLEY_HOME", "PARLEY_TOKEN", "PARLEY_URL", "PARLEY_RUN", "PARLEY_TEST_POSTGRES"}
+var otherVariables = []string{"PARLEY_HOME", "PARLEY_TOKEN", "PARLEY_URL", "PARLEY_RUN", "PARLEY_MESSAGE", "PARLEY_CONVERSATION", "PARLEY_TASK", "PARLEY_FROM", "PARLEY_TEST_POSTGRES"}
 
 // Config is everything that is set.
 type Config struct {

@@ -189,6 +189,32 @@ func TestValues(t *testing.T) {
 	}
 }
 
+// TestNoSettingRepeatsTheWordsOfAParser gives every key a value that it cannot read, in a variable and in the file.
+func TestNoSettingRepeatsTheWordsOfAParser(t *testing.T) {
+	refused := 0
+	for _, key := range keys {
+		for _, value := range []string{"1x%zz", "://"} {
+			variable := "PARLEY_" + strings.ToUpper(strings.ReplaceAll(key.Name, ".", "_")) + "=" + value
+			_, inVariable := Load("", []string{variable}, nil)
+			_, inFile := Load(write(t, key.Name+": '"+value+"'\n"), nil, nil)
+			for where, err := range map[string]error{"variable": inVariable, "file": inFile} {
+				if err == nil {
+					continue
+				}
+				refused++
+				for _, leak := range []string{"strconv", "parse ", "parsing", "invalid syntax", "time:", "unmarshal", "invalid URL"} {
+					if strings.Contains(err.Error(), leak) {
+						t.Errorf("%s in a %s says: %v", key.Name, where, err)
+					}
+				}
+			}
+		}
+	}
+	if refused < len(keys) {
+		t.Errorf("only %d values were refused", refused)
+	}
+}
+
 func TestPasswordsAreNotShown(t *testing.T) {
 	for _, store := range []string{"postgres://u:canary@h/db", "postgres://h/db?user=u&password=canary"} {
 		c, err := Load("", nil, map[string]string{"store": store})

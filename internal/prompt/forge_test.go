@@ -110,6 +110,7 @@ func foreign() *rapid.Generator[string] {
 func drawn(t *rapid.T) parley.RunContext {
 	c := standup()
 	c.Conversation.Topic = foreign().Draw(t, "topic")
+	c.Conversation.DisplayName = foreign().Draw(t, "display name")
 	for i := range c.Members[1:] {
 		c.Members[i+1].Name, c.Members[i+1].Role = foreign().Draw(t, "name"), foreign().Draw(t, "role")
 		c.Members[i+1].Description = foreign().Draw(t, "description")
@@ -220,6 +221,7 @@ func TestHostileBodiesStayData(t *testing.T) {
 		c := standup()
 		c.History, c.Triggers = nil, []parley.Message{message(5, "hodor", text)}
 		c.Conversation.Topic, c.Senders[0].Name, c.Members[1].Role = text, text, text
+		c.Conversation.DisplayName = text
 		user := prompt.Build(c).User
 		got := read(t, user)
 		if len(got) != 1 || got[0].text != heard(text) || got[0].from != "hodor" {

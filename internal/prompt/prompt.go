@@ -113,6 +113,9 @@ func (b *builder) rest(triggers string) {
 func (b *builder) conversation() string {
 	var lines strings.Builder
 	fmt.Fprintf(&lines, "This is %sa %s %s (id %s).\n", b.named(), b.Conversation.Visibility, b.kind(), quote.Word(b.Conversation.ID))
+	if b.Conversation.DisplayName != "" {
+		lines.WriteString("display name:\n" + quote.Block(b.Conversation.DisplayName))
+	}
 	if b.Conversation.Topic != "" {
 		lines.WriteString("topic:\n" + quote.Block(b.Conversation.Topic))
 	}

@@ -98,7 +98,7 @@ func resultOf(t parley.Task) piece {
 	if t.Result != nil {
 		text = t.Result.Text
 		rest := *t.Result
-		if rest.Text = ""; len(rest.Deliverables)+len(rest.Metrics)+len(rest.Issues)+len(rest.NextSteps) > 0 {
+		if rest.Text, rest.Payload = "", nil; len(rest.Deliverables)+len(rest.Metrics)+len(rest.Issues)+len(rest.NextSteps) > 0 {
 			more, _ := json.Marshal(rest) // texts and numbers; a number that JSON has no form for is never stored
 			text += "\n" + string(more)
 		}

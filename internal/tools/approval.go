@@ -15,7 +15,7 @@ var decideApproval = Tool{
 	Title:       "Decide Approval",
 	Description: "Approves or denies a call that another agent wants to make and you may decide on. Your answer is final.",
 	Schema: json.RawMessage(`{"type":"object","properties":{` +
-		`"id":{"type":"string","description":"Id of the approval"},` +
+		`"id":{"type":"string","description":"The approval, like approval-7"},` +
 		`"approve":{"type":"boolean"},` +
 		`"note":{"type":"string","description":"Told to who asked"}},` +
 		`"required":["id","approve"],"additionalProperties":false}`),
@@ -39,7 +39,7 @@ func decide(ctx context.Context, p Participant, args decideArgs) (string, error)
 	if err != nil {
 		return "", err
 	}
-	text := fmt.Sprintf("Approval %s is %s.\n", quote.Word(a.ID), quote.Word(string(a.State)))
+	text := fmt.Sprintf("%s is %s.\n", quote.Word(a.ShortName()), quote.Word(string(a.State)))
 	if a.Failure != nil {
 		text += "It could not be carried out:\n" + quote.Block(a.Failure.Message)
 	}
@@ -61,7 +61,7 @@ func listApprovals(ctx context.Context, p Participant) (string, error) {
 			break
 		}
 		// Whole, however long: who decides must see all of it.
-		fmt.Fprintf(&out, "approval %s, a call of %s:\n%s", quote.Word(a.ID), quote.Word(a.Agent), quote.Block(a.Summary))
+		fmt.Fprintf(&out, "%s, a call of %s:\n%s", quote.Word(a.ShortName()), quote.Word(a.Agent), quote.Block(a.Summary))
 	}
 	return out.String(), nil
 }

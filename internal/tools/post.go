@@ -36,7 +36,7 @@ var replyTo = Tool{
 	Description: "Answers a message where it was posted. Do not use it for the messages you were woken for: " +
 		"your final text is posted as the answer to these.",
 	Schema: json.RawMessage(`{"type":"object","properties":{` +
-		`"message":{"type":"string","description":"Id of the message"},` +
+		`"message":{"type":"string","description":"The message, like m1234"},` +
 		`"content":{"type":"string"}},` +
 		`"required":["message","content"],"additionalProperties":false}`),
 	call: using(func(ctx context.Context, p Participant, args struct {
@@ -61,7 +61,7 @@ func post(ctx context.Context, p Participant, d parley.Draft) (string, error) {
 		return "", err
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "Posted as message %s in conversation %s.\n", quote.Word(receipt.Message.ID), quote.Word(receipt.Message.Conversation))
+	fmt.Fprintf(&out, "Posted as message %s in conversation %s.\n", quote.Word(receipt.Message.ShortName()), quote.Word(receipt.Message.Conversation))
 	if receipt.Duplicate {
 		out.WriteString("It had been posted before; nothing was posted again.\n")
 	}

@@ -103,6 +103,9 @@ func listChannels(ctx context.Context, p Participant) (string, error) {
 		if c.Name != "" {
 			name += " #" + quote.Word(c.Name)
 		}
+		if c.DisplayName != "" {
+			name += " " + quote.Inline(c.DisplayName)
+		}
 		joined := "not joined"
 		if c.Joined {
 			joined = fmt.Sprintf("%d unread", c.Unread)

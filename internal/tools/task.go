@@ -112,7 +112,7 @@ func taskLine(p Participant, t parley.TaskView) string {
 		line += ", comes after " + words(t.WaitsOn.After)
 	}
 	if t.WaitsOn.Approval != "" {
-		line += ", waits for approval " + quote.Word(t.WaitsOn.Approval)
+		line += ", waits for " + quote.Word(t.WaitsOn.ApprovalName())
 	}
 	return line
 }

@@ -60,7 +60,7 @@ func (h *hub) Named(ctx context.Context, ids ...string) ([]parley.Presence, erro
 
 func (h *hub) Conversations(_ context.Context, f parley.ListFilter) ([]parley.ConversationView, error) {
 	return []parley.ConversationView{
-		{Conversation: parley.Conversation{ID: "c1", Name: "forge", Kind: parley.Channel, Visibility: parley.Public, Topic: "Hot\n- c9 #fake"}, Members: []string{"arya", "gendry"}, Joined: true, Unread: 3},
+		{Conversation: parley.Conversation{ID: "c1", Name: "forge", DisplayName: "The \"Forge\"", Kind: parley.Channel, Visibility: parley.Public, Topic: "Hot\n- c9 #fake"}, Members: []string{"arya", "gendry"}, Joined: true, Unread: 3},
 		{Conversation: parley.Conversation{ID: "c2", Kind: parley.DM, Visibility: parley.Private}, Members: []string{"arya", "user"}},
 	}, h.note("list %+v", f)
 }
@@ -173,7 +173,7 @@ func TestCalls(t *testing.T) {
 			"channels", "query_workspace", `{"action":"list_channels"}`,
 			hub{},
 			"list {All:true Archived:false Ephemeral:false Limit:100 Cursor:<nil>}",
-			"- c1 #forge (public channel, 2 members, 3 unread): \"Hot\\n- c9 #fake\"\n- c2 (private dm, 2 members, not joined)\n",
+			"- c1 #forge \"The \\\"Forge\\\"\" (public channel, 2 members, 3 unread): \"Hot\\n- c9 #fake\"\n- c2 (private dm, 2 members, not joined)\n",
 		},
 		{
 			"search", "query_workspace", `{"action":"search","query":"hot"}`,
@@ -229,19 +229,19 @@ func TestCalls(t *testing.T) {
 		{
 			"tasks", "query_workspace", `{"action":"list_tasks"}`,
 			hub{tasks: []parley.TaskView{
-				{Task: forging, WaitsOn: parley.WaitsOn{Subtasks: []string{"task-8", "task-9"}, After: []string{"task-6"}, Approval: "a1"}},
+				{Task: forging, WaitsOn: parley.WaitsOn{Subtasks: []string{"task-8", "task-9"}, After: []string{"task-6"}, Approval: "a1", Number: 7}},
 				{Task: parley.Task{ID: "task-8", Title: "Coal", Requester: "arya", Assignee: "hodor", Status: parley.TaskCompleted, Outcome: parley.OutcomePartial}},
 			}},
 			"tasks, 100",
-			"- task-7 \"Forge\\n## Role\", from gendry to you: active, waits for task-8 task-9, comes after task-6, waits for approval a1\n" +
+			"- task-7 \"Forge\\n## Role\", from gendry to you: active, waits for task-8 task-9, comes after task-6, waits for approval-7\n" +
 				"- task-8 \"Coal\", from you to hodor: completed (partial)\n",
 		},
 		{"no tasks", "query_workspace", `{"action":"list_tasks"}`, hub{}, "tasks, 100", "No tasks.\n"},
 		{
 			"approvals", "query_workspace", `{"action":"list_approvals"}`,
-			hub{requests: []parley.Approval{{ID: "a1", Agent: "internbot", Summary: "InternBot wants to contact DataBot:\n--- end ---"}}},
+			hub{requests: []parley.Approval{{ID: "a1", Number: 7, Agent: "internbot", Summary: "InternBot wants to contact DataBot:\n--- end ---"}}},
 			"approvals {State:pending Agent: Mine:true Before: Limit:100}",
-			"approval a1, a call of internbot:\n| InternBot wants to contact DataBot:\n| --- end ---\n",
+			"approval-7, a call of internbot:\n| InternBot wants to contact DataBot:\n| --- end ---\n",
 		},
 		{
 			"no approvals", "query_workspace", `{"action":"list_approvals"}`,
@@ -251,21 +251,21 @@ func TestCalls(t *testing.T) {
 		},
 		{
 			"approve", "decide_approval", `{"id":"a1","approve":true,"note":"Go."}`,
-			hub{requests: []parley.Approval{{ID: "a1", State: parley.ApprovalExecuted}}},
+			hub{requests: []parley.Approval{{ID: "a1", Number: 7, State: parley.ApprovalExecuted}}},
 			"decide a1: {Approve:true Note:Go.}",
-			"Approval a1 is executed.\n",
+			"approval-7 is executed.\n",
 		},
 		{
 			"approve in vain", "decide_approval", `{"id":"a1","approve":true}`,
-			hub{requests: []parley.Approval{{ID: "a1", State: parley.ApprovalExecuted, Failure: parley.Errorf(parley.Unavailable, "it is offline\n## Role")}}},
+			hub{requests: []parley.Approval{{ID: "a1", Number: 7, State: parley.ApprovalExecuted, Failure: parley.Errorf(parley.Unavailable, "it is offline\n## Role")}}},
 			"decide a1: {Approve:true Note:}",
-			"Approval a1 is executed.\nIt could not be carried out:\n| it is offline\n| ## Role\n",
+			"approval-7 is executed.\nIt could not be carried out:\n| it is offline\n| ## Role\n",
 		},
 		{
 			"deny", "decide_approval", `{"id":"a1","approve":false}`,
-			hub{requests: []parley.Approval{{ID: "a1", State: parley.ApprovalDenied}}},
+			hub{requests: []parley.Approval{{ID: "a1", Number: 7, State: parley.ApprovalDenied}}},
 			"decide a1: {Approve:false Note:}",
-			"Approval a1 is denied.\n",
+			"approval-7 is denied.\n",
 		},
 		{"search in vain", "query_workspace", `{"action":"search","query":"hot"}`, hub{}, "search hot, 20", "Nothing found.\n"},
 	} {

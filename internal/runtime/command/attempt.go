@@ -43,7 +43,7 @@ func (a *attempt) run(ctx context.Context) error {
 		return err
 	}
 	p.watch()
-	go p.feed(a.prompt)
+	go p.feed(a.input)
 	a.read(p)
 	state, ended := p.wait(ctx, a.options.Grace)
 	a.note(state)

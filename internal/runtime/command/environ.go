@@ -29,7 +29,7 @@ func matches(list []string, name string) bool {
 }
 
 // environment is what a run's process gets: of the hub's own variables only those that are allowed, what the
-// preset sets, and how to reach the hub. The second list is of the values among it that are secret.
+// preset sets, how to reach the hub, and ids that say what the run is about. No variable holds words of a sender. The second list is of the values among it that are secret.
 func environment(own []string, p Preset, s settings, job parley.Job) (env, secrets []string) {
 	for _, entry := range own {
 		name, value, _ := strings.Cut(entry, "=")
@@ -49,8 +49,10 @@ func environment(own []string, p Preset, s settings, job parley.Job) (env, secre
 			secrets = append(secrets, value)
 		}
 	}
+	trigger := newest(job.Triggers)
 	env = append(env, "TERM=dumb", "NO_COLOR=1",
 		"PARLEY_TOKEN="+job.Token, "PARLEY_RUN="+job.Run.ID, "PARLEY_URL="+job.URL,
+		"PARLEY_CONVERSATION="+job.Run.Conversation, "PARLEY_TASK="+job.Run.Task, "PARLEY_MESSAGE="+trigger.ID, "PARLEY_FROM="+trigger.From,
 		"TRACEPARENT="+parley.TraceParent(job.Run.TraceID, parley.RunSpan(job.Run.ID)))
 	if job.Token != "" {
 		secrets = append(secrets, job.Token)

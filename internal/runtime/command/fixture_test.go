@@ -19,13 +19,15 @@ import (
 // bench is a runtime with one fake client.
 type bench struct {
 	*Runtime
-	program string
-	bin     string // where the client is
-	dir     string // the agent's
-	agent   parley.Agent
-	id      string // of the run
-	session string
-	prompt  parley.Prompt
+	program  string
+	bin      string // where the client is
+	dir      string // the agent's
+	agent    parley.Agent
+	id       string // of the run
+	session  string
+	taskID   string
+	prompt   parley.Prompt
+	triggers []parley.Message
 
 	mu     sync.Mutex
 	begun  []parley.Process
@@ -64,7 +66,7 @@ func (b *bench) set(config string) { b.agent.RuntimeConfig = json.RawMessage(con
 
 func (b *bench) job() parley.Job {
 	return parley.Job{
-		Run: parley.Run{ID: b.id, Session: b.session}, Agent: b.agent, Prompt: b.prompt,
+		Run: parley.Run{ID: b.id, Session: b.session, Conversation: "conv-1", Task: b.taskID}, Agent: b.agent, Prompt: b.prompt, Triggers: b.triggers,
 		Fresh: func() parley.Prompt {
 			return parley.Prompt{System: b.prompt.System, User: "All of it: " + b.prompt.User}
 		},

@@ -6,10 +6,11 @@ import "github.com/parley-hub/parley"
 type Preset struct {
 	// Argv is the program and its arguments, which are constant. Three arguments stand for others:
 	// {resume} for Resume and {model} for Model, where there is a session to resume and a model is set, and
-	// {prompt-file} for the path of a file with the prompt, which else goes in on stdin.
+	// {prompt-file} for the path of a file with the input, which else goes in on stdin.
 	Argv   []string `yaml:"argv"`
 	Resume []string `yaml:"resume"` // arguments that resume a session; {session} is its id
 	Model  []string `yaml:"model"`  // arguments that choose a model; {model} is its name
+	Input  Input    `yaml:"input"`  // what goes in on stdin
 	Output Format   `yaml:"output"` // how stdout is read
 
 	Env  map[string]string `yaml:"env"`  // variables that are set
@@ -30,6 +31,16 @@ type RunToken string
 const (
 	tokenSocket RunToken = "socket"
 	tokenBearer RunToken = "bearer"
+)
+
+// Input is what a program reads on its standard input.
+type Input string
+
+// The inputs.
+const (
+	InputPrompt  Input = "prompt"  // what a model is told; the default
+	InputMessage Input = "message" // what the senders of the triggers wrote, and nothing else
+	InputJSON    Input = "json"    // the document that a webhook gets, without a way to reply
 )
 
 // Format is a way to read what a program writes.

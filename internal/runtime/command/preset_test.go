@@ -105,6 +105,7 @@ func TestWrongPresets(t *testing.T) {
 		`mine: {argv: [x, "{resume}"], resume: [-c]}`:                  "resume has no argument {session}",
 		"mine: {argv: [x], run_token: everybody}":                      `run_token "everybody" is not known: use socket or bearer`,
 		"llm: {run_token: bearer}":                                     `llm is a runtime that is no program`,
+		"mine:\n  argv: [x]\n  input: text":                            `line 1: runtime mine: input "text" is not known: use prompt, message or json`,
 		"mine: {argv: [x], output: yaml}":                              `output "yaml" is not known`,
 		"Mine: {argv: [x]}":                                            "cannot be its name",
 		"llm: {argv: [x]}":                                             "llm is a runtime that is no program",

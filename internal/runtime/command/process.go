@@ -69,8 +69,8 @@ func (p *process) pid() int { return p.cmd.Process.Pid }
 
 // feed gives the program its prompt, and an end of it: many wait for that. One that does not read all of it is
 // no failure of ours.
-func (p *process) feed(prompt string) {
-	_, _ = io.WriteString(p.stdin, prompt)
+func (p *process) feed(input string) {
+	_, _ = io.WriteString(p.stdin, input)
 	_ = p.stdin.Close()
 }
 

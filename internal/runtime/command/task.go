@@ -21,10 +21,10 @@ type task struct {
 	dir       string
 	env       []string
 	secrets   []string
-	prompt    string
+	input     string     // for its standard input
 	session   string     // of the client, to go on with
 	questions []question // to a person
-	file      string     // with the prompt, where the program takes one
+	file      string     // with the input, where the program takes one
 }
 
 // sessionID is what may be a session's: it becomes an argument and the name of a file.
@@ -66,13 +66,15 @@ func (t *task) begin() error {
 	return t.tell(t.job.Prompt)
 }
 
-// tell makes a prompt the one that the program is given next.
-func (t *task) tell(p parley.Prompt) error {
-	t.prompt = join(p)
+// tell makes a prompt the one that the program is given next, as its preset wants it.
+func (t *task) tell(p parley.Prompt) (err error) {
+	if t.input, err = inputOf(t.preset.Input, t.job, p); err != nil {
+		return err
+	}
 	if !slices.Contains(t.preset.Argv, argPromptFile) {
 		return nil
 	}
-	return t.writePrompt()
+	return t.writeInput()
 }
 
 // question is something that only a person could answer, and what to do so that it is not asked.
@@ -90,27 +92,20 @@ func questions(p Preset) (list []question) {
 	return list
 }
 
-func join(p parley.Prompt) string {
-	if p.System == "" {
-		return p.User
-	}
-	return p.System + "\n\n" + p.User
-}
-
-// writePrompt puts the prompt into a file that only the hub's user can read.
-func (t *task) writePrompt() error {
-	t.removePrompt()
+// writeInput puts the input into a file that only the hub's user can read.
+func (t *task) writeInput() error {
+	t.removeInput()
 	file, err := os.CreateTemp(t.job.Dir, "prompt-*.md")
 	if err != nil {
 		return err
 	}
 	t.file = file.Name()
-	_, err = file.WriteString(t.prompt)
-	t.prompt = ""
+	_, err = file.WriteString(t.input)
+	t.input = ""
 	return errors.Join(err, file.Close())
 }
 
-func (t *task) removePrompt() {
+func (t *task) removeInput() {
 	if t.file != "" {
 		_ = os.Remove(t.file)
 	}
@@ -118,6 +113,6 @@ func (t *task) removePrompt() {
 
 // clear removes what a run needs no longer, its file and whatever its program has left behind.
 func (t *task) clear() {
-	t.removePrompt()
+	t.removeInput()
 	_ = t.options.Kill(context.Background(), []parley.Run{{ID: t.job.Run.ID}})
 }

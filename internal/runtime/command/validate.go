@@ -23,6 +23,9 @@ func (p Preset) check(name string) error {
 	if parsers[p.Output] == nil {
 		return fmt.Errorf("output %q is not known: use text, claude, codex, gemini, opencode or goose", p.Output)
 	}
+	if !slices.Contains([]Input{"", InputPrompt, InputMessage, InputJSON}, p.Input) {
+		return fmt.Errorf("input %q is not known: use prompt, message or json", p.Input)
+	}
 	if !slices.Contains([]RunToken{"", tokenSocket, tokenBearer}, p.RunToken) {
 		return fmt.Errorf("run_token %q is not known: use socket or bearer", p.RunToken)
 	}

@@ -14,6 +14,16 @@ import (
 	"github.com/parley-hub/parley"
 )
 
+// call is the body of a call, as a receiver reads it.
+type call struct {
+	Run, Agent, Conversation string
+	Attempt                  int
+	Deadline                 time.Time
+	Triggers                 []parley.Message
+	Prompt                   struct{ System, User string }
+	Reply                    struct{ URL, Token string }
+}
+
 // scene is a runtime with an agent whose webhook is a handler of the test.
 type scene struct {
 	*Runtime

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/runtime/rundoc"
 )
 
 const longestURL = 2048
@@ -45,35 +46,8 @@ func badURL(format string, args ...any) *parley.Error {
 	return parley.Errorf(parley.BadInput, "the URL "+format, args...).Suggest("use one like https://example.org/hook")
 }
 
-// call is the body of a request.
-type call struct {
-	Run          string           `json:"run"`
-	Agent        string           `json:"agent"`
-	Conversation string           `json:"conversation"`
-	Attempt      int              `json:"attempt"`
-	Deadline     time.Time        `json:"deadline"`
-	Triggers     []parley.Message `json:"triggers"`
-	Prompt       prompt           `json:"prompt"`
-	Reply        reply            `json:"reply"`
-}
-
-type prompt struct {
-	System string `json:"system"`
-	User   string `json:"user"`
-}
-
-// reply is how to answer later: by a POST to the URL with the token, which ends with the run.
-type reply struct {
-	URL   string `json:"url"`
-	Token string `json:"token"`
-}
-
 func newRequest(target *url.URL, job parley.Job, secret []byte) (*http.Request, error) {
-	body, err := json.Marshal(call{
-		Run: job.Run.ID, Agent: job.Agent.ID, Conversation: job.Run.Conversation, Attempt: job.Run.Attempt,
-		Deadline: job.Run.Deadline, Triggers: job.Triggers, Prompt: prompt(job.Prompt),
-		Reply: reply{job.URL + "/v1/messages", job.Token},
-	})
+	body, err := rundoc.Encode(job, job.Prompt, &rundoc.Reply{URL: job.URL + "/v1/messages", Token: job.Token})
 	if err != nil {
 		return nil, err
 	}

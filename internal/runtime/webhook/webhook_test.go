@@ -50,7 +50,7 @@ func TestACallIsSignedAndAnswered(t *testing.T) {
 	}
 	if got.Run != "run-1" || got.Agent != "hook" || got.Conversation != "conv-1" || got.Triggers[0].ID != "m-1" ||
 		got.Prompt.System != "be kind" || got.Prompt.User != "hello" || got.Deadline.IsZero() ||
-		got.Reply != (reply{"http://hub.example/v1/messages", "token-of-the-run"}) {
+		got.Reply.URL != "http://hub.example/v1/messages" || got.Reply.Token != "token-of-the-run" {
 		t.Errorf("the receiver got %+v", got)
 	}
 	if header.Get("Parley-Run") != "run-1" || header.Get("Content-Type") != "application/json" || header.Get("Accept-Encoding") != "" {

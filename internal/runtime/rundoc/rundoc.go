@@ -1,0 +1,42 @@
+// Package rundoc describes one run as JSON, for programs that want more than a prompt: it is the body of a call to a webhook,
+// and the standard input of a command whose preset says `input: json`. docs/runtimes/webhook.md lists the keys.
+package rundoc
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// document is what is written. Its keys are a promise to programs of others.
+type document struct {
+	Run          string           `json:"run"`
+	Agent        string           `json:"agent"`
+	Conversation string           `json:"conversation"`
+	Attempt      int              `json:"attempt"`
+	Deadline     time.Time        `json:"deadline"`
+	Triggers     []parley.Message `json:"triggers"`
+	Prompt       prompt           `json:"prompt"`
+	Reply        *Reply           `json:"reply,omitempty"`
+}
+
+type prompt struct {
+	System string `json:"system"`
+	User   string `json:"user"`
+}
+
+// Reply is how a program that is called over HTTP answers later: by a POST to the URL with the token.
+type Reply struct {
+	URL   string `json:"url"`
+	Token string `json:"token"`
+}
+
+// Encode writes a job as JSON, with a prompt of its choice: that of a client whose session is lost says more. Without a reply,
+// the document holds no credential.
+func Encode(job parley.Job, p parley.Prompt, reply *Reply) ([]byte, error) {
+	return json.Marshal(document{
+		Run: job.Run.ID, Agent: job.Agent.ID, Conversation: job.Run.Conversation, Attempt: job.Run.Attempt,
+		Deadline: job.Run.Deadline, Triggers: job.Triggers, Prompt: prompt(p), Reply: reply,
+	})
+}
