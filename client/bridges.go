@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/parley-hub/parley"
 )
@@ -18,9 +19,32 @@ func (c *Client) Bridges(ctx context.Context) ([]parley.BridgeView, error) {
 	return page.Items, err
 }
 
-// AddBridge joins a directory tree to the hub.
+// FirstLook is how long AddBridge waits for a bridge to look at its tree.
+const FirstLook = 30 * time.Second
+
+// AddBridge joins a directory tree to the hub, and waits until the bridge has looked at it: every file that appears later is
+// delivered. After FirstLook, or when something keeps the bridge from looking, it returns all the same: the state says so. With
+// an error and an id, the bridge was added, and it is not known whether it has looked.
 func (c *Client) AddBridge(ctx context.Context, b parley.NewBridge) (parley.BridgeView, error) {
-	return call[parley.BridgeView](ctx, c, http.MethodPost, b, "bridges")
+	r := request{method: http.MethodPost, query: query("async", "true")}
+	added, err := callWith[parley.BridgeView](ctx, c, r, b, 0, "bridges")
+	if err != nil || added.State != parley.BridgeLooking {
+		return added, err
+	}
+	view, err := c.AwaitBridge(ctx, added.ID, FirstLook)
+	if err != nil {
+		return added, err
+	}
+	view.Notices = added.Notices
+	return view, nil
+}
+
+// AwaitBridge returns a bridge once its first look at its tree is over, or earlier when something keeps it from looking, or the
+// time is up.
+func (c *Client) AwaitBridge(ctx context.Context, id string, wait time.Duration) (parley.BridgeView, error) {
+	wait = min(wait, LongestWait)
+	r := request{method: http.MethodGet, query: query("wait", seconds(wait))}
+	return callWith[parley.BridgeView](ctx, c, r, nil, wait, "bridges", id)
 }
 
 // Bridge returns one bridge with how it gets on.

@@ -28,8 +28,13 @@ func TestWireOfBridges(t *testing.T) {
 			"add", func(ctx context.Context, c *Client) (any, error) {
 				return c.AddBridge(ctx, parley.NewBridge{Layout: parley.LayoutInbox, Root: "/r", Agents: []string{"arya"}, Outside: true})
 			},
-			"POST /v1/bridges", `{"layout":"inbox","root":"/r","agents":["arya"],"outside":true}`, `{"id":"b","notices":["n"],"status":{}}`,
+			"POST /v1/bridges?async=true", `{"layout":"inbox","root":"/r","agents":["arya"],"outside":true}`, `{"id":"b","notices":["n"],"status":{}}`,
 			parley.BridgeView{Bridge: parley.Bridge{ID: "b"}, Notices: []string{"n"}},
+		},
+		{
+			"await", func(ctx context.Context, c *Client) (any, error) { return c.AwaitBridge(ctx, "b", 30*time.Second) },
+			"GET /v1/bridges/b?wait=30", "", `{"id":"b","state":"running","status":{"running":true,"looked":true}}`,
+			parley.BridgeView{Bridge: parley.Bridge{ID: "b"}, State: parley.BridgeRunning, Status: parley.BridgeStatus{Running: true, Looked: true}},
 		},
 		{
 			"one", func(ctx context.Context, c *Client) (any, error) { return c.Bridge(ctx, "b") },

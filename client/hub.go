@@ -15,6 +15,11 @@ func (c *Client) Status(ctx context.Context) (parley.HubStatus, error) {
 	return fetch[parley.HubStatus](ctx, c, nil, "status")
 }
 
+// Attention returns what needs the caller, at most limit (0: 10) of a kind.
+func (c *Client) Attention(ctx context.Context, limit int) (parley.Attention, error) {
+	return fetch[parley.Attention](ctx, c, query("limit", count(limit)), "attention")
+}
+
 // Backup lets the hub make a backup in a new directory on its own machine. Owners only, over the socket.
 func (c *Client) Backup(ctx context.Context, directory string) (parley.Backup, error) {
 	raw, err := encode(map[string]string{"directory": directory})

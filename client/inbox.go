@@ -18,6 +18,18 @@ func (c *Client) PeekAfter(ctx context.Context, after int64, limit int) (parley.
 	return fetch[parley.Peeked](ctx, c, query("limit", count(limit), "after", count(after)), "inbox")
 }
 
+// PeekNewest is Peek from the newest message on, before a seq (0: all). It also shows what the caller has seen and must still
+// act on.
+func (c *Client) PeekNewest(ctx context.Context, before int64, limit int) (parley.Peeked, error) {
+	return fetch[parley.Peeked](ctx, c, query("newest", "true", "limit", count(limit), "before", count(before)), "inbox")
+}
+
+// MarkShown says that the caller, a person, was shown messages. Those that want nothing of the person are settled. For
+// agents nothing changes.
+func (c *Client) MarkShown(ctx context.Context, messages ...string) ([]parley.Delivery, error) {
+	return c.deliveries(ctx, "shown", leased{Messages: messages})
+}
+
 // Take takes what is in the caller's inbox, under a lease that must be acknowledged, extended or given
 // back. It waits at most LongestWait for something.
 func (c *Client) Take(ctx context.Context, t parley.Take) (parley.Taken, error) {

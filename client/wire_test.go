@@ -175,6 +175,24 @@ func TestWire(t *testing.T) {
 			"POST /v1/conversations/x/read", `{"seq":7}`, "", nil,
 		},
 		{
+			"newest", func(ctx context.Context, c *Client) (any, error) { return c.PeekNewest(ctx, 9, 2) },
+			"GET /v1/inbox?before=9&limit=2&newest=true", "", `{"waking":1,"more":3,"deliveries":[],"messages":[]}`,
+			parley.Peeked{Inbox: parley.Inbox{Waking: 1}, More: 3, Deliveries: []parley.Delivery{}, Messages: []parley.Message{}},
+		},
+		{
+			"mark shown", func(ctx context.Context, c *Client) (any, error) { return c.MarkShown(ctx, "m") },
+			"POST /v1/inbox/shown", `{"messages":["m"]}`, `{"items":[{"message":"m","state":"acked"}]}`,
+			[]parley.Delivery{{Message: "m", State: parley.DeliveryAcked}},
+		},
+		{
+			"attention", func(ctx context.Context, c *Client) (any, error) { return c.Attention(ctx, 3) },
+			"GET /v1/attention?limit=3", "", `{"items":[{"kind":"ask","id":"m","name":"m7"}],"totals":{"ask":1},"unread":2}`,
+			parley.Attention{
+				Items:  []parley.AttentionItem{{Kind: parley.AttentionAsk, ID: "m", Name: "m7"}},
+				Totals: map[parley.AttentionKind]int{parley.AttentionAsk: 1}, Unread: 2,
+			},
+		},
+		{
 			"post", func(ctx context.Context, c *Client) (any, error) {
 				return c.Post(ctx, parley.Draft{Direct: []string{"arya"}, Priority: high, Content: parley.Content{Text: "a<b"}})
 			},

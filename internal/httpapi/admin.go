@@ -9,6 +9,14 @@ import (
 	"github.com/parley-hub/parley"
 )
 
+type attentionLimit struct {
+	Limit int `query:"limit" minimum:"0" maximum:"1000" doc:"How many of a kind to return at most; 0 or absent: 10."`
+}
+
+func attention(ctx context.Context, c call, in *attentionLimit) (parley.Attention, error) {
+	return c.hub.Attention(ctx, c.caller, in.Limit)
+}
+
 func status(ctx context.Context, c call, _ *none) (parley.HubStatus, error) {
 	return c.hub.Status(ctx, c.caller)
 }

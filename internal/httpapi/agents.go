@@ -13,7 +13,7 @@ import (
 
 // named is the input of an operation on one agent.
 type named struct {
-	Agent string `path:"agent" doc:"The agent's id, UUID or name, in any case." example:"arya"`
+	Agent string `path:"agent" doc:"The agent's id, UUID or name, in any case; an @ before it does not matter." example:"arya"`
 }
 
 // Whoami is who the caller is, and what its credential is good for.
@@ -98,7 +98,7 @@ func (c AgentChange) apply(a *parley.Agent) error {
 }
 
 type changedAgent struct {
-	Agent string `path:"agent" doc:"The agent's id, UUID or name, in any case." example:"arya"`
+	Agent string `path:"agent" doc:"The agent's id, UUID or name, in any case; an @ before it does not matter." example:"arya"`
 	Body  AgentChange
 }
 
@@ -107,7 +107,7 @@ func changeAgent(ctx context.Context, c call, in *changedAgent) (parley.Agent, e
 }
 
 type sleepingAgent struct {
-	Agent string `path:"agent" doc:"The agent's id, UUID or name, in any case." example:"arya"`
+	Agent string `path:"agent" doc:"The agent's id, UUID or name, in any case; an @ before it does not matter." example:"arya"`
 	Body  SleepRequest
 }
 

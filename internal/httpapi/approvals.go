@@ -30,7 +30,7 @@ func listApprovals(ctx context.Context, c call, in *listedApprovals) (page List[
 }
 
 type oneApproval struct {
-	Approval string `path:"approval" doc:"The approval's id."`
+	Approval string `path:"approval" doc:"The approval: its short name, its id, or a beginning or end of the id of six characters or more." example:"approval-7"`
 }
 
 func showApproval(ctx context.Context, c call, in *oneApproval) (parley.Approval, error) {
@@ -38,7 +38,7 @@ func showApproval(ctx context.Context, c call, in *oneApproval) (parley.Approval
 }
 
 type decidedApproval struct {
-	Approval string `path:"approval" doc:"The approval's id."`
+	Approval string `path:"approval" doc:"The approval: its short name, its id, or a beginning or end of the id of six characters or more." example:"approval-7"`
 	Body     DecisionRequest
 }
 

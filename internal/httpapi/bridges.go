@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/parley-hub/parley"
 )
@@ -16,12 +17,42 @@ func listBridges(ctx context.Context, c call, _ *none) (List[parley.BridgeView],
 	return listOf(c.hub.Bridges(ctx, c.caller))
 }
 
-func addBridge(ctx context.Context, c call, in *with[parley.NewBridge]) (parley.BridgeView, error) {
-	return c.hub.AddBridge(ctx, c.caller, in.Body)
+type addedBridge struct {
+	Async bool `query:"async" doc:"Answer at once, before the bridge has looked at the tree. Ask for the bridge with wait to hear when it has."`
+	Body  parley.NewBridge
 }
 
-func showBridge(ctx context.Context, c call, in *onBridge) (parley.BridgeView, error) {
-	return c.bridges().Bridge(ctx, in.Bridge)
+// firstLook is how long adding a bridge waits for its first look at the tree.
+const firstLook = 30 * time.Second
+
+func addBridge(ctx context.Context, c call, in *addedBridge) (parley.BridgeView, error) {
+	added, err := c.hub.AddBridge(ctx, c.caller, in.Body)
+	if err != nil || in.Async {
+		return added, err
+	}
+	return waits(ctx, c, func(ctx context.Context) (parley.BridgeView, error) {
+		view, err := c.hub.AwaitBridge(ctx, c.caller, added.ID, firstLook)
+		view.Notices = added.Notices
+		return view, err
+	})
+}
+
+type shownBridge struct {
+	Bridge string  `path:"bridge" doc:"The bridge's id." example:"agentos-collab"`
+	Wait   float64 `query:"wait" minimum:"0" maximum:"50" doc:"How many seconds to wait until its first look at the tree is over. The answer comes earlier if something keeps it from looking."`
+}
+
+func showBridge(ctx context.Context, c call, in *shownBridge) (parley.BridgeView, error) {
+	wait, err := waiting(in.Wait)
+	if err != nil {
+		return parley.BridgeView{}, err
+	}
+	if wait == 0 {
+		return c.bridges().Bridge(ctx, in.Bridge)
+	}
+	return waits(ctx, c, func(ctx context.Context) (parley.BridgeView, error) {
+		return c.hub.AwaitBridge(ctx, c.caller, in.Bridge, wait)
+	})
 }
 
 type changedBridge struct {

@@ -9,7 +9,7 @@ import (
 
 // within is the input of an operation on one conversation.
 type within struct {
-	Conversation string `path:"conversation" doc:"The conversation's id, name or #name." example:"project-x"`
+	Conversation string `path:"conversation" doc:"The conversation's id, name, #name or display name; @arya for the caller's DM with arya; arya ↔ gendry for that of the two." example:"project-x"`
 }
 
 type listedConversations struct {
@@ -42,7 +42,7 @@ func showConversation(ctx context.Context, c call, in *within) (parley.Conversat
 }
 
 type changedConversation struct {
-	Conversation string `path:"conversation" doc:"The conversation's id, name or #name." example:"project-x"`
+	Conversation string `path:"conversation" doc:"The conversation's id, name, #name or display name; @arya for the caller's DM with arya; arya ↔ gendry for that of the two." example:"project-x"`
 	Body         parley.ConversationChange
 }
 
@@ -63,8 +63,8 @@ func leave(ctx context.Context, c call, in *within) error {
 }
 
 type member struct {
-	Conversation string `path:"conversation" doc:"The conversation's id, name or #name." example:"project-x"`
-	Agent        string `path:"agent" doc:"The agent's id, UUID or name, in any case." example:"gendry"`
+	Conversation string `path:"conversation" doc:"The conversation's id, name, #name or display name; @arya for the caller's DM with arya; arya ↔ gendry for that of the two." example:"project-x"`
+	Agent        string `path:"agent" doc:"The agent's id, UUID or name, in any case; an @ before it does not matter." example:"gendry"`
 }
 
 func addMember(ctx context.Context, c call, in *member) error {
@@ -76,7 +76,7 @@ func removeMember(ctx context.Context, c call, in *member) error {
 }
 
 type history struct {
-	Conversation string `path:"conversation" doc:"The conversation's id, name or #name." example:"project-x"`
+	Conversation string `path:"conversation" doc:"The conversation's id, name, #name or display name; @arya for the caller's DM with arya; arya ↔ gendry for that of the two." example:"project-x"`
 	Before       int64  `query:"before" doc:"Only messages with a smaller seq: the newest of these." minimum:"0"`
 	After        int64  `query:"after" doc:"Only messages with a greater seq: the oldest of these." minimum:"0"`
 	Limit        int    `query:"limit" minimum:"0" maximum:"1000" doc:"How many to return at most; 0 or absent: 50."`
@@ -92,7 +92,7 @@ func contextOf(ctx context.Context, c call, in *within) (List[parley.Message], e
 }
 
 type readUpTo struct {
-	Conversation string `path:"conversation" doc:"The conversation's id, name or #name." example:"project-x"`
+	Conversation string `path:"conversation" doc:"The conversation's id, name, #name or display name; @arya for the caller's DM with arya; arya ↔ gendry for that of the two." example:"project-x"`
 	Body         ReadRequest
 }
 
@@ -106,7 +106,7 @@ func markRead(ctx context.Context, c call, in *readUpTo) error {
 }
 
 type exported struct {
-	Conversation string `path:"conversation" doc:"The conversation's id, name or #name." example:"project-x"`
+	Conversation string `path:"conversation" doc:"The conversation's id, name, #name or display name; @arya for the caller's DM with arya; arya ↔ gendry for that of the two." example:"project-x"`
 	Format       string `query:"format" enum:"jsonl,markdown" doc:"Default: jsonl."`
 }
 

@@ -2,8 +2,15 @@ package httpapi
 
 // contactFields says what the fields of contacts, tasks, approvals and rules mean.
 var contactFields = map[string]string{
-	"awaiting_approval_id":    "The approval it waits for.",
-	"awaiting_delegation_ids": "The tasks it has delegated and waits for.",
+	"awaiting_approval_id":     "The approval it waits for.",
+	"awaiting_approval_number": "The number of that approval: approval-7 has 7.",
+	"WaitsOn.approval_number":  "The number of the approval: approval-7 has 7.",
+	"Approval.number":          "The number in its short name: approval-7 has 7. Numbers rise and are never used again.",
+	"Run.number":               "The number in its short name: run-12 has 12. Numbers rise and are never used again.",
+	"RunView.number":           "The number in its short name: run-12 has 12.",
+	"Awaited.name":             "Its short name, like task-101, approval-7 or m1234.",
+	"Contacted.seq":            "The seq of the request, whose short name is m and this number.",
+	"awaiting_delegation_ids":  "The tasks it has delegated and waits for.",
 
 	"Approval.agent":          "Whose call it is.",
 	"Approval.call":           "The call, exactly: nothing else is approved.",
@@ -131,6 +138,7 @@ var contactFields = map[string]string{
 	"Task.waits_on":           "What it waits for while it is open.",
 
 	"TaskProgress.at":         "When it was said.",
+	"TaskProgress.untold":     "The requester lives in a directory tree and has too many reports unread: this one is written once there is room.",
 	"TaskProgress.blockers":   "What it cannot go on without.",
 	"TaskProgress.confidence": "How sure its assignee is, from 0 to 1.",
 	"TaskProgress.current":    "How much of the total is done.",
@@ -152,6 +160,7 @@ var contactFields = map[string]string{
 	"TaskResult.issues":       "What went wrong.",
 	"TaskResult.metrics":      "Numbers about it.",
 	"TaskResult.next_steps":   "What should be done next.",
+	"TaskResult.payload":      "What else the message said by which the task has ended, in the words of its format.",
 	"TaskResult.text":         "In words.",
 
 	"WaitsOn.after":    "Tasks it depends on that are not completed.",

@@ -9,9 +9,20 @@ import (
 type peek struct {
 	Limit int   `query:"limit" minimum:"0" maximum:"500" doc:"How many to return at most; 0 or absent: 20."`
 	After int64 `query:"after" minimum:"0" doc:"Only deliveries of messages with a larger seq."`
+
+	Newest bool  `query:"newest" doc:"The newest message first, with what the caller has seen and must still act on."`
+	Before int64 `query:"before" minimum:"0" doc:"With newest: only deliveries of messages with a smaller seq."`
 }
 
 func peekInbox(ctx context.Context, c call, in *peek) (parley.Peeked, error) {
+	switch {
+	case in.Newest && in.After > 0:
+		return parley.Peeked{}, parley.Errorf(parley.BadInput, "newest and after are given together").Suggest("use before with newest")
+	case in.Newest:
+		return c.hub.PeekNewest(ctx, c.caller, in.Before, in.Limit)
+	case in.Before > 0:
+		return parley.Peeked{}, parley.Errorf(parley.BadInput, "before is given without newest").Suggest("add newest=true")
+	}
 	return c.hub.PeekAfter(ctx, c.caller, in.After, in.Limit)
 }
 
@@ -65,6 +76,15 @@ type AckRequest struct {
 
 func ack(ctx context.Context, c call, in *with[AckRequest]) (List[parley.Delivery], error) {
 	return listOf(c.hub.Ack(ctx, c.caller, in.Body.Lease, in.Body.Messages...))
+}
+
+// ShownRequest names what a person was shown.
+type ShownRequest struct {
+	Messages []string `json:"messages" maxItems:"500" doc:"The ids of the messages. An own message stands for what the hub has told its sender about it."`
+}
+
+func markShown(ctx context.Context, c call, in *with[ShownRequest]) (List[parley.Delivery], error) {
+	return listOf(c.hub.MarkShown(ctx, c.caller, in.Body.Messages...))
 }
 
 // NackRequest says what could not be done, and why.
@@ -130,7 +150,7 @@ func deadLetters(ctx context.Context, c call, in *paged) (List[parley.Delivery],
 }
 
 type deadLetter struct {
-	Message   string `path:"message" doc:"The message's id."`
+	Message   string `path:"message" doc:"The message: its short name, its id, or a beginning or end of the id of six characters or more." example:"m1234"`
 	Recipient string `path:"recipient" doc:"Whom it did not reach." example:"arya"`
 }
 

@@ -29,8 +29,10 @@ func TestExistenceLeaksInBodies(t *testing.T) {
 	taken, err := w.Take(ctx, hub.Caller{Agent: "gendry"}, parley.Take{})
 	w.ok(err)
 	message, lease, absent := sent.Message.ID, taken.Lease, uuid.NewString()
-	run := w.run("arya").Run.ID
-	task, approval := w.task("a secret"), w.heldCall("a secret").ID
+	begun, held := w.run("arya").Run, w.heldCall("a secret")
+	run, task, approval := begun.ID, w.task("a secret"), held.ID
+	// Each of these has a short name, and an end of its id.
+	named := map[string]string{message: sent.Message.ShortName(), run: begun.ShortName(), approval: held.ShortName()}
 	bridge := w.bridge("wolf")
 	hound := func(path, body string) request { return request{as: "hound", path: path, body: body} }
 	post := func(fields string) request {
@@ -99,8 +101,15 @@ func TestExistenceLeaksInBodies(t *testing.T) {
 			got := w.send(r)
 			return fmt.Sprint(got.status, got.header.Get("Content-Type"), strings.ReplaceAll(got.body, id, "<id>"))
 		}
-		if there, notThere := answer(test.there), answer(test.notThere); there != notThere {
-			t.Errorf("%s tells them apart:\n%s\n%s", test.ask("<id>").path, there, notThere)
+		compare := func(there, notThere string) {
+			if there, notThere := answer(there), answer(notThere); there != notThere {
+				t.Errorf("%s tells them apart:\n%s\n%s", test.ask("<id>").path, there, notThere)
+			}
+		}
+		compare(test.there, test.notThere)
+		if name := named[test.there]; name != "" {
+			compare(name, name+"000000")
+			compare(test.there[24:], absent[24:])
 		}
 	}
 }

@@ -188,7 +188,7 @@ func (s *story) example(op httpapi.Operation, p principal, name string) step {
 		st.vars = in("id", woken.Message.ID)
 	case "retry-dead", "drop-dead":
 		st.vars = in("message", s.deadLetter(), "recipient", "gendry")
-	case "ack", "nack", "extend", "see", "settle":
+	case "ack", "mark-shown", "nack", "extend", "see", "settle":
 		st.body = s.taken(me, st.body)
 	case "fetch-artifact":
 		stored, err := s.PutArtifact(ctx, me, strings.NewReader(name))
@@ -262,6 +262,7 @@ var bodies = map[string]string{
 	"permit":              `{"agent":"arya","target":"gendry","effect":"allow"}`,
 	"take":                `{}`,
 	"ack":                 `{"messages":["{message}"]}`,
+	"mark-shown":          `{"messages":["{message}"]}`,
 	"nack":                `{"lease":"{lease}","messages":["{message}"]}`,
 	"extend":              `{"lease":"{lease}"}`,
 	"see":                 `{"lease":"{lease}"}`,

@@ -32,11 +32,11 @@ func postedStatus(r parley.Receipt) int {
 
 // onMessage is the input of an operation on one message.
 type onMessage struct {
-	Message string `path:"message" doc:"The message's id."`
+	Message string `path:"message" doc:"The message: its short name, its id, or a beginning or end of the id of six characters or more." example:"m1234"`
 }
 
 type awaited struct {
-	Message string  `path:"message" doc:"The message's id."`
+	Message string  `path:"message" doc:"The message: its short name, its id, or a beginning or end of the id of six characters or more." example:"m1234"`
 	Wait    float64 `query:"wait" minimum:"0" maximum:"50" doc:"How many seconds to wait until the message has come as far as for says."`
 	For     string  `query:"for" enum:"delivered,seen,answered" doc:"How far; default: seen."`
 }
@@ -72,7 +72,7 @@ func thread(ctx context.Context, c call, in *onMessage) (parley.Thread, error) {
 }
 
 type redaction struct {
-	Message string `path:"message" doc:"The message's id."`
+	Message string `path:"message" doc:"The message: its short name, its id, or a beginning or end of the id of six characters or more." example:"m1234"`
 	Body    RedactRequest
 }
 
@@ -86,7 +86,7 @@ func redact(ctx context.Context, c call, in *redaction) (parley.Message, error) 
 }
 
 type traced struct {
-	Trace string `path:"trace" doc:"A trace's id, or that of a message in it."`
+	Trace string `path:"trace" doc:"A trace's id, or the name of a message, run, approval or task in it: its short name or id."`
 }
 
 func trace(ctx context.Context, c call, in *traced) (parley.Traced, error) {

@@ -21,7 +21,7 @@ var changing = map[string]struct{ contacts, refused bool }{
 	"make-conversation": {contacts: true}, "add-member": {contacts: true},
 	"change-conversation": {}, "join": {}, "leave": {}, "remove-member": {}, "mark-read": {},
 
-	"take": {}, "ack": {}, "nack": {}, "extend": {}, "see": {}, "settle": {},
+	"take": {}, "ack": {}, "mark-shown": {}, "nack": {}, "extend": {}, "see": {}, "settle": {},
 	"sleep": {}, "wake": {}, "report-health": {}, "cancel-run": {}, "store-artifact": {}, "revoke-token": {},
 
 	"command": {refused: true}, "resume-pair": {refused: true}, "decide-approval": {refused: true},

@@ -134,13 +134,15 @@ func (o Operation) text() string {
 func (o Operation) errors() []int {
 	list := []int{400, 403, 421, 500, 503, 504}
 	if o.Who != hub.Anyone {
-		list = append(list, 401, 404, 410, 413, 429)
+		list = append(list, 401, 404, 409, 410, 413, 429) // also where a name stands for several things
 	}
 	if o.Method != http.MethodGet {
 		list = append(list, 409, 415, 424, 507)
+	} else if strings.Contains(o.Path, "{conversation}") {
+		list = append(list, 409) // several conversations have the name
 	}
 	slices.Sort(list)
-	return list
+	return slices.Compact(list)
 }
 
 // complete adds what no type says: bodies that are not JSON, answers written by hand, and examples.
@@ -227,7 +229,7 @@ func commonResponses() map[string]*huma.Response {
 	sentences := map[int]string{
 		400: "E003: something about the request is wrong", 401: "E001 unauthenticated: nobody knows who calls",
 		403: "E001: not permitted", 404: "E003 not_found: there is no such thing, or it is not the caller's to see",
-		409: "E003 conflict: it is not any more as the request has it", 410: "E002 gone: the agent was removed", 413: "E003 too_large: a limit is exceeded",
+		409: "E003 conflict: it is not any more as the request has it, or a name stands for several", 410: "E002 gone: the agent was removed", 413: "E003 too_large: a limit is exceeded",
 		415: "E003: the body is of another type than the operation takes", 421: "E001: the hub is not called so",
 		424: "E005: something it depends on has failed",
 		429: "E002 rate_limited: too many calls; see Retry-After", 500: "E006: the hub failed",

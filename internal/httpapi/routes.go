@@ -76,7 +76,7 @@ func inboxRoutes() []route {
 		answers(Operation{
 			ID: "peek-inbox", Method: http.MethodGet, Path: "/v1/inbox", Tag: tagInbox,
 			Summary:     "Look into the inbox",
-			Description: "Looking consumes nothing.",
+			Description: "Looking consumes nothing. The oldest message comes first, or with newest the newest.",
 		}, peekInbox),
 		answers(Operation{
 			ID: "take", Method: http.MethodPost, Path: "/v1/inbox/take", Tag: tagInbox,
@@ -91,6 +91,13 @@ func inboxRoutes() []route {
 			Description: "It is done, or known. Doing it again changes nothing.",
 			Example:     `{"messages":["01981c35-8a2f-7c31-9f2e-2f6f4a1d9b10"]}`,
 		}, ack),
+		answers(Operation{
+			ID: "mark-shown", Method: http.MethodPost, Path: "/v1/inbox/shown", Tag: tagInbox,
+			Summary: "Say what a person was shown",
+			Description: "The person has seen the messages, and the deliveries that want nothing of the person are settled. Asks, tasks, " +
+				"approvals and messages that require an ack stay open. For agents nothing changes.",
+			Example: `{"messages":["01981c35-8a2f-7c31-9f2e-2f6f4a1d9b10"]}`,
+		}, markShown),
 		answers(Operation{
 			ID: "nack", Method: http.MethodPost, Path: "/v1/inbox/nack", Tag: tagInbox,
 			Summary:     "Give deliveries back",

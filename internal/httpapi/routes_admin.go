@@ -87,6 +87,12 @@ func hubRoutes() []route {
 			Summary:     "How the hub is doing",
 			Description: "Its version and age, what it holds, the room left on its disk, and what needs a person. Where it is on its machine is for owners.",
 		}, status),
+		answers(Operation{
+			ID: "attention", Method: http.MethodGet, Path: "/v1/attention", Tag: tagHub,
+			Summary: "What needs the caller",
+			Description: "Calls to decide about, dead letters (for owners), asks and tasks for the caller, and messages that it must acknowledge " +
+				"or answer. Each is listed once.",
+		}, attention),
 		streams(Operation{
 			ID: "export-hub", Method: http.MethodGet, Path: "/v1/export", Tag: tagHub,
 			Summary:     "Export the whole hub",

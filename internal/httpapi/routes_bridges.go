@@ -12,13 +12,16 @@ func bridgeRoutes() []route {
 		answers(Operation{
 			ID: "add-bridge", Method: http.MethodPost, Path: "/v1/bridges", Tag: tagBridges,
 			Summary:     "Join a directory tree to the hub",
-			Description: "Agents that do not exist are added, and live in the tree.",
+			Description: "Agents that do not exist are added, and live in the tree. Answers once the bridge has looked at the tree, so that every file that appears later is delivered; after 30 seconds at most, and earlier if something keeps the bridge from looking: see state and status.",
 			Status:      http.StatusCreated,
+			Time:        waitTime,
 			Example:     `{"layout":"agentos","root":"/mnt/shared/collab","agents":["claude","codex"]}`,
 		}, addBridge),
 		answers(Operation{
 			ID: "show-bridge", Method: http.MethodGet, Path: "/v1/bridges/{bridge}", Tag: tagBridges,
-			Summary: "Show a bridge and how it gets on",
+			Summary:     "Show a bridge and how it gets on",
+			Description: "With wait, answers once the first look at the tree is over.",
+			Time:        waitTime,
 		}, showBridge),
 		answers(Operation{
 			ID: "change-bridge", Method: http.MethodPatch, Path: "/v1/bridges/{bridge}", Tag: tagBridges,

@@ -32,7 +32,7 @@ func listRuns(ctx context.Context, c call, in *listedRuns) (page List[parley.Run
 }
 
 type oneRun struct {
-	Run string `path:"run" doc:"The run's id."`
+	Run string `path:"run" doc:"The run: its short name, its id, or a beginning or end of the id of six characters or more." example:"run-12"`
 }
 
 func showRun(ctx context.Context, c call, in *oneRun) (parley.RunView, error) {
@@ -53,7 +53,7 @@ func runOutput(w http.ResponseWriter, r *http.Request, c call, in *oneRun) error
 }
 
 type cancelledRun struct {
-	Run  string `path:"run" doc:"The run's id."`
+	Run  string `path:"run" doc:"The run: its short name, its id, or a beginning or end of the id of six characters or more." example:"run-12"`
 	Body CancelRequest
 }
 
@@ -67,7 +67,7 @@ func cancelRun(ctx context.Context, c call, in *cancelledRun) (parley.Run, error
 }
 
 type commandedAgent struct {
-	Agent string `path:"agent" doc:"The agent's id, UUID or name, in any case." example:"arya"`
+	Agent string `path:"agent" doc:"The agent's id, UUID or name, in any case; an @ before it does not matter." example:"arya"`
 	Body  parley.Command
 }
 
@@ -76,7 +76,7 @@ func command(ctx context.Context, c call, in *commandedAgent) (parley.Receipt, e
 }
 
 type reportedHealth struct {
-	Agent string `path:"agent" doc:"The agent's id, UUID or name, in any case." example:"arya"`
+	Agent string `path:"agent" doc:"The agent's id, UUID or name, in any case; an @ before it does not matter." example:"arya"`
 	Body  HealthReport
 }
 
@@ -102,7 +102,7 @@ func reportHealth(ctx context.Context, c call, in *reportedHealth) (health parle
 }
 
 type resumedPair struct {
-	Agent string `path:"agent" doc:"The agent's id, UUID or name, in any case." example:"arya"`
+	Agent string `path:"agent" doc:"The agent's id, UUID or name, in any case; an @ before it does not matter." example:"arya"`
 	Body  PairRequest
 }
 

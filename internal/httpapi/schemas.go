@@ -123,6 +123,8 @@ var words = map[string][]any{
 	"ContactRequest.action": enum(parley.PatternAsk, parley.PatternDelegate, parley.PatternNotify),
 	"effect":                enum(parley.EffectAllow, parley.EffectDeny),
 
+	"BridgeView.state": enum(parley.BridgePaused, parley.BridgeNotRunning, parley.BridgeLooking, parley.BridgeRunning, parley.BridgeWaiting,
+		parley.BridgeStopped, parley.BridgeFailing),
 	"Beat.state":            enum(parley.Awake, parley.Offline),
 	"DepartureReport.state": enum(parley.DepartureWritten, parley.DepartureSeen, parley.DepartureFailed, parley.DepartureEvicted),
 	"layout":                enum(parley.LayoutAgentOS, parley.LayoutBlackboard, parley.LayoutInbox),
