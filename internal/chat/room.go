@@ -41,7 +41,7 @@ type Reader interface {
 type Writer interface {
 	// Post stores a message. A draft that names no place goes to the room.
 	Post(ctx context.Context, draft parley.Draft) (parley.Receipt, error)
-	// Read says that its user was shown these messages and all before them.
+	// Read says that its user was shown these messages.
 	Read(ctx context.Context, shown []parley.Message) error
 	// SetTopic changes what the conversation is about.
 	SetTopic(ctx context.Context, topic string) error

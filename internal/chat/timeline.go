@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	firstPage = 50  // what is shown at the start, and what PgUp adds
+	firstPage = 50 // what is shown at the start, and what PgUp adds
+	mostFirst = 1000
 	nextPage  = 200 // what is asked for when something has come
 )
 

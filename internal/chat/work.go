@@ -46,7 +46,11 @@ func (m *Model) pullNext() tea.Cmd {
 	if !m.pull.start() {
 		return nil
 	}
-	return m.page(m.timeline.next())
+	next := m.timeline.next()
+	if !next.Forward { // the first page has all that is unread, as far as that is possible
+		next.Limit = min(max(next.Limit, m.scene.Conversation.Unread), mostFirst)
+	}
+	return m.page(next)
 }
 
 func (m *Model) pullOlder() tea.Cmd {

@@ -139,6 +139,9 @@ func TestFailedSyncIsNotFoundAfterACrash(t *testing.T) {
 	for name, failing := range map[string]string{"now and then": "when=30+3", "the last ones": "when=40+"} {
 		t.Run(name, func(t *testing.T) {
 			home := filepath.Join(t.TempDir(), "home")
+			if out, err := exec.Command(victim(t), "absent", home).CombinedOutput(); err != nil { // makes the home: its syncs are not to fail
+				t.Fatalf("%v: %s", err, out)
+			}
 			strace := exec.Command("strace", "-f", "-qq", "-o", os.DevNull, "-e", "trace=fsync,fdatasync",
 				"-e", "inject=fsync,fdatasync:error=EIO:"+failing, victim(t), "stubborn", home, "100")
 			strace.Env = append(os.Environ(), "GOMAXPROCS=1") // strace counts for each thread: let them be few

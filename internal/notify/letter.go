@@ -35,6 +35,14 @@ func newLetter(due hub.DueNotice) letter {
 // whole.
 func (l letter) asks() bool { return l.link != "" && !l.partial }
 
+// name is the short name of the approval, for the label of a button.
+func (l letter) name() string {
+	if l.about == nil {
+		return ""
+	}
+	return " " + l.about.ShortName()
+}
+
 // whole is all of it, for where there is nothing but text.
 func (l letter) whole() string {
 	parts := []string{l.title, l.text}

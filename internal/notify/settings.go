@@ -117,7 +117,7 @@ func (s Settings) read(node ast.Node) error {
 
 func (s Settings) readPerson(entry *ast.MappingValueNode) error {
 	person := entry.Key.GetToken().Value
-	if err := parley.CheckID(person); err != nil {
+	if err := parley.CheckKnownID(person); err != nil {
 		return wrong(lineOf(entry.Key), "%q is not the id of a person", person)
 	}
 	list, ok := entry.Value.(*ast.SequenceNode)

@@ -104,7 +104,7 @@ func (c chat) send(ctx context.Context, l letter) (string, error) {
 	switch {
 	case l.asks():
 		m.Keyboard = &keyboard{[][]button{{
-			{"Approve", approveData + l.notice.Approval}, {"Deny", denyData + l.notice.Approval},
+			{"Approve" + l.name(), approveData + l.notice.Approval}, {"Deny" + l.name(), denyData + l.notice.Approval},
 		}}}
 	case l.link != "":
 		m.Text = l.title + "\n\n" + l.text + "\n\nThere is more. Read all of it and decide: " + l.link

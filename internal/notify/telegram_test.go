@@ -182,12 +182,12 @@ func TestTelegramButtonsDecide(t *testing.T) {
 			w.start()
 			a := w.heldCall(hostile)
 			sent := f.next("sendMessage")
-			if sent.Chat != myChat || !sent.Preview.Disabled || !strings.HasPrefix(sent.Text, "arya needs your approval\n\narya wants to ") ||
+			if sent.Chat != myChat || !sent.Preview.Disabled || !strings.HasPrefix(sent.Text, "arya needs your approval (approval-1)\n\narya wants to ") ||
 				strings.ContainsAny(sent.Text, "\u202e\u202c\x1b") || !strings.Contains(sent.Text, "<b>bold</b> *bold* _it_ [text](http://evil.example)") {
 				t.Errorf("it says %+v", sent)
 			}
 			buttons := sent.Keyboard.Rows[0]
-			if len(sent.Keyboard.Rows) != 1 || len(buttons) != 2 || buttons[0].Text != "Approve" || buttons[1].Text != "Deny" || len(buttons[0].Data) > 64 {
+			if len(sent.Keyboard.Rows) != 1 || len(buttons) != 2 || buttons[0].Text != "Approve approval-1" || buttons[1].Text != "Deny approval-1" || len(buttons[0].Data) > 64 {
 				t.Fatalf("the buttons are %+v", sent.Keyboard)
 			}
 			f.press(70, myChat, myChat, buttons[c.button].Data)

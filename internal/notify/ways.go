@@ -136,7 +136,7 @@ func actions(l letter) []action {
 	if !l.asks() {
 		return list
 	}
-	for _, answer := range [][2]string{{"Approve", "approve=1"}, {"Deny", "approve=0"}} {
+	for _, answer := range [][2]string{{"Approve" + l.name(), "approve=1"}, {"Deny" + l.name(), "approve=0"}} {
 		list = append(list, action{
 			Action: "http", Label: answer[0], URL: l.link, Method: http.MethodPost, Body: answer[1], Clear: true,
 			Headers: map[string]string{"Content-Type": "application/x-www-form-urlencoded"},

@@ -116,16 +116,16 @@ func TestNtfyHasButtonsThatDecide(t *testing.T) {
 	box := newLetterbox(t)
 	w := newWorld(t, "user:\n  - ntfy: {url: '"+box.URL+"/below/my-topic', token_file: "+secretFile(t, "tk_secret")+"}\n")
 	for _, c := range []struct {
-		label string
-		state parley.ApprovalState
-	}{{"Approve", parley.ApprovalExecuted}, {"Deny", parley.ApprovalDenied}} {
+		label, name string
+		state       parley.ApprovalState
+	}{{"Approve approval-1", "approval-1", parley.ApprovalExecuted}, {"Deny approval-2", "approval-2", parley.ApprovalDenied}} {
 		a := w.heldCall(c.label + " " + hostile)
 		w.send()
 		got := box.got[len(box.got)-1]
 		var m ntfyMessage
 		strictly(t, got.body, &m)
 		if got.path != "/below/" || got.header.Get("Authorization") != "Bearer tk_secret" || m.Topic != "my-topic" || m.Priority != 4 ||
-			m.Title != "arya needs your approval" || len(m.Actions) != 3 || m.Click != m.Actions[0].URL || m.Actions[0].Action != "view" {
+			m.Title != "arya needs your approval ("+c.name+")" || len(m.Actions) != 3 || m.Click != m.Actions[0].URL || m.Actions[0].Action != "view" {
 			t.Fatalf("%s has %v and %s", got.path, got.header, got.body)
 		}
 		if strings.ContainsAny(m.Message, "\u202e\u202c\x1b") || strings.Contains(m.Message, "[Approve]") || !strings.Contains(m.Message, "*bold*") {
@@ -209,7 +209,7 @@ func TestAProgramIsToldAndGetsNoSecrets(t *testing.T) {
 	text, err := os.ReadFile(out)
 	w.ok(err)
 	said, environ, _ := strings.Cut(string(text), "--\n")
-	if !strings.HasPrefix(said, "arya needs your approval\n\narya wants to ") || !strings.Contains(said, "$(touch x)") ||
+	if !strings.HasPrefix(said, "arya needs your approval (approval-1)\n\narya wants to ") || !strings.Contains(said, "$(touch x)") ||
 		!strings.Contains(said, "\n\nDecide: "+w.door.URL+"/approve/parley_") || strings.Contains(said, "\x1b") {
 		t.Errorf("it is told %q", said)
 	}

@@ -113,7 +113,7 @@ func busy(a Agent, now time.Time) string {
 func Awaits(w parley.Awaiting) string {
 	waits := slices.Clone(w.DelegationIDs)
 	if w.ApprovalID != "" {
-		waits = append(waits, "approval "+w.ApprovalID)
+		waits = append(waits, w.ApprovalName())
 	}
 	return strings.Join(waits, ", ")
 }

@@ -101,7 +101,7 @@ func health(h *parley.Health, now time.Time) string {
 
 // drawPast draws a run in a line: when, how it went, how long it took, and why it failed.
 func (m *Model) drawPast(r parley.Run) string {
-	text := r.CreatedAt.Local().Format(time.TimeOnly) + " " + string(r.State)
+	text := r.CreatedAt.Local().Format(time.TimeOnly) + " " + r.ShortName() + " " + string(r.State)
 	if r.StartedAt != nil && r.EndedAt != nil {
 		text += " " + r.EndedAt.Sub(*r.StartedAt).Round(10*time.Millisecond).String()
 	}

@@ -35,7 +35,7 @@ func Print(w io.Writer, p Picture) error {
 	var text strings.Builder
 	s := p.Status
 	fmt.Fprintf(&text, "%s  %d messages  %d open  %d dead  %d live\n", p.Hub, s.Messages, s.OpenDeliveries, s.DeadLetters, len(p.Runs))
-	for _, alert := range s.Alerts {
+	for _, alert := range parley.GroupAlerts(s.Alerts) {
 		fmt.Fprintln(&text, plain.Line(alert.Message))
 	}
 	for _, one := range table(m.picture.Agents, p.At, 0) {
@@ -45,7 +45,7 @@ func Print(w io.Writer, p Picture) error {
 		fmt.Fprintln(&text, stuck(task))
 	}
 	for _, r := range p.Runs {
-		fmt.Fprintln(&text, plain.Line(fmt.Sprintf("%s  %s  %s  %s  %s", r.ID, r.Agent, r.State, lasting(p.At.Sub(r.CreatedAt)), p.Places[r.Conversation])))
+		fmt.Fprintln(&text, plain.Line(fmt.Sprintf("%s  %s  %s  %s  %s", r.ShortName(), r.Agent, r.State, lasting(p.At.Sub(r.CreatedAt)), p.Places[r.Conversation])))
 	}
 	_, err := io.WriteString(w, text.String())
 	return err

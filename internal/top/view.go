@@ -49,7 +49,7 @@ func (m *Model) header() []string {
 	}
 	counts += fmt.Sprintf(" · %.1f messages/s · %.1f runs/s", m.messages.perSecond(), m.runs.perSecond())
 	lines := []string{m.fit(title), m.fit(counts)}
-	for _, alert := range s.Alerts {
+	for _, alert := range parley.GroupAlerts(s.Alerts) {
 		lines = append(lines, m.fit(m.style.bad.Render(plain.Line(alert.Message))))
 	}
 	return lines
@@ -120,7 +120,7 @@ func stuck(t parley.TaskView) string {
 
 // drawRun draws a live run: whose, where, for how long, and what it says.
 func (m *Model) drawRun(r parley.Run) string {
-	text := fmt.Sprintf("%s %s %s", r.Agent, lasting(m.now().Sub(r.CreatedAt)), r.State)
+	text := fmt.Sprintf("%s %s %s %s", r.ShortName(), r.Agent, lasting(m.now().Sub(r.CreatedAt)), r.State)
 	if place := m.picture.Places[r.Conversation]; place != "" {
 		text += " " + place
 	}

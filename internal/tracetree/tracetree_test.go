@@ -36,7 +36,7 @@ func conversed() parley.Traced {
 		},
 		Runs: []parley.RunView{{
 			Run: parley.Run{
-				ID: "r1", Agent: "arya", State: parley.RunSucceeded, Triggers: []string{"m0", "m1"}, CreatedAt: began, StartedAt: later(15), EndedAt: later(4015),
+				ID: "r1", Number: 1, Agent: "arya", State: parley.RunSucceeded, Triggers: []string{"m0", "m1"}, CreatedAt: began, StartedAt: later(15), EndedAt: later(4015),
 				Usage: parley.Usage{InputTokens: 100, OutputTokens: 20, Cost: .0125},
 			},
 			Posts: []string{"m2", "m3"},
@@ -48,7 +48,7 @@ func TestTree(t *testing.T) {
 	got := strings.Join(Lines(conversed(), func(m parley.Shown) string { return m.ID + " " + m.From }), "\n")
 	want := `m1 user
 └─ arya  delivered 12ms, seen 3ms, answered 4.0s
-   └─ run r1 of arya, succeeded, 4.0s, 120 tokens, $0.0125
+   └─ run-1 of arya, succeeded, 4.0s, 120 tokens, $0.0125
       ├─ m2 arya
       │  └─ gendry  dead, failed tries: 5
       └─ m3 arya
@@ -63,13 +63,13 @@ func TestTree(t *testing.T) {
 func TestRunOfAnotherTrace(t *testing.T) {
 	trace := parley.Traced{
 		Items: []parley.Shown{{Message: parley.Message{ID: "m1", From: "arya", Type: parley.TypeChat, Content: parley.Content{Text: "hello"}}}},
-		Runs:  []parley.RunView{{Run: parley.Run{ID: "r1", Agent: "arya", State: parley.RunRunning, Triggers: []string{"elsewhere"}}, Posts: []string{"m1"}}},
+		Runs:  []parley.RunView{{Run: parley.Run{ID: "r1", Number: 1, Agent: "arya", State: parley.RunRunning, Triggers: []string{"elsewhere"}}, Posts: []string{"m1"}}},
 	}
 	got := strings.Join(Lines(trace, func(m parley.Shown) string { return m.ID + " " + m.From }), "\n")
-	if want := "run r1 of arya, running\n└─ m1 arya"; got != want {
+	if want := "run-1 of arya, running\n└─ m1 arya"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	want := "sequenceDiagram\n    participant p1 as arya\n    Note over p1: run r1 of arya, running\n    Note over p1: chat hello\n"
+	want := "sequenceDiagram\n    participant p1 as arya\n    Note over p1: run-1 of arya, running\n    Note over p1: chat hello\n"
 	if got := Mermaid(trace); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -82,7 +82,7 @@ func TestMermaid(t *testing.T) {
     participant p3 as gendry
     p1->>p2: request How is it?
     Note over p2: delivered 12ms, seen 3ms, answered 4.0s
-    Note over p2: run r1 of arya, succeeded, 4.0s, 120 tokens, #36;0.0125
+    Note over p2: run-1 of arya, succeeded, 4.0s, 120 tokens, #36;0.0125
     p2-xp3: chat
     Note over p3: dead, failed tries#58; 5
     p2-->>p1: response

@@ -150,7 +150,7 @@ func Ask(a parley.AskState) string {
 
 // Run is a run on one line.
 func Run(r parley.Run) string {
-	words := []string{"run " + r.ID + " of " + r.Agent, string(r.State)}
+	words := []string{r.ShortName() + " of " + r.Agent, string(r.State)}
 	if r.EndedAt != nil {
 		began := r.CreatedAt
 		if r.StartedAt != nil {

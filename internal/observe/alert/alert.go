@@ -38,6 +38,7 @@ const (
 type Hub interface {
 	Figures(ctx context.Context) (hub.Figures, error)
 	Alert(ctx context.Context, a parley.Alert, on bool) error
+	RaiseAlerts(ctx context.Context, list ...parley.Alert) error
 }
 
 // Watcher looks at a hub and raises its alerts. It observes the hub, and is told what happens.
@@ -188,6 +189,7 @@ func (r *rate) judge(c counts) verdict {
 // lookAtInboxes looks at the inboxes of agents. One that is gone has none.
 func (w *Watcher) lookAtInboxes(ctx context.Context, now time.Time, f hub.Figures) error {
 	there := map[string]bool{}
+	var full []parley.Alert
 	for _, a := range f.Members {
 		there[a.ID] = true
 		v := w.judgeDepth(a, f.Inboxes[a.ID])
@@ -200,12 +202,17 @@ func (w *Watcher) lookAtInboxes(ctx context.Context, now time.Time, f hub.Figure
 			continue
 		}
 		m.step(now, v)
-		if err := w.hub.Alert(ctx, w.full(a, f.Inboxes[a.ID]), m.on); err != nil {
+		if m.on {
+			full = append(full, w.full(a, f.Inboxes[a.ID]))
+		} else if err := w.hub.Alert(ctx, w.full(a, f.Inboxes[a.ID]), false); err != nil {
 			return err
 		}
 		if !m.on && !m.leaning {
 			delete(w.depths, a.ID)
 		}
+	}
+	if err := w.hub.RaiseAlerts(ctx, full...); err != nil {
+		return err
 	}
 	for id := range w.depths {
 		if !there[id] {
@@ -221,7 +228,7 @@ func (w *Watcher) lookAtInboxes(ctx context.Context, now time.Time, f hub.Figure
 func (w *Watcher) judgeDepth(a parley.Agent, in parley.Inbox) verdict {
 	most := float64(a.InboxDepth) * w.limits.Depth / 100
 	switch {
-	case a.Kind != parley.KindAgent || a.InboxDepth == 0 || float64(in.Waking) <= most*fineDepth:
+	case a.Kind != parley.KindAgent || !a.Bounded() || float64(in.Waking) <= most*fineDepth:
 		return fine
 	case float64(in.Waking) > most:
 		return bad
@@ -236,5 +243,6 @@ func (w *Watcher) full(a parley.Agent, in parley.Inbox) parley.Alert {
 		Message:    fmt.Sprintf("the inbox of %s has %d of %d messages", a.ID, in.Waking, a.InboxDepth),
 		Suggestion: "see what keeps it: parley agent show " + a.ID,
 		Facts:      map[string]any{"depth": in.Waking, "limit": a.InboxDepth},
+		Severity:   float64(in.Waking) / float64(max(a.InboxDepth, 1)),
 	}
 }

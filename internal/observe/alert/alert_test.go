@@ -41,6 +41,15 @@ func (f *fake) Alert(_ context.Context, a parley.Alert, on bool) error {
 	return nil
 }
 
+func (f *fake) RaiseAlerts(ctx context.Context, list ...parley.Alert) error {
+	for _, a := range list {
+		if err := f.Alert(ctx, a, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // watched is a watcher whose clock the test moves.
 type watched struct {
 	*Watcher
@@ -168,6 +177,21 @@ func TestFullInboxes(t *testing.T) {
 	w.wants("clearly below", w.look(30, inbox(60)), "depth arya off")
 	w.wants("both", w.look(30, inbox(900)), "depth arya on: the inbox of arya has 900 of 100 messages", "depth gendry on: the inbox of gendry has 900 of 1000 messages")
 	w.wants("removed", w.look(1, func() { w.figures.Members = w.figures.Members[1:] }), "depth arya off")
+}
+
+func TestUnboundedInboxesHaveNoDepthToPass(t *testing.T) {
+	w := watch(t, usual())
+	fill := func(overflow parley.Overflow) func() {
+		return func() {
+			w.figures = hub.Figures{
+				Members: []parley.Agent{{ID: "arya", Kind: parley.KindAgent, Profile: parley.Profile{InboxDepth: 100, InboxOverflow: overflow}}},
+				Inboxes: map[string]parley.Inbox{"arya": {Waking: 7830}},
+			}
+		}
+	}
+	w.wants("unbounded", w.look(30, fill(parley.OverflowUnbounded)))
+	w.wants("bounded", w.look(30, fill(parley.OverflowEvict)), "depth arya on: the inbox of arya has 7830 of 100 messages")
+	w.wants("unbounded again", w.look(30, fill(parley.OverflowUnbounded)), "depth arya off")
 }
 
 func TestWhatCouldNotBeToldIsToldLater(t *testing.T) {

@@ -32,8 +32,9 @@ func (f fake) Figures(context.Context) (hub.Figures, error) {
 		Members: []parley.Agent{
 			{ID: "user", Kind: parley.KindHuman},
 			{ID: "arya", Kind: parley.KindAgent, Profile: parley.Profile{InboxDepth: 100}},
+			{ID: "bulk", Kind: parley.KindAgent, Profile: parley.Profile{InboxDepth: 100, InboxOverflow: parley.OverflowUnbounded}},
 		},
-		Inboxes: map[string]parley.Inbox{"arya": {Waking: 81, Evicted: 2}, "user": {Waking: 5}},
+		Inboxes: map[string]parley.Inbox{"bulk": {Waking: 7830}, "arya": {Waking: 81, Evicted: 2}, "user": {Waking: 5}},
 		Runs:    []parley.Run{{Agent: "arya", State: parley.RunRunning}, {Agent: "arya", State: parley.RunRunning}},
 		Behind:  map[string]int64{"nats": 9}, Subscribers: 2, DiskFree: 10, DiskTotal: 20,
 		Bridges: []parley.BridgeView{{
@@ -119,6 +120,9 @@ func TestMetrics(t *testing.T) {
 	}
 	if strings.Contains(got, `agent="user"`) {
 		t.Error("people have no depth")
+	}
+	if strings.Contains(got, `parley_inbox_limit{agent="bulk"}`) || !strings.Contains(got, `inbox_depth{agent="bulk"} 7830`) {
+		t.Error("an unbounded inbox has a limit")
 	}
 }
 
@@ -230,5 +234,30 @@ func TestDashboardsAskForWhatThereIs(t *testing.T) {
 		if !shown {
 			t.Errorf("no dashboard shows %s", name[1])
 		}
+	}
+}
+
+// TestTheManualListsTheMetrics compares the table in docs/observing.md with the metrics, both ways.
+func TestTheManualListsTheMetrics(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/observing.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "| Metric | Meaning |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	listed := map[string]bool{}
+	for _, name := range regexp.MustCompile("`([a-z_]+)(\\{[a-z,]+\\})?`").FindAllStringSubmatch(table, -1) {
+		listed[name[1]] = true
+	}
+	there := filled(t)
+	own := regexp.MustCompile(`(?m)^# TYPE ((?:parley|message|messages|inbox|eviction)_[a-z_]+)`)
+	for _, name := range own.FindAllStringSubmatch(there, -1) {
+		if !listed[name[1]] {
+			t.Errorf("docs/observing.md does not list %s", name[1])
+		}
+		delete(listed, name[1])
+	}
+	for name := range listed {
+		t.Errorf("docs/observing.md lists %s, which is not there", name)
 	}
 }

@@ -118,7 +118,9 @@ func (c collection) inboxes(f hub.Figures) {
 		default:
 			shown++
 			c.gauge(inboxDepth, float64(inbox.Waking), a.ID)
-			c.gauge(inboxLimit, float64(a.InboxDepth), a.ID)
+			if a.Bounded() {
+				c.gauge(inboxLimit, float64(a.InboxDepth), a.ID)
+			}
 			c.counter(evictionCount, float64(inbox.Evicted), a.ID)
 		}
 	}

@@ -1,0 +1,23 @@
+package chat
+
+import (
+	"testing"
+)
+
+// What is unread is on the first page, so that a chat never marks as seen what it has not loaded.
+func TestTheFirstPageHasAllThatIsUnread(t *testing.T) {
+	room := newRoom()
+	for range 120 {
+		room.put("arya", "hello")
+	}
+	scene, err := room.Look(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	scene.Conversation.Unread = 120
+	m := New(t.Context(), room, scene)
+	page, ok := m.pullNext()().(pageMsg)
+	if !ok || len(page.list) != 120 {
+		t.Errorf("the first page has %d messages", len(page.list))
+	}
+}
