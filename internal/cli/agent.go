@@ -20,20 +20,24 @@ func (a *app) agentCommand() *cobra.Command {
 
 func (a *app) agentAdd() *cobra.Command {
 	var settings settings
-	var human, owner bool
+	var human, owner, reuse bool
 	cmd := &cobra.Command{
 		Use:   "add ID",
 		Short: "Add an agent or a person",
 		Long: `Add an agent or a person. An id is 1 to 64 of a-z, 0-9, _ and -.
 
 With --runtime the hub runs the agent whenever something wakes it. Without one, it fetches what is there for it
-by itself.`,
+by itself.
+
+The id and name of a removed agent stay its own. With --reuse a new agent takes them, and nothing else: the removed agent
+keeps its messages, conversations and tasks, and is shown as ID~removed from then on.`,
 		Example: `  parley agent add arya --role writer --skill prose --skill research
   parley agent add claude --runtime claude --dir ~/project
   parley agent add writer --provider anthropic --model claude-sonnet-4-5 --cost-per-day 5
   parley agent add echo --rules echo.yaml
   parley agent add gendry --name GendryBot --manager arya --tier worker
-  parley agent add sam --human`,
+  parley agent add sam --human
+  parley agent add arya --reuse`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: nothing,
 		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
@@ -47,9 +51,13 @@ by itself.`,
 			if owner {
 				n.Access = parley.AccessOwner
 			}
+			n.Reuse = reuse
 			added, err := c.AddAgent(ctx, n)
 			if err != nil {
 				return err
+			}
+			if reuse {
+				a.say("note: files and settings outside of the hub that name %s are those of the new agent now: check config.yaml", added.ID)
 			}
 			return a.done(added, "added", added.ID)
 		}),
@@ -57,6 +65,7 @@ by itself.`,
 	settings.declare(a, cmd)
 	cmd.Flags().BoolVar(&human, "human", false, "it is a person")
 	cmd.Flags().BoolVar(&owner, "owner", false, "it is a person who may do everything")
+	cmd.Flags().BoolVar(&reuse, "reuse", false, "take the id and name from a removed agent that has them")
 	return cmd
 }
 

@@ -46,7 +46,7 @@ func (a *app) showAgent(ctx context.Context, c *client.Client, v parley.AgentVie
 		fields = append(fields,
 			"mode", string(v.Mode), "runtime", v.Runtime, "runtime config", config,
 			"context messages", strconv.Itoa(v.ContextMessages),
-			"inbox depth", strconv.Itoa(v.InboxDepth)+", "+string(v.InboxOverflow),
+			"inbox depth", inboxDepth(v.Profile),
 			"attempts", strconv.Itoa(v.Attempts), "concurrency", strconv.Itoa(v.Concurrency),
 			"protocols", strings.Join(v.Protocols, ", "))
 		fields = append(fields, budget(v)...)
@@ -56,6 +56,14 @@ func (a *app) showAgent(ctx context.Context, c *client.Client, v parley.AgentVie
 		a.words("")
 		a.text(rules)
 	}
+}
+
+// inboxDepth is how much an inbox holds, and what happens beyond.
+func inboxDepth(p parley.Profile) string {
+	if !p.Bounded() {
+		return string(parley.OverflowUnbounded)
+	}
+	return strconv.Itoa(p.InboxDepth) + ", " + string(p.InboxOverflow)
 }
 
 // apart is what an agent's runtime is told, on one line, and its rules, which have many.
@@ -78,7 +86,7 @@ func lastRun(ctx context.Context, c *client.Client, v parley.AgentView) string {
 		return ""
 	}
 	run := page.Items[0]
-	return strings.TrimSpace(run.ID + " " + string(run.State) + " " + failure(run))
+	return strings.TrimSpace(run.ShortName() + " " + string(run.State) + " " + failure(run))
 }
 
 // status is what somebody is doing, with the reason where there is one. Who is away may be asleep as well.

@@ -48,7 +48,7 @@ func (a *app) approvalList() *cobra.Command {
 			return err
 		}
 		return list(a, found,
-			column[parley.Approval]{"approval", func(p parley.Approval) string { return p.ID }},
+			column[parley.Approval]{"approval", parley.Approval.ShortName},
 			column[parley.Approval]{"agent", func(p parley.Approval) string { return p.Agent }},
 			column[parley.Approval]{"what", whatIsHeld},
 			column[parley.Approval]{"since", func(p parley.Approval) string { return a.lately(p.CreatedAt) }},
@@ -103,7 +103,7 @@ func (a *app) approvalShow() *cobra.Command {
 	return &cobra.Command{
 		Use:               "show APPROVAL",
 		Short:             "Show what is to be decided, word for word",
-		Example:           "  parley approval show 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b",
+		Example:           "  parley approval show approval-7",
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(a.approvalIDs, nothing),
 		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
@@ -120,7 +120,7 @@ func (a *app) approvalShow() *cobra.Command {
 func (a *app) showApproval(p parley.Approval) {
 	a.text(p.Summary)
 	a.words("")
-	fields := []string{"state", stateOf(p), "because of", p.Rule, "since", a.moment(p.CreatedAt)}
+	fields := []string{"approval", p.ShortName(), "id", p.ID, "state", stateOf(p), "because of", p.Rule, "since", a.moment(p.CreatedAt)}
 	if p.State == parley.ApprovalPending {
 		fields = append(fields, "expires", a.maybe(p.ExpiresAt), "decides", deciderOf(p))
 	} else {
@@ -145,8 +145,8 @@ func (a *app) decide(verb, done, short string, approve bool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   verb + " APPROVAL",
 		Short: short,
-		Example: "  parley approval " + verb + " 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b\n" +
-			"  parley approval " + verb + " 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b --note \"ask me first next time\"",
+		Example: "  parley approval " + verb + " approval-7\n" +
+			"  parley approval " + verb + " approval-7 --note \"ask me first next time\"",
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(a.approvalIDs, nothing),
 		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
@@ -160,7 +160,7 @@ func (a *app) decide(verb, done, short string, approve bool) *cobra.Command {
 			case decided.Failure != nil:
 				a.say("note: it could not be done: %s", decided.Failure)
 			}
-			return a.done(decided, done, decided.Agent, decided.ID)
+			return a.done(decided, done, decided.Agent, decided.ShortName())
 		}),
 	}
 	cmd.Flags().StringVar(&decision.Note, "note", "", "what whoever asked should know")

@@ -3,7 +3,7 @@ package cli
 import "testing"
 
 const (
-	pendingApproval = `{"id":"a1","state":"pending","agent":"intern","target":"analyst","rule":"the rule intern → analyst",` +
+	pendingApproval = `{"id":"a1","number":7,"state":"pending","agent":"intern","target":"analyst","rule":"the rule intern → analyst",` +
 		`"call":{"tool":"contact_agent","args":{"action":"ask","agent":"analyst","message":"Can you validate my analysis approach?"}},` +
 		`"summary":"InternBot wants to contact SeniorAnalystBot:\nAction: ask\nMessage: \"Can you validate my analysis approach?\"\n\n[Approve] [Deny]",` +
 		`"decider":"boss","created_at":"2030-01-02T10:00:00Z"}`
@@ -15,8 +15,8 @@ func TestApprovals(t *testing.T) {
 	play(t, "GET /v1/approvals", []session{
 		{
 			name: "pending ones", args: []string{"approval", "list"}, answer: `{"items":[` + pendingApproval + `]}`, asks: "GET /v1/approvals?state=pending",
-			out: `APPROVAL  AGENT   WHAT                                                  SINCE                 STATE    DECIDES  NOTE
-a1        intern  ask analyst "Can you validate my analysis approach?"  2030-01-02T10:00:00Z  pending  boss
+			out: `APPROVAL    AGENT   WHAT                                                  SINCE                 STATE    DECIDES  NOTE
+approval-7  intern  ask analyst "Can you validate my analysis approach?"  2030-01-02T10:00:00Z  pending  boss
 `,
 		},
 		{
@@ -44,6 +44,8 @@ Message: "Can you validate my analysis approach?"
 
 [Approve] [Deny]
 
+approval    approval-7
+id          a1
 state       pending
 because of  the rule intern → analyst
 since       2030-01-02T10:00:00Z
@@ -54,6 +56,8 @@ decides     boss
 			name: "what became of it", args: []string{"approval", "show", "a1"}, answer: decidedApproval, asks: "GET /v1/approvals/a1",
 			out: `s
 
+approval    a2
+id          a2
 state       executed
 since       2030-01-02T10:00:00Z
 decided by  user

@@ -21,7 +21,7 @@ func (a *app) listAsks(ctx context.Context, c *client.Client, which client.AsksO
 		a.say("note: there are more; see them with --limit")
 	}
 	return list(a, asks[:min(limit, len(asks))],
-		column[parley.AskView]{"message", func(v parley.AskView) string { return v.Message }},
+		column[parley.AskView]{"message", parley.AskView.ShortName},
 		column[parley.AskView]{"from", func(v parley.AskView) string { return v.FromName }},
 		column[parley.AskView]{"to", func(v parley.AskView) string { return v.ToName }},
 		column[parley.AskView]{"state", func(v parley.AskView) string { return string(v.State) }},

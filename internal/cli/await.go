@@ -37,16 +37,37 @@ func (a *app) await(ctx context.Context, c *client.Client, r parley.Receipt, tim
 	switch {
 	case isAway(err):
 		return parley.Errorf(parley.TimedOut, "the hub went away; the message is accepted").
-			Suggest("wait for it: %s", a.line("wait", r.Message.ID)).From(err)
+			Suggest("wait for it: %s", a.line("wait", r.Message.ShortName())).From(err)
 	case err != nil:
 		return err
 	}
 	for _, d := range got.Deliveries {
 		if d.Waking && d.Answer == "" {
+			if d.State.Settled() || d.State == parley.DeliveryDead {
+				a.wasShown(ctx, c, r.Message) // the error repeats what the hub has told the sender
+			}
+			if run, err := c.Run(ctx, d.Run); d.Run != "" && err == nil {
+				d.Run = run.ShortName() // for the hint
+			}
 			return a.unanswered(d, timeout)
 		}
 	}
-	return a.one(got, func() { a.answers(got.Answers) })
+	if err := a.one(got, func() { a.answers(got.Answers) }); err != nil {
+		return err
+	}
+	a.wasShown(ctx, c, got.Answers...)
+	return nil
+}
+
+// wasShown tells the hub what was printed. If that fails, the messages stay in the inbox; what was printed counts.
+func (a *app) wasShown(ctx context.Context, c *client.Client, messages ...parley.Message) {
+	var ids []string
+	for _, m := range messages {
+		ids = append(ids, m.ID)
+	}
+	for part := range slices.Chunk(ids, mostRead) {
+		_, _ = c.MarkShown(ctx, part...)
+	}
 }
 
 func wakes(d parley.Delivery) bool { return d.Waking }
@@ -116,7 +137,7 @@ func (w waiter) tellTries(deliveries []parley.Delivery) {
 
 // unanswered says how far a delivery has come without an answer.
 func (a *app) unanswered(d parley.Delivery, timeout time.Duration) error {
-	look := a.line("trace", d.Message)
+	look := a.line("trace", d.ShortName())
 	if d.Run != "" {
 		look = a.line("agent", "run", d.Run)
 	}

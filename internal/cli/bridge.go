@@ -48,23 +48,8 @@ func (a *app) bridgeList() *cobra.Command {
 
 const notRunning = "not running"
 
-// bridgeState is what a bridge is doing, in a word.
-func bridgeState(v parley.BridgeView) string {
-	switch {
-	case v.Paused:
-		return "paused"
-	case v.Status.Running && v.Status.Trouble != "":
-		return "waiting"
-	case v.Status.Running:
-		return "running"
-	case v.Outside:
-		return notRunning
-	case v.Status.Trouble != "":
-		return "failing"
-	default:
-		return "starting"
-	}
-}
+// bridgeState is what a bridge is doing, in a word or two.
+func bridgeState(v parley.BridgeView) string { return strings.ReplaceAll(string(v.Doing()), "_", " ") }
 
 // onBridge is a command about one bridge and nothing else.
 func (a *app) onBridge(use, short, example string, do call) *cobra.Command {
@@ -93,7 +78,7 @@ func (a *app) bridgeHalt(verb, done string, paused bool) *cobra.Command {
 func (a *app) bridgeSet() *cobra.Command {
 	var agents, channels []string
 	cmd := a.onBridge("set BRIDGE", "Change who may speak through a bridge, or which channels it joins",
-		"  parley bridge set agentos-collab --agents claude,codex,gemini\n  parley bridge set agentos-collab --channels agent-os-paper", nil)
+		"  parley bridge set agentos-collab --agents reviewer,builder,tester\n  parley bridge set agentos-collab --channels agent-os-paper", nil)
 	cmd.Flags().StringArrayVar(&agents, "agents", nil, "who may speak through it, instead of those who might: `agents` with commas between them")
 	cmd.Flags().StringArrayVar(&channels, "channels", nil, "agentos: the `channels` it joins, with commas between them; all: every directory there is")
 	complete(cmd, "agents", a.agentListNames)

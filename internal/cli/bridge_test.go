@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/parley-hub/parley"
 )
@@ -32,27 +34,83 @@ func TestWhatToDoAboutTheTroubleOfABridge(t *testing.T) {
 func TestStateOfABridge(t *testing.T) {
 	for want, v := range map[string]parley.BridgeView{
 		"paused":      {Bridge: parley.Bridge{Paused: true}, Status: parley.BridgeStatus{Running: true}},
-		"running":     {Status: parley.BridgeStatus{Running: true}},
+		"running":     {Status: parley.BridgeStatus{Running: true, Looked: true}},
 		"waiting":     {Status: parley.BridgeStatus{Running: true, Trouble: "x"}},
 		"not running": {Bridge: parley.Bridge{Outside: true}},
+		"stopped":     {Status: parley.BridgeStatus{Stopped: true, Trouble: "x"}},
 		"failing":     {Status: parley.BridgeStatus{Trouble: "x"}},
-		"starting":    {},
+		"looking":     {},
 	} {
 		if got := bridgeState(v); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
+	now := time.Now()
+	for _, v := range []parley.BridgeView{{Status: parley.BridgeStatus{Running: true}}, {Bridge: parley.Bridge{Outside: true}, Status: parley.BridgeStatus{Running: true}}} {
+		if got := bridgeState(v); got != "looking" {
+			t.Errorf("before its first look it is %q", got)
+		}
+		if v.Status.ScannedAt = &now; bridgeState(v) != "running" {
+			t.Errorf("a bridge of an older program is %q", bridgeState(v))
+		}
+	}
+}
+
+// TestBridgeAddSaysWhatKeepsItFromTheTree: a script must be able to tell that files which it writes now may count as history.
+func TestBridgeAddSaysWhatKeepsItFromTheTree(t *testing.T) {
+	const added = `{"id":"collab","layout":"agentos","root":"/r","state":"looking","status":{"running":false}}`
+	for name, c := range map[string]struct {
+		shown, says string
+		code        int
+	}{
+		"it has looked": {`{"id":"collab","layout":"agentos","root":"/r","state":"running","status":{"running":true,"looked":true}}`, "", exitDone},
+		"the time is up": {
+			added, "E004: collab was added, and has not finished its first look at the tree within 30 seconds: what lies in the tree when it looks may count as history " +
+				"(see how it gets on: parley bridge show collab)", exitTimedOut,
+		},
+		"it cannot look": {
+			`{"id":"collab","layout":"inbox","root":"/r","state":"failing","status":{"running":false,"trouble":"openat state: permission denied"}}`,
+			"E004: collab was added, and cannot look at the tree: openat state: permission denied; files wait until it looks " +
+				"(let the user of the hub read and write there)", exitTimedOut,
+		},
+		"a part cannot be read": {
+			`{"id":"collab","layout":"agentos","root":"/r","state":"waiting","status":{"running":true,"looked":true,"trouble":"openat channels/x: permission denied"}}`,
+			"note: a part of the tree cannot be read yet: openat channels/x: permission denied (let the user of the hub read and write there)", exitDone,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			newFakeHub(t, map[string]string{"POST /v1/bridges": added, "GET /v1/bridges/collab": c.shown})
+			var out, errs strings.Builder
+			code := Run([]string{"bridge", "add", "agentos", t.TempDir(), "--agents", "codex"}, strings.NewReader(""), &out, &errs)
+			if code != c.code || !strings.Contains(errs.String(), c.says) || !strings.Contains(out.String(), "added  collab  /r") {
+				t.Errorf("exit code %d, %s%s", code, out.String(), errs.String())
+			}
+		})
+	}
+}
+
+// TestBridgeAddIsInterrupted: the bridge was added by then, and the person is told.
+func TestBridgeAddIsInterrupted(t *testing.T) {
+	newFakeHub(t, map[string]string{"POST /v1/bridges": `{"id":"collab","layout":"agentos","root":"/r","state":"looking","status":{"running":false}}`})
+	var out, errs strings.Builder
+	code := Run([]string{"bridge", "add", "agentos", t.TempDir(), "--agents", "codex"}, strings.NewReader(""), &out, &errs)
+	if code == exitDone || !strings.Contains(errs.String(), "collab was added, and may not have looked at the tree yet; see how it gets on: parley bridge show collab\n") {
+		t.Errorf("exit code %d, %s%s", code, out.String(), errs.String())
+	}
 }
 
 const someBridges = `{"items":[
-	{"id":"collab","layout":"agentos","root":"/nowhere/collab","status":{"running":true}},
-	{"id":"bus","layout":"inbox","root":"/nowhere/bus","status":{"running":true,"trouble":"openat /nowhere/bus: no such file or directory"}},
+	{"id":"collab","layout":"agentos","root":"/nowhere/collab","status":{"running":true,"looked":true}},
+	{"id":"bus","layout":"inbox","root":"/nowhere/bus","status":{"running":true,"looked":true,"trouble":"openat /nowhere/bus: no such file or directory"}},
 	{"id":"board","layout":"blackboard","root":"/nowhere/board","paused":true,"status":{}},
 	{"id":"far","layout":"inbox","root":"/nowhere/far","outside":true,"status":{}},
-	{"id":"near","layout":"inbox","root":"/nowhere/near","status":{"running":true}}]}`
+	{"id":"near","layout":"inbox","root":"/nowhere/near","status":{"running":true,"looked":true}}]}`
 
 func TestStatusShowsBridges(t *testing.T) {
-	newFakeHub(t, map[string]string{"GET /v1/status": `{"version":"1","started_at":"2026-01-02T03:04:05Z"}`, "GET /v1/bridges": someBridges})
+	newFakeHub(t, map[string]string{
+		"GET /v1/status": `{"version":"1","started_at":"2026-01-02T03:04:05Z"}`, "GET /v1/bridges": someBridges,
+		"GET /v1/attention": `{"items":[],"totals":{},"unread":0}`,
+	})
 	var out, errs strings.Builder
 	code := Run([]string{"status"}, strings.NewReader(""), &out, &errs)
 	for _, line := range []string{
@@ -94,6 +152,31 @@ func TestDoctorLooksAtBridges(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("found %q, want %q", got, want)
+	}
+}
+
+func TestAStoppedBridgeSaysHowToGoOn(t *testing.T) {
+	v := parley.BridgeView{Bridge: parley.Bridge{ID: "tree"}, Status: parley.BridgeStatus{Stopped: true, Trouble: ".parley/lock was removed"}}
+	what, remedy := (&app{program: "parley"}).troubled(v)
+	if what != "tree is stopped: .parley/lock was removed" || !strings.HasSuffix(remedy, "parley bridge pause tree && parley bridge resume tree") {
+		t.Errorf("%q, do this: %q", what, remedy)
+	}
+}
+
+// TestBridgeAddNamesAgentsOfWhichTheTreeHasNothing: an agent that was there before may live in another tree.
+func TestBridgeAddNamesAgentsOfWhichTheTreeHasNothing(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "state/agents/coder/inbox"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	newFakeHub(t, map[string]string{
+		"GET /v1/agents":   `{"items":[{"id":"coder","runtime":"bridge"},{"id":"tester","runtime":"bridge"},{"id":"ned","runtime":"script"}]}`,
+		"POST /v1/bridges": `{"id":"bus","layout":"inbox","root":"` + dir + `","agents":["coder","tester","ned","new"],"status":{}}`,
+	})
+	var out, errs strings.Builder
+	code := Run([]string{"bridge", "add", "inbox", dir, "--agents", "coder,tester,ned,new"}, strings.NewReader(""), &out, &errs)
+	if said := errs.String(); code != exitDone || strings.Count(said, "does not live in") != 1 || !strings.Contains(said, "tester does not live in "+dir) {
+		t.Errorf("exit code %d: %s%s", code, out.String(), said)
 	}
 }
 

@@ -31,9 +31,12 @@ agent, and tasks) or inbox (an inbox for each agent, and sequences).
 
 Files carry no credential: whoever can write in DIR can speak for the agents named, and for nobody else. Agents that
 do not exist are added, and live in the tree: scripts answer for them. With --outside, the bridge is run by
-"parley bridge run" on the machine that has DIR, instead of by the hub.`,
-		Example: `  parley bridge add agentos /mnt/shared/collab --agents claude,codex
-  parley bridge add agentos ./collab --agents claude --channels agent-os-paper --replay-since 2h
+"parley bridge run" on the machine that has DIR, instead of by the hub.
+
+The command returns after the bridge has looked at the tree: every file that appears later is delivered. If the bridge
+cannot look within 30 seconds, the command says why and exits with 5. The bridge stays added, and goes on trying.`,
+		Example: `  parley bridge add agentos /mnt/shared/collab --agents reviewer,builder
+  parley bridge add agentos ./collab --agents reviewer --channels agent-os-paper --replay-since 2h
   parley bridge add blackboard ~/clawos/blackboard --agents gm,worker-1 --queue-agent gm
   parley bridge add inbox /srv/bus --agents planner,coder --name bus --outside`,
 		Args:              takes(2, 2),
@@ -75,15 +78,45 @@ func (a *app) addBridge(ctx context.Context, c *client.Client, n parley.NewBridg
 		return parley.Errorf(parley.BadInput, "it is not said who may speak through the bridge").
 			Suggest("%s", suggestAgents(strangers(ctx, c, candidates(n.Layout, n.Root))))
 	}
+	before, _ := c.Agents(ctx)            // without them less is said
+	there := candidates(n.Layout, n.Root) // the first look may make inboxes
 	v, err := c.AddBridge(ctx, n)
-	if err != nil {
+	if err != nil && v.ID == "" {
 		return err
 	}
 	a.notices(v.Notices)
+	if !v.Outside {
+		for _, id := range notIn(there, v.Agents, before) {
+			a.say("%s does not live in %s so far: nothing there is of it, no inbox, no presence file and no message", id, v.Root)
+		}
+	}
+	if err != nil { // it was interrupted, or the hub has gone away
+		a.say("%s was added, and may not have looked at the tree yet; see how it gets on: %s", v.ID, a.line("bridge", "show", v.ID))
+		return err
+	}
 	if v.Outside {
 		a.say("run it where %s is: %s", v.Root, a.line("bridge", "run", v.ID))
 	}
-	return a.done(v, "added", v.ID, v.Root)
+	return errors.Join(a.done(v, "added", v.ID, v.Root), a.firstLook(v))
+}
+
+// firstLook says what keeps a bridge that was just added from the whole of its tree, and is an error where its first look is not
+// over: a script must not write files yet.
+func (a *app) firstLook(v parley.BridgeView) error {
+	late := "what lies in the tree when it looks may count as history"
+	if v.Layout != parley.LayoutAgentOS {
+		late = "files wait until it looks"
+	}
+	switch {
+	case v.State == parley.BridgeLooking:
+		return parley.Errorf(parley.TimedOut, "%s was added, and has not finished its first look at the tree within %g seconds: %s", v.ID, client.FirstLook.Seconds(), late).
+			Suggest("see how it gets on: %s", a.line("bridge", "show", v.ID))
+	case v.Status.Trouble != "" && !v.Status.Looked:
+		return parley.Errorf(parley.TimedOut, "%s was added, and cannot look at the tree: %s; %s", v.ID, v.Status.Trouble, late).Suggest("%s", a.remedyFor(v))
+	case v.Status.Trouble != "":
+		a.say("note: a part of the tree cannot be read yet: %s (%s)", v.Status.Trouble, a.remedyFor(v))
+	}
+	return nil
 }
 
 func checkLayout(l parley.Layout) error {

@@ -101,10 +101,21 @@ func strangers(ctx context.Context, c *client.Client, names []string) []string {
 	})
 }
 
+// notIn are those of some names that the hub knows as agents of trees, and of which a tree has nothing: no inbox, no presence file, no
+// message. They live in another tree, or the name is not meant.
+func notIn(there, names []string, agents []parley.Agent) (missing []string) {
+	for _, a := range agents {
+		if a.RemovedAt == nil && a.Runtime == parley.RuntimeBridge && slices.Contains(names, a.ID) && !slices.Contains(there, a.ID) {
+			missing = append(missing, a.ID)
+		}
+	}
+	return missing
+}
+
 // suggestAgents says how to name those who may speak.
 func suggestAgents(found []string) string {
 	if len(found) == 0 {
-		return "name them: --agents claude,codex"
+		return "name them: --agents reviewer,builder"
 	}
 	more := ""
 	if len(found) > mostCandidates {

@@ -52,7 +52,9 @@ func (a *app) runBridge(ctx context.Context, c *client.Client, v parley.BridgeVi
 	shown := importing{app: a}
 	pause, told := firstPause, ""
 	for ctx.Err() == nil {
-		err := bridge.Run(ctx, bridge.Options{Hub: c, ID: v.ID, Log: log, Progress: shown.tell})
+		err := bridge.Run(ctx, bridge.Options{Hub: c, ID: v.ID, Log: log, Progress: shown.tell, Looked: func() {
+			a.say("%s has looked at the tree: every file that appears from now on is delivered", v.ID)
+		}})
 		shown.end()
 		if err == nil && ctx.Err() == nil {
 			err = a.untilResumed(ctx, c, v.ID)

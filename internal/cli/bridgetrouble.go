@@ -28,6 +28,9 @@ func (a *app) remedyFor(v parley.BridgeView) string {
 	if trouble == "" {
 		return ""
 	}
+	if v.Status.Stopped {
+		return "see that no other hub uses the tree, then let this one go on: " + a.line("bridge", "pause", v.ID) + " && " + a.line("bridge", "resume", v.ID)
+	}
 	if other := holder.FindStringSubmatch(trouble); other != nil && other[1] != "" && other[1] != v.ID {
 		return "end the other one, at its hub: " + a.line("bridge", "pause", other[1])
 	} else if other != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/client"
 	"github.com/parley-hub/parley/internal/chat"
 )
@@ -51,9 +52,24 @@ standard input is sent, and each message printed as a line, until the input ends
 		}
 		var l letter
 		l.draft.Conversation, l.draft.Direct = conv, names
-		return a.deliver(ctx, cmd, c, &l, text)
+		return a.orNewConv(ctx, c, a.deliver(ctx, cmd, c, &l, text), conv)
 	})
 	return cmd
+}
+
+// orNewConv adds to the error of a call that named a conversation how to make it, if there is none of that name.
+func (a *app) orNewConv(ctx context.Context, c *client.Client, err error, conv string) error {
+	if err == nil || conv == "" || parley.AsError(err).Reason != parley.NotFound {
+		return err
+	}
+	ref := parley.ParseConversationRef(conv)
+	if ref.Members != nil || parley.IsUUID(ref.Name) {
+		return err
+	}
+	if _, missing := c.Conversation(ctx, conv); missing == nil || parley.AsError(missing).Reason != parley.NotFound {
+		return err
+	}
+	return ifUnknown(err, "make it: %s", a.line("conv", "new", shellWord(ref.Name)))
 }
 
 // chatArgs tells names from a text. No name has a space in it; what comes after -- (dash is how much comes
@@ -76,16 +92,19 @@ func chatArgs(args []string, dash int, toConversation bool) (names, text []strin
 func (a *app) chat(ctx context.Context, c *client.Client, conv string, names []string) error {
 	room, err := openRoom(ctx, c, conv, names)
 	if err != nil {
-		return err
+		return a.orNewConv(ctx, c, err, conv)
 	}
-	switch {
-	case a.output != formatTable:
-		return chat.Lines(ctx, room, a.in, a.out, chat.PrintJSON)
-	case !isTerminal(a.out):
-		return chat.Lines(ctx, room, a.in, a.out, chat.PrintLine(time.RFC3339, time.UTC))
-	case !isTerminal(a.in) || os.Getenv("TERM") == "dumb":
-		return chat.Lines(ctx, room, a.in, a.out, chat.PrintLine("15:04", time.Local))
-	default:
+	screen := a.output == formatTable && isTerminal(a.out) && isTerminal(a.in) && os.Getenv("TERM") != "dumb"
+	if screen {
 		return chat.Run(ctx, room, a.in, a.out, os.Environ())
 	}
+	room.tell = a.notices
+	print := chat.PrintLine("15:04", time.Local)
+	switch {
+	case a.output != formatTable:
+		print = chat.PrintJSON
+	case !isTerminal(a.out):
+		print = chat.PrintLine(time.RFC3339, time.UTC)
+	}
+	return chat.Lines(ctx, room, a.in, a.out, print)
 }

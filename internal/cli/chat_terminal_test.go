@@ -85,7 +85,7 @@ func TestChatOnATerminal(t *testing.T) {
 	user.Await("acked") // shown to an agent is fetched and acknowledged
 	arya.Type("hi there\r")
 	user.Await("  hi there")
-	arya.Await("  hi there", "seen")
+	arya.Await("  hi there", "acked") // what a person was shown is settled
 
 	h.run("down")
 	user.Await("connection lost")

@@ -98,7 +98,7 @@ func (a *app) asRoot(root *cobra.Command) {
 	root.Version = about().String()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SilenceErrors, root.SilenceUsage = true, true
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef(cmd, "%w", err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef(cmd, "%w", plainFlagError(err)) })
 	a.globalFlags(root)
 }
 

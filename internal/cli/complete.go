@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -79,7 +80,7 @@ func (a *app) convNames(cmd *cobra.Command, _ []string, typed string) ([]string,
 		page, _ := c.Conversations(ctx, client.Conversations{All: true}, client.From{Limit: maxCompletions})
 		for _, conversation := range page.Items {
 			if conversation.Name != "" {
-				add(conversation.Name, conversation.Topic)
+				add(conversation.Name, cmp.Or(conversation.DisplayName, conversation.Topic))
 			}
 		}
 	})
@@ -90,7 +91,7 @@ func (a *app) runIDs(cmd *cobra.Command, _ []string, typed string) ([]string, co
 	return a.fromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
 		page, _ := c.Runs(ctx, client.RunsOptions{}, client.From{Limit: usualRuns})
 		for _, run := range page.Items {
-			add(run.ID, run.Agent+" "+string(run.State))
+			add(run.ShortName(), run.Agent+" "+string(run.State))
 		}
 	})
 }
@@ -110,7 +111,7 @@ func (a *app) approvalIDs(cmd *cobra.Command, _ []string, typed string) ([]strin
 	return a.fromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
 		page, _ := c.Approvals(ctx, client.ApprovalsOptions{State: parley.ApprovalPending}, client.From{Limit: maxCompletions})
 		for _, approval := range page.Items {
-			add(approval.ID, approval.Agent+" "+whatIsHeld(approval))
+			add(approval.ShortName(), approval.Agent+" "+whatIsHeld(approval))
 		}
 	})
 }

@@ -99,7 +99,7 @@ func (a *app) contact(ctx context.Context, c *client.Client, contact parley.Cont
 		Made: func(made parley.Contacted) {
 			stop()
 			question = made.Message
-			a.say("%s %s: %s", pastOf[contact.Pattern], made.Agent, cmp.Or(made.Task, made.Message))
+			a.say("%s %s: %s", pastOf[contact.Pattern], made.Agent, made.ShortName())
 			wait()
 		},
 		Away: func(err error) {
@@ -122,7 +122,7 @@ var pastOf = map[parley.Pattern]string{parley.PatternAsk: "asked", parley.Patter
 
 // tellWhere says how to wait again for a contact without an outcome, or where to see what happened.
 func (a *app) tellWhere(ctx context.Context, contacted parley.Contacted, err error) {
-	id := cmp.Or(contacted.Task, contacted.Message)
+	id := contacted.ShortName()
 	switch {
 	case client.Away(err): // which says it itself
 	case id != "" && (ctx.Err() != nil || contacted.Outcome == parley.ContactLate):
@@ -130,7 +130,7 @@ func (a *app) tellWhere(ctx context.Context, contacted parley.Contacted, err err
 	case contacted.Task != "":
 		a.say("note: see what happened: %s", a.line("task", "show", contacted.Task))
 	case contacted.Message != "":
-		a.say("note: see what happened: %s", a.line("trace", contacted.Message))
+		a.say("note: see what happened: %s", a.line("trace", id))
 	case ctx.Err() != nil:
 		a.say("note: what was accepted goes on, and what comes of it is delivered: %s", a.line("inbox", "--peek"))
 	}
@@ -234,7 +234,7 @@ func dueAt(cmd *cobra.Command, text string) (*time.Time, error) {
 // waitsForApproval says that a call was not made yet, and who lets it be made. That is no failure.
 func (a *app) waitsForApproval(held *parley.Held) error {
 	approval := held.Approval
-	a.say("approval %s: %s decides (see it: %s)", approval.ID, deciderOf(approval), a.line("approval", "show", approval.ID))
+	a.say("%s: %s decides (see it: %s)", approval.ShortName(), deciderOf(approval), a.line("approval", "show", approval.ShortName()))
 	answer := struct {
 		Text     string          `json:"text"`
 		Approval parley.Approval `json:"approval"`

@@ -7,8 +7,8 @@ const (
 	lateAsk     = `problem {"code":"E004","detail":"DataBot did not respond within 120 seconds.","recoverable":true,` +
 		`"contacted":{"text":"","outcome":"late","agent":"data","conversation":"c","message":"m"}}`
 	slowWork = `{"text":"Delegated to WriterBot (subtask task-7). You'll receive the result automatically when WriterBot finishes.","outcome":"delegated","agent":"writer","conversation":"c","message":"m","task":"task-7"}`
-	heldAsk  = `202 {"text":"This action requires approval. Waiting for approval...","approval":{"id":"a1","state":"pending","agent":"intern","decider":"boss"}}`
-	heldTwo  = `202 {"text":"This action requires approval. Waiting for approval...","approval":{"id":"a1","state":"pending","agent":"intern"}}`
+	heldAsk  = `202 {"text":"This action requires approval. Waiting for approval...","approval":{"id":"a1","number":7,"state":"pending","agent":"intern","decider":"boss"}}`
+	heldTwo  = `202 {"text":"This action requires approval. Waiting for approval...","approval":{"id":"a1","number":7,"state":"pending","agent":"intern"}}`
 )
 
 func TestContacts(t *testing.T) {
@@ -37,13 +37,13 @@ func TestContacts(t *testing.T) {
 			name: "held", args: []string{"ask", "data", "?"}, answer: heldAsk,
 			asks: `POST /v1/contact {"action":"ask","agent":"data","message":"?"}`,
 			out:  "This action requires approval. Waiting for approval...\n",
-			err:  "approval a1: boss decides (see it: parley approval show a1)\n",
+			err:  "approval-7: boss decides (see it: parley approval show approval-7)\n",
 		},
 		{
 			name: "held for an owner", args: []string{"notify", "data", "!"}, answer: heldTwo,
 			asks: `POST /v1/contact {"action":"notify","agent":"data","message":"!"}`,
 			out:  "This action requires approval. Waiting for approval...\n",
-			err:  "approval a1: an owner decides (see it: parley approval show a1)\n",
+			err:  "approval-7: an owner decides (see it: parley approval show approval-7)\n",
 		},
 		{
 			name: "work", args: []string{"delegate", "writer", "Draft it", "--priority", "high", "--deadline", "2030-01-02T10:00:00Z", "--after", "task-1,task-2"},

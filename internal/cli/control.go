@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -67,28 +68,33 @@ func (a *app) tellStopped(ctx context.Context, c *client.Client, agent string) {
 
 func (a *app) agentHealth() *cobra.Command {
 	var all, check bool
-	timeout := healthWait
+	var wait, timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "health [AGENT]",
 		Short: "Show what agents have said of their health, or ask one",
 		Example: `  parley agent health
-  parley agent health arya --check --timeout 10s
+  parley agent health arya --wait=10s
   parley agent health --all -o json`,
-		Args: takes(0, 1), ValidArgsFunction: inTurn(a.agentNames, nothing),
+		Args: afterWait(takes(0, 1)), ValidArgsFunction: inTurn(a.agentNames, nothing),
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "also agents that have said nothing")
-	cmd.Flags().BoolVar(&check, "check", false, "ask the agent now, and wait for what it says")
-	cmd.Flags().Var(span{&timeout}, "timeout", "with --check: how long to wait")
+	flags := cmd.Flags()
+	flags.BoolVar(&all, "all", false, "also agents that have said nothing")
+	flags.Var(span{&wait}, "wait", "ask the agent now, and wait for its answer, "+healthWait.String()+" or as long as is said")
+	flags.Lookup("wait").NoOptDefVal = healthWait.String()
+	// Older scripts say --check, and --timeout for how long.
+	flags.BoolVar(&check, "check", false, "ask the agent now, and wait for its answer")
+	flags.Var(span{&timeout}, "timeout", "with --check: how long to wait")
+	flags.Lookup("check").Hidden, flags.Lookup("timeout").Hidden = true, true
 	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
 		switch {
-		case len(args) == 0 && (check || cmd.Flags().Changed("timeout")):
-			return usagef(cmd, "--check is for one AGENT")
+		case len(args) == 0 && (check || wait > 0 || timeout > 0):
+			return usagef(cmd, "--wait is for one AGENT")
 		case len(args) == 0:
 			return a.healths(ctx, c, all)
 		case all:
 			return usagef(cmd, "--all is for no AGENT in particular")
-		case check:
-			if err := checkHealth(ctx, c, args[0], timeout); err != nil {
+		case check || wait > 0:
+			if err := checkHealth(ctx, c, args[0], cmp.Or(wait, timeout, healthWait)); err != nil {
 				return err
 			}
 		}

@@ -16,7 +16,8 @@ func (a *app) convCommand() *cobra.Command {
 	conv := a.menu("conv", "Make, join and manage conversations",
 		a.convNew(), a.convList(), a.convShow(), a.convRead(), a.convJoin(), a.convLeave(), a.convAdd(), a.convRemove(), a.convRename(),
 		a.convTopic(), a.convAnswers(), a.convArchive("archive", true), a.convArchive("unarchive", false), a.convDelete(), a.convExport())
-	conv.Long = `Make, join and manage conversations. A conversation is named by its id, its name, or #name.`
+	conv.Long = `Make, join and manage conversations. A conversation is named by its id, its name, #name or its display name.
+One without a name is named by who is in it: @arya is your direct conversation with arya, "arya ↔ gendry" that of the two.`
 	return conv
 }
 
@@ -27,7 +28,11 @@ func (a *app) convNew() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "new NAME",
 		Short: "Make a channel, or a group",
+		Long: `Make a channel, or a group. What people type is kept as the display name: "Project X" becomes #project-x (Project X).
+Where no name can be made of it, give a name of a-z, 0-9, _ and - besides.`,
 		Example: `  parley conv new "project-x" --with arya,gendry
+  parley conv new "Project X" --with arya,gendry
+  parley conv new projekt --display-name "Проект"
   parley conv new secrets --with arya --private --topic "Not for everybody"
   parley conv new standup --with arya,gendry --answers round-robin`,
 		Args:              takes(1, 1),
@@ -38,12 +43,13 @@ func (a *app) convNew() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.done(made, "created", made.Title(), made.ID)
+			return a.done(made, append([]string{"created"}, nameWords(made)...)...)
 		}),
 	}
 	cmd.Flags().StringArrayVar(&with, "with", nil, "`agents` that take part, with commas between them")
 	cmd.Flags().BoolVar(&n.Private, "private", false, "only who takes part may read it")
 	cmd.Flags().BoolVar(&n.Group, "group", false, "a private group instead of a channel")
+	cmd.Flags().StringVar(&n.DisplayName, "display-name", "", "what people call it, where that is not to come from NAME")
 	cmd.Flags().StringVar(&n.Topic, "topic", "", "what it is about")
 	cmd.Flags().StringVar(&answers, "answers", "", "who answers when several are woken: parallel, round-robin or first")
 	complete(cmd, "with", a.agentListNames)
@@ -87,18 +93,31 @@ func (a *app) convColumns(me string) []column[parley.ConversationView] {
 		{"messages", func(v parley.ConversationView) string { return strconv.FormatInt(v.Messages, 10) }},
 		{"unread", func(v parley.ConversationView) string { return strconv.Itoa(v.Unread) }},
 		{"updated", func(v parley.ConversationView) string { return a.moment(v.UpdatedAt) }},
+		{"display name", func(v parley.ConversationView) string { return v.DisplayName }},
 		{"topic", func(v parley.ConversationView) string { return v.Topic }},
 		{"id", func(v parley.ConversationView) string { return v.ID }},
 	}
 }
 
-// convName is what somebody would call a conversation: its name, or who else is in it.
+// convName is how a list shows a conversation, and how every command takes it: its name, @ and who else is in it, or who is in it
+// where that does not tell it from others.
 func convName(v parley.ConversationView, me string) string {
 	if v.Name != "" {
 		return v.Name
 	}
+	if v.Kind == parley.Ephemeral || !slices.Contains(v.Members, me) {
+		return titleOf(v)
+	}
 	others := slices.DeleteFunc(slices.Clone(v.Members), func(id string) bool { return id == me })
 	return "@" + strings.Join(others, ",")
+}
+
+// nameWords are a conversation's title, its display name if it has one, and its id.
+func nameWords(v parley.ConversationView) []string {
+	if v.DisplayName == "" {
+		return []string{v.Title(), v.ID}
+	}
+	return []string{v.Title(), "(" + v.DisplayName + ")", v.ID}
 }
 
 func convKind(v parley.ConversationView) string {
@@ -125,7 +144,7 @@ func (a *app) showConv(v parley.ConversationView) {
 	if v.Joined {
 		joined = "yes"
 	}
-	a.fields("id", v.ID, "name", v.Name, "kind", string(v.Kind), "visibility", string(v.Visibility), "topic", v.Topic,
+	a.fields("id", v.ID, "name", v.Name, "display name", v.DisplayName, "kind", string(v.Kind), "visibility", string(v.Visibility), "topic", v.Topic,
 		"answers", string(v.Answers), "members", strings.Join(v.Members, ", "), "joined", joined, "messages", strconv.FormatInt(v.Messages, 10),
 		"unread", strconv.Itoa(v.Unread), "created by", v.CreatedBy, "created", a.moment(v.CreatedAt),
 		"updated", a.moment(v.UpdatedAt), "archived", a.maybe(v.ArchivedAt))

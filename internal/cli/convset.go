@@ -12,20 +12,27 @@ import (
 )
 
 func (a *app) convRename() *cobra.Command {
-	return &cobra.Command{
+	var display string
+	cmd := &cobra.Command{
 		Use:               "rename CONVERSATION NAME",
 		Short:             "Give a conversation another name",
-		Example:           "  parley conv rename project-x project-y",
+		Example:           "  parley conv rename project-x project-y\n  parley conv rename project-x \"Project Y\"",
 		Args:              takes(2, 2),
 		ValidArgsFunction: inTurn(a.convNames, nothing),
 		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
-			renamed, err := c.ChangeConversation(ctx, args[0], parley.ConversationChange{Name: &args[1]})
+			change := parley.ConversationChange{Name: &args[1]}
+			if display != "" {
+				change.DisplayName = &display
+			}
+			renamed, err := c.ChangeConversation(ctx, args[0], change)
 			if err != nil {
 				return err
 			}
-			return a.done(renamed, "renamed", renamed.Title(), renamed.ID)
+			return a.done(renamed, append([]string{"renamed"}, nameWords(renamed)...)...)
 		}),
 	}
+	cmd.Flags().StringVar(&display, "display-name", "", "what people call it, where that is not to come from NAME")
+	return cmd
 }
 
 func (a *app) convTopic() *cobra.Command {

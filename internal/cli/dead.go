@@ -30,7 +30,7 @@ func (a *app) deadList() *cobra.Command {
 				return err
 			}
 			return list(a, dead,
-				column[parley.Delivery]{"message", func(d parley.Delivery) string { return d.Message }},
+				column[parley.Delivery]{"message", parley.Delivery.ShortName},
 				column[parley.Delivery]{"from", func(d parley.Delivery) string { return d.From }},
 				column[parley.Delivery]{"recipient", func(d parley.Delivery) string { return d.Recipient }},
 				column[parley.Delivery]{"attempts", func(d parley.Delivery) string { return strconv.Itoa(d.Attempt) }},
@@ -57,8 +57,8 @@ func (a *app) onDead(
 	return &cobra.Command{
 		Use:   verb + " MESSAGE [RECIPIENT]",
 		Short: short,
-		Example: "  parley dead " + verb + " 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b\n" +
-			"  parley dead " + verb + " 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b gendry",
+		Example: "  parley dead " + verb + " m1234\n" +
+			"  parley dead " + verb + " m1234 gendry",
 		Args:              takes(1, 2),
 		ValidArgsFunction: inTurn(nothing, a.agentNames, nothing),
 		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
@@ -73,7 +73,7 @@ func (a *app) onDead(
 			if err != nil {
 				return err
 			}
-			return a.done(moved, string(moved.State), moved.Recipient, moved.Message)
+			return a.done(moved, string(moved.State), moved.Recipient, moved.ShortName())
 		}),
 	}
 }

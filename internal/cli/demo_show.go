@@ -165,7 +165,7 @@ func (s *stage) invite(ctx context.Context, dir home.Dir, hub *server.Server) er
 			return err
 		}
 	}
-	s.paragraph("%s", thingsToTry(dir, link, approval.ID))
+	s.paragraph("%s", thingsToTry(dir, link, approval.ShortName()))
 	return nil
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	typed  = regexp.MustCompile("(?m)^ *(?:\\$ )?parley ([^\n#|>]+)|`parley ([^`]+)`")
+	typed  = regexp.MustCompile("(?m)^ *(?:\\$ )?parley ((?:\"[^\"\n]*\"|[^\n#|<>])+)|`parley ([^`]+)`")
 	quoted = regexp.MustCompile(`"[^"]*"|'[^']*'|\S+`)
 )
 
@@ -67,12 +67,15 @@ func canBeTyped(words []string) error {
 	if err != nil {
 		return err
 	}
-	if !cmd.Runnable() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") && rest[0] != "…" {
+	if (!cmd.Runnable() || !cmd.HasParent()) && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") && rest[0] != "…" {
 		return errors.New("there is no command " + rest[0])
 	}
 	cmd.InitDefaultHelpFlag()
 	if err := cmd.ParseFlags(rest); err != nil && !errors.Is(err, pflag.ErrHelp) {
 		return err
+	}
+	if given := cmd.Flags().Args(); len(given) > 0 && cmd.Args != nil {
+		return cmd.Args(cmd, given)
 	}
 	return nil
 }

@@ -26,8 +26,9 @@ func (d *doctor) checkHome() bool {
 	}
 }
 
-// checkFiles looks for files that others may read. The bodies of artifacts are in a directory nobody else
-// enters, and too many to look at.
+// checkFiles looks for files of the hub that others may read. The bodies of artifacts are in a directory nobody else
+// enters, and too many to look at. People write config.yaml with an editor, which makes it readable by all: that is
+// no danger in a home that only its owner can enter, and checkHome has made sure of that.
 func (d *doctor) checkFiles() bool {
 	open := ""
 	err := filepath.WalkDir(string(d.dir), func(path string, entry fs.DirEntry, err error) error {
@@ -37,7 +38,10 @@ func (d *doctor) checkFiles() bool {
 		if err != nil {
 			return err
 		}
-		if info, err := entry.Info(); err == nil && info.Mode().Perm()&0o077 != 0 && path != string(d.dir) && open == "" {
+		if path == string(d.dir) || path == d.dir.Config() {
+			return nil
+		}
+		if info, err := entry.Info(); err == nil && info.Mode().Perm()&0o077 != 0 && open == "" {
 			open = path
 		}
 		if entry.IsDir() && filepath.Dir(path) == string(d.dir) && entry.Name() != "run" {

@@ -32,9 +32,9 @@ func (d *doctor) examineHub(ctx context.Context) error {
 	d.checkAddress(ctx, status.Address)
 	d.checkClock(newestOf(ctx, hub))
 	d.checkDisk(status.DiskFree, status.DiskTotal)
-	for _, alert := range status.Alerts {
+	for _, alert := range parley.GroupAlerts(status.Alerts) {
 		if alert.Name != "disk" { // which was looked at
-			d.note("alert", warn, "%s", alert.Message).Mend = alert.Suggestion
+			d.note("alert", warn, "%s", alert.Message).Mend = d.app.remedy(alert)
 		}
 	}
 	for _, agent := range status.UnknownClients {

@@ -47,7 +47,7 @@ func TestForgedResultsStayQuotationsInOutput(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			newFakeHub(t, map[string]string{test.route: string(raw)})
+			newFakeHub(t, map[string]string{test.route: string(raw), "GET /v1/whoami": `{"agent":{"id":"user","kind":"human"}}`})
 			var out, errs strings.Builder
 			if code := Run(strings.Fields(test.args), strings.NewReader(""), &out, &errs); code != exitDone {
 				t.Fatalf("exit code %d: %s", code, errs.String())

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,8 +21,13 @@ func (a *app) inboxCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inbox",
 		Short: "Take what is in your inbox, or look at it",
-		Long: `Take what is in your inbox, or look at it. What is taken is yours until its lease ends: acknowledge it
-with "parley ack", answer it with "parley reply", or it comes again.`,
+		Long: `Take what is in your inbox, or look at it.
+
+A person sees the newest messages first. What was printed is settled, unless it wants something of you: asks, tasks,
+approvals and messages that require an ack stay until you act.
+
+What an agent takes is its own until its lease ends: acknowledge it with "parley ack", answer it with "parley reply", or
+it comes again.`,
 		Example: `  parley inbox --peek
   parley inbox --wait --limit 1
   parley --as arya inbox --at-most-once -o jsonl`,
@@ -38,10 +44,22 @@ with "parley ack", answer it with "parley reply", or it comes again.`,
 	cmd.MarkFlagsMutuallyExclusive("peek", "wait")
 	cmd.MarkFlagsMutuallyExclusive("peek", "lease")
 	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
-		if peek {
+		who, err := c.Whoami(ctx)
+		if err != nil {
+			return err
+		}
+		person := who.Agent.Kind == parley.KindHuman
+		switch {
+		case person && (peek || take.Wait == 0 && take.Lease == 0 && !take.AtMostOnce):
+			return a.readInbox(ctx, c, take.Limit, peek)
+		case peek:
 			return a.peek(ctx, c, take.Limit)
 		}
-		return a.take(ctx, c, take)
+		taken, err := a.take(ctx, c, take)
+		if err == nil && person {
+			a.wasShown(ctx, c, taken...)
+		}
+		return err
 	})
 	cmd.AddCommand(a.inboxNack(), a.inboxExtend())
 	return cmd
@@ -62,6 +80,29 @@ func items(lease string, deliveries []parley.Delivery, messages []parley.Message
 	return list
 }
 
+// readInbox prints a person's inbox, the newest message first.
+func (a *app) readInbox(ctx context.Context, c *client.Client, limit int, peek bool) error {
+	inbox, err := c.PeekNewest(ctx, 0, limit)
+	if err != nil {
+		return err
+	}
+	if a.output == formatJSON {
+		err = a.json(inbox)
+	} else {
+		err = a.items(items("", inbox.Deliveries, inbox.Messages))
+	}
+	if err != nil {
+		return err
+	}
+	if inbox.More > 0 && a.output != formatJSON {
+		a.say("note: %d more; see them: %s", inbox.More, a.line("inbox", "--limit", strconv.Itoa(min(len(inbox.Messages)+inbox.More, mostRead))))
+	}
+	if !peek {
+		a.wasShown(ctx, c, inbox.Messages...)
+	}
+	return nil
+}
+
 func (a *app) peek(ctx context.Context, c *client.Client, limit int) error {
 	peeked, err := c.Peek(ctx, limit)
 	if err != nil {
@@ -79,37 +120,33 @@ func (a *app) peek(ctx context.Context, c *client.Client, limit int) error {
 	return nil
 }
 
-func (a *app) take(ctx context.Context, c *client.Client, t parley.Take) error {
-	if t.Wait > 0 { // a hub that is away from the start is not waited for
-		if _, err := c.Whoami(ctx); err != nil {
-			return err
-		}
-	}
+// take takes and prints messages, which it returns.
+func (a *app) take(ctx context.Context, c *client.Client, t parley.Take) ([]parley.Message, error) {
 	taken, err := a.takeWithin(ctx, c, t)
 	if t.Wait > 0 && isAway(err) {
-		return parley.Errorf(parley.TimedOut, "the hub went away, and nothing came within %s", t.Wait).
+		return nil, parley.Errorf(parley.TimedOut, "the hub went away, and nothing came within %s", t.Wait).
 			Suggest("see how it is doing: %s", a.line("status")).From(err)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if t.Wait > 0 && len(taken.Deliveries) == 0 {
-		return parley.Errorf(parley.TimedOut, "nothing came within %s", t.Wait).Suggest("ask again, or wait longer with --wait")
+		return nil, parley.Errorf(parley.TimedOut, "nothing came within %s", t.Wait).Suggest("ask again, or wait longer with --wait")
 	}
 	if a.output == formatJSON {
-		return a.json(struct {
+		return taken.Messages, a.json(struct {
 			Lease        string  `json:"lease,omitempty"`
 			LeaseSeconds float64 `json:"lease_seconds,omitempty"`
 			parley.Taken
 		}{taken.Lease, taken.For.Seconds(), taken})
 	}
 	if err := a.items(items(taken.Lease, taken.Deliveries, taken.Messages)); err != nil {
-		return err
+		return nil, err
 	}
 	if taken.Lease != "" && len(taken.Deliveries) > 0 {
 		a.say("yours for %s; acknowledge with: %s", taken.For, a.line("ack", "--lease", taken.Lease))
 	}
-	return nil
+	return taken.Messages, nil
 }
 
 // takeWithin takes once there is something, with as many calls as the wait needs.
@@ -149,7 +186,7 @@ func (a *app) items(list []item) error {
 
 // letter prints a message for a person: a line about it, and what it says.
 func (a *app) letter(m parley.Message) {
-	about := []string{m.ID, "from " + m.From, a.moment(m.CreatedAt)}
+	about := []string{m.ShortName(), "from " + m.From, a.moment(m.CreatedAt)}
 	if m.Type != parley.TypeChat {
 		about = append(about, string(m.Type))
 	}

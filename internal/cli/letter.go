@@ -22,15 +22,16 @@ type letter struct {
 	kind     string
 	deadline string
 	ttl      time.Duration
-	wait     bool
-	timeout  time.Duration
+	wait     time.Duration // for the answer; 0: not at all
+	timeout  time.Duration // older scripts say how long by this flag
 }
 
 func (l *letter) declare(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&l.wait, "wait", false, "wait for the answer and print it")
-	l.timeout = defaultWait
+	flags.Var(span{&l.wait}, "wait", "wait for the answer and print it, "+defaultWait.String()+" or as long as is said")
+	flags.Lookup("wait").NoOptDefVal = defaultWait.String()
 	flags.Var(span{&l.timeout}, "timeout", "with --wait: how long")
+	flags.Lookup("timeout").Hidden = true
 	flags.StringVar(&l.kind, "type", "", "what it is meant as: chat, request, notification, …")
 	flags.Var(urgency{&l.draft.Priority}, "priority", "0 to 10, or low, normal, high, urgent")
 	flags.Var(span{&l.ttl}, "ttl", "how long it is worth delivering, like 10m")
@@ -59,13 +60,19 @@ func (l *letter) checkArgs(cmd *cobra.Command, args []string, toConversation boo
 	if toConversation && len(args) == 0 && least > 0 {
 		return usagef(cmd, "TEXT is missing")
 	}
+	if len(args) > 2 || toConversation && len(args) == 2 {
+		return afterWait(takes(least, 2))(cmd, args)
+	}
 	return takes(least, 2)(cmd, args)
 }
 
 // finish completes the draft: its text, times and files, which are stored first.
 func (l *letter) finish(ctx context.Context, a *app, cmd *cobra.Command, c *client.Client, text []string) (err error) {
-	if !l.wait && cmd.Flags().Changed("timeout") {
-		return usagef(cmd, "--timeout is for --wait")
+	if cmd.Flags().Changed("timeout") {
+		if l.wait == 0 {
+			return usagef(cmd, "--timeout is for --wait")
+		}
+		l.wait = l.timeout
 	}
 	if len(text) > 0 {
 		if l.draft.Content.Text, err = a.input(ctx, text[0]); err != nil {

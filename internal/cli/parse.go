@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/parley-hub/parley"
 )
@@ -76,15 +79,11 @@ func (n number) String() string {
 
 func (n number) Set(text string) error {
 	value, err := strconv.Atoi(text)
-	switch {
-	case err != nil:
-		return errors.New("write a number")
-	case value < 1:
-		return errors.New("write a number from 1 on")
-	default:
-		*n.n = value
-		return nil
+	if err != nil || value < 1 {
+		return errors.New("write a whole number from 1 on, like 20")
 	}
+	*n.n = value
+	return nil
 }
 
 func (n number) Type() string { return "int" }
@@ -93,11 +92,58 @@ func (n number) Type() string { return "int" }
 type most struct{ number }
 
 func (m most) Set(text string) error {
-	if text == "0" {
-		*m.n = 0
-		return nil
+	value, err := strconv.Atoi(text)
+	if err != nil || value < 0 {
+		return errors.New("write a number from 1 on, or 0 for no limit")
 	}
-	return m.number.Set(text)
+	*m.n = value
+	return nil
+}
+
+// amount is a flag for a number that may have a fraction and is not below 0, like a sum of money.
+type amount struct{ n *float64 }
+
+func (a amount) String() string {
+	if a.n == nil {
+		return "0"
+	}
+	return strconv.FormatFloat(*a.n, 'g', -1, 64)
+}
+
+func (a amount) Set(text string) error {
+	value, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(value >= 0) || math.IsInf(value, 0) {
+		return errors.New("write a number like 2.50, or 0 for no limit")
+	}
+	*a.n = value
+	return nil
+}
+
+func (a amount) Type() string { return "float64" }
+
+// expectedValues says what to write for each type of flag that the library parses itself.
+var expectedValues = map[string]string{
+	"bool":  "write the flag alone, or with =true or =false",
+	"int":   "write a whole number, like 20",
+	"int64": "write a whole number, like 20",
+
+	"stringSlice": "write words with commas between them, without quotation marks inside",
+}
+
+// plainFlagError says what to write instead of a refused value, where the library would repeat the words of Go's parser.
+// Flags of our own say it themselves.
+func plainFlagError(err error) error {
+	bad, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
+		return err
+	}
+	_, number := errors.AsType[*strconv.NumError](err)
+	_, list := errors.AsType[*csv.ParseError](err)
+	expected, known := expectedValues[bad.GetFlag().Value.Type()]
+	if !number && !list || !known {
+		return err
+	}
+	return fmt.Errorf("invalid argument %q for \"--%s\" flag: %s", bad.GetValue(), bad.GetFlag().Name, expected)
 }
 
 // parseWhen reads a time, or how long from now it is.

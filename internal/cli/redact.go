@@ -15,8 +15,8 @@ func (a *app) redactCommand() *cobra.Command {
 		Use:   "redact ID",
 		Short: "Erase what a message says, for good",
 		Long:  "Erase what a message says: its body, its files and what the search index has of it. Its id and digest stay.",
-		Example: `  parley redact 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b --reason "a password"
-  parley redact 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b --yes`,
+		Example: `  parley redact m1234 --reason "a password"
+  parley redact m1234 --yes`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: nothing,
 	}
@@ -30,7 +30,7 @@ func (a *app) redactCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.done(redacted, "redacted", redacted.ID)
+		return a.done(redacted, "redacted", redacted.ShortName())
 	})
 	return cmd
 }

@@ -20,6 +20,9 @@ type room struct {
 	me     parley.Agent
 	others []string // ids, where the conversation is theirs and the caller's
 
+	// tell says what the sender of a message is told besides. Nil on a screen, which shows it by itself.
+	tell func(notices []string)
+
 	mu     sync.Mutex
 	id     string // of the conversation, once there is one
 	joined bool
@@ -123,8 +126,10 @@ func (r *room) Look(ctx context.Context) (scene chat.Scene, err error) {
 
 // title is what the conversation is called: its name, or who else is in it.
 func title(scene chat.Scene) string {
-	if scene.Conversation.Name != "" {
-		return scene.Conversation.Title()
+	if c := scene.Conversation; c.Name != "" && c.DisplayName != "" {
+		return c.Title() + " (" + c.DisplayName + ")"
+	} else if c.Name != "" {
+		return c.Title()
 	}
 	var names []string
 	for _, p := range scene.Present {
@@ -166,6 +171,9 @@ func (r *room) Post(ctx context.Context, draft parley.Draft) (parley.Receipt, er
 	receipt, err := r.client.Post(ctx, draft)
 	if err == nil {
 		r.enter(receipt.Message.Conversation, true)
+		if r.tell != nil {
+			r.tell(receipt.Notices)
+		}
 	}
 	return receipt, away(err)
 }
@@ -173,10 +181,19 @@ func (r *room) Post(ctx context.Context, draft parley.Draft) (parley.Receipt, er
 // mostRead is how many deliveries one call can name.
 const mostRead = 500
 
-// Read moves the caller's cursor. An agent has thereby fetched and acknowledged what was delivered to it.
+// Read says what the caller was shown. A person has seen it, and it is settled where nothing is wanted of the person. An
+// agent has fetched and acknowledged what was delivered to it, and its cursor moves.
 func (r *room) Read(ctx context.Context, shown []parley.Message) error {
 	id, joined := r.place()
 	if !joined || len(shown) == 0 {
+		return nil
+	}
+	if r.me.Kind == parley.KindHuman {
+		for ids := range slices.Chunk(r.fromOthers(shown), mostRead) {
+			if _, err := r.client.MarkShown(ctx, ids...); err != nil {
+				return away(err)
+			}
+		}
 		return nil
 	}
 	if ids := r.fromOthers(shown[max(0, len(shown)-mostRead):]); len(ids) > 0 && r.me.Kind == parley.KindAgent {

@@ -2,9 +2,11 @@ package cli
 
 import (
 	"errors"
+	"os"
 	"testing"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
 	"github.com/parley-hub/parley/internal/chat"
 )
 
@@ -24,5 +26,21 @@ func TestWhoIsAway(t *testing.T) {
 		if errors.Is(got, chat.ErrAway) != test.want || parley.CodeOf(got) != parley.CodeOf(test.err) {
 			t.Errorf("away(%v) = %v", test.err, got)
 		}
+	}
+}
+
+func TestAChatSaysWhatItHasShownAPerson(t *testing.T) {
+	hub := newFakeHub(t, map[string]string{"POST /v1/inbox/shown": `{"items":[]}`})
+	c, err := client.New(client.Options{URL: os.Getenv("PARLEY_URL"), Token: "parley_test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	r := &room{client: c, me: parley.Agent{ID: "user", Kind: parley.KindHuman}, id: "conversation", joined: true}
+	if err := r.Read(t.Context(), []parley.Message{{ID: "m1", From: "arya"}, {ID: "m2", From: "user"}, {ID: "m3", From: "arya"}}); err != nil {
+		t.Fatal(err)
+	}
+	if len(hub.asked) != 1 || hub.last() != `POST /v1/inbox/shown {"messages":["m1","m3"]}` { // and its cursor passes nothing else
+		t.Errorf("the hub was asked %q", hub.asked)
 	}
 }

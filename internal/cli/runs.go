@@ -40,7 +40,7 @@ func (a *app) agentRuns() *cobra.Command {
 		}
 		where := newPlaces(c)
 		return listWith(a, runs, column[parley.Run]{"failure", failure},
-			column[parley.Run]{"run", func(r parley.Run) string { return r.ID }},
+			column[parley.Run]{"run", parley.Run.ShortName},
 			column[parley.Run]{"agent", func(r parley.Run) string { return r.Agent }},
 			column[parley.Run]{"state", func(r parley.Run) string { return string(r.State) }},
 			column[parley.Run]{"began", func(r parley.Run) string { return a.lately(r.CreatedAt) }},
@@ -99,8 +99,8 @@ func (a *app) agentRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run RUN",
 		Short: "Show a run: how it went, and what it put out",
-		Example: `  parley agent run 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b
-  parley agent run 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b --follow`,
+		Example: `  parley agent run run-12
+  parley agent run run-12 --follow`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(a.runIDs, nothing),
 	}
@@ -132,13 +132,13 @@ func (a *app) showRun(ctx context.Context, c *client.Client, v parley.RunView) e
 	}{v, output.String()}
 	return a.one(whole, func() {
 		where := newPlaces(c)
-		a.fields("run", v.ID, "agent", v.Agent, "state", string(v.State), "runtime", v.Runtime,
+		a.fields("run", v.ShortName(), "id", v.ID, "agent", v.Agent, "state", string(v.State), "runtime", v.Runtime,
 			"where", where.of(ctx, v.Conversation), "conversation", v.Conversation,
 			"woken by", wokenBy(ctx, c, v.Triggers), "trace", v.TraceID,
 			"attempt", strconv.Itoa(v.Attempt), "began", a.moment(v.CreatedAt), "started", a.maybe(v.StartedAt),
 			"ended", a.maybe(v.EndedAt), "took", took(v.Run), "deadline", a.moment(v.Deadline), "session", v.Session,
 			"tokens", tokens(v.Run), "cost", cost(v.Run), "failure", failure(v.Run), "cancelled", v.Cancel,
-			"answer", v.Answer, "posted", strings.Join(v.Posts, " "))
+			"answer", messageNames(ctx, c, v.Answer), "posted", messageNames(ctx, c, v.Posts...))
 		if output.Len() > 0 {
 			a.words("")
 			a.text(output.String())
@@ -152,11 +152,23 @@ func wokenBy(ctx context.Context, c *client.Client, triggers []string) string {
 	for _, id := range triggers {
 		words := id
 		if m, err := c.Message(ctx, id); err == nil {
-			words += " " + m.From + ": " + cut(oneLine(body(m.Message)), 60)
+			words = m.ShortName() + " " + m.From + ": " + cut(oneLine(body(m.Message)), 60)
 		}
 		said = append(said, words)
 	}
 	return strings.Join(said, ", ")
+}
+
+// messageNames are the short names of messages, as far as one may know.
+func messageNames(ctx context.Context, c *client.Client, ids ...string) string {
+	var names []string
+	for _, id := range ids {
+		if m, err := c.Message(ctx, id); id != "" && err == nil {
+			id = m.ShortName()
+		}
+		names = append(names, id)
+	}
+	return strings.Join(names, " ")
 }
 
 // followRun prints what a run says until it has ended, and returns it as it is then.
@@ -187,7 +199,7 @@ func (a *app) agentCancel() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "cancel RUN",
 		Short:             "End a run; what woke it is not tried again",
-		Example:           "  parley agent cancel 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b --reason \"it goes the wrong way\"",
+		Example:           "  parley agent cancel run-12 --reason \"it goes the wrong way\"",
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(a.runIDs, nothing),
 		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
@@ -199,7 +211,7 @@ func (a *app) agentCancel() *cobra.Command {
 			if run.State.Live() {
 				word = "cancelling"
 			}
-			return a.done(run, word, run.Agent, run.ID)
+			return a.done(run, word, run.Agent, run.ShortName())
 		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for those who look")

@@ -24,7 +24,7 @@ func (a *app) sendCommand() *cobra.Command {
 A message to an agent opens a conversation of its own, unless --dm or --conv says where it belongs.
 With - as its text, the message is what standard input holds.`,
 		Example: `  parley send arya "quick question"
-  parley send arya "Where is the report?" --wait --timeout 5m
+  parley send arya "Where is the report?" --wait=5m
   parley send --conv project-x "@gendry please review" --file report.pdf
   git diff | parley send arya - --dm --priority high`,
 		ValidArgsFunction: inTurn(a.agentNames, nothing),
@@ -43,7 +43,7 @@ With - as its text, the message is what standard input holds.`,
 		case len(args) == 2:
 			l.draft.To, args = args[0], args[1:]
 		}
-		return a.deliver(ctx, cmd, c, &l, args)
+		return a.orNewConv(ctx, c, a.deliver(ctx, cmd, c, &l, args), conv)
 	})
 	return cmd
 }
@@ -52,7 +52,7 @@ With - as its text, the message is what standard input holds.`,
 func (a *app) notAnAgent(err error, name string) error {
 	switch {
 	case strings.HasPrefix(name, "#"):
-		return ifUnknown(err, "to a conversation: %s", a.line("send", "--conv", name[1:], `"…"`))
+		return ifUnknown(err, "to a conversation: %s", a.line("send", "--conv", shellWord(name[1:]), `"…"`))
 	case strings.Contains(name, ","):
 		return ifUnknown(err, "to several at once: %s", a.line("chat", strings.Join(nameList(name), " "), `"…"`))
 	default:
@@ -65,8 +65,8 @@ func (a *app) replyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reply MESSAGE TEXT",
 		Short: "Answer a message",
-		Example: `  parley reply 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b "It is on the shelf."
-  echo "Done." | parley reply 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b -`,
+		Example: `  parley reply m1234 "It is on the shelf."
+  echo "Done." | parley reply m1234 -`,
 		ValidArgsFunction: nothing,
 	}
 	cmd.Args = func(cmd *cobra.Command, args []string) error { return l.checkArgs(cmd, args, false) }
@@ -87,8 +87,8 @@ func (a *app) deliver(ctx context.Context, cmd *cobra.Command, c *client.Client,
 	if err != nil {
 		return err
 	}
-	if l.wait {
-		return a.await(ctx, c, receipt, l.timeout)
+	if l.wait > 0 {
+		return a.await(ctx, c, receipt, l.wait)
 	}
 	return a.accepted(ctx, c, receipt)
 }
@@ -112,7 +112,9 @@ func (a *app) accepted(ctx context.Context, c *client.Client, receipt parley.Rec
 		}
 	})
 	if err == nil {
-		err = a.refused(receipt)
+		if err = a.refused(receipt); err != nil {
+			a.wasShown(ctx, c, receipt.Message)
+		}
 	}
 	return err
 }
@@ -135,7 +137,11 @@ func (a *app) refused(r parley.Receipt) (err error) {
 
 // toNobody says where a message is that was for nobody.
 func (a *app) toNobody(ctx context.Context, c *client.Client, r parley.Receipt) error {
-	if r.Asker == "" { // who is told by its ask, as a notice has said
+	switch {
+	case r.Asker != "": // who is told by its ask, as a notice has said
+	case len(r.UnknownMentions) > 0: // which notices have named
+		a.say("note: nobody was woken")
+	default:
 		a.say("note: nobody was woken; mention somebody with @")
 	}
 	return a.one(r, func() {
@@ -143,14 +149,14 @@ func (a *app) toNobody(ctx context.Context, c *client.Client, r parley.Receipt) 
 		if view, err := c.Conversation(ctx, title); err == nil {
 			title = view.Title()
 		}
-		a.words(string(parley.DeliveryAccepted), title, r.Message.ID)
+		a.words(string(parley.DeliveryAccepted), title, r.Message.ShortName())
 	})
 }
 
 // rungs are how far a message has come: one line for each recipient.
 func rungs(r parley.Receipt) (lines [][]string) {
 	for _, d := range r.Deliveries {
-		lines = append(lines, []string{string(rung(d)), d.Recipient, r.Message.ID})
+		lines = append(lines, []string{string(rung(d)), d.Recipient, r.Message.ShortName()})
 	}
 	return lines
 }

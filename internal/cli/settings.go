@@ -98,7 +98,7 @@ func (s *settings) declare(a *app, cmd *cobra.Command) {
 			}
 			s.flags.Var(number{&value}, one.flag, one.help)
 		case float64:
-			s.flags.Float64(one.flag, value, one.help)
+			s.flags.Var(amount{&value}, one.flag, one.help)
 		case []string:
 			s.flags.StringArray(one.flag, value, one.help)
 		}

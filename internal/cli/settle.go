@@ -15,7 +15,7 @@ func (a *app) ackCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ack [ID…]",
 		Short: "Acknowledge messages, or all that a lease holds",
-		Example: `  parley ack 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b
+		Example: `  parley ack m1234
   parley ack --lease 0195a1b2-aaaa-7e5f-8a9b-0c1d2e3f4a5b`,
 		ValidArgsFunction: nothing,
 	}
@@ -85,7 +85,7 @@ func (a *app) settled(deliveries []parley.Delivery, err error) error {
 		return list(a, deliveries)
 	}
 	for _, d := range deliveries {
-		a.words(string(d.State), d.Recipient, d.Message)
+		a.words(string(d.State), d.Recipient, d.ShortName())
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,31 +14,120 @@ import (
 )
 
 func (a *app) statusCommand() *cobra.Command {
-	return &cobra.Command{
+	var alerts bool
+	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show how the hub is doing",
+		Short: "Show what needs you, and how the hub is doing",
+		Long: `Show what needs you, and how the hub is doing.
+
+First come the calls to decide about, the dead letters, the asks and tasks for you, and the messages to acknowledge, each
+with the command to run next. Alerts of one kind are one line; --alerts lists each of them.`,
 		Example: `  parley status
+  parley status --alerts
   parley status -o json`,
 		Args:              noArgs,
 		ValidArgsFunction: nothing,
-		RunE: a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
-			status, err := c.Status(ctx)
-			if err != nil {
-				return err
-			}
-			bridges, _ := c.Bridges(ctx) // which only owners see
-			return a.one(shownStatus{status, bridges}, func() {
-				a.showStatus(status)
-				a.showBridges(bridges)
-			})
-		}),
 	}
+	cmd.Flags().BoolVar(&alerts, "alerts", false, "list every alert")
+	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+		status, err := c.Status(ctx)
+		if err != nil {
+			return err
+		}
+		needs, err := c.Attention(ctx, 0)
+		if err != nil {
+			return err
+		}
+		bridges, _ := c.Bridges(ctx) // which only owners see
+		return a.one(shownStatus{status, bridges, needs}, func() {
+			a.showNeeds(needs)
+			a.showStatus(status)
+			a.showAlerts(status, alerts)
+			a.showBridges(bridges)
+		})
+	})
+	return cmd
 }
 
-// shownStatus is how the hub is doing, and its bridges.
+// shownStatus is how the hub is doing, its bridges, and what needs the caller.
 type shownStatus struct {
 	parley.HubStatus
 	Bridges []parley.BridgeView `json:"bridges,omitempty"`
+	Needs   parley.Attention    `json:"needs_you"`
+}
+
+// showNeeds shows what needs the caller, each with the command to run next.
+func (a *app) showNeeds(needs parley.Attention) {
+	if len(needs.Items) == 0 {
+		a.words("nothing needs you")
+	} else {
+		a.words("needs you:")
+	}
+	var fields []string
+	listed := map[parley.AttentionKind]int{}
+	for _, i := range needs.Items {
+		what, next := a.need(i)
+		fields = append(fields, "  "+i.Name, what, "", next)
+		listed[i.Kind]++
+	}
+	for _, i := range needs.Items {
+		if more := needs.Totals[i.Kind] - listed[i.Kind]; more > 0 {
+			fields = append(fields, "", fmt.Sprintf("%d more: %s", more, a.line(moreNeeds[i.Kind]...)))
+			listed[i.Kind] += more
+		}
+	}
+	a.fields(fields...)
+	if needs.Unread > 0 {
+		a.words(several(int64(needs.Unread), "message is", "messages are") + " unread: " + a.line("inbox"))
+	}
+	a.words("")
+}
+
+// moreNeeds are the commands that list all of a kind.
+var moreNeeds = map[parley.AttentionKind][]string{
+	parley.AttentionApproval: {"approval", "list", "--mine"}, parley.AttentionDeadLetter: {"dead", "list"},
+	parley.AttentionAsk: {"inbox", "--peek"}, parley.AttentionTask: {"task", "list"},
+	parley.AttentionAck: {"inbox", "--peek"}, parley.AttentionReply: {"inbox", "--peek"},
+}
+
+// need is what needs the caller, in words, and the command to run next.
+func (a *app) need(i parley.AttentionItem) (what, next string) {
+	switch i.Kind {
+	case parley.AttentionApproval:
+		return strings.TrimSuffix(i.Text, ":"), a.line("approval", "approve", i.Name) + " (or: " + a.line("approval", "deny", i.Name) + ")"
+	case parley.AttentionDeadLetter:
+		return "dead letter from " + i.From + " to " + i.Recipient + ": " + i.Text,
+			a.line("dead", "retry", i.Name, i.Recipient) + " (or: " + a.line("dead", "drop", i.Name, i.Recipient) + ")"
+	case parley.AttentionAsk:
+		return i.From + " asks: " + i.Text, a.line("reply", i.Name, `"…"`)
+	case parley.AttentionTask:
+		return "task from " + i.From + ": " + i.Text, a.line("task", "complete", i.Name, `"…"`)
+	case parley.AttentionAck:
+		return i.From + " wants an ack: " + i.Text, a.line("ack", i.Name)
+	default:
+		return i.From + " wants an answer by " + a.maybe(i.Due) + ": " + i.Text, a.line("reply", i.Name, `"…"`)
+	}
+}
+
+// showAlerts shows the alerts: one line for each kind, or every alert.
+func (a *app) showAlerts(s parley.HubStatus, all bool) {
+	if all {
+		for _, alert := range s.Alerts {
+			a.fields("alert", alert.Message, "", alert.Suggestion)
+		}
+		return
+	}
+	for _, g := range parley.GroupAlerts(s.Alerts) {
+		a.fields("alert", g.Message, "", a.remedy(g))
+	}
+}
+
+// remedy is what to do about alerts of one kind.
+func (a *app) remedy(g parley.AlertGroup) string {
+	if g.Count > 1 {
+		return "see all of them: " + a.line("status", "--alerts")
+	}
+	return g.Worst.Suggestion
 }
 
 func (a *app) showBridges(bridges []parley.BridgeView) {
@@ -68,9 +158,6 @@ func (a *app) showStatus(s parley.HubStatus) {
 	)
 	for _, reason := range s.NotReady {
 		a.fields("not ready", "the hub cannot store anything at present: "+reason.Message, "", reason.Suggestion)
-	}
-	for _, alert := range s.Alerts {
-		a.fields("alert", alert.Message, "", alert.Suggestion)
 	}
 }
 

@@ -11,7 +11,7 @@ const shownTask = `{
 	"result": {"text": "A draft.", "deliverables": ["q4.md"], "metrics": {"words": 500, "pages": 1.5}, "issues": ["no figures"], "next_steps": ["ask"]},
 	"error": {"code": "E005", "message": "the disk is full", "recoverable": true},
 	"created_at": "2030-01-02T10:00:00Z", "updated_at": "2030-01-02T10:30:00Z", "started_at": "2030-01-02T10:01:00Z",
-	"callback": "m9", "waits_on": {"subtasks": ["task-102"], "approval": "a1", "after": ["task-99"]}, "subtasks": ["task-102", "task-103"],
+	"callback": "m9", "waits_on": {"subtasks": ["task-102"], "approval": "a1", "approval_number": 7, "after": ["task-99"]}, "subtasks": ["task-102", "task-103"],
 	"input_tokens": 10, "output_tokens": 20, "cost": 0.25, "elapsed": 1800
 }`
 
@@ -30,7 +30,7 @@ subtasks            task-102, task-103
 priority            high
 deadline            2030-01-02T12:00:00Z
 depends on          task-99
-waits for           task-99, task-102, approval a1
+waits for           task-99, task-102, approval-7
 progress            50 %: Half of it, 2030-01-02T10:30:00Z
 blocked by          no key
 confidence          80 %
@@ -62,7 +62,7 @@ func TestTasksAreListed(t *testing.T) {
 		{
 			name: "open ones", args: []string{"task", "list"}, answer: page, asks: "GET /v1/tasks?limit=51&open=true",
 			out: `TASK      TITLE            ASSIGNEE  STATUS  REQUESTER    PARENT    DUE                   TOOK   COST   ABOUT
-task-101  Draft blog post  writer    active  coordinator  task-100  2030-01-02T12:00:00Z  30m0s  $0.25  the disk is full; waits for task-99, task-102, approval a1
+task-101  Draft blog post  writer    active  coordinator  task-100  2030-01-02T12:00:00Z  30m0s  $0.25  the disk is full; waits for task-99, task-102, approval-7
 task-9    Idle             data      queued  user                                         5s
 `,
 		},

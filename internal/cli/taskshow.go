@@ -89,7 +89,7 @@ func situation(v parley.TaskView) (said []string) {
 func waitsFor(w parley.WaitsOn) []string {
 	waits := append(slices.Clone(w.After), w.Subtasks...)
 	if w.Approval != "" {
-		waits = append(waits, "approval "+w.Approval)
+		waits = append(waits, w.ApprovalName())
 	}
 	return waits
 }

@@ -19,10 +19,12 @@ func (a *app) traceCommand() *cobra.Command {
 		Short: "Show what a message led to",
 		Long: `Show all messages of a trace that you may read, each below the run that has posted it or the message it answers, with
 how far it has come, how long each step took, and the runs it has woken. Beside a question that somebody waits for stands
-where that ask is: waiting, late, answered, failed or abandoned. The trace is named by its id, or by the id of one
-of its messages, which may be that of its file in the tree of a bridge; of several files the newest counts. As JSON, messages and runs; as lines, first the messages, then the runs. Of a trace of more than 1000 messages, or 32 MiB
+where that ask is: waiting, late, answered, failed or abandoned. The trace is named by its id, by one of its
+messages, runs, approvals or tasks (m1234, run-12, approval-7, task-101), or by the id of a message's file in the tree of a
+bridge; of several files the newest counts. As JSON, messages and runs; as lines, first the messages, then the runs. Of a trace of more than 1000 messages, or 32 MiB
 of them, it shows the newest and says so.`,
-		Example: `  parley trace 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b
+		Example: `  parley trace m1234
+  parley trace run-12
   parley trace msg-20260225-184900-claude-9b1c
   parley trace nightly-build -o jsonl
   parley trace nightly-build --mermaid > nightly.mmd`,
@@ -76,5 +78,5 @@ func traced(m parley.Shown) string {
 	if m.Ask != nil { // before the text, so that no text can say it
 		who += " (" + tracetree.Ask(*m.Ask) + ")"
 	}
-	return oneLine(m.ID) + "  " + oneLine(who) + "  " + cut(oneLine(body(m.Message)), 80)
+	return m.ShortName() + "  " + oneLine(who) + "  " + cut(oneLine(body(m.Message)), 80)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -20,8 +21,8 @@ is printed at once. The command goes on waiting after a restart of the hub.
 
 The exit code is 0 for success, 5 if time ran out, 3 if an approval was denied, and 1 for a failure.`,
 		Example: `  parley wait task-101
-  parley wait 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b --wait=10m
-  parley wait 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b -o json`,
+  parley wait m1234 --wait=10m
+  parley wait approval-7 -o json`,
 		Args:              afterWait(takes(1, 1)),
 		ValidArgsFunction: inTurn(a.taskIDs, nothing),
 	}
@@ -66,7 +67,7 @@ func (a *app) outcome(now parley.Awaited, most time.Duration) error {
 	switch {
 	case !now.Done:
 		return parley.Errorf(parley.TimedOut, "there is no outcome within %s; the %s is %s", most, now.Kind, now.State).
-			Suggest("wait longer: %s", a.line("wait", now.ID, "--wait=10m"))
+			Suggest("wait longer: %s", a.line("wait", cmp.Or(now.Name, now.ID), "--wait=10m"))
 	case now.Error != nil:
 		return now.Error
 	}

@@ -12,6 +12,7 @@ import (
 // runNews is what an event says of a run.
 type runNews struct {
 	Run          string        `json:"run"`
+	Number       int64         `json:"number"`
 	Conversation string        `json:"conversation"`
 	Runtime      string        `json:"runtime"`
 	Text         string        `json:"text"`   // what it says meanwhile
@@ -64,7 +65,7 @@ func runInWords(e parley.Event, step string, title func(string) string) string {
 	if e.Kind == parley.EventRunProgress {
 		return e.Agent + ": " + news.Text
 	}
-	words := e.Agent + " " + news.Run
+	words := e.Agent + " " + parley.Run{ID: news.Run, Number: news.Number}.ShortName()
 	if news.Conversation != "" {
 		words += " in " + title(news.Conversation)
 	}
@@ -79,17 +80,19 @@ func runInWords(e parley.Event, step string, title func(string) string) string {
 
 func deliveryInWords(e parley.Event, state parley.DeliveryState) string {
 	var news struct {
+		Seq     int64         `json:"seq"`
 		Failure *parley.Error `json:"failure"`
 	}
 	_ = json.Unmarshal(e.Data, &news)
-	words := e.Agent + " has " + string(state) + " " + e.Message
+	message := parley.Message{ID: e.Message, Seq: news.Seq}.ShortName()
+	words := e.Agent + " has " + string(state) + " " + message
 	switch {
 	case state == parley.DeliveryAccepted:
-		words = e.Agent + " gets " + e.Message + " again"
+		words = e.Agent + " gets " + message + " again"
 	case state == parley.DeliveryDelivered:
-		words = e.Agent + " was given " + e.Message
+		words = e.Agent + " was given " + message
 	case state.Settled() && state != parley.DeliveryAcked && state != parley.DeliveryAnswered, state == parley.DeliveryDead:
-		words = e.Message + " to " + e.Agent + " is " + string(state)
+		words = message + " to " + e.Agent + " is " + string(state)
 	default:
 		return words // what went wrong before does not matter now
 	}

@@ -27,7 +27,7 @@ func TestDeliveriesInWords(t *testing.T) {
 }
 
 func TestWorkInWords(t *testing.T) {
-	const task, held = `"task":"task-7","title":"Draft it"`, `"approval":"a1","tool":"contact_agent","target":"analyst"`
+	const task, held = `"task":"task-7","title":"Draft it"`, `"approval":"a1","number":7,"tool":"contact_agent","target":"analyst"`
 	for _, test := range []struct {
 		kind       parley.EventKind
 		data, want string
@@ -36,11 +36,11 @@ func TestWorkInWords(t *testing.T) {
 		{parley.EventTask(parley.TaskFailed), `{` + task + `,"error":{"code":"E005","message":"no disk"}}`, `task-7 "Draft it" (arya) is failed: E005: no disk`},
 		{parley.EventTaskProgress, `{` + task + `,"progress":{"fraction":0.5,"message":"half"}}`, `task-7 "Draft it" (arya): 50 %: half`},
 		{parley.EventTaskProgress, `{` + task + `,"progress":{"fraction":0.5,"blockers":["no key"]}}`, `task-7 "Draft it" (arya): blocked: no key`},
-		{parley.EventApproval(parley.ApprovalPending), `{` + held + `}`, "arya: contact_agent analyst is pending, an owner decides (a1)"},
-		{parley.EventApproval(parley.ApprovalDenied), `{` + held + `,"decided_by":"boss"}`, "arya: contact_agent analyst is denied by boss (a1)"},
+		{parley.EventApproval(parley.ApprovalPending), `{` + held + `}`, "arya: contact_agent analyst is pending, an owner decides (approval-7)"},
+		{parley.EventApproval(parley.ApprovalDenied), `{` + held + `,"decided_by":"boss"}`, "arya: contact_agent analyst is denied by boss (approval-7)"},
 		{
 			parley.EventApproval(parley.ApprovalExecuted), `{` + held + `,"decided_by":"boss","failure":{"code":"E002","message":"offline"}}`,
-			"arya: contact_agent analyst is executed: E002: offline (a1)",
+			"arya: contact_agent analyst is executed: E002: offline (approval-7)",
 		},
 	} {
 		got, known := inWords(nil, parley.Event{Kind: test.kind, Agent: "arya", Data: json.RawMessage(test.data)})

@@ -37,6 +37,7 @@ func taskInWords(e parley.Event, step string) string {
 func approvalInWords(e parley.Event, step string) string {
 	var news struct {
 		Approval string        `json:"approval"`
+		Number   int64         `json:"number"`
 		Target   string        `json:"target"`
 		Tool     string        `json:"tool"`
 		Decider  string        `json:"decider"`
@@ -53,5 +54,5 @@ func approvalInWords(e parley.Event, step string) string {
 	case news.By != "":
 		words += " by " + news.By
 	}
-	return words + " (" + news.Approval + ")"
+	return words + " (" + parley.Approval{ID: news.Approval, Number: news.Number}.ShortName() + ")"
 }
