@@ -96,7 +96,7 @@ type waiter struct {
 	stderr *bufio.Reader
 }
 
-var printedID = regexp.MustCompile(`: (task-\d+|[0-9a-f-]{36})$`)
+var printedID = regexp.MustCompile(`: (task-\d+|m\d+)$`)
 
 // waits starts a command that waits, and returns once it has printed under which id.
 func (c *calls) waits(args ...string) *waiter {
