@@ -9,6 +9,7 @@ ROUNDS ?= 2000
 CHECKS ?= 1000
 DAMAGE_TABLE ?= $(or $(TMPDIR),/tmp)/parley-damage.txt
 ONLY ?=
+HISTORY ?= 200000
 # The race detector would make SQLite, C translated to Go, ten times slower, and finds nothing there: all else is watched.
 RACE := -race -gcflags=modernc.org/...=-race=false
 # These run with the race detector in make soak only. Crash tests and whole-program scripts are about other processes.
@@ -47,8 +48,8 @@ fmt: $(LINT) ## Format the code
 openapi: ## Write docs/openapi.json and the transcripts of the API anew
 	$(GO) test -count=1 -run "TestOpenAPIDocumentIsKept|TestTranscripts" ./internal/httpapi -update
 
-bench: ## Measure the hot paths against baselines and print the ratios (ONLY=takes for a part)
-	$(GO) run ./bench -only "$(ONLY)"
+bench: ## Measure the hot paths against baselines and write docs/benchmarks.md (ONLY=takes prints a part and writes nothing; HISTORY=1000000 for a larger history)
+	$(GO) run ./bench -only "$(ONLY)" -history $(HISTORY)
 
 fuzz: ## Run each fuzz target for FUZZTIME (30s, or 20000x inputs)
 	scripts/fuzz $(FUZZTIME)

@@ -15,7 +15,7 @@ import (
 	"github.com/parley-hub/parley/internal/schema"
 )
 
-// S3's targets.
+// The targets of the Routing Protocol, whose layout is `inbox`.
 const (
 	targetWrite    = 50 * time.Millisecond
 	targetRead     = 100 * time.Millisecond
@@ -26,7 +26,7 @@ const (
 	busAgents      = 20
 )
 
-// measureBridges compares what goes through a bridged tree of inboxes with the targets of S3, for twenty agents.
+// measureBridges compares what goes through a bridged tree of inboxes with the targets of the Routing Protocol, for twenty agents.
 func measureBridges(ctx context.Context, rounds int, length time.Duration) (results []result, err error) {
 	b, err := openBridge(ctx)
 	if err != nil {
@@ -61,10 +61,10 @@ func measureBridges(ctx context.Context, rounds int, length time.Duration) (resu
 	steady, err := measurePile(ctx)
 	return []result{
 		steady,
-		target("a message of the hub is a file of a tree, p99, against S3's target", written, targetWrite),
-		target("a file of a tree is a message that its agent has taken, p99, against S3's target", read, targetRead),
-		target(fmt.Sprintf("%d files of a tree are taken, against S3's target", scanned), scans, targetScan),
-		target("a document is checked against its schema, p99, against S3's target", validated, targetValidate),
+		target("a message of the hub becomes a file, p99, against the protocol's target", written, targetWrite),
+		target("an agent has taken the message of a file, p99, against the protocol's target", read, targetRead),
+		target(fmt.Sprintf("an agent has taken the messages of %d files, against the protocol's target", scanned), scans, targetScan),
+		target("a document is checked against its schema, p99, against the protocol's target", validated, targetValidate),
 	}, err
 }
 
@@ -72,8 +72,8 @@ func target(what string, times []time.Duration, most time.Duration) result {
 	p50 := middle(times)
 	p99 := times[len(times)*99/100]
 	return atMost(1, result{
-		what: what, ratio: float64(p99) / float64(most), baseline: most.String(),
-		parley: fmt.Sprintf("%s (p50 %s)", p99.Round(10*time.Microsecond), p50.Round(10*time.Microsecond)),
+		What: what, Ratio: float64(p99) / float64(most), Baseline: most.String(),
+		Parley: fmt.Sprintf("%s (p50 %s)", p99.Round(10*time.Microsecond), p50.Round(10*time.Microsecond)),
 	})
 }
 
@@ -94,9 +94,9 @@ func measurePile(ctx context.Context) (r result, err error) {
 	<-pile.done
 	first, second := pile.half.Sub(began), pile.end.Sub(pile.half)
 	return atMost(1.5, result{
-		what: fmt.Sprintf("%d files in one folder arrive: the second half, against the first", piledUp), ratio: float64(second) / float64(first),
-		parley:   fmt.Sprintf("%s (%.0f/s in all)", second.Round(time.Millisecond), piledUp/pile.end.Sub(began).Seconds()),
-		baseline: first.Round(time.Millisecond).String(),
+		What: fmt.Sprintf("%d files in one folder arrive: the second half, against the first", piledUp), Ratio: float64(second) / float64(first),
+		Parley:   fmt.Sprintf("%s (%.0f/s in all)", second.Round(time.Millisecond), piledUp/pile.end.Sub(began).Seconds()),
+		Baseline: first.Round(time.Millisecond).String(),
 	}), b.close()
 }
 
@@ -231,7 +231,7 @@ func (b *bridgedTree) put(agent string, n int) error {
 	return os.Rename(name+".tmp", name+".json")
 }
 
-// document is a message of S3.
+// document is a message of the Routing Protocol.
 func (b *bridgedTree) document(n int) []byte {
 	return fmt.Appendf(nil, `{"version":"1.0.0","msg_id":"msg_%08x","from":"script","to":%q,"timestamp":%q,"sequence":%d,"type":"task-delegation",`+
 		`"payload":{"task":%q,"context":{"files":["/src/auth/jwt.ts"],"dependencies":[]}}}`,

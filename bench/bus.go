@@ -23,7 +23,7 @@ var busScript string
 // onTheBus is how many messages the shell sends and receives in a round; the hub as many as it can.
 const onTheBus = 60
 
-// measureBus compares sending and receiving through a hub, which is durable, with a shell implementation of S3's bus of files,
+// measureBus compares sending and receiving through a hub, which is durable, with the Routing Protocol's files, handled in the shell,
 // which is not, among few agents and many: one sender and one receiver at a time.
 func measureBus(ctx context.Context, rounds int, length time.Duration) (results []result, err error) {
 	for _, agents := range []int{20, 200, 1000} {
@@ -49,7 +49,7 @@ func measureBus(ctx context.Context, rounds int, length time.Duration) (results 
 
 func faster(what string, perSecond, baseline float64) result {
 	return atLeast(10, result{
-		what: what, ratio: perSecond / baseline, parley: fmt.Sprintf("%.0f/s", perSecond), baseline: fmt.Sprintf("%.0f/s", baseline),
+		What: what, Ratio: perSecond / baseline, Parley: fmt.Sprintf("%.0f/s", perSecond), Baseline: fmt.Sprintf("%.0f/s", baseline),
 	})
 }
 

@@ -1,4 +1,4 @@
-# A bus of files as S3 describes it, in bash: the baseline of what a hub is compared with.
+# The files of the Routing Protocol, handled by bash, jq, mv and find: the baseline that a hub is compared with.
 set -eu
 root=$1 verb=$2 messages=$3 agents=$4
 send_message() {

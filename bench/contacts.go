@@ -46,8 +46,8 @@ func measureContacts(ctx context.Context, rounds int, length time.Duration) (res
 		atMost(3, against("ask and inline answer through a script agent, p50, against two posts", asked, two)),
 		atMost(5, against("delegation until its callback is stored, p50, against two posts", delegated, two)),
 		atMost(1, result{
-			what: "each of 1,000 subtasks under one parent, against one delegation alone", ratio: float64(each) / float64(one),
-			parley: fmt.Sprintf("%s (%.0f/s)", each.Round(10*time.Microsecond), float64(subtasks)/many.Seconds()), baseline: one.Round(10 * time.Microsecond).String(),
+			What: "each of 1,000 subtasks under one parent, against one delegation alone", Ratio: float64(each) / float64(one),
+			Parley: fmt.Sprintf("%s (%.0f/s)", each.Round(10*time.Microsecond), float64(subtasks)/many.Seconds()), Baseline: one.Round(10 * time.Microsecond).String(),
 		}),
 	}, err
 }
@@ -60,8 +60,8 @@ func middle(times []time.Duration) time.Duration {
 func against(what string, times []time.Duration, baseline time.Duration) result {
 	p50 := middle(times)
 	return result{
-		what: what, ratio: float64(p50) / float64(baseline), baseline: baseline.Round(10 * time.Microsecond).String(),
-		parley: fmt.Sprintf("%s (p99 %s)", p50.Round(10*time.Microsecond), times[len(times)*99/100].Round(10*time.Microsecond)),
+		What: what, Ratio: float64(p50) / float64(baseline), Baseline: baseline.Round(10 * time.Microsecond).String(),
+		Parley: fmt.Sprintf("%s (p99 %s)", p50.Round(10*time.Microsecond), times[len(times)*99/100].Round(10*time.Microsecond)),
 	}
 }
 

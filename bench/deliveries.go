@@ -38,8 +38,8 @@ func measureTakes(ctx context.Context, rounds int, length time.Duration, open op
 		}
 		p, q := median(a), median(b)
 		return atMost(most, result{
-			what:   fmt.Sprintf("%s: take and ack %d, p50, %s", open.name, taken, what),
-			parley: p.Round(time.Microsecond).String(), baseline: q.Round(time.Microsecond).String(), ratio: float64(p) / float64(q),
+			What:   fmt.Sprintf("%s: take and ack %d, p50, %s", open.name, taken, what),
+			Parley: p.Round(time.Microsecond).String(), Baseline: q.Round(time.Microsecond).String(), Ratio: float64(p) / float64(q),
 		}), errors.Join(closeFew(), closeMany())
 	}
 	pending, err := compare("with 16,000 pending, against 100", 1.3, crowd{agents: 2, pending: 100}, crowd{agents: 2, pending: 16_000})
@@ -60,23 +60,17 @@ func takers(ctx context.Context, open opener, c crowd) (measure func(time.Durati
 		return nil, nil, err
 	}
 	me := hub.Caller{Agent: agentID(0)}
-	post := func(n, from, to int) error {
-		for range n {
-			_, err := h.Post(ctx, hub.Caller{Agent: agentName(from)}, parley.Draft{
-				Direct: []string{agentName(to)}, Content: parley.Content{Text: body},
-			})
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+	post := func(to int) error {
+		_, err := h.Post(ctx, hub.Caller{Agent: agentName(1)}, parley.Draft{
+			Direct: []string{agentName(to)}, Content: parley.Content{Text: body},
+		})
+		return err
 	}
-	for n := 2; n < c.agents; n++ { // the others have something in their inboxes too
-		if err := post(1, 1, n); err != nil {
-			return nil, nil, err
-		}
+	// The others have something in their inboxes too.
+	if err := together(c.agents-2, func(n int) error { return post(n + 2) }); err != nil {
+		return nil, nil, err
 	}
-	if err := post(c.pending, 1, 0); err != nil {
+	if err := together(c.pending, func(int) error { return post(0) }); err != nil {
 		return nil, nil, err
 	}
 	if err := indexed(ctx, h, agentName(1)); err != nil { // or the indexer would be measured too
@@ -90,7 +84,7 @@ func takers(ctx context.Context, open opener, c crowd) (measure func(time.Durati
 				return 0, err
 			}
 			times = append(times, time.Since(began))
-			if err := post(taken, 1, 0); err != nil { // as much as before
+			if err := together(taken, func(int) error { return post(0) }); err != nil { // as much as before
 				return 0, err
 			}
 		}

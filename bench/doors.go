@@ -51,8 +51,8 @@ func measureHTTP(ctx context.Context, rounds int, length time.Duration) ([]resul
 		a, b = append(a, x), append(b, y)
 	}
 	return []result{atLeast(0.5, result{
-		what: "posts over HTTP, 64 clients, against the same posts in process", ratio: median(a) / median(b),
-		parley: fmt.Sprintf("%.0f/s", median(a)), baseline: fmt.Sprintf("%.0f/s", median(b)),
+		What: "posts over HTTP, 64 clients, against the same posts in process", Ratio: median(a) / median(b),
+		Parley: fmt.Sprintf("%.0f/s", median(a)), Baseline: fmt.Sprintf("%.0f/s", median(b)),
 	})}, errors.Join(closeDoor(), closeHub())
 }
 
@@ -139,8 +139,8 @@ func measureFirstCall(ctx context.Context) ([]result, error) {
 	}
 	a, b := median(times[1]), median(times[0])
 	return []result{atMost(1.2, result{
-		what: "first call with a token after a start, 10,000 agents, p50, against with 10", ratio: float64(a) / float64(b),
-		parley: a.Round(time.Microsecond).String(), baseline: b.Round(time.Microsecond).String(),
+		What: "first call with a token after a start, 10,000 agents, p50, against with 10", Ratio: float64(a) / float64(b),
+		Parley: a.Round(time.Microsecond).String(), Baseline: b.Round(time.Microsecond).String(),
 	})}, nil
 }
 
@@ -154,18 +154,17 @@ func populate(ctx context.Context, dir string, agents int) (secret string, err e
 	if err != nil {
 		return "", err
 	}
-	for n := range agents {
-		id := fmt.Sprintf("agent-%d", n)
-		if _, err := h.AddAgent(ctx, everything, parley.NewAgent{ID: id}); err != nil {
-			return "", err
+	err = together(agents, func(n int) error {
+		if _, err := h.AddAgent(ctx, everything, parley.NewAgent{ID: agentName(n)}); err != nil {
+			return err
 		}
-		made, err := h.NewToken(ctx, everything, parley.NewToken{Agent: id})
-		if err != nil {
-			return "", err
+		made, err := h.NewToken(ctx, everything, parley.NewToken{Agent: agentName(n)})
+		if n == agents-1 {
+			secret = made.Secret
 		}
-		secret = made.Secret
-	}
-	return secret, db.Close()
+		return err
+	})
+	return secret, errors.Join(err, db.Close())
 }
 
 func firstCall(ctx context.Context, dir, secret string) (took time.Duration, err error) {

@@ -50,12 +50,12 @@ func measureEvents(ctx context.Context, rounds int, length time.Duration) (resul
 	each := (resident - before) / audience
 	results = []result{
 		atMost(1, result{
-			what: "processor time of 1,000 idle subscribers, against 1 % of a core", ratio: cpu / aimedCPU,
-			parley: fmt.Sprintf("%.2f %%", 100*cpu), baseline: fmt.Sprintf("%.0f %%", 100*aimedCPU),
+			What: "processor time of 1,000 idle subscribers, against 1 % of a core", Ratio: cpu / aimedCPU,
+			Parley: fmt.Sprintf("%.2f %%", 100*cpu), Baseline: fmt.Sprintf("%.0f %%", 100*aimedCPU),
 		}),
 		atMost(1, result{
-			what: "resident memory of an idle subscriber, against 60 KiB", ratio: float64(each) / aimedBytes,
-			parley: fmt.Sprintf("%d KiB", each>>10), baseline: fmt.Sprintf("%d KiB", aimedBytes>>10),
+			What: "resident memory of an idle subscriber, against 60 KiB", Ratio: float64(each) / aimedBytes,
+			Parley: fmt.Sprintf("%d KiB", each>>10), Baseline: fmt.Sprintf("%d KiB", aimedBytes>>10),
 		}),
 	}
 	delays, rate, err := streams.post(time.Duration(rounds) * length)
@@ -64,10 +64,10 @@ func measureEvents(ctx context.Context, rounds int, length time.Duration) (resul
 	}
 	p50, p99 := delays[len(delays)/2], delays[len(delays)*99/100]
 	return append(results, atMost(1, result{
-		what:     fmt.Sprintf("post to event over HTTP, %.0f messages/s, 1,000 subscribers, each event to ten: p99, against 25 ms", rate),
-		ratio:    float64(p99) / float64(aimedDelay),
-		parley:   fmt.Sprintf("p50 %s, p99 %s", p50.Round(10*time.Microsecond), p99.Round(10*time.Microsecond)),
-		baseline: aimedDelay.String(),
+		What:     fmt.Sprintf("post to event over HTTP, %.0f messages/s, 1,000 subscribers, each event to ten: p99, against 25 ms", rate),
+		Ratio:    float64(p99) / float64(aimedDelay),
+		Parley:   fmt.Sprintf("p50 %s, p99 %s", p50.Round(10*time.Microsecond), p99.Round(10*time.Microsecond)),
+		Baseline: aimedDelay.String(),
 	})), nil
 }
 

@@ -10,104 +10,87 @@ import (
 	"time"
 
 	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-const lastOnes = 20
+const (
+	lastOnes     = 20
+	fewMessages  = 1_000 // in the small history
+	leastInARoom = 2 * lastOnes
+)
 
 // measureHistory compares fetching the last messages of a conversation through the hub with the
 // bare query, in a large and in a small database.
-func measureHistory(ctx context.Context, rounds int, length time.Duration, size int) ([]result, error) {
+func measureHistory(ctx context.Context, rounds int, length time.Duration, large *library) (results []result, err error) {
 	dir, err := os.MkdirTemp("", "parley-bench-")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	large, err := openHistory(ctx, filepath.Join(dir, "large"), size, 1000)
+	small, err := newLibrary(ctx, sqliteShelf(filepath.Join(dir, "small")), fewMessages, conversationsFor(fewMessages))
 	if err != nil {
 		return nil, err
 	}
-	small, err := openHistory(ctx, filepath.Join(dir, "small"), 1000, 10)
-	if err != nil {
-		return nil, err
+	defer func() { err = errors.Join(err, small.close()) }()
+	var times [4][]time.Duration
+	var fetches [4]poster
+	for i, l := range []*library{large, small} {
+		query, closeQuery, err := l.bareQuery()
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = closeQuery() }()
+		fetches[2*i], fetches[2*i+1] = l.fetch(ctx), query
 	}
-	var whole, bare, few, fewBare []time.Duration
 	for range rounds {
-		a, err := latency(length, large.fetch)
-		if err != nil {
-			return nil, err
+		for i, do := range fetches {
+			took, err := latency(length, do)
+			if err != nil {
+				return nil, err
+			}
+			times[i] = append(times[i], took)
 		}
-		b, err := latency(length, large.query)
-		if err != nil {
-			return nil, err
-		}
-		c, err := latency(length, small.fetch)
-		if err != nil {
-			return nil, err
-		}
-		d, err := latency(length, small.query)
-		if err != nil {
-			return nil, err
-		}
-		whole, bare, few, fewBare = append(whole, a), append(bare, b), append(few, c), append(fewBare, d)
 	}
-	a, b, c, d := median(whole), median(bare), median(few), median(fewBare)
-	what := fmt.Sprintf("last %d of a conversation among %d messages, p50, against ", lastOnes, size)
+	a, b, c, d := median(times[0]), median(times[1]), median(times[2]), median(times[3])
+	what := fmt.Sprintf("last %d of a conversation among %d messages, p50, against ", lastOnes, large.size)
+	among := fmt.Sprintf("among %d", fewMessages)
 	return []result{
-		atMost(1.5, result{what: what + "the bare query", parley: a.String(), baseline: b.String(), ratio: float64(a) / float64(b)}),
-		atMost(1.5, result{what: what + "among 1,000", parley: a.String(), baseline: c.String(), ratio: float64(a) / float64(c)}),
+		atMost(1.5, result{What: what + "the bare query", Parley: a.String(), Baseline: b.String(), Ratio: float64(a) / float64(b)}),
+		atMost(1.5, result{What: what + among, Parley: a.String(), Baseline: c.String(), Ratio: float64(a) / float64(c)}),
 		{
-			what: "for comparison: the bare query itself, against among 1,000", goal: "–", met: true,
-			parley: b.String(), baseline: d.String(), ratio: float64(b) / float64(d),
+			What: "for comparison: the bare query itself, against " + among, Goal: "–", Met: true,
+			Parley: b.String(), Baseline: d.String(), Ratio: float64(b) / float64(d),
 		},
-	}, errors.Join(large.close(), small.close())
+	}, nil
 }
 
-type history struct {
-	fetch, query poster
-	close        func() error
-}
+// conversationsFor is how many conversations a library has: many, but each with more messages than are fetched at once.
+func conversationsFor(size int) int { return max(min(manyRooms, size/leastInARoom), 1) }
 
-// openHistory fills a database with messages spread evenly over conversations.
-func openHistory(ctx context.Context, home string, size, conversations int) (history, error) {
-	h, done, err := newHub(ctx, home, true)
-	if err != nil {
-		return history{}, err
-	}
-	caller := hub.Caller{Agent: agentID(0)}
-	ids := make([]string, conversations)
-	for i := range ids {
-		view, err := h.CreateConversation(ctx, caller, parley.NewConversation{Name: fmt.Sprintf("channel-%d", i), Private: true})
-		if err != nil {
-			return history{}, err
+// fetch fetches the last messages of some conversation through the hub.
+func (l *library) fetch(ctx context.Context) poster {
+	return func(int, int) error {
+		list, err := l.hub.History(ctx, hub.Caller{Agent: agentID(0)}, l.conversations[rand.IntN(len(l.conversations))], parley.Page{Limit: lastOnes})
+		if err == nil && len(list) != lastOnes {
+			err = fmt.Errorf("got %d messages", len(list))
 		}
-		ids[i] = view.ID
+		return err
 	}
-	conn, err := openBare(filepath.Join(home, "parley.db"))
+}
+
+// bareQuery fetches the same from the database alone.
+func (l *library) bareQuery() (poster, func() error, error) {
+	conn, err := openBare(filepath.Join(l.home, "parley.db"))
 	if err != nil {
-		return history{}, err
-	}
-	if err := fill(conn, size, conversations); err != nil {
-		return history{}, err
+		return nil, nil, err
 	}
 	last, err := conn.Prepare(bareHistory)
 	if err != nil {
-		return history{}, err
+		return nil, nil, errors.Join(err, conn.Close())
 	}
-	return history{
-		fetch: func(int, int) error {
-			list, err := h.History(ctx, caller, ids[rand.IntN(conversations)], parley.Page{Limit: lastOnes})
-			if err == nil && len(list) != lastOnes {
-				err = fmt.Errorf("got %d messages", len(list))
-			}
-			return err
-		},
-		query: func(int, int) error { return queryLast(last, int64(1+rand.IntN(conversations))) },
-		close: func() error { return errors.Join(conn.Close(), done()) },
-	}, nil
+	return func(int, int) error { return queryLast(last, int64(1+rand.IntN(len(l.conversations)))) }, conn.Close, nil
 }
 
 const bareHistory = `SELECT seq, id, conv, sender, recipient, reply_to, type, priority, word, created_at, expires_at,
@@ -158,15 +141,4 @@ func queryLast(last *sqlite.Stmt, conv int64) error {
 		return fmt.Errorf("got %d messages", len(list))
 	}
 	return nil
-}
-
-func fill(conn *sqlite.Conn, size, conversations int) error {
-	err := sqlitex.ExecuteTransient(conn, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-		INSERT INTO messages (seq, id, conv, sender, type, priority, created_at, requires_ack, hops, source, text, checksum)
-		SELECT i, unhex(printf('%032x', i)), 1 + i % ?, 3 + i % ?, 'chat', 5, 1700000000000 + i, 0, 1, 'api', ?, zeroblob(32) FROM n`,
-		&sqlitex.ExecOptions{Args: []any{size, conversations, posters, body}})
-	if err != nil {
-		return err
-	}
-	return sqlitex.ExecuteTransient(conn, "UPDATE counters SET seq = ?", &sqlitex.ExecOptions{Args: []any{size}})
 }

@@ -43,8 +43,8 @@ func measureJetStream(ctx context.Context, rounds int, length time.Duration) ([]
 		}
 		a, b := median(ours), median(theirs)
 		results = append(results, atLeast(1.5, result{
-			what: fmt.Sprintf("durable posts, %d posters, against JetStream with sync always", publishers), ratio: a / b,
-			parley: fmt.Sprintf("%.0f/s", a), baseline: fmt.Sprintf("%.0f/s", b),
+			What: fmt.Sprintf("durable posts, %d posters, against JetStream with sync always", publishers), Ratio: a / b,
+			Parley: fmt.Sprintf("%.0f/s", a), Baseline: fmt.Sprintf("%.0f/s", b),
 		}))
 	}
 	return results, errors.Join(closeHub(), closeServer())

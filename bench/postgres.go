@@ -42,8 +42,8 @@ func measurePostgres(ctx context.Context, rounds int, length time.Duration, serv
 	}
 	a, b := median(ours), median(theirs)
 	return []result{atLeast(0.7, result{
-		what: "durable posts, 64 posters, PostgreSQL, against a bare loop with the same rows and lock, grouped alike", ratio: a / b,
-		parley: fmt.Sprintf("%.0f/s", a), baseline: fmt.Sprintf("%.0f/s", b),
+		What: "durable posts, 64 posters, PostgreSQL, against a bare loop with the same rows and lock, grouped alike", Ratio: a / b,
+		Parley: fmt.Sprintf("%.0f/s", a), Baseline: fmt.Sprintf("%.0f/s", b),
 	})}, errors.Join(closeHub(), closeBare())
 }
 

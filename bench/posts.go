@@ -88,16 +88,16 @@ func measurePosts(ctx context.Context, rounds int, length time.Duration) ([]resu
 	a, b, c, d, e := median(many), median(manyBare), median(one), median(oneSame), median(oneRow)
 	return []result{
 		atLeast(0.7, result{
-			what: "durable posts, 64 posters, against a bare loop that group-commits the same rows", ratio: a / b,
-			parley: fmt.Sprintf("%.0f/s", a), baseline: fmt.Sprintf("%.0f/s", b),
+			What: "durable posts, 64 posters, against a bare loop that group-commits the same rows", Ratio: a / b,
+			Parley: fmt.Sprintf("%.0f/s", a), Baseline: fmt.Sprintf("%.0f/s", b),
 		}),
 		atMost(2, result{
-			what: "one poster, p50, against one bare commit of the same rows with fsync", ratio: float64(c) / float64(d),
-			parley: c.Round(time.Microsecond).String(), baseline: d.Round(time.Microsecond).String(),
+			What: "one poster, p50, against one bare commit of the same rows with fsync", Ratio: float64(c) / float64(d),
+			Parley: c.Round(time.Microsecond).String(), Baseline: d.Round(time.Microsecond).String(),
 		}),
 		atMost(2, result{
-			what: "the same against one bare commit of a single row", ratio: float64(c) / float64(e),
-			parley: c.Round(time.Microsecond).String(), baseline: e.Round(time.Microsecond).String(),
+			What: "the same against one bare commit of a single row", Ratio: float64(c) / float64(e),
+			Parley: c.Round(time.Microsecond).String(), Baseline: e.Round(time.Microsecond).String(),
 		}),
 	}, errors.Join(closeHub(), closeAlone(), closeBare(), closeSame(), closeSingle())
 }
@@ -206,7 +206,7 @@ func dmPoster(ctx context.Context, h *hub.Hub) (poster, error) {
 	}, nil
 }
 
-// barePoster is the baseline: no checks, no reads, the rows of a post and nothing else; in groups,
+// barePoster is the Baseline: no checks, no reads, the rows of a post and nothing else; in groups,
 // or each in a transaction of its own by whoever posts.
 func barePoster(ctx context.Context, home string, grouped bool) (poster, func() error, error) {
 	// The hub makes the schema, the agents and the conversations.

@@ -61,13 +61,13 @@ func measureRuns(ctx context.Context, rounds int, length time.Duration) (results
 	idle, err := measureIdle(ctx, time.Duration(rounds)*length)
 	return append([]result{
 		atMost(5, result{
-			what: "mention to stored answer through a script agent, p50, against two posts", ratio: float64(p50) / float64(two),
-			parley:   fmt.Sprintf("%s (p99 %s)", p50.Round(10*time.Microsecond), p99.Round(10*time.Microsecond)),
-			baseline: two.Round(10 * time.Microsecond).String(),
+			What: "mention to stored answer through a script agent, p50, against two posts", Ratio: float64(p50) / float64(two),
+			Parley:   fmt.Sprintf("%s (p99 %s)", p50.Round(10*time.Microsecond), p99.Round(10*time.Microsecond)),
+			Baseline: two.Round(10 * time.Microsecond).String(),
 		}),
 		atLeast(1, result{
-			what: "runs of 64 script agents, against one after the other", ratio: median(rate) / one,
-			parley: fmt.Sprintf("%.0f/s", median(rate)), baseline: fmt.Sprintf("%.0f/s", one),
+			What: "runs of 64 script agents, against one after the other", Ratio: median(rate) / one,
+			Parley: fmt.Sprintf("%.0f/s", median(rate)), Baseline: fmt.Sprintf("%.0f/s", one),
 		}),
 	}, idle...), err
 }
@@ -96,12 +96,12 @@ func measureIdle(ctx context.Context, length time.Duration) (results []result, e
 	cpu := (processorTime() - began).Seconds() / length.Seconds()
 	return []result{
 		atMost(1, result{
-			what: "processor time of 10,000 idle agents, against 1 % of a core", ratio: cpu / aimedCPU,
-			parley: fmt.Sprintf("%.2f %%", 100*cpu), baseline: fmt.Sprintf("%.0f %%", 100*aimedCPU),
+			What: "processor time of 10,000 idle agents, against 1 % of a core", Ratio: cpu / aimedCPU,
+			Parley: fmt.Sprintf("%.2f %%", 100*cpu), Baseline: fmt.Sprintf("%.0f %%", 100*aimedCPU),
 		}),
 		atMost(1, result{
-			what: "memory of an idle agent, against 2 KiB", ratio: each / agentBytes,
-			parley: fmt.Sprintf("%.0f B", each), baseline: fmt.Sprintf("%d B", agentBytes),
+			What: "memory of an idle agent, against 2 KiB", Ratio: each / agentBytes,
+			Parley: fmt.Sprintf("%.0f B", each), Baseline: fmt.Sprintf("%d B", agentBytes),
 		}),
 	}, nil
 }
@@ -139,12 +139,13 @@ func newCompany(ctx context.Context, open opener, agents int) (*company, error) 
 		return nil, err
 	}
 	c := &company{hub: h, owner: hub.Caller{Agent: parley.Owner}}
-	for n := range agents {
-		if _, err := h.AddAgent(ctx, c.owner, parley.NewAgent{ID: agentName(n), Profile: parley.Profile{
+	if err := together(agents, func(n int) error {
+		_, err := h.AddAgent(ctx, c.owner, parley.NewAgent{ID: agentName(n), Profile: parley.Profile{
 			Runtime: parley.RuntimeScript, RuntimeConfig: config, InboxOverflow: parley.OverflowUnbounded,
-		}}); err != nil {
-			return nil, err
-		}
+		}})
+		return err
+	}); err != nil {
+		return nil, err
 	}
 	if _, err := h.AddAgent(ctx, c.owner, parley.NewAgent{ID: reader, Profile: parley.Profile{InboxOverflow: parley.OverflowUnbounded}}); err != nil {
 		return nil, err

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"sync"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 
@@ -106,15 +108,40 @@ func (o opener) idle(ctx context.Context, agents int) (*hub.Hub, func() error, e
 	if err != nil {
 		return nil, nil, err
 	}
-	for n := range agents {
-		if _, err := h.AddAgent(ctx, hub.Caller{Agent: parley.Owner}, parley.NewAgent{
+	add := func(n int) error {
+		_, err := h.AddAgent(ctx, hub.Caller{Agent: parley.Owner}, parley.NewAgent{
 			ID: agentName(n), Profile: parley.Profile{InboxOverflow: parley.OverflowUnbounded},
-		}); err != nil {
+		})
+		return err
+	}
+	for n := range min(agents, posters) { // in their order, on which the baselines rely
+		if err := add(n); err != nil {
 			return nil, nil, err
 		}
+	}
+	if err := together(agents-posters, func(n int) error { return add(posters + n) }); err != nil {
+		return nil, nil, err
 	}
 	return h, func() error {
 		h.Stop()
 		return done()
 	}, nil
+}
+
+// together does something n times, several at once, so that the store commits them together.
+func together(n int, do func(n int) error) error {
+	var (
+		next  atomic.Int64
+		group sync.WaitGroup
+		errs  = make([]error, posters)
+	)
+	for w := range errs {
+		group.Go(func() {
+			for i := next.Add(1); i <= int64(n) && errs[w] == nil; i = next.Add(1) {
+				errs[w] = do(int(i - 1))
+			}
+		})
+	}
+	group.Wait()
+	return errors.Join(errs...)
 }
