@@ -53,11 +53,12 @@ var mayImport = map[string][]string{
 	"internal/prompt":           {"", "internal/quote"},
 	"internal/quote":            {""},
 	"internal/runtime/llm":      {"", "internal/tools"},
-	"internal/runtime/command":  {""},
+	"internal/runtime/command":  {"", "internal/runtime/rundoc"},
 	"internal/live":             {""},
 	"internal/screentest":       {},
 	"internal/runtime/script":   {""},
-	"internal/runtime/webhook":  {""},
+	"internal/runtime/rundoc":   {""},
+	"internal/runtime/webhook":  {"", "internal/runtime/rundoc"},
 	"internal/search":           {""},
 	"internal/server":           everythingToWire,
 	"internal/service":          {},
@@ -112,6 +113,50 @@ func TestImportsPointOneWay(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestTheArchitecturePageListsTheRooms compares the table of rooms in docs/architecture.md with mayImport, both ways.
+func TestTheArchitecturePageListsTheRooms(t *testing.T) {
+	text, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]bool{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)`[^|]*\\|[^|]*\\| ([^|]*) \\|$").FindAllStringSubmatch(string(text), -1) {
+		room := strings.TrimPrefix(row[1], ".")
+		if shown[room] {
+			t.Errorf("docs/architecture.md has two rows for %s", row[1])
+		}
+		shown[room] = true
+		allowed, known := mayImport[room]
+		if !known {
+			t.Errorf("docs/architecture.md has a row for %s, which is no room", row[1])
+		}
+		if want := mayUse(allowed); row[2] != want {
+			t.Errorf("docs/architecture.md says that %s may use %s\nwant %s", row[1], row[2], want)
+		}
+	}
+	for room := range mayImport {
+		if !shown[room] {
+			t.Errorf("docs/architecture.md has no row for %s", room)
+		}
+	}
+}
+
+// mayUse is how the architecture page lists rooms.
+func mayUse(rooms []string) string {
+	if len(rooms) == 0 {
+		return "nothing"
+	}
+	var names []string
+	for _, room := range slices.Sorted(slices.Values(rooms)) {
+		if room == "" {
+			names = append(names, "the domain")
+		} else {
+			names = append(names, "`"+room+"`")
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 func TestTheDomainIsALeaf(t *testing.T) {

@@ -1,6 +1,7 @@
 package parley_test
 
 import (
+	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -32,6 +33,123 @@ func TestTestsNamedInTheDocumentationExist(t *testing.T) {
 	if security == 0 {
 		t.Error("docs/security.md names no test")
 	}
+}
+
+// TestMeasuredFiguresSayWhenTheyWereMeasured: a figure that was measured names its commit and its date, so that nobody takes
+// it for one of today. make bench writes docs/benchmarks.md.
+func TestMeasuredFiguresSayWhenTheyWereMeasured(t *testing.T) {
+	measured := regexp.MustCompile(`(?i)\d µs|measured.*\d`)
+	when := regexp.MustCompile("commit `[0-9a-f]{7,}`, \\d{4}-\\d{2}-\\d{2}")
+	dated := 0
+	for path, text := range filesEndingWith(t, "docs", ".md") {
+		if path == filepath.Join("docs", "benchmarks.md") {
+			continue
+		}
+		for paragraph := range strings.SplitSeq(text, "\n\n") {
+			switch paragraph = strings.ReplaceAll(paragraph, "\n", " "); {
+			case when.MatchString(paragraph):
+				dated++
+			case measured.MatchString(paragraph):
+				t.Errorf("%s has a measured figure without its commit and date: %s", path, paragraph)
+			}
+		}
+	}
+	if dated == 0 {
+		t.Error("no figure has a commit and a date: the test shows nothing")
+	}
+}
+
+// TestRoutesNamedInTheDocumentationExist compares the calls that documents name with docs/openapi.json.
+func TestRoutesNamedInTheDocumentationExist(t *testing.T) {
+	text, err := os.ReadFile("docs/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var api struct{ Paths map[string]map[string]any }
+	if err := json.Unmarshal(text, &api); err != nil {
+		t.Fatal(err)
+	}
+	variable := regexp.MustCompile(`\{[^}]*\}|<[^>]*>|\$\w+`)
+	routes := map[string]bool{}
+	for route, methods := range api.Paths {
+		for method := range methods {
+			routes[strings.ToUpper(method)+" "+variable.ReplaceAllString(route, "*")] = true
+		}
+	}
+	named := 0
+	for path, text := range manual(t) {
+		for _, found := range regexp.MustCompile("(GET|POST|PUT|PATCH|DELETE) (/v1/[^`?\\s,;)]*)").FindAllStringSubmatch(text, -1) {
+			named++
+			if route := found[1] + " " + variable.ReplaceAllString(strings.TrimSuffix(found[2], "."), "*"); !routes[route] {
+				t.Errorf("%s names %s, which does not exist", path, route)
+			}
+		}
+	}
+	if named < 5 {
+		t.Errorf("only %d calls were found", named)
+	}
+}
+
+// TestVariablesNamedInTheDocumentationExist: a variable that the documents name stands in the program, unless it is the
+// example of one that stands for a key of the configuration.
+func TestVariablesNamedInTheDocumentationExist(t *testing.T) {
+	var program strings.Builder
+	for path, text := range filesEndingWith(t, ".", ".go") {
+		if !strings.HasSuffix(path, "_test.go") {
+			program.WriteString(text)
+		}
+	}
+	for path, text := range manual(t) {
+		for _, name := range regexp.MustCompile(`\bPARLEY_[A-Z_]*[A-Z]\b`).FindAllString(text, -1) {
+			if name != "PARLEY_RATE_PER_SECOND" && !strings.Contains(program.String(), name) {
+				t.Errorf("%s names the variable %s, which the program does not know", path, name)
+			}
+		}
+	}
+}
+
+// TestLinksInTheDocumentationLead: every link to a file of the repository, and to a heading in it, leads somewhere.
+func TestLinksInTheDocumentationLead(t *testing.T) {
+	pages := filesEndingWith(t, ".", ".md")
+	for file, text := range pages {
+		for _, link := range regexp.MustCompile(`\]\(([^)\s]+)\)`).FindAllStringSubmatch(text, -1) {
+			target, anchor, _ := strings.Cut(link[1], "#")
+			if strings.Contains(target, ":") {
+				continue // somewhere else
+			}
+			to := file
+			if target != "" {
+				to = filepath.Join(filepath.Dir(file), target)
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s links to %s, which does not exist", file, link[1])
+			} else if anchor != "" && !anchors(pages[to])[anchor] {
+				t.Errorf("%s links to %s, which has no such heading", file, link[1])
+			}
+		}
+	}
+}
+
+// anchors are what a link to a heading of a page is called.
+func anchors(page string) map[string]bool {
+	names := map[string]bool{}
+	for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(page, -1) {
+		name := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(heading[1]), "")
+		names[strings.ReplaceAll(name, " ", "-")] = true
+	}
+	return names
+}
+
+// manual is the README and the pages of the manual, by path.
+func manual(t *testing.T) map[string]string {
+	t.Helper()
+	pages := filesEndingWith(t, "docs", ".md")
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages["README.md"] = string(text)
+	return pages
 }
 
 // namesOfTests finds the names of all tests of the repository.
