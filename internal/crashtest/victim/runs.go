@@ -37,10 +37,16 @@ func runAgents(ctx context.Context, home string, workers, from, to int) error {
 	if err != nil {
 		return err
 	}
+	processes := peer.NewRegistry("victim")
+	// As in the server, before the hub starts. The hub declares runs lost at once, and of a run that was lost before it
+	// recorded its process, only the mark of the process is left.
+	err = processes.Sweep(ctx)
 	h.Start(ctx)
-	runs := newDispatcher(h, home)
+	runs := newDispatcher(h, home, processes)
 	runs.Start(ctx)
-	err = postWork(ctx, h, workers, from, to)
+	if err == nil {
+		err = postWork(ctx, h, workers, from, to)
+	}
 	if err == nil {
 		err = allDone(ctx, db)
 	}
@@ -83,8 +89,7 @@ func addWorkers(ctx context.Context, h *hub.Hub, workers int) error {
 	return nil
 }
 
-func newDispatcher(h *hub.Hub, home string) *dispatch.Dispatcher {
-	processes := peer.NewRegistry("victim")
+func newDispatcher(h *hub.Hub, home string, processes *peer.Registry) *dispatch.Dispatcher {
 	return dispatch.New(h, dispatch.Options{
 		Node: "victim", Deadline: runDeadline, Processes: processes, Log: slog.New(slog.DiscardHandler),
 		Runtime: func(parley.Agent) (parley.Runtime, error) { return children{processes}, nil },
