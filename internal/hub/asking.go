@@ -8,10 +8,15 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// waiter is who waits in a call.
+// waiter is the participant that waits in a call.
 type waiter struct {
 	Caller
+	id     string
 	person bool
+}
+
+func (s *scene) waiter(caller Caller) waiter {
+	return waiter{caller, s.me.ID, s.me.Kind == parley.KindHuman}
 }
 
 // awaitAnswer waits for the answer to an ask that is stored. Exactly one of these is what the caller gets: the
@@ -32,14 +37,11 @@ func (h *Hub) awaitAnswer(ctx context.Context, who waiter, w parley.Wait, made p
 			err = h.explain(ctx, Caller{}, ctx.Err())
 		}
 	}
-	if err == nil && now.Callback != "" {
-		err = h.settleCallback(ctx, now.Callback, w.Waiter)
+	if err == nil {
+		err = h.bring(ctx, who, brought{callback: now.Callback, answers: []string{now.Answer}})
 	}
 	if err != nil {
 		return made, err
-	}
-	if who.person {
-		h.shownInline(ctx, who.Caller, now.Answer, now.Callback)
 	}
 	return now.outcome(w, made)
 }

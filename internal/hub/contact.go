@@ -33,11 +33,11 @@ func (h *Hub) contact(ctx context.Context, caller Caller, c parley.Contact, tell
 	var (
 		made parley.Contacted
 		w    *parley.Wait
-		asks waiter
+		who  waiter
 	)
 	began := time.Now()
 	err = h.update(ctx, caller, opContact, func(s *scene) error {
-		asks = waiter{caller, s.me.Kind == parley.KindHuman}
+		who = s.waiter(caller)
 		o, err := s.origin(caller)
 		if err == nil {
 			made, w, err = s.contact(o, c)
@@ -58,10 +58,10 @@ func (h *Hub) contact(ctx context.Context, caller Caller, c parley.Contact, tell
 		stored := made
 		stored.Text, stored.Outcome = "Waiting for the answer.", parley.ContactWaiting
 		tell(stored, w.Until.Sub(h.now()))
-		return h.awaitAnswer(ctx, asks, *w, made)
+		return h.awaitAnswer(ctx, who, *w, made)
 	case made.Task != "" && c.Wait > 0:
 		tell(made, c.Wait)
-		return h.awaitTask(ctx, caller, made, c.Wait)
+		return h.awaitTask(ctx, who, made, c.Wait)
 	default:
 		return made, nil
 	}

@@ -103,8 +103,8 @@ func (h *Hub) unblocked(ctx context.Context, list []parley.Wait) {
 
 // awaitTask waits for the end of a task that was delegated. When the time is up, the caller is told what it would
 // have been without waiting.
-func (h *Hub) awaitTask(ctx context.Context, caller Caller, made parley.Contacted, wait time.Duration) (parley.Contacted, error) {
-	release, err := h.blocked(ctx, caller, opContact, wait, func(s *scene) ([]parley.Wait, error) { return s.endOf(made) })
+func (h *Hub) awaitTask(ctx context.Context, who waiter, made parley.Contacted, wait time.Duration) (parley.Contacted, error) {
+	release, err := h.blocked(ctx, who.Caller, opContact, wait, func(s *scene) ([]parley.Wait, error) { return s.endOf(made) })
 	if err != nil {
 		return made, err
 	}
@@ -121,11 +121,11 @@ func (h *Hub) awaitTask(ctx context.Context, caller Caller, made parley.Contacte
 	case errors.Is(err, errWaited):
 		return made, nil
 	case ctx.Err() != nil:
-		return made, h.explain(ctx, caller, ctx.Err())
+		return made, h.explain(ctx, who.Caller, ctx.Err())
 	case err != nil:
 		return made, err
 	}
-	if err := h.bring(ctx, caller, opContact, brought{callback: t.Callback}); err != nil {
+	if err := h.bring(ctx, who, brought{callback: t.Callback}); err != nil {
 		return made, err
 	}
 	return h.taskOutcome(ctx, t, made)

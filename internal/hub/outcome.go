@@ -52,28 +52,34 @@ func (h *Hub) AwaitOutcome(ctx context.Context, caller Caller, id string, wait t
 	if now.Error == nil {
 		got.failed = parley.Message{}
 	}
-	return now, h.bring(ctx, caller, opAwaitOutcome, got)
-}
-
-// bring is called when a call returns the content of messages to its caller. A person has been shown them.
-func (h *Hub) bring(ctx context.Context, caller Caller, do op, got brought) error {
-	var me parley.Agent
-	err := h.view(context.WithoutCancel(ctx), caller, do, func(s *scene) error {
-		me = s.me
+	var who waiter
+	err = h.view(context.WithoutCancel(ctx), caller, opAwaitOutcome, func(s *scene) error {
+		who = s.waiter(caller)
 		return nil
 	})
-	if err == nil && got.callback != "" {
-		err = h.settleCallback(ctx, got.callback, me.ID)
+	if err != nil {
+		return now, err
 	}
-	if err != nil || me.Kind != parley.KindHuman {
-		return err
-	}
-	messages := slices.Concat(got.answers, []string{got.callback})
-	if got.failed.From == me.ID {
+	return now, h.bring(ctx, who, got)
+}
+
+// bring is called when a call returns the content of messages to the participant that waited for them. It settles the
+// callback, so that the participant gets the outcome once, and marks everything as shown to a person. If the caller has gone
+// meanwhile, nothing changes: the outcome stays in the inbox.
+func (h *Hub) bring(ctx context.Context, who waiter, got brought) error {
+	messages := slices.DeleteFunc(slices.Concat(got.answers, []string{got.callback}), func(id string) bool { return id == "" })
+	if got.failed.From == who.id {
 		messages = append(messages, got.failed.ID)
 	}
-	h.shownInline(ctx, caller, messages...)
-	return nil
+	switch {
+	case ctx.Err() != nil || len(messages) == 0:
+		return nil
+	case who.person && h.shownInline(ctx, who.Caller, messages):
+		return nil
+	case got.callback == "":
+		return nil
+	}
+	return h.settleCallback(ctx, got.callback, who.id)
 }
 
 func (h *Hub) awaitOutcome(ctx context.Context, caller Caller, o outcome, wait time.Duration) (now parley.Awaited, err error) {

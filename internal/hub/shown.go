@@ -22,13 +22,9 @@ func (h *Hub) MarkShown(ctx context.Context, caller Caller, messages ...string) 
 	return list, err
 }
 
-// shownInline marks what a call has just returned to its caller as shown. The caller has its answer: if marking fails, the
-// answer counts and the messages stay in the inbox.
-func (h *Hub) shownInline(ctx context.Context, caller Caller, messages ...string) {
-	messages = slices.DeleteFunc(messages, func(id string) bool { return id == "" })
-	if ctx.Err() != nil || len(messages) == 0 { // nobody is there to be shown anything
-		return
-	}
+// shownInline marks what a call has just returned to a person as shown, and reports whether it could. The person has the
+// answer: if marking fails, the answer counts and the messages stay in the inbox.
+func (h *Hub) shownInline(ctx context.Context, caller Caller, messages []string) bool {
 	err := h.write(context.WithoutCancel(ctx), caller, opMarkShown, func(s *scene) error {
 		_, err := s.markShown(messages)
 		return err
@@ -36,6 +32,7 @@ func (h *Hub) shownInline(ctx context.Context, caller Caller, messages ...string
 	if err != nil {
 		h.config.Log.Warn("cannot mark an answer as seen; it stays in the inbox", "participant", caller.Agent, "error", err)
 	}
+	return err == nil
 }
 
 // markShown marks messages as shown to the caller, and returns its deliveries of them.
