@@ -60,7 +60,10 @@ func (s *scene) report(b parley.Bridge, r parley.DepartureReport) error {
 		if err := s.reportMail(&d, r); err != nil {
 			return err
 		}
-		return s.reportRead(row)
+		if d.Waking || r.State == parley.DepartureWritten {
+			return nil
+		}
+		return s.reportRead(d.Recipient)
 	case listed && (r.State == parley.DepartureWritten || r.State == parley.DepartureSeen):
 		return s.takeBack(d)
 	default:

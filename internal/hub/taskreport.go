@@ -17,6 +17,8 @@ const (
 	// reportsUnread is how many such messages may lie unread in the inbox of a requester. An inbox of files holds a hundred
 	// documents, and evicts the oldest.
 	reportsUnread = 20
+	// reportsLeft is how many open tasks of a requester are looked through for reports that were left for later.
+	reportsLeft = 1000
 )
 
 // reportProgress writes a requester that lives in a directory tree how far a task has come: one message from the assignee, which
@@ -124,21 +126,27 @@ func (s *scene) leaveForLater(t *parley.Task, to parley.Agent) (bool, error) {
 	return full, s.keepTask(t, after)
 }
 
-// reportRead is called when a document was taken out of an inbox: what had to wait for that is written now.
-func (s *scene) reportRead(row parley.DepartureRow) error {
-	if row.State != parley.DepartureSeen && row.State != parley.DepartureEvicted {
-		return nil
-	}
-	m, err := s.Messages().Get(row.Message)
-	if err != nil || m.Source != sourceReport {
-		return ignoreNotFound(err)
-	}
-	t, found, err := s.belongsTo(m)
-	if err != nil || !found || t.Status.Ended() || t.Progress == nil || !t.Progress.Untold {
+// reportRead is called when an agent of a tree has read a document that wakes nobody, or the document was evicted or could not be
+// written: reports that were left for later get its place, whichever task they are about. The oldest task comes first.
+func (s *scene) reportRead(recipient string) error {
+	inbox, err := s.Queue().Inbox(recipient)
+	if err != nil || inbox.Quiet >= 2*reportsUnread {
 		return err
 	}
-	_, err = s.reportProgress(&t, t.Progress)
-	return err
+	tasks, err := s.Tasks().Awaited(recipient, reportsLeft)
+	if err != nil {
+		return ignoreNotFound(err)
+	}
+	for i := range tasks {
+		t := &tasks[i]
+		if t.Progress == nil || !t.Progress.Untold {
+			continue
+		}
+		if _, err := s.reportProgress(t, t.Progress); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // report is how far a task has come, in the words of S3's status-update; S1's notification is made of them.

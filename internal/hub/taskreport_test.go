@@ -89,3 +89,63 @@ func TestReportsWaitWhileManyLieUnread(t *testing.T) {
 	same(t, "nothing is left to tell", v.Progress.Untold, false)
 	w.sound()
 }
+
+// TestAReportThatWaitedIsSentWhateverMadeRoom: reports of another task, and notifications, lie in the same inbox. The end of a task
+// waits for nothing.
+func TestAReportThatWaitedIsSentWhateverMadeRoom(t *testing.T) {
+	t.Parallel()
+	for what, fill := range map[string]func(w *world, first parley.Task){
+		"reports of another task": func(w *world, first parley.Task) {
+			for n := range 20 {
+				w.goesOn(first.ID, parley.TaskProgress{Message: fmt.Sprintf("step %d", n)})
+			}
+		},
+		"notifications": func(w *world, _ parley.Task) {
+			for n := range 20 {
+				w.post("ned", parley.Draft{Direct: []string{"gm"}, Type: parley.TypeNotification, Content: text(fmt.Sprintf("note %d", n))})
+			}
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			w := newHub(t)
+			first := w.delegated(parley.LayoutInbox)
+			w.arrives("tree", parley.Arrival{Name: "msg_00000002", From: "gm", To: "ned", Draft: parley.Draft{
+				Type: parley.TypeTask, Content: text("Draft another"), Payload: json.RawMessage(`{"task":"Draft another"}`),
+			}})
+			second := get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{Assignee: "ned"}))[0].Task
+			fill(w, first)
+			w.goesOn(second.ID, parley.TaskProgress{Message: "half way"})
+			out := w.departs("tree")
+			same(t, "documents", len(out), 20)
+			w.reports("tree", parley.DepartureWritten, out...)
+			same(t, "nothing more", len(w.departs("tree")), 0)
+			w.reports("tree", parley.DepartureSeen, out[0])
+			waited := w.departsOne("tree")
+			same(t, "the report that waited", []any{waited.Message.Content.Text, waited.ReplyTo}, []any{"half way", "msg_00000002"})
+			w.reports("tree", parley.DepartureWritten, waited)
+			w.reports("tree", parley.DepartureSeen, out[1:]...)
+			same(t, "told once", len(w.departs("tree")), 0)
+			w.sound()
+		})
+	}
+}
+
+// TestTheEndOfATaskWaitsForNoReport: the requester has twenty reports unread.
+func TestTheEndOfATaskWaitsForNoReport(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	task := w.delegated(parley.LayoutInbox)
+	for n := range 30 {
+		w.goesOn(task.ID, parley.TaskProgress{Message: fmt.Sprintf("step %d", n)})
+	}
+	out := w.departs("tree")
+	w.reports("tree", parley.DepartureWritten, out...)
+	get[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), task.ID, parley.TaskChange{Status: parley.TaskCompleted, Result: &parley.TaskResult{Text: "drafted"}}))
+	end := w.departsOne("tree")
+	same(t, "the end", []any{end.Message.Content.Text, end.ReplyTo, end.Task.ID}, []any{"drafted", "msg_00000001", task.ID})
+	w.reports("tree", parley.DepartureWritten, end)
+	w.reports("tree", parley.DepartureSeen, out...)
+	same(t, "no report after the end", len(w.departs("tree")), 0)
+	w.sound()
+}
