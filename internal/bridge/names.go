@@ -22,6 +22,14 @@ func hidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
+// shownAs is a character as it stands in a line: what would change how the line looks is a space.
+func shownAs(r rune) rune {
+	if hidden(r) {
+		return ' '
+	}
+	return r
+}
+
 func checkPlain(name string) error {
 	if !plain(name) {
 		return refuse("the file has a name that is too long or cannot be shown: %q", name).Suggest("give it a short name of letters and digits")
@@ -39,12 +47,7 @@ func safeName(name string) string {
 
 // oneLine makes one line of any text.
 func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if hidden(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
+	s = strings.Map(shownAs, strings.ToValidUTF8(s, "?"))
 	s = strings.TrimSpace(s)
 	if len(s) > longestLine {
 		s = strings.ToValidUTF8(s[:longestLine], "") + "…"

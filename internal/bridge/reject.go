@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -14,7 +15,7 @@ import (
 
 const (
 	rejected   = own + "/rejected"
-	reasonSize = 256 << 10
+	reasonSize = 1 << 20 // a document of 10 KB has thousands of issues at most, each a sentence
 )
 
 // reason is what is kept beside a refused file. It is also how one that stays where it is is known again after a restart.
@@ -144,7 +145,7 @@ func (e *engine) sayInvalid(issues parley.Issues) {
 	issues.Action = discarded
 	raw, err := json.Marshal(issues)
 	if err == nil {
-		err = e.appendLog(e.layout.logFile(), string(raw))
+		err = e.appendLog(e.layout.logFile(), strings.Map(shownAs, string(raw)))
 	}
 	e.status.trouble("log", err)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -122,9 +123,25 @@ func TestABrokenDocumentWaitsForTheHub(t *testing.T) {
 	})
 }
 
+// manyIssues is a document of about 10 KB in which nearly everything is wrong, and what that is.
+func manyIssues() (text string, issues []string) {
+	const head = `{"version":"1.0.0","msg_id":"msg_00000001","from":"coder","to":"ana","timestamp":"2026-01-01T00:00:00Z","sequence":1,"type":"result",` +
+		`"payload":{"status":"success","deliverables":{"files_modified":[`
+	n := (routedLimit - len(head) - len("]}}}")) / 2
+	for i := range n {
+		issues = append(issues, fmt.Sprintf("payload.deliverables.files_modified.%d", i))
+	}
+	slices.Sort(issues)
+	for i := range issues {
+		issues[i] += ": expected string, got number"
+	}
+	return head + strings.Repeat("1,", n-1) + "1]}}}", issues
+}
+
 // TestErrorLogHasTheWholeValidationFailure: one JSON object a line, with every issue, in the form that the format prescribes.
 func TestErrorLogHasTheWholeValidationFailure(t *testing.T) {
 	const action = "Message discarded, logged to error.log"
+	many, issues := manyIssues()
 	for what, c := range map[string]struct {
 		text string
 		want parley.Issues
@@ -139,6 +156,11 @@ func TestErrorLogHasTheWholeValidationFailure(t *testing.T) {
 		"no id": {
 			`{"version":"1.0.0","from":"coder","to":"ana","timestamp":"2026-01-01T00:00:00Z","sequence":1,"type":"status-update","payload":{"status":"blocked"}}`,
 			parley.Issues{Error: "VALIDATION_FAILED", MsgID: "msg_00000009", Action: action, Issues: []string{"Missing required field: msg_id"}},
+		},
+		"thousands of issues": {many, parley.Issues{Error: "VALIDATION_FAILED", MsgID: "msg_00000001", Action: action, Issues: issues}},
+		"what would hide a part of the line": {
+			`{"version":"1.0.0","msg_id":"msg_0000000‮","from":"coder","to":"ana","timestamp":"2026-01-01T00:00:00Z","sequence":1,"type":"heartbeat","payload":{"health":"healthy"}}`,
+			parley.Issues{Error: "VALIDATION_FAILED", MsgID: "msg_0000000 ", Action: action, Issues: []string{"msg_id: 'msg_0000000 ' does not match ^msg_[a-f0-9]{8}$"}},
 		},
 		"another version": {
 			`{"version":"2.0.0","msg_id":"msg_00000001","from":"coder"}`,
@@ -169,9 +191,25 @@ func TestErrorLogHasTheWholeValidationFailure(t *testing.T) {
 					}
 				}
 				if len(objects) != 1 || !reflect.DeepEqual(objects[0], c.want) {
-					t.Errorf("error.log has %q\nwant %q", objects, c.want)
+					t.Errorf("error.log has %d objects: %.500s\nwant %.500s", len(objects), fmt.Sprintf("%q", objects), fmt.Sprintf("%q", c.want))
 				}
 			})
 		})
 	}
+}
+
+// TestAReasonWithThousandsOfIssuesIsKnownAgain: a refused file that stays where it is has one reason, however often the bridge starts.
+func TestAReasonWithThousandsOfIssuesIsKnownAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newMailSite(t, parley.LayoutInbox)
+		text, _ := manyIssues()
+		s.put(coderInbox+"/msg_00000001.json", text)
+		for range 3 {
+			s.during(func() { s.polls(1) })
+		}
+		kept, err := os.ReadDir(s.at(rejected))
+		if err != nil || len(kept) != 2 {
+			t.Errorf("%d files in %s, want a copy and its reason: %v", len(kept), rejected, err)
+		}
+	})
 }

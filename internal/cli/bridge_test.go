@@ -186,3 +186,16 @@ func TestATreeThatIsElsewhere(t *testing.T) {
 		t.Errorf("it says %v", err)
 	}
 }
+
+// TestTheEndOfALogWithALongLine: the line lists thousands of issues of one document, and the others are shown beside it.
+func TestTheEndOfALogWithALongLine(t *testing.T) {
+	root := t.TempDir()
+	log := "first\n" + strings.Repeat("x", 400<<10) + "\nlast\n"
+	if err := os.WriteFile(filepath.Join(root, "error.log"), []byte(log), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := lastLines(parley.BridgeView{Bridge: parley.Bridge{Layout: parley.LayoutInbox, Root: root}})
+	if want := []string{"first", strings.Repeat("x", lastLogWidth) + "…", "last"}; !slices.Equal(got, want) {
+		t.Errorf("%d lines: %.600q", len(got), got)
+	}
+}

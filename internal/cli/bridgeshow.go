@@ -63,7 +63,8 @@ var bridgeLogs = map[parley.Layout]string{
 
 const (
 	lastLogLines = 5
-	lastLogBytes = 16 << 10
+	lastLogBytes = 1 << 20 // a line that lists what is wrong with one document may be very long
+	lastLogWidth = 400     // characters of a line that are shown
 )
 
 // lastLines is the end of a bridge's log. A tree on another machine has none here.
@@ -94,6 +95,11 @@ func lastLines(v parley.BridgeView) []string {
 	lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
 	if lines = lines[max(len(lines)-lastLogLines, 0):]; lines[0] == "" {
 		return nil
+	}
+	for i, line := range lines {
+		if runes := []rune(line); len(runes) > lastLogWidth {
+			lines[i] = string(runes[:lastLogWidth]) + "…"
+		}
 	}
 	return lines
 }

@@ -14,8 +14,11 @@ import (
 	"golang.org/x/text/message"
 )
 
-// mostIssues are listed of one document; how many more there are is counted.
+// mostIssues are listed of one document or payload; how many more there are is counted.
 const mostIssues = 64
+
+// listsAll are the dialects of whose documents every issue is listed: the format prescribes it, and bounds the size of a document.
+var listsAll = map[string]bool{"routing": true}
 
 var english = message.NewPrinter(language.English)
 
@@ -42,6 +45,15 @@ func collect(e *jsonschema.ValidationError, prefix string) (found []issue) {
 	return found
 }
 
+// firstSentences are the sentences of the first issues, and how many more there are.
+func firstSentences(found []issue) []string {
+	list := sentences(found)
+	if more := len(list) - mostIssues; more > 0 {
+		list = append(list[:mostIssues], fmt.Sprintf("and %d more", more))
+	}
+	return list
+}
+
 // sentences are issues in an order that is always the same.
 func sentences(found []issue) (list []string) {
 	slices.SortFunc(found, func(a, b issue) int {
@@ -49,9 +61,6 @@ func sentences(found []issue) (list []string) {
 	})
 	for _, i := range slices.Compact(found) {
 		list = append(list, i.sentence)
-	}
-	if more := len(list) - mostIssues; more > 0 {
-		list = append(list[:mostIssues], fmt.Sprintf("and %d more", more))
 	}
 	return list
 }

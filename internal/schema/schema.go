@@ -65,7 +65,8 @@ func add(c *jsonschema.Compiler, name string) error {
 	return c.AddResource(address(name), schema)
 }
 
-// Document returns what is wrong with a document of a dialect, its payload included, each as a sentence; nothing if it is valid.
+// Document returns what is wrong with a document of a dialect, its payload included, each as a sentence; nothing if it is valid. Of
+// many issues it returns the first ones and a count, except in a dialect that lists all.
 func Document(dialect string, raw []byte) []string {
 	value, issues := decode(raw)
 	if issues != nil {
@@ -78,7 +79,10 @@ func Document(dialect string, raw []byte) []string {
 	if of := schemas()[dialect+"."+kind]; of != nil && isObject {
 		found = append(found, check(of, payload, "payload.")...)
 	}
-	return sentences(found)
+	if listsAll[dialect] {
+		return sentences(found)
+	}
+	return firstSentences(found)
 }
 
 // Fits says whether a payload is one that a message of a type has in a dialect.
@@ -119,7 +123,7 @@ func Payload(t parley.Type, raw []byte) []string {
 	if object, ok := value.(map[string]any); ok && !meant(object, of.keys) {
 		return nil
 	}
-	return sentences(check(schemas()[of.schema], value, ""))
+	return firstSentences(check(schemas()[of.schema], value, ""))
 }
 
 func meant(object map[string]any, keys []string) bool {

@@ -156,6 +156,11 @@ func TestManyIssuesAreCounted(t *testing.T) {
 	if len(got) != mostIssues+1 || got[mostIssues] != "and 936 more" {
 		t.Errorf("%d issues, the last %q", len(got), got[len(got)-1])
 	}
+	got = Document("routing", []byte(`{"version":"1.0.0","msg_id":"msg_00000001","from":"a","to":"b","timestamp":"2026-01-01T00:00:00Z","sequence":1,`+
+		`"type":"status-update","payload":{"status":"blocked","blockers":[`+list+`]}}`))
+	if len(got) != 1000 {
+		t.Errorf("a document whose format has every issue listed: %d issues", len(got))
+	}
 	got = Payload(parley.TypeResult, []byte(`{"status":"`+strings.Repeat("é", 500)+`\u001b["}`))
 	if len(got) != 1 || !strings.HasSuffix(got[0], "got '"+strings.Repeat("é", 80)+"…'") {
 		t.Errorf("a long value: %q", got)
