@@ -101,7 +101,7 @@ func (b bridgeDoor) Arrive(ctx context.Context, id string, list []parley.Arrival
 }
 
 // land stores some documents in one update if each can be stored, else in one each. What is for an inbox that was full waits
-// behind what was refused for it.
+// behind what was refused for it. What the bridge has refused waits for nothing: its sender is told.
 func (b bridgeDoor) land(ctx context.Context, id string, landings []*landing, full map[string]*parley.Error) ([]parley.Arrived, error) {
 	if len(landings) > 1 && len(full) == 0 {
 		if done, err := b.landAll(ctx, id, landings); err == nil {
@@ -110,7 +110,7 @@ func (b bridgeDoor) land(ctx context.Context, id string, landings []*landing, fu
 	}
 	done := make([]parley.Arrived, 0, len(landings))
 	for _, l := range landings {
-		if why := full[l.inbox()]; why != nil {
+		if why := full[l.inbox()]; why != nil && l.Refused == nil {
 			done = append(done, parley.Arrived{Error: why})
 			continue
 		}

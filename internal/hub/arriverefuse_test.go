@@ -118,6 +118,23 @@ func TestASenderInATreeLearnsWhatTheBridgeRefuses(t *testing.T) {
 	})
 }
 
+// TestASenderInATreeLearnsOfARefusalBehindAFullInbox: the bridge takes a document that it has refused out of the inbox, whatever waits
+// there.
+func TestASenderInATreeLearnsOfARefusalBehindAFullInbox(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.dispatched("ned")
+	w.depth("ned", 1, parley.OverflowEvict)
+	b := inboxTree(w)
+	b.lands(b.document("ana", "ned", "one"))
+	waits, broken := b.document("ana", "ned", "two"), b.document("ana", "ned", "")
+	broken.Digest, broken.Draft, broken.Refused = "d1", parley.Draft{}, parley.Errorf(parley.BadInput, "the document is too large")
+	done := b.arrive(waits, broken)
+	same(t, "the first", parley.CodeOf(orNil(done[0].Error)), parley.Unavailable)
+	same(t, "the second", parley.CodeOf(orNil(done[1].Error)), parley.BadInput)
+	b.tellsOne(broken, true, "too large")
+}
+
 // TestWhoIsNotToldOfARefusal: a stranger cannot have the hub write into the inbox of another one, and no error causes another.
 func TestWhoIsNotToldOfARefusal(t *testing.T) {
 	t.Parallel()
