@@ -180,10 +180,11 @@ func (s start) recent(t *tree, channel string, again bool) ([]string, error) {
 		return f.list(func(some []string) error {
 			for _, name := range some {
 				info, err := f.root.Lstat(name)
-				if err != nil || !candidate(name) || s.changed(t, info).Before(s.At.Add(-lateListing)) {
+				if err != nil || !candidate(name) {
 					continue
 				}
-				if !again || info.ModTime().Before(s.At.Truncate(time.Second)) {
+				last := s.changed(t, info)
+				if !last.Before(s.At.Add(-lateListing)) && (!again || last.Before(s.At.Truncate(time.Second))) {
 					names = append(names, name)
 				}
 			}

@@ -78,7 +78,7 @@ func TestABeginningThatWasCutShort(t *testing.T) {
 	for name, step := range map[string]time.Duration{"fine clock": time.Nanosecond, "steps of a second": time.Second} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
-			old := s.say("paper", 1)
+			old, renamed := s.say("paper", 1), s.say("paper", 3)
 			s.must(os.MkdirAll(s.at(own), 0o755))
 			s.put(".parley/"+listingFile, s.hub.bridge.CreatedAt.Format(time.RFC3339Nano))
 			s.put(".parley/"+beginningFile, "")
@@ -86,11 +86,18 @@ func TestABeginningThatWasCutShort(t *testing.T) {
 			stampAt := func(name string, at time.Time) { s.must(os.Chtimes(s.at(name), time.Time{}, at.Truncate(step))) }
 			stampAt(".parley/"+listingFile, now)
 			stampAt(old, now.Add(-2*time.Second))
+			stampAt(renamed, now.Add(-2*time.Second))
 			fresh := s.say("paper", 2)
 			stampAt(fresh, now)
+			s.tree.status = func(info fs.FileInfo) time.Time { // nobody can set it
+				if info.Name() == path.Base(renamed) {
+					return now.Truncate(step)
+				}
+				return info.ModTime()
+			}
 			b, err := begin(s.tree, nil, s.hub.bridge, []string{"paper"}, nil)
 			s.must(err)
-			for at, want := range map[string]bool{old: true, fresh: false} {
+			for at, want := range map[string]bool{old: true, fresh: false, renamed: false} {
 				f, err := s.read(at, documentSize)
 				s.must(err)
 				if got := b.history("paper", f, now); got != want {
