@@ -169,7 +169,7 @@ func (a *agentOS) after(_ context.Context, d parley.Departure) error {
 func (a *agentOS) taken(parley.Departure) (bool, error) { return false, nil }
 
 func (a *agentOS) tick(ctx context.Context, w world) error {
-	return errors.Join(a.presence.hear(ctx, w), a.presence.show(w), a.runs.write(ctx, a.presence.haunts.there))
+	return errors.Join(a.presence.hear(ctx, w), a.presence.show(w), a.runs.write(ctx, w.bridge, a.presence.haunts.there))
 }
 
 func (a *agentOS) watched() []string { return []string{"channels", presenceDir} }

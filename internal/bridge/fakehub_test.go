@@ -71,7 +71,7 @@ func (h *fakeHub) BridgeTasks(_ context.Context, _ string, after int64) (page pa
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if page.UpTo = int64(len(h.failed)) + 1; after > 0 {
-		page.FailedRuns = h.failed[after-1:]
+		page.FailedRuns = h.failed[min(after-1, int64(len(h.failed))):]
 	}
 	return page, nil
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strconv"
+	"time"
 
 	"github.com/parley-hub/parley"
 )
@@ -19,16 +19,22 @@ const runsFile = "runs"
 // would.
 type runLog struct {
 	kit
-	upTo int64 // in the hub's order; 0: not known yet
+	kept runsKept
+}
+
+// runsKept is how far the runs were looked through.
+type runsKept struct {
+	Added time.Time `json:"added"` // when the bridge was; the order of another one, of another hub perhaps, tells nothing
+	UpTo  int64     `json:"up_to"` // in the hub's order; 0: not known yet
 }
 
 // write writes what has failed since the last look in channels that are there. A crash may write a line twice, and loses none.
-func (r *runLog) write(ctx context.Context, channels []string) error {
-	if err := r.load(); err != nil {
+func (r *runLog) write(ctx context.Context, b parley.Bridge, channels []string) error {
+	if err := r.load(b); err != nil {
 		return err
 	}
 	for {
-		page, err := r.hub.BridgeTasks(ctx, r.id, r.upTo)
+		page, err := r.hub.BridgeTasks(ctx, r.id, r.kept.UpTo)
 		if err != nil {
 			return err
 		}
@@ -42,8 +48,8 @@ func (r *runLog) write(ctx context.Context, channels []string) error {
 			}
 			lines++
 		}
-		begun := r.upTo > 0
-		if r.upTo = max(r.upTo, page.UpTo); lines > 0 || !begun && r.upTo > 0 {
+		begun := r.kept.UpTo > 0
+		if r.kept.UpTo = max(r.kept.UpTo, page.UpTo); lines > 0 || !begun && r.kept.UpTo > 0 {
 			err = r.save()
 		}
 		if err != nil || !page.More {
@@ -67,23 +73,29 @@ func (r *runLog) add(run parley.FailedRun) error {
 }
 
 // load reads how far an earlier process has come.
-func (r *runLog) load() error {
-	if r.upTo > 0 {
+func (r *runLog) load(b parley.Bridge) error {
+	if r.kept.UpTo > 0 {
 		return nil
 	}
-	kept, err := r.tree.read(own+"/"+runsFile, presenceSize)
+	r.kept.Added = b.CreatedAt
+	found, err := r.tree.read(own+"/"+runsFile, presenceSize)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if json.Unmarshal(kept.raw, &r.upTo) != nil {
-		r.upTo = 0 // it begins anew
+	var kept runsKept
+	if json.Unmarshal(found.raw, &kept) == nil && kept.Added.Equal(b.CreatedAt) { // else it begins anew
+		r.kept.UpTo = kept.UpTo
 	}
 	return nil
 }
 
 func (r *runLog) save() error {
-	return r.tree.inMade(own, func(f *folder) error { return f.refresh(runsFile, []byte(strconv.FormatInt(r.upTo, 10)+"\n")) })
+	raw, err := json.Marshal(r.kept)
+	if err != nil {
+		return err
+	}
+	return r.tree.inMade(own, func(f *folder) error { return f.refresh(runsFile, append(raw, '\n')) })
 }

@@ -44,3 +44,24 @@ func TestFailedRunsAreInTheLogOfTheWatcher(t *testing.T) {
 		s.is("the log", strings.Split(strings.TrimSpace(s.text("logs/claude.log")), "\n"), want)
 	})
 }
+
+// TestTheRunsOfAnotherHubAreCountedByItself: a tree that another hub had joined says how far the runs of that hub were looked through.
+func TestTheRunsOfAnotherHubAreCountedByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		s.must(os.MkdirAll(s.at("channels/paper"), 0o755))
+		s.hub.do(func(h *fakeHub) { h.failed = make([]parley.FailedRun, 100) })
+		s.during(func() { s.polls(1) })
+		s.hub.do(func(h *fakeHub) { h.failed, h.bridge.CreatedAt = nil, h.bridge.CreatedAt.Add(time.Hour) })
+		s.during(func() {
+			s.polls(1)
+			s.hub.do(func(h *fakeHub) {
+				h.failed = []parley.FailedRun{{Run: "run-1", Agent: "claude", Channel: "paper", Attempt: 1}}
+			})
+			s.polls(1)
+		})
+		if log := s.text("logs/claude.log"); !strings.Contains(log, "run-1 failed in #paper") {
+			t.Errorf("the log says %q", log)
+		}
+	})
+}
