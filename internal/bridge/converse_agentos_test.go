@@ -2,6 +2,7 @@ package bridge_test
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -78,6 +79,34 @@ func TestChannelsAreJoinedBothWays(t *testing.T) {
 	}
 }
 
+// TestTheEndOfATaskSaysWhetherARunHasWorked: its mode is that of a watcher if a run has done the task, and chat if somebody else has.
+func TestTheEndOfATaskSaysWhetherARunHasWorked(t *testing.T) {
+	for agent, want := range map[string]string{"claude": "watcher", "gil": "chat"} {
+		w := channelTown(t)
+		gil := w.attached("gil")
+		w.join()
+		w.until("the beginning", func() bool { return len(w.files(".parley/added")) == 1 })
+		const id = "msg-20260102-030405-codex-0001"
+		w.put("channels/paper/"+id+".json", map[string]any{
+			"id": id, "timestamp": "2026-01-02T03:04:05Z", "session_id": "paper", "from": "codex", "to": agent, "type": "task_assign",
+			"content": map[string]any{"text": "Check the figures"},
+		})
+		if agent == "gil" {
+			if _, err := w.UpdateTask(t.Context(), gil, w.request("gil").ID, parley.TaskChange{Status: parley.TaskCompleted}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.until("the end", func() bool { return len(w.files("channels/paper")) == 2 })
+		for _, at := range w.files("channels/paper") {
+			d := w.document(at)
+			metadata, _ := d["metadata"].(map[string]any)
+			if d["from"] == agent && (d["type"] != "task_result" || metadata["mode"] != want || metadata["in_reply_to"] != id) {
+				t.Errorf("%s: the end is %v, want the mode %s", agent, d, want)
+			}
+		}
+	}
+}
+
 func TestPresenceIsMirroredBothWays(t *testing.T) {
 	w := channelTown(t)
 	w.join()
@@ -98,7 +127,7 @@ func TestPresenceIsMirroredBothWays(t *testing.T) {
 	}
 	beat := func(s string) {
 		w.put("signals/presence/codex.json", map[string]any{
-			"agent_id": "codex", "timestamp": time.Now().UTC().Format(time.RFC3339), "state": s, "substate": "IDLE", "watcher_pid": 7, "channel": "paper",
+			"agent_id": "codex", "timestamp": time.Now().UTC().Format(time.RFC3339), "state": s, "substate": "IDLE", "watcher_pid": os.Getpid(), "channel": "paper",
 		})
 	}
 	beat("AWAKE")

@@ -3,6 +3,7 @@ package hub
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/parley-hub/parley"
@@ -20,22 +21,34 @@ func (d *departing) add(row parley.DepartureRow, m parley.Message, delivery parl
 	if out.ReplyTo, err = d.replyName(m, row.Recipient); err != nil {
 		return err
 	}
-	_, err = d.Runs().PostedBy(m.ID)
-	out.ByRun = err == nil
-	if err = ignoreNotFound(err); err != nil {
-		return err
-	}
 	from, err := d.Agents().Find(m.From)
 	if err != nil {
 		return err
 	}
 	out.FromTier = from.Tier
 	t, found, err := d.belongsTo(m)
+	if err != nil {
+		return err
+	}
 	if found && (t.Message == m.ID || endsTask(m, t)) {
 		out.Task = &t
 	}
+	out.ByRun, err = d.saidByRun(m, out.Task)
 	d.list = append(d.list, out)
 	return err
+}
+
+// saidByRun says whether a run of its sender's has said a message: the run has posted it, or has ended the task whose end it tells.
+func (d *departing) saidByRun(m parley.Message, ends *parley.Task) (bool, error) {
+	_, err := d.Runs().PostedBy(m.ID)
+	if !errors.Is(err, parley.ErrNotFound) {
+		return err == nil, err
+	}
+	if d.bridge.Layout != parley.LayoutAgentOS || ends == nil || ends.EndedAt == nil || m.ID != ends.Callback || m.From != ends.Assignee {
+		return false, nil
+	}
+	runs, err := d.Runs().WokenBy(ends.Message, ends.Assignee)
+	return slices.ContainsFunc(runs, func(r parley.Run) bool { return r.EndedAt != nil && r.EndedAt.Equal(*ends.EndedAt) }), ignoreNotFound(err)
 }
 
 // isFinal says of an error that nothing more is tried. The hub says so in its own.
