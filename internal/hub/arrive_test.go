@@ -138,6 +138,12 @@ func TestDocumentsAct(t *testing.T) {
 	}
 	got := b.arrive(second)[0]
 	same(t, "unknown dependencies", got.Notices, []string{"there is no task msg_ffffffff to depend on: it counts as completed"})
+	hidden := b.document("ben", "ned", "between ben and ned")
+	b.lands(hidden)
+	curious := b.document("ana", "ned", "")
+	curious.Draft = parley.Draft{Type: "task-delegation", Payload: []byte(`{"task":"look","context":{"dependencies":["` + hidden.Name + `"]}}`)}
+	same(t, "a dependency that its sender may not read", b.arrive(curious)[0].Notices,
+		[]string{"there is no task " + hidden.Name + " to depend on: it counts as completed"})
 	task := w.task(b.message(got.Message).Task)
 	same(t, "depends on", task.DependsOn, []string{begun.Task})
 	same(t, "requester", task.Requester, "ana")
@@ -400,7 +406,7 @@ func TestUnknownMentionInADocumentIsNamed(t *testing.T) {
 // TestTheSameIDUnderTwoNamesIsDeliveredOnce: the id of a document is what tells it from others, not the name of its file.
 func TestTheSameIDUnderTwoNamesIsDeliveredOnce(t *testing.T) {
 	t.Parallel()
-	for layout, join := range map[parley.Layout]func(*world) *bridged{parley.LayoutInbox: inboxTree, parley.LayoutAgentOS: channelTree} {
+	for layout, join := range refusedTrees {
 		t.Run(string(layout), func(t *testing.T) {
 			w := newHub(t)
 			w.dispatched("ned", "gil")
@@ -427,7 +433,7 @@ func TestTheSameIDUnderTwoNamesIsDeliveredOnce(t *testing.T) {
 			other := b.document("ben", "ned", "the same id from somebody else")
 			other.Name = first.Name
 			b.lands(other)
-			if layout == parley.LayoutInbox {
+			if layout != parley.LayoutAgentOS {
 				other = b.document("ana", "gil", "the same id to somebody else")
 				other.Name = first.Name
 				b.lands(other)

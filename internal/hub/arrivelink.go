@@ -46,6 +46,12 @@ func (in *arrival) linkWork(b parley.Bridge, l *landing, p *post) error {
 	asks.After = slices.Clone(asks.After)
 	for i, name := range asks.After {
 		id, err := in.inTree(b, name, l.From, l.To)
+		if err == nil && id != "" {
+			_, _, err = in.message(id)
+		}
+		if _, hidden := errors.AsType[unknown](err); hidden {
+			id, err = "", nil // the sender may not read it: it knows no other name for it than its own
+		}
 		if err != nil {
 			return err
 		}

@@ -108,11 +108,14 @@ func (s *scene) senderReads(b parley.Bridge, l *landing) (string, error) {
 		dm, err := s.dm(parley.System, l.From)
 		return dm.ID, err
 	}
-	if !b.Maps(l.Channel) || parley.CheckChannelName(l.Channel) != nil {
+	if !b.Maps(l.Channel) || parley.CheckKnownChannelName(l.Channel) != nil {
 		return "", nil
 	}
 	c, err := s.Conversations().Find(l.Channel)
 	if errors.Is(err, parley.ErrNotFound) {
+		if parley.CheckNotShortName(l.Channel) != nil {
+			return "", nil
+		}
 		var made place
 		made, err = s.create(parley.Conversation{Name: l.Channel, Kind: parley.Channel, Visibility: parley.Public}, []string{l.From})
 		return made.ID, err

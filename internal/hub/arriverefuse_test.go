@@ -135,6 +135,32 @@ func TestASenderInATreeLearnsOfARefusalBehindAFullInbox(t *testing.T) {
 	b.tellsOne(broken, true, "too large")
 }
 
+// TestASenderInATreeLearnsOfARefusalInAnOldChannel: the name of the channel is one that no new channel may have.
+func TestASenderInATreeLearnsOfARefusalInAnOldChannel(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.attached("ned")
+	b := channelTree(w)
+	c := w.channel("ned", "old", "ana")
+	w.ok(w.db.Update(ctx, func(tx parley.Tx) error {
+		there, err := tx.Conversations().Find(c.ID)
+		if err != nil {
+			return err
+		}
+		there.Name = "m7"
+		return tx.Conversations().Update(there)
+	}))
+	for channel, told := range map[string]int{"m7": 1, "m8": 0} {
+		a := b.document("ana", "ned", "")
+		a.Channel, a.Path, a.Digest = channel, "channels/"+channel+"/x.json", "d1"
+		a.Draft, a.Refused = parley.Draft{}, parley.Errorf(parley.BadInput, "the document is too large")
+		b.arrive(a)
+		list := w.departs(b.view.ID, channel)
+		same(t, channel, len(list), told)
+		w.reports(b.view.ID, parley.DepartureWritten, list...)
+	}
+}
+
 // TestWhoIsNotToldOfARefusal: a stranger cannot have the hub write into the inbox of another one, and no error causes another.
 func TestWhoIsNotToldOfARefusal(t *testing.T) {
 	t.Parallel()
