@@ -215,3 +215,19 @@ func (w *town) directOf(a, b string) string {
 	w.t.Fatalf("%s and %s have no DM", a, b)
 	return ""
 }
+
+// TestADuplicateIsLogged: the same document under another name is no other document, and the log says so.
+func TestADuplicateIsLogged(t *testing.T) {
+	w := routingTown(t)
+	w.attached("gil")
+	w.join()
+	document := routed(1, "coder", "gil", "task-delegation", map[string]any{"task": "Audit the tokens"})
+	w.put("state/agents/gil/inbox/msg_00000001.json", document)
+	w.request("gil")
+	w.put("state/agents/gil/inbox/copy.json", document)
+	w.until("the copy is taken", func() bool { return len(w.files("state/agents/gil/inbox")) == 0 })
+	w.until("the line", func() bool {
+		return len(w.files("error.log")) == 1 && strings.Contains(w.text("error.log"), "copy.json: it is a duplicate: state/agents/gil/inbox/msg_00000001.json has delivered msg_00000001 before")
+	})
+	w.request("gil") // there is still one
+}

@@ -3,6 +3,7 @@ package hub
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 
 	"github.com/parley-hub/parley"
 )
@@ -29,13 +30,29 @@ func (w endWords) payload(r *parley.TaskResult) (json.RawMessage, error) {
 	if err != nil || r == nil || len(r.Payload) == 0 {
 		return raw, err
 	}
-	all := map[string]json.RawMessage{}
-	for _, part := range []json.RawMessage{raw, r.Payload} {
-		if err := json.Unmarshal(part, &all); err != nil {
-			return nil, err
+	var all, said map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal(raw, &all), json.Unmarshal(r.Payload, &said)); err != nil {
+		return nil, err
+	}
+	for key, value := range said {
+		if _, ours := all[key]; !ours || w.leaves(key, value) {
+			all[key] = value
 		}
 	}
 	return json.Marshal(all)
+}
+
+// leaves says whether the words of the assignee stand for those of the hub: of files and figures the hub knows less, and of an error
+// only the words, if it is the assignee's. How the task has ended is the hub's to say.
+func (w endWords) leaves(key string, said json.RawMessage) bool {
+	switch key {
+	case "deliverables", "metrics":
+		return true
+	case "error":
+		return w.Error.Message == clipped(asWords(said))
+	default:
+		return false
+	}
 }
 
 // endWords is how S3 and S1 say that a task has ended.

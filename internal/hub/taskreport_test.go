@@ -149,3 +149,39 @@ func TestTheEndOfATaskWaitsForNoReport(t *testing.T) {
 	same(t, "no report after the end", len(w.departs("tree")), 0)
 	w.sound()
 }
+
+// TestAResultSaysNothingOfHowATaskEnded: the assignee has set what the task will end with, and the hub ends it otherwise.
+func TestAResultSaysNothingOfHowATaskEnded(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	task := w.delegated(parley.LayoutInbox)
+	get[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), task.ID, parley.TaskChange{Result: &parley.TaskResult{
+		Text: "drafted", Payload: json.RawMessage(`{"status":"success","error":null,"issues":[],"rows":3}`),
+	}}))
+	w.ok(failed(w.CancelTask(ctx, user, task.ID, "not wanted any more")))
+	var said struct {
+		Status string
+		Error  *parley.Error
+		Issues []string
+		Rows   int
+	}
+	w.ok(json.Unmarshal(w.departsOne("tree").Message.Payload, &said))
+	same(t, "how it ended", []any{said.Status, said.Error != nil, len(said.Issues), said.Rows}, []any{"failure", true, 1, 3})
+}
+
+// TestAnErrorTravelsAsItsAssigneeSaidIt: the hub knows only the words of it.
+func TestAnErrorTravelsAsItsAssigneeSaidIt(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	task := w.delegated(parley.LayoutBlackboard)
+	w.post("ned", parley.Draft{
+		Conversation: task.Conversation, InReplyTo: task.Message, Type: parley.TypeResponse, Content: text("no ink"),
+		Payload: json.RawMessage(`{"requestId":"msg_00000001","status":"failure","result":null,"error":{"message":"no ink","printer":7}}`),
+	})
+	var said struct {
+		Status string
+		Error  struct{ Printer int }
+	}
+	w.ok(json.Unmarshal(w.departsOne("tree").Message.Payload, &said))
+	same(t, "how it ended", []any{said.Status, said.Error.Printer}, []any{"failure", 7})
+}
