@@ -159,7 +159,7 @@ func TestErrorLogHasTheWholeValidationFailure(t *testing.T) {
 		},
 		"thousands of issues": {many, parley.Issues{Error: "VALIDATION_FAILED", MsgID: "msg_00000001", Action: action, Issues: issues}},
 		"what would hide a part of the line": {
-			`{"version":"1.0.0","msg_id":"msg_0000000‮","from":"coder","to":"ana","timestamp":"2026-01-01T00:00:00Z","sequence":1,"type":"heartbeat","payload":{"health":"healthy"}}`,
+			`{"version":"1.0.0","msg_id":"msg_0000000\u202e","from":"coder","to":"ana","timestamp":"2026-01-01T00:00:00Z","sequence":1,"type":"heartbeat","payload":{"health":"healthy"}}`,
 			parley.Issues{Error: "VALIDATION_FAILED", MsgID: "msg_0000000 ", Action: action, Issues: []string{"msg_id: 'msg_0000000 ' does not match ^msg_[a-f0-9]{8}$"}},
 		},
 		"another version": {
