@@ -30,7 +30,7 @@ With --runtime the hub runs the agent whenever something wakes it. Without one, 
 by itself.
 
 The id and name of a removed agent stay its own. With --reuse a new agent takes them, and nothing else: the removed agent
-keeps its messages, conversations and tasks, and is shown as ID~removed from then on.`,
+keeps its messages, conversations, tasks and files, and is shown as ID~removed from then on.`,
 		Example: `  parley agent add arya --role writer --skill prose --skill research
   parley agent add claude --runtime claude --dir ~/project
   parley agent add writer --provider anthropic --model claude-sonnet-4-5 --cost-per-day 5
@@ -57,7 +57,8 @@ keeps its messages, conversations and tasks, and is shown as ID~removed from the
 				return err
 			}
 			if reuse {
-				a.say("note: files and settings outside of the hub that name %s are those of the new agent now: check config.yaml", added.ID)
+				a.say("note: files of the removed agent are in agents/%s in the hub's home; what config.yaml says of %s holds for the new agent",
+					parley.RetiredName(added.ID, 1), added.ID)
 			}
 			return a.done(added, "added", added.ID)
 		}),

@@ -51,10 +51,15 @@ func replaceDurably(path string, text []byte) error {
 	if err := writeDurably(temporary, text); err != nil {
 		return errors.Join(err, os.Remove(temporary))
 	}
-	if err := os.Rename(temporary, path); err != nil {
+	return renameDurably(temporary, path)
+}
+
+// renameDurably gives something another name in its directory, in the place of what has that name.
+func renameDurably(from, to string) error {
+	if err := os.Rename(from, to); err != nil {
 		return err
 	}
-	dir, err := os.Open(filepath.Dir(path))
+	dir, err := os.Open(filepath.Dir(to))
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,22 @@ import (
 // Agent is the directory of one agent, which need not exist.
 func (d Dir) Agent(id string) string { return filepath.Join(string(d), "agents", id) }
 
+// SetAgentAside renames the directory of a removed agent, so that an agent that takes its id does not find it: agents/arya
+// becomes agents/arya~removed, or the next name of that form that is free.
+func (d Dir) SetAgentAside(id string) error {
+	if _, err := os.Lstat(d.Agent(id)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for n := 1; ; n++ {
+		aside := d.Agent(parley.RetiredName(id, n))
+		if _, err := os.Lstat(aside); errors.Is(err, fs.ErrNotExist) {
+			return renameDurably(d.Agent(id), aside)
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
 // Node is the name of what runs in this home, among all that share its store: made once, kept in the file node.
 // Whoever runs here next finds by it what was left.
 func (l *Lock) Node() (string, error) {

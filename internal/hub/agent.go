@@ -45,11 +45,17 @@ func (h *Hub) AddAgent(ctx context.Context, caller Caller, n parley.NewAgent) (a
 	if err := checkNewAgent(n); err != nil {
 		return added, err
 	}
-	if n.Runtime != "" {
-		if err := h.view(ctx, caller, opAddAgent, func(*scene) error { return nil }); err != nil {
+	if err := h.checkNewRuntime(ctx, caller, n); err != nil {
+		return added, err
+	}
+	if n.Reuse {
+		h.reusing.Lock()
+		defer h.reusing.Unlock()
+		if err := h.setFilesAside(ctx, caller, n); err != nil {
 			return added, err
 		}
-		if err := h.checkRuntime(ctx, parley.Agent{ID: n.ID, Name: n.Name, Kind: n.Kind, Profile: n.Profile}); err != nil {
+		// What the runtime needs of its own, like the secret of a webhook, went with the files.
+		if err := h.checkNewRuntime(ctx, caller, n); err != nil {
 			return added, err
 		}
 	}
@@ -87,6 +93,17 @@ func (h *Hub) checkRuntime(ctx context.Context, a parley.Agent) error {
 		return nil
 	}
 	return h.config.CheckRuntime(ctx, a)
+}
+
+// checkNewRuntime says why a new agent cannot be run. Whoever may not add agents learns nothing of it.
+func (h *Hub) checkNewRuntime(ctx context.Context, caller Caller, n parley.NewAgent) error {
+	if n.Runtime == "" {
+		return nil
+	}
+	if err := h.view(ctx, caller, opAddAgent, func(*scene) error { return nil }); err != nil {
+		return err
+	}
+	return h.checkRuntime(ctx, parley.Agent{ID: n.ID, Name: n.Name, Kind: n.Kind, Profile: n.Profile})
 }
 
 func withDefaults(n parley.NewAgent) parley.NewAgent {
@@ -162,18 +179,23 @@ func (s *scene) insertAgent(n parley.NewAgent) (parley.Agent, error) {
 }
 
 func agentNameTaken(name string, holder parley.Agent) *parley.Error {
-	folded := parley.Fold(name)
 	switch {
 	case holder.RemovedAt == nil:
 		return parley.Errorf(parley.BadInput, "the name %q belongs to another agent", name).
 			Because(parley.Conflict).Suggest("choose another id or name")
-	case folded == parley.Fold(holder.ID) || folded == parley.Fold(holder.Name):
+	case calledBy(holder, name):
 		return parley.Errorf(parley.BadInput, "the name %q belongs to an agent that was removed", name).
 			Because(parley.Conflict).Suggest("choose another id or name, or take it over for the new agent with --reuse")
 	default: // a uuid, which stays its own
 		return parley.Errorf(parley.BadInput, "the name %q belongs to an agent that was removed", name).
 			Because(parley.Conflict).Suggest("choose another id or name")
 	}
+}
+
+// calledBy says whether a name is the id or the name of an agent.
+func calledBy(a parley.Agent, name string) bool {
+	folded := parley.Fold(name)
+	return folded == parley.Fold(a.ID) || folded == parley.Fold(a.Name)
 }
 
 // agentNameHeld is agentNameTaken for an agent that is to be renamed, which cannot take a name over.

@@ -51,10 +51,19 @@ func (i *importer) entry(ctx context.Context, raw []byte) (func(*arrival) error,
 	}
 }
 
-// addAgent adds an agent. One with the same id is the same agent, whatever else is known of it here.
+// addAgent adds an agent. One with the same id is the same agent, whatever else is known of it here, unless the one that is meant
+// has another id here: then what belongs to a removed agent would be given to the one that has taken its id.
 func (in *arrival) addAgent(a parley.Agent) error {
 	there, err := in.Agents().Find(a.ID)
 	if err == nil && there.ID == a.ID {
+		meant, err := in.Agents().Find(a.UUID)
+		if err == nil && meant.UUID != there.UUID {
+			return parley.Errorf(parley.BadInput, "the agent %s of the export is %s here, and another agent has the id %s", a.ID, meant.ID, there.ID).
+				Because(parley.Conflict).Suggest("import it into a hub of its own")
+		}
+		if err != nil && !errors.Is(err, parley.ErrNotFound) {
+			return err
+		}
 		in.done.Skipped++
 		return nil
 	}

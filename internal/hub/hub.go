@@ -65,6 +65,10 @@ type Config struct {
 
 	// CheckRuntime says why an agent cannot be run, when its runtime is set. E003 with what to do. Default: anything can.
 	CheckRuntime func(context.Context, parley.Agent) error
+
+	// SetFilesAside moves what a removed agent has in the hub's home to where no agent with its id finds it. It is called before
+	// another takes the id. To call it again does nothing. Default: there are no files.
+	SetFilesAside func(id string) error
 }
 
 // Hub is the use cases on one store. It is safe for concurrent use.
@@ -98,6 +102,7 @@ type Hub struct {
 	started   time.Time
 	totals    totals
 	backingUp sync.Mutex // held by a backup
+	reusing   sync.Mutex // held while an agent takes the names of a removed one
 
 	noticesCome chan struct{} // somebody is to be told something
 

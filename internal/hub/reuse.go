@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,20 +21,14 @@ type retiredAgent struct {
 }
 
 // freeNamesFor retires the removed agents that have the id or name of a new one. Everything they have stays theirs, because it
-// belongs to their rows, which get other names. Names of agents that were not removed are left alone: the caller finds them taken.
+// belongs to their rows, which get other names.
 func (s *scene) freeNamesFor(n parley.NewAgent) (retired []retiredAgent, err error) {
-	for _, name := range []string{n.ID, n.Name} {
-		old, err := s.Agents().Find(name)
-		if errors.Is(err, parley.ErrNotFound) || err == nil && old.RemovedAt == nil {
-			continue
-		}
-		if err == nil {
-			err = s.mustBeQuiet(old)
-		}
-		if err == nil {
-			err = s.withdrawCallsNaming(old)
-		}
-		if err != nil {
+	holders, err := s.removedHolders(n)
+	if err != nil {
+		return nil, err
+	}
+	for _, old := range holders {
+		if err := s.withdrawCallsNaming(old); err != nil {
 			return nil, err
 		}
 		id, err := s.retiredName(old.ID)
@@ -51,6 +46,53 @@ func (s *scene) freeNamesFor(n parley.NewAgent) (retired []retiredAgent, err err
 		retired = append(retired, retiredAgent{old.ID, id, old.UUID})
 	}
 	return retired, nil
+}
+
+// removedHolders are the removed agents that have the id or name of a new one. E003 if one of them belongs to an
+// agent that was not removed, or is a uuid.
+func (s *scene) removedHolders(n parley.NewAgent) (holders []parley.Agent, err error) {
+	for _, name := range []string{n.ID, n.Name} {
+		holder, err := s.Agents().Find(name)
+		if errors.Is(err, parley.ErrNotFound) {
+			continue
+		}
+		if err == nil && (holder.RemovedAt == nil || !calledBy(holder, name)) {
+			err = agentNameTaken(name, holder)
+		}
+		if err == nil {
+			err = s.mustBeQuiet(holder)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(holders, func(a parley.Agent) bool { return a.UUID == holder.UUID }) {
+			holders = append(holders, holder)
+		}
+	}
+	return holders, nil
+}
+
+// setFilesAside moves the files of the removed agents whose names a new one takes: what they remember and the secrets of their
+// runtimes are not for it. That is done before the names change hands, so that a crash in between leaves no files to the new
+// agent. h.reusing is held.
+func (h *Hub) setFilesAside(ctx context.Context, caller Caller, n parley.NewAgent) error {
+	if h.config.SetFilesAside == nil {
+		return nil
+	}
+	var holders []parley.Agent
+	err := h.view(ctx, caller, opAddAgent, func(s *scene) (err error) {
+		if _, err = s.manager(n.ID, n.Manager); err == nil {
+			holders, err = s.removedHolders(n)
+		}
+		return err
+	})
+	for _, old := range holders {
+		if err != nil {
+			return err
+		}
+		err = h.config.SetFilesAside(old.ID)
+	}
+	return err
 }
 
 // mustBeQuiet refuses to retire an agent that something still names by its id: an open session, whose process speaks for that

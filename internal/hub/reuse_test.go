@@ -207,3 +207,84 @@ func TestReusedNamesSurviveExportAndImport(t *testing.T) {
 	same(t, "the display name", there.see("ned", "project x").DisplayName, "Project X")
 	there.sound()
 }
+
+// TestReuseSetsTheFilesOfTheRemovedAgentAside: what it remembers and the secrets of its runtime are not for the next holder.
+func TestReuseSetsTheFilesOfTheRemovedAgentAside(t *testing.T) {
+	t.Parallel()
+	var aside []string
+	var w *world
+	w = newHub(t, func(of *world) {
+		of.config.SetFilesAside = func(id string) error {
+			if holder, err := w.Agent(ctx, user, id); err == nil && holder.RemovedAt == nil {
+				t.Errorf("%s was taken before its files were out of the way", id)
+			}
+			aside = append(aside, id)
+			return nil
+		}
+	})
+	w.add("arya", "ned", "bran")
+	w.ok(second(w.ChangeAgent(ctx, user, "bran", func(a *parley.Agent) error { a.Name = "Crow"; return nil })))
+	old := found(w.Agent(ctx, user, "arya"))
+	w.ok(w.RemoveAgent(ctx, user, "arya"))
+	w.ok(w.RemoveAgent(ctx, user, "bran"))
+	for what, n := range map[string]parley.NewAgent{
+		"its name is taken":          {ID: "arya", Name: "ned"},
+		"its manager does not exist": {ID: "arya", Profile: parley.Profile{Manager: "nobody"}},
+		"its id is a uuid":           {ID: old.UUID},
+	} {
+		if _, err := w.reuse("user", n); parley.CodeOf(err) != parley.BadInput {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := w.reuse("ned", parley.NewAgent{ID: "arya"}); parley.CodeOf(err) != parley.NotPermitted {
+		t.Errorf("by an agent: %v", err)
+	}
+	same(t, "refused, so nothing moves", len(aside), 0)
+	w.ok(second(w.reuse("user", parley.NewAgent{ID: "arya", Name: "Crow"})))
+	same(t, "both holders", aside, []string{"arya", "bran"})
+}
+
+// A held call names the agent in whatever way its caller has written it.
+func TestReuseWithdrawsCallsHoweverTheyNameTheAgent(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("ned", "bran")
+	w.ok(second(w.AddAgent(ctx, user, parley.NewAgent{ID: "arya", Name: "R&D<Ärya>"})))
+	w.ok(second(w.ChangeAgent(ctx, user, "ned", func(a *parley.Agent) error { a.Mode = parley.ModeSupervised; return nil })))
+	var held []string
+	for _, name := range []string{"@arya", "ARYA", "R&D<Ärya>", "r&d<ärya>", "@R&D<ÄRYA>"} {
+		_, err := w.Post(ctx, as("ned"), parley.Draft{Direct: []string{name, "bran"}, Content: text("to " + name)})
+		call, waits := errors.AsType[*parley.Held](err)
+		if !waits {
+			t.Fatalf("%s: %v", name, err)
+		}
+		held = append(held, call.Approval.ID)
+	}
+	w.ok(w.RemoveAgent(ctx, user, "arya"))
+	w.ok(second(w.reuse("user", parley.NewAgent{ID: "arya", Name: "R&D<Ärya>"})))
+	for _, id := range held {
+		a := found(w.Approval(ctx, user, id))
+		if a.State != parley.ApprovalWithdrawn {
+			t.Errorf("%s: %s is %s", a.Call.Args, id, a.State)
+		}
+	}
+}
+
+// TestAnExportFromBeforeTheReuseGivesTheNewAgentNothing: in the export the id is that of the removed agent.
+func TestAnExportFromBeforeTheReuseGivesTheNewAgentNothing(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	m := w.dm("ned", "arya", "for the first arya").Message
+	before := w.export()
+	w.ok(w.RemoveAgent(ctx, user, "arya"))
+	w.ok(second(w.reuse("user", parley.NewAgent{ID: "arya"})))
+	w.ok(w.DeleteConversation(ctx, user, m.Conversation))
+	_, err := w.Import(ctx, user, strings.NewReader(before))
+	same(t, "the import", []string{parley.AsError(err).Message, parley.AsError(err).Suggestion}, []string{
+		"line 4: the agent arya of the export is arya~removed here, and another agent has the id arya", "import it into a hub of its own",
+	})
+	if _, err := w.Message(ctx, as("arya"), m.ID); err == nil || parley.AsError(err).Reason != parley.NotFound {
+		t.Errorf("the new agent reads what was for the removed one: %v", err)
+	}
+}

@@ -228,6 +228,7 @@ func (s *Server) hubConfig() hub.Config {
 		Asks:        hub.Asks(c.Ask),
 
 		CheckRuntime:   s.runtimes.check,
+		SetFilesAside:  s.Home.SetAgentAside,
 		UnknownClients: s.peers.UnknownClients,
 		Notified:       s.notified.Has,
 		Observer:       s.observed,
