@@ -27,8 +27,8 @@ func (d *doctor) checkHome() bool {
 }
 
 // checkFiles looks for files of the hub that others may read. The bodies of artifacts are in a directory nobody else
-// enters, and too many to look at. People write config.yaml with an editor, which makes it readable by all: that is
-// no danger in a home that only its owner can enter, and checkHome has made sure of that.
+// enters, and too many to look at. People write config.yaml and the files in agents with an editor, which makes them readable
+// by all: that is no danger in a home that only its owner can enter, and checkHome has made sure of that.
 func (d *doctor) checkFiles() bool {
 	open := ""
 	err := filepath.WalkDir(string(d.dir), func(path string, entry fs.DirEntry, err error) error {
@@ -38,8 +38,11 @@ func (d *doctor) checkFiles() bool {
 		if err != nil {
 			return err
 		}
-		if path == string(d.dir) || path == d.dir.Config() {
+		switch path {
+		case string(d.dir), d.dir.Config():
 			return nil
+		case d.dir.Agents():
+			return fs.SkipDir
 		}
 		if info, err := entry.Info(); err == nil && info.Mode().Perm()&0o077 != 0 && open == "" {
 			open = path

@@ -13,8 +13,11 @@ import (
 	"github.com/parley-hub/parley"
 )
 
+// Agents is where the directories of agents are. It need not exist.
+func (d Dir) Agents() string { return filepath.Join(string(d), "agents") }
+
 // Agent is the directory of one agent, which need not exist.
-func (d Dir) Agent(id string) string { return filepath.Join(string(d), "agents", id) }
+func (d Dir) Agent(id string) string { return filepath.Join(d.Agents(), id) }
 
 // SetAgentAside renames the directory of a removed agent, so that an agent that takes its id does not find it: agents/arya
 // becomes agents/arya~removed, or the next name of that form that is free.
