@@ -41,7 +41,7 @@ from: in: to: type: before: after: is:unanswered task: trace:`,
 				return nil
 			}
 			return list(a, hits,
-				column[parley.Hit]{"message", func(h parley.Hit) string { return h.Message }},
+				column[parley.Hit]{"message", parley.Hit.ShortName},
 				column[parley.Hit]{"from", func(h parley.Hit) string { return h.From }},
 				column[parley.Hit]{"sent", func(h parley.Hit) string { return a.moment(h.CreatedAt) }},
 				column[parley.Hit]{"text", func(h parley.Hit) string { return h.Snippet.Text }},
