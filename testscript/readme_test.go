@@ -15,14 +15,28 @@ var shellBlocks = regexp.MustCompile("(?s)```sh\n(.*?)```")
 // yamlBlocks are the files a document tells its reader to write.
 var yamlBlocks = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// TestReadme types what the README says, in the order in which it says it.
+// TestReadme types what the README says, in the order in which it says it. Where the README says m29, it types the name that send
+// has printed.
 func TestReadme(t *testing.T) {
-	shows(t, commandsOf(t, "README.md"),
+	const asks = "parley send gendry \"is the build green?\"\n"
+	script := commandsOf(t, "README.md")
+	if strings.Count(script, asks) != 1 || strings.Count(script, " m29") != 2 {
+		t.Fatal("the README does not ask gendry, or does not use the name of the question")
+	}
+	script = strings.NewReplacer(asks, "asked=$("+strings.TrimSpace(asks)+")\necho \"$asked\"\n", " m29", " ${asked##* }").Replace(script)
+	shows(t, script,
 		"Hello, user. You said “hello there”.", "created  #project-x", "accepted  arya", "accepted  gendry", "thoughts on streaming?",
 		"green since Tuesday", "answered",
 		"Response from DataBot: Q4 revenue was", "Notification sent to arya.", "This action requires approval. Waiting for approval...",
 		"approved  gendry", "allowed with approval  gendry → data",
 		`"text":"done"`, "added  agentos-collab", "accepted  builder", "removed  agentos-collab", "stopped")
+}
+
+// TestTheReadmeNeedsNoOtherLanguage: a reader types commands of parley and of every system, not programs for awk or jq.
+func TestTheReadmeNeedsNoOtherLanguage(t *testing.T) {
+	if found := regexp.MustCompile(`\b(awk|sed|jq|grep|cut|python3?|perl)\b`).FindString(commandsOf(t, "README.md")); found != "" {
+		t.Errorf("the README needs %s", found)
+	}
 }
 
 // TestTheReadmeTakesNoNameOfAClient: a name that an example has taken cannot be given to the client it belongs to.
