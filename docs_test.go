@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -38,10 +39,10 @@ func TestTestsNamedInTheDocumentationExist(t *testing.T) {
 // TestMeasuredFiguresSayWhenTheyWereMeasured: a figure that was measured names its commit and its date, so that nobody takes
 // it for one of today. make bench writes docs/benchmarks.md.
 func TestMeasuredFiguresSayWhenTheyWereMeasured(t *testing.T) {
-	measured := regexp.MustCompile(`(?i)\d µs|measured.*\d`)
+	measured := regexp.MustCompile(`(?i)\d ?[µn]s\b|measured.*\d|\d times what|\d ?×|[\d,]{4,} (\w+ )?a second|\dk?/s\b`)
 	when := regexp.MustCompile("commit `[0-9a-f]{7,}`, \\d{4}-\\d{2}-\\d{2}")
 	dated := 0
-	for path, text := range filesEndingWith(t, "docs", ".md") {
+	for path, text := range manual(t) {
 		if path == filepath.Join("docs", "benchmarks.md") {
 			continue
 		}
@@ -56,6 +57,29 @@ func TestMeasuredFiguresSayWhenTheyWereMeasured(t *testing.T) {
 	}
 	if dated == 0 {
 		t.Error("no figure has a commit and a date: the test shows nothing")
+	}
+}
+
+// TestCommitsNamedInTheDocumentationExist: the commit at which something was measured can be looked up. make bench writes
+// docs/benchmarks.md, where the commit is that of the run.
+func TestCommitsNamedInTheDocumentationExist(t *testing.T) {
+	if shallow, err := exec.Command("git", "rev-parse", "--is-shallow-repository").Output(); err != nil || string(shallow) != "false\n" {
+		t.Skip("the history is not here")
+	}
+	named := 0
+	for path, text := range manual(t) {
+		if path == filepath.Join("docs", "benchmarks.md") {
+			continue
+		}
+		for _, found := range regexp.MustCompile("commit `([0-9a-f]{7,40})`").FindAllStringSubmatch(text, -1) {
+			named++
+			if err := exec.Command("git", "merge-base", "--is-ancestor", found[1], "HEAD").Run(); err != nil {
+				t.Errorf("%s names the commit %s, which is not in the history", path, found[1])
+			}
+		}
+	}
+	if named == 0 {
+		t.Error("no commit is named: the test shows nothing")
 	}
 }
 
