@@ -116,7 +116,7 @@ func CheckName(name string) error {
 				Suggest("write it as one word, like WriterBot")
 		}
 	}
-	if OriginalName(name) != name {
+	if strings.Contains(Fold(name), retiredMark) {
 		return Errorf(BadInput, "the display name %q is that of a removed agent", clip(name)).Suggest("leave out %s", retiredMark)
 	}
 	if Fold(name) == "" {

@@ -49,6 +49,13 @@ func wide(s string) string {
 	return strings.Map(func(r rune) rune { return r + 'ａ' - 'a' }, s)
 }
 
+// A name that looks like that of a removed agent would pass for it.
+func TestNamesOfRemovedAgentsAreRefusedInEveryForm(t *testing.T) {
+	for _, name := range []string{"arya~removed", "arya~removed-2", "Arya~REMOVED", wide("arya~removed"), "~removed", "arya~re\ufe0fmoved"} {
+		refused(t, CheckName(name), name, "removed agent")
+	}
+}
+
 func TestDisplayNames(t *testing.T) {
 	for _, name := range []string{
 		"WriterBot", "a", "Zoë", "Zoe\u0308", "作家", "Дарья", "R2-D2", "O'Neil", "☀", strings.Repeat("字", 64),

@@ -1,11 +1,13 @@
 package hub_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
@@ -221,6 +223,10 @@ func TestReuseSetsTheFilesOfTheRemovedAgentAside(t *testing.T) {
 			aside = append(aside, id)
 			return nil
 		}
+		of.config.CheckRuntime = func(context.Context, parley.Agent) error {
+			aside = append(aside, "check") // makes what the runtime needs, like the secret of a webhook
+			return nil
+		}
 	})
 	w.add("arya", "ned", "bran")
 	w.ok(second(w.ChangeAgent(ctx, user, "bran", func(a *parley.Agent) error { a.Name = "Crow"; return nil })))
@@ -240,8 +246,8 @@ func TestReuseSetsTheFilesOfTheRemovedAgentAside(t *testing.T) {
 		t.Errorf("by an agent: %v", err)
 	}
 	same(t, "refused, so nothing moves", len(aside), 0)
-	w.ok(second(w.reuse("user", parley.NewAgent{ID: "arya", Name: "Crow"})))
-	same(t, "both holders", aside, []string{"arya", "bran"})
+	w.ok(second(w.reuse("user", parley.NewAgent{ID: "arya", Name: "Crow", Profile: parley.Profile{Runtime: parley.RuntimeScript}})))
+	same(t, "both holders, and then the runtime is made ready anew", aside, []string{"check", "arya", "bran", "check"})
 }
 
 // A held call names the agent in whatever way its caller has written it.
@@ -287,4 +293,29 @@ func TestAnExportFromBeforeTheReuseGivesTheNewAgentNothing(t *testing.T) {
 	if _, err := w.Message(ctx, as("arya"), m.ID); err == nil || parley.AsError(err).Reason != parley.NotFound {
 		t.Errorf("the new agent reads what was for the removed one: %v", err)
 	}
+}
+
+// A bridge hands requests for nobody to an agent that it names by its id.
+func TestReuseIsRefusedWhileABridgeNamesTheAgent(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "ned")
+	n := parley.NewBridge{ID: "board", Layout: parley.LayoutBlackboard, Root: "/srv/board", Agents: []string{"ned"}, QueueAgent: "arya"}
+	w.ok(second(w.AddBridge(ctx, user, n)))
+	w.ok(w.RemoveAgent(ctx, user, "arya"))
+	w.refuses(t, []refusal{{"its queue", func() error { return second(w.reuse("user", parley.NewAgent{ID: "arya"})) },
+		refused(parley.BadInput, parley.Conflict, "the bridge board names arya", "remove the bridge first: parley bridge remove board")}})
+	w.ok(w.RemoveBridge(ctx, user, "board"))
+	w.ok(second(w.reuse("user", parley.NewAgent{ID: "arya"})))
+}
+
+// The signs of life of the removed agent are not those of the next.
+func TestReuseBeginsWithoutSignsOfLife(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya")
+	w.Attend("arya")()
+	w.ok(w.RemoveAgent(ctx, user, "arya"))
+	w.ok(second(w.reuse("user", parley.NewAgent{ID: "arya"})))
+	same(t, "last seen", found(w.AgentView(ctx, user, "arya")).LastSeen, (*time.Time)(nil))
 }
