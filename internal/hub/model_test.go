@@ -1,6 +1,7 @@
 package hub_test
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -160,18 +161,25 @@ func (m *model) removeAgent(by, who string) outcome {
 }
 
 // orphan fails what is on its way to somebody who was removed, and tells the senders where they wrote
-// it: first of what wakes, then of the rest.
+// it: first of what wakes, then of the rest, each in the order in which it was sent.
 func (m *model) orphan(p *peer) {
+	var open []*note
+	for _, r := range m.rooms {
+		for _, s := range r.said {
+			if !r.deleted && s.open[p.id] {
+				open = append(open, s)
+			}
+		}
+	}
+	slices.SortFunc(open, func(a, b *note) int { return cmp.Compare(a.seq, b.seq) })
 	for _, wakes := range []bool{true, false} {
-		for _, r := range m.rooms {
-			for _, s := range slices.Clone(r.said) {
-				if r.deleted || !s.open[p.id] || s.reach[p.id] != wakes {
-					continue
-				}
-				delete(s.open, p.id)
-				if sender := m.peer(s.from); sender != nil && !sender.removed {
-					m.tell(sender, r, "Error: "+p.name+" was removed. Hint: write to somebody else.")
-				}
+		for _, s := range open {
+			if s.reach[p.id] != wakes {
+				continue
+			}
+			delete(s.open, p.id)
+			if sender := m.peer(s.from); sender != nil && !sender.removed {
+				m.tell(sender, s.in, "Error: "+p.name+" was removed. Hint: write to somebody else.")
 			}
 		}
 	}
