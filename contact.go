@@ -103,6 +103,10 @@ type Contacted struct {
 	Answer       string         `json:"answer,omitempty"` // the message that answered it
 	Task         string         `json:"task,omitempty"`
 	Duplicate    bool           `json:"duplicate,omitempty"` // the same call was made before; this is what came of it
+	Notices      []string       `json:"notices,omitempty"`   // what the sender must know about the names in the text
+
+	// UnknownMentions are the names that the text mentions and no participant has. A notice names each, with the nearest names.
+	UnknownMentions []string `json:"unknown_mentions,omitempty"`
 }
 
 // Answered is the text that the caller of an answered contact gets: the answer, and who gave it.

@@ -101,6 +101,11 @@ type TaskView struct {
 	Subtasks []string      `json:"subtasks,omitempty"` // its children
 	Elapsed  time.Duration `json:"-"`                  // from its creation to its end, or until now
 	Usage                  // of its runs, and of all under it
+
+	// Of a task that was just made: what its requester must know about the names in the text, and the names that no participant
+	// has. A notice names each of these, with the nearest names.
+	Notices         []string `json:"notices,omitempty"`
+	UnknownMentions []string `json:"unknown_mentions,omitempty"`
 }
 
 // WaitsOn is what an open task waits for.

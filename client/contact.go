@@ -1,7 +1,6 @@
 package client
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -96,6 +95,9 @@ func (call *contacting) again(ctx context.Context, told parley.Contacted, err er
 	if err != nil && told.Message == "" {
 		told = call.made // so that the caller knows what goes on without it
 	}
+	if told.Message == call.made.Message && told.Notices == nil { // the repeated call stored nothing
+		told.Notices, told.UnknownMentions = call.made.Notices, call.made.UnknownMentions
+	}
 	told.Duplicate = told.Duplicate && call.contact.IdempotencyKey != "" // by a key of the client it is still the one call
 	return told, err
 }
@@ -110,7 +112,7 @@ func (call *contacting) gone(err error) error {
 			Suggest("check whether the request was carried out before you repeat it").From(err)
 	}
 	return parley.Errorf(parley.TimedOut, "the hub went away; it has accepted the request").
-		Suggest("wait for it once the hub is back: parley wait %s", cmp.Or(call.made.Task, call.made.Message)).From(err)
+		Suggest("wait for it once the hub is back: parley wait %s", call.made.ShortName()).From(err)
 }
 
 // contactLine is a line of an answer, or the whole answer to a call that did not wait.

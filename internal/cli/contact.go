@@ -87,7 +87,7 @@ func (a *app) contactCommand(pattern parley.Pattern, cmd *cobra.Command) *cobra.
 
 // contact makes a contact. If the contact waits, it first prints the stored id, and prints once if the hub is away.
 func (a *app) contact(ctx context.Context, c *client.Client, contact parley.Contact) (parley.Contacted, error) {
-	stop, away := func() {}, false
+	stop, away, told := func() {}, false, false
 	defer func() { stop() }()
 	waits := contact.Wait > 0 || contact.Pattern == parley.PatternAsk
 	question, since := "", int64(0)
@@ -100,6 +100,8 @@ func (a *app) contact(ctx context.Context, c *client.Client, contact parley.Cont
 			stop()
 			question = made.Message
 			a.say("%s %s: %s", pastOf[contact.Pattern], made.Agent, made.ShortName())
+			a.notices(made.Notices)
+			told = true
 			wait()
 		},
 		Away: func(err error) {
@@ -114,7 +116,11 @@ func (a *app) contact(ctx context.Context, c *client.Client, contact parley.Cont
 	if waits {
 		wait()
 	}
-	return c.ContactWith(ctx, contact, options)
+	contacted, err := c.ContactWith(ctx, contact, options)
+	if !told {
+		a.notices(contacted.Notices)
+	}
+	return contacted, err
 }
 
 // pastOf is the past tense of each pattern; the name of the agent follows.

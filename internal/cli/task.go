@@ -37,6 +37,7 @@ func (a *app) changed(v parley.TaskView, err error) error {
 	if err != nil {
 		return err
 	}
+	a.notices(v.Notices)
 	return a.done(asTask(v), string(v.Status), v.ID, v.Assignee)
 }
 

@@ -288,7 +288,7 @@ var fields = map[string]string{
 	"Receipt.duplicate":        "The key was used before; this is the first message.",
 	"Receipt.message":          "The message as it is stored.",
 	"Receipt.notices":          "What its sender should know.",
-	"Receipt.unknown_mentions": "The names that the text mentions and no participant has. A notice names each, with the nearest names.",
+	"Receipt.unknown_mentions": unknownMentions,
 
 	"Run.agent":      "Whose run it is.",
 	"Run.answer":     "The message it ended with.",

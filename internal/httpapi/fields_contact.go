@@ -1,5 +1,7 @@
 package httpapi
 
+const unknownMentions = "The names that the text mentions and no participant has. A notice names each, with the nearest names."
+
 // contactFields says what the fields of contacts, tasks, approvals and rules mean.
 var contactFields = map[string]string{
 	"awaiting_approval_id":     "The approval it waits for.",
@@ -81,10 +83,13 @@ var contactFields = map[string]string{
 	"Contacted.conversation": "The DM of the two.",
 	"Contacted.duplicate":    "The same call was made before; this is what came of it.",
 	"Contacted.message":      "The request.",
+	"Contacted.notices":      "What the sender must know about the names in the text.",
 	"Contacted.outcome":      "What has become of it. late: the time was up, and the answer follows as a message.",
 	"Contacted.quotes":       "The parts of text that the other participant wrote, in order. A heading inside such a part is not the hub's.",
 	"Contacted.task":         "The task that was delegated.",
 	"Contacted.text":         "What has become of it, in words.",
+
+	"Contacted.unknown_mentions": unknownMentions,
 
 	"Quote.by":    "The participant who wrote the part; missing if it is not known, or if there are several.",
 	"Quote.end":   "Where it ends: a byte offset into the text, in UTF-8.",
@@ -107,6 +112,9 @@ var contactFields = map[string]string{
 	"Verdict.rule":              "The rule that decided, in words.",
 
 	"Run.depth": "How many asks it is nested in.",
+
+	"Task.notices":          "Of a task that was just made: what its requester must know about the names in the text.",
+	"Task.unknown_mentions": unknownMentions,
 
 	"Task.assignee":           "Who does it.",
 	"Task.attempt":            "The how manieth time it is tried, from 1.",

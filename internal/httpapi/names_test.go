@@ -20,6 +20,10 @@ func TestPathsTakeWhatListsShow(t *testing.T) {
 	if find(t, sent.body, "unknown_mentions.0") != "gendri" || !strings.Contains(sent.body, "nobody is called @gendri: did you mean gendry?") {
 		t.Errorf("sent %s", sent.body)
 	}
+	told := w.send(request{as: "arya", path: "/v1/contact", body: `{"action":"notify","agentId":"gendry","message":"hi @gendri"}`})
+	if find(t, told.body, "unknown_mentions.0") != "gendri" || !strings.Contains(told.body, "nobody is called @gendri: did you mean gendry?") {
+		t.Errorf("told %s", told.body)
+	}
 	c, err := client.New(client.Options{URL: w.server.URL, Token: w.tokens["arya"]})
 	w.ok(err)
 	defer c.Close()

@@ -267,10 +267,11 @@ func (in *arrival) postArrival(b parley.Bridge, l *landing, got parley.Arrived) 
 		return got, err
 	}
 	receipt, err := in.post(p)
-	if err == nil {
-		err = in.nameUnknownHere(&receipt)
+	if got.Message, got.Notices = receipt.Message.ID, append(got.Notices, receipt.Notices...); err != nil {
+		return got, err
 	}
-	got.Message, got.Notices = receipt.Message.ID, append(got.Notices, receipt.Notices...)
+	notices, err = in.aboutUnknown()
+	got.Notices = append(got.Notices, notices...)
 	return got, err
 }
 

@@ -59,7 +59,9 @@ func (s *scene) ask(o origin, target parley.Agent, c parley.Contact) (made parle
 	if err := s.Waits().Insert(*w); err != nil {
 		return made, nil, err
 	}
-	return askMade(target, r.Message), w, s.block(o.run)
+	made = askMade(target, r.Message)
+	made.Notices = r.Notices
+	return made, w, s.block(o.run)
 }
 
 // askAgain goes on waiting for an ask that was made before, until its first deadline: a repeated call does not extend it.

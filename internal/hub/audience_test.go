@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/parley-hub/parley"
 )
@@ -212,6 +213,40 @@ func TestUnknownMentionIsAlwaysNamed(t *testing.T) {
 	dm := w.dm("arya", "gendry", "ask @zzzzzz")
 	same(t, "in a DM", dm.UnknownMentions, []string{"zzzzzz"})
 	same(t, "no mention", w.say("arya", "open", "hello").UnknownMentions, []string(nil))
+}
+
+// Whoever turns to another participant learns of unknown names too, before the call waits, and the sentence stays as it is.
+func TestUnknownMentionInAContactIsNamed(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.add("arya", "gendry", "sansa")
+	want := []string{"nobody is called @sansaa: did you mean sansa?"}
+	for pattern, says := range map[parley.Pattern]string{
+		parley.PatternAsk:      "Response from user: yes",
+		parley.PatternDelegate: "Delegated to user (subtask task-1). You'll receive the result automatically when user finishes.",
+		parley.PatternNotify:   "Notification sent to user.",
+	} {
+		made := func(made parley.Contacted, _ time.Duration) {
+			same(t, "before it waits", made.Notices, want)
+			w.post("user", parley.Draft{InReplyTo: made.Message, Content: text("yes")})
+		}
+		told := get[parley.Contacted](w)(w.ContactTelling(ctx, as("arya"), parley.Contact{Pattern: pattern, Agent: "user", Message: "ask @sansaa"}, made))
+		same(t, string(pattern), []any{told.Text, told.Notices, told.UnknownMentions}, []any{says, want, []string{"sansaa"}})
+	}
+	outside := get[parley.Contacted](w)(w.Contact(ctx, as("arya"), notifies("user", "ask @gendry")))
+	same(t, "not in the DM", outside.Notices, []string{"gendry was not woken: its members are fixed: write to gendry directly, or use a channel"})
+	task := get[parley.TaskView](w)(w.NewTask(ctx, as("arya"), parley.NewTask{Text: "sew with @sansaa", Assignee: "user"}))
+	same(t, "a task", []any{task.Notices, task.UnknownMentions}, []any{want, []string{"sansaa"}})
+}
+
+// The caller of a held call learns of unknown names when the call is made.
+func TestUnknownMentionInAHeldContactIsNamed(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.office()
+	held := w.holds(w.contacts(as("intern"), notifies("senior", "ask @bosss")))
+	a := get[parley.Approval](w)(w.Decide(ctx, as("boss"), held.ID, parley.Decision{Approve: true}))
+	same(t, "the result", a.Result, "Notification sent to senior.\nNote: nobody is called @bosss: did you mean boss?")
 }
 
 func TestMentionOfARemovedAgentIsNamed(t *testing.T) {

@@ -31,9 +31,10 @@ func (h *Hub) contact(ctx context.Context, caller Caller, c parley.Contact, tell
 		return parley.Contacted{}, err
 	}
 	var (
-		made parley.Contacted
-		w    *parley.Wait
-		who  waiter
+		made    parley.Contacted
+		w       *parley.Wait
+		who     waiter
+		unknown []string // names mentioned that nobody has
 	)
 	began := time.Now()
 	err = h.update(ctx, caller, opContact, func(s *scene) error {
@@ -42,10 +43,12 @@ func (h *Hub) contact(ctx context.Context, caller Caller, c parley.Contact, tell
 		if err == nil {
 			made, w, err = s.contact(o, c)
 		}
+		unknown = s.unknown
 		return err
 	})
 	if err == nil {
 		h.wrote(began)
+		made.UnknownMentions, made.Notices = unknown, append(made.Notices, h.aboutUnknown(ctx, unknown)...)
 	}
 	if errors.Is(err, errTooManyHops) {
 		h.tellHops(ctx, caller, parley.AsError(err))
@@ -220,7 +223,9 @@ func (s *scene) contact(o origin, c parley.Contact) (made parley.Contacted, w *p
 // leaveNote is notify: it stores a message, and wakes nobody.
 func (s *scene) leaveNote(o origin, target parley.Agent, c parley.Contact) (parley.Contacted, error) {
 	r, err := s.request(o, target, c, "")
-	return notified(target, r.Message), err
+	made := notified(target, r.Message)
+	made.Notices = r.Notices
+	return made, err
 }
 
 func notified(target parley.Agent, m parley.Message) parley.Contacted {

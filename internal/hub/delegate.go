@@ -37,7 +37,9 @@ func (s *scene) delegate(o origin, target parley.Agent, c parley.Contact) (parle
 	if err != nil {
 		return parley.Contacted{}, err
 	}
-	return delegated(target, receipt.Message, t.ID), s.requested(t, receipt.Message)
+	made := delegated(target, receipt.Message, t.ID)
+	made.Notices = receipt.Notices
+	return made, s.requested(t, receipt.Message)
 }
 
 // requested notes by which message a task was asked for.

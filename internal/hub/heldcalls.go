@@ -121,7 +121,11 @@ func prepareContact(_ context.Context, _ *Hub, as Caller, c parley.Contact) (exe
 				return returned{failure: parley.AsError(err)}, nil
 			}
 		}
-		return returned{text: told.Text}, err
+		if err != nil {
+			return returned{}, err
+		}
+		notices, err := s.aboutUnknown()
+		return returned{text: withNotices(told.Text, append(told.Notices, notices...))}, err
 	}, nil
 }
 
@@ -207,9 +211,11 @@ func preparePost(_ context.Context, h *Hub, as Caller, held heldPost) (execution
 			return returned{}, err
 		}
 		receipt, err := s.postHeld(p, held.Bridge)
-		if err == nil {
-			err = s.nameUnknownHere(&receipt)
+		if err != nil {
+			return returned{}, err
 		}
+		notices, err := s.aboutUnknown()
+		receipt.Notices = append(receipt.Notices, notices...)
 		return returned{text: postedWords(receipt)}, err
 	}, nil
 }
@@ -234,9 +240,13 @@ func (s *scene) postHeld(p post, bridge string) (parley.Receipt, error) {
 }
 
 func postedWords(r parley.Receipt) string {
-	lines := []string{fmt.Sprintf("Posted as message %s in conversation %s.", r.Message.ShortName(), r.Message.Conversation)}
-	for _, notice := range r.Notices {
-		lines = append(lines, "Note: "+notice)
+	return withNotices(fmt.Sprintf("Posted as message %s in conversation %s.", r.Message.ShortName(), r.Message.Conversation), r.Notices)
+}
+
+// withNotices is what an approved call returned, and what its caller must know besides.
+func withNotices(text string, notices []string) string {
+	for _, notice := range notices {
+		text += "\nNote: " + notice
 	}
-	return strings.Join(lines, "\n")
+	return text
 }

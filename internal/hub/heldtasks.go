@@ -82,7 +82,11 @@ func prepareNewTask(_ context.Context, h *Hub, as Caller, n parley.NewTask) (exe
 		return nil, err
 	}
 	return func(s *scene, a parley.Approval) (returned, error) {
-		id, err := s.askForTask(origin{caller: as, approved: &a}, n)
-		return returned{text: "Delegated as " + id + "."}, err
+		made, err := s.askForTask(origin{caller: as, approved: &a}, n)
+		if err != nil {
+			return returned{}, err
+		}
+		notices, err := s.aboutUnknown()
+		return returned{text: withNotices("Delegated as "+made.Task+".", append(made.Notices, notices...))}, err
 	}, nil
 }

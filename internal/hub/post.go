@@ -57,7 +57,7 @@ func (h *Hub) Post(ctx context.Context, caller Caller, draft parley.Draft) (parl
 	}
 	h.wrote(began)
 	h.index.posted(receipt.Message)
-	h.nameUnknown(ctx, unknown, &receipt)
+	receipt.UnknownMentions, receipt.Notices = unknown, append(receipt.Notices, h.aboutUnknown(ctx, unknown)...)
 	if opened != "" {
 		receipt.Notices = append(receipt.Notices, h.isNew(ctx, caller, opened))
 	}

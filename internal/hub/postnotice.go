@@ -30,33 +30,35 @@ func (h *Hub) isNew(ctx context.Context, caller Caller, channel string) string {
 // maxUnknownNotices is how many unknown names a sender is told of one by one.
 const maxUnknownNotices = 8
 
-// nameUnknown names in a receipt what the text mentions and no participant has. The nearest names are looked up after the
+// aboutUnknown are the notices that name what a text mentions and no participant has. The nearest names are looked up after the
 // transaction of the post, which is not held up for it.
-func (h *Hub) nameUnknown(ctx context.Context, unknown []string, r *parley.Receipt) {
+func (h *Hub) aboutUnknown(ctx context.Context, unknown []string) (notices []string) {
 	if len(unknown) == 0 {
-		return
-	}
-	err := h.store.View(ctx, func(tx parley.Tx) error { return nameUnknown(tx, unknown, r) })
-	if err != nil { // the message is stored; the nearest names are a courtesy
-		r.UnknownMentions = unknown
-		r.Notices = append(r.Notices, "nobody is called @"+strings.Join(unknown, ", @"))
-	}
-}
-
-// nameUnknownHere is nameUnknown within the transaction of the post, for a caller that has no receipt afterwards.
-func (s *scene) nameUnknownHere(r *parley.Receipt) error {
-	if len(s.unknown) == 0 {
 		return nil
 	}
-	return nameUnknown(s.Tx, s.unknown, r)
+	err := h.store.View(context.WithoutCancel(ctx), func(tx parley.Tx) (err error) {
+		notices, err = aboutUnknown(tx, unknown)
+		return err
+	})
+	if err != nil { // the message is stored; the nearest names are a courtesy
+		return []string{"nobody is called @" + strings.Join(unknown, ", @")}
+	}
+	return notices
 }
 
-func nameUnknown(tx parley.Tx, unknown []string, r *parley.Receipt) error {
+// aboutUnknown is aboutUnknown within the transaction of the post, for a caller that has no receipt afterwards.
+func (s *scene) aboutUnknown() ([]string, error) {
+	if len(s.unknown) == 0 {
+		return nil, nil
+	}
+	return aboutUnknown(s.Tx, s.unknown)
+}
+
+func aboutUnknown(tx parley.Tx, unknown []string) (notices []string, err error) {
 	names, err := tx.Agents().Names()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var notices []string
 	for _, name := range unknown[:min(len(unknown), maxUnknownNotices)] {
 		a, err := tx.Agents().Find(name)
 		switch {
@@ -64,7 +66,7 @@ func nameUnknown(tx parley.Tx, unknown []string, r *parley.Receipt) error {
 			hint := parley.DidYouMean(parley.Nearest(name, names), "see who there is: parley agent list")
 			notices = append(notices, fmt.Sprintf("nobody is called @%s: %s", name, hint))
 		case err != nil:
-			return err
+			return nil, err
 		case a.RemovedAt != nil:
 			notices = append(notices, "@"+name+" was removed and does not receive this")
 		default:
@@ -74,6 +76,5 @@ func nameUnknown(tx parley.Tx, unknown []string, r *parley.Receipt) error {
 	if rest := len(unknown) - maxUnknownNotices; rest > 0 {
 		notices = append(notices, fmt.Sprintf("nobody has the other %d names that the text mentions", rest))
 	}
-	r.UnknownMentions, r.Notices = unknown, append(r.Notices, notices...)
-	return nil
+	return notices, nil
 }

@@ -28,18 +28,20 @@ func (h *Hub) NewTask(ctx context.Context, caller Caller, n parley.NewTask) (vie
 		if err != nil {
 			return err
 		}
-		id, err := s.askForTask(o, n)
+		made, err := s.askForTask(o, n)
 		if err != nil {
 			return err
 		}
-		view, err = s.showTask(id)
+		view, err = s.showTask(made.Task)
+		view.Notices, view.UnknownMentions = made.Notices, s.unknown
 		return err
 	})
+	view.Notices = append(view.Notices, h.aboutUnknown(ctx, view.UnknownMentions)...)
 	n.Assignee = heldTarget(err, n.Assignee)
 	return view, h.heldOr(ctx, caller, err, toolNewTask, n)
 }
 
-func (s *scene) askForTask(o origin, n parley.NewTask) (id string, err error) {
+func (s *scene) askForTask(o origin, n parley.NewTask) (parley.Contacted, error) {
 	o.work = work{title: n.Title, parent: n.Parent, reason: n.DelegationReason}
 	return s.makeTask(o, asContact(n))
 }
@@ -55,20 +57,21 @@ func asContact(n parley.NewTask) parley.Contact {
 }
 
 // makeTask makes the task that a contact asks for, of the caller itself if it names nobody else.
-func (s *scene) makeTask(o origin, c parley.Contact) (id string, err error) {
+func (s *scene) makeTask(o origin, c parley.Contact) (made parley.Contacted, err error) {
 	own := c.Agent == ""
 	if !own {
 		a, err := s.agent(c.Agent)
 		if err != nil {
-			return "", err
+			return made, err
 		}
 		own = a.ID == s.me.ID
 	}
 	if own {
-		return s.ownTask(o, c)
+		made.Task, err = s.ownTask(o, c)
+		return made, err
 	}
-	made, _, err := s.contact(o, c)
-	return made.Task, err
+	made, _, err = s.contact(o, c)
+	return made, err
 }
 
 // showTask is a task as the caller sees it, by its id.

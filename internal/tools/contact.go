@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -55,7 +56,11 @@ func contact(ctx context.Context, p Participant, args contactArgs) (string, erro
 		return "", err
 	}
 	told, err := p.Workspace.Contact(ctx, c)
-	return quote.Wording(told.Wording()), err
+	text := quote.Wording(told.Wording())
+	for _, notice := range told.Notices {
+		text = strings.TrimSuffix(text, "\n") + "\nNote: " + oneLine(notice) + "\n"
+	}
+	return text, err
 }
 
 func (args contactArgs) contact() (c parley.Contact, err error) {

@@ -383,6 +383,15 @@ func TestFailuresOfContactsAreExact(t *testing.T) {
 	}
 }
 
+// TestContactTellsOfUnknownNames: what the hub says of the names in the text stands in lines of its own, after the sentence.
+func TestContactTellsOfUnknownNames(t *testing.T) {
+	told := parley.Contacted{Text: "Notification sent to DataBot.", Outcome: parley.ContactNotified, Notices: []string{"nobody is called @dataa:\ndid you mean data?"}}
+	text, err := call(t, &hub{told: told}, "contact_agent", `{"action":"notify","agentId":"data","message":"tell @dataa"}`)
+	if want := "Notification sent to DataBot.\nNote: nobody is called @dataa: did you mean data?\n"; err != nil || text != want {
+		t.Errorf("got %q, %v", text, err)
+	}
+}
+
 // TestContactTakesTheCallsOfItsDocument: a call may name the tool, and may call its agent by either name.
 func TestContactTakesTheCallsOfItsDocument(t *testing.T) {
 	for args, refused := range map[string]string{
