@@ -40,11 +40,11 @@ func (m Message) ShortName() string { return shortName(NounMessage, m.Seq, m.ID)
 // ShortName is what people call the message of the delivery by, like m1234.
 func (d Delivery) ShortName() string { return shortName(NounMessage, d.Seq, d.Message) }
 
+// ShortName is what people call the message that was found by, like m1234.
+func (h Hit) ShortName() string { return shortName(NounMessage, h.Seq, h.Message) }
+
 // ShortName is what people call the question by, like m1234.
 func (v AskView) ShortName() string { return shortName(NounMessage, v.Seq, v.Message) }
-
-// ShortName is the short name of the message that was found.
-func (h Hit) ShortName() string { return shortName(NounMessage, h.Seq, h.Message) }
 
 // ShortName is what people call the request by: the name of its task, or else of its message.
 func (c Contacted) ShortName() string {

@@ -48,20 +48,20 @@ messages say. Owners only.`,
 			f.Since = *when
 		}
 		if follow || a.output == formatLines {
-			return a.followLog(c.Log(ctx, f, follow))
+			return a.followLog(ctx, newMessageNames(c), c.Log(ctx, f, follow))
 		}
 		lines, err := collect(c.Log(ctx, f, false), f.Limit)
 		if err != nil {
 			return err
 		}
-		return a.listLog(lines)
+		return a.listLog(ctx, newMessageNames(c), lines)
 	})
 	return cmd
 }
 
 const usualLines = 50
 
-func (a *app) listLog(lines []parley.LogLine) error {
+func (a *app) listLog(ctx context.Context, called messageNames, lines []parley.LogLine) error {
 	return list(a, lines,
 		column[parley.LogLine]{"time", func(l parley.LogLine) string { return a.moment(l.Timestamp) }},
 		column[parley.LogLine]{"status", func(l parley.LogLine) string { return l.Status }},
@@ -69,7 +69,7 @@ func (a *app) listLog(lines []parley.LogLine) error {
 		column[parley.LogLine]{"to", func(l parley.LogLine) string { return l.To }},
 		column[parley.LogLine]{"type", func(l parley.LogLine) string { return string(l.Type) }},
 		column[parley.LogLine]{"after", after},
-		column[parley.LogLine]{"message", func(l parley.LogLine) string { return l.MsgID }},
+		column[parley.LogLine]{"message", func(l parley.LogLine) string { return called.of(ctx, l.MsgID) }},
 		column[parley.LogLine]{"trace", func(l parley.LogLine) string { return l.TraceID }},
 	)
 }
@@ -77,13 +77,13 @@ func (a *app) listLog(lines []parley.LogLine) error {
 func after(l parley.LogLine) string { return strconv.FormatInt(l.LatencyMS, 10) + "ms" }
 
 // followLog prints lines as they come.
-func (a *app) followLog(lines func(func(parley.LogLine, error) bool)) error {
+func (a *app) followLog(ctx context.Context, called messageNames, lines func(func(parley.LogLine, error) bool)) error {
 	for l, err := range lines {
 		if err != nil {
 			return err
 		}
 		if a.output == formatTable {
-			a.words(a.moment(l.Timestamp), l.Status, l.From+" → "+l.To, string(l.Type), after(l), l.MsgID, l.TraceID)
+			a.words(a.moment(l.Timestamp), l.Status, l.From+" → "+l.To, string(l.Type), after(l), called.of(ctx, l.MsgID), l.TraceID)
 			continue
 		}
 		raw, err := json.Marshal(l)

@@ -131,14 +131,14 @@ func (a *app) showRun(ctx context.Context, c *client.Client, v parley.RunView) e
 		Output string `json:"output,omitempty"`
 	}{v, output.String()}
 	return a.one(whole, func() {
-		where := newPlaces(c)
+		where, called := newPlaces(c), newMessageNames(c)
 		a.fields("run", v.ShortName(), "id", v.ID, "agent", v.Agent, "state", string(v.State), "runtime", v.Runtime,
 			"where", where.of(ctx, v.Conversation), "conversation", v.Conversation,
 			"woken by", wokenBy(ctx, c, v.Triggers), "trace", v.TraceID,
 			"attempt", strconv.Itoa(v.Attempt), "began", a.moment(v.CreatedAt), "started", a.maybe(v.StartedAt),
 			"ended", a.maybe(v.EndedAt), "took", took(v.Run), "deadline", a.moment(v.Deadline), "session", v.Session,
 			"tokens", tokens(v.Run), "cost", cost(v.Run), "failure", failure(v.Run), "cancelled", v.Cancel,
-			"answer", messageNames(ctx, c, v.Answer), "posted", messageNames(ctx, c, v.Posts...))
+			"answer", called.of(ctx, v.Answer), "posted", called.of(ctx, v.Posts...))
 		if output.Len() > 0 {
 			a.words("")
 			a.text(output.String())
@@ -159,16 +159,35 @@ func wokenBy(ctx context.Context, c *client.Client, triggers []string) string {
 	return strings.Join(said, ", ")
 }
 
-// messageNames are the short names of messages, as far as one may know.
-func messageNames(ctx context.Context, c *client.Client, ids ...string) string {
+// messageNames finds the short names of messages. It asks the hub once for each message.
+type messageNames struct {
+	client *client.Client
+	known  map[string]string // by id
+}
+
+func newMessageNames(c *client.Client) messageNames { return messageNames{c, map[string]string{}} }
+
+// of is the short names of messages. The id stands for a message that the caller may not read or that was removed.
+func (n messageNames) of(ctx context.Context, ids ...string) string {
 	var names []string
 	for _, id := range ids {
-		if m, err := c.Message(ctx, id); id != "" && err == nil {
-			id = m.ShortName()
+		if n.known[id] == "" {
+			n.known[id] = n.name(ctx, id)
 		}
-		names = append(names, id)
+		names = append(names, n.known[id])
 	}
 	return strings.Join(names, " ")
+}
+
+func (n messageNames) name(ctx context.Context, id string) string {
+	if !parley.IsUUID(id) {
+		return id
+	}
+	m, err := n.client.Message(ctx, id)
+	if err != nil {
+		return id
+	}
+	return m.ShortName()
 }
 
 // followRun prints what a run says until it has ended, and returns it as it is then.

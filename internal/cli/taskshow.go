@@ -33,7 +33,7 @@ func (a *app) taskShow() *cobra.Command {
 }
 
 func (a *app) showTask(ctx context.Context, c *client.Client, v parley.TaskView) {
-	where := newPlaces(c)
+	where, called := newPlaces(c), newMessageNames(c)
 	place := func(conversation string) string {
 		if conversation == "" {
 			return ""
@@ -48,10 +48,10 @@ func (a *app) showTask(ctx context.Context, c *client.Client, v parley.TaskView)
 	}
 	fields = append(fields, a.progressOf(v.Progress)...)
 	fields = append(fields,
-		"where", place(v.Conversation), "message", v.Message, "source", v.Source, "trace", v.TraceID,
+		"where", place(v.Conversation), "message", called.of(ctx, v.Message), "source", v.Source, "trace", v.TraceID,
 		"attempt", strconv.Itoa(v.Attempt), "asked for", a.moment(v.CreatedAt), "started", a.maybe(v.StartedAt), "ended", a.maybe(v.EndedAt),
 		"took", lasting(v.Elapsed), "tokens", tokensOf(v.Usage), "cost", costOf(v.Usage),
-		"result goes to", place(v.CallbackTo), "callback", v.Callback)
+		"result goes to", place(v.CallbackTo), "callback", called.of(ctx, v.Callback))
 	if v.Error != nil {
 		fields = append(fields, "error", v.Error.Error())
 	}
