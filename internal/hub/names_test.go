@@ -27,9 +27,10 @@ var namings = map[string]naming{
 	"await a message": {parley.NounMessage, func(w *world, who, name string) error {
 		return failed(w.AwaitRung(ctx, as(who), name, parley.DeliverySeen, 0))
 	}},
-	"await an answer":  {parley.NounMessage, func(w *world, who, name string) error { return failed(w.AwaitOutcome(ctx, as(who), name, 0)) }},
-	"acknowledge":      {parley.NounMessage, func(w *world, who, name string) error { return failed(w.Ack(ctx, as(who), "", name)) }},
-	"show an approval": {parley.NounApproval, func(w *world, who, name string) error { return failed(w.Approval(ctx, as(who), name)) }},
+	"await an answer":    {parley.NounMessage, func(w *world, who, name string) error { return failed(w.AwaitOutcome(ctx, as(who), name, 0)) }},
+	"acknowledge":        {parley.NounMessage, func(w *world, who, name string) error { return failed(w.Ack(ctx, as(who), "", name)) }},
+	"say what was shown": {parley.NounMessage, func(w *world, who, name string) error { return failed(w.MarkShown(ctx, as(who), name)) }},
+	"show an approval":   {parley.NounApproval, func(w *world, who, name string) error { return failed(w.Approval(ctx, as(who), name)) }},
 	"await an approval": {parley.NounApproval, func(w *world, who, name string) error {
 		return failed(w.AwaitOutcome(ctx, as(who), name, 0))
 	}},

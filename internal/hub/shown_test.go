@@ -72,6 +72,17 @@ func TestWhatADelegationReturnsToAPersonIsSeen(t *testing.T) {
 	w.sound()
 }
 
+func TestWhatWasShownIsNamedByShortNames(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.attached("arya")
+	one, two := w.dm("arya", "user", "one").Message, w.dm("arya", "user", "two").Message
+	w.shows("user", one.ShortName(), two.ID[len(two.ID)-8:])
+	same(t, "inbox", w.newestFirst("user"), []string{})
+	_, err := w.MarkShown(ctx, user, "m987654321")
+	wantError(t, err, refused(parley.BadInput, parley.NotFound, `there is no message "m987654321"`, "list what there is, and check the name"))
+}
+
 func TestWhatAPersonWaitedForIsSeen(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
