@@ -140,11 +140,13 @@ type ConversationStore interface {
 	Find(idOrName string) (Conversation, error)
 	// Named returns all conversations with a name, by their NameRank, or an empty list.
 	Named(name string) ([]Conversation, error)
-	// Displayed returns conversations whose display name folds to the same as name, the oldest first, at most limit, or an empty
-	// list.
-	Displayed(name string, limit int) ([]Conversation, error)
-	// OfSet returns all conversations with exactly this set of members, ephemeral ones included, that with the newest message
-	// first, at most limit, or an empty list. ErrNotFound if one of the members does not exist.
+	// Displayed returns conversations whose display name folds to the same as name: those that an agent takes part in, then the
+	// public channels, and with all the rest too. Within that the oldest come first, at most limit, or an empty list. ErrNotFound
+	// if there is no such agent.
+	Displayed(name, agent string, all bool, limit int) ([]Conversation, error)
+	// OfSet returns conversations with exactly this set of members, ephemeral ones included, that with the newest message
+	// first, at most limit, or an empty list. It finds a DM or implicit group of any age, and looks for ephemeral conversations
+	// among the newest 10,000 conversations of one of the members. ErrNotFound if one of the members does not exist.
 	OfSet(set string, limit int) ([]Conversation, error)
 	// FindSet returns the DM or implicit group of a set of members, never an ephemeral conversation.
 	// ErrNotFound if there is none.

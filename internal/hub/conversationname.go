@@ -64,12 +64,9 @@ const (
 	longestName = 1 << 10
 )
 
-// maxDisplayed is how many conversations with one display name are looked at.
-const maxDisplayed = 1000
-
 // displayed finds the conversation with a display name that the caller takes part in, else the one that it may read.
 func (s *scene) displayed(name string) (c parley.Conversation, err error) {
-	list, err := s.Conversations().Displayed(name, maxDisplayed)
+	list, err := s.Conversations().Displayed(name, s.me.ID, s.seesAll(), maxListed+1)
 	if err != nil {
 		return c, err
 	}
@@ -82,13 +79,21 @@ func (s *scene) displayed(name string) (c parley.Conversation, err error) {
 	case len(mine) == 1:
 		return mine[0], nil
 	default:
-		return c, parley.Errorf(parley.BadInput, "%d conversations that you see are called %q", len(mine), clipped(name)).
+		return c, parley.Errorf(parley.BadInput, "%s conversations that you see are called %q", howMany(mine), clipped(name)).
 			Because(parley.Conflict).Suggest("use a name: %s", eachNamed(mine, parley.Conversation.Title))
 	}
 }
 
 // maxListed is how many conversations a suggestion names.
 const maxListed = 8
+
+// howMany says how many conversations there are. Of a list that was cut the number is not known.
+func howMany(list []parley.Conversation) string {
+	if len(list) > maxListed {
+		return fmt.Sprintf("more than %d", maxListed)
+	}
+	return fmt.Sprint(len(list))
+}
 
 func eachNamed(list []parley.Conversation, word func(parley.Conversation) string) string {
 	var words []string
@@ -130,7 +135,7 @@ func (s *scene) conversationOf(ref parley.ConversationRef) (c parley.Conversatio
 	case len(list) == 1:
 		return list[0], nil
 	default:
-		return c, parley.Errorf(parley.BadInput, "%d conversations have the members %s", len(list), strings.Join(ids, ", ")).
+		return c, parley.Errorf(parley.BadInput, "%s conversations have the members %s", howMany(list), strings.Join(ids, ", ")).
 			Because(parley.Conflict).Suggest("use an id: %s", eachNamed(list, func(c parley.Conversation) string {
 			return fmt.Sprintf("%s (%s)", c.ID, c.Kind)
 		}))

@@ -166,3 +166,23 @@ func TestAnAgentIsNamedWithAnAt(t *testing.T) {
 	w.ok(second(w.Runs(ctx, user, parley.RunFilter{Agent: "@arya"})))
 	w.ok(w.RemoveMember(ctx, as("ned"), "open", "@arya"))
 }
+
+// Conversations that the caller does not see neither hide its own of the same display name nor make it ambiguous.
+func TestHiddenConversationsDoNotCrowdOutADisplayName(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.attached("arya", "ned")
+	make := func(who, name string) parley.Conversation {
+		return get[parley.ConversationView](w)(w.CreateConversation(ctx, as(who), parley.NewConversation{Name: name, DisplayName: "Project X", Private: true})).Conversation
+	}
+	for i := range 20 {
+		make("arya", fmt.Sprintf("hidden-%d", i))
+	}
+	mine := make("ned", "mine")
+	same(t, "his own", w.see("ned", "project x").ID, mine.ID)
+	same(t, "his post", w.say("ned", "Project X", "hello").Message.Conversation, mine.ID)
+	_, err := w.Conversation(ctx, as("arya"), "Project X")
+	if said := parley.AsError(err); !strings.HasPrefix(said.Message, "more than 8 conversations that you see are called") || strings.Count(said.Suggestion, "#") != 8 {
+		t.Errorf("got %v", err)
+	}
+}

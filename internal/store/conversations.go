@@ -48,13 +48,25 @@ func (s conversations) Named(name string) ([]parley.Conversation, error) {
 	return s.collect("SELECT "+conversationColumns+" FROM conversations c WHERE c.name = $1 ORDER BY c.name_rank", []any{name})
 }
 
-func (s conversations) Displayed(name string, limit int) ([]parley.Conversation, error) {
-	if folded := parley.Fold(name); utf8.ValidString(name) && !strings.Contains(name, "\x00") && folded != "" {
-		return s.collect("SELECT "+conversationColumns+" FROM conversations c WHERE c.display_folded = $1 AND "+alive+
-			" ORDER BY c.num LIMIT 0 + $2", []any{folded, limit})
+func (s conversations) Displayed(name, agent string, all bool, limit int) ([]parley.Conversation, error) {
+	folded := parley.Fold(name)
+	if !utf8.ValidString(name) || strings.Contains(name, "\x00") || folded == "" {
+		return nil, nil
 	}
-	return nil, nil
+	me, err := s.agentNamed(agent)
+	if err != nil {
+		return nil, err
+	}
+	seen := ""
+	if !all {
+		seen = " AND (p.agent IS NOT NULL OR c.kind = 'channel' AND c.visibility = 'public')"
+	}
+	return s.collect("SELECT "+conversationColumns+` FROM conversations c LEFT JOIN participants p ON p.conv = c.num AND p.agent = $1
+		WHERE c.display_folded = $2 AND `+alive+seen+" ORDER BY p.agent IS NULL, c.num LIMIT 0 + $3", []any{me.num, folded, limit})
 }
+
+// newestOfMember is among how many conversations of a member OfSet looks for ephemeral ones.
+const newestOfMember = 10_000
 
 func (s conversations) OfSet(set string, limit int) ([]parley.Conversation, error) {
 	first, _, _ := strings.Cut(set, ",")
@@ -62,8 +74,11 @@ func (s conversations) OfSet(set string, limit int) ([]parley.Conversation, erro
 	if err != nil {
 		return nil, err
 	}
-	return s.collect("SELECT "+conversationColumns+` FROM participants p JOIN conversations c ON c.num = p.conv
-		WHERE p.agent = $1 AND c.members = $2 AND `+alive+" ORDER BY c.last_seq DESC, c.id DESC LIMIT 0 + $3", []any{row.num, set, limit})
+	return s.collect("SELECT "+conversationColumns+` FROM conversations c WHERE c.num IN (
+			SELECT d.num FROM conversations d WHERE d.members = $1 AND d.kind IN ('dm', 'group')
+			UNION SELECT e.num FROM (SELECT conv FROM participants WHERE agent = $2 ORDER BY conv DESC LIMIT 0 + $3) p
+				JOIN conversations e ON e.num = p.conv WHERE e.members = $1)
+		AND `+alive+" ORDER BY c.last_seq DESC, c.id DESC LIMIT 0 + $4", []any{set, row.num, newestOfMember, limit})
 }
 
 func (s conversations) FindSet(set string) (parley.Conversation, error) {

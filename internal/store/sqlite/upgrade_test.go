@@ -267,7 +267,7 @@ func TestOldConversationsHaveNoDisplayName(t *testing.T) {
 		if err := tx.Conversations().Update(c); err != nil {
 			return err
 		}
-		list, err := tx.Conversations().Displayed("FOR ALL", 2)
+		list, err := tx.Conversations().Displayed("FOR ALL", c.CreatedBy, true, 2)
 		if len(list) != 1 || list[0].ID != c.ID {
 			t.Errorf("found %v", list)
 		}

@@ -130,7 +130,7 @@ func conversationUpdate(f *fixture) {
 
 // displayed are the names of the conversations with a display name.
 func (f *fixture) displayed(name string) string {
-	return words(read(f, func(tx parley.Tx) ([]parley.Conversation, error) { return tx.Conversations().Displayed(name, 3) }),
+	return words(read(f, func(tx parley.Tx) ([]parley.Conversation, error) { return tx.Conversations().Displayed(name, "arya", false, 3) }),
 		func(c parley.Conversation) string { return c.Name })
 }
 
@@ -148,6 +148,17 @@ func conversationDisplayed(f *fixture) {
 	}
 	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(f.mustFind(tx, "one").ID) })
 	f.same("one is deleted", f.displayed("über eins"), "two three four")
+	f.agents("gendry")
+	hidden, mine := newChannel("hidden", "gendry"), newChannel("mine", "gendry")
+	for i, c := range []*parley.Conversation{&hidden, &mine} {
+		c.DisplayName, c.Visibility = "Über Eins", parley.Private
+		f.conversation(*c, []string{"gendry", "arya"}[i])
+	}
+	f.same("those an agent takes part in, first", f.displayed("über eins"), "mine two three")
+	f.same("for whoever sees all", words(read(f, func(tx parley.Tx) ([]parley.Conversation, error) {
+		return tx.Conversations().Displayed("über eins", "gendry", true, 9)
+	}), func(c parley.Conversation) string { return c.Name }), "hidden two three four mine")
+	f.missing("nobody's", func(tx parley.Tx) error { _, err := tx.Conversations().Displayed("über eins", "nobody", true, 9); return err })
 }
 
 func (f *fixture) mustFind(tx parley.Tx, name string) parley.Conversation {
