@@ -178,7 +178,8 @@ const (
 	maxArtifacts = 64
 	maxArtifact  = 1 << 10 // bytes of its name, media type and path each
 	maxDirect    = 64      // others a message may be addressed to directly
-	maxAddress   = 256     // bytes: no name is longer
+	maxAddress   = 256     // bytes: no name of a participant or a message is longer
+	maxPlace     = 8 << 10 // bytes: nor is a display name, or a list of all that a message can be addressed to directly
 	maxKeyBytes  = 255
 	maxTTL       = 10 * 365 * 24 * 3600 // seconds
 	maxSequence  = 1 << 53              // what every reader of JSON keeps exactly, with room to count on
@@ -239,8 +240,11 @@ func (d Draft) checkAddress() error {
 			return err
 		}
 	}
+	if err := checkText("conversation", d.Conversation, maxPlace); err != nil {
+		return err
+	}
 	for name, text := range map[string]string{
-		"conversation": d.Conversation, "from": d.From, "to": d.To, "in_reply_to": d.InReplyTo, "task": d.Task,
+		"from": d.From, "to": d.To, "in_reply_to": d.InReplyTo, "task": d.Task,
 	} {
 		if err := checkText(name, text, maxAddress); err != nil {
 			return err

@@ -93,7 +93,7 @@ func TestDraftAtItsLimits(t *testing.T) {
 		{"to", 256, func(d *Draft, n int) { d.Content.Text = "x"; d.To = strings.Repeat("x", n) }, []string{"to"}},
 		{"from", 256, func(d *Draft, n int) { d.Content.Text = "x"; d.From = strings.Repeat("x", n) }, []string{"from"}},
 		{"in_reply_to", 256, func(d *Draft, n int) { d.Content.Text = "x"; d.InReplyTo = strings.Repeat("x", n) }, []string{"in_reply_to"}},
-		{"conversation", 256, func(d *Draft, n int) { d.Content.Text = "x"; d.Conversation = strings.Repeat("x", n) }, []string{"conversation"}},
+		{"conversation", 8192, func(d *Draft, n int) { d.Content.Text = "x"; d.Conversation = strings.Repeat("x", n) }, []string{"conversation"}},
 		{"direct", 256, func(d *Draft, n int) {
 			d.Content.Text = "x"
 			d.Conversation, d.Direct = "", []string{strings.Repeat("x", n)}

@@ -186,3 +186,19 @@ func TestHiddenConversationsDoNotCrowdOutADisplayName(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A post takes the longest display name, and the longest list of members, that lists show.
+func TestAPostTakesTheLongestNamesThatListsShow(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	display := strings.Repeat("計", 120)
+	made := get[parley.ConversationView](w)(w.CreateConversation(ctx, user, parley.NewConversation{Name: "plans", DisplayName: display}))
+	same(t, "by its display name", w.say("user", display, "hello").Message.Conversation, made.ID)
+	var others []string
+	for i := range 8 {
+		others = append(others, fmt.Sprintf("%s%d", strings.Repeat("a", 60), i))
+	}
+	w.add(others...)
+	group := w.post("user", parley.Draft{Direct: others, Content: text("hello")}).Message.Conversation
+	same(t, "by its members", w.say("user", "@"+strings.Join(others, ","), "hello").Message.Conversation, group)
+}

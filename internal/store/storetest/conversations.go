@@ -130,7 +130,9 @@ func conversationUpdate(f *fixture) {
 
 // displayed are the names of the conversations with a display name.
 func (f *fixture) displayed(name string) string {
-	return words(read(f, func(tx parley.Tx) ([]parley.Conversation, error) { return tx.Conversations().Displayed(name, "arya", false, 3) }),
+	return words(read(f, func(tx parley.Tx) ([]parley.Conversation, error) {
+		return tx.Conversations().Displayed(name, "arya", false, 3)
+	}),
 		func(c parley.Conversation) string { return c.Name })
 }
 
@@ -158,7 +160,10 @@ func conversationDisplayed(f *fixture) {
 	f.same("for whoever sees all", words(read(f, func(tx parley.Tx) ([]parley.Conversation, error) {
 		return tx.Conversations().Displayed("über eins", "gendry", true, 9)
 	}), func(c parley.Conversation) string { return c.Name }), "hidden two three four mine")
-	f.missing("nobody's", func(tx parley.Tx) error { _, err := tx.Conversations().Displayed("über eins", "nobody", true, 9); return err })
+	f.missing("nobody's", func(tx parley.Tx) error {
+		_, err := tx.Conversations().Displayed("über eins", "nobody", true, 9)
+		return err
+	})
 }
 
 func (f *fixture) mustFind(tx parley.Tx, name string) parley.Conversation {
