@@ -303,8 +303,10 @@ func TestReuseIsRefusedWhileABridgeNamesTheAgent(t *testing.T) {
 	n := parley.NewBridge{ID: "board", Layout: parley.LayoutBlackboard, Root: "/srv/board", Agents: []string{"ned"}, QueueAgent: "arya"}
 	w.ok(second(w.AddBridge(ctx, user, n)))
 	w.ok(w.RemoveAgent(ctx, user, "arya"))
-	w.refuses(t, []refusal{{"its queue", func() error { return second(w.reuse("user", parley.NewAgent{ID: "arya"})) },
-		refused(parley.BadInput, parley.Conflict, "the bridge board names arya", "remove the bridge first: parley bridge remove board")}})
+	w.refuses(t, []refusal{{
+		"its queue", func() error { return second(w.reuse("user", parley.NewAgent{ID: "arya"})) },
+		refused(parley.BadInput, parley.Conflict, "the bridge board names arya", "remove the bridge first: parley bridge remove board"),
+	}})
 	w.ok(w.RemoveBridge(ctx, user, "board"))
 	w.ok(second(w.reuse("user", parley.NewAgent{ID: "arya"})))
 }
