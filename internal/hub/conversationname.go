@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/parley-hub/parley"
@@ -92,7 +93,7 @@ func howMany(list []parley.Conversation) string {
 	if len(list) > maxListed {
 		return fmt.Sprintf("more than %d", maxListed)
 	}
-	return fmt.Sprint(len(list))
+	return strconv.Itoa(len(list))
 }
 
 func eachNamed(list []parley.Conversation, word func(parley.Conversation) string) string {

@@ -171,7 +171,7 @@ func TestAnAgentIsNamedWithAnAt(t *testing.T) {
 func TestHiddenConversationsDoNotCrowdOutADisplayName(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.attached("arya", "ned")
+	w.attached("arya", "ned", "bran")
 	make := func(who, name string) parley.Conversation {
 		return get[parley.ConversationView](w)(w.CreateConversation(ctx, as(who), parley.NewConversation{Name: name, DisplayName: "Project X", Private: true})).Conversation
 	}
@@ -181,6 +181,8 @@ func TestHiddenConversationsDoNotCrowdOutADisplayName(t *testing.T) {
 	mine := make("ned", "mine")
 	same(t, "his own", w.see("ned", "project x").ID, mine.ID)
 	same(t, "his post", w.say("ned", "Project X", "hello").Message.Conversation, mine.ID)
+	open := get[parley.ConversationView](w)(w.CreateConversation(ctx, as("ned"), parley.NewConversation{Name: "open", DisplayName: "Project X"}))
+	same(t, "a public channel, for whoever takes part in none", w.see("bran", "project x").ID, open.ID)
 	_, err := w.Conversation(ctx, as("arya"), "Project X")
 	if said := parley.AsError(err); !strings.HasPrefix(said.Message, "more than 8 conversations that you see are called") || strings.Count(said.Suggestion, "#") != 8 {
 		t.Errorf("got %v", err)

@@ -245,8 +245,9 @@ func postedWords(r parley.Receipt) string {
 
 // withNotices is what an approved call returned, and what its caller must know besides.
 func withNotices(text string, notices []string) string {
+	lines := []string{text}
 	for _, notice := range notices {
-		text += "\nNote: " + notice
+		lines = append(lines, "Note: "+notice)
 	}
-	return text
+	return strings.Join(lines, "\n")
 }

@@ -39,14 +39,14 @@ func (h *Hub) countPiece(ctx context.Context, caller Caller, ref parley.Ref) err
 	return h.limitReads(ctx, caller, Searching)
 }
 
-// findIDs is findID for several.
-func (h *Hub) findIDs(ctx context.Context, caller Caller, do op, noun parley.Noun, names []string) ([]string, error) {
+// findMessages is findID for several messages.
+func (h *Hub) findMessages(ctx context.Context, caller Caller, do op, names []string) ([]string, error) {
 	if !slices.ContainsFunc(names, func(name string) bool { return !parley.IsUUID(name) }) || len(names) > mostTaken {
 		return names, nil
 	}
 	ids := slices.Clone(names)
 	for i := range ids {
-		if err := h.findID(ctx, caller, do, noun, &ids[i]); err != nil {
+		if err := h.findID(ctx, caller, do, parley.NounMessage, &ids[i]); err != nil {
 			return nil, err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // Ack settles deliveries of the caller: it has done what they asked for, or knows what they say. With
 // a lease, only what nobody else has meanwhile. Doing it again changes nothing.
 func (h *Hub) Ack(ctx context.Context, caller Caller, lease string, messages ...string) (list []parley.Delivery, err error) {
-	if messages, err = h.findIDs(ctx, caller, opAck, parley.NounMessage, messages); err != nil {
+	if messages, err = h.findMessages(ctx, caller, opAck, messages); err != nil {
 		return nil, err
 	}
 	err = h.update(ctx, caller, opAck, func(s *scene) error {
@@ -103,7 +103,7 @@ func (h *Hub) Nack(ctx context.Context, caller Caller, lease string, why parley.
 	if why, err = checkTrouble(why); err != nil {
 		return nil, err
 	}
-	if messages, err = h.findIDs(ctx, caller, opNack, parley.NounMessage, messages); err != nil {
+	if messages, err = h.findMessages(ctx, caller, opNack, messages); err != nil {
 		return nil, err
 	}
 	err = h.update(ctx, caller, opNack, func(s *scene) error {

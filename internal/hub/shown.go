@@ -12,7 +12,7 @@ import (
 // of the person are settled; see wants. An own message stands for what the hub has told its sender about it. The read
 // cursor follows, but passes nothing that was not shown. For agents nothing changes: they acknowledge what they take.
 func (h *Hub) MarkShown(ctx context.Context, caller Caller, messages ...string) (list []parley.Delivery, err error) {
-	if messages, err = h.findIDs(ctx, caller, opMarkShown, parley.NounMessage, messages); err != nil {
+	if messages, err = h.findMessages(ctx, caller, opMarkShown, messages); err != nil {
 		return nil, err
 	}
 	err = h.update(ctx, caller, opMarkShown, func(s *scene) error {

@@ -45,7 +45,7 @@ func (h *Hub) Take(ctx context.Context, caller Caller, t parley.Take) (taken par
 	if err := h.limit(ctx, caller); err != nil {
 		return taken, err
 	}
-	if t.Only, err = h.findIDs(ctx, caller, opTake, parley.NounMessage, t.Only); err != nil {
+	if t.Only, err = h.findMessages(ctx, caller, opTake, t.Only); err != nil {
 		return taken, err
 	}
 	me, err := h.whoIs(ctx, caller, opTake)
