@@ -87,13 +87,20 @@ func stay(dir, socket, mode string) {
 			_ = response.Body.Close()
 			_, _ = fmt.Fprintln(answers, mode, response.StatusCode, string(body))
 			if !asked {
-				_ = os.WriteFile(filepath.Join(dir, mode), strconv.AppendInt(nil, int64(os.Getpid()), 10), 0o600)
+				leave(filepath.Join(dir, mode), strconv.AppendInt(nil, int64(os.Getpid()), 10))
 				asked = true
 			}
 			if response.StatusCode == http.StatusUnauthorized {
-				_ = os.WriteFile(filepath.Join(dir, mode+"-refused"), body, 0o600)
+				leave(filepath.Join(dir, mode+"-refused"), body)
 			}
 		}
+	}
+}
+
+// leave makes a file appear with all of its content: the process may be ended at any moment.
+func leave(file string, content []byte) {
+	if os.WriteFile(file+".tmp", content, 0o600) == nil {
+		_ = os.Rename(file+".tmp", file)
 	}
 }
 
