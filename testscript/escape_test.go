@@ -109,6 +109,7 @@ func leave(file string, content []byte) {
 func client() {
 	watch := exec.Command("sh", "-c", "parley watch --after 1; :")
 	watch.Env = append(os.Environ(), "PARLEY_TOKEN="+os.Args[1])
+	watch.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that the shell and what it runs can be ended together
 	output, err := watch.StdoutPipe()
 	if err == nil {
 		err = watch.Start()
@@ -124,6 +125,8 @@ func client() {
 		said, err := exec.Command("sh", "-c", command+"; :").CombinedOutput()
 		fmt.Println(string(said), err)
 	}
+	_ = syscall.Kill(-watch.Process.Pid, syscall.SIGKILL) // it would wait for the next hub for ever
+	_ = watch.Wait()
 }
 
 // gone waits until the processes whose numbers are in files have ended, and removes the files.
