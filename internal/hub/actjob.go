@@ -187,9 +187,9 @@ func (s *scene) do(j *job, m parley.Message, tree *parley.Bridge) error {
 			return err
 		}
 	}
-	s.reporting = &m
-	defer func() { s.reporting = nil }()
-	return s.sayOfTask(&t, j.says)
+	by := *s
+	by.reporting = &m
+	return by.sayOfTask(&t, j.says)
 }
 
 // toldInTree has the document by which a task ends be the callback to a requester who reads it in its inbox, or in the same channel

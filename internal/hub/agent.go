@@ -22,7 +22,7 @@ func (h *Hub) addFirstAgents(ctx context.Context) error {
 		return err
 	}
 	return h.store.Update(ctx, func(tx parley.Tx) error {
-		s := &scene{Tx: tx, hub: h, now: h.now()}
+		s := h.newScene(tx)
 		for _, n := range []parley.NewAgent{
 			{ID: parley.System, Name: "Parley", Kind: parley.KindSystem},
 			{ID: parley.Owner, Name: parley.Owner, Kind: parley.KindHuman, Access: parley.AccessOwner},
@@ -432,7 +432,7 @@ func (h *Hub) RemoveAgent(ctx context.Context, caller Caller, name string) error
 		if err := s.freeWaitsOf(a); err != nil {
 			return err
 		}
-		s.woken = append(s.woken, a.ID) // who waits as it is told
+		s.wake(a.ID) // who waits as it is told
 		s.note(parley.Event{Kind: parley.EventAgentRemoved, Agent: a.ID})
 		return s.audit("agent.remove", a.ID, nil)
 	})

@@ -64,12 +64,12 @@ func (h *Hub) prepareCall(ctx context.Context, caller Caller, id string, d parle
 	if err != nil || !d.Approve {
 		return nil, err
 	}
-	tool, known := heldTools()[a.Call.Tool]
+	tool, known := h.hooks.tools[a.Call.Tool]
 	if !known {
 		return nil, parley.Errorf(parley.Internal, "nobody knows how to call %s", a.Call.Tool)
 	}
 	as := Caller{Agent: a.Agent, Source: a.Source, Approved: true}
-	call, err := tool.prepare(ctx, h, as, a.Call.Args)
+	call, err := tool.prepare(ctx, as, a.Call.Args)
 	if err != nil {
 		return refusedWith(parley.AsError(err)), nil
 	}
@@ -152,15 +152,15 @@ func (s *scene) decide(caller Caller, id string, d parley.Decision, call executi
 
 // execute makes an approved call in the name of its agent. What it returns is told at once, but for an ask's.
 func (s *scene) execute(a parley.Approval, call execution) (after parley.Approval, refused bool, err error) {
-	decider := s.me
-	if s.me, err = s.Agents().Find(a.Agent); err != nil {
+	agent, err := s.Agents().Find(a.Agent)
+	if err != nil {
 		return a, false, err
 	}
-	out, err := call(s, a)
+	out, err := call(s.As(agent), a)
 	if err != nil {
-		return a, true, err // as that agent: it is its call that was refused
+		s.endAs(agent) // it is the agent's call that was refused
+		return a, true, err
 	}
-	s.me = decider
 	now, err := s.Approvals().Get(a.ID)
 	if err != nil {
 		return a, false, err

@@ -26,7 +26,7 @@ func (s *scene) stepApproval(a *parley.Approval, to parley.ApprovalState, edit f
 		return err
 	}
 	*a = after
-	s.moved = append(s.moved, a.ID) // somebody may wait for it
+	s.touch(a.ID) // somebody may wait for it
 	if before == parley.ApprovalPending {
 		if err := errors.Join(s.noticesOf(a.ID), s.unask(after)); err != nil {
 			return err

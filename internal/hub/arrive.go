@@ -134,7 +134,7 @@ func (b bridgeDoor) landAll(ctx context.Context, id string, landings []*landing)
 	began := time.Now()
 	err = b.hub.write(ctx, b.caller, opArrive, func(s *scene) error {
 		done = done[:0]
-		in := newArrival(s)
+		in := newIntake(s)
 		for _, l := range landings {
 			if !l.keepable() {
 				return errUnkept()
@@ -145,7 +145,7 @@ func (b bridgeDoor) landAll(ctx context.Context, id string, landings []*landing)
 			}
 			done = append(done, one)
 		}
-		return in.settle()
+		return in.history.settle()
 	})
 	b.wrote(began, err, done...)
 	return done, err
@@ -162,11 +162,11 @@ func (b bridgeDoor) landOne(ctx context.Context, id string, l *landing) (one par
 		if begun = err == nil; !begun {
 			return err
 		}
-		in := newArrival(s)
+		in := newIntake(s)
 		if one, err = in.land(id, l); err != nil {
 			return err
 		}
-		return in.settle()
+		return in.history.settle()
 	})
 	b.wrote(began, err, one)
 	if err == nil || !begun {

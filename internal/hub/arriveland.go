@@ -92,12 +92,24 @@ func (l *landing) row(bridge, message string, now time.Time) parley.FileRow {
 	return parley.FileRow{Bridge: bridge, File: l.BridgeFile, Name: l.Name, From: l.From, Message: message, At: now}
 }
 
-func newArrival(s *scene) *arrival {
-	return &arrival{scene: s, rooms: map[string]parley.Conversation{}}
+// intake is an update that stores documents of a tree. What is history goes in as an import does.
+type intake struct {
+	*scene
+	history *arrival
+}
+
+func newIntake(s *scene) *intake {
+	return &intake{scene: s, history: newArrival(s)}
+}
+
+// over is the same update in the name of the sender of a document.
+func (in *intake) over(b *parley.Bridge, sender parley.Agent) *intake {
+	as := in.scene.over(b, sender)
+	return &intake{scene: as, history: in.history.over(as)}
 }
 
 // land stores a document as its sender's, unless it has come before, or the sender may not.
-func (in *arrival) land(id string, l *landing) (parley.Arrived, error) {
+func (in *intake) land(id string, l *landing) (parley.Arrived, error) {
 	view, err := in.bridge(id)
 	if err != nil {
 		return parley.Arrived{}, err
@@ -116,10 +128,7 @@ func (in *arrival) land(id string, l *landing) (parley.Arrived, error) {
 	if l.err != nil {
 		return parley.Arrived{}, l.err
 	}
-	caller := in.me
-	in.me, in.bridged, in.tree = sender, true, &b
-	defer func() { in.me, in.bridged, in.tree = caller, false, nil }()
-	got, err := in.take(b, l)
+	got, err := in.over(&b, sender).take(b, l)
 	if err != nil {
 		return got, err
 	}
@@ -127,7 +136,7 @@ func (in *arrival) land(id string, l *landing) (parley.Arrived, error) {
 }
 
 // take stores what a trusted sender has written.
-func (in *arrival) take(b parley.Bridge, l *landing) (got parley.Arrived, err error) {
+func (in *intake) take(b parley.Bridge, l *landing) (got parley.Arrived, err error) {
 	if l.FromTier != "" && in.me.Tier == "" && in.hub.bridges.claims(b.ID, in.me.ID, l.FromTier) {
 		got.Notices = append(got.Notices, fmt.Sprintf("the tier %s that %s gives itself here does not count (if it is right: parley agent set %s --tier %s)",
 			l.FromTier, in.me.ID, in.me.ID, l.FromTier))
@@ -234,7 +243,7 @@ func mayNotSpeak(b parley.Bridge, from string) error {
 }
 
 // postArrival posts what is no history.
-func (in *arrival) postArrival(b parley.Bridge, l *landing, got parley.Arrived) (parley.Arrived, error) {
+func (in *intake) postArrival(b parley.Bridge, l *landing, got parley.Arrived) (parley.Arrived, error) {
 	p := l.post
 	p.tree = &b
 	if l.Channel != "" {
@@ -276,7 +285,7 @@ func (in *arrival) postArrival(b parley.Bridge, l *landing, got parley.Arrived) 
 }
 
 // reader is whom a document in a channel is for, if that is somebody here. Others may read it there who are not.
-func (in *arrival) reader(to string) (string, error) {
+func (in *intake) reader(to string) (string, error) {
 	if to == "" || to == parley.All {
 		return to, nil
 	}
@@ -288,7 +297,7 @@ func (in *arrival) reader(to string) (string, error) {
 }
 
 // unreached says of a document in a channel that it is for nobody whom the hub could give it.
-func (in *arrival) unreached(l *landing) string {
+func (in *intake) unreached(l *landing) string {
 	who := "is no agent of this hub"
 	switch l.To {
 	case in.me.ID:

@@ -12,7 +12,7 @@ import (
 
 // link puts the hub's ids in place of those of the dialect: of what a document answers, of what its task depends on. What
 // is not known here is left aside, and said.
-func (in *arrival) link(b parley.Bridge, l *landing, p *post) (notices []string, err error) {
+func (in *intake) link(b parley.Bridge, l *landing, p *post) (notices []string, err error) {
 	d := &p.draft
 	if err := in.linkAnswer(b, l, d); err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (in *arrival) link(b parley.Bridge, l *landing, p *post) (notices []string,
 
 // linkWork does the same for the task that a document asks for. The post may be made again, so that what it shares stays
 // as it is.
-func (in *arrival) linkWork(b parley.Bridge, l *landing, p *post) error {
+func (in *intake) linkWork(b parley.Bridge, l *landing, p *post) error {
 	if p.deed == nil || p.deed.asks == nil {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (in *arrival) linkWork(b parley.Bridge, l *landing, p *post) error {
 
 // linkAnswer has a document answer what it says it does, where that is: what was delivered to its sender may be in any
 // conversation, and from the hub itself, which takes no other mail.
-func (in *arrival) linkAnswer(b parley.Bridge, l *landing, d *parley.Draft) error {
+func (in *intake) linkAnswer(b parley.Bridge, l *landing, d *parley.Draft) error {
 	m, where, err := in.answeredIn(b, l)
 	if err != nil || m.ID == "" {
 		return err
@@ -94,7 +94,7 @@ func isPlaceOf(c parley.Conversation, l *landing) bool {
 }
 
 // answeredIn is the message that a document answers, where that is known and can be read by its sender.
-func (in *arrival) answeredIn(b parley.Bridge, l *landing) (m parley.Message, where parley.Conversation, err error) {
+func (in *intake) answeredIn(b parley.Bridge, l *landing) (m parley.Message, where parley.Conversation, err error) {
 	id, err := in.inTree(b, l.ReplyTo, cmp.Or(l.Channel, l.From), l.To)
 	if err != nil || id == "" {
 		return m, where, err
@@ -128,7 +128,7 @@ func (s *scene) inTree(b parley.Bridge, name, folder, from string) (string, erro
 
 // keepHistory stores a document as something that was said before, or among others: it gets a place at the end of the
 // order with its own time, and is delivered to nobody. What it answers is answered all the same.
-func (in *arrival) keepHistory(b parley.Bridge, l *landing, got parley.Arrived) (parley.Arrived, error) {
+func (in *intake) keepHistory(b parley.Bridge, l *landing, got parley.Arrived) (parley.Arrived, error) {
 	where, err := in.pastPlace(b, l)
 	if err != nil {
 		return got, err
@@ -165,7 +165,7 @@ func (in *arrival) keepHistory(b parley.Bridge, l *landing, got parley.Arrived) 
 		return got, err
 	}
 	got.Message = m.ID
-	if err := in.addMessage(m, l.post.digest); err != nil {
+	if err := in.history.addMessage(m, l.post.digest); err != nil {
 		return got, err
 	}
 	return got, in.settleWithin(says, m)
@@ -180,7 +180,7 @@ func (s *scene) past(at time.Time) time.Time {
 }
 
 // pastPlace is where history belongs.
-func (in *arrival) pastPlace(b parley.Bridge, l *landing) (parley.Conversation, error) {
+func (in *intake) pastPlace(b parley.Bridge, l *landing) (parley.Conversation, error) {
 	switch {
 	case l.Channel == "" && l.To == parley.All:
 		return in.broadcasts()

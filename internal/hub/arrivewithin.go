@@ -12,7 +12,7 @@ type aside struct {
 }
 
 // heedWithin finds out what that is. What lies in channels was said before; and what one asks the other for is theirs.
-func (in *arrival) heedWithin(l *landing, m *parley.Message, answered parley.Message, where parley.Conversation) (w aside, notices []string, err error) {
+func (in *intake) heedWithin(l *landing, m *parley.Message, answered parley.Message, where parley.Conversation) (w aside, notices []string, err error) {
 	if l.Channel != "" || answered.ID == "" {
 		return w, nil, nil
 	}
@@ -26,7 +26,7 @@ func (in *arrival) heedWithin(l *landing, m *parley.Message, answered parley.Mes
 }
 
 // settleWithin does what a stored document between two says. Whom it is for has it already: nobody is told again.
-func (in *arrival) settleWithin(w aside, m parley.Message) error {
+func (in *intake) settleWithin(w aside, m parley.Message) error {
 	if w.answered == nil {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (in *arrival) settleWithin(w aside, m parley.Message) error {
 			return err
 		}
 	}
-	in.finder = m.To
-	defer func() { in.finder = "" }()
-	return in.do(w.job, m, in.tree)
+	found := *in.scene
+	found.finder = m.To
+	return found.do(w.job, m, in.tree)
 }

@@ -281,7 +281,7 @@ func (s *scene) notePresenceOf(a parley.Agent, live int) error {
 		Reason string `json:"reason,omitempty"`
 		Note   string `json:"note,omitempty"`
 	}{status.Status, status.Reason, s.haltNote(a)})
-	s.stirred = append(s.stirred, a.ID)
+	s.stir(a.ID)
 	s.note(parley.Event{Kind: parley.EventAgentPresence, Agent: a.ID, Data: data})
 	return err
 }

@@ -40,9 +40,7 @@ func (s *scene) copyPlace(request parley.Message) (where parley.Conversation, fo
 	if err != nil {
 		return where, false, err
 	}
-	as := *s
-	as.me = sender
-	where, err = as.findConversation(name)
+	where, err = s.As(sender).findConversation(name)
 	if parley.CodeOf(err) == parley.BadInput { // it stands for several
 		return where, false, nil
 	}
@@ -64,6 +62,14 @@ func (s *scene) callbackNotice(m parley.Message, r *parley.Receipt) error {
 		r.Notices = append(r.Notices, fmt.Sprintf("the response goes to nobody else: you write in no conversation %q", clipped(name)))
 	}
 	return err
+}
+
+// copyAnswered follows a delivery that is answered now.
+func (s *scene) copyAnswered(before, after parley.Delivery) error {
+	if after.State != parley.DeliveryAnswered || before.AnsweredAt != nil || after.Answer == "" {
+		return nil
+	}
+	return s.copyAnswer(after)
 }
 
 // copyAnswer has the conversation that a request names get its answer too. What began a task is answered by its end.

@@ -73,7 +73,7 @@ func (s *scene) deliver(m parley.Message, to []parley.Reach) ([]parley.Delivery,
 		}
 		if err == nil && !held {
 			err = s.makeRoom(made[i])
-			s.woken = append(s.woken, made[i].Recipient)
+			s.wake(made[i].Recipient)
 		}
 	}
 	return made, err
@@ -161,7 +161,7 @@ func (s *scene) evict(d parley.Delivery, n int) (bool, error) {
 	if err != nil || !found {
 		return false, err
 	}
-	s.warnings = append(s.warnings, fmt.Sprintf("Inbox overflow for %s (%d messages), evicted oldest: %s", d.Recipient, n, victim.Message))
+	s.warn(fmt.Sprintf("Inbox overflow for %s (%d messages), evicted oldest: %s", d.Recipient, n, victim.Message))
 	cause := parley.Errorf(parley.Unavailable, "the inbox of %s was full (%d messages), and this was the oldest message of %s, which has the most in it",
 		d.Recipient, n, victim.From).Suggest("send it again later; it can still be read in its conversation")
 	return true, s.end(&victim, parley.DeliveryEvicted, cause)

@@ -29,28 +29,25 @@ func (s *scene) move(d *parley.Delivery, to parley.DeliveryState, edit func(*par
 		return err
 	}
 	if after.Ready() {
-		s.woken = append(s.woken, after.Recipient)
+		s.wake(after.Recipient)
 	}
 	if err := s.noteDelivery(parley.EventDelivery(after.State), after); err != nil {
 		return err
 	}
-	if after.State == parley.DeliveryAnswered && before.AnsweredAt == nil && after.Answer != "" {
-		if err := s.copyAnswer(after); err != nil {
+	for _, follow := range s.hub.hooks.deliveryMoved {
+		if err := follow(s, before, after); err != nil {
 			return err
 		}
 	}
-	if !after.Waking {
-		return nil
-	}
-	if err := s.purposeMoved(before, after); err != nil || after.Open() {
-		return err
-	}
-	return s.passTurn(after)
+	return nil
 }
 
 // purposeMoved has what a delivery was for follow its step: the ask is over, the task has begun, or has failed. Where
 // fetching is all the ack there is, an answer is still waited for.
 func (s *scene) purposeMoved(before, after parley.Delivery) error {
+	if !after.Waking {
+		return nil
+	}
 	over := after.State.Settled() || after.State == parley.DeliveryDead
 	fetched := s.fetching && after.State == parley.DeliveryAcked
 	switch {
@@ -76,7 +73,7 @@ func (s *scene) keep(d *parley.Delivery, after parley.Delivery) error {
 	err := s.Deliveries().Put(*d, after)
 	if err == nil {
 		*d = after
-		s.moved = append(s.moved, d.Message)
+		s.touch(d.Message)
 	}
 	return err
 }
@@ -136,7 +133,17 @@ func (s *scene) end(d *parley.Delivery, to parley.DeliveryState, cause *parley.E
 	if err != nil {
 		return err
 	}
-	return s.tell(*d, cause, true)
+	for _, follow := range s.hub.hooks.deliveryFailed {
+		if err := follow(s, *d, cause); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tellFailed tells the sender of a delivery that has ended in a failure.
+func (s *scene) tellFailed(d parley.Delivery, cause *parley.Error) error {
+	return s.tell(d, cause, true)
 }
 
 // giveBack is what happens to a delivery when somebody had it and could not go on: it is tried again
@@ -305,7 +312,7 @@ func (s *scene) utter(m parley.Message, to ...parley.Reach) (parley.Message, err
 		return m, err
 	}
 	m.Checksum = m.Seal(m.BodyDigest())
-	s.moved = append(s.moved, m.Conversation)
+	s.touch(m.Conversation)
 	if err := s.Messages().Insert(m); err != nil {
 		return m, err
 	}

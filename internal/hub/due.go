@@ -86,7 +86,7 @@ func (s *scene) lapse(d *parley.Delivery) error {
 	if d.State == parley.DeliveryAccepted {
 		after := *d
 		after.Until = 0
-		s.woken = append(s.woken, d.Recipient)
+		s.wake(d.Recipient)
 		return s.keep(d, after)
 	}
 	if d.Lease == d.Run {

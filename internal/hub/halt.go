@@ -160,8 +160,8 @@ func (s *scene) changeHalt(a parley.Agent) error {
 	if err := s.Agents().Update(a); err != nil {
 		return err
 	}
-	s.halting = append(s.halting, ends(a, true)...)
-	s.woken = append(s.woken, a.ID)
+	s.haltUntil(ends(a, true)...)
+	s.wake(a.ID)
 	s.note(parley.Event{Kind: parley.EventAgentChanged, Agent: a.ID})
 	_, err := s.notePresence(a.ID)
 	return err

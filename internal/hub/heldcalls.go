@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 // approved.
 type heldTool struct {
 	words   func(s *scene, agent string, args json.RawMessage) (words, error)
-	prepare func(ctx context.Context, h *Hub, as Caller, args json.RawMessage) (execution, error)
+	prepare func(ctx context.Context, as Caller, args json.RawMessage) (execution, error)
 }
 
 // words are a held call as people are told of it.
@@ -26,25 +27,17 @@ type words struct {
 	parts  []parley.ApprovalPart
 }
 
-// heldTools are all tools whose calls may be held.
-func heldTools() map[string]heldTool {
-	return map[string]heldTool{
-		toolContact: tool(contactWords, prepareContact),
-		toolPost:    tool(draftWords(toolPost), preparePost),
-		toolReply:   tool(draftWords(toolReply), preparePost),
-		toolTask:    tool(taskWords, prepareTask),
-		toolNewTask: tool(newTaskWords, prepareNewTask),
-		toolRead:    tool(readWords, prepareRead),
-		toolMessage: tool(messageWords, prepareMessage),
-		toolQuery:   tool(queryWords, prepareQuery),
-
-		toolMakeConversation: tool(makeWords, prepareMake),
-		toolConversation:     tool(actWords, prepareAct),
+// heldTools joins the tools of several subjects.
+func heldTools(subjects ...map[string]heldTool) map[string]heldTool {
+	all := map[string]heldTool{}
+	for _, tools := range subjects {
+		maps.Copy(all, tools)
 	}
+	return all
 }
 
 // tool makes a tool of functions that take its arguments.
-func tool[A any](tell func(*scene, string, A) (words, error), prepare func(context.Context, *Hub, Caller, A) (execution, error)) heldTool {
+func tool[A any](tell func(*scene, string, A) (words, error), prepare func(context.Context, Caller, A) (execution, error)) heldTool {
 	return heldTool{
 		words: func(s *scene, agent string, raw json.RawMessage) (w words, err error) {
 			var args A
@@ -53,18 +46,31 @@ func tool[A any](tell func(*scene, string, A) (words, error), prepare func(conte
 			}
 			return tell(s, agent, args)
 		},
-		prepare: func(ctx context.Context, h *Hub, as Caller, raw json.RawMessage) (execution, error) {
+		prepare: func(ctx context.Context, as Caller, raw json.RawMessage) (execution, error) {
 			var args A
 			if err := json.Unmarshal(raw, &args); err != nil {
 				return nil, err
 			}
-			return prepare(ctx, h, as, args)
+			return prepare(ctx, as, args)
 		},
 	}
 }
 
+// contactTools are the approvable calls of contacts.
+func contactTools() map[string]heldTool {
+	return map[string]heldTool{toolContact: tool(contactWords, prepareContact)}
+}
+
+// postTools are the approvable calls of posts.
+func (h *Hub) postTools() map[string]heldTool {
+	return map[string]heldTool{
+		toolPost:  tool(draftWords(toolPost), h.preparePost),
+		toolReply: tool(draftWords(toolReply), h.preparePost),
+	}
+}
+
 func (s *scene) words(a parley.Approval) (words, error) {
-	tool, known := heldTools()[a.Call.Tool]
+	tool, known := s.hub.hooks.tools[a.Call.Tool]
 	if !known {
 		return words{}, fmt.Errorf("nobody knows what %s is", a.Call.Tool)
 	}
@@ -105,7 +111,7 @@ func contactWords(s *scene, _ string, c parley.Contact) (words, error) {
 	return words{"contact " + name, "contacting " + name, string(c.Pattern), c.ApprovalParts()}, err
 }
 
-func prepareContact(_ context.Context, _ *Hub, as Caller, c parley.Contact) (execution, error) {
+func prepareContact(_ context.Context, as Caller, c parley.Contact) (execution, error) {
 	return func(s *scene, a parley.Approval) (returned, error) {
 		told, wait, err := s.contact(origin{caller: as, approved: &a}, c)
 		switch {
@@ -190,7 +196,7 @@ func (s *scene) draftGoes(agent string, d parley.Draft) (others []string, where 
 	return others, where, nil
 }
 
-func preparePost(_ context.Context, h *Hub, as Caller, held heldPost) (execution, error) {
+func (h *Hub) preparePost(_ context.Context, as Caller, held heldPost) (execution, error) {
 	d, err := held.Check(h.config.Limits)
 	if err != nil {
 		return nil, err

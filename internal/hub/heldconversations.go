@@ -9,6 +9,14 @@ import (
 	"github.com/parley-hub/parley"
 )
 
+// conversationTools are the approvable calls that make or change conversations.
+func conversationTools() map[string]heldTool {
+	return map[string]heldTool{
+		toolMakeConversation: tool(makeWords, prepareMake),
+		toolConversation:     tool(actWords, prepareAct),
+	}
+}
+
 // conversationArgs are the arguments of a change to an existing conversation, by ids.
 type conversationArgs struct {
 	Conversation string                     `json:"conversation"`
@@ -131,7 +139,7 @@ func (s *scene) titleOf(id string) (string, error) {
 	return c.Title(), nil
 }
 
-func prepareAct(_ context.Context, _ *Hub, as Caller, args conversationArgs) (execution, error) {
+func prepareAct(_ context.Context, as Caller, args conversationArgs) (execution, error) {
 	return func(s *scene, a parley.Approval) (returned, error) {
 		args := args // this may run again
 		view, err := s.actOn(origin{caller: as, approved: &a}, &args)
@@ -160,7 +168,7 @@ func makeWords(s *scene, _ string, n parley.NewConversation) (words, error) {
 	}, nil
 }
 
-func prepareMake(_ context.Context, _ *Hub, as Caller, n parley.NewConversation) (execution, error) {
+func prepareMake(_ context.Context, as Caller, n parley.NewConversation) (execution, error) {
 	n, err := checkNewConversation(n)
 	if err != nil {
 		return nil, err

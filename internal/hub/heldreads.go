@@ -7,6 +7,15 @@ import (
 	"github.com/parley-hub/parley"
 )
 
+// readTools are the approvable calls that only read.
+func (h *Hub) readTools() map[string]heldTool {
+	return map[string]heldTool{
+		toolRead:    tool(readWords, h.prepareRead),
+		toolMessage: tool(messageWords, h.prepareMessage),
+		toolQuery:   tool(queryWords, h.prepareQuery),
+	}
+}
+
 // readArgs are what is read of a conversation.
 type readArgs struct {
 	Conversation string      `json:"conversation"`
@@ -18,7 +27,7 @@ func readWords(s *scene, _ string, args readArgs) (words, error) {
 	return words{wants: "read " + where, doing: "reading " + where, action: toolRead}, err
 }
 
-func prepareRead(ctx context.Context, h *Hub, as Caller, args readArgs) (execution, error) {
+func (h *Hub) prepareRead(ctx context.Context, as Caller, args readArgs) (execution, error) {
 	list, err := h.History(ctx, as, args.Conversation, args.Page)
 	return reads(list, err)
 }
@@ -37,7 +46,7 @@ func messageWords(_ *scene, _ string, args messageArgs) (words, error) {
 	return words{wants: "read " + what, doing: "reading " + what, action: toolMessage}, nil
 }
 
-func prepareMessage(ctx context.Context, h *Hub, as Caller, args messageArgs) (execution, error) {
+func (h *Hub) prepareMessage(ctx context.Context, as Caller, args messageArgs) (execution, error) {
 	if args.Thread {
 		return reads(h.Thread(ctx, as, args.Message))
 	}
@@ -93,7 +102,7 @@ func queryWords(s *scene, _ string, args queryArgs) (w words, err error) {
 	return w, err
 }
 
-func prepareQuery(ctx context.Context, h *Hub, as Caller, args queryArgs) (execution, error) {
+func (h *Hub) prepareQuery(ctx context.Context, as Caller, args queryArgs) (execution, error) {
 	switch args.Action {
 	case listAgents:
 		return reads(h.Who(ctx, as))

@@ -6,6 +6,14 @@ import (
 	"github.com/parley-hub/parley"
 )
 
+// taskTools are the approvable calls of tasks.
+func (h *Hub) taskTools() map[string]heldTool {
+	return map[string]heldTool{
+		toolTask:    tool(taskWords, prepareTask),
+		toolNewTask: tool(newTaskWords, h.prepareNewTask),
+	}
+}
+
 // taskArgs are what somebody does to a task that is not its own to speak of.
 type taskArgs struct {
 	Task     string `json:"task"`
@@ -59,7 +67,7 @@ func taskWords(s *scene, _ string, args taskArgs) (words, error) {
 	}, err
 }
 
-func prepareTask(_ context.Context, _ *Hub, as Caller, args taskArgs) (execution, error) {
+func prepareTask(_ context.Context, as Caller, args taskArgs) (execution, error) {
 	return func(s *scene, a parley.Approval) (returned, error) {
 		t, err := s.taskToChange(as, args.Task)
 		if err == nil {
@@ -77,7 +85,7 @@ func newTaskWords(s *scene, agent string, n parley.NewTask) (words, error) {
 	return w, err
 }
 
-func prepareNewTask(_ context.Context, h *Hub, as Caller, n parley.NewTask) (execution, error) {
+func (h *Hub) prepareNewTask(_ context.Context, as Caller, n parley.NewTask) (execution, error) {
 	if err := n.Check(h.config.Limits); err != nil {
 		return nil, err
 	}

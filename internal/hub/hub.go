@@ -4,6 +4,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -117,6 +118,37 @@ type Hub struct {
 	quiet    parley.QuietMark // how far sweeps have looked for damaged deliveries that wake nobody; used under sweeping
 
 	services []*service.Service
+
+	hooks hooks
+}
+
+// hooks are the rules by which subjects take part in every use case, and the consequences of a change for subjects that the
+// changing code does not know. New lists them all. They run in the order of their list.
+type hooks struct {
+	// Before a use case: whether the credential allows it, whether the caller's rate does, what it counts as while it runs, and
+	// whether the hub is ready to change anything.
+	admit     func(Caller, op) error
+	limit     func(context.Context, Caller) error
+	count     func(context.Context, Caller, op) (Underway, error)
+	recovered func(context.Context) error
+
+	// heard notes that a participant has called.
+	heard func(*scene, Caller)
+
+	// refused notes that a use case was refused. hint says what could have been meant by an unknown name.
+	refused func(Caller, error)
+	hint    func(*scene, Caller, unknown) (string, error)
+
+	// Within the update: after each step of a delivery; after a delivery has ended in a failure that its sender is told of; before
+	// the update ends.
+	deliveryMoved  []func(s *scene, before, after parley.Delivery) error
+	deliveryFailed []func(s *scene, d parley.Delivery, cause *parley.Error) error
+	beforeCommit   []func(*scene) error
+
+	afterCommit []func(*changes)
+
+	// tools are the tools whose calls may need an approval.
+	tools map[string]heldTool
 }
 
 type wallClock struct{}
@@ -158,6 +190,17 @@ func New(ctx context.Context, store parley.Store, config Config) (*Hub, error) {
 	h.heads = newHeads(store, config.AuditHead, config.Log)
 	h.refusals = newRefusals(h)
 	h.holds = newHolds(h)
+	h.hooks = hooks{
+		admit: h.admits, limit: h.limit, count: h.count, recovered: h.recovered,
+		heard:          (*scene).heard,
+		refused:        h.refused,
+		hint:           (*scene).hintFor,
+		deliveryMoved:  []func(s *scene, before, after parley.Delivery) error{(*scene).copyAnswered, (*scene).purposeMoved, (*scene).turnMoved},
+		deliveryFailed: []func(s *scene, d parley.Delivery, cause *parley.Error) error{(*scene).tellFailed},
+		beforeCommit:   []func(*scene) error{(*scene).sumUpTasks},
+		afterCommit:    h.reactions(),
+		tools:          heldTools(contactTools(), h.postTools(), h.taskTools(), h.readTools(), conversationTools()),
+	}
 	h.services = []*service.Service{
 		service.New(h.stream.run), service.New(h.index.run), service.New(h.sweepRegularly), service.New(h.sweepOften),
 		service.New(h.heads.run), service.New(h.refusals.run), service.New(h.holds.follow),
@@ -189,30 +232,38 @@ func (h *Hub) Stop() {
 // now is the time to the millisecond, as it is stored.
 func (h *Hub) now() time.Time { return h.clock.Now().UTC().Truncate(time.Millisecond) }
 
-// scene is one use case inside one transaction: who calls, and what has happened so far.
+// scene is one use case inside one transaction, in the name of one participant. As gives the same transaction in the name of
+// another: the participant of a scene never changes.
 type scene struct {
 	parley.Tx
-	hub      *Hub
-	me       parley.Agent
-	now      time.Time
-	events   []parley.Event
-	woken    []string    // who has something to take, once this is committed
-	moved    []string    // the messages whose deliveries have moved, the waits, the tasks, and where something was posted, then
-	warnings []string    // for the log, then
-	stirred  []string    // whose state has changed, then
-	retasked []string    // whose tasks have changed
-	halting  []time.Time // when something is due for agents that are halted, then
-	audited  bool        // it adds to the audit log
-	fetching bool        // what is acknowledged is so for having been fetched
-	told     bool        // somebody is to be told something outside of the hub, then
-
-	unsettling []parley.Event // after which somebody may see less
+	hub *Hub
+	me  parley.Agent
+	now time.Time
 
 	bridged bool           // what is done comes over a bridge, by a file that carries no credential
 	tree    *parley.Bridge // which one, while a document of it is stored
 	// reporting is the message by which an assignee says at present how far its task has come, where it says so by one.
 	reporting *parley.Message
 	finder    string // who finds in its inbox what is said of a task now, by the document itself
+
+	*changes
+}
+
+// changes are what one transaction has done so far, in whose name ever, and what is to be done once it is committed.
+type changes struct {
+	endsAs   string // the participant that a refusal or a summary at the end of the update names
+	events   []parley.Event
+	woken    []string    // the agents with something to take
+	touched  []string    // the ids of the messages, waits, tasks, approvals and conversations in which something has happened
+	warnings []string    // lines for the log
+	stirred  []string    // the agents whose state has changed
+	retasked []string    // the agents whose tasks have changed
+	halts    []time.Time // the times at which something is due for halted agents
+	audited  bool        // the audit log has new entries
+	notices  bool        // a person is to be told something outside of the hub
+	fetching bool        // what is acknowledged is so for having been fetched
+
+	unsettling []parley.Event // after which somebody may see less
 
 	joined []parley.Bridge // all, once they were read
 
@@ -224,16 +275,55 @@ type scene struct {
 	permissions *permissions // of who calls, once they were looked at
 }
 
+func (h *Hub) newScene(tx parley.Tx) *scene {
+	return &scene{Tx: tx, hub: h, now: h.now(), changes: &changes{}}
+}
+
+// As is the same transaction in the name of another participant, with the rights of that one.
+func (s *scene) As(a parley.Agent) *scene {
+	as := *s
+	as.me = a
+	return &as
+}
+
+// over is As for the sender of a document that comes over a bridge.
+func (s *scene) over(b *parley.Bridge, sender parley.Agent) *scene {
+	as := s.As(sender)
+	as.bridged, as.tree = true, b
+	return as
+}
+
+// wake rings for agents once the update is committed: they have something to take.
+func (c *changes) wake(agents ...string) { c.woken = append(c.woken, agents...) }
+
+// touch has those look again who wait for something to happen to a message, a wait, a task, an approval or in a conversation.
+func (c *changes) touch(ids ...string) { c.touched = append(c.touched, ids...) }
+
+// warn writes a line to the log, once the update is committed.
+func (c *changes) warn(line string) { c.warnings = append(c.warnings, line) }
+
+// stir has the state of an agent looked at again.
+func (c *changes) stir(agent string) { c.stirred = append(c.stirred, agent) }
+
+// retask has the tasks of agents summed up before the update ends.
+func (c *changes) retask(agents ...string) { c.retasked = append(c.retasked, agents...) }
+
+// haltUntil has halted agents looked at again when something is due for them.
+func (c *changes) haltUntil(at ...time.Time) { c.halts = append(c.halts, at...) }
+
+// endAs has the update end in the name of another participant: a refusal, or a summary of what has changed, names that one.
+func (s *scene) endAs(a parley.Agent) { s.endsAs = a.ID }
+
 // update runs a use case that changes state, and counts it against the caller's rate. It may run fn
 // twice.
 func (h *Hub) update(ctx context.Context, caller Caller, do op, fn func(*scene) error) error {
-	if err := h.admit(caller, do); err != nil {
+	if err := h.hooks.admit(caller, do); err != nil {
 		return err
 	}
-	if err := h.limit(ctx, caller); err != nil {
+	if err := h.hooks.limit(ctx, caller); err != nil {
 		return err
 	}
-	if err := h.recovered(ctx); err != nil {
+	if err := h.hooks.recovered(ctx); err != nil {
 		return err
 	}
 	return h.write(ctx, caller, do, fn)
@@ -241,10 +331,10 @@ func (h *Hub) update(ctx context.Context, caller Caller, do op, fn func(*scene) 
 
 // write is update for changes that do not count against the caller's rate.
 func (h *Hub) write(ctx context.Context, caller Caller, do op, fn func(*scene) error) error {
-	if err := h.admit(caller, do); err != nil {
+	if err := h.hooks.admit(caller, do); err != nil {
 		return err
 	}
-	begun, err := h.count(ctx, caller, do)
+	begun, err := h.hooks.count(ctx, caller, do)
 	if err != nil {
 		return err
 	}
@@ -252,7 +342,8 @@ func (h *Hub) write(ctx context.Context, caller Caller, do op, fn func(*scene) e
 	now := h.now()
 	var committed *scene
 	err = h.store.Update(ctx, func(tx parley.Tx) error {
-		s := &scene{Tx: tx, hub: h, now: now}
+		s := h.newScene(tx)
+		s.now = now
 		committed = s
 		if err := s.enterFor(caller, do); err != nil {
 			return err
@@ -260,33 +351,57 @@ func (h *Hub) write(ctx context.Context, caller Caller, do op, fn func(*scene) e
 		if err := fn(s); err != nil {
 			return err
 		}
-		if err := s.sumUpTasks(); err != nil {
-			return err
+		if s.endsAs != "" {
+			s = s.As(parley.Agent{ID: s.endsAs})
+		}
+		for _, finish := range h.hooks.beforeCommit {
+			if err := finish(s); err != nil {
+				return err
+			}
 		}
 		return s.writeEvents()
 	})
 	if err != nil {
 		return h.refuse(committed, caller, h.explain(ctx, caller, err))
 	}
-	h.stream.doubt(committed.unsettling)
-	h.stream.poke()
-	h.index.poke()
-	h.followers.poke()
-	if committed.audited {
-		h.heads.poke()
-	}
-	h.bells.ring(committed.woken...)
-	h.rung.note(committed.woken)
-	h.watches.tell(slices.Concat(committed.moved, committed.woken))
-	h.summaries.note(committed.stirred)
-	if committed.told {
-		signal(h.noticesCome)
-	}
-	h.halts.expect(committed.halting)
-	for _, line := range committed.warnings {
-		h.config.Log.Warn(line)
+	for _, react := range h.hooks.afterCommit {
+		react(committed.changes)
 	}
 	return nil
+}
+
+// reactions are what the hub does after each commit, in this order.
+func (h *Hub) reactions() []func(*changes) {
+	return []func(*changes){
+		func(c *changes) {
+			h.stream.doubt(c.unsettling)
+			h.stream.poke()
+			h.index.poke()
+			h.followers.poke()
+		},
+		func(c *changes) {
+			if c.audited {
+				h.heads.poke()
+			}
+		},
+		func(c *changes) {
+			h.bells.ring(c.woken...)
+			h.rung.note(c.woken)
+			h.watches.tell(slices.Concat(c.touched, c.woken))
+			h.summaries.note(c.stirred)
+		},
+		func(c *changes) {
+			if c.notices {
+				signal(h.noticesCome)
+			}
+		},
+		func(c *changes) { h.halts.expect(c.halts) },
+		func(c *changes) {
+			for _, line := range c.warnings {
+				h.config.Log.Warn(line)
+			}
+		},
+	}
 }
 
 // viewBytes is how much one use case of an agent reads at once.
@@ -294,17 +409,17 @@ const viewBytes = 16 << 20
 
 // view runs a use case that only reads.
 func (h *Hub) view(ctx context.Context, caller Caller, do op, fn func(*scene) error) error {
-	if err := h.admit(caller, do); err != nil {
+	if err := h.hooks.admit(caller, do); err != nil {
 		return err
 	}
-	begun, err := h.count(ctx, caller, do)
+	begun, err := h.hooks.count(ctx, caller, do)
 	if err != nil {
 		return err
 	}
 	defer begun.End()
 	var s *scene
 	err = h.store.View(ctx, func(tx parley.Tx) error {
-		s = &scene{Tx: tx, hub: h, now: h.now()}
+		s = h.newScene(tx)
 		if err := s.enterFor(caller, do); err != nil {
 			return err
 		}
@@ -324,6 +439,15 @@ func (s *scene) enterFor(caller Caller, do op) error {
 	return s.mayDo(do)
 }
 
+// refuse notes an error that is the refusal of a known caller, and returns it.
+func (h *Hub) refuse(s *scene, caller Caller, err error) error {
+	if err != nil && s != nil && s.me.ID != "" {
+		caller.Agent = cmp.Or(s.endsAs, s.me.ID)
+		h.hooks.refused(caller, err)
+	}
+	return err
+}
+
 func (s *scene) enter(caller Caller) error {
 	if caller.Kind == parley.TokenReply {
 		return errReplyOnly()
@@ -334,7 +458,7 @@ func (s *scene) enter(caller Caller) error {
 			Suggest("ask an owner of this hub to add it")
 	}
 	s.me, s.bridged = me, caller.Source == bridged
-	s.heard(caller)
+	s.hub.hooks.heard(s, caller)
 	return err
 }
 

@@ -43,6 +43,17 @@ type arrival struct {
 	tasks *taskNumbers
 }
 
+func newArrival(s *scene) *arrival {
+	return &arrival{scene: s, rooms: map[string]parley.Conversation{}}
+}
+
+// over is the same update in another scene of its transaction.
+func (in *arrival) over(s *scene) *arrival {
+	as := *in
+	as.scene = s
+	return &as
+}
+
 // Import adds what ExportAll has written to the hub. What is there already is skipped, so that an import can
 // be repeated, and goes on where it was interrupted. Messages are history: they get new places at the end of
 // the order, and are delivered to nobody. So are tasks, of which the open ones are cancelled, and approvals, of
@@ -151,7 +162,8 @@ func (i *importer) apply(ctx context.Context, batch []entry) (good int, err erro
 	var done parley.ImportReport
 	err = i.update(ctx, i.caller, opImportHub, func(s *scene) error {
 		good = 0
-		in := &arrival{scene: s, rooms: map[string]parley.Conversation{}, tasks: &i.tasks}
+		in := newArrival(s)
+		in.tasks = &i.tasks
 		for _, e := range batch {
 			if err := e.store(in); err != nil {
 				return err

@@ -110,6 +110,14 @@ func (s *scene) willAnswer(d parley.Delivery) (bool, error) {
 	return ok, err
 }
 
+// turnMoved follows a delivery that is over.
+func (s *scene) turnMoved(_, after parley.Delivery) error {
+	if !after.Waking || after.Open() {
+		return nil
+	}
+	return s.passTurn(after)
+}
+
 // passTurn is called with a delivery that woke somebody and is not open any more. Where one answers at a
 // time, the others look whether it is their turn; where the first answer stands, the others are spared.
 func (s *scene) passTurn(d parley.Delivery) error {
@@ -125,7 +133,7 @@ func (s *scene) passTurn(d parley.Delivery) error {
 		switch {
 		case other.Recipient == d.Recipient || !other.Waking || !other.Open():
 		case mode == parley.AnswersRoundRobin:
-			s.woken = append(s.woken, other.Recipient)
+			s.wake(other.Recipient)
 		default:
 			if err := s.spare(other); err != nil {
 				return err
@@ -186,7 +194,7 @@ func (s *scene) passTurns(r parley.Run) error {
 		}
 		for _, d := range list {
 			if d.Waking && d.Open() {
-				s.woken = append(s.woken, d.Recipient)
+				s.wake(d.Recipient)
 			}
 		}
 	}

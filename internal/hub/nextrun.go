@@ -95,7 +95,7 @@ func (s *scene) nextRun(agent string, turn int, plan planned) (*Assignment, erro
 		}
 		return a, s.assign(a, len(st.live) == 0, plan)
 	}
-	s.woken = append(s.woken, agent)
+	s.wake(agent)
 	return nil, nil
 }
 

@@ -38,7 +38,7 @@ func (s *scene) tellPerson(n parley.Notice) error {
 	if errors.Is(err, parley.ErrTaken) {
 		return nil
 	}
-	s.told = true
+	s.notices = true
 	return err
 }
 
@@ -57,7 +57,7 @@ func (s *scene) noticesOf(approval string) error {
 	open, err := s.Notices().About(approval)
 	for _, n := range open {
 		if err == nil {
-			n.Attempt, n.NextAt, s.told = 0, s.now, true
+			n.Attempt, n.NextAt, s.notices = 0, s.now, true
 			err = s.Notices().Put(n)
 		}
 	}
@@ -143,7 +143,7 @@ func (h *Hub) NoticeTried(ctx context.Context, tried DueNotice, failure string) 
 			return s.endNotice(tried)
 		case n.Attempt >= noticeTries:
 			n.Done = true
-			s.warnings = append(s.warnings, fmt.Sprintf("gave up telling %s of %s: %s", n.Person, n.Key, n.Failure))
+			s.warn(fmt.Sprintf("gave up telling %s of %s: %s", n.Person, n.Key, n.Failure))
 		default:
 			n.NextAt = s.now.Add(noticePause(n.Attempt))
 		}
@@ -165,7 +165,7 @@ func (s *scene) endNotice(sent DueNotice) error {
 		return err
 	}
 	if a.State != parley.ApprovalPending {
-		n.NextAt, s.told = s.now, true
+		n.NextAt, s.notices = s.now, true
 	}
 	return s.Notices().Put(n)
 }

@@ -70,9 +70,9 @@ func (c Caller) inProcess() bool { return c.Token == "" && c.Scopes == nil }
 
 // May returns why the credential of a caller does not allow an operation, or nil. Every use case calls it. The HTTP API also
 // calls it before it reads the body of a request.
-func (h *Hub) May(caller Caller, operation string) error { return h.admit(caller, op(operation)) }
+func (h *Hub) May(caller Caller, operation string) error { return h.admits(caller, op(operation)) }
 
-func (h *Hub) admit(caller Caller, do op) error {
+func (h *Hub) admits(caller Caller, do op) error {
 	err := do.rule().admits(caller)
 	if err != nil {
 		h.refusals.note(caller, string(do), err)

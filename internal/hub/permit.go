@@ -137,8 +137,7 @@ func (h *Hub) CheckPermission(ctx context.Context, caller Caller, from, to strin
 		if err != nil {
 			return err
 		}
-		s.me = who
-		v, err = s.mayContact(target)
+		v, err = s.As(who).mayContact(target)
 		return err
 	})
 	return v, err

@@ -240,7 +240,7 @@ func (s *scene) insert(p post, m parley.Message) (parley.Message, error) {
 		return m, err
 	}
 	m.Checksum = m.Seal(p.digest)
-	s.moved = append(s.moved, m.Conversation)
+	s.touch(m.Conversation)
 	if err := s.Messages().Insert(m); err != nil || p.by == nil {
 		return m, err
 	}

@@ -14,7 +14,7 @@ import (
 func (h *Hub) isNew(ctx context.Context, caller Caller, channel string) string {
 	var names []string
 	err := h.store.View(ctx, func(tx parley.Tx) (err error) {
-		s := &scene{Tx: tx, hub: h}
+		s := h.newScene(tx)
 		if err = s.enter(caller); err == nil {
 			names, err = s.conversationNames()
 		}

@@ -46,14 +46,8 @@ func newRefusals(h *Hub) *refusals {
 	}
 }
 
-// refuse notes an error that is the refusal of a known caller, and returns it.
-func (h *Hub) refuse(s *scene, caller Caller, err error) error {
-	if s != nil && s.me.ID != "" {
-		caller.Agent = s.me.ID
-		h.refusals.note(caller, "hub", err)
-	}
-	return err
-}
+// refused notes that the hub has refused a use case.
+func (h *Hub) refused(caller Caller, err error) { h.refusals.note(caller, "hub", err) }
 
 // Refused notes that a door has refused a caller it knows. Act is what the caller wanted.
 func (h *Hub) Refused(caller Caller, act string, err error) { h.refusals.note(caller, act, err) }

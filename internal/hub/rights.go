@@ -152,8 +152,8 @@ const maxSuggested = 1000 // names looked at for a suggestion
 func (h *Hub) explainUnknown(ctx context.Context, caller Caller, u unknown) error {
 	var hint string
 	err := h.store.View(ctx, func(tx parley.Tx) (err error) {
-		s := &scene{Tx: tx, hub: h}
-		hint, err = s.hintFor(caller, u)
+		s := h.newScene(tx)
+		hint, err = h.hooks.hint(s, caller, u)
 		return err
 	})
 	if err != nil || hint == "" { // the suggestion is a courtesy, the error stands without it

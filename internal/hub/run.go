@@ -234,7 +234,7 @@ func (s *scene) endRun(r *parley.Run, to parley.RunState, edit func(*parley.Run)
 	if err := s.step(r, to, edit); err != nil {
 		return err
 	}
-	s.woken = append(s.woken, r.Agent)
+	s.wake(r.Agent)
 	if err := s.freeWaits(*r); err != nil {
 		return err
 	}

@@ -24,7 +24,8 @@ func (h *Hub) RunContext(ctx context.Context, run string) (c parley.RunContext, 
 		if c.Agent, err = s.Agents().Find(c.Run.Agent); err != nil {
 			return err
 		}
-		s.me = c.Agent // what it may not read, its prompt does not hold
+		s.endAs(c.Agent)
+		s = s.As(c.Agent) // what it may not read, its prompt does not hold
 		where, err := s.conversation(c.Run.Conversation)
 		if err != nil {
 			return err

@@ -75,9 +75,12 @@ func (s *scene) succeed(r *parley.Run, p post, keep func(*parley.Run)) (posted *
 	if err != nil {
 		return nil, err
 	}
-	if s.me, err = s.Agents().Find(r.Agent); err != nil {
+	agent, err := s.Agents().Find(r.Agent)
+	if err != nil {
 		return nil, err
 	}
+	s.endAs(agent)
+	s = s.As(agent)
 	ask, err := s.answering(*r)
 	if err != nil {
 		return nil, err
@@ -384,7 +387,7 @@ func (s *scene) cancel(r *parley.Run, reason string) error {
 	if err := s.keepRun(r, after); err != nil {
 		return err
 	}
-	s.woken = append(s.woken, r.Agent)
+	s.wake(r.Agent)
 	return s.noteRun(*r)
 }
 

@@ -66,8 +66,8 @@ func (s *scene) noteTask(kind parley.EventKind, t parley.Task) error {
 		Progress  *parley.TaskProgress `json:"progress,omitempty"`
 	}{t.ID, t.Title, t.Status, t.Requester, t.Assignee, t.Attempt, t.Outcome, t.Error, t.Progress})
 	s.note(parley.Event{Kind: kind, Agent: t.Assignee, Data: data})
-	s.moved = append(s.moved, t.ID)
-	s.retasked = append(s.retasked, t.Assignee, t.Requester)
+	s.touch(t.ID)
+	s.retask(t.Assignee, t.Requester)
 	return err
 }
 

@@ -36,7 +36,7 @@ func (s *scene) keepWait(w *parley.Wait, after parley.Wait) error {
 	err := s.Waits().Put(after)
 	if err == nil {
 		*w = after
-		s.moved = append(s.moved, w.ID)
+		s.touch(w.ID)
 	}
 	return err
 }
