@@ -7,9 +7,6 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// An ask whose answerer delegates, or has a call held, becomes a task of the answerer: the ask is parked. It ends when that
-// task ends. The one exception is the first reply of an answerer that has no runs, or is a webhook: see postpones.
-
 // mostParked is how many asks to one agent may be parked at a time.
 const mostParked = 256
 

@@ -22,8 +22,8 @@ func (h *Hub) Attention(ctx context.Context, caller Caller, limit int) (needs pa
 			return err
 		}
 		needs.Items = append(needs.Items, toAnswer(wanted)...)
-		for _, find := range []func() ([]parley.AttentionItem, error){s.toDecide, s.deadItems, s.toDo} {
-			list, err := find()
+		for _, find := range []func(*scene) ([]parley.AttentionItem, error){(*scene).toDecide, (*scene).deadItems, (*scene).toDo} {
+			list, err := find(s)
 			if err != nil {
 				return err
 			}

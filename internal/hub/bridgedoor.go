@@ -64,13 +64,13 @@ func (b bridgeDoor) Beat(ctx context.Context, id string, beats []parley.Beat) er
 		if err != nil {
 			return err
 		}
-		for _, beat := range beats {
-			a, lives, err := s.livesIn(view.Bridge, beat.Agent)
+		for _, sign := range beats {
+			a, lives, err := s.livesIn(view.Bridge, sign.Agent)
 			if err != nil {
 				return err
 			}
 			if lives {
-				s.beat(a.ID, beat)
+				s.beat(a.ID, sign)
 			}
 		}
 		return nil

@@ -23,7 +23,17 @@ type Figures struct {
 
 // Figures counts what is in the hub now. It is for the hub's own process.
 func (h *Hub) Figures(ctx context.Context) (f Figures, err error) {
-	err = h.view(ctx, theHub, opItself, func(s *scene) error { return s.count(&f) })
+	err = h.view(ctx, theHub, opItself, func(s *scene) (err error) {
+		if f.Totals, err = h.totals.count(s.Counts().Totals); err != nil {
+			return err
+		}
+		if err := s.countNow(&f); err != nil {
+			return err
+		}
+		_, newest, err := s.Log().Bounds()
+		f.Behind = h.followers.behind(newest)
+		return err
+	})
 	if err != nil {
 		return f, err
 	}
@@ -35,10 +45,7 @@ func (h *Hub) Figures(ctx context.Context) (f Figures, err error) {
 	return f, err
 }
 
-func (s *scene) count(f *Figures) (err error) {
-	if f.Totals, err = s.hub.totals.count(s.Counts().Totals); err != nil {
-		return err
-	}
+func (s *scene) countNow(f *Figures) (err error) {
 	if f.OpenWork, err = s.Counts().OpenWork(); err != nil {
 		return err
 	}
@@ -55,21 +62,8 @@ func (s *scene) count(f *Figures) (err error) {
 		return err
 	}
 	s.LeaveOut(nil)
-	if f.Runs, err = s.Runs().Live(""); err != nil {
-		return err
-	}
-	f.Behind, err = s.behind()
+	f.Runs, err = s.Runs().Live("")
 	return err
-}
-
-// behind is how many events each follower has not been told yet.
-func (s *scene) behind() (map[string]int64, error) {
-	_, newest, err := s.Log().Bounds()
-	behind := map[string]int64{}
-	for name, at := range s.hub.followers.told() {
-		behind[name] = max(newest-at, 0)
-	}
-	return behind, err
 }
 
 // MayObserve refuses everybody but owners.

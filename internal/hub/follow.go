@@ -69,17 +69,17 @@ func (f *followers) add(one *following) (remove func()) {
 	}
 }
 
-// told is how far those have come who have begun, by their names.
-func (f *followers) told() map[string]int64 {
+// behind is how many events up to the newest each follower that has begun has not been told yet, by its name.
+func (f *followers) behind(newest int64) map[string]int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	told := map[string]int64{}
+	behind := map[string]int64{}
 	for one := range f.all {
 		if at, begun := one.told(); begun {
-			told[one.name] = at
+			behind[one.name] = max(newest-at, 0)
 		}
 	}
-	return told
+	return behind
 }
 
 // following is one follower at work.
@@ -241,7 +241,7 @@ func (h *Hub) AwaitFollower(ctx context.Context, name string) {
 		return err
 	})
 	for err == nil && ctx.Err() == nil {
-		if at, follows := h.followers.told()[name]; !follows || at >= upTo {
+		if h.followers.behind(upTo)[name] == 0 {
 			return // whoever reads what it has made finds out
 		}
 		rest(ctx, awaitPause)

@@ -42,7 +42,7 @@ func (o *halts) begin(now time.Time) bool {
 }
 
 // lookAgain makes the next sweep look: another process on the same database may have halted somebody.
-func (h *Hub) lookAgain(context.Context) error {
+func (h *Hub) lookAgain(_ context.Context) error {
 	h.halts.expect([]time.Time{{}})
 	return nil
 }

@@ -180,6 +180,7 @@ func New(ctx context.Context, store parley.Store, config Config) (*Hub, error) {
 		config.Tiers = parley.DefaultTiers()
 	}
 	setDefault(&config.Node, "hub")
+	config.Load = config.Load.withDefaults()
 	config.Loops, config.Asks = config.Loops.withDefaults(), config.Asks.withDefaults()
 	h := &Hub{
 		store: store, config: config, clock: config.Clock, rate: newLimiter(config.Rate), load: newLoad(config.Load), stream: newStream(store),
@@ -188,12 +189,12 @@ func New(ctx context.Context, store parley.Store, config Config) (*Hub, error) {
 		rung: newRung(), live: newLiveRuns(), bridges: newBridgeStates(), noticesCome: make(chan struct{}, 1),
 	}
 	h.heads = newHeads(store, config.AuditHead, config.Log)
-	h.refusals = newRefusals(h)
+	h.refusals = newRefusals(h, h.heads)
 	h.holds = newHolds(h)
 	h.hooks = hooks{
 		admit: h.admits, limit: h.limit, count: h.count, recovered: h.recovered,
 		heard:          (*scene).heard,
-		refused:        h.refused,
+		refused:        h.noteRefusal,
 		hint:           (*scene).hintFor,
 		deliveryMoved:  []func(s *scene, before, after parley.Delivery) error{(*scene).copyAnswered, (*scene).purposeMoved, (*scene).turnMoved},
 		deliveryFailed: []func(s *scene, d parley.Delivery, cause *parley.Error) error{(*scene).tellFailed},

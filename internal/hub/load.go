@@ -171,7 +171,6 @@ type share struct {
 }
 
 func newLoad(limits Load) *load {
-	limits = limits.withDefaults()
 	l := &load{
 		limits: limits, reads: newLimiter(limits.Reads), of: map[string]*share{},
 		each: [works]int{
@@ -188,6 +187,10 @@ type Underway struct {
 	found, end func()
 }
 
+func newUnderway(caller Caller, found, end func()) Underway {
+	return Underway{Caller: caller, found: found, end: end}
+}
+
 // Found says that the hub has done its work and only the answer is left to send. From here on the call holds a slot only of
 // its own participant, so a slow reader does not hold up others.
 func (u Underway) Found() { u.found() }
@@ -196,7 +199,7 @@ func (u Underway) Found() { u.found() }
 func (u Underway) End() { u.end() }
 
 // uncounted is a call that no bound holds for.
-func uncounted(caller Caller) Underway { return Underway{caller.counted(), func() {}, func() {}} }
+func uncounted(caller Caller) Underway { return newUnderway(caller.counted(), func() {}, func() {}) }
 
 // counted is the caller of a call that is counted already.
 func (c Caller) counted() Caller {
@@ -327,11 +330,11 @@ func (l *load) enter(ctx context.Context, key string, s *share, work Work, wait 
 		return begun, true
 	}
 	found := sync.OnceFunc(l.all[work].leave)
-	return Underway{found: found, end: sync.OnceFunc(func() {
+	return newUnderway(Caller{}, found, sync.OnceFunc(func() {
 		found()
 		s.slots[work].leave()
 		l.drop(key, s)
-	})}, false
+	})), false
 }
 
 const retryBusy = time.Second // after which it is worth asking again

@@ -36,7 +36,7 @@ func (h *Hub) NextRun(ctx context.Context, agent string, o RunOptions) (*Assignm
 		a    *Assignment
 		plan = planned{o.plan(st.agent), o.Node, parley.NewSecret(), o.AsksOnly}
 	)
-	if err := h.recovered(ctx); err != nil {
+	if err := h.hooks.recovered(ctx); err != nil {
 		return nil, err
 	}
 	err = h.write(ctx, theHub, opItself, func(s *scene) (err error) {

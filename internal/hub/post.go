@@ -179,7 +179,7 @@ func (s *scene) post(p post) (parley.Receipt, error) {
 	if err := s.guard(&p, m, where, parent); err != nil {
 		return parley.Receipt{}, p.settled(err, m, where)
 	}
-	order, err := s.order(p, &m, where.Conversation)
+	command, err := s.order(p, &m, where.Conversation)
 	if err != nil {
 		return parley.Receipt{}, err
 	}
@@ -227,7 +227,7 @@ func (s *scene) post(p post) (parley.Receipt, error) {
 	if err := s.tellAnswerer(ask, &receipt); err != nil {
 		return parley.Receipt{}, err
 	}
-	return receipt, s.act(p, order, receipt)
+	return receipt, s.act(p, command, receipt)
 }
 
 // insert gives a message its place in the order and stores it.

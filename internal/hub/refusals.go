@@ -22,6 +22,7 @@ const (
 // what is the same within a minute, or too much, is counted only, and the next entry says how much it was.
 type refusals struct {
 	hub  *Hub
+	head *heads
 	rate *limiter
 	wake chan struct{}
 
@@ -39,15 +40,15 @@ type knownRefusal struct {
 	leftOut int
 }
 
-func newRefusals(h *Hub) *refusals {
+func newRefusals(h *Hub, head *heads) *refusals {
 	return &refusals{
-		hub: h, rate: newLimiter(Rate{PerSecond: 1, Burst: 60}), wake: make(chan struct{}, 1),
+		hub: h, head: head, rate: newLimiter(Rate{PerSecond: 1, Burst: 60}), wake: make(chan struct{}, 1),
 		known: map[refusalKey]*knownRefusal{},
 	}
 }
 
-// refused notes that the hub has refused a use case.
-func (h *Hub) refused(caller Caller, err error) { h.refusals.note(caller, "hub", err) }
+// noteRefusal notes that the hub has refused a use case.
+func (h *Hub) noteRefusal(caller Caller, err error) { h.refusals.note(caller, "hub", err) }
 
 // Refused notes that a door has refused a caller it knows. Act is what the caller wanted.
 func (h *Hub) Refused(caller Caller, act string, err error) { h.refusals.note(caller, act, err) }
@@ -149,7 +150,7 @@ func (r *refusals) write(ctx context.Context) {
 		return nil
 	})
 	if err == nil {
-		r.hub.heads.poke()
+		r.head.poke()
 		return
 	}
 	r.hub.config.Log.Error("refusals could not be written to the audit log", "refusals", len(list), "error", err)

@@ -187,11 +187,11 @@ func (s *scene) followShown(p place, shown []parley.Message) error {
 	if last <= m.ReadSeq {
 		return nil
 	}
-	pass := s.passMessages
+	pass := (*scene).passMessages
 	if p.FixedMembers() {
-		pass = s.passDeliveries
+		pass = (*scene).passDeliveries
 	}
-	to, err := pass(m, shown, last)
+	to, err := pass(s, m, shown, last)
 	if err != nil || to <= m.ReadSeq {
 		return err
 	}

@@ -24,7 +24,7 @@ func (h *Hub) artifactRoom(ctx context.Context, caller Caller) (room artifactRoo
 }
 
 func (s *scene) artifactRoom() (artifactRoom, error) {
-	room := artifactRoom{who: s.me.ID, limit: s.hub.load.limits.Stored}
+	room := artifactRoom{who: s.me.ID, limit: s.hub.config.Load.Stored}
 	if room.unlimited = s.seesAll() || room.limit < 0; room.unlimited {
 		return room, nil
 	}

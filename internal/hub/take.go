@@ -101,7 +101,7 @@ func (h *Hub) isReady(ctx context.Context, caller Caller, t parley.Take) (found 
 
 func (h *Hub) take(ctx context.Context, caller Caller, me string, t parley.Take) (taken parley.Taken, err error) {
 	defer h.read(time.Now(), &err)
-	if err := h.recovered(ctx); err != nil {
+	if err := h.hooks.recovered(ctx); err != nil {
 		return taken, err
 	}
 	for {

@@ -299,12 +299,14 @@ func (s *scene) freeWaitsOf(a parley.Agent) error {
 	return s.leave(list, parley.WaitAbandoned)
 }
 
-// The reasons for which asks end without their recipient's doing.
-const (
-	whyRemoved = "removed"
-	whyStopped = "stopped"
-	whyAway    = "went away"
-)
+// whyRemoved is the reason for which an ask ends when its recipient is removed.
+const whyRemoved = "removed"
+
+// whyStopped is the reason for which an ask ends when its recipient is stopped.
+const whyStopped = "stopped"
+
+// whyAway is the reason for which an ask ends when its recipient goes away.
+const whyAway = "went away"
 
 // failAsks ends the open asks to an agent that cannot answer any more. What a run of it is at ends with the run.
 func (s *scene) failAsks(a parley.Agent, why parley.Trouble) error {
