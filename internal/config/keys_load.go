@@ -1,32 +1,32 @@
 package config
 
-// loadKeys bound what one participant can take of the hub.
+// loadKeys limit how much of the hub one participant can use.
 var loadKeys = []Key{
 	{
 		Name: "rate.reads.per_second", Type: "number", Default: "100",
-		Doc:  "How many times a second one agent may read; a search counts as ten reads. 0 means no limit.",
+		Doc:  "How many reads per second one agent may make; a search counts as ten reads. 0 means no limit.",
 		read: into(func(c *Config) *float64 { return &c.Reads.PerSecond }, perSecond),
 	},
 	{
 		Name: "rate.reads.burst", Type: "number", Default: "400",
-		Doc:  "How many reads an idle agent may make at once.",
+		Doc:  "How many reads an agent may make at once after an idle time.",
 		read: into(func(c *Config) *int { return &c.Reads.Burst }, upTo(1_000_000)),
 	},
-	atOnce("calls.reads", "8", "reading calls one participant may have under way at once. Further calls wait up to two seconds for their turn",
+	atOnce("calls.reads", "8", "reading calls one participant may make at once. Further calls wait up to two seconds for their turn",
 		func(c *Config) *int { return &c.Calls.Reads }),
-	atOnce("calls.searches", "2", "searches, traces, threads and lists of tasks one participant may have under way at once. Further calls wait as above",
+	atOnce("calls.searches", "2", "searches, traces, threads and task lists one participant may request at once. Further calls wait as with `calls.reads`",
 		func(c *Config) *int { return &c.Calls.Searches }),
-	atOnce("calls.changes", "16", "changes one participant may have under way at once. Further calls wait as above",
+	atOnce("calls.changes", "16", "changes one participant may make at once. Further calls wait as with `calls.reads`",
 		func(c *Config) *int { return &c.Calls.Changes }),
-	atOnce("calls.waits", "64", "calls of one participant may wait at once: asks, and all calls with `wait`",
+	atOnce("calls.waits", "64", "calls of one participant may wait for a result at once: asks, and all calls with `wait`",
 		func(c *Config) *int { return &c.Calls.Waits }),
 	atOnce("calls.streams", "32", "event streams one participant may have open at once",
 		func(c *Config) *int { return &c.Calls.Streams }),
-	atOnce("calls.streams_total", "2048", "event streams all participants may have open at once. Owners may open more",
+	atOnce("calls.streams_total", "2048", "event streams all participants together may have open at once. Owners may open more",
 		func(c *Config) *int { return &c.Calls.AllStreams }),
-	atOnce("calls.uploads", "4", "artifacts one participant may send at once",
+	atOnce("calls.uploads", "4", "artifacts one participant may upload at once",
 		func(c *Config) *int { return &c.Calls.Uploads }),
-	atOnce("calls.downloads", "8", "artifacts and exports one participant may fetch at once",
+	atOnce("calls.downloads", "8", "artifacts and exports one participant may download at once",
 		func(c *Config) *int { return &c.Calls.Downloads }),
 	{
 		Name: "limits.stored", Type: "size or `off`", Default: "1GiB",
@@ -35,7 +35,7 @@ var loadKeys = []Key{
 	},
 	{
 		Name: "connections.total", Type: "number", Default: "4096",
-		Doc:  "How many connections over TCP the hub accepts. It accepts fewer if the system allows it few open files.",
+		Doc:  "How many TCP connections the hub accepts. It accepts fewer if the system allows it only few open files.",
 		read: into(func(c *Config) *int { return &c.Connections.Total }, upTo(1_000_000)),
 	},
 	{
