@@ -215,17 +215,17 @@ var hubKeys = []Key{
 	},
 	{
 		Name: "loops.exchanges", Type: "number", Default: "8",
-		Doc:  "After how many automatic wakes in a row the hub stops two agents, or a chain of agents.",
+		Doc:  "How many times in a row two agents, or a chain of agents, may wake each other before the hub stops them.",
 		read: into(func(c *Config) *int { return &c.Loops.Exchanges }, upTo(1000)),
 	},
 	{
 		Name: "loops.quiet", Type: "duration", Default: "10m",
-		Doc:  "How long the agents must make no such wake before the hub lets them continue.",
+		Doc:  "How long the agents must then be quiet before the hub lets them continue.",
 		read: into(func(c *Config) *time.Duration { return &c.Loops.Quiet }, durationWithin(time.Second, 30*day)),
 	},
 	{
 		Name: "loops.hops", Type: "number", Default: "32",
-		Doc:  "How long a chain of automatic messages may become.",
+		Doc:  "How long a chain of messages between agents may become without a message of a person.",
 		read: into(func(c *Config) *int { return &c.Loops.Hops }, upTo(1000)),
 	},
 	{
@@ -260,7 +260,7 @@ var hubKeys = []Key{
 	},
 	{
 		Name: "webhook.allow", Type: "list of hosts, addresses and networks", isList: true,
-		Doc:  "Hosts, addresses and networks that webhooks may call although they are not public: `hooks.lan`, `127.0.0.1`, `10.0.0.0/8`.",
+		Doc:  "Hosts, addresses and networks that the hub may call for webhooks although they are not public: `hooks.lan`, `127.0.0.1`, `10.0.0.0/8`.",
 		read: into(func(c *Config) *[]string { return &c.Webhook.Allow }, places),
 	},
 }
