@@ -59,18 +59,19 @@ const (
 
 // Agent is a participant: a program, a person, or the hub itself.
 type Agent struct {
-	ID        string     `json:"id"`
-	UUID      string     `json:"uuid"`
-	Name      string     `json:"name"`
-	Kind      Kind       `json:"kind"`
-	Access    Access     `json:"access,omitempty"` // people only
-	CreatedAt time.Time  `json:"created_at"`
-	UpdatedAt time.Time  `json:"updated_at"`
-	RemovedAt *time.Time `json:"removed_at,omitempty"`
+	ID   string `json:"id" doc:"A short name: a-z, 0-9, _ and -."`
+	UUID string `json:"uuid" doc:"The id that stays whatever it is called."`
+	Name string `json:"name" doc:"The display name."`
+	Kind Kind   `json:"kind" doc:"agent, human or system."`
+	// Access is set for people only.
+	Access    Access     `json:"access,omitempty" doc:"What a person may do: an owner everything, a member what an agent may."`
+	CreatedAt time.Time  `json:"created_at" doc:"When it was made."`
+	UpdatedAt time.Time  `json:"updated_at" doc:"When it was last changed."`
+	RemovedAt *time.Time `json:"removed_at,omitempty" doc:"When it was removed."`
 	// SleepingUntil is when it wants to be woken again. Asks wake it before.
-	SleepingUntil *time.Time `json:"sleeping_until,omitempty"`
-	Paused        *Halt      `json:"paused,omitempty"`
-	Stopped       *Halt      `json:"stopped,omitempty"`
+	SleepingUntil *time.Time `json:"sleeping_until,omitempty" doc:"When it wants to be woken again."`
+	Paused        *Halt      `json:"paused,omitempty" doc:"Since when it starts no runs, and why."`
+	Stopped       *Halt      `json:"stopped,omitempty" doc:"Since when it is switched off, and why."`
 	Profile
 }
 
@@ -84,23 +85,23 @@ func (a Agent) Halted(now time.Time) bool { return a.Stopped != nil || a.Paused.
 
 // Profile is everything about an agent that its owner may change.
 type Profile struct {
-	Role            string          `json:"role,omitempty"`
-	Description     string          `json:"description,omitempty"`
-	Skills          []string        `json:"skills,omitempty"`
-	Guardrails      string          `json:"guardrails,omitempty"`
-	Tier            Tier            `json:"tier,omitempty"`
-	Manager         string          `json:"manager,omitempty"`
-	Mode            Mode            `json:"mode"`
-	Runtime         string          `json:"runtime,omitempty"`
-	RuntimeConfig   json.RawMessage `json:"runtime_config,omitempty"`
-	ContextMessages int             `json:"context_messages"`
-	ContextTokens   int             `json:"context_tokens,omitempty"` // at most, by estimate; 0: as many as there are
-	InboxDepth      int             `json:"inbox_depth"`
-	InboxOverflow   Overflow        `json:"inbox_overflow"`
-	Attempts        int             `json:"attempts"`
-	Concurrency     int             `json:"concurrency"`
-	Budget          Budget          `json:"budget,omitzero"`
-	Protocols       []string        `json:"protocols,omitempty"`
+	Role            string          `json:"role,omitempty" doc:"Its role, in a word."`
+	Description     string          `json:"description,omitempty" doc:"What it does."`
+	Skills          []string        `json:"skills,omitempty" doc:"What it can do."`
+	Guardrails      string          `json:"guardrails,omitempty" doc:"What the agent is told never to do."`
+	Tier            Tier            `json:"tier,omitempty" doc:"Its level in a command hierarchy."`
+	Manager         string          `json:"manager,omitempty" doc:"Whom it reports to."`
+	Mode            Mode            `json:"mode" doc:"How much it may do by itself."`
+	Runtime         string          `json:"runtime,omitempty" doc:"How the agent is run."`
+	RuntimeConfig   json.RawMessage `json:"runtime_config,omitempty" doc:"Settings of its runtime; for owners."`
+	ContextMessages int             `json:"context_messages" doc:"How many messages of a conversation it is shown when it is woken."`
+	ContextTokens   int             `json:"context_tokens,omitempty" doc:"How many tokens of it at most, by estimate; 0: no limit."`
+	InboxDepth      int             `json:"inbox_depth" doc:"How many open deliveries that wake its inbox holds."`
+	InboxOverflow   Overflow        `json:"inbox_overflow" doc:"What happens to a message for an inbox that is full."`
+	Attempts        int             `json:"attempts" doc:"How often a delivery is tried."`
+	Concurrency     int             `json:"concurrency" doc:"How many runs it may have at once."`
+	Budget          Budget          `json:"budget,omitzero" doc:"Caps on what the agent may spend."`
+	Protocols       []string        `json:"protocols,omitempty" doc:"Which formats it speaks."`
 }
 
 // Bounded reports whether the inbox holds only so many messages.
@@ -108,9 +109,9 @@ func (p Profile) Bounded() bool { return p.InboxOverflow != OverflowUnbounded &&
 
 // Budget caps what an agent may spend. Zero means no cap.
 type Budget struct {
-	RunsPerHour  int     `json:"runs_per_hour,omitempty"`
-	TokensPerDay int64   `json:"tokens_per_day,omitempty"`
-	CostPerDay   float64 `json:"cost_per_day,omitempty"`
+	RunsPerHour  int     `json:"runs_per_hour,omitempty" doc:"0: no cap."`
+	TokensPerDay int64   `json:"tokens_per_day,omitempty" doc:"0: no cap."`
+	CostPerDay   float64 `json:"cost_per_day,omitempty" doc:"In US dollars; 0: no cap."`
 }
 
 // DefaultProfile is what an agent has where nothing else was said.

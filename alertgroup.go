@@ -7,10 +7,10 @@ import (
 
 // AlertGroup is all alerts of one name that are on.
 type AlertGroup struct {
-	Name    string `json:"name"`
-	Count   int    `json:"count"`
-	Message string `json:"message"` // one sentence for all of them
-	Worst   Alert  `json:"worst"`
+	Name    string `json:"name" doc:"Which alert it is."`
+	Count   int    `json:"count" doc:"How many alerts of this name are on."`
+	Message string `json:"message" doc:"What needs attention, in a sentence for all of them."`
+	Worst   Alert  `json:"worst" doc:"The worst of them."`
 }
 
 // severalAlerts says of several alerts of a name what they are about.

@@ -10,43 +10,44 @@ const HeldText = "This action requires approval. Waiting for approval..."
 
 // HeldCall is a call that needs an approval: what was called, and with which arguments, in canonical form.
 type HeldCall struct {
-	Tool string          `json:"tool"` // contact_agent, send_channel_message, reply, update_task, read_conversation …
-	Args json.RawMessage `json:"args"`
+	// Tool is contact_agent, send_channel_message, reply, update_task, read_conversation …
+	Tool string          `json:"tool" doc:"What was called."`
+	Args json.RawMessage `json:"args" doc:"Its arguments, in canonical form."`
 }
 
 // Approval is a call that waits for somebody's yes. It is good for exactly that call, once.
 type Approval struct {
-	ID            string        `json:"id"`
-	Number        int64         `json:"number,omitempty"` // rises; approval-7 has 7
-	State         ApprovalState `json:"state"`
-	Agent         string        `json:"agent"`            // whose call it is
-	Target        string        `json:"target,omitempty"` // whom it contacts
-	Call          HeldCall      `json:"call"`
-	Digest        string        `json:"digest"`                   // SHA-256 of the call's canonical form, in hex
-	Summary       string        `json:"summary"`                  // the request in words, as whoever decides sees it
-	Rule          string        `json:"rule"`                     // that demands it
-	Decider       string        `json:"decider,omitempty"`        // the agent's manager; none: the owners
-	RequiresHuman bool          `json:"requires_human,omitempty"` // only a person may decide
-	CreatedAt     time.Time     `json:"created_at"`
-	ExpiresAt     *time.Time    `json:"expires_at,omitempty"`
-	RemindAt      *time.Time    `json:"remind_at,omitempty"`
-	DecidedBy     string        `json:"decided_by,omitempty"`
-	DecidedAt     *time.Time    `json:"decided_at,omitempty"`
-	Note          string        `json:"note,omitempty"`
-	ExecutedAt    *time.Time    `json:"executed_at,omitempty"`
-	Result        string        `json:"result,omitempty"`  // what the call returned, in words
-	Failure       *Error        `json:"failure,omitempty"` // why it could not be made
-	Outcome       string        `json:"outcome,omitempty"` // the message that told the caller
+	ID            string        `json:"id" doc:"The id."`
+	Number        int64         `json:"number,omitempty" doc:"The number in its short name: approval-7 has 7. Numbers rise and are never used again."`
+	State         ApprovalState `json:"state" doc:"pending, approved, executed, denied, expired or withdrawn. If it is withdrawn and has a failure, the call was approved, but the hub refused to make it."`
+	Agent         string        `json:"agent" doc:"Whose call it is."`
+	Target        string        `json:"target,omitempty" doc:"Whom the call contacts."`
+	Call          HeldCall      `json:"call" doc:"The call, exactly: nothing else is approved."`
+	Digest        string        `json:"digest" doc:"The SHA-256 of the call in its canonical form, in lower-case hexadecimal."`
+	Summary       string        `json:"summary" doc:"The request in words, as whoever decides sees it."`
+	Rule          string        `json:"rule" doc:"The rule that demands it."`
+	Decider       string        `json:"decider,omitempty" doc:"Who is asked: the agent's manager; absent: the owners."`
+	RequiresHuman bool          `json:"requires_human,omitempty" doc:"Only a person may decide."`
+	CreatedAt     time.Time     `json:"created_at" doc:"When it was made."`
+	ExpiresAt     *time.Time    `json:"expires_at,omitempty" doc:"When it is not waited for any longer; absent: it waits."`
+	RemindAt      *time.Time    `json:"remind_at,omitempty" doc:"When whoever decides is reminded."`
+	DecidedBy     string        `json:"decided_by,omitempty" doc:"Who decided."`
+	DecidedAt     *time.Time    `json:"decided_at,omitempty" doc:"When it was decided."`
+	Note          string        `json:"note,omitempty" doc:"What whoever decided has said."`
+	ExecutedAt    *time.Time    `json:"executed_at,omitempty" doc:"When the call was made."`
+	Result        string        `json:"result,omitempty" doc:"What the call returned, in words."`
+	Failure       *Error        `json:"failure,omitempty" doc:"Why the hub refused the call, or the error with which the call failed."`
+	Outcome       string        `json:"outcome,omitempty" doc:"The message by which its caller was told."`
 
 	// What the call came from, and returns to.
-	Run          string `json:"run,omitempty"`
-	Conversation string `json:"conversation,omitempty"`
-	Task         string `json:"task,omitempty"`
-	Trigger      string `json:"trigger,omitempty"` // the message that had woken the run
-	TraceID      string `json:"trace_id"`
-	Hops         int    `json:"hops"`
+	Run          string `json:"run,omitempty" doc:"The run that made the call."`
+	Conversation string `json:"conversation,omitempty" doc:"Where the call came from; its caller is told there."`
+	Task         string `json:"task,omitempty" doc:"The task it belongs to."`
+	Trigger      string `json:"trigger,omitempty" doc:"The message that had woken the run."`
+	TraceID      string `json:"trace_id" doc:"What it belongs to."`
+	Hops         int    `json:"hops" doc:"The length of the chain of automatic messages that caused it."`
 	Depth        int    `json:"-"` // of what the run asks
-	Source       string `json:"source"`
+	Source       string `json:"source" doc:"The door the call came by."`
 }
 
 // Refused says that the call was approved, and refused when it was made: Failure says why.

@@ -81,9 +81,9 @@ type StoredArtifact struct {
 
 // ArtifactTotals are sums over all stored bodies. Those that were removed do not count.
 type ArtifactTotals struct {
-	Artifacts int64 `json:"artifacts"`
-	Bytes     int64 `json:"bytes"`
-	Refs      int64 `json:"refs"` // pairs of a message and a body it refers to
+	Artifacts int64 `json:"artifacts" doc:"How many bodies are stored."`
+	Bytes     int64 `json:"bytes" doc:"Their bytes together."`
+	Refs      int64 `json:"refs" doc:"Pairs of a message and a body it refers to."`
 }
 
 // ArtifactStore keeps which bodies are stored, who stored them, and which messages refer to them.

@@ -17,19 +17,20 @@ const (
 
 // AttentionItem is one thing that needs somebody.
 type AttentionItem struct {
-	Kind      AttentionKind `json:"kind"`
-	ID        string        `json:"id"`   // of the approval, message or task
-	Name      string        `json:"name"` // what people call it by, like approval-7, m1234 or task-101
-	From      string        `json:"from"` // whose call, message or task it is
-	Recipient string        `json:"recipient,omitempty"`
-	Text      string        `json:"text"` // its first line
-	Since     time.Time     `json:"since"`
-	Due       *time.Time    `json:"due,omitempty"`
+	Kind AttentionKind `json:"kind" doc:"approval, dead_letter, ask, task, ack or reply."`
+	// ID is that of the approval, message or task.
+	ID        string     `json:"id" doc:"The id."`
+	Name      string     `json:"name" doc:"What people call it by, like approval-7, m1234 or task-101."`
+	From      string     `json:"from" doc:"Whose call, message or task it is."`
+	Recipient string     `json:"recipient,omitempty" doc:"Whom the call is for, or whom the dead letter did not reach."`
+	Text      string     `json:"text" doc:"Its first line."`
+	Since     time.Time  `json:"since" doc:"When it was made."`
+	Due       *time.Time `json:"due,omitempty" doc:"When it is due, or expires."`
 }
 
 // Attention is what needs a participant, the newest of each kind first.
 type Attention struct {
-	Items  []AttentionItem       `json:"items"`
-	Totals map[AttentionKind]int `json:"totals"` // how many there are of each kind; the items may be fewer
-	Unread int                   `json:"unread"` // other open messages in the inbox
+	Items  []AttentionItem       `json:"items" doc:"The newest of each kind first."`
+	Totals map[AttentionKind]int `json:"totals" doc:"How many there are of each kind; the items may be fewer."`
+	Unread int                   `json:"unread" doc:"Other open messages in the inbox."`
 }

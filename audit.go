@@ -11,13 +11,13 @@ import (
 // AuditEntry is one line of the append-only record of administrative acts. Each carries the hash
 // of the one before it.
 type AuditEntry struct {
-	Num     int64           `json:"num"`
-	At      time.Time       `json:"at"`
-	Actor   string          `json:"actor"`
-	Act     string          `json:"act"`
-	Subject string          `json:"subject"`
-	Detail  json.RawMessage `json:"detail,omitempty"`
-	Hash    string          `json:"hash"`
+	Num     int64           `json:"num" doc:"Its number, without gaps."`
+	At      time.Time       `json:"at" doc:"When."`
+	Actor   string          `json:"actor" doc:"Who did it."`
+	Act     string          `json:"act" doc:"What was done."`
+	Subject string          `json:"subject" doc:"To whom or what."`
+	Detail  json.RawMessage `json:"detail,omitempty" doc:"More of it."`
+	Hash    string          `json:"hash" doc:"The SHA-256 of this entry and the one before."`
 }
 
 // Chain is the hash of an entry that follows one with the hash before.
@@ -37,17 +37,17 @@ func (e AuditEntry) Chain(before string) string {
 
 // AuditHead is the end of the audit log. Who keeps it elsewhere notices when the log is cut.
 type AuditHead struct {
-	Num  int64  `json:"num"`
-	Hash string `json:"hash"`
+	Num  int64  `json:"num" doc:"The number of the last entry."`
+	Hash string `json:"hash" doc:"The hash of the last entry."`
 }
 
 // AuditReport is what a walk along the whole audit log has found.
 type AuditReport struct {
-	Entries  int64     `json:"entries"`
-	Head     AuditHead `json:"head"`
-	Problems []string  `json:"problems,omitempty"`
-	Omitted  int       `json:"omitted,omitempty"` // problems that are not listed any more
-	OK       bool      `json:"ok"`
+	Entries  int64     `json:"entries" doc:"How many there are."`
+	Head     AuditHead `json:"head" doc:"The end of the log."`
+	Problems []string  `json:"problems,omitempty" doc:"What is wrong."`
+	Omitted  int       `json:"omitted,omitempty" doc:"Problems that are not listed any more."`
+	OK       bool      `json:"ok" doc:"Whether nothing is wrong."`
 }
 
 // Add notes a problem.

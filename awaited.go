@@ -13,13 +13,13 @@ const (
 
 // Awaited is the state of a message, an ask, a task or an approval that a caller waits for.
 type Awaited struct {
-	ID      string      `json:"id"`             // of the task or approval, or of the message
-	Name    string      `json:"name,omitempty"` // its short name
-	Kind    AwaitedKind `json:"kind"`
-	State   string      `json:"state"`             // as the task, the approval, the ask or the delivery has it
-	Done    bool        `json:"done"`              // nothing more comes of it
-	Text    string      `json:"text,omitempty"`    // the outcome in words, once it is done
-	Quotes  []Quote     `json:"quotes,omitempty"`  // the parts of text that others wrote
-	Error   *Error      `json:"error,omitempty"`   // why the outcome is a failure
-	Answers []Message   `json:"answers,omitempty"` // the messages that answered a message
+	ID      string      `json:"id" doc:"The id of the message, the task or the approval."`
+	Name    string      `json:"name,omitempty" doc:"Its short name, like task-101, approval-7 or m1234."`
+	Kind    AwaitedKind `json:"kind" doc:"What it is."`
+	State   string      `json:"state" doc:"Where it stands: the state of the task, the approval, the ask, or the delivery."`
+	Done    bool        `json:"done" doc:"Whether it has ended."`
+	Text    string      `json:"text,omitempty" doc:"The outcome in words, once it is done."`
+	Quotes  []Quote     `json:"quotes,omitempty" doc:"The parts of \x60text\x60 that others wrote."`
+	Error   *Error      `json:"error,omitempty" doc:"Why it failed; E004 if time ran out."`
+	Answers []Message   `json:"answers,omitempty" doc:"The messages that answered a message."`
 }

@@ -4,46 +4,48 @@ import "time"
 
 // NewAgent describes a participant to add.
 type NewAgent struct {
-	ID     string `json:"id"`
-	Name   string `json:"name,omitempty"` // default: the id
-	Kind   Kind   `json:"kind,omitempty"` // default: agent
-	Access Access `json:"access,omitempty"`
+	ID     string `json:"id" doc:"A short name: a-z, 0-9, _ and -, starting with a letter or digit."`
+	Name   string `json:"name,omitempty" doc:"The display name; default: the id."`
+	Kind   Kind   `json:"kind,omitempty" doc:"agent (the default) or human."`
+	Access Access `json:"access,omitempty" doc:"What a person may do: an owner everything, a member what an agent may."`
 	// Reuse takes the id and name from a removed agent that has them. The new agent inherits nothing else from it.
-	Reuse bool `json:"reuse,omitempty"`
+	Reuse bool `json:"reuse,omitempty" doc:"Take the id and name from a removed agent that has them. Nothing else of it becomes the new agent's."`
 	Profile
 }
 
 // NewConversation describes a channel or a named group to make.
 type NewConversation struct {
-	Name string `json:"name"` // what people type, like "Project X", becomes the name project-x and the display name
+	Name string `json:"name" doc:"Its name: a-z, 0-9, _ and -. What people type, like \"Project X\", becomes the name project-x and the display name."`
 	// DisplayName is what people call it, where it is not to come from the name.
-	DisplayName string `json:"display_name,omitempty"`
+	DisplayName string `json:"display_name,omitempty" doc:"What people call it, where that is not to come from the name."`
 
-	With    []string `json:"with,omitempty"`
-	Group   bool     `json:"group,omitempty"` // a private group instead of a channel
-	Private bool     `json:"private,omitempty"`
-	Topic   string   `json:"topic,omitempty"`
-	Answers Answers  `json:"answers,omitempty"` // who answers when several are woken; default: parallel
+	With    []string `json:"with,omitempty" doc:"Who takes part beside the caller."`
+	Group   bool     `json:"group,omitempty" doc:"A private group instead of a channel."`
+	Private bool     `json:"private,omitempty" doc:"Only its members may read it."`
+	Topic   string   `json:"topic,omitempty" doc:"What the conversation is about."`
+	// Answers is parallel where nothing is said.
+	Answers Answers `json:"answers,omitempty" doc:"Who answers when several are woken by one message: all at once, one after the other, or whoever is first."`
 }
 
 // ConversationChange is what may be changed of a conversation. What is nil stays.
 type ConversationChange struct {
-	Name *string `json:"name,omitempty"` // a new name is a new display name too: what people type becomes both
+	Name *string `json:"name,omitempty" doc:"Another name. The creator and owners may. What people type, like \"Project X\", becomes the name project-x and the display name."`
 	// DisplayName is what people call it; empty: by its name.
-	DisplayName *string `json:"display_name,omitempty"`
+	DisplayName *string `json:"display_name,omitempty" doc:"What people call it; empty: by its name. The creator and owners may."`
 
-	Topic    *string  `json:"topic,omitempty"`
-	Archived *bool    `json:"archived,omitempty"`
-	Answers  *Answers `json:"answers,omitempty"`
+	Topic    *string  `json:"topic,omitempty" doc:"What it is about."`
+	Archived *bool    `json:"archived,omitempty" doc:"Whether it is hidden from lists."`
+	Answers  *Answers `json:"answers,omitempty" doc:"Who answers when several are woken by one message: all at once, one after the other, or whoever is first."`
 }
 
 // ConversationView is a conversation as one participant sees it.
 type ConversationView struct {
 	Conversation
-	Members []string `json:"members"`
-	Joined  bool     `json:"joined"`
-	ReadSeq int64    `json:"read_seq"`
-	Unread  int      `json:"unread"` // at most hub.MaxUnread
+	Members []string `json:"members" doc:"Who takes part."`
+	Joined  bool     `json:"joined" doc:"Whether the caller takes part."`
+	ReadSeq int64    `json:"read_seq" doc:"How far the caller has read."`
+	// Unread is at most hub.MaxUnread.
+	Unread int `json:"unread" doc:"How many it has not read, up to 10000."`
 }
 
 // ListFilter selects conversations for a list.
@@ -63,39 +65,39 @@ type ListCursor struct {
 
 // Receipt is what the sender of a message is told.
 type Receipt struct {
-	Message    Message    `json:"message"`
-	Deliveries []Delivery `json:"deliveries,omitempty"`
-	Notices    []string   `json:"notices,omitempty"`
-	Duplicate  bool       `json:"duplicate,omitempty"` // the key was used before; this is the first message
+	Message    Message    `json:"message" doc:"The message as it is stored."`
+	Deliveries []Delivery `json:"deliveries,omitempty" doc:"The way of the message to each recipient."`
+	Notices    []string   `json:"notices,omitempty" doc:"What its sender should know."`
+	Duplicate  bool       `json:"duplicate,omitempty" doc:"The key was used before; this is the first message."`
 
 	// Asker is the participant whose ask this message replies to. It gets the answer by its ask instead of a delivery; a
 	// notice says how.
-	Asker string `json:"asker,omitempty"`
+	Asker string `json:"asker,omitempty" doc:"The participant whose ask this message replies to. It gets the answer by its ask instead of a delivery; a notice says how."`
 
 	// UnknownMentions are the names that the text mentions and no participant has. A notice names each, with the nearest names.
-	UnknownMentions []string `json:"unknown_mentions,omitempty"`
+	UnknownMentions []string `json:"unknown_mentions,omitempty" doc:"The names that the text mentions and no participant has. A notice names each, with the nearest names."`
 }
 
 // Shown is a message with what has become of it.
 type Shown struct {
 	Message
-	Deliveries []Delivery `json:"deliveries,omitempty"`
-	Ask        *AskState  `json:"ask,omitempty"` // in a trace: of a question whose asker waits or has waited
+	Deliveries []Delivery `json:"deliveries,omitempty" doc:"The way of the message to each recipient."`
+	Ask        *AskState  `json:"ask,omitempty" doc:"In a trace, for a question that is an ask: the state of that ask."`
 }
 
 // Traced is what belongs to a trace, as far as its reader may see it: messages by seq, with what has become of them, and
 // the runs they have woken, by their ids.
 type Traced struct {
-	Items []Shown   `json:"items"`
-	Runs  []RunView `json:"runs,omitempty"`
-	Cut   bool      `json:"cut,omitempty"` // there are more messages than these, of which most are older
+	Items []Shown   `json:"items" doc:"The page."`
+	Runs  []RunView `json:"runs,omitempty" doc:"How many runs."`
+	Cut   bool      `json:"cut,omitempty" doc:"There are more messages than these, of which most are older."`
 }
 
 // Thread is a message with what answers it, directly or not, by seq.
 type Thread struct {
-	Items  []Message `json:"items"`
-	Cut    bool      `json:"cut,omitempty"`    // there may be more messages than these
-	Notice string    `json:"notice,omitempty"` // if it is cut: how to read the rest
+	Items  []Message `json:"items" doc:"The page."`
+	Cut    bool      `json:"cut,omitempty" doc:"There may be more messages than these."`
+	Notice string    `json:"notice,omitempty" doc:"If the thread is cut: how to read the rest."`
 }
 
 // SearchRequest asks for messages.
@@ -121,15 +123,15 @@ type SearchResult struct {
 
 // Hit is a message that was found, and the piece of it that shows why.
 type Hit struct {
-	Message      string    `json:"message"`
-	Seq          int64     `json:"seq"`
-	Conversation string    `json:"conversation"`
-	From         string    `json:"from"`
-	To           string    `json:"to,omitempty"`
-	Type         Type      `json:"type"`
-	Task         string    `json:"task,omitempty"`
-	CreatedAt    time.Time `json:"created_at"`
-	Snippet      Snippet   `json:"snippet"`
+	Message      string    `json:"message" doc:"The message's id."`
+	Seq          int64     `json:"seq" doc:"The position in the hub's total order."`
+	Conversation string    `json:"conversation" doc:"The conversation's id."`
+	From         string    `json:"from" doc:"The sender's id."`
+	To           string    `json:"to,omitempty" doc:"The addressee: a participant, or all."`
+	Type         Type      `json:"type" doc:"What the message is meant as: chat, request, response, notification, error, command, status, heartbeat, task, result, or a word of the sender's own."`
+	Task         string    `json:"task,omitempty" doc:"The task it belongs to."`
+	CreatedAt    time.Time `json:"created_at" doc:"When it was made."`
+	Snippet      Snippet   `json:"snippet" doc:"The piece of it that shows why it was found."`
 }
 
 // Trouble is why something that was taken could not be done.
@@ -169,15 +171,15 @@ type Taken struct {
 // Peeked is what is in an inbox. Looking consumes nothing.
 type Peeked struct {
 	Inbox
-	More       int        `json:"more,omitempty"` // deliveries before the last one; only where the newest come first
-	Deliveries []Delivery `json:"deliveries"`
-	Messages   []Message  `json:"messages"` // of each delivery
+	More       int        `json:"more,omitempty" doc:"How many deliveries there are before the last one; only with newest."`
+	Deliveries []Delivery `json:"deliveries" doc:"The way of the message to each recipient."`
+	Messages   []Message  `json:"messages" doc:"The message of each delivery, in the same order."`
 }
 
 // Snippet is the piece of a message that shows why it was found.
 type Snippet struct {
-	Field string   `json:"field"` // text, code, artifact or payload
-	Text  string   `json:"text"`
-	Marks [][2]int `json:"marks,omitempty"` // from, to: what matched, counted in characters of Text
-	Cut   bool     `json:"cut,omitempty"`   // there is more of the field
+	Field string   `json:"field" doc:"text, code, artifact or payload."`
+	Text  string   `json:"text" doc:"The piece."`
+	Marks [][2]int `json:"marks,omitempty" doc:"From and to of what matched, in characters."`
+	Cut   bool     `json:"cut,omitempty" doc:"There is more of the field."`
 }

@@ -8,10 +8,10 @@ import (
 
 // Halt is why an agent starts no runs: it was paused, or stopped.
 type Halt struct {
-	At     time.Time  `json:"at"`
-	Until  *time.Time `json:"until,omitempty"` // of a pause: it resumes by itself. Of a stop: when its runs are cancelled
-	By     string     `json:"by"`
-	Reason string     `json:"reason,omitempty"`
+	At     time.Time  `json:"at" doc:"Since when."`
+	Until  *time.Time `json:"until,omitempty" doc:"Of a pause: when it resumes by itself. Of a stop: when what runs is cancelled."`
+	By     string     `json:"by" doc:"Who wanted it."`
+	Reason string     `json:"reason,omitempty" doc:"Why."`
 }
 
 // Holds says whether a pause holds at a moment: one with an end is over by itself.
@@ -38,14 +38,14 @@ func Actions() []Action {
 
 // Command is the payload of a message of type command.
 type Command struct {
-	Action     Action            `json:"action"`
-	Parameters CommandParameters `json:"parameters,omitzero"`
+	Action     Action            `json:"action" doc:"What to do."`
+	Parameters CommandParameters `json:"parameters,omitzero" doc:"What goes with it."`
 }
 
 // CommandParameters go with an action.
 type CommandParameters struct {
-	Reason    string `json:"reason,omitempty"`
-	TimeoutMS int64  `json:"timeout_ms,omitempty"`
+	Reason    string `json:"reason,omitempty" doc:"Why; shown with the agent's status."`
+	TimeoutMS int64  `json:"timeout_ms,omitempty" doc:"stop: what running work gets to end. pause: when to resume. health_check: how long to wait."`
 }
 
 const (
@@ -82,10 +82,10 @@ func (c Command) Check() error {
 
 // Health is how an agent says that it is.
 type Health struct {
-	Health   string          `json:"health"` // healthy, degraded or unhealthy
-	Metrics  json.RawMessage `json:"metrics,omitempty"`
-	UptimeMS int64           `json:"uptime_ms,omitempty"`
-	At       time.Time       `json:"at"`
+	Health   string          `json:"health" doc:"How it says that it is: healthy, degraded or unhealthy."`
+	Metrics  json.RawMessage `json:"metrics,omitempty" doc:"What it measures of itself, as a JSON object."`
+	UptimeMS int64           `json:"uptime_ms,omitempty" doc:"Milliseconds since it was started."`
+	At       time.Time       `json:"at" doc:"When it said so."`
 }
 
 // The words for how an agent is.

@@ -28,20 +28,21 @@ const (
 
 // Conversation is where messages live.
 type Conversation struct {
-	ID   string `json:"id"`
-	Name string `json:"name,omitempty"`
+	ID   string `json:"id" doc:"The id."`
+	Name string `json:"name,omitempty" doc:"Its name, without #; a DM has none."`
 	// DisplayName is what people call it, where that is more than its name: "Project X". Whoever made or renamed it wrote this.
-	DisplayName string           `json:"display_name,omitempty"`
-	Kind        ConversationKind `json:"kind"`
-	Visibility  Visibility       `json:"visibility"`
-	Topic       string           `json:"topic,omitempty"`
-	Answers     Answers          `json:"answers,omitempty"` // none: parallel
-	CreatedBy   string           `json:"created_by"`
-	CreatedAt   time.Time        `json:"created_at"`
-	UpdatedAt   time.Time        `json:"updated_at"`
-	ArchivedAt  *time.Time       `json:"archived_at,omitempty"`
-	Messages    int64            `json:"messages"`
-	LastSeq     int64            `json:"last_seq"`
+	DisplayName string           `json:"display_name,omitempty" doc:"What people call it, where that is more than its name."`
+	Kind        ConversationKind `json:"kind" doc:"channel, group, dm or ephemeral."`
+	Visibility  Visibility       `json:"visibility" doc:"Who may read it without taking part: everybody, or nobody."`
+	Topic       string           `json:"topic,omitempty" doc:"What the conversation is about."`
+	// Answers is parallel where nothing is said.
+	Answers    Answers    `json:"answers,omitempty" doc:"Who answers when several are woken by one message: all at once, one after the other, or whoever is first."`
+	CreatedBy  string     `json:"created_by" doc:"Who made it."`
+	CreatedAt  time.Time  `json:"created_at" doc:"When it was made."`
+	UpdatedAt  time.Time  `json:"updated_at" doc:"When it was last changed."`
+	ArchivedAt *time.Time `json:"archived_at,omitempty" doc:"When it was hidden from lists."`
+	Messages   int64      `json:"messages" doc:"How many messages it has."`
+	LastSeq    int64      `json:"last_seq" doc:"The seq of its newest message."`
 	// Set is the key of the members where these are fixed: of a DM, an implicit group, an ephemeral.
 	Set string `json:"-"`
 	// NameRank is the conversation's place among those with the same name. Strangers must not learn it.

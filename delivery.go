@@ -7,31 +7,32 @@ import (
 
 // Delivery is one message on its way to one recipient.
 type Delivery struct {
-	Message      string        `json:"message"`
-	Seq          int64         `json:"seq"` // of the message
-	Conversation string        `json:"conversation"`
-	From         string        `json:"from"`
-	Recipient    string        `json:"recipient"`
-	State        DeliveryState `json:"state"`
-	Waking       bool          `json:"waking"`
-	Purpose      Purpose       `json:"purpose,omitempty"`
+	Message string `json:"message" doc:"The message's id."`
+	// Seq is that of the message.
+	Seq          int64         `json:"seq" doc:"The position in the hub's total order."`
+	Conversation string        `json:"conversation" doc:"The conversation's id."`
+	From         string        `json:"from" doc:"The sender's id."`
+	Recipient    string        `json:"recipient" doc:"Whom it is for."`
+	State        DeliveryState `json:"state" doc:"How far it has come."`
+	Waking       bool          `json:"waking" doc:"Whether it wakes its recipient."`
+	Purpose      Purpose       `json:"purpose,omitempty" doc:"What a delivery is for beside telling its recipient something."`
 	Priority     Priority      `json:"priority"`
-	PairSeq      int64         `json:"pair_seq"` // 1-based count from this sender to this recipient
-	Attempt      int           `json:"attempt"`  // tries that have failed
+	PairSeq      int64         `json:"pair_seq" doc:"The count of deliveries from this sender to this recipient, from 1."`
+	Attempt      int           `json:"attempt" doc:"Tries that have failed."`
 
-	AcceptedAt  time.Time  `json:"accepted_at"`
-	DeliveredAt *time.Time `json:"delivered_at,omitempty"`
-	SeenAt      *time.Time `json:"seen_at,omitempty"`
-	SettledAt   *time.Time `json:"settled_at,omitempty"`
-	AnsweredAt  *time.Time `json:"answered_at,omitempty"`
-	ExpiresAt   *time.Time `json:"expires_at,omitempty"`
-	Deadline    *time.Time `json:"deadline,omitempty"`
+	AcceptedAt  time.Time  `json:"accepted_at" doc:"When the message was stored."`
+	DeliveredAt *time.Time `json:"delivered_at,omitempty" doc:"When it was handed over."`
+	SeenAt      *time.Time `json:"seen_at,omitempty" doc:"When it was seen."`
+	SettledAt   *time.Time `json:"settled_at,omitempty" doc:"When nothing was owed any more."`
+	AnsweredAt  *time.Time `json:"answered_at,omitempty" doc:"When it was answered."`
+	ExpiresAt   *time.Time `json:"expires_at,omitempty" doc:"When it is not wanted any more."`
+	Deadline    *time.Time `json:"deadline,omitempty" doc:"When an ack or an answer is due."`
 
-	Run     string `json:"run,omitempty"`     // in which it was seen
-	Answer  string `json:"answer,omitempty"`  // the message that answered it
-	Failure *Error `json:"failure,omitempty"` // why it was tried again, or ended
-	Overdue bool   `json:"overdue,omitempty"` // it was not seen in time, and its sender knows
-	Late    bool   `json:"late,omitempty"`    // its deadline was missed, and its sender knows
+	Run     string `json:"run,omitempty" doc:"The run in which it was seen."`
+	Answer  string `json:"answer,omitempty" doc:"The message that answered it."`
+	Failure *Error `json:"failure,omitempty" doc:"Why it was tried again, or ended."`
+	Overdue bool   `json:"overdue,omitempty" doc:"It was not seen in time, and its sender knows."`
+	Late    bool   `json:"late,omitempty" doc:"Its deadline was missed, and its sender knows."`
 
 	// Lease is who has it, and Until the moment when that ends. Without a lease, Until is the end of
 	// the pause before the next try.
@@ -144,10 +145,11 @@ func (d Delivery) OverdueAt() time.Time { return d.AcceptedAt.Add(d.Priority.Due
 
 // Inbox is what waits for one participant.
 type Inbox struct {
-	Waking  int   `json:"waking"`  // open deliveries that count towards the depth
-	Quiet   int   `json:"quiet"`   // open deliveries that wake nobody
-	Work    int   `json:"work"`    // open deliveries with a purpose, which take no room: asks, tasks, results, approvals
-	Evicted int64 `json:"evicted"` // so far
+	Waking int `json:"waking" doc:"Open deliveries that count towards the depth."`
+	Quiet  int `json:"quiet" doc:"Open deliveries that wake nobody."`
+	// Work counts open deliveries with a purpose, which take no room: asks, tasks, results, approvals.
+	Work    int   `json:"work" doc:"What it is at, the oldest first."`
+	Evicted int64 `json:"evicted" doc:"How many were evicted so far."`
 }
 
 const maxRunBytes = 256

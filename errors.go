@@ -41,13 +41,13 @@ const (
 
 // Error is a failure as its receiver should see it: a code, a sentence, and what to do next.
 type Error struct {
-	Code        Code          `json:"code"`
-	Message     string        `json:"message"`
-	Recoverable bool          `json:"recoverable"`
-	Suggestion  string        `json:"suggestion,omitempty"`
-	Reason      Reason        `json:"reason,omitempty"`
+	Code        Code          `json:"code" doc:"E001 not permitted, E002 unavailable, E003 bad input, E004 timed out, E005 a dependency failed, E006 internal."`
+	Message     string        `json:"message" doc:"What went wrong, in a sentence."`
+	Recoverable bool          `json:"recoverable" doc:"Whether trying again, or otherwise, can help."`
+	Suggestion  string        `json:"suggestion,omitempty" doc:"What to do next."`
+	Reason      Reason        `json:"reason,omitempty" doc:"Narrows the code."`
 	RetryAfter  time.Duration `json:"-"`
-	Validation  *Issues       `json:"validation,omitempty"` // of a document or payload that does not have the form it should
+	Validation  *Issues       `json:"validation,omitempty" doc:"All that is wrong with a document or payload."`
 
 	cause error
 }

@@ -10,17 +10,17 @@ import (
 
 // ImportReport is what became of a file that was imported.
 type ImportReport struct {
-	Lines         int64    `json:"lines"` // so many are done
-	Agents        int64    `json:"agents"`
-	Conversations int64    `json:"conversations"`
-	Messages      int64    `json:"messages"`
-	Permissions   int64    `json:"permissions,omitempty"`
-	Tasks         int64    `json:"tasks,omitempty"`
-	Approvals     int64    `json:"approvals,omitempty"`
-	Skipped       int64    `json:"skipped"`           // were there already
-	Damaged       int64    `json:"damaged,omitempty"` // were damaged where they were exported, and are missing
-	BodiesMissing int64    `json:"bodies_missing"`    // artifacts that messages refer to and that are not stored here
-	Notices       []string `json:"notices,omitempty"`
+	Lines         int64    `json:"lines" doc:"How many lines are done."`
+	Agents        int64    `json:"agents" doc:"How many were added."`
+	Conversations int64    `json:"conversations" doc:"How many were added."`
+	Messages      int64    `json:"messages" doc:"How many were added."`
+	Permissions   int64    `json:"permissions,omitempty" doc:"How many were added."`
+	Tasks         int64    `json:"tasks,omitempty" doc:"How many were added. Those that were open are cancelled."`
+	Approvals     int64    `json:"approvals,omitempty" doc:"How many were added. Those that were not executed yet are withdrawn."`
+	Skipped       int64    `json:"skipped" doc:"How many were there already."`
+	Damaged       int64    `json:"damaged,omitempty" doc:"Messages that are missing, because they were damaged when they were exported."`
+	BodiesMissing int64    `json:"bodies_missing" doc:"Artifacts that messages refer to, but nobody has stored."`
+	Notices       []string `json:"notices,omitempty" doc:"What is worth knowing."`
 }
 
 const maxHops = 1 << 20

@@ -54,31 +54,31 @@ func (t Type) Wakes() bool {
 // Message is one message. It never changes once it is stored, unless it is redacted: then its body is
 // gone, and the digest of what it was stays.
 type Message struct {
-	ID             string          `json:"id"`
-	Seq            int64           `json:"seq"`
-	TraceID        string          `json:"trace_id"`
-	Conversation   string          `json:"conversation"`
-	From           string          `json:"from"`
-	To             string          `json:"to,omitempty"`
-	Mentions       []string        `json:"mentions,omitempty"`
-	Type           Type            `json:"type"`
+	ID             string          `json:"id" doc:"The id."`
+	Seq            int64           `json:"seq" doc:"The position in the hub's total order."`
+	TraceID        string          `json:"trace_id" doc:"What it belongs to."`
+	Conversation   string          `json:"conversation" doc:"The conversation's id."`
+	From           string          `json:"from" doc:"The sender's id."`
+	To             string          `json:"to,omitempty" doc:"The addressee: a participant, or all."`
+	Mentions       []string        `json:"mentions,omitempty" doc:"Whom the text mentions."`
+	Type           Type            `json:"type" doc:"What the message is meant as: chat, request, response, notification, error, command, status, heartbeat, task, result, or a word of the sender's own."`
 	Priority       Priority        `json:"priority"`
-	CreatedAt      time.Time       `json:"created_at"`
-	ExpiresAt      *time.Time      `json:"expires_at,omitempty"`
-	Deadline       *time.Time      `json:"deadline,omitempty"`
-	InReplyTo      string          `json:"in_reply_to,omitempty"`
-	RequiresAck    bool            `json:"requires_ack,omitempty"`
-	Task           string          `json:"task,omitempty"`
-	Content        Content         `json:"content"`
-	Payload        json.RawMessage `json:"payload,omitempty"`
-	Metadata       json.RawMessage `json:"metadata,omitempty"`
-	Source         string          `json:"source"`
-	Hops           int             `json:"hops"`
-	IdempotencyKey string          `json:"idempotency_key,omitempty"`
-	Checksum       string          `json:"checksum"`
-	RedactedAt     *time.Time      `json:"redacted_at,omitempty"`
-	Digest         string          `json:"body_digest,omitempty"` // of the body that was redacted
-	Damage         *Error          `json:"damage,omitempty"`      // why this stands for a message that cannot be read
+	CreatedAt      time.Time       `json:"created_at" doc:"When it was posted."`
+	ExpiresAt      *time.Time      `json:"expires_at,omitempty" doc:"When it is not wanted any more."`
+	Deadline       *time.Time      `json:"deadline,omitempty" doc:"When an ack or an answer is due."`
+	InReplyTo      string          `json:"in_reply_to,omitempty" doc:"The message it answers."`
+	RequiresAck    bool            `json:"requires_ack,omitempty" doc:"Whether an ack or an answer is due."`
+	Task           string          `json:"task,omitempty" doc:"The task it belongs to."`
+	Content        Content         `json:"content" doc:"What it says."`
+	Payload        json.RawMessage `json:"payload,omitempty" doc:"What programs say to each other, as a JSON object."`
+	Metadata       json.RawMessage `json:"metadata,omitempty" doc:"Anything else, as a JSON object. The key parley is the hub's: in messages from parley, parley.quotes lists the parts of content.text that others wrote (by, start, end)."`
+	Source         string          `json:"source" doc:"The door it came by."`
+	Hops           int             `json:"hops" doc:"The length of the chain of automatic messages that caused it."`
+	IdempotencyKey string          `json:"idempotency_key,omitempty" doc:"The key its sender gave it."`
+	Checksum       string          `json:"checksum" doc:"The SHA-256 of all of it."`
+	RedactedAt     *time.Time      `json:"redacted_at,omitempty" doc:"When its body was erased."`
+	Digest         string          `json:"body_digest,omitempty" doc:"The SHA-256 of the body that was redacted."`
+	Damage         *Error          `json:"damage,omitempty" doc:"Set if this is a stand-in for a damaged message. The text names the damage; nothing of the message is shown."`
 }
 
 // CheckReason says why a text cannot be the reason of a redaction, or nil.
@@ -108,19 +108,19 @@ func (m Message) Size() int {
 
 // Content is what a message says.
 type Content struct {
-	Text      string     `json:"text"`
-	Code      string     `json:"code,omitempty"`
-	Artifacts []Artifact `json:"artifacts,omitempty"`
+	Text      string     `json:"text" doc:"What it says. @name mentions somebody."`
+	Code      string     `json:"code,omitempty" doc:"Code, apart from the text."`
+	Artifacts []Artifact `json:"artifacts,omitempty" doc:"Files that belong to it."`
 }
 
 // Artifact is a file that belongs to a message: a stored body known by its digest, or a path that
 // the hub never opens.
 type Artifact struct {
-	Name      string `json:"name,omitempty"`
-	MediaType string `json:"media_type,omitempty"`
-	Size      int64  `json:"size,omitempty"`
-	SHA256    string `json:"sha256,omitempty"`
-	Path      string `json:"path,omitempty"`
+	Name      string `json:"name,omitempty" doc:"Its file name."`
+	MediaType string `json:"media_type,omitempty" doc:"Its media type."`
+	Size      int64  `json:"size,omitempty" doc:"Its bytes."`
+	SHA256    string `json:"sha256,omitempty" doc:"The SHA-256 of the stored body, in lower-case hexadecimal."`
+	Path      string `json:"path,omitempty" doc:"Where it is, if it is not stored here; the hub never opens it."`
 }
 
 // Digests are the stored bodies the content refers to, each once.
@@ -139,26 +139,27 @@ type Draft struct {
 	// Conversation is an id, a name or #name. Or Direct names the others: one makes their DM, several
 	// their group, and with Ephemeral one makes a conversation of its own. A draft with InReplyTo and
 	// neither goes where the message it answers is, to its sender.
-	Conversation string   `json:"conversation,omitempty"`
-	Direct       []string `json:"direct,omitempty"`
-	Ephemeral    bool     `json:"ephemeral,omitempty"`
-	Make         bool     `json:"make,omitempty"` // the channel Conversation, if there is none
+	Conversation string   `json:"conversation,omitempty" doc:"An id, a name or #name. Or give direct, or in_reply_to."`
+	Direct       []string `json:"direct,omitempty" doc:"The others it is for: one makes their DM, several their group."`
+	Ephemeral    bool     `json:"ephemeral,omitempty" doc:"With one in direct: a conversation of its own."`
+	Make         bool     `json:"make,omitempty" doc:"Makes the channel that conversation names, if there is none."`
 
-	From           string          `json:"from,omitempty"` // refused unless it is the caller
-	To             string          `json:"to,omitempty"`
-	Type           Type            `json:"type,omitempty"`
-	Priority       Priority        `json:"priority,omitzero"`
-	TTL            int64           `json:"ttl,omitempty"` // seconds
-	Deadline       *time.Time      `json:"deadline,omitempty"`
-	InReplyTo      string          `json:"in_reply_to,omitempty"`
-	RequiresAck    bool            `json:"requires_ack,omitempty"`
-	Task           string          `json:"task,omitempty"` // that it belongs to, and with some types begins, updates or ends
-	TraceID        string          `json:"trace_id,omitempty"`
-	Content        Content         `json:"content"`
-	Payload        json.RawMessage `json:"payload,omitempty"`
-	Metadata       json.RawMessage `json:"metadata,omitempty"`
-	IdempotencyKey string          `json:"idempotency_key,omitempty"`
-	Sequence       int64           `json:"sequence,omitempty"` // the sender's own count for its one recipient
+	From        string     `json:"from,omitempty" doc:"Refused unless it is the caller."`
+	To          string     `json:"to,omitempty" doc:"The addressee: a participant, or all."`
+	Type        Type       `json:"type,omitempty" doc:"What the message is meant as: chat, request, response, notification, error, command, status, heartbeat, task, result, or a word of the sender's own."`
+	Priority    Priority   `json:"priority,omitzero"`
+	TTL         int64      `json:"ttl,omitempty" doc:"Seconds until it is not wanted any more."`
+	Deadline    *time.Time `json:"deadline,omitempty" doc:"When an ack or an answer is due."`
+	InReplyTo   string     `json:"in_reply_to,omitempty" doc:"The message it answers; without more it goes to its sender, where that is."`
+	RequiresAck bool       `json:"requires_ack,omitempty" doc:"Whether an ack or an answer is due."`
+	// Task is what it belongs to, and with some types begins, updates or ends.
+	Task           string          `json:"task,omitempty" doc:"The task it belongs to."`
+	TraceID        string          `json:"trace_id,omitempty" doc:"What it belongs to; default: that of the message it answers, or a new one."`
+	Content        Content         `json:"content" doc:"What it says."`
+	Payload        json.RawMessage `json:"payload,omitempty" doc:"What programs say to each other, as a JSON object."`
+	Metadata       json.RawMessage `json:"metadata,omitempty" doc:"Anything else, as a JSON object. The key parley is the hub's: in messages from parley, parley.quotes lists the parts of content.text that others wrote (by, start, end)."`
+	IdempotencyKey string          `json:"idempotency_key,omitempty" doc:"The same key of the same sender within 24 hours stores nothing and returns the first message."`
+	Sequence       int64           `json:"sequence,omitempty" doc:"The sender's own count for its one recipient."`
 }
 
 // Limits bound what a message may hold.

@@ -17,13 +17,14 @@ const (
 // Permission is a rule: whether an agent may contact another, or everybody. An agent may have one rule of each
 // effect for each target.
 type Permission struct {
-	Agent            string    `json:"agent"`
-	Target           string    `json:"target"` // an agent, or *
-	Effect           Effect    `json:"effect"`
-	RequiresApproval bool      `json:"requires_approval,omitempty"` // allow only
-	RequiresHuman    bool      `json:"requires_human,omitempty"`    // and a person must decide
-	CreatedBy        string    `json:"created_by"`
-	CreatedAt        time.Time `json:"created_at"`
+	Agent  string `json:"agent" doc:"Whose rule it is."`
+	Target string `json:"target" doc:"Whom it is about: an agent, or * for everybody who has no rule of their own."`
+	Effect Effect `json:"effect" doc:"What it says."`
+	// RequiresApproval goes with allow only.
+	RequiresApproval bool      `json:"requires_approval,omitempty" doc:"Each call needs an approval."`
+	RequiresHuman    bool      `json:"requires_human,omitempty" doc:"And a person must give it."`
+	CreatedBy        string    `json:"created_by" doc:"Who made it."`
+	CreatedAt        time.Time `json:"created_at" doc:"When it was made."`
 }
 
 // Tiers says which tiers may contact each other. A pair that is not in it may not; the order does not matter.
@@ -51,12 +52,12 @@ func (p Permission) Check() error {
 
 // Verdict is whether one participant may contact another, and why.
 type Verdict struct {
-	Allowed          bool        `json:"allowed"`
-	RequiresApproval bool        `json:"requires_approval,omitempty"`
-	RequiresHuman    bool        `json:"requires_human,omitempty"`
-	Rule             string      `json:"rule"`            // the one that decided, in words
-	Checks           []RuleCheck `json:"checks"`          // each rule looked at, in order, the deciding one last
-	Error            *Error      `json:"error,omitempty"` // what the caller is told where it is not allowed
+	Allowed          bool        `json:"allowed" doc:"Whether it may."`
+	RequiresApproval bool        `json:"requires_approval,omitempty" doc:"Each call needs an approval."`
+	RequiresHuman    bool        `json:"requires_human,omitempty" doc:"And a person must give it."`
+	Rule             string      `json:"rule" doc:"The rule that decided, in words."`
+	Checks           []RuleCheck `json:"checks" doc:"Each rule that was looked at, in order; the last one decided."`
+	Error            *Error      `json:"error,omitempty" doc:"What the caller is told where it may not."`
 	// Free says that the mode is not looked at either: they are manager and report.
 	Free bool `json:"-"`
 	// Via is the tier through which to go where the tiers refuse.
@@ -65,6 +66,6 @@ type Verdict struct {
 
 // RuleCheck is one rule that was looked at.
 type RuleCheck struct {
-	Rule   string `json:"rule"`
-	Result string `json:"result"` // passed on, or what it decided
+	Rule   string `json:"rule" doc:"The rule, in words."`
+	Result string `json:"result" doc:"What it says: that the next one is looked at, or what it decided."`
 }

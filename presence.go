@@ -14,22 +14,22 @@ const PresenceInterval = 15 * time.Minute
 
 // Presence is what one participant is doing, as everybody may see it.
 type Presence struct {
-	ID            string     `json:"id"`
-	Name          string     `json:"name"`
-	Kind          Kind       `json:"kind"`
-	Access        Access     `json:"access,omitempty"`
-	Role          string     `json:"role,omitempty"`
-	Status        string     `json:"status"`
-	Reason        string     `json:"reason,omitempty"`
-	Note          string     `json:"note,omitempty"` // why it was paused or stopped, as whoever did it has said
-	State         State      `json:"state"`
-	Substate      Substate   `json:"substate,omitempty"`
-	SleepingUntil *time.Time `json:"sleeping_until,omitempty"`
-	Runtime       string     `json:"runtime,omitempty"`
-	LastSeen      *time.Time `json:"last_seen,omitempty"` // none: not since the hub was started
-	Inbox         Inbox      `json:"inbox"`
-	Work          []Work     `json:"work,omitempty"`   // what it is at, oldest first
-	Health        *Health    `json:"health,omitempty"` // what it last said of itself
+	ID            string     `json:"id" doc:"The id."`
+	Name          string     `json:"name" doc:"The display name."`
+	Kind          Kind       `json:"kind" doc:"agent, human or system."`
+	Access        Access     `json:"access,omitempty" doc:"What a person may do: an owner everything, a member what an agent may."`
+	Role          string     `json:"role,omitempty" doc:"Its role, in a word."`
+	Status        string     `json:"status" doc:"offline, working, awaiting_approval, awaiting_delegation, sleeping or idle."`
+	Reason        string     `json:"reason,omitempty" doc:"Why it is offline (stopped, away) or idle (paused)."`
+	Note          string     `json:"note,omitempty" doc:"Why it was paused or stopped, as whoever did it has said."`
+	State         State      `json:"state" doc:"AWAKE or OFFLINE."`
+	Substate      Substate   `json:"substate,omitempty" doc:"What it does while it is awake: IDLE, WORKING, AWAITING_APPROVAL, AWAITING_DELEGATION or SLEEPING."`
+	SleepingUntil *time.Time `json:"sleeping_until,omitempty" doc:"When it wants to be woken again."`
+	Runtime       string     `json:"runtime,omitempty" doc:"How the agent is run."`
+	LastSeen      *time.Time `json:"last_seen,omitempty" doc:"When it was last heard of; absent: not since the hub was started."`
+	Inbox         Inbox      `json:"inbox" doc:"What is open for it."`
+	Work          []Work     `json:"work,omitempty" doc:"What it is at, the oldest first."`
+	Health        *Health    `json:"health,omitempty" doc:"How it says that it is: healthy, degraded or unhealthy."`
 
 	Awaiting
 }
@@ -37,9 +37,9 @@ type Presence struct {
 // Awaiting is what an agent waits for, as far as whoever asks may know: the open tasks it has delegated, and its
 // oldest call that somebody has to approve.
 type Awaiting struct {
-	DelegationIDs []string `json:"awaiting_delegation_ids,omitempty"`
-	ApprovalID    string   `json:"awaiting_approval_id,omitempty"`
-	Number        int64    `json:"awaiting_approval_number,omitempty"` // of the approval
+	DelegationIDs []string `json:"awaiting_delegation_ids,omitempty" doc:"The tasks it has delegated and waits for."`
+	ApprovalID    string   `json:"awaiting_approval_id,omitempty" doc:"The approval it waits for."`
+	Number        int64    `json:"awaiting_approval_number,omitempty" doc:"The number of that approval: approval-7 has 7."`
 }
 
 // ApprovalName is the short name of the approval that is waited for, or nothing.
@@ -47,26 +47,26 @@ func (a Awaiting) ApprovalName() string { return shortName(NounApproval, a.Numbe
 
 // Work is a live run, as everybody may see it. Where it is, only those see who may read there.
 type Work struct {
-	Run          string    `json:"run"`
-	State        RunState  `json:"state"`
-	Since        time.Time `json:"since"`
-	Conversation string    `json:"conversation,omitempty"`
-	Channel      string    `json:"channel,omitempty"` // its name, if it has one
+	Run          string    `json:"run" doc:"The run's id."`
+	State        RunState  `json:"state" doc:"starting, running or waiting."`
+	Since        time.Time `json:"since" doc:"When it was given out."`
+	Conversation string    `json:"conversation,omitempty" doc:"Where, if the caller may read there."`
+	Channel      string    `json:"channel,omitempty" doc:"The conversation's name, if it has one and the caller may read there."`
 }
 
 // AgentView is a participant with what it is doing.
 type AgentView struct {
 	Agent
-	Status   string     `json:"status"`
-	Reason   string     `json:"reason,omitempty"`
-	State    State      `json:"state"`
-	Substate Substate   `json:"substate,omitempty"`
-	LastSeen *time.Time `json:"last_seen,omitempty"`
-	Inbox    Inbox      `json:"inbox"`
-	Work     []Work     `json:"work,omitempty"`
-	Health   *Health    `json:"health,omitempty"`
-	LastHour *Spent     `json:"last_hour,omitempty"`
-	LastDay  *Spent     `json:"last_day,omitempty"`
+	Status   string     `json:"status" doc:"offline, working, awaiting_approval, awaiting_delegation, sleeping or idle."`
+	Reason   string     `json:"reason,omitempty" doc:"Why it is offline (stopped, away) or idle (paused)."`
+	State    State      `json:"state" doc:"AWAKE or OFFLINE."`
+	Substate Substate   `json:"substate,omitempty" doc:"What it does while it is awake: IDLE, WORKING, AWAITING_APPROVAL, AWAITING_DELEGATION or SLEEPING."`
+	LastSeen *time.Time `json:"last_seen,omitempty" doc:"When it was last heard of; absent: not since the hub was started."`
+	Inbox    Inbox      `json:"inbox" doc:"What is open for it."`
+	Work     []Work     `json:"work,omitempty" doc:"What it is at, the oldest first."`
+	Health   *Health    `json:"health,omitempty" doc:"How it says that it is: healthy, degraded or unhealthy."`
+	LastHour *Spent     `json:"last_hour,omitempty" doc:"What its runs have used in the last hour."`
+	LastDay  *Spent     `json:"last_day,omitempty" doc:"What its runs have used in the last 24 hours."`
 
 	Awaiting
 }

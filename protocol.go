@@ -25,15 +25,15 @@ func (l Layout) Protocol() Protocol {
 
 // Speaker is who speaks which formats.
 type Speaker struct {
-	Agent     string     `json:"agent"`
-	Protocols []Protocol `json:"protocols"`
-	Common    []Protocol `json:"common"` // of which the hub speaks the same: what is used
+	Agent     string     `json:"agent" doc:"The agent's id."`
+	Protocols []Protocol `json:"protocols" doc:"What it speaks."`
+	Common    []Protocol `json:"common" doc:"Of that, the highest version that the hub understands too: what is used."`
 }
 
 // Spoken is what the hub speaks, and each agent that speaks anything.
 type Spoken struct {
-	Protocols []Protocol `json:"protocols"`
-	Agents    []Speaker  `json:"agents"`
+	Protocols []Protocol `json:"protocols" doc:"What the hub speaks."`
+	Agents    []Speaker  `json:"agents" doc:"Each agent that names a format in its profile."`
 }
 
 // ParseProtocol reads a name and a version, as an agent's profile has them: routing/1.0.0.

@@ -4,31 +4,34 @@ import "time"
 
 // Run is one invocation of a runtime for an agent: what woke it, how it went, and what it cost.
 type Run struct {
-	ID           string     `json:"id"`
-	Number       int64      `json:"number,omitempty"` // rises; run-12 has 12
-	Agent        string     `json:"agent"`
-	Conversation string     `json:"conversation"`
-	Task         string     `json:"task,omitempty"`
-	Runtime      string     `json:"runtime"`
-	State        RunState   `json:"state"`
-	Triggers     []string   `json:"triggers"`      // the messages that woke it, by seq
-	TraceID      string     `json:"trace_id"`      // of the newest trigger
-	Attempt      int        `json:"attempt"`       // 1-based
-	Hops         int        `json:"hops"`          // the largest of its triggers'
-	Chain        int        `json:"chain"`         // exchanges in a row that led to it
-	Depth        int        `json:"depth"`         // of what it asks: how many asks it is nested in
-	Ask          bool       `json:"ask,omitempty"` // it answers an ask: in a slot of its own, and in a fresh session
-	CreatedAt    time.Time  `json:"created_at"`
-	StartedAt    *time.Time `json:"started_at,omitempty"`
-	EndedAt      *time.Time `json:"ended_at,omitempty"`
-	Deadline     time.Time  `json:"deadline"`
-	Session      string     `json:"session,omitempty"` // the client's own, to be resumed
-	Answer       string     `json:"answer,omitempty"`  // the message it ended with
-	Failure      *Error     `json:"failure,omitempty"`
-	Cancel       string     `json:"cancel,omitempty"` // why it is to end, once somebody wants it to
+	ID           string   `json:"id" doc:"The id."`
+	Number       int64    `json:"number,omitempty" doc:"The number in its short name: run-12 has 12. Numbers rise and are never used again."`
+	Agent        string   `json:"agent" doc:"Whose run it is."`
+	Conversation string   `json:"conversation" doc:"The conversation's id."`
+	Task         string   `json:"task,omitempty" doc:"The task it belongs to."`
+	Runtime      string   `json:"runtime" doc:"How the agent is run."`
+	State        RunState `json:"state" doc:"starting, running, waiting, succeeded, failed, cancelled or lost."`
+	// Triggers are in the order of seq.
+	Triggers []string `json:"triggers" doc:"The messages that woke it."`
+	// TraceID is that of the newest trigger.
+	TraceID string `json:"trace_id" doc:"What it belongs to."`
+	Attempt int    `json:"attempt" doc:"The how manieth it is for what woke it, from 1."`
+	// Hops is the largest of its triggers'.
+	Hops      int        `json:"hops" doc:"The length of the chain of automatic messages that led to it."`
+	Chain     int        `json:"chain" doc:"Automatic wakes in a row that led to it."`
+	Depth     int        `json:"depth" doc:"How many asks it is nested in."`
+	Ask       bool       `json:"ask,omitempty" doc:"Whether the run answers an ask, in a slot of its own and in a fresh session."`
+	CreatedAt time.Time  `json:"created_at" doc:"When it was given out."`
+	StartedAt *time.Time `json:"started_at,omitempty" doc:"When its turn began."`
+	EndedAt   *time.Time `json:"ended_at,omitempty" doc:"When it ended."`
+	Deadline  time.Time  `json:"deadline" doc:"When it is ended."`
+	Session   string     `json:"session,omitempty" doc:"The session of its client, which a later run resumes."`
+	Answer    string     `json:"answer,omitempty" doc:"The message it ended with."`
+	Failure   *Error     `json:"failure,omitempty" doc:"Why it failed."`
+	Cancel    string     `json:"cancel,omitempty" doc:"Why it is to end, once somebody wants it to."`
 	Usage
 
-	Node    string  `json:"node,omitempty"` // which process of the hub has it
+	Node    string  `json:"node,omitempty" doc:"Which process of the hub has it."`
 	Process Process `json:"-"`
 }
 
@@ -40,9 +43,9 @@ type Process struct {
 
 // Usage is what a run has cost.
 type Usage struct {
-	InputTokens  int64   `json:"input_tokens,omitempty"`
-	OutputTokens int64   `json:"output_tokens,omitempty"`
-	Cost         float64 `json:"cost,omitempty"` // in US dollars
+	InputTokens  int64   `json:"input_tokens,omitempty" doc:"Tokens of what the model was given."`
+	OutputTokens int64   `json:"output_tokens,omitempty" doc:"Tokens of what the model has written."`
+	Cost         float64 `json:"cost,omitempty" doc:"In US dollars."`
 }
 
 // Plus adds what another run, or another part of one, has cost.
@@ -56,7 +59,7 @@ func (u Usage) Plus(other Usage) Usage {
 // RunView is a run with what it posted.
 type RunView struct {
 	Run
-	Posts []string `json:"posts,omitempty"` // messages, the answer among them
+	Posts []string `json:"posts,omitempty" doc:"The messages it posted, its answer among them."`
 }
 
 // RunFilter selects runs for a list, the newest first.
@@ -78,7 +81,7 @@ type RunPost struct {
 
 // Spent is what an agent has spent in a while.
 type Spent struct {
-	Runs int `json:"runs"`
+	Runs int `json:"runs" doc:"How many runs."`
 	Usage
 }
 

@@ -7,34 +7,35 @@ import (
 
 // HubStatus is how a hub is doing.
 type HubStatus struct {
-	Version   string    `json:"version"`
-	StartedAt time.Time `json:"started_at"`
-	Store     string    `json:"store"` // sqlite or postgres
-	PID       int       `json:"pid"`
-	Address   string    `json:"address,omitempty"`
-	Socket    string    `json:"socket,omitempty"`
-	Home      string    `json:"home,omitempty"` // for owners
+	Version   string    `json:"version" doc:"Its version."`
+	StartedAt time.Time `json:"started_at" doc:"When it was started."`
+	Store     string    `json:"store" doc:"sqlite or postgres."`
+	PID       int       `json:"pid" doc:"The id of its process."`
+	Address   string    `json:"address,omitempty" doc:"Where it listens."`
+	Socket    string    `json:"socket,omitempty" doc:"Its local socket."`
+	Home      string    `json:"home,omitempty" doc:"Its directory; for owners."`
 	Totals
-	LastEvent int64   `json:"last_event"`
-	DiskFree  int64   `json:"disk_free,omitempty"` // bytes, where they can be known
-	DiskTotal int64   `json:"disk_total,omitempty"`
-	Alerts    []Alert `json:"alerts"`
+	LastEvent int64 `json:"last_event" doc:"The number of the newest event."`
+	// DiskFree and DiskTotal are there where they can be known.
+	DiskFree  int64   `json:"disk_free,omitempty" doc:"Bytes left on its disk."`
+	DiskTotal int64   `json:"disk_total,omitempty" doc:"Bytes of its disk."`
+	Alerts    []Alert `json:"alerts" doc:"What needs a person's attention."`
 
-	AlertGroups []AlertGroup `json:"alert_groups,omitempty"` // the alerts, those of one name together
+	AlertGroups []AlertGroup `json:"alert_groups,omitempty" doc:"The same, as one entry for each name."`
 
 	// UnknownClients are agents with a session on the hub's machine whose client was not recognised. The hub cannot tell
 	// commands that such a client starts from the owner's. For owners.
-	UnknownClients []string `json:"unknown_clients,omitempty"`
+	UnknownClients []string `json:"unknown_clients,omitempty" doc:"Agents with a session on the hub's machine whose client was not recognised. The hub cannot tell commands that such a client starts from the owner's. For owners."`
 
 	// NotReady says why the hub cannot store anything at present; it is empty when the hub is ready.
-	NotReady []NotReady `json:"not_ready,omitempty"`
+	NotReady []NotReady `json:"not_ready,omitempty" doc:"Why the hub cannot store anything at present; missing when it is ready."`
 }
 
 // NotReady is one reason why a hub cannot store anything at present. /readyz, the status and parley doctor show the same.
 type NotReady struct {
-	Check      string `json:"check"` // disk or store
-	Message    string `json:"message"`
-	Suggestion string `json:"suggestion,omitempty"`
+	Check      string `json:"check" doc:"disk or store."`
+	Message    string `json:"message" doc:"What is wrong."`
+	Suggestion string `json:"suggestion,omitempty" doc:"What to do."`
 }
 
 // Prober is implemented by stores that can test whether they can be written.
@@ -45,11 +46,11 @@ type Prober interface {
 
 // Totals are how much a hub holds. In a hub with very many conversations they are those of a moment ago.
 type Totals struct {
-	Agents         int64 `json:"agents"` // people and the hub itself included
-	Conversations  int64 `json:"conversations"`
-	Messages       int64 `json:"messages"`
-	OpenDeliveries int64 `json:"open_deliveries"`
-	DeadLetters    int64 `json:"dead_letters"`
+	Agents         int64 `json:"agents" doc:"How many participants there are, people and the hub itself included."`
+	Conversations  int64 `json:"conversations" doc:"How many conversations there are."`
+	Messages       int64 `json:"messages" doc:"How many messages there are."`
+	OpenDeliveries int64 `json:"open_deliveries" doc:"Deliveries on their way."`
+	DeadLetters    int64 `json:"dead_letters" doc:"Deliveries that are out of attempts."`
 }
 
 // OpenWork is how much waits for somebody.
@@ -61,23 +62,25 @@ type OpenWork struct {
 
 // Alert is something that needs a person's attention.
 type Alert struct {
-	Name       string         `json:"name"`            // disk, write, read, depth, latency, errors …
-	Agent      string         `json:"agent,omitempty"` // whom it is about, if it is about one
-	Message    string         `json:"message"`
-	Suggestion string         `json:"suggestion,omitempty"`
-	Since      time.Time      `json:"since,omitzero"`
-	Facts      map[string]any `json:"facts,omitempty"`    // the figures behind it
-	Severity   float64        `json:"severity,omitempty"` // how far it is past its limit; of one name, the largest is the worst
-	Title      string         `json:"-"`                  // of what people are told outside of the hub
+	// Name is disk, write, read, depth, latency, errors …
+	Name string `json:"name" doc:"Which alert it is."`
+	// Agent is whom it is about, if it is about one.
+	Agent      string         `json:"agent,omitempty" doc:"The agent's id."`
+	Message    string         `json:"message" doc:"What needs attention, in a sentence."`
+	Suggestion string         `json:"suggestion,omitempty" doc:"What to do next."`
+	Since      time.Time      `json:"since,omitzero" doc:"Since when."`
+	Facts      map[string]any `json:"facts,omitempty" doc:"The figures behind it."`
+	Severity   float64        `json:"severity,omitempty" doc:"How far it is past its limit; of alerts of one name, the largest is the worst."`
+	Title      string         `json:"-"` // of what people are told outside of the hub
 }
 
 // Backup is a backup that was made.
 type Backup struct {
-	Directory string `json:"directory"`
-	Seq       int64  `json:"seq"` // of the newest message or event in it
-	Files     int    `json:"files"`
-	Bytes     int64  `json:"bytes"`
-	Messages  int64  `json:"messages"`
+	Directory string `json:"directory" doc:"Where it is."`
+	Seq       int64  `json:"seq" doc:"The number of the newest message or event in it."`
+	Files     int    `json:"files" doc:"How many files it has."`
+	Bytes     int64  `json:"bytes" doc:"How large it is."`
+	Messages  int64  `json:"messages" doc:"How many messages are in it."`
 }
 
 // Keeper is what a store may be able to do for the safety of what it holds.

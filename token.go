@@ -71,15 +71,15 @@ const (
 
 // Token is a credential as the hub knows it: never its secret.
 type Token struct {
-	ID        string     `json:"id"`
-	Agent     string     `json:"agent"`
-	Kind      TokenKind  `json:"kind"`
-	Label     string     `json:"label,omitempty"`
-	Scopes    Scopes     `json:"scopes"`
-	CreatedBy string     `json:"created_by"`
-	CreatedAt time.Time  `json:"created_at"`
-	ExpiresAt *time.Time `json:"expires_at,omitempty"`
-	RevokedAt *time.Time `json:"revoked_at,omitempty"`
+	ID        string     `json:"id" doc:"The id."`
+	Agent     string     `json:"agent" doc:"Whose it is."`
+	Kind      TokenKind  `json:"kind" doc:"token, session for a browser's, or run for that of one run."`
+	Label     string     `json:"label,omitempty" doc:"What it is for."`
+	Scopes    Scopes     `json:"scopes" doc:"What the credential may be used for."`
+	CreatedBy string     `json:"created_by" doc:"Who made it."`
+	CreatedAt time.Time  `json:"created_at" doc:"When it was made."`
+	ExpiresAt *time.Time `json:"expires_at,omitempty" doc:"When it ends."`
+	RevokedAt *time.Time `json:"revoked_at,omitempty" doc:"When it was revoked."`
 
 	SessionUntil *time.Time `json:"-"` // of a link: when the session it opens must have ended
 }
@@ -113,7 +113,7 @@ type TokenFilter struct {
 // MadeToken is a token with its secret, which is shown once.
 type MadeToken struct {
 	Token
-	Secret string `json:"secret"`
+	Secret string `json:"secret" doc:"Shown once: the hub keeps only its hash."`
 	Page   string `json:"-"` // of a session: the secret of its page; see SessionSecret
 }
 

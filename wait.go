@@ -73,24 +73,24 @@ type ListedAsk struct {
 
 // AskState is the state of an ask.
 type AskState struct {
-	State   WaitState  `json:"state"`
-	Since   time.Time  `json:"since"`
-	Until   time.Time  `json:"until"` // when it becomes late, or became late
-	EndedAt *time.Time `json:"ended_at,omitempty"`
-	Task    string     `json:"task,omitempty"` // the task that answering it has become
+	State   WaitState  `json:"state" doc:"waiting, late (the asker went on, and gets the answer as a message), answered, failed, or abandoned (the asker has ended, and gets no answer)."`
+	Since   time.Time  `json:"since" doc:"When the asker began to wait."`
+	Until   time.Time  `json:"until" doc:"When it becomes late, or became late."`
+	EndedAt *time.Time `json:"ended_at,omitempty" doc:"When it was answered, or failed."`
+	Task    string     `json:"task,omitempty" doc:"The task that the answer has become, if any."`
 }
 
 // AskView is an ask as a list shows it. It is not a task, but has the same source as the tasks that asks become.
 type AskView struct {
-	Message      string `json:"message"` // the question
-	Seq          int64  `json:"seq"`     // of the question
-	Conversation string `json:"conversation"`
-	From         string `json:"from"`
-	FromName     string `json:"from_name"`
-	To           string `json:"to"`
-	ToName       string `json:"to_name"`
-	Question     string `json:"question"` // its first line, cut to MaxQuestion characters
-	Source       string `json:"source"`   // always TaskFromAsk
+	Message      string `json:"message" doc:"The question."`
+	Seq          int64  `json:"seq" doc:"The number of the question."`
+	Conversation string `json:"conversation" doc:"The DM of the two."`
+	From         string `json:"from" doc:"Who asked."`
+	FromName     string `json:"from_name" doc:"The display name of the asker."`
+	To           string `json:"to" doc:"Who was asked."`
+	ToName       string `json:"to_name" doc:"The display name of the asked participant."`
+	Question     string `json:"question" doc:"The first line of the question, of at most 80 characters."`
+	Source       string `json:"source" doc:"Always agent_ask."`
 	AskState
 }
 

@@ -11,9 +11,9 @@ import (
 
 // Quote is a part of a text that somebody other than its sender wrote.
 type Quote struct {
-	By    string `json:"by,omitempty"` // the participant; none: not known, or more than one
-	Start int    `json:"start"`        // byte offset into the text, in UTF-8
-	End   int    `json:"end"`
+	By    string `json:"by,omitempty" doc:"The participant who wrote the part; missing if it is not known, or if there are several."`
+	Start int    `json:"start" doc:"Where it begins: a byte offset into the text, in UTF-8."`
+	End   int    `json:"end" doc:"Where it ends: a byte offset into the text, in UTF-8."`
 }
 
 // Wording is a text of the hub, with the parts of it that others wrote. The hub repeats results, reasons and notes of

@@ -18,7 +18,7 @@ type named struct {
 
 // Whoami is who the caller is, and what its credential is good for.
 type Whoami struct {
-	Agent     parley.Agent  `json:"agent"`
+	Agent     parley.Agent  `json:"agent" doc:"The caller."`
 	Scopes    parley.Scopes `json:"scopes" doc:"What the credential may be used for."`
 	Token     string        `json:"token,omitempty" doc:"The id of the token; none for the local owner."`
 	By        string        `json:"by,omitempty" doc:"The owner who acts as the agent."`
@@ -59,8 +59,8 @@ type AgentChange struct{ fields map[string]jsontext.Value }
 
 // changeable is what an AgentChange may hold.
 type changeable struct {
-	Name   string        `json:"name"`
-	Access parley.Access `json:"access"`
+	Name   string        `json:"name" doc:"The display name."`
+	Access parley.Access `json:"access" doc:"What a person may do: an owner everything, a member what an agent may."`
 	parley.Profile
 }
 

@@ -42,8 +42,8 @@ type TakeRequest struct {
 // Taken is what was taken. Until its lease ends, nobody else gets it.
 type Taken struct {
 	Lease        string            `json:"lease,omitempty" doc:"Names what was taken, for ack, nack, extend, see and settle."`
-	LeaseSeconds float64           `json:"lease_seconds,omitempty"`
-	Deliveries   []parley.Delivery `json:"deliveries"`
+	LeaseSeconds float64           `json:"lease_seconds,omitempty" doc:"How long it lasts."`
+	Deliveries   []parley.Delivery `json:"deliveries" doc:"The way of the message to each recipient."`
 	Messages     []parley.Message  `json:"messages" doc:"The message of each delivery, in the same order."`
 }
 
@@ -89,7 +89,7 @@ func markShown(ctx context.Context, c call, in *with[ShownRequest]) (List[parley
 
 // NackRequest says what could not be done, and why.
 type NackRequest struct {
-	Lease      string         `json:"lease"`
+	Lease      string         `json:"lease" doc:"The lease, as take has given it."`
 	Messages   []string       `json:"messages" maxItems:"500" doc:"The ids of the messages."`
 	Failure    parley.Failure `json:"failure,omitempty" enum:"lost,busy,server,nostart,final" doc:"Why; all but final, the default, are tried again."`
 	Reason     string         `json:"reason,omitempty" doc:"A sentence for the sender."`
@@ -104,7 +104,7 @@ func nack(ctx context.Context, c call, in *with[NackRequest]) (List[parley.Deliv
 
 // ExtendRequest asks for more time.
 type ExtendRequest struct {
-	Lease   string  `json:"lease"`
+	Lease   string  `json:"lease" doc:"The lease, as take has given it."`
 	Seconds float64 `json:"seconds,omitempty" doc:"How long from now on; 0 or absent: 60."`
 }
 
@@ -114,7 +114,7 @@ func extend(ctx context.Context, c call, in *with[ExtendRequest]) (List[parley.D
 
 // SeeRequest says that a turn has started.
 type SeeRequest struct {
-	Lease string `json:"lease"`
+	Lease string `json:"lease" doc:"The lease, as take has given it."`
 	Run   string `json:"run,omitempty" doc:"The run that has it in its context."`
 }
 
@@ -124,7 +124,7 @@ func see(ctx context.Context, c call, in *with[SeeRequest]) (List[parley.Deliver
 
 // SettleRequest says how a turn has ended.
 type SettleRequest struct {
-	Lease      string         `json:"lease"`
+	Lease      string         `json:"lease" doc:"The lease, as take has given it."`
 	Answer     string         `json:"answer,omitempty" doc:"The id of the message that answers all of it."`
 	Failure    parley.Failure `json:"failure,omitempty" enum:"lost,busy,server,nostart,final" doc:"Or why it could not be done."`
 	Reason     string         `json:"reason,omitempty" doc:"A sentence for the sender."`

@@ -2,7 +2,7 @@ package httpapi
 
 // List is a page of a list.
 type List[T any] struct {
-	Items []T    `json:"items"`
+	Items []T    `json:"items" doc:"The page."`
 	Next  string `json:"next,omitempty" doc:"Continues the list as ?cursor=; absent at its end."`
 }
 

@@ -101,7 +101,7 @@ type searched struct {
 
 // Found is a page of what a search has found, best first.
 type Found struct {
-	Items  []parley.Hit `json:"items"`
+	Items  []parley.Hit `json:"items" doc:"The page."`
 	Next   string       `json:"next,omitempty" doc:"Continues the search as ?cursor=; absent at its end."`
 	Behind bool         `json:"behind,omitempty" doc:"The caller's own last message cannot be found yet."`
 }

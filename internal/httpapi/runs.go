@@ -59,7 +59,7 @@ type cancelledRun struct {
 
 // CancelRequest says why a run is to end.
 type CancelRequest struct {
-	Reason string `json:"reason,omitempty"`
+	Reason string `json:"reason,omitempty" doc:"Why."`
 }
 
 func cancelRun(ctx context.Context, c call, in *cancelledRun) (parley.Run, error) {
@@ -82,9 +82,9 @@ type reportedHealth struct {
 
 // HealthReport is how an agent says that it is.
 type HealthReport struct {
-	Health   string          `json:"health" enum:"healthy,degraded,unhealthy"`
-	Metrics  json.RawMessage `json:"metrics,omitempty"`
-	UptimeMS int64           `json:"uptime_ms,omitempty" minimum:"0"`
+	Health   string          `json:"health" enum:"healthy,degraded,unhealthy" doc:"How it says that it is: healthy, degraded or unhealthy."`
+	Metrics  json.RawMessage `json:"metrics,omitempty" doc:"What it measures of itself, as a JSON object."`
+	UptimeMS int64           `json:"uptime_ms,omitempty" minimum:"0" doc:"Milliseconds since it was started."`
 }
 
 // reportHealth keeps what the caller says of itself. The path names it, so that nobody speaks for another by mistake.

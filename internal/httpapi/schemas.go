@@ -31,7 +31,7 @@ func (AgentChange) Schema(r huma.Registry) *huma.Schema {
 	all.Required = nil
 	for name, s := range all.Properties {
 		if s.Ref != "" {
-			all.Properties[name] = &huma.Schema{OneOf: []*huma.Schema{s, {Type: "null"}}}
+			all.Properties[name] = &huma.Schema{Description: s.Description, OneOf: []*huma.Schema{{Ref: s.Ref}, {Type: "null"}}}
 		} else if s.Type != "" {
 			s.Nullable = true
 		}
@@ -52,6 +52,7 @@ func refine(schemas map[string]*huma.Schema) {
 			}
 		}
 	}
+	schemas["RunView"].Properties["number"].Description = "The number in its short name: run-12 has 12."
 	schemas["NewAgent"].Required = []string{"id"}
 	schemas["TaskRequest"].Required = []string{"text"}
 	schemas["ContactRequest"].Required = []string{"action", "message"} // and agentId, or its other name

@@ -60,8 +60,8 @@ func revokeToken(ctx context.Context, c call, in *oneToken) error {
 
 // Link opens a session in a browser, once.
 type Link struct {
-	URL       string    `json:"url"`
-	ExpiresAt time.Time `json:"expires_at"`
+	URL       string    `json:"url" doc:"To be opened in a browser."`
+	ExpiresAt time.Time `json:"expires_at" doc:"When it does not work any more."`
 }
 
 // LinkRequest says who is to be signed in.
