@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"cmp"
 	"reflect"
 	"slices"
 
@@ -36,7 +35,7 @@ func (AgentChange) Schema(r huma.Registry) *huma.Schema {
 			s.Nullable = true
 		}
 	}
-	addTexts("Agent", &all)
+	addWords("Agent", &all)
 	return &all
 }
 
@@ -45,7 +44,7 @@ func refine(schemas map[string]*huma.Schema) {
 	delete(schemas, "ErrorModel") // huma's own errors, which nobody sends
 	delete(schemas, "ErrorDetail")
 	for name, s := range schemas {
-		addTexts(name, s)
+		addWords(name, s)
 		for _, p := range s.Properties {
 			if p.Type == huma.TypeArray {
 				p.Nullable = false // an empty list is []
@@ -58,17 +57,15 @@ func refine(schemas map[string]*huma.Schema) {
 	schemas["ContactRequest"].Required = []string{"action", "message"} // and agentId, or its other name
 }
 
-// addTexts adds what the fields of a type mean, and which words they may have.
-func addTexts(name string, s *huma.Schema) {
+// addWords adds which words the fields of a type may have, and which fields hold any object. What the fields mean, their
+// types say themselves, in the tag doc.
+func addWords(name string, s *huma.Schema) {
 	for field, p := range s.Properties {
-		if p.Description == "" {
-			p.Description = cmp.Or(lookUp(bridgeFields, name, field), lookUp(contactFields, name, field), lookUp(fields, name, field))
-		}
 		of := p
 		if p.Type == huma.TypeArray {
 			of = p.Items
 		}
-		if list := lookUp(words, name, field); list != nil && of.Type == huma.TypeString && of.Enum == nil && !slices.Contains(freely, name+"."+field) {
+		if list := wordsOf(name, field); list != nil && of.Type == huma.TypeString && of.Enum == nil && !slices.Contains(freely, name+"."+field) {
 			of.Enum = list
 			if of.Nullable {
 				of.Enum = append(slices.Clone(list), nil)
@@ -80,16 +77,18 @@ func addTexts(name string, s *huma.Schema) {
 	}
 }
 
-// lookUp finds what is said of a field: of that of its type, of the type it is a part of, or of all that have
-// its name.
-func lookUp[T any](said map[string]T, name, field string) (found T) {
+// wordsOf finds the words of a field: of that of its type, of the type it is a part of, or of all that have its name.
+func wordsOf(name, field string) []any {
 	for _, key := range []string{name + "." + field, parts[name] + "." + field, field} {
-		if found, known := said[key]; known {
-			return found
+		if list, known := words[key]; known {
+			return list
 		}
 	}
-	return found
+	return nil
 }
+
+// parts says which type's words another has as well.
+var parts = map[string]string{"PlainTask": "Task", "RunView": "Run", "AskView": "AskState"}
 
 // objects are fields that hold any JSON object.
 var objects = []string{"payload", "metadata", "metrics", "runtime_config"}
