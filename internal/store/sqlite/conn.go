@@ -16,7 +16,8 @@ import (
 type conn struct {
 	sqlite     *sqlite.Conn
 	statements map[string]*sqlite.Stmt
-	rows       rows // the one result that can be open
+	rows       rows         // the one result that can be open
+	meter      *store.Meter // counts the statements; nil: nobody counts them
 }
 
 // busyTimeout is how long a connection waits for another program that has locked the file.
@@ -59,8 +60,16 @@ func (c *conn) Exec(query string, args ...any) (int64, error) {
 			return 0, err
 		}
 		if !more {
+			c.measure(query)
 			return int64(c.sqlite.Changes()), nil
 		}
+	}
+}
+
+// measure counts a statement that has ended.
+func (c *conn) measure(query string) {
+	if c.meter != nil {
+		c.meter.Statement(query, int64(c.sqlite.Changes()))
 	}
 }
 
@@ -84,7 +93,7 @@ func (c *conn) Query(query string, args ...any) (store.Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.rows = rows{stmt: stmt}
+	c.rows = rows{stmt: stmt, conn: c, query: query}
 	return &c.rows, nil
 }
 
@@ -170,8 +179,10 @@ func (c *conn) close() error {
 
 // rows is the open result of a statement.
 type rows struct {
-	stmt *sqlite.Stmt
-	err  error
+	stmt  *sqlite.Stmt
+	conn  *conn
+	query string
+	err   error
 }
 
 func (r *rows) Next() bool {
@@ -182,7 +193,10 @@ func (r *rows) Next() bool {
 
 func (r *rows) Err() error { return r.err }
 
-func (r *rows) Close() { _ = r.stmt.Reset() }
+func (r *rows) Close() {
+	_ = r.stmt.Reset()
+	r.conn.measure(r.query)
+}
 
 func (r *rows) Scan(dest ...any) error {
 	if n := r.stmt.ColumnCount(); n != len(dest) {

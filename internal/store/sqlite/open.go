@@ -27,6 +27,7 @@ const (
 // DB is an open database: the store on it, and what can be asked of a file only.
 type DB struct {
 	*store.Store
+	driver   *driver
 	path     string
 	bodies   *blobfs.Dir
 	due      *dueCheck
@@ -130,7 +131,7 @@ func openHeld(ctx context.Context, home string, held *lock) (_ *DB, err error) {
 	}
 	d.mark, d.lock = mark, held
 	checking, stop := context.WithCancel(context.WithoutCancel(ctx))
-	db := &DB{Store: store.New(d), path: path, bodies: bodies, due: due, stop: stop, checked: make(chan struct{})}
+	db := &DB{Store: store.New(d), driver: d, path: path, bodies: bodies, due: due, stop: stop, checked: make(chan struct{})}
 	if due.failure != nil {
 		db.Halt(due.failure)
 	}
