@@ -12,14 +12,15 @@ ONLY ?=
 HISTORY ?= 200000
 # The race detector would make SQLite, C translated to Go, ten times slower, and finds nothing there: all else is watched.
 RACE := -race -gcflags=modernc.org/...=-race=false
-# These run with the race detector in make soak only. Crash tests and whole-program scripts are about other processes.
-SLOW := internal/store/sqlite|internal/httpapi|internal/crashtest|/testscript$$
+# These run with the race detector in make soak only. Crash tests and whole-program scripts are about other processes; the
+# race detector hides how much memory a use case allocates.
+SLOW := internal/store/sqlite|internal/httpapi|internal/crashtest|internal/costtest|/testscript$$
 # Runs a command with one PostgreSQL server for all its tests.
 WITH_POSTGRES := $(GO) run ./internal/pgtest/with
 
 export CGO_ENABLED ?= 0
 
-.PHONY: help run build test test-clients lint fmt openapi bench fuzz soak clean setup
+.PHONY: help run build test test-clients lint fmt openapi cost bench fuzz soak clean setup
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +34,7 @@ build: ## Build bin/parley; needs Go alone
 test: setup ## Install what the tests need and run them all
 	$(WITH_POSTGRES) env CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test $(RACE) -shuffle=on -p 3 -timeout 12m $$($(GO) list ./... | grep -vE '$(SLOW)')
 	PARLEY_STORES=SQLite $(GO) test -shuffle=on -p 3 ./internal/hub ./internal/store/sqlite ./internal/httpapi ./internal/crashtest ./testscript
+	$(GO) test ./internal/costtest
 
 test-clients: build ## Install the pinned real clients and drive them against a fake model API
 	scripts/clients
@@ -48,6 +50,9 @@ fmt: $(LINT) ## Format the code
 openapi: ## Write docs/openapi.json and the transcripts of the API anew
 	$(GO) test -count=1 -run "TestOpenAPIDocumentIsKept|TestTranscripts" ./internal/httpapi -update
 
+cost: ## Count what the hot use cases cost (statements, round trips, rows, allocations) and write internal/costtest/testdata/cost.txt anew
+	$(GO) test -count=1 ./internal/costtest -update
+
 bench: ## Measure the hot paths against baselines and write docs/benchmarks.md (ONLY=takes prints a part and writes nothing; HISTORY=1000000 for a larger history)
 	$(GO) run ./bench -only "$(ONLY)" -history $(HISTORY)
 
@@ -58,7 +63,7 @@ soak: setup ## Run the long campaigns: ROUNDS crashes (2000), 500 damaged homes 
 	PARLEY_CRASH_ROUNDS=$(ROUNDS) $(GO) test -count=1 -timeout 0 -run 'Crash|NobodyWaits' -v ./internal/crashtest
 	PARLEY_DAMAGE_CASES=500 PARLEY_DAMAGE_TABLE=$(DAMAGE_TABLE) $(GO) test -count=1 -timeout 0 -run Damage -v ./internal/crashtest
 	$(WITH_POSTGRES) env CGO_ENABLED=1 PARLEY_STORES=SQLite,PostgreSQL $(GO) test $(RACE) -count=1 -timeout 0 ./internal/hub ./internal/store/... -rapid.checks=$(CHECKS)
-	CGO_ENABLED=1 $(GO) test $(RACE) -count=1 -timeout 0 ./internal/httpapi ./testscript
+	CGO_ENABLED=1 $(GO) test $(RACE) -count=1 -timeout 0 ./internal/httpapi ./internal/costtest ./testscript
 	PARLEY_ATTACK=$(ATTACK) $(GO) test -count=1 -timeout 0 -run Attack -v ./internal/crashtest
 	PARLEY_MEMORY_TIME=30m $(GO) test -count=1 -timeout 0 -run Memory -v ./internal/crashtest
 	scripts/fuzz $(FUZZTIME)

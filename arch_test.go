@@ -75,6 +75,7 @@ var mayImport = map[string][]string{
 	"internal/pgtest/with":      {"internal/pgtest"},
 	"internal/repeatable":       {},
 	"internal/typecheck":        {},
+	"internal/costtest":         {},
 	"internal/crashtest":        {},
 	"internal/crashtest/victim": {"", "internal/bridge", "internal/dispatch", "internal/hub", "internal/peer", "internal/store/sqlite"},
 	"testscript":                {},

@@ -1,0 +1,136 @@
+package costtest
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/pgtest"
+	"github.com/parley-hub/parley/internal/store"
+	"github.com/parley-hub/parley/internal/store/postgres"
+	"github.com/parley-hub/parley/internal/store/sqlite"
+)
+
+// database is a store whose costs are counted.
+type database interface {
+	parley.Store
+	Close() error
+	Measure(*store.Meter)
+}
+
+// kind is one of the databases that the hub can use.
+type kind struct {
+	name  string
+	place func(testing.TB) string // makes an empty database and returns where it is
+	open  func(place string) (database, error)
+}
+
+var kinds = []kind{
+	{
+		"SQLite",
+		func(t testing.TB) string { return filepath.Join(t.TempDir(), "home") },
+		func(home string) (database, error) { return sqlite.Open(ctx, home) },
+	},
+	{
+		"PostgreSQL",
+		migrated.Copy,
+		func(url string) (database, error) { return postgres.Open(ctx, url) },
+	},
+}
+
+// migrated is a PostgreSQL database with all tables and no rows.
+var migrated = &pgtest.Template{Make: func(url string) error {
+	db, err := postgres.Open(ctx, url)
+	if err != nil {
+		return err
+	}
+	return db.Close()
+}}
+
+var (
+	ctx   = context.Background()
+	owner = hub.Caller{Agent: parley.Owner}
+)
+
+// clock is the time that the hub sees. It advances by a second with each step of a use case.
+type clock struct{ seconds atomic.Int64 }
+
+func (c *clock) Now() time.Time {
+	return time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC).Add(time.Duration(c.seconds.Load()) * time.Second)
+}
+
+// world is a hub on an empty database.
+type world struct {
+	*hub.Hub
+	t     *testing.T
+	clock *clock
+	meter *store.Meter
+	store *oneAtATime
+	db    database
+}
+
+func newWorld(t *testing.T, k kind, place string) *world {
+	t.Helper()
+	db, err := k.open(place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, clock: &clock{}, meter: &store.Meter{}, db: db, store: &oneAtATime{Store: db}}
+	db.Measure(w.meter)
+	unlimited := hub.Rate{PerSecond: -1}
+	w.Hub, err = hub.New(ctx, w.store, hub.Config{
+		Clock: w.clock, Log: slog.New(slog.DiscardHandler), Rate: unlimited, Load: hub.Load{Reads: unlimited},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *world) close() {
+	w.t.Helper()
+	w.Stop()
+	w.ok(w.db.Close())
+}
+
+// ok ends the test if there is an error.
+func (w *world) ok(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatalf("unexpected error: %v", err)
+	}
+}
+
+// must returns a function that returns a result and ends the test if there is an error.
+func must[T any](w *world) func(T, error) T {
+	return func(result T, err error) T {
+		w.t.Helper()
+		w.ok(err)
+		return result
+	}
+}
+
+// oneAtATime is a store that counts what is asked of it. It runs one view at a time, so that one connection serves them all.
+type oneAtATime struct {
+	parley.Store
+	reading        sync.Mutex
+	views, updates atomic.Int64
+}
+
+func (s *oneAtATime) View(ctx context.Context, fn func(parley.Tx) error) error {
+	s.views.Add(1)
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	return s.Store.View(ctx, fn)
+}
+
+func (s *oneAtATime) Update(ctx context.Context, fn func(parley.Tx) error) error {
+	s.updates.Add(1)
+	return s.Store.Update(ctx, fn)
+}
