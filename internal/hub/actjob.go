@@ -187,9 +187,7 @@ func (s *scene) do(j *job, m parley.Message, tree *parley.Bridge) error {
 			return err
 		}
 	}
-	by := *s
-	by.reporting = &m
-	return by.sayOfTask(&t, j.says)
+	return s.reportedBy(&m).sayOfTask(&t, j.says)
 }
 
 // toldInTree has the document by which a task ends be the callback to a requester who reads it in its inbox, or in the same channel

@@ -80,7 +80,7 @@ func (h *Hub) DecideByLink(ctx context.Context, secret string, d parley.Decision
 func (h *Hub) findApprovalLink(ctx context.Context, secret string) (t parley.Token, err error) {
 	hash, ok := parley.HashSecret(secret)
 	if !ok {
-		return t, h.strangers.refuse(h, errApprovalLink())
+		return t, h.strangers.refuse(h.config.Log, errApprovalLink())
 	}
 	err = h.store.View(ctx, func(tx parley.Tx) error {
 		t, err = goodToken(tx, hash, h.now())
@@ -90,7 +90,7 @@ func (h *Hub) findApprovalLink(ctx context.Context, secret string) (t parley.Tok
 		return err
 	})
 	if err != nil {
-		return parley.Token{}, h.strangers.refuse(h, h.explain(ctx, Caller{}, err))
+		return parley.Token{}, h.strangers.refuse(h.config.Log, h.explain(ctx, Caller{}, err))
 	}
 	return t, nil
 }

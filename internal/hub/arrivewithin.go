@@ -35,7 +35,5 @@ func (in *intake) settleWithin(w aside, m parley.Message) error {
 			return err
 		}
 	}
-	found := *in.scene
-	found.finder = m.To
-	return found.do(w.job, m, in.tree)
+	return in.foundBy(m.To).do(w.job, m, in.tree)
 }

@@ -234,7 +234,7 @@ func (h *Hub) SweepAttendance(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			told[id] = announced{now, h.attendance.busy(id, s.now)}
+			told[id] = announced{there: now, busy: h.attendance.busy(id, s.now)}
 			if !now {
 				err = s.wentAway(id)
 			}

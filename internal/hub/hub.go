@@ -294,6 +294,20 @@ func (s *scene) over(b *parley.Bridge, sender parley.Agent) *scene {
 	return as
 }
 
+// reportedBy is the same unit while a message says how far a task has come.
+func (s *scene) reportedBy(m *parley.Message) *scene {
+	as := *s
+	as.reporting = m
+	return &as
+}
+
+// foundBy is the same unit while a participant finds in its inbox what a document says of a task.
+func (s *scene) foundBy(agent string) *scene {
+	as := *s
+	as.finder = agent
+	return &as
+}
+
 // wake rings for agents once the update is committed: they have something to take.
 func (c *changes) wake(agents ...string) { c.woken = append(c.woken, agents...) }
 

@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -30,7 +31,7 @@ func (h *Hub) Identify(ctx context.Context, secret string) (Caller, error) {
 func (h *Hub) IdentifyAt(ctx context.Context, secret string, at Place) (caller Caller, err error) {
 	hash, ok := parley.HashSecret(secret)
 	if !ok {
-		return caller, h.strangers.refuse(h, errNotKnown())
+		return caller, h.strangers.refuse(h.config.Log, errNotKnown())
 	}
 	var t parley.Token
 	err = h.store.View(ctx, func(tx parley.Tx) error {
@@ -45,7 +46,7 @@ func (h *Hub) IdentifyAt(ctx context.Context, secret string, at Place) (caller C
 	})
 	if err != nil {
 		h.misused(at, t, err)
-		return Caller{}, h.strangers.refuse(h, h.explain(ctx, Caller{}, err))
+		return Caller{}, h.strangers.refuse(h.config.Log, h.explain(ctx, Caller{}, err))
 	}
 	return caller, nil
 }
@@ -204,11 +205,11 @@ type strangers struct {
 
 func newStrangers() *strangers { return &strangers{sometimes: rate.Sometimes{Interval: time.Minute}} }
 
-func (s *strangers) refuse(h *Hub, err error) error {
+func (s *strangers) refuse(log *slog.Logger, err error) error {
 	if e := parley.AsError(err); e.Reason == parley.Unauthenticated {
 		s.calls.Add(1)
 		s.sometimes.Do(func() {
-			h.config.Log.Warn("calls with a token that is not good were refused", "calls", s.calls.Swap(0), "last", e.Message)
+			log.Warn("calls with a token that is not good were refused", "calls", s.calls.Swap(0), "last", e.Message)
 		})
 	}
 	return err

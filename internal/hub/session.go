@@ -48,7 +48,7 @@ func (h *Hub) NewLink(ctx context.Context, caller Caller, person string) (secret
 func (h *Hub) SignIn(ctx context.Context, secret string) (made parley.MadeToken, err error) {
 	link, err := h.findLink(ctx, secret)
 	if err != nil {
-		return made, h.strangers.refuse(h, err)
+		return made, h.strangers.refuse(h.config.Log, err)
 	}
 	made.Page = parley.NewSecret()
 	made.Secret = parley.SessionSecret(made.Page)
@@ -62,7 +62,7 @@ func (h *Hub) SignIn(ctx context.Context, secret string) (made parley.MadeToken,
 		return err
 	})
 	if err != nil {
-		return parley.MadeToken{}, h.strangers.refuse(h, err)
+		return parley.MadeToken{}, h.strangers.refuse(h.config.Log, err)
 	}
 	return made, nil
 }
