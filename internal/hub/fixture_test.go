@@ -411,7 +411,7 @@ const (
 // asSeen compares what a caller can see. Nothing and an empty list are the same to it.
 var asSeen = cmp.Options{
 	cmp.AllowUnexported(parley.Priority{}, hub.Caller{}), cmpopts.IgnoreUnexported(parley.Receipt{}, parley.Error{}), cmpopts.EquateEmpty(),
-	cmpopts.IgnoreFields(hub.Caller{}, "uuid"),
+	cmpopts.IgnoreFields(hub.Caller{}, "AgentUUID"),
 }
 
 func same(t tester, what string, got, want any) {

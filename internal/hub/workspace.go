@@ -5,14 +5,15 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
 // At is the hub as one participant uses it.
-func (h *Hub) At(caller Caller) parley.Workspace { return workspace{h, caller} }
+func (h *Hub) At(caller unit.Caller) parley.Workspace { return workspace{h, caller} }
 
 type workspace struct {
 	hub    *Hub
-	caller Caller
+	caller unit.Caller
 }
 
 func (w workspace) Post(ctx context.Context, d parley.Draft) (parley.Receipt, error) {
@@ -51,7 +52,7 @@ func (w workspace) Sleep(ctx context.Context, until time.Time) error {
 
 // Contact may wait for an answer, and counts as a call that waits.
 func (w workspace) Contact(ctx context.Context, c parley.Contact) (parley.Contacted, error) {
-	begun, err := w.hub.Begin(ctx, w.caller, Waiting)
+	begun, err := w.hub.Begin(ctx, w.caller, unit.Waiting)
 	if err != nil {
 		return parley.Contacted{}, err
 	}

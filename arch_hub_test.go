@@ -1,0 +1,294 @@
+package parley_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// hubOrder lists the packages of the hub. Each may import those before it, and no others of the hub. docs/architecture.md has the
+// same list.
+var hubOrder = []string{
+	"local", "index", "unit", "agents", "access", "conversations", "trees", "deliveries",
+	"runs", "tasks", "policy", "waits", "presence", "approvals", "notices", "alerts",
+	"artifacts", "names", "messages", "reports", "work", "assignment", "holding", "post",
+	"inbox", "turns", "contact", "delegation", "channels", "reading", "feed", "archive",
+	"departures", "arrivals", "roster", "bridges", "decisions", "outcomes", "upkeep",
+}
+
+// hubLibraries are the packages outside of the hub that one of its packages may import beside the root package.
+var hubLibraries = map[string][]string{
+	"":        {"internal/service"},
+	"feed":    {"internal/service"},
+	"index":   {"internal/search"},
+	"post":    {"internal/schema"},
+	"reading": {"internal/search"},
+}
+
+// mostLines is how long a package of the hub may be, without its tests.
+const mostLines = 3000
+
+const hubDir = "internal/hub"
+
+func TestThePackagesOfTheHubPointOneWay(t *testing.T) {
+	seen := map[string]bool{}
+	for _, pkg := range packages(t) {
+		name, ok := strings.CutPrefix(pkg.ImportPath, module+"/"+hubDir)
+		if !ok {
+			continue
+		}
+		name = strings.TrimPrefix(name, "/")
+		place := slices.Index(hubOrder, name)
+		if name == "" {
+			place = len(hubOrder)
+		}
+		if place < 0 {
+			t.Errorf("%s is not in the order of the hub's packages", pkg.ImportPath)
+			continue
+		}
+		seen[name] = true
+		for _, imported := range pkg.Imports {
+			other, ours := strings.CutPrefix(imported, module)
+			other = strings.TrimPrefix(other, "/")
+			if !ours || other == "" || slices.Contains(hubLibraries[name], other) {
+				continue
+			}
+			if at := slices.Index(hubOrder, strings.TrimPrefix(other, hubDir+"/")); at < 0 || at >= place {
+				t.Errorf("%s must not import %s", pkg.ImportPath, imported)
+			}
+		}
+	}
+	for _, name := range hubOrder {
+		if !seen[name] {
+			t.Errorf("%s is in the order of the hub's packages and does not exist", name)
+		}
+	}
+}
+
+// TestTheArchitecturePageListsTheHub compares the table of the hub's packages with hubOrder and with what each says of itself.
+func TestTheArchitecturePageListsTheHub(t *testing.T) {
+	text, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]string{}
+	for _, pkg := range packages(t) {
+		if name, ok := strings.CutPrefix(pkg.ImportPath, module+"/"+hubDir+"/"); ok {
+			sentence, _, _ := strings.Cut(pkg.Doc, ". ") // the first, as go list gives it
+			said[name] = strings.TrimPrefix(sentence, "Package "+name+" holds ")
+		}
+	}
+	var listed []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `hub/([^`]+)` \\| (.*) \\|$").FindAllStringSubmatch(string(text), -1) {
+		listed = append(listed, row[1])
+		if want := strings.TrimSuffix(said[row[1]], "."); row[2] != want {
+			t.Errorf("docs/architecture.md says that hub/%s holds %q\nwant %q", row[1], row[2], want)
+		}
+	}
+	if !slices.Equal(listed, hubOrder) {
+		t.Errorf("docs/architecture.md lists the packages %q\nwant %q", listed, hubOrder)
+	}
+}
+
+func TestNoPackageOfTheHubIsTooLong(t *testing.T) {
+	lines := map[string]int{}
+	for _, file := range sources(t, ".go") {
+		if !strings.HasPrefix(file, hubDir) {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines[path.Dir(file)] += strings.Count(string(text), "\n")
+	}
+	for dir, n := range lines {
+		if n > mostLines {
+			t.Errorf("%s has %d lines, the most is %d", dir, n, mostLines)
+		}
+	}
+}
+
+// setsState finds statements that write a state column.
+var setsState = regexp.MustCompile(`(?i)\bset\s+(?:[^;]*?,\s*)?state\s*=`)
+
+// writers says which function of the hub, and which package with it, writes the rows of a table. Each goes by the method of the
+// store that it calls.
+var writers = map[string]string{
+	"Agents.Insert": "agents.InsertRow", "Agents.Update": "agents.SaveRow", "Agents.Retire": "agents.RetireRow", "Agents.KeepHealth": "agents.KeepHealth",
+	"Conversations.Insert": "conversations.InsertRow", "Conversations.Update": "conversations.SaveRow",
+	"Members.Put": "conversations.SaveMember", "Members.Remove": "conversations.TakeOut",
+	"Messages.Insert": "messages.InsertRow", "Messages.Redact": "messages.RedactRow",
+	"Deliveries.Insert": "deliveries.InsertRows", "Deliveries.Put": "deliveries.Keep", "Deliveries.Count": "deliveries.CountRow",
+	"Runs.Insert": "runs.InsertRow", "Runs.Put": "runs.KeepRun", "Runs.KeepOutput": "runs.KeepOutput", "Runs.Posted": "runs.NotePost",
+	"Tasks.Insert": "tasks.InsertRow", "Tasks.Put": "tasks.KeepTask",
+	"Waits.Insert": "waits.InsertRow", "Waits.Put": "waits.KeepWait", "Waits.Erase": "waits.EraseRow",
+	"Approvals.Insert": "approvals.InsertRow", "Approvals.Put": "approvals.SaveRow",
+	"Bridges.Arrived": "trees.Arrived", "Bridges.PutDeparture": "departures.stepDeparture",
+	"Permissions.Put": "policy.SaveRule", "Permissions.Remove": "policy.Unpermit",
+	"Tokens.Insert": "access.InsertToken", "Tokens.Put": "access.SaveToken", "Tokens.Erase": "access.EraseToken",
+	"Artifacts.Keep": "artifacts.KeepRow",
+}
+
+// steps says which functions may store a changed row of a table with states: those that ask the domain whether the step is allowed,
+// and those that take no step.
+var steps = map[string][]string{
+	"deliveries.Keep": {"deliveries.Extend", "deliveries.Move", "turns.Lapse", "turns.fallDue"},
+	"runs.KeepRun":    {"runs.Cancel", "runs.SetProcess", "runs.Step", "work.giveTask"},
+	"waits.KeepWait":  {"contact.askAgain", "waits.Shift", "work.Detach", "work.bringAnswer", "work.leave", "work.park"},
+}
+
+// TestRowsAreWrittenInOnePlace guards the one way by which a row changes: one function of the package that owns the table.
+func TestRowsAreWrittenInOnePlace(t *testing.T) {
+	found, stepped, statements := map[string][]string{}, map[string][]string{}, []string{}
+	for _, file := range sources(t, ".go", ".sql") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range setsState.FindAll(text, -1) {
+			statements = append(statements, file)
+		}
+		if strings.HasPrefix(file, hubDir) && strings.HasSuffix(file, ".go") {
+			eachCall(t, file, func(function, called string) {
+				if _, writes := writers[called]; writes {
+					found[called] = append(found[called], function)
+				}
+				if _, ok := steps[called]; ok {
+					stepped[called] = append(stepped[called], function)
+				}
+			})
+		}
+	}
+	want := []string{"approvals", "deliveries", "departures", "runs", "waits"}
+	for i, table := range want {
+		want[i] = "internal/store/" + table + ".go"
+	}
+	if slices.Sort(statements); !slices.Equal(statements, want) {
+		t.Errorf("%q set a state, want %q", statements, want)
+	}
+	for method, owner := range writers {
+		if !slices.Equal(found[method], []string{owner}) {
+			t.Errorf("%s is called by %q, want %s alone", method, found[method], owner)
+		}
+	}
+	for keep, allowed := range steps {
+		callers := slices.Compact(slices.Sorted(slices.Values(stepped[keep])))
+		if !slices.Equal(callers, allowed) {
+			t.Errorf("%s is called by %q, want %q", keep, callers, allowed)
+		}
+	}
+}
+
+// eachCall reports every call in a file: the function that makes it, and what it calls, as Table.Method for a method of the store
+// and as package.Function for a function of a package of the hub.
+func eachCall(t *testing.T, file string, report func(function, called string)) {
+	t.Helper()
+	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, decl := range tree.Decls {
+		function, ok := decl.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		ast.Inspect(function, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			switch called := call.Fun.(type) {
+			case *ast.Ident:
+				report(tree.Name.Name+"."+function.Name.Name, tree.Name.Name+"."+called.Name)
+			case *ast.SelectorExpr:
+				report(tree.Name.Name+"."+function.Name.Name, nameOf(called.X)+"."+called.Sel.Name)
+			}
+			return true
+		})
+	}
+}
+
+// TestTheCallerOfAUseCaseNeverChanges: only unit.As makes a unit of another participant, and nothing assigns to the caller of one.
+func TestTheCallerOfAUseCaseNeverChanges(t *testing.T) {
+	for _, file := range sources(t, ".go") {
+		if !strings.HasPrefix(file, hubDir) || strings.HasPrefix(file, hubDir+"/unit/") {
+			continue
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			assigned, ok := n.(*ast.AssignStmt)
+			if !ok {
+				return true
+			}
+			for _, left := range assigned.Lhs {
+				if selected, ok := left.(*ast.SelectorExpr); ok && (selected.Sel.Name == "Me" || nameOf(selected.X) == "Me") {
+					t.Errorf("%s assigns to the caller of a use case", file)
+				}
+			}
+			return true
+		})
+	}
+}
+
+// TestNoNameOfTheHubStandsTwice: a package does not use one name for two things that differ by a capital letter only.
+func TestNoNameOfTheHubStandsTwice(t *testing.T) {
+	dirs, err := filepath.Glob(hubDir + "/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range dirs {
+		seen := map[string]string{}
+		for _, file := range sources(t, ".go") {
+			if path.Dir(file) != filepath.ToSlash(dir) {
+				continue
+			}
+			for _, name := range namesIn(t, file) {
+				folded := strings.ToLower(name)
+				if other, twice := seen[folded]; twice {
+					t.Errorf("%s has %s and %s", dir, other, name)
+				}
+				seen[folded] = name
+			}
+		}
+	}
+}
+
+// namesIn are the names that a file gives to its package: functions, types, variables, constants, and methods of its use cases.
+func namesIn(t *testing.T, file string) (names []string) {
+	t.Helper()
+	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, decl := range tree.Decls {
+		switch decl := decl.(type) {
+		case *ast.FuncDecl:
+			if decl.Recv == nil {
+				names = append(names, decl.Name.Name)
+			}
+		case *ast.GenDecl:
+			for _, spec := range decl.Specs {
+				switch spec := spec.(type) {
+				case *ast.TypeSpec:
+					names = append(names, spec.Name.Name)
+				case *ast.ValueSpec:
+					for _, name := range spec.Names {
+						names = append(names, name.Name)
+					}
+				}
+			}
+		}
+	}
+	return names
+}

@@ -1,0 +1,132 @@
+package access
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/agents"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// readingPause is the time in which the same reading in another's name is written once.
+const readingPause = time.Minute
+
+// ActAs lets an owner go on as an agent, or as a person who is no owner. It is audited before anything
+// is done; act is what the door is asked for.
+func (s *Service) ActAs(ctx context.Context, caller unit.Caller, agent, act string) (unit.Caller, error) {
+	return auditedAs(ctx, s.Core, caller, agent, actDetail{Act: act})
+}
+
+// ReadAs is ActAs for what changes nothing. Of the same act in the same name one a minute is audited: who
+// looks at a conversation asks again and again. The next entry says how many were left out. Where it cannot be written
+// because the disk is full, E002 StorageFull.
+func (s *Service) ReadAs(ctx context.Context, caller unit.Caller, agent, act string) (acting unit.Caller, err error) {
+	err = s.View(ctx, caller, unit.OpActAs, func(u *unit.Unit) error {
+		acting, err = inNameOf(u, caller, agent)
+		return err
+	})
+	if err != nil {
+		return unit.Caller{}, err
+	}
+	key, now := ownerReading{acting.By, acting.Agent, act}, s.Now()
+	leftOut, due := s.readings.count(key, now)
+	if !due {
+		return acting, nil
+	}
+	as := acting.Agent
+	if acting, err = auditedAs(ctx, s.Core, caller, agent, actDetail{act, leftOut}); err != nil {
+		return unit.Caller{}, unaudited(err, as)
+	}
+	s.readings.written(key, now, leftOut)
+	return acting, nil
+}
+
+// unaudited is why nobody may read in another's name while the disk is full: reading alone would go on, but nobody would
+// learn of it.
+func unaudited(err error, agent string) error {
+	e := parley.AsError(err)
+	if e.Reason != parley.StorageFull {
+		return err
+	}
+	return parley.Errorf(e.Code, "reading as %s must be written to the audit log first, which is not possible: %s", agent, e.Message).
+		Because(e.Reason).Retryable(0).Suggest("make room on the disk of the hub, or read in your own name, which needs no entry").From(err)
+}
+
+type actDetail struct {
+	Act     string `json:"act"`
+	LeftOut int    `json:"left_out,omitempty"` // the same, since it was last written
+}
+
+func auditedAs(ctx context.Context, core *unit.Core, caller unit.Caller, agent string, detail actDetail) (acting unit.Caller, err error) {
+	err = core.Update(ctx, caller, unit.OpActAs, func(u *unit.Unit) error {
+		if acting, err = inNameOf(u, caller, agent); err != nil {
+			return err
+		}
+		return Audit(u, "as", acting.Agent, detail)
+	})
+	if err != nil {
+		return unit.Caller{}, err
+	}
+	return acting, nil
+}
+
+// inNameOf is the caller, who must own the hub, as somebody else.
+func inNameOf(u *unit.Unit, caller unit.Caller, agent string) (unit.Caller, error) {
+	other, err := agents.Agent(u, agent)
+	if err != nil {
+		return unit.Caller{}, err
+	}
+	if other.Kind == parley.KindSystem || other.Access == parley.AccessOwner {
+		return unit.Caller{}, parley.Errorf(parley.NotPermitted, "nobody may act as %s", other.ID).
+			Suggest("name an agent, or a person who is no owner")
+	}
+	caller.By, caller.Agent, caller.AgentUUID = u.Me.ID, other.ID, other.UUID
+	return caller, nil
+}
+
+// readings counts what owners have read in the name of others. There are as many as owners, others and acts
+// that read.
+type readings struct {
+	mu    sync.Mutex
+	known map[ownerReading]*knownReading
+}
+
+type ownerReading struct{ owner, agent, act string }
+
+// knownReading is when a reading was last written, and how often it was left out since.
+type knownReading struct {
+	at      time.Time
+	leftOut int
+}
+
+func newReadings() *readings { return &readings{known: map[ownerReading]*knownReading{}} }
+
+// count says whether a reading is to be written, with how many that were left out. Else it counts it.
+func (r *readings) count(key ownerReading, now time.Time) (leftOut int, due bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	one := r.known[key]
+	if one == nil {
+		return 0, true
+	}
+	if now.Before(one.at.Add(readingPause)) {
+		one.leftOut++
+		return 0, false
+	}
+	return one.leftOut, true
+}
+
+// written notes that a reading is in the audit log. What was not written is due again.
+func (r *readings) written(key ownerReading, now time.Time, leftOut int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	one := r.known[key]
+	if one == nil {
+		one = &knownReading{}
+		r.known[key] = one
+	}
+	one.at = now
+	one.leftOut = max(0, one.leftOut-leftOut) // another may have been written meanwhile
+}

@@ -1,0 +1,96 @@
+package access
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+const auditPage = 500
+
+// Audit adds an entry to the audit log; it is written with the update.
+func Audit(u *unit.Unit, act, subject string, detail any) error {
+	raw, err := json.Marshal(detail)
+	if err != nil {
+		return err
+	}
+	u.Audited = true
+	return u.Log().Audit(parley.AuditEntry{At: u.Now, Actor: u.Me.ID, Act: act, Subject: subject, Detail: raw})
+}
+
+// AuditLog returns audit entries after a number, in order. Only an owner may.
+func (s *Service) AuditLog(ctx context.Context, caller unit.Caller, after int64, limit int) (list []parley.AuditEntry, err error) {
+	err = s.View(ctx, caller, unit.OpListAudit, func(u *unit.Unit) error {
+		list, err = u.Log().Audited(after, unit.Clamp(limit, 100, 1000))
+		return err
+	})
+	return list, err
+}
+
+// VerifyAudit walks along the whole audit log, and compares it with the head that is kept outside the
+// database. Only an owner may.
+func (s *Service) VerifyAudit(ctx context.Context, caller unit.Caller) (parley.AuditReport, error) {
+	return checkAudit(s.Config.AuditHead, func(after int64) (list []parley.AuditEntry, err error) {
+		err = s.View(ctx, caller, unit.OpVerifyAudit, func(u *unit.Unit) error {
+			list, err = u.Log().Audited(after, auditPage)
+			return err
+		})
+		return list, err
+	})
+}
+
+// VerifyAudit does the same with a store that no hub uses.
+func VerifyAudit(ctx context.Context, db parley.Store, head unit.HeadKeeper) (parley.AuditReport, error) {
+	return checkAudit(head, func(after int64) (list []parley.AuditEntry, err error) {
+		err = db.View(ctx, func(tx parley.Tx) error {
+			list, err = tx.Log().Audited(after, auditPage)
+			return err
+		})
+		return list, err
+	})
+}
+
+func checkAudit(head unit.HeadKeeper, page func(after int64) ([]parley.AuditEntry, error)) (parley.AuditReport, error) {
+	report := parley.AuditReport{OK: true}
+	kept := keptHead(head, &report) // before the walk: the log may grow during it
+	for more := true; more; {
+		list, err := page(report.Head.Num)
+		if err != nil {
+			return parley.AuditReport{}, err
+		}
+		walkAudit(&report, list, kept)
+		more = len(list) > 0
+	}
+	if kept.Num > report.Head.Num {
+		report.Add("the log ends with entry %d, but it had entry %d: what came last was cut off", report.Head.Num, kept.Num)
+	}
+	return report, nil
+}
+
+func keptHead(head unit.HeadKeeper, report *parley.AuditReport) (kept parley.AuditHead) {
+	if head == nil {
+		return kept
+	}
+	kept, err := head.Load()
+	if err != nil {
+		report.Add("the head that is kept outside the database cannot be read: %v", err)
+	}
+	return kept
+}
+
+// walkAudit goes on along the log from the head the report has come to.
+func walkAudit(report *parley.AuditReport, list []parley.AuditEntry, kept parley.AuditHead) {
+	for _, e := range list {
+		last := report.Head
+		if e.Num != last.Num+1 || e.Chain(last.Hash) != e.Hash {
+			report.Add("entry %d does not follow from entry %d", e.Num, last.Num)
+		}
+		if e.Num == kept.Num && e.Hash != kept.Hash {
+			report.Add("entry %d is not the one whose hash is kept outside the database", e.Num)
+		}
+		report.Entries++
+		report.Head = parley.AuditHead{Num: e.Num, Hash: e.Hash}
+	}
+}

@@ -1,0 +1,208 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// Place is where a call comes from. It limits where the credential of a run works.
+type Place struct {
+	Socket bool   // the hub's own unix socket
+	TCP    bool   // the hub's HTTP address
+	Agent  string // on the socket: whose process calls
+	Run    string // on the socket: the run that the calling process descends from, if any
+}
+
+// Identify is IdentifyAt for an unknown place, where no token of a run works.
+func (s *Service) Identify(ctx context.Context, secret string) (unit.Caller, error) {
+	return s.IdentifyAt(ctx, secret, Place{})
+}
+
+// IdentifyAt finds the caller with a secret from a place, and what the secret may be used for there. E001 with the reason
+// unauthenticated if no token has this secret, or if the token does not work there; the latter is audited.
+func (s *Service) IdentifyAt(ctx context.Context, secret string, at Place) (caller unit.Caller, err error) {
+	hash, ok := parley.HashSecret(secret)
+	if !ok {
+		return caller, s.Strangers.Refuse(s.Config.Log, ErrNotKnown())
+	}
+	var t parley.Token
+	err = s.Store.View(ctx, func(tx parley.Tx) error {
+		t, err = GoodToken(tx, hash, s.Now())
+		if err == nil {
+			err = goodAt(t, at)
+		}
+		if err == nil {
+			caller, err = callerWith(tx, t)
+		}
+		return err
+	})
+	if err != nil {
+		s.misused(at, t, err)
+		return unit.Caller{}, s.Strangers.Refuse(s.Config.Log, s.Explain(ctx, unit.Caller{}, err))
+	}
+	return caller, nil
+}
+
+// goodAt says why a token cannot be used from a place, or nil.
+func goodAt(t parley.Token, at Place) error {
+	switch t.Kind {
+	case parley.TokenPlain, parley.TokenSession:
+		return nil
+	case parley.TokenRun, parley.TokenBearer:
+		if at.Socket && at.Run == t.ID || at.TCP && t.Kind == parley.TokenBearer {
+			return nil
+		}
+		return errNotOfRun(t)
+	case parley.TokenReply:
+		if at.Socket || at.TCP {
+			return nil
+		}
+		return unit.ErrReplyOnly()
+	default:
+		return ErrNotKnown()
+	}
+}
+
+// callerWith is who calls with a token. Whether the agent of a run may decide is judged anew each time.
+func callerWith(tx parley.Tx, t parley.Token) (unit.Caller, error) {
+	holder, err := tx.Agents().Find(t.Agent)
+	if err != nil {
+		return unit.Caller{}, err
+	}
+	c := unit.Caller{Agent: t.Agent, Token: t.ID, Kind: t.Kind, Scopes: t.Scopes, Until: t.ExpiresAt, AgentUUID: holder.UUID}
+	if !t.Kind.OfRun() {
+		return c, nil
+	}
+	c.Run = t.ID
+	own, err := agentScopes(tx, t.Agent)
+	c.Scopes = slices.DeleteFunc(slices.Clone(t.Scopes), func(one parley.Scope) bool { return !own.Has(one) })
+	return c, err
+}
+
+// agentScopes are the scopes of an agent without a token of its own. It may decide only if another agent reports to it.
+func agentScopes(tx parley.Tx, agent string) (parley.Scopes, error) {
+	scopes := parley.Scopes{parley.ScopeRead, parley.ScopeSend}
+	decides, err := tx.Agents().HasReports(agent)
+	if decides {
+		scopes = append(scopes, parley.ScopeDecide)
+	}
+	return scopes, err
+}
+
+// Local returns the caller on the socket without a token: the local owner, or the agent whose process calls. A process of a
+// run calls as that run does with its token. E001 with the reason unauthenticated if the run has ended.
+func (s *Service) Local(ctx context.Context, at Place) (caller unit.Caller, err error) {
+	if at.Agent == parley.Owner {
+		return unit.Caller{Agent: parley.Owner, Scopes: parley.AllScopes()}, nil
+	}
+	err = s.Store.View(ctx, func(tx parley.Tx) error {
+		if at.Run == "" {
+			caller.Agent = at.Agent
+			if a, err := tx.Agents().Find(at.Agent); err == nil {
+				caller.AgentUUID = a.UUID
+			}
+			caller.Scopes, err = agentScopes(tx, at.Agent)
+			return err
+		}
+		t, err := tx.Tokens().Get(at.Run)
+		if errors.Is(err, parley.ErrNotFound) {
+			err = ErrNotKnown()
+		}
+		if err == nil {
+			err = errors.Join(Usable(tx, t, s.Now()), goodAt(t, at))
+		}
+		if err == nil {
+			caller, err = callerWith(tx, t)
+		}
+		return err
+	})
+	if err != nil {
+		return unit.Caller{}, s.Explain(ctx, unit.Caller{}, err)
+	}
+	return caller, nil
+}
+
+func errNotOfRun(t parley.Token) error {
+	return parley.Errorf(parley.NotPermitted, "the token of run %s is good for processes of that run only, on the hub's socket", t.ID).
+		Because(parley.Unauthenticated).From(unit.ErrMisuse).
+		Suggest("call from the run itself, by PARLEY_URL; where its sandbox has no sockets, set run_token: bearer for its runtime in config.yaml")
+}
+
+// misused audits that a token was used where it is no good.
+func (s *Service) misused(at Place, t parley.Token, err error) {
+	actor := at.Agent
+	if actor == "" {
+		actor = parley.System // nobody knows who it was
+	}
+	source := "tcp"
+	if at.Socket {
+		source = "socket"
+	}
+	s.refusals.note(unit.Caller{Agent: actor, Source: source}, "token of "+t.Agent, err)
+}
+
+// GoodToken finds the token of a secret that can be used by its holder.
+func GoodToken(tx parley.Tx, hash parley.TokenHash, now time.Time) (parley.Token, error) {
+	t, err := tx.Tokens().Find(hash)
+	if errors.Is(err, parley.ErrNotFound) {
+		return t, ErrNotKnown()
+	}
+	if err != nil {
+		return t, err
+	}
+	return t, Usable(tx, t, now)
+}
+
+// Usable says why a token cannot be used by its holder, or nil.
+func Usable(tx parley.Tx, t parley.Token, now time.Time) error {
+	holder, err := tx.Agents().Find(t.Agent)
+	switch {
+	case err != nil:
+		return err
+	case holder.RemovedAt == nil && KeptReply(t):
+		return nil // it is good for repeating what it has answered
+	case holder.RemovedAt != nil || t.RevokedAt != nil:
+		return ErrNotKnown()
+	case !t.Good(now):
+		return ErrExpired()
+	}
+	return nil
+}
+
+// ErrNotKnown is the same for a token that never was and one that was revoked.
+func ErrNotKnown() error {
+	return parley.Errorf(parley.NotPermitted, "this hub does not know the token").Because(parley.Unauthenticated).
+		Suggest("ask an owner of this hub for a new one")
+}
+
+func ErrExpired() error {
+	return parley.Errorf(parley.NotPermitted, "the token has expired").Because(parley.Unauthenticated).
+		Suggest("ask an owner of this hub for a new one")
+}
+
+// Strangers logs calls of nobody, now and then: whoever makes many must not fill the log.
+type Strangers struct {
+	sometimes rate.Sometimes
+	calls     atomic.Int64 // not logged yet
+}
+
+func newStrangers() *Strangers { return &Strangers{sometimes: rate.Sometimes{Interval: time.Minute}} }
+
+func (s *Strangers) Refuse(log *slog.Logger, err error) error {
+	if e := parley.AsError(err); e.Reason == parley.Unauthenticated {
+		s.calls.Add(1)
+		s.sometimes.Do(func() {
+			log.Warn("calls with a token that is not good were refused", "calls", s.calls.Swap(0), "last", e.Message)
+		})
+	}
+	return err
+}

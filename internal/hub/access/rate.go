@@ -1,0 +1,93 @@
+package access
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// limiter has a bucket for each agent.
+type limiter struct {
+	rate    unit.Rate
+	mu      sync.Mutex
+	buckets map[string]*rate.Limiter
+}
+
+func newLimiter(r unit.Rate) *limiter {
+	if r == (unit.Rate{}) {
+		r = unit.Rate{PerSecond: 50, Burst: 200}
+	}
+	if r.Burst <= 0 {
+		r.Burst = max(1, int(4*r.PerSecond))
+	}
+	return &limiter{rate: r, buckets: map[string]*rate.Limiter{}}
+}
+
+// take takes one token of an agent, or says how long until there is one.
+func (l *limiter) take(agent string, now time.Time) (wait time.Duration) {
+	return l.takeSome(agent, now, 1)
+}
+
+// takeSome takes n tokens of an agent at once, as far as a burst has so many.
+func (l *limiter) takeSome(agent string, now time.Time, n int) (wait time.Duration) {
+	if l.rate.PerSecond <= 0 {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	bucket, ok := l.buckets[agent]
+	if !ok {
+		l.forgetFull(now)
+		bucket = rate.NewLimiter(rate.Limit(l.rate.PerSecond), l.rate.Burst)
+		l.buckets[agent] = bucket
+	}
+	r := bucket.ReserveN(now, min(n, l.rate.Burst))
+	wait = r.DelayFrom(now)
+	if wait > 0 {
+		r.CancelAt(now)
+	}
+	return wait
+}
+
+// mostBuckets is how many buckets are kept before those are looked for that can be forgotten.
+const mostBuckets = 4096
+
+// forgetFull forgets the buckets that are full again: a new one is the same. l.mu is held.
+func (l *limiter) forgetFull(now time.Time) {
+	if len(l.buckets) < mostBuckets {
+		return
+	}
+	for agent, bucket := range l.buckets {
+		if bucket.TokensAt(now) >= float64(l.rate.Burst) {
+			delete(l.buckets, agent)
+		}
+	}
+}
+
+// Limit counts a change against its caller's rate. Owners, bridges and the hub itself are exempt,
+// which is looked up only when the count is over.
+func Limit(ctx context.Context, s *Service, caller unit.Caller) error {
+	if caller.Agent == parley.System || caller.Source == "file" {
+		return nil
+	}
+	wait := s.rate.take(caller.Key(), s.Clock.Now())
+	if wait == 0 {
+		return nil
+	}
+	return s.View(ctx, caller, unit.OpIdentify, func(u *unit.Unit) error {
+		if u.SeesAll() {
+			return nil
+		}
+		return s.rate.exceeded(u.Me.ID, wait)
+	})
+}
+
+func (l *limiter) exceeded(agent string, wait time.Duration) error {
+	return parley.Errorf(parley.Unavailable, "%s has made more than %g changes a second", agent, l.rate.PerSecond).
+		Because(parley.RateLimited).Retryable(wait).Suggest("try again in %s", wait.Round(time.Millisecond))
+}

@@ -1,0 +1,223 @@
+package access
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/agents"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+const (
+	shortestToken = time.Second
+	longestToken  = 10 * 365 * 24 * time.Hour
+	// tokensKept is how long an ended token is still listed.
+	tokensKept = 30 * 24 * time.Hour
+	tokenPage  = 100
+)
+
+// NewToken makes a token: owners for anybody, other people for themselves, agents for nobody. It may be
+// used for nothing that the caller's own credential may not, and ends no later. Its secret is told once.
+func (s *Service) NewToken(ctx context.Context, caller unit.Caller, n parley.NewToken) (made parley.MadeToken, err error) {
+	if n.Scopes, err = checkNewToken(n); err != nil {
+		return made, err
+	}
+	secret := parley.NewSecret()
+	err = s.Update(ctx, caller, unit.OpMakeToken, func(u *unit.Unit) error {
+		holder, err := tokenHolder(u, n.Agent)
+		if err != nil {
+			return err
+		}
+		t := parley.Token{Agent: holder.ID, Kind: parley.TokenPlain, Label: n.Label, Scopes: n.Scopes}
+		if n.For > 0 {
+			t.ExpiresAt = unit.After(u.Now, n.For)
+		}
+		if err := within(caller, t); err != nil {
+			return err
+		}
+		if err := mayHold(u, holder.ID); err != nil {
+			return err
+		}
+		made.Token, err = addToken(u, t, secret)
+		return err
+	})
+	if err != nil {
+		return parley.MadeToken{}, err
+	}
+	made.Secret = secret
+	return made, nil
+}
+
+func checkNewToken(n parley.NewToken) (parley.Scopes, error) {
+	if n.For != 0 && (n.For < shortestToken || n.For > longestToken) {
+		return nil, parley.Errorf(parley.BadInput, "a token cannot last %s", n.For).Suggest("let it last 1s to 10 years, or until it is revoked")
+	}
+	if err := parley.CheckLabel(n.Label); err != nil {
+		return nil, err
+	}
+	if len(n.Scopes) == 0 {
+		n.Scopes = parley.Scopes{parley.ScopeRead, parley.ScopeSend}
+	}
+	return n.Scopes.Check()
+}
+
+// tokenHolder finds whom the caller may make a credential for.
+func tokenHolder(u *unit.Unit, name string) (parley.Agent, error) {
+	if u.Me.Kind == parley.KindAgent {
+		return u.Me, parley.Errorf(parley.NotPermitted, "agents make no tokens").Suggest("ask an owner of this hub")
+	}
+	if name == "" {
+		name = u.Me.ID
+	}
+	holder, err := agents.Agent(u, name)
+	if err != nil {
+		return holder, err
+	}
+	switch {
+	case holder.Kind == parley.KindSystem:
+		return holder, parley.Errorf(parley.NotPermitted, "%s has no tokens", holder.ID).Suggest("it is the hub itself")
+	case holder.ID != u.Me.ID && !u.SeesAll():
+		return holder, parley.Errorf(parley.NotPermitted, "only an owner may make a token for somebody else").Suggest("ask an owner of this hub")
+	}
+	return holder, nil
+}
+
+// within refuses a credential that could do more than the one it is made with, or would outlive it.
+func within(caller unit.Caller, t parley.Token) error {
+	if beyond := t.Scopes.Beyond(caller.Scopes); len(beyond) > 0 {
+		return parley.Errorf(parley.NotPermitted, "the credential in use cannot make a token with the scopes %s: it does not have them",
+			beyond.Join(", ")).Suggest("leave them out, or use another credential")
+	}
+	if caller.Until != nil && (t.ExpiresAt == nil || t.ExpiresAt.After(*caller.Until)) {
+		return parley.Errorf(parley.NotPermitted, "the token would outlive the credential it is made with").
+			Suggest("let it end before %s", caller.Until.Format(time.RFC3339))
+	}
+	return nil
+}
+
+// addToken stores a credential, which gets its id here.
+func addToken(u *unit.Unit, t parley.Token, secret string) (parley.Token, error) {
+	hash, ok := parley.HashSecret(secret)
+	if !ok {
+		return t, errors.New("a secret of a wrong form was made")
+	}
+	t.ID, t.CreatedBy, t.CreatedAt = unit.NewID(), u.Me.ID, u.Now
+	if err := InsertToken(u.Tx, t, hash); err != nil {
+		return t, err
+	}
+	if t.Kind != parley.TokenLink {
+		u.Note(tokenEvent(parley.EventTokenCreated, t))
+	}
+	return t, Audit(u, string(t.Kind)+".new", t.ID, map[string]any{
+		"agent": t.Agent, "label": t.Label, "scopes": t.Scopes, "expires_at": t.ExpiresAt,
+	})
+}
+
+func tokenEvent(kind parley.EventKind, t parley.Token) parley.Event {
+	return parley.Event{Kind: kind, Agent: t.Agent, Data: json.RawMessage(fmt.Sprintf(`{"token":%q}`, t.ID))}
+}
+
+// Tokens lists credentials, the newest first, and says where to go on, or "": the caller's own; for
+// owners those of anybody, or of all.
+func (s *Service) Tokens(ctx context.Context, caller unit.Caller, f parley.TokenFilter) (list []parley.Token, next string, err error) {
+	f.Limit = unit.Clamp(f.Limit, tokenPage, 1000)
+	err = s.View(ctx, caller, unit.OpListTokens, func(u *unit.Unit) error {
+		if f.Agent, err = whoseTokens(u, f.Agent); err != nil {
+			return err
+		}
+		list, err = u.Tokens().List(f)
+		return err
+	})
+	if len(list) == f.Limit {
+		next = list[len(list)-1].ID
+	}
+	return list, next, err
+}
+
+func whoseTokens(u *unit.Unit, name string) (string, error) {
+	if name == "" {
+		if u.SeesAll() {
+			return "", nil
+		}
+		return u.Me.ID, nil
+	}
+	holder, err := agents.Agent(u, name)
+	if err == nil && holder.ID != u.Me.ID {
+		err = u.MustOwn("see the tokens of others")
+	}
+	return holder.ID, err
+}
+
+// RevokeToken ends a credential, from the next call on; what it holds open ends too. Its holder may, and
+// owners whose own credential is good for administration. Doing it again changes nothing.
+func (s *Service) RevokeToken(ctx context.Context, caller unit.Caller, id string) error {
+	return revokeToken(ctx, s.Core, caller, unit.OpRevokeToken, id)
+}
+
+// EndSession signs the caller out of its browser.
+func (s *Service) EndSession(ctx context.Context, caller unit.Caller) error {
+	return revokeToken(ctx, s.Core, caller, unit.OpEndSession, caller.Token)
+}
+
+func revokeToken(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, id string) error {
+	return core.Update(ctx, caller, do, func(u *unit.Unit) error {
+		t, err := u.Tokens().Get(id)
+		if errors.Is(err, parley.ErrNotFound) || err == nil && t.Agent != u.Me.ID && !u.SeesAll() {
+			return unit.Unknown{Noun: "token", Name: id}
+		}
+		if err != nil || t.RevokedAt != nil {
+			return err
+		}
+		if t.Agent != u.Me.ID && caller.Token != "" && !caller.Scopes.Has(parley.ScopeAdmin) {
+			return parley.Errorf(parley.NotPermitted, "the credential in use cannot revoke the tokens of others: it lacks the scope %s",
+				parley.ScopeAdmin).Suggest("use another credential")
+		}
+		return errors.Join(revoke(u, t), Audit(u, "token.revoke", t.ID, map[string]any{"agent": t.Agent}))
+	})
+}
+
+func revoke(u *unit.Unit, t parley.Token) error {
+	t.RevokedAt = &u.Now
+	u.Note(tokenEvent(parley.EventTokenRevoked, t))
+	return SaveToken(u.Tx, t)
+}
+
+// RevokeAll ends all credentials of a participant.
+func RevokeAll(u *unit.Unit, holder string) error {
+	f := parley.TokenFilter{Agent: holder, Limit: tokenPage}
+	for {
+		list, err := u.Tokens().List(f)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for _, t := range list {
+			if t.RevokedAt == nil {
+				if err := revoke(u, t); err != nil {
+					return err
+				}
+			}
+			f.Before = t.ID
+		}
+	}
+}
+
+// ForgetTokens erases credentials that ended long ago, those that answered for a webhook sooner, and links and those of runs and
+// approvals at once.
+func ForgetTokens(ctx context.Context, core *unit.Core) error {
+	for kind, kept := range map[parley.TokenKind]time.Duration{
+		parley.TokenPlain: tokensKept, parley.TokenSession: tokensKept, parley.TokenLink: 0, parley.TokenApproval: 0,
+		parley.TokenRun: 0, parley.TokenBearer: 0, parley.TokenReply: repliesKept,
+	} {
+		_, err := core.Repeat(ctx, func(tx parley.Tx) (int, error) {
+			return tx.Tokens().Forget(kind, core.Now().Add(-kept), unit.PurgeBatch)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

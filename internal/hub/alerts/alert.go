@@ -1,0 +1,205 @@
+package alerts
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/agents"
+	"github.com/parley-hub/parley/internal/hub/notices"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// alerts are those that are on. A restart forgets them: what is still so is found again.
+type alerts struct {
+	mu sync.Mutex
+	on map[string]parley.Alert
+}
+
+func alertKey(a parley.Alert) string { return a.Name + "/" + a.Agent }
+
+// List is what is on, by name and agent.
+func (a *alerts) List() []parley.Alert {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	list := slices.AppendSeq([]parley.Alert{}, maps.Values(a.on))
+	slices.SortFunc(list, func(x, y parley.Alert) int {
+		return cmp.Or(strings.Compare(x.Name, y.Name), strings.Compare(x.Agent, y.Agent))
+	})
+	return list
+}
+
+func (a *alerts) Has(one parley.Alert) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, found := a.on[alertKey(one)]
+	return found
+}
+
+func (a *alerts) put(one parley.Alert, on bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !on {
+		delete(a.on, alertKey(one))
+		return
+	}
+	if a.on == nil {
+		a.on = map[string]parley.Alert{}
+	}
+	a.on[alertKey(one)] = one
+}
+
+// amend replaces what is said of an alert that is on. Since when it is on stays.
+func (a *alerts) amend(one parley.Alert) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if before, on := a.on[alertKey(one)]; on {
+		one.Since = before.Since
+		a.on[alertKey(one)] = one
+	}
+}
+
+// Alert says that something needs a person's attention, or no longer does. Whoever follows the events learns of it once,
+// the owners are notified, and the status shows it as long as it is on. Saying the same again changes nothing. If it
+// fails nobody knows yet: it is to be said again.
+func (s *Service) Alert(ctx context.Context, a parley.Alert, on bool) error {
+	if on {
+		return s.RaiseAlerts(ctx, a)
+	}
+	if !s.Alerts.Has(a) {
+		return nil
+	}
+	data, err := alertData(a, false)
+	if err != nil {
+		return err
+	}
+	s.Config.Log.Info("an alert is over", "alert", a.Name, "agent", a.Agent)
+	err = s.Update(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
+		u.Note(parley.Event{Kind: parley.EventAlert, Agent: a.Agent, Data: data})
+		return nil
+	})
+	if err == nil {
+		s.Alerts.put(a, false)
+	}
+	return err
+}
+
+// RaiseAlerts turns on several alerts at once. If many alerts of one name are on, the owners are notified of all of them
+// together.
+func (s *Service) RaiseAlerts(ctx context.Context, list ...parley.Alert) error {
+	list = slices.DeleteFunc(slices.Clone(list), func(a parley.Alert) bool {
+		s.Alerts.amend(a) // one that is on shows its newest figures
+		return s.Alerts.Has(a)
+	})
+	if len(list) == 0 {
+		return nil
+	}
+	events := make([]parley.Event, len(list))
+	for i := range list {
+		a := &list[i]
+		a.Since = s.Now()
+		data, err := alertData(*a, true)
+		if err != nil {
+			return err
+		}
+		events[i] = parley.Event{Kind: parley.EventAlert, Agent: a.Agent, Data: data}
+		s.Config.Log.Warn(a.Message, "alert", a.Name, "suggestion", a.Suggestion)
+	}
+	on := append(s.Alerts.List(), list...)
+	err := s.Update(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
+		for _, e := range events {
+			u.Note(e)
+		}
+		return tellAlerts(u, list, on)
+	})
+	if err == nil {
+		for _, a := range list {
+			s.Alerts.put(a, true)
+		}
+	}
+	return err
+}
+
+// mostToldApart is how many alerts of one name the owners are told apart.
+const mostToldApart = 3
+
+// tellAlerts tells the owners of alerts that are new among those that are on.
+func tellAlerts(u *unit.Unit, fresh, on []parley.Alert) error {
+	for _, g := range parley.GroupAlerts(on) {
+		mine := slices.DeleteFunc(slices.Clone(fresh), func(a parley.Alert) bool { return a.Name != g.Name })
+		if len(mine) > 0 && g.Count > mostToldApart {
+			if err := tellAlertGroup(u, g); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, a := range mine {
+			if err := tellAlert(u, a); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tellAlertGroup tells the owners of many alerts of one name: once a day, and again when there are ten times as many.
+func tellAlertGroup(u *unit.Unit, g parley.AlertGroup) error {
+	people, err := agents.PersonOrOwners(u, "")
+	if err != nil {
+		return err
+	}
+	size := 1
+	for size*10 <= g.Count {
+		size *= 10
+	}
+	return notices.TellPeople(u, people, parley.Notice{
+		Key: fmt.Sprintf("alert/%s/many/%d/%s", g.Name, size, u.Now.Format(time.DateOnly)), Kind: parley.NoticeAlert, Title: capital(g.Title()),
+		Text: capital(g.Message) + ".\nSee all of them: parley status --alerts.",
+	})
+}
+
+// alertData is an alert as those who follow the events get it: with its facts beside its name.
+func alertData(a parley.Alert, on bool) ([]byte, error) {
+	data := maps.Clone(a.Facts)
+	if data == nil {
+		data = map[string]any{}
+	}
+	data["name"], data["state"] = a.Name, "off"
+	if on {
+		data["state"], data["message"], data["suggestion"] = "on", a.Message, a.Suggestion
+	}
+	if a.Agent != "" {
+		data["agent"] = a.Agent
+	}
+	return json.Marshal(data)
+}
+
+// tellAlert tells the owners of an alert: once a day, whatever is restarted.
+func tellAlert(u *unit.Unit, a parley.Alert) error {
+	people, err := agents.PersonOrOwners(u, "")
+	if err != nil {
+		return err
+	}
+	key := "alert/" + a.Name + "/"
+	if a.Agent != "" {
+		key += a.Agent + "/"
+	}
+	return notices.TellPeople(u, people, parley.Notice{
+		Key: key + u.Now.Format(time.DateOnly), Kind: parley.NoticeAlert, Title: a.Title,
+		Text: capital(a.Message) + ".\n" + capital(a.Suggestion) + ".",
+	})
+}
+
+func capital(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}

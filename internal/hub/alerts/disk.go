@@ -1,0 +1,56 @@
+package alerts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+const (
+	leastFree      = 1 << 30
+	leastFreeShare = 20 // one in so many bytes
+)
+
+// CheckDisk raises an alert when the store's disk has little room, and ends it once there is enough again
+// to stay so.
+func CheckDisk(ctx context.Context, s *Service) error {
+	free, total, known, err := Space(s.Core)
+	if err != nil || !known {
+		return err
+	}
+	alert := DiskAlert(free, total)
+	least := EnoughFree(total)
+	low := free < least
+	if s.Alerts.Has(alert) {
+		low = free <= least+least/5
+	}
+	return s.Alert(ctx, alert, low)
+}
+
+// Space is how much of the store's disk is free, where that can be known.
+func Space(core *unit.Core) (free, total int64, known bool, err error) {
+	disk, known := core.Store.(parley.Disk)
+	if !known {
+		return 0, 0, false, nil
+	}
+	free, total, err = disk.Space()
+	if errors.Is(err, errors.ErrUnsupported) {
+		return 0, 0, false, nil
+	}
+	return free, total, true, err
+}
+
+func DiskAlert(free, total int64) parley.Alert {
+	return parley.Alert{
+		Name: "disk", Title: "The disk of the hub is almost full",
+		Message:    fmt.Sprintf("the disk is almost full: %d MiB of %d are free", free>>20, total>>20),
+		Suggestion: "make room on it, or set a retention; when it is full, nothing more is stored",
+		Facts:      map[string]any{"free": free, "total": total},
+	}
+}
+
+// EnoughFree is how many bytes of a disk should be free.
+func EnoughFree(total int64) int64 { return max(leastFree, total/leastFreeShare) }

@@ -1,0 +1,90 @@
+package approvals
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/policy"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+func Words(u *unit.Unit, a parley.Approval) (unit.CallWords, error) {
+	tool, known := u.Core.Hooks.Calls[a.Call.Tool]
+	if !known {
+		return unit.CallWords{}, fmt.Errorf("nobody knows what %s is", a.Call.Tool)
+	}
+	return tool.Words(u, a.Agent, a.Call.Args)
+}
+
+// SummaryAgain makes the text of an earlier approval request again. If the subject of the call has changed or was removed, it
+// returns the stored text, and all of it counts as the agent's words.
+func SummaryAgain(u *unit.Unit, a parley.Approval) parley.Wording {
+	if now, err := Summary(u, a); err == nil && now.Text == a.Summary {
+		return now
+	}
+	return parley.Wording{}.Quote(a.Agent, a.Summary)
+}
+
+// Summary is the request for an approval as whoever decides sees it.
+func Summary(u *unit.Unit, a parley.Approval) (text parley.Wording, err error) {
+	agent, err := u.Agents().Find(a.Agent)
+	if err != nil {
+		return text, err
+	}
+	w, err := Words(u, a)
+	if err != nil {
+		return text, err
+	}
+	if reads := []string{policy.ToolRead, policy.ToolMessage, policy.ToolQuery}; a.Conversation != "" && slices.Contains(reads, a.Call.Tool) {
+		where, err := u.Conversations().Find(a.Conversation)
+		if err != nil {
+			return text, err
+		}
+		w.Parts = append(w.Parts, parley.ApprovalPart{Label: "Shown in", Text: where.Title()}) // to all who read there
+	}
+	return parley.ApprovalRequest{ID: agent.ID, Agent: agent.Name, Wants: w.Wants, Action: w.Action, Parts: w.Parts}.Wording(), nil
+}
+
+// NameOf is what a participant is called, by whatever name it was named.
+func NameOf(u *unit.Unit, name string) (string, error) {
+	a, err := u.Agents().Find(name)
+	if errors.Is(err, parley.ErrNotFound) {
+		return name, nil
+	}
+	return a.Name, err
+}
+
+// DraftGoes is whom a draft goes to, or where.
+func DraftGoes(u *unit.Unit, agent string, d parley.Draft) (others []string, where string, err error) {
+	ids, ref := d.Direct, d.Conversation
+	if len(ids) == 0 && ref == "" {
+		m, err := u.Messages().Get(d.InReplyTo)
+		if err != nil {
+			return nil, "a conversation", unit.IgnoreNotFound(err)
+		}
+		ref = m.Conversation
+	}
+	if len(ids) == 0 {
+		c, err := u.Conversations().Find(unit.ConversationKey(ref))
+		if errors.Is(err, parley.ErrNotFound) && d.Make {
+			ref = "#" + unit.ConversationKey(ref)
+		}
+		if err != nil {
+			return nil, ref, unit.IgnoreNotFound(err)
+		}
+		ids, where = c.SetMembers(), c.Title()
+	}
+	for _, id := range ids {
+		if id == agent {
+			continue
+		}
+		name, err := NameOf(u, id)
+		if err != nil {
+			return nil, where, err
+		}
+		others = append(others, name)
+	}
+	return others, where, nil
+}

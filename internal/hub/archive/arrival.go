@@ -1,0 +1,337 @@
+package archive
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/parley-hub/parley/internal/hub/artifacts"
+	"github.com/parley-hub/parley/internal/hub/conversations"
+	"github.com/parley-hub/parley/internal/hub/messages"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/agents"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// entry makes an entry of a line; nil of the last one. What can be checked without the store is.
+func (i *importer) entry(ctx context.Context, raw []byte) (func(*Arrival) error, error) {
+	var l line
+	if err := decodeLine(raw, &l); err != nil {
+		return nil, err
+	}
+	switch {
+	case l.Agent != nil:
+		a := *l.Agent
+		return func(in *Arrival) error { return in.addAgent(a) }, nil
+	case l.Conversation != nil:
+		c, err := checkExported(*l.Conversation)
+		return func(in *Arrival) error { return in.addConversation(c) }, err
+	case l.Message != nil:
+		if err := checkSum(*l.Message); err != nil {
+			return nil, err
+		}
+		m, err := l.Message.CheckHistory(i.Config.Limits)
+		i.tasks.mention(m.Task)
+		body := m.SealedBody()
+		return func(in *Arrival) error { return in.AddMessage(m, body) }, err
+	case l.Permission != nil:
+		return func(in *Arrival) error { return in.addPermission(*l.Permission) }, checkPermission(*l.Permission)
+	case l.Task != nil:
+		return i.taskEntry(ctx, *l.Task)
+	case l.Approval != nil:
+		return func(in *Arrival) error { return in.addApproval(*l.Approval) }, checkApproval(*l.Approval)
+	case l.Damaged != nil:
+		i.missing(*l.Damaged)
+		return nil, nil
+	case l.End != nil:
+		i.ended = true
+		return nil, nil
+	default:
+		return nil, parley.Errorf(parley.BadInput, "the line is nothing that a hub has").
+			Suggest("give what parley export has written")
+	}
+}
+
+// addAgent adds an agent. One with the same id is the same agent, whatever else is known of it here, unless the one that is meant
+// has another id here: then what belongs to a removed agent would be given to the one that has taken its id.
+func (in *Arrival) addAgent(a parley.Agent) error {
+	there, err := in.Agents().Find(a.ID)
+	if err == nil && there.ID == a.ID {
+		meant, err := in.Agents().Find(a.UUID)
+		if err == nil && meant.UUID != there.UUID {
+			return parley.Errorf(parley.BadInput, "the agent %s of the export is %s here, and another agent has the id %s", a.ID, meant.ID, there.ID).
+				Because(parley.Conflict).Suggest("import it into a hub of its own")
+		}
+		if err != nil && !errors.Is(err, parley.ErrNotFound) {
+			return err
+		}
+		in.done.Skipped++
+		return nil
+	}
+	if err != nil && !errors.Is(err, parley.ErrNotFound) {
+		return err
+	}
+	if !parley.IsUUID(a.UUID) {
+		return parley.Errorf(parley.BadInput, "agent %s has no uuid", a.ID).Suggest("give what parley export has written")
+	}
+	id, name := a.ID, a.Name
+	if a.RemovedAt != nil { // another may have taken its names
+		id, name = parley.OriginalName(id), parley.OriginalName(name)
+	}
+	if err := agents.CheckNewAgent(parley.NewAgent{ID: id, Name: name, Kind: a.Kind, Access: a.Access, Profile: a.Profile}); err != nil {
+		return err
+	}
+	if a.Manager, err = agents.Manager(in.Unit, a.ID, a.Manager); err != nil {
+		return err
+	}
+	err = agents.InsertRow(in.Tx, a)
+	if errors.Is(err, parley.ErrTaken) {
+		return parley.Errorf(parley.BadInput, "the id, uuid or name of agent %s (%s) belongs to another agent here", a.ID, a.Name).
+			Because(parley.Conflict).Suggest("rename one of the two, and repeat the import")
+	}
+	in.done.Agents++
+	in.Note(parley.Event{Kind: parley.EventAgentAdded, Agent: a.ID})
+	return err
+}
+
+// checkExported looks at what can be seen on a conversation alone.
+func checkExported(c exportedConversation) (exportedConversation, error) {
+	c.ID = strings.ToLower(c.ID)
+	named := c.Kind == parley.Channel || c.Kind == parley.Group && c.Name != ""
+	kinds := []parley.ConversationKind{parley.Channel, parley.Group, parley.DM, parley.Ephemeral}
+	seen := []parley.Visibility{parley.Public, parley.Private}
+	if !parley.IsUUID(c.ID) || !slices.Contains(kinds, c.Kind) || !slices.Contains(seen, c.Visibility) || !named && c.Name != "" {
+		return c, parley.Errorf(parley.BadInput, "conversation %q is of no kind there is", c.ID).
+			Suggest("give what parley export has written")
+	}
+	if named {
+		display, err := parley.ConversationDisplay(c.Name, c.DisplayName)
+		c.DisplayName = display
+		return c, cmp.Or(parley.CheckKnownChannelName(c.Name), err, parley.CheckTopic(c.Topic))
+	}
+	c.DisplayName = ""
+	ids := make([]string, len(c.Members))
+	for i, m := range c.Members {
+		ids[i] = m.Agent
+	}
+	c.Set = parley.SetKey(ids)
+	if n := len(c.SetMembers()); n < 2 || n > 2 && c.Kind != parley.Group {
+		return c, parley.Errorf(parley.BadInput, "%s %s has %d members", c.Kind, c.ID, n).
+			Suggest("give what parley export has written")
+	}
+	return c, parley.CheckTopic(c.Topic)
+}
+
+// rankImported lets private conversations that have one name in an export have it here too. Two public channels cannot.
+func (in *Arrival) rankImported(c *parley.Conversation) error {
+	if c.Name == "" {
+		return nil
+	}
+	list, err := in.Conversations().Named(c.Name)
+	for _, other := range list {
+		if !other.ReadableByAll() || !c.ReadableByAll() {
+			c.NameRank = max(c.NameRank, other.NameRank+1)
+		}
+	}
+	return err
+}
+
+func (in *Arrival) addConversation(c exportedConversation) error {
+	_, err := in.Conversations().Find(c.ID)
+	if err == nil {
+		in.done.Skipped++
+		return nil
+	}
+	if !errors.Is(err, parley.ErrNotFound) {
+		return err
+	}
+	if err := parley.CheckNotShortName(c.Name); err != nil {
+		return err
+	}
+	if _, err := in.knownAgent(c.CreatedBy); err != nil {
+		return err
+	}
+	if err := in.rankImported(&c.Conversation); err != nil {
+		return err
+	}
+	err = conversations.InsertRow(in.Tx, c.Conversation)
+	if errors.Is(err, parley.ErrTaken) {
+		return parley.Errorf(parley.BadInput, "%s: another conversation here has this name or these members", c.Title()).
+			Because(parley.Conflict).Suggest("rename or delete the other one, and repeat the import")
+	}
+	if err != nil {
+		return err
+	}
+	in.done.Conversations++
+	in.Note(parley.Event{Kind: parley.EventConversationCreated, Conversation: c.ID})
+	for _, m := range c.Members {
+		id, err := in.knownAgent(m.Agent)
+		if err != nil {
+			return err
+		}
+		in.Note(parley.Event{Kind: parley.EventMemberJoined, Conversation: c.ID, Agent: id})
+		if err := conversations.SaveMember(in.Tx, parley.Member{Conversation: c.ID, Agent: id, JoinedAt: m.JoinedAt}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// knownAgent is the id of a participant, also of one that was removed.
+func (in *Arrival) knownAgent(id string) (string, error) {
+	if id == "" {
+		return "", unit.Unknown{Noun: "agent", Name: id}
+	}
+	return agents.Named(in.Unit, id)
+}
+
+// AddMessage adds a message at the end of the order. Nobody gets it: it is history.
+func (in *Arrival) AddMessage(m parley.Message, body [32]byte) error {
+	there, err := in.Messages().GetAll([]string{m.ID})
+	if err != nil {
+		return err
+	}
+	if len(there) > 0 {
+		in.done.Skipped++
+		return nil
+	}
+	if err := in.resolve(&m); err != nil {
+		return err
+	}
+	m.Task = in.tasks.name(m.Task)
+	absent, err := in.standIn(m.Content)
+	if err != nil {
+		return err
+	}
+	if err := in.WriteEvents(); err != nil { // what came before the message is before it in the order
+		return err
+	}
+	if m.Seq, err = in.Messages().NextSeq(); err != nil {
+		return err
+	}
+	m.Checksum = m.Seal(body)
+	if err := messages.InsertRow(in.Tx, m); err != nil {
+		return err
+	}
+	if m.RedactedAt != nil {
+		if err := messages.RedactRow(in.Tx, m); err != nil {
+			return err
+		}
+	}
+	in.done.Messages++
+	return in.dismiss(absent)
+}
+
+// resolve makes sure that everybody and everything a message names is here.
+func (in *Arrival) resolve(m *parley.Message) (err error) {
+	if m.From, err = in.knownAgent(m.From); err != nil {
+		return err
+	}
+	if m.To != "" && m.To != parley.All {
+		if m.To, err = in.knownAgent(m.To); err != nil {
+			return err
+		}
+	}
+	if _, known := in.rooms[m.Conversation]; known {
+		return nil
+	}
+	c, err := in.Conversations().Find(m.Conversation)
+	if errors.Is(err, parley.ErrNotFound) || err == nil && c.ID != m.Conversation {
+		return unit.Unknown{Noun: "conversation", Name: m.Conversation}
+	}
+	in.rooms[m.Conversation] = c
+	return err
+}
+
+// standIn makes rows for bodies that are not here, so that messages can refer to them, and returns their
+// digests. dismiss then says that the bodies are removed: who opens one is told to store it again, which
+// brings it back.
+func (in *Arrival) standIn(c parley.Content) (absent []string, err error) {
+	for _, a := range c.Artifacts {
+		if a.SHA256 == "" || slices.Contains(absent, a.SHA256) {
+			continue
+		}
+		stored, err := in.Artifacts().Get(a.SHA256)
+		if err != nil && !errors.Is(err, parley.ErrNotFound) {
+			return nil, err
+		}
+		if err == nil && stored.RemovedAt == nil {
+			continue
+		}
+		stored = parley.StoredArtifact{SHA256: a.SHA256, Size: a.Size, StoredAt: in.Now}
+		if err := artifacts.KeepRow(in.Tx, stored, in.Me.ID); err != nil {
+			return nil, err
+		}
+		absent = append(absent, a.SHA256)
+	}
+	return absent, nil
+}
+
+func (in *Arrival) dismiss(absent []string) error {
+	for _, sha256 := range absent {
+		if _, err := in.Artifacts().Expire(sha256, in.Now, in.Now); err != nil {
+			return err
+		}
+		in.done.BodiesMissing++
+	}
+	return nil
+}
+
+// Settle leaves conversations as they were, but for their messages: history makes none of them new, and who
+// had read everything has read what was added.
+func (in *Arrival) Settle() error {
+	for _, id := range slices.Sorted(maps.Keys(in.rooms)) {
+		before := in.rooms[id]
+		if err := conversations.SaveRow(in.Tx, before); err != nil {
+			return err
+		}
+		now, err := in.Conversations().Find(id)
+		if err != nil {
+			return err
+		}
+		members, err := in.Members().List(id)
+		if err != nil {
+			return err
+		}
+		for _, m := range members {
+			if m.ReadSeq < before.LastSeq {
+				continue
+			}
+			m.ReadSeq = now.LastSeq
+			if err := conversations.SaveMember(in.Tx, m); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkSum refuses a message that is not what its checksum was made from. What another program has written has none.
+func checkSum(m parley.Message) error {
+	if m.Damage != nil || m.Checksum != "" && !m.Intact() {
+		return parley.Errorf(parley.BadInput, "message %s does not match its checksum", unit.Clipped(m.ID)).
+			Suggest("export it again; a line that was edited on purpose must leave the checksum out")
+	}
+	return nil
+}
+
+// missing notes what was damaged where it was exported.
+func (i *importer) missing(d parley.Damage) {
+	i.report.Damaged++
+	const shown = 20
+	switch {
+	case i.report.Damaged <= shown:
+		name := unit.Clipped(d.ID)
+		if d.Seq != 0 {
+			name = fmt.Sprintf("%d (%s)", d.Seq, name)
+		}
+		i.report.Notices = append(i.report.Notices, fmt.Sprintf("%s %s is missing: it was damaged where it was exported", unit.Clipped(d.What), name))
+	case i.report.Damaged == shown+1:
+		i.report.Notices = append(i.report.Notices, "more is missing: see damaged")
+	}
+}

@@ -1,0 +1,219 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/parley-hub/parley/internal/hub/approvals"
+	"github.com/parley-hub/parley/internal/hub/policy"
+	"github.com/parley-hub/parley/internal/hub/tasks"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+func checkPermission(p parley.Permission) error {
+	if p.Effect != parley.EffectAllow && p.Effect != parley.EffectDeny {
+		return notExported("a rule of %s neither allows nor denies", p.Agent)
+	}
+	return nil
+}
+
+func checkTask(t parley.Task) error {
+	if noun, _, ok := parley.ParseShortName(t.ID); !ok || noun != parley.NounTask {
+		return notExported("a task cannot be called %q", unit.Shortened(t.ID))
+	}
+	if !t.Status.Known() {
+		return notExported("%s is %q, which is no status", t.ID, t.Status)
+	}
+	if err := checkIDs(t.ID, t.Conversation, t.Message, t.CallbackTo, t.Callback); err != nil {
+		return err
+	}
+	return checkTexts(t.ID, t.Title, t.DelegationReason, t.Source, t.TraceID, string(t.Outcome))
+}
+
+func checkApproval(a parley.Approval) error {
+	what := "approval " + a.ID
+	if !parley.IsUUID(a.ID) || !a.State.Known() {
+		return notExported("%s is %q, which is no state", what, a.State)
+	}
+	if err := checkIDs(what, a.Run, a.Conversation, a.Trigger, a.Outcome); err != nil {
+		return err
+	}
+	return checkTexts(what, a.Call.Tool, a.Digest, a.Summary, a.Rule, a.Note, a.Result, a.TraceID, a.Source)
+}
+
+// addPermission adds a rule, unless there is one for the same two and of the same effect.
+func (in *Arrival) addPermission(p parley.Permission) (err error) {
+	if err := in.know(&p.Agent, &p.CreatedBy); err != nil {
+		return err
+	}
+	if p.Target != parley.Anyone {
+		if err := in.know(&p.Target); err != nil {
+			return err
+		}
+	}
+	rules, err := in.Permissions().Of(p.Agent)
+	if err != nil {
+		return err
+	}
+	for _, there := range rules {
+		if there.Target == p.Target && there.Effect == p.Effect {
+			in.done.Skipped++
+			return nil
+		}
+	}
+	in.done.Permissions++
+	return policy.SaveRule(in.Tx, p)
+}
+
+// notExported refuses what no export has.
+func notExported(format string, args ...any) *parley.Error {
+	return parley.Errorf(parley.BadInput, format, args...).Suggest("give what parley export has written")
+}
+
+func checkIDs(what string, ids ...string) error {
+	for _, id := range ids {
+		if id != "" && !parley.IsUUID(id) {
+			return notExported("%s names %q, which is no id", what, id)
+		}
+	}
+	return nil
+}
+
+// checkTexts refuses what not every store can keep.
+func checkTexts(what string, texts ...string) error {
+	for _, text := range texts {
+		if strings.Contains(text, "\x00") {
+			return notExported("%s has a text with a zero in it", what)
+		}
+	}
+	return nil
+}
+
+// know turns names into the ids of participants, removed ones included. An empty one stays.
+func (in *Arrival) know(names ...*string) error {
+	for _, name := range names {
+		if *name == "" {
+			continue
+		}
+		id, err := in.knownAgent(*name)
+		if err != nil {
+			return err
+		}
+		*name = id
+	}
+	return nil
+}
+
+// taskEntry makes an entry of a task.
+func (i *importer) taskEntry(ctx context.Context, t parley.Task) (func(*Arrival) error, error) {
+	if err := checkTask(t); err != nil {
+		return nil, err
+	}
+	if err := i.tasks.learn(ctx, i); err != nil {
+		return nil, err
+	}
+	there := i.tasks.meet(t)
+	return func(in *Arrival) error {
+		if in.tasks.kept {
+			return in.addTask(t)
+		}
+		return in.addTaskAnew(t, there)
+	}, nil
+}
+
+// addTaskAnew adds a task with the next number of this hub, unless it is there under some number.
+func (in *Arrival) addTaskAnew(t parley.Task, there string) (err error) {
+	if there != "" {
+		in.tasks.names[t.ID] = there
+		in.done.Skipped++
+		return nil
+	}
+	was := t.ID
+	if err := in.tasks.rename(&t); err != nil {
+		return err
+	}
+	if t.ID, err = in.Tasks().NextID(); err != nil {
+		return err
+	}
+	in.tasks.names[was] = t.ID
+	return in.insertTask(t, was)
+}
+
+// addTask adds a task with the number it has.
+func (in *Arrival) addTask(t parley.Task) error {
+	there, err := in.Tasks().Get(t.ID)
+	if err == nil && there.TraceID == t.TraceID && there.CreatedAt.Equal(t.CreatedAt) {
+		in.done.Skipped++
+		return nil
+	}
+	if err == nil {
+		return parley.Errorf(parley.BadInput, "%s is another task here", t.ID).Because(parley.Conflict).
+			Suggest("import into a hub that has no tasks of its own")
+	}
+	if !errors.Is(err, parley.ErrNotFound) {
+		return err
+	}
+	return in.insertTask(t, t.ID)
+}
+
+// insertTask stores a task. It is history: nobody works on it here, so that one that was open is cancelled. It can be
+// retried. In the file it is called was.
+func (in *Arrival) insertTask(t parley.Task, was string) error {
+	if err := in.know(&t.Requester, &t.OriginalRequester, &t.Assignee); err != nil {
+		return err
+	}
+	if err := in.place(&t); err != nil {
+		return err
+	}
+	if !t.Status.Ended() {
+		t.Status, t.UpdatedAt, t.EndedAt = parley.TaskCancelled, in.Now, &in.Now
+		t.Error = parley.Errorf(parley.DependencyFailed, "it was open when the hub was exported").Suggest("retry it")
+	}
+	in.done.Tasks++
+	err := tasks.InsertRow(in.Tx, t)
+	if errors.Is(err, parley.ErrNotFound) {
+		return notExported("%s names a task or a participant that is not here", was)
+	}
+	return err
+}
+
+// place puts a task where its parent says.
+func (in *Arrival) place(t *parley.Task) error {
+	if t.Parent == "" {
+		t.Root, t.Depth = t.ID, 0
+		return nil
+	}
+	parent, err := in.Tasks().Get(t.Parent)
+	if errors.Is(err, parley.ErrNotFound) {
+		return notExported("%s is under %s, which is not here", t.ID, t.Parent)
+	}
+	t.Root, t.Depth = parent.Root, parent.Depth+1
+	return err
+}
+
+// addApproval adds an approval, with a number of this hub. It is history: a call that was not made yet is withdrawn.
+func (in *Arrival) addApproval(a parley.Approval) error {
+	_, err := in.Approvals().Get(a.ID)
+	if err == nil {
+		in.done.Skipped++
+		return nil
+	}
+	if !errors.Is(err, parley.ErrNotFound) {
+		return err
+	}
+	if err := in.know(&a.Agent, &a.Target, &a.Decider, &a.DecidedBy); err != nil {
+		return err
+	}
+	if a.State == parley.ApprovalPending || a.State == parley.ApprovalApproved {
+		a.State = parley.ApprovalWithdrawn
+	}
+	a.Task = in.tasks.name(a.Task)
+	if a.Number, err = in.Approvals().NextNumber(); err != nil {
+		return err
+	}
+	in.done.Approvals++
+	return approvals.InsertRow(in.Tx, a)
+}

@@ -1,0 +1,2 @@
+// Package archive holds export, import, retention and redaction.
+package archive

@@ -1,0 +1,212 @@
+package archive
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// exportVersion is the version of the form that ExportAll writes and Import reads.
+const exportVersion = 2 // 1 had no rules, tasks and approvals
+
+// line is one line of an export: one of these.
+type line struct {
+	exportHeader
+	Agent        *parley.Agent         `json:"agent,omitempty"`
+	Conversation *exportedConversation `json:"conversation,omitempty"`
+	Permission   *parley.Permission    `json:"permission,omitempty"`
+	Message      *parley.Message       `json:"message,omitempty"`
+	Task         *parley.Task          `json:"task,omitempty"`
+	Approval     *parley.Approval      `json:"approval,omitempty"`
+	Damaged      *parley.Damage        `json:"damaged,omitempty"` // in the place of what could not be read
+	End          *exportEnd            `json:"end,omitempty"`
+}
+
+type exportHeader struct {
+	Parley    string    `json:"parley,omitempty"` // "export"
+	Version   int       `json:"version,omitempty"`
+	Artifacts string    `json:"artifacts,omitempty"` // "by reference": their bodies are in backups
+	Seq       int64     `json:"seq,omitempty"`       // the newest that is looked at
+	At        time.Time `json:"at,omitzero"`
+}
+
+type exportedConversation struct {
+	parley.Conversation
+	Members []exportedMember `json:"members"`
+}
+
+type exportedMember struct {
+	Agent    string    `json:"agent"`
+	JoinedAt time.Time `json:"joined_at"`
+}
+
+// exportEnd is the last line, by which a reader knows that it has everything.
+type exportEnd struct {
+	Agents        int `json:"agents"`
+	Conversations int `json:"conversations"`
+	Messages      int `json:"messages"`
+	Permissions   int `json:"permissions,omitempty"`
+	Tasks         int `json:"tasks,omitempty"`
+	Approvals     int `json:"approvals,omitempty"`
+	Damaged       int `json:"damaged,omitempty"` // messages, tasks and approvals that could not be exported
+}
+
+// exporter writes an export. What is added meanwhile is left out.
+type exporter struct {
+	*Service
+	caller unit.Caller
+	out    io.Writer
+	upTo   int64
+	agents map[string]bool
+	end    exportEnd
+
+	unreadable map[string]bool // tasks and approvals, by their ids
+	unnamed    []parley.Damage // those of them that have no line yet
+}
+
+// ExportAll writes the whole hub as JSON lines: agents, each after its manager, conversations with their
+// members, the rules of who may contact whom, tasks, messages in their order, with references to artifacts but not their
+// bodies, and approvals. Tasks come before what names them, so that they can get other numbers where they are imported. A damaged message, task or approval is named in a line of its own, and counted in the last line.
+// Credentials, deliveries, runs, waits, notices and read cursors are left out. Only an owner may.
+func (s *Service) ExportAll(ctx context.Context, caller unit.Caller, w io.Writer) error {
+	out := bufio.NewWriter(w)
+	e := &exporter{Service: s, caller: caller, out: out, agents: map[string]bool{}, unreadable: map[string]bool{}}
+	for _, part := range []func(context.Context) error{
+		e.writeAgents, e.writeConversations, e.writePermissions, e.writeTasks, e.writeMessages, e.writeApprovals,
+	} {
+		if err := part(ctx); err != nil {
+			return err
+		}
+	}
+	if err := e.put(line{End: &e.end}); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+func (e *exporter) put(l line) error { return writeJSONLine(e.out, l) }
+
+func (e *exporter) writeAgents(ctx context.Context) error {
+	var list []parley.Agent
+	err := e.View(ctx, e.caller, unit.OpExportHub, func(u *unit.Unit) (err error) {
+		if list, err = u.Agents().List(); err != nil {
+			return err
+		}
+		_, e.upTo, err = u.Log().Bounds()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	header := exportHeader{Parley: "export", Version: exportVersion, Artifacts: "by reference", Seq: e.upTo, At: e.Now()}
+	if err := e.put(line{exportHeader: header}); err != nil {
+		return err
+	}
+	byID := map[string]parley.Agent{}
+	for _, a := range list {
+		byID[a.ID] = a
+	}
+	for _, a := range list {
+		if err := e.writeAgent(a, byID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeAgent writes an agent after its managers, so that whoever reads it knows them.
+func (e *exporter) writeAgent(a parley.Agent, byID map[string]parley.Agent) error {
+	if e.agents[a.ID] {
+		return nil
+	}
+	e.agents[a.ID] = true
+	if boss, has := byID[a.Manager]; has {
+		if err := e.writeAgent(boss, byID); err != nil {
+			return err
+		}
+	}
+	e.end.Agents++
+	return e.put(line{Agent: &a})
+}
+
+func (e *exporter) writeConversations(ctx context.Context) error {
+	for after := ""; ; {
+		var page []exportedConversation
+		err := e.View(ctx, e.caller, unit.OpExportHub, func(u *unit.Unit) error {
+			list, err := u.Conversations().Scan(after, exportPage)
+			for _, c := range list {
+				after = c.ID
+				if err == nil && e.agents[c.CreatedBy] { // else it is younger than the list of agents
+					page, err = e.appendConversation(u, page, c)
+				}
+			}
+			if len(list) == 0 {
+				after = ""
+			}
+			return err
+		})
+		if err != nil || after == "" {
+			return err
+		}
+		for i := range page {
+			e.end.Conversations++
+			if err := e.put(line{Conversation: &page[i]}); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (e *exporter) appendConversation(u *unit.Unit, page []exportedConversation, c parley.Conversation) ([]exportedConversation, error) {
+	members, err := u.Members().List(c.ID)
+	one := exportedConversation{Conversation: c, Members: []exportedMember{}}
+	for _, m := range members {
+		if e.agents[m.Agent] {
+			one.Members = append(one.Members, exportedMember{m.Agent, m.JoinedAt})
+		}
+	}
+	slices.SortFunc(one.Members, func(a, b exportedMember) int { return cmp.Compare(a.Agent, b.Agent) })
+	return append(page, one), err
+}
+
+func (e *exporter) writeMessages(ctx context.Context) error {
+	for after := int64(0); ; {
+		var list []parley.Message
+		err := e.View(ctx, e.caller, unit.OpExportHub, func(u *unit.Unit) (err error) {
+			list, err = u.Messages().Scan(after, exportPage)
+			return err
+		})
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for _, m := range list {
+			if m.Seq > e.upTo {
+				return nil
+			}
+			if err := e.writeMessage(m); err != nil {
+				return err
+			}
+		}
+		after = list[len(list)-1].Seq
+	}
+}
+
+// writeMessage writes a message, or names it if it is damaged.
+func (e *exporter) writeMessage(m parley.Message) error {
+	if m.Damage != nil {
+		return e.putDamaged(parley.Damage{What: "message", Seq: m.Seq, ID: m.ID, Why: m.Damage.Message})
+	}
+	e.end.Messages++
+	return e.put(line{Message: &m})
+}
+
+func (e *exporter) putDamaged(d parley.Damage) error {
+	e.end.Damaged++
+	return e.put(line{Damaged: &d})
+}

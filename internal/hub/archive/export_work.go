@@ -1,0 +1,158 @@
+package archive
+
+import (
+	"context"
+	"slices"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// exported says whether all that are named are in the list of agents. Who is not is younger than it.
+func (e *exporter) exported(names ...string) bool {
+	for _, name := range names {
+		if name != "" && name != parley.Anyone && !e.agents[name] {
+			return false
+		}
+	}
+	return true
+}
+
+func (e *exporter) writePermissions(ctx context.Context) error {
+	var list []parley.Permission
+	err := e.View(ctx, e.caller, unit.OpExportHub, func(u *unit.Unit) (err error) {
+		list, err = u.Permissions().List()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, p := range list {
+		if !e.exported(p.Agent, p.Target, p.CreatedBy) {
+			continue
+		}
+		e.end.Permissions++
+		if err := e.put(line{Permission: &p}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leaveOut remembers what cannot be read. The store may say so several times.
+func (e *exporter) leaveOut(d parley.Damage) {
+	if !e.unreadable[d.ID] {
+		e.unreadable[d.ID] = true
+		e.unnamed = append(e.unnamed, d)
+	}
+}
+
+// nameUnreadable writes a line for each thing that was left out since.
+func (e *exporter) nameUnreadable() error {
+	for _, d := range e.unnamed {
+		if err := e.putDamaged(d); err != nil {
+			return err
+		}
+	}
+	e.unnamed = nil
+	return nil
+}
+
+// writeTasks writes tasks by number, each after those it is under or depends on; without these it is left out too.
+func (e *exporter) writeTasks(ctx context.Context) error {
+	left := map[string]bool{}
+	for after := ""; ; {
+		var list []parley.Task
+		err := e.View(ctx, e.caller, unit.OpExportHub, func(u *unit.Unit) (err error) {
+			u.LeaveOut(e.leaveOut)
+			list, err = u.Tasks().Scan(after, exportPage)
+			return err
+		})
+		if err == nil {
+			err = e.nameUnreadable()
+		}
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for _, t := range list {
+			after = t.ID
+			if e.unreadable[t.Parent] || slices.ContainsFunc(t.DependsOn, func(id string) bool { return e.unreadable[id] }) {
+				e.leaveOut(parley.Damage{What: "task", ID: t.ID, Why: "a task that it is under or waits for is damaged"})
+				continue
+			}
+			if !e.exported(t.Requester, t.OriginalRequester, t.Assignee) || left[t.Parent] || slices.ContainsFunc(t.DependsOn, func(id string) bool { return left[id] }) {
+				left[t.ID] = true
+				continue
+			}
+			e.end.Tasks++
+			if err := e.put(line{Task: &t}); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// writeApprovals writes approvals, the oldest first, because they are numbered in this order where they are imported. Their own
+// numbers are left out.
+func (e *exporter) writeApprovals(ctx context.Context) error {
+	ids, err := e.approvalIDs(ctx)
+	if err != nil {
+		return err
+	}
+	slices.Reverse(ids)
+	for page := range slices.Chunk(ids, exportPage) {
+		if err := e.writeApprovalPage(ctx, page); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *exporter) writeApprovalPage(ctx context.Context, ids []string) error {
+	var list []parley.Approval
+	err := e.View(ctx, e.caller, unit.OpExportHub, func(u *unit.Unit) error {
+		for _, id := range ids {
+			a, err := u.Approvals().Get(id)
+			if err != nil {
+				return err
+			}
+			a.Number = 0
+			list = append(list, a)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		e.end.Approvals++
+		if err := e.put(line{Approval: &list[i]}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// approvalIDs are the approvals to write, the newest first.
+func (e *exporter) approvalIDs(ctx context.Context) (ids []string, err error) {
+	for before := ""; ; {
+		var list []parley.Approval
+		err := e.View(ctx, e.caller, unit.OpExportHub, func(u *unit.Unit) (err error) {
+			u.LeaveOut(e.leaveOut)
+			list, err = u.Approvals().List(parley.ApprovalFilter{Before: before, Limit: exportPage}, "", false)
+			return err
+		})
+		if err == nil {
+			err = e.nameUnreadable()
+		}
+		if err != nil || len(list) == 0 {
+			return ids, err
+		}
+		for _, a := range list {
+			before = a.ID
+			if e.exported(a.Agent, a.Target, a.Decider, a.DecidedBy) {
+				ids = append(ids, a.ID)
+			}
+		}
+	}
+}

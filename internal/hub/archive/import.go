@@ -1,0 +1,253 @@
+package archive
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/access"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+const (
+	importLine  = 32 << 20 // bytes of one line
+	importBatch = 200      // lines in one update
+	importBytes = 4 << 20  // and of these at most so many bytes, or one
+)
+
+// importer reads an export into the hub, in batches. Each line is an entry that is added if it is not there.
+type importer struct {
+	*Service
+	caller unit.Caller
+	report parley.ImportReport
+	batch  []entry
+	bytes  int
+	ended  bool
+	tasks  taskNumbers
+}
+
+// entry is one line that waits to be stored.
+type entry struct {
+	num   int64 // of its line
+	store func(*Arrival) error
+}
+
+// Arrival is an update that stores entries, and what it has done so far.
+type Arrival struct {
+	*unit.Unit
+	done  parley.ImportReport
+	rooms map[string]parley.Conversation // as they were before their messages came
+	tasks *taskNumbers
+}
+
+func NewArrival(u *unit.Unit) *Arrival {
+	return &Arrival{Unit: u, rooms: map[string]parley.Conversation{}}
+}
+
+// Over is the same update in another scene of its transaction.
+func (in *Arrival) Over(u *unit.Unit) *Arrival {
+	as := *in
+	as.Unit = u
+	return &as
+}
+
+// Import adds what ExportAll has written to the hub. What is there already is skipped, so that an import can
+// be repeated, and goes on where it was interrupted. Messages are history: they get new places at the end of
+// the order, and are delivered to nobody. So are tasks, of which the open ones are cancelled, and approvals, of
+// which those that are not executed yet are withdrawn; both get numbers of this hub. At the first line that cannot be imported it ends; what
+// came before stays. Only an owner may.
+func (s *Service) Import(ctx context.Context, caller unit.Caller, r io.Reader) (parley.ImportReport, error) {
+	i := &importer{Service: s, caller: caller}
+	lines := bufio.NewReaderSize(parley.UntilDone(ctx, r), 64<<10)
+	if err := i.begin(ctx, lines); err != nil {
+		return i.report, err
+	}
+	if err := Purge(ctx, s.Core); err != nil { // what was deleted a moment ago would be in the way
+		return i.report, err
+	}
+	for num := int64(2); !i.ended; num++ {
+		raw, err := readLine(lines)
+		if errors.Is(err, io.EOF) {
+			i.report.Notices = append(i.report.Notices, "the file has no last line: something at its end may be missing")
+			break
+		}
+		if err == nil {
+			err = i.take(ctx, num, raw)
+		}
+		if err != nil {
+			return i.failed(ctx, num, err)
+		}
+	}
+	if err := i.flush(ctx); err != nil {
+		return i.report, err
+	}
+	return i.report, i.noteInAudit(ctx, "hub.imported", i.report)
+}
+
+// begin reads the first line, and makes sure that the caller may import.
+func (i *importer) begin(ctx context.Context, lines *bufio.Reader) error {
+	if err := i.noteInAudit(ctx, "hub.import", nil); err != nil {
+		return err
+	}
+	raw, err := readLine(lines)
+	var l line
+	if err == nil {
+		err = decodeLine(raw, &l)
+	}
+	switch {
+	case errors.Is(err, io.EOF), err == nil && l.Parley != "export":
+		err = parley.Errorf(parley.BadInput, "this is no export of a hub").Suggest("give what parley export has written")
+	case err == nil && (l.Version < 1 || l.Version > exportVersion):
+		err = parley.Errorf(parley.BadInput, "the export has version %d, this program reads up to %d", l.Version, exportVersion).
+			Suggest("use the program that has written it, or a newer one")
+	}
+	if err != nil {
+		return atLine(1, err)
+	}
+	i.report.Lines = 1
+	return nil
+}
+
+func (i *importer) noteInAudit(ctx context.Context, act string, detail any) error {
+	return i.Update(ctx, i.caller, unit.OpImportHub, func(u *unit.Unit) error {
+		return access.Audit(u, act, "", detail)
+	})
+}
+
+// failed stores what came before a line that cannot be imported.
+func (i *importer) failed(ctx context.Context, num int64, err error) (parley.ImportReport, error) {
+	if earlier := i.flush(ctx); earlier != nil {
+		return i.report, earlier
+	}
+	return i.report, atLine(num, i.Explain(ctx, i.caller, err))
+}
+
+// take adds a line to the batch, and stores the batch if it is full.
+func (i *importer) take(ctx context.Context, num int64, raw []byte) error {
+	if len(i.batch) >= importBatch || i.bytes+len(raw) > importBytes {
+		if err := i.flush(ctx); err != nil {
+			return err
+		}
+	}
+	store, err := i.entry(ctx, raw)
+	if err != nil || store == nil {
+		return err
+	}
+	i.batch, i.bytes = append(i.batch, entry{num, store}), i.bytes+len(raw)
+	return nil
+}
+
+// flush stores the batch; if one of its entries is refused, those before it.
+func (i *importer) flush(ctx context.Context) error {
+	batch := i.batch
+	i.batch, i.bytes = nil, 0
+	stored, cause := i.apply(ctx, batch)
+	if cause == nil || stored == 0 || stored == len(batch) {
+		return at(batch, stored, cause)
+	}
+	if again, err := i.apply(ctx, batch[:stored]); err != nil {
+		return at(batch, again, err)
+	}
+	return at(batch, stored, cause)
+}
+
+// apply stores all entries in one update, or none. It says how many could have been.
+func (i *importer) apply(ctx context.Context, batch []entry) (good int, err error) {
+	if len(batch) == 0 {
+		return 0, nil
+	}
+	var done parley.ImportReport
+	err = i.Update(ctx, i.caller, unit.OpImportHub, func(u *unit.Unit) error {
+		good = 0
+		in := NewArrival(u)
+		in.tasks = &i.tasks
+		for _, e := range batch {
+			if err := e.store(in); err != nil {
+				return err
+			}
+			good++
+		}
+		done = in.done
+		return in.Settle()
+	})
+	if err == nil {
+		i.count(done, batch[len(batch)-1].num)
+	}
+	return good, err
+}
+
+// at says at which line of a batch an error was met, if it was at one.
+func at(batch []entry, index int, err error) error {
+	if err == nil || index == len(batch) {
+		return err
+	}
+	return atLine(batch[index].num, err)
+}
+
+func (i *importer) count(done parley.ImportReport, lines int64) {
+	r := &i.report
+	r.Lines = lines
+	r.Agents += done.Agents
+	r.Conversations += done.Conversations
+	r.Messages += done.Messages
+	r.Permissions += done.Permissions
+	r.Tasks += done.Tasks
+	r.Approvals += done.Approvals
+	r.Skipped += done.Skipped
+	r.BodiesMissing += done.BodiesMissing
+}
+
+// atLine says where an error was met.
+func atLine(num int64, err error) error {
+	if _, placed := errors.AsType[placed](err); placed {
+		return err
+	}
+	shown := *parley.AsError(err)
+	shown.Message = fmt.Sprintf("line %d: %s", num, shown.Message)
+	return (&shown).From(placed{err})
+}
+
+// placed marks an error that says at which line it was met.
+type placed struct{ error }
+
+func (p placed) Unwrap() error { return p.error }
+
+// readLine reads a line without its end. io.EOF if there is none.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var text []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		if text = append(text, part...); len(text) > importLine {
+			return nil, parley.Errorf(parley.BadInput, "the line has more than %d bytes", importLine).Because(parley.TooLarge).
+				Suggest("give what parley export has written")
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF) && len(text) > 0, err == nil:
+			return bytes.TrimSuffix(text, []byte("\n")), nil
+		case errors.Is(err, io.EOF), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+			return nil, err
+		default:
+			return nil, parley.Errorf(parley.BadInput, "the file cannot be read on: %w", err).Suggest("repeat the import")
+		}
+	}
+}
+
+func decodeLine(raw []byte, into *line) error {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	err := dec.Decode(into)
+	if err == nil && dec.More() {
+		err = errors.New("there is something behind it")
+	}
+	if err != nil {
+		return parley.Errorf(parley.BadInput, "this is not what an export has: %w", err).
+			Suggest("give what parley export has written")
+	}
+	return nil
+}

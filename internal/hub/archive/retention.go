@@ -1,0 +1,243 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/access"
+	"github.com/parley-hub/parley/internal/hub/artifacts"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+const (
+	eraseBatch  = 200
+	weighBatch  = 2000 // numbers of the order
+	scrubsInOne = 500  // parts of the index rewritten in one sweep
+)
+
+// retained is what a sweep has erased because it was too old or too much.
+type retained struct {
+	Messages      int   `json:"messages"`
+	MessageBytes  int64 `json:"message_bytes"`
+	Artifacts     int   `json:"artifacts"`
+	ArtifactBytes int64 `json:"artifact_bytes"`
+	Events        int   `json:"events"`
+	Outputs       int   `json:"outputs,omitempty"`
+}
+
+// Retain erases what is beyond the limits, the oldest first, and says what it was.
+func Retain(ctx context.Context, s *Service) error {
+	var gone retained
+	err := errors.Join(retainMessages(ctx, s.Core, &gone), s.retainArtifacts(ctx, &gone), retainEvents(ctx, s.Core, &gone),
+		retainOutputs(ctx, s.Core, &gone))
+	return errors.Join(err, reportRetained(context.WithoutCancel(ctx), s.Core, gone))
+}
+
+func reportRetained(ctx context.Context, core *unit.Core, gone retained) error {
+	if gone == (retained{}) {
+		return nil
+	}
+	level := slog.LevelInfo
+	if gone.Messages+gone.Artifacts == 0 {
+		level = slog.LevelDebug // old events go all the time
+	}
+	core.Config.Log.Log(ctx, level, "retention has erased what is too old or too much",
+		"messages", gone.Messages, "message_bytes", gone.MessageBytes,
+		"artifacts", gone.Artifacts, "artifact_bytes", gone.ArtifactBytes, "events", gone.Events, "outputs", gone.Outputs)
+	if gone.Messages+gone.Artifacts == 0 {
+		return nil
+	}
+	return core.Update(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error { return access.Audit(u, "retention.erase", "hub", gone) })
+}
+
+func retainMessages(ctx context.Context, core *unit.Core, gone *retained) error {
+	keep := core.Config.Retention.Messages
+	if keep.Age > 0 {
+		if err := eraseMessages(ctx, core, gone, olderThan(core.Now().Add(-keep.Age))); err != nil {
+			return err
+		}
+	}
+	if keep.Bytes <= 0 {
+		return nil
+	}
+	total, err := weighMessages(ctx, core)
+	if err != nil {
+		return err
+	}
+	return eraseMessages(ctx, core, gone, beyond(total-keep.Bytes))
+}
+
+// olderThan chooses messages from before a time, and none that comes after one which is not: whatever
+// the clock did, nothing goes before what was said earlier.
+func olderThan(before time.Time) func([]parley.OldMessage) int64 {
+	return func(list []parley.OldMessage) (upTo int64) {
+		for _, m := range list {
+			if !m.CreatedAt.Before(before) {
+				break
+			}
+			upTo = m.Seq
+		}
+		return upTo
+	}
+}
+
+// beyond chooses messages until so many bytes are gone.
+func beyond(excess int64) func([]parley.OldMessage) int64 {
+	return func(list []parley.OldMessage) (upTo int64) {
+		for _, m := range list {
+			if excess <= 0 {
+				break
+			}
+			if !m.Owed {
+				excess -= m.Bytes
+			}
+			upTo = m.Seq
+		}
+		return upTo
+	}
+}
+
+// eraseMessages erases messages in their order, a few in one update, up to those that choose names. It
+// is shown the next ones, and returns the seq of the last that goes, or 0.
+func eraseMessages(ctx context.Context, core *unit.Core, gone *retained, choose func([]parley.OldMessage) int64) error {
+	for after := int64(0); ; {
+		var list []parley.OldMessage
+		err := core.Store.View(ctx, func(tx parley.Tx) (err error) {
+			list, err = tx.Retention().Oldest(after, eraseBatch)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		upTo := choose(list)
+		if upTo == 0 {
+			return nil
+		}
+		var erased parley.Erased
+		err = core.Store.Update(ctx, func(tx parley.Tx) (err error) {
+			erased, err = tx.Retention().Erase(after, upTo)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		gone.Messages += erased.Messages
+		gone.MessageBytes += erased.Bytes
+		after = upTo
+	}
+}
+
+// weighMessages is how many bytes the bodies of all messages have.
+func weighMessages(ctx context.Context, core *unit.Core) (total int64, err error) {
+	for more := true; more && err == nil; {
+		err = core.Store.Update(ctx, func(tx parley.Tx) (err error) {
+			total, more, err = tx.Retention().Weigh(weighBatch)
+			return err
+		})
+	}
+	return total, err
+}
+
+// retainArtifacts removes bodies, though messages refer to them. Those who open one are told.
+func (s *Service) retainArtifacts(ctx context.Context, gone *retained) error {
+	keep := s.Config.Retention.Artifacts
+	if keep.Age <= 0 && keep.Bytes <= 0 {
+		return nil
+	}
+	for {
+		list, totals, err := oldestArtifacts(ctx, s.Core)
+		if err != nil {
+			return err
+		}
+		removed := 0
+		for _, a := range list {
+			old := keep.Age > 0 && a.StoredAt.Before(s.Now().Add(-keep.Age))
+			if much := keep.Bytes > 0 && totals.Bytes > keep.Bytes; !old && !much {
+				return nil
+			}
+			yes, err := s.expireArtifact(ctx, a)
+			if err != nil {
+				return err
+			}
+			if yes {
+				removed++
+				totals.Bytes -= a.Size
+				gone.Artifacts++
+				gone.ArtifactBytes += a.Size
+			}
+		}
+		if removed == 0 { // there is nothing, or it cannot be removed now
+			return nil
+		}
+	}
+}
+
+func oldestArtifacts(ctx context.Context, core *unit.Core) (list []parley.StoredArtifact, totals parley.ArtifactTotals, err error) {
+	err = core.Store.View(ctx, func(tx parley.Tx) (err error) {
+		if totals, err = tx.Artifacts().Totals(); err != nil {
+			return err
+		}
+		list, err = tx.Artifacts().Oldest(artifacts.ArtifactBatch)
+		return err
+	})
+	return list, totals, err
+}
+
+// expireArtifact removes a body unless somebody has handed it in again, and says whether it did.
+func (s *Service) expireArtifact(ctx context.Context, a parley.StoredArtifact) (removed bool, err error) {
+	err = s.Store.Blobs().Remove(ctx, a.SHA256, func() (bool, error) {
+		err := s.Store.Update(ctx, func(tx parley.Tx) (err error) {
+			removed, err = tx.Artifacts().Expire(a.SHA256, a.StoredAt, s.Now())
+			return err
+		})
+		return removed, err
+	})
+	if err != nil {
+		s.artifacts.WasteDue.Store(true) // its row may say that it is gone
+	}
+	return removed, err
+}
+
+func retainEvents(ctx context.Context, core *unit.Core, gone *retained) (err error) {
+	keep := core.Config.Retention.Events
+	if keep < 0 {
+		return nil
+	}
+	gone.Events, err = core.Repeat(ctx, func(tx parley.Tx) (int, error) {
+		return tx.Log().Prune(core.Now().Add(-keep), unit.PurgeBatch)
+	})
+	return err
+}
+
+// Scrub clears the search index of what redacted messages have left in it. Where others post it may not
+// come to its end, and goes on with the next sweep.
+func Scrub(ctx context.Context, core *unit.Core) error {
+	more := true
+	for range scrubsInOne {
+		if !more {
+			return nil
+		}
+		err := core.Store.Update(ctx, func(tx parley.Tx) (err error) {
+			more, err = tx.Search().Scrub()
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// retainOutputs erases what runs that ended long ago have put out.
+func retainOutputs(ctx context.Context, core *unit.Core, gone *retained) (err error) {
+	if core.Config.Retention.Outputs <= 0 {
+		return nil
+	}
+	gone.Outputs, err = core.Repeat(ctx, func(tx parley.Tx) (int, error) {
+		return tx.Runs().ForgetOutputs(core.Now().Add(-core.Config.Retention.Outputs), eraseBatch)
+	})
+	return err
+}

@@ -1,0 +1,351 @@
+package arrivals
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/archive"
+	"github.com/parley-hub/parley/internal/hub/conversations"
+	"github.com/parley-hub/parley/internal/hub/departures"
+	"github.com/parley-hub/parley/internal/hub/post"
+	"github.com/parley-hub/parley/internal/hub/reports"
+	"github.com/parley-hub/parley/internal/hub/trees"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// Landing is a document on its way into the store. What can be prepared outside the transaction is.
+type Landing struct {
+	parley.Arrival
+	Post post.Posting
+	err  error // why it can be no message, whatever is stored
+}
+
+// Approach makes a post of a document. Its address is the hub's to set.
+func Approach(core *unit.Core, b parley.Bridge, a parley.Arrival) *Landing {
+	l := &Landing{Arrival: a}
+	if a.Refused != nil {
+		return l
+	}
+	d := a.Draft
+	d.From, d.Conversation, d.Direct, d.Ephemeral, d.To, d.InReplyTo, d.IdempotencyKey = "", "", nil, false, a.To, "", ""
+	switch {
+	case a.Channel != "":
+		d.Conversation = a.Channel
+	case a.Queue:
+		d = asTask(d)
+		d.Direct, d.To = []string{b.QueueAgent}, b.QueueAgent
+	case a.To == parley.All:
+		d.Conversation, d.Sequence = conversations.BroadcastChannel, 0
+	case a.To == "":
+		l.err = parley.Errorf(parley.BadInput, "the document is for nobody").Suggest("say for which agent it is")
+		return l
+	default:
+		d.Direct = []string{a.To}
+	}
+	if !a.ExpiresAt.IsZero() {
+		d.TTL = max(1, int64(a.ExpiresAt.Sub(core.Now()).Round(time.Second)/time.Second))
+	}
+	if d, l.err = withCallback(d, a.Callback); l.err != nil {
+		return l
+	}
+	if d, l.err = d.Check(core.Config.Limits); l.err != nil {
+		return l
+	}
+	l.Post = post.Posting{Draft: d, Source: unit.Bridged, Named: a.Name}
+	if !a.ExpiresAt.IsZero() {
+		l.Post.Expires = a.ExpiresAt.UTC().Truncate(time.Millisecond)
+	}
+	l.err = l.Post.Compose()
+	return l
+}
+
+// asTask makes a request for nobody one for work, whatever it asks for.
+func asTask(d parley.Draft) parley.Draft {
+	if do := post.DecodeDeed(d); do != nil && do.Asks != nil {
+		return d
+	}
+	d.Type = parley.TypeTask
+	if strings.TrimSpace(d.Content.Text) == "" {
+		d.Content.Text = unit.AsWords(d.Payload)
+	}
+	return d
+}
+
+// withCallback notes in the metadata who gets the response too, where the payload does not say it.
+func withCallback(d parley.Draft, callback string) (parley.Draft, error) {
+	if callback == "" || reports.CallbackOf(parley.Message{Payload: d.Payload}) == callback {
+		return d, nil
+	}
+	all := map[string]json.RawMessage{}
+	if len(d.Metadata) > 0 {
+		if err := json.Unmarshal(d.Metadata, &all); err != nil {
+			return d, parley.Errorf(parley.BadInput, "the metadata is no object").Suggest("give one JSON object")
+		}
+	}
+	var err error
+	if all["callback"], err = json.Marshal(callback); err == nil {
+		d.Metadata, err = json.Marshal(all)
+	}
+	return d, err
+}
+
+func (l *Landing) row(bridge, message string, now time.Time) parley.FileRow {
+	return parley.FileRow{Bridge: bridge, File: l.BridgeFile, Name: l.Name, From: l.From, Message: message, At: now}
+}
+
+// intake is an update that stores documents of a tree. What is history goes in as an import does.
+type intake struct {
+	*unit.Unit
+	History *archive.Arrival
+}
+
+func NewIntake(u *unit.Unit) *intake {
+	return &intake{Unit: u, History: archive.NewArrival(u)}
+}
+
+// over is the same update in the name of the sender of a document.
+func (in *intake) over(b *parley.Bridge, sender parley.Agent) *intake {
+	as := in.Unit.Over(b, sender)
+	return &intake{Unit: as, History: in.History.Over(as)}
+}
+
+// Land stores a document as its sender's, unless it has come before, or the sender may not.
+func (in *intake) Land(id string, l *Landing) (parley.Arrived, error) {
+	view, err := trees.Bridge(in.Unit, id)
+	if err != nil {
+		return parley.Arrived{}, err
+	}
+	b := view.Bridge
+	if l.Refused != nil {
+		return parley.Arrived{Error: l.Refused}, Refuse(in.Unit, b, l, l.Refused)
+	}
+	if first, known, err := cameBefore(in.Unit, b, l); known || err != nil {
+		return first, err
+	}
+	sender, err := trusted(in.Unit, b, l.Arrival)
+	if err != nil {
+		return parley.Arrived{}, err
+	}
+	if l.err != nil {
+		return parley.Arrived{}, l.err
+	}
+	got, err := in.over(&b, sender).take(b, l)
+	if err != nil {
+		return got, err
+	}
+	return got, trees.Arrived(in.Tx, l.row(id, got.Message, in.Now))
+}
+
+// take stores what a trusted sender has written.
+func (in *intake) take(b parley.Bridge, l *Landing) (got parley.Arrived, err error) {
+	if l.FromTier != "" && in.Me.Tier == "" && in.Core.BridgeStates.Claims(b.ID, in.Me.ID, l.FromTier) {
+		got.Notices = append(got.Notices, fmt.Sprintf("the tier %s that %s gives itself here does not count (if it is right: parley agent set %s --tier %s)",
+			l.FromTier, in.Me.ID, in.Me.ID, l.FromTier))
+	}
+	if l.History {
+		trees.SignOf(in.Unit, b, in.Me, l.At)
+		return in.keepHistory(b, l, got)
+	}
+	trees.SignOf(in.Unit, b, in.Me, in.Now)
+	if !l.ExpiresAt.IsZero() && !l.ExpiresAt.After(in.Now) {
+		got.Notices = append(got.Notices, "it has expired: "+l.ExpiresAt.Format(time.RFC3339))
+		return got, nil
+	}
+	return in.postArrival(b, l, got)
+}
+
+// cameBefore says what became of a document that has come before, or is the hub's own.
+func cameBefore(u *unit.Unit, b parley.Bridge, l *Landing) (first parley.Arrived, known bool, err error) {
+	row, err := u.Bridges().File(b.ID, l.BridgeFile)
+	if err == nil {
+		return parley.Arrived{Message: row.Message, Duplicate: true}, true, nil
+	}
+	if !errors.Is(err, parley.ErrNotFound) {
+		return first, false, err
+	}
+	folder := cmp.Or(l.Channel, l.To)
+	if l.Channel == "" && l.To == parley.All {
+		folder = trees.FolderOf(l.Path)
+	}
+	own, of, err := departures.OwnExport(u, b, folder, l.Name)
+	switch {
+	case err != nil:
+		return first, false, err
+	case own && of.ID == "":
+		return parley.Arrived{Duplicate: true}, true, nil
+	case own && of.From == l.From && !l.Queue:
+		return parley.Arrived{Message: of.ID, Duplicate: true}, true, trees.Arrived(u.Tx, l.row(b.ID, of.ID, u.Now))
+	}
+	if l.To != parley.All || l.Channel != "" {
+		return sameDocument(u, b, l)
+	}
+	return spreadBefore(u, b, l)
+}
+
+// sameDocument finds the message of a document that has come before under another name: from the same sender, with the same id, for
+// the same inbox or channel. Ids may come again under the same name, because some formats draw them from few.
+func sameDocument(u *unit.Unit, b parley.Bridge, l *Landing) (first parley.Arrived, known bool, err error) {
+	row, err := u.Bridges().Named(b.ID, l.Name, l.From)
+	if err != nil || row.Message == "" || row.File.Path == l.Path {
+		return first, false, unit.IgnoreNotFound(err)
+	}
+	if same, err := sameAddress(u, row, l); err != nil || !same {
+		return first, false, err
+	}
+	if err := trees.Arrived(u.Tx, l.row(b.ID, row.Message, u.Now)); err != nil {
+		return first, false, err
+	}
+	note := fmt.Sprintf("it is a duplicate: %s has delivered %s before", unit.Clipped(row.File.Path), unit.Clipped(l.Name))
+	return parley.Arrived{Message: row.Message, Duplicate: true, Notices: []string{note}}, true, nil
+}
+
+// sameAddress reports whether a document goes where the message of an earlier file went.
+func sameAddress(u *unit.Unit, before parley.FileRow, l *Landing) (bool, error) {
+	if trees.FolderOf(before.File.Path) == trees.FolderOf(l.Path) {
+		return true, nil
+	}
+	m, err := u.Messages().Get(before.Message)
+	if err != nil {
+		return false, unit.IgnoreNotFound(err)
+	}
+	if l.Channel == "" {
+		return l.err == nil && m.To == l.Post.Draft.To, nil
+	}
+	c, err := u.Conversations().Find(m.Conversation)
+	return c.Name == l.Channel, unit.IgnoreNotFound(err)
+}
+
+// trusted is whom a document is from: files carry no credential, so it must be one that may speak through the bridge, of
+// the tier it says.
+func trusted(u *unit.Unit, b parley.Bridge, a parley.Arrival) (parley.Agent, error) {
+	if !b.Speaks(a.From) {
+		return parley.Agent{}, mayNotSpeak(b, a.From)
+	}
+	sender, err := u.Agents().Find(a.From)
+	switch {
+	case err != nil && !errors.Is(err, parley.ErrNotFound):
+		return sender, err
+	case err != nil || sender.RemovedAt != nil || sender.Kind != parley.KindAgent:
+		return sender, parley.Errorf(parley.NotPermitted, "%s is no agent of this hub", a.From).Suggest("ask an owner of this hub to add it")
+	case a.FromTier != "" && sender.Tier != "" && a.FromTier != sender.Tier:
+		return sender, parley.Errorf(parley.NotPermitted, "the document says that %s is of the tier %s, and it is of the tier %s", sender.ID, a.FromTier, sender.Tier).
+			Suggest("write the tier that it has, or have an owner of this hub change it")
+	}
+	return sender, nil
+}
+
+// mayNotSpeak says what an owner can do about it.
+func mayNotSpeak(b parley.Bridge, from string) error {
+	refused := parley.Errorf(parley.NotPermitted, "%s may not speak through the bridge %s", from, b.ID)
+	if parley.CheckID(from) != nil {
+		return refused.Suggest("write the id of an agent; those who may: %s", strings.Join(b.Agents, ", "))
+	}
+	return refused.Suggest("an owner of this hub can let it: parley bridge set %s --agents %s", b.ID, strings.Join(append(slices.Clone(b.Agents), from), ","))
+}
+
+// postArrival posts what is no history.
+func (in *intake) postArrival(b parley.Bridge, l *Landing, got parley.Arrived) (parley.Arrived, error) {
+	p := l.Post
+	p.Tree = &b
+	if l.Channel != "" {
+		channel, err := openMapped(in.Unit, b, l.Channel)
+		if err != nil {
+			return got, err
+		}
+		p.Draft.Conversation = channel
+		to, err := in.reader(l.To)
+		if p.Draft.To = to; err != nil {
+			return got, err
+		}
+		if to != l.To {
+			got.Notices = append(got.Notices, in.unreached(l))
+		}
+	}
+	if l.Queue {
+		if err := mustHaveQueue(in.Unit, b); err != nil {
+			return got, err
+		}
+	}
+	if l.To == parley.All && l.Channel == "" && !l.Queue {
+		notices, err := post.SpreadTo(in.Unit, l.ToTier, &p)
+		if got.Notices = append(got.Notices, notices...); err != nil {
+			return got, err
+		}
+	}
+	notices, err := in.link(b, l, &p)
+	if got.Notices = append(got.Notices, notices...); err != nil {
+		return got, err
+	}
+	receipt, err := post.Store(in.Unit, p)
+	if got.Message, got.Notices = receipt.Message.ID, append(got.Notices, receipt.Notices...); err != nil {
+		return got, err
+	}
+	notices, err = post.NoticesOfUnknown(in.Unit)
+	got.Notices = append(got.Notices, notices...)
+	return got, err
+}
+
+// reader is whom a document in a channel is for, if that is somebody here. Others may read it there who are not.
+func (in *intake) reader(to string) (string, error) {
+	if to == "" || to == parley.All {
+		return to, nil
+	}
+	a, err := in.Agents().Find(to)
+	if err != nil || a.RemovedAt != nil || a.Kind == parley.KindSystem || a.ID == in.Me.ID {
+		return "", unit.IgnoreNotFound(err)
+	}
+	return to, nil
+}
+
+// unreached says of a document in a channel that it is for nobody whom the hub could give it.
+func (in *intake) unreached(l *Landing) string {
+	who := "is no agent of this hub"
+	switch l.To {
+	case in.Me.ID:
+		who = "has written it"
+	case parley.System:
+		who = "is the hub itself"
+	}
+	return fmt.Sprintf("it is for %s, who %s: it is kept in #%s, and given to nobody", unit.Clipped(l.To), who, l.Channel)
+}
+
+// mustHaveQueue holds requests for nobody up until there is an agent to take them.
+func mustHaveQueue(u *unit.Unit, b parley.Bridge) error {
+	a, err := u.Agents().Find(b.QueueAgent)
+	if errors.Is(err, parley.ErrNotFound) || err == nil && a.RemovedAt != nil {
+		return parley.Errorf(parley.Unavailable, "there is no agent %s to take requests for nobody", b.QueueAgent).
+			Retryable(0).Suggest("add it: parley agent add %s", b.QueueAgent)
+	}
+	return err
+}
+
+// openMapped is the id of the channel that a document is in. It makes the channel if there is none.
+func openMapped(u *unit.Unit, b parley.Bridge, name string) (string, error) {
+	if !b.Maps(name) {
+		return "", parley.Errorf(parley.NotPermitted, "the channel %s does not belong to the bridge %s", name, b.ID).
+			Suggest("an owner of this hub can add it: parley bridge set %s --channels", b.ID)
+	}
+	if err := parley.CheckKnownChannelName(name); err != nil {
+		return "", err
+	}
+	c, err := u.Conversations().Find(name)
+	if err == nil && c.Kind != parley.Channel {
+		return "", parley.Errorf(parley.BadInput, "%s is the name of a %s, and no channel", name, c.Kind).
+			Suggest("only channels have directories: use another name")
+	}
+	if errors.Is(err, parley.ErrNotFound) {
+		if err := parley.CheckNotShortName(name); err != nil {
+			return "", err
+		}
+		var made conversations.Place
+		made, err = conversations.Create(u, parley.Conversation{Name: name, Kind: parley.Channel, Visibility: parley.Public}, []string{u.Me.ID})
+		c = made.Conversation
+	}
+	return c.ID, err
+}

@@ -1,0 +1,215 @@
+package arrivals
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/agents"
+	"github.com/parley-hub/parley/internal/hub/artifacts"
+	"github.com/parley-hub/parley/internal/hub/conversations"
+	"github.com/parley-hub/parley/internal/hub/messages"
+	"github.com/parley-hub/parley/internal/hub/names"
+	"github.com/parley-hub/parley/internal/hub/post"
+	"github.com/parley-hub/parley/internal/hub/tasks"
+	"github.com/parley-hub/parley/internal/hub/trees"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// link puts the hub's ids in place of those of the dialect: of what a document answers, of what its task depends on. What
+// is not known here is left aside, and said.
+func (in *intake) link(b parley.Bridge, l *Landing, p *post.Posting) (notices []string, err error) {
+	d := &p.Draft
+	if err := in.linkAnswer(b, l, d); err != nil {
+		return nil, err
+	}
+	if l.ReplyTo != "" && d.InReplyTo == "" {
+		notices = append(notices, fmt.Sprintf("it answers %s, which is not known here", unit.Clipped(l.ReplyTo)))
+	}
+	if d.Task != "" {
+		_, err := tasks.Task(in.Unit, d.Task)
+		if _, none := errors.AsType[unit.Unknown](err); none {
+			notices = append(notices, fmt.Sprintf("it names %s, which is none of its tasks", unit.Clipped(d.Task)))
+			d.Task = ""
+		} else if err != nil {
+			return notices, err
+		}
+	}
+	if d.Deadline != nil && !d.Deadline.After(in.Now) {
+		notices = append(notices, "its deadline has passed: "+d.Deadline.Format(time.RFC3339))
+		d.Deadline = nil
+	}
+	return notices, in.linkWork(b, l, p)
+}
+
+// linkWork does the same for the task that a document asks for. The post may be made again, so that what it shares stays
+// as it is.
+func (in *intake) linkWork(b parley.Bridge, l *Landing, p *post.Posting) error {
+	if p.Deed == nil || p.Deed.Asks == nil {
+		return nil
+	}
+	do, asks := *p.Deed, *p.Deed.Asks
+	asks.After = slices.Clone(asks.After)
+	for i, name := range asks.After {
+		id, err := inTree(in.Unit, b, name, l.From, l.To)
+		if err == nil && id != "" {
+			_, _, err = conversations.Message(in.Unit, id)
+		}
+		if _, hidden := errors.AsType[unit.Unknown](err); hidden {
+			id, err = "", nil // the sender may not read it: it knows no other name for it than its own
+		}
+		if err != nil {
+			return err
+		}
+		asks.After[i] = cmp.Or(id, name)
+	}
+	if asks.Deadline != nil && !asks.Deadline.After(in.Now) {
+		asks.Deadline = nil
+	}
+	do.Asks = &asks
+	p.Deed = &do
+	return nil
+}
+
+// linkAnswer has a document answer what it says it does, where that is: what was delivered to its sender may be in any
+// conversation, and from the hub itself, which takes no other mail.
+func (in *intake) linkAnswer(b parley.Bridge, l *Landing, d *parley.Draft) error {
+	m, where, err := in.answeredIn(b, l)
+	if err != nil || m.ID == "" {
+		return err
+	}
+	if !isPlaceOf(where, l) || l.To == parley.System {
+		_, err := in.Deliveries().Get(m.ID, l.From)
+		if err != nil || m.From != l.To || l.Channel != "" {
+			return unit.IgnoreNotFound(err)
+		}
+		d.Direct, d.Conversation = nil, where.ID
+	}
+	if d.InReplyTo = m.ID; l.To == parley.System {
+		d.To, d.Sequence = "", 0
+	}
+	return nil
+}
+
+// isPlaceOf says whether a conversation is where a document belongs by its address.
+func isPlaceOf(c parley.Conversation, l *Landing) bool {
+	if l.Channel != "" {
+		return c.Name == l.Channel
+	}
+	return c.Kind == parley.DM && c.Set == parley.SetKey([]string{l.From, l.To})
+}
+
+// answeredIn is the message that a document answers, where that is known and can be read by its sender.
+func (in *intake) answeredIn(b parley.Bridge, l *Landing) (m parley.Message, where parley.Conversation, err error) {
+	id, err := inTree(in.Unit, b, l.ReplyTo, cmp.Or(l.Channel, l.From), l.To)
+	if err != nil || id == "" {
+		return m, where, err
+	}
+	m, place, err := conversations.Message(in.Unit, id)
+	if _, hidden := errors.AsType[unit.Unknown](err); hidden {
+		return parley.Message{}, where, nil
+	}
+	return m, place.Conversation, err
+}
+
+// inTree is the message that a name in the dialect stands for in a tree, or nothing: of what was written for a folder, of
+// what came from a sender, or of anything there.
+func inTree(u *unit.Unit, b parley.Bridge, name, folder, from string) (string, error) {
+	if name == "" || !trees.Keepable(name, folder, from) {
+		return "", nil
+	}
+	for _, find := range []func() (string, error){
+		func() (string, error) { d, err := u.Bridges().DepartedAs(b.ID, folder, name); return d.Message, err },
+		func() (string, error) { f, err := u.Bridges().Named(b.ID, name, from); return f.Message, err },
+		func() (string, error) { d, err := u.Bridges().DepartedAs(b.ID, "", name); return d.Message, err },
+		func() (string, error) { f, err := u.Bridges().Named(b.ID, name, ""); return f.Message, err },
+	} {
+		id, err := find()
+		if err = unit.IgnoreNotFound(err); err != nil || id != "" {
+			return id, err
+		}
+	}
+	return "", nil
+}
+
+// keepHistory stores a document as something that was said before, or among others: it gets a place at the end of the
+// order with its own time, and is delivered to nobody. What it answers is answered all the same.
+func (in *intake) keepHistory(b parley.Bridge, l *Landing, got parley.Arrived) (parley.Arrived, error) {
+	where, err := in.pastPlace(b, l)
+	if err != nil {
+		return got, err
+	}
+	if err := artifacts.CheckArtifacts(in.Unit, l.Post.Draft.Content.Artifacts); err != nil {
+		return got, err
+	}
+	d, m := l.Post.Draft, l.Post.Body
+	m.ID, m.Conversation, m.From, m.Source = l.Post.Id, where.ID, in.Me.ID, unit.Bridged
+	m.Type, m.Priority, m.CreatedAt = d.Type, d.Priority, past(in.Unit, l.At)
+	answered, there, err := in.answeredIn(b, l)
+	if err != nil {
+		return got, err
+	}
+	if there.ID == where.ID {
+		m.InReplyTo = answered.ID
+	}
+	trace, err := names.MayJoinTrace(in.Unit, d.TraceID, "")
+	if err != nil {
+		return got, err
+	}
+	if m.TraceID, m.Hops = cmp.Or(trace, m.ID), 1; l.To == parley.All {
+		m.To = parley.All
+	} else if l.To != "" {
+		to, err := in.Agents().Find(l.To)
+		if m.To = to.ID; errors.Is(err, parley.ErrNotFound) {
+			got.Notices = append(got.Notices, "it is for "+unit.Clipped(l.To)+", who is not known here")
+		} else if err != nil {
+			return got, err
+		}
+	}
+	says, notices, err := in.heedWithin(l, &m, answered, where)
+	if got.Notices = append(got.Notices, notices...); err != nil {
+		return got, err
+	}
+	got.Message = m.ID
+	if err := in.History.AddMessage(m, l.Post.Digest); err != nil {
+		return got, err
+	}
+	return got, in.settleWithin(says, m)
+}
+
+// past is when something was said: as it says itself, but not ahead.
+func past(u *unit.Unit, at time.Time) time.Time {
+	if at.IsZero() || at.After(u.Now) {
+		return u.Now
+	}
+	return at.UTC().Truncate(time.Millisecond)
+}
+
+// pastPlace is where history belongs.
+func (in *intake) pastPlace(b parley.Bridge, l *Landing) (parley.Conversation, error) {
+	switch {
+	case l.Channel == "" && l.To == parley.All:
+		return messages.Broadcasts(in.Unit)
+	case l.Channel == "":
+		to, err := agents.Agent(in.Unit, l.To)
+		if err != nil {
+			return parley.Conversation{}, err
+		}
+		if to.ID == in.Me.ID {
+			return parley.Conversation{}, conversations.ToOneself(to.ID)
+		}
+		if to.Kind == parley.KindSystem {
+			return parley.Conversation{}, conversations.ToSystem(to.ID)
+		}
+		return conversations.Dm(in.Unit, in.Me.ID, to.ID)
+	}
+	channel, err := openMapped(in.Unit, b, l.Channel)
+	if err != nil {
+		return parley.Conversation{}, err
+	}
+	where, err := post.Destination(in.Unit, parley.Draft{Conversation: channel})
+	return where.Conversation, err
+}

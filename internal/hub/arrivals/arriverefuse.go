@@ -1,0 +1,148 @@
+package arrivals
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/conversations"
+	"github.com/parley-hub/parley/internal/hub/messages"
+	"github.com/parley-hub/parley/internal/hub/trees"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// Refuse keeps that a document was refused for good, and tells its sender why. Both happen once, however often the bridge repeats it.
+func Refuse(u *unit.Unit, b parley.Bridge, l *Landing, why *parley.Error) error {
+	row := l.row(b.ID, "", u.Now)
+	if l.Refused != nil { // mended and under the same name it is another document
+		row.File.Digest = "refused-" + row.File.Digest
+	}
+	err := trees.Arrived(u.Tx, row)
+	if errors.Is(err, parley.ErrTaken) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return tellSender(u, b, l, trees.DocumentNote{Error: fewIssues(why), Final: true}, refusalWords(l, why))
+}
+
+// KeepHeld keeps that a document waits for an approval, and tells its sender.
+func KeepHeld(u *unit.Unit, b parley.Bridge, l *Landing, a parley.Approval) error {
+	err := trees.Arrived(u.Tx, l.row(b.ID, "", u.Now))
+	if errors.Is(err, parley.ErrTaken) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	words := parley.Own("The document ").Quote(l.From, unit.Clipped(l.Name)).Own(" waits for an approval: " + a.ShortName() + ".")
+	return tellSender(u, b, l, trees.DocumentNote{}, words)
+}
+
+// tellSender tells the sender of a document what has become of it, where it reads: in its inbox, or in the channel of the document.
+// Only senders that the bridge lists are told, so that nobody else can have the hub write into a tree.
+func tellSender(u *unit.Unit, b parley.Bridge, l *Landing, note trees.DocumentNote, text parley.Wording) error {
+	if told, err := mayTell(u, b, l); err != nil || !told {
+		return err
+	}
+	where, err := senderReads(u, b, l)
+	if err != nil || where == "" {
+		return err
+	}
+	note.Document, note.File = l.Name, l.Path
+	payload, err := json.Marshal(note)
+	if err != nil {
+		return err
+	}
+	return messages.Say(u, parley.Message{Conversation: where, To: l.From, Type: parley.TypeError, Payload: payload}, u.Core.FittingWords(text))
+}
+
+// mayTell reports whether the sender of a document is told what has become of it. What was there before the bridge is nobody's
+// concern any more, and an error never causes another.
+func mayTell(u *unit.Unit, b parley.Bridge, l *Landing) (bool, error) {
+	if l.History || !b.Speaks(l.From) || saysFailure(l.Draft) {
+		return false, nil
+	}
+	sender, err := u.Agents().Find(l.From)
+	if err != nil || sender.RemovedAt != nil || sender.Kind != parley.KindAgent {
+		return false, unit.IgnoreNotFound(err)
+	}
+	id, err := inTree(u, b, l.ReplyTo, cmp.Or(l.Channel, l.From), l.To)
+	if err != nil || id == "" {
+		return err == nil, err
+	}
+	answered, err := u.Messages().Get(id)
+	return answered.From != parley.System || answered.Type != parley.TypeError, unit.IgnoreNotFound(err)
+}
+
+// saysFailure reports whether a document is itself an error, in the words of any format.
+func saysFailure(d parley.Draft) bool {
+	var payload struct{ Status string }
+	switch d.Type {
+	case parley.TypeError, trees.TypeIncident:
+		return true
+	case parley.TypeResult, parley.TypeResponse:
+		return json.Unmarshal(d.Payload, &payload) == nil && payload.Status == "failure"
+	default:
+		return false
+	}
+}
+
+// senderReads is the conversation in which the sender of a document finds what the hub says of it, or nothing if there is none. The
+// hub makes a channel that it does not have yet: a directory is one.
+func senderReads(u *unit.Unit, b parley.Bridge, l *Landing) (string, error) {
+	if b.Layout != parley.LayoutAgentOS {
+		dm, err := conversations.Dm(u, parley.System, l.From)
+		return dm.ID, err
+	}
+	if !b.Maps(l.Channel) || parley.CheckKnownChannelName(l.Channel) != nil {
+		return "", nil
+	}
+	c, err := u.Conversations().Find(l.Channel)
+	if errors.Is(err, parley.ErrNotFound) {
+		if parley.CheckNotShortName(l.Channel) != nil {
+			return "", nil
+		}
+		var made conversations.Place
+		made, err = conversations.Create(u, parley.Conversation{Name: l.Channel, Kind: parley.Channel, Visibility: parley.Public}, []string{l.From})
+		return made.ID, err
+	}
+	if err != nil || c.Kind != parley.Channel || c.Visibility != parley.Public && !slices.Contains(b.Channels, c.Name) {
+		return "", err
+	}
+	return c.ID, nil
+}
+
+// fewIssues is an error that fits into a document of any format.
+func fewIssues(e *parley.Error) *parley.Error {
+	short := *e
+	short.Message, short.Suggestion = unit.Storable(e.Message), unit.Storable(e.Suggestion)
+	if e.Validation != nil {
+		issues := *e.Validation
+		issues.MsgID = unit.Storable(issues.MsgID)
+		if more := len(issues.Issues) - trees.MostTold; more > 0 {
+			issues.Issues = append(slices.Clone(issues.Issues[:trees.MostTold]), fmt.Sprintf("and %d more", more))
+		}
+		short.Validation = &issues
+	}
+	return &short
+}
+
+// refusalWords say why a document was refused, with all that is wrong with it.
+func refusalWords(l *Landing, why *parley.Error) parley.Wording {
+	short := fewIssues(why)
+	reason := short.Plain()
+	if short.Validation != nil {
+		reason = "it is not valid: " + strings.Join(short.Validation.Issues, "; ")
+	}
+	w := parley.Own("Error: the document ").Quote(l.From, unit.Clipped(l.Name)).Own(" was refused: ").Quote("", reason).Own(unit.MissingStop(reason))
+	if short.Suggestion != "" {
+		w = w.Own(" Hint: ").Quote("", short.Suggestion).Own(unit.MissingStop(short.Suggestion))
+	}
+	return w
+}

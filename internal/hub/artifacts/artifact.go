@@ -1,0 +1,183 @@
+package artifacts
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/access"
+	"github.com/parley-hub/parley/internal/hub/alerts"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+const (
+	// UnusedArtifact is how long a body that no message refers to is kept after it was last stored.
+	UnusedArtifact = 24 * time.Hour
+	ArtifactBatch  = 500
+)
+
+// PutArtifact stores a body, so that the caller can refer to it by its digest. The hub removes a body that no message refers
+// to within a day. E002 if the caller would store more than one participant may; owners have no limit.
+func (s *Service) PutArtifact(ctx context.Context, caller unit.Caller, body io.Reader) (parley.Artifact, error) {
+	if err := access.Limit(ctx, s.access, caller); err != nil { // before anything of the body is read
+		return parley.Artifact{}, err
+	}
+	room, err := findRoom(ctx, s.Core, caller)
+	if err != nil {
+		return parley.Artifact{}, err // before a stranger fills the disk
+	}
+	var a parley.Artifact
+	err = s.Store.Blobs().Put(ctx, room.reader(body), s.Config.Limits.Artifact, func(sha256 string, size int64) error {
+		a = parley.Artifact{SHA256: sha256, Size: size}
+		return s.Write(ctx, caller, unit.OpStoreArtifact, func(u *unit.Unit) error {
+			err := KeepRow(u.Tx, parley.StoredArtifact{SHA256: sha256, Size: size, StoredAt: u.Now}, u.Me.ID)
+			if err != nil {
+				return err
+			}
+			left, err := roomOf(u)
+			if err == nil && left.bytes < 0 {
+				err = left.exceeded()
+			}
+			return err
+		})
+	})
+	if err == nil {
+		return a, nil
+	}
+	if a.SHA256 != "" {
+		_ = s.removeWithoutRow(context.WithoutCancel(ctx), a.SHA256) // else a sweep does
+	}
+	return parley.Artifact{}, s.Explain(ctx, caller, err)
+}
+
+// OpenArtifact returns a body the caller has stored, or that a message it may read refers to. A small body is verified
+// before it is returned. The reader of a large body gets the last part only if the digest matches: see parley.Verified.
+func (s *Service) OpenArtifact(ctx context.Context, caller unit.Caller, sha256 string) (io.ReadCloser, parley.Artifact, error) {
+	sha256 = parley.FoldDigest(sha256)
+	a := parley.Artifact{SHA256: sha256}
+	mayRead := func(u *unit.Unit) (err error) {
+		a.Size, err = Artifact(u, sha256)
+		return err
+	}
+	if err := s.View(ctx, caller, unit.OpFetchArtifact, mayRead); err != nil {
+		return nil, a, err
+	}
+	body, size, err := s.Store.Blobs().Open(ctx, sha256)
+	switch {
+	case errors.Is(err, parley.ErrNotFound): // removed just now, or lost
+		if err := s.View(ctx, caller, unit.OpFetchArtifact, mayRead); err != nil {
+			return nil, a, err
+		}
+		err = s.damagedBody(ctx, sha256, "its body is missing")
+	case errors.Is(err, parley.ErrDamaged):
+		err = s.damagedBody(ctx, sha256, "its body does not match its digest")
+	}
+	if err != nil {
+		return nil, a, s.Explain(ctx, caller, err)
+	}
+	if size != a.Size {
+		why := fmt.Sprintf("its body has %d bytes, not %d", size, a.Size)
+		return nil, a, s.Explain(ctx, caller, errors.Join(s.damagedBody(ctx, sha256, why), body.Close()))
+	}
+	whole, err := verifiedFirst(&namedBody{body, s, ctx, sha256}, size)
+	return whole, a, s.Explain(ctx, caller, err)
+}
+
+// damagedBody notes that the body of an artifact is damaged, and is the failure that its reader gets.
+func (s *Service) damagedBody(ctx context.Context, sha256, why string) error {
+	damage := parley.Damage{What: "artifact", ID: sha256, Why: why}
+	alerts.NoteDamage(context.WithoutCancel(ctx), s.alerts, damage)
+	return parley.Errorf(parley.Internal, "%s", damage).From(parley.ErrDamaged).
+		Suggest("store the artifact again, which mends it, or restore the newest backup")
+}
+
+// namedBody is a body that is being read. If it turns out to be damaged, the error names it.
+type namedBody struct {
+	io.ReadCloser
+	hub    *Service
+	ctx    context.Context
+	sha256 string
+}
+
+func (b *namedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, parley.ErrDamaged) {
+		err = b.hub.damagedBody(b.ctx, b.sha256, "its body does not match its digest")
+	}
+	return n, err
+}
+
+// smallBody is the largest size of a body that is verified before its first byte is sent.
+const smallBody = 256 << 10
+
+// verifiedFirst reads a small body to its end.
+func verifiedFirst(body io.ReadCloser, size int64) (io.ReadCloser, error) {
+	if size > smallBody {
+		return body, nil
+	}
+	content, err := io.ReadAll(body)
+	if err = errors.Join(err, body.Close()); err != nil {
+		return nil, err
+	}
+	return io.NopCloser(bytes.NewReader(content)), nil
+}
+
+// ArtifactTotals says how many bodies are stored, how large they are together, and how often messages
+// refer to them.
+func (s *Service) ArtifactTotals(ctx context.Context, caller unit.Caller) (totals parley.ArtifactTotals, err error) {
+	err = s.View(ctx, caller, unit.OpCountArtifacts, func(u *unit.Unit) error {
+		totals, err = u.Artifacts().Totals()
+		return err
+	})
+	return totals, err
+}
+
+// Artifact is the size of a body the caller may use. One that is stored but not the caller's to see
+// looks absent: nobody learns from a digest that somebody has a file, or gets it.
+func Artifact(u *unit.Unit, sha256 string) (size int64, err error) {
+	known := u.SeesAll()
+	if !known {
+		if known, err = u.Artifacts().Known(sha256, u.Me.ID); err != nil {
+			return 0, err
+		}
+	}
+	if !known {
+		return 0, unit.Unknown{Noun: "artifact", Name: sha256}
+	}
+	stored, err := u.Artifacts().Get(sha256)
+	switch {
+	case errors.Is(err, parley.ErrNotFound):
+		return 0, unit.Unknown{Noun: "artifact", Name: sha256}
+	case err == nil && stored.RemovedAt != nil:
+		return 0, removedByRetention(stored)
+	}
+	return stored.Size, err
+}
+
+func removedByRetention(a parley.StoredArtifact) error {
+	return parley.Errorf(parley.BadInput, "artifact %s was removed on %s, because artifacts are not kept for ever",
+		a.SHA256, a.RemovedAt.Format(time.DateOnly)).Because(parley.NotFound).
+		Suggest("store the file again, if you have it")
+}
+
+// CheckArtifacts makes sure that the sender may use each stored body it refers to.
+func CheckArtifacts(u *unit.Unit, list []parley.Artifact) error {
+	for _, a := range list {
+		if a.SHA256 == "" {
+			continue
+		}
+		size, err := Artifact(u, a.SHA256)
+		if err != nil {
+			return err
+		}
+		if a.Size != size {
+			return parley.Errorf(parley.BadInput, "artifact %s has %d bytes, not %d", a.SHA256, size, a.Size).
+				Suggest("leave the size out")
+		}
+	}
+	return nil
+}

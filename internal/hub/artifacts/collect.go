@@ -1,0 +1,126 @@
+package artifacts
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// CollectArtifacts removes bodies that no message has referred to for a while: first the row, then
+// the body, so that a crash in between leaves a body without a row and never the other way round.
+// Nobody can store the same body meanwhile; who refers to it comes before its row goes, or is told that
+// there is none.
+func CollectArtifacts(ctx context.Context, s *Service) error {
+	since := s.Now().Add(-UnusedArtifact)
+	var unused []string
+	err := s.Store.View(ctx, func(tx parley.Tx) (err error) {
+		unused, err = tx.Artifacts().Unused(since, ArtifactBatch)
+		return err
+	})
+	for _, sha256 := range unused {
+		if err == nil {
+			err = CollectArtifact(ctx, s, sha256, since)
+		}
+	}
+	return err
+}
+
+func CollectArtifact(ctx context.Context, s *Service, sha256 string, since time.Time) error {
+	err := s.Store.Blobs().Remove(ctx, sha256, func() (forgotten bool, err error) {
+		err = s.Store.Update(ctx, func(tx parley.Tx) (err error) {
+			forgotten, err = tx.Artifacts().Forget(sha256, since)
+			return err
+		})
+		return forgotten, err
+	})
+	if err != nil {
+		s.WasteDue.Store(true) // its row may be gone
+	}
+	return err
+}
+
+// RemoveWaste removes bodies without a row, which a crash or a failure has left. It looks at every
+// body, and so only after a start or a failure.
+func RemoveWaste(ctx context.Context, s *Service) error {
+	if !s.WasteDue.Swap(false) {
+		return nil
+	}
+	err := eachBody(ctx, s.Core, func(digests []string) error {
+		waste, err := withoutRow(ctx, s.Core, digests)
+		for _, sha256 := range waste {
+			if err == nil {
+				err = s.removeWithoutRow(ctx, sha256)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		s.WasteDue.Store(true)
+	}
+	return err
+}
+
+// removeWithoutRow removes a body unless it has a row. Where that fails, or has to wait for a backup, the
+// next sweep looks again.
+func (s *Service) removeWithoutRow(ctx context.Context, sha256 string) error {
+	asked := false
+	err := s.Store.Blobs().Remove(ctx, sha256, func() (bool, error) {
+		asked = true
+		return unknownBody(ctx, s.Core, sha256)
+	})
+	if err != nil || !asked {
+		s.WasteDue.Store(true)
+	}
+	return err
+}
+
+func eachBody(ctx context.Context, core *unit.Core, look func(digests []string) error) error {
+	for after := ""; ; {
+		digests, err := core.Store.Blobs().List(ctx, after, ArtifactBatch)
+		if err != nil || len(digests) == 0 {
+			return err
+		}
+		if err := look(digests); err != nil {
+			return err
+		}
+		after = digests[len(digests)-1]
+	}
+}
+
+func withoutRow(ctx context.Context, core *unit.Core, digests []string) (waste []string, err error) {
+	err = core.Store.View(ctx, func(tx parley.Tx) error {
+		for _, sha256 := range digests {
+			none, err := noBody(tx, sha256)
+			if err != nil {
+				return err
+			}
+			if none {
+				waste = append(waste, sha256)
+			}
+		}
+		return nil
+	})
+	return waste, err
+}
+
+// unknownBody says whether a body has no row. It asks in an update, because after a failed commit only
+// an update that goes through shows that no row comes back after a crash.
+func unknownBody(ctx context.Context, core *unit.Core, sha256 string) (missing bool, err error) {
+	err = core.Store.Update(ctx, func(tx parley.Tx) (err error) {
+		missing, err = noBody(tx, sha256)
+		return err
+	})
+	return missing, err
+}
+
+// noBody says whether a body has no row, or one that says it was removed.
+func noBody(tx parley.Tx, sha256 string) (bool, error) {
+	a, err := tx.Artifacts().Get(sha256)
+	if errors.Is(err, parley.ErrNotFound) {
+		return true, nil
+	}
+	return a.RemovedAt != nil, err
+}

@@ -1,0 +1,48 @@
+package assignment
+
+import (
+	"errors"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/presence"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// Available says why a participant cannot be contacted now in some way, or nil. People always can, and everybody can
+// be left a note.
+func Available(u *unit.Unit, target parley.Agent, how parley.Pattern) error {
+	if how == parley.PatternNotify || target.Kind != parley.KindAgent {
+		return nil
+	}
+	status, _ := presence.Status(u, target, 0, parley.Awaiting{})
+	offline := status.Status == parley.StatusOffline
+	switch {
+	case how == parley.PatternDelegate && offline && status.Reason == parley.ReasonStopped:
+		return parley.Errorf(parley.Unavailable, "%s is offline and cannot take work. Use 'notify' to leave a message.", target.Name)
+	case how == parley.PatternDelegate:
+		return nil
+	case offline:
+		return parley.Errorf(parley.Unavailable, "%s is offline and cannot be asked. Use 'notify' to leave a message.", target.Name)
+	case target.Paused.Holds(u.Now):
+		return parley.Errorf(parley.Unavailable, "%s is paused and cannot be asked. Use 'delegate' to have it work on this later.", target.Name)
+	}
+	over, err := presence.Excesses(u, target)
+	if err != nil || len(over) == 0 {
+		return err
+	}
+	return parley.Errorf(parley.Unavailable, "%s is over budget (%s) and cannot be asked. Use 'delegate' to have it work on this later.",
+		target.Name, over[0].Says)
+}
+
+// ErrTooManyHops tells a contact that was refused for the length of its chain, of which a person is told.
+var ErrTooManyHops = errors.New("too many hops")
+
+// CheckHops refuses a contact at the end of too long a chain of automatic messages.
+func CheckHops(u *unit.Unit, o unit.Origin) error {
+	hops, most := o.Hops()+1, u.Core.Config.Loops.Hops
+	if u.Me.Kind != parley.KindAgent || hops <= most {
+		return nil
+	}
+	return parley.Errorf(parley.DependencyFailed, "%d automatic messages in a row have led to this, and nobody is contacted after more than %d", hops, most).
+		From(ErrTooManyHops).Suggest("let a person go on with it")
+}

@@ -1,0 +1,127 @@
+package assignment
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/messages"
+	"github.com/parley-hub/parley/internal/hub/names"
+	"github.com/parley-hub/parley/internal/hub/runs"
+	"github.com/parley-hub/parley/internal/hub/tasks"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/work"
+)
+
+// NewTask is the task that a contact asks for, queued and not stored.
+func NewTask(u *unit.Unit, o *unit.Origin, assignee parley.Agent, c parley.Contact) (t parley.Task, err error) {
+	parent, err := work.ParentOf(u, *o)
+	if err != nil {
+		return t, err
+	}
+	deadline, err := messages.Deadline(u, parley.Draft{Deadline: c.Deadline})
+	if err != nil {
+		return t, err
+	}
+	n, err := tasks.DependsOn(u, c.After, o.Work.Lenient)
+	if err == nil {
+		err = tasks.MustNotCircle(u, parent, n)
+	}
+	if err != nil {
+		return t, err
+	}
+	o.Work.Notices = n.Notices
+	t = parley.Task{
+		Title: parley.TitleOf(o.Work.Title), Requester: u.Me.ID, OriginalRequester: u.Me.ID, Assignee: assignee.ID,
+		DelegationReason: o.Work.Reason, Source: o.Work.Source, Priority: c.Priority, Deadline: deadline, DependsOn: n.Ids,
+		Status: parley.TaskQueued, Attempt: 1, CreatedAt: u.Now, UpdatedAt: u.Now, CallbackTo: o.Conversation(),
+	}
+	unit.SetDefault(&t.Title, parley.TitleOf(c.Message))
+	if o.Work.Original != "" {
+		t.OriginalRequester = o.Work.Original
+	}
+	if !t.Priority.Given() {
+		t.Priority = parley.DefaultPriority
+	}
+	if t.ID, err = u.Tasks().NextID(); err != nil {
+		return t, err
+	}
+	trace, err := names.MayJoinTrace(u, o.Caller.Trace, "")
+	if err != nil {
+		return t, err
+	}
+	t.Root, t.TraceID = t.ID, cmp.Or(trace, t.ID)
+	return t, work.HangUnder(u, &t, parent)
+}
+
+// OwnTask makes a task that the caller has set itself, unless it has made it by the same call before: with the same
+// key, or in an earlier attempt of the run.
+func OwnTask(u *unit.Unit, o unit.Origin, c parley.Contact) (id string, err error) {
+	key := c.IdempotencyKey
+	if key != "" {
+		id, err = messages.Keyed(u, key)
+	} else if o.Run != nil {
+		key, id, err = attempted(u, o, c)
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case parley.IsUUID(id):
+		return "", messages.UsedOtherwise(key)
+	case id == "":
+		id, err = beginOwn(u, o, c)
+	case key == c.IdempotencyKey:
+		return id, nil
+	}
+	if err == nil && key != "" {
+		err = u.Messages().Key(u.Me.ID, key, id, u.Now)
+	}
+	return id, err
+}
+
+// attempted is the task that an earlier attempt of the run has made by the same call, and the key by which a later one
+// finds it. A call that was made twice is repeated twice.
+func attempted(u *unit.Unit, o unit.Origin, c parley.Contact) (key, id string, err error) {
+	c.Agent = u.Me.ID
+	call, err := unit.CallDigest([]any{c, o.Work.Title, o.Work.Parent, o.Work.Reason})
+	if err != nil {
+		return "", "", err
+	}
+	keyIn := func(r parley.Run, n int) string { return fmt.Sprintf("run/%s/%s/%d", r.ID, call, n) }
+	mine := 0
+	for {
+		key = keyIn(*o.Run, mine)
+		if id, err = messages.Keyed(u, key); err != nil || id == "" {
+			break
+		}
+		mine++
+	}
+	if err != nil {
+		return "", "", err
+	}
+	earlier, err := runs.Earlier(u, *o.Run)
+	for _, other := range earlier {
+		if err == nil && id == "" {
+			id, err = messages.Keyed(u, keyIn(other, mine))
+		}
+	}
+	return key, id, err
+}
+
+// beginOwn makes a task of the caller's own, which begins at once, unless it waits for others.
+func beginOwn(u *unit.Unit, o unit.Origin, c parley.Contact) (id string, err error) {
+	o.Work.Source = o.Caller.Source
+	t, err := NewTask(u, &o, u.Me, c)
+	if err != nil {
+		return "", err
+	}
+	work.CallBackTo(&t, "")
+	t.Conversation = t.CallbackTo
+	if err := tasks.AddTask(u, t); err != nil {
+		return "", err
+	}
+	if waits, err := tasks.WaitsForOthers(u, t); err != nil || waits {
+		return t.ID, err
+	}
+	return t.ID, tasks.StepTask(u, &t, parley.TaskActive, nil)
+}

@@ -1,0 +1,2 @@
+// Package assignment holds giving tasks to agents: new ones, again, or to another agent.
+package assignment

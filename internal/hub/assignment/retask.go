@@ -1,0 +1,177 @@
+package assignment
+
+import (
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/agents"
+	"github.com/parley-hub/parley/internal/hub/conversations"
+	"github.com/parley-hub/parley/internal/hub/policy"
+	"github.com/parley-hub/parley/internal/hub/tasks"
+	"github.com/parley-hub/parley/internal/hub/trees"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/work"
+)
+
+func RetryTask(u *unit.Unit, o unit.Origin, t *parley.Task) error {
+	if err := mustDirect(u, *t, "have it done again"); err != nil {
+		return err
+	}
+	if !t.Status.Ended() {
+		return parley.Errorf(parley.BadInput, "%s is %s", t.ID, t.Status).Because(parley.Conflict).
+			Suggest("wait until it has ended, cancel it, or give it to somebody else")
+	}
+	to, err := agents.Agent(u, t.Assignee)
+	if err == nil {
+		err = mayHandOver(u, o, to)
+	}
+	if err != nil {
+		return err
+	}
+	return giveAgain(u, t, to)
+}
+
+func ReassignTask(u *unit.Unit, o unit.Origin, t *parley.Task, assignee string) error {
+	if err := mustDirect(u, *t, "give it to somebody else"); err != nil {
+		return err
+	}
+	to, err := agents.Agent(u, assignee)
+	switch {
+	case err != nil:
+		return err
+	case to.Kind == parley.KindSystem:
+		return conversations.ToSystem(to.ID)
+	case to.ID == t.Assignee && !t.Status.Ended():
+		return parley.Errorf(parley.BadInput, "%s is at %s already", to.ID, t.ID).Suggest("name somebody else")
+	}
+	if err := mayHandOver(u, o, to); err != nil {
+		return err
+	}
+	return giveAgain(u, t, to)
+}
+
+// mayHandOver is mayCall for somebody who is given a task, which one may take oneself.
+func mayHandOver(u *unit.Unit, o unit.Origin, to parley.Agent) error {
+	if to.ID == u.Me.ID {
+		return nil
+	}
+	return policy.MayCall(u, o, to)
+}
+
+// mustDirect refuses everybody but those who say who does a task: who asked for it, its assignee's manager, and owners.
+func mustDirect(u *unit.Unit, t parley.Task, act string) error {
+	assignee, err := u.Agents().Find(t.Assignee)
+	if err != nil || t.Requester == u.Me.ID || u.Me.ID == assignee.Manager || u.SeesAll() {
+		return err
+	}
+	return parley.Errorf(parley.NotPermitted, "%s may not %s: %s was asked for by %s", u.Me.ID, act, t.ID, t.Requester).
+		Suggest("ask %s, the manager of %s, or an owner of this hub", t.Requester, t.Assignee)
+}
+
+// giveAgain queues a task for an assignee, who is asked for it by a message of its own.
+func giveAgain(u *unit.Unit, t *parley.Task, to parley.Agent) error {
+	if t.Status == parley.TaskCompleted {
+		return work.EndedAlready(*t)
+	}
+	err := mayTake(u, *t, to)
+	if err != nil {
+		return err
+	}
+	_, asked, err := work.AskOf(u, t.ID) // then its end is told by the ask
+	if err != nil {
+		return err
+	}
+	before, handed := *t, *t
+	place := t.Conversation // where no answer may stand any more
+	if handed.Assignee = to.ID; place == "" && (to.ID != t.Requester || t.Parent != "") {
+		if place, err = work.RequestPlace(u, handed); err != nil {
+			return err
+		}
+	}
+	again := func(t *parley.Task) {
+		if to.ID != t.Assignee {
+			t.Assignee, t.Conversation = to.ID, ""
+		}
+		if !asked {
+			work.CallBackTo(t, place)
+		}
+		t.Attempt++
+		if t.Deadline != nil && !t.Deadline.After(u.Now) {
+			t.Deadline = nil // it would fail at once
+		}
+	}
+	if t.Status == parley.TaskQueued { // nobody has begun: it stays
+		after := *t
+		again(&after)
+		err = tasks.KeepTask(u, t, after)
+		if err == nil {
+			err = tasks.NoteTask(u, parley.EventTask(t.Status), *t)
+		}
+	} else {
+		err = tasks.StepTask(u, t, parley.TaskQueued, again)
+	}
+	// Only now: what ends for somebody whose task it is not any more does not end the task.
+	if err == nil && !before.Status.Ended() {
+		err = work.StopWork(u, before, t.ID+" was given to "+to.ID, work.Ending{Status: parley.TaskQueued})
+	}
+	if err != nil {
+		return err
+	}
+	return work.Offer(u, t)
+}
+
+// mayTake says why somebody cannot be given a task now, or nil.
+func mayTake(u *unit.Unit, t parley.Task, to parley.Agent) error {
+	if to.ID != t.Assignee {
+		if err := trees.MustReach(u, to); err != nil { // who is given it is asked alone
+			return err
+		}
+	}
+	if to.ID != t.Requester {
+		if err := Available(u, to, parley.PatternDelegate); err != nil {
+			return err
+		}
+	}
+	if t.Parent != "" && t.Status.Ended() {
+		parent, err := u.Tasks().Get(t.Parent)
+		if err != nil {
+			return err
+		}
+		if parent.Status.Ended() {
+			return parley.Errorf(parley.BadInput, "%s is under %s, which is %s", t.ID, parent.ID, parent.Status).Because(parley.Conflict).
+				Suggest("have that done again first: parley task retry %s", parent.ID)
+		}
+	}
+	needed, err := u.Tasks().GetAll(t.DependsOn)
+	for _, n := range needed {
+		if n.Status == parley.TaskFailed || n.Status == parley.TaskCancelled {
+			return tasks.NotCompleted(n)
+		}
+	}
+	return err
+}
+
+// ReviveTask takes up the task again that failed with a dead letter, which its assignee is about to get once more.
+func ReviveTask(u *unit.Unit, d parley.Delivery) error {
+	m, err := u.Messages().Get(d.Message)
+	if err != nil || m.Task == "" || d.Purpose == "" {
+		return err
+	}
+	t, err := u.Tasks().Get(m.Task)
+	if err != nil || t.Status != parley.TaskFailed || t.Assignee != d.Recipient {
+		return unit.IgnoreNotFound(err)
+	}
+	assignee, err := agents.Agent(u, t.Assignee)
+	if err == nil {
+		err = mayTake(u, t, assignee)
+	}
+	if err == nil {
+		err = tasks.StepTask(u, &t, parley.TaskQueued, func(t *parley.Task) {
+			if t.Attempt++; t.Source == parley.TaskFromAsk { // whose ask is over
+				work.CallBackTo(t, t.Conversation)
+			}
+		})
+	}
+	if err != nil || d.Purpose == parley.PurposeTask {
+		return err
+	}
+	return tasks.StepTask(u, &t, parley.TaskActive, nil)
+}

@@ -1,0 +1,159 @@
+package bridges
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/trees"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// BridgeAt is the hub as a bridge uses it.
+func (s *Service) BridgeAt(caller unit.Caller) parley.BridgeHub { return bridgeDoor{s, caller} }
+
+type bridgeDoor struct {
+	hub    *Service
+	caller unit.Caller
+}
+
+func (b bridgeDoor) Bridge(ctx context.Context, id string) (view parley.BridgeView, err error) {
+	err = b.hub.View(ctx, b.caller, unit.OpShowBridge, func(u *unit.Unit) error {
+		if view, err = trees.Bridge(u, id); err == nil {
+			view.Elsewhere, err = trees.Elsewhere(u, view.Bridge)
+		}
+		return err
+	})
+	return view, err
+}
+
+func (b bridgeDoor) Who(ctx context.Context) ([]parley.Presence, error) {
+	return b.hub.roster.Who(ctx, b.caller)
+}
+
+func (b bridgeDoor) NoteBridge(ctx context.Context, id string, status parley.BridgeStatus) error {
+	view, err := b.Bridge(ctx, id)
+	if err != nil {
+		return err
+	}
+	b.hub.BridgeStates.Note(id, status)
+	if view.Reached || !status.Running || status.ScannedAt == nil {
+		return nil
+	}
+	return b.reached(ctx, id)
+}
+
+// reached keeps that a bridge has been at its tree.
+func (b bridgeDoor) reached(ctx context.Context, id string) error {
+	return b.hub.Write(ctx, b.caller, unit.OpNoteBridge, func(u *unit.Unit) error {
+		view, err := trees.Bridge(u, id)
+		if err != nil || view.Paused {
+			return err
+		}
+		view.Reached = true
+		return u.Bridges().Put(view.Bridge)
+	})
+}
+
+func (b bridgeDoor) Beat(ctx context.Context, id string, beats []parley.Beat) error {
+	return b.hub.View(ctx, b.caller, unit.OpBeat, func(u *unit.Unit) error {
+		view, err := trees.Bridge(u, id)
+		if err != nil {
+			return err
+		}
+		for _, sign := range beats {
+			a, lives, err := trees.LivesIn(u, view.Bridge, sign.Agent)
+			if err != nil {
+				return err
+			}
+			if lives {
+				beat(u, a.ID, sign)
+			}
+		}
+		return nil
+	})
+}
+
+// beat notes what a presence file says. One from the future counts from now on.
+func beat(u *unit.Unit, id string, beat parley.Beat) {
+	if beat.State == parley.Offline {
+		u.Core.Attendance.Left(id, u.Now)
+		return
+	}
+	at := beat.At
+	if at.After(u.Now) {
+		at = u.Now
+	}
+	u.Core.Attendance.HeardFor(id, at, beat.Lasts())
+	u.Core.Attendance.Works(id, beat.Substate == parley.Working)
+}
+
+// bridgeEvents is how many events are looked at for tasks that have changed.
+const bridgeEvents = 1000
+
+func (b bridgeDoor) BridgeTasks(ctx context.Context, id string, after int64) (found parley.BridgeTasks, err error) {
+	err = b.hub.View(ctx, b.caller, unit.OpListBridgeTasks, func(u *unit.Unit) error {
+		view, err := trees.Bridge(u, id)
+		if err != nil {
+			return err
+		}
+		oldest, newest, err := u.Log().Bounds()
+		if err != nil {
+			return err
+		}
+		if view.Layout == parley.LayoutAgentOS {
+			found, err = failedRuns(u, view.Bridge, after, oldest, newest)
+			return err
+		}
+		if found.UpTo = newest; after <= 0 || after < oldest-1 { // some events are gone
+			found.Tasks, err = allTasks(u)
+		} else {
+			found, err = tasksSince(u, after, newest)
+		}
+		found.Tasks = slices.DeleteFunc(found.Tasks, func(t parley.Task) bool { return !takesPart(view.Bridge, t) })
+		return err
+	})
+	return found, err
+}
+
+// takesPart says whether somebody of a tree has asked for a task, or is to do it.
+func takesPart(b parley.Bridge, t parley.Task) bool {
+	return b.Speaks(t.Requester) || b.Speaks(t.Assignee) || b.QueueAgent != "" && t.Assignee == b.QueueAgent
+}
+
+func allTasks(u *unit.Unit) (all []parley.Task, err error) {
+	for after := ""; ; after = all[len(all)-1].ID {
+		page, err := u.Tasks().Scan(after, bridgeEvents)
+		if all = append(all, page...); err != nil || len(page) == 0 {
+			return all, err
+		}
+	}
+}
+
+// tasksSince are the tasks that some events are about.
+func tasksSince(u *unit.Unit, after, newest int64) (found parley.BridgeTasks, err error) {
+	events, found, err := eventsSince(u, after, newest)
+	if err != nil {
+		return found, err
+	}
+	var ids []string
+	for _, e := range events {
+		var about struct{ Task string }
+		if e.Kind.Within("task") && json.Unmarshal(e.Data, &about) == nil {
+			ids = append(ids, about.Task)
+		}
+	}
+	found.Tasks, err = u.Tasks().GetAll(ids)
+	return found, err
+}
+
+// eventsSince are the next events after a number, and how far they reach.
+func eventsSince(u *unit.Unit, after, newest int64) (events []parley.Event, found parley.BridgeTasks, err error) {
+	events, err = u.Log().Events(after, bridgeEvents)
+	found.UpTo = max(after, newest)
+	if found.More = len(events) == bridgeEvents; found.More {
+		found.UpTo = events[len(events)-1].Num
+	}
+	return events, found, err
+}

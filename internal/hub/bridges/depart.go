@@ -1,0 +1,129 @@
+package bridges
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/departures"
+	"github.com/parley-hub/parley/internal/hub/inbox"
+	"github.com/parley-hub/parley/internal/hub/trees"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+const (
+	defaultDepartures = 100
+	mostDepartures    = 500
+	longestDeparture  = 50 * time.Second // that is waited for
+)
+
+// Departures returns what is to be written into the tree of a bridge, or with q.Written what was written and is not known
+// to be gone. What is returned and not reported on is returned again, under the same name.
+func (b bridgeDoor) Departures(ctx context.Context, id string, q parley.DepartureQuery) ([]parley.Departure, error) {
+	after, err := checkDepartures(&q)
+	if err != nil {
+		return nil, err
+	}
+	if q.Written {
+		return written(ctx, b.hub.Core, b.caller, id, after, q.Limit)
+	}
+	return awaitDepartures(ctx, b.hub.Core, b.caller, departures.Departing{Id: id, Query: q, After: after})
+}
+
+// checkDepartures fills in what a query leaves out, and returns the number after which it begins.
+func checkDepartures(q *parley.DepartureQuery) (after int64, err error) {
+	if q.Wait < 0 {
+		return 0, parley.Errorf(parley.BadInput, "the wait is %s", q.Wait).Suggest("wait 0s or longer")
+	}
+	q.Limit, q.Wait = unit.Clamp(q.Limit, defaultDepartures, mostDepartures), min(q.Wait, longestDeparture)
+	if q.After == "" {
+		return 0, nil
+	}
+	return departures.DepartureNum(q.After)
+}
+
+// awaitDepartures returns what is to be written now, or waits for it.
+func awaitDepartures(ctx context.Context, core *unit.Core, caller unit.Caller, d departures.Departing) ([]parley.Departure, error) {
+	sign, leave, err := watchDepartures(ctx, core, caller, d)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	end := time.NewTimer(d.Query.Wait)
+	defer end.Stop()
+	for {
+		list, err := depart(ctx, core, caller, d)
+		if err != nil || len(list) > 0 || d.Query.Wait == 0 {
+			return list, err
+		}
+		select {
+		case <-sign:
+		case <-time.After(inbox.TakePoll):
+		case <-end.C:
+			return nil, nil
+		case <-ctx.Done():
+			return nil, core.Explain(ctx, caller, ctx.Err())
+		}
+	}
+}
+
+// watchDepartures gives a sign when something may be to depart: it has come for somebody who lives in the tree, or was posted
+// in a channel that is mapped.
+func watchDepartures(ctx context.Context, core *unit.Core, caller unit.Caller, d departures.Departing) (sign <-chan struct{}, leave func(), err error) {
+	var about []string
+	err = core.View(ctx, caller, unit.OpListDepartures, func(u *unit.Unit) error {
+		if err := d.Enter(u); err != nil || d.Query.Wait == 0 {
+			return err
+		}
+		about = slices.Clone(d.Bridge.Agents)
+		for _, name := range d.Channels() {
+			c, err := u.Conversations().Find(name)
+			if err = unit.IgnoreNotFound(err); err != nil {
+				return err
+			}
+			about = append(about, c.ID)
+		}
+		return nil
+	})
+	sign, leave = core.Watches.Join(about...)
+	return sign, leave, err
+}
+
+// depart looks what is to depart, and writes only where there is something to write.
+func depart(ctx context.Context, core *unit.Core, caller unit.Caller, d departures.Departing) ([]parley.Departure, error) {
+	for {
+		var seen departures.Departing
+		look := func(writes bool) func(*unit.Unit) error {
+			return func(u *unit.Unit) error {
+				seen = d
+				seen.Writes = writes
+				return seen.Look(u)
+			}
+		}
+		if err := core.View(ctx, caller, unit.OpListDepartures, look(false)); err != nil || !seen.Undone {
+			return seen.List, err
+		}
+		if err := core.Write(ctx, caller, unit.OpListDepartures, look(true)); err != nil || len(seen.List) > 0 {
+			return seen.List, err
+		}
+	}
+}
+
+// written are departures whose files are in place, as far as is known.
+func written(ctx context.Context, core *unit.Core, caller unit.Caller, id string, after int64, limit int) (list []parley.Departure, err error) {
+	err = core.View(ctx, caller, unit.OpListDepartures, func(u *unit.Unit) error {
+		if _, err := trees.Bridge(u, id); err != nil {
+			return err
+		}
+		rows, err := u.Bridges().Departures(id, parley.DepartureWritten, after, limit)
+		for _, row := range rows {
+			list = append(list, parley.Departure{
+				ID: strconv.FormatInt(row.Num, 10), Name: row.Name, Message: parley.Message{ID: row.Message}, Recipient: row.Recipient, Written: true,
+			})
+		}
+		return err
+	})
+	return list, err
+}

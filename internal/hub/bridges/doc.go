@@ -1,0 +1,2 @@
+// Package bridges holds the use cases of bridges, and the hub as a bridge uses it.
+package bridges

@@ -1,0 +1,165 @@
+package contact
+
+import (
+	"errors"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/messages"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/waits"
+	"github.com/parley-hub/parley/internal/hub/work"
+)
+
+// ask posts a question and the wait for its answer. The run that asks is blocked from here on.
+func ask(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact) (made parley.Contacted, w *parley.Wait, err error) {
+	until, err := askUntil(u, c)
+	if err != nil {
+		return made, nil, err
+	}
+	depth, err := depth(u, o)
+	if err != nil {
+		return made, nil, err
+	}
+	if most := u.Core.Config.Asks.Depth; depth >= most {
+		return made, nil, parley.Errorf(parley.DependencyFailed,
+			"Maximum agent communication depth (%d) reached. Use 'delegate' for async to avoid nesting.", most)
+	}
+	if err := waits.MayWait(u, o, target, ""); err != nil {
+		return made, nil, err
+	}
+	if err := work.CheckSlots(u, target); err != nil {
+		return made, nil, err
+	}
+	r, err := request(u, o, target, c, "")
+	if err != nil {
+		return made, nil, err
+	}
+	w = &parley.Wait{
+		ID: unit.NewID(), Message: r.Message.ID, Waiter: u.Me.ID, Target: target.ID, Ask: true, Depth: depth, State: parley.WaitWaiting,
+		Conversation: r.Message.Conversation, Since: u.Now, Until: until,
+	}
+	attach(u, w, o)
+	if err := waits.InsertRow(u.Tx, *w); err != nil {
+		return made, nil, err
+	}
+	made = askMade(target, r.Message)
+	made.Notices = r.Notices
+	return made, w, work.Block(u, o.Run)
+}
+
+// askAgain goes on waiting for an ask that was made before, until its first deadline: a repeated call does not extend it.
+// If the call was approved meanwhile, its time begins with the approval.
+func askAgain(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact, m parley.Message) (parley.Contacted, *parley.Wait, error) {
+	made := askMade(target, m)
+	w, err := u.Waits().Ask(m.ID)
+	if errors.Is(err, parley.ErrNotFound) {
+		return made, nil, unit.Unknown{Noun: "message", Name: m.ID}
+	}
+	if err != nil || w.State.Ended() {
+		return made, &w, err
+	}
+	since, until := w.Since, w.Until
+	if o.Approved != nil && w.State != parley.WaitWaiting {
+		since = u.Now
+		until, err = askUntil(u, c)
+	}
+	if err == nil {
+		err = waits.MayWait(u, o, target, m.ID)
+	}
+	if err == nil && o.Approved != nil && w.Approval != "" { // only one approval can wait for it
+		err = work.ApprovedAskEnded(u, w, askedTwice(target))
+	}
+	if err != nil {
+		return made, nil, err
+	}
+	goOn := func(w *parley.Wait) {
+		attach(u, w, o)
+		w.Since, w.Until = since, until
+	}
+	if w.State == parley.WaitWaiting {
+		after := w
+		goOn(&after)
+		err = waits.KeepWait(u, &w, after)
+	} else {
+		err = waits.Shift(u, &w, parley.WaitWaiting, goOn)
+	}
+	if err != nil {
+		return made, nil, err
+	}
+	return made, &w, work.Block(u, o.Run)
+}
+
+// askedTwice is what an approved ask comes to where another one with the same key was approved after it.
+func askedTwice(target parley.Agent) *parley.Error {
+	return parley.Errorf(parley.DependencyFailed, "%s was asked the same once more, and the answer goes there", target.Name).
+		Suggest("look there, or ask with another key")
+}
+
+// attach says who waits from now on: whoever has made the call. That of an approval nobody waits at.
+func attach(u *unit.Unit, w *parley.Wait, o unit.Origin) {
+	switch {
+	case o.Approved != nil:
+		w.Approval, w.Task = o.Approved.ID, o.Approved.Task
+		if o.Approved.Conversation != "" {
+			w.Conversation = o.Approved.Conversation
+		}
+	case o.Run != nil:
+		w.Run, w.Conversation, w.Task, w.Node = o.Run.ID, o.Run.Conversation, o.Run.Task, u.Core.Config.Node
+	default:
+		w.Node = u.Core.Config.Node
+	}
+}
+
+// askUntil is when an ask becomes late: after the time it waits, or at its deadline.
+func askUntil(u *unit.Unit, c parley.Contact) (time.Time, error) {
+	wait := c.Wait
+	unit.SetDefault(&wait, u.Core.Config.Asks.Wait)
+	until := u.Now.Add(wait)
+	due, err := messages.Deadline(u, parley.Draft{Deadline: c.Deadline})
+	if due != nil && due.Before(until) {
+		until = *due
+	}
+	return until, err
+}
+
+// depth is how many asks an ask of the caller is nested in. Who names no run is taken to be at its deepest open ask.
+func depth(u *unit.Unit, o unit.Origin) (deepest int, err error) {
+	switch {
+	case o.Run != nil:
+		return o.Run.Depth, nil
+	case o.Approved != nil && o.Approved.Run != "":
+		return o.Approved.Depth, nil
+	case u.Me.Kind != parley.KindAgent:
+		return 0, nil
+	}
+	list, err := waits.OpenAsks(u, u.Me.ID)
+	for _, d := range list {
+		if err == nil {
+			var depth int
+			depth, err = depthOf(u, d)
+			deepest = max(deepest, depth)
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	parked, err := u.Waits().Parked(u.Me.ID)
+	for _, w := range parked {
+		deepest = max(deepest, w.Depth+1)
+	}
+	return deepest, err
+}
+
+// depthOf is the depth of whoever answers an ask.
+func depthOf(u *unit.Unit, d parley.Delivery) (int, error) {
+	w, err := u.Waits().Ask(d.Message)
+	if errors.Is(err, parley.ErrNotFound) {
+		return 1, nil
+	}
+	return w.Depth + 1, err
+}
+
+func askMade(target parley.Agent, m parley.Message) parley.Contacted {
+	return parley.Contacted{Agent: target.ID, Conversation: m.Conversation, Message: m.ID, Seq: m.Seq}
+}

@@ -1,0 +1,111 @@
+package contact
+
+import (
+	"context"
+	"errors"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/deliveries"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/waits"
+	"github.com/parley-hub/parley/internal/hub/work"
+)
+
+// Waiter is the participant that waits in a call.
+type Waiter struct {
+	unit.Caller
+	id     string
+	person bool
+}
+
+func FindWaiter(u *unit.Unit, caller unit.Caller) Waiter {
+	return Waiter{caller, u.Me.ID, u.Me.Kind == parley.KindHuman}
+}
+
+// awaitAnswer waits for the answer to an ask that is stored. Exactly one of these is what the caller gets: the
+// answer, the failure, or that the time is up; which, the wait in the store says.
+func awaitAnswer(ctx context.Context, core *unit.Core, who Waiter, w parley.Wait, made parley.Contacted) (parley.Contacted, error) {
+	var now work.AskOutcome
+	err := core.Await(ctx, w.ID, w.Until.Sub(core.Now()), func() (done bool, err error) {
+		now, err = Hear(ctx, core, w)
+		return now.State != parley.WaitWaiting, err
+	})
+	switch {
+	case errors.Is(err, unit.ErrWaited):
+		now, err = changeWait(ctx, core, w, work.TooLate)
+	case errors.Is(err, unit.ErrGone):
+		return made, ConversationGone(ctx, core, w, made)
+	case ctx.Err() != nil:
+		if now, err = changeWait(ctx, core, w, work.Detach); err == nil && !now.State.Ended() {
+			err = core.Explain(ctx, unit.Caller{}, ctx.Err())
+		}
+	}
+	if err == nil {
+		err = Bring(ctx, core, who, unit.Brought{Callback: now.Callback, Answers: []string{now.Answer}})
+	}
+	if err != nil {
+		return made, err
+	}
+	return now.Outcome(w, made)
+}
+
+// settleCallback acknowledges the callback of an answer that the participant has just got inline, so that it gets it once.
+func settleCallback(ctx context.Context, core *unit.Core, message, who string) error {
+	return core.Write(context.WithoutCancel(ctx), unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
+		d, err := u.Deliveries().Get(message, who)
+		untouched := d.State == parley.DeliveryAccepted || d.State == parley.DeliveryDelivered && d.Lease == ""
+		if err != nil || !untouched {
+			return unit.IgnoreNotFound(err) // a run or session that has taken it settles it
+		}
+		return deliveries.Move(u, &d, parley.DeliveryAcked, nil)
+	})
+}
+
+// Hear reads a wait again. errGone if its conversation was deleted.
+func Hear(ctx context.Context, core *unit.Core, w parley.Wait) (now work.AskOutcome, err error) {
+	gone := false
+	err = core.View(context.WithoutCancel(ctx), unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
+		w, err := u.Waits().Ask(w.Message)
+		if gone = errors.Is(err, parley.ErrNotFound); gone {
+			return nil
+		}
+		if err == nil {
+			now, err = work.OutcomeOf(u, w)
+		}
+		return err
+	})
+	if gone {
+		return now, unit.ErrGone
+	}
+	return now, err
+}
+
+// changeWait does something to a wait as it is now, whether or not the caller is still there.
+func changeWait(ctx context.Context, core *unit.Core, w parley.Wait, do func(*unit.Unit, *parley.Wait) error) (now work.AskOutcome, err error) {
+	err = core.Write(context.WithoutCancel(ctx), unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
+		w, err := u.Waits().Ask(w.Message)
+		if err == nil {
+			err = do(u, &w)
+		}
+		if err == nil {
+			now, err = work.OutcomeOf(u, w)
+		}
+		return err
+	})
+	return now, err
+}
+
+// ConversationGone is what a caller is told whose question was deleted with its conversation.
+func ConversationGone(ctx context.Context, core *unit.Core, w parley.Wait, made parley.Contacted) error {
+	var target parley.Agent
+	err := core.Write(context.WithoutCancel(ctx), unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
+		if target, err = u.Agents().Find(made.Agent); err != nil {
+			return err
+		}
+		return work.Unblock(u, w.Run)
+	})
+	if err != nil {
+		return err
+	}
+	return waits.LostError(target)
+}

@@ -1,0 +1,305 @@
+package contact
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/agents"
+	"github.com/parley-hub/parley/internal/hub/assignment"
+	"github.com/parley-hub/parley/internal/hub/conversations"
+	"github.com/parley-hub/parley/internal/hub/holding"
+	"github.com/parley-hub/parley/internal/hub/messages"
+	"github.com/parley-hub/parley/internal/hub/policy"
+	"github.com/parley-hub/parley/internal/hub/post"
+	"github.com/parley-hub/parley/internal/hub/runs"
+	"github.com/parley-hub/parley/internal/hub/trees"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/waits"
+)
+
+// Contact turns to another participant for the caller: it asks, delegates or notifies. *parley.Held if that needs
+// an approval first.
+func (s *Service) Contact(ctx context.Context, caller unit.Caller, c parley.Contact) (parley.Contacted, error) {
+	return s.ContactTelling(ctx, caller, c, func(parley.Contacted, time.Duration) {})
+}
+
+// ContactTelling is Contact for a caller that wants to know the stored request before the call waits. It calls made once, with
+// the request (and its task) and with the longest wait. A call that does not wait does not call made.
+func (s *Service) ContactTelling(ctx context.Context, caller unit.Caller, c parley.Contact, made func(parley.Contacted, time.Duration)) (parley.Contacted, error) {
+	told, err := s.contact(ctx, caller, c, made)
+	return FailedContact(told, err)
+}
+
+func (s *Service) contact(ctx context.Context, caller unit.Caller, c parley.Contact, tell func(parley.Contacted, time.Duration)) (parley.Contacted, error) {
+	c, err := CheckContact(ctx, s, caller, unit.OpContact, c)
+	if err != nil {
+		return parley.Contacted{}, err
+	}
+	var (
+		made    parley.Contacted
+		w       *parley.Wait
+		who     Waiter
+		unknown []string // names mentioned that nobody has
+	)
+	began := time.Now()
+	err = s.Update(ctx, caller, unit.OpContact, func(u *unit.Unit) error {
+		who = FindWaiter(u, caller)
+		o, err := Origin(u, caller)
+		if err == nil {
+			made, w, err = Contact(u, o, c)
+		}
+		unknown = u.UnknownNames
+		return err
+	})
+	if err == nil {
+		s.Wrote(began)
+		made.UnknownMentions, made.Notices = unknown, append(made.Notices, post.UnknownNotices(ctx, s.Core, unknown)...)
+	}
+	if errors.Is(err, assignment.ErrTooManyHops) {
+		reportHops(ctx, s.Core, caller, parley.AsError(err))
+	}
+	switch {
+	case err != nil:
+		c.Agent = policy.HeldTarget(err, c.Agent)
+		return parley.Contacted{}, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolContact, c.WithoutCallKey())
+	case w != nil:
+		stored := made
+		stored.Text, stored.Outcome = "Waiting for the answer.", parley.ContactWaiting
+		tell(stored, w.Until.Sub(s.Now()))
+		return awaitAnswer(ctx, s.Core, who, *w, made)
+	case made.Task != "" && c.Wait > 0:
+		tell(made, c.Wait)
+		return awaitTask(ctx, s.Core, who, made, c.Wait)
+	default:
+		return made, nil
+	}
+}
+
+// FailedContact gives a contact that failed because of the other participant its sentence: "Error: DataBot did not respond …".
+// That sentence is the message of the error and the text of the contact. Mistakes of the caller itself (E001, E003), and
+// failures for other reasons, keep their sentences.
+func FailedContact(told parley.Contacted, err error) (parley.Contacted, error) {
+	_, held := errors.AsType[*parley.Held](err)
+	why, known := errors.AsType[*parley.Error](err)
+	if held || !known {
+		return told, err
+	}
+	shown := *why
+	switch shown.Code {
+	case parley.Unavailable, parley.TimedOut, parley.DependencyFailed:
+		if shown.Reason == "" {
+			shown.Message = why.Sentence()
+		}
+	}
+	if told.Message != "" {
+		told.Text = shown.Sentence()
+	}
+	return told, &shown
+}
+
+// CheckContact says what is wrong with a contact as far as that can be known outside an update, or returns it with
+// its defaults.
+func CheckContact(ctx context.Context, s *Service, caller unit.Caller, do unit.Op, c parley.Contact) (parley.Contact, error) {
+	if err := checkPattern(c); err != nil {
+		return c, err
+	}
+	draft, err := parley.Draft{
+		Direct: []string{c.Agent}, Priority: c.Priority, IdempotencyKey: c.IdempotencyKey,
+		Content: parley.Content{Text: c.Request(parley.Agent{}, ""), Artifacts: c.Artifacts},
+	}.Check(s.Config.Limits)
+	if err != nil {
+		return c, err
+	}
+	if c.After, err = s.names.FindNeeded(ctx, caller, do, c.After); err != nil {
+		return c, err
+	}
+	c.Priority = draft.Priority
+	c.Artifacts, err = post.SizeArtifacts(ctx, s.Core, caller, do, draft)
+	return c, err
+}
+
+func checkPattern(c parley.Contact) error {
+	bad := func(what, hint string) error { return parley.Errorf(parley.BadInput, "%s", what).Suggest("%s", hint) }
+	delegates := c.Pattern == parley.PatternDelegate
+	switch {
+	case c.Pattern != parley.PatternAsk && c.Pattern != parley.PatternNotify && !delegates:
+		return parley.Errorf(parley.BadInput, "unknown action %q", c.Pattern).Suggest("use ask, delegate or notify")
+	case c.Agent == "":
+		return bad("nobody is to be contacted", "name an agent, or a person")
+	case strings.TrimSpace(c.Message) == "":
+		return bad("the message is empty", "say what is wanted")
+	case c.Priority.Given() && !delegates:
+		return bad("only delegate takes a priority", "leave it out, or delegate")
+	case len(c.After) > 0 && !delegates:
+		return bad("only delegate can wait for other tasks", "leave after out, or delegate")
+	case c.Pattern == parley.PatternNotify && (c.Deadline != nil || c.Wait != 0):
+		return bad("nobody answers a notification", "leave deadline and wait out, or ask")
+	case c.Wait < 0 || c.Wait > unit.LongestWait:
+		return parley.Errorf(parley.BadInput, "the wait is %s", c.Wait).Suggest("wait 0s to %s", unit.LongestWait)
+	default:
+		return nil
+	}
+}
+
+// Origin finds the run that a caller is, if it is one. E003, conflict, if it is over.
+func Origin(u *unit.Unit, caller unit.Caller) (unit.Origin, error) {
+	o := unit.Origin{Caller: caller}
+	if caller.Run == "" {
+		return o, nil
+	}
+	r, err := runs.OwnRun(u, caller.Run)
+	o.Run = &r
+	return o, err
+}
+
+// Contact makes a contact inside an update, up to the point where an ask would wait: its wait is returned then.
+func Contact(u *unit.Unit, o unit.Origin, c parley.Contact) (made parley.Contacted, w *parley.Wait, err error) {
+	if o.Run != nil {
+		if o.Call, err = contactDigest(u, c); err != nil {
+			return made, nil, err
+		}
+	}
+	if first, found, err := contactedBefore(u, o, c); err != nil {
+		return made, nil, err
+	} else if found {
+		return contactAgain(u, o, c, first.Message)
+	}
+	target, err := agents.Agent(u, c.Agent)
+	switch {
+	case err != nil:
+		return made, nil, err
+	case target.ID == u.Me.ID:
+		return made, nil, parley.Errorf(parley.BadInput, "%s cannot contact itself", u.Me.ID).Suggest("name another participant")
+	case target.Kind == parley.KindSystem:
+		return made, nil, conversations.ToSystem(target.ID)
+	}
+	if err := policy.MayCall(u, o, target); err != nil {
+		return made, nil, err
+	}
+	if err := assignment.CheckHops(u, o); err != nil {
+		return made, nil, err
+	}
+	if err := trees.MustReach(u, target); err != nil {
+		return made, nil, err
+	}
+	if err := assignment.Available(u, target, c.Pattern); err != nil {
+		return made, nil, err
+	}
+	switch c.Pattern {
+	case parley.PatternAsk:
+		return ask(u, o, target, c)
+	case parley.PatternDelegate:
+		if c.Wait > 0 {
+			if err := waits.MayWait(u, o, target, ""); err != nil {
+				return made, nil, err
+			}
+		}
+		if made, err = delegate(u, o, target, c); err == nil && c.Wait > 0 {
+			err = waits.MayWait(u, o, target, made.Message) // if not, nothing of it is stored
+		}
+	default:
+		made, err = leaveNote(u, o, target, c)
+	}
+	return made, nil, err
+}
+
+// leaveNote is notify: it stores a message, and wakes nobody.
+func leaveNote(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact) (parley.Contacted, error) {
+	r, err := request(u, o, target, c, "")
+	made := notified(target, r.Message)
+	made.Notices = r.Notices
+	return made, err
+}
+
+func notified(target parley.Agent, m parley.Message) parley.Contacted {
+	says := parley.Own("Notification sent to ").Name(target.ID, target.Name).Own(".")
+	return parley.Contacted{
+		Text: says.Text, Quotes: says.Quotes, Outcome: parley.ContactNotified, Agent: target.ID, Conversation: m.Conversation, Message: m.ID, Seq: m.Seq,
+	}
+}
+
+// delegated is what the caller of a delegation is told.
+func delegated(target parley.Agent, m parley.Message, task string) parley.Contacted {
+	says := parley.Own("Delegated to ").Name(target.ID, target.Name).Own(" (subtask "+task+"). You'll receive the result automatically when ").
+		Name(target.ID, target.Name).Own(" finishes.")
+	return parley.Contacted{
+		Text: says.Text, Quotes: says.Quotes,
+		Outcome: parley.ContactDelegated, Agent: target.ID, Conversation: m.Conversation, Message: m.ID, Seq: m.Seq, Task: task,
+	}
+}
+
+// requests is as what each pattern's request is sent.
+var requests = map[parley.Pattern]struct {
+	kind    parley.Type
+	purpose parley.Purpose
+}{
+	parley.PatternAsk:      {parley.TypeRequest, parley.PurposeAsk},
+	parley.PatternDelegate: {parley.TypeTask, parley.PurposeTask},
+	parley.PatternNotify:   {kind: parley.TypeNotification},
+}
+
+// request posts the message by which the caller turns to another participant: in their DM, for a purpose.
+func request(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact, task string) (parley.Receipt, error) {
+	as := requests[c.Pattern]
+	p := post.Posting{
+		Draft: parley.Draft{
+			Direct: []string{target.ID}, To: target.ID, Type: as.kind, Priority: c.Priority, IdempotencyKey: c.IdempotencyKey,
+			Content: parley.Content{Text: c.Request(u.Me, task), Artifacts: c.Artifacts},
+		},
+		Source: unit.SourceContact, Purpose: as.purpose, Request: true, Task: task, By: o.Run, Hops: o.Hops(),
+		Trace: o.Caller.Trace,
+	}
+	if o.Approved != nil {
+		p.Inherits = o.Approved.TraceID
+	}
+	if o.Run != nil {
+		p.Run, p.Call = o.Run.ID, o.Call
+	}
+	if err := p.Compose(); err != nil {
+		return parley.Receipt{}, err
+	}
+	return post.Store(u, p)
+}
+
+// contactDigest tells one contact from another, whatever its target is called by. The request will not do: it names
+// its task.
+func contactDigest(u *unit.Unit, c parley.Contact) (string, error) {
+	target, err := agents.FindAgent(u, c.Agent)
+	if err == nil {
+		c.Agent = target.ID
+	} else if !errors.Is(err, parley.ErrNotFound) {
+		return "", err
+	}
+	return unit.CallDigest(c.WithoutCallKey())
+}
+
+// contactedBefore is the request of the same contact, if it was made before: with the same key, or by an earlier
+// attempt of the run.
+func contactedBefore(u *unit.Unit, o unit.Origin, c parley.Contact) (first parley.Receipt, found bool, err error) {
+	if first, found, err = post.Posted(u, c.IdempotencyKey); found || err != nil || o.Run == nil {
+		return first, found, err
+	}
+	return post.Repeated(u, *o.Run, o.Call)
+}
+
+// contactAgain is what has come of a contact that was made before. An ask that is still open is waited for again.
+func contactAgain(u *unit.Unit, o unit.Origin, c parley.Contact, m parley.Message) (made parley.Contacted, w *parley.Wait, err error) {
+	target, err := u.Agents().Find(m.To)
+	named, otherwise := agents.FindAgent(u, c.Agent)
+	if err = errors.Join(err, otherwise); err != nil || named.ID != target.ID || m.Source != unit.SourceContact || m.Type != requests[c.Pattern].kind {
+		return made, nil, messages.UsedOtherwise(c.IdempotencyKey)
+	}
+	switch c.Pattern {
+	case parley.PatternAsk:
+		made, w, err = askAgain(u, o, target, c, m)
+	case parley.PatternDelegate:
+		made = delegated(target, m, m.Task)
+	default:
+		made = notified(target, m)
+	}
+	made.Duplicate = true
+	return made, w, err
+}

@@ -1,0 +1,31 @@
+package contact
+
+import (
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/assignment"
+	"github.com/parley-hub/parley/internal/hub/tasks"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/work"
+)
+
+// delegate hands work to another participant, inside the update of the contact.
+func delegate(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact) (parley.Contacted, error) {
+	o.Work.Source = parley.TaskFromDelegation
+	if u.Me.Kind != parley.KindAgent {
+		o.Work.Source = o.Caller.Source
+	}
+	t, err := assignment.NewTask(u, &o, target, c)
+	if err != nil {
+		return parley.Contacted{}, err
+	}
+	if err := tasks.InsertRow(u.Tx, t); err != nil { // before the request, which says its number
+		return parley.Contacted{}, err
+	}
+	receipt, err := request(u, o, target, c, t.ID)
+	if err != nil {
+		return parley.Contacted{}, err
+	}
+	made := delegated(target, receipt.Message, t.ID)
+	made.Notices = receipt.Notices
+	return made, work.Requested(u, t, receipt.Message)
+}

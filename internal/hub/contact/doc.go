@@ -1,0 +1,2 @@
+// Package contact holds ask, delegate and notify, and waiting for an answer.
+package contact

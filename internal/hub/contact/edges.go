@@ -1,0 +1,162 @@
+package contact
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/waits"
+	"github.com/parley-hub/parley/internal/hub/work"
+)
+
+// Blocked notes, until release is called, that the caller waits for what find has found, in which each wait says for
+// whom and for what. It is E005 if that would close a circle. Whom nothing can wait for, people and who has no session,
+// it lets be.
+func Blocked(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, wait time.Duration, find func(*unit.Unit) ([]parley.Wait, error)) (release func(), err error) {
+	can := caller.Run != ""
+	if !can {
+		err = core.View(ctx, caller, do, func(u *unit.Unit) error {
+			can = u.Me.Kind == parley.KindAgent && !u.Me.Dispatched()
+			return nil
+		})
+	}
+	if err != nil || !can {
+		return func() {}, err
+	}
+	var made []parley.Wait
+	err = core.Write(ctx, caller, do, func(u *unit.Unit) error {
+		o, err := Origin(u, caller)
+		if err == nil {
+			made, err = find(u)
+		}
+		if err != nil {
+			return err
+		}
+		return waitForAll(u, o, made, u.Now.Add(wait))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return func() { unblocked(context.WithoutCancel(ctx), core, made) }, nil
+}
+
+// AnswersTo are the waits for the answers to a message that have not come.
+func AnswersTo(u *unit.Unit, message string) (list []parley.Wait, err error) {
+	deliveries, err := u.Deliveries().Of(message)
+	for _, d := range Awaited(deliveries, parley.DeliveryAnswered) {
+		list = append(list, parley.Wait{Message: message, Target: d.Recipient, Conversation: d.Conversation})
+	}
+	return list, err
+}
+
+// EndOf is the wait for the end of a task that was delegated. While that waits for others itself, nobody has it yet.
+func EndOf(u *unit.Unit, made parley.Contacted) ([]parley.Wait, error) {
+	t, err := u.Tasks().Get(made.Task)
+	if err != nil || t.Status.Ended() {
+		return nil, err
+	}
+	if _, err := u.Messages().Get(t.Message); err != nil {
+		return nil, unit.IgnoreNotFound(err) // its conversation was deleted
+	}
+	return []parley.Wait{{Message: t.Message, Target: t.Assignee, Conversation: made.Conversation}}, nil
+}
+
+// waitForAll makes waits of the caller.
+func waitForAll(u *unit.Unit, o unit.Origin, list []parley.Wait, until time.Time) error {
+	for i := range list {
+		w := &list[i]
+		target, err := u.Agents().Find(w.Target)
+		if err != nil {
+			return err
+		}
+		if err := waits.MayWait(u, o, target, w.Message); err != nil {
+			return err
+		}
+		w.ID, w.Waiter, w.State, w.Since, w.Until = unit.NewID(), u.Me.ID, parley.WaitWaiting, u.Now, until
+		attach(u, w, o)
+		if err := waits.InsertRow(u.Tx, *w); err != nil {
+			return err
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return work.Block(u, o.Run)
+}
+
+// unblocked ends waits that are no asks. What is left of them after a crash, RecoverWaits ends.
+func unblocked(ctx context.Context, core *unit.Core, list []parley.Wait) {
+	if len(list) == 0 {
+		return
+	}
+	err := core.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
+		for _, w := range list {
+			if err := waits.EraseRow(u.Tx, w.ID); err != nil && !errors.Is(err, parley.ErrNotFound) {
+				return err
+			}
+		}
+		return work.Unblock(u, list[0].Run)
+	})
+	if err != nil {
+		core.Config.Log.Error("the end of a wait could not be written down", "message", list[0].Message, "error", err)
+	}
+}
+
+// awaitTask waits for the end of a task that was delegated. When the time is up, the caller is told what it would
+// have been without waiting.
+func awaitTask(ctx context.Context, core *unit.Core, who Waiter, made parley.Contacted, wait time.Duration) (parley.Contacted, error) {
+	release, err := Blocked(ctx, core, who.Caller, unit.OpContact, wait, func(u *unit.Unit) ([]parley.Wait, error) { return EndOf(u, made) })
+	if err != nil {
+		return made, err
+	}
+	defer release()
+	var t parley.Task
+	err = core.Await(ctx, made.Task, wait, func() (bool, error) {
+		err := core.View(context.WithoutCancel(ctx), unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
+			t, err = u.Tasks().Get(made.Task)
+			return err
+		})
+		return t.Status.Ended(), err
+	})
+	switch {
+	case errors.Is(err, unit.ErrWaited):
+		return made, nil
+	case ctx.Err() != nil:
+		return made, core.Explain(ctx, who.Caller, ctx.Err())
+	case err != nil:
+		return made, err
+	}
+	if err := Bring(ctx, core, who, unit.Brought{Callback: t.Callback}); err != nil {
+		return made, err
+	}
+	return TaskOutcome(ctx, core, t, made)
+}
+
+// TaskOutcome is how a task has ended, for whoever has waited for it.
+func TaskOutcome(ctx context.Context, core *unit.Core, t parley.Task, made parley.Contacted) (parley.Contacted, error) {
+	var assignee parley.Agent
+	err := core.View(context.WithoutCancel(ctx), unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
+		assignee, err = u.Agents().Find(t.Assignee)
+		return err
+	})
+	switch {
+	case err != nil:
+		return made, err
+	case t.Status == parley.TaskCompleted:
+		if t.Result == nil {
+			return made.Answered(assignee, ""), nil
+		}
+		return made.Answered(assignee, t.Result.Text), nil
+	}
+	code, why := parley.DependencyFailed, string(t.Status)
+	if t.Error != nil {
+		why = t.Error.Plain()
+		if t.Error.Code == parley.TimedOut { // its own deadline has passed
+			code = parley.TimedOut
+		}
+	}
+	return made, parley.Errorf(code, "%s failed to complete the task: %s", assignee.Name, why).
+		Suggest("see it: parley task show %s", t.ID)
+}

@@ -1,0 +1,46 @@
+package contact
+
+import (
+	"context"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/approvals"
+	"github.com/parley-hub/parley/internal/hub/policy"
+	"github.com/parley-hub/parley/internal/hub/post"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/work"
+)
+
+// Calls are the approvable calls of contacts.
+func Calls() map[string]unit.ApprovableCall {
+	return map[string]unit.ApprovableCall{policy.ToolContact: unit.Approvable(ContactWords, prepareContact)}
+}
+
+func ContactWords(u *unit.Unit, _ string, c parley.Contact) (unit.CallWords, error) {
+	name, err := approvals.NameOf(u, c.Agent)
+	return unit.CallWords{Wants: "contact " + name, Doing: "contacting " + name, Action: string(c.Pattern), Parts: c.ApprovalParts()}, err
+}
+
+func prepareContact(_ context.Context, as unit.Caller, c parley.Contact) (unit.Execution, error) {
+	return func(u *unit.Unit, a parley.Approval) (unit.Result, error) {
+		told, wait, err := Contact(u, unit.Origin{Caller: as, Approved: &a}, c)
+		switch {
+		case err != nil || wait == nil:
+		case !wait.State.Ended():
+			return unit.Result{Waits: true}, nil
+		default: // it was made meanwhile, with the same key
+			now, err := work.OutcomeOf(u, *wait)
+			if err != nil {
+				return unit.Result{}, err
+			}
+			if told, err = now.Outcome(*wait, told); err != nil {
+				return unit.Result{Failure: parley.AsError(err)}, nil
+			}
+		}
+		if err != nil {
+			return unit.Result{}, err
+		}
+		notices, err := post.NoticesOfUnknown(u)
+		return unit.Result{Text: unit.WithNotices(told.Text, append(told.Notices, notices...))}, err
+	}, nil
+}

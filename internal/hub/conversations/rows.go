@@ -1,0 +1,20 @@
+package conversations
+
+import "github.com/parley-hub/parley"
+
+// The rows of this package are written here and nowhere else.
+
+// InsertRow stores a new conversation.
+func InsertRow(tx parley.Tx, c parley.Conversation) error {
+	return tx.Conversations().Insert(c)
+}
+
+// SaveRow stores a changed conversation.
+func SaveRow(tx parley.Tx, c parley.Conversation) error {
+	return tx.Conversations().Update(c)
+}
+
+// SaveMember stores a member, or how far it has read.
+func SaveMember(tx parley.Tx, m parley.Member) error {
+	return tx.Members().Put(m)
+}

@@ -1,0 +1,154 @@
+package decisions
+
+import (
+	"context"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/access"
+	"github.com/parley-hub/parley/internal/hub/agents"
+	"github.com/parley-hub/parley/internal/hub/approvals"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/work"
+)
+
+// Decide approves or denies a call. The first answer wins. An approved call is made in the same update, as the agent
+// that wanted it, with the rights it has now; if it is refused then, that is what comes of it.
+func (s *Service) Decide(ctx context.Context, caller unit.Caller, id string, d parley.Decision) (a parley.Approval, err error) {
+	if err := d.Check(); err != nil {
+		return a, err
+	}
+	if err := s.names.FindID(ctx, caller, unit.OpDecideApproval, parley.NounApproval, &id); err != nil {
+		return a, err
+	}
+	call, err := prepareCall(ctx, s.Core, caller, id, d)
+	if err != nil {
+		return a, err
+	}
+	refused := false
+	err = s.Update(ctx, caller, unit.OpDecideApproval, func(u *unit.Unit) (err error) {
+		a, refused, err = decide(u, caller, id, d, call)
+		return err
+	})
+	failure := parley.AsError(err)
+	if !refused || failure.Code == parley.Internal || failure.Reason == parley.StorageFull {
+		return a, err
+	}
+	// Nothing of the call remains. What is left is to say why.
+	err = s.Update(ctx, caller, unit.OpDecideApproval, func(u *unit.Unit) (err error) {
+		a, _, err = decide(u, caller, id, d, refusedWith(failure))
+		return err
+	})
+	return a, err
+}
+
+// refusedWith is an execution of a call that is known to be refused.
+func refusedWith(why *parley.Error) unit.Execution {
+	return func(*unit.Unit, parley.Approval) (unit.Result, error) {
+		return unit.Result{Failure: why, Refused: true}, nil
+	}
+}
+
+// prepareCall reads what was asked for, and does what must be done outside of an update to make it.
+func prepareCall(ctx context.Context, core *unit.Core, caller unit.Caller, id string, d parley.Decision) (unit.Execution, error) {
+	var a parley.Approval
+	err := core.View(ctx, caller, unit.OpDecideApproval, func(u *unit.Unit) (err error) {
+		a, err = decidable(u, id)
+		return err
+	})
+	if err != nil || !d.Approve {
+		return nil, err
+	}
+	tool, known := core.Hooks.Calls[a.Call.Tool]
+	if !known {
+		return nil, parley.Errorf(parley.Internal, "nobody knows how to call %s", a.Call.Tool)
+	}
+	as := unit.Caller{Agent: a.Agent, Source: a.Source, Approved: true}
+	call, err := tool.Prepare(ctx, as, a.Call.Args)
+	if err != nil {
+		return refusedWith(parley.AsError(err)), nil
+	}
+	return call, nil
+}
+
+// decidable finds an approval that waits for a decision which is the caller's.
+func decidable(u *unit.Unit, id string) (parley.Approval, error) {
+	a, err := approvals.Approval(u, id)
+	if err == nil {
+		err = mayDecide(u, a)
+	}
+	if err == nil && a.State != parley.ApprovalPending {
+		err = work.DecidedAlready(a)
+	}
+	return a, err
+}
+
+// mayDecide refuses who wants the call itself, who is not its manager, and an agent where a person must decide.
+func mayDecide(u *unit.Unit, a parley.Approval) error {
+	if a.Agent == u.Me.ID {
+		return parley.Errorf(parley.NotPermitted, "%s cannot decide on its own call", u.Me.ID).Suggest("wait: whoever decides has been asked")
+	}
+	if u.Owner() {
+		return nil
+	}
+	manages, err := agents.Manages(u, a.Agent)
+	switch {
+	case err != nil:
+		return err
+	case !manages:
+		return parley.Errorf(parley.NotPermitted, "%s does not decide for %s", u.Me.ID, a.Agent).Suggest("its manager does, and owners do")
+	case a.RequiresHuman && u.Me.Kind != parley.KindHuman:
+		return parley.Errorf(parley.NotPermitted, "only a person may decide on %s", a.ShortName()).Suggest("an owner has been asked")
+	}
+	return nil
+}
+
+// decide writes a decision down, makes the call if it is approved, and tells its caller. refused says that it was the
+// call that failed.
+func decide(u *unit.Unit, caller unit.Caller, id string, d parley.Decision, call unit.Execution) (a parley.Approval, refused bool, err error) {
+	if a, err = decidable(u, id); err != nil {
+		return a, false, err
+	}
+	to := parley.ApprovalDenied
+	if d.Approve {
+		to = parley.ApprovalApproved
+	}
+	err = work.StepApproval(u, &a, to, func(a *parley.Approval) { a.DecidedBy, a.DecidedAt, a.Note = u.Me.ID, &u.Now, d.Note })
+	if err != nil {
+		return a, false, err
+	}
+	err = access.Audit(u, "approval."+string(to), a.ID, map[string]any{
+		"agent": a.Agent, "target": a.Target, "tool": a.Call.Tool, "digest": a.Digest, "note": d.Note, "by": caller.By, "source": caller.Source,
+	})
+	switch {
+	case err != nil:
+		return a, false, err
+	case d.Approve:
+		return execute(u, a, call)
+	default:
+		return a, false, work.TellDenied(u, &a)
+	}
+}
+
+// execute makes an approved call in the name of its agent. What it returns is told at once, but for an ask's.
+func execute(u *unit.Unit, a parley.Approval, call unit.Execution) (after parley.Approval, refused bool, err error) {
+	agent, err := u.Agents().Find(a.Agent)
+	if err != nil {
+		return a, false, err
+	}
+	out, err := call(u.As(agent), a)
+	if err != nil {
+		u.EndAs(agent) // it is the agent's call that was refused
+		return a, true, err
+	}
+	now, err := u.Approvals().Get(a.ID)
+	if err != nil {
+		return a, false, err
+	}
+	if a.Task = now.Task; out.Waits { // which the call may have been given
+		return a, false, nil
+	}
+	if out.Refused {
+		return a, false, work.TellRefused(u, &a, out.Failure)
+	}
+	return a, false, work.TellExecuted(u, &a, out.Text, out.Failure)
+}

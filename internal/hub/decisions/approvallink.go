@@ -1,0 +1,105 @@
+package decisions
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/access"
+	"github.com/parley-hub/parley/internal/hub/agents"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// approvalLinkLasts is how long a person has to use a link, unless the approval expires before.
+const approvalLinkLasts = 7 * 24 * time.Hour
+
+// NewApprovalLink makes the secret of a link by which a person decides one approval, without signing in. It is good
+// for nothing else, and for nothing any more once the approval is decided.
+func (s *Service) NewApprovalLink(ctx context.Context, approval, person string) (secret string, err error) {
+	secret = parley.NewSecret()
+	hash, _ := parley.HashSecret(secret)
+	err = s.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
+		a, err := u.Approvals().Get(approval)
+		switch {
+		case errors.Is(err, parley.ErrNotFound):
+			return unit.Unknown{Noun: "approval", Name: approval}
+		case err != nil:
+			return err
+		case a.State != parley.ApprovalPending:
+			return parley.Errorf(parley.BadInput, "approval %s is %s", a.ID, a.State).Because(parley.Conflict).Suggest("look at what was decided")
+		}
+		t, err := approvalToken(u, a, person)
+		if err != nil {
+			return err
+		}
+		return errors.Join(access.InsertToken(u.Tx, t, hash),
+			access.Audit(u, "approval.link", a.ID, map[string]any{"person": t.Agent, "token": t.ID, "expires_at": t.ExpiresAt}))
+	})
+	if err != nil {
+		return "", err
+	}
+	return secret, nil
+}
+
+func approvalToken(u *unit.Unit, a parley.Approval, name string) (parley.Token, error) {
+	person, err := agents.Agent(u, name)
+	if err != nil {
+		return parley.Token{}, err
+	}
+	if person.Kind != parley.KindHuman {
+		return parley.Token{}, parley.Errorf(parley.BadInput, "%s is no person", person.ID).Suggest("agents decide by their own credential")
+	}
+	expires := u.Now.Add(approvalLinkLasts)
+	if a.ExpiresAt != nil && a.ExpiresAt.Before(expires) {
+		expires = *a.ExpiresAt
+	}
+	return parley.Token{
+		ID: unit.NewID(), Agent: person.ID, Kind: parley.TokenApproval, Label: a.ID, Scopes: parley.Scopes{parley.ScopeDecide},
+		CreatedBy: u.Me.ID, CreatedAt: u.Now, ExpiresAt: &expires,
+	}, nil
+}
+
+// ApprovalByLink shows the approval of a link, decided or not, as long as its person may see it.
+func (s *Service) ApprovalByLink(ctx context.Context, secret string) (a parley.Approval, err error) {
+	t, err := s.findApprovalLink(ctx, secret)
+	if err != nil {
+		return a, err
+	}
+	return s.Approval(ctx, unit.Caller{Agent: t.Agent}, t.Label)
+}
+
+// DecideByLink decides the approval of a link, as the person it was made for.
+func (s *Service) DecideByLink(ctx context.Context, secret string, d parley.Decision) (parley.Approval, error) {
+	t, err := s.findApprovalLink(ctx, secret)
+	if err != nil {
+		return parley.Approval{}, err
+	}
+	return s.Decide(ctx, unit.Caller{
+		Agent: t.Agent, Source: "link", Token: t.ID, Kind: t.Kind, Scopes: t.Scopes, Until: t.ExpiresAt,
+	}, t.Label, d)
+}
+
+func (s *Service) findApprovalLink(ctx context.Context, secret string) (t parley.Token, err error) {
+	hash, ok := parley.HashSecret(secret)
+	if !ok {
+		return t, s.access.Strangers.Refuse(s.Config.Log, errApprovalLink())
+	}
+	err = s.Store.View(ctx, func(tx parley.Tx) error {
+		t, err = access.GoodToken(tx, hash, s.Now())
+		if parley.CodeOf(err) == parley.NotPermitted || err == nil && t.Kind != parley.TokenApproval {
+			err = errApprovalLink()
+		}
+		return err
+	})
+	if err != nil {
+		return parley.Token{}, s.access.Strangers.Refuse(s.Config.Log, s.Explain(ctx, unit.Caller{}, err))
+	}
+	return t, nil
+}
+
+// errApprovalLink is the same for a link that never was and one that is too old.
+func errApprovalLink() error {
+	return parley.Errorf(parley.NotPermitted, "the link does not work, or not any more").Because(parley.Unauthenticated).
+		Suggest("decide on the hub: parley approval list")
+}

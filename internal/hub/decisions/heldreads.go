@@ -1,0 +1,106 @@
+package decisions
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/approvals"
+	"github.com/parley-hub/parley/internal/hub/policy"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// Calls are the approvable calls that only read.
+func Calls(s *Service) map[string]unit.ApprovableCall {
+	return map[string]unit.ApprovableCall{
+		policy.ToolRead:    unit.Approvable(readWords, s.prepareRead),
+		policy.ToolMessage: unit.Approvable(messageWords, s.prepareMessage),
+		policy.ToolQuery:   unit.Approvable(queryWords, s.prepareQuery),
+	}
+}
+
+func readWords(u *unit.Unit, _ string, args policy.ReadArgs) (unit.CallWords, error) {
+	_, where, err := approvals.DraftGoes(u, "", parley.Draft{Conversation: args.Conversation})
+	return unit.CallWords{Wants: "read " + where, Doing: "reading " + where, Action: policy.ToolRead}, err
+}
+
+func (s *Service) prepareRead(ctx context.Context, as unit.Caller, args policy.ReadArgs) (unit.Execution, error) {
+	list, err := s.reading.History(ctx, as, args.Conversation, args.Page)
+	return reads(list, err)
+}
+
+func messageWords(_ *unit.Unit, _ string, args policy.MessageArgs) (unit.CallWords, error) {
+	what := "message " + args.Message
+	if args.Thread {
+		what = "the thread of " + what
+	}
+	return unit.CallWords{Wants: "read " + what, Doing: "reading " + what, Action: policy.ToolMessage}, nil
+}
+
+func (s *Service) prepareMessage(ctx context.Context, as unit.Caller, args policy.MessageArgs) (unit.Execution, error) {
+	if args.Thread {
+		return reads(s.reading.Thread(ctx, as, args.Message))
+	}
+	return reads(s.reading.Message(ctx, as, args.Message))
+}
+
+func queryWords(u *unit.Unit, _ string, args policy.QueryArgs) (w unit.CallWords, err error) {
+	subject := args.Subject
+	switch args.Action {
+	case policy.ShowAgent:
+		subject, err = approvals.NameOf(u, subject)
+	case policy.ShowChannel:
+		_, subject, err = approvals.DraftGoes(u, "", parley.Draft{Conversation: subject})
+	}
+	about := map[string][2]string{
+		policy.ListAgents:   {"list agents", "listing agents"},
+		policy.ShowAgent:    {"look at " + subject, "looking at " + subject},
+		policy.ListChannels: {"list conversations", "listing conversations"},
+		policy.ShowChannel:  {"look at " + subject, "looking at " + subject},
+		policy.ListTasks:    {"list tasks", "listing tasks"},
+		policy.ListAsks:     {"list asks", "listing asks"},
+		policy.ShowTask:     {"look at " + subject, "looking at " + subject},
+		policy.Searching:    {"search", "searching"},
+		policy.Tracing:      {"trace " + subject, "tracing " + subject},
+	}[args.Action]
+	w = unit.CallWords{Wants: about[0], Doing: about[1], Action: args.Action}
+	if args.Search != nil {
+		w.Parts = []parley.ApprovalPart{{Label: "Query", Text: args.Search.Query}}
+	}
+	return w, err
+}
+
+func (s *Service) prepareQuery(ctx context.Context, as unit.Caller, args policy.QueryArgs) (unit.Execution, error) {
+	switch args.Action {
+	case policy.ListAgents:
+		return reads(s.roster.Who(ctx, as))
+	case policy.ShowAgent:
+		return reads(s.roster.AgentView(ctx, as, args.Subject))
+	case policy.ListChannels:
+		list, _, err := s.channels.Conversations(ctx, as, args.List)
+		return reads(list, err)
+	case policy.ShowChannel:
+		return reads(s.channels.Conversation(ctx, as, args.Subject))
+	case policy.ListTasks:
+		return reads(s.delegation.Tasks(ctx, as, *args.Tasks))
+	case policy.ListAsks:
+		return reads(s.contact.Asks(ctx, as, *args.Asks))
+	case policy.ShowTask:
+		return reads(s.delegation.TaskTree(ctx, as, args.Subject))
+	case policy.Searching:
+		return reads(s.reading.Search(ctx, as, *args.Search))
+	case policy.Tracing:
+		return reads(s.reading.Trace(ctx, as, args.Subject))
+	default:
+		return nil, parley.Errorf(parley.BadInput, "there is no query %q", args.Action).Suggest("ask again")
+	}
+}
+
+// reads is the execution of a call that changes nothing: it was made before, and what it returned is told as JSON.
+func reads[T any](result T, err error) (unit.Execution, error) {
+	if err != nil {
+		return nil, err
+	}
+	raw, err := json.Marshal(result)
+	return func(*unit.Unit, parley.Approval) (unit.Result, error) { return unit.Result{Text: string(raw)}, nil }, err
+}

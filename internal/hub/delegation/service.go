@@ -1,0 +1,19 @@
+package delegation
+
+import (
+	"github.com/parley-hub/parley/internal/hub/contact"
+	"github.com/parley-hub/parley/internal/hub/names"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// Service is the use cases of this package.
+type Service struct {
+	*unit.Core
+	names   *names.Service
+	contact *contact.Service
+}
+
+// New makes the use cases on the core of a hub, and on those of other packages that they use.
+func New(core *unit.Core, names *names.Service, contact *contact.Service) *Service {
+	return &Service{Core: core, names: names, contact: contact}
+}

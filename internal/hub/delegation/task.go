@@ -1,0 +1,181 @@
+package delegation
+
+import (
+	"context"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/agents"
+	"github.com/parley-hub/parley/internal/hub/assignment"
+	"github.com/parley-hub/parley/internal/hub/contact"
+	"github.com/parley-hub/parley/internal/hub/holding"
+	"github.com/parley-hub/parley/internal/hub/policy"
+	"github.com/parley-hub/parley/internal/hub/post"
+	"github.com/parley-hub/parley/internal/hub/runs"
+	"github.com/parley-hub/parley/internal/hub/tasks"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/work"
+)
+
+// NewTask makes a task for somebody, by the same rules as a delegation, or for the caller itself.
+func (s *Service) NewTask(ctx context.Context, caller unit.Caller, n parley.NewTask) (view parley.TaskView, err error) {
+	if err := n.Check(s.Config.Limits); err != nil {
+		return view, err
+	}
+	if n.Assignee != "" { // else nothing is sent
+		c, err := contact.CheckContact(ctx, s.contact, caller, unit.OpMakeTask, asContact(n))
+		if err != nil {
+			return view, err
+		}
+		n.Artifacts = c.Artifacts
+	}
+	if n.DependsOn, err = s.names.FindNeeded(ctx, caller, unit.OpMakeTask, n.DependsOn); err != nil {
+		return view, err
+	}
+	err = s.Update(ctx, caller, unit.OpMakeTask, func(u *unit.Unit) error {
+		o, err := contact.Origin(u, caller)
+		if err != nil {
+			return err
+		}
+		made, err := askForTask(u, o, n)
+		if err != nil {
+			return err
+		}
+		view, err = showTask(u, made.Task)
+		view.Notices, view.UnknownMentions = made.Notices, u.UnknownNames
+		return err
+	})
+	view.Notices = append(view.Notices, post.UnknownNotices(ctx, s.Core, view.UnknownMentions)...)
+	n.Assignee = policy.HeldTarget(err, n.Assignee)
+	return view, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolNewTask, n)
+}
+
+func askForTask(u *unit.Unit, o unit.Origin, n parley.NewTask) (parley.Contacted, error) {
+	o.Work = unit.TaskDetails{Title: n.Title, Parent: n.Parent, Reason: n.DelegationReason}
+	return makeTask(u, o, asContact(n))
+}
+
+// asContact is the contact that a new task is for its assignee.
+func asContact(n parley.NewTask) parley.Contact {
+	c := parley.Contact{
+		Pattern: parley.PatternDelegate, Agent: n.Assignee, Message: n.Text, Priority: n.Priority, Deadline: n.Deadline, After: n.DependsOn,
+		Artifacts: n.Artifacts, IdempotencyKey: n.IdempotencyKey,
+	}
+	unit.SetDefault(&c.Message, n.Title)
+	return c
+}
+
+// makeTask makes the task that a contact asks for, of the caller itself if it names nobody else.
+func makeTask(u *unit.Unit, o unit.Origin, c parley.Contact) (made parley.Contacted, err error) {
+	own := c.Agent == ""
+	if !own {
+		a, err := agents.Agent(u, c.Agent)
+		if err != nil {
+			return made, err
+		}
+		own = a.ID == u.Me.ID
+	}
+	if own {
+		made.Task, err = assignment.OwnTask(u, o, c)
+		return made, err
+	}
+	made, _, err = contact.Contact(u, o, c)
+	return made, err
+}
+
+// showTask is a task as the caller sees it, by its id.
+func showTask(u *unit.Unit, id string) (parley.TaskView, error) {
+	t, err := u.Tasks().Get(id)
+	if err != nil {
+		return parley.TaskView{}, err
+	}
+	return tasks.NewViewer(u).View(t)
+}
+
+// onTask does something to a task, and shows what has become of it.
+func onTask(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, id string, change func(*unit.Unit, *parley.Task) error) (view parley.TaskView, err error) {
+	err = core.Update(ctx, caller, do, func(u *unit.Unit) error {
+		t, err := taskToChange(u, caller, id)
+		if err != nil {
+			return err
+		}
+		if err := change(u, &t); err != nil {
+			return err
+		}
+		view, err = showTask(u, t.ID)
+		return err
+	})
+	return view, err
+}
+
+// taskToChange finds a task that the caller may see, or whose assignee it manages. Without an id: the task of the
+// caller's run.
+func taskToChange(u *unit.Unit, caller unit.Caller, id string) (parley.Task, error) {
+	if id == "" {
+		r, err := liveRunOf(u, caller)
+		if err != nil {
+			return parley.Task{}, err
+		}
+		id = r.Task
+	}
+	if id == "" {
+		return parley.Task{}, parley.Errorf(parley.BadInput, "no task is named, and the call comes from none").Suggest("name the task: task-…")
+	}
+	t, err := tasks.Task(u, id)
+	if err == nil {
+		return t, nil
+	}
+	if managed, found := managedTask(u, id); found {
+		return managed, nil
+	}
+	return t, err
+}
+
+// liveRunOf is the run that a caller is; nothing if it is none.
+func liveRunOf(u *unit.Unit, caller unit.Caller) (r parley.Run, err error) {
+	if caller.Run == "" {
+		return r, nil
+	}
+	return runs.LiveRun(u, caller.Run)
+}
+
+// managedTask is a task of somebody whose manager the caller is.
+func managedTask(u *unit.Unit, id string) (parley.Task, bool) {
+	t, err := u.Tasks().Get(tasks.TaskKey(id))
+	if err != nil {
+		return t, false
+	}
+	assignee, err := u.Agents().Find(t.Assignee)
+	return t, err == nil && assignee.Manager == u.Me.ID
+}
+
+// UpdateTask says how a task goes, or that it has ended. Without an id: the task of the caller's run. Only the word of
+// its assignee, or of an owner, counts.
+func (s *Service) UpdateTask(ctx context.Context, caller unit.Caller, id string, c parley.TaskChange) (parley.TaskView, error) {
+	if err := c.Check(s.Config.Limits); err != nil {
+		return parley.TaskView{}, err
+	}
+	return onTask(ctx, s.Core, caller, unit.OpUpdateTask, id, func(u *unit.Unit, t *parley.Task) error {
+		if !work.SpeaksFor(u, *t) {
+			return parley.Errorf(parley.NotPermitted, "%s is for %s to speak of", t.ID, t.Assignee).
+				Suggest("its requester may cancel it, have it done again or give it to somebody else")
+		}
+		return work.SayOfTask(u, t, c)
+	})
+}
+
+// CancelTask cancels a task and all under it. Those may who asked for it or for what it is under, who divided that up,
+// its assignee's manager, and owners.
+func (s *Service) CancelTask(ctx context.Context, caller unit.Caller, id, reason string) (parley.TaskView, error) {
+	if err := parley.CheckReason(reason); err != nil {
+		return parley.TaskView{}, err
+	}
+	return directOrHold(ctx, s.Core, caller, unit.OpCancelTask, policy.TaskArgs{Task: id, Act: policy.CancelsTask, Reason: reason})
+}
+
+func cancelTask(u *unit.Unit, t parley.Task, reason string) error {
+	if t.Assignee == u.Me.ID && t.Requester != u.Me.ID && !u.SeesAll() {
+		return parley.Errorf(parley.NotPermitted, "%s may not cancel what %s has asked for", u.Me.ID, t.Requester).
+			Suggest("say that it has failed, and why")
+	}
+	return work.EndTask(u, t, work.Cancelling(reason))
+}

@@ -1,0 +1,3 @@
+package deliveries
+
+const DueBatch = 100

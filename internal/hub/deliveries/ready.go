@@ -1,0 +1,80 @@
+package deliveries
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// Ready is what the caller may take now. Who sleeps is only there for asks, and who is paused or stopped for
+// what wakes nobody.
+func Ready(u *unit.Unit, t parley.Take, turn int) ([]parley.Delivery, error) {
+	q := parley.Queue{Recipient: u.Me.ID, Wakes: true, Urgent: t.Urgent, Limit: t.Limit}
+	asleep := u.Me.Asleep(u.Now)
+	if len(t.Only) > 0 {
+		return readyOf(u, t.Only, asleep)
+	}
+	if u.Me.Halted(u.Now) {
+		if q.Wakes, q.Urgent = false, false; t.Waking {
+			return nil, nil
+		}
+		return u.Queue().Ready(q)
+	}
+	if asleep {
+		q.Urgent, q.Purpose = true, parley.PurposeAsk
+		return u.Queue().Ready(q)
+	}
+	list, err := u.Queue().Ready(q)
+	if err != nil {
+		return nil, err
+	}
+	if t.Urgent {
+		return WithOldest(u, list, q, turn)
+	}
+	if t.Waking {
+		return list, nil
+	}
+	q.Wakes = false
+	quiet, err := u.Queue().Ready(q)
+	list = append(list, quiet...)
+	slices.SortFunc(list, BySeq)
+	return list[:min(t.Limit, len(list))], err
+}
+
+func BySeq(a, b parley.Delivery) int { return cmp.Compare(a.Seq, b.Seq) }
+
+// readyOf is those of the caller's deliveries of some messages that are ready. Whether there is a message
+// that was not delivered to the caller, it does not learn.
+func readyOf(u *unit.Unit, messages []string, asleep bool) ([]parley.Delivery, error) {
+	list, err := u.Deliveries().GetAll(u.Me.ID, messages)
+	return slices.DeleteFunc(list, func(d parley.Delivery) bool {
+		return !d.Ready() || asleep && d.Purpose != parley.PurposeAsk || d.Waking && u.Me.Halted(u.Now)
+	}), err
+}
+
+// oldestEvery is how often the oldest is taken instead of the most urgent, so that what is not urgent
+// has its turn too.
+const oldestEvery = 8
+
+// WithOldest puts the oldest into the place of the least urgent wherever it is its turn.
+func WithOldest(u *unit.Unit, urgent []parley.Delivery, q parley.Queue, turn int) ([]parley.Delivery, error) {
+	due := (turn%oldestEvery + len(urgent)) / oldestEvery
+	if due == 0 || len(urgent) < q.Limit {
+		return urgent, nil // nobody is left behind
+	}
+	q.Urgent, q.Limit = false, due
+	oldest, err := u.Queue().Ready(q)
+	left := slices.DeleteFunc(slices.Clone(oldest), func(d parley.Delivery) bool { return among(urgent, d) })
+	for i := len(urgent) - 1; i >= 0 && len(left) > 0; i-- {
+		if !among(oldest, urgent[i]) {
+			urgent[i], left = left[0], left[1:]
+		}
+	}
+	return urgent, err
+}
+
+func among(list []parley.Delivery, d parley.Delivery) bool {
+	return slices.ContainsFunc(list, func(other parley.Delivery) bool { return other.Seq == d.Seq })
+}

@@ -1,0 +1,15 @@
+package deliveries
+
+import "github.com/parley-hub/parley"
+
+// The rows of this package are written here and nowhere else.
+
+// InsertRows stores the deliveries of a message.
+func InsertRows(tx parley.Tx, m parley.Message, to []parley.Reach) ([]parley.Delivery, error) {
+	return tx.Deliveries().Insert(m, to)
+}
+
+// CountRow has the count from a sender to a recipient go on at a number.
+func CountRow(tx parley.Tx, from, to string, n int64) error {
+	return tx.Deliveries().Count(from, to, n)
+}

@@ -1,0 +1,27 @@
+package departures
+
+import (
+	"strconv"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// DepartureNum is the number of a departure by its id.
+func DepartureNum(id string) (int64, error) {
+	num, err := strconv.ParseInt(id, 10, 64)
+	if err != nil || num < 0 {
+		return 0, parley.Errorf(parley.BadInput, "%q is no departure", id).Suggest("name one as it was given")
+	}
+	return num, nil
+}
+
+// stepDeparture takes a departure to another state. It is the only place where that changes.
+func stepDeparture(u *unit.Unit, row *parley.DepartureRow, to parley.DepartureState) error {
+	if !row.State.May(to) {
+		return parley.Errorf(parley.BadInput, "departure %d is %s and cannot become %s", row.Num, row.State, to).
+			Because(parley.Conflict).Suggest("look at what has become of it")
+	}
+	row.State, row.At = to, u.Now
+	return u.Bridges().PutDeparture(*row)
+}

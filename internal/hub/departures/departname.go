@@ -1,0 +1,101 @@
+package departures
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/trees"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// name makes the departure of a message, whose name it fixes. Names are unique in a folder.
+func (d *Departing) name(m parley.Message, recipient, folder string) (parley.DepartureRow, error) {
+	row := parley.DepartureRow{
+		Bridge: d.Id, Message: m.ID, Recipient: recipient, Folder: folder, Name: m.ID, State: parley.DepartureDue, At: d.Now,
+	}
+	kept, err := d.keptName(m, folder)
+	switch {
+	case err != nil:
+	case kept != "":
+		row.Name = kept
+	case d.Bridge.Layout == parley.LayoutAgentOS:
+		row.Name, err = d.postName(m, folder)
+	case d.Bridge.Layout == parley.LayoutInbox:
+		row.Name, err = d.mailName(m, recipient)
+	}
+	if err != nil {
+		return row, err
+	}
+	return d.Bridges().Depart(row)
+}
+
+// postNames is how many names a second has for the messages of one agent in one channel.
+const postNames = 1 << 16
+
+// postName is S0's: the second, the sender, and a number that rises within both, above any that has come from the tree.
+func (d *Departing) postName(m parley.Message, channel string) (string, error) {
+	prefix := fmt.Sprintf("msg-%s-%s-", m.CreatedAt.UTC().Format("20060102-150405"), m.From)
+	departed, err := d.Bridges().LastDeparture(d.Id, channel, prefix)
+	if err = unit.IgnoreNotFound(err); err != nil {
+		return "", err
+	}
+	arrived, err := d.Bridges().LastFile(d.Id, prefix)
+	if err = unit.IgnoreNotFound(err); err != nil {
+		return "", err
+	}
+	next := max(numberIn(departed.Name, prefix), numberIn(arrived.Name, prefix)) + 1
+	for tried := range postNames { // where the last number is taken, the first that is free
+		name := fmt.Sprintf("%s%04x", prefix, (next+tried)%postNames)
+		if taken, err := d.taken(m, channel, channel, name); err != nil || !taken {
+			return name, err
+		}
+	}
+	return "", parley.Errorf(parley.Unavailable, "%s has posted %d messages in #%s within a second", m.From, postNames, channel).
+		Suggest("post more slowly")
+}
+
+// numberIn is the number at the end of a name that has a prefix, or -1.
+func numberIn(name, prefix string) int {
+	rest, found := strings.CutPrefix(name, prefix)
+	number, err := strconv.ParseUint(rest, 16, 16)
+	if !found || err != nil {
+		return -1
+	}
+	return int(number)
+}
+
+// mailName is S3's: eight digits of the message's id, those of chance, or the next that no other message has.
+func (d *Departing) mailName(m parley.Message, recipient string) (string, error) {
+	number, err := strconv.ParseUint(m.ID[max(0, len(m.ID)-8):], 16, 32)
+	if err != nil {
+		return "", fmt.Errorf("the id of message %s: %w", m.ID, err)
+	}
+	for {
+		name := fmt.Sprintf("msg_%08x", uint32(number)) //nolint:gosec // it wraps
+		if taken, err := d.taken(m, "", recipient, name); err != nil || !taken {
+			return name, err
+		}
+		number++
+	}
+}
+
+// taken says whether another message has a name, in a folder where one is given. A file that was refused there and is from the
+// same sender is this one, written when the tree was joined before.
+func (d *Departing) taken(m parley.Message, folder, recipient, name string) (bool, error) {
+	row, err := d.Bridges().DepartedAs(d.Id, folder, name)
+	if err == nil && row.Message != m.ID {
+		return true, nil
+	}
+	if err = unit.IgnoreNotFound(err); err != nil {
+		return false, err
+	}
+	file, err := d.Bridges().Named(d.Id, name, "")
+	if errors.Is(err, parley.ErrNotFound) {
+		return false, nil
+	}
+	own := file.Message == "" && file.From == m.From && trees.FolderOf(file.File.Path) == recipient
+	return err == nil && !own, err
+}

@@ -1,0 +1,76 @@
+package departures
+
+import (
+	"encoding/json"
+	"regexp"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/trees"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// ownNames says of the layouts in which a document has the name of its id under what name a message keeps the document that it was,
+// and which ids can be names of files there.
+var ownNames = map[parley.Layout]struct {
+	dialect, id string
+	form        *regexp.Regexp
+}{
+	parley.LayoutBlackboard: {"clawos", "id", regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)},
+	parley.LayoutInbox:      {"routing", "msg_id", regexp.MustCompile(`^msg_[0-9a-f]{8}$`)},
+}
+
+// ownName is the id of the document that a message was in the format of a layout, by whichever door it has come, or nothing.
+func ownName(l parley.Layout, m parley.Message) string {
+	own, ok := ownNames[l]
+	if !ok || len(m.Metadata) == 0 {
+		return ""
+	}
+	var kept map[string]json.RawMessage
+	var document map[string]json.RawMessage
+	var id string
+	if json.Unmarshal(m.Metadata, &kept) != nil || json.Unmarshal(kept[own.dialect], &document) != nil || json.Unmarshal(document[own.id], &id) != nil {
+		return ""
+	}
+	if !own.form.MatchString(id) {
+		return ""
+	}
+	return id
+}
+
+// keptName is the name that a message departs by if it is its own: its writer knows by it what is answered. Nothing where another
+// message has that name, or somebody else has written a file of it.
+func (d *Departing) keptName(m parley.Message, folder string) (string, error) {
+	name := ownName(d.Bridge.Layout, m)
+	if name == "" {
+		return "", nil
+	}
+	row, err := d.Bridges().DepartedAs(d.Id, folder, name)
+	if err == nil && row.Message != m.ID {
+		return "", nil
+	}
+	if err = unit.IgnoreNotFound(err); err != nil {
+		return "", err
+	}
+	file, err := d.Bridges().Named(d.Id, name, "")
+	if err == nil && file.From != m.From && trees.FolderOf(file.File.Path) == folder {
+		return "", nil
+	}
+	return name, unit.IgnoreNotFound(err)
+}
+
+// OwnExport is the departure by which the hub itself has written, or will write, a file of a name in a folder. Of a name that is
+// not the hub's to give, only its sender tells whether it is that file: then the message is returned too.
+func OwnExport(u *unit.Unit, b parley.Bridge, folder, name string) (own bool, of parley.Message, err error) {
+	if folder == "" || !trees.Keepable(folder, name) {
+		return false, of, nil
+	}
+	row, err := u.Bridges().DepartedAs(b.ID, folder, name)
+	if err != nil {
+		return false, of, unit.IgnoreNotFound(err)
+	}
+	m, err := u.Messages().Get(row.Message)
+	if err != nil || ownName(b.Layout, m) != name {
+		return true, of, unit.IgnoreNotFound(err)
+	}
+	return true, m, nil
+}

@@ -1,0 +1,201 @@
+package departures
+
+import (
+	"errors"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/deliveries"
+	"github.com/parley-hub/parley/internal/hub/messages"
+	"github.com/parley-hub/parley/internal/hub/reports"
+	"github.com/parley-hub/parley/internal/hub/trees"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/work"
+)
+
+func Report(u *unit.Unit, b parley.Bridge, r parley.DepartureReport) error {
+	if r.State == parley.DepartureDue || !r.State.Known() {
+		return parley.Errorf(parley.BadInput, "%q is nothing to report of a departure", r.State).Suggest("report written, seen, failed or evicted")
+	}
+	num, err := DepartureNum(r.ID)
+	if err != nil {
+		return err
+	}
+	row, err := u.Bridges().DepartureAt(b.ID, num)
+	if errors.Is(err, parley.ErrNotFound) {
+		return unit.Unknown{Noun: "departure", Name: r.ID}
+	}
+	if err != nil || !row.State.May(r.State) {
+		return err // it has come further already
+	}
+	listed := row.State == parley.DepartureDue
+	if row.Recipient == "" {
+		return reportPost(u, b, row, r)
+	}
+	if err := stepDeparture(u, &row, r.State); err != nil {
+		return err
+	}
+	if err := heardBy(u, b, row); err != nil {
+		return err
+	}
+	d, err := u.Deliveries().Get(row.Message, row.Recipient)
+	switch {
+	case err != nil || d.Lease != "":
+		return unit.IgnoreNotFound(err) // somebody else has it
+	case d.Open():
+		if err := reportMail(u, &d, r); err != nil {
+			return err
+		}
+		if d.Waking || r.State == parley.DepartureWritten {
+			return nil
+		}
+		return reports.ReportRead(u, d.Recipient)
+	case listed && (r.State == parley.DepartureWritten || r.State == parley.DepartureSeen):
+		return takeBack(u, d)
+	default:
+		return nil // it has ended otherwise
+	}
+}
+
+// takeBack tells whoever finds a request for work in its tree that was not wanted any more when it was written.
+func takeBack(u *unit.Unit, d parley.Delivery) error {
+	if d.State != parley.DeliveryFailed || d.Purpose != parley.PurposeTask || d.Failure == nil {
+		return nil
+	}
+	m, err := u.Messages().Get(d.Message)
+	if err != nil {
+		return unit.IgnoreNotFound(err)
+	}
+	t, found, err := trees.BelongsTo(u, m)
+	if err != nil || !found || t.Status == parley.TaskCompleted && t.Assignee == d.Recipient {
+		return err
+	}
+	a, err := u.Agents().Find(d.Recipient)
+	if err != nil {
+		return err
+	}
+	t.Conversation = m.Conversation
+	return work.TellAssignee(u, t, a, d.Failure.Message)
+}
+
+// heardBy notes that somebody who lives in a tree is there, for it has taken a file.
+func heardBy(u *unit.Unit, b parley.Bridge, row parley.DepartureRow) error {
+	if row.State != parley.DepartureSeen {
+		return nil
+	}
+	a, lives, err := trees.LivesIn(u, b, row.Recipient)
+	if lives {
+		trees.SignOf(u, b, a, u.Now)
+	}
+	return err
+}
+
+// reportMail has a delivery follow its file. Nobody leases it: a file is there until somebody takes it away.
+func reportMail(u *unit.Unit, d *parley.Delivery, r parley.DepartureReport) error {
+	switch r.State {
+	case parley.DepartureWritten:
+		if d.State != parley.DeliveryAccepted {
+			return nil
+		}
+		return deliveries.Move(u, d, parley.DeliveryDelivered, func(d *parley.Delivery) { d.Until = 0 })
+	case parley.DepartureSeen:
+		return deliveries.Move(u, d, parley.DeliverySeen, func(d *parley.Delivery) { d.Until = 0 })
+	case parley.DepartureEvicted:
+		return deliveries.End(u, d, parley.DeliveryEvicted, parley.Errorf(parley.Unavailable, "the inbox of %s was full, and this was the oldest in it", d.Recipient).
+			Suggest("send it again later; it can still be read in its conversation"))
+	default:
+		return deliveries.End(u, d, parley.DeliveryFailed, unwritten(r))
+	}
+}
+
+// unwritten is why a file could not be written.
+func unwritten(r parley.DepartureReport) *parley.Error {
+	if r.Error == nil {
+		return parley.Errorf(parley.DependencyFailed, "this could not be written into a directory tree").Suggest("see the log of the bridge")
+	}
+	cause := *r.Error
+	cause.Message, cause.Suggestion = unit.Storable(cause.Message), unit.Storable(cause.Suggestion)
+	return &cause
+}
+
+// reportPost has what a post in a channel means for those who live in the tree follow its file: once that is there, it is
+// settled, and nothing more is known of it.
+func reportPost(u *unit.Unit, b parley.Bridge, row parley.DepartureRow, r parley.DepartureReport) error {
+	failed, to := r.State == parley.DepartureFailed, parley.DepartureSeen
+	if failed {
+		to = parley.DepartureFailed
+	}
+	if err := stepDeparture(u, &row, to); err != nil {
+		return err
+	}
+	list, err := u.Deliveries().Of(row.Message)
+	if err != nil {
+		return unit.IgnoreNotFound(err)
+	}
+	residents, err := trees.Residents(u, b)
+	for i := range list {
+		d := &list[i]
+		_, lives := residents[d.Recipient]
+		if err == nil && !lives {
+			lives, err = trees.ToldIn(u, b, d.Message, d.Recipient)
+		}
+		switch {
+		case err != nil:
+			return err
+		case !lives || d.Lease != "" || failed && !d.Open():
+		case !d.Open():
+			err = takeBack(u, *d)
+		case failed:
+			err = deliveries.Move(u, d, parley.DeliveryFailed, func(d *parley.Delivery) { d.Failure = unwritten(r) })
+		default:
+			err = deliveries.Move(u, d, parley.DeliveryAcked, func(d *parley.Delivery) { d.Until = 0 })
+		}
+	}
+	if err != nil || !failed {
+		return err
+	}
+	return unit.IgnoreNotFound(messages.Tell(u, parley.Delivery{Message: row.Message, State: parley.DeliveryFailed}, unwritten(r), true))
+}
+
+// Recall gives back what lies in the tree of a bridge for those who do not live there any more: nobody would say what becomes of
+// it. Should one come back, it is written again under the same name.
+func Recall(u *unit.Unit, b parley.Bridge, leaves func(agent string) bool) error {
+	for after := int64(0); ; {
+		rows, err := u.Bridges().Departures(b.ID, parley.DepartureWritten, after, departuresRead)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			if after = row.Num; !leaves(row.Recipient) {
+				continue
+			}
+			if err := recallOne(u, row); err != nil {
+				return err
+			}
+		}
+		if len(rows) < departuresRead {
+			return nil
+		}
+	}
+}
+
+func recallOne(u *unit.Unit, row parley.DepartureRow) error {
+	d, err := u.Deliveries().Get(row.Message, row.Recipient)
+	if err == nil && d.State == parley.DeliveryDelivered && d.Lease == "" {
+		err = deliveries.Move(u, &d, parley.DeliveryAccepted, nil)
+	}
+	if err = unit.IgnoreNotFound(err); err != nil {
+		return err
+	}
+	return stepDeparture(u, &row, parley.DepartureFailed)
+}
+
+// RecallAll does so in all trees for an agent that lives in none any more.
+func RecallAll(u *unit.Unit, agent string) error {
+	all, err := u.Bridges().List()
+	for _, b := range trees.TreesOf(all, agent) {
+		if err == nil {
+			err = Recall(u, b, func(id string) bool { return id == agent })
+		}
+	}
+	return err
+}

@@ -1,0 +1,139 @@
+package departures
+
+import (
+	"errors"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/deliveries"
+	"github.com/parley-hub/parley/internal/hub/trees"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// strays sees to what waits for those who live in channels though the look for posts has passed it: the tree was joined, or they
+// came, after it was posted; its task had to wait for others; or there is no directory for it.
+func (d *Departing) strays(upTo int64) error {
+	waiting, err := d.astray()
+	if err != nil {
+		return err
+	}
+	for _, delivery := range waiting {
+		if d.done() {
+			return nil
+		}
+		if delivery.Seq > upTo || delivery.ExpiresAt != nil && !delivery.ExpiresAt.After(d.Now) {
+			continue
+		}
+		if err := d.stray(delivery); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// astray is what may be written, or has to be told of: all that wakes, and in the channels that have a directory the rest. Nothing else
+// would become of what wakes nobody elsewhere, however much of it waits.
+func (d *Departing) astray() ([]parley.Delivery, error) {
+	looks := []parley.Queue{{Wakes: true}}
+	for _, name := range d.Channels() {
+		c, err := d.Conversations().Find(name)
+		if err = unit.IgnoreNotFound(err); err != nil {
+			return nil, err
+		}
+		if c.ID != "" {
+			looks = append(looks, parley.Queue{In: c.ID})
+		}
+	}
+	return d.waiting(looks...)
+}
+
+func (d *Departing) stray(delivery parley.Delivery) error {
+	row, err := d.Bridges().Departure(d.Id, delivery.Message, "")
+	if err == nil && row.State == parley.DepartureDue {
+		return nil // it is listed
+	}
+	known := err == nil
+	if err = unit.IgnoreNotFound(err); err != nil {
+		return err
+	}
+	m, err := d.Messages().Get(delivery.Message)
+	if err != nil {
+		return unit.IgnoreNotFound(err)
+	}
+	name, err := d.folder(m.Conversation)
+	if err != nil {
+		return err
+	}
+	exported, err := d.exports(m)
+	switch {
+	case err != nil:
+		return err
+	case unit.Damaged(delivery, m) != nil:
+		return d.damaged(delivery, unit.Damaged(delivery, m))
+	case m.RedactedAt != nil:
+		return d.redacted(delivery)
+	case m.Type == parley.TypeHeartbeat:
+		return d.unsaid(delivery)
+	case name == "":
+		return d.homeless(m, delivery)
+	case !exported || known && row.State == parley.DepartureSeen:
+		return d.lies(delivery)
+	case !d.toWrite():
+		return nil
+	case known:
+		err = stepDeparture(d.Unit, &row, parley.DepartureDue)
+	default:
+		row, err = d.name(m, "", name)
+	}
+	if err != nil {
+		return err
+	}
+	return d.add(row, m, parley.Delivery{})
+}
+
+// lies settles a delivery whose words are in the channel of the tree already.
+func (d *Departing) lies(delivery parley.Delivery) error {
+	if !d.toWrite() {
+		return nil
+	}
+	return deliveries.Move(d.Unit, &delivery, parley.DeliveryAcked, nil)
+}
+
+// homelessAfter is how long a channel may take to get its directory after a post: bridges look every 2 seconds.
+const homelessAfter = 5 * time.Second
+
+// homeless fails what is for somebody in a channel that none of its trees has a directory for, so that the sender is told.
+// What it was sent alone, it may fetch by another door.
+func (d *Departing) homeless(m parley.Message, delivery parley.Delivery) error {
+	where, err := d.Conversations().Find(m.Conversation)
+	if err != nil || where.Kind != parley.Channel || !delivery.Waking || delivery.AcceptedAt.Add(homelessAfter).After(d.Now) {
+		return unit.IgnoreNotFound(err)
+	}
+	treesList, err := trees.Homes(d.Unit, delivery.Recipient)
+	if err != nil {
+		return err
+	}
+	for _, b := range treesList {
+		if b.ID == d.Id {
+			continue
+		}
+		if comes, err := trees.MayCome(d.Unit, b, m.ID, m.Seq); err != nil || comes {
+			return errors.Join(err, d.passed(m))
+		}
+	}
+	if !d.toWrite() {
+		return nil
+	}
+	return deliveries.End(d.Unit, &delivery, parley.DeliveryFailed, parley.Errorf(parley.Unavailable,
+		"%s reads only channels that have a directory in its tree, and #%s has none", delivery.Recipient, where.Name).
+		Suggest("make the directory, or post in another channel"))
+}
+
+// passed has the cursor show that a message was looked at, for those who look at it in other trees.
+func (d *Departing) passed(m parley.Message) error {
+	cursor, err := d.Bridges().Cursor(d.Id)
+	if err == nil && cursor < m.Seq {
+		d.toWrite()
+	}
+	return err
+}

@@ -1,0 +1,98 @@
+package departures
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/trees"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// add lists a departure with all that its document says.
+func (d *Departing) add(row parley.DepartureRow, m parley.Message, delivery parley.Delivery) (err error) {
+	out := parley.Departure{
+		ID: strconv.FormatInt(row.Num, 10), Name: row.Name, Message: m, Recipient: row.Recipient,
+		Sequence: delivery.PairSeq, Wakes: delivery.Waking, Final: isFinal(m), ToTier: d.residents[row.Recipient].Tier,
+	}
+	if row.Recipient == "" {
+		out.Channel = row.Folder
+	}
+	if out.ReplyTo, err = d.replyName(m, row.Recipient); err != nil {
+		return err
+	}
+	from, err := d.Agents().Find(m.From)
+	if err != nil {
+		return err
+	}
+	out.FromTier = from.Tier
+	t, found, err := trees.BelongsTo(d.Unit, m)
+	if err != nil {
+		return err
+	}
+	if found && (t.Message == m.ID || endsTask(m, t)) {
+		out.Task = &t
+	}
+	out.ByRun, err = d.saidByRun(m, out.Task)
+	d.List = append(d.List, out)
+	return err
+}
+
+// saidByRun says whether a run of its sender's has said a message: the run has posted it, or has ended the task whose end it tells.
+func (d *Departing) saidByRun(m parley.Message, ends *parley.Task) (bool, error) {
+	_, err := d.Runs().PostedBy(m.ID)
+	if !errors.Is(err, parley.ErrNotFound) {
+		return err == nil, err
+	}
+	if d.Bridge.Layout != parley.LayoutAgentOS || ends == nil || ends.EndedAt == nil || m.ID != ends.Callback || m.From != ends.Assignee {
+		return false, nil
+	}
+	runs, err := d.Runs().WokenBy(ends.Message, ends.Assignee)
+	return slices.ContainsFunc(runs, func(r parley.Run) bool { return r.EndedAt != nil && r.EndedAt.Equal(*ends.EndedAt) }), unit.IgnoreNotFound(err)
+}
+
+// isFinal says of an error that nothing more is tried. The hub says so in its own.
+func isFinal(m parley.Message) bool {
+	if m.Type != parley.TypeError {
+		return false
+	}
+	said := struct {
+		Final bool `json:"final"`
+	}{m.From != parley.System}
+	return json.Unmarshal(m.Payload, &said) != nil || said.Final
+}
+
+// replyName is what the message that one answers is called in the tree, or nothing: the name of the file that it has come by, or
+// under which it has departed, to whoever answers it or is answered; else what its sender knows it by.
+func (d *Departing) replyName(m parley.Message, recipient string) (string, error) {
+	if m.InReplyTo == "" {
+		return documentOf(d.Bridge.Layout, m), nil
+	}
+	file, err := d.Bridges().Came(d.Id, m.InReplyTo)
+	if !errors.Is(err, parley.ErrNotFound) {
+		return file.Name, err
+	}
+	for _, to := range []string{recipient, m.From} {
+		if d.Bridge.Layout == parley.LayoutAgentOS {
+			to = ""
+		}
+		row, err := d.Bridges().Departure(d.Id, m.InReplyTo, to)
+		if !errors.Is(err, parley.ErrNotFound) {
+			return row.Name, err
+		}
+	}
+	return d.knownAs(m.InReplyTo)
+}
+
+// knownAs is what a message that was never in the tree is called by whoever sent it: by the id of the document that it was, or in a
+// blackboard, which is read by commands too, by the hub's own.
+func (d *Departing) knownAs(id string) (string, error) {
+	m, err := d.Messages().Get(id)
+	name := ownName(d.Bridge.Layout, m)
+	if name == "" && d.Bridge.Layout == parley.LayoutBlackboard {
+		name = id
+	}
+	return name, unit.IgnoreNotFound(err)
+}

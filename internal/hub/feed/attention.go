@@ -1,0 +1,157 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/approvals"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/work"
+)
+
+const usualAttention = 10
+
+// Attention is what needs the caller: calls to decide about, dead letters if it is an owner, asks and tasks for it, and
+// messages that it must acknowledge or answer. Each thing is listed once, at most limit (0: 10) of a kind.
+func (s *Service) Attention(ctx context.Context, caller unit.Caller, limit int) (needs parley.Attention, err error) {
+	limit = unit.Clamp(limit, usualAttention, work.MostWanted)
+	err = s.View(ctx, caller, unit.OpAttention, func(u *unit.Unit) error {
+		u.LeaveOut(nil)
+		needs = parley.Attention{Items: []parley.AttentionItem{}, Totals: map[parley.AttentionKind]int{}}
+		wanted, err := wantedNow(u)
+		if err != nil {
+			return err
+		}
+		needs.Items = append(needs.Items, toAnswer(wanted)...)
+		for _, find := range []func(*unit.Unit) ([]parley.AttentionItem, error){toDecide, deadItems, toDo} {
+			list, err := find(u)
+			if err != nil {
+				return err
+			}
+			needs.Items = append(needs.Items, list...)
+		}
+		needs.Unread, err = unreadBeside(u, wanted)
+		return err
+	})
+	needs.Items = slices.DeleteFunc(needs.Items, func(i parley.AttentionItem) bool {
+		needs.Totals[i.Kind]++
+		return needs.Totals[i.Kind] > limit
+	})
+	slices.SortStableFunc(needs.Items, func(a, b parley.AttentionItem) int {
+		return slices.Index(attentionOrder, a.Kind) - slices.Index(attentionOrder, b.Kind)
+	})
+	return needs, err
+}
+
+var attentionOrder = []parley.AttentionKind{
+	parley.AttentionApproval, parley.AttentionDeadLetter, parley.AttentionAsk, parley.AttentionTask, parley.AttentionAck, parley.AttentionReply,
+}
+
+// toDecide are the calls that wait for the caller's decision. An owner may also decide for a manager, but need not.
+func toDecide(u *unit.Unit) (items []parley.AttentionItem, err error) {
+	list, err := approvals.ListApprovals(u, parley.ApprovalFilter{State: parley.ApprovalPending, Mine: true, Limit: work.MostWanted})
+	for _, a := range list {
+		if a.Agent == u.Me.ID || a.Decider != u.Me.ID && (a.Decider != "" || !u.Owner()) {
+			continue
+		}
+		items = append(items, parley.AttentionItem{
+			Kind: parley.AttentionApproval, ID: a.ID, Name: a.ShortName(), From: a.Agent, Recipient: a.Target,
+			Text: parley.QuestionOf(a.Summary), Since: a.CreatedAt, Due: a.ExpiresAt,
+		})
+	}
+	return items, err
+}
+
+// deadItems are the dead letters, which only owners handle.
+func deadItems(u *unit.Unit) (items []parley.AttentionItem, err error) {
+	if !u.Owner() {
+		return nil, nil
+	}
+	list, err := u.Queue().Dead(0, work.MostWanted)
+	for _, d := range slices.Backward(list) {
+		m := parley.Message{ID: d.Message, Seq: d.Seq}
+		item := parley.AttentionItem{
+			Kind: parley.AttentionDeadLetter, ID: d.Message, Name: m.ShortName(), From: d.From, Recipient: d.Recipient, Since: d.AcceptedAt,
+		}
+		if d.Failure != nil {
+			item.Text = parley.QuestionOf(d.Failure.Message)
+		}
+		items = append(items, item)
+	}
+	return items, err
+}
+
+// wantedItem is a delivery that its recipient must act on, with its message.
+type wantedItem struct {
+	parley.Delivery
+	message parley.Message
+}
+
+// wantedNow are the deliveries that the caller must act on, the newest first.
+func wantedNow(u *unit.Unit) (items []wantedItem, err error) {
+	list, err := u.Queue().Newest(parley.InboxPage{Recipient: u.Me.ID, Wanted: true, Limit: work.MostWanted})
+	for _, d := range list {
+		m, err := u.Messages().Get(d.Message)
+		if errors.Is(err, parley.ErrNotFound) || m.Damage != nil || d.Damage != nil {
+			continue
+		}
+		wanted := false
+		if err == nil {
+			wanted, err = work.Wants(u, d, m)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if wanted {
+			items = append(items, wantedItem{d, m})
+		}
+	}
+	return items, err
+}
+
+// toAnswer are the asks to the caller, and the messages that it must acknowledge or answer. toDo and toDecide list the rest.
+func toAnswer(wanted []wantedItem) (items []parley.AttentionItem) {
+	for _, d := range wanted {
+		m := d.message
+		item := parley.AttentionItem{
+			ID: m.ID, Name: m.ShortName(), From: m.From, Text: parley.QuestionOf(m.Content.Text), Since: m.CreatedAt, Due: m.Deadline,
+		}
+		switch {
+		case d.Purpose == parley.PurposeTask || d.Purpose == parley.PurposeApproval:
+			continue
+		case d.Purpose == parley.PurposeAsk:
+			item.Kind = parley.AttentionAsk
+		case m.RequiresAck:
+			item.Kind = parley.AttentionAck
+		default:
+			item.Kind = parley.AttentionReply
+		}
+		items = append(items, item)
+	}
+	return items
+}
+
+// toDo are the open tasks of the caller.
+func toDo(u *unit.Unit) (items []parley.AttentionItem, err error) {
+	list, err := u.Tasks().List(parley.TaskFilter{Assignee: u.Me.ID, Open: true, Limit: work.MostWanted}, "")
+	for _, t := range list {
+		items = append(items, parley.AttentionItem{
+			Kind: parley.AttentionTask, ID: t.ID, Name: t.ID, From: t.Requester, Text: t.Title, Since: t.CreatedAt, Due: t.Deadline,
+		})
+	}
+	return items, err
+}
+
+// unreadBeside is how many open deliveries the caller's inbox has beside those that it must act on.
+func unreadBeside(u *unit.Unit, wanted []wantedItem) (int, error) {
+	inbox, err := u.Queue().Inbox(u.Me.ID)
+	open := inbox.Waking + inbox.Quiet + inbox.Work
+	for _, d := range wanted {
+		if d.Open() {
+			open--
+		}
+	}
+	return max(open, 0), err
+}

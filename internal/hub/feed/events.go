@@ -1,0 +1,135 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/conversations"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// LastEvent is the number of the newest event: where somebody begins who only wants what comes.
+func (s *Service) LastEvent(ctx context.Context, caller unit.Caller) (newest int64, err error) {
+	err = s.View(ctx, caller, unit.OpFollowEvents, func(u *unit.Unit) error {
+		_, newest, err = u.Log().Bounds()
+		return err
+	})
+	return newest, err
+}
+
+// circleOf is the rule by which events are cut to their readers' rights.
+func circleOf(e parley.Event) unit.Circle {
+	switch {
+	case e.Kind == parley.EventCursorMoved:
+		return unit.Circle{Readers: e.Conversation, Only: e.Agent}
+	case e.Kind == parley.EventMemberLeft:
+		return unit.Circle{Readers: e.Conversation, Also: e.Agent} // it is told, though it cannot read on
+	case e.Kind.Within("run"), e.Kind == parley.EventPermission:
+		return unit.Circle{Also: e.Agent}
+	case e.Kind.Within("task"), e.Kind.Within("approval"):
+		return circleOfWork(e)
+	case e.Conversation != "":
+		return unit.Circle{Readers: e.Conversation}
+	case e.Kind.Within("agent"):
+		return unit.Circle{Everybody: true} // the list of agents, and what each is doing, is everybody's
+	case e.Kind.Within("token"):
+		return unit.Circle{Also: e.Agent}
+	default:
+		return unit.Circle{}
+	}
+}
+
+// MaySee says whether an event is for the caller. readable remembers conversations looked at.
+func MaySee(u *unit.Unit, e parley.Event, readable map[string]bool) (bool, error) {
+	c := circleOf(e)
+	switch {
+	case u.SeesAll(), c.Everybody, c.Also == u.Me.ID:
+		return true, nil
+	case c.Task != "", c.Approval != "":
+		concerned, err := concernedIn(u.Tx, c)
+		return slices.Contains(concerned, u.Me.ID), err
+	case c.Readers == "", c.Only != "" && c.Only != u.Me.ID:
+		return false, nil
+	}
+	if see, ok := readable[c.Readers]; ok {
+		return see, nil
+	}
+	_, err := conversations.Conversation(u, c.Readers)
+	if _, hidden := errors.AsType[unit.Unknown](err); err != nil && !hidden {
+		return false, err
+	}
+	readable[c.Readers] = err == nil
+	return err == nil, nil
+}
+
+// hearers are those an event is for, beside those who see everything.
+type hearers struct {
+	everybody bool
+	agents    []string
+}
+
+func (h hearers) has(agent string) bool { return h.everybody || slices.Contains(h.agents, agent) }
+
+// hearersOf is MaySee for all participants at once. readers remembers conversations looked at.
+func hearersOf(tx parley.Tx, e parley.Event, readers map[string]hearers) (hearers, error) {
+	c := circleOf(e)
+	if c.Task != "" || c.Approval != "" {
+		concerned, err := concernedIn(tx, c)
+		return hearers{agents: concerned}, err
+	}
+	found, known := readers[c.Readers]
+	if !known && c.Readers != "" {
+		var err error
+		if found, err = readersOf(tx, c.Readers); err != nil {
+			return hearers{}, err
+		}
+		readers[c.Readers] = found
+	}
+	switch {
+	case c.Everybody, found.everybody && c.Only == "":
+		return hearers{everybody: true}, nil
+	case c.Only != "" && found.has(c.Only):
+		return hearers{agents: []string{c.Only}}, nil
+	case c.Only != "":
+		return hearers{}, nil
+	case c.Also != "":
+		return hearers{agents: append(slices.Clip(found.agents), c.Also)}, nil
+	default:
+		return found, nil
+	}
+}
+
+// readersOf are those who may read a conversation. What is gone has none.
+func readersOf(tx parley.Tx, id string) (hearers, error) {
+	c, err := tx.Conversations().Find(id)
+	switch {
+	case errors.Is(err, parley.ErrNotFound):
+		return hearers{}, nil
+	case err != nil || c.ReadableByAll():
+		return hearers{everybody: true}, err
+	case c.FixedMembers():
+		return hearers{agents: c.SetMembers()}, nil
+	}
+	members, err := tx.Members().List(id)
+	ids := make([]string, len(members))
+	for i, m := range members {
+		ids[i] = m.Agent
+	}
+	return hearers{agents: ids}, err
+}
+
+// mustReach returns E003 if the log does not reach back, or forward, to a number.
+func mustReach(after, oldest, newest int64) error {
+	var err *parley.Error
+	switch {
+	case after+1 >= oldest && after <= newest:
+		return nil
+	case oldest > newest:
+		err = parley.Errorf(parley.BadInput, "of the log of events nothing is left up to %d, so it does not go on from %d", newest, after)
+	default:
+		err = parley.Errorf(parley.BadInput, "the log of events goes from %d to %d, not on from %d", oldest, newest, after)
+	}
+	return err.Because(parley.NotFound).Suggest("read the present state, and follow from %d", newest)
+}

@@ -1,0 +1,250 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/local"
+	"github.com/parley-hub/parley/internal/service"
+)
+
+const (
+	followBatch = 200             // events handed over at once
+	followPoll  = 2 * time.Second // for what other processes write
+	followPause = 100 * time.Millisecond
+	followLong  = 10 * time.Second // pauses double up to it
+)
+
+// Follower is told everything that happens, in order.
+type Follower interface {
+	// Take takes the next events. Until it returns nil it is given them again, with others that have come since and without
+	// what is gone; with ErrReadAgain at once. Another process that follows by the same name may have been given the same.
+	Take(ctx context.Context, batch []Followed) error
+}
+
+// ErrReadAgain is what a follower returns that has waited so long that it wants to know how things are now.
+var ErrReadAgain = errors.New("read it again")
+
+// Followed is an event, and of message.posted the message with its deliveries, as they are when it is read. What was redacted
+// until then has no content; what was deleted is not told at all.
+type Followed struct {
+	parley.Event
+	Posted     *parley.Message
+	Deliveries []parley.Delivery
+}
+
+// Follow makes a service that tells a follower everything that happens: from now on when nobody has followed by this name
+// before, else from where the last one has come to. How far that is, is stored a little later: at least once, through restarts.
+func (s *Service) Follow(name string, f Follower) *service.Service {
+	return service.New((&following{hub: s, follower: f, cursor: newCursor(s.Store, name), wake: make(chan struct{}, 1)}).run)
+}
+
+// followers are those to be woken by commits.
+type followers struct {
+	mu  sync.Mutex
+	all map[*following]struct{}
+}
+
+func (f *followers) poke() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for one := range f.all {
+		local.Signal(one.wake)
+	}
+}
+
+func (f *followers) add(one *following) (remove func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.all == nil {
+		f.all = map[*following]struct{}{}
+	}
+	f.all[one] = struct{}{}
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.all, one)
+	}
+}
+
+// behind is how many events up to the newest each follower that has begun has not been told yet, by its name.
+func (f *followers) behind(newest int64) map[string]int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	behind := map[string]int64{}
+	for one := range f.all {
+		if at, begun := one.told(); begun {
+			behind[one.name] = max(newest-at, 0)
+		}
+	}
+	return behind
+}
+
+// following is one follower at work.
+type following struct {
+	*cursor
+	hub      *Service
+	follower Follower
+	wake     chan struct{}
+	gap      int64 // the log is known to begin after this number, though not all before it was told
+}
+
+func (f *following) run(ctx context.Context, started func()) {
+	defer f.hub.followers.add(f)()
+	defer f.storeAtTheStop(ctx)
+	again := time.NewTicker(followPoll)
+	defer again.Stop()
+	pause := followPause
+	err := f.begin(ctx)
+	started()
+	for {
+		if err == nil {
+			err = f.catchUp(ctx)
+		}
+		if err == nil {
+			pause = followPause
+			select {
+			case <-f.wake:
+			case <-again.C:
+			case <-f.due:
+			case <-ctx.Done():
+			}
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			f.hub.Config.Log.Warn("who follows the order cannot go on, will try again", "follower", f.name, "in", pause, "error", err)
+			rest(ctx, pause)
+			pause, err = min(2*pause, followLong), nil
+		}
+	}
+}
+
+// storeAtTheStop stores what was told, so that nothing is told again by the next process.
+func (f *following) storeAtTheStop(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), followLong)
+	defer cancel()
+	if err := f.save(ctx); err != nil {
+		f.hub.Config.Log.Warn("how far a follower has come could not be stored, the end will be told again", "follower", f.name, "error", err)
+	}
+}
+
+func rest(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// catchUp hands over all there is.
+func (f *following) catchUp(ctx context.Context) error {
+	for {
+		more, err := f.step(ctx)
+		if err != nil || !more {
+			return err
+		}
+	}
+}
+
+// step hands over the next events and says whether there may be more.
+func (f *following) step(ctx context.Context) (more bool, err error) {
+	if f.mustSave() {
+		if err := f.save(ctx); err != nil {
+			return false, err
+		}
+	}
+	batch, err := f.read(ctx)
+	if err != nil || len(batch) == 0 {
+		return false, err
+	}
+	switch err := f.follower.Take(ctx, batch); {
+	case errors.Is(err, ErrReadAgain):
+		return true, nil
+	case err != nil:
+		return false, err
+	}
+	f.move(batch)
+	return true, nil
+}
+
+// read is what comes next: at most followBatch events, fewer where messages are large.
+func (f *following) read(ctx context.Context) (batch []Followed, err error) {
+	err = f.hub.Store.View(ctx, func(tx parley.Tx) error {
+		after, err := f.position(tx)
+		if err != nil {
+			return err
+		}
+		if err := f.lookForGap(tx, after); err != nil {
+			return err
+		}
+		events, err := tx.Log().Events(after, followBatch)
+		if err != nil {
+			return err
+		}
+		batch, err = withMessages(tx, after, events)
+		return err
+	})
+	return batch, err
+}
+
+// withMessages adds to events the messages they are, up to the first whose message was not read.
+func withMessages(tx parley.Tx, after int64, events []parley.Event) ([]Followed, error) {
+	messages, err := tx.Messages().Scan(after, followBatch)
+	if err != nil {
+		return nil, err
+	}
+	batch := make([]Followed, 0, len(events))
+	for _, e := range events {
+		one := Followed{Event: e}
+		if e.Kind == parley.EventMessagePosted {
+			if len(messages) == 0 {
+				return batch, nil
+			}
+			one.Posted, messages = &messages[0], messages[1:]
+			if one.Deliveries, err = tx.Deliveries().Of(e.Message); err != nil {
+				return nil, err
+			}
+		}
+		batch = append(batch, one)
+	}
+	return batch, nil
+}
+
+// lookForGap warns, once, of events that were erased for their age before the follower was told of them. Messages stay until
+// they are erased themselves.
+func (f *following) lookForGap(tx parley.Tx, after int64) error {
+	oldest, _, err := tx.Log().Bounds()
+	if err == nil && after+1 < oldest && f.gap != oldest {
+		f.gap = oldest
+		f.hub.Config.Log.Warn("events were erased before a follower was told of them", "follower", f.name, "told", after, "oldest", oldest)
+	}
+	return err
+}
+
+const (
+	awaitFollower = time.Second
+	awaitPause    = 5 * time.Millisecond
+)
+
+// AwaitFollower waits, but not for long, until a follower of this process was told what has happened so far.
+func (s *Service) AwaitFollower(ctx context.Context, name string) {
+	ctx, cancel := context.WithTimeout(ctx, awaitFollower)
+	defer cancel()
+	var upTo int64
+	err := s.Store.View(ctx, func(tx parley.Tx) (err error) {
+		_, upTo, err = tx.Log().Bounds()
+		return err
+	})
+	for err == nil && ctx.Err() == nil {
+		if s.followers.behind(upTo)[name] == 0 {
+			return // whoever reads what it has made finds out
+		}
+		rest(ctx, awaitPause)
+	}
+}

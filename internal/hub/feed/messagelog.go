@@ -1,0 +1,44 @@
+package feed
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/agents"
+	"github.com/parley-hub/parley/internal/hub/names"
+	"github.com/parley-hub/parley/internal/hub/reading"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// LogFilter makes of a filter as somebody gives it one that selects lines of the message log: the trace may be named by the id
+// of one of its messages, the agent by any of its names, also after it was removed. Only owners may.
+func (s *Service) LogFilter(ctx context.Context, caller unit.Caller, f parley.LogFilter) (parley.LogFilter, error) {
+	err := s.View(ctx, caller, unit.OpReadLog, func(u *unit.Unit) (err error) {
+		if err := f.Check(); err != nil {
+			return err
+		}
+		if f.Trace, err = wholeTrace(u, f.Trace); err != nil {
+			return err
+		}
+		f.Agent, err = agents.Named(u, f.Agent)
+		return err
+	})
+	return f, err
+}
+
+// wholeTrace is the trace that an id names: its own, or that of one of its messages.
+func wholeTrace(u *unit.Unit, id string) (string, error) {
+	if id == "" {
+		return "", nil
+	}
+	m, err := reading.TracedBy(u, id)
+	if err != nil {
+		return "", err
+	}
+	if m != nil {
+		return m.TraceID, nil
+	}
+	named, err := names.TraceOfWork(u, id)
+	return cmp.Or(named, id), err
+}

@@ -1,0 +1,173 @@
+package holding
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/approvals"
+	"github.com/parley-hub/parley/internal/hub/conversations"
+	"github.com/parley-hub/parley/internal/hub/messages"
+	"github.com/parley-hub/parley/internal/hub/names"
+	"github.com/parley-hub/parley/internal/hub/notices"
+	"github.com/parley-hub/parley/internal/hub/runs"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/work"
+)
+
+// storeHeld stores a call that needs an approval and asks for it. The same call while that is pending: the same approval.
+// It always returns a *parley.Held, or why it could not be stored.
+func storeHeld(ctx context.Context, core *unit.Core, caller unit.Caller, call parley.HeldCall, target string, rule parley.Verdict) error {
+	call, err := call.Canonical()
+	if err != nil {
+		return err
+	}
+	var a parley.Approval
+	err = core.Write(ctx, caller, unit.OpIdentify, func(u *unit.Unit) (err error) {
+		a, err = hold(u, caller, call, target, rule)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return &parley.Held{Approval: a}
+}
+
+func hold(u *unit.Unit, caller unit.Caller, call parley.HeldCall, target string, rule parley.Verdict) (a parley.Approval, err error) {
+	a = parley.Approval{
+		ID: unit.NewID(), State: parley.ApprovalPending, Agent: u.Me.ID, Target: target, Call: call, Rule: rule.Rule,
+		RequiresHuman: rule.RequiresHuman, CreatedAt: u.Now, Source: caller.Source,
+	}
+	if a.Digest, err = call.DigestFor(a.Agent); err != nil {
+		return a, err
+	}
+	run, err := comesFrom(u, &a, caller)
+	if err != nil {
+		return a, err
+	}
+	if before, found, err := heldBefore(u, a, run); found || err != nil {
+		return before, err
+	}
+	summary, err := approvals.Summary(u, a)
+	if err != nil {
+		return a, err
+	}
+	a.Summary = summary.Text
+	approvals.SetTimes(u, &a)
+	if a.Decider, err = approvals.Decider(u, a); err != nil {
+		return a, err
+	}
+	if a.Number, err = u.Approvals().NextNumber(); err != nil {
+		return a, err
+	}
+	if err := approvals.InsertRow(u.Tx, a); err != nil {
+		return a, err
+	}
+	if err := approvals.NoteApproval(u, a); err != nil {
+		return a, err
+	}
+	if err := askDeciders(u, a, summary, "approval/"+a.ID); err != nil {
+		return a, err
+	}
+	return a, work.Needs(u, a.Decider)
+}
+
+// comesFrom writes down what a call comes from: its run, and with it the conversation and task to which what comes of
+// the call returns.
+func comesFrom(u *unit.Unit, a *parley.Approval, caller unit.Caller) (*parley.Run, error) {
+	if caller.Run == "" {
+		trace, err := names.MayJoinTrace(u, caller.Trace, "")
+		a.TraceID = cmp.Or(trace, a.ID)
+		return nil, err
+	}
+	r, err := runs.LiveRun(u, caller.Run)
+	if err != nil {
+		return nil, err
+	}
+	if err := work.HoldAnswer(u, &r); err != nil {
+		return nil, err
+	}
+	a.Run, a.Conversation, a.Task, a.TraceID, a.Hops, a.Depth = r.ID, r.Conversation, r.Task, r.TraceID, r.Hops, r.Depth
+	if n := len(r.Triggers); n > 0 {
+		a.Trigger = r.Triggers[n-1]
+	}
+	return &r, nil
+}
+
+// heldBefore finds the approval of the same call: one that is still open, or one that an earlier attempt of the same
+// run has asked for, whatever became of it. Who makes more calls than it may wait for is refused.
+func heldBefore(u *unit.Unit, a parley.Approval, run *parley.Run) (before parley.Approval, found bool, err error) {
+	open, err := u.Approvals().Pending(a.Agent)
+	if err != nil {
+		return before, false, err
+	}
+	for _, other := range open {
+		if other.Digest == a.Digest && other.Conversation == a.Conversation && other.Task == a.Task {
+			before, err = u.Approvals().Get(other.ID)
+			return before, true, err
+		}
+	}
+	if len(open) >= approvals.MaxPending {
+		return before, false, parley.Errorf(parley.Unavailable, "%s waits for %d approvals already", a.Agent, len(open)).
+			Retryable(0).Suggest("wait until some are decided")
+	}
+	if run == nil {
+		return before, false, nil
+	}
+	return heldByEarlier(u, a, *run)
+}
+
+func heldByEarlier(u *unit.Unit, a parley.Approval, run parley.Run) (before parley.Approval, found bool, err error) {
+	attempts, err := runs.Earlier(u, run)
+	if err != nil || len(attempts) == 0 {
+		return before, false, err
+	}
+	list, err := u.Approvals().List(parley.ApprovalFilter{Agent: a.Agent, Limit: approvals.LookedBack}, "", true)
+	for _, other := range list {
+		made := slices.ContainsFunc(attempts, func(r parley.Run) bool { return r.ID == other.Run })
+		if made && other.Digest == a.Digest {
+			return other, true, err
+		}
+	}
+	return before, false, err
+}
+
+// askDeciders asks those who decide, each in its DM with the agent. People are told outside of the hub too, once by the
+// key.
+func askDeciders(u *unit.Unit, a parley.Approval, text parley.Wording, key string) error {
+	asked, err := approvals.Deciders(u, a)
+	if err != nil {
+		return err
+	}
+	var people []string
+	for _, who := range asked {
+		if err := askDecider(u, a, who, text); err != nil {
+			return err
+		}
+		if who.Kind == parley.KindHuman {
+			people = append(people, who.ID)
+		}
+	}
+	return notices.TellDeciders(u, a, people, key)
+}
+
+func askDecider(u *unit.Unit, a parley.Approval, who parley.Agent, text parley.Wording) error {
+	dm, err := conversations.Dm(u, a.Agent, who.ID)
+	if err != nil {
+		return err
+	}
+	if who.Kind == parley.KindAgent {
+		text = text.Own(fmt.Sprintf("\n\nAnswer with decide_approval, id %s.", a.ShortName()))
+	}
+	payload, err := json.Marshal(approvals.ApprovalRequest{Approval: a.ID, Agent: a.Agent, Digest: a.Digest})
+	if err != nil {
+		return err
+	}
+	_, err = messages.Speak(u, parley.Message{
+		To: who.ID, Conversation: dm.ID, Type: parley.TypeRequest, TraceID: a.TraceID, Hops: a.Hops, Payload: payload, Source: approvals.SourceHolds,
+	}, text, parley.Reach{Agent: who.ID, Wakes: true, Purpose: parley.PurposeApproval})
+	return err
+}

@@ -1,0 +1,151 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/conversations"
+	"github.com/parley-hub/parley/internal/hub/deliveries"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/work"
+)
+
+// Ack settles deliveries of the caller: it has done what they asked for, or knows what they say. With
+// a lease, only what nobody else has meanwhile. Doing it again changes nothing.
+func (s *Service) Ack(ctx context.Context, caller unit.Caller, lease string, messages ...string) (list []parley.Delivery, err error) {
+	if messages, err = s.names.FindMessages(ctx, caller, unit.OpAck, messages); err != nil {
+		return nil, err
+	}
+	err = s.Update(ctx, caller, unit.OpAck, func(u *unit.Unit) error {
+		var settled []parley.Delivery
+		list, err = deliveries.Each(u, lease, messages, func(d *parley.Delivery) error {
+			if d.State == parley.DeliveryAcked || d.State == parley.DeliveryAnswered {
+				return nil
+			}
+			err := deliveries.Move(u, d, parley.DeliveryAcked, nil)
+			settled = append(settled, *d)
+			return err
+		})
+		if err == nil && u.Me.Kind == parley.KindHuman {
+			err = work.ArchiveAcked(u, settled)
+		}
+		return err
+	})
+	return list, err
+}
+
+// Nack gives deliveries back that the caller has taken. What may succeed at another time is tried
+// again, as often as its recipient's attempts allow; what cannot has failed.
+func (s *Service) Nack(ctx context.Context, caller unit.Caller, lease string, why parley.Trouble, messages ...string) (list []parley.Delivery, err error) {
+	if why, err = deliveries.CheckTrouble(why); err != nil {
+		return nil, err
+	}
+	if messages, err = s.names.FindMessages(ctx, caller, unit.OpNack, messages); err != nil {
+		return nil, err
+	}
+	err = s.Update(ctx, caller, unit.OpNack, func(u *unit.Unit) error {
+		list, err = deliveries.Each(u, lease, messages, func(d *parley.Delivery) error {
+			switch {
+			case d.State != parley.DeliveryDelivered && d.State != parley.DeliverySeen:
+				return deliveries.WrongStep(*d, parley.DeliveryAccepted)
+			case d.Lease == "" || d.Lease != lease:
+				return deliveries.NotHeld(*d)
+			}
+			return work.GiveBack(u, d, why.Failure, deliveries.Failed(d.Recipient, why), why.After)
+		})
+		return err
+	})
+	return list, err
+}
+
+// Extend makes a lease last from now on for a while (0: 60 s), and says what it still holds.
+func (s *Service) Extend(ctx context.Context, caller unit.Caller, lease string, length time.Duration) (list []parley.Delivery, err error) {
+	if unit.SetDefault(&length, deliveries.DefaultLease); length < time.Second || length > deliveries.LongestLease {
+		return nil, parley.Errorf(parley.BadInput, "the lease is %s", length).Suggest("ask for 1s to %s", deliveries.LongestLease)
+	}
+	err = s.Update(ctx, caller, unit.OpExtend, func(u *unit.Unit) error {
+		if list, err = deliveries.Leased(u, lease); err != nil {
+			return err
+		}
+		return deliveries.Extend(u, list, length)
+	})
+	return list, err
+}
+
+// See says that the turn which has what a lease holds in its context has started.
+func (s *Service) See(ctx context.Context, caller unit.Caller, lease, run string) (list []parley.Delivery, err error) {
+	if err := parley.CheckRun(run); err != nil {
+		return nil, err
+	}
+	err = s.Update(ctx, caller, unit.OpSee, func(u *unit.Unit) error {
+		if list, err = deliveries.Leased(u, lease); err != nil {
+			return err
+		}
+		for i := range list {
+			if list[i].State == parley.DeliverySeen {
+				continue
+			}
+			if err := deliveries.Move(u, &list[i], parley.DeliverySeen, func(d *parley.Delivery) { d.Run = run }); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return list, err
+}
+
+// Settle ends a lease, and with it everything that it still holds: answered, acknowledged, or given back.
+func (s *Service) Settle(ctx context.Context, caller unit.Caller, lease string, how parley.Outcome) (list []parley.Delivery, err error) {
+	if how.Trouble != nil {
+		why, err := deliveries.CheckTrouble(*how.Trouble)
+		if err != nil {
+			return nil, err
+		}
+		how.Trouble = &why
+	}
+	if err := s.names.FindID(ctx, caller, unit.OpSettle, parley.NounMessage, &how.Answer); err != nil {
+		return nil, err
+	}
+	err = s.Update(ctx, caller, unit.OpSettle, func(u *unit.Unit) error {
+		if how.Answer != "" {
+			if m, _, err := conversations.Message(u, how.Answer); err != nil {
+				return err
+			} else if m.From != u.Me.ID {
+				return parley.Errorf(parley.BadInput, "message %s is not from %s", m.ShortName(), u.Me.ID).Suggest("name the answer it has sent")
+			}
+		}
+		if list, err = deliveries.Leased(u, lease); err != nil {
+			return err
+		}
+		for i := range list {
+			if err := work.Settle(u, &list[i], how); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return list, err
+}
+
+// SeeContext marks what wakes nobody as seen, where a context that the caller's turn has started with
+// includes it.
+func (s *Service) SeeContext(ctx context.Context, caller unit.Caller, included []parley.Message, run string) error {
+	if err := parley.CheckRun(run); err != nil || len(included) == 0 {
+		return err
+	}
+	first, last := included[0], included[len(included)-1]
+	return s.Update(ctx, caller, unit.OpSee, func(u *unit.Unit) error {
+		list, err := u.Deliveries().Between(first.Conversation, u.Me.ID, first.Seq-1, last.Seq, len(included))
+		if errors.Is(err, parley.ErrNotFound) {
+			return nil // the conversation was deleted meanwhile, and its deliveries with it
+		}
+		for i := range list {
+			if err == nil && list[i].Ready() && !list[i].Waking {
+				err = deliveries.Move(u, &list[i], parley.DeliverySeen, func(d *parley.Delivery) { d.Run = run })
+			}
+		}
+		return err
+	})
+}

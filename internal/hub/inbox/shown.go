@@ -1,0 +1,223 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/conversations"
+	"github.com/parley-hub/parley/internal/hub/deliveries"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/work"
+)
+
+// MarkShown says that the caller, a person, has been shown messages. The person has seen them, and those that want nothing
+// of the person are settled; see wants. An own message stands for what the hub has told its sender about it. The read
+// cursor follows, but passes nothing that was not shown. For agents nothing changes: they acknowledge what they take.
+func (s *Service) MarkShown(ctx context.Context, caller unit.Caller, messages ...string) (list []parley.Delivery, err error) {
+	if messages, err = s.names.FindMessages(ctx, caller, unit.OpMarkShown, messages); err != nil {
+		return nil, err
+	}
+	err = s.Update(ctx, caller, unit.OpMarkShown, func(u *unit.Unit) error {
+		if len(messages) == 0 || len(messages) > deliveries.MostTaken {
+			return parley.Errorf(parley.BadInput, "%d messages are named", len(messages)).Suggest("name 1 to %d", deliveries.MostTaken)
+		}
+		list, err = markShown(u, messages)
+		return err
+	})
+	return list, err
+}
+
+// ShownInline marks what a call has just returned to a person as shown, and reports whether it could. The person has the
+// answer: if marking fails, the answer counts and the messages stay in the inbox.
+func ShownInline(ctx context.Context, core *unit.Core, caller unit.Caller, messages []string) bool {
+	err := core.Write(context.WithoutCancel(ctx), caller, unit.OpMarkShown, func(u *unit.Unit) error {
+		_, err := markShown(u, messages)
+		return err
+	})
+	if err != nil {
+		core.Config.Log.Warn("cannot mark an answer as seen; it stays in the inbox", "participant", caller.Agent, "error", err)
+	}
+	return err == nil
+}
+
+// markShown marks messages as shown to the caller, and returns its deliveries of them.
+func markShown(u *unit.Unit, ids []string) (list []parley.Delivery, err error) {
+	if u.Me.Kind != parley.KindHuman {
+		return nil, nil
+	}
+	messages, err := allMessages(u, ids)
+	if err != nil {
+		return nil, err
+	}
+	shown := map[string][]parley.Message{} // by conversation
+	var order []string
+	for _, m := range messages {
+		if shown[m.Conversation] == nil {
+			order = append(order, m.Conversation)
+		}
+		about := []parley.Message{m}
+		if m.From == u.Me.ID {
+			if about, err = errorsAbout(u, m); err != nil {
+				return nil, err
+			}
+		}
+		shown[m.Conversation] = append(shown[m.Conversation], about...)
+	}
+	for _, conversation := range order {
+		settled, err := shownIn(u, conversation, shown[conversation])
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, settled...)
+	}
+	return list, nil
+}
+
+// allMessages reads messages. Those that there are not are left out.
+func allMessages(u *unit.Unit, ids []string) (list []parley.Message, err error) {
+	left := slices.Clone(ids)
+	for {
+		some, err := u.Messages().GetAll(left)
+		if err != nil || len(some) == 0 {
+			return list, err
+		}
+		list = append(list, some...)
+		before := len(left)
+		left = slices.DeleteFunc(left, func(id string) bool {
+			return slices.ContainsFunc(some, func(m parley.Message) bool { return m.ID == id })
+		})
+		if len(left) == before || len(left) == 0 {
+			return list, nil
+		}
+	}
+}
+
+// errorsAbout are the messages by which the hub has told the sender of a message what became of it.
+func errorsAbout(u *unit.Unit, m parley.Message) ([]parley.Message, error) {
+	replies, err := u.Messages().Replies(m.ID, work.MostErrors)
+	return slices.DeleteFunc(replies, func(reply parley.Message) bool {
+		return reply.From != parley.System || reply.Type != parley.TypeError
+	}), err
+}
+
+// shownIn marks messages of one conversation as shown to the caller.
+func shownIn(u *unit.Unit, conversation string, shown []parley.Message) (list []parley.Delivery, err error) {
+	answered := false
+	for _, m := range shown {
+		d, err := u.Deliveries().Get(m.ID, u.Me.ID)
+		if errors.Is(err, parley.ErrNotFound) {
+			continue
+		}
+		before := d.State
+		if err == nil {
+			err = shownOne(u, &d, m)
+		}
+		if err != nil {
+			return nil, err
+		}
+		answered = answered || m.InReplyTo != "" && d.State != before
+		list = append(list, d)
+	}
+	p, err := conversations.Conversation(u, conversation)
+	if _, hidden := errors.AsType[unit.Unknown](err); hidden || err == nil && !p.Joined {
+		return list, nil
+	}
+	if err == nil {
+		err = followShown(u, p, shown)
+	}
+	if err == nil && answered {
+		err = work.ArchiveAnswered(u, p.Conversation)
+	}
+	return list, err
+}
+
+// shownOne marks a delivery as seen, and settles it unless something is wanted of its recipient.
+func shownOne(u *unit.Unit, d *parley.Delivery, m parley.Message) error {
+	if d.Lease != "" || d.Damage != nil || d.State != parley.DeliveryAccepted && d.State != parley.DeliveryDelivered && d.State != parley.DeliverySeen {
+		return nil
+	}
+	wanted, err := work.Wants(u, *d, m)
+	switch {
+	case err != nil:
+		return err
+	case !wanted:
+		return deliveries.Move(u, d, parley.DeliveryAcked, nil)
+	case d.State == parley.DeliverySeen:
+		return nil
+	case d.Waking:
+		return deliveries.Move(u, d, parley.DeliverySeen, nil)
+	case d.State == parley.DeliveryAccepted: // only what is open stays in the inbox if it wakes nobody
+		return deliveries.Move(u, d, parley.DeliveryDelivered, nil)
+	default:
+		return nil
+	}
+}
+
+// followShown moves the caller's read cursor to the last of the messages it was shown, but not past one that it was not
+// shown. Where the members are fixed, each message of another has a delivery, unless it reaches the caller by its ask or
+// by a callback.
+func followShown(u *unit.Unit, p conversations.Place, shown []parley.Message) error {
+	m, err := u.Members().Get(p.ID, u.Me.ID)
+	if err != nil {
+		return unit.IgnoreNotFound(err)
+	}
+	last := int64(0)
+	for _, one := range shown {
+		last = max(last, one.Seq)
+	}
+	if last <= m.ReadSeq {
+		return nil
+	}
+	pass := passMessages
+	if p.FixedMembers() {
+		pass = passDeliveries
+	}
+	to, err := pass(u, m, shown, last)
+	if err != nil || to <= m.ReadSeq {
+		return err
+	}
+	m.ReadSeq = to
+	return conversations.MoveCursor(u, m)
+}
+
+// passDeliveries is how far a cursor can move towards a message before an open delivery that was not shown.
+func passDeliveries(u *unit.Unit, m parley.Member, shown []parley.Message, last int64) (int64, error) {
+	list, err := u.Deliveries().Between(m.Conversation, m.Agent, m.ReadSeq, last, unit.ReadBatch)
+	if err != nil {
+		return m.ReadSeq, err
+	}
+	for _, d := range list {
+		if d.Open() && !contains(shown, d.Message) {
+			return d.Seq - 1, nil
+		}
+	}
+	if len(list) == unit.ReadBatch {
+		return list[unit.ReadBatch-1].Seq, nil
+	}
+	return last, nil
+}
+
+// passMessages is how far a cursor can move towards a message before another's message that was not shown.
+func passMessages(u *unit.Unit, m parley.Member, shown []parley.Message, last int64) (int64, error) {
+	to := m.ReadSeq
+	page, err := u.Messages().Page(m.Conversation, parley.Page{Forward: true, After: m.ReadSeq, Limit: unit.ReadBatch})
+	for _, one := range page {
+		if one.Seq > last {
+			break
+		}
+		if one.From != m.Agent && !contains(shown, one.ID) {
+			d, err := u.Deliveries().Get(one.ID, m.Agent)
+			if err != nil || d.Open() {
+				return to, unit.IgnoreNotFound(err)
+			}
+		}
+		to = one.Seq
+	}
+	return to, err
+}
+
+func contains(list []parley.Message, id string) bool {
+	return slices.ContainsFunc(list, func(m parley.Message) bool { return m.ID == id })
+}

@@ -1,0 +1,267 @@
+package inbox
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/access"
+	"github.com/parley-hub/parley/internal/hub/deliveries"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/work"
+)
+
+const TakenBytes = 1 << 20 // of what is taken or looked at in an inbox at once, unless the first message has more
+
+const TakePoll = 2 * time.Second // for what other processes have written, and who has slept
+
+func checkTake(t parley.Take) (parley.Take, error) {
+	unit.SetDefault(&t.Limit, deliveries.DefaultTake)
+	unit.SetDefault(&t.Lease, deliveries.DefaultLease)
+	switch {
+	case t.Limit < 0 || t.Limit > deliveries.MostTaken:
+		return t, parley.Errorf(parley.BadInput, "the limit is %d", t.Limit).Suggest("take 1 to %d", deliveries.MostTaken)
+	case len(t.Only) > deliveries.MostTaken:
+		return t, parley.Errorf(parley.BadInput, "%d messages are named", len(t.Only)).Suggest("name 1 to %d", deliveries.MostTaken)
+	case t.Lease < time.Second || t.Lease > deliveries.LongestLease:
+		return t, parley.Errorf(parley.BadInput, "the lease is %s", t.Lease).Suggest("ask for 1s to %s", deliveries.LongestLease)
+	case t.Wait < 0:
+		return t, parley.Errorf(parley.BadInput, "the wait is %s", t.Wait).Suggest("wait 0s or longer")
+	}
+	t.Waking = t.Waking || t.Urgent
+	return t, parley.CheckRun(t.Run)
+}
+
+// Take hands deliveries that are ready to the caller, whose they are, and leases them to it. It waits
+// if told to, and returns nothing where nothing has come.
+func (s *Service) Take(ctx context.Context, caller unit.Caller, t parley.Take) (taken parley.Taken, err error) {
+	if t, err = checkTake(t); err != nil {
+		return taken, err
+	}
+	if err := access.Limit(ctx, s.access, caller); err != nil {
+		return taken, err
+	}
+	if t.Only, err = s.names.FindMessages(ctx, caller, unit.OpTake, t.Only); err != nil {
+		return taken, err
+	}
+	me, err := WhoIs(ctx, s.Core, caller, unit.OpTake)
+	if err != nil {
+		return taken, err
+	}
+	end := time.NewTimer(t.Wait)
+	defer end.Stop()
+	for {
+		bell := s.Bells.Listen(me) // before looking, so that nothing falls between
+		waiting, err := isReady(ctx, s.Core, caller, t)
+		if err != nil {
+			return parley.Taken{}, err
+		}
+		if waiting {
+			if taken, err = take(ctx, s.Core, caller, me, t); err != nil || len(taken.Deliveries) > 0 {
+				return taken, err
+			}
+		}
+		if t.Wait == 0 {
+			return parley.Taken{}, nil
+		}
+		select {
+		case <-bell:
+		case <-time.After(TakePoll):
+		case <-end.C:
+			return parley.Taken{}, nil
+		case <-ctx.Done():
+			return parley.Taken{}, s.Explain(ctx, caller, ctx.Err())
+		}
+	}
+}
+
+func WhoIs(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op) (id string, err error) {
+	err = core.View(ctx, caller, do, func(u *unit.Unit) error {
+		id = u.Me.ID
+		return nil
+	})
+	return id, err
+}
+
+// isReady says whether there is something to take. It only reads: whoever waits does not hold up those
+// who write.
+func isReady(ctx context.Context, core *unit.Core, caller unit.Caller, t parley.Take) (found bool, err error) {
+	t.Limit = 1
+	err = core.View(ctx, caller, unit.OpTake, func(u *unit.Unit) error {
+		list, err := deliveries.Ready(u, t, 0)
+		found = len(list) > 0
+		return err
+	})
+	return found, err
+}
+
+func take(ctx context.Context, core *unit.Core, caller unit.Caller, me string, t parley.Take) (taken parley.Taken, err error) {
+	defer core.Read(time.Now(), &err)
+	if err := core.Hooks.Recovered(ctx); err != nil {
+		return taken, err
+	}
+	for {
+		taken, err = takeOnce(ctx, core, caller, me, t)
+		if err != nil || len(taken.Deliveries) == 0 {
+			return parley.Taken{}, err
+		}
+		// What is taken is the caller's: it gets it, even if it has stopped waiting meanwhile.
+		ctx := context.WithoutCancel(ctx)
+		if taken.Deliveries, taken.Messages, err = bodies(ctx, core, caller, unit.OpTake, taken.Deliveries); err != nil {
+			return taken, err
+		}
+		had := len(taken.Deliveries)
+		if taken, err = sift(ctx, core, caller, taken); err != nil || len(taken.Deliveries) > 0 || had == 0 {
+			return taken, err
+		}
+	}
+}
+
+// takeOnce takes what is ready, without its messages.
+func takeOnce(ctx context.Context, core *unit.Core, caller unit.Caller, me string, t parley.Take) (taken parley.Taken, err error) {
+	turn := core.Turns.At(me)
+	err = core.Write(ctx, caller, unit.OpTake, func(u *unit.Unit) error {
+		lease := uuid.NewString()
+		list, err := takeReady(u, t, turn, lease)
+		taken = parley.Taken{Deliveries: list}
+		if leases(u) && !t.AtMostOnce {
+			taken.Lease, taken.For = lease, t.Lease
+		}
+		return err
+	})
+	if err != nil || len(taken.Deliveries) == 0 {
+		return parley.Taken{}, err
+	}
+	if t.Urgent {
+		core.Turns.Move(me, len(taken.Deliveries))
+	}
+	return taken, nil
+}
+
+// bodies reads the messages of deliveries. Whom a message is delivered to may read it, whatever it
+// may read otherwise. What was deleted meanwhile is left out.
+func bodies(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, list []parley.Delivery) ([]parley.Delivery, []parley.Message, error) {
+	ids := make([]string, len(list))
+	for i, d := range list {
+		ids[i] = d.Message
+	}
+	found := map[string]parley.Message{}
+	err := core.View(ctx, caller, do, func(u *unit.Unit) error {
+		for left, before := ids, -1; len(found) > before; { // large ones come in parts
+			before = len(found)
+			messages, err := u.Messages().GetAll(left)
+			if err != nil {
+				return err
+			}
+			for _, m := range messages {
+				found[m.ID] = m
+			}
+			left = slices.DeleteFunc(slices.Clone(left), func(id string) bool { return found[id].ID != "" })
+		}
+		return standIns(u, list, found)
+	})
+	if err != nil {
+		return list, nil, err
+	}
+	list = slices.DeleteFunc(list, func(d parley.Delivery) bool { return found[d.Message].ID == "" })
+	messages := make([]parley.Message, len(list))
+	for i, d := range list {
+		messages[i] = found[d.Message]
+	}
+	return list, messages, nil
+}
+
+// standIns puts a damage notice in the place of each message that must not be shown or cannot be found.
+func standIns(u *unit.Unit, list []parley.Delivery, found map[string]parley.Message) error {
+	for _, d := range list {
+		if d.Damage != nil {
+			found[d.Message] = parley.DamagedMessage(*d.Damage, d.Conversation)
+		}
+		if found[d.Message].ID != "" {
+			continue
+		}
+		m, lost, err := work.Lost(u, d)
+		if err != nil {
+			return err
+		}
+		if lost {
+			found[d.Message] = m
+		}
+	}
+	return nil
+}
+
+// leases says whether what the caller takes is leased to it: people have all the time they need.
+func leases(u *unit.Unit) bool { return u.Me.Kind == parley.KindAgent }
+
+// takeReady takes what is ready, and ends what has expired unnoticed.
+func takeReady(u *unit.Unit, t parley.Take, turn int, lease string) ([]parley.Delivery, error) {
+	now, err := u.Queue().Now()
+	if err != nil {
+		return nil, err
+	}
+	for {
+		list, err := deliveries.Ready(u, t, turn)
+		if err != nil {
+			return nil, err
+		}
+		if list, err = fitting(u, list); err != nil {
+			return nil, err
+		}
+		expired := 0
+		for i := range list {
+			if list[i].ExpiresAt != nil && !list[i].ExpiresAt.After(u.Now) {
+				expired++
+				err = work.Expire(u, &list[i])
+			} else {
+				err = hand(u, &list[i], t, lease, now)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		list = slices.DeleteFunc(list, func(d parley.Delivery) bool { return d.State == parley.DeliveryExpired })
+		if len(list) > 0 || expired == 0 {
+			return list, nil
+		}
+	}
+}
+
+// fitting cuts a list of deliveries whose messages are too large for one answer. The next take gets the rest.
+func fitting(u *unit.Unit, list []parley.Delivery) ([]parley.Delivery, error) {
+	if len(list)*u.Core.Config.Limits.Body <= TakenBytes { // they fit, whatever they are
+		return list, nil
+	}
+	seqs := make([]int64, len(list))
+	for i, d := range list {
+		seqs[i] = d.Seq
+	}
+	sizes, err := u.Messages().Sizes(seqs)
+	size := 0
+	for i, d := range list {
+		if size += sizes[d.Seq]; size > TakenBytes {
+			return list[:max(i, 1)], err
+		}
+	}
+	return list, err
+}
+
+// hand gives one delivery to the caller.
+func hand(u *unit.Unit, d *parley.Delivery, t parley.Take, lease string, now parley.Tick) error {
+	to := parley.DeliveryDelivered
+	switch {
+	case t.AtMostOnce:
+		u.Fetching = true
+		return deliveries.Move(u, d, parley.DeliveryAcked, func(d *parley.Delivery) { d.Run = t.Run })
+	case t.Seen:
+		to = parley.DeliverySeen
+	}
+	return deliveries.Move(u, d, to, func(d *parley.Delivery) {
+		if d.Run = t.Run; leases(u) {
+			d.Lease, d.Until = lease, now.After(t.Lease)
+		}
+	})
+}

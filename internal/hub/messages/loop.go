@@ -1,0 +1,213 @@
+package messages
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/access"
+	"github.com/parley-hub/parley/internal/hub/agents"
+	"github.com/parley-hub/parley/internal/hub/deliveries"
+	"github.com/parley-hub/parley/internal/hub/runs"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// loop watches the wakes that one message causes. An exchange is a wake of an agent by an agent that carries
+// no ask, task, callback or approval.
+type loop struct {
+	*unit.Unit
+	limits unit.Loops
+	m      parley.Message
+	sender parley.Agent
+	said   bool // that the chain is too long
+}
+
+// looping is the loop that a message may be a part of.
+func looping(u *unit.Unit, m parley.Message) (*loop, error) {
+	l := &loop{Unit: u, limits: u.Core.Config.Loops, m: m}
+	var err error
+	switch m.From {
+	case parley.System:
+	case u.Me.ID:
+		l.sender = u.Me
+	default:
+		l.sender, err = u.Agents().Find(m.From)
+	}
+	return l, err
+}
+
+// exchange counts a wake, if it is an exchange, and says whether it was held: then it has failed, and the
+// sender was told.
+func (l *loop) exchange(d *parley.Delivery) (held bool, err error) {
+	if l.sender.Kind != parley.KindAgent || !d.Waking || d.Purpose != "" {
+		return false, nil
+	}
+	recipient, err := l.Agents().Find(d.Recipient)
+	if err != nil || recipient.Kind != parley.KindAgent {
+		return false, err
+	}
+	pair, err := l.pair(recipient.ID)
+	if err != nil {
+		return false, err
+	}
+	chain, err := runs.Chain(l.Unit, l.m)
+	switch {
+	case err != nil:
+		return false, err
+	case l.onlyAnswers(recipient):
+		return false, l.lengthen(pair, recipient, chain)
+	case l.m.Hops > l.limits.Hops:
+		return true, l.hold(d, parley.Errorf(parley.DependencyFailed, "%d automatic messages in a row have led to this, and %s is not woken by more than %d",
+			l.m.Hops, recipient.ID, l.limits.Hops).Suggest("let a person go on with it"))
+	case pair.Open:
+		return true, l.hold(d, parley.Errorf(parley.DependencyFailed, "%s and %s have woken each other too often, and this wake was held", l.sender.ID, recipient.ID).
+			Suggest("a person's message, or parley agent resume-pair %s %s, lets them go on", pair.A, pair.B))
+	case chain > l.limits.Exchanges:
+		return true, l.hold(d, parley.Errorf(parley.DependencyFailed, "%d automatic wakes in a row have led to this, and it was held", chain).
+			Suggest("a person's message lets it go on"))
+	}
+	return false, l.count(pair, recipient, chain)
+}
+
+// onlyAnswers says that a message is a run's answer to whoever lives in a tree: it wakes nobody there, it is a file that a script may
+// read. Asking again is no exchange then.
+func (l *loop) onlyAnswers(recipient parley.Agent) bool {
+	return recipient.Runtime == parley.RuntimeBridge && l.m.Source == runs.SourceRun && l.m.Type == parley.TypeResponse && l.m.InReplyTo != "" &&
+		!slices.Contains(l.m.Mentions, recipient.ID)
+}
+
+// reacts says of a message from a tree that it was caused by another, which it need not name: S0's watchers say so.
+func (l *loop) reacts() bool {
+	if l.m.Source != unit.Bridged {
+		return false
+	}
+	var kept struct {
+		Document struct {
+			Metadata struct {
+				Mode string `json:"mode"`
+			} `json:"metadata"`
+		} `json:"agentos"`
+	}
+	return l.m.InReplyTo != "" || json.Unmarshal(l.m.Metadata, &kept) == nil && kept.Document.Metadata.Mode == "watcher"
+}
+
+func (l *loop) hold(d *parley.Delivery, cause *parley.Error) error {
+	return deliveries.End(l.Unit, d, parley.DeliveryFailed, cause)
+}
+
+// pair is what is known of the exchanges with another agent. Those of long ago do not count.
+func (l *loop) pair(other string) (parley.Exchange, error) {
+	fresh := parley.Exchange{A: min(l.sender.ID, other), B: max(l.sender.ID, other)}
+	known, err := l.Loops().Get(fresh.A, fresh.B)
+	switch {
+	case errors.Is(err, parley.ErrNotFound):
+		return fresh, nil
+	case err != nil || l.Now.Sub(known.At) < l.limits.Quiet:
+		return known, err
+	case known.Open:
+		return fresh, noteLoop(l.Unit, parley.EventLoopClosed, known)
+	default:
+		return fresh, nil
+	}
+}
+
+// count counts an exchange, and opens the breaker with the last one that passes. One that nobody has answered
+// is not counted again: who only sends is in no loop.
+func (l *loop) count(pair parley.Exchange, recipient parley.Agent, chain int) error {
+	if pair.Last != l.sender.ID || l.reacts() {
+		pair.Count++
+	}
+	pair.Last, pair.At, pair.Conversation = l.sender.ID, l.Now, l.m.Conversation
+	pair.Open = pair.Count >= l.limits.Exchanges
+	if err := l.Loops().Put(pair); err != nil {
+		return err
+	}
+	if !pair.Open {
+		return l.lengthen(pair, recipient, chain)
+	}
+	l.said = true
+	return l.open(pair, parley.Wording{}.Name(l.sender.ID, l.sender.Name).Own(" and ").Name(recipient.ID, recipient.Name).
+		Own(fmt.Sprintf(" have woken each other %d times in a row; further wakes between them are held. "+
+			"A person's message here, or: parley agent resume-pair %s %s, lets them wake each other again; what was held has to be sent again.",
+			pair.Count, l.sender.ID, recipient.ID)))
+}
+
+// lengthen says when a chain has become as long as it may be.
+func (l *loop) lengthen(pair parley.Exchange, recipient parley.Agent, chain int) error {
+	if chain != l.limits.Exchanges || l.said {
+		return nil
+	}
+	l.said = true
+	return l.open(pair, parley.Own(fmt.Sprintf("%d automatic wakes in a row have led to the message of ", chain)).
+		Name(l.sender.ID, l.sender.Name).Own(" to ").Name(recipient.ID, recipient.Name).
+		Own("; further wakes along this chain are held. A person's message here lets them go on."))
+}
+
+// open says in the conversation, once, why further wakes are held.
+func (l *loop) open(pair parley.Exchange, line parley.Wording) error {
+	if err := noteLoop(l.Unit, parley.EventLoopOpened, pair); err != nil {
+		return err
+	}
+	_, err := Speak(l.Unit, parley.Message{Conversation: l.m.Conversation, TraceID: l.m.TraceID, Type: parley.TypeStatus}, line)
+	return err
+}
+
+func noteLoop(u *unit.Unit, kind parley.EventKind, pair parley.Exchange) error {
+	data, err := json.Marshal(map[string]any{"agents": []string{pair.A, pair.B}, "exchanges": pair.Count})
+	u.Note(parley.Event{Kind: kind, Conversation: pair.Conversation, Data: data})
+	return err
+}
+
+// Interrupt is what a person's message does: whoever has woken each other in the conversation may go on.
+func Interrupt(u *unit.Unit, conversation string) error {
+	closed, err := u.Loops().ForgetIn(conversation)
+	for _, pair := range closed {
+		err = errors.Join(err, noteLoop(u, parley.EventLoopClosed, pair))
+	}
+	return err
+}
+
+// ResumePair lets two agents wake each other again, and says whether they were held. Owners may, and the
+// manager of either.
+func (s *Service) ResumePair(ctx context.Context, caller unit.Caller, a, b string) (held bool, err error) {
+	err = s.Update(ctx, caller, unit.OpResumePair, func(u *unit.Unit) error {
+		held, err = resumePair(u, a, b)
+		return err
+	})
+	return held, err
+}
+
+func resumePair(u *unit.Unit, a, b string) (held bool, err error) {
+	one, err := agents.Agent(u, a)
+	if err != nil {
+		return false, err
+	}
+	other, err := agents.Agent(u, b)
+	if err != nil {
+		return false, err
+	}
+	if one.Manager != u.Me.ID && other.Manager != u.Me.ID && !u.SeesAll() {
+		return false, parley.Errorf(parley.NotPermitted, "%s cannot let %s and %s go on", u.Me.ID, one.ID, other.ID).
+			Suggest("ask the manager of either, or an owner of this hub")
+	}
+	pair, err := u.Loops().Get(one.ID, other.ID)
+	if errors.Is(err, parley.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if _, err := u.Loops().Forget(one.ID, other.ID); err != nil {
+		return false, err
+	}
+	if err := access.Audit(u, "agent.resume_pair", one.ID, map[string]any{"with": other.ID, "exchanges": pair.Count}); err != nil {
+		return false, err
+	}
+	if !pair.Open {
+		return false, nil
+	}
+	return true, noteLoop(u, parley.EventLoopClosed, pair)
+}

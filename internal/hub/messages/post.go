@@ -1,0 +1,20 @@
+package messages
+
+import (
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// Keyed is the id of the message, or of the task of its own, that the caller has given a key; nothing if there is none.
+func Keyed(u *unit.Unit, key string) (id string, err error) {
+	if key == "" {
+		return "", nil
+	}
+	id, err = u.Messages().Keyed(u.Me.ID, key, u.Now.Add(-unit.KeyMemory))
+	return id, unit.IgnoreNotFound(err)
+}
+
+func UsedOtherwise(key string) error {
+	return parley.Errorf(parley.BadInput, "the idempotency key %q was used for something else", key).
+		Because(parley.Conflict).Suggest("use another key")
+}

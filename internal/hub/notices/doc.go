@@ -1,0 +1,2 @@
+// Package notices holds what people are to be told outside of the hub, and when it is due.
+package notices

@@ -1,0 +1,58 @@
+package outcomes
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/contact"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// AwaitRung waits until every delivery of a message that wakes, or every one if none does, has come as far
+// as a rung (delivered, seen or answered) or has ended, and shows the message then. When the time is up it
+// shows what there is. A run, or a session of an agent, that waits for an answer is blocked by it: E005 if that would
+// close a circle.
+func (s *Service) AwaitRung(ctx context.Context, caller unit.Caller, message string, rung parley.DeliveryState, wait time.Duration) (parley.Shown, error) {
+	rungs := []parley.DeliveryState{parley.DeliveryDelivered, parley.DeliverySeen, parley.DeliveryAnswered}
+	if !slices.Contains(rungs, rung) {
+		return parley.Shown{}, parley.Errorf(parley.BadInput, "%q is not a rung to wait for", rung).
+			Suggest("wait for delivered, seen or answered")
+	}
+	if wait < 0 {
+		return parley.Shown{}, parley.Errorf(parley.BadInput, "the wait is %s", wait).Suggest("wait 0s or longer")
+	}
+	if err := s.names.FindID(ctx, caller, unit.OpShowMessage, parley.NounMessage, &message); err != nil {
+		return parley.Shown{}, err
+	}
+	shown, err := s.reading.Message(ctx, caller, message)
+	if err != nil || wait == 0 || allReached(shown.Deliveries, rung) {
+		return shown, err
+	}
+	if rung == parley.DeliveryAnswered {
+		release, err := contact.Blocked(ctx, s.Core, caller, unit.OpShowMessage, wait, func(u *unit.Unit) ([]parley.Wait, error) { return contact.AnswersTo(u, shown.ID) })
+		if err != nil {
+			return shown, err
+		}
+		defer release()
+	}
+	err = s.Await(ctx, shown.ID, wait, func() (bool, error) {
+		var err error
+		shown, err = s.reading.Message(ctx, caller, message)
+		return err == nil && allReached(shown.Deliveries, rung), err
+	})
+	switch {
+	case errors.Is(err, unit.ErrWaited):
+		return shown, nil
+	case err != nil && errors.Is(err, ctx.Err()):
+		return shown, s.Explain(ctx, caller, err)
+	default:
+		return shown, err
+	}
+}
+
+func allReached(list []parley.Delivery, rung parley.DeliveryState) bool {
+	return len(contact.Awaited(list, rung)) == 0
+}

@@ -1,0 +1,3 @@
+// Package outcomes holds waiting for what becomes of a message, an ask, a task or an approval, and long calls whose credential
+// ends.
+package outcomes

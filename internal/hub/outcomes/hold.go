@@ -1,0 +1,266 @@
+package outcomes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/access"
+	"github.com/parley-hub/parley/internal/hub/feed"
+	"github.com/parley-hub/parley/internal/hub/inbox"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// holdPoll is how often the clock is looked at for credentials that have expired, and how long after a
+// failure the log is tried again.
+const holdPoll = time.Second
+
+// holds ends long calls whose caller's credential has ended. While there are any it follows the log of
+// events, in which the revocations by all hubs on one database are. Its lock is taken before the stream's.
+type holds struct {
+	hub  *Service
+	wake chan struct{}
+
+	mu    sync.Mutex
+	held  map[*hold]struct{}
+	after int64              // the event up to which the log was followed; noPosition while nobody follows
+	sub   *feed.Subscription // by which it is followed
+}
+
+const noPosition = -1
+
+// hold is one long call.
+type hold struct {
+	caller unit.Caller // by its id
+	end    context.CancelCauseFunc
+}
+
+func newHolds(h *Service) *holds {
+	return &holds{hub: h, wake: make(chan struct{}, 1), held: map[*hold]struct{}{}, after: noPosition}
+}
+
+// Hold returns a context for a call that takes long. It ends when the caller's credential is revoked or
+// expires, or the caller is removed; context.Cause then says so. Whoever calls it calls release at the end.
+func (s *Service) Hold(ctx context.Context, caller unit.Caller) (held context.Context, release func(), err error) {
+	if caller.Agent, err = inbox.WhoIs(ctx, s.Core, caller, unit.OpIdentify); err != nil {
+		return nil, nil, err
+	}
+	held, end := context.WithCancelCause(ctx)
+	o := &hold{caller: caller, end: end}
+	release = func() {
+		s.holds.drop(o)
+		end(nil)
+	}
+	s.holds.add(o)
+	// What is revoked from here on is in the log after this position; what was before, in the row.
+	if err = s.holds.begin(ctx); err == nil {
+		err = s.holds.check(ctx, o)
+	}
+	if err != nil {
+		release()
+		return nil, nil, s.Explain(ctx, caller, err)
+	}
+	return held, release, nil
+}
+
+func (o *holds) add(one *hold) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.held[one] = struct{}{}
+}
+
+func (o *holds) drop(one *hold) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.held, one)
+	if len(o.held) == 0 && o.sub != nil {
+		o.sub.Nudge() // it need not follow any more
+	}
+}
+
+// begin makes sure that the log is followed, from now or earlier.
+func (o *holds) begin(ctx context.Context) error {
+	if o.position() != noPosition {
+		return nil
+	}
+	newest, err := o.newest(ctx)
+	if err != nil {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.after == noPosition {
+		o.after = newest
+	}
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+func (o *holds) newest(ctx context.Context) (newest int64, err error) {
+	err = o.hub.Store.View(ctx, func(tx parley.Tx) error {
+		_, newest, err = tx.Log().Bounds()
+		return err
+	})
+	return newest, err
+}
+
+func (o *holds) position() int64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.after
+}
+
+// check looks whether a caller's credential is good, and ends its call if not.
+func (o *holds) check(ctx context.Context, one *hold) error {
+	err := o.hub.Store.View(ctx, func(tx parley.Tx) error {
+		agent, err := tx.Agents().Find(one.caller.Agent)
+		if err == nil && agent.RemovedAt != nil {
+			err = access.ErrNotKnown()
+		}
+		if err != nil || one.caller.Token == "" {
+			return err
+		}
+		t, err := tx.Tokens().Get(one.caller.Token)
+		if errors.Is(err, parley.ErrNotFound) {
+			err = access.ErrNotKnown()
+		}
+		if err != nil {
+			return err
+		}
+		return access.Usable(tx, t, o.hub.Now())
+	})
+	if parley.CodeOf(err) == parley.NotPermitted {
+		one.end(err)
+	}
+	return err
+}
+
+func (s *Service) expireHolds(ctx context.Context, started func()) {
+	s.Regularly(ctx, started, holdPoll, s.holds.expire)
+}
+
+// expire ends calls whose credential has expired by the wall clock, which may jump.
+func (o *holds) expire(context.Context) error {
+	now := o.hub.Now()
+	o.end(access.ErrExpired(), func(c unit.Caller) bool { return c.Until != nil && !c.Until.After(now) })
+	return nil
+}
+
+// end ends the calls of some callers.
+func (o *holds) end(cause error, whose func(unit.Caller) bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for one := range o.held {
+		if whose(one.caller) {
+			one.end(cause)
+		}
+	}
+}
+
+// Follow reads the log while there are calls to end.
+func (o *holds) follow(ctx context.Context, started func()) {
+	started()
+	for ctx.Err() == nil {
+		after := o.position()
+		if after == noPosition {
+			select {
+			case <-ctx.Done():
+			case <-o.wake:
+			}
+			continue
+		}
+		err := o.watch(ctx, after)
+		if parley.CodeOf(err) == parley.BadInput { // the log does not go on from there any more
+			err = o.again(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			o.hub.Config.Log.Error("revocations cannot be followed, will try again", "error", err)
+			select {
+			case <-ctx.Done():
+			case <-time.After(holdPoll):
+			}
+		}
+	}
+}
+
+// watch follows the log until nobody holds anything.
+func (o *holds) watch(ctx context.Context, after int64) error {
+	filter := parley.EventFilter{Kinds: append(runEnds(), parley.EventTokenRevoked, parley.EventAgentRemoved)}
+	sub, err := o.hub.feed.Subscribe(ctx, unit.Caller{Agent: parley.System}, after, filter)
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	o.mu.Lock()
+	o.sub = sub
+	o.mu.Unlock()
+	for o.moveTo(after) {
+		var list []parley.Event
+		if list, after, err = sub.Next(ctx); err != nil {
+			return err
+		}
+		for _, e := range list {
+			o.look(e)
+		}
+	}
+	return nil
+}
+
+// look ends the calls that an event ends.
+func (o *holds) look(e parley.Event) {
+	switch e.Kind {
+	case parley.EventAgentRemoved:
+		o.end(access.ErrNotKnown(), func(c unit.Caller) bool { return c.Agent == e.Agent })
+	default:
+		var data struct{ Token, Run string } // the id of a run is that of its token
+		if json.Unmarshal(e.Data, &data) == nil {
+			ended := data.Token + data.Run
+			o.end(access.ErrNotKnown(), func(c unit.Caller) bool { return ended != "" && (c.Token == ended || c.Run == ended) })
+		}
+	}
+}
+
+// runEnds are the events with which runs end, and their tokens.
+func runEnds() []parley.EventKind {
+	return []parley.EventKind{
+		parley.EventRun(parley.RunSucceeded), parley.EventRun(parley.RunFailed), parley.EventRun(parley.RunCancelled), parley.EventRun(parley.RunLost),
+	}
+}
+
+// moveTo moves the position on and says whether there is a reason to go on.
+func (o *holds) moveTo(after int64) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.held) == 0 {
+		o.after, o.sub = noPosition, nil
+		return false
+	}
+	o.after = after
+	return true
+}
+
+// again looks at every row, and goes on from the end the log had before.
+func (o *holds) again(ctx context.Context) error {
+	newest, err := o.newest(ctx)
+	if err != nil {
+		return err
+	}
+	o.mu.Lock()
+	held := slices.Collect(maps.Keys(o.held))
+	o.mu.Unlock()
+	for _, one := range held {
+		if err := o.check(ctx, one); err != nil && parley.CodeOf(err) != parley.NotPermitted {
+			return err
+		}
+	}
+	o.moveTo(newest)
+	return nil
+}

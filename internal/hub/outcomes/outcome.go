@@ -1,0 +1,299 @@
+package outcomes
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/contact"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/waits"
+	"github.com/parley-hub/parley/internal/hub/work"
+)
+
+// outcome is something a caller can wait for: how to read its state, and what to do when it has ended.
+type outcome struct {
+	about  string // what moves when there is something to look at
+	look   func(ctx context.Context) (parley.Awaited, error)
+	waits  func(*unit.Unit) ([]parley.Wait, error) // the edges of the wait graph while somebody waits; nil: none
+	brings func() unit.Brought                     // what the caller gets with an outcome that has ended
+}
+
+// AwaitOutcome waits until a message is answered, an ask or a task has ended, or an approval has been decided and its call has
+// returned, and returns the outcome. If it has ended already, AwaitOutcome returns at once; when the time is up, it returns the
+// state so far. The caller must be allowed to read it. E003 if the id names nothing to wait for; E005 if waiting would close a
+// circle.
+//
+// The caller gets the outcome once: AwaitOutcome settles its callback.
+func (s *Service) AwaitOutcome(ctx context.Context, caller unit.Caller, id string, wait time.Duration) (now parley.Awaited, err error) {
+	if wait < 0 {
+		return now, parley.Errorf(parley.BadInput, "the wait is %s", wait).Suggest("wait 0s or longer")
+	}
+	o, err := s.outcomeOf(ctx, caller, id)
+	if err != nil {
+		return now, err
+	}
+	if now, err = o.look(ctx); err == nil && !now.Done && wait > 0 {
+		now, err = awaitOutcome(ctx, s.Core, caller, o, wait)
+	}
+	if err != nil || !now.Done || !caller.InProcess() && !caller.Scopes.Has(parley.ScopeSend) {
+		return now, err // who may only read settles nothing
+	}
+	got := o.brings()
+	for _, m := range now.Answers {
+		got.Answers = append(got.Answers, m.ID)
+	}
+	if now.Error == nil {
+		got.Failed = parley.Message{}
+	}
+	var who contact.Waiter
+	err = s.View(context.WithoutCancel(ctx), caller, unit.OpAwaitOutcome, func(u *unit.Unit) error {
+		who = contact.FindWaiter(u, caller)
+		return nil
+	})
+	if err != nil {
+		return now, err
+	}
+	return now, contact.Bring(ctx, s.Core, who, got)
+}
+
+func awaitOutcome(ctx context.Context, core *unit.Core, caller unit.Caller, o outcome, wait time.Duration) (now parley.Awaited, err error) {
+	if o.waits != nil {
+		release, err := contact.Blocked(ctx, core, caller, unit.OpAwaitOutcome, wait, o.waits)
+		if err != nil {
+			return now, err
+		}
+		defer release()
+	}
+	err = core.Await(ctx, o.about, wait, func() (bool, error) {
+		now, err = o.look(ctx)
+		return now.Done, err
+	})
+	switch {
+	case errors.Is(err, unit.ErrWaited):
+		return now, nil
+	case err != nil && errors.Is(err, ctx.Err()):
+		return now, core.Explain(ctx, caller, err)
+	default:
+		return now, err
+	}
+}
+
+// outcomeOf finds what an id stands for: a task, a message, or an approval.
+func (s *Service) outcomeOf(ctx context.Context, caller unit.Caller, id string) (o outcome, err error) {
+	kinds := []func(context.Context, unit.Caller, string) (outcome, error){s.taskAwaited, s.messageAwaited, s.approvalAwaited}
+	if len(id) < unit.ShortestNumberedPiece && strings.Trim(id, "0123456789") == "" {
+		kinds = kinds[:1] // a number alone is a task
+	}
+	for _, find := range kinds {
+		if o, err = find(ctx, caller, id); err == nil || parley.AsError(err).Reason != parley.NotFound {
+			return o, err
+		}
+	}
+	return o, parley.Errorf(parley.BadInput, "there is no message, task or approval %q", unit.Shortened(id)).Because(parley.NotFound).
+		Suggest("check the id: parley task list, parley approval list, parley search")
+}
+
+// taskAwaited is a task that somebody waits for.
+func (s *Service) taskAwaited(ctx context.Context, caller unit.Caller, id string) (outcome, error) {
+	first, err := s.delegation.Task(ctx, caller, id)
+	if err != nil {
+		return outcome{}, err
+	}
+	made := parley.Contacted{Task: first.ID, Message: first.Message, Conversation: first.Conversation}
+	last := first.Task
+	return outcome{
+		about: first.ID,
+		look: func(ctx context.Context) (now parley.Awaited, err error) {
+			view, err := s.delegation.Task(ctx, caller, first.ID)
+			last = view.Task
+			now = parley.Awaited{ID: first.ID, Name: first.ID, Kind: parley.AwaitedTask, State: string(view.Status), Done: view.Status.Ended()}
+			if err != nil || !now.Done {
+				return now, err
+			}
+			return inWords(now)(contact.FailedContact(contact.TaskOutcome(ctx, s.Core, view.Task, made)))
+		},
+		waits:  func(u *unit.Unit) ([]parley.Wait, error) { return contact.EndOf(u, made) },
+		brings: func() unit.Brought { return unit.Brought{Callback: last.Callback} },
+	}, nil
+}
+
+// inWords adds to an ended outcome the text that its caller would have got.
+func inWords(now parley.Awaited) func(parley.Contacted, error) (parley.Awaited, error) {
+	return func(told parley.Contacted, err error) (parley.Awaited, error) {
+		if failed, ok := errors.AsType[*parley.Error](err); ok && failed.Code != parley.Internal {
+			now.Error, err = failed, nil
+		}
+		now.Text, now.Quotes = told.Text, told.Quotes
+		return now, err
+	}
+}
+
+// messageAwaited is the outcome of a message: its answers. A message that asks for a task stands for the task.
+func (s *Service) messageAwaited(ctx context.Context, caller unit.Caller, id string) (outcome, error) {
+	shown, err := s.reading.Message(ctx, caller, id)
+	if err != nil {
+		return outcome{}, err
+	}
+	if shown.Type == parley.TypeTask && shown.Task != "" {
+		if o, err := s.taskAwaited(ctx, caller, shown.Task); err == nil {
+			return o, nil
+		}
+	}
+	if waits.IsAsk(shown.Message) {
+		var w parley.Wait
+		err := s.View(ctx, caller, unit.OpAwaitOutcome, func(u *unit.Unit) (err error) {
+			w, err = u.Waits().Ask(shown.ID)
+			return unit.IgnoreNotFound(err)
+		})
+		if err != nil || w.ID != "" {
+			return askAwaited(s.Core, w, shown.ShortName()), err
+		}
+	}
+	if !slices.ContainsFunc(shown.Deliveries, func(d parley.Delivery) bool { return d.Waking }) {
+		return outcome{}, parley.Errorf(parley.BadInput, "message %s wakes nobody who could answer it", shown.ShortName()).
+			Suggest("wait for a message that was sent to somebody")
+	}
+	return outcome{
+		about:  shown.ID,
+		look:   func(ctx context.Context) (parley.Awaited, error) { return s.answersOf(ctx, caller, shown.ID) },
+		waits:  func(u *unit.Unit) ([]parley.Wait, error) { return contact.AnswersTo(u, shown.ID) },
+		brings: func() unit.Brought { return unit.Brought{Failed: shown.Message} },
+	}, nil
+}
+
+// askAwaited is an ask that somebody waits for: until it is answered, whether or not it is late by now.
+func askAwaited(core *unit.Core, w parley.Wait, name string) outcome {
+	var last parley.Wait
+	return outcome{
+		about: w.ID,
+		look: func(ctx context.Context) (parley.Awaited, error) {
+			now := parley.Awaited{ID: w.Message, Name: name, Kind: parley.AwaitedAsk}
+			made := parley.Contacted{Agent: w.Target, Conversation: w.Conversation, Message: w.Message}
+			heard, err := contact.Hear(ctx, core, w)
+			if errors.Is(err, unit.ErrGone) {
+				now.State, now.Done = string(parley.WaitFailed), true
+				return inWords(now)(contact.FailedContact(made, contact.ConversationGone(ctx, core, parley.Wait{}, made)))
+			}
+			last = heard.Wait
+			now.State, now.Done = string(heard.State), heard.State.Ended()
+			if err != nil || !now.Done {
+				return now, err
+			}
+			return inWords(now)(contact.FailedContact(heard.Outcome(w, made)))
+		},
+		waits:  func(u *unit.Unit) ([]parley.Wait, error) { return contact.AnswersTo(u, w.Message) },
+		brings: func() unit.Brought { return unit.Brought{Callback: last.Callback, Answers: []string{last.Answer}} },
+	}
+}
+
+// answersOf is the state of a message and its answers so far.
+func (s *Service) answersOf(ctx context.Context, caller unit.Caller, id string) (now parley.Awaited, err error) {
+	shown, err := s.reading.Message(ctx, caller, id)
+	if err != nil {
+		return now, err
+	}
+	now = parley.Awaited{ID: id, Name: shown.ShortName(), Kind: parley.AwaitedMessage, State: string(parley.DeliveryAnswered), Done: true}
+	var texts []string
+	for _, d := range shown.Deliveries {
+		switch {
+		case !d.Waking:
+		case d.Answer != "":
+			answer, err := s.reading.Message(ctx, caller, d.Answer)
+			if err != nil {
+				return now, err
+			}
+			now.Answers = append(now.Answers, answer.Message)
+			texts = append(texts, work.Spoken(answer.Content))
+		default:
+			if err := withoutAnswer(ctx, s.Core, d, &now); err != nil {
+				return now, err
+			}
+		}
+	}
+	if now.Done && now.Error == nil {
+		now.Text = strings.Join(texts, "\n\n")
+	}
+	return now, nil
+}
+
+// withoutAnswer says of a delivery that has no answer how far it has come, or why none will come.
+func withoutAnswer(ctx context.Context, core *unit.Core, d parley.Delivery, now *parley.Awaited) error {
+	return core.View(context.WithoutCancel(ctx), unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
+		comes, err := answerMayCome(u, d)
+		if now.State = string(d.State); err != nil || comes {
+			now.Done = false
+			return err
+		}
+		target, err := u.Agents().Find(d.Recipient)
+		if now.Error == nil {
+			now.Error = work.Unanswered(target, d)
+			if d.State == parley.DeliveryExpired {
+				now.Error.Code = parley.TimedOut
+			}
+			now.Error.Message = now.Error.Sentence()
+			now.Text = now.Error.Message
+		}
+		return err
+	})
+}
+
+// answerMayCome says whether a delivery may still be answered: not by a run that has ended.
+func answerMayCome(u *unit.Unit, d parley.Delivery) (bool, error) {
+	switch {
+	case d.State != parley.DeliveryAcked:
+		return !d.State.Settled() && d.State != parley.DeliveryDead, nil
+	case d.Run == "":
+		return true, nil
+	}
+	r, err := u.Runs().Get(d.Run)
+	return err == nil && r.State.Live(), unit.IgnoreNotFound(err)
+}
+
+// approvalAwaited is an approval that somebody waits for: until the call was refused, or has returned.
+func (s *Service) approvalAwaited(ctx context.Context, caller unit.Caller, id string) (outcome, error) {
+	first, err := s.decisions.Approval(ctx, caller, id)
+	if err != nil {
+		return outcome{}, err
+	}
+	last := first
+	return outcome{
+		about: first.ID,
+		look: func(ctx context.Context) (now parley.Awaited, err error) {
+			last, err = s.decisions.Approval(ctx, caller, first.ID)
+			now = parley.Awaited{ID: first.ID, Name: first.ShortName(), Kind: parley.AwaitedApproval, State: string(last.State)}
+			if err != nil || last.State == parley.ApprovalPending || last.State == parley.ApprovalApproved {
+				return now, err
+			}
+			now.Done = true
+			return now, decided(ctx, s.Core, last, &now)
+		},
+		brings: func() unit.Brought { return unit.Brought{Callback: last.Outcome} },
+	}, nil
+}
+
+// notMade are the states of approvals whose call is never made: denied, expired or withdrawn.
+var notMade = map[parley.ApprovalState]parley.Code{
+	parley.ApprovalDenied: parley.NotPermitted, parley.ApprovalExpired: parley.TimedOut, parley.ApprovalWithdrawn: parley.DependencyFailed,
+}
+
+// decided says what has come of a call that was approved or refused.
+func decided(ctx context.Context, core *unit.Core, a parley.Approval, now *parley.Awaited) error {
+	code, refused := notMade[a.State]
+	if !refused {
+		now.Text, now.Error = a.Result, a.Failure
+		return nil
+	}
+	return core.View(context.WithoutCancel(ctx), unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
+		said, err := work.Doing(u, "Approval "+string(a.State)+" for ", a)
+		now.Text = said.Text
+		now.Error = parley.Errorf(code, "%s", now.Text)
+		if a.Note != "" {
+			now.Error.Suggestion = "note: " + a.Note
+		}
+		return err
+	})
+}

@@ -1,0 +1,34 @@
+package outcomes
+
+import (
+	"github.com/parley-hub/parley/internal/hub/decisions"
+	"github.com/parley-hub/parley/internal/hub/delegation"
+	"github.com/parley-hub/parley/internal/hub/feed"
+	"github.com/parley-hub/parley/internal/hub/names"
+	"github.com/parley-hub/parley/internal/hub/reading"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// Service is the use cases of this package.
+type Service struct {
+	*unit.Core
+	names      *names.Service
+	delegation *delegation.Service
+	reading    *reading.Service
+	feed       *feed.Service
+	decisions  *decisions.Service
+
+	holds *holds
+}
+
+// Background ends long calls whose credential has ended.
+func Background(s *Service) []unit.Background {
+	return []unit.Background{s.holds.follow, s.expireHolds}
+}
+
+// New makes the use cases on the core of a hub, and on those of other packages that they use.
+func New(core *unit.Core, names *names.Service, delegation *delegation.Service, reading *reading.Service, feed *feed.Service, decisions *decisions.Service) *Service {
+	s := &Service{Core: core, names: names, delegation: delegation, reading: reading, feed: feed, decisions: decisions}
+	s.holds = newHolds(s)
+	return s
+}

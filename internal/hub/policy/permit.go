@@ -1,0 +1,147 @@
+package policy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/access"
+	"github.com/parley-hub/parley/internal/hub/agents"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// Permit adds a rule, or replaces the one with the same agent, target and effect. Only an owner may.
+func (s *Service) Permit(ctx context.Context, caller unit.Caller, p parley.Permission) (parley.Permission, error) {
+	if err := p.Check(); err != nil {
+		return p, err
+	}
+	err := s.Update(ctx, caller, unit.OpPermit, func(u *unit.Unit) (err error) {
+		if p.Agent, p.Target, err = rulePair(u, p.Agent, p.Target); err != nil {
+			return err
+		}
+		p.RequiresApproval = p.RequiresApproval || p.RequiresHuman
+		p.CreatedBy, p.CreatedAt = u.Me.ID, u.Now
+		if err := SaveRule(u.Tx, p); err != nil {
+			return err
+		}
+		return noteRule(u, "permit."+string(p.Effect), p)
+	})
+	return p, err
+}
+
+// rulePair finds those whom a rule is about.
+func rulePair(u *unit.Unit, agent, target string) (string, string, error) {
+	from, err := agents.Agent(u, agent)
+	if err != nil || target == parley.Anyone {
+		return from.ID, target, err
+	}
+	to, err := agents.Agent(u, target)
+	if err == nil && (from.ID == to.ID || from.Kind == parley.KindSystem || to.Kind == parley.KindSystem) {
+		err = parley.Errorf(parley.BadInput, "there are no rules for %s and %s", from.ID, to.ID).Suggest("name two agents or people")
+	}
+	return from.ID, to.ID, err
+}
+
+func noteRule(u *unit.Unit, act string, p parley.Permission) error {
+	data, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	u.Note(parley.Event{Kind: parley.EventPermission, Agent: p.Agent, Data: data})
+	return access.Audit(u, act, p.Agent, map[string]any{
+		"target": p.Target, "effect": p.Effect, "requires_approval": p.RequiresApproval, "requires_human": p.RequiresHuman,
+	})
+}
+
+// Unpermit removes the rules of an agent for a target: of one effect, or of both. Only an owner may.
+func (s *Service) Unpermit(ctx context.Context, caller unit.Caller, agent, target string, effect parley.Effect) error {
+	effects := []parley.Effect{effect}
+	switch effect {
+	case "":
+		effects = []parley.Effect{parley.EffectAllow, parley.EffectDeny}
+	case parley.EffectAllow, parley.EffectDeny:
+	default:
+		return parley.Errorf(parley.BadInput, "unknown effect %q", effect).Suggest("use allow or deny, or leave it out")
+	}
+	return s.Update(ctx, caller, unit.OpUnpermit, func(u *unit.Unit) error {
+		from, to, err := oldPair(u, agent, target)
+		if err != nil {
+			return err
+		}
+		removed := 0
+		for _, effect := range effects {
+			err := u.Permissions().Remove(from, to, effect)
+			if errors.Is(err, parley.ErrNotFound) {
+				continue
+			}
+			if err == nil {
+				removed++
+				err = noteRule(u, "permit.remove", parley.Permission{Agent: from, Target: to, Effect: effect})
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if removed == 0 {
+			return parley.Errorf(parley.BadInput, "there is no such rule for %s and %s", from, to).Because(parley.NotFound).
+				Suggest("see the rules there are: parley permit list")
+		}
+		return nil
+	})
+}
+
+// oldPair is rulePair for a rule that may be about somebody who was removed.
+func oldPair(u *unit.Unit, agent, target string) (from, to string, err error) {
+	if from, err = agents.Named(u, agent); err != nil || target == parley.Anyone {
+		return from, target, err
+	}
+	to, err = agents.Named(u, target)
+	return from, to, err
+}
+
+// Permissions lists rules: for owners of all agents or of one, for others their own.
+func (s *Service) Permissions(ctx context.Context, caller unit.Caller, agent string) (list []parley.Permission, err error) {
+	err = s.View(ctx, caller, unit.OpListPermissions, func(u *unit.Unit) error {
+		if agent == "" && u.SeesAll() {
+			list, err = u.Permissions().List()
+			return err
+		}
+		whose, err := ruledAgent(u, agent)
+		if err == nil {
+			list, err = u.Permissions().Of(whose.ID)
+		}
+		return err
+	})
+	return list, err
+}
+
+// ruledAgent is whose rules the caller looks at: its own, or, for an owner, anybody's.
+func ruledAgent(u *unit.Unit, name string) (parley.Agent, error) {
+	if name == "" {
+		return u.Me, nil
+	}
+	a, err := agents.Agent(u, name)
+	if err == nil && a.ID != u.Me.ID {
+		err = u.MustOwn("see the rules of others")
+	}
+	return a, err
+}
+
+// CheckPermission says whether one participant may contact another, and which rules say so: the one that decided, and
+// each that was passed on the way.
+func (s *Service) CheckPermission(ctx context.Context, caller unit.Caller, from, to string) (v parley.Verdict, err error) {
+	err = s.View(ctx, caller, unit.OpCheckPermission, func(u *unit.Unit) error {
+		who, err := ruledAgent(u, from)
+		if err != nil {
+			return err
+		}
+		target, err := agents.Agent(u, to)
+		if err != nil {
+			return err
+		}
+		v, err = mayContact(u.As(who), target)
+		return err
+	})
+	return v, err
+}

@@ -1,0 +1,220 @@
+package post
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/agents"
+	"github.com/parley-hub/parley/internal/hub/assignment"
+	"github.com/parley-hub/parley/internal/hub/policy"
+	"github.com/parley-hub/parley/internal/hub/tasks"
+	"github.com/parley-hub/parley/internal/hub/trees"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/work"
+)
+
+// Job is what a message on its way into the store does to a task: it asks for it, or says something of it.
+type Job struct {
+	task parley.Task
+	asks bool
+	says parley.TaskChange
+}
+
+// JobOf finds out what a message does to a task, as the calls do: a task that it asks for is made. What does not
+// count is left aside, and the sender is told.
+func JobOf(u *unit.Unit, p Posting, m *parley.Message, parent *parley.Message, where parley.Conversation, r *parley.Receipt) (*Job, error) {
+	if err := belong(u, p, m); err != nil || p.Deed == nil || p.Request || p.answers {
+		return nil, err
+	}
+	if p.Deed.Asks != nil {
+		return askedBy(u, p, m, where, r)
+	}
+	t, found, err := linked(u, p, m, parent)
+	if err != nil || !found {
+		return nil, err
+	}
+	if p.Deed.quiet && (u.Me.Dispatched() || t.Assignee != u.Me.ID || t.Status.Ended()) {
+		return nil, nil
+	}
+	if why := mayAct(u, t, *p.Deed.says); why != nil {
+		r.Notices = append(r.Notices, fmt.Sprintf("%s was not changed: %s", t.ID, parley.AsError(why).Message))
+		return nil, nil
+	}
+	m.Task = t.ID
+	return &Job{task: t, says: *p.Deed.says}, nil
+}
+
+// belong says which task a message belongs to: that of a request, that of the run whose answer it is, or the one that
+// its sender names, who must see it.
+func belong(u *unit.Unit, p Posting, m *parley.Message) error {
+	switch {
+	case p.Task != "":
+		m.Task = p.Task
+	case p.answers:
+		m.Task = p.By.Task
+	case p.Draft.Task != "":
+		t, err := tasks.Task(u, p.Draft.Task)
+		m.Task = t.ID
+		return err
+	}
+	return nil
+}
+
+// linked is the task that a message says something of: the one it names, or that of the message it answers.
+func linked(u *unit.Unit, p Posting, m, parent *parley.Message) (t parley.Task, found bool, err error) {
+	switch {
+	case m.Task != "":
+		t, err = u.Tasks().Get(m.Task)
+	case parent == nil || p.Deed.quiet && parent.Task == "":
+		return t, false, nil
+	default:
+		t, err = tasks.TaskOfMessage(u, *parent)
+	}
+	if errors.Is(err, parley.ErrNotFound) {
+		return t, false, nil
+	}
+	if err != nil {
+		return t, false, err
+	}
+	sees, err := tasks.SeesTask(u, t)
+	return t, sees, err
+}
+
+// mayAct says why what the caller says of a task does not count, or nil.
+func mayAct(u *unit.Unit, t parley.Task, c parley.TaskChange) error {
+	switch {
+	case !work.SpeaksFor(u, t):
+		return parley.Errorf(parley.NotPermitted, "only the word of %s counts", t.Assignee)
+	case t.Status.Ended():
+		return parley.Errorf(parley.BadInput, "it is %s already", t.Status)
+	case c.Status == parley.TaskCompleted:
+		return work.MustBeFree(u, t)
+	default:
+		return nil
+	}
+}
+
+// askedBy makes the task that a message asks one participant for. A message that is for nobody in particular, or for
+// several, asks for none.
+func askedBy(u *unit.Unit, p Posting, m *parley.Message, where parley.Conversation, r *parley.Receipt) (*Job, error) {
+	to := m.To
+	if others := m.Addressees(where); to == "" && where.FixedMembers() && len(others) == 1 {
+		to = others[0]
+	}
+	if to == "" || to == parley.All {
+		return nil, nil
+	}
+	assignee, err := agents.Agent(u, to)
+	if err != nil {
+		return nil, err
+	}
+	o := unit.Origin{Caller: unit.Caller{Agent: u.Me.ID, Source: p.Source, Run: p.Run}, Run: p.By, Approved: p.approved, Work: p.Deed.work}
+	if err := policy.MayCall(u, o, assignee); err != nil { // also where it may answer, whatever the rules say
+		return nil, err
+	}
+	o.Work.Source = p.Source
+	if !u.SeesAll() || tasks.Resolve(u, &o.Work.Original) != nil {
+		o.Work.Original = "" // nobody speaks for another, and for nobody here
+	}
+	if reads, err := trees.ReadsIn(u, assignee, where); err != nil || !reads {
+		return nil, errors.Join(err, trees.MustReach(u, assignee))
+	}
+	if err := assignment.Available(u, assignee, parley.PatternDelegate); err != nil {
+		return nil, err
+	}
+	t, err := assignment.NewTask(u, &o, assignee, *p.Deed.Asks)
+	if err != nil {
+		return nil, err
+	}
+	r.Notices = append(r.Notices, o.Work.Notices...)
+	m.Task, m.Deadline = t.ID, nil // the task has it
+	return &Job{task: t, asks: true}, tasks.InsertRow(u.Tx, t)
+}
+
+// forTask gives those whom a message reaches what it is for: work for the assignee, once nothing else is left to wait
+// for. Who is called back because of it is not woken by it, nor is anybody by news of how it goes.
+func forTask(u *unit.Unit, j *Job, p Posting, m parley.Message, to []parley.Reach) ([]parley.Reach, error) {
+	switch {
+	case j != nil && j.asks:
+		for i := range to {
+			if to[i].Agent == j.task.Assignee {
+				to[i].Wakes, to[i].Purpose = true, parley.PurposeTask
+			}
+		}
+	case j != nil && (j.says.Status.Ended() && j.task.CallbackTo != "" || m.Type == typeStatusUpdate):
+		return toldLater(u, *j, to)
+	case p.Purpose != parley.PurposeTask || m.Task == "":
+		return to, nil
+	}
+	t, err := u.Tasks().Get(m.Task)
+	if err != nil {
+		return to, err
+	}
+	waits, err := tasks.WaitsForOthers(u, t)
+	if waits {
+		to = slices.DeleteFunc(to, func(r parley.Reach) bool { return r.Purpose == parley.PurposeTask })
+	}
+	return to, err
+}
+
+// toldLater lets news of a task not wake its requester. Who lives in a tree does not even get it where it is the end: it is told
+// of that by a document of its own.
+func toldLater(u *unit.Unit, j Job, to []parley.Reach) ([]parley.Reach, error) {
+	requester, err := u.Agents().Find(j.task.Requester)
+	if err != nil {
+		return to, err
+	}
+	if j.says.Status.Ended() && requester.Runtime == parley.RuntimeBridge {
+		return slices.DeleteFunc(to, func(r parley.Reach) bool { return r.Agent == requester.ID }), nil
+	}
+	for i := range to {
+		if to[i].Agent == requester.ID {
+			to[i].Wakes, to[i].Purpose = false, ""
+		}
+	}
+	return to, nil
+}
+
+// Do does what a stored message is for.
+func Do(u *unit.Unit, j *Job, m parley.Message, tree *parley.Bridge) error {
+	if j == nil {
+		return nil
+	}
+	if j.asks {
+		return work.Requested(u, j.task, m)
+	}
+	t, err := u.Tasks().Get(j.task.ID) // which the answer may have begun
+	if err != nil {
+		return err
+	}
+	if j.says.Status.Ended() {
+		if err := toldInTree(u, &t, m, tree); err != nil {
+			return err
+		}
+	}
+	return work.SayOfTask(u.ReportedBy(&m), &t, j.says)
+}
+
+// toldInTree has the document by which a task ends be the callback to a requester who reads it in its inbox, or in the same channel
+// of the same tree: another one would say it twice.
+func toldInTree(u *unit.Unit, t *parley.Task, m parley.Message, tree *parley.Bridge) error {
+	if tree == nil || t.CallbackTo == "" {
+		return nil
+	}
+	to, _, err := work.CalledBack(u, *t)
+	if err != nil {
+		return err
+	}
+	reads := u.Finder == to.ID
+	if !reads && m.Conversation == t.CallbackTo && tree.Layout == parley.LayoutAgentOS {
+		_, reads, err = trees.LivesIn(u, *tree, to.ID)
+	}
+	if err != nil || !reads {
+		return err
+	}
+	after := *t
+	after.Callback = m.ID
+	return tasks.KeepTask(u, t, after)
+}

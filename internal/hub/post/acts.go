@@ -1,0 +1,276 @@
+package post
+
+import (
+	"cmp"
+	"encoding/json"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/schema"
+)
+
+// The types by which the formats of S0 and S3 begin, update and end tasks.
+const (
+	typeTaskAssign     parley.Type = "task_assign"
+	TypeTaskResult     parley.Type = "task_result"
+	typeTaskDelegation parley.Type = "task-delegation"
+	typeStatusUpdate   parley.Type = "status-update"
+)
+
+// deed is what a message does to a task beside being read: it asks for one, or says something of one.
+type deed struct {
+	Asks  *parley.Contact
+	work  unit.TaskDetails
+	says  *parley.TaskChange
+	quiet bool // it is a reply, which says something of a task only where its assignee has no runs
+}
+
+// asPosted lets all pass that fits into a message: what a message says of a task is no longer than the message.
+var asPosted = parley.Limits{Body: math.MaxInt}
+
+// DecodeDeed reads what a message does to a task, in its own words or in those of S0, S1 or S3. What it cannot make
+// sense of it leaves aside: the message is a message all the same.
+func DecodeDeed(d parley.Draft) *deed {
+	var do *deed
+	switch d.Type {
+	case parley.TypeTask, typeTaskAssign, typeTaskDelegation:
+		do = decodeDelegation(d)
+	case parley.TypeRequest:
+		do = decodeRequest(d)
+	case typeStatusUpdate, parley.TypeStatus:
+		do = says(decodeStatus(d))
+	case parley.TypeNotification:
+		do = says(decodeNotification(d))
+	case TypeTaskResult, parley.TypeResult:
+		do = says(decodeResult(d))
+	case parley.TypeResponse:
+		do = decodeResponse(d)
+	case parley.TypeError:
+		do = says(decodeError(d))
+	case parley.TypeChat:
+		do = said(d)
+	}
+	if do == nil || do.says != nil && do.says.Check(asPosted) != nil || do.Asks != nil && parley.TitleOf(do.Asks.Message) == "" {
+		return nil
+	}
+	if do.Asks != nil {
+		do.Asks.Pattern, do.Asks.Priority, do.work.Lenient = parley.PatternDelegate, d.Priority, true
+		if d.Deadline != nil {
+			do.Asks.Deadline = d.Deadline
+		}
+	}
+	return do
+}
+
+func says(c *parley.TaskChange) *deed {
+	if c == nil {
+		return nil
+	}
+	return &deed{says: c}
+}
+
+// said is a reply: progress, in words.
+func said(d parley.Draft) *deed {
+	return &deed{says: &parley.TaskChange{Progress: &parley.TaskProgress{Message: unit.Clipped(d.Content.Text)}}, quiet: true}
+}
+
+// decodeRequest reads S1's request: the action task.assign.
+func decodeRequest(d parley.Draft) *deed {
+	var p struct {
+		Action   string          `json:"action"`
+		Params   json.RawMessage `json:"params"`
+		Deadline string          `json:"deadline"`
+	}
+	if json.Unmarshal(d.Payload, &p) != nil || p.Action != "task.assign" {
+		return nil
+	}
+	var params struct {
+		Text string `json:"text"`
+		Task string `json:"task"`
+	}
+	_ = json.Unmarshal(p.Params, &params) // which may be anything
+	text := cmp.Or(d.Content.Text, params.Text, params.Task, unit.AsWords(p.Params))
+	return &deed{Asks: &parley.Contact{Message: text, Deadline: moment(p.Deadline)}}
+}
+
+// delegationPayload is the payload of S3's task-delegation.
+type delegationPayload struct {
+	Task    string `json:"task"`
+	Context struct {
+		Dependencies []string `json:"dependencies"`
+		Deadline     string   `json:"deadline"`
+	} `json:"context"`
+	Metadata struct {
+		Original string `json:"original_requester"`
+		Reason   string `json:"delegation_reason"`
+	} `json:"metadata"`
+}
+
+// decodeDelegation reads S3's task-delegation, and any other request for a task: what it has no S3 payload for, its text says.
+func decodeDelegation(d parley.Draft) *deed {
+	var p delegationPayload
+	if len(d.Payload) > 0 && json.Unmarshal(d.Payload, &p) != nil || parley.CheckNeeded(p.Context.Dependencies) != nil {
+		if d.Type == typeTaskDelegation {
+			return nil
+		}
+		p = delegationPayload{}
+	}
+	if d.Type != typeTaskDelegation {
+		p.Task = cmp.Or(d.Content.Text, p.Task)
+	}
+	return &deed{
+		Asks: &parley.Contact{
+			Message: cmp.Or(p.Task, d.Content.Text), After: p.Context.Dependencies, Deadline: moment(p.Context.Deadline),
+		},
+		work: unit.TaskDetails{Original: p.Metadata.Original, Reason: unit.Clipped(p.Metadata.Reason)},
+	}
+}
+
+// decodeStatus reads S3's status-update, by that name or as the status that it is here. It never ends a task: that is for a result to do.
+func decodeStatus(d parley.Draft) *parley.TaskChange {
+	var p struct {
+		Status     string   `json:"status"`
+		Progress   *float64 `json:"progress"`
+		Message    string   `json:"message"`
+		Confidence *float64 `json:"confidence"`
+		Blockers   []string `json:"blockers"`
+	}
+	if json.Unmarshal(d.Payload, &p) != nil || d.Type == parley.TypeStatus && !schema.Fits("routing", string(typeStatusUpdate), d.Payload) {
+		return nil
+	}
+	line := unit.Clipped(cmp.Or(p.Message, d.Content.Text))
+	if p.Status == "blocked" && len(p.Blockers) == 0 {
+		p.Blockers = []string{cmp.Or(line, "no reason was given")}
+	}
+	return &parley.TaskChange{Progress: &parley.TaskProgress{
+		Fraction: p.Progress, Message: line, Confidence: p.Confidence, Blockers: p.Blockers,
+	}}
+}
+
+// decodeNotification reads S1's notification: progress and warnings update, completed and failed end.
+func decodeNotification(d parley.Draft) *parley.TaskChange {
+	var p struct {
+		Event    string `json:"event"`
+		Message  string `json:"message"`
+		Progress struct {
+			Current *int64   `json:"current"`
+			Total   *int64   `json:"total"`
+			Percent *float64 `json:"percent"`
+		} `json:"progress"`
+	}
+	if json.Unmarshal(d.Payload, &p) != nil {
+		return nil
+	}
+	line := cmp.Or(p.Message, d.Content.Text)
+	switch p.Event {
+	case "progress", "warning":
+		progress := &parley.TaskProgress{Current: p.Progress.Current, Total: p.Progress.Total, Message: unit.Clipped(line)}
+		if p.Progress.Percent != nil {
+			fraction := *p.Progress.Percent / 100
+			progress.Fraction = &fraction
+		}
+		return &parley.TaskChange{Progress: progress}
+	case "completed":
+		return &parley.TaskChange{Status: parley.TaskCompleted, Result: &parley.TaskResult{Text: line}}
+	case "failed":
+		return &parley.TaskChange{Status: parley.TaskFailed, Reason: unit.Clipped(line)}
+	default:
+		return nil
+	}
+}
+
+// decodeResult reads S3's result, and S0's task_result, which is a text.
+func decodeResult(d parley.Draft) *parley.TaskChange {
+	var p struct {
+		Status       string                     `json:"status"`
+		Message      string                     `json:"message"`
+		Deliverables json.RawMessage            `json:"deliverables"`
+		Metrics      map[string]json.RawMessage `json:"metrics"`
+		Issues       []string                   `json:"issues"`
+		NextSteps    []string                   `json:"next_steps"`
+	}
+	if len(d.Payload) > 0 && json.Unmarshal(d.Payload, &p) != nil {
+		return nil
+	}
+	result := &parley.TaskResult{
+		Text: cmp.Or(d.Content.Text, p.Message), Deliverables: deliverables(p.Deliverables), Issues: p.Issues, NextSteps: p.NextSteps,
+		Payload: unit.Beside(d.Payload, "status", "message", "issues", "next_steps"),
+	}
+	for name, raw := range p.Metrics {
+		var value float64
+		if json.Unmarshal(raw, &value) == nil {
+			if result.Metrics == nil {
+				result.Metrics = map[string]float64{}
+			}
+			result.Metrics[name] = value
+		}
+	}
+	return ended(p.Status, result, strings.Join(p.Issues, "; "))
+}
+
+// deliverables are S3's lists of files, one after the other.
+func deliverables(raw json.RawMessage) (all []string) {
+	var lists struct {
+		Modified  []string `json:"files_modified"`
+		Tests     []string `json:"tests_added"`
+		Artifacts []string `json:"artifacts"`
+	}
+	if json.Unmarshal(raw, &all) == nil || json.Unmarshal(raw, &lists) != nil {
+		return all
+	}
+	return append(append(lists.Modified, lists.Tests...), lists.Artifacts...)
+}
+
+// decodeResponse reads S1's response. One that does not say how it went is a reply.
+func decodeResponse(d parley.Draft) *deed {
+	var p struct {
+		Status string          `json:"status"`
+		Result json.RawMessage `json:"result"`
+		Error  json.RawMessage `json:"error"`
+	}
+	if len(d.Payload) > 0 && json.Unmarshal(d.Payload, &p) != nil {
+		return nil
+	}
+	if p.Status == "" {
+		return said(d)
+	}
+	result := &parley.TaskResult{Text: cmp.Or(d.Content.Text, unit.AsWords(p.Result)), Payload: unit.Beside(d.Payload, "status", "requestId")}
+	return says(ended(p.Status, result, unit.AsWords(p.Error)))
+}
+
+// decodeError reads S1's error.
+func decodeError(d parley.Draft) *parley.TaskChange {
+	var p struct {
+		Message string `json:"message"`
+	}
+	if len(d.Payload) > 0 && json.Unmarshal(d.Payload, &p) != nil {
+		return nil
+	}
+	return &parley.TaskChange{Status: parley.TaskFailed, Reason: unit.Clipped(cmp.Or(p.Message, d.Content.Text))}
+}
+
+// ended is how S1 and S3 say that something has ended.
+func ended(status string, r *parley.TaskResult, reason string) *parley.TaskChange {
+	switch status {
+	case "success", "":
+		return &parley.TaskChange{Status: parley.TaskCompleted, Outcome: parley.OutcomeSuccess, Result: r}
+	case "partial":
+		return &parley.TaskChange{Status: parley.TaskCompleted, Outcome: parley.OutcomePartial, Result: r}
+	case "failure":
+		return &parley.TaskChange{Status: parley.TaskFailed, Result: r, Reason: unit.Clipped(cmp.Or(reason, r.Text))}
+	default:
+		return nil
+	}
+}
+
+// moment is a time as the formats write it, or nil.
+func moment(text string) *time.Time {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return nil
+	}
+	return &at
+}

@@ -1,0 +1,37 @@
+package post
+
+import (
+	"context"
+	"slices"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/artifacts"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// SizeArtifacts returns the artifacts of a draft with the sizes its sender has left out. The size of a
+// digest never changes, so this need not be done in the post's update, where the body would have to be
+// digested again.
+func SizeArtifacts(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, d parley.Draft) ([]parley.Artifact, error) {
+	list := slices.Clone(d.Content.Artifacts)
+	if len(d.Content.Digests()) == 0 {
+		return list, nil
+	}
+	err := core.View(ctx, caller, do, func(u *unit.Unit) error {
+		if _, found, err := Posted(u, d.IdempotencyKey); found || err != nil {
+			return nil // the update says what is to be said of it
+		}
+		for i, a := range list {
+			if a.SHA256 == "" || a.Size != 0 {
+				continue
+			}
+			size, err := artifacts.Artifact(u, a.SHA256)
+			if err != nil {
+				return err
+			}
+			list[i].Size = size
+		}
+		return nil
+	})
+	return list, err
+}

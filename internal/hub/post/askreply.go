@@ -1,0 +1,62 @@
+package post
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/waits"
+	"github.com/parley-hub/parley/internal/hub/work"
+)
+
+// withoutAsker removes the asker from the recipients of an answer: it gets the answer by its ask. The final text of a run
+// does not reach it anyway: see waitersFor.
+func withoutAsker(u *unit.Unit, p Posting, m parley.Message, parent *parley.Message, audience []parley.Reach) ([]parley.Reach, *parley.Wait, error) {
+	w, open, err := askedFor(u, p, m, parent)
+	if err != nil || !open || w.Waiter == m.From {
+		return audience, nil, err
+	}
+	return slices.DeleteFunc(audience, func(r parley.Reach) bool { return r.Agent == w.Waiter }), &w, nil
+}
+
+// tellAnswerer tells the sender of an answer what it did to the ask, which was open before.
+func tellAnswerer(u *unit.Unit, ask *parley.Wait, receipt *parley.Receipt) error {
+	if ask == nil {
+		return nil
+	}
+	now, err := u.Waits().Ask(ask.Message)
+	if err != nil {
+		return unit.IgnoreNotFound(err)
+	}
+	notice := fmt.Sprintf("%s gets this as the answer to its ask", now.Waiter)
+	switch {
+	case !now.State.Ended() && now.Work != "":
+		notice = fmt.Sprintf("%s still waits for the answer to its ask, which is the end of %s", now.Waiter, now.Work)
+	case !now.State.Ended():
+		notice = fmt.Sprintf("%s still waits for the answer to its ask", now.Waiter)
+	case now.Callback != "":
+		notice = fmt.Sprintf("%s was told: the answer to its ask was late, and went to it as a callback", now.Waiter)
+	case ask.State == parley.WaitAbandoned:
+		notice = fmt.Sprintf("nobody waits for this answer any more: the run of %s that asked has ended", now.Waiter)
+	}
+	receipt.Asker, receipt.Notices = now.Waiter, append(receipt.Notices, notice)
+	return nil
+}
+
+// askedFor is the open ask that a message concerns: the one that it replies to, or the one that its task answers.
+func askedFor(u *unit.Unit, p Posting, m parley.Message, parent *parley.Message) (w parley.Wait, open bool, err error) {
+	switch {
+	case p.answers:
+		return w, false, nil
+	case parent != nil && waits.IsAsk(*parent):
+		w, err = u.Waits().Ask(parent.ID)
+		return w, err == nil && !w.State.Ended(), unit.IgnoreNotFound(err)
+	case m.Task != "" && !p.Request:
+		return work.AskOf(u, m.Task)
+	case parent != nil && parent.From == parley.System && p.By != nil && p.By.Task == parent.Task: // of what woke it
+		return work.AskOf(u, parent.Task)
+	default:
+		return w, false, nil
+	}
+}

@@ -1,0 +1,124 @@
+package post
+
+import (
+	"errors"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/agents"
+	"github.com/parley-hub/parley/internal/hub/conversations"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// audience resolves whom a message mentions and works out whom it reaches. Somebody named who is
+// not in a public channel joins it; elsewhere the sender is told.
+func audience(u *unit.Unit, m *parley.Message, p Posting, where conversations.Place, receipt *parley.Receipt) ([]parley.Reach, error) {
+	present := &conversations.Presence{Unit: u, Conv: where.Conversation, Known: map[string]bool{u.Me.ID: where.Joined}}
+	var err error
+	if m.Mentions, u.UnknownNames, err = mentioned(u, p.calls, present); err != nil {
+		return nil, err
+	}
+	if m.To != "" && m.To != parley.All {
+		if err := conversations.Bring(u, m.To, where, present); err != nil {
+			return nil, err
+		}
+	}
+	for _, id := range m.Mentions {
+		if id == parley.All || id == parley.System {
+			continue
+		}
+		err := bringMentioned(u, p, id, where, present)
+		if parley.CodeOf(err) == parley.BadInput {
+			receipt.Notices = append(receipt.Notices, id+" was not woken: "+parley.AsError(err).Suggestion)
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	if p.spread != nil {
+		return p.spread, nil
+	}
+	members, err := present.Reached(*m)
+	if err != nil {
+		return nil, err
+	}
+	if p.answers {
+		reached, err := answerReaches(u, *m, &p, present, members)
+		return reached, errors.Join(err, mute(u, p, *m, where, reached, receipt))
+	}
+	here, gone, err := stillHere(u, members)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range gone {
+		receipt.Notices = append(receipt.Notices, name+" was removed and does not receive this")
+	}
+	reached := m.Reaches(where.Conversation, here, u.Me.Kind == parley.KindHuman)
+	if len(reached) == 0 && len(gone) > 0 {
+		return nil, agents.WasRemoved(gone[0])
+	}
+	return reached, mute(u, p, *m, where, reached, receipt)
+}
+
+// bringMentioned is bring for somebody who is only mentioned. Whom the sender may not contact does not join for it.
+func bringMentioned(u *unit.Unit, p Posting, id string, where conversations.Place, present *conversations.Presence) error {
+	in, err := present.Has(id)
+	if err != nil || in || !where.ReadableByAll() || u.SeesAll() {
+		return errors.Join(err, conversations.Bring(u, id, where, present))
+	}
+	why, err := muted(u, p, where, id)
+	if err == nil && why != "" {
+		err = parley.Errorf(parley.BadInput, "%s is not to be contacted", id).Suggest("%s", why)
+	}
+	if err != nil {
+		return err
+	}
+	return conversations.Bring(u, id, where, present)
+}
+
+func mentioned(u *unit.Unit, calls parley.Mentions, present *conversations.Presence) (ids, unknown []string, err error) {
+	named := func(name string) (string, bool) {
+		if parley.Fold(name) == parley.All {
+			return parley.All, true
+		}
+		a, findErr := u.Agents().Find(name)
+		if findErr != nil && !errors.Is(findErr, parley.ErrNotFound) {
+			err = findErr
+		}
+		return a.ID, findErr == nil && a.RemovedAt == nil
+	}
+	participant := func(id string) bool {
+		a, ok := named(id)
+		if !ok || a != id || id == parley.All {
+			return false
+		}
+		in, inErr := present.Has(id)
+		if inErr != nil {
+			err = inErr
+		}
+		return in
+	}
+	ids, unknown = calls.Resolve(named, participant)
+	if err != nil {
+		return nil, nil, err
+	}
+	if most := u.Core.Config.Limits.Mentions; len(ids) > most {
+		return nil, nil, parley.Errorf(parley.BadInput, "the text mentions %d participants, the limit is %d", len(ids), most).
+			Because(parley.TooLarge).Suggest("mention fewer, or @all")
+	}
+	return ids, unknown, nil
+}
+
+// stillHere parts members from those that have been removed.
+func stillHere(u *unit.Unit, ids []string) (here, gone []string, err error) {
+	for _, id := range ids {
+		a, err := u.Agents().Find(id)
+		if err != nil {
+			return nil, nil, err
+		}
+		if a.RemovedAt == nil {
+			here = append(here, id)
+		} else {
+			gone = append(gone, a.Name)
+		}
+	}
+	return here, gone, nil
+}

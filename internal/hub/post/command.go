@@ -1,0 +1,152 @@
+package post
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/access"
+	"github.com/parley-hub/parley/internal/hub/agents"
+	"github.com/parley-hub/parley/internal/hub/deliveries"
+	"github.com/parley-hub/parley/internal/hub/presence"
+	"github.com/parley-hub/parley/internal/hub/runs"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/work"
+)
+
+// Command tells an agent what to do, by a message in the DM of the caller and the agent. Owners and the
+// agent's manager may.
+func (s *Service) Command(ctx context.Context, caller unit.Caller, agent string, c parley.Command) (parley.Receipt, error) {
+	payload, err := json.Marshal(c)
+	if err != nil {
+		return parley.Receipt{}, err
+	}
+	text := string(c.Action)
+	if c.Parameters.Reason != "" {
+		text += ": " + c.Parameters.Reason
+	}
+	return s.Post(ctx, caller, parley.Draft{
+		Direct: []string{agent}, To: agent, Type: parley.TypeCommand, Content: parley.Content{Text: text}, Payload: payload,
+	})
+}
+
+// decodeCommand reads the payload of a command. Nothing in it is left aside: who commands means all of it.
+func decodeCommand(payload json.RawMessage) (*parley.Command, error) {
+	var (
+		c     parley.Command
+		parts struct {
+			Parameters json.RawMessage `json:"parameters"`
+		}
+	)
+	err := json.Unmarshal(payload, &c)
+	if err == nil {
+		err = json.Unmarshal(payload, &parts)
+	}
+	if err != nil {
+		return nil, badCommand()
+	}
+	if !hasOnly(payload, "action", "parameters") || !hasOnly(parts.Parameters, "reason", "timeout_ms") {
+		return nil, badCommand()
+	}
+	return &c, c.Check()
+}
+
+func badCommand() error {
+	return parley.Errorf(parley.BadInput, "the payload is no command").
+		Suggest(`give {"action": "pause", "parameters": {"reason": "…", "timeout_ms": 30000}}; the parameters may be left out`)
+}
+
+// hasOnly says whether a JSON object has no other keys than these, in this case. Nothing at all has none.
+func hasOnly(raw json.RawMessage, keys ...string) bool {
+	if len(raw) == 0 {
+		return true
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &object); err != nil {
+		return false
+	}
+	for key := range object {
+		if !slices.Contains(keys, key) {
+			return false
+		}
+	}
+	return true
+}
+
+// commandOrder is a command to one agent that will be obeyed.
+type commandOrder struct {
+	parley.Command
+	agent parley.Agent
+}
+
+// order finds whom a command is for, and refuses it from anybody but owners and the agent's manager. What
+// must be answered in time has a deadline.
+func order(u *unit.Unit, p Posting, m *parley.Message, where parley.Conversation) (*commandOrder, error) {
+	if p.command == nil {
+		return nil, nil
+	}
+	target := m.To
+	if others := m.Addressees(where); target == "" && where.FixedMembers() && len(others) == 1 {
+		target = others[0]
+	}
+	if target == "" || target == parley.All {
+		return nil, parley.Errorf(parley.BadInput, "the command is for nobody in particular").Suggest("say in to for which agent it is")
+	}
+	a, err := agents.Agent(u, target)
+	switch {
+	case err != nil:
+		return nil, err
+	case a.Kind != parley.KindAgent:
+		return nil, parley.Errorf(parley.BadInput, "%s is no agent", a.ID).Suggest("commands are for agents")
+	case p.Source == unit.Bridged:
+		return nil, parley.Errorf(parley.NotPermitted, "commands are not taken over a bridge").Suggest("use parley agent %s %s", p.command.Action, a.ID)
+	case a.Manager != u.Me.ID && !u.SeesAll():
+		return nil, parley.Errorf(parley.NotPermitted, "%s cannot command %s", u.Me.ID, a.ID).Suggest("ask its manager, or an owner of this hub")
+	}
+	if p.command.Action == parley.ActionHealthCheck && !a.Dispatched() {
+		m.Deadline = unit.After(u.Now, p.command.Timeout())
+	}
+	return &commandOrder{*p.command, a}, nil
+}
+
+// obey does what a command says. For an agent that the hub runs nothing is left to do.
+func obey(u *unit.Unit, o commandOrder, m parley.Message, made []parley.Delivery) error {
+	detail := map[string]any{"message": m.ID, "reason": o.Parameters.Reason, "timeout_ms": o.Timeout().Milliseconds()}
+	if err := access.Audit(u, "agent."+string(o.Action), o.agent.ID, detail); err != nil {
+		return err
+	}
+	mine := slices.IndexFunc(made, func(d parley.Delivery) bool { return d.Recipient == o.agent.ID })
+	if o.agent.Dispatched() && mine >= 0 {
+		if err := deliveries.Move(u, &made[mine], parley.DeliveryAcked, nil); err != nil {
+			return err
+		}
+	}
+	if o.Action == parley.ActionHealthCheck {
+		return answerCheck(u, o.agent, m)
+	}
+	return halt(u, o)
+}
+
+// halt changes what an agent may do.
+func halt(u *unit.Unit, o commandOrder) error {
+	a := o.agent
+	why := &parley.Halt{At: u.Now, By: u.Me.ID, Reason: o.Parameters.Reason}
+	if length := o.Timeout(); length > 0 {
+		why.Until = unit.After(u.Now, length)
+	}
+	switch o.Action {
+	case parley.ActionPause:
+		a.Paused = why
+	case parley.ActionResume:
+		a.Paused = nil
+	case parley.ActionStop:
+		a.Stopped = why
+	case parley.ActionStart:
+		a.Stopped = nil
+	}
+	if err := presence.ChangeHalt(u, a); err != nil || a.Stopped == nil {
+		return err
+	}
+	return work.FailAsks(u, a, parley.Trouble{Failure: parley.FailureStopped, Reason: runs.WhyStopped})
+}

@@ -1,0 +1,88 @@
+package post
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/parley-hub/parley/internal/hub/trees"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/approvals"
+	"github.com/parley-hub/parley/internal/hub/policy"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// Calls are the approvable calls of posts.
+func Calls(s *Service) map[string]unit.ApprovableCall {
+	return map[string]unit.ApprovableCall{
+		policy.ToolPost:  unit.Approvable(draftWords(policy.ToolPost), s.preparePost),
+		policy.ToolReply: unit.Approvable(draftWords(policy.ToolReply), s.preparePost),
+	}
+}
+
+func draftWords(action string) func(*unit.Unit, string, policy.HeldPost) (unit.CallWords, error) {
+	return func(u *unit.Unit, agent string, d policy.HeldPost) (unit.CallWords, error) {
+		others, where, err := approvals.DraftGoes(u, agent, d.Draft)
+		w := unit.CallWords{Wants: "post in " + where, Doing: "posting in " + where, Action: action, Parts: d.ApprovalParts()}
+		if len(others) > 0 {
+			names := strings.Join(others, ", ")
+			w.Wants, w.Doing = "contact "+names, "contacting "+names
+		}
+		return w, err
+	}
+}
+
+func (s *Service) preparePost(_ context.Context, as unit.Caller, held policy.HeldPost) (unit.Execution, error) {
+	d, err := held.Check(s.Config.Limits)
+	if err != nil {
+		return nil, err
+	}
+	p := Posting{Draft: d, Source: as.Source, Named: held.Document}
+	if err := p.Compose(); err != nil {
+		return nil, err
+	}
+	if p.Call, err = unit.CallDigest(d); err != nil {
+		return nil, err
+	}
+	return func(u *unit.Unit, a parley.Approval) (unit.Result, error) {
+		p := p // this may run again
+		p.approved = &a
+		if r, err := u.Runs().Get(a.Run); err == nil {
+			p.By = &r // another attempt of it does not post it again
+		} else if !errors.Is(err, parley.ErrNotFound) {
+			return unit.Result{}, err
+		}
+		receipt, err := postHeld(u, p, held.Bridge)
+		if err != nil {
+			return unit.Result{}, err
+		}
+		notices, err := NoticesOfUnknown(u)
+		receipt.Notices = append(receipt.Notices, notices...)
+		return unit.Result{Text: postedWords(receipt)}, err
+	}, nil
+}
+
+// postHeld posts what was approved. Where it has come by a document, it is known as the message of that from now on.
+func postHeld(u *unit.Unit, p Posting, bridge string) (parley.Receipt, error) {
+	b, err := u.Bridges().Get(bridge)
+	switch {
+	case bridge == "" || errors.Is(err, parley.ErrNotFound):
+		return Store(u, p)
+	case err != nil:
+		return parley.Receipt{}, err
+	}
+	p.Tree = &b
+	receipt, err := Store(u, p)
+	if err != nil {
+		return receipt, err
+	}
+	return receipt, trees.Arrived(u.Tx, parley.FileRow{
+		Bridge: b.ID, File: parley.BridgeFile{Path: "approved/" + p.approved.ID}, Name: p.Named, From: u.Me.ID, Message: receipt.Message.ID, At: u.Now,
+	})
+}
+
+func postedWords(r parley.Receipt) string {
+	return unit.WithNotices(fmt.Sprintf("Posted as message %s in conversation %s.", r.Message.ShortName(), r.Message.Conversation), r.Notices)
+}

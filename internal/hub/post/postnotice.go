@@ -1,0 +1,82 @@
+package post
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/names"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// isNew tells the sender that a channel was made for its message, and which one it may have meant.
+func isNew(ctx context.Context, core *unit.Core, caller unit.Caller, channel string) string {
+	var namesList []string
+	err := core.Store.View(ctx, func(tx parley.Tx) (err error) {
+		u := core.NewUnit(tx)
+		if err = u.Enter(caller); err == nil {
+			namesList, err = names.ConversationNames(u)
+		}
+		return err
+	})
+	near := parley.Nearest(channel, slices.DeleteFunc(namesList, func(name string) bool { return name == channel }))
+	if err != nil || len(near) == 0 { // the message is stored; this is a courtesy
+		return "#" + channel + " is new"
+	}
+	return "#" + channel + " is new: " + parley.DidYouMean(near, "")
+}
+
+// maxUnknownNotices is how many unknown names a sender is told of one by one.
+const maxUnknownNotices = 8
+
+// UnknownNotices are the notices that name what a text mentions and no participant has. The nearest names are looked up after the
+// transaction of the post, which is not held up for it.
+func UnknownNotices(ctx context.Context, core *unit.Core, unknown []string) (notices []string) {
+	if len(unknown) == 0 {
+		return nil
+	}
+	err := core.Store.View(context.WithoutCancel(ctx), func(tx parley.Tx) (err error) {
+		notices, err = aboutUnknown(tx, unknown)
+		return err
+	})
+	if err != nil { // the message is stored; the nearest names are a courtesy
+		return []string{"nobody is called @" + strings.Join(unknown, ", @")}
+	}
+	return notices
+}
+
+// NoticesOfUnknown is aboutUnknown within the transaction of the post, for a caller that has no receipt afterwards.
+func NoticesOfUnknown(u *unit.Unit) ([]string, error) {
+	if len(u.UnknownNames) == 0 {
+		return nil, nil
+	}
+	return aboutUnknown(u.Tx, u.UnknownNames)
+}
+
+func aboutUnknown(tx parley.Tx, unknown []string) (notices []string, err error) {
+	names, err := tx.Agents().Names()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range unknown[:min(len(unknown), maxUnknownNotices)] {
+		a, err := tx.Agents().Find(name)
+		switch {
+		case errors.Is(err, parley.ErrNotFound):
+			hint := parley.DidYouMean(parley.Nearest(name, names), "see who there is: parley agent list")
+			notices = append(notices, fmt.Sprintf("nobody is called @%s: %s", name, hint))
+		case err != nil:
+			return nil, err
+		case a.RemovedAt != nil:
+			notices = append(notices, "@"+name+" was removed and does not receive this")
+		default:
+			notices = append(notices, fmt.Sprintf("@%s was added just now and does not receive this", name))
+		}
+	}
+	if rest := len(unknown) - maxUnknownNotices; rest > 0 {
+		notices = append(notices, fmt.Sprintf("nobody has the other %d names that the text mentions", rest))
+	}
+	return notices, nil
+}

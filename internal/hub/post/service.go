@@ -1,0 +1,19 @@
+package post
+
+import (
+	"github.com/parley-hub/parley/internal/hub/access"
+	"github.com/parley-hub/parley/internal/hub/names"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// Service is the use cases of this package.
+type Service struct {
+	*unit.Core
+	access *access.Service
+	names  *names.Service
+}
+
+// New makes the use cases on the core of a hub, and on those of other packages that they use.
+func New(core *unit.Core, access *access.Service, names *names.Service) *Service {
+	return &Service{Core: core, access: access, names: names}
+}

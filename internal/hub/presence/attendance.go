@@ -1,0 +1,82 @@
+package presence
+
+import (
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/local"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// Attend counts an agent as there until leave is called, as one with an open session is. leave may be
+// called again, to no effect.
+func (s *Service) Attend(agent string) (leave func()) {
+	a := s.Attendance
+	a.Mu.Lock()
+	defer a.Mu.Unlock()
+	one := a.Of(agent)
+	one.Sessions++
+	a.Note(one, s.Now())
+	return sync.OnceFunc(func() {
+		a.Mu.Lock()
+		defer a.Mu.Unlock()
+		one.Sessions--
+		if one.Heard = s.Now(); one.Sessions > 0 {
+			return
+		}
+		one.Until = one.Heard.Add(local.LeaveGrace)
+		time.AfterFunc(local.LeaveGrace, func() { local.Signal(a.Wake) })
+	})
+}
+
+// Attends says that the caller is an agent, and calls itself.
+func Attends(u *unit.Unit, caller unit.Caller) bool {
+	return u.Me.Kind == parley.KindAgent && caller.By == ""
+}
+
+// Heard notes that the caller was here.
+func Heard(u *unit.Unit, caller unit.Caller) {
+	switch {
+	case !Attends(u, caller):
+	case u.Me.Dispatched():
+		u.Core.Attendance.Glimpsed(u.Me.ID, u.Core.Now())
+	default:
+		u.Core.Attendance.Heard(u.Me.ID, u.Core.Now())
+	}
+}
+
+// NotePresence writes the event and says whether the agent is there. Of one that was removed nobody is told.
+func NotePresence(u *unit.Unit, id string) (there bool, err error) {
+	there, _ = u.Core.Attendance.Look(id, u.Now)
+	a, err := u.Agents().Find(id)
+	if errors.Is(err, parley.ErrNotFound) || err == nil && a.RemovedAt != nil {
+		return there, nil
+	}
+	if err != nil {
+		return there, err
+	}
+	live, err := u.Runs().Live(a.ID)
+	if err != nil {
+		return there, err
+	}
+	return there, NotePresenceOf(u, a, len(live))
+}
+
+// NotePresenceOf writes the event for an agent with so many live runs.
+func NotePresenceOf(u *unit.Unit, a parley.Agent, live int) error {
+	status, err := StatusWith(u, a, live)
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(struct {
+		Status string `json:"status"`
+		Reason string `json:"reason,omitempty"`
+		Note   string `json:"note,omitempty"`
+	}{status.Status, status.Reason, haltNote(u, a)})
+	u.Stir(a.ID)
+	u.Note(parley.Event{Kind: parley.EventAgentPresence, Agent: a.ID, Data: data})
+	return err
+}

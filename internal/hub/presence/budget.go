@@ -1,0 +1,65 @@
+package presence
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// Excess is a budget that is used up.
+type Excess struct {
+	Agent  string        `json:"agent"`
+	Budget string        `json:"budget"`
+	Limit  float64       `json:"limit"`
+	Spent  float64       `json:"spent"`
+	Window time.Duration `json:"-"`
+	Says   string        `json:"-"`
+}
+
+// overspent names the budget that an agent has used up, if it has, and sees to it that a person is told. What
+// is spent is what its runs of the last hour or day have used, so a restart changes nothing.
+func overspent(u *unit.Unit, a parley.Agent) (string, error) {
+	over, err := Excesses(u, a)
+	if err != nil || len(over) == 0 {
+		return "", err
+	}
+	u.Core.Budgets.Note(a.ID)
+	return "over budget: " + over[0].Says, nil
+}
+
+// Excesses are the budgets that an agent has used up.
+func Excesses(u *unit.Unit, a parley.Agent) (over []Excess, err error) {
+	b := a.Budget
+	if b.RunsPerHour > 0 {
+		hour, err := u.Runs().Spent(a.ID, u.Now.Add(-time.Hour))
+		if err != nil {
+			return nil, err
+		}
+		if hour.Runs >= b.RunsPerHour {
+			over = append(over, Excess{
+				a.ID, "runs_per_hour", float64(b.RunsPerHour), float64(hour.Runs), time.Hour,
+				fmt.Sprintf("%d of %d runs in an hour", hour.Runs, b.RunsPerHour),
+			})
+		}
+	}
+	if b.TokensPerDay == 0 && b.CostPerDay == 0 {
+		return over, nil
+	}
+	const aDay = 24 * time.Hour
+	day, err := u.Runs().Spent(a.ID, u.Now.Add(-aDay))
+	if tokens := day.InputTokens + day.OutputTokens; b.TokensPerDay > 0 && tokens >= b.TokensPerDay {
+		over = append(over, Excess{
+			a.ID, "tokens_per_day", float64(b.TokensPerDay), float64(tokens), aDay,
+			fmt.Sprintf("%d of %d tokens in a day", tokens, b.TokensPerDay),
+		})
+	}
+	if b.CostPerDay > 0 && day.Cost >= b.CostPerDay {
+		over = append(over, Excess{
+			a.ID, "cost_per_day", b.CostPerDay, day.Cost, aDay,
+			fmt.Sprintf("$%.2f of $%.2f in a day", day.Cost, b.CostPerDay),
+		})
+	}
+	return over, err
+}

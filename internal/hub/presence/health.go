@@ -1,0 +1,122 @@
+package presence
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/parley-hub/parley/internal/hub/agents"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// ReportHealth keeps what an agent says of itself, as the payload of a heartbeat does.
+func (s *Service) ReportHealth(ctx context.Context, caller unit.Caller, health parley.Health) (parley.Health, error) {
+	health, err := health.Check(s.Config.Limits)
+	if err != nil {
+		return health, err
+	}
+	err = s.Update(ctx, caller, unit.OpReportHealth, func(u *unit.Unit) error {
+		if u.Me.Kind != parley.KindAgent {
+			return parley.Errorf(parley.BadInput, "%s is no agent", u.Me.ID).Suggest("agents report their own health")
+		}
+		health, err = KeepHealth(u, u.Me.ID, health)
+		return err
+	})
+	return health, err
+}
+
+// healthReport is the payload of a heartbeat.
+type healthReport struct {
+	Health   *string         `json:"health"`
+	Metrics  json.RawMessage `json:"metrics"`
+	UptimeMS int64           `json:"uptime_ms"`
+}
+
+// OnlyBeats says whether a draft says nothing but how its sender is.
+func OnlyBeats(d parley.Draft) bool {
+	if d.Type != parley.TypeHeartbeat || d.Content.Text+d.Content.Code != "" || len(d.Content.Artifacts)+len(d.Metadata) > 0 {
+		return false
+	}
+	decoder := json.NewDecoder(bytes.NewReader(d.Payload))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(&healthReport{}) == nil
+}
+
+// DecodeHealth reads what the payload of a heartbeat says of its sender's health, if it says anything.
+func DecodeHealth(payload json.RawMessage) (*parley.Health, error) {
+	var says healthReport
+	if len(payload) == 0 {
+		return nil, nil
+	}
+	if err := json.Unmarshal(payload, &says); err != nil {
+		return nil, parley.Errorf(parley.BadInput, "the payload is no health report").
+			Suggest(`give {"health": "healthy", "metrics": {"active_tasks": 1}, "uptime_ms": 60000}`)
+	}
+	if says.Health == nil {
+		return nil, nil
+	}
+	health, err := parley.Health{Health: *says.Health, Metrics: says.Metrics, UptimeMS: says.UptimeMS}.Check(parley.DefaultLimits())
+	return &health, err
+}
+
+// KeepHealth writes down what is said of an agent's health. Only a change is worth an event.
+func KeepHealth(u *unit.Unit, id string, health parley.Health) (parley.Health, error) {
+	health.At = u.Now
+	before, err := u.Agents().Health(id)
+	if err != nil && !errors.Is(err, parley.ErrNotFound) {
+		return health, err
+	}
+	if err := agents.KeepHealth(u.Tx, id, health); err != nil || before.Health == health.Health {
+		return health, err
+	}
+	data, err := json.Marshal(health)
+	u.Note(parley.Event{Kind: parley.EventAgentHealth, Agent: id, Data: data})
+	return health, err
+}
+
+// runsExamined are how many of its runs say how an agent is, and failuresTooMany how many of them in a row must
+// have failed for it to be unhealthy.
+const (
+	runsExamined    = 16
+	failuresTooMany = 3
+)
+
+// Examine says how an agent is that the hub runs, by how its last runs went.
+func Examine(u *unit.Unit, id string) (health parley.Health, err error) {
+	runs, err := u.Runs().List(parley.RunFilter{Agent: id, Limit: runsExamined})
+	if err != nil {
+		return health, err
+	}
+	live, err := u.Runs().Live(id)
+	if err != nil {
+		return health, err
+	}
+	health = parley.Health{Health: healthOf(runs), UptimeMS: u.Now.Sub(u.Core.Started).Milliseconds()}
+	health.Metrics, err = json.Marshal(map[string]int{"active_tasks": len(live)})
+	return health, err
+}
+
+// healthOf judges by runs, the newest first. Those that go on or were cancelled say nothing.
+func healthOf(runs []parley.Run) string {
+	failed := 0
+	for _, r := range runs {
+		switch r.State {
+		case parley.RunFailed, parley.RunLost:
+			if failed++; failed == failuresTooMany {
+				return parley.Unhealthy
+			}
+		case parley.RunSucceeded:
+			if failed > 0 {
+				return parley.Degraded
+			}
+			return parley.Healthy
+		}
+	}
+	if failed > 0 {
+		return parley.Degraded
+	}
+	return parley.Healthy
+}

@@ -1,0 +1,193 @@
+package presence
+
+import (
+	"errors"
+	"math"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/agents"
+	"github.com/parley-hub/parley/internal/hub/conversations"
+	"github.com/parley-hub/parley/internal/hub/policy"
+	"github.com/parley-hub/parley/internal/hub/tasks"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+func Presence(u *unit.Unit, a parley.Agent, work []parley.Work, waits bool) (parley.Presence, error) {
+	all, shown, err := awaiting(u, a, waits)
+	if err != nil {
+		return parley.Presence{}, err
+	}
+	status, last := Status(u, a, len(work), all)
+	p := parley.Presence{
+		ID: a.ID, Name: a.Name, Kind: a.Kind, Access: a.Access, Role: a.Role, Runtime: a.Runtime,
+		Status: status.Status, Reason: status.Reason, Note: haltNote(u, a), LastSeen: last, Work: work, Awaiting: shown,
+	}
+	p.State, p.Substate = status.State()
+	if a.Asleep(u.Now) {
+		p.SleepingUntil = a.SleepingUntil
+	}
+	if p.Reason != "" {
+		return p, nil
+	}
+	over, err := Excesses(u, a)
+	if len(over) > 0 {
+		p.Reason, p.Note = parley.ReasonOverBudget, over[0].Says
+	}
+	return p, err
+}
+
+// haltNote is why an agent was stopped or paused, as far as somebody has said.
+func haltNote(u *unit.Unit, a parley.Agent) string {
+	switch {
+	case a.Stopped != nil:
+		return a.Stopped.Reason
+	case a.Paused.Holds(u.Now):
+		return a.Paused.Reason
+	default:
+		return ""
+	}
+}
+
+// Work is what agents are at, or one of them is, by their ids. Where that is, only those learn who may read
+// there.
+func Work(u *unit.Unit, agent string) (map[string][]parley.Work, error) {
+	runs, err := u.Runs().Live(agent)
+	if err != nil {
+		return nil, err
+	}
+	places := map[string]conversations.Place{}
+	work := map[string][]parley.Work{}
+	for _, r := range runs {
+		where, known := places[r.Conversation]
+		if !known {
+			where, err = conversations.Conversation(u, r.Conversation)
+			if _, hidden := errors.AsType[unit.Unknown](err); err != nil && !hidden {
+				return nil, err
+			} else if hidden {
+				where = conversations.Place{}
+			}
+			places[r.Conversation] = where
+		}
+		one := parley.Work{Run: r.ID, State: r.State, Since: r.CreatedAt, Conversation: where.ID, Channel: where.Name}
+		if r.StartedAt != nil {
+			one.Since = *r.StartedAt
+		}
+		work[r.Agent] = append(work[r.Agent], one)
+	}
+	return work, nil
+}
+
+func AgentView(u *unit.Unit, a parley.Agent) (view parley.AgentView, err error) {
+	u.LeaveOut(nil)
+	work, err := Work(u, a.ID)
+	if err != nil {
+		return view, err
+	}
+	p, err := Presence(u, a, work[a.ID], true)
+	if err != nil {
+		return view, err
+	}
+	view = parley.AgentView{
+		Agent: agents.Show(u, a), Status: p.Status, Reason: p.Reason, State: p.State, Substate: p.Substate, LastSeen: p.LastSeen, Work: p.Work,
+		Awaiting: p.Awaiting,
+	}
+	if view.Inbox, err = u.Queue().Inbox(a.ID); err != nil {
+		return view, err
+	}
+	health, err := u.Agents().Health(a.ID)
+	if err == nil {
+		view.Health = &health
+	} else if !errors.Is(err, parley.ErrNotFound) {
+		return view, err
+	}
+	if a.Kind != parley.KindAgent || a.ID != u.Me.ID && !u.SeesAll() {
+		return view, nil
+	}
+	if view.LastHour, err = spent(u, a.ID, time.Hour); err == nil {
+		view.LastDay, err = spent(u, a.ID, 24*time.Hour)
+	}
+	return view, err
+}
+
+func spent(u *unit.Unit, id string, in time.Duration) (*parley.Spent, error) {
+	spent, err := u.Runs().Spent(id, u.Now.Add(-in))
+	return &spent, err
+}
+
+// Status is what a participant is doing, and when it was last heard of. Only those can be away that fetch for
+// themselves.
+func Status(u *unit.Unit, a parley.Agent, liveRuns int, awaits parley.Awaiting) (parley.Status, *time.Time) {
+	there, last := u.Core.Attendance.Look(a.ID, u.Now)
+	facts := parley.Facts{
+		Kind: a.Kind, Away: !there && !a.Dispatched(), LiveRuns: liveRuns, Busy: u.Core.Attendance.Busy(a.ID, u.Now), Stopped: a.Stopped != nil, Paused: a.Paused.Holds(u.Now),
+		AwaitingApproval: awaits.ApprovalID != "", OpenSubtasks: len(awaits.DelegationIDs),
+	}
+	if a.SleepingUntil != nil {
+		facts.SleepingUntil = *a.SleepingUntil
+	}
+	return facts.StatusAt(u.Now), last
+}
+
+// WhoWaits are those who wait for what they have delegated, or for an approval.
+func WhoWaits(u *unit.Unit) (map[string]bool, error) {
+	delegated, err := u.Tasks().AwaitedBy()
+	if err != nil {
+		return nil, err
+	}
+	held, err := u.Approvals().PendingBy()
+	waits := map[string]bool{}
+	for id := range delegated {
+		waits[id] = true
+	}
+	for id := range held {
+		waits[id] = true
+	}
+	return waits, err
+}
+
+// StatusWith is the status of an agent with so many live runs. Who works is working, whatever it waits for.
+func StatusWith(u *unit.Unit, a parley.Agent, liveRuns int) (parley.Status, error) {
+	var waits parley.Awaiting
+	if liveRuns == 0 && a.Kind == parley.KindAgent {
+		delegated, err := u.Tasks().Awaited(a.ID, 1)
+		if err != nil {
+			return parley.Status{}, err
+		}
+		for _, t := range delegated {
+			waits.DelegationIDs = append(waits.DelegationIDs, t.ID)
+		}
+		if err := policy.PendingApproval(u, a.ID, &waits); err != nil {
+			return parley.Status{}, err
+		}
+	}
+	status, _ := Status(u, a, liveRuns, waits)
+	return status, nil
+}
+
+// awaiting is what an agent waits for, and how much of it the caller may know. Who is known to wait for nothing is not
+// looked up.
+func awaiting(u *unit.Unit, a parley.Agent, waits bool) (all, shown parley.Awaiting, err error) {
+	if !waits || a.Kind != parley.KindAgent {
+		return all, shown, nil
+	}
+	tasksList, err := u.Tasks().Awaited(a.ID, math.MaxInt32)
+	if err != nil {
+		return all, shown, err
+	}
+	for _, t := range tasksList {
+		all.DelegationIDs = append(all.DelegationIDs, t.ID)
+		sees, err := tasks.SeesTask(u, t)
+		if err != nil {
+			return all, shown, err
+		}
+		if sees {
+			shown.DelegationIDs = append(shown.DelegationIDs, t.ID)
+		}
+	}
+	err = policy.PendingApproval(u, a.ID, &all)
+	if u.SeesAll() || u.Me.ID == a.ID || u.Me.ID == a.Manager {
+		shown.ApprovalID, shown.Number = all.ApprovalID, all.Number
+	}
+	return all, shown, err
+}

@@ -1,0 +1,81 @@
+package presence
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// SweepSummaries sums up, every 15 minutes, the state of each agent that has done something meanwhile.
+func (s *Service) SweepSummaries(ctx context.Context) error {
+	agents := s.Summaries.Take(s.Now())
+	for part := range slices.Chunk(agents, unit.SweepBatch) {
+		err := s.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error { return SummarizeAll(u, part) })
+		if err != nil {
+			s.Summaries.Note(agents)
+			return err
+		}
+	}
+	return nil
+}
+
+func SummarizeAll(u *unit.Unit, ids []string) error {
+	for _, id := range ids {
+		a, err := u.Agents().Find(id)
+		if err == nil && a.RemovedAt == nil {
+			err = summarize(u, a)
+		}
+		if err != nil && !errors.Is(err, parley.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// summary is the state of an agent, as everybody may see it.
+type summary struct {
+	Status      string       `json:"status"`
+	Reason      string       `json:"reason,omitempty"`
+	Inbox       parley.Inbox `json:"inbox"`
+	LiveRuns    int          `json:"live_runs"`
+	LastFailure *lastFailure `json:"last_failure,omitempty"`
+}
+
+type lastFailure struct {
+	Run  string      `json:"run"`
+	Code parley.Code `json:"code"`
+	At   *time.Time  `json:"at,omitempty"`
+}
+
+// summarize writes an event with the state of an agent: every 15 minutes, whenever a run has failed, and
+// with each change of its tasks.
+func summarize(u *unit.Unit, a parley.Agent) error {
+	defer u.LeaveOut(nil)() // a summary must not keep a task or a run from ending
+	live, err := u.Runs().Live(a.ID)
+	if err != nil {
+		return err
+	}
+	status, err := StatusWith(u, a, len(live))
+	if err != nil {
+		return err
+	}
+	says := summary{Status: status.Status, Reason: status.Reason, LiveRuns: len(live)}
+	if says.Inbox, err = u.Queue().Inbox(a.ID); err != nil {
+		return err
+	}
+	failed, err := u.Runs().List(parley.RunFilter{Agent: a.ID, Failed: true, Limit: 1})
+	if err != nil {
+		return err
+	}
+	for _, r := range failed {
+		says.LastFailure = &lastFailure{r.ID, r.Failure.Code, r.EndedAt}
+	}
+	data, err := json.Marshal(says)
+	u.Note(parley.Event{Kind: parley.EventAgentSummary, Agent: a.ID, Data: data})
+	return err
+}

@@ -1,0 +1,121 @@
+package reading
+
+import (
+	"context"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/agents"
+	"github.com/parley-hub/parley/internal/hub/conversations"
+	"github.com/parley-hub/parley/internal/hub/holding"
+	"github.com/parley-hub/parley/internal/hub/policy"
+	"github.com/parley-hub/parley/internal/hub/post"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/search"
+)
+
+// searchWindow is how many of the newest messages found are weighed against each other.
+const searchWindow = 500
+
+// Search finds messages among those the caller may read at that time. It waits a moment for the caller's
+// own last message to be found, and says so if it is not.
+func (s *Service) Search(ctx context.Context, caller unit.Caller, r parley.SearchRequest) (parley.SearchResult, error) {
+	asked, err := search.Parse(r.Query)
+	if err != nil {
+		return parley.SearchResult{}, err
+	}
+	from, err := checkCursor(r.Cursor)
+	if err != nil {
+		return parley.SearchResult{}, err
+	}
+	var me string // who is no participant is told so before it waits
+	err = s.View(ctx, caller, unit.OpSearch, func(u *unit.Unit) error {
+		me = u.Me.ID
+		return policy.MustRead(u, unit.Origin{Caller: caller}, "")
+	})
+	if err != nil {
+		return parley.SearchResult{}, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.Searching, Search: &r})
+	}
+	s.Index.Await(ctx, me)
+	var (
+		result parley.SearchResult
+		found  parley.Matches
+	)
+	err = s.View(ctx, caller, unit.OpSearch, func(u *unit.Unit) error {
+		mark, err := u.Search().Mark()
+		if err != nil {
+			return err
+		}
+		result.Behind = s.Index.Behind(u.Me.ID, mark)
+		query, err := searchQuery(u, asked)
+		if err != nil {
+			return err
+		}
+		query.Below, query.Limit = from.Below, searchWindow
+		found, err = u.Search().Match(query)
+		return err
+	})
+	if err != nil {
+		return parley.SearchResult{}, err
+	}
+	show(&result, asked.All, found, from, unit.Clamp(r.Limit, 20, 100), s.Now())
+	return result, nil
+}
+
+func checkCursor(c *parley.SearchCursor) (parley.SearchCursor, error) {
+	if c == nil {
+		return parley.SearchCursor{}, nil
+	}
+	if c.Below <= 0 || c.Skip < 0 {
+		return *c, parley.Errorf(parley.BadInput, "the cursor is not one of this search").Suggest("begin without a cursor")
+	}
+	return *c, nil
+}
+
+// searchQuery finds out whom and what the names in a query stand for, and cuts it to the caller's rights.
+func searchQuery(u *unit.Unit, asked search.Query) (q parley.SearchQuery, err error) {
+	q = parley.SearchQuery{
+		All: asked.All, None: asked.None, Type: asked.Type, Task: asked.Task, Trace: asked.Trace,
+		Before: asked.Before, After: asked.After, Unanswered: asked.Unanswered,
+	}
+	if q.From, err = agents.Named(u, asked.From); err != nil {
+		return q, err
+	}
+	q.To = parley.All
+	if !post.ForAll(asked.To) {
+		if q.To, err = agents.Named(u, asked.To); err != nil {
+			return q, err
+		}
+	}
+	if asked.In != "" {
+		p, err := conversations.Conversation(u, asked.In)
+		if err != nil {
+			return q, err
+		}
+		q.Conversation = p.ID
+	}
+	if !u.SeesAll() {
+		q.Reader = u.Me.ID
+	}
+	return q, nil
+}
+
+// show weighs what was found and fills in one page of it.
+func show(r *parley.SearchResult, phrases []parley.Phrase, found parley.Matches, from parley.SearchCursor, limit int, now time.Time) {
+	ranked := search.Rank(phrases, found.Messages, now)
+	begin := min(from.Skip, len(ranked))
+	end := min(begin+limit, len(ranked))
+	for _, m := range ranked[begin:end] {
+		r.Hits = append(r.Hits, parley.Hit{
+			Message: m.ID, Seq: m.Seq, Conversation: m.Conversation, From: m.From, To: m.To, Type: m.Type, Task: m.Task,
+			CreatedAt: m.CreatedAt, Snippet: search.NewSnippet(phrases, m),
+		})
+	}
+	switch {
+	case end < len(ranked):
+		// What is posted meanwhile must not move what the next page begins with.
+		r.Next = &parley.SearchCursor{Below: found.Messages[0].Seq + 1, Skip: end}
+	case found.Rest > 0:
+		r.Next = &parley.SearchCursor{Below: found.Rest}
+	}
+}

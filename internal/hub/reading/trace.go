@@ -1,0 +1,244 @@
+package reading
+
+import (
+	"context"
+	"errors"
+
+	"github.com/google/uuid"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/contact"
+	"github.com/parley-hub/parley/internal/hub/conversations"
+	"github.com/parley-hub/parley/internal/hub/holding"
+	"github.com/parley-hub/parley/internal/hub/inbox"
+	"github.com/parley-hub/parley/internal/hub/names"
+	"github.com/parley-hub/parley/internal/hub/policy"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+const maxTraced = 1000
+
+const tracedDeliveries = 20_000
+
+// Trace returns the messages of a trace that the caller may read, in order, with what has become of each, and the
+// runs that it may see. It is named by its id in any spelling, or by the id of one of its messages, that of its file in a
+// bridged tree included. Of more than a thousand, or of more than 4 MiB of texts, the newest are shown, and it says so.
+func (s *Service) Trace(ctx context.Context, caller unit.Caller, id string) (found parley.Traced, err error) {
+	if err := parley.CheckTrace(id); err != nil {
+		return found, err
+	}
+	me, err := inbox.WhoIs(ctx, s.Core, caller, unit.OpReadTrace)
+	if err != nil {
+		return found, err
+	}
+	s.Index.Await(ctx, me)
+	err = s.View(ctx, caller, unit.OpReadTrace, func(u *unit.Unit) error {
+		if err := policy.MustRead(u, unit.Origin{Caller: caller}, ""); err != nil {
+			return err
+		}
+		if found, err = trace(u, id); err == nil {
+			found.Runs, err = tracedRuns(u, found.Items)
+		}
+		return err
+	})
+	return found, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.Tracing, Subject: id})
+}
+
+func trace(u *unit.Unit, id string) (shown parley.Traced, err error) {
+	found := &traced{Unit: u, trace: id, known: map[string]bool{}}
+	first, err := TracedBy(u, id)
+	if err != nil {
+		return shown, err
+	}
+	if first != nil {
+		found.trace = first.TraceID
+		found.add(*first)
+	}
+	if err := found.indexed(); err != nil {
+		return shown, err
+	}
+	if err := found.linked(); err != nil {
+		return shown, err
+	}
+	if len(found.list) == 0 {
+		return traceNamed(u, id)
+	}
+	unit.SortBySeq(found.list)
+	shown.Items, shown.Cut = make([]parley.Shown, len(found.list)), found.cut
+	deliveries := 0
+	for i, m := range found.list {
+		shown.Items[i].Message = m
+		if deliveries >= tracedDeliveries {
+			shown.Cut = true
+			continue
+		}
+		if shown.Items[i].Deliveries, err = u.Deliveries().Of(m.ID); err != nil {
+			return shown, err
+		}
+		deliveries += len(shown.Items[i].Deliveries)
+		if shown.Items[i].Ask, err = contact.TracedAsk(u, shown.Items[i]); err != nil {
+			return shown, err
+		}
+	}
+	return shown, nil
+}
+
+// traceNamed is the trace of a run, approval or task, by its short name.
+func traceNamed(u *unit.Unit, name string) (parley.Traced, error) {
+	id, err := names.TraceOfWork(u, name)
+	if err == nil && (id == "" || id == name) {
+		err = unit.Unknown{Noun: "trace", Name: name}
+	}
+	if err != nil {
+		return parley.Traced{}, err
+	}
+	shown, err := trace(u, id)
+	if _, hidden := errors.AsType[unit.Unknown](err); hidden {
+		err = unit.Unknown{Noun: "trace", Name: name}
+	}
+	return shown, err
+}
+
+// TracedBy is the message whose id this is, in any spelling, if the caller may read it. The first message of
+// a trace often gives it its id. Where no trace has the id either, it may be that of a file.
+func TracedBy(u *unit.Unit, id string) (*parley.Message, error) {
+	raw := parley.TraceBytes(id)
+	m, err := maybeMessage(u, uuid.UUID(raw).String())
+	if m != nil || err != nil {
+		return m, err
+	}
+	q := parley.SearchQuery{Trace: id, Limit: 1}
+	if !u.SeesAll() {
+		q.Reader = u.Me.ID
+	}
+	found, err := u.Search().Match(q)
+	if err != nil || len(found.Messages) > 0 {
+		return nil, err
+	}
+	if m, err = filed(u, id); m != nil || err != nil {
+		return m, err
+	}
+	return messageNamed(u, id)
+}
+
+// messageNamed is the message that the caller calls by a short name or a piece of its id and may read, or nil.
+func messageNamed(u *unit.Unit, name string) (*parley.Message, error) {
+	if !names.NamesMessage(name) {
+		return nil, nil
+	}
+	id, err := names.FindID(u, parley.NounMessage, name)
+	if _, hidden := errors.AsType[unit.Unknown](err); hidden {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return maybeMessage(u, id)
+}
+
+// maybeMessage is a message that the caller may read, or nil.
+func maybeMessage(u *unit.Unit, id string) (*parley.Message, error) {
+	m, _, err := conversations.Message(u, id)
+	if _, hidden := errors.AsType[unit.Unknown](err); hidden {
+		return nil, nil
+	}
+	return &m, err
+}
+
+// filed is the newest message that the caller may read whose file has a name in the tree of a bridge, or nil.
+func filed(u *unit.Unit, name string) (newest *parley.Message, err error) {
+	trees, err := u.Bridges().List()
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range trees {
+		came, err := u.Bridges().Named(b.ID, name, "")
+		if err = unit.IgnoreNotFound(err); err != nil {
+			return nil, err
+		}
+		departed, err := u.Bridges().DepartedAs(b.ID, "", name)
+		if err = unit.IgnoreNotFound(err); err != nil {
+			return nil, err
+		}
+		for _, id := range []string{came.Message, departed.Message} {
+			if id == "" {
+				continue
+			}
+			m, err := maybeMessage(u, id)
+			if err != nil {
+				return nil, err
+			}
+			if m != nil && (newest == nil || newest.Seq < m.Seq) {
+				newest = m
+			}
+		}
+	}
+	return newest, nil
+}
+
+// traced is the messages of a trace found so far.
+type traced struct {
+	*unit.Unit
+	trace string
+	list  []parley.Message
+	known map[string]bool
+	bytes int
+	cut   bool // there is one more than there is room for
+}
+
+func (t *traced) add(m parley.Message) {
+	if t.known[m.ID] || parley.TraceKey(m.TraceID) != parley.TraceKey(t.trace) {
+		return
+	}
+	if t.cut = len(t.list) >= maxTraced || t.bytes >= unit.ReadBytes; t.cut {
+		return
+	}
+	t.known[m.ID] = true
+	t.list = append(t.list, m)
+	t.bytes += m.Size()
+}
+
+// indexed adds what the index has.
+func (t *traced) indexed() error {
+	q := parley.SearchQuery{Trace: t.trace, Limit: maxTraced}
+	if !t.SeesAll() {
+		q.Reader = t.Me.ID
+	}
+	for {
+		found, err := t.Search().Match(q)
+		if err != nil {
+			return err
+		}
+		for _, m := range found.Messages {
+			t.add(m)
+		}
+		if q.Below = found.Rest; q.Below == 0 || t.cut {
+			return nil
+		}
+	}
+}
+
+// linked adds what the index does not have, because it is new or was redacted, but a message that was found
+// answers or is answered by.
+func (t *traced) linked() error {
+	for i := 0; i < len(t.list) && !t.cut; i++ {
+		m := t.list[i]
+		near, err := t.Messages().Replies(m.ID, maxTraced)
+		if err != nil {
+			return err
+		}
+		if m.InReplyTo != "" && !t.known[m.InReplyTo] {
+			parents, err := t.Messages().GetAll([]string{m.InReplyTo})
+			if err != nil {
+				return err
+			}
+			near = append(near, parents...)
+		}
+		for _, other := range near {
+			if other.Conversation == m.Conversation { // which the caller may read
+				t.add(other)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package reading
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// tracedRuns are the runs that messages have woken or that have posted them, as far as the caller may see runs: an agent
+// its own, owners all.
+func tracedRuns(u *unit.Unit, list []parley.Shown) ([]parley.RunView, error) {
+	known := map[string]parley.Run{}
+	for _, m := range list {
+		if err := runsOf(u, m, known); err != nil {
+			return nil, err
+		}
+	}
+	var views []parley.RunView
+	for _, r := range known {
+		posts, err := u.Runs().Posts(r.ID)
+		if err != nil {
+			return nil, err
+		}
+		view := parley.RunView{Run: r}
+		for _, p := range posts {
+			view.Posts = append(view.Posts, p.Message)
+		}
+		views = append(views, view)
+	}
+	slices.SortFunc(views, func(a, b parley.RunView) int { return cmp.Compare(a.ID, b.ID) })
+	return views, nil
+}
+
+// runsOf adds the runs of one message to those that are known.
+func runsOf(u *unit.Unit, m parley.Shown, known map[string]parley.Run) error {
+	var runs []parley.Run
+	for _, d := range m.Deliveries {
+		woken, err := u.Runs().WokenBy(m.ID, d.Recipient)
+		if err != nil {
+			return err
+		}
+		runs = append(runs, woken...)
+	}
+	poster, err := u.Runs().PostedBy(m.ID)
+	if err == nil {
+		runs = append(runs, poster)
+	} else if !errors.Is(err, parley.ErrNotFound) {
+		return err
+	}
+	for _, r := range runs {
+		if r.Agent == u.Me.ID || u.SeesAll() {
+			known[r.ID] = r
+		}
+	}
+	return nil
+}

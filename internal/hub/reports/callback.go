@@ -1,0 +1,76 @@
+package reports
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/conversations"
+	"github.com/parley-hub/parley/internal/hub/messages"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// Callback is what the hub tells one participant that waits for it, in a conversation and a task. It wakes it.
+type Callback struct {
+	To           string
+	Conversation string
+	About        string // whose DM with it is used where the conversation is gone, or is not its own any more
+	Task         string
+	Source       string // delegation_result, ask_result, approval
+	Text         parley.Wording
+	InReplyTo    string // a message of the same conversation
+	Trace        string
+	Hops         int
+	Purpose      parley.Purpose // none: it is only posted
+	from         string         // default: the hub
+	Payload      json.RawMessage
+	Kind         parley.Type // default: a result
+}
+
+// SendCallback posts a callback and returns the message. All members see it; only whom it is for gets a delivery.
+func SendCallback(u *unit.Unit, c Callback) (parley.Message, error) {
+	recipient, err := u.Agents().Find(c.To)
+	if err != nil {
+		return parley.Message{}, err
+	}
+	where, err := CallbackPlace(u, c)
+	if err != nil {
+		return parley.Message{}, err
+	}
+	if where != c.Conversation {
+		c.InReplyTo = ""
+	}
+	var reach []parley.Reach
+	if recipient.RemovedAt == nil {
+		reach = []parley.Reach{{Agent: recipient.ID, Wakes: c.Purpose != "", Purpose: c.Purpose}}
+	}
+	m := parley.Message{
+		From: c.from, To: recipient.ID, Conversation: where, Type: cmp.Or(c.Kind, parley.TypeResult), Task: c.Task, Source: c.Source,
+		InReplyTo: c.InReplyTo, TraceID: c.Trace, Hops: c.Hops, Payload: c.Payload,
+	}
+	if c.from == "" {
+		return messages.Speak(u, m, u.Core.FittingWords(c.Text), reach...)
+	}
+	m.Content.Text = u.Core.Fitting(c.Text.Text)
+	return messages.Utter(u, m, reach...)
+}
+
+// CallbackPlace is where a callback is posted: where it is expected, or else in the DM with whoever it is about, or with
+// the hub.
+func CallbackPlace(u *unit.Unit, c Callback) (string, error) {
+	where, err := u.Conversations().Find(c.Conversation)
+	if err == nil {
+		in, err := conversations.TakesPart(u, where, c.To)
+		if err != nil || in || where.ReadableByAll() {
+			return where.ID, err
+		}
+	} else if !errors.Is(err, parley.ErrNotFound) {
+		return "", err
+	}
+	if c.About == "" || c.About == c.To { // who was given the task above its own
+		c.About = parley.System
+	}
+	dm, err := conversations.Dm(u, c.To, c.About)
+	return dm.ID, err
+}

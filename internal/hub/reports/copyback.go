@@ -1,0 +1,132 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/conversations"
+	"github.com/parley-hub/parley/internal/hub/messages"
+	"github.com/parley-hub/parley/internal/hub/trees"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// sourceCopy is the source of the copies of responses.
+const sourceCopy = "callback"
+
+// subjectPrefix begins a callback that is a subject of a message bus, and no conversation.
+const subjectPrefix = "parley."
+
+// CallbackOf is where the response to a message is wanted too, as S1's payload says, or the metadata of what had another
+// form.
+func CallbackOf(m parley.Message) string {
+	for _, raw := range []json.RawMessage{m.Payload, m.Metadata} {
+		var p struct {
+			Callback string `json:"callback"`
+		}
+		if bytes.Contains(raw, []byte(`"callback"`)) && json.Unmarshal(raw, &p) == nil && p.Callback != "" {
+			return p.Callback
+		}
+	}
+	return ""
+}
+
+// copyPlace is the conversation that gets a copy of the response to a request, if its sender may write there.
+func copyPlace(u *unit.Unit, request parley.Message) (where parley.Conversation, found bool, err error) {
+	name := CallbackOf(request)
+	if request.Type != parley.TypeRequest || name == "" || strings.HasPrefix(name, subjectPrefix) || !trees.Keepable(name) {
+		return where, false, nil
+	}
+	sender, err := u.Agents().Find(request.From)
+	if err != nil {
+		return where, false, err
+	}
+	where, err = conversations.FindConversation(u.As(sender), name)
+	if parley.CodeOf(err) == parley.BadInput { // it stands for several
+		return where, false, nil
+	}
+	if err != nil {
+		return where, false, unit.IgnoreNotFound(err)
+	}
+	in, err := conversations.TakesPart(u, where, request.From)
+	return where, in || where.ReadableByAll(), err
+}
+
+// CallbackNotice tells the sender of a request that nobody will get the response beside it.
+func CallbackNotice(u *unit.Unit, m parley.Message, r *parley.Receipt) error {
+	name := CallbackOf(m)
+	if m.Type != parley.TypeRequest || name == "" || strings.HasPrefix(name, subjectPrefix) {
+		return nil
+	}
+	_, found, err := copyPlace(u, m)
+	if err == nil && !found {
+		r.Notices = append(r.Notices, fmt.Sprintf("the response goes to nobody else: you write in no conversation %q", unit.Clipped(name)))
+	}
+	return err
+}
+
+// CopyAnswered follows a delivery that is answered now.
+func CopyAnswered(u *unit.Unit, before, after parley.Delivery) error {
+	if after.State != parley.DeliveryAnswered || before.AnsweredAt != nil || after.Answer == "" {
+		return nil
+	}
+	return copyAnswer(u, after)
+}
+
+// copyAnswer has the conversation that a request names get its answer too. What began a task is answered by its end.
+func copyAnswer(u *unit.Unit, d parley.Delivery) error {
+	request, err := u.Messages().Get(d.Message)
+	if err != nil || CallbackOf(request) == "" {
+		return unit.IgnoreNotFound(err)
+	}
+	if _, err := u.Tasks().Begun(request.ID); !errors.Is(err, parley.ErrNotFound) {
+		return err
+	}
+	answer, err := u.Messages().Get(d.Answer)
+	if err != nil {
+		return unit.IgnoreNotFound(err)
+	}
+	status := "success"
+	if answer.Type == parley.TypeError {
+		status = "failure"
+	}
+	return copyBack(u, request, d.Recipient, status, parley.Wording{}.Quote(answer.From, answer.Content.Text))
+}
+
+// CopyEnd does so with how the task has ended that a request began.
+func CopyEnd(u *unit.Unit, t parley.Task) error {
+	if t.Message == "" {
+		return nil
+	}
+	request, err := u.Messages().Get(t.Message)
+	if err != nil || CallbackOf(request) == "" {
+		return unit.IgnoreNotFound(err)
+	}
+	assignee, err := u.Agents().Find(t.Assignee)
+	if err != nil {
+		return err
+	}
+	status := "failure"
+	if t.Status == parley.TaskCompleted {
+		status = string(t.Outcome)
+	}
+	return copyBack(u, request, t.Assignee, status, t.CallbackWording(assignee.Name))
+}
+
+func copyBack(u *unit.Unit, request parley.Message, from, status string, text parley.Wording) error {
+	where, found, err := copyPlace(u, request)
+	if err != nil || !found || where.ID == request.Conversation {
+		return err
+	}
+	payload, err := json.Marshal(map[string]string{"requestId": request.ID, "status": status, "from": from})
+	if err != nil {
+		return err
+	}
+	_, err = messages.Speak(u, parley.Message{
+		Conversation: where.ID, Type: parley.TypeResponse, TraceID: request.TraceID, Hops: request.Hops + 1, Source: sourceCopy, Payload: payload,
+	}, u.Core.FittingWords(text))
+	return err
+}

@@ -1,0 +1,201 @@
+package reports
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/messages"
+	"github.com/parley-hub/parley/internal/hub/tasks"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+const (
+	// sourceReport is the source of the messages by which requesters in directory trees learn how far a task has come.
+	sourceReport = "task_progress"
+	// reportsUnread is how many such messages may lie unread in the inbox of a requester. An inbox of files holds a hundred
+	// documents, and evicts the oldest.
+	reportsUnread = 20
+	// reportsLeft is how many open tasks of a requester are looked through for reports that were left for later.
+	reportsLeft = 1000
+)
+
+// ReportProgress writes a requester that lives in a directory tree how far a task has come: one message from the assignee, which
+// answers the request. Scripts have no other way to see it. While many reports lie unread the message is left for later. It
+// returns false for a requester of any other kind.
+func ReportProgress(u *unit.Unit, t *parley.Task, before *parley.TaskProgress) (inTree bool, err error) {
+	to, err := u.Agents().Find(t.Requester)
+	if err != nil || to.Runtime != parley.RuntimeBridge || to.RemovedAt != nil {
+		return false, err
+	}
+	if to.ID == t.Assignee || to.ID == u.Finder {
+		return true, nil
+	}
+	payload, err := reportOf(*t.Progress).payload()
+	if err != nil {
+		return true, err
+	}
+	if before != nil {
+		last, err := reportOf(*before).payload()
+		if err != nil || bytes.Equal(last, payload) && !before.Untold {
+			return true, err // it says nothing new
+		}
+	}
+	if has, err := hasReport(u, *t, to); err != nil || has {
+		return true, err
+	}
+	return true, sendReport(u, t, to, payload)
+}
+
+// hasReport says whether the requester of a task gets the message itself by which its assignee reports: it is for the requester, or
+// stands in the channel of the request.
+func hasReport(u *unit.Unit, t parley.Task, to parley.Agent) (bool, error) {
+	m := u.Reporting
+	if m == nil {
+		return false, nil
+	}
+	if m.Conversation == t.CallbackTo {
+		where, err := u.Conversations().Find(m.Conversation)
+		if err != nil || where.Kind == parley.Channel {
+			return err == nil, unit.IgnoreNotFound(err)
+		}
+	}
+	_, err := u.Deliveries().Get(m.ID, to.ID)
+	return err == nil, unit.IgnoreNotFound(err)
+}
+
+// sendReport posts a report where the requester expects the end of the task.
+func sendReport(u *unit.Unit, t *parley.Task, to parley.Agent, payload json.RawMessage) error {
+	place, err := CallbackPlace(u, Callback{To: to.ID, Conversation: cmp.Or(t.CallbackTo, t.Conversation), About: t.Assignee})
+	if err != nil {
+		return err
+	}
+	where, err := u.Conversations().Find(place)
+	if err != nil {
+		return unit.IgnoreNotFound(err)
+	}
+	hops, err := HopsTo(u, *t)
+	if err != nil {
+		return err
+	}
+	report := reportOf(*t.Progress)
+	m := parley.Message{
+		From: t.Assignee, To: to.ID, Conversation: where.ID, Type: parley.TypeStatus, Task: t.ID, Source: sourceReport, TraceID: t.TraceID, Hops: hops + 1,
+		Content: parley.Content{Text: report.Message}, Payload: payload,
+	}
+	first, err := FirstRequest(u, *t)
+	if err != nil {
+		return err
+	}
+	if first.Conversation == where.ID {
+		m.InReplyTo = first.ID
+	}
+	if where.Kind == parley.Channel {
+		// Watchers of channels answer what is addressed to them: a report calls nobody, but for one that asks for help.
+		m.Content.Text = report.line()
+		if !t.Blocked() {
+			m.To = ""
+			_, err = messages.Utter(u, m)
+			return err
+		}
+	} else if full, err := leaveForLater(u, t, to); err != nil || full {
+		return err
+	}
+	_, err = messages.Utter(u, m, parley.Reach{Agent: to.ID})
+	return err
+}
+
+// leaveForLater says whether so many reports lie unread that this one has to wait. It is written when one of them was read.
+func leaveForLater(u *unit.Unit, t *parley.Task, to parley.Agent) (bool, error) {
+	inbox, err := u.Queue().Inbox(to.ID)
+	if err != nil {
+		return false, err
+	}
+	most := reportsUnread
+	if t.Blocked() {
+		most *= 2 // a task that cannot go on is told of sooner
+	}
+	full := inbox.Quiet >= most
+	if full == t.Progress.Untold {
+		return full, nil
+	}
+	after, progress := *t, *t.Progress
+	progress.Untold = full
+	after.Progress = &progress
+	return full, tasks.KeepTask(u, t, after)
+}
+
+// ReportRead is called when an agent of a tree has read a document that wakes nobody, or the document was evicted or could not be
+// written: reports that were left for later get its place, whichever task they are about. The oldest task comes first.
+func ReportRead(u *unit.Unit, recipient string) error {
+	inbox, err := u.Queue().Inbox(recipient)
+	if err != nil || inbox.Quiet >= 2*reportsUnread {
+		return err
+	}
+	tasks, err := u.Tasks().Awaited(recipient, reportsLeft)
+	if err != nil {
+		return unit.IgnoreNotFound(err)
+	}
+	for i := range tasks {
+		t := &tasks[i]
+		if t.Progress == nil || !t.Progress.Untold {
+			continue
+		}
+		if _, err := ReportProgress(u, t, t.Progress); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// report is how far a task has come, in the words of S3's status-update; S1's notification is made of them.
+type report struct {
+	Status     string   `json:"status"` // in_progress, blocked
+	Progress   *float64 `json:"progress,omitempty"`
+	Current    *int64   `json:"current,omitempty"`
+	Total      *int64   `json:"total,omitempty"`
+	Message    string   `json:"message"`
+	Confidence *float64 `json:"confidence,omitempty"`
+	Blockers   []string `json:"blockers,omitempty"`
+}
+
+func reportOf(p parley.TaskProgress) report {
+	r := report{
+		Status: "in_progress", Progress: p.Fraction, Current: p.Current, Total: p.Total, Message: p.Message, Confidence: p.Confidence, Blockers: p.Blockers,
+	}
+	if r.Message == "" {
+		r.Message = cmp.Or(r.share(), "it goes on")
+	}
+	if len(p.Blockers) > 0 {
+		r.Status = "blocked"
+		r.Message += " (blocked: " + unit.Listed(p.Blockers) + ")"
+	}
+	return r
+}
+
+func (r report) payload() (json.RawMessage, error) { return json.Marshal(r) }
+
+// share is how much is done, in words, or nothing.
+func (r report) share() string {
+	switch {
+	case r.Progress != nil:
+		return fmt.Sprintf("%g %%", math.Round(*r.Progress*100))
+	case r.Current != nil && r.Total != nil:
+		return fmt.Sprintf("%d of %d", *r.Current, *r.Total)
+	default:
+		return ""
+	}
+}
+
+// line is a report as a text alone.
+func (r report) line() string {
+	share := r.share()
+	if share == "" || strings.HasPrefix(r.Message, share) {
+		return r.Message
+	}
+	return share + ": " + r.Message
+}

@@ -1,0 +1,191 @@
+package runs
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/access"
+	"github.com/parley-hub/parley/internal/hub/deliveries"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// RunOptions are what a dispatcher says of the runs it starts.
+type RunOptions struct {
+	Node string                     // this process of the hub
+	Plan func(parley.Agent) RunPlan // of a run of an agent; may be called for one that does not start
+
+	AsksOnly bool // there is no room but for what answers an ask
+}
+
+// RunPlan is what is known of a run before it starts.
+type RunPlan struct {
+	Deadline time.Duration    // how long it may last; default: half an hour
+	Token    parley.TokenKind // of the credential that its processes get; none: it has no process, and needs none
+	Instant  bool             // it starts at once: running, and its triggers seen, with the same update, without BeginRun
+}
+
+func (o RunOptions) ForRun(a parley.Agent) RunPlan {
+	p := RunPlan{Token: parley.TokenRun}
+	if o.Plan != nil {
+		p = o.Plan(a)
+	}
+	unit.SetDefault(&p.Deadline, defaultDeadline)
+	return p
+}
+
+// Assignment is a run that was given to a dispatcher, with what it needs to start it.
+type Assignment struct {
+	Run        parley.Run
+	Agent      parley.Agent
+	Token      string            // the secret of the run's token, good while it lives; none: its plan wants none
+	Kind       parley.TokenKind  // of the token
+	Messages   []parley.Message  // the triggers, by seq
+	Deliveries []parley.Delivery // of each
+}
+
+const (
+	defaultDeadline = 30 * time.Minute
+	// RunLease is how long what woke a run is leased to it each time the run is kept.
+	RunLease = time.Minute
+	// RunGrace is what a run gets after its deadline to end, and to say so.
+	RunGrace  = time.Minute
+	SourceRun = "run"
+)
+
+// RunScopes are what the token of a run may be used for at most.
+func RunScopes(k parley.TokenKind) parley.Scopes {
+	switch k {
+	case parley.TokenReply:
+		return parley.Scopes{parley.ScopeSend}
+	case parley.TokenBearer:
+		return parley.Scopes{parley.ScopeRead, parley.ScopeSend}
+	default:
+		return parley.Scopes{parley.ScopeRead, parley.ScopeSend, parley.ScopeDecide}
+	}
+}
+
+// Caller is the run as its runtime calls the hub, within the hub's own process.
+func (a Assignment) Caller() unit.Caller {
+	until := a.Run.Deadline.Add(RunGrace)
+	c := unit.Caller{Agent: a.Run.Agent, Source: SourceRun, Scopes: RunScopes(parley.TokenRun), Until: &until, Run: a.Run.ID, AgentUUID: a.Agent.UUID}
+	if a.Token != "" {
+		c.Token, c.Kind = a.Run.ID, parley.TokenRun
+	}
+	return c
+}
+
+// Begin takes a run from starting to running, and what woke it from delivered to seen.
+func Begin(u *unit.Unit, r *parley.Run, p parley.Process) error {
+	if err := Step(u, r, parley.RunRunning, func(r *parley.Run) { r.Process = p }); err != nil {
+		return err
+	}
+	list, err := u.Queue().Leased(r.ID)
+	for i := range list {
+		if err == nil && list[i].State == parley.DeliveryDelivered {
+			err = deliveries.Move(u, &list[i], parley.DeliverySeen, nil)
+		}
+	}
+	return err
+}
+
+// SeeQuiet marks what wakes nobody as seen, where a run's context includes it.
+func SeeQuiet(u *unit.Unit, r parley.Run, from, upTo int64) error {
+	if upTo == 0 {
+		return nil
+	}
+	list, err := u.Deliveries().Between(r.Conversation, r.Agent, from-1, upTo, deliveries.MostTaken)
+	for i := range list {
+		if err == nil && list[i].Ready() && !list[i].Waking {
+			err = deliveries.Move(u, &list[i], parley.DeliverySeen, func(d *parley.Delivery) { d.Run = r.ID })
+		}
+	}
+	return err
+}
+
+// LiveRun finds a run that has not ended.
+func LiveRun(u *unit.Unit, id string) (parley.Run, error) {
+	r, err := u.Runs().Get(id)
+	if errors.Is(err, parley.ErrNotFound) || err == nil && !r.State.Live() {
+		return r, RunOver(id)
+	}
+	return r, err
+}
+
+func RunOver(id string) error {
+	return parley.Errorf(parley.BadInput, "the run %s is over", id).Because(parley.Conflict).
+		Suggest("look at how it ended: parley agent run %s", id)
+}
+
+// Step takes a run to another state and writes the event. It is the only place where the state of a run
+// changes. edit sets what goes with it.
+func Step(u *unit.Unit, r *parley.Run, to parley.RunState, edit func(*parley.Run)) error {
+	if !r.State.May(to) {
+		return parley.Errorf(parley.BadInput, "run %s is %s and cannot become %s", r.ID, r.State, to).
+			Because(parley.Conflict).Suggest("look at what has become of it")
+	}
+	after := *r
+	after.State = to
+	switch {
+	case !to.Live():
+		after.EndedAt = &u.Now
+	case after.StartedAt == nil:
+		after.StartedAt = &u.Now
+	}
+	if edit != nil {
+		edit(&after)
+	}
+	if err := KeepRun(u, r, after); err != nil {
+		return err
+	}
+	return NoteRun(u, after)
+}
+
+// KeepRun writes what a run has become.
+func KeepRun(u *unit.Unit, r *parley.Run, after parley.Run) error {
+	err := u.Runs().Put(after)
+	if err == nil {
+		*r = after
+	}
+	return err
+}
+
+// SetProcess says by which process a run goes on, or that there is none.
+func SetProcess(u *unit.Unit, r *parley.Run, p parley.Process) error {
+	after := *r
+	after.Process = p
+	return KeepRun(u, r, after)
+}
+
+// NoteRun tells those who follow where a run stands: owners, and the agent itself, which was there unless the run
+// is lost.
+func NoteRun(u *unit.Unit, r parley.Run) error {
+	data, err := json.Marshal(struct {
+		Run          string          `json:"run"`
+		Number       int64           `json:"number,omitempty"`
+		State        parley.RunState `json:"state"`
+		Conversation string          `json:"conversation"`
+		Runtime      string          `json:"runtime"`
+		Attempt      int             `json:"attempt"`
+		Answer       string          `json:"answer,omitempty"`
+		Cancel       string          `json:"cancel,omitempty"`
+		Failure      *parley.Error   `json:"failure,omitempty"`
+	}{r.ID, r.Number, r.State, r.Conversation, r.Runtime, r.Attempt, r.Answer, r.Cancel, r.Failure})
+	u.Note(parley.Event{Kind: parley.EventRun(r.State), Agent: r.Agent, Data: data})
+	if r.State != parley.RunLost {
+		u.Core.Attendance.Glimpsed(r.Agent, u.Now)
+	}
+	return err
+}
+
+// EraseToken erases the token of a run, but for one of a webhook that has answered: whoever repeats the answer gets its receipt.
+func EraseToken(u *unit.Unit, r parley.Run) error {
+	if r.Runtime == parley.RuntimeWebhook {
+		t, err := u.Tokens().Get(r.ID)
+		if err != nil || access.KeptReply(t) {
+			return unit.IgnoreNotFound(err)
+		}
+	}
+	return unit.IgnoreNotFound(access.EraseToken(u.Tx, r.ID))
+}

@@ -1,0 +1,222 @@
+package turns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/deliveries"
+	"github.com/parley-hub/parley/internal/hub/messages"
+	"github.com/parley-hub/parley/internal/hub/presence"
+	"github.com/parley-hub/parley/internal/hub/runs"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/work"
+)
+
+// SweepDeliveries does what is due with time for deliveries: leases that lapse, pauses that end, and
+// messages that expire, are overdue or late.
+func (s *Service) SweepDeliveries(ctx context.Context) error {
+	return errors.Join(
+		sweepEach(ctx, s.Core, Lapsed, Lapse),
+		sweepEach(ctx, s.Core, due, fallDue),
+	)
+}
+
+// sweepEach does something to all deliveries that find returns, in small updates, so that nobody waits
+// for it. While there are none it only reads.
+func sweepEach(ctx context.Context, core *unit.Core, find func(*unit.Unit, int) ([]parley.Delivery, error), do func(*unit.Unit, *parley.Delivery) error) error {
+	for {
+		var list []parley.Delivery
+		err := core.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
+			list, err = find(u, 1)
+			return err
+		})
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		err = core.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
+			if list, err = find(u, deliveries.DueBatch); err != nil {
+				return err
+			}
+			return EachDue(u, list, do)
+		})
+		if err != nil || len(list) < deliveries.DueBatch {
+			return err
+		}
+	}
+}
+
+// EachDue does something to deliveries, but for those that have moved with another of them.
+func EachDue(u *unit.Unit, list []parley.Delivery, do func(*unit.Unit, *parley.Delivery) error) error {
+	for _, found := range list {
+		d, err := u.Deliveries().Get(found.Message, found.Recipient)
+		switch {
+		case errors.Is(err, parley.ErrNotFound) && found.Damage != nil: // it has no id by which it could be found
+			err = work.EndDamaged(u, &found, found.Damage.Err())
+		case err == nil && d.State == found.State && d.Attempt == found.Attempt && d.Lease == found.Lease:
+			err = do(u, &d)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func Lapsed(u *unit.Unit, limit int) ([]parley.Delivery, error) {
+	now, err := u.Queue().Now()
+	if err != nil {
+		return nil, err
+	}
+	return u.Queue().Lapsed(now, limit)
+}
+
+// Lapse ends a lease, or the pause before another try.
+func Lapse(u *unit.Unit, d *parley.Delivery) error {
+	if d.State == parley.DeliveryAccepted {
+		after := *d
+		after.Until = 0
+		u.Wake(d.Recipient)
+		return deliveries.Keep(u, d, after)
+	}
+	if d.Lease == d.Run {
+		return lapseRun(u, d)
+	}
+	return giveUp(u, d)
+}
+
+// giveUp gives back what somebody had who is gone.
+func giveUp(u *unit.Unit, d *parley.Delivery) error {
+	lost := parley.Trouble{Failure: parley.FailureLost}
+	return work.GiveBack(u, d, lost.Failure, deliveries.Failed(d.Recipient, lost), 0)
+}
+
+// lapseRun ends the run that had a delivery, and with it all that it had: a run that kept a part of it would
+// answer what another run is given.
+func lapseRun(u *unit.Unit, d *parley.Delivery) error {
+	r, lives, err := runs.RunOf(u, *d)
+	switch {
+	case err != nil:
+		return err
+	case lives:
+		return lose(u, &r)
+	default:
+		return giveUp(u, d)
+	}
+}
+
+func due(u *unit.Unit, limit int) ([]parley.Delivery, error) { return u.Queue().Due(u.Now, limit) }
+
+// fallDue does what the wall clock asks for, each at most once.
+func fallDue(u *unit.Unit, d *parley.Delivery) error {
+	if d.State == parley.DeliveryAccepted && d.ExpiresAt != nil && !d.ExpiresAt.After(u.Now) {
+		return work.Expire(u, d)
+	}
+	after := *d
+	after.Late = after.Late || d.Awaited() && !d.Deadline.After(u.Now)
+	after.Overdue = after.Overdue || d.Unseen() && !d.OverdueAt().After(u.Now)
+	late, overdue := after.Late && !d.Late, after.Overdue && !d.Overdue
+	if err := deliveries.Keep(u, d, after); err != nil {
+		return err
+	}
+	if overdue {
+		err := missed(u, *d, parley.EventOverdue,
+			parley.Errorf(parley.TimedOut, "%s has not seen this for %s", d.Recipient, brief(d.Priority.Due())).Suggest("%s", whyUnseen(u, *d)))
+		if err != nil {
+			return err
+		}
+	}
+	if late {
+		acked, err := ackedBySight(u, *d)
+		if err != nil || acked {
+			return err
+		}
+		return missed(u, *d, parley.EventLate,
+			parley.Errorf(parley.TimedOut, "%s has not answered this by %s", d.Recipient, d.Deadline.Format(time.RFC3339)).
+				Suggest("it is still open: wait, or ask somebody else"))
+	}
+	return nil
+}
+
+// ackedBySight says that a delivery whose sender wants an ack has it: an agent that the hub runs gives none, but to see it.
+func ackedBySight(u *unit.Unit, d parley.Delivery) (bool, error) {
+	if d.SeenAt == nil {
+		return false, nil
+	}
+	recipient, err := u.Agents().Find(d.Recipient)
+	if err != nil || !recipient.Dispatched() {
+		return false, err
+	}
+	m, err := u.Messages().Get(d.Message)
+	return err == nil && m.RequiresAck, unit.IgnoreNotFound(err)
+}
+
+func brief(d time.Duration) string {
+	switch {
+	case d >= time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	case d >= time.Minute:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	default:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	}
+}
+
+func whyUnseen(u *unit.Unit, d parley.Delivery) string {
+	recipient, err := u.Agents().Find(d.Recipient)
+	if err == nil && recipient.Asleep(u.Now) {
+		return "it sleeps until " + recipient.SleepingUntil.Format(time.RFC3339)
+	}
+	if why, ok, err := presence.MayStart(u, recipient); err == nil && !ok {
+		return "it is " + why + "; until that ends, this stays in its inbox"
+	}
+	return "it stays in its inbox; see whether it is running"
+}
+
+// missed notes that a time has passed and tells the sender. The delivery stays open.
+func missed(u *unit.Unit, d parley.Delivery, kind parley.EventKind, cause *parley.Error) error {
+	if err := deliveries.NoteDelivery(u, kind, d); err != nil {
+		return err
+	}
+	return messages.Tell(u, d, cause, false)
+}
+
+// FailOrphaned fails what was on its way to those who were removed. Their removal does it; a sweep does
+// what a crash has left.
+func FailOrphaned(ctx context.Context, core *unit.Core) error {
+	var ids []string
+	err := core.Store.View(ctx, func(tx parley.Tx) (err error) {
+		ids, err = tx.Queue().Orphaned()
+		return err
+	})
+	for _, id := range ids {
+		if err == nil {
+			err = sweepEach(ctx, core, func(u *unit.Unit, limit int) ([]parley.Delivery, error) { return openFor(u, id, limit) }, orphan)
+		}
+	}
+	return err
+}
+
+// openFor is open deliveries to a participant.
+func openFor(u *unit.Unit, id string, limit int) ([]parley.Delivery, error) {
+	list, err := u.Queue().Held(id, 0, limit)
+	for _, wakes := range []bool{true, false} {
+		if err != nil || len(list) >= limit {
+			break
+		}
+		var more []parley.Delivery
+		more, err = u.Queue().Ready(parley.Queue{Recipient: id, Wakes: wakes, Limit: limit - len(list)})
+		list = append(list, more...)
+	}
+	return list, err
+}
+
+func orphan(u *unit.Unit, d *parley.Delivery) error {
+	recipient, err := u.Agents().Find(d.Recipient)
+	if err != nil {
+		return err
+	}
+	return deliveries.End(u, d, parley.DeliveryFailed, deliveries.Removed(recipient))
+}

@@ -1,0 +1,158 @@
+package turns
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/deliveries"
+	"github.com/parley-hub/parley/internal/hub/runs"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/work"
+)
+
+// recovery says whether the hub has returned the leases of its former process.
+type recovery struct {
+	pending atomic.Bool // it has begun to, and has not succeeded
+	mu      sync.Mutex  // held while it does
+}
+
+// Recover returns the leases of a former process of this hub. Deliveries that the process had leased, to a run or to a
+// caller, are ready at once, in their order, and no attempt counts. Callers that were connected to it no longer
+// wait: see RecoverWaits.
+//
+// Start calls it before the hub serves anybody. If it fails, as it does on a full disk, the hub tries again every
+// DueEvery, and before it does anything for a caller or starts a run.
+func (s *Service) Recover(ctx context.Context) error {
+	s.recovery.pending.Store(true)
+	return Recovered(ctx, s)
+}
+
+// Recovered does the work of Recover, unless it has been done.
+func Recovered(ctx context.Context, s *Service) error {
+	if !s.recovery.pending.Load() {
+		return nil
+	}
+	s.recovery.mu.Lock()
+	defer s.recovery.mu.Unlock()
+	if !s.recovery.pending.Load() {
+		return nil
+	}
+	if err := s.RecoverWaits(ctx); err != nil {
+		return err
+	}
+	if err := putBackLeft(ctx, s.Core); err != nil {
+		return err
+	}
+	// Where the lease clock begins anew with the process, the pauses before another attempt are over.
+	if err := sweepEach(ctx, s.Core, lapsedPauses, Lapse); err != nil {
+		return err
+	}
+	s.recovery.pending.Store(false)
+	return nil
+}
+
+// putBackLeft puts back deliveries that a former process has leased. It works in small updates, the oldest delivery first:
+// another hub on the database may hand them out as soon as they are back.
+func putBackLeft(ctx context.Context, core *unit.Core) error {
+	var left []parley.Delivery
+	err := core.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
+		left, err = u.Queue().Left(core.Config.Node)
+		return err
+	})
+	for part := range slices.Chunk(left, deliveries.DueBatch) {
+		if err == nil {
+			err = core.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error { return putBackAll(u, part) })
+		}
+	}
+	return err
+}
+
+// lapsedPauses are deliveries whose pause before another attempt is over.
+func lapsedPauses(u *unit.Unit, limit int) ([]parley.Delivery, error) {
+	list, err := Lapsed(u, limit)
+	return slices.DeleteFunc(list, func(d parley.Delivery) bool { return d.State != parley.DeliveryAccepted }), err
+}
+
+// putBackAll puts back deliveries that nobody has taken or settled since they were found.
+func putBackAll(u *unit.Unit, list []parley.Delivery) error {
+	for _, found := range list {
+		d, err := u.Deliveries().Get(found.Message, found.Recipient)
+		if errors.Is(err, parley.ErrNotFound) || err == nil && (d.Lease != found.Lease || d.Node != found.Node) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		r, lives, err := runs.RunOf(u, d)
+		switch {
+		case err != nil:
+		case lives:
+			err = crashed(u, &r)
+		default:
+			err = putBack(u, &d, nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// crashed ends a run that ended with its hub, and puts back what woke it.
+func crashed(u *unit.Unit, r *parley.Run) error {
+	keep := func(*parley.Run) {}
+	if r.Cancel != "" {
+		return endCancelled(u, r, keep)
+	}
+	cause := deliveries.Failed(r.Agent, parley.Trouble{Failure: parley.FailureLost, Reason: whyLost})
+	if err := eachLeased(u, *r, func(d *parley.Delivery) error { return putBack(u, d, cause) }); err != nil {
+		return err
+	}
+	return endFailed(u, r, parley.FailureLost, cause, keep)
+}
+
+// mostCrashes is how many runs of one delivery may end with their hub. Then the delivery becomes a dead letter, because it may
+// be the cause.
+const mostCrashes = 20
+
+// putBack makes a delivery ready that was leased when the hub ended: at once, in its order, and no attempt counts. cause is the
+// failure of the run that had it, or nil. An ask that a run had begun to answer fails, because an ask has one attempt.
+func putBack(u *unit.Unit, d *parley.Delivery, cause *parley.Error) error {
+	recipient, err := u.Agents().Find(d.Recipient)
+	if err != nil {
+		return err
+	}
+	if over, err := work.Unwanted(u, d, recipient); err != nil || over {
+		return err
+	}
+	if cause == nil {
+		return deliveries.Move(u, d, parley.DeliveryAccepted, nil)
+	}
+	if d.Purpose == parley.PurposeAsk {
+		return deliveries.End(u, d, parley.DeliveryFailed, cause)
+	}
+	crashes, err := crashes(u, *d)
+	if err != nil {
+		return err
+	}
+	if crashes >= mostCrashes {
+		return work.Die(u, d, parley.Errorf(cause.Code, "%s, %d times", cause.Message, crashes))
+	}
+	return deliveries.Move(u, d, parley.DeliveryAccepted, func(d *parley.Delivery) { d.Failure = cause })
+}
+
+// crashes counts the runs of a delivery that were lost without counting as an attempt, including the one that has it.
+func crashes(u *unit.Unit, d parley.Delivery) (int, error) {
+	runs, err := u.Runs().WokenBy(d.Message, d.Recipient)
+	lost := 1
+	for _, r := range runs {
+		if r.State == parley.RunLost {
+			lost++
+		}
+	}
+	return lost - d.Attempt, err
+}

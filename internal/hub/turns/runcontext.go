@@ -1,0 +1,224 @@
+package turns
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/conversations"
+	"github.com/parley-hub/parley/internal/hub/local"
+	"github.com/parley-hub/parley/internal/hub/runs"
+	"github.com/parley-hub/parley/internal/hub/tasks"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// RunContext is what a run's prompt is made from: of its own conversation, and of nothing else. The identity
+// files and the tools are for whoever makes the prompt to add.
+func (s *Service) RunContext(ctx context.Context, run string) (c parley.RunContext, err error) {
+	defer s.Read(time.Now(), &err)
+	var page []parley.Message
+	err = s.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
+		if c.Run, err = u.Runs().Get(run); errors.Is(err, parley.ErrNotFound) {
+			return runs.RunOver(run)
+		}
+		if err != nil {
+			return err
+		}
+		if c.Agent, err = u.Agents().Find(c.Run.Agent); err != nil {
+			return err
+		}
+		u.EndAs(c.Agent)
+		u = u.As(c.Agent) // what it may not read, its prompt does not hold
+		where, err := conversations.Conversation(u, c.Run.Conversation)
+		if err != nil {
+			return err
+		}
+		c.Conversation = where.Conversation
+		if c.Triggers, err = runs.Messages(u, c.Run.Triggers); err != nil {
+			return err
+		}
+		if page, err = contextPage(u, c.Conversation, c.Agent); err != nil {
+			return err
+		}
+		if err := addHistory(u, &c, page); err != nil {
+			return err
+		}
+		if err := addTaskTo(u, &c); err != nil {
+			return err
+		}
+		return addParticipants(u, &c)
+	})
+	if err == nil && len(page) > 0 {
+		s.Live.Change(run, func(one *local.LiveRun) { one.From, one.UpTo = page[0].Seq, page[len(page)-1].Seq })
+	}
+	return c, err
+}
+
+// contextPage is the last messages of a conversation, as many as an agent's own limit says.
+func contextPage(u *unit.Unit, c parley.Conversation, a parley.Agent) (list []parley.Message, err error) {
+	page := parley.Page{Limit: a.ContextMessages}
+	for page.Limit > 0 { // large ones come in parts
+		part, err := u.Messages().Page(c.ID, page)
+		if err != nil || len(part) == 0 {
+			return list, err
+		}
+		list = append(part, list...)
+		page.Before, page.Limit = part[0].Seq, page.Limit-len(part)
+	}
+	return list, nil
+}
+
+// addHistory adds what was said beside the triggers. Where a client's session goes on, that is what it has
+// not had in its context: what came after the newest message that woke the run before, but for what that run
+// said itself.
+func addHistory(u *unit.Unit, c *parley.RunContext, page []parley.Message) error {
+	earlier, err := runs.Earlier(u, c.Run)
+	if err != nil {
+		return err
+	}
+	if c.Earlier, err = runs.PostedBy(u, earlier...); err == nil {
+		c.Earlier, err = readable(u, c.Earlier)
+	}
+	if err != nil {
+		return err
+	}
+	known, after := slices.Clone(c.Run.Triggers), int64(0)
+	if c.Run.Session != "" && c.Run.State.Live() {
+		if after, known, err = sessionKnows(u, c, known); err != nil {
+			return err
+		}
+	}
+	c.History = without(page, known, after)
+	if c.Resumed {
+		c.Whole = without(page, c.Run.Triggers, 0)
+	}
+	return nil
+}
+
+// without is a page of messages without those that are known, by their ids or for not coming after a seq.
+func without(page []parley.Message, known []string, after int64) (list []parley.Message) {
+	for _, m := range page {
+		if m.Seq > after && !slices.Contains(known, m.ID) {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// readable is those of some messages that the agent may still read.
+func readable(u *unit.Unit, list []parley.Message) (still []parley.Message, err error) {
+	for _, m := range list {
+		_, err := conversations.Conversation(u, m.Conversation)
+		if _, hidden := errors.AsType[unit.Unknown](err); hidden {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		still = append(still, m)
+	}
+	return still, nil
+}
+
+// sessionKnows is what a client's session has had in its context: all up to a seq, and the messages its last
+// run has posted.
+func sessionKnows(u *unit.Unit, c *parley.RunContext, known []string) (int64, []string, error) {
+	before, err := resumes(u, c.Run)
+	if err != nil || before == nil || len(before.Triggers) == 0 {
+		return 0, known, err
+	}
+	posts, err := u.Runs().Posts(before.ID)
+	if err != nil {
+		return 0, known, err
+	}
+	for _, p := range posts {
+		known = append(known, p.Message)
+	}
+	if before.Conversation != c.Run.Conversation {
+		c.Resumed = true // in its task; of this conversation it knows nothing else
+		return 0, known, nil
+	}
+	newest, err := runs.Messages(u, before.Triggers[len(before.Triggers)-1:])
+	if err != nil || len(newest) == 0 {
+		return 0, known, err
+	}
+	c.Resumed = true
+	return newest[0].Seq, known, nil
+}
+
+// addTaskTo adds the task that the run is in, and of those it depends on what came of them.
+func addTaskTo(u *unit.Unit, c *parley.RunContext) error {
+	if c.Run.Task == "" {
+		return nil
+	}
+	t, err := tasks.Task(u, c.Run.Task)
+	if _, hidden := errors.AsType[unit.Unknown](err); hidden {
+		return nil // it was given to somebody else meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	view, err := tasks.NewViewer(u).View(t)
+	if err != nil {
+		return err
+	}
+	c.Task = &view
+	if err := addRequestTo(u, c, t.Message); err != nil {
+		return err
+	}
+	needed, err := u.Tasks().GetAll(t.DependsOn)
+	for _, n := range needed {
+		c.Needed = append(c.Needed, parley.Task{ID: n.ID, Status: n.Status, Outcome: n.Outcome, Result: n.Result})
+	}
+	return err
+}
+
+// addRequestTo adds the message that began the task, with its files, where the conversation does not show it.
+func addRequestTo(u *unit.Unit, c *parley.RunContext, id string) error {
+	if id == "" || slices.ContainsFunc(slices.Concat(c.History, c.Whole, c.Triggers), func(m parley.Message) bool { return m.ID == id }) {
+		return nil
+	}
+	found, err := runs.Messages(u, []string{id})
+	if err == nil {
+		found, err = readable(u, found)
+	}
+	if err == nil && len(found) > 0 {
+		c.Request = &found[0]
+	}
+	return err
+}
+
+// addParticipants adds who takes part, and who else has said something.
+func addParticipants(u *unit.Unit, c *parley.RunContext) error {
+	members, err := u.Members().List(c.Conversation.ID)
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for _, m := range members {
+		known[m.Agent] = true
+		a, err := u.Agents().Find(m.Agent)
+		if err != nil {
+			return err
+		}
+		c.Members = append(c.Members, a)
+	}
+	said := slices.Concat(c.History, c.Whole, c.Triggers, c.Earlier)
+	if c.Request != nil {
+		said = append(said, *c.Request)
+	}
+	for _, m := range said {
+		if known[m.From] {
+			continue
+		}
+		known[m.From] = true
+		a, err := u.Agents().Find(m.From)
+		if err != nil {
+			return err
+		}
+		c.Senders = append(c.Senders, a)
+	}
+	return nil
+}

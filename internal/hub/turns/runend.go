@@ -1,0 +1,390 @@
+package turns
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/deliveries"
+	"github.com/parley-hub/parley/internal/hub/local"
+	"github.com/parley-hub/parley/internal/hub/messages"
+	"github.com/parley-hub/parley/internal/hub/post"
+	"github.com/parley-hub/parley/internal/hub/presence"
+	"github.com/parley-hub/parley/internal/hub/runs"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/work"
+)
+
+// FinishRun ends a run that went well: its answer is posted, and what woke it is answered, or acknowledged
+// where there is no answer, all in one update. Of a run that somebody wants to end nothing is posted. If the
+// answer cannot be posted, the run has failed. A run that has ended already is returned as it is.
+func (s *Service) FinishRun(ctx context.Context, run string, r parley.Result, output []byte) (parley.Run, error) {
+	began := time.Now()
+	where, err := whereRuns(ctx, s.Core, run)
+	if err != nil {
+		return parley.Run{}, err
+	}
+	p, err := post.ComposeAnswer(s.Core, run, where, r.Text)
+	if err != nil {
+		return s.FailRun(ctx, run, unposted(err), r, output)
+	}
+	var (
+		posted  *parley.Message
+		refused bool
+	)
+	ended, err := endRun(ctx, s.Core, run, r, output, func(u *unit.Unit, r *parley.Run, keep func(*parley.Run)) (err error) {
+		posted, refused = nil, false
+		if r.Cancel != "" {
+			return endCancelled(u, r, keep)
+		}
+		posted, err = succeed(u, r, p, keep)
+		refused = err != nil
+		return err
+	})
+	if refused && final(err) {
+		return s.FailRun(ctx, run, unposted(err), r, output)
+	}
+	if err == nil && posted != nil {
+		s.Wrote(began)
+		s.Index.Posted(*posted)
+	}
+	return ended, err
+}
+
+// final says that the answer itself was refused, and would be again. What the store cannot do now, it may later.
+func final(err error) bool {
+	switch e := parley.AsError(err); e.Code {
+	case parley.NotPermitted, parley.BadInput, parley.DependencyFailed:
+		return true
+	default:
+		return errors.Is(err, messages.ErrInboxFull) || e.Reason == parley.Gone
+	}
+}
+
+// unposted is the failure of a run whose answer nobody can read.
+func unposted(err error) *parley.RunError {
+	e := parley.AsError(err)
+	return &parley.RunError{
+		Trouble: parley.Trouble{Failure: parley.FailureFinal, Reason: "its answer could not be posted: " + e.Message}, Hint: e.Suggestion,
+	}
+}
+
+// succeed posts the answer of a run, settles what woke it, and ends it.
+func succeed(u *unit.Unit, r *parley.Run, p post.Posting, keep func(*parley.Run)) (posted *parley.Message, err error) {
+	switch r.State {
+	case parley.RunStarting:
+		err = runs.Begin(u, r, r.Process)
+	case parley.RunWaiting:
+		err = runs.Step(u, r, parley.RunRunning, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	agent, err := u.Agents().Find(r.Agent)
+	if err != nil {
+		return nil, err
+	}
+	u.EndAs(agent)
+	u = u.As(agent)
+	ask, err := work.StateOfAnswer(u, *r)
+	if err != nil {
+		return nil, err
+	}
+	if ask.GoesOn {
+		p.Draft.Type = parley.TypeStatus
+	}
+	answer, posted, err := post.AnswerOf(u, *r, p)
+	if err != nil {
+		return nil, err
+	}
+	err = eachLeased(u, *r, func(d *parley.Delivery) error {
+		if ask.Parked && d.Purpose == parley.PurposeAsk { // the end of its task answers it, which may be long after
+			return deliveries.Move(u, d, parley.DeliveryAcked, nil)
+		}
+		return work.Settle(u, d, parley.Outcome{Answer: answer})
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = work.EndRun(u, r, parley.RunSucceeded, func(r *parley.Run) {
+		keep(r)
+		r.Answer = answer
+	})
+	if err != nil {
+		return nil, err
+	}
+	return posted, work.TaskRunEnded(u, *r, p.Draft.Content.Text)
+}
+
+// FailRun ends a run that has failed. What may succeed at another time is tried again, as often as its agent's
+// attempts allow; what was stopped at once, and that counts as no try; what cannot succeed has failed, and its
+// sender is told. A run that has ended already is returned as it is.
+func (s *Service) FailRun(ctx context.Context, run string, why *parley.RunError, r parley.Result, output []byte) (parley.Run, error) {
+	trouble := why.Trouble
+	trouble.After = min(max(0, trouble.After), deliveries.MaxAfter) // an API may say anything
+	trouble, err := deliveries.CheckTrouble(trouble)
+	if err != nil {
+		return parley.Run{}, err
+	}
+	hint := unit.Storable(why.Hint)
+	return endRun(ctx, s.Core, run, r, output, func(u *unit.Unit, r *parley.Run, keep func(*parley.Run)) error {
+		if r.Cancel != "" {
+			return endCancelled(u, r, keep)
+		}
+		return fail(u, r, trouble, hint, keep)
+	})
+}
+
+// endRun ends a run that is live, with what is known of it at its end.
+func endRun(ctx context.Context, core *unit.Core, id string, result parley.Result, output []byte,
+	end func(u *unit.Unit, r *parley.Run, keep func(*parley.Run)) error,
+) (run parley.Run, err error) {
+	keep := func(r *parley.Run) {
+		r.Usage = countable(result.Usage)
+		if result.Session != "" && parley.CheckRun(result.Session) == nil {
+			r.Session = result.Session
+		}
+	}
+	err = core.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
+		if run, err = u.Runs().Get(id); errors.Is(err, parley.ErrNotFound) {
+			return runs.RunOver(id)
+		}
+		if err != nil || !run.State.Live() {
+			return err
+		}
+		if err := end(u, &run, keep); err != nil {
+			return err
+		}
+		return keepOutput(u, id, output)
+	})
+	if err == nil || parley.AsError(err).Reason == parley.Conflict {
+		core.Live.Drop(id)
+	}
+	return run, err
+}
+
+// keepOutput keeps the last of what a run has put out: what is given, or else what is in memory by now.
+func keepOutput(u *unit.Unit, run string, output []byte) error {
+	if output == nil {
+		output = u.Core.Live.Output(run)
+	}
+	if len(output) == 0 {
+		return nil
+	}
+	return runs.KeepOutput(u.Tx, run, local.Tail(output, local.MostOutput))
+}
+
+// countable is what a runtime says it has used, as far as it can be.
+func countable(u parley.Usage) parley.Usage {
+	u.InputTokens, u.OutputTokens = max(0, u.InputTokens), max(0, u.OutputTokens)
+	if !(u.Cost >= 0 && u.Cost <= math.MaxInt32) {
+		u.Cost = 0
+	}
+	return u
+}
+
+// whereRuns is the conversation that a run is in.
+func whereRuns(ctx context.Context, core *unit.Core, id string) (conversation string, err error) {
+	core.Live.Change(id, func(one *local.LiveRun) { conversation = one.Conv })
+	if conversation != "" {
+		return conversation, nil
+	}
+	err = core.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
+		r, err := u.Runs().Get(id)
+		if errors.Is(err, parley.ErrNotFound) {
+			return runs.RunOver(id)
+		}
+		conversation = r.Conversation
+		return err
+	})
+	return conversation, err
+}
+
+func eachLeased(u *unit.Unit, r parley.Run, do func(*parley.Delivery) error) error {
+	list, err := u.Queue().Leased(r.ID)
+	for i := range list {
+		if err == nil {
+			err = do(&list[i])
+		}
+	}
+	return err
+}
+
+// fail ends a run for a reason, and returns its deliveries. If the program has ended, they are ready at once, so that nothing
+// newer overtakes them.
+func fail(u *unit.Unit, r *parley.Run, why parley.Trouble, hint string, keep func(*parley.Run)) error {
+	cause := deliveries.Failed(r.Agent, why)
+	cause.Suggestion = hint
+	if why.Failure == parley.FailureFinal && !u.Now.Before(r.Deadline) {
+		cause.Code = parley.TimedOut
+	}
+	err := eachLeased(u, *r, func(d *parley.Delivery) error {
+		if why.Failure == parley.FailureLost {
+			return work.GiveBackAfter(u, d, why.Failure, cause, why.After)
+		}
+		return work.GiveBack(u, d, why.Failure, cause, why.After)
+	})
+	if err != nil {
+		return err
+	}
+	return endFailed(u, r, why.Failure, cause, keep)
+}
+
+// endFailed ends a run whose deliveries were given back.
+func endFailed(u *unit.Unit, r *parley.Run, f parley.Failure, cause *parley.Error, keep func(*parley.Run)) error {
+	to := parley.RunFailed
+	switch f {
+	case parley.FailureLost:
+		to = parley.RunLost
+	case parley.FailureStopped:
+		to = parley.RunCancelled
+	}
+	err := work.EndRun(u, r, to, func(r *parley.Run) {
+		keep(r)
+		r.Failure = cause
+	})
+	if err == nil {
+		err = work.TaskRunFailed(u, *r, cause)
+	}
+	if err != nil || to == parley.RunCancelled {
+		return err
+	}
+	return presence.SummarizeAll(u, []string{r.Agent})
+}
+
+// endCancelled ends a run that somebody wanted to end.
+func endCancelled(u *unit.Unit, r *parley.Run, keep func(*parley.Run)) error {
+	asks, err := u.Waits().AskedBy(r.ID)
+	if err != nil {
+		return err
+	}
+	if err := eachLeased(u, *r, func(d *parley.Delivery) error { return release(u, d, *r) }); err != nil {
+		return err
+	}
+	if err := work.EndRun(u, r, parley.RunCancelled, keep); err != nil {
+		return err
+	}
+	if err := work.TaskRunFailed(u, *r, runs.WasCancelled(*r)); err != nil || runs.StoppedWith(*r) {
+		return err
+	}
+	return work.CancelAsked(u, *r, asks)
+}
+
+// release is what happens to a delivery of a run that was cancelled: it has failed, unless that was because
+// its recipient was stopped, whose queue is kept, even if it was started again meanwhile.
+func release(u *unit.Unit, d *parley.Delivery, r parley.Run) error {
+	if runs.StoppedWith(r) {
+		return work.GiveBack(u, d, parley.FailureStopped, nil, 0)
+	}
+	return deliveries.End(u, d, parley.DeliveryFailed, runs.WasCancelled(r))
+}
+
+// LostRuns are the runs that a former process of the hub with this name has left: those that still count as
+// live, and those that were found to be lost meanwhile, whose processes may live. See RecoverRun.
+func (s *Service) LostRuns(ctx context.Context, node string) (lost []parley.Run, err error) {
+	err = s.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
+		u.LeaveOut(nil) // the hub starts without those that cannot be read
+		live, err := u.Runs().Live("")
+		if err != nil {
+			return err
+		}
+		ended, err := u.Runs().List(parley.RunFilter{Limit: recentRuns})
+		for _, r := range live {
+			if r.Node == node {
+				lost = append(lost, r)
+			}
+		}
+		for _, r := range ended {
+			if r.Node == node && r.State == parley.RunLost && r.Process.PID != 0 {
+				lost = append(lost, r)
+			}
+		}
+		return err
+	})
+	return lost, err
+}
+
+// recentRuns is how far back a process is looked for that outlived its run.
+const recentRuns = 1000
+
+// RecoverRun ends a run that ended with its hub. Its process is gone by now. What woke it is ready again: see Recover.
+func (s *Service) RecoverRun(ctx context.Context, run string) error {
+	return s.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
+		r, err := u.Runs().Get(run)
+		if errors.Is(err, parley.ErrNotFound) {
+			return nil
+		}
+		if err == nil && r.State.Live() {
+			err = crashed(u, &r)
+		}
+		if err != nil {
+			return err
+		}
+		return runs.SetProcess(u, &r, parley.Process{})
+	})
+}
+
+// lose ends a run that nobody is at any more.
+func lose(u *unit.Unit, r *parley.Run) error {
+	keep := func(*parley.Run) {}
+	if r.Cancel != "" {
+		return endCancelled(u, r, keep)
+	}
+	lost := parley.Trouble{Failure: parley.FailureLost, Reason: whyLost}
+	cause := deliveries.Failed(r.Agent, lost)
+	err := eachLeased(u, *r, func(d *parley.Delivery) error { return work.GiveBack(u, d, lost.Failure, cause, 0) })
+	if err != nil {
+		return err
+	}
+	return endFailed(u, r, lost.Failure, cause, keep)
+}
+
+const whyLost = "the hub or the program ended before the run did"
+
+// LoseOverdue ends runs that are past their deadline and hold nothing: had they lived, they would have ended.
+func LoseOverdue(ctx context.Context, core *unit.Core) error {
+	overdue := func(u *unit.Unit) (list []parley.Run, err error) {
+		live, err := u.Runs().Live("")
+		for _, r := range live {
+			if err == nil && r.Deadline.Add(2*runs.RunGrace).Before(u.Now) {
+				var held []parley.Delivery
+				if held, err = u.Queue().Leased(r.ID); len(held) == 0 {
+					list = append(list, r)
+				}
+			}
+		}
+		return list, err
+	}
+	var list []parley.Run
+	err := core.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
+		u.LeaveOut(nil)
+		list, err = overdue(u)
+		return err
+	})
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	return core.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
+		u.LeaveOut(nil)
+		list, err := overdue(u)
+		for i := range list {
+			if err == nil {
+				err = lose(u, &list[i])
+			}
+		}
+		return err
+	})
+}
+
+// CancelAtOnce ends runs that have nothing to be in any more, whoever is at them.
+func CancelAtOnce(u *unit.Unit, runs []parley.Run, reason string) error {
+	for i := range runs {
+		err := work.EndRun(u, &runs[i], parley.RunCancelled, func(r *parley.Run) { r.Cancel = reason })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package turns
+
+import (
+	"errors"
+
+	"github.com/parley-hub/parley/internal/hub/access"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/deliveries"
+	"github.com/parley-hub/parley/internal/hub/presence"
+	"github.com/parley-hub/parley/internal/hub/runs"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/work"
+)
+
+// planRun is the run that some messages wake.
+func planRun(u *unit.Unit, a *runs.Assignment, plan planned) (parley.Run, error) {
+	newest := a.Messages[len(a.Messages)-1]
+	r := parley.Run{
+		ID: unit.NewID(), Agent: a.Agent.ID, Conversation: newest.Conversation, Runtime: a.Agent.Runtime, State: parley.RunStarting,
+		TraceID: newest.TraceID, CreatedAt: u.Now, Deadline: u.Now.Add(plan.Deadline), Node: plan.node,
+	}
+	if plan.Instant {
+		r.State, r.StartedAt = parley.RunRunning, &u.Now
+	}
+	for i, m := range a.Messages {
+		r.Triggers = append(r.Triggers, m.ID)
+		r.Task = max(r.Task, m.Task)
+		r.Hops = max(r.Hops, m.Hops)
+		r.Attempt = max(r.Attempt, a.Deliveries[i].Attempt+1)
+		chain, err := runs.Chain(u, m)
+		if err != nil {
+			return r, err
+		}
+		r.Chain = max(r.Chain, chain)
+	}
+	if a.Deliveries[0].Purpose == parley.PurposeAsk {
+		return r, planAnswer(u, &r, a.Deliveries[0])
+	}
+	if err := work.EnterTask(u, &r, a.Deliveries[0]); err != nil {
+		return r, err
+	}
+	before, err := resumes(u, r)
+	if before != nil {
+		r.Session = before.Session
+	}
+	return r, err
+}
+
+// planAnswer makes a run that is planned one that answers an ask. Where one before it was stopped, it goes on with the
+// task that the ask has become.
+func planAnswer(u *unit.Unit, r *parley.Run, d parley.Delivery) error {
+	w, err := u.Waits().Ask(d.Message)
+	if unit.IgnoreNotFound(err) != nil {
+		return err
+	}
+	r.Ask, r.Depth, r.Task = true, w.Depth+1, w.Work
+	if _, mine, err := work.TaskAt(u, *r); err != nil || mine {
+		return err
+	}
+	r.Task = ""
+	return nil
+}
+
+// resumes is the run whose client's session another goes on with, or nil: that of its task, or else of its
+// conversation. An ask is answered in a fresh one. A session belongs to the runtime that opened it.
+func resumes(u *unit.Unit, r parley.Run) (before *parley.Run, err error) {
+	var run parley.Run
+	switch {
+	case r.Ask:
+		return nil, nil
+	case r.Task != "":
+		run, err = u.Runs().TaskSession(r.Agent, r.Task)
+	default:
+		run, err = u.Runs().Session(r.Agent, r.Conversation, r.CreatedAt.Add(-sessionIdle))
+	}
+	if errors.Is(err, parley.ErrNotFound) || err == nil && run.Runtime != r.Runtime {
+		return nil, nil
+	}
+	return &run, err
+}
+
+// assign stores a run, leases to it what woke it, and makes its token.
+func assign(u *unit.Unit, a *runs.Assignment, idle bool, plan planned) error {
+	var err error
+	if a.Run.Number, err = u.Runs().NextNumber(); err != nil {
+		return err
+	}
+	r := a.Run
+	if err := runs.InsertRow(u.Tx, r); err != nil {
+		return err
+	}
+	if err := runs.NoteRun(u, r); err != nil {
+		return err
+	}
+	now, err := u.Queue().Now()
+	if err != nil {
+		return err
+	}
+	to, begun := parley.DeliveryDelivered, r.State == parley.RunRunning
+	if begun {
+		to = parley.DeliverySeen
+	}
+	for i := range a.Deliveries {
+		err := deliveries.Move(u, &a.Deliveries[i], to, func(d *parley.Delivery) {
+			d.Run, d.Lease, d.Until = r.ID, r.ID, now.After(runs.RunLease)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if begun {
+		if err := seeQuietNow(u, a.Agent, r); err != nil {
+			return err
+		}
+	}
+	if err := insertRunToken(u, r, plan); err != nil || !idle {
+		return err
+	}
+	return presence.NotePresenceOf(u, a.Agent, 1)
+}
+
+// seeQuietNow is seeQuiet for a run whose context is read at once.
+func seeQuietNow(u *unit.Unit, a parley.Agent, r parley.Run) error {
+	quiet, err := u.Queue().Ready(parley.Queue{Recipient: r.Agent, In: r.Conversation, Limit: 1})
+	if err != nil || len(quiet) == 0 {
+		return err
+	}
+	page, err := u.Messages().Page(r.Conversation, parley.Page{Limit: a.ContextMessages})
+	if err != nil || len(page) == 0 {
+		return err
+	}
+	return runs.SeeQuiet(u, r, page[0].Seq, page[len(page)-1].Seq)
+}
+
+// insertRunToken makes the token of a run that needs one, whose id is the run's. It is neither told nor audited: the
+// run is.
+func insertRunToken(u *unit.Unit, r parley.Run, plan planned) error {
+	if plan.Token == "" {
+		return nil
+	}
+	hash, ok := parley.HashSecret(plan.secret)
+	if !ok {
+		return errors.New("a secret of a wrong form was made")
+	}
+	return access.InsertToken(u.Tx, parley.Token{
+		ID: r.ID, Agent: r.Agent, Kind: plan.Token, Scopes: runs.RunScopes(plan.Token), CreatedBy: u.Me.ID, CreatedAt: u.Now,
+		ExpiresAt: unit.After(r.Deadline, runs.RunGrace),
+	}, hash)
+}

@@ -1,0 +1,4 @@
+package unit
+
+// Bridged is the source of what comes over a bridge.
+const Bridged = "file"

@@ -1,0 +1,63 @@
+package unit
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"strings"
+
+	"github.com/parley-hub/parley"
+)
+
+// ApprovableCall is a tool whose calls may be held: how a call of it is told in words, and how it is made once it is
+// approved.
+type ApprovableCall struct {
+	Words   func(u *Unit, agent string, args json.RawMessage) (CallWords, error)
+	Prepare func(ctx context.Context, as Caller, args json.RawMessage) (Execution, error)
+}
+
+// CallWords are a held call as people are told of it.
+type CallWords struct {
+	Wants  string // contact SeniorAnalystBot
+	Doing  string // contacting SeniorAnalystBot
+	Action string
+	Parts  []parley.ApprovalPart
+}
+
+// JoinCalls joins the tools of several subjects.
+func JoinCalls(subjects ...map[string]ApprovableCall) map[string]ApprovableCall {
+	all := map[string]ApprovableCall{}
+	for _, tools := range subjects {
+		maps.Copy(all, tools)
+	}
+	return all
+}
+
+// Approvable makes a tool of functions that take its arguments.
+func Approvable[A any](tell func(*Unit, string, A) (CallWords, error), prepare func(context.Context, Caller, A) (Execution, error)) ApprovableCall {
+	return ApprovableCall{
+		Words: func(u *Unit, agent string, raw json.RawMessage) (w CallWords, err error) {
+			var args A
+			if err := json.Unmarshal(raw, &args); err != nil {
+				return w, err
+			}
+			return tell(u, agent, args)
+		},
+		Prepare: func(ctx context.Context, as Caller, raw json.RawMessage) (Execution, error) {
+			var args A
+			if err := json.Unmarshal(raw, &args); err != nil {
+				return nil, err
+			}
+			return prepare(ctx, as, args)
+		},
+	}
+}
+
+// WithNotices is what an approved call returned, and what its caller must know besides.
+func WithNotices(text string, notices []string) string {
+	lines := []string{text}
+	for _, notice := range notices {
+		lines = append(lines, "Note: "+notice)
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,107 @@
+package unit
+
+import (
+	"context"
+	"slices"
+
+	"github.com/parley-hub/parley"
+)
+
+// Operation is what the hub demands of the caller of a use case.
+type Operation struct {
+	ID      string
+	Scope   parley.Scope // the caller's credential needs it; none: any credential will do
+	Who     Who
+	Changes bool    // it changes what is stored
+	Work    Work    // what it counts as while it is under way
+	Held    Holding // for agents; none where agents may not call it
+	Act     string  // what only an owner may do, in words
+}
+
+// Who says which participants may call an operation. The hub checks the rules that depend on the caller alone
+// before the use case begins. A rule that depends on what the call is about is checked by the use case.
+type Who string
+
+// The rules.
+const (
+	Anyone         Who = "anyone"            // also without a credential
+	Everyone       Who = "every participant" // what it may read
+	Owner          Who = "owners"
+	LocalOwner     Who = "owners, by the local socket"
+	People         Who = "owners, and people for themselves"
+	SelfOrOwner    Who = "its holder, and owners"
+	ManagerOrOwner Who = "the agent itself, its manager, and owners"
+	MemberOrOwner  Who = "those who take part, and owners"
+	SessionOnly    Who = "people who have signed in with a browser"
+	Itself         Who = "the hub itself"
+
+	Self            Who = "the agent itself"
+	SuperiorOrOwner Who = "the agent's manager, and owners"
+	RunnerOrOwner   Who = "the agent whose run it is, and owners"
+
+	AgentOrOwner     Who = "the agent itself, and owners"
+	ConcernedOrOwner Who = "those who asked for the task or for one it is part of, its assignee, and owners"
+	AssigneeOrOwner  Who = "the task's assignee, and owners"
+	RequesterOrOwner Who = "those who asked for the task or for one it is part of, and owners"
+	CallerOrDecider  Who = "the agent whose call it is, its manager, and owners"
+	Decider          Who = "the manager of the agent whose call it is, and owners; never the agent itself"
+)
+
+// Known says whether there is such a rule.
+func (w Who) Known() bool {
+	return slices.Contains([]Who{
+		Anyone, Everyone, Owner, LocalOwner, People, SelfOrOwner, ManagerOrOwner, MemberOrOwner, SessionOnly, Itself, Self, SuperiorOrOwner,
+		RunnerOrOwner, AgentOrOwner, ConcernedOrOwner, AssigneeOrOwner, RequesterOrOwner, CallerOrDecider, Decider,
+	}, w)
+}
+
+// Holding says in which modes of an agent an operation waits for an approval.
+type Holding string
+
+// The ways to hold a call.
+const (
+	NeverHeld      Holding = "never"
+	HeldStrict     Holding = "strict"
+	HeldSupervised Holding = "supervised and strict"
+)
+
+// InProcess reports whether the caller is a part of this program: it did not call from outside, and has no credential.
+func (c Caller) InProcess() bool { return c.Token == "" && c.Scopes == nil }
+
+func (o Operation) Admits(caller Caller) error {
+	switch {
+	case o.Who == Itself:
+		if caller.Agent != parley.System || !caller.InProcess() {
+			return parley.Errorf(parley.NotPermitted, "only the hub itself may do this").Suggest("leave it to the hub")
+		}
+	case caller.InProcess():
+	case o.Scope != "" && !caller.Scopes.Has(o.Scope):
+		return parley.Errorf(parley.NotPermitted, "this needs a credential with the scope %s", o.Scope).
+			Suggest("ask an owner of this hub for a token with it")
+	case o.Who == SessionOnly && caller.Kind != parley.TokenSession:
+		return parley.Errorf(parley.NotPermitted, "this is for people who have signed in with a browser").
+			Suggest("a token needs no session")
+	case o.Who == LocalOwner && !caller.Local:
+		return parley.Errorf(parley.NotPermitted, "this can be done on the hub's own machine only").
+			Suggest("call it by the hub's socket")
+	}
+	return nil
+}
+
+// Me is the participant that calls. Any credential is good for it.
+func (c *Core) Me(ctx context.Context, caller Caller) (me parley.Agent, err error) {
+	err = c.View(ctx, caller, OpIdentify, func(u *Unit) error {
+		me = u.Me
+		return nil
+	})
+	return me, err
+}
+
+// mayDo refuses an operation for owners to everybody else.
+func (u *Unit) mayDo(do Op) error {
+	rule := do.Rule()
+	if rule.Who == Owner || rule.Who == LocalOwner {
+		return u.MustOwn(rule.Act)
+	}
+	return nil
+}

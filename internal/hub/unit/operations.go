@@ -1,0 +1,278 @@
+package unit
+
+import (
+	"fmt"
+
+	"github.com/parley-hub/parley"
+)
+
+// Op names an operation of the hub. Every use case passes one to update, write or view, which ask the table of
+// operations whether the caller may do it. A use case without an operation does not compile.
+type Op string
+
+// The operations. HTTP routes have the same names.
+const (
+	OpPostMessage   Op = "post-message"
+	OpShowMessage   Op = "show-message"
+	OpReadThread    Op = "read-thread"
+	OpRedactMessage Op = "redact-message"
+	OpReadTrace     Op = "read-trace"
+	OpSearch        Op = "search"
+
+	OpPeekInbox Op = "peek-inbox"
+	OpTake      Op = "take"
+	OpAck       Op = "ack"
+	OpMarkShown Op = "mark-shown"
+	OpNack      Op = "nack"
+	OpExtend    Op = "extend"
+	OpSee       Op = "see"
+	OpSettle    Op = "settle"
+	OpListDead  Op = "list-dead"
+	OpRetryDead Op = "retry-dead"
+	OpDropDead  Op = "drop-dead"
+
+	OpListConversations  Op = "list-conversations"
+	OpMakeConversation   Op = "make-conversation"
+	OpShowConversation   Op = "show-conversation"
+	OpChangeConversation Op = "change-conversation"
+	OpDeleteConversation Op = "delete-conversation"
+	OpJoin               Op = "join"
+	OpLeave              Op = "leave"
+	OpAddMember          Op = "add-member"
+	OpRemoveMember       Op = "remove-member"
+	OpListMessages       Op = "list-messages"
+	OpReadContext        Op = "read-context"
+	OpMarkRead           Op = "mark-read"
+	opExportConversation Op = "export-conversation"
+
+	opWhoami        Op = "whoami"
+	OpWho           Op = "who"
+	OpListProtocols Op = "list-protocols"
+	OpListAgents    Op = "list-agents"
+	OpAddAgent      Op = "add-agent"
+	OpShowAgent     Op = "show-agent"
+	OpChangeAgent   Op = "change-agent"
+	OpRemoveAgent   Op = "remove-agent"
+	OpSleep         Op = "sleep"
+	OpWake          Op = "wake"
+
+	OpContact      Op = "contact"
+	OpAwaitOutcome Op = "await-outcome"
+	OpListTasks    Op = "list-tasks"
+	OpListAsks     Op = "list-asks"
+	OpMakeTask     Op = "make-task"
+	OpShowTask     Op = "show-task"
+	OpReadTree     Op = "read-tree"
+	OpUpdateTask   Op = "update-task"
+	OpCancelTask   Op = "cancel-task"
+	OpRetryTask    Op = "retry-task"
+	OpReassignTask Op = "reassign-task"
+
+	OpListApprovals   Op = "list-approvals"
+	OpShowApproval    Op = "show-approval"
+	OpDecideApproval  Op = "decide-approval"
+	OpListPermissions Op = "list-permissions"
+	OpPermit          Op = "permit"
+	OpUnpermit        Op = "unpermit"
+	OpCheckPermission Op = "check-permission"
+
+	OpStoreArtifact  Op = "store-artifact"
+	OpFetchArtifact  Op = "fetch-artifact"
+	OpCountArtifacts Op = "count-artifacts"
+
+	OpListTokens  Op = "list-tokens"
+	OpMakeToken   Op = "make-token"
+	OpRevokeToken Op = "revoke-token"
+	OpMakeLink    Op = "make-link"
+	OpEndSession  Op = "end-session"
+
+	OpFollowEvents Op = "follow-events"
+	OpStatus       Op = "status"
+	OpAttention    Op = "attention"
+	OpExportHub    Op = "export-hub"
+	OpImportHub    Op = "import-hub"
+	OpMakeBackup   Op = "make-backup"
+	OpCheck        Op = "check"
+	OpListAudit    Op = "list-audit"
+	OpVerifyAudit  Op = "verify-audit"
+
+	OpListBridges      Op = "list-bridges"
+	OpAddBridge        Op = "add-bridge"
+	OpShowBridge       Op = "show-bridge"
+	OpChangeBridge     Op = "change-bridge"
+	OpRemoveBridge     Op = "remove-bridge"
+	OpUnknownFiles     Op = "unknown-files"
+	OpArrive           Op = "arrive"
+	OpListDepartures   Op = "list-departures"
+	OpReportDepartures Op = "report-departures"
+	OpBeat             Op = "beat"
+	OpNoteBridge       Op = "note-bridge"
+	OpListBridgeTasks  Op = "list-bridge-tasks"
+
+	opCommand      Op = "command"
+	OpReportHealth Op = "report-health"
+	OpResumePair   Op = "resume-pair"
+	OpListRuns     Op = "list-runs"
+	OpShowRun      Op = "show-run"
+	OpReadOutput   Op = "read-output"
+	OpCancelRun    Op = "cancel-run"
+
+	OpReadLog Op = "read-log"
+	OpMetrics Op = "metrics"
+
+	// What no route is for.
+	OpIdentify Op = "identify" // find out who calls; a part of every other operation
+	OpActAs    Op = "act-as"
+	opPage     Op = "page" // the pages of people who have signed in
+	OpSignIn   Op = "sign-in"
+	OpItself   Op = "itself" // work that the hub does by itself
+)
+
+// operationTable is the table: what each operation demands of its caller.
+var operationTable = map[Op]Operation{
+	// Messages.
+	OpPostMessage:   {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: HeldSupervised},
+	OpShowMessage:   {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
+	OpReadThread:    {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
+	OpRedactMessage: {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "redact a message"},
+	OpReadTrace:     {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
+	OpSearch:        {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
+
+	// Inbox and dead letters.
+	OpPeekInbox: {Scope: parley.ScopeRead, Who: Everyone, Held: NeverHeld},
+	OpTake:      {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: NeverHeld},
+	OpAck:       {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: NeverHeld},
+	OpMarkShown: {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: NeverHeld},
+	OpNack:      {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: NeverHeld},
+	OpExtend:    {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: NeverHeld},
+	OpSee:       {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: NeverHeld},
+	OpSettle:    {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: NeverHeld},
+	OpListDead:  {Scope: parley.ScopeAdmin, Who: Owner, Act: "see dead letters"},
+	OpRetryDead: {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "handle dead letters"},
+	OpDropDead:  {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "handle dead letters"},
+
+	// Conversations.
+	OpListConversations:  {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
+	OpMakeConversation:   {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: HeldSupervised},
+	OpShowConversation:   {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
+	OpChangeConversation: {Scope: parley.ScopeSend, Who: MemberOrOwner, Changes: true, Held: HeldSupervised},
+	OpDeleteConversation: {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "delete a conversation"},
+	OpJoin:               {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: HeldSupervised},
+	OpLeave:              {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: HeldSupervised},
+	OpAddMember:          {Scope: parley.ScopeSend, Who: MemberOrOwner, Changes: true, Held: HeldSupervised},
+	OpRemoveMember:       {Scope: parley.ScopeSend, Who: MemberOrOwner, Changes: true, Held: HeldSupervised},
+	OpListMessages:       {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
+	OpReadContext:        {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
+	OpMarkRead:           {Scope: parley.ScopeSend, Who: MemberOrOwner, Changes: true, Held: NeverHeld},
+	opExportConversation: {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
+
+	// Participants.
+	opWhoami:        {Scope: parley.ScopeRead, Who: Everyone, Held: NeverHeld},
+	OpWho:           {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
+	OpListProtocols: {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
+	OpListAgents:    {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
+	OpAddAgent:      {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "add an agent"},
+	OpShowAgent:     {Scope: parley.ScopeRead, Who: Everyone, Held: NeverHeld},
+	OpChangeAgent:   {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "change an agent"},
+	OpRemoveAgent:   {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "remove an agent"},
+	OpSleep:         {Scope: parley.ScopeSend, Who: ManagerOrOwner, Changes: true, Held: NeverHeld},
+	OpWake:          {Scope: parley.ScopeSend, Who: ManagerOrOwner, Changes: true, Held: NeverHeld},
+
+	// Contacts and tasks.
+	OpContact:      {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: HeldSupervised},
+	OpAwaitOutcome: {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
+	OpListTasks:    {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
+	OpListAsks:     {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
+	OpMakeTask:     {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: HeldSupervised},
+	OpShowTask:     {Scope: parley.ScopeRead, Who: ConcernedOrOwner, Held: HeldStrict},
+	OpReadTree:     {Scope: parley.ScopeRead, Who: ConcernedOrOwner, Held: HeldStrict},
+	OpUpdateTask:   {Scope: parley.ScopeSend, Who: AssigneeOrOwner, Changes: true, Held: NeverHeld},
+	OpCancelTask:   {Scope: parley.ScopeSend, Who: RequesterOrOwner, Changes: true, Held: HeldSupervised},
+	OpRetryTask:    {Scope: parley.ScopeSend, Who: RequesterOrOwner, Changes: true, Held: HeldSupervised},
+	OpReassignTask: {Scope: parley.ScopeSend, Who: RequesterOrOwner, Changes: true, Held: HeldSupervised},
+
+	// Approvals and rules.
+	OpListApprovals:   {Scope: parley.ScopeRead, Who: Everyone, Held: NeverHeld},
+	OpShowApproval:    {Scope: parley.ScopeRead, Who: CallerOrDecider, Held: NeverHeld},
+	OpDecideApproval:  {Scope: parley.ScopeDecide, Who: Decider, Changes: true, Held: NeverHeld},
+	OpListPermissions: {Scope: parley.ScopeRead, Who: Everyone, Held: NeverHeld},
+	OpPermit:          {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "make rules"},
+	OpUnpermit:        {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "remove rules"},
+	OpCheckPermission: {Scope: parley.ScopeRead, Who: AgentOrOwner, Held: NeverHeld},
+
+	// Artifacts.
+	OpStoreArtifact:  {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: NeverHeld},
+	OpFetchArtifact:  {Scope: parley.ScopeRead, Who: Everyone, Held: NeverHeld},
+	OpCountArtifacts: {Scope: parley.ScopeAdmin, Who: Owner, Act: "see what is stored"},
+
+	// Credentials.
+	OpListTokens:  {Scope: parley.ScopeRead, Who: SelfOrOwner, Held: NeverHeld},
+	OpMakeToken:   {Scope: parley.ScopeAdmin, Who: People, Changes: true},
+	OpRevokeToken: {Scope: parley.ScopeSend, Who: SelfOrOwner, Changes: true, Held: NeverHeld},
+	OpMakeLink:    {Scope: parley.ScopeAdmin, Who: People, Changes: true},
+	OpEndSession:  {Scope: parley.ScopeRead, Who: SessionOnly, Changes: true},
+
+	// The hub as a whole.
+	OpFollowEvents: {Scope: parley.ScopeRead, Who: Everyone, Held: NeverHeld},
+	OpStatus:       {Scope: parley.ScopeRead, Who: Everyone, Held: NeverHeld},
+	OpAttention:    {Scope: parley.ScopeRead, Who: Everyone, Held: NeverHeld},
+	OpExportHub:    {Scope: parley.ScopeAdmin, Who: Owner, Act: "export the hub"},
+	OpImportHub:    {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "import a hub"},
+	OpMakeBackup:   {Scope: parley.ScopeAdmin, Who: LocalOwner, Changes: true, Act: "make a backup"},
+	OpCheck:        {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "check what is stored"},
+	OpListAudit:    {Scope: parley.ScopeAdmin, Who: Owner, Act: "read the audit log"},
+	OpVerifyAudit:  {Scope: parley.ScopeAdmin, Who: Owner, Act: "verify the audit log"},
+
+	// Bridges.
+	OpListBridges:      {Scope: parley.ScopeAdmin, Who: Owner, Act: "see bridges"},
+	OpAddBridge:        {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "change bridges"},
+	OpShowBridge:       {Scope: parley.ScopeAdmin, Who: Owner, Act: "use a bridge"},
+	OpChangeBridge:     {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "change bridges"},
+	OpRemoveBridge:     {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "change bridges"},
+	OpUnknownFiles:     {Scope: parley.ScopeAdmin, Who: Owner, Act: "use a bridge"},
+	OpArrive:           {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "use a bridge"},
+	OpListDepartures:   {Scope: parley.ScopeAdmin, Who: Owner, Act: "use a bridge"},
+	OpReportDepartures: {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "use a bridge"},
+	OpBeat:             {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "use a bridge"},
+	OpNoteBridge:       {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "use a bridge"},
+	OpListBridgeTasks:  {Scope: parley.ScopeAdmin, Who: Owner, Act: "use a bridge"},
+
+	// Commands and runs.
+	opCommand:      {Scope: parley.ScopeSend, Who: SuperiorOrOwner, Changes: true, Held: NeverHeld},
+	OpReportHealth: {Scope: parley.ScopeSend, Who: Self, Changes: true, Held: NeverHeld},
+	OpResumePair:   {Scope: parley.ScopeSend, Who: SuperiorOrOwner, Changes: true, Held: NeverHeld},
+	OpListRuns:     {Scope: parley.ScopeRead, Who: Everyone, Held: NeverHeld},
+	OpShowRun:      {Scope: parley.ScopeRead, Who: RunnerOrOwner, Held: NeverHeld},
+	OpReadOutput:   {Scope: parley.ScopeRead, Who: RunnerOrOwner, Held: NeverHeld},
+	OpCancelRun:    {Scope: parley.ScopeSend, Who: ManagerOrOwner, Changes: true, Held: NeverHeld},
+
+	// Observing.
+	OpReadLog: {Scope: parley.ScopeAdmin, Who: Owner, Act: "read the message log"},
+	OpMetrics: {Scope: parley.ScopeRead, Who: Owner, Act: "read the metrics"},
+
+	// What no route is for.
+	OpIdentify: {Who: Everyone, Held: NeverHeld},
+	opPage:     {Scope: parley.ScopeRead, Who: SessionOnly},
+	OpActAs:    {Who: Owner, Changes: true, Act: "act as somebody else"},
+	OpSignIn:   {Who: Anyone, Changes: true},
+	OpItself:   {Who: Itself, Changes: true},
+}
+
+// Rule is the operation's row in the table. An operation without one is a mistake in the program.
+func (o Op) Rule() Operation {
+	rule, known := operationTable[o]
+	if !known {
+		panic(fmt.Sprintf("hub: the operation %q has no rule", string(o)))
+	}
+	rule.ID, rule.Work = string(o), o.work()
+	return rule
+}
+
+// Operations returns the table of operations: what each demands of its caller, by its name.
+func Operations() map[string]Operation {
+	list := map[string]Operation{}
+	for o := range operationTable {
+		list[string(o)] = o.Rule()
+	}
+	return list
+}

@@ -1,0 +1,3 @@
+package unit
+
+const ReadBatch = 200

@@ -1,0 +1,59 @@
+package upkeep
+
+import (
+	"context"
+
+	"github.com/parley-hub/parley/internal/hub/local"
+	"github.com/parley-hub/parley/internal/hub/presence"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/work"
+)
+
+// announceArrivals writes down at once who has come, or left.
+func (s *Service) announceArrivals(ctx context.Context, started func()) {
+	started()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.Attendance.Wake:
+			if err := s.SweepAttendance(ctx); err != nil && ctx.Err() == nil {
+				s.Config.Log.Error("who has come or left could not be written down, will try again", "error", err)
+			}
+		}
+	}
+}
+
+// SweepAttendance writes an event for each agent that has come, or was silent for too long.
+func (s *Service) SweepAttendance(ctx context.Context) error {
+	s.announcing.Lock()
+	defer s.announcing.Unlock()
+	changed := s.Attendance.Changes(s.Now())
+	if len(changed) == 0 {
+		return nil
+	}
+	told := map[string]local.Announced{}
+	err := s.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
+		for _, id := range changed {
+			now, err := presence.NotePresence(u, id)
+			if err != nil {
+				return err
+			}
+			told[id] = local.Announced{There: now, Busy: s.Attendance.Busy(id, u.Now)}
+			if !now {
+				err = work.WentAway(u, id)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for id, now := range told {
+		s.Attendance.Announce(id, now)
+	}
+	return nil
+}

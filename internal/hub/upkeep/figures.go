@@ -1,0 +1,94 @@
+package upkeep
+
+import (
+	"context"
+	"errors"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/alerts"
+	"github.com/parley-hub/parley/internal/hub/feed"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// Figures are what can be counted of a hub at one moment.
+type Figures struct {
+	parley.Totals
+	parley.OpenWork
+	Members     []parley.Agent          // without those that were removed
+	Inboxes     map[string]parley.Inbox // by participant
+	Runs        []parley.Run            // live ones
+	Subscribers int                     // of events
+	Behind      map[string]int64        // by the name of a follower, how many events it has not been told
+	Bridges     []parley.BridgeView
+	DiskFree    int64 // bytes; both are 0 where they cannot be known
+	DiskTotal   int64
+}
+
+// Figures counts what is in the hub now. It is for the hub's own process.
+func (s *Service) Figures(ctx context.Context) (f Figures, err error) {
+	err = s.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
+		if f.Totals, err = s.totals.count(u.Counts().Totals); err != nil {
+			return err
+		}
+		if err := countNow(u, &f); err != nil {
+			return err
+		}
+		_, newest, err := u.Log().Bounds()
+		f.Behind = feed.Behind(s.feed, newest)
+		return err
+	})
+	if err != nil {
+		return f, err
+	}
+	f.Subscribers = feed.OpenStreams(s.feed)
+	if f.Bridges, err = s.bridges.Bridges(ctx, unit.TheHub); err != nil {
+		return f, err
+	}
+	f.DiskFree, f.DiskTotal, _, err = alerts.Space(s.Core)
+	return f, err
+}
+
+func countNow(u *unit.Unit, f *Figures) (err error) {
+	if f.OpenWork, err = u.Counts().OpenWork(); err != nil {
+		return err
+	}
+	all, err := u.Agents().List()
+	if err != nil {
+		return err
+	}
+	for _, a := range all {
+		if a.RemovedAt == nil {
+			f.Members = append(f.Members, a)
+		}
+	}
+	if f.Inboxes, err = u.Queue().Inboxes(); err != nil {
+		return err
+	}
+	u.LeaveOut(nil)
+	f.Runs, err = u.Runs().Live("")
+	return err
+}
+
+// MayObserve refuses everybody but owners.
+func (s *Service) MayObserve(ctx context.Context, caller unit.Caller) error {
+	return s.View(ctx, caller, unit.OpMetrics, func(*unit.Unit) error { return nil })
+}
+
+// PostedBy returns for each of some messages the run that has posted it, if one did. It is for the hub's own process.
+func (s *Service) PostedBy(ctx context.Context, messages []string) (map[string]parley.Run, error) {
+	runs := map[string]parley.Run{}
+	err := s.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
+		for _, id := range messages {
+			r, err := u.Runs().PostedBy(id)
+			if errors.Is(err, parley.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			runs[id] = r
+		}
+		return nil
+	})
+	return runs, err
+}

@@ -1,0 +1,53 @@
+package upkeep
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/access"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// Backup copies everything into a new directory of the machine the hub is on, while it goes on, and verifies
+// the copy. Only an owner may.
+func (s *Service) Backup(ctx context.Context, caller unit.Caller, dir string) (made parley.Backup, err error) {
+	if !filepath.IsAbs(dir) {
+		return made, parley.Errorf(parley.BadInput, "the directory %q is not absolute", dir).
+			Suggest("give the whole path, from / on: the hub does not know where you are")
+	}
+	keeper, err := keeper(ctx, s.Core, caller, unit.OpMakeBackup, "hub.backup", dir)
+	if err != nil {
+		return made, err
+	}
+	if !s.backingUp.TryLock() {
+		return made, parley.Errorf(parley.Unavailable, "a backup is being made already").Suggest("wait until it is done")
+	}
+	defer s.backingUp.Unlock()
+	made, err = keeper.Backup(ctx, filepath.Clean(dir))
+	return made, s.Explain(ctx, caller, err)
+}
+
+// CheckDeep verifies everything that is stored, beside the hub's work. progress, which may be nil, is told now
+// and then how far it is. What it finds is in the report; an error means that the check could not be made.
+// Only an owner may.
+func (s *Service) CheckDeep(ctx context.Context, caller unit.Caller, progress func(parley.CheckReport)) (report parley.CheckReport, err error) {
+	keeper, err := keeper(ctx, s.Core, caller, unit.OpCheck, "hub.check", "")
+	if err != nil {
+		return report, err
+	}
+	report, err = keeper.CheckDeep(ctx, progress)
+	return report, s.Explain(ctx, caller, err)
+}
+
+// keeper is the store for an owner who looks after it, which is written down.
+func keeper(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, audited, subject string) (parley.Keeper, error) {
+	keeper, able := core.Store.(parley.Keeper)
+	err := core.Update(ctx, caller, do, func(u *unit.Unit) error {
+		if !able {
+			return parley.Errorf(parley.Unavailable, "this store cannot %s", do.Rule().Act).Suggest("use the database's own tools")
+		}
+		return access.Audit(u, audited, subject, nil)
+	})
+	return keeper, err
+}

@@ -1,0 +1,84 @@
+package upkeep
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/alerts"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// Status says how the hub is doing.
+func (s *Service) Status(ctx context.Context, caller unit.Caller) (parley.HubStatus, error) {
+	status := s.Config.About
+	status.StartedAt, status.Alerts, status.NotReady = s.Started, s.alerts.Alerts.List(), s.Readiness(ctx)
+	if s.Config.UnknownClients != nil {
+		status.UnknownClients = s.Config.UnknownClients()
+	}
+	err := s.View(ctx, caller, unit.OpStatus, func(u *unit.Unit) (err error) {
+		if !u.SeesAll() {
+			status.Home, status.UnknownClients = "", nil
+			for i, n := range status.NotReady {
+				status.NotReady[i] = InPublic(n)
+			}
+		}
+		if status.Totals, err = s.totals.count(u.Counts().Totals); err != nil {
+			return err
+		}
+		_, status.LastEvent, err = u.Log().Bounds()
+		return err
+	})
+	if err != nil {
+		return parley.HubStatus{}, err
+	}
+	if err := s.addDisk(&status); err != nil {
+		return parley.HubStatus{}, s.Explain(ctx, caller, err)
+	}
+	status.AlertGroups = parley.GroupAlerts(status.Alerts)
+	return status, nil
+}
+
+// addDisk adds how much of the disk is free, and says so at once where it is too little.
+func (s *Service) addDisk(status *parley.HubStatus) error {
+	free, total, known, err := alerts.Space(s.Core)
+	if err != nil || !known {
+		return err
+	}
+	status.DiskFree, status.DiskTotal = free, total
+	if alert := alerts.DiskAlert(free, total); free < alerts.EnoughFree(total) && !s.alerts.Alerts.Has(alert) {
+		alert.Since = s.Now()
+		status.Alerts = append(status.Alerts, alert)
+	}
+	return nil
+}
+
+const (
+	// quickCount is how long counting may take to be done each time somebody asks.
+	quickCount = 5 * time.Millisecond
+	// countedFor is how many times as long as it took a slow count holds.
+	countedFor = 100
+)
+
+// totals remembers what was counted, if counting was slow: so it takes one part in a hundred of the time at
+// most, however often somebody asks.
+type totals struct {
+	mu    sync.Mutex
+	last  parley.Totals
+	until time.Time
+}
+
+func (t *totals) count(count func() (parley.Totals, error)) (parley.Totals, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	began := time.Now()
+	if began.Before(t.until) {
+		return t.last, nil
+	}
+	counted, err := count()
+	if took := time.Since(began); err == nil && took > quickCount {
+		t.last, t.until = counted, time.Now().Add(countedFor*took)
+	}
+	return counted, err
+}

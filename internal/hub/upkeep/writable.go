@@ -1,0 +1,93 @@
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/alerts"
+	"github.com/parley-hub/parley/internal/hub/turns"
+)
+
+const (
+	// readinessKept is how long the hub reuses an answer, so that nobody can keep the writer busy by asking.
+	readinessKept = time.Second
+	// scarce is the free room below which the hub tries whether it can store something.
+	scarce = 16 << 20
+	// tooLittle is a full disk, whatever small change still finds room in the write-ahead log.
+	tooLittle = 64 << 10
+)
+
+// readiness remembers for a moment whether the hub was ready.
+type readiness struct {
+	mu      sync.Mutex
+	at      time.Time
+	reasons []parley.NotReady
+}
+
+// Readiness says why nothing can be stored at present. It is empty when the hub is ready.
+func (s *Service) Readiness(ctx context.Context) []parley.NotReady {
+	r := &s.readiness
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if time.Since(r.at) <= readinessKept {
+		return slices.Clone(r.reasons)
+	}
+	err := s.writable(ctx)
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return []parley.NotReady{notReady(err)} // the caller has left, which says nothing of the hub
+	}
+	r.at, r.reasons = time.Now(), nil
+	if err != nil {
+		r.reasons = []parley.NotReady{notReady(err)}
+	}
+	return slices.Clone(r.reasons)
+}
+
+// InPublic is a reason for callers who must not learn where the hub stores its data.
+func InPublic(n parley.NotReady) parley.NotReady {
+	n.Message, n.Suggestion = "its database cannot be written", "see its log, or try: parley doctor"
+	if n.Check == diskCheck {
+		n.Message = "its disk is full"
+	}
+	return n
+}
+
+const diskCheck = "disk"
+
+func notReady(err error) parley.NotReady {
+	e := parley.AsError(err)
+	n := parley.NotReady{Check: "store", Message: e.Message, Suggestion: e.Suggestion}
+	if e.Reason == parley.StorageFull {
+		n.Check = diskCheck
+	}
+	if n.Suggestion == "" {
+		n.Suggestion = "see the log of the hub"
+	}
+	return n
+}
+
+// writable returns why nothing can be stored at present, or nil. The leases of the former process must be returned first:
+// until then the hub serves nobody.
+func (s *Service) writable(ctx context.Context) error {
+	if err := turns.Recovered(ctx, s.turns); err != nil {
+		return err
+	}
+	free, _, known, err := alerts.Space(s.Core)
+	if err != nil || !known || free >= scarce {
+		return s.Store.Update(ctx, func(parley.Tx) error { return nil })
+	}
+	if prober, able := s.Store.(parley.Prober); able {
+		if err := prober.Probe(ctx); err != nil {
+			return err
+		}
+	}
+	if free < tooLittle {
+		return parley.Errorf(parley.Unavailable, "the disk is full: %d bytes are free", free).Because(parley.StorageFull).
+			Suggest("make room on the disk of the hub")
+	}
+	return nil
+}

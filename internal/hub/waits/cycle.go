@@ -1,0 +1,268 @@
+package waits
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/runs"
+	"github.com/parley-hub/parley/internal/hub/tasks"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// Node is what can be blocked: a run, or without one the session of an agent that fetches for itself.
+type Node struct{ agent, run string }
+
+// Single says that an agent cannot do two things at once: a webhook that takes one call at a time.
+func Single(a parley.Agent) bool { return a.Runtime == parley.RuntimeWebhook && a.Concurrency == 1 }
+
+// MayWait refuses a wait of the caller for an answer that would close a circle, in which everybody waits for
+// somebody else. That is so only where the target cannot begin another run: else it answers in that.
+func MayWait(u *unit.Unit, o unit.Origin, target parley.Agent, message string) error {
+	if o.Approved != nil || u.Me.Kind != parley.KindAgent {
+		return nil // nobody is blocked: who called goes on, and a person can do two things at once
+	}
+	answerers, err := Answerers(u, target, message)
+	if err != nil || len(answerers) == 0 {
+		return err
+	}
+	c := WaitGraph{Unit: u, Seen: map[Node]bool{}}
+	if c.Callers, err = callers(u, o); err != nil {
+		return err
+	}
+	for _, n := range answerers {
+		path, err := c.From(n)
+		if err != nil {
+			return err
+		}
+		if path == nil {
+			continue
+		}
+		if path[0] != target.ID { // it waits for that in turn
+			path = slices.Insert(path, 0, target.ID)
+		}
+		return closed(u, append(path, target.ID))
+	}
+	return nil
+}
+
+// closed is the refusal, with the circle in it.
+func closed(u *unit.Unit, ids []string) error {
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		a, err := u.Agents().Find(id)
+		if err != nil {
+			return err
+		}
+		names[i] = a.Name
+	}
+	return parley.Errorf(parley.DependencyFailed, "Waiting for %s would close a circle in which everybody waits: %s. Use 'delegate' for async processing.",
+		names[0], strings.Join(names, " → "))
+}
+
+// WaitGraph looks for a way from somebody to a caller, along who waits for whom.
+type WaitGraph struct {
+	*unit.Unit
+	Callers map[Node]bool
+	Seen    map[Node]bool
+}
+
+// From is the agents on the way from a node to the caller, both of them included, or nil if there is none.
+func (c *WaitGraph) From(n Node) ([]string, error) {
+	if c.Callers[n] {
+		return []string{n.agent}, nil
+	}
+	if c.Seen[n] {
+		return nil, nil
+	}
+	c.Seen[n] = true
+	waits, err := WaitsOf(c.Unit, n)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range waits {
+		target, err := c.Agents().Find(w.Target)
+		if err != nil {
+			return nil, err
+		}
+		next, err := Answerers(c.Unit, target, w.Message)
+		if err != nil {
+			return nil, err
+		}
+		for _, other := range next {
+			if path, err := c.From(other); err != nil || path != nil {
+				return append([]string{n.agent}, path...), err
+			}
+		}
+	}
+	return nil, nil
+}
+
+// WaitsOf is what blocks a node.
+func WaitsOf(u *unit.Unit, n Node) (blocking []parley.Wait, err error) {
+	var list []parley.Wait
+	if n.run != "" {
+		list, err = u.Waits().Of(n.run)
+	} else {
+		list, err = u.Waits().By(n.agent)
+	}
+	for _, w := range list {
+		if w.Node != "" {
+			blocking = append(blocking, w)
+		}
+	}
+	return blocking, err
+}
+
+// callers are the nodes that a caller may be. One that names no run may be any of its runs that answer somebody.
+func callers(u *unit.Unit, o unit.Origin) (map[Node]bool, error) {
+	if o.Run != nil {
+		return map[Node]bool{{u.Me.ID, o.Run.ID}: true}, nil
+	}
+	all := map[Node]bool{{u.Me.ID, ""}: true}
+	live, err := u.Runs().Live(u.Me.ID)
+	for _, r := range live {
+		if r.Depth > 0 {
+			all[Node{r.Agent, r.ID}] = true
+		}
+	}
+	return all, err
+}
+
+// Answerers are the nodes that have to be free for a message to be answered. None where that begins a run of its own,
+// and where a person answers. Without a message it is one that is to be sent.
+func Answerers(u *unit.Unit, target parley.Agent, message string) ([]Node, error) {
+	nodes, err := recipients(u, target, message)
+	if err != nil || message == "" {
+		return nodes, err
+	}
+	t, found, err := workFor(u, message)
+	if err != nil || !found {
+		return nodes, err
+	}
+	workers, err := Workers(u, t)
+	return append(nodes, workers...), err
+}
+
+// workFor is the task that a message has begun, or that answers it, if there is one.
+func workFor(u *unit.Unit, message string) (t parley.Task, found bool, err error) {
+	w, err := u.Waits().Ask(message)
+	if unit.IgnoreNotFound(err) != nil {
+		return t, false, err
+	}
+	if w.Work != "" {
+		t, err = u.Tasks().Get(w.Work)
+	} else {
+		t, err = u.Tasks().Begun(message)
+	}
+	return t, err == nil, unit.IgnoreNotFound(err)
+}
+
+// Workers are the nodes at a task, and at all that it waits for: what is under it, and what it depends on.
+func Workers(u *unit.Unit, t parley.Task) (nodes []Node, err error) {
+	known := map[string]bool{t.ID: true}
+	for queue := []parley.Task{t}; len(queue) > 0; queue = queue[1:] {
+		t := queue[0]
+		if t.Status.Ended() {
+			continue
+		}
+		here, err := workersAt(u, t)
+		if err != nil {
+			return nil, err
+		}
+		nodes = append(nodes, here...)
+		next, err := tasks.WaitedFor(u, t)
+		if err != nil {
+			return nil, err
+		}
+		for _, other := range next {
+			if !known[other.ID] {
+				known[other.ID] = true
+				queue = append(queue, other)
+			}
+		}
+	}
+	return nodes, nil
+}
+
+// workersAt are the nodes that must be free for a task to go on: its runs, and the only nodes of its assignee and of its
+// pending approvers, if these do one thing at a time.
+func workersAt(u *unit.Unit, t parley.Task) (nodes []Node, err error) {
+	pending, err := u.Approvals().InTask(t.ID)
+	if err != nil {
+		return nil, err
+	}
+	busy := []string{t.Assignee}
+	for _, a := range pending {
+		if a.State == parley.ApprovalPending && a.Decider != "" {
+			busy = append(busy, a.Decider)
+		}
+	}
+	for _, id := range busy {
+		who, err := u.Agents().Find(id)
+		if err != nil {
+			return nil, err
+		}
+		only, err := OnlyNodes(u, who)
+		if err != nil {
+			return nil, err
+		}
+		nodes = append(nodes, only...)
+	}
+	runs, err := u.Runs().InTask(t.ID)
+	for _, r := range runs {
+		nodes = append(nodes, Node{r.Agent, r.ID})
+	}
+	return nodes, err
+}
+
+// OnlyNodes are the nodes of an agent that does one thing at a time: its session, or the runs of a webhook that takes one
+// call at a time. Other agents have none, because they begin another run.
+func OnlyNodes(u *unit.Unit, a parley.Agent) ([]Node, error) {
+	switch {
+	case a.Kind != parley.KindAgent || a.RemovedAt != nil:
+		return nil, nil
+	case !a.Dispatched():
+		return []Node{{a.ID, ""}}, nil
+	case Single(a):
+		return liveNodes(u, a.ID, func(parley.Run) bool { return true })
+	default:
+		return nil, nil
+	}
+}
+
+// recipients are the nodes of which one has to be free for its recipient to get a message.
+func recipients(u *unit.Unit, target parley.Agent, message string) ([]Node, error) {
+	if only, err := OnlyNodes(u, target); err != nil || len(only) > 0 {
+		return only, err
+	}
+	if message == "" || !target.Dispatched() || Single(target) {
+		return nil, nil
+	}
+	d, err := u.Deliveries().Get(message, target.ID)
+	if errors.Is(err, parley.ErrNotFound) || err == nil && !d.Open() {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r, runsList, err := runs.RunOf(u, d); err != nil || runsList {
+		return []Node{{r.Agent, r.ID}}, err
+	}
+	if d.Purpose != "" {
+		return nil, nil
+	}
+	return liveNodes(u, target.ID, func(r parley.Run) bool { return !r.Ask && r.Conversation == d.Conversation })
+}
+
+// liveNodes are the live runs of an agent that match.
+func liveNodes(u *unit.Unit, agent string, match func(parley.Run) bool) (nodes []Node, err error) {
+	live, err := u.Runs().Live(agent)
+	for _, r := range live {
+		if match(r) {
+			nodes = append(nodes, Node{r.Agent, r.ID})
+		}
+	}
+	return nodes, err
+}

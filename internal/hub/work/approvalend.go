@@ -1,0 +1,286 @@
+package work
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/access"
+	"github.com/parley-hub/parley/internal/hub/approvals"
+	"github.com/parley-hub/parley/internal/hub/conversations"
+	"github.com/parley-hub/parley/internal/hub/deliveries"
+	"github.com/parley-hub/parley/internal/hub/notices"
+	"github.com/parley-hub/parley/internal/hub/policy"
+	"github.com/parley-hub/parley/internal/hub/reports"
+	"github.com/parley-hub/parley/internal/hub/trees"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// StepApproval takes an approval to another state and writes the event. It is the only place where the state of an
+// approval changes. edit sets what goes with it.
+func StepApproval(u *unit.Unit, a *parley.Approval, to parley.ApprovalState, edit func(*parley.Approval)) error {
+	if !a.State.May(to) {
+		return DecidedAlready(*a)
+	}
+	before, after := a.State, *a
+	after.State, after.RemindAt = to, nil
+	if edit != nil {
+		edit(&after)
+	}
+	if err := approvals.SaveRow(u.Tx, after); err != nil {
+		return err
+	}
+	*a = after
+	u.Touch(a.ID) // somebody may wait for it
+	if before == parley.ApprovalPending {
+		if err := errors.Join(notices.NoticesOf(u, a.ID), Unask(u, after)); err != nil {
+			return err
+		}
+	}
+	return approvals.NoteApproval(u, after)
+}
+
+// Unask takes the requests for an approval that needs no answer any more out of the inboxes. What a run or session has
+// taken ends with that.
+func Unask(u *unit.Unit, a parley.Approval) error {
+	asked, err := approvals.Deciders(u, a)
+	for _, who := range asked {
+		if err == nil {
+			err = unaskOne(u, a, who)
+		}
+	}
+	return err
+}
+
+func unaskOne(u *unit.Unit, a parley.Approval, who parley.Agent) error {
+	dm, err := u.Conversations().FindSet(parley.SetKey([]string{a.Agent, who.ID}))
+	if err != nil {
+		return unit.IgnoreNotFound(err)
+	}
+	waiting, err := u.Queue().Ready(parley.Queue{
+		Recipient: who.ID, Wakes: true, Purpose: parley.PurposeApproval, In: dm.ID, Limit: approvals.MostRequests,
+	})
+	if err == nil {
+		var shown []parley.Delivery
+		shown, err = shownAndWanted(u, who, parley.PurposeApproval)
+		waiting = append(waiting, shown...)
+	}
+	for i := range waiting {
+		if err != nil {
+			return err
+		}
+		var m parley.Message
+		if m, err = u.Messages().Get(waiting[i].Message); err == nil && asksFor(m) == a.ID {
+			err = deliveries.Move(u, &waiting[i], parley.DeliveryAcked, nil)
+		}
+	}
+	return err
+}
+
+// asksFor is the approval that a message asks for, or nothing.
+func asksFor(m parley.Message) string {
+	var request approvals.ApprovalRequest
+	if m.Type != parley.TypeRequest || json.Unmarshal(m.Payload, &request) != nil {
+		return ""
+	}
+	return request.Approval
+}
+
+// TellOutcome tells the caller of a held call what came of it, once: in the conversation and task it was made from,
+// which wakes it. Where that is gone, and outside of runs, it is told where its decider was asked.
+func TellOutcome(u *unit.Unit, a *parley.Approval, text parley.Wording) error {
+	about := a.Decider
+	if about == "" {
+		about = parley.Owner
+	}
+	trigger, err := u.Messages().GetAll([]string{a.Trigger})
+	if err != nil {
+		return err
+	}
+	inReplyTo := ""
+	if len(trigger) == 1 && trigger[0].Conversation == a.Conversation {
+		inReplyTo = a.Trigger
+	}
+	where := a.Conversation
+	if where == "" {
+		if where, err = documentPlace(u, *a); err != nil {
+			return err
+		}
+	}
+	kind, payload, err := documentOutcome(*a)
+	if err != nil {
+		return err
+	}
+	m, err := reports.SendCallback(u, reports.Callback{
+		To: a.Agent, Conversation: where, About: about, Task: a.Task, Source: approvals.SourceHolds, Text: text, Kind: kind, Payload: payload,
+		InReplyTo: inReplyTo, Trace: a.TraceID, Hops: a.Hops, Purpose: parley.PurposeApproval,
+	})
+	if err != nil || m.ID == "" {
+		return err
+	}
+	a.Outcome = m.ID
+	return approvals.SaveRow(u.Tx, *a)
+}
+
+// documentPlace is the channel in which the sender of a held document reads its outcome, if the call is elsewhere. The hub
+// makes a missing channel, because the sender may read nowhere else.
+func documentPlace(u *unit.Unit, a parley.Approval) (string, error) {
+	var held policy.HeldPost
+	if json.Unmarshal(a.Call.Args, &held) != nil || held.Bridge == "" || a.State == parley.ApprovalExecuted && a.Failure == nil {
+		return "", nil
+	}
+	if !held.Make {
+		return held.Conversation, nil
+	}
+	c, err := u.Conversations().Find(held.Conversation)
+	if errors.Is(err, parley.ErrNotFound) {
+		var made conversations.Place
+		made, err = conversations.Create(u, parley.Conversation{Name: held.Conversation, Kind: parley.Channel, Visibility: parley.Public}, []string{a.Agent})
+		c = made.Conversation
+	}
+	return c.ID, err
+}
+
+// documentOutcome is as what the sender of a held document is told what came of it: an error, unless it was posted. It names the
+// document. Nothing for a call that no document has made.
+func documentOutcome(a parley.Approval) (kind parley.Type, payload json.RawMessage, err error) {
+	var held policy.HeldPost
+	if json.Unmarshal(a.Call.Args, &held) != nil || held.Bridge == "" {
+		return "", nil, nil
+	}
+	note := trees.DocumentNote{Document: held.Document, Error: a.Failure}
+	if a.State != parley.ApprovalExecuted || a.Failure != nil {
+		kind, note.Final = parley.TypeError, true
+	}
+	if note.Final && note.Error == nil {
+		code := parley.NotPermitted
+		if a.State == parley.ApprovalExpired {
+			code = parley.TimedOut
+		}
+		note.Error = parley.Errorf(code, "the approval is %s", a.State)
+	}
+	payload, err = json.Marshal(note)
+	return kind, payload, err
+}
+
+// heldIn has what attempts of a run wait for belong to the task that it was given: it is not done before that. What
+// the task waits for already is not waited for twice.
+func heldIn(u *unit.Unit, t parley.Task, attempts []parley.Run) error {
+	open, err := u.Approvals().Pending(t.Assignee)
+	for _, a := range open {
+		theirs := slices.ContainsFunc(attempts, func(r parley.Run) bool { return r.ID == a.Run })
+		if err != nil || !theirs || a.Task != "" {
+			continue
+		}
+		a.Task = t.ID
+		if slices.ContainsFunc(open, func(b parley.Approval) bool { return sameCall(a, b) }) {
+			err = Withdraw(u, []parley.Approval{a})
+		} else {
+			err = approvals.SaveRow(u.Tx, a)
+		}
+	}
+	return err
+}
+
+// sameCall says whether two approvals are for the same call, which nobody has decided about.
+func sameCall(a, b parley.Approval) bool {
+	return a.State == parley.ApprovalPending && b.State == a.State && a.Task == b.Task && a.Conversation == b.Conversation && a.Digest == b.Digest
+}
+
+func TellDenied(u *unit.Unit, a *parley.Approval) error {
+	text, err := Doing(u, "Approval denied for ", *a)
+	if err != nil {
+		return err
+	}
+	if a.Note != "" {
+		text = text.Own("\nNote: ").Quote(a.DecidedBy, a.Note)
+	}
+	return TellOutcome(u, a, text)
+}
+
+// TellRefused ends a call that was approved, and refused when it was made: its agent has lost the right since, or it is
+// too deep, or its target cannot be reached. It was never executed.
+func TellRefused(u *unit.Unit, a *parley.Approval, why *parley.Error) error {
+	reason := why.Message
+	if why.Suggestion != "" {
+		reason += " (" + why.Suggestion + ")"
+	}
+	text := parley.Own("Error: "+a.DecidedBy+" approved this, but it was refused when it was made: ").Quote("", reason)
+	err := StepApproval(u, a, parley.ApprovalWithdrawn, func(a *parley.Approval) { a.Result, a.Failure = u.Core.Fitting(text.Text), why })
+	if err != nil {
+		return err
+	}
+	err = access.Audit(u, "approval.refused", a.ID, map[string]any{"agent": a.Agent, "target": a.Target, "tool": a.Call.Tool, "error": why.Message})
+	if err != nil {
+		return err
+	}
+	return TellOutcome(u, a, text)
+}
+
+// TellExecuted ends an approved call with what it has returned.
+func TellExecuted(u *unit.Unit, a *parley.Approval, text string, failure *parley.Error) error {
+	if text == "" && failure != nil {
+		text = failure.Sentence()
+		if failure.Suggestion != "" {
+			text += " (" + failure.Suggestion + ")"
+		}
+	}
+	err := StepApproval(u, a, parley.ApprovalExecuted, func(a *parley.Approval) {
+		a.ExecutedAt, a.Result, a.Failure = &u.Now, u.Core.Fitting(text), failure
+	})
+	if err != nil {
+		return err
+	}
+	return TellOutcome(u, a, parley.Framed(a.Target, text))
+}
+
+// ApprovedAskEnded is called when an ask that was made because of an approval is answered, has failed or is late:
+// its caller is told, once.
+func ApprovedAskEnded(u *unit.Unit, w parley.Wait, failure *parley.Error) error {
+	a, err := u.Approvals().Get(w.Approval)
+	if err != nil || a.State != parley.ApprovalApproved {
+		return unit.IgnoreNotFound(err)
+	}
+	if failure != nil {
+		return TellExecuted(u, &a, "", failure)
+	}
+	who, text, err := answerTo(u, w)
+	if err != nil {
+		return err
+	}
+	return TellExecuted(u, &a, responseFrom(who, text), nil)
+}
+
+// WithdrawApprovalsOf withdraws what a participant that was removed was waiting for.
+func WithdrawApprovalsOf(u *unit.Unit, a parley.Agent) error {
+	list, err := u.Approvals().Pending(a.ID)
+	if err != nil {
+		return err
+	}
+	return Withdraw(u, list)
+}
+
+// withdrawApprovalsIn withdraws what a task was waiting for that has ended, or has another assignee.
+func withdrawApprovalsIn(u *unit.Unit, task string) error {
+	list, err := u.Approvals().InTask(task)
+	if err != nil {
+		return err
+	}
+	return Withdraw(u, list)
+}
+
+func Withdraw(u *unit.Unit, list []parley.Approval) error {
+	for i := range list {
+		if err := StepApproval(u, &list[i], parley.ApprovalWithdrawn, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Doing is a sentence with a held call as its object: Approval denied for contacting SeniorAnalystBot.
+func Doing(u *unit.Unit, about string, a parley.Approval) (parley.Wording, error) {
+	w, err := approvals.Words(u, a)
+	return parley.Own(about).Join(parley.Deed(a.Agent, w.Doing)).Own("."), err
+}

@@ -1,0 +1,91 @@
+package work
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/deliveries"
+	"github.com/parley-hub/parley/internal/hub/messages"
+	"github.com/parley-hub/parley/internal/hub/runs"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// PurposeMoved has what a delivery was for follow its step: the ask is over, the task has begun, or has failed. Where
+// fetching is all the ack there is, an answer is still waited for.
+func PurposeMoved(u *unit.Unit, before, after parley.Delivery) error {
+	if !after.Waking {
+		return nil
+	}
+	over := after.State.Settled() || after.State == parley.DeliveryDead
+	fetched := u.Fetching && after.State == parley.DeliveryAcked
+	switch {
+	case after.Purpose == parley.PurposeAsk && over && !fetched:
+		return askEnded(u, after)
+	case after.Purpose == parley.PurposeError || after.Purpose == parley.PurposeAsk:
+		return nil
+	case over && after.State != parley.DeliveryAcked && after.State != parley.DeliveryAnswered:
+		return taskDeliveryEnded(u, after)
+	case after.Purpose == parley.PurposeTask && before.SeenAt == nil && after.SeenAt != nil:
+		return taskSeen(u, after)
+	default:
+		return nil
+	}
+}
+
+// GiveBack is what happens to a delivery when somebody had it and could not go on: it is tried again
+// after a pause, or ends.
+func GiveBack(u *unit.Unit, d *parley.Delivery, f parley.Failure, cause *parley.Error, wait time.Duration) error {
+	return GiveBackAfter(u, d, f, cause, max(wait, f.Pause(d.Attempt+1)))
+}
+
+// GiveBackAfter is giveBack with exactly this pause.
+func GiveBackAfter(u *unit.Unit, d *parley.Delivery, f parley.Failure, cause *parley.Error, pause time.Duration) error {
+	recipient, err := u.Agents().Find(d.Recipient)
+	if err != nil {
+		return err
+	}
+	tries := d.Attempt + 1
+	if over, err := Unwanted(u, d, recipient); err != nil || over {
+		return err
+	}
+	switch {
+	case d.Purpose == parley.PurposeAsk && recipient.Stopped != nil:
+		return deliveries.End(u, d, parley.DeliveryFailed, deliveries.Failed(d.Recipient, parley.Trouble{Failure: parley.FailureStopped, Reason: runs.WhyStopped}))
+	case f == parley.FailureStopped:
+		return deliveries.Move(u, d, parley.DeliveryAccepted, nil)
+	case f == parley.FailureFinal, d.Purpose == parley.PurposeAsk:
+		return deliveries.End(u, d, parley.DeliveryFailed, cause)
+	case recipient.Kind == parley.KindAgent && tries >= recipient.Attempts:
+		why := cause.Message
+		if tries > 1 {
+			why += fmt.Sprintf(" (%d attempts)", tries)
+		}
+		return Die(u, d, parley.Errorf(cause.Code, "%s", why))
+	}
+	until := parley.Tick(0)
+	if pause > 0 {
+		now, err := u.Queue().Now()
+		if err != nil {
+			return err
+		}
+		until = now.After(pause)
+	}
+	return deliveries.Move(u, d, parley.DeliveryAccepted, func(d *parley.Delivery) { d.Attempt, d.Failure, d.Until = tries, cause, until })
+}
+
+// Unwanted ends a returned delivery that no recipient can take any more, or whose work is no longer wanted.
+func Unwanted(u *unit.Unit, d *parley.Delivery, recipient parley.Agent) (bool, error) {
+	if recipient.RemovedAt != nil {
+		return true, deliveries.End(u, d, parley.DeliveryFailed, deliveries.Removed(recipient))
+	}
+	return outdated(u, d)
+}
+
+// Die makes a dead letter of a delivery, and tells people.
+func Die(u *unit.Unit, d *parley.Delivery, cause *parley.Error) error {
+	if err := deliveries.End(u, d, parley.DeliveryDead, cause.Suggest("an owner can retry or drop it: parley dead list")); err != nil {
+		return err
+	}
+	return messages.TellDead(u, *d)
+}

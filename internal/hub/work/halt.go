@@ -1,0 +1,47 @@
+package work
+
+import (
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/presence"
+	"github.com/parley-hub/parley/internal/hub/runs"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// EndHalts does what is due for one agent.
+func EndHalts(u *unit.Unit, id string) error {
+	a, err := u.Agents().Find(id)
+	if err != nil || a.RemovedAt != nil {
+		return err
+	}
+	if a.Stopped != nil && a.Stopped.Until != nil && !a.Stopped.Until.After(u.Now) {
+		if err := cancelAll(u, a, *a.Stopped); err != nil {
+			return err
+		}
+	}
+	before := a
+	if a.Paused != nil && !a.Paused.Holds(u.Now) {
+		a.Paused = nil
+	}
+	if a.SleepingUntil != nil && !a.Asleep(u.Now) {
+		a.SleepingUntil = nil
+	}
+	if a.Paused == before.Paused && a.SleepingUntil == before.SleepingUntil {
+		return nil
+	}
+	return presence.ChangeHalt(u, a)
+}
+
+// cancelAll ends the runs of an agent that was stopped.
+func cancelAll(u *unit.Unit, a parley.Agent, why parley.Halt) error {
+	runsList, err := u.Runs().Live(a.ID)
+	reason := runs.StopOf(a.ID)
+	if why.Reason != "" {
+		reason += ": " + why.Reason
+	}
+	for i := range runsList {
+		if err == nil && runsList[i].Cancel == "" {
+			err = runs.Cancel(u, &runsList[i], reason)
+		}
+	}
+	return err
+}

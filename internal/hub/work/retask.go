@@ -1,0 +1,137 @@
+package work
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/conversations"
+	"github.com/parley-hub/parley/internal/hub/messages"
+	"github.com/parley-hub/parley/internal/hub/reports"
+	"github.com/parley-hub/parley/internal/hub/tasks"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// Offer asks the assignee of a queued task for it, unless it waits for others: by the request that was kept back while
+// it did, or by another.
+func Offer(u *unit.Unit, t *parley.Task) error {
+	if waits, err := tasks.WaitsForOthers(u, *t); err != nil || waits {
+		return err
+	}
+	assignee, err := u.Agents().Find(t.Assignee)
+	if err != nil {
+		return err
+	}
+	if own := t.Assignee == t.Requester; own && t.Assignee == u.Me.ID && !assignee.Dispatched() {
+		return tasks.StepTask(u, t, parley.TaskActive, nil) // it knows
+	}
+	if t.Message == "" || t.Attempt > 1 { // the first request may be for another
+		return requestAgain(u, t)
+	}
+	m, err := u.Messages().Get(t.Message)
+	if errors.Is(err, parley.ErrNotFound) {
+		return requestAgain(u, t)
+	}
+	if err == nil {
+		_, err = messages.Deliver(u, m, []parley.Reach{{Agent: t.Assignee, Wakes: true, Purpose: parley.PurposeTask}})
+	}
+	return err
+}
+
+// CallBackTo has the end of a task told in a conversation, unless it has its place already, or nobody waits for it but
+// who does it.
+func CallBackTo(t *parley.Task, where string) {
+	if t.Assignee == t.Requester && t.Parent == "" {
+		t.CallbackTo = ""
+		return
+	}
+	unit.SetDefault(&t.CallbackTo, where)
+}
+
+// requestAgain posts the request for a task once more, for its assignee of now. It is the hub's: nobody has sent it.
+func requestAgain(u *unit.Unit, t *parley.Task) error {
+	request, text, err := requestOf(u, *t)
+	if err != nil {
+		return err
+	}
+	where, err := RequestPlace(u, *t)
+	if err != nil {
+		return err
+	}
+	request.To, request.Conversation, request.Type = t.Assignee, where, parley.TypeTask
+	request.Task, request.TraceID, request.Source = t.ID, t.TraceID, unit.SourceContact
+	first, err := reports.FirstRequest(u, *t)
+	if err != nil {
+		return err
+	}
+	if first.Conversation == where {
+		request.InReplyTo = first.ID
+	}
+	if first.ID != "" {
+		if request.Metadata, err = json.Marshal(reports.Repetition{Repeats: first.ID}); err != nil {
+			return err
+		}
+	}
+	m, err := messages.Speak(u, request, text, parley.Reach{Agent: t.Assignee, Wakes: true, Purpose: parley.PurposeTask})
+	if err != nil {
+		return err
+	}
+	_, asked, err := AskOf(u, t.ID)
+	if err != nil {
+		return err
+	}
+	after := *t
+	after.Message, after.Conversation = m.ID, where
+	if !asked {
+		CallBackTo(&after, where)
+	}
+	if err := tasks.KeepTask(u, t, after); err != nil {
+		return err
+	}
+	return needsTask(u, *t)
+}
+
+// requestOf is what a task was asked for with. What the hub repeats says whose words these are.
+func requestOf(u *unit.Unit, t parley.Task) (m parley.Message, text parley.Wording, err error) {
+	first, err := u.Messages().Get(t.Message)
+	if t.Message == "" || errors.Is(err, parley.ErrNotFound) {
+		first, err = parley.Message{Content: parley.Content{Text: t.Title}}, nil
+	}
+	if err != nil {
+		return m, text, err
+	}
+	if first.Damage != nil { // its words are lost
+		first.Content.Text = t.Title + "\n\n" + first.Damage.Message
+	}
+	m.Content, m.Payload, m.Hops = first.Content, first.Payload, first.Hops
+	said := cmp.Or(m.Content.Text, t.Title)
+	if first.Source == unit.SourceContact {
+		return m, text.Quote(t.Requester, said), nil // it begins with that
+	}
+	requester, err := u.Agents().Find(t.Requester)
+	header := parley.Contact{Pattern: parley.PatternDelegate, Priority: t.Priority}.Header(requester, t.ID)
+	return m, header.Own("\n\n").Quote(t.Requester, said), err
+}
+
+// RequestPlace is where the assignee of a task is asked for it: where it was given the task, or in the DM with the
+// requester, or, if that is gone or is itself, with the hub.
+func RequestPlace(u *unit.Unit, t parley.Task) (string, error) {
+	where, err := u.Conversations().Find(t.Conversation)
+	if err == nil {
+		if in, err := conversations.TakesPart(u, where, t.Assignee); err != nil || in {
+			return where.ID, err
+		}
+	} else if t.Conversation != "" && !errors.Is(err, parley.ErrNotFound) {
+		return "", err
+	}
+	requester, err := u.Agents().Find(t.Requester)
+	if err != nil {
+		return "", err
+	}
+	if requester.RemovedAt != nil || requester.ID == t.Assignee {
+		requester.ID = parley.System
+	}
+	dm, err := conversations.Dm(u, requester.ID, t.Assignee)
+	return dm.ID, err
+}

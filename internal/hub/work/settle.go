@@ -1,0 +1,66 @@
+package work
+
+import (
+	"errors"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/deliveries"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// ArchiveAcked archives the ephemeral conversations whose answers the caller has just acknowledged.
+func ArchiveAcked(u *unit.Unit, list []parley.Delivery) error {
+	for _, d := range list {
+		c, err := u.Conversations().Find(d.Conversation)
+		if err == nil && c.Kind == parley.Ephemeral {
+			var m parley.Message
+			if m, err = u.Messages().Get(d.Message); err == nil && m.InReplyTo != "" {
+				err = ArchiveAnswered(u, c)
+			}
+		}
+		if err != nil && !errors.Is(err, parley.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+func Settle(u *unit.Unit, d *parley.Delivery, how parley.Outcome) error {
+	switch {
+	case how.Trouble != nil:
+		return GiveBack(u, d, how.Trouble.Failure, deliveries.Failed(d.Recipient, *how.Trouble), how.Trouble.After)
+	case how.Answer == "":
+		return deliveries.Move(u, d, parley.DeliveryAcked, nil)
+	}
+	if waits, err := postpones(u, *d, nil); err != nil || waits {
+		return errors.Join(err, deliveries.Move(u, d, parley.DeliveryAcked, nil))
+	}
+	return deliveries.Move(u, d, parley.DeliveryAnswered, func(d *parley.Delivery) { d.Answer = how.Answer })
+}
+
+// Answer marks what a message answers: its sender's delivery of the message it replies to. The run is the one that ends
+// with it, if one does.
+func Answer(u *unit.Unit, parent *parley.Message, m parley.Message, run *parley.Run) error {
+	if parent == nil || parent.From == m.From {
+		return nil
+	}
+	d, err := u.Deliveries().Get(parent.ID, m.From)
+	if errors.Is(err, parley.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if waits, err := postpones(u, d, run); err != nil || waits {
+		return err
+	}
+	return markAnswered(u, &d, m.ID)
+}
+
+// markAnswered marks a delivery as answered by a message, unless it has ended otherwise.
+func markAnswered(u *unit.Unit, d *parley.Delivery, answer string) error {
+	if !d.Answerable() {
+		return nil // it has ended otherwise, or is answered
+	}
+	return deliveries.Move(u, d, parley.DeliveryAnswered, func(d *parley.Delivery) { d.Answer = answer })
+}

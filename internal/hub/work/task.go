@@ -1,0 +1,146 @@
+package work
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/messages"
+	"github.com/parley-hub/parley/internal/hub/reports"
+	"github.com/parley-hub/parley/internal/hub/tasks"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// SpeaksFor says whether the caller's word counts for a task.
+func SpeaksFor(u *unit.Unit, t parley.Task) bool { return t.Assignee == u.Me.ID || u.SeesAll() }
+
+// SayOfTask does what is said of a task: its progress, its result, its end.
+func SayOfTask(u *unit.Unit, t *parley.Task, c parley.TaskChange) error {
+	if t.Status.Ended() {
+		return EndedAlready(*t)
+	}
+	if c.Progress != nil {
+		if err := progress(u, t, *c.Progress); err != nil {
+			return err
+		}
+	}
+	how := Ending{Status: c.Status, own: t.Assignee == u.Me.ID}
+	switch c.Status {
+	case parley.TaskCompleted:
+		if err := MustBeFree(u, *t); err != nil {
+			return err
+		}
+		how.outcome, how.result = c.Outcome, c.Result
+		unit.SetDefault(&how.outcome, parley.OutcomeSuccess)
+	case parley.TaskFailed:
+		how.result, how.cause = c.Result, parley.Errorf(parley.DependencyFailed, "%s", c.Reason)
+		unit.SetDefault(&how.cause.Message, "no reason was given")
+	default:
+		return setResult(u, t, c.Result)
+	}
+	return EndTask(u, *t, how)
+}
+
+// EndedAlready refuses what comes too late for a task.
+func EndedAlready(t parley.Task) error {
+	next := "who asked for it may have it done again"
+	if t.Status == parley.TaskCompleted {
+		next = "what is still to be done is another task"
+	}
+	return parley.Errorf(parley.BadInput, "%s is %s already", t.ID, t.Status).Because(parley.Conflict).Suggest("%s", next)
+}
+
+// setResult keeps what a task will end with.
+func setResult(u *unit.Unit, t *parley.Task, r *parley.TaskResult) error {
+	if r == nil {
+		return nil
+	}
+	after := *t
+	after.Result = r
+	return tasks.KeepTask(u, t, after)
+}
+
+// MustBeFree refuses to complete a task that something else is to be done for.
+func MustBeFree(u *unit.Unit, t parley.Task) error {
+	waits, err := tasks.WaitsOn(u, t)
+	switch {
+	case err != nil:
+		return err
+	case len(waits.Subtasks) > 0:
+		return parley.Errorf(parley.BadInput, "%s has open subtasks: %s", t.ID, unit.Listed(waits.Subtasks)).Because(parley.Conflict).
+			Suggest("wait for them, or cancel them first")
+	case waits.Approval != "":
+		return parley.Errorf(parley.BadInput, "%s waits for an approval: %s", t.ID, waits.Approval).Because(parley.Conflict).
+			Suggest("wait until it is decided")
+	default:
+		return nil
+	}
+}
+
+// progress keeps how far a task has come. What is left out stays, but for blockers: with none it is not blocked any
+// more. The requester of one that has become blocked is told.
+func progress(u *unit.Unit, t *parley.Task, p parley.TaskProgress) error {
+	waits, err := tasks.WaitsForOthers(u, *t)
+	if err == nil && t.Status == parley.TaskQueued && !waits { // what waits is still to be asked for
+		err = tasks.StepTask(u, t, parley.TaskActive, nil)
+	}
+	if err != nil {
+		return err
+	}
+	blocked, before := t.Blocked(), t.Progress
+	after := *t
+	after.Progress = merged(before, p)
+	after.Progress.At, after.Progress.Untold = u.Now, before != nil && before.Untold
+	if err := tasks.KeepTask(u, t, after); err != nil {
+		return err
+	}
+	if err := tasks.NoteTask(u, parley.EventTaskProgress, *t); err != nil {
+		return err
+	}
+	if inTree, err := reports.ReportProgress(u, t, before); err != nil || inTree || blocked || !t.Blocked() {
+		return err
+	}
+	return tellBlocked(u, *t)
+}
+
+func merged(before *parley.TaskProgress, p parley.TaskProgress) *parley.TaskProgress {
+	if before == nil {
+		return &p
+	}
+	for _, pair := range [][2]**float64{{&p.Fraction, &before.Fraction}, {&p.Confidence, &before.Confidence}} {
+		if *pair[0] == nil {
+			*pair[0] = *pair[1]
+		}
+	}
+	if p.Current == nil && p.Total == nil {
+		p.Current, p.Total = before.Current, before.Total
+	}
+	unit.SetDefault(&p.Message, before.Message)
+	p.Blockers = slices.Clip(p.Blockers)
+	return &p
+}
+
+// tellBlocked lets the requester of a task know that it cannot go on. Only who fetches for itself is woken for it.
+func tellBlocked(u *unit.Unit, t parley.Task) error {
+	to, err := u.Agents().Find(t.Requester)
+	if err != nil || to.RemovedAt != nil || to.ID == t.Assignee || to.ID == u.Finder {
+		return err
+	}
+	assignee, err := u.Agents().Find(t.Assignee)
+	if err != nil {
+		return err
+	}
+	where, err := reports.CallbackPlace(u, reports.Callback{To: to.ID, Conversation: cmp.Or(t.CallbackTo, t.Conversation), About: t.Assignee})
+	if err != nil {
+		return err
+	}
+	reach := parley.Reach{Agent: to.ID, Wakes: !to.Dispatched()}
+	if reach.Wakes {
+		reach.Purpose = parley.PurposeTask
+	}
+	text := parley.Wording{}.Name(assignee.ID, assignee.Name).Own(" is blocked on "+t.ID+": ").Quote(assignee.ID, unit.Listed(t.Progress.Blockers))
+	_, err = messages.Speak(u, parley.Message{
+		To: to.ID, Conversation: where, Type: parley.TypeStatus, Task: t.Parent, TraceID: t.TraceID,
+	}, text, reach)
+	return err
+}

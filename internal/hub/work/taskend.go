@@ -1,0 +1,371 @@
+package work
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/deliveries"
+	"github.com/parley-hub/parley/internal/hub/messages"
+	"github.com/parley-hub/parley/internal/hub/reports"
+	"github.com/parley-hub/parley/internal/hub/runs"
+	"github.com/parley-hub/parley/internal/hub/tasks"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/waits"
+)
+
+// Ending is how a task ends.
+type Ending struct {
+	Status  parley.TaskState
+	outcome parley.TaskOutcome
+	result  *parley.TaskResult
+	cause   *parley.Error
+	own     bool   // by its assignee's word, whose runs go on
+	run     string // that ends with it by itself
+	answer  string // the message that its last run has ended with
+}
+
+func failing(cause *parley.Error) Ending { return Ending{Status: parley.TaskFailed, cause: cause} }
+
+func Cancelling(reason string) Ending {
+	message := "cancelled"
+	if reason != "" {
+		message += ": " + reason
+	}
+	return Ending{Status: parley.TaskCancelled, cause: parley.Errorf(parley.Unavailable, "%s", message)}
+}
+
+// EndTask ends a task with all that follows from it, in one update: what is under it is cancelled unless it was
+// completed, work on it is stopped, its requester is called back, and what depends on it goes on or has failed.
+func EndTask(u *unit.Unit, t parley.Task, how Ending) error {
+	ended := []parley.Task{t}
+	if err := endOne(u, &ended[0], how); err != nil {
+		return err
+	}
+	if how.Status != parley.TaskCompleted {
+		under, err := cancelUnder(u, ended[0])
+		if err != nil {
+			return err
+		}
+		ended = append(ended, under...)
+	}
+	for i := range ended {
+		if err := reportEnd(u, &ended[i]); err != nil {
+			return err
+		}
+		if err := reports.CopyEnd(u, ended[i]); err != nil {
+			return err
+		}
+		if err := askTaskEnded(u, ended[i], how.answer); err != nil {
+			return err
+		}
+	}
+	for _, t := range ended {
+		if err := freeDependants(u, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endOne ends one task, and the work on it.
+func endOne(u *unit.Unit, t *parley.Task, how Ending) error {
+	if t.Status == parley.TaskQueued && how.Status == parley.TaskCompleted {
+		if err := tasks.StepTask(u, t, parley.TaskActive, nil); err != nil {
+			return err
+		}
+	}
+	err := tasks.StepTask(u, t, how.Status, func(t *parley.Task) {
+		t.Outcome, t.Error = how.outcome, how.cause
+		if how.result != nil {
+			t.Result = how.result
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return StopWork(u, *t, t.ID+" is "+string(t.Status), how)
+}
+
+// cancelUnder cancels what is open under a task that has ended without being completed.
+func cancelUnder(u *unit.Unit, t parley.Task) (ended []parley.Task, err error) {
+	g, err := tasks.FindSubtree(u, t.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, sub := range g.Under(t.ID) {
+		if sub.Status.Ended() {
+			continue
+		}
+		if err := endOne(u, &sub, Cancelling(t.ID+" is "+string(t.Status))); err != nil {
+			return nil, err
+		}
+		ended = append(ended, sub)
+	}
+	return ended, nil
+}
+
+// mostStopped bounds what one search for the deliveries of a task returns.
+const mostStopped = 1000
+
+// StopWork ends what is going on for a task: what its assignee wants approved, its runs, and what would wake its
+// assignee for it. Who fetches for itself is told, and is not given again what it has in hand: see outdated.
+func StopWork(u *unit.Unit, t parley.Task, why string, how Ending) error {
+	if err := withdrawApprovalsIn(u, t.ID); err != nil {
+		return err
+	}
+	runsList, err := u.Runs().InTask(t.ID)
+	for i := range runsList {
+		if r := &runsList[i]; err == nil && r.Cancel == "" && r.ID != how.run && !how.own {
+			err = runs.Cancel(u, r, why)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	a, err := u.Agents().Find(t.Assignee)
+	if err != nil {
+		return err
+	}
+	waiting, err := u.Queue().OfTask(a.ID, t.ID, mostStopped)
+	if err == nil {
+		err = settleShownTask(u, t, a)
+	}
+	done, begun := how.own || how.Status == parley.TaskCompleted, t.StartedAt != nil
+	for i := range waiting {
+		d := &waiting[i]
+		begun = begun || d.DeliveredAt != nil
+		switch {
+		case err != nil:
+		case d.Lease != "": // who has it says what came of it, or it comes back: see outdated
+		case done:
+			err = deliveries.Move(u, d, parley.DeliveryAnswered, nil)
+		default:
+			err = Drop(u, d, why)
+		}
+	}
+	if err != nil || !begun || done {
+		return err
+	}
+	return TellAssignee(u, t, a, why)
+}
+
+// settleShownTask settles the requests for an ended task that a person has seen.
+func settleShownTask(u *unit.Unit, t parley.Task, assignee parley.Agent) error {
+	shown, err := shownAndWanted(u, assignee, parley.PurposeTask)
+	for i := range shown {
+		if err != nil {
+			return err
+		}
+		var m parley.Message
+		if m, err = u.Messages().Get(shown[i].Message); err == nil && m.Task == t.ID && shown[i].State == parley.DeliverySeen {
+			err = deliveries.Move(u, &shown[i], parley.DeliveryAcked, nil)
+		}
+	}
+	return err
+}
+
+// Drop ends a delivery that nobody wants any more. Its sender knows.
+func Drop(u *unit.Unit, d *parley.Delivery, why string) error {
+	cause := parley.Errorf(parley.Unavailable, "%s", why)
+	return deliveries.Move(u, d, parley.DeliveryFailed, func(d *parley.Delivery) { d.Failure = cause })
+}
+
+// TellAssignee lets somebody who works on a task without a run know that it need not any more.
+func TellAssignee(u *unit.Unit, t parley.Task, a parley.Agent, why string) error {
+	if a.RemovedAt != nil || a.Dispatched() || t.Conversation == "" {
+		return nil
+	}
+	text := parley.Own(why)
+	if t.Error != nil {
+		text = text.Own(": ").Quote("", strings.TrimPrefix(t.Error.Message, string(t.Status)+": "))
+	}
+	_, err := messages.Speak(u, parley.Message{
+		To: a.ID, Conversation: t.Conversation, Type: parley.TypeStatus, Task: t.ID, TraceID: t.TraceID,
+	}, text, parley.Reach{Agent: a.ID, Wakes: true, Purpose: parley.PurposeTask})
+	return err
+}
+
+// reportEnd calls back whoever waits for a task that has ended. What has ended itself is not woken for it any more.
+func reportEnd(u *unit.Unit, t *parley.Task) error {
+	if t.CallbackTo == "" || t.Callback != "" {
+		return nil
+	}
+	to, purpose, err := CalledBack(u, *t)
+	if err != nil {
+		return err
+	}
+	assignee, err := u.Agents().Find(t.Assignee)
+	if err != nil {
+		return err
+	}
+	hops, err := reports.HopsTo(u, *t)
+	if err != nil {
+		return err
+	}
+	c := reports.Callback{
+		To: to.ID, Conversation: t.CallbackTo, About: t.Assignee, Task: t.Parent, Source: reports.SourceResult, Text: t.CallbackWording(assignee.Name),
+		Trace: t.TraceID, Hops: hops, Purpose: purpose,
+	}
+	if to.Runtime == parley.RuntimeBridge {
+		if c, err = reports.EndDocument(u, *t, c); err != nil {
+			return err
+		}
+	}
+	m, err := reports.SendCallback(u, c)
+	if err != nil {
+		return err
+	}
+	after := *t
+	after.Callback = m.ID
+	return tasks.KeepTask(u, t, after)
+}
+
+// CalledBack is who waits for a task: the assignee of the task it is under, or else its requester; and for what, where that
+// has not ended.
+func CalledBack(u *unit.Unit, t parley.Task) (to parley.Agent, purpose parley.Purpose, err error) {
+	id, purpose := t.Requester, parley.PurposeCallback
+	if t.Parent != "" {
+		parent, err := u.Tasks().Get(t.Parent)
+		if err != nil {
+			return to, "", err
+		}
+		if id = parent.Assignee; parent.Status.Ended() {
+			purpose = ""
+		}
+	}
+	to, err = u.Agents().Find(id)
+	return to, purpose, err
+}
+
+// taskSeen is called when somebody has begun with a request for work.
+func taskSeen(u *unit.Unit, d parley.Delivery) error {
+	t, mine, err := taskBehind(u, d)
+	if err != nil || !mine || t.Status != parley.TaskQueued {
+		return err
+	}
+	if waits, err := tasks.WaitsForOthers(u, t); err != nil || waits {
+		return err
+	}
+	return tasks.StepTask(u, &t, parley.TaskActive, nil)
+}
+
+// taskDeliveryEnded is called when a delivery has ended in a failure: so has the task that it was for. Work that an
+// agent was given for what woke it fails with that as well.
+func taskDeliveryEnded(u *unit.Unit, d parley.Delivery) error {
+	if d.Failure != nil && errors.Is(d.Failure, parley.ErrDamagedRow) {
+		return taskDamaged(u, d)
+	}
+	t, mine, err := taskBehind(u, d)
+	if err != nil || !mine {
+		return err
+	}
+	how := failing(parley.Errorf(parley.DependencyFailed, "it failed"))
+	if d.Failure != nil {
+		how.cause = Because(*d.Failure, d.Recipient)
+	}
+	how.run = d.Run
+	return EndTask(u, t, how)
+}
+
+// Because is the cause of a failure without the name of whoever has failed.
+func Because(cause parley.Error, who string) *parley.Error {
+	cause.Message = Reason(&cause, who)
+	return &cause
+}
+
+// taskBehind is the open task of its recipient that a delivery is for.
+func taskBehind(u *unit.Unit, d parley.Delivery) (t parley.Task, mine bool, err error) {
+	var id string
+	if d.Purpose == "" {
+		id, err = reports.GivenFor(u, d)
+	} else {
+		var m parley.Message
+		m, err = u.Messages().Get(d.Message)
+		if id = m.Task; m.Damage != nil || errors.Is(err, parley.ErrNotFound) {
+			id, err = TaskBegunBy(u, d.Message)
+		}
+	}
+	if err != nil || id == "" {
+		return t, false, err
+	}
+	t, mine, err = TaskAt(u, parley.Run{Task: id, Agent: d.Recipient})
+	if err != nil || !mine || t.Attempt == 1 {
+		return t, mine, err
+	}
+	request, err := u.Messages().Get(t.Message)
+	return t, d.Seq >= request.Seq, unit.IgnoreNotFound(err) // what is older was for an earlier attempt
+}
+
+// outdated ends a delivery that comes back and asks for what is not wanted any more, and says whether it was such a
+// one: its task has ended, was given to another, or is asked for anew. What only tells of a task is never too late.
+func outdated(u *unit.Unit, d *parley.Delivery) (bool, error) {
+	if d.Purpose != parley.PurposeTask && d.Purpose != parley.PurposeCallback {
+		return false, nil
+	}
+	m, err := u.Messages().Get(d.Message)
+	if err != nil || m.Task == "" || m.Type == parley.TypeStatus || m.Source == waits.SourceAsk || m.Source == reports.SourceResult && m.From != parley.System {
+		return false, unit.IgnoreNotFound(err) // what has no id any more is damaged, and ends when it is taken
+	}
+	t, mine, err := taskBehind(u, *d)
+	switch {
+	case err != nil || mine:
+		return false, err
+	case t.Assignee != d.Recipient:
+		return true, Drop(u, d, m.Task+" was given to "+t.Assignee)
+	case t.Status == parley.TaskCompleted:
+		return true, deliveries.Move(u, d, parley.DeliveryAnswered, nil)
+	default:
+		return true, Drop(u, d, m.Task+" is "+string(t.Status))
+	}
+}
+
+// EndTasksOf fails the open tasks of a participant that was removed.
+func EndTasksOf(u *unit.Unit, a parley.Agent) error {
+	list, err := u.Tasks().Assigned(a.ID)
+	if err != nil {
+		return err
+	}
+	for _, t := range list {
+		if t, err = u.Tasks().Get(t.ID); err == nil && !t.Status.Ended() { // it may have ended with another
+			err = EndTask(u, t, failing(parley.Errorf(parley.Unavailable, "removed")))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WhyDeleted is why something ends with the conversation that it was in.
+const WhyDeleted = "its conversation was deleted"
+
+// WorkIn are the open tasks that were asked for in a conversation, or that the runs in it are in.
+func WorkIn(u *unit.Unit, conversation string, runs []parley.Run) (ids []string, err error) {
+	open, err := u.Tasks().List(parley.TaskFilter{Open: true, Limit: math.MaxInt32}, "")
+	for _, t := range open {
+		if t.Conversation == conversation || slices.ContainsFunc(runs, func(r parley.Run) bool { return r.Task == t.ID }) {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids, err
+}
+
+// EndWork fails those of some tasks that nothing goes on for, now that their conversation is gone.
+func EndWork(u *unit.Unit, ids []string) error {
+	for _, id := range ids {
+		t, err := u.Tasks().Get(id)
+		if err != nil {
+			return err
+		}
+		if !t.Status.Ended() { // it may have ended with another
+			err = FailUnlessOn(u, t, parley.Errorf(parley.Unavailable, WhyDeleted).Suggest("have it done again"))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package work
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/reports"
+	"github.com/parley-hub/parley/internal/hub/runs"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// TaskRunEnded is called when a run in a task has ended well, with its answer: it completes the task, unless
+// something under it is open, or something waits for its next run.
+func TaskRunEnded(u *unit.Unit, r parley.Run, text string) error {
+	t, mine, err := TaskAt(u, r)
+	if err != nil || !mine {
+		return err
+	}
+	if goesOn, err := goesOn(u, t); err != nil || goesOn {
+		return err
+	}
+	how := Ending{Status: parley.TaskCompleted, outcome: parley.OutcomeSuccess, answer: r.Answer}
+	if t.Result == nil {
+		if text == "" {
+			var last parley.Message
+			last, err = lastSaid(u, r)
+			text, how.answer = last.Content.Text, last.ID
+		}
+		how.result = &parley.TaskResult{Text: text}
+	}
+	if err != nil {
+		return err
+	}
+	return EndTask(u, t, how)
+}
+
+// TaskRunFailed is called when a run in a task has not ended well: then the task has failed, unless it goes on, or what
+// woke the run comes again.
+func TaskRunFailed(u *unit.Unit, r parley.Run, cause *parley.Error) error {
+	t, mine, err := TaskAt(u, r)
+	if err != nil || !mine {
+		return err
+	}
+	list, err := u.Deliveries().GetAll(r.Agent, r.Triggers)
+	if err != nil || slices.ContainsFunc(list, parley.Delivery.Open) {
+		return err
+	}
+	return FailUnlessOn(u, t, Because(*cause, r.Agent))
+}
+
+// TaskAt is the open task that a run is in, if it is its agent's own.
+func TaskAt(u *unit.Unit, r parley.Run) (t parley.Task, mine bool, err error) {
+	if r.Task == "" {
+		return t, false, nil
+	}
+	t, err = u.Tasks().Get(r.Task)
+	if errors.Is(err, parley.ErrNotFound) {
+		return t, false, nil
+	}
+	return t, err == nil && !t.Status.Ended() && t.Assignee == r.Agent, err
+}
+
+// EnterTask keeps a planned run in the task of its trigger only if that task is open and its agent's own. A further attempt, and
+// one after a crash, goes on with the task that an earlier run was given.
+func EnterTask(u *unit.Unit, r *parley.Run, lead parley.Delivery) (err error) {
+	if r.Task == "" && (r.Attempt > 1 || lead.Failure != nil) {
+		r.Task, err = reports.GivenFor(u, lead)
+	}
+	if err != nil {
+		return err
+	}
+	t, mine, err := TaskAt(u, *r)
+	if err != nil {
+		return err
+	}
+	if !mine {
+		r.Task = ""
+		return nil
+	}
+	r.Depth, err = askDepth(u, t)
+	return err
+}
+
+// lastSaid is the last message that a run has posted where it was woken, if there is one.
+func lastSaid(u *unit.Unit, r parley.Run) (last parley.Message, err error) {
+	list, err := runs.PostedBy(u, r)
+	for _, m := range list {
+		if m.Conversation == r.Conversation {
+			last = m
+		}
+	}
+	return last, err
+}

@@ -1,0 +1,349 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/deliveries"
+	"github.com/parley-hub/parley/internal/hub/reports"
+	"github.com/parley-hub/parley/internal/hub/runs"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/waits"
+)
+
+// Block says that a run waits for somebody. It needs no slot while it does.
+func Block(u *unit.Unit, r *parley.Run) error {
+	if r == nil || r.State == parley.RunWaiting {
+		return nil
+	}
+	if r.State == parley.RunStarting {
+		if err := runs.Begin(u, r, r.Process); err != nil {
+			return err
+		}
+	}
+	return runs.Step(u, r, parley.RunWaiting, nil)
+}
+
+// Unblock has a run go on, unless it waits for something else too.
+func Unblock(u *unit.Unit, run string) error {
+	if run == "" {
+		return nil
+	}
+	left, err := u.Waits().Of(run)
+	if err != nil {
+		return err
+	}
+	for _, w := range left {
+		if w.Node != "" {
+			return nil
+		}
+	}
+	r, lives, err := runs.Lives(u, run)
+	if err != nil || !lives || r.State != parley.RunWaiting {
+		return err
+	}
+	return runs.Step(u, &r, parley.RunRunning, nil)
+}
+
+// askEnded is called when the delivery of an ask has settled: that ends the ask, unless it is parked and this is no
+// answer.
+func askEnded(u *unit.Unit, d parley.Delivery) error {
+	w, err := u.Waits().Ask(d.Message)
+	if errors.Is(err, parley.ErrNotFound) || err == nil && w.State.Ended() {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if d.State == parley.DeliveryAnswered {
+		return EndAsk(u, w, d.Answer, nil)
+	}
+	if w.Work != "" {
+		return nil // it ends with its task
+	}
+	target, err := u.Agents().Find(w.Target)
+	if err != nil {
+		return err
+	}
+	return EndAsk(u, w, "", Unanswered(target, d))
+}
+
+// EndAsk ends an ask with its answer, or with the reason why there is none. The asker stops waiting, or gets a callback if
+// the ask was late.
+func EndAsk(u *unit.Unit, w parley.Wait, answer string, failure *parley.Error) error {
+	to, before := parley.WaitAnswered, w
+	if failure != nil {
+		to = parley.WaitFailed
+	}
+	if err := waits.Shift(u, &w, to, func(w *parley.Wait) { w.Answer, w.Failure = answer, failure }); err != nil {
+		return err
+	}
+	awaited, err := waits.Awaits(u, before)
+	switch {
+	case err != nil || before.State == parley.WaitAbandoned:
+		return err
+	case !awaited && before.State == parley.WaitWaiting && w.Approval != "" && w.Run == "":
+		return nil // the approval was withdrawn, and nobody else has asked
+	case awaited:
+		return waitOver(u, w, failure)
+	default:
+		return bringAnswer(u, w)
+	}
+}
+
+// waitOver tells all who wait for an ask what came of it: a run that is blocked, and the approval that it was made for.
+// It may be both, where a call is made again that somebody has approved.
+func waitOver(u *unit.Unit, w parley.Wait, failure *parley.Error) error {
+	if err := Unblock(u, w.Run); err != nil || w.Approval == "" {
+		return err
+	}
+	return ApprovedAskEnded(u, w, failure)
+}
+
+// bringAnswer brings what has come of an ask to whoever has not waited for it, once.
+func bringAnswer(u *unit.Unit, w parley.Wait) error {
+	request, err := u.Messages().Get(w.Message)
+	if err = unit.IgnoreNotFound(err); err != nil { // its id may be damaged
+		return err
+	}
+	who, text, err := answerTo(u, w)
+	if err != nil {
+		return err
+	}
+	if text = responseFrom(who, text); w.Failure != nil {
+		text = w.Failure.Sentence()
+	}
+	m, err := tellAsker(u, waits.Asked{Wait: w, Request: request}, text)
+	if err != nil {
+		return err
+	}
+	after := w
+	after.Callback = m.ID
+	return waits.KeepWait(u, &w, after)
+}
+
+// tellAsker tells whoever has made an ask what has come of it, where it has asked from.
+func tellAsker(u *unit.Unit, a waits.Asked, text string) (m parley.Message, err error) {
+	c := reports.Callback{
+		To: a.Waiter, Conversation: a.Conversation, About: a.Target, Source: waits.SourceAsk, Text: parley.Framed(a.Target, text),
+		Trace: a.Request.TraceID, Hops: a.Request.Hops + 1, Purpose: parley.PurposeCallback,
+	}
+	if a.Conversation == a.Request.Conversation {
+		c.InReplyTo = a.Request.ID
+	}
+	if err := askedIn(u, a.Wait, &c); err != nil {
+		return m, err
+	}
+	return reports.SendCallback(u, c)
+}
+
+// askedIn gives a callback the task of the run that has asked, which may have been given one since, and the message
+// that the run was to answer.
+func askedIn(u *unit.Unit, w parley.Wait, c *reports.Callback) error {
+	c.Task = w.Task
+	if c.Task == "" && w.Approval != "" && w.Run == "" {
+		a, err := u.Approvals().Get(w.Approval)
+		if c.Task = a.Task; unit.IgnoreNotFound(err) != nil {
+			return err
+		}
+	}
+	r, err := u.Runs().Get(w.Run)
+	if err != nil {
+		return unit.IgnoreNotFound(err)
+	}
+	unit.SetDefault(&c.Task, r.Task)
+	about, err := reports.AnswersWhat(u, r)
+	if about.Conversation == c.Conversation {
+		c.InReplyTo = about.ID
+	}
+	return err
+}
+
+// TooLate ends the time of a wait, if it is not over.
+func TooLate(u *unit.Unit, w *parley.Wait) error { return late(u, w, w.Until) }
+
+// late lets the asker go on; the answer will be delivered to it. Its time was up at the moment given.
+func late(u *unit.Unit, w *parley.Wait, until time.Time) error {
+	if w.State != parley.WaitWaiting {
+		return nil
+	}
+	if err := waits.Shift(u, w, parley.WaitLate, func(w *parley.Wait) { w.Until = until }); err != nil {
+		return err
+	}
+	target, err := u.Agents().Find(w.Target)
+	if err != nil {
+		return err
+	}
+	return waitOver(u, *w, lateError(target.Name, *w))
+}
+
+// Detach is called when whoever waits is not connected any more. Outside of a run the answer is brought to it when
+// it comes. A run that goes on is brought it too; with one that ends its waits end. An approval waits on.
+func Detach(u *unit.Unit, w *parley.Wait) error {
+	if w.State != parley.WaitWaiting || w.Node == "" {
+		return nil
+	}
+	waitsList, err := waits.ApprovalWaits(u, *w)
+	if err != nil {
+		return err
+	}
+	if w.Run == "" && !waitsList {
+		return TooLate(u, w)
+	}
+	after := *w
+	after.Node = ""
+	if err := waits.KeepWait(u, w, after); err != nil {
+		return err
+	}
+	return Unblock(u, w.Run)
+}
+
+// leave ends the waits of somebody who has ended. An ask that it goes without is abandoned, or is late, unless an
+// approval waits for it too.
+func leave(u *unit.Unit, list []parley.Wait, asks parley.WaitState) error {
+	for i := range list {
+		w := &list[i]
+		waitsList, err := waits.ApprovalWaits(u, *w)
+		switch {
+		case err != nil:
+		case !w.Ask:
+			err = waits.EraseRow(u.Tx, w.ID)
+		case waitsList && w.Run != "":
+			if err = Detach(u, w); err == nil && asks == parley.WaitAbandoned { // only the approval waits on
+				after := *w
+				after.Run = ""
+				err = waits.KeepWait(u, w, after)
+			}
+		default:
+			err = waits.Shift(u, w, asks, nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// freeWaits is called when a run has ended by any means: what it waited for nobody waits for any more. A run that has
+// ended well has only not waited that long, as a program whose shell gives up early: it is brought the answer.
+func freeWaits(u *unit.Unit, r parley.Run) error {
+	list, err := u.Waits().Of(r.ID)
+	if err != nil {
+		return err
+	}
+	if r.State == parley.RunSucceeded {
+		return leave(u, list, parley.WaitLate)
+	}
+	return leave(u, list, parley.WaitAbandoned)
+}
+
+// FreeWaitsOf is freeWaits for a participant that was removed.
+func FreeWaitsOf(u *unit.Unit, a parley.Agent) error {
+	list, err := u.Waits().By(a.ID)
+	if err != nil {
+		return err
+	}
+	return leave(u, list, parley.WaitAbandoned)
+}
+
+// FailAsks ends the open asks to an agent that cannot answer any more. What a run of it is at ends with the run.
+func FailAsks(u *unit.Unit, a parley.Agent, why parley.Trouble) error {
+	list, err := waits.OpenAsks(u, a.ID)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		_, runsList, err := runs.RunOf(u, list[i])
+		if err == nil && !runsList {
+			err = deliveries.End(u, &list[i], parley.DeliveryFailed, deliveries.Failed(a.ID, why))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WentAway ends the open asks to an agent that has no session any more.
+func WentAway(u *unit.Unit, id string) error {
+	a, err := u.Agents().Find(id)
+	if errors.Is(err, parley.ErrNotFound) || err == nil && (a.RemovedAt != nil || a.Dispatched()) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return FailAsks(u, a, parley.Trouble{Failure: parley.FailureLost, Reason: waits.WhyAway})
+}
+
+// LoseAsks tells those who wait for asks that these are gone with their conversation. Who is connected sees it.
+func LoseAsks(u *unit.Unit, list []waits.Asked) error {
+	for _, a := range list {
+		if err := loseAsk(u, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func loseAsk(u *unit.Unit, a waits.Asked) error {
+	waiter, err := u.Agents().Find(a.Waiter)
+	if err != nil || waiter.RemovedAt != nil {
+		return err
+	}
+	target, err := u.Agents().Find(a.Target)
+	if err != nil {
+		return err
+	}
+	failure := waits.LostError(target)
+	awaited, err := waits.Awaits(u, a.Wait)
+	if err != nil {
+		return err
+	}
+	if awaited {
+		return waitOver(u, a.Wait, failure)
+	}
+	if a.State == parley.WaitWaiting && a.Approval != "" && a.Run == "" {
+		return nil
+	}
+	_, err = tellAsker(u, a, failure.Sentence())
+	return err
+}
+
+func RecoverWait(u *unit.Unit, w *parley.Wait) error {
+	if w.Ask {
+		return Detach(u, w)
+	}
+	if err := waits.EraseRow(u.Tx, w.ID); err != nil {
+		return err
+	}
+	return Unblock(u, w.Run)
+}
+
+// EachWait does something to all waits that find returns, in small updates. While there are none it only reads.
+func EachWait(ctx context.Context, core *unit.Core, find func(*unit.Unit, int) ([]parley.Wait, error), do func(*unit.Unit, *parley.Wait) error) error {
+	for {
+		var list []parley.Wait
+		err := core.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
+			list, err = find(u, 1)
+			return err
+		})
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		err = core.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
+			list, err = find(u, deliveries.DueBatch)
+			for i := range list {
+				if err == nil {
+					err = do(u, &list[i])
+				}
+			}
+			return err
+		})
+		if err != nil || len(list) < deliveries.DueBatch {
+			return err
+		}
+	}
+}
