@@ -54,7 +54,7 @@ func TestAddAgentFillsDefaultsAndSaysSo(t *testing.T) {
 // eventsAfter reads the log itself, without the stream.
 func eventsAfter(w *world, after int64) (list []parley.Event) {
 	w.t.Helper()
-	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		list, err = tx.Log().Events(after, 10_000)
 		return err
 	}))
@@ -77,7 +77,7 @@ func TestPeopleAreMembersUnlessSaidOtherwise(t *testing.T) {
 	same(t, "access", sansa.Access, parley.AccessMember)
 	w.addPerson("jon", parley.AccessOwner)
 	_, err := w.AddAgent(ctx, as("jon"), parley.NewAgent{ID: "ghost"})
-	w.ok(err)
+	w.NoError(err)
 	w.refuses(t, []refusal{{"a member is no owner", func() error {
 		_, err := w.AddAgent(ctx, as("sansa"), parley.NewAgent{ID: "lady"})
 		return err
@@ -172,7 +172,7 @@ func TestNamesAreUniqueAmongAllNamesAfterFolding(t *testing.T) {
 	w := newHub(t)
 	writer := get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "writer", Name: "Straße"}))
 	gone := get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "gone", Name: "Ghost"}))
-	w.ok(w.RemoveAgent(ctx, user, "gone"))
+	w.NoError(w.RemoveAgent(ctx, user, "gone"))
 	w.add("other")
 	taken := []struct{ why, name string }{
 		{"an id", "writer"},
@@ -237,11 +237,11 @@ func TestChangeAgent(t *testing.T) {
 
 	// The old display name is free again, the id never is.
 	_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: "bran", Name: "NoOneElse"})
-	w.ok(err)
+	w.NoError(err)
 	_, err = w.ChangeAgent(ctx, user, "bran", func(a *parley.Agent) error { a.Name = "Raven"; return nil })
-	w.ok(err)
+	w.NoError(err)
 	_, err = w.AddAgent(ctx, user, parley.NewAgent{ID: "x", Name: "NoOneElse"})
-	w.ok(err)
+	w.NoError(err)
 }
 
 func TestChangeAgentRefuses(t *testing.T) {
@@ -254,8 +254,8 @@ func TestChangeAgentRefuses(t *testing.T) {
 			return err
 		}
 	}
-	w.ok(manage("arya", "ned")())
-	w.ok(manage("ned", "robert")())
+	w.NoError(manage("arya", "ned")())
+	w.NoError(manage("ned", "robert")())
 	change := func(by, who string, f func(*parley.Agent)) func() error {
 		return func() error {
 			_, err := w.ChangeAgent(ctx, as(by), who, func(a *parley.Agent) error { f(a); return nil })
@@ -301,14 +301,14 @@ func TestRemovedAgentLeavesAndItsNamesStay(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "ned", "bran")
 	_, err := w.ChangeAgent(ctx, user, "bran", func(a *parley.Agent) error { a.Manager = "arya"; return nil })
-	w.ok(err)
+	w.NoError(err)
 	open := w.channel("ned", "open", "arya")
 	old := w.channel("ned", "old", "arya")
-	w.ok(w.Archive(ctx, as("ned"), "old", true))
+	w.NoError(w.Archive(ctx, as("ned"), "old", true))
 	club := w.group("ned", "club", "arya")
 	pair := w.dm("ned", "arya", "hi").Message.Conversation
 	before := w.lastEvent()
-	w.ok(w.RemoveAgent(ctx, user, "ARYA"))
+	w.NoError(w.RemoveAgent(ctx, user, "ARYA"))
 
 	same(t, "listed", ids(get[[]parley.Agent](w)(w.Agents(ctx, user))), []string{parley.System, parley.Owner, "ned", "bran"})
 	for _, c := range []string{open.ID, old.ID, club.ID} {
@@ -360,8 +360,8 @@ func TestAuditNamesActorActAndSubjectOfEachAdministrativeAct(t *testing.T) {
 	w.addPerson("jon", parley.AccessOwner)
 	w.add("arya")
 	_, err := w.ChangeAgent(ctx, as("jon"), "arya", func(a *parley.Agent) error { a.Role = "scout"; return nil })
-	w.ok(err)
-	w.ok(w.RemoveAgent(ctx, as("jon"), "arya"))
+	w.NoError(err)
+	w.NoError(w.RemoveAgent(ctx, as("jon"), "arya"))
 	var got [][]string
 	hash := ""
 	for _, e := range w.audited() {
@@ -388,17 +388,17 @@ func TestOnlyOwnersSeeHowAnAgentIsRun(t *testing.T) {
 		a.Guardrails, a.RuntimeConfig = "no one", json.RawMessage(`{"command":["needle"]}`)
 		return nil
 	})
-	w.ok(err)
+	w.NoError(err)
 	for caller, want := range map[string][]string{
 		"user": {"no one", `{"command":["needle"]}`},
 		"arya": {"no one", ""},
 		"ned":  {"", ""},
 	} {
 		one, err := w.Agent(ctx, as(caller), "arya")
-		w.ok(err)
+		w.NoError(err)
 		same(t, caller+" showing", []string{one.Guardrails, string(one.RuntimeConfig)}, want)
 		all, err := w.Agents(ctx, as(caller))
-		w.ok(err)
+		w.NoError(err)
 		for _, a := range all {
 			if a.ID == "arya" {
 				same(t, caller+" listing", []string{a.Guardrails, string(a.RuntimeConfig)}, want)

@@ -21,7 +21,7 @@ func TestAlertIsToldOnceEachWay(t *testing.T) {
 		Suggestion: "see what keeps it", Facts: map[string]any{"depth": 81},
 	}
 	for range 2 {
-		w.ok(w.Alert(ctx, full, true))
+		w.NoError(w.Alert(ctx, full, true))
 	}
 	status := get[parley.HubStatus](w)(w.Status(ctx, user))
 	shown := slices.DeleteFunc(status.Alerts, func(a parley.Alert) bool { return a.Name == "disk" })
@@ -29,7 +29,7 @@ func TestAlertIsToldOnceEachWay(t *testing.T) {
 	same(t, "which is", []any{shown[0].Name, shown[0].Agent, shown[0].Message, shown[0].Since.Equal(began)}, []any{"depth", "arya", full.Message, true})
 	same(t, "told outside", toldOutside(w.dueNotices()), []string{"user alert The inbox of arya is filling up"})
 	for range 2 {
-		w.ok(w.Alert(ctx, full, false))
+		w.NoError(w.Alert(ctx, full, false))
 	}
 	var data []string
 	for _, e := range follow(t, w.Hub, user, before, w.lastEvent()) {
@@ -41,7 +41,7 @@ func TestAlertIsToldOnceEachWay(t *testing.T) {
 		`{"agent":"arya","depth":81,"name":"depth","state":"off"}`,
 	})
 	same(t, "for arya", len(follow(t, w.Hub, as("arya"), before, w.lastEvent())), 0)
-	w.ok(w.Alert(ctx, full, true))
+	w.NoError(w.Alert(ctx, full, true))
 	same(t, "once a day", len(w.dueNotices()), 0)
 }
 
@@ -59,18 +59,18 @@ func TestManyAlertsOfOneNameAreOneNoticeAndOneGroup(t *testing.T) {
 			Message: fmt.Sprintf("the inbox of %s has %d of 100 messages", id, n), Suggestion: "see what keeps it",
 		}
 	}
-	w.ok(w.Alert(ctx, full(1), true))
+	w.NoError(w.Alert(ctx, full(1), true))
 	same(t, "one", toldOutside(w.dueNotices()), []string{"user alert The inbox of agent-1 is filling up"})
 	var many []parley.Alert
 	for n := range 12 {
 		many = append(many, full(n+1))
 	}
-	w.ok(w.RaiseAlerts(ctx, many...))
+	w.NoError(w.RaiseAlerts(ctx, many...))
 	told := w.dueNotices()
 	same(t, "many", toldOutside(told), []string{"user alert 12 inboxes are filling up"})
 	same(t, "in words", told[0].Text, "12 inboxes are filling up; the worst: the inbox of agent-12 has 12 of 100 messages.\nSee all of them: parley status --alerts.")
 	for n := range 2 { // they go on filling up, one by one
-		w.ok(w.RaiseAlerts(ctx, full(n+13)))
+		w.NoError(w.RaiseAlerts(ctx, full(n+13)))
 	}
 	same(t, "once a day", len(w.dueNotices()), 0)
 	status := get[parley.HubStatus](w)(w.Status(ctx, user))
@@ -79,7 +79,7 @@ func TestManyAlertsOfOneNameAreOneNoticeAndOneGroup(t *testing.T) {
 	same(t, "the group", groups[0].Message, "14 inboxes are filling up; the worst: the inbox of agent-14 has 14 of 100 messages")
 	fuller := full(2)
 	fuller.Severity, fuller.Message = 999, "the inbox of agent-2 has 999 of 100 messages"
-	w.ok(w.RaiseAlerts(ctx, fuller))
+	w.NoError(w.RaiseAlerts(ctx, fuller))
 	same(t, "the newest figures", get[parley.HubStatus](w)(w.Status(ctx, user)).AlertGroups[0].Worst.Message, fuller.Message)
 }
 
@@ -157,7 +157,7 @@ func TestFiguresCountWhatThereIs(t *testing.T) {
 	w.Start(ctx)
 	sub := get[*hub.Subscription](w)(w.Subscribe(ctx, user, w.lastEvent(), parley.EventFilter{}))
 	defer sub.Close()
-	w.ok(w.RemoveAgent(ctx, user, "gendry"))
+	w.NoError(w.RemoveAgent(ctx, user, "gendry"))
 	f := get[hub.Figures](w)(w.Figures(ctx))
 	var ids []string
 	for _, a := range f.Members {

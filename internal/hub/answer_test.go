@@ -87,14 +87,14 @@ func answerCases() []answerCase {
 			name: "one who has left the channel", text: "hi", want: map[string]bool{},
 			before: func(w *world) {
 				w.say("gemini", "open", "@codex?")
-				w.ok(w.Leave(ctx, as("gemini"), "open"))
+				w.NoError(w.Leave(ctx, as("gemini"), "open"))
 			},
 		},
 		{
 			name: "one who was removed", text: "hi", want: map[string]bool{},
 			before: func(w *world) {
 				w.say("ana", "open", "@codex?")
-				w.ok(w.RemoveAgent(ctx, user, "ana"))
+				w.NoError(w.RemoveAgent(ctx, user, "ana"))
 			},
 		},
 	}
@@ -219,7 +219,7 @@ func TestAnswerThatCannotBePostedFailsTheRun(t *testing.T) {
 		text, reason string
 	}{
 		"it was taken out of the conversation": {
-			func(w *world) { w.ok(w.RemoveMember(ctx, user, "secret", "codex")) }, "hi",
+			func(w *world) { w.NoError(w.RemoveMember(ctx, user, "secret", "codex")) }, "hi",
 			"its answer could not be posted: there is no message",
 		},
 		"it calls too many": {

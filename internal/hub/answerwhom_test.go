@@ -46,7 +46,7 @@ func TestWhomAnAnswerIsFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := team(t)
-			w.ok(w.Join(ctx, as("writer"), "open"))
+			w.NoError(w.Join(ctx, as("writer"), "open"))
 			about := c.begin(w)
 			m := w.answers("writer", "the draft")
 			same(t, "it answers", []string{m.InReplyTo, m.To}, []string{about, c.to})

@@ -21,7 +21,7 @@ func (w *world) named(id, name string, change func(*parley.Profile)) {
 	n := parley.NewAgent{ID: id, Name: name, Profile: parley.Profile{Runtime: parley.RuntimeScript}}
 	change(&n.Profile)
 	_, err := w.AddAgent(ctx, user, n)
-	w.ok(err)
+	w.NoError(err)
 }
 
 // holds requires that a call is held, and returns what it waits for.
@@ -67,7 +67,7 @@ func (w *world) permit(agent, target string, effect parley.Effect, change ...fun
 		f(&p)
 	}
 	_, err := w.Permit(ctx, user, p)
-	w.ok(err)
+	w.NoError(err)
 }
 
 func withApproval(p *parley.Permission) { p.RequiresApproval = true }
@@ -88,7 +88,7 @@ func (w *world) said(conversation, from string) (list []parley.Message) {
 func (w *world) dmOf(a, b string) string {
 	w.t.Helper()
 	list, _, err := w.Conversations(ctx, user, parley.ListFilter{All: true, Limit: 500})
-	w.ok(err)
+	w.NoError(err)
 	for _, c := range list {
 		if c.Kind == parley.DM && slices.Contains(c.Members, a) && slices.Contains(c.Members, b) {
 			return c.ID

@@ -63,15 +63,15 @@ func TestApprovedAskThatIsLateOrFails(t *testing.T) {
 	}{
 		"late": {func(w *world) {
 			w.clock.advance(parley.AskWait)
-			w.ok(w.SweepWaits(ctx))
+			w.NoError(w.SweepWaits(ctx))
 		}, "Error: senior did not respond within 120 seconds."},
 		"failed": {func(w *world) {
 			_, err := w.FailRun(ctx, w.starts("senior").Run.ID, &parley.RunError{
 				Trouble: parley.Trouble{Failure: parley.FailureFinal, Reason: "out of ideas"},
 			}, parley.Result{}, nil)
-			w.ok(err)
+			w.NoError(err)
 		}, "Error: senior failed to respond: "},
-		"removed": {func(w *world) { w.ok(w.RemoveAgent(ctx, user, "senior")) }, "Error: senior failed to respond: removed"},
+		"removed": {func(w *world) { w.NoError(w.RemoveAgent(ctx, user, "senior")) }, "Error: senior failed to respond: removed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newHub(t)
@@ -126,9 +126,9 @@ func TestSameCallSameApproval(t *testing.T) {
 		t.Error("the same call has another approval")
 	}
 	_, err := w.FailRun(ctx, run.Run.ID, &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureLost}}, parley.Result{}, nil)
-	w.ok(err)
+	w.NoError(err)
 	w.leases.advance(time.Hour)
-	w.ok(w.SweepDeliveries(ctx))
+	w.NoError(w.SweepDeliveries(ctx))
 	retry := w.starts("intern")
 	if same := w.holds(w.contacts(retry.Caller(), asks("senior", "well?"))); same.ID != a.ID {
 		t.Error("another attempt has another approval")
@@ -207,12 +207,12 @@ func TestWhoDecides(t *testing.T) {
 			t.Errorf("%s: %+v", who, done)
 		}
 	}
-	w.ok(w.RemoveAgent(ctx, user, "boss"))
+	w.NoError(w.RemoveAgent(ctx, user, "boss"))
 	if requests := w.said(w.dmOf("intern", "olga"), parley.System); len(requests) != 1 {
 		t.Errorf("without a manager, olga is asked %d times", len(requests))
 	}
 	_, err := w.ChangeAgent(ctx, user, "intern", func(a *parley.Agent) error { a.Manager = "mike"; return nil })
-	w.ok(err)
+	w.NoError(err)
 	w.decides("mike", a.ID, parley.Decision{Approve: true})
 }
 
@@ -279,7 +279,7 @@ func TestRefusalAtExecutionIsTheOutcome(t *testing.T) {
 		code    parley.Code
 	}{
 		"denied":  {notifies("senior", "x"), func(w *world) { w.permit("intern", "senior", parley.EffectDeny) }, parley.NotPermitted},
-		"removed": {notifies("senior", "x"), func(w *world) { w.ok(w.RemoveAgent(ctx, user, "senior")) }, parley.Unavailable},
+		"removed": {notifies("senior", "x"), func(w *world) { w.NoError(w.RemoveAgent(ctx, user, "senior")) }, parley.Unavailable},
 		"stopped": {asks("senior", "x"), func(w *world) {
 			w.command(parley.Owner, "senior", parley.ActionStop, parley.CommandParameters{Reason: "enough"})
 		}, parley.Unavailable},
@@ -321,15 +321,15 @@ func TestApprovalsExpireAndRemind(t *testing.T) {
 		asked int
 	}{{59 * time.Minute, 1}, {time.Minute, 2}, {59 * time.Minute, 2}, {time.Minute, 3}, {2 * time.Hour, 4}} {
 		w.clock.advance(step.after)
-		w.ok(w.SweepApprovals(ctx))
-		w.ok(w.SweepApprovals(ctx))
+		w.NoError(w.SweepApprovals(ctx))
+		w.NoError(w.SweepApprovals(ctx))
 		if got := asked(); got != step.asked {
 			t.Errorf("after %s more, boss was asked %d times, want %d", step.after, got, step.asked)
 		}
 	}
 	w.restart()
 	w.clock.advance(time.Hour)
-	w.ok(w.SweepApprovals(ctx))
+	w.NoError(w.SweepApprovals(ctx))
 	if done := w.approval(a.ID); done.State != parley.ApprovalExpired || done.Outcome == "" {
 		t.Errorf("it is %+v", done)
 	}
@@ -364,7 +364,7 @@ func TestWhatIsDecidedIsNotAskedAnyMore(t *testing.T) {
 	w.decides("olga", second.ID, parley.Decision{})
 	waits("denied", 1)
 	w.clock.advance(6 * time.Hour)
-	w.ok(w.SweepApprovals(ctx))
+	w.NoError(w.SweepApprovals(ctx))
 	waits("expired", 0)
 }
 
@@ -401,7 +401,7 @@ func TestRemovalWithdrawsApprovals(t *testing.T) {
 	w := newHub(t)
 	w.office()
 	a := w.holds(w.contacts(as("intern"), notifies("senior", "x")))
-	w.ok(w.RemoveAgent(ctx, user, "intern"))
+	w.NoError(w.RemoveAgent(ctx, user, "intern"))
 	if now := w.approval(a.ID); now.State != parley.ApprovalWithdrawn {
 		t.Errorf("it is %s", now.State)
 	}
@@ -418,7 +418,7 @@ func TestManagerThatIsAnAgentIsWokenToDecide(t *testing.T) {
 		t.Errorf("boss is asked %q", run.Messages[0].Content.Text)
 	}
 	done, err := w.Decide(ctx, run.Caller(), a.ID, parley.Decision{Approve: true})
-	w.ok(err)
+	w.NoError(err)
 	if done.State != parley.ApprovalExecuted || done.DecidedBy != "boss" {
 		t.Errorf("it is %+v", done)
 	}
@@ -431,7 +431,7 @@ func TestDecisionsAreAudited(t *testing.T) {
 	w.decides("boss", a.ID, parley.Decision{Approve: true})
 	w.decides("boss", w.holds(w.contacts(as("intern"), notifies("senior", "two"))).ID, parley.Decision{})
 	w.permit("intern", "*", parley.EffectDeny)
-	w.ok(w.Unpermit(ctx, user, "intern", "*", ""))
+	w.NoError(w.Unpermit(ctx, user, "intern", "*", ""))
 	var acts []string
 	for _, e := range get[[]parley.AuditEntry](w)(w.AuditLog(ctx, user, 0, 1000)) {
 		if strings.HasPrefix(e.Act, "approval.") || strings.HasPrefix(e.Act, "permit.") {
@@ -452,7 +452,7 @@ func TestDeletedConversationEndsItsAsks(t *testing.T) {
 		task, run, a := w.atWork()
 		w.decides("boss", a.ID, parley.Decision{Approve: true})
 		w.finish(run, "so far")
-		w.ok(w.DeleteConversation(ctx, user, w.dmOf("intern", "senior")))
+		w.NoError(w.DeleteConversation(ctx, user, w.dmOf("intern", "senior")))
 		w.idle("senior")
 		w.outcome(task, a.ID, lost)
 	})
@@ -462,7 +462,7 @@ func TestDeletedConversationEndsItsAsks(t *testing.T) {
 		w.permit("arya", parley.Owner, parley.EffectAllow, withApproval)
 		a := w.holds(w.contacts(as("arya"), asks(parley.Owner, "well?")))
 		w.decides(parley.Owner, a.ID, parley.Decision{Approve: true})
-		w.ok(w.DeleteConversation(ctx, user, w.dmOf("arya", parley.Owner)))
+		w.NoError(w.DeleteConversation(ctx, user, w.dmOf("arya", parley.Owner)))
 		same(t, "told", w.waits("arya"), []string{"Error: user failed to respond: the conversation was deleted"})
 		w.sound()
 	})
@@ -472,7 +472,7 @@ func TestDeletedConversationEndsItsAsks(t *testing.T) {
 		run := w.working("intern")
 		w.asks(run.Caller(), "senior", "well?").hears()
 		w.finish(run, "so far")
-		w.ok(w.DeleteConversation(ctx, user, w.dmOf("intern", "senior")))
+		w.NoError(w.DeleteConversation(ctx, user, w.dmOf("intern", "senior")))
 		same(t, "brought", w.calledBack("intern"), []string{lost})
 		w.sound()
 	})
@@ -480,8 +480,8 @@ func TestDeletedConversationEndsItsAsks(t *testing.T) {
 		w := newHub(t, briefly)
 		w.dispatched("intern", "senior")
 		w.asks(as("intern"), "senior", "well?").hears()
-		w.ok(w.RemoveAgent(ctx, user, "intern"))
-		w.ok(w.DeleteConversation(ctx, user, w.dmOf("intern", "senior")))
+		w.NoError(w.RemoveAgent(ctx, user, "intern"))
+		w.NoError(w.DeleteConversation(ctx, user, w.dmOf("intern", "senior")))
 		same(t, "conversations", w.list(parley.Owner, parley.ListFilter{All: true}), []string{})
 		w.sound()
 	})
@@ -490,7 +490,7 @@ func TestDeletedConversationEndsItsAsks(t *testing.T) {
 		w.dispatched("intern", "senior")
 		run := w.working("intern")
 		a := w.asks(run.Caller(), "senior", "well?")
-		w.ok(w.DeleteConversation(ctx, user, w.dmOf("intern", "senior")))
+		w.NoError(w.DeleteConversation(ctx, user, w.dmOf("intern", "senior")))
 		same(t, "the run", w.run(run.Run.ID).State, parley.RunRunning)
 		same(t, "heard", a.hears(), "E005 "+lost)
 		same(t, "brought", w.calledBack("intern"), []string{})

@@ -12,7 +12,7 @@ func TestAnswerIsBroughtWhereTheApprovalIsOver(t *testing.T) {
 	t.Parallel()
 	late := func(w *world) {
 		w.clock.advance(time.Second)
-		w.ok(w.SweepWaits(ctx))
+		w.NoError(w.SweepWaits(ctx))
 	}
 	long := keyed()
 	long.Wait = time.Hour
@@ -122,7 +122,7 @@ func TestLateApprovedAnswerComesInTheTask(t *testing.T) {
 	w.decides(parley.Owner, a.ID, parley.Decision{Approve: true})
 	root := w.task(w.delegates(run.Caller(), "data", "figures")).Parent
 	w.clock.advance(time.Second)
-	w.ok(w.SweepWaits(ctx))
+	w.NoError(w.SweepWaits(ctx))
 	w.finish(run, "I wait.")
 	late := w.starts("intern")
 	same(t, "late in", late.Run.Task, root)
@@ -172,7 +172,7 @@ func TestNobodyIsToldOfAWithdrawnAsk(t *testing.T) {
 		request := w.newest()
 		w.finish(run, "I wait")
 		withdrawn(w, task, a.ID)
-		w.ok(w.DeleteConversation(ctx, user, request.Conversation))
+		w.NoError(w.DeleteConversation(ctx, user, request.Conversation))
 		same(t, "brought", w.calledBack("intern"), []string{})
 		w.idle("intern")
 		w.sound()
@@ -191,7 +191,7 @@ func TestLateAnswerComesToWhoAskedLast(t *testing.T) {
 	w.finish(run, "I wait")
 	w.decides("boss", a.ID, parley.Decision{Approve: true})
 	w.clock.advance(time.Second)
-	w.ok(w.SweepWaits(ctx))
+	w.NoError(w.SweepWaits(ctx))
 	w.finish(w.starts("intern"), "never mind")
 	w.stands(parley.TaskCompleted, task)
 	w.permit("intern", "senior", parley.EffectAllow)

@@ -56,7 +56,7 @@ func TestALinkOfAnApprovalIsNoCredential(t *testing.T) {
 		}
 	}
 	tokens, _, err := w.Tokens(ctx, user, parley.TokenFilter{})
-	w.ok(err)
+	w.NoError(err)
 	for _, one := range tokens {
 		same(t, "listed", one.Kind == parley.TokenApproval, false)
 	}
@@ -98,7 +98,7 @@ func TestALinkIsItsPersons(t *testing.T) {
 		t.Errorf("a link for nothing: %v", err)
 	}
 	gone, member := w.approvalLink(a, "sansa"), w.approvalLink(a, "user")
-	w.ok(w.RemoveAgent(ctx, user, "sansa"))
+	w.NoError(w.RemoveAgent(ctx, user, "sansa"))
 	_, err := w.DecideByLink(ctx, gone, parley.Decision{Approve: true})
 	same(t, "of one who left", parley.AsError(err).Reason, parley.Unauthenticated)
 	same(t, "of another", get[parley.Approval](w)(w.DecideByLink(ctx, member, parley.Decision{})).State, parley.ApprovalDenied)

@@ -44,11 +44,11 @@ func TestDocumentArrivesOnce(t *testing.T) {
 	b.BridgeHub = w.BridgeAt(user)
 	same(t, "after a restart", b.arrive(a)[0], parley.Arrived{Message: first[0].Message, Duplicate: true})
 	unknown, err := b.Unknown(ctx, b.view.ID, []parley.BridgeFile{a.BridgeFile, changed.BridgeFile, other.BridgeFile, {Path: "x/inbox/\xff.json"}})
-	w.ok(err)
+	w.NoError(err)
 	same(t, "unknown", unknown, []parley.BridgeFile{changed.BridgeFile, {Path: "x/inbox/\xff.json"}})
 	b.lands(changed)
 	same(t, "stored", w.texts("user", w.dmOf("ana", "ned")), []string{"hello", "again", "hello"})
-	w.ok(w.DeleteConversation(ctx, user, w.dmOf("ana", "ned")))
+	w.NoError(w.DeleteConversation(ctx, user, w.dmOf("ana", "ned")))
 	same(t, "once erased", b.arrive(a)[0], parley.Arrived{Duplicate: true})
 }
 
@@ -62,7 +62,7 @@ func TestOwnExportsDoNotComeBack(t *testing.T) {
 	own := parley.BridgeFile{Path: "state/agents/ana/inbox/msg_00000099.json", Digest: "00"}
 	another := parley.BridgeFile{Path: "state/agents/ben/inbox/msg_00000099.json"}
 	unknown, err := b.Unknown(ctx, b.view.ID, []parley.BridgeFile{own, another})
-	w.ok(err)
+	w.NoError(err)
 	same(t, "unknown", unknown, []parley.BridgeFile{another})
 	a := b.document("ned", "ana", "hello")
 	a.Name = "msg_00000099"
@@ -80,7 +80,7 @@ func TestChannelsOfATree(t *testing.T) {
 	same(t, "members", where.Members, []string{"ned", "ana", "ben"})
 	same(t, "who is woken", w.waits("ned"), []string{m.Content.Text})
 	same(t, "who has it in a file", w.waits("ben"), []string{})
-	w.ok(w.Archive(ctx, user, "general", true))
+	w.NoError(w.Archive(ctx, user, "general", true))
 	b.lands(b.document("ben", "", "again"))
 	same(t, "archived", w.see("user", "general").ArchivedAt == nil, true)
 	w.private("user", "secret")
@@ -185,7 +185,7 @@ func TestHistoryWakesNobody(t *testing.T) {
 	done := b.arrive(history("one", "ned"), history("two @ned", "nobody"), history("three", parley.All))
 	same(t, "notices", done[1].Notices, []string{"it is for nobody, who is not known here"})
 	list, err := w.History(ctx, user, "general", parley.Page{})
-	w.ok(err)
+	w.NoError(err)
 	same(t, "texts", textsOf(list), []string{"one", "two @ned", "three"})
 	same(t, "time", list[0].CreatedAt, said)
 	same(t, "to", []string{list[0].To, list[1].To, list[2].To}, []string{"ned", "", parley.All})
@@ -340,7 +340,7 @@ func TestBroadcast(t *testing.T) {
 
 func (w *world) deliveries(message string) (list []parley.Delivery) {
 	w.t.Helper()
-	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		list, err = tx.Deliveries().Of(message)
 		return err
 	}))
@@ -380,7 +380,7 @@ func TestHeldDocument(t *testing.T) {
 	}
 	same(t, "again", b.arrive(a)[0], parley.Arrived{Duplicate: true})
 	pending, err := w.Approvals(ctx, user, parley.ApprovalFilter{})
-	w.ok(err)
+	w.NoError(err)
 	w.decides("user", pending[0].ID, parley.Decision{Approve: true})
 	posted := b.sent()
 	same(t, "posted", textsOf(posted), []string{"hello"})
@@ -428,7 +428,7 @@ func TestTheSameIDUnderTwoNamesIsDeliveredOnce(t *testing.T) {
 			same(t, "the log has it once", b.arrive(later)[0], parley.Arrived{Duplicate: true, Message: together[0].Message})
 			same(t, "messages", len(b.all()), 1)
 			unknown, err := b.Unknown(ctx, b.view.ID, []parley.BridgeFile{again.BridgeFile, later.BridgeFile})
-			w.ok(err)
+			w.NoError(err)
 			same(t, "not asked for again", len(unknown), 0)
 			other := b.document("ben", "ned", "the same id from somebody else")
 			other.Name = first.Name
@@ -499,10 +499,10 @@ func TestStatusQuery(t *testing.T) {
 		tasks   []struct{ ID string }
 	}{"ben": {asked, asked.ID, []struct{ ID string }{{own}}}, "ana": {arrived, byFile.Name, nil}} {
 		list, err := w.History(ctx, user, c.request.Conversation, parley.Page{})
-		w.ok(err)
+		w.NoError(err)
 		m := list[len(list)-1]
 		var got reply
-		w.ok(json.Unmarshal(m.Payload, &got))
+		w.NoError(json.Unmarshal(m.Payload, &got))
 		same(t, "from", []string{m.From, m.To, m.InReplyTo}, []string{"ned", who, c.request.ID})
 		same(t, "request", got.RequestID, c.id)
 		same(t, "result", []string{got.Status, got.Result.Status, got.Result.State, got.Result.Substate}, []string{"success", "idle", "AWAKE", "IDLE"})

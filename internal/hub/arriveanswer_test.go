@@ -208,7 +208,7 @@ func TestAnswersToTheHub(t *testing.T) {
 		},
 		"by somebody who is gone": func(w *world) string {
 			task := w.delegates(as("bot"), "writer", "Draft it")
-			w.ok(w.RemoveAgent(ctx, user, "bot"))
+			w.NoError(w.RemoveAgent(ctx, user, "bot"))
 			get[parley.TaskView](w)(w.ReassignTask(ctx, user, task, "ana"))
 			return task
 		},

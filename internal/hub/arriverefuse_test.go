@@ -142,7 +142,7 @@ func TestASenderInATreeLearnsOfARefusalInAnOldChannel(t *testing.T) {
 	w.attached("ned")
 	b := channelTree(w)
 	c := w.channel("ned", "old", "ana")
-	w.ok(w.db.Update(ctx, func(tx parley.Tx) error {
+	w.NoError(w.db.Update(ctx, func(tx parley.Tx) error {
 		there, err := tx.Conversations().Find(c.ID)
 		if err != nil {
 			return err
@@ -214,7 +214,7 @@ func TestASenderInATreeLearnsThatItsDocumentIsHeldAndDenied(t *testing.T) {
 		}
 		b.world.reports(b.view.ID, parley.DepartureSeen, b.tells()...)
 		pending, err := b.Approvals(ctx, user, parley.ApprovalFilter{})
-		b.ok(err)
+		b.NoError(err)
 		b.decides("user", pending[0].ID, parley.Decision{Note: "not today"})
 		b.tellsOne(a, true, "Approval denied", "not today")
 	})

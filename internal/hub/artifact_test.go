@@ -19,7 +19,7 @@ const storeFirst = "store it first, then refer to it"
 func (w *world) put(who, body string) parley.Artifact {
 	w.t.Helper()
 	a, err := w.PutArtifact(ctx, as(who), strings.NewReader(body))
-	w.ok(err)
+	w.NoError(err)
 	return a
 }
 
@@ -39,7 +39,7 @@ func (w *world) fetch(who, sha256 string) (string, error) {
 func (w *world) bodies() []string {
 	w.t.Helper()
 	list, err := w.db.Blobs().List(ctx, "", 10_000)
-	w.ok(err)
+	w.NoError(err)
 	return list
 }
 
@@ -62,15 +62,15 @@ func TestArtifactIsStoredReferredToAndRead(t *testing.T) {
 	same(t, "artifacts of the message", r.Message.Content.Artifacts, []parley.Artifact{named, {Path: "/p"}, empty})
 	same(t, "intact", r.Message.Intact(), true)
 	shown, err := w.Message(ctx, as("ned"), r.Message.ID)
-	w.ok(err)
+	w.NoError(err)
 	same(t, "stored", shown.Message, r.Message)
 	for _, who := range []string{"arya", "ned", "user"} {
 		got, err := w.fetch(who, a.SHA256)
-		w.ok(err)
+		w.NoError(err)
 		same(t, "body for "+who, got, "hello")
 	}
 	totals, err := w.ArtifactTotals(ctx, user)
-	w.ok(err)
+	w.NoError(err)
 	same(t, "totals", totals, parley.ArtifactTotals{Artifacts: 2, Bytes: 5, Refs: 2})
 }
 
@@ -106,7 +106,7 @@ func TestDigestOfAnotherIsNoWayToItsBody(t *testing.T) {
 	}, refused(parley.NotPermitted, "", "only an owner may see what is stored", "ask an owner of this hub")}))
 	w.put("jon", "secret") // who has the body has it
 	_, err := w.fetch("jon", secret)
-	w.ok(err)
+	w.NoError(err)
 }
 
 func TestWhoLeavesNoLongerReadsArtifacts(t *testing.T) {
@@ -117,7 +117,7 @@ func TestWhoLeavesNoLongerReadsArtifacts(t *testing.T) {
 	conv := w.private("arya", "plans", "ned").ID
 	w.post("arya", parley.Draft{Conversation: conv, Content: with(a)})
 	w.post("ned", parley.Draft{Conversation: conv, Content: with(a)}) // may pass on what it can read
-	w.ok(w.Leave(ctx, as("ned"), conv))
+	w.NoError(w.Leave(ctx, as("ned"), conv))
 	_, err := w.fetch("ned", a.SHA256)
 	wantError(t, err, absent("artifact", a.SHA256, storeFirst))
 }
@@ -139,7 +139,7 @@ func TestWrongSizeIsRefused(t *testing.T) {
 		{"too large", post(6), refused(parley.BadInput, "", "artifact "+a.SHA256+" has 5 bytes, not 6", "leave the size out")},
 		{"too small", post(4), refused(parley.BadInput, "", "artifact "+a.SHA256+" has 5 bytes, not 4", "leave the size out")},
 	})
-	w.ok(post(5)())
+	w.NoError(post(5)())
 }
 
 func TestRefusedBodyLeavesNothing(t *testing.T) {
@@ -177,7 +177,7 @@ func TestBodyWithoutARowIsDiscarded(t *testing.T) {
 	}
 	same(t, "bodies", len(w.bodies()), 2)
 	got, err := w.fetch("user", w.put("user", "known").SHA256)
-	w.ok(err)
+	w.NoError(err)
 	same(t, "body", got, "known")
 }
 
@@ -191,7 +191,7 @@ func TestSameKeyWithArtifactReturnsTheFirst(t *testing.T) {
 	same(t, "message", again.Message, first.Message)
 	same(t, "duplicate", again.Duplicate, true)
 	totals, err := w.ArtifactTotals(ctx, user)
-	w.ok(err)
+	w.NoError(err)
 	same(t, "references", totals.Refs, int64(1))
 }
 
@@ -264,7 +264,7 @@ func TestDamagedBodyIsSaid(t *testing.T) {
 			}
 			w.put("arya", "hello")
 			got, err := w.fetch("arya", a.SHA256)
-			w.ok(err)
+			w.NoError(err)
 			same(t, "mended", got, "hello")
 		})
 	}
@@ -276,14 +276,14 @@ func TestLargeBodyIsStreamed(t *testing.T) {
 	w.add("arya")
 	const size = 64 << 20
 	a, err := w.PutArtifact(ctx, as("arya"), io.LimitReader(zeros{}, size))
-	w.ok(err)
+	w.NoError(err)
 	same(t, "size", a.Size, int64(size))
 	_, err = w.PutArtifact(ctx, as("arya"), io.LimitReader(zeros{}, size+1))
 	same(t, "one more", parley.AsError(err).Reason, parley.TooLarge)
 	body, _, err := w.OpenArtifact(ctx, as("arya"), a.SHA256)
-	w.ok(err)
+	w.NoError(err)
 	n, err := io.Copy(io.Discard, body)
-	w.ok(errors.Join(err, body.Close()))
+	w.NoError(errors.Join(err, body.Close()))
 	same(t, "read", n, int64(size))
 }
 

@@ -18,7 +18,7 @@ func TestADigestInUpperCaseIsTheSame(t *testing.T) {
 	same(t, "stored", r.Message.Content.Artifacts, []parley.Artifact{a})
 	for _, who := range []string{"arya", "ned", "user"} {
 		got, err := w.fetch(who, upper)
-		w.ok(err)
+		w.NoError(err)
 		same(t, "body for "+who, got, "hello")
 	}
 	for _, bad := range []string{upper[:63], upper + "0", strings.Repeat("G", 64), "", "../" + upper} {

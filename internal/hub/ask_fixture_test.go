@@ -83,7 +83,7 @@ func (w *world) repeats(c hub.Caller, contact parley.Contact, request parley.Mes
 func (w *world) newest() parley.Message {
 	w.t.Helper()
 	var list []parley.Message
-	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		list, err = tx.Messages().Scan(0, 10_000)
 		return err
 	}))
@@ -117,7 +117,7 @@ func (a *asking) waits() {
 // wait is the wait of an ask.
 func (w *world) wait(message string) (found parley.Wait) {
 	w.t.Helper()
-	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		found, err = tx.Waits().Ask(message)
 		return err
 	}))

@@ -77,7 +77,7 @@ func (x *forester) park(t *rapid.T) {
 	if a == nil {
 		return // it is over already
 	}
-	x.w.ok(x.w.BeginRun(ctx, a.Run.ID, parley.Process{}))
+	x.w.NoError(x.w.BeginRun(ctx, a.Run.ID, parley.Process{}))
 	x.live = append(x.live, a)
 	if a.Run.Agent == "ned" && rapid.Bool().Draw(t, "held") {
 		x.holds(t, a)

@@ -15,7 +15,7 @@ func named(w *world, runtime string, names ...string) {
 	w.t.Helper()
 	for _, name := range names {
 		_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: parley.Fold(name), Name: name, Profile: parley.Profile{Runtime: runtime}})
-		w.ok(err)
+		w.NoError(err)
 	}
 }
 
@@ -109,14 +109,14 @@ func TestAskEndsWithWhatItWaitsFor(t *testing.T) {
 			get[string](w)(w.KeepRun(ctx, a.run))
 			w.later(50 * time.Second)
 		}, broken + "the hub or the program ended before the run did"},
-		"it was removed":           {func(w *world, _ *asking) { w.ok(w.RemoveAgent(ctx, user, "b")) }, gone + "removed"},
-		"it was removed at work":   {func(w *world, _ *asking) { w.starts("b"); w.ok(w.RemoveAgent(ctx, user, "b")) }, gone + "removed"},
+		"it was removed":           {func(w *world, _ *asking) { w.NoError(w.RemoveAgent(ctx, user, "b")) }, gone + "removed"},
+		"it was removed at work":   {func(w *world, _ *asking) { w.starts("b"); w.NoError(w.RemoveAgent(ctx, user, "b")) }, gone + "removed"},
 		"it was stopped":           {func(w *world, _ *asking) { w.stop("b", 0) }, gone + "stopped"},
 		"it was stopped at work":   {func(w *world, _ *asking) { stopAtWork(w) }, gone + "stopped"},
-		"the conversation is gone": {func(w *world, a *asking) { w.ok(w.DeleteConversation(ctx, user, a.request.Conversation)) }, broken + "the conversation was deleted"},
+		"the conversation is gone": {func(w *world, a *asking) { w.NoError(w.DeleteConversation(ctx, user, a.request.Conversation)) }, broken + "the conversation was deleted"},
 		"it is gone, at work": {func(w *world, a *asking) {
 			w.starts("b")
-			w.ok(w.DeleteConversation(ctx, user, a.request.Conversation))
+			w.NoError(w.DeleteConversation(ctx, user, a.request.Conversation))
 		}, broken + "the conversation was deleted"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +149,7 @@ func stopAtWork(w *world) {
 	b := w.starts("b")
 	w.stop("b", 1000)
 	w.clock.advance(time.Second)
-	w.ok(w.SweepHalts(ctx))
+	w.NoError(w.SweepHalts(ctx))
 	w.finish(b, "too late")
 }
 
@@ -162,7 +162,7 @@ func TestAskToASessionEndsWithIt(t *testing.T) {
 		"it has left": {func(w *world, leave func(), _ parley.Taken) {
 			leave()
 			w.clock.advance(time.Second)
-			w.ok(w.SweepAttendance(ctx))
+			w.NoError(w.SweepAttendance(ctx))
 		}, "E002 Error: ana failed to respond: went away"},
 		"its lease is over": {func(w *world, _ func(), _ parley.Taken) { w.later(2 * time.Minute) }, "E005 Error: ana failed to respond: whoever had it is gone"},
 		"it acknowledges":   {func(w *world, _ func(), taken parley.Taken) { w.ack("ana", taken.Deliveries[0].Message) }, "E005 Error: ana failed to respond: it gave no answer"},
@@ -177,7 +177,7 @@ func TestAskToASessionEndsWithIt(t *testing.T) {
 			defer leave()
 			a := w.asks(user, "ana", "well?")
 			taken := w.take("ana", parley.Take{})
-			w.ok(w.SweepAttendance(ctx))
+			w.NoError(w.SweepAttendance(ctx))
 			c.end(w, leave, taken)
 			same(t, "heard", a.hears(), c.want)
 			w.reply("ana", a.request.ID, "after all")
@@ -331,8 +331,8 @@ func TestHubThatStartsAgainTellsWhoWaited(t *testing.T) {
 	run := w.working("a")
 	outside, inside := w.asks(user, "b", "one"), w.asks(run.Caller(), "b", "two")
 	crash(w, outside, inside)
-	w.ok(w.RecoverWaits(ctx))
-	w.ok(w.RecoverRun(ctx, run.Run.ID))
+	w.NoError(w.RecoverWaits(ctx))
+	w.NoError(w.RecoverRun(ctx, run.Run.ID))
 	same(t, "states", []parley.WaitState{w.wait(outside.request.ID).State, w.wait(inside.request.ID).State},
 		[]parley.WaitState{parley.WaitLate, parley.WaitAbandoned})
 	w.answers("b", "first")
@@ -356,7 +356,7 @@ func crash(w *world, waiting ...*asking) {
 	}
 	w.close()
 	w.open()
-	w.ok(w.db.Update(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.db.Update(ctx, func(tx parley.Tx) (err error) {
 		for _, wait := range before {
 			err = errors.Join(err, tx.Waits().Put(wait))
 		}
@@ -372,10 +372,10 @@ func TestSweepEndsTheTimeOfWhoIsNotThere(t *testing.T) {
 	a.giveUp()
 	<-a.done
 	w.clock.advance(2*time.Minute - time.Millisecond)
-	w.ok(w.SweepWaits(ctx))
+	w.NoError(w.SweepWaits(ctx))
 	same(t, "before", w.wait(a.request.ID).State, parley.WaitWaiting)
 	w.clock.advance(time.Millisecond)
-	w.ok(w.SweepWaits(ctx))
+	w.NoError(w.SweepWaits(ctx))
 	same(t, "after", w.wait(a.request.ID).State, parley.WaitLate)
 }
 

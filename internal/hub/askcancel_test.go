@@ -112,18 +112,18 @@ func TestOnlyAnExplicitCancelGoesDown(t *testing.T) {
 		"it fails":      func(w *world, p parked) { w.fails(p.run, parley.FailureFinal) },
 		"it stumbles":   func(w *world, p parked) { w.fails(p.run, parley.FailureServer) },
 		"the hub stops": func(w *world, p parked) { w.fails(p.run, parley.FailureStopped) },
-		"it is lost":    func(w *world, p parked) { w.ok(w.RecoverRun(ctx, p.run.Run.ID)) },
+		"it is lost":    func(w *world, p parked) { w.NoError(w.RecoverRun(ctx, p.run.Run.ID)) },
 		"its agent stops": func(w *world, p parked) {
 			w.stop("a", 1)
 			w.clock.advance(time.Minute)
 			w.sweep()
 			w.fails(p.run, parley.FailureStopped)
 		},
-		"a is removed":      func(w *world, _ parked) { w.ok(w.RemoveAgent(ctx, user, "a")) },
-		"it is deleted":     func(w *world, p parked) { w.ok(w.DeleteConversation(ctx, user, p.run.Run.Conversation)) },
+		"a is removed":      func(w *world, _ parked) { w.NoError(w.RemoveAgent(ctx, user, "a")) },
+		"it is deleted":     func(w *world, p parked) { w.NoError(w.DeleteConversation(ctx, user, p.run.Run.Conversation)) },
 		"it ends well":      func(w *world, p parked) { p.giveUp(); p.hears(); w.finish(p.run, "gave up") },
 		"it does not wait":  func(_ *world, p parked) { p.giveUp() },
-		"its hub is killed": func(w *world, _ parked) { w.ok(w.RecoverWaits(ctx)) },
+		"its hub is killed": func(w *world, _ parked) { w.NoError(w.RecoverWaits(ctx)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

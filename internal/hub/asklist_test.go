@@ -68,7 +68,7 @@ func TestListedAskNamesItsTask(t *testing.T) {
 	}
 	same(t, "c sees", w.asksOf("c", parley.AskFilter{}), []string{})
 	_, err := w.ReassignTask(ctx, user, p.task, "c")
-	w.ok(err)
+	w.NoError(err)
 	got := get[[]parley.AskView](w)(w.Asks(ctx, as("b"), parley.AskFilter{}))
 	same(t, "b sees", []any{len(got), got[0].Task}, []any{1, ""})
 }
@@ -123,8 +123,8 @@ func TestAsksOutliveTheirWordsAndParticipants(t *testing.T) {
 	w.answers("b", "yes")
 	ask.hears()
 	_, err := w.Redact(ctx, user, ask.request.ID, "a secret")
-	w.ok(err)
-	w.ok(w.RemoveAgent(ctx, user, "b"))
+	w.NoError(err)
+	w.NoError(w.RemoveAgent(ctx, user, "b"))
 	got := get[[]parley.AskView](w)(w.Asks(ctx, user, parley.AskFilter{}))
 	same(t, "listed", []any{len(got), got[0].To, got[0].State, strings.Contains(got[0].Question, "secret")}, []any{1, "b", parley.WaitAnswered, false})
 }

@@ -21,7 +21,7 @@ func TestAskHasOneOutcome(t *testing.T) {
 		ends := []func(){
 			func() { _, _ = w.FinishRun(ctx, b.Run.ID, parley.Result{Text: "yes"}, nil) },
 			func() { _, _ = w.Post(ctx, b.Caller(), parley.Draft{InReplyTo: a.request.ID, Content: text("yes")}) },
-			func() { w.ok(w.RecoverRun(ctx, b.Run.ID)) },
+			func() { w.NoError(w.RecoverRun(ctx, b.Run.ID)) },
 			func() {
 				if round%3 == 0 {
 					w.fails(run, parley.FailureFinal)

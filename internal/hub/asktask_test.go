@@ -94,7 +94,7 @@ func (w *world) newestFrom(conversation, who string) parley.Message {
 // asked counts the asks in the slots of an agent.
 func (w *world) asked(who string) (n int) {
 	w.t.Helper()
-	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		n, err = tx.Queue().Asked(who)
 		return err
 	}))
@@ -146,14 +146,14 @@ func TestParkedAskEndsWithItsTask(t *testing.T) {
 			w.answers("c", "42")
 			w.fails(w.starts("b"), parley.FailureFinal)
 		}, failed + "it broke"},
-		"b is removed": {func(w *world, _ parked) { w.ok(w.RemoveAgent(ctx, user, "b")) }, "E002 Error: b failed to respond: removed"},
+		"b is removed": {func(w *world, _ parked) { w.NoError(w.RemoveAgent(ctx, user, "b")) }, "E002 Error: b failed to respond: removed"},
 		"c fails, which only wakes b": {func(w *world, p parked) {
 			w.fails(w.starts("c"), parley.FailureFinal)
 			p.waits()
 			w.answers("b", "c cannot")
 		}, "Response from b: c cannot"},
 		"c is removed, which only wakes b": {func(w *world, p parked) {
-			w.ok(w.RemoveAgent(ctx, user, "c"))
+			w.NoError(w.RemoveAgent(ctx, user, "c"))
 			p.waits()
 			w.answers("b", "c is gone")
 		}, "Response from b: c is gone"},
@@ -356,7 +356,7 @@ func TestApprovedAskKeepsItsDepth(t *testing.T) {
 	b := w.starts("b")
 	held := w.holds(w.contacts(b.Caller(), asks("c", "well?")))
 	w.finish(b, "wait")
-	w.ok(w.DeleteConversation(ctx, user, a.request.Conversation))
+	w.NoError(w.DeleteConversation(ctx, user, a.request.Conversation))
 	a.hears()
 	w.restart()
 	w.decides("user", held.ID, parley.Decision{Approve: true})
@@ -369,7 +369,7 @@ func TestParkedAskSurvivesRestarts(t *testing.T) {
 	w := trio(t)
 	restart := func() {
 		w.restart()
-		w.ok(w.RecoverWaits(ctx))
+		w.NoError(w.RecoverWaits(ctx))
 	}
 	ask := parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "what is it?", IdempotencyKey: "k"}
 	a := w.turnsTo(as("a"), ask)
@@ -499,7 +499,7 @@ func TestParkedAskEndsWithItsConversation(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
 	p := w.parks()
-	w.ok(w.DeleteConversation(ctx, user, p.request.Conversation))
+	w.NoError(w.DeleteConversation(ctx, user, p.request.Conversation))
 	same(t, "heard", p.hears(), "E005 Error: b failed to respond: the conversation was deleted")
 	w.answers("c", "42")
 	w.answers("b", "it is 42")
@@ -622,7 +622,7 @@ func TestParkedAsksAreBounded(t *testing.T) {
 	w := trio(t)
 	open := w.asks(w.working("a").Caller(), "b", "one more?")
 	b := w.starts("b")
-	w.ok(w.db.Update(ctx, func(tx parley.Tx) error {
+	w.NoError(w.db.Update(ctx, func(tx parley.Tx) error {
 		for range 256 {
 			m := open.request
 			m.ID, m.IdempotencyKey = uuid.NewString(), ""

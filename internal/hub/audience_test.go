@@ -90,7 +90,7 @@ func TestWhomAMessageReaches(t *testing.T) {
 			r := w.post(c.from, parley.Draft{Conversation: at[where], To: c.to, Content: text(c.words)})
 			same(t, c.name+" in a "+where, effect(reach(r.Deliveries)), c.want)
 			shown, err := w.Message(ctx, user, r.Message.ID)
-			w.ok(err)
+			w.NoError(err)
 			same(t, c.name+" in a "+where+", stored", effect(reach(shown.Deliveries)), c.want)
 		}
 	}
@@ -123,7 +123,7 @@ func TestMentionsAreKeptInOrderAndOnce(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "ned", "bran")
 	_, err := w.ChangeAgent(ctx, user, "bran", func(a *parley.Agent) error { a.Name = "Three-Eyed"; return nil })
-	w.ok(err)
+	w.NoError(err)
 	w.channel("arya", "open", "ned", "bran")
 	m := w.say("arya", "open", "ned: ask @three-eyed, @NED, @all and @Bran").Message
 	same(t, "mentions", m.Mentions, []string{"ned", "bran", "all"})
@@ -254,7 +254,7 @@ func TestMentionOfARemovedAgentIsNamed(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "gendry")
 	w.channel("arya", "open", "gendry")
-	w.ok(w.RemoveAgent(ctx, user, "gendry"))
+	w.NoError(w.RemoveAgent(ctx, user, "gendry"))
 	r := w.say("arya", "open", "@gendry, where are you?")
 	same(t, "notices", r.Notices, []string{"@gendry was removed and does not receive this"})
 }

@@ -67,7 +67,7 @@ func TestAuditVerifiesWhileItGrows(t *testing.T) {
 		defer close(done)
 		for range 30 {
 			_, err := w.ActAs(ctx, user, "arya", "test")
-			w.ok(err)
+			w.NoError(err)
 		}
 	}()
 	for !isClosed(done) {
@@ -107,7 +107,7 @@ func TestAuditTampering(t *testing.T) {
 			w.add("a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8")
 			w.close() // the head is saved then at the latest
 			same(t, "the kept entry", k.head.Num, int64(8))
-			w.ok(stores.tamper(w.place, c.statement))
+			w.NoError(stores.tamper(w.place, c.statement))
 			w.open()
 			report := get[parley.AuditReport](w)(w.VerifyAudit(ctx, user))
 			same(t, "problems", report.Problems, c.problems)
@@ -125,12 +125,12 @@ func TestKeptHeadIsNotReplacedAfterTheLogWasCut(t *testing.T) {
 	w.add("a1", "a2", "a3")
 	w.close()
 	kept := k.head
-	w.ok(stores.tamper(w.place, "DELETE FROM audit WHERE num >= 2"))
+	w.NoError(stores.tamper(w.place, "DELETE FROM audit WHERE num >= 2"))
 	w.open()
 	w.Start(ctx)
 	for _, words := range []string{"the log ends with entry 2, but it had entry 3", "entry 3 is not the one whose hash is kept", "entry 3 is not"} {
 		_, err := w.ActAs(ctx, user, "a1", "test")
-		w.ok(err)
+		w.NoError(err)
 		report := get[parley.AuditReport](w)(w.VerifyAudit(ctx, user))
 		if len(report.Problems) != 1 || !strings.Contains(report.Problems[0], words) || report.OK {
 			t.Errorf("problems %q", report.Problems)
@@ -155,7 +155,7 @@ func TestAuditHeadIsKeptInOrderAndOffTheHotPath(t *testing.T) {
 		w.add("bran")
 		synctest.Wait()
 		w.dm("arya", "ned", "posts write no audit entry")
-		w.ok(w.RemoveAgent(ctx, user, "bran"))
+		w.NoError(w.RemoveAgent(ctx, user, "bran"))
 		synctest.Wait()
 		same(t, "kept", k.saved, []int64{2, 3, 4})
 		same(t, "the head", k.head, w.head())

@@ -19,7 +19,7 @@ func (w *world) awaiting(who, message string, rung parley.DeliveryState) func() 
 	}()
 	return func() parley.Shown {
 		w.t.Helper()
-		w.ok(<-failed)
+		w.NoError(<-failed)
 		return <-done
 	}
 }
@@ -34,10 +34,10 @@ func TestAwaitRung(t *testing.T) {
 	taken := get[parley.Taken](w)(w.Take(ctx, as("arya"), parley.Take{}))
 	same(t, "delivered", delivered().Deliveries[0].State, parley.DeliveryDelivered)
 	_, err := w.See(ctx, as("arya"), taken.Lease, "run-1")
-	w.ok(err)
+	w.NoError(err)
 	same(t, "seen", seen().Deliveries[0].State, parley.DeliverySeen)
 	_, err = w.Ack(ctx, as("arya"), taken.Lease, sent.ID)
-	w.ok(err)
+	w.NoError(err)
 	reply := w.reply("arya", sent.ID, "hello yourself").Message
 	same(t, "answered by", answered().Deliveries[0].Answer, reply.ID)
 }
@@ -56,7 +56,7 @@ func TestAwaitRungEndsWithoutIt(t *testing.T) {
 	shown = get[parley.Shown](w)(w.AwaitRung(ctx, user, open.ID, parley.DeliverySeen, time.Millisecond))
 	same(t, "when the time is up", shown.Deliveries[0].State, parley.DeliveryAccepted)
 	removed := w.awaiting("user", open.ID, parley.DeliveryAnswered)
-	w.ok(w.RemoveAgent(ctx, user, "gendry"))
+	w.NoError(w.RemoveAgent(ctx, user, "gendry"))
 	same(t, "what has failed", removed().Deliveries[0].State, parley.DeliveryFailed)
 	given, cancel := context.WithCancel(ctx)
 	cancel()

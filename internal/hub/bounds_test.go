@@ -52,19 +52,19 @@ func TestAnswersAreBoundedInBytes(t *testing.T) {
 	arya, ned := as("arya"), as("ned")
 
 	history, err := w.History(ctx, arya, "open", parley.Page{Limit: 1000})
-	w.ok(err)
+	w.NoError(err)
 	within(t, "history", sizeOf(history), oneMiB)
 	context, err := w.Context(ctx, arya, "open")
-	w.ok(err)
+	w.NoError(err)
 	within(t, "context", sizeOf(context), oneMiB)
 	thread, err := w.Thread(ctx, arya, first.ID)
-	w.ok(err)
+	w.NoError(err)
 	within(t, "thread", sizeOf(thread.Items), 4*oneMiB+largeText)
 	same(t, "it says so", []any{thread.Cut, thread.Notice}, []any{true, fmt.Sprintf(
 		"only %d messages of this thread are shown, there may be more: read the threads of the last of them, or the messages of conversation %s after number %d",
 		len(thread.Items), first.Conversation, first.Seq)})
 	traced, err := w.Trace(ctx, arya, first.TraceID)
-	w.ok(err)
+	w.NoError(err)
 	var messages []parley.Message
 	for _, item := range traced.Items {
 		messages = append(messages, item.Message)
@@ -75,7 +75,7 @@ func TestAnswersAreBoundedInBytes(t *testing.T) {
 	var seen int
 	for after := int64(0); ; {
 		p, err := w.PeekAfter(ctx, ned, after, 500)
-		w.ok(err)
+		w.NoError(err)
 		within(t, "inbox", sizeOf(p.Messages), oneMiB)
 		if len(p.Messages) == 0 {
 			break
@@ -141,11 +141,11 @@ func TestALargeListIsRefused(t *testing.T) {
 	w.add("arya")
 	for i := range 80 {
 		made, err := w.NewTask(ctx, as("arya"), parley.NewTask{Text: fmt.Sprint("task ", i)})
-		w.ok(err)
+		w.NoError(err)
 		_, err = w.UpdateTask(ctx, as("arya"), made.ID, parley.TaskChange{
 			Status: parley.TaskCompleted, Result: &parley.TaskResult{Text: strings.Repeat("x", 240<<10)},
 		})
-		w.ok(err)
+		w.NoError(err)
 		w.clock.advance(time.Second)
 	}
 	w.refuses(t, []refusal{{"too much at once", func() error {
@@ -153,9 +153,9 @@ func TestALargeListIsRefused(t *testing.T) {
 		return err
 	}, refused(parley.BadInput, parley.TooLarge, "the answer would have more than 16 MiB", "ask for fewer at once, with a smaller limit, or for one of them")}})
 	some, err := w.Tasks(ctx, as("arya"), parley.TaskFilter{Limit: 20})
-	w.ok(err)
+	w.NoError(err)
 	all, err := w.Tasks(ctx, user, parley.TaskFilter{Limit: 1000})
-	w.ok(err)
+	w.NoError(err)
 	same(t, "shown", []int{len(some), len(all)}, []int{20, 80})
 }
 
@@ -213,9 +213,9 @@ func TestUploadsAtOnceStayWithinTheQuota(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { _, err := w.PutArtifact(ctx, as("arya"), first); done <- err }()
 	_, err := io.WriteString(feed, strings.Repeat("a", 700<<10))
-	w.ok(err)
+	w.NoError(err)
 	w.put("arya", strings.Repeat("b", 700<<10))
-	w.ok(feed.Close())
+	w.NoError(feed.Close())
 	if err := <-done; parley.AsError(err).Reason != parley.StorageFull {
 		t.Errorf("got %v", err)
 	}
@@ -245,14 +245,14 @@ func TestConversationsMadeInALoopHaveABound(t *testing.T) {
 	w.channel(parley.Owner, "of-the-owner")
 	archived := true
 	_, err := w.ChangeConversation(ctx, as("arya"), "loop-7", parley.ConversationChange{Archived: &archived})
-	w.ok(err)
+	w.NoError(err)
 	w.channel("arya", "more")
 }
 
 // makeChannels has an agent make channels, without the work of a call for each.
 func (w *world) makeChannels(who string, n int) {
 	w.t.Helper()
-	w.ok(w.db.Update(ctx, func(tx parley.Tx) error {
+	w.NoError(w.db.Update(ctx, func(tx parley.Tx) error {
 		for i := range n {
 			err := tx.Conversations().Insert(parley.Conversation{
 				ID: uuid.NewString(), Name: fmt.Sprint("loop-", i), Kind: parley.Channel, Visibility: parley.Public, CreatedBy: who,
@@ -286,7 +286,7 @@ func TestCredentialsMadeInALoopHaveABound(t *testing.T) {
 		} else {
 			_, err = w.NewToken(ctx, sansa, parley.NewToken{})
 		}
-		w.ok(err)
+		w.NoError(err)
 	}
 	over := refused(parley.Unavailable, "", "sansa has 100 credentials, which is the most it may have",
 		"revoke those that are not used any more: parley token list, parley token revoke")
@@ -295,8 +295,8 @@ func TestCredentialsMadeInALoopHaveABound(t *testing.T) {
 		{"a link", func() error { _, _, err := w.NewLink(ctx, sansa, ""); return err }, over},
 	})
 	_, err := w.NewToken(ctx, hub.Caller{Agent: parley.Owner, Scopes: parley.AllScopes()}, parley.NewToken{Agent: "sansa"})
-	w.ok(err)
+	w.NoError(err)
 	w.clock.advance(11 * time.Minute) // the links are too old
 	_, _, err = w.NewLink(ctx, sansa, "")
-	w.ok(err)
+	w.NoError(err)
 }

@@ -22,7 +22,7 @@ func (w *world) join(n parley.NewBridge) *bridged {
 		n.Root = "/srv/" + string(n.Layout)
 	}
 	view, err := w.AddBridge(ctx, user, n)
-	w.ok(err)
+	w.NoError(err)
 	return &bridged{world: w, BridgeHub: w.BridgeAt(user), view: view}
 }
 
@@ -44,7 +44,7 @@ func (b *bridged) document(from, to, words string) parley.Arrival {
 func (b *bridged) arrive(list ...parley.Arrival) []parley.Arrived {
 	b.t.Helper()
 	done, err := b.Arrive(ctx, b.view.ID, list)
-	b.ok(err)
+	b.NoError(err)
 	if len(done) != len(list) {
 		b.t.Fatalf("%d of %d are told of", len(done), len(list))
 	}
@@ -63,7 +63,7 @@ func (b *bridged) lands(a parley.Arrival) parley.Message {
 
 func (b *bridged) message(id string) (m parley.Message) {
 	b.t.Helper()
-	b.ok(b.db.View(ctx, func(tx parley.Tx) (err error) {
+	b.NoError(b.db.View(ctx, func(tx parley.Tx) (err error) {
 		m, err = tx.Messages().Get(id)
 		return err
 	}))
@@ -82,7 +82,7 @@ func (b *bridged) turnedAway(a parley.Arrival, code parley.Code) (hint string) {
 		b.t.Errorf("%d messages were stored", n-before)
 	}
 	unknown, err := b.Unknown(ctx, b.view.ID, []parley.BridgeFile{a.BridgeFile})
-	b.ok(err)
+	b.NoError(err)
 	if forGood := code == parley.NotPermitted || code == parley.BadInput; forGood != (len(unknown) == 0) {
 		b.t.Errorf("refused with %s, and tried again: %v", code, unknown)
 	}
@@ -92,7 +92,7 @@ func (b *bridged) turnedAway(a parley.Arrival, code parley.Code) (hint string) {
 // all are all messages.
 func (b *bridged) all() (list []parley.Message) {
 	b.t.Helper()
-	b.ok(b.db.View(ctx, func(tx parley.Tx) (err error) {
+	b.NoError(b.db.View(ctx, func(tx parley.Tx) (err error) {
 		list, err = tx.Messages().Scan(0, 10_000)
 		return err
 	}))
@@ -108,7 +108,7 @@ func (b *bridged) sent() []parley.Message {
 // departs notes that the hub writes a message into the tree.
 func (b *bridged) departs(m parley.Message, recipient, name string) {
 	b.t.Helper()
-	b.ok(b.db.Update(ctx, func(tx parley.Tx) error {
+	b.NoError(b.db.Update(ctx, func(tx parley.Tx) error {
 		_, err := tx.Bridges().Depart(parley.DepartureRow{
 			Bridge: b.view.ID, Message: m.ID, Recipient: recipient, Folder: recipient, Name: name, State: parley.DepartureWritten, At: b.clock.Now(),
 		})

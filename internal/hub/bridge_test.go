@@ -55,7 +55,7 @@ func TestAnAgentOfABridgeStaysUntilItIsTakenOut(t *testing.T) {
 		refused(parley.BadInput, parley.Conflict, "ana"+speaks, "take it out first: parley bridge set inbox-inbox --agents ben"),
 	}})
 	get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, "inbox-inbox", parley.BridgeChange{Agents: &[]string{"ben"}}))
-	w.ok(remove("ana")())
+	w.NoError(remove("ana")())
 	w.refuses(t, []refusal{{
 		"the last", remove("ben"),
 		refused(parley.BadInput, parley.Conflict, "ben"+speaks, "nobody else may: remove the bridge first: parley bridge remove inbox-inbox"),
@@ -67,7 +67,7 @@ func TestAPausedBridgeHasNoTrouble(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	tree := inboxTree(w)
-	w.ok(tree.NoteBridge(ctx, tree.view.ID, parley.BridgeStatus{Running: true, Trouble: "no space left"}))
+	w.NoError(tree.NoteBridge(ctx, tree.view.ID, parley.BridgeStatus{Running: true, Trouble: "no space left"}))
 	trouble := func() string { return get[[]parley.BridgeView](w)(w.Bridges(ctx, user))[0].Status.Trouble }
 	same(t, "running", trouble(), "no space left")
 	w.pauseBridge(tree.view.ID, true)
@@ -80,7 +80,7 @@ func TestBridgeRefusals(t *testing.T) {
 	w := newHub(t)
 	w.add("ana", "gone")
 	w.addPerson("tess", parley.AccessOwner)
-	w.ok(w.RemoveAgent(ctx, user, "gone"))
+	w.NoError(w.RemoveAgent(ctx, user, "gone"))
 	w.join(parley.NewBridge{ID: "tree", Layout: parley.LayoutInbox, Root: "/srv/tree", Agents: []string{"ana"}})
 	add := func(caller string, n parley.NewBridge) func() error {
 		return func() error {
@@ -201,7 +201,7 @@ func TestChangeAndRemoveBridge(t *testing.T) {
 	again := get[parley.BridgeView](w)(b.Bridge(ctx, b.view.ID))
 	view.Notices = nil
 	same(t, "kept", again, view)
-	w.ok(w.RemoveBridge(ctx, user, b.view.ID))
+	w.NoError(w.RemoveBridge(ctx, user, b.view.ID))
 	_, err := b.Bridge(ctx, b.view.ID)
 	w.isAbsent("the bridge", err)
 	same(t, "events", kindsAfter(w, since), []parley.EventKind{parley.EventAgentAdded, parley.EventBridgeChanged, parley.EventBridgeRemoved})
@@ -212,7 +212,7 @@ func TestBridgeStatusIsShown(t *testing.T) {
 	w := newHub(t)
 	b := channelTree(w)
 	status := parley.BridgeStatus{Running: true, Imported: 3, Trouble: "the disk is full"}
-	w.ok(b.NoteBridge(ctx, b.view.ID, status))
+	w.NoError(b.NoteBridge(ctx, b.view.ID, status))
 	same(t, "shown", get[[]parley.BridgeView](w)(w.Bridges(ctx, user))[0].Status, status)
 	w.isAbsent("of another", b.NoteBridge(ctx, "other", status))
 }
@@ -246,7 +246,7 @@ func TestWhoLivesInATreeIsThere(t *testing.T) {
 	b := channelTree(w)
 	status := func(id string) string { return get[parley.AgentView](w)(w.AgentView(ctx, user, id)).Status }
 	beat := func(state parley.State, at time.Time) {
-		w.ok(b.Beat(ctx, b.view.ID, []parley.Beat{{Agent: "ana", State: state, At: at}, {Agent: "user", State: state, At: at}}))
+		w.NoError(b.Beat(ctx, b.view.ID, []parley.Beat{{Agent: "ana", State: state, At: at}, {Agent: "user", State: state, At: at}}))
 	}
 	same(t, "at first", status("ana"), parley.StatusOffline)
 	b.lands(b.document("ana", "", "hello"))
@@ -280,11 +280,11 @@ func TestWhatAPresenceFileSays(t *testing.T) {
 	b := channelTree(w)
 	view := func() parley.AgentView { return get[parley.AgentView](w)(w.AgentView(ctx, user, "ana")) }
 	beat := func(s parley.Substate, interval int64) {
-		w.ok(b.Beat(ctx, b.view.ID, []parley.Beat{{Agent: "ana", State: parley.Awake, Substate: s, At: w.clock.Now(), Interval: interval}}))
+		w.NoError(b.Beat(ctx, b.view.ID, []parley.Beat{{Agent: "ana", State: parley.Awake, Substate: s, At: w.clock.Now(), Interval: interval}}))
 	}
 	seen := func() []string {
 		newest := w.lastEvent()
-		w.ok(w.SweepAttendance(ctx))
+		w.NoError(w.SweepAttendance(ctx))
 		var kinds []string
 		for _, k := range kindsAfter(w, newest) {
 			kinds = append(kinds, string(k))
@@ -306,7 +306,7 @@ func TestWhatAPresenceFileSays(t *testing.T) {
 	w.clock.advance(time.Second)
 	same(t, "after it", []string{view().Status, view().Reason}, []string{parley.StatusOffline, parley.ReasonAway})
 	beat(parley.Working, 0)
-	w.ok(b.Beat(ctx, b.view.ID, []parley.Beat{{Agent: "ana", State: parley.Offline, At: w.clock.Now()}}))
+	w.NoError(b.Beat(ctx, b.view.ID, []parley.Beat{{Agent: "ana", State: parley.Offline, At: w.clock.Now()}}))
 	beat("", 0)
 	same(t, "it came back and says nothing", view().Status, parley.StatusIdle)
 }
@@ -382,14 +382,14 @@ func TestABridgeHasReachedItsTree(t *testing.T) {
 	b := inboxTree(w)
 	reached := func() bool { return get[parley.BridgeView](w)(b.Bridge(ctx, b.view.ID)).Reached }
 	now := w.clock.Now()
-	w.ok(b.NoteBridge(ctx, b.view.ID, parley.BridgeStatus{Running: true, Trouble: "the directory is gone"}))
+	w.NoError(b.NoteBridge(ctx, b.view.ID, parley.BridgeStatus{Running: true, Trouble: "the directory is gone"}))
 	same(t, "before it has looked", reached(), false)
-	w.ok(b.NoteBridge(ctx, b.view.ID, parley.BridgeStatus{Running: true, ScannedAt: &now}))
+	w.NoError(b.NoteBridge(ctx, b.view.ID, parley.BridgeStatus{Running: true, ScannedAt: &now}))
 	same(t, "when it has looked", reached(), true)
 	w.pauseBridge(b.view.ID, false)
 	same(t, "not paused", reached(), true)
 	w.pauseBridge(b.view.ID, true)
-	w.ok(b.NoteBridge(ctx, b.view.ID, parley.BridgeStatus{ScannedAt: &now}))
+	w.NoError(b.NoteBridge(ctx, b.view.ID, parley.BridgeStatus{ScannedAt: &now}))
 	same(t, "paused", reached(), true)
 	w.pauseBridge(b.view.ID, false)
 	same(t, "resumed", reached(), false)

@@ -25,7 +25,7 @@ func (w *world) looksFirst(id string, wait time.Duration) <-chan parley.BridgeVi
 // says has a bridge say something of itself.
 func (w *world) says(id string, s parley.BridgeStatus) {
 	w.t.Helper()
-	w.ok(w.BridgeAt(user).NoteBridge(ctx, id, s))
+	w.NoError(w.BridgeAt(user).NoteBridge(ctx, id, s))
 }
 
 func TestTheFirstLookOfABridgeIsAwaited(t *testing.T) {
@@ -54,7 +54,7 @@ func TestTheFirstLookIsThatOfTheBridgeThatWasAdded(t *testing.T) {
 	w.BridgesChanged()
 	w.tree(parley.LayoutAgentOS, "tree", "ana")
 	before := get[parley.BridgeView](w)(w.BridgeAt(user).Bridge(ctx, "tree"))
-	w.ok(w.RemoveBridge(ctx, user, "tree"))
+	w.NoError(w.RemoveBridge(ctx, user, "tree"))
 	w.clock.advance(time.Second)
 	w.tree(parley.LayoutAgentOS, "tree", "ana")
 	w.says("tree", parley.BridgeStatus{Running: true, Added: before.CreatedAt, Looked: true})
@@ -82,7 +82,7 @@ func TestTheFirstLookIsNotAwaitedForEver(t *testing.T) {
 	same(t, "it is paused", view.State, parley.BridgePaused)
 
 	_, err := w.AddBridge(ctx, user, parley.NewBridge{ID: "far", Layout: parley.LayoutInbox, Root: "/srv/far", Agents: []string{"ben"}, Outside: true})
-	w.ok(err)
+	w.NoError(err)
 	view = get[parley.BridgeView](w)(w.AwaitBridge(ctx, user, "far", time.Hour))
 	same(t, "it waits for parley bridge run", view.State, parley.BridgeNotRunning)
 
@@ -93,7 +93,7 @@ func TestTheFirstLookIsNotAwaitedForEver(t *testing.T) {
 	if _, err := w.AwaitBridge(gone, user, "tree", time.Hour); err == nil {
 		t.Error("the caller has gone, and is waited for")
 	}
-	w.ok(w.RemoveBridge(ctx, user, "tree"))
+	w.NoError(w.RemoveBridge(ctx, user, "tree"))
 	if _, err := w.AwaitBridge(ctx, user, "tree", time.Hour); parley.AsError(err).Reason != parley.NotFound {
 		t.Errorf("a removed bridge: %v", err)
 	}

@@ -24,7 +24,7 @@ func TestForgedSenderOfAFile(t *testing.T) {
 		b.turnedAway(past, parley.NotPermitted)
 	}
 	get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, b.view.ID, parley.BridgeChange{Agents: &[]string{"ana"}}))
-	w.ok(w.RemoveAgent(ctx, user, "ben"))
+	w.NoError(w.RemoveAgent(ctx, user, "ben"))
 	b.turnedAway(b.document("ben", "ned", "hello"), parley.NotPermitted)
 }
 

@@ -46,7 +46,7 @@ func TestBudgetsHoldRunsBack(t *testing.T) {
 			same(t, "after a restart", w.tries("bot") == nil, true)
 			w.clock.advance(c.window - time.Millisecond)
 			same(t, "just before", w.tries("bot") == nil, true)
-			w.ok(w.SweepBudgets(ctx))
+			w.NoError(w.SweepBudgets(ctx))
 			told := w.told("user")
 			same(t, "told once, with what to do", textsOf(told), []string{
 				"bot has used up a budget (" + c.says + "); what comes for it waits. It goes on by itself, or raise the budget: parley agent set bot " + c.flag + " …",
@@ -70,12 +70,12 @@ func TestAPersonIsToldOnceAWindow(t *testing.T) {
 		if run := w.tries("bot"); run != nil {
 			w.finish(run, "")
 		}
-		w.ok(w.SweepBudgets(ctx))
+		w.NoError(w.SweepBudgets(ctx))
 	}
 	counts := func() []int { return []int{len(w.told("user")), len(w.told("sansa")), len(w.told("ned"))} }
 	holdBack()
 	w.tries("bot")
-	w.ok(w.SweepBudgets(ctx))
+	w.NoError(w.SweepBudgets(ctx))
 	same(t, "while nothing waits", counts(), []int{0, 0, 0})
 	before := w.lastEvent()
 	holdBack()

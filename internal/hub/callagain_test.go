@@ -47,7 +47,7 @@ func TestAnAnswerReturnedInlineSettlesItsCallback(t *testing.T) {
 		ask.Agent, ask.IdempotencyKey = to, to
 		first := w.turnsTo(user, ask)
 		crash(w, first)
-		w.ok(w.RecoverWaits(ctx))
+		w.NoError(w.RecoverWaits(ctx))
 		if to == "ann" {
 			w.reply("ann", first.request.ID, "yes")
 		} else {
@@ -67,7 +67,7 @@ func TestAFailureReturnedInlineSettlesItsCallback(t *testing.T) {
 	w.dispatched("b")
 	first := w.turnsTo(user, keyedAsk())
 	crash(w, first)
-	w.ok(w.RecoverWaits(ctx))
+	w.NoError(w.RecoverWaits(ctx))
 	w.fails(w.starts("b"), parley.FailureFinal)
 	same(t, "brought", w.waits("user"), []string{"Error: b failed to respond: it broke"})
 	same(t, "heard", w.turnsTo(user, keyedAsk()).hears(), "E005 Error: b failed to respond: it broke")
@@ -81,7 +81,7 @@ func TestACallbackThatARunHasStaysWithIt(t *testing.T) {
 	w.dispatched("a", "b")
 	first := w.turnsTo(as("a"), keyedAsk())
 	crash(w, first)
-	w.ok(w.RecoverWaits(ctx))
+	w.NoError(w.RecoverWaits(ctx))
 	w.answers("b", "yes")
 	run := w.starts("a")
 	same(t, "heard", w.turnsTo(as("a"), keyedAsk()).hears(), "Response from b: yes")
@@ -120,7 +120,7 @@ func TestATaskPastItsDeadlineHasTimedOut(t *testing.T) {
 	due := w.clock.Now().Add(2 * time.Second)
 	by := w.turnsTo(user, parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "count", Wait: time.Hour, Deadline: &due})
 	w.clock.advance(3 * time.Second)
-	w.ok(w.SweepTasks(ctx))
+	w.NoError(w.SweepTasks(ctx))
 	<-by.done
 	same(t, "heard", parley.CodeOf(by.err), parley.TimedOut)
 	same(t, "in words", by.made.Text, parley.AsError(by.err).Message)
@@ -164,7 +164,7 @@ func TestAttemptsAreCountedBehindTheSentence(t *testing.T) {
 	w.dm("user", "b", "hello")
 	for range 4 {
 		if run := w.next("b"); run != nil {
-			w.ok(w.BeginRun(ctx, run.Run.ID, parley.Process{}))
+			w.NoError(w.BeginRun(ctx, run.Run.ID, parley.Process{}))
 			why := &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureServer, Reason: "Rate limit exceeded. Try again later."}}
 			get[parley.Run](w)(w.FailRun(ctx, run.Run.ID, why, parley.Result{}, nil))
 		}

@@ -38,7 +38,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 	w.Start(ctx)
 	w.add("arya")
 	plain, revoked, unknown := w.token("arya"), w.token("arya"), parley.NewSecret()
-	w.ok(w.RevokeToken(ctx, user, revoked.ID))
+	w.NoError(w.RevokeToken(ctx, user, revoked.ID))
 	link := w.link(scoped("user"), "user")
 	session := get[parley.MadeToken](w)(w.SignIn(ctx, link))
 	w.hold(w.called(plain))
@@ -64,7 +64,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 	} {
 		bits := strings.TrimPrefix(secret, "parley_")
 		found, err := stores.holds(w.place, bits)
-		w.ok(err)
+		w.NoError(err)
 		same(t, "stored with the secret of a "+name, found, []string{})
 		if strings.Contains(told.String()+log.String(), bits) {
 			t.Errorf("the secret of a %s was told", name)

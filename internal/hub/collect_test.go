@@ -22,7 +22,7 @@ func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)
 // spoil changes a body from outside; nil removes it.
 func (w *world) spoil(sha256 string, content []byte) {
 	w.t.Helper()
-	w.ok(stores.spoil(w.place, sha256, content))
+	w.NoError(stores.spoil(w.place, sha256, content))
 }
 
 func TestUnusedArtifactIsKeptForADay(t *testing.T) {
@@ -33,18 +33,18 @@ func TestUnusedArtifactIsKeptForADay(t *testing.T) {
 	w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: with(used)})
 	w.clock.advance(day)
 	w.put("ned", "renewed")
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.Sweep(ctx))
 	same(t, "after a day", len(w.bodies()), 3)
 	w.clock.advance(time.Millisecond)
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.Sweep(ctx))
 	same(t, "after more than a day", len(w.bodies()), 2)
 	_, err := w.fetch("arya", unused.SHA256)
 	wantError(t, err, absent("artifact", unused.SHA256, storeFirst))
 	got, err := w.fetch("arya", renewed.SHA256)
-	w.ok(err)
+	w.NoError(err)
 	same(t, "renewed", got, "renewed")
 	w.clock.advance(1000 * day)
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.Sweep(ctx))
 	same(t, "much later", w.bodies(), []string{used.SHA256})
 	same(t, "stored again", w.put("arya", "unused"), unused)
 }
@@ -58,11 +58,11 @@ func TestDeletedConversationLetsGoOfItsArtifacts(t *testing.T) {
 	w.post("arya", parley.Draft{Conversation: conv, Content: with(alone, shared)})
 	w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: with(shared)})
 	w.clock.advance(2 * day)
-	w.ok(w.DeleteConversation(ctx, user, conv))
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.DeleteConversation(ctx, user, conv))
+	w.NoError(w.Sweep(ctx))
 	same(t, "bodies", w.bodies(), []string{shared.SHA256})
 	report, err := w.db.CheckDeep(ctx, nil)
-	w.ok(errors.Join(err, report.Err()))
+	w.NoError(errors.Join(err, report.Err()))
 }
 
 // failing lets the removal of a body fail after its row is gone, as a crash does.
@@ -100,7 +100,7 @@ func TestBodyThatACrashHasLeftIsRemovedLater(t *testing.T) {
 			used := w.put("arya", "used")
 			w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: with(used)})
 			w.put("arya", "unused")
-			w.ok(w.Sweep(ctx))
+			w.NoError(w.Sweep(ctx))
 			w.clock.advance(2 * day)
 			on.Store(true)
 			if err := w.Sweep(ctx); !errors.Is(err, errAgain) {
@@ -108,11 +108,11 @@ func TestBodyThatACrashHasLeftIsRemovedLater(t *testing.T) {
 			}
 			same(t, "the row is gone, the body is not", len(w.bodies()), 2)
 			report, err := w.db.CheckDeep(ctx, nil)
-			w.ok(errors.Join(err, report.Err()))
+			w.NoError(errors.Join(err, report.Err()))
 			same(t, "rows", report.Artifacts, int64(1))
 			on.Store(false)
 			again(w)
-			w.ok(w.Sweep(ctx))
+			w.NoError(w.Sweep(ctx))
 			same(t, "bodies", w.bodies(), []string{used.SHA256})
 		})
 	}
@@ -155,21 +155,21 @@ func TestBodyWithoutRowIsRemovedAfterABackup(t *testing.T) {
 	})
 	w.add("arya")
 	leave := func(body string) {
-		w.ok(w.db.Blobs().Put(ctx, strings.NewReader(body), 100, func(string, int64) error { return nil }))
+		w.NoError(w.db.Blobs().Put(ctx, strings.NewReader(body), 100, func(string, int64) error { return nil }))
 	}
 	on.Store(true)
 	leave("found during the backup")
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.Sweep(ctx))
 	same(t, "during the backup", len(w.bodies()), 1)
 	on.Store(false)
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.Sweep(ctx))
 	same(t, "after it", len(w.bodies()), 0)
 	on.Store(true)
-	_, err := w.PutArtifact(ctx, as("arya"), io.MultiReader(strings.NewReader("refused"), atEnd(func() { w.ok(w.RemoveAgent(ctx, user, "arya")) })))
+	_, err := w.PutArtifact(ctx, as("arya"), io.MultiReader(strings.NewReader("refused"), atEnd(func() { w.NoError(w.RemoveAgent(ctx, user, "arya")) })))
 	same(t, "refused", parley.CodeOf(err), parley.NotPermitted)
 	same(t, "left during the backup", len(w.bodies()), 1)
 	on.Store(false)
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.Sweep(ctx))
 	same(t, "removed after it", len(w.bodies()), 0)
 }
 
@@ -182,10 +182,10 @@ func TestLostBodyDoesNotHoldCollectionUp(t *testing.T) {
 	w.put("arya", "other")
 	w.spoil(a.SHA256, nil)
 	w.clock.advance(2 * day)
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.Sweep(ctx))
 	same(t, "bodies", len(w.bodies()), 0)
 	totals, err := w.ArtifactTotals(ctx, user)
-	w.ok(err)
+	w.NoError(err)
 	same(t, "rows", totals.Artifacts, int64(0))
 }
 
@@ -225,7 +225,7 @@ func TestCollectionNeverTakesWhatIsPosted(t *testing.T) {
 		t.Error("nothing was posted")
 	}
 	report, err := w.db.CheckDeep(ctx, nil)
-	w.ok(errors.Join(err, report.Err()))
+	w.NoError(errors.Join(err, report.Err()))
 }
 
 // putAndPost stores a body and refers to it in a conversation of its own, which it deletes now and then.

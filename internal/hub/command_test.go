@@ -85,16 +85,16 @@ func TestAPauseWithATimeEndsByItself(t *testing.T) {
 	w := newHub(t)
 	w.dispatched("bot")
 	w.command("user", "bot", parley.ActionPause, parley.CommandParameters{TimeoutMS: 300_000})
-	w.ok(w.SweepHalts(ctx))
+	w.NoError(w.SweepHalts(ctx))
 	w.dm("user", "bot", "work")
 	w.clock.advance(300*time.Second - time.Millisecond)
-	w.ok(w.SweepHalts(ctx))
+	w.NoError(w.SweepHalts(ctx))
 	same(t, "just before", w.statuses()["bot"], "idle paused")
 	w.clock.advance(time.Millisecond)
 	same(t, "without a sweep", w.statuses()["bot"], "idle")
 	before := w.lastEvent()
-	w.ok(w.SweepHalts(ctx))
-	w.ok(w.SweepHalts(ctx))
+	w.NoError(w.SweepHalts(ctx))
+	w.NoError(w.SweepHalts(ctx))
 	same(t, "told once", kindsAfter(w, before), []parley.EventKind{parley.EventAgentChanged, parley.EventAgentPresence})
 	same(t, "gone", get[parley.Agent](w)(w.Agent(ctx, user, "bot")).Paused, (*parley.Halt)(nil))
 	w.starts("bot")
@@ -111,7 +111,7 @@ func TestRestartsKeepHalts(t *testing.T) {
 	}
 	w.clock.advance(time.Second)
 	before := w.lastEvent()
-	w.ok(w.SweepHalts(ctx))
+	w.NoError(w.SweepHalts(ctx))
 	same(t, "the new process ends it", kindsAfter(w, before), []parley.EventKind{parley.EventAgentChanged, parley.EventAgentPresence})
 }
 
@@ -124,7 +124,7 @@ func TestAStopLetsRunsEndThenCancelsThem(t *testing.T) {
 	w.command("user", "bot", parley.ActionStop, parley.CommandParameters{Reason: "enough"})
 	cancel := func() string {
 		t.Helper()
-		w.ok(w.SweepHalts(ctx))
+		w.NoError(w.SweepHalts(ctx))
 		return get[string](w)(w.KeepRun(ctx, run.Run.ID))
 	}
 	same(t, "at once", []string{w.statuses()["bot"], cancel()}, []string{"offline stopped", ""})
@@ -147,13 +147,13 @@ func TestSleepEndsWithASign(t *testing.T) {
 	w.dispatched("bot")
 	get[parley.Agent](w)(w.Sleep(ctx, as("bot"), "bot", w.clock.Now().Add(time.Hour)))
 	w.dm("user", "bot", "work")
-	w.ok(w.SweepHalts(ctx))
+	w.NoError(w.SweepHalts(ctx))
 	if w.tries("bot") != nil {
 		t.Error("a run started while its agent sleeps")
 	}
 	w.clock.advance(time.Hour)
 	before := w.lastEvent()
-	w.ok(w.SweepHalts(ctx))
+	w.NoError(w.SweepHalts(ctx))
 	same(t, "events", kindsAfter(w, before), []parley.EventKind{parley.EventAgentChanged, parley.EventAgentPresence})
 	w.starts("bot")
 }
@@ -286,7 +286,7 @@ func TestAHealthCheckIsAnswered(t *testing.T) {
 		got := list[len(list)-1]
 		same(t, "the answer", []any{got.From, got.To, got.Type, got.InReplyTo}, []any{"bot", "user", parley.TypeHeartbeat, r.Message.ID})
 		var says parley.Health
-		w.ok(json.Unmarshal(got.Payload, &says))
+		w.NoError(json.Unmarshal(got.Payload, &says))
 		same(t, "health", says.Health, want)
 		same(t, "kept", w.presenceOf("bot").Health.Health, want)
 		same(t, "metrics", string(says.Metrics), `{"active_tasks":0}`)
@@ -310,7 +310,7 @@ func TestAHealthCheckOfOthersIsDue(t *testing.T) {
 	w.add("arya", "ned")
 	errors := func() int {
 		t.Helper()
-		w.ok(w.SweepDeliveries(ctx))
+		w.NoError(w.SweepDeliveries(ctx))
 		return len(w.told("user"))
 	}
 	asked := w.command("user", "arya", parley.ActionHealthCheck, parley.CommandParameters{TimeoutMS: 5000})
@@ -353,7 +353,7 @@ func TestWhoWaitsForAHaltedAgentIsToldWhy(t *testing.T) {
 	for agent, why := range map[string]string{"bot": "paused", "spender": "over budget: $2.00 of $1.00 in a day"} {
 		asked := w.dm("user", agent, "work").Message
 		w.clock.advance(asked.Priority.Due())
-		w.ok(w.SweepDeliveries(ctx))
+		w.NoError(w.SweepDeliveries(ctx))
 		told := w.told("user")
 		same(t, agent, told[len(told)-1].Content.Text,
 			"Error: "+agent+" has not seen this for 30 min. Hint: it is "+why+"; until that ends, this stays in its inbox.")

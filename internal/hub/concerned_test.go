@@ -44,7 +44,7 @@ func (w *world) followLive(who string, after int64) *hub.Subscription {
 	sub := subscribe(w.t, w.Hub, as(who), after)
 	sub.Nudge()
 	_, _, err := sub.Next(ctx)
-	w.ok(err)
+	w.NoError(err)
 	return sub
 }
 

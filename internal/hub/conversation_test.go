@@ -57,7 +57,7 @@ func TestCreateConversationRefuses(t *testing.T) {
 	w.channel("arya", "open")
 	w.private("user", "closed")
 	w.channel("arya", "old")
-	w.ok(w.Archive(ctx, as("arya"), "old", true))
+	w.NoError(w.Archive(ctx, as("arya"), "old", true))
 	create := func(n parley.NewConversation) func() error {
 		return func() error {
 			_, err := w.CreateConversation(ctx, as("arya"), n)
@@ -94,7 +94,7 @@ func TestListsShowWhatTheyAreAskedFor(t *testing.T) {
 	pair, foreign := w.dm("arya", "ned", "1").Message.Conversation, w.dm("ned", "bran", "2").Message.Conversation
 	quick := w.send("ned", "arya", "3").Message.Conversation
 	old := w.channel("arya", "old").ID
-	w.ok(w.Archive(ctx, as("arya"), old, true))
+	w.NoError(w.Archive(ctx, as("arya"), old, true))
 	for _, c := range []struct {
 		name, who string
 		filter    parley.ListFilter
@@ -137,7 +137,7 @@ func TestListIsPagedByTheNewestMessage(t *testing.T) {
 	filter := parley.ListFilter{Limit: 3}
 	for {
 		views, next, err := w.Conversations(ctx, as("arya"), filter)
-		w.ok(err)
+		w.NoError(err)
 		sizes = append(sizes, len(views))
 		for _, v := range views {
 			got = append(got, v.ID)
@@ -151,7 +151,7 @@ func TestListIsPagedByTheNewestMessage(t *testing.T) {
 	slices.Sort(got)
 	same(t, "each once", len(slices.Compact(got)), 7)
 	views, next, err := w.Conversations(ctx, as("arya"), parley.ListFilter{Limit: 7})
-	w.ok(err)
+	w.NoError(err)
 	same(t, "a page that ends the list", []any{len(views), next}, []any{7, (*parley.ListCursor)(nil)})
 }
 
@@ -197,7 +197,7 @@ func TestMembersOfDirectConversationsAreFixed(t *testing.T) {
 	}
 	w.refuses(t, table)
 	for _, kind := range []string{"dm", "ephemeral", "group"} {
-		w.ok(w.Join(ctx, as("ned"), at[kind])) // who is in it has nothing to change
+		w.NoError(w.Join(ctx, as("ned"), at[kind])) // who is in it has nothing to change
 	}
 }
 
@@ -207,18 +207,18 @@ func TestJoinAndLeave(t *testing.T) {
 	at := places(w)
 	open := at["public channel"]
 	before := w.lastEvent()
-	w.ok(w.Join(ctx, as("bran"), "#open"))
-	w.ok(w.Join(ctx, as("bran"), "open"))
+	w.NoError(w.Join(ctx, as("bran"), "#open"))
+	w.NoError(w.Join(ctx, as("bran"), "open"))
 	same(t, "joining twice is joining once", kindsAfter(w, before), []parley.EventKind{parley.EventMemberJoined})
 	same(t, "members", w.see("bran", open).Members, []string{"arya", "ned", "bran"})
-	w.ok(w.Leave(ctx, as("bran"), "open"))
+	w.NoError(w.Leave(ctx, as("bran"), "open"))
 	view := w.see("bran", open)
 	same(t, "left", []any{view.Members, view.Joined}, []any{[]string{"arya", "ned"}, false})
 	same(t, "events", kindsAfter(w, before), []parley.EventKind{parley.EventMemberJoined, parley.EventMemberLeft})
 
 	for _, kind := range []string{"private channel", "named group"} {
-		w.ok(w.Join(ctx, user, at[kind])) // an owner may
-		w.ok(w.Leave(ctx, as("ned"), at[kind]))
+		w.NoError(w.Join(ctx, user, at[kind])) // an owner may
+		w.NoError(w.Leave(ctx, as("ned"), at[kind]))
 	}
 	w.refuses(t, []refusal{
 		{"joining a private channel", func() error { return w.Join(ctx, as("bran"), "closed") }, absent("conversation", "closed", listConversations)},
@@ -238,17 +238,17 @@ func TestAddAndRemoveMembers(t *testing.T) {
 	w := newHub(t)
 	at := places(w)
 	w.add("robb")
-	w.ok(w.AddMember(ctx, as("bran"), at["public channel"], "ROBB")) // anybody, in a public one
+	w.NoError(w.AddMember(ctx, as("bran"), at["public channel"], "ROBB")) // anybody, in a public one
 	before := w.lastEvent()
-	w.ok(w.AddMember(ctx, as("bran"), at["public channel"], "robb"))
+	w.NoError(w.AddMember(ctx, as("bran"), at["public channel"], "robb"))
 	same(t, "adding twice is adding once", kindsAfter(w, before), []parley.EventKind{})
 	for _, kind := range []string{"private channel", "named group"} {
-		w.ok(w.AddMember(ctx, as("ned"), at[kind], "robb")) // any member
+		w.NoError(w.AddMember(ctx, as("ned"), at[kind], "robb")) // any member
 		same(t, kind, w.see("robb", at[kind]).Members, []string{"arya", "ned", "robb"})
-		w.ok(w.RemoveMember(ctx, as("arya"), at[kind], "Robb")) // its creator
-		w.ok(w.AddMember(ctx, user, at[kind], "bran"))          // an owner
-		w.ok(w.RemoveMember(ctx, user, at[kind], "bran"))
-		w.ok(w.RemoveMember(ctx, as("ned"), at[kind], "ned")) // oneself
+		w.NoError(w.RemoveMember(ctx, as("arya"), at[kind], "Robb")) // its creator
+		w.NoError(w.AddMember(ctx, user, at[kind], "bran"))          // an owner
+		w.NoError(w.RemoveMember(ctx, user, at[kind], "bran"))
+		w.NoError(w.RemoveMember(ctx, as("ned"), at[kind], "ned")) // oneself
 		same(t, kind, w.see("arya", at[kind]).Members, []string{"arya"})
 	}
 	only := func(title string) *parley.Error {
@@ -271,7 +271,7 @@ func TestAddAndRemoveMembers(t *testing.T) {
 		{"removing nobody", remove("arya", "open", "nobody"), absent("agent", "nobody", listAgents)},
 		{"removing from the unseen", remove("bran", "closed", "arya"), absent("conversation", "closed", listConversations)},
 	})
-	w.ok(w.Leave(ctx, as("arya"), "open"))
+	w.NoError(w.Leave(ctx, as("arya"), "open"))
 	w.refuses(t, []refusal{{"a creator who has left", remove("arya", "open", "robb"), only("#open")}})
 }
 
@@ -280,7 +280,7 @@ func TestRenameFreesTheOldName(t *testing.T) {
 	w := newHub(t)
 	at := places(w)
 	before := w.lastEvent()
-	w.ok(w.Rename(ctx, as("arya"), "open", "wide-open"))
+	w.NoError(w.Rename(ctx, as("arya"), "open", "wide-open"))
 	changed := eventsAfter(w, before)
 	same(t, "event", changed, []parley.Event{{
 		Num: before + 1, At: began, Kind: parley.EventConversationChanged, Conversation: at["public channel"], By: "arya",
@@ -288,8 +288,8 @@ func TestRenameFreesTheOldName(t *testing.T) {
 	}})
 	same(t, "found by the new name", w.see("bran", "#wide-open").ID, at["public channel"])
 	w.channel("bran", "open")
-	w.ok(w.Rename(ctx, user, "club", "pub"))
-	w.ok(w.Rename(ctx, as("arya"), "pub", "pub"))
+	w.NoError(w.Rename(ctx, user, "club", "pub"))
+	w.NoError(w.Rename(ctx, as("arya"), "pub", "pub"))
 
 	rename := func(by, ref, name string) func() error {
 		return func() error { return w.Rename(ctx, as(by), ref, name) }
@@ -316,12 +316,12 @@ func TestTopicAndArchiveAreTheMembers(t *testing.T) {
 	w := newHub(t)
 	at := places(w)
 	for kind, id := range at {
-		w.ok(w.SetTopic(ctx, as("ned"), id, "winter"))
+		w.NoError(w.SetTopic(ctx, as("ned"), id, "winter"))
 		same(t, kind+" has a topic", w.see("arya", id).Topic, "winter")
 		w.clock.advance(time.Second)
-		w.ok(w.Archive(ctx, as("ned"), id, true))
+		w.NoError(w.Archive(ctx, as("ned"), id, true))
 		before := w.lastEvent()
-		w.ok(w.Archive(ctx, as("ned"), id, true))
+		w.NoError(w.Archive(ctx, as("ned"), id, true))
 		same(t, kind+" archived twice", kindsAfter(w, before), []parley.EventKind{})
 		when := w.see("arya", id).ArchivedAt
 		if when == nil || !when.Equal(w.clock.Now()) {
@@ -329,9 +329,9 @@ func TestTopicAndArchiveAreTheMembers(t *testing.T) {
 		}
 		same(t, kind+" is not listed", slices.Contains(w.list("arya", parley.ListFilter{Ephemeral: true}), id), false)
 		same(t, kind+" is among the archived", slices.Contains(w.list("arya", parley.ListFilter{Ephemeral: true, Archived: true}), id), true)
-		w.ok(w.Archive(ctx, as("arya"), id, false))
+		w.NoError(w.Archive(ctx, as("arya"), id, false))
 		same(t, kind+" is back", w.see("arya", id).ArchivedAt, (*time.Time)(nil))
-		w.ok(w.Archive(ctx, user, id, true)) // an owner may
+		w.NoError(w.Archive(ctx, user, id, true)) // an owner may
 		w.say("arya", id, "news")
 		same(t, kind+" is back by a message", w.see("arya", id).ArchivedAt, (*time.Time)(nil))
 	}
@@ -361,7 +361,7 @@ func TestDeletedConversationIsGoneForEverybodyAtOnce(t *testing.T) {
 	said := w.say("arya", open, "secret").Message.ID
 	w.reply("ned", said, "answer")
 	before := w.lastEvent()
-	w.ok(w.DeleteConversation(ctx, user, "#open"))
+	w.NoError(w.DeleteConversation(ctx, user, "#open"))
 	told := eventsAfter(w, before)
 	same(t, "last event", told[len(told)-1], parley.Event{
 		Num: w.lastEvent(), At: began, Kind: parley.EventConversationDeleted, Conversation: open, By: "user",
@@ -392,7 +392,7 @@ func TestDeletedConversationIsGoneForEverybodyAtOnce(t *testing.T) {
 	w.refuses(t, gone)
 	again := w.channel("bran", "open")
 	same(t, "the name is free, its history is new", []any{again.ID != open, w.texts("bran", "open")}, []any{true, []string{}})
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.Sweep(ctx))
 	same(t, "the new one stays", w.see("bran", "open").ID, again.ID)
 }
 
@@ -400,8 +400,8 @@ func TestDeletedPairStartsAnew(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	at := places(w)
-	w.ok(w.DeleteConversation(ctx, user, at["dm"]))
-	w.ok(w.DeleteConversation(ctx, user, at["group"]))
+	w.NoError(w.DeleteConversation(ctx, user, at["dm"]))
+	w.NoError(w.DeleteConversation(ctx, user, at["group"]))
 	pair := w.dm("ned", "arya", "anew").Message.Conversation
 	set := w.post("ned", parley.Draft{Direct: []string{"arya", "user"}, Content: text("anew")}).Message.Conversation
 	same(t, "other conversations", []bool{pair == at["dm"], set == at["group"]}, []bool{false, false})
@@ -461,13 +461,13 @@ func TestAChangeIsMadeWholeOrNotAtAll(t *testing.T) {
 	same(t, "the name is taken", parley.AsError(err).Reason, parley.Conflict)
 	before := w.lastEvent()
 	view, err := w.Conversation(ctx, as("arya"), "forge")
-	w.ok(err)
+	w.NoError(err)
 	same(t, "topic", view.Topic, "")
 	same(t, "archived", view.ArchivedAt == nil, true)
 	changed, err := w.ChangeConversation(ctx, as("arya"), "forge", parley.ConversationChange{Topic: &topic, Archived: &archived, Name: &name})
-	w.ok(err)
+	w.NoError(err)
 	view, err = w.Conversation(ctx, as("arya"), "smithy")
-	w.ok(err)
+	w.NoError(err)
 	same(t, "what is returned is what is there", changed, view)
 	same(t, "topic", view.Topic, topic)
 	same(t, "archived", view.ArchivedAt != nil, true)

@@ -33,7 +33,7 @@ func TestPrivateNamesDoNotLeak(t *testing.T) {
 		"renaming": func(name string) error {
 			own := w.channel("bran", "mine").ID
 			err := w.Rename(ctx, as("bran"), own, name)
-			w.ok(w.DeleteConversation(ctx, user, own))
+			w.NoError(w.DeleteConversation(ctx, user, own))
 			return err
 		},
 		"making it by a post": func(name string) error {
@@ -90,9 +90,9 @@ func TestANameKeepsItsMeaning(t *testing.T) {
 			t.Errorf("%q does not name %s", several.Suggestion, id)
 		}
 	}
-	w.ok(w.Join(ctx, as("ned"), public))
+	w.NoError(w.Join(ctx, as("ned"), public))
 	same(t, "one who takes part in both", parley.CodeOf(second(w.Conversation(ctx, as("ned"), "plan"))), parley.BadInput)
-	w.ok(w.Rename(ctx, as("arya"), private, "plans"))
+	w.NoError(w.Rename(ctx, as("arya"), private, "plans"))
 	same(t, "renamed", []string{w.see("ned", "plan").ID, w.see("ned", "plans").ID}, []string{public, private})
 	w.restart()
 	same(t, "members", slices.Contains(w.see("ned", private).Members, "ned"), true)
@@ -119,7 +119,7 @@ func TestNobodyMakesTheChannelForBroadcasts(t *testing.T) {
 			},
 			"a new name": func() error {
 				own := w.channel(who, "mine").ID
-				defer func() { w.ok(w.DeleteConversation(ctx, user, own)) }()
+				defer func() { w.NoError(w.DeleteConversation(ctx, user, own)) }()
 				return w.Rename(ctx, as(who), own, "broadcast")
 			},
 		} {

@@ -23,7 +23,7 @@ func TestResponseIsCopied(t *testing.T) {
 	w.reply("ned", asked.Message.ID, "no, eight")
 	same(t, "copies", w.texts("user", "results"), []string{"seven"})
 	list, err := w.History(ctx, user, "results", parley.Page{})
-	w.ok(err)
+	w.NoError(err)
 	same(t, "from", []string{list[0].From, list[0].Source, list[0].TraceID}, []string{"parley", "callback", asked.Message.TraceID})
 }
 

@@ -15,9 +15,9 @@ func (w *world) credentialed() map[string]hub.Caller {
 	w.t.Helper()
 	w.dispatched("arya")
 	made, err := w.NewToken(ctx, hub.Caller{Agent: parley.Owner, Scopes: parley.AllScopes()}, parley.NewToken{Agent: "arya"})
-	w.ok(err)
+	w.NoError(err)
 	token, err := w.Identify(ctx, made.Secret)
-	w.ok(err)
+	w.NoError(err)
 	token.Source = "nats"
 	w.dm(parley.Owner, "arya", "do it")
 	return map[string]hub.Caller{"a run within the hub's process": w.starts("arya").Caller(), "a token on NATS": token}
@@ -38,7 +38,7 @@ func TestCallsOfEveryDoorAreCounted(t *testing.T) {
 				return second(at.Post(ctx, parley.Draft{Direct: []string{"ned"}, Content: text("hi")}))
 			},
 		} {
-			w.ok(call())
+			w.NoError(call())
 			end := begun(w, arya, work)
 			done := make(chan error, 1)
 			go func() { done <- call() }()
@@ -49,11 +49,11 @@ func TestCallsOfEveryDoorAreCounted(t *testing.T) {
 				runtime.Gosched()
 			}
 			end()
-			w.ok(<-done)
+			w.NoError(<-done)
 			same(t, "under way afterwards", w.Underway("arya", work), 0)
 		}
 		contact := func() error { return second(at.Contact(ctx, notifies("ned", "x"))) }
-		w.ok(contact())
+		w.NoError(contact())
 		end := begun(w, arya, hub.Waiting)
 		wantError(t, contact(), busy("arya", 1, "waiting calls", "calls.waits"))
 		end()
@@ -82,7 +82,7 @@ func TestACallIsCountedOnce(t *testing.T) {
 	arya := hub.Caller{Agent: "arya", Scopes: slices.Clone(parley.AllScopes())}
 	for _, work := range []hub.Work{hub.Reading, hub.Changing} {
 		begun, err := w.Begin(ctx, arya, work)
-		w.ok(err)
+		w.NoError(err)
 		get[[]parley.Presence](w)(w.Who(ctx, begun.Caller))
 		get[parley.Receipt](w)(w.Post(ctx, begun.Caller, parley.Draft{Direct: []string{"ned"}, Content: text("hi")}))
 		begun.End()

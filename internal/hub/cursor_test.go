@@ -45,7 +45,7 @@ func countMoves(moves *atomic.Int64) func(*world) {
 
 func (w *world) storedCursor() (at int64) {
 	w.t.Helper()
-	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		at, err = tx.Cursors().Get("test")
 		return err
 	}))
@@ -97,7 +97,7 @@ func TestCursorIsStoredAfterMuchWasTold(t *testing.T) {
 		begin, l := w.lastEvent(), newTeller()
 		stop := tail(w, l)
 		stop()
-		w.ok(w.db.Update(ctx, func(tx parley.Tx) error {
+		w.NoError(w.db.Update(ctx, func(tx parley.Tx) error {
 			return tx.Log().Append(slices.Repeat([]parley.Event{{Kind: parley.EventAlert, At: began}}, 4500)...)
 		}))
 		moves.Store(0)

@@ -81,14 +81,14 @@ func TestWaitingForAMessageIsPartOfTheCircle(t *testing.T) {
 	for w.run(run.Run.ID).State != parley.RunWaiting {
 	}
 	w.reply("bea", m.ID, "yes")
-	w.ok(<-done)
+	w.NoError(<-done)
 	same(t, "the run goes on", w.run(run.Run.ID).State, parley.RunRunning)
 }
 
 // waitsBy are the waits of somebody outside of runs.
 func (w *world) waitsBy(who string) (list []parley.Wait) {
 	w.t.Helper()
-	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		list, err = tx.Waits().By(who)
 		return err
 	}))

@@ -31,7 +31,7 @@ func newDamaged(t *testing.T, statement string) (w *world, list []parley.Message
 
 func (w *world) tamper(statement string) {
 	w.t.Helper()
-	w.ok(w.kind.tamper(w.place, statement))
+	w.NoError(w.kind.tamper(w.place, statement))
 }
 
 // wounds are changes to one message's row.
@@ -74,7 +74,7 @@ func TestDamagedMessageIsNeverServed(t *testing.T) {
 				"peek":    func() []parley.Message { return get[parley.Peeked](w)(w.Peek(ctx, as("ned"), 0)).Messages },
 				"messages": func() []parley.Message {
 					found, _, err := w.Messages(ctx, as("ned"), []string{list[0].ID, bad.ID, list[2].ID})
-					w.ok(err)
+					w.NoError(err)
 					return found
 				},
 			}
@@ -104,7 +104,7 @@ func TestDamagedMessageIsNeverServed(t *testing.T) {
 // settled waits until the alert about damage is stored, and returns it.
 func (w *world) damageAlert() parley.Alert {
 	w.t.Helper()
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.Sweep(ctx))
 	status := get[parley.HubStatus](w)(w.Status(ctx, user))
 	at := slices.IndexFunc(status.Alerts, func(a parley.Alert) bool { return a.Name == "damage" })
 	if at < 0 {
@@ -235,7 +235,7 @@ func TestExportNamesADamagedMessageAndImportReportsIt(t *testing.T) {
 	}
 	other := another(t, stores)
 	report, err := other.Import(ctx, user, strings.NewReader(export))
-	w.ok(err)
+	w.NoError(err)
 	same(t, "imported", []int64{report.Messages, report.Damaged}, []int64{int64(strings.Count(export, "\n{\"message\":")), 1})
 	if all := strings.Join(report.Notices, "\n"); !strings.Contains(all, fmt.Sprintf("message %d (%s) is missing", list[1].Seq, list[1].ID)) {
 		t.Errorf("notices: %s", all)
@@ -266,7 +266,7 @@ func TestStreamNamesADamagedMessage(t *testing.T) {
 		}
 	}
 	found, _, err := w.Messages(ctx, as("ned"), []string{list[1].ID})
-	w.ok(err)
+	w.NoError(err)
 	names(t, "the stream", found[0], list[1])
 }
 
@@ -276,7 +276,7 @@ func TestDeepCheckListsEveryDamagedRowAndGoesOn(t *testing.T) {
 	w.tamper(fmt.Sprintf(wounds["its priority"], list[0].Seq))
 	w.tamper(fmt.Sprintf("UPDATE deliveries SET pair_seq = pair_seq + 7 WHERE message = %d", list[2].Seq))
 	report, err := w.db.CheckDeep(ctx, nil)
-	w.ok(err)
+	w.NoError(err)
 	all := strings.Join(report.Problems, "\n")
 	for _, words := range []string{
 		fmt.Sprintf("message %d (%s): ", list[0].Seq, list[0].ID), fmt.Sprintf("message %d (%s): ", list[1].Seq, list[1].ID),
@@ -351,7 +351,7 @@ func TestDamagedIdempotencyKeyServesNoOtherMessage(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	report, err := w.db.CheckDeep(ctx, nil)
-	w.ok(err)
+	w.NoError(err)
 	if all := strings.Join(report.Problems, "\n"); !strings.Contains(all, `the idempotency key "one" names message`) {
 		t.Errorf("problems: %s", all)
 	}
@@ -384,7 +384,7 @@ func TestDeepCheckListsUnreadableRowsAndGoesOn(t *testing.T) {
 		w.tamper(unfounded(table, setRow(table, wound.bad, wound.statement)))
 		w.tamper(setRow(table, wound.later, wound.wrong))
 		report, err := w.db.CheckDeep(ctx, nil)
-		w.ok(err)
+		w.NoError(err)
 		all := strings.Join(report.Problems, "\n")
 		if strings.Count(all, wound.bad+": its row cannot be read") != 1 {
 			t.Errorf("%s is not listed once:\n%s", wound.bad, all)

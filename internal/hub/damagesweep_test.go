@@ -55,7 +55,7 @@ func TestSweepEndsAnAskWhoseDeliveryIsDamaged(t *testing.T) {
 		a := w.asks(w.working("a").Caller(), "b", "what is it?")
 		w.woundDelivery(name, a.request)
 		w.idle("b")
-		w.ok(w.Sweep(ctx))
+		w.NoError(w.Sweep(ctx))
 		if wait := w.wait(a.request.ID); wait.State != parley.WaitFailed || wait.Failure == nil {
 			t.Fatalf("the ask is %s: %v", wait.State, wait.Failure)
 		}
@@ -76,7 +76,7 @@ func TestSweepTellsALateAskerOfDamage(t *testing.T) {
 	a.hears()
 	w.finish(run, "later, then")
 	w.woundDelivery("waking", a.request)
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.Sweep(ctx))
 	back := w.calledBack("a")
 	if len(back) != 1 || !strings.Contains(back[0], "b failed to respond") {
 		t.Errorf("brought: %q", back)
@@ -94,7 +94,7 @@ func TestSweepFailsATaskWhoseDeliveryIsDamaged(t *testing.T) {
 		request := w.stored(w.task(task).Message)
 		w.woundDelivery(name, request)
 		w.idle("b")
-		w.ok(w.Sweep(ctx))
+		w.NoError(w.Sweep(ctx))
 		w.stands(parley.TaskFailed, task)
 		if e := w.task(task).Error; e == nil || e.Code != parley.Internal || !strings.Contains(e.Message, fmt.Sprintf("message %d", request.Seq)) {
 			t.Errorf("the task failed because of %v", e)
@@ -116,7 +116,7 @@ func TestSweepFailsATaskWhoseCallbackIsDamaged(t *testing.T) {
 		back := w.stored(w.task(p.sub).Callback)
 		w.woundDelivery(name, back)
 		w.idle("b")
-		w.ok(w.Sweep(ctx))
+		w.NoError(w.Sweep(ctx))
 		w.stands(parley.TaskFailed, p.task)
 		if t.Failed() {
 			return
@@ -141,11 +141,11 @@ func TestSweepRepeatsAQuietCallbackThatIsDamaged(t *testing.T) {
 	same(t, "its task", back.Task, "")
 	w.woundDelivery("waking", back)
 	w.idle("a")
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.Sweep(ctx))
 	same(t, "the callback", w.stateOf(back.ID, "a"), parley.DeliveryFailed)
 	w.alerted(back)
 	same(t, "a is told", textsOf(w.starts("a").Messages), []string{back.Content.Text})
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.Sweep(ctx))
 	w.idle("a")
 }
 
@@ -156,7 +156,7 @@ func TestSweepLeavesWholeWorkAlone(t *testing.T) {
 	p := w.parks()
 	open := w.delegates(user, "c", "do it")
 	ask := w.asks(user, "a", "well?")
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.Sweep(ctx))
 	w.stands(parley.TaskQueued, open, p.sub)
 	w.stands(parley.TaskActive, p.task)
 	p.waits()
@@ -172,7 +172,7 @@ func TestAgentsAreWokenBesideADeliveryToNobody(t *testing.T) {
 	w.woundDelivery("nobody's", bad)
 	w.dm("user", "b", "two")
 	waiting := []string{}
-	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		waiting, err = tx.Queue().Waiting(10)
 		return err
 	}))

@@ -35,7 +35,7 @@ func nobody(format string) string {
 // stored is a message as it is in the store.
 func (w *world) stored(id string) (m parley.Message) {
 	w.t.Helper()
-	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		m, err = tx.Messages().Get(id)
 		return err
 	}))
@@ -190,9 +190,9 @@ func TestHubRecoversWithDamagedRows(t *testing.T) {
 				same(t, "woken by", len(second.Messages), 2)
 				w.tamper(fmt.Sprintf(statement, noID(), second.Messages[which].Seq))
 				w.startAgain()
-				w.ok(w.Sweep(ctx))
+				w.NoError(w.Sweep(ctx))
 				for a := w.next("b"); a != nil; a = w.next("b") {
-					w.ok(w.BeginRun(ctx, a.Run.ID, parley.Process{}))
+					w.NoError(w.BeginRun(ctx, a.Run.ID, parley.Process{}))
 					w.finish(a, "done")
 				}
 				if s := w.task(sub).Status; !s.Ended() {
@@ -211,7 +211,7 @@ func TestHubRecoversWithADamagedAsk(t *testing.T) {
 	a := w.asks(run.Caller(), "b", "what is it?")
 	w.tamper(fmt.Sprintf("UPDATE messages SET id = %s WHERE seq = %d", noID(), a.request.Seq))
 	w.startAgain()
-	w.ok(w.SweepWaits(ctx))
+	w.NoError(w.SweepWaits(ctx))
 	same(t, "a run", w.next("b") == nil, true)
 	w.starts("a")
 }
@@ -248,7 +248,7 @@ func TestTurnPassesFromADamagedDelivery(t *testing.T) {
 			for range 2 { // whose turn it was is not known any more
 				for _, agent := range three {
 					if a := w.next(agent); a != nil {
-						w.ok(w.BeginRun(ctx, a.Run.ID, parley.Process{}))
+						w.NoError(w.BeginRun(ctx, a.Run.ID, parley.Process{}))
 						same(t, agent+" is woken by", a.Run.Triggers, []string{good.ID})
 						w.finish(a, "done")
 					}

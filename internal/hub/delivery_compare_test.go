@@ -14,7 +14,7 @@ import (
 func (x *deliverer) learn(t *rapid.T) {
 	t.Helper()
 	var list []parley.Message
-	x.w.ok(x.w.db.View(ctx, func(tx parley.Tx) (err error) {
+	x.w.NoError(x.w.db.View(ctx, func(tx parley.Tx) (err error) {
 		list, err = tx.Messages().Scan(x.seq, 10_000)
 		return err
 	}))
@@ -28,7 +28,7 @@ func (x *deliverer) learn(t *rapid.T) {
 			State              parley.DeliveryState
 			Final              bool
 		}
-		x.w.ok(json.Unmarshal(m.Payload, &payload))
+		x.w.NoError(json.Unmarshal(m.Payload, &payload))
 		about := aboutOf(payload.Message, payload.Recipient, payload.State, payload.Final)
 		i := slices.IndexFunc(x.model.told, func(s *sent) bool { return s.to == m.To && s.about == about })
 		if i < 0 {
@@ -47,7 +47,7 @@ func (x *deliverer) learn(t *rapid.T) {
 // compare compares every delivery and every inbox.
 func (x *deliverer) compare(t *rapid.T) {
 	got, want := map[string]any{}, map[string]any{}
-	x.w.ok(x.w.db.View(ctx, func(tx parley.Tx) error {
+	x.w.NoError(x.w.db.View(ctx, func(tx parley.Tx) error {
 		for _, s := range x.model.sent {
 			d, err := tx.Deliveries().Get(s.id, s.to)
 			if err != nil {

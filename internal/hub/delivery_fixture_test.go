@@ -12,7 +12,7 @@ import (
 func (w *world) take(who string, t parley.Take) parley.Taken {
 	w.t.Helper()
 	taken, err := w.Take(ctx, as(who), t)
-	w.ok(err)
+	w.NoError(err)
 	return taken
 }
 
@@ -25,7 +25,7 @@ func (w *world) takes(who string, t parley.Take) []string {
 func (w *world) ack(who string, messages ...string) {
 	w.t.Helper()
 	_, err := w.Ack(ctx, as(who), "", messages...)
-	w.ok(err)
+	w.NoError(err)
 }
 
 // giveBack returns everything that was taken.
@@ -36,13 +36,13 @@ func (w *world) giveBack(who string, taken parley.Taken, why parley.Failure) {
 		messages = append(messages, d.Message)
 	}
 	_, err := w.Nack(ctx, as(who), taken.Lease, parley.Trouble{Failure: why}, messages...)
-	w.ok(err)
+	w.NoError(err)
 }
 
 // sweep does what is due.
 func (w *world) sweep() {
 	w.t.Helper()
-	w.ok(w.SweepDeliveries(ctx))
+	w.NoError(w.SweepDeliveries(ctx))
 }
 
 // later moves the lease clock and does what is due then.
@@ -58,7 +58,7 @@ func (w *world) change(id string, edit func(*parley.Agent)) {
 		edit(a)
 		return nil
 	})
-	w.ok(err)
+	w.NoError(err)
 }
 
 // depth makes an inbox small.
@@ -70,7 +70,7 @@ func (w *world) depth(id string, depth int, overflow parley.Overflow) {
 // delivery is what has become of a message for one recipient.
 func (w *world) delivery(message, recipient string) (d parley.Delivery) {
 	w.t.Helper()
-	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		d, err = tx.Deliveries().Get(message, recipient)
 		return err
 	}))
@@ -96,7 +96,7 @@ func (w *world) waits(who string) []string {
 // told is what the hub has said to somebody, oldest first.
 func (w *world) told(who string) (list []parley.Message) {
 	w.t.Helper()
-	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		list, err = tx.Messages().Scan(0, 10_000)
 		return err
 	}))
@@ -107,7 +107,7 @@ func (w *world) told(who string) (list []parley.Message) {
 func (w *world) postFor(purpose parley.Purpose, from, to, words string) parley.Message {
 	w.t.Helper()
 	r, err := w.PostFor(ctx, as(from), parley.Draft{Direct: []string{to}, Content: text(words)}, purpose)
-	w.ok(err)
+	w.NoError(err)
 	return r.Message
 }
 

@@ -80,7 +80,7 @@ func TestDeadLettersAreForOwners(t *testing.T) {
 	for _, id := range []string{"ned", "bran"} {
 		w.giveBack(id, w.take(id, parley.Take{Only: []string{both.ID}}), parley.FailureBusy)
 	}
-	w.ok(w.RemoveAgent(ctx, user, "bran"))
+	w.NoError(w.RemoveAgent(ctx, user, "bran"))
 	retry := func(by, message, recipient string) func() error {
 		return func() error { _, err := w.RetryDead(ctx, as(by), message, recipient); return err }
 	}
@@ -99,8 +99,8 @@ func TestDeadLettersAreForOwners(t *testing.T) {
 		{"no such recipient", drop("user", both.ID, "nobody"), absent("agent", "nobody", listAgents)},
 		{"retried for one who was removed", retry("user", both.ID, "bran"), refused(parley.Unavailable, parley.Gone, "bran was removed", "write to somebody else")},
 	})
-	w.ok(drop("user", both.ID, "bran")())
-	w.ok(retry("user", both.ID, "ned")())
+	w.NoError(drop("user", both.ID, "bran")())
+	w.NoError(retry("user", both.ID, "ned")())
 	same(t, "each by itself", []parley.DeliveryState{w.stateOf(both.ID, "bran"), w.stateOf(both.ID, "ned")},
 		[]parley.DeliveryState{parley.DeliveryDropped, parley.DeliveryAccepted})
 }

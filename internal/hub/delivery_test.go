@@ -109,7 +109,7 @@ func TestWhatWakesNobodyIsTakenTooUnlessOnlyWakingIsAskedFor(t *testing.T) {
 func priority(w *world, word string) parley.Priority {
 	w.t.Helper()
 	p, err := parley.ParsePriority(word)
-	w.ok(err)
+	w.NoError(err)
 	return p
 }
 
@@ -121,8 +121,8 @@ func TestContextMakesSeenWhatWakesNobody(t *testing.T) {
 	wakes := w.dm("arya", "ned", "wakes").Message
 	other := w.post("arya", parley.Draft{Direct: []string{"ned", "user"}, Type: parley.TypeStatus}).Message
 	list := get[[]parley.Message](w)(w.Context(ctx, as("ned"), status.Conversation))
-	w.ok(w.SeeContext(ctx, as("ned"), list, "run-1"))
-	w.ok(w.SeeContext(ctx, as("ned"), nil, "run-1"))
+	w.NoError(w.SeeContext(ctx, as("ned"), list, "run-1"))
+	w.NoError(w.SeeContext(ctx, as("ned"), nil, "run-1"))
 	got := w.delivery(status.ID, "ned")
 	same(t, "included", []any{got.State, got.Run}, []any{parley.DeliverySeen, "run-1"})
 	same(t, "what wakes must be taken", w.stateOf(wakes.ID, "ned"), parley.DeliveryAccepted)
@@ -199,15 +199,15 @@ func TestDeletedConversationTakesItsDeliveriesAlong(t *testing.T) {
 	w.post("arya", parley.Draft{Conversation: doomed.Conversation, Type: parley.TypeStatus})
 	taken := w.take("ned", parley.Take{Only: []string{held.ID}})
 	w.dm("arya", "ned", "stays")
-	w.ok(w.DeleteConversation(ctx, user, doomed.Conversation))
+	w.NoError(w.DeleteConversation(ctx, user, doomed.Conversation))
 	same(t, "what waits", w.waits("ned"), []string{"stays"})
 	same(t, "inbox", w.inbox("ned"), parley.Inbox{Waking: 1})
-	w.ok(w.SeeContext(ctx, as("ned"), []parley.Message{doomed}, "run-1"))
+	w.NoError(w.SeeContext(ctx, as("ned"), []parley.Message{doomed}, "run-1"))
 	_, err := w.Extend(ctx, as("ned"), taken.Lease, 0)
 	wantError(t, err, leaseOver(taken.Lease))
 	w.clock.advance(240 * time.Hour)
 	w.later(time.Hour)
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.Sweep(ctx))
 	same(t, "inbox after the purge", w.inbox("ned"), parley.Inbox{Waking: 1})
 	same(t, "nobody is told of what was deleted", len(w.told("arya")), 1)
 }

@@ -67,7 +67,7 @@ func (w *world) reports(id string, state parley.DepartureState, list ...parley.D
 	for _, d := range list {
 		reports = append(reports, parley.DepartureReport{ID: d.ID, State: state})
 	}
-	w.ok(w.BridgeAt(user).Report(ctx, id, reports))
+	w.NoError(w.BridgeAt(user).Report(ctx, id, reports))
 }
 
 // arrives is a document from a tree.

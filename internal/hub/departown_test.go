@@ -54,12 +54,12 @@ func TestADocumentUnderItsIDDoesNotComeBack(t *testing.T) {
 	same(t, "ours", b.arrive(ours)[0], parley.Arrived{Message: out.Message.ID, Duplicate: true})
 	same(t, "nothing came", len(b.all()), before)
 	unknown, err := b.Unknown(ctx, "tree", []parley.BridgeFile{file})
-	b.ok(err)
+	b.NoError(err)
 	same(t, "it is known", len(unknown), 0)
 	theirs := ours
 	theirs.Digest, theirs.From = "c", "worker-1"
 	unknown, err = b.Unknown(ctx, "tree", []parley.BridgeFile{theirs.BridgeFile})
-	b.ok(err)
+	b.NoError(err)
 	same(t, "theirs is not", len(unknown), 1)
 	b.lands(theirs)
 	w.sound()

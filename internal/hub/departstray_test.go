@@ -32,7 +32,7 @@ func TestWhatWaitsIsWrittenWhenATreeIsJoinedAgain(t *testing.T) {
 	w.say("bot", "paper", "for everybody")
 	m := w.say("bot", "paper", "@claude well?").Message
 	w.departs("tree", "paper") // and is not written
-	w.ok(w.RemoveBridge(ctx, user, "tree"))
+	w.NoError(w.RemoveBridge(ctx, user, "tree"))
 	w.say("bot", "paper", "nobody hears this there")
 	w.say("bot", "paper", "@claude still there?")
 	w.tree(parley.LayoutAgentOS, "tree", "claude")
@@ -121,7 +121,7 @@ func TestWhatIsQuietWaitsForItsDirectory(t *testing.T) {
 	for _, where := range []string{"paper", "later"} {
 		w.post("bot", parley.Draft{Conversation: where, To: "claude", Type: parley.TypeNotification, Content: text(where)})
 	}
-	w.ok(w.RemoveBridge(ctx, user, "tree"))
+	w.NoError(w.RemoveBridge(ctx, user, "tree"))
 	w.tree(parley.LayoutAgentOS, "tree", "claude")
 	same(t, "where there is one", w.written("tree", "paper"), []string{"paper"})
 	same(t, "once", w.written("tree", "paper"), []string{})

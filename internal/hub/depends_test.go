@@ -178,7 +178,7 @@ func TestOwnTaskAgainOpensNoConversation(t *testing.T) {
 	get[parley.TaskView](w)(w.CancelTask(ctx, as("ned"), own, ""))
 	get[parley.TaskView](w)(w.RetryTask(ctx, as("ned"), own))
 	var opened []parley.Conversation
-	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		opened, err = tx.Conversations().List(parley.ConversationFilter{Member: "ned", Limit: 1})
 		return err
 	}))

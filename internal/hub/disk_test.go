@@ -133,7 +133,7 @@ func TestStoreKnowsItsDisk(t *testing.T) {
 		return
 	}
 	free, total, err := known.Space()
-	w.ok(err)
+	w.NoError(err)
 	if free < 0 || free > total || total == 0 {
 		t.Errorf("%d of %d bytes are free", free, total)
 	}

@@ -22,11 +22,11 @@ func TestAConversationKeepsTheNameThatPeopleType(t *testing.T) {
 	same(t, "post", w.say("ned", "Project X", "hello @arya").Message.Conversation, made.ID)
 	same(t, "search", len(w.finds("ned", `in:"Project X" hello`)), 1)
 
-	w.ok(w.Rename(ctx, as("arya"), "project x", "Über Größe"))
+	w.NoError(w.Rename(ctx, as("arya"), "project x", "Über Größe"))
 	renamed := w.see("ned", made.ID)
 	same(t, "renamed", []string{renamed.Name, renamed.DisplayName}, []string{"uber-grosse", "Über Größe"})
 	same(t, "its old display name is free", w.create("ned", parley.NewConversation{Name: "Project X"}).Name, "project-x")
-	w.ok(w.Rename(ctx, as("arya"), "Über größe", "plain"))
+	w.NoError(w.Rename(ctx, as("arya"), "Über größe", "plain"))
 	same(t, "a plain name says it all", w.see("ned", "plain").DisplayName, "")
 
 	own := "Проект Икс"
@@ -35,7 +35,7 @@ func TestAConversationKeepsTheNameThatPeopleType(t *testing.T) {
 	same(t, "by that display name", w.see("ned", "ПРОЕКТ икс").ID, given.ID)
 	cleared := ""
 	changed, err := w.ChangeConversation(ctx, as("arya"), "proekt", parley.ConversationChange{DisplayName: &cleared})
-	w.ok(err)
+	w.NoError(err)
 	same(t, "cleared", changed.DisplayName, "")
 }
 
@@ -159,12 +159,12 @@ func TestAnAgentIsNamedWithAnAt(t *testing.T) {
 	same(t, "to all", w.post("ned", parley.Draft{Conversation: "open", To: "@all", Content: text("hi")}).Message.To, parley.All)
 	same(t, "search", len(w.finds("user", "from:@ned hi")), 3)
 	contacted, err := w.Contact(ctx, as("ned"), parley.Contact{Pattern: parley.PatternNotify, Agent: "@arya", Message: "news"})
-	w.ok(err)
+	w.NoError(err)
 	if strings.Contains(contacted.Text, "@@") {
 		t.Errorf("said %q", contacted.Text)
 	}
-	w.ok(second(w.Runs(ctx, user, parley.RunFilter{Agent: "@arya"})))
-	w.ok(w.RemoveMember(ctx, as("ned"), "open", "@arya"))
+	w.NoError(second(w.Runs(ctx, user, parley.RunFilter{Agent: "@arya"})))
+	w.NoError(w.RemoveMember(ctx, as("ned"), "open", "@arya"))
 }
 
 // Conversations that the caller does not see neither hide its own of the same display name nor make it ambiguous.

@@ -126,7 +126,7 @@ func TestWhoSleepsIsOverdueForThatReason(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "ned")
 	_, err := w.Sleep(ctx, as("ned"), "ned", began.Add(time.Hour))
-	w.ok(err)
+	w.NoError(err)
 	w.dm("arya", "ned", "wake up")
 	w.clock.advance(30 * time.Minute)
 	w.sweep()
@@ -207,7 +207,7 @@ func TestDeadLetterIsNotLate(t *testing.T) {
 	w.sweep()
 	same(t, "told of the dead letter alone", len(w.told("arya")), 1)
 	_, err := w.RetryDead(ctx, user, m.ID, "")
-	w.ok(err)
+	w.NoError(err)
 	w.sweep()
 	same(t, "late once it is tried again", w.delivery(m.ID, "ned").Late, true)
 }
@@ -247,7 +247,7 @@ func TestRemovedSenderIsToldNothing(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "ned")
 	m := w.post("arya", parley.Draft{Direct: []string{"ned"}, TTL: 1}).Message
-	w.ok(w.RemoveAgent(ctx, user, "arya"))
+	w.NoError(w.RemoveAgent(ctx, user, "arya"))
 	w.clock.advance(time.Second)
 	w.sweep()
 	same(t, "expired", w.stateOf(m.ID, "ned"), parley.DeliveryExpired)
@@ -259,7 +259,7 @@ func TestErrorBringsAnArchivedConversationBack(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "ned")
 	conv := w.post("arya", parley.Draft{Direct: []string{"ned"}, TTL: 1}).Message.Conversation
-	w.ok(w.Archive(ctx, as("arya"), conv, true))
+	w.NoError(w.Archive(ctx, as("arya"), conv, true))
 	w.clock.advance(time.Second)
 	w.sweep()
 	same(t, "archived", w.see("arya", conv).ArchivedAt != nil, false)

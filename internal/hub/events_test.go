@@ -152,7 +152,7 @@ func TestSlowFollowerCatchesUpFromTheStore(t *testing.T) {
 	slow := subscribe(t, w.Hub, user, first)
 	slow.Nudge()
 	_, upTo, err := slow.Next(ctx) // it is live
-	w.ok(err)
+	w.NoError(err)
 	same(t, "nothing has come yet", upTo, first)
 	for i := range 60 {
 		w.channel("user", fmt.Sprint("c", i), with...)
@@ -188,8 +188,8 @@ func TestFollowerGoesOnWhenWhatItReadIsErased(t *testing.T) {
 	w.add("arya")
 	w.channel("arya", "open")
 	last := w.say("arya", "open", "gone").Message.Seq
-	w.ok(w.DeleteConversation(ctx, user, "open"))
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.DeleteConversation(ctx, user, "open"))
+	w.NoError(w.Sweep(ctx))
 	w.restart()
 	w.Start(ctx)
 	got := follow(t, w.Hub, user, last, w.lastEvent())
@@ -305,7 +305,7 @@ func TestRemovalEndsAStream(t *testing.T) {
 		_, _, err := sub.Next(ctx)
 		ended <- err
 	}()
-	w.ok(w.RemoveAgent(ctx, user, "arya"))
+	w.NoError(w.RemoveAgent(ctx, user, "arya"))
 	wantError(t, <-ended, refused(parley.NotPermitted, "", "arya is not a participant of this hub", "ask an owner of this hub to add it"))
 }
 
@@ -319,12 +319,12 @@ func TestEventsAreCutToTheCallersRights(t *testing.T) {
 	closed := w.private("arya", "closed", "ned").ID
 	pair := w.dm("arya", "ned", "hi").Message.Conversation
 	w.say("arya", open, "hi")
-	w.ok(w.MarkRead(ctx, as("ned"), open, 0))
-	w.ok(w.MarkRead(ctx, as("ned"), pair, 0))
+	w.NoError(w.MarkRead(ctx, as("ned"), open, 0))
+	w.NoError(w.MarkRead(ctx, as("ned"), pair, 0))
 	gone := w.channel("arya", "gone", "ned").ID
 	w.say("arya", gone, "hi")
-	w.ok(w.MarkRead(ctx, as("ned"), gone, 0)) // even its own cursor is of a conversation that is gone
-	w.ok(w.DeleteConversation(ctx, user, gone))
+	w.NoError(w.MarkRead(ctx, as("ned"), gone, 0)) // even its own cursor is of a conversation that is gone
+	w.NoError(w.DeleteConversation(ctx, user, gone))
 	w.add("robb")
 	last := w.lastEvent()
 	seen := func(who string) (places []string, cursors int) {

@@ -16,7 +16,7 @@ import (
 func export(w *world, who, ref, format string) string {
 	w.t.Helper()
 	var out bytes.Buffer
-	w.ok(w.Export(ctx, as(who), ref, format, &out))
+	w.NoError(w.Export(ctx, as(who), ref, format, &out))
 	return out.String()
 }
 
@@ -31,7 +31,7 @@ func TestExportedLinesAreTheMessages(t *testing.T) {
 	}
 	for _, body := range bodies {
 		escaped, err := json.Marshal(body)
-		w.ok(err)
+		w.NoError(err)
 		w.post("arya", parley.Draft{
 			Conversation: "open", To: "ned", TTL: 60, RequiresAck: true, IdempotencyKey: body, TraceID: "trace", Priority: level(0),
 			Content: parley.Content{Text: body, Code: body, Artifacts: []parley.Artifact{{Name: "a \"quoted\" name", Path: "/srv/<b>\\", Size: 1}}},
@@ -39,18 +39,18 @@ func TestExportedLinesAreTheMessages(t *testing.T) {
 		})
 	}
 	want, err := w.History(ctx, as("ned"), "open", parley.Page{})
-	w.ok(err)
+	w.NoError(err)
 
 	lines := bufio.NewScanner(strings.NewReader(export(w, "ned", "open", "jsonl")))
 	lines.Scan()
 	var head parley.ConversationView
-	w.ok(json.Unmarshal(lines.Bytes(), &head))
+	w.NoError(json.Unmarshal(lines.Bytes(), &head))
 	same(t, "conversation", []any{head.ID, head.Name, head.Topic, head.Members, head.Messages},
 		[]any{open.ID, "open", open.Topic, []string{"arya", "ned"}, int64(len(bodies))})
 	var got []parley.Message
 	for lines.Scan() {
 		var m parley.Message
-		w.ok(json.Unmarshal(lines.Bytes(), &m))
+		w.NoError(json.Unmarshal(lines.Bytes(), &m))
 		got = append(got, m)
 		if !m.Intact() {
 			t.Errorf("the checksum of %q does not hold", m.Content.Text)

@@ -134,19 +134,19 @@ func (w *world) restart() {
 func (w *world) startAgain() {
 	w.t.Helper()
 	w.restart()
-	w.ok(w.Recover(ctx))
+	w.NoError(w.Recover(ctx))
 }
 
 // sound requires that a check of everything finds nothing.
 func (w *world) sound() {
 	w.t.Helper()
 	report, err := w.db.CheckDeep(ctx, nil)
-	w.ok(err)
-	w.ok(report.Err())
+	w.NoError(err)
+	w.NoError(report.Err())
 }
 
-// ok ends a test at an error nobody expects.
-func (w *world) ok(err error) {
+// NoError ends a test at an error nobody expects.
+func (w *world) NoError(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatalf("unexpected error: %v", err)
@@ -157,7 +157,7 @@ func (w *world) ok(err error) {
 func get[T any](w *world) func(T, error) T {
 	return func(v T, err error) T {
 		w.t.Helper()
-		w.ok(err)
+		w.NoError(err)
 		return v
 	}
 }
@@ -166,14 +166,14 @@ func (w *world) add(ids ...string) {
 	w.t.Helper()
 	for _, id := range ids {
 		_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: id})
-		w.ok(err)
+		w.NoError(err)
 	}
 }
 
 func (w *world) addPerson(id string, access parley.Access) {
 	w.t.Helper()
 	_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: id, Kind: parley.KindHuman, Access: access})
-	w.ok(err)
+	w.NoError(err)
 }
 
 func (w *world) channel(creator, name string, with ...string) parley.ConversationView {
@@ -194,7 +194,7 @@ func (w *world) group(creator, name string, with ...string) parley.ConversationV
 func (w *world) create(creator string, n parley.NewConversation) parley.ConversationView {
 	w.t.Helper()
 	view, err := w.CreateConversation(ctx, as(creator), n)
-	w.ok(err)
+	w.NoError(err)
 	return view
 }
 
@@ -206,7 +206,7 @@ func (w *world) post(from string, d parley.Draft) parley.Receipt {
 		d.Content.Text = "hello"
 	}
 	r, err := w.Post(ctx, as(from), d)
-	w.ok(err)
+	w.NoError(err)
 	return r
 }
 
@@ -233,7 +233,7 @@ func (w *world) reply(from, parent, words string) parley.Receipt {
 func (w *world) see(who, ref string) parley.ConversationView {
 	w.t.Helper()
 	view, err := w.Conversation(ctx, as(who), ref)
-	w.ok(err)
+	w.NoError(err)
 	return view
 }
 
@@ -241,7 +241,7 @@ func (w *world) see(who, ref string) parley.ConversationView {
 func (w *world) list(who string, f parley.ListFilter) []string {
 	w.t.Helper()
 	views, _, err := w.Conversations(ctx, as(who), f)
-	w.ok(err)
+	w.NoError(err)
 	ids := []string{}
 	for _, v := range views {
 		ids = append(ids, v.ID)
@@ -253,7 +253,7 @@ func (w *world) list(who string, f parley.ListFilter) []string {
 func (w *world) texts(who, ref string) []string {
 	w.t.Helper()
 	list, err := w.History(ctx, as(who), ref, parley.Page{})
-	w.ok(err)
+	w.NoError(err)
 	return textsOf(list)
 }
 
@@ -277,7 +277,7 @@ func reach(made []parley.Delivery) map[string]bool {
 func (w *world) lastEvent() int64 {
 	w.t.Helper()
 	n, err := w.LastEvent(ctx, user)
-	w.ok(err)
+	w.NoError(err)
 	return n
 }
 
@@ -290,7 +290,7 @@ func (w *world) audited() []parley.AuditEntry {
 func (w *world) auditLog() []parley.AuditEntry {
 	w.t.Helper()
 	var list []parley.AuditEntry
-	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		list, err = tx.Log().Audited(0, 1000)
 		return err
 	}))
@@ -301,7 +301,7 @@ func (w *world) auditLog() []parley.AuditEntry {
 func (w *world) state() string {
 	w.t.Helper()
 	all := map[string]any{"audit": len(w.audited())}
-	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		if all["agents"], err = tx.Agents().List(); err != nil {
 			return err
 		}
@@ -331,13 +331,13 @@ func (w *world) state() string {
 	}))
 	w.addDeliveries(all)
 	raw, err := json.Marshal(all)
-	w.ok(err)
+	w.NoError(err)
 	return string(raw)
 }
 
 func (w *world) addDeliveries(all map[string]any) {
 	w.t.Helper()
-	w.ok(w.db.View(ctx, func(tx parley.Tx) error {
+	w.NoError(w.db.View(ctx, func(tx parley.Tx) error {
 		messages, err := tx.Messages().Scan(0, 10_000)
 		for _, m := range messages {
 			list, ofErr := tx.Deliveries().Of(m.ID)

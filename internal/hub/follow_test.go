@@ -177,9 +177,9 @@ func TestFollowerIsNotToldWhatWasDeletedAndNotTheWordsOfWhatWasRedacted(t *testi
 	w.say("user", gone.ID, "deleted")
 	secret := w.say("user", kept.ID, "redacted")
 	w.say("user", kept.ID, "plain")
-	w.ok(w.DeleteConversation(ctx, user, gone.ID))
+	w.NoError(w.DeleteConversation(ctx, user, gone.ID))
 	_, err := w.Redact(ctx, user, secret.Message.ID, "a secret")
-	w.ok(err)
+	w.NoError(err)
 	tail(w, l)
 	same(t, "messages", postedTexts(l.upTo(w.lastEvent())), []string{"", "plain"})
 }

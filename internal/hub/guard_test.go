@@ -49,7 +49,7 @@ func TestRulesHoldForEveryPost(t *testing.T) {
 	if w.next("gendry") != nil {
 		t.Error("gendry is woken")
 	}
-	w.ok(w.Unpermit(ctx, user, "arya", "gendry", parley.EffectDeny))
+	w.NoError(w.Unpermit(ctx, user, "arya", "gendry", parley.EffectDeny))
 	w.permit("arya", "gendry", parley.EffectAllow, withApproval)
 	for name, draft := range ways(channel, group) {
 		_, err := w.Post(ctx, as("arya"), draft)
@@ -95,7 +95,7 @@ func TestMentionOfWhomOneMayNotContactDoesNotWake(t *testing.T) {
 			t.Errorf("%s is woken", agent)
 		}
 	}
-	w.ok(w.Unpermit(ctx, user, "arya", "gendry", ""))
+	w.NoError(w.Unpermit(ctx, user, "arya", "gendry", ""))
 	w.say("arya", channel, "@all look")
 	if w.next("gendry") == nil || w.next("hound") != nil {
 		t.Error("@all wakes others than those arya may contact")
@@ -109,7 +109,7 @@ func TestAnswersAreNeverRefused(t *testing.T) {
 	asked := w.dm("gendry", "arya", "well?").Message
 	run := w.starts("arya")
 	reply, err := w.Post(ctx, run.Caller(), parley.Draft{InReplyTo: asked.ID, Content: text("so")})
-	w.ok(err)
+	w.NoError(err)
 	if len(reply.Deliveries) != 1 || !reply.Deliveries[0].Waking {
 		t.Errorf("the reply reaches %+v", reply.Deliveries)
 	}
@@ -162,7 +162,7 @@ func TestTiersHoldForPosts(t *testing.T) {
 		}
 	}
 	_, err := w.ChangeAgent(ctx, user, "will", func(a *parley.Agent) error { a.Manager = "paul"; return nil })
-	w.ok(err)
+	w.NoError(err)
 	if got := hint("will", "wanda"); got != "go through your pm (PAUL)" {
 		t.Errorf("with a manager: %q", got)
 	}
@@ -195,7 +195,7 @@ func TestSupervisedWritesAreHeld(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	w.ok(w.contacts(run.Caller(), notifies("boss", "x")))
+	w.NoError(w.contacts(run.Caller(), notifies("boss", "x")))
 	w.finish(run, "done")
 	if last := w.said(dm, "intern"); last[len(last)-1].Content.Text != "done" {
 		t.Error("the answer of a run was held")
@@ -208,7 +208,7 @@ func TestSupervisedWritesAreHeld(t *testing.T) {
 func TestAttachedAgentWritesWhereItWasWoken(t *testing.T) {
 	w := newHub(t)
 	_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: "intern", Profile: parley.Profile{Runtime: parley.RuntimeAttached, Mode: parley.ModeStrict}})
-	w.ok(err)
+	w.NoError(err)
 	asked := w.dm(parley.Owner, "intern", "well?").Message
 	say := parley.Draft{Conversation: asked.Conversation, Content: text("x")}
 	_, err = w.Post(ctx, as("intern"), say)
@@ -316,7 +316,7 @@ func TestRulesAreKept(t *testing.T) {
 	if v.Allowed || v.Rule != "deny arya → *" || len(v.Checks) != 5 {
 		t.Errorf("verdict %+v", v)
 	}
-	w.ok(w.Unpermit(ctx, user, "arya", "*", ""))
+	w.NoError(w.Unpermit(ctx, user, "arya", "*", ""))
 	if v := get[parley.Verdict](w)(w.CheckPermission(ctx, as("arya"), "arya", "hound")); !v.Allowed || v.Rule != "nothing forbids it" {
 		t.Errorf("verdict %+v", v)
 	}

@@ -12,7 +12,7 @@ func TestHealthIsKeptAndOnlyItsChangeIsTold(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.add("arya", "ned")
-	w.ok(w.SweepAttendance(ctx))
+	w.NoError(w.SweepAttendance(ctx))
 	after := w.lastEvent()
 	changes := func(want int) {
 		t.Helper()

@@ -133,7 +133,7 @@ func TestDeniedConversationOperationChangesNothing(t *testing.T) {
 			same(t, "the caller is told", told[len(told)-1].Content.Text, d.denied)
 			same(t, "done", d.done(), false)
 			w.change("intern", func(a *parley.Agent) { a.Mode = parley.ModeAutonomous })
-			w.ok(d.call(as("intern")))
+			w.NoError(d.call(as("intern")))
 			same(t, "done once it is autonomous", d.done(), true)
 		})
 	}
@@ -159,9 +159,9 @@ func TestConversationOperationsThatNeedNoApproval(t *testing.T) {
 	w := newHub(t)
 	w.company(parley.ModeStrict)
 	yes, taken := false, "square"
-	w.ok(w.Join(ctx, as("intern"), "town"))
-	w.ok(w.AddMember(ctx, as("intern"), "town", "ned"))
-	w.ok(second(w.ChangeConversation(ctx, as("intern"), "town", parley.ConversationChange{Archived: &yes})))
+	w.NoError(w.Join(ctx, as("intern"), "town"))
+	w.NoError(w.AddMember(ctx, as("intern"), "town", "ned"))
+	w.NoError(second(w.ChangeConversation(ctx, as("intern"), "town", parley.ConversationChange{Archived: &yes})))
 	w.isRefused(parley.NotPermitted, w.RemoveMember(ctx, as("intern"), "square", "user"))
 	w.isRefused(parley.NotPermitted, w.DeleteConversation(ctx, as("intern"), "town"))
 	w.isRefused(parley.BadInput, second(w.ChangeConversation(ctx, as("intern"), "town", parley.ConversationChange{Name: &taken})))
@@ -174,8 +174,8 @@ func TestApprovedConversationOperationGoesWhereItWasSeenToGo(t *testing.T) {
 	w := newHub(t)
 	w.company(parley.ModeSupervised)
 	add := w.holds(w.AddMember(ctx, as("intern"), "#town", "senior"))
-	w.ok(w.Rename(ctx, user, "town", "old"))
-	w.ok(w.Rename(ctx, user, "square", "town"))
+	w.NoError(w.Rename(ctx, user, "town", "old"))
+	w.NoError(w.Rename(ctx, user, "square", "town"))
 	w.decides("boss", add.ID, parley.Decision{Approve: true})
 	same(t, "members", []any{slices.Contains(w.see("user", "old").Members, "senior"), w.see("user", "town").Members}, []any{true, []string{"user"}})
 	again := w.holds(second(w.CreateConversation(ctx, as("intern"), parley.NewConversation{Name: "den", With: []string{"senior"}})))
@@ -212,7 +212,7 @@ func TestAddingSomebodyIsContactingThem(t *testing.T) {
 		err := parley.AsError(add())
 		same(t, name, []any{err.Code, err.Message}, []any{parley.NotPermitted, "arya may not contact gendry"})
 	}
-	w.ok(w.Unpermit(ctx, user, "arya", "gendry", parley.EffectDeny))
+	w.NoError(w.Unpermit(ctx, user, "arya", "gendry", parley.EffectDeny))
 	w.permit("arya", "gendry", parley.EffectAllow, withApproval, func(p *parley.Permission) { p.RequiresHuman = true })
 	for name, add := range adds {
 		a := w.holds(add())
@@ -222,11 +222,11 @@ func TestAddingSomebodyIsContactingThem(t *testing.T) {
 		}
 		for _, ref := range []string{"town", "inn"} {
 			if slices.Contains(w.see(parley.Owner, ref).Members, "gendry") {
-				w.ok(w.RemoveMember(ctx, user, ref, "gendry"))
+				w.NoError(w.RemoveMember(ctx, user, ref, "gendry"))
 			}
 		}
 	}
-	w.ok(w.AddMember(ctx, user, "inn", "gendry")) // rules are not for owners
+	w.NoError(w.AddMember(ctx, user, "inn", "gendry")) // rules are not for owners
 }
 
 // A message that brings a participant into a channel adds it. A mode holds that even in the conversation that woke the agent.
@@ -237,7 +237,7 @@ func TestModeHoldsWhomAMessageBrings(t *testing.T) {
 	w.post(parley.Owner, parley.Draft{Conversation: town, Content: text("@intern well?")})
 	run := w.starts("intern")
 	r, err := w.Post(ctx, run.Caller(), parley.Draft{Conversation: town, Content: text("@senior @boss look")})
-	w.ok(err)
+	w.NoError(err)
 	same(t, "notices", r.Notices, []string{"senior was not woken: contacting it needs an approval: use contact_agent"})
 	a := w.holds(second(w.Post(ctx, run.Caller(), parley.Draft{Conversation: town, To: "senior", Content: text("look")})))
 	same(t, "for", a.Target, "senior")
@@ -256,5 +256,5 @@ func TestReplyOutsideItsTriggerIsHeld(t *testing.T) {
 	run, dm := w.works("intern")
 	a := w.holds(second(w.Post(ctx, run.Caller(), parley.Draft{InReplyTo: earlier.ID, Content: text("and two")})))
 	same(t, "held", []string{a.Rule, a.Call.Tool}, []string{"mode supervised", "reply"})
-	w.ok(second(w.Post(ctx, run.Caller(), parley.Draft{InReplyTo: w.said(dm, parley.Owner)[0].ID, Content: text("here")})))
+	w.NoError(second(w.Post(ctx, run.Caller(), parley.Draft{InReplyTo: w.said(dm, parley.Owner)[0].ID, Content: text("here")})))
 }

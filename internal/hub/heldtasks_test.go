@@ -40,7 +40,7 @@ func TestRulesHoldForTasks(t *testing.T) {
 	w.permit("arya", "gendry", parley.EffectDeny)
 	w.isRefused(parley.NotPermitted, second(w.NewTask(ctx, as("arya"), parley.NewTask{Assignee: "gendry", Text: "count"})))
 	w.isRefused(parley.NotPermitted, second(w.ReassignTask(ctx, as("arya"), id, "gendry")))
-	w.ok(second(w.CancelTask(ctx, as("arya"), id, "")))
+	w.NoError(second(w.CancelTask(ctx, as("arya"), id, "")))
 	w.permit("arya", "hound", parley.EffectDeny)
 	w.isRefused(parley.NotPermitted, second(w.RetryTask(ctx, as("arya"), id)))
 	if w.next("gendry") != nil {
@@ -61,7 +61,7 @@ func TestEndedTaskWithdrawsItsApprovals(t *testing.T) {
 	if view := get[parley.AgentView](w)(w.AgentView(ctx, user, "intern")); view.Status != parley.StatusAwaitingApproval {
 		t.Errorf("intern is %s", view.Status)
 	}
-	w.ok(second(w.CancelTask(ctx, user, id, "")))
+	w.NoError(second(w.CancelTask(ctx, user, id, "")))
 	if now := w.approval(a.ID); now.State != parley.ApprovalWithdrawn {
 		t.Errorf("it is %s", now.State)
 	}

@@ -21,7 +21,7 @@ func (w *world) called(made parley.MadeToken) hub.Caller {
 func (w *world) hold(by hub.Caller) context.Context {
 	w.t.Helper()
 	held, release, err := w.Hold(ctx, by)
-	w.ok(err)
+	w.NoError(err)
 	w.t.Cleanup(release)
 	return held
 }
@@ -64,10 +64,10 @@ func TestRevocationEndsTheCallsOfItsTokenAtOnce(t *testing.T) {
 			"first": w.hold(first), "first again": w.hold(first), "second": w.hold(second), "other": w.hold(other), "local": w.hold(as("arya")),
 		}
 		began := time.Now()
-		w.ok(w.RevokeToken(ctx, user, first.Token))
+		w.NoError(w.RevokeToken(ctx, user, first.Token))
 		ended(t, notKnown, held, "first", "first again")
 		same(t, "time that has passed", time.Since(began), time.Duration(0))
-		w.ok(w.RevokeToken(ctx, as("arya"), second.Token))
+		w.NoError(w.RevokeToken(ctx, as("arya"), second.Token))
 		ended(t, notKnown, held, "first", "first again", "second")
 	})
 }
@@ -75,12 +75,12 @@ func TestRevocationEndsTheCallsOfItsTokenAtOnce(t *testing.T) {
 func TestRemovalEndsAllCallsOfWhoIsRemoved(t *testing.T) {
 	inHold(t, func(t *testing.T, w *world) {
 		acting, err := w.ActAs(ctx, user, "arya", "test")
-		w.ok(err)
+		w.NoError(err)
 		held := map[string]context.Context{
 			"token": w.hold(w.called(w.token("arya"))), "local": w.hold(as("ARYA")), "acting": w.hold(acting),
 			"other": w.hold(w.called(w.token("ned"))),
 		}
-		w.ok(w.RemoveAgent(ctx, user, "arya"))
+		w.NoError(w.RemoveAgent(ctx, user, "arya"))
 		ended(t, notKnown, held, "token", "local", "acting")
 	})
 }
@@ -89,9 +89,9 @@ func TestRevokedOwnerStopsActingAsOthers(t *testing.T) {
 	inHold(t, func(t *testing.T, w *world) {
 		me := w.called(w.token("user"))
 		acting, err := w.ActAs(ctx, me, "arya", "test")
-		w.ok(err)
+		w.NoError(err)
 		held := map[string]context.Context{"acting": w.hold(acting)}
-		w.ok(w.RevokeToken(ctx, user, me.Token))
+		w.NoError(w.RevokeToken(ctx, user, me.Token))
 		ended(t, notKnown, held, "acting")
 	})
 }
@@ -99,7 +99,7 @@ func TestRevokedOwnerStopsActingAsOthers(t *testing.T) {
 func TestExpiryEndsCalls(t *testing.T) {
 	inHold(t, func(t *testing.T, w *world) {
 		short, err := w.NewToken(ctx, scoped("user"), parley.NewToken{Agent: "arya", For: time.Hour})
-		w.ok(err)
+		w.NoError(err)
 		held := map[string]context.Context{"short": w.hold(w.called(short)), "long": w.hold(w.called(w.token("arya")))}
 		w.clock.advance(time.Hour - time.Millisecond)
 		time.Sleep(time.Second) // of the bubble: the clock is looked at
@@ -114,15 +114,15 @@ func TestHoldEndsWithItsContextAndItsRelease(t *testing.T) {
 	inHold(t, func(t *testing.T, w *world) {
 		given, giveUp := context.WithCancelCause(ctx)
 		held, release, err := w.Hold(given, as("arya"))
-		w.ok(err)
+		w.NoError(err)
 		reason := errors.New("the caller has gone")
 		giveUp(reason)
 		same(t, "the cause", errors.Is(context.Cause(held), reason), true)
 		release()
 		released, release, err := w.Hold(ctx, as("arya"))
-		w.ok(err)
+		w.NoError(err)
 		release()
-		w.ok(w.RemoveAgent(ctx, user, "arya"))
+		w.NoError(w.RemoveAgent(ctx, user, "arya"))
 		synctest.Wait()
 		same(t, "the cause of a release", errors.Is(context.Cause(released), context.Canceled), true)
 	})
@@ -134,10 +134,10 @@ func TestHoldRefuses(t *testing.T) {
 	w.add("arya", "gone")
 	revoked, removed, forgotten := w.called(w.token("arya")), w.called(w.token("gone")), w.called(w.token("arya"))
 	short, err := w.NewToken(ctx, scoped("user"), parley.NewToken{Agent: "arya", For: time.Hour})
-	w.ok(err)
+	w.NoError(err)
 	over := w.called(short)
-	w.ok(w.RevokeToken(ctx, user, revoked.Token))
-	w.ok(w.RemoveAgent(ctx, user, "gone"))
+	w.NoError(w.RevokeToken(ctx, user, revoked.Token))
+	w.NoError(w.RemoveAgent(ctx, user, "gone"))
 	w.clock.advance(time.Hour)
 	forgotten.Token = parley.NewSecret()
 	gone := refused(parley.NotPermitted, "", "gone is not a participant of this hub", "ask an owner of this hub to add it")
@@ -178,7 +178,7 @@ func TestNoHoldSurvivesARevocation(t *testing.T) {
 				wantError(t, context.Cause(held), notKnown)
 			})
 		}
-		w.ok(w.RevokeToken(ctx, user, made.ID))
+		w.NoError(w.RevokeToken(ctx, user, made.ID))
 		group.Wait()
 	}
 }
@@ -190,15 +190,15 @@ func TestHoldEndsThoughTheLogDoesNotReachBack(t *testing.T) {
 	w.add("arya")
 	me := w.called(w.token("arya"))
 	gone, kept := w.hold(me), w.hold(as("arya"))
-	w.ok(w.RevokeToken(ctx, user, me.Token))
+	w.NoError(w.RevokeToken(ctx, user, me.Token))
 	w.add("ned")
 	w.clock.advance(8 * 24 * time.Hour)
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.Sweep(ctx))
 	w.Start(ctx)
 	<-gone.Done()
 	wantError(t, context.Cause(gone), notKnown)
-	w.ok(kept.Err())
-	w.ok(w.RemoveAgent(ctx, user, "arya")) // it goes on from there
+	w.NoError(kept.Err())
+	w.NoError(w.RemoveAgent(ctx, user, "arya")) // it goes on from there
 	<-kept.Done()
 }
 
@@ -209,7 +209,7 @@ func TestRevocationByOneHubEndsCallsOfTheOther(t *testing.T) {
 	hubs[0].add("arya")
 	me := hubs[1].called(hubs[0].token("arya"))
 	held := hubs[1].hold(me)
-	hubs[0].ok(hubs[0].RevokeToken(ctx, user, me.Token))
+	hubs[0].NoError(hubs[0].RevokeToken(ctx, user, me.Token))
 	<-held.Done()
 	wantError(t, context.Cause(held), notKnown)
 }

@@ -122,7 +122,7 @@ func TestNobodyButParticipantsIsServed(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "ned")
 	id := w.say("arya", w.channel("arya", "open").ID, "hello").Message.ID
-	w.ok(w.RemoveAgent(ctx, user, "ned"))
+	w.NoError(w.RemoveAgent(ctx, user, "ned"))
 	var table []refusal
 	for _, who := range []string{"ned", "nobody"} {
 		for _, v := range verbs(ctx, w.Hub, as(who), "open", id) {
@@ -162,7 +162,7 @@ func TestClosedStoreIsUnavailable(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.add("arya")
-	w.ok(w.db.Close())
+	w.NoError(w.db.Close())
 	_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"user"}, Content: text("hello")})
 	wantError(t, err, refused(parley.Unavailable, "", "the store is closed", "start the hub again"))
 }

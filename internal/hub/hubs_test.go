@@ -43,7 +43,7 @@ func TestDMOpenedByTwoHubsAtOnceIsOne(t *testing.T) {
 		return w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Content: text("hello")})
 	})
 	for i, r := range receipts {
-		hubs[0].ok(errs[i])
+		hubs[0].NoError(errs[i])
 		same(t, "the conversation", r.Message.Conversation, receipts[0].Message.Conversation)
 	}
 	same(t, "messages in it", len(hubs[1].texts("ned", receipts[0].Message.Conversation)), len(receipts))
@@ -59,7 +59,7 @@ func TestKeyUsedWithTwoHubsAtOnceStoresOneMessage(t *testing.T) {
 	})
 	first := 0
 	for i, r := range receipts {
-		hubs[0].ok(errs[i])
+		hubs[0].NoError(errs[i])
 		same(t, "the message", r.Message.ID, receipts[0].Message.ID)
 		if !r.Duplicate {
 			first++

@@ -16,7 +16,7 @@ func TestImportBringsBackWhatWasDeleted(t *testing.T) {
 	kept := w.channel("user", "kept", "arya")
 	exported := w.export()
 	w.say("user", kept.ID, "two")
-	w.ok(w.DeleteConversation(ctx, user, gone.ID))
+	w.NoError(w.DeleteConversation(ctx, user, gone.ID))
 	report := get[parley.ImportReport](w)(w.Import(ctx, user, strings.NewReader(exported)))
 	same(t, "brought back", []int64{report.Conversations, report.Messages}, []int64{1, 1})
 	same(t, "what it says", get[[]parley.Message](w)(w.History(ctx, user, "gone", parley.Page{}))[0].Content.Text, "one")

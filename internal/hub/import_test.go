@@ -17,7 +17,7 @@ import (
 func (w *world) export() string {
 	w.t.Helper()
 	var out bytes.Buffer
-	w.ok(w.ExportAll(ctx, user, &out))
+	w.NoError(w.ExportAll(ctx, user, &out))
 	return out.String()
 }
 
@@ -67,7 +67,7 @@ func (w *world) live() {
 		a.Name, a.Manager, a.Skills = "WorkerBot", "boss", []string{"go"}
 		return nil
 	})
-	w.ok(err)
+	w.NoError(err)
 	c := w.channel("user", "general", "worker", "boss", "gone")
 	w.group("boss", "inner", "worker")
 	root := w.say("gone", c.ID, "@worker <b>look</b>").Message
@@ -85,8 +85,8 @@ func (w *world) live() {
 	a.Name = "notes.txt"
 	w.post("user", parley.Draft{Conversation: c.ID, To: parley.All, Content: parley.Content{Artifacts: []parley.Artifact{a}}, Payload: json.RawMessage(`{}`)})
 	w.clock.advance(time.Minute)
-	w.ok(w.SetTopic(ctx, user, c.ID, "all of it"))
-	w.ok(w.RemoveAgent(ctx, user, "gone"))
+	w.NoError(w.SetTopic(ctx, user, c.ID, "all of it"))
+	w.NoError(w.RemoveAgent(ctx, user, "gone"))
 }
 
 func TestImportGivesBackWhatWasExported(t *testing.T) {
@@ -128,8 +128,8 @@ func (w *world) hasAbsentBody(t *testing.T) {
 	}
 	get[parley.Artifact](w)(w.PutArtifact(ctx, user, strings.NewReader("body")))
 	body, _, err := w.OpenArtifact(ctx, as("boss"), sha256)
-	w.ok(err)
-	w.ok(body.Close())
+	w.NoError(err)
+	w.NoError(body.Close())
 	w.sound()
 }
 

@@ -31,7 +31,7 @@ func (w *world) work() {
 	}
 	pending := denied
 	pending.ID, pending.State, pending.DecidedBy, pending.DecidedAt = uuid.NewString(), parley.ApprovalPending, "", nil
-	w.ok(w.db.Update(ctx, func(tx parley.Tx) error {
+	w.NoError(w.db.Update(ctx, func(tx parley.Tx) error {
 		return errors.Join(
 			tx.Tasks().Insert(done), tx.Tasks().Insert(under), tx.Tasks().Insert(open), tx.Approvals().Insert(denied), tx.Approvals().Insert(pending),
 			tx.Permissions().Put(parley.Permission{Agent: "worker", Target: parley.Anyone, Effect: parley.EffectDeny, CreatedBy: "user", CreatedAt: began}),

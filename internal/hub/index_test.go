@@ -134,7 +134,7 @@ func TestOwnMessageInADeletedConversation(t *testing.T) {
 	w.add("arya")
 	w.channel("arya", "open")
 	w.say("arya", "open", "word")
-	w.ok(w.DeleteConversation(ctx, user, "open"))
+	w.NoError(w.DeleteConversation(ctx, user, "open"))
 	w.Start(ctx)
 	same(t, "result", w.search("arya", "word"), parley.SearchResult{})
 }
@@ -164,7 +164,7 @@ func TestIndexHasNoGapAndNoRepeat(t *testing.T) {
 		seen := map[string]int{}
 		for r := (parley.SearchRequest{Query: "word", Limit: 100}); ; {
 			found, err := w.Search(ctx, user, r)
-			w.ok(err)
+			w.NoError(err)
 			for _, hit := range found.Hits {
 				seen[hit.Snippet.Text]++
 			}
@@ -240,7 +240,7 @@ func TestSeveralIndexersShareTheWork(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t)
 	second, err := hub.New(ctx, w.db, hub.Config{})
-	w.ok(err)
+	w.NoError(err)
 	second.Start(ctx)
 	defer second.Stop()
 	var posting sync.WaitGroup
@@ -259,7 +259,7 @@ func TestSeveralIndexersShareTheWork(t *testing.T) {
 	total := 0
 	for r := (parley.SearchRequest{Query: "word", Limit: 100}); ; {
 		found, err := second.Search(ctx, as("ned"), r)
-		w.ok(err)
+		w.NoError(err)
 		total += len(found.Hits)
 		if r.Cursor = found.Next; found.Next == nil {
 			break

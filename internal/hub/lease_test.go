@@ -111,7 +111,7 @@ func TestPauseGrowsByTheKindOfFailure(t *testing.T) {
 			}
 			taken := w.take("ned", parley.Take{})
 			_, err := w.Nack(ctx, as("ned"), taken.Lease, parley.Trouble{Failure: failure, After: time.Hour}, m.ID)
-			w.ok(err)
+			w.NoError(err)
 			same(t, "not before", w.tried(m.ID, "ned"), tried{parley.DeliveryAccepted, 4, "", time.Hour})
 		})
 	}
@@ -261,7 +261,7 @@ func TestStaleLeaseMayAckWhatNobodyHas(t *testing.T) {
 	w.later(time.Minute)
 	same(t, "back", w.stateOf(m.ID, "ned"), parley.DeliveryAccepted)
 	_, err := w.Ack(ctx, as("ned"), lease, m.ID)
-	w.ok(err)
+	w.NoError(err)
 	w.later(time.Hour)
 	same(t, "acked", w.tried(m.ID, "ned"), tried{State: parley.DeliveryAcked, Attempt: 1})
 }
@@ -279,7 +279,7 @@ func TestRemovedRecipientFailsWhatIsOpenForIt(t *testing.T) {
 	done := w.dm("bran", "ned", "done").Message
 	w.ack("ned", done.ID)
 	own := w.dm("ned", "bran", "from it").Message
-	w.ok(w.RemoveAgent(ctx, user, "ned"))
+	w.NoError(w.RemoveAgent(ctx, user, "ned"))
 	for _, m := range []parley.Message{first, second, third, quiet} {
 		d := w.delivery(m.ID, "ned")
 		same(t, "failed", []any{d.State, d.Failure, d.Lease}, []any{
@@ -293,14 +293,14 @@ func TestRemovedRecipientFailsWhatIsOpenForIt(t *testing.T) {
 	_, err := w.Extend(ctx, as("ned"), held.Lease, 0)
 	same(t, "it can do nothing more", parley.CodeOf(err), parley.NotPermitted)
 	before := w.state()
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.Sweep(ctx))
 	same(t, "a sweep finds nothing to do", w.state(), before)
 }
 
 // sawInbox is an inbox whose owner cannot look any more.
 func (w *world) sawInbox(who string) (inbox parley.Inbox) {
 	w.t.Helper()
-	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		inbox, err = tx.Queue().Inbox(who)
 		return err
 	}))
@@ -315,7 +315,7 @@ func TestRemovalOfAnAgentWithMoreThanOneBatch(t *testing.T) {
 	for range 203 {
 		w.dm("user", "ned", "hello")
 	}
-	w.ok(w.RemoveAgent(ctx, user, "ned"))
+	w.NoError(w.RemoveAgent(ctx, user, "ned"))
 	same(t, "told", len(w.told("user")), 203)
 	same(t, "inbox", w.sawInbox("ned"), parley.Inbox{})
 }

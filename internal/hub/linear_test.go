@@ -123,7 +123,7 @@ func place(seq int64) string { return fmt.Sprintf("%06d", seq) }
 func (h *historian) post(client int) {
 	h.call(client, step{act: "post"}, func() step {
 		r, err := h.w.Post(ctx, user, parley.Draft{Direct: []string{"ned"}, Content: text("work")})
-		h.w.ok(err)
+		h.w.NoError(err)
 		return step{message: place(r.Message.Seq)}
 	})
 }

@@ -14,7 +14,7 @@ import (
 func begun(w *world, by hub.Caller, work hub.Work) func() {
 	w.t.Helper()
 	begun, err := w.Begin(ctx, by, work)
-	w.ok(err)
+	w.NoError(err)
 	return begun.End
 }
 
@@ -126,7 +126,7 @@ func TestOwnersAreLetInWhateverOthersDo(t *testing.T) {
 		begun(w, user, hub.Searching)
 		begun(w, hub.Caller{Agent: "arya", By: parley.Owner}, hub.Streaming)
 	}
-	w.ok(func() error { _, err := w.Begin(ctx, as("sansa"), hub.Reading); return err }())
+	w.NoError(func() error { _, err := w.Begin(ctx, as("sansa"), hub.Reading); return err }())
 	over := refused(parley.Unavailable, parley.RateLimited, "sansa has read more than 1 times a second", "try again in 1s; a search counts as 10 reads")
 	over.RetryAfter = time.Second
 	w.refuses(t, []refusal{{"reads have a rate", func() error { _, err := w.Begin(ctx, as("sansa"), hub.Reading); return err }, over}})

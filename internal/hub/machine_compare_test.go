@@ -31,7 +31,7 @@ func (x *machine) compareAll(t *rapid.T) {
 		x.compareLists(t, p)
 	}
 	agents, err := x.w.Agents(ctx, user)
-	x.w.ok(err)
+	x.w.NoError(err)
 	same(t, "agents", ids(agents), append([]string{parley.System}, live...))
 	for _, r := range x.model.rooms {
 		x.compareRoom(t, r)
@@ -65,7 +65,7 @@ func (x *machine) compareRoom(t *rapid.T, r *room) {
 		x.expect(t, "a message of a deleted room", x.w.lastEvent(), err, missing)
 		return
 	}
-	x.w.ok(err)
+	x.w.NoError(err)
 	same(t, "deliveries", reach(shown.Deliveries), s.reach)
 	for _, d := range shown.Deliveries {
 		same(t, "pair_seq", d.PairSeq, s.pairs[d.Recipient])
@@ -102,7 +102,7 @@ func (x *machine) compareLists(t *rapid.T, p *peer) {
 			x.expect(t, "a removed agent's list", x.w.lastEvent(), err, denied)
 			return
 		}
-		x.w.ok(err)
+		x.w.NoError(err)
 		got := map[string]row{}
 		for i, v := range views {
 			got[v.ID] = rowOf(v)

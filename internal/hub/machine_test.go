@@ -157,7 +157,7 @@ func (x *machine) learn() {
 			continue
 		}
 		list, err := x.w.History(ctx, user, r.id, parley.Page{Limit: 1000})
-		x.w.ok(err)
+		x.w.NoError(err)
 		for i, s := range r.said {
 			if s.id == "" && i < len(list) {
 				s.id, s.seq = list[i].ID, list[i].Seq
@@ -281,7 +281,7 @@ func (x *machine) timePasses(t *rapid.T) {
 }
 
 func (x *machine) sweeps(*rapid.T) {
-	x.w.ok(x.w.Sweep(ctx))
+	x.w.NoError(x.w.Sweep(ctx))
 	x.model.sweep()
 }
 

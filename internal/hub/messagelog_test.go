@@ -11,7 +11,7 @@ func TestLogFilterNamesWholeTracesAndThoseWhoAreGone(t *testing.T) {
 	w.add("arya", "gendry")
 	first := w.dm("user", "arya", "one").Message
 	second := w.reply("arya", first.ID, "two").Message
-	w.ok(w.RemoveAgent(ctx, user, "gendry"))
+	w.NoError(w.RemoveAgent(ctx, user, "gendry"))
 	for _, test := range []struct{ give, want parley.LogFilter }{
 		{parley.LogFilter{}, parley.LogFilter{}},
 		{parley.LogFilter{Trace: "build-7", Agent: "ARYA"}, parley.LogFilter{Trace: "build-7", Agent: "arya"}},

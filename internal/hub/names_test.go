@@ -82,7 +82,7 @@ func TestShortNamesAreTakenWhereverAnIDIs(t *testing.T) {
 			if name == "need of a new" || name == "reply" {
 				there.who = "boss" // the intern's are held
 			}
-			w.ok(n.call(w, there.who, strings.ToUpper(n.noun.ShortName(there.number))))
+			w.NoError(n.call(w, there.who, strings.ToUpper(n.noun.ShortName(there.number))))
 		})
 	}
 }
@@ -100,7 +100,7 @@ func TestTheEndOfAnIDIsTakenWhereverAnIDIs(t *testing.T) {
 			if name == "need of a new" || name == "reply" {
 				there.who = "boss"
 			}
-			w.ok(n.call(w, there.who, strings.ToUpper(there.id[len(there.id)-12:])))
+			w.NoError(n.call(w, there.who, strings.ToUpper(there.id[len(there.id)-12:])))
 		})
 	}
 }
@@ -175,7 +175,7 @@ func TestAMessageOfAConversationThatWasLeftIsAcknowledgedByItsShortName(t *testi
 	w.add("arya", "gendry")
 	w.private("arya", "secret", "gendry")
 	m := w.say("arya", "secret", "@gendry").Message
-	w.ok(w.Leave(ctx, as("gendry"), "secret"))
+	w.NoError(w.Leave(ctx, as("gendry"), "secret"))
 	w.ack("gendry", m.ShortName())
 	same(t, "its state", w.stateOf(m.ID, "gendry"), parley.DeliveryAcked)
 }
@@ -219,7 +219,7 @@ func TestALookUpByAPieceCountsAsASearch(t *testing.T) {
 	caller := hub.Caller{Agent: "gendry", Source: "api", Token: "t", Scopes: parley.Scopes{parley.ScopeRead}}
 	limited := func(name string) error { return failed(w.Message(context.Background(), caller, name)) }
 	for range 2 {
-		w.ok(limited(m.ID[len(m.ID)-12:]))
+		w.NoError(limited(m.ID[len(m.ID)-12:]))
 	}
 	if err := limited(m.ID[len(m.ID)-12:]); parley.AsError(err).Reason != parley.RateLimited {
 		t.Errorf("got %v", err)
@@ -232,7 +232,7 @@ func TestEventsOfRunsAndApprovalsHaveTheirNumbers(t *testing.T) {
 	before := w.lastEvent()
 	w.oneOfEach()
 	var found []string
-	w.ok(w.db.View(ctx, func(tx parley.Tx) error {
+	w.NoError(w.db.View(ctx, func(tx parley.Tx) error {
 		list, err := tx.Log().Events(before, 1000)
 		for _, e := range list {
 			if (e.Kind == "run.running" || e.Kind == "approval.pending") && strings.Contains(string(e.Data), `"number":1`) {
@@ -277,7 +277,7 @@ func TestNamesFromBeforeShortNamesGoOn(t *testing.T) {
 	w := newHub(t)
 	w.attached("arya", "gendry")
 	c := w.channel("arya", "old", "gendry")
-	w.ok(w.db.Update(ctx, func(tx parley.Tx) error {
+	w.NoError(w.db.Update(ctx, func(tx parley.Tx) error {
 		a, err := tx.Agents().Find("arya")
 		if err != nil {
 			return err
@@ -293,7 +293,7 @@ func TestNamesFromBeforeShortNamesGoOn(t *testing.T) {
 	w.dm("gendry", "run-1", "hello")
 	w.say("gendry", "#m7", "hello")
 	w.change("arya", func(a *parley.Agent) { a.Role = "smith" })
-	w.ok(w.SetTopic(ctx, as("arya"), "m7", "the forge"))
+	w.NoError(w.SetTopic(ctx, as("arya"), "m7", "the forge"))
 	same(t, "its messages", len(w.texts("arya", "m7")), 1)
 	report := get[parley.ImportReport](w)(w.Import(ctx, user, strings.NewReader(w.export())))
 	same(t, "imported again", report.Conversations+report.Agents, int64(0))

@@ -106,7 +106,7 @@ func TestWhoStartsNoRun(t *testing.T) {
 	for _, id := range all {
 		w.dm("user", id, "hello")
 	}
-	w.ok(w.RemoveAgent(ctx, user, "gone"))
+	w.NoError(w.RemoveAgent(ctx, user, "gone"))
 	get[parley.Agent](w)(w.Sleep(ctx, user, "asleep", began.Add(time.Hour)))
 	get[parley.Receipt](w)(w.Command(ctx, user, "paused", parley.Command{Action: parley.ActionPause}))
 	before := w.lastEvent()
@@ -205,7 +205,7 @@ func TestBeginSeesWhatTheContextHad(t *testing.T) {
 	same(t, "before", w.stateOf(m.ID, "codex"), parley.DeliveryDelivered)
 	get[parley.RunContext](w)(w.RunContext(ctx, a.Run.ID))
 	later := note()
-	w.ok(w.BeginRun(ctx, a.Run.ID, parley.Process{PID: 7, Started: 8}))
+	w.NoError(w.BeginRun(ctx, a.Run.ID, parley.Process{PID: 7, Started: 8}))
 	for id, want := range map[string]parley.DeliveryState{
 		m.ID: parley.DeliverySeen, old: parley.DeliveryAccepted, recent: parley.DeliverySeen, later: parley.DeliveryAccepted,
 	} {
@@ -213,7 +213,7 @@ func TestBeginSeesWhatTheContextHad(t *testing.T) {
 	}
 	same(t, "run", w.run(a.Run.ID).State, parley.RunRunning)
 	before := w.lastEvent()
-	w.ok(w.BeginRun(ctx, a.Run.ID, parley.Process{PID: 9, Started: 10})) // a client that had to be started anew
+	w.NoError(w.BeginRun(ctx, a.Run.ID, parley.Process{PID: 9, Started: 10})) // a client that had to be started anew
 	same(t, "nothing has happened", eventsAfter(w, before), []parley.Event{})
 	same(t, "what came later", w.stateOf(later, "codex"), parley.DeliveryAccepted)
 	lost := get[[]parley.Run](w)(w.LostRuns(ctx, node))
@@ -237,7 +237,7 @@ func TestTwoHubsStartEachRunOnce(t *testing.T) {
 	})
 	conversations, runs := map[string]bool{}, 0
 	for i, a := range started {
-		hubs[0].ok(errs[i])
+		hubs[0].NoError(errs[i])
 		if a == nil {
 			continue
 		}

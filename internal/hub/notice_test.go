@@ -63,12 +63,12 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 		w.holds(w.contacts(as("intern"), notifies("senior", "x")))
 		same(t, "told", len(w.dueNotices()), 0)
 		w.clock.advance(time.Hour)
-		w.ok(w.SweepApprovals(ctx))
+		w.NoError(w.SweepApprovals(ctx))
 		same(t, "reminded", len(w.dueNotices()), 0)
 		w.permit("intern", "senior", parley.EffectAllow, withPerson)
 		w.holds(w.contacts(as("intern"), notifies("senior", "y")))
 		w.clock.advance(time.Hour)
-		w.ok(w.SweepApprovals(ctx))
+		w.NoError(w.SweepApprovals(ctx))
 		told := "user approval intern needs your approval (approval-2)"
 		same(t, "told of what a person must decide", toldOutside(w.dueNotices()), []string{told, told})
 	})
@@ -96,7 +96,7 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 				w.finishes(run, parley.Result{})
 			}
 		}
-		w.ok(w.SweepBudgets(ctx))
+		w.NoError(w.SweepBudgets(ctx))
 		same(t, "told", toldOutside(w.dueNotices()), []string{"user budget bot has used up a budget"})
 	})
 	t.Run("of a full disk, once a day", func(t *testing.T) {
@@ -134,8 +134,8 @@ func TestNoticesAreTakenByOneAndSurviveARestart(t *testing.T) {
 	again := w.dueNotices()
 	same(t, "once it takes too long", []any{len(again), again[0].ID, again[0].Attempt}, []any{1, first[0].ID, 2})
 	again[0].Sent = []string{"ntfy:1"}
-	w.ok(w.NoticeSent(ctx, again[0].Notice))
-	w.ok(w.NoticeTried(ctx, again[0], ""))
+	w.NoError(w.NoticeSent(ctx, again[0].Notice))
+	w.NoError(w.NoticeTried(ctx, again[0], ""))
 	w.clock.advance(24 * time.Hour)
 	same(t, "once it was sent", w.dueNotices(), []hub.DueNotice(nil))
 }
@@ -150,7 +150,7 @@ func TestNoticesAreTriedAgainButNotForEver(t *testing.T) {
 	pause := time.Duration(0)
 	for range 3 * 240 { // three hours
 		for _, due := range w.dueNotices() {
-			w.ok(w.NoticeTried(ctx, due, "it is \x00 down"))
+			w.NoError(w.NoticeTried(ctx, due, "it is \x00 down"))
 			pauses, pause = append(pauses, pause), 0
 		}
 		w.clock.advance(15 * time.Second)
@@ -175,14 +175,14 @@ func TestADecidedApprovalIsNotAskedFor(t *testing.T) {
 	late := w.heldCall("two")
 	sent := w.dueNotices()[0]
 	sent.Sent = []string{"ntfy:1", "telegram:1 99"}
-	w.ok(w.NoticeTried(ctx, sent, ""))
+	w.NoError(w.NoticeTried(ctx, sent, ""))
 	w.clock.advance(40 * 24 * time.Hour)
 	w.sweepAll()
 	same(t, "while it is pending", w.dueNotices(), []hub.DueNotice(nil))
 	get[parley.Approval](w)(w.Decide(ctx, user, late.ID, parley.Decision{Note: "no"}))
 	due := w.dueNotices()
 	same(t, "decided", []any{len(due), due[0].About.State, due[0].Sent}, []any{1, parley.ApprovalDenied, sent.Sent})
-	w.ok(w.NoticeTried(ctx, due[0], ""))
+	w.NoError(w.NoticeTried(ctx, due[0], ""))
 	w.clock.advance(time.Hour)
 	same(t, "once it says so", w.dueNotices(), []hub.DueNotice(nil))
 
@@ -190,7 +190,7 @@ func TestADecidedApprovalIsNotAskedFor(t *testing.T) {
 	asked := w.dueNotices()[0]
 	get[parley.Approval](w)(w.Decide(ctx, user, racing.ID, parley.Decision{}))
 	asked.Sent = []string{"telegram:1 100"}
-	w.ok(w.NoticeTried(ctx, asked, ""))
+	w.NoError(w.NoticeTried(ctx, asked, ""))
 	same(t, "decided while it is sent", len(w.dueNotices()), 1)
 }
 
@@ -200,6 +200,6 @@ func TestNoticesOfThoseWhoLeftAreDropped(t *testing.T) {
 	w.add("arya", "gendry")
 	w.addPerson("sansa", parley.AccessOwner)
 	w.heldCall("hello")
-	w.ok(w.RemoveAgent(ctx, user, "sansa"))
+	w.NoError(w.RemoveAgent(ctx, user, "sansa"))
 	same(t, "told", toldOutside(w.dueNotices()), []string{"user approval arya needs your approval (approval-1)"})
 }

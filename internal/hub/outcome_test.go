@@ -25,7 +25,7 @@ func (w *world) awaits(by hub.Caller, id string, then func()) parley.Awaited {
 		failed <- err
 	}()
 	then()
-	w.ok(<-failed)
+	w.NoError(<-failed)
 	return <-told
 }
 
@@ -110,7 +110,7 @@ func TestWaitForATask(t *testing.T) {
 	due := w.clock.Now().Add(time.Second)
 	task = w.delegates(user, "b", "count", func(c *parley.Contact) { c.Deadline = &due })
 	w.clock.advance(2 * time.Second)
-	w.ok(w.SweepTasks(ctx))
+	w.NoError(w.SweepTasks(ctx))
 	same(t, "past its deadline", codeOf(w.outcomeOf(user, task)), parley.TimedOut)
 	task = w.delegates(user, "b", "count")
 	get[parley.TaskView](w)(w.CancelTask(ctx, user, task, "enough"))
@@ -138,7 +138,7 @@ func TestWaitForAMessage(t *testing.T) {
 	now = w.outcomeOf(user, m.ID)
 	same(t, "failed", []any{now.Done, now.Text}, []any{true, "Error: b failed to respond: it broke"})
 	_, err := w.AwaitOutcome(ctx, user, now.ID, 0)
-	w.ok(err)
+	w.NoError(err)
 	quiet := get[parley.Contacted](w)(w.Contact(ctx, user, parley.Contact{Pattern: parley.PatternNotify, Agent: "b", Message: "fyi"}))
 	_, err = w.AwaitOutcome(ctx, user, quiet.Message, 0)
 	same(t, "nobody is to answer", parley.CodeOf(err), parley.BadInput)
@@ -161,7 +161,7 @@ func TestWaitForAnApproval(t *testing.T) {
 	same(t, "denied", []any{now.State, now.Text, codeOf(now)}, []any{"denied", "Approval denied for contacting senior.", parley.NotPermitted})
 	held = w.holds(w.contacts(as("intern"), asks("senior", "once more?")))
 	w.clock.advance(2 * time.Hour)
-	w.ok(w.SweepApprovals(ctx))
+	w.NoError(w.SweepApprovals(ctx))
 	same(t, "expired", codeOf(w.outcomeOf(as("intern"), held.ID)), parley.TimedOut)
 	_, err := w.AwaitOutcome(ctx, as("senior"), held.ID, 0)
 	same(t, "a stranger", parley.AsError(err).Reason, parley.NotFound)

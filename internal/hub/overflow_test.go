@@ -108,7 +108,7 @@ func TestFullInboxMayRejectOrHaveNoBound(t *testing.T) {
 	first := w.take("ned", parley.Take{Limit: 1})
 	w.refuses(t, []refusal{{"what is taken counts until it is settled", post, inboxFull("ned", 2)}})
 	w.ack("ned", first.Deliveries[0].Message)
-	w.ok(post())
+	w.NoError(post())
 	for range 5 {
 		w.dm("arya", "bran", "fits")
 	}

@@ -38,7 +38,7 @@ func TestPostFillsTheEnvelope(t *testing.T) {
 	}
 	same(t, "deliveries", got.Deliveries, []parley.Delivery{delivery})
 	shown, err := w.Message(ctx, as("ned"), m.ID)
-	w.ok(err)
+	w.NoError(err)
 	same(t, "stored", shown, parley.Shown{Message: want, Deliveries: []parley.Delivery{delivery}})
 	if !shown.Intact() {
 		t.Error("the checksum does not hold")
@@ -56,7 +56,7 @@ func TestMessageIsFoundByItsIDInAnyCase(t *testing.T) {
 	w.add("arya", "ned")
 	id := w.dm("arya", "ned", "hi").Message.ID
 	shown, err := w.Message(ctx, as("ned"), strings.ToUpper(id))
-	w.ok(err)
+	w.NoError(err)
 	same(t, "ids", []string{shown.ID, shown.Deliveries[0].Message}, []string{id, id})
 }
 
@@ -66,7 +66,7 @@ func TestSourceIsTheDoor(t *testing.T) {
 	w.add("arya")
 	for source, want := range map[string]string{"": "api", "mcp": "mcp"} {
 		r, err := w.Post(ctx, hub.Caller{Agent: "arya", Source: source}, parley.Draft{Direct: []string{"user"}, Content: text("hi")})
-		w.ok(err)
+		w.NoError(err)
 		same(t, "source", r.Message.Source, want)
 	}
 }
@@ -199,9 +199,9 @@ func TestReplyToOneWhoHasLeftAPrivateChannel(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "ned")
 	_, err := w.CreateConversation(ctx, as("arya"), parley.NewConversation{Name: "shut", With: []string{"ned"}, Private: true})
-	w.ok(err)
+	w.NoError(err)
 	said := w.say("ned", "shut", "I am off").Message.ID
-	w.ok(w.Leave(ctx, as("ned"), "shut"))
+	w.NoError(w.Leave(ctx, as("ned"), "shut"))
 	same(t, "a reply is for the channel", w.reply("arya", said, "bye").Message.To, "")
 }
 
@@ -313,12 +313,12 @@ func TestPriorityWordComesBack(t *testing.T) {
 		{"10", 10, "10"},
 	} {
 		p, err := parley.ParsePriority(c.given)
-		w.ok(err)
+		w.NoError(err)
 		id := w.post("arya", parley.Draft{Direct: []string{"user"}, Priority: p}).Message.ID
 		shown, err := w.Message(ctx, user, id)
-		w.ok(err)
+		w.NoError(err)
 		raw, err := json.Marshal(shown.Priority)
-		w.ok(err)
+		w.NoError(err)
 		same(t, c.given, []any{shown.Priority.Level(), string(raw)}, []any{c.level, c.json})
 	}
 }
@@ -328,7 +328,7 @@ func TestSenderIsTheCaller(t *testing.T) {
 	w := newHub(t)
 	arya := get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "arya", Name: "NoOne"}))
 	w.add("ned", "bran")
-	w.ok(w.RemoveAgent(ctx, user, "bran"))
+	w.NoError(w.RemoveAgent(ctx, user, "bran"))
 	for _, own := range []string{"", "arya", "ARYA", "noone", "ＮｏＯｎｅ", arya.UUID, strings.ToUpper(arya.UUID)} {
 		m := w.post("arya", parley.Draft{Direct: []string{"ned"}, From: own}).Message
 		same(t, "claiming "+own, m.From, "arya")
@@ -362,7 +362,7 @@ func TestIdempotencyKeyReturnsTheFirstMessage(t *testing.T) {
 	again := w.post("arya", parley.Draft{Conversation: "open", Content: text("other words, other place"), IdempotencyKey: "k"})
 	same(t, "again", again, parley.Receipt{Message: first.Message, Deliveries: first.Deliveries, Duplicate: true})
 	same(t, "state", w.state(), before)
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.Sweep(ctx))
 	w.restart()
 	same(t, "through sweep and restart", keyed("arya", "two").Message.ID, first.Message.ID)
 
@@ -376,8 +376,8 @@ func TestIdempotencyKeyReturnsTheFirstMessage(t *testing.T) {
 	w.private("user", "shut", "arya")
 	hidden := parley.Draft{Conversation: "shut", Content: text("secret"), IdempotencyKey: "h"}
 	w.post("arya", hidden)
-	w.ok(w.RemoveMember(ctx, user, "shut", "arya"))
-	w.ok(w.DeleteConversation(ctx, user, late.Message.Conversation))
+	w.NoError(w.RemoveMember(ctx, user, "shut", "arya"))
+	w.NoError(w.DeleteConversation(ctx, user, late.Message.Conversation))
 	again2 := func(d parley.Draft) func() error {
 		return func() error { _, err := w.Post(ctx, as("arya"), d); return err }
 	}
@@ -616,7 +616,7 @@ func TestRemovedRecipient(t *testing.T) {
 	quick := w.send("arya", "ned", "hi").Message
 	three := w.post("arya", parley.Draft{Direct: []string{"ned", "bran"}}).Message.Conversation
 	said := w.say("ned", "open", "last words").Message.ID
-	w.ok(w.RemoveAgent(ctx, user, "ned"))
+	w.NoError(w.RemoveAgent(ctx, user, "ned"))
 	post := func(d parley.Draft) func() error {
 		d.Content = text("hello")
 		return func() error { _, err := w.Post(ctx, as("arya"), d); return err }

@@ -31,7 +31,7 @@ func TestAgentsComeAndGo(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "gendry", "gone")
 	w.addPerson("sansa", parley.AccessMember)
-	w.ok(w.RemoveAgent(ctx, user, "gone"))
+	w.NoError(w.RemoveAgent(ctx, user, "gone"))
 	everybody := func(arya, gendry string) map[string]string {
 		return map[string]string{"parley": "idle", "user": "idle", "sansa": "idle", "arya": arya, "gendry": gendry}
 	}
@@ -92,8 +92,8 @@ func TestPresenceIsWrittenOnceAComing(t *testing.T) {
 	after := w.lastEvent()
 	presence := func(what string, want ...string) {
 		t.Helper()
-		w.ok(w.SweepAttendance(ctx))
-		w.ok(w.SweepAttendance(ctx))
+		w.NoError(w.SweepAttendance(ctx))
+		w.NoError(w.SweepAttendance(ctx))
 		got := []string{}
 		for _, e := range eventsAfter(w, after) {
 			if e.Kind == parley.EventAgentPresence {
@@ -121,7 +121,7 @@ func TestPresenceIsWrittenOnceAComing(t *testing.T) {
 	presence("it has none", `arya {"status":"offline","reason":"away"}`)
 	leave = w.Attend("arya")
 	defer leave()
-	w.ok(w.RemoveAgent(ctx, user, "arya"))
+	w.NoError(w.RemoveAgent(ctx, user, "arya"))
 	presence("it was removed")
 }
 
@@ -133,7 +133,7 @@ func TestComingIsToldAtOnce(t *testing.T) {
 	defer w.Attend("arya")()
 	for {
 		list, _, err := told.Next(ctx) // waits for it
-		w.ok(err)
+		w.NoError(err)
 		if slices.ContainsFunc(list, func(e parley.Event) bool { return e.Agent == "arya" }) {
 			return
 		}
@@ -149,7 +149,7 @@ func TestLeavingIsToldWithinASecond(t *testing.T) {
 	next := func() string {
 		t.Helper()
 		list, _, err := told.Next(ctx) // waits for it
-		w.ok(err)
+		w.NoError(err)
 		return fmt.Sprintf("%d %s", len(list), list[0].Data)
 	}
 	leave := w.Attend("arya")
@@ -166,10 +166,10 @@ func TestAgentsTheHubRunsAreNeverAway(t *testing.T) {
 	w.dispatched("bot")
 	before := w.lastEvent()
 	get[[]parley.Agent](w)(w.Agents(ctx, as("bot")))
-	w.ok(w.SweepAttendance(ctx))
+	w.NoError(w.SweepAttendance(ctx))
 	heard := w.clock.Now()
 	w.clock.advance(time.Hour)
-	w.ok(w.SweepAttendance(ctx))
+	w.NoError(w.SweepAttendance(ctx))
 	same(t, "nobody is told", kindsAfter(w, before), []parley.EventKind{})
 	same(t, "status", w.statuses()["bot"], "idle")
 	same(t, "last seen", w.presenceOf("bot").LastSeen, &heard)
@@ -199,7 +199,7 @@ func TestAnAgentIsSeenWhenItsRunsGoOn(t *testing.T) {
 	run = w.tries("bot")
 	seen("when a run has begun at once", &again)
 	w.clock.advance(time.Minute)
-	w.ok(w.RecoverRun(ctx, run.Run.ID))
+	w.NoError(w.RecoverRun(ctx, run.Run.ID))
 	seen("after a run that was lost", &again)
 }
 
@@ -219,7 +219,7 @@ func TestEachStatusHasAStateOfS0(t *testing.T) {
 		for _, e := range eventsAfter(w, after) {
 			if e.Kind == parley.EventAgentPresence {
 				var s parley.Status
-				w.ok(json.Unmarshal(e.Data, &s))
+				w.NoError(json.Unmarshal(e.Data, &s))
 				if told = s.Status; s.Reason != "" {
 					told += " " + s.Reason
 				}

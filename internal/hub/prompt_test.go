@@ -150,10 +150,10 @@ func (c *company) endRun(t *rapid.T) {
 	if rapid.Bool().Draw(t, "breaks") {
 		c.fails(a, parley.FailureLost)
 		c.leases.advance(pauseAfterLoss)
-		c.ok(c.SweepDeliveries(ctx))
+		c.NoError(c.SweepDeliveries(ctx))
 		return
 	}
-	c.ok(c.BeginRun(ctx, a.Run.ID, parley.Process{}))
+	c.NoError(c.BeginRun(ctx, a.Run.ID, parley.Process{}))
 	word := c.word()
 	r := get[parley.Run](c.world)(c.FinishRun(ctx, a.Run.ID, parley.Result{Text: "@" + anyOf(t, staff, "whom") + " " + word}, nil))
 	c.where[word], c.by[word] = r.Conversation, a.Agent.ID

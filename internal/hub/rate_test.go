@@ -27,26 +27,26 @@ func TestRateIsFiftyASecondWithABurstOfTwoHundred(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "ned")
 	for range 200 {
-		w.ok(once(w, as("arya")))
+		w.NoError(once(w, as("arya")))
 	}
 	over := func() error { return once(w, as("arya")) }
 	w.refuses(t, []refusal{
 		{"the 201st", over, rateLimited("arya", 50, 20*time.Millisecond)},
 		{"the 202nd is no worse", over, rateLimited("arya", 50, 20*time.Millisecond)},
 	})
-	w.ok(once(w, as("ned"))) // each has a rate of its own
+	w.NoError(once(w, as("ned"))) // each has a rate of its own
 	w.clock.advance(15 * time.Millisecond)
 	w.refuses(t, []refusal{{"too early", over, rateLimited("arya", 50, 5*time.Millisecond)}})
 	w.clock.advance(5 * time.Millisecond)
-	w.ok(over())
+	w.NoError(over())
 	w.refuses(t, []refusal{{"right after", over, rateLimited("arya", 50, 20*time.Millisecond)}})
 	w.clock.advance(time.Second)
 	for range 50 {
-		w.ok(over())
+		w.NoError(over())
 	}
 	w.refuses(t, []refusal{{"after a second's worth", over, rateLimited("arya", 50, 20*time.Millisecond)}})
 	_, err := w.Agents(ctx, as("arya"))
-	w.ok(err) // only changes are counted
+	w.NoError(err) // only changes are counted
 }
 
 func TestRateExemptsOwnersBridgesAndTheHub(t *testing.T) {
@@ -62,11 +62,11 @@ func TestRateExemptsOwnersBridgesAndTheHub(t *testing.T) {
 			}
 		}
 	}
-	w.ok(once(w, as("sansa")))
+	w.NoError(once(w, as("sansa")))
 	w.refuses(t, []refusal{
 		{"a member of the hub is not exempt", func() error { return once(w, as("sansa")) }, rateLimited("sansa", 1, time.Second)},
 	})
-	w.ok(once(w, as("arya")))
+	w.NoError(once(w, as("arya")))
 	w.refuses(t, []refusal{
 		{"nor an agent by another door", func() error { return once(w, as("arya")) }, rateLimited("arya", 1, time.Second)},
 		{"nor by another spelling", func() error { return once(w, as("ARYA")) }, rateLimited("arya", 1, time.Second)},
@@ -79,7 +79,7 @@ func TestRateCanBeSwitchedOff(t *testing.T) {
 	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: -1} })
 	w.add("arya")
 	for range 250 {
-		w.ok(once(w, as("arya")))
+		w.NoError(once(w, as("arya")))
 	}
 }
 
@@ -88,6 +88,6 @@ func TestRateOfZeroIsNoLimit(t *testing.T) {
 	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: 0, Burst: 1} })
 	w.add("arya")
 	for range 5 {
-		w.ok(once(w, as("arya")))
+		w.NoError(once(w, as("arya")))
 	}
 }

@@ -23,7 +23,7 @@ func TestHistoryIsPagedBothWays(t *testing.T) {
 	}
 	page := func(p parley.Page) (first, last string, n int) {
 		list, err := w.History(ctx, as("ned"), "open", p)
-		w.ok(err)
+		w.NoError(err)
 		if len(list) == 0 {
 			return "", "", 0
 		}
@@ -54,7 +54,7 @@ func TestContextIsAsLongAsTheReadersOwnLimit(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "ned")
 	_, err := w.ChangeAgent(ctx, user, "ned", func(a *parley.Agent) error { a.ContextMessages = 2; return nil })
-	w.ok(err)
+	w.NoError(err)
 	var conv string
 	for i := range 25 {
 		conv = w.dm("arya", "ned", strconv.Itoa(i)).Message.Conversation
@@ -62,7 +62,7 @@ func TestContextIsAsLongAsTheReadersOwnLimit(t *testing.T) {
 	}
 	context := func(who string) []string {
 		list, err := w.Context(ctx, as(who), conv)
-		w.ok(err)
+		w.NoError(err)
 		return textsOf(list)
 	}
 	same(t, "ned's", context("ned"), []string{"23", "24"})
@@ -83,7 +83,7 @@ func TestThreadFollowsReplies(t *testing.T) {
 	w.reply("ned", root, "c")
 	thread := func(id string) []string {
 		found, err := w.Thread(ctx, as("ned"), id)
-		w.ok(err)
+		w.NoError(err)
 		same(t, "more", []any{found.Cut, found.Notice}, []any{false, ""})
 		return textsOf(found.Items)
 	}
@@ -106,38 +106,38 @@ func TestUnreadCountsTheMessagesOfOthersSinceTheCursor(t *testing.T) {
 	before := w.lastEvent()
 	w.texts("ned", open)
 	_, err := w.Context(ctx, as("ned"), open)
-	w.ok(err)
+	w.NoError(err)
 	same(t, "peeking consumes nothing", []any{unread("ned"), w.lastEvent()}, []any{2, before})
 
-	w.ok(w.MarkRead(ctx, as("ned"), open, first))
+	w.NoError(w.MarkRead(ctx, as("ned"), open, first))
 	same(t, "up to a message", []any{unread("ned"), w.see("ned", open).ReadSeq}, []any{1, first})
 	same(t, "event", eventsAfter(w, before), []parley.Event{{
 		Num: before + 1, At: began, Kind: parley.EventCursorMoved, Conversation: open, Agent: "ned", By: "ned",
 		Data: fmt.Appendf(nil, `{"read_seq":%d}`, first),
 	}})
-	w.ok(w.MarkRead(ctx, as("ned"), open, second))
+	w.NoError(w.MarkRead(ctx, as("ned"), open, second))
 	before = w.lastEvent()
 	for _, back := range []int64{first, second, -1} {
-		w.ok(w.MarkRead(ctx, as("ned"), open, back))
+		w.NoError(w.MarkRead(ctx, as("ned"), open, back))
 	}
 	same(t, "never back", []any{w.see("ned", open).ReadSeq, w.lastEvent()}, []any{second, before})
 	same(t, "the other's cursor is its own", w.see("arya", open).ReadSeq, int64(0))
 
 	last := w.say("arya", open, "4").Message.Seq
-	w.ok(w.MarkRead(ctx, as("ned"), open, last+1000))
+	w.NoError(w.MarkRead(ctx, as("ned"), open, last+1000))
 	same(t, "not beyond the newest", w.see("ned", open).ReadSeq, last)
 	w.say("arya", open, "5")
 	same(t, "what comes after counts again", unread("ned"), 1)
-	w.ok(w.MarkRead(ctx, as("ned"), open, 0))
+	w.NoError(w.MarkRead(ctx, as("ned"), open, 0))
 	same(t, "zero is the newest", unread("ned"), 0)
 
-	w.ok(w.Join(ctx, as("bran"), open))
+	w.NoError(w.Join(ctx, as("bran"), open))
 	same(t, "joining starts at the newest", unread("bran"), 0)
 	w.say("arya", open, "6")
 	same(t, "and counts from there", unread("bran"), 1)
-	w.ok(w.Leave(ctx, as("bran"), open))
+	w.NoError(w.Leave(ctx, as("bran"), open))
 	same(t, "who has left has no cursor", []any{unread("bran"), w.see("bran", open).ReadSeq}, []any{0, int64(0)})
-	w.ok(w.Join(ctx, as("bran"), open))
+	w.NoError(w.Join(ctx, as("bran"), open))
 	same(t, "coming back starts at the newest", unread("bran"), 0)
 }
 
@@ -146,9 +146,9 @@ func TestCursorIsApartFromDelivery(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "ned")
 	m := w.dm("arya", "ned", "hi").Message
-	w.ok(w.MarkRead(ctx, as("ned"), m.Conversation, 0))
+	w.NoError(w.MarkRead(ctx, as("ned"), m.Conversation, 0))
 	shown, err := w.Message(ctx, as("ned"), m.ID)
-	w.ok(err)
+	w.NoError(err)
 	same(t, "state", shown.Deliveries[0].State, parley.DeliveryAccepted)
 }
 
@@ -182,7 +182,7 @@ func TestUnreadOfEveryConversationIsInTheList(t *testing.T) {
 	open := w.channel("arya", "open").ID
 	w.say("arya", open, "3")
 	views, _, err := w.Conversations(ctx, as("ned"), parley.ListFilter{All: true})
-	w.ok(err)
+	w.NoError(err)
 	got := map[string]any{}
 	for _, v := range views {
 		got[v.ID] = []any{v.Joined, v.Unread}

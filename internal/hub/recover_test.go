@@ -68,7 +68,7 @@ func TestCrashOfOneHubLeavesTheLeasesOfAnother(t *testing.T) {
 	get[[]parley.Delivery](w)(other.Extend(ctx, as("sansa"), moved.Lease, time.Hour))
 
 	again := otherHub(w, "one")
-	w.ok(again.Recover(ctx))
+	w.NoError(again.Recover(ctx))
 	take := func(who string) int {
 		return len(get[parley.Taken](w)(again.Take(ctx, as(who), parley.Take{})).Deliveries)
 	}
@@ -84,7 +84,7 @@ func otherHub(w *world, node string) *hub.Hub {
 	config := w.config
 	config.Node = node
 	h, err := hub.New(ctx, w.wrap(w.db), config)
-	w.ok(err)
+	w.NoError(err)
 	return h
 }
 

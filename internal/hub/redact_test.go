@@ -19,14 +19,14 @@ const canary = "qzxcanaryvw"
 func (w *world) redact(id string) parley.Message {
 	w.t.Helper()
 	m, err := w.Redact(ctx, user, id, "it was a secret")
-	w.ok(err)
+	w.NoError(err)
 	return m
 }
 
 func (w *world) deepCheck() {
 	w.t.Helper()
 	report, err := w.db.CheckDeep(ctx, nil)
-	w.ok(errors.Join(err, report.Err()))
+	w.NoError(errors.Join(err, report.Err()))
 }
 
 // secretive is a draft with the canary in every part of its body.
@@ -51,7 +51,7 @@ func TestRedactedMessageKeepsItsEnvelopeAndDigest(t *testing.T) {
 	same(t, "redacted", got, posted.Redacted(began.Add(time.Hour)))
 	same(t, "intact", got.Intact(), true)
 	shown, err := w.Message(ctx, as("ned"), posted.ID)
-	w.ok(err)
+	w.NoError(err)
 	same(t, "stored", shown.Message, got)
 	events := follow(t, w.Hub, as("ned"), before, w.lastEvent())
 	same(t, "events", events, []parley.Event{{
@@ -117,12 +117,12 @@ func TestRedactedWordsAreNowhere(t *testing.T) {
 	}
 	same(t, "bodies", len(w.bodies()), 0)
 	w.deepCheck()
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.Sweep(ctx))
 	same(t, "what is left is found", len(w.search("ned", "between number 39").Hits), 1)
 	w.deepCheck()
 	w.close()
 	found, err := stores.holds(w.place, canary)
-	w.ok(err)
+	w.NoError(err)
 	same(t, "files and tables with the canary", found, []string(nil))
 	w.open()
 }
@@ -133,9 +133,9 @@ func (w *world) everythingRead(who, id string) map[string]string {
 	shown := map[string]string{}
 	add := func(name string, v any, err error) {
 		w.t.Helper()
-		w.ok(err)
+		w.NoError(err)
 		raw, err := json.Marshal(v)
-		w.ok(err)
+		w.NoError(err)
 		if len(raw) < 40 {
 			w.t.Errorf("%s shows nothing: %s", name, raw)
 		}
@@ -215,14 +215,14 @@ func TestRedactionCutShortIsFinishedBySweeping(t *testing.T) {
 			})
 			w.add("arya", "ned")
 			id := w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: with(w.put("arya", "secret"))}).Message.ID
-			w.ok(w.Sweep(ctx))
+			w.NoError(w.Sweep(ctx))
 			on.Store(true)
 			w.redact(id)
 			same(t, "left over", len(w.bodies()), 1)
 			on.Store(false)
 			w.deepCheck()
 			again(w)
-			w.ok(w.Sweep(ctx))
+			w.NoError(w.Sweep(ctx))
 			same(t, "bodies", len(w.bodies()), 0)
 		})
 	}
@@ -297,7 +297,7 @@ func TestIndexerInFlightDoesNotBringRedactedWordsBack(t *testing.T) {
 		"redacted": func(w *world, id string) { w.redact(id) },
 		"erased by retention": func(w *world, _ string) {
 			w.clock.advance(2 * day)
-			w.ok(w.Sweep(ctx))
+			w.NoError(w.Sweep(ctx))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -321,10 +321,10 @@ func TestIndexerInFlightDoesNotBringRedactedWordsBack(t *testing.T) {
 			<-meddled
 			w.settle()
 			same(t, "found", len(w.search("ned", canary).Hits), 0)
-			w.ok(w.Sweep(ctx))
+			w.NoError(w.Sweep(ctx))
 			w.close()
 			found, err := stores.holds(w.place, canary)
-			w.ok(err)
+			w.NoError(err)
 			same(t, "files and tables with the word", found, []string(nil))
 			w.open()
 		})

@@ -30,7 +30,7 @@ func (w *world) refusalsIn() (list []refusalEntry) {
 			continue
 		}
 		r := refusalEntry{Actor: e.Actor, Subject: e.Subject}
-		w.ok(json.Unmarshal(e.Detail, &r))
+		w.NoError(json.Unmarshal(e.Detail, &r))
 		list = append(list, r)
 	}
 	return list
@@ -51,7 +51,7 @@ func TestRefusalsAreAudited(t *testing.T) {
 	w.add("arya", "ned")
 	refuseRemoval(w, as("ARYA"))
 	acting, err := w.ActAs(ctx, user, "ned", "remove")
-	w.ok(err)
+	w.NoError(err)
 	refuseRemoval(w, acting)
 	_, err = w.AuditLog(ctx, as("arya"), 0, 0) // a call that only reads
 	wantError(t, err, onlyOwner("read the audit log"))
@@ -149,7 +149,7 @@ func TestRefusalThatCannotBeWrittenChangesNoAnswer(t *testing.T) {
 	t.Parallel()
 	w := newStartedHub(t)
 	w.add("arya", "ned")
-	w.ok(w.db.Close())
+	w.NoError(w.db.Close())
 	err := w.RemoveAgent(ctx, as("arya"), "ned")
 	wantError(t, err, refused(parley.Unavailable, "", "the store is closed", "start the hub again"))
 	w.Refused(as("arya"), "test", parley.Errorf(parley.NotPermitted, "no"))

@@ -14,7 +14,7 @@ func answering(t *testing.T) *world {
 	w := newHub(t)
 	w.dispatched("senior")
 	_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: "intern", Profile: parley.Profile{Runtime: parley.RuntimeAttached, Mode: parley.ModeSupervised}})
-	w.ok(err)
+	w.NoError(err)
 	return w
 }
 
@@ -37,7 +37,7 @@ func TestASupervisedAgentAnswersAMessageOnce(t *testing.T) {
 			asked := w.dm("senior", "intern", "well?").Message
 			before(w, asked.ID)
 			w.clock.advance(time.Hour)
-			w.ok(w.replies(as("intern"), asked.ID, "so"))
+			w.NoError(w.replies(as("intern"), asked.ID, "so"))
 			a := w.holds(w.replies(as("intern"), asked.ID, "and another thing"))
 			if a.Rule != "mode supervised" || a.Target != "senior" {
 				t.Errorf("held by %+v", a)
@@ -47,7 +47,7 @@ func TestASupervisedAgentAnswersAMessageOnce(t *testing.T) {
 				t.Errorf("intern has said %d messages, want its answer and what was approved", len(said))
 			}
 			again := w.dm("senior", "intern", "and now?").Message
-			w.ok(w.replies(as("intern"), again.ID, "fine"))
+			w.NoError(w.replies(as("intern"), again.ID, "fine"))
 		})
 	}
 }
@@ -97,7 +97,7 @@ func TestADenyRuleHoldsForASecondReply(t *testing.T) {
 	w.add("arya", "gendry")
 	w.permit("arya", "gendry", parley.EffectDeny)
 	asked := w.dm("gendry", "arya", "well?").Message
-	w.ok(w.replies(as("arya"), asked.ID, "so"))
+	w.NoError(w.replies(as("arya"), asked.ID, "so"))
 	w.isRefused(parley.NotPermitted, w.replies(as("arya"), asked.ID, "and another thing"))
 }
 
@@ -109,11 +109,11 @@ func TestARunRepliesToItsTriggerAsOftenAsItLikes(t *testing.T) {
 	w.permit("intern", "senior", parley.EffectDeny)
 	asked := w.dm("senior", "intern", "well?").Message
 	run := w.starts("intern")
-	w.ok(w.replies(run.Caller(), asked.ID, "one"))
-	w.ok(w.replies(run.Caller(), asked.ID, "two"))
+	w.NoError(w.replies(run.Caller(), asked.ID, "one"))
+	w.NoError(w.replies(run.Caller(), asked.ID, "two"))
 	w.finish(run, "three")
 	w.isRefused(parley.NotPermitted, w.replies(as("intern"), asked.ID, "four"))
-	w.ok(w.Unpermit(ctx, user, "intern", "senior", ""))
+	w.NoError(w.Unpermit(ctx, user, "intern", "senior", ""))
 	w.holds(w.replies(as("intern"), asked.ID, "four"))
 	next, _ := w.works("intern")
 	w.holds(w.replies(next.Caller(), asked.ID, "four"))

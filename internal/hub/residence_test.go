@@ -64,7 +64,7 @@ func TestMailOfATreeThatIsJoinedAgain(t *testing.T) {
 	}
 	door := w.BridgeAt(user)
 	first := get[[]parley.Arrived](w)(door.Arrive(ctx, "tree", []parley.Arrival{came}))
-	w.ok(w.RemoveBridge(ctx, user, "tree"))
+	w.NoError(w.RemoveBridge(ctx, user, "tree"))
 	get[parley.BridgeView](w)(w.AddBridge(ctx, user, parley.NewBridge{ID: "again", Layout: parley.LayoutInbox, Root: view.Root, Agents: []string{"ana"}}))
 	export := parley.BridgeFile{Path: "state/agents/ana/inbox/" + out.Name + ".json"}
 	same(t, "new", get[[]parley.BridgeFile](w)(door.Unknown(ctx, "again", []parley.BridgeFile{export, came.BridgeFile})), []parley.BridgeFile(nil))

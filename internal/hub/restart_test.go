@@ -27,7 +27,7 @@ func TestServerRestartedUnderTakers(t *testing.T) {
 		a.InboxDepth, a.Attempts = deliveries, 100 // a slow machine may lose many leases
 		return nil
 	})
-	w.ok(err)
+	w.NoError(err)
 	for range deliveries {
 		w.dm("arya", "ned", "hello")
 	}

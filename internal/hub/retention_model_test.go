@@ -120,7 +120,7 @@ func (k *keeper) check(t *rapid.T) {
 	var seqs, want []int64
 	var shown strings.Builder
 	list, err := k.w.History(ctx, as("ned"), "open", parley.Page{Limit: 1000})
-	k.w.ok(err)
+	k.w.NoError(err)
 	for _, m := range list {
 		seqs = append(seqs, m.Seq)
 		shown.WriteString(m.Content.Text + "\n")
@@ -150,16 +150,16 @@ func (k *keeper) end(t *rapid.T) {
 			t.Fatalf("message %d is found: %v", s.seq, found)
 		}
 	}
-	k.w.ok(k.w.SetTopic(ctx, user, "open", "the end")) // the newest event may have been a message that is gone
+	k.w.NoError(k.w.SetTopic(ctx, user, "open", "the end")) // the newest event may have been a message that is gone
 	events := nums(follow(t, k.w.Hub, user, k.w.oldestEvent()-1, k.w.lastEvent()))
 	same(t, "events in order", slices.IsSorted(events), true)
 	k.w.deepCheck()
 	k.w.Stop()
-	k.w.ok(k.w.db.Close())
+	k.w.NoError(k.w.db.Close())
 	for _, s := range k.said {
 		if s.redacted {
 			found, err := stores.holds(k.w.place, s.word)
-			k.w.ok(err)
+			k.w.NoError(err)
 			same(t, "files and tables with a redacted word", found, []string(nil))
 		}
 	}
@@ -168,7 +168,7 @@ func (k *keeper) end(t *rapid.T) {
 
 func (w *world) oldestEvent() (oldest int64) {
 	w.t.Helper()
-	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		oldest, _, err = tx.Log().Bounds()
 		return err
 	}))

@@ -29,7 +29,7 @@ func keeping(t *testing.T, keep hub.Retention, change ...func(*world)) (*world, 
 
 func (w *world) sweepAll() {
 	w.t.Helper()
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.Sweep(ctx))
 }
 
 func (w *world) lastAudit() []string {
@@ -93,11 +93,11 @@ func TestOldMessagesAreErasedUnlessOwed(t *testing.T) {
 func TestOpenAndDeadDeliveriesKeepTheirMessages(t *testing.T) {
 	t.Parallel()
 	w, _ := keeping(t, hub.Retention{Messages: hub.Keep{Age: day, Bytes: 1}, Events: -1})
-	w.ok(only(w.ChangeAgent(ctx, user, "ned", func(a *parley.Agent) error { a.Attempts = 1; return nil })))
+	w.NoError(only(w.ChangeAgent(ctx, user, "ned", func(a *parley.Agent) error { a.Attempts = 1; return nil })))
 	dead := w.post("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("dead")}).Message
 	taken, err := w.Take(ctx, as("ned"), parley.Take{})
-	w.ok(err)
-	w.ok(only(w.Nack(ctx, as("ned"), taken.Lease, parley.Trouble{Failure: parley.FailureLost}, dead.ID)))
+	w.NoError(err)
+	w.NoError(only(w.Nack(ctx, as("ned"), taken.Lease, parley.Trouble{Failure: parley.FailureLost}, dead.ID)))
 	w.post("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("open")})
 	w.say("arya", "open", "neither")
 	w.clock.advance(100 * day)
@@ -106,7 +106,7 @@ func TestOpenAndDeadDeliveriesKeepTheirMessages(t *testing.T) {
 	same(t, "kept", []string{texts[0], texts[len(texts)-1]}, []string{"dead", "open"})
 	same(t, "gone", strings.Contains(fmt.Sprint(texts), "neither"), false)
 	waiting, err := w.Take(ctx, as("ned"), parley.Take{})
-	w.ok(err)
+	w.NoError(err)
 	same(t, "what waits", len(waiting.Deliveries), 1)
 	w.deepCheck()
 }
@@ -177,7 +177,7 @@ func TestOldArtifactsAreRemovedAndSaidToBe(t *testing.T) {
 	same(t, "bodies", w.bodies(), []string{renewed.SHA256})
 	same(t, "audited", strings.Contains(w.lastAudit()[3], `"artifacts":1,"artifact_bytes":3,`), true)
 	shown, err := w.Message(ctx, as("ned"), m.ID)
-	w.ok(err)
+	w.NoError(err)
 	same(t, "message", shown.Message, m)
 	gone := refused(parley.BadInput, parley.NotFound,
 		"artifact "+old.SHA256+" was removed on 2026-04-01, because artifacts are not kept for ever", "store the file again, if you have it")
@@ -196,7 +196,7 @@ func TestOldArtifactsAreRemovedAndSaidToBe(t *testing.T) {
 	w.deepCheck()
 	w.put("jon", "old")
 	got, err := w.fetch("ned", old.SHA256)
-	w.ok(err)
+	w.NoError(err)
 	same(t, "stored again", got, "old")
 	w.deepCheck()
 }
@@ -230,7 +230,7 @@ func TestOldestArtifactsGoWhenTheyAreTooMuch(t *testing.T) {
 		same(t, fmt.Sprint("body ", i, " is there"), err == nil, i >= 3)
 	}
 	totals, err := w.ArtifactTotals(ctx, user)
-	w.ok(err)
+	w.NoError(err)
 	same(t, "bytes", totals.Bytes, int64(90))
 	w.deepCheck()
 }
@@ -262,7 +262,7 @@ func TestEventsAreKeptForSevenDays(t *testing.T) {
 	first := w.lastEvent()
 	w.clock.advance(6 * day)
 	w.say("arya", "open", "a message is its own event")
-	w.ok(w.SetTopic(ctx, as("arya"), "open", "news"))
+	w.NoError(w.SetTopic(ctx, as("arya"), "open", "news"))
 	w.clock.advance(day)
 	w.sweepAll()
 	same(t, "after seven days", len(follow(t, w.Hub, user, 0, w.lastEvent())) > 2, true)
@@ -283,6 +283,6 @@ func TestEventsAreKeptForSevenDays(t *testing.T) {
 	same(t, "the newest", w.lastEvent(), last)
 	w.restart()
 	w.Start(ctx)
-	w.ok(w.SetTopic(ctx, as("arya"), "open", "more"))
+	w.NoError(w.SetTopic(ctx, as("arya"), "open", "more"))
 	same(t, "it goes on", nums(follow(t, w.Hub, user, last, last+1)), []int64{last + 1})
 }

@@ -25,7 +25,7 @@ func TestReuseGivesTheNameAndNothingElse(t *testing.T) {
 	w.Start(ctx)
 	w.add("ned", "bran")
 	old, err := w.AddAgent(ctx, user, parley.NewAgent{ID: "arya", Name: "AryaBot"})
-	w.ok(err)
+	w.NoError(err)
 	secret := w.private("arya", "closed", "ned").ID
 	group := w.group("arya", "club", "ned").ID
 	dm := w.dm("ned", "arya", "the word is valar").Message
@@ -34,17 +34,17 @@ func TestReuseGivesTheNameAndNothingElse(t *testing.T) {
 	three := w.post("ned", parley.Draft{Direct: []string{"arya", "bran"}, Content: text("valar, both")}).Message
 	keyed := w.post("arya", parley.Draft{Direct: []string{"ned"}, IdempotencyKey: "k", Content: text("keyed valar")}).Message
 	token, err := w.NewToken(ctx, owner(), parley.NewToken{Agent: "arya"})
-	w.ok(err)
+	w.NoError(err)
 	before, err := w.IdentifyAt(ctx, token.Secret, hub.Place{TCP: true})
-	w.ok(err)
-	w.ok(second(w.Permit(ctx, user, parley.Permission{Agent: "arya", Target: "bran", Effect: parley.EffectDeny})))
+	w.NoError(err)
+	w.NoError(second(w.Permit(ctx, user, parley.Permission{Agent: "arya", Target: "bran", Effect: parley.EffectDeny})))
 	task, err := w.Contact(ctx, as("ned"), parley.Contact{Pattern: parley.PatternDelegate, Agent: "arya", Message: "work"})
-	w.ok(err)
+	w.NoError(err)
 	w.settle() // the index has all of it under the name
-	w.ok(w.RemoveAgent(ctx, user, "arya"))
+	w.NoError(w.RemoveAgent(ctx, user, "arya"))
 
 	next, err := w.reuse("user", parley.NewAgent{ID: "arya", Name: "AryaBot"})
-	w.ok(err)
+	w.NoError(err)
 	same(t, "named alike", []string{next.ID, next.Name}, []string{"arya", "AryaBot"})
 	if next.UUID == old.UUID {
 		t.Error("the uuid was taken too")
@@ -89,7 +89,7 @@ func TestReuseGivesTheNameAndNothingElse(t *testing.T) {
 	}
 
 	shown, err := w.Message(ctx, as("ned"), answer.ID)
-	w.ok(err)
+	w.NoError(err)
 	same(t, "old messages are the removed one's", []any{shown.From, shown.Damage == nil}, []any{"arya~removed", true})
 	same(t, "its DM", w.see("ned", "@arya~removed").ID, dm.Conversation)
 	same(t, "from the new one", w.finds("ned", "from:arya new"), []string{"I am new"})
@@ -117,7 +117,7 @@ func TestReuseIsForOwnersAndAudited(t *testing.T) {
 		{"of one that is there", taken("user", parley.NewAgent{ID: "arya", Reuse: true}), alive},
 		{"its name", taken("user", parley.NewAgent{ID: "other", Name: "arya", Reuse: true}), alive},
 	})
-	w.ok(w.RemoveAgent(ctx, user, "arya"))
+	w.NoError(w.RemoveAgent(ctx, user, "arya"))
 	w.refuses(t, []refusal{
 		{"without reuse", taken("user", parley.NewAgent{ID: "arya"}), refused(parley.BadInput, parley.Conflict,
 			`the name "arya" belongs to an agent that was removed`,
@@ -126,29 +126,29 @@ func TestReuseIsForOwnersAndAudited(t *testing.T) {
 		{"by a member", taken("sam", parley.NewAgent{ID: "arya", Reuse: true}), refused(parley.NotPermitted, "", "only an owner may add an agent", "ask an owner of this hub")},
 	})
 	first, err := w.reuse("user", parley.NewAgent{ID: "arya"})
-	w.ok(err)
+	w.NoError(err)
 	var detail struct{ Removed, Now, By string }
 	entries := w.auditLog()
 	at := slices.IndexFunc(entries, func(e parley.AuditEntry) bool { return e.Act == "agent.reuse" })
 	if at < 0 {
 		t.Fatal("reuse is not audited")
 	}
-	w.ok(json.Unmarshal(entries[at].Detail, &detail))
+	w.NoError(json.Unmarshal(entries[at].Detail, &detail))
 	same(t, "audited", []string{entries[at].Actor, entries[at].Subject, detail.Removed, detail.Now, detail.By},
 		[]string{"user", "arya", old.UUID, "arya~removed", first.UUID})
 
-	w.ok(w.RemoveAgent(ctx, user, "arya"))
+	w.NoError(w.RemoveAgent(ctx, user, "arya"))
 	other, err := w.reuse("user", parley.NewAgent{ID: "stark", Name: "Arya"})
-	w.ok(err)
+	w.NoError(err)
 	same(t, "by its name alone", found(w.Agent(ctx, user, "arya")).ID, other.ID)
-	w.ok(w.RemoveAgent(ctx, user, "stark"))
+	w.NoError(w.RemoveAgent(ctx, user, "stark"))
 	third, err := w.reuse("user", parley.NewAgent{ID: "arya", Name: "stark"})
-	w.ok(err)
+	w.NoError(err)
 	same(t, "again", found(w.Agent(ctx, user, "stark")).UUID, third.UUID)
 	names := []string{}
 	for _, line := range strings.Split(strings.TrimSpace(w.export()), "\n") {
 		var l struct{ Agent *parley.Agent }
-		w.ok(json.Unmarshal([]byte(line), &l))
+		w.NoError(json.Unmarshal([]byte(line), &l))
 		if l.Agent != nil && l.Agent.RemovedAt != nil {
 			names = append(names, l.Agent.ID)
 		}
@@ -162,14 +162,14 @@ func TestReuseWithdrawsCallsThatNameTheRemovedAgent(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.add("arya", "ned")
-	w.ok(second(w.Permit(ctx, user, parley.Permission{Agent: "ned", Target: "arya", Effect: parley.EffectAllow, RequiresApproval: true})))
+	w.NoError(second(w.Permit(ctx, user, parley.Permission{Agent: "ned", Target: "arya", Effect: parley.EffectAllow, RequiresApproval: true})))
 	_, err := w.Contact(ctx, as("ned"), parley.Contact{Pattern: parley.PatternNotify, Agent: "arya", Message: "for arya alone"})
 	held, waits := errors.AsType[*parley.Held](err)
 	if !waits {
 		t.Fatal(err)
 	}
-	w.ok(w.RemoveAgent(ctx, user, "arya"))
-	w.ok(second(w.reuse("user", parley.NewAgent{ID: "arya"})))
+	w.NoError(w.RemoveAgent(ctx, user, "arya"))
+	w.NoError(second(w.reuse("user", parley.NewAgent{ID: "arya"})))
 	same(t, "its state", found(w.Approval(ctx, user, held.Approval.ID)).State, parley.ApprovalWithdrawn)
 }
 
@@ -178,11 +178,11 @@ func TestReuseWaitsForASessionToEnd(t *testing.T) {
 	w := newHub(t)
 	w.add("arya")
 	leave := w.Attend("arya")
-	w.ok(w.RemoveAgent(ctx, user, "arya"))
+	w.NoError(w.RemoveAgent(ctx, user, "arya"))
 	_, err := w.reuse("user", parley.NewAgent{ID: "arya"})
 	same(t, "while it is connected", parley.CodeOf(err), parley.Unavailable)
 	leave()
-	w.ok(second(w.reuse("user", parley.NewAgent{ID: "arya"})))
+	w.NoError(second(w.reuse("user", parley.NewAgent{ID: "arya"})))
 }
 
 func TestReusedNamesSurviveExportAndImport(t *testing.T) {
@@ -191,18 +191,18 @@ func TestReusedNamesSurviveExportAndImport(t *testing.T) {
 	w.add("arya", "ned")
 	w.create("ned", parley.NewConversation{Name: "Project X"})
 	m := w.dm("arya", "ned", "before").Message
-	w.ok(w.RemoveAgent(ctx, user, "arya"))
-	w.ok(second(w.reuse("user", parley.NewAgent{ID: "arya"})))
+	w.NoError(w.RemoveAgent(ctx, user, "arya"))
+	w.NoError(second(w.reuse("user", parley.NewAgent{ID: "arya"})))
 	after := w.dm("arya", "ned", "after").Message
 	exported := w.export()
 	there := newHub(t)
 	for range 2 { // the second time there is nothing to do
 		_, err := there.Import(ctx, user, strings.NewReader(exported))
-		there.ok(err)
+		there.NoError(err)
 	}
 	for id, from := range map[string]string{m.ID: "arya~removed", after.ID: "arya"} {
 		shown, err := there.Message(ctx, user, id)
-		there.ok(err)
+		there.NoError(err)
 		same(t, "from", shown.From, from)
 	}
 	same(t, "their DMs", []string{there.see("ned", "@arya").ID, there.see("ned", "@arya~removed").ID}, []string{after.Conversation, m.Conversation})
@@ -229,10 +229,10 @@ func TestReuseSetsTheFilesOfTheRemovedAgentAside(t *testing.T) {
 		}
 	})
 	w.add("arya", "ned", "bran")
-	w.ok(second(w.ChangeAgent(ctx, user, "bran", func(a *parley.Agent) error { a.Name = "Crow"; return nil })))
+	w.NoError(second(w.ChangeAgent(ctx, user, "bran", func(a *parley.Agent) error { a.Name = "Crow"; return nil })))
 	old := found(w.Agent(ctx, user, "arya"))
-	w.ok(w.RemoveAgent(ctx, user, "arya"))
-	w.ok(w.RemoveAgent(ctx, user, "bran"))
+	w.NoError(w.RemoveAgent(ctx, user, "arya"))
+	w.NoError(w.RemoveAgent(ctx, user, "bran"))
 	for what, n := range map[string]parley.NewAgent{
 		"its name is taken":          {ID: "arya", Name: "ned"},
 		"its manager does not exist": {ID: "arya", Profile: parley.Profile{Manager: "nobody"}},
@@ -246,7 +246,7 @@ func TestReuseSetsTheFilesOfTheRemovedAgentAside(t *testing.T) {
 		t.Errorf("by an agent: %v", err)
 	}
 	same(t, "refused, so nothing moves", len(aside), 0)
-	w.ok(second(w.reuse("user", parley.NewAgent{ID: "arya", Name: "Crow", Profile: parley.Profile{Runtime: parley.RuntimeScript}})))
+	w.NoError(second(w.reuse("user", parley.NewAgent{ID: "arya", Name: "Crow", Profile: parley.Profile{Runtime: parley.RuntimeScript}})))
 	same(t, "both holders, and then the runtime is made ready anew", aside, []string{"check", "arya", "bran", "check"})
 }
 
@@ -255,8 +255,8 @@ func TestReuseWithdrawsCallsHoweverTheyNameTheAgent(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.add("ned", "bran")
-	w.ok(second(w.AddAgent(ctx, user, parley.NewAgent{ID: "arya", Name: "R&D<Ärya>"})))
-	w.ok(second(w.ChangeAgent(ctx, user, "ned", func(a *parley.Agent) error { a.Mode = parley.ModeSupervised; return nil })))
+	w.NoError(second(w.AddAgent(ctx, user, parley.NewAgent{ID: "arya", Name: "R&D<Ärya>"})))
+	w.NoError(second(w.ChangeAgent(ctx, user, "ned", func(a *parley.Agent) error { a.Mode = parley.ModeSupervised; return nil })))
 	var held []string
 	for _, name := range []string{"@arya", "ARYA", "R&D<Ärya>", "r&d<ärya>", "@R&D<ÄRYA>"} {
 		_, err := w.Post(ctx, as("ned"), parley.Draft{Direct: []string{name, "bran"}, Content: text("to " + name)})
@@ -266,8 +266,8 @@ func TestReuseWithdrawsCallsHoweverTheyNameTheAgent(t *testing.T) {
 		}
 		held = append(held, call.Approval.ID)
 	}
-	w.ok(w.RemoveAgent(ctx, user, "arya"))
-	w.ok(second(w.reuse("user", parley.NewAgent{ID: "arya", Name: "R&D<Ärya>"})))
+	w.NoError(w.RemoveAgent(ctx, user, "arya"))
+	w.NoError(second(w.reuse("user", parley.NewAgent{ID: "arya", Name: "R&D<Ärya>"})))
 	for _, id := range held {
 		a := found(w.Approval(ctx, user, id))
 		if a.State != parley.ApprovalWithdrawn {
@@ -283,9 +283,9 @@ func TestAnExportFromBeforeTheReuseGivesTheNewAgentNothing(t *testing.T) {
 	w.add("arya", "ned")
 	m := w.dm("ned", "arya", "for the first arya").Message
 	before := w.export()
-	w.ok(w.RemoveAgent(ctx, user, "arya"))
-	w.ok(second(w.reuse("user", parley.NewAgent{ID: "arya"})))
-	w.ok(w.DeleteConversation(ctx, user, m.Conversation))
+	w.NoError(w.RemoveAgent(ctx, user, "arya"))
+	w.NoError(second(w.reuse("user", parley.NewAgent{ID: "arya"})))
+	w.NoError(w.DeleteConversation(ctx, user, m.Conversation))
 	_, err := w.Import(ctx, user, strings.NewReader(before))
 	same(t, "the import", []string{parley.AsError(err).Message, parley.AsError(err).Suggestion}, []string{
 		"line 4: the agent arya of the export is arya~removed here, and another agent has the id arya", "import it into a hub of its own",
@@ -301,14 +301,14 @@ func TestReuseIsRefusedWhileABridgeNamesTheAgent(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "ned")
 	n := parley.NewBridge{ID: "board", Layout: parley.LayoutBlackboard, Root: "/srv/board", Agents: []string{"ned"}, QueueAgent: "arya"}
-	w.ok(second(w.AddBridge(ctx, user, n)))
-	w.ok(w.RemoveAgent(ctx, user, "arya"))
+	w.NoError(second(w.AddBridge(ctx, user, n)))
+	w.NoError(w.RemoveAgent(ctx, user, "arya"))
 	w.refuses(t, []refusal{{
 		"its queue", func() error { return second(w.reuse("user", parley.NewAgent{ID: "arya"})) },
 		refused(parley.BadInput, parley.Conflict, "the bridge board names arya", "remove the bridge first: parley bridge remove board"),
 	}})
-	w.ok(w.RemoveBridge(ctx, user, "board"))
-	w.ok(second(w.reuse("user", parley.NewAgent{ID: "arya"})))
+	w.NoError(w.RemoveBridge(ctx, user, "board"))
+	w.NoError(second(w.reuse("user", parley.NewAgent{ID: "arya"})))
 }
 
 // The signs of life of the removed agent are not those of the next.
@@ -317,7 +317,7 @@ func TestReuseBeginsWithoutSignsOfLife(t *testing.T) {
 	w := newHub(t)
 	w.add("arya")
 	w.Attend("arya")()
-	w.ok(w.RemoveAgent(ctx, user, "arya"))
-	w.ok(second(w.reuse("user", parley.NewAgent{ID: "arya"})))
+	w.NoError(w.RemoveAgent(ctx, user, "arya"))
+	w.NoError(second(w.reuse("user", parley.NewAgent{ID: "arya"})))
 	same(t, "last seen", found(w.AgentView(ctx, user, "arya")).LastSeen, (*time.Time)(nil))
 }

@@ -71,9 +71,9 @@ func TestHubThatCannotWriteCanBeRead(t *testing.T) {
 	w.channel("user", "open")
 	w.say("user", "open", "still here")
 	h, err := hub.New(ctx, unwritable{w.db}, hub.Config{})
-	w.ok(err)
+	w.NoError(err)
 	list, err := h.History(ctx, user, "open", parley.Page{})
-	w.ok(err)
+	w.NoError(err)
 	same(t, "messages", list[0].Content.Text, "still here")
 	if _, err := h.Post(ctx, user, parley.Draft{Conversation: "open", Content: text("x")}); !errors.Is(err, errUnwritable) {
 		t.Errorf("posting: %v", err)
@@ -99,7 +99,7 @@ func TestChangesToOneAgentAtOnceAreAllMade(t *testing.T) {
 	}
 	group.Wait()
 	a, err := w.Agent(ctx, user, "arya")
-	w.ok(err)
+	w.NoError(err)
 	same(t, "skills", len(a.Skills), n)
 }
 
@@ -116,10 +116,10 @@ func TestChangeInPlace(t *testing.T) {
 			a.Skills[0] = skill
 			return nil
 		})
-		w.ok(err)
+		w.NoError(err)
 	}
 	a, err := w.Agent(ctx, user, "arya")
-	w.ok(err)
+	w.NoError(err)
 	same(t, "skills", a.Skills, []string{"faces"})
 }
 
@@ -145,7 +145,7 @@ func TestPagesOfLargeMessagesAreCut(t *testing.T) {
 	var pages, total int
 	for page := (parley.Page{Forward: true, Limit: 1000}); ; pages++ {
 		list, err := w.History(ctx, user, "open", page)
-		w.ok(err)
+		w.NoError(err)
 		if len(list) == 0 {
 			break
 		}
@@ -156,7 +156,7 @@ func TestPagesOfLargeMessagesAreCut(t *testing.T) {
 		t.Errorf("%d messages in %d pages", total, pages)
 	}
 	newest, err := w.History(ctx, user, "open", parley.Page{Limit: 1000})
-	w.ok(err)
+	w.NoError(err)
 	same(t, "going back, the newest come", newest[len(newest)-1].Seq, w.see("user", "open").LastSeq)
 	same(t, "exported", strings.Count(export(w, "user", "open", "jsonl"), "\n"), n+1)
 }

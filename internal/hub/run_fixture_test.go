@@ -20,7 +20,7 @@ func (w *world) addWith(runtime string, ids ...string) {
 	w.t.Helper()
 	for _, id := range ids {
 		_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: id, Profile: parley.Profile{Runtime: runtime}})
-		w.ok(err)
+		w.NoError(err)
 	}
 }
 
@@ -49,7 +49,7 @@ func (w *world) starts(agent string) *hub.Assignment {
 		w.t.Fatalf("%s starts no run", agent)
 	}
 	get[parley.RunContext](w)(w.RunContext(ctx, a.Run.ID))
-	w.ok(w.BeginRun(ctx, a.Run.ID, parley.Process{}))
+	w.NoError(w.BeginRun(ctx, a.Run.ID, parley.Process{}))
 	return a
 }
 

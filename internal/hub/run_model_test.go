@@ -97,7 +97,7 @@ func (m *runMachine) accident(r *rapid.T) {
 			m.sweep()
 		}
 		for _, lost := range get[[]parley.Run](m.world)(m.LostRuns(ctx, node)) {
-			m.ok(m.RecoverRun(ctx, lost.ID))
+			m.NoError(m.RecoverRun(ctx, lost.ID))
 		}
 		m.live = nil
 	case 1: // nobody keeps the runs
@@ -106,7 +106,7 @@ func (m *runMachine) accident(r *rapid.T) {
 		actions := []parley.Action{parley.ActionPause, parley.ActionResume, parley.ActionStop, parley.ActionStart}
 		m.command("user", rapid.SampledFrom(runAgents).Draw(r, "halted"), rapid.SampledFrom(actions).Draw(r, "action"), parley.CommandParameters{TimeoutMS: 1})
 		m.clock.advance(time.Second)
-		m.ok(m.SweepHalts(ctx))
+		m.NoError(m.SweepHalts(ctx))
 	case 3: // it is to be run otherwise
 		runtime := rapid.SampledFrom([]string{parley.RuntimeScript, parley.RuntimeAttached}).Draw(r, "runtime")
 		m.change(rapid.SampledFrom(runAgents).Draw(r, "changed"), func(a *parley.Agent) { a.Runtime = runtime })
@@ -165,7 +165,7 @@ func (m *runMachine) drain() {
 
 // check looks at what has become of every message.
 func (m *runMachine) check() {
-	m.ok(m.db.View(ctx, func(tx parley.Tx) error {
+	m.NoError(m.db.View(ctx, func(tx parley.Tx) error {
 		messages, err := tx.Messages().Scan(0, 10_000)
 		for _, message := range messages {
 			list, ofErr := tx.Deliveries().Of(message.ID)

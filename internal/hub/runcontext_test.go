@@ -29,7 +29,7 @@ func TestRunContextIsTheEndOfItsConversation(t *testing.T) {
 		w.say("ned", "open", fmt.Sprint(i))
 	}
 	w.say("user", "open", "@codex two")
-	w.ok(w.Leave(ctx, as("ned"), "open"))
+	w.NoError(w.Leave(ctx, as("ned"), "open"))
 	a := w.next("codex")
 	c := w.known(a.Run.ID)
 	same(t, "history", textsOf(c.History), []string{"2", "3"})
@@ -86,7 +86,7 @@ func TestRunContextIsRefusedToOneWhoIsOut(t *testing.T) {
 	id := w.private("user", "secret", "codex").ID
 	w.say("user", "secret", "@codex")
 	a := w.next("codex")
-	w.ok(w.RemoveMember(ctx, user, "secret", "codex"))
+	w.NoError(w.RemoveMember(ctx, user, "secret", "codex"))
 	_, err := w.RunContext(ctx, a.Run.ID)
 	same(t, "refused", parley.AsError(err).Message, fmt.Sprintf("there is no conversation %q", id))
 }

@@ -28,7 +28,7 @@ func TestRunEndsOnce(t *testing.T) {
 	} {
 		same(t, "again", again, first)
 	}
-	w.ok(w.RecoverRun(ctx, a.Run.ID))
+	w.NoError(w.RecoverRun(ctx, a.Run.ID))
 	same(t, "said", w.texts("user", m.Conversation), []string{"hello", "done"})
 	same(t, "output", string(get[[]byte](w)(w.RunOutput(ctx, user, a.Run.ID))), "raw")
 	_, err := w.KeepRun(ctx, a.Run.ID)
@@ -138,7 +138,9 @@ func TestCrashBetweenAnyTwoSteps(t *testing.T) {
 	steps := []func(w *world, a *hub.Assignment){
 		func(*world, *hub.Assignment) {},
 		func(w *world, a *hub.Assignment) { get[parley.RunContext](w)(w.RunContext(ctx, a.Run.ID)) },
-		func(w *world, a *hub.Assignment) { w.ok(w.BeginRun(ctx, a.Run.ID, parley.Process{PID: 7, Started: 1})) },
+		func(w *world, a *hub.Assignment) {
+			w.NoError(w.BeginRun(ctx, a.Run.ID, parley.Process{PID: 7, Started: 1}))
+		},
 		func(w *world, a *hub.Assignment) { get[string](w)(w.KeepRun(ctx, a.Run.ID)) },
 		func(w *world, a *hub.Assignment) {
 			w.runPosts(a, parley.Draft{Conversation: "open", Content: text("half")})
@@ -164,7 +166,7 @@ func TestCrashBetweenAnyTwoSteps(t *testing.T) {
 			same(t, "lost, and its process may live", len(lost), boolInt(crash < len(steps)-1 && begun))
 			for _, r := range lost {
 				same(t, "its process", r.Process.PID, 7*boolInt(begun))
-				w.ok(w.RecoverRun(ctx, r.ID))
+				w.NoError(w.RecoverRun(ctx, r.ID))
 			}
 			same(t, "lost after that", len(get[[]parley.Run](w)(w.LostRuns(ctx, node))), 0)
 			if again := w.next("codex"); again != nil {
@@ -233,7 +235,7 @@ func TestRunTokenIsGoodWhileTheRunLives(t *testing.T) {
 	w.finish(a, "done")
 	_, err := w.IdentifyAt(ctx, a.Token, ownPlace(a))
 	same(t, "afterwards", parley.AsError(err).Reason, parley.Unauthenticated)
-	w.ok(w.db.View(ctx, func(tx parley.Tx) error {
+	w.NoError(w.db.View(ctx, func(tx parley.Tx) error {
 		_, err := tx.Tokens().Get(a.Run.ID)
 		same(t, "its row", errors.Is(err, parley.ErrNotFound), true)
 		return nil
@@ -248,24 +250,24 @@ func TestWhatARunHoldsOpenEndsWithIt(t *testing.T) {
 	w.dispatched("codex", "other")
 	w.dm("user", "other", "hello")
 	other, release, err := w.Hold(ctx, w.starts("other").Caller())
-	w.ok(err)
+	w.NoError(err)
 	defer release()
 	for _, end := range []func(a *hub.Assignment){
 		func(a *hub.Assignment) { w.finish(a, "done") },
 		func(a *hub.Assignment) { w.fails(a, parley.FailureFinal) },
 		func(a *hub.Assignment) { w.fails(a, parley.FailureStopped) },
-		func(a *hub.Assignment) { w.ok(w.RecoverRun(ctx, a.Run.ID)) },
+		func(a *hub.Assignment) { w.NoError(w.RecoverRun(ctx, a.Run.ID)) },
 	} {
 		w.post("user", parley.Draft{Direct: []string{"codex"}, Ephemeral: true})
 		a := w.starts("codex")
 		held, release, err := w.Hold(ctx, a.Caller())
-		w.ok(err)
+		w.NoError(err)
 		end(a)
 		<-held.Done()
 		same(t, "cause", parley.AsError(context.Cause(held)).Reason, parley.Unauthenticated)
 		release()
 	}
-	w.ok(other.Err())
+	w.NoError(other.Err())
 }
 
 // refusing is a store that fails once to store a message, as one does whose connection is lost.
@@ -328,7 +330,7 @@ func TestRemovedAgentsRunsAreCancelled(t *testing.T) {
 	w.dispatched("codex")
 	m := w.dm("user", "codex", "hello").Message
 	a := w.starts("codex")
-	w.ok(w.RemoveAgent(ctx, user, "codex"))
+	w.NoError(w.RemoveAgent(ctx, user, "codex"))
 	same(t, "run", w.run(a.Run.ID).State, parley.RunCancelled)
 	same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryFailed)
 	same(t, "its end", w.finish(a, "done").State, parley.RunCancelled)
@@ -343,7 +345,7 @@ func TestDeletedConversationsRunsAreOver(t *testing.T) {
 	w.channel("user", "open", "codex")
 	w.say("user", "open", "@codex")
 	a := w.starts("codex")
-	w.ok(w.DeleteConversation(ctx, user, "open"))
+	w.NoError(w.DeleteConversation(ctx, user, "open"))
 	for name, call := range map[string]func() error{
 		"keep":   func() error { _, err := w.KeepRun(ctx, a.Run.ID); return err },
 		"finish": func() error { _, err := w.FinishRun(ctx, a.Run.ID, parley.Result{Text: "x"}, nil); return err },
@@ -355,7 +357,7 @@ func TestDeletedConversationsRunsAreOver(t *testing.T) {
 		same(t, name, parley.AsError(call()).Reason, parley.Conflict)
 	}
 	same(t, "live", len(get[[]parley.Run](w)(w.Runs(ctx, user, parley.RunFilter{Live: true}))), 0)
-	w.ok(w.RecoverRun(ctx, a.Run.ID))
+	w.NoError(w.RecoverRun(ctx, a.Run.ID))
 	w.sound()
 }
 
@@ -368,10 +370,10 @@ func TestRunThatHoldsNothingIsLostAfterItsDeadline(t *testing.T) {
 	a := w.starts("codex")
 	w.runPosts(a, parley.Draft{InReplyTo: m.ID, Content: text("done")})
 	w.clock.advance(11 * time.Minute)
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.Sweep(ctx))
 	same(t, "state", w.run(a.Run.ID).State, parley.RunRunning)
 	w.clock.advance(2 * time.Minute)
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.Sweep(ctx))
 	same(t, "state", w.run(a.Run.ID).State, parley.RunLost)
 	same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryAnswered)
 }

@@ -49,7 +49,7 @@ func TestEventsOfRunsAreForOwnersAndTheAgent(t *testing.T) {
 		for _, n := range get[[]int64](w)(w.Sees(ctx, as(who), before)) {
 			nums[n] = true
 		}
-		w.ok(w.db.View(ctx, func(tx parley.Tx) error {
+		w.NoError(w.db.View(ctx, func(tx parley.Tx) error {
 			list, err := tx.Log().Events(before, 1000)
 			for _, e := range list {
 				if nums[e.Num] && e.Kind.Within("run") {
@@ -123,7 +123,7 @@ func TestStoppedAgentsRunGoesBack(t *testing.T) {
 	a := w.starts("codex")
 	get[parley.Receipt](w)(w.Command(ctx, user, "codex", parley.Command{Action: parley.ActionStop}))
 	w.clock.advance(31 * time.Second)
-	w.ok(w.SweepHalts(ctx))
+	w.NoError(w.SweepHalts(ctx))
 	same(t, "to end", get[string](w)(w.KeepRun(ctx, a.Run.ID)), "codex was stopped")
 	same(t, "state", w.finish(a, "done").State, parley.RunCancelled)
 	d := w.delivery(m.ID, "codex")
@@ -181,7 +181,7 @@ func TestWorkspaceIsTheHubAsOneUsesIt(t *testing.T) {
 	same(t, "conversations", len(get[[]parley.ConversationView](w)(at.Conversations(ctx, parley.ListFilter{}))), 1)
 	same(t, "inbox", len(get[parley.Peeked](w)(at.Peek(ctx, 10)).Deliveries), 1)
 	get[parley.SearchResult](w)(at.Search(ctx, parley.SearchRequest{Query: "hi"}))
-	w.ok(at.Sleep(ctx, began.Add(time.Hour)))
+	w.NoError(at.Sleep(ctx, began.Add(time.Hour)))
 	if !get[parley.Agent](w)(w.Agent(ctx, user, "codex")).Asleep(began) {
 		t.Error("it does not sleep")
 	}
@@ -201,7 +201,7 @@ func TestRunsAreWithinTheirAgentsRate(t *testing.T) {
 		w.clock.advance(time.Second)
 	}
 	_, err := w.Post(ctx, a.Caller(), parley.Draft{Conversation: "open", Content: text("hi")})
-	w.ok(err)
+	w.NoError(err)
 	_, err = w.Post(ctx, a.Caller(), parley.Draft{Conversation: "open", Content: text("hi")})
 	same(t, "refused", parley.AsError(err).Reason, parley.RateLimited)
 	same(t, "its answer is not", w.finish(a, "done").State, parley.RunSucceeded)
@@ -216,7 +216,7 @@ func TestOutputsAreKeptForAWhile(t *testing.T) {
 	w.RunLogs(a.Run.ID, []byte("raw"))
 	w.finish(a, "done")
 	for _, want := range []string{"raw", ""} {
-		w.ok(w.Sweep(ctx))
+		w.NoError(w.Sweep(ctx))
 		same(t, "output", string(get[[]byte](w)(w.RunOutput(ctx, user, a.Run.ID))), want)
 		w.clock.advance(2 * time.Hour)
 	}

@@ -17,7 +17,7 @@ func TestWhatAStopCancelsIsKeptThoughItIsStartedAgain(t *testing.T) {
 	run := w.starts("bot")
 	w.command("user", "bot", parley.ActionStop, parley.CommandParameters{TimeoutMS: 1, Reason: "by user"})
 	w.clock.advance(time.Second)
-	w.ok(w.SweepHalts(ctx))
+	w.NoError(w.SweepHalts(ctx))
 	w.command("user", "bot", parley.ActionStart, parley.CommandParameters{})
 	w.fails(run, parley.FailureFinal)
 	same(t, "the message", w.stateOf(m.ID, "bot"), parley.DeliveryAccepted)
@@ -61,7 +61,7 @@ func TestWhoIsOutIsNotWoken(t *testing.T) {
 	w.dispatched("codex")
 	w.private("user", "secret", "codex")
 	m := w.say("user", "secret", "@codex").Message
-	w.ok(w.RemoveMember(ctx, user, "secret", "codex"))
+	w.NoError(w.RemoveMember(ctx, user, "secret", "codex"))
 	w.dm("user", "codex", "hello")
 	same(t, "woken by", textsOf(w.starts("codex").Messages), []string{"hello"})
 	d := w.delivery(m.ID, "codex")
@@ -81,10 +81,10 @@ func TestALapsedRunLosesAllItHas(t *testing.T) {
 	}
 	bot, other := w.starts("bot"), w.starts("other")
 	w.leases.advance(2 * time.Minute)
-	w.ok(w.LapseSome(ctx))
+	w.NoError(w.LapseSome(ctx))
 	for _, run := range []string{bot.Run.ID, other.Run.ID} {
 		var held []parley.Delivery
-		w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+		w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 			held, err = tx.Queue().Leased(run)
 			return err
 		}))

@@ -35,7 +35,7 @@ func TestManyTakersGetEachDeliveryOnce(t *testing.T) {
 			mu.Unlock()
 			if taken.Lease != "" {
 				_, err := w.Settle(ctx, as("ned"), taken.Lease, parley.Outcome{})
-				w.ok(err)
+				w.NoError(err)
 			}
 		}
 	})
@@ -51,7 +51,7 @@ func TestManyTakersGetEachDeliveryOnce(t *testing.T) {
 // fill puts messages into the inbox of the one who wrote another, past the hub, which takes far longer.
 func fill(w *world, answered parley.Message, n int) {
 	w.t.Helper()
-	w.ok(w.db.Update(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.db.Update(ctx, func(tx parley.Tx) (err error) {
 		for range n {
 			m := answered
 			m.ID, m.From, m.To = uuid.NewString(), "user", "ned"

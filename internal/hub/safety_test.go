@@ -75,7 +75,7 @@ func TestOneBackupAtATime(t *testing.T) {
 	_, err := w.Backup(ctx, user, "/another")
 	wantError(t, err, refused(parley.Unavailable, "", "a backup is being made already", "wait until it is done"))
 	close(keeper.end)
-	w.ok(<-first)
+	w.NoError(<-first)
 }
 
 func TestCheckDeep(t *testing.T) {
@@ -84,7 +84,7 @@ func TestCheckDeep(t *testing.T) {
 	w.dm("user", "arya", "hello")
 	told := 0
 	report := get[parley.CheckReport](w)(w.CheckDeep(ctx, user, func(parley.CheckReport) { told++ }))
-	w.ok(report.Err())
+	w.NoError(report.Err())
 	if report.Messages != 1 || told == 0 {
 		t.Errorf("%d messages were checked, and progress told %d times", report.Messages, told)
 	}

@@ -23,7 +23,7 @@ func newSearch(t *testing.T, change ...func(*world)) *world {
 func (w *world) search(who, query string) parley.SearchResult {
 	w.t.Helper()
 	found, err := w.Search(ctx, as(who), parley.SearchRequest{Query: query})
-	w.ok(err)
+	w.NoError(err)
 	return found
 }
 
@@ -87,9 +87,9 @@ func TestSearchFilters(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t)
 	_, err := w.ChangeAgent(ctx, user, "ned", func(a *parley.Agent) error { a.Name = "LordNed"; return nil })
-	w.ok(err)
+	w.NoError(err)
 	ned, err := w.Agent(ctx, user, "ned")
-	w.ok(err)
+	w.NoError(err)
 	w.private("arya", "secret", "ned")
 	w.say("arya", "open", "word from arya")
 	asked := w.post("ned", parley.Draft{Conversation: "secret", To: "arya", Type: "request", Content: text("word asked")}).Message
@@ -117,7 +117,7 @@ func TestSearchFilters(t *testing.T) {
 	}
 	w.reply("arya", asked.ID, "answered")
 	same(t, "after the answer", w.finds("arya", "word is:unanswered -all"), []string{"word later @arya"})
-	w.ok(w.RemoveAgent(ctx, user, "ned"))
+	w.NoError(w.RemoveAgent(ctx, user, "ned"))
 	same(t, "from one who was removed", len(w.search("arya", "word from:ned").Hits), 3)
 }
 
@@ -182,14 +182,14 @@ func TestSearchIsCutToRights(t *testing.T) {
 		same(t, who, w.finds(who, "canary"), want)
 		same(t, who+" knows of no more", w.search(who, "canary").Next, (*parley.SearchCursor)(nil))
 	}
-	w.ok(w.AddMember(ctx, as("arya"), "secret", "bran"))
+	w.NoError(w.AddMember(ctx, as("arya"), "secret", "bran"))
 	same(t, "bran, once added", w.finds("bran", "canary"), []string{"canary in secret", "canary in open"})
-	w.ok(w.RemoveMember(ctx, as("arya"), "secret", "bran"))
+	w.NoError(w.RemoveMember(ctx, as("arya"), "secret", "bran"))
 	same(t, "bran, taken out", w.finds("bran", "canary"), []string{"canary in open"})
-	w.ok(w.DeleteConversation(ctx, user, "secret"))
+	w.NoError(w.DeleteConversation(ctx, user, "secret"))
 	without := []string{"canary in ephemeral", "canary in dm", "canary in open"}
 	same(t, "after deletion", w.finds("user", "canary"), without)
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.Sweep(ctx))
 	same(t, "after erasing", w.finds("user", "canary"), without)
 }
 
@@ -205,7 +205,7 @@ func TestSearchRanksAndPages(t *testing.T) {
 	r := parley.SearchRequest{Query: "word", Limit: 7}
 	for pages := 0; ; pages++ {
 		found, err := w.Search(ctx, as("arya"), r)
-		w.ok(err)
+		w.NoError(err)
 		for _, hit := range found.Hits {
 			got = append(got, hit.Snippet.Text)
 		}
@@ -235,7 +235,7 @@ func TestSearchGoesOnWithOlderMessages(t *testing.T) {
 	seen := map[int64]bool{}
 	for r := (parley.SearchRequest{Query: "word", Limit: 100}); ; {
 		found, err := w.Search(ctx, as("arya"), r)
-		w.ok(err)
+		w.NoError(err)
 		for _, hit := range found.Hits {
 			seen[hit.Seq] = true
 		}

@@ -20,15 +20,15 @@ func TestWhatAClientOfAPersonIsSentIsDelivered(t *testing.T) {
 	toGendry := w.dm("arya", "gendry", "done").Message.ID
 	state := func(message string) parley.DeliveryState {
 		shown, err := w.Message(ctx, user, message)
-		w.ok(err)
+		w.NoError(err)
 		return shown.Deliveries[0].State
 	}
 	sends := func(who string) {
 		sub := subscribe(t, w.Hub, as(who), after)
 		list := readUntil(t, w.Hub, sub, w.lastEvent())
-		w.ok(sub.Sent(ctx, list))
+		w.NoError(sub.Sent(ctx, list))
 		last := w.lastEvent()
-		w.ok(sub.Sent(ctx, list))
+		w.NoError(sub.Sent(ctx, list))
 		same(t, "sent again, nothing is written", w.lastEvent(), last)
 	}
 	sends("gendry") // an agent takes
@@ -42,8 +42,8 @@ func TestWhatAClientOfAPersonIsSentIsDelivered(t *testing.T) {
 	sends("sansa")
 	same(t, "to the other person", state(toSansa), parley.DeliveryDelivered)
 	shown, err := w.Message(ctx, user, toUser)
-	w.ok(err)
-	w.ok(w.MarkRead(ctx, user, shown.Conversation, 0))
+	w.NoError(err)
+	w.NoError(w.MarkRead(ctx, user, shown.Conversation, 0))
 	same(t, "after reading", state(toUser), parley.DeliverySeen)
 	w.sound()
 }

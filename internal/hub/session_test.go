@@ -18,7 +18,7 @@ var linkUsed = refused(parley.NotPermitted, parley.Unauthenticated, "the sign-in
 func (w *world) link(by hub.Caller, person string) string {
 	w.t.Helper()
 	secret, _, err := w.NewLink(ctx, by, person)
-	w.ok(err)
+	w.NoError(err)
 	return secret
 }
 
@@ -27,7 +27,7 @@ func TestLinkOpensASession(t *testing.T) {
 	w := newHub(t, runTwice)
 	w.addPerson("sansa", parley.AccessMember)
 	secret, expires, err := w.NewLink(ctx, scoped("user", parley.ScopeRead, parley.ScopeAdmin), "Sansa")
-	w.ok(err)
+	w.NoError(err)
 	same(t, "the link expires", expires, began.Add(10*time.Minute))
 	same(t, "tokens listed", len(w.tokensOf("user", "")), 0)
 	made := get[parley.MadeToken](w)(w.SignIn(ctx, secret))
@@ -37,7 +37,7 @@ func TestLinkOpensASession(t *testing.T) {
 		CreatedBy: "sansa", CreatedAt: began, ExpiresAt: &until,
 	})
 	caller, err := w.Identify(ctx, made.Secret)
-	w.ok(err)
+	w.NoError(err)
 	same(t, "who has it", []any{caller.Agent, caller.Token}, []any{"sansa", made.ID})
 	var acts [][2]string
 	for _, e := range w.audited()[1:] {
@@ -104,7 +104,7 @@ func TestSignInRefuses(t *testing.T) {
 	w.addPerson("gone", parley.AccessMember)
 	used, removed, old := w.link(scoped("user"), "sansa"), w.link(scoped("user"), "gone"), w.link(scoped("user"), "sansa")
 	session := get[parley.MadeToken](w)(w.SignIn(ctx, used))
-	w.ok(w.RemoveAgent(ctx, user, "gone"))
+	w.NoError(w.RemoveAgent(ctx, user, "gone"))
 	plain := w.token("sansa")
 	w.clock.advance(10 * time.Minute)
 	signIn := func(secret string) func() error {
@@ -124,7 +124,7 @@ func TestSignInRefuses(t *testing.T) {
 		{"a session", signIn(session.Secret), linkUsed},
 	})
 	w.clock.advance(time.Millisecond)
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.Sweep(ctx))
 	w.sound()
 }
 
@@ -161,7 +161,7 @@ func TestOwnersActAsOthersAndItIsAudited(t *testing.T) {
 	me := hub.Caller{Agent: "jon", Source: "cli", Token: "t", Scopes: parley.Scopes{parley.ScopeSend}, Until: &until}
 	for _, who := range []string{"arya", "sansa"} {
 		other, err := w.ActAs(ctx, me, who, "post a message")
-		w.ok(err)
+		w.NoError(err)
 		want := me
 		want.Agent, want.By = who, "jon"
 		same(t, "who acts", other, want)
@@ -247,7 +247,7 @@ func TestReadingThatCannotBeAuditedIsRefused(t *testing.T) {
 	w.add("arya")
 	db := &readOnly{Store: w.db}
 	h, err := hub.New(ctx, db, w.config)
-	w.ok(err)
+	w.NoError(err)
 	from := len(w.audited())
 	db.on = true
 	for range 2 {
@@ -270,7 +270,7 @@ func TestReadingAsAnotherOnAFullDiskIsRefusedClearly(t *testing.T) {
 	w.add("arya", "ned")
 	w.dm("arya", "ned", "hello")
 	acting, err := w.ReadAs(ctx, user, "ned", "list conversations")
-	w.ok(err)
+	w.NoError(err)
 	store.full.Store(true)
 	_, err = w.ReadAs(ctx, user, "ned", "peek at the inbox")
 	e := parley.AsError(err)
@@ -280,8 +280,8 @@ func TestReadingAsAnotherOnAFullDiskIsRefusedClearly(t *testing.T) {
 		t.Errorf("it is refused with %v", err)
 	}
 	again, err := w.ReadAs(ctx, user, "ned", "list conversations") // which is in the audit log
-	w.ok(err)
+	w.NoError(err)
 	same(t, "acting", again, acting)
 	_, _, err = w.Conversations(ctx, user, parley.ListFilter{})
-	w.ok(err)
+	w.NoError(err)
 }

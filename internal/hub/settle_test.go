@@ -94,7 +94,7 @@ func TestEndOfATurnSettlesWhatItHad(t *testing.T) {
 			first, second := w.dm("arya", "ned", "1").Message, w.dm("arya", "ned", "2").Message
 			taken := w.take("ned", parley.Take{})
 			_, err := w.Settle(ctx, as("ned"), taken.Lease, c.how)
-			w.ok(err)
+			w.NoError(err)
 			same(t, "first", w.tried(first.ID, "ned"), c.want)
 			same(t, "second", w.tried(second.ID, "ned"), c.want)
 			same(t, "told", len(w.told("arya")), c.told)
@@ -158,7 +158,7 @@ func TestPeopleHoldNoLeaseAndSeeByReading(t *testing.T) {
 	w.sweep()
 	same(t, "it stays with them", w.tried(first.ID, "sansa"), tried{State: parley.DeliveryDelivered})
 	second, third := w.dm("arya", "sansa", "second").Message, w.dm("arya", "sansa", "third").Message
-	w.ok(w.MarkRead(ctx, as("sansa"), first.Conversation, second.Seq))
+	w.NoError(w.MarkRead(ctx, as("sansa"), first.Conversation, second.Seq))
 	same(t, "read", []parley.DeliveryState{w.stateOf(first.ID, "sansa"), w.stateOf(second.ID, "sansa"), w.stateOf(third.ID, "sansa")},
 		[]parley.DeliveryState{parley.DeliverySeen, parley.DeliverySeen, parley.DeliveryAccepted})
 	same(t, "inbox", w.inbox("sansa"), parley.Inbox{Waking: 1})
@@ -178,7 +178,7 @@ func TestReadingMakesNothingSeenForAnAgent(t *testing.T) {
 	w := newHub(t)
 	w.add("arya", "ned")
 	m := w.dm("arya", "ned", "?").Message
-	w.ok(w.MarkRead(ctx, as("ned"), m.Conversation, 0))
+	w.NoError(w.MarkRead(ctx, as("ned"), m.Conversation, 0))
 	same(t, "state", w.stateOf(m.ID, "ned"), parley.DeliveryAccepted)
 }
 
@@ -192,7 +192,7 @@ func TestReadingMuchIsDoneInSmallUpdates(t *testing.T) {
 		last = w.dm("user", "sansa", "hello").Message
 	}
 	before := w.lastEvent()
-	w.ok(w.MarkRead(ctx, as("sansa"), last.Conversation, 0))
+	w.NoError(w.MarkRead(ctx, as("sansa"), last.Conversation, 0))
 	same(t, "inbox", w.inbox("sansa"), parley.Inbox{})
 	same(t, "cursor", w.see("sansa", last.Conversation).ReadSeq, last.Seq)
 	var steps []int // how many were seen with each step of the cursor

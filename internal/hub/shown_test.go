@@ -11,7 +11,7 @@ import (
 func (w *world) shows(who string, messages ...string) {
 	w.t.Helper()
 	_, err := w.MarkShown(ctx, as(who), messages...)
-	w.ok(err)
+	w.NoError(err)
 }
 
 // newestFirst is somebody's inbox from its newest message, as texts.
@@ -214,7 +214,7 @@ func TestAnEphemeralConversationIsKeptWhileAPersonHasNotSeenTheAnswer(t *testing
 	archived := func(id string) bool { return w.see("user", id).ArchivedAt != nil }
 	same(t, "archived before it is seen", archived(sent.Conversation), false)
 	w.clock.advance(25 * time.Hour)
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.Sweep(ctx))
 	same(t, "archived after a day", archived(sent.Conversation), false)
 	inbox := get[parley.Peeked](w)(w.PeekNewest(ctx, user, 0, 9))
 	same(t, "inbox", textsOf(inbox.Messages), []string{"the answer"})

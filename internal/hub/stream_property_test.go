@@ -96,7 +96,7 @@ func (c *crowd) comeBack(l *listener) {
 		l.filter.Conversation = ""
 		sub, err = c.Subscribe(ctx, as(l.who), l.upTo, l.filter)
 	}
-	c.ok(err)
+	c.NoError(err)
 	l.sub = sub
 }
 
@@ -127,7 +127,7 @@ func (c *crowd) change(t *rapid.T) {
 		_, _ = c.Redact(ctx, user, rapid.SampledFrom(c.said).Draw(t, "message"), "a slip")
 	case 11:
 		if rapid.IntRange(0, 2).Draw(t, "seldom") == 0 {
-			c.ok(c.DeleteConversation(ctx, user, room))
+			c.NoError(c.DeleteConversation(ctx, user, room))
 			name := fmt.Sprint("room", c.lastEvent())
 			view := c.create(by, parley.NewConversation{Name: name, With: []string{who}, Private: rapid.Bool().Draw(t, "private")})
 			c.rooms[slices.Index(c.rooms, room)] = view.ID
@@ -143,7 +143,7 @@ func (c *crowd) changeRole(owner bool) {
 		}
 		return nil
 	})
-	c.ok(err)
+	c.NoError(err)
 }
 
 // look notes what everybody could see now.
@@ -151,7 +151,7 @@ func (c *crowd) look() {
 	for i := range c.listeners {
 		l := &c.listeners[i]
 		nums, err := c.Sees(ctx, as(l.who), l.upTo)
-		c.ok(err)
+		c.NoError(err)
 		l.sights = append(l.sights, sight{c.lastEvent(), nums})
 	}
 }
@@ -167,7 +167,7 @@ func (c *crowd) listen(l *listener) {
 		c.t.Fatalf("%s was told %v", l.who, got)
 	}
 	now, err := c.Sees(ctx, as(l.who), before)
-	c.ok(err)
+	c.NoError(err)
 	asked := c.selected(l, before)
 	for _, num := range got {
 		if !slices.Contains(now, num) || !slices.Contains(asked, num) {
@@ -184,7 +184,7 @@ func (c *crowd) listen(l *listener) {
 
 // selected are the events the listener asked for.
 func (c *crowd) selected(l *listener, after int64) (selected []int64) {
-	c.ok(c.db.View(ctx, func(tx parley.Tx) error {
+	c.NoError(c.db.View(ctx, func(tx parley.Tx) error {
 		list, err := tx.Log().Events(after, 1<<20)
 		for _, e := range list {
 			if l.filter.Selects(e) {

@@ -91,7 +91,7 @@ func TestWhoIsTakenOutIsNotToldWhatWaits(t *testing.T) {
 	ned, arya := live(t, w, "ned"), live(t, w, "arya")
 	w.say("arya", closed, "not for long")
 	w.PassOn(ctx)
-	w.ok(w.RemoveMember(ctx, as("arya"), closed, "ned"))
+	w.NoError(w.RemoveMember(ctx, as("arya"), closed, "ned"))
 	same(t, "who is out is told", kindsOf(look(t, ned)), []parley.EventKind{parley.EventMemberLeft})
 	same(t, "who is in is told", kindsOf(look(t, arya)), []parley.EventKind{parley.EventMessagePosted})
 	w.say("arya", closed, "among us")
@@ -147,7 +147,7 @@ func (w *world) setAccess(who string, access parley.Access) {
 		a.Access = access
 		return nil
 	})
-	w.ok(err)
+	w.NoError(err)
 }
 
 // TestOnlyThoseConcernedAreWoken counts who gets up for a message between two.
@@ -179,7 +179,7 @@ func TestOnlyThoseConcernedAreWoken(t *testing.T) {
 		same(t, "times the log was read", store.reads.Load()-before, int64(1))
 		bran.Nudge()
 		list, upTo, err := bran.Next(ctx)
-		w.ok(err)
+		w.NoError(err)
 		same(t, "what it learns when it asks", []any{len(list), upTo}, []any{0, last})
 		cancel()
 		synctest.Wait()
@@ -238,7 +238,7 @@ func TestFilterSelectsKindsAndOneConversation(t *testing.T) {
 	w.send("ned", "arya", "yes")
 	told := func(who string, f parley.EventFilter) []parley.EventKind {
 		sub, err := w.Subscribe(ctx, as(who), first, f)
-		w.ok(err)
+		w.NoError(err)
 		defer sub.Close()
 		return kindsOf(look(t, sub))
 	}

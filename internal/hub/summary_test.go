@@ -17,7 +17,7 @@ func TestSummariesAreOfThoseThatDidSomething(t *testing.T) {
 	after := w.lastEvent()
 	summaries := func(what string, want ...string) {
 		t.Helper()
-		w.ok(w.SweepSummaries(ctx))
+		w.NoError(w.SweepSummaries(ctx))
 		got := []string{}
 		for _, e := range eventsAfter(w, after) {
 			if e.Kind != parley.EventAgentSummary {
@@ -29,7 +29,7 @@ func TestSummariesAreOfThoseThatDidSomething(t *testing.T) {
 				LiveRuns    int                         `json:"live_runs"`
 				LastFailure *struct{ Code parley.Code } `json:"last_failure"`
 			}
-			w.ok(json.Unmarshal(e.Data, &says))
+			w.NoError(json.Unmarshal(e.Data, &says))
 			line := fmt.Sprintf("%s %s %d waiting, %d live", e.Agent, says.Status, says.Inbox.Waking, says.LiveRuns)
 			if says.LastFailure != nil {
 				line += ", failed: " + string(says.LastFailure.Code)
@@ -52,8 +52,8 @@ func TestSummariesAreOfThoseThatDidSomething(t *testing.T) {
 	w.fails(run, parley.FailureFinal)
 	summaries("a failure, at once", "bot idle 1 waiting, 0 live, failed: E004")
 	get[[]parley.Agent](w)(w.Agents(ctx, as("arya")))
-	w.ok(w.SweepAttendance(ctx))
+	w.NoError(w.SweepAttendance(ctx))
 	w.clock.advance(15 * time.Minute)
-	w.ok(w.SweepAttendance(ctx))
+	w.NoError(w.SweepAttendance(ctx))
 	summaries("who came and went", "arya offline 0 waiting, 0 live", "bot idle 1 waiting, 0 live, failed: E004")
 }

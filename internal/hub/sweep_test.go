@@ -21,7 +21,7 @@ func TestEphemeralIsArchivedAfterADayWithoutOpenDelivery(t *testing.T) {
 	pair := w.dm("arya", "ned", "stays").Message.Conversation
 	archived := func() bool {
 		w.t.Helper()
-		w.ok(w.Sweep(ctx))
+		w.NoError(w.Sweep(ctx))
 		return w.see("arya", conv).ArchivedAt != nil
 	}
 	w.clock.advance(48 * time.Hour)
@@ -54,7 +54,7 @@ func TestConversationsAreArchivedWhenIdleOnlyIfConfigured(t *testing.T) {
 			w.say("arya", at["public channel"], "alive")
 			w.clock.advance(time.Millisecond)
 			before := w.state()
-			w.ok(w.Sweep(ctx))
+			w.NoError(w.Sweep(ctx))
 			if after == 0 {
 				same(t, "state", w.state(), before)
 				return
@@ -64,8 +64,8 @@ func TestConversationsAreArchivedWhenIdleOnlyIfConfigured(t *testing.T) {
 			slices.Sort(got)
 			slices.Sort(want)
 			same(t, "archived", got, want)
-			w.ok(w.Archive(ctx, as("arya"), at["dm"], false))
-			w.ok(w.Sweep(ctx))
+			w.NoError(w.Archive(ctx, as("arya"), at["dm"], false))
+			w.NoError(w.Sweep(ctx))
 			same(t, "unarchiving by hand begins anew", w.see("arya", at["dm"]).ArchivedAt, (*time.Time)(nil))
 		})
 	}
@@ -78,7 +78,7 @@ func TestSweepGoesThroughMoreThanOneBatch(t *testing.T) {
 		w.channel("user", fmt.Sprint("c", i))
 	}
 	w.clock.advance(time.Hour + time.Millisecond)
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.Sweep(ctx))
 	same(t, "left", len(w.list("user", parley.ListFilter{})), 0)
 }
 
@@ -88,10 +88,10 @@ func TestSweepErasesWhatWasDeletedAndNothingElse(t *testing.T) {
 	at := places(w)
 	w.say("arya", at["dm"], "gone")
 	w.take("ned", parley.Take{AtMostOnce: true}) // else its inbox would change
-	w.ok(w.DeleteConversation(ctx, user, at["dm"]))
+	w.NoError(w.DeleteConversation(ctx, user, at["dm"]))
 	before, last := w.state(), w.lastEvent()
 	same(t, "rows to erase before", erasable(w) > 0, true)
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.Sweep(ctx))
 	same(t, "rows to erase after", erasable(w), 0)
 	same(t, "everything else", w.state(), before)
 	same(t, "the order goes on", w.dm("arya", "ned", "anew").Message.Seq > last, true)

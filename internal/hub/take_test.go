@@ -77,8 +77,8 @@ func TestWhatWasDoneIsSaidEvenToWhoHasGivenUp(t *testing.T) {
 		t.Helper()
 		stoppable, giveUp := context.WithCancel(ctx)
 		h, err := hub.New(ctx, hasty{w.db, giveUp}, w.config)
-		w.ok(err)
-		w.ok(call(stoppable, h))
+		w.NoError(err)
+		w.NoError(call(stoppable, h))
 	}
 	given(func(ctx context.Context, h *hub.Hub) error {
 		taken, err := h.Take(ctx, as("ned"), parley.Take{})
@@ -186,9 +186,9 @@ func TestSleepIsForTheAgentItsManagerAndOwners(t *testing.T) {
 	for _, who := range []string{"ned", "arya", "user"} {
 		before := w.lastEvent()
 		_, err := w.Sleep(ctx, as(who), "ned", until)
-		w.ok(err)
+		w.NoError(err)
 		_, err = w.Wake(ctx, as(who), "ned")
-		w.ok(err)
+		w.NoError(err)
 		same(t, who, kindsAfter(w, before), []parley.EventKind{
 			parley.EventAgentChanged, parley.EventAgentPresence, parley.EventAgentChanged, parley.EventAgentPresence,
 		})
@@ -293,9 +293,9 @@ func TestWaitingTakeLooksAgainFromTimeToTime(t *testing.T) {
 		"the sleep is over": {asleep, func(w *world) { w.clock.advance(time.Hour) }},
 		"another process has written": {nothing, func(w *world) {
 			other, err := hub.New(ctx, w.db, w.config)
-			w.ok(err)
+			w.NoError(err)
 			_, err = other.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Content: text("hello")})
-			w.ok(err)
+			w.NoError(err)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -312,7 +312,7 @@ func TestWaitingTakeEndsWithNothing(t *testing.T) {
 	t.Parallel()
 	got := inBubble(t, nothing, nothing)
 	same(t, "at its end", []any{got.taken, got.err, got.after}, []any{parley.Taken{}, nil, time.Minute})
-	got = inBubble(t, nothing, func(w *world) { w.ok(w.RemoveAgent(ctx, user, "ned")) })
+	got = inBubble(t, nothing, func(w *world) { w.NoError(w.RemoveAgent(ctx, user, "ned")) })
 	same(t, "removed meanwhile", []any{parley.CodeOf(got.err), got.after}, []any{parley.NotPermitted, time.Duration(0)})
 }
 
@@ -373,11 +373,11 @@ func TestWhatIsDeletedWhileItIsTakenIsLeftOut(t *testing.T) {
 	w.add("arya", "ned")
 	doomed := w.send("arya", "ned", "doomed").Message
 	w.dm("arya", "ned", "stays")
-	next = func() { w.ok(w.DeleteConversation(ctx, user, doomed.Conversation)) }
+	next = func() { w.NoError(w.DeleteConversation(ctx, user, doomed.Conversation)) }
 	taken := w.take("ned", parley.Take{})
 	same(t, "taken", []any{len(taken.Deliveries), textsOf(taken.Messages)}, []any{1, []string{"stays"}})
 
 	only := w.send("arya", "ned", "doomed too").Message
-	next = func() { w.ok(w.DeleteConversation(ctx, user, only.Conversation)) }
+	next = func() { w.NoError(w.DeleteConversation(ctx, user, only.Conversation)) }
 	same(t, "nothing is left", w.take("ned", parley.Take{}), parley.Taken{})
 }

@@ -50,7 +50,7 @@ func TestTreesKeepTheirPromises(t *testing.T) {
 
 func (x *forester) start(t *rapid.T) {
 	if a := x.w.next(rapid.SampledFrom(x.agents).Draw(t, "agent")); a != nil {
-		x.w.ok(x.w.BeginRun(ctx, a.Run.ID, parley.Process{}))
+		x.w.NoError(x.w.BeginRun(ctx, a.Run.ID, parley.Process{}))
 		x.live = append(x.live, a)
 	}
 }
@@ -107,7 +107,7 @@ func (x *forester) ends(t *rapid.T, a *hub.Assignment, failure parley.Failure) {
 	} else {
 		ended, err = x.w.FailRun(ctx, a.Run.ID, &parley.RunError{Trouble: parley.Trouble{Failure: failure}}, used, nil)
 	}
-	x.w.ok(err)
+	x.w.NoError(err)
 	x.spent[ended.ID] = ended.InputTokens
 	x.listen()
 }
@@ -143,7 +143,7 @@ func (x *forester) die(*rapid.T) {
 		q.heard = true
 	}
 	for _, r := range get[[]parley.Run](x.w)(x.w.LostRuns(ctx, node)) {
-		x.w.ok(x.w.RecoverRun(ctx, r.ID))
+		x.w.NoError(x.w.RecoverRun(ctx, r.ID))
 		x.listen()
 	}
 }

@@ -122,10 +122,10 @@ func TestFailedWorkIsCalledBack(t *testing.T) {
 	}{
 		"its run fails":   {func(w *world, _ string) { w.fails(w.starts("writer"), parley.FailureFinal) }, parley.TaskFailed, "it broke", parley.DependencyFailed},
 		"it is cancelled": {func(w *world, id string) { get[parley.TaskView](w)(w.CancelTask(ctx, user, id, "no need")) }, parley.TaskCancelled, "cancelled: no need", parley.Unavailable},
-		"removed":         {func(w *world, _ string) { w.ok(w.RemoveAgent(ctx, user, "writer")) }, parley.TaskFailed, "removed", parley.Unavailable},
+		"removed":         {func(w *world, _ string) { w.NoError(w.RemoveAgent(ctx, user, "writer")) }, parley.TaskFailed, "removed", parley.Unavailable},
 		"its deadline passes": {func(w *world, _ string) {
 			w.clock.advance(2 * time.Hour)
-			w.ok(w.SweepTasks(ctx))
+			w.NoError(w.SweepTasks(ctx))
 		}, parley.TaskFailed, "its deadline passed", parley.TimedOut},
 		"it says so": {func(w *world, id string) {
 			get[parley.TaskView](w)(w.UpdateTask(ctx, as("writer"), id, parley.TaskChange{Status: parley.TaskFailed, Reason: "cannot"}))
@@ -260,7 +260,7 @@ func TestARequestInHandStaysThere(t *testing.T) {
 	id := w.delegates(user, "ned", "look at it")
 	taken := w.take("ned", parley.Take{})
 	get[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), id, parley.TaskChange{Status: parley.TaskCompleted}))
-	w.ok(second(w.Settle(ctx, as("ned"), taken.Lease, parley.Outcome{})))
+	w.NoError(second(w.Settle(ctx, as("ned"), taken.Lease, parley.Outcome{})))
 	request := taken.Messages[0].ID
 	answer := w.reply("ned", request, "done").Message.ID
 	same(t, "answer", w.delivery(request, "ned").Answer, answer)
@@ -317,7 +317,7 @@ func TestDeadlinesGoDown(t *testing.T) {
 		}
 	}
 	w.clock.advance(2 * time.Hour)
-	w.ok(w.SweepTasks(ctx))
+	w.NoError(w.SweepTasks(ctx))
 	w.stands(parley.TaskFailed, top)
 	same(t, "code", w.task(top).Error.Code, parley.TimedOut)
 	for _, id := range []string{mid, leaf} {
@@ -738,11 +738,11 @@ func (x *crasher) run(agent string, do func(*hub.Assignment), text string) {
 	x.w.t.Helper()
 	if !x.try(agent, do, text) {
 		for _, r := range get[[]parley.Run](x.w)(x.w.LostRuns(ctx, node)) {
-			x.w.ok(x.w.RecoverRun(ctx, r.ID))
+			x.w.NoError(x.w.RecoverRun(ctx, r.ID))
 		}
 		x.w.later(time.Minute)
 		if a := x.w.next(agent); a != nil {
-			x.w.ok(x.w.BeginRun(ctx, a.Run.ID, parley.Process{}))
+			x.w.NoError(x.w.BeginRun(ctx, a.Run.ID, parley.Process{}))
 			do(a)
 			x.w.finish(a, text)
 		}

@@ -158,14 +158,14 @@ func TestAResultSaysNothingOfHowATaskEnded(t *testing.T) {
 	get[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), task.ID, parley.TaskChange{Result: &parley.TaskResult{
 		Text: "drafted", Payload: json.RawMessage(`{"status":"success","error":null,"issues":[],"rows":3}`),
 	}}))
-	w.ok(failed(w.CancelTask(ctx, user, task.ID, "not wanted any more")))
+	w.NoError(failed(w.CancelTask(ctx, user, task.ID, "not wanted any more")))
 	var said struct {
 		Status string
 		Error  *parley.Error
 		Issues []string
 		Rows   int
 	}
-	w.ok(json.Unmarshal(w.departsOne("tree").Message.Payload, &said))
+	w.NoError(json.Unmarshal(w.departsOne("tree").Message.Payload, &said))
 	same(t, "how it ended", []any{said.Status, said.Error != nil, len(said.Issues), said.Rows}, []any{"failure", true, 1, 3})
 }
 
@@ -182,6 +182,6 @@ func TestAnErrorTravelsAsItsAssigneeSaidIt(t *testing.T) {
 		Status string
 		Error  struct{ Printer int }
 	}
-	w.ok(json.Unmarshal(w.departsOne("tree").Message.Payload, &said))
+	w.NoError(json.Unmarshal(w.departsOne("tree").Message.Payload, &said))
 	same(t, "how it ended", []any{said.Status, said.Error.Printer}, []any{"failure", 7})
 }

@@ -19,7 +19,7 @@ func TestARunThatHasRepliedEndsItsTask(t *testing.T) {
 		"it stumbles": {func(w *world, run string) {
 			get[parley.Run](w)(w.FailRun(ctx, run, &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureServer, Reason: "503"}}, parley.Result{}, nil))
 		}, "503"},
-		"it is lost": {func(w *world, run string) { w.ok(w.RecoverRun(ctx, run)) }, "the hub or the program ended before the run did"},
+		"it is lost": {func(w *world, run string) { w.NoError(w.RecoverRun(ctx, run)) }, "the hub or the program ended before the run did"},
 		"it is cancelled": {func(w *world, run string) {
 			get[parley.Run](w)(w.CancelRun(ctx, user, run, "enough"))
 			get[parley.Run](w)(w.FinishRun(ctx, run, parley.Result{Text: "done"}, nil))
@@ -73,7 +73,7 @@ func TestTasksEndWithTheirConversation(t *testing.T) {
 			run, id := w.delegatesDraft()
 			w.finish(run, "wait for it")
 			begin(w)
-			w.ok(w.DeleteConversation(ctx, user, w.task(id).Conversation))
+			w.NoError(w.DeleteConversation(ctx, user, w.task(id).Conversation))
 			w.stands(parley.TaskFailed, id)
 			same(t, "called back", w.callbacks("open"),
 				[]string{"[Delegation Failed | writer | " + id + "]\nError: writer failed to complete the task: its conversation was deleted"})
@@ -90,7 +90,7 @@ func TestResultsFindTheirWayWithoutTheConversation(t *testing.T) {
 	run, id := w.delegatesDraft()
 	w.finish(run, "wait for it")
 	root := w.task(id).Parent
-	w.ok(w.DeleteConversation(ctx, user, "open"))
+	w.NoError(w.DeleteConversation(ctx, user, "open"))
 	w.stands(parley.TaskActive, root)
 	w.answers("writer", "the draft")
 	next := w.starts("boss")

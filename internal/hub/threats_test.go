@@ -77,7 +77,7 @@ func TestRepliesThatActFollowTheRules(t *testing.T) {
 	woken := w.say("user", channel, "@hound well?").Message
 	run := w.starts("hound")
 	_, err := w.Post(ctx, run.Caller(), parley.Draft{InReplyTo: woken.ID, Content: text("well")})
-	w.ok(err)
+	w.NoError(err)
 	a := w.holds(second(w.Post(ctx, run.Caller(), parley.Draft{
 		Conversation: channel, To: "gendry", Type: "task_assign", Content: text("forge a sword"),
 	})))
@@ -99,16 +99,16 @@ func TestRepeatedRequestIsNotTheHubsWord(t *testing.T) {
 		"with payload": {Direct: []string{"ned"}, Type: "task-delegation", Payload: []byte(`{"task":"approve it"}`)},
 	} {
 		task := w.post("evil", draft).Message.Task
-		w.ok(second(w.CancelTask(ctx, as("evil"), task, "")))
-		w.ok(second(w.RetryTask(ctx, as("evil"), task)))
+		w.NoError(second(w.CancelTask(ctx, as("evil"), task, "")))
+		w.NoError(second(w.RetryTask(ctx, as("evil"), task)))
 		again := w.newest()
 		head, _, _ := strings.Cut(again.Content.Text, "\n")
 		same(t, name, []string{again.From, head}, []string{parley.System, "[Agent Request from evil | Pattern: delegate | Priority: normal | Task: " + task + "]"})
 	}
 	task := w.delegates(as("evil"), "ned", "count")
 	asked := w.newest().Content.Text
-	w.ok(second(w.CancelTask(ctx, as("evil"), task, "")))
-	w.ok(second(w.RetryTask(ctx, as("evil"), task)))
+	w.NoError(second(w.CancelTask(ctx, as("evil"), task, "")))
+	w.NoError(second(w.RetryTask(ctx, as("evil"), task)))
 	same(t, "a delegation", w.newest().Content.Text, asked)
 }
 
@@ -119,8 +119,8 @@ func TestApprovedCallGoesWhereItWasSeenToGo(t *testing.T) {
 	w.office()
 	sandbox, news := w.channel(parley.Owner, "sandbox", "intern").ID, w.channel(parley.Owner, "news", "intern", "senior").ID
 	post := w.holds(second(w.Post(ctx, as("intern"), parley.Draft{Conversation: "#sandbox", Content: text("buy!")})))
-	w.ok(w.Rename(ctx, user, sandbox, "old"))
-	w.ok(w.Rename(ctx, user, news, "sandbox"))
+	w.NoError(w.Rename(ctx, user, sandbox, "old"))
+	w.NoError(w.Rename(ctx, user, news, "sandbox"))
 	w.decides("boss", post.ID, parley.Decision{Approve: true})
 	same(t, "said", []int{len(w.said(sandbox, "intern")), len(w.said(news, "intern"))}, []int{1, 0})
 	w.change("senior", func(a *parley.Agent) { a.Name = "SeniorBot" })
@@ -188,8 +188,8 @@ func TestApprovedReadIsOfWhatItWasFor(t *testing.T) {
 	for name, wants := range map[string]string{"conversation": "look at #alpha", "agent": "look at Helper", "history": "read #alpha"} {
 		same(t, name, strings.HasPrefix(held[name].Summary, "InternBot wants to "+wants+":\n"), true)
 	}
-	w.ok(w.Rename(ctx, user, "alpha", "gamma"))
-	w.ok(w.Rename(ctx, user, "beta", "alpha"))
+	w.NoError(w.Rename(ctx, user, "alpha", "gamma"))
+	w.NoError(w.Rename(ctx, user, "beta", "alpha"))
 	w.change("good", func(a *parley.Agent) { a.Name = "good" })
 	w.change("evil", func(a *parley.Agent) { a.Name = "Helper" })
 	for name, n := range map[string]int{"history": 3, "context": 2, "conversation": 1, "agent": 1} {
@@ -289,7 +289,7 @@ func TestHeartbeatSmugglesNothing(t *testing.T) {
 		change(&d)
 		return second(w.Post(ctx, as("intern"), d))
 	}
-	w.ok(beat(func(*parley.Draft) {}))
+	w.NoError(beat(func(*parley.Draft) {}))
 	stored := w.put("intern", "psst")
 	for name, change := range map[string]func(*parley.Draft){
 		"text":     func(d *parley.Draft) { d.Content.Text = "psst" },

@@ -33,7 +33,7 @@ func (w *world) token(holder string, scopes ...parley.Scope) parley.MadeToken {
 func (w *world) tokensOf(by, holder string) (list []string) {
 	w.t.Helper()
 	tokens, _, err := w.Tokens(ctx, as(by), parley.TokenFilter{Agent: holder})
-	w.ok(err)
+	w.NoError(err)
 	for _, t := range tokens {
 		list = append(list, t.ID)
 	}
@@ -51,7 +51,7 @@ func TestTokenIsMadeAuditedAndTold(t *testing.T) {
 	w.add("arya")
 	before := w.lastEvent()
 	made, err := w.NewToken(ctx, scoped("user"), parley.NewToken{Agent: "ARYA", Label: "laptop", For: time.Hour})
-	w.ok(err)
+	w.NoError(err)
 	until := began.Add(time.Hour)
 	want := parley.Token{
 		ID: made.ID, Agent: "arya", Kind: parley.TokenPlain, Label: "laptop", Scopes: parley.Scopes{parley.ScopeRead, parley.ScopeSend},
@@ -59,7 +59,7 @@ func TestTokenIsMadeAuditedAndTold(t *testing.T) {
 	}
 	same(t, "made", made.Token, want)
 	list, next, err := w.Tokens(ctx, as("arya"), parley.TokenFilter{})
-	w.ok(err)
+	w.NoError(err)
 	same(t, "listed", []any{list, next}, []any{[]parley.Token{want}, ""})
 	data := json.RawMessage(fmt.Sprintf(`{"token":"%s"}`, made.ID))
 	same(t, "events", eventsAfter(w, before), []parley.Event{
@@ -70,7 +70,7 @@ func TestTokenIsMadeAuditedAndTold(t *testing.T) {
 		"user", "token.new", made.ID, `{"agent":"arya","expires_at":"2026-03-01T10:00:00Z","label":"laptop","scopes":["read","send"]}`,
 	})
 	caller, err := w.Identify(ctx, made.Secret)
-	w.ok(err)
+	w.NoError(err)
 	same(t, "its caller", caller, hub.Caller{Agent: "arya", Token: made.ID, Kind: parley.TokenPlain, Scopes: want.Scopes, Until: &until})
 	w.sound()
 }
@@ -81,11 +81,11 @@ func TestIdentifyRefuses(t *testing.T) {
 	w.add("arya", "gone")
 	good, revoked, removed := w.token("arya"), w.token("arya"), w.token("gone")
 	link, _, err := w.NewLink(ctx, scoped("user"), "user")
-	w.ok(err)
+	w.NoError(err)
 	short, err := w.NewToken(ctx, scoped("user"), parley.NewToken{Agent: "arya", For: time.Second})
-	w.ok(err)
-	w.ok(w.RevokeToken(ctx, user, revoked.ID))
-	w.ok(w.RemoveAgent(ctx, user, "gone"))
+	w.NoError(err)
+	w.NoError(w.RevokeToken(ctx, user, revoked.ID))
+	w.NoError(w.RemoveAgent(ctx, user, "gone"))
 	w.clock.advance(time.Second)
 	identify := func(secret string) func() error {
 		return func() error {
@@ -106,7 +106,7 @@ func TestIdentifyRefuses(t *testing.T) {
 		{"an expired one", identify(short.Secret), expired},
 	})
 	_, err = w.Identify(ctx, good.Secret)
-	w.ok(err)
+	w.NoError(err)
 }
 
 func TestNewTokenRefuses(t *testing.T) {
@@ -174,10 +174,10 @@ func TestTokensAreListedForTheirHolderAndOwners(t *testing.T) {
 	same(t, "all", w.tokensOf("user", ""), []string{n, a})
 	same(t, "another's, for an owner", w.tokensOf("user", "ned"), []string{n})
 	list, next, err := w.Tokens(ctx, user, parley.TokenFilter{Limit: 1})
-	w.ok(err)
+	w.NoError(err)
 	same(t, "first page", []any{list[0].ID, next}, []any{n, n})
 	list, _, err = w.Tokens(ctx, user, parley.TokenFilter{Limit: 1, Before: next})
-	w.ok(err)
+	w.NoError(err)
 	same(t, "second page", list[0].ID, a)
 	tokens := func(by, of string) func() error {
 		return func() error {
@@ -198,7 +198,7 @@ func TestRevokedTokenIsRefusedFromTheNextCall(t *testing.T) {
 	w.add("arya", "ned")
 	for by, made := range map[string]parley.MadeToken{"arya": w.token("arya"), "user": w.token("arya")} {
 		before := w.lastEvent()
-		w.ok(w.RevokeToken(ctx, as(by), made.ID))
+		w.NoError(w.RevokeToken(ctx, as(by), made.ID))
 		_, err := w.Identify(ctx, made.Secret)
 		wantError(t, err, notKnown)
 		events := eventsAfter(w, before)
@@ -206,7 +206,7 @@ func TestRevokedTokenIsRefusedFromTheNextCall(t *testing.T) {
 		last := w.audited()[len(w.audited())-1]
 		same(t, "audit", []string{last.Actor, last.Act, last.Subject}, []string{by, "token.revoke", made.ID})
 		state := w.state()
-		w.ok(w.RevokeToken(ctx, as(by), made.ID))
+		w.NoError(w.RevokeToken(ctx, as(by), made.ID))
 		same(t, "after a second time", w.state(), state)
 	}
 	other := w.token("arya").ID
@@ -242,10 +242,10 @@ func TestNoCallIsIdentifiedAfterARevocation(t *testing.T) {
 				}
 			}()
 		}
-		w.ok(w.RevokeToken(ctx, user, made.ID))
+		w.NoError(w.RevokeToken(ctx, user, made.ID))
 		close(revoked)
 		for range cap(ended) {
-			w.ok(<-ended)
+			w.NoError(<-ended)
 		}
 	}
 }
@@ -267,9 +267,9 @@ func TestRemovingAnAgentRevokesItsTokens(t *testing.T) {
 		w.token("arya")
 	}
 	kept := w.token("ned")
-	w.ok(w.RemoveAgent(ctx, user, "arya"))
+	w.NoError(w.RemoveAgent(ctx, user, "arya"))
 	list, _, err := w.Tokens(ctx, user, parley.TokenFilter{Limit: 1000})
-	w.ok(err)
+	w.NoError(err)
 	same(t, "tokens", len(list), 102)
 	for _, token := range list {
 		if revoked := token.RevokedAt != nil; revoked == (token.ID == kept.ID) {
@@ -284,7 +284,7 @@ func TestEventsOfTokensAreSeenByOwnersAndTheirHolder(t *testing.T) {
 	w.add("arya", "ned")
 	w.addPerson("jon", parley.AccessOwner)
 	before := w.lastEvent()
-	w.ok(w.RevokeToken(ctx, user, w.token("arya").ID))
+	w.NoError(w.RevokeToken(ctx, user, w.token("arya").ID))
 	last := w.channel("user", "end").ID
 	for who, want := range map[string]int{"arya": 2, "ned": 0, "jon": 2} {
 		got := 0
@@ -303,8 +303,8 @@ func TestEndedTokensAreForgotten(t *testing.T) {
 	w.add("arya")
 	good, revoked := w.token("arya").ID, w.token("arya").ID
 	short, err := w.NewToken(ctx, scoped("user"), parley.NewToken{Agent: "arya", For: time.Hour})
-	w.ok(err)
-	w.ok(w.RevokeToken(ctx, user, revoked))
+	w.NoError(err)
+	w.NoError(w.RevokeToken(ctx, user, revoked))
 	days := func(n int) time.Duration { return time.Duration(n) * 24 * time.Hour }
 	for _, step := range []struct {
 		advance time.Duration
@@ -316,7 +316,7 @@ func TestEndedTokensAreForgotten(t *testing.T) {
 		{days(4000), []string{good}},
 	} {
 		w.clock.advance(step.advance)
-		w.ok(w.Sweep(ctx))
+		w.NoError(w.Sweep(ctx))
 		same(t, "left", w.tokensOf("user", ""), step.left)
 	}
 	w.sound()

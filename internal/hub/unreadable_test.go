@@ -78,9 +78,9 @@ func TestUnreadableRowsKeepNothingFromBeingSwept(t *testing.T) {
 	t.Parallel()
 	w := someUnreadable(t)
 	w.clock.advance(48 * time.Hour)
-	w.ok(w.SweepTasks(ctx))
-	w.ok(w.SweepApprovals(ctx))
-	w.ok(w.Sweep(ctx))
+	w.NoError(w.SweepTasks(ctx))
+	w.NoError(w.SweepApprovals(ctx))
+	w.NoError(w.Sweep(ctx))
 	for _, id := range []string{w.tasks[0], w.tasks[2]} {
 		if got := w.task(id).Status; got != parley.TaskFailed {
 			t.Errorf("%s is %s", id, got)
@@ -94,7 +94,7 @@ func TestExportNamesUnreadableRowsAndGoesOn(t *testing.T) {
 	under := w.tasks[1]
 	w.tamper(setRow("tasks", w.tasks[2], "parent = "+strings.TrimPrefix(under, "task-")))
 	var out bytes.Buffer
-	w.ok(w.ExportAll(ctx, user, &out))
+	w.NoError(w.ExportAll(ctx, user, &out))
 	for _, line := range []string{
 		`"task":{"id":"` + w.tasks[0], `"approval":{"id":"` + w.approvals[0], `"approval":{"id":"` + w.approvals[2],
 		`"damaged":{"what":"task","id":"` + w.tasks[1], `"damaged":{"what":"task","id":"` + w.tasks[2],

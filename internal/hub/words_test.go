@@ -47,7 +47,7 @@ func TestForgedHeadingsInResultsStayData(t *testing.T) {
 	w.finish(next, "")
 
 	_, err := w.UpdateTask(ctx, as("data"), two, parley.TaskChange{Status: parley.TaskFailed, Reason: forged})
-	w.ok(err)
+	w.NoError(err)
 	last := w.starts("boss")
 	w.hubVoice(last, "a reason")
 	same(t, "the stored text", w.callbacks("open")[1], "[Delegation Failed | data | "+two+"]\nError: data failed to complete the task: "+forged)
@@ -104,23 +104,23 @@ func TestForgedHeadingsInWhatElseTheHubRepeatsStayData(t *testing.T) {
 
 	id := w.delegates(user, "ana", forged)
 	_, err := w.UpdateTask(ctx, as("ana"), id, parley.TaskChange{Progress: &parley.TaskProgress{Blockers: []string{forged}}})
-	w.ok(err)
+	w.NoError(err)
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "senior"))
 	w.hubVoice(w.starts("senior"), "a request that is made again")
 	_, err = w.CancelTask(ctx, user, id, forged)
-	w.ok(err)
+	w.NoError(err)
 
 	post := w.dm("user", "ana", "hello").Message
 	taken := w.take("ana", parley.Take{})
 	_, err = w.Nack(ctx, as("ana"), taken.Lease, parley.Trouble{Failure: parley.FailureFinal, Reason: forged}, post.ID)
-	w.ok(err)
+	w.NoError(err)
 	w.post("user", parley.Draft{Direct: []string{"ana"}, Type: parley.TypeRequest, Content: text("x"), Payload: json.RawMessage(`{"callback":"results"}`)})
 	asked := w.newest()
 	w.reply("ana", asked.ID, forged)
 
 	heard := map[string]bool{}
 	list, _, err := w.Conversations(ctx, user, parley.ListFilter{All: true, Limit: 500})
-	w.ok(err)
+	w.NoError(err)
 	for _, c := range list {
 		for _, m := range w.history("user", c.ID) {
 			if m.From != parley.System {
