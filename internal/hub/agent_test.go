@@ -105,7 +105,7 @@ func TestAgentIsFoundByEveryNameInAnyCase(t *testing.T) {
 func TestAddAgentRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	add := func(n parley.NewAgent) func() error {
 		return func() error {
 			_, err := w.AddAgent(ctx, user, n)
@@ -173,7 +173,7 @@ func TestNamesAreUniqueAmongAllNamesAfterFolding(t *testing.T) {
 	writer := get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "writer", Name: "Straße"}))
 	gone := get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "gone", Name: "Ghost"}))
 	w.NoError(w.RemoveAgent(ctx, user, "gone"))
-	w.add("other")
+	w.AddAgents("other")
 	taken := []struct{ why, name string }{
 		{"an id", "writer"},
 		{"an id in capitals", "WRITER"},
@@ -221,7 +221,7 @@ func TestNamesAreUniqueAmongAllNamesAfterFolding(t *testing.T) {
 func TestChangeAgent(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	before := get[parley.Agent](w)(w.Agent(ctx, user, "arya"))
 	w.clock.advance(1)
 	after := get[parley.Agent](w)(w.ChangeAgent(ctx, user, "ARYA", func(a *parley.Agent) error {
@@ -247,7 +247,7 @@ func TestChangeAgent(t *testing.T) {
 func TestChangeAgentRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned", "robert")
+	w.AddAgents("arya", "ned", "robert")
 	manage := func(who, boss string) func() error {
 		return func() error {
 			_, err := w.ChangeAgent(ctx, user, who, func(a *parley.Agent) error { a.Manager = boss; return nil })
@@ -299,7 +299,7 @@ func TestChangeAgentRefuses(t *testing.T) {
 func TestRemovedAgentLeavesAndItsNamesStay(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned", "bran")
+	w.AddAgents("arya", "ned", "bran")
 	_, err := w.ChangeAgent(ctx, user, "bran", func(a *parley.Agent) error { a.Manager = "arya"; return nil })
 	w.NoError(err)
 	open := w.channel("ned", "open", "arya")
@@ -342,7 +342,7 @@ func removed(name string) *parley.Error {
 func TestRemoveAgentRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	remove := func(by, who string) func() error { return func() error { return w.RemoveAgent(ctx, as(by), who) } }
 	w.refuses(t, []refusal{
 		{"by an agent", remove("arya", "ned"), onlyOwner("remove an agent")},
@@ -358,7 +358,7 @@ func TestAuditNamesActorActAndSubjectOfEachAdministrativeAct(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.addPerson("jon", parley.AccessOwner)
-	w.add("arya")
+	w.AddAgents("arya")
 	_, err := w.ChangeAgent(ctx, as("jon"), "arya", func(a *parley.Agent) error { a.Role = "scout"; return nil })
 	w.NoError(err)
 	w.NoError(w.RemoveAgent(ctx, as("jon"), "arya"))
@@ -383,7 +383,7 @@ func TestAuditNamesActorActAndSubjectOfEachAdministrativeAct(t *testing.T) {
 func TestOnlyOwnersSeeHowAnAgentIsRun(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	_, err := w.ChangeAgent(ctx, user, "arya", func(a *parley.Agent) error {
 		a.Guardrails, a.RuntimeConfig = "no one", json.RawMessage(`{"command":["needle"]}`)
 		return nil

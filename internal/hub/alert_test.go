@@ -13,7 +13,7 @@ import (
 func TestAlertIsToldOnceEachWay(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	w.Start(ctx)
 	before := w.lastEvent()
 	full := parley.Alert{
@@ -49,7 +49,7 @@ func TestManyAlertsOfOneNameAreOneNoticeAndOneGroup(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	for n := range 14 {
-		w.add(fmt.Sprintf("agent-%d", n+1))
+		w.AddAgents(fmt.Sprintf("agent-%d", n+1))
 	}
 	w.Start(ctx)
 	full := func(n int) parley.Alert {
@@ -93,7 +93,7 @@ func TestObserverIsToldOfPostsAndReads(t *testing.T) {
 	t.Parallel()
 	seen := &watcher{}
 	w := newHub(t, func(w *world) { w.config.Observer = seen })
-	w.add("arya")
+	w.AddAgents("arya")
 	m := w.dm("user", "arya", "hello").Message
 	same(t, "a post", *seen, watcher{1, 0})
 	_, err := w.Post(ctx, user, parley.Draft{Direct: []string{"nobody"}, Content: text("x")})
@@ -114,7 +114,7 @@ func TestObserverIsToldOfAnswers(t *testing.T) {
 	w.dispatched("codex")
 	for _, answer := range []string{"an answer", ""} {
 		w.dm("user", "codex", "hello")
-		run := w.starts("codex")
+		run := w.StartRun("codex")
 		before := seen.Writes
 		get[parley.Run](w)(w.FinishRun(ctx, run.Run.ID, parley.Result{Text: answer}, nil))
 		same(t, "writes for "+answer, seen.Writes-before, min(len(answer), 1))
@@ -137,7 +137,7 @@ func TestObserverIsToldOfDocuments(t *testing.T) {
 func TestCallerTraceIsForWhatHasNone(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "gendry")
+	w.AddAgents("arya", "gendry")
 	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
 	traced := hub.Caller{Agent: "user", Trace: trace}
 	say := func(d parley.Draft) parley.Message { return get[parley.Receipt](w)(w.Post(ctx, traced, d)).Message }
@@ -152,7 +152,7 @@ func TestCallerTraceIsForWhatHasNone(t *testing.T) {
 func TestFiguresCountWhatThereIs(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "gendry")
+	w.AddAgents("arya", "gendry")
 	w.dm("user", "arya", "hello")
 	w.Start(ctx)
 	sub := get[*hub.Subscription](w)(w.Subscribe(ctx, user, w.lastEvent(), parley.EventFilter{}))

@@ -21,7 +21,7 @@ type answerCase struct {
 func everybody(w *world) {
 	w.dispatched("codex", "gemini", "claude")
 	w.attached("ana")
-	w.add("rex") // has no runtime: fetches for itself
+	w.AddAgents("rex") // has no runtime: fetches for itself
 	w.addPerson("sansa", parley.AccessMember)
 	w.channel("sansa", "open", "codex", "gemini", "claude", "ana", "rex")
 }
@@ -76,7 +76,7 @@ func answerCases() []answerCase {
 			name: "an implicit group", text: "hi", want: map[string]bool{"sansa": true, "gemini": false, "ana": false},
 			before: func(w *world) {
 				w.post("sansa", parley.Draft{Direct: []string{"codex", "gemini", "ana"}})
-				w.finish(w.starts("gemini"), "")
+				w.finish(w.StartRun("gemini"), "")
 			},
 		},
 		{
@@ -108,7 +108,7 @@ func TestAnswerWakesWhomItMentionsAndWhoFetchesForItself(t *testing.T) {
 			w := newHub(t)
 			everybody(w)
 			c.before(w)
-			a := w.starts("codex")
+			a := w.StartRun("codex")
 			newest := a.Messages[len(a.Messages)-1]
 			answer := get[parley.Shown](w)(w.Message(ctx, user, w.finish(a, c.text).Answer))
 			same(t, "whom it reaches, and whether it wakes", reach(answer.Deliveries), c.want)
@@ -141,7 +141,7 @@ func TestAnswerOfAQuestionOfItsOwnArchivesIt(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.dispatched("codex")
-	w.add("arya")
+	w.AddAgents("arya")
 	asked := w.send("arya", "codex", "what?").Message // a person must see the answer first
 	w.answers("codex", "that")
 	if w.see("user", asked.Conversation).ArchivedAt == nil {
@@ -163,7 +163,7 @@ func TestNeverWoken(t *testing.T) {
 	w.idle("codex", "gemini")
 	for _, words := range []string{"@codex: look", "codex look", "CODEX, look", "so, @Codex"} {
 		w.say("user", "open", words)
-		a := w.starts("codex")
+		a := w.StartRun("codex")
 		same(t, "woken by", textsOf(a.Messages), []string{words})
 		w.finish(a, "")
 	}
@@ -174,7 +174,7 @@ func TestEmptyAnswerPostsNothing(t *testing.T) {
 	w := newHub(t)
 	w.dispatched("codex")
 	m := w.dm("user", "codex", "hello").Message
-	r := w.finish(w.starts("codex"), " \n ")
+	r := w.finish(w.StartRun("codex"), " \n ")
 	same(t, "run", []any{r.State, r.Answer}, []any{parley.RunSucceeded, ""})
 	same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryAcked)
 	same(t, "said", w.texts("user", m.Conversation), []string{"hello"})
@@ -187,7 +187,7 @@ func TestTextARunHasPostedIsNotPostedAgain(t *testing.T) {
 	w.dispatched("codex")
 	w.channel("user", "other", "codex")
 	m := w.dm("user", "codex", "hello").Message
-	a := w.starts("codex")
+	a := w.StartRun("codex")
 	w.runPosts(a, parley.Draft{Conversation: "other", Content: text("done")})
 	said := w.runPosts(a, parley.Draft{Conversation: m.Conversation, Content: text("done\n")}).Message
 	r := w.finish(a, "\ndone")
@@ -240,7 +240,7 @@ func TestAnswerThatCannotBePostedFailsTheRun(t *testing.T) {
 			w.attached("ana")
 			w.private("user", "secret", "codex", "ana")
 			m := w.say("ana", "secret", "@codex?").Message
-			a := w.starts("codex")
+			a := w.StartRun("codex")
 			c.meanwhile(w)
 			r := w.finish(a, c.text)
 			same(t, "state", r.State, parley.RunFailed)

@@ -22,12 +22,12 @@ func TestWhomAnAnswerIsFor(t *testing.T) {
 		}, "user"},
 		"a task that is done again": {func(w *world) string {
 			id := w.delegates(user, "writer", "Draft it")
-			w.fails(w.starts("writer"), parley.FailureFinal)
+			w.fails(w.StartRun("writer"), parley.FailureFinal)
 			return get[parley.TaskView](w)(w.RetryTask(ctx, user, id)).Message
 		}, "user"},
 		"a result": {func(w *world) string {
 			id := w.delegates(user, "writer", "Draft it")
-			run := w.starts("writer")
+			run := w.StartRun("writer")
 			w.delegates(run.Caller(), "data", "Pull figures")
 			w.finish(run, "wait for it")
 			w.answers("data", "42")
@@ -35,7 +35,7 @@ func TestWhomAnAnswerIsFor(t *testing.T) {
 		}, "user"},
 		"what was asked and late": {func(w *world) string {
 			m := w.say("user", "open", "@writer hello").Message
-			run := w.starts("writer")
+			run := w.StartRun("writer")
 			asks := w.turnsTo(run.Caller(), parley.Contact{Pattern: parley.PatternAsk, Agent: "data", Message: "well?", Wait: time.Millisecond})
 			asks.hears()
 			w.finish(run, "wait for it")

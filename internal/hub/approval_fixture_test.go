@@ -102,7 +102,7 @@ func (w *world) dmOf(a, b string) string {
 func (w *world) works(agent string) (*hub.Assignment, string) {
 	w.t.Helper()
 	m := w.post(parley.Owner, parley.Draft{Direct: []string{agent}, Content: text("do it")}).Message
-	return w.starts(agent), m.Conversation
+	return w.StartRun(agent), m.Conversation
 }
 
 func (w *world) approval(id string) parley.Approval {

@@ -38,13 +38,13 @@ func TestApprovalOfAnAsk(t *testing.T) {
 	if again := w.next("intern"); again != nil {
 		t.Errorf("intern is woken before the answer: %+v", again.Messages)
 	}
-	w.finish(w.starts("senior"), "Looks sound.")
+	w.finish(w.StartRun("senior"), "Looks sound.")
 	w.restart()
 	done := w.approval(a.ID)
 	if done.State != parley.ApprovalExecuted || done.Result != "Response from SeniorAnalystBot: Looks sound." || done.DecidedBy != parley.Owner {
 		t.Errorf("in the end %+v", done)
 	}
-	again := w.starts("intern")
+	again := w.StartRun("intern")
 	if len(again.Messages) != 1 || again.Messages[0].ID != done.Outcome || again.Messages[0].Content.Text != done.Result ||
 		again.Run.Conversation != dm || again.Messages[0].From != parley.System {
 		t.Errorf("intern is woken by %+v in %s", again.Messages, again.Run.Conversation)
@@ -66,7 +66,7 @@ func TestApprovedAskThatIsLateOrFails(t *testing.T) {
 			w.NoError(w.SweepWaits(ctx))
 		}, "Error: senior did not respond within 120 seconds."},
 		"failed": {func(w *world) {
-			_, err := w.FailRun(ctx, w.starts("senior").Run.ID, &parley.RunError{
+			_, err := w.FailRun(ctx, w.StartRun("senior").Run.ID, &parley.RunError{
 				Trouble: parley.Trouble{Failure: parley.FailureFinal, Reason: "out of ideas"},
 			}, parley.Result{}, nil)
 			w.NoError(err)
@@ -105,7 +105,7 @@ func TestDenialTellsTheCallerOnce(t *testing.T) {
 	if len(outcomes) != 1 || outcomes[0].Content.Text != "Approval denied for contacting senior.\nNote: not now" || outcomes[0].Source != "approval" {
 		t.Errorf("intern is told %+v", outcomes)
 	}
-	if again := w.starts("intern"); again.Messages[0].ID != outcomes[0].ID {
+	if again := w.StartRun("intern"); again.Messages[0].ID != outcomes[0].ID {
 		t.Errorf("intern is woken by %+v", again.Messages)
 	}
 	if w.next("senior") != nil {
@@ -129,7 +129,7 @@ func TestSameCallSameApproval(t *testing.T) {
 	w.NoError(err)
 	w.leases.advance(time.Hour)
 	w.NoError(w.SweepDeliveries(ctx))
-	retry := w.starts("intern")
+	retry := w.StartRun("intern")
 	if same := w.holds(w.contacts(retry.Caller(), asks("senior", "well?"))); same.ID != a.ID {
 		t.Error("another attempt has another approval")
 	}
@@ -413,7 +413,7 @@ func TestManagerThatIsAnAgentIsWokenToDecide(t *testing.T) {
 	w := newHub(t)
 	w.office()
 	a := w.holds(w.contacts(as("intern"), notifies("senior", "x")))
-	run := w.starts("boss")
+	run := w.StartRun("boss")
 	if !strings.HasSuffix(run.Messages[0].Content.Text, "decide_approval, id "+a.ShortName()+".") {
 		t.Errorf("boss is asked %q", run.Messages[0].Content.Text)
 	}

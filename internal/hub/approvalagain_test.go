@@ -93,7 +93,7 @@ func TestHeldTwiceInOneTask(t *testing.T) {
 	second := w.holds(w.contacts(two.Caller(), asks("senior", "well?")))
 	w.fails(two, parley.FailureServer)
 	w.later(time.Hour)
-	three := w.starts("intern") // by what woke both
+	three := w.StartRun("intern") // by what woke both
 	w.delegates(three.Caller(), "data", "more")
 	same(t, "approvals", []any{w.approval(first.ID).State, w.approval(second.ID).State}, []any{parley.ApprovalWithdrawn, parley.ApprovalPending})
 }
@@ -108,7 +108,7 @@ func TestApprovedRequestIsToldInItsTask(t *testing.T) {
 	a := w.holds(second(w.Post(ctx, run.Caller(), parley.Draft{Direct: []string{"senior"}, Type: parley.TypeTask, Content: text("count")})))
 	w.decides(parley.Owner, a.ID, parley.Decision{Approve: true})
 	w.finish(run, "so far")
-	same(t, "task", w.starts("intern").Run.Task, w.run(run.Run.ID).Task)
+	same(t, "task", w.StartRun("intern").Run.Task, w.run(run.Run.ID).Task)
 }
 
 // The late answer of an approved ask comes in the task that its run was given later.
@@ -124,11 +124,11 @@ func TestLateApprovedAnswerComesInTheTask(t *testing.T) {
 	w.clock.advance(time.Second)
 	w.NoError(w.SweepWaits(ctx))
 	w.finish(run, "I wait.")
-	late := w.starts("intern")
+	late := w.StartRun("intern")
 	same(t, "late in", late.Run.Task, root)
 	w.finish(late, "hm")
 	w.answers("senior", "fine")
-	same(t, "brought in", w.starts("intern").Run.Task, root)
+	same(t, "brought in", w.StartRun("intern").Run.Task, root)
 }
 
 // Who decides no longer is not told any more what waits.
@@ -186,13 +186,13 @@ func TestLateAnswerComesToWhoAskedLast(t *testing.T) {
 	w.office()
 	w.dispatched("data")
 	task := w.delegates(user, "intern", "analyse")
-	run := w.starts("intern")
+	run := w.StartRun("intern")
 	a := w.holds(w.contacts(run.Caller(), keyed()))
 	w.finish(run, "I wait")
 	w.decides("boss", a.ID, parley.Decision{Approve: true})
 	w.clock.advance(time.Second)
 	w.NoError(w.SweepWaits(ctx))
-	w.finish(w.starts("intern"), "never mind")
+	w.finish(w.StartRun("intern"), "never mind")
 	w.stands(parley.TaskCompleted, task)
 	w.permit("intern", "senior", parley.EffectAllow)
 	w.change("intern", func(a *parley.Agent) { a.Mode = parley.ModeAutonomous })
@@ -201,7 +201,7 @@ func TestLateAnswerComesToWhoAskedLast(t *testing.T) {
 	own := w.task(w.delegates(other.Caller(), "data", "figures")).Parent
 	w.finish(other, "so far")
 	w.answers("senior", "fine")
-	again := w.starts("intern")
+	again := w.StartRun("intern")
 	same(t, "in", []string{again.Run.Task, again.Messages[0].Task}, []string{own, own})
 	w.sound()
 }

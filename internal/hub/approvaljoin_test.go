@@ -19,7 +19,7 @@ func (w *world) atWork() (task string, run *hub.Assignment, held parley.Approval
 	w.t.Helper()
 	w.office()
 	task = get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
-	run = w.starts("intern")
+	run = w.StartRun("intern")
 	return task, run, w.holds(w.contacts(run.Caller(), keyed()))
 }
 
@@ -27,7 +27,7 @@ func (w *world) atWork() (task string, run *hub.Assignment, held parley.Approval
 func (w *world) outcome(task, approval, want string) {
 	w.t.Helper()
 	same(w.t, "the approval", w.approval(approval).State, parley.ApprovalExecuted)
-	again := w.starts("intern")
+	again := w.StartRun("intern")
 	same(w.t, "woken in the task by", []any{again.Run.Task, textsOf(again.Messages)}, []any{task, []string{want}})
 	w.finish(again, "done")
 	w.stands(parley.TaskCompleted, task)
@@ -78,7 +78,7 @@ func TestApprovedAskOutlivesWhoJoinedIt(t *testing.T) {
 	w.answers("senior", "fine")
 	joined.hears()
 	same(t, "the approval", w.approval(a.ID).State, parley.ApprovalExecuted)
-	same(t, "woken by", textsOf(w.starts("intern").Messages), []string{"Response from senior: fine"})
+	same(t, "woken by", textsOf(w.StartRun("intern").Messages), []string{"Response from senior: fine"})
 	w.sound()
 }
 
@@ -96,7 +96,7 @@ func TestApprovedAskThatIsJoinedIsLate(t *testing.T) {
 // A call that was made without the approval meanwhile is not made again. What came of it is what comes of the approval.
 func TestApprovedAskWasMadeMeanwhile(t *testing.T) {
 	answer := func(w *world) { w.answers("senior", "fine") }
-	fail := func(w *world) { w.fails(w.starts("senior"), parley.FailureFinal) }
+	fail := func(w *world) { w.fails(w.StartRun("senior"), parley.FailureFinal) }
 	none := func(*world) {}
 	for name, end := range map[string]struct {
 		before, after func(*world)

@@ -17,7 +17,7 @@ func (w *world) approvalLink(a parley.Approval, person string) string {
 func TestALinkDecidesOneApprovalOnce(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "gendry")
+	w.AddAgents("arya", "gendry")
 	one, other := w.heldCall("one"), w.heldCall("other")
 	secret := w.approvalLink(one, "user")
 	same(t, "shown", get[parley.Approval](w)(w.ApprovalByLink(ctx, secret)), one)
@@ -38,7 +38,7 @@ func TestALinkDecidesOneApprovalOnce(t *testing.T) {
 func TestALinkOfAnApprovalIsNoCredential(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "gendry")
+	w.AddAgents("arya", "gendry")
 	a := w.heldCall("one")
 	secret := w.approvalLink(a, "user")
 	_, err := w.Identify(ctx, secret)
@@ -72,7 +72,7 @@ func TestALinkEndsWithItsTime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newHub(t, func(w *world) { w.config.Approvals.Expire = c.expire })
-			w.add("arya", "gendry")
+			w.AddAgents("arya", "gendry")
 			secret := w.approvalLink(w.heldCall("one"), "user")
 			w.clock.advance(c.lasts - time.Millisecond)
 			get[parley.Approval](w)(w.ApprovalByLink(ctx, secret))
@@ -86,7 +86,7 @@ func TestALinkEndsWithItsTime(t *testing.T) {
 func TestALinkIsItsPersons(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "gendry")
+	w.AddAgents("arya", "gendry")
 	w.addPerson("sansa", parley.AccessOwner)
 	a := w.heldCall("one")
 	for _, nobody := range []string{"arya", "nobody"} {

@@ -474,7 +474,7 @@ func TestStatusQuery(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.dispatched("ned")
-	w.add("ben")
+	w.AddAgents("ben")
 	b := w.join(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"ana"}})
 	own := w.post("ben", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeTask, Content: text("count")}).Message.Task
 	w.post("user", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeTask, Content: text("secret")})

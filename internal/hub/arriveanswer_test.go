@@ -53,7 +53,7 @@ func TestSightIsTheAck(t *testing.T) {
 			a, due := b.document("ana", "ned", "hello"), began.Add(time.Hour)
 			a.Draft.RequiresAck, a.Draft.Deadline = c.ack, &due
 			b.lands(a)
-			run := w.starts("ned")
+			run := w.StartRun("ned")
 			w.clock.advance(2 * time.Hour)
 			w.sweep()
 			same(t, "told", len(w.told("ana")), c.told)

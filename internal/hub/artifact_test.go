@@ -50,7 +50,7 @@ func with(artifacts ...parley.Artifact) parley.Content {
 func TestArtifactIsStoredReferredToAndRead(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned", "jon")
+	w.AddAgents("arya", "ned", "jon")
 	a := w.put("arya", "hello")
 	same(t, "artifact", a, parley.Artifact{
 		SHA256: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824", Size: 5,
@@ -78,7 +78,7 @@ func TestArtifactIsStoredReferredToAndRead(t *testing.T) {
 func TestDigestOfAnotherIsNoWayToItsBody(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned", "jon")
+	w.AddAgents("arya", "ned", "jon")
 	w.addPerson("member", parley.AccessMember)
 	secret := w.put("arya", "secret").SHA256
 	w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: with(parley.Artifact{SHA256: secret})})
@@ -112,7 +112,7 @@ func TestDigestOfAnotherIsNoWayToItsBody(t *testing.T) {
 func TestWhoLeavesNoLongerReadsArtifacts(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	a := w.put("arya", "plan")
 	conv := w.private("arya", "plans", "ned").ID
 	w.post("arya", parley.Draft{Conversation: conv, Content: with(a)})
@@ -125,7 +125,7 @@ func TestWhoLeavesNoLongerReadsArtifacts(t *testing.T) {
 func TestWrongSizeIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	a := w.put("arya", "hello")
 	post := func(size int64) func() error {
 		return func() error {
@@ -145,7 +145,7 @@ func TestWrongSizeIsRefused(t *testing.T) {
 func TestRefusedBodyLeavesNothing(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Limits.Artifact = 10 })
-	w.add("arya")
+	w.AddAgents("arya")
 	put := func(who string, r io.Reader) func() error {
 		return func() error {
 			_, err := w.PutArtifact(ctx, as(who), r)
@@ -168,7 +168,7 @@ func TestRefusedBodyLeavesNothing(t *testing.T) {
 func TestBodyWithoutARowIsDiscarded(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 1} })
-	w.add("arya")
+	w.AddAgents("arya")
 	w.put("user", "known")
 	w.put("arya", "first")
 	for _, body := range []string{"second", "known"} {
@@ -184,7 +184,7 @@ func TestBodyWithoutARowIsDiscarded(t *testing.T) {
 func TestSameKeyWithArtifactReturnsTheFirst(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	draft := parley.Draft{Direct: []string{"ned"}, IdempotencyKey: "k", Content: with(w.put("arya", "hello"))}
 	first := w.post("arya", draft)
 	again := w.post("arya", draft)
@@ -226,7 +226,7 @@ func TestPostWithoutArtifactsAsksForNone(t *testing.T) {
 	w := newHub(t, func(w *world) {
 		w.wrap = func(s parley.Store) parley.Store { return counting{s, &views, &artifacts} }
 	})
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	body := w.put("arya", "hello")
 	for name, c := range map[string]struct {
 		content parley.Content
@@ -254,7 +254,7 @@ func TestDamagedBodyIsSaid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newHub(t, func(w *world) { w.config.Log = quiet() })
-			w.add("arya")
+			w.AddAgents("arya")
 			a := w.put("arya", "hello")
 			w.spoil(a.SHA256, damage([]byte("hello")))
 			_, err := w.fetch("arya", a.SHA256)
@@ -273,7 +273,7 @@ func TestDamagedBodyIsSaid(t *testing.T) {
 func TestLargeBodyIsStreamed(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	const size = 64 << 20
 	a, err := w.PutArtifact(ctx, as("arya"), io.LimitReader(zeros{}, size))
 	w.NoError(err)

@@ -11,7 +11,7 @@ import (
 func TestADigestInUpperCaseIsTheSame(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	a := w.put("arya", "hello")
 	upper := strings.ToUpper(a.SHA256)
 	r := w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: with(parley.Artifact{SHA256: upper})})
@@ -32,7 +32,7 @@ func TestADigestInUpperCaseIsTheSame(t *testing.T) {
 func TestArtifactNamesThatLeadElsewhereAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	a := w.put("arya", "hello")
 	b := w.join(parley.NewBridge{Layout: parley.LayoutAgentOS, Agents: []string{"codex"}, Channels: []string{"general"}})
 	for _, name := range []string{"../x", "..", "/etc/x", `a\b`, "a\nb", "a\x00b", strings.Repeat("x", 256)} {

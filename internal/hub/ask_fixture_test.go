@@ -128,7 +128,7 @@ func (w *world) wait(message string) (found parley.Wait) {
 func (w *world) working(agent string) *hub.Assignment {
 	w.t.Helper()
 	w.dm("user", agent, "work")
-	return w.starts(agent)
+	return w.StartRun(agent)
 }
 
 // there has agents count as having a session, until they leave.

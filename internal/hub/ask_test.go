@@ -30,7 +30,7 @@ func TestAskIsAnsweredInline(t *testing.T) {
 		"[Agent Request from CoordinatorBot | Pattern: ask]\n\nContext: For the CEO.\n\nQ4?", "agent_contact", parley.TypeRequest, "databot",
 	})
 	same(t, "the run that asks", w.run(run.Run.ID).State, parley.RunWaiting)
-	answering := w.starts("databot")
+	answering := w.StartRun("databot")
 	same(t, "the run that answers", []any{textsOf(answering.Messages), answering.Run.Depth}, []any{[]string{a.request.Content.Text}, 1})
 	r := w.finish(answering, "$2.4M")
 	same(t, "heard", a.hears(), "Response from DataBot: $2.4M")
@@ -54,7 +54,7 @@ func TestAskIsAnsweredByAReply(t *testing.T) {
 	w.attached("ana")
 	defer w.there("ana")()
 	a := w.asks(w.working("a").Caller(), "b", "well?")
-	b := w.starts("b")
+	b := w.StartRun("b")
 	w.runPosts(b, parley.Draft{InReplyTo: a.request.ID, Content: text("yes")})
 	same(t, "heard", a.hears(), "Response from b: yes")
 	w.finish(b, "yes")
@@ -93,29 +93,29 @@ func TestAskEndsWithWhatItWaitsFor(t *testing.T) {
 		end  func(*world, *asking)
 		want string
 	}{
-		"the run has failed":    {func(w *world, _ *asking) { w.fails(w.starts("b"), parley.FailureFinal) }, broken + "it broke"},
-		"it is busy":            {func(w *world, _ *asking) { w.fails(w.starts("b"), parley.FailureBusy) }, broken + "it broke"},
+		"the run has failed":    {func(w *world, _ *asking) { w.fails(w.StartRun("b"), parley.FailureFinal) }, broken + "it broke"},
+		"it is busy":            {func(w *world, _ *asking) { w.fails(w.StartRun("b"), parley.FailureBusy) }, broken + "it broke"},
 		"it could not start":    {func(w *world, _ *asking) { w.fails(w.next("b"), parley.FailureNoStart) }, broken + "it broke"},
-		"it has nothing to say": {func(w *world, _ *asking) { w.finish(w.starts("b"), "") }, broken + "it gave no answer"},
-		"it says a blank":       {func(w *world, _ *asking) { w.finish(w.starts("b"), " \n") }, broken + "it gave no answer"},
+		"it has nothing to say": {func(w *world, _ *asking) { w.finish(w.StartRun("b"), "") }, broken + "it gave no answer"},
+		"it says a blank":       {func(w *world, _ *asking) { w.finish(w.StartRun("b"), " \n") }, broken + "it gave no answer"},
 		"the run was cancelled": {func(w *world, _ *asking) {
-			b := w.starts("b")
+			b := w.StartRun("b")
 			get[parley.Run](w)(w.CancelRun(ctx, user, b.Run.ID, "enough"))
 			w.finish(b, "too late")
 		}, broken + "the run was cancelled: by user: enough"},
 		"the run is lost": {func(w *world, a *asking) {
-			w.starts("b")
+			w.StartRun("b")
 			w.later(50 * time.Second)
 			get[string](w)(w.KeepRun(ctx, a.run))
 			w.later(50 * time.Second)
 		}, broken + "the hub or the program ended before the run did"},
 		"it was removed":           {func(w *world, _ *asking) { w.NoError(w.RemoveAgent(ctx, user, "b")) }, gone + "removed"},
-		"it was removed at work":   {func(w *world, _ *asking) { w.starts("b"); w.NoError(w.RemoveAgent(ctx, user, "b")) }, gone + "removed"},
+		"it was removed at work":   {func(w *world, _ *asking) { w.StartRun("b"); w.NoError(w.RemoveAgent(ctx, user, "b")) }, gone + "removed"},
 		"it was stopped":           {func(w *world, _ *asking) { w.stop("b", 0) }, gone + "stopped"},
 		"it was stopped at work":   {func(w *world, _ *asking) { stopAtWork(w) }, gone + "stopped"},
 		"the conversation is gone": {func(w *world, a *asking) { w.NoError(w.DeleteConversation(ctx, user, a.request.Conversation)) }, broken + "the conversation was deleted"},
 		"it is gone, at work": {func(w *world, a *asking) {
-			w.starts("b")
+			w.StartRun("b")
 			w.NoError(w.DeleteConversation(ctx, user, a.request.Conversation))
 		}, broken + "the conversation was deleted"},
 	} {
@@ -146,7 +146,7 @@ func (w *world) stop(agent string, timeout int64) {
 // stopAtWork stops an agent that is at an ask, which has its while to end.
 func stopAtWork(w *world) {
 	w.t.Helper()
-	b := w.starts("b")
+	b := w.StartRun("b")
 	w.stop("b", 1000)
 	w.clock.advance(time.Second)
 	w.NoError(w.SweepHalts(ctx))
@@ -198,7 +198,7 @@ func TestLateAnswerIsBroughtOnce(t *testing.T) {
 		run := w.working("a")
 		began := time.Now()
 		a := w.asks(run.Caller(), "b", "well?")
-		b := w.starts("b")
+		b := w.StartRun("b")
 		same(t, "heard", a.hears(), "E004 Error: b "+inTime)
 		same(t, "after", time.Since(began), 120*time.Second)
 		same(t, "outcome", a.made.Outcome, parley.ContactLate)
@@ -206,7 +206,7 @@ func TestLateAnswerIsBroughtOnce(t *testing.T) {
 		w.finish(run, "gave up")
 		w.finish(b, "at last")
 		same(t, "brought", w.calledBack("a"), []string{"Response from b: at last"})
-		woken := w.starts("a")
+		woken := w.StartRun("a")
 		same(t, "woken by", []any{textsOf(woken.Messages), woken.Run.Conversation}, []any{[]string{"Response from b: at last"}, run.Run.Conversation})
 		w.reply("b", a.request.ID, "and another thing")
 		same(t, "brought", len(w.calledBack("a")), 1)
@@ -223,7 +223,7 @@ func TestWhatComesLate(t *testing.T) {
 	late := "E004 Error: b did not respond within 0.001 seconds. Consider using 'delegate' for async processing. The answer will be delivered when it comes."
 	a := w.asks(user, "b", "one")
 	same(t, "heard", a.hears(), late)
-	w.fails(w.starts("b"), parley.FailureFinal)
+	w.fails(w.StartRun("b"), parley.FailureFinal)
 	same(t, "a failure is brought too", w.calledBack("user"), []string{"Error: b failed to respond: it broke"})
 	m := w.told("user")[0]
 	same(t, "in the DM", []string{m.Conversation, m.InReplyTo}, []string{a.request.Conversation, a.request.ID})
@@ -231,7 +231,7 @@ func TestWhatComesLate(t *testing.T) {
 	same(t, "a person is late", a.hears(), "E004 Error: user"+late[len("E004 Error: b"):])
 	w.reply("user", a.request.ID, "you may")
 	same(t, "brought", w.calledBack("a"), []string{"Response from user: you may"})
-	same(t, "woken by", textsOf(w.starts("a").Messages), []string{"Response from user: you may"})
+	same(t, "woken by", textsOf(w.StartRun("a").Messages), []string{"Response from user: you may"})
 	w.idle("a")
 }
 
@@ -283,16 +283,16 @@ func TestRetriedRunWaitsForTheSameAnswer(t *testing.T) {
 	a := w.asks(run.Caller(), "b", "well?")
 	w.fails(run, parley.FailureStopped)
 	same(t, "heard", a.hears(), "E003 the run "+run.Run.ID+" is over")
-	again := w.starts("a")
+	again := w.StartRun("a")
 	a = w.asksAgain(again.Caller(), a)
 	a.waits()
 	same(t, "the run that asks", w.run(again.Run.ID).State, parley.RunWaiting)
-	b := w.starts("b")
+	b := w.StartRun("b")
 	w.idle("b")
 	w.fails(again, parley.FailureStopped)
 	a.hears()
 	w.finish(b, "yes")
-	third := w.starts("a")
+	third := w.StartRun("a")
 	a = w.asksAgain(third.Caller(), a)
 	same(t, "heard", []any{a.hears(), a.made.Duplicate}, []any{"Response from b: yes", true})
 	w.idle("b")
@@ -309,7 +309,7 @@ func TestKeyOfAContactIsRemembered(t *testing.T) {
 	w.dispatched("a", "b")
 	ask := parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "well?", IdempotencyKey: "k"}
 	w.turnsTo(user, ask).hears()
-	b := w.starts("b")
+	b := w.StartRun("b")
 	w.idle("b")
 	w.finish(b, "yes")
 	same(t, "heard", w.turnsTo(user, ask).hears(), "Response from b: yes")
@@ -339,7 +339,7 @@ func TestHubThatStartsAgainTellsWhoWaited(t *testing.T) {
 	w.answers("b", "second")
 	same(t, "brought", [][]string{w.calledBack("user"), w.calledBack("a")}, [][]string{{"Response from b: first"}, {}})
 	w.later(time.Minute)
-	a := w.asks(w.starts("a").Caller(), "b", "two")
+	a := w.asks(w.StartRun("a").Caller(), "b", "two")
 	same(t, "the same call", a.hears(), "Response from b: second")
 }
 
@@ -389,7 +389,7 @@ func TestDepthIsBounded(t *testing.T) {
 	chain := []*asking{}
 	for _, next := range []string{"b", "c", "d"} {
 		chain = append(chain, w.asks(by, next, "well?"))
-		by = w.starts(next).Caller()
+		by = w.StartRun(next).Caller()
 	}
 	same(t, "the fourth", w.asks(by, "e", "well?").hears(), deep)
 	same(t, "without its run", w.asks(as("d"), "e", "well?").hears(), deep)
@@ -407,9 +407,9 @@ func TestAskComesBackToWhoAsks(t *testing.T) {
 	w.change("a", func(a *parley.Agent) { a.Concurrency = 1 })
 	one := w.working("a")
 	first := w.asks(one.Caller(), "b", "what?")
-	two := w.starts("b")
+	two := w.StartRun("b")
 	second := w.asks(two.Caller(), "a", "why?")
-	three := w.starts("a")
+	three := w.StartRun("a")
 	same(t, "runs", []any{three.Run.Depth, w.run(one.Run.ID).State, w.run(two.Run.ID).State}, []any{2, parley.RunWaiting, parley.RunWaiting})
 	w.finish(three, "because")
 	same(t, "heard", second.hears(), "Response from a: because")
@@ -427,13 +427,13 @@ func TestAsksBeginAtOnce(t *testing.T) {
 	w.dm("user", "b", "more work")
 	w.idle("b")
 	one, two := w.asks(user, "b", "one"), w.asks(user, "b", "two")
-	first, second := w.starts("b"), w.starts("b")
+	first, second := w.StartRun("b"), w.StartRun("b")
 	w.idle("b")
 	until := began.Add(time.Hour)
 	get[parley.Agent](w)(w.Sleep(ctx, user, "b", until))
 	three := w.asks(user, "b", "three")
 	same(t, "who waits", get[[]string](w)(w.Waiting(ctx)), []string{"b"})
-	third := w.starts("b")
+	third := w.StartRun("b")
 	same(t, "who waits", get[[]string](w)(w.Waiting(ctx)), []string{})
 	for i, r := range []*hub.Assignment{third, second, first} {
 		w.finish(r, fmt.Sprint(3-i))
@@ -447,14 +447,14 @@ func TestSlotsOfAsks(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.dispatched("b")
-	w.add("ned")
+	w.AddAgents("ned")
 	asks := make([]*asking, 16)
 	for i := range asks {
 		asks[i] = w.asks(user, "b", fmt.Sprint(i))
 	}
 	full := "E002 Error: b has 16 asks to answer already and takes no more. Ask again later, or use 'delegate' for async processing."
 	same(t, "the 17th", w.asks(user, "b", "one more").hears(), full)
-	w.starts("b")
+	w.StartRun("b")
 	same(t, "the 17th", w.asks(user, "b", "one more").hears(), full)
 	w.answers("b", "done")
 	w.asks(user, "b", "one more").waits()

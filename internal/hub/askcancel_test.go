@@ -25,10 +25,10 @@ func TestCancelOfTheAskerGoesDown(t *testing.T) {
 			w.dispatched("d")
 			w.permit("c", "d", parley.EffectAllow, withApproval)
 			w.delegates(user, "a", "have it found out")
-			p := parked{run: w.starts("a")}
+			p := parked{run: w.StartRun("a")}
 			p.asking = w.asks(p.run.Caller(), "b", "what is it?")
 			p.task, p.sub = w.passesOn("b", "c")
-			c := w.starts("c")
+			c := w.StartRun("c")
 			held := w.holds(w.contacts(c.Caller(), notifies("d", "x")))
 			cancel(w, p)
 			w.fails(p.run, parley.FailureStopped)
@@ -54,7 +54,7 @@ func TestFirstAnswerCancelsWhatTheOthersAsked(t *testing.T) {
 	w.dispatched("e")
 	w.create("user", parley.NewConversation{Name: "both", With: []string{"a", "e"}, Answers: parley.AnswersFirst})
 	w.say("user", "both", "who knows? @a @e")
-	a, e := w.starts("a"), w.starts("e")
+	a, e := w.StartRun("a"), w.StartRun("e")
 	ask := w.asks(a.Caller(), "b", "do you?")
 	task, _ := w.passesOn("b", "c")
 	w.finish(e, "I do")
@@ -69,7 +69,7 @@ func TestCancelOfTheAskerEndsTheAnsweringRun(t *testing.T) {
 	w := trio(t)
 	run := w.working("a")
 	one, two := w.asks(run.Caller(), "b", "one?"), w.asks(run.Caller(), "c", "two?")
-	b := w.starts("b")
+	b := w.StartRun("b")
 	deeper := w.asks(b.Caller(), "c", "three?")
 	get[parley.Run](w)(w.CancelRun(ctx, user, run.Run.ID, "enough"))
 	w.fails(run, parley.FailureStopped)
@@ -90,9 +90,9 @@ func TestCancelOfOneAskerLeavesTheOther(t *testing.T) {
 	w := trio(t)
 	ask := parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "what is it?", IdempotencyKey: "k"}
 	first := w.turnsTo(w.working("a").Caller(), ask)
-	b := w.starts("b")
+	b := w.StartRun("b")
 	w.say("user", w.channel("user", "open", "a").ID, "@a find out")
-	second := w.begins(w.starts("a").Caller(), ask)
+	second := w.begins(w.StartRun("a").Caller(), ask)
 	for w.wait(first.request.ID).Run != second.run {
 		runtime.Gosched()
 	}

@@ -16,7 +16,7 @@ func TestAskHasOneOutcome(t *testing.T) {
 	for round := range 12 {
 		run := w.working("a")
 		a := w.asks(run.Caller(), "b", "well?")
-		b := w.starts("b")
+		b := w.StartRun("b")
 		before := len(w.calledBack("a"))
 		ends := []func(){
 			func() { _, _ = w.FinishRun(ctx, b.Run.ID, parley.Result{Text: "yes"}, nil) },

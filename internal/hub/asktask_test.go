@@ -32,7 +32,7 @@ func (w *world) parks() parked {
 // passesOn lets an asked agent delegate to another one and end its run.
 func (w *world) passesOn(who, to string) (task, sub string) {
 	w.t.Helper()
-	b := w.starts(who)
+	b := w.StartRun(who)
 	sub = w.delegates(b.Caller(), to, "find out")
 	task = w.run(b.Run.ID).Task
 	w.finish(b, "working on it")
@@ -64,7 +64,7 @@ func TestAskEndsWithWhatItsAnswererDelegated(t *testing.T) {
 	same(t, "who waits", []any{w.wait(p.request.ID).State, w.wait(p.request.ID).Work, w.run(p.run.Run.ID).State},
 		[]any{parley.WaitWaiting, p.task, parley.RunWaiting})
 	w.answers("c", "it is 42")
-	b := w.starts("b")
+	b := w.StartRun("b")
 	same(t, "the run of b", []any{b.Run.Task, b.Run.Depth, b.Run.Ask, textsOf(b.Messages)},
 		[]any{p.task, 1, false, []string{"[Delegation Result from c | " + p.sub + "]\nit is 42"}})
 	p.waits()
@@ -111,14 +111,14 @@ func TestAskEndsWithWhatItsAnswererHadApproved(t *testing.T) {
 			w.permit("b", "c", parley.EffectAllow, withApproval)
 			run := w.working("a")
 			a := w.asks(run.Caller(), "b", "what is it?")
-			b := w.starts("b")
+			b := w.StartRun("b")
 			held := w.holds(w.contacts(b.Caller(), notifies("c", "look at it")))
 			task := w.run(b.Run.ID).Task
 			same(t, "held in", []any{held.Task, w.task(task).Source, w.task(task).Message}, []any{task, parley.TaskFromAsk, a.request.ID})
 			w.finish(b, "I have to ask first")
 			a.waits()
 			w.decides("user", held.ID, d)
-			again := w.starts("b")
+			again := w.StartRun("b")
 			same(t, "goes on in", []any{again.Run.Task, again.Run.Conversation, again.Run.Depth}, []any{task, a.request.Conversation, 1})
 			w.finish(again, "so be it")
 			same(t, "heard", a.hears(), "Response from b: so be it")
@@ -144,11 +144,11 @@ func TestParkedAskEndsWithItsTask(t *testing.T) {
 		}, failed + "no idea"},
 		"a run of it fails": {func(w *world, _ parked) {
 			w.answers("c", "42")
-			w.fails(w.starts("b"), parley.FailureFinal)
+			w.fails(w.StartRun("b"), parley.FailureFinal)
 		}, failed + "it broke"},
 		"b is removed": {func(w *world, _ parked) { w.NoError(w.RemoveAgent(ctx, user, "b")) }, "E002 Error: b failed to respond: removed"},
 		"c fails, which only wakes b": {func(w *world, p parked) {
-			w.fails(w.starts("c"), parley.FailureFinal)
+			w.fails(w.StartRun("c"), parley.FailureFinal)
 			p.waits()
 			w.answers("b", "c cannot")
 		}, "Response from b: c cannot"},
@@ -159,30 +159,30 @@ func TestParkedAskEndsWithItsTask(t *testing.T) {
 		}, "Response from b: c is gone"},
 		"b completes it by a call": {func(w *world, p parked) {
 			w.answers("c", "42")
-			b := w.starts("b")
+			b := w.StartRun("b")
 			w.updates("b", p.task, parley.TaskChange{Status: parley.TaskCompleted, Result: &parley.TaskResult{Text: "it is 42"}})
 			w.finish(b, "I have told them")
 		}, "Response from b: it is 42"},
 		"b completes it by a call without a word": {func(w *world, p parked) {
 			w.answers("c", "42")
-			b := w.starts("b")
+			b := w.StartRun("b")
 			w.updates("b", p.task, parley.TaskChange{Status: parley.TaskCompleted})
 			p.waits()
 			w.finish(b, "it is 42")
 		}, "Response from b: it is 42"},
 		"b completes it and has no word": {func(w *world, p parked) {
 			w.answers("c", "42")
-			b := w.starts("b")
+			b := w.StartRun("b")
 			w.updates("b", p.task, parley.TaskChange{Status: parley.TaskCompleted})
 			w.finish(b, "")
 		}, failed + "it gave no answer"},
 		"b ends without a word": {func(w *world, _ parked) {
 			w.answers("c", "42")
-			w.finish(w.starts("b"), "")
+			w.finish(w.StartRun("b"), "")
 		}, failed + "it gave no answer"},
 		"b has replied and ends without a word": {func(w *world, p parked) {
 			w.answers("c", "42")
-			b := w.starts("b")
+			b := w.StartRun("b")
 			w.runPosts(b, parley.Draft{InReplyTo: p.request.ID, Content: text("it is 42")})
 			p.waits()
 			w.finish(b, "")
@@ -243,7 +243,7 @@ func TestParkedAskIsLateAndBroughtOnce(t *testing.T) {
 			same(t, "brought", w.calledBack("a"), []string{})
 			c.end(w, task)
 			same(t, "brought", w.calledBack("a"), []string{c.want})
-			woken := w.starts("a")
+			woken := w.StartRun("a")
 			same(t, "woken by", textsOf(woken.Messages), []string{c.want})
 			w.finish(woken, "thanks")
 			w.idle("a", "b")
@@ -259,7 +259,7 @@ func TestReplyWhileTheTaskGoesOnIsNoAnswer(t *testing.T) {
 	w := trio(t)
 	run := w.working("a")
 	a := w.asks(run.Caller(), "b", "what is it?")
-	b := w.starts("b")
+	b := w.StartRun("b")
 	w.delegates(b.Caller(), "c", "find out")
 	said := w.runPosts(b, parley.Draft{InReplyTo: a.request.ID, Content: text("one moment")})
 	a.waits()
@@ -268,7 +268,7 @@ func TestReplyWhileTheTaskGoesOnIsNoAnswer(t *testing.T) {
 	same(t, "the request", w.stateOf(a.request.ID, "b"), parley.DeliveryAcked)
 	a.waits()
 	w.answers("c", "42")
-	again := w.starts("b")
+	again := w.StartRun("b")
 	said = w.runPosts(again, parley.Draft{InReplyTo: again.Messages[0].ID, Content: text("it is 42")}) // to what woke it
 	same(t, "for a", said.Deliveries, []parley.Delivery{})
 	a.waits()
@@ -283,10 +283,10 @@ func TestTextOfACallbackRunIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	w := trio(t, briefly)
 	a := w.turnsTo(user, parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "what is it?", Wait: time.Hour})
-	b := w.starts("b")
+	b := w.StartRun("b")
 	w.asks(b.Caller(), "c", "do you know?").hears() // which is late
 	w.answers("c", "42")
-	other := w.starts("b")
+	other := w.StartRun("b")
 	same(t, "woken by", textsOf(other.Messages), []string{"Response from c: 42"})
 	w.finish(other, "I have read it")
 	a.waits()
@@ -325,20 +325,20 @@ func TestLaterRunsAskAsDeepAsTheFirst(t *testing.T) {
 	w := newHub(t, mayLoop)
 	w.dispatched("a", "b", "c", "d")
 	w.asks(w.working("a").Caller(), "b", "well?")
-	w.asks(w.starts("b").Caller(), "c", "well?")
-	c := w.starts("c")
+	w.asks(w.StartRun("b").Caller(), "c", "well?")
+	c := w.StartRun("c")
 	same(t, "depth", []any{c.Run.Depth, c.Run.Ask}, []any{2, true})
 	w.delegates(c.Caller(), "d", "find out")
 	task := w.run(c.Run.ID).Task
 	get[parley.Run](w)(w.FinishRun(ctx, c.Run.ID, parley.Result{Text: "working on it", Session: "s-1"}, nil))
 	w.restart()
 	w.answers("d", "42")
-	c = w.starts("c")
+	c = w.StartRun("c")
 	same(t, "the later run", []any{c.Run.Depth, c.Run.Ask, c.Run.Task, c.Run.Session}, []any{2, false, task, "s-1"})
 	for _, by := range []hub.Caller{c.Caller(), as("c")} {
 		ask := w.asks(by, "d", "deeper")
 		same(t, "deeper", w.wait(ask.request.ID).Depth, 2)
-		d := w.starts("d")
+		d := w.StartRun("d")
 		same(t, "the run of d", d.Run.Depth, 3)
 		_, err := w.Contact(ctx, d.Caller(), asks("a", "too deep"))
 		same(t, "too deep", parley.AsError(err).Message, "Error: Maximum agent communication depth (3) reached. Use 'delegate' for async to avoid nesting.")
@@ -353,14 +353,14 @@ func TestApprovedAskKeepsItsDepth(t *testing.T) {
 	w := trio(t)
 	w.permit("b", "c", parley.EffectAllow, withApproval)
 	a := w.asks(w.working("a").Caller(), "b", "what is it?")
-	b := w.starts("b")
+	b := w.StartRun("b")
 	held := w.holds(w.contacts(b.Caller(), asks("c", "well?")))
 	w.finish(b, "wait")
 	w.NoError(w.DeleteConversation(ctx, user, a.request.Conversation))
 	a.hears()
 	w.restart()
 	w.decides("user", held.ID, parley.Decision{Approve: true})
-	same(t, "the run of c", w.starts("c").Run.Depth, 2)
+	same(t, "the run of c", w.StartRun("c").Run.Depth, 2)
 }
 
 // The hub may stop between any two steps. Nothing is lost or done twice.
@@ -373,24 +373,24 @@ func TestParkedAskSurvivesRestarts(t *testing.T) {
 	}
 	ask := parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "what is it?", IdempotencyKey: "k"}
 	a := w.turnsTo(as("a"), ask)
-	b := w.starts("b")
+	b := w.StartRun("b")
 	sub := w.delegates(b.Caller(), "c", "find out")
 	task := w.run(b.Run.ID).Task
 	a.giveUp()
 	a.hears()
 	w.fails(b, parley.FailureStopped) // as a hub that stops does
 	restart()
-	b = w.starts("b")
+	b = w.StartRun("b")
 	same(t, "goes on in", []any{b.Run.Task, b.Run.Depth, b.Run.Ask}, []any{task, 1, true})
 	same(t, "delegates it once", w.delegates(b.Caller(), "c", "find out"), sub)
 	restart()
 	w.finish(b, "working on it")
 	restart()
-	c := w.starts("c")
+	c := w.StartRun("c")
 	restart()
 	w.finish(c, "42")
 	restart()
-	b = w.starts("b")
+	b = w.StartRun("b")
 	restart()
 	w.finish(b, "it is 42")
 	restart()
@@ -437,7 +437,7 @@ func TestApprovedAskEndsWithTheTask(t *testing.T) {
 	w.answers("senior", "it is right")
 	same(t, "at last", []any{w.approval(a.ID).State, w.approval(a.ID).Result}, []any{parley.ApprovalExecuted, "Response from senior: it is right"})
 	same(t, "told", textsOf(w.said(dm, parley.System)), []string{"Response from senior: it is right"})
-	same(t, "woken by", textsOf(w.starts("intern").Messages), []string{"Response from senior: it is right"})
+	same(t, "woken by", textsOf(w.StartRun("intern").Messages), []string{"Response from senior: it is right"})
 	w.sound()
 }
 
@@ -450,10 +450,10 @@ func TestRetriedAskTaskCallsBack(t *testing.T) {
 	p.hears()
 	w.finish(p.run, "a pity")
 	get[parley.TaskView](w)(w.RetryTask(ctx, user, p.task))
-	b := w.starts("b")
+	b := w.StartRun("b")
 	same(t, "the run of b", []any{b.Run.Task, b.Run.Depth, b.Run.Ask}, []any{p.task, 1, false})
 	w.finish(b, "42")
-	same(t, "woken by", textsOf(w.starts("a").Messages), []string{"[Delegation Result from b | " + p.task + "]\n42"})
+	same(t, "woken by", textsOf(w.StartRun("a").Messages), []string{"[Delegation Result from b | " + p.task + "]\n42"})
 	same(t, "brought", w.calledBack("a"), []string{})
 	w.idle("b")
 }
@@ -465,7 +465,7 @@ func TestRevivedAskTaskCallsBack(t *testing.T) {
 	w.change("b", func(a *parley.Agent) { a.Attempts = 1 })
 	p := w.parks()
 	w.answers("c", "42")
-	b := w.starts("b")
+	b := w.StartRun("b")
 	w.fails(b, parley.FailureServer)
 	same(t, "heard", p.hears(), "E005 Error: b failed to respond: it broke")
 	get[parley.Delivery](w)(w.RetryDead(ctx, user, b.Messages[0].ID, "b"))
@@ -479,13 +479,13 @@ func TestWhatJoinsTheAnswererIsAnswered(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
 	a := w.asks(user, "b", "what is it?")
-	b := w.starts("b")
+	b := w.StartRun("b")
 	w.delegates(b.Caller(), "c", "find out")
 	w.delegates(b.Caller(), "a", "find out too")
 	w.finish(b, "working on it")
 	w.answers("c", "42")
 	m := w.dm("user", "b", "how is it going?").Message
-	w.finish(w.starts("b"), "half of it is there")
+	w.finish(w.StartRun("b"), "half of it is there")
 	same(t, "what joined", w.stateOf(m.ID, "b"), parley.DeliveryAnswered)
 	same(t, "the request", w.stateOf(a.request.ID, "b"), parley.DeliveryAcked)
 	a.waits()
@@ -527,7 +527,7 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheAsker(t *testing.T) {
 		"a delegation further down": {
 			func(w *world, b *hub.Assignment) {
 				w.delegates(b.Caller(), "c", "see to it")
-				w.delegates(w.starts("c").Caller(), "ana", "your part")
+				w.delegates(w.StartRun("c").Caller(), "ana", "your part")
 			},
 			func(w *world) {
 				taken := w.take("ana", parley.Take{Waking: true})
@@ -554,7 +554,7 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheAsker(t *testing.T) {
 			w.attached("ana")
 			defer w.there("ana")()
 			a := w.asks(as("ana"), "b", "what is it?")
-			b := w.starts("b")
+			b := w.StartRun("b")
 			w.clock.advance(7 * time.Second)
 			a.waits()
 			c.needs(w, b)
@@ -576,7 +576,7 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheOnlySlot(t *testing.T) {
 	w.change("hook", func(a *parley.Agent) { a.Concurrency = 1 })
 	run := w.working("hook")
 	a := w.asks(run.Caller(), "b", "what is it?")
-	b := w.starts("b")
+	b := w.StartRun("b")
 	w.delegates(b.Caller(), "hook", "your part")
 	heard := a.hears()
 	same(t, "heard", []any{heard != "", a.made.Outcome}, []any{true, parley.ContactLate})
@@ -586,7 +586,7 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheOnlySlot(t *testing.T) {
 	w.answers("b", "it is 42")
 	same(t, "brought", w.calledBack("hook"), []string{"Response from b: it is 42"})
 	other := w.asks(w.working("a").Caller(), "b", "what is it?")
-	b = w.starts("b")
+	b = w.StartRun("b")
 	w.delegates(b.Caller(), "a", "your part")
 	w.finish(b, "working on it")
 	other.waits()
@@ -602,9 +602,9 @@ func TestAskIsLateAtOnceWhereItsAnswerDependsOnItsOwnTask(t *testing.T) {
 	boss := w.working("a")
 	task := w.delegates(boss.Caller(), "b", "your part")
 	w.finish(boss, "it is under way")
-	b := w.starts("b")
+	b := w.StartRun("b")
 	asked := w.asks(b.Caller(), "a", "what next?")
-	answering := w.starts("a")
+	answering := w.StartRun("a")
 	w.delegates(answering.Caller(), "c", "check it", after(task))
 	heard := asked.hears()
 	same(t, "heard", []any{heard != "", asked.made.Outcome}, []any{true, parley.ContactLate})
@@ -621,7 +621,7 @@ func TestParkedAsksAreBounded(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
 	open := w.asks(w.working("a").Caller(), "b", "one more?")
-	b := w.starts("b")
+	b := w.StartRun("b")
 	w.NoError(w.db.Update(ctx, func(tx parley.Tx) error {
 		for range 256 {
 			m := open.request

@@ -20,7 +20,7 @@ func TestAttentionListsWhatNeedsAPersonOnce(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.dispatched("b", "frail")
-	w.add("intern", "senior")
+	w.AddAgents("intern", "senior")
 	w.addPerson("sansa", parley.AccessMember)
 	same(t, "nothing", w.needs("user"), []string(nil))
 
@@ -28,7 +28,7 @@ func TestAttentionListsWhatNeedsAPersonOnce(t *testing.T) {
 	held := w.holds(w.contacts(as("intern"), asks("senior", "may I?")))
 	dead := w.dm("user", "frail", "die").Message
 	w.change("frail", func(a *parley.Agent) { a.Attempts = 1 })
-	w.fails(w.starts("frail"), parley.FailureBusy)
+	w.fails(w.StartRun("frail"), parley.FailureBusy)
 	asked := w.asks(as("b"), "user", "which one?").request
 	task := w.delegates(as("b"), "user", "Review the text")
 	must := w.post("b", parley.Draft{Direct: []string{"user"}, RequiresAck: true, Content: text("confirm")}).Message
@@ -62,7 +62,7 @@ func TestAttentionListsWhatNeedsAPersonOnce(t *testing.T) {
 func TestAttentionIsCutToALimitAndCountsTheRest(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("b")
+	w.AddAgents("b")
 	for n := range 3 {
 		w.post("b", parley.Draft{Direct: []string{"user"}, RequiresAck: true, Content: text(fmt.Sprint("confirm ", n))})
 	}

@@ -18,7 +18,7 @@ type effect map[string]bool
 func TestWhomAMessageReaches(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned", "bran", "robb")
+	w.AddAgents("arya", "ned", "bran", "robb")
 	w.addPerson("sansa", parley.AccessMember)
 	at := map[string]string{
 		"channel":   w.channel("arya", "open", "ned", "bran", "sansa").ID,
@@ -99,7 +99,7 @@ func TestWhomAMessageReaches(t *testing.T) {
 func TestSomeTypesNeverWake(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.channel("arya", "open", "ned")
 	for kind, wakes := range map[parley.Type]bool{
 		"notification": false, "status": false, "heartbeat": false, "error": false,
@@ -121,7 +121,7 @@ func TestSomeTypesNeverWake(t *testing.T) {
 func TestMentionsAreKeptInOrderAndOnce(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned", "bran")
+	w.AddAgents("arya", "ned", "bran")
 	_, err := w.ChangeAgent(ctx, user, "bran", func(a *parley.Agent) error { a.Name = "Three-Eyed"; return nil })
 	w.NoError(err)
 	w.channel("arya", "open", "ned", "bran")
@@ -132,7 +132,7 @@ func TestMentionsAreKeptInOrderAndOnce(t *testing.T) {
 func TestOutsiderNamedInAPublicChannelJoinsAndIsWoken(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned", "bran", "robb")
+	w.AddAgents("arya", "ned", "bran", "robb")
 	open := w.channel("arya", "open").ID
 	w.say("arya", open, "before")
 	before := w.lastEvent()
@@ -147,7 +147,7 @@ func TestOutsiderNamedInAPublicChannelJoinsAndIsWoken(t *testing.T) {
 	same(t, "addressed", reach(r.Deliveries), map[string]bool{"bran": true})
 	r = w.post("robb", parley.Draft{Conversation: open})
 	same(t, "who writes joins", []any{w.see("robb", open).Joined, len(r.Deliveries)}, []any{true, 0})
-	w.add("late")
+	w.AddAgents("late")
 	all := w.say("arya", open, "@all")
 	same(t, "@all brings nobody in", []any{len(all.Deliveries), w.see("late", open).Joined}, []any{3, false})
 	quiet := w.post("arya", parley.Draft{Conversation: open, Type: parley.TypeStatus, Content: text("fyi @late")})
@@ -197,7 +197,7 @@ func TestOutsiderNamedElsewhereIsNotWokenAndTheSenderIsTold(t *testing.T) {
 func TestUnknownMentionIsAlwaysNamed(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "gendry", "sansa")
+	w.AddAgents("arya", "gendry", "sansa")
 	w.channel("arya", "open", "gendry")
 	alone := w.say("arya", "open", "@gendri and @zzzzzz and @gendri, see `@gendrx` or arya@gendri.example")
 	same(t, "notices", alone.Notices, []string{
@@ -219,7 +219,7 @@ func TestUnknownMentionIsAlwaysNamed(t *testing.T) {
 func TestUnknownMentionInAContactIsNamed(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "gendry", "sansa")
+	w.AddAgents("arya", "gendry", "sansa")
 	want := []string{"nobody is called @sansaa: did you mean sansa?"}
 	for pattern, says := range map[parley.Pattern]string{
 		parley.PatternAsk:      "Response from user: yes",
@@ -252,7 +252,7 @@ func TestUnknownMentionInAHeldContactIsNamed(t *testing.T) {
 func TestMentionOfARemovedAgentIsNamed(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "gendry")
+	w.AddAgents("arya", "gendry")
 	w.channel("arya", "open", "gendry")
 	w.NoError(w.RemoveAgent(ctx, user, "gendry"))
 	r := w.say("arya", "open", "@gendry, where are you?")
@@ -280,7 +280,7 @@ func TestMentionLimit(t *testing.T) {
 	for i := range 65 {
 		names = append(names, fmt.Sprint("agent", i))
 	}
-	w.add(names...)
+	w.AddAgents(names...)
 	words := "@" + strings.Join(names, " @")
 	w.refuses(t, []refusal{{"65", func() error {
 		_, err := w.Post(ctx, user, parley.Draft{Conversation: "open", Content: text(words)})

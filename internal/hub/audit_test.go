@@ -43,7 +43,7 @@ func (w *world) head() parley.AuditHead {
 func TestAuditLogIsForOwners(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.addPerson("sansa", parley.AccessMember)
 	all := get[[]parley.AuditEntry](w)(w.AuditLog(ctx, user, 0, 0))
 	same(t, "all", all, w.auditLog())
@@ -61,7 +61,7 @@ func TestAuditVerifiesWhileItGrows(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, keptBy(&headKeeper{}))
 	w.Start(ctx)
-	w.add("arya")
+	w.AddAgents("arya")
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -104,7 +104,7 @@ func TestAuditTampering(t *testing.T) {
 			k := &headKeeper{}
 			w := newHub(t, keptBy(k))
 			w.Start(ctx)
-			w.add("a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8")
+			w.AddAgents("a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8")
 			w.close() // the head is saved then at the latest
 			same(t, "the kept entry", k.head.Num, int64(8))
 			w.NoError(stores.tamper(w.place, c.statement))
@@ -122,7 +122,7 @@ func TestKeptHeadIsNotReplacedAfterTheLogWasCut(t *testing.T) {
 	k := &headKeeper{}
 	w := newHub(t, keptBy(k))
 	w.Start(ctx)
-	w.add("a1", "a2", "a3")
+	w.AddAgents("a1", "a2", "a3")
 	w.close()
 	kept := k.head
 	w.NoError(stores.tamper(w.place, "DELETE FROM audit WHERE num >= 2"))
@@ -148,11 +148,11 @@ func TestAuditHeadIsKeptInOrderAndOffTheHotPath(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &headKeeper{}
 		w := openWorld(t, place, keptBy(k))
-		w.add("arya", "ned") // not kept while nothing runs
+		w.AddAgents("arya", "ned") // not kept while nothing runs
 		w.Start(ctx)
 		synctest.Wait()
 		same(t, "kept at the start", k.saved, []int64{2})
-		w.add("bran")
+		w.AddAgents("bran")
 		synctest.Wait()
 		w.dm("arya", "ned", "posts write no audit entry")
 		w.NoError(w.RemoveAgent(ctx, user, "bran"))
@@ -166,7 +166,7 @@ func TestUnreadableHeadIsAProblem(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, keptBy(&headKeeper{broken: errors.New("it is gone")}))
 	w.Start(ctx)
-	w.add("arya")
+	w.AddAgents("arya")
 	report := get[parley.AuditReport](w)(w.VerifyAudit(ctx, user))
 	same(t, "problems", report.Problems, []string{"the head that is kept outside the database cannot be read: it is gone"})
 	same(t, "all is well", report.OK, false)

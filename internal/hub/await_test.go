@@ -26,7 +26,7 @@ func (w *world) awaiting(who, message string, rung parley.DeliveryState) func() 
 
 func TestAwaitRung(t *testing.T) {
 	w := newHub(t)
-	w.add("arya", "gendry")
+	w.AddAgents("arya", "gendry")
 	sent := w.dm("user", "arya", "hello").Message
 	delivered := w.awaiting("user", sent.ID, parley.DeliveryDelivered)
 	seen := w.awaiting("arya", sent.ID, parley.DeliverySeen)
@@ -44,7 +44,7 @@ func TestAwaitRung(t *testing.T) {
 
 func TestAwaitRungEndsWithoutIt(t *testing.T) {
 	w := newHub(t)
-	w.add("arya", "gendry")
+	w.AddAgents("arya", "gendry")
 	c := w.channel("user", "general", "arya", "gendry")
 	plain := w.say("user", c.ID, "for nobody")
 	same(t, "for nobody", get[parley.Shown](w)(w.AwaitRung(ctx, user, plain.Message.ID, parley.DeliverySeen, time.Hour)).ID, plain.Message.ID)
@@ -68,7 +68,7 @@ func TestAwaitRungEndsWithoutIt(t *testing.T) {
 
 func TestAwaitRungRefuses(t *testing.T) {
 	w := newHub(t)
-	w.add("arya", "gendry")
+	w.AddAgents("arya", "gendry")
 	sent := w.dm("user", "arya", "hello").Message
 	await := func(who, id string, rung parley.DeliveryState, wait time.Duration) func() error {
 		return func() error { _, err := w.AwaitRung(ctx, as(who), id, rung, wait); return err }

@@ -23,7 +23,7 @@ const (
 func crowded(t *testing.T, n int) (w *world, first parley.Message) {
 	t.Helper()
 	w = newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.channel("arya", "open", "ned")
 	w.depth("ned", 1000, parley.OverflowEvict)
 	first = w.post("arya", parley.Draft{Conversation: "open", To: "ned", Content: text(strings.Repeat("x", largeText))}).Message
@@ -99,7 +99,7 @@ func TestAnswersAreBoundedInBytes(t *testing.T) {
 func TestThreadOfManyArtifactsIsCutAndSaysSo(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	first := w.dm("arya", "ned", "see these").Message
 	var files []parley.Artifact
 	for i := range 60 {
@@ -125,7 +125,7 @@ func within(t *testing.T, what string, got, most int) {
 func TestATakeReturnsAMessageThatIsLargerThanTheBound(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Limits.Body = 4 * oneMiB })
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	for range 3 {
 		w.dm("arya", "ned", strings.Repeat("x", 3*oneMiB))
 	}
@@ -138,7 +138,7 @@ func TestATakeReturnsAMessageThatIsLargerThanTheBound(t *testing.T) {
 func TestALargeListIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	for i := range 80 {
 		made, err := w.NewTask(ctx, as("arya"), parley.NewTask{Text: fmt.Sprint("task ", i)})
 		w.NoError(err)
@@ -171,7 +171,7 @@ func (u unread) Read([]byte) (int, error) {
 func TestAnUploadCountsBeforeItsBody(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 1} })
-	w.add("arya")
+	w.AddAgents("arya")
 	w.put("arya", "one")
 	_, err := w.PutArtifact(ctx, as("arya"), unread{t})
 	if parley.AsError(err).Reason != parley.RateLimited {
@@ -185,7 +185,7 @@ func TestAnUploadCountsBeforeItsBody(t *testing.T) {
 func TestAnAgentStoresSoMuch(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Load.Stored = oneMiB })
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	part := strings.Repeat("x", 600<<10)
 	kept := w.put("arya", part)
 	over := refused(parley.Unavailable, parley.StorageFull, "the artifacts of arya would have more than 1 MiB together",
@@ -208,7 +208,7 @@ func TestAnAgentStoresSoMuch(t *testing.T) {
 func TestUploadsAtOnceStayWithinTheQuota(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Load.Stored = oneMiB })
-	w.add("arya")
+	w.AddAgents("arya")
 	first, feed := io.Pipe()
 	done := make(chan error, 1)
 	go func() { _, err := w.PutArtifact(ctx, as("arya"), first); done <- err }()
@@ -226,7 +226,7 @@ func TestUploadsAtOnceStayWithinTheQuota(t *testing.T) {
 func TestConversationsMadeInALoopHaveABound(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
-	w.add("arya", "ned", "jon")
+	w.AddAgents("arya", "ned", "jon")
 	w.makeChannels("arya", 2000)
 	over := refused(parley.Unavailable, "", "arya has made 2000 conversations, which is the most it may have",
 		"archive those that are not used any more: parley conv archive")

@@ -52,7 +52,7 @@ func TestBudgetsHoldRunsBack(t *testing.T) {
 				"bot has used up a budget (" + c.says + "); what comes for it waits. It goes on by itself, or raise the budget: parley agent set bot " + c.flag + " …",
 			})
 			w.clock.advance(time.Millisecond)
-			w.finish(w.starts("bot"), "")
+			w.finish(w.StartRun("bot"), "")
 		})
 	}
 }

@@ -36,7 +36,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 		w.config.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	w.Start(ctx)
-	w.add("arya")
+	w.AddAgents("arya")
 	plain, revoked, unknown := w.token("arya"), w.token("arya"), parley.NewSecret()
 	w.NoError(w.RevokeToken(ctx, user, revoked.ID))
 	link := w.link(scoped("user"), "user")

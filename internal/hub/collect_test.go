@@ -28,7 +28,7 @@ func (w *world) spoil(sha256 string, content []byte) {
 func TestUnusedArtifactIsKeptForADay(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	unused, renewed, used := w.put("arya", "unused"), w.put("arya", "renewed"), w.put("arya", "used")
 	w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: with(used)})
 	w.clock.advance(day)
@@ -52,7 +52,7 @@ func TestUnusedArtifactIsKeptForADay(t *testing.T) {
 func TestDeletedConversationLetsGoOfItsArtifacts(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	alone, shared := w.put("arya", "alone"), w.put("arya", "shared")
 	conv := w.channel("arya", "plans").ID
 	w.post("arya", parley.Draft{Conversation: conv, Content: with(alone, shared)})
@@ -96,7 +96,7 @@ func TestBodyThatACrashHasLeftIsRemovedLater(t *testing.T) {
 			w := newHub(t, func(w *world) {
 				w.wrap = func(s parley.Store) parley.Store { return failing{s, on} }
 			})
-			w.add("arya", "ned")
+			w.AddAgents("arya", "ned")
 			used := w.put("arya", "used")
 			w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: with(used)})
 			w.put("arya", "unused")
@@ -153,7 +153,7 @@ func TestBodyWithoutRowIsRemovedAfterABackup(t *testing.T) {
 	w := newHub(t, func(w *world) {
 		w.wrap = func(s parley.Store) parley.Store { return paused{s, on} }
 	})
-	w.add("arya")
+	w.AddAgents("arya")
 	leave := func(body string) {
 		w.NoError(w.db.Blobs().Put(ctx, strings.NewReader(body), 100, func(string, int64) error { return nil }))
 	}
@@ -177,7 +177,7 @@ func TestBodyWithoutRowIsRemovedAfterABackup(t *testing.T) {
 func TestLostBodyDoesNotHoldCollectionUp(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	a := w.put("arya", "lost")
 	w.put("arya", "other")
 	w.spoil(a.SHA256, nil)
@@ -194,7 +194,7 @@ func TestLostBodyDoesNotHoldCollectionUp(t *testing.T) {
 func TestCollectionNeverTakesWhatIsPosted(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	var (
 		group   sync.WaitGroup
 		posted  atomic.Int64

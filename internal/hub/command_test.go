@@ -97,7 +97,7 @@ func TestAPauseWithATimeEndsByItself(t *testing.T) {
 	w.NoError(w.SweepHalts(ctx))
 	same(t, "told once", kindsAfter(w, before), []parley.EventKind{parley.EventAgentChanged, parley.EventAgentPresence})
 	same(t, "gone", get[parley.Agent](w)(w.Agent(ctx, user, "bot")).Paused, (*parley.Halt)(nil))
-	w.starts("bot")
+	w.StartRun("bot")
 }
 
 func TestRestartsKeepHalts(t *testing.T) {
@@ -120,7 +120,7 @@ func TestAStopLetsRunsEndThenCancelsThem(t *testing.T) {
 	w := newHub(t)
 	w.dispatched("bot")
 	w.dm("user", "bot", "work")
-	run := w.starts("bot")
+	run := w.StartRun("bot")
 	w.command("user", "bot", parley.ActionStop, parley.CommandParameters{Reason: "enough"})
 	cancel := func() string {
 		t.Helper()
@@ -138,7 +138,7 @@ func TestAStopLetsRunsEndThenCancelsThem(t *testing.T) {
 	w.fails(run, parley.FailureFinal)
 	same(t, "its work is back in the queue", w.presenceOf("bot").Inbox.Waking, 1)
 	w.command("user", "bot", parley.ActionStart, parley.CommandParameters{})
-	same(t, "and no try is counted", w.starts("bot").Run.Attempt, 1)
+	same(t, "and no try is counted", w.StartRun("bot").Run.Attempt, 1)
 }
 
 func TestSleepEndsWithASign(t *testing.T) {
@@ -155,7 +155,7 @@ func TestSleepEndsWithASign(t *testing.T) {
 	before := w.lastEvent()
 	w.NoError(w.SweepHalts(ctx))
 	same(t, "events", kindsAfter(w, before), []parley.EventKind{parley.EventAgentChanged, parley.EventAgentPresence})
-	w.starts("bot")
+	w.StartRun("bot")
 }
 
 // TestWhoMayCommand is the matrix of rights: by whom, and over which way.
@@ -163,7 +163,7 @@ func TestWhoMayCommand(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.dispatched("bot", "boss")
-	w.add("peer")
+	w.AddAgents("peer")
 	w.addPerson("arya", parley.AccessMember)
 	w.addPerson("ned", parley.AccessMember)
 	w.addPerson("sansa", parley.AccessOwner)
@@ -171,9 +171,9 @@ func TestWhoMayCommand(t *testing.T) {
 	w.change("peer", func(a *parley.Agent) { a.Manager = "ned" })
 	w.channel("user", "all", "bot", "boss", "peer", "arya", "ned", "sansa")
 	w.dm("user", "boss", "lead")
-	boss := w.starts("boss")
+	boss := w.StartRun("boss")
 	w.dm("user", "bot", "work")
-	bot := w.starts("bot")
+	bot := w.StartRun("bot")
 	callers := map[string]hub.Caller{
 		"an owner": user, "another owner": as("sansa"), "its manager": as("boss"), "a run of its manager": boss.Caller(),
 		"an owner as its manager": {Agent: "boss", By: "user", Source: "test"},
@@ -274,7 +274,7 @@ func TestAHealthCheckIsAnswered(t *testing.T) {
 	w.clock.advance(time.Minute)
 	run := func(end func(*hub.Assignment)) {
 		w.dm("user", "bot", "work")
-		end(w.starts("bot"))
+		end(w.StartRun("bot"))
 		w.clock.advance(time.Millisecond)
 	}
 	well := func(a *hub.Assignment) { w.finish(a, "") }
@@ -307,7 +307,7 @@ func TestAHealthCheckIsAnswered(t *testing.T) {
 func TestAHealthCheckOfOthersIsDue(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	errors := func() int {
 		t.Helper()
 		w.NoError(w.SweepDeliveries(ctx))
@@ -329,7 +329,7 @@ func TestAHealthCheckOfOthersIsDue(t *testing.T) {
 func TestAHaltedAgentThatFetchesGetsNoWork(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	work := w.dm("user", "arya", "work").Message.ID
 	for _, halt := range [][2]parley.Action{{parley.ActionPause, parley.ActionResume}, {parley.ActionStop, parley.ActionStart}} {
 		w.command("user", "arya", halt[0], parley.CommandParameters{})
@@ -348,7 +348,7 @@ func TestWhoWaitsForAHaltedAgentIsToldWhy(t *testing.T) {
 	w.dispatched("bot", "spender")
 	w.change("spender", func(a *parley.Agent) { a.Budget = parley.Budget{CostPerDay: 1} })
 	w.dm("user", "spender", "work")
-	w.finishes(w.starts("spender"), parley.Result{Usage: parley.Usage{Cost: 2}})
+	w.finishes(w.StartRun("spender"), parley.Result{Usage: parley.Usage{Cost: 2}})
 	w.command("user", "bot", parley.ActionPause, parley.CommandParameters{})
 	for agent, why := range map[string]string{"bot": "paused", "spender": "over budget: $2.00 of $1.00 in a day"} {
 		asked := w.dm("user", agent, "work").Message

@@ -14,7 +14,7 @@ import (
 // TestEventsOfWorkAreForThoseConcerned follows tasks, approvals and rules as everybody: live, and from the store.
 func TestEventsOfWorkAreForThoseConcerned(t *testing.T) {
 	w := newStartedHub(t)
-	w.add("boss", "gendry", "hound")
+	w.AddAgents("boss", "gendry", "hound")
 	get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "arya", Profile: parley.Profile{Manager: "boss"}}))
 	followers := []string{parley.Owner, "boss", "arya", "gendry", "hound"}
 	live := map[string]*hub.Subscription{}

@@ -55,7 +55,7 @@ func TestWhoCanBeContacted(t *testing.T) {
 			a := w.asks(as("a"), "b", "well?")
 			if want[0] == waits {
 				a.waits()
-				same(t, "the ask", textsOf(w.starts("b").Messages), []string{a.request.Content.Text})
+				same(t, "the ask", textsOf(w.StartRun("b").Messages), []string{a.request.Content.Text})
 			} else {
 				same(t, "ask", a.hears(), want[0])
 			}
@@ -100,7 +100,7 @@ func TestContactAfterTooManyHops(t *testing.T) {
 	by := w.working("a").Caller()
 	for _, next := range []string{"b", "c"} {
 		w.asks(by, next, "well?").waits()
-		by = w.starts(next).Caller()
+		by = w.StartRun(next).Caller()
 	}
 	for range 2 {
 		for _, how := range []parley.Pattern{parley.PatternAsk, parley.PatternDelegate, parley.PatternNotify} {

@@ -13,7 +13,7 @@ import (
 func TestCreateConversationKnowsThreeForms(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	for _, c := range []struct {
 		make       parley.NewConversation
 		kind       parley.ConversationKind
@@ -53,7 +53,7 @@ func takenHere(name, other string) *parley.Error {
 func TestCreateConversationRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	w.channel("arya", "open")
 	w.private("user", "closed")
 	w.channel("arya", "old")
@@ -88,7 +88,7 @@ func TestCreateConversationRefuses(t *testing.T) {
 func TestListsShowWhatTheyAreAskedFor(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned", "bran")
+	w.AddAgents("arya", "ned", "bran")
 	mine, others := w.channel("arya", "mine").ID, w.channel("ned", "others").ID
 	hidden := w.private("ned", "hidden").ID
 	pair, foreign := w.dm("arya", "ned", "1").Message.Conversation, w.dm("ned", "bran", "2").Message.Conversation
@@ -120,7 +120,7 @@ func TestListsShowWhatTheyAreAskedFor(t *testing.T) {
 func TestListIsPagedByTheNewestMessage(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	var want []string
 	for i := range 7 {
 		id := w.channel("arya", fmt.Sprint("c", i)).ID
@@ -157,7 +157,7 @@ func TestListIsPagedByTheNewestMessage(t *testing.T) {
 
 // places makes one conversation of every form between arya and ned, and tells them by a word.
 func places(w *world) map[string]string {
-	w.add("arya", "ned", "bran")
+	w.AddAgents("arya", "ned", "bran")
 	return map[string]string{
 		"public channel":  w.channel("arya", "open", "ned").ID,
 		"private channel": w.private("arya", "closed", "ned").ID,
@@ -237,7 +237,7 @@ func TestAddAndRemoveMembers(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	at := places(w)
-	w.add("robb")
+	w.AddAgents("robb")
 	w.NoError(w.AddMember(ctx, as("bran"), at["public channel"], "ROBB")) // anybody, in a public one
 	before := w.lastEvent()
 	w.NoError(w.AddMember(ctx, as("bran"), at["public channel"], "robb"))
@@ -451,7 +451,7 @@ func TestOwnersReadEverything(t *testing.T) {
 func TestAChangeIsMadeWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "gendry")
+	w.AddAgents("arya", "gendry")
 	w.channel("arya", "forge", "gendry")
 	w.channel("arya", "taken")
 	name, taken, topic, archived := "smithy", "taken", "steel", true

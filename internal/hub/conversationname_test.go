@@ -12,7 +12,7 @@ import (
 // Existence leaks: for a stranger, the name of a private conversation answers like a name that nobody has.
 func TestPrivateNamesDoNotLeak(t *testing.T) {
 	w := newHub(t)
-	w.add("arya", "ned", "bran")
+	w.AddAgents("arya", "ned", "bran")
 	w.create("arya", parley.NewConversation{Name: "hidden", Private: true, With: []string{"ned"}})
 	w.group("arya", "secret", "ned")
 	make := func(n parley.NewConversation) func(string) error {
@@ -75,13 +75,13 @@ func TestPrivateNamesDoNotLeak(t *testing.T) {
 // A name stands for the conversation of that name one takes part in, whatever others make.
 func TestANameKeepsItsMeaning(t *testing.T) {
 	w := newHub(t)
-	w.add("arya", "ned", "bran")
+	w.AddAgents("arya", "ned", "bran")
 	private := w.create("arya", parley.NewConversation{Name: "plan", Private: true, With: []string{"ned"}}).ID
 	public := w.channel("bran", "plan").ID
 	same(t, "what it stands for", []string{w.see("arya", "#plan").ID, w.see("ned", "plan").ID, w.see("bran", "plan").ID}, []string{private, private, public})
 	same(t, "taken for who sees one", parley.CodeOf(second(w.CreateConversation(ctx, as("bran"), parley.NewConversation{Name: "plan"}))), parley.BadInput)
 	same(t, "taken for a member", parley.CodeOf(second(w.CreateConversation(ctx, as("ned"), parley.NewConversation{Name: "plan"}))), parley.BadInput)
-	w.add("hound")
+	w.AddAgents("hound")
 	wantError(t, w.AddMember(ctx, as("arya"), private, "hound"), refused(parley.BadInput, parley.Conflict, "there is a public channel #plan too", "rename this conversation first"))
 	several := parley.AsError(second(w.Conversation(ctx, user, "plan")))
 	same(t, "an owner, who sees both", several.Message, "2 conversations that you see are called #plan")
@@ -102,7 +102,7 @@ func TestANameKeepsItsMeaning(t *testing.T) {
 // something.
 func TestNobodyMakesTheChannelForBroadcasts(t *testing.T) {
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	for _, who := range []string{"arya", parley.Owner} {
 		for what, call := range map[string]func() error{
 			"a channel": func() error {

@@ -14,12 +14,12 @@ func request(payload string) parley.Draft {
 func TestResponseIsCopied(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	w.dispatched("ned")
 	w.channel("user", "results")
 	asked := w.post("arya", request(`{"action":"count","callback":"#results"}`))
 	same(t, "notices", asked.Notices, []string{})
-	w.finish(w.starts("ned"), "seven")
+	w.finish(w.StartRun("ned"), "seven")
 	w.reply("ned", asked.Message.ID, "no, eight")
 	same(t, "copies", w.texts("user", "results"), []string{"seven"})
 	list, err := w.History(ctx, user, "results", parley.Page{})
@@ -30,11 +30,11 @@ func TestResponseIsCopied(t *testing.T) {
 func TestEndOfTaskIsCopied(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	w.dispatched("ned")
 	w.channel("user", "results")
 	w.post("arya", request(`{"action":"task.assign","callback":"results"}`))
-	w.finish(w.starts("ned"), "seven")
+	w.finish(w.StartRun("ned"), "seven")
 	same(t, "copies", len(w.texts("user", "results")), 1)
 	same(t, "text", w.texts("user", "results")[0], "[Delegation Result from ned | task-1]\nseven")
 }
@@ -52,7 +52,7 @@ func TestCallbackGoesNowhereElse(t *testing.T) {
 		got := b.arrive(a)[0]
 		same(t, "notices of "+callback, len(got.Notices), notices)
 		same(t, "kept of "+callback, string(b.message(got.Message).Metadata), `{"callback":"`+callback+`"}`)
-		w.finish(w.starts("ned"), "seven")
+		w.finish(w.StartRun("ned"), "seven")
 	}
 	same(t, "secret", w.texts("user", "secret"), []string{})
 }

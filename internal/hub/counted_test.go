@@ -20,7 +20,7 @@ func (w *world) credentialed() map[string]hub.Caller {
 	w.NoError(err)
 	token.Source = "nats"
 	w.dm(parley.Owner, "arya", "do it")
-	return map[string]hub.Caller{"a run within the hub's process": w.starts("arya").Caller(), "a token on NATS": token}
+	return map[string]hub.Caller{"a run within the hub's process": w.StartRun("arya").Caller(), "a token on NATS": token}
 }
 
 // TestCallsOfEveryDoorAreCounted: what a door does not begin, the hub counts itself.
@@ -28,7 +28,7 @@ func TestCallsOfEveryDoorAreCounted(t *testing.T) {
 	w := newHub(t, func(w *world) {
 		w.config.Load = hub.Load{Reading: 1, Searching: 1, Changing: 1, Waiting: 1, Reads: hub.Rate{PerSecond: 1000, Burst: 1000}}
 	})
-	w.add("ned")
+	w.AddAgents("ned")
 	for door, arya := range w.credentialed() {
 		at := w.At(arya)
 		for work, call := range map[hub.Work]func() error{
@@ -78,7 +78,7 @@ func TestACallIsCountedOnce(t *testing.T) {
 	w := newHub(t, func(w *world) {
 		w.config.Load = hub.Load{Reading: 1, Searching: 1, Changing: 1, Reads: hub.Rate{PerSecond: 1, Burst: 1}}
 	})
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	arya := hub.Caller{Agent: "arya", Scopes: slices.Clone(parley.AllScopes())}
 	for _, work := range []hub.Work{hub.Reading, hub.Changing} {
 		begun, err := w.Begin(ctx, arya, work)

@@ -27,7 +27,7 @@ func TestCircleOfWaitsIsRefused(t *testing.T) {
 		same(t, "heard", a.hears(), "E005 Error: Waiting for "+first+circular+path+". Use 'delegate' for async processing.")
 	}
 	one := w.asks(as("ana"), "b", "what?")
-	b := w.starts("b")
+	b := w.StartRun("b")
 	refused(w.asks(b.Caller(), "ana", "why?"), "Ana", "Ana → b → Ana")
 	refused(w.asks(as("b"), "ana", "why?"), "Ana", "Ana → b → Ana")
 	two := w.asks(b.Caller(), "bea", "why?")
@@ -43,7 +43,7 @@ func TestCircleOfWaitsIsRefused(t *testing.T) {
 
 	hook := w.working("hook")
 	three := w.asks(hook.Caller(), "c", "what?")
-	c := w.starts("c")
+	c := w.StartRun("c")
 	refused(w.asks(c.Caller(), "hook", "why?"), "Hook", "Hook → c → Hook")
 	four := w.asks(user, "hook", "and you?")
 	w.idle("hook")
@@ -127,7 +127,7 @@ func TestCirclesAreRefusedAndNothingElse(t *testing.T) {
 			defer a.giveUp()
 			answerer := to
 			if slices.Contains(agents, to) {
-				answerer = g.adopt(w.starts(to))
+				answerer = g.adopt(w.StartRun(to))
 			}
 			g.waits[from] = append(g.waits[from], answerer)
 		}

@@ -177,10 +177,10 @@ func TestDamagedTriggerStartsNoRun(t *testing.T) {
 	w := newHub(t)
 	w.Start(ctx)
 	w.dispatched("bran")
-	w.add("arya")
+	w.AddAgents("arya")
 	bad, good := w.dm("arya", "bran", "one").Message, w.dm("arya", "bran", "two").Message
 	w.tamper(fmt.Sprintf(wounds["its text"], bad.Seq))
-	a := w.starts("bran")
+	a := w.StartRun("bran")
 	same(t, "triggers", a.Run.Triggers, []string{good.ID})
 	same(t, "the damaged one", w.stateOf(bad.ID, "bran"), parley.DeliveryFailed)
 	c := get[parley.RunContext](w)(w.RunContext(ctx, a.Run.ID))
@@ -305,7 +305,7 @@ func TestDamagedArtifactIsNeverServedWhole(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.add("arya")
+			w.AddAgents("arya")
 			a := w.put("arya", c.body)
 			w.spoil(a.SHA256, c.spoil(c.body))
 			body, _, err := w.OpenArtifact(ctx, as("arya"), a.SHA256)
@@ -341,7 +341,7 @@ func cutShort(body string) []byte { return bytes.Clone([]byte(body)[:len(body)-1
 func TestDamagedIdempotencyKeyServesNoOtherMessage(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	keyed := parley.Draft{Direct: []string{"ned"}, Content: text("keyed"), IdempotencyKey: "one"}
 	w.post("arya", keyed)
 	w.dm("arya", "ned", "another")
@@ -366,7 +366,7 @@ func TestDeepCheckListsUnreadableRowsAndGoesOn(t *testing.T) {
 	for i := range 3 {
 		words := fmt.Sprint("work ", i)
 		tasks = append(tasks, w.delegates(user, "c", words))
-		run := w.starts("c")
+		run := w.StartRun("c")
 		runs = append(runs, run.Run.ID)
 		w.finish(run, "done")
 		working := w.working("a")

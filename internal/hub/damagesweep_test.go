@@ -144,7 +144,7 @@ func TestSweepRepeatsAQuietCallbackThatIsDamaged(t *testing.T) {
 	w.NoError(w.Sweep(ctx))
 	same(t, "the callback", w.stateOf(back.ID, "a"), parley.DeliveryFailed)
 	w.alerted(back)
-	same(t, "a is told", textsOf(w.starts("a").Messages), []string{back.Content.Text})
+	same(t, "a is told", textsOf(w.StartRun("a").Messages), []string{back.Content.Text})
 	w.NoError(w.Sweep(ctx))
 	w.idle("a")
 }

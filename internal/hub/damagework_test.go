@@ -55,7 +55,7 @@ func TestTaskFailsWithTheDamagedMessageThatItGoesOnWith(t *testing.T) {
 		"what came of an approval": func(w *world) (*asking, string) {
 			w.permit("b", "c", parley.EffectAllow, withApproval)
 			a := w.asks(w.working("a").Caller(), "b", "what is it?")
-			b := w.starts("b")
+			b := w.StartRun("b")
 			held := w.holds(w.contacts(b.Caller(), notifies("c", "look at it")))
 			task := w.run(b.Run.ID).Task
 			w.finish(b, "I have to ask first")
@@ -85,7 +85,7 @@ func TestTaskGoesOnWithoutADamagedMessage(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
 	a := w.asks(w.working("a").Caller(), "b", "what is it?")
-	b := w.starts("b")
+	b := w.StartRun("b")
 	sub := w.delegates(b.Caller(), "c", "find out")
 	other := w.delegates(b.Caller(), "c", "find out more")
 	task := w.run(b.Run.ID).Task
@@ -155,7 +155,7 @@ func TestTaskFailsWithItsDamagedDelivery(t *testing.T) {
 func TestFullInboxWithADamagedSenderTakesMore(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.depth("ned", 2, parley.OverflowEvict)
 	bad := w.dm("arya", "ned", "one").Message
 	w.dm("arya", "ned", "two")
@@ -180,13 +180,13 @@ func TestHubRecoversWithDamagedRows(t *testing.T) {
 				t.Parallel()
 				w := trio(t)
 				sub := w.delegates(w.working("a").Caller(), "b", "do it")
-				first := w.starts("b")
+				first := w.StartRun("b")
 				w.delegates(first.Caller(), "c", "one")
 				w.delegates(first.Caller(), "c", "two")
 				w.finish(first, "I have begun")
 				w.answers("c", "1")
 				w.answers("c", "2")
-				second := w.starts("b")
+				second := w.StartRun("b")
 				same(t, "woken by", len(second.Messages), 2)
 				w.tamper(fmt.Sprintf(statement, noID(), second.Messages[which].Seq))
 				w.startAgain()
@@ -213,14 +213,14 @@ func TestHubRecoversWithADamagedAsk(t *testing.T) {
 	w.startAgain()
 	w.NoError(w.SweepWaits(ctx))
 	same(t, "a run", w.next("b") == nil, true)
-	w.starts("a")
+	w.StartRun("a")
 }
 
 // Nor does one keep the leases of others from lapsing.
 func TestLeasesLapseBesideADamagedOne(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	bad, good := w.dm("arya", "ned", "one").Message, w.dm("arya", "ned", "two").Message
 	same(t, "taken", len(w.take("ned", parley.Take{Lease: time.Minute}).Messages), 2)
 	w.tamper(fmt.Sprintf("UPDATE messages SET id = %s WHERE seq = %d", noID(), bad.Seq))

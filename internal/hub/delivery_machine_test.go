@@ -30,7 +30,7 @@ func newDeliverer(t *rapid.T, home string) *deliverer {
 			runTwice(w)
 		}
 	})
-	x.w.add("arya", "ned", "bran")
+	x.w.AddAgents("arya", "ned", "bran")
 	x.w.addPerson("sansa", parley.AccessMember)
 	for _, id := range []string{"arya", "ned", "bran", "sansa", parley.Owner} {
 		p := &part{id: id, person: id == "sansa" || id == parley.Owner, depth: 100, attempts: 5, overflow: parley.OverflowEvict}

@@ -12,7 +12,7 @@ import (
 func TestDeliveryCallsRefuseBadInput(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	m := w.dm("arya", "ned", "hello").Message
 	lease := w.take("ned", parley.Take{}).Lease
 	bad := func(sentence, hint string) *parley.Error { return refused(parley.BadInput, "", sentence, hint) }
@@ -69,7 +69,7 @@ func TestDeliveryCallsRefuseBadInput(t *testing.T) {
 func TestDeadLettersAreForOwners(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned", "bran")
+	w.AddAgents("arya", "ned", "bran")
 	w.addPerson("sansa", parley.AccessMember)
 	for _, id := range []string{"ned", "bran"} {
 		w.change(id, func(a *parley.Agent) { a.Attempts = 1 })

@@ -11,7 +11,7 @@ import (
 func TestDeliveryClimbsTheLadderAndEachStepHasItsTime(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	m := w.dm("arya", "ned", "do it").Message
 	want := parley.Delivery{
 		Message: m.ID, Seq: m.Seq, Conversation: m.Conversation, From: "arya", Recipient: "ned",
@@ -60,7 +60,7 @@ func TestDeliveryClimbsTheLadderAndEachStepHasItsTime(t *testing.T) {
 func TestEventSaysWhatADeliveryHasBecome(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.dm("arya", "ned", "first")
 	m := w.dm("arya", "ned", "second").Message
 	before := w.lastEvent()
@@ -96,7 +96,7 @@ func TestWhatWakesNobodyIsTakenTooUnlessOnlyWakingIsAskedFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.add("arya", "ned")
+			w.AddAgents("arya", "ned")
 			w.post("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeStatus, Content: text("status")})
 			w.post("arya", parley.Draft{Direct: []string{"ned"}, Priority: priority(w, "low"), Content: text("low")})
 			w.post("arya", parley.Draft{Direct: []string{"ned"}, Priority: priority(w, "urgent"), Content: text("urgent")})
@@ -116,7 +116,7 @@ func priority(w *world, word string) parley.Priority {
 func TestContextMakesSeenWhatWakesNobody(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	status := w.post("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeStatus}).Message
 	wakes := w.dm("arya", "ned", "wakes").Message
 	other := w.post("arya", parley.Draft{Direct: []string{"ned", "user"}, Type: parley.TypeStatus}).Message
@@ -133,7 +133,7 @@ func TestContextMakesSeenWhatWakesNobody(t *testing.T) {
 func TestNotRunningIsQueuedAcrossRestarts(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	m := w.dm("arya", "ned", "when you are back").Message
 	w.clock.advance(240 * time.Hour)
 	w.restart()
@@ -145,7 +145,7 @@ func TestNotRunningIsQueuedAcrossRestarts(t *testing.T) {
 func TestSenderMayKeepTheCountItself(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned", "bran")
+	w.AddAgents("arya", "ned", "bran")
 	count := func(from, to string, sequence int64) int64 {
 		t.Helper()
 		return w.post(from, parley.Draft{Direct: []string{to}, Sequence: sequence}).Deliveries[0].PairSeq
@@ -193,7 +193,7 @@ func TestSenderMayKeepTheCountItself(t *testing.T) {
 func TestDeletedConversationTakesItsDeliveriesAlong(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	doomed := w.send("arya", "ned", "doomed").Message
 	held := w.say("arya", doomed.Conversation, "held").Message
 	w.post("arya", parley.Draft{Conversation: doomed.Conversation, Type: parley.TypeStatus})

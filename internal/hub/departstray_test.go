@@ -106,7 +106,7 @@ func TestAnAnswerElsewhereThanTheEnd(t *testing.T) {
 		Name: "msg_0000abcd", From: "ana", To: "writer", Draft: parley.Draft{Type: "task-delegation", Payload: json.RawMessage(`{"task":"Draft it"}`)},
 	})
 	task := get[parley.Shown](w)(w.Message(ctx, user, got.Message)).Task
-	run := w.starts("writer")
+	run := w.StartRun("writer")
 	w.post("user", parley.Draft{Conversation: "paper", To: "writer", Task: task, Content: text("how is it?")})
 	w.finish(run, "the draft")
 	w.answers("writer", "it is fine")

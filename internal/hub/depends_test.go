@@ -17,7 +17,7 @@ func TestWhatIsReassignedWhileItWaitsIsAskedForAnew(t *testing.T) {
 	w.idle("boss", "writer")
 	w.answers("data", "42")
 	w.idle("writer")
-	run := w.starts("boss")
+	run := w.StartRun("boss")
 	same(t, "asked for", []string{run.Run.Task, run.Run.Conversation}, []string{then, w.dmOf("user", "boss")})
 	w.finish(run, "done")
 	w.stands(parley.TaskCompleted, then)
@@ -75,7 +75,7 @@ func TestWhoSetItselfATaskThatWaitsIsWoken(t *testing.T) {
 	w := team(t)
 	first := w.delegates(as("boss"), "data", "figures")
 	root := w.delegates(user, "boss", "Prepare the report")
-	run := w.starts("boss")
+	run := w.StartRun("boss")
 	own := get[parley.TaskView](w)(w.NewTask(ctx, run.Caller(), parley.NewTask{Text: "sum up", DependsOn: []string{first}})).ID
 	w.finish(run, "later")
 	w.answers("data", "42")
@@ -127,7 +127,7 @@ func TestOnesOwnTaskIsAskedForByTheHub(t *testing.T) {
 			t.Parallel()
 			w := team(t)
 			own := give(w)
-			run := w.starts("boss")
+			run := w.StartRun("boss")
 			same(t, "where", run.Run.Conversation, w.dmOf("boss", parley.System))
 			w.finish(run, "done")
 			w.stands(parley.TaskCompleted, own)
@@ -161,7 +161,7 @@ func TestOwnTaskGivenAwayIsCalledBack(t *testing.T) {
 	first := w.delegates(user, "data", "figures")
 	own := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Text: "sum up", DependsOn: []string{first}})).ID
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, own, "ned"))
-	w.fails(w.starts("data"), parley.FailureFinal)
+	w.fails(w.StartRun("data"), parley.FailureFinal)
 	w.stands(parley.TaskFailed, own)
 	if w.task(own).Callback == "" {
 		t.Error("nobody is called back")

@@ -88,7 +88,7 @@ func TestDiskAlertGoesOnAndOff(t *testing.T) {
 func TestDiskAlertIsForOwners(t *testing.T) {
 	t.Parallel()
 	w, d, _ := onDisk(t, 100*gib)
-	w.add("arya")
+	w.AddAgents("arya")
 	w.addPerson("member", parley.AccessMember)
 	w.Start(ctx)
 	d.free.Store(7)
@@ -107,7 +107,7 @@ func TestDiskAlertIsForOwners(t *testing.T) {
 func TestDiskThatCannotBeSeenHoldsNothingUp(t *testing.T) {
 	t.Parallel()
 	w, d, _ := onDisk(t, 100*gib)
-	w.add("arya")
+	w.AddAgents("arya")
 	w.put("arya", "unused")
 	w.clock.advance(2 * day)
 	*d.err = fs.ErrPermission

@@ -13,7 +13,7 @@ func TestAConversationKeepsTheNameThatPeopleType(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.Start(ctx)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	made := w.create("arya", parley.NewConversation{Name: "Project X", With: []string{"ned"}})
 	same(t, "made", []string{made.Name, made.DisplayName, made.Title()}, []string{"project-x", "Project X", "#project-x"})
 	for _, ref := range []string{"project-x", "#project-x", "Project X", "#Project X", "PROJECT x", "Ｐroject X", made.ID} {
@@ -49,7 +49,7 @@ func found[T any](value T, err error) T {
 func TestRefusedDisplayNames(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.create("arya", parley.NewConversation{Name: "Project X"})
 	w.create("arya", parley.NewConversation{Name: "plan"})
 	dm := w.dm("arya", "ned", "hi").Message.Conversation
@@ -82,7 +82,7 @@ func TestRefusedDisplayNames(t *testing.T) {
 func TestADisplayNameStandsForOneConversation(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned", "bran")
+	w.AddAgents("arya", "ned", "bran")
 	hidden := w.create("arya", parley.NewConversation{Name: "one", DisplayName: "The Plan", Private: true, With: []string{"ned"}})
 	same(t, "ned's", w.see("ned", "the plan").ID, hidden.ID)
 	absent := func() error { return second(w.Conversation(ctx, as("bran"), "The Plan")) }
@@ -106,7 +106,7 @@ func TestWhatListsShowNamesAConversation(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.Start(ctx)
-	w.add("arya", "ned", "bran")
+	w.AddAgents("arya", "ned", "bran")
 	dm := w.dm("arya", "ned", "hi").Message.Conversation
 	group := w.post("arya", parley.Draft{Direct: []string{"ned", "bran"}, Content: text("all")}).Message.Conversation
 	single := w.send("arya", "bran", "a question").Message.Conversation
@@ -151,7 +151,7 @@ func TestAnAgentIsNamedWithAnAt(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.Start(ctx)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	same(t, "show", found(w.Agent(ctx, user, "@Arya")).ID, "arya")
 	same(t, "direct", len(w.post("ned", parley.Draft{Direct: []string{"@arya"}, Content: text("hi")}).Deliveries), 1)
 	w.channel("ned", "open", "@arya")
@@ -200,7 +200,7 @@ func TestAPostTakesTheLongestNamesThatListsShow(t *testing.T) {
 	for i := range 8 {
 		others = append(others, fmt.Sprintf("%s%d", strings.Repeat("a", 60), i))
 	}
-	w.add(others...)
+	w.AddAgents(others...)
 	group := w.post("user", parley.Draft{Direct: others, Content: text("hello")}).Message.Conversation
 	same(t, "by its members", w.say("user", "@"+strings.Join(others, ","), "hello").Message.Conversation, group)
 }

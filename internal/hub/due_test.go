@@ -23,7 +23,7 @@ func TestMessageExpiresWhileItWaits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.add("arya", "ned")
+			w.AddAgents("arya", "ned")
 			m := w.post("arya", parley.Draft{Direct: []string{"ned"}, TTL: 60, Content: text("hurry")}).Message
 			w.dm("arya", "ned", "stays")
 			w.clock.advance(time.Minute - time.Millisecond)
@@ -46,7 +46,7 @@ func TestMessageExpiresWhileItWaits(t *testing.T) {
 func TestTakeOfNothingButExpired(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	for range 3 {
 		w.post("arya", parley.Draft{Direct: []string{"ned"}, TTL: 1})
 	}
@@ -58,7 +58,7 @@ func TestTakeOfNothingButExpired(t *testing.T) {
 func TestWhatSomebodyHasDoesNotExpireUntilItIsBack(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	m := w.post("arya", parley.Draft{Direct: []string{"ned"}, TTL: 60}).Message
 	taken := w.take("ned", parley.Take{})
 	w.clock.advance(time.Hour)
@@ -83,7 +83,7 @@ func TestUnseenInItsPrioritysTimeIsOverdueOnce(t *testing.T) {
 		t.Run(word, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.add("arya", "ned", "bran")
+			w.AddAgents("arya", "ned", "bran")
 			draft := func(to string) parley.Message {
 				return w.post("arya", parley.Draft{Direct: []string{to}, Priority: priority(w, word)}).Message
 			}
@@ -113,7 +113,7 @@ func TestUnseenInItsPrioritysTimeIsOverdueOnce(t *testing.T) {
 func TestWhatWakesNobodyIsNeverOverdue(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.post("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeNotification, Priority: priority(w, "critical")})
 	w.clock.advance(240 * time.Hour)
 	before := w.state()
@@ -124,7 +124,7 @@ func TestWhatWakesNobodyIsNeverOverdue(t *testing.T) {
 func TestWhoSleepsIsOverdueForThatReason(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	_, err := w.Sleep(ctx, as("ned"), "ned", began.Add(time.Hour))
 	w.NoError(err)
 	w.dm("arya", "ned", "wake up")
@@ -157,7 +157,7 @@ func TestMissedDeadlineIsToldOnceAndTheDeliveryStaysOpen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.add("arya", "ned")
+			w.AddAgents("arya", "ned")
 			c.draft.Direct = []string{"ned"}
 			m := w.post("arya", c.draft).Message
 			same(t, "deadline", *m.Deadline, c.due)
@@ -198,7 +198,7 @@ func mustPriority(level int) parley.Priority {
 func TestDeadLetterIsNotLate(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.change("ned", func(a *parley.Agent) { a.Attempts = 1 })
 	deadline := began.Add(time.Minute)
 	m := w.post("arya", parley.Draft{Direct: []string{"ned"}, Deadline: &deadline}).Message
@@ -215,7 +215,7 @@ func TestDeadLetterIsNotLate(t *testing.T) {
 func TestErrorOfTheHubGoesToTheSenderAloneAndWakesNobody(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned", "bran")
+	w.AddAgents("arya", "ned", "bran")
 	w.channel("arya", "open", "ned", "bran")
 	w.post("arya", parley.Draft{Conversation: "open", To: "ned", TTL: 1})
 	w.clock.advance(time.Second)
@@ -234,7 +234,7 @@ func TestErrorOfTheHubGoesToTheSenderAloneAndWakesNobody(t *testing.T) {
 func TestErrorOfAnAgentCausesNoOther(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	m := w.post("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeError, TTL: 1}).Message
 	w.clock.advance(time.Second)
 	w.sweep()
@@ -245,7 +245,7 @@ func TestErrorOfAnAgentCausesNoOther(t *testing.T) {
 func TestRemovedSenderIsToldNothing(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	m := w.post("arya", parley.Draft{Direct: []string{"ned"}, TTL: 1}).Message
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
 	w.clock.advance(time.Second)
@@ -257,7 +257,7 @@ func TestRemovedSenderIsToldNothing(t *testing.T) {
 func TestErrorBringsAnArchivedConversationBack(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	conv := w.post("arya", parley.Draft{Direct: []string{"ned"}, TTL: 1}).Message.Conversation
 	w.NoError(w.Archive(ctx, as("arya"), conv, true))
 	w.clock.advance(time.Second)

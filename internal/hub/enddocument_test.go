@@ -42,7 +42,7 @@ func TestATaskEndsInOneDocument(t *testing.T) {
 	}{
 		"by the answer of a run": {func(w *world, _ string) { w.answers("writer", "the draft") }, "success", "the draft"},
 		"partly": {func(w *world, task string) {
-			run := w.starts("writer")
+			run := w.StartRun("writer")
 			get[parley.TaskView](w)(w.UpdateTask(ctx, run.Caller(), task, parley.TaskChange{
 				Status: parley.TaskCompleted, Outcome: parley.OutcomePartial,
 				Result: &parley.TaskResult{Text: "half of it", Deliverables: []string{"draft.md"}, Issues: []string{"no time"}, NextSteps: []string{"the rest"}},
@@ -50,11 +50,11 @@ func TestATaskEndsInOneDocument(t *testing.T) {
 			w.finish(run, "half is done")
 		}, "partial", "half of it"},
 		"by a message": {func(w *world, task string) {
-			run := w.starts("writer")
+			run := w.StartRun("writer")
 			w.runPosts(run, parley.Draft{Conversation: w.task(task).Conversation, To: "ana", Task: task, Type: parley.TypeResult, Content: text("here")})
 			w.finish(run, "I have sent it")
 		}, "success", "here"},
-		"in a failure": {func(w *world, _ string) { w.fails(w.starts("writer"), parley.FailureFinal) }, "failure", "it broke"},
+		"in a failure": {func(w *world, _ string) { w.fails(w.StartRun("writer"), parley.FailureFinal) }, "failure", "it broke"},
 		"cancelled": {func(w *world, task string) {
 			get[parley.TaskView](w)(w.CancelTask(ctx, user, task, "not needed"))
 		}, "failure", "cancelled: not needed"},
@@ -63,7 +63,7 @@ func TestATaskEndsInOneDocument(t *testing.T) {
 			w.NoError(w.SweepTasks(ctx))
 		}, "failure", "its deadline passed"},
 		"after a second try": {func(w *world, task string) {
-			w.fails(w.starts("writer"), parley.FailureFinal)
+			w.fails(w.StartRun("writer"), parley.FailureFinal)
 			w.reports("tree", parley.DepartureSeen, w.departsOne("tree", "paper"))
 			get[parley.TaskView](w)(w.RetryTask(ctx, user, task))
 			w.answers("writer", "the draft")

@@ -86,7 +86,7 @@ func span(first, last int64) []int64 {
 func TestFollowersMissNothing(t *testing.T) {
 	t.Parallel()
 	w := newStartedHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	open := w.channel("arya", "open", "ned").ID
 	first := w.lastEvent()
 	const posts = 120
@@ -108,7 +108,7 @@ func TestFollowersMissNothing(t *testing.T) {
 func TestEventsOfANewConversationComeInTheOrderTheyHappened(t *testing.T) {
 	t.Parallel()
 	w := newStartedHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	before := w.lastEvent()
 	m := w.dm("arya", "ned", "hi").Message
 	got := follow(t, w.Hub, as("ned"), before, w.lastEvent())
@@ -128,7 +128,7 @@ func TestSlowFollowerCatchesUpFromTheStore(t *testing.T) {
 	for i := range 70 {
 		with = append(with, fmt.Sprint("a", i))
 	}
-	w.add(with...)
+	w.AddAgents(with...)
 	first := w.lastEvent()
 	ended := make(chan []parley.Event, 1)
 	stop := make(chan int64, 1)
@@ -171,7 +171,7 @@ func TestSlowFollowerCatchesUpFromTheStore(t *testing.T) {
 func TestFollowerResumesAfterARestart(t *testing.T) {
 	t.Parallel()
 	w := newStartedHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.channel("arya", "open", "ned")
 	before := w.lastEvent()
 	w.say("arya", "open", "one")
@@ -185,7 +185,7 @@ func TestFollowerResumesAfterARestart(t *testing.T) {
 func TestFollowerGoesOnWhenWhatItReadIsErased(t *testing.T) {
 	t.Parallel()
 	w := newStartedHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	w.channel("arya", "open")
 	last := w.say("arya", "open", "gone").Message.Seq
 	w.NoError(w.DeleteConversation(ctx, user, "open"))
@@ -227,7 +227,7 @@ func TestFollowersAreWokenByAPost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openWorld(t, place)
 		w.Start(ctx)
-		w.add("arya", "ned")
+		w.AddAgents("arya", "ned")
 		open := w.channel("arya", "open", "ned").ID
 		last := w.lastEvent()
 		began := time.Now()
@@ -254,7 +254,7 @@ func TestFollowerAtTheEndDoesNotHideEventsFromOneBehind(t *testing.T) {
 	place := stores.place(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := openWorld(t, place)
-		w.add("arya")
+		w.AddAgents("arya")
 		first := w.lastEvent()
 		got := map[string]chan []parley.Event{"first": make(chan []parley.Event, 9), "second": make(chan []parley.Event, 9)}
 		listen := func(who string) {
@@ -298,7 +298,7 @@ func TestFollowerGivesUpWithItsContext(t *testing.T) {
 func TestRemovalEndsAStream(t *testing.T) {
 	t.Parallel()
 	w := newStartedHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	sub := subscribe(t, w.Hub, as("arya"), w.lastEvent(), "message.posted")
 	ended := make(chan error, 1)
 	go func() {
@@ -312,7 +312,7 @@ func TestRemovalEndsAStream(t *testing.T) {
 func TestEventsAreCutToTheCallersRights(t *testing.T) {
 	t.Parallel()
 	w := newStartedHub(t)
-	w.add("arya", "ned", "bran")
+	w.AddAgents("arya", "ned", "bran")
 	w.addPerson("sansa", parley.AccessMember)
 	before := w.lastEvent()
 	open := w.channel("arya", "open", "ned").ID
@@ -325,7 +325,7 @@ func TestEventsAreCutToTheCallersRights(t *testing.T) {
 	w.say("arya", gone, "hi")
 	w.NoError(w.MarkRead(ctx, as("ned"), gone, 0)) // even its own cursor is of a conversation that is gone
 	w.NoError(w.DeleteConversation(ctx, user, gone))
-	w.add("robb")
+	w.AddAgents("robb")
 	last := w.lastEvent()
 	seen := func(who string) (places []string, cursors int) {
 		for _, e := range follow(t, w.Hub, as(who), before, last) {

@@ -24,7 +24,7 @@ func export(w *world, who, ref, format string) string {
 func TestExportedLinesAreTheMessages(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	open := w.create("arya", parley.NewConversation{Name: "open", With: []string{"ned"}, Topic: "<winter> & \u2028"})
 	bodies := []string{
 		`<b>&amp;</b> "quoted" \ back`, "line\u2028separator\u2029and\nnewline\ttab", "Grüße 你好 😀 \u0301 \u200d", "\u0001\u007f\ufffd",
@@ -75,7 +75,7 @@ func TestExportGoesOnBeyondOnePage(t *testing.T) {
 func TestMarkdownExport(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.create("arya", parley.NewConversation{Name: "open", With: []string{"ned"}, Topic: "winter"})
 	first := w.post("arya", parley.Draft{Conversation: "open", To: "ned", Content: parley.Content{Text: "look", Code: "a ``` b"}}).Message
 	second := w.say("ned", "open", "seen").Message
@@ -110,7 +110,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 func TestExportRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.private("arya", "closed")
 	w.refuses(t, []refusal{
 		{

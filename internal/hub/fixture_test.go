@@ -162,7 +162,7 @@ func get[T any](w *world) func(T, error) T {
 	}
 }
 
-func (w *world) add(ids ...string) {
+func (w *world) AddAgents(ids ...string) {
 	w.t.Helper()
 	for _, id := range ids {
 		_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: id})

@@ -77,12 +77,12 @@ func inOrder(t *testing.T, list []hub.Followed, after int64) {
 func TestFollowerIsToldAllThatHappensFromNowOn(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.dm("arya", "ned", "before")
 	begin, l := w.lastEvent(), newTeller()
 	tail(w, l)
 	posted := w.dm("ned", "arya", "after").Message
-	w.add("jon")
+	w.AddAgents("jon")
 	list := l.upTo(w.lastEvent())
 	inOrder(t, list, begin)
 	first := list[0]

@@ -107,7 +107,7 @@ func TestAnswersAreNeverRefused(t *testing.T) {
 	channel, _ := w.town()
 	w.permit("arya", "*", parley.EffectDeny)
 	asked := w.dm("gendry", "arya", "well?").Message
-	run := w.starts("arya")
+	run := w.StartRun("arya")
 	reply, err := w.Post(ctx, run.Caller(), parley.Draft{InReplyTo: asked.ID, Content: text("so")})
 	w.NoError(err)
 	if len(reply.Deliveries) != 1 || !reply.Deliveries[0].Waking {
@@ -115,7 +115,7 @@ func TestAnswersAreNeverRefused(t *testing.T) {
 	}
 	w.finish(run, "well, and @hound knows")
 	w.say("gendry", channel, "@arya well?")
-	run = w.starts("arya")
+	run = w.StartRun("arya")
 	w.finish(run, "@gendry yes, @hound knows")
 	if w.next("hound") != nil {
 		t.Error("an answer wakes somebody else")

@@ -11,7 +11,7 @@ import (
 func TestHealthIsKeptAndOnlyItsChangeIsTold(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.NoError(w.SweepAttendance(ctx))
 	after := w.lastEvent()
 	changes := func(want int) {
@@ -54,7 +54,7 @@ func TestHealthIsKeptAndOnlyItsChangeIsTold(t *testing.T) {
 func TestBadHealthIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	beat := func(payload string) func() error {
 		return func() error {
 			_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Type: parley.TypeHeartbeat, Payload: json.RawMessage(payload)})

@@ -235,7 +235,7 @@ func TestModeHoldsWhomAMessageBrings(t *testing.T) {
 	w.office()
 	town := w.channel(parley.Owner, "town", "intern").ID
 	w.post(parley.Owner, parley.Draft{Conversation: town, Content: text("@intern well?")})
-	run := w.starts("intern")
+	run := w.StartRun("intern")
 	r, err := w.Post(ctx, run.Caller(), parley.Draft{Conversation: town, Content: text("@senior @boss look")})
 	w.NoError(err)
 	same(t, "notices", r.Notices, []string{"senior was not woken: contacting it needs an approval: use contact_agent"})
@@ -252,7 +252,7 @@ func TestReplyOutsideItsTriggerIsHeld(t *testing.T) {
 	w := newHub(t)
 	w.office()
 	earlier := w.post("senior", parley.Draft{Direct: []string{"intern"}, Content: text("one")}).Message
-	w.finish(w.starts("intern"), "yes")
+	w.finish(w.StartRun("intern"), "yes")
 	run, dm := w.works("intern")
 	a := w.holds(second(w.Post(ctx, run.Caller(), parley.Draft{InReplyTo: earlier.ID, Content: text("and two")})))
 	same(t, "held", []string{a.Rule, a.Call.Tool}, []string{"mode supervised", "reply"})

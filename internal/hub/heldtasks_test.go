@@ -52,7 +52,7 @@ func TestEndedTaskWithdrawsItsApprovals(t *testing.T) {
 	w := newHub(t)
 	w.office()
 	id := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
-	run := w.starts("intern")
+	run := w.StartRun("intern")
 	a := w.holds(w.contacts(run.Caller(), asks("senior", "well?")))
 	w.finish(run, "I wait.")
 	if now := get[parley.TaskView](w)(w.Task(ctx, user, id)); now.Status != parley.TaskActive || now.WaitsOn.Approval != a.ID {
@@ -72,15 +72,15 @@ func TestApprovedAskKeepsItsTaskOpen(t *testing.T) {
 	w := newHub(t)
 	w.office()
 	id := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
-	run := w.starts("intern")
+	run := w.StartRun("intern")
 	a := w.holds(w.contacts(run.Caller(), asks("senior", "well?")))
 	w.decides("boss", a.ID, parley.Decision{Approve: true})
 	w.finish(run, "I wait.")
 	if now := get[parley.TaskView](w)(w.Task(ctx, user, id)); now.Status != parley.TaskActive {
 		t.Errorf("before the answer the task is %s", now.Status)
 	}
-	w.finish(w.starts("senior"), "fine")
-	again := w.starts("intern")
+	w.finish(w.StartRun("senior"), "fine")
+	again := w.StartRun("intern")
 	if again.Run.Task != id {
 		t.Errorf("the answer comes in task %q", again.Run.Task)
 	}
@@ -98,7 +98,7 @@ func TestReassignedTaskWithdrawsItsApprovals(t *testing.T) {
 			w.office()
 			w.dispatched("other")
 			id := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
-			run := w.starts("intern")
+			run := w.StartRun("intern")
 			a := w.holds(w.contacts(run.Caller(), asks("senior", "well?")))
 			if state == parley.ApprovalApproved {
 				w.decides("boss", a.ID, parley.Decision{Approve: true})
@@ -128,7 +128,7 @@ func TestApprovalHeldBeforeTheTask(t *testing.T) {
 			a := w.holds(w.contacts(run.Caller(), asks("senior", "well?")))
 			if retried {
 				w.fails(run, parley.FailureStopped)
-				run = w.starts("intern")
+				run = w.StartRun("intern")
 			}
 			part := w.delegates(run.Caller(), "data", "figures")
 			root := w.task(part).Parent

@@ -16,7 +16,7 @@ func TestHeldDelegationHangsUnderItsCallersTask(t *testing.T) {
 			w := newHub(t, mayLoop)
 			w.office()
 			trigger := w.post(parley.Owner, parley.Draft{Direct: []string{"intern"}, Content: text("Have it checked\nby tomorrow")}).Message
-			run := w.starts("intern")
+			run := w.StartRun("intern")
 			contact := parley.Contact{Pattern: parley.PatternDelegate, Agent: "senior", Message: "Check it"}
 			a := w.holds(w.contacts(run.Caller(), contact))
 			same(t, "before", []any{a.Task, w.run(run.Run.ID).Task}, []any{"", ""})
@@ -32,12 +32,12 @@ func TestHeldDelegationHangsUnderItsCallersTask(t *testing.T) {
 			if !ends {
 				w.finish(run, "I have asked")
 			}
-			told := w.starts("intern")
+			told := w.StartRun("intern")
 			same(t, "told in", []any{told.Run.Task, told.Run.Conversation}, []any{above.ID, trigger.Conversation})
 			w.finish(told, "good")
 			w.stands(parley.TaskActive, above.ID)
 			w.answers("senior", "it is right")
-			last := w.starts("intern")
+			last := w.StartRun("intern")
 			same(t, "the result comes in", []any{last.Run.Task, last.Run.Conversation}, []any{above.ID, trigger.Conversation})
 			w.finish(last, "it was checked")
 			w.stands(parley.TaskCompleted, above.ID, above.Subtasks[0])
@@ -77,15 +77,15 @@ func TestReplyToAnAskSaysWhatCameOfIt(t *testing.T) {
 	w.finish(run, "gave up")
 	same(t, "late", said(w.reply("ana", late.request.ID, "yes")),
 		[]any{"a", []string{"a was told: the answer to its ask was late, and went to it as a callback"}})
-	w.finish(w.starts("a"), "thanks")
+	w.finish(w.StartRun("a"), "thanks")
 	w.say("user", w.channel("user", "open", "a").ID, "@a go on")
-	other := w.starts("a")
+	other := w.StartRun("a")
 	left := w.asks(other.Caller(), "ana", "three?")
 	w.fails(other, parley.FailureFinal)
 	same(t, "left", said(w.reply("ana", left.request.ID, "yes")),
 		[]any{"a", []string{"nobody waits for this answer any more: the run of a that asked has ended"}})
 	p := w.asks(user, "b", "four?")
-	b := w.starts("b")
+	b := w.StartRun("b")
 	w.delegates(b.Caller(), "c", "find out")
 	same(t, "parked", said(w.runPosts(b, parley.Draft{InReplyTo: p.request.ID, Content: text("soon")})),
 		[]any{"user", []string{"user still waits for the answer to its ask, which is the end of " + w.run(b.Run.ID).Task}})

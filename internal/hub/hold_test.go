@@ -34,7 +34,7 @@ func inHold(t *testing.T, test func(*testing.T, *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openWorld(t, place)
 		w.Start(ctx)
-		w.add("arya", "ned")
+		w.AddAgents("arya", "ned")
 		test(t, w)
 	})
 }
@@ -131,7 +131,7 @@ func TestHoldEndsWithItsContextAndItsRelease(t *testing.T) {
 func TestHoldRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "gone")
+	w.AddAgents("arya", "gone")
 	revoked, removed, forgotten := w.called(w.token("arya")), w.called(w.token("gone")), w.called(w.token("arya"))
 	short, err := w.NewToken(ctx, scoped("user"), parley.NewToken{Agent: "arya", For: time.Hour})
 	w.NoError(err)
@@ -161,7 +161,7 @@ func TestHoldRefuses(t *testing.T) {
 func TestNoHoldSurvivesARevocation(t *testing.T) {
 	t.Parallel()
 	w := newStartedHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	for range 20 {
 		made := w.token("arya")
 		me := w.called(made)
@@ -187,11 +187,11 @@ func TestNoHoldSurvivesARevocation(t *testing.T) {
 func TestHoldEndsThoughTheLogDoesNotReachBack(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	me := w.called(w.token("arya"))
 	gone, kept := w.hold(me), w.hold(as("arya"))
 	w.NoError(w.RevokeToken(ctx, user, me.Token))
-	w.add("ned")
+	w.AddAgents("ned")
 	w.clock.advance(8 * 24 * time.Hour)
 	w.NoError(w.Sweep(ctx))
 	w.Start(ctx)
@@ -206,7 +206,7 @@ func TestRevocationByOneHubEndsCallsOfTheOther(t *testing.T) {
 	t.Parallel()
 	hubs := twoHubs(t)
 	hubs[1].Start(ctx)
-	hubs[0].add("arya")
+	hubs[0].AddAgents("arya")
 	me := hubs[1].called(hubs[0].token("arya"))
 	held := hubs[1].hold(me)
 	hubs[0].NoError(hubs[0].RevokeToken(ctx, user, me.Token))

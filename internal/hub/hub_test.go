@@ -120,7 +120,7 @@ func verbs(ctx context.Context, h *hub.Hub, by hub.Caller, conversation, message
 func TestNobodyButParticipantsIsServed(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	id := w.say("arya", w.channel("arya", "open").ID, "hello").Message.ID
 	w.NoError(w.RemoveAgent(ctx, user, "ned"))
 	var table []refusal
@@ -138,7 +138,7 @@ func TestNobodyButParticipantsIsServed(t *testing.T) {
 func TestCallGivenUpBeforeItBeganIsTimedOut(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	id := w.say("arya", w.channel("arya", "open").ID, "hello").Message.ID
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
@@ -161,7 +161,7 @@ func TestCallGivenUpBeforeItBeganIsTimedOut(t *testing.T) {
 func TestClosedStoreIsUnavailable(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	w.NoError(w.db.Close())
 	_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"user"}, Content: text("hello")})
 	wantError(t, err, refused(parley.Unavailable, "", "the store is closed", "start the hub again"))
@@ -185,7 +185,7 @@ func runTwice(w *world) { w.wrap = func(s parley.Store) parley.Store { return tw
 func TestRefusedUpdateIsRefusedWhenItRunsAgain(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, runTwice)
-	w.add("arya")
+	w.AddAgents("arya")
 	w.refuses(t, []refusal{{"an agent with an unknown manager", func() error {
 		_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: "x", Profile: parley.Profile{Manager: "tywin"}})
 		return err

@@ -38,7 +38,7 @@ func atOnce[V any](t *testing.T, hubs [2]*world, call func(*world) (V, error)) (
 func TestDMOpenedByTwoHubsAtOnceIsOne(t *testing.T) {
 	t.Parallel()
 	hubs := twoHubs(t)
-	hubs[0].add("arya", "ned")
+	hubs[0].AddAgents("arya", "ned")
 	receipts, errs := atOnce(t, hubs, func(w *world) (parley.Receipt, error) {
 		return w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Content: text("hello")})
 	})
@@ -52,7 +52,7 @@ func TestDMOpenedByTwoHubsAtOnceIsOne(t *testing.T) {
 func TestKeyUsedWithTwoHubsAtOnceStoresOneMessage(t *testing.T) {
 	t.Parallel()
 	hubs := twoHubs(t)
-	hubs[0].add("arya")
+	hubs[0].AddAgents("arya")
 	open := hubs[0].channel("arya", "open").ID
 	receipts, errs := atOnce(t, hubs, func(w *world) (parley.Receipt, error) {
 		return w.Post(ctx, as("arya"), parley.Draft{Conversation: open, Content: text("hello"), IdempotencyKey: "k"})
@@ -100,7 +100,7 @@ func TestEventsOfOneHubReachFollowersOfTheOther(t *testing.T) {
 	t.Parallel()
 	hubs := twoHubs(t)
 	hubs[1].Start(ctx)
-	hubs[0].add("arya", "ned")
+	hubs[0].AddAgents("arya", "ned")
 	open := hubs[0].channel("arya", "open", "ned").ID
 	last := hubs[1].lastEvent()
 	id := hubs[0].say("arya", open, "hi").Message.ID

@@ -10,7 +10,7 @@ import (
 // TestImportBringsBackWhatWasDeleted at once, though what was deleted is erased only now and then.
 func TestImportBringsBackWhatWasDeleted(t *testing.T) {
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	gone := w.channel("user", "gone", "arya")
 	w.say("user", gone.ID, "one")
 	kept := w.channel("user", "kept", "arya")

@@ -61,7 +61,7 @@ func another(t *testing.T, k kind) *world {
 // live fills a hub with a bit of everything.
 func (w *world) live() {
 	w.t.Helper()
-	w.add("worker", "boss", "gone")
+	w.AddAgents("worker", "boss", "gone")
 	w.addPerson("sansa", parley.AccessMember)
 	_, err := w.ChangeAgent(ctx, user, "worker", func(a *parley.Agent) error {
 		a.Name, a.Manager, a.Skills = "WorkerBot", "boss", []string{"go"}
@@ -135,7 +135,7 @@ func (w *world) hasAbsentBody(t *testing.T) {
 
 func TestImportOfAnyConversationsGivesThemBack(t *testing.T) {
 	w := newHub(t)
-	w.add("arya", "gendry")
+	w.AddAgents("arya", "gendry")
 	rapid.Check(t, func(r *rapid.T) {
 		from := rapid.SampledFrom([]string{"user", "arya", "gendry"})
 		for range rapid.IntRange(1, 20).Draw(r, "messages") {

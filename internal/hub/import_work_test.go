@@ -15,7 +15,7 @@ import (
 // work is a tree of tasks, of which one is open, with rules and approvals, of which one is pending.
 func (w *world) work() {
 	w.t.Helper()
-	w.add("boss", "worker")
+	w.AddAgents("boss", "worker")
 	m := w.dm("boss", "worker", "a sword").Message
 	done := parley.Task{
 		ID: "task-1", Root: "task-1", Title: "a sword", Requester: "boss", OriginalRequester: "boss", Assignee: "worker", Source: "api",

@@ -89,7 +89,7 @@ func TestSearchSaysWhenItIsBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		change, where := interruptible()
 		w := openWorld(t, home, change)
-		w.add("arya")
+		w.AddAgents("arya")
 		w.channel("arya", "open")
 		w.say("arya", "open", "word")
 		began := time.Now()
@@ -131,7 +131,7 @@ func TestSearchGivenUpDoesNotWait(t *testing.T) {
 func TestOwnMessageInADeletedConversation(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	w.channel("arya", "open")
 	w.say("arya", "open", "word")
 	w.NoError(w.DeleteConversation(ctx, user, "open"))
@@ -146,7 +146,7 @@ func TestIndexHasNoGapAndNoRepeat(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		change, where := interruptible()
 		w := openWorld(rt, stores.place(t), change)
-		w.add("ned")
+		w.AddAgents("ned")
 		w.channel("user", "open")
 		said := 0
 		for range rapid.IntRange(1, 4).Draw(rt, "starts") {
@@ -219,7 +219,7 @@ func TestLongMessagesAreIndexedInSmallUpdates(t *testing.T) {
 	w := newHub(t, func(w *world) {
 		w.wrap = func(s parley.Store) parley.Store { return watched{s, words} }
 	})
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.channel("arya", "open")
 	for i := range 6 {
 		w.say("arya", "open", fmt.Sprint("long", i, strings.Repeat(" word", 4000)))
@@ -276,7 +276,7 @@ func TestEveryWordFindsTheMessagesThatHaveIt(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := openWorld(rt, stores.place(t))
 		w.Start(ctx)
-		w.add("arya", "ned", "bran")
+		w.AddAgents("arya", "ned", "bran")
 		readers := map[string][]string{"open": {"arya", "ned", "bran"}, "secret": {"arya", "ned"}, "own": {"arya"}}
 		w.channel("arya", "open")
 		w.private("arya", "secret", "ned")

@@ -15,7 +15,7 @@ func TestForeignTraceIsNotJoined(t *testing.T) {
 		t.Run(map[bool]string{false: "not indexed yet", true: "indexed"}[indexed], func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.add("arya", "ned", "hound", "gendry")
+			w.AddAgents("arya", "ned", "hound", "gendry")
 			named := w.post("arya", parley.Draft{Direct: []string{"ned"}, TraceID: "4bf92f35-77b3-4da6-a3ce-929d0e0e4736", Content: text("x")}).Message
 			word := w.post("arya", parley.Draft{Direct: []string{"ned"}, TraceID: "winter-1", Content: text("x")}).Message
 			own := w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: text("x")}).Message
@@ -50,7 +50,7 @@ func TestForeignTraceIsNotJoined(t *testing.T) {
 func TestForeignTraceIsNotJoinedBehindLargeMessages(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned", "hound", "gendry")
+	w.AddAgents("arya", "ned", "hound", "gendry")
 	for range 6 {
 		w.post("hound", parley.Draft{Direct: []string{"gendry"}, Content: text(strings.Repeat("x", 200<<10))})
 	}
@@ -75,7 +75,7 @@ func (f frugal) Update(ctx context.Context, fn func(parley.Tx) error) error {
 func TestJoiningATraceReadsNoTexts(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned", "hound", "gendry")
+	w.AddAgents("arya", "ned", "hound", "gendry")
 	for range 8 {
 		w.post("hound", parley.Draft{Direct: []string{"gendry"}, Content: text(strings.Repeat("x", 200<<10))})
 	}
@@ -105,7 +105,7 @@ func TestHeldCallAndRunStayInTheirTrace(t *testing.T) {
 // A file names no trace of others.
 func TestForeignTraceIsNotJoinedByADocument(t *testing.T) {
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.tree(parley.LayoutAgentOS, "tree", "ana", "ben")
 	w.channel("user", "paper")
 	secret := w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: text("x")}).Message

@@ -32,7 +32,7 @@ func TestLostLeaseReturnsWhatItHadAfterAPause(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.add("arya", "ned")
+			w.AddAgents("arya", "ned")
 			m := w.dm("arya", "ned", "once more").Message
 			taken := w.take("ned", parley.Take{Seen: see, Run: "run-1"})
 			w.later(time.Minute - time.Millisecond)
@@ -53,7 +53,7 @@ func TestLostLeaseReturnsWhatItHadAfterAPause(t *testing.T) {
 func TestExtendedLeaseLasts(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	m := w.dm("arya", "ned", "long work").Message
 	taken := w.take("ned", parley.Take{Lease: 10 * time.Second})
 	for _, c := range []struct {
@@ -74,7 +74,7 @@ func TestWallClockMovesNoLease(t *testing.T) {
 		t.Run(jump.String(), func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.add("arya", "ned")
+			w.AddAgents("arya", "ned")
 			first := w.post("arya", parley.Draft{Direct: []string{"ned"}, Priority: priority(w, "low"), Content: text("first")}).Message
 			w.clock.advance(jump)
 			w.dm("arya", "ned", "second")
@@ -102,7 +102,7 @@ func TestPauseGrowsByTheKindOfFailure(t *testing.T) {
 		t.Run(string(failure), func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.add("arya", "ned")
+			w.AddAgents("arya", "ned")
 			m := w.dm("arya", "ned", "try").Message
 			for i, pause := range want {
 				w.giveBack("ned", w.take("ned", parley.Take{}), failure)
@@ -123,7 +123,7 @@ func TestLastAttemptMakesADeadLetter(t *testing.T) {
 		t.Run(fmt.Sprint(attempts), func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.add("arya", "ned")
+			w.AddAgents("arya", "ned")
 			w.change("ned", func(a *parley.Agent) { a.Attempts = attempts })
 			m := w.dm("arya", "ned", "hopeless").Message
 			for range attempts {
@@ -151,7 +151,7 @@ func TestLastAttemptMakesADeadLetter(t *testing.T) {
 func TestDeadLetterIsRetriedWithAllItsAttempts(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.change("ned", func(a *parley.Agent) { a.Attempts = 2 })
 	m := w.dm("arya", "ned", "try harder").Message
 	die := func() {
@@ -195,7 +195,7 @@ func TestAskIsTriedOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.add("arya", "ned")
+			w.AddAgents("arya", "ned")
 			ask := w.postFor(parley.PurposeAsk, "arya", "ned", "well?")
 			lose(w, w.take("ned", parley.Take{}))
 			same(t, "failed", w.tried(ask.ID, "ned"), tried{State: parley.DeliveryFailed, Attempt: 1})
@@ -207,7 +207,7 @@ func TestAskIsTriedOnce(t *testing.T) {
 func TestFailureThatIsFinal(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	m := w.dm("arya", "ned", "divide by zero").Message
 	taken := w.take("ned", parley.Take{})
 	list := get[[]parley.Delivery](w)(w.Nack(ctx, as("ned"), taken.Lease, parley.Trouble{Reason: "no\x00 such \xffnumber"}, m.ID))
@@ -225,7 +225,7 @@ func TestFailureThatIsFinal(t *testing.T) {
 func TestStaleLeaseIsWorthNothing(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned", "bran")
+	w.AddAgents("arya", "ned", "bran")
 	m := w.dm("arya", "ned", "whose?").Message
 	other := w.dm("arya", "bran", "not yours").Message
 	stale := w.take("ned", parley.Take{}).Lease
@@ -255,7 +255,7 @@ func TestStaleLeaseIsWorthNothing(t *testing.T) {
 func TestStaleLeaseMayAckWhatNobodyHas(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	m := w.dm("arya", "ned", "done, but late").Message
 	lease := w.take("ned", parley.Take{}).Lease
 	w.later(time.Minute)
@@ -269,7 +269,7 @@ func TestStaleLeaseMayAckWhatNobodyHas(t *testing.T) {
 func TestRemovedRecipientFailsWhatIsOpenForIt(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned", "bran")
+	w.AddAgents("arya", "ned", "bran")
 	first := w.dm("arya", "ned", "held").Message
 	held := w.take("ned", parley.Take{})
 	second := w.dm("arya", "ned", "pausing").Message
@@ -310,7 +310,7 @@ func (w *world) sawInbox(who string) (inbox parley.Inbox) {
 func TestRemovalOfAnAgentWithMoreThanOneBatch(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("ned")
+	w.AddAgents("ned")
 	w.depth("ned", 1000, parley.OverflowEvict)
 	for range 203 {
 		w.dm("user", "ned", "hello")

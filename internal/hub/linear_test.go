@@ -179,7 +179,7 @@ func (h *historian) sweep(client int) {
 func TestOneInboxIsOneQueue(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
-	w.add("ned")
+	w.AddAgents("ned")
 	w.change("ned", func(a *parley.Agent) { a.Attempts = 100 })
 	h := &historian{w: w}
 	inParallel(7, func(client int) {

@@ -29,7 +29,7 @@ func busy(who string, n int, what, key string) *parley.Error {
 func TestOneParticipantHasSoMuchUnderWay(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	limits := hub.DefaultLoad()
 	for _, test := range []struct {
 		work      hub.Work
@@ -62,7 +62,7 @@ func TestFiftyAgentsPollAtOnce(t *testing.T) {
 	w := newHub(t)
 	for n := range 50 {
 		id := fmt.Sprint("a", n)
-		w.add(id)
+		w.AddAgents(id)
 		begun(w, as(id), hub.Waiting)
 		begun(w, as("a0"), hub.Waiting)
 	}
@@ -75,7 +75,7 @@ func TestShortCallsWaitForTheirTurn(t *testing.T) {
 		place := stores.place(t) // outside the bubble: what all tests share begins with it
 		synctest.Test(t, func(t *testing.T) {
 			w := openWorld(t, place, func(w *world) { w.config.Load = hub.Load{Reading: 1, Searching: 1, Changing: 1} })
-			w.add("arya")
+			w.AddAgents("arya")
 			end := begun(w, as("arya"), work)
 			next := make(chan error, 1)
 			go func() {
@@ -111,7 +111,7 @@ func TestOwnersAreLetInWhateverOthersDo(t *testing.T) {
 	w := newHub(t, func(w *world) {
 		w.config.Load = hub.Load{AllStreaming: 2, Streaming: 2, Reads: hub.Rate{PerSecond: 1, Burst: 1}}
 	})
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.addPerson("sansa", parley.AccessMember)
 	begun(w, as("arya"), hub.Streaming)
 	w.clock.advance(time.Second)
@@ -136,7 +136,7 @@ func TestOwnersAreLetInWhateverOthersDo(t *testing.T) {
 func TestASearchCountsAsTenReads(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	for range 40 {
 		begun(w, as("arya"), hub.Searching)()
 	}
@@ -151,7 +151,7 @@ func TestASearchCountsAsTenReads(t *testing.T) {
 func TestWhatIsOverLeavesNothing(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	for work := hub.Reading; work <= hub.Sending; work++ {
 		begun(w, as("arya"), work)()
 	}

@@ -65,7 +65,7 @@ func TestTwoAgentsThatAlwaysAnswerEachOtherAreHeld(t *testing.T) {
 	for id, name := range map[string]string{"writerbot": "WriterBot", "databot": "DataBot"} {
 		get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: id, Name: name}))
 	}
-	w.add("third")
+	w.AddAgents("third")
 	w.addPerson("ned", parley.AccessMember)
 	c := w.channel("user", "work", "writerbot", "databot", "third", "ned")
 	before := w.lastEvent()
@@ -98,7 +98,7 @@ func TestTwoAgentsThatAlwaysAnswerEachOtherAreHeld(t *testing.T) {
 func TestQuietMinutesCloseABreaker(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("a", "b")
+	w.AddAgents("a", "b")
 	w.channel("user", "work", "a", "b")
 	w.exchanges(100, "work", "a", "b")
 	w.clock.advance(10*time.Minute - time.Millisecond)
@@ -113,7 +113,7 @@ func TestQuietMinutesCloseABreaker(t *testing.T) {
 func TestAPersonInTheMiddleStartsTheCountAnew(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("a", "b")
+	w.AddAgents("a", "b")
 	w.channel("user", "work", "a", "b")
 	w.channel("user", "elsewhere", "a", "b")
 	w.exchanges(7, "work", "a", "b")
@@ -128,7 +128,7 @@ func TestAPersonInTheMiddleStartsTheCountAnew(t *testing.T) {
 func TestWhoMayResumeAPair(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("a", "b", "boss", "other")
+	w.AddAgents("a", "b", "boss", "other")
 	w.addPerson("ned", parley.AccessMember)
 	w.change("b", func(a *parley.Agent) { a.Manager = "boss" })
 	w.channel("user", "work", "a", "b")
@@ -159,7 +159,7 @@ func TestWhoMayResumeAPair(t *testing.T) {
 func TestResumingAPairIsNoWayPastAMode(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("a", "b", "boss")
+	w.AddAgents("a", "b", "boss")
 	supervised := func(a *parley.Agent) { a.Mode = parley.ModeSupervised }
 	w.change("boss", supervised)
 	w.change("b", func(a *parley.Agent) { a.Manager = "boss" })
@@ -180,7 +180,7 @@ func TestResumingAPairIsNoWayPastAMode(t *testing.T) {
 func TestWhoOnlySendsIsInNoLoop(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("a", "b")
+	w.AddAgents("a", "b")
 	w.channel("user", "work", "a", "b")
 	for round := range 4 {
 		for range 30 {
@@ -207,7 +207,7 @@ func TestAChainOfAgentsIsHeld(t *testing.T) {
 	for n := range 12 {
 		ids = append(ids, fmt.Sprint("agent", n))
 	}
-	w.add(ids[1:]...)
+	w.AddAgents(ids[1:]...)
 	w.channel("user", "work", ids[1:]...)
 	last := w.post("user", parley.Draft{Conversation: "work", To: ids[1]})
 	passed := 0
@@ -232,7 +232,7 @@ func TestAChainOfRunsIsHeld(t *testing.T) {
 	w.dispatched(ids...)
 	w.dm("user", ids[0], "begin")
 	for n, id := range ids[:len(ids)-1] {
-		run := w.starts(id)
+		run := w.StartRun(id)
 		same(t, "chain", run.Run.Chain, n)
 		r := get[parley.Receipt](w)(w.Post(ctx, run.Caller(), parley.Draft{Direct: []string{ids[n+1]}, Content: text("go on")}))
 		w.finish(run, "")
@@ -247,7 +247,7 @@ func TestAChainOfRunsIsHeld(t *testing.T) {
 func TestTooManyHopsWakeNobody(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Loops = hub.Loops{Exchanges: 1000} })
-	w.add("a", "b")
+	w.AddAgents("a", "b")
 	w.addPerson("ned", parley.AccessMember)
 	w.channel("user", "work", "a", "b", "ned")
 	last := w.say("a", "work", "first")

@@ -8,7 +8,7 @@ import (
 
 func TestLogFilterNamesWholeTracesAndThoseWhoAreGone(t *testing.T) {
 	w := newHub(t)
-	w.add("arya", "gendry")
+	w.AddAgents("arya", "gendry")
 	first := w.dm("user", "arya", "one").Message
 	second := w.reply("arya", first.ID, "two").Message
 	w.NoError(w.RemoveAgent(ctx, user, "gendry"))

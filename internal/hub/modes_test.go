@@ -30,19 +30,19 @@ func TestRoundRobinOneAnswersAtATime(t *testing.T) {
 	rung, _ := w.Rung()
 	w.say("user", "open", "@c3 @a1 @b2")
 	w.idle("a1", "b2")
-	c := w.starts("c3")
+	c := w.StartRun("c3")
 	w.idle("a1", "b2")
 	rung()
 	w.finish(c, "from c3")
 	same(t, "rung", rung(), []string{"a1", "b2", "c3", "user"})
 	w.idle("b2")
-	a := w.starts("a1")
+	a := w.StartRun("a1")
 	history := get[parley.RunContext](w)(w.RunContext(ctx, a.Run.ID)).History
 	same(t, "sees", textsOf(history), []string{"from c3"})
 	w.fails(a, parley.FailureBusy) // it will try again
 	w.idle("b2")
 	w.later(time.Minute)
-	w.fails(w.starts("a1"), parley.FailureFinal) // it will not
+	w.fails(w.StartRun("a1"), parley.FailureFinal) // it will not
 	same(t, "woken", w.woken(three...), []string{"b2"})
 }
 
@@ -53,14 +53,14 @@ func TestRoundRobinPassesOverWhoCannotStart(t *testing.T) {
 	w.say("user", "open", "@ana @c3 @a1")
 	w.idle("a1")
 	get[parley.Receipt](w)(w.Command(ctx, user, "c3", parley.Command{Action: parley.ActionPause}))
-	a := w.starts("a1")
+	a := w.StartRun("a1")
 	w.finish(a, "")
 	// Who fetches for itself has its turn once it has fetched.
 	w.say("user", "open", "@ana again, @b2")
 	lease := w.take("ana", parley.Take{})
 	w.idle("b2")
 	w.ack("ana", lease.Messages[0].ID, lease.Messages[1].ID)
-	w.starts("b2")
+	w.StartRun("b2")
 }
 
 // Messages that name the same agents in different orders do not make them wait for each other.
@@ -69,13 +69,13 @@ func TestRoundRobinDoesNotDeadlock(t *testing.T) {
 	w := moded(t, parley.AnswersRoundRobin)
 	w.say("user", "open", "@a1 @b2 one")
 	w.say("user", "open", "@b2 @a1 two")
-	a, b := w.starts("a1"), w.starts("b2")
+	a, b := w.StartRun("a1"), w.StartRun("b2")
 	same(t, "a1 begins with", textsOf(a.Messages), []string{"@a1 @b2 one"})
 	same(t, "b2 begins with", textsOf(b.Messages), []string{"@b2 @a1 two"})
 	w.finish(a, "")
 	w.finish(b, "")
-	w.finish(w.starts("a1"), "")
-	w.finish(w.starts("b2"), "")
+	w.finish(w.StartRun("a1"), "")
+	w.finish(w.StartRun("b2"), "")
 	w.idle(three...)
 }
 
@@ -84,7 +84,7 @@ func TestFirstAnswerStands(t *testing.T) {
 	w := moded(t, parley.AnswersFirst)
 	w.attached("ana")
 	m := w.say("user", "open", "@a1 @b2 @c3 @ana").Message
-	a, b := w.starts("a1"), w.starts("b2")
+	a, b := w.StartRun("a1"), w.StartRun("b2")
 	rung, _ := w.Rung()
 	rung()
 	w.finish(b, "from b2")
@@ -106,9 +106,9 @@ func TestFirstAnswerSparesOnlyWhatItAnswers(t *testing.T) {
 	t.Parallel()
 	w := moded(t, parley.AnswersFirst)
 	w.say("user", "open", "@a1 @b2 one")
-	w.finish(w.starts("a1"), "")
+	w.finish(w.StartRun("a1"), "")
 	w.say("user", "open", "@b2 two")
-	b := w.starts("b2")
+	b := w.StartRun("b2")
 	same(t, "triggers", len(b.Messages), 2)
 	w.say("user", "open", "@a1 @b2 three")
 	w.reply("a1", b.Messages[0].ID, "late, but first")
@@ -121,7 +121,7 @@ func TestFirstAnswerSparesOnlyWhatItAnswers(t *testing.T) {
 func TestWayToAnswerIsSet(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	id := w.channel("arya", "open", "ned").ID
 	first, none, wrong := parley.AnswersFirst, parley.AnswersParallel, parley.Answers("loudest")
 	before := w.lastEvent()

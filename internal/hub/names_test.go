@@ -62,7 +62,7 @@ func (w *world) oneOfEach() things {
 	w.t.Helper()
 	w.office()
 	m := w.dm("boss", "intern", "a sword").Message
-	a := w.starts("intern")
+	a := w.StartRun("intern")
 	held := w.holds(w.contacts(hub.Caller{Agent: "intern", Source: "run", Run: a.Run.ID}, notifies("senior", "hello")))
 	return things{
 		parley.NounMessage: {m.ID, m.Seq, "intern"}, parley.NounApproval: {held.ID, held.Number, "boss"}, parley.NounRun: {a.Run.ID, a.Run.Number, "intern"},
@@ -151,7 +151,7 @@ func TestNumbersAloneAreTakenWhereTheKindIsClear(t *testing.T) {
 func TestAnAmbiguousPieceNamesOnlyWhatTheCallerMaySee(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "gendry", "sansa")
+	w.AddAgents("arya", "gendry", "sansa")
 	hidden := []parley.Message{w.dm("arya", "gendry", "one").Message, w.dm("arya", "gendry", "two").Message}
 	seen := w.dm("arya", "sansa", "three").Message
 	begin := seen.ID[:6] // the newest ids of a hub begin alike
@@ -172,7 +172,7 @@ func TestAnAmbiguousPieceNamesOnlyWhatTheCallerMaySee(t *testing.T) {
 func TestAMessageOfAConversationThatWasLeftIsAcknowledgedByItsShortName(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "gendry")
+	w.AddAgents("arya", "gendry")
 	w.private("arya", "secret", "gendry")
 	m := w.say("arya", "secret", "@gendry").Message
 	w.NoError(w.Leave(ctx, as("gendry"), "secret"))
@@ -183,7 +183,7 @@ func TestAMessageOfAConversationThatWasLeftIsAcknowledgedByItsShortName(t *testi
 func TestDeadLettersAndRedactionsAreCalledByShortName(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "gendry")
+	w.AddAgents("arya", "gendry")
 	w.change("gendry", func(a *parley.Agent) { a.Attempts = 1 })
 	m := w.dm("arya", "gendry", "one").Message
 	w.giveBack("gendry", w.take("gendry", parley.Take{}), parley.FailureBusy)
@@ -199,7 +199,7 @@ func TestDeadLettersAndRedactionsAreCalledByShortName(t *testing.T) {
 func TestAHeldCallKeepsTheIDThatAShortNameMeant(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	w.named("strict", "StrictBot", func(p *parley.Profile) { p.Mode = parley.ModeStrict })
 	w.channel("arya", "open")
 	m := w.say("arya", "open", "a sword").Message
@@ -248,7 +248,7 @@ func TestEventsOfRunsAndApprovalsHaveTheirNumbers(t *testing.T) {
 func TestNamesInTheFormOfShortNamesAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	w.channel("arya", "general")
 	rename := func(name string) error {
 		_, err := w.ChangeAgent(ctx, user, "arya", func(a *parley.Agent) error { a.Name = name; return nil })

@@ -18,7 +18,7 @@ func TestWhatWaitsInOneConversationJoinsOneRun(t *testing.T) {
 	w.say("user", "open", "not for it")
 	w.post("user", parley.Draft{Conversation: "open", Content: text("@codex two"), Priority: level(10)})
 	w.dm("user", "codex", "elsewhere")
-	a := w.starts("codex")
+	a := w.StartRun("codex")
 	same(t, "woken by", textsOf(a.Messages), []string{"@codex one", "@codex two"})
 	same(t, "the run", []any{a.Run.State, a.Run.Attempt, a.Run.Hops, a.Run.Chain, a.Run.TraceID}, []any{
 		parley.RunStarting, 1, 0, 0, a.Messages[1].TraceID,
@@ -26,10 +26,10 @@ func TestWhatWaitsInOneConversationJoinsOneRun(t *testing.T) {
 	// What comes meanwhile waits for the next run, in this conversation.
 	w.say("user", "open", "@codex three")
 	w.say("user", "open", "@codex four")
-	same(t, "in the other", textsOf(w.starts("codex").Messages), []string{"elsewhere"})
+	same(t, "in the other", textsOf(w.StartRun("codex").Messages), []string{"elsewhere"})
 	w.idle("codex")
 	w.finish(a, "done")
-	same(t, "woken by", textsOf(w.starts("codex").Messages), []string{"@codex three", "@codex four"})
+	same(t, "woken by", textsOf(w.StartRun("codex").Messages), []string{"@codex three", "@codex four"})
 }
 
 func TestAskIsARunOfItsOwn(t *testing.T) {
@@ -39,10 +39,10 @@ func TestAskIsARunOfItsOwn(t *testing.T) {
 	w.dm("user", "codex", "one")
 	w.postFor(parley.PurposeAsk, "user", "codex", "asked")
 	w.dm("user", "codex", "two")
-	a := w.starts("codex")
+	a := w.StartRun("codex")
 	same(t, "woken by", textsOf(a.Messages), []string{"asked"})
 	w.finish(a, "")
-	same(t, "woken by", textsOf(w.starts("codex").Messages), []string{"one", "two"})
+	same(t, "woken by", textsOf(w.StartRun("codex").Messages), []string{"one", "two"})
 }
 
 func TestRunHasAtMostSoManyTriggers(t *testing.T) {
@@ -53,10 +53,10 @@ func TestRunHasAtMostSoManyTriggers(t *testing.T) {
 	for i := range 105 {
 		w.dm("user", "codex", fmt.Sprint(i))
 	}
-	a := w.starts("codex")
+	a := w.StartRun("codex")
 	same(t, "triggers", len(a.Messages), 100)
 	w.finish(a, "")
-	same(t, "triggers left", len(w.starts("codex").Messages), 5)
+	same(t, "triggers left", len(w.StartRun("codex").Messages), 5)
 }
 
 func TestConcurrencyBoundsRuns(t *testing.T) {
@@ -68,11 +68,11 @@ func TestConcurrencyBoundsRuns(t *testing.T) {
 		w.channel("user", fmt.Sprint("room-", i), "codex")
 		w.say("user", fmt.Sprint("room-", i), "@codex")
 	}
-	one := w.starts("codex")
-	w.starts("codex")
+	one := w.StartRun("codex")
+	w.StartRun("codex")
 	w.idle("codex")
 	w.finish(one, "")
-	w.starts("codex")
+	w.StartRun("codex")
 	w.idle("codex")
 }
 
@@ -86,7 +86,7 @@ func TestUrgentStartsFirstAndLowIsNotStarved(t *testing.T) {
 		room := fmt.Sprint("room-", i)
 		w.channel("user", room, "codex")
 		w.post("user", parley.Draft{Conversation: room, Content: text("@codex " + room), Priority: level(8)})
-		a := w.starts("codex")
+		a := w.StartRun("codex")
 		w.finish(a, "")
 		if a.Messages[0].Content.Text == "@codex low" {
 			same(t, "the turn of the oldest", i, 8)
@@ -101,7 +101,7 @@ func TestWhoStartsNoRun(t *testing.T) {
 	w := newHub(t)
 	w.dispatched("gone", "asleep", "paused")
 	w.attached("ana")
-	w.add("rex")
+	w.AddAgents("rex")
 	all := []string{"gone", "asleep", "paused", "ana", "rex"}
 	for _, id := range all {
 		w.dm("user", id, "hello")
@@ -128,7 +128,7 @@ func TestExpiredMessagesStartNoRun(t *testing.T) {
 	w.post("user", parley.Draft{Direct: []string{"codex"}, TTL: 1})
 	w.clock.advance(time.Minute)
 	w.dm("user", "codex", "new")
-	same(t, "woken by", textsOf(w.starts("codex").Messages), []string{"new"})
+	same(t, "woken by", textsOf(w.StartRun("codex").Messages), []string{"new"})
 }
 
 // A chain is counted through runs, and through what agents say outside of any.
@@ -136,21 +136,21 @@ func TestRunKnowsHowItCameToBe(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.dispatched("codex", "gemini")
-	w.add("rex")
+	w.AddAgents("rex")
 	w.channel("user", "open", "codex", "gemini", "rex")
 	trace := w.say("user", "open", "@codex begin").Message.TraceID
-	one := w.starts("codex")
+	one := w.StartRun("codex")
 	explicit := w.runPosts(one, parley.Draft{Conversation: "open", Content: text("@gemini one")}).Message
 	same(t, "what a run posts", []any{explicit.TraceID, explicit.Hops, explicit.Source}, []any{trace, 1, "run"})
-	two := w.starts("gemini")
+	two := w.StartRun("gemini")
 	same(t, "the next", []any{two.Run.TraceID, two.Run.Hops, two.Run.Chain}, []any{trace, 1, 1})
 	w.finish(one, "")
 	answer := get[parley.Shown](w)(w.Message(ctx, user, w.finish(two, "@codex two").Answer))
 	same(t, "its answer", []any{answer.TraceID, answer.Hops}, []any{trace, 2})
-	three := w.starts("codex")
+	three := w.StartRun("codex")
 	same(t, "the third", []any{three.Run.TraceID, three.Run.Hops, three.Run.Chain}, []any{trace, 2, 2})
 	w.say("rex", "open", "@gemini out of the blue")
-	four := w.starts("gemini")
+	four := w.StartRun("gemini")
 	same(t, "an agent's without a run", []any{four.Run.Hops, four.Run.Chain}, []any{1, 1})
 }
 

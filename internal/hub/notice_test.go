@@ -41,7 +41,7 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 	t.Parallel()
 	t.Run("of an approval, the owners", func(t *testing.T) {
 		w := newHub(t)
-		w.add("arya", "gendry")
+		w.AddAgents("arya", "gendry")
 		w.addPerson("sansa", parley.AccessOwner)
 		w.addPerson("rickon", parley.AccessMember)
 		a := w.heldCall("hello")
@@ -51,7 +51,7 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 	})
 	t.Run("of an approval, the manager", func(t *testing.T) {
 		w := newHub(t)
-		w.add("arya", "gendry")
+		w.AddAgents("arya", "gendry")
 		w.addPerson("rickon", parley.AccessMember)
 		w.change("arya", func(a *parley.Agent) { a.Manager = "rickon" })
 		w.heldCall("hello")
@@ -74,7 +74,7 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 	})
 	t.Run("of a dead letter", func(t *testing.T) {
 		w := newHub(t)
-		w.add("arya", "ned")
+		w.AddAgents("arya", "ned")
 		w.addPerson("rickon", parley.AccessMember)
 		w.change("ned", func(a *parley.Agent) { a.Attempts = 1 })
 		for _, sender := range []string{"rickon", "arya"} {
@@ -109,7 +109,7 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 	})
 	t.Run("nobody who has no way to be told", func(t *testing.T) {
 		w := newHub(t, func(w *world) { w.config.Notified = func(person string) bool { return person == "sansa" } })
-		w.add("arya", "gendry")
+		w.AddAgents("arya", "gendry")
 		w.addPerson("sansa", parley.AccessOwner)
 		w.heldCall("hello")
 		same(t, "told", toldOutside(w.dueNotices()), []string{"sansa approval arya needs your approval (approval-1)"})
@@ -119,7 +119,7 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 func TestNoticesAreTakenByOneAndSurviveARestart(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "gendry")
+	w.AddAgents("arya", "gendry")
 	w.heldCall("hello")
 	select {
 	case <-w.NoticesCome():
@@ -144,7 +144,7 @@ func TestNoticesAreTriedAgainButNotForEver(t *testing.T) {
 	t.Parallel()
 	lines := &strings.Builder{}
 	w := newHub(t, func(w *world) { w.config.Log = slog.New(slog.NewTextHandler(lines, nil)) })
-	w.add("arya", "gendry")
+	w.AddAgents("arya", "gendry")
 	w.heldCall("hello")
 	var pauses []time.Duration
 	pause := time.Duration(0)
@@ -167,7 +167,7 @@ func TestNoticesAreTriedAgainButNotForEver(t *testing.T) {
 func TestADecidedApprovalIsNotAskedFor(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "gendry")
+	w.AddAgents("arya", "gendry")
 	early := w.heldCall("one")
 	get[parley.Approval](w)(w.Decide(ctx, user, early.ID, parley.Decision{}))
 	same(t, "decided before it is sent", w.dueNotices(), []hub.DueNotice(nil))
@@ -197,7 +197,7 @@ func TestADecidedApprovalIsNotAskedFor(t *testing.T) {
 func TestNoticesOfThoseWhoLeftAreDropped(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "gendry")
+	w.AddAgents("arya", "gendry")
 	w.addPerson("sansa", parley.AccessOwner)
 	w.heldCall("hello")
 	w.NoError(w.RemoveAgent(ctx, user, "sansa"))

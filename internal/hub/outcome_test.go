@@ -58,7 +58,7 @@ func TestWaitForAnAsk(t *testing.T) {
 
 	asked = w.asks(user, "b", "two")
 	asked.hears()
-	w.fails(w.starts("b"), parley.FailureFinal)
+	w.fails(w.StartRun("b"), parley.FailureFinal)
 	same(t, "an owner", w.outcomeOf(as("b"), asked.request.ID).Text, "Error: b failed to respond: it broke")
 	same(t, "who has not asked settles nothing", w.waits("user"), []string{"Error: b failed to respond: it broke"})
 	now = w.outcomeOf(user, asked.request.ID)
@@ -129,12 +129,12 @@ func TestWaitForAMessage(t *testing.T) {
 	same(t, "answered", []any{now.State, now.Done, now.Text, textsOf(now.Answers)}, []any{"answered", true, "hello", []string{"hello"}})
 
 	m = w.dm("user", "b", "say nothing").Message
-	w.finish(w.starts("b"), "")
+	w.finish(w.StartRun("b"), "")
 	now = w.outcomeOf(user, m.ID)
 	same(t, "read and not answered", []any{now.State, now.Done, now.Text, codeOf(now)},
 		[]any{"acked", true, "Error: b failed to respond: it gave no answer", parley.DependencyFailed})
 	m = w.dm("user", "b", "fail").Message
-	w.fails(w.starts("b"), parley.FailureFinal)
+	w.fails(w.StartRun("b"), parley.FailureFinal)
 	now = w.outcomeOf(user, m.ID)
 	same(t, "failed", []any{now.Done, now.Text}, []any{true, "Error: b failed to respond: it broke"})
 	_, err := w.AwaitOutcome(ctx, user, now.ID, 0)

@@ -13,7 +13,7 @@ func TestFullInboxEvictsTheOldest(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	w := newHub(t, logTo(&log))
-	w.add("arya", "bran", "ned")
+	w.AddAgents("arya", "bran", "ned")
 	w.depth("ned", 2, parley.OverflowEvict)
 	oldest := w.dm("bran", "ned", "oldest").Message
 	w.dm("bran", "ned", "second")
@@ -44,7 +44,7 @@ func TestOneSenderCannotEvictAnothersMail(t *testing.T) {
 		t.Run(fmt.Sprint("waking ", waking), func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.add("arya", "bran", "cersei", "ned")
+			w.AddAgents("arya", "bran", "cersei", "ned")
 			w.depth("ned", 10, parley.OverflowEvict)
 			send := func(from, words string) {
 				d := parley.Draft{Direct: []string{"ned"}, Content: text(words)}
@@ -82,7 +82,7 @@ func TestOneSenderCannotEvictAnothersMail(t *testing.T) {
 func TestAmongEqualSendersTheOldestMailIsEvicted(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "bran", "cersei", "ned")
+	w.AddAgents("arya", "bran", "cersei", "ned")
 	w.depth("ned", 2, parley.OverflowEvict)
 	w.dm("arya", "ned", "a1")
 	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
@@ -94,7 +94,7 @@ func TestAmongEqualSendersTheOldestMailIsEvicted(t *testing.T) {
 func TestFullInboxMayRejectOrHaveNoBound(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned", "bran")
+	w.AddAgents("arya", "ned", "bran")
 	w.depth("ned", 2, parley.OverflowReject)
 	w.depth("bran", 2, parley.OverflowUnbounded)
 	for range 2 {
@@ -124,7 +124,7 @@ func inboxFull(id string, n int) *parley.Error {
 func TestWhatSomebodyHasIsNeverEvicted(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.depth("ned", 2, parley.OverflowEvict)
 	w.dm("arya", "ned", "in a run")
 	taken := w.take("ned", parley.Take{})
@@ -144,7 +144,7 @@ func TestWhatSomebodyHasIsNeverEvicted(t *testing.T) {
 func TestTheOldestIsEvictedEvenIfItPauses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.depth("ned", 2, parley.OverflowEvict)
 	w.dm("arya", "ned", "older, pausing")
 	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
@@ -159,7 +159,7 @@ func TestWhatHasAPurposeTakesNoRoom(t *testing.T) {
 		t.Run(string(overflow), func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.add("arya", "ned")
+			w.AddAgents("arya", "ned")
 			w.depth("ned", 1, overflow)
 			for range 2 {
 				for _, purpose := range purposes {
@@ -180,7 +180,7 @@ func TestWhatHasAPurposeTakesNoRoom(t *testing.T) {
 func TestSmallerInboxIsEmptiedByWhatComes(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("ned")
+	w.AddAgents("ned")
 	for i := range 20 {
 		w.dm("user", "ned", fmt.Sprint(i))
 	}
@@ -197,7 +197,7 @@ func TestWhatWakesNobodyHasABoundOfItsOwn(t *testing.T) {
 		t.Run(string(overflow), func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.add("arya", "ned")
+			w.AddAgents("arya", "ned")
 			w.depth("ned", 2, overflow)
 			w.dm("arya", "ned", "wakes")
 			for i := range 3 {
@@ -214,7 +214,7 @@ func TestWhatWakesNobodyHasABoundOfItsOwn(t *testing.T) {
 func TestOnlyTheNewestHeartbeatOfASenderIsKept(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "bran", "ned")
+	w.AddAgents("arya", "bran", "ned")
 	beat := func(from, words string) {
 		t.Helper()
 		w.post(from, parley.Draft{Direct: []string{"ned"}, Type: parley.TypeHeartbeat, Content: text(words)})

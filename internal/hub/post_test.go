@@ -16,7 +16,7 @@ import (
 func TestPostFillsTheEnvelope(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	open := w.channel("arya", "open", "ned").ID
 	before := w.lastEvent()
 	d := parley.Draft{
@@ -53,7 +53,7 @@ func TestPostFillsTheEnvelope(t *testing.T) {
 func TestMessageIsFoundByItsIDInAnyCase(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	id := w.dm("arya", "ned", "hi").Message.ID
 	shown, err := w.Message(ctx, as("ned"), strings.ToUpper(id))
 	w.NoError(err)
@@ -63,7 +63,7 @@ func TestMessageIsFoundByItsIDInAnyCase(t *testing.T) {
 func TestSourceIsTheDoor(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	for source, want := range map[string]string{"": "api", "mcp": "mcp"} {
 		r, err := w.Post(ctx, hub.Caller{Agent: "arya", Source: source}, parley.Draft{Direct: []string{"user"}, Content: text("hi")})
 		w.NoError(err)
@@ -78,7 +78,7 @@ func TestOnePairHasOneDM(t *testing.T) {
 	for kind, set := range sets {
 		t.Run(kind, func(t *testing.T) {
 			w := newHub(t)
-			w.add("arya", "ned", "bran")
+			w.AddAgents("arya", "ned", "bran")
 			drafts := make([]parley.Draft, 64)
 			for i := range drafts {
 				others := append(append([]string{}, set[:i%len(set)]...), set[i%len(set)+1:]...)
@@ -128,7 +128,7 @@ func postAtOnce(w *world, drafts []parley.Draft, from func(int) string) map[stri
 func TestTwoAndThreeAreDifferentConversations(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned", "bran")
+	w.AddAgents("arya", "ned", "bran")
 	conv := func(from string, others ...string) string {
 		return w.post(from, parley.Draft{Direct: others}).Message.Conversation
 	}
@@ -145,7 +145,7 @@ func TestTwoAndThreeAreDifferentConversations(t *testing.T) {
 func TestEphemeralIsArchivedOnceAnswered(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.dm("arya", "ned", "earlier")
 	asked := w.send("arya", "ned", "where?").Message
 	conv := asked.Conversation
@@ -173,7 +173,7 @@ func TestEphemeralIsArchivedOnceAnswered(t *testing.T) {
 func TestReplyGoesWhereTheQuestionIs(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned", "bran")
+	w.AddAgents("arya", "ned", "bran")
 	open := w.channel("arya", "open", "ned").ID
 	w.dm("arya", "ned", "elsewhere")
 	asked := w.post("arya", parley.Draft{Conversation: open, TraceID: "winter-1"})
@@ -197,7 +197,7 @@ func TestReplyGoesWhereTheQuestionIs(t *testing.T) {
 func TestReplyToOneWhoHasLeftAPrivateChannel(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	_, err := w.CreateConversation(ctx, as("arya"), parley.NewConversation{Name: "shut", With: []string{"ned"}, Private: true})
 	w.NoError(err)
 	said := w.say("ned", "shut", "I am off").Message.ID
@@ -212,7 +212,7 @@ func elsewhere(id string) *parley.Error {
 func TestReplyRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned", "bran")
+	w.AddAgents("arya", "ned", "bran")
 	w.channel("arya", "open", "ned")
 	asked := w.say("arya", "open", "?").Message.ID
 	foreign := w.dm("arya", "ned", "?").Message.ID
@@ -239,7 +239,7 @@ func TestReplyRefuses(t *testing.T) {
 func TestTraceIsGivenOrMade(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	m := w.dm("arya", "user", "hi").Message
 	same(t, "made", m.TraceID, m.ID)
 	same(t, "given", w.post("arya", parley.Draft{Direct: []string{"user"}, TraceID: "kept-as-is"}).Message.TraceID, "kept-as-is")
@@ -248,7 +248,7 @@ func TestTraceIsGivenOrMade(t *testing.T) {
 func TestHopsCountAutomaticMessages(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.addPerson("jon", parley.AccessMember)
 	first := w.post("arya", parley.Draft{Direct: []string{"ned", "jon"}}).Message
 	second := w.reply("ned", first.ID, "2").Message
@@ -262,7 +262,7 @@ func TestHopsCountAutomaticMessages(t *testing.T) {
 func TestTimesOfAMessage(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	at := func(d time.Duration) *time.Time { due := began.Add(d); return &due }
 	zoned := began.Add(time.Hour).In(time.FixedZone("", 3600)).Add(1500 * time.Microsecond)
 	for _, c := range []struct {
@@ -298,7 +298,7 @@ func level(n int) parley.Priority {
 func TestPriorityWordComesBack(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	for _, c := range []struct {
 		given string
 		level int
@@ -327,7 +327,7 @@ func TestSenderIsTheCaller(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	arya := get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "arya", Name: "NoOne"}))
-	w.add("ned", "bran")
+	w.AddAgents("ned", "bran")
 	w.NoError(w.RemoveAgent(ctx, user, "bran"))
 	for _, own := range []string{"", "arya", "ARYA", "noone", "ＮｏＯｎｅ", arya.UUID, strings.ToUpper(arya.UUID)} {
 		m := w.post("arya", parley.Draft{Direct: []string{"ned"}, From: own}).Message
@@ -350,7 +350,7 @@ func TestSenderIsTheCaller(t *testing.T) {
 func TestIdempotencyKeyReturnsTheFirstMessage(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.channel("arya", "open")
 	keyed := func(from, words string) parley.Receipt {
 		return w.post(from, parley.Draft{Direct: []string{"user"}, Content: text(words), IdempotencyKey: "k"})
@@ -394,7 +394,7 @@ func usedUp(key string) *parley.Error {
 func TestManyWithOneKeyStoreOneMessage(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	drafts := make([]parley.Draft, 64)
 	for i := range drafts {
 		drafts[i] = parley.Draft{Direct: []string{"user"}, Content: text("once"), IdempotencyKey: "k"}
@@ -407,7 +407,7 @@ func TestManyWithOneKeyStoreOneMessage(t *testing.T) {
 func TestRefusedPostDoesNotUseUpItsKey(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	d := parley.Draft{Conversation: "nowhere", Content: text("hi"), IdempotencyKey: "k"}
 	_, err := w.Post(ctx, as("arya"), d)
 	wantError(t, err, absent("conversation", "nowhere", listConversations))
@@ -418,7 +418,7 @@ func TestRefusedPostDoesNotUseUpItsKey(t *testing.T) {
 func TestPairSeqCountsFromOneSenderToOneRecipient(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned", "bran")
+	w.AddAgents("arya", "ned", "bran")
 	w.channel("arya", "open", "ned", "bran")
 	count := func(r parley.Receipt) map[string]int64 {
 		seqs := map[string]int64{}
@@ -441,7 +441,7 @@ func TestPairSeqCountsFromOneSenderToOneRecipient(t *testing.T) {
 func TestPostRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned", "bran")
+	w.AddAgents("arya", "ned", "bran")
 	w.channel("arya", "open", "ned")
 	w.private("arya", "closed", "ned")
 	pair := w.dm("arya", "ned", "hi").Message.Conversation
@@ -512,7 +512,7 @@ func TestPostRefuses(t *testing.T) {
 func TestSizeLimits(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	w.channel("arya", "open")
 	const body = 256 << 10
 	large := func(sentence, hint string) *parley.Error {
@@ -578,7 +578,7 @@ func TestLimitsAreConfigured(t *testing.T) {
 	w := newHub(t, func(w *world) {
 		w.config.Limits = parley.Limits{Body: 10, Artifact: 1, Depth: 1, Mentions: 1}
 	})
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.channel("arya", "open", "ned")
 	w.say("arya", "open", "@ned 67890")
 	w.refuses(t, []refusal{{"over", func() error {
@@ -599,7 +599,7 @@ func TestAtMostSixtyFourCanBeNamedDirectly(t *testing.T) {
 	for i := range 65 {
 		names = append(names, fmt.Sprint("agent", i))
 	}
-	w.add(names...)
+	w.AddAgents(names...)
 	w.refuses(t, []refusal{{"65", func() error {
 		_, err := w.Post(ctx, user, parley.Draft{Direct: names, Content: text("hi")})
 		return err
@@ -610,7 +610,7 @@ func TestAtMostSixtyFourCanBeNamedDirectly(t *testing.T) {
 func TestRemovedRecipient(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned", "bran")
+	w.AddAgents("arya", "ned", "bran")
 	w.channel("arya", "open", "ned")
 	pair := w.dm("arya", "ned", "hi").Message
 	quick := w.send("arya", "ned", "hi").Message

@@ -9,7 +9,7 @@ import (
 // TestPostMakesAChannelOrNothing: what is refused leaves no channel behind.
 func TestPostMakesAChannelOrNothing(t *testing.T) {
 	w := newHub(t)
-	w.add("arya", "gendry")
+	w.AddAgents("arya", "gendry")
 	missing := func() {
 		t.Helper()
 		_, err := w.Conversation(ctx, user, "forge")
@@ -33,7 +33,7 @@ func TestPostMakesAChannelOrNothing(t *testing.T) {
 // TestPostMakesAChannelBesideAHiddenOne: to the sender the name is free, and what is hidden stays so.
 func TestPostMakesAChannelBesideAHiddenOne(t *testing.T) {
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.private("ned", "shut")
 	hidden := w.see("ned", "shut").ID
 	made := w.post("arya", parley.Draft{Conversation: "#shut", Make: true, Content: text("hello")}).Message
@@ -48,7 +48,7 @@ func TestPostMakesAChannelBesideAHiddenOne(t *testing.T) {
 // TestPostSaysThatAChannelIsNew: a name that was mistyped is seen at once. Channels that are hidden from the sender are not named.
 func TestPostSaysThatAChannelIsNew(t *testing.T) {
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.private("ned", "papers")
 	post := func(channel string) []string {
 		return w.post("arya", parley.Draft{Conversation: "#" + channel, Make: true, Content: text("hello")}).Notices

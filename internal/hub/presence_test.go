@@ -29,7 +29,7 @@ func (w *world) statuses() map[string]string {
 
 func TestAgentsComeAndGo(t *testing.T) {
 	w := newHub(t)
-	w.add("arya", "gendry", "gone")
+	w.AddAgents("arya", "gendry", "gone")
 	w.addPerson("sansa", parley.AccessMember)
 	w.NoError(w.RemoveAgent(ctx, user, "gone"))
 	everybody := func(arya, gendry string) map[string]string {
@@ -66,7 +66,7 @@ func TestAgentsComeAndGo(t *testing.T) {
 // TestWhoSleepsIsSaidWhateverItsStatus has an agent that sleeps and is away: its status says the latter.
 func TestWhoSleepsIsSaidWhateverItsStatus(t *testing.T) {
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	until := w.clock.Now().Add(time.Hour)
 	asleep := func(status string, want *time.Time) {
 		t.Helper()
@@ -88,7 +88,7 @@ func TestWhoSleepsIsSaidWhateverItsStatus(t *testing.T) {
 
 func TestPresenceIsWrittenOnceAComing(t *testing.T) {
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	after := w.lastEvent()
 	presence := func(what string, want ...string) {
 		t.Helper()
@@ -127,7 +127,7 @@ func TestPresenceIsWrittenOnceAComing(t *testing.T) {
 
 func TestComingIsToldAtOnce(t *testing.T) {
 	w := newHub(t)
-	w.add("arya", "gendry")
+	w.AddAgents("arya", "gendry")
 	w.Hub.Start(ctx)
 	told := subscribe(t, w.Hub, as("gendry"), w.lastEvent(), parley.EventAgentPresence)
 	defer w.Attend("arya")()
@@ -143,7 +143,7 @@ func TestComingIsToldAtOnce(t *testing.T) {
 // TestLeavingIsToldWithinASecond has nothing but the hub's own timer tell: no sweep, no call.
 func TestLeavingIsToldWithinASecond(t *testing.T) {
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	w.Hub.Start(ctx)
 	told := subscribe(t, w.Hub, user, w.lastEvent(), parley.EventAgentPresence)
 	next := func() string {
@@ -187,7 +187,7 @@ func TestAnAgentIsSeenWhenItsRunsGoOn(t *testing.T) {
 	}
 	seen("at first", nil)
 	w.dm("user", "bot", "work")
-	run, began := w.starts("bot"), w.clock.Now()
+	run, began := w.StartRun("bot"), w.clock.Now()
 	w.clock.advance(time.Minute)
 	seen("at work", &began)
 	ended := w.clock.Now()
@@ -232,7 +232,7 @@ func TestEachStatusHasAStateOfS0(t *testing.T) {
 	get[parley.Agent](w)(w.Wake(ctx, as("bot"), "bot"))
 	state("idle", parley.Awake, parley.Idle)
 	w.dm("user", "bot", "work")
-	run := w.starts("bot")
+	run := w.StartRun("bot")
 	state("working", parley.Awake, parley.Working)
 	w.finish(run, "")
 	state("idle", parley.Awake, parley.Idle)
@@ -247,14 +247,14 @@ func TestWhereAnAgentWorksIsSeenByThoseWhoMayReadThere(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.dispatched("bot")
-	w.add("member", "other")
+	w.AddAgents("member", "other")
 	open := w.channel("user", "open", "bot")
 	secret := w.private("user", "secret", "bot", "member")
 	since := w.clock.Now()
 	w.say("user", "secret", "@bot go")
-	first := w.starts("bot").Run.ID
+	first := w.StartRun("bot").Run.ID
 	w.say("user", "open", "@bot go")
-	second := w.starts("bot").Run.ID
+	second := w.StartRun("bot").Run.ID
 	shown := parley.Work{Run: first, State: parley.RunRunning, Since: since, Conversation: secret.ID, Channel: "secret"}
 	hidden := parley.Work{Run: first, State: parley.RunRunning, Since: since}
 	public := parley.Work{Run: second, State: parley.RunRunning, Since: since, Conversation: open.ID, Channel: "open"}
@@ -276,7 +276,7 @@ func TestAViewTellsWhatWasSpent(t *testing.T) {
 	w.dispatched("bot")
 	for range 2 {
 		w.dm("user", "bot", "work")
-		w.finishes(w.starts("bot"), parley.Result{Usage: parley.Usage{InputTokens: 3, OutputTokens: 4, Cost: 0.5}})
+		w.finishes(w.StartRun("bot"), parley.Result{Usage: parley.Usage{InputTokens: 3, OutputTokens: 4, Cost: 0.5}})
 		w.clock.advance(time.Hour)
 	}
 	view := get[parley.AgentView](w)(w.AgentView(ctx, as("bot"), "bot"))
@@ -287,7 +287,7 @@ func TestAViewTellsWhatWasSpent(t *testing.T) {
 
 func TestWhoFollowsEventsIsThere(t *testing.T) {
 	w := newHub(t)
-	w.add("arya", "gendry")
+	w.AddAgents("arya", "gendry")
 	sub := get[*hub.Subscription](w)(w.Subscribe(ctx, as("arya"), w.lastEvent(), parley.EventFilter{}))
 	other := get[*hub.Subscription](w)(w.Subscribe(ctx, hub.Caller{Agent: "gendry", By: "user"}, w.lastEvent(), parley.EventFilter{}))
 	defer other.Close()
@@ -300,7 +300,7 @@ func TestWhoFollowsEventsIsThere(t *testing.T) {
 
 func TestOthersSeeHowFullAnInboxIs(t *testing.T) {
 	w := newHub(t)
-	w.add("arya", "gendry")
+	w.AddAgents("arya", "gendry")
 	w.dm("user", "arya", "hello")
 	for _, p := range get[[]parley.Presence](w)(w.Who(ctx, as("gendry"))) {
 		want := parley.Inbox{}

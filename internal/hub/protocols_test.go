@@ -9,7 +9,7 @@ import (
 func TestProtocolsOfAgents(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "gendry", "hound")
+	w.AddAgents("arya", "gendry", "hound")
 	w.change("arya", func(a *parley.Agent) { a.Protocols = []string{"routing/1.4.0", "clawos/2.0", "smoke signals"} })
 	get[parley.BridgeView](w)(w.AddBridge(ctx, user, parley.NewBridge{
 		Layout: parley.LayoutInbox, Root: t.TempDir(), Agents: []string{"coder-1", "gendry"},
@@ -28,7 +28,7 @@ func TestProtocolsOfAgents(t *testing.T) {
 func TestPayloadsOfTheSeedsAreChecked(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	for name, c := range map[string]struct {
 		kind    parley.Type
 		payload string

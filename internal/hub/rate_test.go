@@ -25,7 +25,7 @@ func once(w *world, by hub.Caller) error {
 func TestRateIsFiftyASecondWithABurstOfTwoHundred(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	for range 200 {
 		w.NoError(once(w, as("arya")))
 	}
@@ -52,7 +52,7 @@ func TestRateIsFiftyASecondWithABurstOfTwoHundred(t *testing.T) {
 func TestRateExemptsOwnersBridgesAndTheHub(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 1} })
-	w.add("arya")
+	w.AddAgents("arya")
 	w.addPerson("jon", parley.AccessOwner)
 	w.addPerson("sansa", parley.AccessMember)
 	for _, by := range []hub.Caller{as("jon"), as(parley.System), {Agent: "arya", Source: "file"}} {
@@ -77,7 +77,7 @@ func TestRateExemptsOwnersBridgesAndTheHub(t *testing.T) {
 func TestRateCanBeSwitchedOff(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: -1} })
-	w.add("arya")
+	w.AddAgents("arya")
 	for range 250 {
 		w.NoError(once(w, as("arya")))
 	}
@@ -86,7 +86,7 @@ func TestRateCanBeSwitchedOff(t *testing.T) {
 func TestRateOfZeroIsNoLimit(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: 0, Burst: 1} })
-	w.add("arya")
+	w.AddAgents("arya")
 	for range 5 {
 		w.NoError(once(w, as("arya")))
 	}

@@ -12,7 +12,7 @@ import (
 func TestHistoryIsPagedBothWays(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.channel("arya", "open")
 	w.channel("ned", "other")
 	var seqs []int64
@@ -52,7 +52,7 @@ func TestHistoryIsPagedBothWays(t *testing.T) {
 func TestContextIsAsLongAsTheReadersOwnLimit(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	_, err := w.ChangeAgent(ctx, user, "ned", func(a *parley.Agent) error { a.ContextMessages = 2; return nil })
 	w.NoError(err)
 	var conv string
@@ -72,7 +72,7 @@ func TestContextIsAsLongAsTheReadersOwnLimit(t *testing.T) {
 func TestThreadFollowsReplies(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.channel("arya", "open", "ned")
 	root := w.say("arya", "open", "root").Message.ID
 	w.say("arya", "open", "beside")
@@ -95,7 +95,7 @@ func TestThreadFollowsReplies(t *testing.T) {
 func TestUnreadCountsTheMessagesOfOthersSinceTheCursor(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned", "bran")
+	w.AddAgents("arya", "ned", "bran")
 	open := w.channel("arya", "open", "ned").ID
 	unread := func(who string) int { return w.see(who, open).Unread }
 	first := w.say("arya", open, "1").Message.Seq
@@ -144,7 +144,7 @@ func TestUnreadCountsTheMessagesOfOthersSinceTheCursor(t *testing.T) {
 func TestCursorIsApartFromDelivery(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	m := w.dm("arya", "ned", "hi").Message
 	w.NoError(w.MarkRead(ctx, as("ned"), m.Conversation, 0))
 	shown, err := w.Message(ctx, as("ned"), m.ID)
@@ -155,7 +155,7 @@ func TestCursorIsApartFromDelivery(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.channel("arya", "open")
 	const nowhere = "0190a000-0000-7000-8000-000000000000"
 	w.refuses(t, []refusal{
@@ -176,7 +176,7 @@ func TestReadRefuses(t *testing.T) {
 func TestUnreadOfEveryConversationIsInTheList(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	pair := w.dm("arya", "ned", "1").Message.Conversation
 	w.dm("arya", "ned", "2")
 	open := w.channel("arya", "open").ID

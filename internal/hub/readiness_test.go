@@ -45,7 +45,7 @@ func TestEachReasonNotToBeReady(t *testing.T) {
 			w := newHub(t, func(w *world) {
 				w.wrap = func(s parley.Store) parley.Store { store.Store = s; return store }
 			})
-			w.add("arya", "ned")
+			w.AddAgents("arya", "ned")
 			w.dm("arya", "ned", "hello")
 			w.take("ned", parley.Take{})
 			store.full.Store(c.full)

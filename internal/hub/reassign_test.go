@@ -10,7 +10,7 @@ import (
 // does.
 func TestWhatIsReassignedHasNotFailed(t *testing.T) {
 	w := newHub(t)
-	w.add("boss", "arya", "gendry", "hound")
+	w.AddAgents("boss", "arya", "gendry", "hound")
 	root := get[parley.TaskView](w)(w.NewTask(ctx, as("boss"), parley.NewTask{Text: "prepare", Assignee: "arya"})).ID
 	var parts []string
 	for _, what := range []string{"draft", "paint"} {
@@ -34,7 +34,7 @@ func TestWorkThatIsGivenAgainIsCalledBack(t *testing.T) {
 	t.Parallel()
 	w := team(t)
 	w.say("user", "open", "@boss Prepare the report")
-	run := w.starts("boss")
+	run := w.StartRun("boss")
 	part := w.delegates(run.Caller(), "data", "Pull figures")
 	root := w.task(part).Parent
 	w.finish(run, "wait for it")
@@ -51,7 +51,7 @@ func TestWhoIsGivenWhatItsOwnIsUnder(t *testing.T) {
 	t.Parallel()
 	w := team(t)
 	root := w.delegates(user, "boss", "Prepare the report")
-	run := w.starts("boss")
+	run := w.StartRun("boss")
 	part := w.delegates(run.Caller(), "data", "Pull figures")
 	w.finish(run, "wait for it")
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, root, "data"))
@@ -70,7 +70,7 @@ func TestAnEarlierAttemptEndsNothing(t *testing.T) {
 			t.Parallel()
 			w := team(t)
 			id := w.delegates(user, "writer", "Draft it")
-			old := w.starts("writer")
+			old := w.StartRun("writer")
 			if says {
 				w.runPosts(old, parley.Draft{InReplyTo: old.Messages[0].ID, Content: text("I begin")})
 			}
@@ -90,7 +90,7 @@ func TestWhoHadItBeforeHoldsNothingUp(t *testing.T) {
 	t.Parallel()
 	w := team(t)
 	task := w.delegates(user, "writer", "Draft it")
-	slow := w.starts("writer")
+	slow := w.StartRun("writer")
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, task, "data"))
 	w.answers("data", "done")
 	w.stands(parley.TaskCompleted, task)
@@ -102,12 +102,12 @@ func TestWhoHadItBeforeHoldsNothingUp(t *testing.T) {
 func TestWhoGetsItsOwnTaskBackIsWoken(t *testing.T) {
 	t.Parallel()
 	w := team(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	own := w.delegates(as("arya"), "writer", "Sew")
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, own, "arya"))
 	same(t, "asked for", w.take("arya", parley.Take{}).Messages[0].Task, own)
 	root := w.delegates(user, "boss", "Prepare the report")
-	run := w.starts("boss")
+	run := w.StartRun("boss")
 	part := w.delegates(run.Caller(), "data", "Pull figures")
 	w.finish(run, "wait for it")
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, part, "boss"))

@@ -16,7 +16,7 @@ import (
 func TestCrashReturnsLeasedMessagesAtOnceAndInOrder(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	var sent []parley.Message
 	for i := range 5 {
 		sent = append(sent, w.dm("arya", "ned", fmt.Sprint(i)).Message)
@@ -39,7 +39,7 @@ func TestCrashReturnsLeasedMessagesAtOnceAndInOrder(t *testing.T) {
 func TestCrashKeepsAttempts(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.change("ned", func(a *parley.Agent) { a.Attempts = 2 })
 	m := w.dm("arya", "ned", "hopeless").Message
 	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
@@ -57,7 +57,7 @@ func TestCrashKeepsAttempts(t *testing.T) {
 func TestCrashOfOneHubLeavesTheLeasesOfAnother(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Node = "one" })
-	w.add("arya", "ned", "bran", "sansa")
+	w.AddAgents("arya", "ned", "bran", "sansa")
 	for _, to := range []string{"ned", "bran", "sansa"} {
 		w.dm("arya", to, "hello")
 	}
@@ -93,7 +93,7 @@ func TestCrashOfTheHubIsNoAttemptOfARun(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string]func(*world) *hub.Assignment{
 		"starting": func(w *world) *hub.Assignment { return w.next("codex") },
-		"running":  func(w *world) *hub.Assignment { return w.starts("codex") },
+		"running":  func(w *world) *hub.Assignment { return w.StartRun("codex") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -106,7 +106,7 @@ func TestCrashOfTheHubIsNoAttemptOfARun(t *testing.T) {
 			w.startAgain()
 			same(t, "run", w.run(lost.Run.ID).State, parley.RunLost)
 			same(t, "what woke it", w.tried(first.ID, "codex"), tried{State: parley.DeliveryAccepted})
-			again := w.starts("codex")
+			again := w.StartRun("codex")
 			same(t, "the next run", []any{again.Run.Triggers, again.Run.Attempt}, []any{[]string{first.ID, second.ID}, 1})
 			w.finish(again, "done")
 			same(t, "answered", []parley.DeliveryState{w.stateOf(first.ID, "codex"), w.stateOf(second.ID, "codex")},
@@ -122,12 +122,12 @@ func TestRunAfterACrashGoesOnWithItsTask(t *testing.T) {
 	w := newHub(t)
 	w.dispatched("codex", "writer")
 	w.dm("user", "codex", "have it written")
-	a := w.starts("codex")
+	a := w.StartRun("codex")
 	delegate := parley.Contact{Pattern: parley.PatternDelegate, Agent: "writer", Message: "write"}
 	made := get[parley.Contacted](w)(w.Contact(ctx, a.Caller(), delegate))
 	task := w.run(a.Run.ID).Task
 	w.startAgain()
-	again := w.starts("codex")
+	again := w.StartRun("codex")
 	same(t, "task", again.Run.Task, task)
 	repeated := get[parley.Contacted](w)(w.Contact(ctx, again.Caller(), delegate))
 	same(t, "the same call", []any{repeated.Message, repeated.Duplicate}, []any{made.Message, true})
@@ -139,7 +139,7 @@ func TestCrashOfTheHubFailsAnAskThatARunHadBegunToAnswer(t *testing.T) {
 	w := newHub(t)
 	w.dispatched("codex")
 	ask := w.postFor(parley.PurposeAsk, "user", "codex", "well?")
-	w.starts("codex")
+	w.StartRun("codex")
 	w.startAgain()
 	same(t, "failed", w.tried(ask.ID, "codex"), tried{State: parley.DeliveryFailed, Attempt: 1})
 }
@@ -148,7 +148,7 @@ func TestCrashOfTheHubFailsAnAskThatARunHadBegunToAnswer(t *testing.T) {
 func TestCrashOfTheHubReturnsAnAskThatAnAgentHadFetched(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	ask := w.postFor(parley.PurposeAsk, "arya", "ned", "well?")
 	w.take("ned", parley.Take{})
 	w.startAgain()
@@ -163,17 +163,17 @@ func TestMessageThatEndsTheHubAgainAndAgainBecomesADeadLetter(t *testing.T) {
 	w.dispatched("codex")
 	m := w.dm("user", "codex", "poison").Message
 	for range most - 1 {
-		w.starts("codex")
+		w.StartRun("codex")
 		w.startAgain()
 		same(t, "before", w.tried(m.ID, "codex"), tried{State: parley.DeliveryAccepted})
 	}
-	w.starts("codex")
+	w.StartRun("codex")
 	w.startAgain()
 	d := w.delivery(m.ID, "codex")
 	same(t, "dead", []any{d.State, d.Failure}, []any{parley.DeliveryDead, refused(parley.Unavailable, "",
 		"codex did not do this: the hub or the program ended before the run did, 20 times", "an owner can retry or drop it: parley dead list")})
 	get[parley.Delivery](w)(w.RetryDead(ctx, user, m.ID, "codex"))
-	w.finish(w.starts("codex"), "done")
+	w.finish(w.StartRun("codex"), "done")
 	same(t, "after a retry", w.stateOf(m.ID, "codex"), parley.DeliveryAnswered)
 }
 
@@ -183,11 +183,11 @@ func TestKilledProgramReturnsItsMessagesAtOnce(t *testing.T) {
 	w := newHub(t)
 	w.dispatched("codex")
 	first := w.dm("user", "codex", "first").Message
-	a := w.starts("codex")
+	a := w.StartRun("codex")
 	second := w.dm("user", "codex", "second").Message
 	w.fails(a, parley.FailureLost)
 	same(t, "ready, and an attempt counts", w.tried(first.ID, "codex"), tried{State: parley.DeliveryAccepted, Attempt: 1})
-	same(t, "the next run", w.starts("codex").Run.Triggers, []string{first.ID, second.ID})
+	same(t, "the next run", w.StartRun("codex").Run.Triggers, []string{first.ID, second.ID})
 }
 
 // fullStore is a store on a disk that the test fills.
@@ -207,13 +207,13 @@ func (s *fullStore) Update(ctx context.Context, fn func(parley.Tx) error) error 
 func TestNothingIsHandedOutBeforeTheHubHasRecovered(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.dispatched("codex")
 	for _, to := range []string{"ned", "codex"} {
 		w.dm("arya", to, "first")
 	}
 	w.take("ned", parley.Take{})
-	w.starts("codex")
+	w.StartRun("codex")
 	for _, to := range []string{"ned", "codex"} {
 		w.dm("arya", to, "second")
 	}
@@ -235,6 +235,6 @@ func TestNothingIsHandedOutBeforeTheHubHasRecovered(t *testing.T) {
 	}
 	full.full.Store(false)
 	same(t, "once there is room", w.takes("ned", parley.Take{}), []string{"first", "second"})
-	same(t, "and the runs", []string{w.starts("codex").Messages[0].Content.Text, w.starts("codex").Messages[0].Content.Text},
+	same(t, "and the runs", []string{w.StartRun("codex").Messages[0].Content.Text, w.StartRun("codex").Messages[0].Content.Text},
 		[]string{"first", "@codex beside it"})
 }

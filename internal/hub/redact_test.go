@@ -213,7 +213,7 @@ func TestRedactionCutShortIsFinishedBySweeping(t *testing.T) {
 				w.config.Log = quiet()
 				w.wrap = func(s parley.Store) parley.Store { return failing{s, on} }
 			})
-			w.add("arya", "ned")
+			w.AddAgents("arya", "ned")
 			id := w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: with(w.put("arya", "secret"))}).Message.ID
 			w.NoError(w.Sweep(ctx))
 			on.Store(true)
@@ -270,10 +270,10 @@ func TestRedactionForgetsWhatLiveRunsHavePutOut(t *testing.T) {
 	w.dispatched("here", "there", "apart")
 	w.channel("user", "open", "here", "there")
 	w.say("user", "open", "@here")
-	runs := []*hub.Assignment{w.starts("here")}
+	runs := []*hub.Assignment{w.StartRun("here")}
 	for _, agent := range []string{"there", "apart"} {
 		w.dm("user", agent, "work")
-		runs = append(runs, w.starts(agent))
+		runs = append(runs, w.StartRun(agent))
 	}
 	id := w.runPosts(runs[1], parley.Draft{Conversation: "open", Content: text(canary)}).Message.ID
 	for _, a := range runs {
@@ -307,7 +307,7 @@ func TestIndexerInFlightDoesNotBringRedactedWordsBack(t *testing.T) {
 				w.config.Retention.Messages.Age = day
 				w.wrap = func(s parley.Store) parley.Store { return meddling{s, meddle} }
 			})
-			w.add("arya", "ned")
+			w.AddAgents("arya", "ned")
 			w.channel("arya", "open")
 			id := w.say("arya", "open", canary).Message.ID
 			w.say("ned", "open", "harmless")

@@ -48,7 +48,7 @@ const removeRefused = "only an owner may remove an agent"
 func TestRefusalsAreAudited(t *testing.T) {
 	t.Parallel()
 	w := newStartedHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	refuseRemoval(w, as("ARYA"))
 	acting, err := w.ActAs(ctx, user, "ned", "remove")
 	w.NoError(err)
@@ -83,7 +83,7 @@ func TestSameRefusalIsWrittenOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openWorld(t, place)
 		w.Start(ctx)
-		w.add("arya", "ned")
+		w.AddAgents("arya", "ned")
 		for range 5 {
 			refuseRemoval(w, as("arya"))
 		}
@@ -105,7 +105,7 @@ func TestSameRefusalIsWrittenOnceAMinute(t *testing.T) {
 func TestManyRefusalsAreCounted(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	const times = 2000
 	for i := range times {
 		w.Refused(as("arya"), "test", parley.Errorf(parley.NotPermitted, "sentence %d", i))
@@ -148,7 +148,7 @@ func TestRefusalIsWrittenShort(t *testing.T) {
 func TestRefusalThatCannotBeWrittenChangesNoAnswer(t *testing.T) {
 	t.Parallel()
 	w := newStartedHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.NoError(w.db.Close())
 	err := w.RemoveAgent(ctx, as("arya"), "ned")
 	wantError(t, err, refused(parley.Unavailable, "", "the store is closed", "start the hub again"))

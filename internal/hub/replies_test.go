@@ -94,7 +94,7 @@ func TestAReplyToADeliveryThatEndedIsHeld(t *testing.T) {
 // TestADenyRuleHoldsForASecondReply: whoever may ask gets an answer. More than that is a contact.
 func TestADenyRuleHoldsForASecondReply(t *testing.T) {
 	w := newHub(t)
-	w.add("arya", "gendry")
+	w.AddAgents("arya", "gendry")
 	w.permit("arya", "gendry", parley.EffectDeny)
 	asked := w.dm("gendry", "arya", "well?").Message
 	w.NoError(w.replies(as("arya"), asked.ID, "so"))
@@ -108,7 +108,7 @@ func TestARunRepliesToItsTriggerAsOftenAsItLikes(t *testing.T) {
 	w.named("intern", "InternBot", func(p *parley.Profile) { p.Mode = parley.ModeSupervised })
 	w.permit("intern", "senior", parley.EffectDeny)
 	asked := w.dm("senior", "intern", "well?").Message
-	run := w.starts("intern")
+	run := w.StartRun("intern")
 	w.NoError(w.replies(run.Caller(), asked.ID, "one"))
 	w.NoError(w.replies(run.Caller(), asked.ID, "two"))
 	w.finish(run, "three")

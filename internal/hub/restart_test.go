@@ -22,7 +22,7 @@ func TestServerRestartedUnderTakers(t *testing.T) {
 	const deliveries, restarts = 200, 4
 	server := pgtest.Private(t, pgtest.Options{Durable: true})
 	w := ownServer(t, server.URL("postgres"))
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	_, err := w.ChangeAgent(ctx, user, "ned", func(a *parley.Agent) error {
 		a.InboxDepth, a.Attempts = deliveries, 100 // a slow machine may lose many leases
 		return nil

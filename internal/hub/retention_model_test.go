@@ -37,7 +37,7 @@ func newKeeper(t *rapid.T, place string) *keeper {
 		w.config.Retention.Messages = k.keep
 		w.config.Log = quiet()
 	})
-	k.w.add("ned")
+	k.w.AddAgents("ned")
 	k.w.channel("user", "open", "ned")
 	k.w.Start(ctx)
 	return k

@@ -22,7 +22,7 @@ func keeping(t *testing.T, keep hub.Retention, change ...func(*world)) (*world, 
 		w.config.Retention = keep
 		w.config.Log = slog.New(slog.NewTextHandler(lines, nil))
 	})...)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.channel("arya", "open", "ned")
 	return w, lines
 }
@@ -181,7 +181,7 @@ func TestOldArtifactsAreRemovedAndSaidToBe(t *testing.T) {
 	same(t, "message", shown.Message, m)
 	gone := refused(parley.BadInput, parley.NotFound,
 		"artifact "+old.SHA256+" was removed on 2026-04-01, because artifacts are not kept for ever", "store the file again, if you have it")
-	w.add("jon")
+	w.AddAgents("jon")
 	w.refuses(t, []refusal{
 		{"opening it", func() error { return only(w.fetch("ned", old.SHA256)) }, gone},
 		{"referring to it", func() error {
@@ -205,7 +205,7 @@ func TestOldArtifactsAreRemovedAndSaidToBe(t *testing.T) {
 func TestRemovedArtifactOfAnotherLooksAbsent(t *testing.T) {
 	t.Parallel()
 	w, _ := keeping(t, hub.Retention{Artifacts: hub.Keep{Age: day}})
-	w.add("jon")
+	w.AddAgents("jon")
 	a := w.put("arya", "private")
 	w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: with(a)})
 	w.clock.advance(2 * day)

@@ -23,7 +23,7 @@ func TestReuseGivesTheNameAndNothingElse(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.Start(ctx)
-	w.add("ned", "bran")
+	w.AddAgents("ned", "bran")
 	old, err := w.AddAgent(ctx, user, parley.NewAgent{ID: "arya", Name: "AryaBot"})
 	w.NoError(err)
 	secret := w.private("arya", "closed", "ned").ID
@@ -106,7 +106,7 @@ func TestReuseGivesTheNameAndNothingElse(t *testing.T) {
 func TestReuseIsForOwnersAndAudited(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.addPerson("sam", parley.AccessMember)
 	old := found(w.Agent(ctx, user, "arya"))
 	taken := func(by string, n parley.NewAgent) func() error {
@@ -161,7 +161,7 @@ func TestReuseIsForOwnersAndAudited(t *testing.T) {
 func TestReuseWithdrawsCallsThatNameTheRemovedAgent(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.NoError(second(w.Permit(ctx, user, parley.Permission{Agent: "ned", Target: "arya", Effect: parley.EffectAllow, RequiresApproval: true})))
 	_, err := w.Contact(ctx, as("ned"), parley.Contact{Pattern: parley.PatternNotify, Agent: "arya", Message: "for arya alone"})
 	held, waits := errors.AsType[*parley.Held](err)
@@ -176,7 +176,7 @@ func TestReuseWithdrawsCallsThatNameTheRemovedAgent(t *testing.T) {
 func TestReuseWaitsForASessionToEnd(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	leave := w.Attend("arya")
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
 	_, err := w.reuse("user", parley.NewAgent{ID: "arya"})
@@ -188,7 +188,7 @@ func TestReuseWaitsForASessionToEnd(t *testing.T) {
 func TestReusedNamesSurviveExportAndImport(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.create("ned", parley.NewConversation{Name: "Project X"})
 	m := w.dm("arya", "ned", "before").Message
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
@@ -228,7 +228,7 @@ func TestReuseSetsTheFilesOfTheRemovedAgentAside(t *testing.T) {
 			return nil
 		}
 	})
-	w.add("arya", "ned", "bran")
+	w.AddAgents("arya", "ned", "bran")
 	w.NoError(second(w.ChangeAgent(ctx, user, "bran", func(a *parley.Agent) error { a.Name = "Crow"; return nil })))
 	old := found(w.Agent(ctx, user, "arya"))
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
@@ -254,7 +254,7 @@ func TestReuseSetsTheFilesOfTheRemovedAgentAside(t *testing.T) {
 func TestReuseWithdrawsCallsHoweverTheyNameTheAgent(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("ned", "bran")
+	w.AddAgents("ned", "bran")
 	w.NoError(second(w.AddAgent(ctx, user, parley.NewAgent{ID: "arya", Name: "R&D<Ärya>"})))
 	w.NoError(second(w.ChangeAgent(ctx, user, "ned", func(a *parley.Agent) error { a.Mode = parley.ModeSupervised; return nil })))
 	var held []string
@@ -280,7 +280,7 @@ func TestReuseWithdrawsCallsHoweverTheyNameTheAgent(t *testing.T) {
 func TestAnExportFromBeforeTheReuseGivesTheNewAgentNothing(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	m := w.dm("ned", "arya", "for the first arya").Message
 	before := w.export()
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
@@ -299,7 +299,7 @@ func TestAnExportFromBeforeTheReuseGivesTheNewAgentNothing(t *testing.T) {
 func TestReuseIsRefusedWhileABridgeNamesTheAgent(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	n := parley.NewBridge{ID: "board", Layout: parley.LayoutBlackboard, Root: "/srv/board", Agents: []string{"ned"}, QueueAgent: "arya"}
 	w.NoError(second(w.AddBridge(ctx, user, n)))
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
@@ -315,7 +315,7 @@ func TestReuseIsRefusedWhileABridgeNamesTheAgent(t *testing.T) {
 func TestReuseBeginsWithoutSignsOfLife(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	w.Attend("arya")()
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
 	w.NoError(second(w.reuse("user", parley.NewAgent{ID: "arya"})))

@@ -49,7 +49,7 @@ func TestForeignCursorIsBadInput(t *testing.T) {
 func TestLimitsNotGivenAreTheDefaults(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Limits = parley.Limits{Body: 1000} })
-	w.add("arya")
+	w.AddAgents("arya")
 	w.channel("user", "open", "arya")
 	w.post("user", parley.Draft{Conversation: "open", Content: text("hi @arya"), Payload: []byte(`{"a":{"b":1}}`)})
 	_, err := w.Post(ctx, user, parley.Draft{Conversation: "open", Content: text(strings.Repeat("x", 1001))})
@@ -83,7 +83,7 @@ func TestHubThatCannotWriteCanBeRead(t *testing.T) {
 func TestChangesToOneAgentAtOnceAreAllMade(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	const n = 16
 	var group sync.WaitGroup
 	for i := range n {
@@ -107,7 +107,7 @@ func TestChangesToOneAgentAtOnceAreAllMade(t *testing.T) {
 func TestChangeInPlace(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	for _, skill := range []string{"sword", "faces"} {
 		_, err := w.ChangeAgent(ctx, user, "arya", func(a *parley.Agent) error {
 			if len(a.Skills) == 0 {

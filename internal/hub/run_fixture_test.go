@@ -41,8 +41,8 @@ func ownPlace(a *hub.Assignment) hub.Place {
 
 func instantly(parley.Agent) hub.RunPlan { return hub.RunPlan{Instant: true, Token: parley.TokenRun} }
 
-// starts is the agent's next run, which there must be, begun.
-func (w *world) starts(agent string) *hub.Assignment {
+// StartRun is the agent's next run, which there must be, begun.
+func (w *world) StartRun(agent string) *hub.Assignment {
 	w.t.Helper()
 	a := w.next(agent)
 	if a == nil {
@@ -67,7 +67,7 @@ func (w *world) fails(a *hub.Assignment, f parley.Failure) parley.Run {
 // answers has an agent do its next run and end it with a text. It returns the answer.
 func (w *world) answers(agent, text string) parley.Shown {
 	w.t.Helper()
-	r := w.finish(w.starts(agent), text)
+	r := w.finish(w.StartRun(agent), text)
 	if r.Answer == "" {
 		w.t.Fatalf("the run of %s has no answer", agent)
 	}

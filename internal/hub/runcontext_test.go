@@ -21,7 +21,7 @@ func TestRunContextIsTheEndOfItsConversation(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.dispatched("codex")
-	w.add("ned")
+	w.AddAgents("ned")
 	w.change("codex", func(a *parley.Agent) { a.ContextMessages = 3 })
 	w.channel("user", "open", "codex", "ned")
 	w.say("user", "open", "@codex one")
@@ -54,7 +54,7 @@ func TestResumedSessionIsToldWhatIsNew(t *testing.T) {
 	w.channel("user", "open", "codex")
 	turn := func(words string) (r parley.Run, c parley.RunContext) {
 		w.say("user", "open", "@codex "+words)
-		a := w.starts("codex")
+		a := w.StartRun("codex")
 		c = w.known(a.Run.ID)
 		w.say("user", "open", "while "+words)
 		w.runPosts(a, parley.Draft{Conversation: "open", Content: text("said " + words)})
@@ -155,7 +155,7 @@ func TestTheRequestOfATaskIsKept(t *testing.T) {
 	w.dispatched("codex", "smith")
 	w.change("codex", func(a *parley.Agent) { a.ContextMessages = 2 })
 	made := get[parley.Contacted](w)(w.Contact(ctx, user, parley.Contact{Pattern: parley.PatternDelegate, Agent: "codex", Message: "Forge a sword"}))
-	a := w.starts("codex")
+	a := w.StartRun("codex")
 	first := w.known(a.Run.ID)
 	same(t, "at first", []any{first.Task.ID, first.Request == nil}, []any{made.Task, true})
 	caller := as("codex")
@@ -163,7 +163,7 @@ func TestTheRequestOfATaskIsKept(t *testing.T) {
 	get[parley.Contacted](w)(w.Contact(ctx, caller, parley.Contact{Pattern: parley.PatternDelegate, Agent: "smith", Message: "Heat the iron"}))
 	w.finish(a, "The smith is at it.")
 	w.answers("smith", "It is hot.")
-	later := w.known(w.starts("codex").Run.ID)
+	later := w.known(w.StartRun("codex").Run.ID)
 	if later.Request == nil || later.Request.ID != made.Message || later.Task.ID != made.Task {
 		t.Errorf("the request is %+v, the task %+v", later.Request, later.Task)
 	}

@@ -19,7 +19,7 @@ func TestRunEndsOnce(t *testing.T) {
 	w := newHub(t)
 	w.dispatched("codex")
 	m := w.dm("user", "codex", "hello").Message
-	a := w.starts("codex")
+	a := w.StartRun("codex")
 	result := parley.Result{Text: "done", Session: "s-1", Usage: parley.Usage{InputTokens: 3, OutputTokens: 4, Cost: 0.5}}
 	first := get[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, result, []byte("raw")))
 	same(t, "run", []any{first.State, first.Session, first.Usage, *first.EndedAt}, []any{parley.RunSucceeded, "s-1", result.Usage, began})
@@ -68,7 +68,7 @@ func TestFailedRunIsTriedAgainOrNot(t *testing.T) {
 			w := newHub(t)
 			w.dispatched("codex")
 			m := w.dm("user", "codex", "hello").Message
-			a := w.starts("codex")
+			a := w.StartRun("codex")
 			r := w.fails(a, c.failure)
 			same(t, "run", []any{r.State, r.Answer}, []any{c.run, ""})
 			d := w.delivery(m.ID, "codex")
@@ -84,7 +84,7 @@ func TestFailedRunIsTriedAgainOrNot(t *testing.T) {
 				w.idle("codex")
 				w.later(time.Millisecond)
 			}
-			again := w.starts("codex")
+			again := w.StartRun("codex")
 			same(t, "attempt", again.Run.Attempt, c.attempt+1)
 			w.finish(again, "done")
 			same(t, "said", w.texts("user", m.Conversation), []string{"hello", "done"})
@@ -99,9 +99,9 @@ func TestRunThatFailsTooOftenLeavesADeadLetter(t *testing.T) {
 	w.dispatched("codex")
 	w.change("codex", func(a *parley.Agent) { a.Attempts = 2 })
 	m := w.dm("user", "codex", "hello").Message
-	w.fails(w.starts("codex"), parley.FailureServer)
+	w.fails(w.StartRun("codex"), parley.FailureServer)
 	w.later(time.Minute)
-	w.fails(w.starts("codex"), parley.FailureBusy)
+	w.fails(w.StartRun("codex"), parley.FailureBusy)
 	same(t, "state", w.stateOf(m.ID, "codex"), parley.DeliveryDead)
 	w.later(time.Hour)
 	w.idle("codex")
@@ -114,7 +114,7 @@ func TestKeptRunKeepsItsLeases(t *testing.T) {
 	w := newHub(t)
 	w.dispatched("codex")
 	m := w.dm("user", "codex", "hello").Message
-	a := w.starts("codex")
+	a := w.StartRun("codex")
 	for range 3 {
 		w.later(50 * time.Second)
 		same(t, "to end", get[string](w)(w.KeepRun(ctx, a.Run.ID)), "")
@@ -198,11 +198,11 @@ func TestLaterAttemptRepeatsNoCall(t *testing.T) {
 	w.channel("user", "open", "codex")
 	w.say("user", "open", "@codex")
 	same1 := parley.Draft{Conversation: "open", Content: text("same")}
-	a := w.starts("codex")
+	a := w.StartRun("codex")
 	one, two := w.runPosts(a, same1), w.runPosts(a, same1)
 	w.fails(a, parley.FailureLost)
 	w.later(time.Minute)
-	b := w.starts("codex")
+	b := w.StartRun("codex")
 	earlier := get[parley.RunContext](w)(w.RunContext(ctx, b.Run.ID)).Earlier
 	same(t, "is told", []string{earlier[0].ID, earlier[1].ID}, []string{one.Message.ID, two.Message.ID})
 	for i, want := range []parley.Receipt{one, two} {
@@ -226,7 +226,7 @@ func TestRunTokenIsGoodWhileTheRunLives(t *testing.T) {
 	w := newHub(t)
 	w.dispatched("codex")
 	w.dm("user", "codex", "hello")
-	a := w.starts("codex")
+	a := w.StartRun("codex")
 	caller := get[hub.Caller](w)(w.IdentifyAt(ctx, a.Token, ownPlace(a)))
 	same(t, "what it may do", caller.Scopes, parley.Scopes{parley.ScopeRead, parley.ScopeSend}) // nobody reports to it
 	caller.Source, caller.Scopes = a.Caller().Source, a.Caller().Scopes
@@ -249,7 +249,7 @@ func TestWhatARunHoldsOpenEndsWithIt(t *testing.T) {
 	w.Start(ctx)
 	w.dispatched("codex", "other")
 	w.dm("user", "other", "hello")
-	other, release, err := w.Hold(ctx, w.starts("other").Caller())
+	other, release, err := w.Hold(ctx, w.StartRun("other").Caller())
 	w.NoError(err)
 	defer release()
 	for _, end := range []func(a *hub.Assignment){
@@ -259,7 +259,7 @@ func TestWhatARunHoldsOpenEndsWithIt(t *testing.T) {
 		func(a *hub.Assignment) { w.NoError(w.RecoverRun(ctx, a.Run.ID)) },
 	} {
 		w.post("user", parley.Draft{Direct: []string{"codex"}, Ephemeral: true})
-		a := w.starts("codex")
+		a := w.StartRun("codex")
 		held, release, err := w.Hold(ctx, a.Caller())
 		w.NoError(err)
 		end(a)
@@ -308,7 +308,7 @@ func TestAnAnswerOutlivesALostConnection(t *testing.T) {
 	w := newHub(t, func(w *world) { w.wrap = func(s parley.Store) parley.Store { return refusing{diskless(s), once} } })
 	w.dispatched("codex")
 	m := w.dm("user", "codex", "hello").Message
-	a := w.starts("codex")
+	a := w.StartRun("codex")
 	once.Store(true)
 	_, err := w.FinishRun(ctx, a.Run.ID, parley.Result{Text: "done"}, nil)
 	same(t, "at first", parley.CodeOf(err), parley.Unavailable)
@@ -329,7 +329,7 @@ func TestRemovedAgentsRunsAreCancelled(t *testing.T) {
 	w := newHub(t)
 	w.dispatched("codex")
 	m := w.dm("user", "codex", "hello").Message
-	a := w.starts("codex")
+	a := w.StartRun("codex")
 	w.NoError(w.RemoveAgent(ctx, user, "codex"))
 	same(t, "run", w.run(a.Run.ID).State, parley.RunCancelled)
 	same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryFailed)
@@ -344,7 +344,7 @@ func TestDeletedConversationsRunsAreOver(t *testing.T) {
 	w.dispatched("codex")
 	w.channel("user", "open", "codex")
 	w.say("user", "open", "@codex")
-	a := w.starts("codex")
+	a := w.StartRun("codex")
 	w.NoError(w.DeleteConversation(ctx, user, "open"))
 	for name, call := range map[string]func() error{
 		"keep":   func() error { _, err := w.KeepRun(ctx, a.Run.ID); return err },
@@ -367,7 +367,7 @@ func TestRunThatHoldsNothingIsLostAfterItsDeadline(t *testing.T) {
 	w := newHub(t)
 	w.dispatched("codex")
 	m := w.dm("user", "codex", "hello").Message
-	a := w.starts("codex")
+	a := w.StartRun("codex")
 	w.runPosts(a, parley.Draft{InReplyTo: m.ID, Content: text("done")})
 	w.clock.advance(11 * time.Minute)
 	w.NoError(w.Sweep(ctx))
@@ -383,7 +383,7 @@ func TestWhatARuntimeClaimsIsMadeSound(t *testing.T) {
 	w := newHub(t)
 	w.dispatched("codex")
 	w.dm("user", "codex", "hello")
-	a := w.starts("codex")
+	a := w.StartRun("codex")
 	w.RunLogs(a.Run.ID, []byte("\xff\x00"))
 	r := get[parley.Run](w)(w.FailRun(ctx, a.Run.ID,
 		&parley.RunError{Trouble: parley.Trouble{Reason: "a\x00b\xff"}, Hint: "\xff"},

@@ -16,7 +16,7 @@ func TestRunsAreShownToTheirAgentAndOwners(t *testing.T) {
 	w.addPerson("sansa", parley.AccessMember)
 	w.channel("user", "open", "codex", "gemini")
 	w.say("user", "open", "@codex @gemini")
-	a, b := w.starts("codex"), w.starts("gemini")
+	a, b := w.StartRun("codex"), w.StartRun("gemini")
 	w.finish(a, "done")
 	listed := func(who string, f parley.RunFilter) (ids []string) {
 		for _, r := range get[[]parley.Run](w)(w.Runs(ctx, as(who), f)) {
@@ -43,7 +43,7 @@ func TestEventsOfRunsAreForOwnersAndTheAgent(t *testing.T) {
 	w.channel("user", "open", "codex", "gemini")
 	w.say("user", "open", "@codex")
 	before := w.lastEvent()
-	w.finish(w.starts("codex"), "done")
+	w.finish(w.StartRun("codex"), "done")
 	seen := func(who string) (kinds []parley.EventKind) {
 		nums := map[int64]bool{}
 		for _, n := range get[[]int64](w)(w.Sees(ctx, as(who), before)) {
@@ -73,7 +73,7 @@ func TestRunIsCancelled(t *testing.T) {
 	w.change("codex", func(a *parley.Agent) { a.Manager = "boss" })
 	for _, by := range []string{"user", "boss", "codex"} {
 		m := w.dm("user", "codex", "hello").Message
-		a := w.starts("codex")
+		a := w.StartRun("codex")
 		_, err := w.CancelRun(ctx, as("gemini"), a.Run.ID, "")
 		wantError(t, err, absent("run", a.Run.ID, checkName))
 		rung, _ := w.Rung()
@@ -107,7 +107,7 @@ func TestCancelledRunIsNotTriedAgain(t *testing.T) {
 	w := newHub(t)
 	w.dispatched("codex")
 	m := w.dm("user", "codex", "hello").Message
-	a := w.starts("codex")
+	a := w.StartRun("codex")
 	get[parley.Run](w)(w.CancelRun(ctx, user, a.Run.ID, ""))
 	w.later(2 * time.Minute)
 	same(t, "state", w.run(a.Run.ID).State, parley.RunCancelled)
@@ -120,7 +120,7 @@ func TestStoppedAgentsRunGoesBack(t *testing.T) {
 	w := newHub(t)
 	w.dispatched("codex")
 	m := w.dm("user", "codex", "hello").Message
-	a := w.starts("codex")
+	a := w.StartRun("codex")
 	get[parley.Receipt](w)(w.Command(ctx, user, "codex", parley.Command{Action: parley.ActionStop}))
 	w.clock.advance(31 * time.Second)
 	w.NoError(w.SweepHalts(ctx))
@@ -138,7 +138,7 @@ func TestLiveRunShowsWhatItPutsOut(t *testing.T) {
 	w := newHub(t)
 	w.dispatched("codex")
 	w.dm("user", "codex", "hello")
-	a := w.starts("codex")
+	a := w.StartRun("codex")
 	line := []byte(strings.Repeat("x", 1<<10-1) + "\n")
 	for range 1024 {
 		w.RunLogs(a.Run.ID, line)
@@ -157,7 +157,7 @@ func TestProgressIsToldAtMostOnceASecond(t *testing.T) {
 	w := newHub(t)
 	w.dispatched("codex")
 	w.dm("user", "codex", "hello")
-	a := w.starts("codex")
+	a := w.StartRun("codex")
 	w.Start(ctx)
 	last := w.lastEvent()
 	w.RunSays(a.Run.ID, "thinking \xff")
@@ -174,7 +174,7 @@ func TestWorkspaceIsTheHubAsOneUsesIt(t *testing.T) {
 	w.dispatched("codex")
 	w.channel("user", "open", "codex")
 	w.say("user", "open", "@codex")
-	at := w.At(w.starts("codex").Caller())
+	at := w.At(w.StartRun("codex").Caller())
 	get[parley.Receipt](w)(at.Post(ctx, parley.Draft{Conversation: "open", Content: text("hi")}))
 	same(t, "read", textsOf(get[[]parley.Message](w)(at.Read(ctx, "open", 0, 1))), []string{"hi"})
 	same(t, "who", len(get[[]parley.Presence](w)(at.Who(ctx))), 3)
@@ -194,7 +194,7 @@ func TestRunsAreWithinTheirAgentsRate(t *testing.T) {
 	w.dispatched("codex")
 	w.channel("user", "open", "codex")
 	w.say("user", "open", "@codex")
-	a := w.starts("codex")
+	a := w.StartRun("codex")
 	for range 2 {
 		w.runPosts(a, parley.Draft{Conversation: "open", Content: text("hi")})
 		w.say("codex", "open", "hi")
@@ -212,7 +212,7 @@ func TestOutputsAreKeptForAWhile(t *testing.T) {
 	w := newHub(t, func(w *world) { w.config.Retention.Outputs = time.Hour })
 	w.dispatched("codex")
 	w.dm("user", "codex", "hello")
-	a := w.starts("codex")
+	a := w.StartRun("codex")
 	w.RunLogs(a.Run.ID, []byte("raw"))
 	w.finish(a, "done")
 	for _, want := range []string{"raw", ""} {

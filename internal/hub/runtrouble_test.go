@@ -14,7 +14,7 @@ func TestWhatAStopCancelsIsKeptThoughItIsStartedAgain(t *testing.T) {
 	w := newHub(t)
 	w.dispatched("bot")
 	m := w.dm("user", "bot", "work").Message
-	run := w.starts("bot")
+	run := w.StartRun("bot")
 	w.command("user", "bot", parley.ActionStop, parley.CommandParameters{TimeoutMS: 1, Reason: "by user"})
 	w.clock.advance(time.Second)
 	w.NoError(w.SweepHalts(ctx))
@@ -22,7 +22,7 @@ func TestWhatAStopCancelsIsKeptThoughItIsStartedAgain(t *testing.T) {
 	w.fails(run, parley.FailureFinal)
 	same(t, "the message", w.stateOf(m.ID, "bot"), parley.DeliveryAccepted)
 	same(t, "the sender is told", len(w.told("user")), 0)
-	w.finish(w.starts("bot"), "done")
+	w.finish(w.StartRun("bot"), "done")
 }
 
 // What a person has cancelled is done with, though its agent is being stopped.
@@ -31,7 +31,7 @@ func TestWhatAPersonCancelsHasFailedThoughItsAgentIsStopped(t *testing.T) {
 	w := newHub(t)
 	w.dispatched("bot")
 	m := w.dm("user", "bot", "work").Message
-	run := w.starts("bot")
+	run := w.StartRun("bot")
 	get[parley.Run](w)(w.CancelRun(ctx, user, run.Run.ID, "not this"))
 	w.command("user", "bot", parley.ActionStop, parley.CommandParameters{})
 	w.fails(run, parley.FailureFinal)
@@ -46,11 +46,11 @@ func TestNoPauseIsTooLongToFailWith(t *testing.T) {
 		w.dispatched("bot")
 		m := w.dm("user", "bot", "work").Message
 		why := &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureBusy, After: after}}
-		r := get[parley.Run](w)(w.FailRun(ctx, w.starts("bot").Run.ID, why, parley.Result{}, nil))
+		r := get[parley.Run](w)(w.FailRun(ctx, w.StartRun("bot").Run.ID, why, parley.Result{}, nil))
 		same(t, "the run", r.State, parley.RunFailed)
 		same(t, "the message", w.stateOf(m.ID, "bot"), parley.DeliveryAccepted)
 		w.later(24 * time.Hour)
-		w.starts("bot")
+		w.StartRun("bot")
 	}
 }
 
@@ -63,7 +63,7 @@ func TestWhoIsOutIsNotWoken(t *testing.T) {
 	m := w.say("user", "secret", "@codex").Message
 	w.NoError(w.RemoveMember(ctx, user, "secret", "codex"))
 	w.dm("user", "codex", "hello")
-	same(t, "woken by", textsOf(w.starts("codex").Messages), []string{"hello"})
+	same(t, "woken by", textsOf(w.StartRun("codex").Messages), []string{"hello"})
 	d := w.delivery(m.ID, "codex")
 	same(t, "the message", d.State, parley.DeliveryFailed)
 	wantError(t, d.Failure, refused(parley.NotPermitted, "", "codex does not take part in #secret any more", "add it again, and send this again"))
@@ -79,7 +79,7 @@ func TestALapsedRunLosesAllItHas(t *testing.T) {
 		w.dm("user", "bot", fmt.Sprint(i))
 		w.dm("user", "other", fmt.Sprint(i))
 	}
-	bot, other := w.starts("bot"), w.starts("other")
+	bot, other := w.StartRun("bot"), w.StartRun("other")
 	w.leases.advance(2 * time.Minute)
 	w.NoError(w.LapseSome(ctx))
 	for _, run := range []string{bot.Run.ID, other.Run.ID} {
@@ -99,7 +99,7 @@ func TestRoundRobinWaitsForTheEndOfTheRun(t *testing.T) {
 	t.Parallel()
 	w := moded(t, parley.AnswersRoundRobin)
 	m := w.say("user", "open", "@c3 @a1 @b2").Message
-	c := w.starts("c3")
+	c := w.StartRun("c3")
 	w.runPosts(c, parley.Draft{InReplyTo: m.ID, Content: text("so far")})
 	same(t, "answered", w.stateOf(m.ID, "c3"), parley.DeliveryAnswered)
 	w.idle("a1", "b2")
@@ -116,10 +116,10 @@ func TestRoundRobinPassesOverWhoStartsMuchLater(t *testing.T) {
 	w := moded(t, parley.AnswersRoundRobin)
 	w.say("user", "open", "@c3 @a1")
 	why := &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureBusy, After: time.Hour}}
-	get[parley.Run](w)(w.FailRun(ctx, w.starts("c3").Run.ID, why, parley.Result{}, nil))
-	w.finish(w.starts("a1"), "")
+	get[parley.Run](w)(w.FailRun(ctx, w.StartRun("c3").Run.ID, why, parley.Result{}, nil))
+	w.finish(w.StartRun("a1"), "")
 	w.later(time.Hour)
-	w.finish(w.starts("c3"), "")
+	w.finish(w.StartRun("c3"), "")
 }
 
 // Who cannot start anyway is not asked for again and again.

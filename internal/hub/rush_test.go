@@ -15,7 +15,7 @@ func TestManyTakersGetEachDeliveryOnce(t *testing.T) {
 	t.Parallel()
 	const takers, deliveries = 16, 2000
 	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
-	w.add("ned")
+	w.AddAgents("ned")
 	w.depth("ned", deliveries, parley.OverflowReject)
 	fill(w, w.dm("ned", "user", "ready").Message, deliveries)
 	var (

@@ -12,7 +12,7 @@ func whole(w *world) { w.wrap = func(s parley.Store) parley.Store { return s } }
 
 func TestBackup(t *testing.T) {
 	w := newHub(t, whole)
-	w.add("arya")
+	w.AddAgents("arya")
 	w.dm("user", "arya", "hello")
 	dir := filepath.Join(t.TempDir(), "backup")
 	made := get[parley.Backup](w)(w.Backup(ctx, user, dir))
@@ -27,7 +27,7 @@ func TestBackup(t *testing.T) {
 
 func TestBackupRefuses(t *testing.T) {
 	w := newHub(t, whole)
-	w.add("arya")
+	w.AddAgents("arya")
 	dir := filepath.Join(t.TempDir(), "backup")
 	w.refuses(t, []refusal{
 		{
@@ -80,7 +80,7 @@ func TestOneBackupAtATime(t *testing.T) {
 
 func TestCheckDeep(t *testing.T) {
 	w := newHub(t, whole)
-	w.add("arya")
+	w.AddAgents("arya")
 	w.dm("user", "arya", "hello")
 	told := 0
 	report := get[parley.CheckReport](w)(w.CheckDeep(ctx, user, func(parley.CheckReport) { told++ }))

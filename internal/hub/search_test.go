@@ -15,7 +15,7 @@ func newSearch(t *testing.T, change ...func(*world)) *world {
 	t.Helper()
 	w := newHub(t, change...)
 	w.Start(ctx)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.channel("arya", "open", "ned")
 	return w
 }
@@ -124,7 +124,7 @@ func TestSearchFilters(t *testing.T) {
 func TestSearchForWhomAMessageIs(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t)
-	w.add("bran")
+	w.AddAgents("bran")
 	dm := w.dm("arya", "ned", "word in a dm").Message
 	w.dm("ned", "arya", "word back")
 	w.post("arya", parley.Draft{Direct: []string{"ned", "bran"}, Content: text("word in a group")})
@@ -170,7 +170,7 @@ func TestSearchRefusals(t *testing.T) {
 func TestSearchIsCutToRights(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t)
-	w.add("bran")
+	w.AddAgents("bran")
 	w.private("arya", "secret", "ned")
 	for _, where := range []string{"open", "secret"} {
 		w.say("arya", where, "canary in "+where)

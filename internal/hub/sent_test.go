@@ -12,7 +12,7 @@ func TestWhatAClientOfAPersonIsSentIsDelivered(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.Start(ctx)
-	w.add("arya", "gendry")
+	w.AddAgents("arya", "gendry")
 	w.addPerson("sansa", parley.AccessMember)
 	after := w.lastEvent()
 	toUser := w.dm("arya", "user", "done").Message.ID

@@ -131,7 +131,7 @@ func TestSignInRefuses(t *testing.T) {
 func TestNewLinkRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	w.addPerson("sansa", parley.AccessMember)
 	link := func(by hub.Caller, person string) func() error {
 		return func() error {
@@ -154,7 +154,7 @@ func TestNewLinkRefuses(t *testing.T) {
 func TestOwnersActAsOthersAndItIsAudited(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	w.addPerson("sansa", parley.AccessMember)
 	w.addPerson("jon", parley.AccessOwner)
 	until := began.Add(time.Hour)
@@ -194,7 +194,7 @@ func TestOwnersActAsOthersAndItIsAudited(t *testing.T) {
 func TestReadingAsAnotherIsAuditedOnceAMinute(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.addPerson("jon", parley.AccessOwner)
 	from := len(w.audited())
 	read := func(by, who, act string, times int) {
@@ -244,7 +244,7 @@ func (s *readOnly) Update(ctx context.Context, fn func(parley.Tx) error) error {
 func TestReadingThatCannotBeAuditedIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	db := &readOnly{Store: w.db}
 	h, err := hub.New(ctx, db, w.config)
 	w.NoError(err)
@@ -267,7 +267,7 @@ func TestReadingAsAnotherOnAFullDiskIsRefusedClearly(t *testing.T) {
 	w := newHub(t, func(w *world) {
 		w.wrap = func(s parley.Store) parley.Store { store.Store = s; return store }
 	})
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.dm("arya", "ned", "hello")
 	acting, err := w.ReadAs(ctx, user, "ned", "list conversations")
 	w.NoError(err)

@@ -27,7 +27,7 @@ func TestReplyAnswersFromWhereverTheDeliveryStands(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.add("arya", "ned")
+			w.AddAgents("arya", "ned")
 			m := w.dm("arya", "ned", "?").Message
 			c.before(w, m)
 			answer := w.reply("ned", m.ID, "!").Message.ID
@@ -49,7 +49,7 @@ func TestReplyAnswersFromWhereverTheDeliveryStands(t *testing.T) {
 func TestOnlyTheRecipientsReplyAnswers(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned", "bran")
+	w.AddAgents("arya", "ned", "bran")
 	w.channel("arya", "open", "ned", "bran")
 	m := w.say("arya", "open", "@ned?").Message
 	w.reply("arya", m.ID, "well?")
@@ -60,7 +60,7 @@ func TestOnlyTheRecipientsReplyAnswers(t *testing.T) {
 func TestOneAnswerAnswersAllOfALease(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "bran", "ned")
+	w.AddAgents("arya", "bran", "ned")
 	first, second, own := w.dm("arya", "ned", "1").Message, w.dm("bran", "ned", "2").Message, w.dm("bran", "ned", "3").Message
 	taken := w.take("ned", parley.Take{Seen: true})
 	later := w.dm("arya", "ned", "4").Message
@@ -90,7 +90,7 @@ func TestEndOfATurnSettlesWhatItHad(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.add("arya", "ned")
+			w.AddAgents("arya", "ned")
 			first, second := w.dm("arya", "ned", "1").Message, w.dm("arya", "ned", "2").Message
 			taken := w.take("ned", parley.Take{})
 			_, err := w.Settle(ctx, as("ned"), taken.Lease, c.how)
@@ -105,7 +105,7 @@ func TestEndOfATurnSettlesWhatItHad(t *testing.T) {
 func TestAckNeedsNoLeaseAndIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	untaken, held := w.dm("arya", "ned", "untaken").Message, w.dm("arya", "ned", "held").Message
 	w.take("ned", parley.Take{Only: []string{held.ID}})
 	w.ack("ned", untaken.ID, held.ID)
@@ -121,7 +121,7 @@ func TestAckNeedsNoLeaseAndIsDoneOnce(t *testing.T) {
 func TestWhatHasEndedCannotBeAcked(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.change("ned", func(a *parley.Agent) { a.Attempts = 1 })
 	dead, failed := w.dm("arya", "ned", "dead").Message, w.dm("arya", "ned", "failed").Message
 	w.giveBack("ned", w.take("ned", parley.Take{Only: []string{dead.ID}}), parley.FailureBusy)
@@ -148,7 +148,7 @@ func wrongStep(m parley.Message, is, to string) *parley.Error {
 func TestPeopleHoldNoLeaseAndSeeByReading(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	w.addPerson("sansa", parley.AccessMember)
 	first := w.dm("arya", "sansa", "first").Message
 	taken := w.take("sansa", parley.Take{})
@@ -176,7 +176,7 @@ func TestPeopleHoldNoLeaseAndSeeByReading(t *testing.T) {
 func TestReadingMakesNothingSeenForAnAgent(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	m := w.dm("arya", "ned", "?").Message
 	w.NoError(w.MarkRead(ctx, as("ned"), m.Conversation, 0))
 	same(t, "state", w.stateOf(m.ID, "ned"), parley.DeliveryAccepted)

@@ -12,7 +12,7 @@ import (
 // Whatever bran does with its channel is answered as for a name that nobody else has.
 func TestASharedNameTellsAStrangerNothing(t *testing.T) {
 	w := newHub(t)
-	w.add("arya", "ned", "bran", "jon")
+	w.AddAgents("arya", "ned", "bran", "jon")
 	w.create("arya", parley.NewConversation{Name: "hidden", Private: true, With: []string{"ned"}})
 	archived := true
 	answers := func(name string) (list []string) {

@@ -142,7 +142,7 @@ func TestShownIsSettledWhereNothingIsWanted(t *testing.T) {
 func TestARequestForApprovalStaysOpenUntilItIsDecided(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("intern", "senior")
+	w.AddAgents("intern", "senior")
 	w.permit("intern", "senior", parley.EffectAllow, func(p *parley.Permission) { p.RequiresApproval = true })
 	held := w.holds(w.contacts(as("intern"), parley.Contact{Pattern: parley.PatternNotify, Agent: "senior", Message: "hello"}))
 	request := get[parley.Peeked](w)(w.PeekNewest(ctx, user, 0, 9)).Messages[0]
@@ -158,7 +158,7 @@ func TestARequestForApprovalStaysOpenUntilItIsDecided(t *testing.T) {
 func TestTheCursorPassesNothingThatWasNotShown(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	first, second, third := w.dm("arya", "user", "one").Message, w.dm("arya", "user", "two").Message, w.dm("arya", "user", "three").Message
 	w.shows("user", second.ID)
 	same(t, "unread of a DM", w.unread("user", first.Conversation), 3)
@@ -180,7 +180,7 @@ func TestTheCursorPassesNothingThatWasNotShown(t *testing.T) {
 func TestShownChangesNothingForAgents(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	sent := w.dm("user", "arya", "work").Message
 	w.shows("arya", sent.ID)
 	same(t, "state", w.stateOf(sent.ID, "arya"), parley.DeliveryAccepted)
@@ -195,7 +195,7 @@ func TestErrorsAboutAMessageAreSettledWithIt(t *testing.T) {
 	w := newHub(t)
 	w.dispatched("b")
 	sent, other := w.dm("user", "b", "hello").Message, w.dm("user", "b", "again").Message
-	w.fails(w.starts("b"), parley.FailureFinal)
+	w.fails(w.StartRun("b"), parley.FailureFinal)
 	same(t, "errors", len(w.newestFirst("user")), 2)
 	w.shows("user", sent.ID)
 	same(t, "errors about the other", len(w.newestFirst("user")), 1)
@@ -208,7 +208,7 @@ func TestAnEphemeralConversationIsKeptWhileAPersonHasNotSeenTheAnswer(t *testing
 	t.Parallel()
 	w := newHub(t)
 	w.dispatched("b")
-	w.add("arya", "gendry")
+	w.AddAgents("arya", "gendry")
 	sent := w.send("user", "b", "quick question").Message
 	w.answers("b", "the answer")
 	archived := func(id string) bool { return w.see("user", id).ArchivedAt != nil }
@@ -235,7 +235,7 @@ func TestAnEphemeralConversationIsKeptWhileAPersonHasNotSeenTheAnswer(t *testing
 func TestAPersonsInboxShowsTheNewestFirst(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	for _, words := range []string{"one", "two", "three", "four"} {
 		w.dm("arya", "user", words)
 	}

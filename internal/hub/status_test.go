@@ -10,7 +10,7 @@ func TestStatus(t *testing.T) {
 	w := newHub(t, func(w *world) {
 		w.config.About = parley.HubStatus{Version: "1.2.3", Store: "sqlite", PID: 7, Address: "127.0.0.1:7717", Home: "/home/parley"}
 	})
-	w.add("arya", "gendry")
+	w.AddAgents("arya", "gendry")
 	w.dm("user", "arya", "hello")
 	w.send("user", "gendry", "hello")
 	status := get[parley.HubStatus](w)(w.Status(ctx, user))

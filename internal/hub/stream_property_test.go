@@ -69,7 +69,7 @@ var (
 func newCrowd(t *testing.T, rt *rapid.T) *crowd {
 	c := &crowd{world: openWorld(rt, stores.place(t), mayLoop), t: rt}
 	c.Start(ctx)
-	c.add(crowdAgents...)
+	c.AddAgents(crowdAgents...)
 	c.addPerson("sansa", parley.AccessMember)
 	c.rooms = []string{c.channel("arya", "open").ID, c.private("arya", "closed", "ned").ID, c.group("ned", "group", "bran").ID}
 	c.said = []string{c.say("arya", "open", "hello").Message.ID}

@@ -86,7 +86,7 @@ func kindsOf(list []parley.Event) []parley.EventKind {
 func TestWhoIsTakenOutIsNotToldWhatWaits(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	closed := w.private("arya", "closed", "ned").ID
 	ned, arya := live(t, w, "ned"), live(t, w, "arya")
 	w.say("arya", closed, "not for long")
@@ -102,7 +102,7 @@ func TestWhoIsTakenOutIsNotToldWhatWaits(t *testing.T) {
 func TestWhoIsNoOwnerAnyMoreIsNotToldWhatWaits(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.addPerson("sansa", parley.AccessOwner)
 	sansa := live(t, w, "sansa")
 	w.dm("arya", "ned", "between us")
@@ -122,7 +122,7 @@ func TestWhoIsNoOwnerAnyMoreIsNotToldWhatWaits(t *testing.T) {
 func TestRightsLostDuringAViewAreNotUsed(t *testing.T) {
 	t.Parallel()
 	w, store := tap(t, stores.place(t))
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.addPerson("sansa", parley.AccessOwner)
 	closed := w.private("user", "closed", "arya").ID
 	other := live(t, w, "arya") // the stream is where it is now
@@ -156,7 +156,7 @@ func TestOnlyThoseConcernedAreWoken(t *testing.T) {
 	place := stores.place(t)
 	synctest.Test(t, func(t *testing.T) {
 		w, store := tap(t, place)
-		w.add("arya", "ned", "bran")
+		w.AddAgents("arya", "ned", "bran")
 		pair := w.dm("arya", "ned", "hi").Message.Conversation
 		w.Start(ctx)
 		var woken atomic.Int64
@@ -201,7 +201,7 @@ func TestNothingIsReadForNobody(t *testing.T) {
 		sub.Close()
 		synctest.Wait() // a read that began at this very moment is over
 		before := store.reads.Load()
-		w.add("arya")
+		w.AddAgents("arya")
 		time.Sleep(time.Hour)
 		same(t, "times the log was read", store.reads.Load()-before, int64(0))
 	})
@@ -211,7 +211,7 @@ func TestNothingIsReadForNobody(t *testing.T) {
 func TestFullQueueHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	closed := w.private("user", "closed", "arya", "ned").ID
 	slow, quick := live(t, w, "ned", "message"), live(t, w, "arya", "message")
 	first := w.lastEvent()
@@ -230,11 +230,11 @@ func TestFullQueueHoldsUpNobody(t *testing.T) {
 func TestFilterSelectsKindsAndOneConversation(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	open := w.channel("arya", "open").ID
 	first := w.lastEvent()
 	w.say("arya", "open", "@ned look")
-	w.add("bran")
+	w.AddAgents("bran")
 	w.send("ned", "arya", "yes")
 	told := func(who string, f parley.EventFilter) []parley.EventKind {
 		sub, err := w.Subscribe(ctx, as(who), first, f)

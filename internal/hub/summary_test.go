@@ -13,7 +13,7 @@ func TestSummariesAreOfThoseThatDidSomething(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.dispatched("bot", "idle")
-	w.add("arya")
+	w.AddAgents("arya")
 	after := w.lastEvent()
 	summaries := func(what string, want ...string) {
 		t.Helper()
@@ -41,7 +41,7 @@ func TestSummariesAreOfThoseThatDidSomething(t *testing.T) {
 	}
 	summaries("nobody did anything")
 	w.dm("user", "bot", "work")
-	run := w.starts("bot")
+	run := w.StartRun("bot")
 	w.dm("user", "bot", "more")
 	w.clock.advance(15*time.Minute - time.Millisecond)
 	summaries("not yet")

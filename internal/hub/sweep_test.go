@@ -15,7 +15,7 @@ import (
 func TestEphemeralIsArchivedAfterADayWithoutOpenDelivery(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	first := w.send("arya", "ned", "?").Message
 	conv := first.Conversation
 	pair := w.dm("arya", "ned", "stays").Message.Conversation

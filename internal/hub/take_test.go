@@ -16,7 +16,7 @@ import (
 func TestAtMostOnceIsAckedByFetching(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	m := w.dm("arya", "ned", "once").Message
 	taken := w.take("ned", parley.Take{AtMostOnce: true, Run: "run-1"})
 	d := w.delivery(m.ID, "ned")
@@ -30,7 +30,7 @@ func TestAtMostOnceIsAckedByFetching(t *testing.T) {
 func TestTwoConsumersShareAnInbox(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	for i := range 4 {
 		w.dm("arya", "ned", fmt.Sprint(i))
 	}
@@ -44,7 +44,7 @@ func TestTwoConsumersShareAnInbox(t *testing.T) {
 func TestTakeOnlySome(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	var ids []string
 	for i := range 4 {
 		ids = append(ids, w.dm("arya", "ned", fmt.Sprint(i)).Message.ID)
@@ -71,7 +71,7 @@ func (s hasty) Update(ctx context.Context, fn func(parley.Tx) error) error {
 func TestWhatWasDoneIsSaidEvenToWhoHasGivenUp(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	m := w.dm("arya", "ned", "hello").Message
 	given := func(call func(context.Context, *hub.Hub) error) {
 		t.Helper()
@@ -92,7 +92,7 @@ func TestWhatWasDoneIsSaidEvenToWhoHasGivenUp(t *testing.T) {
 func TestPeekingConsumesNothing(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.dm("arya", "ned", "held")
 	w.take("ned", parley.Take{})
 	w.dm("arya", "ned", "pausing")
@@ -115,7 +115,7 @@ func TestPeekingConsumesNothing(t *testing.T) {
 func TestWhatIsNotUrgentHasItsTurn(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("ned")
+	w.AddAgents("ned")
 	urgent := priority(w, "urgent")
 	for i := range 3 {
 		w.dm("user", "ned", fmt.Sprint("patient ", i))
@@ -139,7 +139,7 @@ func TestWhatIsNotUrgentHasItsTurn(t *testing.T) {
 func TestTheOldestOfALargeTakeAreAllInIt(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("ned")
+	w.AddAgents("ned")
 	post := func(level int, words string) {
 		w.post("user", parley.Draft{Direct: []string{"ned"}, Priority: mustPriority(level), Content: text(words)})
 	}
@@ -159,7 +159,7 @@ func TestTheOldestOfALargeTakeAreAllInIt(t *testing.T) {
 func TestOnlyAsksReachWhoSleeps(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	until := began.Add(time.Hour)
 	a := get[parley.Agent](w)(w.Sleep(ctx, as("ned"), "ned", until))
 	same(t, "until", a.SleepingUntil, &until)
@@ -180,7 +180,7 @@ func TestOnlyAsksReachWhoSleeps(t *testing.T) {
 func TestSleepIsForTheAgentItsManagerAndOwners(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "cersei", "ned")
+	w.AddAgents("arya", "cersei", "ned")
 	w.change("ned", func(a *parley.Agent) { a.Manager = "arya" })
 	until := began.Add(time.Hour)
 	for _, who := range []string{"ned", "arya", "user"} {
@@ -222,7 +222,7 @@ func inBubble(t *testing.T, prepare, meanwhile func(*world)) (got waiting) {
 	place := stores.place(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := openWorld(t, place)
-		w.add("arya", "ned")
+		w.AddAgents("arya", "ned")
 		prepare(w)
 		began := time.Now()
 		done := make(chan struct{})
@@ -319,7 +319,7 @@ func TestWaitingTakeEndsWithNothing(t *testing.T) {
 func TestWaitingTakeIsGivenUpWithItsContext(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("ned")
+	w.AddAgents("ned")
 	stoppable, cancel := context.WithCancel(ctx)
 	failed := make(chan error)
 	go func() {
@@ -337,7 +337,7 @@ func TestDeliveriesAreSweptByThemselves(t *testing.T) {
 	place := stores.place(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := openWorld(t, place, func(w *world) { w.config.DueEvery = time.Second })
-		w.add("arya", "ned")
+		w.AddAgents("arya", "ned")
 		m := w.dm("arya", "ned", "hello").Message
 		w.take("ned", parley.Take{})
 		w.leases.advance(time.Minute)
@@ -370,7 +370,7 @@ func TestWhatIsDeletedWhileItIsTakenIsLeftOut(t *testing.T) {
 	w := newHub(t, func(w *world) {
 		w.wrap = func(s parley.Store) parley.Store { return followed{s, &next} }
 	})
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	doomed := w.send("arya", "ned", "doomed").Message
 	w.dm("arya", "ned", "stays")
 	next = func() { w.NoError(w.DeleteConversation(ctx, user, doomed.Conversation)) }

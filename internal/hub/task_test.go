@@ -29,7 +29,7 @@ func (w *world) delegates(by hub.Caller, to, what string, change ...func(*parley
 func (w *world) delegatesDraft(change ...func(*parley.Contact)) (run *hub.Assignment, task string) {
 	w.t.Helper()
 	w.say("user", "open", "@boss Prepare the report")
-	run = w.starts("boss")
+	run = w.StartRun("boss")
 	return run, w.delegates(run.Caller(), "writer", "Draft it", change...)
 }
 
@@ -80,7 +80,7 @@ func TestDelegationsComeBackInTheSameTask(t *testing.T) {
 	t.Parallel()
 	w := team(t)
 	asked := w.say("user", "open", "@boss Prepare the report\nwith figures").Message
-	run := w.starts("boss")
+	run := w.StartRun("boss")
 	made := get[parley.Contacted](w)(w.Contact(ctx, run.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "writer", Message: "Draft it"}))
 	same(t, "text", made.Text, "Delegated to writer (subtask "+made.Task+"). You'll receive the result automatically when writer finishes.")
 	one, two := made.Task, w.delegates(run.Caller(), "data", "Pull figures")
@@ -96,12 +96,12 @@ func TestDelegationsComeBackInTheSameTask(t *testing.T) {
 	w.answers("writer", "the draft")
 	w.stands(parley.TaskCompleted, one)
 	same(t, "called back", w.callbacks("open"), []string{"[Delegation Result from writer | " + one + "]\nthe draft"})
-	next := w.starts("boss")
+	next := w.StartRun("boss")
 	same(t, "its task", next.Run.Task, root.ID)
 	w.answers("data", "42") // while it runs: joins its next run
 	w.finish(next, "half")
 	w.stands(parley.TaskActive, root.ID)
-	last := w.starts("boss")
+	last := w.StartRun("boss")
 	same(t, "its task", last.Run.Task, root.ID)
 	answer := w.finish(last, "the report")
 	m := get[parley.Shown](w)(w.Message(ctx, user, answer.Answer))
@@ -120,7 +120,7 @@ func TestFailedWorkIsCalledBack(t *testing.T) {
 		reason string
 		code   parley.Code
 	}{
-		"its run fails":   {func(w *world, _ string) { w.fails(w.starts("writer"), parley.FailureFinal) }, parley.TaskFailed, "it broke", parley.DependencyFailed},
+		"its run fails":   {func(w *world, _ string) { w.fails(w.StartRun("writer"), parley.FailureFinal) }, parley.TaskFailed, "it broke", parley.DependencyFailed},
 		"it is cancelled": {func(w *world, id string) { get[parley.TaskView](w)(w.CancelTask(ctx, user, id, "no need")) }, parley.TaskCancelled, "cancelled: no need", parley.Unavailable},
 		"removed":         {func(w *world, _ string) { w.NoError(w.RemoveAgent(ctx, user, "writer")) }, parley.TaskFailed, "removed", parley.Unavailable},
 		"its deadline passes": {func(w *world, _ string) {
@@ -143,7 +143,7 @@ func TestFailedWorkIsCalledBack(t *testing.T) {
 			same(t, "called back", w.callbacks("open"), []string{
 				"[Delegation Failed | writer | " + id + "]\nError: writer failed to complete the task: " + c.reason,
 			})
-			again := w.starts("boss")
+			again := w.StartRun("boss")
 			w.finish(again, "then not")
 			w.stands(parley.TaskCompleted, again.Run.Task)
 			w.idle("boss", "writer")
@@ -157,13 +157,13 @@ func TestCancelGoesDown(t *testing.T) {
 	t.Parallel()
 	w := team(t)
 	w.say("user", "open", "@boss")
-	run := w.starts("boss")
+	run := w.StartRun("boss")
 	mid := w.delegates(run.Caller(), "writer", "a book")
 	root := w.task(mid).Parent
-	below := w.starts("writer")
+	below := w.StartRun("writer")
 	leaf := w.delegates(below.Caller(), "data", "figures")
 	late := w.delegates(below.Caller(), "data", "more", after(leaf))
-	working := w.starts("data")
+	working := w.StartRun("data")
 	get[parley.TaskView](w)(w.CancelTask(ctx, user, root, "enough"))
 	w.stands(parley.TaskCancelled, root, mid, leaf, late)
 	for _, a := range []*hub.Assignment{run, below, working} {
@@ -272,7 +272,7 @@ func TestALostRunOfACompletedTaskIsOver(t *testing.T) {
 	t.Parallel()
 	w := team(t)
 	id := w.delegates(user, "boss", "look at it")
-	run := w.starts("boss")
+	run := w.StartRun("boss")
 	get[parley.TaskView](w)(w.UpdateTask(ctx, run.Caller(), id, parley.TaskChange{Status: parley.TaskCompleted}))
 	w.fails(run, parley.FailureLost)
 	w.later(time.Hour)
@@ -287,17 +287,17 @@ func TestALateAnswerIsTriedAgain(t *testing.T) {
 	w := newHub(t, briefly)
 	w.dispatched("boss", "senior")
 	id := w.delegates(user, "boss", "look at it")
-	run := w.starts("boss")
+	run := w.StartRun("boss")
 	w.asks(run.Caller(), "senior", "well?").hears()
 	w.finish(run, "done")
 	w.stands(parley.TaskCompleted, id)
 	w.answers("senior", "fine")
 	brought := []string{"Response from senior: fine"}
-	again := w.starts("boss")
+	again := w.StartRun("boss")
 	same(t, "brought", textsOf(again.Messages), brought)
 	w.fails(again, parley.FailureServer)
 	w.later(time.Hour)
-	same(t, "brought again", textsOf(w.starts("boss").Messages), brought)
+	same(t, "brought again", textsOf(w.StartRun("boss").Messages), brought)
 }
 
 // Nothing under a task may take longer than the task: what passes its deadline fails and takes all under it along.
@@ -307,9 +307,9 @@ func TestDeadlinesGoDown(t *testing.T) {
 	due, later := w.clock.Now().Add(time.Hour), w.clock.Now().Add(3*time.Hour)
 	by := func(at time.Time) func(*parley.Contact) { return func(c *parley.Contact) { c.Deadline = &at } }
 	top := w.delegates(user, "boss", "a book", by(due))
-	run := w.starts("boss")
+	run := w.StartRun("boss")
 	mid := w.delegates(run.Caller(), "writer", "a chapter", by(later))
-	below := w.starts("writer")
+	below := w.StartRun("writer")
 	leaf := w.delegates(below.Caller(), "data", "figures")
 	for _, id := range []string{mid, leaf} {
 		if got := w.task(id).Deadline; got == nil || !got.Equal(due) {
@@ -339,7 +339,7 @@ func TestDependentsWait(t *testing.T) {
 	w.idle("writer")
 	same(t, "waits on", w.task(then).WaitsOn.After, []string{first})
 	w.answers("data", "42")
-	next := w.starts("writer")
+	next := w.StartRun("writer")
 	c := get[parley.RunContext](w)(w.RunContext(ctx, next.Run.ID))
 	same(t, "of it the result", c.Needed, []parley.Task{{
 		ID: first, Status: parley.TaskCompleted, Outcome: parley.OutcomeSuccess, Result: &parley.TaskResult{Text: "42"},
@@ -355,7 +355,7 @@ func TestDependentsWait(t *testing.T) {
 
 	first = w.delegates(user, "data", "figures")
 	then = w.delegates(user, "writer", "a text", after(first))
-	w.fails(w.starts("data"), parley.FailureFinal)
+	w.fails(w.StartRun("data"), parley.FailureFinal)
 	w.stands(parley.TaskFailed, first, then)
 	same(t, "code", w.task(then).Error.Code, parley.DependencyFailed)
 	w.idle("writer")
@@ -382,12 +382,12 @@ func TestDependencyCirclesAreRefused(t *testing.T) {
 	t.Parallel()
 	w := team(t)
 	w.say("user", "open", "@boss")
-	run := w.starts("boss")
+	run := w.StartRun("boss")
 	sub := w.delegates(run.Caller(), "writer", "one")
 	root := w.task(sub).Parent
 	other := w.delegates(user, "data", "needs all of it", after(root))
 	_ = other
-	below := w.starts("writer")
+	below := w.StartRun("writer")
 	err := w.contacting(below.Caller(), "data", after(sub))()
 	same(t, "its own task", parley.CodeOf(err), parley.BadInput)
 	err = w.contacting(run.Caller(), "data", after(root))()
@@ -406,9 +406,9 @@ func TestTreesAreBounded(t *testing.T) {
 	w.dm("user", "even", "begin")
 	agents := []string{"even", "odd"}
 	for depth := range parley.MaxTaskDepth {
-		w.delegates(w.starts(agents[depth%2]).Caller(), agents[(depth+1)%2], "further")
+		w.delegates(w.StartRun(agents[depth%2]).Caller(), agents[(depth+1)%2], "further")
 	}
-	err := w.contacting(w.starts(agents[parley.MaxTaskDepth%2]).Caller(), agents[(parley.MaxTaskDepth+1)%2])()
+	err := w.contacting(w.StartRun(agents[parley.MaxTaskDepth%2]).Caller(), agents[(parley.MaxTaskDepth+1)%2])()
 	same(t, "code", parley.CodeOf(err), parley.DependencyFailed)
 	if !strings.Contains(err.Error(), "9 deep, the limit is 8") {
 		t.Errorf("refused by %v", err)
@@ -421,7 +421,7 @@ func TestTasksAreIsolated(t *testing.T) {
 	w := team(t)
 	w.dispatched("arya")
 	w.say("user", "open", "@boss")
-	run := w.starts("boss")
+	run := w.StartRun("boss")
 	sub := w.delegates(run.Caller(), "writer", "secret")
 	root := w.task(sub).Parent
 	for _, c := range []struct {
@@ -448,7 +448,7 @@ func TestTasksAreIsolated(t *testing.T) {
 			w = team(t)
 			w.dispatched("arya")
 			w.say("user", "open", "@boss")
-			run = w.starts("boss")
+			run = w.StartRun("boss")
 			sub = w.delegates(run.Caller(), "writer", "secret")
 			root = w.task(sub).Parent
 		}
@@ -483,12 +483,12 @@ func TestRetryAndReassign(t *testing.T) {
 	t.Parallel()
 	w := team(t)
 	id := w.delegates(user, "writer", "a text")
-	run := w.starts("writer")
+	run := w.StartRun("writer")
 	view := get[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "data"))
 	same(t, "reassigned", []any{view.Assignee, view.Attempt, view.Status}, []any{"data", 2, parley.TaskQueued})
 	w.finish(run, "too late")
 	w.stands(parley.TaskQueued, id)
-	w.fails(w.starts("data"), parley.FailureFinal)
+	w.fails(w.StartRun("data"), parley.FailureFinal)
 	w.stands(parley.TaskFailed, id)
 	_, err := w.RetryTask(ctx, as("data"), id)
 	same(t, "its assignee", parley.CodeOf(err), parley.NotPermitted)
@@ -545,7 +545,7 @@ func TestALaterAttemptMakesNoSecondTaskOfItsOwn(t *testing.T) {
 	w := team(t)
 	w.delegates(user, "boss", "Prepare the report")
 	try := func(times int) (ids []string) {
-		run := w.starts("boss")
+		run := w.StartRun("boss")
 		for range times {
 			ids = append(ids, get[parley.TaskView](w)(w.NewTask(ctx, run.Caller(), parley.NewTask{Text: "sum up"})).ID)
 		}
@@ -569,7 +569,7 @@ func TestADeadLetterRevivesItsTask(t *testing.T) {
 	w := team(t)
 	w.change("writer", func(a *parley.Agent) { a.Attempts = 1 })
 	id := w.delegates(user, "writer", "a text")
-	w.fails(w.starts("writer"), parley.FailureServer)
+	w.fails(w.StartRun("writer"), parley.FailureServer)
 	w.stands(parley.TaskFailed, id)
 	dead := get[[]parley.Delivery](w)(w.DeadLetters(ctx, user, 0, 10))
 	same(t, "dead letters", len(dead), 1)
@@ -591,7 +591,7 @@ func TestAttachedAssigneesEndTheirTasks(t *testing.T) {
 	w.dispatched("boss")
 	w.attached("ned")
 	w.dm("user", "boss", "begin")
-	run := w.starts("boss")
+	run := w.StartRun("boss")
 	id := w.delegates(run.Caller(), "ned", "look at it")
 	w.finish(run, "")
 	request := w.task(id).Message
@@ -679,7 +679,7 @@ func TestMessagesAct(t *testing.T) {
 			}
 			view = w.task(view.ID)
 			c.check(t, view)
-			next := w.starts("boss") // by the callback, and nothing else
+			next := w.StartRun("boss") // by the callback, and nothing else
 			same(t, "woken by", []string{next.Messages[0].Source, next.Messages[0].ID}, []string{"delegation_result", view.Callback})
 			same(t, "once", len(next.Messages), 1)
 		})
@@ -757,7 +757,7 @@ func (x *crasher) try(agent string, do func(*hub.Assignment), text string) (done
 			}
 		}
 	}()
-	a := x.w.starts(agent)
+	a := x.w.StartRun(agent)
 	do(a)
 	if agent == "writer" || agent == "data" {
 		x.step()

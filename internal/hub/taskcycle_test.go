@@ -17,10 +17,10 @@ func TestWaitingForATaskIsPartOfTheCircle(t *testing.T) {
 	waiting := w.turnsTo(as("ana"), parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "Prepare it", Wait: time.Hour})
 	for len(w.waitsBy("ana")) == 0 {
 	}
-	b := w.starts("b")
+	b := w.StartRun("b")
 	w.delegates(b.Caller(), "c", "Pull figures")
 	w.finish(b, "wait for it")
-	c := w.starts("c")
+	c := w.StartRun("c")
 	same(t, "heard", w.asks(c.Caller(), "ana", "which?").hears(), "E005 Error: Waiting for ana"+circular+"ana → c → ana. Use 'delegate' for async processing.")
 	other := w.asks(w.working("c").Caller(), "ana", "when you are free?") // another run, outside the task: it only waits its turn
 	other.waits()
@@ -39,7 +39,7 @@ func TestNothingIsDelegatedIntoACircle(t *testing.T) {
 	w.dispatched("b")
 	defer w.there("ana")()
 	asks := w.asks(as("ana"), "b", "well?")
-	b := w.starts("b")
+	b := w.StartRun("b")
 	_, err := w.Contact(ctx, b.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "ana", Message: "Draft it", Wait: time.Hour})
 	same(t, "code", parley.CodeOf(err), parley.DependencyFailed)
 	same(t, "tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 0)
@@ -76,7 +76,7 @@ func TestWaitingForWhatWaitsIsPartOfTheCircle(t *testing.T) {
 	waiting := w.begins(as("ana"), parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "then", After: []string{first}, Wait: time.Hour})
 	for len(w.waitsBy("ana")) == 0 {
 	}
-	c := w.starts("c")
+	c := w.StartRun("c")
 	same(t, "heard", w.asks(c.Caller(), "ana", "which?").hears(), "E005 Error: Waiting for ana"+circular+"ana → c → ana. Use 'delegate' for async processing.")
 	w.finish(c, "42")
 	w.answers("b", "all of it")

@@ -29,7 +29,7 @@ func TestARunThatHasRepliedEndsItsTask(t *testing.T) {
 			t.Parallel()
 			w := team(t)
 			id := w.delegates(user, "writer", "Draft it")
-			run := w.starts("writer")
+			run := w.StartRun("writer")
 			w.runPosts(run, parley.Draft{InReplyTo: run.Messages[0].ID, Content: text("I begin")})
 			c.end(w, run.Run.ID)
 			w.stands(parley.TaskFailed, id)
@@ -44,7 +44,7 @@ func TestAFailedRunLeavesATaskThatGoesOn(t *testing.T) {
 	t.Parallel()
 	w := team(t)
 	id := w.delegates(user, "writer", "Draft it")
-	run := w.starts("writer")
+	run := w.StartRun("writer")
 	w.delegates(run.Caller(), "data", "Pull figures")
 	w.runPosts(run, parley.Draft{InReplyTo: run.Messages[0].ID, Content: text("I begin")})
 	w.fails(run, parley.FailureFinal)
@@ -59,9 +59,9 @@ func TestTasksEndWithTheirConversation(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string]func(w *world){
 		"queued":  func(*world) {},
-		"running": func(w *world) { w.starts("writer") },
+		"running": func(w *world) { w.StartRun("writer") },
 		"with a result that nobody has read": func(w *world) {
-			run := w.starts("writer")
+			run := w.StartRun("writer")
 			w.delegates(run.Caller(), "data", "Pull figures")
 			w.finish(run, "wait for it")
 			w.answers("data", "42")
@@ -93,7 +93,7 @@ func TestResultsFindTheirWayWithoutTheConversation(t *testing.T) {
 	w.NoError(w.DeleteConversation(ctx, user, "open"))
 	w.stands(parley.TaskActive, root)
 	w.answers("writer", "the draft")
-	next := w.starts("boss")
+	next := w.StartRun("boss")
 	same(t, "its task", next.Run.Task, root)
 	w.finish(next, "the report")
 	w.stands(parley.TaskCompleted, root)

@@ -38,7 +38,7 @@ func TestDependencyLeaksNoResult(t *testing.T) {
 	open := w.channel("user", "open", "ned", "evil").ID
 	begun := w.post("user", parley.Draft{Conversation: open, To: "ned", Type: parley.TypeTask, Content: text("the budget")}).Message
 	said := w.post("user", parley.Draft{Conversation: open, Task: begun.Task, Content: text("in euros")}).Message
-	w.finish(w.starts("ned"), "secret result")
+	w.finish(w.StartRun("ned"), "secret result")
 	for name, ref := range map[string]string{"the task": begun.Task, "what began it": begun.ID, "what belongs to it": said.ID} {
 		_, err := w.NewTask(ctx, as("evil"), parley.NewTask{Text: "look", DependsOn: []string{ref}})
 		w.isAbsent(name, err)
@@ -75,7 +75,7 @@ func TestRepliesThatActFollowTheRules(t *testing.T) {
 	// In the conversation that woke it a supervised agent may speak, and needs an approval to delegate.
 	w.change("hound", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
 	woken := w.say("user", channel, "@hound well?").Message
-	run := w.starts("hound")
+	run := w.StartRun("hound")
 	_, err := w.Post(ctx, run.Caller(), parley.Draft{InReplyTo: woken.ID, Content: text("well")})
 	w.NoError(err)
 	a := w.holds(second(w.Post(ctx, run.Caller(), parley.Draft{
@@ -249,7 +249,7 @@ func TestLinkShowsNothingToWhoDecidesNoMore(t *testing.T) {
 func TestStrictAgentReadsNothingByChangingNothing(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	w.change("arya", func(a *parley.Agent) { a.Mode = parley.ModeStrict })
 	channel := w.channel("user", "open").ID
 	_, err := w.ChangeConversation(ctx, as("arya"), channel, parley.ConversationChange{})
@@ -265,7 +265,7 @@ func TestDeciderSeesWhereAReadIsShown(t *testing.T) {
 	w.named("intern", "InternBot", func(p *parley.Profile) { p.Mode = parley.ModeStrict })
 	open, vault := w.channel("senior", "open", "intern").ID, w.private("senior", "vault", "intern").ID
 	w.say("senior", open, "@intern read us the vault")
-	run := w.starts("intern")
+	run := w.StartRun("intern")
 	for name, read := range map[string]func(hub.Caller) error{
 		"history": func(c hub.Caller) error { return second(w.History(ctx, c, vault, parley.Page{})) },
 		"search":  func(c hub.Caller) error { return second(w.Search(ctx, c, parley.SearchRequest{Query: "x"})) },

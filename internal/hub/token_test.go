@@ -48,7 +48,7 @@ var (
 func TestTokenIsMadeAuditedAndTold(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, runTwice)
-	w.add("arya")
+	w.AddAgents("arya")
 	before := w.lastEvent()
 	made, err := w.NewToken(ctx, scoped("user"), parley.NewToken{Agent: "ARYA", Label: "laptop", For: time.Hour})
 	w.NoError(err)
@@ -78,7 +78,7 @@ func TestTokenIsMadeAuditedAndTold(t *testing.T) {
 func TestIdentifyRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "gone")
+	w.AddAgents("arya", "gone")
 	good, revoked, removed := w.token("arya"), w.token("arya"), w.token("gone")
 	link, _, err := w.NewLink(ctx, scoped("user"), "user")
 	w.NoError(err)
@@ -112,7 +112,7 @@ func TestIdentifyRefuses(t *testing.T) {
 func TestNewTokenRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	w.addPerson("sansa", parley.AccessMember)
 	w.addPerson("jon", parley.AccessOwner)
 	make := func(by hub.Caller, n parley.NewToken) func() error {
@@ -167,7 +167,7 @@ func TestNewTokenRefuses(t *testing.T) {
 func TestTokensAreListedForTheirHolderAndOwners(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	a, n := w.token("arya").ID, w.token("ned").ID
 	same(t, "own", w.tokensOf("arya", ""), []string{a})
 	same(t, "own, by name", w.tokensOf("arya", "ARYA"), []string{a})
@@ -195,7 +195,7 @@ func TestTokensAreListedForTheirHolderAndOwners(t *testing.T) {
 func TestRevokedTokenIsRefusedFromTheNextCall(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	for by, made := range map[string]parley.MadeToken{"arya": w.token("arya"), "user": w.token("arya")} {
 		before := w.lastEvent()
 		w.NoError(w.RevokeToken(ctx, as(by), made.ID))
@@ -221,7 +221,7 @@ func TestRevokedTokenIsRefusedFromTheNextCall(t *testing.T) {
 func TestNoCallIsIdentifiedAfterARevocation(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	for range 10 {
 		made := w.token("arya")
 		revoked := make(chan struct{})
@@ -262,7 +262,7 @@ func isClosed(c <-chan struct{}) bool {
 func TestRemovingAnAgentRevokesItsTokens(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	for range 101 { // more than are looked at at once
 		w.token("arya")
 	}
@@ -281,7 +281,7 @@ func TestRemovingAnAgentRevokesItsTokens(t *testing.T) {
 func TestEventsOfTokensAreSeenByOwnersAndTheirHolder(t *testing.T) {
 	t.Parallel()
 	w := newStartedHub(t)
-	w.add("arya", "ned")
+	w.AddAgents("arya", "ned")
 	w.addPerson("jon", parley.AccessOwner)
 	before := w.lastEvent()
 	w.NoError(w.RevokeToken(ctx, user, w.token("arya").ID))
@@ -300,7 +300,7 @@ func TestEventsOfTokensAreSeenByOwnersAndTheirHolder(t *testing.T) {
 func TestEndedTokensAreForgotten(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	good, revoked := w.token("arya").ID, w.token("arya").ID
 	short, err := w.NewToken(ctx, scoped("user"), parley.NewToken{Agent: "arya", For: time.Hour})
 	w.NoError(err)

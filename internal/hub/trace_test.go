@@ -19,7 +19,7 @@ func (w *world) traced(who, id string) []string {
 
 func TestTraceIsCutToWhatTheCallerReads(t *testing.T) {
 	w := newHub(t)
-	w.add("arya", "gendry")
+	w.AddAgents("arya", "gendry")
 	w.Start(ctx)
 	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
 	say := func(from, to, words string) parley.Message {
@@ -46,7 +46,7 @@ func TestTraceIsCutToWhatTheCallerReads(t *testing.T) {
 // Without the indexer only replies lead on, as they do to what was redacted or came a moment ago.
 func TestTraceFollowsReplies(t *testing.T) {
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	root := w.dm("user", "arya", "one").Message
 	second := w.reply("arya", root.ID, "two").Message
 	third := w.reply("user", second.ID, "three").Message
@@ -61,7 +61,7 @@ func TestTraceFollowsReplies(t *testing.T) {
 // TestTraceSaysThatItIsCut: one that fits is whole, one message more is said.
 func TestTraceSaysThatItIsCut(t *testing.T) {
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	room := w.create("user", parley.NewConversation{Name: "hall"}).ID
 	w.Start(ctx)
 	say := func() { w.post("user", parley.Draft{Conversation: room, TraceID: "long", Content: text("x")}) }
@@ -77,7 +77,7 @@ func TestTraceSaysThatItIsCut(t *testing.T) {
 
 func TestSearchByTrace(t *testing.T) {
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	w.Start(ctx)
 	w.post("user", parley.Draft{Direct: []string{"arya"}, TraceID: "build-7", Content: text("red")})
 	w.post("user", parley.Draft{Direct: []string{"arya"}, Content: text("red")})
@@ -88,7 +88,7 @@ func TestSearchByTrace(t *testing.T) {
 // TestTraceByTheNameOfAFile: who works in a tree knows no other ids. What a caller may not read is not found by its name either.
 func TestTraceByTheNameOfAFile(t *testing.T) {
 	w := newHub(t)
-	w.add("arya", "gendry")
+	w.AddAgents("arya", "gendry")
 	w.Start(ctx)
 	mail := inboxTree(w)
 	came := mail.lands(mail.document("ana", "arya", "from a file"))

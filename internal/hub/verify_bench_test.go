@@ -18,7 +18,7 @@ func fullChannel(b *testing.B) (*world, string) {
 	w := openWorld(b, stores.place(b), func(w *world) {
 		w.config.Log, w.config.Rate = slog.New(slog.DiscardHandler), hub.Rate{PerSecond: -1}
 	})
-	w.add("arya", "sansa")
+	w.AddAgents("arya", "sansa")
 	c := w.channel("arya", "hall", "sansa")
 	for range 20 {
 		w.fill(c.ID)

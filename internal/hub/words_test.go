@@ -42,13 +42,13 @@ func TestForgedHeadingsInResultsStayData(t *testing.T) {
 	w.answers("writer", forged)
 	w.stands(parley.TaskCompleted, one)
 	same(t, "the stored text", w.callbacks("open"), []string{"[Delegation Result from writer | " + one + "]\n" + forged})
-	next := w.starts("boss")
+	next := w.StartRun("boss")
 	w.hubVoice(next, "a result")
 	w.finish(next, "")
 
 	_, err := w.UpdateTask(ctx, as("data"), two, parley.TaskChange{Status: parley.TaskFailed, Reason: forged})
 	w.NoError(err)
-	last := w.starts("boss")
+	last := w.StartRun("boss")
 	w.hubVoice(last, "a reason")
 	same(t, "the stored text", w.callbacks("open")[1], "[Delegation Failed | data | "+two+"]\nError: data failed to complete the task: "+forged)
 	for _, m := range w.history("user", "open") {
@@ -65,16 +65,16 @@ func TestForgedHeadingsAtTwoLevelsStayData(t *testing.T) {
 	w := team(t)
 	run, one := w.delegatesDraft()
 	w.finish(run, "")
-	writing := w.starts("writer")
+	writing := w.StartRun("writer")
 	two := w.delegates(writing.Caller(), "data", "Pull figures")
 	w.finish(writing, "")
 	w.answers("data", forged)
-	again := w.starts("writer")
+	again := w.StartRun("writer")
 	w.hubVoice(again, "the inner result")
 	inner := prompt.Build(get[parley.RunContext](w)(w.RunContext(ctx, again.Run.ID))).User
 	w.finish(again, inner+"\n[Delegation Result from data | "+two+"]\n"+forged)
 	w.stands(parley.TaskCompleted, one, two)
-	w.hubVoice(w.starts("boss"), "the outer result")
+	w.hubVoice(w.StartRun("boss"), "the outer result")
 	w.sound()
 }
 
@@ -93,20 +93,20 @@ func TestForgedHeadingsInWhatElseTheHubRepeatsStayData(t *testing.T) {
 	late.hears()
 	w.finish(run, "")
 	w.answers("senior", forged)
-	w.hubVoice(w.starts("boss"), "a late answer")
+	w.hubVoice(w.StartRun("boss"), "a late answer")
 
 	interning, _ := w.works("intern")
 	held := w.holds(w.contacts(interning.Caller(), notifies("senior", forged)))
 	w.finish(interning, "")
-	w.hubVoice(w.starts("boss"), "a request for an approval")
+	w.hubVoice(w.StartRun("boss"), "a request for an approval")
 	w.decides("boss", held.ID, parley.Decision{Note: forged})
-	w.hubVoice(w.starts("intern"), "a note")
+	w.hubVoice(w.StartRun("intern"), "a note")
 
 	id := w.delegates(user, "ana", forged)
 	_, err := w.UpdateTask(ctx, as("ana"), id, parley.TaskChange{Progress: &parley.TaskProgress{Blockers: []string{forged}}})
 	w.NoError(err)
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "senior"))
-	w.hubVoice(w.starts("senior"), "a request that is made again")
+	w.hubVoice(w.StartRun("senior"), "a request that is made again")
 	_, err = w.CancelTask(ctx, user, id, forged)
 	w.NoError(err)
 
@@ -144,7 +144,7 @@ func TestForgedHeadingsInWhatElseTheHubRepeatsStayData(t *testing.T) {
 func TestNobodyElseSaysWhoseWordsTheHubRepeats(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.add("arya")
+	w.AddAgents("arya")
 	w.channel("user", "open", "arya")
 	before := w.state()
 	for _, metadata := range []string{`{"parley":{"quotes":[{"by":"user","start":0,"end":2}]}}`, `{"x":1,"PARLEY":null}`} {
