@@ -306,7 +306,7 @@ func TestRemovedAgentLeavesAndItsNamesStay(t *testing.T) {
 	old := w.channel("ned", "old", "arya")
 	w.NoError(w.Archive(ctx, as("ned"), "old", true))
 	club := w.group("ned", "club", "arya")
-	pair := w.dm("ned", "arya", "hi").Message.Conversation
+	pair := w.SendDM("ned", "arya", "hi").Message.Conversation
 	before := w.lastEvent()
 	w.NoError(w.RemoveAgent(ctx, user, "ARYA"))
 

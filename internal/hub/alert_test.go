@@ -94,7 +94,7 @@ func TestObserverIsToldOfPostsAndReads(t *testing.T) {
 	seen := &watcher{}
 	w := newHub(t, func(w *world) { w.config.Observer = seen })
 	w.AddAgents("arya")
-	m := w.dm("user", "arya", "hello").Message
+	m := w.SendDM("user", "arya", "hello").Message
 	same(t, "a post", *seen, watcher{1, 0})
 	_, err := w.Post(ctx, user, parley.Draft{Direct: []string{"nobody"}, Content: text("x")})
 	same(t, "to nobody", parley.CodeOf(err), parley.BadInput)
@@ -111,9 +111,9 @@ func TestObserverIsToldOfAnswers(t *testing.T) {
 	t.Parallel()
 	seen := &watcher{}
 	w := newHub(t, func(w *world) { w.config.Observer = seen })
-	w.dispatched("codex")
+	w.AddScriptAgents("codex")
 	for _, answer := range []string{"an answer", ""} {
-		w.dm("user", "codex", "hello")
+		w.SendDM("user", "codex", "hello")
 		run := w.StartRun("codex")
 		before := seen.Writes
 		get[parley.Run](w)(w.FinishRun(ctx, run.Run.ID, parley.Result{Text: answer}, nil))
@@ -125,7 +125,7 @@ func TestObserverIsToldOfDocuments(t *testing.T) {
 	t.Parallel()
 	seen := &watcher{}
 	w := newHub(t, func(w *world) { w.config.Observer = seen })
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	b := inboxTree(w)
 	one := b.document("ana", "ned", "one")
 	b.arrive(one, b.document("stranger", "ned", "refused"), b.document("ana", "ned", "two"), b.document("ana", "ned", "three"))
@@ -141,7 +141,7 @@ func TestCallerTraceIsForWhatHasNone(t *testing.T) {
 	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
 	traced := hub.Caller{Agent: "user", Trace: trace}
 	say := func(d parley.Draft) parley.Message { return get[parley.Receipt](w)(w.Post(ctx, traced, d)).Message }
-	other := w.dm("user", "arya", "hello").Message
+	other := w.SendDM("user", "arya", "hello").Message
 	same(t, "neither given nor inherited", say(parley.Draft{Direct: []string{"arya"}, Content: text("x")}).TraceID, trace)
 	same(t, "given", say(parley.Draft{Direct: []string{"arya"}, TraceID: "mine", Content: text("x")}).TraceID, "mine")
 	same(t, "inherited", say(parley.Draft{InReplyTo: other.ID, Content: text("x")}).TraceID, other.TraceID)
@@ -153,7 +153,7 @@ func TestFiguresCountWhatThereIs(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
-	w.dm("user", "arya", "hello")
+	w.SendDM("user", "arya", "hello")
 	w.Start(ctx)
 	sub := get[*hub.Subscription](w)(w.Subscribe(ctx, user, w.lastEvent(), parley.EventFilter{}))
 	defer sub.Close()

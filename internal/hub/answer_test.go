@@ -19,7 +19,7 @@ type answerCase struct {
 
 // everybody is codex, whose answer it is, and all kinds of others.
 func everybody(w *world) {
-	w.dispatched("codex", "gemini", "claude")
+	w.AddScriptAgents("codex", "gemini", "claude")
 	w.attached("ana")
 	w.AddAgents("rex") // has no runtime: fetches for itself
 	w.addPerson("sansa", parley.AccessMember)
@@ -28,7 +28,7 @@ func everybody(w *world) {
 
 func answerCases() []answerCase {
 	say := func(from, words string) func(*world) { return func(w *world) { w.say(from, "open", words) } }
-	dm := func(from string) func(*world) { return func(w *world) { w.dm(from, "codex", "hello") } }
+	dm := func(from string) func(*world) { return func(w *world) { w.SendDM(from, "codex", "hello") } }
 	all := func(steps ...func(*world)) func(*world) {
 		return func(w *world) {
 			for _, step := range steps {
@@ -75,7 +75,7 @@ func answerCases() []answerCase {
 		{
 			name: "an implicit group", text: "hi", want: map[string]bool{"sansa": true, "gemini": false, "ana": false},
 			before: func(w *world) {
-				w.post("sansa", parley.Draft{Direct: []string{"codex", "gemini", "ana"}})
+				w.PostAs("sansa", parley.Draft{Direct: []string{"codex", "gemini", "ana"}})
 				w.finish(w.StartRun("gemini"), "")
 			},
 		},
@@ -128,19 +128,19 @@ func TestAnswerWakesWhomItMentionsAndWhoFetchesForItself(t *testing.T) {
 func TestTwoAgentsInTheirDMDoNotAnswerAnswers(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex", "gemini")
-	w.dm("gemini", "codex", "hello")
+	w.AddScriptAgents("codex", "gemini")
+	w.SendDM("gemini", "codex", "hello")
 	w.answers("codex", "hello to you")
 	w.idle("codex", "gemini")
 	// What an agent says of its own accord wakes as any other message.
-	w.dm("codex", "gemini", "by the way")
+	w.SendDM("codex", "gemini", "by the way")
 	same(t, "woken", w.woken("codex", "gemini"), []string{"gemini"})
 }
 
 func TestAnswerOfAQuestionOfItsOwnArchivesIt(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
+	w.AddScriptAgents("codex")
 	w.AddAgents("arya")
 	asked := w.send("arya", "codex", "what?").Message // a person must see the answer first
 	w.answers("codex", "that")
@@ -152,14 +152,14 @@ func TestAnswerOfAQuestionOfItsOwnArchivesIt(t *testing.T) {
 func TestNeverWoken(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex", "gemini")
+	w.AddScriptAgents("codex", "gemini")
 	for _, never := range []parley.Type{parley.TypeNotification, parley.TypeStatus, parley.TypeHeartbeat, parley.TypeError} {
-		w.post("gemini", parley.Draft{Direct: []string{"codex"}, Type: never, Payload: []byte(`{"health":"healthy"}`)})
+		w.PostAs("gemini", parley.Draft{Direct: []string{"codex"}, Type: never, Payload: []byte(`{"health":"healthy"}`)})
 	}
 	w.channel("codex", "open", "gemini")
 	w.say("codex", "open", "I am @codex, codex")
 	w.say("user", "open", "the codex-2 of @codex-2, codexes, a@codex.io and `@codex`")
-	w.post("user", parley.Draft{Conversation: "open", To: parley.All})
+	w.PostAs("user", parley.Draft{Conversation: "open", To: parley.All})
 	w.idle("codex", "gemini")
 	for _, words := range []string{"@codex: look", "codex look", "CODEX, look", "so, @Codex"} {
 		w.say("user", "open", words)
@@ -172,8 +172,8 @@ func TestNeverWoken(t *testing.T) {
 func TestEmptyAnswerPostsNothing(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
-	m := w.dm("user", "codex", "hello").Message
+	w.AddScriptAgents("codex")
+	m := w.SendDM("user", "codex", "hello").Message
 	r := w.finish(w.StartRun("codex"), " \n ")
 	same(t, "run", []any{r.State, r.Answer}, []any{parley.RunSucceeded, ""})
 	same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryAcked)
@@ -184,9 +184,9 @@ func TestEmptyAnswerPostsNothing(t *testing.T) {
 func TestTextARunHasPostedIsNotPostedAgain(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
+	w.AddScriptAgents("codex")
 	w.channel("user", "other", "codex")
-	m := w.dm("user", "codex", "hello").Message
+	m := w.SendDM("user", "codex", "hello").Message
 	a := w.StartRun("codex")
 	w.runPosts(a, parley.Draft{Conversation: "other", Content: text("done")})
 	said := w.runPosts(a, parley.Draft{Conversation: m.Conversation, Content: text("done\n")}).Message
@@ -201,12 +201,12 @@ func TestTextARunHasPostedIsNotPostedAgain(t *testing.T) {
 func TestAnswerIsMadeToFit(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Limits.Body = 200 })
-	w.dispatched("codex")
+	w.AddScriptAgents("codex")
 	for _, c := range []struct{ text, want string }{
 		{"a\x00b\xffc", "ab\uFFFDc"},
 		{strings.Repeat("é", 200), strings.Repeat("é", 70) + "\n\n[cut: this was 400 bytes long, a message has at most 200]"},
 	} {
-		w.dm("user", "codex", "hello")
+		w.SendDM("user", "codex", "hello")
 		same(t, "answer", w.answers("codex", c.text).Content.Text, c.want)
 	}
 }
@@ -228,7 +228,7 @@ func TestAnswerThatCannotBePostedFailsTheRun(t *testing.T) {
 		"the inbox is full": {
 			func(w *world) {
 				w.depth("ana", 1, parley.OverflowReject)
-				w.dm("user", "ana", "one")
+				w.SendDM("user", "ana", "one")
 			},
 			"hi @ana", "its answer could not be posted: the inbox of ana is full",
 		},
@@ -236,7 +236,7 @@ func TestAnswerThatCannotBePostedFailsTheRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.dispatched("codex")
+			w.AddScriptAgents("codex")
 			w.attached("ana")
 			w.private("user", "secret", "codex", "ana")
 			m := w.say("ana", "secret", "@codex?").Message

@@ -15,7 +15,7 @@ func TestWhomAnAnswerIsFor(t *testing.T) {
 		to    string
 	}{
 		"a mention": {func(w *world) string { return w.say("user", "open", "@writer hello").Message.ID }, "user"},
-		"a DM":      {func(w *world) string { return w.dm("user", "writer", "hello").Message.ID }, "user"},
+		"a DM":      {func(w *world) string { return w.SendDM("user", "writer", "hello").Message.ID }, "user"},
 		"an ask":    {func(w *world) string { return w.asks(user, "writer", "well?").request.ID }, "user"},
 		"a task": {func(w *world) string {
 			return w.task(w.delegates(user, "writer", "Draft it")).Message

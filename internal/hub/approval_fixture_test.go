@@ -11,7 +11,7 @@ import (
 // office adds S4's example: an intern, supervised, whom boss manages, and a senior. All are run by the hub.
 func (w *world) office() {
 	w.t.Helper()
-	w.dispatched("boss", "senior")
+	w.AddScriptAgents("boss", "senior")
 	w.named("intern", "InternBot", func(p *parley.Profile) { p.Mode, p.Manager = parley.ModeSupervised, "boss" })
 }
 
@@ -101,7 +101,7 @@ func (w *world) dmOf(a, b string) string {
 // works starts a run of the intern that the user has woken, in their DM.
 func (w *world) works(agent string) (*hub.Assignment, string) {
 	w.t.Helper()
-	m := w.post(parley.Owner, parley.Draft{Direct: []string{agent}, Content: text("do it")}).Message
+	m := w.PostAs(parley.Owner, parley.Draft{Direct: []string{agent}, Content: text("do it")}).Message
 	return w.StartRun(agent), m.Conversation
 }
 

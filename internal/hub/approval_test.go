@@ -143,7 +143,7 @@ func TestSameCallSameApproval(t *testing.T) {
 func TestApprovalReuse(t *testing.T) {
 	w := newHub(t)
 	w.office()
-	w.dispatched("other")
+	w.AddScriptAgents("other")
 	run, _ := w.works("intern")
 	a := w.holds(w.contacts(run.Caller(), notifies("senior", "one")))
 	for name, c := range map[string]parley.Contact{
@@ -169,7 +169,7 @@ func TestApprovalReuse(t *testing.T) {
 func TestWhoDecides(t *testing.T) {
 	w := newHub(t)
 	w.office()
-	w.dispatched("stranger")
+	w.AddScriptAgents("stranger")
 	w.addPerson("olga", parley.AccessOwner)
 	w.addPerson("mike", parley.AccessMember)
 	hold := func(message string) parley.Approval {
@@ -218,7 +218,7 @@ func TestWhoDecides(t *testing.T) {
 
 func TestRuleCanDemandAPerson(t *testing.T) {
 	w := newHub(t)
-	w.dispatched("boss", "senior")
+	w.AddScriptAgents("boss", "senior")
 	w.named("intern", "InternBot", func(p *parley.Profile) { p.Manager = "boss" })
 	w.permit("intern", "senior", parley.EffectAllow, withPerson)
 	a := w.holds(w.contacts(as("intern"), notifies("senior", "one")))
@@ -344,7 +344,7 @@ func TestApprovalsExpireAndRemind(t *testing.T) {
 // TestWhatIsDecidedIsNotAskedAnyMore: a request leaves every inbox with the decision, however it ends.
 func TestWhatIsDecidedIsNotAskedAnyMore(t *testing.T) {
 	w := newHub(t, func(w *world) { w.config.Approvals = hub.Approvals{Expire: 5 * time.Hour} })
-	w.dispatched("senior")
+	w.AddScriptAgents("senior")
 	w.named("junior", "Junior", func(p *parley.Profile) { p.Mode = parley.ModeSupervised })
 	w.addPerson("olga", parley.AccessOwner)
 	waits := func(note string, want int) {
@@ -372,7 +372,7 @@ func TestWhatIsDecidedIsNotAskedAnyMore(t *testing.T) {
 func TestFormerManagerIsNotAskedAnyMore(t *testing.T) {
 	w := newHub(t)
 	w.office()
-	w.dispatched("chief")
+	w.AddScriptAgents("chief")
 	a := w.holds(w.contacts(as("intern"), notifies("senior", "x")))
 	w.change("intern", func(a *parley.Agent) { a.Manager = "chief" })
 	same(t, "woken", w.woken("boss", "chief"), []string{"chief"})
@@ -468,7 +468,7 @@ func TestDeletedConversationEndsItsAsks(t *testing.T) {
 	})
 	t.Run("late", func(t *testing.T) {
 		w := newHub(t, briefly)
-		w.dispatched("intern", "senior")
+		w.AddScriptAgents("intern", "senior")
 		run := w.working("intern")
 		w.asks(run.Caller(), "senior", "well?").hears()
 		w.finish(run, "so far")
@@ -478,7 +478,7 @@ func TestDeletedConversationEndsItsAsks(t *testing.T) {
 	})
 	t.Run("late, of somebody who was removed", func(t *testing.T) {
 		w := newHub(t, briefly)
-		w.dispatched("intern", "senior")
+		w.AddScriptAgents("intern", "senior")
 		w.asks(as("intern"), "senior", "well?").hears()
 		w.NoError(w.RemoveAgent(ctx, user, "intern"))
 		w.NoError(w.DeleteConversation(ctx, user, w.dmOf("intern", "senior")))
@@ -487,7 +487,7 @@ func TestDeletedConversationEndsItsAsks(t *testing.T) {
 	})
 	t.Run("waited for", func(t *testing.T) {
 		w := newHub(t)
-		w.dispatched("intern", "senior")
+		w.AddScriptAgents("intern", "senior")
 		run := w.working("intern")
 		a := w.asks(run.Caller(), "senior", "well?")
 		w.NoError(w.DeleteConversation(ctx, user, w.dmOf("intern", "senior")))
@@ -501,7 +501,7 @@ func TestDeletedConversationEndsItsAsks(t *testing.T) {
 // Who asks outside of runs is as deep as what it has to answer, with an approval too.
 func TestApprovedAskHasTheDepthOfItsCaller(t *testing.T) {
 	w := newHub(t)
-	w.dispatched("a", "c")
+	w.AddScriptAgents("a", "c")
 	w.attached("b")
 	defer w.there("b")()
 	w.permit("b", "c", parley.EffectAllow, withApproval)

@@ -20,7 +20,7 @@ func TestAnswerIsBroughtWhereTheApprovalIsOver(t *testing.T) {
 		t.Parallel()
 		w := newHub(t, briefly)
 		w.attached("arya")
-		w.dispatched("senior")
+		w.AddScriptAgents("senior")
 		defer w.there("arya")()
 		w.permit("arya", "senior", parley.EffectAllow, withApproval)
 		a := w.holds(w.contacts(as("arya"), keyed()))
@@ -83,7 +83,7 @@ func TestTwoApprovalsOfOneKey(t *testing.T) {
 func TestHeldTwiceInOneTask(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("intern", "senior", "data")
+	w.AddScriptAgents("intern", "senior", "data")
 	w.permit("intern", "senior", parley.EffectAllow, withApproval)
 	one, _ := w.works("intern")
 	first := w.holds(w.contacts(one.Caller(), asks("senior", "well?")))
@@ -102,7 +102,7 @@ func TestHeldTwiceInOneTask(t *testing.T) {
 func TestApprovedRequestIsToldInItsTask(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("intern", "senior")
+	w.AddScriptAgents("intern", "senior")
 	w.permit("intern", "senior", parley.EffectAllow, withApproval)
 	run, _ := w.works("intern")
 	a := w.holds(second(w.Post(ctx, run.Caller(), parley.Draft{Direct: []string{"senior"}, Type: parley.TypeTask, Content: text("count")})))
@@ -115,7 +115,7 @@ func TestApprovedRequestIsToldInItsTask(t *testing.T) {
 func TestLateApprovedAnswerComesInTheTask(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, briefly)
-	w.dispatched("intern", "senior", "data")
+	w.AddScriptAgents("intern", "senior", "data")
 	w.permit("intern", "senior", parley.EffectAllow, withApproval)
 	run, _ := w.works("intern")
 	a := w.holds(w.contacts(run.Caller(), asks("senior", "well?")))
@@ -135,7 +135,7 @@ func TestLateApprovedAnswerComesInTheTask(t *testing.T) {
 func TestFormerManagerIsNotTold(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Notified = func(string) bool { return true } })
-	w.dispatched("senior", "intern")
+	w.AddScriptAgents("senior", "intern")
 	w.addPerson("ann", parley.AccessMember)
 	w.addPerson("bob", parley.AccessMember)
 	w.change("intern", func(a *parley.Agent) { a.Mode, a.Manager = parley.ModeSupervised, "ann" })
@@ -184,7 +184,7 @@ func TestLateAnswerComesToWhoAskedLast(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, briefly)
 	w.office()
-	w.dispatched("data")
+	w.AddScriptAgents("data")
 	task := w.delegates(user, "intern", "analyse")
 	run := w.StartRun("intern")
 	a := w.holds(w.contacts(run.Caller(), keyed()))
@@ -210,7 +210,7 @@ func TestLateAnswerComesToWhoAskedLast(t *testing.T) {
 func TestManagerAgainIsTold(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Notified = func(string) bool { return true } })
-	w.dispatched("senior", "intern")
+	w.AddScriptAgents("senior", "intern")
 	w.addPerson("ann", parley.AccessMember)
 	w.addPerson("bob", parley.AccessMember)
 	w.change("intern", func(a *parley.Agent) { a.Mode, a.Manager = parley.ModeSupervised, "ann" })

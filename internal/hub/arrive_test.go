@@ -14,7 +14,7 @@ import (
 func TestDocumentBecomesMessage(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	b := inboxTree(w)
 	a := b.document("ana", "ned", "hello")
 	a.Draft.TraceID, a.Draft.Sequence = "trace", 1
@@ -33,7 +33,7 @@ func TestDocumentBecomesMessage(t *testing.T) {
 func TestDocumentArrivesOnce(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	b := inboxTree(w)
 	a, other := b.document("ana", "ned", "hello"), b.document("ana", "ned", "again")
 	changed := a
@@ -55,9 +55,9 @@ func TestDocumentArrivesOnce(t *testing.T) {
 func TestOwnExportsDoNotComeBack(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	b := inboxTree(w)
-	m := w.dm("ned", "ana", "hello").Message
+	m := w.SendDM("ned", "ana", "hello").Message
 	b.departs(m, "ana", "msg_00000099")
 	own := parley.BridgeFile{Path: "state/agents/ana/inbox/msg_00000099.json", Digest: "00"}
 	another := parley.BridgeFile{Path: "state/agents/ben/inbox/msg_00000099.json"}
@@ -72,7 +72,7 @@ func TestOwnExportsDoNotComeBack(t *testing.T) {
 func TestChannelsOfATree(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	b := channelTree(w)
 	m := b.lands(b.document("ana", "ned", "hello @ben"))
 	where := w.see("user", "general")
@@ -97,9 +97,9 @@ func TestChannelsOfATree(t *testing.T) {
 func TestRepliesAreLinked(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned", "sam")
+	w.AddScriptAgents("ned", "sam")
 	b := inboxTree(w)
-	asked, other := w.dm("ned", "ana", "hello?").Message, w.dm("sam", "ana", "hello?").Message
+	asked, other := w.SendDM("ned", "ana", "hello?").Message, w.SendDM("sam", "ana", "hello?").Message
 	b.departs(asked, "ana", "msg_000000aa")
 	b.departs(other, "ana", "msg_000000ab")
 	reply := func(name string) (parley.Message, []string) {
@@ -127,7 +127,7 @@ func TestRepliesAreLinked(t *testing.T) {
 func TestDocumentsAct(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	b := inboxTree(w)
 	first := b.document("ana", "ned", "")
 	first.Draft = parley.Draft{Type: "task-delegation", Payload: []byte(`{"task":"draft it"}`)}
@@ -149,7 +149,7 @@ func TestDocumentsAct(t *testing.T) {
 	same(t, "requester", task.Requester, "ana")
 	same(t, "source", task.Source, "file")
 
-	asked := w.post("ned", parley.Draft{Direct: []string{"ana"}, Type: parley.TypeTask, Content: text("count")}).Message
+	asked := w.PostAs("ned", parley.Draft{Direct: []string{"ana"}, Type: parley.TypeTask, Content: text("count")}).Message
 	b.departs(asked, "ana", "msg_000000aa")
 	result := b.document("ana", "ned", "seven")
 	result.ReplyTo, result.Draft.Type = "msg_000000aa", "task_result"
@@ -161,7 +161,7 @@ func TestDocumentsAct(t *testing.T) {
 func TestHeartbeatByFile(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	b := inboxTree(w)
 	a := b.document("ana", "ned", "")
 	a.Draft = parley.Draft{Type: parley.TypeHeartbeat, Payload: []byte(`{"health":"degraded","metrics":{"active_tasks":2}}`)}
@@ -173,7 +173,7 @@ func TestHeartbeatByFile(t *testing.T) {
 func TestHistoryWakesNobody(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	b := channelTree(w)
 	newest := w.lastEvent()
 	said := began.Add(-48 * time.Hour)
@@ -217,7 +217,7 @@ func TestRefusedHistoryIsLeftOut(t *testing.T) {
 func TestFullInboxKeepsFilesBack(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	w.depth("ned", 2, parley.OverflowEvict)
 	b := inboxTree(w)
 	first := b.lands(b.document("ana", "ned", "one"))
@@ -234,8 +234,8 @@ func TestFullInboxKeepsFilesBack(t *testing.T) {
 func TestManyDocumentsTogether(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned")
-	w.dispatched("joe")
+	w.AddScriptAgents("ned")
+	w.AddScriptAgents("joe")
 	w.depth("ned", 3, parley.OverflowEvict)
 	b := inboxTree(w)
 	var list []parley.Arrival
@@ -280,13 +280,13 @@ func orNil(e *parley.Error) error {
 func TestWhatWaitsInAFolderIsNotOvertaken(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	b := w.join(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"ana"}})
 	waits, behind, elsewhere := b.document("ana", "", "for nobody"), b.document("ana", "ned", "behind it"), b.document("ana", "ned", "elsewhere")
 	waits.Path, behind.Path, waits.Queue = "inbox/1.json", "inbox/2.json", true
 	done := b.arrive(waits, behind, elsewhere)
 	same(t, "taken", []bool{done[0].Error == nil, done[1].Error == nil, done[2].Error == nil}, []bool{false, false, true})
-	w.dispatched("gm")
+	w.AddScriptAgents("gm")
 	for _, got := range b.arrive(waits, behind) {
 		same(t, "taken later", got.Error == nil, true)
 	}
@@ -295,7 +295,7 @@ func TestWhatWaitsInAFolderIsNotOvertaken(t *testing.T) {
 func TestExpiredDocumentIsOnlyNoted(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	b := inboxTree(w)
 	a := b.document("ana", "ned", "hello")
 	a.ExpiresAt = began.Add(-time.Second)
@@ -313,7 +313,7 @@ func TestExpiredDocumentIsOnlyNoted(t *testing.T) {
 func TestBroadcast(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned", "sam", "tim")
+	w.AddScriptAgents("ned", "sam", "tim")
 	w.change("sam", func(a *parley.Agent) { a.Tier = parley.TierPM })
 	b := inboxTree(w)
 	w.permit("ana", "tim", parley.EffectDeny)
@@ -359,7 +359,7 @@ func TestRequestsForNobody(t *testing.T) {
 	}
 	first := request(`{"action":"task.assign","params":{"text":"count the sheep"}}`)
 	same(t, "hint", b.turnedAway(first, parley.Unavailable), "add it: parley agent add gm")
-	w.dispatched("gm")
+	w.AddScriptAgents("gm")
 	task := w.task(b.lands(first).Task)
 	same(t, "task", []string{task.Title, task.Requester, task.Assignee}, []string{"count the sheep", "ana", "gm"})
 	other := b.lands(request(`{"action":"resource.request","params":{"message":"a printer"}}`))
@@ -370,7 +370,7 @@ func TestRequestsForNobody(t *testing.T) {
 func TestHeldDocument(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	b := channelTree(w)
 	w.change("ana", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
 	a := b.document("ana", "ned", "hello")
@@ -391,7 +391,7 @@ func TestHeldDocument(t *testing.T) {
 func TestUnknownMentionInADocumentIsNamed(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	b := channelTree(w)
 	got := b.arrive(b.document("ana", "ned", "ask @nedd"))[0]
 	same(t, "said", got.Notices, []string{"nobody is called @nedd: did you mean ned?"})
@@ -409,7 +409,7 @@ func TestTheSameIDUnderTwoNamesIsDeliveredOnce(t *testing.T) {
 	for layout, join := range refusedTrees {
 		t.Run(string(layout), func(t *testing.T) {
 			w := newHub(t)
-			w.dispatched("ned", "gil")
+			w.AddScriptAgents("ned", "gil")
 			b := join(w)
 			first := b.document("ana", "ned", "hello")
 			again := first
@@ -449,7 +449,7 @@ func TestARefusedDocumentMayComeAgainUnderAnotherName(t *testing.T) {
 	b := inboxTree(w)
 	a := b.document("ana", "ned", "hello")
 	b.turnedAway(a, parley.BadInput)
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	a.Path += "-again.json"
 	b.lands(a)
 }
@@ -457,7 +457,7 @@ func TestARefusedDocumentMayComeAgainUnderAnotherName(t *testing.T) {
 func TestSequenceOfFiles(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	b := inboxTree(w)
 	newest := w.lastEvent()
 	for _, n := range []int64{1, 2, 5, 1, 2} {
@@ -473,15 +473,15 @@ func TestSequenceOfFiles(t *testing.T) {
 func TestStatusQuery(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	w.AddAgents("ben")
 	b := w.join(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"ana"}})
-	own := w.post("ben", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeTask, Content: text("count")}).Message.Task
-	w.post("user", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeTask, Content: text("secret")})
+	own := w.PostAs("ben", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeTask, Content: text("count")}).Message.Task
+	w.PostAs("user", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeTask, Content: text("secret")})
 	query := parley.Draft{Type: parley.TypeRequest, Payload: []byte(`{"action":"status.query"}`)}
 	direct := query
 	direct.Direct = []string{"ned"}
-	asked := w.post("ben", direct).Message
+	asked := w.PostAs("ben", direct).Message
 	byFile := b.document("ana", "ned", "")
 	byFile.Draft = query
 	arrived := b.lands(byFile)
@@ -509,7 +509,7 @@ func TestStatusQuery(t *testing.T) {
 		same(t, "tasks", got.Result.Tasks, c.tasks)
 		same(t, "the request", w.stateOf(c.request.ID, "ned"), parley.DeliveryAnswered)
 	}
-	same(t, "unknown actions go to the agent", w.post("ben", parley.Draft{
+	same(t, "unknown actions go to the agent", w.PostAs("ben", parley.Draft{
 		Direct: []string{"ned"}, Type: parley.TypeRequest, Payload: []byte(`{"action":"resource.request"}`),
 	}).Deliveries[0].Waking, true)
 }

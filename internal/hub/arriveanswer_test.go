@@ -48,7 +48,7 @@ func TestSightIsTheAck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.dispatched("ned")
+			w.AddScriptAgents("ned")
 			b := inboxTree(w)
 			a, due := b.document("ana", "ned", "hello"), began.Add(time.Hour)
 			a.Draft.RequiresAck, a.Draft.Deadline = c.ack, &due
@@ -86,7 +86,7 @@ func TestATaskWithinATreeOfChannels(t *testing.T) {
 func TestApprovedDocumentIsKnown(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	b := channelTree(w)
 	w.change("ana", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
 	a := b.document("ana", "ned", "hello @ben")
@@ -105,7 +105,7 @@ func TestApprovedDocumentIsKnown(t *testing.T) {
 func TestDeniedDocumentIsToldInItsChannel(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	b := channelTree(w)
 	w.change("ana", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
 	note := b.arrive(b.document("ana", "ned", "hello"))[0].Notices[0]
@@ -145,7 +145,7 @@ func TestDocumentForSomebodyElsewhere(t *testing.T) {
 func TestBroadcastsAreToldApart(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	w.tree(parley.LayoutAgentOS, "channels", "claude")
 	b := inboxTree(w)
 	one, two := b.document("ana", parley.All, "one"), b.document("ana", parley.All, "two")
@@ -166,13 +166,13 @@ func TestAnswersGoWhereTheQuestionIs(t *testing.T) {
 		"sent":      func(w *world) parley.Receipt { return w.send("bot", "ana", "well?") },
 		"mentioned": func(w *world) parley.Receipt { return w.say("bot", "paper", "@ana well?") },
 		"asked for work": func(w *world) parley.Receipt {
-			return w.post("bot", parley.Draft{Conversation: "paper", To: "ana", Type: parley.TypeTask, Content: text("Draft it")})
+			return w.PostAs("bot", parley.Draft{Conversation: "paper", To: "ana", Type: parley.TypeTask, Content: text("Draft it")})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.dispatched("bot", "sam")
+			w.AddScriptAgents("bot", "sam")
 			w.tree(parley.LayoutInbox, "tree", "ana")
 			w.channel("user", "paper", "bot", "ana", "sam")
 			asked := ask(w).Message
@@ -216,7 +216,7 @@ func TestAnswersToTheHub(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.dispatched("bot", "writer")
+			w.AddScriptAgents("bot", "writer")
 			w.tree(parley.LayoutInbox, "tree", "ana")
 			task := again(w)
 			asked := w.departsOne("tree")

@@ -23,7 +23,7 @@ func inEachTree(t *testing.T, run func(t *testing.T, b *bridged)) {
 	for layout, join := range refusedTrees {
 		t.Run(string(layout), func(t *testing.T) {
 			w := newHub(t)
-			w.dispatched("ned")
+			w.AddScriptAgents("ned")
 			run(t, join(w))
 		})
 	}
@@ -86,7 +86,7 @@ func TestASenderInATreeLearnsWhyItsTierIsRefused(t *testing.T) {
 func TestASenderInATreeLearnsOfAnUnknownRecipientAndOfADenial(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	b := inboxTree(w)
 	a := b.document("ana", "nobody", "hello")
 	b.turnedAway(a, parley.BadInput)
@@ -123,7 +123,7 @@ func TestASenderInATreeLearnsWhatTheBridgeRefuses(t *testing.T) {
 func TestASenderInATreeLearnsOfARefusalBehindAFullInbox(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	w.depth("ned", 1, parley.OverflowEvict)
 	b := inboxTree(w)
 	b.lands(b.document("ana", "ned", "one"))

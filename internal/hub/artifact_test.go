@@ -57,7 +57,7 @@ func TestArtifactIsStoredReferredToAndRead(t *testing.T) {
 	})
 	empty := w.put("arya", "")
 	named := parley.Artifact{Name: "a.txt", MediaType: "text/plain", SHA256: a.SHA256}
-	r := w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: with(named, parley.Artifact{Path: "/p"}, empty)})
+	r := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(named, parley.Artifact{Path: "/p"}, empty)})
 	named.Size = 5
 	same(t, "artifacts of the message", r.Message.Content.Artifacts, []parley.Artifact{named, {Path: "/p"}, empty})
 	same(t, "intact", r.Message.Intact(), true)
@@ -81,7 +81,7 @@ func TestDigestOfAnotherIsNoWayToItsBody(t *testing.T) {
 	w.AddAgents("arya", "ned", "jon")
 	w.addPerson("member", parley.AccessMember)
 	secret := w.put("arya", "secret").SHA256
-	w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: with(parley.Artifact{SHA256: secret})})
+	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(parley.Artifact{SHA256: secret})})
 	nowhere := strings.Repeat("0", 64)
 	var table []refusal
 	for _, who := range []string{"jon", "member"} {
@@ -115,8 +115,8 @@ func TestWhoLeavesNoLongerReadsArtifacts(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	a := w.put("arya", "plan")
 	conv := w.private("arya", "plans", "ned").ID
-	w.post("arya", parley.Draft{Conversation: conv, Content: with(a)})
-	w.post("ned", parley.Draft{Conversation: conv, Content: with(a)}) // may pass on what it can read
+	w.PostAs("arya", parley.Draft{Conversation: conv, Content: with(a)})
+	w.PostAs("ned", parley.Draft{Conversation: conv, Content: with(a)}) // may pass on what it can read
 	w.NoError(w.Leave(ctx, as("ned"), conv))
 	_, err := w.fetch("ned", a.SHA256)
 	wantError(t, err, absent("artifact", a.SHA256, storeFirst))
@@ -186,8 +186,8 @@ func TestSameKeyWithArtifactReturnsTheFirst(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	draft := parley.Draft{Direct: []string{"ned"}, IdempotencyKey: "k", Content: with(w.put("arya", "hello"))}
-	first := w.post("arya", draft)
-	again := w.post("arya", draft)
+	first := w.PostAs("arya", draft)
+	again := w.PostAs("arya", draft)
 	same(t, "message", again.Message, first.Message)
 	same(t, "duplicate", again.Duplicate, true)
 	totals, err := w.ArtifactTotals(ctx, user)
@@ -238,7 +238,7 @@ func TestPostWithoutArtifactsAsksForNone(t *testing.T) {
 	} {
 		views.Store(0)
 		artifacts.Store(0)
-		w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: c.content})
+		w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: c.content})
 		same(t, name, views.Load()+artifacts.Load() > 0, c.asks)
 	}
 }

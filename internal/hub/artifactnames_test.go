@@ -14,7 +14,7 @@ func TestADigestInUpperCaseIsTheSame(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	a := w.put("arya", "hello")
 	upper := strings.ToUpper(a.SHA256)
-	r := w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: with(parley.Artifact{SHA256: upper})})
+	r := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(parley.Artifact{SHA256: upper})})
 	same(t, "stored", r.Message.Content.Artifacts, []parley.Artifact{a})
 	for _, who := range []string{"arya", "ned", "user"} {
 		got, err := w.fetch(who, upper)

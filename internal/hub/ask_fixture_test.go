@@ -127,7 +127,7 @@ func (w *world) wait(message string) (found parley.Wait) {
 // working has an agent begin a run for something the user has said.
 func (w *world) working(agent string) *hub.Assignment {
 	w.t.Helper()
-	w.dm("user", agent, "work")
+	w.SendDM("user", agent, "work")
 	return w.StartRun(agent)
 }
 

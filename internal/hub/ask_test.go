@@ -50,7 +50,7 @@ func TestAskIsAnsweredInline(t *testing.T) {
 func TestAskIsAnsweredByAReply(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("a", "b")
+	w.AddScriptAgents("a", "b")
 	w.attached("ana")
 	defer w.there("ana")()
 	a := w.asks(w.working("a").Caller(), "b", "well?")
@@ -65,7 +65,7 @@ func TestAskIsAnsweredByAReply(t *testing.T) {
 	w.reply("ana", a.request.ID, "no")
 	same(t, "heard", a.hears(), "Response from ana: no")
 	a = w.asks(as("ana"), "user", "may I?")
-	w.post("user", parley.Draft{InReplyTo: a.request.ID, Content: parley.Content{Text: "so:", Code: "rm -r", Artifacts: []parley.Artifact{{Path: "/etc/motd"}}}})
+	w.PostAs("user", parley.Draft{InReplyTo: a.request.ID, Content: parley.Content{Text: "so:", Code: "rm -r", Artifacts: []parley.Artifact{{Path: "/etc/motd"}}}})
 	same(t, "heard", a.hears(), "Response from user: so:\n\nrm -r\n\n[artifact: /etc/motd]")
 	w.idle("a", "b")
 	same(t, "what waits", []int{len(w.waits("ana")), len(w.waits("a"))}, []int{0, 1}) // a is at its work
@@ -194,7 +194,7 @@ func TestLateAnswerIsBroughtOnce(t *testing.T) {
 	place := stores.place(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := openWorld(t, place, func(w *world) { w.config.Clock = nil })
-		w.dispatched("a", "b")
+		w.AddScriptAgents("a", "b")
 		run := w.working("a")
 		began := time.Now()
 		a := w.asks(run.Caller(), "b", "well?")
@@ -219,7 +219,7 @@ func briefly(w *world) { w.config.Asks.Wait = time.Millisecond }
 func TestWhatComesLate(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, briefly)
-	w.dispatched("a", "b")
+	w.AddScriptAgents("a", "b")
 	late := "E004 Error: b did not respond within 0.001 seconds. Consider using 'delegate' for async processing. The answer will be delivered when it comes."
 	a := w.asks(user, "b", "one")
 	same(t, "heard", a.hears(), late)
@@ -239,7 +239,7 @@ func TestWhatComesLate(t *testing.T) {
 func TestWhoLeavesIsBroughtTheAnswer(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("a", "b")
+	w.AddScriptAgents("a", "b")
 	leave := func(a *asking) {
 		w.t.Helper()
 		a.giveUp()
@@ -278,7 +278,7 @@ func TestWhoLeavesIsBroughtTheAnswer(t *testing.T) {
 func TestRetriedRunWaitsForTheSameAnswer(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("a", "b")
+	w.AddScriptAgents("a", "b")
 	run := w.working("a")
 	a := w.asks(run.Caller(), "b", "well?")
 	w.fails(run, parley.FailureStopped)
@@ -306,7 +306,7 @@ func TestRetriedRunWaitsForTheSameAnswer(t *testing.T) {
 func TestKeyOfAContactIsRemembered(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, briefly)
-	w.dispatched("a", "b")
+	w.AddScriptAgents("a", "b")
 	ask := parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "well?", IdempotencyKey: "k"}
 	w.turnsTo(user, ask).hears()
 	b := w.StartRun("b")
@@ -327,7 +327,7 @@ func TestKeyOfAContactIsRemembered(t *testing.T) {
 func TestHubThatStartsAgainTellsWhoWaited(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("a", "b")
+	w.AddScriptAgents("a", "b")
 	run := w.working("a")
 	outside, inside := w.asks(user, "b", "one"), w.asks(run.Caller(), "b", "two")
 	crash(w, outside, inside)
@@ -367,7 +367,7 @@ func crash(w *world, waiting ...*asking) {
 func TestSweepEndsTheTimeOfWhoIsNotThere(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("a", "b")
+	w.AddScriptAgents("a", "b")
 	a := w.asks(w.working("a").Caller(), "b", "well?")
 	a.giveUp()
 	<-a.done
@@ -383,7 +383,7 @@ func TestSweepEndsTheTimeOfWhoIsNotThere(t *testing.T) {
 func TestDepthIsBounded(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("a", "b", "c", "d", "e")
+	w.AddScriptAgents("a", "b", "c", "d", "e")
 	by := w.working("a").Caller()
 	deep := "E005 Error: Maximum agent communication depth (3) reached. Use 'delegate' for async to avoid nesting."
 	chain := []*asking{}
@@ -403,7 +403,7 @@ func TestDepthIsBounded(t *testing.T) {
 func TestAskComesBackToWhoAsks(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("a", "b")
+	w.AddScriptAgents("a", "b")
 	w.change("a", func(a *parley.Agent) { a.Concurrency = 1 })
 	one := w.working("a")
 	first := w.asks(one.Caller(), "b", "what?")
@@ -421,10 +421,10 @@ func TestAskComesBackToWhoAsks(t *testing.T) {
 func TestAsksBeginAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("b")
+	w.AddScriptAgents("b")
 	w.change("b", func(a *parley.Agent) { a.Concurrency = 1 })
 	w.working("b")
-	w.dm("user", "b", "more work")
+	w.SendDM("user", "b", "more work")
 	w.idle("b")
 	one, two := w.asks(user, "b", "one"), w.asks(user, "b", "two")
 	first, second := w.StartRun("b"), w.StartRun("b")
@@ -446,7 +446,7 @@ func TestAsksBeginAtOnce(t *testing.T) {
 func TestSlotsOfAsks(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("b")
+	w.AddScriptAgents("b")
 	w.AddAgents("ned")
 	asks := make([]*asking, 16)
 	for i := range asks {

@@ -22,7 +22,7 @@ func TestCancelOfTheAskerGoesDown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := trio(t)
-			w.dispatched("d")
+			w.AddScriptAgents("d")
 			w.permit("c", "d", parley.EffectAllow, withApproval)
 			w.delegates(user, "a", "have it found out")
 			p := parked{run: w.StartRun("a")}
@@ -51,7 +51,7 @@ func TestCancelOfTheAskerGoesDown(t *testing.T) {
 func TestFirstAnswerCancelsWhatTheOthersAsked(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	w.dispatched("e")
+	w.AddScriptAgents("e")
 	w.create("user", parley.NewConversation{Name: "both", With: []string{"a", "e"}, Answers: parley.AnswersFirst})
 	w.say("user", "both", "who knows? @a @e")
 	a, e := w.StartRun("a"), w.StartRun("e")

@@ -12,7 +12,7 @@ import (
 func TestAskHasOneOutcome(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Asks.Wait = 3 * time.Millisecond })
-	w.dispatched("a", "b")
+	w.AddScriptAgents("a", "b")
 	for round := range 12 {
 		run := w.working("a")
 		a := w.asks(run.Caller(), "b", "well?")

@@ -43,7 +43,7 @@ func (w *world) passesOn(who, to string) (task, sub string) {
 func trio(t *testing.T, change ...func(*world)) *world {
 	t.Helper()
 	w := newHub(t, append(change, mayLoop)...)
-	w.dispatched("a", "b", "c")
+	w.AddScriptAgents("a", "b", "c")
 	return w
 }
 
@@ -323,7 +323,7 @@ func TestFirstReplyOfOthersIsTheAnswer(t *testing.T) {
 func TestLaterRunsAskAsDeepAsTheFirst(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, mayLoop)
-	w.dispatched("a", "b", "c", "d")
+	w.AddScriptAgents("a", "b", "c", "d")
 	w.asks(w.working("a").Caller(), "b", "well?")
 	w.asks(w.StartRun("b").Caller(), "c", "well?")
 	c := w.StartRun("c")
@@ -425,7 +425,7 @@ func TestApprovedAskEndsWithTheTask(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, mayLoop)
 	w.office()
-	w.dispatched("c")
+	w.AddScriptAgents("c")
 	run, dm := w.works("intern")
 	a := w.holds(w.contacts(run.Caller(), asks("senior", "is it right?")))
 	w.finish(run, "")
@@ -484,7 +484,7 @@ func TestWhatJoinsTheAnswererIsAnswered(t *testing.T) {
 	w.delegates(b.Caller(), "a", "find out too")
 	w.finish(b, "working on it")
 	w.answers("c", "42")
-	m := w.dm("user", "b", "how is it going?").Message
+	m := w.SendDM("user", "b", "how is it going?").Message
 	w.finish(w.StartRun("b"), "half of it is there")
 	same(t, "what joined", w.stateOf(m.ID, "b"), parley.DeliveryAnswered)
 	same(t, "the request", w.stateOf(a.request.ID, "b"), parley.DeliveryAcked)

@@ -19,20 +19,20 @@ func (w *world) needs(who string) (list []string) {
 func TestAttentionListsWhatNeedsAPersonOnce(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("b", "frail")
+	w.AddScriptAgents("b", "frail")
 	w.AddAgents("intern", "senior")
 	w.addPerson("sansa", parley.AccessMember)
 	same(t, "nothing", w.needs("user"), []string(nil))
 
 	w.permit("intern", "senior", parley.EffectAllow, func(p *parley.Permission) { p.RequiresApproval = true })
 	held := w.holds(w.contacts(as("intern"), asks("senior", "may I?")))
-	dead := w.dm("user", "frail", "die").Message
+	dead := w.SendDM("user", "frail", "die").Message
 	w.change("frail", func(a *parley.Agent) { a.Attempts = 1 })
 	w.fails(w.StartRun("frail"), parley.FailureBusy)
 	asked := w.asks(as("b"), "user", "which one?").request
 	task := w.delegates(as("b"), "user", "Review the text")
-	must := w.post("b", parley.Draft{Direct: []string{"user"}, RequiresAck: true, Content: text("confirm")}).Message
-	w.dm("b", "user", "just so you know")
+	must := w.PostAs("b", parley.Draft{Direct: []string{"user"}, RequiresAck: true, Content: text("confirm")}).Message
+	w.SendDM("b", "user", "just so you know")
 	want := []string{
 		fmt.Sprintf("approval %s from intern: intern wants to contact senior:", held.ShortName()),
 		fmt.Sprintf("dead_letter %s from user: frail did not do this: it broke", dead.ShortName()),
@@ -64,7 +64,7 @@ func TestAttentionIsCutToALimitAndCountsTheRest(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("b")
 	for n := range 3 {
-		w.post("b", parley.Draft{Direct: []string{"user"}, RequiresAck: true, Content: text(fmt.Sprint("confirm ", n))})
+		w.PostAs("b", parley.Draft{Direct: []string{"user"}, RequiresAck: true, Content: text(fmt.Sprint("confirm ", n))})
 	}
 	now := get[parley.Attention](w)(w.Attention(ctx, user, 2))
 	same(t, "listed", []any{len(now.Items), now.Items[0].Text}, []any{2, "confirm 2"})

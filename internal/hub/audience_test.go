@@ -24,8 +24,8 @@ func TestWhomAMessageReaches(t *testing.T) {
 		"channel":   w.channel("arya", "open", "ned", "bran", "sansa").ID,
 		"private":   w.private("arya", "closed", "ned", "bran", "sansa").ID,
 		"club":      w.group("arya", "club", "ned", "bran", "sansa").ID,
-		"group":     w.post("arya", parley.Draft{Direct: []string{"ned", "bran", "sansa"}}).Message.Conversation,
-		"dm":        w.dm("arya", "ned", "hi").Message.Conversation,
+		"group":     w.PostAs("arya", parley.Draft{Direct: []string{"ned", "bran", "sansa"}}).Message.Conversation,
+		"dm":        w.SendDM("arya", "ned", "hi").Message.Conversation,
 		"ephemeral": w.send("arya", "ned", "hi").Message.Conversation,
 	}
 	inbox := func(ids ...string) effect {
@@ -87,7 +87,7 @@ func TestWhomAMessageReaches(t *testing.T) {
 		{"the other way", "dm ephemeral", "ned", "", "hello", waking("arya")},
 	} {
 		for where := range strings.FieldsSeq(c.where) {
-			r := w.post(c.from, parley.Draft{Conversation: at[where], To: c.to, Content: text(c.words)})
+			r := w.PostAs(c.from, parley.Draft{Conversation: at[where], To: c.to, Content: text(c.words)})
 			same(t, c.name+" in a "+where, effect(reach(r.Deliveries)), c.want)
 			shown, err := w.Message(ctx, user, r.Message.ID)
 			w.NoError(err)
@@ -113,7 +113,7 @@ func TestSomeTypesNeverWake(t *testing.T) {
 			"@all":      {Conversation: "open", Content: text("@all")},
 		} {
 			d.Type = kind
-			same(t, fmt.Sprintf("%s by %s", kind, where), reach(w.post("arya", d).Deliveries), map[string]bool{"ned": wakes})
+			same(t, fmt.Sprintf("%s by %s", kind, where), reach(w.PostAs("arya", d).Deliveries), map[string]bool{"ned": wakes})
 		}
 	}
 }
@@ -143,14 +143,14 @@ func TestOutsiderNamedInAPublicChannelJoinsAndIsWoken(t *testing.T) {
 	view := w.see("ned", open)
 	same(t, "and has just this to read", []any{view.Joined, view.Unread}, []any{true, 1})
 
-	r = w.post("arya", parley.Draft{Conversation: open, To: "bran"})
+	r = w.PostAs("arya", parley.Draft{Conversation: open, To: "bran"})
 	same(t, "addressed", reach(r.Deliveries), map[string]bool{"bran": true})
-	r = w.post("robb", parley.Draft{Conversation: open})
+	r = w.PostAs("robb", parley.Draft{Conversation: open})
 	same(t, "who writes joins", []any{w.see("robb", open).Joined, len(r.Deliveries)}, []any{true, 0})
 	w.AddAgents("late")
 	all := w.say("arya", open, "@all")
 	same(t, "@all brings nobody in", []any{len(all.Deliveries), w.see("late", open).Joined}, []any{3, false})
-	quiet := w.post("arya", parley.Draft{Conversation: open, Type: parley.TypeStatus, Content: text("fyi @late")})
+	quiet := w.PostAs("arya", parley.Draft{Conversation: open, Type: parley.TypeStatus, Content: text("fyi @late")})
 	same(t, "a status brings in and does not wake", reach(quiet.Deliveries), map[string]bool{"late": false})
 }
 
@@ -210,7 +210,7 @@ func TestUnknownMentionIsAlwaysNamed(t *testing.T) {
 	beside := w.say("arya", "open", "@gendry and @sansaa")
 	same(t, "beside a valid name", beside.Notices, []string{"nobody is called @sansaa: did you mean sansa?"})
 	same(t, "the valid name is woken", len(beside.Deliveries), 1)
-	dm := w.dm("arya", "gendry", "ask @zzzzzz")
+	dm := w.SendDM("arya", "gendry", "ask @zzzzzz")
 	same(t, "in a DM", dm.UnknownMentions, []string{"zzzzzz"})
 	same(t, "no mention", w.say("arya", "open", "hello").UnknownMentions, []string(nil))
 }
@@ -228,7 +228,7 @@ func TestUnknownMentionInAContactIsNamed(t *testing.T) {
 	} {
 		made := func(made parley.Contacted, _ time.Duration) {
 			same(t, "before it waits", made.Notices, want)
-			w.post("user", parley.Draft{InReplyTo: made.Message, Content: text("yes")})
+			w.PostAs("user", parley.Draft{InReplyTo: made.Message, Content: text("yes")})
 		}
 		told := get[parley.Contacted](w)(w.ContactTelling(ctx, as("arya"), parley.Contact{Pattern: pattern, Agent: "user", Message: "ask @sansaa"}, made))
 		same(t, string(pattern), []any{told.Text, told.Notices, told.UnknownMentions}, []any{says, want, []string{"sansaa"}})

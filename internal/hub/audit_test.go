@@ -154,7 +154,7 @@ func TestAuditHeadIsKeptInOrderAndOffTheHotPath(t *testing.T) {
 		same(t, "kept at the start", k.saved, []int64{2})
 		w.AddAgents("bran")
 		synctest.Wait()
-		w.dm("arya", "ned", "posts write no audit entry")
+		w.SendDM("arya", "ned", "posts write no audit entry")
 		w.NoError(w.RemoveAgent(ctx, user, "bran"))
 		synctest.Wait()
 		same(t, "kept", k.saved, []int64{2, 3, 4})

@@ -27,7 +27,7 @@ func (w *world) awaiting(who, message string, rung parley.DeliveryState) func() 
 func TestAwaitRung(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
-	sent := w.dm("user", "arya", "hello").Message
+	sent := w.SendDM("user", "arya", "hello").Message
 	delivered := w.awaiting("user", sent.ID, parley.DeliveryDelivered)
 	seen := w.awaiting("arya", sent.ID, parley.DeliverySeen)
 	answered := w.awaiting("user", sent.ID, parley.DeliveryAnswered)
@@ -48,11 +48,11 @@ func TestAwaitRungEndsWithoutIt(t *testing.T) {
 	c := w.channel("user", "general", "arya", "gendry")
 	plain := w.say("user", c.ID, "for nobody")
 	same(t, "for nobody", get[parley.Shown](w)(w.AwaitRung(ctx, user, plain.Message.ID, parley.DeliverySeen, time.Hour)).ID, plain.Message.ID)
-	quiet := w.post("user", parley.Draft{Conversation: c.ID, To: parley.All, Content: text("@arya first")})
+	quiet := w.PostAs("user", parley.Draft{Conversation: c.ID, To: parley.All, Content: text("@arya first")})
 	get[parley.Taken](w)(w.Take(ctx, as("arya"), parley.Take{Seen: true}))
 	shown := get[parley.Shown](w)(w.AwaitRung(ctx, user, quiet.Message.ID, parley.DeliverySeen, time.Hour))
 	same(t, "only who is woken counts", len(shown.Deliveries), 2)
-	open := w.dm("user", "gendry", "hello").Message
+	open := w.SendDM("user", "gendry", "hello").Message
 	shown = get[parley.Shown](w)(w.AwaitRung(ctx, user, open.ID, parley.DeliverySeen, time.Millisecond))
 	same(t, "when the time is up", shown.Deliveries[0].State, parley.DeliveryAccepted)
 	removed := w.awaiting("user", open.ID, parley.DeliveryAnswered)
@@ -60,7 +60,7 @@ func TestAwaitRungEndsWithoutIt(t *testing.T) {
 	same(t, "what has failed", removed().Deliveries[0].State, parley.DeliveryFailed)
 	given, cancel := context.WithCancel(ctx)
 	cancel()
-	open = w.dm("user", "arya", "hello").Message
+	open = w.SendDM("user", "arya", "hello").Message
 	if _, err := w.AwaitRung(given, user, open.ID, parley.DeliverySeen, time.Hour); parley.CodeOf(err) != parley.TimedOut {
 		t.Errorf("given up: %v", err)
 	}
@@ -69,7 +69,7 @@ func TestAwaitRungEndsWithoutIt(t *testing.T) {
 func TestAwaitRungRefuses(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
-	sent := w.dm("user", "arya", "hello").Message
+	sent := w.SendDM("user", "arya", "hello").Message
 	await := func(who, id string, rung parley.DeliveryState, wait time.Duration) func() error {
 		return func() error { _, err := w.AwaitRung(ctx, as(who), id, rung, wait); return err }
 	}

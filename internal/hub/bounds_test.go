@@ -26,9 +26,9 @@ func crowded(t *testing.T, n int) (w *world, first parley.Message) {
 	w.AddAgents("arya", "ned")
 	w.channel("arya", "open", "ned")
 	w.depth("ned", 1000, parley.OverflowEvict)
-	first = w.post("arya", parley.Draft{Conversation: "open", To: "ned", Content: text(strings.Repeat("x", largeText))}).Message
+	first = w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: text(strings.Repeat("x", largeText))}).Message
 	for i := range n - 1 {
-		w.post("arya", parley.Draft{
+		w.PostAs("arya", parley.Draft{
 			InReplyTo: first.ID, To: "ned", Content: text(fmt.Sprint("large ", i, " ") + strings.Repeat("x", largeText)),
 		})
 	}
@@ -100,13 +100,13 @@ func TestThreadOfManyArtifactsIsCutAndSaysSo(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	first := w.dm("arya", "ned", "see these").Message
+	first := w.SendDM("arya", "ned", "see these").Message
 	var files []parley.Artifact
 	for i := range 60 {
 		files = append(files, parley.Artifact{Name: "x", Path: fmt.Sprint(i, "/") + strings.Repeat("x/", 490) + "x"})
 	}
 	for range 80 {
-		w.post("ned", parley.Draft{InReplyTo: first.ID, Content: parley.Content{Text: "and these", Artifacts: files}})
+		w.PostAs("ned", parley.Draft{InReplyTo: first.ID, Content: parley.Content{Text: "and these", Artifacts: files}})
 	}
 	thread := get[parley.Thread](w)(w.Thread(ctx, as("arya"), first.ID))
 	if !thread.Cut || thread.Notice == "" || len(thread.Items) > 75 {
@@ -127,7 +127,7 @@ func TestATakeReturnsAMessageThatIsLargerThanTheBound(t *testing.T) {
 	w := newHub(t, func(w *world) { w.config.Limits.Body = 4 * oneMiB })
 	w.AddAgents("arya", "ned")
 	for range 3 {
-		w.dm("arya", "ned", strings.Repeat("x", 3*oneMiB))
+		w.SendDM("arya", "ned", strings.Repeat("x", 3*oneMiB))
 	}
 	for range 3 {
 		same(t, "taken", len(w.take("ned", parley.Take{}).Messages), 1)
@@ -240,7 +240,7 @@ func TestConversationsMadeInALoopHaveABound(t *testing.T) {
 			return err
 		}, over},
 	})
-	w.dm("arya", "ned", "there is one for each pair")
+	w.SendDM("arya", "ned", "there is one for each pair")
 	w.channel("ned", "of-ned")
 	w.channel(parley.Owner, "of-the-owner")
 	archived := true

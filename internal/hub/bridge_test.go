@@ -11,8 +11,8 @@ import (
 func TestAddBridge(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ana")
-	w.dm("user", "ana", "before")
+	w.AddScriptAgents("ana")
+	w.SendDM("user", "ana", "before")
 	newest := w.lastEvent()
 	view := get[parley.BridgeView](w)(w.AddBridge(ctx, user, parley.NewBridge{
 		Layout: parley.LayoutBlackboard, Root: "/srv/My Board/", Agents: []string{"Ana", "script", "ana"},
@@ -221,7 +221,7 @@ func TestBridgeStatusIsShown(t *testing.T) {
 func TestAnAgentThatDoesNotLiveInTheTreeIsSaidSo(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	b := w.join(parley.NewBridge{Layout: parley.LayoutInbox, Agents: []string{"ned", "ana"}})
 	if got := b.view.Notices; len(got) != 2 || !strings.HasPrefix(got[0], "ned does not live in the tree: its runtime is ") || got[1] != "ana was added: it lives in the tree" {
 		t.Errorf("notices when it is added: %q", got)
@@ -264,7 +264,7 @@ func TestWhoLivesInATreeIsThere(t *testing.T) {
 	same(t, "after it has left", status("ana"), parley.StatusOffline)
 
 	inboxes := w.join(parley.NewBridge{Layout: parley.LayoutInbox, Agents: []string{"cora"}})
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	inboxes.lands(inboxes.document("cora", "ned", "hello"))
 	w.clock.advance(30*time.Minute - time.Second)
 	same(t, "after a document", status("cora"), parley.StatusIdle)
@@ -314,10 +314,10 @@ func TestWhatAPresenceFileSays(t *testing.T) {
 func TestBridgeTasks(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned", "gm")
+	w.AddScriptAgents("ned", "gm")
 	b := w.join(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"ana"}})
 	work := func(from, to string) string {
-		return w.post(from, parley.Draft{Direct: []string{to}, Type: parley.TypeTask, Content: text("work")}).Message.Task
+		return w.PostAs(from, parley.Draft{Direct: []string{to}, Type: parley.TypeTask, Content: text("work")}).Message.Task
 	}
 	ids := func(after int64) (list []string, upTo int64) {
 		found := get[parley.BridgeTasks](w)(b.BridgeTasks(ctx, b.view.ID, after))
@@ -343,7 +343,7 @@ func TestBridgeTasks(t *testing.T) {
 func TestFailedRunsOfATreeOfChannels(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	b := channelTree(w)
 	look := func(after int64) parley.BridgeTasks {
 		return get[parley.BridgeTasks](w)(b.BridgeTasks(ctx, b.view.ID, after))
@@ -356,7 +356,7 @@ func TestFailedRunsOfATreeOfChannels(t *testing.T) {
 	a = b.document("ana", "ned", "hello")
 	b.lands(a)
 	run := w.fails(w.StartRun("ned"), parley.FailureFinal)
-	w.post("user", parley.Draft{Direct: []string{"ned"}, Content: text("in private")})
+	w.PostAs("user", parley.Draft{Direct: []string{"ned"}, Content: text("in private")})
 	w.fails(w.StartRun("ned"), parley.FailureFinal)
 	found := look(first.UpTo)
 	if len(found.FailedRuns) != 1 {

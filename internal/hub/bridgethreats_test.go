@@ -11,7 +11,7 @@ import (
 func TestForgedSenderOfAFile(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned", "sam")
+	w.AddScriptAgents("ned", "sam")
 	w.addPerson("tess", parley.AccessOwner)
 	b := inboxTree(w)
 	for _, from := range []string{"sam", "user", "tess", "parley", "nobody", "", "ANA"} {
@@ -32,7 +32,7 @@ func TestForgedSenderOfAFile(t *testing.T) {
 func TestForgedTierOfAFile(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	b := inboxTree(w)
 	claim := func() parley.Arrival {
 		a := b.document("ana", "ned", "hello")
@@ -53,7 +53,7 @@ func TestForgedTierOfAFile(t *testing.T) {
 func TestCommandByFile(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	b := inboxTree(w)
 	w.change("ned", func(a *parley.Agent) { a.Manager = "ana" })
 	command := func() parley.Arrival {
@@ -72,11 +72,11 @@ func TestCommandByFile(t *testing.T) {
 func TestManagerBypassByFile(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	b := inboxTree(w)
 	w.change("ned", func(a *parley.Agent) { a.Manager = "ana" })
 	w.permit("ana", "ned", parley.EffectDeny)
-	w.dm("ana", "ned", "by a credential")
+	w.SendDM("ana", "ned", "by a credential")
 	b.turnedAway(b.document("ana", "ned", "by a file"), parley.NotPermitted)
 	b.turnedAway(forWork(b.document("ana", "ned", "by a file")), parley.NotPermitted)
 	same(t, "for everybody", reach(w.deliveries(b.lands(b.document("ana", parley.All, "hear")).ID)), map[string]bool{"ben": true})
@@ -86,11 +86,11 @@ func TestManagerBypassByFile(t *testing.T) {
 func TestForeignTaskByFile(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned", "sam")
+	w.AddScriptAgents("ned", "sam")
 	b := inboxTree(w)
-	asked := w.post("ned", parley.Draft{Direct: []string{"ana"}, Type: parley.TypeTask, Content: text("count")}).Message
+	asked := w.PostAs("ned", parley.Draft{Direct: []string{"ana"}, Type: parley.TypeTask, Content: text("count")}).Message
 	b.departs(asked, "ana", "msg_000000aa")
-	foreign := w.post("user", parley.Draft{Direct: []string{"sam"}, Type: parley.TypeTask, Content: text("count")}).Message
+	foreign := w.PostAs("user", parley.Draft{Direct: []string{"sam"}, Type: parley.TypeTask, Content: text("count")}).Message
 	steal := b.document("ben", "ned", "nothing")
 	steal.ReplyTo, steal.Draft.Type = "msg_000000aa", "task_result"
 	b.lands(steal)
@@ -105,7 +105,7 @@ func TestForeignTaskByFile(t *testing.T) {
 func TestFileThatIsNoText(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	b := inboxTree(w)
 	for _, spoil := range []func(*parley.Arrival){
 		func(a *parley.Arrival) { a.Path = "ned/inbox/\xff.json" },

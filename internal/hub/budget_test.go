@@ -26,11 +26,11 @@ func TestBudgetsHoldRunsBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newHub(t)
-			w.dispatched("bot")
+			w.AddScriptAgents("bot")
 			w.change("bot", func(a *parley.Agent) { a.Budget = c.budget })
 			spend := func() (runs int) {
 				for ; ; runs++ {
-					w.dm("user", "bot", "work")
+					w.SendDM("user", "bot", "work")
 					run := w.tries("bot")
 					if run == nil {
 						return runs
@@ -60,13 +60,13 @@ func TestBudgetsHoldRunsBack(t *testing.T) {
 func TestAPersonIsToldOnceAWindow(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("bot", "boss")
+	w.AddScriptAgents("bot", "boss")
 	w.addPerson("ned", parley.AccessMember)
 	w.addPerson("sansa", parley.AccessOwner)
 	w.change("bot", func(a *parley.Agent) { a.Budget, a.Manager = parley.Budget{RunsPerHour: 1}, "boss" })
 	holdBack := func() {
 		t.Helper()
-		w.dm("user", "bot", "work")
+		w.SendDM("user", "bot", "work")
 		if run := w.tries("bot"); run != nil {
 			w.finish(run, "")
 		}

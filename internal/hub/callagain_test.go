@@ -16,7 +16,7 @@ func keyedAsk() parley.Contact {
 func TestARepeatedAskDoesNotExtendItsDeadline(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("b")
+	w.AddScriptAgents("b")
 	first := w.turnsTo(user, keyedAsk())
 	first.giveUp()
 	<-first.done
@@ -40,7 +40,7 @@ func TestARepeatedAskDoesNotExtendItsDeadline(t *testing.T) {
 func TestAnAnswerReturnedInlineSettlesItsCallback(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("b")
+	w.AddScriptAgents("b")
 	w.addPerson("ann", parley.AccessMember)
 	for _, to := range []string{"b", "ann"} {
 		ask := keyedAsk()
@@ -64,7 +64,7 @@ func TestAnAnswerReturnedInlineSettlesItsCallback(t *testing.T) {
 func TestAFailureReturnedInlineSettlesItsCallback(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("b")
+	w.AddScriptAgents("b")
 	first := w.turnsTo(user, keyedAsk())
 	crash(w, first)
 	w.NoError(w.RecoverWaits(ctx))
@@ -78,7 +78,7 @@ func TestAFailureReturnedInlineSettlesItsCallback(t *testing.T) {
 func TestACallbackThatARunHasStaysWithIt(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("a", "b")
+	w.AddScriptAgents("a", "b")
 	first := w.turnsTo(as("a"), keyedAsk())
 	crash(w, first)
 	w.NoError(w.RecoverWaits(ctx))
@@ -95,7 +95,7 @@ func TestACallbackThatARunHasStaysWithIt(t *testing.T) {
 func TestAResultReturnedInlineSettlesItsCallback(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("a", "b")
+	w.AddScriptAgents("a", "b")
 	work := parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "count", Wait: time.Hour}
 	by := w.turnsTo(user, work)
 	w.answers("b", "three")
@@ -116,7 +116,7 @@ func TestAResultReturnedInlineSettlesItsCallback(t *testing.T) {
 func TestATaskPastItsDeadlineHasTimedOut(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("b")
+	w.AddScriptAgents("b")
 	due := w.clock.Now().Add(2 * time.Second)
 	by := w.turnsTo(user, parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "count", Wait: time.Hour, Deadline: &due})
 	w.clock.advance(3 * time.Second)
@@ -131,7 +131,7 @@ func TestAKeyOfTheConnectionIsNoPartOfTheCall(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.office()
-	w.dispatched("b")
+	w.AddScriptAgents("b")
 	ask := asks("senior", "well?")
 	ask.IdempotencyKey = parley.CallKey("1")
 	first := w.holds(w.contacts(as("intern"), ask))
@@ -158,10 +158,10 @@ func TestAKeyOfTheConnectionIsNoPartOfTheCall(t *testing.T) {
 func TestAttemptsAreCountedBehindTheSentence(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("b")
+	w.AddScriptAgents("b")
 	w.change("b", func(a *parley.Agent) { a.Attempts = 2 })
 	task := w.delegates(user, "b", "count")
-	w.dm("user", "b", "hello")
+	w.SendDM("user", "b", "hello")
 	for range 4 {
 		if run := w.next("b"); run != nil {
 			w.NoError(w.BeginRun(ctx, run.Run.ID, parley.Process{}))

@@ -41,8 +41,8 @@ func (w *world) presenceOf(id string) parley.Presence {
 func TestACommandIsObeyedWithItsPost(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("bot")
-	w.dm("user", "bot", "work")
+	w.AddScriptAgents("bot")
+	w.SendDM("user", "bot", "work")
 	table := []struct {
 		action parley.Action
 		status string
@@ -75,7 +75,7 @@ func TestACommandIsObeyedWithItsPost(t *testing.T) {
 			t.Errorf("after %s a run starts: %v", step.action, run != nil)
 		} else if run != nil {
 			w.finish(run, "")
-			w.dm("user", "bot", "more work")
+			w.SendDM("user", "bot", "more work")
 		}
 	}
 }
@@ -83,10 +83,10 @@ func TestACommandIsObeyedWithItsPost(t *testing.T) {
 func TestAPauseWithATimeEndsByItself(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("bot")
+	w.AddScriptAgents("bot")
 	w.command("user", "bot", parley.ActionPause, parley.CommandParameters{TimeoutMS: 300_000})
 	w.NoError(w.SweepHalts(ctx))
-	w.dm("user", "bot", "work")
+	w.SendDM("user", "bot", "work")
 	w.clock.advance(300*time.Second - time.Millisecond)
 	w.NoError(w.SweepHalts(ctx))
 	same(t, "just before", w.statuses()["bot"], "idle paused")
@@ -102,8 +102,8 @@ func TestAPauseWithATimeEndsByItself(t *testing.T) {
 
 func TestRestartsKeepHalts(t *testing.T) {
 	w := newHub(t)
-	w.dispatched("bot")
-	w.dm("user", "bot", "work")
+	w.AddScriptAgents("bot")
+	w.SendDM("user", "bot", "work")
 	w.command("user", "bot", parley.ActionPause, parley.CommandParameters{TimeoutMS: 1000})
 	w.restart()
 	if w.tries("bot") != nil {
@@ -118,8 +118,8 @@ func TestRestartsKeepHalts(t *testing.T) {
 func TestAStopLetsRunsEndThenCancelsThem(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("bot")
-	w.dm("user", "bot", "work")
+	w.AddScriptAgents("bot")
+	w.SendDM("user", "bot", "work")
 	run := w.StartRun("bot")
 	w.command("user", "bot", parley.ActionStop, parley.CommandParameters{Reason: "enough"})
 	cancel := func() string {
@@ -144,9 +144,9 @@ func TestAStopLetsRunsEndThenCancelsThem(t *testing.T) {
 func TestSleepEndsWithASign(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("bot")
+	w.AddScriptAgents("bot")
 	get[parley.Agent](w)(w.Sleep(ctx, as("bot"), "bot", w.clock.Now().Add(time.Hour)))
-	w.dm("user", "bot", "work")
+	w.SendDM("user", "bot", "work")
 	w.NoError(w.SweepHalts(ctx))
 	if w.tries("bot") != nil {
 		t.Error("a run started while its agent sleeps")
@@ -162,7 +162,7 @@ func TestSleepEndsWithASign(t *testing.T) {
 func TestWhoMayCommand(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("bot", "boss")
+	w.AddScriptAgents("bot", "boss")
 	w.AddAgents("peer")
 	w.addPerson("arya", parley.AccessMember)
 	w.addPerson("ned", parley.AccessMember)
@@ -170,9 +170,9 @@ func TestWhoMayCommand(t *testing.T) {
 	w.change("bot", func(a *parley.Agent) { a.Manager = "boss" })
 	w.change("peer", func(a *parley.Agent) { a.Manager = "ned" })
 	w.channel("user", "all", "bot", "boss", "peer", "arya", "ned", "sansa")
-	w.dm("user", "boss", "lead")
+	w.SendDM("user", "boss", "lead")
 	boss := w.StartRun("boss")
-	w.dm("user", "bot", "work")
+	w.SendDM("user", "bot", "work")
 	bot := w.StartRun("bot")
 	callers := map[string]hub.Caller{
 		"an owner": user, "another owner": as("sansa"), "its manager": as("boss"), "a run of its manager": boss.Caller(),
@@ -218,7 +218,7 @@ func (w *world) orders(caller hub.Caller, where, to, payload string) error {
 func TestBadCommandsAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("bot")
+	w.AddScriptAgents("bot")
 	w.addPerson("ned", parley.AccessMember)
 	w.channel("user", "all", "bot", "ned")
 	order := func(to, payload string) func() error {
@@ -256,13 +256,13 @@ func TestBadCommandsAreRefused(t *testing.T) {
 func TestACommandIsObeyedOncePerKey(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("bot")
+	w.AddScriptAgents("bot")
 	draft := parley.Draft{
 		Direct: []string{"bot"}, Type: parley.TypeCommand, Payload: json.RawMessage(`{"action":"pause"}`), IdempotencyKey: "once",
 	}
-	w.post("user", draft)
+	w.PostAs("user", draft)
 	w.command("user", "bot", parley.ActionResume, parley.CommandParameters{})
-	same(t, "the second is the first", w.post("user", draft).Duplicate, true)
+	same(t, "the second is the first", w.PostAs("user", draft).Duplicate, true)
 	same(t, "status", w.statuses()["bot"], "idle")
 }
 
@@ -270,10 +270,10 @@ func TestACommandIsObeyedOncePerKey(t *testing.T) {
 func TestAHealthCheckIsAnswered(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("bot")
+	w.AddScriptAgents("bot")
 	w.clock.advance(time.Minute)
 	run := func(end func(*hub.Assignment)) {
-		w.dm("user", "bot", "work")
+		w.SendDM("user", "bot", "work")
 		end(w.StartRun("bot"))
 		w.clock.advance(time.Millisecond)
 	}
@@ -316,7 +316,7 @@ func TestAHealthCheckOfOthersIsDue(t *testing.T) {
 	asked := w.command("user", "arya", parley.ActionHealthCheck, parley.CommandParameters{TimeoutMS: 5000})
 	same(t, "it is left to the agent", asked.Deliveries[0].State, parley.DeliveryAccepted)
 	answered := w.command("user", "ned", parley.ActionHealthCheck, parley.CommandParameters{TimeoutMS: 5000})
-	w.post("ned", parley.Draft{InReplyTo: answered.Message.ID, Type: parley.TypeHeartbeat, Payload: json.RawMessage(`{"health":"degraded"}`)})
+	w.PostAs("ned", parley.Draft{InReplyTo: answered.Message.ID, Type: parley.TypeHeartbeat, Payload: json.RawMessage(`{"health":"degraded"}`)})
 	w.clock.advance(5*time.Second - time.Millisecond)
 	same(t, "before its time", errors(), 0)
 	w.clock.advance(time.Millisecond)
@@ -330,7 +330,7 @@ func TestAHaltedAgentThatFetchesGetsNoWork(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya")
-	work := w.dm("user", "arya", "work").Message.ID
+	work := w.SendDM("user", "arya", "work").Message.ID
 	for _, halt := range [][2]parley.Action{{parley.ActionPause, parley.ActionResume}, {parley.ActionStop, parley.ActionStart}} {
 		w.command("user", "arya", halt[0], parley.CommandParameters{})
 		same(t, "only", w.takes("arya", parley.Take{Only: []string{work}}), []string{})
@@ -338,20 +338,20 @@ func TestAHaltedAgentThatFetchesGetsNoWork(t *testing.T) {
 		same(t, "the rest", w.takes("arya", parley.Take{}), []string{string(halt[0])})
 		w.command("user", "arya", halt[1], parley.CommandParameters{})
 		same(t, "afterwards", w.takes("arya", parley.Take{AtMostOnce: true}), []string{"work", string(halt[1])})
-		work = w.dm("user", "arya", "work").Message.ID
+		work = w.SendDM("user", "arya", "work").Message.ID
 	}
 }
 
 func TestWhoWaitsForAHaltedAgentIsToldWhy(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("bot", "spender")
+	w.AddScriptAgents("bot", "spender")
 	w.change("spender", func(a *parley.Agent) { a.Budget = parley.Budget{CostPerDay: 1} })
-	w.dm("user", "spender", "work")
+	w.SendDM("user", "spender", "work")
 	w.finishes(w.StartRun("spender"), parley.Result{Usage: parley.Usage{Cost: 2}})
 	w.command("user", "bot", parley.ActionPause, parley.CommandParameters{})
 	for agent, why := range map[string]string{"bot": "paused", "spender": "over budget: $2.00 of $1.00 in a day"} {
-		asked := w.dm("user", agent, "work").Message
+		asked := w.SendDM("user", agent, "work").Message
 		w.clock.advance(asked.Priority.Due())
 		w.NoError(w.SweepDeliveries(ctx))
 		told := w.told("user")

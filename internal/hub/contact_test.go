@@ -68,7 +68,7 @@ func TestWhoCanBeContacted(t *testing.T) {
 func TestContactRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("arya", "bran")
+	w.AddScriptAgents("arya", "bran")
 	contact := func(c parley.Contact) func() error {
 		if c.Message == "" {
 			c.Message = "hello"
@@ -96,7 +96,7 @@ func TestContactRefuses(t *testing.T) {
 func TestContactAfterTooManyHops(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Loops = hub.Loops{Hops: 2} })
-	w.dispatched("a", "b", "c")
+	w.AddScriptAgents("a", "b", "c")
 	by := w.working("a").Caller()
 	for _, next := range []string{"b", "c"} {
 		w.asks(by, next, "well?").waits()
@@ -119,7 +119,7 @@ func TestContactAfterTooManyHops(t *testing.T) {
 func TestContactIsOneCall(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, briefly, func(w *world) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 2} })
-	w.dispatched("a", "b")
+	w.AddScriptAgents("a", "b")
 	for i := range 2 {
 		same(t, fmt.Sprint(i), w.asks(as("a"), "b", "well?").hears()[:4], "E004")
 	}

@@ -91,7 +91,7 @@ func TestListsShowWhatTheyAreAskedFor(t *testing.T) {
 	w.AddAgents("arya", "ned", "bran")
 	mine, others := w.channel("arya", "mine").ID, w.channel("ned", "others").ID
 	hidden := w.private("ned", "hidden").ID
-	pair, foreign := w.dm("arya", "ned", "1").Message.Conversation, w.dm("ned", "bran", "2").Message.Conversation
+	pair, foreign := w.SendDM("arya", "ned", "1").Message.Conversation, w.SendDM("ned", "bran", "2").Message.Conversation
 	quick := w.send("ned", "arya", "3").Message.Conversation
 	old := w.channel("arya", "old").ID
 	w.NoError(w.Archive(ctx, as("arya"), old, true))
@@ -162,9 +162,9 @@ func places(w *world) map[string]string {
 		"public channel":  w.channel("arya", "open", "ned").ID,
 		"private channel": w.private("arya", "closed", "ned").ID,
 		"named group":     w.group("arya", "club", "ned").ID,
-		"dm":              w.dm("arya", "ned", "hi").Message.Conversation,
+		"dm":              w.SendDM("arya", "ned", "hi").Message.Conversation,
 		"ephemeral":       w.send("arya", "ned", "hi").Message.Conversation,
-		"group":           w.post("arya", parley.Draft{Direct: []string{"ned", "user"}}).Message.Conversation,
+		"group":           w.PostAs("arya", parley.Draft{Direct: []string{"ned", "user"}}).Message.Conversation,
 	}
 }
 
@@ -402,8 +402,8 @@ func TestDeletedPairStartsAnew(t *testing.T) {
 	at := places(w)
 	w.NoError(w.DeleteConversation(ctx, user, at["dm"]))
 	w.NoError(w.DeleteConversation(ctx, user, at["group"]))
-	pair := w.dm("ned", "arya", "anew").Message.Conversation
-	set := w.post("ned", parley.Draft{Direct: []string{"arya", "user"}, Content: text("anew")}).Message.Conversation
+	pair := w.SendDM("ned", "arya", "anew").Message.Conversation
+	set := w.PostAs("ned", parley.Draft{Direct: []string{"arya", "user"}, Content: text("anew")}).Message.Conversation
 	same(t, "other conversations", []bool{pair == at["dm"], set == at["group"]}, []bool{false, false})
 	same(t, "their histories", [][]string{w.texts("arya", pair), w.texts("arya", set)}, [][]string{{"anew"}, {"anew"}})
 }
@@ -417,7 +417,7 @@ func TestUnseenConversationsAreNotThere(t *testing.T) {
 	for _, who := range []string{"bran", "sansa"} { // a person who is only a member has an agent's rights
 		for _, kind := range []string{"private channel", "named group", "dm", "ephemeral", "group"} {
 			id := at[kind]
-			said := w.post("arya", parley.Draft{Conversation: id}).Message.ID
+			said := w.PostAs("arya", parley.Draft{Conversation: id}).Message.ID
 			for _, v := range verbs(ctx, w.Hub, as(who), id, said) {
 				want := map[string]*parley.Error{
 					"conversation": absent("conversation", id, listConversations), "message": absent("message", said, checkName),

@@ -13,13 +13,13 @@ import (
 // credentialed are callers with a credential, by the doors that begin no call themselves.
 func (w *world) credentialed() map[string]hub.Caller {
 	w.t.Helper()
-	w.dispatched("arya")
+	w.AddScriptAgents("arya")
 	made, err := w.NewToken(ctx, hub.Caller{Agent: parley.Owner, Scopes: parley.AllScopes()}, parley.NewToken{Agent: "arya"})
 	w.NoError(err)
 	token, err := w.Identify(ctx, made.Secret)
 	w.NoError(err)
 	token.Source = "nats"
-	w.dm(parley.Owner, "arya", "do it")
+	w.SendDM(parley.Owner, "arya", "do it")
 	return map[string]hub.Caller{"a run within the hub's process": w.StartRun("arya").Caller(), "a token on NATS": token}
 }
 

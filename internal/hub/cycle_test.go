@@ -18,7 +18,7 @@ func TestCircleOfWaitsIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	named(w, parley.RuntimeAttached, "Ana", "Bea")
-	w.dispatched("b", "c")
+	w.AddScriptAgents("b", "c")
 	named(w, parley.RuntimeWebhook, "Hook")
 	w.change("hook", func(a *parley.Agent) { a.Concurrency = 1 })
 	defer w.there("ana", "bea")()
@@ -59,14 +59,14 @@ func TestWaitingForAMessageIsPartOfTheCircle(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.attached("ana", "bea")
-	w.dispatched("b")
+	w.AddScriptAgents("b")
 	defer w.there("ana", "bea")()
-	sent := w.dm("ana", "bea", "well?").Message
+	sent := w.SendDM("ana", "bea", "well?").Message
 	answered := w.awaiting("ana", sent.ID, parley.DeliveryAnswered)
 	for len(w.waitsBy("ana")) == 0 {
 	}
 	same(t, "heard", w.asks(as("bea"), "ana", "what?").hears(), "E005 Error: Waiting for ana"+circular+"ana → bea → ana. Use 'delegate' for async processing.")
-	back := w.dm("bea", "ana", "what?").Message
+	back := w.SendDM("bea", "ana", "what?").Message
 	_, err := w.AwaitRung(ctx, as("bea"), back.ID, parley.DeliveryAnswered, time.Minute)
 	same(t, "code", parley.CodeOf(err), parley.DependencyFailed)
 	get[parley.Shown](w)(w.AwaitRung(ctx, as("bea"), back.ID, parley.DeliverySeen, time.Millisecond)) // that is no wait for an answer
@@ -103,7 +103,7 @@ func TestCirclesAreRefusedAndNothingElse(t *testing.T) {
 		w := openWorld(rt, stores.place(t), func(w *world) { w.config.Asks = hub.Asks{Depth: 100} })
 		sessions, agents := []string{"s-1", "s-2", "s-3", "s-4"}, []string{"a-1", "a-2"}
 		w.attached(sessions...)
-		w.dispatched(agents...)
+		w.AddScriptAgents(agents...)
 		defer w.there(sessions...)()
 		g := &askedGraph{w: w, waits: map[string][]string{}}
 		for _, agent := range agents {

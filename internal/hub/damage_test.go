@@ -20,7 +20,7 @@ func newDamaged(t *testing.T, statement string) (w *world, list []parley.Message
 	t.Helper()
 	w = newSearch(t)
 	for i := range 3 {
-		r := w.post("arya", parley.Draft{Conversation: "open", To: "ned", Content: text(fmt.Sprintf("plain words %d", i))})
+		r := w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: text(fmt.Sprintf("plain words %d", i))})
 		list = append(list, r.Message)
 	}
 	w.settle()
@@ -176,9 +176,9 @@ func TestDamagedTriggerStartsNoRun(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.Start(ctx)
-	w.dispatched("bran")
+	w.AddScriptAgents("bran")
 	w.AddAgents("arya")
-	bad, good := w.dm("arya", "bran", "one").Message, w.dm("arya", "bran", "two").Message
+	bad, good := w.SendDM("arya", "bran", "one").Message, w.SendDM("arya", "bran", "two").Message
 	w.tamper(fmt.Sprintf(wounds["its text"], bad.Seq))
 	a := w.StartRun("bran")
 	same(t, "triggers", a.Run.Triggers, []string{good.ID})
@@ -198,7 +198,7 @@ func TestAskWithADamagedRequestFails(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.Start(ctx)
-	w.dispatched("bran")
+	w.AddScriptAgents("bran")
 	ask := w.asks(user, "bran", "what is it?")
 	w.tamper(fmt.Sprintf(wounds["its text"], w.newest().Seq))
 	same(t, "a run", w.next("bran") == nil, true)
@@ -211,7 +211,7 @@ func TestDelegationWithADamagedRequestFails(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.Start(ctx)
-	w.dispatched("bran")
+	w.AddScriptAgents("bran")
 	made := get[parley.Contacted](w)(w.Contact(ctx, user, parley.Contact{Pattern: parley.PatternDelegate, Agent: "bran", Message: "do it"}))
 	w.tamper(fmt.Sprintf(wounds["its text"], w.newest().Seq))
 	same(t, "a run", w.next("bran") == nil, true)
@@ -246,7 +246,7 @@ func TestExportNamesADamagedMessageAndImportReportsIt(t *testing.T) {
 func TestImportRefusesALineWithAWrongChecksum(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t)
-	w.post("arya", parley.Draft{Conversation: "open", Content: text("plain words")})
+	w.PostAs("arya", parley.Draft{Conversation: "open", Content: text("plain words")})
 	export := strings.Replace(w.export(), "plain words", forgedWords, 1)
 	before, _, _ := strings.Cut(export, forgedWords)
 	line := 1 + strings.Count(before, "\n")
@@ -343,8 +343,8 @@ func TestDamagedIdempotencyKeyServesNoOtherMessage(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	keyed := parley.Draft{Direct: []string{"ned"}, Content: text("keyed"), IdempotencyKey: "one"}
-	w.post("arya", keyed)
-	w.dm("arya", "ned", "another")
+	w.PostAs("arya", keyed)
+	w.SendDM("arya", "ned", "another")
 	w.tamper("UPDATE idempotency SET message = (SELECT id FROM messages WHERE text = 'another')")
 	_, err := w.Post(ctx, as("arya"), keyed)
 	if e := parley.AsError(err); e == nil || e.Code != parley.Internal || !strings.Contains(e.Message, `"one" is damaged`) {

@@ -168,9 +168,9 @@ func TestSweepLeavesWholeWorkAlone(t *testing.T) {
 func TestAgentsAreWokenBesideADeliveryToNobody(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	bad := w.dm("user", "a", "one").Message
+	bad := w.SendDM("user", "a", "one").Message
 	w.woundDelivery("nobody's", bad)
-	w.dm("user", "b", "two")
+	w.SendDM("user", "b", "two")
 	waiting := []string{}
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		waiting, err = tx.Queue().Waiting(10)

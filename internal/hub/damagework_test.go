@@ -157,11 +157,11 @@ func TestFullInboxWithADamagedSenderTakesMore(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	w.depth("ned", 2, parley.OverflowEvict)
-	bad := w.dm("arya", "ned", "one").Message
-	w.dm("arya", "ned", "two")
+	bad := w.SendDM("arya", "ned", "one").Message
+	w.SendDM("arya", "ned", "two")
 	w.tamper(fmt.Sprintf(nobody("%d"), bad.Seq))
-	w.dm("arya", "ned", "three")
-	w.dm("arya", "ned", "four")
+	w.SendDM("arya", "ned", "three")
+	w.SendDM("arya", "ned", "four")
 	taken := w.take("ned", parley.Take{})
 	same(t, "taken", textsOf(taken.Messages), []string{"four"})
 }
@@ -221,7 +221,7 @@ func TestLeasesLapseBesideADamagedOne(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	bad, good := w.dm("arya", "ned", "one").Message, w.dm("arya", "ned", "two").Message
+	bad, good := w.SendDM("arya", "ned", "one").Message, w.SendDM("arya", "ned", "two").Message
 	same(t, "taken", len(w.take("ned", parley.Take{Lease: time.Minute}).Messages), 2)
 	w.tamper(fmt.Sprintf("UPDATE messages SET id = %s WHERE seq = %d", noID(), bad.Seq))
 	w.later(time.Hour)

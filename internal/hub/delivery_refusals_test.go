@@ -13,7 +13,7 @@ func TestDeliveryCallsRefuseBadInput(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	m := w.dm("arya", "ned", "hello").Message
+	m := w.SendDM("arya", "ned", "hello").Message
 	lease := w.take("ned", parley.Take{}).Lease
 	bad := func(sentence, hint string) *parley.Error { return refused(parley.BadInput, "", sentence, hint) }
 	take := func(t parley.Take) func() error {
@@ -76,7 +76,7 @@ func TestDeadLettersAreForOwners(t *testing.T) {
 	}
 	w.group("arya", "both", "ned", "bran")
 	both := w.say("arya", "both", "@ned @bran").Message
-	alive := w.dm("arya", "ned", "alive").Message
+	alive := w.SendDM("arya", "ned", "alive").Message
 	for _, id := range []string{"ned", "bran"} {
 		w.giveBack(id, w.take(id, parley.Take{Only: []string{both.ID}}), parley.FailureBusy)
 	}

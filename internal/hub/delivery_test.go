@@ -12,7 +12,7 @@ func TestDeliveryClimbsTheLadderAndEachStepHasItsTime(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	m := w.dm("arya", "ned", "do it").Message
+	m := w.SendDM("arya", "ned", "do it").Message
 	want := parley.Delivery{
 		Message: m.ID, Seq: m.Seq, Conversation: m.Conversation, From: "arya", Recipient: "ned",
 		State: parley.DeliveryAccepted, Waking: true, Priority: parley.DefaultPriority, PairSeq: 1, AcceptedAt: began,
@@ -61,8 +61,8 @@ func TestEventSaysWhatADeliveryHasBecome(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.dm("arya", "ned", "first")
-	m := w.dm("arya", "ned", "second").Message
+	w.SendDM("arya", "ned", "first")
+	m := w.SendDM("arya", "ned", "second").Message
 	before := w.lastEvent()
 	taken := w.take("ned", parley.Take{Only: []string{m.ID}, Seen: true, Run: "run-1"})
 	w.giveBack("ned", taken, parley.FailureBusy)
@@ -97,10 +97,10 @@ func TestWhatWakesNobodyIsTakenTooUnlessOnlyWakingIsAskedFor(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.AddAgents("arya", "ned")
-			w.post("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeStatus, Content: text("status")})
-			w.post("arya", parley.Draft{Direct: []string{"ned"}, Priority: priority(w, "low"), Content: text("low")})
-			w.post("arya", parley.Draft{Direct: []string{"ned"}, Priority: priority(w, "urgent"), Content: text("urgent")})
-			w.dm("arya", "ned", "last")
+			w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeStatus, Content: text("status")})
+			w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Priority: priority(w, "low"), Content: text("low")})
+			w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Priority: priority(w, "urgent"), Content: text("urgent")})
+			w.SendDM("arya", "ned", "last")
 			same(t, "taken", w.takes("ned", c.take), c.want)
 		})
 	}
@@ -117,9 +117,9 @@ func TestContextMakesSeenWhatWakesNobody(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	status := w.post("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeStatus}).Message
-	wakes := w.dm("arya", "ned", "wakes").Message
-	other := w.post("arya", parley.Draft{Direct: []string{"ned", "user"}, Type: parley.TypeStatus}).Message
+	status := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeStatus}).Message
+	wakes := w.SendDM("arya", "ned", "wakes").Message
+	other := w.PostAs("arya", parley.Draft{Direct: []string{"ned", "user"}, Type: parley.TypeStatus}).Message
 	list := get[[]parley.Message](w)(w.Context(ctx, as("ned"), status.Conversation))
 	w.NoError(w.SeeContext(ctx, as("ned"), list, "run-1"))
 	w.NoError(w.SeeContext(ctx, as("ned"), nil, "run-1"))
@@ -134,7 +134,7 @@ func TestNotRunningIsQueuedAcrossRestarts(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	m := w.dm("arya", "ned", "when you are back").Message
+	m := w.SendDM("arya", "ned", "when you are back").Message
 	w.clock.advance(240 * time.Hour)
 	w.restart()
 	w.sweep()
@@ -148,7 +148,7 @@ func TestSenderMayKeepTheCountItself(t *testing.T) {
 	w.AddAgents("arya", "ned", "bran")
 	count := func(from, to string, sequence int64) int64 {
 		t.Helper()
-		return w.post(from, parley.Draft{Direct: []string{to}, Sequence: sequence}).Deliveries[0].PairSeq
+		return w.PostAs(from, parley.Draft{Direct: []string{to}, Sequence: sequence}).Deliveries[0].PairSeq
 	}
 	gaps := func(call func()) (data []string) {
 		t.Helper()
@@ -196,9 +196,9 @@ func TestDeletedConversationTakesItsDeliveriesAlong(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	doomed := w.send("arya", "ned", "doomed").Message
 	held := w.say("arya", doomed.Conversation, "held").Message
-	w.post("arya", parley.Draft{Conversation: doomed.Conversation, Type: parley.TypeStatus})
+	w.PostAs("arya", parley.Draft{Conversation: doomed.Conversation, Type: parley.TypeStatus})
 	taken := w.take("ned", parley.Take{Only: []string{held.ID}})
-	w.dm("arya", "ned", "stays")
+	w.SendDM("arya", "ned", "stays")
 	w.NoError(w.DeleteConversation(ctx, user, doomed.Conversation))
 	same(t, "what waits", w.waits("ned"), []string{"stays"})
 	same(t, "inbox", w.inbox("ned"), parley.Inbox{Waking: 1})

@@ -22,7 +22,7 @@ func TestLadderOfAFileInAnInbox(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.tree(layout, "tree", "ana")
-			m := w.dm("user", "ana", "hello").Message
+			m := w.SendDM("user", "ana", "hello").Message
 			out := w.departsOne("tree")
 			if !regexp.MustCompile(form).MatchString(out.Name) {
 				t.Errorf("it is called %s", out.Name)
@@ -118,7 +118,7 @@ func TestNamesInAnInboxDoNotCollide(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.tree(parley.LayoutInbox, "tree", "ana", "ben")
-	m := w.dm("user", "ana", "hello").Message
+	m := w.SendDM("user", "ana", "hello").Message
 	digits := m.ID[len(m.ID)-8:]
 	w.arrives("tree", parley.Arrival{Name: "msg_" + digits, From: "ben", To: "user", Draft: parley.Draft{Content: text("hi")}})
 	var number uint32
@@ -144,7 +144,7 @@ func TestSendersAreToldOfFilesThatFail(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.tree(parley.LayoutInbox, "tree", "ana")
-	large, old := w.dm("user", "ana", "large").Message, w.dm("user", "ana", "old").Message
+	large, old := w.SendDM("user", "ana", "large").Message, w.SendDM("user", "ana", "old").Message
 	list := w.departs("tree")
 	w.reports("tree", parley.DepartureWritten, list[1])
 	tooLarge := parley.Errorf(parley.BadInput, "this has 20000 bytes, a document has at most 10240").Suggest("send an artifact")
@@ -194,7 +194,7 @@ func TestWhatHasEndedDoesNotDepart(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.tree(parley.LayoutInbox, "tree", "ana")
-			m := w.post("user", parley.Draft{Direct: []string{"ana"}, TTL: 60, Content: text("hello")}).Message
+			m := w.PostAs("user", parley.Draft{Direct: []string{"ana"}, TTL: 60, Content: text("hello")}).Message
 			out := w.departsOne("tree")
 			c.end(w, m)
 			same(t, "what departs", w.departs("tree"), []parley.Departure(nil))
@@ -234,7 +234,7 @@ func TestWhatWasTakenDoesNotDepart(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.tree(parley.LayoutInbox, "tree", "ana")
-	m := w.dm("user", "ana", "hello").Message
+	m := w.SendDM("user", "ana", "hello").Message
 	named := w.departsOne("tree")
 	w.take("ana", parley.Take{})
 	same(t, "what departs", w.departs("tree"), []parley.Departure(nil))
@@ -256,7 +256,7 @@ func TestWhatIsGivenBackIsWhereItsFileIs(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.tree(parley.LayoutInbox, "tree", "ana")
-			m := w.dm("user", "ana", "hello").Message
+			m := w.SendDM("user", "ana", "hello").Message
 			out := w.departsOne("tree")
 			taken := w.take("ana", parley.Take{})
 			w.reports("tree", state, out)
@@ -290,11 +290,11 @@ func TestHaltedAgentsGetNoFiles(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.tree(parley.LayoutInbox, "tree", "ana", "ben")
-			w.dm("user", "ana", "named before")
+			w.SendDM("user", "ana", "named before")
 			w.departsOne("tree")
 			c.halt(w)
-			w.dm("user", "ana", "not named")
-			w.dm("user", "ben", "for another")
+			w.SendDM("user", "ana", "not named")
+			w.SendDM("user", "ben", "for another")
 			departs := func() (words []string) {
 				commands := 0
 				for _, out := range w.departs("tree") {
@@ -320,7 +320,7 @@ func TestWhoSleepsIsAsked(t *testing.T) {
 	w.tree(parley.LayoutInbox, "tree", "ana")
 	defer w.there("ana")()
 	get[parley.Agent](w)(w.Sleep(ctx, user, "ana", began.Add(time.Hour)))
-	w.dm("user", "ana", "no hurry")
+	w.SendDM("user", "ana", "no hurry")
 	asks := w.asks(user, "ana", "well?")
 	out := w.departsOne("tree")
 	same(t, "what departs", out.Message.ID, asks.request.ID)
@@ -358,7 +358,7 @@ func TestWhoLeavesATree(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.tree(parley.LayoutInbox, "tree", "ana", "ben")
-	w.dm("user", "ana", "hello")
+	w.SendDM("user", "ana", "hello")
 	out := w.departsOne("tree")
 	live := func(agents ...string) {
 		get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, "tree", parley.BridgeChange{Agents: &agents}))
@@ -378,7 +378,7 @@ func TestAPausedBridgeDepartsNothing(t *testing.T) {
 	w := newHub(t)
 	w.tree(parley.LayoutInbox, "tree", "ana")
 	w.pauseBridge("tree", true)
-	w.dm("user", "ana", "hello")
+	w.SendDM("user", "ana", "hello")
 	same(t, "paused", w.departs("tree"), []parley.Departure(nil))
 	w.pauseBridge("tree", false)
 	same(t, "resumed", wordsOf(w.departs("tree")), []string{"hello"})
@@ -390,7 +390,7 @@ func TestDeparturesComeInPages(t *testing.T) {
 	w := newHub(t)
 	w.tree(parley.LayoutInbox, "tree", "ana")
 	for i := range 5 {
-		w.dm("user", "ana", fmt.Sprint(i))
+		w.SendDM("user", "ana", fmt.Sprint(i))
 	}
 	for _, written := range []bool{false, true} {
 		var names []string
@@ -416,7 +416,7 @@ func TestDeparturesComeInPages(t *testing.T) {
 func TestDeparturesAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	for layout, post := range map[parley.Layout]func(w *world){
-		parley.LayoutInbox:   func(w *world) { w.dm("user", "ana", "hello") },
+		parley.LayoutInbox:   func(w *world) { w.SendDM("user", "ana", "hello") },
 		parley.LayoutAgentOS: func(w *world) { w.say("user", "open", "hello") },
 	} {
 		t.Run(string(layout), func(t *testing.T) {

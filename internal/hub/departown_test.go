@@ -32,7 +32,7 @@ func TestADocumentKeepsItsID(t *testing.T) {
 		w.reports("tree", parley.DepartureWritten, second)
 		draft := clawDraft(id)
 		draft.Direct = []string{"gm"}
-		w.post("assistant", draft)
+		w.PostAs("assistant", draft)
 		second = w.departsOne("tree")
 		same(t, "no name of a file: "+id, second.Name, second.Message.ID)
 	}
@@ -75,10 +75,10 @@ func TestAnAnswerNamesThePostedDocument(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.dispatched("ned")
+			w.AddScriptAgents("ned")
 			w.tree(parley.LayoutBlackboard, "tree", "gm")
 			c.draft.Direct = []string{"ned"}
-			asked := w.post("gm", c.draft).Message.ID
+			asked := w.PostAs("gm", c.draft).Message.ID
 			w.answers("ned", "done")
 			want := "r-1"
 			if name == "without one" {

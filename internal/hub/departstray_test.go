@@ -11,7 +11,7 @@ import (
 // paper is a tree of channels in which claude lives, beside a channel of the hub.
 func paper(t *testing.T) *world {
 	w := newHub(t)
-	w.dispatched("bot", "writer")
+	w.AddScriptAgents("bot", "writer")
 	w.tree(parley.LayoutAgentOS, "tree", "claude")
 	w.channel("user", "paper", "bot", "claude", "writer")
 	return w
@@ -59,7 +59,7 @@ func TestATaskThatWaitsHasNoFile(t *testing.T) {
 	t.Parallel()
 	w := paper(t)
 	first := w.delegates(as("bot"), "writer", "Research it")
-	m := w.post("bot", parley.Draft{
+	m := w.PostAs("bot", parley.Draft{
 		Conversation: "paper", To: "claude", Type: parley.TypeTask, Content: text("Draft it"),
 		Payload: json.RawMessage(`{"context":{"dependencies":["` + first + `"]}}`),
 	}).Message
@@ -107,7 +107,7 @@ func TestAnAnswerElsewhereThanTheEnd(t *testing.T) {
 	})
 	task := get[parley.Shown](w)(w.Message(ctx, user, got.Message)).Task
 	run := w.StartRun("writer")
-	w.post("user", parley.Draft{Conversation: "paper", To: "writer", Task: task, Content: text("how is it?")})
+	w.PostAs("user", parley.Draft{Conversation: "paper", To: "writer", Task: task, Content: text("how is it?")})
 	w.finish(run, "the draft")
 	w.answers("writer", "it is fine")
 	same(t, "in the channel", w.written("tree", "paper"), []string{"how is it?", "it is fine"})
@@ -119,7 +119,7 @@ func TestWhatIsQuietWaitsForItsDirectory(t *testing.T) {
 	w := paper(t)
 	w.channel("user", "later", "bot", "claude")
 	for _, where := range []string{"paper", "later"} {
-		w.post("bot", parley.Draft{Conversation: where, To: "claude", Type: parley.TypeNotification, Content: text(where)})
+		w.PostAs("bot", parley.Draft{Conversation: where, To: "claude", Type: parley.TypeNotification, Content: text(where)})
 	}
 	w.NoError(w.RemoveBridge(ctx, user, "tree"))
 	w.tree(parley.LayoutAgentOS, "tree", "claude")

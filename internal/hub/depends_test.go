@@ -34,7 +34,7 @@ func TestWhatIsReassignedWhileItWaitsReachesWhoFetches(t *testing.T) {
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, then, "ned"))
 	w.answers("data", "42")
 	request := w.take("ned", parley.Take{}).Messages[0]
-	w.post("ned", parley.Draft{InReplyTo: request.ID, Type: "task_result", Content: text("done")})
+	w.PostAs("ned", parley.Draft{InReplyTo: request.ID, Type: "task_result", Content: text("done")})
 	w.stands(parley.TaskCompleted, then)
 	w.sound()
 }
@@ -49,7 +49,7 @@ func TestWhatWaitsIsNotBegunByAWord(t *testing.T) {
 			same(w.t, "said", w.task(task).Progress.Message, "I know of it")
 		},
 		"a run": func(w *world, task string) {
-			w.post("user", parley.Draft{Direct: []string{"writer"}, Task: task, Content: text("get ready")})
+			w.PostAs("user", parley.Draft{Direct: []string{"writer"}, Task: task, Content: text("get ready")})
 			w.answers("writer", "I am")
 		},
 	} {

@@ -52,7 +52,7 @@ func TestRefusedDisplayNames(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	w.create("arya", parley.NewConversation{Name: "Project X"})
 	w.create("arya", parley.NewConversation{Name: "plan"})
-	dm := w.dm("arya", "ned", "hi").Message.Conversation
+	dm := w.SendDM("arya", "ned", "hi").Message.Conversation
 	make := func(name, display string) func() error {
 		return func() error {
 			return second(w.CreateConversation(ctx, as("ned"), parley.NewConversation{Name: name, DisplayName: display}))
@@ -107,8 +107,8 @@ func TestWhatListsShowNamesAConversation(t *testing.T) {
 	w := newHub(t)
 	w.Start(ctx)
 	w.AddAgents("arya", "ned", "bran")
-	dm := w.dm("arya", "ned", "hi").Message.Conversation
-	group := w.post("arya", parley.Draft{Direct: []string{"ned", "bran"}, Content: text("all")}).Message.Conversation
+	dm := w.SendDM("arya", "ned", "hi").Message.Conversation
+	group := w.PostAs("arya", parley.Draft{Direct: []string{"ned", "bran"}, Content: text("all")}).Message.Conversation
 	single := w.send("arya", "bran", "a question").Message.Conversation
 	for _, one := range []struct{ who, ref, want string }{
 		{"arya", "@ned", dm},
@@ -153,10 +153,10 @@ func TestAnAgentIsNamedWithAnAt(t *testing.T) {
 	w.Start(ctx)
 	w.AddAgents("arya", "ned")
 	same(t, "show", found(w.Agent(ctx, user, "@Arya")).ID, "arya")
-	same(t, "direct", len(w.post("ned", parley.Draft{Direct: []string{"@arya"}, Content: text("hi")}).Deliveries), 1)
+	same(t, "direct", len(w.PostAs("ned", parley.Draft{Direct: []string{"@arya"}, Content: text("hi")}).Deliveries), 1)
 	w.channel("ned", "open", "@arya")
-	same(t, "to", w.post("ned", parley.Draft{Conversation: "open", To: "@arya", Content: text("hi")}).Message.To, "arya")
-	same(t, "to all", w.post("ned", parley.Draft{Conversation: "open", To: "@all", Content: text("hi")}).Message.To, parley.All)
+	same(t, "to", w.PostAs("ned", parley.Draft{Conversation: "open", To: "@arya", Content: text("hi")}).Message.To, "arya")
+	same(t, "to all", w.PostAs("ned", parley.Draft{Conversation: "open", To: "@all", Content: text("hi")}).Message.To, parley.All)
 	same(t, "search", len(w.finds("user", "from:@ned hi")), 3)
 	contacted, err := w.Contact(ctx, as("ned"), parley.Contact{Pattern: parley.PatternNotify, Agent: "@arya", Message: "news"})
 	w.NoError(err)
@@ -201,6 +201,6 @@ func TestAPostTakesTheLongestNamesThatListsShow(t *testing.T) {
 		others = append(others, fmt.Sprintf("%s%d", strings.Repeat("a", 60), i))
 	}
 	w.AddAgents(others...)
-	group := w.post("user", parley.Draft{Direct: others, Content: text("hello")}).Message.Conversation
+	group := w.PostAs("user", parley.Draft{Direct: others, Content: text("hello")}).Message.Conversation
 	same(t, "by its members", w.say("user", "@"+strings.Join(others, ","), "hello").Message.Conversation, group)
 }

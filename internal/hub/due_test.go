@@ -24,8 +24,8 @@ func TestMessageExpiresWhileItWaits(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.AddAgents("arya", "ned")
-			m := w.post("arya", parley.Draft{Direct: []string{"ned"}, TTL: 60, Content: text("hurry")}).Message
-			w.dm("arya", "ned", "stays")
+			m := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, TTL: 60, Content: text("hurry")}).Message
+			w.SendDM("arya", "ned", "stays")
 			w.clock.advance(time.Minute - time.Millisecond)
 			w.sweep()
 			same(t, "before", w.stateOf(m.ID, "ned"), parley.DeliveryAccepted)
@@ -48,7 +48,7 @@ func TestTakeOfNothingButExpired(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	for range 3 {
-		w.post("arya", parley.Draft{Direct: []string{"ned"}, TTL: 1})
+		w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, TTL: 1})
 	}
 	w.clock.advance(time.Second)
 	same(t, "taken", w.take("ned", parley.Take{Limit: 1}), parley.Taken{})
@@ -59,7 +59,7 @@ func TestWhatSomebodyHasDoesNotExpireUntilItIsBack(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	m := w.post("arya", parley.Draft{Direct: []string{"ned"}, TTL: 60}).Message
+	m := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, TTL: 60}).Message
 	taken := w.take("ned", parley.Take{})
 	w.clock.advance(time.Hour)
 	w.sweep()
@@ -85,7 +85,7 @@ func TestUnseenInItsPrioritysTimeIsOverdueOnce(t *testing.T) {
 			w := newHub(t)
 			w.AddAgents("arya", "ned", "bran")
 			draft := func(to string) parley.Message {
-				return w.post("arya", parley.Draft{Direct: []string{to}, Priority: priority(w, word)}).Message
+				return w.PostAs("arya", parley.Draft{Direct: []string{to}, Priority: priority(w, word)}).Message
 			}
 			m, fetched, seen := draft("ned"), draft("bran"), draft("bran")
 			w.take("bran", parley.Take{Only: []string{fetched.ID}})
@@ -114,7 +114,7 @@ func TestWhatWakesNobodyIsNeverOverdue(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.post("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeNotification, Priority: priority(w, "critical")})
+	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeNotification, Priority: priority(w, "critical")})
 	w.clock.advance(240 * time.Hour)
 	before := w.state()
 	w.sweep()
@@ -127,7 +127,7 @@ func TestWhoSleepsIsOverdueForThatReason(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	_, err := w.Sleep(ctx, as("ned"), "ned", began.Add(time.Hour))
 	w.NoError(err)
-	w.dm("arya", "ned", "wake up")
+	w.SendDM("arya", "ned", "wake up")
 	w.clock.advance(30 * time.Minute)
 	w.sweep()
 	same(t, "told", textsOf(w.told("arya")), []string{
@@ -159,7 +159,7 @@ func TestMissedDeadlineIsToldOnceAndTheDeliveryStaysOpen(t *testing.T) {
 			w := newHub(t)
 			w.AddAgents("arya", "ned")
 			c.draft.Direct = []string{"ned"}
-			m := w.post("arya", c.draft).Message
+			m := w.PostAs("arya", c.draft).Message
 			same(t, "deadline", *m.Deadline, c.due)
 			if c.do != nil {
 				c.do(w, m)
@@ -201,7 +201,7 @@ func TestDeadLetterIsNotLate(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	w.change("ned", func(a *parley.Agent) { a.Attempts = 1 })
 	deadline := began.Add(time.Minute)
-	m := w.post("arya", parley.Draft{Direct: []string{"ned"}, Deadline: &deadline}).Message
+	m := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Deadline: &deadline}).Message
 	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
 	w.clock.advance(time.Hour)
 	w.sweep()
@@ -217,7 +217,7 @@ func TestErrorOfTheHubGoesToTheSenderAloneAndWakesNobody(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")
 	w.channel("arya", "open", "ned", "bran")
-	w.post("arya", parley.Draft{Conversation: "open", To: "ned", TTL: 1})
+	w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", TTL: 1})
 	w.clock.advance(time.Second)
 	w.sweep()
 	told := w.told("arya")
@@ -235,7 +235,7 @@ func TestErrorOfAnAgentCausesNoOther(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	m := w.post("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeError, TTL: 1}).Message
+	m := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeError, TTL: 1}).Message
 	w.clock.advance(time.Second)
 	w.sweep()
 	same(t, "expired", w.stateOf(m.ID, "ned"), parley.DeliveryExpired)
@@ -246,7 +246,7 @@ func TestRemovedSenderIsToldNothing(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	m := w.post("arya", parley.Draft{Direct: []string{"ned"}, TTL: 1}).Message
+	m := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, TTL: 1}).Message
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
 	w.clock.advance(time.Second)
 	w.sweep()
@@ -258,7 +258,7 @@ func TestErrorBringsAnArchivedConversationBack(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	conv := w.post("arya", parley.Draft{Direct: []string{"ned"}, TTL: 1}).Message.Conversation
+	conv := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, TTL: 1}).Message.Conversation
 	w.NoError(w.Archive(ctx, as("arya"), conv, true))
 	w.clock.advance(time.Second)
 	w.sweep()

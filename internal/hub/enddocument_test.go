@@ -74,7 +74,7 @@ func TestATaskEndsInOneDocument(t *testing.T) {
 			t.Run(string(layout)+" "+name, func(t *testing.T) {
 				t.Parallel()
 				w := newHub(t, mayLoop)
-				w.dispatched("writer")
+				w.AddScriptAgents("writer")
 				w.tree(layout, "tree", "ana")
 				w.channel("user", "paper", "writer")
 				task := asksByFile(w, layout)
@@ -119,7 +119,7 @@ func TestTheEndAnswersTheFirstRequest(t *testing.T) {
 		t.Run(string(layout), func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t, mayLoop)
-			w.dispatched("writer", "sam")
+			w.AddScriptAgents("writer", "sam")
 			w.tree(layout, "tree", "ana")
 			w.tree(parley.LayoutInbox, "zoo", "ana")
 			w.channel("user", "paper", "writer", "sam")
@@ -144,7 +144,7 @@ func TestTheEndAnswersTheFirstRequest(t *testing.T) {
 func TestTheWordsOfAnEnd(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("writer")
+	w.AddScriptAgents("writer")
 	w.tree(parley.LayoutInbox, "tree", "ana")
 	task := asksByFile(w, parley.LayoutInbox)
 	get[parley.TaskView](w)(w.UpdateTask(ctx, as("writer"), task, parley.TaskChange{
@@ -221,7 +221,7 @@ func TestTasksWhoseFilesEnd(t *testing.T) {
 func TestTasksThatEndWhileTheirFileIsWritten(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("sam")
+	w.AddScriptAgents("sam")
 	w.tree(parley.LayoutInbox, "tree", "ana")
 	cancelled, given := w.delegates(user, "ana", "Draft it"), w.delegates(user, "ana", "Print it")
 	list := w.departs("tree")
@@ -237,7 +237,7 @@ func TestTasksThatEndWhileTheirFileIsWritten(t *testing.T) {
 func TestTheEndOfATaskWhoseDirectoryIsGone(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, mayLoop)
-	w.dispatched("writer")
+	w.AddScriptAgents("writer")
 	w.tree(parley.LayoutAgentOS, "tree", "ana")
 	w.tree(parley.LayoutInbox, "zoo", "ana")
 	w.channel("user", "paper", "writer")
@@ -257,7 +257,7 @@ func TestTheEndOfATaskWhoseDirectoryIsGone(t *testing.T) {
 func TestTasksThatEndBeforeTheirFileIsReported(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("sam")
+	w.AddScriptAgents("sam")
 	w.tree(parley.LayoutInbox, "tree", "ana")
 	cancelled, given := w.delegates(user, "ana", "Draft it"), w.delegates(user, "ana", "Print it")
 	same(t, "written", len(w.departs("tree")), 2)
@@ -272,7 +272,7 @@ func TestTasksThatEndBeforeTheirFileIsReported(t *testing.T) {
 func TestTasksInAChannelThatEndBeforeTheirFileIsWritten(t *testing.T) {
 	t.Parallel()
 	w := paper(t)
-	m := w.post("user", parley.Draft{Conversation: "paper", To: "claude", Type: parley.TypeTask, Content: text("Draft it")}).Message
+	m := w.PostAs("user", parley.Draft{Conversation: "paper", To: "claude", Type: parley.TypeTask, Content: text("Draft it")}).Message
 	get[parley.TaskView](w)(w.CancelTask(ctx, user, m.Task, "not needed"))
 	same(t, "first", w.written("tree", "paper"), []string{"Draft it"})
 	same(t, "then", w.written("tree", "paper"), []string{m.Task + " is cancelled: not needed"})

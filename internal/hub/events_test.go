@@ -110,7 +110,7 @@ func TestEventsOfANewConversationComeInTheOrderTheyHappened(t *testing.T) {
 	w := newStartedHub(t)
 	w.AddAgents("arya", "ned")
 	before := w.lastEvent()
-	m := w.dm("arya", "ned", "hi").Message
+	m := w.SendDM("arya", "ned", "hi").Message
 	got := follow(t, w.Hub, as("ned"), before, w.lastEvent())
 	same(t, "events", got, []parley.Event{
 		{Num: before + 1, At: began, Kind: parley.EventConversationCreated, Conversation: m.Conversation, By: "arya"},
@@ -317,7 +317,7 @@ func TestEventsAreCutToTheCallersRights(t *testing.T) {
 	before := w.lastEvent()
 	open := w.channel("arya", "open", "ned").ID
 	closed := w.private("arya", "closed", "ned").ID
-	pair := w.dm("arya", "ned", "hi").Message.Conversation
+	pair := w.SendDM("arya", "ned", "hi").Message.Conversation
 	w.say("arya", open, "hi")
 	w.NoError(w.MarkRead(ctx, as("ned"), open, 0))
 	w.NoError(w.MarkRead(ctx, as("ned"), pair, 0))

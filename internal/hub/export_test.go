@@ -32,7 +32,7 @@ func TestExportedLinesAreTheMessages(t *testing.T) {
 	for _, body := range bodies {
 		escaped, err := json.Marshal(body)
 		w.NoError(err)
-		w.post("arya", parley.Draft{
+		w.PostAs("arya", parley.Draft{
 			Conversation: "open", To: "ned", TTL: 60, RequiresAck: true, IdempotencyKey: body, TraceID: "trace", Priority: level(0),
 			Content: parley.Content{Text: body, Code: body, Artifacts: []parley.Artifact{{Name: "a \"quoted\" name", Path: "/srv/<b>\\", Size: 1}}},
 			Payload: json.RawMessage(`{"a": ` + string(escaped) + `, "n": 1.50, "raw": "<\u2028>"}`), Metadata: json.RawMessage(`{"m":"<&>"}`),
@@ -77,7 +77,7 @@ func TestMarkdownExport(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	w.create("arya", parley.NewConversation{Name: "open", With: []string{"ned"}, Topic: "winter"})
-	first := w.post("arya", parley.Draft{Conversation: "open", To: "ned", Content: parley.Content{Text: "look", Code: "a ``` b"}}).Message
+	first := w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: parley.Content{Text: "look", Code: "a ``` b"}}).Message
 	second := w.say("ned", "open", "seen").Message
 	same(t, "markdown", export(w, "user", "open", "markdown"), `# #open
 

@@ -200,7 +200,7 @@ func (w *world) create(creator string, n parley.NewConversation) parley.Conversa
 
 func text(s string) parley.Content { return parley.Content{Text: s} }
 
-func (w *world) post(from string, d parley.Draft) parley.Receipt {
+func (w *world) PostAs(from string, d parley.Draft) parley.Receipt {
 	w.t.Helper()
 	if d.Content.Text == "" && d.Payload == nil {
 		d.Content.Text = "hello"
@@ -212,22 +212,22 @@ func (w *world) post(from string, d parley.Draft) parley.Receipt {
 
 func (w *world) say(from, conversation, words string) parley.Receipt {
 	w.t.Helper()
-	return w.post(from, parley.Draft{Conversation: conversation, Content: text(words)})
+	return w.PostAs(from, parley.Draft{Conversation: conversation, Content: text(words)})
 }
 
-func (w *world) dm(from, to, words string) parley.Receipt {
+func (w *world) SendDM(from, to, words string) parley.Receipt {
 	w.t.Helper()
-	return w.post(from, parley.Draft{Direct: []string{to}, Content: text(words)})
+	return w.PostAs(from, parley.Draft{Direct: []string{to}, Content: text(words)})
 }
 
 func (w *world) send(from, to, words string) parley.Receipt {
 	w.t.Helper()
-	return w.post(from, parley.Draft{Direct: []string{to}, Ephemeral: true, Content: text(words)})
+	return w.PostAs(from, parley.Draft{Direct: []string{to}, Ephemeral: true, Content: text(words)})
 }
 
 func (w *world) reply(from, parent, words string) parley.Receipt {
 	w.t.Helper()
-	return w.post(from, parley.Draft{InReplyTo: parent, Content: text(words)})
+	return w.PostAs(from, parley.Draft{InReplyTo: parent, Content: text(words)})
 }
 
 func (w *world) see(who, ref string) parley.ConversationView {

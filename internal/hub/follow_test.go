@@ -78,10 +78,10 @@ func TestFollowerIsToldAllThatHappensFromNowOn(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.dm("arya", "ned", "before")
+	w.SendDM("arya", "ned", "before")
 	begin, l := w.lastEvent(), newTeller()
 	tail(w, l)
-	posted := w.dm("ned", "arya", "after").Message
+	posted := w.SendDM("ned", "arya", "after").Message
 	w.AddAgents("jon")
 	list := l.upTo(w.lastEvent())
 	inOrder(t, list, begin)

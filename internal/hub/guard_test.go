@@ -26,7 +26,7 @@ func ways(channel, group string) map[string]parley.Draft {
 // town adds three agents that the hub runs, a channel and a named group of them.
 func (w *world) town() (channel, group string) {
 	w.t.Helper()
-	w.dispatched("arya", "gendry", "hound")
+	w.AddScriptAgents("arya", "gendry", "hound")
 	return w.channel("arya", "town", "gendry", "hound").ID, w.group("arya", "inn", "gendry", "hound").ID
 }
 
@@ -62,15 +62,15 @@ func TestRulesHoldForEveryPost(t *testing.T) {
 			t.Errorf("%s: %+v", name, done)
 		}
 	}
-	w.post(parley.Owner, parley.Draft{Direct: []string{"gendry"}}) // rules are not for owners
+	w.PostAs(parley.Owner, parley.Draft{Direct: []string{"gendry"}}) // rules are not for owners
 	w.sound()
 }
 
 func TestMentionOfWhomOneMayNotContactDoesNotWake(t *testing.T) {
 	w := newHub(t)
-	w.dispatched("arya", "gendry", "hound")
+	w.AddScriptAgents("arya", "gendry", "hound")
 	channel := w.channel("arya", "town", "gendry", "hound").ID
-	w.dispatched("far")
+	w.AddScriptAgents("far")
 	w.permit("arya", "gendry", parley.EffectDeny)
 	w.permit("arya", "hound", parley.EffectAllow, withApproval)
 	w.permit("arya", "far", parley.EffectDeny)
@@ -106,7 +106,7 @@ func TestAnswersAreNeverRefused(t *testing.T) {
 	w := newHub(t)
 	channel, _ := w.town()
 	w.permit("arya", "*", parley.EffectDeny)
-	asked := w.dm("gendry", "arya", "well?").Message
+	asked := w.SendDM("gendry", "arya", "well?").Message
 	run := w.StartRun("arya")
 	reply, err := w.Post(ctx, run.Caller(), parley.Draft{InReplyTo: asked.ID, Content: text("so")})
 	w.NoError(err)
@@ -128,7 +128,7 @@ func TestAnswersAreNeverRefused(t *testing.T) {
 	_, err = w.Post(ctx, as("arya"), parley.Draft{Conversation: channel, InReplyTo: m.ID, To: "hound", Content: text("psst")})
 	w.isRefused(parley.NotPermitted, err)
 	// What was not delivered to it is nothing it was asked.
-	other := w.dm("gendry", "hound", "well?").Message
+	other := w.SendDM("gendry", "hound", "well?").Message
 	_, err = w.Post(ctx, as("arya"), parley.Draft{InReplyTo: other.ID, Content: text("psst")})
 	w.isRefused(parley.BadInput, err)
 }
@@ -209,7 +209,7 @@ func TestAttachedAgentWritesWhereItWasWoken(t *testing.T) {
 	w := newHub(t)
 	_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: "intern", Profile: parley.Profile{Runtime: parley.RuntimeAttached, Mode: parley.ModeStrict}})
 	w.NoError(err)
-	asked := w.dm(parley.Owner, "intern", "well?").Message
+	asked := w.SendDM(parley.Owner, "intern", "well?").Message
 	say := parley.Draft{Conversation: asked.Conversation, Content: text("x")}
 	_, err = w.Post(ctx, as("intern"), say)
 	held := w.holds(err)
@@ -226,7 +226,7 @@ func TestAttachedAgentWritesWhereItWasWoken(t *testing.T) {
 
 func TestStrictReadsAreHeld(t *testing.T) {
 	w := newHub(t)
-	w.dispatched("senior")
+	w.AddScriptAgents("senior")
 	w.named("intern", "InternBot", func(p *parley.Profile) { p.Mode = parley.ModeStrict })
 	channel := w.channel("senior", "town").ID
 	said := w.say("senior", channel, "secret plan").Message

@@ -26,7 +26,7 @@ func TestHealthIsKeptAndOnlyItsChangeIsTold(t *testing.T) {
 		same(t, "events", n, want)
 	}
 	beat := func(payload string) {
-		w.post("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeHeartbeat, Payload: json.RawMessage(payload)})
+		w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeHeartbeat, Payload: json.RawMessage(payload)})
 	}
 	kept := func(want parley.Health) {
 		t.Helper()

@@ -83,7 +83,7 @@ func (w *world) deeds() map[string]deed {
 func (w *world) company(mode parley.Mode) map[string]deed {
 	w.t.Helper()
 	w.office()
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	w.change("intern", func(a *parley.Agent) { a.Mode = parley.ModeAutonomous })
 	deeds := w.deeds()
 	w.change("intern", func(a *parley.Agent) { a.Mode = mode })
@@ -190,7 +190,7 @@ func TestApprovedConversationOperationGoesWhereItWasSeenToGo(t *testing.T) {
 // Adding a participant to a conversation is contacting it: the rules hold for every caller and every conversation.
 func TestAddingSomebodyIsContactingThem(t *testing.T) {
 	w := newHub(t)
-	w.dispatched("arya", "gendry", "hound")
+	w.AddScriptAgents("arya", "gendry", "hound")
 	w.channel("arya", "town")
 	w.group("arya", "inn")
 	adds := map[string]func() error{
@@ -234,7 +234,7 @@ func TestModeHoldsWhomAMessageBrings(t *testing.T) {
 	w := newHub(t)
 	w.office()
 	town := w.channel(parley.Owner, "town", "intern").ID
-	w.post(parley.Owner, parley.Draft{Conversation: town, Content: text("@intern well?")})
+	w.PostAs(parley.Owner, parley.Draft{Conversation: town, Content: text("@intern well?")})
 	run := w.StartRun("intern")
 	r, err := w.Post(ctx, run.Caller(), parley.Draft{Conversation: town, Content: text("@senior @boss look")})
 	w.NoError(err)
@@ -251,7 +251,7 @@ func TestModeHoldsWhomAMessageBrings(t *testing.T) {
 func TestReplyOutsideItsTriggerIsHeld(t *testing.T) {
 	w := newHub(t)
 	w.office()
-	earlier := w.post("senior", parley.Draft{Direct: []string{"intern"}, Content: text("one")}).Message
+	earlier := w.PostAs("senior", parley.Draft{Direct: []string{"intern"}, Content: text("one")}).Message
 	w.finish(w.StartRun("intern"), "yes")
 	run, dm := w.works("intern")
 	a := w.holds(second(w.Post(ctx, run.Caller(), parley.Draft{InReplyTo: earlier.ID, Content: text("and two")})))

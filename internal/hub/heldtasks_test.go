@@ -9,7 +9,7 @@ import (
 func TestTasksOfOthersAreHeld(t *testing.T) {
 	w := newHub(t)
 	w.office()
-	w.dispatched("other")
+	w.AddScriptAgents("other")
 	held := w.holds(second(w.NewTask(ctx, as("intern"), parley.NewTask{Assignee: "senior", Text: "count", Title: "Counting"})))
 	if changed := w.holds(second(w.NewTask(ctx, as("intern"), parley.NewTask{Assignee: "senior", Text: "count", Title: "Recounting"}))); changed.ID == held.ID {
 		t.Error("another title goes with the same approval")
@@ -96,7 +96,7 @@ func TestReassignedTaskWithdrawsItsApprovals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newHub(t)
 			w.office()
-			w.dispatched("other")
+			w.AddScriptAgents("other")
 			id := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
 			run := w.StartRun("intern")
 			a := w.holds(w.contacts(run.Caller(), asks("senior", "well?")))
@@ -122,7 +122,7 @@ func TestApprovalHeldBeforeTheTask(t *testing.T) {
 	for name, retried := range map[string]bool{"in one run": false, "in an earlier attempt": true} {
 		t.Run(name, func(t *testing.T) {
 			w := newHub(t)
-			w.dispatched("intern", "senior", "data")
+			w.AddScriptAgents("intern", "senior", "data")
 			w.permit("intern", "senior", parley.EffectAllow, withApproval)
 			run, _ := w.works("intern")
 			a := w.holds(w.contacts(run.Caller(), asks("senior", "well?")))

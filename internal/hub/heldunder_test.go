@@ -15,7 +15,7 @@ func TestHeldDelegationHangsUnderItsCallersTask(t *testing.T) {
 			t.Parallel()
 			w := newHub(t, mayLoop)
 			w.office()
-			trigger := w.post(parley.Owner, parley.Draft{Direct: []string{"intern"}, Content: text("Have it checked\nby tomorrow")}).Message
+			trigger := w.PostAs(parley.Owner, parley.Draft{Direct: []string{"intern"}, Content: text("Have it checked\nby tomorrow")}).Message
 			run := w.StartRun("intern")
 			contact := parley.Contact{Pattern: parley.PatternDelegate, Agent: "senior", Message: "Check it"}
 			a := w.holds(w.contacts(run.Caller(), contact))
@@ -64,7 +64,7 @@ func TestRefusedHeldDelegationLeavesNoTask(t *testing.T) {
 func TestReplyToAnAskSaysWhatCameOfIt(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, mayLoop)
-	w.dispatched("a", "b", "c")
+	w.AddScriptAgents("a", "b", "c")
 	w.attached("ana")
 	defer w.there("ana")()
 	said := func(r parley.Receipt) []any { return []any{r.Asker, r.Notices} }

@@ -73,17 +73,17 @@ func (w *world) live() {
 	root := w.say("gone", c.ID, "@worker <b>look</b>").Message
 	w.clock.advance(time.Second)
 	w.reply("worker", root.ID, "done")
-	w.post("user", parley.Draft{
+	w.PostAs("user", parley.Draft{
 		Direct: []string{"boss", "sansa"}, TraceID: "build-7", TTL: 60, RequiresAck: true, IdempotencyKey: "k", Type: "ha_report",
 		Content: parley.Content{Text: "x", Code: "y"}, Payload: json.RawMessage(`{"a":[1.50,"\u2028"]}`), Metadata: json.RawMessage(`{"b":{}}`),
 	})
-	secret := w.dm("user", "worker", "secret").Message
+	secret := w.SendDM("user", "worker", "secret").Message
 	get[parley.Message](w)(w.Redact(ctx, user, secret.ID, "secret"))
 	asked := w.send("user", "worker", "one question").Message
 	w.reply("worker", asked.ID, "one answer")
 	a := get[parley.Artifact](w)(w.PutArtifact(ctx, user, strings.NewReader("body")))
 	a.Name = "notes.txt"
-	w.post("user", parley.Draft{Conversation: c.ID, To: parley.All, Content: parley.Content{Artifacts: []parley.Artifact{a}}, Payload: json.RawMessage(`{}`)})
+	w.PostAs("user", parley.Draft{Conversation: c.ID, To: parley.All, Content: parley.Content{Artifacts: []parley.Artifact{a}}, Payload: json.RawMessage(`{}`)})
 	w.clock.advance(time.Minute)
 	w.NoError(w.SetTopic(ctx, user, c.ID, "all of it"))
 	w.NoError(w.RemoveAgent(ctx, user, "gone"))
@@ -150,7 +150,7 @@ func TestImportOfAnyConversationsGivesThemBack(t *testing.T) {
 			if strings.Contains(d.Content.Text, "\x00") {
 				continue
 			}
-			w.post(sender, d)
+			w.PostAs(sender, d)
 		}
 	})
 	exported := w.export()

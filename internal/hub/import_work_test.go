@@ -16,7 +16,7 @@ import (
 func (w *world) work() {
 	w.t.Helper()
 	w.AddAgents("boss", "worker")
-	m := w.dm("boss", "worker", "a sword").Message
+	m := w.SendDM("boss", "worker", "a sword").Message
 	done := parley.Task{
 		ID: "task-1", Root: "task-1", Title: "a sword", Requester: "boss", OriginalRequester: "boss", Assignee: "worker", Source: "api",
 		Conversation: m.Conversation, Message: m.ID, TraceID: m.TraceID, Status: parley.TaskCompleted, Outcome: parley.OutcomeSuccess,
@@ -132,7 +132,7 @@ func TestImportRefusesWorkThatIsNone(t *testing.T) {
 func TestImportNumbersAnew(t *testing.T) {
 	w := newHub(t)
 	w.work()
-	m := w.post("boss", parley.Draft{Direct: []string{"worker"}, Content: text("how far is it?"), Task: "task-3"}).Message
+	m := w.PostAs("boss", parley.Draft{Direct: []string{"worker"}, Content: text("how far is it?"), Task: "task-3"}).Message
 	exported := w.export()
 	busy := another(t, stores)
 	busy.office()
@@ -162,7 +162,7 @@ func TestImportNumbersAnew(t *testing.T) {
 func TestImportOfAnOlderFileKeepsTheNumbersOfTasks(t *testing.T) {
 	w := newHub(t)
 	w.work()
-	m := w.post("boss", parley.Draft{Direct: []string{"worker"}, Content: text("how far is it?"), Task: "task-3"}).Message
+	m := w.PostAs("boss", parley.Draft{Direct: []string{"worker"}, Content: text("how far is it?"), Task: "task-3"}).Message
 	var tasks, rest strings.Builder
 	for text := range strings.Lines(w.export()) {
 		switch {

@@ -51,7 +51,7 @@ func (x *machine) ensureSecrets(t *rapid.T) {
 		}, want)
 		d := words{Draft: parley.Draft{Conversation: r.id, Type: parley.TypeChat, Content: text(x.secret())}}
 		do, _ := x.model.post(parley.Owner, d)
-		m := x.w.post(parley.Owner, d.Draft).Message
+		m := x.w.PostAs(parley.Owner, d.Draft).Message
 		x.model.said(do, parley.Owner, d.Content.Text, "", m)
 		r.secrets = append(r.secrets, d.Content.Text, m.ID)
 	}

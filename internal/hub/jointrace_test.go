@@ -16,31 +16,31 @@ func TestForeignTraceIsNotJoined(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.AddAgents("arya", "ned", "hound", "gendry")
-			named := w.post("arya", parley.Draft{Direct: []string{"ned"}, TraceID: "4bf92f35-77b3-4da6-a3ce-929d0e0e4736", Content: text("x")}).Message
-			word := w.post("arya", parley.Draft{Direct: []string{"ned"}, TraceID: "winter-1", Content: text("x")}).Message
-			own := w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: text("x")}).Message
+			named := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, TraceID: "4bf92f35-77b3-4da6-a3ce-929d0e0e4736", Content: text("x")}).Message
+			word := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, TraceID: "winter-1", Content: text("x")}).Message
+			own := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: text("x")}).Message
 			if indexed {
 				w.Start(ctx)
 				get[parley.SearchResult](w)(w.Search(ctx, as("arya"), parley.SearchRequest{Query: "x"})) // it waits for what arya posted
 			}
 			for _, trace := range []string{named.TraceID, "4BF92F3577B34DA6A3CE929D0E0E4736", word.TraceID, own.TraceID} {
 				for how, m := range map[string]parley.Message{
-					"in the body": w.post("hound", parley.Draft{Direct: []string{"gendry"}, TraceID: trace, Content: text("y")}).Message,
+					"in the body": w.PostAs("hound", parley.Draft{Direct: []string{"gendry"}, TraceID: trace, Content: text("y")}).Message,
 					"by the call": get[parley.Receipt](w)(w.Post(ctx, hub.Caller{Agent: "hound", Trace: trace}, parley.Draft{Direct: []string{"gendry"}, Content: text("y")})).Message,
 				} {
 					same(t, trace+" "+how, m.TraceID, m.ID)
 				}
 				task := get[parley.TaskView](w)(w.NewTask(ctx, hub.Caller{Agent: "hound", Trace: trace}, parley.NewTask{Assignee: "gendry", Text: "y"}))
 				same(t, trace+" of a task", task.TraceID, task.Message)
-				joins := w.post("ned", parley.Draft{Direct: []string{"gendry"}, TraceID: trace, Content: text("y")}).Message
+				joins := w.PostAs("ned", parley.Draft{Direct: []string{"gendry"}, TraceID: trace, Content: text("y")}).Message
 				same(t, trace+" of one who takes part", joins.TraceID, trace)
-				owner := w.post(parley.Owner, parley.Draft{Direct: []string{"arya"}, TraceID: trace, Content: text("y")}).Message
+				owner := w.PostAs(parley.Owner, parley.Draft{Direct: []string{"arya"}, TraceID: trace, Content: text("y")}).Message
 				same(t, trace+" of an owner", owner.TraceID, trace)
 			}
-			free := w.post("hound", parley.Draft{Direct: []string{"gendry"}, TraceID: "summer", Content: text("y")}).Message
+			free := w.PostAs("hound", parley.Draft{Direct: []string{"gendry"}, TraceID: "summer", Content: text("y")}).Message
 			same(t, "one that nobody has", free.TraceID, "summer")
-			far := w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: text("x")}).Message
-			reply := w.post("gendry", parley.Draft{InReplyTo: free.ID, TraceID: far.TraceID, Content: text("y")}).Message
+			far := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: text("x")}).Message
+			reply := w.PostAs("gendry", parley.Draft{InReplyTo: free.ID, TraceID: far.TraceID, Content: text("y")}).Message
 			same(t, "a reply", reply.TraceID, "summer")
 		})
 	}
@@ -52,12 +52,12 @@ func TestForeignTraceIsNotJoinedBehindLargeMessages(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "hound", "gendry")
 	for range 6 {
-		w.post("hound", parley.Draft{Direct: []string{"gendry"}, Content: text(strings.Repeat("x", 200<<10))})
+		w.PostAs("hound", parley.Draft{Direct: []string{"gendry"}, Content: text(strings.Repeat("x", 200<<10))})
 	}
-	w.post("arya", parley.Draft{Direct: []string{"ned"}, TraceID: "winter", Content: text("x")})
-	joins := w.post("hound", parley.Draft{Direct: []string{"gendry"}, TraceID: "winter", Content: text("y")}).Message
+	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, TraceID: "winter", Content: text("x")})
+	joins := w.PostAs("hound", parley.Draft{Direct: []string{"gendry"}, TraceID: "winter", Content: text("y")}).Message
 	same(t, "trace", joins.TraceID, joins.ID)
-	free := w.post("hound", parley.Draft{Direct: []string{"gendry"}, TraceID: "summer", Content: text("y")}).Message
+	free := w.PostAs("hound", parley.Draft{Direct: []string{"gendry"}, TraceID: "summer", Content: text("y")}).Message
 	same(t, "one that nobody has", free.TraceID, "summer")
 }
 
@@ -77,13 +77,13 @@ func TestJoiningATraceReadsNoTexts(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "hound", "gendry")
 	for range 8 {
-		w.post("hound", parley.Draft{Direct: []string{"gendry"}, Content: text(strings.Repeat("x", 200<<10))})
+		w.PostAs("hound", parley.Draft{Direct: []string{"gendry"}, Content: text(strings.Repeat("x", 200<<10))})
 	}
-	w.post("arya", parley.Draft{Direct: []string{"ned"}, TraceID: "winter", Content: text("x")})
+	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, TraceID: "winter", Content: text("x")})
 	w.wrap = func(s parley.Store) parley.Store { return frugal{s} }
 	w.restart()
 	for trace, want := range map[string]bool{"winter": false, "summer": true} {
-		m := w.post("hound", parley.Draft{Direct: []string{"gendry"}, TraceID: trace, Content: text("y")}).Message
+		m := w.PostAs("hound", parley.Draft{Direct: []string{"gendry"}, TraceID: trace, Content: text("y")}).Message
 		same(t, trace, m.TraceID == trace, want)
 	}
 }
@@ -92,7 +92,7 @@ func TestJoiningATraceReadsNoTexts(t *testing.T) {
 func TestHeldCallAndRunStayInTheirTrace(t *testing.T) {
 	w := newHub(t)
 	w.office()
-	secret := w.post(parley.Owner, parley.Draft{Direct: []string{"senior"}, Content: text("x")}).Message
+	secret := w.PostAs(parley.Owner, parley.Draft{Direct: []string{"senior"}, Content: text("x")}).Message
 	a := w.holds(second(w.Contact(ctx, hub.Caller{Agent: "intern", Trace: secret.TraceID}, notifies("senior", "x"))))
 	same(t, "an approval", a.TraceID, a.ID)
 	run, _ := w.works("boss")
@@ -108,7 +108,7 @@ func TestForeignTraceIsNotJoinedByADocument(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	w.tree(parley.LayoutAgentOS, "tree", "ana", "ben")
 	w.channel("user", "paper")
-	secret := w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: text("x")}).Message
+	secret := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: text("x")}).Message
 	came := w.arrives("tree", parley.Arrival{
 		Name: "msg-20260301-090000-ana-abcd", From: "ana", To: "ben", Channel: "paper", Draft: parley.Draft{TraceID: secret.TraceID, Content: text("y")},
 	})
@@ -118,7 +118,7 @@ func TestForeignTraceIsNotJoinedByADocument(t *testing.T) {
 // In an implicit group a mention is for the one mentioned; the others are not woken.
 func TestMentionInAnImplicitGroupWakesTheOneMentioned(t *testing.T) {
 	w := newHub(t)
-	w.dispatched("arya", "gendry")
+	w.AddScriptAgents("arya", "gendry")
 	for words, want := range map[string]map[string]bool{
 		"good morning":        {"arya": true, "gendry": true},
 		"@arya good morning":  {"arya": true, "gendry": false},
@@ -126,7 +126,7 @@ func TestMentionInAnImplicitGroupWakesTheOneMentioned(t *testing.T) {
 		"@all good morning":   {"arya": true, "gendry": true},
 		"`@arya` in the code": {"arya": true, "gendry": true},
 	} {
-		r := w.post(parley.Owner, parley.Draft{Direct: []string{"arya", "gendry"}, Content: text(words)})
+		r := w.PostAs(parley.Owner, parley.Draft{Direct: []string{"arya", "gendry"}, Content: text(words)})
 		got := map[string]bool{}
 		for _, d := range r.Deliveries {
 			got[d.Recipient] = d.Waking

@@ -33,7 +33,7 @@ func TestLostLeaseReturnsWhatItHadAfterAPause(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.AddAgents("arya", "ned")
-			m := w.dm("arya", "ned", "once more").Message
+			m := w.SendDM("arya", "ned", "once more").Message
 			taken := w.take("ned", parley.Take{Seen: see, Run: "run-1"})
 			w.later(time.Minute - time.Millisecond)
 			same(t, "before 60 s", w.delivery(m.ID, "ned").Lease, taken.Lease)
@@ -54,7 +54,7 @@ func TestExtendedLeaseLasts(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	m := w.dm("arya", "ned", "long work").Message
+	m := w.SendDM("arya", "ned", "long work").Message
 	taken := w.take("ned", parley.Take{Lease: 10 * time.Second})
 	for _, c := range []struct {
 		length, want time.Duration
@@ -75,9 +75,9 @@ func TestWallClockMovesNoLease(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.AddAgents("arya", "ned")
-			first := w.post("arya", parley.Draft{Direct: []string{"ned"}, Priority: priority(w, "low"), Content: text("first")}).Message
+			first := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Priority: priority(w, "low"), Content: text("first")}).Message
 			w.clock.advance(jump)
-			w.dm("arya", "ned", "second")
+			w.SendDM("arya", "ned", "second")
 			w.sweep()
 			same(t, "order", w.waits("ned"), []string{"first", "second"})
 			taken := w.take("ned", parley.Take{Limit: 1})
@@ -103,7 +103,7 @@ func TestPauseGrowsByTheKindOfFailure(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.AddAgents("arya", "ned")
-			m := w.dm("arya", "ned", "try").Message
+			m := w.SendDM("arya", "ned", "try").Message
 			for i, pause := range want {
 				w.giveBack("ned", w.take("ned", parley.Take{}), failure)
 				same(t, fmt.Sprint("after try ", i+1), w.tried(m.ID, "ned"), tried{parley.DeliveryAccepted, i + 1, "", pause})
@@ -125,7 +125,7 @@ func TestLastAttemptMakesADeadLetter(t *testing.T) {
 			w := newHub(t)
 			w.AddAgents("arya", "ned")
 			w.change("ned", func(a *parley.Agent) { a.Attempts = attempts })
-			m := w.dm("arya", "ned", "hopeless").Message
+			m := w.SendDM("arya", "ned", "hopeless").Message
 			for range attempts {
 				same(t, "told before the end", len(w.told("arya")), 0)
 				w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureServer)
@@ -153,7 +153,7 @@ func TestDeadLetterIsRetriedWithAllItsAttempts(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	w.change("ned", func(a *parley.Agent) { a.Attempts = 2 })
-	m := w.dm("arya", "ned", "try harder").Message
+	m := w.SendDM("arya", "ned", "try harder").Message
 	die := func() {
 		t.Helper()
 		for range 2 {
@@ -208,7 +208,7 @@ func TestFailureThatIsFinal(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	m := w.dm("arya", "ned", "divide by zero").Message
+	m := w.SendDM("arya", "ned", "divide by zero").Message
 	taken := w.take("ned", parley.Take{})
 	list := get[[]parley.Delivery](w)(w.Nack(ctx, as("ned"), taken.Lease, parley.Trouble{Reason: "no\x00 such \xffnumber"}, m.ID))
 	failure := refused(parley.DependencyFailed, "", "ned did not do this: no such number", "")
@@ -226,8 +226,8 @@ func TestStaleLeaseIsWorthNothing(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")
-	m := w.dm("arya", "ned", "whose?").Message
-	other := w.dm("arya", "bran", "not yours").Message
+	m := w.SendDM("arya", "ned", "whose?").Message
+	other := w.SendDM("arya", "bran", "not yours").Message
 	stale := w.take("ned", parley.Take{}).Lease
 	bran := w.take("bran", parley.Take{}).Lease
 	w.later(time.Minute)
@@ -256,7 +256,7 @@ func TestStaleLeaseMayAckWhatNobodyHas(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	m := w.dm("arya", "ned", "done, but late").Message
+	m := w.SendDM("arya", "ned", "done, but late").Message
 	lease := w.take("ned", parley.Take{}).Lease
 	w.later(time.Minute)
 	same(t, "back", w.stateOf(m.ID, "ned"), parley.DeliveryAccepted)
@@ -270,15 +270,15 @@ func TestRemovedRecipientFailsWhatIsOpenForIt(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")
-	first := w.dm("arya", "ned", "held").Message
+	first := w.SendDM("arya", "ned", "held").Message
 	held := w.take("ned", parley.Take{})
-	second := w.dm("arya", "ned", "pausing").Message
+	second := w.SendDM("arya", "ned", "pausing").Message
 	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
-	third := w.dm("bran", "ned", "waiting").Message
-	quiet := w.post("bran", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeStatus}).Message
-	done := w.dm("bran", "ned", "done").Message
+	third := w.SendDM("bran", "ned", "waiting").Message
+	quiet := w.PostAs("bran", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeStatus}).Message
+	done := w.SendDM("bran", "ned", "done").Message
 	w.ack("ned", done.ID)
-	own := w.dm("ned", "bran", "from it").Message
+	own := w.SendDM("ned", "bran", "from it").Message
 	w.NoError(w.RemoveAgent(ctx, user, "ned"))
 	for _, m := range []parley.Message{first, second, third, quiet} {
 		d := w.delivery(m.ID, "ned")
@@ -313,7 +313,7 @@ func TestRemovalOfAnAgentWithMoreThanOneBatch(t *testing.T) {
 	w.AddAgents("ned")
 	w.depth("ned", 1000, parley.OverflowEvict)
 	for range 203 {
-		w.dm("user", "ned", "hello")
+		w.SendDM("user", "ned", "hello")
 	}
 	w.NoError(w.RemoveAgent(ctx, user, "ned"))
 	same(t, "told", len(w.told("user")), 203)

@@ -48,7 +48,7 @@ func (w *world) exchanges(most int, where, a, b string) int {
 		if n%2 == 1 {
 			from, to = b, a
 		}
-		r := w.post(from, parley.Draft{Conversation: where, To: to})
+		r := w.PostAs(from, parley.Draft{Conversation: where, To: to})
 		if slices.ContainsFunc(r.Deliveries, heldUp) {
 			return n
 		}
@@ -76,21 +76,21 @@ func TestTwoAgentsThatAlwaysAnswerEachOtherAreHeld(t *testing.T) {
 	same(t, "the sender is told", len(w.told("databot")), 1)
 
 	w.restart()
-	another := w.dm("writerbot", "databot", "elsewhere")
+	another := w.SendDM("writerbot", "databot", "elsewhere")
 	same(t, "in another conversation, after a restart", held(t, another), true)
 	same(t, "the line is said once", len(w.lines("work"))+len(w.lines(another.Message.Conversation)), 1)
 	for _, kind := range []parley.Type{parley.TypeStatus, parley.TypeNotification} {
-		same(t, string(kind), held(t, w.post("writerbot", parley.Draft{Conversation: "work", To: "databot", Type: kind})), false)
+		same(t, string(kind), held(t, w.PostAs("writerbot", parley.Draft{Conversation: "work", To: "databot", Type: kind})), false)
 	}
-	same(t, "an agent beside them", held(t, w.post("third", parley.Draft{Conversation: "work", To: "databot"})), false)
+	same(t, "an agent beside them", held(t, w.PostAs("third", parley.Draft{Conversation: "work", To: "databot"})), false)
 	for _, purpose := range purposes {
 		r := get[parley.Receipt](w)(w.PostFor(ctx, as("writerbot"), parley.Draft{Direct: []string{"databot"}, Content: text("?")}, purpose))
 		same(t, string(purpose), held(t, r), false)
 	}
-	same(t, "still", held(t, w.post("writerbot", parley.Draft{Conversation: "work", To: "databot"})), true)
+	same(t, "still", held(t, w.PostAs("writerbot", parley.Draft{Conversation: "work", To: "databot"})), true)
 
 	before = w.lastEvent()
-	same(t, "a person speaks", held(t, w.post("ned", parley.Draft{Conversation: "work", To: "databot"})), false)
+	same(t, "a person speaks", held(t, w.PostAs("ned", parley.Draft{Conversation: "work", To: "databot"})), false)
 	same(t, "and closes it", slices.Contains(kindsAfter(w, before), parley.EventLoopClosed), true)
 	same(t, "they go on, as far as before", w.exchanges(100, "work", "databot", "writerbot"), 8)
 }
@@ -102,7 +102,7 @@ func TestQuietMinutesCloseABreaker(t *testing.T) {
 	w.channel("user", "work", "a", "b")
 	w.exchanges(100, "work", "a", "b")
 	w.clock.advance(10*time.Minute - time.Millisecond)
-	same(t, "before", held(t, w.post("a", parley.Draft{Conversation: "work", To: "b"})), true)
+	same(t, "before", held(t, w.PostAs("a", parley.Draft{Conversation: "work", To: "b"})), true)
 	w.clock.advance(time.Millisecond)
 	before := w.lastEvent()
 	same(t, "then", w.exchanges(100, "work", "a", "b"), 8)
@@ -184,18 +184,18 @@ func TestWhoOnlySendsIsInNoLoop(t *testing.T) {
 	w.channel("user", "work", "a", "b")
 	for round := range 4 {
 		for range 30 {
-			same(t, "held", held(t, w.post("a", parley.Draft{Conversation: "work", To: "b"})), false)
+			same(t, "held", held(t, w.PostAs("a", parley.Draft{Conversation: "work", To: "b"})), false)
 		}
 		w.clock.advance(9 * time.Minute) // what is not counted is no quiet either
 		if round < 3 {
-			same(t, "the answer", held(t, w.post("b", parley.Draft{Conversation: "work", To: "a"})), false)
+			same(t, "the answer", held(t, w.PostAs("b", parley.Draft{Conversation: "work", To: "a"})), false)
 		}
 	}
 	same(t, "no line yet", len(w.lines("work")), 0)
-	same(t, "the eighth opens", held(t, w.post("b", parley.Draft{Conversation: "work", To: "a"})), false)
+	same(t, "the eighth opens", held(t, w.PostAs("b", parley.Draft{Conversation: "work", To: "a"})), false)
 	same(t, "one line", len(w.lines("work")), 1)
 	for from, to := range map[string]string{"a": "b", "b": "a"} {
-		same(t, "then "+from+" is held", held(t, w.post(from, parley.Draft{Conversation: "work", To: to})), true)
+		same(t, "then "+from+" is held", held(t, w.PostAs(from, parley.Draft{Conversation: "work", To: to})), true)
 	}
 }
 
@@ -209,16 +209,16 @@ func TestAChainOfAgentsIsHeld(t *testing.T) {
 	}
 	w.AddAgents(ids[1:]...)
 	w.channel("user", "work", ids[1:]...)
-	last := w.post("user", parley.Draft{Conversation: "work", To: ids[1]})
+	last := w.PostAs("user", parley.Draft{Conversation: "work", To: ids[1]})
 	passed := 0
 	for n := 2; n < len(ids) && !held(t, last); n++ {
-		last = w.post(ids[n-1], parley.Draft{InReplyTo: last.Message.ID, To: ids[n], Conversation: "work"})
+		last = w.PostAs(ids[n-1], parley.Draft{InReplyTo: last.Message.ID, To: ids[n], Conversation: "work"})
 		passed = n - 1
 	}
 	same(t, "the ninth is held", []any{held(t, last), passed}, []any{true, 9})
 	same(t, "one line", w.lines("work"), []string{"8 automatic wakes in a row have led to the message of agent7 to agent8; " +
 		"further wakes along this chain are held. A person's message here lets them go on."})
-	same(t, "a new chain is not held", held(t, w.post("agent9", parley.Draft{Conversation: "work", To: "agent10"})), false)
+	same(t, "a new chain is not held", held(t, w.PostAs("agent9", parley.Draft{Conversation: "work", To: "agent10"})), false)
 }
 
 // TestAChainOfRunsIsHeld has each agent write to the next while it runs, without naming what it answers.
@@ -229,8 +229,8 @@ func TestAChainOfRunsIsHeld(t *testing.T) {
 	for n := range 12 {
 		ids = append(ids, fmt.Sprint("bot", n))
 	}
-	w.dispatched(ids...)
-	w.dm("user", ids[0], "begin")
+	w.AddScriptAgents(ids...)
+	w.SendDM("user", ids[0], "begin")
 	for n, id := range ids[:len(ids)-1] {
 		run := w.StartRun(id)
 		same(t, "chain", run.Run.Chain, n)
@@ -257,7 +257,7 @@ func TestTooManyHopsWakeNobody(t *testing.T) {
 		if n%2 == 1 {
 			from, to = to, from
 		}
-		last = w.post(from, parley.Draft{InReplyTo: last.Message.ID, Conversation: "work", Content: text("@" + to + " @ned")})
+		last = w.PostAs(from, parley.Draft{InReplyTo: last.Message.ID, Conversation: "work", Content: text("@" + to + " @ned")})
 	}
 	same(t, "hops", last.Message.Hops, 33)
 	for _, d := range last.Deliveries {

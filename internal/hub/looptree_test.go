@@ -12,7 +12,7 @@ import (
 // talks has a script write to an agent of the hub's again and again, which answers each time, and says how many were answered.
 func talks(w *world, most int, next func(a *parley.Arrival, answer string)) int {
 	w.t.Helper()
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	w.tree(parley.LayoutAgentOS, "tree", "ana")
 	w.channel("user", "paper", "ned")
 	answer := ""

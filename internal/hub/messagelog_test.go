@@ -9,7 +9,7 @@ import (
 func TestLogFilterNamesWholeTracesAndThoseWhoAreGone(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
-	first := w.dm("user", "arya", "one").Message
+	first := w.SendDM("user", "arya", "one").Message
 	second := w.reply("arya", first.ID, "two").Message
 	w.NoError(w.RemoveAgent(ctx, user, "gendry"))
 	for _, test := range []struct{ give, want parley.LogFilter }{

@@ -10,7 +10,7 @@ import (
 func moded(t *testing.T, mode parley.Answers) *world {
 	t.Helper()
 	w := newHub(t)
-	w.dispatched("a1", "b2", "c3")
+	w.AddScriptAgents("a1", "b2", "c3")
 	w.create("user", parley.NewConversation{Name: "open", With: []string{"a1", "b2", "c3"}, Answers: mode})
 	return w
 }
@@ -129,7 +129,7 @@ func TestWayToAnswerIsSet(t *testing.T) {
 	same(t, "again", get[parley.ConversationView](w)(w.ChangeConversation(ctx, as("arya"), id, parley.ConversationChange{Answers: &first})).Answers, first)
 	same(t, "events", kindsAfter(w, before), []parley.EventKind{parley.EventConversationChanged})
 	same(t, "set back", get[parley.ConversationView](w)(w.ChangeConversation(ctx, user, id, parley.ConversationChange{Answers: &none})).Answers, parley.Answers(""))
-	dm := w.dm("arya", "ned", "hi").Message.Conversation
+	dm := w.SendDM("arya", "ned", "hi").Message.Conversation
 	w.refuses(t, []refusal{
 		{"an unknown word", func() error {
 			_, err := w.ChangeConversation(ctx, user, id, parley.ConversationChange{Answers: &wrong})

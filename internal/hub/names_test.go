@@ -61,7 +61,7 @@ type things map[parley.Noun]struct {
 func (w *world) oneOfEach() things {
 	w.t.Helper()
 	w.office()
-	m := w.dm("boss", "intern", "a sword").Message
+	m := w.SendDM("boss", "intern", "a sword").Message
 	a := w.StartRun("intern")
 	held := w.holds(w.contacts(hub.Caller{Agent: "intern", Source: "run", Run: a.Run.ID}, notifies("senior", "hello")))
 	return things{
@@ -152,8 +152,8 @@ func TestAnAmbiguousPieceNamesOnlyWhatTheCallerMaySee(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "gendry", "sansa")
-	hidden := []parley.Message{w.dm("arya", "gendry", "one").Message, w.dm("arya", "gendry", "two").Message}
-	seen := w.dm("arya", "sansa", "three").Message
+	hidden := []parley.Message{w.SendDM("arya", "gendry", "one").Message, w.SendDM("arya", "gendry", "two").Message}
+	seen := w.SendDM("arya", "sansa", "three").Message
 	begin := seen.ID[:6] // the newest ids of a hub begin alike
 	same(t, "only one is hers", get[parley.Shown](w)(w.Message(ctx, as("sansa"), begin)).ID, seen.ID)
 	_, err := w.Message(ctx, as("gendry"), begin)
@@ -161,7 +161,7 @@ func TestAnAmbiguousPieceNamesOnlyWhatTheCallerMaySee(t *testing.T) {
 		fmt.Sprintf("%q may be several messages: %s, %s", begin, hidden[0].ShortName(), hidden[1].ShortName()),
 		"use one of these names, or give more of the id"))
 	for i := range 5 {
-		w.dm("arya", "gendry", fmt.Sprint(i))
+		w.SendDM("arya", "gendry", fmt.Sprint(i))
 	}
 	_, err = w.Message(ctx, user, begin)
 	if said := parley.AsError(err).Message; !strings.HasSuffix(said, " and others") || strings.Count(said, ", ") != 3 {
@@ -185,7 +185,7 @@ func TestDeadLettersAndRedactionsAreCalledByShortName(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
 	w.change("gendry", func(a *parley.Agent) { a.Attempts = 1 })
-	m := w.dm("arya", "gendry", "one").Message
+	m := w.SendDM("arya", "gendry", "one").Message
 	w.giveBack("gendry", w.take("gendry", parley.Take{}), parley.FailureBusy)
 	same(t, "its state", w.stateOf(m.ID, "gendry"), parley.DeliveryDead)
 	get[parley.Delivery](w)(w.RetryDead(ctx, user, m.ShortName(), ""))
@@ -215,7 +215,7 @@ func TestALookUpByAPieceCountsAsASearch(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Load.Reads = hub.Rate{PerSecond: 1, Burst: 25} })
 	w.attached("arya", "gendry")
-	m := w.dm("arya", "gendry", "one").Message
+	m := w.SendDM("arya", "gendry", "one").Message
 	caller := hub.Caller{Agent: "gendry", Source: "api", Token: "t", Scopes: parley.Scopes{parley.ScopeRead}}
 	limited := func(name string) error { return failed(w.Message(context.Background(), caller, name)) }
 	for range 2 {
@@ -290,7 +290,7 @@ func TestNamesFromBeforeShortNamesGoOn(t *testing.T) {
 		there.Name = "m7"
 		return errors.Join(tx.Agents().Update(a), tx.Conversations().Update(there))
 	}))
-	w.dm("gendry", "run-1", "hello")
+	w.SendDM("gendry", "run-1", "hello")
 	w.say("gendry", "#m7", "hello")
 	w.change("arya", func(a *parley.Agent) { a.Role = "smith" })
 	w.NoError(w.SetTopic(ctx, as("arya"), "m7", "the forge"))

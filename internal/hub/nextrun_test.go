@@ -12,12 +12,12 @@ import (
 func TestWhatWaitsInOneConversationJoinsOneRun(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
+	w.AddScriptAgents("codex")
 	w.channel("user", "open", "codex")
 	w.say("user", "open", "@codex one")
 	w.say("user", "open", "not for it")
-	w.post("user", parley.Draft{Conversation: "open", Content: text("@codex two"), Priority: level(10)})
-	w.dm("user", "codex", "elsewhere")
+	w.PostAs("user", parley.Draft{Conversation: "open", Content: text("@codex two"), Priority: level(10)})
+	w.SendDM("user", "codex", "elsewhere")
 	a := w.StartRun("codex")
 	same(t, "woken by", textsOf(a.Messages), []string{"@codex one", "@codex two"})
 	same(t, "the run", []any{a.Run.State, a.Run.Attempt, a.Run.Hops, a.Run.Chain, a.Run.TraceID}, []any{
@@ -35,10 +35,10 @@ func TestWhatWaitsInOneConversationJoinsOneRun(t *testing.T) {
 func TestAskIsARunOfItsOwn(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
-	w.dm("user", "codex", "one")
+	w.AddScriptAgents("codex")
+	w.SendDM("user", "codex", "one")
 	w.postFor(parley.PurposeAsk, "user", "codex", "asked")
-	w.dm("user", "codex", "two")
+	w.SendDM("user", "codex", "two")
 	a := w.StartRun("codex")
 	same(t, "woken by", textsOf(a.Messages), []string{"asked"})
 	w.finish(a, "")
@@ -48,10 +48,10 @@ func TestAskIsARunOfItsOwn(t *testing.T) {
 func TestRunHasAtMostSoManyTriggers(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
-	w.dispatched("codex")
+	w.AddScriptAgents("codex")
 	w.depth("codex", 200, parley.OverflowReject)
 	for i := range 105 {
-		w.dm("user", "codex", fmt.Sprint(i))
+		w.SendDM("user", "codex", fmt.Sprint(i))
 	}
 	a := w.StartRun("codex")
 	same(t, "triggers", len(a.Messages), 100)
@@ -62,7 +62,7 @@ func TestRunHasAtMostSoManyTriggers(t *testing.T) {
 func TestConcurrencyBoundsRuns(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
+	w.AddScriptAgents("codex")
 	w.change("codex", func(a *parley.Agent) { a.Concurrency = 2 })
 	for i := range 4 {
 		w.channel("user", fmt.Sprint("room-", i), "codex")
@@ -79,13 +79,13 @@ func TestConcurrencyBoundsRuns(t *testing.T) {
 func TestUrgentStartsFirstAndLowIsNotStarved(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
+	w.AddScriptAgents("codex")
 	w.channel("user", "low", "codex")
-	w.post("user", parley.Draft{Conversation: "low", Content: text("@codex low"), Priority: level(0)})
+	w.PostAs("user", parley.Draft{Conversation: "low", Content: text("@codex low"), Priority: level(0)})
 	for i := 1; ; i++ {
 		room := fmt.Sprint("room-", i)
 		w.channel("user", room, "codex")
-		w.post("user", parley.Draft{Conversation: room, Content: text("@codex " + room), Priority: level(8)})
+		w.PostAs("user", parley.Draft{Conversation: room, Content: text("@codex " + room), Priority: level(8)})
 		a := w.StartRun("codex")
 		w.finish(a, "")
 		if a.Messages[0].Content.Text == "@codex low" {
@@ -99,12 +99,12 @@ func TestUrgentStartsFirstAndLowIsNotStarved(t *testing.T) {
 func TestWhoStartsNoRun(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("gone", "asleep", "paused")
+	w.AddScriptAgents("gone", "asleep", "paused")
 	w.attached("ana")
 	w.AddAgents("rex")
 	all := []string{"gone", "asleep", "paused", "ana", "rex"}
 	for _, id := range all {
-		w.dm("user", id, "hello")
+		w.SendDM("user", id, "hello")
 	}
 	w.NoError(w.RemoveAgent(ctx, user, "gone"))
 	get[parley.Agent](w)(w.Sleep(ctx, user, "asleep", began.Add(time.Hour)))
@@ -120,14 +120,14 @@ func TestWhoStartsNoRun(t *testing.T) {
 func TestExpiredMessagesStartNoRun(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
-	old := w.post("user", parley.Draft{Direct: []string{"codex"}, TTL: 1}).Message
+	w.AddScriptAgents("codex")
+	old := w.PostAs("user", parley.Draft{Direct: []string{"codex"}, TTL: 1}).Message
 	w.clock.advance(time.Minute)
 	w.idle("codex")
 	same(t, "state", w.stateOf(old.ID, "codex"), parley.DeliveryExpired)
-	w.post("user", parley.Draft{Direct: []string{"codex"}, TTL: 1})
+	w.PostAs("user", parley.Draft{Direct: []string{"codex"}, TTL: 1})
 	w.clock.advance(time.Minute)
-	w.dm("user", "codex", "new")
+	w.SendDM("user", "codex", "new")
 	same(t, "woken by", textsOf(w.StartRun("codex").Messages), []string{"new"})
 }
 
@@ -135,7 +135,7 @@ func TestExpiredMessagesStartNoRun(t *testing.T) {
 func TestRunKnowsHowItCameToBe(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex", "gemini")
+	w.AddScriptAgents("codex", "gemini")
 	w.AddAgents("rex")
 	w.channel("user", "open", "codex", "gemini", "rex")
 	trace := w.say("user", "open", "@codex begin").Message.TraceID
@@ -158,9 +158,9 @@ func TestRunKnowsHowItCameToBe(t *testing.T) {
 func TestRunThatStartsAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
+	w.AddScriptAgents("codex")
 	w.channel("user", "open", "codex")
-	quiet := w.post("user", parley.Draft{Conversation: "open", To: "codex", Type: parley.TypeNotification}).Message
+	quiet := w.PostAs("user", parley.Draft{Conversation: "open", To: "codex", Type: parley.TypeNotification}).Message
 	m := w.say("user", "open", "@codex").Message
 	a := get[*hub.Assignment](w)(w.NextRun(ctx, "codex", hub.RunOptions{Plan: instantly}))
 	same(t, "run", []any{a.Run.State, a.Run.Deadline}, []any{parley.RunRunning, began.Add(30 * time.Minute)})
@@ -173,12 +173,12 @@ func TestRunThatStartsAtOnce(t *testing.T) {
 func TestAgentsHaveDeadlinesOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex", "claude")
+	w.AddScriptAgents("codex", "claude")
 	plan := func(a parley.Agent) hub.RunPlan {
 		return hub.RunPlan{Deadline: time.Duration(len(a.ID)) * time.Hour, Instant: a.ID == "claude", Token: parley.TokenRun}
 	}
 	for agent, want := range map[string]parley.RunState{"codex": parley.RunStarting, "claude": parley.RunRunning} {
-		w.dm("user", agent, "work")
+		w.SendDM("user", agent, "work")
 		a := get[*hub.Assignment](w)(w.NextRun(ctx, agent, hub.RunOptions{Plan: plan}))
 		lasts := time.Duration(len(agent)) * time.Hour
 		same(t, agent, []any{a.Run.State, a.Run.Deadline}, []any{want, w.clock.Now().Add(lasts)})
@@ -193,11 +193,11 @@ func TestAgentsHaveDeadlinesOfTheirOwn(t *testing.T) {
 func TestBeginSeesWhatTheContextHad(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
+	w.AddScriptAgents("codex")
 	w.change("codex", func(a *parley.Agent) { a.ContextMessages = 2 })
 	w.channel("user", "open", "codex")
 	note := func() string {
-		return w.post("user", parley.Draft{Conversation: "open", To: "codex", Type: parley.TypeNotification}).Message.ID
+		return w.PostAs("user", parley.Draft{Conversation: "open", To: "codex", Type: parley.TypeNotification}).Message.ID
 	}
 	old, recent := note(), note()
 	m := w.say("user", "open", "@codex").Message
@@ -224,7 +224,7 @@ func TestBeginSeesWhatTheContextHad(t *testing.T) {
 func TestTwoHubsStartEachRunOnce(t *testing.T) {
 	t.Parallel()
 	hubs := twoHubs(t)
-	hubs[0].dispatched("codex")
+	hubs[0].AddScriptAgents("codex")
 	hubs[0].change("codex", func(a *parley.Agent) { a.Concurrency = 3 })
 	for i := range 6 {
 		room := fmt.Sprint("room-", i)

@@ -78,7 +78,7 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 		w.addPerson("rickon", parley.AccessMember)
 		w.change("ned", func(a *parley.Agent) { a.Attempts = 1 })
 		for _, sender := range []string{"rickon", "arya"} {
-			w.dm(sender, "ned", "secret words")
+			w.SendDM(sender, "ned", "secret words")
 			w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
 		}
 		due := w.dueNotices()
@@ -88,10 +88,10 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 	})
 	t.Run("of a budget", func(t *testing.T) {
 		w := newHub(t)
-		w.dispatched("bot")
+		w.AddScriptAgents("bot")
 		w.change("bot", func(a *parley.Agent) { a.Budget = parley.Budget{RunsPerHour: 1} })
 		for range 2 {
-			w.dm("user", "bot", "work")
+			w.SendDM("user", "bot", "work")
 			if run := w.tries("bot"); run != nil {
 				w.finishes(run, parley.Result{})
 			}

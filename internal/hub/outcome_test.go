@@ -46,7 +46,7 @@ func quotedAnswer(words string) []parley.Quote {
 func TestWaitForAnAsk(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, briefly)
-	w.dispatched("a", "b")
+	w.AddScriptAgents("a", "b")
 	w.addPerson("ann", parley.AccessMember)
 	asked := w.asks(user, "b", "one")
 	asked.hears()
@@ -78,7 +78,7 @@ func TestWaitForAnAsk(t *testing.T) {
 func TestARunWaitsForAnAskAgain(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("a", "b")
+	w.AddScriptAgents("a", "b")
 	run := w.working("a")
 	asked := w.asks(run.Caller(), "b", "well?")
 	asked.giveUp()
@@ -98,7 +98,7 @@ func TestARunWaitsForAnAskAgain(t *testing.T) {
 func TestWaitForATask(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("b")
+	w.AddScriptAgents("b")
 	task := w.delegates(user, "b", "count")
 	same(t, "queued", w.outcomeOf(user, task), parley.Awaited{ID: task, Name: task, Kind: parley.AwaitedTask, State: "queued"})
 	done := parley.Awaited{ID: task, Name: task, Kind: parley.AwaitedTask, State: "completed", Done: true, Text: "Response from b: three", Quotes: quotedAnswer("three")}
@@ -122,18 +122,18 @@ func TestWaitForATask(t *testing.T) {
 func TestWaitForAMessage(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("a", "b")
-	m := w.dm("user", "b", "hello?").Message
+	w.AddScriptAgents("a", "b")
+	m := w.SendDM("user", "b", "hello?").Message
 	same(t, "accepted", w.outcomeOf(user, m.ID), parley.Awaited{ID: m.ID, Name: m.ShortName(), Kind: parley.AwaitedMessage, State: "accepted"})
 	now := w.awaits(user, m.ID, func() { w.answers("b", "hello") })
 	same(t, "answered", []any{now.State, now.Done, now.Text, textsOf(now.Answers)}, []any{"answered", true, "hello", []string{"hello"}})
 
-	m = w.dm("user", "b", "say nothing").Message
+	m = w.SendDM("user", "b", "say nothing").Message
 	w.finish(w.StartRun("b"), "")
 	now = w.outcomeOf(user, m.ID)
 	same(t, "read and not answered", []any{now.State, now.Done, now.Text, codeOf(now)},
 		[]any{"acked", true, "Error: b failed to respond: it gave no answer", parley.DependencyFailed})
-	m = w.dm("user", "b", "fail").Message
+	m = w.SendDM("user", "b", "fail").Message
 	w.fails(w.StartRun("b"), parley.FailureFinal)
 	now = w.outcomeOf(user, m.ID)
 	same(t, "failed", []any{now.Done, now.Text}, []any{true, "Error: b failed to respond: it broke"})

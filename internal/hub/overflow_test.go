@@ -15,11 +15,11 @@ func TestFullInboxEvictsTheOldest(t *testing.T) {
 	w := newHub(t, logTo(&log))
 	w.AddAgents("arya", "bran", "ned")
 	w.depth("ned", 2, parley.OverflowEvict)
-	oldest := w.dm("bran", "ned", "oldest").Message
-	w.dm("bran", "ned", "second")
+	oldest := w.SendDM("bran", "ned", "oldest").Message
+	w.SendDM("bran", "ned", "second")
 	before := w.lastEvent()
 	w.clock.advance(time.Second)
-	w.dm("bran", "ned", "third")
+	w.SendDM("bran", "ned", "third")
 
 	same(t, "log", log.String(), fmt.Sprintf("level=WARN msg=%q\n", "Inbox overflow for ned (2 messages), evicted oldest: "+oldest.ID))
 	same(t, "events", kindsAfter(w, before), []parley.EventKind{
@@ -51,7 +51,7 @@ func TestOneSenderCannotEvictAnothersMail(t *testing.T) {
 				if !waking {
 					d.Type = parley.TypeStatus
 				}
-				w.post(from, d)
+				w.PostAs(from, d)
 			}
 			send("bran", "b1")
 			send("arya", "a1")
@@ -84,10 +84,10 @@ func TestAmongEqualSendersTheOldestMailIsEvicted(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "bran", "cersei", "ned")
 	w.depth("ned", 2, parley.OverflowEvict)
-	w.dm("arya", "ned", "a1")
+	w.SendDM("arya", "ned", "a1")
 	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
-	w.dm("bran", "ned", "b1")
-	w.dm("cersei", "ned", "c1")
+	w.SendDM("bran", "ned", "b1")
+	w.SendDM("cersei", "ned", "c1")
 	same(t, "left", w.waits("ned"), []string{"b1", "c1"})
 }
 
@@ -98,7 +98,7 @@ func TestFullInboxMayRejectOrHaveNoBound(t *testing.T) {
 	w.depth("ned", 2, parley.OverflowReject)
 	w.depth("bran", 2, parley.OverflowUnbounded)
 	for range 2 {
-		w.dm("arya", "ned", "fits")
+		w.SendDM("arya", "ned", "fits")
 	}
 	post := func() error {
 		_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Content: text("too much")})
@@ -110,7 +110,7 @@ func TestFullInboxMayRejectOrHaveNoBound(t *testing.T) {
 	w.ack("ned", first.Deliveries[0].Message)
 	w.NoError(post())
 	for range 5 {
-		w.dm("arya", "bran", "fits")
+		w.SendDM("arya", "bran", "fits")
 	}
 	same(t, "unbounded", w.inbox("bran"), parley.Inbox{Waking: 5})
 	same(t, "told", len(w.told("arya")), 0)
@@ -126,10 +126,10 @@ func TestWhatSomebodyHasIsNeverEvicted(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	w.depth("ned", 2, parley.OverflowEvict)
-	w.dm("arya", "ned", "in a run")
+	w.SendDM("arya", "ned", "in a run")
 	taken := w.take("ned", parley.Take{})
-	w.dm("arya", "ned", "waits")
-	w.dm("arya", "ned", "newest")
+	w.SendDM("arya", "ned", "waits")
+	w.SendDM("arya", "ned", "newest")
 	same(t, "left", w.waits("ned"), []string{"in a run", "newest"})
 	w.take("ned", parley.Take{})
 	w.refuses(t, []refusal{{"only what is in a run is left", func() error {
@@ -137,7 +137,7 @@ func TestWhatSomebodyHasIsNeverEvicted(t *testing.T) {
 		return err
 	}, inboxFull("ned", 2)}})
 	w.giveBack("ned", taken, parley.FailureBusy)
-	w.dm("arya", "ned", "evicts what pauses")
+	w.SendDM("arya", "ned", "evicts what pauses")
 	same(t, "a pause is no run", w.stateOf(taken.Deliveries[0].Message, "ned"), parley.DeliveryEvicted)
 }
 
@@ -146,10 +146,10 @@ func TestTheOldestIsEvictedEvenIfItPauses(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	w.depth("ned", 2, parley.OverflowEvict)
-	w.dm("arya", "ned", "older, pausing")
+	w.SendDM("arya", "ned", "older, pausing")
 	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
-	w.dm("arya", "ned", "younger")
-	w.dm("arya", "ned", "newest")
+	w.SendDM("arya", "ned", "younger")
+	w.SendDM("arya", "ned", "newest")
 	same(t, "left", w.waits("ned"), []string{"younger", "newest"})
 }
 
@@ -166,7 +166,7 @@ func TestWhatHasAPurposeTakesNoRoom(t *testing.T) {
 					w.postFor(purpose, "arya", "ned", string(purpose))
 				}
 			}
-			w.dm("arya", "ned", "fits")
+			w.SendDM("arya", "ned", "fits")
 			for _, purpose := range purposes {
 				w.postFor(purpose, "arya", "ned", string(purpose))
 			}
@@ -182,12 +182,12 @@ func TestSmallerInboxIsEmptiedByWhatComes(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("ned")
 	for i := range 20 {
-		w.dm("user", "ned", fmt.Sprint(i))
+		w.SendDM("user", "ned", fmt.Sprint(i))
 	}
 	w.depth("ned", 2, parley.OverflowEvict)
-	w.dm("user", "ned", "20")
+	w.SendDM("user", "ned", "20")
 	same(t, "at most so many at once", w.inbox("ned"), parley.Inbox{Waking: 5, Evicted: 16})
-	w.dm("user", "ned", "21")
+	w.SendDM("user", "ned", "21")
 	same(t, "the rest with the next", w.waits("ned"), []string{"20", "21"})
 }
 
@@ -199,11 +199,11 @@ func TestWhatWakesNobodyHasABoundOfItsOwn(t *testing.T) {
 			w := newHub(t)
 			w.AddAgents("arya", "ned")
 			w.depth("ned", 2, overflow)
-			w.dm("arya", "ned", "wakes")
+			w.SendDM("arya", "ned", "wakes")
 			for i := range 3 {
-				w.post("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeStatus, Content: text(fmt.Sprint(i))})
+				w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeStatus, Content: text(fmt.Sprint(i))})
 			}
-			w.dm("arya", "ned", "wakes too")
+			w.SendDM("arya", "ned", "wakes too")
 			same(t, "left", w.waits("ned"), []string{"wakes", "1", "2", "wakes too"})
 			same(t, "inbox", w.inbox("ned"), parley.Inbox{Waking: 2, Quiet: 2, Evicted: 1})
 			same(t, "told", len(w.told("arya")), 1)
@@ -217,7 +217,7 @@ func TestOnlyTheNewestHeartbeatOfASenderIsKept(t *testing.T) {
 	w.AddAgents("arya", "bran", "ned")
 	beat := func(from, words string) {
 		t.Helper()
-		w.post(from, parley.Draft{Direct: []string{"ned"}, Type: parley.TypeHeartbeat, Content: text(words)})
+		w.PostAs(from, parley.Draft{Direct: []string{"ned"}, Type: parley.TypeHeartbeat, Content: text(words)})
 	}
 	beat("arya", "a1")
 	beat("bran", "b1")
@@ -237,8 +237,8 @@ func TestPeopleHaveNoDepth(t *testing.T) {
 	w.addPerson("sansa", parley.AccessMember)
 	w.depth("sansa", 1, parley.OverflowReject)
 	for range 3 {
-		w.dm("user", "sansa", "hello")
-		w.post("user", parley.Draft{Direct: []string{"sansa"}, Type: parley.TypeStatus})
+		w.SendDM("user", "sansa", "hello")
+		w.PostAs("user", parley.Draft{Direct: []string{"sansa"}, Type: parley.TypeStatus})
 	}
 	same(t, "inbox", w.inbox("sansa"), parley.Inbox{Waking: 3, Quiet: 3})
 }

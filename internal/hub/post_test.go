@@ -24,7 +24,7 @@ func TestPostFillsTheEnvelope(t *testing.T) {
 		Content: parley.Content{Text: "look", Code: "x()", Artifacts: []parley.Artifact{{Name: "a", Path: "/a"}}},
 		Payload: json.RawMessage(`{ "n": 1.0 }`), Metadata: json.RawMessage(`{"agentos": {"b":"<&>"}}`),
 	}
-	got := w.post("arya", d)
+	got := w.PostAs("arya", d)
 	m := got.Message
 	want := parley.Message{
 		ID: m.ID, Seq: before + 1, TraceID: m.ID, Conversation: open, From: "arya", To: "ned", Type: "qc_review",
@@ -54,7 +54,7 @@ func TestMessageIsFoundByItsIDInAnyCase(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	id := w.dm("arya", "ned", "hi").Message.ID
+	id := w.SendDM("arya", "ned", "hi").Message.ID
 	shown, err := w.Message(ctx, as("ned"), strings.ToUpper(id))
 	w.NoError(err)
 	same(t, "ids", []string{shown.ID, shown.Deliveries[0].Message}, []string{id, id})
@@ -130,7 +130,7 @@ func TestTwoAndThreeAreDifferentConversations(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")
 	conv := func(from string, others ...string) string {
-		return w.post(from, parley.Draft{Direct: others}).Message.Conversation
+		return w.PostAs(from, parley.Draft{Direct: others}).Message.Conversation
 	}
 	pair, three, other := conv("arya", "ned"), conv("arya", "ned", "bran"), conv("arya", "bran")
 	if pair == three || pair == other || three == other {
@@ -146,21 +146,21 @@ func TestEphemeralIsArchivedOnceAnswered(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.dm("arya", "ned", "earlier")
+	w.SendDM("arya", "ned", "earlier")
 	asked := w.send("arya", "ned", "where?").Message
 	conv := asked.Conversation
 	archived := func() bool { return w.see("arya", conv).ArchivedAt != nil }
 	same(t, "its history is its own", w.texts("ned", conv), []string{"where?"})
-	w.post("arya", parley.Draft{InReplyTo: asked.ID, Content: text("I mean the sword")})
+	w.PostAs("arya", parley.Draft{InReplyTo: asked.ID, Content: text("I mean the sword")})
 	same(t, "archived by the asker's own addition", archived(), false)
-	w.post("ned", parley.Draft{Conversation: conv, Content: text("hm")})
+	w.PostAs("ned", parley.Draft{Conversation: conv, Content: text("hm")})
 	same(t, "archived by a message that answers nothing", archived(), false)
-	w.post(parley.System, parley.Draft{Conversation: conv, InReplyTo: asked.ID, Type: parley.TypeError, Content: text("not delivered")})
+	w.PostAs(parley.System, parley.Draft{Conversation: conv, InReplyTo: asked.ID, Type: parley.TypeError, Content: text("not delivered")})
 	same(t, "archived by the hub's own words", archived(), false)
 	answer := w.reply("ned", asked.ID, "there").Message
 	same(t, "archived by the answer", archived(), true)
 	same(t, "still readable", w.texts("arya", conv), []string{"where?", "I mean the sword", "hm", "not delivered", "there"})
-	w.post("arya", parley.Draft{Conversation: conv, Content: text("thanks")})
+	w.PostAs("arya", parley.Draft{Conversation: conv, Content: text("thanks")})
 	same(t, "archived after a new message", archived(), false)
 	w.reply("ned", asked.ID, "once more")
 	same(t, "archived by another answer", archived(), true)
@@ -175,8 +175,8 @@ func TestReplyGoesWhereTheQuestionIs(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")
 	open := w.channel("arya", "open", "ned").ID
-	w.dm("arya", "ned", "elsewhere")
-	asked := w.post("arya", parley.Draft{Conversation: open, TraceID: "winter-1"})
+	w.SendDM("arya", "ned", "elsewhere")
+	asked := w.PostAs("arya", parley.Draft{Conversation: open, TraceID: "winter-1"})
 	got := w.reply("ned", asked.Message.ID, "yes")
 	m := got.Message
 	same(t, "reply", []string{m.Conversation, m.To, m.InReplyTo, m.TraceID}, []string{open, "arya", asked.Message.ID, "winter-1"})
@@ -186,11 +186,11 @@ func TestReplyGoesWhereTheQuestionIs(t *testing.T) {
 	same(t, "to one's own message: to nobody", []string{self.Conversation, self.To, self.TraceID}, []string{open, "", "winter-1"})
 	outsider := w.reply("bran", asked.Message.ID, "may I?").Message
 	same(t, "from outside a public channel: joins", []any{outsider.To, w.see("bran", open).Joined}, []any{"arya", true})
-	told := w.post(parley.System, parley.Draft{Conversation: open, Content: text("notice")}).Message
+	told := w.PostAs(parley.System, parley.Draft{Conversation: open, Content: text("notice")}).Message
 	same(t, "to the hub: to nobody", w.reply("ned", told.ID, "ok").Message.To, "")
-	given := w.post("ned", parley.Draft{InReplyTo: asked.Message.ID, TraceID: "other", To: "bran"}).Message
+	given := w.PostAs("ned", parley.Draft{InReplyTo: asked.Message.ID, TraceID: "other", To: "bran"}).Message
 	same(t, "trace and addressee given", []string{given.TraceID, given.To}, []string{"other", "bran"})
-	plain := w.post("ned", parley.Draft{Conversation: "open", InReplyTo: asked.Message.ID}).Message
+	plain := w.PostAs("ned", parley.Draft{Conversation: "open", InReplyTo: asked.Message.ID}).Message
 	same(t, "with its conversation named: to nobody", []string{plain.To, plain.InReplyTo}, []string{"", asked.Message.ID})
 }
 
@@ -215,7 +215,7 @@ func TestReplyRefuses(t *testing.T) {
 	w.AddAgents("arya", "ned", "bran")
 	w.channel("arya", "open", "ned")
 	asked := w.say("arya", "open", "?").Message.ID
-	foreign := w.dm("arya", "ned", "?").Message.ID
+	foreign := w.SendDM("arya", "ned", "?").Message.ID
 	post := func(from string, d parley.Draft) func() error {
 		d.Content = text("hello")
 		return func() error { _, err := w.Post(ctx, as(from), d); return err }
@@ -240,9 +240,9 @@ func TestTraceIsGivenOrMade(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya")
-	m := w.dm("arya", "user", "hi").Message
+	m := w.SendDM("arya", "user", "hi").Message
 	same(t, "made", m.TraceID, m.ID)
-	same(t, "given", w.post("arya", parley.Draft{Direct: []string{"user"}, TraceID: "kept-as-is"}).Message.TraceID, "kept-as-is")
+	same(t, "given", w.PostAs("arya", parley.Draft{Direct: []string{"user"}, TraceID: "kept-as-is"}).Message.TraceID, "kept-as-is")
 }
 
 func TestHopsCountAutomaticMessages(t *testing.T) {
@@ -250,12 +250,12 @@ func TestHopsCountAutomaticMessages(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	w.addPerson("jon", parley.AccessMember)
-	first := w.post("arya", parley.Draft{Direct: []string{"ned", "jon"}}).Message
+	first := w.PostAs("arya", parley.Draft{Direct: []string{"ned", "jon"}}).Message
 	second := w.reply("ned", first.ID, "2").Message
 	third := w.reply("arya", second.ID, "3").Message
 	person := w.reply("jon", third.ID, "4").Message
 	after := w.reply("ned", person.ID, "5").Message
-	hub := w.post(parley.System, parley.Draft{Conversation: first.Conversation, InReplyTo: third.ID}).Message
+	hub := w.PostAs(parley.System, parley.Draft{Conversation: first.Conversation, InReplyTo: third.ID}).Message
 	same(t, "hops", []int{first.Hops, second.Hops, third.Hops, person.Hops, after.Hops, hub.Hops}, []int{1, 2, 3, 0, 1, 0})
 }
 
@@ -281,7 +281,7 @@ func TestTimesOfAMessage(t *testing.T) {
 		{"ack with a deadline", parley.Draft{RequiresAck: true, Deadline: at(time.Second)}, nil, at(time.Second)},
 	} {
 		c.draft.Direct = []string{"user"}
-		m := w.post("arya", c.draft).Message
+		m := w.PostAs("arya", c.draft).Message
 		same(t, c.name, []*time.Time{m.ExpiresAt, m.Deadline}, []*time.Time{c.expires, c.deadline})
 		same(t, c.name+": ack", m.RequiresAck, c.draft.RequiresAck)
 	}
@@ -314,7 +314,7 @@ func TestPriorityWordComesBack(t *testing.T) {
 	} {
 		p, err := parley.ParsePriority(c.given)
 		w.NoError(err)
-		id := w.post("arya", parley.Draft{Direct: []string{"user"}, Priority: p}).Message.ID
+		id := w.PostAs("arya", parley.Draft{Direct: []string{"user"}, Priority: p}).Message.ID
 		shown, err := w.Message(ctx, user, id)
 		w.NoError(err)
 		raw, err := json.Marshal(shown.Priority)
@@ -330,7 +330,7 @@ func TestSenderIsTheCaller(t *testing.T) {
 	w.AddAgents("ned", "bran")
 	w.NoError(w.RemoveAgent(ctx, user, "bran"))
 	for _, own := range []string{"", "arya", "ARYA", "noone", "ＮｏＯｎｅ", arya.UUID, strings.ToUpper(arya.UUID)} {
-		m := w.post("arya", parley.Draft{Direct: []string{"ned"}, From: own}).Message
+		m := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, From: own}).Message
 		same(t, "claiming "+own, m.From, "arya")
 	}
 	var table []refusal
@@ -353,13 +353,13 @@ func TestIdempotencyKeyReturnsTheFirstMessage(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	w.channel("arya", "open")
 	keyed := func(from, words string) parley.Receipt {
-		return w.post(from, parley.Draft{Direct: []string{"user"}, Content: text(words), IdempotencyKey: "k"})
+		return w.PostAs(from, parley.Draft{Direct: []string{"user"}, Content: text(words), IdempotencyKey: "k"})
 	}
 	first := keyed("arya", "one")
 	same(t, "the key is kept", []any{first.Duplicate, first.Message.IdempotencyKey}, []any{false, "k"})
 	w.clock.advance(24*time.Hour - time.Millisecond)
 	before := w.state()
-	again := w.post("arya", parley.Draft{Conversation: "open", Content: text("other words, other place"), IdempotencyKey: "k"})
+	again := w.PostAs("arya", parley.Draft{Conversation: "open", Content: text("other words, other place"), IdempotencyKey: "k"})
 	same(t, "again", again, parley.Receipt{Message: first.Message, Deliveries: first.Deliveries, Duplicate: true})
 	same(t, "state", w.state(), before)
 	w.NoError(w.Sweep(ctx))
@@ -375,7 +375,7 @@ func TestIdempotencyKeyReturnsTheFirstMessage(t *testing.T) {
 
 	w.private("user", "shut", "arya")
 	hidden := parley.Draft{Conversation: "shut", Content: text("secret"), IdempotencyKey: "h"}
-	w.post("arya", hidden)
+	w.PostAs("arya", hidden)
 	w.NoError(w.RemoveMember(ctx, user, "shut", "arya"))
 	w.NoError(w.DeleteConversation(ctx, user, late.Message.Conversation))
 	again2 := func(d parley.Draft) func() error {
@@ -412,7 +412,7 @@ func TestRefusedPostDoesNotUseUpItsKey(t *testing.T) {
 	_, err := w.Post(ctx, as("arya"), d)
 	wantError(t, err, absent("conversation", "nowhere", listConversations))
 	w.channel("arya", "nowhere")
-	same(t, "duplicate", w.post("arya", d).Duplicate, false)
+	same(t, "duplicate", w.PostAs("arya", d).Duplicate, false)
 }
 
 func TestPairSeqCountsFromOneSenderToOneRecipient(t *testing.T) {
@@ -427,15 +427,15 @@ func TestPairSeqCountsFromOneSenderToOneRecipient(t *testing.T) {
 		}
 		return seqs
 	}
-	same(t, "dm", count(w.dm("arya", "ned", "1")), map[string]int64{"ned": 1})
+	same(t, "dm", count(w.SendDM("arya", "ned", "1")), map[string]int64{"ned": 1})
 	same(t, "ephemeral", count(w.send("arya", "ned", "2")), map[string]int64{"ned": 2})
-	same(t, "to all", count(w.post("arya", parley.Draft{Conversation: "open", To: "all"})), map[string]int64{"ned": 3, "bran": 1})
-	same(t, "the other way", count(w.dm("ned", "arya", "1")), map[string]int64{"arya": 1})
+	same(t, "to all", count(w.PostAs("arya", parley.Draft{Conversation: "open", To: "all"})), map[string]int64{"ned": 3, "bran": 1})
+	same(t, "the other way", count(w.SendDM("ned", "arya", "1")), map[string]int64{"arya": 1})
 	w.say("arya", "open", "no delivery")
 	_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned", "nobody"}, Content: text("refused")})
 	wantError(t, err, absent("agent", "nobody", listAgents))
 	w.restart()
-	same(t, "without gaps", count(w.dm("arya", "ned", "4")), map[string]int64{"ned": 4})
+	same(t, "without gaps", count(w.SendDM("arya", "ned", "4")), map[string]int64{"ned": 4})
 }
 
 func TestPostRefuses(t *testing.T) {
@@ -444,7 +444,7 @@ func TestPostRefuses(t *testing.T) {
 	w.AddAgents("arya", "ned", "bran")
 	w.channel("arya", "open", "ned")
 	w.private("arya", "closed", "ned")
-	pair := w.dm("arya", "ned", "hi").Message.Conversation
+	pair := w.SendDM("arya", "ned", "hi").Message.Conversation
 	past, now := began.Add(-time.Second), began
 	never := time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -3600)) // JSON has this, but not in UTC
 	post := func(from string, d parley.Draft) func() error {
@@ -604,7 +604,7 @@ func TestAtMostSixtyFourCanBeNamedDirectly(t *testing.T) {
 		_, err := w.Post(ctx, user, parley.Draft{Direct: names, Content: text("hi")})
 		return err
 	}, refused(parley.BadInput, parley.TooLarge, "the message names 65 recipients, the limit is 64", "make a channel")}})
-	same(t, "deliveries", len(w.post("user", parley.Draft{Direct: names[:64]}).Deliveries), 64)
+	same(t, "deliveries", len(w.PostAs("user", parley.Draft{Direct: names[:64]}).Deliveries), 64)
 }
 
 func TestRemovedRecipient(t *testing.T) {
@@ -612,9 +612,9 @@ func TestRemovedRecipient(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")
 	w.channel("arya", "open", "ned")
-	pair := w.dm("arya", "ned", "hi").Message
+	pair := w.SendDM("arya", "ned", "hi").Message
 	quick := w.send("arya", "ned", "hi").Message
-	three := w.post("arya", parley.Draft{Direct: []string{"ned", "bran"}}).Message.Conversation
+	three := w.PostAs("arya", parley.Draft{Direct: []string{"ned", "bran"}}).Message.Conversation
 	said := w.say("ned", "open", "last words").Message.ID
 	w.NoError(w.RemoveAgent(ctx, user, "ned"))
 	post := func(d parley.Draft) func() error {
@@ -647,15 +647,15 @@ func TestSystemSpeaksEverywhereAndIsInNothing(t *testing.T) {
 	at := places(w)
 	for kind, id := range at {
 		before := w.see("user", id).Members
-		r := w.post(parley.System, parley.Draft{Conversation: id, To: "ned"})
+		r := w.PostAs(parley.System, parley.Draft{Conversation: id, To: "ned"})
 		same(t, kind+": from", r.Message.From, parley.System)
 		same(t, kind+": wakes whom it is to", reach(r.Deliveries)["ned"], true)
 		same(t, kind+": members", w.see("user", id).Members, before)
-		all := w.post("arya", parley.Draft{Conversation: id, To: "all", Content: text("@parley @all")})
+		all := w.PostAs("arya", parley.Draft{Conversation: id, To: "all", Content: text("@parley @all")})
 		if _, reached := reach(all.Deliveries)[parley.System]; reached {
 			t.Errorf("%s: a delivery to the system", kind)
 		}
 	}
-	r := w.post(parley.System, parley.Draft{Direct: []string{"bran"}})
+	r := w.PostAs(parley.System, parley.Draft{Direct: []string{"bran"}})
 	same(t, "it can write to one alone", reach(r.Deliveries), map[string]bool{"bran": true})
 }

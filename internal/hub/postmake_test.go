@@ -26,7 +26,7 @@ func TestPostMakesAChannelOrNothing(t *testing.T) {
 	w.decides(parley.Owner, held.ID, parley.Decision{Approve: true})
 	same(t, "what was approved", w.texts("user", "forge"), []string{"hello"})
 	w.say("user", "forge", "there already")
-	w.post("gendry", parley.Draft{Conversation: "forge", Make: true})
+	w.PostAs("gendry", parley.Draft{Conversation: "forge", Make: true})
 	same(t, "in the one channel", len(w.texts("user", "forge")), 3)
 }
 
@@ -36,7 +36,7 @@ func TestPostMakesAChannelBesideAHiddenOne(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	w.private("ned", "shut")
 	hidden := w.see("ned", "shut").ID
-	made := w.post("arya", parley.Draft{Conversation: "#shut", Make: true, Content: text("hello")}).Message
+	made := w.PostAs("arya", parley.Draft{Conversation: "#shut", Make: true, Content: text("hello")}).Message
 	same(t, "another one", made.Conversation != hidden, true)
 	same(t, "what ned means by it", w.see("ned", "shut").ID, hidden)
 	_, err := w.Post(ctx, as("arya"), parley.Draft{Conversation: "No Channel", Make: true, Content: text("hello")})
@@ -51,7 +51,7 @@ func TestPostSaysThatAChannelIsNew(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	w.private("ned", "papers")
 	post := func(channel string) []string {
-		return w.post("arya", parley.Draft{Conversation: "#" + channel, Make: true, Content: text("hello")}).Notices
+		return w.PostAs("arya", parley.Draft{Conversation: "#" + channel, Make: true, Content: text("hello")}).Notices
 	}
 	same(t, "the first", post("paper"), []string{"#paper is new"})
 	same(t, "again", post("paper"), []string(nil))

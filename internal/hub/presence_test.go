@@ -163,7 +163,7 @@ func TestLeavingIsToldWithinASecond(t *testing.T) {
 func TestAgentsTheHubRunsAreNeverAway(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("bot")
+	w.AddScriptAgents("bot")
 	before := w.lastEvent()
 	get[[]parley.Agent](w)(w.Agents(ctx, as("bot")))
 	w.NoError(w.SweepAttendance(ctx))
@@ -180,13 +180,13 @@ func TestAgentsTheHubRunsAreNeverAway(t *testing.T) {
 func TestAnAgentIsSeenWhenItsRunsGoOn(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("bot")
+	w.AddScriptAgents("bot")
 	seen := func(when string, want *time.Time) {
 		t.Helper()
 		same(t, when, w.presenceOf("bot").LastSeen, want)
 	}
 	seen("at first", nil)
-	w.dm("user", "bot", "work")
+	w.SendDM("user", "bot", "work")
 	run, began := w.StartRun("bot"), w.clock.Now()
 	w.clock.advance(time.Minute)
 	seen("at work", &began)
@@ -194,7 +194,7 @@ func TestAnAgentIsSeenWhenItsRunsGoOn(t *testing.T) {
 	w.finish(run, "done")
 	w.clock.advance(time.Minute)
 	seen("after it", &ended)
-	w.dm("user", "bot", "more")
+	w.SendDM("user", "bot", "more")
 	again := w.clock.Now()
 	run = w.tries("bot")
 	seen("when a run has begun at once", &again)
@@ -207,7 +207,7 @@ func TestAnAgentIsSeenWhenItsRunsGoOn(t *testing.T) {
 func TestEachStatusHasAStateOfS0(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("bot")
+	w.AddScriptAgents("bot")
 	after := w.lastEvent()
 	state := func(status string, want parley.State, sub parley.Substate) {
 		t.Helper()
@@ -231,7 +231,7 @@ func TestEachStatusHasAStateOfS0(t *testing.T) {
 	state("sleeping", parley.Awake, parley.Sleeping)
 	get[parley.Agent](w)(w.Wake(ctx, as("bot"), "bot"))
 	state("idle", parley.Awake, parley.Idle)
-	w.dm("user", "bot", "work")
+	w.SendDM("user", "bot", "work")
 	run := w.StartRun("bot")
 	state("working", parley.Awake, parley.Working)
 	w.finish(run, "")
@@ -246,7 +246,7 @@ func TestEachStatusHasAStateOfS0(t *testing.T) {
 func TestWhereAnAgentWorksIsSeenByThoseWhoMayReadThere(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("bot")
+	w.AddScriptAgents("bot")
 	w.AddAgents("member", "other")
 	open := w.channel("user", "open", "bot")
 	secret := w.private("user", "secret", "bot", "member")
@@ -273,9 +273,9 @@ func TestWhereAnAgentWorksIsSeenByThoseWhoMayReadThere(t *testing.T) {
 func TestAViewTellsWhatWasSpent(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("bot")
+	w.AddScriptAgents("bot")
 	for range 2 {
-		w.dm("user", "bot", "work")
+		w.SendDM("user", "bot", "work")
 		w.finishes(w.StartRun("bot"), parley.Result{Usage: parley.Usage{InputTokens: 3, OutputTokens: 4, Cost: 0.5}})
 		w.clock.advance(time.Hour)
 	}
@@ -301,7 +301,7 @@ func TestWhoFollowsEventsIsThere(t *testing.T) {
 func TestOthersSeeHowFullAnInboxIs(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
-	w.dm("user", "arya", "hello")
+	w.SendDM("user", "arya", "hello")
 	for _, p := range get[[]parley.Presence](w)(w.Who(ctx, as("gendry"))) {
 		want := parley.Inbox{}
 		if p.ID == "arya" {

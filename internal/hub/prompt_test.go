@@ -34,7 +34,7 @@ func TestNoPromptHoldsWhatIsNotItsAgents(t *testing.T) {
 	prompts, words := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		c := &company{world: openWorld(rt, stores.place(t), mayLoop), where: map[string]string{}, by: map[string]string{}}
-		c.dispatched(staff...)
+		c.AddScriptAgents(staff...)
 		for _, n := range []parley.NewConversation{{Name: "open"}, {Name: "closed", Private: true, With: staff[:2]}, {Name: "few", Group: true, With: staff[1:]}} {
 			c.rooms = append(c.rooms, c.create(parley.Owner, n).ID)
 		}

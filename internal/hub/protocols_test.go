@@ -51,6 +51,6 @@ func TestPayloadsOfTheSeedsAreChecked(t *testing.T) {
 		same(t, name+": nothing is stored", w.state() == before, true)
 	}
 	for kind, payload := range map[parley.Type]string{parley.TypeResult: `{"mine":1}`, parley.TypeRequest: `{"x":{}}`, parley.TypeError: `{"why":"x"}`} {
-		w.post("arya", parley.Draft{Direct: []string{"ned"}, Type: kind, Payload: []byte(payload)})
+		w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Type: kind, Payload: []byte(payload)})
 	}
 }

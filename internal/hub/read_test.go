@@ -57,7 +57,7 @@ func TestContextIsAsLongAsTheReadersOwnLimit(t *testing.T) {
 	w.NoError(err)
 	var conv string
 	for i := range 25 {
-		conv = w.dm("arya", "ned", strconv.Itoa(i)).Message.Conversation
+		conv = w.SendDM("arya", "ned", strconv.Itoa(i)).Message.Conversation
 		w.send("arya", "ned", "of another conversation")
 	}
 	context := func(who string) []string {
@@ -145,7 +145,7 @@ func TestCursorIsApartFromDelivery(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	m := w.dm("arya", "ned", "hi").Message
+	m := w.SendDM("arya", "ned", "hi").Message
 	w.NoError(w.MarkRead(ctx, as("ned"), m.Conversation, 0))
 	shown, err := w.Message(ctx, as("ned"), m.ID)
 	w.NoError(err)
@@ -177,8 +177,8 @@ func TestUnreadOfEveryConversationIsInTheList(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	pair := w.dm("arya", "ned", "1").Message.Conversation
-	w.dm("arya", "ned", "2")
+	pair := w.SendDM("arya", "ned", "1").Message.Conversation
+	w.SendDM("arya", "ned", "2")
 	open := w.channel("arya", "open").ID
 	w.say("arya", open, "3")
 	views, _, err := w.Conversations(ctx, as("ned"), parley.ListFilter{All: true})

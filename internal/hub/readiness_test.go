@@ -46,7 +46,7 @@ func TestEachReasonNotToBeReady(t *testing.T) {
 				w.wrap = func(s parley.Store) parley.Store { store.Store = s; return store }
 			})
 			w.AddAgents("arya", "ned")
-			w.dm("arya", "ned", "hello")
+			w.SendDM("arya", "ned", "hello")
 			w.take("ned", parley.Take{})
 			store.full.Store(c.full)
 			if !c.recovered && w.Recover(ctx) == nil {

@@ -19,7 +19,7 @@ func TestCrashReturnsLeasedMessagesAtOnceAndInOrder(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	var sent []parley.Message
 	for i := range 5 {
-		sent = append(sent, w.dm("arya", "ned", fmt.Sprint(i)).Message)
+		sent = append(sent, w.SendDM("arya", "ned", fmt.Sprint(i)).Message)
 	}
 	w.take("ned", parley.Take{Limit: 1, Lease: 12 * time.Hour})
 	w.take("ned", parley.Take{Limit: 2, Seen: true, Run: "run-1"})
@@ -41,7 +41,7 @@ func TestCrashKeepsAttempts(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	w.change("ned", func(a *parley.Agent) { a.Attempts = 2 })
-	m := w.dm("arya", "ned", "hopeless").Message
+	m := w.SendDM("arya", "ned", "hopeless").Message
 	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
 	w.later(time.Minute)
 	for range 3 {
@@ -59,7 +59,7 @@ func TestCrashOfOneHubLeavesTheLeasesOfAnother(t *testing.T) {
 	w := newHub(t, func(w *world) { w.config.Node = "one" })
 	w.AddAgents("arya", "ned", "bran", "sansa")
 	for _, to := range []string{"ned", "bran", "sansa"} {
-		w.dm("arya", to, "hello")
+		w.SendDM("arya", to, "hello")
 	}
 	other := otherHub(w, "two")
 	w.take("ned", parley.Take{})
@@ -98,11 +98,11 @@ func TestCrashOfTheHubIsNoAttemptOfARun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.dispatched("codex")
+			w.AddScriptAgents("codex")
 			w.change("codex", func(a *parley.Agent) { a.Attempts = 1 })
-			first := w.dm("user", "codex", "first").Message
+			first := w.SendDM("user", "codex", "first").Message
 			lost := begin(w)
-			second := w.dm("user", "codex", "second").Message
+			second := w.SendDM("user", "codex", "second").Message
 			w.startAgain()
 			same(t, "run", w.run(lost.Run.ID).State, parley.RunLost)
 			same(t, "what woke it", w.tried(first.ID, "codex"), tried{State: parley.DeliveryAccepted})
@@ -120,8 +120,8 @@ func TestCrashOfTheHubIsNoAttemptOfARun(t *testing.T) {
 func TestRunAfterACrashGoesOnWithItsTask(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex", "writer")
-	w.dm("user", "codex", "have it written")
+	w.AddScriptAgents("codex", "writer")
+	w.SendDM("user", "codex", "have it written")
 	a := w.StartRun("codex")
 	delegate := parley.Contact{Pattern: parley.PatternDelegate, Agent: "writer", Message: "write"}
 	made := get[parley.Contacted](w)(w.Contact(ctx, a.Caller(), delegate))
@@ -137,7 +137,7 @@ func TestRunAfterACrashGoesOnWithItsTask(t *testing.T) {
 func TestCrashOfTheHubFailsAnAskThatARunHadBegunToAnswer(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
+	w.AddScriptAgents("codex")
 	ask := w.postFor(parley.PurposeAsk, "user", "codex", "well?")
 	w.StartRun("codex")
 	w.startAgain()
@@ -160,8 +160,8 @@ func TestMessageThatEndsTheHubAgainAndAgainBecomesADeadLetter(t *testing.T) {
 	t.Parallel()
 	const most = 20
 	w := newHub(t)
-	w.dispatched("codex")
-	m := w.dm("user", "codex", "poison").Message
+	w.AddScriptAgents("codex")
+	m := w.SendDM("user", "codex", "poison").Message
 	for range most - 1 {
 		w.StartRun("codex")
 		w.startAgain()
@@ -181,10 +181,10 @@ func TestMessageThatEndsTheHubAgainAndAgainBecomesADeadLetter(t *testing.T) {
 func TestKilledProgramReturnsItsMessagesAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
-	first := w.dm("user", "codex", "first").Message
+	w.AddScriptAgents("codex")
+	first := w.SendDM("user", "codex", "first").Message
 	a := w.StartRun("codex")
-	second := w.dm("user", "codex", "second").Message
+	second := w.SendDM("user", "codex", "second").Message
 	w.fails(a, parley.FailureLost)
 	same(t, "ready, and an attempt counts", w.tried(first.ID, "codex"), tried{State: parley.DeliveryAccepted, Attempt: 1})
 	same(t, "the next run", w.StartRun("codex").Run.Triggers, []string{first.ID, second.ID})
@@ -208,14 +208,14 @@ func TestNothingIsHandedOutBeforeTheHubHasRecovered(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.dispatched("codex")
+	w.AddScriptAgents("codex")
 	for _, to := range []string{"ned", "codex"} {
-		w.dm("arya", to, "first")
+		w.SendDM("arya", to, "first")
 	}
 	w.take("ned", parley.Take{})
 	w.StartRun("codex")
 	for _, to := range []string{"ned", "codex"} {
-		w.dm("arya", to, "second")
+		w.SendDM("arya", to, "second")
 	}
 	w.channel("user", "open", "codex")
 	w.say("user", "open", "@codex beside it")

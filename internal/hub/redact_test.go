@@ -44,7 +44,7 @@ func (w *world) secretive(who string, size int) parley.Draft {
 func TestRedactedMessageKeepsItsEnvelopeAndDigest(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t, runTwice)
-	posted := w.post("arya", w.secretive("arya", 10)).Message
+	posted := w.PostAs("arya", w.secretive("arya", 10)).Message
 	before := w.lastEvent()
 	w.clock.advance(time.Hour)
 	got := w.redact(posted.ID)
@@ -98,7 +98,7 @@ func TestRedactedWordsAreNowhere(t *testing.T) {
 	var ids []string
 	for size := range 40 { // among others, some on pages of their own, some not indexed yet
 		draft := w.secretive("arya", size*size*20)
-		ids = append(ids, w.post("arya", draft).Message.ID)
+		ids = append(ids, w.PostAs("arya", draft).Message.ID)
 		w.say("ned", "open", fmt.Sprint("between, number ", size))
 		if size%10 == 0 {
 			w.settle()
@@ -176,9 +176,9 @@ func TestRetryOfARedactedPostReturnsIt(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t)
 	draft := w.secretive("arya", 10)
-	first := w.post("arya", draft)
+	first := w.PostAs("arya", draft)
 	redacted := w.redact(first.Message.ID)
-	again := w.post("arya", draft)
+	again := w.PostAs("arya", draft)
 	same(t, "message", again.Message, redacted)
 	same(t, "duplicate", again.Duplicate, true)
 	same(t, "deliveries", again.Deliveries, first.Deliveries)
@@ -189,8 +189,8 @@ func TestRedactingRemovesBodiesNobodyElseRefersTo(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t)
 	alone, shared := w.put("arya", "alone"), w.put("arya", "shared")
-	first := w.post("arya", parley.Draft{Conversation: "open", Content: with(alone, shared)}).Message.ID
-	second := w.post("ned", parley.Draft{Conversation: "open", Content: with(shared)}).Message.ID
+	first := w.PostAs("arya", parley.Draft{Conversation: "open", Content: with(alone, shared)}).Message.ID
+	second := w.PostAs("ned", parley.Draft{Conversation: "open", Content: with(shared)}).Message.ID
 	w.redact(first)
 	same(t, "after the first", w.bodies(), []string{shared.SHA256})
 	_, err := w.fetch("arya", alone.SHA256)
@@ -214,7 +214,7 @@ func TestRedactionCutShortIsFinishedBySweeping(t *testing.T) {
 				w.wrap = func(s parley.Store) parley.Store { return failing{s, on} }
 			})
 			w.AddAgents("arya", "ned")
-			id := w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: with(w.put("arya", "secret"))}).Message.ID
+			id := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(w.put("arya", "secret"))}).Message.ID
 			w.NoError(w.Sweep(ctx))
 			on.Store(true)
 			w.redact(id)
@@ -267,12 +267,12 @@ func (m scannedMessages) Scan(after int64, limit int) ([]parley.Message, error) 
 func TestRedactionForgetsWhatLiveRunsHavePutOut(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("here", "there", "apart")
+	w.AddScriptAgents("here", "there", "apart")
 	w.channel("user", "open", "here", "there")
 	w.say("user", "open", "@here")
 	runs := []*hub.Assignment{w.StartRun("here")}
 	for _, agent := range []string{"there", "apart"} {
-		w.dm("user", agent, "work")
+		w.SendDM("user", agent, "work")
 		runs = append(runs, w.StartRun(agent))
 	}
 	id := w.runPosts(runs[1], parley.Draft{Conversation: "open", Content: text(canary)}).Message.ID

@@ -12,7 +12,7 @@ import (
 func answering(t *testing.T) *world {
 	t.Helper()
 	w := newHub(t)
-	w.dispatched("senior")
+	w.AddScriptAgents("senior")
 	_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: "intern", Profile: parley.Profile{Runtime: parley.RuntimeAttached, Mode: parley.ModeSupervised}})
 	w.NoError(err)
 	return w
@@ -34,7 +34,7 @@ func TestASupervisedAgentAnswersAMessageOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := answering(t)
-			asked := w.dm("senior", "intern", "well?").Message
+			asked := w.SendDM("senior", "intern", "well?").Message
 			before(w, asked.ID)
 			w.clock.advance(time.Hour)
 			w.NoError(w.replies(as("intern"), asked.ID, "so"))
@@ -46,7 +46,7 @@ func TestASupervisedAgentAnswersAMessageOnce(t *testing.T) {
 			if said := w.said(asked.Conversation, "intern"); len(said) != 2 {
 				t.Errorf("intern has said %d messages, want its answer and what was approved", len(said))
 			}
-			again := w.dm("senior", "intern", "and now?").Message
+			again := w.SendDM("senior", "intern", "and now?").Message
 			w.NoError(w.replies(as("intern"), again.ID, "fine"))
 		})
 	}
@@ -56,26 +56,26 @@ func TestASupervisedAgentAnswersAMessageOnce(t *testing.T) {
 func TestAReplyToADeliveryThatEndedIsHeld(t *testing.T) {
 	ends := map[parley.DeliveryState]func(w *world) (message string){
 		parley.DeliveryFailed: func(w *world) string {
-			m := w.dm("senior", "intern", "well?").Message
+			m := w.SendDM("senior", "intern", "well?").Message
 			w.giveBack("intern", w.take("intern", parley.Take{}), parley.FailureFinal)
 			return m.ID
 		},
 		parley.DeliveryDead: func(w *world) string {
 			w.change("intern", func(a *parley.Agent) { a.Attempts = 1 })
-			m := w.dm("senior", "intern", "well?").Message
+			m := w.SendDM("senior", "intern", "well?").Message
 			w.giveBack("intern", w.take("intern", parley.Take{}), parley.FailureBusy)
 			return m.ID
 		},
 		parley.DeliveryExpired: func(w *world) string {
-			m := w.post("senior", parley.Draft{Direct: []string{"intern"}, TTL: 60, Content: text("well?")}).Message
+			m := w.PostAs("senior", parley.Draft{Direct: []string{"intern"}, TTL: 60, Content: text("well?")}).Message
 			w.clock.advance(time.Hour)
 			w.sweep()
 			return m.ID
 		},
 		parley.DeliveryEvicted: func(w *world) string {
 			w.depth("intern", 1, parley.OverflowEvict)
-			m := w.dm("senior", "intern", "well?").Message
-			w.dm("senior", "intern", "another")
+			m := w.SendDM("senior", "intern", "well?").Message
+			w.SendDM("senior", "intern", "another")
 			return m.ID
 		},
 	}
@@ -96,7 +96,7 @@ func TestADenyRuleHoldsForASecondReply(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
 	w.permit("arya", "gendry", parley.EffectDeny)
-	asked := w.dm("gendry", "arya", "well?").Message
+	asked := w.SendDM("gendry", "arya", "well?").Message
 	w.NoError(w.replies(as("arya"), asked.ID, "so"))
 	w.isRefused(parley.NotPermitted, w.replies(as("arya"), asked.ID, "and another thing"))
 }
@@ -104,10 +104,10 @@ func TestADenyRuleHoldsForASecondReply(t *testing.T) {
 // TestARunRepliesToItsTriggerAsOftenAsItLikes: the trigger lasts as long as the run, and ends with it.
 func TestARunRepliesToItsTriggerAsOftenAsItLikes(t *testing.T) {
 	w := newHub(t)
-	w.dispatched("senior")
+	w.AddScriptAgents("senior")
 	w.named("intern", "InternBot", func(p *parley.Profile) { p.Mode = parley.ModeSupervised })
 	w.permit("intern", "senior", parley.EffectDeny)
-	asked := w.dm("senior", "intern", "well?").Message
+	asked := w.SendDM("senior", "intern", "well?").Message
 	run := w.StartRun("intern")
 	w.NoError(w.replies(run.Caller(), asked.ID, "one"))
 	w.NoError(w.replies(run.Caller(), asked.ID, "two"))

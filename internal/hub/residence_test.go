@@ -34,7 +34,7 @@ func TestMailFollowsWhoMoves(t *testing.T) {
 			w := newHub(t)
 			w.tree(parley.LayoutInbox, "a", "ana", "ben")
 			w.tree(parley.LayoutInbox, "b", "ana")
-			m := w.dm("user", "ana", "hello").Message
+			m := w.SendDM("user", "ana", "hello").Message
 			out := w.departsOne("a")
 			w.reports("a", parley.DepartureWritten, out)
 			c.move(w)
@@ -52,10 +52,10 @@ func TestMailFollowsWhoMoves(t *testing.T) {
 func TestMailOfATreeThatIsJoinedAgain(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	w.tree(parley.LayoutInbox, "tree", "ana")
 	view := get[parley.BridgeView](w)(w.BridgeAt(user).Bridge(ctx, "tree"))
-	w.dm("ned", "ana", "hello")
+	w.SendDM("ned", "ana", "hello")
 	out := w.departsOne("tree")
 	w.reports("tree", parley.DepartureWritten, out)
 	came := parley.Arrival{
@@ -95,9 +95,9 @@ func TestWhoReadsElsewhereIsNotWoken(t *testing.T) {
 func TestHeartbeatThatCannotBeSaid(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned")
+	w.AddScriptAgents("ned")
 	w.tree(parley.LayoutBlackboard, "tree", "ana")
-	w.post("ned", parley.Draft{Direct: []string{"ana"}, Type: parley.TypeHeartbeat, Payload: []byte(`{"health":"healthy","metrics":{"active_tasks":0}}`)})
+	w.PostAs("ned", parley.Draft{Direct: []string{"ana"}, Type: parley.TypeHeartbeat, Payload: []byte(`{"health":"healthy","metrics":{"active_tasks":0}}`)})
 	same(t, "what departs", w.departs("tree"), []parley.Departure(nil))
 	same(t, "what waits", w.inbox("ana"), parley.Inbox{})
 }
@@ -107,7 +107,7 @@ func TestHeartbeatThatCannotBeSaid(t *testing.T) {
 func TestDocumentsForWhoCannotTakeThem(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("ned", "joe")
+	w.AddScriptAgents("ned", "joe")
 	w.tree(parley.LayoutAgentOS, "channels", "claude")
 	w.mapped("channels", "paper")
 	b := inboxTree(w)

@@ -14,7 +14,7 @@ import (
 func TestWhoLivesInChannelsIsReachedThere(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("bot")
+	w.AddScriptAgents("bot")
 	w.tree(parley.LayoutAgentOS, "tree", "claude")
 	contact := func(p parley.Pattern) func() error {
 		return func() error {
@@ -53,7 +53,7 @@ func TestWhoLivesInChannelsIsReachedThere(t *testing.T) {
 	same(t, "to be given a task", parley.CodeOf(err), parley.Unavailable)
 	w.command("user", "claude", parley.ActionResume, parley.CommandParameters{}) // which is the hub's to obey
 	w.tree(parley.LayoutInbox, "other", "claude")
-	w.dm("user", "claude", "hello")
+	w.SendDM("user", "claude", "hello")
 	same(t, "by the other tree", len(w.departs("other")), 2)
 }
 
@@ -61,9 +61,9 @@ func TestWhoLivesInChannelsIsReachedThere(t *testing.T) {
 func TestAnAnswerToOneWhoLivesInChannels(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("bot")
+	w.AddScriptAgents("bot")
 	w.tree(parley.LayoutAgentOS, "tree", "claude")
-	w.dm("claude", "bot", "by another door")
+	w.SendDM("claude", "bot", "by another door")
 	same(t, "the answer", w.answers("bot", "hello").Content.Text, "hello")
 }
 
@@ -75,7 +75,7 @@ func TestErrorsInAChannelAreForThoseConcerned(t *testing.T) {
 	w.tree(parley.LayoutAgentOS, "tree", "claude")
 	w.channel("user", "paper", "claude", "ben")
 	for _, who := range []string{"user", "claude"} {
-		w.post(who, parley.Draft{Conversation: "paper", To: "ben", TTL: 60, Content: text("by " + who)})
+		w.PostAs(who, parley.Draft{Conversation: "paper", To: "ben", TTL: 60, Content: text("by " + who)})
 	}
 	w.reports("tree", parley.DepartureWritten, w.departs("tree", "paper")...)
 	w.clock.advance(2 * time.Minute)
@@ -91,7 +91,7 @@ func TestOnlyMappedChannelsAreExported(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := openWorld(rt, stores.place(t), mayLoop)
 		defer w.close()
-		w.dispatched("bot")
+		w.AddScriptAgents("bot")
 		w.tree(parley.LayoutAgentOS, "tree", "claude")
 		w.channel("user", "open", "bot", "claude")
 		w.channel("user", "other", "bot", "claude")
@@ -108,9 +108,9 @@ func TestOnlyMappedChannelsAreExported(t *testing.T) {
 			exported := false
 			switch where := rapid.SampledFrom([]string{"open", "other", "secret", "circle", "dm", "group", "ephemeral", "file", "beat"}).Draw(rt, "where"); where {
 			case "dm":
-				w.dm("user", "bot", words)
+				w.SendDM("user", "bot", words)
 			case "group":
-				w.post("user", parley.Draft{Direct: []string{"bot", "claude"}, Content: text(words)})
+				w.PostAs("user", parley.Draft{Direct: []string{"bot", "claude"}, Content: text(words)})
 			case "ephemeral":
 				w.send("user", "bot", words)
 			case "file":
@@ -118,7 +118,7 @@ func TestOnlyMappedChannelsAreExported(t *testing.T) {
 					Name: fmt.Sprintf("msg-20260301-090000-claude-%04x", i), From: "claude", Channel: "open", Draft: parley.Draft{Content: text(words)},
 				})
 			case "beat":
-				w.post("bot", parley.Draft{Conversation: "open", Type: parley.TypeHeartbeat, Payload: []byte(`{"health":"healthy"}`)})
+				w.PostAs("bot", parley.Draft{Conversation: "open", Type: parley.TypeHeartbeat, Payload: []byte(`{"health":"healthy"}`)})
 			default:
 				exported = where == "open" || where == "secret" && named
 				w.say(rapid.SampledFrom([]string{"user", "bot"}).Draw(rt, "who"), where, words)

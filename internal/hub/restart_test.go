@@ -29,7 +29,7 @@ func TestServerRestartedUnderTakers(t *testing.T) {
 	})
 	w.NoError(err)
 	for range deliveries {
-		w.dm("arya", "ned", "hello")
+		w.SendDM("arya", "ned", "hello")
 	}
 	w.Start(ctx)
 	acked := &ledger{acked: map[string]bool{}, t: t}

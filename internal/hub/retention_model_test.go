@@ -57,7 +57,7 @@ func (k *keeper) posts(t *rapid.T) {
 	if s.owed {
 		draft.To = "ned"
 	}
-	m := k.w.post("user", draft).Message
+	m := k.w.PostAs("user", draft).Message
 	s.id, s.seq, s.bytes = m.ID, m.Seq, int64(len(words))
 	k.said = append(k.said, s)
 }

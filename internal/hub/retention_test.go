@@ -42,7 +42,7 @@ func (w *world) lastAudit() []string {
 func TestEverythingIsKeptUnlessConfigured(t *testing.T) {
 	t.Parallel()
 	w, lines := keeping(t, hub.Retention{Events: -1})
-	w.post("arya", parley.Draft{Conversation: "open", To: "ned", Content: with(w.put("arya", "body"))})
+	w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: with(w.put("arya", "body"))})
 	w.clock.advance(20 * 365 * day)
 	before := w.state()
 	w.sweepAll()
@@ -55,13 +55,13 @@ func TestOldMessagesAreErasedUnlessOwed(t *testing.T) {
 	t.Parallel()
 	w, lines := keeping(t, hub.Retention{Messages: hub.Keep{Age: 30 * day}, Events: -1}, runTwice)
 	w.say("arya", "open", "plain")
-	open := w.post("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("open")})
-	done := w.post("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("done")})
+	open := w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("open")})
+	done := w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("done")})
 	w.ack("ned", done.Message.ID)
 	answer := w.reply("ned", open.Message.ID, "wait")
 	w.ack("arya", answer.Message.ID)
 	w.clock.advance(29 * day)
-	young := w.post("ned", parley.Draft{Conversation: "open", InReplyTo: done.Message.ID, Content: text("young")})
+	young := w.PostAs("ned", parley.Draft{Conversation: "open", InReplyTo: done.Message.ID, Content: text("young")})
 	w.sweepAll()
 	same(t, "before the time", len(w.texts("ned", "open")), 5)
 	w.clock.advance(day)
@@ -94,11 +94,11 @@ func TestOpenAndDeadDeliveriesKeepTheirMessages(t *testing.T) {
 	t.Parallel()
 	w, _ := keeping(t, hub.Retention{Messages: hub.Keep{Age: day, Bytes: 1}, Events: -1})
 	w.NoError(only(w.ChangeAgent(ctx, user, "ned", func(a *parley.Agent) error { a.Attempts = 1; return nil })))
-	dead := w.post("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("dead")}).Message
+	dead := w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("dead")}).Message
 	taken, err := w.Take(ctx, as("ned"), parley.Take{})
 	w.NoError(err)
 	w.NoError(only(w.Nack(ctx, as("ned"), taken.Lease, parley.Trouble{Failure: parley.FailureLost}, dead.ID)))
-	w.post("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("open")})
+	w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("open")})
 	w.say("arya", "open", "neither")
 	w.clock.advance(100 * day)
 	w.sweepAll()
@@ -169,7 +169,7 @@ func TestOldArtifactsAreRemovedAndSaidToBe(t *testing.T) {
 	t.Parallel()
 	w, lines := keeping(t, hub.Retention{Artifacts: hub.Keep{Age: 30 * day}})
 	old, renewed := w.put("arya", "old"), w.put("arya", "renewed")
-	m := w.post("arya", parley.Draft{Conversation: "open", Content: with(old, renewed)}).Message
+	m := w.PostAs("arya", parley.Draft{Conversation: "open", Content: with(old, renewed)}).Message
 	w.clock.advance(20 * day)
 	w.put("ned", "renewed")
 	w.clock.advance(11 * day)
@@ -207,7 +207,7 @@ func TestRemovedArtifactOfAnotherLooksAbsent(t *testing.T) {
 	w, _ := keeping(t, hub.Retention{Artifacts: hub.Keep{Age: day}})
 	w.AddAgents("jon")
 	a := w.put("arya", "private")
-	w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: with(a)})
+	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(a)})
 	w.clock.advance(2 * day)
 	w.sweepAll()
 	_, err := w.fetch("jon", a.SHA256)
@@ -220,7 +220,7 @@ func TestOldestArtifactsGoWhenTheyAreTooMuch(t *testing.T) {
 	var all []string
 	for i := range 6 {
 		a := w.put("arya", strings.Repeat(fmt.Sprint(i), 30))
-		w.post("arya", parley.Draft{Conversation: "open", Content: with(a)})
+		w.PostAs("arya", parley.Draft{Conversation: "open", Content: with(a)})
 		all = append(all, a.SHA256)
 		w.clock.advance(time.Second)
 	}
@@ -241,7 +241,7 @@ func TestRemovalOfAnOldArtifactCutShortIsFinishedLater(t *testing.T) {
 	w, _ := keeping(t, hub.Retention{Artifacts: hub.Keep{Age: day}}, func(w *world) {
 		w.wrap = func(s parley.Store) parley.Store { return failing{s, on} }
 	})
-	w.post("arya", parley.Draft{Conversation: "open", Content: with(w.put("arya", "body"))})
+	w.PostAs("arya", parley.Draft{Conversation: "open", Content: with(w.put("arya", "body"))})
 	w.sweepAll()
 	w.clock.advance(2 * day)
 	on.Store(true)

@@ -28,11 +28,11 @@ func TestReuseGivesTheNameAndNothingElse(t *testing.T) {
 	w.NoError(err)
 	secret := w.private("arya", "closed", "ned").ID
 	group := w.group("arya", "club", "ned").ID
-	dm := w.dm("ned", "arya", "the word is valar").Message
-	answer := w.dm("arya", "ned", "morghulis, and valar").Message
+	dm := w.SendDM("ned", "arya", "the word is valar").Message
+	answer := w.SendDM("arya", "ned", "morghulis, and valar").Message
 	once := w.send("bran", "arya", "valar again").Message
-	three := w.post("ned", parley.Draft{Direct: []string{"arya", "bran"}, Content: text("valar, both")}).Message
-	keyed := w.post("arya", parley.Draft{Direct: []string{"ned"}, IdempotencyKey: "k", Content: text("keyed valar")}).Message
+	three := w.PostAs("ned", parley.Draft{Direct: []string{"arya", "bran"}, Content: text("valar, both")}).Message
+	keyed := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, IdempotencyKey: "k", Content: text("keyed valar")}).Message
 	token, err := w.NewToken(ctx, owner(), parley.NewToken{Agent: "arya"})
 	w.NoError(err)
 	before, err := w.IdentifyAt(ctx, token.Secret, hub.Place{TCP: true})
@@ -81,7 +81,7 @@ func TestReuseGivesTheNameAndNothingElse(t *testing.T) {
 		t.Errorf("the old task is the next holder's: %v", err)
 	}
 
-	fresh := w.post("arya", parley.Draft{Direct: []string{"ned"}, IdempotencyKey: "k", Content: text("I am new")})
+	fresh := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, IdempotencyKey: "k", Content: text("I am new")})
 	same(t, "its key is its own", fresh.Duplicate, false)
 	same(t, "its count begins", fresh.Deliveries[0].PairSeq, int64(1))
 	if fresh.Message.Conversation == dm.Conversation {
@@ -190,10 +190,10 @@ func TestReusedNamesSurviveExportAndImport(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	w.create("ned", parley.NewConversation{Name: "Project X"})
-	m := w.dm("arya", "ned", "before").Message
+	m := w.SendDM("arya", "ned", "before").Message
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
 	w.NoError(second(w.reuse("user", parley.NewAgent{ID: "arya"})))
-	after := w.dm("arya", "ned", "after").Message
+	after := w.SendDM("arya", "ned", "after").Message
 	exported := w.export()
 	there := newHub(t)
 	for range 2 { // the second time there is nothing to do
@@ -281,7 +281,7 @@ func TestAnExportFromBeforeTheReuseGivesTheNewAgentNothing(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	m := w.dm("ned", "arya", "for the first arya").Message
+	m := w.SendDM("ned", "arya", "for the first arya").Message
 	before := w.export()
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
 	w.NoError(second(w.reuse("user", parley.NewAgent{ID: "arya"})))

@@ -51,7 +51,7 @@ func TestLimitsNotGivenAreTheDefaults(t *testing.T) {
 	w := newHub(t, func(w *world) { w.config.Limits = parley.Limits{Body: 1000} })
 	w.AddAgents("arya")
 	w.channel("user", "open", "arya")
-	w.post("user", parley.Draft{Conversation: "open", Content: text("hi @arya"), Payload: []byte(`{"a":{"b":1}}`)})
+	w.PostAs("user", parley.Draft{Conversation: "open", Content: text("hi @arya"), Payload: []byte(`{"a":{"b":1}}`)})
 	_, err := w.Post(ctx, user, parley.Draft{Conversation: "open", Content: text(strings.Repeat("x", 1001))})
 	if parley.AsError(err).Reason != parley.TooLarge {
 		t.Errorf("over the limit given: %v", err)

@@ -10,8 +10,8 @@ import (
 
 const node = "node-1"
 
-// dispatched adds agents whose runs the hub starts.
-func (w *world) dispatched(ids ...string) { w.t.Helper(); w.addWith(parley.RuntimeScript, ids...) }
+// AddScriptAgents adds agents whose runs the hub starts.
+func (w *world) AddScriptAgents(ids ...string) { w.t.Helper(); w.addWith(parley.RuntimeScript, ids...) }
 
 // attached adds agents that fetch for themselves.
 func (w *world) attached(ids ...string) { w.t.Helper(); w.addWith(parley.RuntimeAttached, ids...) }

@@ -30,7 +30,7 @@ func TestWakesAreSeenOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		m := &runMachine{world: openWorld(r, stores.place(t), mayLoop, func(w *world) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })}
-		m.dispatched(runAgents...)
+		m.AddScriptAgents(runAgents...)
 		for _, id := range runAgents {
 			m.change(id, func(a *parley.Agent) { a.Attempts, a.Concurrency = 3, 2 })
 		}
@@ -68,7 +68,7 @@ func (m *runMachine) wake(r *rapid.T, agent string) {
 	case 1:
 		d = parley.Draft{Direct: []string{agent}, Content: text("hello")}
 	}
-	m.post("user", d)
+	m.PostAs("user", d)
 }
 
 func (m *runMachine) startRun(agent string) {

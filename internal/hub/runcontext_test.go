@@ -20,7 +20,7 @@ func (w *world) known(run string) parley.RunContext {
 func TestRunContextIsTheEndOfItsConversation(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
+	w.AddScriptAgents("codex")
 	w.AddAgents("ned")
 	w.change("codex", func(a *parley.Agent) { a.ContextMessages = 3 })
 	w.channel("user", "open", "codex", "ned")
@@ -50,7 +50,7 @@ func TestRunContextIsTheEndOfItsConversation(t *testing.T) {
 func TestResumedSessionIsToldWhatIsNew(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
+	w.AddScriptAgents("codex")
 	w.channel("user", "open", "codex")
 	turn := func(words string) (r parley.Run, c parley.RunContext) {
 		w.say("user", "open", "@codex "+words)
@@ -82,7 +82,7 @@ func TestResumedSessionIsToldWhatIsNew(t *testing.T) {
 func TestRunContextIsRefusedToOneWhoIsOut(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
+	w.AddScriptAgents("codex")
 	id := w.private("user", "secret", "codex").ID
 	w.say("user", "secret", "@codex")
 	a := w.next("codex")
@@ -97,7 +97,7 @@ func TestPromptsHoldNothingOfElsewhere(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		w := openWorld(r, stores.place(t), mayLoop)
 		agents := []string{"a1", "b2", "c3"}
-		w.dispatched(agents...)
+		w.AddScriptAgents(agents...)
 		rooms := []string{"one", "two"}
 		for i, room := range rooms {
 			w.private("user", room, agents[i], agents[i+1])
@@ -152,7 +152,7 @@ func (w *world) looksOnlyHere(agent string, r parley.Run) {
 func TestTheRequestOfATaskIsKept(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex", "smith")
+	w.AddScriptAgents("codex", "smith")
 	w.change("codex", func(a *parley.Agent) { a.ContextMessages = 2 })
 	made := get[parley.Contacted](w)(w.Contact(ctx, user, parley.Contact{Pattern: parley.PatternDelegate, Agent: "codex", Message: "Forge a sword"}))
 	a := w.StartRun("codex")

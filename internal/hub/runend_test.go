@@ -17,8 +17,8 @@ import (
 func TestRunEndsOnce(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
-	m := w.dm("user", "codex", "hello").Message
+	w.AddScriptAgents("codex")
+	m := w.SendDM("user", "codex", "hello").Message
 	a := w.StartRun("codex")
 	result := parley.Result{Text: "done", Session: "s-1", Usage: parley.Usage{InputTokens: 3, OutputTokens: 4, Cost: 0.5}}
 	first := get[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, result, []byte("raw")))
@@ -40,8 +40,8 @@ func TestRunEndsOnce(t *testing.T) {
 func TestRunThatNeverBeganCanFinish(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
-	m := w.dm("user", "codex", "hello").Message
+	w.AddScriptAgents("codex")
+	m := w.SendDM("user", "codex", "hello").Message
 	same(t, "state", w.finish(w.next("codex"), "done").State, parley.RunSucceeded)
 	same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryAnswered)
 }
@@ -66,8 +66,8 @@ func TestFailedRunIsTriedAgainOrNot(t *testing.T) {
 		t.Run(string(c.failure), func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.dispatched("codex")
-			m := w.dm("user", "codex", "hello").Message
+			w.AddScriptAgents("codex")
+			m := w.SendDM("user", "codex", "hello").Message
 			a := w.StartRun("codex")
 			r := w.fails(a, c.failure)
 			same(t, "run", []any{r.State, r.Answer}, []any{c.run, ""})
@@ -96,9 +96,9 @@ func TestFailedRunIsTriedAgainOrNot(t *testing.T) {
 func TestRunThatFailsTooOftenLeavesADeadLetter(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
+	w.AddScriptAgents("codex")
 	w.change("codex", func(a *parley.Agent) { a.Attempts = 2 })
-	m := w.dm("user", "codex", "hello").Message
+	m := w.SendDM("user", "codex", "hello").Message
 	w.fails(w.StartRun("codex"), parley.FailureServer)
 	w.later(time.Minute)
 	w.fails(w.StartRun("codex"), parley.FailureBusy)
@@ -112,8 +112,8 @@ func TestRunThatFailsTooOftenLeavesADeadLetter(t *testing.T) {
 func TestKeptRunKeepsItsLeases(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
-	m := w.dm("user", "codex", "hello").Message
+	w.AddScriptAgents("codex")
+	m := w.SendDM("user", "codex", "hello").Message
 	a := w.StartRun("codex")
 	for range 3 {
 		w.later(50 * time.Second)
@@ -150,7 +150,7 @@ func TestCrashBetweenAnyTwoSteps(t *testing.T) {
 	for crash := range steps {
 		for _, sweepFirst := range []bool{false, true} {
 			w := newHub(t)
-			w.dispatched("codex")
+			w.AddScriptAgents("codex")
 			w.channel("user", "open", "codex")
 			m := w.say("user", "open", "@codex").Message
 			a := w.next("codex")
@@ -194,7 +194,7 @@ func boolInt(b bool) int {
 func TestLaterAttemptRepeatsNoCall(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
+	w.AddScriptAgents("codex")
 	w.channel("user", "open", "codex")
 	w.say("user", "open", "@codex")
 	same1 := parley.Draft{Conversation: "open", Content: text("same")}
@@ -224,8 +224,8 @@ func TestLaterAttemptRepeatsNoCall(t *testing.T) {
 func TestRunTokenIsGoodWhileTheRunLives(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
-	w.dm("user", "codex", "hello")
+	w.AddScriptAgents("codex")
+	w.SendDM("user", "codex", "hello")
 	a := w.StartRun("codex")
 	caller := get[hub.Caller](w)(w.IdentifyAt(ctx, a.Token, ownPlace(a)))
 	same(t, "what it may do", caller.Scopes, parley.Scopes{parley.ScopeRead, parley.ScopeSend}) // nobody reports to it
@@ -247,8 +247,8 @@ func TestWhatARunHoldsOpenEndsWithIt(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.Start(ctx)
-	w.dispatched("codex", "other")
-	w.dm("user", "other", "hello")
+	w.AddScriptAgents("codex", "other")
+	w.SendDM("user", "other", "hello")
 	other, release, err := w.Hold(ctx, w.StartRun("other").Caller())
 	w.NoError(err)
 	defer release()
@@ -258,7 +258,7 @@ func TestWhatARunHoldsOpenEndsWithIt(t *testing.T) {
 		func(a *hub.Assignment) { w.fails(a, parley.FailureStopped) },
 		func(a *hub.Assignment) { w.NoError(w.RecoverRun(ctx, a.Run.ID)) },
 	} {
-		w.post("user", parley.Draft{Direct: []string{"codex"}, Ephemeral: true})
+		w.PostAs("user", parley.Draft{Direct: []string{"codex"}, Ephemeral: true})
 		a := w.StartRun("codex")
 		held, release, err := w.Hold(ctx, a.Caller())
 		w.NoError(err)
@@ -306,8 +306,8 @@ func TestAnAnswerOutlivesALostConnection(t *testing.T) {
 	t.Parallel()
 	once := &atomic.Bool{}
 	w := newHub(t, func(w *world) { w.wrap = func(s parley.Store) parley.Store { return refusing{diskless(s), once} } })
-	w.dispatched("codex")
-	m := w.dm("user", "codex", "hello").Message
+	w.AddScriptAgents("codex")
+	m := w.SendDM("user", "codex", "hello").Message
 	a := w.StartRun("codex")
 	once.Store(true)
 	_, err := w.FinishRun(ctx, a.Run.ID, parley.Result{Text: "done"}, nil)
@@ -327,8 +327,8 @@ func firstOf(list []parley.Token, _ string, err error) []parley.Token {
 func TestRemovedAgentsRunsAreCancelled(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
-	m := w.dm("user", "codex", "hello").Message
+	w.AddScriptAgents("codex")
+	m := w.SendDM("user", "codex", "hello").Message
 	a := w.StartRun("codex")
 	w.NoError(w.RemoveAgent(ctx, user, "codex"))
 	same(t, "run", w.run(a.Run.ID).State, parley.RunCancelled)
@@ -341,7 +341,7 @@ func TestRemovedAgentsRunsAreCancelled(t *testing.T) {
 func TestDeletedConversationsRunsAreOver(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
+	w.AddScriptAgents("codex")
 	w.channel("user", "open", "codex")
 	w.say("user", "open", "@codex")
 	a := w.StartRun("codex")
@@ -365,8 +365,8 @@ func TestDeletedConversationsRunsAreOver(t *testing.T) {
 func TestRunThatHoldsNothingIsLostAfterItsDeadline(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
-	m := w.dm("user", "codex", "hello").Message
+	w.AddScriptAgents("codex")
+	m := w.SendDM("user", "codex", "hello").Message
 	a := w.StartRun("codex")
 	w.runPosts(a, parley.Draft{InReplyTo: m.ID, Content: text("done")})
 	w.clock.advance(11 * time.Minute)
@@ -381,8 +381,8 @@ func TestRunThatHoldsNothingIsLostAfterItsDeadline(t *testing.T) {
 func TestWhatARuntimeClaimsIsMadeSound(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
-	w.dm("user", "codex", "hello")
+	w.AddScriptAgents("codex")
+	w.SendDM("user", "codex", "hello")
 	a := w.StartRun("codex")
 	w.RunLogs(a.Run.ID, []byte("\xff\x00"))
 	r := get[parley.Run](w)(w.FailRun(ctx, a.Run.ID,

@@ -12,7 +12,7 @@ import (
 func TestRunsAreShownToTheirAgentAndOwners(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex", "gemini")
+	w.AddScriptAgents("codex", "gemini")
 	w.addPerson("sansa", parley.AccessMember)
 	w.channel("user", "open", "codex", "gemini")
 	w.say("user", "open", "@codex @gemini")
@@ -39,7 +39,7 @@ func TestRunsAreShownToTheirAgentAndOwners(t *testing.T) {
 func TestEventsOfRunsAreForOwnersAndTheAgent(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex", "gemini")
+	w.AddScriptAgents("codex", "gemini")
 	w.channel("user", "open", "codex", "gemini")
 	w.say("user", "open", "@codex")
 	before := w.lastEvent()
@@ -69,10 +69,10 @@ func TestEventsOfRunsAreForOwnersAndTheAgent(t *testing.T) {
 func TestRunIsCancelled(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex", "gemini", "boss")
+	w.AddScriptAgents("codex", "gemini", "boss")
 	w.change("codex", func(a *parley.Agent) { a.Manager = "boss" })
 	for _, by := range []string{"user", "boss", "codex"} {
-		m := w.dm("user", "codex", "hello").Message
+		m := w.SendDM("user", "codex", "hello").Message
 		a := w.StartRun("codex")
 		_, err := w.CancelRun(ctx, as("gemini"), a.Run.ID, "")
 		wantError(t, err, absent("run", a.Run.ID, checkName))
@@ -105,8 +105,8 @@ func actsOf(list []parley.AuditEntry) string {
 func TestCancelledRunIsNotTriedAgain(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
-	m := w.dm("user", "codex", "hello").Message
+	w.AddScriptAgents("codex")
+	m := w.SendDM("user", "codex", "hello").Message
 	a := w.StartRun("codex")
 	get[parley.Run](w)(w.CancelRun(ctx, user, a.Run.ID, ""))
 	w.later(2 * time.Minute)
@@ -118,8 +118,8 @@ func TestCancelledRunIsNotTriedAgain(t *testing.T) {
 func TestStoppedAgentsRunGoesBack(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
-	m := w.dm("user", "codex", "hello").Message
+	w.AddScriptAgents("codex")
+	m := w.SendDM("user", "codex", "hello").Message
 	a := w.StartRun("codex")
 	get[parley.Receipt](w)(w.Command(ctx, user, "codex", parley.Command{Action: parley.ActionStop}))
 	w.clock.advance(31 * time.Second)
@@ -136,8 +136,8 @@ func TestStoppedAgentsRunGoesBack(t *testing.T) {
 func TestLiveRunShowsWhatItPutsOut(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
-	w.dm("user", "codex", "hello")
+	w.AddScriptAgents("codex")
+	w.SendDM("user", "codex", "hello")
 	a := w.StartRun("codex")
 	line := []byte(strings.Repeat("x", 1<<10-1) + "\n")
 	for range 1024 {
@@ -155,8 +155,8 @@ func TestLiveRunShowsWhatItPutsOut(t *testing.T) {
 func TestProgressIsToldAtMostOnceASecond(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
-	w.dm("user", "codex", "hello")
+	w.AddScriptAgents("codex")
+	w.SendDM("user", "codex", "hello")
 	a := w.StartRun("codex")
 	w.Start(ctx)
 	last := w.lastEvent()
@@ -171,7 +171,7 @@ func TestProgressIsToldAtMostOnceASecond(t *testing.T) {
 func TestWorkspaceIsTheHubAsOneUsesIt(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
+	w.AddScriptAgents("codex")
 	w.channel("user", "open", "codex")
 	w.say("user", "open", "@codex")
 	at := w.At(w.StartRun("codex").Caller())
@@ -191,7 +191,7 @@ func TestWorkspaceIsTheHubAsOneUsesIt(t *testing.T) {
 func TestRunsAreWithinTheirAgentsRate(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 3} })
-	w.dispatched("codex")
+	w.AddScriptAgents("codex")
 	w.channel("user", "open", "codex")
 	w.say("user", "open", "@codex")
 	a := w.StartRun("codex")
@@ -210,8 +210,8 @@ func TestRunsAreWithinTheirAgentsRate(t *testing.T) {
 func TestOutputsAreKeptForAWhile(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Retention.Outputs = time.Hour })
-	w.dispatched("codex")
-	w.dm("user", "codex", "hello")
+	w.AddScriptAgents("codex")
+	w.SendDM("user", "codex", "hello")
 	a := w.StartRun("codex")
 	w.RunLogs(a.Run.ID, []byte("raw"))
 	w.finish(a, "done")

@@ -11,7 +11,7 @@ import (
 func TestRunTokenByKindAndPlace(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
+	w.AddScriptAgents("codex")
 	own := func(run string) hub.Place { return hub.Place{Socket: true, Agent: "codex", Run: run} }
 	other := func(string) hub.Place { return hub.Place{Socket: true, Agent: "codex", Run: "another"} }
 	tcp := func(string) hub.Place { return hub.Place{TCP: true} }
@@ -19,7 +19,7 @@ func TestRunTokenByKindAndPlace(t *testing.T) {
 	for kind, good := range map[parley.TokenKind][4]bool{
 		parley.TokenRun: {true, false, false, false}, parley.TokenBearer: {true, false, true, false}, parley.TokenReply: {true, true, true, false},
 	} {
-		w.post("user", parley.Draft{Direct: []string{"codex"}, Ephemeral: true})
+		w.PostAs("user", parley.Draft{Direct: []string{"codex"}, Ephemeral: true})
 		a := get[*hub.Assignment](w)(w.NextRun(ctx, "codex", hub.RunOptions{Plan: func(parley.Agent) hub.RunPlan {
 			return hub.RunPlan{Token: kind}
 		}}))

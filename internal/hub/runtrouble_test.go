@@ -12,8 +12,8 @@ import (
 func TestWhatAStopCancelsIsKeptThoughItIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("bot")
-	m := w.dm("user", "bot", "work").Message
+	w.AddScriptAgents("bot")
+	m := w.SendDM("user", "bot", "work").Message
 	run := w.StartRun("bot")
 	w.command("user", "bot", parley.ActionStop, parley.CommandParameters{TimeoutMS: 1, Reason: "by user"})
 	w.clock.advance(time.Second)
@@ -29,8 +29,8 @@ func TestWhatAStopCancelsIsKeptThoughItIsStartedAgain(t *testing.T) {
 func TestWhatAPersonCancelsHasFailedThoughItsAgentIsStopped(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("bot")
-	m := w.dm("user", "bot", "work").Message
+	w.AddScriptAgents("bot")
+	m := w.SendDM("user", "bot", "work").Message
 	run := w.StartRun("bot")
 	get[parley.Run](w)(w.CancelRun(ctx, user, run.Run.ID, "not this"))
 	w.command("user", "bot", parley.ActionStop, parley.CommandParameters{})
@@ -43,8 +43,8 @@ func TestNoPauseIsTooLongToFailWith(t *testing.T) {
 	t.Parallel()
 	for _, after := range []time.Duration{-time.Second, 1000 * time.Hour} {
 		w := newHub(t)
-		w.dispatched("bot")
-		m := w.dm("user", "bot", "work").Message
+		w.AddScriptAgents("bot")
+		m := w.SendDM("user", "bot", "work").Message
 		why := &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureBusy, After: after}}
 		r := get[parley.Run](w)(w.FailRun(ctx, w.StartRun("bot").Run.ID, why, parley.Result{}, nil))
 		same(t, "the run", r.State, parley.RunFailed)
@@ -58,11 +58,11 @@ func TestNoPauseIsTooLongToFailWith(t *testing.T) {
 func TestWhoIsOutIsNotWoken(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("codex")
+	w.AddScriptAgents("codex")
 	w.private("user", "secret", "codex")
 	m := w.say("user", "secret", "@codex").Message
 	w.NoError(w.RemoveMember(ctx, user, "secret", "codex"))
-	w.dm("user", "codex", "hello")
+	w.SendDM("user", "codex", "hello")
 	same(t, "woken by", textsOf(w.StartRun("codex").Messages), []string{"hello"})
 	d := w.delivery(m.ID, "codex")
 	same(t, "the message", d.State, parley.DeliveryFailed)
@@ -74,10 +74,10 @@ func TestWhoIsOutIsNotWoken(t *testing.T) {
 func TestALapsedRunLosesAllItHas(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("bot", "other")
+	w.AddScriptAgents("bot", "other")
 	for i := range 60 { // more than are looked at in one update
-		w.dm("user", "bot", fmt.Sprint(i))
-		w.dm("user", "other", fmt.Sprint(i))
+		w.SendDM("user", "bot", fmt.Sprint(i))
+		w.SendDM("user", "other", fmt.Sprint(i))
 	}
 	bot, other := w.StartRun("bot"), w.StartRun("other")
 	w.leases.advance(2 * time.Minute)
@@ -126,9 +126,9 @@ func TestRoundRobinPassesOverWhoStartsMuchLater(t *testing.T) {
 func TestWhoIsHaltedDoesNotWait(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("paused", "asleep", "stopped", "bot")
+	w.AddScriptAgents("paused", "asleep", "stopped", "bot")
 	for _, id := range []string{"paused", "asleep", "stopped", "bot"} {
-		w.dm("user", id, "work")
+		w.SendDM("user", id, "work")
 	}
 	w.command("user", "paused", parley.ActionPause, parley.CommandParameters{})
 	w.command("user", "stopped", parley.ActionStop, parley.CommandParameters{})

@@ -17,7 +17,7 @@ func TestManyTakersGetEachDeliveryOnce(t *testing.T) {
 	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
 	w.AddAgents("ned")
 	w.depth("ned", deliveries, parley.OverflowReject)
-	fill(w, w.dm("ned", "user", "ready").Message, deliveries)
+	fill(w, w.SendDM("ned", "user", "ready").Message, deliveries)
 	var (
 		mu    sync.Mutex
 		times = map[string]int{}

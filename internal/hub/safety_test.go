@@ -13,7 +13,7 @@ func whole(w *world) { w.wrap = func(s parley.Store) parley.Store { return s } }
 func TestBackup(t *testing.T) {
 	w := newHub(t, whole)
 	w.AddAgents("arya")
-	w.dm("user", "arya", "hello")
+	w.SendDM("user", "arya", "hello")
 	dir := filepath.Join(t.TempDir(), "backup")
 	made := get[parley.Backup](w)(w.Backup(ctx, user, dir))
 	if made.Directory != dir || made.Messages != 1 || made.Files == 0 || made.Bytes == 0 || made.Seq == 0 {
@@ -81,7 +81,7 @@ func TestOneBackupAtATime(t *testing.T) {
 func TestCheckDeep(t *testing.T) {
 	w := newHub(t, whole)
 	w.AddAgents("arya")
-	w.dm("user", "arya", "hello")
+	w.SendDM("user", "arya", "hello")
 	told := 0
 	report := get[parley.CheckReport](w)(w.CheckDeep(ctx, user, func(parley.CheckReport) { told++ }))
 	w.NoError(report.Err())

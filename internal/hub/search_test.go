@@ -41,7 +41,7 @@ func (w *world) finds(who, query string) []string {
 // settle waits until everything is indexed: a search waits for its caller's own last message.
 func (w *world) settle() {
 	w.t.Helper()
-	w.dm(parley.Owner, "ned", "settled")
+	w.SendDM(parley.Owner, "ned", "settled")
 	if w.search(parley.Owner, "settled").Behind {
 		w.t.Fatalf("the index does not follow")
 	}
@@ -50,10 +50,10 @@ func (w *world) settle() {
 func TestSearchFindsWhatWasSaid(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t)
-	w.post("arya", parley.Draft{Conversation: "open", Content: parley.Content{
+	w.PostAs("arya", parley.Draft{Conversation: "open", Content: parley.Content{
 		Text: "The deploy of foo_bar.go failed", Code: "panic(needle)", Artifacts: []parley.Artifact{{Path: "/srv/plan-b.md"}},
 	}})
-	w.post("arya", parley.Draft{
+	w.PostAs("arya", parley.Draft{
 		Conversation: "open", Payload: []byte(`{"message":"人类可读的描述","list":[{"deep":"payload words"}]}`), Metadata: []byte(`{"hidden":"metadata"}`),
 	})
 	w.say("ned", "open", "ClawOS Agent 通信协议: 消息格式标准 ✅")
@@ -76,7 +76,7 @@ func TestSearchFindsWhatWasSaid(t *testing.T) {
 func TestSearchShowsWhere(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t)
-	m := w.post("arya", parley.Draft{Conversation: "open", To: "ned", Type: "request", Content: text("请 分配任务 now")}).Message
+	m := w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Type: "request", Content: text("请 分配任务 now")}).Message
 	same(t, "result", w.search("arya", "分配任务"), parley.SearchResult{Hits: []parley.Hit{{
 		Message: m.ID, Seq: m.Seq, Conversation: m.Conversation, From: "arya", To: "ned", Type: "request", CreatedAt: m.CreatedAt,
 		Snippet: parley.Snippet{Field: "text", Text: "请 分配任务 now", Marks: [][2]int{{2, 6}}},
@@ -92,10 +92,10 @@ func TestSearchFilters(t *testing.T) {
 	w.NoError(err)
 	w.private("arya", "secret", "ned")
 	w.say("arya", "open", "word from arya")
-	asked := w.post("ned", parley.Draft{Conversation: "secret", To: "arya", Type: "request", Content: text("word asked")}).Message
+	asked := w.PostAs("ned", parley.Draft{Conversation: "secret", To: "arya", Type: "request", Content: text("word asked")}).Message
 	w.clock.advance(48 * time.Hour)
 	w.say("ned", "open", "word later @arya")
-	w.post("ned", parley.Draft{Conversation: "open", To: "all", Content: text("word for all")})
+	w.PostAs("ned", parley.Draft{Conversation: "open", To: "all", Content: text("word for all")})
 	for query, want := range map[string][]string{
 		"word from:arya":                          {"word from arya"},
 		"word from:LORDNED in:#secret":            {"word asked"},
@@ -125,10 +125,10 @@ func TestSearchForWhomAMessageIs(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t)
 	w.AddAgents("bran")
-	dm := w.dm("arya", "ned", "word in a dm").Message
-	w.dm("ned", "arya", "word back")
-	w.post("arya", parley.Draft{Direct: []string{"ned", "bran"}, Content: text("word in a group")})
-	w.post("arya", parley.Draft{Ephemeral: true, Direct: []string{"ned"}, Content: text("word between")})
+	dm := w.SendDM("arya", "ned", "word in a dm").Message
+	w.SendDM("ned", "arya", "word back")
+	w.PostAs("arya", parley.Draft{Direct: []string{"ned", "bran"}, Content: text("word in a group")})
+	w.PostAs("arya", parley.Draft{Ephemeral: true, Direct: []string{"ned"}, Content: text("word between")})
 	w.say("arya", "open", "word in a channel")
 	found := func(what, query string, want ...string) {
 		t.Helper()
@@ -175,7 +175,7 @@ func TestSearchIsCutToRights(t *testing.T) {
 	for _, where := range []string{"open", "secret"} {
 		w.say("arya", where, "canary in "+where)
 	}
-	w.dm("arya", "ned", "canary in dm")
+	w.SendDM("arya", "ned", "canary in dm")
 	w.send("arya", "ned", "canary in ephemeral")
 	all := []string{"canary in ephemeral", "canary in dm", "canary in secret", "canary in open"}
 	for who, want := range map[string][]string{"arya": all, "ned": all, "user": all, "bran": {"canary in open"}} {

@@ -15,9 +15,9 @@ func TestWhatAClientOfAPersonIsSentIsDelivered(t *testing.T) {
 	w.AddAgents("arya", "gendry")
 	w.addPerson("sansa", parley.AccessMember)
 	after := w.lastEvent()
-	toUser := w.dm("arya", "user", "done").Message.ID
-	toSansa := w.dm("arya", "sansa", "done").Message.ID
-	toGendry := w.dm("arya", "gendry", "done").Message.ID
+	toUser := w.SendDM("arya", "user", "done").Message.ID
+	toSansa := w.SendDM("arya", "sansa", "done").Message.ID
+	toGendry := w.SendDM("arya", "gendry", "done").Message.ID
 	state := func(message string) parley.DeliveryState {
 		shown, err := w.Message(ctx, user, message)
 		w.NoError(err)

@@ -268,7 +268,7 @@ func TestReadingAsAnotherOnAFullDiskIsRefusedClearly(t *testing.T) {
 		w.wrap = func(s parley.Store) parley.Store { store.Store = s; return store }
 	})
 	w.AddAgents("arya", "ned")
-	w.dm("arya", "ned", "hello")
+	w.SendDM("arya", "ned", "hello")
 	acting, err := w.ReadAs(ctx, user, "ned", "list conversations")
 	w.NoError(err)
 	store.full.Store(true)

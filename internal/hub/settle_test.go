@@ -28,7 +28,7 @@ func TestReplyAnswersFromWhereverTheDeliveryStands(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.AddAgents("arya", "ned")
-			m := w.dm("arya", "ned", "?").Message
+			m := w.SendDM("arya", "ned", "?").Message
 			c.before(w, m)
 			answer := w.reply("ned", m.ID, "!").Message.ID
 			d := w.delivery(m.ID, "ned")
@@ -61,9 +61,9 @@ func TestOneAnswerAnswersAllOfALease(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "bran", "ned")
-	first, second, own := w.dm("arya", "ned", "1").Message, w.dm("bran", "ned", "2").Message, w.dm("bran", "ned", "3").Message
+	first, second, own := w.SendDM("arya", "ned", "1").Message, w.SendDM("bran", "ned", "2").Message, w.SendDM("bran", "ned", "3").Message
 	taken := w.take("ned", parley.Take{Seen: true})
-	later := w.dm("arya", "ned", "4").Message
+	later := w.SendDM("arya", "ned", "4").Message
 	w.ack("ned", own.ID)
 	answer := w.reply("ned", first.ID, "both done").Message
 	list := get[[]parley.Delivery](w)(w.Settle(ctx, as("ned"), taken.Lease, parley.Outcome{Answer: answer.ID}))
@@ -91,7 +91,7 @@ func TestEndOfATurnSettlesWhatItHad(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.AddAgents("arya", "ned")
-			first, second := w.dm("arya", "ned", "1").Message, w.dm("arya", "ned", "2").Message
+			first, second := w.SendDM("arya", "ned", "1").Message, w.SendDM("arya", "ned", "2").Message
 			taken := w.take("ned", parley.Take{})
 			_, err := w.Settle(ctx, as("ned"), taken.Lease, c.how)
 			w.NoError(err)
@@ -106,7 +106,7 @@ func TestAckNeedsNoLeaseAndIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	untaken, held := w.dm("arya", "ned", "untaken").Message, w.dm("arya", "ned", "held").Message
+	untaken, held := w.SendDM("arya", "ned", "untaken").Message, w.SendDM("arya", "ned", "held").Message
 	w.take("ned", parley.Take{Only: []string{held.ID}})
 	w.ack("ned", untaken.ID, held.ID)
 	d, now := w.delivery(untaken.ID, "ned"), w.clock.Now()
@@ -123,10 +123,10 @@ func TestWhatHasEndedCannotBeAcked(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	w.change("ned", func(a *parley.Agent) { a.Attempts = 1 })
-	dead, failed := w.dm("arya", "ned", "dead").Message, w.dm("arya", "ned", "failed").Message
+	dead, failed := w.SendDM("arya", "ned", "dead").Message, w.SendDM("arya", "ned", "failed").Message
 	w.giveBack("ned", w.take("ned", parley.Take{Only: []string{dead.ID}}), parley.FailureBusy)
 	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureFinal)
-	waits := w.dm("arya", "ned", "waits").Message
+	waits := w.SendDM("arya", "ned", "waits").Message
 	ack := func(ids ...string) func() error {
 		return func() error { _, err := w.Ack(ctx, as("ned"), "", ids...); return err }
 	}
@@ -150,14 +150,14 @@ func TestPeopleHoldNoLeaseAndSeeByReading(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya")
 	w.addPerson("sansa", parley.AccessMember)
-	first := w.dm("arya", "sansa", "first").Message
+	first := w.SendDM("arya", "sansa", "first").Message
 	taken := w.take("sansa", parley.Take{})
 	same(t, "fetched", []any{taken.Lease, w.stateOf(first.ID, "sansa")}, []any{"", parley.DeliveryDelivered})
 	w.later(240 * time.Hour)
 	w.restart()
 	w.sweep()
 	same(t, "it stays with them", w.tried(first.ID, "sansa"), tried{State: parley.DeliveryDelivered})
-	second, third := w.dm("arya", "sansa", "second").Message, w.dm("arya", "sansa", "third").Message
+	second, third := w.SendDM("arya", "sansa", "second").Message, w.SendDM("arya", "sansa", "third").Message
 	w.NoError(w.MarkRead(ctx, as("sansa"), first.Conversation, second.Seq))
 	same(t, "read", []parley.DeliveryState{w.stateOf(first.ID, "sansa"), w.stateOf(second.ID, "sansa"), w.stateOf(third.ID, "sansa")},
 		[]parley.DeliveryState{parley.DeliverySeen, parley.DeliverySeen, parley.DeliveryAccepted})
@@ -177,7 +177,7 @@ func TestReadingMakesNothingSeenForAnAgent(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	m := w.dm("arya", "ned", "?").Message
+	m := w.SendDM("arya", "ned", "?").Message
 	w.NoError(w.MarkRead(ctx, as("ned"), m.Conversation, 0))
 	same(t, "state", w.stateOf(m.ID, "ned"), parley.DeliveryAccepted)
 }
@@ -189,7 +189,7 @@ func TestReadingMuchIsDoneInSmallUpdates(t *testing.T) {
 	w.addPerson("sansa", parley.AccessMember)
 	var last parley.Message
 	for range 501 {
-		last = w.dm("user", "sansa", "hello").Message
+		last = w.SendDM("user", "sansa", "hello").Message
 	}
 	before := w.lastEvent()
 	w.NoError(w.MarkRead(ctx, as("sansa"), last.Conversation, 0))

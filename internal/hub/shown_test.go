@@ -29,7 +29,7 @@ func (w *world) unread(who, conversation string) int {
 func TestWhatAnAskReturnsToAPersonIsSeen(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("b")
+	w.AddScriptAgents("b")
 	asked := w.asks(user, "b", "one")
 	w.answers("b", "yes")
 	same(t, "answer", asked.hears(), "Response from b: yes")
@@ -41,7 +41,7 @@ func TestWhatAnAskReturnsToAPersonIsSeen(t *testing.T) {
 func TestAnAnswerAfterTheInterruptStaysInTheInbox(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("b")
+	w.AddScriptAgents("b")
 	asked := w.asks(user, "b", "one")
 	asked.giveUp()
 	asked.hears()
@@ -58,7 +58,7 @@ func TestAnAnswerAfterTheInterruptStaysInTheInbox(t *testing.T) {
 func TestWhatADelegationReturnsToAPersonIsSeen(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("b")
+	w.AddScriptAgents("b")
 	asked := w.turnsTo(user, parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "do it", Wait: time.Hour})
 	w.answers("b", "done")
 	same(t, "result", asked.hears(), "Response from b: done")
@@ -76,7 +76,7 @@ func TestWhatWasShownIsNamedByShortNames(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.attached("arya")
-	one, two := w.dm("arya", "user", "one").Message, w.dm("arya", "user", "two").Message
+	one, two := w.SendDM("arya", "user", "one").Message, w.SendDM("arya", "user", "two").Message
 	w.shows("user", one.ShortName(), two.ID[len(two.ID)-8:])
 	same(t, "inbox", w.newestFirst("user"), []string{})
 	_, err := w.MarkShown(ctx, user, "m987654321")
@@ -86,8 +86,8 @@ func TestWhatWasShownIsNamedByShortNames(t *testing.T) {
 func TestWhatAPersonWaitedForIsSeen(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("b")
-	sent := w.dm("user", "b", "hello")
+	w.AddScriptAgents("b")
+	sent := w.SendDM("user", "b", "hello")
 	w.answers("b", "hi")
 	same(t, "before", w.newestFirst("user"), []string{"hi"})
 	same(t, "answers", textsOf(w.outcomeOf(user, sent.Message.ID).Answers), []string{"hi"})
@@ -98,13 +98,13 @@ func TestWhatAPersonWaitedForIsSeen(t *testing.T) {
 func TestShownIsSettledWhereNothingIsWanted(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("b")
+	w.AddScriptAgents("b")
 	w.addPerson("sansa", parley.AccessMember)
-	said := w.dm("b", "sansa", "plain").Message
-	noted := w.post("b", parley.Draft{Direct: []string{"sansa"}, Type: parley.TypeNotification, Content: text("note")}).Message
+	said := w.SendDM("b", "sansa", "plain").Message
+	noted := w.PostAs("b", parley.Draft{Direct: []string{"sansa"}, Type: parley.TypeNotification, Content: text("note")}).Message
 	answered := w.postFor(parley.PurposeCallback, "b", "sansa", "result")
-	must := w.post("b", parley.Draft{Direct: []string{"sansa"}, RequiresAck: true, Content: text("confirm")}).Message
-	mustQuietly := w.post("b", parley.Draft{
+	must := w.PostAs("b", parley.Draft{Direct: []string{"sansa"}, RequiresAck: true, Content: text("confirm")}).Message
+	mustQuietly := w.PostAs("b", parley.Draft{
 		Direct: []string{"sansa"}, Type: parley.TypeNotification, RequiresAck: true, Content: text("confirm quietly"),
 	}).Message
 	asked := w.asks(as("b"), "sansa", "question").request
@@ -159,7 +159,7 @@ func TestTheCursorPassesNothingThatWasNotShown(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya")
-	first, second, third := w.dm("arya", "user", "one").Message, w.dm("arya", "user", "two").Message, w.dm("arya", "user", "three").Message
+	first, second, third := w.SendDM("arya", "user", "one").Message, w.SendDM("arya", "user", "two").Message, w.SendDM("arya", "user", "three").Message
 	w.shows("user", second.ID)
 	same(t, "unread of a DM", w.unread("user", first.Conversation), 3)
 	same(t, "inbox", w.newestFirst("user"), []string{"three", "one"})
@@ -181,7 +181,7 @@ func TestShownChangesNothingForAgents(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya")
-	sent := w.dm("user", "arya", "work").Message
+	sent := w.SendDM("user", "arya", "work").Message
 	w.shows("arya", sent.ID)
 	same(t, "state", w.stateOf(sent.ID, "arya"), parley.DeliveryAccepted)
 	same(t, "unread", w.unread("arya", sent.Conversation), 1)
@@ -193,8 +193,8 @@ func TestShownChangesNothingForAgents(t *testing.T) {
 func TestErrorsAboutAMessageAreSettledWithIt(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("b")
-	sent, other := w.dm("user", "b", "hello").Message, w.dm("user", "b", "again").Message
+	w.AddScriptAgents("b")
+	sent, other := w.SendDM("user", "b", "hello").Message, w.SendDM("user", "b", "again").Message
 	w.fails(w.StartRun("b"), parley.FailureFinal)
 	same(t, "errors", len(w.newestFirst("user")), 2)
 	w.shows("user", sent.ID)
@@ -207,7 +207,7 @@ func TestErrorsAboutAMessageAreSettledWithIt(t *testing.T) {
 func TestAnEphemeralConversationIsKeptWhileAPersonHasNotSeenTheAnswer(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("b")
+	w.AddScriptAgents("b")
 	w.AddAgents("arya", "gendry")
 	sent := w.send("user", "b", "quick question").Message
 	w.answers("b", "the answer")
@@ -237,7 +237,7 @@ func TestAPersonsInboxShowsTheNewestFirst(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya")
 	for _, words := range []string{"one", "two", "three", "four"} {
-		w.dm("arya", "user", words)
+		w.SendDM("arya", "user", words)
 	}
 	first := get[parley.Peeked](w)(w.PeekNewest(ctx, user, 0, 3))
 	same(t, "newest", textsOf(first.Messages), []string{"four", "three", "two"})

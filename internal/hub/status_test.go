@@ -11,7 +11,7 @@ func TestStatus(t *testing.T) {
 		w.config.About = parley.HubStatus{Version: "1.2.3", Store: "sqlite", PID: 7, Address: "127.0.0.1:7717", Home: "/home/parley"}
 	})
 	w.AddAgents("arya", "gendry")
-	w.dm("user", "arya", "hello")
+	w.SendDM("user", "arya", "hello")
 	w.send("user", "gendry", "hello")
 	status := get[parley.HubStatus](w)(w.Status(ctx, user))
 	want := parley.HubStatus{

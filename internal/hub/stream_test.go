@@ -105,14 +105,14 @@ func TestWhoIsNoOwnerAnyMoreIsNotToldWhatWaits(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	w.addPerson("sansa", parley.AccessOwner)
 	sansa := live(t, w, "sansa")
-	w.dm("arya", "ned", "between us")
+	w.SendDM("arya", "ned", "between us")
 	w.PassOn(ctx)
 	w.setAccess("sansa", parley.AccessMember)
 	w.PassOn(ctx)
 	same(t, "is told", kindsOf(look(t, sansa)), []parley.EventKind{parley.EventAgentChanged})
 	w.setAccess("sansa", parley.AccessOwner)
 	w.PassOn(ctx)
-	w.dm("arya", "ned", "and you")
+	w.SendDM("arya", "ned", "and you")
 	w.PassOn(ctx)
 	same(t, "as an owner again", kindsOf(look(t, sansa)), []parley.EventKind{parley.EventAgentChanged, parley.EventMessagePosted})
 }
@@ -157,7 +157,7 @@ func TestOnlyThoseConcernedAreWoken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, store := tap(t, place)
 		w.AddAgents("arya", "ned", "bran")
-		pair := w.dm("arya", "ned", "hi").Message.Conversation
+		pair := w.SendDM("arya", "ned", "hi").Message.Conversation
 		w.Start(ctx)
 		var woken atomic.Int64
 		wait, cancel := context.WithCancel(ctx)

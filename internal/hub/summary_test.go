@@ -12,7 +12,7 @@ import (
 func TestSummariesAreOfThoseThatDidSomething(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("bot", "idle")
+	w.AddScriptAgents("bot", "idle")
 	w.AddAgents("arya")
 	after := w.lastEvent()
 	summaries := func(what string, want ...string) {
@@ -40,9 +40,9 @@ func TestSummariesAreOfThoseThatDidSomething(t *testing.T) {
 		same(t, what, got, want)
 	}
 	summaries("nobody did anything")
-	w.dm("user", "bot", "work")
+	w.SendDM("user", "bot", "work")
 	run := w.StartRun("bot")
-	w.dm("user", "bot", "more")
+	w.SendDM("user", "bot", "more")
 	w.clock.advance(15*time.Minute - time.Millisecond)
 	summaries("not yet")
 	w.clock.advance(time.Millisecond)

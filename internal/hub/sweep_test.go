@@ -18,7 +18,7 @@ func TestEphemeralIsArchivedAfterADayWithoutOpenDelivery(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	first := w.send("arya", "ned", "?").Message
 	conv := first.Conversation
-	pair := w.dm("arya", "ned", "stays").Message.Conversation
+	pair := w.SendDM("arya", "ned", "stays").Message.Conversation
 	archived := func() bool {
 		w.t.Helper()
 		w.NoError(w.Sweep(ctx))
@@ -94,7 +94,7 @@ func TestSweepErasesWhatWasDeletedAndNothingElse(t *testing.T) {
 	w.NoError(w.Sweep(ctx))
 	same(t, "rows to erase after", erasable(w), 0)
 	same(t, "everything else", w.state(), before)
-	same(t, "the order goes on", w.dm("arya", "ned", "anew").Message.Seq > last, true)
+	same(t, "the order goes on", w.SendDM("arya", "ned", "anew").Message.Seq > last, true)
 }
 
 // erasable is how many rows the next purge would erase; it erases none.

@@ -17,7 +17,7 @@ func TestAtMostOnceIsAckedByFetching(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	m := w.dm("arya", "ned", "once").Message
+	m := w.SendDM("arya", "ned", "once").Message
 	taken := w.take("ned", parley.Take{AtMostOnce: true, Run: "run-1"})
 	d := w.delivery(m.ID, "ned")
 	same(t, "acked", []any{taken.Lease, taken.For, d.State, d.Run}, []any{"", time.Duration(0), parley.DeliveryAcked, "run-1"})
@@ -32,7 +32,7 @@ func TestTwoConsumersShareAnInbox(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	for i := range 4 {
-		w.dm("arya", "ned", fmt.Sprint(i))
+		w.SendDM("arya", "ned", fmt.Sprint(i))
 	}
 	one, two := w.take("ned", parley.Take{Limit: 3}), w.take("ned", parley.Take{Limit: 3})
 	same(t, "one", textsOf(one.Messages), []string{"0", "1", "2"})
@@ -47,11 +47,11 @@ func TestTakeOnlySome(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	var ids []string
 	for i := range 4 {
-		ids = append(ids, w.dm("arya", "ned", fmt.Sprint(i)).Message.ID)
+		ids = append(ids, w.SendDM("arya", "ned", fmt.Sprint(i)).Message.ID)
 	}
 	same(t, "in order, each once", w.takes("ned", parley.Take{Only: []string{ids[2], ids[0], ids[2]}}), []string{"0", "2"})
 	same(t, "those that are held are left out", w.takes("ned", parley.Take{Only: ids[:2]}), []string{"1"})
-	foreign := w.dm("ned", "arya", "yours").Message.ID
+	foreign := w.SendDM("ned", "arya", "yours").Message.ID
 	others := []string{foreign, noRoom, "x"} // sent by the caller, nowhere, no id
 	same(t, "what was not delivered to the caller is left out", w.takes("ned", parley.Take{Only: append(others, ids[3])}), []string{"3"})
 	same(t, "nothing of the caller's", w.takes("ned", parley.Take{Only: others}), []string{})
@@ -72,7 +72,7 @@ func TestWhatWasDoneIsSaidEvenToWhoHasGivenUp(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	m := w.dm("arya", "ned", "hello").Message
+	m := w.SendDM("arya", "ned", "hello").Message
 	given := func(call func(context.Context, *hub.Hub) error) {
 		t.Helper()
 		stoppable, giveUp := context.WithCancel(ctx)
@@ -93,12 +93,12 @@ func TestPeekingConsumesNothing(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.dm("arya", "ned", "held")
+	w.SendDM("arya", "ned", "held")
 	w.take("ned", parley.Take{})
-	w.dm("arya", "ned", "pausing")
+	w.SendDM("arya", "ned", "pausing")
 	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
-	w.dm("arya", "ned", "waits")
-	w.post("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeStatus, Content: text("status")})
+	w.SendDM("arya", "ned", "waits")
+	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeStatus, Content: text("status")})
 	before := w.state()
 	for range 2 {
 		same(t, "open", w.waits("ned"), []string{"held", "pausing", "waits", "status"})
@@ -118,19 +118,19 @@ func TestWhatIsNotUrgentHasItsTurn(t *testing.T) {
 	w.AddAgents("ned")
 	urgent := priority(w, "urgent")
 	for i := range 3 {
-		w.dm("user", "ned", fmt.Sprint("patient ", i))
+		w.SendDM("user", "ned", fmt.Sprint("patient ", i))
 	}
 	var turns []int
 	for i := range 24 {
 		for range 2 {
-			w.post("user", parley.Draft{Direct: []string{"ned"}, Priority: urgent, Content: text("urgent")})
+			w.PostAs("user", parley.Draft{Direct: []string{"ned"}, Priority: urgent, Content: text("urgent")})
 		}
 		if got := w.takes("ned", parley.Take{Urgent: true, Limit: 1}); got[0] != "urgent" {
 			turns = append(turns, i+1)
 			same(t, "the oldest", got[0], fmt.Sprint("patient ", len(turns)-1))
 		}
 		if i == 3 {
-			same(t, "a fetch by seq is no turn", len(w.takes("ned", parley.Take{Only: []string{w.dm("user", "ned", "x").Message.ID}})), 1)
+			same(t, "a fetch by seq is no turn", len(w.takes("ned", parley.Take{Only: []string{w.SendDM("user", "ned", "x").Message.ID}})), 1)
 		}
 	}
 	same(t, "turns", turns, []int{8, 16, 24})
@@ -141,7 +141,7 @@ func TestTheOldestOfALargeTakeAreAllInIt(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("ned")
 	post := func(level int, words string) {
-		w.post("user", parley.Draft{Direct: []string{"ned"}, Priority: mustPriority(level), Content: text(words)})
+		w.PostAs("user", parley.Draft{Direct: []string{"ned"}, Priority: mustPriority(level), Content: text(words)})
 	}
 	post(6, "oldest, and just urgent enough")
 	post(0, "patient")
@@ -163,7 +163,7 @@ func TestOnlyAsksReachWhoSleeps(t *testing.T) {
 	until := began.Add(time.Hour)
 	a := get[parley.Agent](w)(w.Sleep(ctx, as("ned"), "ned", until))
 	same(t, "until", a.SleepingUntil, &until)
-	plain := w.dm("arya", "ned", "plain").Message
+	plain := w.SendDM("arya", "ned", "plain").Message
 	w.postFor(parley.PurposeTask, "arya", "ned", "task")
 	w.postFor(parley.PurposeAsk, "arya", "ned", "ask")
 	same(t, "what was named", w.takes("ned", parley.Take{Only: []string{plain.ID}}), []string{})
@@ -243,14 +243,14 @@ func nothing(*world) {}
 func TestWaitingTakeIsWokenAtOnce(t *testing.T) {
 	t.Parallel()
 	pausing := func(w *world) {
-		w.dm("arya", "ned", "hello")
+		w.SendDM("arya", "ned", "hello")
 		w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
 	}
 	for name, c := range map[string]struct{ prepare, meanwhile func(*world) }{
-		"by a post":        {nothing, func(w *world) { w.dm("arya", "ned", "hello") }},
+		"by a post":        {nothing, func(w *world) { w.SendDM("arya", "ned", "hello") }},
 		"by a pause's end": {pausing, func(w *world) { w.later(5 * time.Second) }},
 		"by what was dead": {dying, retryAll},
-		"by what waited":   {func(w *world) { w.dm("arya", "ned", "hello") }, nothing},
+		"by what waited":   {func(w *world) { w.SendDM("arya", "ned", "hello") }, nothing},
 		"by being woken":   {asleep, func(w *world) { get[parley.Agent](w)(w.Wake(ctx, user, "ned")) }},
 		"by an ask, sleeping": {sleeping, func(w *world) {
 			w.postFor(parley.PurposeAsk, "arya", "ned", "hello")
@@ -272,12 +272,12 @@ func sleeping(w *world) {
 
 func asleep(w *world) {
 	sleeping(w)
-	w.dm("arya", "ned", "hello")
+	w.SendDM("arya", "ned", "hello")
 }
 
 func dying(w *world) {
 	w.change("ned", func(a *parley.Agent) { a.Attempts = 1 })
-	w.dm("arya", "ned", "hello")
+	w.SendDM("arya", "ned", "hello")
 	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
 }
 
@@ -338,7 +338,7 @@ func TestDeliveriesAreSweptByThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openWorld(t, place, func(w *world) { w.config.DueEvery = time.Second })
 		w.AddAgents("arya", "ned")
-		m := w.dm("arya", "ned", "hello").Message
+		m := w.SendDM("arya", "ned", "hello").Message
 		w.take("ned", parley.Take{})
 		w.leases.advance(time.Minute)
 		w.Start(ctx)
@@ -372,7 +372,7 @@ func TestWhatIsDeletedWhileItIsTakenIsLeftOut(t *testing.T) {
 	})
 	w.AddAgents("arya", "ned")
 	doomed := w.send("arya", "ned", "doomed").Message
-	w.dm("arya", "ned", "stays")
+	w.SendDM("arya", "ned", "stays")
 	next = func() { w.NoError(w.DeleteConversation(ctx, user, doomed.Conversation)) }
 	taken := w.take("ned", parley.Take{})
 	same(t, "taken", []any{len(taken.Deliveries), textsOf(taken.Messages)}, []any{1, []string{"stays"}})

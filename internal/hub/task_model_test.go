@@ -29,9 +29,9 @@ func TestTreesKeepTheirPromises(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		x := &forester{w: openWorld(rt, stores.place(t), mayLoop), agents: []string{"arya", "bran", "ned"}, spent: map[string]int64{}}
-		x.w.dispatched(x.agents...)
+		x.w.AddScriptAgents(x.agents...)
 		x.w.permit("ned", "bran", parley.EffectAllow, withApproval)
-		x.w.dm("user", "arya", "begin")
+		x.w.SendDM("user", "arya", "begin")
 		rt.Repeat(map[string]func(*rapid.T){
 			"start": x.start, "delegate": x.delegate, "end": x.end, "harm": x.harm, "ask": x.ask, "park": x.park, "hold": x.hold,
 			"decide": x.decide, "": x.check,

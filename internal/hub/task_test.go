@@ -70,7 +70,7 @@ func (w *world) history(as1, conversation string) []parley.Message {
 func team(t *testing.T) *world {
 	t.Helper()
 	w := newHub(t, mayLoop)
-	w.dispatched("boss", "writer", "data")
+	w.AddScriptAgents("boss", "writer", "data")
 	w.channel("user", "open", "boss")
 	return w
 }
@@ -285,7 +285,7 @@ func TestALostRunOfACompletedTaskIsOver(t *testing.T) {
 func TestALateAnswerIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, briefly)
-	w.dispatched("boss", "senior")
+	w.AddScriptAgents("boss", "senior")
 	id := w.delegates(user, "boss", "look at it")
 	run := w.StartRun("boss")
 	w.asks(run.Caller(), "senior", "well?").hears()
@@ -399,11 +399,11 @@ func TestDependencyCirclesAreRefused(t *testing.T) {
 func TestTreesAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, mayLoop)
-	w.dispatched("even", "odd")
+	w.AddScriptAgents("even", "odd")
 	for _, id := range []string{"even", "odd"} {
 		w.change(id, func(a *parley.Agent) { a.Concurrency = 2 * parley.MaxTaskDepth })
 	}
-	w.dm("user", "even", "begin")
+	w.SendDM("user", "even", "begin")
 	agents := []string{"even", "odd"}
 	for depth := range parley.MaxTaskDepth {
 		w.delegates(w.StartRun(agents[depth%2]).Caller(), agents[(depth+1)%2], "further")
@@ -419,7 +419,7 @@ func TestTreesAreBounded(t *testing.T) {
 func TestTasksAreIsolated(t *testing.T) {
 	t.Parallel()
 	w := team(t)
-	w.dispatched("arya")
+	w.AddScriptAgents("arya")
 	w.say("user", "open", "@boss")
 	run := w.StartRun("boss")
 	sub := w.delegates(run.Caller(), "writer", "secret")
@@ -446,7 +446,7 @@ func TestTasksAreIsolated(t *testing.T) {
 		}
 		if c.by == "user" {
 			w = team(t)
-			w.dispatched("arya")
+			w.AddScriptAgents("arya")
 			w.say("user", "open", "@boss")
 			run = w.StartRun("boss")
 			sub = w.delegates(run.Caller(), "writer", "secret")
@@ -523,7 +523,7 @@ func TestOnesOwnTaskIsMadeOnce(t *testing.T) {
 	taken := func(key string) *parley.Error {
 		return refused(parley.BadInput, parley.Conflict, `the idempotency key "`+key+`" was used for something else`, "use another key")
 	}
-	w.post("boss", parley.Draft{Conversation: "open", Content: text("hello"), IdempotencyKey: "said"})
+	w.PostAs("boss", parley.Draft{Conversation: "open", Content: text("hello"), IdempotencyKey: "said"})
 	w.refuses(t, []refusal{
 		{"the key of a message", func() error {
 			return second(w.NewTask(ctx, as("boss"), parley.NewTask{Text: "sew", IdempotencyKey: "said"}))
@@ -588,19 +588,19 @@ func TestADeadLetterRevivesItsTask(t *testing.T) {
 func TestAttachedAssigneesEndTheirTasks(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.dispatched("boss")
+	w.AddScriptAgents("boss")
 	w.attached("ned")
-	w.dm("user", "boss", "begin")
+	w.SendDM("user", "boss", "begin")
 	run := w.StartRun("boss")
 	id := w.delegates(run.Caller(), "ned", "look at it")
 	w.finish(run, "")
 	request := w.task(id).Message
 	w.take("ned", parley.Take{Seen: true})
 	w.stands(parley.TaskActive, id)
-	w.post("ned", parley.Draft{InReplyTo: request, Content: text("looking")})
+	w.PostAs("ned", parley.Draft{InReplyTo: request, Content: text("looking")})
 	same(t, "progress", w.task(id).Progress.Message, "looking")
 	w.woken("boss") // it is a message like any other
-	w.post("ned", parley.Draft{InReplyTo: request, Type: "task_result", Content: text("all is well")})
+	w.PostAs("ned", parley.Draft{InReplyTo: request, Type: "task_result", Content: text("all is well")})
 	w.stands(parley.TaskCompleted, id)
 	same(t, "result", w.task(id).Result.Text, "all is well")
 }
@@ -665,17 +665,17 @@ func TestMessagesAct(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.dispatched("boss")
+			w.AddScriptAgents("boss")
 			w.attached("ned")
 			c.begin.Direct, c.begin.To = []string{"ned"}, "ned"
-			begun := w.post("boss", c.begin)
+			begun := w.PostAs("boss", c.begin)
 			view := w.task(begun.Message.Task)
 			same(t, "begun", []string{view.Title, view.Assignee, view.Requester, view.Message}, []string{c.title, "ned", "boss", begun.Message.ID})
-			r := w.post("boss", parley.Draft{InReplyTo: begun.Message.ID, Type: parley.TypeResult, Content: text("mine")})
+			r := w.PostAs("boss", parley.Draft{InReplyTo: begun.Message.ID, Type: parley.TypeResult, Content: text("mine")})
 			same(t, "its requester's word", len(r.Notices), 1)
 			for _, d := range c.says {
 				d.InReplyTo = begun.Message.ID
-				w.post("ned", d)
+				w.PostAs("ned", d)
 			}
 			view = w.task(view.ID)
 			c.check(t, view)

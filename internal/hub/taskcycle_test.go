@@ -12,7 +12,7 @@ func TestWaitingForATaskIsPartOfTheCircle(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, mayLoop)
 	w.attached("ana")
-	w.dispatched("b", "c")
+	w.AddScriptAgents("b", "c")
 	defer w.there("ana")()
 	waiting := w.turnsTo(as("ana"), parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "Prepare it", Wait: time.Hour})
 	for len(w.waitsBy("ana")) == 0 {
@@ -36,7 +36,7 @@ func TestNothingIsDelegatedIntoACircle(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, mayLoop)
 	w.attached("ana")
-	w.dispatched("b")
+	w.AddScriptAgents("b")
 	defer w.there("ana")()
 	asks := w.asks(as("ana"), "b", "well?")
 	b := w.StartRun("b")
@@ -52,7 +52,7 @@ func TestNobodyWaitsForWhatWaitsForIt(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.attached("ana")
-	w.dispatched("b")
+	w.AddScriptAgents("b")
 	defer w.there("ana")()
 	own := get[parley.TaskView](w)(w.NewTask(ctx, as("ana"), parley.NewTask{Text: "mine"})).ID
 	w.refuses(t, []refusal{
@@ -70,7 +70,7 @@ func TestWaitingForWhatWaitsIsPartOfTheCircle(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, mayLoop)
 	w.attached("ana")
-	w.dispatched("b", "c")
+	w.AddScriptAgents("b", "c")
 	defer w.there("ana")()
 	first := w.delegates(as("ana"), "c", "first")
 	waiting := w.begins(as("ana"), parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "then", After: []string{first}, Wait: time.Hour})
@@ -88,7 +88,7 @@ func TestWaitingForWhatWaitsIsPartOfTheCircle(t *testing.T) {
 func TestARunThatWaitsForWhatWaitsHasNoSlot(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, mayLoop)
-	w.dispatched("a", "b", "c")
+	w.AddScriptAgents("a", "b", "c")
 	first := w.delegates(as("a"), "c", "first")
 	run := w.working("a")
 	waiting := w.begins(run.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "then", After: []string{first}, Wait: time.Hour})

@@ -51,7 +51,7 @@ func TestAReportThatIsAMessageIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	task := w.delegated(parley.LayoutInbox)
-	w.post("ned", parley.Draft{
+	w.PostAs("ned", parley.Draft{
 		Conversation: task.Conversation, InReplyTo: task.Message, Type: "status-update", Payload: json.RawMessage(`{"status":"in_progress","progress":0.5,"message":"half way"}`),
 	})
 	same(t, "departures", len(w.departs("tree")), 1)
@@ -102,7 +102,7 @@ func TestAReportThatWaitedIsSentWhateverMadeRoom(t *testing.T) {
 		},
 		"notifications": func(w *world, _ parley.Task) {
 			for n := range 20 {
-				w.post("ned", parley.Draft{Direct: []string{"gm"}, Type: parley.TypeNotification, Content: text(fmt.Sprintf("note %d", n))})
+				w.PostAs("ned", parley.Draft{Direct: []string{"gm"}, Type: parley.TypeNotification, Content: text(fmt.Sprintf("note %d", n))})
 			}
 		},
 	} {
@@ -174,7 +174,7 @@ func TestAnErrorTravelsAsItsAssigneeSaidIt(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	task := w.delegated(parley.LayoutBlackboard)
-	w.post("ned", parley.Draft{
+	w.PostAs("ned", parley.Draft{
 		Conversation: task.Conversation, InReplyTo: task.Message, Type: parley.TypeResponse, Content: text("no ink"),
 		Payload: json.RawMessage(`{"requestId":"msg_00000001","status":"failure","result":null,"error":{"message":"no ink","printer":7}}`),
 	})

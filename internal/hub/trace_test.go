@@ -23,10 +23,10 @@ func TestTraceIsCutToWhatTheCallerReads(t *testing.T) {
 	w.Start(ctx)
 	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
 	say := func(from, to, words string) parley.Message {
-		return w.post(from, parley.Draft{Direct: []string{to}, TraceID: trace, Content: text(words)}).Message
+		return w.PostAs(from, parley.Draft{Direct: []string{to}, TraceID: trace, Content: text(words)}).Message
 	}
 	first := say("user", "arya", "one")
-	w.dm("user", "arya", "of another trace")
+	w.SendDM("user", "arya", "of another trace")
 	w.reply("arya", first.ID, "two")
 	say("arya", "gendry", "three")
 	same(t, "arya's, who has posted last", w.traced("arya", trace), []string{"one", "two", "three"})
@@ -47,10 +47,10 @@ func TestTraceIsCutToWhatTheCallerReads(t *testing.T) {
 func TestTraceFollowsReplies(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya")
-	root := w.dm("user", "arya", "one").Message
+	root := w.SendDM("user", "arya", "one").Message
 	second := w.reply("arya", root.ID, "two").Message
 	third := w.reply("user", second.ID, "three").Message
-	w.post("user", parley.Draft{InReplyTo: third.ID, TraceID: "elsewhere", Content: text("of another trace")})
+	w.PostAs("user", parley.Draft{InReplyTo: third.ID, TraceID: "elsewhere", Content: text("of another trace")})
 	for _, id := range []string{root.ID, second.ID, third.ID} {
 		same(t, "from "+id, w.traced("arya", id), []string{"one", "two", "three"})
 	}
@@ -64,7 +64,7 @@ func TestTraceSaysThatItIsCut(t *testing.T) {
 	w.AddAgents("arya")
 	room := w.create("user", parley.NewConversation{Name: "hall"}).ID
 	w.Start(ctx)
-	say := func() { w.post("user", parley.Draft{Conversation: room, TraceID: "long", Content: text("x")}) }
+	say := func() { w.PostAs("user", parley.Draft{Conversation: room, TraceID: "long", Content: text("x")}) }
 	for range 1000 {
 		say()
 	}
@@ -79,8 +79,8 @@ func TestSearchByTrace(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya")
 	w.Start(ctx)
-	w.post("user", parley.Draft{Direct: []string{"arya"}, TraceID: "build-7", Content: text("red")})
-	w.post("user", parley.Draft{Direct: []string{"arya"}, Content: text("red")})
+	w.PostAs("user", parley.Draft{Direct: []string{"arya"}, TraceID: "build-7", Content: text("red")})
+	w.PostAs("user", parley.Draft{Direct: []string{"arya"}, Content: text("red")})
 	found := get[parley.SearchResult](w)(w.Search(ctx, user, parley.SearchRequest{Query: "red trace:build-7"}))
 	same(t, "hits", len(found.Hits), 1)
 }
@@ -92,7 +92,7 @@ func TestTraceByTheNameOfAFile(t *testing.T) {
 	w.Start(ctx)
 	mail := inboxTree(w)
 	came := mail.lands(mail.document("ana", "arya", "from a file"))
-	sent := w.dm("arya", "ana", "into a file").Message
+	sent := w.SendDM("arya", "ana", "into a file").Message
 	mail.departs(sent, "ana", "msg_0a1b2c3d")
 	same(t, "of what came", w.traced("user", "msg_00000001"), []string{"from a file"})
 	same(t, "of what departed", w.traced("arya", "msg_0a1b2c3d"), []string{"into a file"})
@@ -108,7 +108,7 @@ func TestTraceByTheNameOfAFile(t *testing.T) {
 	board.lands(board.document("cat", "arya", "newer, in another tree"))
 	same(t, "the newest", w.traced("user", "msg_00000001"), []string{"newer, in another tree"})
 
-	w.post("user", parley.Draft{Direct: []string{"arya"}, TraceID: "msg_0a1b2c3d", Content: text("a trace of that id")})
+	w.PostAs("user", parley.Draft{Direct: []string{"arya"}, TraceID: "msg_0a1b2c3d", Content: text("a trace of that id")})
 	same(t, "a trace has its own id", w.traced("user", "msg_0a1b2c3d"), []string{"a trace of that id"})
 	f := get[parley.LogFilter](w)(w.LogFilter(ctx, user, parley.LogFilter{Trace: "msg_0a1b2c3d"}))
 	same(t, "as the log says", f.Trace, "msg_0a1b2c3d")

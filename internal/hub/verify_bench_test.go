@@ -27,7 +27,7 @@ func fullChannel(b *testing.B) (*world, string) {
 }
 
 func (w *world) fill(conversation string) {
-	w.post("arya", parley.Draft{Conversation: conversation, To: "sansa", Content: text(strings.Repeat("words ", 33))})
+	w.PostAs("arya", parley.Draft{Conversation: conversation, To: "sansa", Content: text(strings.Repeat("words ", 33))})
 }
 
 func BenchmarkHistoryOf20(b *testing.B) {

@@ -16,7 +16,7 @@ func asksWithin(w *world, l parley.Layout, queue bool) (parley.Departure, string
 		w.arrives("tree", parley.Arrival{Name: "req-1", From: "assistant", To: "gm", Queue: true, Draft: work})
 	} else {
 		work.Direct = []string{"gm"}
-		w.post("assistant", work)
+		w.PostAs("assistant", work)
 	}
 	out := w.departsOne("tree")
 	w.reports("tree", parley.DepartureWritten, out)

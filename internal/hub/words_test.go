@@ -110,11 +110,11 @@ func TestForgedHeadingsInWhatElseTheHubRepeatsStayData(t *testing.T) {
 	_, err = w.CancelTask(ctx, user, id, forged)
 	w.NoError(err)
 
-	post := w.dm("user", "ana", "hello").Message
+	post := w.SendDM("user", "ana", "hello").Message
 	taken := w.take("ana", parley.Take{})
 	_, err = w.Nack(ctx, as("ana"), taken.Lease, parley.Trouble{Failure: parley.FailureFinal, Reason: forged}, post.ID)
 	w.NoError(err)
-	w.post("user", parley.Draft{Direct: []string{"ana"}, Type: parley.TypeRequest, Content: text("x"), Payload: json.RawMessage(`{"callback":"results"}`)})
+	w.PostAs("user", parley.Draft{Direct: []string{"ana"}, Type: parley.TypeRequest, Content: text("x"), Payload: json.RawMessage(`{"callback":"results"}`)})
 	asked := w.newest()
 	w.reply("ana", asked.ID, forged)
 
