@@ -34,7 +34,7 @@ func TestEveryHubHasItsOwnerAndItself(t *testing.T) {
 func TestAddAgentFillsDefaultsAndSaysSo(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	got := get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "arya"}))
 	want := parley.Agent{
 		ID: "arya", UUID: got.UUID, Name: "arya", Kind: parley.KindAgent,
@@ -233,7 +233,7 @@ func TestChangeAgent(t *testing.T) {
 	want.Name, want.Manager, want.Role, want.ContextMessages = "NoOne", "ned", "scout", 3
 	same(t, "changed", after, want)
 	same(t, "stored", get[parley.Agent](w)(w.Agent(ctx, user, "noone")), want)
-	same(t, "last event", kindsAfter(w, w.lastEvent()-1), []parley.EventKind{parley.EventAgentChanged})
+	same(t, "last event", kindsAfter(w, w.LastEventNumber()-1), []parley.EventKind{parley.EventAgentChanged})
 
 	// The old display name is free again, the id never is.
 	_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: "bran", Name: "NoOneElse"})
@@ -302,12 +302,12 @@ func TestRemovedAgentLeavesAndItsNamesStay(t *testing.T) {
 	w.AddAgents("arya", "ned", "bran")
 	_, err := w.ChangeAgent(ctx, user, "bran", func(a *parley.Agent) error { a.Manager = "arya"; return nil })
 	w.NoError(err)
-	open := w.channel("ned", "open", "arya")
-	old := w.channel("ned", "old", "arya")
+	open := w.CreateChannel("ned", "open", "arya")
+	old := w.CreateChannel("ned", "old", "arya")
 	w.NoError(w.Archive(ctx, as("ned"), "old", true))
 	club := w.group("ned", "club", "arya")
 	pair := w.SendDM("ned", "arya", "hi").Message.Conversation
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	w.NoError(w.RemoveAgent(ctx, user, "ARYA"))
 
 	same(t, "listed", ids(get[[]parley.Agent](w)(w.Agents(ctx, user))), []string{parley.System, parley.Owner, "ned", "bran"})

@@ -15,7 +15,7 @@ func TestAlertIsToldOnceEachWay(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya")
 	w.Start(ctx)
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	full := parley.Alert{
 		Name: "depth", Agent: "arya", Title: "The inbox of arya is filling up", Message: "the inbox of arya has 81 of 100 messages",
 		Suggestion: "see what keeps it", Facts: map[string]any{"depth": 81},
@@ -32,7 +32,7 @@ func TestAlertIsToldOnceEachWay(t *testing.T) {
 		w.NoError(w.Alert(ctx, full, false))
 	}
 	var data []string
-	for _, e := range follow(t, w.Hub, user, before, w.lastEvent()) {
+	for _, e := range follow(t, w.Hub, user, before, w.LastEventNumber()) {
 		same(t, "kind", e.Kind, parley.EventAlert)
 		data = append(data, string(e.Data))
 	}
@@ -40,7 +40,7 @@ func TestAlertIsToldOnceEachWay(t *testing.T) {
 		`{"agent":"arya","depth":81,"message":"the inbox of arya has 81 of 100 messages","name":"depth","state":"on","suggestion":"see what keeps it"}`,
 		`{"agent":"arya","depth":81,"name":"depth","state":"off"}`,
 	})
-	same(t, "for arya", len(follow(t, w.Hub, as("arya"), before, w.lastEvent())), 0)
+	same(t, "for arya", len(follow(t, w.Hub, as("arya"), before, w.LastEventNumber())), 0)
 	w.NoError(w.Alert(ctx, full, true))
 	same(t, "once a day", len(w.dueNotices()), 0)
 }
@@ -155,7 +155,7 @@ func TestFiguresCountWhatThereIs(t *testing.T) {
 	w.AddAgents("arya", "gendry")
 	w.SendDM("user", "arya", "hello")
 	w.Start(ctx)
-	sub := get[*hub.Subscription](w)(w.Subscribe(ctx, user, w.lastEvent(), parley.EventFilter{}))
+	sub := get[*hub.Subscription](w)(w.Subscribe(ctx, user, w.LastEventNumber(), parley.EventFilter{}))
 	defer sub.Close()
 	w.NoError(w.RemoveAgent(ctx, user, "gendry"))
 	f := get[hub.Figures](w)(w.Figures(ctx))

@@ -23,11 +23,11 @@ func everybody(w *world) {
 	w.attached("ana")
 	w.AddAgents("rex") // has no runtime: fetches for itself
 	w.addPerson("sansa", parley.AccessMember)
-	w.channel("sansa", "open", "codex", "gemini", "claude", "ana", "rex")
+	w.CreateChannel("sansa", "open", "codex", "gemini", "claude", "ana", "rex")
 }
 
 func answerCases() []answerCase {
-	say := func(from, words string) func(*world) { return func(w *world) { w.say(from, "open", words) } }
+	say := func(from, words string) func(*world) { return func(w *world) { w.SayIn(from, "open", words) } }
 	dm := func(from string) func(*world) { return func(w *world) { w.SendDM(from, "codex", "hello") } }
 	all := func(steps ...func(*world)) func(*world) {
 		return func(w *world) {
@@ -76,7 +76,7 @@ func answerCases() []answerCase {
 			name: "an implicit group", text: "hi", want: map[string]bool{"sansa": true, "gemini": false, "ana": false},
 			before: func(w *world) {
 				w.PostAs("sansa", parley.Draft{Direct: []string{"codex", "gemini", "ana"}})
-				w.finish(w.StartRun("gemini"), "")
+				w.EndRun(w.StartRun("gemini"), "")
 			},
 		},
 		{
@@ -86,14 +86,14 @@ func answerCases() []answerCase {
 		{
 			name: "one who has left the channel", text: "hi", want: map[string]bool{},
 			before: func(w *world) {
-				w.say("gemini", "open", "@codex?")
+				w.SayIn("gemini", "open", "@codex?")
 				w.NoError(w.Leave(ctx, as("gemini"), "open"))
 			},
 		},
 		{
 			name: "one who was removed", text: "hi", want: map[string]bool{},
 			before: func(w *world) {
-				w.say("ana", "open", "@codex?")
+				w.SayIn("ana", "open", "@codex?")
 				w.NoError(w.RemoveAgent(ctx, user, "ana"))
 			},
 		},
@@ -110,7 +110,7 @@ func TestAnswerWakesWhomItMentionsAndWhoFetchesForItself(t *testing.T) {
 			c.before(w)
 			a := w.StartRun("codex")
 			newest := a.Messages[len(a.Messages)-1]
-			answer := get[parley.Shown](w)(w.Message(ctx, user, w.finish(a, c.text).Answer))
+			answer := get[parley.Shown](w)(w.Message(ctx, user, w.EndRun(a, c.text).Answer))
 			same(t, "whom it reaches, and whether it wakes", reach(answer.Deliveries), c.want)
 			same(t, "type and source", []string{string(answer.Type), answer.Source}, []string{"response", "run"})
 			same(t, "what it answers, and where", []string{answer.InReplyTo, answer.Conversation}, []string{newest.ID, newest.Conversation})
@@ -156,16 +156,16 @@ func TestNeverWoken(t *testing.T) {
 	for _, never := range []parley.Type{parley.TypeNotification, parley.TypeStatus, parley.TypeHeartbeat, parley.TypeError} {
 		w.PostAs("gemini", parley.Draft{Direct: []string{"codex"}, Type: never, Payload: []byte(`{"health":"healthy"}`)})
 	}
-	w.channel("codex", "open", "gemini")
-	w.say("codex", "open", "I am @codex, codex")
-	w.say("user", "open", "the codex-2 of @codex-2, codexes, a@codex.io and `@codex`")
+	w.CreateChannel("codex", "open", "gemini")
+	w.SayIn("codex", "open", "I am @codex, codex")
+	w.SayIn("user", "open", "the codex-2 of @codex-2, codexes, a@codex.io and `@codex`")
 	w.PostAs("user", parley.Draft{Conversation: "open", To: parley.All})
 	w.idle("codex", "gemini")
 	for _, words := range []string{"@codex: look", "codex look", "CODEX, look", "so, @Codex"} {
-		w.say("user", "open", words)
+		w.SayIn("user", "open", words)
 		a := w.StartRun("codex")
 		same(t, "woken by", textsOf(a.Messages), []string{words})
-		w.finish(a, "")
+		w.EndRun(a, "")
 	}
 }
 
@@ -174,7 +174,7 @@ func TestEmptyAnswerPostsNothing(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("codex")
 	m := w.SendDM("user", "codex", "hello").Message
-	r := w.finish(w.StartRun("codex"), " \n ")
+	r := w.EndRun(w.StartRun("codex"), " \n ")
 	same(t, "run", []any{r.State, r.Answer}, []any{parley.RunSucceeded, ""})
 	same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryAcked)
 	same(t, "said", w.texts("user", m.Conversation), []string{"hello"})
@@ -185,12 +185,12 @@ func TestTextARunHasPostedIsNotPostedAgain(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("codex")
-	w.channel("user", "other", "codex")
+	w.CreateChannel("user", "other", "codex")
 	m := w.SendDM("user", "codex", "hello").Message
 	a := w.StartRun("codex")
 	w.runPosts(a, parley.Draft{Conversation: "other", Content: text("done")})
 	said := w.runPosts(a, parley.Draft{Conversation: m.Conversation, Content: text("done\n")}).Message
-	r := w.finish(a, "\ndone")
+	r := w.EndRun(a, "\ndone")
 	same(t, "answer", r.Answer, said.ID)
 	same(t, "said", w.texts("user", m.Conversation), []string{"hello", "done\n"})
 	d := w.delivery(m.ID, "codex")
@@ -239,10 +239,10 @@ func TestAnswerThatCannotBePostedFailsTheRun(t *testing.T) {
 			w.AddScriptAgents("codex")
 			w.attached("ana")
 			w.private("user", "secret", "codex", "ana")
-			m := w.say("ana", "secret", "@codex?").Message
+			m := w.SayIn("ana", "secret", "@codex?").Message
 			a := w.StartRun("codex")
 			c.meanwhile(w)
-			r := w.finish(a, c.text)
+			r := w.EndRun(a, c.text)
 			same(t, "state", r.State, parley.RunFailed)
 			d := w.delivery(m.ID, "codex")
 			same(t, "delivery", d.State, parley.DeliveryFailed)

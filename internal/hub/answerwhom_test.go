@@ -14,7 +14,7 @@ func TestWhomAnAnswerIsFor(t *testing.T) {
 		begin func(w *world) (about string) // and the next run of writer answers
 		to    string
 	}{
-		"a mention": {func(w *world) string { return w.say("user", "open", "@writer hello").Message.ID }, "user"},
+		"a mention": {func(w *world) string { return w.SayIn("user", "open", "@writer hello").Message.ID }, "user"},
 		"a DM":      {func(w *world) string { return w.SendDM("user", "writer", "hello").Message.ID }, "user"},
 		"an ask":    {func(w *world) string { return w.asks(user, "writer", "well?").request.ID }, "user"},
 		"a task": {func(w *world) string {
@@ -29,16 +29,16 @@ func TestWhomAnAnswerIsFor(t *testing.T) {
 			id := w.delegates(user, "writer", "Draft it")
 			run := w.StartRun("writer")
 			w.delegates(run.Caller(), "data", "Pull figures")
-			w.finish(run, "wait for it")
+			w.EndRun(run, "wait for it")
 			w.answers("data", "42")
 			return w.task(id).Message
 		}, "user"},
 		"what was asked and late": {func(w *world) string {
-			m := w.say("user", "open", "@writer hello").Message
+			m := w.SayIn("user", "open", "@writer hello").Message
 			run := w.StartRun("writer")
 			asks := w.turnsTo(run.Caller(), parley.Contact{Pattern: parley.PatternAsk, Agent: "data", Message: "well?", Wait: time.Millisecond})
 			asks.hears()
-			w.finish(run, "wait for it")
+			w.EndRun(run, "wait for it")
 			w.answers("data", "42")
 			return m.ID
 		}, "user"},

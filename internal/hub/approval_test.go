@@ -29,7 +29,7 @@ func TestApprovalOfAnAsk(t *testing.T) {
 	if len(requests) != 1 || requests[0].Content.Text != want {
 		t.Errorf("requests %+v", requests)
 	}
-	w.finish(run, "")
+	w.EndRun(run, "")
 	w.restart()
 	if decided := w.decides(parley.Owner, a.ID, parley.Decision{Approve: true}); decided.State != parley.ApprovalApproved {
 		t.Errorf("after the decision it is %s", decided.State)
@@ -38,7 +38,7 @@ func TestApprovalOfAnAsk(t *testing.T) {
 	if again := w.next("intern"); again != nil {
 		t.Errorf("intern is woken before the answer: %+v", again.Messages)
 	}
-	w.finish(w.StartRun("senior"), "Looks sound.")
+	w.EndRun(w.StartRun("senior"), "Looks sound.")
 	w.restart()
 	done := w.approval(a.ID)
 	if done.State != parley.ApprovalExecuted || done.Result != "Response from SeniorAnalystBot: Looks sound." || done.DecidedBy != parley.Owner {
@@ -49,7 +49,7 @@ func TestApprovalOfAnAsk(t *testing.T) {
 		again.Run.Conversation != dm || again.Messages[0].From != parley.System {
 		t.Errorf("intern is woken by %+v in %s", again.Messages, again.Run.Conversation)
 	}
-	w.finish(again, "thanks")
+	w.EndRun(again, "thanks")
 	if more := w.next("intern"); more != nil {
 		t.Errorf("intern is woken again by %+v", more.Messages)
 	}
@@ -78,7 +78,7 @@ func TestApprovedAskThatIsLateOrFails(t *testing.T) {
 			w.office()
 			run, dm := w.works("intern")
 			a := w.holds(w.contacts(run.Caller(), asks("senior", "well?")))
-			w.finish(run, "")
+			w.EndRun(run, "")
 			w.clock.advance(time.Hour) // the time starts with the decision
 			w.decides("boss", a.ID, parley.Decision{Approve: true})
 			end.do(w)
@@ -98,7 +98,7 @@ func TestDenialTellsTheCallerOnce(t *testing.T) {
 	w.office()
 	run, dm := w.works("intern")
 	a := w.holds(w.contacts(run.Caller(), asks("senior", "well?")))
-	w.finish(run, "")
+	w.EndRun(run, "")
 	w.restart()
 	w.decides("boss", a.ID, parley.Decision{Note: "not now"})
 	outcomes := w.said(dm, parley.System)
@@ -289,7 +289,7 @@ func TestRefusalAtExecutionIsTheOutcome(t *testing.T) {
 			w.office()
 			run, dm := w.works("intern")
 			a := w.holds(w.contacts(run.Caller(), c.contact))
-			w.finish(run, "")
+			w.EndRun(run, "")
 			c.before(w)
 			done := w.decides("boss", a.ID, parley.Decision{Approve: true})
 			if done.State != parley.ApprovalWithdrawn || !done.Refused() || done.Failure.Code != c.code || done.ExecutedAt != nil {
@@ -451,7 +451,7 @@ func TestDeletedConversationEndsItsAsks(t *testing.T) {
 		w := newHub(t)
 		task, run, a := w.atWork()
 		w.decides("boss", a.ID, parley.Decision{Approve: true})
-		w.finish(run, "so far")
+		w.EndRun(run, "so far")
 		w.NoError(w.DeleteConversation(ctx, user, w.dmOf("intern", "senior")))
 		w.idle("senior")
 		w.outcome(task, a.ID, lost)
@@ -471,7 +471,7 @@ func TestDeletedConversationEndsItsAsks(t *testing.T) {
 		w.AddScriptAgents("intern", "senior")
 		run := w.working("intern")
 		w.asks(run.Caller(), "senior", "well?").hears()
-		w.finish(run, "so far")
+		w.EndRun(run, "so far")
 		w.NoError(w.DeleteConversation(ctx, user, w.dmOf("intern", "senior")))
 		same(t, "brought", w.calledBack("intern"), []string{lost})
 		w.sound()

@@ -29,7 +29,7 @@ func (w *world) outcome(task, approval, want string) {
 	same(w.t, "the approval", w.approval(approval).State, parley.ApprovalExecuted)
 	again := w.StartRun("intern")
 	same(w.t, "woken in the task by", []any{again.Run.Task, textsOf(again.Messages)}, []any{task, []string{want}})
-	w.finish(again, "done")
+	w.EndRun(again, "done")
 	w.stands(parley.TaskCompleted, task)
 	w.idle("boss", "intern")
 	w.sound()
@@ -44,13 +44,13 @@ func TestApprovedAskIsJoinedByItsCaller(t *testing.T) {
 			w.answers("senior", "fine")
 			same(w.t, "heard", joined.hears(), fine)
 			same(w.t, "the run", w.run(run.Run.ID).State, parley.RunRunning)
-			w.finish(run, "so far")
+			w.EndRun(run, "so far")
 		},
 		"its caller leaves": func(w *world, run *hub.Assignment, joined *asking) {
 			joined.giveUp()
 			<-joined.done
 			same(w.t, "the run", w.run(run.Run.ID).State, parley.RunRunning)
-			w.finish(run, "so far")
+			w.EndRun(run, "so far")
 			w.answers("senior", "fine")
 		},
 	} {
@@ -88,7 +88,7 @@ func TestApprovedAskThatIsJoinedIsLate(t *testing.T) {
 	w.decides("boss", a.ID, parley.Decision{Approve: true})
 	w.isRefused(parley.TimedOut, w.contacts(run.Caller(), keyed()))
 	same(t, "the run", w.run(run.Run.ID).State, parley.RunRunning)
-	w.finish(run, "so far")
+	w.EndRun(run, "so far")
 	w.outcome(task, a.ID, "Error: senior did not respond within 0.001 seconds. Consider using 'delegate' for async processing."+
 		" The answer will be delivered when it comes.")
 }
@@ -116,7 +116,7 @@ func TestApprovedAskWasMadeMeanwhile(t *testing.T) {
 			w.decides("boss", a.ID, parley.Decision{Approve: true})
 			end.after(w)
 			made.hears()
-			w.finish(run, "so far")
+			w.EndRun(run, "so far")
 			w.outcome(task, a.ID, end.want)
 		})
 	}

@@ -175,7 +175,7 @@ func TestHistoryWakesNobody(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("ned")
 	b := channelTree(w)
-	newest := w.lastEvent()
+	newest := w.LastEventNumber()
 	said := began.Add(-48 * time.Hour)
 	history := func(words, to string) parley.Arrival {
 		a := b.document("ana", to, words)
@@ -459,7 +459,7 @@ func TestSequenceOfFiles(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("ned")
 	b := inboxTree(w)
-	newest := w.lastEvent()
+	newest := w.LastEventNumber()
 	for _, n := range []int64{1, 2, 5, 1, 2} {
 		a := b.document("ana", "ned", "hello")
 		a.Draft.Sequence = n

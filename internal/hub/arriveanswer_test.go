@@ -18,7 +18,7 @@ func TestAnswerToAnAskHasASequence(t *testing.T) {
 	asks := w.asks(user, "ana", "well?")
 	out := w.departsOne("tree")
 	w.reports("tree", parley.DepartureSeen, out)
-	newest := w.lastEvent()
+	newest := w.LastEventNumber()
 	for i, words := range []string{"very", "more", "much more"} {
 		a := parley.Arrival{Name: "msg_0000000" + string(rune('1'+i)), From: "ana", To: "user", Draft: parley.Draft{Sequence: int64(i + 1), Content: text(words)}}
 		if i == 0 {
@@ -35,7 +35,7 @@ func (w *world) noGapAfter(t *testing.T, event int64) int64 {
 	if slices.Contains(kindsAfter(w, event), parley.EventSequenceGap) {
 		t.Error("a gap is noted where there is none")
 	}
-	return w.lastEvent()
+	return w.LastEventNumber()
 }
 
 // For an agent that the hub runs, to see a message is to acknowledge it; an answer that is due, it has to give.
@@ -57,7 +57,7 @@ func TestSightIsTheAck(t *testing.T) {
 			w.clock.advance(2 * time.Hour)
 			w.sweep()
 			same(t, "told", len(w.told("ana")), c.told)
-			w.finish(run, "hi")
+			w.EndRun(run, "hi")
 		})
 	}
 }
@@ -67,7 +67,7 @@ func TestATaskWithinATreeOfChannels(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.tree(parley.LayoutAgentOS, "tree", "ana", "ben")
-	w.channel("user", "paper")
+	w.CreateChannel("user", "paper")
 	asked := parley.Arrival{
 		Name: "msg-20260301-090000-ana-abcd", From: "ana", To: "ben", Channel: "paper", Draft: parley.Draft{Type: "task_assign", Content: text("Draft it")},
 	}
@@ -164,7 +164,7 @@ func TestAnswersGoWhereTheQuestionIs(t *testing.T) {
 	t.Parallel()
 	for name, ask := range map[string]func(*world) parley.Receipt{
 		"sent":      func(w *world) parley.Receipt { return w.send("bot", "ana", "well?") },
-		"mentioned": func(w *world) parley.Receipt { return w.say("bot", "paper", "@ana well?") },
+		"mentioned": func(w *world) parley.Receipt { return w.SayIn("bot", "paper", "@ana well?") },
 		"asked for work": func(w *world) parley.Receipt {
 			return w.PostAs("bot", parley.Draft{Conversation: "paper", To: "ana", Type: parley.TypeTask, Content: text("Draft it")})
 		},
@@ -174,7 +174,7 @@ func TestAnswersGoWhereTheQuestionIs(t *testing.T) {
 			w := newHub(t)
 			w.AddScriptAgents("bot", "sam")
 			w.tree(parley.LayoutInbox, "tree", "ana")
-			w.channel("user", "paper", "bot", "ana", "sam")
+			w.CreateChannel("user", "paper", "bot", "ana", "sam")
 			asked := ask(w).Message
 			got := w.arrives("tree", parley.Arrival{
 				Name: "msg_00000001", From: "ana", To: "bot", ReplyTo: w.departsOne("tree").Name,

@@ -141,7 +141,7 @@ func TestASenderInATreeLearnsOfARefusalInAnOldChannel(t *testing.T) {
 	w := newHub(t)
 	w.attached("ned")
 	b := channelTree(w)
-	c := w.channel("ned", "old", "ana")
+	c := w.CreateChannel("ned", "old", "ana")
 	w.NoError(w.db.Update(ctx, func(tx parley.Tx) error {
 		there, err := tx.Conversations().Find(c.ID)
 		if err != nil {

@@ -32,7 +32,7 @@ func TestAskIsAnsweredInline(t *testing.T) {
 	same(t, "the run that asks", w.run(run.Run.ID).State, parley.RunWaiting)
 	answering := w.StartRun("databot")
 	same(t, "the run that answers", []any{textsOf(answering.Messages), answering.Run.Depth}, []any{[]string{a.request.Content.Text}, 1})
-	r := w.finish(answering, "$2.4M")
+	r := w.EndRun(answering, "$2.4M")
 	same(t, "heard", a.hears(), "Response from DataBot: $2.4M")
 	same(t, "made", a.made, parley.Contacted{
 		Text: "Response from DataBot: $2.4M", Quotes: []parley.Quote{{By: "databot", Start: 23, End: 28}}, Outcome: parley.ContactAnswered, Agent: "databot", Conversation: a.request.Conversation,
@@ -41,7 +41,7 @@ func TestAskIsAnsweredInline(t *testing.T) {
 	same(t, "the run that asks", w.run(run.Run.ID).State, parley.RunRunning)
 	same(t, "in their DM", w.texts("user", a.request.Conversation), []string{a.request.Content.Text, "$2.4M"})
 	w.idle("coordinatorbot", "databot")
-	w.finish(run, "done")
+	w.EndRun(run, "done")
 	w.idle("coordinatorbot", "databot")
 	same(t, "inboxes", []parley.Inbox{w.inbox("coordinatorbot"), w.inbox("databot")}, []parley.Inbox{{}, {}})
 }
@@ -57,7 +57,7 @@ func TestAskIsAnsweredByAReply(t *testing.T) {
 	b := w.StartRun("b")
 	w.runPosts(b, parley.Draft{InReplyTo: a.request.ID, Content: text("yes")})
 	same(t, "heard", a.hears(), "Response from b: yes")
-	w.finish(b, "yes")
+	w.EndRun(b, "yes")
 	same(t, "in their DM", w.texts("user", a.request.Conversation), []string{a.request.Content.Text, "yes"})
 	a = w.asks(user, "ana", "well?")
 	taken := w.take("ana", parley.Take{})
@@ -96,12 +96,12 @@ func TestAskEndsWithWhatItWaitsFor(t *testing.T) {
 		"the run has failed":    {func(w *world, _ *asking) { w.fails(w.StartRun("b"), parley.FailureFinal) }, broken + "it broke"},
 		"it is busy":            {func(w *world, _ *asking) { w.fails(w.StartRun("b"), parley.FailureBusy) }, broken + "it broke"},
 		"it could not start":    {func(w *world, _ *asking) { w.fails(w.next("b"), parley.FailureNoStart) }, broken + "it broke"},
-		"it has nothing to say": {func(w *world, _ *asking) { w.finish(w.StartRun("b"), "") }, broken + "it gave no answer"},
-		"it says a blank":       {func(w *world, _ *asking) { w.finish(w.StartRun("b"), " \n") }, broken + "it gave no answer"},
+		"it has nothing to say": {func(w *world, _ *asking) { w.EndRun(w.StartRun("b"), "") }, broken + "it gave no answer"},
+		"it says a blank":       {func(w *world, _ *asking) { w.EndRun(w.StartRun("b"), " \n") }, broken + "it gave no answer"},
 		"the run was cancelled": {func(w *world, _ *asking) {
 			b := w.StartRun("b")
 			get[parley.Run](w)(w.CancelRun(ctx, user, b.Run.ID, "enough"))
-			w.finish(b, "too late")
+			w.EndRun(b, "too late")
 		}, broken + "the run was cancelled: by user: enough"},
 		"the run is lost": {func(w *world, a *asking) {
 			w.StartRun("b")
@@ -130,7 +130,7 @@ func TestAskEndsWithWhatItWaitsFor(t *testing.T) {
 			same(t, "suggestion", parley.AsError(a.err).Suggestion, "")
 			same(t, "the run that asked", w.run(run.Run.ID).State, parley.RunRunning)
 			same(t, "told besides", w.told("a"), []parley.Message(nil))
-			w.finish(run, "so be it")
+			w.EndRun(run, "so be it")
 			w.idle("a", "b")
 		})
 	}
@@ -150,7 +150,7 @@ func stopAtWork(w *world) {
 	w.stop("b", 1000)
 	w.clock.advance(time.Second)
 	w.NoError(w.SweepHalts(ctx))
-	w.finish(b, "too late")
+	w.EndRun(b, "too late")
 }
 
 func TestAskToASessionEndsWithIt(t *testing.T) {
@@ -203,8 +203,8 @@ func TestLateAnswerIsBroughtOnce(t *testing.T) {
 		same(t, "after", time.Since(began), 120*time.Second)
 		same(t, "outcome", a.made.Outcome, parley.ContactLate)
 		same(t, "the run that asked", w.run(run.Run.ID).State, parley.RunRunning)
-		w.finish(run, "gave up")
-		w.finish(b, "at last")
+		w.EndRun(run, "gave up")
+		w.EndRun(b, "at last")
 		same(t, "brought", w.calledBack("a"), []string{"Response from b: at last"})
 		woken := w.StartRun("a")
 		same(t, "woken by", []any{textsOf(woken.Messages), woken.Run.Conversation}, []any{[]string{"Response from b: at last"}, run.Run.Conversation})
@@ -260,7 +260,7 @@ func TestWhoLeavesIsBroughtTheAnswer(t *testing.T) {
 	same(t, "brought", w.calledBack("a"), []string{"Response from b: second"})
 	a = w.asks(run.Caller(), "b", "three")
 	leave(a)
-	w.finish(run, "done")
+	w.EndRun(run, "done")
 	same(t, "in a run that has ended well", w.wait(a.request.ID).State, parley.WaitLate)
 	w.answers("b", "third")
 	same(t, "brought", w.calledBack("a"), []string{"Response from b: second", "Response from b: third"})
@@ -291,7 +291,7 @@ func TestRetriedRunWaitsForTheSameAnswer(t *testing.T) {
 	w.idle("b")
 	w.fails(again, parley.FailureStopped)
 	a.hears()
-	w.finish(b, "yes")
+	w.EndRun(b, "yes")
 	third := w.StartRun("a")
 	a = w.asksAgain(third.Caller(), a)
 	same(t, "heard", []any{a.hears(), a.made.Duplicate}, []any{"Response from b: yes", true})
@@ -311,7 +311,7 @@ func TestKeyOfAContactIsRemembered(t *testing.T) {
 	w.turnsTo(user, ask).hears()
 	b := w.StartRun("b")
 	w.idle("b")
-	w.finish(b, "yes")
+	w.EndRun(b, "yes")
 	same(t, "heard", w.turnsTo(user, ask).hears(), "Response from b: yes")
 	same(t, "and again", w.turnsTo(user, ask).hears(), "Response from b: yes")
 	note := parley.Contact{Pattern: parley.PatternNotify, Agent: "b", Message: "fyi", IdempotencyKey: "n"}
@@ -411,9 +411,9 @@ func TestAskComesBackToWhoAsks(t *testing.T) {
 	second := w.asks(two.Caller(), "a", "why?")
 	three := w.StartRun("a")
 	same(t, "runs", []any{three.Run.Depth, w.run(one.Run.ID).State, w.run(two.Run.ID).State}, []any{2, parley.RunWaiting, parley.RunWaiting})
-	w.finish(three, "because")
+	w.EndRun(three, "because")
 	same(t, "heard", second.hears(), "Response from a: because")
-	w.finish(two, "that")
+	w.EndRun(two, "that")
 	same(t, "heard", first.hears(), "Response from b: that")
 }
 
@@ -436,7 +436,7 @@ func TestAsksBeginAtOnce(t *testing.T) {
 	third := w.StartRun("b")
 	same(t, "who waits", get[[]string](w)(w.Waiting(ctx)), []string{})
 	for i, r := range []*hub.Assignment{third, second, first} {
-		w.finish(r, fmt.Sprint(3-i))
+		w.EndRun(r, fmt.Sprint(3-i))
 	}
 	same(t, "heard", []string{one.hears(), two.hears(), three.hears()}, []string{"Response from b: 1", "Response from b: 2", "Response from b: 3"})
 	same(t, "it sleeps on", get[parley.Agent](w)(w.Agent(ctx, user, "b")).SleepingUntil, &until)

@@ -53,11 +53,11 @@ func TestFirstAnswerCancelsWhatTheOthersAsked(t *testing.T) {
 	w := trio(t)
 	w.AddScriptAgents("e")
 	w.create("user", parley.NewConversation{Name: "both", With: []string{"a", "e"}, Answers: parley.AnswersFirst})
-	w.say("user", "both", "who knows? @a @e")
+	w.SayIn("user", "both", "who knows? @a @e")
 	a, e := w.StartRun("a"), w.StartRun("e")
 	ask := w.asks(a.Caller(), "b", "do you?")
 	task, _ := w.passesOn("b", "c")
-	w.finish(e, "I do")
+	w.EndRun(e, "I do")
 	w.fails(a, parley.FailureStopped)
 	ask.hears()
 	w.stands(parley.TaskCancelled, task)
@@ -91,7 +91,7 @@ func TestCancelOfOneAskerLeavesTheOther(t *testing.T) {
 	ask := parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "what is it?", IdempotencyKey: "k"}
 	first := w.turnsTo(w.working("a").Caller(), ask)
 	b := w.StartRun("b")
-	w.say("user", w.channel("user", "open", "a").ID, "@a find out")
+	w.SayIn("user", w.CreateChannel("user", "open", "a").ID, "@a find out")
 	second := w.begins(w.StartRun("a").Caller(), ask)
 	for w.wait(first.request.ID).Run != second.run {
 		runtime.Gosched()
@@ -99,7 +99,7 @@ func TestCancelOfOneAskerLeavesTheOther(t *testing.T) {
 	get[parley.Run](w)(w.CancelRun(ctx, user, first.run, ""))
 	get[parley.Run](w)(w.FailRun(ctx, first.run, stopped, parley.Result{}, nil))
 	same(t, "b is to end", get[string](w)(w.KeepRun(ctx, b.Run.ID)), "")
-	w.finish(b, "42")
+	w.EndRun(b, "42")
 	same(t, "heard", second.hears(), "Response from b: 42")
 }
 
@@ -121,7 +121,7 @@ func TestOnlyAnExplicitCancelGoesDown(t *testing.T) {
 		},
 		"a is removed":      func(w *world, _ parked) { w.NoError(w.RemoveAgent(ctx, user, "a")) },
 		"it is deleted":     func(w *world, p parked) { w.NoError(w.DeleteConversation(ctx, user, p.run.Run.Conversation)) },
-		"it ends well":      func(w *world, p parked) { p.giveUp(); p.hears(); w.finish(p.run, "gave up") },
+		"it ends well":      func(w *world, p parked) { p.giveUp(); p.hears(); w.EndRun(p.run, "gave up") },
 		"it does not wait":  func(_ *world, p parked) { p.giveUp() },
 		"its hub is killed": func(w *world, _ parked) { w.NoError(w.RecoverWaits(ctx)) },
 	} {

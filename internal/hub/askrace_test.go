@@ -51,7 +51,7 @@ func TestAskHasOneOutcome(t *testing.T) {
 		}
 		_, _ = w.FinishRun(ctx, run.Run.ID, parley.Result{}, nil)
 		for woken := w.next("a"); woken != nil; woken = w.next("a") {
-			w.finish(woken, "")
+			w.EndRun(woken, "")
 		}
 		w.idle("a", "b")
 	}

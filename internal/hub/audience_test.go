@@ -21,7 +21,7 @@ func TestWhomAMessageReaches(t *testing.T) {
 	w.AddAgents("arya", "ned", "bran", "robb")
 	w.addPerson("sansa", parley.AccessMember)
 	at := map[string]string{
-		"channel":   w.channel("arya", "open", "ned", "bran", "sansa").ID,
+		"channel":   w.CreateChannel("arya", "open", "ned", "bran", "sansa").ID,
 		"private":   w.private("arya", "closed", "ned", "bran", "sansa").ID,
 		"club":      w.group("arya", "club", "ned", "bran", "sansa").ID,
 		"group":     w.PostAs("arya", parley.Draft{Direct: []string{"ned", "bran", "sansa"}}).Message.Conversation,
@@ -100,7 +100,7 @@ func TestSomeTypesNeverWake(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.channel("arya", "open", "ned")
+	w.CreateChannel("arya", "open", "ned")
 	for kind, wakes := range map[parley.Type]bool{
 		"notification": false, "status": false, "heartbeat": false, "error": false,
 		"chat": true, "request": true, "response": true, "task": true, "result": true, "ha_report": true,
@@ -124,8 +124,8 @@ func TestMentionsAreKeptInOrderAndOnce(t *testing.T) {
 	w.AddAgents("arya", "ned", "bran")
 	_, err := w.ChangeAgent(ctx, user, "bran", func(a *parley.Agent) error { a.Name = "Three-Eyed"; return nil })
 	w.NoError(err)
-	w.channel("arya", "open", "ned", "bran")
-	m := w.say("arya", "open", "ned: ask @three-eyed, @NED, @all and @Bran").Message
+	w.CreateChannel("arya", "open", "ned", "bran")
+	m := w.SayIn("arya", "open", "ned: ask @three-eyed, @NED, @all and @Bran").Message
 	same(t, "mentions", m.Mentions, []string{"ned", "bran", "all"})
 }
 
@@ -133,10 +133,10 @@ func TestOutsiderNamedInAPublicChannelJoinsAndIsWoken(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran", "robb")
-	open := w.channel("arya", "open").ID
-	w.say("arya", open, "before")
-	before := w.lastEvent()
-	r := w.say("arya", open, "look, @Ned")
+	open := w.CreateChannel("arya", "open").ID
+	w.SayIn("arya", open, "before")
+	before := w.LastEventNumber()
+	r := w.SayIn("arya", open, "look, @Ned")
 	same(t, "mentioned", reach(r.Deliveries), map[string]bool{"ned": true})
 	same(t, "notices", r.Notices, []string{})
 	same(t, "it joins, then the message comes", kindsAfter(w, before), []parley.EventKind{parley.EventMemberJoined, parley.EventMessagePosted})
@@ -148,7 +148,7 @@ func TestOutsiderNamedInAPublicChannelJoinsAndIsWoken(t *testing.T) {
 	r = w.PostAs("robb", parley.Draft{Conversation: open})
 	same(t, "who writes joins", []any{w.see("robb", open).Joined, len(r.Deliveries)}, []any{true, 0})
 	w.AddAgents("late")
-	all := w.say("arya", open, "@all")
+	all := w.SayIn("arya", open, "@all")
 	same(t, "@all brings nobody in", []any{len(all.Deliveries), w.see("late", open).Joined}, []any{3, false})
 	quiet := w.PostAs("arya", parley.Draft{Conversation: open, Type: parley.TypeStatus, Content: text("fyi @late")})
 	same(t, "a status brings in and does not wake", reach(quiet.Deliveries), map[string]bool{"late": false})
@@ -166,7 +166,7 @@ func TestOutsiderNamedElsewhereIsNotWokenAndTheSenderIsTold(t *testing.T) {
 	}
 	for kind, notice := range told {
 		members := w.see("arya", at[kind]).Members
-		r := w.say("arya", at[kind], "what would @bran say")
+		r := w.SayIn("arya", at[kind], "what would @bran say")
 		same(t, kind+": told", r.Notices, []string{notice})
 		same(t, kind+": shown", r.Message.Mentions, []string{"bran"})
 		if _, reached := reach(r.Deliveries)["bran"]; reached {
@@ -198,8 +198,8 @@ func TestUnknownMentionIsAlwaysNamed(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "gendry", "sansa")
-	w.channel("arya", "open", "gendry")
-	alone := w.say("arya", "open", "@gendri and @zzzzzz and @gendri, see `@gendrx` or arya@gendri.example")
+	w.CreateChannel("arya", "open", "gendry")
+	alone := w.SayIn("arya", "open", "@gendri and @zzzzzz and @gendri, see `@gendrx` or arya@gendri.example")
 	same(t, "notices", alone.Notices, []string{
 		"nobody is called @gendri: did you mean gendry?",
 		"nobody is called @zzzzzz: see who there is: parley agent list",
@@ -207,12 +207,12 @@ func TestUnknownMentionIsAlwaysNamed(t *testing.T) {
 	same(t, "unknown", alone.UnknownMentions, []string{"gendri", "zzzzzz"})
 	same(t, "reaches nobody", len(alone.Deliveries), 0)
 	same(t, "mentions", alone.Message.Mentions, []string(nil))
-	beside := w.say("arya", "open", "@gendry and @sansaa")
+	beside := w.SayIn("arya", "open", "@gendry and @sansaa")
 	same(t, "beside a valid name", beside.Notices, []string{"nobody is called @sansaa: did you mean sansa?"})
 	same(t, "the valid name is woken", len(beside.Deliveries), 1)
 	dm := w.SendDM("arya", "gendry", "ask @zzzzzz")
 	same(t, "in a DM", dm.UnknownMentions, []string{"zzzzzz"})
-	same(t, "no mention", w.say("arya", "open", "hello").UnknownMentions, []string(nil))
+	same(t, "no mention", w.SayIn("arya", "open", "hello").UnknownMentions, []string(nil))
 }
 
 // Whoever turns to another participant learns of unknown names too, before the call waits, and the sentence stays as it is.
@@ -253,21 +253,21 @@ func TestMentionOfARemovedAgentIsNamed(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
-	w.channel("arya", "open", "gendry")
+	w.CreateChannel("arya", "open", "gendry")
 	w.NoError(w.RemoveAgent(ctx, user, "gendry"))
-	r := w.say("arya", "open", "@gendry, where are you?")
+	r := w.SayIn("arya", "open", "@gendry, where are you?")
 	same(t, "notices", r.Notices, []string{"@gendry was removed and does not receive this"})
 }
 
 func TestManyUnknownMentionsAreCounted(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.channel("user", "open")
+	w.CreateChannel("user", "open")
 	var text strings.Builder
 	for i := range 12 {
 		fmt.Fprintf(&text, "@nobody%02d ", i)
 	}
-	r := w.say("user", "open", text.String())
+	r := w.SayIn("user", "open", text.String())
 	same(t, "as many as are named, and the count of the rest", len(r.Notices), 9)
 	same(t, "the rest", r.Notices[8], "nobody has the other 4 names that the text mentions")
 }
@@ -275,7 +275,7 @@ func TestManyUnknownMentionsAreCounted(t *testing.T) {
 func TestMentionLimit(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.channel("user", "open")
+	w.CreateChannel("user", "open")
 	var names []string
 	for i := range 65 {
 		names = append(names, fmt.Sprint("agent", i))
@@ -286,18 +286,18 @@ func TestMentionLimit(t *testing.T) {
 		_, err := w.Post(ctx, user, parley.Draft{Conversation: "open", Content: text(words)})
 		return err
 	}, refused(parley.BadInput, parley.TooLarge, "the text mentions 65 participants, the limit is 64", "mention fewer, or @all")}})
-	same(t, "64 are brought in and woken", len(w.say("user", "open", strings.TrimSuffix(words, " @agent64")).Deliveries), 64)
+	same(t, "64 are brought in and woken", len(w.SayIn("user", "open", strings.TrimSuffix(words, " @agent64")).Deliveries), 64)
 }
 
 func TestAtMost256NamesAreLookedUp(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.channel("user", "open")
+	w.CreateChannel("user", "open")
 	var words strings.Builder
 	for i := range 256 {
 		fmt.Fprintf(&words, "@stranger%d ", i)
 	}
-	same(t, "strangers are nobody", len(w.say("user", "open", words.String()).Deliveries), 0)
+	same(t, "strangers are nobody", len(w.SayIn("user", "open", words.String()).Deliveries), 0)
 	w.refuses(t, []refusal{{"one more", func() error {
 		_, err := w.Post(ctx, user, parley.Draft{Conversation: "open", Content: text(words.String() + "@another")})
 		return err

@@ -45,8 +45,8 @@ func TestAwaitRung(t *testing.T) {
 func TestAwaitRungEndsWithoutIt(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
-	c := w.channel("user", "general", "arya", "gendry")
-	plain := w.say("user", c.ID, "for nobody")
+	c := w.CreateChannel("user", "general", "arya", "gendry")
+	plain := w.SayIn("user", c.ID, "for nobody")
 	same(t, "for nobody", get[parley.Shown](w)(w.AwaitRung(ctx, user, plain.Message.ID, parley.DeliverySeen, time.Hour)).ID, plain.Message.ID)
 	quiet := w.PostAs("user", parley.Draft{Conversation: c.ID, To: parley.All, Content: text("@arya first")})
 	get[parley.Taken](w)(w.Take(ctx, as("arya"), parley.Take{Seen: true}))

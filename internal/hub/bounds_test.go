@@ -24,7 +24,7 @@ func crowded(t *testing.T, n int) (w *world, first parley.Message) {
 	t.Helper()
 	w = newHub(t)
 	w.AddAgents("arya", "ned")
-	w.channel("arya", "open", "ned")
+	w.CreateChannel("arya", "open", "ned")
 	w.depth("ned", 1000, parley.OverflowEvict)
 	first = w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: text(strings.Repeat("x", largeText))}).Message
 	for i := range n - 1 {
@@ -241,12 +241,12 @@ func TestConversationsMadeInALoopHaveABound(t *testing.T) {
 		}, over},
 	})
 	w.SendDM("arya", "ned", "there is one for each pair")
-	w.channel("ned", "of-ned")
-	w.channel(parley.Owner, "of-the-owner")
+	w.CreateChannel("ned", "of-ned")
+	w.CreateChannel(parley.Owner, "of-the-owner")
 	archived := true
 	_, err := w.ChangeConversation(ctx, as("arya"), "loop-7", parley.ConversationChange{Archived: &archived})
 	w.NoError(err)
-	w.channel("arya", "more")
+	w.CreateChannel("arya", "more")
 }
 
 // makeChannels has an agent make channels, without the work of a call for each.

@@ -13,7 +13,7 @@ func TestAddBridge(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("ana")
 	w.SendDM("user", "ana", "before")
-	newest := w.lastEvent()
+	newest := w.LastEventNumber()
 	view := get[parley.BridgeView](w)(w.AddBridge(ctx, user, parley.NewBridge{
 		Layout: parley.LayoutBlackboard, Root: "/srv/My Board/", Agents: []string{"Ana", "script", "ana"},
 	}))
@@ -188,7 +188,7 @@ func TestChangeAndRemoveBridge(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	b := channelTree(w)
-	since := w.lastEvent()
+	since := w.LastEventNumber()
 	paused := true
 	view := get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, b.view.ID, parley.BridgeChange{
 		Agents: &[]string{"ana", "codex"}, Channels: &[]string{"general"}, Paused: &paused,
@@ -283,7 +283,7 @@ func TestWhatAPresenceFileSays(t *testing.T) {
 		w.NoError(b.Beat(ctx, b.view.ID, []parley.Beat{{Agent: "ana", State: parley.Awake, Substate: s, At: w.clock.Now(), Interval: interval}}))
 	}
 	seen := func() []string {
-		newest := w.lastEvent()
+		newest := w.LastEventNumber()
 		w.NoError(w.SweepAttendance(ctx))
 		var kinds []string
 		for _, k := range kindsAfter(w, newest) {
@@ -332,8 +332,8 @@ func TestBridgeTasks(t *testing.T) {
 	same(t, "all", list, []string{assigned, queued, requested})
 	list, next := ids(upTo)
 	same(t, "none since", list, []string{})
-	w.finish(w.StartRun("ned"), "done")
-	w.finish(w.StartRun("ned"), "done")
+	w.EndRun(w.StartRun("ned"), "done")
+	w.EndRun(w.StartRun("ned"), "done")
 	list, _ = ids(next)
 	same(t, "what has changed", list, []string{requested})
 	same(t, "what is others'", w.task(foreign).Status, parley.TaskCompleted)

@@ -52,7 +52,7 @@ func TestBudgetsHoldRunsBack(t *testing.T) {
 				"bot has used up a budget (" + c.says + "); what comes for it waits. It goes on by itself, or raise the budget: parley agent set bot " + c.flag + " …",
 			})
 			w.clock.advance(time.Millisecond)
-			w.finish(w.StartRun("bot"), "")
+			w.EndRun(w.StartRun("bot"), "")
 		})
 	}
 }
@@ -68,7 +68,7 @@ func TestAPersonIsToldOnceAWindow(t *testing.T) {
 		t.Helper()
 		w.SendDM("user", "bot", "work")
 		if run := w.tries("bot"); run != nil {
-			w.finish(run, "")
+			w.EndRun(run, "")
 		}
 		w.NoError(w.SweepBudgets(ctx))
 	}
@@ -77,7 +77,7 @@ func TestAPersonIsToldOnceAWindow(t *testing.T) {
 	w.tries("bot")
 	w.NoError(w.SweepBudgets(ctx))
 	same(t, "while nothing waits", counts(), []int{0, 0, 0})
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	holdBack()
 	holdBack()
 	same(t, "its manager is an agent: all owners", counts(), []int{1, 1, 0})
@@ -96,7 +96,7 @@ func TestAPersonIsToldOnceAWindow(t *testing.T) {
 	same(t, "a notification", dm.Type, parley.TypeNotification)
 	same(t, "which wakes nobody", reach(get[parley.Shown](w)(w.Message(ctx, as("ned"), dm.ID)).Deliveries), map[string]bool{"ned": false})
 	same(t, "in a DM with the hub", w.see("ned", dm.Conversation).Members, []string{parley.System, "ned"})
-	w.say("ned", dm.Conversation, "thank you")
+	w.SayIn("ned", dm.Conversation, "thank you")
 	_, err := w.Post(ctx, as("ned"), parley.Draft{Direct: []string{parley.System}, Content: text("hello")})
 	wantError(t, err, refused(parley.BadInput, "", "parley takes no messages", "name an agent or a person"))
 }

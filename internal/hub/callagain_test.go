@@ -86,7 +86,7 @@ func TestACallbackThatARunHasStaysWithIt(t *testing.T) {
 	run := w.StartRun("a")
 	same(t, "heard", w.turnsTo(as("a"), keyedAsk()).hears(), "Response from b: yes")
 	same(t, "the run has", textsOf(run.Messages), []string{"Response from b: yes"})
-	w.finish(run, "thanks")
+	w.EndRun(run, "thanks")
 	w.idle("a")
 	w.sound()
 }
@@ -106,7 +106,7 @@ func TestAResultReturnedInlineSettlesItsCallback(t *testing.T) {
 	by = w.turnsTo(run.Caller(), work)
 	w.answers("b", "four")
 	same(t, "heard", by.hears(), "Response from b: four")
-	w.finish(run, "it is four")
+	w.EndRun(run, "it is four")
 	w.idle("a")
 	w.stands(parley.TaskCompleted, w.run(run.Run.ID).Task)
 	w.sound()

@@ -54,7 +54,7 @@ func TestDeletedConversationLetsGoOfItsArtifacts(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	alone, shared := w.put("arya", "alone"), w.put("arya", "shared")
-	conv := w.channel("arya", "plans").ID
+	conv := w.CreateChannel("arya", "plans").ID
 	w.PostAs("arya", parley.Draft{Conversation: conv, Content: with(alone, shared)})
 	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(shared)})
 	w.clock.advance(2 * day)

@@ -54,7 +54,7 @@ func TestACommandIsObeyedWithItsPost(t *testing.T) {
 		{parley.ActionStart, "idle", true},
 	}
 	for _, step := range table {
-		before := w.lastEvent()
+		before := w.LastEventNumber()
 		r := w.command("user", "bot", step.action, parley.CommandParameters{Reason: "a test"})
 		same(t, "status after "+string(step.action), w.statuses()["bot"], step.status)
 		note := ""
@@ -74,7 +74,7 @@ func TestACommandIsObeyedWithItsPost(t *testing.T) {
 		if run := w.tries("bot"); (run != nil) != step.starts {
 			t.Errorf("after %s a run starts: %v", step.action, run != nil)
 		} else if run != nil {
-			w.finish(run, "")
+			w.EndRun(run, "")
 			w.SendDM("user", "bot", "more work")
 		}
 	}
@@ -92,7 +92,7 @@ func TestAPauseWithATimeEndsByItself(t *testing.T) {
 	same(t, "just before", w.statuses()["bot"], "idle paused")
 	w.clock.advance(time.Millisecond)
 	same(t, "without a sweep", w.statuses()["bot"], "idle")
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	w.NoError(w.SweepHalts(ctx))
 	w.NoError(w.SweepHalts(ctx))
 	same(t, "told once", kindsAfter(w, before), []parley.EventKind{parley.EventAgentChanged, parley.EventAgentPresence})
@@ -110,7 +110,7 @@ func TestRestartsKeepHalts(t *testing.T) {
 		t.Error("a paused agent started after a restart")
 	}
 	w.clock.advance(time.Second)
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	w.NoError(w.SweepHalts(ctx))
 	same(t, "the new process ends it", kindsAfter(w, before), []parley.EventKind{parley.EventAgentChanged, parley.EventAgentPresence})
 }
@@ -132,7 +132,7 @@ func TestAStopLetsRunsEndThenCancelsThem(t *testing.T) {
 	same(t, "before its time", cancel(), "")
 	w.clock.advance(time.Millisecond)
 	same(t, "then", cancel(), "bot was stopped: enough")
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	same(t, "once", cancel(), "bot was stopped: enough")
 	same(t, "no further event", kindsAfter(w, before), []parley.EventKind{})
 	w.fails(run, parley.FailureFinal)
@@ -152,7 +152,7 @@ func TestSleepEndsWithASign(t *testing.T) {
 		t.Error("a run started while its agent sleeps")
 	}
 	w.clock.advance(time.Hour)
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	w.NoError(w.SweepHalts(ctx))
 	same(t, "events", kindsAfter(w, before), []parley.EventKind{parley.EventAgentChanged, parley.EventAgentPresence})
 	w.StartRun("bot")
@@ -169,7 +169,7 @@ func TestWhoMayCommand(t *testing.T) {
 	w.addPerson("sansa", parley.AccessOwner)
 	w.change("bot", func(a *parley.Agent) { a.Manager = "boss" })
 	w.change("peer", func(a *parley.Agent) { a.Manager = "ned" })
-	w.channel("user", "all", "bot", "boss", "peer", "arya", "ned", "sansa")
+	w.CreateChannel("user", "all", "bot", "boss", "peer", "arya", "ned", "sansa")
 	w.SendDM("user", "boss", "lead")
 	boss := w.StartRun("boss")
 	w.SendDM("user", "bot", "work")
@@ -220,7 +220,7 @@ func TestBadCommandsAreRefused(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("bot")
 	w.addPerson("ned", parley.AccessMember)
-	w.channel("user", "all", "bot", "ned")
+	w.CreateChannel("user", "all", "bot", "ned")
 	order := func(to, payload string) func() error {
 		return func() error { return w.orders(user, "all", to, payload) }
 	}
@@ -277,7 +277,7 @@ func TestAHealthCheckIsAnswered(t *testing.T) {
 		end(w.StartRun("bot"))
 		w.clock.advance(time.Millisecond)
 	}
-	well := func(a *hub.Assignment) { w.finish(a, "") }
+	well := func(a *hub.Assignment) { w.EndRun(a, "") }
 	broken := func(a *hub.Assignment) { w.fails(a, parley.FailureFinal) }
 	health := func(want string) {
 		t.Helper()

@@ -18,7 +18,7 @@ func TestEventsOfWorkAreForThoseConcerned(t *testing.T) {
 	get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "arya", Profile: parley.Profile{Manager: "boss"}}))
 	followers := []string{parley.Owner, "boss", "arya", "gendry", "hound"}
 	live := map[string]*hub.Subscription{}
-	began := w.lastEvent()
+	began := w.LastEventNumber()
 	for _, who := range followers {
 		live[who] = w.followLive(who, began)
 	}
@@ -26,7 +26,7 @@ func TestEventsOfWorkAreForThoseConcerned(t *testing.T) {
 	part := get[parley.TaskView](w)(w.NewTask(ctx, as("arya"), parley.NewTask{Text: "draft", Assignee: "gendry", Parent: root})).ID
 	approval := w.heldNotice("arya", "gendry")
 	get[parley.Permission](w)(w.Permit(ctx, user, parley.Permission{Agent: "arya", Target: "hound", Effect: parley.EffectDeny}))
-	until := w.lastEvent()
+	until := w.LastEventNumber()
 	all := []string{root, part, approval, "permission of arya"}
 	slices.Sort(all)
 	for who, want := range map[string][]string{

@@ -23,7 +23,7 @@ var standings = map[string]func(w *world, id string){
 	"away":    func(w *world, id string) { w.change(id, func(a *parley.Agent) { a.Runtime = parley.RuntimeAttached }) },
 	"over budget": func(w *world, id string) {
 		w.change(id, func(a *parley.Agent) { a.Budget.RunsPerHour = 1 })
-		w.finish(w.working(id), "")
+		w.EndRun(w.working(id), "")
 	},
 }
 

@@ -23,7 +23,7 @@ func TestCreateConversationKnowsThreeForms(t *testing.T) {
 		{parley.NewConversation{Name: "closed", Private: true}, parley.Channel, parley.Private},
 		{parley.NewConversation{Name: "club", Group: true}, parley.Group, parley.Private},
 	} {
-		before := w.lastEvent()
+		before := w.LastEventNumber()
 		c.make.With = []string{"NED", "ned", "arya"}
 		got := w.create("arya", c.make)
 		want := parley.ConversationView{Conversation: parley.Conversation{
@@ -54,9 +54,9 @@ func TestCreateConversationRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya")
-	w.channel("arya", "open")
+	w.CreateChannel("arya", "open")
 	w.private("user", "closed")
-	w.channel("arya", "old")
+	w.CreateChannel("arya", "old")
 	w.NoError(w.Archive(ctx, as("arya"), "old", true))
 	create := func(n parley.NewConversation) func() error {
 		return func() error {
@@ -89,11 +89,11 @@ func TestListsShowWhatTheyAreAskedFor(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")
-	mine, others := w.channel("arya", "mine").ID, w.channel("ned", "others").ID
+	mine, others := w.CreateChannel("arya", "mine").ID, w.CreateChannel("ned", "others").ID
 	hidden := w.private("ned", "hidden").ID
 	pair, foreign := w.SendDM("arya", "ned", "1").Message.Conversation, w.SendDM("ned", "bran", "2").Message.Conversation
 	quick := w.send("ned", "arya", "3").Message.Conversation
-	old := w.channel("arya", "old").ID
+	old := w.CreateChannel("arya", "old").ID
 	w.NoError(w.Archive(ctx, as("arya"), old, true))
 	for _, c := range []struct {
 		name, who string
@@ -123,13 +123,13 @@ func TestListIsPagedByTheNewestMessage(t *testing.T) {
 	w.AddAgents("arya")
 	var want []string
 	for i := range 7 {
-		id := w.channel("arya", fmt.Sprint("c", i)).ID
+		id := w.CreateChannel("arya", fmt.Sprint("c", i)).ID
 		if i >= 3 { // the others have no message, and need another order among them
-			w.say("arya", id, "hello")
+			w.SayIn("arya", id, "hello")
 			want = append([]string{id}, want...)
 		}
 	}
-	w.say("arya", want[3], "newest")
+	w.SayIn("arya", want[3], "newest")
 	want = append([]string{want[3]}, want[:3]...)
 
 	var got []string
@@ -159,7 +159,7 @@ func TestListIsPagedByTheNewestMessage(t *testing.T) {
 func places(w *world) map[string]string {
 	w.AddAgents("arya", "ned", "bran")
 	return map[string]string{
-		"public channel":  w.channel("arya", "open", "ned").ID,
+		"public channel":  w.CreateChannel("arya", "open", "ned").ID,
 		"private channel": w.private("arya", "closed", "ned").ID,
 		"named group":     w.group("arya", "club", "ned").ID,
 		"dm":              w.SendDM("arya", "ned", "hi").Message.Conversation,
@@ -206,7 +206,7 @@ func TestJoinAndLeave(t *testing.T) {
 	w := newHub(t)
 	at := places(w)
 	open := at["public channel"]
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	w.NoError(w.Join(ctx, as("bran"), "#open"))
 	w.NoError(w.Join(ctx, as("bran"), "open"))
 	same(t, "joining twice is joining once", kindsAfter(w, before), []parley.EventKind{parley.EventMemberJoined})
@@ -239,7 +239,7 @@ func TestAddAndRemoveMembers(t *testing.T) {
 	at := places(w)
 	w.AddAgents("robb")
 	w.NoError(w.AddMember(ctx, as("bran"), at["public channel"], "ROBB")) // anybody, in a public one
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	w.NoError(w.AddMember(ctx, as("bran"), at["public channel"], "robb"))
 	same(t, "adding twice is adding once", kindsAfter(w, before), []parley.EventKind{})
 	for _, kind := range []string{"private channel", "named group"} {
@@ -279,7 +279,7 @@ func TestRenameFreesTheOldName(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	at := places(w)
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	w.NoError(w.Rename(ctx, as("arya"), "open", "wide-open"))
 	changed := eventsAfter(w, before)
 	same(t, "event", changed, []parley.Event{{
@@ -287,7 +287,7 @@ func TestRenameFreesTheOldName(t *testing.T) {
 		Data: []byte(`{"field":"name"}`),
 	}})
 	same(t, "found by the new name", w.see("bran", "#wide-open").ID, at["public channel"])
-	w.channel("bran", "open")
+	w.CreateChannel("bran", "open")
 	w.NoError(w.Rename(ctx, user, "club", "pub"))
 	w.NoError(w.Rename(ctx, as("arya"), "pub", "pub"))
 
@@ -320,7 +320,7 @@ func TestTopicAndArchiveAreTheMembers(t *testing.T) {
 		same(t, kind+" has a topic", w.see("arya", id).Topic, "winter")
 		w.clock.advance(time.Second)
 		w.NoError(w.Archive(ctx, as("ned"), id, true))
-		before := w.lastEvent()
+		before := w.LastEventNumber()
 		w.NoError(w.Archive(ctx, as("ned"), id, true))
 		same(t, kind+" archived twice", kindsAfter(w, before), []parley.EventKind{})
 		when := w.see("arya", id).ArchivedAt
@@ -332,7 +332,7 @@ func TestTopicAndArchiveAreTheMembers(t *testing.T) {
 		w.NoError(w.Archive(ctx, as("arya"), id, false))
 		same(t, kind+" is back", w.see("arya", id).ArchivedAt, (*time.Time)(nil))
 		w.NoError(w.Archive(ctx, user, id, true)) // an owner may
-		w.say("arya", id, "news")
+		w.SayIn("arya", id, "news")
 		same(t, kind+" is back by a message", w.see("arya", id).ArchivedAt, (*time.Time)(nil))
 	}
 	join := refused(parley.NotPermitted, "", "bran does not take part in #open", "join it first")
@@ -358,13 +358,13 @@ func TestDeletedConversationIsGoneForEverybodyAtOnce(t *testing.T) {
 		{"the unseen", func() error { return w.DeleteConversation(ctx, as("bran"), "closed") }, only},
 	})
 	open := at["public channel"]
-	said := w.say("arya", open, "secret").Message.ID
+	said := w.SayIn("arya", open, "secret").Message.ID
 	w.reply("ned", said, "answer")
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	w.NoError(w.DeleteConversation(ctx, user, "#open"))
 	told := eventsAfter(w, before)
 	same(t, "last event", told[len(told)-1], parley.Event{
-		Num: w.lastEvent(), At: began, Kind: parley.EventConversationDeleted, Conversation: open, By: "user",
+		Num: w.LastEventNumber(), At: began, Kind: parley.EventConversationDeleted, Conversation: open, By: "user",
 	})
 	for i, who := range []string{"arya", "ned"} {
 		same(t, "a member is told", told[i], parley.Event{
@@ -390,7 +390,7 @@ func TestDeletedConversationIsGoneForEverybodyAtOnce(t *testing.T) {
 		}
 	}
 	w.refuses(t, gone)
-	again := w.channel("bran", "open")
+	again := w.CreateChannel("bran", "open")
 	same(t, "the name is free, its history is new", []any{again.ID != open, w.texts("bran", "open")}, []any{true, []string{}})
 	w.NoError(w.Sweep(ctx))
 	same(t, "the new one stays", w.see("bran", "open").ID, again.ID)
@@ -440,7 +440,7 @@ func TestOwnersReadEverything(t *testing.T) {
 	at := places(w)
 	w.addPerson("jon", parley.AccessOwner)
 	for kind, id := range at {
-		w.say("arya", id, "between us")
+		w.SayIn("arya", id, "between us")
 		words := w.texts("jon", id)
 		same(t, kind, words[len(words)-1], "between us")
 		same(t, kind+" joined", w.see("jon", id).Joined, false)
@@ -452,14 +452,14 @@ func TestAChangeIsMadeWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
-	w.channel("arya", "forge", "gendry")
-	w.channel("arya", "taken")
+	w.CreateChannel("arya", "forge", "gendry")
+	w.CreateChannel("arya", "taken")
 	name, taken, topic, archived := "smithy", "taken", "steel", true
 	_, err := w.ChangeConversation(ctx, as("gendry"), "forge", parley.ConversationChange{Topic: &topic, Name: &name})
 	same(t, "only its creator renames it", parley.CodeOf(err), parley.NotPermitted)
 	_, err = w.ChangeConversation(ctx, as("arya"), "forge", parley.ConversationChange{Topic: &topic, Archived: &archived, Name: &taken})
 	same(t, "the name is taken", parley.AsError(err).Reason, parley.Conflict)
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	view, err := w.Conversation(ctx, as("arya"), "forge")
 	w.NoError(err)
 	same(t, "topic", view.Topic, "")
@@ -471,5 +471,5 @@ func TestAChangeIsMadeWholeOrNotAtAll(t *testing.T) {
 	same(t, "what is returned is what is there", changed, view)
 	same(t, "topic", view.Topic, topic)
 	same(t, "archived", view.ArchivedAt != nil, true)
-	same(t, "an event for each", w.lastEvent(), before+3)
+	same(t, "an event for each", w.LastEventNumber(), before+3)
 }

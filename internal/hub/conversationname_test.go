@@ -31,7 +31,7 @@ func TestPrivateNamesDoNotLeak(t *testing.T) {
 		"a private channel": make(parley.NewConversation{Private: true}),
 		"a group":           make(parley.NewConversation{Group: true}),
 		"renaming": func(name string) error {
-			own := w.channel("bran", "mine").ID
+			own := w.CreateChannel("bran", "mine").ID
 			err := w.Rename(ctx, as("bran"), own, name)
 			w.NoError(w.DeleteConversation(ctx, user, own))
 			return err
@@ -77,7 +77,7 @@ func TestANameKeepsItsMeaning(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")
 	private := w.create("arya", parley.NewConversation{Name: "plan", Private: true, With: []string{"ned"}}).ID
-	public := w.channel("bran", "plan").ID
+	public := w.CreateChannel("bran", "plan").ID
 	same(t, "what it stands for", []string{w.see("arya", "#plan").ID, w.see("ned", "plan").ID, w.see("bran", "plan").ID}, []string{private, private, public})
 	same(t, "taken for who sees one", parley.CodeOf(second(w.CreateConversation(ctx, as("bran"), parley.NewConversation{Name: "plan"}))), parley.BadInput)
 	same(t, "taken for a member", parley.CodeOf(second(w.CreateConversation(ctx, as("ned"), parley.NewConversation{Name: "plan"}))), parley.BadInput)
@@ -118,7 +118,7 @@ func TestNobodyMakesTheChannelForBroadcasts(t *testing.T) {
 				return err
 			},
 			"a new name": func() error {
-				own := w.channel(who, "mine").ID
+				own := w.CreateChannel(who, "mine").ID
 				defer func() { w.NoError(w.DeleteConversation(ctx, user, own)) }()
 				return w.Rename(ctx, as(who), own, "broadcast")
 			},

@@ -16,10 +16,10 @@ func TestResponseIsCopied(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya")
 	w.AddScriptAgents("ned")
-	w.channel("user", "results")
+	w.CreateChannel("user", "results")
 	asked := w.PostAs("arya", request(`{"action":"count","callback":"#results"}`))
 	same(t, "notices", asked.Notices, []string{})
-	w.finish(w.StartRun("ned"), "seven")
+	w.EndRun(w.StartRun("ned"), "seven")
 	w.reply("ned", asked.Message.ID, "no, eight")
 	same(t, "copies", w.texts("user", "results"), []string{"seven"})
 	list, err := w.History(ctx, user, "results", parley.Page{})
@@ -32,9 +32,9 @@ func TestEndOfTaskIsCopied(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya")
 	w.AddScriptAgents("ned")
-	w.channel("user", "results")
+	w.CreateChannel("user", "results")
 	w.PostAs("arya", request(`{"action":"task.assign","callback":"results"}`))
-	w.finish(w.StartRun("ned"), "seven")
+	w.EndRun(w.StartRun("ned"), "seven")
 	same(t, "copies", len(w.texts("user", "results")), 1)
 	same(t, "text", w.texts("user", "results")[0], "[Delegation Result from ned | task-1]\nseven")
 }
@@ -52,7 +52,7 @@ func TestCallbackGoesNowhereElse(t *testing.T) {
 		got := b.arrive(a)[0]
 		same(t, "notices of "+callback, len(got.Notices), notices)
 		same(t, "kept of "+callback, string(b.message(got.Message).Metadata), `{"callback":"`+callback+`"}`)
-		w.finish(w.StartRun("ned"), "seven")
+		w.EndRun(w.StartRun("ned"), "seven")
 	}
 	same(t, "secret", w.texts("user", "secret"), []string{})
 }

@@ -59,14 +59,14 @@ func TestCursorIsStoredOnceASecondAndAtTheStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var moves atomic.Int64
 		w := openWorld(t, place, countMoves(&moves))
-		w.channel("user", "general")
+		w.CreateChannel("user", "general")
 		l := newTeller()
 		stop := tail(w, l)
 		moves.Store(0)
 		say := func(n int) (last int64) {
 			for i := range n {
-				w.say("user", "general", fmt.Sprint(i))
-				last = w.lastEvent()
+				w.SayIn("user", "general", fmt.Sprint(i))
+				last = w.LastEventNumber()
 				l.upTo(last)
 			}
 			return last
@@ -94,7 +94,7 @@ func TestCursorIsStoredAfterMuchWasTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var moves atomic.Int64
 		w := openWorld(t, place, countMoves(&moves))
-		begin, l := w.lastEvent(), newTeller()
+		begin, l := w.LastEventNumber(), newTeller()
 		stop := tail(w, l)
 		stop()
 		w.NoError(w.db.Update(ctx, func(tx parley.Tx) error {
@@ -102,7 +102,7 @@ func TestCursorIsStoredAfterMuchWasTold(t *testing.T) {
 		}))
 		moves.Store(0)
 		tail(w, l)
-		inOrder(t, l.upTo(w.lastEvent()), begin)
+		inOrder(t, l.upTo(w.LastEventNumber()), begin)
 		synctest.Wait()
 		same(t, "stored", moves.Load(), int64(1))
 		same(t, "the cursor", w.storedCursor(), begin+4200) // a limit of 4096 in batches of 200
@@ -115,12 +115,12 @@ func TestWhatWasToldBeforeACrashIsToldAgain(t *testing.T) {
 	place := stores.place(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := openWorld(t, place)
-		w.channel("user", "general")
-		begin, crashed, next := w.lastEvent(), newTeller(), newTeller()
+		w.CreateChannel("user", "general")
+		begin, crashed, next := w.LastEventNumber(), newTeller(), newTeller()
 		tail(w, crashed)
-		w.say("user", "general", "one")
-		w.say("user", "general", "two")
-		last := w.lastEvent()
+		w.SayIn("user", "general", "one")
+		w.SayIn("user", "general", "two")
+		last := w.LastEventNumber()
 		crashed.upTo(last)
 		tail(w, next) // no time has passed
 		list := next.upTo(last)

@@ -130,7 +130,7 @@ func TestTakeEndsADamagedDeliveryAndGoesOn(t *testing.T) {
 		t.Errorf("alert: %+v", a)
 	}
 	events := 0
-	for _, e := range follow(t, w.Hub, user, 0, w.lastEvent()) {
+	for _, e := range follow(t, w.Hub, user, 0, w.LastEventNumber()) {
 		if e.Kind == parley.EventAlert {
 			events++
 		}
@@ -260,7 +260,7 @@ func TestImportRefusesALineWithAWrongChecksum(t *testing.T) {
 func TestStreamNamesADamagedMessage(t *testing.T) {
 	t.Parallel()
 	w, list := newDamaged(t, wounds["its time"])
-	for _, e := range follow(t, w.Hub, as("ned"), 0, w.lastEvent()) {
+	for _, e := range follow(t, w.Hub, as("ned"), 0, w.LastEventNumber()) {
 		if _, err := e.At.MarshalJSON(); err != nil {
 			t.Errorf("event %d cannot be sent: %v", e.Num, err)
 		}
@@ -368,10 +368,10 @@ func TestDeepCheckListsUnreadableRowsAndGoesOn(t *testing.T) {
 		tasks = append(tasks, w.delegates(user, "c", words))
 		run := w.StartRun("c")
 		runs = append(runs, run.Run.ID)
-		w.finish(run, "done")
+		w.EndRun(run, "done")
 		working := w.working("a")
 		approvals = append(approvals, w.holds(w.contacts(working.Caller(), notifies("b", words))).ID)
-		w.finish(working, "I have to ask first")
+		w.EndRun(working, "I have to ask first")
 		tokens = append(tokens, w.token("a").ID)
 	}
 	// The check begins with the oldest task, and with the newest of the others.

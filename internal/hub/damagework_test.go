@@ -58,7 +58,7 @@ func TestTaskFailsWithTheDamagedMessageThatItGoesOnWith(t *testing.T) {
 			b := w.StartRun("b")
 			held := w.holds(w.contacts(b.Caller(), notifies("c", "look at it")))
 			task := w.run(b.Run.ID).Task
-			w.finish(b, "I have to ask first")
+			w.EndRun(b, "I have to ask first")
 			w.decides("user", held.ID, parley.Decision{Approve: true})
 			w.forge(get[parley.Approval](w)(w.Approval(ctx, user, held.ID)).Outcome)
 			return a, task
@@ -89,7 +89,7 @@ func TestTaskGoesOnWithoutADamagedMessage(t *testing.T) {
 	sub := w.delegates(b.Caller(), "c", "find out")
 	other := w.delegates(b.Caller(), "c", "find out more")
 	task := w.run(b.Run.ID).Task
-	w.finish(b, "working on it")
+	w.EndRun(b, "working on it")
 	w.answers("c", "it is 42")
 	w.forge(w.task(sub).Callback)
 	same(t, "a run", w.next("b") == nil, true)
@@ -112,7 +112,7 @@ func TestParkedAskWithADamagedRequestEnds(t *testing.T) {
 			a := w.asks(run.Caller(), "b", "what is it?")
 			a.hears()
 			task, _ := w.passesOn("b", "c")
-			w.finish(run, "later, then")
+			w.EndRun(run, "later, then")
 			if id == "" {
 				w.forge(a.request.ID)
 			} else {
@@ -183,7 +183,7 @@ func TestHubRecoversWithDamagedRows(t *testing.T) {
 				first := w.StartRun("b")
 				w.delegates(first.Caller(), "c", "one")
 				w.delegates(first.Caller(), "c", "two")
-				w.finish(first, "I have begun")
+				w.EndRun(first, "I have begun")
 				w.answers("c", "1")
 				w.answers("c", "2")
 				second := w.StartRun("b")
@@ -193,7 +193,7 @@ func TestHubRecoversWithDamagedRows(t *testing.T) {
 				w.NoError(w.Sweep(ctx))
 				for a := w.next("b"); a != nil; a = w.next("b") {
 					w.NoError(w.BeginRun(ctx, a.Run.ID, parley.Process{}))
-					w.finish(a, "done")
+					w.EndRun(a, "done")
 				}
 				if s := w.task(sub).Status; !s.Ended() {
 					t.Errorf("the task is %s", s)
@@ -240,9 +240,9 @@ func TestTurnPassesFromADamagedDelivery(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := moded(t, parley.AnswersRoundRobin)
-			w.say("user", "open", "@c3 @a1")
+			w.SayIn("user", "open", "@c3 @a1")
 			bad := w.newest()
-			w.say("user", "open", "@c3 @a1 again")
+			w.SayIn("user", "open", "@c3 @a1 again")
 			good := w.newest()
 			w.tamper(fmt.Sprintf(statement, noID(), bad.Seq))
 			for range 2 { // whose turn it was is not known any more
@@ -250,7 +250,7 @@ func TestTurnPassesFromADamagedDelivery(t *testing.T) {
 					if a := w.next(agent); a != nil {
 						w.NoError(w.BeginRun(ctx, a.Run.ID, parley.Process{}))
 						same(t, agent+" is woken by", a.Run.Triggers, []string{good.ID})
-						w.finish(a, "done")
+						w.EndRun(a, "done")
 					}
 				}
 			}

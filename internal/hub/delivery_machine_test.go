@@ -75,7 +75,7 @@ func pick[T any](t *rapid.T, label string, from ...T) T {
 // do makes a call and compares what it says with what the model says.
 func (x *deliverer) do(t *rapid.T, what string, want outcome, call func() error) bool {
 	t.Helper()
-	before := x.w.lastEvent()
+	before := x.w.LastEventNumber()
 	err := call()
 	got := outcome{}
 	if err != nil {
@@ -85,7 +85,7 @@ func (x *deliverer) do(t *rapid.T, what string, want outcome, call func() error)
 	if got != want {
 		t.Fatalf("%s: %v, want %v (%v)", what, got, want, err)
 	}
-	if err != nil && x.w.lastEvent() != before {
+	if err != nil && x.w.LastEventNumber() != before {
 		t.Fatalf("%s: refused, and wrote events", what)
 	}
 	x.learn(t)

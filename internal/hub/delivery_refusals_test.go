@@ -75,7 +75,7 @@ func TestDeadLettersAreForOwners(t *testing.T) {
 		w.change(id, func(a *parley.Agent) { a.Attempts = 1 })
 	}
 	w.group("arya", "both", "ned", "bran")
-	both := w.say("arya", "both", "@ned @bran").Message
+	both := w.SayIn("arya", "both", "@ned @bran").Message
 	alive := w.SendDM("arya", "ned", "alive").Message
 	for _, id := range []string{"ned", "bran"} {
 		w.giveBack(id, w.take(id, parley.Take{Only: []string{both.ID}}), parley.FailureBusy)

@@ -27,7 +27,7 @@ func TestDeliveryClimbsTheLadderAndEachStepHasItsTime(t *testing.T) {
 		same(t, string(state), w.delivery(m.ID, "ned"), want)
 	}
 	step(parley.DeliveryAccepted, nil)
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 
 	w.clock.advance(time.Second)
 	taken := w.take("ned", parley.Take{})
@@ -63,7 +63,7 @@ func TestEventSaysWhatADeliveryHasBecome(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	w.SendDM("arya", "ned", "first")
 	m := w.SendDM("arya", "ned", "second").Message
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	taken := w.take("ned", parley.Take{Only: []string{m.ID}, Seen: true, Run: "run-1"})
 	w.giveBack("ned", taken, parley.FailureBusy)
 	list := eventsAfter(w, before)
@@ -152,7 +152,7 @@ func TestSenderMayKeepTheCountItself(t *testing.T) {
 	}
 	gaps := func(call func()) (data []string) {
 		t.Helper()
-		before := w.lastEvent()
+		before := w.LastEventNumber()
 		call()
 		for _, e := range eventsAfter(w, before) {
 			if e.Kind == parley.EventSequenceGap {
@@ -195,7 +195,7 @@ func TestDeletedConversationTakesItsDeliveriesAlong(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	doomed := w.send("arya", "ned", "doomed").Message
-	held := w.say("arya", doomed.Conversation, "held").Message
+	held := w.SayIn("arya", doomed.Conversation, "held").Message
 	w.PostAs("arya", parley.Draft{Conversation: doomed.Conversation, Type: parley.TypeStatus})
 	taken := w.take("ned", parley.Take{Only: []string{held.ID}})
 	w.SendDM("arya", "ned", "stays")

@@ -55,8 +55,8 @@ func TestLadderOfAFileInAChannel(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.tree(parley.LayoutAgentOS, "tree", "claude")
-	w.channel("user", "paper")
-	m := w.say("user", "paper", "@claude have a look").Message
+	w.CreateChannel("user", "paper")
+	m := w.SayIn("user", "paper", "@claude have a look").Message
 	out := w.departsOne("tree", "paper")
 	same(t, "its name", out.Name, "msg-20260301-090000-user-0000")
 	same(t, "it is in", []string{out.Channel, out.Recipient}, []string{"paper", ""})
@@ -81,16 +81,16 @@ func TestNamesInAChannel(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.tree(parley.LayoutAgentOS, "tree", "claude")
-	w.channel("user", "paper", "claude")
+	w.CreateChannel("user", "paper", "claude")
 	w.arrives("tree", parley.Arrival{
 		Name: "msg-20260301-090000-claude-00fe", From: "claude", Channel: "paper", Draft: parley.Draft{Content: text("mine")},
 	})
 	for range 3 {
-		w.say("claude", "paper", "by another door")
-		w.say("user", "paper", "too")
+		w.SayIn("claude", "paper", "by another door")
+		w.SayIn("user", "paper", "too")
 	}
 	w.clock.advance(time.Second)
-	w.say("user", "paper", "later")
+	w.SayIn("user", "paper", "later")
 	same(t, "the names", namesOf(w.departs("tree", "paper")), []string{
 		"msg-20260301-090000-claude-00ff", "msg-20260301-090000-user-0000", "msg-20260301-090000-claude-0100",
 		"msg-20260301-090000-user-0001", "msg-20260301-090000-claude-0101", "msg-20260301-090000-user-0002",
@@ -103,13 +103,13 @@ func TestNamesInAChannelBeginAgain(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.tree(parley.LayoutAgentOS, "tree", "claude")
-	w.channel("user", "paper", "claude")
+	w.CreateChannel("user", "paper", "claude")
 	for i, hex := range []string{"ffff", "0000"} {
 		w.arrives("tree", parley.Arrival{
 			Name: "msg-20260301-090000-claude-" + hex, From: "claude", Channel: "paper", Draft: parley.Draft{Content: text(fmt.Sprint(i))},
 		})
 	}
-	w.say("claude", "paper", "by another door")
+	w.SayIn("claude", "paper", "by another door")
 	same(t, "the name", w.departsOne("tree", "paper").Name, "msg-20260301-090000-claude-0001")
 }
 
@@ -133,8 +133,8 @@ func TestOneNameForAMessage(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.tree(parley.LayoutInbox, "tree", "ana", "ben")
-	w.channel("user", "open", "ana", "ben")
-	w.say("user", "open", "@ana @ben hello")
+	w.CreateChannel("user", "open", "ana", "ben")
+	w.SayIn("user", "open", "@ana @ben hello")
 	names := namesOf(w.departs("tree"))
 	same(t, "how many names", []int{len(names), len(slices.Compact(names))}, []int{2, 1})
 }
@@ -166,8 +166,8 @@ func TestSendersAreToldOfPostsThatFail(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.tree(parley.LayoutAgentOS, "tree", "claude", "codex")
-	w.channel("user", "paper")
-	m := w.say("user", "paper", "@claude @codex look").Message
+	w.CreateChannel("user", "paper")
+	m := w.SayIn("user", "paper", "@claude @codex look").Message
 	w.reports("tree", parley.DepartureFailed, w.departsOne("tree", "paper"))
 	same(t, "the states", []any{w.stateOf(m.ID, "claude"), w.stateOf(m.ID, "codex")}, []any{parley.DeliveryFailed, parley.DeliveryFailed})
 	same(t, "what the sender is told", textsOf(w.told("user")), []string{
@@ -216,12 +216,12 @@ func TestWhatIsDeletedDoesNotDepart(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.tree(layout, "tree", "claude")
-			w.channel("user", "paper")
-			w.say("user", "paper", "@claude look")
+			w.CreateChannel("user", "paper")
+			w.SayIn("user", "paper", "@claude look")
 			out := w.departsOne("tree", "paper")
 			w.NoError(w.DeleteConversation(ctx, user, "paper"))
 			w.reports("tree", parley.DepartureWritten, out)
-			w.say("user", w.channel("user", "other").ID, "@claude and here")
+			w.SayIn("user", w.CreateChannel("user", "other").ID, "@claude and here")
 			w.NoError(w.DeleteConversation(ctx, user, "other"))
 			same(t, "what departs", w.departs("tree", "paper", "other"), []parley.Departure(nil))
 			w.sound()
@@ -340,8 +340,8 @@ func TestMailGoesIntoOneTree(t *testing.T) {
 	w.tree(parley.LayoutAgentOS, "a", "ana")
 	w.tree(parley.LayoutInbox, "c", "ana")
 	w.tree(parley.LayoutBlackboard, "b", "ana")
-	w.channel("user", "open")
-	m := w.say("user", "open", "@ana hello").Message
+	w.CreateChannel("user", "open")
+	m := w.SayIn("user", "open", "@ana hello").Message
 	same(t, "by c", w.departs("c"), []parley.Departure(nil))
 	w.reports("a", parley.DepartureWritten, w.departsOne("a", "open"))
 	same(t, "the channel does not settle it", w.stateOf(m.ID, "ana"), parley.DeliveryAccepted)
@@ -417,13 +417,13 @@ func TestDeparturesAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	for layout, post := range map[parley.Layout]func(w *world){
 		parley.LayoutInbox:   func(w *world) { w.SendDM("user", "ana", "hello") },
-		parley.LayoutAgentOS: func(w *world) { w.say("user", "open", "hello") },
+		parley.LayoutAgentOS: func(w *world) { w.SayIn("user", "open", "hello") },
 	} {
 		t.Run(string(layout), func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.tree(layout, "tree", "ana")
-			w.channel("user", "open")
+			w.CreateChannel("user", "open")
 			got := make(chan []string)
 			go func() {
 				list, err := w.BridgeAt(user).Departures(ctx, "tree", parley.DepartureQuery{Channels: []string{"open"}, Wait: time.Hour})

@@ -13,7 +13,7 @@ func paper(t *testing.T) *world {
 	w := newHub(t)
 	w.AddScriptAgents("bot", "writer")
 	w.tree(parley.LayoutAgentOS, "tree", "claude")
-	w.channel("user", "paper", "bot", "claude", "writer")
+	w.CreateChannel("user", "paper", "bot", "claude", "writer")
 	return w
 }
 
@@ -29,12 +29,12 @@ func (w *world) written(id string, channels ...string) []string {
 func TestWhatWaitsIsWrittenWhenATreeIsJoinedAgain(t *testing.T) {
 	t.Parallel()
 	w := paper(t)
-	w.say("bot", "paper", "for everybody")
-	m := w.say("bot", "paper", "@claude well?").Message
+	w.SayIn("bot", "paper", "for everybody")
+	m := w.SayIn("bot", "paper", "@claude well?").Message
 	w.departs("tree", "paper") // and is not written
 	w.NoError(w.RemoveBridge(ctx, user, "tree"))
-	w.say("bot", "paper", "nobody hears this there")
-	w.say("bot", "paper", "@claude still there?")
+	w.SayIn("bot", "paper", "nobody hears this there")
+	w.SayIn("bot", "paper", "@claude still there?")
 	w.tree(parley.LayoutAgentOS, "tree", "claude")
 	same(t, "what is written", w.written("tree", "paper"), []string{"for everybody", "@claude well?", "@claude still there?"})
 	same(t, "what became of it", w.stateOf(m.ID, "claude"), parley.DeliveryAcked)
@@ -46,7 +46,7 @@ func TestWhatWaitsIsWrittenWhenATreeIsJoinedAgain(t *testing.T) {
 func TestWhoComesIntoATreeFindsWhatLiesThere(t *testing.T) {
 	t.Parallel()
 	w := paper(t)
-	m := w.say("user", "paper", "@bot @claude well?").Message
+	m := w.SayIn("user", "paper", "@bot @claude well?").Message
 	w.written("tree", "paper")
 	w.change("bot", func(a *parley.Agent) { a.Runtime = parley.RuntimeBridge })
 	get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, "tree", parley.BridgeChange{Agents: &[]string{"claude", "bot"}}))
@@ -75,7 +75,7 @@ func TestAChannelWithoutADirectory(t *testing.T) {
 	t.Parallel()
 	w := paper(t)
 	w.tree(parley.LayoutAgentOS, "other", "claude")
-	m := w.say("bot", "paper", "@claude well?").Message
+	m := w.SayIn("bot", "paper", "@claude well?").Message
 	look := func(channels ...string) {
 		for range 2 {
 			w.departs("tree", channels...)
@@ -89,7 +89,7 @@ func TestAChannelWithoutADirectory(t *testing.T) {
 	same(t, "soon", w.stateOf(m.ID, "claude"), parley.DeliveryFailed)
 	same(t, "told", textsOf(w.told("bot")), []string{"Error: claude reads only channels that have a directory in its tree, and #paper has none." +
 		" Hint: make the directory, or post in another channel."})
-	there := w.say("bot", "paper", "@claude and now?").Message
+	there := w.SayIn("bot", "paper", "@claude and now?").Message
 	w.clock.advance(10 * time.Second)
 	w.departs("other", "thesis")
 	same(t, "where one has", w.written("tree", "paper"), []string{"@claude and now?"})
@@ -108,7 +108,7 @@ func TestAnAnswerElsewhereThanTheEnd(t *testing.T) {
 	task := get[parley.Shown](w)(w.Message(ctx, user, got.Message)).Task
 	run := w.StartRun("writer")
 	w.PostAs("user", parley.Draft{Conversation: "paper", To: "writer", Task: task, Content: text("how is it?")})
-	w.finish(run, "the draft")
+	w.EndRun(run, "the draft")
 	w.answers("writer", "it is fine")
 	same(t, "in the channel", w.written("tree", "paper"), []string{"how is it?", "it is fine"})
 }
@@ -117,7 +117,7 @@ func TestAnAnswerElsewhereThanTheEnd(t *testing.T) {
 func TestWhatIsQuietWaitsForItsDirectory(t *testing.T) {
 	t.Parallel()
 	w := paper(t)
-	w.channel("user", "later", "bot", "claude")
+	w.CreateChannel("user", "later", "bot", "claude")
 	for _, where := range []string{"paper", "later"} {
 		w.PostAs("bot", parley.Draft{Conversation: where, To: "claude", Type: parley.TypeNotification, Content: text(where)})
 	}

@@ -19,7 +19,7 @@ func TestWhatIsReassignedWhileItWaitsIsAskedForAnew(t *testing.T) {
 	w.idle("writer")
 	run := w.StartRun("boss")
 	same(t, "asked for", []string{run.Run.Task, run.Run.Conversation}, []string{then, w.dmOf("user", "boss")})
-	w.finish(run, "done")
+	w.EndRun(run, "done")
 	w.stands(parley.TaskCompleted, then)
 	w.sound()
 }
@@ -77,7 +77,7 @@ func TestWhoSetItselfATaskThatWaitsIsWoken(t *testing.T) {
 	root := w.delegates(user, "boss", "Prepare the report")
 	run := w.StartRun("boss")
 	own := get[parley.TaskView](w)(w.NewTask(ctx, run.Caller(), parley.NewTask{Text: "sum up", DependsOn: []string{first}})).ID
-	w.finish(run, "later")
+	w.EndRun(run, "later")
 	w.answers("data", "42")
 	for range 3 { // the figures, the sum, and what has come of that
 		w.answers("boss", "done")
@@ -129,7 +129,7 @@ func TestOnesOwnTaskIsAskedForByTheHub(t *testing.T) {
 			own := give(w)
 			run := w.StartRun("boss")
 			same(t, "where", run.Run.Conversation, w.dmOf("boss", parley.System))
-			w.finish(run, "done")
+			w.EndRun(run, "done")
 			w.stands(parley.TaskCompleted, own)
 			w.idle("boss")
 			w.sound()

@@ -41,9 +41,9 @@ func onDisk(t *testing.T, total int64) (w *world, d disk, lines *strings.Builder
 // alerts are the events of a sweep, as data.
 func (w *world) alerts() (data []string) {
 	w.t.Helper()
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	w.sweepAll()
-	for _, e := range follow(w.t, w.Hub, user, before, w.lastEvent()) {
+	for _, e := range follow(w.t, w.Hub, user, before, w.LastEventNumber()) {
 		same(w.t, "kind", e.Kind, parley.EventAlert)
 		data = append(data, string(e.Data))
 	}
@@ -92,11 +92,11 @@ func TestDiskAlertIsForOwners(t *testing.T) {
 	w.addPerson("member", parley.AccessMember)
 	w.Start(ctx)
 	d.free.Store(7)
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	same(t, "alerts", w.alerts(), []string{`{"free":7,"message":"the disk is almost full: 0 MiB of 102400 are free","name":"disk","state":"on",` +
 		`"suggestion":"make room on it, or set a retention; when it is full, nothing more is stored","total":107374182400}`})
 	for _, who := range []string{"arya", "member"} {
-		same(t, who, len(follow(t, w.Hub, as(who), before, w.lastEvent())), 0)
+		same(t, who, len(follow(t, w.Hub, as(who), before, w.LastEventNumber())), 0)
 	}
 	w.restart()
 	w.Start(ctx)

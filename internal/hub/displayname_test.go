@@ -19,7 +19,7 @@ func TestAConversationKeepsTheNameThatPeopleType(t *testing.T) {
 	for _, ref := range []string{"project-x", "#project-x", "Project X", "#Project X", "PROJECT x", "Ｐroject X", made.ID} {
 		same(t, ref, w.see("ned", ref).ID, made.ID)
 	}
-	same(t, "post", w.say("ned", "Project X", "hello @arya").Message.Conversation, made.ID)
+	same(t, "post", w.SayIn("ned", "Project X", "hello @arya").Message.Conversation, made.ID)
 	same(t, "search", len(w.finds("ned", `in:"Project X" hello`)), 1)
 
 	w.NoError(w.Rename(ctx, as("arya"), "project x", "Über Größe"))
@@ -127,7 +127,7 @@ func TestWhatListsShowNamesAConversation(t *testing.T) {
 	} {
 		same(t, one.who+" "+one.ref, w.see(one.who, one.ref).ID, one.want)
 	}
-	same(t, "post", w.say("ned", "@arya", "here").Message.Conversation, dm)
+	same(t, "post", w.SayIn("ned", "@arya", "here").Message.Conversation, dm)
 	same(t, "search", len(w.finds("ned", "in:@arya here")), 1)
 	again := w.send("arya", "bran", "another").Message.Conversation
 	see := func(who, ref string) func() error {
@@ -154,7 +154,7 @@ func TestAnAgentIsNamedWithAnAt(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	same(t, "show", found(w.Agent(ctx, user, "@Arya")).ID, "arya")
 	same(t, "direct", len(w.PostAs("ned", parley.Draft{Direct: []string{"@arya"}, Content: text("hi")}).Deliveries), 1)
-	w.channel("ned", "open", "@arya")
+	w.CreateChannel("ned", "open", "@arya")
 	same(t, "to", w.PostAs("ned", parley.Draft{Conversation: "open", To: "@arya", Content: text("hi")}).Message.To, "arya")
 	same(t, "to all", w.PostAs("ned", parley.Draft{Conversation: "open", To: "@all", Content: text("hi")}).Message.To, parley.All)
 	same(t, "search", len(w.finds("user", "from:@ned hi")), 3)
@@ -180,7 +180,7 @@ func TestHiddenConversationsDoNotCrowdOutADisplayName(t *testing.T) {
 	}
 	mine := make("ned", "mine")
 	same(t, "his own", w.see("ned", "project x").ID, mine.ID)
-	same(t, "his post", w.say("ned", "Project X", "hello").Message.Conversation, mine.ID)
+	same(t, "his post", w.SayIn("ned", "Project X", "hello").Message.Conversation, mine.ID)
 	open := get[parley.ConversationView](w)(w.CreateConversation(ctx, as("ned"), parley.NewConversation{Name: "open", DisplayName: "Project X"}))
 	same(t, "a public channel, for whoever takes part in none", w.see("bran", "project x").ID, open.ID)
 	_, err := w.Conversation(ctx, as("arya"), "Project X")
@@ -195,12 +195,12 @@ func TestAPostTakesTheLongestNamesThatListsShow(t *testing.T) {
 	w := newHub(t)
 	display := strings.Repeat("計", 120)
 	made := get[parley.ConversationView](w)(w.CreateConversation(ctx, user, parley.NewConversation{Name: "plans", DisplayName: display}))
-	same(t, "by its display name", w.say("user", display, "hello").Message.Conversation, made.ID)
+	same(t, "by its display name", w.SayIn("user", display, "hello").Message.Conversation, made.ID)
 	var others []string
 	for i := range 8 {
 		others = append(others, fmt.Sprintf("%s%d", strings.Repeat("a", 60), i))
 	}
 	w.AddAgents(others...)
 	group := w.PostAs("user", parley.Draft{Direct: others, Content: text("hello")}).Message.Conversation
-	same(t, "by its members", w.say("user", "@"+strings.Join(others, ","), "hello").Message.Conversation, group)
+	same(t, "by its members", w.SayIn("user", "@"+strings.Join(others, ","), "hello").Message.Conversation, group)
 }

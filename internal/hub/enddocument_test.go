@@ -47,12 +47,12 @@ func TestATaskEndsInOneDocument(t *testing.T) {
 				Status: parley.TaskCompleted, Outcome: parley.OutcomePartial,
 				Result: &parley.TaskResult{Text: "half of it", Deliverables: []string{"draft.md"}, Issues: []string{"no time"}, NextSteps: []string{"the rest"}},
 			}))
-			w.finish(run, "half is done")
+			w.EndRun(run, "half is done")
 		}, "partial", "half of it"},
 		"by a message": {func(w *world, task string) {
 			run := w.StartRun("writer")
 			w.runPosts(run, parley.Draft{Conversation: w.task(task).Conversation, To: "ana", Task: task, Type: parley.TypeResult, Content: text("here")})
-			w.finish(run, "I have sent it")
+			w.EndRun(run, "I have sent it")
 		}, "success", "here"},
 		"in a failure": {func(w *world, _ string) { w.fails(w.StartRun("writer"), parley.FailureFinal) }, "failure", "it broke"},
 		"cancelled": {func(w *world, task string) {
@@ -76,7 +76,7 @@ func TestATaskEndsInOneDocument(t *testing.T) {
 				w := newHub(t, mayLoop)
 				w.AddScriptAgents("writer")
 				w.tree(layout, "tree", "ana")
-				w.channel("user", "paper", "writer")
+				w.CreateChannel("user", "paper", "writer")
 				task := asksByFile(w, layout)
 				asked := get[parley.Shown](w)(w.Message(ctx, user, w.task(task).Message))
 				c.end(w, task)
@@ -122,7 +122,7 @@ func TestTheEndAnswersTheFirstRequest(t *testing.T) {
 			w.AddScriptAgents("writer", "sam")
 			w.tree(layout, "tree", "ana")
 			w.tree(parley.LayoutInbox, "zoo", "ana")
-			w.channel("user", "paper", "writer", "sam")
+			w.CreateChannel("user", "paper", "writer", "sam")
 			task := asksByFile(w, layout)
 			asked := w.task(task).Message
 			for _, who := range []string{"sam", "writer", "sam"} {
@@ -240,7 +240,7 @@ func TestTheEndOfATaskWhoseDirectoryIsGone(t *testing.T) {
 	w.AddScriptAgents("writer")
 	w.tree(parley.LayoutAgentOS, "tree", "ana")
 	w.tree(parley.LayoutInbox, "zoo", "ana")
-	w.channel("user", "paper", "writer")
+	w.CreateChannel("user", "paper", "writer")
 	asksByFile(w, parley.LayoutAgentOS)
 	w.answers("writer", "the draft")
 	same(t, "while that may come", wordsOf(w.departs("zoo")), []string{})

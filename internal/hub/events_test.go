@@ -87,8 +87,8 @@ func TestFollowersMissNothing(t *testing.T) {
 	t.Parallel()
 	w := newStartedHub(t)
 	w.AddAgents("arya", "ned")
-	open := w.channel("arya", "open", "ned").ID
-	first := w.lastEvent()
+	open := w.CreateChannel("arya", "open", "ned").ID
+	first := w.LastEventNumber()
 	const posts = 120
 	var wg sync.WaitGroup
 	for i := range int64(4) {
@@ -109,9 +109,9 @@ func TestEventsOfANewConversationComeInTheOrderTheyHappened(t *testing.T) {
 	t.Parallel()
 	w := newStartedHub(t)
 	w.AddAgents("arya", "ned")
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	m := w.SendDM("arya", "ned", "hi").Message
-	got := follow(t, w.Hub, as("ned"), before, w.lastEvent())
+	got := follow(t, w.Hub, as("ned"), before, w.LastEventNumber())
 	same(t, "events", got, []parley.Event{
 		{Num: before + 1, At: began, Kind: parley.EventConversationCreated, Conversation: m.Conversation, By: "arya"},
 		{Num: before + 2, At: began, Kind: parley.EventMemberJoined, Conversation: m.Conversation, Agent: "arya", By: "arya"},
@@ -129,7 +129,7 @@ func TestSlowFollowerCatchesUpFromTheStore(t *testing.T) {
 		with = append(with, fmt.Sprint("a", i))
 	}
 	w.AddAgents(with...)
-	first := w.lastEvent()
+	first := w.LastEventNumber()
 	ended := make(chan []parley.Event, 1)
 	stop := make(chan int64, 1)
 	quick := subscribe(t, w.Hub, user, first)
@@ -155,13 +155,13 @@ func TestSlowFollowerCatchesUpFromTheStore(t *testing.T) {
 	w.NoError(err)
 	same(t, "nothing has come yet", upTo, first)
 	for i := range 60 {
-		w.channel("user", fmt.Sprint("c", i), with...)
+		w.CreateChannel("user", fmt.Sprint("c", i), with...)
 	}
-	last := w.lastEvent() + 2 // the end says so itself
+	last := w.LastEventNumber() + 2 // the end says so itself
 	stop <- last
-	w.channel("user", "end")
-	if last != w.lastEvent() || last-first < 4200 {
-		t.Fatalf("events from %d to %d", first, w.lastEvent())
+	w.CreateChannel("user", "end")
+	if last != w.LastEventNumber() || last-first < 4200 {
+		t.Fatalf("events from %d to %d", first, w.LastEventNumber())
 	}
 	same(t, "slow follower", nums(readUntil(t, w.Hub, slow, last)), span(first+1, last))
 	same(t, "quick follower", nums(<-ended), span(first+1, last))
@@ -172,13 +172,13 @@ func TestFollowerResumesAfterARestart(t *testing.T) {
 	t.Parallel()
 	w := newStartedHub(t)
 	w.AddAgents("arya", "ned")
-	w.channel("arya", "open", "ned")
-	before := w.lastEvent()
-	w.say("arya", "open", "one")
+	w.CreateChannel("arya", "open", "ned")
+	before := w.LastEventNumber()
+	w.SayIn("arya", "open", "one")
 	w.restart()
 	w.Start(ctx)
-	w.say("arya", "open", "two")
-	last := w.lastEvent()
+	w.SayIn("arya", "open", "two")
+	last := w.LastEventNumber()
 	same(t, "numbers", nums(follow(t, w.Hub, as("ned"), before, last)), span(before+1, last))
 }
 
@@ -186,23 +186,23 @@ func TestFollowerGoesOnWhenWhatItReadIsErased(t *testing.T) {
 	t.Parallel()
 	w := newStartedHub(t)
 	w.AddAgents("arya")
-	w.channel("arya", "open")
-	last := w.say("arya", "open", "gone").Message.Seq
+	w.CreateChannel("arya", "open")
+	last := w.SayIn("arya", "open", "gone").Message.Seq
 	w.NoError(w.DeleteConversation(ctx, user, "open"))
 	w.NoError(w.Sweep(ctx))
 	w.restart()
 	w.Start(ctx)
-	got := follow(t, w.Hub, user, last, w.lastEvent())
+	got := follow(t, w.Hub, user, last, w.LastEventNumber())
 	same(t, "after the erased message", got[0].Kind, parley.EventMemberLeft)
-	from := w.lastEvent()
-	id := w.channel("arya", "new").ID
+	from := w.LastEventNumber()
+	id := w.CreateChannel("arya", "new").ID
 	same(t, "from the newest on", follow(t, w.Hub, as("arya"), from, from+1)[0].Conversation, id)
 }
 
 func TestEventNumberAheadOfTheLogIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newStartedHub(t)
-	last := w.lastEvent()
+	last := w.LastEventNumber()
 	gone := func(after int64) *parley.Error {
 		return refused(parley.BadInput, parley.NotFound, fmt.Sprintf("the log of events goes from 1 to %d, not on from %d", last, after),
 			fmt.Sprintf("read the present state, and follow from %d", last))
@@ -228,8 +228,8 @@ func TestFollowersAreWokenByAPost(t *testing.T) {
 		w := openWorld(t, place)
 		w.Start(ctx)
 		w.AddAgents("arya", "ned")
-		open := w.channel("arya", "open", "ned").ID
-		last := w.lastEvent()
+		open := w.CreateChannel("arya", "open", "ned").ID
+		last := w.LastEventNumber()
 		began := time.Now()
 		woken := make(chan []parley.Event, 3)
 		for range cap(woken) {
@@ -237,7 +237,7 @@ func TestFollowersAreWokenByAPost(t *testing.T) {
 		}
 		synctest.Wait()
 		same(t, "woken by nothing", len(woken), 0)
-		id := w.say("arya", open, "hi").Message.ID
+		id := w.SayIn("arya", open, "hi").Message.ID
 		synctest.Wait()
 		same(t, "woken", len(woken), cap(woken))
 		for range cap(woken) {
@@ -255,10 +255,10 @@ func TestFollowerAtTheEndDoesNotHideEventsFromOneBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openWorld(t, place)
 		w.AddAgents("arya")
-		first := w.lastEvent()
+		first := w.LastEventNumber()
 		got := map[string]chan []parley.Event{"first": make(chan []parley.Event, 9), "second": make(chan []parley.Event, 9)}
 		listen := func(who string) {
-			sub := subscribe(t, w.Hub, user, w.lastEvent())
+			sub := subscribe(t, w.Hub, user, w.LastEventNumber())
 			wait, cancel := context.WithCancel(ctx)
 			t.Cleanup(cancel)
 			go func() {
@@ -273,8 +273,8 @@ func TestFollowerAtTheEndDoesNotHideEventsFromOneBehind(t *testing.T) {
 			synctest.Wait()
 		}
 		listen("first")
-		w.channel("arya", "open")
-		last := w.lastEvent()
+		w.CreateChannel("arya", "open")
+		last := w.LastEventNumber()
 		listen("second")
 		w.Start(ctx)
 		synctest.Wait()
@@ -286,7 +286,7 @@ func TestFollowerAtTheEndDoesNotHideEventsFromOneBehind(t *testing.T) {
 func TestFollowerGivesUpWithItsContext(t *testing.T) {
 	t.Parallel()
 	w := newStartedHub(t)
-	sub := subscribe(t, w.Hub, user, w.lastEvent())
+	sub := subscribe(t, w.Hub, user, w.LastEventNumber())
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
 	_, _, err := sub.Next(cancelled)
@@ -299,7 +299,7 @@ func TestRemovalEndsAStream(t *testing.T) {
 	t.Parallel()
 	w := newStartedHub(t)
 	w.AddAgents("arya")
-	sub := subscribe(t, w.Hub, as("arya"), w.lastEvent(), "message.posted")
+	sub := subscribe(t, w.Hub, as("arya"), w.LastEventNumber(), "message.posted")
 	ended := make(chan error, 1)
 	go func() {
 		_, _, err := sub.Next(ctx)
@@ -314,19 +314,19 @@ func TestEventsAreCutToTheCallersRights(t *testing.T) {
 	w := newStartedHub(t)
 	w.AddAgents("arya", "ned", "bran")
 	w.addPerson("sansa", parley.AccessMember)
-	before := w.lastEvent()
-	open := w.channel("arya", "open", "ned").ID
+	before := w.LastEventNumber()
+	open := w.CreateChannel("arya", "open", "ned").ID
 	closed := w.private("arya", "closed", "ned").ID
 	pair := w.SendDM("arya", "ned", "hi").Message.Conversation
-	w.say("arya", open, "hi")
+	w.SayIn("arya", open, "hi")
 	w.NoError(w.MarkRead(ctx, as("ned"), open, 0))
 	w.NoError(w.MarkRead(ctx, as("ned"), pair, 0))
-	gone := w.channel("arya", "gone", "ned").ID
-	w.say("arya", gone, "hi")
+	gone := w.CreateChannel("arya", "gone", "ned").ID
+	w.SayIn("arya", gone, "hi")
 	w.NoError(w.MarkRead(ctx, as("ned"), gone, 0)) // even its own cursor is of a conversation that is gone
 	w.NoError(w.DeleteConversation(ctx, user, gone))
 	w.AddAgents("robb")
-	last := w.lastEvent()
+	last := w.LastEventNumber()
 	seen := func(who string) (places []string, cursors int) {
 		for _, e := range follow(t, w.Hub, as(who), before, last) {
 			if e.Kind == parley.EventCursorMoved {

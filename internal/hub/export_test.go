@@ -62,7 +62,7 @@ func TestExportedLinesAreTheMessages(t *testing.T) {
 func TestExportGoesOnBeyondOnePage(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.channel("user", "open")
+	w.CreateChannel("user", "open")
 	const n = 501
 	drafts := make([]parley.Draft, n)
 	for i := range drafts {
@@ -78,7 +78,7 @@ func TestMarkdownExport(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	w.create("arya", parley.NewConversation{Name: "open", With: []string{"ned"}, Topic: "winter"})
 	first := w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: parley.Content{Text: "look", Code: "a ``` b"}}).Message
-	second := w.say("ned", "open", "seen").Message
+	second := w.SayIn("ned", "open", "seen").Message
 	same(t, "markdown", export(w, "user", "open", "markdown"), `# #open
 
 channel · 2 messages · arya, ned

@@ -176,7 +176,7 @@ func (w *world) addPerson(id string, access parley.Access) {
 	w.NoError(err)
 }
 
-func (w *world) channel(creator, name string, with ...string) parley.ConversationView {
+func (w *world) CreateChannel(creator, name string, with ...string) parley.ConversationView {
 	w.t.Helper()
 	return w.create(creator, parley.NewConversation{Name: name, With: with})
 }
@@ -210,7 +210,7 @@ func (w *world) PostAs(from string, d parley.Draft) parley.Receipt {
 	return r
 }
 
-func (w *world) say(from, conversation, words string) parley.Receipt {
+func (w *world) SayIn(from, conversation, words string) parley.Receipt {
 	w.t.Helper()
 	return w.PostAs(from, parley.Draft{Conversation: conversation, Content: text(words)})
 }
@@ -274,7 +274,7 @@ func reach(made []parley.Delivery) map[string]bool {
 	return wakes
 }
 
-func (w *world) lastEvent() int64 {
+func (w *world) LastEventNumber() int64 {
 	w.t.Helper()
 	n, err := w.LastEvent(ctx, user)
 	w.NoError(err)
@@ -370,7 +370,7 @@ func (w *world) refuses(t *testing.T, table []refusal) {
 	for _, r := range table {
 		t.Run(r.name, func(t *testing.T) {
 			t.Helper()
-			event := w.lastEvent()
+			event := w.LastEventNumber()
 			wantError(t, r.call(), r.want)
 			same(t, "events written by the refused call", kindsAfter(w, event), []parley.EventKind{})
 		})

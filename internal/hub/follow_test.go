@@ -79,11 +79,11 @@ func TestFollowerIsToldAllThatHappensFromNowOn(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	w.SendDM("arya", "ned", "before")
-	begin, l := w.lastEvent(), newTeller()
+	begin, l := w.LastEventNumber(), newTeller()
 	tail(w, l)
 	posted := w.SendDM("ned", "arya", "after").Message
 	w.AddAgents("jon")
-	list := l.upTo(w.lastEvent())
+	list := l.upTo(w.LastEventNumber())
 	inOrder(t, list, begin)
 	first := list[0]
 	same(t, "the kind", first.Kind, parley.EventMessagePosted)
@@ -96,21 +96,21 @@ func TestFollowerIsToldAllThatHappensFromNowOn(t *testing.T) {
 func TestFollowerIsToldOfManyAndLargeMessagesInOrder(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
-	w.channel("user", "general")
-	begin, l := w.lastEvent(), newTeller()
+	w.CreateChannel("user", "general")
+	begin, l := w.LastEventNumber(), newTeller()
 	stop := tail(w, l)
 	stop()
 	large := strings.Repeat("x", 200<<10)
 	for i := range 60 {
-		w.say("user", "general", fmt.Sprint(i, " ", large))
+		w.SayIn("user", "general", fmt.Sprint(i, " ", large))
 	}
 	inParallel(8, func(n int) {
 		for i := range 40 {
-			w.say("user", "general", fmt.Sprint(n, " ", i))
+			w.SayIn("user", "general", fmt.Sprint(n, " ", i))
 		}
 	})
 	tail(w, l)
-	list := l.upTo(w.lastEvent())
+	list := l.upTo(w.LastEventNumber())
 	inOrder(t, list, begin)
 	words := postedTexts(list)
 	same(t, "messages", len(words), 60+8*40)
@@ -124,7 +124,7 @@ func TestFollowerIsToldOfManyAndLargeMessagesInOrder(t *testing.T) {
 func TestFollowerThatFailsIsToldAgain(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.channel("user", "general")
+	w.CreateChannel("user", "general")
 	l, failures, first := newTeller(), 0, int64(0)
 	l.fail = func(batch []hub.Followed) error {
 		if first == 0 {
@@ -135,11 +135,11 @@ func TestFollowerThatFailsIsToldAgain(t *testing.T) {
 		}
 		return nil
 	}
-	begin := w.lastEvent()
+	begin := w.LastEventNumber()
 	tail(w, l)
-	w.say("user", "general", "one")
-	w.say("user", "general", "two")
-	list := l.upTo(w.lastEvent())
+	w.SayIn("user", "general", "one")
+	w.SayIn("user", "general", "two")
+	list := l.upTo(w.LastEventNumber())
 	inOrder(t, list, begin)
 	same(t, "messages", postedTexts(list), []string{"one", "two"})
 	same(t, "the first told", first, begin+1)
@@ -148,17 +148,17 @@ func TestFollowerThatFailsIsToldAgain(t *testing.T) {
 func TestFollowerGoesOnAfterARestart(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.channel("user", "general")
-	begin, l := w.lastEvent(), newTeller()
+	w.CreateChannel("user", "general")
+	begin, l := w.LastEventNumber(), newTeller()
 	stop := tail(w, l)
-	w.say("user", "general", "one")
-	list := l.upTo(w.lastEvent())
+	w.SayIn("user", "general", "one")
+	list := l.upTo(w.LastEventNumber())
 	stop()
-	w.say("user", "general", "two")
+	w.SayIn("user", "general", "two")
 	w.restart()
 	tail(w, l)
-	w.say("user", "general", "three")
-	last := w.lastEvent()
+	w.SayIn("user", "general", "three")
+	last := w.LastEventNumber()
 	for list[len(list)-1].Num < last {
 		list = append(list, <-l.told)
 	}
@@ -170,25 +170,25 @@ func TestFollowerGoesOnAfterARestart(t *testing.T) {
 func TestFollowerIsNotToldWhatWasDeletedAndNotTheWordsOfWhatWasRedacted(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	gone, kept := w.channel("user", "gone"), w.channel("user", "kept")
+	gone, kept := w.CreateChannel("user", "gone"), w.CreateChannel("user", "kept")
 	l := newTeller()
 	stop := tail(w, l)
 	stop()
-	w.say("user", gone.ID, "deleted")
-	secret := w.say("user", kept.ID, "redacted")
-	w.say("user", kept.ID, "plain")
+	w.SayIn("user", gone.ID, "deleted")
+	secret := w.SayIn("user", kept.ID, "redacted")
+	w.SayIn("user", kept.ID, "plain")
 	w.NoError(w.DeleteConversation(ctx, user, gone.ID))
 	_, err := w.Redact(ctx, user, secret.Message.ID, "a secret")
 	w.NoError(err)
 	tail(w, l)
-	same(t, "messages", postedTexts(l.upTo(w.lastEvent())), []string{"", "plain"})
+	same(t, "messages", postedTexts(l.upTo(w.LastEventNumber())), []string{"", "plain"})
 }
 
 func TestTwoHubsFollowOneOrderTogether(t *testing.T) {
 	t.Parallel()
 	hubs := twoHubs(t)
-	hubs[0].channel("user", "general")
-	begin, l := hubs[0].lastEvent(), newTeller()
+	hubs[0].CreateChannel("user", "general")
+	begin, l := hubs[0].LastEventNumber(), newTeller()
 	tail(hubs[0], l)
 	tail(hubs[1], l)
 	const each = 100
@@ -196,12 +196,12 @@ func TestTwoHubsFollowOneOrderTogether(t *testing.T) {
 	for _, w := range hubs {
 		group.Go(func() {
 			for i := range each {
-				w.say("user", "general", fmt.Sprint(i))
+				w.SayIn("user", "general", fmt.Sprint(i))
 			}
 		})
 	}
 	group.Wait()
-	last, told := hubs[0].lastEvent(), map[int64]bool{}
+	last, told := hubs[0].LastEventNumber(), map[int64]bool{}
 	for int64(len(told)) < last-begin {
 		told[(<-l.told).Num] = true
 	}
@@ -218,13 +218,13 @@ func TestFollowerIsWokenByAPost(t *testing.T) {
 	place := stores.place(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := openWorld(t, place)
-		w.channel("user", "general")
+		w.CreateChannel("user", "general")
 		l := newTeller()
 		tail(w, l)
 		began := time.Now()
 		for i := range 3 {
-			w.say("user", "general", fmt.Sprint(i))
-			same(t, "messages", postedTexts(l.upTo(w.lastEvent())), []string{fmt.Sprint(i)})
+			w.SayIn("user", "general", fmt.Sprint(i))
+			same(t, "messages", postedTexts(l.upTo(w.LastEventNumber())), []string{fmt.Sprint(i)})
 		}
 		same(t, "time that has passed", time.Since(began), time.Duration(0))
 	})

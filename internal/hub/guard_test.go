@@ -27,7 +27,7 @@ func ways(channel, group string) map[string]parley.Draft {
 func (w *world) town() (channel, group string) {
 	w.t.Helper()
 	w.AddScriptAgents("arya", "gendry", "hound")
-	return w.channel("arya", "town", "gendry", "hound").ID, w.group("arya", "inn", "gendry", "hound").ID
+	return w.CreateChannel("arya", "town", "gendry", "hound").ID, w.group("arya", "inn", "gendry", "hound").ID
 }
 
 // Injection between agents: rules hold for whatever is posted, not for one tool only.
@@ -69,12 +69,12 @@ func TestRulesHoldForEveryPost(t *testing.T) {
 func TestMentionOfWhomOneMayNotContactDoesNotWake(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("arya", "gendry", "hound")
-	channel := w.channel("arya", "town", "gendry", "hound").ID
+	channel := w.CreateChannel("arya", "town", "gendry", "hound").ID
 	w.AddScriptAgents("far")
 	w.permit("arya", "gendry", parley.EffectDeny)
 	w.permit("arya", "hound", parley.EffectAllow, withApproval)
 	w.permit("arya", "far", parley.EffectDeny)
-	r := w.say("arya", channel, "@gendry @hound @far look")
+	r := w.SayIn("arya", channel, "@gendry @hound @far look")
 	if !slices.Equal(r.Message.Mentions, []string{"gendry", "hound", "far"}) || len(r.Notices) != 3 {
 		t.Errorf("mentions %v, notices %q", r.Message.Mentions, r.Notices)
 	}
@@ -86,7 +86,7 @@ func TestMentionOfWhomOneMayNotContactDoesNotWake(t *testing.T) {
 	if slices.Contains(w.see(parley.Owner, channel).Members, "far") {
 		t.Error("somebody has joined by a mention of one who may not contact it")
 	}
-	r = w.say("arya", channel, "@all look")
+	r = w.SayIn("arya", channel, "@all look")
 	if len(r.Notices) != 1 || !strings.HasSuffix(r.Notices[0], ": gendry, hound") {
 		t.Errorf("notices %q", r.Notices)
 	}
@@ -96,7 +96,7 @@ func TestMentionOfWhomOneMayNotContactDoesNotWake(t *testing.T) {
 		}
 	}
 	w.NoError(w.Unpermit(ctx, user, "arya", "gendry", ""))
-	w.say("arya", channel, "@all look")
+	w.SayIn("arya", channel, "@all look")
 	if w.next("gendry") == nil || w.next("hound") != nil {
 		t.Error("@all wakes others than those arya may contact")
 	}
@@ -113,10 +113,10 @@ func TestAnswersAreNeverRefused(t *testing.T) {
 	if len(reply.Deliveries) != 1 || !reply.Deliveries[0].Waking {
 		t.Errorf("the reply reaches %+v", reply.Deliveries)
 	}
-	w.finish(run, "well, and @hound knows")
-	w.say("gendry", channel, "@arya well?")
+	w.EndRun(run, "well, and @hound knows")
+	w.SayIn("gendry", channel, "@arya well?")
 	run = w.StartRun("arya")
-	w.finish(run, "@gendry yes, @hound knows")
+	w.EndRun(run, "@gendry yes, @hound knows")
 	if w.next("hound") != nil {
 		t.Error("an answer wakes somebody else")
 	}
@@ -124,7 +124,7 @@ func TestAnswersAreNeverRefused(t *testing.T) {
 		t.Error("an answer does not wake whom it answers and mentions")
 	}
 	// An answer is for whom it answers.
-	m := w.say("gendry", channel, "@arya again?").Message
+	m := w.SayIn("gendry", channel, "@arya again?").Message
 	_, err = w.Post(ctx, as("arya"), parley.Draft{Conversation: channel, InReplyTo: m.ID, To: "hound", Content: text("psst")})
 	w.isRefused(parley.NotPermitted, err)
 	// What was not delivered to it is nothing it was asked.
@@ -175,7 +175,7 @@ func TestTiersHoldForPosts(t *testing.T) {
 func TestSupervisedWritesAreHeld(t *testing.T) {
 	w := newHub(t)
 	w.office()
-	channel := w.channel(parley.Owner, "town", "intern", "senior", "boss").ID
+	channel := w.CreateChannel(parley.Owner, "town", "intern", "senior", "boss").ID
 	run, dm := w.works("intern")
 	for name, draft := range map[string]parley.Draft{
 		"channel": {Conversation: channel, Content: text("x")},
@@ -196,7 +196,7 @@ func TestSupervisedWritesAreHeld(t *testing.T) {
 		}
 	}
 	w.NoError(w.contacts(run.Caller(), notifies("boss", "x")))
-	w.finish(run, "done")
+	w.EndRun(run, "done")
 	if last := w.said(dm, "intern"); last[len(last)-1].Content.Text != "done" {
 		t.Error("the answer of a run was held")
 	}
@@ -228,8 +228,8 @@ func TestStrictReadsAreHeld(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("senior")
 	w.named("intern", "InternBot", func(p *parley.Profile) { p.Mode = parley.ModeStrict })
-	channel := w.channel("senior", "town").ID
-	said := w.say("senior", channel, "secret plan").Message
+	channel := w.CreateChannel("senior", "town").ID
+	said := w.SayIn("senior", channel, "secret plan").Message
 	run, dm := w.works("intern")
 	me := run.Caller()
 	calls := map[string]func() error{

@@ -13,7 +13,7 @@ func TestHealthIsKeptAndOnlyItsChangeIsTold(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	w.NoError(w.SweepAttendance(ctx))
-	after := w.lastEvent()
+	after := w.LastEventNumber()
 	changes := func(want int) {
 		t.Helper()
 		n := 0

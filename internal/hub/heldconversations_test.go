@@ -21,8 +21,8 @@ type deed struct {
 // the private channel den.
 func (w *world) deeds() map[string]deed {
 	w.t.Helper()
-	town := w.channel("intern", "town", "ned").ID
-	w.channel(parley.Owner, "square")
+	town := w.CreateChannel("intern", "town", "ned").ID
+	w.CreateChannel(parley.Owner, "square")
 	is := func(f func(parley.ConversationView) bool) func() bool {
 		return func() bool { return f(w.see(parley.Owner, town)) }
 	}
@@ -146,7 +146,7 @@ func TestRunsConversationOperationsAreHeld(t *testing.T) {
 	run, dm := w.works("intern")
 	a := w.holds(deeds["topic"].call(run.Caller()))
 	same(t, "where from", []string{a.Run, a.Conversation}, []string{run.Run.ID, dm})
-	w.finish(run, "asked for it")
+	w.EndRun(run, "asked for it")
 	w.decides("boss", a.ID, parley.Decision{Approve: true})
 	told := w.said(dm, parley.System)
 	if len(told) != 1 || !strings.HasPrefix(told[0].Content.Text, "Done: change, conversation ") {
@@ -191,7 +191,7 @@ func TestApprovedConversationOperationGoesWhereItWasSeenToGo(t *testing.T) {
 func TestAddingSomebodyIsContactingThem(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("arya", "gendry", "hound")
-	w.channel("arya", "town")
+	w.CreateChannel("arya", "town")
 	w.group("arya", "inn")
 	adds := map[string]func() error{
 		"to a public channel": func() error { return w.AddMember(ctx, as("arya"), "town", "gendry") },
@@ -233,7 +233,7 @@ func TestAddingSomebodyIsContactingThem(t *testing.T) {
 func TestModeHoldsWhomAMessageBrings(t *testing.T) {
 	w := newHub(t)
 	w.office()
-	town := w.channel(parley.Owner, "town", "intern").ID
+	town := w.CreateChannel(parley.Owner, "town", "intern").ID
 	w.PostAs(parley.Owner, parley.Draft{Conversation: town, Content: text("@intern well?")})
 	run := w.StartRun("intern")
 	r, err := w.Post(ctx, run.Caller(), parley.Draft{Conversation: town, Content: text("@senior @boss look")})
@@ -241,7 +241,7 @@ func TestModeHoldsWhomAMessageBrings(t *testing.T) {
 	same(t, "notices", r.Notices, []string{"senior was not woken: contacting it needs an approval: use contact_agent"})
 	a := w.holds(second(w.Post(ctx, run.Caller(), parley.Draft{Conversation: town, To: "senior", Content: text("look")})))
 	same(t, "for", a.Target, "senior")
-	w.finish(run, "I have told @senior")
+	w.EndRun(run, "I have told @senior")
 	same(t, "members", slices.Sorted(slices.Values(w.see("user", "town").Members)), []string{"boss", "intern", "user"})
 	w.decides("boss", a.ID, parley.Decision{Approve: true})
 	same(t, "members, approved", slices.Sorted(slices.Values(w.see("user", "town").Members)), []string{"boss", "intern", "senior", "user"})
@@ -252,7 +252,7 @@ func TestReplyOutsideItsTriggerIsHeld(t *testing.T) {
 	w := newHub(t)
 	w.office()
 	earlier := w.PostAs("senior", parley.Draft{Direct: []string{"intern"}, Content: text("one")}).Message
-	w.finish(w.StartRun("intern"), "yes")
+	w.EndRun(w.StartRun("intern"), "yes")
 	run, dm := w.works("intern")
 	a := w.holds(second(w.Post(ctx, run.Caller(), parley.Draft{InReplyTo: earlier.ID, Content: text("and two")})))
 	same(t, "held", []string{a.Rule, a.Call.Tool}, []string{"mode supervised", "reply"})

@@ -54,7 +54,7 @@ func TestEndedTaskWithdrawsItsApprovals(t *testing.T) {
 	id := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
 	run := w.StartRun("intern")
 	a := w.holds(w.contacts(run.Caller(), asks("senior", "well?")))
-	w.finish(run, "I wait.")
+	w.EndRun(run, "I wait.")
 	if now := get[parley.TaskView](w)(w.Task(ctx, user, id)); now.Status != parley.TaskActive || now.WaitsOn.Approval != a.ID {
 		t.Errorf("the task is %s and waits for %+v", now.Status, now.WaitsOn)
 	}
@@ -75,16 +75,16 @@ func TestApprovedAskKeepsItsTaskOpen(t *testing.T) {
 	run := w.StartRun("intern")
 	a := w.holds(w.contacts(run.Caller(), asks("senior", "well?")))
 	w.decides("boss", a.ID, parley.Decision{Approve: true})
-	w.finish(run, "I wait.")
+	w.EndRun(run, "I wait.")
 	if now := get[parley.TaskView](w)(w.Task(ctx, user, id)); now.Status != parley.TaskActive {
 		t.Errorf("before the answer the task is %s", now.Status)
 	}
-	w.finish(w.StartRun("senior"), "fine")
+	w.EndRun(w.StartRun("senior"), "fine")
 	again := w.StartRun("intern")
 	if again.Run.Task != id {
 		t.Errorf("the answer comes in task %q", again.Run.Task)
 	}
-	w.finish(again, "done")
+	w.EndRun(again, "done")
 	if now := get[parley.TaskView](w)(w.Task(ctx, user, id)); now.Status != parley.TaskCompleted {
 		t.Errorf("in the end the task is %s", now.Status)
 	}
@@ -103,7 +103,7 @@ func TestReassignedTaskWithdrawsItsApprovals(t *testing.T) {
 			if state == parley.ApprovalApproved {
 				w.decides("boss", a.ID, parley.Decision{Approve: true})
 			}
-			w.finish(run, "I wait.")
+			w.EndRun(run, "I wait.")
 			get[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "other"))
 			same(t, "the approval", w.approval(a.ID).State, parley.ApprovalWithdrawn)
 			w.answers("other", "done")
@@ -134,7 +134,7 @@ func TestApprovalHeldBeforeTheTask(t *testing.T) {
 			root := w.task(part).Parent
 			same(t, "the same call", w.holds(w.contacts(run.Caller(), asks("senior", "well?"))).ID, a.ID)
 			same(t, "waited for", w.task(root).WaitsOn.Approval, a.ID)
-			w.finish(run, "I wait.")
+			w.EndRun(run, "I wait.")
 			w.answers("data", "42")
 			w.answers("intern", "so far")
 			w.stands(parley.TaskActive, root)

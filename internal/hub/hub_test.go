@@ -121,7 +121,7 @@ func TestNobodyButParticipantsIsServed(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	id := w.say("arya", w.channel("arya", "open").ID, "hello").Message.ID
+	id := w.SayIn("arya", w.CreateChannel("arya", "open").ID, "hello").Message.ID
 	w.NoError(w.RemoveAgent(ctx, user, "ned"))
 	var table []refusal
 	for _, who := range []string{"ned", "nobody"} {
@@ -139,7 +139,7 @@ func TestCallGivenUpBeforeItBeganIsTimedOut(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya")
-	id := w.say("arya", w.channel("arya", "open").ID, "hello").Message.ID
+	id := w.SayIn("arya", w.CreateChannel("arya", "open").ID, "hello").Message.ID
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
 	var table []refusal

@@ -53,7 +53,7 @@ func TestKeyUsedWithTwoHubsAtOnceStoresOneMessage(t *testing.T) {
 	t.Parallel()
 	hubs := twoHubs(t)
 	hubs[0].AddAgents("arya")
-	open := hubs[0].channel("arya", "open").ID
+	open := hubs[0].CreateChannel("arya", "open").ID
 	receipts, errs := atOnce(t, hubs, func(w *world) (parley.Receipt, error) {
 		return w.Post(ctx, as("arya"), parley.Draft{Conversation: open, Content: text("hello"), IdempotencyKey: "k"})
 	})
@@ -101,8 +101,8 @@ func TestEventsOfOneHubReachFollowersOfTheOther(t *testing.T) {
 	hubs := twoHubs(t)
 	hubs[1].Start(ctx)
 	hubs[0].AddAgents("arya", "ned")
-	open := hubs[0].channel("arya", "open", "ned").ID
-	last := hubs[1].lastEvent()
-	id := hubs[0].say("arya", open, "hi").Message.ID
+	open := hubs[0].CreateChannel("arya", "open", "ned").ID
+	last := hubs[1].LastEventNumber()
+	id := hubs[0].SayIn("arya", open, "hi").Message.ID
 	same(t, "the event", follow(t, hubs[1].Hub, as("ned"), last, last+1)[0].Message, id)
 }

@@ -68,9 +68,9 @@ func (w *world) live() {
 		return nil
 	})
 	w.NoError(err)
-	c := w.channel("user", "general", "worker", "boss", "gone")
+	c := w.CreateChannel("user", "general", "worker", "boss", "gone")
 	w.group("boss", "inner", "worker")
-	root := w.say("gone", c.ID, "@worker <b>look</b>").Message
+	root := w.SayIn("gone", c.ID, "@worker <b>look</b>").Message
 	w.clock.advance(time.Second)
 	w.reply("worker", root.ID, "done")
 	w.PostAs("user", parley.Draft{
@@ -243,9 +243,9 @@ func TestImportRefuses(t *testing.T) {
 
 func TestImportInManyUpdates(t *testing.T) {
 	w := newHub(t)
-	c := w.channel("user", "general")
+	c := w.CreateChannel("user", "general")
 	for n := range 450 {
-		w.say("user", c.ID, fmt.Sprint(n))
+		w.SayIn("user", c.ID, fmt.Sprint(n))
 	}
 	copied := another(t, stores)
 	report := get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(w.export())))

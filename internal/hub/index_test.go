@@ -25,7 +25,7 @@ func TestOwnMessageIsFoundAtOnce(t *testing.T) {
 	w := newSearch(t)
 	for i := range 50 {
 		word := fmt.Sprint("word", i)
-		w.say("arya", "open", word)
+		w.SayIn("arya", "open", word)
 		found := w.search("arya", word)
 		same(t, word, []any{len(found.Hits), found.Behind}, []any{1, false})
 	}
@@ -90,8 +90,8 @@ func TestSearchSaysWhenItIsBehind(t *testing.T) {
 		change, where := interruptible()
 		w := openWorld(t, home, change)
 		w.AddAgents("arya")
-		w.channel("arya", "open")
-		w.say("arya", "open", "word")
+		w.CreateChannel("arya", "open")
+		w.SayIn("arya", "open", "word")
 		began := time.Now()
 		same(t, "not started", w.search("arya", "word"), parley.SearchResult{Behind: true})
 		same(t, "waited", time.Since(began), time.Duration(0))
@@ -99,7 +99,7 @@ func TestSearchSaysWhenItIsBehind(t *testing.T) {
 		defer w.Stop()
 		same(t, "started", len(w.search("arya", "word").Hits), 1)
 		where.Store("before")
-		w.say("arya", "open", "word again")
+		w.SayIn("arya", "open", "word again")
 		began = time.Now()
 		found := w.search("arya", "word")
 		same(t, "interrupted", []any{len(found.Hits), found.Behind}, []any{1, true})
@@ -119,7 +119,7 @@ func TestSearchGivenUpDoesNotWait(t *testing.T) {
 	change, where := interruptible()
 	w := newSearch(t, change)
 	where.Store("before")
-	w.say("arya", "open", "word")
+	w.SayIn("arya", "open", "word")
 	given, cancel := context.WithTimeout(ctx, time.Millisecond)
 	defer cancel()
 	if _, err := w.Search(given, as("arya"), parley.SearchRequest{Query: "word"}); parley.CodeOf(err) != parley.TimedOut {
@@ -132,8 +132,8 @@ func TestOwnMessageInADeletedConversation(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya")
-	w.channel("arya", "open")
-	w.say("arya", "open", "word")
+	w.CreateChannel("arya", "open")
+	w.SayIn("arya", "open", "word")
 	w.NoError(w.DeleteConversation(ctx, user, "open"))
 	w.Start(ctx)
 	same(t, "result", w.search("arya", "word"), parley.SearchResult{})
@@ -147,13 +147,13 @@ func TestIndexHasNoGapAndNoRepeat(t *testing.T) {
 		change, where := interruptible()
 		w := openWorld(rt, stores.place(t), change)
 		w.AddAgents("ned")
-		w.channel("user", "open")
+		w.CreateChannel("user", "open")
 		said := 0
 		for range rapid.IntRange(1, 4).Draw(rt, "starts") {
 			where.Store(rapid.SampledFrom([]string{"", "before", "during", "after"}).Draw(rt, "interrupted"))
 			w.Start(ctx)
 			for range rapid.SampledFrom([]int{0, 1, 5, 140}).Draw(rt, "messages") {
-				w.say("user", "open", fmt.Sprint("word n", said))
+				w.SayIn("user", "open", fmt.Sprint("word n", said))
 				said++
 			}
 			w.restart()
@@ -220,9 +220,9 @@ func TestLongMessagesAreIndexedInSmallUpdates(t *testing.T) {
 		w.wrap = func(s parley.Store) parley.Store { return watched{s, words} }
 	})
 	w.AddAgents("arya", "ned")
-	w.channel("arya", "open")
+	w.CreateChannel("arya", "open")
 	for i := range 6 {
-		w.say("arya", "open", fmt.Sprint("long", i, strings.Repeat(" word", 4000)))
+		w.SayIn("arya", "open", fmt.Sprint("long", i, strings.Repeat(" word", 4000)))
 	}
 	w.Start(ctx)
 	same(t, "found", len(w.finds("arya", "word")), 6)
@@ -278,7 +278,7 @@ func TestEveryWordFindsTheMessagesThatHaveIt(t *testing.T) {
 		w.Start(ctx)
 		w.AddAgents("arya", "ned", "bran")
 		readers := map[string][]string{"open": {"arya", "ned", "bran"}, "secret": {"arya", "ned"}, "own": {"arya"}}
-		w.channel("arya", "open")
+		w.CreateChannel("arya", "open")
 		w.private("arya", "secret", "ned")
 		w.group("arya", "own")
 		type said struct{ where, text string }
@@ -288,7 +288,7 @@ func TestEveryWordFindsTheMessagesThatHaveIt(t *testing.T) {
 				rapid.SampledFrom([]string{"open", "secret", "own"}).Draw(rt, "where"),
 				strings.Join(rapid.SliceOfN(rapid.SampledFrom(vocabulary), 1, 4).Draw(rt, "words"), " "),
 			}
-			w.say("arya", s.where, s.text)
+			w.SayIn("arya", s.where, s.text)
 			all = append(all, s)
 		}
 		w.settle()

@@ -107,7 +107,7 @@ func TestForeignTraceIsNotJoinedByADocument(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	w.tree(parley.LayoutAgentOS, "tree", "ana", "ben")
-	w.channel("user", "paper")
+	w.CreateChannel("user", "paper")
 	secret := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: text("x")}).Message
 	came := w.arrives("tree", parley.Arrival{
 		Name: "msg-20260301-090000-ana-abcd", From: "ana", To: "ben", Channel: "paper", Draft: parley.Draft{TraceID: secret.TraceID, Content: text("y")},

@@ -67,8 +67,8 @@ func TestTwoAgentsThatAlwaysAnswerEachOtherAreHeld(t *testing.T) {
 	}
 	w.AddAgents("third")
 	w.addPerson("ned", parley.AccessMember)
-	c := w.channel("user", "work", "writerbot", "databot", "third", "ned")
-	before := w.lastEvent()
+	c := w.CreateChannel("user", "work", "writerbot", "databot", "third", "ned")
+	before := w.LastEventNumber()
 	same(t, "exchanges", w.exchanges(100, "work", "databot", "writerbot"), 8)
 	same(t, "one line says why", w.lines("work"), []string{heldPair})
 	opened := slices.DeleteFunc(eventsAfter(w, before), func(e parley.Event) bool { return e.Kind != parley.EventLoopOpened })
@@ -89,7 +89,7 @@ func TestTwoAgentsThatAlwaysAnswerEachOtherAreHeld(t *testing.T) {
 	}
 	same(t, "still", held(t, w.PostAs("writerbot", parley.Draft{Conversation: "work", To: "databot"})), true)
 
-	before = w.lastEvent()
+	before = w.LastEventNumber()
 	same(t, "a person speaks", held(t, w.PostAs("ned", parley.Draft{Conversation: "work", To: "databot"})), false)
 	same(t, "and closes it", slices.Contains(kindsAfter(w, before), parley.EventLoopClosed), true)
 	same(t, "they go on, as far as before", w.exchanges(100, "work", "databot", "writerbot"), 8)
@@ -99,12 +99,12 @@ func TestQuietMinutesCloseABreaker(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("a", "b")
-	w.channel("user", "work", "a", "b")
+	w.CreateChannel("user", "work", "a", "b")
 	w.exchanges(100, "work", "a", "b")
 	w.clock.advance(10*time.Minute - time.Millisecond)
 	same(t, "before", held(t, w.PostAs("a", parley.Draft{Conversation: "work", To: "b"})), true)
 	w.clock.advance(time.Millisecond)
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	same(t, "then", w.exchanges(100, "work", "a", "b"), 8)
 	same(t, "closed", slices.Contains(kindsAfter(w, before), parley.EventLoopClosed), true)
 	same(t, "a line each time", len(w.lines("work")), 2)
@@ -114,14 +114,14 @@ func TestAPersonInTheMiddleStartsTheCountAnew(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("a", "b")
-	w.channel("user", "work", "a", "b")
-	w.channel("user", "elsewhere", "a", "b")
+	w.CreateChannel("user", "work", "a", "b")
+	w.CreateChannel("user", "elsewhere", "a", "b")
 	w.exchanges(7, "work", "a", "b")
-	w.say("user", "elsewhere", "hello")
+	w.SayIn("user", "elsewhere", "hello")
 	same(t, "elsewhere changes nothing", w.exchanges(100, "work", "b", "a"), 1)
-	w.say("user", "work", "hello")
+	w.SayIn("user", "work", "hello")
 	w.exchanges(7, "work", "a", "b")
-	w.say("user", "work", "hello")
+	w.SayIn("user", "work", "hello")
 	same(t, "here it does", w.exchanges(100, "work", "b", "a"), 8)
 }
 
@@ -131,7 +131,7 @@ func TestWhoMayResumeAPair(t *testing.T) {
 	w.AddAgents("a", "b", "boss", "other")
 	w.addPerson("ned", parley.AccessMember)
 	w.change("b", func(a *parley.Agent) { a.Manager = "boss" })
-	w.channel("user", "work", "a", "b")
+	w.CreateChannel("user", "work", "a", "b")
 	w.exchanges(100, "work", "a", "b")
 	resume := func(by, a, b string) func() error {
 		return func() error { _, err := w.ResumePair(ctx, as(by), a, b); return err }
@@ -143,7 +143,7 @@ func TestWhoMayResumeAPair(t *testing.T) {
 	}
 	w.refuses(t, table)
 	for _, who := range []string{"user", "boss"} {
-		before := w.lastEvent()
+		before := w.LastEventNumber()
 		same(t, who+" lifts it", get[bool](w)(w.ResumePair(ctx, as(who), "b", "A")), true)
 		same(t, "event", kindsAfter(w, before), []parley.EventKind{parley.EventLoopClosed})
 		last := w.audited()[len(w.audited())-1]
@@ -163,11 +163,11 @@ func TestResumingAPairIsNoWayPastAMode(t *testing.T) {
 	supervised := func(a *parley.Agent) { a.Mode = parley.ModeSupervised }
 	w.change("boss", supervised)
 	w.change("b", func(a *parley.Agent) { a.Manager = "boss" })
-	w.channel("user", "work", "a", "b")
+	w.CreateChannel("user", "work", "a", "b")
 	w.exchanges(100, "work", "a", "b")
 	w.change("a", supervised)
 	w.change("b", supervised)
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	same(t, "boss lifts it", get[bool](w)(w.ResumePair(ctx, as("boss"), "a", "b")), true)
 	same(t, "it posts nothing", kindsAfter(w, before), []parley.EventKind{parley.EventLoopClosed})
 	for _, pair := range [][2]string{{"a", "b"}, {"b", "a"}, {"boss", "a"}} {
@@ -181,7 +181,7 @@ func TestWhoOnlySendsIsInNoLoop(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("a", "b")
-	w.channel("user", "work", "a", "b")
+	w.CreateChannel("user", "work", "a", "b")
 	for round := range 4 {
 		for range 30 {
 			same(t, "held", held(t, w.PostAs("a", parley.Draft{Conversation: "work", To: "b"})), false)
@@ -208,7 +208,7 @@ func TestAChainOfAgentsIsHeld(t *testing.T) {
 		ids = append(ids, fmt.Sprint("agent", n))
 	}
 	w.AddAgents(ids[1:]...)
-	w.channel("user", "work", ids[1:]...)
+	w.CreateChannel("user", "work", ids[1:]...)
 	last := w.PostAs("user", parley.Draft{Conversation: "work", To: ids[1]})
 	passed := 0
 	for n := 2; n < len(ids) && !held(t, last); n++ {
@@ -235,7 +235,7 @@ func TestAChainOfRunsIsHeld(t *testing.T) {
 		run := w.StartRun(id)
 		same(t, "chain", run.Run.Chain, n)
 		r := get[parley.Receipt](w)(w.Post(ctx, run.Caller(), parley.Draft{Direct: []string{ids[n+1]}, Content: text("go on")}))
-		w.finish(run, "")
+		w.EndRun(run, "")
 		same(t, fmt.Sprint("wake ", n+1), held(t, r), n == 8)
 		if n == 8 {
 			same(t, "it starts nothing", w.tries(ids[n+1]) == nil, true)
@@ -249,8 +249,8 @@ func TestTooManyHopsWakeNobody(t *testing.T) {
 	w := newHub(t, func(w *world) { w.config.Loops = hub.Loops{Exchanges: 1000} })
 	w.AddAgents("a", "b")
 	w.addPerson("ned", parley.AccessMember)
-	w.channel("user", "work", "a", "b", "ned")
-	last := w.say("a", "work", "first")
+	w.CreateChannel("user", "work", "a", "b", "ned")
+	last := w.SayIn("a", "work", "first")
 	for n := range 32 {
 		same(t, "held", held(t, last), false)
 		from, to := "b", "a"

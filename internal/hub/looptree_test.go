@@ -14,7 +14,7 @@ func talks(w *world, most int, next func(a *parley.Arrival, answer string)) int 
 	w.t.Helper()
 	w.AddScriptAgents("ned")
 	w.tree(parley.LayoutAgentOS, "tree", "ana")
-	w.channel("user", "paper", "ned")
+	w.CreateChannel("user", "paper", "ned")
 	answer := ""
 	for n := range most {
 		a := parley.Arrival{Name: fmt.Sprintf("msg-20260301-0900%02d-ana-abcd", n), From: "ana", To: "ned", Channel: "paper", Draft: parley.Draft{Content: text("go on")}}

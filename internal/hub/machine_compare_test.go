@@ -49,7 +49,7 @@ func (x *machine) compareRoom(t *rapid.T, r *room) {
 		case !r.readable(p):
 			want = missing
 		}
-		x.expect(t, p.id+" reading", x.w.lastEvent(), err, want)
+		x.expect(t, p.id+" reading", x.w.LastEventNumber(), err, want)
 		if want == fine && p.owner {
 			x.compareHistory(t, r, list)
 		} else if want == fine {
@@ -62,7 +62,7 @@ func (x *machine) compareRoom(t *rapid.T, r *room) {
 	s := rapid.SampledFrom(r.said).Draw(t, "message to compare")
 	shown, err := x.w.Message(ctx, user, s.id)
 	if r.deleted {
-		x.expect(t, "a message of a deleted room", x.w.lastEvent(), err, missing)
+		x.expect(t, "a message of a deleted room", x.w.LastEventNumber(), err, missing)
 		return
 	}
 	x.w.NoError(err)
@@ -99,7 +99,7 @@ func (x *machine) compareLists(t *rapid.T, p *peer) {
 	for _, f := range []parley.ListFilter{{}, {All: true}, {Archived: true}, {All: true, Ephemeral: true}, {All: true, Ephemeral: true, Archived: true}} {
 		views, _, err := x.w.Conversations(ctx, as(p.id), f)
 		if p.removed {
-			x.expect(t, "a removed agent's list", x.w.lastEvent(), err, denied)
+			x.expect(t, "a removed agent's list", x.w.LastEventNumber(), err, denied)
 			return
 		}
 		x.w.NoError(err)

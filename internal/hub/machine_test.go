@@ -57,14 +57,14 @@ func (x *machine) expect(t *rapid.T, what string, before int64, err error, want 
 	if got != want {
 		t.Fatalf("%s: %v, want %v (%v)", what, got, want, err)
 	}
-	if err != nil && x.w.lastEvent() != before {
+	if err != nil && x.w.LastEventNumber() != before {
 		t.Fatalf("%s: refused, and wrote events", what)
 	}
 }
 
 func (x *machine) do(t *rapid.T, what string, call func() error, want outcome) {
 	t.Helper()
-	before := x.w.lastEvent()
+	before := x.w.LastEventNumber()
 	x.expect(t, what, before, call(), want)
 }
 
@@ -339,7 +339,7 @@ func (x *machine) post(t *rapid.T, d words) {
 	}
 	d.Content.Text = body
 	want, out := x.model.post(by, d)
-	before := x.w.lastEvent()
+	before := x.w.LastEventNumber()
 	got, err := x.w.Post(ctx, as(by), d.Draft)
 	x.expect(t, "post", before, err, out)
 	if err != nil {

@@ -20,7 +20,7 @@ var three = []string{"a1", "b2", "c3"}
 func TestParallelAllAnswerAtOnce(t *testing.T) {
 	t.Parallel()
 	w := moded(t, parley.AnswersParallel)
-	w.say("user", "open", "@b2 @a1 @c3")
+	w.SayIn("user", "open", "@b2 @a1 @c3")
 	same(t, "woken", w.woken(three...), three)
 }
 
@@ -28,12 +28,12 @@ func TestRoundRobinOneAnswersAtATime(t *testing.T) {
 	t.Parallel()
 	w := moded(t, parley.AnswersRoundRobin)
 	rung, _ := w.Rung()
-	w.say("user", "open", "@c3 @a1 @b2")
+	w.SayIn("user", "open", "@c3 @a1 @b2")
 	w.idle("a1", "b2")
 	c := w.StartRun("c3")
 	w.idle("a1", "b2")
 	rung()
-	w.finish(c, "from c3")
+	w.EndRun(c, "from c3")
 	same(t, "rung", rung(), []string{"a1", "b2", "c3", "user"})
 	w.idle("b2")
 	a := w.StartRun("a1")
@@ -50,13 +50,13 @@ func TestRoundRobinPassesOverWhoCannotStart(t *testing.T) {
 	t.Parallel()
 	w := moded(t, parley.AnswersRoundRobin)
 	w.attached("ana")
-	w.say("user", "open", "@ana @c3 @a1")
+	w.SayIn("user", "open", "@ana @c3 @a1")
 	w.idle("a1")
 	get[parley.Receipt](w)(w.Command(ctx, user, "c3", parley.Command{Action: parley.ActionPause}))
 	a := w.StartRun("a1")
-	w.finish(a, "")
+	w.EndRun(a, "")
 	// Who fetches for itself has its turn once it has fetched.
-	w.say("user", "open", "@ana again, @b2")
+	w.SayIn("user", "open", "@ana again, @b2")
 	lease := w.take("ana", parley.Take{})
 	w.idle("b2")
 	w.ack("ana", lease.Messages[0].ID, lease.Messages[1].ID)
@@ -67,15 +67,15 @@ func TestRoundRobinPassesOverWhoCannotStart(t *testing.T) {
 func TestRoundRobinDoesNotDeadlock(t *testing.T) {
 	t.Parallel()
 	w := moded(t, parley.AnswersRoundRobin)
-	w.say("user", "open", "@a1 @b2 one")
-	w.say("user", "open", "@b2 @a1 two")
+	w.SayIn("user", "open", "@a1 @b2 one")
+	w.SayIn("user", "open", "@b2 @a1 two")
 	a, b := w.StartRun("a1"), w.StartRun("b2")
 	same(t, "a1 begins with", textsOf(a.Messages), []string{"@a1 @b2 one"})
 	same(t, "b2 begins with", textsOf(b.Messages), []string{"@b2 @a1 two"})
-	w.finish(a, "")
-	w.finish(b, "")
-	w.finish(w.StartRun("a1"), "")
-	w.finish(w.StartRun("b2"), "")
+	w.EndRun(a, "")
+	w.EndRun(b, "")
+	w.EndRun(w.StartRun("a1"), "")
+	w.EndRun(w.StartRun("b2"), "")
 	w.idle(three...)
 }
 
@@ -83,11 +83,11 @@ func TestFirstAnswerStands(t *testing.T) {
 	t.Parallel()
 	w := moded(t, parley.AnswersFirst)
 	w.attached("ana")
-	m := w.say("user", "open", "@a1 @b2 @c3 @ana").Message
+	m := w.SayIn("user", "open", "@a1 @b2 @c3 @ana").Message
 	a, b := w.StartRun("a1"), w.StartRun("b2")
 	rung, _ := w.Rung()
 	rung()
-	w.finish(b, "from b2")
+	w.EndRun(b, "from b2")
 	w.idle("c3")
 	for agent, want := range map[string]parley.DeliveryState{
 		"a1": parley.DeliveryAcked, "b2": parley.DeliveryAnswered, "c3": parley.DeliveryAcked, "ana": parley.DeliveryAcked,
@@ -96,7 +96,7 @@ func TestFirstAnswerStands(t *testing.T) {
 	}
 	same(t, "rung", rung(), []string{"a1", "b2", "user"})
 	same(t, "why it is to end", get[string](w)(w.KeepRun(ctx, a.Run.ID)), "another answer came first")
-	same(t, "its end", w.finish(a, "from a1").State, parley.RunCancelled)
+	same(t, "its end", w.EndRun(a, "from a1").State, parley.RunCancelled)
 	same(t, "said", w.texts("user", "open"), []string{"@a1 @b2 @c3 @ana", "from b2"})
 	w.sound()
 }
@@ -105,15 +105,15 @@ func TestFirstAnswerStands(t *testing.T) {
 func TestFirstAnswerSparesOnlyWhatItAnswers(t *testing.T) {
 	t.Parallel()
 	w := moded(t, parley.AnswersFirst)
-	w.say("user", "open", "@a1 @b2 one")
-	w.finish(w.StartRun("a1"), "")
-	w.say("user", "open", "@b2 two")
+	w.SayIn("user", "open", "@a1 @b2 one")
+	w.EndRun(w.StartRun("a1"), "")
+	w.SayIn("user", "open", "@b2 two")
 	b := w.StartRun("b2")
 	same(t, "triggers", len(b.Messages), 2)
-	w.say("user", "open", "@a1 @b2 three")
+	w.SayIn("user", "open", "@a1 @b2 three")
 	w.reply("a1", b.Messages[0].ID, "late, but first")
 	same(t, "to end", get[string](w)(w.KeepRun(ctx, b.Run.ID)), "")
-	r := w.finish(b, "from b2")
+	r := w.EndRun(b, "from b2")
 	same(t, "its end", r.State, parley.RunSucceeded)
 	same(t, "woken", w.woken(three...), []string{"a1", "b2"})
 }
@@ -122,9 +122,9 @@ func TestWayToAnswerIsSet(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	id := w.channel("arya", "open", "ned").ID
+	id := w.CreateChannel("arya", "open", "ned").ID
 	first, none, wrong := parley.AnswersFirst, parley.AnswersParallel, parley.Answers("loudest")
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	same(t, "set", get[parley.ConversationView](w)(w.ChangeConversation(ctx, as("arya"), id, parley.ConversationChange{Answers: &first})).Answers, first)
 	same(t, "again", get[parley.ConversationView](w)(w.ChangeConversation(ctx, as("arya"), id, parley.ConversationChange{Answers: &first})).Answers, first)
 	same(t, "events", kindsAfter(w, before), []parley.EventKind{parley.EventConversationChanged})

@@ -174,7 +174,7 @@ func TestAMessageOfAConversationThatWasLeftIsAcknowledgedByItsShortName(t *testi
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
 	w.private("arya", "secret", "gendry")
-	m := w.say("arya", "secret", "@gendry").Message
+	m := w.SayIn("arya", "secret", "@gendry").Message
 	w.NoError(w.Leave(ctx, as("gendry"), "secret"))
 	w.ack("gendry", m.ShortName())
 	same(t, "its state", w.stateOf(m.ID, "gendry"), parley.DeliveryAcked)
@@ -201,8 +201,8 @@ func TestAHeldCallKeepsTheIDThatAShortNameMeant(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya")
 	w.named("strict", "StrictBot", func(p *parley.Profile) { p.Mode = parley.ModeStrict })
-	w.channel("arya", "open")
-	m := w.say("arya", "open", "a sword").Message
+	w.CreateChannel("arya", "open")
+	m := w.SayIn("arya", "open", "a sword").Message
 	for _, name := range []string{m.ShortName(), m.ID[len(m.ID)-8:]} {
 		_, err := w.Message(ctx, as("strict"), name)
 		if held := w.holds(err); !strings.Contains(string(held.Call.Args), m.ID) {
@@ -229,7 +229,7 @@ func TestALookUpByAPieceCountsAsASearch(t *testing.T) {
 func TestEventsOfRunsAndApprovalsHaveTheirNumbers(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	w.oneOfEach()
 	var found []string
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) error {
@@ -249,7 +249,7 @@ func TestNamesInTheFormOfShortNamesAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya")
-	w.channel("arya", "general")
+	w.CreateChannel("arya", "general")
 	rename := func(name string) error {
 		_, err := w.ChangeAgent(ctx, user, "arya", func(a *parley.Agent) error { a.Name = name; return nil })
 		return err
@@ -276,7 +276,7 @@ func TestNamesFromBeforeShortNamesGoOn(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.attached("arya", "gendry")
-	c := w.channel("arya", "old", "gendry")
+	c := w.CreateChannel("arya", "old", "gendry")
 	w.NoError(w.db.Update(ctx, func(tx parley.Tx) error {
 		a, err := tx.Agents().Find("arya")
 		if err != nil {
@@ -291,7 +291,7 @@ func TestNamesFromBeforeShortNamesGoOn(t *testing.T) {
 		return errors.Join(tx.Agents().Update(a), tx.Conversations().Update(there))
 	}))
 	w.SendDM("gendry", "run-1", "hello")
-	w.say("gendry", "#m7", "hello")
+	w.SayIn("gendry", "#m7", "hello")
 	w.change("arya", func(a *parley.Agent) { a.Role = "smith" })
 	w.NoError(w.SetTopic(ctx, as("arya"), "m7", "the forge"))
 	same(t, "its messages", len(w.texts("arya", "m7")), 1)

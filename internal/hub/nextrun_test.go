@@ -13,9 +13,9 @@ func TestWhatWaitsInOneConversationJoinsOneRun(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("codex")
-	w.channel("user", "open", "codex")
-	w.say("user", "open", "@codex one")
-	w.say("user", "open", "not for it")
+	w.CreateChannel("user", "open", "codex")
+	w.SayIn("user", "open", "@codex one")
+	w.SayIn("user", "open", "not for it")
 	w.PostAs("user", parley.Draft{Conversation: "open", Content: text("@codex two"), Priority: level(10)})
 	w.SendDM("user", "codex", "elsewhere")
 	a := w.StartRun("codex")
@@ -24,11 +24,11 @@ func TestWhatWaitsInOneConversationJoinsOneRun(t *testing.T) {
 		parley.RunStarting, 1, 0, 0, a.Messages[1].TraceID,
 	})
 	// What comes meanwhile waits for the next run, in this conversation.
-	w.say("user", "open", "@codex three")
-	w.say("user", "open", "@codex four")
+	w.SayIn("user", "open", "@codex three")
+	w.SayIn("user", "open", "@codex four")
 	same(t, "in the other", textsOf(w.StartRun("codex").Messages), []string{"elsewhere"})
 	w.idle("codex")
-	w.finish(a, "done")
+	w.EndRun(a, "done")
 	same(t, "woken by", textsOf(w.StartRun("codex").Messages), []string{"@codex three", "@codex four"})
 }
 
@@ -41,7 +41,7 @@ func TestAskIsARunOfItsOwn(t *testing.T) {
 	w.SendDM("user", "codex", "two")
 	a := w.StartRun("codex")
 	same(t, "woken by", textsOf(a.Messages), []string{"asked"})
-	w.finish(a, "")
+	w.EndRun(a, "")
 	same(t, "woken by", textsOf(w.StartRun("codex").Messages), []string{"one", "two"})
 }
 
@@ -55,7 +55,7 @@ func TestRunHasAtMostSoManyTriggers(t *testing.T) {
 	}
 	a := w.StartRun("codex")
 	same(t, "triggers", len(a.Messages), 100)
-	w.finish(a, "")
+	w.EndRun(a, "")
 	same(t, "triggers left", len(w.StartRun("codex").Messages), 5)
 }
 
@@ -65,13 +65,13 @@ func TestConcurrencyBoundsRuns(t *testing.T) {
 	w.AddScriptAgents("codex")
 	w.change("codex", func(a *parley.Agent) { a.Concurrency = 2 })
 	for i := range 4 {
-		w.channel("user", fmt.Sprint("room-", i), "codex")
-		w.say("user", fmt.Sprint("room-", i), "@codex")
+		w.CreateChannel("user", fmt.Sprint("room-", i), "codex")
+		w.SayIn("user", fmt.Sprint("room-", i), "@codex")
 	}
 	one := w.StartRun("codex")
 	w.StartRun("codex")
 	w.idle("codex")
-	w.finish(one, "")
+	w.EndRun(one, "")
 	w.StartRun("codex")
 	w.idle("codex")
 }
@@ -80,14 +80,14 @@ func TestUrgentStartsFirstAndLowIsNotStarved(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("codex")
-	w.channel("user", "low", "codex")
+	w.CreateChannel("user", "low", "codex")
 	w.PostAs("user", parley.Draft{Conversation: "low", Content: text("@codex low"), Priority: level(0)})
 	for i := 1; ; i++ {
 		room := fmt.Sprint("room-", i)
-		w.channel("user", room, "codex")
+		w.CreateChannel("user", room, "codex")
 		w.PostAs("user", parley.Draft{Conversation: room, Content: text("@codex " + room), Priority: level(8)})
 		a := w.StartRun("codex")
-		w.finish(a, "")
+		w.EndRun(a, "")
 		if a.Messages[0].Content.Text == "@codex low" {
 			same(t, "the turn of the oldest", i, 8)
 			return
@@ -109,9 +109,9 @@ func TestWhoStartsNoRun(t *testing.T) {
 	w.NoError(w.RemoveAgent(ctx, user, "gone"))
 	get[parley.Agent](w)(w.Sleep(ctx, user, "asleep", began.Add(time.Hour)))
 	get[parley.Receipt](w)(w.Command(ctx, user, "paused", parley.Command{Action: parley.ActionPause}))
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	w.idle(append(all, "user", "nobody")...)
-	same(t, "events", w.lastEvent(), before)
+	same(t, "events", w.LastEventNumber(), before)
 	same(t, "who waits", len(get[[]string](w)(w.Waiting(ctx))), 0)
 	w.clock.advance(time.Hour)
 	same(t, "woken", w.woken(all...), []string{"asleep"})
@@ -137,19 +137,19 @@ func TestRunKnowsHowItCameToBe(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("codex", "gemini")
 	w.AddAgents("rex")
-	w.channel("user", "open", "codex", "gemini", "rex")
-	trace := w.say("user", "open", "@codex begin").Message.TraceID
+	w.CreateChannel("user", "open", "codex", "gemini", "rex")
+	trace := w.SayIn("user", "open", "@codex begin").Message.TraceID
 	one := w.StartRun("codex")
 	explicit := w.runPosts(one, parley.Draft{Conversation: "open", Content: text("@gemini one")}).Message
 	same(t, "what a run posts", []any{explicit.TraceID, explicit.Hops, explicit.Source}, []any{trace, 1, "run"})
 	two := w.StartRun("gemini")
 	same(t, "the next", []any{two.Run.TraceID, two.Run.Hops, two.Run.Chain}, []any{trace, 1, 1})
-	w.finish(one, "")
-	answer := get[parley.Shown](w)(w.Message(ctx, user, w.finish(two, "@codex two").Answer))
+	w.EndRun(one, "")
+	answer := get[parley.Shown](w)(w.Message(ctx, user, w.EndRun(two, "@codex two").Answer))
 	same(t, "its answer", []any{answer.TraceID, answer.Hops}, []any{trace, 2})
 	three := w.StartRun("codex")
 	same(t, "the third", []any{three.Run.TraceID, three.Run.Hops, three.Run.Chain}, []any{trace, 2, 2})
-	w.say("rex", "open", "@gemini out of the blue")
+	w.SayIn("rex", "open", "@gemini out of the blue")
 	four := w.StartRun("gemini")
 	same(t, "an agent's without a run", []any{four.Run.Hops, four.Run.Chain}, []any{1, 1})
 }
@@ -159,9 +159,9 @@ func TestRunThatStartsAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("codex")
-	w.channel("user", "open", "codex")
+	w.CreateChannel("user", "open", "codex")
 	quiet := w.PostAs("user", parley.Draft{Conversation: "open", To: "codex", Type: parley.TypeNotification}).Message
-	m := w.say("user", "open", "@codex").Message
+	m := w.SayIn("user", "open", "@codex").Message
 	a := get[*hub.Assignment](w)(w.NextRun(ctx, "codex", hub.RunOptions{Plan: instantly}))
 	same(t, "run", []any{a.Run.State, a.Run.Deadline}, []any{parley.RunRunning, began.Add(30 * time.Minute)})
 	same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliverySeen)
@@ -195,12 +195,12 @@ func TestBeginSeesWhatTheContextHad(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("codex")
 	w.change("codex", func(a *parley.Agent) { a.ContextMessages = 2 })
-	w.channel("user", "open", "codex")
+	w.CreateChannel("user", "open", "codex")
 	note := func() string {
 		return w.PostAs("user", parley.Draft{Conversation: "open", To: "codex", Type: parley.TypeNotification}).Message.ID
 	}
 	old, recent := note(), note()
-	m := w.say("user", "open", "@codex").Message
+	m := w.SayIn("user", "open", "@codex").Message
 	a := w.next("codex")
 	same(t, "before", w.stateOf(m.ID, "codex"), parley.DeliveryDelivered)
 	get[parley.RunContext](w)(w.RunContext(ctx, a.Run.ID))
@@ -212,7 +212,7 @@ func TestBeginSeesWhatTheContextHad(t *testing.T) {
 		same(t, id, w.stateOf(id, "codex"), want)
 	}
 	same(t, "run", w.run(a.Run.ID).State, parley.RunRunning)
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	w.NoError(w.BeginRun(ctx, a.Run.ID, parley.Process{PID: 9, Started: 10})) // a client that had to be started anew
 	same(t, "nothing has happened", eventsAfter(w, before), []parley.Event{})
 	same(t, "what came later", w.stateOf(later, "codex"), parley.DeliveryAccepted)
@@ -228,9 +228,9 @@ func TestTwoHubsStartEachRunOnce(t *testing.T) {
 	hubs[0].change("codex", func(a *parley.Agent) { a.Concurrency = 3 })
 	for i := range 6 {
 		room := fmt.Sprint("room-", i)
-		hubs[0].channel("user", room, "codex")
-		hubs[0].say("user", room, "@codex one")
-		hubs[0].say("user", room, "@codex two")
+		hubs[0].CreateChannel("user", room, "codex")
+		hubs[0].SayIn("user", room, "@codex one")
+		hubs[0].SayIn("user", room, "@codex two")
 	}
 	started, errs := atOnce(t, hubs, func(w *world) (*hub.Assignment, error) {
 		return w.NextRun(ctx, "codex", hub.RunOptions{Node: node})

@@ -90,7 +90,7 @@ func TestARunWaitsForAnAskAgain(t *testing.T) {
 		w.answers("b", "yes")
 	})
 	same(t, "told", []any{now.Text, w.run(run.Run.ID).State}, []any{"Response from b: yes", parley.RunRunning})
-	w.finish(run, "done")
+	w.EndRun(run, "done")
 	w.idle("a")
 	w.sound()
 }
@@ -129,7 +129,7 @@ func TestWaitForAMessage(t *testing.T) {
 	same(t, "answered", []any{now.State, now.Done, now.Text, textsOf(now.Answers)}, []any{"answered", true, "hello", []string{"hello"}})
 
 	m = w.SendDM("user", "b", "say nothing").Message
-	w.finish(w.StartRun("b"), "")
+	w.EndRun(w.StartRun("b"), "")
 	now = w.outcomeOf(user, m.ID)
 	same(t, "read and not answered", []any{now.State, now.Done, now.Text, codeOf(now)},
 		[]any{"acked", true, "Error: b failed to respond: it gave no answer", parley.DependencyFailed})

@@ -17,7 +17,7 @@ func TestFullInboxEvictsTheOldest(t *testing.T) {
 	w.depth("ned", 2, parley.OverflowEvict)
 	oldest := w.SendDM("bran", "ned", "oldest").Message
 	w.SendDM("bran", "ned", "second")
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	w.clock.advance(time.Second)
 	w.SendDM("bran", "ned", "third")
 

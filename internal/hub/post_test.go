@@ -17,8 +17,8 @@ func TestPostFillsTheEnvelope(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	open := w.channel("arya", "open", "ned").ID
-	before := w.lastEvent()
+	open := w.CreateChannel("arya", "open", "ned").ID
+	before := w.LastEventNumber()
 	d := parley.Draft{
 		Conversation: "#open", To: "NED", Type: "qc_review",
 		Content: parley.Content{Text: "look", Code: "x()", Artifacts: []parley.Artifact{{Name: "a", Path: "/a"}}},
@@ -174,7 +174,7 @@ func TestReplyGoesWhereTheQuestionIs(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")
-	open := w.channel("arya", "open", "ned").ID
+	open := w.CreateChannel("arya", "open", "ned").ID
 	w.SendDM("arya", "ned", "elsewhere")
 	asked := w.PostAs("arya", parley.Draft{Conversation: open, TraceID: "winter-1"})
 	got := w.reply("ned", asked.Message.ID, "yes")
@@ -200,7 +200,7 @@ func TestReplyToOneWhoHasLeftAPrivateChannel(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	_, err := w.CreateConversation(ctx, as("arya"), parley.NewConversation{Name: "shut", With: []string{"ned"}, Private: true})
 	w.NoError(err)
-	said := w.say("ned", "shut", "I am off").Message.ID
+	said := w.SayIn("ned", "shut", "I am off").Message.ID
 	w.NoError(w.Leave(ctx, as("ned"), "shut"))
 	same(t, "a reply is for the channel", w.reply("arya", said, "bye").Message.To, "")
 }
@@ -213,8 +213,8 @@ func TestReplyRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")
-	w.channel("arya", "open", "ned")
-	asked := w.say("arya", "open", "?").Message.ID
+	w.CreateChannel("arya", "open", "ned")
+	asked := w.SayIn("arya", "open", "?").Message.ID
 	foreign := w.SendDM("arya", "ned", "?").Message.ID
 	post := func(from string, d parley.Draft) func() error {
 		d.Content = text("hello")
@@ -351,7 +351,7 @@ func TestIdempotencyKeyReturnsTheFirstMessage(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.channel("arya", "open")
+	w.CreateChannel("arya", "open")
 	keyed := func(from, words string) parley.Receipt {
 		return w.PostAs(from, parley.Draft{Direct: []string{"user"}, Content: text(words), IdempotencyKey: "k"})
 	}
@@ -411,7 +411,7 @@ func TestRefusedPostDoesNotUseUpItsKey(t *testing.T) {
 	d := parley.Draft{Conversation: "nowhere", Content: text("hi"), IdempotencyKey: "k"}
 	_, err := w.Post(ctx, as("arya"), d)
 	wantError(t, err, absent("conversation", "nowhere", listConversations))
-	w.channel("arya", "nowhere")
+	w.CreateChannel("arya", "nowhere")
 	same(t, "duplicate", w.PostAs("arya", d).Duplicate, false)
 }
 
@@ -419,7 +419,7 @@ func TestPairSeqCountsFromOneSenderToOneRecipient(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")
-	w.channel("arya", "open", "ned", "bran")
+	w.CreateChannel("arya", "open", "ned", "bran")
 	count := func(r parley.Receipt) map[string]int64 {
 		seqs := map[string]int64{}
 		for _, d := range r.Deliveries {
@@ -431,7 +431,7 @@ func TestPairSeqCountsFromOneSenderToOneRecipient(t *testing.T) {
 	same(t, "ephemeral", count(w.send("arya", "ned", "2")), map[string]int64{"ned": 2})
 	same(t, "to all", count(w.PostAs("arya", parley.Draft{Conversation: "open", To: "all"})), map[string]int64{"ned": 3, "bran": 1})
 	same(t, "the other way", count(w.SendDM("ned", "arya", "1")), map[string]int64{"arya": 1})
-	w.say("arya", "open", "no delivery")
+	w.SayIn("arya", "open", "no delivery")
 	_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned", "nobody"}, Content: text("refused")})
 	wantError(t, err, absent("agent", "nobody", listAgents))
 	w.restart()
@@ -442,7 +442,7 @@ func TestPostRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")
-	w.channel("arya", "open", "ned")
+	w.CreateChannel("arya", "open", "ned")
 	w.private("arya", "closed", "ned")
 	pair := w.SendDM("arya", "ned", "hi").Message.Conversation
 	past, now := began.Add(-time.Second), began
@@ -513,7 +513,7 @@ func TestSizeLimits(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya")
-	w.channel("arya", "open")
+	w.CreateChannel("arya", "open")
 	const body = 256 << 10
 	large := func(sentence, hint string) *parley.Error {
 		return refused(parley.BadInput, parley.TooLarge, sentence, hint)
@@ -579,8 +579,8 @@ func TestLimitsAreConfigured(t *testing.T) {
 		w.config.Limits = parley.Limits{Body: 10, Artifact: 1, Depth: 1, Mentions: 1}
 	})
 	w.AddAgents("arya", "ned")
-	w.channel("arya", "open", "ned")
-	w.say("arya", "open", "@ned 67890")
+	w.CreateChannel("arya", "open", "ned")
+	w.SayIn("arya", "open", "@ned 67890")
 	w.refuses(t, []refusal{{"over", func() error {
 		_, err := w.Post(ctx, as("arya"), parley.Draft{Conversation: "open", Content: text("@ned 678901")})
 		return err
@@ -611,11 +611,11 @@ func TestRemovedRecipient(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")
-	w.channel("arya", "open", "ned")
+	w.CreateChannel("arya", "open", "ned")
 	pair := w.SendDM("arya", "ned", "hi").Message
 	quick := w.send("arya", "ned", "hi").Message
 	three := w.PostAs("arya", parley.Draft{Direct: []string{"ned", "bran"}}).Message.Conversation
-	said := w.say("ned", "open", "last words").Message.ID
+	said := w.SayIn("ned", "open", "last words").Message.ID
 	w.NoError(w.RemoveAgent(ctx, user, "ned"))
 	post := func(d parley.Draft) func() error {
 		d.Content = text("hello")
@@ -631,10 +631,10 @@ func TestRemovedRecipient(t *testing.T) {
 		{"a reply in the dm", post(parley.Draft{InReplyTo: pair.ID}), removed("ned")},
 	})
 	same(t, "a reply is for the channel", w.reply("arya", said, "we remember").Message.To, "")
-	left := w.say("arya", three, "you and me")
+	left := w.SayIn("arya", three, "you and me")
 	same(t, "the rest of a group", reach(left.Deliveries), map[string]bool{"bran": false})
 	same(t, "the sender is told", left.Notices, []string{"ned was removed and does not receive this"})
-	mention := w.say("arya", "open", "remember @ned")
+	mention := w.SayIn("arya", "open", "remember @ned")
 	same(t, "a mention of it", []any{mention.Message.Mentions, len(mention.Deliveries)}, []any{[]string(nil), 0})
 	same(t, "its messages stay", w.texts("arya", pair.Conversation), []string{
 		"hi", "Error: ned was removed. Hint: write to somebody else.",

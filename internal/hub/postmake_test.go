@@ -25,7 +25,7 @@ func TestPostMakesAChannelOrNothing(t *testing.T) {
 	missing()
 	w.decides(parley.Owner, held.ID, parley.Decision{Approve: true})
 	same(t, "what was approved", w.texts("user", "forge"), []string{"hello"})
-	w.say("user", "forge", "there already")
+	w.SayIn("user", "forge", "there already")
 	w.PostAs("gendry", parley.Draft{Conversation: "forge", Make: true})
 	same(t, "in the one channel", len(w.texts("user", "forge")), 3)
 }

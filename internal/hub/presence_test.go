@@ -89,7 +89,7 @@ func TestWhoSleepsIsSaidWhateverItsStatus(t *testing.T) {
 func TestPresenceIsWrittenOnceAComing(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya")
-	after := w.lastEvent()
+	after := w.LastEventNumber()
 	presence := func(what string, want ...string) {
 		t.Helper()
 		w.NoError(w.SweepAttendance(ctx))
@@ -100,7 +100,7 @@ func TestPresenceIsWrittenOnceAComing(t *testing.T) {
 				got = append(got, fmt.Sprintf("%s %s", e.Agent, e.Data))
 			}
 		}
-		after = w.lastEvent()
+		after = w.LastEventNumber()
 		same(t, what, got, want)
 	}
 	presence("nothing has happened")
@@ -129,7 +129,7 @@ func TestComingIsToldAtOnce(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
 	w.Hub.Start(ctx)
-	told := subscribe(t, w.Hub, as("gendry"), w.lastEvent(), parley.EventAgentPresence)
+	told := subscribe(t, w.Hub, as("gendry"), w.LastEventNumber(), parley.EventAgentPresence)
 	defer w.Attend("arya")()
 	for {
 		list, _, err := told.Next(ctx) // waits for it
@@ -145,7 +145,7 @@ func TestLeavingIsToldWithinASecond(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya")
 	w.Hub.Start(ctx)
-	told := subscribe(t, w.Hub, user, w.lastEvent(), parley.EventAgentPresence)
+	told := subscribe(t, w.Hub, user, w.LastEventNumber(), parley.EventAgentPresence)
 	next := func() string {
 		t.Helper()
 		list, _, err := told.Next(ctx) // waits for it
@@ -164,7 +164,7 @@ func TestAgentsTheHubRunsAreNeverAway(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("bot")
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	get[[]parley.Agent](w)(w.Agents(ctx, as("bot")))
 	w.NoError(w.SweepAttendance(ctx))
 	heard := w.clock.Now()
@@ -191,7 +191,7 @@ func TestAnAgentIsSeenWhenItsRunsGoOn(t *testing.T) {
 	w.clock.advance(time.Minute)
 	seen("at work", &began)
 	ended := w.clock.Now()
-	w.finish(run, "done")
+	w.EndRun(run, "done")
 	w.clock.advance(time.Minute)
 	seen("after it", &ended)
 	w.SendDM("user", "bot", "more")
@@ -208,7 +208,7 @@ func TestEachStatusHasAStateOfS0(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("bot")
-	after := w.lastEvent()
+	after := w.LastEventNumber()
 	state := func(status string, want parley.State, sub parley.Substate) {
 		t.Helper()
 		p := w.presenceOf("bot")
@@ -234,7 +234,7 @@ func TestEachStatusHasAStateOfS0(t *testing.T) {
 	w.SendDM("user", "bot", "work")
 	run := w.StartRun("bot")
 	state("working", parley.Awake, parley.Working)
-	w.finish(run, "")
+	w.EndRun(run, "")
 	state("idle", parley.Awake, parley.Idle)
 	w.command("user", "bot", parley.ActionPause, parley.CommandParameters{})
 	state("idle paused", parley.Awake, parley.Idle)
@@ -248,12 +248,12 @@ func TestWhereAnAgentWorksIsSeenByThoseWhoMayReadThere(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("bot")
 	w.AddAgents("member", "other")
-	open := w.channel("user", "open", "bot")
+	open := w.CreateChannel("user", "open", "bot")
 	secret := w.private("user", "secret", "bot", "member")
 	since := w.clock.Now()
-	w.say("user", "secret", "@bot go")
+	w.SayIn("user", "secret", "@bot go")
 	first := w.StartRun("bot").Run.ID
-	w.say("user", "open", "@bot go")
+	w.SayIn("user", "open", "@bot go")
 	second := w.StartRun("bot").Run.ID
 	shown := parley.Work{Run: first, State: parley.RunRunning, Since: since, Conversation: secret.ID, Channel: "secret"}
 	hidden := parley.Work{Run: first, State: parley.RunRunning, Since: since}
@@ -288,8 +288,8 @@ func TestAViewTellsWhatWasSpent(t *testing.T) {
 func TestWhoFollowsEventsIsThere(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
-	sub := get[*hub.Subscription](w)(w.Subscribe(ctx, as("arya"), w.lastEvent(), parley.EventFilter{}))
-	other := get[*hub.Subscription](w)(w.Subscribe(ctx, hub.Caller{Agent: "gendry", By: "user"}, w.lastEvent(), parley.EventFilter{}))
+	sub := get[*hub.Subscription](w)(w.Subscribe(ctx, as("arya"), w.LastEventNumber(), parley.EventFilter{}))
+	other := get[*hub.Subscription](w)(w.Subscribe(ctx, hub.Caller{Agent: "gendry", By: "user"}, w.LastEventNumber(), parley.EventFilter{}))
 	defer other.Close()
 	w.clock.advance(time.Hour)
 	same(t, "while it follows", []string{w.statuses()["arya"], w.statuses()["gendry"]}, []string{"idle", "offline away"})

@@ -13,12 +13,12 @@ func TestHistoryIsPagedBothWays(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.channel("arya", "open")
-	w.channel("ned", "other")
+	w.CreateChannel("arya", "open")
+	w.CreateChannel("ned", "other")
 	var seqs []int64
 	for i := range 60 {
-		seqs = append(seqs, w.say("arya", "open", strconv.Itoa(i)).Message.Seq)
-		w.say("ned", "other", "elsewhere")
+		seqs = append(seqs, w.SayIn("arya", "open", strconv.Itoa(i)).Message.Seq)
+		w.SayIn("ned", "other", "elsewhere")
 		w.clock.advance(-time.Second) // order is not the clock's
 	}
 	page := func(p parley.Page) (first, last string, n int) {
@@ -73,9 +73,9 @@ func TestThreadFollowsReplies(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.channel("arya", "open", "ned")
-	root := w.say("arya", "open", "root").Message.ID
-	w.say("arya", "open", "beside")
+	w.CreateChannel("arya", "open", "ned")
+	root := w.SayIn("arya", "open", "root").Message.ID
+	w.SayIn("arya", "open", "beside")
 	a := w.reply("ned", root, "a").Message.ID
 	w.reply("arya", root, "b")
 	deep := w.reply("arya", a, "a-a").Message.ID
@@ -96,18 +96,18 @@ func TestUnreadCountsTheMessagesOfOthersSinceTheCursor(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")
-	open := w.channel("arya", "open", "ned").ID
+	open := w.CreateChannel("arya", "open", "ned").ID
 	unread := func(who string) int { return w.see(who, open).Unread }
-	first := w.say("arya", open, "1").Message.Seq
-	second := w.say("arya", open, "2").Message.Seq
-	w.say("ned", open, "3")
+	first := w.SayIn("arya", open, "1").Message.Seq
+	second := w.SayIn("arya", open, "2").Message.Seq
+	w.SayIn("ned", open, "3")
 	same(t, "own messages do not count", []int{unread("arya"), unread("ned")}, []int{1, 2})
 
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	w.texts("ned", open)
 	_, err := w.Context(ctx, as("ned"), open)
 	w.NoError(err)
-	same(t, "peeking consumes nothing", []any{unread("ned"), w.lastEvent()}, []any{2, before})
+	same(t, "peeking consumes nothing", []any{unread("ned"), w.LastEventNumber()}, []any{2, before})
 
 	w.NoError(w.MarkRead(ctx, as("ned"), open, first))
 	same(t, "up to a message", []any{unread("ned"), w.see("ned", open).ReadSeq}, []any{1, first})
@@ -116,24 +116,24 @@ func TestUnreadCountsTheMessagesOfOthersSinceTheCursor(t *testing.T) {
 		Data: fmt.Appendf(nil, `{"read_seq":%d}`, first),
 	}})
 	w.NoError(w.MarkRead(ctx, as("ned"), open, second))
-	before = w.lastEvent()
+	before = w.LastEventNumber()
 	for _, back := range []int64{first, second, -1} {
 		w.NoError(w.MarkRead(ctx, as("ned"), open, back))
 	}
-	same(t, "never back", []any{w.see("ned", open).ReadSeq, w.lastEvent()}, []any{second, before})
+	same(t, "never back", []any{w.see("ned", open).ReadSeq, w.LastEventNumber()}, []any{second, before})
 	same(t, "the other's cursor is its own", w.see("arya", open).ReadSeq, int64(0))
 
-	last := w.say("arya", open, "4").Message.Seq
+	last := w.SayIn("arya", open, "4").Message.Seq
 	w.NoError(w.MarkRead(ctx, as("ned"), open, last+1000))
 	same(t, "not beyond the newest", w.see("ned", open).ReadSeq, last)
-	w.say("arya", open, "5")
+	w.SayIn("arya", open, "5")
 	same(t, "what comes after counts again", unread("ned"), 1)
 	w.NoError(w.MarkRead(ctx, as("ned"), open, 0))
 	same(t, "zero is the newest", unread("ned"), 0)
 
 	w.NoError(w.Join(ctx, as("bran"), open))
 	same(t, "joining starts at the newest", unread("bran"), 0)
-	w.say("arya", open, "6")
+	w.SayIn("arya", open, "6")
 	same(t, "and counts from there", unread("bran"), 1)
 	w.NoError(w.Leave(ctx, as("bran"), open))
 	same(t, "who has left has no cursor", []any{unread("bran"), w.see("bran", open).ReadSeq}, []any{0, int64(0)})
@@ -156,7 +156,7 @@ func TestReadRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.channel("arya", "open")
+	w.CreateChannel("arya", "open")
 	const nowhere = "0190a000-0000-7000-8000-000000000000"
 	w.refuses(t, []refusal{
 		{
@@ -179,8 +179,8 @@ func TestUnreadOfEveryConversationIsInTheList(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	pair := w.SendDM("arya", "ned", "1").Message.Conversation
 	w.SendDM("arya", "ned", "2")
-	open := w.channel("arya", "open").ID
-	w.say("arya", open, "3")
+	open := w.CreateChannel("arya", "open").ID
+	w.SayIn("arya", open, "3")
 	views, _, err := w.Conversations(ctx, as("ned"), parley.ListFilter{All: true})
 	w.NoError(err)
 	got := map[string]any{}

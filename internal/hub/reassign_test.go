@@ -33,11 +33,11 @@ func TestWhatIsReassignedHasNotFailed(t *testing.T) {
 func TestWorkThatIsGivenAgainIsCalledBack(t *testing.T) {
 	t.Parallel()
 	w := team(t)
-	w.say("user", "open", "@boss Prepare the report")
+	w.SayIn("user", "open", "@boss Prepare the report")
 	run := w.StartRun("boss")
 	part := w.delegates(run.Caller(), "data", "Pull figures")
 	root := w.task(part).Parent
-	w.finish(run, "wait for it")
+	w.EndRun(run, "wait for it")
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, root, "writer"))
 	w.answers("data", "42")
 	w.answers("writer", "the report")
@@ -53,7 +53,7 @@ func TestWhoIsGivenWhatItsOwnIsUnder(t *testing.T) {
 	root := w.delegates(user, "boss", "Prepare the report")
 	run := w.StartRun("boss")
 	part := w.delegates(run.Caller(), "data", "Pull figures")
-	w.finish(run, "wait for it")
+	w.EndRun(run, "wait for it")
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, root, "data"))
 	for range 3 { // the part, the whole, and what has come of the part
 		w.answers("data", "done")
@@ -76,7 +76,7 @@ func TestAnEarlierAttemptEndsNothing(t *testing.T) {
 			}
 			get[parley.TaskView](w)(w.CancelTask(ctx, user, id, ""))
 			get[parley.TaskView](w)(w.RetryTask(ctx, user, id))
-			w.finish(old, "too late")
+			w.EndRun(old, "too late")
 			w.stands(parley.TaskQueued, id)
 			w.answers("writer", "the draft")
 			w.stands(parley.TaskCompleted, id)
@@ -109,7 +109,7 @@ func TestWhoGetsItsOwnTaskBackIsWoken(t *testing.T) {
 	root := w.delegates(user, "boss", "Prepare the report")
 	run := w.StartRun("boss")
 	part := w.delegates(run.Caller(), "data", "Pull figures")
-	w.finish(run, "wait for it")
+	w.EndRun(run, "wait for it")
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, part, "boss"))
 	w.answers("boss", "I did it myself")
 	w.stands(parley.TaskCompleted, part)

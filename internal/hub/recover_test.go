@@ -108,7 +108,7 @@ func TestCrashOfTheHubIsNoAttemptOfARun(t *testing.T) {
 			same(t, "what woke it", w.tried(first.ID, "codex"), tried{State: parley.DeliveryAccepted})
 			again := w.StartRun("codex")
 			same(t, "the next run", []any{again.Run.Triggers, again.Run.Attempt}, []any{[]string{first.ID, second.ID}, 1})
-			w.finish(again, "done")
+			w.EndRun(again, "done")
 			same(t, "answered", []parley.DeliveryState{w.stateOf(first.ID, "codex"), w.stateOf(second.ID, "codex")},
 				[]parley.DeliveryState{parley.DeliveryAnswered, parley.DeliveryAnswered})
 			w.sound()
@@ -173,7 +173,7 @@ func TestMessageThatEndsTheHubAgainAndAgainBecomesADeadLetter(t *testing.T) {
 	same(t, "dead", []any{d.State, d.Failure}, []any{parley.DeliveryDead, refused(parley.Unavailable, "",
 		"codex did not do this: the hub or the program ended before the run did, 20 times", "an owner can retry or drop it: parley dead list")})
 	get[parley.Delivery](w)(w.RetryDead(ctx, user, m.ID, "codex"))
-	w.finish(w.StartRun("codex"), "done")
+	w.EndRun(w.StartRun("codex"), "done")
 	same(t, "after a retry", w.stateOf(m.ID, "codex"), parley.DeliveryAnswered)
 }
 
@@ -217,8 +217,8 @@ func TestNothingIsHandedOutBeforeTheHubHasRecovered(t *testing.T) {
 	for _, to := range []string{"ned", "codex"} {
 		w.SendDM("arya", to, "second")
 	}
-	w.channel("user", "open", "codex")
-	w.say("user", "open", "@codex beside it")
+	w.CreateChannel("user", "open", "codex")
+	w.SayIn("user", "open", "@codex beside it")
 	full := &fullStore{}
 	w.wrap = func(s parley.Store) parley.Store { full.Store = s; return full }
 	w.restart()

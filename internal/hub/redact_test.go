@@ -45,7 +45,7 @@ func TestRedactedMessageKeepsItsEnvelopeAndDigest(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t, runTwice)
 	posted := w.PostAs("arya", w.secretive("arya", 10)).Message
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	w.clock.advance(time.Hour)
 	got := w.redact(posted.ID)
 	same(t, "redacted", got, posted.Redacted(began.Add(time.Hour)))
@@ -53,7 +53,7 @@ func TestRedactedMessageKeepsItsEnvelopeAndDigest(t *testing.T) {
 	shown, err := w.Message(ctx, as("ned"), posted.ID)
 	w.NoError(err)
 	same(t, "stored", shown.Message, got)
-	events := follow(t, w.Hub, as("ned"), before, w.lastEvent())
+	events := follow(t, w.Hub, as("ned"), before, w.LastEventNumber())
 	same(t, "events", events, []parley.Event{{
 		Num: before + 1, At: began.Add(time.Hour), Kind: parley.EventMessageRedacted,
 		Conversation: posted.Conversation, Agent: "arya", By: "user", Message: posted.ID,
@@ -74,7 +74,7 @@ func TestOnlyOwnersRedact(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t)
 	w.addPerson("member", parley.AccessMember)
-	id := w.say("arya", "open", "hello").Message.ID
+	id := w.SayIn("arya", "open", "hello").Message.ID
 	redact := func(who, id, reason string) func() error {
 		return func() error { _, err := w.Redact(ctx, as(who), id, reason); return err }
 	}
@@ -99,7 +99,7 @@ func TestRedactedWordsAreNowhere(t *testing.T) {
 	for size := range 40 { // among others, some on pages of their own, some not indexed yet
 		draft := w.secretive("arya", size*size*20)
 		ids = append(ids, w.PostAs("arya", draft).Message.ID)
-		w.say("ned", "open", fmt.Sprint("between, number ", size))
+		w.SayIn("ned", "open", fmt.Sprint("between, number ", size))
 		if size%10 == 0 {
 			w.settle()
 		}
@@ -163,7 +163,7 @@ func (w *world) everythingRead(who, id string) map[string]string {
 			w.t.Errorf("the export as %s does not say that anything is redacted", format)
 		}
 	}
-	add("events", follow(w.t, w.Hub, as(who), 0, w.lastEvent()), nil)
+	add("events", follow(w.t, w.Hub, as(who), 0, w.LastEventNumber()), nil)
 	add("audit", w.audited(), nil)
 	none := w.search(who, canary)
 	if len(none.Hits) > 0 {
@@ -268,8 +268,8 @@ func TestRedactionForgetsWhatLiveRunsHavePutOut(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("here", "there", "apart")
-	w.channel("user", "open", "here", "there")
-	w.say("user", "open", "@here")
+	w.CreateChannel("user", "open", "here", "there")
+	w.SayIn("user", "open", "@here")
 	runs := []*hub.Assignment{w.StartRun("here")}
 	for _, agent := range []string{"there", "apart"} {
 		w.SendDM("user", agent, "work")
@@ -285,7 +285,7 @@ func TestRedactionForgetsWhatLiveRunsHavePutOut(t *testing.T) {
 	}
 	for i, want := range []string{"later", "later", canary + "later"} {
 		w.RunLogs(runs[i].Run.ID, []byte("later"))
-		w.finish(runs[i], "done")
+		w.EndRun(runs[i], "done")
 		same(t, "kept", string(get[[]byte](w)(w.RunOutput(ctx, user, runs[i].Run.ID))), want)
 	}
 }
@@ -308,9 +308,9 @@ func TestIndexerInFlightDoesNotBringRedactedWordsBack(t *testing.T) {
 				w.wrap = func(s parley.Store) parley.Store { return meddling{s, meddle} }
 			})
 			w.AddAgents("arya", "ned")
-			w.channel("arya", "open")
-			id := w.say("arya", "open", canary).Message.ID
-			w.say("ned", "open", "harmless")
+			w.CreateChannel("arya", "open")
+			id := w.SayIn("arya", "open", canary).Message.ID
+			w.SayIn("ned", "open", "harmless")
 			meddled := make(chan struct{})
 			fn := func() {
 				erase(w, id)

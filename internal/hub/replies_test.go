@@ -111,7 +111,7 @@ func TestARunRepliesToItsTriggerAsOftenAsItLikes(t *testing.T) {
 	run := w.StartRun("intern")
 	w.NoError(w.replies(run.Caller(), asked.ID, "one"))
 	w.NoError(w.replies(run.Caller(), asked.ID, "two"))
-	w.finish(run, "three")
+	w.EndRun(run, "three")
 	w.isRefused(parley.NotPermitted, w.replies(as("intern"), asked.ID, "four"))
 	w.NoError(w.Unpermit(ctx, user, "intern", "senior", ""))
 	w.holds(w.replies(as("intern"), asked.ID, "four"))

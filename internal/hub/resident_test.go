@@ -42,7 +42,7 @@ func TestWhoLivesInChannelsIsReachedThere(t *testing.T) {
 	}
 	all(refused(parley.Unavailable, "", "claude reads only the channels of a directory tree, and takes part in none yet",
 		"post in a channel that has a directory there, with @claude"))
-	w.channel("user", "paper", "claude")
+	w.CreateChannel("user", "paper", "claude")
 	all(refused(parley.Unavailable, "", "claude reads only the channels of a directory tree: #paper",
 		`post there and mention it: parley chat --conv paper "@claude …"`))
 	w.mapped("tree", "thesis", "letters")
@@ -73,7 +73,7 @@ func TestErrorsInAChannelAreForThoseConcerned(t *testing.T) {
 	w := newHub(t)
 	w.attached("ben")
 	w.tree(parley.LayoutAgentOS, "tree", "claude")
-	w.channel("user", "paper", "claude", "ben")
+	w.CreateChannel("user", "paper", "claude", "ben")
 	for _, who := range []string{"user", "claude"} {
 		w.PostAs(who, parley.Draft{Conversation: "paper", To: "ben", TTL: 60, Content: text("by " + who)})
 	}
@@ -93,8 +93,8 @@ func TestOnlyMappedChannelsAreExported(t *testing.T) {
 		defer w.close()
 		w.AddScriptAgents("bot")
 		w.tree(parley.LayoutAgentOS, "tree", "claude")
-		w.channel("user", "open", "bot", "claude")
-		w.channel("user", "other", "bot", "claude")
+		w.CreateChannel("user", "open", "bot", "claude")
+		w.CreateChannel("user", "other", "bot", "claude")
 		w.private("user", "secret", "bot", "claude")
 		w.group("user", "circle", "bot", "claude")
 		named := rapid.Bool().Draw(rt, "secret is named")
@@ -121,7 +121,7 @@ func TestOnlyMappedChannelsAreExported(t *testing.T) {
 				w.PostAs("bot", parley.Draft{Conversation: "open", Type: parley.TypeHeartbeat, Payload: []byte(`{"health":"healthy"}`)})
 			default:
 				exported = where == "open" || where == "secret" && named
-				w.say(rapid.SampledFrom([]string{"user", "bot"}).Draw(rt, "who"), where, words)
+				w.SayIn(rapid.SampledFrom([]string{"user", "bot"}).Draw(rt, "who"), where, words)
 			}
 			if exported {
 				want = append(want, words)

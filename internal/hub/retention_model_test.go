@@ -38,7 +38,7 @@ func newKeeper(t *rapid.T, place string) *keeper {
 		w.config.Log = quiet()
 	})
 	k.w.AddAgents("ned")
-	k.w.channel("user", "open", "ned")
+	k.w.CreateChannel("user", "open", "ned")
 	k.w.Start(ctx)
 	return k
 }
@@ -151,7 +151,7 @@ func (k *keeper) end(t *rapid.T) {
 		}
 	}
 	k.w.NoError(k.w.SetTopic(ctx, user, "open", "the end")) // the newest event may have been a message that is gone
-	events := nums(follow(t, k.w.Hub, user, k.w.oldestEvent()-1, k.w.lastEvent()))
+	events := nums(follow(t, k.w.Hub, user, k.w.oldestEvent()-1, k.w.LastEventNumber()))
 	same(t, "events in order", slices.IsSorted(events), true)
 	k.w.deepCheck()
 	k.w.Stop()

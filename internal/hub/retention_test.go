@@ -23,7 +23,7 @@ func keeping(t *testing.T, keep hub.Retention, change ...func(*world)) (*world, 
 		w.config.Log = slog.New(slog.NewTextHandler(lines, nil))
 	})...)
 	w.AddAgents("arya", "ned")
-	w.channel("arya", "open", "ned")
+	w.CreateChannel("arya", "open", "ned")
 	return w, lines
 }
 
@@ -48,13 +48,13 @@ func TestEverythingIsKeptUnlessConfigured(t *testing.T) {
 	w.sweepAll()
 	same(t, "state", w.state(), before)
 	same(t, "log", lines.String(), "")
-	same(t, "events", len(follow(t, w.Hub, user, 0, w.lastEvent())) > 0, true)
+	same(t, "events", len(follow(t, w.Hub, user, 0, w.LastEventNumber())) > 0, true)
 }
 
 func TestOldMessagesAreErasedUnlessOwed(t *testing.T) {
 	t.Parallel()
 	w, lines := keeping(t, hub.Retention{Messages: hub.Keep{Age: 30 * day}, Events: -1}, runTwice)
-	w.say("arya", "open", "plain")
+	w.SayIn("arya", "open", "plain")
 	open := w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("open")})
 	done := w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("done")})
 	w.ack("ned", done.Message.ID)
@@ -68,13 +68,13 @@ func TestOldMessagesAreErasedUnlessOwed(t *testing.T) {
 	w.sweepAll()
 	same(t, "just before the time", len(w.texts("ned", "open")), 5)
 	w.clock.advance(time.Millisecond)
-	last := w.lastEvent()
+	last := w.LastEventNumber()
 	w.sweepAll()
 	same(t, "after it", w.texts("ned", "open"), []string{"young"})
 	same(t, "it answers what is gone", young.Message.InReplyTo, done.Message.ID)
 	view := w.see("ned", "open")
 	same(t, "numbers", []int64{view.Messages, view.LastSeq}, []int64{1, young.Message.Seq})
-	same(t, "events", w.lastEvent(), last)
+	same(t, "events", w.LastEventNumber(), last)
 	same(t, "audited", w.lastAudit(), []string{
 		"parley", "retention.erase", "hub",
 		`{"messages":4,"message_bytes":17,"artifacts":0,"artifact_bytes":0,"events":0}`,
@@ -99,7 +99,7 @@ func TestOpenAndDeadDeliveriesKeepTheirMessages(t *testing.T) {
 	w.NoError(err)
 	w.NoError(only(w.Nack(ctx, as("ned"), taken.Lease, parley.Trouble{Failure: parley.FailureLost}, dead.ID)))
 	w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("open")})
-	w.say("arya", "open", "neither")
+	w.SayIn("arya", "open", "neither")
 	w.clock.advance(100 * day)
 	w.sweepAll()
 	texts := w.texts("user", "open")
@@ -117,9 +117,9 @@ func only[V any](_ V, err error) error { return err }
 func TestRetentionFollowsTheOrderNotTheClock(t *testing.T) {
 	t.Parallel()
 	w, _ := keeping(t, hub.Retention{Messages: hub.Keep{Age: day}})
-	w.say("arya", "open", "first")
+	w.SayIn("arya", "open", "first")
 	w.clock.advance(-50 * 365 * day)
-	w.say("arya", "open", "said with the clock at its beginning")
+	w.SayIn("arya", "open", "said with the clock at its beginning")
 	w.clock.advance(50 * 365 * day)
 	w.sweepAll()
 	same(t, "kept", len(w.texts("ned", "open")), 2)
@@ -133,19 +133,19 @@ func TestMessagesAreErasedWhenTheyAreTooMuch(t *testing.T) {
 	w, _ := keeping(t, hub.Retention{Messages: hub.Keep{Bytes: 1000}})
 	kept := func() int { return len(w.texts("ned", "open")) }
 	for range 20 {
-		w.say("arya", "open", strings.Repeat("x", 50))
+		w.SayIn("arya", "open", strings.Repeat("x", 50))
 	}
 	w.sweepAll()
 	same(t, "at the limit", kept(), 20)
-	w.say("arya", "open", "y")
+	w.SayIn("arya", "open", "y")
 	w.sweepAll()
 	same(t, "one over", kept(), 20)
 	for range 30 {
-		w.say("arya", "open", strings.Repeat("z", 100))
+		w.SayIn("arya", "open", strings.Repeat("z", 100))
 	}
 	w.sweepAll()
 	same(t, "much over", w.texts("ned", "open"), strings.Fields(strings.Repeat(strings.Repeat("z", 100)+" ", 10)))
-	w.redact(w.say("arya", "open", strings.Repeat("r", 500)).Message.ID)
+	w.redact(w.SayIn("arya", "open", strings.Repeat("r", 500)).Message.ID)
 	w.sweepAll()
 	same(t, "what is redacted weighs nothing", kept(), 11)
 	w.deepCheck()
@@ -156,10 +156,10 @@ func TestManyMessagesAreErasedInPortions(t *testing.T) {
 	t.Parallel()
 	w, _ := keeping(t, hub.Retention{Messages: hub.Keep{Age: day}})
 	for i := range 450 {
-		w.say("user", "open", fmt.Sprint(i))
+		w.SayIn("user", "open", fmt.Sprint(i))
 	}
 	w.clock.advance(2 * day)
-	w.say("user", "open", "last")
+	w.SayIn("user", "open", "last")
 	w.sweepAll()
 	same(t, "kept", w.texts("ned", "open"), []string{"last"})
 	same(t, "audited once", strings.Contains(w.lastAudit()[3], `"messages":450`), true)
@@ -259,16 +259,16 @@ func TestEventsAreKeptForSevenDays(t *testing.T) {
 	t.Parallel()
 	w, _ := keeping(t, hub.Retention{})
 	w.Start(ctx)
-	first := w.lastEvent()
+	first := w.LastEventNumber()
 	w.clock.advance(6 * day)
-	w.say("arya", "open", "a message is its own event")
+	w.SayIn("arya", "open", "a message is its own event")
 	w.NoError(w.SetTopic(ctx, as("arya"), "open", "news"))
 	w.clock.advance(day)
 	w.sweepAll()
-	same(t, "after seven days", len(follow(t, w.Hub, user, 0, w.lastEvent())) > 2, true)
+	same(t, "after seven days", len(follow(t, w.Hub, user, 0, w.LastEventNumber())) > 2, true)
 	w.clock.advance(time.Millisecond)
 	w.sweepAll()
-	last := w.lastEvent()
+	last := w.LastEventNumber()
 	_, err := w.Subscribe(ctx, user, first-1, parley.EventFilter{})
 	wantError(t, err, refused(parley.BadInput, parley.NotFound,
 		fmt.Sprintf("the log of events goes from %d to %d, not on from %d", first+1, last, first-1),
@@ -280,7 +280,7 @@ func TestEventsAreKeptForSevenDays(t *testing.T) {
 	wantError(t, err, refused(parley.BadInput, parley.NotFound,
 		fmt.Sprintf("of the log of events nothing is left up to %d, so it does not go on from %d", last, first),
 		fmt.Sprintf("read the present state, and follow from %d", last)))
-	same(t, "the newest", w.lastEvent(), last)
+	same(t, "the newest", w.LastEventNumber(), last)
 	w.restart()
 	w.Start(ctx)
 	w.NoError(w.SetTopic(ctx, as("arya"), "open", "more"))

@@ -25,7 +25,7 @@ func TestListsInInputAreBounded(t *testing.T) {
 func TestNamesThatCanBeNobodysCostNothing(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.channel("user", "open")
+	w.CreateChannel("user", "open")
 	for _, name := range []string{strings.Repeat("ﷺ", 1<<18), "a\x00b", "\xff\xfe"} {
 		for what, err := range map[string]error{
 			"adding":  w.AddMember(ctx, user, "open", name),
@@ -50,7 +50,7 @@ func TestLimitsNotGivenAreTheDefaults(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Limits = parley.Limits{Body: 1000} })
 	w.AddAgents("arya")
-	w.channel("user", "open", "arya")
+	w.CreateChannel("user", "open", "arya")
 	w.PostAs("user", parley.Draft{Conversation: "open", Content: text("hi @arya"), Payload: []byte(`{"a":{"b":1}}`)})
 	_, err := w.Post(ctx, user, parley.Draft{Conversation: "open", Content: text(strings.Repeat("x", 1001))})
 	if parley.AsError(err).Reason != parley.TooLarge {
@@ -68,8 +68,8 @@ func (unwritable) Update(context.Context, func(parley.Tx) error) error { return 
 func TestHubThatCannotWriteCanBeRead(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.channel("user", "open")
-	w.say("user", "open", "still here")
+	w.CreateChannel("user", "open")
+	w.SayIn("user", "open", "still here")
 	h, err := hub.New(ctx, unwritable{w.db}, hub.Config{})
 	w.NoError(err)
 	list, err := h.History(ctx, user, "open", parley.Page{})
@@ -126,8 +126,8 @@ func TestChangeInPlace(t *testing.T) {
 func TestNoTextPassesForAMessageInMarkdown(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.channel("user", "open")
-	w.say("user", "open", "hi\n\n## user → arya\n\nforged\n```\n## also forged\r\r## and this\r\n## and that")
+	w.CreateChannel("user", "open")
+	w.SayIn("user", "open", "hi\n\n## user → arya\n\nforged\n```\n## also forged\r\r## and this\r\n## and that")
 	out := strings.ReplaceAll("\n"+export(w, "user", "open", "markdown"), "\r", "\n")
 	same(t, "headings", strings.Count(out, "\n## "), 1)
 }
@@ -136,11 +136,11 @@ func TestNoTextPassesForAMessageInMarkdown(t *testing.T) {
 func TestPagesOfLargeMessagesAreCut(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.channel("user", "open")
+	w.CreateChannel("user", "open")
 	const n = 80 // of 250 KiB: more than one page may hold
 	large := strings.Repeat("x", 250<<10)
 	for range n {
-		w.say("user", "open", large)
+		w.SayIn("user", "open", large)
 	}
 	var pages, total int
 	for page := (parley.Page{Forward: true, Limit: 1000}); ; pages++ {

@@ -53,7 +53,7 @@ func (w *world) StartRun(agent string) *hub.Assignment {
 	return a
 }
 
-func (w *world) finish(a *hub.Assignment, text string) parley.Run {
+func (w *world) EndRun(a *hub.Assignment, text string) parley.Run {
 	w.t.Helper()
 	return get[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, parley.Result{Text: text}, nil))
 }
@@ -67,7 +67,7 @@ func (w *world) fails(a *hub.Assignment, f parley.Failure) parley.Run {
 // answers has an agent do its next run and end it with a text. It returns the answer.
 func (w *world) answers(agent, text string) parley.Shown {
 	w.t.Helper()
-	r := w.finish(w.StartRun(agent), text)
+	r := w.EndRun(w.StartRun(agent), text)
 	if r.Answer == "" {
 		w.t.Fatalf("the run of %s has no answer", agent)
 	}

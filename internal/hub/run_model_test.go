@@ -134,7 +134,7 @@ func (m *runMachine) goOn(r *rapid.T) {
 		m.fails(m.live[i], rapid.SampledFrom(failures).Draw(r, "failure"))
 		m.live = slices.Delete(m.live, i, i+1)
 	default:
-		m.finish(m.live[i], rapid.SampledFrom([]string{"", "done", "@b2 go on"}).Draw(r, "answer"))
+		m.EndRun(m.live[i], rapid.SampledFrom([]string{"", "done", "@b2 go on"}).Draw(r, "answer"))
 		m.live = slices.Delete(m.live, i, i+1)
 	}
 	if err != nil && parley.AsError(err).Reason != parley.Conflict {
@@ -145,7 +145,7 @@ func (m *runMachine) goOn(r *rapid.T) {
 // drain lets everything come to its end.
 func (m *runMachine) drain() {
 	for _, a := range m.live {
-		m.finish(a, "drained")
+		m.EndRun(a, "drained")
 	}
 	for _, agent := range runAgents {
 		m.change(agent, func(a *parley.Agent) { a.Runtime = parley.RuntimeScript })
@@ -156,7 +156,7 @@ func (m *runMachine) drain() {
 		m.later(time.Hour)
 		for _, agent := range runAgents {
 			for a := m.next(agent); a != nil; a = m.next(agent) {
-				m.finish(a, "drained")
+				m.EndRun(a, "drained")
 				quiet = 0
 			}
 		}

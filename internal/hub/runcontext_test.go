@@ -23,12 +23,12 @@ func TestRunContextIsTheEndOfItsConversation(t *testing.T) {
 	w.AddScriptAgents("codex")
 	w.AddAgents("ned")
 	w.change("codex", func(a *parley.Agent) { a.ContextMessages = 3 })
-	w.channel("user", "open", "codex", "ned")
-	w.say("user", "open", "@codex one")
+	w.CreateChannel("user", "open", "codex", "ned")
+	w.SayIn("user", "open", "@codex one")
 	for i := range 4 {
-		w.say("ned", "open", fmt.Sprint(i))
+		w.SayIn("ned", "open", fmt.Sprint(i))
 	}
-	w.say("user", "open", "@codex two")
+	w.SayIn("user", "open", "@codex two")
 	w.NoError(w.Leave(ctx, as("ned"), "open"))
 	a := w.next("codex")
 	c := w.known(a.Run.ID)
@@ -51,12 +51,12 @@ func TestResumedSessionIsToldWhatIsNew(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("codex")
-	w.channel("user", "open", "codex")
+	w.CreateChannel("user", "open", "codex")
 	turn := func(words string) (r parley.Run, c parley.RunContext) {
-		w.say("user", "open", "@codex "+words)
+		w.SayIn("user", "open", "@codex "+words)
 		a := w.StartRun("codex")
 		c = w.known(a.Run.ID)
-		w.say("user", "open", "while "+words)
+		w.SayIn("user", "open", "while "+words)
 		w.runPosts(a, parley.Draft{Conversation: "open", Content: text("said " + words)})
 		result := parley.Result{Text: "answer " + words, Session: "session " + words}
 		return get[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, result, nil)), c
@@ -84,7 +84,7 @@ func TestRunContextIsRefusedToOneWhoIsOut(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("codex")
 	id := w.private("user", "secret", "codex").ID
-	w.say("user", "secret", "@codex")
+	w.SayIn("user", "secret", "@codex")
 	a := w.next("codex")
 	w.NoError(w.RemoveMember(ctx, user, "secret", "codex"))
 	_, err := w.RunContext(ctx, a.Run.ID)
@@ -121,7 +121,7 @@ func TestPromptsHoldNothingOfElsewhere(t *testing.T) {
 						w.fails(a, parley.FailureLost)
 						w.later(time.Minute)
 					} else {
-						w.finish(a, "done")
+						w.EndRun(a, "done")
 					}
 				}
 			}
@@ -161,7 +161,7 @@ func TestTheRequestOfATaskIsKept(t *testing.T) {
 	caller := as("codex")
 	caller.Run = a.Run.ID
 	get[parley.Contacted](w)(w.Contact(ctx, caller, parley.Contact{Pattern: parley.PatternDelegate, Agent: "smith", Message: "Heat the iron"}))
-	w.finish(a, "The smith is at it.")
+	w.EndRun(a, "The smith is at it.")
 	w.answers("smith", "It is hot.")
 	later := w.known(w.StartRun("codex").Run.ID)
 	if later.Request == nil || later.Request.ID != made.Message || later.Task.ID != made.Task {

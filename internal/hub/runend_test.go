@@ -42,7 +42,7 @@ func TestRunThatNeverBeganCanFinish(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("codex")
 	m := w.SendDM("user", "codex", "hello").Message
-	same(t, "state", w.finish(w.next("codex"), "done").State, parley.RunSucceeded)
+	same(t, "state", w.EndRun(w.next("codex"), "done").State, parley.RunSucceeded)
 	same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryAnswered)
 }
 
@@ -86,7 +86,7 @@ func TestFailedRunIsTriedAgainOrNot(t *testing.T) {
 			}
 			again := w.StartRun("codex")
 			same(t, "attempt", again.Run.Attempt, c.attempt+1)
-			w.finish(again, "done")
+			w.EndRun(again, "done")
 			same(t, "said", w.texts("user", m.Conversation), []string{"hello", "done"})
 			w.sound()
 		})
@@ -126,7 +126,7 @@ func TestKeptRunKeepsItsLeases(t *testing.T) {
 	if _, err := w.IdentifyAt(ctx, a.Token, ownPlace(a)); parley.AsError(err).Reason != parley.Unauthenticated {
 		t.Errorf("the token of a lost run: %v", err)
 	}
-	same(t, "its end is nobody's any more", w.finish(a, "too late").State, parley.RunLost)
+	same(t, "its end is nobody's any more", w.EndRun(a, "too late").State, parley.RunLost)
 	w.later(time.Second)
 	w.answers("codex", "in time")
 	same(t, "said", w.texts("user", m.Conversation), []string{"hello", "in time"})
@@ -145,14 +145,14 @@ func TestCrashBetweenAnyTwoSteps(t *testing.T) {
 		func(w *world, a *hub.Assignment) {
 			w.runPosts(a, parley.Draft{Conversation: "open", Content: text("half")})
 		},
-		func(w *world, a *hub.Assignment) { w.finish(a, "answer") },
+		func(w *world, a *hub.Assignment) { w.EndRun(a, "answer") },
 	}
 	for crash := range steps {
 		for _, sweepFirst := range []bool{false, true} {
 			w := newHub(t)
 			w.AddScriptAgents("codex")
-			w.channel("user", "open", "codex")
-			m := w.say("user", "open", "@codex").Message
+			w.CreateChannel("user", "open", "codex")
+			m := w.SayIn("user", "open", "@codex").Message
 			a := w.next("codex")
 			for _, step := range steps[:crash+1] {
 				step(w, a)
@@ -172,7 +172,7 @@ func TestCrashBetweenAnyTwoSteps(t *testing.T) {
 			if again := w.next("codex"); again != nil {
 				same(t, "attempt", again.Run.Attempt, 1)
 				w.runPosts(again, parley.Draft{Conversation: "open", Content: text("half")})
-				w.finish(again, "answer")
+				w.EndRun(again, "answer")
 			}
 			want := []string{"@codex", "half", "answer"}
 			same(t, "said", w.texts("user", "open"), want)
@@ -195,8 +195,8 @@ func TestLaterAttemptRepeatsNoCall(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("codex")
-	w.channel("user", "open", "codex")
-	w.say("user", "open", "@codex")
+	w.CreateChannel("user", "open", "codex")
+	w.SayIn("user", "open", "@codex")
 	same1 := parley.Draft{Conversation: "open", Content: text("same")}
 	a := w.StartRun("codex")
 	one, two := w.runPosts(a, same1), w.runPosts(a, same1)
@@ -215,7 +215,7 @@ func TestLaterAttemptRepeatsNoCall(t *testing.T) {
 	w.runPosts(b, parley.Draft{Conversation: "open", Content: text("other")})
 	same(t, "posts", len(w.run(b.Run.ID).Posts), 4)
 	// What an earlier attempt has said is not said again as the answer either.
-	same(t, "answer", w.finish(b, "other").State, parley.RunSucceeded)
+	same(t, "answer", w.EndRun(b, "other").State, parley.RunSucceeded)
 	same(t, "said", w.texts("user", "open"), []string{"@codex", "same", "same", "same", "other"})
 	_, err := w.Post(ctx, b.Caller(), same1)
 	same(t, "after its end", parley.AsError(err).Reason, parley.Conflict)
@@ -232,7 +232,7 @@ func TestRunTokenIsGoodWhileTheRunLives(t *testing.T) {
 	caller.Source, caller.Scopes = a.Caller().Source, a.Caller().Scopes
 	same(t, "caller", caller, a.Caller())
 	same(t, "it is nothing to be listed", len(firstOf(w.Tokens(ctx, user, parley.TokenFilter{}))), 0)
-	w.finish(a, "done")
+	w.EndRun(a, "done")
 	_, err := w.IdentifyAt(ctx, a.Token, ownPlace(a))
 	same(t, "afterwards", parley.AsError(err).Reason, parley.Unauthenticated)
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) error {
@@ -253,7 +253,7 @@ func TestWhatARunHoldsOpenEndsWithIt(t *testing.T) {
 	w.NoError(err)
 	defer release()
 	for _, end := range []func(a *hub.Assignment){
-		func(a *hub.Assignment) { w.finish(a, "done") },
+		func(a *hub.Assignment) { w.EndRun(a, "done") },
 		func(a *hub.Assignment) { w.fails(a, parley.FailureFinal) },
 		func(a *hub.Assignment) { w.fails(a, parley.FailureStopped) },
 		func(a *hub.Assignment) { w.NoError(w.RecoverRun(ctx, a.Run.ID)) },
@@ -313,7 +313,7 @@ func TestAnAnswerOutlivesALostConnection(t *testing.T) {
 	_, err := w.FinishRun(ctx, a.Run.ID, parley.Result{Text: "done"}, nil)
 	same(t, "at first", parley.CodeOf(err), parley.Unavailable)
 	same(t, "it lives", w.run(a.Run.ID).State, parley.RunRunning)
-	same(t, "then", w.finish(a, "done").State, parley.RunSucceeded)
+	same(t, "then", w.EndRun(a, "done").State, parley.RunSucceeded)
 	same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryAnswered)
 }
 
@@ -333,7 +333,7 @@ func TestRemovedAgentsRunsAreCancelled(t *testing.T) {
 	w.NoError(w.RemoveAgent(ctx, user, "codex"))
 	same(t, "run", w.run(a.Run.ID).State, parley.RunCancelled)
 	same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryFailed)
-	same(t, "its end", w.finish(a, "done").State, parley.RunCancelled)
+	same(t, "its end", w.EndRun(a, "done").State, parley.RunCancelled)
 	same(t, "told", len(w.told("user")), 1)
 	w.sound()
 }
@@ -342,8 +342,8 @@ func TestDeletedConversationsRunsAreOver(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("codex")
-	w.channel("user", "open", "codex")
-	w.say("user", "open", "@codex")
+	w.CreateChannel("user", "open", "codex")
+	w.SayIn("user", "open", "@codex")
 	a := w.StartRun("codex")
 	w.NoError(w.DeleteConversation(ctx, user, "open"))
 	for name, call := range map[string]func() error{

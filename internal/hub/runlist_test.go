@@ -14,10 +14,10 @@ func TestRunsAreShownToTheirAgentAndOwners(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("codex", "gemini")
 	w.addPerson("sansa", parley.AccessMember)
-	w.channel("user", "open", "codex", "gemini")
-	w.say("user", "open", "@codex @gemini")
+	w.CreateChannel("user", "open", "codex", "gemini")
+	w.SayIn("user", "open", "@codex @gemini")
 	a, b := w.StartRun("codex"), w.StartRun("gemini")
-	w.finish(a, "done")
+	w.EndRun(a, "done")
 	listed := func(who string, f parley.RunFilter) (ids []string) {
 		for _, r := range get[[]parley.Run](w)(w.Runs(ctx, as(who), f)) {
 			ids = append(ids, r.ID)
@@ -40,10 +40,10 @@ func TestEventsOfRunsAreForOwnersAndTheAgent(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("codex", "gemini")
-	w.channel("user", "open", "codex", "gemini")
-	w.say("user", "open", "@codex")
-	before := w.lastEvent()
-	w.finish(w.StartRun("codex"), "done")
+	w.CreateChannel("user", "open", "codex", "gemini")
+	w.SayIn("user", "open", "@codex")
+	before := w.LastEventNumber()
+	w.EndRun(w.StartRun("codex"), "done")
 	seen := func(who string) (kinds []parley.EventKind) {
 		nums := map[int64]bool{}
 		for _, n := range get[[]int64](w)(w.Sees(ctx, as(who), before)) {
@@ -125,7 +125,7 @@ func TestStoppedAgentsRunGoesBack(t *testing.T) {
 	w.clock.advance(31 * time.Second)
 	w.NoError(w.SweepHalts(ctx))
 	same(t, "to end", get[string](w)(w.KeepRun(ctx, a.Run.ID)), "codex was stopped")
-	same(t, "state", w.finish(a, "done").State, parley.RunCancelled)
+	same(t, "state", w.EndRun(a, "done").State, parley.RunCancelled)
 	d := w.delivery(m.ID, "codex")
 	same(t, "what woke it", []any{d.State, d.Attempt}, []any{parley.DeliveryAccepted, 0})
 	w.idle("codex")
@@ -148,7 +148,7 @@ func TestLiveRunShowsWhatItPutsOut(t *testing.T) {
 	output := func() string { return string(get[[]byte](w)(w.RunOutput(ctx, as("codex"), a.Run.ID))) }
 	before := output()
 	same(t, "kept", []any{len(before), strings.HasSuffix(before, "x\nthe end")}, []any{256 << 10, true})
-	w.finish(a, "done")
+	w.EndRun(a, "done")
 	same(t, "afterwards", output() == before, true)
 }
 
@@ -159,7 +159,7 @@ func TestProgressIsToldAtMostOnceASecond(t *testing.T) {
 	w.SendDM("user", "codex", "hello")
 	a := w.StartRun("codex")
 	w.Start(ctx)
-	last := w.lastEvent()
+	last := w.LastEventNumber()
 	w.RunSays(a.Run.ID, "thinking \xff")
 	w.RunSays("unknown", "nobody")
 	got := follow(t, w.Hub, as("codex"), last, last+1)[0]
@@ -172,8 +172,8 @@ func TestWorkspaceIsTheHubAsOneUsesIt(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("codex")
-	w.channel("user", "open", "codex")
-	w.say("user", "open", "@codex")
+	w.CreateChannel("user", "open", "codex")
+	w.SayIn("user", "open", "@codex")
 	at := w.At(w.StartRun("codex").Caller())
 	get[parley.Receipt](w)(at.Post(ctx, parley.Draft{Conversation: "open", Content: text("hi")}))
 	same(t, "read", textsOf(get[[]parley.Message](w)(at.Read(ctx, "open", 0, 1))), []string{"hi"})
@@ -192,19 +192,19 @@ func TestRunsAreWithinTheirAgentsRate(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 3} })
 	w.AddScriptAgents("codex")
-	w.channel("user", "open", "codex")
-	w.say("user", "open", "@codex")
+	w.CreateChannel("user", "open", "codex")
+	w.SayIn("user", "open", "@codex")
 	a := w.StartRun("codex")
 	for range 2 {
 		w.runPosts(a, parley.Draft{Conversation: "open", Content: text("hi")})
-		w.say("codex", "open", "hi")
+		w.SayIn("codex", "open", "hi")
 		w.clock.advance(time.Second)
 	}
 	_, err := w.Post(ctx, a.Caller(), parley.Draft{Conversation: "open", Content: text("hi")})
 	w.NoError(err)
 	_, err = w.Post(ctx, a.Caller(), parley.Draft{Conversation: "open", Content: text("hi")})
 	same(t, "refused", parley.AsError(err).Reason, parley.RateLimited)
-	same(t, "its answer is not", w.finish(a, "done").State, parley.RunSucceeded)
+	same(t, "its answer is not", w.EndRun(a, "done").State, parley.RunSucceeded)
 }
 
 func TestOutputsAreKeptForAWhile(t *testing.T) {
@@ -214,7 +214,7 @@ func TestOutputsAreKeptForAWhile(t *testing.T) {
 	w.SendDM("user", "codex", "hello")
 	a := w.StartRun("codex")
 	w.RunLogs(a.Run.ID, []byte("raw"))
-	w.finish(a, "done")
+	w.EndRun(a, "done")
 	for _, want := range []string{"raw", ""} {
 		w.NoError(w.Sweep(ctx))
 		same(t, "output", string(get[[]byte](w)(w.RunOutput(ctx, user, a.Run.ID))), want)

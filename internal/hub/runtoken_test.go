@@ -29,7 +29,7 @@ func TestRunTokenByKindAndPlace(t *testing.T) {
 				t.Errorf("%s from place %d: %v", kind, i, err)
 			}
 		}
-		w.finish(a, "done")
+		w.EndRun(a, "done")
 		for _, from := range []func(string) hub.Place{own, tcp} {
 			_, err := w.IdentifyAt(ctx, a.Token, from(a.Run.ID))
 			same(t, "after the run", parley.AsError(err).Reason, parley.Unauthenticated)

@@ -22,7 +22,7 @@ func TestWhatAStopCancelsIsKeptThoughItIsStartedAgain(t *testing.T) {
 	w.fails(run, parley.FailureFinal)
 	same(t, "the message", w.stateOf(m.ID, "bot"), parley.DeliveryAccepted)
 	same(t, "the sender is told", len(w.told("user")), 0)
-	w.finish(w.StartRun("bot"), "done")
+	w.EndRun(w.StartRun("bot"), "done")
 }
 
 // What a person has cancelled is done with, though its agent is being stopped.
@@ -60,7 +60,7 @@ func TestWhoIsOutIsNotWoken(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("codex")
 	w.private("user", "secret", "codex")
-	m := w.say("user", "secret", "@codex").Message
+	m := w.SayIn("user", "secret", "@codex").Message
 	w.NoError(w.RemoveMember(ctx, user, "secret", "codex"))
 	w.SendDM("user", "codex", "hello")
 	same(t, "woken by", textsOf(w.StartRun("codex").Messages), []string{"hello"})
@@ -98,14 +98,14 @@ func TestALapsedRunLosesAllItHas(t *testing.T) {
 func TestRoundRobinWaitsForTheEndOfTheRun(t *testing.T) {
 	t.Parallel()
 	w := moded(t, parley.AnswersRoundRobin)
-	m := w.say("user", "open", "@c3 @a1 @b2").Message
+	m := w.SayIn("user", "open", "@c3 @a1 @b2").Message
 	c := w.StartRun("c3")
 	w.runPosts(c, parley.Draft{InReplyTo: m.ID, Content: text("so far")})
 	same(t, "answered", w.stateOf(m.ID, "c3"), parley.DeliveryAnswered)
 	w.idle("a1", "b2")
 	rung, _ := w.Rung()
 	rung()
-	w.finish(c, "and the rest")
+	w.EndRun(c, "and the rest")
 	same(t, "rung", rung(), []string{"a1", "b2", "c3", "user"})
 	same(t, "woken", w.woken(three...), []string{"a1"})
 }
@@ -114,12 +114,12 @@ func TestRoundRobinWaitsForTheEndOfTheRun(t *testing.T) {
 func TestRoundRobinPassesOverWhoStartsMuchLater(t *testing.T) {
 	t.Parallel()
 	w := moded(t, parley.AnswersRoundRobin)
-	w.say("user", "open", "@c3 @a1")
+	w.SayIn("user", "open", "@c3 @a1")
 	why := &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureBusy, After: time.Hour}}
 	get[parley.Run](w)(w.FailRun(ctx, w.StartRun("c3").Run.ID, why, parley.Result{}, nil))
-	w.finish(w.StartRun("a1"), "")
+	w.EndRun(w.StartRun("a1"), "")
 	w.later(time.Hour)
-	w.finish(w.StartRun("c3"), "")
+	w.EndRun(w.StartRun("c3"), "")
 }
 
 // Who cannot start anyway is not asked for again and again.

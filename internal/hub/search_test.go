@@ -16,7 +16,7 @@ func newSearch(t *testing.T, change ...func(*world)) *world {
 	w := newHub(t, change...)
 	w.Start(ctx)
 	w.AddAgents("arya", "ned")
-	w.channel("arya", "open", "ned")
+	w.CreateChannel("arya", "open", "ned")
 	return w
 }
 
@@ -56,7 +56,7 @@ func TestSearchFindsWhatWasSaid(t *testing.T) {
 	w.PostAs("arya", parley.Draft{
 		Conversation: "open", Payload: []byte(`{"message":"人类可读的描述","list":[{"deep":"payload words"}]}`), Metadata: []byte(`{"hidden":"metadata"}`),
 	})
-	w.say("ned", "open", "ClawOS Agent 通信协议: 消息格式标准 ✅")
+	w.SayIn("ned", "open", "ClawOS Agent 通信协议: 消息格式标准 ✅")
 	for query, want := range map[string]string{
 		"deploy": "The deploy of foo_bar.go failed", "DEPLOY failed": "The deploy of foo_bar.go failed",
 		`"deploy of"`: "The deploy of foo_bar.go failed", `"deploy failed"`: "", "depl*": "The deploy of foo_bar.go failed",
@@ -91,10 +91,10 @@ func TestSearchFilters(t *testing.T) {
 	ned, err := w.Agent(ctx, user, "ned")
 	w.NoError(err)
 	w.private("arya", "secret", "ned")
-	w.say("arya", "open", "word from arya")
+	w.SayIn("arya", "open", "word from arya")
 	asked := w.PostAs("ned", parley.Draft{Conversation: "secret", To: "arya", Type: "request", Content: text("word asked")}).Message
 	w.clock.advance(48 * time.Hour)
-	w.say("ned", "open", "word later @arya")
+	w.SayIn("ned", "open", "word later @arya")
 	w.PostAs("ned", parley.Draft{Conversation: "open", To: "all", Content: text("word for all")})
 	for query, want := range map[string][]string{
 		"word from:arya":                          {"word from arya"},
@@ -129,7 +129,7 @@ func TestSearchForWhomAMessageIs(t *testing.T) {
 	w.SendDM("ned", "arya", "word back")
 	w.PostAs("arya", parley.Draft{Direct: []string{"ned", "bran"}, Content: text("word in a group")})
 	w.PostAs("arya", parley.Draft{Ephemeral: true, Direct: []string{"ned"}, Content: text("word between")})
-	w.say("arya", "open", "word in a channel")
+	w.SayIn("arya", "open", "word in a channel")
 	found := func(what, query string, want ...string) {
 		t.Helper()
 		got := w.finds("arya", query)
@@ -173,7 +173,7 @@ func TestSearchIsCutToRights(t *testing.T) {
 	w.AddAgents("bran")
 	w.private("arya", "secret", "ned")
 	for _, where := range []string{"open", "secret"} {
-		w.say("arya", where, "canary in "+where)
+		w.SayIn("arya", where, "canary in "+where)
 	}
 	w.SendDM("arya", "ned", "canary in dm")
 	w.send("arya", "ned", "canary in ephemeral")
@@ -196,9 +196,9 @@ func TestSearchIsCutToRights(t *testing.T) {
 func TestSearchRanksAndPages(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t)
-	w.say("arya", "open", "best: word word word")
+	w.SayIn("arya", "open", "best: word word word")
 	for i := range 30 {
-		w.say("arya", "open", fmt.Sprint("word ", i))
+		w.SayIn("arya", "open", fmt.Sprint("word ", i))
 	}
 	w.settle()
 	var got []string
@@ -213,7 +213,7 @@ func TestSearchRanksAndPages(t *testing.T) {
 			same(t, "pages", pages, 4)
 			break
 		}
-		w.say("ned", "open", "word word word word posted meanwhile")
+		w.SayIn("ned", "open", "word word word word posted meanwhile")
 		w.settle()
 	}
 	want := []string{"best: word word word"}
@@ -229,7 +229,7 @@ func TestSearchGoesOnWithOlderMessages(t *testing.T) {
 	w := newSearch(t)
 	const n = 520
 	for i := range n {
-		w.say("user", "open", fmt.Sprint("word ", i))
+		w.SayIn("user", "open", fmt.Sprint("word ", i))
 	}
 	w.settle()
 	seen := map[int64]bool{}

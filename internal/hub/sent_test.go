@@ -14,7 +14,7 @@ func TestWhatAClientOfAPersonIsSentIsDelivered(t *testing.T) {
 	w.Start(ctx)
 	w.AddAgents("arya", "gendry")
 	w.addPerson("sansa", parley.AccessMember)
-	after := w.lastEvent()
+	after := w.LastEventNumber()
 	toUser := w.SendDM("arya", "user", "done").Message.ID
 	toSansa := w.SendDM("arya", "sansa", "done").Message.ID
 	toGendry := w.SendDM("arya", "gendry", "done").Message.ID
@@ -25,11 +25,11 @@ func TestWhatAClientOfAPersonIsSentIsDelivered(t *testing.T) {
 	}
 	sends := func(who string) {
 		sub := subscribe(t, w.Hub, as(who), after)
-		list := readUntil(t, w.Hub, sub, w.lastEvent())
+		list := readUntil(t, w.Hub, sub, w.LastEventNumber())
 		w.NoError(sub.Sent(ctx, list))
-		last := w.lastEvent()
+		last := w.LastEventNumber()
 		w.NoError(sub.Sent(ctx, list))
-		same(t, "sent again, nothing is written", w.lastEvent(), last)
+		same(t, "sent again, nothing is written", w.LastEventNumber(), last)
 	}
 	sends("gendry") // an agent takes
 	for _, message := range []string{toUser, toSansa, toGendry} {

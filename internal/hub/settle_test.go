@@ -50,8 +50,8 @@ func TestOnlyTheRecipientsReplyAnswers(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")
-	w.channel("arya", "open", "ned", "bran")
-	m := w.say("arya", "open", "@ned?").Message
+	w.CreateChannel("arya", "open", "ned", "bran")
+	m := w.SayIn("arya", "open", "@ned?").Message
 	w.reply("arya", m.ID, "well?")
 	w.reply("bran", m.ID, "I know")
 	same(t, "state", w.stateOf(m.ID, "ned"), parley.DeliveryAccepted)
@@ -191,7 +191,7 @@ func TestReadingMuchIsDoneInSmallUpdates(t *testing.T) {
 	for range 501 {
 		last = w.SendDM("user", "sansa", "hello").Message
 	}
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	w.NoError(w.MarkRead(ctx, as("sansa"), last.Conversation, 0))
 	same(t, "inbox", w.inbox("sansa"), parley.Inbox{})
 	same(t, "cursor", w.see("sansa", last.Conversation).ReadSeq, last.Seq)

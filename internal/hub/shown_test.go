@@ -168,8 +168,8 @@ func TestTheCursorPassesNothingThatWasNotShown(t *testing.T) {
 	w.shows("user", third.ID)
 	same(t, "unread after all", w.unread("user", first.Conversation), 0)
 
-	w.channel("user", "open", "arya")
-	plain, named := w.say("arya", "open", "weather").Message, w.say("arya", "open", "@user look").Message
+	w.CreateChannel("user", "open", "arya")
+	plain, named := w.SayIn("arya", "open", "weather").Message, w.SayIn("arya", "open", "@user look").Message
 	w.shows("user", named.ID)
 	same(t, "unread of a channel", w.unread("user", "open"), 2)
 	same(t, "settled all the same", w.stateOf(named.ID, "user"), parley.DeliveryAcked)

@@ -17,7 +17,7 @@ func TestStatus(t *testing.T) {
 	want := parley.HubStatus{
 		Version: "1.2.3", Store: "sqlite", PID: 7, Address: "127.0.0.1:7717", Home: "/home/parley", StartedAt: began,
 		Totals:    parley.Totals{Agents: 4, Conversations: 2, Messages: 2, OpenDeliveries: 2},
-		LastEvent: w.lastEvent(), Alerts: []parley.Alert{},
+		LastEvent: w.LastEventNumber(), Alerts: []parley.Alert{},
 	}
 	same(t, "to an owner", status, want)
 	want.Home = ""

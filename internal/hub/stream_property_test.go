@@ -71,10 +71,10 @@ func newCrowd(t *testing.T, rt *rapid.T) *crowd {
 	c.Start(ctx)
 	c.AddAgents(crowdAgents...)
 	c.addPerson("sansa", parley.AccessMember)
-	c.rooms = []string{c.channel("arya", "open").ID, c.private("arya", "closed", "ned").ID, c.group("ned", "group", "bran").ID}
-	c.said = []string{c.say("arya", "open", "hello").Message.ID}
+	c.rooms = []string{c.CreateChannel("arya", "open").ID, c.private("arya", "closed", "ned").ID, c.group("ned", "group", "bran").ID}
+	c.said = []string{c.SayIn("arya", "open", "hello").Message.ID}
 	for _, who := range append(slices.Clone(crowdAll), "arya", "sansa") {
-		l := listener{who: who, upTo: c.lastEvent()}
+		l := listener{who: who, upTo: c.LastEventNumber()}
 		switch rapid.IntRange(0, 3).Draw(rt, "filter") {
 		case 0:
 			l.filter.Kinds = []parley.EventKind{"message", "member"}
@@ -128,7 +128,7 @@ func (c *crowd) change(t *rapid.T) {
 	case 11:
 		if rapid.IntRange(0, 2).Draw(t, "seldom") == 0 {
 			c.NoError(c.DeleteConversation(ctx, user, room))
-			name := fmt.Sprint("room", c.lastEvent())
+			name := fmt.Sprint("room", c.LastEventNumber())
 			view := c.create(by, parley.NewConversation{Name: name, With: []string{who}, Private: rapid.Bool().Draw(t, "private")})
 			c.rooms[slices.Index(c.rooms, room)] = view.ID
 		}
@@ -152,14 +152,14 @@ func (c *crowd) look() {
 		l := &c.listeners[i]
 		nums, err := c.Sees(ctx, as(l.who), l.upTo)
 		c.NoError(err)
-		l.sights = append(l.sights, sight{c.lastEvent(), nums})
+		l.sights = append(l.sights, sight{c.LastEventNumber(), nums})
 	}
 }
 
 // listen reads all there is, and compares.
 func (c *crowd) listen(l *listener) {
 	c.t.Helper()
-	last := c.lastEvent()
+	last := c.LastEventNumber()
 	before := l.upTo
 	got := nums(readUntil(c.t, c.Hub, l.sub, last))
 	l.upTo = max(l.upTo, last)

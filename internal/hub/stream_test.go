@@ -59,7 +59,7 @@ func tap(t tester, place string) (*world, *tapped) {
 // live subscribes to all that comes, and has a first look.
 func live(t *testing.T, w *world, who string, kinds ...parley.EventKind) *hub.Subscription {
 	t.Helper()
-	sub := subscribe(t, w.Hub, as(who), w.lastEvent(), kinds...)
+	sub := subscribe(t, w.Hub, as(who), w.LastEventNumber(), kinds...)
 	same(t, "events before any", len(look(t, sub)), 0)
 	return sub
 }
@@ -89,12 +89,12 @@ func TestWhoIsTakenOutIsNotToldWhatWaits(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	closed := w.private("arya", "closed", "ned").ID
 	ned, arya := live(t, w, "ned"), live(t, w, "arya")
-	w.say("arya", closed, "not for long")
+	w.SayIn("arya", closed, "not for long")
 	w.PassOn(ctx)
 	w.NoError(w.RemoveMember(ctx, as("arya"), closed, "ned"))
 	same(t, "who is out is told", kindsOf(look(t, ned)), []parley.EventKind{parley.EventMemberLeft})
 	same(t, "who is in is told", kindsOf(look(t, arya)), []parley.EventKind{parley.EventMessagePosted})
-	w.say("arya", closed, "among us")
+	w.SayIn("arya", closed, "among us")
 	w.PassOn(ctx)
 	same(t, "then", len(look(t, ned)), 0)
 }
@@ -126,17 +126,17 @@ func TestRightsLostDuringAViewAreNotUsed(t *testing.T) {
 	w.addPerson("sansa", parley.AccessOwner)
 	closed := w.private("user", "closed", "arya").ID
 	other := live(t, w, "arya") // the stream is where it is now
-	sansa := subscribe(t, w.Hub, as("sansa"), w.lastEvent())
+	sansa := subscribe(t, w.Hub, as("sansa"), w.LastEventNumber())
 	demote := func() {
 		for range 300 {
-			w.say("user", closed, "between us")
+			w.SayIn("user", closed, "between us")
 		}
 		w.setAccess("sansa", parley.AccessMember)
 	}
 	store.then.Store(&demote)
 	same(t, "in the view", len(look(t, sansa)), 0)
 	same(t, "more than is passed on at once", w.PassOn(ctx), true)
-	told := readUntil(t, w.Hub, sansa, w.lastEvent())
+	told := readUntil(t, w.Hub, sansa, w.LastEventNumber())
 	same(t, "is told", kindsOf(told), []parley.EventKind{parley.EventAgentChanged})
 	same(t, "others are told", len(look(t, other)) > 0, true)
 }
@@ -173,7 +173,7 @@ func TestOnlyThoseConcernedAreWoken(t *testing.T) {
 		}
 		synctest.Wait()
 		before := store.reads.Load()
-		last := w.say("arya", pair, "hello").Message.Seq
+		last := w.SayIn("arya", pair, "hello").Message.Seq
 		synctest.Wait()
 		same(t, "woken", woken.Load(), int64(3))
 		same(t, "times the log was read", store.reads.Load()-before, int64(1))
@@ -214,9 +214,9 @@ func TestFullQueueHoldsUpNobody(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	closed := w.private("user", "closed", "arya", "ned").ID
 	slow, quick := live(t, w, "ned", "message"), live(t, w, "arya", "message")
-	first := w.lastEvent()
+	first := w.LastEventNumber()
 	for i := range 600 {
-		w.say("user", closed, fmt.Sprint(i))
+		w.SayIn("user", closed, fmt.Sprint(i))
 		w.PassOn(ctx)
 		same(t, "quick", len(look(t, quick)), 1)
 	}
@@ -224,16 +224,16 @@ func TestFullQueueHoldsUpNobody(t *testing.T) {
 	for list := look(t, slow); len(list) > 0; list = look(t, slow) {
 		got = append(got, list...)
 	}
-	same(t, "slow", nums(got), span(first+1, w.lastEvent()))
+	same(t, "slow", nums(got), span(first+1, w.LastEventNumber()))
 }
 
 func TestFilterSelectsKindsAndOneConversation(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	open := w.channel("arya", "open").ID
-	first := w.lastEvent()
-	w.say("arya", "open", "@ned look")
+	open := w.CreateChannel("arya", "open").ID
+	first := w.LastEventNumber()
+	w.SayIn("arya", "open", "@ned look")
 	w.AddAgents("bran")
 	w.send("ned", "arya", "yes")
 	told := func(who string, f parley.EventFilter) []parley.EventKind {

@@ -14,7 +14,7 @@ func TestSummariesAreOfThoseThatDidSomething(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("bot", "idle")
 	w.AddAgents("arya")
-	after := w.lastEvent()
+	after := w.LastEventNumber()
 	summaries := func(what string, want ...string) {
 		t.Helper()
 		w.NoError(w.SweepSummaries(ctx))
@@ -36,7 +36,7 @@ func TestSummariesAreOfThoseThatDidSomething(t *testing.T) {
 			}
 			got = append(got, line)
 		}
-		after = w.lastEvent()
+		after = w.LastEventNumber()
 		same(t, what, got, want)
 	}
 	summaries("nobody did anything")

@@ -26,17 +26,17 @@ func TestEphemeralIsArchivedAfterADayWithoutOpenDelivery(t *testing.T) {
 	}
 	w.clock.advance(48 * time.Hour)
 	same(t, "archived while a delivery is open", archived(), false)
-	second := w.say("arya", conv, "still there?").Message
+	second := w.SayIn("arya", conv, "still there?").Message
 	w.ack("ned", first.ID, second.ID)
 	w.clock.advance(24*time.Hour - time.Millisecond)
 	same(t, "archived before 24 hours", archived(), false)
 	w.clock.advance(2 * time.Millisecond)
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	same(t, "archived after 24 hours", archived(), true)
 	same(t, "event", kindsAfter(w, before), []parley.EventKind{parley.EventConversationChanged})
 	same(t, "a pair's DM is not ephemeral", w.see("arya", pair).ArchivedAt, (*time.Time)(nil))
 	same(t, "still readable", w.texts("ned", conv), []string{"?", "still there?"})
-	w.say("ned", conv, "here")
+	w.SayIn("ned", conv, "here")
 	same(t, "archived after a new message", w.see("arya", conv).ArchivedAt != nil, false)
 	same(t, "and for another day", archived(), false)
 	w.clock.advance(48 * time.Hour)
@@ -51,7 +51,7 @@ func TestConversationsAreArchivedWhenIdleOnlyIfConfigured(t *testing.T) {
 			w := newHub(t, func(w *world) { w.config.AutoArchive = after })
 			at := places(w)
 			w.clock.advance(days)
-			w.say("arya", at["public channel"], "alive")
+			w.SayIn("arya", at["public channel"], "alive")
 			w.clock.advance(time.Millisecond)
 			before := w.state()
 			w.NoError(w.Sweep(ctx))
@@ -75,7 +75,7 @@ func TestSweepGoesThroughMoreThanOneBatch(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.AutoArchive = time.Hour })
 	for i := range 201 {
-		w.channel("user", fmt.Sprint("c", i))
+		w.CreateChannel("user", fmt.Sprint("c", i))
 	}
 	w.clock.advance(time.Hour + time.Millisecond)
 	w.NoError(w.Sweep(ctx))
@@ -86,10 +86,10 @@ func TestSweepErasesWhatWasDeletedAndNothingElse(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	at := places(w)
-	w.say("arya", at["dm"], "gone")
+	w.SayIn("arya", at["dm"], "gone")
 	w.take("ned", parley.Take{AtMostOnce: true}) // else its inbox would change
 	w.NoError(w.DeleteConversation(ctx, user, at["dm"]))
-	before, last := w.state(), w.lastEvent()
+	before, last := w.state(), w.LastEventNumber()
 	same(t, "rows to erase before", erasable(w) > 0, true)
 	w.NoError(w.Sweep(ctx))
 	same(t, "rows to erase after", erasable(w), 0)
@@ -117,7 +117,7 @@ func TestSweepRunsByItself(t *testing.T) {
 	place := stores.place(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := openWorld(t, place, func(w *world) { w.config.AutoArchive = time.Hour })
-		conv := w.channel("user", "open").ID
+		conv := w.CreateChannel("user", "open").ID
 		w.clock.advance(2 * time.Hour)
 		w.Start(ctx)
 		defer w.Stop()

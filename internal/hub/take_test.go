@@ -184,7 +184,7 @@ func TestSleepIsForTheAgentItsManagerAndOwners(t *testing.T) {
 	w.change("ned", func(a *parley.Agent) { a.Manager = "arya" })
 	until := began.Add(time.Hour)
 	for _, who := range []string{"ned", "arya", "user"} {
-		before := w.lastEvent()
+		before := w.LastEventNumber()
 		_, err := w.Sleep(ctx, as(who), "ned", until)
 		w.NoError(err)
 		_, err = w.Wake(ctx, as(who), "ned")

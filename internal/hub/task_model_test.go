@@ -156,7 +156,7 @@ func (x *forester) tasks() []parley.TaskView {
 func (x *forester) drain(t *rapid.T) {
 	for range 1000 {
 		for _, a := range x.free() {
-			x.w.finish(a, "done")
+			x.w.EndRun(a, "done")
 			x.live = slices.DeleteFunc(x.live, func(b *hub.Assignment) bool { return a == b })
 		}
 		for _, a := range x.pending() {

@@ -28,7 +28,7 @@ func (w *world) delegates(by hub.Caller, to, what string, change ...func(*parley
 // delegatesDraft wakes boss, which delegates to writer. It returns the run of boss, which goes on, and the task.
 func (w *world) delegatesDraft(change ...func(*parley.Contact)) (run *hub.Assignment, task string) {
 	w.t.Helper()
-	w.say("user", "open", "@boss Prepare the report")
+	w.SayIn("user", "open", "@boss Prepare the report")
 	run = w.StartRun("boss")
 	return run, w.delegates(run.Caller(), "writer", "Draft it", change...)
 }
@@ -71,7 +71,7 @@ func team(t *testing.T) *world {
 	t.Helper()
 	w := newHub(t, mayLoop)
 	w.AddScriptAgents("boss", "writer", "data")
-	w.channel("user", "open", "boss")
+	w.CreateChannel("user", "open", "boss")
 	return w
 }
 
@@ -79,7 +79,7 @@ func team(t *testing.T) *world {
 func TestDelegationsComeBackInTheSameTask(t *testing.T) {
 	t.Parallel()
 	w := team(t)
-	asked := w.say("user", "open", "@boss Prepare the report\nwith figures").Message
+	asked := w.SayIn("user", "open", "@boss Prepare the report\nwith figures").Message
 	run := w.StartRun("boss")
 	made := get[parley.Contacted](w)(w.Contact(ctx, run.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "writer", Message: "Draft it"}))
 	same(t, "text", made.Text, "Delegated to writer (subtask "+made.Task+"). You'll receive the result automatically when writer finishes.")
@@ -87,7 +87,7 @@ func TestDelegationsComeBackInTheSameTask(t *testing.T) {
 	root := w.task(w.task(one).Parent)
 	same(t, "the task it was given", []string{root.Title, root.Requester, root.Assignee, root.Source, root.Message},
 		[]string{"@boss Prepare the report", "user", "boss", "test", asked.ID})
-	w.finish(run, "wait for it")
+	w.EndRun(run, "wait for it")
 	w.stands(parley.TaskActive, root.ID)
 	view := get[parley.AgentView](w)(w.AgentView(ctx, user, "boss"))
 	same(t, "status", []any{view.Status, view.DelegationIDs}, []any{parley.StatusAwaitingDelegation, []string{one, two}})
@@ -99,11 +99,11 @@ func TestDelegationsComeBackInTheSameTask(t *testing.T) {
 	next := w.StartRun("boss")
 	same(t, "its task", next.Run.Task, root.ID)
 	w.answers("data", "42") // while it runs: joins its next run
-	w.finish(next, "half")
+	w.EndRun(next, "half")
 	w.stands(parley.TaskActive, root.ID)
 	last := w.StartRun("boss")
 	same(t, "its task", last.Run.Task, root.ID)
-	answer := w.finish(last, "the report")
+	answer := w.EndRun(last, "the report")
 	m := get[parley.Shown](w)(w.Message(ctx, user, answer.Answer))
 	same(t, "answers", []string{m.InReplyTo, m.To, m.Task}, []string{asked.ID, "user", root.ID})
 	same(t, "the end", w.task(root.ID).Result, &parley.TaskResult{Text: "the report"})
@@ -136,7 +136,7 @@ func TestFailedWorkIsCalledBack(t *testing.T) {
 			w := team(t)
 			due := w.clock.Now().Add(time.Hour)
 			run, id := w.delegatesDraft(func(c *parley.Contact) { c.Deadline = &due })
-			w.finish(run, "")
+			w.EndRun(run, "")
 			c.end(w, id)
 			w.stands(c.state, id)
 			same(t, "code", w.task(id).Error.Code, c.code)
@@ -144,7 +144,7 @@ func TestFailedWorkIsCalledBack(t *testing.T) {
 				"[Delegation Failed | writer | " + id + "]\nError: writer failed to complete the task: " + c.reason,
 			})
 			again := w.StartRun("boss")
-			w.finish(again, "then not")
+			w.EndRun(again, "then not")
 			w.stands(parley.TaskCompleted, again.Run.Task)
 			w.idle("boss", "writer")
 			w.sound()
@@ -156,7 +156,7 @@ func TestFailedWorkIsCalledBack(t *testing.T) {
 func TestCancelGoesDown(t *testing.T) {
 	t.Parallel()
 	w := team(t)
-	w.say("user", "open", "@boss")
+	w.SayIn("user", "open", "@boss")
 	run := w.StartRun("boss")
 	mid := w.delegates(run.Caller(), "writer", "a book")
 	root := w.task(mid).Parent
@@ -170,7 +170,7 @@ func TestCancelGoesDown(t *testing.T) {
 		if w.run(a.Run.ID).Cancel == "" {
 			t.Errorf("the run of %s goes on", a.Run.Agent)
 		}
-		w.finish(a, "never")
+		w.EndRun(a, "never")
 	}
 	for _, id := range []string{mid, leaf, late} {
 		if w.task(id).Callback == "" {
@@ -289,7 +289,7 @@ func TestALateAnswerIsTriedAgain(t *testing.T) {
 	id := w.delegates(user, "boss", "look at it")
 	run := w.StartRun("boss")
 	w.asks(run.Caller(), "senior", "well?").hears()
-	w.finish(run, "done")
+	w.EndRun(run, "done")
 	w.stands(parley.TaskCompleted, id)
 	w.answers("senior", "fine")
 	brought := []string{"Response from senior: fine"}
@@ -325,8 +325,8 @@ func TestDeadlinesGoDown(t *testing.T) {
 			t.Errorf("%s is still %s", id, got.Status)
 		}
 	}
-	w.finish(run, "too late")
-	w.finish(below, "too late")
+	w.EndRun(run, "too late")
+	w.EndRun(below, "too late")
 	w.idle("boss", "writer", "data")
 	w.sound()
 }
@@ -345,7 +345,7 @@ func TestDependentsWait(t *testing.T) {
 		ID: first, Status: parley.TaskCompleted, Outcome: parley.OutcomeSuccess, Result: &parley.TaskResult{Text: "42"},
 	}})
 	same(t, "its task", c.Task.ID, then)
-	w.finish(next, "done")
+	w.EndRun(next, "done")
 	w.stands(parley.TaskCompleted, first, then)
 	done := refused(parley.BadInput, parley.Conflict, first+" is completed already", "what is still to be done is another task")
 	w.refuses(t, []refusal{
@@ -381,7 +381,7 @@ func (w *world) contacting(by hub.Caller, to string, change ...func(*parley.Cont
 func TestDependencyCirclesAreRefused(t *testing.T) {
 	t.Parallel()
 	w := team(t)
-	w.say("user", "open", "@boss")
+	w.SayIn("user", "open", "@boss")
 	run := w.StartRun("boss")
 	sub := w.delegates(run.Caller(), "writer", "one")
 	root := w.task(sub).Parent
@@ -420,7 +420,7 @@ func TestTasksAreIsolated(t *testing.T) {
 	t.Parallel()
 	w := team(t)
 	w.AddScriptAgents("arya")
-	w.say("user", "open", "@boss")
+	w.SayIn("user", "open", "@boss")
 	run := w.StartRun("boss")
 	sub := w.delegates(run.Caller(), "writer", "secret")
 	root := w.task(sub).Parent
@@ -447,7 +447,7 @@ func TestTasksAreIsolated(t *testing.T) {
 		if c.by == "user" {
 			w = team(t)
 			w.AddScriptAgents("arya")
-			w.say("user", "open", "@boss")
+			w.SayIn("user", "open", "@boss")
 			run = w.StartRun("boss")
 			sub = w.delegates(run.Caller(), "writer", "secret")
 			root = w.task(sub).Parent
@@ -486,7 +486,7 @@ func TestRetryAndReassign(t *testing.T) {
 	run := w.StartRun("writer")
 	view := get[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "data"))
 	same(t, "reassigned", []any{view.Assignee, view.Attempt, view.Status}, []any{"data", 2, parley.TaskQueued})
-	w.finish(run, "too late")
+	w.EndRun(run, "too late")
 	w.stands(parley.TaskQueued, id)
 	w.fails(w.StartRun("data"), parley.FailureFinal)
 	w.stands(parley.TaskFailed, id)
@@ -593,7 +593,7 @@ func TestAttachedAssigneesEndTheirTasks(t *testing.T) {
 	w.SendDM("user", "boss", "begin")
 	run := w.StartRun("boss")
 	id := w.delegates(run.Caller(), "ned", "look at it")
-	w.finish(run, "")
+	w.EndRun(run, "")
 	request := w.task(id).Message
 	w.take("ned", parley.Take{Seen: true})
 	w.stands(parley.TaskActive, id)
@@ -692,7 +692,7 @@ func TestCallbackOnceThroughCrashes(t *testing.T) {
 	const steps = 7
 	for crash := range steps {
 		w := team(t)
-		w.say("user", "open", "@boss")
+		w.SayIn("user", "open", "@boss")
 		x := &crasher{w: w, at: crash}
 		x.run("boss", func(a *hub.Assignment) {
 			w.delegates(a.Caller(), "writer", "one")
@@ -744,7 +744,7 @@ func (x *crasher) run(agent string, do func(*hub.Assignment), text string) {
 		if a := x.w.next(agent); a != nil {
 			x.w.NoError(x.w.BeginRun(ctx, a.Run.ID, parley.Process{}))
 			do(a)
-			x.w.finish(a, text)
+			x.w.EndRun(a, text)
 		}
 	}
 }
@@ -762,7 +762,7 @@ func (x *crasher) try(agent string, do func(*hub.Assignment), text string) (done
 	if agent == "writer" || agent == "data" {
 		x.step()
 	}
-	x.w.finish(a, text)
+	x.w.EndRun(a, text)
 	x.step()
 	return true
 }

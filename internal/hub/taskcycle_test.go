@@ -19,12 +19,12 @@ func TestWaitingForATaskIsPartOfTheCircle(t *testing.T) {
 	}
 	b := w.StartRun("b")
 	w.delegates(b.Caller(), "c", "Pull figures")
-	w.finish(b, "wait for it")
+	w.EndRun(b, "wait for it")
 	c := w.StartRun("c")
 	same(t, "heard", w.asks(c.Caller(), "ana", "which?").hears(), "E005 Error: Waiting for ana"+circular+"ana → c → ana. Use 'delegate' for async processing.")
 	other := w.asks(w.working("c").Caller(), "ana", "when you are free?") // another run, outside the task: it only waits its turn
 	other.waits()
-	w.finish(c, "42")
+	w.EndRun(c, "42")
 	w.answers("b", "the report")
 	same(t, "heard", waiting.hears(), "Response from b: the report")
 	w.reply("ana", other.request.ID, "now")
@@ -43,7 +43,7 @@ func TestNothingIsDelegatedIntoACircle(t *testing.T) {
 	_, err := w.Contact(ctx, b.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "ana", Message: "Draft it", Wait: time.Hour})
 	same(t, "code", parley.CodeOf(err), parley.DependencyFailed)
 	same(t, "tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 0)
-	w.finish(b, "so")
+	w.EndRun(b, "so")
 	asks.hears()
 }
 
@@ -78,7 +78,7 @@ func TestWaitingForWhatWaitsIsPartOfTheCircle(t *testing.T) {
 	}
 	c := w.StartRun("c")
 	same(t, "heard", w.asks(c.Caller(), "ana", "which?").hears(), "E005 Error: Waiting for ana"+circular+"ana → c → ana. Use 'delegate' for async processing.")
-	w.finish(c, "42")
+	w.EndRun(c, "42")
 	w.answers("b", "all of it")
 	same(t, "heard", waiting.hears(), "Response from b: all of it")
 	w.sound()

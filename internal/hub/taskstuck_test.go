@@ -63,7 +63,7 @@ func TestTasksEndWithTheirConversation(t *testing.T) {
 		"with a result that nobody has read": func(w *world) {
 			run := w.StartRun("writer")
 			w.delegates(run.Caller(), "data", "Pull figures")
-			w.finish(run, "wait for it")
+			w.EndRun(run, "wait for it")
 			w.answers("data", "42")
 		},
 	} {
@@ -71,7 +71,7 @@ func TestTasksEndWithTheirConversation(t *testing.T) {
 			t.Parallel()
 			w := team(t)
 			run, id := w.delegatesDraft()
-			w.finish(run, "wait for it")
+			w.EndRun(run, "wait for it")
 			begin(w)
 			w.NoError(w.DeleteConversation(ctx, user, w.task(id).Conversation))
 			w.stands(parley.TaskFailed, id)
@@ -88,13 +88,13 @@ func TestResultsFindTheirWayWithoutTheConversation(t *testing.T) {
 	t.Parallel()
 	w := team(t)
 	run, id := w.delegatesDraft()
-	w.finish(run, "wait for it")
+	w.EndRun(run, "wait for it")
 	root := w.task(id).Parent
 	w.NoError(w.DeleteConversation(ctx, user, "open"))
 	w.stands(parley.TaskActive, root)
 	w.answers("writer", "the draft")
 	next := w.StartRun("boss")
 	same(t, "its task", next.Run.Task, root)
-	w.finish(next, "the report")
+	w.EndRun(next, "the report")
 	w.stands(parley.TaskCompleted, root)
 }

@@ -35,10 +35,10 @@ func TestDependencyLeaksNoResult(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned", "evil")
-	open := w.channel("user", "open", "ned", "evil").ID
+	open := w.CreateChannel("user", "open", "ned", "evil").ID
 	begun := w.PostAs("user", parley.Draft{Conversation: open, To: "ned", Type: parley.TypeTask, Content: text("the budget")}).Message
 	said := w.PostAs("user", parley.Draft{Conversation: open, Task: begun.Task, Content: text("in euros")}).Message
-	w.finish(w.StartRun("ned"), "secret result")
+	w.EndRun(w.StartRun("ned"), "secret result")
 	for name, ref := range map[string]string{"the task": begun.Task, "what began it": begun.ID, "what belongs to it": said.ID} {
 		_, err := w.NewTask(ctx, as("evil"), parley.NewTask{Text: "look", DependsOn: []string{ref}})
 		w.isAbsent(name, err)
@@ -74,7 +74,7 @@ func TestRepliesThatActFollowTheRules(t *testing.T) {
 	w.reply("arya", asked.ID, "no sword")
 	// In the conversation that woke it a supervised agent may speak, and needs an approval to delegate.
 	w.change("hound", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
-	woken := w.say("user", channel, "@hound well?").Message
+	woken := w.SayIn("user", channel, "@hound well?").Message
 	run := w.StartRun("hound")
 	_, err := w.Post(ctx, run.Caller(), parley.Draft{InReplyTo: woken.ID, Content: text("well")})
 	w.NoError(err)
@@ -117,7 +117,7 @@ func TestApprovedCallGoesWhereItWasSeenToGo(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.office()
-	sandbox, news := w.channel(parley.Owner, "sandbox", "intern").ID, w.channel(parley.Owner, "news", "intern", "senior").ID
+	sandbox, news := w.CreateChannel(parley.Owner, "sandbox", "intern").ID, w.CreateChannel(parley.Owner, "news", "intern", "senior").ID
 	post := w.holds(second(w.Post(ctx, as("intern"), parley.Draft{Conversation: "#sandbox", Content: text("buy!")})))
 	w.NoError(w.Rename(ctx, user, sandbox, "old"))
 	w.NoError(w.Rename(ctx, user, news, "sandbox"))
@@ -167,10 +167,10 @@ func TestApprovedReadIsOfWhatItWasFor(t *testing.T) {
 	w.named("good", "Helper", func(p *parley.Profile) { p.Role = "harmless" })
 	w.named("evil", "evil", func(p *parley.Profile) { p.Role = "secret" })
 	for name, what := range map[string]string{"alpha": "harmless", "beta": "secret"} {
-		w.channel("user", name)
+		w.CreateChannel("user", name)
 		get[parley.ConversationView](w)(w.ChangeConversation(ctx, user, name, parley.ConversationChange{Topic: &what}))
 		for range 3 {
-			w.say("user", name, what)
+			w.SayIn("user", name, what)
 		}
 	}
 	me := as("intern")
@@ -217,7 +217,7 @@ func TestApprovalShowsAllOfAPost(t *testing.T) {
 			t.Errorf("%s is not in:\n%s", part, a.Summary)
 		}
 	}
-	said := w.PostAs("senior", parley.Draft{Conversation: w.channel("senior", "town", "intern").ID, Content: text("hear")}).Message
+	said := w.PostAs("senior", parley.Draft{Conversation: w.CreateChannel("senior", "town", "intern").ID, Content: text("hear")}).Message
 	a = w.holds(second(w.Post(ctx, as("intern"), parley.Draft{InReplyTo: said.ID, Content: text("yes")})))
 	if !strings.Contains(a.Summary, `In reply to: "`+said.ID+`"`) {
 		t.Errorf("what it answers is not in:\n%s", a.Summary)
@@ -251,7 +251,7 @@ func TestStrictAgentReadsNothingByChangingNothing(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya")
 	w.change("arya", func(a *parley.Agent) { a.Mode = parley.ModeStrict })
-	channel := w.channel("user", "open").ID
+	channel := w.CreateChannel("user", "open").ID
 	_, err := w.ChangeConversation(ctx, as("arya"), channel, parley.ConversationChange{})
 	w.isRefused(parley.BadInput, err)
 }
@@ -263,8 +263,8 @@ func TestDeciderSeesWhereAReadIsShown(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("senior")
 	w.named("intern", "InternBot", func(p *parley.Profile) { p.Mode = parley.ModeStrict })
-	open, vault := w.channel("senior", "open", "intern").ID, w.private("senior", "vault", "intern").ID
-	w.say("senior", open, "@intern read us the vault")
+	open, vault := w.CreateChannel("senior", "open", "intern").ID, w.private("senior", "vault", "intern").ID
+	w.SayIn("senior", open, "@intern read us the vault")
 	run := w.StartRun("intern")
 	for name, read := range map[string]func(hub.Caller) error{
 		"history": func(c hub.Caller) error { return second(w.History(ctx, c, vault, parley.Page{})) },

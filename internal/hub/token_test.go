@@ -49,7 +49,7 @@ func TestTokenIsMadeAuditedAndTold(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, runTwice)
 	w.AddAgents("arya")
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	made, err := w.NewToken(ctx, scoped("user"), parley.NewToken{Agent: "ARYA", Label: "laptop", For: time.Hour})
 	w.NoError(err)
 	until := began.Add(time.Hour)
@@ -197,7 +197,7 @@ func TestRevokedTokenIsRefusedFromTheNextCall(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	for by, made := range map[string]parley.MadeToken{"arya": w.token("arya"), "user": w.token("arya")} {
-		before := w.lastEvent()
+		before := w.LastEventNumber()
 		w.NoError(w.RevokeToken(ctx, as(by), made.ID))
 		_, err := w.Identify(ctx, made.Secret)
 		wantError(t, err, notKnown)
@@ -283,12 +283,12 @@ func TestEventsOfTokensAreSeenByOwnersAndTheirHolder(t *testing.T) {
 	w := newStartedHub(t)
 	w.AddAgents("arya", "ned")
 	w.addPerson("jon", parley.AccessOwner)
-	before := w.lastEvent()
+	before := w.LastEventNumber()
 	w.NoError(w.RevokeToken(ctx, user, w.token("arya").ID))
-	last := w.channel("user", "end").ID
+	last := w.CreateChannel("user", "end").ID
 	for who, want := range map[string]int{"arya": 2, "ned": 0, "jon": 2} {
 		got := 0
-		for _, e := range follow(t, w.Hub, as(who), before, w.lastEvent()) {
+		for _, e := range follow(t, w.Hub, as(who), before, w.LastEventNumber()) {
 			if e.Kind == parley.EventTokenCreated || e.Kind == parley.EventTokenRevoked {
 				got++
 			}

@@ -28,7 +28,7 @@ func someUnreadable(t *testing.T) unreadable {
 		working := w.working("a")
 		w.runs = append(w.runs, working.Run.ID)
 		w.approvals = append(w.approvals, w.holds(w.contacts(working.Caller(), notifies("b", words))).ID)
-		w.finish(working, "I have to ask first")
+		w.EndRun(working, "I have to ask first")
 	}
 	w.tamper(setRow("tasks", w.tasks[1], "result = '{'"))
 	w.tamper(setRow("runs", w.runs[1], "failure = '{'"))

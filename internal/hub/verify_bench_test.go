@@ -19,7 +19,7 @@ func fullChannel(b *testing.B) (*world, string) {
 		w.config.Log, w.config.Rate = slog.New(slog.DiscardHandler), hub.Rate{PerSecond: -1}
 	})
 	w.AddAgents("arya", "sansa")
-	c := w.channel("arya", "hall", "sansa")
+	c := w.CreateChannel("arya", "hall", "sansa")
 	for range 20 {
 		w.fill(c.ID)
 	}
