@@ -119,7 +119,7 @@ func TestAnswerWakesWhomItMentionsAndWhoFetchesForItself(t *testing.T) {
 				after := w.delivery(d.Message, "codex")
 				same(t, "what woke the run", []any{after.State, after.Answer, after.Run}, []any{parley.DeliveryAnswered, answer.ID, a.Run.ID})
 			}
-			w.sound()
+			w.AssertConsistent()
 		})
 	}
 }
@@ -130,7 +130,7 @@ func TestTwoAgentsInTheirDMDoNotAnswerAnswers(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("codex", "gemini")
 	w.SendDM("gemini", "codex", "hello")
-	w.answers("codex", "hello to you")
+	w.RunAndAnswer("codex", "hello to you")
 	w.idle("codex", "gemini")
 	// What an agent says of its own accord wakes as any other message.
 	w.SendDM("codex", "gemini", "by the way")
@@ -143,7 +143,7 @@ func TestAnswerOfAQuestionOfItsOwnArchivesIt(t *testing.T) {
 	w.AddScriptAgents("codex")
 	w.AddAgents("arya")
 	asked := w.send("arya", "codex", "what?").Message // a person must see the answer first
-	w.answers("codex", "that")
+	w.RunAndAnswer("codex", "that")
 	if w.see("user", asked.Conversation).ArchivedAt == nil {
 		t.Error("the conversation is answered and not archived")
 	}
@@ -176,7 +176,7 @@ func TestEmptyAnswerPostsNothing(t *testing.T) {
 	m := w.SendDM("user", "codex", "hello").Message
 	r := w.EndRun(w.StartRun("codex"), " \n ")
 	same(t, "run", []any{r.State, r.Answer}, []any{parley.RunSucceeded, ""})
-	same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryAcked)
+	same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliveryAcked)
 	same(t, "said", w.texts("user", m.Conversation), []string{"hello"})
 }
 
@@ -207,7 +207,7 @@ func TestAnswerIsMadeToFit(t *testing.T) {
 		{strings.Repeat("é", 200), strings.Repeat("é", 70) + "\n\n[cut: this was 400 bytes long, a message has at most 200]"},
 	} {
 		w.SendDM("user", "codex", "hello")
-		same(t, "answer", w.answers("codex", c.text).Content.Text, c.want)
+		same(t, "answer", w.RunAndAnswer("codex", c.text).Content.Text, c.want)
 	}
 }
 
@@ -250,7 +250,7 @@ func TestAnswerThatCannotBePostedFailsTheRun(t *testing.T) {
 			if len(told) != 1 || !strings.Contains(told[0].Content.Text, c.reason) {
 				t.Errorf("told %q, want %q", textsOf(told), c.reason)
 			}
-			w.sound()
+			w.AssertConsistent()
 		})
 	}
 }

@@ -16,21 +16,21 @@ func TestWhomAnAnswerIsFor(t *testing.T) {
 	}{
 		"a mention": {func(w *world) string { return w.SayIn("user", "open", "@writer hello").Message.ID }, "user"},
 		"a DM":      {func(w *world) string { return w.SendDM("user", "writer", "hello").Message.ID }, "user"},
-		"an ask":    {func(w *world) string { return w.asks(user, "writer", "well?").request.ID }, "user"},
+		"an ask":    {func(w *world) string { return w.beginAsk(user, "writer", "well?").request.ID }, "user"},
 		"a task": {func(w *world) string {
-			return w.task(w.delegates(user, "writer", "Draft it")).Message
+			return w.task(w.Delegate(user, "writer", "Draft it")).Message
 		}, "user"},
 		"a task that is done again": {func(w *world) string {
-			id := w.delegates(user, "writer", "Draft it")
+			id := w.Delegate(user, "writer", "Draft it")
 			w.fails(w.StartRun("writer"), parley.FailureFinal)
 			return get[parley.TaskView](w)(w.RetryTask(ctx, user, id)).Message
 		}, "user"},
 		"a result": {func(w *world) string {
-			id := w.delegates(user, "writer", "Draft it")
+			id := w.Delegate(user, "writer", "Draft it")
 			run := w.StartRun("writer")
-			w.delegates(run.Caller(), "data", "Pull figures")
+			w.Delegate(run.Caller(), "data", "Pull figures")
 			w.EndRun(run, "wait for it")
-			w.answers("data", "42")
+			w.RunAndAnswer("data", "42")
 			return w.task(id).Message
 		}, "user"},
 		"what was asked and late": {func(w *world) string {
@@ -39,7 +39,7 @@ func TestWhomAnAnswerIsFor(t *testing.T) {
 			asks := w.turnsTo(run.Caller(), parley.Contact{Pattern: parley.PatternAsk, Agent: "data", Message: "well?", Wait: time.Millisecond})
 			asks.hears()
 			w.EndRun(run, "wait for it")
-			w.answers("data", "42")
+			w.RunAndAnswer("data", "42")
 			return m.ID
 		}, "user"},
 	} {
@@ -48,7 +48,7 @@ func TestWhomAnAnswerIsFor(t *testing.T) {
 			w := team(t)
 			w.NoError(w.Join(ctx, as("writer"), "open"))
 			about := c.begin(w)
-			m := w.answers("writer", "the draft")
+			m := w.RunAndAnswer("writer", "the draft")
 			same(t, "it answers", []string{m.InReplyTo, m.To}, []string{about, c.to})
 		})
 	}

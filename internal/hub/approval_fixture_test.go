@@ -24,8 +24,8 @@ func (w *world) named(id, name string, change func(*parley.Profile)) {
 	w.NoError(err)
 }
 
-// holds requires that a call is held, and returns what it waits for.
-func (w *world) holds(err error) parley.Approval {
+// HeldApproval requires that a call is held, and returns what it waits for.
+func (w *world) HeldApproval(err error) parley.Approval {
 	w.t.Helper()
 	held, ok := errors.AsType[*parley.Held](err)
 	if !ok {

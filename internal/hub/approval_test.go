@@ -20,7 +20,7 @@ func TestApprovalOfAnAsk(t *testing.T) {
 	w.named("senior", "SeniorAnalystBot", func(*parley.Profile) {})
 	w.named("intern", "InternBot", func(p *parley.Profile) { p.Mode = parley.ModeSupervised })
 	run, dm := w.works("intern")
-	a := w.holds(w.contacts(run.Caller(), asks("senior", "Can you validate my analysis approach?")))
+	a := w.HeldApproval(w.contacts(run.Caller(), asks("senior", "Can you validate my analysis approach?")))
 	if a.State != parley.ApprovalPending || a.Decider != "" || a.Rule != "mode supervised" || a.Target != "senior" {
 		t.Errorf("approval %+v", a)
 	}
@@ -53,7 +53,7 @@ func TestApprovalOfAnAsk(t *testing.T) {
 	if more := w.next("intern"); more != nil {
 		t.Errorf("intern is woken again by %+v", more.Messages)
 	}
-	w.sound()
+	w.AssertConsistent()
 }
 
 func TestApprovedAskThatIsLateOrFails(t *testing.T) {
@@ -77,7 +77,7 @@ func TestApprovedAskThatIsLateOrFails(t *testing.T) {
 			w := newHub(t)
 			w.office()
 			run, dm := w.works("intern")
-			a := w.holds(w.contacts(run.Caller(), asks("senior", "well?")))
+			a := w.HeldApproval(w.contacts(run.Caller(), asks("senior", "well?")))
 			w.EndRun(run, "")
 			w.clock.advance(time.Hour) // the time starts with the decision
 			w.decides("boss", a.ID, parley.Decision{Approve: true})
@@ -97,7 +97,7 @@ func TestDenialTellsTheCallerOnce(t *testing.T) {
 	w := newHub(t)
 	w.office()
 	run, dm := w.works("intern")
-	a := w.holds(w.contacts(run.Caller(), asks("senior", "well?")))
+	a := w.HeldApproval(w.contacts(run.Caller(), asks("senior", "well?")))
 	w.EndRun(run, "")
 	w.restart()
 	w.decides("boss", a.ID, parley.Decision{Note: "not now"})
@@ -121,8 +121,8 @@ func TestSameCallSameApproval(t *testing.T) {
 	w := newHub(t)
 	w.office()
 	run, _ := w.works("intern")
-	a := w.holds(w.contacts(run.Caller(), asks("senior", "well?")))
-	if same := w.holds(w.contacts(run.Caller(), asks("senior", "well?"))); same.ID != a.ID {
+	a := w.HeldApproval(w.contacts(run.Caller(), asks("senior", "well?")))
+	if same := w.HeldApproval(w.contacts(run.Caller(), asks("senior", "well?"))); same.ID != a.ID {
 		t.Error("the same call has another approval")
 	}
 	_, err := w.FailRun(ctx, run.Run.ID, &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureLost}}, parley.Result{}, nil)
@@ -130,11 +130,11 @@ func TestSameCallSameApproval(t *testing.T) {
 	w.leases.advance(time.Hour)
 	w.NoError(w.SweepDeliveries(ctx))
 	retry := w.StartRun("intern")
-	if same := w.holds(w.contacts(retry.Caller(), asks("senior", "well?"))); same.ID != a.ID {
+	if same := w.HeldApproval(w.contacts(retry.Caller(), asks("senior", "well?"))); same.ID != a.ID {
 		t.Error("another attempt has another approval")
 	}
 	w.decides("boss", a.ID, parley.Decision{})
-	if same := w.holds(w.contacts(retry.Caller(), asks("senior", "well?"))); same.ID != a.ID {
+	if same := w.HeldApproval(w.contacts(retry.Caller(), asks("senior", "well?"))); same.ID != a.ID {
 		t.Error("another attempt asks again for what was denied")
 	}
 }
@@ -145,19 +145,19 @@ func TestApprovalReuse(t *testing.T) {
 	w.office()
 	w.AddScriptAgents("other")
 	run, _ := w.works("intern")
-	a := w.holds(w.contacts(run.Caller(), notifies("senior", "one")))
+	a := w.HeldApproval(w.contacts(run.Caller(), notifies("senior", "one")))
 	for name, c := range map[string]parley.Contact{
 		"message": notifies("senior", "two"), "target": notifies("other", "one"), "action": asks("senior", "one"),
 		"context": {Pattern: parley.PatternNotify, Agent: "senior", Message: "one", Context: "more"},
 	} {
-		if other := w.holds(w.contacts(run.Caller(), c)); other.ID == a.ID || other.Digest == a.Digest {
+		if other := w.HeldApproval(w.contacts(run.Caller(), c)); other.ID == a.ID || other.Digest == a.Digest {
 			t.Errorf("another %s goes with the same approval", name)
 		}
 	}
 	if done := w.decides("boss", a.ID, parley.Decision{Approve: true}); done.State != parley.ApprovalExecuted || done.Result != "Notification sent to senior." {
 		t.Errorf("it is %+v", done)
 	}
-	if next := w.holds(w.contacts(run.Caller(), notifies("senior", "one"))); next.ID == a.ID {
+	if next := w.HeldApproval(w.contacts(run.Caller(), notifies("senior", "one"))); next.ID == a.ID {
 		t.Error("an approval was used twice")
 	}
 	if n := len(w.said(w.dmOf("intern", "senior"), "intern")); n != 1 {
@@ -173,7 +173,7 @@ func TestWhoDecides(t *testing.T) {
 	w.addPerson("olga", parley.AccessOwner)
 	w.addPerson("mike", parley.AccessMember)
 	hold := func(message string) parley.Approval {
-		return w.holds(w.contacts(as("intern"), notifies("senior", message)))
+		return w.HeldApproval(w.contacts(as("intern"), notifies("senior", message)))
 	}
 	a := hold("one")
 	run, _ := w.works("intern")
@@ -221,7 +221,7 @@ func TestRuleCanDemandAPerson(t *testing.T) {
 	w.AddScriptAgents("boss", "senior")
 	w.named("intern", "InternBot", func(p *parley.Profile) { p.Manager = "boss" })
 	w.permit("intern", "senior", parley.EffectAllow, withPerson)
-	a := w.holds(w.contacts(as("intern"), notifies("senior", "one")))
+	a := w.HeldApproval(w.contacts(as("intern"), notifies("senior", "one")))
 	if !a.RequiresHuman || a.Decider != "" {
 		t.Errorf("approval %+v", a)
 	}
@@ -230,7 +230,7 @@ func TestRuleCanDemandAPerson(t *testing.T) {
 	w.decides(parley.Owner, a.ID, parley.Decision{Approve: true})
 	// A rule that was made stricter meanwhile holds for what waits already.
 	w.permit("intern", "senior", parley.EffectAllow, withApproval)
-	a = w.holds(w.contacts(as("intern"), notifies("senior", "two")))
+	a = w.HeldApproval(w.contacts(as("intern"), notifies("senior", "two")))
 	w.permit("intern", "senior", parley.EffectAllow, withPerson)
 	if done := w.decides("boss", a.ID, parley.Decision{Approve: true}); done.Failure == nil || done.Failure.Code != parley.NotPermitted {
 		t.Errorf("it is %+v", done)
@@ -240,7 +240,7 @@ func TestRuleCanDemandAPerson(t *testing.T) {
 func TestFirstOfManyDecisionsWins(t *testing.T) {
 	w := newHub(t)
 	w.office()
-	a := w.holds(w.contacts(as("intern"), notifies("senior", "once")))
+	a := w.HeldApproval(w.contacts(as("intern"), notifies("senior", "once")))
 	var (
 		all  sync.WaitGroup
 		wins atomic.Int32
@@ -268,7 +268,7 @@ func TestFirstOfManyDecisionsWins(t *testing.T) {
 	if list, _, err := w.Conversations(ctx, as("senior"), parley.ListFilter{}); err != nil || len(list) != told {
 		t.Errorf("%s, and senior has %d conversations, %v", done.State, len(list), err)
 	}
-	w.sound()
+	w.AssertConsistent()
 }
 
 // Rights, depth and the target are looked at again when the call is made.
@@ -288,7 +288,7 @@ func TestRefusalAtExecutionIsTheOutcome(t *testing.T) {
 			w := newHub(t)
 			w.office()
 			run, dm := w.works("intern")
-			a := w.holds(w.contacts(run.Caller(), c.contact))
+			a := w.HeldApproval(w.contacts(run.Caller(), c.contact))
 			w.EndRun(run, "")
 			c.before(w)
 			done := w.decides("boss", a.ID, parley.Decision{Approve: true})
@@ -305,7 +305,7 @@ func TestRefusalAtExecutionIsTheOutcome(t *testing.T) {
 			if !strings.HasSuffix(parley.AsError(err).Message, ", and the call was refused: "+done.Failure.Message) {
 				t.Errorf("who comes later is told %v", err)
 			}
-			w.sound()
+			w.AssertConsistent()
 		})
 	}
 }
@@ -314,7 +314,7 @@ func TestApprovalsExpireAndRemind(t *testing.T) {
 	w := newHub(t, func(w *world) { w.config.Approvals = hub.Approvals{Expire: 5 * time.Hour} })
 	w.office()
 	w.addPerson("olga", parley.AccessOwner)
-	a := w.holds(w.contacts(as("intern"), notifies("senior", "x")))
+	a := w.HeldApproval(w.contacts(as("intern"), notifies("senior", "x")))
 	asked := func() int { return len(w.said(w.dmOf("intern", "boss"), parley.System)) }
 	for _, step := range []struct {
 		after time.Duration
@@ -355,9 +355,9 @@ func TestWhatIsDecidedIsNotAskedAnyMore(t *testing.T) {
 			}
 		}
 	}
-	first := w.holds(w.contacts(as("junior"), notifies("senior", "one")))
-	second := w.holds(w.contacts(as("junior"), notifies("senior", "two")))
-	w.holds(w.contacts(as("junior"), notifies("senior", "three")))
+	first := w.HeldApproval(w.contacts(as("junior"), notifies("senior", "one")))
+	second := w.HeldApproval(w.contacts(as("junior"), notifies("senior", "two")))
+	w.HeldApproval(w.contacts(as("junior"), notifies("senior", "three")))
 	waits("asked", 3)
 	w.decides(parley.Owner, first.ID, parley.Decision{Approve: true})
 	waits("approved", 2)
@@ -373,14 +373,14 @@ func TestFormerManagerIsNotAskedAnyMore(t *testing.T) {
 	w := newHub(t)
 	w.office()
 	w.AddScriptAgents("chief")
-	a := w.holds(w.contacts(as("intern"), notifies("senior", "x")))
+	a := w.HeldApproval(w.contacts(as("intern"), notifies("senior", "x")))
 	w.change("intern", func(a *parley.Agent) { a.Manager = "chief" })
 	same(t, "woken", w.woken("boss", "chief"), []string{"chief"})
 	w.change("intern", func(a *parley.Agent) { a.Manager = "" })
 	same(t, "the owners are asked", []any{w.approval(a.ID).Decider, len(w.waits(parley.Owner))}, []any{"", 1})
 	w.change("intern", func(a *parley.Agent) { a.Manager = "boss" })
 	same(t, "and not any more", []any{w.approval(a.ID).Decider, len(w.waits(parley.Owner))}, []any{"boss", 0})
-	w.sound()
+	w.AssertConsistent()
 }
 
 // TestDecidedRequestIsFoundAmongMany looks for the last of more than are read at once elsewhere.
@@ -389,18 +389,18 @@ func TestDecidedRequestIsFoundAmongMany(t *testing.T) {
 	w.office()
 	var last parley.Approval
 	for n := range 150 {
-		last = w.holds(w.contacts(as("intern"), notifies("senior", strconv.Itoa(n))))
+		last = w.HeldApproval(w.contacts(as("intern"), notifies("senior", strconv.Itoa(n))))
 	}
 	w.decides(parley.Owner, last.ID, parley.Decision{})
 	left := get[parley.Peeked](w)(w.Peek(ctx, as("boss"), 500)).Messages
 	same(t, "left", []any{len(left), strings.Contains(left[len(left)-1].Content.Text, last.ID)}, []any{149, false})
-	w.sound()
+	w.AssertConsistent()
 }
 
 func TestRemovalWithdrawsApprovals(t *testing.T) {
 	w := newHub(t)
 	w.office()
-	a := w.holds(w.contacts(as("intern"), notifies("senior", "x")))
+	a := w.HeldApproval(w.contacts(as("intern"), notifies("senior", "x")))
 	w.NoError(w.RemoveAgent(ctx, user, "intern"))
 	if now := w.approval(a.ID); now.State != parley.ApprovalWithdrawn {
 		t.Errorf("it is %s", now.State)
@@ -412,7 +412,7 @@ func TestRemovalWithdrawsApprovals(t *testing.T) {
 func TestManagerThatIsAnAgentIsWokenToDecide(t *testing.T) {
 	w := newHub(t)
 	w.office()
-	a := w.holds(w.contacts(as("intern"), notifies("senior", "x")))
+	a := w.HeldApproval(w.contacts(as("intern"), notifies("senior", "x")))
 	run := w.StartRun("boss")
 	if !strings.HasSuffix(run.Messages[0].Content.Text, "decide_approval, id "+a.ShortName()+".") {
 		t.Errorf("boss is asked %q", run.Messages[0].Content.Text)
@@ -427,9 +427,9 @@ func TestManagerThatIsAnAgentIsWokenToDecide(t *testing.T) {
 func TestDecisionsAreAudited(t *testing.T) {
 	w := newHub(t)
 	w.office()
-	a := w.holds(w.contacts(as("intern"), notifies("senior", "one")))
+	a := w.HeldApproval(w.contacts(as("intern"), notifies("senior", "one")))
 	w.decides("boss", a.ID, parley.Decision{Approve: true})
-	w.decides("boss", w.holds(w.contacts(as("intern"), notifies("senior", "two"))).ID, parley.Decision{})
+	w.decides("boss", w.HeldApproval(w.contacts(as("intern"), notifies("senior", "two"))).ID, parley.Decision{})
 	w.permit("intern", "*", parley.EffectDeny)
 	w.NoError(w.Unpermit(ctx, user, "intern", "*", ""))
 	var acts []string
@@ -460,41 +460,41 @@ func TestDeletedConversationEndsItsAsks(t *testing.T) {
 		w := newHub(t)
 		w.attached("arya")
 		w.permit("arya", parley.Owner, parley.EffectAllow, withApproval)
-		a := w.holds(w.contacts(as("arya"), asks(parley.Owner, "well?")))
+		a := w.HeldApproval(w.contacts(as("arya"), asks(parley.Owner, "well?")))
 		w.decides(parley.Owner, a.ID, parley.Decision{Approve: true})
 		w.NoError(w.DeleteConversation(ctx, user, w.dmOf("arya", parley.Owner)))
 		same(t, "told", w.waits("arya"), []string{"Error: user failed to respond: the conversation was deleted"})
-		w.sound()
+		w.AssertConsistent()
 	})
 	t.Run("late", func(t *testing.T) {
 		w := newHub(t, briefly)
 		w.AddScriptAgents("intern", "senior")
 		run := w.working("intern")
-		w.asks(run.Caller(), "senior", "well?").hears()
+		w.beginAsk(run.Caller(), "senior", "well?").hears()
 		w.EndRun(run, "so far")
 		w.NoError(w.DeleteConversation(ctx, user, w.dmOf("intern", "senior")))
 		same(t, "brought", w.calledBack("intern"), []string{lost})
-		w.sound()
+		w.AssertConsistent()
 	})
 	t.Run("late, of somebody who was removed", func(t *testing.T) {
 		w := newHub(t, briefly)
 		w.AddScriptAgents("intern", "senior")
-		w.asks(as("intern"), "senior", "well?").hears()
+		w.beginAsk(as("intern"), "senior", "well?").hears()
 		w.NoError(w.RemoveAgent(ctx, user, "intern"))
 		w.NoError(w.DeleteConversation(ctx, user, w.dmOf("intern", "senior")))
 		same(t, "conversations", w.list(parley.Owner, parley.ListFilter{All: true}), []string{})
-		w.sound()
+		w.AssertConsistent()
 	})
 	t.Run("waited for", func(t *testing.T) {
 		w := newHub(t)
 		w.AddScriptAgents("intern", "senior")
 		run := w.working("intern")
-		a := w.asks(run.Caller(), "senior", "well?")
+		a := w.beginAsk(run.Caller(), "senior", "well?")
 		w.NoError(w.DeleteConversation(ctx, user, w.dmOf("intern", "senior")))
 		same(t, "the run", w.run(run.Run.ID).State, parley.RunRunning)
 		same(t, "heard", a.hears(), "E005 "+lost)
 		same(t, "brought", w.calledBack("intern"), []string{})
-		w.sound()
+		w.AssertConsistent()
 	})
 }
 
@@ -505,10 +505,10 @@ func TestApprovedAskHasTheDepthOfItsCaller(t *testing.T) {
 	w.attached("b")
 	defer w.there("b")()
 	w.permit("b", "c", parley.EffectAllow, withApproval)
-	w.asks(w.working("a").Caller(), "b", "first")
-	w.take("b", parley.Take{})
-	a := w.holds(w.contacts(as("b"), asks("c", "second")))
+	w.beginAsk(w.working("a").Caller(), "b", "first")
+	w.TakeAs("b", parley.Take{})
+	a := w.HeldApproval(w.contacts(as("b"), asks("c", "second")))
 	w.decides(parley.Owner, a.ID, parley.Decision{Approve: true})
 	same(t, "depth", w.wait(w.newest().ID).Depth, 1)
-	w.sound()
+	w.AssertConsistent()
 }

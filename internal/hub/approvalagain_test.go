@@ -23,7 +23,7 @@ func TestAnswerIsBroughtWhereTheApprovalIsOver(t *testing.T) {
 		w.AddScriptAgents("senior")
 		defer w.there("arya")()
 		w.permit("arya", "senior", parley.EffectAllow, withApproval)
-		a := w.holds(w.contacts(as("arya"), keyed()))
+		a := w.HeldApproval(w.contacts(as("arya"), keyed()))
 		w.decides(parley.Owner, a.ID, parley.Decision{Approve: true})
 		request := w.newest()
 		late(w)
@@ -31,9 +31,9 @@ func TestAnswerIsBroughtWhereTheApprovalIsOver(t *testing.T) {
 		joined := w.repeats(as("arya"), long, request)
 		joined.giveUp()
 		<-joined.done
-		w.answers("senior", "fine")
+		w.RunAndAnswer("senior", "fine")
 		same(t, "brought", w.calledBack("arya"), []string{"Response from senior: fine"})
-		w.sound()
+		w.AssertConsistent()
 	})
 	t.Run("late, in a run", func(t *testing.T) {
 		t.Parallel()
@@ -44,9 +44,9 @@ func TestAnswerIsBroughtWhereTheApprovalIsOver(t *testing.T) {
 		late(w)
 		w.repeats(run.Caller(), long, request)
 		w.EndRun(run, "so far")
-		w.answers("senior", "fine")
+		w.RunAndAnswer("senior", "fine")
 		same(t, "brought", w.calledBack("intern"), []string{"Response from senior: fine"})
-		w.sound()
+		w.AssertConsistent()
 	})
 	t.Run("withdrawn", func(t *testing.T) {
 		t.Parallel()
@@ -56,9 +56,9 @@ func TestAnswerIsBroughtWhereTheApprovalIsOver(t *testing.T) {
 		w.repeats(run.Caller(), keyed(), w.newest())
 		get[parley.TaskView](w)(w.UpdateTask(ctx, run.Caller(), task, parley.TaskChange{Status: parley.TaskFailed, Reason: "x"}))
 		w.EndRun(run, "so far")
-		w.answers("senior", "fine")
+		w.RunAndAnswer("senior", "fine")
 		same(t, "brought", w.calledBack("intern"), []string{"Response from senior: fine"})
-		w.sound()
+		w.AssertConsistent()
 	})
 }
 
@@ -69,14 +69,14 @@ func TestTwoApprovalsOfOneKey(t *testing.T) {
 	task, run, a := w.atWork()
 	w.EndRun(run, "I wait")
 	other, _ := w.works("intern")
-	b := w.holds(w.contacts(other.Caller(), keyed()))
+	b := w.HeldApproval(w.contacts(other.Caller(), keyed()))
 	w.EndRun(other, "I wait too")
 	w.decides("boss", a.ID, parley.Decision{Approve: true})
 	w.decides("boss", b.ID, parley.Decision{Approve: true})
 	w.outcome(task, a.ID, "Error: senior was asked the same once more, and the answer goes there (look there, or ask with another key)")
-	w.answers("senior", "fine")
+	w.RunAndAnswer("senior", "fine")
 	same(t, "the later", []any{w.approval(b.ID).State, w.approval(b.ID).Result}, []any{parley.ApprovalExecuted, "Response from senior: fine"})
-	w.sound()
+	w.AssertConsistent()
 }
 
 // What two runs wait for is one approval once both are in one task.
@@ -86,15 +86,15 @@ func TestHeldTwiceInOneTask(t *testing.T) {
 	w.AddScriptAgents("intern", "senior", "data")
 	w.permit("intern", "senior", parley.EffectAllow, withApproval)
 	one, _ := w.works("intern")
-	first := w.holds(w.contacts(one.Caller(), asks("senior", "well?")))
+	first := w.HeldApproval(w.contacts(one.Caller(), asks("senior", "well?")))
 	w.fails(one, parley.FailureServer)
 	two, _ := w.works("intern")
-	w.delegates(two.Caller(), "data", "figures")
-	second := w.holds(w.contacts(two.Caller(), asks("senior", "well?")))
+	w.Delegate(two.Caller(), "data", "figures")
+	second := w.HeldApproval(w.contacts(two.Caller(), asks("senior", "well?")))
 	w.fails(two, parley.FailureServer)
 	w.later(time.Hour)
 	three := w.StartRun("intern") // by what woke both
-	w.delegates(three.Caller(), "data", "more")
+	w.Delegate(three.Caller(), "data", "more")
 	same(t, "approvals", []any{w.approval(first.ID).State, w.approval(second.ID).State}, []any{parley.ApprovalWithdrawn, parley.ApprovalPending})
 }
 
@@ -105,7 +105,7 @@ func TestApprovedRequestIsToldInItsTask(t *testing.T) {
 	w.AddScriptAgents("intern", "senior")
 	w.permit("intern", "senior", parley.EffectAllow, withApproval)
 	run, _ := w.works("intern")
-	a := w.holds(second(w.Post(ctx, run.Caller(), parley.Draft{Direct: []string{"senior"}, Type: parley.TypeTask, Content: text("count")})))
+	a := w.HeldApproval(second(w.Post(ctx, run.Caller(), parley.Draft{Direct: []string{"senior"}, Type: parley.TypeTask, Content: text("count")})))
 	w.decides(parley.Owner, a.ID, parley.Decision{Approve: true})
 	w.EndRun(run, "so far")
 	same(t, "task", w.StartRun("intern").Run.Task, w.run(run.Run.ID).Task)
@@ -118,16 +118,16 @@ func TestLateApprovedAnswerComesInTheTask(t *testing.T) {
 	w.AddScriptAgents("intern", "senior", "data")
 	w.permit("intern", "senior", parley.EffectAllow, withApproval)
 	run, _ := w.works("intern")
-	a := w.holds(w.contacts(run.Caller(), asks("senior", "well?")))
+	a := w.HeldApproval(w.contacts(run.Caller(), asks("senior", "well?")))
 	w.decides(parley.Owner, a.ID, parley.Decision{Approve: true})
-	root := w.task(w.delegates(run.Caller(), "data", "figures")).Parent
+	root := w.task(w.Delegate(run.Caller(), "data", "figures")).Parent
 	w.clock.advance(time.Second)
 	w.NoError(w.SweepWaits(ctx))
 	w.EndRun(run, "I wait.")
 	late := w.StartRun("intern")
 	same(t, "late in", late.Run.Task, root)
 	w.EndRun(late, "hm")
-	w.answers("senior", "fine")
+	w.RunAndAnswer("senior", "fine")
 	same(t, "brought in", w.StartRun("intern").Run.Task, root)
 }
 
@@ -139,7 +139,7 @@ func TestFormerManagerIsNotTold(t *testing.T) {
 	w.addPerson("ann", parley.AccessMember)
 	w.addPerson("bob", parley.AccessMember)
 	w.change("intern", func(a *parley.Agent) { a.Mode, a.Manager = parley.ModeSupervised, "ann" })
-	w.holds(w.contacts(as("intern"), asks("senior", "well?")))
+	w.HeldApproval(w.contacts(as("intern"), asks("senior", "well?")))
 	w.change("intern", func(a *parley.Agent) { a.Manager = "bob" })
 	same(t, "told", toldOutside(w.dueNotices()), []string{"bob approval intern needs your approval (approval-1)"})
 }
@@ -159,10 +159,10 @@ func TestNobodyIsToldOfAWithdrawnAsk(t *testing.T) {
 		w.repeats(run.Caller(), keyed(), w.newest())
 		w.fails(run, parley.FailureServer)
 		withdrawn(w, task, a.ID)
-		w.answers("senior", "fine")
+		w.RunAndAnswer("senior", "fine")
 		same(t, "brought", w.calledBack("intern"), []string{})
 		w.idle("intern")
-		w.sound()
+		w.AssertConsistent()
 	})
 	t.Run("its conversation is deleted", func(t *testing.T) {
 		t.Parallel()
@@ -175,7 +175,7 @@ func TestNobodyIsToldOfAWithdrawnAsk(t *testing.T) {
 		w.NoError(w.DeleteConversation(ctx, user, request.Conversation))
 		same(t, "brought", w.calledBack("intern"), []string{})
 		w.idle("intern")
-		w.sound()
+		w.AssertConsistent()
 	})
 }
 
@@ -185,9 +185,9 @@ func TestLateAnswerComesToWhoAskedLast(t *testing.T) {
 	w := newHub(t, briefly)
 	w.office()
 	w.AddScriptAgents("data")
-	task := w.delegates(user, "intern", "analyse")
+	task := w.Delegate(user, "intern", "analyse")
 	run := w.StartRun("intern")
-	a := w.holds(w.contacts(run.Caller(), keyed()))
+	a := w.HeldApproval(w.contacts(run.Caller(), keyed()))
 	w.EndRun(run, "I wait")
 	w.decides("boss", a.ID, parley.Decision{Approve: true})
 	w.clock.advance(time.Second)
@@ -198,12 +198,12 @@ func TestLateAnswerComesToWhoAskedLast(t *testing.T) {
 	w.change("intern", func(a *parley.Agent) { a.Mode = parley.ModeAutonomous })
 	other, _ := w.works("intern")
 	w.turnsTo(other.Caller(), keyed()).hears()
-	own := w.task(w.delegates(other.Caller(), "data", "figures")).Parent
+	own := w.task(w.Delegate(other.Caller(), "data", "figures")).Parent
 	w.EndRun(other, "so far")
-	w.answers("senior", "fine")
+	w.RunAndAnswer("senior", "fine")
 	again := w.StartRun("intern")
 	same(t, "in", []string{again.Run.Task, again.Messages[0].Task}, []string{own, own})
-	w.sound()
+	w.AssertConsistent()
 }
 
 // Who decides again is told again.
@@ -214,7 +214,7 @@ func TestManagerAgainIsTold(t *testing.T) {
 	w.addPerson("ann", parley.AccessMember)
 	w.addPerson("bob", parley.AccessMember)
 	w.change("intern", func(a *parley.Agent) { a.Mode, a.Manager = parley.ModeSupervised, "ann" })
-	w.holds(w.contacts(as("intern"), asks("senior", "well?")))
+	w.HeldApproval(w.contacts(as("intern"), asks("senior", "well?")))
 	w.change("intern", func(a *parley.Agent) { a.Manager = "bob" })
 	same(t, "first", toldOutside(w.dueNotices()), []string{"bob approval intern needs your approval (approval-1)"})
 	w.change("intern", func(a *parley.Agent) { a.Manager = "ann" })

@@ -20,7 +20,7 @@ func (w *world) atWork() (task string, run *hub.Assignment, held parley.Approval
 	w.office()
 	task = get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
 	run = w.StartRun("intern")
-	return task, run, w.holds(w.contacts(run.Caller(), keyed()))
+	return task, run, w.HeldApproval(w.contacts(run.Caller(), keyed()))
 }
 
 // outcome ends the intern's task: it is woken in it by what came of its call.
@@ -32,7 +32,7 @@ func (w *world) outcome(task, approval, want string) {
 	w.EndRun(again, "done")
 	w.stands(parley.TaskCompleted, task)
 	w.idle("boss", "intern")
-	w.sound()
+	w.AssertConsistent()
 }
 
 // A call that waits for an approval is made again, by its key, while the ask is not answered: who has called and the
@@ -41,7 +41,7 @@ func TestApprovedAskIsJoinedByItsCaller(t *testing.T) {
 	const fine = "Response from senior: fine"
 	for name, then := range map[string]func(*world, *hub.Assignment, *asking){
 		"answered": func(w *world, run *hub.Assignment, joined *asking) {
-			w.answers("senior", "fine")
+			w.RunAndAnswer("senior", "fine")
 			same(w.t, "heard", joined.hears(), fine)
 			same(w.t, "the run", w.run(run.Run.ID).State, parley.RunRunning)
 			w.EndRun(run, "so far")
@@ -51,7 +51,7 @@ func TestApprovedAskIsJoinedByItsCaller(t *testing.T) {
 			<-joined.done
 			same(w.t, "the run", w.run(run.Run.ID).State, parley.RunRunning)
 			w.EndRun(run, "so far")
-			w.answers("senior", "fine")
+			w.RunAndAnswer("senior", "fine")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -71,15 +71,15 @@ func TestApprovedAskOutlivesWhoJoinedIt(t *testing.T) {
 	w := newHub(t)
 	w.office()
 	run, _ := w.works("intern")
-	a := w.holds(w.contacts(run.Caller(), keyed()))
+	a := w.HeldApproval(w.contacts(run.Caller(), keyed()))
 	w.decides("boss", a.ID, parley.Decision{Approve: true})
 	joined := w.repeats(run.Caller(), keyed(), w.newest())
 	w.fails(run, parley.FailureFinal)
-	w.answers("senior", "fine")
+	w.RunAndAnswer("senior", "fine")
 	joined.hears()
 	same(t, "the approval", w.approval(a.ID).State, parley.ApprovalExecuted)
 	same(t, "woken by", textsOf(w.StartRun("intern").Messages), []string{"Response from senior: fine"})
-	w.sound()
+	w.AssertConsistent()
 }
 
 func TestApprovedAskThatIsJoinedIsLate(t *testing.T) {
@@ -95,7 +95,7 @@ func TestApprovedAskThatIsJoinedIsLate(t *testing.T) {
 
 // A call that was made without the approval meanwhile is not made again. What came of it is what comes of the approval.
 func TestApprovedAskWasMadeMeanwhile(t *testing.T) {
-	answer := func(w *world) { w.answers("senior", "fine") }
+	answer := func(w *world) { w.RunAndAnswer("senior", "fine") }
 	fail := func(w *world) { w.fails(w.StartRun("senior"), parley.FailureFinal) }
 	none := func(*world) {}
 	for name, end := range map[string]struct {

@@ -111,7 +111,7 @@ func TestRepliesAreLinked(t *testing.T) {
 	m, notices := reply("msg_000000aa")
 	same(t, "to what was written", m.InReplyTo, asked.ID)
 	same(t, "said", notices, []string{})
-	same(t, "answered", w.stateOf(asked.ID, "ana"), parley.DeliveryAnswered)
+	same(t, "answered", w.DeliveryState(asked.ID, "ana"), parley.DeliveryAnswered)
 	for _, name := range []string{"msg_000000ab", "msg_ffffffff", "\x00"} {
 		m, notices = reply(name)
 		same(t, "to something else", m.InReplyTo, "")
@@ -194,7 +194,7 @@ func TestHistoryWakesNobody(t *testing.T) {
 	if slices.ContainsFunc(kindsAfter(w, newest), func(k parley.EventKind) bool { return k.Within("task") || k.Within("delivery") }) {
 		t.Error("history did something")
 	}
-	w.sound()
+	w.AssertConsistent()
 }
 
 // One that is refused among history keeps the others from nothing.
@@ -224,7 +224,7 @@ func TestFullInboxKeepsFilesBack(t *testing.T) {
 	b.lands(b.document("ana", "ned", "two"))
 	third := b.document("ana", "ned", "three")
 	b.turnedAway(third, parley.Unavailable)
-	same(t, "the oldest", w.stateOf(first.ID, "ned"), parley.DeliveryAccepted)
+	same(t, "the oldest", w.DeliveryState(first.ID, "ned"), parley.DeliveryAccepted)
 	w.ack("ned", first.ID)
 	b.lands(third)
 }
@@ -397,7 +397,7 @@ func TestUnknownMentionInADocumentIsNamed(t *testing.T) {
 	same(t, "said", got.Notices, []string{"nobody is called @nedd: did you mean ned?"})
 	w.change("ned", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
 	_, err := w.Post(ctx, as("ned"), parley.Draft{Conversation: "general", Content: text("ask @annna")})
-	decided := w.decides("user", w.holds(err).ID, parley.Decision{Approve: true})
+	decided := w.decides("user", w.HeldApproval(err).ID, parley.Decision{Approve: true})
 	if result := decided.Result; !strings.Contains(result, "Note: nobody is called @annna: did you mean ana?") {
 		t.Errorf("returned %q", result)
 	}
@@ -507,7 +507,7 @@ func TestStatusQuery(t *testing.T) {
 		same(t, "request", got.RequestID, c.id)
 		same(t, "result", []string{got.Status, got.Result.Status, got.Result.State, got.Result.Substate}, []string{"success", "idle", "AWAKE", "IDLE"})
 		same(t, "tasks", got.Result.Tasks, c.tasks)
-		same(t, "the request", w.stateOf(c.request.ID, "ned"), parley.DeliveryAnswered)
+		same(t, "the request", w.DeliveryState(c.request.ID, "ned"), parley.DeliveryAnswered)
 	}
 	same(t, "unknown actions go to the agent", w.PostAs("ben", parley.Draft{
 		Direct: []string{"ned"}, Type: parley.TypeRequest, Payload: []byte(`{"action":"resource.request"}`),

@@ -15,7 +15,7 @@ func TestAnswerToAnAskHasASequence(t *testing.T) {
 	w := newHub(t)
 	w.tree(parley.LayoutInbox, "tree", "ana")
 	defer w.there("ana")()
-	asks := w.asks(user, "ana", "well?")
+	asks := w.beginAsk(user, "ana", "well?")
 	out := w.departsOne("tree")
 	w.reports("tree", parley.DepartureSeen, out)
 	newest := w.LastEventNumber()
@@ -79,7 +79,7 @@ func TestATaskWithinATreeOfChannels(t *testing.T) {
 	same(t, "the task", []any{w.task(task).Status, w.task(task).Callback}, []any{parley.TaskCompleted, ended.Message})
 	same(t, "what departs", w.departs("tree", "paper"), []parley.Departure(nil))
 	same(t, "what waits", w.inbox("ana"), parley.Inbox{})
-	w.sound()
+	w.AssertConsistent()
 }
 
 // What was held and is approved is the message of its document: it does not go back into the tree, and can be answered there.
@@ -182,11 +182,11 @@ func TestAnswersGoWhereTheQuestionIs(t *testing.T) {
 			})
 			answer := get[parley.Shown](w)(w.Message(ctx, user, got.Message))
 			same(t, "the answer", []any{answer.Conversation, answer.InReplyTo, answer.To}, []any{asked.Conversation, asked.ID, "bot"})
-			same(t, "the question", w.stateOf(asked.ID, "ana"), parley.DeliveryAnswered)
+			same(t, "the question", w.DeliveryState(asked.ID, "ana"), parley.DeliveryAnswered)
 			if asked.Task != "" {
 				w.stands(parley.TaskCompleted, asked.Task)
 			}
-			w.sound()
+			w.AssertConsistent()
 		})
 	}
 }
@@ -196,18 +196,18 @@ func TestAnswersToTheHub(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]func(w *world) (task string){
 		"tried again": func(w *world) string {
-			task := w.delegates(as("bot"), "ana", "Draft it")
+			task := w.Delegate(as("bot"), "ana", "Draft it")
 			get[parley.TaskView](w)(w.CancelTask(ctx, user, task, "not yet"))
 			get[parley.TaskView](w)(w.RetryTask(ctx, user, task))
 			return task
 		},
 		"given to another": func(w *world) string {
-			task := w.delegates(as("bot"), "writer", "Draft it")
+			task := w.Delegate(as("bot"), "writer", "Draft it")
 			get[parley.TaskView](w)(w.ReassignTask(ctx, user, task, "ana"))
 			return task
 		},
 		"by somebody who is gone": func(w *world) string {
-			task := w.delegates(as("bot"), "writer", "Draft it")
+			task := w.Delegate(as("bot"), "writer", "Draft it")
 			w.NoError(w.RemoveAgent(ctx, user, "bot"))
 			get[parley.TaskView](w)(w.ReassignTask(ctx, user, task, "ana"))
 			return task
@@ -226,7 +226,7 @@ func TestAnswersToTheHub(t *testing.T) {
 				Draft: parley.Draft{Type: parley.TypeResult, Sequence: 1, Payload: []byte(`{"status":"success"}`), Content: text("done")},
 			})
 			same(t, "the task", []any{w.task(task).Status, w.task(task).Result.Text}, []any{parley.TaskCompleted, "done"})
-			w.sound()
+			w.AssertConsistent()
 		})
 	}
 }

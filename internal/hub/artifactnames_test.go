@@ -25,7 +25,7 @@ func TestADigestInUpperCaseIsTheSame(t *testing.T) {
 		_, err := w.fetch("user", bad)
 		w.isRefused(parley.BadInput, err)
 	}
-	w.sound()
+	w.AssertConsistent()
 }
 
 // TestArtifactNamesThatLeadElsewhereAreRefused: in messages, contacts and documents of trees.
@@ -49,5 +49,5 @@ func TestArtifactNamesThatLeadElsewhereAreRefused(t *testing.T) {
 			t.Errorf("a document with a file called %q: %+v", name, got)
 		}
 	}
-	w.sound()
+	w.AssertConsistent()
 }

@@ -19,8 +19,8 @@ type asking struct {
 	run     string         // that asks, if one does
 }
 
-// asks has somebody ask, and returns once the question is stored, or refused.
-func (w *world) asks(c hub.Caller, to, words string) *asking {
+// beginAsk has somebody ask, and returns once the question is stored, or refused.
+func (w *world) beginAsk(c hub.Caller, to, words string) *asking {
 	w.t.Helper()
 	return w.turnsTo(c, parley.Contact{Pattern: parley.PatternAsk, Agent: to, Message: words})
 }

@@ -24,12 +24,12 @@ func TestCancelOfTheAskerGoesDown(t *testing.T) {
 			w := trio(t)
 			w.AddScriptAgents("d")
 			w.permit("c", "d", parley.EffectAllow, withApproval)
-			w.delegates(user, "a", "have it found out")
+			w.Delegate(user, "a", "have it found out")
 			p := parked{run: w.StartRun("a")}
-			p.asking = w.asks(p.run.Caller(), "b", "what is it?")
+			p.asking = w.beginAsk(p.run.Caller(), "b", "what is it?")
 			p.task, p.sub = w.passesOn("b", "c")
 			c := w.StartRun("c")
-			held := w.holds(w.contacts(c.Caller(), notifies("d", "x")))
+			held := w.HeldApproval(w.contacts(c.Caller(), notifies("d", "x")))
 			cancel(w, p)
 			w.fails(p.run, parley.FailureStopped)
 			w.stands(parley.TaskCancelled, p.task, p.sub)
@@ -42,7 +42,7 @@ func TestCancelOfTheAskerGoesDown(t *testing.T) {
 			w.fails(c, parley.FailureStopped)
 			same(t, "brought", w.calledBack("a"), []string{})
 			w.idle("a", "b", "c")
-			w.sound()
+			w.AssertConsistent()
 		})
 	}
 }
@@ -55,7 +55,7 @@ func TestFirstAnswerCancelsWhatTheOthersAsked(t *testing.T) {
 	w.create("user", parley.NewConversation{Name: "both", With: []string{"a", "e"}, Answers: parley.AnswersFirst})
 	w.SayIn("user", "both", "who knows? @a @e")
 	a, e := w.StartRun("a"), w.StartRun("e")
-	ask := w.asks(a.Caller(), "b", "do you?")
+	ask := w.beginAsk(a.Caller(), "b", "do you?")
 	task, _ := w.passesOn("b", "c")
 	w.EndRun(e, "I do")
 	w.fails(a, parley.FailureStopped)
@@ -68,9 +68,9 @@ func TestCancelOfTheAskerEndsTheAnsweringRun(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
 	run := w.working("a")
-	one, two := w.asks(run.Caller(), "b", "one?"), w.asks(run.Caller(), "c", "two?")
+	one, two := w.beginAsk(run.Caller(), "b", "one?"), w.beginAsk(run.Caller(), "c", "two?")
 	b := w.StartRun("b")
-	deeper := w.asks(b.Caller(), "c", "three?")
+	deeper := w.beginAsk(b.Caller(), "c", "three?")
 	get[parley.Run](w)(w.CancelRun(ctx, user, run.Run.ID, "enough"))
 	w.fails(run, parley.FailureStopped)
 	one.hears()
@@ -81,7 +81,7 @@ func TestCancelOfTheAskerEndsTheAnsweringRun(t *testing.T) {
 	w.idle("a", "b", "c")
 	same(t, "the waits", []any{w.wait(one.request.ID).State, w.wait(two.request.ID).State, w.wait(deeper.request.ID).State},
 		[]any{parley.WaitFailed, parley.WaitFailed, parley.WaitFailed})
-	w.sound()
+	w.AssertConsistent()
 }
 
 // What an approval, or another run, waits for goes on.
@@ -132,14 +132,14 @@ func TestOnlyAnExplicitCancelGoesDown(t *testing.T) {
 			end(w, p)
 			w.stands(parley.TaskActive, p.task)
 			w.stands(parley.TaskQueued, p.sub)
-			w.answers("c", "42")
-			w.answers("b", "it is 42")
+			w.RunAndAnswer("c", "42")
+			w.RunAndAnswer("b", "it is 42")
 			w.stands(parley.TaskCompleted, p.task)
 			same(t, "the wait", w.wait(p.request.ID).State, parley.WaitAnswered)
 			if n := len(w.calledBack("a")); n > 1 {
 				t.Errorf("brought %d times", n)
 			}
-			w.sound()
+			w.AssertConsistent()
 		})
 	}
 }

@@ -23,7 +23,7 @@ func TestPlainAsksAreListed(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
 	run := w.working("a")
-	first := w.asks(run.Caller(), "b", "what is it?\nand why?")
+	first := w.beginAsk(run.Caller(), "b", "what is it?\nand why?")
 	since := w.wait(first.request.ID).Since
 	got := get[[]parley.AskView](w)(w.Asks(ctx, as("a"), parley.AskFilter{Open: true}))
 	same(t, "waiting", got, []parley.AskView{{
@@ -32,9 +32,9 @@ func TestPlainAsksAreListed(t *testing.T) {
 		AskState: parley.AskState{State: parley.WaitWaiting, Since: since, Until: since.Add(120 * time.Second)},
 	}})
 	same(t, "tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 0)
-	w.answers("b", "it is 42")
+	w.RunAndAnswer("b", "it is 42")
 	same(t, "heard", first.hears(), "Response from b: it is 42")
-	second := w.asks(run.Caller(), "b", strings.Repeat("ä", 100))
+	second := w.beginAsk(run.Caller(), "b", strings.Repeat("ä", 100))
 	same(t, "open", w.asksOf("a", parley.AskFilter{Open: true}), []string{strings.Repeat("ä", 79) + "…"})
 	all := get[[]parley.AskView](w)(w.Asks(ctx, as("b"), parley.AskFilter{}))
 	same(t, "all", []any{len(all), all[0].Message, all[1].State, all[1].EndedAt != nil}, []any{2, second.request.ID, parley.WaitAnswered, true})
@@ -46,8 +46,8 @@ func TestAsksAreIsolated(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
 	get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "rickon", Kind: parley.KindHuman}))
-	w.asks(w.working("a").Caller(), "b", "secret?")
-	w.asks(as("rickon"), "c", "mine?")
+	w.beginAsk(w.working("a").Caller(), "b", "secret?")
+	w.beginAsk(as("rickon"), "c", "mine?")
 	for by, sees := range map[string][]string{
 		"user": {"mine?", "secret?"}, "a": {"secret?"}, "b": {"secret?"}, "c": {"mine?"}, "rickon": {"mine?"},
 	} {
@@ -77,9 +77,9 @@ func TestListedAskNamesItsTask(t *testing.T) {
 func TestStrictAgentListsAsksWithAnApproval(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	w.asks(as("user"), "a", "secret?")
+	w.beginAsk(as("user"), "a", "secret?")
 	w.change("a", func(a *parley.Agent) { a.Mode = parley.ModeStrict })
-	held := w.holds(second(w.Asks(ctx, as("a"), parley.AskFilter{Open: true})))
+	held := w.HeldApproval(second(w.Asks(ctx, as("a"), parley.AskFilter{Open: true})))
 	if !strings.Contains(held.Summary, "list asks") {
 		t.Errorf("the summary is %q", held.Summary)
 	}
@@ -108,8 +108,8 @@ func TestTraceShowsWhereAsksStand(t *testing.T) {
 	for _, by := range []string{"user", "a", "b"} {
 		same(t, by+" sees", states(by), map[string]parley.AskState{p.request.ID: want})
 	}
-	w.answers("c", "it is 42")
-	w.answers("b", "c says 42")
+	w.RunAndAnswer("c", "it is 42")
+	w.RunAndAnswer("b", "c says 42")
 	p.hears()
 	ended := states("a")[p.request.ID]
 	same(t, "ended", []any{ended.State, ended.EndedAt != nil}, []any{parley.WaitAnswered, true})
@@ -119,8 +119,8 @@ func TestTraceShowsWhereAsksStand(t *testing.T) {
 func TestAsksOutliveTheirWordsAndParticipants(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	ask := w.asks(as("user"), "b", "secret?")
-	w.answers("b", "yes")
+	ask := w.beginAsk(as("user"), "b", "secret?")
+	w.RunAndAnswer("b", "yes")
 	ask.hears()
 	_, err := w.Redact(ctx, user, ask.request.ID, "a secret")
 	w.NoError(err)

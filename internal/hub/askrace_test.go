@@ -15,7 +15,7 @@ func TestAskHasOneOutcome(t *testing.T) {
 	w.AddScriptAgents("a", "b")
 	for round := range 12 {
 		run := w.working("a")
-		a := w.asks(run.Caller(), "b", "well?")
+		a := w.beginAsk(run.Caller(), "b", "well?")
 		b := w.StartRun("b")
 		before := len(w.calledBack("a"))
 		ends := []func(){
@@ -55,5 +55,5 @@ func TestAskHasOneOutcome(t *testing.T) {
 		}
 		w.idle("a", "b")
 	}
-	w.sound()
+	w.AssertConsistent()
 }

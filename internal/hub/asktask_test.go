@@ -23,7 +23,7 @@ type parked struct {
 func (w *world) parks() parked {
 	w.t.Helper()
 	p := parked{run: w.working("a")}
-	p.asking = w.asks(p.run.Caller(), "b", "what is it?")
+	p.asking = w.beginAsk(p.run.Caller(), "b", "what is it?")
 	p.task, p.sub = w.passesOn("b", "c")
 	p.waits()
 	return p
@@ -33,7 +33,7 @@ func (w *world) parks() parked {
 func (w *world) passesOn(who, to string) (task, sub string) {
 	w.t.Helper()
 	b := w.StartRun(who)
-	sub = w.delegates(b.Caller(), to, "find out")
+	sub = w.Delegate(b.Caller(), to, "find out")
 	task = w.run(b.Run.ID).Task
 	w.EndRun(b, "working on it")
 	return task, sub
@@ -59,11 +59,11 @@ func TestAskEndsWithWhatItsAnswererDelegated(t *testing.T) {
 	status := w.newestFrom(p.request.Conversation, "b")
 	same(t, "said", []any{status.Content.Text, status.Type, status.InReplyTo}, []any{"working on it", parley.TypeStatus, p.request.ID})
 	same(t, "for a", w.deliveries(status.ID), []parley.Delivery{})
-	same(t, "the request", w.stateOf(p.request.ID, "b"), parley.DeliveryAcked)
+	same(t, "the request", w.DeliveryState(p.request.ID, "b"), parley.DeliveryAcked)
 	same(t, "slots taken", w.asked("b"), 0)
 	same(t, "who waits", []any{w.wait(p.request.ID).State, w.wait(p.request.ID).Work, w.run(p.run.Run.ID).State},
 		[]any{parley.WaitWaiting, p.task, parley.RunWaiting})
-	w.answers("c", "it is 42")
+	w.RunAndAnswer("c", "it is 42")
 	b := w.StartRun("b")
 	same(t, "the run of b", []any{b.Run.Task, b.Run.Depth, b.Run.Ask, textsOf(b.Messages)},
 		[]any{p.task, 1, false, []string{"[Delegation Result from c | " + p.sub + "]\nit is 42"}})
@@ -72,13 +72,13 @@ func TestAskEndsWithWhatItsAnswererDelegated(t *testing.T) {
 	same(t, "heard", p.hears(), "Response from b: c says 42")
 	same(t, "by", []any{p.made.Outcome, p.made.Answer}, []any{parley.ContactAnswered, answer})
 	same(t, "the wait", []any{w.wait(p.request.ID).State, w.wait(p.request.ID).Callback}, []any{parley.WaitAnswered, ""})
-	same(t, "the request", []any{w.stateOf(p.request.ID, "b"), w.delivery(p.request.ID, "b").Answer}, []any{parley.DeliveryAnswered, answer})
+	same(t, "the request", []any{w.DeliveryState(p.request.ID, "b"), w.delivery(p.request.ID, "b").Answer}, []any{parley.DeliveryAnswered, answer})
 	same(t, "for a", []any{w.deliveries(answer), len(w.calledBack("a"))}, []any{[]parley.Delivery{}, 0})
 	same(t, "the answer", w.newestFrom(p.request.Conversation, "b").Type, parley.TypeResponse)
 	w.stands(parley.TaskCompleted, p.task, p.sub)
 	w.EndRun(p.run, "done")
 	w.idle("a", "b", "c")
-	w.sound()
+	w.AssertConsistent()
 }
 
 // newestFrom is the newest message of somebody in a conversation.
@@ -110,9 +110,9 @@ func TestAskEndsWithWhatItsAnswererHadApproved(t *testing.T) {
 			w := trio(t)
 			w.permit("b", "c", parley.EffectAllow, withApproval)
 			run := w.working("a")
-			a := w.asks(run.Caller(), "b", "what is it?")
+			a := w.beginAsk(run.Caller(), "b", "what is it?")
 			b := w.StartRun("b")
-			held := w.holds(w.contacts(b.Caller(), notifies("c", "look at it")))
+			held := w.HeldApproval(w.contacts(b.Caller(), notifies("c", "look at it")))
 			task := w.run(b.Run.ID).Task
 			same(t, "held in", []any{held.Task, w.task(task).Source, w.task(task).Message}, []any{task, parley.TaskFromAsk, a.request.ID})
 			w.EndRun(b, "I have to ask first")
@@ -123,7 +123,7 @@ func TestAskEndsWithWhatItsAnswererHadApproved(t *testing.T) {
 			w.EndRun(again, "so be it")
 			same(t, "heard", a.hears(), "Response from b: so be it")
 			w.stands(parley.TaskCompleted, task)
-			w.sound()
+			w.AssertConsistent()
 		})
 	}
 }
@@ -143,45 +143,45 @@ func TestParkedAskEndsWithItsTask(t *testing.T) {
 			w.updates("b", p.task, parley.TaskChange{Status: parley.TaskFailed, Reason: "no idea"})
 		}, failed + "no idea"},
 		"a run of it fails": {func(w *world, _ parked) {
-			w.answers("c", "42")
+			w.RunAndAnswer("c", "42")
 			w.fails(w.StartRun("b"), parley.FailureFinal)
 		}, failed + "it broke"},
 		"b is removed": {func(w *world, _ parked) { w.NoError(w.RemoveAgent(ctx, user, "b")) }, "E002 Error: b failed to respond: removed"},
 		"c fails, which only wakes b": {func(w *world, p parked) {
 			w.fails(w.StartRun("c"), parley.FailureFinal)
 			p.waits()
-			w.answers("b", "c cannot")
+			w.RunAndAnswer("b", "c cannot")
 		}, "Response from b: c cannot"},
 		"c is removed, which only wakes b": {func(w *world, p parked) {
 			w.NoError(w.RemoveAgent(ctx, user, "c"))
 			p.waits()
-			w.answers("b", "c is gone")
+			w.RunAndAnswer("b", "c is gone")
 		}, "Response from b: c is gone"},
 		"b completes it by a call": {func(w *world, p parked) {
-			w.answers("c", "42")
+			w.RunAndAnswer("c", "42")
 			b := w.StartRun("b")
 			w.updates("b", p.task, parley.TaskChange{Status: parley.TaskCompleted, Result: &parley.TaskResult{Text: "it is 42"}})
 			w.EndRun(b, "I have told them")
 		}, "Response from b: it is 42"},
 		"b completes it by a call without a word": {func(w *world, p parked) {
-			w.answers("c", "42")
+			w.RunAndAnswer("c", "42")
 			b := w.StartRun("b")
 			w.updates("b", p.task, parley.TaskChange{Status: parley.TaskCompleted})
 			p.waits()
 			w.EndRun(b, "it is 42")
 		}, "Response from b: it is 42"},
 		"b completes it and has no word": {func(w *world, p parked) {
-			w.answers("c", "42")
+			w.RunAndAnswer("c", "42")
 			b := w.StartRun("b")
 			w.updates("b", p.task, parley.TaskChange{Status: parley.TaskCompleted})
 			w.EndRun(b, "")
 		}, failed + "it gave no answer"},
 		"b ends without a word": {func(w *world, _ parked) {
-			w.answers("c", "42")
+			w.RunAndAnswer("c", "42")
 			w.EndRun(w.StartRun("b"), "")
 		}, failed + "it gave no answer"},
 		"b has replied and ends without a word": {func(w *world, p parked) {
-			w.answers("c", "42")
+			w.RunAndAnswer("c", "42")
 			b := w.StartRun("b")
 			w.runPosts(b, parley.Draft{InReplyTo: p.request.ID, Content: text("it is 42")})
 			p.waits()
@@ -190,7 +190,7 @@ func TestParkedAskEndsWithItsTask(t *testing.T) {
 		"it is given to c": {func(w *world, p parked) {
 			get[parley.TaskView](w)(w.CancelTask(ctx, user, p.sub, "do it all"))
 			get[parley.TaskView](w)(w.ReassignTask(ctx, user, p.task, "c"))
-			w.answers("c", "mine now: 42")
+			w.RunAndAnswer("c", "mine now: 42")
 		}, "Response from c: mine now: 42"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestParkedAskEndsWithItsTask(t *testing.T) {
 			if err := w.contacts(p.run.Caller(), notifies("user", "thanks")); err != nil {
 				t.Errorf("a cannot go on: %v", err)
 			}
-			w.sound()
+			w.AssertConsistent()
 		})
 	}
 }
@@ -225,8 +225,8 @@ func TestParkedAskIsLateAndBroughtOnce(t *testing.T) {
 		want string
 	}{
 		"an answer": {func(w *world, _ string) {
-			w.answers("c", "42")
-			w.answers("b", "it is 42")
+			w.RunAndAnswer("c", "42")
+			w.RunAndAnswer("b", "it is 42")
 		}, "Response from b: it is 42"},
 		"a failure": {func(w *world, task string) {
 			get[parley.TaskView](w)(w.CancelTask(ctx, user, task, ""))
@@ -236,7 +236,7 @@ func TestParkedAskIsLateAndBroughtOnce(t *testing.T) {
 			t.Parallel()
 			w := trio(t, briefly)
 			run := w.working("a")
-			a := w.asks(run.Caller(), "b", "what is it?")
+			a := w.beginAsk(run.Caller(), "b", "what is it?")
 			same(t, "outcome", []any{a.hears() != "", a.made.Outcome}, []any{true, parley.ContactLate})
 			task, _ := w.passesOn("b", "c")
 			w.EndRun(run, "later, then")
@@ -248,7 +248,7 @@ func TestParkedAskIsLateAndBroughtOnce(t *testing.T) {
 			w.EndRun(woken, "thanks")
 			w.idle("a", "b")
 			same(t, "the wait", w.wait(a.request.ID).Callback, woken.Messages[0].ID)
-			w.sound()
+			w.AssertConsistent()
 		})
 	}
 }
@@ -258,16 +258,16 @@ func TestReplyWhileTheTaskGoesOnIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
 	run := w.working("a")
-	a := w.asks(run.Caller(), "b", "what is it?")
+	a := w.beginAsk(run.Caller(), "b", "what is it?")
 	b := w.StartRun("b")
-	w.delegates(b.Caller(), "c", "find out")
+	w.Delegate(b.Caller(), "c", "find out")
 	said := w.runPosts(b, parley.Draft{InReplyTo: a.request.ID, Content: text("one moment")})
 	a.waits()
 	same(t, "for a", said.Deliveries, []parley.Delivery{})
 	w.EndRun(b, "one moment")
-	same(t, "the request", w.stateOf(a.request.ID, "b"), parley.DeliveryAcked)
+	same(t, "the request", w.DeliveryState(a.request.ID, "b"), parley.DeliveryAcked)
 	a.waits()
-	w.answers("c", "42")
+	w.RunAndAnswer("c", "42")
 	again := w.StartRun("b")
 	said = w.runPosts(again, parley.Draft{InReplyTo: again.Messages[0].ID, Content: text("it is 42")}) // to what woke it
 	same(t, "for a", said.Deliveries, []parley.Delivery{})
@@ -284,8 +284,8 @@ func TestTextOfACallbackRunIsNoAnswer(t *testing.T) {
 	w := trio(t, briefly)
 	a := w.turnsTo(user, parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "what is it?", Wait: time.Hour})
 	b := w.StartRun("b")
-	w.asks(b.Caller(), "c", "do you know?").hears() // which is late
-	w.answers("c", "42")
+	w.beginAsk(b.Caller(), "c", "do you know?").hears() // which is late
+	w.RunAndAnswer("c", "42")
 	other := w.StartRun("b")
 	same(t, "woken by", textsOf(other.Messages), []string{"Response from c: 42"})
 	w.EndRun(other, "I have read it")
@@ -304,18 +304,18 @@ func TestFirstReplyOfOthersIsTheAnswer(t *testing.T) {
 	defer w.there("ana")()
 	run := w.working("a")
 	for _, who := range []string{"ana", "user"} {
-		a := w.asks(run.Caller(), who, "what is it?")
-		w.delegates(as(who), "c", "find out")
+		a := w.beginAsk(run.Caller(), who, "what is it?")
+		w.Delegate(as(who), "c", "find out")
 		w.reply(who, a.request.ID, "first")
 		same(t, who, a.hears(), "Response from "+who+": first")
 	}
-	a := w.asks(run.Caller(), "hook", "what is it?")
+	a := w.beginAsk(run.Caller(), "hook", "what is it?")
 	task, _ := w.passesOn("hook", "c")
 	a.waits()
 	w.reply("hook", a.request.ID, "by the API")
 	same(t, "hook", a.hears(), "Response from hook: by the API")
 	w.stands(parley.TaskActive, task)
-	same(t, "the request", w.stateOf(a.request.ID, "hook"), parley.DeliveryAnswered)
+	same(t, "the request", w.DeliveryState(a.request.ID, "hook"), parley.DeliveryAnswered)
 }
 
 // The later runs of the answerer ask one deeper than the ask, across processes; an approval too, and so do calls that
@@ -324,19 +324,19 @@ func TestLaterRunsAskAsDeepAsTheFirst(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, mayLoop)
 	w.AddScriptAgents("a", "b", "c", "d")
-	w.asks(w.working("a").Caller(), "b", "well?")
-	w.asks(w.StartRun("b").Caller(), "c", "well?")
+	w.beginAsk(w.working("a").Caller(), "b", "well?")
+	w.beginAsk(w.StartRun("b").Caller(), "c", "well?")
 	c := w.StartRun("c")
 	same(t, "depth", []any{c.Run.Depth, c.Run.Ask}, []any{2, true})
-	w.delegates(c.Caller(), "d", "find out")
+	w.Delegate(c.Caller(), "d", "find out")
 	task := w.run(c.Run.ID).Task
 	get[parley.Run](w)(w.FinishRun(ctx, c.Run.ID, parley.Result{Text: "working on it", Session: "s-1"}, nil))
 	w.restart()
-	w.answers("d", "42")
+	w.RunAndAnswer("d", "42")
 	c = w.StartRun("c")
 	same(t, "the later run", []any{c.Run.Depth, c.Run.Ask, c.Run.Task, c.Run.Session}, []any{2, false, task, "s-1"})
 	for _, by := range []hub.Caller{c.Caller(), as("c")} {
-		ask := w.asks(by, "d", "deeper")
+		ask := w.beginAsk(by, "d", "deeper")
 		same(t, "deeper", w.wait(ask.request.ID).Depth, 2)
 		d := w.StartRun("d")
 		same(t, "the run of d", d.Run.Depth, 3)
@@ -352,9 +352,9 @@ func TestApprovedAskKeepsItsDepth(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
 	w.permit("b", "c", parley.EffectAllow, withApproval)
-	a := w.asks(w.working("a").Caller(), "b", "what is it?")
+	a := w.beginAsk(w.working("a").Caller(), "b", "what is it?")
 	b := w.StartRun("b")
-	held := w.holds(w.contacts(b.Caller(), asks("c", "well?")))
+	held := w.HeldApproval(w.contacts(b.Caller(), asks("c", "well?")))
 	w.EndRun(b, "wait")
 	w.NoError(w.DeleteConversation(ctx, user, a.request.Conversation))
 	a.hears()
@@ -374,7 +374,7 @@ func TestParkedAskSurvivesRestarts(t *testing.T) {
 	ask := parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "what is it?", IdempotencyKey: "k"}
 	a := w.turnsTo(as("a"), ask)
 	b := w.StartRun("b")
-	sub := w.delegates(b.Caller(), "c", "find out")
+	sub := w.Delegate(b.Caller(), "c", "find out")
 	task := w.run(b.Run.ID).Task
 	a.giveUp()
 	a.hears()
@@ -382,7 +382,7 @@ func TestParkedAskSurvivesRestarts(t *testing.T) {
 	restart()
 	b = w.StartRun("b")
 	same(t, "goes on in", []any{b.Run.Task, b.Run.Depth, b.Run.Ask}, []any{task, 1, true})
-	same(t, "delegates it once", w.delegates(b.Caller(), "c", "find out"), sub)
+	same(t, "delegates it once", w.Delegate(b.Caller(), "c", "find out"), sub)
 	restart()
 	w.EndRun(b, "working on it")
 	restart()
@@ -398,7 +398,7 @@ func TestParkedAskSurvivesRestarts(t *testing.T) {
 	again := w.repeats(as("a"), ask, a.request)
 	same(t, "asked again", []any{again.hears(), again.made.Duplicate}, []any{"Response from b: it is 42", true})
 	same(t, "brought", len(w.calledBack("a")), 1)
-	w.sound()
+	w.AssertConsistent()
 }
 
 // Who makes the same call again while the ask is parked waits for the same answer, and gets it once.
@@ -413,8 +413,8 @@ func TestRepeatedAskWaitsForTheSameTask(t *testing.T) {
 	same(t, "left", w.wait(a.request.ID).State, parley.WaitLate)
 	again := w.repeats(as("a"), ask, a.request)
 	again.waits()
-	w.answers("c", "42")
-	w.answers("b", "it is 42")
+	w.RunAndAnswer("c", "42")
+	w.RunAndAnswer("b", "it is 42")
 	same(t, "heard", again.hears(), "Response from b: it is 42")
 	same(t, "brought", w.calledBack("a"), []string{})
 	w.idle("a", "b", "c")
@@ -427,18 +427,18 @@ func TestApprovedAskEndsWithTheTask(t *testing.T) {
 	w.office()
 	w.AddScriptAgents("c")
 	run, dm := w.works("intern")
-	a := w.holds(w.contacts(run.Caller(), asks("senior", "is it right?")))
+	a := w.HeldApproval(w.contacts(run.Caller(), asks("senior", "is it right?")))
 	w.EndRun(run, "")
 	w.decides("boss", a.ID, parley.Decision{Approve: true})
 	w.passesOn("senior", "c")
 	same(t, "in between", w.approval(a.ID).State, parley.ApprovalApproved)
 	w.idle("intern")
-	w.answers("c", "yes")
-	w.answers("senior", "it is right")
+	w.RunAndAnswer("c", "yes")
+	w.RunAndAnswer("senior", "it is right")
 	same(t, "at last", []any{w.approval(a.ID).State, w.approval(a.ID).Result}, []any{parley.ApprovalExecuted, "Response from senior: it is right"})
 	same(t, "told", textsOf(w.said(dm, parley.System)), []string{"Response from senior: it is right"})
 	same(t, "woken by", textsOf(w.StartRun("intern").Messages), []string{"Response from senior: it is right"})
-	w.sound()
+	w.AssertConsistent()
 }
 
 // A task that is done again after the ask has failed calls its requester back: the ask is over.
@@ -464,12 +464,12 @@ func TestRevivedAskTaskCallsBack(t *testing.T) {
 	w := trio(t)
 	w.change("b", func(a *parley.Agent) { a.Attempts = 1 })
 	p := w.parks()
-	w.answers("c", "42")
+	w.RunAndAnswer("c", "42")
 	b := w.StartRun("b")
 	w.fails(b, parley.FailureServer)
 	same(t, "heard", p.hears(), "E005 Error: b failed to respond: it broke")
 	get[parley.Delivery](w)(w.RetryDead(ctx, user, b.Messages[0].ID, "b"))
-	w.answers("b", "it is 42")
+	w.RunAndAnswer("b", "it is 42")
 	same(t, "called back", w.task(p.task).Callback != "", true)
 	same(t, "brought", w.calledBack("a"), []string{})
 }
@@ -478,19 +478,19 @@ func TestRevivedAskTaskCallsBack(t *testing.T) {
 func TestWhatJoinsTheAnswererIsAnswered(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	a := w.asks(user, "b", "what is it?")
+	a := w.beginAsk(user, "b", "what is it?")
 	b := w.StartRun("b")
-	w.delegates(b.Caller(), "c", "find out")
-	w.delegates(b.Caller(), "a", "find out too")
+	w.Delegate(b.Caller(), "c", "find out")
+	w.Delegate(b.Caller(), "a", "find out too")
 	w.EndRun(b, "working on it")
-	w.answers("c", "42")
+	w.RunAndAnswer("c", "42")
 	m := w.SendDM("user", "b", "how is it going?").Message
 	w.EndRun(w.StartRun("b"), "half of it is there")
-	same(t, "what joined", w.stateOf(m.ID, "b"), parley.DeliveryAnswered)
-	same(t, "the request", w.stateOf(a.request.ID, "b"), parley.DeliveryAcked)
+	same(t, "what joined", w.DeliveryState(m.ID, "b"), parley.DeliveryAnswered)
+	same(t, "the request", w.DeliveryState(a.request.ID, "b"), parley.DeliveryAcked)
 	a.waits()
-	w.answers("a", "43")
-	w.answers("b", "42 and 43")
+	w.RunAndAnswer("a", "43")
+	w.RunAndAnswer("b", "42 and 43")
 	same(t, "heard", a.hears(), "Response from b: 42 and 43")
 }
 
@@ -501,8 +501,8 @@ func TestParkedAskEndsWithItsConversation(t *testing.T) {
 	p := w.parks()
 	w.NoError(w.DeleteConversation(ctx, user, p.request.Conversation))
 	same(t, "heard", p.hears(), "E005 Error: b failed to respond: the conversation was deleted")
-	w.answers("c", "42")
-	w.answers("b", "it is 42")
+	w.RunAndAnswer("c", "42")
+	w.RunAndAnswer("b", "it is 42")
 	w.stands(parley.TaskCompleted, p.task)
 	same(t, "brought", w.calledBack("a"), []string{})
 	w.EndRun(p.run, "so")
@@ -518,29 +518,29 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheAsker(t *testing.T) {
 		then  func(*world)
 	}{
 		"a delegation": {
-			func(w *world, b *hub.Assignment) { w.delegates(b.Caller(), "ana", "your part") },
+			func(w *world, b *hub.Assignment) { w.Delegate(b.Caller(), "ana", "your part") },
 			func(w *world) {
-				taken := w.take("ana", parley.Take{Waking: true})
+				taken := w.TakeAs("ana", parley.Take{Waking: true})
 				w.updates("ana", taken.Messages[0].Task, parley.TaskChange{Status: parley.TaskCompleted, Result: &parley.TaskResult{Text: "done"}})
 			},
 		},
 		"a delegation further down": {
 			func(w *world, b *hub.Assignment) {
-				w.delegates(b.Caller(), "c", "see to it")
-				w.delegates(w.StartRun("c").Caller(), "ana", "your part")
+				w.Delegate(b.Caller(), "c", "see to it")
+				w.Delegate(w.StartRun("c").Caller(), "ana", "your part")
 			},
 			func(w *world) {
-				taken := w.take("ana", parley.Take{Waking: true})
+				taken := w.TakeAs("ana", parley.Take{Waking: true})
 				w.updates("ana", taken.Messages[0].Task, parley.TaskChange{Status: parley.TaskCompleted})
 				live := get[[]parley.Run](w)(w.Runs(ctx, user, parley.RunFilter{Agent: "c", Live: true}))
 				get[parley.Run](w)(w.FinishRun(ctx, live[0].ID, parley.Result{Text: "wait"}, nil))
-				w.answers("c", "seen to")
+				w.RunAndAnswer("c", "seen to")
 			},
 		},
 		"an approval": {
 			func(w *world, b *hub.Assignment) {
 				w.change("b", func(a *parley.Agent) { a.Manager, a.Mode = "ana", parley.ModeSupervised })
-				w.holds(w.contacts(b.Caller(), notifies("c", "x")))
+				w.HeldApproval(w.contacts(b.Caller(), notifies("c", "x")))
 			},
 			func(w *world) {
 				list := get[[]parley.Approval](w)(w.Approvals(ctx, user, parley.ApprovalFilter{}))
@@ -553,7 +553,7 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheAsker(t *testing.T) {
 			w := trio(t)
 			w.attached("ana")
 			defer w.there("ana")()
-			a := w.asks(as("ana"), "b", "what is it?")
+			a := w.beginAsk(as("ana"), "b", "what is it?")
 			b := w.StartRun("b")
 			w.clock.advance(7 * time.Second)
 			a.waits()
@@ -561,9 +561,9 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheAsker(t *testing.T) {
 			same(t, "heard", []any{a.hears(), a.made.Outcome}, []any{"E004 Error: b " + late, parley.ContactLate})
 			w.EndRun(b, "working on it")
 			c.then(w)
-			w.answers("b", "it is 42")
+			w.RunAndAnswer("b", "it is 42")
 			same(t, "brought", w.calledBack("ana"), []string{"Response from b: it is 42"})
-			w.sound()
+			w.AssertConsistent()
 		})
 	}
 }
@@ -575,23 +575,23 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheOnlySlot(t *testing.T) {
 	w.addWith(parley.RuntimeWebhook, "hook")
 	w.change("hook", func(a *parley.Agent) { a.Concurrency = 1 })
 	run := w.working("hook")
-	a := w.asks(run.Caller(), "b", "what is it?")
+	a := w.beginAsk(run.Caller(), "b", "what is it?")
 	b := w.StartRun("b")
-	w.delegates(b.Caller(), "hook", "your part")
+	w.Delegate(b.Caller(), "hook", "your part")
 	heard := a.hears()
 	same(t, "heard", []any{heard != "", a.made.Outcome}, []any{true, parley.ContactLate})
 	w.EndRun(run, "later, then")
 	w.EndRun(b, "working on it")
-	w.answers("hook", "done")
-	w.answers("b", "it is 42")
+	w.RunAndAnswer("hook", "done")
+	w.RunAndAnswer("b", "it is 42")
 	same(t, "brought", w.calledBack("hook"), []string{"Response from b: it is 42"})
-	other := w.asks(w.working("a").Caller(), "b", "what is it?")
+	other := w.beginAsk(w.working("a").Caller(), "b", "what is it?")
 	b = w.StartRun("b")
-	w.delegates(b.Caller(), "a", "your part")
+	w.Delegate(b.Caller(), "a", "your part")
 	w.EndRun(b, "working on it")
 	other.waits()
-	w.answers("a", "done")
-	w.answers("b", "43")
+	w.RunAndAnswer("a", "done")
+	w.RunAndAnswer("b", "43")
 	same(t, "heard", other.hears(), "Response from b: 43")
 }
 
@@ -600,19 +600,19 @@ func TestAskIsLateAtOnceWhereItsAnswerDependsOnItsOwnTask(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
 	boss := w.working("a")
-	task := w.delegates(boss.Caller(), "b", "your part")
+	task := w.Delegate(boss.Caller(), "b", "your part")
 	w.EndRun(boss, "it is under way")
 	b := w.StartRun("b")
-	asked := w.asks(b.Caller(), "a", "what next?")
+	asked := w.beginAsk(b.Caller(), "a", "what next?")
 	answering := w.StartRun("a")
-	w.delegates(answering.Caller(), "c", "check it", after(task))
+	w.Delegate(answering.Caller(), "c", "check it", after(task))
 	heard := asked.hears()
 	same(t, "heard", []any{heard != "", asked.made.Outcome}, []any{true, parley.ContactLate})
 	w.EndRun(b, "done")
 	w.EndRun(answering, "c checks it then")
-	w.answers("a", "so it is done")
-	w.answers("c", "checked")
-	w.answers("a", "all is well")
+	w.RunAndAnswer("a", "so it is done")
+	w.RunAndAnswer("c", "checked")
+	w.RunAndAnswer("a", "all is well")
 	same(t, "brought", w.calledBack("b"), []string{"Response from a: all is well"})
 }
 
@@ -620,7 +620,7 @@ func TestAskIsLateAtOnceWhereItsAnswerDependsOnItsOwnTask(t *testing.T) {
 func TestParkedAsksAreBounded(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	open := w.asks(w.working("a").Caller(), "b", "one more?")
+	open := w.beginAsk(w.working("a").Caller(), "b", "one more?")
 	b := w.StartRun("b")
 	w.NoError(w.db.Update(ctx, func(tx parley.Tx) error {
 		for range 256 {

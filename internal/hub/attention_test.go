@@ -25,12 +25,12 @@ func TestAttentionListsWhatNeedsAPersonOnce(t *testing.T) {
 	same(t, "nothing", w.needs("user"), []string(nil))
 
 	w.permit("intern", "senior", parley.EffectAllow, func(p *parley.Permission) { p.RequiresApproval = true })
-	held := w.holds(w.contacts(as("intern"), asks("senior", "may I?")))
+	held := w.HeldApproval(w.contacts(as("intern"), asks("senior", "may I?")))
 	dead := w.SendDM("user", "frail", "die").Message
 	w.change("frail", func(a *parley.Agent) { a.Attempts = 1 })
 	w.fails(w.StartRun("frail"), parley.FailureBusy)
-	asked := w.asks(as("b"), "user", "which one?").request
-	task := w.delegates(as("b"), "user", "Review the text")
+	asked := w.beginAsk(as("b"), "user", "which one?").request
+	task := w.Delegate(as("b"), "user", "Review the text")
 	must := w.PostAs("b", parley.Draft{Direct: []string{"user"}, RequiresAck: true, Content: text("confirm")}).Message
 	w.SendDM("b", "user", "just so you know")
 	want := []string{
@@ -75,7 +75,7 @@ func TestAttentionLeavesAManagersDecisionsToTheManager(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.office()
-	held := w.holds(w.contacts(as("intern"), notifies("senior", "hello")))
+	held := w.HeldApproval(w.contacts(as("intern"), notifies("senior", "hello")))
 	same(t, "an owner", w.needs("user"), []string(nil))
 	same(t, "the manager", w.needs("boss"), []string{fmt.Sprintf("approval %s from intern: InternBot wants to contact senior:", held.ShortName())})
 }

@@ -244,7 +244,7 @@ func TestUnknownMentionInAHeldContactIsNamed(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.office()
-	held := w.holds(w.contacts(as("intern"), notifies("senior", "ask @bosss")))
+	held := w.HeldApproval(w.contacts(as("intern"), notifies("senior", "ask @bosss")))
 	a := get[parley.Approval](w)(w.Decide(ctx, as("boss"), held.ID, parley.Decision{Approve: true}))
 	same(t, "the result", a.Result, "Notification sent to senior.\nNote: nobody is called @bosss: did you mean boss?")
 }

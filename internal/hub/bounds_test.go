@@ -85,7 +85,7 @@ func TestAnswersAreBoundedInBytes(t *testing.T) {
 	same(t, "all that was looked at", seen, n)
 	var taken int
 	for {
-		got := w.take("ned", parley.Take{Limit: 500})
+		got := w.TakeAs("ned", parley.Take{Limit: 500})
 		within(t, "take", sizeOf(got.Messages), oneMiB)
 		if len(got.Messages) == 0 {
 			break
@@ -130,7 +130,7 @@ func TestATakeReturnsAMessageThatIsLargerThanTheBound(t *testing.T) {
 		w.SendDM("arya", "ned", strings.Repeat("x", 3*oneMiB))
 	}
 	for range 3 {
-		same(t, "taken", len(w.take("ned", parley.Take{}).Messages), 1)
+		same(t, "taken", len(w.TakeAs("ned", parley.Take{}).Messages), 1)
 	}
 }
 

@@ -27,5 +27,5 @@ func TestABroadcastThatReachesNobody(t *testing.T) {
 	w.change("gm", func(a *parley.Agent) { a.Tier = parley.TierCommand })
 	same(t, "the sender may contact none", says(),
 		[]string{"it reached nobody: gm may not contact worker-1, worker-2 (to see why: parley permit check gm worker-1)"})
-	w.sound()
+	w.AssertConsistent()
 }

@@ -32,7 +32,7 @@ func TestARepeatedAskDoesNotExtendItsDeadline(t *testing.T) {
 	w.clock.advance(time.Minute)
 	late := "E004 Error: b did not respond within 120 seconds. Consider using 'delegate' for async processing. The answer will be delivered when it comes."
 	same(t, "at the first deadline", w.repeats(user, longer, first.request).hears(), late)
-	w.answers("b", "yes")
+	w.RunAndAnswer("b", "yes")
 	same(t, "brought", w.waits("user"), []string{"Response from b: yes"})
 }
 
@@ -51,13 +51,13 @@ func TestAnAnswerReturnedInlineSettlesItsCallback(t *testing.T) {
 		if to == "ann" {
 			w.reply("ann", first.request.ID, "yes")
 		} else {
-			w.answers(to, "yes")
+			w.RunAndAnswer(to, "yes")
 		}
 		same(t, "brought", w.waits("user"), []string{"Response from " + to + ": yes"})
 		same(t, "heard", w.turnsTo(user, ask).hears(), "Response from "+to+": yes")
 		same(t, "left", w.waits("user"), []string{})
 	}
-	w.sound()
+	w.AssertConsistent()
 }
 
 // A failure that is returned inline is not brought besides either.
@@ -82,13 +82,13 @@ func TestACallbackThatARunHasStaysWithIt(t *testing.T) {
 	first := w.turnsTo(as("a"), keyedAsk())
 	crash(w, first)
 	w.NoError(w.RecoverWaits(ctx))
-	w.answers("b", "yes")
+	w.RunAndAnswer("b", "yes")
 	run := w.StartRun("a")
 	same(t, "heard", w.turnsTo(as("a"), keyedAsk()).hears(), "Response from b: yes")
 	same(t, "the run has", textsOf(run.Messages), []string{"Response from b: yes"})
 	w.EndRun(run, "thanks")
 	w.idle("a")
-	w.sound()
+	w.AssertConsistent()
 }
 
 // The result of a task that was waited for is not brought besides: neither to a person nor to the run that waited.
@@ -98,18 +98,18 @@ func TestAResultReturnedInlineSettlesItsCallback(t *testing.T) {
 	w.AddScriptAgents("a", "b")
 	work := parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "count", Wait: time.Hour}
 	by := w.turnsTo(user, work)
-	w.answers("b", "three")
+	w.RunAndAnswer("b", "three")
 	same(t, "heard", by.hears(), "Response from b: three")
 	same(t, "a person has left", w.waits("user"), []string{})
 
 	run := w.working("a")
 	by = w.turnsTo(run.Caller(), work)
-	w.answers("b", "four")
+	w.RunAndAnswer("b", "four")
 	same(t, "heard", by.hears(), "Response from b: four")
 	w.EndRun(run, "it is four")
 	w.idle("a")
 	w.stands(parley.TaskCompleted, w.run(run.Run.ID).Task)
-	w.sound()
+	w.AssertConsistent()
 }
 
 // For a caller that waits, a task whose deadline has passed has timed out.
@@ -134,11 +134,11 @@ func TestAKeyOfTheConnectionIsNoPartOfTheCall(t *testing.T) {
 	w.AddScriptAgents("b")
 	ask := asks("senior", "well?")
 	ask.IdempotencyKey = parley.CallKey("1")
-	first := w.holds(w.contacts(as("intern"), ask))
+	first := w.HeldApproval(w.contacts(as("intern"), ask))
 	ask.IdempotencyKey = parley.CallKey("2")
-	same(t, "the same approval", w.holds(w.contacts(as("intern"), ask)).ID, first.ID)
+	same(t, "the same approval", w.HeldApproval(w.contacts(as("intern"), ask)).ID, first.ID)
 	ask.IdempotencyKey = "mine"
-	if other := w.holds(w.contacts(as("intern"), ask)).ID; other == first.ID {
+	if other := w.HeldApproval(w.contacts(as("intern"), ask)).ID; other == first.ID {
 		t.Error("a call with a key of its own is held as the one without")
 	}
 
@@ -150,7 +150,7 @@ func TestAKeyOfTheConnectionIsNoPartOfTheCall(t *testing.T) {
 	before.hears()
 	question.IdempotencyKey = parley.CallKey("4")
 	again := w.repeats(w.StartRun("b").Caller(), question, before.request)
-	w.answers("senior", "yes")
+	w.RunAndAnswer("senior", "yes")
 	same(t, "a later attempt", []any{again.hears(), again.made.Message}, []any{"Response from senior: yes", before.request.ID})
 }
 
@@ -160,7 +160,7 @@ func TestAttemptsAreCountedBehindTheSentence(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("b")
 	w.change("b", func(a *parley.Agent) { a.Attempts = 2 })
-	task := w.delegates(user, "b", "count")
+	task := w.Delegate(user, "b", "count")
 	w.SendDM("user", "b", "hello")
 	for range 4 {
 		if run := w.next("b"); run != nil {

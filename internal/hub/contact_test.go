@@ -52,7 +52,7 @@ func TestWhoCanBeContacted(t *testing.T) {
 			m := w.newest()
 			same(t, "the note", []any{m.Content.Text, m.Type, reach([]parley.Delivery{w.delivery(m.ID, "b")})},
 				[]any{"[Agent Notification from A]\n\nfyi", parley.TypeNotification, map[string]bool{"b": false}})
-			a := w.asks(as("a"), "b", "well?")
+			a := w.beginAsk(as("a"), "b", "well?")
 			if want[0] == waits {
 				a.waits()
 				same(t, "the ask", textsOf(w.StartRun("b").Messages), []string{a.request.Content.Text})
@@ -99,7 +99,7 @@ func TestContactAfterTooManyHops(t *testing.T) {
 	w.AddScriptAgents("a", "b", "c")
 	by := w.working("a").Caller()
 	for _, next := range []string{"b", "c"} {
-		w.asks(by, next, "well?").waits()
+		w.beginAsk(by, next, "well?").waits()
 		by = w.StartRun(next).Caller()
 	}
 	for range 2 {
@@ -121,7 +121,7 @@ func TestContactIsOneCall(t *testing.T) {
 	w := newHub(t, briefly, func(w *world) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 2} })
 	w.AddScriptAgents("a", "b")
 	for i := range 2 {
-		same(t, fmt.Sprint(i), w.asks(as("a"), "b", "well?").hears()[:4], "E004")
+		same(t, fmt.Sprint(i), w.beginAsk(as("a"), "b", "well?").hears()[:4], "E004")
 	}
 	same(t, "the third", parley.AsError(only(w.Contact(ctx, as("a"), parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "?"}))).Reason, parley.RateLimited)
 }

@@ -26,13 +26,13 @@ func TestCircleOfWaitsIsRefused(t *testing.T) {
 		t.Helper()
 		same(t, "heard", a.hears(), "E005 Error: Waiting for "+first+circular+path+". Use 'delegate' for async processing.")
 	}
-	one := w.asks(as("ana"), "b", "what?")
+	one := w.beginAsk(as("ana"), "b", "what?")
 	b := w.StartRun("b")
-	refused(w.asks(b.Caller(), "ana", "why?"), "Ana", "Ana → b → Ana")
-	refused(w.asks(as("b"), "ana", "why?"), "Ana", "Ana → b → Ana")
-	two := w.asks(b.Caller(), "bea", "why?")
-	refused(w.asks(as("bea"), "ana", "who?"), "Ana", "Ana → b → Bea → Ana")
-	other := w.asks(w.working("b").Caller(), "ana", "when you are free?") // another run of b: it only waits its turn
+	refused(w.beginAsk(b.Caller(), "ana", "why?"), "Ana", "Ana → b → Ana")
+	refused(w.beginAsk(as("b"), "ana", "why?"), "Ana", "Ana → b → Ana")
+	two := w.beginAsk(b.Caller(), "bea", "why?")
+	refused(w.beginAsk(as("bea"), "ana", "who?"), "Ana", "Ana → b → Bea → Ana")
+	other := w.beginAsk(w.working("b").Caller(), "ana", "when you are free?") // another run of b: it only waits its turn
 	other.waits()
 	w.reply("bea", two.request.ID, "so")
 	two.hears()
@@ -42,15 +42,15 @@ func TestCircleOfWaitsIsRefused(t *testing.T) {
 	same(t, "heard", other.hears(), "Response from Ana: now")
 
 	hook := w.working("hook")
-	three := w.asks(hook.Caller(), "c", "what?")
+	three := w.beginAsk(hook.Caller(), "c", "what?")
 	c := w.StartRun("c")
-	refused(w.asks(c.Caller(), "hook", "why?"), "Hook", "Hook → c → Hook")
-	four := w.asks(user, "hook", "and you?")
+	refused(w.beginAsk(c.Caller(), "hook", "why?"), "Hook", "Hook → c → Hook")
+	four := w.beginAsk(user, "hook", "and you?")
 	w.idle("hook")
 	w.EndRun(c, "that")
 	three.hears()
 	w.EndRun(hook, "done")
-	w.answers("hook", "me too")
+	w.RunAndAnswer("hook", "me too")
 	same(t, "heard", four.hears(), "Response from Hook: me too")
 }
 
@@ -65,7 +65,7 @@ func TestWaitingForAMessageIsPartOfTheCircle(t *testing.T) {
 	answered := w.awaiting("ana", sent.ID, parley.DeliveryAnswered)
 	for len(w.waitsBy("ana")) == 0 {
 	}
-	same(t, "heard", w.asks(as("bea"), "ana", "what?").hears(), "E005 Error: Waiting for ana"+circular+"ana → bea → ana. Use 'delegate' for async processing.")
+	same(t, "heard", w.beginAsk(as("bea"), "ana", "what?").hears(), "E005 Error: Waiting for ana"+circular+"ana → bea → ana. Use 'delegate' for async processing.")
 	back := w.SendDM("bea", "ana", "what?").Message
 	_, err := w.AwaitRung(ctx, as("bea"), back.ID, parley.DeliveryAnswered, time.Minute)
 	same(t, "code", parley.CodeOf(err), parley.DependencyFailed)
@@ -117,7 +117,7 @@ func TestCirclesAreRefusedAndNothingElse(t *testing.T) {
 				continue
 			}
 			closes := slices.Contains(sessions, to) && g.leads(to, from, map[string]bool{})
-			a := w.asks(g.caller(from), to, "well?")
+			a := w.beginAsk(g.caller(from), to, "well?")
 			if refused := a.request.ID == ""; refused != closes {
 				rt.Fatalf("%s asks %s: refused %v (%v), though it closes a circle: %v", from, to, refused, a.err, closes)
 			}

@@ -24,7 +24,7 @@ func newDamaged(t *testing.T, statement string) (w *world, list []parley.Message
 		list = append(list, r.Message)
 	}
 	w.settle()
-	w.take("ned", parley.Take{AtMostOnce: true, Only: []string{w.newest().ID}})
+	w.TakeAs("ned", parley.Take{AtMostOnce: true, Only: []string{w.newest().ID}})
 	w.tamper(fmt.Sprintf(statement, list[1].Seq))
 	return w, list
 }
@@ -116,7 +116,7 @@ func (w *world) damageAlert() parley.Alert {
 func TestTakeEndsADamagedDeliveryAndGoesOn(t *testing.T) {
 	t.Parallel()
 	w, list := newDamaged(t, wounds["its text"])
-	taken := w.take("ned", parley.Take{})
+	taken := w.TakeAs("ned", parley.Take{})
 	same(t, "taken", []string{taken.Messages[0].ID, taken.Messages[1].ID}, []string{list[0].ID, list[2].ID})
 	d := w.delivery(list[1].ID, "ned")
 	if d.State != parley.DeliveryFailed || d.Failure == nil || d.Failure.Code != parley.Internal || !strings.Contains(d.Failure.Message, fmt.Sprintf("message %d", list[1].Seq)) {
@@ -143,15 +143,15 @@ func TestTakePassesDamageByWithoutWaiting(t *testing.T) {
 	t.Parallel()
 	w, list := newDamaged(t, wounds["its text"])
 	w.tamper(fmt.Sprintf(wounds["its text"], list[0].Seq))
-	taken := w.take("ned", parley.Take{Limit: 1})
+	taken := w.TakeAs("ned", parley.Take{Limit: 1})
 	same(t, "taken", taken.Messages[0].ID, list[2].ID)
-	same(t, "left", len(w.take("ned", parley.Take{}).Messages), 0)
+	same(t, "left", len(w.TakeAs("ned", parley.Take{}).Messages), 0)
 }
 
 func TestFetchAtMostOnceTellsTheSenderOfDamage(t *testing.T) {
 	t.Parallel()
 	w, list := newDamaged(t, wounds["its text"])
-	taken := w.take("ned", parley.Take{AtMostOnce: true})
+	taken := w.TakeAs("ned", parley.Take{AtMostOnce: true})
 	same(t, "taken", len(taken.Messages), 2)
 	if told := w.told("arya"); len(told) != 1 || !strings.Contains(told[0].Content.Text, list[1].ID) {
 		t.Errorf("the sender is told %+v", told)
@@ -166,10 +166,10 @@ func TestDamagedDeliveryRowIsHandedToNobody(t *testing.T) {
 	if got := peeked.Messages[0]; got.Damage == nil || strings.Contains(got.Content.Text, "plain words") {
 		t.Errorf("the other's message is shown: %+v", got)
 	}
-	taken := w.take("user", parley.Take{})
+	taken := w.TakeAs("user", parley.Take{})
 	same(t, "taken by another", len(taken.Messages), 0)
 	same(t, "its state", w.delivery(list[1].ID, "user").State, parley.DeliveryFailed)
-	same(t, "taken by its own", len(w.take("ned", parley.Take{}).Messages), 2)
+	same(t, "taken by its own", len(w.TakeAs("ned", parley.Take{}).Messages), 2)
 }
 
 func TestDamagedTriggerStartsNoRun(t *testing.T) {
@@ -182,7 +182,7 @@ func TestDamagedTriggerStartsNoRun(t *testing.T) {
 	w.tamper(fmt.Sprintf(wounds["its text"], bad.Seq))
 	a := w.StartRun("bran")
 	same(t, "triggers", a.Run.Triggers, []string{good.ID})
-	same(t, "the damaged one", w.stateOf(bad.ID, "bran"), parley.DeliveryFailed)
+	same(t, "the damaged one", w.DeliveryState(bad.ID, "bran"), parley.DeliveryFailed)
 	c := get[parley.RunContext](w)(w.RunContext(ctx, a.Run.ID))
 	for _, m := range c.History {
 		if m.ID == bad.ID {
@@ -199,7 +199,7 @@ func TestAskWithADamagedRequestFails(t *testing.T) {
 	w := newHub(t)
 	w.Start(ctx)
 	w.AddScriptAgents("bran")
-	ask := w.asks(user, "bran", "what is it?")
+	ask := w.beginAsk(user, "bran", "what is it?")
 	w.tamper(fmt.Sprintf(wounds["its text"], w.newest().Seq))
 	same(t, "a run", w.next("bran") == nil, true)
 	if <-ask.done; ask.err == nil || !strings.Contains(ask.err.Error(), "checksum") {
@@ -365,12 +365,12 @@ func TestDeepCheckListsUnreadableRowsAndGoesOn(t *testing.T) {
 	var tasks, runs, approvals, tokens []string
 	for i := range 3 {
 		words := fmt.Sprint("work ", i)
-		tasks = append(tasks, w.delegates(user, "c", words))
+		tasks = append(tasks, w.Delegate(user, "c", words))
 		run := w.StartRun("c")
 		runs = append(runs, run.Run.ID)
 		w.EndRun(run, "done")
 		working := w.working("a")
-		approvals = append(approvals, w.holds(w.contacts(working.Caller(), notifies("b", words))).ID)
+		approvals = append(approvals, w.HeldApproval(w.contacts(working.Caller(), notifies("b", words))).ID)
 		w.EndRun(working, "I have to ask first")
 		tokens = append(tokens, w.token("a").ID)
 	}

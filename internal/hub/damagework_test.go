@@ -48,15 +48,15 @@ func TestTaskFailsWithTheDamagedMessageThatItGoesOnWith(t *testing.T) {
 	for name, damage := range map[string]func(*world) (*asking, string){
 		"a callback": func(w *world) (*asking, string) {
 			p := w.parks()
-			w.answers("c", "it is 42")
+			w.RunAndAnswer("c", "it is 42")
 			w.forge(w.task(p.sub).Callback)
 			return p.asking, p.task
 		},
 		"what came of an approval": func(w *world) (*asking, string) {
 			w.permit("b", "c", parley.EffectAllow, withApproval)
-			a := w.asks(w.working("a").Caller(), "b", "what is it?")
+			a := w.beginAsk(w.working("a").Caller(), "b", "what is it?")
 			b := w.StartRun("b")
-			held := w.holds(w.contacts(b.Caller(), notifies("c", "look at it")))
+			held := w.HeldApproval(w.contacts(b.Caller(), notifies("c", "look at it")))
 			task := w.run(b.Run.ID).Task
 			w.EndRun(b, "I have to ask first")
 			w.decides("user", held.ID, parley.Decision{Approve: true})
@@ -84,20 +84,20 @@ func TestTaskFailsWithTheDamagedMessageThatItGoesOnWith(t *testing.T) {
 func TestTaskGoesOnWithoutADamagedMessage(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	a := w.asks(w.working("a").Caller(), "b", "what is it?")
+	a := w.beginAsk(w.working("a").Caller(), "b", "what is it?")
 	b := w.StartRun("b")
-	sub := w.delegates(b.Caller(), "c", "find out")
-	other := w.delegates(b.Caller(), "c", "find out more")
+	sub := w.Delegate(b.Caller(), "c", "find out")
+	other := w.Delegate(b.Caller(), "c", "find out more")
 	task := w.run(b.Run.ID).Task
 	w.EndRun(b, "working on it")
-	w.answers("c", "it is 42")
+	w.RunAndAnswer("c", "it is 42")
 	w.forge(w.task(sub).Callback)
 	same(t, "a run", w.next("b") == nil, true)
 	w.stands(parley.TaskActive, task)
 	a.waits()
-	w.answers("c", "and more")
+	w.RunAndAnswer("c", "and more")
 	w.stands(parley.TaskCompleted, other)
-	w.answers("b", "enough")
+	w.RunAndAnswer("b", "enough")
 	same(t, "heard", a.hears(), "Response from b: enough")
 }
 
@@ -109,7 +109,7 @@ func TestParkedAskWithADamagedRequestEnds(t *testing.T) {
 			t.Parallel()
 			w := trio(t, briefly)
 			run := w.working("a")
-			a := w.asks(run.Caller(), "b", "what is it?")
+			a := w.beginAsk(run.Caller(), "b", "what is it?")
 			a.hears()
 			task, _ := w.passesOn("b", "c")
 			w.EndRun(run, "later, then")
@@ -118,8 +118,8 @@ func TestParkedAskWithADamagedRequestEnds(t *testing.T) {
 			} else {
 				w.tamper(fmt.Sprintf("UPDATE messages SET id = %s WHERE seq = %d", noID(), a.request.Seq))
 			}
-			w.answers("c", "42")
-			w.answers("b", "it is 42")
+			w.RunAndAnswer("c", "42")
+			w.RunAndAnswer("b", "it is 42")
 			w.stands(parley.TaskCompleted, task)
 			same(t, "brought", w.calledBack("a"), []string{"Response from b: it is 42"})
 		})
@@ -130,7 +130,7 @@ func TestParkedAskWithADamagedRequestEnds(t *testing.T) {
 func TestAskFailsWithItsDamagedDelivery(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	a := w.asks(w.working("a").Caller(), "b", "what is it?")
+	a := w.beginAsk(w.working("a").Caller(), "b", "what is it?")
 	w.tamper(fmt.Sprintf("UPDATE deliveries SET purpose = '' WHERE message = %d", a.request.Seq))
 	same(t, "a run", w.next("b") == nil, true)
 	if s := w.wait(a.request.ID).State; s != parley.WaitFailed {
@@ -145,7 +145,7 @@ func TestAskFailsWithItsDamagedDelivery(t *testing.T) {
 func TestTaskFailsWithItsDamagedDelivery(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	sub := w.delegates(w.working("a").Caller(), "b", "do it")
+	sub := w.Delegate(w.working("a").Caller(), "b", "do it")
 	w.tamper(fmt.Sprintf("UPDATE deliveries SET purpose = '' WHERE message = %d", w.stored(w.task(sub).Message).Seq))
 	same(t, "a run", w.next("b") == nil, true)
 	w.stands(parley.TaskFailed, sub)
@@ -162,7 +162,7 @@ func TestFullInboxWithADamagedSenderTakesMore(t *testing.T) {
 	w.tamper(fmt.Sprintf(nobody("%d"), bad.Seq))
 	w.SendDM("arya", "ned", "three")
 	w.SendDM("arya", "ned", "four")
-	taken := w.take("ned", parley.Take{})
+	taken := w.TakeAs("ned", parley.Take{})
 	same(t, "taken", textsOf(taken.Messages), []string{"four"})
 }
 
@@ -179,13 +179,13 @@ func TestHubRecoversWithDamagedRows(t *testing.T) {
 			t.Run(fmt.Sprint(name, which), func(t *testing.T) {
 				t.Parallel()
 				w := trio(t)
-				sub := w.delegates(w.working("a").Caller(), "b", "do it")
+				sub := w.Delegate(w.working("a").Caller(), "b", "do it")
 				first := w.StartRun("b")
-				w.delegates(first.Caller(), "c", "one")
-				w.delegates(first.Caller(), "c", "two")
+				w.Delegate(first.Caller(), "c", "one")
+				w.Delegate(first.Caller(), "c", "two")
 				w.EndRun(first, "I have begun")
-				w.answers("c", "1")
-				w.answers("c", "2")
+				w.RunAndAnswer("c", "1")
+				w.RunAndAnswer("c", "2")
 				second := w.StartRun("b")
 				same(t, "woken by", len(second.Messages), 2)
 				w.tamper(fmt.Sprintf(statement, noID(), second.Messages[which].Seq))
@@ -208,7 +208,7 @@ func TestHubRecoversWithADamagedAsk(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
 	run := w.working("a")
-	a := w.asks(run.Caller(), "b", "what is it?")
+	a := w.beginAsk(run.Caller(), "b", "what is it?")
 	w.tamper(fmt.Sprintf("UPDATE messages SET id = %s WHERE seq = %d", noID(), a.request.Seq))
 	w.startAgain()
 	w.NoError(w.SweepWaits(ctx))
@@ -222,13 +222,13 @@ func TestLeasesLapseBesideADamagedOne(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	bad, good := w.SendDM("arya", "ned", "one").Message, w.SendDM("arya", "ned", "two").Message
-	same(t, "taken", len(w.take("ned", parley.Take{Lease: time.Minute}).Messages), 2)
+	same(t, "taken", len(w.TakeAs("ned", parley.Take{Lease: time.Minute}).Messages), 2)
 	w.tamper(fmt.Sprintf("UPDATE messages SET id = %s WHERE seq = %d", noID(), bad.Seq))
 	w.later(time.Hour)
-	same(t, "the other", w.stateOf(good.ID, "ned"), parley.DeliveryAccepted)
+	same(t, "the other", w.DeliveryState(good.ID, "ned"), parley.DeliveryAccepted)
 	w.sweep()
 	w.later(time.Hour)
-	same(t, "taken again", textsOf(w.take("ned", parley.Take{}).Messages), []string{"two"})
+	same(t, "taken again", textsOf(w.TakeAs("ned", parley.Take{}).Messages), []string{"two"})
 }
 
 // In a conversation in which one after the other answers, the turn passes from a damaged delivery.
@@ -254,7 +254,7 @@ func TestTurnPassesFromADamagedDelivery(t *testing.T) {
 					}
 				}
 			}
-			same(t, "answered", []parley.DeliveryState{w.stateOf(good.ID, "a1"), w.stateOf(good.ID, "c3")},
+			same(t, "answered", []parley.DeliveryState{w.DeliveryState(good.ID, "a1"), w.DeliveryState(good.ID, "c3")},
 				[]parley.DeliveryState{parley.DeliveryAnswered, parley.DeliveryAnswered})
 		})
 	}

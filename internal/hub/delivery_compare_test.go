@@ -81,6 +81,6 @@ func TestDeliveriesDoWhatTheModelDoes(t *testing.T) {
 		x := newDeliverer(rt, stores.place(t))
 		x.clocks()
 		rt.Repeat(x.actions())
-		x.w.sound()
+		x.w.AssertConsistent()
 	})
 }

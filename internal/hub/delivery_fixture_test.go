@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-func (w *world) take(who string, t parley.Take) parley.Taken {
+func (w *world) TakeAs(who string, t parley.Take) parley.Taken {
 	w.t.Helper()
 	taken, err := w.Take(ctx, as(who), t)
 	w.NoError(err)
@@ -19,7 +19,7 @@ func (w *world) take(who string, t parley.Take) parley.Taken {
 // takes is what a take returns, as the texts of the messages.
 func (w *world) takes(who string, t parley.Take) []string {
 	w.t.Helper()
-	return textsOf(w.take(who, t).Messages)
+	return textsOf(w.TakeAs(who, t).Messages)
 }
 
 func (w *world) ack(who string, messages ...string) {
@@ -77,7 +77,7 @@ func (w *world) delivery(message, recipient string) (d parley.Delivery) {
 	return d
 }
 
-func (w *world) stateOf(message, recipient string) parley.DeliveryState {
+func (w *world) DeliveryState(message, recipient string) parley.DeliveryState {
 	w.t.Helper()
 	return w.delivery(message, recipient).State
 }

@@ -14,7 +14,7 @@ func TestDeliveryCallsRefuseBadInput(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	m := w.SendDM("arya", "ned", "hello").Message
-	lease := w.take("ned", parley.Take{}).Lease
+	lease := w.TakeAs("ned", parley.Take{}).Lease
 	bad := func(sentence, hint string) *parley.Error { return refused(parley.BadInput, "", sentence, hint) }
 	take := func(t parley.Take) func() error {
 		return func() error { _, err := w.Take(ctx, as("ned"), t); return err }
@@ -78,7 +78,7 @@ func TestDeadLettersAreForOwners(t *testing.T) {
 	both := w.SayIn("arya", "both", "@ned @bran").Message
 	alive := w.SendDM("arya", "ned", "alive").Message
 	for _, id := range []string{"ned", "bran"} {
-		w.giveBack(id, w.take(id, parley.Take{Only: []string{both.ID}}), parley.FailureBusy)
+		w.giveBack(id, w.TakeAs(id, parley.Take{Only: []string{both.ID}}), parley.FailureBusy)
 	}
 	w.NoError(w.RemoveAgent(ctx, user, "bran"))
 	retry := func(by, message, recipient string) func() error {
@@ -101,7 +101,7 @@ func TestDeadLettersAreForOwners(t *testing.T) {
 	})
 	w.NoError(drop("user", both.ID, "bran")())
 	w.NoError(retry("user", both.ID, "ned")())
-	same(t, "each by itself", []parley.DeliveryState{w.stateOf(both.ID, "bran"), w.stateOf(both.ID, "ned")},
+	same(t, "each by itself", []parley.DeliveryState{w.DeliveryState(both.ID, "bran"), w.DeliveryState(both.ID, "ned")},
 		[]parley.DeliveryState{parley.DeliveryDropped, parley.DeliveryAccepted})
 }
 

@@ -30,7 +30,7 @@ func TestDeliveryClimbsTheLadderAndEachStepHasItsTime(t *testing.T) {
 	before := w.LastEventNumber()
 
 	w.clock.advance(time.Second)
-	taken := w.take("ned", parley.Take{})
+	taken := w.TakeAs("ned", parley.Take{})
 	want.Lease, want.Until, want.Node = taken.Lease, parley.Tick(w.leases.now.Load()).After(time.Minute), "hub"
 	step(parley.DeliveryDelivered, &want.DeliveredAt)
 	same(t, "taken", taken, parley.Taken{
@@ -64,7 +64,7 @@ func TestEventSaysWhatADeliveryHasBecome(t *testing.T) {
 	w.SendDM("arya", "ned", "first")
 	m := w.SendDM("arya", "ned", "second").Message
 	before := w.LastEventNumber()
-	taken := w.take("ned", parley.Take{Only: []string{m.ID}, Seen: true, Run: "run-1"})
+	taken := w.TakeAs("ned", parley.Take{Only: []string{m.ID}, Seen: true, Run: "run-1"})
 	w.giveBack("ned", taken, parley.FailureBusy)
 	list := eventsAfter(w, before)
 	at := w.clock.Now()
@@ -125,8 +125,8 @@ func TestContextMakesSeenWhatWakesNobody(t *testing.T) {
 	w.NoError(w.SeeContext(ctx, as("ned"), nil, "run-1"))
 	got := w.delivery(status.ID, "ned")
 	same(t, "included", []any{got.State, got.Run}, []any{parley.DeliverySeen, "run-1"})
-	same(t, "what wakes must be taken", w.stateOf(wakes.ID, "ned"), parley.DeliveryAccepted)
-	same(t, "in another conversation", w.stateOf(other.ID, "ned"), parley.DeliveryAccepted)
+	same(t, "what wakes must be taken", w.DeliveryState(wakes.ID, "ned"), parley.DeliveryAccepted)
+	same(t, "in another conversation", w.DeliveryState(other.ID, "ned"), parley.DeliveryAccepted)
 	same(t, "inbox", w.inbox("ned"), parley.Inbox{Waking: 1, Quiet: 1})
 }
 
@@ -138,7 +138,7 @@ func TestNotRunningIsQueuedAcrossRestarts(t *testing.T) {
 	w.clock.advance(240 * time.Hour)
 	w.restart()
 	w.sweep()
-	same(t, "state", w.stateOf(m.ID, "ned"), parley.DeliveryAccepted)
+	same(t, "state", w.DeliveryState(m.ID, "ned"), parley.DeliveryAccepted)
 	same(t, "taken", w.takes("ned", parley.Take{}), []string{"when you are back"})
 }
 
@@ -197,7 +197,7 @@ func TestDeletedConversationTakesItsDeliveriesAlong(t *testing.T) {
 	doomed := w.send("arya", "ned", "doomed").Message
 	held := w.SayIn("arya", doomed.Conversation, "held").Message
 	w.PostAs("arya", parley.Draft{Conversation: doomed.Conversation, Type: parley.TypeStatus})
-	taken := w.take("ned", parley.Take{Only: []string{held.ID}})
+	taken := w.TakeAs("ned", parley.Take{Only: []string{held.ID}})
 	w.SendDM("arya", "ned", "stays")
 	w.NoError(w.DeleteConversation(ctx, user, doomed.Conversation))
 	same(t, "what waits", w.waits("ned"), []string{"stays"})

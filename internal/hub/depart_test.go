@@ -30,22 +30,22 @@ func TestLadderOfAFileInAnInbox(t *testing.T) {
 			same(t, "it is for", []any{out.Recipient, out.Channel, out.Sequence, out.Wakes, out.Message.ID}, []any{"ana", "", int64(1), true, m.ID})
 			w.restart()
 			same(t, "again", w.departs("tree"), []parley.Departure{out})
-			same(t, "before it is written", w.stateOf(m.ID, "ana"), parley.DeliveryAccepted)
+			same(t, "before it is written", w.DeliveryState(m.ID, "ana"), parley.DeliveryAccepted)
 			for range 2 {
 				w.reports("tree", parley.DepartureWritten, out)
-				same(t, "in place", w.stateOf(m.ID, "ana"), parley.DeliveryDelivered)
+				same(t, "in place", w.DeliveryState(m.ID, "ana"), parley.DeliveryDelivered)
 			}
 			w.restart()
 			w.later(24 * time.Hour)
-			same(t, "still in place", w.stateOf(m.ID, "ana"), parley.DeliveryDelivered)
+			same(t, "still in place", w.DeliveryState(m.ID, "ana"), parley.DeliveryDelivered)
 			same(t, "what lies there", [][]string{w.lies("tree"), namesOf(w.departs("tree"))}, [][]string{{out.Name}, {}})
 			w.reports("tree", parley.DepartureSeen, out)
 			w.reports("tree", parley.DepartureWritten, out) // which comes too late
-			same(t, "gone", w.stateOf(m.ID, "ana"), parley.DeliverySeen)
+			same(t, "gone", w.DeliveryState(m.ID, "ana"), parley.DeliverySeen)
 			same(t, "nothing is owed", []any{w.inbox("ana"), w.lies("tree")}, []any{parley.Inbox{}, []string{}})
 			w.reply("ana", m.ID, "hello yourself")
-			same(t, "answered", w.stateOf(m.ID, "ana"), parley.DeliveryAnswered)
-			w.sound()
+			same(t, "answered", w.DeliveryState(m.ID, "ana"), parley.DeliveryAnswered)
+			w.AssertConsistent()
 		})
 	}
 }
@@ -64,16 +64,16 @@ func TestLadderOfAFileInAChannel(t *testing.T) {
 	same(t, "again", w.departs("tree", "paper"), []parley.Departure{out})
 	for range 2 {
 		w.reports("tree", parley.DepartureWritten, out)
-		same(t, "in place", w.stateOf(m.ID, "claude"), parley.DeliveryAcked)
+		same(t, "in place", w.DeliveryState(m.ID, "claude"), parley.DeliveryAcked)
 	}
 	same(t, "what is left", [][]string{w.lies("tree"), namesOf(w.departs("tree", "paper"))}, [][]string{{}, {}})
 	answer := w.arrives("tree", parley.Arrival{
 		Name: "msg-20260301-090001-claude-ab12", From: "claude", Channel: "paper", ReplyTo: out.Name,
 		Draft: parley.Draft{Content: text("I have")},
 	})
-	same(t, "answered", []any{w.stateOf(m.ID, "claude"), w.delivery(m.ID, "claude").Answer}, []any{parley.DeliveryAnswered, answer.Message})
+	same(t, "answered", []any{w.DeliveryState(m.ID, "claude"), w.delivery(m.ID, "claude").Answer}, []any{parley.DeliveryAnswered, answer.Message})
 	same(t, "what came from there does not go back", w.departs("tree", "paper"), []parley.Departure(nil))
-	w.sound()
+	w.AssertConsistent()
 }
 
 // Names in a channel rise within a second, for each sender, above what has come from the tree.
@@ -152,13 +152,13 @@ func TestSendersAreToldOfFilesThatFail(t *testing.T) {
 		w.NoError(w.BridgeAt(user).Report(ctx, "tree", []parley.DepartureReport{{ID: list[0].ID, State: parley.DepartureFailed, Error: tooLarge}}))
 		w.reports("tree", parley.DepartureEvicted, list[1])
 	}
-	same(t, "the states", []any{w.stateOf(large.ID, "ana"), w.stateOf(old.ID, "ana")}, []any{parley.DeliveryFailed, parley.DeliveryEvicted})
+	same(t, "the states", []any{w.DeliveryState(large.ID, "ana"), w.DeliveryState(old.ID, "ana")}, []any{parley.DeliveryFailed, parley.DeliveryEvicted})
 	same(t, "what the sender is told", textsOf(w.told("user")), []string{
 		"Error: this has 20000 bytes, a document has at most 10240. Hint: send an artifact.",
 		"Error: the inbox of ana was full, and this was the oldest in it. Hint: send it again later; it can still be read in its conversation.",
 	})
 	same(t, "what is left", []any{w.inbox("ana").Waking, w.lies("tree"), w.departs("tree")}, []any{0, []string{}, []parley.Departure(nil)})
-	w.sound()
+	w.AssertConsistent()
 }
 
 // A post that cannot be written has failed for those who live there, and its sender is told once.
@@ -169,7 +169,7 @@ func TestSendersAreToldOfPostsThatFail(t *testing.T) {
 	w.CreateChannel("user", "paper")
 	m := w.SayIn("user", "paper", "@claude @codex look").Message
 	w.reports("tree", parley.DepartureFailed, w.departsOne("tree", "paper"))
-	same(t, "the states", []any{w.stateOf(m.ID, "claude"), w.stateOf(m.ID, "codex")}, []any{parley.DeliveryFailed, parley.DeliveryFailed})
+	same(t, "the states", []any{w.DeliveryState(m.ID, "claude"), w.DeliveryState(m.ID, "codex")}, []any{parley.DeliveryFailed, parley.DeliveryFailed})
 	same(t, "what the sender is told", textsOf(w.told("user")), []string{
 		"Error: this could not be written into a directory tree. Hint: see the log of the bridge.",
 	})
@@ -199,11 +199,11 @@ func TestWhatHasEndedDoesNotDepart(t *testing.T) {
 			c.end(w, m)
 			same(t, "what departs", w.departs("tree"), []parley.Departure(nil))
 			w.reports("tree", parley.DepartureWritten, out)
-			same(t, "the state", w.stateOf(m.ID, "ana"), c.want)
+			same(t, "the state", w.DeliveryState(m.ID, "ana"), c.want)
 			if told := textsOf(w.told("user")); c.want == parley.DeliveryFailed && len(told) > 0 {
 				t.Errorf("the sender is told %q", told)
 			}
-			w.sound()
+			w.AssertConsistent()
 		})
 	}
 }
@@ -224,7 +224,7 @@ func TestWhatIsDeletedDoesNotDepart(t *testing.T) {
 			w.SayIn("user", w.CreateChannel("user", "other").ID, "@claude and here")
 			w.NoError(w.DeleteConversation(ctx, user, "other"))
 			same(t, "what departs", w.departs("tree", "paper", "other"), []parley.Departure(nil))
-			w.sound()
+			w.AssertConsistent()
 		})
 	}
 }
@@ -236,16 +236,16 @@ func TestWhatWasTakenDoesNotDepart(t *testing.T) {
 	w.tree(parley.LayoutInbox, "tree", "ana")
 	m := w.SendDM("user", "ana", "hello").Message
 	named := w.departsOne("tree")
-	w.take("ana", parley.Take{})
+	w.TakeAs("ana", parley.Take{})
 	same(t, "what departs", w.departs("tree"), []parley.Departure(nil))
 	w.reports("tree", parley.DepartureSeen) // nothing
 	w.later(2 * time.Minute)                // the lease is over
 	w.later(2 * time.Minute)                // and the pause
 	same(t, "what departs then", namesOf(w.departs("tree")), []string{named.Name})
-	w.take("ana", parley.Take{})
+	w.TakeAs("ana", parley.Take{})
 	w.reports("tree", parley.DepartureWritten, named)
-	same(t, "whose it is", w.stateOf(m.ID, "ana") == parley.DeliveryDelivered && len(w.departs("tree")) == 0, true)
-	w.sound()
+	same(t, "whose it is", w.DeliveryState(m.ID, "ana") == parley.DeliveryDelivered && len(w.departs("tree")) == 0, true)
+	w.AssertConsistent()
 }
 
 // What somebody had taken by another door while its file was taken, and has not settled, is where the file is.
@@ -258,12 +258,12 @@ func TestWhatIsGivenBackIsWhereItsFileIs(t *testing.T) {
 			w.tree(parley.LayoutInbox, "tree", "ana")
 			m := w.SendDM("user", "ana", "hello").Message
 			out := w.departsOne("tree")
-			taken := w.take("ana", parley.Take{})
+			taken := w.TakeAs("ana", parley.Take{})
 			w.reports("tree", state, out)
 			w.giveBack("ana", taken, parley.FailureLost)
 			w.later(time.Hour)
 			same(t, "what departs", w.departs("tree"), []parley.Departure(nil))
-			same(t, "what became of it", string(w.stateOf(m.ID, "ana")), map[parley.DepartureState]string{"written": "delivered", "seen": "seen"}[state])
+			same(t, "what became of it", string(w.DeliveryState(m.ID, "ana")), map[parley.DepartureState]string{"written": "delivered", "seen": "seen"}[state])
 		})
 	}
 }
@@ -321,7 +321,7 @@ func TestWhoSleepsIsAsked(t *testing.T) {
 	defer w.there("ana")()
 	get[parley.Agent](w)(w.Sleep(ctx, user, "ana", began.Add(time.Hour)))
 	w.SendDM("user", "ana", "no hurry")
-	asks := w.asks(user, "ana", "well?")
+	asks := w.beginAsk(user, "ana", "well?")
 	out := w.departsOne("tree")
 	same(t, "what departs", out.Message.ID, asks.request.ID)
 	w.reports("tree", parley.DepartureWritten, out)
@@ -344,13 +344,13 @@ func TestMailGoesIntoOneTree(t *testing.T) {
 	m := w.SayIn("user", "open", "@ana hello").Message
 	same(t, "by c", w.departs("c"), []parley.Departure(nil))
 	w.reports("a", parley.DepartureWritten, w.departsOne("a", "open"))
-	same(t, "the channel does not settle it", w.stateOf(m.ID, "ana"), parley.DeliveryAccepted)
+	same(t, "the channel does not settle it", w.DeliveryState(m.ID, "ana"), parley.DeliveryAccepted)
 	w.reports("b", parley.DepartureWritten, w.departsOne("b"))
-	same(t, "the inbox has it", w.stateOf(m.ID, "ana"), parley.DeliveryDelivered)
+	same(t, "the inbox has it", w.DeliveryState(m.ID, "ana"), parley.DeliveryDelivered)
 	w.NoError(w.RemoveBridge(ctx, user, "b"))
-	same(t, "it is given back", w.stateOf(m.ID, "ana"), parley.DeliveryAccepted)
+	same(t, "it is given back", w.DeliveryState(m.ID, "ana"), parley.DeliveryAccepted)
 	same(t, "by the other", w.departsOne("c").Message.ID, m.ID)
-	w.sound()
+	w.AssertConsistent()
 }
 
 // Who does not live in a tree any more gets nothing there, and once it does again, the same names.
@@ -370,7 +370,7 @@ func TestWhoLeavesATree(t *testing.T) {
 	live("ben")
 	w.NoError(w.RemoveAgent(ctx, user, "ana"))
 	same(t, "what departs to one who was removed", w.departs("tree"), []parley.Departure(nil))
-	w.sound()
+	w.AssertConsistent()
 }
 
 func TestAPausedBridgeDepartsNothing(t *testing.T) {

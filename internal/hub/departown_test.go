@@ -62,7 +62,7 @@ func TestADocumentUnderItsIDDoesNotComeBack(t *testing.T) {
 	b.NoError(err)
 	same(t, "theirs is not", len(unknown), 1)
 	b.lands(theirs)
-	w.sound()
+	w.AssertConsistent()
 }
 
 // What answers a document that was posted by another door than a tree names it by the id its writer gave it.
@@ -79,7 +79,7 @@ func TestAnAnswerNamesThePostedDocument(t *testing.T) {
 			w.tree(parley.LayoutBlackboard, "tree", "gm")
 			c.draft.Direct = []string{"ned"}
 			asked := w.PostAs("gm", c.draft).Message.ID
-			w.answers("ned", "done")
+			w.RunAndAnswer("ned", "done")
 			want := "r-1"
 			if name == "without one" {
 				want = asked

@@ -37,9 +37,9 @@ func TestWhatWaitsIsWrittenWhenATreeIsJoinedAgain(t *testing.T) {
 	w.SayIn("bot", "paper", "@claude still there?")
 	w.tree(parley.LayoutAgentOS, "tree", "claude")
 	same(t, "what is written", w.written("tree", "paper"), []string{"for everybody", "@claude well?", "@claude still there?"})
-	same(t, "what became of it", w.stateOf(m.ID, "claude"), parley.DeliveryAcked)
+	same(t, "what became of it", w.DeliveryState(m.ID, "claude"), parley.DeliveryAcked)
 	same(t, "once", w.written("tree", "paper"), []string{})
-	w.sound()
+	w.AssertConsistent()
 }
 
 // Who comes to live in a tree has read what lies in its channels.
@@ -51,22 +51,22 @@ func TestWhoComesIntoATreeFindsWhatLiesThere(t *testing.T) {
 	w.change("bot", func(a *parley.Agent) { a.Runtime = parley.RuntimeBridge })
 	get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, "tree", parley.BridgeChange{Agents: &[]string{"claude", "bot"}}))
 	same(t, "what is written", w.written("tree", "paper"), []string{})
-	same(t, "what became of it", w.stateOf(m.ID, "bot"), parley.DeliveryAcked)
+	same(t, "what became of it", w.DeliveryState(m.ID, "bot"), parley.DeliveryAcked)
 }
 
 // A task that waits for others gets its file when it need not wait any more: whoever reads it would begin.
 func TestATaskThatWaitsHasNoFile(t *testing.T) {
 	t.Parallel()
 	w := paper(t)
-	first := w.delegates(as("bot"), "writer", "Research it")
+	first := w.Delegate(as("bot"), "writer", "Research it")
 	m := w.PostAs("bot", parley.Draft{
 		Conversation: "paper", To: "claude", Type: parley.TypeTask, Content: text("Draft it"),
 		Payload: json.RawMessage(`{"context":{"dependencies":["` + first + `"]}}`),
 	}).Message
 	same(t, "before", w.written("tree", "paper"), []string{})
-	w.answers("writer", "done")
+	w.RunAndAnswer("writer", "done")
 	same(t, "after", w.written("tree", "paper"), []string{"Draft it"})
-	same(t, "what became of it", w.stateOf(m.ID, "claude"), parley.DeliveryAcked)
+	same(t, "what became of it", w.DeliveryState(m.ID, "claude"), parley.DeliveryAcked)
 	w.stands(parley.TaskActive, m.Task)
 }
 
@@ -83,18 +83,18 @@ func TestAChannelWithoutADirectory(t *testing.T) {
 		}
 	}
 	look("thesis")
-	same(t, "at first", w.stateOf(m.ID, "claude"), parley.DeliveryAccepted)
+	same(t, "at first", w.DeliveryState(m.ID, "claude"), parley.DeliveryAccepted)
 	w.clock.advance(10 * time.Second)
 	look("thesis")
-	same(t, "soon", w.stateOf(m.ID, "claude"), parley.DeliveryFailed)
+	same(t, "soon", w.DeliveryState(m.ID, "claude"), parley.DeliveryFailed)
 	same(t, "told", textsOf(w.told("bot")), []string{"Error: claude reads only channels that have a directory in its tree, and #paper has none." +
 		" Hint: make the directory, or post in another channel."})
 	there := w.SayIn("bot", "paper", "@claude and now?").Message
 	w.clock.advance(10 * time.Second)
 	w.departs("other", "thesis")
 	same(t, "where one has", w.written("tree", "paper"), []string{"@claude and now?"})
-	same(t, "what became of it", w.stateOf(there.ID, "claude"), parley.DeliveryAcked)
-	w.sound()
+	same(t, "what became of it", w.DeliveryState(there.ID, "claude"), parley.DeliveryAcked)
+	w.AssertConsistent()
 }
 
 // What an agent says in one channel of a task whose end is told elsewhere is for those who read that channel.
@@ -109,7 +109,7 @@ func TestAnAnswerElsewhereThanTheEnd(t *testing.T) {
 	run := w.StartRun("writer")
 	w.PostAs("user", parley.Draft{Conversation: "paper", To: "writer", Task: task, Content: text("how is it?")})
 	w.EndRun(run, "the draft")
-	w.answers("writer", "it is fine")
+	w.RunAndAnswer("writer", "it is fine")
 	same(t, "in the channel", w.written("tree", "paper"), []string{"how is it?", "it is fine"})
 }
 
@@ -127,5 +127,5 @@ func TestWhatIsQuietWaitsForItsDirectory(t *testing.T) {
 	same(t, "once", w.written("tree", "paper"), []string{})
 	same(t, "where there is another", w.written("tree", "paper", "later"), []string{"later"})
 	same(t, "what waits", w.inbox("claude"), parley.Inbox{})
-	w.sound()
+	w.AssertConsistent()
 }

@@ -11,17 +11,17 @@ import (
 func TestWhatIsReassignedWhileItWaitsIsAskedForAnew(t *testing.T) {
 	t.Parallel()
 	w := team(t)
-	first := w.delegates(user, "data", "figures")
-	then := w.delegates(user, "writer", "a text", after(first))
+	first := w.Delegate(user, "data", "figures")
+	then := w.Delegate(user, "writer", "a text", after(first))
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, then, "boss"))
 	w.idle("boss", "writer")
-	w.answers("data", "42")
+	w.RunAndAnswer("data", "42")
 	w.idle("writer")
 	run := w.StartRun("boss")
 	same(t, "asked for", []string{run.Run.Task, run.Run.Conversation}, []string{then, w.dmOf("user", "boss")})
 	w.EndRun(run, "done")
 	w.stands(parley.TaskCompleted, then)
-	w.sound()
+	w.AssertConsistent()
 }
 
 // Who has no runs is handed it, and may speak of it where it was asked for.
@@ -29,14 +29,14 @@ func TestWhatIsReassignedWhileItWaitsReachesWhoFetches(t *testing.T) {
 	t.Parallel()
 	w := team(t)
 	w.attached("ned")
-	first := w.delegates(user, "data", "figures")
-	then := w.delegates(user, "writer", "a text", after(first))
+	first := w.Delegate(user, "data", "figures")
+	then := w.Delegate(user, "writer", "a text", after(first))
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, then, "ned"))
-	w.answers("data", "42")
-	request := w.take("ned", parley.Take{}).Messages[0]
+	w.RunAndAnswer("data", "42")
+	request := w.TakeAs("ned", parley.Take{}).Messages[0]
 	w.PostAs("ned", parley.Draft{InReplyTo: request.ID, Type: "task_result", Content: text("done")})
 	w.stands(parley.TaskCompleted, then)
-	w.sound()
+	w.AssertConsistent()
 }
 
 // What somebody says of a task, or in it, before it may begin does not begin it, and does not end it.
@@ -50,21 +50,21 @@ func TestWhatWaitsIsNotBegunByAWord(t *testing.T) {
 		},
 		"a run": func(w *world, task string) {
 			w.PostAs("user", parley.Draft{Direct: []string{"writer"}, Task: task, Content: text("get ready")})
-			w.answers("writer", "I am")
+			w.RunAndAnswer("writer", "I am")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := team(t)
-			first := w.delegates(user, "data", "figures")
-			then := w.delegates(user, "writer", "a text", after(first))
+			first := w.Delegate(user, "data", "figures")
+			then := w.Delegate(user, "writer", "a text", after(first))
 			speak(w, then)
 			w.stands(parley.TaskQueued, then)
-			w.answers("data", "42")
-			w.answers("writer", "the text")
+			w.RunAndAnswer("data", "42")
+			w.RunAndAnswer("writer", "the text")
 			w.stands(parley.TaskCompleted, then)
 			same(t, "result", w.task(then).Result.Text, "the text")
-			w.sound()
+			w.AssertConsistent()
 		})
 	}
 }
@@ -73,18 +73,18 @@ func TestWhatWaitsIsNotBegunByAWord(t *testing.T) {
 func TestWhoSetItselfATaskThatWaitsIsWoken(t *testing.T) {
 	t.Parallel()
 	w := team(t)
-	first := w.delegates(as("boss"), "data", "figures")
-	root := w.delegates(user, "boss", "Prepare the report")
+	first := w.Delegate(as("boss"), "data", "figures")
+	root := w.Delegate(user, "boss", "Prepare the report")
 	run := w.StartRun("boss")
 	own := get[parley.TaskView](w)(w.NewTask(ctx, run.Caller(), parley.NewTask{Text: "sum up", DependsOn: []string{first}})).ID
 	w.EndRun(run, "later")
-	w.answers("data", "42")
+	w.RunAndAnswer("data", "42")
 	for range 3 { // the figures, the sum, and what has come of that
-		w.answers("boss", "done")
+		w.RunAndAnswer("boss", "done")
 	}
 	w.stands(parley.TaskCompleted, own, root)
 	w.idle("boss")
-	w.sound()
+	w.AssertConsistent()
 }
 
 // Who fetches for itself is asked too, unless it has seen to it itself.
@@ -98,11 +98,11 @@ func TestWhoSetItselfATaskThatWaitsIsAskedUnlessItKnows(t *testing.T) {
 			first := get[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Text: "figures", Assignee: assignee})).ID
 			own := get[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Text: "sum up", DependsOn: []string{first}})).ID
 			get[parley.TaskView](w)(w.UpdateTask(ctx, as(assignee), first, parley.TaskChange{Status: parley.TaskCompleted}))
-			got := w.take("ned", parley.Take{Seen: true}).Messages
+			got := w.TakeAs("ned", parley.Take{Seen: true}).Messages
 			n := len(slices.DeleteFunc(got, func(m parley.Message) bool { return m.Task != own }))
 			same(t, "requests", n, asked)
 			w.stands(parley.TaskActive, own)
-			w.sound()
+			w.AssertConsistent()
 		})
 	}
 }
@@ -118,7 +118,7 @@ func TestOnesOwnTaskIsAskedForByTheHub(t *testing.T) {
 			return own
 		},
 		"given back": func(w *world) string {
-			id := w.delegates(as("boss"), "writer", "sum up")
+			id := w.Delegate(as("boss"), "writer", "sum up")
 			get[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "boss"))
 			return id
 		},
@@ -132,7 +132,7 @@ func TestOnesOwnTaskIsAskedForByTheHub(t *testing.T) {
 			w.EndRun(run, "done")
 			w.stands(parley.TaskCompleted, own)
 			w.idle("boss")
-			w.sound()
+			w.AssertConsistent()
 		})
 	}
 }
@@ -142,15 +142,15 @@ func TestNewsDoesNotBeginWhatWaits(t *testing.T) {
 	t.Parallel()
 	w := team(t)
 	w.attached("ned")
-	first := w.delegates(user, "data", "figures")
-	then := w.delegates(user, "ned", "a text", after(first))
+	first := w.Delegate(user, "data", "figures")
+	then := w.Delegate(user, "ned", "a text", after(first))
 	part := get[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Assignee: "writer", Text: "an outline", Parent: then})).ID
 	get[parley.TaskView](w)(w.UpdateTask(ctx, as("writer"), part, parley.TaskChange{Progress: &parley.TaskProgress{Blockers: []string{"no paper"}}}))
-	w.take("ned", parley.Take{Seen: true})
+	w.TakeAs("ned", parley.Take{Seen: true})
 	w.stands(parley.TaskQueued, then)
-	w.answers("data", "42")
-	same(t, "asked for", w.stateOf(w.task(then).Message, "ned"), parley.DeliveryAccepted)
-	w.sound()
+	w.RunAndAnswer("data", "42")
+	same(t, "asked for", w.DeliveryState(w.task(then).Message, "ned"), parley.DeliveryAccepted)
+	w.AssertConsistent()
 }
 
 // One's own task that is given away while it waits is called back as any other.
@@ -158,7 +158,7 @@ func TestOwnTaskGivenAwayIsCalledBack(t *testing.T) {
 	t.Parallel()
 	w := team(t)
 	w.attached("ned")
-	first := w.delegates(user, "data", "figures")
+	first := w.Delegate(user, "data", "figures")
 	own := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Text: "sum up", DependsOn: []string{first}})).ID
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, own, "ned"))
 	w.fails(w.StartRun("data"), parley.FailureFinal)
@@ -166,7 +166,7 @@ func TestOwnTaskGivenAwayIsCalledBack(t *testing.T) {
 	if w.task(own).Callback == "" {
 		t.Error("nobody is called back")
 	}
-	w.sound()
+	w.AssertConsistent()
 }
 
 // Who takes up its own task again needs no conversation for it.

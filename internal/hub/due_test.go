@@ -28,7 +28,7 @@ func TestMessageExpiresWhileItWaits(t *testing.T) {
 			w.SendDM("arya", "ned", "stays")
 			w.clock.advance(time.Minute - time.Millisecond)
 			w.sweep()
-			same(t, "before", w.stateOf(m.ID, "ned"), parley.DeliveryAccepted)
+			same(t, "before", w.DeliveryState(m.ID, "ned"), parley.DeliveryAccepted)
 			w.clock.advance(time.Millisecond)
 			before := w.LastEventNumber()
 			c.notice(w)
@@ -51,7 +51,7 @@ func TestTakeOfNothingButExpired(t *testing.T) {
 		w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, TTL: 1})
 	}
 	w.clock.advance(time.Second)
-	same(t, "taken", w.take("ned", parley.Take{Limit: 1}), parley.Taken{})
+	same(t, "taken", w.TakeAs("ned", parley.Take{Limit: 1}), parley.Taken{})
 	same(t, "told", len(w.told("arya")), 3)
 }
 
@@ -60,13 +60,13 @@ func TestWhatSomebodyHasDoesNotExpireUntilItIsBack(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	m := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, TTL: 60}).Message
-	taken := w.take("ned", parley.Take{})
+	taken := w.TakeAs("ned", parley.Take{})
 	w.clock.advance(time.Hour)
 	w.sweep()
-	same(t, "in a run", w.stateOf(m.ID, "ned"), parley.DeliveryDelivered)
+	same(t, "in a run", w.DeliveryState(m.ID, "ned"), parley.DeliveryDelivered)
 	w.giveBack("ned", taken, parley.FailureBusy)
 	w.sweep()
-	same(t, "in the pause", w.stateOf(m.ID, "ned"), parley.DeliveryExpired)
+	same(t, "in the pause", w.DeliveryState(m.ID, "ned"), parley.DeliveryExpired)
 }
 
 func TestUnseenInItsPrioritysTimeIsOverdueOnce(t *testing.T) {
@@ -88,8 +88,8 @@ func TestUnseenInItsPrioritysTimeIsOverdueOnce(t *testing.T) {
 				return w.PostAs("arya", parley.Draft{Direct: []string{to}, Priority: priority(w, word)}).Message
 			}
 			m, fetched, seen := draft("ned"), draft("bran"), draft("bran")
-			w.take("bran", parley.Take{Only: []string{fetched.ID}})
-			w.take("bran", parley.Take{Only: []string{seen.ID}, Seen: true})
+			w.TakeAs("bran", parley.Take{Only: []string{fetched.ID}})
+			w.TakeAs("bran", parley.Take{Only: []string{seen.ID}, Seen: true})
 			w.clock.advance(c.after - time.Millisecond)
 			before := w.LastEventNumber()
 			w.sweep()
@@ -145,7 +145,7 @@ func TestMissedDeadlineIsToldOnceAndTheDeliveryStaysOpen(t *testing.T) {
 		due   time.Time
 	}{
 		"nothing done":            {draft: parley.Draft{Deadline: &deadline}, late: true, due: deadline},
-		"seen, not answered":      {parley.Draft{Deadline: &deadline}, func(w *world, _ parley.Message) { w.take("ned", parley.Take{Seen: true}) }, true, deadline},
+		"seen, not answered":      {parley.Draft{Deadline: &deadline}, func(w *world, _ parley.Message) { w.TakeAs("ned", parley.Take{Seen: true}) }, true, deadline},
 		"acked":                   {parley.Draft{Deadline: &deadline}, func(w *world, m parley.Message) { w.ack("ned", m.ID) }, false, deadline},
 		"answered":                {parley.Draft{Deadline: &deadline}, func(w *world, m parley.Message) { w.reply("ned", m.ID, "yes") }, false, deadline},
 		"by the priority: low":    {parley.Draft{RequiresAck: true, Priority: mustPriority(2)}, nil, true, began.Add(24 * time.Hour)},
@@ -176,13 +176,13 @@ func TestMissedDeadlineIsToldOnceAndTheDeliveryStaysOpen(t *testing.T) {
 			w.clock.advance(c.due.Sub(began) - time.Millisecond)
 			w.sweep()
 			same(t, "before", lates(), 0)
-			state := w.stateOf(m.ID, "ned")
+			state := w.DeliveryState(m.ID, "ned")
 			for range 2 {
 				w.clock.advance(48 * time.Hour)
 				w.sweep()
 				same(t, "told", []any{lates() == 1, w.delivery(m.ID, "ned").Late}, []any{c.late, c.late})
 			}
-			same(t, "state", w.stateOf(m.ID, "ned"), state)
+			same(t, "state", w.DeliveryState(m.ID, "ned"), state)
 		})
 	}
 }
@@ -202,7 +202,7 @@ func TestDeadLetterIsNotLate(t *testing.T) {
 	w.change("ned", func(a *parley.Agent) { a.Attempts = 1 })
 	deadline := began.Add(time.Minute)
 	m := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Deadline: &deadline}).Message
-	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
+	w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 	w.clock.advance(time.Hour)
 	w.sweep()
 	same(t, "told of the dead letter alone", len(w.told("arya")), 1)
@@ -226,8 +226,8 @@ func TestErrorOfTheHubGoesToTheSenderAloneAndWakesNobody(t *testing.T) {
 	same(t, "delivered", []any{reach(shown.Deliveries), d.Purpose, d.PairSeq}, []any{map[string]bool{"arya": false}, parley.PurposeError, int64(1)})
 	same(t, "takes no room", w.inbox("arya"), parley.Inbox{Work: 1})
 	same(t, "taken", w.takes("arya", parley.Take{Waking: true}), []string{})
-	w.giveBack("arya", w.take("arya", parley.Take{}), parley.FailureFinal)
-	same(t, "it failed", w.stateOf(told[0].ID, "arya"), parley.DeliveryFailed)
+	w.giveBack("arya", w.TakeAs("arya", parley.Take{}), parley.FailureFinal)
+	same(t, "it failed", w.DeliveryState(told[0].ID, "arya"), parley.DeliveryFailed)
 	same(t, "and nobody is told of that", len(w.told("arya")), 1)
 }
 
@@ -238,7 +238,7 @@ func TestErrorOfAnAgentCausesNoOther(t *testing.T) {
 	m := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeError, TTL: 1}).Message
 	w.clock.advance(time.Second)
 	w.sweep()
-	same(t, "expired", w.stateOf(m.ID, "ned"), parley.DeliveryExpired)
+	same(t, "expired", w.DeliveryState(m.ID, "ned"), parley.DeliveryExpired)
 	same(t, "told", len(w.told("arya")), 0)
 }
 
@@ -250,7 +250,7 @@ func TestRemovedSenderIsToldNothing(t *testing.T) {
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
 	w.clock.advance(time.Second)
 	w.sweep()
-	same(t, "expired", w.stateOf(m.ID, "ned"), parley.DeliveryExpired)
+	same(t, "expired", w.DeliveryState(m.ID, "ned"), parley.DeliveryExpired)
 	same(t, "told", len(w.told("arya")), 0)
 }
 
@@ -271,18 +271,18 @@ func TestWhatIsDueMayEndWithAnother(t *testing.T) {
 	w := team(t)
 	w.attached("ned")
 	w.change("ned", func(a *parley.Agent) { a.Attempts = 2 })
-	id := w.delegates(user, "ned", "look at it")
-	w.take("ned", parley.Take{})
+	id := w.Delegate(user, "ned", "look at it")
+	w.TakeAs("ned", parley.Take{})
 	w.later(time.Hour) // the lease
 	w.later(time.Hour) // the pause
-	w.take("ned", parley.Take{})
+	w.TakeAs("ned", parley.Take{})
 	get[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Text: "a part", Assignee: "data", Parent: id}))
-	w.answers("data", "42")
-	taken := w.take("ned", parley.Take{})
+	w.RunAndAnswer("data", "42")
+	taken := w.TakeAs("ned", parley.Take{})
 	part := taken.Messages[0].ID
 	get[[]parley.Delivery](w)(w.Nack(ctx, as("ned"), taken.Lease, parley.Trouble{Failure: parley.FailureBusy, After: 10 * time.Minute}, part))
 	w.later(time.Hour) // both are due: the task fails with its request, and what was for it ends
 	w.stands(parley.TaskFailed, id)
-	same(t, "its part", w.stateOf(part, "ned"), parley.DeliveryFailed)
-	w.sound()
+	same(t, "its part", w.DeliveryState(part, "ned"), parley.DeliveryFailed)
+	w.AssertConsistent()
 }

@@ -40,7 +40,7 @@ func TestATaskEndsInOneDocument(t *testing.T) {
 		status string
 		says   string
 	}{
-		"by the answer of a run": {func(w *world, _ string) { w.answers("writer", "the draft") }, "success", "the draft"},
+		"by the answer of a run": {func(w *world, _ string) { w.RunAndAnswer("writer", "the draft") }, "success", "the draft"},
 		"partly": {func(w *world, task string) {
 			run := w.StartRun("writer")
 			get[parley.TaskView](w)(w.UpdateTask(ctx, run.Caller(), task, parley.TaskChange{
@@ -66,7 +66,7 @@ func TestATaskEndsInOneDocument(t *testing.T) {
 			w.fails(w.StartRun("writer"), parley.FailureFinal)
 			w.reports("tree", parley.DepartureSeen, w.departsOne("tree", "paper"))
 			get[parley.TaskView](w)(w.RetryTask(ctx, user, task))
-			w.answers("writer", "the draft")
+			w.RunAndAnswer("writer", "the draft")
 		}, "success", "the draft"},
 	}
 	for _, layout := range []parley.Layout{parley.LayoutBlackboard, parley.LayoutInbox, parley.LayoutAgentOS} {
@@ -86,7 +86,7 @@ func TestATaskEndsInOneDocument(t *testing.T) {
 				w.reports("tree", parley.DepartureWritten, out)
 				w.reports("tree", parley.DepartureSeen, out)
 				same(t, "nothing more", []any{w.departs("tree", "paper"), w.inbox("ana")}, []any{[]parley.Departure(nil), parley.Inbox{}})
-				w.sound()
+				w.AssertConsistent()
 			})
 		}
 	}
@@ -128,14 +128,14 @@ func TestTheEndAnswersTheFirstRequest(t *testing.T) {
 			for _, who := range []string{"sam", "writer", "sam"} {
 				get[parley.TaskView](w)(w.ReassignTask(ctx, user, task, who))
 			}
-			w.answers("sam", "the draft")
+			w.RunAndAnswer("sam", "the draft")
 			out := w.departsOne("tree", "paper")
 			same(t, "what it answers", []any{out.Message.From, out.Message.InReplyTo, out.ReplyTo != ""}, []any{"sam", asked, true})
 			same(t, "in the other tree", w.departs("zoo"), []parley.Departure(nil))
 			w.reports("tree", parley.DepartureWritten, out)
 			w.reports("tree", parley.DepartureSeen, out)
 			same(t, "what waits", []any{w.inbox("ana"), w.departs("zoo")}, []any{parley.Inbox{}, []parley.Departure(nil)})
-			w.sound()
+			w.AssertConsistent()
 		})
 	}
 }
@@ -180,7 +180,7 @@ func TestATaskForOneWhoLivesInATree(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.tree(c.layout, "tree", "ana")
-			task := w.delegates(user, "ana", "Draft it")
+			task := w.Delegate(user, "ana", "Draft it")
 			out := w.departsOne("tree")
 			same(t, "it asks for", []any{out.Task != nil && out.Task.ID == task, out.Wakes}, []any{true, true})
 			w.reports("tree", parley.DepartureWritten, out)
@@ -193,7 +193,7 @@ func TestATaskForOneWhoLivesInATree(t *testing.T) {
 			}
 			got := w.task(task)
 			same(t, "how it went", []any{*got.Progress.Fraction, got.Status, got.Result.Text}, []any{0.5, parley.TaskCompleted, "done"})
-			same(t, "the request", w.stateOf(out.Message.ID, "ana"), parley.DeliveryAnswered)
+			same(t, "the request", w.DeliveryState(out.Message.ID, "ana"), parley.DeliveryAnswered)
 			same(t, "who asked is told", textsOf(w.told("user")), []string{"[Delegation Result from ana | " + task + "]\ndone"})
 		})
 	}
@@ -204,7 +204,7 @@ func TestTasksWhoseFilesEnd(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.tree(parley.LayoutInbox, "tree", "ana")
-	failed, cancelled := w.delegates(user, "ana", "Draft it"), w.delegates(user, "ana", "Print it")
+	failed, cancelled := w.Delegate(user, "ana", "Draft it"), w.Delegate(user, "ana", "Print it")
 	list := w.departs("tree")
 	w.reports("tree", parley.DepartureFailed, list[0])
 	w.stands(parley.TaskFailed, failed)
@@ -214,7 +214,7 @@ func TestTasksWhoseFilesEnd(t *testing.T) {
 	same(t, "what the agent is told", []any{out.Message.Type, out.Message.Content.Text},
 		[]any{parley.TypeStatus, cancelled + " is cancelled: not needed"})
 	w.reports("tree", parley.DepartureSeen, list[1])
-	same(t, "the request", w.stateOf(list[1].Message.ID, "ana"), parley.DeliveryFailed)
+	same(t, "the request", w.DeliveryState(list[1].Message.ID, "ana"), parley.DeliveryFailed)
 }
 
 // So it is with what was not wanted any more while its file was being written, and only then.
@@ -223,14 +223,14 @@ func TestTasksThatEndWhileTheirFileIsWritten(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("sam")
 	w.tree(parley.LayoutInbox, "tree", "ana")
-	cancelled, given := w.delegates(user, "ana", "Draft it"), w.delegates(user, "ana", "Print it")
+	cancelled, given := w.Delegate(user, "ana", "Draft it"), w.Delegate(user, "ana", "Print it")
 	list := w.departs("tree")
 	get[parley.TaskView](w)(w.CancelTask(ctx, user, cancelled, "not needed"))
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, given, "sam"))
 	w.reports("tree", parley.DepartureWritten, list...)
 	w.reports("tree", parley.DepartureSeen, list...)
 	same(t, "after", wordsOf(w.departs("tree")), []string{cancelled + " is cancelled: not needed", given + " was given to sam"})
-	w.sound()
+	w.AssertConsistent()
 }
 
 // Where the channel that a task was asked for in has no directory any more, its end goes where its requester has its mail.
@@ -242,7 +242,7 @@ func TestTheEndOfATaskWhoseDirectoryIsGone(t *testing.T) {
 	w.tree(parley.LayoutInbox, "zoo", "ana")
 	w.CreateChannel("user", "paper", "writer")
 	asksByFile(w, parley.LayoutAgentOS)
-	w.answers("writer", "the draft")
+	w.RunAndAnswer("writer", "the draft")
 	same(t, "while that may come", wordsOf(w.departs("zoo")), []string{})
 	same(t, "in the channels", wordsOf(w.departs("tree", "other")), []string{})
 	out := w.departsOne("zoo")
@@ -250,7 +250,7 @@ func TestTheEndOfATaskWhoseDirectoryIsGone(t *testing.T) {
 	w.reports("zoo", parley.DepartureWritten, out)
 	w.reports("zoo", parley.DepartureSeen, out)
 	same(t, "nothing more", []any{w.departs("tree", "paper"), w.departs("zoo"), w.inbox("ana")}, []any{[]parley.Departure(nil), []parley.Departure(nil), parley.Inbox{}})
-	w.sound()
+	w.AssertConsistent()
 }
 
 // Whoever may have found a request for work, since the bridge was killed before it could say so, is told that it is not wanted.
@@ -259,13 +259,13 @@ func TestTasksThatEndBeforeTheirFileIsReported(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("sam")
 	w.tree(parley.LayoutInbox, "tree", "ana")
-	cancelled, given := w.delegates(user, "ana", "Draft it"), w.delegates(user, "ana", "Print it")
+	cancelled, given := w.Delegate(user, "ana", "Draft it"), w.Delegate(user, "ana", "Print it")
 	same(t, "written", len(w.departs("tree")), 2)
 	get[parley.TaskView](w)(w.CancelTask(ctx, user, cancelled, "not needed"))
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, given, "sam"))
 	same(t, "after", wordsOf(w.departs("tree")), []string{cancelled + " is cancelled: not needed", given + " was given to sam"})
 	same(t, "once", len(w.departs("tree")), 2)
-	w.sound()
+	w.AssertConsistent()
 }
 
 // So it is in a channel: what was asked for there is written, and that it is not wanted any more, too.
@@ -277,5 +277,5 @@ func TestTasksInAChannelThatEndBeforeTheirFileIsWritten(t *testing.T) {
 	same(t, "first", w.written("tree", "paper"), []string{"Draft it"})
 	same(t, "then", w.written("tree", "paper"), []string{m.Task + " is cancelled: not needed"})
 	same(t, "once", w.written("tree", "paper"), []string{})
-	w.sound()
+	w.AssertConsistent()
 }

@@ -137,8 +137,8 @@ func (w *world) startAgain() {
 	w.NoError(w.Recover(ctx))
 }
 
-// sound requires that a check of everything finds nothing.
-func (w *world) sound() {
+// AssertConsistent requires that a check of everything finds nothing.
+func (w *world) AssertConsistent() {
 	w.t.Helper()
 	report, err := w.db.CheckDeep(ctx, nil)
 	w.NoError(err)

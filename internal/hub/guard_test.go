@@ -53,7 +53,7 @@ func TestRulesHoldForEveryPost(t *testing.T) {
 	w.permit("arya", "gendry", parley.EffectAllow, withApproval)
 	for name, draft := range ways(channel, group) {
 		_, err := w.Post(ctx, as("arya"), draft)
-		a := w.holds(err)
+		a := w.HeldApproval(err)
 		if a.Target != "gendry" || a.Rule != "allow arya → gendry" {
 			t.Errorf("%s: held by %+v", name, a)
 		}
@@ -63,7 +63,7 @@ func TestRulesHoldForEveryPost(t *testing.T) {
 		}
 	}
 	w.PostAs(parley.Owner, parley.Draft{Direct: []string{"gendry"}}) // rules are not for owners
-	w.sound()
+	w.AssertConsistent()
 }
 
 func TestMentionOfWhomOneMayNotContactDoesNotWake(t *testing.T) {
@@ -183,7 +183,7 @@ func TestSupervisedWritesAreHeld(t *testing.T) {
 		"to":      {Conversation: channel, To: "boss", Content: text("x")}, // others read it there
 	} {
 		_, err := w.Post(ctx, run.Caller(), draft)
-		if a := w.holds(err); a.Rule != "mode supervised" || a.Conversation != dm || a.Run != run.Run.ID {
+		if a := w.HeldApproval(err); a.Rule != "mode supervised" || a.Conversation != dm || a.Run != run.Run.ID {
 			t.Errorf("%s: %+v", name, a)
 		}
 	}
@@ -212,9 +212,9 @@ func TestAttachedAgentWritesWhereItWasWoken(t *testing.T) {
 	asked := w.SendDM(parley.Owner, "intern", "well?").Message
 	say := parley.Draft{Conversation: asked.Conversation, Content: text("x")}
 	_, err = w.Post(ctx, as("intern"), say)
-	held := w.holds(err)
+	held := w.HeldApproval(err)
 	_, err = w.History(ctx, as("intern"), asked.Conversation, parley.Page{})
-	w.holds(err)
+	w.HeldApproval(err)
 	get[parley.Taken](w)(w.Take(ctx, as("intern"), parley.Take{}))
 	get[parley.Receipt](w)(w.Post(ctx, as("intern"), say))
 	get[[]parley.Message](w)(w.History(ctx, as("intern"), asked.Conversation, parley.Page{}))
@@ -245,15 +245,15 @@ func TestStrictReadsAreHeld(t *testing.T) {
 		"trace":         func() error { _, err := w.Trace(ctx, me, said.TraceID); return err },
 	}
 	for name, call := range calls {
-		a := w.holds(call())
-		if same := w.holds(call()); same.ID != a.ID {
+		a := w.HeldApproval(call())
+		if same := w.HeldApproval(call()); same.ID != a.ID {
 			t.Errorf("%s: asked for twice", name)
 		}
 		done := w.decides(parley.Owner, a.ID, parley.Decision{Approve: true})
 		if done.State != parley.ApprovalExecuted || done.Failure != nil || done.Result == "" {
 			t.Errorf("%s: %+v", name, done)
 		}
-		w.holds(call()) // once
+		w.HeldApproval(call()) // once
 	}
 	for name, call := range map[string]func() error{
 		"trigger": func() error { _, err := w.History(ctx, me, dm, parley.Page{}); return err },

@@ -103,9 +103,9 @@ func TestConversationOperationsAreHeld(t *testing.T) {
 				t.Parallel()
 				w := newHub(t, runTwice)
 				d := w.company(mode)[name]
-				a := w.holds(d.call(as("intern")))
+				a := w.HeldApproval(d.call(as("intern")))
 				same(t, "the request", []string{a.Summary, a.Rule, a.Decider}, []string{d.summary, "mode " + string(mode), "boss"})
-				same(t, "the same call", w.holds(d.call(as("intern"))).ID, a.ID)
+				same(t, "the same call", w.HeldApproval(d.call(as("intern"))).ID, a.ID)
 				same(t, "done before the decision", d.done(), false)
 				w.restart()
 				done := w.decides("boss", a.ID, parley.Decision{Approve: true})
@@ -115,7 +115,7 @@ func TestConversationOperationsAreHeld(t *testing.T) {
 				if _, err := w.Decide(ctx, user, a.ID, parley.Decision{Approve: true}); parley.CodeOf(err) != parley.BadInput {
 					t.Errorf("decided twice: %v", err)
 				}
-				w.sound()
+				w.AssertConsistent()
 			})
 		}
 	}
@@ -127,7 +127,7 @@ func TestDeniedConversationOperationChangesNothing(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			d := w.company(parley.ModeSupervised)[name]
-			a := w.holds(d.call(as("intern")))
+			a := w.HeldApproval(d.call(as("intern")))
 			w.decides("boss", a.ID, parley.Decision{})
 			told := w.said(w.dmOf("boss", "intern"), parley.System)
 			same(t, "the caller is told", told[len(told)-1].Content.Text, d.denied)
@@ -144,7 +144,7 @@ func TestRunsConversationOperationsAreHeld(t *testing.T) {
 	w := newHub(t)
 	deeds := w.company(parley.ModeSupervised)
 	run, dm := w.works("intern")
-	a := w.holds(deeds["topic"].call(run.Caller()))
+	a := w.HeldApproval(deeds["topic"].call(run.Caller()))
 	same(t, "where from", []string{a.Run, a.Conversation}, []string{run.Run.ID, dm})
 	w.EndRun(run, "asked for it")
 	w.decides("boss", a.ID, parley.Decision{Approve: true})
@@ -173,12 +173,12 @@ func TestConversationOperationsThatNeedNoApproval(t *testing.T) {
 func TestApprovedConversationOperationGoesWhereItWasSeenToGo(t *testing.T) {
 	w := newHub(t)
 	w.company(parley.ModeSupervised)
-	add := w.holds(w.AddMember(ctx, as("intern"), "#town", "senior"))
+	add := w.HeldApproval(w.AddMember(ctx, as("intern"), "#town", "senior"))
 	w.NoError(w.Rename(ctx, user, "town", "old"))
 	w.NoError(w.Rename(ctx, user, "square", "town"))
 	w.decides("boss", add.ID, parley.Decision{Approve: true})
 	same(t, "members", []any{slices.Contains(w.see("user", "old").Members, "senior"), w.see("user", "town").Members}, []any{true, []string{"user"}})
-	again := w.holds(second(w.CreateConversation(ctx, as("intern"), parley.NewConversation{Name: "den", With: []string{"senior"}})))
+	again := w.HeldApproval(second(w.CreateConversation(ctx, as("intern"), parley.NewConversation{Name: "den", With: []string{"senior"}})))
 	w.permit("intern", "senior", parley.EffectDeny)
 	failed := w.decides("boss", again.ID, parley.Decision{Approve: true})
 	if failed.Failure == nil || failed.Failure.Code != parley.NotPermitted {
@@ -215,7 +215,7 @@ func TestAddingSomebodyIsContactingThem(t *testing.T) {
 	w.NoError(w.Unpermit(ctx, user, "arya", "gendry", parley.EffectDeny))
 	w.permit("arya", "gendry", parley.EffectAllow, withApproval, func(p *parley.Permission) { p.RequiresHuman = true })
 	for name, add := range adds {
-		a := w.holds(add())
+		a := w.HeldApproval(add())
 		same(t, name, []any{a.Target, a.Rule, a.RequiresHuman}, []any{"gendry", "allow arya → gendry", true})
 		if done := w.decides(parley.Owner, a.ID, parley.Decision{Approve: true}); done.Failure != nil {
 			t.Errorf("%s: %+v", name, done.Failure)
@@ -239,7 +239,7 @@ func TestModeHoldsWhomAMessageBrings(t *testing.T) {
 	r, err := w.Post(ctx, run.Caller(), parley.Draft{Conversation: town, Content: text("@senior @boss look")})
 	w.NoError(err)
 	same(t, "notices", r.Notices, []string{"senior was not woken: contacting it needs an approval: use contact_agent"})
-	a := w.holds(second(w.Post(ctx, run.Caller(), parley.Draft{Conversation: town, To: "senior", Content: text("look")})))
+	a := w.HeldApproval(second(w.Post(ctx, run.Caller(), parley.Draft{Conversation: town, To: "senior", Content: text("look")})))
 	same(t, "for", a.Target, "senior")
 	w.EndRun(run, "I have told @senior")
 	same(t, "members", slices.Sorted(slices.Values(w.see("user", "town").Members)), []string{"boss", "intern", "user"})
@@ -254,7 +254,7 @@ func TestReplyOutsideItsTriggerIsHeld(t *testing.T) {
 	earlier := w.PostAs("senior", parley.Draft{Direct: []string{"intern"}, Content: text("one")}).Message
 	w.EndRun(w.StartRun("intern"), "yes")
 	run, dm := w.works("intern")
-	a := w.holds(second(w.Post(ctx, run.Caller(), parley.Draft{InReplyTo: earlier.ID, Content: text("and two")})))
+	a := w.HeldApproval(second(w.Post(ctx, run.Caller(), parley.Draft{InReplyTo: earlier.ID, Content: text("and two")})))
 	same(t, "held", []string{a.Rule, a.Call.Tool}, []string{"mode supervised", "reply"})
 	w.NoError(second(w.Post(ctx, run.Caller(), parley.Draft{InReplyTo: w.said(dm, parley.Owner)[0].ID, Content: text("here")})))
 }

@@ -10,8 +10,8 @@ func TestTasksOfOthersAreHeld(t *testing.T) {
 	w := newHub(t)
 	w.office()
 	w.AddScriptAgents("other")
-	held := w.holds(second(w.NewTask(ctx, as("intern"), parley.NewTask{Assignee: "senior", Text: "count", Title: "Counting"})))
-	if changed := w.holds(second(w.NewTask(ctx, as("intern"), parley.NewTask{Assignee: "senior", Text: "count", Title: "Recounting"}))); changed.ID == held.ID {
+	held := w.HeldApproval(second(w.NewTask(ctx, as("intern"), parley.NewTask{Assignee: "senior", Text: "count", Title: "Counting"})))
+	if changed := w.HeldApproval(second(w.NewTask(ctx, as("intern"), parley.NewTask{Assignee: "senior", Text: "count", Title: "Recounting"}))); changed.ID == held.ID {
 		t.Error("another title goes with the same approval")
 	}
 	w.decides("boss", held.ID, parley.Decision{Approve: true})
@@ -20,16 +20,16 @@ func TestTasksOfOthersAreHeld(t *testing.T) {
 		t.Fatalf("tasks %+v", tasks)
 	}
 	id := tasks[0].ID
-	a := w.holds(second(w.ReassignTask(ctx, as("intern"), id, "other")))
+	a := w.HeldApproval(second(w.ReassignTask(ctx, as("intern"), id, "other")))
 	if done := w.decides("boss", a.ID, parley.Decision{Approve: true}); done.Failure != nil || done.State != parley.ApprovalExecuted {
 		t.Errorf("it is %+v", done)
 	}
-	a = w.holds(second(w.CancelTask(ctx, as("intern"), id, "no need")))
+	a = w.HeldApproval(second(w.CancelTask(ctx, as("intern"), id, "no need")))
 	w.decides("boss", a.ID, parley.Decision{Approve: true})
 	if now := get[parley.TaskView](w)(w.Task(ctx, user, id)); now.Assignee != "other" || now.Status != parley.TaskCancelled {
 		t.Errorf("the task is %+v", now.Task)
 	}
-	w.sound()
+	w.AssertConsistent()
 }
 
 // Injection between agents: a task is no way around the rules.
@@ -53,7 +53,7 @@ func TestEndedTaskWithdrawsItsApprovals(t *testing.T) {
 	w.office()
 	id := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
 	run := w.StartRun("intern")
-	a := w.holds(w.contacts(run.Caller(), asks("senior", "well?")))
+	a := w.HeldApproval(w.contacts(run.Caller(), asks("senior", "well?")))
 	w.EndRun(run, "I wait.")
 	if now := get[parley.TaskView](w)(w.Task(ctx, user, id)); now.Status != parley.TaskActive || now.WaitsOn.Approval != a.ID {
 		t.Errorf("the task is %s and waits for %+v", now.Status, now.WaitsOn)
@@ -73,7 +73,7 @@ func TestApprovedAskKeepsItsTaskOpen(t *testing.T) {
 	w.office()
 	id := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
 	run := w.StartRun("intern")
-	a := w.holds(w.contacts(run.Caller(), asks("senior", "well?")))
+	a := w.HeldApproval(w.contacts(run.Caller(), asks("senior", "well?")))
 	w.decides("boss", a.ID, parley.Decision{Approve: true})
 	w.EndRun(run, "I wait.")
 	if now := get[parley.TaskView](w)(w.Task(ctx, user, id)); now.Status != parley.TaskActive {
@@ -99,20 +99,20 @@ func TestReassignedTaskWithdrawsItsApprovals(t *testing.T) {
 			w.AddScriptAgents("other")
 			id := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
 			run := w.StartRun("intern")
-			a := w.holds(w.contacts(run.Caller(), asks("senior", "well?")))
+			a := w.HeldApproval(w.contacts(run.Caller(), asks("senior", "well?")))
 			if state == parley.ApprovalApproved {
 				w.decides("boss", a.ID, parley.Decision{Approve: true})
 			}
 			w.EndRun(run, "I wait.")
 			get[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "other"))
 			same(t, "the approval", w.approval(a.ID).State, parley.ApprovalWithdrawn)
-			w.answers("other", "done")
+			w.RunAndAnswer("other", "done")
 			w.stands(parley.TaskCompleted, id)
 			if state == parley.ApprovalApproved {
-				w.answers("senior", "fine")
+				w.RunAndAnswer("senior", "fine")
 			}
 			w.idle("boss", "intern", "other")
-			w.sound()
+			w.AssertConsistent()
 		})
 	}
 }
@@ -125,23 +125,23 @@ func TestApprovalHeldBeforeTheTask(t *testing.T) {
 			w.AddScriptAgents("intern", "senior", "data")
 			w.permit("intern", "senior", parley.EffectAllow, withApproval)
 			run, _ := w.works("intern")
-			a := w.holds(w.contacts(run.Caller(), asks("senior", "well?")))
+			a := w.HeldApproval(w.contacts(run.Caller(), asks("senior", "well?")))
 			if retried {
 				w.fails(run, parley.FailureStopped)
 				run = w.StartRun("intern")
 			}
-			part := w.delegates(run.Caller(), "data", "figures")
+			part := w.Delegate(run.Caller(), "data", "figures")
 			root := w.task(part).Parent
-			same(t, "the same call", w.holds(w.contacts(run.Caller(), asks("senior", "well?"))).ID, a.ID)
+			same(t, "the same call", w.HeldApproval(w.contacts(run.Caller(), asks("senior", "well?"))).ID, a.ID)
 			same(t, "waited for", w.task(root).WaitsOn.Approval, a.ID)
 			w.EndRun(run, "I wait.")
-			w.answers("data", "42")
-			w.answers("intern", "so far")
+			w.RunAndAnswer("data", "42")
+			w.RunAndAnswer("intern", "so far")
 			w.stands(parley.TaskActive, root)
 			w.decides(parley.Owner, a.ID, parley.Decision{Note: "no"})
-			w.answers("intern", "done")
+			w.RunAndAnswer("intern", "done")
 			w.stands(parley.TaskCompleted, root)
-			w.sound()
+			w.AssertConsistent()
 		})
 	}
 }

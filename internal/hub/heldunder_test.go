@@ -18,7 +18,7 @@ func TestHeldDelegationHangsUnderItsCallersTask(t *testing.T) {
 			trigger := w.PostAs(parley.Owner, parley.Draft{Direct: []string{"intern"}, Content: text("Have it checked\nby tomorrow")}).Message
 			run := w.StartRun("intern")
 			contact := parley.Contact{Pattern: parley.PatternDelegate, Agent: "senior", Message: "Check it"}
-			a := w.holds(w.contacts(run.Caller(), contact))
+			a := w.HeldApproval(w.contacts(run.Caller(), contact))
 			same(t, "before", []any{a.Task, w.run(run.Run.ID).Task}, []any{"", ""})
 			if ends {
 				w.EndRun(run, "I have asked")
@@ -36,13 +36,13 @@ func TestHeldDelegationHangsUnderItsCallersTask(t *testing.T) {
 			same(t, "told in", []any{told.Run.Task, told.Run.Conversation}, []any{above.ID, trigger.Conversation})
 			w.EndRun(told, "good")
 			w.stands(parley.TaskActive, above.ID)
-			w.answers("senior", "it is right")
+			w.RunAndAnswer("senior", "it is right")
 			last := w.StartRun("intern")
 			same(t, "the result comes in", []any{last.Run.Task, last.Run.Conversation}, []any{above.ID, trigger.Conversation})
 			w.EndRun(last, "it was checked")
 			w.stands(parley.TaskCompleted, above.ID, above.Subtasks[0])
 			w.idle("intern", "senior")
-			w.sound()
+			w.AssertConsistent()
 		})
 	}
 }
@@ -53,7 +53,7 @@ func TestRefusedHeldDelegationLeavesNoTask(t *testing.T) {
 	w := newHub(t)
 	w.office()
 	run, _ := w.works("intern")
-	a := w.holds(w.contacts(run.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "senior", Message: "Check it"}))
+	a := w.HeldApproval(w.contacts(run.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "senior", Message: "Check it"}))
 	w.EndRun(run, "")
 	w.permit("intern", "senior", parley.EffectDeny)
 	same(t, "refused", w.decides("boss", a.ID, parley.Decision{Approve: true}).Refused(), true)
@@ -69,9 +69,9 @@ func TestReplyToAnAskSaysWhatCameOfIt(t *testing.T) {
 	defer w.there("ana")()
 	said := func(r parley.Receipt) []any { return []any{r.Asker, r.Notices} }
 	run := w.working("a")
-	waits := w.asks(run.Caller(), "ana", "one?")
+	waits := w.beginAsk(run.Caller(), "ana", "one?")
 	same(t, "who waits", said(w.reply("ana", waits.request.ID, "yes")), []any{"a", []string{"a gets this as the answer to its ask"}})
-	late := w.asks(run.Caller(), "ana", "two?")
+	late := w.beginAsk(run.Caller(), "ana", "two?")
 	late.giveUp()
 	late.hears()
 	w.EndRun(run, "gave up")
@@ -80,13 +80,13 @@ func TestReplyToAnAskSaysWhatCameOfIt(t *testing.T) {
 	w.EndRun(w.StartRun("a"), "thanks")
 	w.SayIn("user", w.CreateChannel("user", "open", "a").ID, "@a go on")
 	other := w.StartRun("a")
-	left := w.asks(other.Caller(), "ana", "three?")
+	left := w.beginAsk(other.Caller(), "ana", "three?")
 	w.fails(other, parley.FailureFinal)
 	same(t, "left", said(w.reply("ana", left.request.ID, "yes")),
 		[]any{"a", []string{"nobody waits for this answer any more: the run of a that asked has ended"}})
-	p := w.asks(user, "b", "four?")
+	p := w.beginAsk(user, "b", "four?")
 	b := w.StartRun("b")
-	w.delegates(b.Caller(), "c", "find out")
+	w.Delegate(b.Caller(), "c", "find out")
 	same(t, "parked", said(w.runPosts(b, parley.Draft{InReplyTo: p.request.ID, Content: text("soon")})),
 		[]any{"user", []string{"user still waits for the answer to its ask, which is the end of " + w.run(b.Run.ID).Task}})
 	same(t, "nobody", said(w.reply("ana", waits.request.ID, "by the way")), []any{"", []string(nil)})

@@ -20,5 +20,5 @@ func TestImportBringsBackWhatWasDeleted(t *testing.T) {
 	report := get[parley.ImportReport](w)(w.Import(ctx, user, strings.NewReader(exported)))
 	same(t, "brought back", []int64{report.Conversations, report.Messages}, []int64{1, 1})
 	same(t, "what it says", get[[]parley.Message](w)(w.History(ctx, user, "gone", parley.Page{}))[0].Content.Text, "one")
-	w.sound()
+	w.AssertConsistent()
 }

@@ -104,7 +104,7 @@ func TestImportGivesBackWhatWasExported(t *testing.T) {
 			same(t, "the report", report, want)
 			again := copied.export()
 			same(t, "the second export", comparable(t, again), comparable(t, exported))
-			copied.sound()
+			copied.AssertConsistent()
 			same(t, "unread", copied.see("boss", "general").Unread, 0)
 			same(t, "in the inbox", get[parley.Peeked](copied)(copied.Peek(ctx, as("worker"), 10)).Deliveries, []parley.Delivery(nil))
 
@@ -130,7 +130,7 @@ func (w *world) hasAbsentBody(t *testing.T) {
 	body, _, err := w.OpenArtifact(ctx, as("boss"), sha256)
 	w.NoError(err)
 	w.NoError(body.Close())
-	w.sound()
+	w.AssertConsistent()
 }
 
 func TestImportOfAnyConversationsGivesThemBack(t *testing.T) {
@@ -157,7 +157,7 @@ func TestImportOfAnyConversationsGivesThemBack(t *testing.T) {
 	copied := another(t, stores)
 	get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(exported)))
 	same(t, "the second export", comparable(t, copied.export()), comparable(t, exported))
-	copied.sound()
+	copied.AssertConsistent()
 }
 
 func TestImportGoesOnAfterABadLine(t *testing.T) {

@@ -53,7 +53,7 @@ func TestImportGivesWorkBackAsHistory(t *testing.T) {
 			same(t, "the report", report, parley.ImportReport{
 				Lines: lines - 1, Agents: 2, Conversations: 1, Messages: 1, Permissions: 2, Tasks: 3, Approvals: 2, Skipped: 2,
 			})
-			copied.sound()
+			copied.AssertConsistent()
 			again := copied.export()
 			same(t, "the second export", comparable(t, withoutOpen(t, again)), comparable(t, withoutOpen(t, exported)))
 			if !strings.Contains(again, `"error":{"code":"E005","message":"it was open when the hub was exported"`) {
@@ -137,7 +137,7 @@ func TestImportNumbersAnew(t *testing.T) {
 	busy := another(t, stores)
 	busy.office()
 	own := get[parley.TaskView](busy)(busy.NewTask(ctx, user, parley.NewTask{Title: "my own"}))
-	held := busy.holds(busy.contacts(as("intern"), notifies("senior", "hello")))
+	held := busy.HeldApproval(busy.contacts(as("intern"), notifies("senior", "hello")))
 	same(t, "its own task", own.ID, "task-1")
 	same(t, "its own approval", held.ShortName(), "approval-1")
 	report := get[parley.ImportReport](busy)(busy.Import(ctx, user, strings.NewReader(exported)))

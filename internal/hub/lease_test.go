@@ -34,7 +34,7 @@ func TestLostLeaseReturnsWhatItHadAfterAPause(t *testing.T) {
 			w := newHub(t)
 			w.AddAgents("arya", "ned")
 			m := w.SendDM("arya", "ned", "once more").Message
-			taken := w.take("ned", parley.Take{Seen: see, Run: "run-1"})
+			taken := w.TakeAs("ned", parley.Take{Seen: see, Run: "run-1"})
 			w.later(time.Minute - time.Millisecond)
 			same(t, "before 60 s", w.delivery(m.ID, "ned").Lease, taken.Lease)
 			w.later(time.Millisecond)
@@ -55,7 +55,7 @@ func TestExtendedLeaseLasts(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	m := w.SendDM("arya", "ned", "long work").Message
-	taken := w.take("ned", parley.Take{Lease: 10 * time.Second})
+	taken := w.TakeAs("ned", parley.Take{Lease: 10 * time.Second})
 	for _, c := range []struct {
 		length, want time.Duration
 	}{{0, time.Minute}, {time.Hour, time.Hour}, {time.Second, time.Second}} {
@@ -80,7 +80,7 @@ func TestWallClockMovesNoLease(t *testing.T) {
 			w.SendDM("arya", "ned", "second")
 			w.sweep()
 			same(t, "order", w.waits("ned"), []string{"first", "second"})
-			taken := w.take("ned", parley.Take{Limit: 1})
+			taken := w.TakeAs("ned", parley.Take{Limit: 1})
 			w.clock.advance(jump)
 			w.sweep()
 			same(t, "lease", w.tried(first.ID, "ned"), tried{parley.DeliveryDelivered, 0, taken.Lease, time.Minute})
@@ -105,11 +105,11 @@ func TestPauseGrowsByTheKindOfFailure(t *testing.T) {
 			w.AddAgents("arya", "ned")
 			m := w.SendDM("arya", "ned", "try").Message
 			for i, pause := range want {
-				w.giveBack("ned", w.take("ned", parley.Take{}), failure)
+				w.giveBack("ned", w.TakeAs("ned", parley.Take{}), failure)
 				same(t, fmt.Sprint("after try ", i+1), w.tried(m.ID, "ned"), tried{parley.DeliveryAccepted, i + 1, "", pause})
 				w.later(pause)
 			}
-			taken := w.take("ned", parley.Take{})
+			taken := w.TakeAs("ned", parley.Take{})
 			_, err := w.Nack(ctx, as("ned"), taken.Lease, parley.Trouble{Failure: failure, After: time.Hour}, m.ID)
 			w.NoError(err)
 			same(t, "not before", w.tried(m.ID, "ned"), tried{parley.DeliveryAccepted, 4, "", time.Hour})
@@ -128,7 +128,7 @@ func TestLastAttemptMakesADeadLetter(t *testing.T) {
 			m := w.SendDM("arya", "ned", "hopeless").Message
 			for range attempts {
 				same(t, "told before the end", len(w.told("arya")), 0)
-				w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureServer)
+				w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureServer)
 				w.later(time.Hour)
 			}
 			sentence := "ned did not do this: what it needs has failed"
@@ -157,7 +157,7 @@ func TestDeadLetterIsRetriedWithAllItsAttempts(t *testing.T) {
 	die := func() {
 		t.Helper()
 		for range 2 {
-			w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
+			w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 			w.later(time.Hour)
 		}
 		same(t, "dead", w.tried(m.ID, "ned"), tried{State: parley.DeliveryDead, Attempt: 2})
@@ -197,7 +197,7 @@ func TestAskIsTriedOnce(t *testing.T) {
 			w := newHub(t)
 			w.AddAgents("arya", "ned")
 			ask := w.postFor(parley.PurposeAsk, "arya", "ned", "well?")
-			lose(w, w.take("ned", parley.Take{}))
+			lose(w, w.TakeAs("ned", parley.Take{}))
 			same(t, "failed", w.tried(ask.ID, "ned"), tried{State: parley.DeliveryFailed, Attempt: 1})
 			same(t, "told", len(w.told("arya")), 1)
 		})
@@ -209,7 +209,7 @@ func TestFailureThatIsFinal(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	m := w.SendDM("arya", "ned", "divide by zero").Message
-	taken := w.take("ned", parley.Take{})
+	taken := w.TakeAs("ned", parley.Take{})
 	list := get[[]parley.Delivery](w)(w.Nack(ctx, as("ned"), taken.Lease, parley.Trouble{Reason: "no\x00 such \xffnumber"}, m.ID))
 	failure := refused(parley.DependencyFailed, "", "ned did not do this: no such number", "")
 	same(t, "failed", []any{list[0].State, list[0].Failure}, []any{parley.DeliveryFailed, failure})
@@ -228,12 +228,12 @@ func TestStaleLeaseIsWorthNothing(t *testing.T) {
 	w.AddAgents("arya", "ned", "bran")
 	m := w.SendDM("arya", "ned", "whose?").Message
 	other := w.SendDM("arya", "bran", "not yours").Message
-	stale := w.take("ned", parley.Take{}).Lease
-	bran := w.take("bran", parley.Take{}).Lease
+	stale := w.TakeAs("ned", parley.Take{}).Lease
+	bran := w.TakeAs("bran", parley.Take{}).Lease
 	w.later(time.Minute)
 	w.later(time.Second)
-	holder := w.take("ned", parley.Take{}).Lease
-	bran2 := w.take("bran", parley.Take{}).Lease
+	holder := w.TakeAs("ned", parley.Take{}).Lease
+	bran2 := w.TakeAs("bran", parley.Take{}).Lease
 	lost := parley.Trouble{Failure: parley.FailureLost}
 	notHeld := func(m parley.Message) *parley.Error {
 		return refused(parley.BadInput, parley.Conflict, "message "+m.ShortName()+" is not held by the lease given", "give back what was taken, with its lease")
@@ -257,9 +257,9 @@ func TestStaleLeaseMayAckWhatNobodyHas(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	m := w.SendDM("arya", "ned", "done, but late").Message
-	lease := w.take("ned", parley.Take{}).Lease
+	lease := w.TakeAs("ned", parley.Take{}).Lease
 	w.later(time.Minute)
-	same(t, "back", w.stateOf(m.ID, "ned"), parley.DeliveryAccepted)
+	same(t, "back", w.DeliveryState(m.ID, "ned"), parley.DeliveryAccepted)
 	_, err := w.Ack(ctx, as("ned"), lease, m.ID)
 	w.NoError(err)
 	w.later(time.Hour)
@@ -271,9 +271,9 @@ func TestRemovedRecipientFailsWhatIsOpenForIt(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")
 	first := w.SendDM("arya", "ned", "held").Message
-	held := w.take("ned", parley.Take{})
+	held := w.TakeAs("ned", parley.Take{})
 	second := w.SendDM("arya", "ned", "pausing").Message
-	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
+	w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 	third := w.SendDM("bran", "ned", "waiting").Message
 	quiet := w.PostAs("bran", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeStatus}).Message
 	done := w.SendDM("bran", "ned", "done").Message
@@ -286,8 +286,8 @@ func TestRemovedRecipientFailsWhatIsOpenForIt(t *testing.T) {
 			parley.DeliveryFailed, refused(parley.Unavailable, parley.Gone, "ned was removed", "write to somebody else"), "",
 		})
 	}
-	same(t, "settled before", w.stateOf(done.ID, "ned"), parley.DeliveryAcked)
-	same(t, "what it sent", w.stateOf(own.ID, "bran"), parley.DeliveryAccepted)
+	same(t, "settled before", w.DeliveryState(done.ID, "ned"), parley.DeliveryAcked)
+	same(t, "what it sent", w.DeliveryState(own.ID, "bran"), parley.DeliveryAccepted)
 	same(t, "senders told", []int{len(w.told("arya")), len(w.told("bran")), len(w.told("ned"))}, []int{2, 2, 0})
 	same(t, "its inbox", w.sawInbox("ned"), parley.Inbox{})
 	_, err := w.Extend(ctx, as("ned"), held.Lease, 0)

@@ -132,7 +132,7 @@ func (h *historian) post(client int) {
 func (h *historian) takeOne(client, n int) {
 	var d parley.Delivery
 	said := h.call(client, step{act: "take"}, func() step {
-		taken := h.w.take("ned", parley.Take{Limit: 1, Lease: 12 * time.Hour})
+		taken := h.w.TakeAs("ned", parley.Take{Limit: 1, Lease: 12 * time.Hour})
 		if len(taken.Deliveries) == 0 {
 			return step{}
 		}

@@ -23,7 +23,7 @@ func talks(w *world, most int, next func(a *parley.Arrival, answer string)) int 
 		if heldUp(w.delivery(got.Message, "ned")) {
 			return n
 		}
-		w.answers("ned", fmt.Sprint("answer ", n))
+		w.RunAndAnswer("ned", fmt.Sprint("answer ", n))
 		list := w.departs("tree", "paper")
 		answer = list[0].Name
 		w.reports("tree", parley.DepartureWritten, list...)

@@ -142,6 +142,6 @@ func TestHubDoesWhatTheModelDoes(t *testing.T) {
 		x := newMachine(rt, stores.place(t))
 		rt.Repeat(x.actions())
 		x.compareAll(rt)
-		x.w.sound()
+		x.w.AssertConsistent()
 	})
 }

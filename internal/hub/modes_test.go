@@ -57,7 +57,7 @@ func TestRoundRobinPassesOverWhoCannotStart(t *testing.T) {
 	w.EndRun(a, "")
 	// Who fetches for itself has its turn once it has fetched.
 	w.SayIn("user", "open", "@ana again, @b2")
-	lease := w.take("ana", parley.Take{})
+	lease := w.TakeAs("ana", parley.Take{})
 	w.idle("b2")
 	w.ack("ana", lease.Messages[0].ID, lease.Messages[1].ID)
 	w.StartRun("b2")
@@ -92,13 +92,13 @@ func TestFirstAnswerStands(t *testing.T) {
 	for agent, want := range map[string]parley.DeliveryState{
 		"a1": parley.DeliveryAcked, "b2": parley.DeliveryAnswered, "c3": parley.DeliveryAcked, "ana": parley.DeliveryAcked,
 	} {
-		same(t, agent, w.stateOf(m.ID, agent), want)
+		same(t, agent, w.DeliveryState(m.ID, agent), want)
 	}
 	same(t, "rung", rung(), []string{"a1", "b2", "user"})
 	same(t, "why it is to end", get[string](w)(w.KeepRun(ctx, a.Run.ID)), "another answer came first")
 	same(t, "its end", w.EndRun(a, "from a1").State, parley.RunCancelled)
 	same(t, "said", w.texts("user", "open"), []string{"@a1 @b2 @c3 @ana", "from b2"})
-	w.sound()
+	w.AssertConsistent()
 }
 
 // An empty answer is none, and a run that something else has woken goes on.

@@ -63,7 +63,7 @@ func (w *world) oneOfEach() things {
 	w.office()
 	m := w.SendDM("boss", "intern", "a sword").Message
 	a := w.StartRun("intern")
-	held := w.holds(w.contacts(hub.Caller{Agent: "intern", Source: "run", Run: a.Run.ID}, notifies("senior", "hello")))
+	held := w.HeldApproval(w.contacts(hub.Caller{Agent: "intern", Source: "run", Run: a.Run.ID}, notifies("senior", "hello")))
 	return things{
 		parley.NounMessage: {m.ID, m.Seq, "intern"}, parley.NounApproval: {held.ID, held.Number, "boss"}, parley.NounRun: {a.Run.ID, a.Run.Number, "intern"},
 	}
@@ -177,7 +177,7 @@ func TestAMessageOfAConversationThatWasLeftIsAcknowledgedByItsShortName(t *testi
 	m := w.SayIn("arya", "secret", "@gendry").Message
 	w.NoError(w.Leave(ctx, as("gendry"), "secret"))
 	w.ack("gendry", m.ShortName())
-	same(t, "its state", w.stateOf(m.ID, "gendry"), parley.DeliveryAcked)
+	same(t, "its state", w.DeliveryState(m.ID, "gendry"), parley.DeliveryAcked)
 }
 
 func TestDeadLettersAndRedactionsAreCalledByShortName(t *testing.T) {
@@ -186,10 +186,10 @@ func TestDeadLettersAndRedactionsAreCalledByShortName(t *testing.T) {
 	w.AddAgents("arya", "gendry")
 	w.change("gendry", func(a *parley.Agent) { a.Attempts = 1 })
 	m := w.SendDM("arya", "gendry", "one").Message
-	w.giveBack("gendry", w.take("gendry", parley.Take{}), parley.FailureBusy)
-	same(t, "its state", w.stateOf(m.ID, "gendry"), parley.DeliveryDead)
+	w.giveBack("gendry", w.TakeAs("gendry", parley.Take{}), parley.FailureBusy)
+	same(t, "its state", w.DeliveryState(m.ID, "gendry"), parley.DeliveryDead)
 	get[parley.Delivery](w)(w.RetryDead(ctx, user, m.ShortName(), ""))
-	taken := w.take("gendry", parley.Take{Only: []string{m.ShortName()}})
+	taken := w.TakeAs("gendry", parley.Take{Only: []string{m.ShortName()}})
 	get[[]parley.Delivery](w)(w.Nack(ctx, as("gendry"), taken.Lease, parley.Trouble{Failure: parley.FailureBusy}, m.ShortName()))
 	get[parley.Delivery](w)(w.DropDead(ctx, user, m.ID[len(m.ID)-8:], "gendry"))
 	same(t, "redacted", get[parley.Message](w)(w.Redact(ctx, user, m.ShortName(), "")).ID, m.ID)
@@ -205,7 +205,7 @@ func TestAHeldCallKeepsTheIDThatAShortNameMeant(t *testing.T) {
 	m := w.SayIn("arya", "open", "a sword").Message
 	for _, name := range []string{m.ShortName(), m.ID[len(m.ID)-8:]} {
 		_, err := w.Message(ctx, as("strict"), name)
-		if held := w.holds(err); !strings.Contains(string(held.Call.Args), m.ID) {
+		if held := w.HeldApproval(err); !strings.Contains(string(held.Call.Args), m.ID) {
 			t.Errorf("the call is %s", held.Call.Args)
 		}
 	}

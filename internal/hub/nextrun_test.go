@@ -124,7 +124,7 @@ func TestExpiredMessagesStartNoRun(t *testing.T) {
 	old := w.PostAs("user", parley.Draft{Direct: []string{"codex"}, TTL: 1}).Message
 	w.clock.advance(time.Minute)
 	w.idle("codex")
-	same(t, "state", w.stateOf(old.ID, "codex"), parley.DeliveryExpired)
+	same(t, "state", w.DeliveryState(old.ID, "codex"), parley.DeliveryExpired)
 	w.PostAs("user", parley.Draft{Direct: []string{"codex"}, TTL: 1})
 	w.clock.advance(time.Minute)
 	w.SendDM("user", "codex", "new")
@@ -164,7 +164,7 @@ func TestRunThatStartsAtOnce(t *testing.T) {
 	m := w.SayIn("user", "open", "@codex").Message
 	a := get[*hub.Assignment](w)(w.NextRun(ctx, "codex", hub.RunOptions{Plan: instantly}))
 	same(t, "run", []any{a.Run.State, a.Run.Deadline}, []any{parley.RunRunning, began.Add(30 * time.Minute)})
-	same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliverySeen)
+	same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliverySeen)
 	d := w.delivery(quiet.ID, "codex")
 	same(t, "what was there too", []any{d.State, d.Run}, []any{parley.DeliverySeen, a.Run.ID})
 }
@@ -202,20 +202,20 @@ func TestBeginSeesWhatTheContextHad(t *testing.T) {
 	old, recent := note(), note()
 	m := w.SayIn("user", "open", "@codex").Message
 	a := w.next("codex")
-	same(t, "before", w.stateOf(m.ID, "codex"), parley.DeliveryDelivered)
+	same(t, "before", w.DeliveryState(m.ID, "codex"), parley.DeliveryDelivered)
 	get[parley.RunContext](w)(w.RunContext(ctx, a.Run.ID))
 	later := note()
 	w.NoError(w.BeginRun(ctx, a.Run.ID, parley.Process{PID: 7, Started: 8}))
 	for id, want := range map[string]parley.DeliveryState{
 		m.ID: parley.DeliverySeen, old: parley.DeliveryAccepted, recent: parley.DeliverySeen, later: parley.DeliveryAccepted,
 	} {
-		same(t, id, w.stateOf(id, "codex"), want)
+		same(t, id, w.DeliveryState(id, "codex"), want)
 	}
 	same(t, "run", w.run(a.Run.ID).State, parley.RunRunning)
 	before := w.LastEventNumber()
 	w.NoError(w.BeginRun(ctx, a.Run.ID, parley.Process{PID: 9, Started: 10})) // a client that had to be started anew
 	same(t, "nothing has happened", eventsAfter(w, before), []parley.Event{})
-	same(t, "what came later", w.stateOf(later, "codex"), parley.DeliveryAccepted)
+	same(t, "what came later", w.DeliveryState(later, "codex"), parley.DeliveryAccepted)
 	lost := get[[]parley.Run](w)(w.LostRuns(ctx, node))
 	same(t, "the process", []any{len(lost), lost[0].Process}, []any{1, parley.Process{PID: 9, Started: 10}})
 }

@@ -60,13 +60,13 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 	t.Run("of an approval that an agent decides, nobody", func(t *testing.T) {
 		w := newHub(t)
 		w.office()
-		w.holds(w.contacts(as("intern"), notifies("senior", "x")))
+		w.HeldApproval(w.contacts(as("intern"), notifies("senior", "x")))
 		same(t, "told", len(w.dueNotices()), 0)
 		w.clock.advance(time.Hour)
 		w.NoError(w.SweepApprovals(ctx))
 		same(t, "reminded", len(w.dueNotices()), 0)
 		w.permit("intern", "senior", parley.EffectAllow, withPerson)
-		w.holds(w.contacts(as("intern"), notifies("senior", "y")))
+		w.HeldApproval(w.contacts(as("intern"), notifies("senior", "y")))
 		w.clock.advance(time.Hour)
 		w.NoError(w.SweepApprovals(ctx))
 		told := "user approval intern needs your approval (approval-2)"
@@ -79,7 +79,7 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 		w.change("ned", func(a *parley.Agent) { a.Attempts = 1 })
 		for _, sender := range []string{"rickon", "arya"} {
 			w.SendDM(sender, "ned", "secret words")
-			w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
+			w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 		}
 		due := w.dueNotices()
 		title := " dead A message for ned could not be delivered"

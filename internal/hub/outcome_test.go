@@ -48,15 +48,15 @@ func TestWaitForAnAsk(t *testing.T) {
 	w := newHub(t, briefly)
 	w.AddScriptAgents("a", "b")
 	w.addPerson("ann", parley.AccessMember)
-	asked := w.asks(user, "b", "one")
+	asked := w.beginAsk(user, "b", "one")
 	asked.hears()
 	same(t, "late", w.outcomeOf(user, asked.request.ID), parley.Awaited{ID: asked.request.ID, Name: asked.request.ShortName(), Kind: parley.AwaitedAsk, State: "late"})
-	now := w.awaits(user, asked.request.ID, func() { w.answers("b", "yes") })
+	now := w.awaits(user, asked.request.ID, func() { w.RunAndAnswer("b", "yes") })
 	same(t, "answered", now, parley.Awaited{ID: asked.request.ID, Name: asked.request.ShortName(), Kind: parley.AwaitedAsk, State: "answered", Done: true, Text: "Response from b: yes", Quotes: quotedAnswer("yes")})
 	same(t, "nothing is left", w.waits("user"), []string{})
 	same(t, "and again", w.outcomeOf(user, asked.request.ID), now)
 
-	asked = w.asks(user, "b", "two")
+	asked = w.beginAsk(user, "b", "two")
 	asked.hears()
 	w.fails(w.StartRun("b"), parley.FailureFinal)
 	same(t, "an owner", w.outcomeOf(as("b"), asked.request.ID).Text, "Error: b failed to respond: it broke")
@@ -71,7 +71,7 @@ func TestWaitForAnAsk(t *testing.T) {
 	same(t, "nothing", parley.AsError(err).Reason, parley.NotFound)
 	_, err = w.AwaitOutcome(ctx, user, asked.request.ID, -1)
 	same(t, "no time", parley.CodeOf(err), parley.BadInput)
-	w.sound()
+	w.AssertConsistent()
 }
 
 // A run that waits for an ask again, which it has left, is blocked meanwhile.
@@ -80,43 +80,43 @@ func TestARunWaitsForAnAskAgain(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("a", "b")
 	run := w.working("a")
-	asked := w.asks(run.Caller(), "b", "well?")
+	asked := w.beginAsk(run.Caller(), "b", "well?")
 	asked.giveUp()
 	<-asked.done
 	now := w.awaits(run.Caller(), asked.request.ID, func() {
 		for w.run(run.Run.ID).State != parley.RunWaiting {
 			runtime.Gosched()
 		}
-		w.answers("b", "yes")
+		w.RunAndAnswer("b", "yes")
 	})
 	same(t, "told", []any{now.Text, w.run(run.Run.ID).State}, []any{"Response from b: yes", parley.RunRunning})
 	w.EndRun(run, "done")
 	w.idle("a")
-	w.sound()
+	w.AssertConsistent()
 }
 
 func TestWaitForATask(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("b")
-	task := w.delegates(user, "b", "count")
+	task := w.Delegate(user, "b", "count")
 	same(t, "queued", w.outcomeOf(user, task), parley.Awaited{ID: task, Name: task, Kind: parley.AwaitedTask, State: "queued"})
 	done := parley.Awaited{ID: task, Name: task, Kind: parley.AwaitedTask, State: "completed", Done: true, Text: "Response from b: three", Quotes: quotedAnswer("three")}
-	same(t, "completed", w.awaits(user, task, func() { w.answers("b", "three") }), done)
+	same(t, "completed", w.awaits(user, task, func() { w.RunAndAnswer("b", "three") }), done)
 	same(t, "nothing is left", w.waits("user"), []string{})
 	same(t, "by its request", w.outcomeOf(user, w.task(task).Message), done)
 	same(t, "by its number", w.outcomeOf(user, task[len("task-"):]), done)
 
 	due := w.clock.Now().Add(time.Second)
-	task = w.delegates(user, "b", "count", func(c *parley.Contact) { c.Deadline = &due })
+	task = w.Delegate(user, "b", "count", func(c *parley.Contact) { c.Deadline = &due })
 	w.clock.advance(2 * time.Second)
 	w.NoError(w.SweepTasks(ctx))
 	same(t, "past its deadline", codeOf(w.outcomeOf(user, task)), parley.TimedOut)
-	task = w.delegates(user, "b", "count")
+	task = w.Delegate(user, "b", "count")
 	get[parley.TaskView](w)(w.CancelTask(ctx, user, task, "enough"))
 	now := w.outcomeOf(user, task)
 	same(t, "cancelled", []any{now.State, codeOf(now)}, []any{"cancelled", parley.DependencyFailed})
-	w.sound()
+	w.AssertConsistent()
 }
 
 func TestWaitForAMessage(t *testing.T) {
@@ -125,7 +125,7 @@ func TestWaitForAMessage(t *testing.T) {
 	w.AddScriptAgents("a", "b")
 	m := w.SendDM("user", "b", "hello?").Message
 	same(t, "accepted", w.outcomeOf(user, m.ID), parley.Awaited{ID: m.ID, Name: m.ShortName(), Kind: parley.AwaitedMessage, State: "accepted"})
-	now := w.awaits(user, m.ID, func() { w.answers("b", "hello") })
+	now := w.awaits(user, m.ID, func() { w.RunAndAnswer("b", "hello") })
 	same(t, "answered", []any{now.State, now.Done, now.Text, textsOf(now.Answers)}, []any{"answered", true, "hello", []string{"hello"}})
 
 	m = w.SendDM("user", "b", "say nothing").Message
@@ -148,22 +148,22 @@ func TestWaitForAnApproval(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Approvals.Expire = time.Hour })
 	w.office()
-	held := w.holds(w.contacts(as("intern"), asks("senior", "well?")))
+	held := w.HeldApproval(w.contacts(as("intern"), asks("senior", "well?")))
 	same(t, "pending", w.outcomeOf(as("intern"), held.ID), parley.Awaited{ID: held.ID, Name: "approval-1", Kind: parley.AwaitedApproval, State: "pending"})
 	now := w.awaits(as("intern"), held.ID, func() {
 		w.decides("boss", held.ID, parley.Decision{Approve: true})
-		w.answers("senior", "fine")
+		w.RunAndAnswer("senior", "fine")
 	})
 	same(t, "executed", now, parley.Awaited{ID: held.ID, Name: "approval-1", Kind: parley.AwaitedApproval, State: "executed", Done: true, Text: "Response from senior: fine"})
 	same(t, "nothing is left", w.waits("intern"), []string{})
-	held = w.holds(w.contacts(as("intern"), asks("senior", "again?")))
+	held = w.HeldApproval(w.contacts(as("intern"), asks("senior", "again?")))
 	now = w.awaits(as("intern"), held.ID, func() { w.decides("boss", held.ID, parley.Decision{Note: "no"}) })
 	same(t, "denied", []any{now.State, now.Text, codeOf(now)}, []any{"denied", "Approval denied for contacting senior.", parley.NotPermitted})
-	held = w.holds(w.contacts(as("intern"), asks("senior", "once more?")))
+	held = w.HeldApproval(w.contacts(as("intern"), asks("senior", "once more?")))
 	w.clock.advance(2 * time.Hour)
 	w.NoError(w.SweepApprovals(ctx))
 	same(t, "expired", codeOf(w.outcomeOf(as("intern"), held.ID)), parley.TimedOut)
 	_, err := w.AwaitOutcome(ctx, as("senior"), held.ID, 0)
 	same(t, "a stranger", parley.AsError(err).Reason, parley.NotFound)
-	w.sound()
+	w.AssertConsistent()
 }

@@ -85,7 +85,7 @@ func TestAmongEqualSendersTheOldestMailIsEvicted(t *testing.T) {
 	w.AddAgents("arya", "bran", "cersei", "ned")
 	w.depth("ned", 2, parley.OverflowEvict)
 	w.SendDM("arya", "ned", "a1")
-	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
+	w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 	w.SendDM("bran", "ned", "b1")
 	w.SendDM("cersei", "ned", "c1")
 	same(t, "left", w.waits("ned"), []string{"b1", "c1"})
@@ -105,7 +105,7 @@ func TestFullInboxMayRejectOrHaveNoBound(t *testing.T) {
 		return err
 	}
 	w.refuses(t, []refusal{{"reject", post, inboxFull("ned", 2)}})
-	first := w.take("ned", parley.Take{Limit: 1})
+	first := w.TakeAs("ned", parley.Take{Limit: 1})
 	w.refuses(t, []refusal{{"what is taken counts until it is settled", post, inboxFull("ned", 2)}})
 	w.ack("ned", first.Deliveries[0].Message)
 	w.NoError(post())
@@ -127,18 +127,18 @@ func TestWhatSomebodyHasIsNeverEvicted(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	w.depth("ned", 2, parley.OverflowEvict)
 	w.SendDM("arya", "ned", "in a run")
-	taken := w.take("ned", parley.Take{})
+	taken := w.TakeAs("ned", parley.Take{})
 	w.SendDM("arya", "ned", "waits")
 	w.SendDM("arya", "ned", "newest")
 	same(t, "left", w.waits("ned"), []string{"in a run", "newest"})
-	w.take("ned", parley.Take{})
+	w.TakeAs("ned", parley.Take{})
 	w.refuses(t, []refusal{{"only what is in a run is left", func() error {
 		_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Content: text("no room")})
 		return err
 	}, inboxFull("ned", 2)}})
 	w.giveBack("ned", taken, parley.FailureBusy)
 	w.SendDM("arya", "ned", "evicts what pauses")
-	same(t, "a pause is no run", w.stateOf(taken.Deliveries[0].Message, "ned"), parley.DeliveryEvicted)
+	same(t, "a pause is no run", w.DeliveryState(taken.Deliveries[0].Message, "ned"), parley.DeliveryEvicted)
 }
 
 func TestTheOldestIsEvictedEvenIfItPauses(t *testing.T) {
@@ -147,7 +147,7 @@ func TestTheOldestIsEvictedEvenIfItPauses(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	w.depth("ned", 2, parley.OverflowEvict)
 	w.SendDM("arya", "ned", "older, pausing")
-	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
+	w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 	w.SendDM("arya", "ned", "younger")
 	w.SendDM("arya", "ned", "newest")
 	same(t, "left", w.waits("ned"), []string{"younger", "newest"})
@@ -226,7 +226,7 @@ func TestOnlyTheNewestHeartbeatOfASenderIsKept(t *testing.T) {
 	same(t, "kept", w.waits("ned"), []string{"b1", "a3"})
 	same(t, "inbox: replaced is not overflown", w.inbox("ned"), parley.Inbox{Quiet: 2})
 	same(t, "nobody is told", len(w.told("arya")), 0)
-	w.take("ned", parley.Take{})
+	w.TakeAs("ned", parley.Take{})
 	beat("arya", "a4")
 	same(t, "what was taken is not taken away", w.waits("ned"), []string{"b1", "a3", "a4"})
 }

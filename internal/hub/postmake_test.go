@@ -21,7 +21,7 @@ func TestPostMakesAChannelOrNothing(t *testing.T) {
 	missing()
 	draft.To = "gendry"
 	w.permit("arya", "gendry", parley.EffectAllow, withApproval)
-	held := w.holds(func() error { _, err := w.Post(ctx, as("arya"), draft); return err }())
+	held := w.HeldApproval(func() error { _, err := w.Post(ctx, as("arya"), draft); return err }())
 	missing()
 	w.decides(parley.Owner, held.ID, parley.Decision{Approve: true})
 	same(t, "what was approved", w.texts("user", "forge"), []string{"hello"})

@@ -47,7 +47,7 @@ func TestEachReasonNotToBeReady(t *testing.T) {
 			})
 			w.AddAgents("arya", "ned")
 			w.SendDM("arya", "ned", "hello")
-			w.take("ned", parley.Take{})
+			w.TakeAs("ned", parley.Take{})
 			store.full.Store(c.full)
 			if !c.recovered && w.Recover(ctx) == nil {
 				t.Fatal("it has recovered")

@@ -21,8 +21,8 @@ func TestCrashReturnsLeasedMessagesAtOnceAndInOrder(t *testing.T) {
 	for i := range 5 {
 		sent = append(sent, w.SendDM("arya", "ned", fmt.Sprint(i)).Message)
 	}
-	w.take("ned", parley.Take{Limit: 1, Lease: 12 * time.Hour})
-	w.take("ned", parley.Take{Limit: 2, Seen: true, Run: "run-1"})
+	w.TakeAs("ned", parley.Take{Limit: 1, Lease: 12 * time.Hour})
+	w.TakeAs("ned", parley.Take{Limit: 2, Seen: true, Run: "run-1"})
 	w.startAgain()
 	for _, m := range sent {
 		d := w.delivery(m.ID, "ned")
@@ -32,7 +32,7 @@ func TestCrashReturnsLeasedMessagesAtOnceAndInOrder(t *testing.T) {
 	}
 	same(t, "taken", w.takes("ned", parley.Take{}), []string{"0", "1", "2", "3", "4"})
 	same(t, "nobody is told", len(w.told("arya")), 0)
-	w.sound()
+	w.AssertConsistent()
 }
 
 // TestCrashKeepsAttempts: failed attempts still count after a crash.
@@ -42,15 +42,15 @@ func TestCrashKeepsAttempts(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	w.change("ned", func(a *parley.Agent) { a.Attempts = 2 })
 	m := w.SendDM("arya", "ned", "hopeless").Message
-	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
+	w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 	w.later(time.Minute)
 	for range 3 {
-		w.take("ned", parley.Take{})
+		w.TakeAs("ned", parley.Take{})
 		w.startAgain()
 		same(t, "after a crash", w.tried(m.ID, "ned"), tried{State: parley.DeliveryAccepted, Attempt: 1})
 	}
-	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
-	same(t, "after the last attempt", w.stateOf(m.ID, "ned"), parley.DeliveryDead)
+	w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
+	same(t, "after the last attempt", w.DeliveryState(m.ID, "ned"), parley.DeliveryDead)
 }
 
 // TestCrashOfOneHubLeavesTheLeasesOfAnother: on a shared database a hub puts back only what was leased through it.
@@ -62,9 +62,9 @@ func TestCrashOfOneHubLeavesTheLeasesOfAnother(t *testing.T) {
 		w.SendDM("arya", to, "hello")
 	}
 	other := otherHub(w, "two")
-	w.take("ned", parley.Take{})
+	w.TakeAs("ned", parley.Take{})
 	held := get[parley.Taken](w)(other.Take(ctx, as("bran"), parley.Take{Lease: time.Hour}))
-	moved := w.take("sansa", parley.Take{Lease: time.Hour})
+	moved := w.TakeAs("sansa", parley.Take{Lease: time.Hour})
 	get[[]parley.Delivery](w)(other.Extend(ctx, as("sansa"), moved.Lease, time.Hour))
 
 	again := otherHub(w, "one")
@@ -109,9 +109,9 @@ func TestCrashOfTheHubIsNoAttemptOfARun(t *testing.T) {
 			again := w.StartRun("codex")
 			same(t, "the next run", []any{again.Run.Triggers, again.Run.Attempt}, []any{[]string{first.ID, second.ID}, 1})
 			w.EndRun(again, "done")
-			same(t, "answered", []parley.DeliveryState{w.stateOf(first.ID, "codex"), w.stateOf(second.ID, "codex")},
+			same(t, "answered", []parley.DeliveryState{w.DeliveryState(first.ID, "codex"), w.DeliveryState(second.ID, "codex")},
 				[]parley.DeliveryState{parley.DeliveryAnswered, parley.DeliveryAnswered})
-			w.sound()
+			w.AssertConsistent()
 		})
 	}
 }
@@ -150,7 +150,7 @@ func TestCrashOfTheHubReturnsAnAskThatAnAgentHadFetched(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	ask := w.postFor(parley.PurposeAsk, "arya", "ned", "well?")
-	w.take("ned", parley.Take{})
+	w.TakeAs("ned", parley.Take{})
 	w.startAgain()
 	same(t, "ready", w.tried(ask.ID, "ned"), tried{State: parley.DeliveryAccepted})
 }
@@ -174,7 +174,7 @@ func TestMessageThatEndsTheHubAgainAndAgainBecomesADeadLetter(t *testing.T) {
 		"codex did not do this: the hub or the program ended before the run did, 20 times", "an owner can retry or drop it: parley dead list")})
 	get[parley.Delivery](w)(w.RetryDead(ctx, user, m.ID, "codex"))
 	w.EndRun(w.StartRun("codex"), "done")
-	same(t, "after a retry", w.stateOf(m.ID, "codex"), parley.DeliveryAnswered)
+	same(t, "after a retry", w.DeliveryState(m.ID, "codex"), parley.DeliveryAnswered)
 }
 
 // TestKilledProgramReturnsItsMessagesAtOnce: a run's program is gone while the hub lives.
@@ -212,7 +212,7 @@ func TestNothingIsHandedOutBeforeTheHubHasRecovered(t *testing.T) {
 	for _, to := range []string{"ned", "codex"} {
 		w.SendDM("arya", to, "first")
 	}
-	w.take("ned", parley.Take{})
+	w.TakeAs("ned", parley.Take{})
 	w.StartRun("codex")
 	for _, to := range []string{"ned", "codex"} {
 		w.SendDM("arya", to, "second")

@@ -74,7 +74,7 @@ func TestRefusalsAreAudited(t *testing.T) {
 		{Actor: "arya", Subject: "hub", Sentence: "only an owner may read the audit log", Source: "test"},
 		{Actor: "arya", Subject: "POST /v1/tokens", Sentence: "the token lacks the scope admin", Source: "test"},
 	})
-	w.sound()
+	w.AssertConsistent()
 }
 
 func TestSameRefusalIsWrittenOnceAMinute(t *testing.T) {

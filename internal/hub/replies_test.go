@@ -29,8 +29,8 @@ func (w *world) replies(caller hub.Caller, message, words string) error {
 func TestASupervisedAgentAnswersAMessageOnce(t *testing.T) {
 	for name, before := range map[string]func(w *world, message string){
 		"pending":      func(*world, string) {},
-		"taken":        func(w *world, _ string) { w.take("intern", parley.Take{}) },
-		"acknowledged": func(w *world, message string) { w.take("intern", parley.Take{}); w.ack("intern", message) },
+		"taken":        func(w *world, _ string) { w.TakeAs("intern", parley.Take{}) },
+		"acknowledged": func(w *world, message string) { w.TakeAs("intern", parley.Take{}); w.ack("intern", message) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := answering(t)
@@ -38,7 +38,7 @@ func TestASupervisedAgentAnswersAMessageOnce(t *testing.T) {
 			before(w, asked.ID)
 			w.clock.advance(time.Hour)
 			w.NoError(w.replies(as("intern"), asked.ID, "so"))
-			a := w.holds(w.replies(as("intern"), asked.ID, "and another thing"))
+			a := w.HeldApproval(w.replies(as("intern"), asked.ID, "and another thing"))
 			if a.Rule != "mode supervised" || a.Target != "senior" {
 				t.Errorf("held by %+v", a)
 			}
@@ -57,13 +57,13 @@ func TestAReplyToADeliveryThatEndedIsHeld(t *testing.T) {
 	ends := map[parley.DeliveryState]func(w *world) (message string){
 		parley.DeliveryFailed: func(w *world) string {
 			m := w.SendDM("senior", "intern", "well?").Message
-			w.giveBack("intern", w.take("intern", parley.Take{}), parley.FailureFinal)
+			w.giveBack("intern", w.TakeAs("intern", parley.Take{}), parley.FailureFinal)
 			return m.ID
 		},
 		parley.DeliveryDead: func(w *world) string {
 			w.change("intern", func(a *parley.Agent) { a.Attempts = 1 })
 			m := w.SendDM("senior", "intern", "well?").Message
-			w.giveBack("intern", w.take("intern", parley.Take{}), parley.FailureBusy)
+			w.giveBack("intern", w.TakeAs("intern", parley.Take{}), parley.FailureBusy)
 			return m.ID
 		},
 		parley.DeliveryExpired: func(w *world) string {
@@ -86,7 +86,7 @@ func TestAReplyToADeliveryThatEndedIsHeld(t *testing.T) {
 			if d := w.delivery(message, "intern"); d.State != state {
 				t.Fatalf("the delivery is %s", d.State)
 			}
-			w.holds(w.replies(as("intern"), message, "so"))
+			w.HeldApproval(w.replies(as("intern"), message, "so"))
 		})
 	}
 }
@@ -114,7 +114,7 @@ func TestARunRepliesToItsTriggerAsOftenAsItLikes(t *testing.T) {
 	w.EndRun(run, "three")
 	w.isRefused(parley.NotPermitted, w.replies(as("intern"), asked.ID, "four"))
 	w.NoError(w.Unpermit(ctx, user, "intern", "senior", ""))
-	w.holds(w.replies(as("intern"), asked.ID, "four"))
+	w.HeldApproval(w.replies(as("intern"), asked.ID, "four"))
 	next, _ := w.works("intern")
-	w.holds(w.replies(next.Caller(), asked.ID, "four"))
+	w.HeldApproval(w.replies(next.Caller(), asked.ID, "four"))
 }

@@ -39,10 +39,10 @@ func TestMailFollowsWhoMoves(t *testing.T) {
 			w.reports("a", parley.DepartureWritten, out)
 			c.move(w)
 			w.reports("a", parley.DepartureSeen, out)
-			same(t, "what waits", []any{c.waits(w), w.stateOf(m.ID, "ana"), w.lies("a")}, []any{1, parley.DeliveryAccepted, []string{}})
+			same(t, "what waits", []any{c.waits(w), w.DeliveryState(m.ID, "ana"), w.lies("a")}, []any{1, parley.DeliveryAccepted, []string{}})
 			c.back(w)
 			same(t, "back again", namesOf(w.departs("a")), []string{out.Name})
-			w.sound()
+			w.AssertConsistent()
 		})
 	}
 }

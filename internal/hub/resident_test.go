@@ -48,7 +48,7 @@ func TestWhoLivesInChannelsIsReachedThere(t *testing.T) {
 	w.mapped("tree", "thesis", "letters")
 	all(refused(parley.Unavailable, "", "claude reads only the channels of a directory tree: #letters, #thesis",
 		`post there and mention it: parley chat --conv letters "@claude …"`))
-	task := w.delegates(user, "bot", "Draft it")
+	task := w.Delegate(user, "bot", "Draft it")
 	_, err := w.ReassignTask(ctx, user, task, "claude")
 	same(t, "to be given a task", parley.CodeOf(err), parley.Unavailable)
 	w.command("user", "claude", parley.ActionResume, parley.CommandParameters{}) // which is the hub's to obey
@@ -64,7 +64,7 @@ func TestAnAnswerToOneWhoLivesInChannels(t *testing.T) {
 	w.AddScriptAgents("bot")
 	w.tree(parley.LayoutAgentOS, "tree", "claude")
 	w.SendDM("claude", "bot", "by another door")
-	same(t, "the answer", w.answers("bot", "hello").Content.Text, "hello")
+	same(t, "the answer", w.RunAndAnswer("bot", "hello").Content.Text, "hello")
 }
 
 // What the hub itself says in a channel goes into a tree only if it is for one who lives there.

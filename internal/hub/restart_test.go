@@ -48,7 +48,7 @@ func TestServerRestartedUnderTakers(t *testing.T) {
 	}
 	<-done
 	same(t, "left", w.inbox("ned"), parley.Inbox{})
-	w.sound()
+	w.AssertConsistent()
 }
 
 // ownServer is a hub on a server of its own, by the server's lease clock.

@@ -100,7 +100,7 @@ func TestReuseGivesTheNameAndNothingElse(t *testing.T) {
 	w.refuses(t, []refusal{{"a message to the removed one", func() error {
 		return second(w.Post(ctx, as("ned"), parley.Draft{Conversation: dm.Conversation, Content: text("hello?")}))
 	}, refused(parley.Unavailable, parley.Gone, "AryaBot~removed was removed", "write to somebody else")}})
-	w.sound()
+	w.AssertConsistent()
 }
 
 func TestReuseIsForOwnersAndAudited(t *testing.T) {
@@ -154,7 +154,7 @@ func TestReuseIsForOwnersAndAudited(t *testing.T) {
 		}
 	}
 	same(t, "those before", names, []string{"arya~removed", "arya~removed-2", "stark~removed"})
-	w.sound()
+	w.AssertConsistent()
 }
 
 // What waits for a yes names the agent by its id: it must not become a call to somebody else.
@@ -207,7 +207,7 @@ func TestReusedNamesSurviveExportAndImport(t *testing.T) {
 	}
 	same(t, "their DMs", []string{there.see("ned", "@arya").ID, there.see("ned", "@arya~removed").ID}, []string{after.Conversation, m.Conversation})
 	same(t, "the display name", there.see("ned", "project x").DisplayName, "Project X")
-	there.sound()
+	there.AssertConsistent()
 }
 
 // TestReuseSetsTheFilesOfTheRemovedAgentAside: what it remembers and the secrets of its runtime are not for the next holder.

@@ -64,8 +64,8 @@ func (w *world) fails(a *hub.Assignment, f parley.Failure) parley.Run {
 	return get[parley.Run](w)(w.FailRun(ctx, a.Run.ID, why, parley.Result{}, nil))
 }
 
-// answers has an agent do its next run and end it with a text. It returns the answer.
-func (w *world) answers(agent, text string) parley.Shown {
+// RunAndAnswer has an agent do its next run and end it with a text. It returns the answer.
+func (w *world) RunAndAnswer(agent, text string) parley.Shown {
 	w.t.Helper()
 	r := w.EndRun(w.StartRun(agent), text)
 	if r.Answer == "" {

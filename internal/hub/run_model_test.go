@@ -42,7 +42,7 @@ func TestWakesAreSeenOnce(t *testing.T) {
 		}
 		m.drain()
 		m.check()
-		m.sound()
+		m.AssertConsistent()
 	})
 }
 

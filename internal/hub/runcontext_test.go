@@ -126,7 +126,7 @@ func TestPromptsHoldNothingOfElsewhere(t *testing.T) {
 				}
 			}
 		}
-		w.sound()
+		w.AssertConsistent()
 	})
 }
 
@@ -162,7 +162,7 @@ func TestTheRequestOfATaskIsKept(t *testing.T) {
 	caller.Run = a.Run.ID
 	get[parley.Contacted](w)(w.Contact(ctx, caller, parley.Contact{Pattern: parley.PatternDelegate, Agent: "smith", Message: "Heat the iron"}))
 	w.EndRun(a, "The smith is at it.")
-	w.answers("smith", "It is hot.")
+	w.RunAndAnswer("smith", "It is hot.")
 	later := w.known(w.StartRun("codex").Run.ID)
 	if later.Request == nil || later.Request.ID != made.Message || later.Task.ID != made.Task {
 		t.Errorf("the request is %+v, the task %+v", later.Request, later.Task)

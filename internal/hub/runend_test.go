@@ -43,7 +43,7 @@ func TestRunThatNeverBeganCanFinish(t *testing.T) {
 	w.AddScriptAgents("codex")
 	m := w.SendDM("user", "codex", "hello").Message
 	same(t, "state", w.EndRun(w.next("codex"), "done").State, parley.RunSucceeded)
-	same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryAnswered)
+	same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliveryAnswered)
 }
 
 func TestFailedRunIsTriedAgainOrNot(t *testing.T) {
@@ -88,7 +88,7 @@ func TestFailedRunIsTriedAgainOrNot(t *testing.T) {
 			same(t, "attempt", again.Run.Attempt, c.attempt+1)
 			w.EndRun(again, "done")
 			same(t, "said", w.texts("user", m.Conversation), []string{"hello", "done"})
-			w.sound()
+			w.AssertConsistent()
 		})
 	}
 }
@@ -102,11 +102,11 @@ func TestRunThatFailsTooOftenLeavesADeadLetter(t *testing.T) {
 	w.fails(w.StartRun("codex"), parley.FailureServer)
 	w.later(time.Minute)
 	w.fails(w.StartRun("codex"), parley.FailureBusy)
-	same(t, "state", w.stateOf(m.ID, "codex"), parley.DeliveryDead)
+	same(t, "state", w.DeliveryState(m.ID, "codex"), parley.DeliveryDead)
 	w.later(time.Hour)
 	w.idle("codex")
 	get[parley.Delivery](w)(w.RetryDead(ctx, user, m.ID, "codex"))
-	w.answers("codex", "at last")
+	w.RunAndAnswer("codex", "at last")
 }
 
 func TestKeptRunKeepsItsLeases(t *testing.T) {
@@ -122,13 +122,13 @@ func TestKeptRunKeepsItsLeases(t *testing.T) {
 	same(t, "state", w.run(a.Run.ID).State, parley.RunRunning)
 	w.later(time.Minute) // nobody keeps it
 	same(t, "state", w.run(a.Run.ID).State, parley.RunLost)
-	same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryAccepted)
+	same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliveryAccepted)
 	if _, err := w.IdentifyAt(ctx, a.Token, ownPlace(a)); parley.AsError(err).Reason != parley.Unauthenticated {
 		t.Errorf("the token of a lost run: %v", err)
 	}
 	same(t, "its end is nobody's any more", w.EndRun(a, "too late").State, parley.RunLost)
 	w.later(time.Second)
-	w.answers("codex", "in time")
+	w.RunAndAnswer("codex", "in time")
 	same(t, "said", w.texts("user", m.Conversation), []string{"hello", "in time"})
 }
 
@@ -176,9 +176,9 @@ func TestCrashBetweenAnyTwoSteps(t *testing.T) {
 			}
 			want := []string{"@codex", "half", "answer"}
 			same(t, "said", w.texts("user", "open"), want)
-			same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryAnswered)
+			same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliveryAnswered)
 			w.idle("codex")
-			w.sound()
+			w.AssertConsistent()
 		}
 	}
 }
@@ -314,7 +314,7 @@ func TestAnAnswerOutlivesALostConnection(t *testing.T) {
 	same(t, "at first", parley.CodeOf(err), parley.Unavailable)
 	same(t, "it lives", w.run(a.Run.ID).State, parley.RunRunning)
 	same(t, "then", w.EndRun(a, "done").State, parley.RunSucceeded)
-	same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryAnswered)
+	same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliveryAnswered)
 }
 
 func firstOf(list []parley.Token, _ string, err error) []parley.Token {
@@ -332,10 +332,10 @@ func TestRemovedAgentsRunsAreCancelled(t *testing.T) {
 	a := w.StartRun("codex")
 	w.NoError(w.RemoveAgent(ctx, user, "codex"))
 	same(t, "run", w.run(a.Run.ID).State, parley.RunCancelled)
-	same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryFailed)
+	same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliveryFailed)
 	same(t, "its end", w.EndRun(a, "done").State, parley.RunCancelled)
 	same(t, "told", len(w.told("user")), 1)
-	w.sound()
+	w.AssertConsistent()
 }
 
 func TestDeletedConversationsRunsAreOver(t *testing.T) {
@@ -358,7 +358,7 @@ func TestDeletedConversationsRunsAreOver(t *testing.T) {
 	}
 	same(t, "live", len(get[[]parley.Run](w)(w.Runs(ctx, user, parley.RunFilter{Live: true}))), 0)
 	w.NoError(w.RecoverRun(ctx, a.Run.ID))
-	w.sound()
+	w.AssertConsistent()
 }
 
 // A run that was told to end, and holds nothing any more, is found when its time is up.
@@ -375,7 +375,7 @@ func TestRunThatHoldsNothingIsLostAfterItsDeadline(t *testing.T) {
 	w.clock.advance(2 * time.Minute)
 	w.NoError(w.Sweep(ctx))
 	same(t, "state", w.run(a.Run.ID).State, parley.RunLost)
-	same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryAnswered)
+	same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliveryAnswered)
 }
 
 func TestWhatARuntimeClaimsIsMadeSound(t *testing.T) {

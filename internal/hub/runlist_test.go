@@ -84,7 +84,7 @@ func TestRunIsCancelled(t *testing.T) {
 		same(t, "to end", get[string](w)(w.KeepRun(ctx, a.Run.ID)), "by "+by+": wrong way")
 		r := w.fails(a, parley.FailureStopped)
 		same(t, "state", r.State, parley.RunCancelled)
-		same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryFailed)
+		same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliveryFailed)
 		w.idle("codex")
 		told := w.told("user")
 		same(t, "told", told[len(told)-1].Content.Text,
@@ -111,7 +111,7 @@ func TestCancelledRunIsNotTriedAgain(t *testing.T) {
 	get[parley.Run](w)(w.CancelRun(ctx, user, a.Run.ID, ""))
 	w.later(2 * time.Minute)
 	same(t, "state", w.run(a.Run.ID).State, parley.RunCancelled)
-	same(t, "what woke it", w.stateOf(m.ID, "codex"), parley.DeliveryFailed)
+	same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliveryFailed)
 }
 
 // Of an agent that was stopped the queue is kept: what its cancelled run was at waits for it.
@@ -130,7 +130,7 @@ func TestStoppedAgentsRunGoesBack(t *testing.T) {
 	same(t, "what woke it", []any{d.State, d.Attempt}, []any{parley.DeliveryAccepted, 0})
 	w.idle("codex")
 	get[parley.Receipt](w)(w.Command(ctx, user, "codex", parley.Command{Action: parley.ActionStart}))
-	w.answers("codex", "here I am")
+	w.RunAndAnswer("codex", "here I am")
 }
 
 func TestLiveRunShowsWhatItPutsOut(t *testing.T) {

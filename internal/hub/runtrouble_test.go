@@ -20,7 +20,7 @@ func TestWhatAStopCancelsIsKeptThoughItIsStartedAgain(t *testing.T) {
 	w.NoError(w.SweepHalts(ctx))
 	w.command("user", "bot", parley.ActionStart, parley.CommandParameters{})
 	w.fails(run, parley.FailureFinal)
-	same(t, "the message", w.stateOf(m.ID, "bot"), parley.DeliveryAccepted)
+	same(t, "the message", w.DeliveryState(m.ID, "bot"), parley.DeliveryAccepted)
 	same(t, "the sender is told", len(w.told("user")), 0)
 	w.EndRun(w.StartRun("bot"), "done")
 }
@@ -35,7 +35,7 @@ func TestWhatAPersonCancelsHasFailedThoughItsAgentIsStopped(t *testing.T) {
 	get[parley.Run](w)(w.CancelRun(ctx, user, run.Run.ID, "not this"))
 	w.command("user", "bot", parley.ActionStop, parley.CommandParameters{})
 	w.fails(run, parley.FailureFinal)
-	same(t, "the message", w.stateOf(m.ID, "bot"), parley.DeliveryFailed)
+	same(t, "the message", w.DeliveryState(m.ID, "bot"), parley.DeliveryFailed)
 }
 
 // An API may ask to be left alone for longer than anybody waits.
@@ -48,7 +48,7 @@ func TestNoPauseIsTooLongToFailWith(t *testing.T) {
 		why := &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureBusy, After: after}}
 		r := get[parley.Run](w)(w.FailRun(ctx, w.StartRun("bot").Run.ID, why, parley.Result{}, nil))
 		same(t, "the run", r.State, parley.RunFailed)
-		same(t, "the message", w.stateOf(m.ID, "bot"), parley.DeliveryAccepted)
+		same(t, "the message", w.DeliveryState(m.ID, "bot"), parley.DeliveryAccepted)
 		w.later(24 * time.Hour)
 		w.StartRun("bot")
 	}
@@ -91,7 +91,7 @@ func TestALapsedRunLosesAllItHas(t *testing.T) {
 		_, err := w.KeepRun(ctx, run)
 		same(t, "it lives on", err == nil, len(held) == 60)
 	}
-	w.sound()
+	w.AssertConsistent()
 }
 
 // One that has answered is still at it while its run goes on.
@@ -101,7 +101,7 @@ func TestRoundRobinWaitsForTheEndOfTheRun(t *testing.T) {
 	m := w.SayIn("user", "open", "@c3 @a1 @b2").Message
 	c := w.StartRun("c3")
 	w.runPosts(c, parley.Draft{InReplyTo: m.ID, Content: text("so far")})
-	same(t, "answered", w.stateOf(m.ID, "c3"), parley.DeliveryAnswered)
+	same(t, "answered", w.DeliveryState(m.ID, "c3"), parley.DeliveryAnswered)
 	w.idle("a1", "b2")
 	rung, _ := w.Rung()
 	rung()

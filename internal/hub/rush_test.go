@@ -24,7 +24,7 @@ func TestManyTakersGetEachDeliveryOnce(t *testing.T) {
 	)
 	inParallel(takers, func(n int) {
 		for {
-			taken := w.take("ned", parley.Take{Limit: 20 + n, Urgent: n%4 < 2, AtMostOnce: n%2 == 1})
+			taken := w.TakeAs("ned", parley.Take{Limit: 20 + n, Urgent: n%4 < 2, AtMostOnce: n%2 == 1})
 			if len(taken.Deliveries) == 0 {
 				return
 			}

@@ -45,5 +45,5 @@ func TestWhatAClientOfAPersonIsSentIsDelivered(t *testing.T) {
 	w.NoError(err)
 	w.NoError(w.MarkRead(ctx, user, shown.Conversation, 0))
 	same(t, "after reading", state(toUser), parley.DeliverySeen)
-	w.sound()
+	w.AssertConsistent()
 }

@@ -125,7 +125,7 @@ func TestSignInRefuses(t *testing.T) {
 	})
 	w.clock.advance(time.Millisecond)
 	w.NoError(w.Sweep(ctx))
-	w.sound()
+	w.AssertConsistent()
 }
 
 func TestNewLinkRefuses(t *testing.T) {
@@ -225,7 +225,7 @@ func TestReadingAsAnotherIsAuditedOnceAMinute(t *testing.T) {
 		`user arya {"act":"post"}`, `user arya {"act":"post"}`,
 		`user arya {"act":"who","left_out":2}`, `user arya {"act":"who","left_out":1}`, `user ned {"act":"who"}`,
 	})
-	w.sound()
+	w.AssertConsistent()
 }
 
 // readOnly is a store that, while it is told to, stores nothing.

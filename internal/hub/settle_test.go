@@ -14,14 +14,14 @@ func TestReplyAnswersFromWhereverTheDeliveryStands(t *testing.T) {
 		want   parley.DeliveryState
 	}{
 		"accepted":  {func(*world, parley.Message) {}, parley.DeliveryAnswered},
-		"delivered": {func(w *world, _ parley.Message) { w.take("ned", parley.Take{}) }, parley.DeliveryAnswered},
-		"seen":      {func(w *world, _ parley.Message) { w.take("ned", parley.Take{Seen: true}) }, parley.DeliveryAnswered},
+		"delivered": {func(w *world, _ parley.Message) { w.TakeAs("ned", parley.Take{}) }, parley.DeliveryAnswered},
+		"seen":      {func(w *world, _ parley.Message) { w.TakeAs("ned", parley.Take{Seen: true}) }, parley.DeliveryAnswered},
 		"pausing": {func(w *world, _ parley.Message) {
-			w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
+			w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 		}, parley.DeliveryAnswered},
 		"acked": {func(w *world, m parley.Message) { w.ack("ned", m.ID) }, parley.DeliveryAnswered},
 		"failed": {func(w *world, _ parley.Message) {
-			w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureFinal)
+			w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureFinal)
 		}, parley.DeliveryFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestOnlyTheRecipientsReplyAnswers(t *testing.T) {
 	m := w.SayIn("arya", "open", "@ned?").Message
 	w.reply("arya", m.ID, "well?")
 	w.reply("bran", m.ID, "I know")
-	same(t, "state", w.stateOf(m.ID, "ned"), parley.DeliveryAccepted)
+	same(t, "state", w.DeliveryState(m.ID, "ned"), parley.DeliveryAccepted)
 }
 
 func TestOneAnswerAnswersAllOfALease(t *testing.T) {
@@ -62,7 +62,7 @@ func TestOneAnswerAnswersAllOfALease(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "bran", "ned")
 	first, second, own := w.SendDM("arya", "ned", "1").Message, w.SendDM("bran", "ned", "2").Message, w.SendDM("bran", "ned", "3").Message
-	taken := w.take("ned", parley.Take{Seen: true})
+	taken := w.TakeAs("ned", parley.Take{Seen: true})
 	later := w.SendDM("arya", "ned", "4").Message
 	w.ack("ned", own.ID)
 	answer := w.reply("ned", first.ID, "both done").Message
@@ -72,8 +72,8 @@ func TestOneAnswerAnswersAllOfALease(t *testing.T) {
 		d := w.delivery(m.ID, "ned")
 		same(t, "answered", []any{d.State, d.Answer}, []any{parley.DeliveryAnswered, answer.ID})
 	}
-	same(t, "settled before", w.stateOf(own.ID, "ned"), parley.DeliveryAcked)
-	same(t, "not in the lease", w.stateOf(later.ID, "ned"), parley.DeliveryAccepted)
+	same(t, "settled before", w.DeliveryState(own.ID, "ned"), parley.DeliveryAcked)
+	same(t, "not in the lease", w.DeliveryState(later.ID, "ned"), parley.DeliveryAccepted)
 }
 
 func TestEndOfATurnSettlesWhatItHad(t *testing.T) {
@@ -92,7 +92,7 @@ func TestEndOfATurnSettlesWhatItHad(t *testing.T) {
 			w := newHub(t)
 			w.AddAgents("arya", "ned")
 			first, second := w.SendDM("arya", "ned", "1").Message, w.SendDM("arya", "ned", "2").Message
-			taken := w.take("ned", parley.Take{})
+			taken := w.TakeAs("ned", parley.Take{})
 			_, err := w.Settle(ctx, as("ned"), taken.Lease, c.how)
 			w.NoError(err)
 			same(t, "first", w.tried(first.ID, "ned"), c.want)
@@ -107,11 +107,11 @@ func TestAckNeedsNoLeaseAndIsDoneOnce(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	untaken, held := w.SendDM("arya", "ned", "untaken").Message, w.SendDM("arya", "ned", "held").Message
-	w.take("ned", parley.Take{Only: []string{held.ID}})
+	w.TakeAs("ned", parley.Take{Only: []string{held.ID}})
 	w.ack("ned", untaken.ID, held.ID)
 	d, now := w.delivery(untaken.ID, "ned"), w.clock.Now()
 	same(t, "acknowledged is seen", []any{d.State, d.DeliveredAt, d.SeenAt, d.SettledAt}, []any{parley.DeliveryAcked, &now, &now, &now})
-	same(t, "held", w.stateOf(held.ID, "ned"), parley.DeliveryAcked)
+	same(t, "held", w.DeliveryState(held.ID, "ned"), parley.DeliveryAcked)
 	before := w.state()
 	w.clock.advance(time.Second)
 	w.ack("ned", untaken.ID, untaken.ID)
@@ -124,8 +124,8 @@ func TestWhatHasEndedCannotBeAcked(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	w.change("ned", func(a *parley.Agent) { a.Attempts = 1 })
 	dead, failed := w.SendDM("arya", "ned", "dead").Message, w.SendDM("arya", "ned", "failed").Message
-	w.giveBack("ned", w.take("ned", parley.Take{Only: []string{dead.ID}}), parley.FailureBusy)
-	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureFinal)
+	w.giveBack("ned", w.TakeAs("ned", parley.Take{Only: []string{dead.ID}}), parley.FailureBusy)
+	w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureFinal)
 	waits := w.SendDM("arya", "ned", "waits").Message
 	ack := func(ids ...string) func() error {
 		return func() error { _, err := w.Ack(ctx, as("ned"), "", ids...); return err }
@@ -151,22 +151,22 @@ func TestPeopleHoldNoLeaseAndSeeByReading(t *testing.T) {
 	w.AddAgents("arya")
 	w.addPerson("sansa", parley.AccessMember)
 	first := w.SendDM("arya", "sansa", "first").Message
-	taken := w.take("sansa", parley.Take{})
-	same(t, "fetched", []any{taken.Lease, w.stateOf(first.ID, "sansa")}, []any{"", parley.DeliveryDelivered})
+	taken := w.TakeAs("sansa", parley.Take{})
+	same(t, "fetched", []any{taken.Lease, w.DeliveryState(first.ID, "sansa")}, []any{"", parley.DeliveryDelivered})
 	w.later(240 * time.Hour)
 	w.restart()
 	w.sweep()
 	same(t, "it stays with them", w.tried(first.ID, "sansa"), tried{State: parley.DeliveryDelivered})
 	second, third := w.SendDM("arya", "sansa", "second").Message, w.SendDM("arya", "sansa", "third").Message
 	w.NoError(w.MarkRead(ctx, as("sansa"), first.Conversation, second.Seq))
-	same(t, "read", []parley.DeliveryState{w.stateOf(first.ID, "sansa"), w.stateOf(second.ID, "sansa"), w.stateOf(third.ID, "sansa")},
+	same(t, "read", []parley.DeliveryState{w.DeliveryState(first.ID, "sansa"), w.DeliveryState(second.ID, "sansa"), w.DeliveryState(third.ID, "sansa")},
 		[]parley.DeliveryState{parley.DeliverySeen, parley.DeliverySeen, parley.DeliveryAccepted})
 	same(t, "inbox", w.inbox("sansa"), parley.Inbox{Waking: 1})
 	w.reply("sansa", first.ID, "yes")
 	w.ack("sansa", second.ID)
-	same(t, "settled", []parley.DeliveryState{w.stateOf(first.ID, "sansa"), w.stateOf(second.ID, "sansa")},
+	same(t, "settled", []parley.DeliveryState{w.DeliveryState(first.ID, "sansa"), w.DeliveryState(second.ID, "sansa")},
 		[]parley.DeliveryState{parley.DeliveryAnswered, parley.DeliveryAcked})
-	w.take("sansa", parley.Take{})
+	w.TakeAs("sansa", parley.Take{})
 	w.refuses(t, []refusal{{"they give nothing back", func() error {
 		_, err := w.Nack(ctx, as("sansa"), "", parley.Trouble{Failure: parley.FailureBusy}, third.ID)
 		return err
@@ -179,7 +179,7 @@ func TestReadingMakesNothingSeenForAnAgent(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	m := w.SendDM("arya", "ned", "?").Message
 	w.NoError(w.MarkRead(ctx, as("ned"), m.Conversation, 0))
-	same(t, "state", w.stateOf(m.ID, "ned"), parley.DeliveryAccepted)
+	same(t, "state", w.DeliveryState(m.ID, "ned"), parley.DeliveryAccepted)
 }
 
 // An update that passes everything at once would hold up everybody else for as long.

@@ -30,29 +30,29 @@ func TestWhatAnAskReturnsToAPersonIsSeen(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("b")
-	asked := w.asks(user, "b", "one")
-	w.answers("b", "yes")
+	asked := w.beginAsk(user, "b", "one")
+	w.RunAndAnswer("b", "yes")
 	same(t, "answer", asked.hears(), "Response from b: yes")
 	same(t, "unread", w.unread("user", w.dmOf("user", "b")), 0)
 	same(t, "inbox", w.newestFirst("user"), []string{})
-	w.sound()
+	w.AssertConsistent()
 }
 
 func TestAnAnswerAfterTheInterruptStaysInTheInbox(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("b")
-	asked := w.asks(user, "b", "one")
+	asked := w.beginAsk(user, "b", "one")
 	asked.giveUp()
 	asked.hears()
-	w.answers("b", "yes")
+	w.RunAndAnswer("b", "yes")
 	same(t, "unread", w.unread("user", w.dmOf("user", "b")), 2) // the answer, and the callback that repeats it
 	same(t, "inbox", w.newestFirst("user"), []string{"Response from b: yes"})
 	now := w.outcomeOf(user, asked.request.ID)
 	same(t, "outcome", now.Text, "Response from b: yes")
 	same(t, "unread after it was waited for", w.unread("user", w.dmOf("user", "b")), 0)
 	same(t, "inbox after it was waited for", w.newestFirst("user"), []string{})
-	w.sound()
+	w.AssertConsistent()
 }
 
 func TestWhatADelegationReturnsToAPersonIsSeen(t *testing.T) {
@@ -60,16 +60,16 @@ func TestWhatADelegationReturnsToAPersonIsSeen(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("b")
 	asked := w.turnsTo(user, parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "do it", Wait: time.Hour})
-	w.answers("b", "done")
+	w.RunAndAnswer("b", "done")
 	same(t, "result", asked.hears(), "Response from b: done")
 	same(t, "unread", w.unread("user", w.dmOf("user", "b")), 0)
 	same(t, "inbox", w.newestFirst("user"), []string{})
-	task := w.delegates(user, "b", "more")
-	w.answers("b", "done too")
+	task := w.Delegate(user, "b", "more")
+	w.RunAndAnswer("b", "done too")
 	same(t, "unread without waiting", w.unread("user", w.dmOf("user", "b")), 2)
 	w.outcomeOf(user, task)
 	same(t, "unread after it was waited for", w.unread("user", w.dmOf("user", "b")), 0)
-	w.sound()
+	w.AssertConsistent()
 }
 
 func TestWhatWasShownIsNamedByShortNames(t *testing.T) {
@@ -88,7 +88,7 @@ func TestWhatAPersonWaitedForIsSeen(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("b")
 	sent := w.SendDM("user", "b", "hello")
-	w.answers("b", "hi")
+	w.RunAndAnswer("b", "hi")
 	same(t, "before", w.newestFirst("user"), []string{"hi"})
 	same(t, "answers", textsOf(w.outcomeOf(user, sent.Message.ID).Answers), []string{"hi"})
 	same(t, "inbox", w.newestFirst("user"), []string{})
@@ -107,18 +107,18 @@ func TestShownIsSettledWhereNothingIsWanted(t *testing.T) {
 	mustQuietly := w.PostAs("b", parley.Draft{
 		Direct: []string{"sansa"}, Type: parley.TypeNotification, RequiresAck: true, Content: text("confirm quietly"),
 	}).Message
-	asked := w.asks(as("b"), "sansa", "question").request
-	task := w.delegates(as("b"), "sansa", "work")
+	asked := w.beginAsk(as("b"), "sansa", "question").request
+	task := w.Delegate(as("b"), "sansa", "work")
 	work := w.task(task).Message
 	all := []string{said.ID, noted.ID, answered.ID, must.ID, mustQuietly.ID, asked.ID, work}
 	w.shows("sansa", all...)
 	for _, id := range []string{said.ID, noted.ID, answered.ID} {
-		same(t, "settled", w.stateOf(id, "sansa"), parley.DeliveryAcked)
+		same(t, "settled", w.DeliveryState(id, "sansa"), parley.DeliveryAcked)
 	}
 	for _, id := range []string{must.ID, asked.ID, work} {
-		same(t, "seen", w.stateOf(id, "sansa"), parley.DeliverySeen)
+		same(t, "seen", w.DeliveryState(id, "sansa"), parley.DeliverySeen)
 	}
-	same(t, "seen, but wakes nobody", w.stateOf(mustQuietly.ID, "sansa"), parley.DeliveryDelivered)
+	same(t, "seen, but wakes nobody", w.DeliveryState(mustQuietly.ID, "sansa"), parley.DeliveryDelivered)
 	same(t, "the task has begun", w.task(task).Status, parley.TaskActive)
 	same(t, "unread", w.unread("sansa", said.Conversation), 0)
 	w.shows("sansa", all...)
@@ -133,10 +133,10 @@ func TestShownIsSettledWhereNothingIsWanted(t *testing.T) {
 	same(t, "after the answer", open(), []string{"task", "quiet ack", "ack"})
 	w.updates("sansa", task, parley.TaskChange{Status: parley.TaskCompleted})
 	same(t, "after the task", open(), []string{"quiet ack", "ack"})
-	same(t, "its request", w.stateOf(work, "sansa"), parley.DeliveryAcked)
+	same(t, "its request", w.DeliveryState(work, "sansa"), parley.DeliveryAcked)
 	w.ack("sansa", must.ID, mustQuietly.ID)
 	same(t, "after the acks", open(), []string(nil))
-	w.sound()
+	w.AssertConsistent()
 }
 
 func TestARequestForApprovalStaysOpenUntilItIsDecided(t *testing.T) {
@@ -144,15 +144,15 @@ func TestARequestForApprovalStaysOpenUntilItIsDecided(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("intern", "senior")
 	w.permit("intern", "senior", parley.EffectAllow, func(p *parley.Permission) { p.RequiresApproval = true })
-	held := w.holds(w.contacts(as("intern"), parley.Contact{Pattern: parley.PatternNotify, Agent: "senior", Message: "hello"}))
+	held := w.HeldApproval(w.contacts(as("intern"), parley.Contact{Pattern: parley.PatternNotify, Agent: "senior", Message: "hello"}))
 	request := get[parley.Peeked](w)(w.PeekNewest(ctx, user, 0, 9)).Messages[0]
 	w.shows("user", request.ID)
-	same(t, "shown", w.stateOf(request.ID, "user"), parley.DeliverySeen)
+	same(t, "shown", w.DeliveryState(request.ID, "user"), parley.DeliverySeen)
 	same(t, "still open", len(w.newestFirst("user")), 1)
 	w.decides("user", held.ID, parley.Decision{})
-	same(t, "decided", w.stateOf(request.ID, "user"), parley.DeliveryAcked)
+	same(t, "decided", w.DeliveryState(request.ID, "user"), parley.DeliveryAcked)
 	same(t, "nothing is open", w.newestFirst("user"), []string{})
-	w.sound()
+	w.AssertConsistent()
 }
 
 func TestTheCursorPassesNothingThatWasNotShown(t *testing.T) {
@@ -172,7 +172,7 @@ func TestTheCursorPassesNothingThatWasNotShown(t *testing.T) {
 	plain, named := w.SayIn("arya", "open", "weather").Message, w.SayIn("arya", "open", "@user look").Message
 	w.shows("user", named.ID)
 	same(t, "unread of a channel", w.unread("user", "open"), 2)
-	same(t, "settled all the same", w.stateOf(named.ID, "user"), parley.DeliveryAcked)
+	same(t, "settled all the same", w.DeliveryState(named.ID, "user"), parley.DeliveryAcked)
 	w.shows("user", plain.ID, named.ID)
 	same(t, "unread of a channel after all", w.unread("user", "open"), 0)
 }
@@ -183,7 +183,7 @@ func TestShownChangesNothingForAgents(t *testing.T) {
 	w.AddAgents("arya")
 	sent := w.SendDM("user", "arya", "work").Message
 	w.shows("arya", sent.ID)
-	same(t, "state", w.stateOf(sent.ID, "arya"), parley.DeliveryAccepted)
+	same(t, "state", w.DeliveryState(sent.ID, "arya"), parley.DeliveryAccepted)
 	same(t, "unread", w.unread("arya", sent.Conversation), 1)
 	_, err := w.MarkShown(ctx, user)
 	same(t, "nothing named", parley.CodeOf(err), parley.BadInput)
@@ -210,7 +210,7 @@ func TestAnEphemeralConversationIsKeptWhileAPersonHasNotSeenTheAnswer(t *testing
 	w.AddScriptAgents("b")
 	w.AddAgents("arya", "gendry")
 	sent := w.send("user", "b", "quick question").Message
-	w.answers("b", "the answer")
+	w.RunAndAnswer("b", "the answer")
 	archived := func(id string) bool { return w.see("user", id).ArchivedAt != nil }
 	same(t, "archived before it is seen", archived(sent.Conversation), false)
 	w.clock.advance(25 * time.Hour)
@@ -223,7 +223,7 @@ func TestAnEphemeralConversationIsKeptWhileAPersonHasNotSeenTheAnswer(t *testing
 	same(t, "archived once it is seen", archived(sent.Conversation), true)
 
 	acked := w.send("user", "b", "another").Message
-	w.answers("b", "the other answer")
+	w.RunAndAnswer("b", "the other answer")
 	w.ack("user", get[parley.Peeked](w)(w.PeekNewest(ctx, user, 0, 9)).Messages[0].ID)
 	same(t, "archived once it is acknowledged", archived(acked.Conversation), true)
 

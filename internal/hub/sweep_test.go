@@ -87,7 +87,7 @@ func TestSweepErasesWhatWasDeletedAndNothingElse(t *testing.T) {
 	w := newHub(t)
 	at := places(w)
 	w.SayIn("arya", at["dm"], "gone")
-	w.take("ned", parley.Take{AtMostOnce: true}) // else its inbox would change
+	w.TakeAs("ned", parley.Take{AtMostOnce: true}) // else its inbox would change
 	w.NoError(w.DeleteConversation(ctx, user, at["dm"]))
 	before, last := w.state(), w.LastEventNumber()
 	same(t, "rows to erase before", erasable(w) > 0, true)

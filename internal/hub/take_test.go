@@ -18,7 +18,7 @@ func TestAtMostOnceIsAckedByFetching(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	m := w.SendDM("arya", "ned", "once").Message
-	taken := w.take("ned", parley.Take{AtMostOnce: true, Run: "run-1"})
+	taken := w.TakeAs("ned", parley.Take{AtMostOnce: true, Run: "run-1"})
 	d := w.delivery(m.ID, "ned")
 	same(t, "acked", []any{taken.Lease, taken.For, d.State, d.Run}, []any{"", time.Duration(0), parley.DeliveryAcked, "run-1"})
 	w.later(24 * time.Hour)
@@ -34,7 +34,7 @@ func TestTwoConsumersShareAnInbox(t *testing.T) {
 	for i := range 4 {
 		w.SendDM("arya", "ned", fmt.Sprint(i))
 	}
-	one, two := w.take("ned", parley.Take{Limit: 3}), w.take("ned", parley.Take{Limit: 3})
+	one, two := w.TakeAs("ned", parley.Take{Limit: 3}), w.TakeAs("ned", parley.Take{Limit: 3})
 	same(t, "one", textsOf(one.Messages), []string{"0", "1", "2"})
 	same(t, "two", textsOf(two.Messages), []string{"3"})
 	same(t, "leases differ", one.Lease != two.Lease, true)
@@ -86,7 +86,7 @@ func TestWhatWasDoneIsSaidEvenToWhoHasGivenUp(t *testing.T) {
 		return err
 	})
 	given(func(ctx context.Context, h *hub.Hub) error { return h.RemoveAgent(ctx, user, "ned") })
-	same(t, "what was on its way to who was removed", w.stateOf(m.ID, "ned"), parley.DeliveryFailed)
+	same(t, "what was on its way to who was removed", w.DeliveryState(m.ID, "ned"), parley.DeliveryFailed)
 }
 
 func TestPeekingConsumesNothing(t *testing.T) {
@@ -94,9 +94,9 @@ func TestPeekingConsumesNothing(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	w.SendDM("arya", "ned", "held")
-	w.take("ned", parley.Take{})
+	w.TakeAs("ned", parley.Take{})
 	w.SendDM("arya", "ned", "pausing")
-	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
+	w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 	w.SendDM("arya", "ned", "waits")
 	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeStatus, Content: text("status")})
 	before := w.state()
@@ -244,7 +244,7 @@ func TestWaitingTakeIsWokenAtOnce(t *testing.T) {
 	t.Parallel()
 	pausing := func(w *world) {
 		w.SendDM("arya", "ned", "hello")
-		w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
+		w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 	}
 	for name, c := range map[string]struct{ prepare, meanwhile func(*world) }{
 		"by a post":        {nothing, func(w *world) { w.SendDM("arya", "ned", "hello") }},
@@ -278,7 +278,7 @@ func asleep(w *world) {
 func dying(w *world) {
 	w.change("ned", func(a *parley.Agent) { a.Attempts = 1 })
 	w.SendDM("arya", "ned", "hello")
-	w.giveBack("ned", w.take("ned", parley.Take{}), parley.FailureBusy)
+	w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 }
 
 func retryAll(w *world) {
@@ -339,13 +339,13 @@ func TestDeliveriesAreSweptByThemselves(t *testing.T) {
 		w := openWorld(t, place, func(w *world) { w.config.DueEvery = time.Second })
 		w.AddAgents("arya", "ned")
 		m := w.SendDM("arya", "ned", "hello").Message
-		w.take("ned", parley.Take{})
+		w.TakeAs("ned", parley.Take{})
 		w.leases.advance(time.Minute)
 		w.Start(ctx)
 		defer w.Stop()
 		time.Sleep(time.Second + time.Millisecond) // the bubble's time, not the test's
 		synctest.Wait()
-		same(t, "state", w.stateOf(m.ID, "ned"), parley.DeliveryAccepted)
+		same(t, "state", w.DeliveryState(m.ID, "ned"), parley.DeliveryAccepted)
 	})
 }
 
@@ -374,10 +374,10 @@ func TestWhatIsDeletedWhileItIsTakenIsLeftOut(t *testing.T) {
 	doomed := w.send("arya", "ned", "doomed").Message
 	w.SendDM("arya", "ned", "stays")
 	next = func() { w.NoError(w.DeleteConversation(ctx, user, doomed.Conversation)) }
-	taken := w.take("ned", parley.Take{})
+	taken := w.TakeAs("ned", parley.Take{})
 	same(t, "taken", []any{len(taken.Deliveries), textsOf(taken.Messages)}, []any{1, []string{"stays"}})
 
 	only := w.send("arya", "ned", "doomed too").Message
 	next = func() { w.NoError(w.DeleteConversation(ctx, user, only.Conversation)) }
-	same(t, "nothing is left", w.take("ned", parley.Take{}), parley.Taken{})
+	same(t, "nothing is left", w.TakeAs("ned", parley.Take{}), parley.Taken{})
 }

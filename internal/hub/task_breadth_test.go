@@ -32,5 +32,5 @@ func TestOneRootHasSoManyOpenTasks(t *testing.T) {
 	get[parley.TaskView](w)(w.NewTask(ctx, user, sub))
 	_, err := w.NewTask(ctx, user, sub)
 	wantError(t, err, refused(parley.DependencyFailed, "", "1024 tasks under task-1 are open, the limit is 1024", "wait until some of them have ended"))
-	w.delegates(user, "writer", "of another root")
+	w.Delegate(user, "writer", "of another root")
 }

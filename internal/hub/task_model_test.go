@@ -44,7 +44,7 @@ func TestTreesKeepTheirPromises(t *testing.T) {
 			}
 		}
 		x.allTold(rt)
-		x.w.sound()
+		x.w.AssertConsistent()
 	})
 }
 

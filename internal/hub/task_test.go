@@ -11,8 +11,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// delegates has a caller hand work to somebody, and returns the id of the task.
-func (w *world) delegates(by hub.Caller, to, what string, change ...func(*parley.Contact)) string {
+// Delegate has a caller hand work to somebody, and returns the id of the task.
+func (w *world) Delegate(by hub.Caller, to, what string, change ...func(*parley.Contact)) string {
 	w.t.Helper()
 	c := parley.Contact{Pattern: parley.PatternDelegate, Agent: to, Message: what}
 	for _, f := range change {
@@ -30,7 +30,7 @@ func (w *world) delegatesDraft(change ...func(*parley.Contact)) (run *hub.Assign
 	w.t.Helper()
 	w.SayIn("user", "open", "@boss Prepare the report")
 	run = w.StartRun("boss")
-	return run, w.delegates(run.Caller(), "writer", "Draft it", change...)
+	return run, w.Delegate(run.Caller(), "writer", "Draft it", change...)
 }
 
 func after(ids ...string) func(*parley.Contact) { return func(c *parley.Contact) { c.After = ids } }
@@ -83,7 +83,7 @@ func TestDelegationsComeBackInTheSameTask(t *testing.T) {
 	run := w.StartRun("boss")
 	made := get[parley.Contacted](w)(w.Contact(ctx, run.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "writer", Message: "Draft it"}))
 	same(t, "text", made.Text, "Delegated to writer (subtask "+made.Task+"). You'll receive the result automatically when writer finishes.")
-	one, two := made.Task, w.delegates(run.Caller(), "data", "Pull figures")
+	one, two := made.Task, w.Delegate(run.Caller(), "data", "Pull figures")
 	root := w.task(w.task(one).Parent)
 	same(t, "the task it was given", []string{root.Title, root.Requester, root.Assignee, root.Source, root.Message},
 		[]string{"@boss Prepare the report", "user", "boss", "test", asked.ID})
@@ -93,12 +93,12 @@ func TestDelegationsComeBackInTheSameTask(t *testing.T) {
 	same(t, "status", []any{view.Status, view.DelegationIDs}, []any{parley.StatusAwaitingDelegation, []string{one, two}})
 	w.idle("boss")
 
-	w.answers("writer", "the draft")
+	w.RunAndAnswer("writer", "the draft")
 	w.stands(parley.TaskCompleted, one)
 	same(t, "called back", w.callbacks("open"), []string{"[Delegation Result from writer | " + one + "]\nthe draft"})
 	next := w.StartRun("boss")
 	same(t, "its task", next.Run.Task, root.ID)
-	w.answers("data", "42") // while it runs: joins its next run
+	w.RunAndAnswer("data", "42") // while it runs: joins its next run
 	w.EndRun(next, "half")
 	w.stands(parley.TaskActive, root.ID)
 	last := w.StartRun("boss")
@@ -109,7 +109,7 @@ func TestDelegationsComeBackInTheSameTask(t *testing.T) {
 	same(t, "the end", w.task(root.ID).Result, &parley.TaskResult{Text: "the report"})
 	w.stands(parley.TaskCompleted, root.ID)
 	w.idle("boss", "writer", "data")
-	w.sound()
+	w.AssertConsistent()
 }
 
 func TestFailedWorkIsCalledBack(t *testing.T) {
@@ -147,7 +147,7 @@ func TestFailedWorkIsCalledBack(t *testing.T) {
 			w.EndRun(again, "then not")
 			w.stands(parley.TaskCompleted, again.Run.Task)
 			w.idle("boss", "writer")
-			w.sound()
+			w.AssertConsistent()
 		})
 	}
 }
@@ -158,11 +158,11 @@ func TestCancelGoesDown(t *testing.T) {
 	w := team(t)
 	w.SayIn("user", "open", "@boss")
 	run := w.StartRun("boss")
-	mid := w.delegates(run.Caller(), "writer", "a book")
+	mid := w.Delegate(run.Caller(), "writer", "a book")
 	root := w.task(mid).Parent
 	below := w.StartRun("writer")
-	leaf := w.delegates(below.Caller(), "data", "figures")
-	late := w.delegates(below.Caller(), "data", "more", after(leaf))
+	leaf := w.Delegate(below.Caller(), "data", "figures")
+	late := w.Delegate(below.Caller(), "data", "more", after(leaf))
 	working := w.StartRun("data")
 	get[parley.TaskView](w)(w.CancelTask(ctx, user, root, "enough"))
 	w.stands(parley.TaskCancelled, root, mid, leaf, late)
@@ -178,7 +178,7 @@ func TestCancelGoesDown(t *testing.T) {
 		}
 	}
 	w.idle("boss", "writer", "data")
-	w.sound()
+	w.AssertConsistent()
 }
 
 // Who has taken a request without having begun is told that it need not, and is not given it again. It may still say
@@ -205,19 +205,19 @@ func TestWhoHasARequestInHandIsToldThatItIsNotWanted(t *testing.T) {
 			t.Parallel()
 			w := team(t)
 			w.attached("ned")
-			id := w.delegates(user, "ned", "look at it")
-			taken := w.take("ned", parley.Take{})
+			id := w.Delegate(user, "ned", "look at it")
+			taken := w.TakeAs("ned", parley.Take{})
 			c.stop(w, id)
 			same(t, "told", textsOf(w.told("ned")), []string{id + c.says})
 			c.end(w, taken)
-			same(t, "ends", w.stateOf(taken.Messages[0].ID, "ned"), c.ends)
+			same(t, "ends", w.DeliveryState(taken.Messages[0].ID, "ned"), c.ends)
 			w.later(time.Hour)
-			told := w.take("ned", parley.Take{})
+			told := w.TakeAs("ned", parley.Take{})
 			same(t, "takes", textsOf(told.Messages), []string{id + c.says})
 			w.later(time.Hour)
 			w.later(time.Hour)
 			same(t, "until it has seen it", w.takes("ned", parley.Take{}), textsOf(told.Messages))
-			w.sound()
+			w.AssertConsistent()
 		})
 	}
 }
@@ -239,15 +239,15 @@ func TestTheEndOfATaskAnswersItsRequest(t *testing.T) {
 			t.Parallel()
 			w := team(t)
 			w.attached("ned")
-			id := w.delegates(user, "ned", "look at it")
+			id := w.Delegate(user, "ned", "look at it")
 			if c.taken {
-				w.take("ned", parley.Take{})
+				w.TakeAs("ned", parley.Take{})
 			}
 			get[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), id, c.said))
 			w.later(time.Hour)
-			same(t, "its request", w.stateOf(w.task(id).Message, "ned"), c.ends)
+			same(t, "its request", w.DeliveryState(w.task(id).Message, "ned"), c.ends)
 			same(t, "takes", w.takes("ned", parley.Take{}), []string{})
-			w.sound()
+			w.AssertConsistent()
 		})
 	}
 }
@@ -257,28 +257,28 @@ func TestARequestInHandStaysThere(t *testing.T) {
 	t.Parallel()
 	w := team(t)
 	w.attached("ned")
-	id := w.delegates(user, "ned", "look at it")
-	taken := w.take("ned", parley.Take{})
+	id := w.Delegate(user, "ned", "look at it")
+	taken := w.TakeAs("ned", parley.Take{})
 	get[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), id, parley.TaskChange{Status: parley.TaskCompleted}))
 	w.NoError(second(w.Settle(ctx, as("ned"), taken.Lease, parley.Outcome{})))
 	request := taken.Messages[0].ID
 	answer := w.reply("ned", request, "done").Message.ID
 	same(t, "answer", w.delivery(request, "ned").Answer, answer)
-	w.sound()
+	w.AssertConsistent()
 }
 
 // A run that is lost after it has completed its task is not started again for it.
 func TestALostRunOfACompletedTaskIsOver(t *testing.T) {
 	t.Parallel()
 	w := team(t)
-	id := w.delegates(user, "boss", "look at it")
+	id := w.Delegate(user, "boss", "look at it")
 	run := w.StartRun("boss")
 	get[parley.TaskView](w)(w.UpdateTask(ctx, run.Caller(), id, parley.TaskChange{Status: parley.TaskCompleted}))
 	w.fails(run, parley.FailureLost)
 	w.later(time.Hour)
 	w.idle("boss")
-	same(t, "its request", w.stateOf(w.task(id).Message, "boss"), parley.DeliveryAnswered)
-	w.sound()
+	same(t, "its request", w.DeliveryState(w.task(id).Message, "boss"), parley.DeliveryAnswered)
+	w.AssertConsistent()
 }
 
 // The answer to an ask is its asker's, whatever has become of the task: a run that fails with it is tried again.
@@ -286,12 +286,12 @@ func TestALateAnswerIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, briefly)
 	w.AddScriptAgents("boss", "senior")
-	id := w.delegates(user, "boss", "look at it")
+	id := w.Delegate(user, "boss", "look at it")
 	run := w.StartRun("boss")
-	w.asks(run.Caller(), "senior", "well?").hears()
+	w.beginAsk(run.Caller(), "senior", "well?").hears()
 	w.EndRun(run, "done")
 	w.stands(parley.TaskCompleted, id)
-	w.answers("senior", "fine")
+	w.RunAndAnswer("senior", "fine")
 	brought := []string{"Response from senior: fine"}
 	again := w.StartRun("boss")
 	same(t, "brought", textsOf(again.Messages), brought)
@@ -306,11 +306,11 @@ func TestDeadlinesGoDown(t *testing.T) {
 	w := team(t)
 	due, later := w.clock.Now().Add(time.Hour), w.clock.Now().Add(3*time.Hour)
 	by := func(at time.Time) func(*parley.Contact) { return func(c *parley.Contact) { c.Deadline = &at } }
-	top := w.delegates(user, "boss", "a book", by(due))
+	top := w.Delegate(user, "boss", "a book", by(due))
 	run := w.StartRun("boss")
-	mid := w.delegates(run.Caller(), "writer", "a chapter", by(later))
+	mid := w.Delegate(run.Caller(), "writer", "a chapter", by(later))
 	below := w.StartRun("writer")
-	leaf := w.delegates(below.Caller(), "data", "figures")
+	leaf := w.Delegate(below.Caller(), "data", "figures")
 	for _, id := range []string{mid, leaf} {
 		if got := w.task(id).Deadline; got == nil || !got.Equal(due) {
 			t.Errorf("%s is due %v, want %v", id, got, due)
@@ -328,17 +328,17 @@ func TestDeadlinesGoDown(t *testing.T) {
 	w.EndRun(run, "too late")
 	w.EndRun(below, "too late")
 	w.idle("boss", "writer", "data")
-	w.sound()
+	w.AssertConsistent()
 }
 
 func TestDependentsWait(t *testing.T) {
 	t.Parallel()
 	w := team(t)
-	first := w.delegates(user, "data", "figures")
-	then := w.delegates(user, "writer", "a text", after(first))
+	first := w.Delegate(user, "data", "figures")
+	then := w.Delegate(user, "writer", "a text", after(first))
 	w.idle("writer")
 	same(t, "waits on", w.task(then).WaitsOn.After, []string{first})
-	w.answers("data", "42")
+	w.RunAndAnswer("data", "42")
 	next := w.StartRun("writer")
 	c := get[parley.RunContext](w)(w.RunContext(ctx, next.Run.ID))
 	same(t, "of it the result", c.Needed, []parley.Task{{
@@ -353,8 +353,8 @@ func TestDependentsWait(t *testing.T) {
 		{"completed, and for another", func() error { _, err := w.ReassignTask(ctx, user, first, "writer"); return err }, done},
 	})
 
-	first = w.delegates(user, "data", "figures")
-	then = w.delegates(user, "writer", "a text", after(first))
+	first = w.Delegate(user, "data", "figures")
+	then = w.Delegate(user, "writer", "a text", after(first))
 	w.fails(w.StartRun("data"), parley.FailureFinal)
 	w.stands(parley.TaskFailed, first, then)
 	same(t, "code", w.task(then).Error.Code, parley.DependencyFailed)
@@ -383,9 +383,9 @@ func TestDependencyCirclesAreRefused(t *testing.T) {
 	w := team(t)
 	w.SayIn("user", "open", "@boss")
 	run := w.StartRun("boss")
-	sub := w.delegates(run.Caller(), "writer", "one")
+	sub := w.Delegate(run.Caller(), "writer", "one")
 	root := w.task(sub).Parent
-	other := w.delegates(user, "data", "needs all of it", after(root))
+	other := w.Delegate(user, "data", "needs all of it", after(root))
 	_ = other
 	below := w.StartRun("writer")
 	err := w.contacting(below.Caller(), "data", after(sub))()
@@ -406,7 +406,7 @@ func TestTreesAreBounded(t *testing.T) {
 	w.SendDM("user", "even", "begin")
 	agents := []string{"even", "odd"}
 	for depth := range parley.MaxTaskDepth {
-		w.delegates(w.StartRun(agents[depth%2]).Caller(), agents[(depth+1)%2], "further")
+		w.Delegate(w.StartRun(agents[depth%2]).Caller(), agents[(depth+1)%2], "further")
 	}
 	err := w.contacting(w.StartRun(agents[parley.MaxTaskDepth%2]).Caller(), agents[(parley.MaxTaskDepth+1)%2])()
 	same(t, "code", parley.CodeOf(err), parley.DependencyFailed)
@@ -422,7 +422,7 @@ func TestTasksAreIsolated(t *testing.T) {
 	w.AddScriptAgents("arya")
 	w.SayIn("user", "open", "@boss")
 	run := w.StartRun("boss")
-	sub := w.delegates(run.Caller(), "writer", "secret")
+	sub := w.Delegate(run.Caller(), "writer", "secret")
 	root := w.task(sub).Parent
 	for _, c := range []struct {
 		by   string
@@ -449,7 +449,7 @@ func TestTasksAreIsolated(t *testing.T) {
 			w.AddScriptAgents("arya")
 			w.SayIn("user", "open", "@boss")
 			run = w.StartRun("boss")
-			sub = w.delegates(run.Caller(), "writer", "secret")
+			sub = w.Delegate(run.Caller(), "writer", "secret")
 			root = w.task(sub).Parent
 		}
 	}
@@ -461,7 +461,7 @@ func TestOnlyTheAssigneesWordCounts(t *testing.T) {
 	t.Parallel()
 	w := team(t)
 	w.attached("ned")
-	id := w.delegates(as("ned"), "writer", "a text")
+	id := w.Delegate(as("ned"), "writer", "a text")
 	half := 0.5
 	_, err := w.UpdateTask(ctx, as("ned"), id, parley.TaskChange{Progress: &parley.TaskProgress{Fraction: &half}})
 	same(t, "its requester", parley.CodeOf(err), parley.NotPermitted)
@@ -482,7 +482,7 @@ func TestOnlyTheAssigneesWordCounts(t *testing.T) {
 func TestRetryAndReassign(t *testing.T) {
 	t.Parallel()
 	w := team(t)
-	id := w.delegates(user, "writer", "a text")
+	id := w.Delegate(user, "writer", "a text")
 	run := w.StartRun("writer")
 	view := get[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "data"))
 	same(t, "reassigned", []any{view.Assignee, view.Attempt, view.Status}, []any{"data", 2, parley.TaskQueued})
@@ -494,14 +494,14 @@ func TestRetryAndReassign(t *testing.T) {
 	same(t, "its assignee", parley.CodeOf(err), parley.NotPermitted)
 	view = get[parley.TaskView](w)(w.RetryTask(ctx, user, id))
 	same(t, "retried", []any{view.Attempt, view.Status, view.Error == nil}, []any{3, parley.TaskQueued, true})
-	answer := w.answers("data", "a text at last")
+	answer := w.RunAndAnswer("data", "a text at last")
 	same(t, "answers", answer.InReplyTo, view.Message)
 	w.stands(parley.TaskCompleted, id)
 	if !strings.Contains(w.texts("user", view.Conversation)[0], "a text") {
 		t.Error("the request does not say what is wanted")
 	}
 	w.idle("writer", "data")
-	w.sound()
+	w.AssertConsistent()
 }
 
 // The same call makes one task of one's own: with the same key, or in a later attempt of the run.
@@ -537,13 +537,13 @@ func TestOnesOwnTaskIsMadeOnce(t *testing.T) {
 	if sew(as("boss"), "k") == first {
 		t.Error("a key is remembered for ever")
 	}
-	w.sound()
+	w.AssertConsistent()
 }
 
 func TestALaterAttemptMakesNoSecondTaskOfItsOwn(t *testing.T) {
 	t.Parallel()
 	w := team(t)
-	w.delegates(user, "boss", "Prepare the report")
+	w.Delegate(user, "boss", "Prepare the report")
 	try := func(times int) (ids []string) {
 		run := w.StartRun("boss")
 		for range times {
@@ -559,7 +559,7 @@ func TestALaterAttemptMakesNoSecondTaskOfItsOwn(t *testing.T) {
 	same(t, "the same", again[:2], first)
 	same(t, "and one more", slices.Contains(first, again[2]), false)
 	same(t, "of both", try(3), again)
-	w.sound()
+	w.AssertConsistent()
 }
 
 // Who has no runs ends its tasks by its word; what it replies is progress.
@@ -568,21 +568,21 @@ func TestADeadLetterRevivesItsTask(t *testing.T) {
 	t.Parallel()
 	w := team(t)
 	w.change("writer", func(a *parley.Agent) { a.Attempts = 1 })
-	id := w.delegates(user, "writer", "a text")
+	id := w.Delegate(user, "writer", "a text")
 	w.fails(w.StartRun("writer"), parley.FailureServer)
 	w.stands(parley.TaskFailed, id)
 	dead := get[[]parley.Delivery](w)(w.DeadLetters(ctx, user, 0, 10))
 	same(t, "dead letters", len(dead), 1)
 	get[parley.Delivery](w)(w.RetryDead(ctx, user, dead[0].Message, ""))
 	w.stands(parley.TaskQueued, id)
-	w.answers("writer", "a text at last")
+	w.RunAndAnswer("writer", "a text at last")
 	w.stands(parley.TaskCompleted, id)
 	same(t, "called back", w.callbacks(w.task(id).Conversation), []string{
 		"[Delegation Failed | writer | " + id + "]\nError: writer failed to complete the task: it broke",
 		"[Delegation Result from writer | " + id + "]\na text at last",
 	})
 	w.idle("writer")
-	w.sound()
+	w.AssertConsistent()
 }
 
 func TestAttachedAssigneesEndTheirTasks(t *testing.T) {
@@ -592,10 +592,10 @@ func TestAttachedAssigneesEndTheirTasks(t *testing.T) {
 	w.attached("ned")
 	w.SendDM("user", "boss", "begin")
 	run := w.StartRun("boss")
-	id := w.delegates(run.Caller(), "ned", "look at it")
+	id := w.Delegate(run.Caller(), "ned", "look at it")
 	w.EndRun(run, "")
 	request := w.task(id).Message
-	w.take("ned", parley.Take{Seen: true})
+	w.TakeAs("ned", parley.Take{Seen: true})
 	w.stands(parley.TaskActive, id)
 	w.PostAs("ned", parley.Draft{InReplyTo: request, Content: text("looking")})
 	same(t, "progress", w.task(id).Progress.Message, "looking")
@@ -695,9 +695,9 @@ func TestCallbackOnceThroughCrashes(t *testing.T) {
 		w.SayIn("user", "open", "@boss")
 		x := &crasher{w: w, at: crash}
 		x.run("boss", func(a *hub.Assignment) {
-			w.delegates(a.Caller(), "writer", "one")
+			w.Delegate(a.Caller(), "writer", "one")
 			x.step()
-			w.delegates(a.Caller(), "data", "two")
+			w.Delegate(a.Caller(), "data", "two")
 		}, "wait")
 		x.run("writer", func(*hub.Assignment) {}, "first")
 		x.run("boss", func(*hub.Assignment) {}, "half")
@@ -711,7 +711,7 @@ func TestCallbackOnceThroughCrashes(t *testing.T) {
 		same(t, fmt.Sprint("tasks after a crash at ", crash), states, []string{"task-3completed", "task-2completed", "task-1completed"})
 		same(t, "callbacks", w.callbacks("open"), []string{"[Delegation Result from writer | task-2]\nfirst", "[Delegation Result from data | task-3]\nsecond"})
 		w.idle("boss", "writer", "data")
-		w.sound()
+		w.AssertConsistent()
 	}
 }
 

@@ -18,14 +18,14 @@ func TestWaitingForATaskIsPartOfTheCircle(t *testing.T) {
 	for len(w.waitsBy("ana")) == 0 {
 	}
 	b := w.StartRun("b")
-	w.delegates(b.Caller(), "c", "Pull figures")
+	w.Delegate(b.Caller(), "c", "Pull figures")
 	w.EndRun(b, "wait for it")
 	c := w.StartRun("c")
-	same(t, "heard", w.asks(c.Caller(), "ana", "which?").hears(), "E005 Error: Waiting for ana"+circular+"ana → c → ana. Use 'delegate' for async processing.")
-	other := w.asks(w.working("c").Caller(), "ana", "when you are free?") // another run, outside the task: it only waits its turn
+	same(t, "heard", w.beginAsk(c.Caller(), "ana", "which?").hears(), "E005 Error: Waiting for ana"+circular+"ana → c → ana. Use 'delegate' for async processing.")
+	other := w.beginAsk(w.working("c").Caller(), "ana", "when you are free?") // another run, outside the task: it only waits its turn
 	other.waits()
 	w.EndRun(c, "42")
-	w.answers("b", "the report")
+	w.RunAndAnswer("b", "the report")
 	same(t, "heard", waiting.hears(), "Response from b: the report")
 	w.reply("ana", other.request.ID, "now")
 	same(t, "heard", other.hears(), "Response from ana: now")
@@ -38,7 +38,7 @@ func TestNothingIsDelegatedIntoACircle(t *testing.T) {
 	w.attached("ana")
 	w.AddScriptAgents("b")
 	defer w.there("ana")()
-	asks := w.asks(as("ana"), "b", "well?")
+	asks := w.beginAsk(as("ana"), "b", "well?")
 	b := w.StartRun("b")
 	_, err := w.Contact(ctx, b.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "ana", Message: "Draft it", Wait: time.Hour})
 	same(t, "code", parley.CodeOf(err), parley.DependencyFailed)
@@ -62,7 +62,7 @@ func TestNobodyWaitsForWhatWaitsForIt(t *testing.T) {
 		},
 	})
 	same(t, "tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 1)
-	w.sound()
+	w.AssertConsistent()
 }
 
 // Who waits for what is not begun yet waits for what that waits for.
@@ -72,16 +72,16 @@ func TestWaitingForWhatWaitsIsPartOfTheCircle(t *testing.T) {
 	w.attached("ana")
 	w.AddScriptAgents("b", "c")
 	defer w.there("ana")()
-	first := w.delegates(as("ana"), "c", "first")
+	first := w.Delegate(as("ana"), "c", "first")
 	waiting := w.begins(as("ana"), parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "then", After: []string{first}, Wait: time.Hour})
 	for len(w.waitsBy("ana")) == 0 {
 	}
 	c := w.StartRun("c")
-	same(t, "heard", w.asks(c.Caller(), "ana", "which?").hears(), "E005 Error: Waiting for ana"+circular+"ana → c → ana. Use 'delegate' for async processing.")
+	same(t, "heard", w.beginAsk(c.Caller(), "ana", "which?").hears(), "E005 Error: Waiting for ana"+circular+"ana → c → ana. Use 'delegate' for async processing.")
 	w.EndRun(c, "42")
-	w.answers("b", "all of it")
+	w.RunAndAnswer("b", "all of it")
 	same(t, "heard", waiting.hears(), "Response from b: all of it")
-	w.sound()
+	w.AssertConsistent()
 }
 
 // A run that waits for what is not begun yet needs no slot while it does.
@@ -89,14 +89,14 @@ func TestARunThatWaitsForWhatWaitsHasNoSlot(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, mayLoop)
 	w.AddScriptAgents("a", "b", "c")
-	first := w.delegates(as("a"), "c", "first")
+	first := w.Delegate(as("a"), "c", "first")
 	run := w.working("a")
 	waiting := w.begins(run.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "then", After: []string{first}, Wait: time.Hour})
 	for w.run(run.Run.ID).State != parley.RunWaiting {
 	}
-	w.answers("c", "42")
-	w.answers("b", "all of it")
+	w.RunAndAnswer("c", "42")
+	w.RunAndAnswer("b", "all of it")
 	same(t, "heard", waiting.hears(), "Response from b: all of it")
 	same(t, "it goes on", w.run(run.Run.ID).State, parley.RunRunning)
-	w.sound()
+	w.AssertConsistent()
 }

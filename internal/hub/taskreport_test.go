@@ -43,7 +43,7 @@ func TestProgressDepartsToRequestersInTrees(t *testing.T) {
 		same(t, "a report", []any{d.Message.From, d.Message.Type, d.ReplyTo, d.Message.Task, d.Wakes}, []any{"ned", parley.TypeStatus, "msg_00000001", task.ID, false})
 	}
 	same(t, "named once", namesOf(w.departs("tree")), namesOf(out))
-	w.sound()
+	w.AssertConsistent()
 }
 
 // TestAReportThatIsAMessageIsNotRepeated: the assignee's own message to the requester is the document.
@@ -87,7 +87,7 @@ func TestReportsWaitWhileManyLieUnread(t *testing.T) {
 	same(t, "told once", len(w.departs("tree")), 0)
 	v := get[parley.TaskView](w)(w.Task(ctx, user, task.ID))
 	same(t, "nothing is left to tell", v.Progress.Untold, false)
-	w.sound()
+	w.AssertConsistent()
 }
 
 // TestAReportThatWaitedIsSentWhateverMadeRoom: reports of another task, and notifications, lie in the same inbox. The end of a task
@@ -126,7 +126,7 @@ func TestAReportThatWaitedIsSentWhateverMadeRoom(t *testing.T) {
 			w.reports("tree", parley.DepartureWritten, waited)
 			w.reports("tree", parley.DepartureSeen, out[1:]...)
 			same(t, "told once", len(w.departs("tree")), 0)
-			w.sound()
+			w.AssertConsistent()
 		})
 	}
 }
@@ -147,7 +147,7 @@ func TestTheEndOfATaskWaitsForNoReport(t *testing.T) {
 	w.reports("tree", parley.DepartureWritten, end)
 	w.reports("tree", parley.DepartureSeen, out...)
 	same(t, "no report after the end", len(w.departs("tree")), 0)
-	w.sound()
+	w.AssertConsistent()
 }
 
 // TestAResultSaysNothingOfHowATaskEnded: the assignee has set what the task will end with, and the hub ends it otherwise.

@@ -28,7 +28,7 @@ func TestARunThatHasRepliedEndsItsTask(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := team(t)
-			id := w.delegates(user, "writer", "Draft it")
+			id := w.Delegate(user, "writer", "Draft it")
 			run := w.StartRun("writer")
 			w.runPosts(run, parley.Draft{InReplyTo: run.Messages[0].ID, Content: text("I begin")})
 			c.end(w, run.Run.ID)
@@ -43,14 +43,14 @@ func TestARunThatHasRepliedEndsItsTask(t *testing.T) {
 func TestAFailedRunLeavesATaskThatGoesOn(t *testing.T) {
 	t.Parallel()
 	w := team(t)
-	id := w.delegates(user, "writer", "Draft it")
+	id := w.Delegate(user, "writer", "Draft it")
 	run := w.StartRun("writer")
-	w.delegates(run.Caller(), "data", "Pull figures")
+	w.Delegate(run.Caller(), "data", "Pull figures")
 	w.runPosts(run, parley.Draft{InReplyTo: run.Messages[0].ID, Content: text("I begin")})
 	w.fails(run, parley.FailureFinal)
 	w.stands(parley.TaskActive, id)
-	w.answers("data", "42")
-	w.answers("writer", "the draft")
+	w.RunAndAnswer("data", "42")
+	w.RunAndAnswer("writer", "the draft")
 	w.stands(parley.TaskCompleted, id)
 }
 
@@ -62,9 +62,9 @@ func TestTasksEndWithTheirConversation(t *testing.T) {
 		"running": func(w *world) { w.StartRun("writer") },
 		"with a result that nobody has read": func(w *world) {
 			run := w.StartRun("writer")
-			w.delegates(run.Caller(), "data", "Pull figures")
+			w.Delegate(run.Caller(), "data", "Pull figures")
 			w.EndRun(run, "wait for it")
-			w.answers("data", "42")
+			w.RunAndAnswer("data", "42")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestTasksEndWithTheirConversation(t *testing.T) {
 			w.stands(parley.TaskFailed, id)
 			same(t, "called back", w.callbacks("open"),
 				[]string{"[Delegation Failed | writer | " + id + "]\nError: writer failed to complete the task: its conversation was deleted"})
-			w.answers("boss", "it could not be done")
+			w.RunAndAnswer("boss", "it could not be done")
 			w.idle("boss", "writer", "data")
 		})
 	}
@@ -92,7 +92,7 @@ func TestResultsFindTheirWayWithoutTheConversation(t *testing.T) {
 	root := w.task(id).Parent
 	w.NoError(w.DeleteConversation(ctx, user, "open"))
 	w.stands(parley.TaskActive, root)
-	w.answers("writer", "the draft")
+	w.RunAndAnswer("writer", "the draft")
 	next := w.StartRun("boss")
 	same(t, "its task", next.Run.Task, root)
 	w.EndRun(next, "the report")

@@ -78,14 +78,14 @@ func TestRepliesThatActFollowTheRules(t *testing.T) {
 	run := w.StartRun("hound")
 	_, err := w.Post(ctx, run.Caller(), parley.Draft{InReplyTo: woken.ID, Content: text("well")})
 	w.NoError(err)
-	a := w.holds(second(w.Post(ctx, run.Caller(), parley.Draft{
+	a := w.HeldApproval(second(w.Post(ctx, run.Caller(), parley.Draft{
 		Conversation: channel, To: "gendry", Type: "task_assign", Content: text("forge a sword"),
 	})))
 	same(t, "target", a.Target, "gendry")
 	same(t, "tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 0)
 	same(t, "approved", w.decides("user", a.ID, parley.Decision{Approve: true}).Failure, (*parley.Error)(nil))
 	same(t, "its task", get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))[0].Assignee, "gendry")
-	w.sound()
+	w.AssertConsistent()
 }
 
 // Forged sender: what the hub asks for again is still somebody's word.
@@ -105,7 +105,7 @@ func TestRepeatedRequestIsNotTheHubsWord(t *testing.T) {
 		head, _, _ := strings.Cut(again.Content.Text, "\n")
 		same(t, name, []string{again.From, head}, []string{parley.System, "[Agent Request from evil | Pattern: delegate | Priority: normal | Task: " + task + "]"})
 	}
-	task := w.delegates(as("evil"), "ned", "count")
+	task := w.Delegate(as("evil"), "ned", "count")
 	asked := w.newest().Content.Text
 	w.NoError(second(w.CancelTask(ctx, as("evil"), task, "")))
 	w.NoError(second(w.RetryTask(ctx, as("evil"), task)))
@@ -118,16 +118,16 @@ func TestApprovedCallGoesWhereItWasSeenToGo(t *testing.T) {
 	w := newHub(t)
 	w.office()
 	sandbox, news := w.CreateChannel(parley.Owner, "sandbox", "intern").ID, w.CreateChannel(parley.Owner, "news", "intern", "senior").ID
-	post := w.holds(second(w.Post(ctx, as("intern"), parley.Draft{Conversation: "#sandbox", Content: text("buy!")})))
+	post := w.HeldApproval(second(w.Post(ctx, as("intern"), parley.Draft{Conversation: "#sandbox", Content: text("buy!")})))
 	w.NoError(w.Rename(ctx, user, sandbox, "old"))
 	w.NoError(w.Rename(ctx, user, news, "sandbox"))
 	w.decides("boss", post.ID, parley.Decision{Approve: true})
 	same(t, "said", []int{len(w.said(sandbox, "intern")), len(w.said(news, "intern"))}, []int{1, 0})
 	w.change("senior", func(a *parley.Agent) { a.Name = "SeniorBot" })
-	direct := w.holds(second(w.Post(ctx, as("intern"), parley.Draft{Direct: []string{"SeniorBot"}, To: "SeniorBot", Content: text("psst")})))
-	told := w.holds(w.contacts(as("intern"), notifies("SeniorBot", "psst")))
-	asked := w.holds(second(w.NewTask(ctx, as("intern"), parley.NewTask{Assignee: "SeniorBot", Text: "psst"})))
-	same(t, "by its id", w.holds(w.contacts(as("intern"), notifies("senior", "psst"))).ID, told.ID)
+	direct := w.HeldApproval(second(w.Post(ctx, as("intern"), parley.Draft{Direct: []string{"SeniorBot"}, To: "SeniorBot", Content: text("psst")})))
+	told := w.HeldApproval(w.contacts(as("intern"), notifies("SeniorBot", "psst")))
+	asked := w.HeldApproval(second(w.NewTask(ctx, as("intern"), parley.NewTask{Assignee: "SeniorBot", Text: "psst"})))
+	same(t, "by its id", w.HeldApproval(w.contacts(as("intern"), notifies("senior", "psst"))).ID, told.ID)
 	w.change("senior", func(a *parley.Agent) { a.Name = "senior" })
 	w.named("other", "SeniorBot", func(*parley.Profile) {})
 	for _, a := range []parley.Approval{direct, told, asked} {
@@ -135,7 +135,7 @@ func TestApprovedCallGoesWhereItWasSeenToGo(t *testing.T) {
 	}
 	same(t, "to senior", len(w.said(w.dmOf("intern", "senior"), "intern")), 3)
 	same(t, "to other", w.inbox("other"), parley.Inbox{})
-	w.sound()
+	w.AssertConsistent()
 }
 
 // Approval reuse: a task goes to whom it was seen to go to.
@@ -145,17 +145,17 @@ func TestApprovedReassignmentGoesToWhomItWasFor(t *testing.T) {
 	w.office()
 	w.named("good", "Helper", func(*parley.Profile) {})
 	w.AddScriptAgents("evil")
-	made := w.holds(second(w.NewTask(ctx, as("intern"), parley.NewTask{Assignee: "senior", Text: "count"})))
+	made := w.HeldApproval(second(w.NewTask(ctx, as("intern"), parley.NewTask{Assignee: "senior", Text: "count"})))
 	w.decides("boss", made.ID, parley.Decision{Approve: true})
 	id := get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{Requester: "intern"}))[0].ID
-	a := w.holds(second(w.ReassignTask(ctx, as("intern"), id, "Helper")))
+	a := w.HeldApproval(second(w.ReassignTask(ctx, as("intern"), id, "Helper")))
 	same(t, "asked for", strings.Contains(a.Summary, `Assignee: "Helper"`), true)
-	same(t, "by its id", w.holds(second(w.ReassignTask(ctx, as("intern"), strings.ToUpper(id), "good"))).ID, a.ID)
+	same(t, "by its id", w.HeldApproval(second(w.ReassignTask(ctx, as("intern"), strings.ToUpper(id), "good"))).ID, a.ID)
 	w.change("good", func(a *parley.Agent) { a.Name = "good" })
 	w.change("evil", func(a *parley.Agent) { a.Name = "Helper" })
 	w.decides("boss", a.ID, parley.Decision{Approve: true})
 	same(t, "it went to", w.task(id).Assignee, "good")
-	w.sound()
+	w.AssertConsistent()
 }
 
 // Approval reuse: what is read is what was seen to be read, and no more of it.
@@ -178,13 +178,13 @@ func TestApprovedReadIsOfWhatItWasFor(t *testing.T) {
 		return second(w.Tasks(ctx, me, parley.TaskFilter{Assignee: assignee}))
 	}
 	held := map[string]parley.Approval{
-		"history":      w.holds(second(w.History(ctx, me, "alpha", parley.Page{}))),
-		"context":      w.holds(second(w.Context(ctx, me, "#alpha"))),
-		"conversation": w.holds(second(w.Conversation(ctx, me, "alpha"))),
-		"agent":        w.holds(second(w.Agent(ctx, me, "Helper"))),
+		"history":      w.HeldApproval(second(w.History(ctx, me, "alpha", parley.Page{}))),
+		"context":      w.HeldApproval(second(w.Context(ctx, me, "#alpha"))),
+		"conversation": w.HeldApproval(second(w.Conversation(ctx, me, "alpha"))),
+		"agent":        w.HeldApproval(second(w.Agent(ctx, me, "Helper"))),
 	}
-	same(t, "the same one", w.holds(second(w.AgentView(ctx, me, "good"))).ID, held["agent"].ID)
-	same(t, "the same tasks", w.holds(tasks("Helper")).ID, w.holds(tasks("good")).ID)
+	same(t, "the same one", w.HeldApproval(second(w.AgentView(ctx, me, "good"))).ID, held["agent"].ID)
+	same(t, "the same tasks", w.HeldApproval(tasks("Helper")).ID, w.HeldApproval(tasks("good")).ID)
 	for name, wants := range map[string]string{"conversation": "look at #alpha", "agent": "look at Helper", "history": "read #alpha"} {
 		same(t, name, strings.HasPrefix(held[name].Summary, "InternBot wants to "+wants+":\n"), true)
 	}
@@ -196,7 +196,7 @@ func TestApprovedReadIsOfWhatItWasFor(t *testing.T) {
 		result := w.decides("boss", held[name].ID, parley.Decision{Approve: true}).Result
 		same(t, name, []int{strings.Count(result, "harmless"), strings.Count(result, "secret")}, []int{n, 0})
 	}
-	w.sound()
+	w.AssertConsistent()
 }
 
 // Approval reuse: nobody approves what is not shown.
@@ -205,8 +205,8 @@ func TestApprovalShowsAllOfAPost(t *testing.T) {
 	w := newHub(t)
 	w.office()
 	urgent := get[parley.Priority](w)(parley.ParsePriority("urgent"))
-	task := w.task(w.delegates(as("senior"), "intern", "count")).ID
-	a := w.holds(second(w.Post(ctx, as("intern"), parley.Draft{
+	task := w.task(w.Delegate(as("senior"), "intern", "count")).ID
+	a := w.HeldApproval(second(w.Post(ctx, as("intern"), parley.Draft{
 		Direct: []string{"senior"}, Type: "task-delegation", Task: task, Metadata: []byte(`{"note":"hidden"}`),
 		Payload: []byte(`{"task":"pay"}`), Priority: urgent, Content: parley.Content{Text: "hi", Code: "rm"},
 	})))
@@ -218,7 +218,7 @@ func TestApprovalShowsAllOfAPost(t *testing.T) {
 		}
 	}
 	said := w.PostAs("senior", parley.Draft{Conversation: w.CreateChannel("senior", "town", "intern").ID, Content: text("hear")}).Message
-	a = w.holds(second(w.Post(ctx, as("intern"), parley.Draft{InReplyTo: said.ID, Content: text("yes")})))
+	a = w.HeldApproval(second(w.Post(ctx, as("intern"), parley.Draft{InReplyTo: said.ID, Content: text("yes")})))
 	if !strings.Contains(a.Summary, `In reply to: "`+said.ID+`"`) {
 		t.Errorf("what it answers is not in:\n%s", a.Summary)
 	}
@@ -232,7 +232,7 @@ func TestLinkShowsNothingToWhoDecidesNoMore(t *testing.T) {
 	w.addPerson("sansa", parley.AccessMember)
 	w.change("arya", func(a *parley.Agent) { a.Manager = "sansa" })
 	w.permit("arya", "gendry", parley.EffectAllow, withApproval)
-	a := w.holds(w.contacts(as("arya"), notifies("gendry", "x")))
+	a := w.HeldApproval(w.contacts(as("arya"), notifies("gendry", "x")))
 	link := w.approvalLink(a, "sansa")
 	same(t, "shown", get[parley.Approval](w)(w.ApprovalByLink(ctx, link)).ID, a.ID)
 	w.change("arya", func(a *parley.Agent) { a.Manager = "" })
@@ -270,10 +270,10 @@ func TestDeciderSeesWhereAReadIsShown(t *testing.T) {
 		"history": func(c hub.Caller) error { return second(w.History(ctx, c, vault, parley.Page{})) },
 		"search":  func(c hub.Caller) error { return second(w.Search(ctx, c, parley.SearchRequest{Query: "x"})) },
 	} {
-		if a := w.holds(read(run.Caller())); !strings.Contains(a.Summary, "\nShown in: \"#open\"\n") {
+		if a := w.HeldApproval(read(run.Caller())); !strings.Contains(a.Summary, "\nShown in: \"#open\"\n") {
 			t.Errorf("%s: where it is shown is not in:\n%s", name, a.Summary)
 		}
-		if a := w.holds(read(as("intern"))); strings.Contains(a.Summary, "Shown in") {
+		if a := w.HeldApproval(read(as("intern"))); strings.Contains(a.Summary, "Shown in") {
 			t.Errorf("%s outside of a run: %s", name, a.Summary)
 		}
 	}
@@ -298,7 +298,7 @@ func TestHeartbeatSmugglesNothing(t *testing.T) {
 		"metadata": func(d *parley.Draft) { d.Metadata = []byte(`{"note":"psst"}`) },
 		"payload":  func(d *parley.Draft) { d.Payload = []byte(`{"health":"healthy","note":"psst"}`) },
 	} {
-		if a := w.holds(beat(change)); a.Target != "senior" {
+		if a := w.HeldApproval(beat(change)); a.Target != "senior" {
 			t.Errorf("%s: %+v", name, a)
 		}
 	}

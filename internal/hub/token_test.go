@@ -72,7 +72,7 @@ func TestTokenIsMadeAuditedAndTold(t *testing.T) {
 	caller, err := w.Identify(ctx, made.Secret)
 	w.NoError(err)
 	same(t, "its caller", caller, hub.Caller{Agent: "arya", Token: made.ID, Kind: parley.TokenPlain, Scopes: want.Scopes, Until: &until})
-	w.sound()
+	w.AssertConsistent()
 }
 
 func TestIdentifyRefuses(t *testing.T) {
@@ -319,5 +319,5 @@ func TestEndedTokensAreForgotten(t *testing.T) {
 		w.NoError(w.Sweep(ctx))
 		same(t, "left", w.tokensOf("user", ""), step.left)
 	}
-	w.sound()
+	w.AssertConsistent()
 }

@@ -24,10 +24,10 @@ func someUnreadable(t *testing.T) unreadable {
 	due := w.clock.Now().Add(time.Hour)
 	for i := range 3 {
 		words := fmt.Sprint("work ", i)
-		w.tasks = append(w.tasks, w.delegates(user, "c", words, func(c *parley.Contact) { c.Deadline = &due }))
+		w.tasks = append(w.tasks, w.Delegate(user, "c", words, func(c *parley.Contact) { c.Deadline = &due }))
 		working := w.working("a")
 		w.runs = append(w.runs, working.Run.ID)
-		w.approvals = append(w.approvals, w.holds(w.contacts(working.Caller(), notifies("b", words))).ID)
+		w.approvals = append(w.approvals, w.HeldApproval(w.contacts(working.Caller(), notifies("b", words))).ID)
 		w.EndRun(working, "I have to ask first")
 	}
 	w.tamper(setRow("tasks", w.tasks[1], "result = '{'"))
@@ -111,7 +111,7 @@ func TestARunDoesNotGuessWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
 	run := w.working("a")
-	child := w.delegates(run.Caller(), "b", "part")
+	child := w.Delegate(run.Caller(), "b", "part")
 	w.tamper(setRow("tasks", child, "result = '{'"))
 	if _, err := w.FinishRun(ctx, run.Run.ID, parley.Result{Text: "done"}, nil); !errors.Is(err, parley.ErrDamagedRow) {
 		t.Errorf("the run ended: %v", err)

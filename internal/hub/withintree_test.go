@@ -67,7 +67,7 @@ func TestATaskWithinATreeOfInboxes(t *testing.T) {
 				same(t, "the request", []any{d.State, d.Answer}, []any{parley.DeliveryAnswered, got.Message})
 				same(t, "what departs", w.departs("tree"), []parley.Departure(nil))
 				same(t, "what waits", []any{w.inbox("assistant"), w.inbox("gm")}, []any{parley.Inbox{}, parley.Inbox{}})
-				w.sound()
+				w.AssertConsistent()
 			})
 		}
 	}
@@ -90,7 +90,7 @@ func TestProgressWithinATree(t *testing.T) {
 				t.Errorf("the task is %s, with the progress %+v", is.Status, is.Progress)
 			}
 			same(t, "what departs", w.departs("tree"), []parley.Departure(nil))
-			w.sound()
+			w.AssertConsistent()
 		})
 	}
 }
@@ -100,7 +100,7 @@ func TestATaskWithinATreeIsItsAssignees(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.tree(parley.LayoutBlackboard, "tree", "gm", "assistant")
-	task := w.delegates(user, "gm", "Draft it")
+	task := w.Delegate(user, "gm", "Draft it")
 	out := w.departsOne("tree")
 	w.reports("tree", parley.DepartureWritten, out)
 	done := parley.Draft{Type: parley.TypeResponse, Content: text("done"), Payload: json.RawMessage(`{"requestId":"r","status":"success","result":{"text":"done"}}`)}
@@ -112,7 +112,7 @@ func TestATaskWithinATreeIsItsAssignees(t *testing.T) {
 	if is.Callback == "" || is.Callback == got.Message {
 		t.Errorf("the callback is %q", is.Callback)
 	}
-	w.sound()
+	w.AssertConsistent()
 }
 
 // Who passes a request on to a third has not answered it.
@@ -125,6 +125,6 @@ func TestARequestPassedOnWithinATreeIsNotAnswered(t *testing.T) {
 	out := w.departsOne("tree")
 	w.reports("tree", parley.DepartureWritten, out)
 	w.copied(parley.Arrival{Name: "req-2", From: "gm", To: "worker-1", ReplyTo: out.Name, Draft: work})
-	same(t, "the request", w.stateOf(out.Message.ID, "gm"), parley.DeliveryDelivered)
+	same(t, "the request", w.DeliveryState(out.Message.ID, "gm"), parley.DeliveryDelivered)
 	same(t, "the tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 1)
 }

@@ -37,9 +37,9 @@ func TestForgedHeadingsInResultsStayData(t *testing.T) {
 	t.Parallel()
 	w := team(t)
 	run, one := w.delegatesDraft()
-	two := w.delegates(run.Caller(), "data", "Pull figures")
+	two := w.Delegate(run.Caller(), "data", "Pull figures")
 	w.EndRun(run, "")
-	w.answers("writer", forged)
+	w.RunAndAnswer("writer", forged)
 	w.stands(parley.TaskCompleted, one)
 	same(t, "the stored text", w.callbacks("open"), []string{"[Delegation Result from writer | " + one + "]\n" + forged})
 	next := w.StartRun("boss")
@@ -56,7 +56,7 @@ func TestForgedHeadingsInResultsStayData(t *testing.T) {
 			t.Errorf("nothing in %q is marked as somebody's words", m.Content.Text)
 		}
 	}
-	w.sound()
+	w.AssertConsistent()
 }
 
 // TestForgedHeadingsAtTwoLevelsStayData: a result repeats the result of somebody else, as its agent was told it.
@@ -66,16 +66,16 @@ func TestForgedHeadingsAtTwoLevelsStayData(t *testing.T) {
 	run, one := w.delegatesDraft()
 	w.EndRun(run, "")
 	writing := w.StartRun("writer")
-	two := w.delegates(writing.Caller(), "data", "Pull figures")
+	two := w.Delegate(writing.Caller(), "data", "Pull figures")
 	w.EndRun(writing, "")
-	w.answers("data", forged)
+	w.RunAndAnswer("data", forged)
 	again := w.StartRun("writer")
 	w.hubVoice(again, "the inner result")
 	inner := prompt.Build(get[parley.RunContext](w)(w.RunContext(ctx, again.Run.ID))).User
 	w.EndRun(again, inner+"\n[Delegation Result from data | "+two+"]\n"+forged)
 	w.stands(parley.TaskCompleted, one, two)
 	w.hubVoice(w.StartRun("boss"), "the outer result")
-	w.sound()
+	w.AssertConsistent()
 }
 
 // TestForgedHeadingsInWhatElseTheHubRepeatsStayData: late answers, notes, blockers, cancellations, requests that are made again,
@@ -92,17 +92,17 @@ func TestForgedHeadingsInWhatElseTheHubRepeatsStayData(t *testing.T) {
 	late := w.begins(run.Caller(), parley.Contact{Pattern: parley.PatternAsk, Agent: "senior", Message: "well?", Wait: time.Millisecond})
 	late.hears()
 	w.EndRun(run, "")
-	w.answers("senior", forged)
+	w.RunAndAnswer("senior", forged)
 	w.hubVoice(w.StartRun("boss"), "a late answer")
 
 	interning, _ := w.works("intern")
-	held := w.holds(w.contacts(interning.Caller(), notifies("senior", forged)))
+	held := w.HeldApproval(w.contacts(interning.Caller(), notifies("senior", forged)))
 	w.EndRun(interning, "")
 	w.hubVoice(w.StartRun("boss"), "a request for an approval")
 	w.decides("boss", held.ID, parley.Decision{Note: forged})
 	w.hubVoice(w.StartRun("intern"), "a note")
 
-	id := w.delegates(user, "ana", forged)
+	id := w.Delegate(user, "ana", forged)
 	_, err := w.UpdateTask(ctx, as("ana"), id, parley.TaskChange{Progress: &parley.TaskProgress{Blockers: []string{forged}}})
 	w.NoError(err)
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "senior"))
@@ -111,7 +111,7 @@ func TestForgedHeadingsInWhatElseTheHubRepeatsStayData(t *testing.T) {
 	w.NoError(err)
 
 	post := w.SendDM("user", "ana", "hello").Message
-	taken := w.take("ana", parley.Take{})
+	taken := w.TakeAs("ana", parley.Take{})
 	_, err = w.Nack(ctx, as("ana"), taken.Lease, parley.Trouble{Failure: parley.FailureFinal, Reason: forged}, post.ID)
 	w.NoError(err)
 	w.PostAs("user", parley.Draft{Direct: []string{"ana"}, Type: parley.TypeRequest, Content: text("x"), Payload: json.RawMessage(`{"callback":"results"}`)})
@@ -137,7 +137,7 @@ func TestForgedHeadingsInWhatElseTheHubRepeatsStayData(t *testing.T) {
 			t.Errorf("nothing was said as %s: %v", source, heard)
 		}
 	}
-	w.sound()
+	w.AssertConsistent()
 }
 
 // TestNobodyElseSaysWhoseWordsTheHubRepeats: the key under which the hub keeps it is refused in messages of others.
