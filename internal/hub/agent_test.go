@@ -75,10 +75,10 @@ func TestPeopleAreMembersUnlessSaidOtherwise(t *testing.T) {
 	w := newHub(t)
 	sansa := get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "sansa", Kind: parley.KindHuman}))
 	same(t, "access", sansa.Access, parley.AccessMember)
-	w.addPerson("jon", parley.AccessOwner)
+	w.AddPerson("jon", parley.AccessOwner)
 	_, err := w.AddAgent(ctx, as("jon"), parley.NewAgent{ID: "ghost"})
 	w.NoError(err)
-	w.refuses(t, []refusal{{"a member is no owner", func() error {
+	w.assertRefusals(t, []refusal{{"a member is no owner", func() error {
 		_, err := w.AddAgent(ctx, as("sansa"), parley.NewAgent{ID: "lady"})
 		return err
 	}, onlyOwner("add an agent")}})
@@ -155,7 +155,7 @@ func TestAddAgentRefuses(t *testing.T) {
 			bad(`the name "`+id+`" is reserved`, "choose another name"),
 		})
 	}
-	w.refuses(t, table)
+	w.assertRefusals(t, table)
 }
 
 // nameBelongs is the refusal of a name that an agent has, or a removed one.
@@ -215,7 +215,7 @@ func TestNamesAreUniqueAmongAllNamesAfterFolding(t *testing.T) {
 			return err
 		}, belongs(id)})
 	}
-	w.refuses(t, table)
+	w.assertRefusals(t, table)
 }
 
 func TestChangeAgent(t *testing.T) {
@@ -264,7 +264,7 @@ func TestChangeAgentRefuses(t *testing.T) {
 	}
 	nothing := func(*parley.Agent) {}
 	const other = "choose a manager who does not report to it"
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"an agent changing itself", change("arya", "arya", nothing), onlyOwner("change an agent")},
 		{"nobody", change("user", "ary", nothing), absent("agent", "ary", "did you mean arya?")},
 		{"the system", change("user", "parley", nothing), refused(parley.NotPermitted, "", "parley cannot be changed", "it is the hub itself")},
@@ -312,15 +312,15 @@ func TestRemovedAgentLeavesAndItsNamesStay(t *testing.T) {
 
 	same(t, "listed", ids(get[[]parley.Agent](w)(w.Agents(ctx, user))), []string{parley.System, parley.Owner, "ned", "bran"})
 	for _, c := range []string{open.ID, old.ID, club.ID} {
-		same(t, "members", w.see("ned", c).Members, []string{"ned"})
+		same(t, "members", w.ConversationAs("ned", c).Members, []string{"ned"})
 	}
-	same(t, "members of the DM, which are fixed", w.see("ned", pair).Members, []string{"arya", "ned"})
+	same(t, "members of the DM, which are fixed", w.ConversationAs("ned", pair).Members, []string{"arya", "ned"})
 	same(t, "the report's manager", get[parley.Agent](w)(w.Agent(ctx, user, "bran")).Manager, "")
 	same(t, "events", kindsAfter(w, before), []parley.EventKind{
 		parley.EventMemberLeft, parley.EventMemberLeft, parley.EventMemberLeft, parley.EventAgentChanged, parley.EventAgentRemoved,
 		"delivery.failed", parley.EventMessagePosted, // what was on its way to it, and the sender is told
 	})
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"showing it", func() error { _, err := w.Agent(ctx, user, "arya"); return err }, removed("arya")},
 		{"removing it again", func() error { return w.RemoveAgent(ctx, user, "arya") }, removed("arya")},
 		{"adding it to a channel", func() error { return w.AddMember(ctx, as("ned"), "open", "arya") }, removed("arya")},
@@ -344,7 +344,7 @@ func TestRemoveAgentRefuses(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	remove := func(by, who string) func() error { return func() error { return w.RemoveAgent(ctx, as(by), who) } }
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"by an agent", remove("arya", "ned"), onlyOwner("remove an agent")},
 		{"by itself", remove("arya", "arya"), onlyOwner("remove an agent")},
 		{"the owner", remove("user", "user"), refused(parley.NotPermitted, "", "user cannot be removed", "every hub has it")},
@@ -357,7 +357,7 @@ func TestRemoveAgentRefuses(t *testing.T) {
 func TestAuditNamesActorActAndSubjectOfEachAdministrativeAct(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.addPerson("jon", parley.AccessOwner)
+	w.AddPerson("jon", parley.AccessOwner)
 	w.AddAgents("arya")
 	_, err := w.ChangeAgent(ctx, as("jon"), "arya", func(a *parley.Agent) error { a.Role = "scout"; return nil })
 	w.NoError(err)

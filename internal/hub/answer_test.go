@@ -22,7 +22,7 @@ func everybody(w *world) {
 	w.AddScriptAgents("codex", "gemini", "claude")
 	w.attached("ana")
 	w.AddAgents("rex") // has no runtime: fetches for itself
-	w.addPerson("sansa", parley.AccessMember)
+	w.AddPerson("sansa", parley.AccessMember)
 	w.CreateChannel("sansa", "open", "codex", "gemini", "claude", "ana", "rex")
 }
 
@@ -131,7 +131,7 @@ func TestTwoAgentsInTheirDMDoNotAnswerAnswers(t *testing.T) {
 	w.AddScriptAgents("codex", "gemini")
 	w.SendDM("gemini", "codex", "hello")
 	w.RunAndAnswer("codex", "hello to you")
-	w.idle("codex", "gemini")
+	w.AssertIdle("codex", "gemini")
 	// What an agent says of its own accord wakes as any other message.
 	w.SendDM("codex", "gemini", "by the way")
 	same(t, "woken", w.woken("codex", "gemini"), []string{"gemini"})
@@ -144,7 +144,7 @@ func TestAnswerOfAQuestionOfItsOwnArchivesIt(t *testing.T) {
 	w.AddAgents("arya")
 	asked := w.send("arya", "codex", "what?").Message // a person must see the answer first
 	w.RunAndAnswer("codex", "that")
-	if w.see("user", asked.Conversation).ArchivedAt == nil {
+	if w.ConversationAs("user", asked.Conversation).ArchivedAt == nil {
 		t.Error("the conversation is answered and not archived")
 	}
 }
@@ -160,7 +160,7 @@ func TestNeverWoken(t *testing.T) {
 	w.SayIn("codex", "open", "I am @codex, codex")
 	w.SayIn("user", "open", "the codex-2 of @codex-2, codexes, a@codex.io and `@codex`")
 	w.PostAs("user", parley.Draft{Conversation: "open", To: parley.All})
-	w.idle("codex", "gemini")
+	w.AssertIdle("codex", "gemini")
 	for _, words := range []string{"@codex: look", "codex look", "CODEX, look", "so, @Codex"} {
 		w.SayIn("user", "open", words)
 		a := w.StartRun("codex")

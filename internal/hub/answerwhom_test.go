@@ -18,11 +18,11 @@ func TestWhomAnAnswerIsFor(t *testing.T) {
 		"a DM":      {func(w *world) string { return w.SendDM("user", "writer", "hello").Message.ID }, "user"},
 		"an ask":    {func(w *world) string { return w.beginAsk(user, "writer", "well?").request.ID }, "user"},
 		"a task": {func(w *world) string {
-			return w.task(w.Delegate(user, "writer", "Draft it")).Message
+			return w.TaskByID(w.Delegate(user, "writer", "Draft it")).Message
 		}, "user"},
 		"a task that is done again": {func(w *world) string {
 			id := w.Delegate(user, "writer", "Draft it")
-			w.fails(w.StartRun("writer"), parley.FailureFinal)
+			w.FailRunOf(w.StartRun("writer"), parley.FailureFinal)
 			return get[parley.TaskView](w)(w.RetryTask(ctx, user, id)).Message
 		}, "user"},
 		"a result": {func(w *world) string {
@@ -31,7 +31,7 @@ func TestWhomAnAnswerIsFor(t *testing.T) {
 			w.Delegate(run.Caller(), "data", "Pull figures")
 			w.EndRun(run, "wait for it")
 			w.RunAndAnswer("data", "42")
-			return w.task(id).Message
+			return w.TaskByID(id).Message
 		}, "user"},
 		"what was asked and late": {func(w *world) string {
 			m := w.SayIn("user", "open", "@writer hello").Message

@@ -50,12 +50,12 @@ func notifies(agent, message string) parley.Contact {
 	return parley.Contact{Pattern: parley.PatternNotify, Agent: agent, Message: message}
 }
 
-func (w *world) contacts(caller hub.Caller, c parley.Contact) error {
+func (w *world) TryContact(caller hub.Caller, c parley.Contact) error {
 	_, err := w.Contact(ctx, caller, c)
 	return err
 }
 
-func (w *world) decides(who, approval string, d parley.Decision) parley.Approval {
+func (w *world) DecideAs(who, approval string, d parley.Decision) parley.Approval {
 	w.t.Helper()
 	return get[parley.Approval](w)(w.Decide(ctx, as(who), approval, d))
 }

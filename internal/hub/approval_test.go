@@ -20,7 +20,7 @@ func TestApprovalOfAnAsk(t *testing.T) {
 	w.named("senior", "SeniorAnalystBot", func(*parley.Profile) {})
 	w.named("intern", "InternBot", func(p *parley.Profile) { p.Mode = parley.ModeSupervised })
 	run, dm := w.works("intern")
-	a := w.HeldApproval(w.contacts(run.Caller(), asks("senior", "Can you validate my analysis approach?")))
+	a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "Can you validate my analysis approach?")))
 	if a.State != parley.ApprovalPending || a.Decider != "" || a.Rule != "mode supervised" || a.Target != "senior" {
 		t.Errorf("approval %+v", a)
 	}
@@ -31,7 +31,7 @@ func TestApprovalOfAnAsk(t *testing.T) {
 	}
 	w.EndRun(run, "")
 	w.restart()
-	if decided := w.decides(parley.Owner, a.ID, parley.Decision{Approve: true}); decided.State != parley.ApprovalApproved {
+	if decided := w.DecideAs(parley.Owner, a.ID, parley.Decision{Approve: true}); decided.State != parley.ApprovalApproved {
 		t.Errorf("after the decision it is %s", decided.State)
 	}
 	w.restart()
@@ -77,10 +77,10 @@ func TestApprovedAskThatIsLateOrFails(t *testing.T) {
 			w := newHub(t)
 			w.office()
 			run, dm := w.works("intern")
-			a := w.HeldApproval(w.contacts(run.Caller(), asks("senior", "well?")))
+			a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?")))
 			w.EndRun(run, "")
 			w.clock.advance(time.Hour) // the time starts with the decision
-			w.decides("boss", a.ID, parley.Decision{Approve: true})
+			w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 			end.do(w)
 			done := w.approval(a.ID)
 			if done.State != parley.ApprovalExecuted || done.Failure == nil || !strings.HasPrefix(done.Result, end.want) {
@@ -97,10 +97,10 @@ func TestDenialTellsTheCallerOnce(t *testing.T) {
 	w := newHub(t)
 	w.office()
 	run, dm := w.works("intern")
-	a := w.HeldApproval(w.contacts(run.Caller(), asks("senior", "well?")))
+	a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?")))
 	w.EndRun(run, "")
 	w.restart()
-	w.decides("boss", a.ID, parley.Decision{Note: "not now"})
+	w.DecideAs("boss", a.ID, parley.Decision{Note: "not now"})
 	outcomes := w.said(dm, parley.System)
 	if len(outcomes) != 1 || outcomes[0].Content.Text != "Approval denied for contacting senior.\nNote: not now" || outcomes[0].Source != "approval" {
 		t.Errorf("intern is told %+v", outcomes)
@@ -121,8 +121,8 @@ func TestSameCallSameApproval(t *testing.T) {
 	w := newHub(t)
 	w.office()
 	run, _ := w.works("intern")
-	a := w.HeldApproval(w.contacts(run.Caller(), asks("senior", "well?")))
-	if same := w.HeldApproval(w.contacts(run.Caller(), asks("senior", "well?"))); same.ID != a.ID {
+	a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?")))
+	if same := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?"))); same.ID != a.ID {
 		t.Error("the same call has another approval")
 	}
 	_, err := w.FailRun(ctx, run.Run.ID, &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureLost}}, parley.Result{}, nil)
@@ -130,11 +130,11 @@ func TestSameCallSameApproval(t *testing.T) {
 	w.leases.advance(time.Hour)
 	w.NoError(w.SweepDeliveries(ctx))
 	retry := w.StartRun("intern")
-	if same := w.HeldApproval(w.contacts(retry.Caller(), asks("senior", "well?"))); same.ID != a.ID {
+	if same := w.HeldApproval(w.TryContact(retry.Caller(), asks("senior", "well?"))); same.ID != a.ID {
 		t.Error("another attempt has another approval")
 	}
-	w.decides("boss", a.ID, parley.Decision{})
-	if same := w.HeldApproval(w.contacts(retry.Caller(), asks("senior", "well?"))); same.ID != a.ID {
+	w.DecideAs("boss", a.ID, parley.Decision{})
+	if same := w.HeldApproval(w.TryContact(retry.Caller(), asks("senior", "well?"))); same.ID != a.ID {
 		t.Error("another attempt asks again for what was denied")
 	}
 }
@@ -145,19 +145,19 @@ func TestApprovalReuse(t *testing.T) {
 	w.office()
 	w.AddScriptAgents("other")
 	run, _ := w.works("intern")
-	a := w.HeldApproval(w.contacts(run.Caller(), notifies("senior", "one")))
+	a := w.HeldApproval(w.TryContact(run.Caller(), notifies("senior", "one")))
 	for name, c := range map[string]parley.Contact{
 		"message": notifies("senior", "two"), "target": notifies("other", "one"), "action": asks("senior", "one"),
 		"context": {Pattern: parley.PatternNotify, Agent: "senior", Message: "one", Context: "more"},
 	} {
-		if other := w.HeldApproval(w.contacts(run.Caller(), c)); other.ID == a.ID || other.Digest == a.Digest {
+		if other := w.HeldApproval(w.TryContact(run.Caller(), c)); other.ID == a.ID || other.Digest == a.Digest {
 			t.Errorf("another %s goes with the same approval", name)
 		}
 	}
-	if done := w.decides("boss", a.ID, parley.Decision{Approve: true}); done.State != parley.ApprovalExecuted || done.Result != "Notification sent to senior." {
+	if done := w.DecideAs("boss", a.ID, parley.Decision{Approve: true}); done.State != parley.ApprovalExecuted || done.Result != "Notification sent to senior." {
 		t.Errorf("it is %+v", done)
 	}
-	if next := w.HeldApproval(w.contacts(run.Caller(), notifies("senior", "one"))); next.ID == a.ID {
+	if next := w.HeldApproval(w.TryContact(run.Caller(), notifies("senior", "one"))); next.ID == a.ID {
 		t.Error("an approval was used twice")
 	}
 	if n := len(w.said(w.dmOf("intern", "senior"), "intern")); n != 1 {
@@ -170,10 +170,10 @@ func TestWhoDecides(t *testing.T) {
 	w := newHub(t)
 	w.office()
 	w.AddScriptAgents("stranger")
-	w.addPerson("olga", parley.AccessOwner)
-	w.addPerson("mike", parley.AccessMember)
+	w.AddPerson("olga", parley.AccessOwner)
+	w.AddPerson("mike", parley.AccessMember)
 	hold := func(message string) parley.Approval {
-		return w.HeldApproval(w.contacts(as("intern"), notifies("senior", message)))
+		return w.HeldApproval(w.TryContact(as("intern"), notifies("senior", message)))
 	}
 	a := hold("one")
 	run, _ := w.works("intern")
@@ -203,7 +203,7 @@ func TestWhoDecides(t *testing.T) {
 		t.Errorf("it is %s", now.State)
 	}
 	for i, who := range []string{"boss", parley.Owner, "olga"} {
-		if done := w.decides(who, hold(strings.Repeat("x", i+2)).ID, parley.Decision{Approve: true}); done.DecidedBy != who {
+		if done := w.DecideAs(who, hold(strings.Repeat("x", i+2)).ID, parley.Decision{Approve: true}); done.DecidedBy != who {
 			t.Errorf("%s: %+v", who, done)
 		}
 	}
@@ -213,7 +213,7 @@ func TestWhoDecides(t *testing.T) {
 	}
 	_, err := w.ChangeAgent(ctx, user, "intern", func(a *parley.Agent) error { a.Manager = "mike"; return nil })
 	w.NoError(err)
-	w.decides("mike", a.ID, parley.Decision{Approve: true})
+	w.DecideAs("mike", a.ID, parley.Decision{Approve: true})
 }
 
 func TestRuleCanDemandAPerson(t *testing.T) {
@@ -221,18 +221,18 @@ func TestRuleCanDemandAPerson(t *testing.T) {
 	w.AddScriptAgents("boss", "senior")
 	w.named("intern", "InternBot", func(p *parley.Profile) { p.Manager = "boss" })
 	w.permit("intern", "senior", parley.EffectAllow, withPerson)
-	a := w.HeldApproval(w.contacts(as("intern"), notifies("senior", "one")))
+	a := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "one")))
 	if !a.RequiresHuman || a.Decider != "" {
 		t.Errorf("approval %+v", a)
 	}
 	_, err := w.Decide(ctx, as("boss"), a.ID, parley.Decision{Approve: true})
 	w.isRefused(parley.NotPermitted, err)
-	w.decides(parley.Owner, a.ID, parley.Decision{Approve: true})
+	w.DecideAs(parley.Owner, a.ID, parley.Decision{Approve: true})
 	// A rule that was made stricter meanwhile holds for what waits already.
 	w.permit("intern", "senior", parley.EffectAllow, withApproval)
-	a = w.HeldApproval(w.contacts(as("intern"), notifies("senior", "two")))
+	a = w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "two")))
 	w.permit("intern", "senior", parley.EffectAllow, withPerson)
-	if done := w.decides("boss", a.ID, parley.Decision{Approve: true}); done.Failure == nil || done.Failure.Code != parley.NotPermitted {
+	if done := w.DecideAs("boss", a.ID, parley.Decision{Approve: true}); done.Failure == nil || done.Failure.Code != parley.NotPermitted {
 		t.Errorf("it is %+v", done)
 	}
 }
@@ -240,7 +240,7 @@ func TestRuleCanDemandAPerson(t *testing.T) {
 func TestFirstOfManyDecisionsWins(t *testing.T) {
 	w := newHub(t)
 	w.office()
-	a := w.HeldApproval(w.contacts(as("intern"), notifies("senior", "once")))
+	a := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "once")))
 	var (
 		all  sync.WaitGroup
 		wins atomic.Int32
@@ -288,10 +288,10 @@ func TestRefusalAtExecutionIsTheOutcome(t *testing.T) {
 			w := newHub(t)
 			w.office()
 			run, dm := w.works("intern")
-			a := w.HeldApproval(w.contacts(run.Caller(), c.contact))
+			a := w.HeldApproval(w.TryContact(run.Caller(), c.contact))
 			w.EndRun(run, "")
 			c.before(w)
-			done := w.decides("boss", a.ID, parley.Decision{Approve: true})
+			done := w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 			if done.State != parley.ApprovalWithdrawn || !done.Refused() || done.Failure.Code != c.code || done.ExecutedAt != nil {
 				t.Errorf("it is %+v", done)
 			}
@@ -313,8 +313,8 @@ func TestRefusalAtExecutionIsTheOutcome(t *testing.T) {
 func TestApprovalsExpireAndRemind(t *testing.T) {
 	w := newHub(t, func(w *world) { w.config.Approvals = hub.Approvals{Expire: 5 * time.Hour} })
 	w.office()
-	w.addPerson("olga", parley.AccessOwner)
-	a := w.HeldApproval(w.contacts(as("intern"), notifies("senior", "x")))
+	w.AddPerson("olga", parley.AccessOwner)
+	a := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "x")))
 	asked := func() int { return len(w.said(w.dmOf("intern", "boss"), parley.System)) }
 	for _, step := range []struct {
 		after time.Duration
@@ -346,7 +346,7 @@ func TestWhatIsDecidedIsNotAskedAnyMore(t *testing.T) {
 	w := newHub(t, func(w *world) { w.config.Approvals = hub.Approvals{Expire: 5 * time.Hour} })
 	w.AddScriptAgents("senior")
 	w.named("junior", "Junior", func(p *parley.Profile) { p.Mode = parley.ModeSupervised })
-	w.addPerson("olga", parley.AccessOwner)
+	w.AddPerson("olga", parley.AccessOwner)
 	waits := func(note string, want int) {
 		t.Helper()
 		for _, who := range []string{parley.Owner, "olga"} {
@@ -355,13 +355,13 @@ func TestWhatIsDecidedIsNotAskedAnyMore(t *testing.T) {
 			}
 		}
 	}
-	first := w.HeldApproval(w.contacts(as("junior"), notifies("senior", "one")))
-	second := w.HeldApproval(w.contacts(as("junior"), notifies("senior", "two")))
-	w.HeldApproval(w.contacts(as("junior"), notifies("senior", "three")))
+	first := w.HeldApproval(w.TryContact(as("junior"), notifies("senior", "one")))
+	second := w.HeldApproval(w.TryContact(as("junior"), notifies("senior", "two")))
+	w.HeldApproval(w.TryContact(as("junior"), notifies("senior", "three")))
 	waits("asked", 3)
-	w.decides(parley.Owner, first.ID, parley.Decision{Approve: true})
+	w.DecideAs(parley.Owner, first.ID, parley.Decision{Approve: true})
 	waits("approved", 2)
-	w.decides("olga", second.ID, parley.Decision{})
+	w.DecideAs("olga", second.ID, parley.Decision{})
 	waits("denied", 1)
 	w.clock.advance(6 * time.Hour)
 	w.NoError(w.SweepApprovals(ctx))
@@ -373,12 +373,12 @@ func TestFormerManagerIsNotAskedAnyMore(t *testing.T) {
 	w := newHub(t)
 	w.office()
 	w.AddScriptAgents("chief")
-	a := w.HeldApproval(w.contacts(as("intern"), notifies("senior", "x")))
-	w.change("intern", func(a *parley.Agent) { a.Manager = "chief" })
+	a := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "x")))
+	w.EditAgent("intern", func(a *parley.Agent) { a.Manager = "chief" })
 	same(t, "woken", w.woken("boss", "chief"), []string{"chief"})
-	w.change("intern", func(a *parley.Agent) { a.Manager = "" })
+	w.EditAgent("intern", func(a *parley.Agent) { a.Manager = "" })
 	same(t, "the owners are asked", []any{w.approval(a.ID).Decider, len(w.waits(parley.Owner))}, []any{"", 1})
-	w.change("intern", func(a *parley.Agent) { a.Manager = "boss" })
+	w.EditAgent("intern", func(a *parley.Agent) { a.Manager = "boss" })
 	same(t, "and not any more", []any{w.approval(a.ID).Decider, len(w.waits(parley.Owner))}, []any{"boss", 0})
 	w.AssertConsistent()
 }
@@ -389,9 +389,9 @@ func TestDecidedRequestIsFoundAmongMany(t *testing.T) {
 	w.office()
 	var last parley.Approval
 	for n := range 150 {
-		last = w.HeldApproval(w.contacts(as("intern"), notifies("senior", strconv.Itoa(n))))
+		last = w.HeldApproval(w.TryContact(as("intern"), notifies("senior", strconv.Itoa(n))))
 	}
-	w.decides(parley.Owner, last.ID, parley.Decision{})
+	w.DecideAs(parley.Owner, last.ID, parley.Decision{})
 	left := get[parley.Peeked](w)(w.Peek(ctx, as("boss"), 500)).Messages
 	same(t, "left", []any{len(left), strings.Contains(left[len(left)-1].Content.Text, last.ID)}, []any{149, false})
 	w.AssertConsistent()
@@ -400,7 +400,7 @@ func TestDecidedRequestIsFoundAmongMany(t *testing.T) {
 func TestRemovalWithdrawsApprovals(t *testing.T) {
 	w := newHub(t)
 	w.office()
-	a := w.HeldApproval(w.contacts(as("intern"), notifies("senior", "x")))
+	a := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "x")))
 	w.NoError(w.RemoveAgent(ctx, user, "intern"))
 	if now := w.approval(a.ID); now.State != parley.ApprovalWithdrawn {
 		t.Errorf("it is %s", now.State)
@@ -412,7 +412,7 @@ func TestRemovalWithdrawsApprovals(t *testing.T) {
 func TestManagerThatIsAnAgentIsWokenToDecide(t *testing.T) {
 	w := newHub(t)
 	w.office()
-	a := w.HeldApproval(w.contacts(as("intern"), notifies("senior", "x")))
+	a := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "x")))
 	run := w.StartRun("boss")
 	if !strings.HasSuffix(run.Messages[0].Content.Text, "decide_approval, id "+a.ShortName()+".") {
 		t.Errorf("boss is asked %q", run.Messages[0].Content.Text)
@@ -427,9 +427,9 @@ func TestManagerThatIsAnAgentIsWokenToDecide(t *testing.T) {
 func TestDecisionsAreAudited(t *testing.T) {
 	w := newHub(t)
 	w.office()
-	a := w.HeldApproval(w.contacts(as("intern"), notifies("senior", "one")))
-	w.decides("boss", a.ID, parley.Decision{Approve: true})
-	w.decides("boss", w.HeldApproval(w.contacts(as("intern"), notifies("senior", "two"))).ID, parley.Decision{})
+	a := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "one")))
+	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
+	w.DecideAs("boss", w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "two"))).ID, parley.Decision{})
 	w.permit("intern", "*", parley.EffectDeny)
 	w.NoError(w.Unpermit(ctx, user, "intern", "*", ""))
 	var acts []string
@@ -450,18 +450,18 @@ func TestDeletedConversationEndsItsAsks(t *testing.T) {
 	t.Run("approved", func(t *testing.T) {
 		w := newHub(t)
 		task, run, a := w.atWork()
-		w.decides("boss", a.ID, parley.Decision{Approve: true})
+		w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 		w.EndRun(run, "so far")
 		w.NoError(w.DeleteConversation(ctx, user, w.dmOf("intern", "senior")))
-		w.idle("senior")
+		w.AssertIdle("senior")
 		w.outcome(task, a.ID, lost)
 	})
 	t.Run("approved where it is deleted", func(t *testing.T) {
 		w := newHub(t)
 		w.attached("arya")
 		w.permit("arya", parley.Owner, parley.EffectAllow, withApproval)
-		a := w.HeldApproval(w.contacts(as("arya"), asks(parley.Owner, "well?")))
-		w.decides(parley.Owner, a.ID, parley.Decision{Approve: true})
+		a := w.HeldApproval(w.TryContact(as("arya"), asks(parley.Owner, "well?")))
+		w.DecideAs(parley.Owner, a.ID, parley.Decision{Approve: true})
 		w.NoError(w.DeleteConversation(ctx, user, w.dmOf("arya", parley.Owner)))
 		same(t, "told", w.waits("arya"), []string{"Error: user failed to respond: the conversation was deleted"})
 		w.AssertConsistent()
@@ -507,8 +507,8 @@ func TestApprovedAskHasTheDepthOfItsCaller(t *testing.T) {
 	w.permit("b", "c", parley.EffectAllow, withApproval)
 	w.beginAsk(w.working("a").Caller(), "b", "first")
 	w.TakeAs("b", parley.Take{})
-	a := w.HeldApproval(w.contacts(as("b"), asks("c", "second")))
-	w.decides(parley.Owner, a.ID, parley.Decision{Approve: true})
+	a := w.HeldApproval(w.TryContact(as("b"), asks("c", "second")))
+	w.DecideAs(parley.Owner, a.ID, parley.Decision{Approve: true})
 	same(t, "depth", w.wait(w.newest().ID).Depth, 1)
 	w.AssertConsistent()
 }

@@ -20,7 +20,7 @@ func (w *world) atWork() (task string, run *hub.Assignment, held parley.Approval
 	w.office()
 	task = get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
 	run = w.StartRun("intern")
-	return task, run, w.HeldApproval(w.contacts(run.Caller(), keyed()))
+	return task, run, w.HeldApproval(w.TryContact(run.Caller(), keyed()))
 }
 
 // outcome ends the intern's task: it is woken in it by what came of its call.
@@ -30,8 +30,8 @@ func (w *world) outcome(task, approval, want string) {
 	again := w.StartRun("intern")
 	same(w.t, "woken in the task by", []any{again.Run.Task, textsOf(again.Messages)}, []any{task, []string{want}})
 	w.EndRun(again, "done")
-	w.stands(parley.TaskCompleted, task)
-	w.idle("boss", "intern")
+	w.AssertTaskState(parley.TaskCompleted, task)
+	w.AssertIdle("boss", "intern")
 	w.AssertConsistent()
 }
 
@@ -57,7 +57,7 @@ func TestApprovedAskIsJoinedByItsCaller(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newHub(t)
 			task, run, a := w.atWork()
-			w.decides("boss", a.ID, parley.Decision{Approve: true})
+			w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 			joined := w.repeats(run.Caller(), keyed(), w.newest())
 			same(t, "the run", w.run(run.Run.ID).State, parley.RunWaiting)
 			then(w, run, joined)
@@ -71,10 +71,10 @@ func TestApprovedAskOutlivesWhoJoinedIt(t *testing.T) {
 	w := newHub(t)
 	w.office()
 	run, _ := w.works("intern")
-	a := w.HeldApproval(w.contacts(run.Caller(), keyed()))
-	w.decides("boss", a.ID, parley.Decision{Approve: true})
+	a := w.HeldApproval(w.TryContact(run.Caller(), keyed()))
+	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 	joined := w.repeats(run.Caller(), keyed(), w.newest())
-	w.fails(run, parley.FailureFinal)
+	w.FailRunOf(run, parley.FailureFinal)
 	w.RunAndAnswer("senior", "fine")
 	joined.hears()
 	same(t, "the approval", w.approval(a.ID).State, parley.ApprovalExecuted)
@@ -85,8 +85,8 @@ func TestApprovedAskOutlivesWhoJoinedIt(t *testing.T) {
 func TestApprovedAskThatIsJoinedIsLate(t *testing.T) {
 	w := newHub(t, briefly)
 	task, run, a := w.atWork()
-	w.decides("boss", a.ID, parley.Decision{Approve: true})
-	w.isRefused(parley.TimedOut, w.contacts(run.Caller(), keyed()))
+	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
+	w.isRefused(parley.TimedOut, w.TryContact(run.Caller(), keyed()))
 	same(t, "the run", w.run(run.Run.ID).State, parley.RunRunning)
 	w.EndRun(run, "so far")
 	w.outcome(task, a.ID, "Error: senior did not respond within 0.001 seconds. Consider using 'delegate' for async processing."+
@@ -96,7 +96,7 @@ func TestApprovedAskThatIsJoinedIsLate(t *testing.T) {
 // A call that was made without the approval meanwhile is not made again. What came of it is what comes of the approval.
 func TestApprovedAskWasMadeMeanwhile(t *testing.T) {
 	answer := func(w *world) { w.RunAndAnswer("senior", "fine") }
-	fail := func(w *world) { w.fails(w.StartRun("senior"), parley.FailureFinal) }
+	fail := func(w *world) { w.FailRunOf(w.StartRun("senior"), parley.FailureFinal) }
 	none := func(*world) {}
 	for name, end := range map[string]struct {
 		before, after func(*world)
@@ -110,10 +110,10 @@ func TestApprovedAskWasMadeMeanwhile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newHub(t)
 			task, run, a := w.atWork()
-			w.change("intern", func(a *parley.Agent) { a.Mode = parley.ModeAutonomous })
+			w.EditAgent("intern", func(a *parley.Agent) { a.Mode = parley.ModeAutonomous })
 			made := w.turnsTo(run.Caller(), keyed())
 			end.before(w)
-			w.decides("boss", a.ID, parley.Decision{Approve: true})
+			w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 			end.after(w)
 			made.hears()
 			w.EndRun(run, "so far")

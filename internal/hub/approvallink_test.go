@@ -87,7 +87,7 @@ func TestALinkIsItsPersons(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
-	w.addPerson("sansa", parley.AccessOwner)
+	w.AddPerson("sansa", parley.AccessOwner)
 	a := w.heldCall("one")
 	for _, nobody := range []string{"arya", "nobody"} {
 		if _, err := w.NewApprovalLink(ctx, a.ID, nobody); parley.CodeOf(err) != parley.BadInput {

@@ -75,14 +75,14 @@ func TestChannelsOfATree(t *testing.T) {
 	w.AddScriptAgents("ned")
 	b := channelTree(w)
 	m := b.lands(b.document("ana", "ned", "hello @ben"))
-	where := w.see("user", "general")
+	where := w.ConversationAs("user", "general")
 	same(t, "visibility", where.Visibility, parley.Public)
 	same(t, "members", where.Members, []string{"ned", "ana", "ben"})
 	same(t, "who is woken", w.waits("ned"), []string{m.Content.Text})
 	same(t, "who has it in a file", w.waits("ben"), []string{})
 	w.NoError(w.Archive(ctx, user, "general", true))
 	b.lands(b.document("ben", "", "again"))
-	same(t, "archived", w.see("user", "general").ArchivedAt == nil, true)
+	same(t, "archived", w.ConversationAs("user", "general").ArchivedAt == nil, true)
 	w.private("user", "secret")
 	a := b.document("ana", "", "let me in")
 	a.Channel = "secret"
@@ -144,7 +144,7 @@ func TestDocumentsAct(t *testing.T) {
 	curious.Draft = parley.Draft{Type: "task-delegation", Payload: []byte(`{"task":"look","context":{"dependencies":["` + hidden.Name + `"]}}`)}
 	same(t, "a dependency that its sender may not read", b.arrive(curious)[0].Notices,
 		[]string{"there is no task " + hidden.Name + " to depend on: it counts as completed"})
-	task := w.task(b.message(got.Message).Task)
+	task := w.TaskByID(b.message(got.Message).Task)
 	same(t, "depends on", task.DependsOn, []string{begun.Task})
 	same(t, "requester", task.Requester, "ana")
 	same(t, "source", task.Source, "file")
@@ -154,8 +154,8 @@ func TestDocumentsAct(t *testing.T) {
 	result := b.document("ana", "ned", "seven")
 	result.ReplyTo, result.Draft.Type = "msg_000000aa", "task_result"
 	b.lands(result)
-	same(t, "ended", w.task(asked.Task).Status, parley.TaskCompleted)
-	same(t, "result", w.task(asked.Task).Result.Text, "seven")
+	same(t, "ended", w.TaskByID(asked.Task).Status, parley.TaskCompleted)
+	same(t, "result", w.TaskByID(asked.Task).Result.Text, "seven")
 }
 
 func TestHeartbeatByFile(t *testing.T) {
@@ -314,7 +314,7 @@ func TestBroadcast(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned", "sam", "tim")
-	w.change("sam", func(a *parley.Agent) { a.Tier = parley.TierPM })
+	w.EditAgent("sam", func(a *parley.Agent) { a.Tier = parley.TierPM })
 	b := inboxTree(w)
 	w.permit("ana", "tim", parley.EffectDeny)
 	all := b.document("ana", parley.All, "hear")
@@ -322,7 +322,7 @@ func TestBroadcast(t *testing.T) {
 	m := b.lands(all)
 	deliveries := map[string]bool{"ned": true, "sam": true, "ben": true}
 	same(t, "reached", reach(w.deliveries(m.ID)), deliveries)
-	where := w.see("user", "broadcast")
+	where := w.ConversationAs("user", "broadcast")
 	same(t, "where", where.ID, m.Conversation)
 	same(t, "visibility", where.Visibility, parley.Private)
 	same(t, "members", where.Members, []string{"ned", "sam", "ana", "ben"})
@@ -360,10 +360,10 @@ func TestRequestsForNobody(t *testing.T) {
 	first := request(`{"action":"task.assign","params":{"text":"count the sheep"}}`)
 	same(t, "hint", b.turnedAway(first, parley.Unavailable), "add it: parley agent add gm")
 	w.AddScriptAgents("gm")
-	task := w.task(b.lands(first).Task)
+	task := w.TaskByID(b.lands(first).Task)
 	same(t, "task", []string{task.Title, task.Requester, task.Assignee}, []string{"count the sheep", "ana", "gm"})
 	other := b.lands(request(`{"action":"resource.request","params":{"message":"a printer"}}`))
-	same(t, "whatever it asks for", w.task(other.Task).Assignee, "gm")
+	same(t, "whatever it asks for", w.TaskByID(other.Task).Assignee, "gm")
 }
 
 // A file of a supervised agent waits for an approval like anything else it posts.
@@ -372,7 +372,7 @@ func TestHeldDocument(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("ned")
 	b := channelTree(w)
-	w.change("ana", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
+	w.EditAgent("ana", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
 	a := b.document("ana", "ned", "hello")
 	got := b.arrive(a)[0]
 	if got.Error != nil || len(got.Notices) != 1 || !strings.HasPrefix(got.Notices[0], "it waits for an approval: ") {
@@ -381,7 +381,7 @@ func TestHeldDocument(t *testing.T) {
 	same(t, "again", b.arrive(a)[0], parley.Arrived{Duplicate: true})
 	pending, err := w.Approvals(ctx, user, parley.ApprovalFilter{})
 	w.NoError(err)
-	w.decides("user", pending[0].ID, parley.Decision{Approve: true})
+	w.DecideAs("user", pending[0].ID, parley.Decision{Approve: true})
 	posted := b.sent()
 	same(t, "posted", textsOf(posted), []string{"hello"})
 	same(t, "source", posted[0].Source, "file")
@@ -395,9 +395,9 @@ func TestUnknownMentionInADocumentIsNamed(t *testing.T) {
 	b := channelTree(w)
 	got := b.arrive(b.document("ana", "ned", "ask @nedd"))[0]
 	same(t, "said", got.Notices, []string{"nobody is called @nedd: did you mean ned?"})
-	w.change("ned", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
+	w.EditAgent("ned", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
 	_, err := w.Post(ctx, as("ned"), parley.Draft{Conversation: "general", Content: text("ask @annna")})
-	decided := w.decides("user", w.HeldApproval(err).ID, parley.Decision{Approve: true})
+	decided := w.DecideAs("user", w.HeldApproval(err).ID, parley.Decision{Approve: true})
 	if result := decided.Result; !strings.Contains(result, "Note: nobody is called @annna: did you mean ana?") {
 		t.Errorf("returned %q", result)
 	}

@@ -17,7 +17,7 @@ func TestAnswerToAnAskHasASequence(t *testing.T) {
 	defer w.there("ana")()
 	asks := w.beginAsk(user, "ana", "well?")
 	out := w.departsOne("tree")
-	w.reports("tree", parley.DepartureSeen, out)
+	w.reportDepartures("tree", parley.DepartureSeen, out)
 	newest := w.LastEventNumber()
 	for i, words := range []string{"very", "more", "much more"} {
 		a := parley.Arrival{Name: "msg_0000000" + string(rune('1'+i)), From: "ana", To: "user", Draft: parley.Draft{Sequence: int64(i + 1), Content: text(words)}}
@@ -76,8 +76,8 @@ func TestATaskWithinATreeOfChannels(t *testing.T) {
 		Name: "msg-20260301-090001-ben-abcd", From: "ben", To: "ana", Channel: "paper", ReplyTo: asked.Name,
 		Draft: parley.Draft{Type: "task_result", Content: text("done")},
 	})
-	same(t, "the task", []any{w.task(task).Status, w.task(task).Callback}, []any{parley.TaskCompleted, ended.Message})
-	same(t, "what departs", w.departs("tree", "paper"), []parley.Departure(nil))
+	same(t, "the task", []any{w.TaskByID(task).Status, w.TaskByID(task).Callback}, []any{parley.TaskCompleted, ended.Message})
+	same(t, "what departs", w.departuresOf("tree", "paper"), []parley.Departure(nil))
 	same(t, "what waits", w.inbox("ana"), parley.Inbox{})
 	w.AssertConsistent()
 }
@@ -88,13 +88,13 @@ func TestApprovedDocumentIsKnown(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("ned")
 	b := channelTree(w)
-	w.change("ana", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
+	w.EditAgent("ana", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
 	a := b.document("ana", "ned", "hello @ben")
 	note := b.arrive(a)[0].Notices[0]
-	w.reports(b.view.ID, parley.DepartureWritten, w.departsOne(b.view.ID, "general")) // the sender is told that it waits
-	w.decides("user", strings.TrimPrefix(note, "it waits for an approval: "), parley.Decision{Approve: true})
+	w.reportDepartures(b.view.ID, parley.DepartureWritten, w.departsOne(b.view.ID, "general")) // the sender is told that it waits
+	w.DecideAs("user", strings.TrimPrefix(note, "it waits for an approval: "), parley.Decision{Approve: true})
 	posted := b.sent()[0]
-	same(t, "what departs", w.departs(b.view.ID, "general"), []parley.Departure(nil))
+	same(t, "what departs", w.departuresOf(b.view.ID, "general"), []parley.Departure(nil))
 	same(t, "reached", reach(w.deliveries(posted.ID)), map[string]bool{"ned": true})
 	reply := b.document("ben", "", "yes")
 	reply.ReplyTo = a.Name
@@ -107,13 +107,13 @@ func TestDeniedDocumentIsToldInItsChannel(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("ned")
 	b := channelTree(w)
-	w.change("ana", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
+	w.EditAgent("ana", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
 	note := b.arrive(b.document("ana", "ned", "hello"))[0].Notices[0]
-	w.reports(b.view.ID, parley.DepartureWritten, w.departsOne(b.view.ID, "general")) // the sender is told that it waits
-	w.decides("user", strings.TrimPrefix(note, "it waits for an approval: "), parley.Decision{})
+	w.reportDepartures(b.view.ID, parley.DepartureWritten, w.departsOne(b.view.ID, "general")) // the sender is told that it waits
+	w.DecideAs("user", strings.TrimPrefix(note, "it waits for an approval: "), parley.Decision{})
 	out := w.departsOne(b.view.ID, "general")
 	same(t, "what departs", []string{out.Message.To, out.Message.Content.Text}, []string{"ana", "Approval denied for posting in #general."})
-	w.reports(b.view.ID, parley.DepartureWritten, out)
+	w.reportDepartures(b.view.ID, parley.DepartureWritten, out)
 	same(t, "what waits", w.inbox("ana"), parley.Inbox{})
 }
 
@@ -184,7 +184,7 @@ func TestAnswersGoWhereTheQuestionIs(t *testing.T) {
 			same(t, "the answer", []any{answer.Conversation, answer.InReplyTo, answer.To}, []any{asked.Conversation, asked.ID, "bot"})
 			same(t, "the question", w.DeliveryState(asked.ID, "ana"), parley.DeliveryAnswered)
 			if asked.Task != "" {
-				w.stands(parley.TaskCompleted, asked.Task)
+				w.AssertTaskState(parley.TaskCompleted, asked.Task)
 			}
 			w.AssertConsistent()
 		})
@@ -225,7 +225,7 @@ func TestAnswersToTheHub(t *testing.T) {
 				Name: "msg_00000001", From: "ana", To: parley.System, ReplyTo: asked.Name,
 				Draft: parley.Draft{Type: parley.TypeResult, Sequence: 1, Payload: []byte(`{"status":"success"}`), Content: text("done")},
 			})
-			same(t, "the task", []any{w.task(task).Status, w.task(task).Result.Text}, []any{parley.TaskCompleted, "done"})
+			same(t, "the task", []any{w.TaskByID(task).Status, w.TaskByID(task).Result.Text}, []any{parley.TaskCompleted, "done"})
 			w.AssertConsistent()
 		})
 	}

@@ -32,7 +32,7 @@ func inEachTree(t *testing.T, run func(t *testing.T, b *bridged)) {
 // tells is what the hub writes into the tree of what was refused.
 func (b *bridged) tells() []parley.Departure {
 	b.t.Helper()
-	return b.world.departs(b.view.ID, "general")
+	return b.world.departuresOf(b.view.ID, "general")
 }
 
 // tellsOne requires that one document tells ana of its document.
@@ -75,7 +75,7 @@ func TestASenderInATreeLearnsWhyTheHubRefuses(t *testing.T) {
 func TestASenderInATreeLearnsWhyItsTierIsRefused(t *testing.T) {
 	t.Parallel()
 	inEachTree(t, func(t *testing.T, b *bridged) {
-		b.change("ana", func(a *parley.Agent) { a.Tier = parley.TierWorker })
+		b.EditAgent("ana", func(a *parley.Agent) { a.Tier = parley.TierWorker })
 		a := b.document("ana", "ned", "hello")
 		a.FromTier = parley.TierCommand
 		b.turnedAway(a, parley.NotPermitted)
@@ -91,7 +91,7 @@ func TestASenderInATreeLearnsOfAnUnknownRecipientAndOfADenial(t *testing.T) {
 	a := b.document("ana", "nobody", "hello")
 	b.turnedAway(a, parley.BadInput)
 	b.tellsOne(a, true, "nobody")
-	w.reports(b.view.ID, parley.DepartureSeen, b.tells()...)
+	w.reportDepartures(b.view.ID, parley.DepartureSeen, b.tells()...)
 	w.permit("ana", "ned", parley.EffectDeny)
 	a = b.document("ana", "ned", "hello")
 	b.turnedAway(a, parley.NotPermitted)
@@ -155,9 +155,9 @@ func TestASenderInATreeLearnsOfARefusalInAnOldChannel(t *testing.T) {
 		a.Channel, a.Path, a.Digest = channel, "channels/"+channel+"/x.json", "d1"
 		a.Draft, a.Refused = parley.Draft{}, parley.Errorf(parley.BadInput, "the document is too large")
 		b.arrive(a)
-		list := w.departs(b.view.ID, channel)
+		list := w.departuresOf(b.view.ID, channel)
 		same(t, channel, len(list), told)
-		w.reports(b.view.ID, parley.DepartureWritten, list...)
+		w.reportDepartures(b.view.ID, parley.DepartureWritten, list...)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestWhoIsNotToldOfARefusal(t *testing.T) {
 			b.arrive(first)
 			list := b.tells()
 			a.ReplyTo = list[0].Name
-			b.world.reports(b.view.ID, parley.DepartureSeen, list...)
+			b.world.reportDepartures(b.view.ID, parley.DepartureSeen, list...)
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -206,16 +206,16 @@ func TestWhoIsNotToldOfARefusal(t *testing.T) {
 func TestASenderInATreeLearnsThatItsDocumentIsHeldAndDenied(t *testing.T) {
 	t.Parallel()
 	inEachTree(t, func(t *testing.T, b *bridged) {
-		b.change("ana", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
+		b.EditAgent("ana", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
 		a := b.document("ana", "ned", "hello")
 		for range 2 {
 			b.arrive(a)
 			b.tellsOne(a, false, a.Name, "approval")
 		}
-		b.world.reports(b.view.ID, parley.DepartureSeen, b.tells()...)
+		b.world.reportDepartures(b.view.ID, parley.DepartureSeen, b.tells()...)
 		pending, err := b.Approvals(ctx, user, parley.ApprovalFilter{})
 		b.NoError(err)
-		b.decides("user", pending[0].ID, parley.Decision{Note: "not today"})
+		b.DecideAs("user", pending[0].ID, parley.Decision{Note: "not today"})
 		b.tellsOne(a, true, "Approval denied", "not today")
 	})
 }

@@ -79,7 +79,7 @@ func TestDigestOfAnotherIsNoWayToItsBody(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "jon")
-	w.addPerson("member", parley.AccessMember)
+	w.AddPerson("member", parley.AccessMember)
 	secret := w.put("arya", "secret").SHA256
 	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(parley.Artifact{SHA256: secret})})
 	nowhere := strings.Repeat("0", 64)
@@ -100,7 +100,7 @@ func TestDigestOfAnotherIsNoWayToItsBody(t *testing.T) {
 			}, absent("artifact", sha256, storeFirst)})
 		}
 	}
-	w.refuses(t, append(table, refusal{"totals are for owners", func() error {
+	w.assertRefusals(t, append(table, refusal{"totals are for owners", func() error {
 		_, err := w.ArtifactTotals(ctx, as("jon"))
 		return err
 	}, refused(parley.NotPermitted, "", "only an owner may see what is stored", "ask an owner of this hub")}))
@@ -135,7 +135,7 @@ func TestWrongSizeIsRefused(t *testing.T) {
 			return err
 		}
 	}
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"too large", post(6), refused(parley.BadInput, "", "artifact "+a.SHA256+" has 5 bytes, not 6", "leave the size out")},
 		{"too small", post(4), refused(parley.BadInput, "", "artifact "+a.SHA256+" has 5 bytes, not 4", "leave the size out")},
 	})
@@ -153,7 +153,7 @@ func TestRefusedBodyLeavesNothing(t *testing.T) {
 		}
 	}
 	cut := errors.New("connection lost")
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"too large", put("arya", strings.NewReader("01234567890")), refused(parley.BadInput, parley.TooLarge,
 			"an artifact has more than 10 bytes, which is the limit", "split it, or give a path")},
 		{"a stranger's", put("nobody", strings.NewReader("x")), refused(parley.NotPermitted, "",

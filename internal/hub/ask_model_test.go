@@ -93,7 +93,7 @@ func (x *forester) hold(t *rapid.T) {
 }
 
 func (x *forester) holds(t *rapid.T, a *hub.Assignment) {
-	err := x.w.contacts(a.Caller(), notifies("bran", fmt.Sprint("look ", len(x.asked))))
+	err := x.w.TryContact(a.Caller(), notifies("bran", fmt.Sprint("look ", len(x.asked))))
 	if _, held := errors.AsType[*parley.Held](err); !held && err != nil && parley.CodeOf(err) != parley.DependencyFailed {
 		t.Fatalf("hold: %v", err)
 	}
@@ -104,7 +104,7 @@ func (x *forester) decide(t *rapid.T) {
 	if len(list) == 0 {
 		t.Skip("nothing is to be decided")
 	}
-	x.w.decides("user", rapid.SampledFrom(list).Draw(t, "approval").ID, parley.Decision{Approve: rapid.Bool().Draw(t, "yes")})
+	x.w.DecideAs("user", rapid.SampledFrom(list).Draw(t, "approval").ID, parley.Decision{Approve: rapid.Bool().Draw(t, "yes")})
 	x.listen()
 }
 

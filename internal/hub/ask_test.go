@@ -40,9 +40,9 @@ func TestAskIsAnsweredInline(t *testing.T) {
 	})
 	same(t, "the run that asks", w.run(run.Run.ID).State, parley.RunRunning)
 	same(t, "in their DM", w.texts("user", a.request.Conversation), []string{a.request.Content.Text, "$2.4M"})
-	w.idle("coordinatorbot", "databot")
+	w.AssertIdle("coordinatorbot", "databot")
 	w.EndRun(run, "done")
-	w.idle("coordinatorbot", "databot")
+	w.AssertIdle("coordinatorbot", "databot")
 	same(t, "inboxes", []parley.Inbox{w.inbox("coordinatorbot"), w.inbox("databot")}, []parley.Inbox{{}, {}})
 }
 
@@ -67,7 +67,7 @@ func TestAskIsAnsweredByAReply(t *testing.T) {
 	a = w.beginAsk(as("ana"), "user", "may I?")
 	w.PostAs("user", parley.Draft{InReplyTo: a.request.ID, Content: parley.Content{Text: "so:", Code: "rm -r", Artifacts: []parley.Artifact{{Path: "/etc/motd"}}}})
 	same(t, "heard", a.hears(), "Response from user: so:\n\nrm -r\n\n[artifact: /etc/motd]")
-	w.idle("a", "b")
+	w.AssertIdle("a", "b")
 	same(t, "what waits", []int{len(w.waits("ana")), len(w.waits("a"))}, []int{0, 1}) // a is at its work
 }
 
@@ -93,9 +93,9 @@ func TestAskEndsWithWhatItWaitsFor(t *testing.T) {
 		end  func(*world, *asking)
 		want string
 	}{
-		"the run has failed":    {func(w *world, _ *asking) { w.fails(w.StartRun("b"), parley.FailureFinal) }, broken + "it broke"},
-		"it is busy":            {func(w *world, _ *asking) { w.fails(w.StartRun("b"), parley.FailureBusy) }, broken + "it broke"},
-		"it could not start":    {func(w *world, _ *asking) { w.fails(w.next("b"), parley.FailureNoStart) }, broken + "it broke"},
+		"the run has failed":    {func(w *world, _ *asking) { w.FailRunOf(w.StartRun("b"), parley.FailureFinal) }, broken + "it broke"},
+		"it is busy":            {func(w *world, _ *asking) { w.FailRunOf(w.StartRun("b"), parley.FailureBusy) }, broken + "it broke"},
+		"it could not start":    {func(w *world, _ *asking) { w.FailRunOf(w.next("b"), parley.FailureNoStart) }, broken + "it broke"},
 		"it has nothing to say": {func(w *world, _ *asking) { w.EndRun(w.StartRun("b"), "") }, broken + "it gave no answer"},
 		"it says a blank":       {func(w *world, _ *asking) { w.EndRun(w.StartRun("b"), " \n") }, broken + "it gave no answer"},
 		"the run was cancelled": {func(w *world, _ *asking) {
@@ -131,7 +131,7 @@ func TestAskEndsWithWhatItWaitsFor(t *testing.T) {
 			same(t, "the run that asked", w.run(run.Run.ID).State, parley.RunRunning)
 			same(t, "told besides", w.told("a"), []parley.Message(nil))
 			w.EndRun(run, "so be it")
-			w.idle("a", "b")
+			w.AssertIdle("a", "b")
 		})
 	}
 }
@@ -223,7 +223,7 @@ func TestWhatComesLate(t *testing.T) {
 	late := "E004 Error: b did not respond within 0.001 seconds. Consider using 'delegate' for async processing. The answer will be delivered when it comes."
 	a := w.beginAsk(user, "b", "one")
 	same(t, "heard", a.hears(), late)
-	w.fails(w.StartRun("b"), parley.FailureFinal)
+	w.FailRunOf(w.StartRun("b"), parley.FailureFinal)
 	same(t, "a failure is brought too", w.calledBack("user"), []string{"Error: b failed to respond: it broke"})
 	m := w.told("user")[0]
 	same(t, "in the DM", []string{m.Conversation, m.InReplyTo}, []string{a.request.Conversation, a.request.ID})
@@ -232,7 +232,7 @@ func TestWhatComesLate(t *testing.T) {
 	w.reply("user", a.request.ID, "you may")
 	same(t, "brought", w.calledBack("a"), []string{"Response from user: you may"})
 	same(t, "woken by", textsOf(w.StartRun("a").Messages), []string{"Response from user: you may"})
-	w.idle("a")
+	w.AssertIdle("a")
 }
 
 // Who stops waiting is brought the answer. A run that has ended is brought nothing.
@@ -267,7 +267,7 @@ func TestWhoLeavesIsBroughtTheAnswer(t *testing.T) {
 	run = w.working("a")
 	a = w.beginAsk(run.Caller(), "b", "four")
 	leave(a)
-	w.fails(run, parley.FailureFinal)
+	w.FailRunOf(run, parley.FailureFinal)
 	same(t, "in a run that has failed", w.wait(a.request.ID).State, parley.WaitAbandoned)
 	w.RunAndAnswer("b", "fourth")
 	same(t, "brought", w.calledBack("a"), []string{"Response from b: second", "Response from b: third"})
@@ -281,21 +281,21 @@ func TestRetriedRunWaitsForTheSameAnswer(t *testing.T) {
 	w.AddScriptAgents("a", "b")
 	run := w.working("a")
 	a := w.beginAsk(run.Caller(), "b", "well?")
-	w.fails(run, parley.FailureStopped)
+	w.FailRunOf(run, parley.FailureStopped)
 	same(t, "heard", a.hears(), "E003 the run "+run.Run.ID+" is over")
 	again := w.StartRun("a")
 	a = w.asksAgain(again.Caller(), a)
 	a.waits()
 	same(t, "the run that asks", w.run(again.Run.ID).State, parley.RunWaiting)
 	b := w.StartRun("b")
-	w.idle("b")
-	w.fails(again, parley.FailureStopped)
+	w.AssertIdle("b")
+	w.FailRunOf(again, parley.FailureStopped)
 	a.hears()
 	w.EndRun(b, "yes")
 	third := w.StartRun("a")
 	a = w.asksAgain(third.Caller(), a)
 	same(t, "heard", []any{a.hears(), a.made.Duplicate}, []any{"Response from b: yes", true})
-	w.idle("b")
+	w.AssertIdle("b")
 	other := w.beginAsk(third.Caller(), "b", "well?")
 	other.waits()
 	w.RunAndAnswer("b", "again")
@@ -310,7 +310,7 @@ func TestKeyOfAContactIsRemembered(t *testing.T) {
 	ask := parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "well?", IdempotencyKey: "k"}
 	w.turnsTo(user, ask).hears()
 	b := w.StartRun("b")
-	w.idle("b")
+	w.AssertIdle("b")
 	w.EndRun(b, "yes")
 	same(t, "heard", w.turnsTo(user, ask).hears(), "Response from b: yes")
 	same(t, "and again", w.turnsTo(user, ask).hears(), "Response from b: yes")
@@ -404,7 +404,7 @@ func TestAskComesBackToWhoAsks(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("a", "b")
-	w.change("a", func(a *parley.Agent) { a.Concurrency = 1 })
+	w.EditAgent("a", func(a *parley.Agent) { a.Concurrency = 1 })
 	one := w.working("a")
 	first := w.beginAsk(one.Caller(), "b", "what?")
 	two := w.StartRun("b")
@@ -422,13 +422,13 @@ func TestAsksBeginAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("b")
-	w.change("b", func(a *parley.Agent) { a.Concurrency = 1 })
+	w.EditAgent("b", func(a *parley.Agent) { a.Concurrency = 1 })
 	w.working("b")
 	w.SendDM("user", "b", "more work")
-	w.idle("b")
+	w.AssertIdle("b")
 	one, two := w.beginAsk(user, "b", "one"), w.beginAsk(user, "b", "two")
 	first, second := w.StartRun("b"), w.StartRun("b")
-	w.idle("b")
+	w.AssertIdle("b")
 	until := began.Add(time.Hour)
 	get[parley.Agent](w)(w.Sleep(ctx, user, "b", until))
 	three := w.beginAsk(user, "b", "three")
@@ -440,7 +440,7 @@ func TestAsksBeginAtOnce(t *testing.T) {
 	}
 	same(t, "heard", []string{one.hears(), two.hears(), three.hears()}, []string{"Response from b: 1", "Response from b: 2", "Response from b: 3"})
 	same(t, "it sleeps on", get[parley.Agent](w)(w.Agent(ctx, user, "b")).SleepingUntil, &until)
-	w.idle("b")
+	w.AssertIdle("b")
 }
 
 func TestSlotsOfAsks(t *testing.T) {

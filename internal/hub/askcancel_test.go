@@ -29,19 +29,19 @@ func TestCancelOfTheAskerGoesDown(t *testing.T) {
 			p.asking = w.beginAsk(p.run.Caller(), "b", "what is it?")
 			p.task, p.sub = w.passesOn("b", "c")
 			c := w.StartRun("c")
-			held := w.HeldApproval(w.contacts(c.Caller(), notifies("d", "x")))
+			held := w.HeldApproval(w.TryContact(c.Caller(), notifies("d", "x")))
 			cancel(w, p)
-			w.fails(p.run, parley.FailureStopped)
-			w.stands(parley.TaskCancelled, p.task, p.sub)
+			w.FailRunOf(p.run, parley.FailureStopped)
+			w.AssertTaskState(parley.TaskCancelled, p.task, p.sub)
 			same(t, "the approval", w.approval(held.ID).State, parley.ApprovalWithdrawn)
 			if why := get[string](w)(w.KeepRun(ctx, c.Run.ID)); why == "" {
 				t.Error("c goes on")
 			}
 			p.hears()
 			same(t, "the wait", w.wait(p.request.ID).State, parley.WaitFailed)
-			w.fails(c, parley.FailureStopped)
+			w.FailRunOf(c, parley.FailureStopped)
 			same(t, "brought", w.calledBack("a"), []string{})
-			w.idle("a", "b", "c")
+			w.AssertIdle("a", "b", "c")
 			w.AssertConsistent()
 		})
 	}
@@ -58,9 +58,9 @@ func TestFirstAnswerCancelsWhatTheOthersAsked(t *testing.T) {
 	ask := w.beginAsk(a.Caller(), "b", "do you?")
 	task, _ := w.passesOn("b", "c")
 	w.EndRun(e, "I do")
-	w.fails(a, parley.FailureStopped)
+	w.FailRunOf(a, parley.FailureStopped)
 	ask.hears()
-	w.stands(parley.TaskCancelled, task)
+	w.AssertTaskState(parley.TaskCancelled, task)
 }
 
 // A plain ask has no task: the run that answers it ends, or does not begin, unless somebody else waits.
@@ -72,13 +72,13 @@ func TestCancelOfTheAskerEndsTheAnsweringRun(t *testing.T) {
 	b := w.StartRun("b")
 	deeper := w.beginAsk(b.Caller(), "c", "three?")
 	get[parley.Run](w)(w.CancelRun(ctx, user, run.Run.ID, "enough"))
-	w.fails(run, parley.FailureStopped)
+	w.FailRunOf(run, parley.FailureStopped)
 	one.hears()
 	two.hears()
 	same(t, "b is to end", get[string](w)(w.KeepRun(ctx, b.Run.ID)), "a does not need it any more: its run was cancelled by user: enough")
-	w.fails(b, parley.FailureStopped)
+	w.FailRunOf(b, parley.FailureStopped)
 	deeper.hears()
-	w.idle("a", "b", "c")
+	w.AssertIdle("a", "b", "c")
 	same(t, "the waits", []any{w.wait(one.request.ID).State, w.wait(two.request.ID).State, w.wait(deeper.request.ID).State},
 		[]any{parley.WaitFailed, parley.WaitFailed, parley.WaitFailed})
 	w.AssertConsistent()
@@ -109,15 +109,15 @@ var stopped = &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureSt
 func TestOnlyAnExplicitCancelGoesDown(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*world, parked){
-		"it fails":      func(w *world, p parked) { w.fails(p.run, parley.FailureFinal) },
-		"it stumbles":   func(w *world, p parked) { w.fails(p.run, parley.FailureServer) },
-		"the hub stops": func(w *world, p parked) { w.fails(p.run, parley.FailureStopped) },
+		"it fails":      func(w *world, p parked) { w.FailRunOf(p.run, parley.FailureFinal) },
+		"it stumbles":   func(w *world, p parked) { w.FailRunOf(p.run, parley.FailureServer) },
+		"the hub stops": func(w *world, p parked) { w.FailRunOf(p.run, parley.FailureStopped) },
 		"it is lost":    func(w *world, p parked) { w.NoError(w.RecoverRun(ctx, p.run.Run.ID)) },
 		"its agent stops": func(w *world, p parked) {
 			w.stop("a", 1)
 			w.clock.advance(time.Minute)
 			w.sweep()
-			w.fails(p.run, parley.FailureStopped)
+			w.FailRunOf(p.run, parley.FailureStopped)
 		},
 		"a is removed":      func(w *world, _ parked) { w.NoError(w.RemoveAgent(ctx, user, "a")) },
 		"it is deleted":     func(w *world, p parked) { w.NoError(w.DeleteConversation(ctx, user, p.run.Run.Conversation)) },
@@ -130,11 +130,11 @@ func TestOnlyAnExplicitCancelGoesDown(t *testing.T) {
 			w := trio(t)
 			p := w.parks()
 			end(w, p)
-			w.stands(parley.TaskActive, p.task)
-			w.stands(parley.TaskQueued, p.sub)
+			w.AssertTaskState(parley.TaskActive, p.task)
+			w.AssertTaskState(parley.TaskQueued, p.sub)
 			w.RunAndAnswer("c", "42")
 			w.RunAndAnswer("b", "it is 42")
-			w.stands(parley.TaskCompleted, p.task)
+			w.AssertTaskState(parley.TaskCompleted, p.task)
 			same(t, "the wait", w.wait(p.request.ID).State, parley.WaitAnswered)
 			if n := len(w.calledBack("a")); n > 1 {
 				t.Errorf("brought %d times", n)

@@ -78,12 +78,12 @@ func TestStrictAgentListsAsksWithAnApproval(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
 	w.beginAsk(as("user"), "a", "secret?")
-	w.change("a", func(a *parley.Agent) { a.Mode = parley.ModeStrict })
+	w.EditAgent("a", func(a *parley.Agent) { a.Mode = parley.ModeStrict })
 	held := w.HeldApproval(second(w.Asks(ctx, as("a"), parley.AskFilter{Open: true})))
 	if !strings.Contains(held.Summary, "list asks") {
 		t.Errorf("the summary is %q", held.Summary)
 	}
-	done := w.decides("user", held.ID, parley.Decision{Approve: true})
+	done := w.DecideAs("user", held.ID, parley.Decision{Approve: true})
 	if !strings.Contains(done.Result, `"question":"secret?"`) {
 		t.Errorf("told: %+v", done)
 	}

@@ -24,7 +24,7 @@ func TestAskHasOneOutcome(t *testing.T) {
 			func() { w.NoError(w.RecoverRun(ctx, b.Run.ID)) },
 			func() {
 				if round%3 == 0 {
-					w.fails(run, parley.FailureFinal)
+					w.FailRunOf(run, parley.FailureFinal)
 				}
 			},
 			func() {
@@ -53,7 +53,7 @@ func TestAskHasOneOutcome(t *testing.T) {
 		for woken := w.next("a"); woken != nil; woken = w.next("a") {
 			w.EndRun(woken, "")
 		}
-		w.idle("a", "b")
+		w.AssertIdle("a", "b")
 	}
 	w.AssertConsistent()
 }

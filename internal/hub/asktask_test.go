@@ -52,10 +52,10 @@ func TestAskEndsWithWhatItsAnswererDelegated(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
 	p := w.parks()
-	task := w.task(p.task)
+	task := w.TaskByID(p.task)
 	same(t, "the task", []any{task.Source, task.Message, task.Requester, task.Assignee, task.Status, task.Title},
 		[]any{parley.TaskFromAsk, p.request.ID, "a", "b", parley.TaskActive, "what is it?"})
-	same(t, "above what was delegated", w.task(p.sub).Parent, p.task)
+	same(t, "above what was delegated", w.TaskByID(p.sub).Parent, p.task)
 	status := w.newestFrom(p.request.Conversation, "b")
 	same(t, "said", []any{status.Content.Text, status.Type, status.InReplyTo}, []any{"working on it", parley.TypeStatus, p.request.ID})
 	same(t, "for a", w.deliveries(status.ID), []parley.Delivery{})
@@ -75,9 +75,9 @@ func TestAskEndsWithWhatItsAnswererDelegated(t *testing.T) {
 	same(t, "the request", []any{w.DeliveryState(p.request.ID, "b"), w.delivery(p.request.ID, "b").Answer}, []any{parley.DeliveryAnswered, answer})
 	same(t, "for a", []any{w.deliveries(answer), len(w.calledBack("a"))}, []any{[]parley.Delivery{}, 0})
 	same(t, "the answer", w.newestFrom(p.request.Conversation, "b").Type, parley.TypeResponse)
-	w.stands(parley.TaskCompleted, p.task, p.sub)
+	w.AssertTaskState(parley.TaskCompleted, p.task, p.sub)
 	w.EndRun(p.run, "done")
-	w.idle("a", "b", "c")
+	w.AssertIdle("a", "b", "c")
 	w.AssertConsistent()
 }
 
@@ -112,17 +112,17 @@ func TestAskEndsWithWhatItsAnswererHadApproved(t *testing.T) {
 			run := w.working("a")
 			a := w.beginAsk(run.Caller(), "b", "what is it?")
 			b := w.StartRun("b")
-			held := w.HeldApproval(w.contacts(b.Caller(), notifies("c", "look at it")))
+			held := w.HeldApproval(w.TryContact(b.Caller(), notifies("c", "look at it")))
 			task := w.run(b.Run.ID).Task
-			same(t, "held in", []any{held.Task, w.task(task).Source, w.task(task).Message}, []any{task, parley.TaskFromAsk, a.request.ID})
+			same(t, "held in", []any{held.Task, w.TaskByID(task).Source, w.TaskByID(task).Message}, []any{task, parley.TaskFromAsk, a.request.ID})
 			w.EndRun(b, "I have to ask first")
 			a.waits()
-			w.decides("user", held.ID, d)
+			w.DecideAs("user", held.ID, d)
 			again := w.StartRun("b")
 			same(t, "goes on in", []any{again.Run.Task, again.Run.Conversation, again.Run.Depth}, []any{task, a.request.Conversation, 1})
 			w.EndRun(again, "so be it")
 			same(t, "heard", a.hears(), "Response from b: so be it")
-			w.stands(parley.TaskCompleted, task)
+			w.AssertTaskState(parley.TaskCompleted, task)
 			w.AssertConsistent()
 		})
 	}
@@ -144,11 +144,11 @@ func TestParkedAskEndsWithItsTask(t *testing.T) {
 		}, failed + "no idea"},
 		"a run of it fails": {func(w *world, _ parked) {
 			w.RunAndAnswer("c", "42")
-			w.fails(w.StartRun("b"), parley.FailureFinal)
+			w.FailRunOf(w.StartRun("b"), parley.FailureFinal)
 		}, failed + "it broke"},
 		"b is removed": {func(w *world, _ parked) { w.NoError(w.RemoveAgent(ctx, user, "b")) }, "E002 Error: b failed to respond: removed"},
 		"c fails, which only wakes b": {func(w *world, p parked) {
-			w.fails(w.StartRun("c"), parley.FailureFinal)
+			w.FailRunOf(w.StartRun("c"), parley.FailureFinal)
 			p.waits()
 			w.RunAndAnswer("b", "c cannot")
 		}, "Response from b: c cannot"},
@@ -204,7 +204,7 @@ func TestParkedAskEndsWithItsTask(t *testing.T) {
 			}
 			same(t, "brought", w.calledBack("a"), []string{})
 			same(t, "called back", len(w.callbacks(p.request.Conversation)), strings.Count(strings.Join(w.texts("user", p.request.Conversation), "\n"), "[Delegation"))
-			if err := w.contacts(p.run.Caller(), notifies("user", "thanks")); err != nil {
+			if err := w.TryContact(p.run.Caller(), notifies("user", "thanks")); err != nil {
 				t.Errorf("a cannot go on: %v", err)
 			}
 			w.AssertConsistent()
@@ -246,7 +246,7 @@ func TestParkedAskIsLateAndBroughtOnce(t *testing.T) {
 			woken := w.StartRun("a")
 			same(t, "woken by", textsOf(woken.Messages), []string{c.want})
 			w.EndRun(woken, "thanks")
-			w.idle("a", "b")
+			w.AssertIdle("a", "b")
 			same(t, "the wait", w.wait(a.request.ID).Callback, woken.Messages[0].ID)
 			w.AssertConsistent()
 		})
@@ -275,7 +275,7 @@ func TestReplyWhileTheTaskGoesOnIsNoAnswer(t *testing.T) {
 	w.EndRun(again, "it is 42")
 	same(t, "heard", []any{a.hears(), a.made.Answer}, []any{"Response from b: it is 42", said.Message.ID})
 	w.EndRun(run, "so")
-	w.idle("a", "b", "c")
+	w.AssertIdle("a", "b", "c")
 }
 
 // A run that something else has woken in the conversation of the ask does not answer it, whatever it ends with.
@@ -314,7 +314,7 @@ func TestFirstReplyOfOthersIsTheAnswer(t *testing.T) {
 	a.waits()
 	w.reply("hook", a.request.ID, "by the API")
 	same(t, "hook", a.hears(), "Response from hook: by the API")
-	w.stands(parley.TaskActive, task)
+	w.AssertTaskState(parley.TaskActive, task)
 	same(t, "the request", w.DeliveryState(a.request.ID, "hook"), parley.DeliveryAnswered)
 }
 
@@ -354,12 +354,12 @@ func TestApprovedAskKeepsItsDepth(t *testing.T) {
 	w.permit("b", "c", parley.EffectAllow, withApproval)
 	a := w.beginAsk(w.working("a").Caller(), "b", "what is it?")
 	b := w.StartRun("b")
-	held := w.HeldApproval(w.contacts(b.Caller(), asks("c", "well?")))
+	held := w.HeldApproval(w.TryContact(b.Caller(), asks("c", "well?")))
 	w.EndRun(b, "wait")
 	w.NoError(w.DeleteConversation(ctx, user, a.request.Conversation))
 	a.hears()
 	w.restart()
-	w.decides("user", held.ID, parley.Decision{Approve: true})
+	w.DecideAs("user", held.ID, parley.Decision{Approve: true})
 	same(t, "the run of c", w.StartRun("c").Run.Depth, 2)
 }
 
@@ -378,7 +378,7 @@ func TestParkedAskSurvivesRestarts(t *testing.T) {
 	task := w.run(b.Run.ID).Task
 	a.giveUp()
 	a.hears()
-	w.fails(b, parley.FailureStopped) // as a hub that stops does
+	w.FailRunOf(b, parley.FailureStopped) // as a hub that stops does
 	restart()
 	b = w.StartRun("b")
 	same(t, "goes on in", []any{b.Run.Task, b.Run.Depth, b.Run.Ask}, []any{task, 1, true})
@@ -417,7 +417,7 @@ func TestRepeatedAskWaitsForTheSameTask(t *testing.T) {
 	w.RunAndAnswer("b", "it is 42")
 	same(t, "heard", again.hears(), "Response from b: it is 42")
 	same(t, "brought", w.calledBack("a"), []string{})
-	w.idle("a", "b", "c")
+	w.AssertIdle("a", "b", "c")
 }
 
 // The approval of an ask waits for the task that the ask has become, and its caller is told once.
@@ -427,12 +427,12 @@ func TestApprovedAskEndsWithTheTask(t *testing.T) {
 	w.office()
 	w.AddScriptAgents("c")
 	run, dm := w.works("intern")
-	a := w.HeldApproval(w.contacts(run.Caller(), asks("senior", "is it right?")))
+	a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "is it right?")))
 	w.EndRun(run, "")
-	w.decides("boss", a.ID, parley.Decision{Approve: true})
+	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 	w.passesOn("senior", "c")
 	same(t, "in between", w.approval(a.ID).State, parley.ApprovalApproved)
-	w.idle("intern")
+	w.AssertIdle("intern")
 	w.RunAndAnswer("c", "yes")
 	w.RunAndAnswer("senior", "it is right")
 	same(t, "at last", []any{w.approval(a.ID).State, w.approval(a.ID).Result}, []any{parley.ApprovalExecuted, "Response from senior: it is right"})
@@ -455,22 +455,22 @@ func TestRetriedAskTaskCallsBack(t *testing.T) {
 	w.EndRun(b, "42")
 	same(t, "woken by", textsOf(w.StartRun("a").Messages), []string{"[Delegation Result from b | " + p.task + "]\n42"})
 	same(t, "brought", w.calledBack("a"), []string{})
-	w.idle("b")
+	w.AssertIdle("b")
 }
 
 // So does one that goes on with a dead letter, which has failed the ask.
 func TestRevivedAskTaskCallsBack(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	w.change("b", func(a *parley.Agent) { a.Attempts = 1 })
+	w.EditAgent("b", func(a *parley.Agent) { a.Attempts = 1 })
 	p := w.parks()
 	w.RunAndAnswer("c", "42")
 	b := w.StartRun("b")
-	w.fails(b, parley.FailureServer)
+	w.FailRunOf(b, parley.FailureServer)
 	same(t, "heard", p.hears(), "E005 Error: b failed to respond: it broke")
 	get[parley.Delivery](w)(w.RetryDead(ctx, user, b.Messages[0].ID, "b"))
 	w.RunAndAnswer("b", "it is 42")
-	same(t, "called back", w.task(p.task).Callback != "", true)
+	same(t, "called back", w.TaskByID(p.task).Callback != "", true)
 	same(t, "brought", w.calledBack("a"), []string{})
 }
 
@@ -503,10 +503,10 @@ func TestParkedAskEndsWithItsConversation(t *testing.T) {
 	same(t, "heard", p.hears(), "E005 Error: b failed to respond: the conversation was deleted")
 	w.RunAndAnswer("c", "42")
 	w.RunAndAnswer("b", "it is 42")
-	w.stands(parley.TaskCompleted, p.task)
+	w.AssertTaskState(parley.TaskCompleted, p.task)
 	same(t, "brought", w.calledBack("a"), []string{})
 	w.EndRun(p.run, "so")
-	w.idle("a", "b", "c")
+	w.AssertIdle("a", "b", "c")
 }
 
 // If the answerer's work needs the only session of the asker, the ask is late at once.
@@ -539,12 +539,12 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheAsker(t *testing.T) {
 		},
 		"an approval": {
 			func(w *world, b *hub.Assignment) {
-				w.change("b", func(a *parley.Agent) { a.Manager, a.Mode = "ana", parley.ModeSupervised })
-				w.HeldApproval(w.contacts(b.Caller(), notifies("c", "x")))
+				w.EditAgent("b", func(a *parley.Agent) { a.Manager, a.Mode = "ana", parley.ModeSupervised })
+				w.HeldApproval(w.TryContact(b.Caller(), notifies("c", "x")))
 			},
 			func(w *world) {
 				list := get[[]parley.Approval](w)(w.Approvals(ctx, user, parley.ApprovalFilter{}))
-				w.decides("ana", list[0].ID, parley.Decision{Approve: true})
+				w.DecideAs("ana", list[0].ID, parley.Decision{Approve: true})
 			},
 		},
 	} {
@@ -573,7 +573,7 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheOnlySlot(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
 	w.addWith(parley.RuntimeWebhook, "hook")
-	w.change("hook", func(a *parley.Agent) { a.Concurrency = 1 })
+	w.EditAgent("hook", func(a *parley.Agent) { a.Concurrency = 1 })
 	run := w.working("hook")
 	a := w.beginAsk(run.Caller(), "b", "what is it?")
 	b := w.StartRun("b")
@@ -649,5 +649,5 @@ func TestParkedAsksAreBounded(t *testing.T) {
 	same(t, "tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 0)
 	w.EndRun(b, "without c, then")
 	same(t, "heard", open.hears(), "Response from b: without c, then")
-	w.isRefused(parley.Unavailable, w.contacts(user, asks("b", "another?")))
+	w.isRefused(parley.Unavailable, w.TryContact(user, asks("b", "another?")))
 }

@@ -21,14 +21,14 @@ func TestAttentionListsWhatNeedsAPersonOnce(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("b", "frail")
 	w.AddAgents("intern", "senior")
-	w.addPerson("sansa", parley.AccessMember)
+	w.AddPerson("sansa", parley.AccessMember)
 	same(t, "nothing", w.needs("user"), []string(nil))
 
 	w.permit("intern", "senior", parley.EffectAllow, func(p *parley.Permission) { p.RequiresApproval = true })
-	held := w.HeldApproval(w.contacts(as("intern"), asks("senior", "may I?")))
+	held := w.HeldApproval(w.TryContact(as("intern"), asks("senior", "may I?")))
 	dead := w.SendDM("user", "frail", "die").Message
-	w.change("frail", func(a *parley.Agent) { a.Attempts = 1 })
-	w.fails(w.StartRun("frail"), parley.FailureBusy)
+	w.EditAgent("frail", func(a *parley.Agent) { a.Attempts = 1 })
+	w.FailRunOf(w.StartRun("frail"), parley.FailureBusy)
 	asked := w.beginAsk(as("b"), "user", "which one?").request
 	task := w.Delegate(as("b"), "user", "Review the text")
 	must := w.PostAs("b", parley.Draft{Direct: []string{"user"}, RequiresAck: true, Content: text("confirm")}).Message
@@ -51,7 +51,7 @@ func TestAttentionListsWhatNeedsAPersonOnce(t *testing.T) {
 	same(t, "nothing is unread", get[parley.Attention](w)(w.Attention(ctx, user, 0)).Unread, 0)
 	same(t, "of another person", w.needs("sansa"), []string(nil))
 
-	w.decides("user", held.ID, parley.Decision{})
+	w.DecideAs("user", held.ID, parley.Decision{})
 	get[parley.Delivery](w)(w.DropDead(ctx, user, dead.ID, "frail"))
 	w.reply("user", asked.ID, "this one")
 	w.updates("user", task, parley.TaskChange{Status: parley.TaskCompleted})
@@ -75,7 +75,7 @@ func TestAttentionLeavesAManagersDecisionsToTheManager(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.office()
-	held := w.HeldApproval(w.contacts(as("intern"), notifies("senior", "hello")))
+	held := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "hello")))
 	same(t, "an owner", w.needs("user"), []string(nil))
 	same(t, "the manager", w.needs("boss"), []string{fmt.Sprintf("approval %s from intern: InternBot wants to contact senior:", held.ShortName())})
 }

@@ -19,7 +19,7 @@ func TestWhomAMessageReaches(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran", "robb")
-	w.addPerson("sansa", parley.AccessMember)
+	w.AddPerson("sansa", parley.AccessMember)
 	at := map[string]string{
 		"channel":   w.CreateChannel("arya", "open", "ned", "bran", "sansa").ID,
 		"private":   w.private("arya", "closed", "ned", "bran", "sansa").ID,
@@ -140,16 +140,16 @@ func TestOutsiderNamedInAPublicChannelJoinsAndIsWoken(t *testing.T) {
 	same(t, "mentioned", reach(r.Deliveries), map[string]bool{"ned": true})
 	same(t, "notices", r.Notices, []string{})
 	same(t, "it joins, then the message comes", kindsAfter(w, before), []parley.EventKind{parley.EventMemberJoined, parley.EventMessagePosted})
-	view := w.see("ned", open)
+	view := w.ConversationAs("ned", open)
 	same(t, "and has just this to read", []any{view.Joined, view.Unread}, []any{true, 1})
 
 	r = w.PostAs("arya", parley.Draft{Conversation: open, To: "bran"})
 	same(t, "addressed", reach(r.Deliveries), map[string]bool{"bran": true})
 	r = w.PostAs("robb", parley.Draft{Conversation: open})
-	same(t, "who writes joins", []any{w.see("robb", open).Joined, len(r.Deliveries)}, []any{true, 0})
+	same(t, "who writes joins", []any{w.ConversationAs("robb", open).Joined, len(r.Deliveries)}, []any{true, 0})
 	w.AddAgents("late")
 	all := w.SayIn("arya", open, "@all")
-	same(t, "@all brings nobody in", []any{len(all.Deliveries), w.see("late", open).Joined}, []any{3, false})
+	same(t, "@all brings nobody in", []any{len(all.Deliveries), w.ConversationAs("late", open).Joined}, []any{3, false})
 	quiet := w.PostAs("arya", parley.Draft{Conversation: open, Type: parley.TypeStatus, Content: text("fyi @late")})
 	same(t, "a status brings in and does not wake", reach(quiet.Deliveries), map[string]bool{"late": false})
 }
@@ -165,7 +165,7 @@ func TestOutsiderNamedElsewhereIsNotWokenAndTheSenderIsTold(t *testing.T) {
 		"dm":              fixed, "ephemeral": fixed, "group": fixed,
 	}
 	for kind, notice := range told {
-		members := w.see("arya", at[kind]).Members
+		members := w.ConversationAs("arya", at[kind]).Members
 		r := w.SayIn("arya", at[kind], "what would @bran say")
 		same(t, kind+": told", r.Notices, []string{notice})
 		same(t, kind+": shown", r.Message.Mentions, []string{"bran"})
@@ -174,7 +174,7 @@ func TestOutsiderNamedElsewhereIsNotWokenAndTheSenderIsTold(t *testing.T) {
 		}
 		words := w.texts("ned", at[kind])
 		same(t, kind+": stored", words[len(words)-1], "what would @bran say")
-		same(t, kind+": members", w.see("arya", at[kind]).Members, members)
+		same(t, kind+": members", w.ConversationAs("arya", at[kind]).Members, members)
 	}
 	var table []refusal
 	to := func(id string) func() error {
@@ -191,7 +191,7 @@ func TestOutsiderNamedElsewhereIsNotWokenAndTheSenderIsTold(t *testing.T) {
 		table = append(table, refusal{"to an outsider of a " + kind, to(at[kind]), refused(parley.BadInput, "",
 			"bran does not take part in this conversation", "its members are fixed: write to bran directly, or use a channel")})
 	}
-	w.refuses(t, table)
+	w.assertRefusals(t, table)
 }
 
 func TestUnknownMentionIsAlwaysNamed(t *testing.T) {
@@ -244,7 +244,7 @@ func TestUnknownMentionInAHeldContactIsNamed(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.office()
-	held := w.HeldApproval(w.contacts(as("intern"), notifies("senior", "ask @bosss")))
+	held := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "ask @bosss")))
 	a := get[parley.Approval](w)(w.Decide(ctx, as("boss"), held.ID, parley.Decision{Approve: true}))
 	same(t, "the result", a.Result, "Notification sent to senior.\nNote: nobody is called @bosss: did you mean boss?")
 }
@@ -282,7 +282,7 @@ func TestMentionLimit(t *testing.T) {
 	}
 	w.AddAgents(names...)
 	words := "@" + strings.Join(names, " @")
-	w.refuses(t, []refusal{{"65", func() error {
+	w.assertRefusals(t, []refusal{{"65", func() error {
 		_, err := w.Post(ctx, user, parley.Draft{Conversation: "open", Content: text(words)})
 		return err
 	}, refused(parley.BadInput, parley.TooLarge, "the text mentions 65 participants, the limit is 64", "mention fewer, or @all")}})
@@ -298,7 +298,7 @@ func TestAtMost256NamesAreLookedUp(t *testing.T) {
 		fmt.Fprintf(&words, "@stranger%d ", i)
 	}
 	same(t, "strangers are nobody", len(w.SayIn("user", "open", words.String()).Deliveries), 0)
-	w.refuses(t, []refusal{{"one more", func() error {
+	w.assertRefusals(t, []refusal{{"one more", func() error {
 		_, err := w.Post(ctx, user, parley.Draft{Conversation: "open", Content: text(words.String() + "@another")})
 		return err
 	}, refused(parley.BadInput, parley.TooLarge, "the text has 257 different @names, the limit is 256", "put what is not a mention into code")}})

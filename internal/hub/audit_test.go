@@ -44,7 +44,7 @@ func TestAuditLogIsForOwners(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.addPerson("sansa", parley.AccessMember)
+	w.AddPerson("sansa", parley.AccessMember)
 	all := get[[]parley.AuditEntry](w)(w.AuditLog(ctx, user, 0, 0))
 	same(t, "all", all, w.auditLog())
 	same(t, "a part", get[[]parley.AuditEntry](w)(w.AuditLog(ctx, user, 1, 1)), all[1:2])
@@ -54,7 +54,7 @@ func TestAuditLogIsForOwners(t *testing.T) {
 			refusal{who + " reads", func() error { _, err := w.AuditLog(ctx, as(who), 0, 0); return err }, onlyOwner("read the audit log")},
 			refusal{who + " verifies", func() error { _, err := w.VerifyAudit(ctx, as(who)); return err }, onlyOwner("verify the audit log")})
 	}
-	w.refuses(t, table)
+	w.assertRefusals(t, table)
 }
 
 func TestAuditVerifiesWhileItGrows(t *testing.T) {

@@ -73,7 +73,7 @@ func TestAwaitRungRefuses(t *testing.T) {
 	await := func(who, id string, rung parley.DeliveryState, wait time.Duration) func() error {
 		return func() error { _, err := w.AwaitRung(ctx, as(who), id, rung, wait); return err }
 	}
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{
 			"a state that is no rung", await("user", sent.ID, parley.DeliveryDead, 0),
 			refused(parley.BadInput, "", `"dead" is not a rung to wait for`, "wait for delivered, seen or answered"),

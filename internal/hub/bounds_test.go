@@ -148,7 +148,7 @@ func TestALargeListIsRefused(t *testing.T) {
 		w.NoError(err)
 		w.clock.advance(time.Second)
 	}
-	w.refuses(t, []refusal{{"too much at once", func() error {
+	w.assertRefusals(t, []refusal{{"too much at once", func() error {
 		_, err := w.Tasks(ctx, as("arya"), parley.TaskFilter{Limit: 1000})
 		return err
 	}, refused(parley.BadInput, parley.TooLarge, "the answer would have more than 16 MiB", "ask for fewer at once, with a smaller limit, or for one of them")}})
@@ -193,9 +193,9 @@ func TestAnAgentStoresSoMuch(t *testing.T) {
 	store := func(body string) func() error {
 		return func() error { _, err := w.PutArtifact(ctx, as("arya"), strings.NewReader(body)); return err }
 	}
-	w.refuses(t, []refusal{{"a second one", store("y" + part), over}})
+	w.assertRefusals(t, []refusal{{"a second one", store("y" + part), over}})
 	w.put("arya", part[:400<<10])
-	w.refuses(t, []refusal{{"it is full", store(strings.Repeat("z", 25<<10)), over}})
+	w.assertRefusals(t, []refusal{{"it is full", store(strings.Repeat("z", 25<<10)), over}})
 	same(t, "nothing is left of what was refused", len(w.bodies()), 2)
 	w.put("ned", "y"+part) // each has its own
 	w.put(parley.Owner, "owner"+part+part)
@@ -230,7 +230,7 @@ func TestConversationsMadeInALoopHaveABound(t *testing.T) {
 	w.makeChannels("arya", 2000)
 	over := refused(parley.Unavailable, "", "arya has made 2000 conversations, which is the most it may have",
 		"archive those that are not used any more: parley conv archive")
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"a channel", func() error {
 			_, err := w.CreateConversation(ctx, as("arya"), parley.NewConversation{Name: "more"})
 			return err
@@ -277,7 +277,7 @@ func (w *world) makeChannels(who string, n int) {
 func TestCredentialsMadeInALoopHaveABound(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.addPerson("sansa", parley.AccessMember)
+	w.AddPerson("sansa", parley.AccessMember)
 	sansa := hub.Caller{Agent: "sansa", Scopes: parley.AllScopes()}
 	for i := range 100 {
 		var err error
@@ -290,7 +290,7 @@ func TestCredentialsMadeInALoopHaveABound(t *testing.T) {
 	}
 	over := refused(parley.Unavailable, "", "sansa has 100 credentials, which is the most it may have",
 		"revoke those that are not used any more: parley token list, parley token revoke")
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"a token", func() error { _, err := w.NewToken(ctx, sansa, parley.NewToken{}); return err }, over},
 		{"a link", func() error { _, _, err := w.NewLink(ctx, sansa, ""); return err }, over},
 	})

@@ -50,13 +50,13 @@ func TestAnAgentOfABridgeStaysUntilItIsTakenOut(t *testing.T) {
 	inboxTree(w)
 	remove := func(id string) func() error { return func() error { return w.RemoveAgent(ctx, user, id) } }
 	const speaks = " may speak through the bridge inbox-inbox"
-	w.refuses(t, []refusal{{
+	w.assertRefusals(t, []refusal{{
 		"one of two", remove("ana"),
 		refused(parley.BadInput, parley.Conflict, "ana"+speaks, "take it out first: parley bridge set inbox-inbox --agents ben"),
 	}})
 	get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, "inbox-inbox", parley.BridgeChange{Agents: &[]string{"ben"}}))
 	w.NoError(remove("ana")())
-	w.refuses(t, []refusal{{
+	w.assertRefusals(t, []refusal{{
 		"the last", remove("ben"),
 		refused(parley.BadInput, parley.Conflict, "ben"+speaks, "nobody else may: remove the bridge first: parley bridge remove inbox-inbox"),
 	}})
@@ -79,7 +79,7 @@ func TestBridgeRefusals(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("ana", "gone")
-	w.addPerson("tess", parley.AccessOwner)
+	w.AddPerson("tess", parley.AccessOwner)
 	w.NoError(w.RemoveAgent(ctx, user, "gone"))
 	w.join(parley.NewBridge{ID: "tree", Layout: parley.LayoutInbox, Root: "/srv/tree", Agents: []string{"ana"}})
 	add := func(caller string, n parley.NewBridge) func() error {
@@ -94,7 +94,7 @@ func TestBridgeRefusals(t *testing.T) {
 		return n
 	}
 	bad := func(sentence, hint string) *parley.Error { return refused(parley.BadInput, "", sentence, hint) }
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{
 			"by an agent", add("ana", valid(func(*parley.NewBridge) {})),
 			refused(parley.NotPermitted, "", "only an owner may change bridges", "ask an owner of this hub"),
@@ -336,7 +336,7 @@ func TestBridgeTasks(t *testing.T) {
 	w.EndRun(w.StartRun("ned"), "done")
 	list, _ = ids(next)
 	same(t, "what has changed", list, []string{requested})
-	same(t, "what is others'", w.task(foreign).Status, parley.TaskCompleted)
+	same(t, "what is others'", w.TaskByID(foreign).Status, parley.TaskCompleted)
 }
 
 // TestFailedRunsOfATreeOfChannels: a bridge learns which runs have failed for what was said in its channels, and for nothing else.
@@ -350,14 +350,14 @@ func TestFailedRunsOfATreeOfChannels(t *testing.T) {
 	}
 	a := b.document("ana", "ned", "before")
 	b.lands(a)
-	w.fails(w.StartRun("ned"), parley.FailureFinal)
+	w.FailRunOf(w.StartRun("ned"), parley.FailureFinal)
 	first := look(0)
 	same(t, "what has failed before", len(first.FailedRuns), 0)
 	a = b.document("ana", "ned", "hello")
 	b.lands(a)
-	run := w.fails(w.StartRun("ned"), parley.FailureFinal)
+	run := w.FailRunOf(w.StartRun("ned"), parley.FailureFinal)
 	w.PostAs("user", parley.Draft{Direct: []string{"ned"}, Content: text("in private")})
-	w.fails(w.StartRun("ned"), parley.FailureFinal)
+	w.FailRunOf(w.StartRun("ned"), parley.FailureFinal)
 	found := look(first.UpTo)
 	if len(found.FailedRuns) != 1 {
 		t.Fatalf("failed: %+v", found.FailedRuns)

@@ -12,7 +12,7 @@ func TestForgedSenderOfAFile(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned", "sam")
-	w.addPerson("tess", parley.AccessOwner)
+	w.AddPerson("tess", parley.AccessOwner)
 	b := inboxTree(w)
 	for _, from := range []string{"sam", "user", "tess", "parley", "nobody", "", "ANA"} {
 		hint := b.turnedAway(b.document(from, "ned", "hello"), parley.NotPermitted)
@@ -39,13 +39,13 @@ func TestForgedTierOfAFile(t *testing.T) {
 		a.FromTier = parley.TierPM
 		return a
 	}
-	w.change("ned", func(a *parley.Agent) { a.Tier = parley.TierWorker })
+	w.EditAgent("ned", func(a *parley.Agent) { a.Tier = parley.TierWorker })
 	same(t, "where nobody has given it one", len(b.arrive(claim())[0].Notices), 1)
 	same(t, "said again", len(b.arrive(claim())[0].Notices), 0)
-	w.change("ana", func(a *parley.Agent) { a.Tier = parley.TierWorker })
+	w.EditAgent("ana", func(a *parley.Agent) { a.Tier = parley.TierWorker })
 	b.turnedAway(claim(), parley.NotPermitted)
 	b.turnedAway(b.document("ana", "ned", "hello"), parley.NotPermitted) // worker to worker
-	w.change("ana", func(a *parley.Agent) { a.Tier = parley.TierPM })
+	w.EditAgent("ana", func(a *parley.Agent) { a.Tier = parley.TierPM })
 	b.lands(claim())
 }
 
@@ -55,7 +55,7 @@ func TestCommandByFile(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("ned")
 	b := inboxTree(w)
-	w.change("ned", func(a *parley.Agent) { a.Manager = "ana" })
+	w.EditAgent("ned", func(a *parley.Agent) { a.Manager = "ana" })
 	command := func() parley.Arrival {
 		a := b.document("ana", "ned", "")
 		a.Draft = parley.Draft{Type: parley.TypeCommand, Payload: []byte(`{"action":"stop"}`)}
@@ -74,7 +74,7 @@ func TestManagerBypassByFile(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("ned")
 	b := inboxTree(w)
-	w.change("ned", func(a *parley.Agent) { a.Manager = "ana" })
+	w.EditAgent("ned", func(a *parley.Agent) { a.Manager = "ana" })
 	w.permit("ana", "ned", parley.EffectDeny)
 	w.SendDM("ana", "ned", "by a credential")
 	b.turnedAway(b.document("ana", "ned", "by a file"), parley.NotPermitted)
@@ -98,7 +98,7 @@ func TestForeignTaskByFile(t *testing.T) {
 	name.Draft.Type, name.Draft.Task = "task_result", foreign.Task
 	got := b.arrive(name)[0]
 	same(t, "said", got.Notices, []string{"it names " + foreign.Task + ", which is none of its tasks"})
-	same(t, "statuses", []parley.TaskState{w.task(asked.Task).Status, w.task(foreign.Task).Status}, []parley.TaskState{parley.TaskQueued, parley.TaskQueued})
+	same(t, "statuses", []parley.TaskState{w.TaskByID(asked.Task).Status, w.TaskByID(foreign.Task).Status}, []parley.TaskState{parley.TaskQueued, parley.TaskQueued})
 }
 
 // What cannot be kept by every store is refused, and stops nothing.

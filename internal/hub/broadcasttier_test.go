@@ -20,11 +20,11 @@ func TestABroadcastThatReachesNobody(t *testing.T) {
 	}
 	same(t, "nobody has the tier", says(), []string{"it reached nobody: no other agent is of the tier worker (parley agent set AGENT --tier worker)"})
 	for _, id := range []string{"worker-1", "worker-2"} {
-		w.change(id, func(a *parley.Agent) { a.Tier = parley.TierWorker })
+		w.EditAgent(id, func(a *parley.Agent) { a.Tier = parley.TierWorker })
 	}
 	same(t, "who has a tier is told", says(), []string{})
-	same(t, "what departs", len(w.departs("tree")), 2)
-	w.change("gm", func(a *parley.Agent) { a.Tier = parley.TierCommand })
+	same(t, "what departs", len(w.departuresOf("tree")), 2)
+	w.EditAgent("gm", func(a *parley.Agent) { a.Tier = parley.TierCommand })
 	same(t, "the sender may contact none", says(),
 		[]string{"it reached nobody: gm may not contact worker-1, worker-2 (to see why: parley permit check gm worker-1)"})
 	w.AssertConsistent()

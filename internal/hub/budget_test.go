@@ -27,7 +27,7 @@ func TestBudgetsHoldRunsBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newHub(t)
 			w.AddScriptAgents("bot")
-			w.change("bot", func(a *parley.Agent) { a.Budget = c.budget })
+			w.EditAgent("bot", func(a *parley.Agent) { a.Budget = c.budget })
 			spend := func() (runs int) {
 				for ; ; runs++ {
 					w.SendDM("user", "bot", "work")
@@ -61,9 +61,9 @@ func TestAPersonIsToldOnceAWindow(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("bot", "boss")
-	w.addPerson("ned", parley.AccessMember)
-	w.addPerson("sansa", parley.AccessOwner)
-	w.change("bot", func(a *parley.Agent) { a.Budget, a.Manager = parley.Budget{RunsPerHour: 1}, "boss" })
+	w.AddPerson("ned", parley.AccessMember)
+	w.AddPerson("sansa", parley.AccessOwner)
+	w.EditAgent("bot", func(a *parley.Agent) { a.Budget, a.Manager = parley.Budget{RunsPerHour: 1}, "boss" })
 	holdBack := func() {
 		t.Helper()
 		w.SendDM("user", "bot", "work")
@@ -88,14 +88,14 @@ func TestAPersonIsToldOnceAWindow(t *testing.T) {
 	holdBack()
 	same(t, "after a restart", counts(), []int{1, 1, 0})
 	w.clock.advance(time.Hour)
-	w.change("bot", func(a *parley.Agent) { a.Manager = "ned" })
+	w.EditAgent("bot", func(a *parley.Agent) { a.Manager = "ned" })
 	holdBack()
 	holdBack()
 	same(t, "in the next hour, its manager", counts(), []int{1, 1, 1})
 	dm := w.told("ned")[0]
 	same(t, "a notification", dm.Type, parley.TypeNotification)
 	same(t, "which wakes nobody", reach(get[parley.Shown](w)(w.Message(ctx, as("ned"), dm.ID)).Deliveries), map[string]bool{"ned": false})
-	same(t, "in a DM with the hub", w.see("ned", dm.Conversation).Members, []string{parley.System, "ned"})
+	same(t, "in a DM with the hub", w.ConversationAs("ned", dm.Conversation).Members, []string{parley.System, "ned"})
 	w.SayIn("ned", dm.Conversation, "thank you")
 	_, err := w.Post(ctx, as("ned"), parley.Draft{Direct: []string{parley.System}, Content: text("hello")})
 	wantError(t, err, refused(parley.BadInput, "", "parley takes no messages", "name an agent or a person"))

@@ -41,7 +41,7 @@ func TestAnAnswerReturnedInlineSettlesItsCallback(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("b")
-	w.addPerson("ann", parley.AccessMember)
+	w.AddPerson("ann", parley.AccessMember)
 	for _, to := range []string{"b", "ann"} {
 		ask := keyedAsk()
 		ask.Agent, ask.IdempotencyKey = to, to
@@ -68,7 +68,7 @@ func TestAFailureReturnedInlineSettlesItsCallback(t *testing.T) {
 	first := w.turnsTo(user, keyedAsk())
 	crash(w, first)
 	w.NoError(w.RecoverWaits(ctx))
-	w.fails(w.StartRun("b"), parley.FailureFinal)
+	w.FailRunOf(w.StartRun("b"), parley.FailureFinal)
 	same(t, "brought", w.waits("user"), []string{"Error: b failed to respond: it broke"})
 	same(t, "heard", w.turnsTo(user, keyedAsk()).hears(), "E005 Error: b failed to respond: it broke")
 	same(t, "left", w.waits("user"), []string{})
@@ -87,7 +87,7 @@ func TestACallbackThatARunHasStaysWithIt(t *testing.T) {
 	same(t, "heard", w.turnsTo(as("a"), keyedAsk()).hears(), "Response from b: yes")
 	same(t, "the run has", textsOf(run.Messages), []string{"Response from b: yes"})
 	w.EndRun(run, "thanks")
-	w.idle("a")
+	w.AssertIdle("a")
 	w.AssertConsistent()
 }
 
@@ -107,8 +107,8 @@ func TestAResultReturnedInlineSettlesItsCallback(t *testing.T) {
 	w.RunAndAnswer("b", "four")
 	same(t, "heard", by.hears(), "Response from b: four")
 	w.EndRun(run, "it is four")
-	w.idle("a")
-	w.stands(parley.TaskCompleted, w.run(run.Run.ID).Task)
+	w.AssertIdle("a")
+	w.AssertTaskState(parley.TaskCompleted, w.run(run.Run.ID).Task)
 	w.AssertConsistent()
 }
 
@@ -134,11 +134,11 @@ func TestAKeyOfTheConnectionIsNoPartOfTheCall(t *testing.T) {
 	w.AddScriptAgents("b")
 	ask := asks("senior", "well?")
 	ask.IdempotencyKey = parley.CallKey("1")
-	first := w.HeldApproval(w.contacts(as("intern"), ask))
+	first := w.HeldApproval(w.TryContact(as("intern"), ask))
 	ask.IdempotencyKey = parley.CallKey("2")
-	same(t, "the same approval", w.HeldApproval(w.contacts(as("intern"), ask)).ID, first.ID)
+	same(t, "the same approval", w.HeldApproval(w.TryContact(as("intern"), ask)).ID, first.ID)
 	ask.IdempotencyKey = "mine"
-	if other := w.HeldApproval(w.contacts(as("intern"), ask)).ID; other == first.ID {
+	if other := w.HeldApproval(w.TryContact(as("intern"), ask)).ID; other == first.ID {
 		t.Error("a call with a key of its own is held as the one without")
 	}
 
@@ -146,7 +146,7 @@ func TestAKeyOfTheConnectionIsNoPartOfTheCall(t *testing.T) {
 	question := keyedAsk()
 	question.Agent, question.IdempotencyKey = "senior", parley.CallKey("3")
 	before := w.turnsTo(run.Caller(), question)
-	w.fails(run, parley.FailureStopped)
+	w.FailRunOf(run, parley.FailureStopped)
 	before.hears()
 	question.IdempotencyKey = parley.CallKey("4")
 	again := w.repeats(w.StartRun("b").Caller(), question, before.request)
@@ -159,7 +159,7 @@ func TestAttemptsAreCountedBehindTheSentence(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("b")
-	w.change("b", func(a *parley.Agent) { a.Attempts = 2 })
+	w.EditAgent("b", func(a *parley.Agent) { a.Attempts = 2 })
 	task := w.Delegate(user, "b", "count")
 	w.SendDM("user", "b", "hello")
 	for range 4 {

@@ -135,7 +135,7 @@ func TestAStopLetsRunsEndThenCancelsThem(t *testing.T) {
 	before := w.LastEventNumber()
 	same(t, "once", cancel(), "bot was stopped: enough")
 	same(t, "no further event", kindsAfter(w, before), []parley.EventKind{})
-	w.fails(run, parley.FailureFinal)
+	w.FailRunOf(run, parley.FailureFinal)
 	same(t, "its work is back in the queue", w.presenceOf("bot").Inbox.Waking, 1)
 	w.command("user", "bot", parley.ActionStart, parley.CommandParameters{})
 	same(t, "and no try is counted", w.StartRun("bot").Run.Attempt, 1)
@@ -164,11 +164,11 @@ func TestWhoMayCommand(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("bot", "boss")
 	w.AddAgents("peer")
-	w.addPerson("arya", parley.AccessMember)
-	w.addPerson("ned", parley.AccessMember)
-	w.addPerson("sansa", parley.AccessOwner)
-	w.change("bot", func(a *parley.Agent) { a.Manager = "boss" })
-	w.change("peer", func(a *parley.Agent) { a.Manager = "ned" })
+	w.AddPerson("arya", parley.AccessMember)
+	w.AddPerson("ned", parley.AccessMember)
+	w.AddPerson("sansa", parley.AccessOwner)
+	w.EditAgent("bot", func(a *parley.Agent) { a.Manager = "boss" })
+	w.EditAgent("peer", func(a *parley.Agent) { a.Manager = "ned" })
 	w.CreateChannel("user", "all", "bot", "boss", "peer", "arya", "ned", "sansa")
 	w.SendDM("user", "boss", "lead")
 	boss := w.StartRun("boss")
@@ -219,14 +219,14 @@ func TestBadCommandsAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("bot")
-	w.addPerson("ned", parley.AccessMember)
+	w.AddPerson("ned", parley.AccessMember)
 	w.CreateChannel("user", "all", "bot", "ned")
 	order := func(to, payload string) func() error {
 		return func() error { return w.orders(user, "all", to, payload) }
 	}
 	noCommand := refused(parley.BadInput, "", "the payload is no command",
 		`give {"action": "pause", "parameters": {"reason": "…", "timeout_ms": 30000}}; the parameters may be left out`)
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"no action", order("bot", `{}`), refused(parley.BadInput, "", `unknown action ""`, "use start, stop, pause, resume or health_check")},
 		{
 			"unknown action", order("bot", `{"action":"dance"}`),
@@ -278,7 +278,7 @@ func TestAHealthCheckIsAnswered(t *testing.T) {
 		w.clock.advance(time.Millisecond)
 	}
 	well := func(a *hub.Assignment) { w.EndRun(a, "") }
-	broken := func(a *hub.Assignment) { w.fails(a, parley.FailureFinal) }
+	broken := func(a *hub.Assignment) { w.FailRunOf(a, parley.FailureFinal) }
 	health := func(want string) {
 		t.Helper()
 		r := w.command("user", "bot", parley.ActionHealthCheck, parley.CommandParameters{})
@@ -346,7 +346,7 @@ func TestWhoWaitsForAHaltedAgentIsToldWhy(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("bot", "spender")
-	w.change("spender", func(a *parley.Agent) { a.Budget = parley.Budget{CostPerDay: 1} })
+	w.EditAgent("spender", func(a *parley.Agent) { a.Budget = parley.Budget{CostPerDay: 1} })
 	w.SendDM("user", "spender", "work")
 	w.finishes(w.StartRun("spender"), parley.Result{Usage: parley.Usage{Cost: 2}})
 	w.command("user", "bot", parley.ActionPause, parley.CommandParameters{})

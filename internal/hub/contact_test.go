@@ -20,9 +20,11 @@ var standings = map[string]func(w *world, id string){
 		get[parley.Receipt](w)(w.Command(ctx, user, id, parley.Command{Action: parley.ActionPause}))
 	},
 	"stopped": func(w *world, id string) { w.stop(id, 0) },
-	"away":    func(w *world, id string) { w.change(id, func(a *parley.Agent) { a.Runtime = parley.RuntimeAttached }) },
+	"away": func(w *world, id string) {
+		w.EditAgent(id, func(a *parley.Agent) { a.Runtime = parley.RuntimeAttached })
+	},
 	"over budget": func(w *world, id string) {
-		w.change(id, func(a *parley.Agent) { a.Budget.RunsPerHour = 1 })
+		w.EditAgent(id, func(a *parley.Agent) { a.Budget.RunsPerHour = 1 })
 		w.EndRun(w.working(id), "")
 	},
 }
@@ -77,7 +79,7 @@ func TestContactRefuses(t *testing.T) {
 	}
 	due := began.Add(time.Hour)
 	past := began.Add(-time.Hour)
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"an unknown action", contact(parley.Contact{Pattern: "shout", Agent: "bran"}), refused(parley.BadInput, "", `unknown action "shout"`, "use ask, delegate or notify")},
 		{"nobody", contact(parley.Contact{Pattern: parley.PatternAsk}), refused(parley.BadInput, "", "nobody is to be contacted", "name an agent, or a person")},
 		{"a stranger", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "brann"}), absent("agent", "brann", "did you mean bran?")},

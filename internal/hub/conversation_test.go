@@ -35,7 +35,7 @@ func TestCreateConversationKnowsThreeForms(t *testing.T) {
 			parley.EventConversationCreated, parley.EventMemberJoined, parley.EventMemberJoined,
 		})
 		for _, ref := range []string{got.ID, strings.ToUpper(got.ID), c.make.Name, "#" + c.make.Name} {
-			same(t, "found as "+ref, w.see("ned", ref).ID, got.ID)
+			same(t, "found as "+ref, w.ConversationAs("ned", ref).ID, got.ID)
 		}
 	}
 }
@@ -65,7 +65,7 @@ func TestCreateConversationRefuses(t *testing.T) {
 		}
 	}
 	const form = "a channel name is 1 to 64 of a-z, 0-9, _ and -, starting with a letter or digit"
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"a taken name with capitals", create(parley.NewConversation{Name: "Open"}), takenHere("open", `"Open 2"`)},
 		{"no name", create(parley.NewConversation{Group: true}), refused(parley.BadInput, "", "the name is empty", `give a name, like project-x or "Project X"`)},
 		{
@@ -176,7 +176,7 @@ func TestMembersOfDirectConversationsAreFixed(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	at := places(w)
-	w.addPerson("jon", parley.AccessOwner)
+	w.AddPerson("jon", parley.AccessOwner)
 	var table []refusal
 	for _, kind := range []string{"dm", "ephemeral", "group"} {
 		id := at[kind]
@@ -195,7 +195,7 @@ func TestMembersOfDirectConversationsAreFixed(t *testing.T) {
 			table = append(table, refusal{kind + ": " + name, call, membersFixed(kind)})
 		}
 	}
-	w.refuses(t, table)
+	w.assertRefusals(t, table)
 	for _, kind := range []string{"dm", "ephemeral", "group"} {
 		w.NoError(w.Join(ctx, as("ned"), at[kind])) // who is in it has nothing to change
 	}
@@ -210,9 +210,9 @@ func TestJoinAndLeave(t *testing.T) {
 	w.NoError(w.Join(ctx, as("bran"), "#open"))
 	w.NoError(w.Join(ctx, as("bran"), "open"))
 	same(t, "joining twice is joining once", kindsAfter(w, before), []parley.EventKind{parley.EventMemberJoined})
-	same(t, "members", w.see("bran", open).Members, []string{"arya", "ned", "bran"})
+	same(t, "members", w.ConversationAs("bran", open).Members, []string{"arya", "ned", "bran"})
 	w.NoError(w.Leave(ctx, as("bran"), "open"))
-	view := w.see("bran", open)
+	view := w.ConversationAs("bran", open)
 	same(t, "left", []any{view.Members, view.Joined}, []any{[]string{"arya", "ned"}, false})
 	same(t, "events", kindsAfter(w, before), []parley.EventKind{parley.EventMemberJoined, parley.EventMemberLeft})
 
@@ -220,7 +220,7 @@ func TestJoinAndLeave(t *testing.T) {
 		w.NoError(w.Join(ctx, user, at[kind])) // an owner may
 		w.NoError(w.Leave(ctx, as("ned"), at[kind]))
 	}
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"joining a private channel", func() error { return w.Join(ctx, as("bran"), "closed") }, absent("conversation", "closed", listConversations)},
 		{"joining a named group", func() error { return w.Join(ctx, as("bran"), "#club") }, absent("conversation", "#club", listConversations)},
 		{"coming back to one left", func() error { return w.Join(ctx, as("ned"), "closed") }, absent("conversation", "closed", listConversations)},
@@ -244,12 +244,12 @@ func TestAddAndRemoveMembers(t *testing.T) {
 	same(t, "adding twice is adding once", kindsAfter(w, before), []parley.EventKind{})
 	for _, kind := range []string{"private channel", "named group"} {
 		w.NoError(w.AddMember(ctx, as("ned"), at[kind], "robb")) // any member
-		same(t, kind, w.see("robb", at[kind]).Members, []string{"arya", "ned", "robb"})
+		same(t, kind, w.ConversationAs("robb", at[kind]).Members, []string{"arya", "ned", "robb"})
 		w.NoError(w.RemoveMember(ctx, as("arya"), at[kind], "Robb")) // its creator
 		w.NoError(w.AddMember(ctx, user, at[kind], "bran"))          // an owner
 		w.NoError(w.RemoveMember(ctx, user, at[kind], "bran"))
 		w.NoError(w.RemoveMember(ctx, as("ned"), at[kind], "ned")) // oneself
-		same(t, kind, w.see("arya", at[kind]).Members, []string{"arya"})
+		same(t, kind, w.ConversationAs("arya", at[kind]).Members, []string{"arya"})
 	}
 	only := func(title string) *parley.Error {
 		return refused(parley.NotPermitted, "", "only the creator of "+title+" and owners may remove members", "ask arya")
@@ -260,7 +260,7 @@ func TestAddAndRemoveMembers(t *testing.T) {
 	remove := func(by, ref, who string) func() error {
 		return func() error { return w.RemoveMember(ctx, as(by), ref, who) }
 	}
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"adding the system", add("ned", "open", "parley"), refused(parley.BadInput, "", "parley is in every conversation already", "name an agent or a person")},
 		{"adding nobody", add("ned", "open", "rob"), absent("agent", "rob", "did you mean robb?")},
 		{"adding to the unseen", add("ned", "closed", "robb"), absent("conversation", "closed", listConversations)},
@@ -272,7 +272,7 @@ func TestAddAndRemoveMembers(t *testing.T) {
 		{"removing from the unseen", remove("bran", "closed", "arya"), absent("conversation", "closed", listConversations)},
 	})
 	w.NoError(w.Leave(ctx, as("arya"), "open"))
-	w.refuses(t, []refusal{{"a creator who has left", remove("arya", "open", "robb"), only("#open")}})
+	w.assertRefusals(t, []refusal{{"a creator who has left", remove("arya", "open", "robb"), only("#open")}})
 }
 
 func TestRenameFreesTheOldName(t *testing.T) {
@@ -286,7 +286,7 @@ func TestRenameFreesTheOldName(t *testing.T) {
 		Num: before + 1, At: began, Kind: parley.EventConversationChanged, Conversation: at["public channel"], By: "arya",
 		Data: []byte(`{"field":"name"}`),
 	}})
-	same(t, "found by the new name", w.see("bran", "#wide-open").ID, at["public channel"])
+	same(t, "found by the new name", w.ConversationAs("bran", "#wide-open").ID, at["public channel"])
 	w.CreateChannel("bran", "open")
 	w.NoError(w.Rename(ctx, user, "club", "pub"))
 	w.NoError(w.Rename(ctx, as("arya"), "pub", "pub"))
@@ -297,7 +297,7 @@ func TestRenameFreesTheOldName(t *testing.T) {
 	noName := func(kind string) *parley.Error {
 		return refused(parley.BadInput, "", "a "+kind+" has no name", "make a channel with that name")
 	}
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"by a member", rename("ned", "wide-open", "x"), refused(parley.NotPermitted, "",
 			"only the creator of #wide-open and owners may rename it", "ask arya")},
 		{"to a taken name", rename("arya", "wide-open", "open"), nameTaken("open")},
@@ -317,26 +317,26 @@ func TestTopicAndArchiveAreTheMembers(t *testing.T) {
 	at := places(w)
 	for kind, id := range at {
 		w.NoError(w.SetTopic(ctx, as("ned"), id, "winter"))
-		same(t, kind+" has a topic", w.see("arya", id).Topic, "winter")
+		same(t, kind+" has a topic", w.ConversationAs("arya", id).Topic, "winter")
 		w.clock.advance(time.Second)
 		w.NoError(w.Archive(ctx, as("ned"), id, true))
 		before := w.LastEventNumber()
 		w.NoError(w.Archive(ctx, as("ned"), id, true))
 		same(t, kind+" archived twice", kindsAfter(w, before), []parley.EventKind{})
-		when := w.see("arya", id).ArchivedAt
+		when := w.ConversationAs("arya", id).ArchivedAt
 		if when == nil || !when.Equal(w.clock.Now()) {
 			t.Errorf("%s was archived at %v", kind, when)
 		}
 		same(t, kind+" is not listed", slices.Contains(w.list("arya", parley.ListFilter{Ephemeral: true}), id), false)
 		same(t, kind+" is among the archived", slices.Contains(w.list("arya", parley.ListFilter{Ephemeral: true, Archived: true}), id), true)
 		w.NoError(w.Archive(ctx, as("arya"), id, false))
-		same(t, kind+" is back", w.see("arya", id).ArchivedAt, (*time.Time)(nil))
+		same(t, kind+" is back", w.ConversationAs("arya", id).ArchivedAt, (*time.Time)(nil))
 		w.NoError(w.Archive(ctx, user, id, true)) // an owner may
 		w.SayIn("arya", id, "news")
-		same(t, kind+" is back by a message", w.see("arya", id).ArchivedAt, (*time.Time)(nil))
+		same(t, kind+" is back by a message", w.ConversationAs("arya", id).ArchivedAt, (*time.Time)(nil))
 	}
 	join := refused(parley.NotPermitted, "", "bran does not take part in #open", "join it first")
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"an outsider's topic", func() error { return w.SetTopic(ctx, as("bran"), "open", "x") }, join},
 		{"an outsider archiving", func() error { return w.Archive(ctx, as("bran"), "open", true) }, join},
 		{"an outsider unarchiving", func() error { return w.Archive(ctx, as("bran"), "open", false) }, join},
@@ -352,7 +352,7 @@ func TestDeletedConversationIsGoneForEverybodyAtOnce(t *testing.T) {
 	w := newHub(t)
 	at := places(w)
 	only := onlyOwner("delete a conversation")
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"by its creator", func() error { return w.DeleteConversation(ctx, as("arya"), "open") }, only},
 		{"by an outsider", func() error { return w.DeleteConversation(ctx, as("bran"), "open") }, only},
 		{"the unseen", func() error { return w.DeleteConversation(ctx, as("bran"), "closed") }, only},
@@ -389,11 +389,11 @@ func TestDeletedConversationIsGoneForEverybodyAtOnce(t *testing.T) {
 			}
 		}
 	}
-	w.refuses(t, gone)
+	w.assertRefusals(t, gone)
 	again := w.CreateChannel("bran", "open")
 	same(t, "the name is free, its history is new", []any{again.ID != open, w.texts("bran", "open")}, []any{true, []string{}})
 	w.NoError(w.Sweep(ctx))
-	same(t, "the new one stays", w.see("bran", "open").ID, again.ID)
+	same(t, "the new one stays", w.ConversationAs("bran", "open").ID, again.ID)
 }
 
 func TestDeletedPairStartsAnew(t *testing.T) {
@@ -412,7 +412,7 @@ func TestUnseenConversationsAreNotThere(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	at := places(w)
-	w.addPerson("sansa", parley.AccessMember)
+	w.AddPerson("sansa", parley.AccessMember)
 	var table []refusal
 	for _, who := range []string{"bran", "sansa"} { // a person who is only a member has an agent's rights
 		for _, kind := range []string{"private channel", "named group", "dm", "ephemeral", "group"} {
@@ -431,19 +431,19 @@ func TestUnseenConversationsAreNotThere(t *testing.T) {
 			}
 		}
 	}
-	w.refuses(t, table)
+	w.assertRefusals(t, table)
 }
 
 func TestOwnersReadEverything(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	at := places(w)
-	w.addPerson("jon", parley.AccessOwner)
+	w.AddPerson("jon", parley.AccessOwner)
 	for kind, id := range at {
 		w.SayIn("arya", id, "between us")
 		words := w.texts("jon", id)
 		same(t, kind, words[len(words)-1], "between us")
-		same(t, kind+" joined", w.see("jon", id).Joined, false)
+		same(t, kind+" joined", w.ConversationAs("jon", id).Joined, false)
 	}
 }
 

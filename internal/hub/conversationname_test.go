@@ -78,7 +78,7 @@ func TestANameKeepsItsMeaning(t *testing.T) {
 	w.AddAgents("arya", "ned", "bran")
 	private := w.create("arya", parley.NewConversation{Name: "plan", Private: true, With: []string{"ned"}}).ID
 	public := w.CreateChannel("bran", "plan").ID
-	same(t, "what it stands for", []string{w.see("arya", "#plan").ID, w.see("ned", "plan").ID, w.see("bran", "plan").ID}, []string{private, private, public})
+	same(t, "what it stands for", []string{w.ConversationAs("arya", "#plan").ID, w.ConversationAs("ned", "plan").ID, w.ConversationAs("bran", "plan").ID}, []string{private, private, public})
 	same(t, "taken for who sees one", parley.CodeOf(second(w.CreateConversation(ctx, as("bran"), parley.NewConversation{Name: "plan"}))), parley.BadInput)
 	same(t, "taken for a member", parley.CodeOf(second(w.CreateConversation(ctx, as("ned"), parley.NewConversation{Name: "plan"}))), parley.BadInput)
 	w.AddAgents("hound")
@@ -93,9 +93,9 @@ func TestANameKeepsItsMeaning(t *testing.T) {
 	w.NoError(w.Join(ctx, as("ned"), public))
 	same(t, "one who takes part in both", parley.CodeOf(second(w.Conversation(ctx, as("ned"), "plan"))), parley.BadInput)
 	w.NoError(w.Rename(ctx, as("arya"), private, "plans"))
-	same(t, "renamed", []string{w.see("ned", "plan").ID, w.see("ned", "plans").ID}, []string{public, private})
+	same(t, "renamed", []string{w.ConversationAs("ned", "plan").ID, w.ConversationAs("ned", "plans").ID}, []string{public, private})
 	w.restart()
-	same(t, "members", slices.Contains(w.see("ned", private).Members, "ned"), true)
+	same(t, "members", slices.Contains(w.ConversationAs("ned", private).Members, "ned"), true)
 }
 
 // TestNobodyMakesTheChannelForBroadcasts has agents and the owner try to own the channel in which everybody is told

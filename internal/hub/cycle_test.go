@@ -20,7 +20,7 @@ func TestCircleOfWaitsIsRefused(t *testing.T) {
 	named(w, parley.RuntimeAttached, "Ana", "Bea")
 	w.AddScriptAgents("b", "c")
 	named(w, parley.RuntimeWebhook, "Hook")
-	w.change("hook", func(a *parley.Agent) { a.Concurrency = 1 })
+	w.EditAgent("hook", func(a *parley.Agent) { a.Concurrency = 1 })
 	defer w.there("ana", "bea")()
 	refused := func(a *asking, first, path string) {
 		t.Helper()
@@ -46,7 +46,7 @@ func TestCircleOfWaitsIsRefused(t *testing.T) {
 	c := w.StartRun("c")
 	refused(w.beginAsk(c.Caller(), "hook", "why?"), "Hook", "Hook → c → Hook")
 	four := w.beginAsk(user, "hook", "and you?")
-	w.idle("hook")
+	w.AssertIdle("hook")
 	w.EndRun(c, "that")
 	three.hears()
 	w.EndRun(hook, "done")

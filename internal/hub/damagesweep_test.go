@@ -54,7 +54,7 @@ func TestSweepEndsAnAskWhoseDeliveryIsDamaged(t *testing.T) {
 		w := trio(t)
 		a := w.beginAsk(w.working("a").Caller(), "b", "what is it?")
 		w.woundDelivery(name, a.request)
-		w.idle("b")
+		w.AssertIdle("b")
 		w.NoError(w.Sweep(ctx))
 		if wait := w.wait(a.request.ID); wait.State != parley.WaitFailed || wait.Failure == nil {
 			t.Fatalf("the ask is %s: %v", wait.State, wait.Failure)
@@ -91,12 +91,12 @@ func TestSweepFailsATaskWhoseDeliveryIsDamaged(t *testing.T) {
 		run := w.working("a")
 		task := w.Delegate(run.Caller(), "b", "do it")
 		w.EndRun(run, "b does it")
-		request := w.stored(w.task(task).Message)
+		request := w.stored(w.TaskByID(task).Message)
 		w.woundDelivery(name, request)
-		w.idle("b")
+		w.AssertIdle("b")
 		w.NoError(w.Sweep(ctx))
-		w.stands(parley.TaskFailed, task)
-		if e := w.task(task).Error; e == nil || e.Code != parley.Internal || !strings.Contains(e.Message, fmt.Sprintf("message %d", request.Seq)) {
+		w.AssertTaskState(parley.TaskFailed, task)
+		if e := w.TaskByID(task).Error; e == nil || e.Code != parley.Internal || !strings.Contains(e.Message, fmt.Sprintf("message %d", request.Seq)) {
 			t.Errorf("the task failed because of %v", e)
 		}
 		if w.next("a") == nil {
@@ -113,11 +113,11 @@ func TestSweepFailsATaskWhoseCallbackIsDamaged(t *testing.T) {
 		w := trio(t)
 		p := w.parks()
 		w.RunAndAnswer("c", "it is 42")
-		back := w.stored(w.task(p.sub).Callback)
+		back := w.stored(w.TaskByID(p.sub).Callback)
 		w.woundDelivery(name, back)
-		w.idle("b")
+		w.AssertIdle("b")
 		w.NoError(w.Sweep(ctx))
-		w.stands(parley.TaskFailed, p.task)
+		w.AssertTaskState(parley.TaskFailed, p.task)
 		if t.Failed() {
 			return
 		}
@@ -140,13 +140,13 @@ func TestSweepRepeatsAQuietCallbackThatIsDamaged(t *testing.T) {
 	back := w.stored(w.wait(a.request.ID).Callback)
 	same(t, "its task", back.Task, "")
 	w.woundDelivery("waking", back)
-	w.idle("a")
+	w.AssertIdle("a")
 	w.NoError(w.Sweep(ctx))
 	same(t, "the callback", w.DeliveryState(back.ID, "a"), parley.DeliveryFailed)
 	w.alerted(back)
 	same(t, "a is told", textsOf(w.StartRun("a").Messages), []string{back.Content.Text})
 	w.NoError(w.Sweep(ctx))
-	w.idle("a")
+	w.AssertIdle("a")
 }
 
 // What is whole stays as it is.
@@ -157,8 +157,8 @@ func TestSweepLeavesWholeWorkAlone(t *testing.T) {
 	open := w.Delegate(user, "c", "do it")
 	ask := w.beginAsk(user, "a", "well?")
 	w.NoError(w.Sweep(ctx))
-	w.stands(parley.TaskQueued, open, p.sub)
-	w.stands(parley.TaskActive, p.task)
+	w.AssertTaskState(parley.TaskQueued, open, p.sub)
+	w.AssertTaskState(parley.TaskActive, p.task)
 	p.waits()
 	ask.waits()
 	w.AssertConsistent()

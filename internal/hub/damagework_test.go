@@ -49,17 +49,17 @@ func TestTaskFailsWithTheDamagedMessageThatItGoesOnWith(t *testing.T) {
 		"a callback": func(w *world) (*asking, string) {
 			p := w.parks()
 			w.RunAndAnswer("c", "it is 42")
-			w.forge(w.task(p.sub).Callback)
+			w.forge(w.TaskByID(p.sub).Callback)
 			return p.asking, p.task
 		},
 		"what came of an approval": func(w *world) (*asking, string) {
 			w.permit("b", "c", parley.EffectAllow, withApproval)
 			a := w.beginAsk(w.working("a").Caller(), "b", "what is it?")
 			b := w.StartRun("b")
-			held := w.HeldApproval(w.contacts(b.Caller(), notifies("c", "look at it")))
+			held := w.HeldApproval(w.TryContact(b.Caller(), notifies("c", "look at it")))
 			task := w.run(b.Run.ID).Task
 			w.EndRun(b, "I have to ask first")
-			w.decides("user", held.ID, parley.Decision{Approve: true})
+			w.DecideAs("user", held.ID, parley.Decision{Approve: true})
 			w.forge(get[parley.Approval](w)(w.Approval(ctx, user, held.ID)).Outcome)
 			return a, task
 		},
@@ -69,7 +69,7 @@ func TestTaskFailsWithTheDamagedMessageThatItGoesOnWith(t *testing.T) {
 			w := trio(t)
 			a, task := damage(w)
 			same(t, "a run", w.next("b") == nil, true)
-			w.stands(parley.TaskFailed, task)
+			w.AssertTaskState(parley.TaskFailed, task)
 			if t.Failed() {
 				return
 			}
@@ -91,12 +91,12 @@ func TestTaskGoesOnWithoutADamagedMessage(t *testing.T) {
 	task := w.run(b.Run.ID).Task
 	w.EndRun(b, "working on it")
 	w.RunAndAnswer("c", "it is 42")
-	w.forge(w.task(sub).Callback)
+	w.forge(w.TaskByID(sub).Callback)
 	same(t, "a run", w.next("b") == nil, true)
-	w.stands(parley.TaskActive, task)
+	w.AssertTaskState(parley.TaskActive, task)
 	a.waits()
 	w.RunAndAnswer("c", "and more")
-	w.stands(parley.TaskCompleted, other)
+	w.AssertTaskState(parley.TaskCompleted, other)
 	w.RunAndAnswer("b", "enough")
 	same(t, "heard", a.hears(), "Response from b: enough")
 }
@@ -120,7 +120,7 @@ func TestParkedAskWithADamagedRequestEnds(t *testing.T) {
 			}
 			w.RunAndAnswer("c", "42")
 			w.RunAndAnswer("b", "it is 42")
-			w.stands(parley.TaskCompleted, task)
+			w.AssertTaskState(parley.TaskCompleted, task)
 			same(t, "brought", w.calledBack("a"), []string{"Response from b: it is 42"})
 		})
 	}
@@ -146,9 +146,9 @@ func TestTaskFailsWithItsDamagedDelivery(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
 	sub := w.Delegate(w.working("a").Caller(), "b", "do it")
-	w.tamper(fmt.Sprintf("UPDATE deliveries SET purpose = '' WHERE message = %d", w.stored(w.task(sub).Message).Seq))
+	w.tamper(fmt.Sprintf("UPDATE deliveries SET purpose = '' WHERE message = %d", w.stored(w.TaskByID(sub).Message).Seq))
 	same(t, "a run", w.next("b") == nil, true)
-	w.stands(parley.TaskFailed, sub)
+	w.AssertTaskState(parley.TaskFailed, sub)
 }
 
 // A message that nobody has sent, by its row, keeps nobody from writing to a full inbox.
@@ -195,7 +195,7 @@ func TestHubRecoversWithDamagedRows(t *testing.T) {
 					w.NoError(w.BeginRun(ctx, a.Run.ID, parley.Process{}))
 					w.EndRun(a, "done")
 				}
-				if s := w.task(sub).Status; !s.Ended() {
+				if s := w.TaskByID(sub).Status; !s.Ended() {
 					t.Errorf("the task is %s", s)
 				}
 			})

@@ -52,7 +52,7 @@ func (w *world) later(d time.Duration) {
 	w.sweep()
 }
 
-func (w *world) change(id string, edit func(*parley.Agent)) {
+func (w *world) EditAgent(id string, edit func(*parley.Agent)) {
 	w.t.Helper()
 	_, err := w.ChangeAgent(ctx, user, id, func(a *parley.Agent) error {
 		edit(a)
@@ -64,7 +64,7 @@ func (w *world) change(id string, edit func(*parley.Agent)) {
 // depth makes an inbox small.
 func (w *world) depth(id string, depth int, overflow parley.Overflow) {
 	w.t.Helper()
-	w.change(id, func(a *parley.Agent) { a.InboxDepth, a.InboxOverflow = depth, overflow })
+	w.EditAgent(id, func(a *parley.Agent) { a.InboxDepth, a.InboxOverflow = depth, overflow })
 }
 
 // delivery is what has become of a message for one recipient.

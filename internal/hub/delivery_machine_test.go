@@ -31,7 +31,7 @@ func newDeliverer(t *rapid.T, home string) *deliverer {
 		}
 	})
 	x.w.AddAgents("arya", "ned", "bran")
-	x.w.addPerson("sansa", parley.AccessMember)
+	x.w.AddPerson("sansa", parley.AccessMember)
 	for _, id := range []string{"arya", "ned", "bran", "sansa", parley.Owner} {
 		p := &part{id: id, person: id == "sansa" || id == parley.Owner, depth: 100, attempts: 5, overflow: parley.OverflowEvict}
 		x.model.parts[id] = p
@@ -373,7 +373,7 @@ func (x *deliverer) changesLimits(t *rapid.T) {
 func (x *deliverer) limits(t *rapid.T, p *part) {
 	p.depth, p.attempts = pick(t, "depth", 1, 2, 3, 100), pick(t, "attempts", 1, 2, 5)
 	p.overflow = pick(t, "overflow", parley.OverflowEvict, parley.OverflowReject, parley.OverflowUnbounded)
-	x.w.change(p.id, func(a *parley.Agent) {
+	x.w.EditAgent(p.id, func(a *parley.Agent) {
 		a.InboxDepth, a.Attempts, a.InboxOverflow = p.depth, p.attempts, p.overflow
 	})
 }

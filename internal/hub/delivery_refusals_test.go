@@ -30,7 +30,7 @@ func TestDeliveryCallsRefuseBadInput(t *testing.T) {
 	}
 	tooMany := slices.Repeat([]string{m.ID}, 501)
 	const kinds = "use lost, busy, server, nostart or final"
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"take: a negative limit", take(parley.Take{Limit: -1}), bad("the limit is -1", "take 1 to 500")},
 		{"take: too large a limit", take(parley.Take{Limit: 501}), bad("the limit is 501", "take 1 to 500")},
 		{"take: too many named", take(parley.Take{Only: tooMany}), bad("501 messages are named", "name 1 to 500")},
@@ -70,9 +70,9 @@ func TestDeadLettersAreForOwners(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")
-	w.addPerson("sansa", parley.AccessMember)
+	w.AddPerson("sansa", parley.AccessMember)
 	for _, id := range []string{"ned", "bran"} {
-		w.change(id, func(a *parley.Agent) { a.Attempts = 1 })
+		w.EditAgent(id, func(a *parley.Agent) { a.Attempts = 1 })
 	}
 	w.group("arya", "both", "ned", "bran")
 	both := w.SayIn("arya", "both", "@ned @bran").Message
@@ -88,7 +88,7 @@ func TestDeadLettersAreForOwners(t *testing.T) {
 		return func() error { _, err := w.DropDead(ctx, as(by), message, recipient); return err }
 	}
 	noDead := refused(parley.BadInput, parley.Conflict, "message "+alive.ShortName()+" is no dead letter", "see the list of dead letters")
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"a member lists", func() error { _, err := w.DeadLetters(ctx, as("sansa"), 0, 0); return err }, onlyOwner("see dead letters")},
 		{"the sender retries", retry("arya", both.ID, "ned"), onlyOwner("handle dead letters")},
 		{"the recipient drops", drop("ned", both.ID, "ned"), onlyOwner("handle dead letters")},
@@ -110,7 +110,7 @@ func TestStrangersHaveNoInbox(t *testing.T) {
 	w := newHub(t)
 	stranger := refused(parley.NotPermitted, "", "nobody is not a participant of this hub", "ask an owner of this hub to add it")
 	by := as("nobody")
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"take", func() error { _, err := w.Take(ctx, by, parley.Take{Wait: time.Hour}); return err }, stranger},
 		{"peek", func() error { _, err := w.Peek(ctx, by, 0); return err }, stranger},
 		{"ack", func() error { _, err := w.Ack(ctx, by, "", noRoom); return err }, stranger},

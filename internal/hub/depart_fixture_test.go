@@ -21,8 +21,8 @@ func (w *world) pauseBridge(id string, paused bool) {
 	get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, id, parley.BridgeChange{Paused: &paused}))
 }
 
-// departs is what is to be written into a tree that has directories for some channels.
-func (w *world) departs(id string, channels ...string) []parley.Departure {
+// departuresOf is what is to be written into a tree that has directories for some channels.
+func (w *world) departuresOf(id string, channels ...string) []parley.Departure {
 	w.t.Helper()
 	return get[[]parley.Departure](w)(w.BridgeAt(user).Departures(ctx, id, parley.DepartureQuery{Channels: channels}))
 }
@@ -30,7 +30,7 @@ func (w *world) departs(id string, channels ...string) []parley.Departure {
 // departsOne requires that there is just one.
 func (w *world) departsOne(id string, channels ...string) parley.Departure {
 	w.t.Helper()
-	list := w.departs(id, channels...)
+	list := w.departuresOf(id, channels...)
 	if len(list) != 1 {
 		w.t.Fatalf("by %s depart %q, want one", id, namesOf(list))
 	}
@@ -60,8 +60,8 @@ func wordsOf(list []parley.Departure) []string {
 	return words
 }
 
-// reports says what became of departures.
-func (w *world) reports(id string, state parley.DepartureState, list ...parley.Departure) {
+// reportDepartures says what became of departures.
+func (w *world) reportDepartures(id string, state parley.DepartureState, list ...parley.Departure) {
 	w.t.Helper()
 	var reports []parley.DepartureReport
 	for _, d := range list {

@@ -29,18 +29,18 @@ func TestLadderOfAFileInAnInbox(t *testing.T) {
 			}
 			same(t, "it is for", []any{out.Recipient, out.Channel, out.Sequence, out.Wakes, out.Message.ID}, []any{"ana", "", int64(1), true, m.ID})
 			w.restart()
-			same(t, "again", w.departs("tree"), []parley.Departure{out})
+			same(t, "again", w.departuresOf("tree"), []parley.Departure{out})
 			same(t, "before it is written", w.DeliveryState(m.ID, "ana"), parley.DeliveryAccepted)
 			for range 2 {
-				w.reports("tree", parley.DepartureWritten, out)
+				w.reportDepartures("tree", parley.DepartureWritten, out)
 				same(t, "in place", w.DeliveryState(m.ID, "ana"), parley.DeliveryDelivered)
 			}
 			w.restart()
 			w.later(24 * time.Hour)
 			same(t, "still in place", w.DeliveryState(m.ID, "ana"), parley.DeliveryDelivered)
-			same(t, "what lies there", [][]string{w.lies("tree"), namesOf(w.departs("tree"))}, [][]string{{out.Name}, {}})
-			w.reports("tree", parley.DepartureSeen, out)
-			w.reports("tree", parley.DepartureWritten, out) // which comes too late
+			same(t, "what lies there", [][]string{w.lies("tree"), namesOf(w.departuresOf("tree"))}, [][]string{{out.Name}, {}})
+			w.reportDepartures("tree", parley.DepartureSeen, out)
+			w.reportDepartures("tree", parley.DepartureWritten, out) // which comes too late
 			same(t, "gone", w.DeliveryState(m.ID, "ana"), parley.DeliverySeen)
 			same(t, "nothing is owed", []any{w.inbox("ana"), w.lies("tree")}, []any{parley.Inbox{}, []string{}})
 			w.reply("ana", m.ID, "hello yourself")
@@ -61,18 +61,18 @@ func TestLadderOfAFileInAChannel(t *testing.T) {
 	same(t, "its name", out.Name, "msg-20260301-090000-user-0000")
 	same(t, "it is in", []string{out.Channel, out.Recipient}, []string{"paper", ""})
 	w.restart()
-	same(t, "again", w.departs("tree", "paper"), []parley.Departure{out})
+	same(t, "again", w.departuresOf("tree", "paper"), []parley.Departure{out})
 	for range 2 {
-		w.reports("tree", parley.DepartureWritten, out)
+		w.reportDepartures("tree", parley.DepartureWritten, out)
 		same(t, "in place", w.DeliveryState(m.ID, "claude"), parley.DeliveryAcked)
 	}
-	same(t, "what is left", [][]string{w.lies("tree"), namesOf(w.departs("tree", "paper"))}, [][]string{{}, {}})
+	same(t, "what is left", [][]string{w.lies("tree"), namesOf(w.departuresOf("tree", "paper"))}, [][]string{{}, {}})
 	answer := w.arrives("tree", parley.Arrival{
 		Name: "msg-20260301-090001-claude-ab12", From: "claude", Channel: "paper", ReplyTo: out.Name,
 		Draft: parley.Draft{Content: text("I have")},
 	})
 	same(t, "answered", []any{w.DeliveryState(m.ID, "claude"), w.delivery(m.ID, "claude").Answer}, []any{parley.DeliveryAnswered, answer.Message})
-	same(t, "what came from there does not go back", w.departs("tree", "paper"), []parley.Departure(nil))
+	same(t, "what came from there does not go back", w.departuresOf("tree", "paper"), []parley.Departure(nil))
 	w.AssertConsistent()
 }
 
@@ -91,7 +91,7 @@ func TestNamesInAChannel(t *testing.T) {
 	}
 	w.clock.advance(time.Second)
 	w.SayIn("user", "paper", "later")
-	same(t, "the names", namesOf(w.departs("tree", "paper")), []string{
+	same(t, "the names", namesOf(w.departuresOf("tree", "paper")), []string{
 		"msg-20260301-090000-claude-00ff", "msg-20260301-090000-user-0000", "msg-20260301-090000-claude-0100",
 		"msg-20260301-090000-user-0001", "msg-20260301-090000-claude-0101", "msg-20260301-090000-user-0002",
 		"msg-20260301-090001-user-0000",
@@ -135,7 +135,7 @@ func TestOneNameForAMessage(t *testing.T) {
 	w.tree(parley.LayoutInbox, "tree", "ana", "ben")
 	w.CreateChannel("user", "open", "ana", "ben")
 	w.SayIn("user", "open", "@ana @ben hello")
-	names := namesOf(w.departs("tree"))
+	names := namesOf(w.departuresOf("tree"))
 	same(t, "how many names", []int{len(names), len(slices.Compact(names))}, []int{2, 1})
 }
 
@@ -145,19 +145,19 @@ func TestSendersAreToldOfFilesThatFail(t *testing.T) {
 	w := newHub(t)
 	w.tree(parley.LayoutInbox, "tree", "ana")
 	large, old := w.SendDM("user", "ana", "large").Message, w.SendDM("user", "ana", "old").Message
-	list := w.departs("tree")
-	w.reports("tree", parley.DepartureWritten, list[1])
+	list := w.departuresOf("tree")
+	w.reportDepartures("tree", parley.DepartureWritten, list[1])
 	tooLarge := parley.Errorf(parley.BadInput, "this has 20000 bytes, a document has at most 10240").Suggest("send an artifact")
 	for range 2 {
 		w.NoError(w.BridgeAt(user).Report(ctx, "tree", []parley.DepartureReport{{ID: list[0].ID, State: parley.DepartureFailed, Error: tooLarge}}))
-		w.reports("tree", parley.DepartureEvicted, list[1])
+		w.reportDepartures("tree", parley.DepartureEvicted, list[1])
 	}
 	same(t, "the states", []any{w.DeliveryState(large.ID, "ana"), w.DeliveryState(old.ID, "ana")}, []any{parley.DeliveryFailed, parley.DeliveryEvicted})
 	same(t, "what the sender is told", textsOf(w.told("user")), []string{
 		"Error: this has 20000 bytes, a document has at most 10240. Hint: send an artifact.",
 		"Error: the inbox of ana was full, and this was the oldest in it. Hint: send it again later; it can still be read in its conversation.",
 	})
-	same(t, "what is left", []any{w.inbox("ana").Waking, w.lies("tree"), w.departs("tree")}, []any{0, []string{}, []parley.Departure(nil)})
+	same(t, "what is left", []any{w.inbox("ana").Waking, w.lies("tree"), w.departuresOf("tree")}, []any{0, []string{}, []parley.Departure(nil)})
 	w.AssertConsistent()
 }
 
@@ -168,7 +168,7 @@ func TestSendersAreToldOfPostsThatFail(t *testing.T) {
 	w.tree(parley.LayoutAgentOS, "tree", "claude", "codex")
 	w.CreateChannel("user", "paper")
 	m := w.SayIn("user", "paper", "@claude @codex look").Message
-	w.reports("tree", parley.DepartureFailed, w.departsOne("tree", "paper"))
+	w.reportDepartures("tree", parley.DepartureFailed, w.departsOne("tree", "paper"))
 	same(t, "the states", []any{w.DeliveryState(m.ID, "claude"), w.DeliveryState(m.ID, "codex")}, []any{parley.DeliveryFailed, parley.DeliveryFailed})
 	same(t, "what the sender is told", textsOf(w.told("user")), []string{
 		"Error: this could not be written into a directory tree. Hint: see the log of the bridge.",
@@ -197,8 +197,8 @@ func TestWhatHasEndedDoesNotDepart(t *testing.T) {
 			m := w.PostAs("user", parley.Draft{Direct: []string{"ana"}, TTL: 60, Content: text("hello")}).Message
 			out := w.departsOne("tree")
 			c.end(w, m)
-			same(t, "what departs", w.departs("tree"), []parley.Departure(nil))
-			w.reports("tree", parley.DepartureWritten, out)
+			same(t, "what departs", w.departuresOf("tree"), []parley.Departure(nil))
+			w.reportDepartures("tree", parley.DepartureWritten, out)
 			same(t, "the state", w.DeliveryState(m.ID, "ana"), c.want)
 			if told := textsOf(w.told("user")); c.want == parley.DeliveryFailed && len(told) > 0 {
 				t.Errorf("the sender is told %q", told)
@@ -220,10 +220,10 @@ func TestWhatIsDeletedDoesNotDepart(t *testing.T) {
 			w.SayIn("user", "paper", "@claude look")
 			out := w.departsOne("tree", "paper")
 			w.NoError(w.DeleteConversation(ctx, user, "paper"))
-			w.reports("tree", parley.DepartureWritten, out)
+			w.reportDepartures("tree", parley.DepartureWritten, out)
 			w.SayIn("user", w.CreateChannel("user", "other").ID, "@claude and here")
 			w.NoError(w.DeleteConversation(ctx, user, "other"))
-			same(t, "what departs", w.departs("tree", "paper", "other"), []parley.Departure(nil))
+			same(t, "what departs", w.departuresOf("tree", "paper", "other"), []parley.Departure(nil))
 			w.AssertConsistent()
 		})
 	}
@@ -237,14 +237,14 @@ func TestWhatWasTakenDoesNotDepart(t *testing.T) {
 	m := w.SendDM("user", "ana", "hello").Message
 	named := w.departsOne("tree")
 	w.TakeAs("ana", parley.Take{})
-	same(t, "what departs", w.departs("tree"), []parley.Departure(nil))
-	w.reports("tree", parley.DepartureSeen) // nothing
-	w.later(2 * time.Minute)                // the lease is over
-	w.later(2 * time.Minute)                // and the pause
-	same(t, "what departs then", namesOf(w.departs("tree")), []string{named.Name})
+	same(t, "what departs", w.departuresOf("tree"), []parley.Departure(nil))
+	w.reportDepartures("tree", parley.DepartureSeen) // nothing
+	w.later(2 * time.Minute)                         // the lease is over
+	w.later(2 * time.Minute)                         // and the pause
+	same(t, "what departs then", namesOf(w.departuresOf("tree")), []string{named.Name})
 	w.TakeAs("ana", parley.Take{})
-	w.reports("tree", parley.DepartureWritten, named)
-	same(t, "whose it is", w.DeliveryState(m.ID, "ana") == parley.DeliveryDelivered && len(w.departs("tree")) == 0, true)
+	w.reportDepartures("tree", parley.DepartureWritten, named)
+	same(t, "whose it is", w.DeliveryState(m.ID, "ana") == parley.DeliveryDelivered && len(w.departuresOf("tree")) == 0, true)
 	w.AssertConsistent()
 }
 
@@ -259,10 +259,10 @@ func TestWhatIsGivenBackIsWhereItsFileIs(t *testing.T) {
 			m := w.SendDM("user", "ana", "hello").Message
 			out := w.departsOne("tree")
 			taken := w.TakeAs("ana", parley.Take{})
-			w.reports("tree", state, out)
+			w.reportDepartures("tree", state, out)
 			w.giveBack("ana", taken, parley.FailureLost)
 			w.later(time.Hour)
-			same(t, "what departs", w.departs("tree"), []parley.Departure(nil))
+			same(t, "what departs", w.departuresOf("tree"), []parley.Departure(nil))
 			same(t, "what became of it", string(w.DeliveryState(m.ID, "ana")), map[parley.DepartureState]string{"written": "delivered", "seen": "seen"}[state])
 		})
 	}
@@ -297,7 +297,7 @@ func TestHaltedAgentsGetNoFiles(t *testing.T) {
 			w.SendDM("user", "ben", "for another")
 			departs := func() (words []string) {
 				commands := 0
-				for _, out := range w.departs("tree") {
+				for _, out := range w.departuresOf("tree") {
 					if out.Message.Type == parley.TypeCommand {
 						commands++
 						continue
@@ -324,8 +324,8 @@ func TestWhoSleepsIsAsked(t *testing.T) {
 	asks := w.beginAsk(user, "ana", "well?")
 	out := w.departsOne("tree")
 	same(t, "what departs", out.Message.ID, asks.request.ID)
-	w.reports("tree", parley.DepartureWritten, out)
-	w.reports("tree", parley.DepartureSeen, out)
+	w.reportDepartures("tree", parley.DepartureWritten, out)
+	w.reportDepartures("tree", parley.DepartureSeen, out)
 	asks.waits()
 	w.arrives("tree", parley.Arrival{
 		Name: "msg_00000001", From: "ana", To: "user", ReplyTo: out.Name, Draft: parley.Draft{Type: parley.TypeResult, Content: text("very")},
@@ -342,10 +342,10 @@ func TestMailGoesIntoOneTree(t *testing.T) {
 	w.tree(parley.LayoutBlackboard, "b", "ana")
 	w.CreateChannel("user", "open")
 	m := w.SayIn("user", "open", "@ana hello").Message
-	same(t, "by c", w.departs("c"), []parley.Departure(nil))
-	w.reports("a", parley.DepartureWritten, w.departsOne("a", "open"))
+	same(t, "by c", w.departuresOf("c"), []parley.Departure(nil))
+	w.reportDepartures("a", parley.DepartureWritten, w.departsOne("a", "open"))
 	same(t, "the channel does not settle it", w.DeliveryState(m.ID, "ana"), parley.DeliveryAccepted)
-	w.reports("b", parley.DepartureWritten, w.departsOne("b"))
+	w.reportDepartures("b", parley.DepartureWritten, w.departsOne("b"))
 	same(t, "the inbox has it", w.DeliveryState(m.ID, "ana"), parley.DeliveryDelivered)
 	w.NoError(w.RemoveBridge(ctx, user, "b"))
 	same(t, "it is given back", w.DeliveryState(m.ID, "ana"), parley.DeliveryAccepted)
@@ -364,12 +364,12 @@ func TestWhoLeavesATree(t *testing.T) {
 		get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, "tree", parley.BridgeChange{Agents: &agents}))
 	}
 	live("ben")
-	same(t, "what departs", w.departs("tree"), []parley.Departure(nil))
+	same(t, "what departs", w.departuresOf("tree"), []parley.Departure(nil))
 	live("ben", "ana")
-	same(t, "again", w.departs("tree"), []parley.Departure{out})
+	same(t, "again", w.departuresOf("tree"), []parley.Departure{out})
 	live("ben")
 	w.NoError(w.RemoveAgent(ctx, user, "ana"))
-	same(t, "what departs to one who was removed", w.departs("tree"), []parley.Departure(nil))
+	same(t, "what departs to one who was removed", w.departuresOf("tree"), []parley.Departure(nil))
 	w.AssertConsistent()
 }
 
@@ -379,9 +379,9 @@ func TestAPausedBridgeDepartsNothing(t *testing.T) {
 	w.tree(parley.LayoutInbox, "tree", "ana")
 	w.pauseBridge("tree", true)
 	w.SendDM("user", "ana", "hello")
-	same(t, "paused", w.departs("tree"), []parley.Departure(nil))
+	same(t, "paused", w.departuresOf("tree"), []parley.Departure(nil))
 	w.pauseBridge("tree", false)
-	same(t, "resumed", wordsOf(w.departs("tree")), []string{"hello"})
+	same(t, "resumed", wordsOf(w.departuresOf("tree")), []string{"hello"})
 }
 
 // A page ends where the next one begins.
@@ -401,14 +401,14 @@ func TestDeparturesComeInPages(t *testing.T) {
 			}
 			names, q.After = append(names, namesOf(page)...), page[len(page)-1].ID
 		}
-		all := w.departs("tree")
+		all := w.departuresOf("tree")
 		if written {
 			same(t, "written", names, w.lies("tree"))
 		} else {
 			same(t, "due", names, namesOf(all))
 		}
 		same(t, "how many", len(names), 5)
-		w.reports("tree", parley.DepartureWritten, all...)
+		w.reportDepartures("tree", parley.DepartureWritten, all...)
 	}
 }
 
@@ -453,7 +453,7 @@ func TestRefusedDepartures(t *testing.T) {
 	}
 	notOwner := refused(parley.NotPermitted, "", "only an owner may use a bridge", "ask an owner of this hub")
 	none := absent("bridge", "none", listBridges)
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"an agent asks", ask("ana", "tree", parley.DepartureQuery{}), notOwner},
 		{"an agent looks", ask("ana", "tree", parley.DepartureQuery{Written: true}), notOwner},
 		{"an agent reports", tell("ana", "tree", parley.DepartureReport{ID: "1", State: parley.DepartureSeen}), notOwner},

@@ -22,14 +22,14 @@ func TestADocumentKeepsItsID(t *testing.T) {
 	w.arrives("tree", parley.Arrival{Name: "r-1", From: "assistant", To: "gm", Queue: true, Draft: clawDraft("r-1")})
 	out := w.departsOne("tree")
 	same(t, "the request", []string{out.Name, out.Recipient}, []string{"r-1", "gm"})
-	w.reports("tree", parley.DepartureWritten, out)
+	w.reportDepartures("tree", parley.DepartureWritten, out)
 	w.arrives("tree", parley.Arrival{
 		BridgeFile: parley.BridgeFile{Digest: "another"}, Name: "r-1", From: "worker-1", To: "gm", Queue: true, Draft: clawDraft("r-1"),
 	})
 	second := w.departsOne("tree")
 	same(t, "the name is taken", second.Name, second.Message.ID)
 	for _, id := range []string{"../up", ".hidden", "a/b", ""} {
-		w.reports("tree", parley.DepartureWritten, second)
+		w.reportDepartures("tree", parley.DepartureWritten, second)
 		draft := clawDraft(id)
 		draft.Direct = []string{"gm"}
 		w.PostAs("assistant", draft)
@@ -47,7 +47,7 @@ func TestADocumentUnderItsIDDoesNotComeBack(t *testing.T) {
 		BridgeFile: parley.BridgeFile{Path: "inbox/r-1.json", Digest: "a"}, Name: "r-1", From: "assistant", To: "gm", Queue: true, At: b.clock.Now(), Draft: clawDraft("r-1"),
 	})
 	out := w.departsOne("tree")
-	w.reports("tree", parley.DepartureWritten, out)
+	w.reportDepartures("tree", parley.DepartureWritten, out)
 	file := parley.BridgeFile{Path: "gm/inbox/r-1.json", Digest: "b"}
 	ours := parley.Arrival{BridgeFile: file, Name: "r-1", From: "assistant", To: "gm", At: b.clock.Now(), History: true, Draft: clawDraft("r-1")}
 	before := len(b.all())
@@ -99,9 +99,9 @@ func TestABroadcastKeepsItsID(t *testing.T) {
 		Draft: parley.Draft{Type: parley.TypeNotification, Content: text("hear"), Metadata: json.RawMessage(`{"clawos":{"id":"b-1"}}`)},
 	}
 	m := b.lands(all)
-	out := w.departs("tree")
+	out := w.departuresOf("tree")
 	same(t, "what departs", namesOf(out), []string{"b-1", "b-1"})
-	w.reports("tree", parley.DepartureWritten, out...)
+	w.reportDepartures("tree", parley.DepartureWritten, out...)
 	for _, to := range []string{"ana", "ben"} {
 		file := all
 		file.BridgeFile, file.History = parley.BridgeFile{Path: to + "/inbox/b-1.json", Digest: to}, true

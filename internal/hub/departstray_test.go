@@ -20,8 +20,8 @@ func paper(t *testing.T) *world {
 // written writes all that departs into the tree of a bridge, and says what that was.
 func (w *world) written(id string, channels ...string) []string {
 	w.t.Helper()
-	list := w.departs(id, channels...)
-	w.reports(id, parley.DepartureWritten, list...)
+	list := w.departuresOf(id, channels...)
+	w.reportDepartures(id, parley.DepartureWritten, list...)
 	return wordsOf(list)
 }
 
@@ -31,7 +31,7 @@ func TestWhatWaitsIsWrittenWhenATreeIsJoinedAgain(t *testing.T) {
 	w := paper(t)
 	w.SayIn("bot", "paper", "for everybody")
 	m := w.SayIn("bot", "paper", "@claude well?").Message
-	w.departs("tree", "paper") // and is not written
+	w.departuresOf("tree", "paper") // and is not written
 	w.NoError(w.RemoveBridge(ctx, user, "tree"))
 	w.SayIn("bot", "paper", "nobody hears this there")
 	w.SayIn("bot", "paper", "@claude still there?")
@@ -48,7 +48,7 @@ func TestWhoComesIntoATreeFindsWhatLiesThere(t *testing.T) {
 	w := paper(t)
 	m := w.SayIn("user", "paper", "@bot @claude well?").Message
 	w.written("tree", "paper")
-	w.change("bot", func(a *parley.Agent) { a.Runtime = parley.RuntimeBridge })
+	w.EditAgent("bot", func(a *parley.Agent) { a.Runtime = parley.RuntimeBridge })
 	get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, "tree", parley.BridgeChange{Agents: &[]string{"claude", "bot"}}))
 	same(t, "what is written", w.written("tree", "paper"), []string{})
 	same(t, "what became of it", w.DeliveryState(m.ID, "bot"), parley.DeliveryAcked)
@@ -67,7 +67,7 @@ func TestATaskThatWaitsHasNoFile(t *testing.T) {
 	w.RunAndAnswer("writer", "done")
 	same(t, "after", w.written("tree", "paper"), []string{"Draft it"})
 	same(t, "what became of it", w.DeliveryState(m.ID, "claude"), parley.DeliveryAcked)
-	w.stands(parley.TaskActive, m.Task)
+	w.AssertTaskState(parley.TaskActive, m.Task)
 }
 
 // Whoever is mentioned in a channel that no tree of its has a directory for cannot read it: the sender is told soon.
@@ -78,8 +78,8 @@ func TestAChannelWithoutADirectory(t *testing.T) {
 	m := w.SayIn("bot", "paper", "@claude well?").Message
 	look := func(channels ...string) {
 		for range 2 {
-			w.departs("tree", channels...)
-			w.departs("other", "thesis")
+			w.departuresOf("tree", channels...)
+			w.departuresOf("other", "thesis")
 		}
 	}
 	look("thesis")
@@ -91,7 +91,7 @@ func TestAChannelWithoutADirectory(t *testing.T) {
 		" Hint: make the directory, or post in another channel."})
 	there := w.SayIn("bot", "paper", "@claude and now?").Message
 	w.clock.advance(10 * time.Second)
-	w.departs("other", "thesis")
+	w.departuresOf("other", "thesis")
 	same(t, "where one has", w.written("tree", "paper"), []string{"@claude and now?"})
 	same(t, "what became of it", w.DeliveryState(there.ID, "claude"), parley.DeliveryAcked)
 	w.AssertConsistent()

@@ -14,13 +14,13 @@ func TestWhatIsReassignedWhileItWaitsIsAskedForAnew(t *testing.T) {
 	first := w.Delegate(user, "data", "figures")
 	then := w.Delegate(user, "writer", "a text", after(first))
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, then, "boss"))
-	w.idle("boss", "writer")
+	w.AssertIdle("boss", "writer")
 	w.RunAndAnswer("data", "42")
-	w.idle("writer")
+	w.AssertIdle("writer")
 	run := w.StartRun("boss")
 	same(t, "asked for", []string{run.Run.Task, run.Run.Conversation}, []string{then, w.dmOf("user", "boss")})
 	w.EndRun(run, "done")
-	w.stands(parley.TaskCompleted, then)
+	w.AssertTaskState(parley.TaskCompleted, then)
 	w.AssertConsistent()
 }
 
@@ -35,7 +35,7 @@ func TestWhatIsReassignedWhileItWaitsReachesWhoFetches(t *testing.T) {
 	w.RunAndAnswer("data", "42")
 	request := w.TakeAs("ned", parley.Take{}).Messages[0]
 	w.PostAs("ned", parley.Draft{InReplyTo: request.ID, Type: "task_result", Content: text("done")})
-	w.stands(parley.TaskCompleted, then)
+	w.AssertTaskState(parley.TaskCompleted, then)
 	w.AssertConsistent()
 }
 
@@ -46,7 +46,7 @@ func TestWhatWaitsIsNotBegunByAWord(t *testing.T) {
 		"progress": func(w *world, task string) {
 			change := parley.TaskChange{Progress: &parley.TaskProgress{Message: "I know of it"}}
 			get[parley.TaskView](w)(w.UpdateTask(ctx, as("writer"), task, change))
-			same(w.t, "said", w.task(task).Progress.Message, "I know of it")
+			same(w.t, "said", w.TaskByID(task).Progress.Message, "I know of it")
 		},
 		"a run": func(w *world, task string) {
 			w.PostAs("user", parley.Draft{Direct: []string{"writer"}, Task: task, Content: text("get ready")})
@@ -59,11 +59,11 @@ func TestWhatWaitsIsNotBegunByAWord(t *testing.T) {
 			first := w.Delegate(user, "data", "figures")
 			then := w.Delegate(user, "writer", "a text", after(first))
 			speak(w, then)
-			w.stands(parley.TaskQueued, then)
+			w.AssertTaskState(parley.TaskQueued, then)
 			w.RunAndAnswer("data", "42")
 			w.RunAndAnswer("writer", "the text")
-			w.stands(parley.TaskCompleted, then)
-			same(t, "result", w.task(then).Result.Text, "the text")
+			w.AssertTaskState(parley.TaskCompleted, then)
+			same(t, "result", w.TaskByID(then).Result.Text, "the text")
 			w.AssertConsistent()
 		})
 	}
@@ -82,8 +82,8 @@ func TestWhoSetItselfATaskThatWaitsIsWoken(t *testing.T) {
 	for range 3 { // the figures, the sum, and what has come of that
 		w.RunAndAnswer("boss", "done")
 	}
-	w.stands(parley.TaskCompleted, own, root)
-	w.idle("boss")
+	w.AssertTaskState(parley.TaskCompleted, own, root)
+	w.AssertIdle("boss")
 	w.AssertConsistent()
 }
 
@@ -101,7 +101,7 @@ func TestWhoSetItselfATaskThatWaitsIsAskedUnlessItKnows(t *testing.T) {
 			got := w.TakeAs("ned", parley.Take{Seen: true}).Messages
 			n := len(slices.DeleteFunc(got, func(m parley.Message) bool { return m.Task != own }))
 			same(t, "requests", n, asked)
-			w.stands(parley.TaskActive, own)
+			w.AssertTaskState(parley.TaskActive, own)
 			w.AssertConsistent()
 		})
 	}
@@ -130,8 +130,8 @@ func TestOnesOwnTaskIsAskedForByTheHub(t *testing.T) {
 			run := w.StartRun("boss")
 			same(t, "where", run.Run.Conversation, w.dmOf("boss", parley.System))
 			w.EndRun(run, "done")
-			w.stands(parley.TaskCompleted, own)
-			w.idle("boss")
+			w.AssertTaskState(parley.TaskCompleted, own)
+			w.AssertIdle("boss")
 			w.AssertConsistent()
 		})
 	}
@@ -147,9 +147,9 @@ func TestNewsDoesNotBeginWhatWaits(t *testing.T) {
 	part := get[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Assignee: "writer", Text: "an outline", Parent: then})).ID
 	get[parley.TaskView](w)(w.UpdateTask(ctx, as("writer"), part, parley.TaskChange{Progress: &parley.TaskProgress{Blockers: []string{"no paper"}}}))
 	w.TakeAs("ned", parley.Take{Seen: true})
-	w.stands(parley.TaskQueued, then)
+	w.AssertTaskState(parley.TaskQueued, then)
 	w.RunAndAnswer("data", "42")
-	same(t, "asked for", w.DeliveryState(w.task(then).Message, "ned"), parley.DeliveryAccepted)
+	same(t, "asked for", w.DeliveryState(w.TaskByID(then).Message, "ned"), parley.DeliveryAccepted)
 	w.AssertConsistent()
 }
 
@@ -161,9 +161,9 @@ func TestOwnTaskGivenAwayIsCalledBack(t *testing.T) {
 	first := w.Delegate(user, "data", "figures")
 	own := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Text: "sum up", DependsOn: []string{first}})).ID
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, own, "ned"))
-	w.fails(w.StartRun("data"), parley.FailureFinal)
-	w.stands(parley.TaskFailed, own)
-	if w.task(own).Callback == "" {
+	w.FailRunOf(w.StartRun("data"), parley.FailureFinal)
+	w.AssertTaskState(parley.TaskFailed, own)
+	if w.TaskByID(own).Callback == "" {
 		t.Error("nobody is called back")
 	}
 	w.AssertConsistent()

@@ -89,7 +89,7 @@ func TestDiskAlertIsForOwners(t *testing.T) {
 	t.Parallel()
 	w, d, _ := onDisk(t, 100*gib)
 	w.AddAgents("arya")
-	w.addPerson("member", parley.AccessMember)
+	w.AddPerson("member", parley.AccessMember)
 	w.Start(ctx)
 	d.free.Store(7)
 	before := w.LastEventNumber()

@@ -17,22 +17,22 @@ func TestAConversationKeepsTheNameThatPeopleType(t *testing.T) {
 	made := w.create("arya", parley.NewConversation{Name: "Project X", With: []string{"ned"}})
 	same(t, "made", []string{made.Name, made.DisplayName, made.Title()}, []string{"project-x", "Project X", "#project-x"})
 	for _, ref := range []string{"project-x", "#project-x", "Project X", "#Project X", "PROJECT x", "Ｐroject X", made.ID} {
-		same(t, ref, w.see("ned", ref).ID, made.ID)
+		same(t, ref, w.ConversationAs("ned", ref).ID, made.ID)
 	}
 	same(t, "post", w.SayIn("ned", "Project X", "hello @arya").Message.Conversation, made.ID)
 	same(t, "search", len(w.finds("ned", `in:"Project X" hello`)), 1)
 
 	w.NoError(w.Rename(ctx, as("arya"), "project x", "Über Größe"))
-	renamed := w.see("ned", made.ID)
+	renamed := w.ConversationAs("ned", made.ID)
 	same(t, "renamed", []string{renamed.Name, renamed.DisplayName}, []string{"uber-grosse", "Über Größe"})
 	same(t, "its old display name is free", w.create("ned", parley.NewConversation{Name: "Project X"}).Name, "project-x")
 	w.NoError(w.Rename(ctx, as("arya"), "Über größe", "plain"))
-	same(t, "a plain name says it all", w.see("ned", "plain").DisplayName, "")
+	same(t, "a plain name says it all", w.ConversationAs("ned", "plain").DisplayName, "")
 
 	own := "Проект Икс"
 	given := w.create("arya", parley.NewConversation{Name: "proekt", DisplayName: own})
 	same(t, "both are given", []string{given.Name, given.DisplayName}, []string{"proekt", own})
-	same(t, "by that display name", w.see("ned", "ПРОЕКТ икс").ID, given.ID)
+	same(t, "by that display name", w.ConversationAs("ned", "ПРОЕКТ икс").ID, given.ID)
 	cleared := ""
 	changed, err := w.ChangeConversation(ctx, as("arya"), "proekt", parley.ConversationChange{DisplayName: &cleared})
 	w.NoError(err)
@@ -63,7 +63,7 @@ func TestRefusedDisplayNames(t *testing.T) {
 			return second(w.ChangeConversation(ctx, as(who), ref, parley.ConversationChange{DisplayName: &display}))
 		}
 	}
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"a name that is taken", make("Project X", ""), refused(parley.BadInput, parley.Conflict, `the name "project-x" is taken`,
 			`write in it: parley chat --conv project-x; or choose another name, like "Project X 2"`)},
 		{"a heading", make("Plan\n## Role", ""), refused(parley.BadInput, "",
@@ -84,21 +84,21 @@ func TestADisplayNameStandsForOneConversation(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")
 	hidden := w.create("arya", parley.NewConversation{Name: "one", DisplayName: "The Plan", Private: true, With: []string{"ned"}})
-	same(t, "ned's", w.see("ned", "the plan").ID, hidden.ID)
+	same(t, "ned's", w.ConversationAs("ned", "the plan").ID, hidden.ID)
 	absent := func() error { return second(w.Conversation(ctx, as("bran"), "The Plan")) }
-	w.refuses(t, []refusal{{"a stranger", absent, refused(parley.BadInput, parley.NotFound,
+	w.assertRefusals(t, []refusal{{"a stranger", absent, refused(parley.BadInput, parley.NotFound,
 		`there is no conversation "The Plan"`, "see which there are: parley conv list")}})
 	w.create("bran", parley.NewConversation{Name: "two", DisplayName: "THE PLAN"})
-	same(t, "ned's stays", w.see("ned", "the plan").ID, hidden.ID)
-	same(t, "bran's", w.see("bran", "the plan").Name, "two")
+	same(t, "ned's stays", w.ConversationAs("ned", "the plan").ID, hidden.ID)
+	same(t, "bran's", w.ConversationAs("bran", "the plan").Name, "two")
 	w.create("ned", parley.NewConversation{Name: "three", DisplayName: "the plan"})
 	ambiguous := func() error { return second(w.Conversation(ctx, as("ned"), "The Plan")) }
-	w.refuses(t, []refusal{{"two of ned's", ambiguous, refused(parley.BadInput, parley.Conflict,
+	w.assertRefusals(t, []refusal{{"two of ned's", ambiguous, refused(parley.BadInput, parley.Conflict,
 		`2 conversations that you see are called "The Plan"`, "use a name: #one, #three")}})
 	// A name comes before a display name, and a name that the caller does not see is none.
 	w.create("bran", parley.NewConversation{Name: "four", DisplayName: "one"})
-	same(t, "the name", w.see("ned", "one").ID, hidden.ID)
-	same(t, "hidden by nothing", w.see("bran", "one").Name, "four")
+	same(t, "the name", w.ConversationAs("ned", "one").ID, hidden.ID)
+	same(t, "hidden by nothing", w.ConversationAs("bran", "one").Name, "four")
 }
 
 // Every form in which lists show a conversation names it, within the caller's rights.
@@ -125,7 +125,7 @@ func TestWhatListsShowNamesAConversation(t *testing.T) {
 		{"user", "arya ↔ ned", dm},
 		{"user", "@arya,ned", dm},
 	} {
-		same(t, one.who+" "+one.ref, w.see(one.who, one.ref).ID, one.want)
+		same(t, one.who+" "+one.ref, w.ConversationAs(one.who, one.ref).ID, one.want)
 	}
 	same(t, "post", w.SayIn("ned", "@arya", "here").Message.Conversation, dm)
 	same(t, "search", len(w.finds("ned", "in:@arya here")), 1)
@@ -133,7 +133,7 @@ func TestWhatListsShowNamesAConversation(t *testing.T) {
 	see := func(who, ref string) func() error {
 		return func() error { return second(w.Conversation(ctx, as(who), ref)) }
 	}
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"several", see("arya", "arya ↔ bran"), refused(parley.BadInput, parley.Conflict,
 			"2 conversations have the members arya, bran", fmt.Sprintf("use an id: %s (ephemeral), %s (ephemeral)", again, single))},
 		{"not begun", see("arya", "@bran"), refused(parley.BadInput, parley.NotFound, `there is no conversation "@bran"`,
@@ -179,10 +179,10 @@ func TestHiddenConversationsDoNotCrowdOutADisplayName(t *testing.T) {
 		make("arya", fmt.Sprintf("hidden-%d", i))
 	}
 	mine := make("ned", "mine")
-	same(t, "his own", w.see("ned", "project x").ID, mine.ID)
+	same(t, "his own", w.ConversationAs("ned", "project x").ID, mine.ID)
 	same(t, "his post", w.SayIn("ned", "Project X", "hello").Message.Conversation, mine.ID)
 	open := get[parley.ConversationView](w)(w.CreateConversation(ctx, as("ned"), parley.NewConversation{Name: "open", DisplayName: "Project X"}))
-	same(t, "a public channel, for whoever takes part in none", w.see("bran", "project x").ID, open.ID)
+	same(t, "a public channel, for whoever takes part in none", w.ConversationAs("bran", "project x").ID, open.ID)
 	_, err := w.Conversation(ctx, as("arya"), "Project X")
 	if said := parley.AsError(err); !strings.HasPrefix(said.Message, "more than 8 conversations that you see are called") || strings.Count(said.Suggestion, "#") != 8 {
 		t.Errorf("got %v", err)

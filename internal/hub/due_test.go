@@ -199,7 +199,7 @@ func TestDeadLetterIsNotLate(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.change("ned", func(a *parley.Agent) { a.Attempts = 1 })
+	w.EditAgent("ned", func(a *parley.Agent) { a.Attempts = 1 })
 	deadline := began.Add(time.Minute)
 	m := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Deadline: &deadline}).Message
 	w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
@@ -262,7 +262,7 @@ func TestErrorBringsAnArchivedConversationBack(t *testing.T) {
 	w.NoError(w.Archive(ctx, as("arya"), conv, true))
 	w.clock.advance(time.Second)
 	w.sweep()
-	same(t, "archived", w.see("arya", conv).ArchivedAt != nil, false)
+	same(t, "archived", w.ConversationAs("arya", conv).ArchivedAt != nil, false)
 }
 
 // What has ended with something else that was due is left alone, and holds up nobody.
@@ -270,7 +270,7 @@ func TestWhatIsDueMayEndWithAnother(t *testing.T) {
 	t.Parallel()
 	w := team(t)
 	w.attached("ned")
-	w.change("ned", func(a *parley.Agent) { a.Attempts = 2 })
+	w.EditAgent("ned", func(a *parley.Agent) { a.Attempts = 2 })
 	id := w.Delegate(user, "ned", "look at it")
 	w.TakeAs("ned", parley.Take{})
 	w.later(time.Hour) // the lease
@@ -282,7 +282,7 @@ func TestWhatIsDueMayEndWithAnother(t *testing.T) {
 	part := taken.Messages[0].ID
 	get[[]parley.Delivery](w)(w.Nack(ctx, as("ned"), taken.Lease, parley.Trouble{Failure: parley.FailureBusy, After: 10 * time.Minute}, part))
 	w.later(time.Hour) // both are due: the task fails with its request, and what was for it ends
-	w.stands(parley.TaskFailed, id)
+	w.AssertTaskState(parley.TaskFailed, id)
 	same(t, "its part", w.DeliveryState(part, "ned"), parley.DeliveryFailed)
 	w.AssertConsistent()
 }

@@ -51,10 +51,10 @@ func TestATaskEndsInOneDocument(t *testing.T) {
 		}, "partial", "half of it"},
 		"by a message": {func(w *world, task string) {
 			run := w.StartRun("writer")
-			w.runPosts(run, parley.Draft{Conversation: w.task(task).Conversation, To: "ana", Task: task, Type: parley.TypeResult, Content: text("here")})
+			w.runPosts(run, parley.Draft{Conversation: w.TaskByID(task).Conversation, To: "ana", Task: task, Type: parley.TypeResult, Content: text("here")})
 			w.EndRun(run, "I have sent it")
 		}, "success", "here"},
-		"in a failure": {func(w *world, _ string) { w.fails(w.StartRun("writer"), parley.FailureFinal) }, "failure", "it broke"},
+		"in a failure": {func(w *world, _ string) { w.FailRunOf(w.StartRun("writer"), parley.FailureFinal) }, "failure", "it broke"},
 		"cancelled": {func(w *world, task string) {
 			get[parley.TaskView](w)(w.CancelTask(ctx, user, task, "not needed"))
 		}, "failure", "cancelled: not needed"},
@@ -63,8 +63,8 @@ func TestATaskEndsInOneDocument(t *testing.T) {
 			w.NoError(w.SweepTasks(ctx))
 		}, "failure", "its deadline passed"},
 		"after a second try": {func(w *world, task string) {
-			w.fails(w.StartRun("writer"), parley.FailureFinal)
-			w.reports("tree", parley.DepartureSeen, w.departsOne("tree", "paper"))
+			w.FailRunOf(w.StartRun("writer"), parley.FailureFinal)
+			w.reportDepartures("tree", parley.DepartureSeen, w.departsOne("tree", "paper"))
 			get[parley.TaskView](w)(w.RetryTask(ctx, user, task))
 			w.RunAndAnswer("writer", "the draft")
 		}, "success", "the draft"},
@@ -78,14 +78,14 @@ func TestATaskEndsInOneDocument(t *testing.T) {
 				w.tree(layout, "tree", "ana")
 				w.CreateChannel("user", "paper", "writer")
 				task := asksByFile(w, layout)
-				asked := get[parley.Shown](w)(w.Message(ctx, user, w.task(task).Message))
+				asked := get[parley.Shown](w)(w.Message(ctx, user, w.TaskByID(task).Message))
 				c.end(w, task)
 				out := w.departsOne("tree", "paper")
 				checkEnd(t, out, task, asked.ID, c.status)
 				same(t, "what it says", out.Message.Content.Text, c.says)
-				w.reports("tree", parley.DepartureWritten, out)
-				w.reports("tree", parley.DepartureSeen, out)
-				same(t, "nothing more", []any{w.departs("tree", "paper"), w.inbox("ana")}, []any{[]parley.Departure(nil), parley.Inbox{}})
+				w.reportDepartures("tree", parley.DepartureWritten, out)
+				w.reportDepartures("tree", parley.DepartureSeen, out)
+				same(t, "nothing more", []any{w.departuresOf("tree", "paper"), w.inbox("ana")}, []any{[]parley.Departure(nil), parley.Inbox{}})
 				w.AssertConsistent()
 			})
 		}
@@ -124,17 +124,17 @@ func TestTheEndAnswersTheFirstRequest(t *testing.T) {
 			w.tree(parley.LayoutInbox, "zoo", "ana")
 			w.CreateChannel("user", "paper", "writer", "sam")
 			task := asksByFile(w, layout)
-			asked := w.task(task).Message
+			asked := w.TaskByID(task).Message
 			for _, who := range []string{"sam", "writer", "sam"} {
 				get[parley.TaskView](w)(w.ReassignTask(ctx, user, task, who))
 			}
 			w.RunAndAnswer("sam", "the draft")
 			out := w.departsOne("tree", "paper")
 			same(t, "what it answers", []any{out.Message.From, out.Message.InReplyTo, out.ReplyTo != ""}, []any{"sam", asked, true})
-			same(t, "in the other tree", w.departs("zoo"), []parley.Departure(nil))
-			w.reports("tree", parley.DepartureWritten, out)
-			w.reports("tree", parley.DepartureSeen, out)
-			same(t, "what waits", []any{w.inbox("ana"), w.departs("zoo")}, []any{parley.Inbox{}, []parley.Departure(nil)})
+			same(t, "in the other tree", w.departuresOf("zoo"), []parley.Departure(nil))
+			w.reportDepartures("tree", parley.DepartureWritten, out)
+			w.reportDepartures("tree", parley.DepartureSeen, out)
+			same(t, "what waits", []any{w.inbox("ana"), w.departuresOf("zoo")}, []any{parley.Inbox{}, []parley.Departure(nil)})
 			w.AssertConsistent()
 		})
 	}
@@ -183,15 +183,15 @@ func TestATaskForOneWhoLivesInATree(t *testing.T) {
 			task := w.Delegate(user, "ana", "Draft it")
 			out := w.departsOne("tree")
 			same(t, "it asks for", []any{out.Task != nil && out.Task.ID == task, out.Wakes}, []any{true, true})
-			w.reports("tree", parley.DepartureWritten, out)
-			w.stands(parley.TaskQueued, task)
-			w.reports("tree", parley.DepartureSeen, out)
-			w.stands(parley.TaskActive, task)
+			w.reportDepartures("tree", parley.DepartureWritten, out)
+			w.AssertTaskState(parley.TaskQueued, task)
+			w.reportDepartures("tree", parley.DepartureSeen, out)
+			w.AssertTaskState(parley.TaskActive, task)
 			for i, d := range []parley.Draft{c.progress, c.ended} {
 				name := []string{"msg_00000001", "msg_00000002"}[i]
 				w.arrives("tree", parley.Arrival{Name: name, From: "ana", To: "user", ReplyTo: out.Name, Draft: d})
 			}
-			got := w.task(task)
+			got := w.TaskByID(task)
 			same(t, "how it went", []any{*got.Progress.Fraction, got.Status, got.Result.Text}, []any{0.5, parley.TaskCompleted, "done"})
 			same(t, "the request", w.DeliveryState(out.Message.ID, "ana"), parley.DeliveryAnswered)
 			same(t, "who asked is told", textsOf(w.told("user")), []string{"[Delegation Result from ana | " + task + "]\ndone"})
@@ -205,15 +205,15 @@ func TestTasksWhoseFilesEnd(t *testing.T) {
 	w := newHub(t)
 	w.tree(parley.LayoutInbox, "tree", "ana")
 	failed, cancelled := w.Delegate(user, "ana", "Draft it"), w.Delegate(user, "ana", "Print it")
-	list := w.departs("tree")
-	w.reports("tree", parley.DepartureFailed, list[0])
-	w.stands(parley.TaskFailed, failed)
-	w.reports("tree", parley.DepartureWritten, list[1])
+	list := w.departuresOf("tree")
+	w.reportDepartures("tree", parley.DepartureFailed, list[0])
+	w.AssertTaskState(parley.TaskFailed, failed)
+	w.reportDepartures("tree", parley.DepartureWritten, list[1])
 	get[parley.TaskView](w)(w.CancelTask(ctx, user, cancelled, "not needed"))
 	out := w.departsOne("tree")
 	same(t, "what the agent is told", []any{out.Message.Type, out.Message.Content.Text},
 		[]any{parley.TypeStatus, cancelled + " is cancelled: not needed"})
-	w.reports("tree", parley.DepartureSeen, list[1])
+	w.reportDepartures("tree", parley.DepartureSeen, list[1])
 	same(t, "the request", w.DeliveryState(list[1].Message.ID, "ana"), parley.DeliveryFailed)
 }
 
@@ -224,12 +224,12 @@ func TestTasksThatEndWhileTheirFileIsWritten(t *testing.T) {
 	w.AddScriptAgents("sam")
 	w.tree(parley.LayoutInbox, "tree", "ana")
 	cancelled, given := w.Delegate(user, "ana", "Draft it"), w.Delegate(user, "ana", "Print it")
-	list := w.departs("tree")
+	list := w.departuresOf("tree")
 	get[parley.TaskView](w)(w.CancelTask(ctx, user, cancelled, "not needed"))
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, given, "sam"))
-	w.reports("tree", parley.DepartureWritten, list...)
-	w.reports("tree", parley.DepartureSeen, list...)
-	same(t, "after", wordsOf(w.departs("tree")), []string{cancelled + " is cancelled: not needed", given + " was given to sam"})
+	w.reportDepartures("tree", parley.DepartureWritten, list...)
+	w.reportDepartures("tree", parley.DepartureSeen, list...)
+	same(t, "after", wordsOf(w.departuresOf("tree")), []string{cancelled + " is cancelled: not needed", given + " was given to sam"})
 	w.AssertConsistent()
 }
 
@@ -243,13 +243,13 @@ func TestTheEndOfATaskWhoseDirectoryIsGone(t *testing.T) {
 	w.CreateChannel("user", "paper", "writer")
 	asksByFile(w, parley.LayoutAgentOS)
 	w.RunAndAnswer("writer", "the draft")
-	same(t, "while that may come", wordsOf(w.departs("zoo")), []string{})
-	same(t, "in the channels", wordsOf(w.departs("tree", "other")), []string{})
+	same(t, "while that may come", wordsOf(w.departuresOf("zoo")), []string{})
+	same(t, "in the channels", wordsOf(w.departuresOf("tree", "other")), []string{})
 	out := w.departsOne("zoo")
 	same(t, "in the inbox", out.Message.Content.Text, "the draft")
-	w.reports("zoo", parley.DepartureWritten, out)
-	w.reports("zoo", parley.DepartureSeen, out)
-	same(t, "nothing more", []any{w.departs("tree", "paper"), w.departs("zoo"), w.inbox("ana")}, []any{[]parley.Departure(nil), []parley.Departure(nil), parley.Inbox{}})
+	w.reportDepartures("zoo", parley.DepartureWritten, out)
+	w.reportDepartures("zoo", parley.DepartureSeen, out)
+	same(t, "nothing more", []any{w.departuresOf("tree", "paper"), w.departuresOf("zoo"), w.inbox("ana")}, []any{[]parley.Departure(nil), []parley.Departure(nil), parley.Inbox{}})
 	w.AssertConsistent()
 }
 
@@ -260,11 +260,11 @@ func TestTasksThatEndBeforeTheirFileIsReported(t *testing.T) {
 	w.AddScriptAgents("sam")
 	w.tree(parley.LayoutInbox, "tree", "ana")
 	cancelled, given := w.Delegate(user, "ana", "Draft it"), w.Delegate(user, "ana", "Print it")
-	same(t, "written", len(w.departs("tree")), 2)
+	same(t, "written", len(w.departuresOf("tree")), 2)
 	get[parley.TaskView](w)(w.CancelTask(ctx, user, cancelled, "not needed"))
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, given, "sam"))
-	same(t, "after", wordsOf(w.departs("tree")), []string{cancelled + " is cancelled: not needed", given + " was given to sam"})
-	same(t, "once", len(w.departs("tree")), 2)
+	same(t, "after", wordsOf(w.departuresOf("tree")), []string{cancelled + " is cancelled: not needed", given + " was given to sam"})
+	same(t, "once", len(w.departuresOf("tree")), 2)
 	w.AssertConsistent()
 }
 

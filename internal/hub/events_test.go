@@ -213,7 +213,7 @@ func TestEventNumberAheadOfTheLogIsRefused(t *testing.T) {
 			return err
 		}
 	}
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"one ahead", events(last + 1), gone(last + 1)},
 		{"far ahead", events(1 << 60), gone(1 << 60)},
 		{"before the beginning", events(-1), gone(-1)},
@@ -313,7 +313,7 @@ func TestEventsAreCutToTheCallersRights(t *testing.T) {
 	t.Parallel()
 	w := newStartedHub(t)
 	w.AddAgents("arya", "ned", "bran")
-	w.addPerson("sansa", parley.AccessMember)
+	w.AddPerson("sansa", parley.AccessMember)
 	before := w.LastEventNumber()
 	open := w.CreateChannel("arya", "open", "ned").ID
 	closed := w.private("arya", "closed", "ned").ID

@@ -112,7 +112,7 @@ func TestExportRefuses(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	w.private("arya", "closed")
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{
 			"an unknown format", func() error { return w.Export(ctx, as("arya"), "closed", "pdf", io.Discard) },
 			refused(parley.BadInput, "", `unknown export format "pdf"`, "use jsonl or markdown"),

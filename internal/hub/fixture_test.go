@@ -170,7 +170,7 @@ func (w *world) AddAgents(ids ...string) {
 	}
 }
 
-func (w *world) addPerson(id string, access parley.Access) {
+func (w *world) AddPerson(id string, access parley.Access) {
 	w.t.Helper()
 	_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: id, Kind: parley.KindHuman, Access: access})
 	w.NoError(err)
@@ -230,7 +230,7 @@ func (w *world) reply(from, parent, words string) parley.Receipt {
 	return w.PostAs(from, parley.Draft{InReplyTo: parent, Content: text(words)})
 }
 
-func (w *world) see(who, ref string) parley.ConversationView {
+func (w *world) ConversationAs(who, ref string) parley.ConversationView {
 	w.t.Helper()
 	view, err := w.Conversation(ctx, as(who), ref)
 	w.NoError(err)
@@ -364,7 +364,7 @@ type refusal struct {
 	want *parley.Error
 }
 
-func (w *world) refuses(t *testing.T, table []refusal) {
+func (w *world) assertRefusals(t *testing.T, table []refusal) {
 	t.Helper()
 	before := w.state()
 	for _, r := range table {

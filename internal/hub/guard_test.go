@@ -45,7 +45,7 @@ func TestRulesHoldForEveryPost(t *testing.T) {
 			t.Errorf("%s, denied, by an owner as arya: %v", name, err)
 		}
 	}
-	w.isRefused(parley.NotPermitted, w.contacts(as("arya"), notifies("gendry", "x")))
+	w.isRefused(parley.NotPermitted, w.TryContact(as("arya"), notifies("gendry", "x")))
 	if w.next("gendry") != nil {
 		t.Error("gendry is woken")
 	}
@@ -57,7 +57,7 @@ func TestRulesHoldForEveryPost(t *testing.T) {
 		if a.Target != "gendry" || a.Rule != "allow arya → gendry" {
 			t.Errorf("%s: held by %+v", name, a)
 		}
-		done := w.decides(parley.Owner, a.ID, parley.Decision{Approve: true})
+		done := w.DecideAs(parley.Owner, a.ID, parley.Decision{Approve: true})
 		if done.State != parley.ApprovalExecuted || !strings.HasPrefix(done.Result, "Posted as message ") {
 			t.Errorf("%s: %+v", name, done)
 		}
@@ -83,7 +83,7 @@ func TestMentionOfWhomOneMayNotContactDoesNotWake(t *testing.T) {
 			t.Errorf("notice %q", notice)
 		}
 	}
-	if slices.Contains(w.see(parley.Owner, channel).Members, "far") {
+	if slices.Contains(w.ConversationAs(parley.Owner, channel).Members, "far") {
 		t.Error("somebody has joined by a mention of one who may not contact it")
 	}
 	r = w.SayIn("arya", channel, "@all look")
@@ -195,7 +195,7 @@ func TestSupervisedWritesAreHeld(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	w.NoError(w.contacts(run.Caller(), notifies("boss", "x")))
+	w.NoError(w.TryContact(run.Caller(), notifies("boss", "x")))
 	w.EndRun(run, "done")
 	if last := w.said(dm, "intern"); last[len(last)-1].Content.Text != "done" {
 		t.Error("the answer of a run was held")
@@ -249,7 +249,7 @@ func TestStrictReadsAreHeld(t *testing.T) {
 		if same := w.HeldApproval(call()); same.ID != a.ID {
 			t.Errorf("%s: asked for twice", name)
 		}
-		done := w.decides(parley.Owner, a.ID, parley.Decision{Approve: true})
+		done := w.DecideAs(parley.Owner, a.ID, parley.Decision{Approve: true})
 		if done.State != parley.ApprovalExecuted || done.Failure != nil || done.Result == "" {
 			t.Errorf("%s: %+v", name, done)
 		}

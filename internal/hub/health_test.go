@@ -65,7 +65,7 @@ func TestBadHealthIsRefused(t *testing.T) {
 		return func() error { _, err := w.ReportHealth(ctx, as(who), h); return err }
 	}
 	words := "use healthy, degraded or unhealthy"
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"a word", beat(`{"health":"fine"}`), refused(parley.BadInput, "", `unknown health "fine"`, words)},
 		{
 			"no object", beat(`{"health":"healthy","metrics":[1]}`),

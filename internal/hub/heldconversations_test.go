@@ -24,10 +24,10 @@ func (w *world) deeds() map[string]deed {
 	town := w.CreateChannel("intern", "town", "ned").ID
 	w.CreateChannel(parley.Owner, "square")
 	is := func(f func(parley.ConversationView) bool) func() bool {
-		return func() bool { return f(w.see(parley.Owner, town)) }
+		return func() bool { return f(w.ConversationAs(parley.Owner, town)) }
 	}
 	has := func(ref, who string) func() bool {
-		return func() bool { return slices.Contains(w.see(parley.Owner, ref).Members, who) }
+		return func() bool { return slices.Contains(w.ConversationAs(parley.Owner, ref).Members, who) }
 	}
 	change := func(c parley.ConversationChange) func(hub.Caller) error {
 		return func(by hub.Caller) error { _, err := w.ChangeConversation(ctx, by, "#town", c); return err }
@@ -84,9 +84,9 @@ func (w *world) company(mode parley.Mode) map[string]deed {
 	w.t.Helper()
 	w.office()
 	w.AddScriptAgents("ned")
-	w.change("intern", func(a *parley.Agent) { a.Mode = parley.ModeAutonomous })
+	w.EditAgent("intern", func(a *parley.Agent) { a.Mode = parley.ModeAutonomous })
 	deeds := w.deeds()
-	w.change("intern", func(a *parley.Agent) { a.Mode = mode })
+	w.EditAgent("intern", func(a *parley.Agent) { a.Mode = mode })
 	return deeds
 }
 
@@ -108,7 +108,7 @@ func TestConversationOperationsAreHeld(t *testing.T) {
 				same(t, "the same call", w.HeldApproval(d.call(as("intern"))).ID, a.ID)
 				same(t, "done before the decision", d.done(), false)
 				w.restart()
-				done := w.decides("boss", a.ID, parley.Decision{Approve: true})
+				done := w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 				same(t, "what came of it", []any{done.State, done.Failure, d.done()}, []any{parley.ApprovalExecuted, (*parley.Error)(nil), true})
 				told := w.said(w.dmOf("boss", "intern"), parley.System)
 				same(t, "the caller is told", told[len(told)-1].Content.Text, done.Result)
@@ -128,11 +128,11 @@ func TestDeniedConversationOperationChangesNothing(t *testing.T) {
 			w := newHub(t)
 			d := w.company(parley.ModeSupervised)[name]
 			a := w.HeldApproval(d.call(as("intern")))
-			w.decides("boss", a.ID, parley.Decision{})
+			w.DecideAs("boss", a.ID, parley.Decision{})
 			told := w.said(w.dmOf("boss", "intern"), parley.System)
 			same(t, "the caller is told", told[len(told)-1].Content.Text, d.denied)
 			same(t, "done", d.done(), false)
-			w.change("intern", func(a *parley.Agent) { a.Mode = parley.ModeAutonomous })
+			w.EditAgent("intern", func(a *parley.Agent) { a.Mode = parley.ModeAutonomous })
 			w.NoError(d.call(as("intern")))
 			same(t, "done once it is autonomous", d.done(), true)
 		})
@@ -147,7 +147,7 @@ func TestRunsConversationOperationsAreHeld(t *testing.T) {
 	a := w.HeldApproval(deeds["topic"].call(run.Caller()))
 	same(t, "where from", []string{a.Run, a.Conversation}, []string{run.Run.ID, dm})
 	w.EndRun(run, "asked for it")
-	w.decides("boss", a.ID, parley.Decision{Approve: true})
+	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 	told := w.said(dm, parley.System)
 	if len(told) != 1 || !strings.HasPrefix(told[0].Content.Text, "Done: change, conversation ") {
 		t.Errorf("told %+v", told)
@@ -176,11 +176,11 @@ func TestApprovedConversationOperationGoesWhereItWasSeenToGo(t *testing.T) {
 	add := w.HeldApproval(w.AddMember(ctx, as("intern"), "#town", "senior"))
 	w.NoError(w.Rename(ctx, user, "town", "old"))
 	w.NoError(w.Rename(ctx, user, "square", "town"))
-	w.decides("boss", add.ID, parley.Decision{Approve: true})
-	same(t, "members", []any{slices.Contains(w.see("user", "old").Members, "senior"), w.see("user", "town").Members}, []any{true, []string{"user"}})
+	w.DecideAs("boss", add.ID, parley.Decision{Approve: true})
+	same(t, "members", []any{slices.Contains(w.ConversationAs("user", "old").Members, "senior"), w.ConversationAs("user", "town").Members}, []any{true, []string{"user"}})
 	again := w.HeldApproval(second(w.CreateConversation(ctx, as("intern"), parley.NewConversation{Name: "den", With: []string{"senior"}})))
 	w.permit("intern", "senior", parley.EffectDeny)
-	failed := w.decides("boss", again.ID, parley.Decision{Approve: true})
+	failed := w.DecideAs("boss", again.ID, parley.Decision{Approve: true})
 	if failed.Failure == nil || failed.Failure.Code != parley.NotPermitted {
 		t.Errorf("made though denied by now: %+v", failed)
 	}
@@ -217,11 +217,11 @@ func TestAddingSomebodyIsContactingThem(t *testing.T) {
 	for name, add := range adds {
 		a := w.HeldApproval(add())
 		same(t, name, []any{a.Target, a.Rule, a.RequiresHuman}, []any{"gendry", "allow arya → gendry", true})
-		if done := w.decides(parley.Owner, a.ID, parley.Decision{Approve: true}); done.Failure != nil {
+		if done := w.DecideAs(parley.Owner, a.ID, parley.Decision{Approve: true}); done.Failure != nil {
 			t.Errorf("%s: %+v", name, done.Failure)
 		}
 		for _, ref := range []string{"town", "inn"} {
-			if slices.Contains(w.see(parley.Owner, ref).Members, "gendry") {
+			if slices.Contains(w.ConversationAs(parley.Owner, ref).Members, "gendry") {
 				w.NoError(w.RemoveMember(ctx, user, ref, "gendry"))
 			}
 		}
@@ -242,9 +242,9 @@ func TestModeHoldsWhomAMessageBrings(t *testing.T) {
 	a := w.HeldApproval(second(w.Post(ctx, run.Caller(), parley.Draft{Conversation: town, To: "senior", Content: text("look")})))
 	same(t, "for", a.Target, "senior")
 	w.EndRun(run, "I have told @senior")
-	same(t, "members", slices.Sorted(slices.Values(w.see("user", "town").Members)), []string{"boss", "intern", "user"})
-	w.decides("boss", a.ID, parley.Decision{Approve: true})
-	same(t, "members, approved", slices.Sorted(slices.Values(w.see("user", "town").Members)), []string{"boss", "intern", "senior", "user"})
+	same(t, "members", slices.Sorted(slices.Values(w.ConversationAs("user", "town").Members)), []string{"boss", "intern", "user"})
+	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
+	same(t, "members, approved", slices.Sorted(slices.Values(w.ConversationAs("user", "town").Members)), []string{"boss", "intern", "senior", "user"})
 }
 
 // A reply is never held where it answers what woke the run, and held anywhere else.

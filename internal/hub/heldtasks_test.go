@@ -14,18 +14,18 @@ func TestTasksOfOthersAreHeld(t *testing.T) {
 	if changed := w.HeldApproval(second(w.NewTask(ctx, as("intern"), parley.NewTask{Assignee: "senior", Text: "count", Title: "Recounting"}))); changed.ID == held.ID {
 		t.Error("another title goes with the same approval")
 	}
-	w.decides("boss", held.ID, parley.Decision{Approve: true})
+	w.DecideAs("boss", held.ID, parley.Decision{Approve: true})
 	tasks := get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{Assignee: "senior"}))
 	if len(tasks) != 1 || tasks[0].Title != "Counting" || tasks[0].Requester != "intern" {
 		t.Fatalf("tasks %+v", tasks)
 	}
 	id := tasks[0].ID
 	a := w.HeldApproval(second(w.ReassignTask(ctx, as("intern"), id, "other")))
-	if done := w.decides("boss", a.ID, parley.Decision{Approve: true}); done.Failure != nil || done.State != parley.ApprovalExecuted {
+	if done := w.DecideAs("boss", a.ID, parley.Decision{Approve: true}); done.Failure != nil || done.State != parley.ApprovalExecuted {
 		t.Errorf("it is %+v", done)
 	}
 	a = w.HeldApproval(second(w.CancelTask(ctx, as("intern"), id, "no need")))
-	w.decides("boss", a.ID, parley.Decision{Approve: true})
+	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 	if now := get[parley.TaskView](w)(w.Task(ctx, user, id)); now.Assignee != "other" || now.Status != parley.TaskCancelled {
 		t.Errorf("the task is %+v", now.Task)
 	}
@@ -53,7 +53,7 @@ func TestEndedTaskWithdrawsItsApprovals(t *testing.T) {
 	w.office()
 	id := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
 	run := w.StartRun("intern")
-	a := w.HeldApproval(w.contacts(run.Caller(), asks("senior", "well?")))
+	a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?")))
 	w.EndRun(run, "I wait.")
 	if now := get[parley.TaskView](w)(w.Task(ctx, user, id)); now.Status != parley.TaskActive || now.WaitsOn.Approval != a.ID {
 		t.Errorf("the task is %s and waits for %+v", now.Status, now.WaitsOn)
@@ -73,8 +73,8 @@ func TestApprovedAskKeepsItsTaskOpen(t *testing.T) {
 	w.office()
 	id := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
 	run := w.StartRun("intern")
-	a := w.HeldApproval(w.contacts(run.Caller(), asks("senior", "well?")))
-	w.decides("boss", a.ID, parley.Decision{Approve: true})
+	a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?")))
+	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 	w.EndRun(run, "I wait.")
 	if now := get[parley.TaskView](w)(w.Task(ctx, user, id)); now.Status != parley.TaskActive {
 		t.Errorf("before the answer the task is %s", now.Status)
@@ -99,19 +99,19 @@ func TestReassignedTaskWithdrawsItsApprovals(t *testing.T) {
 			w.AddScriptAgents("other")
 			id := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
 			run := w.StartRun("intern")
-			a := w.HeldApproval(w.contacts(run.Caller(), asks("senior", "well?")))
+			a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?")))
 			if state == parley.ApprovalApproved {
-				w.decides("boss", a.ID, parley.Decision{Approve: true})
+				w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 			}
 			w.EndRun(run, "I wait.")
 			get[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "other"))
 			same(t, "the approval", w.approval(a.ID).State, parley.ApprovalWithdrawn)
 			w.RunAndAnswer("other", "done")
-			w.stands(parley.TaskCompleted, id)
+			w.AssertTaskState(parley.TaskCompleted, id)
 			if state == parley.ApprovalApproved {
 				w.RunAndAnswer("senior", "fine")
 			}
-			w.idle("boss", "intern", "other")
+			w.AssertIdle("boss", "intern", "other")
 			w.AssertConsistent()
 		})
 	}
@@ -125,22 +125,22 @@ func TestApprovalHeldBeforeTheTask(t *testing.T) {
 			w.AddScriptAgents("intern", "senior", "data")
 			w.permit("intern", "senior", parley.EffectAllow, withApproval)
 			run, _ := w.works("intern")
-			a := w.HeldApproval(w.contacts(run.Caller(), asks("senior", "well?")))
+			a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?")))
 			if retried {
-				w.fails(run, parley.FailureStopped)
+				w.FailRunOf(run, parley.FailureStopped)
 				run = w.StartRun("intern")
 			}
 			part := w.Delegate(run.Caller(), "data", "figures")
-			root := w.task(part).Parent
-			same(t, "the same call", w.HeldApproval(w.contacts(run.Caller(), asks("senior", "well?"))).ID, a.ID)
-			same(t, "waited for", w.task(root).WaitsOn.Approval, a.ID)
+			root := w.TaskByID(part).Parent
+			same(t, "the same call", w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?"))).ID, a.ID)
+			same(t, "waited for", w.TaskByID(root).WaitsOn.Approval, a.ID)
 			w.EndRun(run, "I wait.")
 			w.RunAndAnswer("data", "42")
 			w.RunAndAnswer("intern", "so far")
-			w.stands(parley.TaskActive, root)
-			w.decides(parley.Owner, a.ID, parley.Decision{Note: "no"})
+			w.AssertTaskState(parley.TaskActive, root)
+			w.DecideAs(parley.Owner, a.ID, parley.Decision{Note: "no"})
 			w.RunAndAnswer("intern", "done")
-			w.stands(parley.TaskCompleted, root)
+			w.AssertTaskState(parley.TaskCompleted, root)
 			w.AssertConsistent()
 		})
 	}

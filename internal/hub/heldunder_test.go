@@ -18,13 +18,13 @@ func TestHeldDelegationHangsUnderItsCallersTask(t *testing.T) {
 			trigger := w.PostAs(parley.Owner, parley.Draft{Direct: []string{"intern"}, Content: text("Have it checked\nby tomorrow")}).Message
 			run := w.StartRun("intern")
 			contact := parley.Contact{Pattern: parley.PatternDelegate, Agent: "senior", Message: "Check it"}
-			a := w.HeldApproval(w.contacts(run.Caller(), contact))
+			a := w.HeldApproval(w.TryContact(run.Caller(), contact))
 			same(t, "before", []any{a.Task, w.run(run.Run.ID).Task}, []any{"", ""})
 			if ends {
 				w.EndRun(run, "I have asked")
 			}
-			a = w.decides("boss", a.ID, parley.Decision{Approve: true})
-			above := w.task(a.Task)
+			a = w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
+			above := w.TaskByID(a.Task)
 			same(t, "the task", []any{above.Title, above.Assignee, above.Requester, above.Message, above.Status},
 				[]any{"Have it checked", "intern", "user", trigger.ID, parley.TaskActive})
 			same(t, "of the run", w.run(run.Run.ID).Task, above.ID)
@@ -35,13 +35,13 @@ func TestHeldDelegationHangsUnderItsCallersTask(t *testing.T) {
 			told := w.StartRun("intern")
 			same(t, "told in", []any{told.Run.Task, told.Run.Conversation}, []any{above.ID, trigger.Conversation})
 			w.EndRun(told, "good")
-			w.stands(parley.TaskActive, above.ID)
+			w.AssertTaskState(parley.TaskActive, above.ID)
 			w.RunAndAnswer("senior", "it is right")
 			last := w.StartRun("intern")
 			same(t, "the result comes in", []any{last.Run.Task, last.Run.Conversation}, []any{above.ID, trigger.Conversation})
 			w.EndRun(last, "it was checked")
-			w.stands(parley.TaskCompleted, above.ID, above.Subtasks[0])
-			w.idle("intern", "senior")
+			w.AssertTaskState(parley.TaskCompleted, above.ID, above.Subtasks[0])
+			w.AssertIdle("intern", "senior")
 			w.AssertConsistent()
 		})
 	}
@@ -53,10 +53,10 @@ func TestRefusedHeldDelegationLeavesNoTask(t *testing.T) {
 	w := newHub(t)
 	w.office()
 	run, _ := w.works("intern")
-	a := w.HeldApproval(w.contacts(run.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "senior", Message: "Check it"}))
+	a := w.HeldApproval(w.TryContact(run.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "senior", Message: "Check it"}))
 	w.EndRun(run, "")
 	w.permit("intern", "senior", parley.EffectDeny)
-	same(t, "refused", w.decides("boss", a.ID, parley.Decision{Approve: true}).Refused(), true)
+	same(t, "refused", w.DecideAs("boss", a.ID, parley.Decision{Approve: true}).Refused(), true)
 	same(t, "tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 0)
 }
 
@@ -81,7 +81,7 @@ func TestReplyToAnAskSaysWhatCameOfIt(t *testing.T) {
 	w.SayIn("user", w.CreateChannel("user", "open", "a").ID, "@a go on")
 	other := w.StartRun("a")
 	left := w.beginAsk(other.Caller(), "ana", "three?")
-	w.fails(other, parley.FailureFinal)
+	w.FailRunOf(other, parley.FailureFinal)
 	same(t, "left", said(w.reply("ana", left.request.ID, "yes")),
 		[]any{"a", []string{"nobody waits for this answer any more: the run of a that asked has ended"}})
 	p := w.beginAsk(user, "b", "four?")

@@ -148,7 +148,7 @@ func TestHoldRefuses(t *testing.T) {
 			return err
 		}
 	}
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"a revoked token", hold(revoked), notKnown},
 		{"a forgotten token", hold(forgotten), notKnown},
 		{"an expired token", hold(over), expired},

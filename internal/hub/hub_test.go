@@ -132,7 +132,7 @@ func TestNobodyButParticipantsIsServed(t *testing.T) {
 			})
 		}
 	}
-	w.refuses(t, table)
+	w.assertRefusals(t, table)
 }
 
 func TestCallGivenUpBeforeItBeganIsTimedOut(t *testing.T) {
@@ -155,7 +155,7 @@ func TestCallGivenUpBeforeItBeganIsTimedOut(t *testing.T) {
 			return err
 		}, refused(parley.TimedOut, "", "the call was given up before it began: context canceled", "")})
 	}
-	w.refuses(t, table)
+	w.assertRefusals(t, table)
 }
 
 func TestClosedStoreIsUnavailable(t *testing.T) {
@@ -186,7 +186,7 @@ func TestRefusedUpdateIsRefusedWhenItRunsAgain(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, runTwice)
 	w.AddAgents("arya")
-	w.refuses(t, []refusal{{"an agent with an unknown manager", func() error {
+	w.assertRefusals(t, []refusal{{"an agent with an unknown manager", func() error {
 		_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: "x", Profile: parley.Profile{Manager: "tywin"}})
 		return err
 	}, absent("agent", "tywin", listAgents)}})

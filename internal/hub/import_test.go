@@ -62,7 +62,7 @@ func another(t *testing.T, k kind) *world {
 func (w *world) live() {
 	w.t.Helper()
 	w.AddAgents("worker", "boss", "gone")
-	w.addPerson("sansa", parley.AccessMember)
+	w.AddPerson("sansa", parley.AccessMember)
 	_, err := w.ChangeAgent(ctx, user, "worker", func(a *parley.Agent) error {
 		a.Name, a.Manager, a.Skills = "WorkerBot", "boss", []string{"go"}
 		return nil
@@ -105,7 +105,7 @@ func TestImportGivesBackWhatWasExported(t *testing.T) {
 			again := copied.export()
 			same(t, "the second export", comparable(t, again), comparable(t, exported))
 			copied.AssertConsistent()
-			same(t, "unread", copied.see("boss", "general").Unread, 0)
+			same(t, "unread", copied.ConversationAs("boss", "general").Unread, 0)
 			same(t, "in the inbox", get[parley.Peeked](copied)(copied.Peek(ctx, as("worker"), 10)).Deliveries, []parley.Delivery(nil))
 
 			report = get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(exported)))

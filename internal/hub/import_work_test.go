@@ -137,7 +137,7 @@ func TestImportNumbersAnew(t *testing.T) {
 	busy := another(t, stores)
 	busy.office()
 	own := get[parley.TaskView](busy)(busy.NewTask(ctx, user, parley.NewTask{Title: "my own"}))
-	held := busy.HeldApproval(busy.contacts(as("intern"), notifies("senior", "hello")))
+	held := busy.HeldApproval(busy.TryContact(as("intern"), notifies("senior", "hello")))
 	same(t, "its own task", own.ID, "task-1")
 	same(t, "its own approval", held.ShortName(), "approval-1")
 	report := get[parley.ImportReport](busy)(busy.Import(ctx, user, strings.NewReader(exported)))

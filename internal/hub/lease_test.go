@@ -124,7 +124,7 @@ func TestLastAttemptMakesADeadLetter(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.AddAgents("arya", "ned")
-			w.change("ned", func(a *parley.Agent) { a.Attempts = attempts })
+			w.EditAgent("ned", func(a *parley.Agent) { a.Attempts = attempts })
 			m := w.SendDM("arya", "ned", "hopeless").Message
 			for range attempts {
 				same(t, "told before the end", len(w.told("arya")), 0)
@@ -152,7 +152,7 @@ func TestDeadLetterIsRetriedWithAllItsAttempts(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.change("ned", func(a *parley.Agent) { a.Attempts = 2 })
+	w.EditAgent("ned", func(a *parley.Agent) { a.Attempts = 2 })
 	m := w.SendDM("arya", "ned", "try harder").Message
 	die := func() {
 		t.Helper()
@@ -238,7 +238,7 @@ func TestStaleLeaseIsWorthNothing(t *testing.T) {
 	notHeld := func(m parley.Message) *parley.Error {
 		return refused(parley.BadInput, parley.Conflict, "message "+m.ShortName()+" is not held by the lease given", "give back what was taken, with its lease")
 	}
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"ack", func() error { _, err := w.Ack(ctx, as("ned"), stale, m.ID); return err }, leaseOver(stale)},
 		{"nack", func() error { _, err := w.Nack(ctx, as("ned"), stale, lost, m.ID); return err }, leaseOver(stale)},
 		{"extend", func() error { _, err := w.Extend(ctx, as("ned"), stale, 0); return err }, leaseOver(stale)},

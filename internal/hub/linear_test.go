@@ -180,7 +180,7 @@ func TestOneInboxIsOneQueue(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
 	w.AddAgents("ned")
-	w.change("ned", func(a *parley.Agent) { a.Attempts = 100 })
+	w.EditAgent("ned", func(a *parley.Agent) { a.Attempts = 100 })
 	h := &historian{w: w}
 	inParallel(7, func(client int) {
 		for n := range 25 {

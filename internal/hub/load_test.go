@@ -46,12 +46,12 @@ func TestOneParticipantHasSoMuchUnderWay(t *testing.T) {
 			ends = append(ends, begun(w, as("arya"), test.work))
 		}
 		over := func() error { _, err := w.Begin(ctx, as("ARYA"), test.work); return err }
-		w.refuses(t, []refusal{{"one more", over, busy("arya", test.most, test.name, test.key)}})
+		w.assertRefusals(t, []refusal{{"one more", over, busy("arya", test.most, test.name, test.key)}})
 		begun(w, as("ned"), test.work)()
 		ends[0]()
 		ends[0]() // twice is once
 		begun(w, as("arya"), test.work)
-		w.refuses(t, []refusal{{"one came, one went", over, busy("arya", test.most, test.name, test.key)}})
+		w.assertRefusals(t, []refusal{{"one came, one went", over, busy("arya", test.most, test.name, test.key)}})
 		same(t, "under way", w.Underway("arya", test.work), test.most)
 	}
 }
@@ -112,13 +112,13 @@ func TestOwnersAreLetInWhateverOthersDo(t *testing.T) {
 		w.config.Load = hub.Load{AllStreaming: 2, Streaming: 2, Reads: hub.Rate{PerSecond: 1, Burst: 1}}
 	})
 	w.AddAgents("arya", "ned")
-	w.addPerson("sansa", parley.AccessMember)
+	w.AddPerson("sansa", parley.AccessMember)
 	begun(w, as("arya"), hub.Streaming)
 	w.clock.advance(time.Second)
 	begun(w, as("arya"), hub.Streaming)
 	full := refused(parley.Unavailable, "", "this hub has 2 event streams under way, which is the most it takes", "try again in a moment")
 	full.RetryAfter = time.Second
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"all are taken", func() error { _, err := w.Begin(ctx, as("ned"), hub.Streaming); return err }, full},
 	})
 	for range 5 { // neither bound nor rate
@@ -129,7 +129,7 @@ func TestOwnersAreLetInWhateverOthersDo(t *testing.T) {
 	w.NoError(func() error { _, err := w.Begin(ctx, as("sansa"), hub.Reading); return err }())
 	over := refused(parley.Unavailable, parley.RateLimited, "sansa has read more than 1 times a second", "try again in 1s; a search counts as 10 reads")
 	over.RetryAfter = time.Second
-	w.refuses(t, []refusal{{"reads have a rate", func() error { _, err := w.Begin(ctx, as("sansa"), hub.Reading); return err }, over}})
+	w.assertRefusals(t, []refusal{{"reads have a rate", func() error { _, err := w.Begin(ctx, as("sansa"), hub.Reading); return err }, over}})
 }
 
 // TestASearchCountsAsTenReads.

@@ -66,7 +66,7 @@ func TestTwoAgentsThatAlwaysAnswerEachOtherAreHeld(t *testing.T) {
 		get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: id, Name: name}))
 	}
 	w.AddAgents("third")
-	w.addPerson("ned", parley.AccessMember)
+	w.AddPerson("ned", parley.AccessMember)
 	c := w.CreateChannel("user", "work", "writerbot", "databot", "third", "ned")
 	before := w.LastEventNumber()
 	same(t, "exchanges", w.exchanges(100, "work", "databot", "writerbot"), 8)
@@ -129,8 +129,8 @@ func TestWhoMayResumeAPair(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("a", "b", "boss", "other")
-	w.addPerson("ned", parley.AccessMember)
-	w.change("b", func(a *parley.Agent) { a.Manager = "boss" })
+	w.AddPerson("ned", parley.AccessMember)
+	w.EditAgent("b", func(a *parley.Agent) { a.Manager = "boss" })
 	w.CreateChannel("user", "work", "a", "b")
 	w.exchanges(100, "work", "a", "b")
 	resume := func(by, a, b string) func() error {
@@ -141,7 +141,7 @@ func TestWhoMayResumeAPair(t *testing.T) {
 		table = append(table, refusal{who, resume(who, "a", "b"), refused(parley.NotPermitted, "",
 			who+" cannot let a and b go on", "ask the manager of either, or an owner of this hub")})
 	}
-	w.refuses(t, table)
+	w.assertRefusals(t, table)
 	for _, who := range []string{"user", "boss"} {
 		before := w.LastEventNumber()
 		same(t, who+" lifts it", get[bool](w)(w.ResumePair(ctx, as(who), "b", "A")), true)
@@ -161,12 +161,12 @@ func TestResumingAPairIsNoWayPastAMode(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("a", "b", "boss")
 	supervised := func(a *parley.Agent) { a.Mode = parley.ModeSupervised }
-	w.change("boss", supervised)
-	w.change("b", func(a *parley.Agent) { a.Manager = "boss" })
+	w.EditAgent("boss", supervised)
+	w.EditAgent("b", func(a *parley.Agent) { a.Manager = "boss" })
 	w.CreateChannel("user", "work", "a", "b")
 	w.exchanges(100, "work", "a", "b")
-	w.change("a", supervised)
-	w.change("b", supervised)
+	w.EditAgent("a", supervised)
+	w.EditAgent("b", supervised)
 	before := w.LastEventNumber()
 	same(t, "boss lifts it", get[bool](w)(w.ResumePair(ctx, as("boss"), "a", "b")), true)
 	same(t, "it posts nothing", kindsAfter(w, before), []parley.EventKind{parley.EventLoopClosed})
@@ -248,7 +248,7 @@ func TestTooManyHopsWakeNobody(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Loops = hub.Loops{Exchanges: 1000} })
 	w.AddAgents("a", "b")
-	w.addPerson("ned", parley.AccessMember)
+	w.AddPerson("ned", parley.AccessMember)
 	w.CreateChannel("user", "work", "a", "b", "ned")
 	last := w.SayIn("a", "work", "first")
 	for n := range 32 {

@@ -24,9 +24,9 @@ func talks(w *world, most int, next func(a *parley.Arrival, answer string)) int 
 			return n
 		}
 		w.RunAndAnswer("ned", fmt.Sprint("answer ", n))
-		list := w.departs("tree", "paper")
+		list := w.departuresOf("tree", "paper")
 		answer = list[0].Name
-		w.reports("tree", parley.DepartureWritten, list...)
+		w.reportDepartures("tree", parley.DepartureWritten, list...)
 		w.clock.advance(time.Second)
 	}
 	return most

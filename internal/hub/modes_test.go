@@ -29,20 +29,20 @@ func TestRoundRobinOneAnswersAtATime(t *testing.T) {
 	w := moded(t, parley.AnswersRoundRobin)
 	rung, _ := w.Rung()
 	w.SayIn("user", "open", "@c3 @a1 @b2")
-	w.idle("a1", "b2")
+	w.AssertIdle("a1", "b2")
 	c := w.StartRun("c3")
-	w.idle("a1", "b2")
+	w.AssertIdle("a1", "b2")
 	rung()
 	w.EndRun(c, "from c3")
 	same(t, "rung", rung(), []string{"a1", "b2", "c3", "user"})
-	w.idle("b2")
+	w.AssertIdle("b2")
 	a := w.StartRun("a1")
 	history := get[parley.RunContext](w)(w.RunContext(ctx, a.Run.ID)).History
 	same(t, "sees", textsOf(history), []string{"from c3"})
-	w.fails(a, parley.FailureBusy) // it will try again
-	w.idle("b2")
+	w.FailRunOf(a, parley.FailureBusy) // it will try again
+	w.AssertIdle("b2")
 	w.later(time.Minute)
-	w.fails(w.StartRun("a1"), parley.FailureFinal) // it will not
+	w.FailRunOf(w.StartRun("a1"), parley.FailureFinal) // it will not
 	same(t, "woken", w.woken(three...), []string{"b2"})
 }
 
@@ -51,14 +51,14 @@ func TestRoundRobinPassesOverWhoCannotStart(t *testing.T) {
 	w := moded(t, parley.AnswersRoundRobin)
 	w.attached("ana")
 	w.SayIn("user", "open", "@ana @c3 @a1")
-	w.idle("a1")
+	w.AssertIdle("a1")
 	get[parley.Receipt](w)(w.Command(ctx, user, "c3", parley.Command{Action: parley.ActionPause}))
 	a := w.StartRun("a1")
 	w.EndRun(a, "")
 	// Who fetches for itself has its turn once it has fetched.
 	w.SayIn("user", "open", "@ana again, @b2")
 	lease := w.TakeAs("ana", parley.Take{})
-	w.idle("b2")
+	w.AssertIdle("b2")
 	w.ack("ana", lease.Messages[0].ID, lease.Messages[1].ID)
 	w.StartRun("b2")
 }
@@ -76,7 +76,7 @@ func TestRoundRobinDoesNotDeadlock(t *testing.T) {
 	w.EndRun(b, "")
 	w.EndRun(w.StartRun("a1"), "")
 	w.EndRun(w.StartRun("b2"), "")
-	w.idle(three...)
+	w.AssertIdle(three...)
 }
 
 func TestFirstAnswerStands(t *testing.T) {
@@ -88,7 +88,7 @@ func TestFirstAnswerStands(t *testing.T) {
 	rung, _ := w.Rung()
 	rung()
 	w.EndRun(b, "from b2")
-	w.idle("c3")
+	w.AssertIdle("c3")
 	for agent, want := range map[string]parley.DeliveryState{
 		"a1": parley.DeliveryAcked, "b2": parley.DeliveryAnswered, "c3": parley.DeliveryAcked, "ana": parley.DeliveryAcked,
 	} {
@@ -130,7 +130,7 @@ func TestWayToAnswerIsSet(t *testing.T) {
 	same(t, "events", kindsAfter(w, before), []parley.EventKind{parley.EventConversationChanged})
 	same(t, "set back", get[parley.ConversationView](w)(w.ChangeConversation(ctx, user, id, parley.ConversationChange{Answers: &none})).Answers, parley.Answers(""))
 	dm := w.SendDM("arya", "ned", "hi").Message.Conversation
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"an unknown word", func() error {
 			_, err := w.ChangeConversation(ctx, user, id, parley.ConversationChange{Answers: &wrong})
 			return err

@@ -63,7 +63,7 @@ func (w *world) oneOfEach() things {
 	w.office()
 	m := w.SendDM("boss", "intern", "a sword").Message
 	a := w.StartRun("intern")
-	held := w.HeldApproval(w.contacts(hub.Caller{Agent: "intern", Source: "run", Run: a.Run.ID}, notifies("senior", "hello")))
+	held := w.HeldApproval(w.TryContact(hub.Caller{Agent: "intern", Source: "run", Run: a.Run.ID}, notifies("senior", "hello")))
 	return things{
 		parley.NounMessage: {m.ID, m.Seq, "intern"}, parley.NounApproval: {held.ID, held.Number, "boss"}, parley.NounRun: {a.Run.ID, a.Run.Number, "intern"},
 	}
@@ -184,7 +184,7 @@ func TestDeadLettersAndRedactionsAreCalledByShortName(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
-	w.change("gendry", func(a *parley.Agent) { a.Attempts = 1 })
+	w.EditAgent("gendry", func(a *parley.Agent) { a.Attempts = 1 })
 	m := w.SendDM("arya", "gendry", "one").Message
 	w.giveBack("gendry", w.TakeAs("gendry", parley.Take{}), parley.FailureBusy)
 	same(t, "its state", w.DeliveryState(m.ID, "gendry"), parley.DeliveryDead)
@@ -292,7 +292,7 @@ func TestNamesFromBeforeShortNamesGoOn(t *testing.T) {
 	}))
 	w.SendDM("gendry", "run-1", "hello")
 	w.SayIn("gendry", "#m7", "hello")
-	w.change("arya", func(a *parley.Agent) { a.Role = "smith" })
+	w.EditAgent("arya", func(a *parley.Agent) { a.Role = "smith" })
 	w.NoError(w.SetTopic(ctx, as("arya"), "m7", "the forge"))
 	same(t, "its messages", len(w.texts("arya", "m7")), 1)
 	report := get[parley.ImportReport](w)(w.Import(ctx, user, strings.NewReader(w.export())))

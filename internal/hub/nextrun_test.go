@@ -27,7 +27,7 @@ func TestWhatWaitsInOneConversationJoinsOneRun(t *testing.T) {
 	w.SayIn("user", "open", "@codex three")
 	w.SayIn("user", "open", "@codex four")
 	same(t, "in the other", textsOf(w.StartRun("codex").Messages), []string{"elsewhere"})
-	w.idle("codex")
+	w.AssertIdle("codex")
 	w.EndRun(a, "done")
 	same(t, "woken by", textsOf(w.StartRun("codex").Messages), []string{"@codex three", "@codex four"})
 }
@@ -63,17 +63,17 @@ func TestConcurrencyBoundsRuns(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("codex")
-	w.change("codex", func(a *parley.Agent) { a.Concurrency = 2 })
+	w.EditAgent("codex", func(a *parley.Agent) { a.Concurrency = 2 })
 	for i := range 4 {
 		w.CreateChannel("user", fmt.Sprint("room-", i), "codex")
 		w.SayIn("user", fmt.Sprint("room-", i), "@codex")
 	}
 	one := w.StartRun("codex")
 	w.StartRun("codex")
-	w.idle("codex")
+	w.AssertIdle("codex")
 	w.EndRun(one, "")
 	w.StartRun("codex")
-	w.idle("codex")
+	w.AssertIdle("codex")
 }
 
 func TestUrgentStartsFirstAndLowIsNotStarved(t *testing.T) {
@@ -110,7 +110,7 @@ func TestWhoStartsNoRun(t *testing.T) {
 	get[parley.Agent](w)(w.Sleep(ctx, user, "asleep", began.Add(time.Hour)))
 	get[parley.Receipt](w)(w.Command(ctx, user, "paused", parley.Command{Action: parley.ActionPause}))
 	before := w.LastEventNumber()
-	w.idle(append(all, "user", "nobody")...)
+	w.AssertIdle(append(all, "user", "nobody")...)
 	same(t, "events", w.LastEventNumber(), before)
 	same(t, "who waits", len(get[[]string](w)(w.Waiting(ctx))), 0)
 	w.clock.advance(time.Hour)
@@ -123,7 +123,7 @@ func TestExpiredMessagesStartNoRun(t *testing.T) {
 	w.AddScriptAgents("codex")
 	old := w.PostAs("user", parley.Draft{Direct: []string{"codex"}, TTL: 1}).Message
 	w.clock.advance(time.Minute)
-	w.idle("codex")
+	w.AssertIdle("codex")
 	same(t, "state", w.DeliveryState(old.ID, "codex"), parley.DeliveryExpired)
 	w.PostAs("user", parley.Draft{Direct: []string{"codex"}, TTL: 1})
 	w.clock.advance(time.Minute)
@@ -194,7 +194,7 @@ func TestBeginSeesWhatTheContextHad(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("codex")
-	w.change("codex", func(a *parley.Agent) { a.ContextMessages = 2 })
+	w.EditAgent("codex", func(a *parley.Agent) { a.ContextMessages = 2 })
 	w.CreateChannel("user", "open", "codex")
 	note := func() string {
 		return w.PostAs("user", parley.Draft{Conversation: "open", To: "codex", Type: parley.TypeNotification}).Message.ID
@@ -225,7 +225,7 @@ func TestTwoHubsStartEachRunOnce(t *testing.T) {
 	t.Parallel()
 	hubs := twoHubs(t)
 	hubs[0].AddScriptAgents("codex")
-	hubs[0].change("codex", func(a *parley.Agent) { a.Concurrency = 3 })
+	hubs[0].EditAgent("codex", func(a *parley.Agent) { a.Concurrency = 3 })
 	for i := range 6 {
 		room := fmt.Sprint("room-", i)
 		hubs[0].CreateChannel("user", room, "codex")

@@ -42,8 +42,8 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 	t.Run("of an approval, the owners", func(t *testing.T) {
 		w := newHub(t)
 		w.AddAgents("arya", "gendry")
-		w.addPerson("sansa", parley.AccessOwner)
-		w.addPerson("rickon", parley.AccessMember)
+		w.AddPerson("sansa", parley.AccessOwner)
+		w.AddPerson("rickon", parley.AccessMember)
 		a := w.heldCall("hello")
 		due := w.dueNotices()
 		same(t, "told", toldOutside(due), []string{"user approval arya needs your approval (approval-1)", "sansa approval arya needs your approval (approval-1)"})
@@ -52,21 +52,21 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 	t.Run("of an approval, the manager", func(t *testing.T) {
 		w := newHub(t)
 		w.AddAgents("arya", "gendry")
-		w.addPerson("rickon", parley.AccessMember)
-		w.change("arya", func(a *parley.Agent) { a.Manager = "rickon" })
+		w.AddPerson("rickon", parley.AccessMember)
+		w.EditAgent("arya", func(a *parley.Agent) { a.Manager = "rickon" })
 		w.heldCall("hello")
 		same(t, "told", toldOutside(w.dueNotices()), []string{"rickon approval arya needs your approval (approval-1)"})
 	})
 	t.Run("of an approval that an agent decides, nobody", func(t *testing.T) {
 		w := newHub(t)
 		w.office()
-		w.HeldApproval(w.contacts(as("intern"), notifies("senior", "x")))
+		w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "x")))
 		same(t, "told", len(w.dueNotices()), 0)
 		w.clock.advance(time.Hour)
 		w.NoError(w.SweepApprovals(ctx))
 		same(t, "reminded", len(w.dueNotices()), 0)
 		w.permit("intern", "senior", parley.EffectAllow, withPerson)
-		w.HeldApproval(w.contacts(as("intern"), notifies("senior", "y")))
+		w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "y")))
 		w.clock.advance(time.Hour)
 		w.NoError(w.SweepApprovals(ctx))
 		told := "user approval intern needs your approval (approval-2)"
@@ -75,8 +75,8 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 	t.Run("of a dead letter", func(t *testing.T) {
 		w := newHub(t)
 		w.AddAgents("arya", "ned")
-		w.addPerson("rickon", parley.AccessMember)
-		w.change("ned", func(a *parley.Agent) { a.Attempts = 1 })
+		w.AddPerson("rickon", parley.AccessMember)
+		w.EditAgent("ned", func(a *parley.Agent) { a.Attempts = 1 })
 		for _, sender := range []string{"rickon", "arya"} {
 			w.SendDM(sender, "ned", "secret words")
 			w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
@@ -89,7 +89,7 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 	t.Run("of a budget", func(t *testing.T) {
 		w := newHub(t)
 		w.AddScriptAgents("bot")
-		w.change("bot", func(a *parley.Agent) { a.Budget = parley.Budget{RunsPerHour: 1} })
+		w.EditAgent("bot", func(a *parley.Agent) { a.Budget = parley.Budget{RunsPerHour: 1} })
 		for range 2 {
 			w.SendDM("user", "bot", "work")
 			if run := w.tries("bot"); run != nil {
@@ -110,7 +110,7 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 	t.Run("nobody who has no way to be told", func(t *testing.T) {
 		w := newHub(t, func(w *world) { w.config.Notified = func(person string) bool { return person == "sansa" } })
 		w.AddAgents("arya", "gendry")
-		w.addPerson("sansa", parley.AccessOwner)
+		w.AddPerson("sansa", parley.AccessOwner)
 		w.heldCall("hello")
 		same(t, "told", toldOutside(w.dueNotices()), []string{"sansa approval arya needs your approval (approval-1)"})
 	})
@@ -198,7 +198,7 @@ func TestNoticesOfThoseWhoLeftAreDropped(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
-	w.addPerson("sansa", parley.AccessOwner)
+	w.AddPerson("sansa", parley.AccessOwner)
 	w.heldCall("hello")
 	w.NoError(w.RemoveAgent(ctx, user, "sansa"))
 	same(t, "told", toldOutside(w.dueNotices()), []string{"user approval arya needs your approval (approval-1)"})

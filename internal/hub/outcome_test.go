@@ -47,7 +47,7 @@ func TestWaitForAnAsk(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, briefly)
 	w.AddScriptAgents("a", "b")
-	w.addPerson("ann", parley.AccessMember)
+	w.AddPerson("ann", parley.AccessMember)
 	asked := w.beginAsk(user, "b", "one")
 	asked.hears()
 	same(t, "late", w.outcomeOf(user, asked.request.ID), parley.Awaited{ID: asked.request.ID, Name: asked.request.ShortName(), Kind: parley.AwaitedAsk, State: "late"})
@@ -58,7 +58,7 @@ func TestWaitForAnAsk(t *testing.T) {
 
 	asked = w.beginAsk(user, "b", "two")
 	asked.hears()
-	w.fails(w.StartRun("b"), parley.FailureFinal)
+	w.FailRunOf(w.StartRun("b"), parley.FailureFinal)
 	same(t, "an owner", w.outcomeOf(as("b"), asked.request.ID).Text, "Error: b failed to respond: it broke")
 	same(t, "who has not asked settles nothing", w.waits("user"), []string{"Error: b failed to respond: it broke"})
 	now = w.outcomeOf(user, asked.request.ID)
@@ -91,7 +91,7 @@ func TestARunWaitsForAnAskAgain(t *testing.T) {
 	})
 	same(t, "told", []any{now.Text, w.run(run.Run.ID).State}, []any{"Response from b: yes", parley.RunRunning})
 	w.EndRun(run, "done")
-	w.idle("a")
+	w.AssertIdle("a")
 	w.AssertConsistent()
 }
 
@@ -104,7 +104,7 @@ func TestWaitForATask(t *testing.T) {
 	done := parley.Awaited{ID: task, Name: task, Kind: parley.AwaitedTask, State: "completed", Done: true, Text: "Response from b: three", Quotes: quotedAnswer("three")}
 	same(t, "completed", w.awaits(user, task, func() { w.RunAndAnswer("b", "three") }), done)
 	same(t, "nothing is left", w.waits("user"), []string{})
-	same(t, "by its request", w.outcomeOf(user, w.task(task).Message), done)
+	same(t, "by its request", w.outcomeOf(user, w.TaskByID(task).Message), done)
 	same(t, "by its number", w.outcomeOf(user, task[len("task-"):]), done)
 
 	due := w.clock.Now().Add(time.Second)
@@ -134,7 +134,7 @@ func TestWaitForAMessage(t *testing.T) {
 	same(t, "read and not answered", []any{now.State, now.Done, now.Text, codeOf(now)},
 		[]any{"acked", true, "Error: b failed to respond: it gave no answer", parley.DependencyFailed})
 	m = w.SendDM("user", "b", "fail").Message
-	w.fails(w.StartRun("b"), parley.FailureFinal)
+	w.FailRunOf(w.StartRun("b"), parley.FailureFinal)
 	now = w.outcomeOf(user, m.ID)
 	same(t, "failed", []any{now.Done, now.Text}, []any{true, "Error: b failed to respond: it broke"})
 	_, err := w.AwaitOutcome(ctx, user, now.ID, 0)
@@ -148,18 +148,18 @@ func TestWaitForAnApproval(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Approvals.Expire = time.Hour })
 	w.office()
-	held := w.HeldApproval(w.contacts(as("intern"), asks("senior", "well?")))
+	held := w.HeldApproval(w.TryContact(as("intern"), asks("senior", "well?")))
 	same(t, "pending", w.outcomeOf(as("intern"), held.ID), parley.Awaited{ID: held.ID, Name: "approval-1", Kind: parley.AwaitedApproval, State: "pending"})
 	now := w.awaits(as("intern"), held.ID, func() {
-		w.decides("boss", held.ID, parley.Decision{Approve: true})
+		w.DecideAs("boss", held.ID, parley.Decision{Approve: true})
 		w.RunAndAnswer("senior", "fine")
 	})
 	same(t, "executed", now, parley.Awaited{ID: held.ID, Name: "approval-1", Kind: parley.AwaitedApproval, State: "executed", Done: true, Text: "Response from senior: fine"})
 	same(t, "nothing is left", w.waits("intern"), []string{})
-	held = w.HeldApproval(w.contacts(as("intern"), asks("senior", "again?")))
-	now = w.awaits(as("intern"), held.ID, func() { w.decides("boss", held.ID, parley.Decision{Note: "no"}) })
+	held = w.HeldApproval(w.TryContact(as("intern"), asks("senior", "again?")))
+	now = w.awaits(as("intern"), held.ID, func() { w.DecideAs("boss", held.ID, parley.Decision{Note: "no"}) })
 	same(t, "denied", []any{now.State, now.Text, codeOf(now)}, []any{"denied", "Approval denied for contacting senior.", parley.NotPermitted})
-	held = w.HeldApproval(w.contacts(as("intern"), asks("senior", "once more?")))
+	held = w.HeldApproval(w.TryContact(as("intern"), asks("senior", "once more?")))
 	w.clock.advance(2 * time.Hour)
 	w.NoError(w.SweepApprovals(ctx))
 	same(t, "expired", codeOf(w.outcomeOf(as("intern"), held.ID)), parley.TimedOut)

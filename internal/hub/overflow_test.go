@@ -104,9 +104,9 @@ func TestFullInboxMayRejectOrHaveNoBound(t *testing.T) {
 		_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Content: text("too much")})
 		return err
 	}
-	w.refuses(t, []refusal{{"reject", post, inboxFull("ned", 2)}})
+	w.assertRefusals(t, []refusal{{"reject", post, inboxFull("ned", 2)}})
 	first := w.TakeAs("ned", parley.Take{Limit: 1})
-	w.refuses(t, []refusal{{"what is taken counts until it is settled", post, inboxFull("ned", 2)}})
+	w.assertRefusals(t, []refusal{{"what is taken counts until it is settled", post, inboxFull("ned", 2)}})
 	w.ack("ned", first.Deliveries[0].Message)
 	w.NoError(post())
 	for range 5 {
@@ -132,7 +132,7 @@ func TestWhatSomebodyHasIsNeverEvicted(t *testing.T) {
 	w.SendDM("arya", "ned", "newest")
 	same(t, "left", w.waits("ned"), []string{"in a run", "newest"})
 	w.TakeAs("ned", parley.Take{})
-	w.refuses(t, []refusal{{"only what is in a run is left", func() error {
+	w.assertRefusals(t, []refusal{{"only what is in a run is left", func() error {
 		_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Content: text("no room")})
 		return err
 	}, inboxFull("ned", 2)}})
@@ -234,7 +234,7 @@ func TestOnlyTheNewestHeartbeatOfASenderIsKept(t *testing.T) {
 func TestPeopleHaveNoDepth(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.addPerson("sansa", parley.AccessMember)
+	w.AddPerson("sansa", parley.AccessMember)
 	w.depth("sansa", 1, parley.OverflowReject)
 	for range 3 {
 		w.SendDM("user", "sansa", "hello")

@@ -46,7 +46,7 @@ func TestPostFillsTheEnvelope(t *testing.T) {
 	same(t, "event", eventsAfter(w, before), []parley.Event{{
 		Num: m.Seq, At: began, Kind: parley.EventMessagePosted, Conversation: open, Agent: "arya", By: "arya", Message: m.ID,
 	}})
-	view := w.see("arya", open)
+	view := w.ConversationAs("arya", open)
 	same(t, "counted", []int64{view.Messages, view.LastSeq}, []int64{1, m.Seq})
 }
 
@@ -92,8 +92,8 @@ func TestOnePairHasOneDM(t *testing.T) {
 			same(t, "conversations", len(found), 1)
 			for id, n := range found {
 				same(t, "messages in it", []int{n, len(w.list("arya", parley.ListFilter{}))}, []int{64, 1})
-				same(t, "its kind", string(w.see("arya", id).Kind), kind)
-				same(t, "its members", len(w.see("arya", id).Members), len(set))
+				same(t, "its kind", string(w.ConversationAs("arya", id).Kind), kind)
+				same(t, "its members", len(w.ConversationAs("arya", id).Members), len(set))
 			}
 		})
 	}
@@ -149,7 +149,7 @@ func TestEphemeralIsArchivedOnceAnswered(t *testing.T) {
 	w.SendDM("arya", "ned", "earlier")
 	asked := w.send("arya", "ned", "where?").Message
 	conv := asked.Conversation
-	archived := func() bool { return w.see("arya", conv).ArchivedAt != nil }
+	archived := func() bool { return w.ConversationAs("arya", conv).ArchivedAt != nil }
 	same(t, "its history is its own", w.texts("ned", conv), []string{"where?"})
 	w.PostAs("arya", parley.Draft{InReplyTo: asked.ID, Content: text("I mean the sword")})
 	same(t, "archived by the asker's own addition", archived(), false)
@@ -185,7 +185,7 @@ func TestReplyGoesWhereTheQuestionIs(t *testing.T) {
 	self := w.reply("arya", asked.Message.ID, "I add").Message
 	same(t, "to one's own message: to nobody", []string{self.Conversation, self.To, self.TraceID}, []string{open, "", "winter-1"})
 	outsider := w.reply("bran", asked.Message.ID, "may I?").Message
-	same(t, "from outside a public channel: joins", []any{outsider.To, w.see("bran", open).Joined}, []any{"arya", true})
+	same(t, "from outside a public channel: joins", []any{outsider.To, w.ConversationAs("bran", open).Joined}, []any{"arya", true})
 	told := w.PostAs(parley.System, parley.Draft{Conversation: open, Content: text("notice")}).Message
 	same(t, "to the hub: to nobody", w.reply("ned", told.ID, "ok").Message.To, "")
 	given := w.PostAs("ned", parley.Draft{InReplyTo: asked.Message.ID, TraceID: "other", To: "bran"}).Message
@@ -221,7 +221,7 @@ func TestReplyRefuses(t *testing.T) {
 		return func() error { _, err := w.Post(ctx, as(from), d); return err }
 	}
 	const nowhere = "0190a000-0000-7000-8000-000000000000"
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"to nothing", post("ned", parley.Draft{InReplyTo: nowhere}), absent("message", nowhere, checkName)},
 		{"to no id", post("ned", parley.Draft{InReplyTo: "x"}), absent("message", "x", checkName)},
 		{"to the unseen", post("bran", parley.Draft{InReplyTo: foreign}), absent("message", foreign, checkName)},
@@ -249,7 +249,7 @@ func TestHopsCountAutomaticMessages(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.addPerson("jon", parley.AccessMember)
+	w.AddPerson("jon", parley.AccessMember)
 	first := w.PostAs("arya", parley.Draft{Direct: []string{"ned", "jon"}}).Message
 	second := w.reply("ned", first.ID, "2").Message
 	third := w.reply("arya", second.ID, "3").Message
@@ -344,7 +344,7 @@ func TestSenderIsTheCaller(t *testing.T) {
 		_, err := w.Post(ctx, user, parley.Draft{Direct: []string{"ned"}, From: "arya", Content: text("hi")})
 		return err
 	}, refused(parley.NotPermitted, "", `user cannot send as "arya"`, "leave the sender out: it is known from the credential")})
-	w.refuses(t, table)
+	w.assertRefusals(t, table)
 }
 
 func TestIdempotencyKeyReturnsTheFirstMessage(t *testing.T) {
@@ -381,7 +381,7 @@ func TestIdempotencyKeyReturnsTheFirstMessage(t *testing.T) {
 	again2 := func(d parley.Draft) func() error {
 		return func() error { _, err := w.Post(ctx, as("arya"), d); return err }
 	}
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"once its conversation is deleted", again2(parley.Draft{Direct: []string{"user"}, Content: text("x"), IdempotencyKey: "k"}), usedUp("k")},
 		{"once it was taken out of it", again2(hidden), usedUp("h")},
 	})
@@ -458,7 +458,7 @@ func TestPostRefuses(t *testing.T) {
 	outside := func(title string) *parley.Error {
 		return refused(parley.NotPermitted, "", "user does not take part in "+title, "join it first, or write in a conversation of your own")
 	}
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"nowhere", post("arya", parley.Draft{}), bad("the message has no conversation", "name a conversation, or the participants it is for")},
 		{
 			"to two places", post("arya", parley.Draft{Conversation: "open", Direct: []string{"ned"}}),
@@ -570,7 +570,7 @@ func TestSizeLimits(t *testing.T) {
 		}
 		table = append(table, refusal{c.name, func() error { _, err := w.Post(ctx, as("arya"), c.over); return err }, c.want})
 	}
-	w.refuses(t, table)
+	w.assertRefusals(t, table)
 }
 
 func TestLimitsAreConfigured(t *testing.T) {
@@ -581,7 +581,7 @@ func TestLimitsAreConfigured(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	w.CreateChannel("arya", "open", "ned")
 	w.SayIn("arya", "open", "@ned 67890")
-	w.refuses(t, []refusal{{"over", func() error {
+	w.assertRefusals(t, []refusal{{"over", func() error {
 		_, err := w.Post(ctx, as("arya"), parley.Draft{Conversation: "open", Content: text("@ned 678901")})
 		return err
 	}, refused(parley.BadInput, parley.TooLarge, "text has 11 bytes, the limit is 10", "shorten it, or send an artifact")}, {
@@ -600,7 +600,7 @@ func TestAtMostSixtyFourCanBeNamedDirectly(t *testing.T) {
 		names = append(names, fmt.Sprint("agent", i))
 	}
 	w.AddAgents(names...)
-	w.refuses(t, []refusal{{"65", func() error {
+	w.assertRefusals(t, []refusal{{"65", func() error {
 		_, err := w.Post(ctx, user, parley.Draft{Direct: names, Content: text("hi")})
 		return err
 	}, refused(parley.BadInput, parley.TooLarge, "the message names 65 recipients, the limit is 64", "make a channel")}})
@@ -621,7 +621,7 @@ func TestRemovedRecipient(t *testing.T) {
 		d.Content = text("hello")
 		return func() error { _, err := w.Post(ctx, as("arya"), d); return err }
 	}
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"to it", post(parley.Draft{Conversation: "open", To: "ned"}), removed("ned")},
 		{"directly", post(parley.Draft{Direct: []string{"ned"}}), removed("ned")},
 		{"in its group", post(parley.Draft{Direct: []string{"bran", "ned"}}), removed("ned")},
@@ -646,11 +646,11 @@ func TestSystemSpeaksEverywhereAndIsInNothing(t *testing.T) {
 	w := newHub(t)
 	at := places(w)
 	for kind, id := range at {
-		before := w.see("user", id).Members
+		before := w.ConversationAs("user", id).Members
 		r := w.PostAs(parley.System, parley.Draft{Conversation: id, To: "ned"})
 		same(t, kind+": from", r.Message.From, parley.System)
 		same(t, kind+": wakes whom it is to", reach(r.Deliveries)["ned"], true)
-		same(t, kind+": members", w.see("user", id).Members, before)
+		same(t, kind+": members", w.ConversationAs("user", id).Members, before)
 		all := w.PostAs("arya", parley.Draft{Conversation: id, To: "all", Content: text("@parley @all")})
 		if _, reached := reach(all.Deliveries)[parley.System]; reached {
 			t.Errorf("%s: a delivery to the system", kind)

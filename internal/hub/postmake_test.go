@@ -23,7 +23,7 @@ func TestPostMakesAChannelOrNothing(t *testing.T) {
 	w.permit("arya", "gendry", parley.EffectAllow, withApproval)
 	held := w.HeldApproval(func() error { _, err := w.Post(ctx, as("arya"), draft); return err }())
 	missing()
-	w.decides(parley.Owner, held.ID, parley.Decision{Approve: true})
+	w.DecideAs(parley.Owner, held.ID, parley.Decision{Approve: true})
 	same(t, "what was approved", w.texts("user", "forge"), []string{"hello"})
 	w.SayIn("user", "forge", "there already")
 	w.PostAs("gendry", parley.Draft{Conversation: "forge", Make: true})
@@ -35,10 +35,10 @@ func TestPostMakesAChannelBesideAHiddenOne(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	w.private("ned", "shut")
-	hidden := w.see("ned", "shut").ID
+	hidden := w.ConversationAs("ned", "shut").ID
 	made := w.PostAs("arya", parley.Draft{Conversation: "#shut", Make: true, Content: text("hello")}).Message
 	same(t, "another one", made.Conversation != hidden, true)
-	same(t, "what ned means by it", w.see("ned", "shut").ID, hidden)
+	same(t, "what ned means by it", w.ConversationAs("ned", "shut").ID, hidden)
 	_, err := w.Post(ctx, as("arya"), parley.Draft{Conversation: "No Channel", Make: true, Content: text("hello")})
 	w.isRefused(parley.BadInput, err)
 	_, err = w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Make: true, Content: text("hello")})

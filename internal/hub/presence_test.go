@@ -30,7 +30,7 @@ func (w *world) statuses() map[string]string {
 func TestAgentsComeAndGo(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "gendry", "gone")
-	w.addPerson("sansa", parley.AccessMember)
+	w.AddPerson("sansa", parley.AccessMember)
 	w.NoError(w.RemoveAgent(ctx, user, "gone"))
 	everybody := func(arya, gendry string) map[string]string {
 		return map[string]string{"parley": "idle", "user": "idle", "sansa": "idle", "arya": arya, "gendry": gendry}

@@ -117,7 +117,7 @@ func (c *company) look(t *rapid.T, a *hub.Assignment) {
 	}
 	made := prompt.Build(known)
 	c.prompts++
-	room := c.see(parley.Owner, a.Run.Conversation)
+	room := c.ConversationAs(parley.Owner, a.Run.Conversation)
 	may := room.ReadableByAll() || slices.Contains(room.Members, a.Agent.ID)
 	for _, word := range aWord.FindAllString(made.System+made.User, -1) {
 		c.words++
@@ -148,7 +148,7 @@ func (c *company) endRun(t *rapid.T) {
 	c.look(t, a)
 	c.runs = slices.Delete(c.runs, i, i+1)
 	if rapid.Bool().Draw(t, "breaks") {
-		c.fails(a, parley.FailureLost)
+		c.FailRunOf(a, parley.FailureLost)
 		c.leases.advance(pauseAfterLoss)
 		c.NoError(c.SweepDeliveries(ctx))
 		return

@@ -10,7 +10,7 @@ func TestProtocolsOfAgents(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "gendry", "hound")
-	w.change("arya", func(a *parley.Agent) { a.Protocols = []string{"routing/1.4.0", "clawos/2.0", "smoke signals"} })
+	w.EditAgent("arya", func(a *parley.Agent) { a.Protocols = []string{"routing/1.4.0", "clawos/2.0", "smoke signals"} })
 	get[parley.BridgeView](w)(w.AddBridge(ctx, user, parley.NewBridge{
 		Layout: parley.LayoutInbox, Root: t.TempDir(), Agents: []string{"coder-1", "gendry"},
 	}))

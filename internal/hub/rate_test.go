@@ -30,21 +30,21 @@ func TestRateIsFiftyASecondWithABurstOfTwoHundred(t *testing.T) {
 		w.NoError(once(w, as("arya")))
 	}
 	over := func() error { return once(w, as("arya")) }
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"the 201st", over, rateLimited("arya", 50, 20*time.Millisecond)},
 		{"the 202nd is no worse", over, rateLimited("arya", 50, 20*time.Millisecond)},
 	})
 	w.NoError(once(w, as("ned"))) // each has a rate of its own
 	w.clock.advance(15 * time.Millisecond)
-	w.refuses(t, []refusal{{"too early", over, rateLimited("arya", 50, 5*time.Millisecond)}})
+	w.assertRefusals(t, []refusal{{"too early", over, rateLimited("arya", 50, 5*time.Millisecond)}})
 	w.clock.advance(5 * time.Millisecond)
 	w.NoError(over())
-	w.refuses(t, []refusal{{"right after", over, rateLimited("arya", 50, 20*time.Millisecond)}})
+	w.assertRefusals(t, []refusal{{"right after", over, rateLimited("arya", 50, 20*time.Millisecond)}})
 	w.clock.advance(time.Second)
 	for range 50 {
 		w.NoError(over())
 	}
-	w.refuses(t, []refusal{{"after a second's worth", over, rateLimited("arya", 50, 20*time.Millisecond)}})
+	w.assertRefusals(t, []refusal{{"after a second's worth", over, rateLimited("arya", 50, 20*time.Millisecond)}})
 	_, err := w.Agents(ctx, as("arya"))
 	w.NoError(err) // only changes are counted
 }
@@ -53,8 +53,8 @@ func TestRateExemptsOwnersBridgesAndTheHub(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 1} })
 	w.AddAgents("arya")
-	w.addPerson("jon", parley.AccessOwner)
-	w.addPerson("sansa", parley.AccessMember)
+	w.AddPerson("jon", parley.AccessOwner)
+	w.AddPerson("sansa", parley.AccessMember)
 	for _, by := range []hub.Caller{as("jon"), as(parley.System), {Agent: "arya", Source: "file"}} {
 		for range 3 {
 			if err := once(w, by); err != nil {
@@ -63,11 +63,11 @@ func TestRateExemptsOwnersBridgesAndTheHub(t *testing.T) {
 		}
 	}
 	w.NoError(once(w, as("sansa")))
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"a member of the hub is not exempt", func() error { return once(w, as("sansa")) }, rateLimited("sansa", 1, time.Second)},
 	})
 	w.NoError(once(w, as("arya")))
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"nor an agent by another door", func() error { return once(w, as("arya")) }, rateLimited("arya", 1, time.Second)},
 		{"nor by another spelling", func() error { return once(w, as("ARYA")) }, rateLimited("arya", 1, time.Second)},
 		{"nor by another change", func() error { return w.Join(ctx, as("arya"), "open") }, rateLimited("arya", 1, time.Second)},

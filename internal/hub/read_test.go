@@ -97,7 +97,7 @@ func TestUnreadCountsTheMessagesOfOthersSinceTheCursor(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")
 	open := w.CreateChannel("arya", "open", "ned").ID
-	unread := func(who string) int { return w.see(who, open).Unread }
+	unread := func(who string) int { return w.ConversationAs(who, open).Unread }
 	first := w.SayIn("arya", open, "1").Message.Seq
 	second := w.SayIn("arya", open, "2").Message.Seq
 	w.SayIn("ned", open, "3")
@@ -110,7 +110,7 @@ func TestUnreadCountsTheMessagesOfOthersSinceTheCursor(t *testing.T) {
 	same(t, "peeking consumes nothing", []any{unread("ned"), w.LastEventNumber()}, []any{2, before})
 
 	w.NoError(w.MarkRead(ctx, as("ned"), open, first))
-	same(t, "up to a message", []any{unread("ned"), w.see("ned", open).ReadSeq}, []any{1, first})
+	same(t, "up to a message", []any{unread("ned"), w.ConversationAs("ned", open).ReadSeq}, []any{1, first})
 	same(t, "event", eventsAfter(w, before), []parley.Event{{
 		Num: before + 1, At: began, Kind: parley.EventCursorMoved, Conversation: open, Agent: "ned", By: "ned",
 		Data: fmt.Appendf(nil, `{"read_seq":%d}`, first),
@@ -120,12 +120,12 @@ func TestUnreadCountsTheMessagesOfOthersSinceTheCursor(t *testing.T) {
 	for _, back := range []int64{first, second, -1} {
 		w.NoError(w.MarkRead(ctx, as("ned"), open, back))
 	}
-	same(t, "never back", []any{w.see("ned", open).ReadSeq, w.LastEventNumber()}, []any{second, before})
-	same(t, "the other's cursor is its own", w.see("arya", open).ReadSeq, int64(0))
+	same(t, "never back", []any{w.ConversationAs("ned", open).ReadSeq, w.LastEventNumber()}, []any{second, before})
+	same(t, "the other's cursor is its own", w.ConversationAs("arya", open).ReadSeq, int64(0))
 
 	last := w.SayIn("arya", open, "4").Message.Seq
 	w.NoError(w.MarkRead(ctx, as("ned"), open, last+1000))
-	same(t, "not beyond the newest", w.see("ned", open).ReadSeq, last)
+	same(t, "not beyond the newest", w.ConversationAs("ned", open).ReadSeq, last)
 	w.SayIn("arya", open, "5")
 	same(t, "what comes after counts again", unread("ned"), 1)
 	w.NoError(w.MarkRead(ctx, as("ned"), open, 0))
@@ -136,7 +136,7 @@ func TestUnreadCountsTheMessagesOfOthersSinceTheCursor(t *testing.T) {
 	w.SayIn("arya", open, "6")
 	same(t, "and counts from there", unread("bran"), 1)
 	w.NoError(w.Leave(ctx, as("bran"), open))
-	same(t, "who has left has no cursor", []any{unread("bran"), w.see("bran", open).ReadSeq}, []any{0, int64(0)})
+	same(t, "who has left has no cursor", []any{unread("bran"), w.ConversationAs("bran", open).ReadSeq}, []any{0, int64(0)})
 	w.NoError(w.Join(ctx, as("bran"), open))
 	same(t, "coming back starts at the newest", unread("bran"), 0)
 }
@@ -158,7 +158,7 @@ func TestReadRefuses(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	w.CreateChannel("arya", "open")
 	const nowhere = "0190a000-0000-7000-8000-000000000000"
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{
 			"marking without being in it", func() error { return w.MarkRead(ctx, as("ned"), "open", 0) },
 			refused(parley.BadInput, "", "ned does not take part in #open", "join it first"),

@@ -36,13 +36,13 @@ func TestWorkThatIsGivenAgainIsCalledBack(t *testing.T) {
 	w.SayIn("user", "open", "@boss Prepare the report")
 	run := w.StartRun("boss")
 	part := w.Delegate(run.Caller(), "data", "Pull figures")
-	root := w.task(part).Parent
+	root := w.TaskByID(part).Parent
 	w.EndRun(run, "wait for it")
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, root, "writer"))
 	w.RunAndAnswer("data", "42")
 	w.RunAndAnswer("writer", "the report")
 	w.RunAndAnswer("writer", "with figures")
-	w.stands(parley.TaskCompleted, root)
+	w.AssertTaskState(parley.TaskCompleted, root)
 	same(t, "called back", w.callbacks("open")[1:], []string{"[Delegation Result from writer | " + root + "]\nwith figures"})
 }
 
@@ -58,8 +58,8 @@ func TestWhoIsGivenWhatItsOwnIsUnder(t *testing.T) {
 	for range 3 { // the part, the whole, and what has come of the part
 		w.RunAndAnswer("data", "done")
 	}
-	w.stands(parley.TaskCompleted, part, root)
-	w.idle("data")
+	w.AssertTaskState(parley.TaskCompleted, part, root)
+	w.AssertIdle("data")
 }
 
 // TestAnEarlierAttemptEndsNothing: a run that was cancelled with its task ends when the task is under way again.
@@ -77,9 +77,9 @@ func TestAnEarlierAttemptEndsNothing(t *testing.T) {
 			get[parley.TaskView](w)(w.CancelTask(ctx, user, id, ""))
 			get[parley.TaskView](w)(w.RetryTask(ctx, user, id))
 			w.EndRun(old, "too late")
-			w.stands(parley.TaskQueued, id)
+			w.AssertTaskState(parley.TaskQueued, id)
 			w.RunAndAnswer("writer", "the draft")
-			w.stands(parley.TaskCompleted, id)
+			w.AssertTaskState(parley.TaskCompleted, id)
 			same(t, "callbacks", len(w.callbacks(old.Run.Conversation)), 2)
 		})
 	}
@@ -93,9 +93,9 @@ func TestWhoHadItBeforeHoldsNothingUp(t *testing.T) {
 	slow := w.StartRun("writer")
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, task, "data"))
 	w.RunAndAnswer("data", "done")
-	w.stands(parley.TaskCompleted, task)
-	w.fails(slow, parley.FailureStopped)
-	w.stands(parley.TaskCompleted, task)
+	w.AssertTaskState(parley.TaskCompleted, task)
+	w.FailRunOf(slow, parley.FailureStopped)
+	w.AssertTaskState(parley.TaskCompleted, task)
 }
 
 // TestWhoGetsItsOwnTaskBackIsWoken: it does not know of it otherwise.
@@ -112,7 +112,7 @@ func TestWhoGetsItsOwnTaskBackIsWoken(t *testing.T) {
 	w.EndRun(run, "wait for it")
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, part, "boss"))
 	w.RunAndAnswer("boss", "I did it myself")
-	w.stands(parley.TaskCompleted, part)
+	w.AssertTaskState(parley.TaskCompleted, part)
 	w.RunAndAnswer("boss", "the report")
-	w.stands(parley.TaskCompleted, root)
+	w.AssertTaskState(parley.TaskCompleted, root)
 }

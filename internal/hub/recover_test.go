@@ -40,7 +40,7 @@ func TestCrashKeepsAttempts(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.change("ned", func(a *parley.Agent) { a.Attempts = 2 })
+	w.EditAgent("ned", func(a *parley.Agent) { a.Attempts = 2 })
 	m := w.SendDM("arya", "ned", "hopeless").Message
 	w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 	w.later(time.Minute)
@@ -99,7 +99,7 @@ func TestCrashOfTheHubIsNoAttemptOfARun(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.AddScriptAgents("codex")
-			w.change("codex", func(a *parley.Agent) { a.Attempts = 1 })
+			w.EditAgent("codex", func(a *parley.Agent) { a.Attempts = 1 })
 			first := w.SendDM("user", "codex", "first").Message
 			lost := begin(w)
 			second := w.SendDM("user", "codex", "second").Message
@@ -185,7 +185,7 @@ func TestKilledProgramReturnsItsMessagesAtOnce(t *testing.T) {
 	first := w.SendDM("user", "codex", "first").Message
 	a := w.StartRun("codex")
 	second := w.SendDM("user", "codex", "second").Message
-	w.fails(a, parley.FailureLost)
+	w.FailRunOf(a, parley.FailureLost)
 	same(t, "ready, and an attempt counts", w.tried(first.ID, "codex"), tried{State: parley.DeliveryAccepted, Attempt: 1})
 	same(t, "the next run", w.StartRun("codex").Run.Triggers, []string{first.ID, second.ID})
 }

@@ -73,13 +73,13 @@ func TestRedactedMessageKeepsItsEnvelopeAndDigest(t *testing.T) {
 func TestOnlyOwnersRedact(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t)
-	w.addPerson("member", parley.AccessMember)
+	w.AddPerson("member", parley.AccessMember)
 	id := w.SayIn("arya", "open", "hello").Message.ID
 	redact := func(who, id, reason string) func() error {
 		return func() error { _, err := w.Redact(ctx, as(who), id, reason); return err }
 	}
 	denied := refused(parley.NotPermitted, "", "only an owner may redact a message", "ask an owner of this hub")
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"its sender", redact("arya", id, ""), denied},
 		{"a member", redact("member", id, ""), denied},
 		{"a member, of a message that is not", redact("member", noRoom, ""), denied},

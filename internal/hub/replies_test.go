@@ -42,7 +42,7 @@ func TestASupervisedAgentAnswersAMessageOnce(t *testing.T) {
 			if a.Rule != "mode supervised" || a.Target != "senior" {
 				t.Errorf("held by %+v", a)
 			}
-			w.decides(parley.Owner, a.ID, parley.Decision{Approve: true})
+			w.DecideAs(parley.Owner, a.ID, parley.Decision{Approve: true})
 			if said := w.said(asked.Conversation, "intern"); len(said) != 2 {
 				t.Errorf("intern has said %d messages, want its answer and what was approved", len(said))
 			}
@@ -61,7 +61,7 @@ func TestAReplyToADeliveryThatEndedIsHeld(t *testing.T) {
 			return m.ID
 		},
 		parley.DeliveryDead: func(w *world) string {
-			w.change("intern", func(a *parley.Agent) { a.Attempts = 1 })
+			w.EditAgent("intern", func(a *parley.Agent) { a.Attempts = 1 })
 			m := w.SendDM("senior", "intern", "well?").Message
 			w.giveBack("intern", w.TakeAs("intern", parley.Take{}), parley.FailureBusy)
 			return m.ID

@@ -19,14 +19,14 @@ func TestMailFollowsWhoMoves(t *testing.T) {
 		waits      func(w *world) int
 	}{
 		"run by the hub": {
-			func(w *world) { w.change("ana", func(a *parley.Agent) { a.Runtime = parley.RuntimeScript }) },
-			func(w *world) { w.change("ana", func(a *parley.Agent) { a.Runtime = parley.RuntimeBridge }) },
+			func(w *world) { w.EditAgent("ana", func(a *parley.Agent) { a.Runtime = parley.RuntimeScript }) },
+			func(w *world) { w.EditAgent("ana", func(a *parley.Agent) { a.Runtime = parley.RuntimeBridge }) },
 			func(w *world) int { return len(w.waits("ana")) },
 		},
 		"in another tree": {
 			func(w *world) { lives(w, "ben") },
 			func(w *world) { lives(w, "ben", "ana") },
-			func(w *world) int { return len(w.departs("b")) },
+			func(w *world) int { return len(w.departuresOf("b")) },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -36,12 +36,12 @@ func TestMailFollowsWhoMoves(t *testing.T) {
 			w.tree(parley.LayoutInbox, "b", "ana")
 			m := w.SendDM("user", "ana", "hello").Message
 			out := w.departsOne("a")
-			w.reports("a", parley.DepartureWritten, out)
+			w.reportDepartures("a", parley.DepartureWritten, out)
 			c.move(w)
-			w.reports("a", parley.DepartureSeen, out)
+			w.reportDepartures("a", parley.DepartureSeen, out)
 			same(t, "what waits", []any{c.waits(w), w.DeliveryState(m.ID, "ana"), w.lies("a")}, []any{1, parley.DeliveryAccepted, []string{}})
 			c.back(w)
-			same(t, "back again", namesOf(w.departs("a")), []string{out.Name})
+			same(t, "back again", namesOf(w.departuresOf("a")), []string{out.Name})
 			w.AssertConsistent()
 		})
 	}
@@ -57,7 +57,7 @@ func TestMailOfATreeThatIsJoinedAgain(t *testing.T) {
 	view := get[parley.BridgeView](w)(w.BridgeAt(user).Bridge(ctx, "tree"))
 	w.SendDM("ned", "ana", "hello")
 	out := w.departsOne("tree")
-	w.reports("tree", parley.DepartureWritten, out)
+	w.reportDepartures("tree", parley.DepartureWritten, out)
 	came := parley.Arrival{
 		BridgeFile: parley.BridgeFile{Path: "state/agents/ned/inbox/msg_00000001.json", Digest: "d"}, Name: "msg_00000001", From: "ana", To: "ned",
 		Draft: parley.Draft{Content: text("hello you")},
@@ -69,7 +69,7 @@ func TestMailOfATreeThatIsJoinedAgain(t *testing.T) {
 	export := parley.BridgeFile{Path: "state/agents/ana/inbox/" + out.Name + ".json"}
 	same(t, "new", get[[]parley.BridgeFile](w)(door.Unknown(ctx, "again", []parley.BridgeFile{export, came.BridgeFile})), []parley.BridgeFile(nil))
 	same(t, "again", get[[]parley.Arrived](w)(door.Arrive(ctx, "again", []parley.Arrival{came})), []parley.Arrived{{Message: first[0].Message, Duplicate: true}})
-	same(t, "the name", namesOf(w.departs("again")), []string{out.Name})
+	same(t, "the name", namesOf(w.departuresOf("again")), []string{out.Name})
 }
 
 // Who lives only in channels is not woken where it cannot read, and gets no work there: nobody waits for what cannot come.
@@ -83,7 +83,7 @@ func TestWhoReadsElsewhereIsNotWoken(t *testing.T) {
 	r := w.SayIn("user", "other", "@claude look")
 	same(t, "said", r.Notices, []string{"claude was not woken: it reads only channels that have a directory in its tree"})
 	same(t, "where it reads", w.SayIn("user", "paper", "@claude look").Deliveries[0].Waking, true)
-	w.reports("tree", parley.DepartureWritten, w.departsOne("tree", "paper"))
+	w.reportDepartures("tree", parley.DepartureWritten, w.departsOne("tree", "paper"))
 	w.clock.advance(48 * time.Hour)
 	w.sweep()
 	same(t, "told", textsOf(w.told("user")), []string{})
@@ -98,7 +98,7 @@ func TestHeartbeatThatCannotBeSaid(t *testing.T) {
 	w.AddScriptAgents("ned")
 	w.tree(parley.LayoutBlackboard, "tree", "ana")
 	w.PostAs("ned", parley.Draft{Direct: []string{"ana"}, Type: parley.TypeHeartbeat, Payload: []byte(`{"health":"healthy","metrics":{"active_tasks":0}}`)})
-	same(t, "what departs", w.departs("tree"), []parley.Departure(nil))
+	same(t, "what departs", w.departuresOf("tree"), []parley.Departure(nil))
 	same(t, "what waits", w.inbox("ana"), parley.Inbox{})
 }
 

@@ -32,7 +32,7 @@ func TestWhoLivesInChannelsIsReachedThere(t *testing.T) {
 	all := func(want *parley.Error) {
 		contacted := *want
 		contacted.Message = want.Sentence()
-		w.refuses(t, []refusal{
+		w.assertRefusals(t, []refusal{
 			{"ask", contact(parley.PatternAsk), &contacted},
 			{"delegate", contact(parley.PatternDelegate), &contacted},
 			{"notify", contact(parley.PatternNotify), &contacted},
@@ -54,7 +54,7 @@ func TestWhoLivesInChannelsIsReachedThere(t *testing.T) {
 	w.command("user", "claude", parley.ActionResume, parley.CommandParameters{}) // which is the hub's to obey
 	w.tree(parley.LayoutInbox, "other", "claude")
 	w.SendDM("user", "claude", "hello")
-	same(t, "by the other tree", len(w.departs("other")), 2)
+	same(t, "by the other tree", len(w.departuresOf("other")), 2)
 }
 
 // A run that was woken by somebody who lives in channels may answer where it was woken.
@@ -77,7 +77,7 @@ func TestErrorsInAChannelAreForThoseConcerned(t *testing.T) {
 	for _, who := range []string{"user", "claude"} {
 		w.PostAs(who, parley.Draft{Conversation: "paper", To: "ben", TTL: 60, Content: text("by " + who)})
 	}
-	w.reports("tree", parley.DepartureWritten, w.departs("tree", "paper")...)
+	w.reportDepartures("tree", parley.DepartureWritten, w.departuresOf("tree", "paper")...)
 	w.clock.advance(2 * time.Minute)
 	w.sweep()
 	out := w.departsOne("tree", "paper")
@@ -127,12 +127,12 @@ func TestOnlyMappedChannelsAreExported(t *testing.T) {
 				want = append(want, words)
 			}
 			if rapid.Bool().Draw(rt, "look") {
-				list := w.departs("tree", directories...)
+				list := w.departuresOf("tree", directories...)
 				got = append(got, wordsOf(list)...)
-				w.reports("tree", parley.DepartureWritten, list...)
+				w.reportDepartures("tree", parley.DepartureWritten, list...)
 			}
 		}
-		list := w.departs("tree", directories...)
+		list := w.departuresOf("tree", directories...)
 		same(rt, "what was exported", append(got, wordsOf(list)...), want)
 	})
 }

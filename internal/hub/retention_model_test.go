@@ -134,7 +134,7 @@ func (k *keeper) check(t *rapid.T) {
 		}
 	}
 	same(t, "messages in order", seqs, want)
-	view := k.w.see("ned", "open")
+	view := k.w.ConversationAs("ned", "open")
 	same(t, "counted", int(view.Messages), len(want))
 }
 

@@ -72,7 +72,7 @@ func TestOldMessagesAreErasedUnlessOwed(t *testing.T) {
 	w.sweepAll()
 	same(t, "after it", w.texts("ned", "open"), []string{"young"})
 	same(t, "it answers what is gone", young.Message.InReplyTo, done.Message.ID)
-	view := w.see("ned", "open")
+	view := w.ConversationAs("ned", "open")
 	same(t, "numbers", []int64{view.Messages, view.LastSeq}, []int64{1, young.Message.Seq})
 	same(t, "events", w.LastEventNumber(), last)
 	same(t, "audited", w.lastAudit(), []string{
@@ -182,7 +182,7 @@ func TestOldArtifactsAreRemovedAndSaidToBe(t *testing.T) {
 	gone := refused(parley.BadInput, parley.NotFound,
 		"artifact "+old.SHA256+" was removed on 2026-04-01, because artifacts are not kept for ever", "store the file again, if you have it")
 	w.AddAgents("jon")
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"opening it", func() error { return only(w.fetch("ned", old.SHA256)) }, gone},
 		{"referring to it", func() error {
 			return only(w.Post(ctx, as("arya"), parley.Draft{Conversation: "open", Content: with(old)}))

@@ -91,13 +91,13 @@ func TestReuseGivesTheNameAndNothingElse(t *testing.T) {
 	shown, err := w.Message(ctx, as("ned"), answer.ID)
 	w.NoError(err)
 	same(t, "old messages are the removed one's", []any{shown.From, shown.Damage == nil}, []any{"arya~removed", true})
-	same(t, "its DM", w.see("ned", "@arya~removed").ID, dm.Conversation)
+	same(t, "its DM", w.ConversationAs("ned", "@arya~removed").ID, dm.Conversation)
 	same(t, "from the new one", w.finds("ned", "from:arya new"), []string{"I am new"})
 	same(t, "from the old one", len(w.finds("ned", "from:arya~removed valar")), 2)
 	same(t, "nothing else from the new one", w.finds("user", "from:arya"), []string{"I am new"})
 	same(t, "to the old one", len(w.finds("user", "to:arya~removed valar")), 3)
 	same(t, "to the new one", len(w.finds("user", "to:arya valar")), 0)
-	w.refuses(t, []refusal{{"a message to the removed one", func() error {
+	w.assertRefusals(t, []refusal{{"a message to the removed one", func() error {
 		return second(w.Post(ctx, as("ned"), parley.Draft{Conversation: dm.Conversation, Content: text("hello?")}))
 	}, refused(parley.Unavailable, parley.Gone, "AryaBot~removed was removed", "write to somebody else")}})
 	w.AssertConsistent()
@@ -107,18 +107,18 @@ func TestReuseIsForOwnersAndAudited(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.addPerson("sam", parley.AccessMember)
+	w.AddPerson("sam", parley.AccessMember)
 	old := found(w.Agent(ctx, user, "arya"))
 	taken := func(by string, n parley.NewAgent) func() error {
 		return func() error { return second(w.AddAgent(ctx, as(by), n)) }
 	}
 	alive := refused(parley.BadInput, parley.Conflict, `the name "arya" belongs to another agent`, "choose another id or name")
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"of one that is there", taken("user", parley.NewAgent{ID: "arya", Reuse: true}), alive},
 		{"its name", taken("user", parley.NewAgent{ID: "other", Name: "arya", Reuse: true}), alive},
 	})
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"without reuse", taken("user", parley.NewAgent{ID: "arya"}), refused(parley.BadInput, parley.Conflict,
 			`the name "arya" belongs to an agent that was removed`,
 			"choose another id or name, or take it over for the new agent with --reuse")},
@@ -205,8 +205,8 @@ func TestReusedNamesSurviveExportAndImport(t *testing.T) {
 		there.NoError(err)
 		same(t, "from", shown.From, from)
 	}
-	same(t, "their DMs", []string{there.see("ned", "@arya").ID, there.see("ned", "@arya~removed").ID}, []string{after.Conversation, m.Conversation})
-	same(t, "the display name", there.see("ned", "project x").DisplayName, "Project X")
+	same(t, "their DMs", []string{there.ConversationAs("ned", "@arya").ID, there.ConversationAs("ned", "@arya~removed").ID}, []string{after.Conversation, m.Conversation})
+	same(t, "the display name", there.ConversationAs("ned", "project x").DisplayName, "Project X")
 	there.AssertConsistent()
 }
 
@@ -303,7 +303,7 @@ func TestReuseIsRefusedWhileABridgeNamesTheAgent(t *testing.T) {
 	n := parley.NewBridge{ID: "board", Layout: parley.LayoutBlackboard, Root: "/srv/board", Agents: []string{"ned"}, QueueAgent: "arya"}
 	w.NoError(second(w.AddBridge(ctx, user, n)))
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
-	w.refuses(t, []refusal{{
+	w.assertRefusals(t, []refusal{{
 		"its queue", func() error { return second(w.reuse("user", parley.NewAgent{ID: "arya"})) },
 		refused(parley.BadInput, parley.Conflict, "the bridge board names arya", "remove the bridge first: parley bridge remove board"),
 	}})

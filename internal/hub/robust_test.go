@@ -16,7 +16,7 @@ import (
 func TestListsInInputAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.refuses(t, []refusal{{"a conversation with too many", func() error {
+	w.assertRefusals(t, []refusal{{"a conversation with too many", func() error {
 		_, err := w.CreateConversation(ctx, user, parley.NewConversation{Name: "crowd", With: slices.Repeat([]string{"x"}, 257)})
 		return err
 	}, refused(parley.BadInput, parley.TooLarge, "the conversation is made with 257 participants, the limit is 256", "add the others afterwards")}})
@@ -157,6 +157,6 @@ func TestPagesOfLargeMessagesAreCut(t *testing.T) {
 	}
 	newest, err := w.History(ctx, user, "open", parley.Page{Limit: 1000})
 	w.NoError(err)
-	same(t, "going back, the newest come", newest[len(newest)-1].Seq, w.see("user", "open").LastSeq)
+	same(t, "going back, the newest come", newest[len(newest)-1].Seq, w.ConversationAs("user", "open").LastSeq)
 	same(t, "exported", strings.Count(export(w, "user", "open", "jsonl"), "\n"), n+1)
 }

@@ -58,7 +58,7 @@ func (w *world) EndRun(a *hub.Assignment, text string) parley.Run {
 	return get[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, parley.Result{Text: text}, nil))
 }
 
-func (w *world) fails(a *hub.Assignment, f parley.Failure) parley.Run {
+func (w *world) FailRunOf(a *hub.Assignment, f parley.Failure) parley.Run {
 	w.t.Helper()
 	why := &parley.RunError{Trouble: parley.Trouble{Failure: f, Reason: "it broke"}, Hint: "mend it"}
 	return get[parley.Run](w)(w.FailRun(ctx, a.Run.ID, why, parley.Result{}, nil))
@@ -74,8 +74,8 @@ func (w *world) RunAndAnswer(agent, text string) parley.Shown {
 	return get[parley.Shown](w)(w.Message(ctx, user, r.Answer))
 }
 
-// idle requires that agents have nothing to start.
-func (w *world) idle(agents ...string) {
+// AssertIdle requires that agents have nothing to start.
+func (w *world) AssertIdle(agents ...string) {
 	w.t.Helper()
 	for _, agent := range agents {
 		if a := w.next(agent); a != nil {

@@ -32,7 +32,7 @@ func TestWakesAreSeenOnce(t *testing.T) {
 		m := &runMachine{world: openWorld(r, stores.place(t), mayLoop, func(w *world) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })}
 		m.AddScriptAgents(runAgents...)
 		for _, id := range runAgents {
-			m.change(id, func(a *parley.Agent) { a.Attempts, a.Concurrency = 3, 2 })
+			m.EditAgent(id, func(a *parley.Agent) { a.Attempts, a.Concurrency = 3, 2 })
 		}
 		for i, mode := range []parley.Answers{parley.AnswersParallel, parley.AnswersRoundRobin, parley.AnswersFirst} {
 			m.create("user", parley.NewConversation{Name: runRooms[i], With: runAgents, Answers: mode})
@@ -109,7 +109,7 @@ func (m *runMachine) accident(r *rapid.T) {
 		m.NoError(m.SweepHalts(ctx))
 	case 3: // it is to be run otherwise
 		runtime := rapid.SampledFrom([]string{parley.RuntimeScript, parley.RuntimeAttached}).Draw(r, "runtime")
-		m.change(rapid.SampledFrom(runAgents).Draw(r, "changed"), func(a *parley.Agent) { a.Runtime = runtime })
+		m.EditAgent(rapid.SampledFrom(runAgents).Draw(r, "changed"), func(a *parley.Agent) { a.Runtime = runtime })
 	default:
 		m.later(time.Duration(rapid.IntRange(1, 30).Draw(r, "seconds")) * time.Second)
 	}
@@ -131,7 +131,7 @@ func (m *runMachine) goOn(r *rapid.T) {
 		_, err = m.CancelRun(ctx, user, id, "")
 	case 3:
 		failures := []parley.Failure{parley.FailureLost, parley.FailureBusy, parley.FailureStopped, parley.FailureFinal}
-		m.fails(m.live[i], rapid.SampledFrom(failures).Draw(r, "failure"))
+		m.FailRunOf(m.live[i], rapid.SampledFrom(failures).Draw(r, "failure"))
 		m.live = slices.Delete(m.live, i, i+1)
 	default:
 		m.EndRun(m.live[i], rapid.SampledFrom([]string{"", "done", "@b2 go on"}).Draw(r, "answer"))
@@ -148,7 +148,7 @@ func (m *runMachine) drain() {
 		m.EndRun(a, "drained")
 	}
 	for _, agent := range runAgents {
-		m.change(agent, func(a *parley.Agent) { a.Runtime = parley.RuntimeScript })
+		m.EditAgent(agent, func(a *parley.Agent) { a.Runtime = parley.RuntimeScript })
 		m.command("user", agent, parley.ActionStart, parley.CommandParameters{})
 		m.command("user", agent, parley.ActionResume, parley.CommandParameters{})
 	}

@@ -22,7 +22,7 @@ func TestRunContextIsTheEndOfItsConversation(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("codex")
 	w.AddAgents("ned")
-	w.change("codex", func(a *parley.Agent) { a.ContextMessages = 3 })
+	w.EditAgent("codex", func(a *parley.Agent) { a.ContextMessages = 3 })
 	w.CreateChannel("user", "open", "codex", "ned")
 	w.SayIn("user", "open", "@codex one")
 	for i := range 4 {
@@ -71,7 +71,7 @@ func TestResumedSessionIsToldWhatIsNew(t *testing.T) {
 	all := []string{"@codex one", "while one", "said one", "answer one"}
 	same(t, "without it", []any{textsOf(c.Fresh().History), c.Fresh().Resumed}, []any{all, false})
 	// A session belongs to the client that opened it.
-	w.change("codex", func(a *parley.Agent) { a.Runtime = "other" })
+	w.EditAgent("codex", func(a *parley.Agent) { a.Runtime = "other" })
 	_, c = turn("three")
 	same(t, "another client", []any{c.Resumed, c.Run.Session, len(c.History)}, []any{false, "", 8})
 	w.clock.advance(9 * time.Hour)
@@ -118,7 +118,7 @@ func TestPromptsHoldNothingOfElsewhere(t *testing.T) {
 					w.looksOnlyHere(to, a.Run)
 					_, err := w.Post(ctx, a.Caller(), parley.Draft{Conversation: room, Content: text("from a run")})
 					if err == nil && rapid.Bool().Draw(r, "fails") {
-						w.fails(a, parley.FailureLost)
+						w.FailRunOf(a, parley.FailureLost)
 						w.later(time.Minute)
 					} else {
 						w.EndRun(a, "done")
@@ -153,7 +153,7 @@ func TestTheRequestOfATaskIsKept(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("codex", "smith")
-	w.change("codex", func(a *parley.Agent) { a.ContextMessages = 2 })
+	w.EditAgent("codex", func(a *parley.Agent) { a.ContextMessages = 2 })
 	made := get[parley.Contacted](w)(w.Contact(ctx, user, parley.Contact{Pattern: parley.PatternDelegate, Agent: "codex", Message: "Forge a sword"}))
 	a := w.StartRun("codex")
 	first := w.known(a.Run.ID)

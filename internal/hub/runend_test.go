@@ -24,7 +24,7 @@ func TestRunEndsOnce(t *testing.T) {
 	first := get[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, result, []byte("raw")))
 	same(t, "run", []any{first.State, first.Session, first.Usage, *first.EndedAt}, []any{parley.RunSucceeded, "s-1", result.Usage, began})
 	for _, again := range []parley.Run{
-		get[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, parley.Result{Text: "more"}, nil)), w.fails(a, parley.FailureFinal),
+		get[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, parley.Result{Text: "more"}, nil)), w.FailRunOf(a, parley.FailureFinal),
 	} {
 		same(t, "again", again, first)
 	}
@@ -69,19 +69,19 @@ func TestFailedRunIsTriedAgainOrNot(t *testing.T) {
 			w.AddScriptAgents("codex")
 			m := w.SendDM("user", "codex", "hello").Message
 			a := w.StartRun("codex")
-			r := w.fails(a, c.failure)
+			r := w.FailRunOf(a, c.failure)
 			same(t, "run", []any{r.State, r.Answer}, []any{c.run, ""})
 			d := w.delivery(m.ID, "codex")
 			same(t, "delivery", []any{d.State, d.Attempt, d.Run == ""}, []any{c.delivery, c.attempt, c.delivery == parley.DeliveryAccepted})
 			same(t, "told", strings.Join(textsOf(w.told("user")), ""), c.told)
 			if c.pause < 0 {
 				w.later(time.Hour)
-				w.idle("codex")
+				w.AssertIdle("codex")
 				return
 			}
 			if c.pause > 0 {
 				w.later(c.pause - time.Millisecond)
-				w.idle("codex")
+				w.AssertIdle("codex")
 				w.later(time.Millisecond)
 			}
 			again := w.StartRun("codex")
@@ -97,14 +97,14 @@ func TestRunThatFailsTooOftenLeavesADeadLetter(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("codex")
-	w.change("codex", func(a *parley.Agent) { a.Attempts = 2 })
+	w.EditAgent("codex", func(a *parley.Agent) { a.Attempts = 2 })
 	m := w.SendDM("user", "codex", "hello").Message
-	w.fails(w.StartRun("codex"), parley.FailureServer)
+	w.FailRunOf(w.StartRun("codex"), parley.FailureServer)
 	w.later(time.Minute)
-	w.fails(w.StartRun("codex"), parley.FailureBusy)
+	w.FailRunOf(w.StartRun("codex"), parley.FailureBusy)
 	same(t, "state", w.DeliveryState(m.ID, "codex"), parley.DeliveryDead)
 	w.later(time.Hour)
-	w.idle("codex")
+	w.AssertIdle("codex")
 	get[parley.Delivery](w)(w.RetryDead(ctx, user, m.ID, "codex"))
 	w.RunAndAnswer("codex", "at last")
 }
@@ -177,7 +177,7 @@ func TestCrashBetweenAnyTwoSteps(t *testing.T) {
 			want := []string{"@codex", "half", "answer"}
 			same(t, "said", w.texts("user", "open"), want)
 			same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliveryAnswered)
-			w.idle("codex")
+			w.AssertIdle("codex")
 			w.AssertConsistent()
 		}
 	}
@@ -200,7 +200,7 @@ func TestLaterAttemptRepeatsNoCall(t *testing.T) {
 	same1 := parley.Draft{Conversation: "open", Content: text("same")}
 	a := w.StartRun("codex")
 	one, two := w.runPosts(a, same1), w.runPosts(a, same1)
-	w.fails(a, parley.FailureLost)
+	w.FailRunOf(a, parley.FailureLost)
 	w.later(time.Minute)
 	b := w.StartRun("codex")
 	earlier := get[parley.RunContext](w)(w.RunContext(ctx, b.Run.ID)).Earlier
@@ -254,8 +254,8 @@ func TestWhatARunHoldsOpenEndsWithIt(t *testing.T) {
 	defer release()
 	for _, end := range []func(a *hub.Assignment){
 		func(a *hub.Assignment) { w.EndRun(a, "done") },
-		func(a *hub.Assignment) { w.fails(a, parley.FailureFinal) },
-		func(a *hub.Assignment) { w.fails(a, parley.FailureStopped) },
+		func(a *hub.Assignment) { w.FailRunOf(a, parley.FailureFinal) },
+		func(a *hub.Assignment) { w.FailRunOf(a, parley.FailureStopped) },
 		func(a *hub.Assignment) { w.NoError(w.RecoverRun(ctx, a.Run.ID)) },
 	} {
 		w.PostAs("user", parley.Draft{Direct: []string{"codex"}, Ephemeral: true})

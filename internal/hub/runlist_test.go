@@ -13,7 +13,7 @@ func TestRunsAreShownToTheirAgentAndOwners(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("codex", "gemini")
-	w.addPerson("sansa", parley.AccessMember)
+	w.AddPerson("sansa", parley.AccessMember)
 	w.CreateChannel("user", "open", "codex", "gemini")
 	w.SayIn("user", "open", "@codex @gemini")
 	a, b := w.StartRun("codex"), w.StartRun("gemini")
@@ -70,7 +70,7 @@ func TestRunIsCancelled(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("codex", "gemini", "boss")
-	w.change("codex", func(a *parley.Agent) { a.Manager = "boss" })
+	w.EditAgent("codex", func(a *parley.Agent) { a.Manager = "boss" })
 	for _, by := range []string{"user", "boss", "codex"} {
 		m := w.SendDM("user", "codex", "hello").Message
 		a := w.StartRun("codex")
@@ -82,10 +82,10 @@ func TestRunIsCancelled(t *testing.T) {
 		get[parley.Run](w)(w.CancelRun(ctx, user, a.Run.ID, "again"))
 		same(t, "rung", rung(), []string{"codex"})
 		same(t, "to end", get[string](w)(w.KeepRun(ctx, a.Run.ID)), "by "+by+": wrong way")
-		r := w.fails(a, parley.FailureStopped)
+		r := w.FailRunOf(a, parley.FailureStopped)
 		same(t, "state", r.State, parley.RunCancelled)
 		same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliveryFailed)
-		w.idle("codex")
+		w.AssertIdle("codex")
 		told := w.told("user")
 		same(t, "told", told[len(told)-1].Content.Text,
 			"Error: codex did not do this: the run was cancelled: by "+by+": wrong way. Hint: send it again if it is still wanted.")
@@ -128,7 +128,7 @@ func TestStoppedAgentsRunGoesBack(t *testing.T) {
 	same(t, "state", w.EndRun(a, "done").State, parley.RunCancelled)
 	d := w.delivery(m.ID, "codex")
 	same(t, "what woke it", []any{d.State, d.Attempt}, []any{parley.DeliveryAccepted, 0})
-	w.idle("codex")
+	w.AssertIdle("codex")
 	get[parley.Receipt](w)(w.Command(ctx, user, "codex", parley.Command{Action: parley.ActionStart}))
 	w.RunAndAnswer("codex", "here I am")
 }

@@ -19,7 +19,7 @@ func TestWhatAStopCancelsIsKeptThoughItIsStartedAgain(t *testing.T) {
 	w.clock.advance(time.Second)
 	w.NoError(w.SweepHalts(ctx))
 	w.command("user", "bot", parley.ActionStart, parley.CommandParameters{})
-	w.fails(run, parley.FailureFinal)
+	w.FailRunOf(run, parley.FailureFinal)
 	same(t, "the message", w.DeliveryState(m.ID, "bot"), parley.DeliveryAccepted)
 	same(t, "the sender is told", len(w.told("user")), 0)
 	w.EndRun(w.StartRun("bot"), "done")
@@ -34,7 +34,7 @@ func TestWhatAPersonCancelsHasFailedThoughItsAgentIsStopped(t *testing.T) {
 	run := w.StartRun("bot")
 	get[parley.Run](w)(w.CancelRun(ctx, user, run.Run.ID, "not this"))
 	w.command("user", "bot", parley.ActionStop, parley.CommandParameters{})
-	w.fails(run, parley.FailureFinal)
+	w.FailRunOf(run, parley.FailureFinal)
 	same(t, "the message", w.DeliveryState(m.ID, "bot"), parley.DeliveryFailed)
 }
 
@@ -102,7 +102,7 @@ func TestRoundRobinWaitsForTheEndOfTheRun(t *testing.T) {
 	c := w.StartRun("c3")
 	w.runPosts(c, parley.Draft{InReplyTo: m.ID, Content: text("so far")})
 	same(t, "answered", w.DeliveryState(m.ID, "c3"), parley.DeliveryAnswered)
-	w.idle("a1", "b2")
+	w.AssertIdle("a1", "b2")
 	rung, _ := w.Rung()
 	rung()
 	w.EndRun(c, "and the rest")

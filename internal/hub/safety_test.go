@@ -29,7 +29,7 @@ func TestBackupRefuses(t *testing.T) {
 	w := newHub(t, whole)
 	w.AddAgents("arya")
 	dir := filepath.Join(t.TempDir(), "backup")
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{
 			"an agent", func() error { _, err := w.Backup(ctx, as("arya"), dir); return err },
 			refused(parley.NotPermitted, "", "only an owner may make a backup", "ask an owner of this hub"),

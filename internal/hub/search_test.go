@@ -156,7 +156,7 @@ func TestSearchRefusals(t *testing.T) {
 		}
 	}
 	noCursor := refused(parley.BadInput, "", "the cursor is not one of this search", "begin without a cursor")
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"an unknown sender", call("from:arja", nil), absent("agent", "arja", "did you mean arya?")},
 		{"an unknown recipient", call("to:nobody x", nil), absent("agent", "nobody", listAgents)},
 		{"an unknown conversation", call("in:#opn", nil), absent("conversation", "#opn", "did you mean open?")},

@@ -13,7 +13,7 @@ func TestWhatAClientOfAPersonIsSentIsDelivered(t *testing.T) {
 	w := newHub(t)
 	w.Start(ctx)
 	w.AddAgents("arya", "gendry")
-	w.addPerson("sansa", parley.AccessMember)
+	w.AddPerson("sansa", parley.AccessMember)
 	after := w.LastEventNumber()
 	toUser := w.SendDM("arya", "user", "done").Message.ID
 	toSansa := w.SendDM("arya", "sansa", "done").Message.ID

@@ -25,7 +25,7 @@ func (w *world) link(by hub.Caller, person string) string {
 func TestLinkOpensASession(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, runTwice)
-	w.addPerson("sansa", parley.AccessMember)
+	w.AddPerson("sansa", parley.AccessMember)
 	secret, expires, err := w.NewLink(ctx, scoped("user", parley.ScopeRead, parley.ScopeAdmin), "Sansa")
 	w.NoError(err)
 	same(t, "the link expires", expires, began.Add(10*time.Minute))
@@ -100,8 +100,8 @@ func TestLinkWorksOnceForTwoHubs(t *testing.T) {
 func TestSignInRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.addPerson("sansa", parley.AccessMember)
-	w.addPerson("gone", parley.AccessMember)
+	w.AddPerson("sansa", parley.AccessMember)
+	w.AddPerson("gone", parley.AccessMember)
 	used, removed, old := w.link(scoped("user"), "sansa"), w.link(scoped("user"), "gone"), w.link(scoped("user"), "sansa")
 	session := get[parley.MadeToken](w)(w.SignIn(ctx, used))
 	w.NoError(w.RemoveAgent(ctx, user, "gone"))
@@ -114,7 +114,7 @@ func TestSignInRefuses(t *testing.T) {
 			return err
 		}
 	}
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"nothing", signIn(""), linkUsed},
 		{"an unknown one", signIn(parley.NewSecret()), linkUsed},
 		{"a used one", signIn(used), linkUsed},
@@ -132,7 +132,7 @@ func TestNewLinkRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya")
-	w.addPerson("sansa", parley.AccessMember)
+	w.AddPerson("sansa", parley.AccessMember)
 	link := func(by hub.Caller, person string) func() error {
 		return func() error {
 			secret, _, err := w.NewLink(ctx, by, person)
@@ -140,7 +140,7 @@ func TestNewLinkRefuses(t *testing.T) {
 			return err
 		}
 	}
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"by an agent", link(scoped("arya"), "arya"), refused(parley.NotPermitted, "", "agents make no tokens", "ask an owner of this hub")},
 		{"by a member for another", link(scoped("sansa"), "user"), refused(parley.NotPermitted, "",
 			"only an owner may make a token for somebody else", "ask an owner of this hub")},
@@ -155,8 +155,8 @@ func TestOwnersActAsOthersAndItIsAudited(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya")
-	w.addPerson("sansa", parley.AccessMember)
-	w.addPerson("jon", parley.AccessOwner)
+	w.AddPerson("sansa", parley.AccessMember)
+	w.AddPerson("jon", parley.AccessOwner)
 	until := began.Add(time.Hour)
 	me := hub.Caller{Agent: "jon", Source: "cli", Token: "t", Scopes: parley.Scopes{parley.ScopeSend}, Until: &until}
 	for _, who := range []string{"arya", "sansa"} {
@@ -181,7 +181,7 @@ func TestOwnersActAsOthersAndItIsAudited(t *testing.T) {
 	nobody := func(who string) *parley.Error {
 		return refused(parley.NotPermitted, "", "nobody may act as "+who, "name an agent, or a person who is no owner")
 	}
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"an agent as another", actAs("arya", "sansa"), onlyOwner("act as somebody else")},
 		{"a member as an agent", actAs("sansa", "arya"), onlyOwner("act as somebody else")},
 		{"a member as nobody", actAs("sansa", "daenerys"), onlyOwner("act as somebody else")},
@@ -195,7 +195,7 @@ func TestReadingAsAnotherIsAuditedOnceAMinute(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.addPerson("jon", parley.AccessOwner)
+	w.AddPerson("jon", parley.AccessOwner)
 	from := len(w.audited())
 	read := func(by, who, act string, times int) {
 		t.Helper()

@@ -122,7 +122,7 @@ func TestWhatHasEndedCannotBeAcked(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.change("ned", func(a *parley.Agent) { a.Attempts = 1 })
+	w.EditAgent("ned", func(a *parley.Agent) { a.Attempts = 1 })
 	dead, failed := w.SendDM("arya", "ned", "dead").Message, w.SendDM("arya", "ned", "failed").Message
 	w.giveBack("ned", w.TakeAs("ned", parley.Take{Only: []string{dead.ID}}), parley.FailureBusy)
 	w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureFinal)
@@ -130,7 +130,7 @@ func TestWhatHasEndedCannotBeAcked(t *testing.T) {
 	ack := func(ids ...string) func() error {
 		return func() error { _, err := w.Ack(ctx, as("ned"), "", ids...); return err }
 	}
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"dead", ack(dead.ID), wrongStep(dead, "dead", "acked")},
 		{"failed", ack(failed.ID), wrongStep(failed, "failed", "acked")},
 		{"all or nothing", ack(waits.ID, failed.ID), wrongStep(failed, "failed", "acked")},
@@ -149,7 +149,7 @@ func TestPeopleHoldNoLeaseAndSeeByReading(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya")
-	w.addPerson("sansa", parley.AccessMember)
+	w.AddPerson("sansa", parley.AccessMember)
 	first := w.SendDM("arya", "sansa", "first").Message
 	taken := w.TakeAs("sansa", parley.Take{})
 	same(t, "fetched", []any{taken.Lease, w.DeliveryState(first.ID, "sansa")}, []any{"", parley.DeliveryDelivered})
@@ -167,7 +167,7 @@ func TestPeopleHoldNoLeaseAndSeeByReading(t *testing.T) {
 	same(t, "settled", []parley.DeliveryState{w.DeliveryState(first.ID, "sansa"), w.DeliveryState(second.ID, "sansa")},
 		[]parley.DeliveryState{parley.DeliveryAnswered, parley.DeliveryAcked})
 	w.TakeAs("sansa", parley.Take{})
-	w.refuses(t, []refusal{{"they give nothing back", func() error {
+	w.assertRefusals(t, []refusal{{"they give nothing back", func() error {
 		_, err := w.Nack(ctx, as("sansa"), "", parley.Trouble{Failure: parley.FailureBusy}, third.ID)
 		return err
 	}, refused(parley.BadInput, parley.Conflict, "message "+third.ShortName()+" is not held by the lease given", "give back what was taken, with its lease")}})
@@ -186,7 +186,7 @@ func TestReadingMakesNothingSeenForAnAgent(t *testing.T) {
 func TestReadingMuchIsDoneInSmallUpdates(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.addPerson("sansa", parley.AccessMember)
+	w.AddPerson("sansa", parley.AccessMember)
 	var last parley.Message
 	for range 501 {
 		last = w.SendDM("user", "sansa", "hello").Message
@@ -194,7 +194,7 @@ func TestReadingMuchIsDoneInSmallUpdates(t *testing.T) {
 	before := w.LastEventNumber()
 	w.NoError(w.MarkRead(ctx, as("sansa"), last.Conversation, 0))
 	same(t, "inbox", w.inbox("sansa"), parley.Inbox{})
-	same(t, "cursor", w.see("sansa", last.Conversation).ReadSeq, last.Seq)
+	same(t, "cursor", w.ConversationAs("sansa", last.Conversation).ReadSeq, last.Seq)
 	var steps []int // how many were seen with each step of the cursor
 	for _, kind := range kindsAfter(w, before) {
 		if kind == parley.EventCursorMoved {

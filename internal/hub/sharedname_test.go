@@ -41,7 +41,7 @@ func TestASharedNameTellsAStrangerNothing(t *testing.T) {
 		say(nil, w.Rename(ctx, bran, name, name+"-2"))
 		say(nil, w.Rename(ctx, bran, name+"-2", name))
 		say(w.ChangeConversation(ctx, bran, name, parley.ConversationChange{Archived: &archived}))
-		same(t, "members", slices.Sorted(slices.Values(w.see("bran", made.ID).Members)), []string{"arya", "bran", "jon", "ned"})
+		same(t, "members", slices.Sorted(slices.Values(w.ConversationAs("bran", made.ID).Members)), []string{"arya", "bran", "jon", "ned"})
 		return list
 	}
 	same(t, "with the name of a private channel", answers("hidden"), answers("free"))

@@ -23,7 +23,7 @@ func (w *world) newestFirst(who string) []string {
 // unread is how many messages somebody has not read in a conversation.
 func (w *world) unread(who, conversation string) int {
 	w.t.Helper()
-	return w.see(who, conversation).Unread
+	return w.ConversationAs(who, conversation).Unread
 }
 
 func TestWhatAnAskReturnsToAPersonIsSeen(t *testing.T) {
@@ -99,7 +99,7 @@ func TestShownIsSettledWhereNothingIsWanted(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("b")
-	w.addPerson("sansa", parley.AccessMember)
+	w.AddPerson("sansa", parley.AccessMember)
 	said := w.SendDM("b", "sansa", "plain").Message
 	noted := w.PostAs("b", parley.Draft{Direct: []string{"sansa"}, Type: parley.TypeNotification, Content: text("note")}).Message
 	answered := w.postFor(parley.PurposeCallback, "b", "sansa", "result")
@@ -109,7 +109,7 @@ func TestShownIsSettledWhereNothingIsWanted(t *testing.T) {
 	}).Message
 	asked := w.beginAsk(as("b"), "sansa", "question").request
 	task := w.Delegate(as("b"), "sansa", "work")
-	work := w.task(task).Message
+	work := w.TaskByID(task).Message
 	all := []string{said.ID, noted.ID, answered.ID, must.ID, mustQuietly.ID, asked.ID, work}
 	w.shows("sansa", all...)
 	for _, id := range []string{said.ID, noted.ID, answered.ID} {
@@ -119,7 +119,7 @@ func TestShownIsSettledWhereNothingIsWanted(t *testing.T) {
 		same(t, "seen", w.DeliveryState(id, "sansa"), parley.DeliverySeen)
 	}
 	same(t, "seen, but wakes nobody", w.DeliveryState(mustQuietly.ID, "sansa"), parley.DeliveryDelivered)
-	same(t, "the task has begun", w.task(task).Status, parley.TaskActive)
+	same(t, "the task has begun", w.TaskByID(task).Status, parley.TaskActive)
 	same(t, "unread", w.unread("sansa", said.Conversation), 0)
 	w.shows("sansa", all...)
 	open := func() (names []string) {
@@ -144,12 +144,12 @@ func TestARequestForApprovalStaysOpenUntilItIsDecided(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("intern", "senior")
 	w.permit("intern", "senior", parley.EffectAllow, func(p *parley.Permission) { p.RequiresApproval = true })
-	held := w.HeldApproval(w.contacts(as("intern"), parley.Contact{Pattern: parley.PatternNotify, Agent: "senior", Message: "hello"}))
+	held := w.HeldApproval(w.TryContact(as("intern"), parley.Contact{Pattern: parley.PatternNotify, Agent: "senior", Message: "hello"}))
 	request := get[parley.Peeked](w)(w.PeekNewest(ctx, user, 0, 9)).Messages[0]
 	w.shows("user", request.ID)
 	same(t, "shown", w.DeliveryState(request.ID, "user"), parley.DeliverySeen)
 	same(t, "still open", len(w.newestFirst("user")), 1)
-	w.decides("user", held.ID, parley.Decision{})
+	w.DecideAs("user", held.ID, parley.Decision{})
 	same(t, "decided", w.DeliveryState(request.ID, "user"), parley.DeliveryAcked)
 	same(t, "nothing is open", w.newestFirst("user"), []string{})
 	w.AssertConsistent()
@@ -195,7 +195,7 @@ func TestErrorsAboutAMessageAreSettledWithIt(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("b")
 	sent, other := w.SendDM("user", "b", "hello").Message, w.SendDM("user", "b", "again").Message
-	w.fails(w.StartRun("b"), parley.FailureFinal)
+	w.FailRunOf(w.StartRun("b"), parley.FailureFinal)
 	same(t, "errors", len(w.newestFirst("user")), 2)
 	w.shows("user", sent.ID)
 	same(t, "errors about the other", len(w.newestFirst("user")), 1)
@@ -211,7 +211,7 @@ func TestAnEphemeralConversationIsKeptWhileAPersonHasNotSeenTheAnswer(t *testing
 	w.AddAgents("arya", "gendry")
 	sent := w.send("user", "b", "quick question").Message
 	w.RunAndAnswer("b", "the answer")
-	archived := func(id string) bool { return w.see("user", id).ArchivedAt != nil }
+	archived := func(id string) bool { return w.ConversationAs("user", id).ArchivedAt != nil }
 	same(t, "archived before it is seen", archived(sent.Conversation), false)
 	w.clock.advance(25 * time.Hour)
 	w.NoError(w.Sweep(ctx))

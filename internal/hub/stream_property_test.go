@@ -70,7 +70,7 @@ func newCrowd(t *testing.T, rt *rapid.T) *crowd {
 	c := &crowd{world: openWorld(rt, stores.place(t), mayLoop), t: rt}
 	c.Start(ctx)
 	c.AddAgents(crowdAgents...)
-	c.addPerson("sansa", parley.AccessMember)
+	c.AddPerson("sansa", parley.AccessMember)
 	c.rooms = []string{c.CreateChannel("arya", "open").ID, c.private("arya", "closed", "ned").ID, c.group("ned", "group", "bran").ID}
 	c.said = []string{c.SayIn("arya", "open", "hello").Message.ID}
 	for _, who := range append(slices.Clone(crowdAll), "arya", "sansa") {

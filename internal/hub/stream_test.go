@@ -103,7 +103,7 @@ func TestWhoIsNoOwnerAnyMoreIsNotToldWhatWaits(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.addPerson("sansa", parley.AccessOwner)
+	w.AddPerson("sansa", parley.AccessOwner)
 	sansa := live(t, w, "sansa")
 	w.SendDM("arya", "ned", "between us")
 	w.PassOn(ctx)
@@ -123,7 +123,7 @@ func TestRightsLostDuringAViewAreNotUsed(t *testing.T) {
 	t.Parallel()
 	w, store := tap(t, stores.place(t))
 	w.AddAgents("arya", "ned")
-	w.addPerson("sansa", parley.AccessOwner)
+	w.AddPerson("sansa", parley.AccessOwner)
 	closed := w.private("user", "closed", "arya").ID
 	other := live(t, w, "arya") // the stream is where it is now
 	sansa := subscribe(t, w.Hub, as("sansa"), w.LastEventNumber())

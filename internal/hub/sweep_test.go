@@ -22,7 +22,7 @@ func TestEphemeralIsArchivedAfterADayWithoutOpenDelivery(t *testing.T) {
 	archived := func() bool {
 		w.t.Helper()
 		w.NoError(w.Sweep(ctx))
-		return w.see("arya", conv).ArchivedAt != nil
+		return w.ConversationAs("arya", conv).ArchivedAt != nil
 	}
 	w.clock.advance(48 * time.Hour)
 	same(t, "archived while a delivery is open", archived(), false)
@@ -34,10 +34,10 @@ func TestEphemeralIsArchivedAfterADayWithoutOpenDelivery(t *testing.T) {
 	before := w.LastEventNumber()
 	same(t, "archived after 24 hours", archived(), true)
 	same(t, "event", kindsAfter(w, before), []parley.EventKind{parley.EventConversationChanged})
-	same(t, "a pair's DM is not ephemeral", w.see("arya", pair).ArchivedAt, (*time.Time)(nil))
+	same(t, "a pair's DM is not ephemeral", w.ConversationAs("arya", pair).ArchivedAt, (*time.Time)(nil))
 	same(t, "still readable", w.texts("ned", conv), []string{"?", "still there?"})
 	w.SayIn("ned", conv, "here")
-	same(t, "archived after a new message", w.see("arya", conv).ArchivedAt != nil, false)
+	same(t, "archived after a new message", w.ConversationAs("arya", conv).ArchivedAt != nil, false)
 	same(t, "and for another day", archived(), false)
 	w.clock.advance(48 * time.Hour)
 	same(t, "and while that has not been taken", archived(), false)
@@ -66,7 +66,7 @@ func TestConversationsAreArchivedWhenIdleOnlyIfConfigured(t *testing.T) {
 			same(t, "archived", got, want)
 			w.NoError(w.Archive(ctx, as("arya"), at["dm"], false))
 			w.NoError(w.Sweep(ctx))
-			same(t, "unarchiving by hand begins anew", w.see("arya", at["dm"]).ArchivedAt, (*time.Time)(nil))
+			same(t, "unarchiving by hand begins anew", w.ConversationAs("arya", at["dm"]).ArchivedAt, (*time.Time)(nil))
 		})
 	}
 }
@@ -123,7 +123,7 @@ func TestSweepRunsByItself(t *testing.T) {
 		defer w.Stop()
 		time.Sleep(time.Minute + time.Second) // the bubble's time, not the test's
 		synctest.Wait()
-		same(t, "archived", w.see("user", conv).ArchivedAt != nil, true)
+		same(t, "archived", w.ConversationAs("user", conv).ArchivedAt != nil, true)
 	})
 }
 

@@ -181,7 +181,7 @@ func TestSleepIsForTheAgentItsManagerAndOwners(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "cersei", "ned")
-	w.change("ned", func(a *parley.Agent) { a.Manager = "arya" })
+	w.EditAgent("ned", func(a *parley.Agent) { a.Manager = "arya" })
 	until := began.Add(time.Hour)
 	for _, who := range []string{"ned", "arya", "user"} {
 		before := w.LastEventNumber()
@@ -199,7 +199,7 @@ func TestSleepIsForTheAgentItsManagerAndOwners(t *testing.T) {
 	noTime := func(at string) *parley.Error {
 		return refused(parley.BadInput, "", at+" is no time to sleep until", "give a time that is ahead, within a year")
 	}
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"another agent", sleep("cersei", "ned", until), refused(parley.NotPermitted, "", "cersei cannot put ned to sleep or wake it", "ask its manager, or an owner of this hub")},
 		{"waking as another", func() error { _, err := w.Wake(ctx, as("cersei"), "ned"); return err }, refused(parley.NotPermitted, "", "cersei cannot put ned to sleep or wake it", "ask its manager, or an owner of this hub")},
 		{"a person", sleep("user", "user", until), refused(parley.BadInput, "", "user is no agent", "people and the hub do not sleep here")},
@@ -276,7 +276,7 @@ func asleep(w *world) {
 }
 
 func dying(w *world) {
-	w.change("ned", func(a *parley.Agent) { a.Attempts = 1 })
+	w.EditAgent("ned", func(a *parley.Agent) { a.Attempts = 1 })
 	w.SendDM("arya", "ned", "hello")
 	w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 }

@@ -160,7 +160,7 @@ func (x *forester) drain(t *rapid.T) {
 			x.live = slices.DeleteFunc(x.live, func(b *hub.Assignment) bool { return a == b })
 		}
 		for _, a := range x.pending() {
-			x.w.decides("user", a.ID, parley.Decision{Approve: true})
+			x.w.DecideAs("user", a.ID, parley.Decision{Approve: true})
 		}
 		x.listen()
 		x.passTime()

@@ -35,16 +35,16 @@ func (w *world) delegatesDraft(change ...func(*parley.Contact)) (run *hub.Assign
 
 func after(ids ...string) func(*parley.Contact) { return func(c *parley.Contact) { c.After = ids } }
 
-func (w *world) task(id string) parley.TaskView {
+func (w *world) TaskByID(id string) parley.TaskView {
 	w.t.Helper()
 	return get[parley.TaskView](w)(w.Task(ctx, user, id))
 }
 
-// stands requires that tasks are in a state.
-func (w *world) stands(state parley.TaskState, ids ...string) {
+// AssertTaskState requires that tasks are in a state.
+func (w *world) AssertTaskState(state parley.TaskState, ids ...string) {
 	w.t.Helper()
 	for _, id := range ids {
-		if got := w.task(id).Status; got != state {
+		if got := w.TaskByID(id).Status; got != state {
 			w.t.Errorf("%s is %s, want %s", id, got, state)
 		}
 	}
@@ -84,31 +84,31 @@ func TestDelegationsComeBackInTheSameTask(t *testing.T) {
 	made := get[parley.Contacted](w)(w.Contact(ctx, run.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "writer", Message: "Draft it"}))
 	same(t, "text", made.Text, "Delegated to writer (subtask "+made.Task+"). You'll receive the result automatically when writer finishes.")
 	one, two := made.Task, w.Delegate(run.Caller(), "data", "Pull figures")
-	root := w.task(w.task(one).Parent)
+	root := w.TaskByID(w.TaskByID(one).Parent)
 	same(t, "the task it was given", []string{root.Title, root.Requester, root.Assignee, root.Source, root.Message},
 		[]string{"@boss Prepare the report", "user", "boss", "test", asked.ID})
 	w.EndRun(run, "wait for it")
-	w.stands(parley.TaskActive, root.ID)
+	w.AssertTaskState(parley.TaskActive, root.ID)
 	view := get[parley.AgentView](w)(w.AgentView(ctx, user, "boss"))
 	same(t, "status", []any{view.Status, view.DelegationIDs}, []any{parley.StatusAwaitingDelegation, []string{one, two}})
-	w.idle("boss")
+	w.AssertIdle("boss")
 
 	w.RunAndAnswer("writer", "the draft")
-	w.stands(parley.TaskCompleted, one)
+	w.AssertTaskState(parley.TaskCompleted, one)
 	same(t, "called back", w.callbacks("open"), []string{"[Delegation Result from writer | " + one + "]\nthe draft"})
 	next := w.StartRun("boss")
 	same(t, "its task", next.Run.Task, root.ID)
 	w.RunAndAnswer("data", "42") // while it runs: joins its next run
 	w.EndRun(next, "half")
-	w.stands(parley.TaskActive, root.ID)
+	w.AssertTaskState(parley.TaskActive, root.ID)
 	last := w.StartRun("boss")
 	same(t, "its task", last.Run.Task, root.ID)
 	answer := w.EndRun(last, "the report")
 	m := get[parley.Shown](w)(w.Message(ctx, user, answer.Answer))
 	same(t, "answers", []string{m.InReplyTo, m.To, m.Task}, []string{asked.ID, "user", root.ID})
-	same(t, "the end", w.task(root.ID).Result, &parley.TaskResult{Text: "the report"})
-	w.stands(parley.TaskCompleted, root.ID)
-	w.idle("boss", "writer", "data")
+	same(t, "the end", w.TaskByID(root.ID).Result, &parley.TaskResult{Text: "the report"})
+	w.AssertTaskState(parley.TaskCompleted, root.ID)
+	w.AssertIdle("boss", "writer", "data")
 	w.AssertConsistent()
 }
 
@@ -120,7 +120,7 @@ func TestFailedWorkIsCalledBack(t *testing.T) {
 		reason string
 		code   parley.Code
 	}{
-		"its run fails":   {func(w *world, _ string) { w.fails(w.StartRun("writer"), parley.FailureFinal) }, parley.TaskFailed, "it broke", parley.DependencyFailed},
+		"its run fails":   {func(w *world, _ string) { w.FailRunOf(w.StartRun("writer"), parley.FailureFinal) }, parley.TaskFailed, "it broke", parley.DependencyFailed},
 		"it is cancelled": {func(w *world, id string) { get[parley.TaskView](w)(w.CancelTask(ctx, user, id, "no need")) }, parley.TaskCancelled, "cancelled: no need", parley.Unavailable},
 		"removed":         {func(w *world, _ string) { w.NoError(w.RemoveAgent(ctx, user, "writer")) }, parley.TaskFailed, "removed", parley.Unavailable},
 		"its deadline passes": {func(w *world, _ string) {
@@ -138,15 +138,15 @@ func TestFailedWorkIsCalledBack(t *testing.T) {
 			run, id := w.delegatesDraft(func(c *parley.Contact) { c.Deadline = &due })
 			w.EndRun(run, "")
 			c.end(w, id)
-			w.stands(c.state, id)
-			same(t, "code", w.task(id).Error.Code, c.code)
+			w.AssertTaskState(c.state, id)
+			same(t, "code", w.TaskByID(id).Error.Code, c.code)
 			same(t, "called back", w.callbacks("open"), []string{
 				"[Delegation Failed | writer | " + id + "]\nError: writer failed to complete the task: " + c.reason,
 			})
 			again := w.StartRun("boss")
 			w.EndRun(again, "then not")
-			w.stands(parley.TaskCompleted, again.Run.Task)
-			w.idle("boss", "writer")
+			w.AssertTaskState(parley.TaskCompleted, again.Run.Task)
+			w.AssertIdle("boss", "writer")
 			w.AssertConsistent()
 		})
 	}
@@ -159,13 +159,13 @@ func TestCancelGoesDown(t *testing.T) {
 	w.SayIn("user", "open", "@boss")
 	run := w.StartRun("boss")
 	mid := w.Delegate(run.Caller(), "writer", "a book")
-	root := w.task(mid).Parent
+	root := w.TaskByID(mid).Parent
 	below := w.StartRun("writer")
 	leaf := w.Delegate(below.Caller(), "data", "figures")
 	late := w.Delegate(below.Caller(), "data", "more", after(leaf))
 	working := w.StartRun("data")
 	get[parley.TaskView](w)(w.CancelTask(ctx, user, root, "enough"))
-	w.stands(parley.TaskCancelled, root, mid, leaf, late)
+	w.AssertTaskState(parley.TaskCancelled, root, mid, leaf, late)
 	for _, a := range []*hub.Assignment{run, below, working} {
 		if w.run(a.Run.ID).Cancel == "" {
 			t.Errorf("the run of %s goes on", a.Run.Agent)
@@ -173,11 +173,11 @@ func TestCancelGoesDown(t *testing.T) {
 		w.EndRun(a, "never")
 	}
 	for _, id := range []string{mid, leaf, late} {
-		if w.task(id).Callback == "" {
+		if w.TaskByID(id).Callback == "" {
 			t.Errorf("of %s nothing was posted", id)
 		}
 	}
-	w.idle("boss", "writer", "data")
+	w.AssertIdle("boss", "writer", "data")
 	w.AssertConsistent()
 }
 
@@ -245,7 +245,7 @@ func TestTheEndOfATaskAnswersItsRequest(t *testing.T) {
 			}
 			get[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), id, c.said))
 			w.later(time.Hour)
-			same(t, "its request", w.DeliveryState(w.task(id).Message, "ned"), c.ends)
+			same(t, "its request", w.DeliveryState(w.TaskByID(id).Message, "ned"), c.ends)
 			same(t, "takes", w.takes("ned", parley.Take{}), []string{})
 			w.AssertConsistent()
 		})
@@ -274,10 +274,10 @@ func TestALostRunOfACompletedTaskIsOver(t *testing.T) {
 	id := w.Delegate(user, "boss", "look at it")
 	run := w.StartRun("boss")
 	get[parley.TaskView](w)(w.UpdateTask(ctx, run.Caller(), id, parley.TaskChange{Status: parley.TaskCompleted}))
-	w.fails(run, parley.FailureLost)
+	w.FailRunOf(run, parley.FailureLost)
 	w.later(time.Hour)
-	w.idle("boss")
-	same(t, "its request", w.DeliveryState(w.task(id).Message, "boss"), parley.DeliveryAnswered)
+	w.AssertIdle("boss")
+	same(t, "its request", w.DeliveryState(w.TaskByID(id).Message, "boss"), parley.DeliveryAnswered)
 	w.AssertConsistent()
 }
 
@@ -290,12 +290,12 @@ func TestALateAnswerIsTriedAgain(t *testing.T) {
 	run := w.StartRun("boss")
 	w.beginAsk(run.Caller(), "senior", "well?").hears()
 	w.EndRun(run, "done")
-	w.stands(parley.TaskCompleted, id)
+	w.AssertTaskState(parley.TaskCompleted, id)
 	w.RunAndAnswer("senior", "fine")
 	brought := []string{"Response from senior: fine"}
 	again := w.StartRun("boss")
 	same(t, "brought", textsOf(again.Messages), brought)
-	w.fails(again, parley.FailureServer)
+	w.FailRunOf(again, parley.FailureServer)
 	w.later(time.Hour)
 	same(t, "brought again", textsOf(w.StartRun("boss").Messages), brought)
 }
@@ -312,22 +312,22 @@ func TestDeadlinesGoDown(t *testing.T) {
 	below := w.StartRun("writer")
 	leaf := w.Delegate(below.Caller(), "data", "figures")
 	for _, id := range []string{mid, leaf} {
-		if got := w.task(id).Deadline; got == nil || !got.Equal(due) {
+		if got := w.TaskByID(id).Deadline; got == nil || !got.Equal(due) {
 			t.Errorf("%s is due %v, want %v", id, got, due)
 		}
 	}
 	w.clock.advance(2 * time.Hour)
 	w.NoError(w.SweepTasks(ctx))
-	w.stands(parley.TaskFailed, top)
-	same(t, "code", w.task(top).Error.Code, parley.TimedOut)
+	w.AssertTaskState(parley.TaskFailed, top)
+	same(t, "code", w.TaskByID(top).Error.Code, parley.TimedOut)
 	for _, id := range []string{mid, leaf} {
-		if got := w.task(id); !got.Status.Ended() {
+		if got := w.TaskByID(id); !got.Status.Ended() {
 			t.Errorf("%s is still %s", id, got.Status)
 		}
 	}
 	w.EndRun(run, "too late")
 	w.EndRun(below, "too late")
-	w.idle("boss", "writer", "data")
+	w.AssertIdle("boss", "writer", "data")
 	w.AssertConsistent()
 }
 
@@ -336,8 +336,8 @@ func TestDependentsWait(t *testing.T) {
 	w := team(t)
 	first := w.Delegate(user, "data", "figures")
 	then := w.Delegate(user, "writer", "a text", after(first))
-	w.idle("writer")
-	same(t, "waits on", w.task(then).WaitsOn.After, []string{first})
+	w.AssertIdle("writer")
+	same(t, "waits on", w.TaskByID(then).WaitsOn.After, []string{first})
 	w.RunAndAnswer("data", "42")
 	next := w.StartRun("writer")
 	c := get[parley.RunContext](w)(w.RunContext(ctx, next.Run.ID))
@@ -346,20 +346,20 @@ func TestDependentsWait(t *testing.T) {
 	}})
 	same(t, "its task", c.Task.ID, then)
 	w.EndRun(next, "done")
-	w.stands(parley.TaskCompleted, first, then)
+	w.AssertTaskState(parley.TaskCompleted, first, then)
 	done := refused(parley.BadInput, parley.Conflict, first+" is completed already", "what is still to be done is another task")
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"completed, and again", func() error { _, err := w.RetryTask(ctx, user, first); return err }, done},
 		{"completed, and for another", func() error { _, err := w.ReassignTask(ctx, user, first, "writer"); return err }, done},
 	})
 
 	first = w.Delegate(user, "data", "figures")
 	then = w.Delegate(user, "writer", "a text", after(first))
-	w.fails(w.StartRun("data"), parley.FailureFinal)
-	w.stands(parley.TaskFailed, first, then)
-	same(t, "code", w.task(then).Error.Code, parley.DependencyFailed)
-	w.idle("writer")
-	w.refuses(t, []refusal{
+	w.FailRunOf(w.StartRun("data"), parley.FailureFinal)
+	w.AssertTaskState(parley.TaskFailed, first, then)
+	same(t, "code", w.TaskByID(then).Error.Code, parley.DependencyFailed)
+	w.AssertIdle("writer")
+	w.assertRefusals(t, []refusal{
 		{"an unknown one", w.contacting(user, "writer", after("task-999")), absent("task", "task-999", checkName)},
 		{"one that failed", w.contacting(user, "writer", after(first)), refused(parley.DependencyFailed, "", "Error: "+first+", which it depends on, is failed",
 			"have that done again first: parley task retry "+first)},
@@ -384,7 +384,7 @@ func TestDependencyCirclesAreRefused(t *testing.T) {
 	w.SayIn("user", "open", "@boss")
 	run := w.StartRun("boss")
 	sub := w.Delegate(run.Caller(), "writer", "one")
-	root := w.task(sub).Parent
+	root := w.TaskByID(sub).Parent
 	other := w.Delegate(user, "data", "needs all of it", after(root))
 	_ = other
 	below := w.StartRun("writer")
@@ -401,7 +401,7 @@ func TestTreesAreBounded(t *testing.T) {
 	w := newHub(t, mayLoop)
 	w.AddScriptAgents("even", "odd")
 	for _, id := range []string{"even", "odd"} {
-		w.change(id, func(a *parley.Agent) { a.Concurrency = 2 * parley.MaxTaskDepth })
+		w.EditAgent(id, func(a *parley.Agent) { a.Concurrency = 2 * parley.MaxTaskDepth })
 	}
 	w.SendDM("user", "even", "begin")
 	agents := []string{"even", "odd"}
@@ -423,7 +423,7 @@ func TestTasksAreIsolated(t *testing.T) {
 	w.SayIn("user", "open", "@boss")
 	run := w.StartRun("boss")
 	sub := w.Delegate(run.Caller(), "writer", "secret")
-	root := w.task(sub).Parent
+	root := w.TaskByID(sub).Parent
 	for _, c := range []struct {
 		by   string
 		sees []string
@@ -450,7 +450,7 @@ func TestTasksAreIsolated(t *testing.T) {
 			w.SayIn("user", "open", "@boss")
 			run = w.StartRun("boss")
 			sub = w.Delegate(run.Caller(), "writer", "secret")
-			root = w.task(sub).Parent
+			root = w.TaskByID(sub).Parent
 		}
 	}
 	view := get[parley.TaskView](w)(w.Task(ctx, as("writer"), sub))
@@ -476,7 +476,7 @@ func TestOnlyTheAssigneesWordCounts(t *testing.T) {
 	same(t, "said", w.texts("user", view.Conversation)[1:], []string{
 		"writer is blocked on " + id + ": no paper", "[Delegation Result from writer | " + id + " | partial]\nsome",
 	})
-	w.idle("writer")
+	w.AssertIdle("writer")
 }
 
 func TestRetryAndReassign(t *testing.T) {
@@ -487,20 +487,20 @@ func TestRetryAndReassign(t *testing.T) {
 	view := get[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "data"))
 	same(t, "reassigned", []any{view.Assignee, view.Attempt, view.Status}, []any{"data", 2, parley.TaskQueued})
 	w.EndRun(run, "too late")
-	w.stands(parley.TaskQueued, id)
-	w.fails(w.StartRun("data"), parley.FailureFinal)
-	w.stands(parley.TaskFailed, id)
+	w.AssertTaskState(parley.TaskQueued, id)
+	w.FailRunOf(w.StartRun("data"), parley.FailureFinal)
+	w.AssertTaskState(parley.TaskFailed, id)
 	_, err := w.RetryTask(ctx, as("data"), id)
 	same(t, "its assignee", parley.CodeOf(err), parley.NotPermitted)
 	view = get[parley.TaskView](w)(w.RetryTask(ctx, user, id))
 	same(t, "retried", []any{view.Attempt, view.Status, view.Error == nil}, []any{3, parley.TaskQueued, true})
 	answer := w.RunAndAnswer("data", "a text at last")
 	same(t, "answers", answer.InReplyTo, view.Message)
-	w.stands(parley.TaskCompleted, id)
+	w.AssertTaskState(parley.TaskCompleted, id)
 	if !strings.Contains(w.texts("user", view.Conversation)[0], "a text") {
 		t.Error("the request does not say what is wanted")
 	}
-	w.idle("writer", "data")
+	w.AssertIdle("writer", "data")
 	w.AssertConsistent()
 }
 
@@ -524,7 +524,7 @@ func TestOnesOwnTaskIsMadeOnce(t *testing.T) {
 		return refused(parley.BadInput, parley.Conflict, `the idempotency key "`+key+`" was used for something else`, "use another key")
 	}
 	w.PostAs("boss", parley.Draft{Conversation: "open", Content: text("hello"), IdempotencyKey: "said"})
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"the key of a message", func() error {
 			return second(w.NewTask(ctx, as("boss"), parley.NewTask{Text: "sew", IdempotencyKey: "said"}))
 		}, taken("said")},
@@ -549,7 +549,7 @@ func TestALaterAttemptMakesNoSecondTaskOfItsOwn(t *testing.T) {
 		for range times {
 			ids = append(ids, get[parley.TaskView](w)(w.NewTask(ctx, run.Caller(), parley.NewTask{Text: "sum up"})).ID)
 		}
-		w.fails(run, parley.FailureServer)
+		w.FailRunOf(run, parley.FailureServer)
 		w.later(time.Hour)
 		return ids
 	}
@@ -567,21 +567,21 @@ func TestALaterAttemptMakesNoSecondTaskOfItsOwn(t *testing.T) {
 func TestADeadLetterRevivesItsTask(t *testing.T) {
 	t.Parallel()
 	w := team(t)
-	w.change("writer", func(a *parley.Agent) { a.Attempts = 1 })
+	w.EditAgent("writer", func(a *parley.Agent) { a.Attempts = 1 })
 	id := w.Delegate(user, "writer", "a text")
-	w.fails(w.StartRun("writer"), parley.FailureServer)
-	w.stands(parley.TaskFailed, id)
+	w.FailRunOf(w.StartRun("writer"), parley.FailureServer)
+	w.AssertTaskState(parley.TaskFailed, id)
 	dead := get[[]parley.Delivery](w)(w.DeadLetters(ctx, user, 0, 10))
 	same(t, "dead letters", len(dead), 1)
 	get[parley.Delivery](w)(w.RetryDead(ctx, user, dead[0].Message, ""))
-	w.stands(parley.TaskQueued, id)
+	w.AssertTaskState(parley.TaskQueued, id)
 	w.RunAndAnswer("writer", "a text at last")
-	w.stands(parley.TaskCompleted, id)
-	same(t, "called back", w.callbacks(w.task(id).Conversation), []string{
+	w.AssertTaskState(parley.TaskCompleted, id)
+	same(t, "called back", w.callbacks(w.TaskByID(id).Conversation), []string{
 		"[Delegation Failed | writer | " + id + "]\nError: writer failed to complete the task: it broke",
 		"[Delegation Result from writer | " + id + "]\na text at last",
 	})
-	w.idle("writer")
+	w.AssertIdle("writer")
 	w.AssertConsistent()
 }
 
@@ -594,15 +594,15 @@ func TestAttachedAssigneesEndTheirTasks(t *testing.T) {
 	run := w.StartRun("boss")
 	id := w.Delegate(run.Caller(), "ned", "look at it")
 	w.EndRun(run, "")
-	request := w.task(id).Message
+	request := w.TaskByID(id).Message
 	w.TakeAs("ned", parley.Take{Seen: true})
-	w.stands(parley.TaskActive, id)
+	w.AssertTaskState(parley.TaskActive, id)
 	w.PostAs("ned", parley.Draft{InReplyTo: request, Content: text("looking")})
-	same(t, "progress", w.task(id).Progress.Message, "looking")
+	same(t, "progress", w.TaskByID(id).Progress.Message, "looking")
 	w.woken("boss") // it is a message like any other
 	w.PostAs("ned", parley.Draft{InReplyTo: request, Type: "task_result", Content: text("all is well")})
-	w.stands(parley.TaskCompleted, id)
-	same(t, "result", w.task(id).Result.Text, "all is well")
+	w.AssertTaskState(parley.TaskCompleted, id)
+	same(t, "result", w.TaskByID(id).Result.Text, "all is well")
 }
 
 func TestMessagesAct(t *testing.T) {
@@ -669,7 +669,7 @@ func TestMessagesAct(t *testing.T) {
 			w.attached("ned")
 			c.begin.Direct, c.begin.To = []string{"ned"}, "ned"
 			begun := w.PostAs("boss", c.begin)
-			view := w.task(begun.Message.Task)
+			view := w.TaskByID(begun.Message.Task)
 			same(t, "begun", []string{view.Title, view.Assignee, view.Requester, view.Message}, []string{c.title, "ned", "boss", begun.Message.ID})
 			r := w.PostAs("boss", parley.Draft{InReplyTo: begun.Message.ID, Type: parley.TypeResult, Content: text("mine")})
 			same(t, "its requester's word", len(r.Notices), 1)
@@ -677,7 +677,7 @@ func TestMessagesAct(t *testing.T) {
 				d.InReplyTo = begun.Message.ID
 				w.PostAs("ned", d)
 			}
-			view = w.task(view.ID)
+			view = w.TaskByID(view.ID)
 			c.check(t, view)
 			next := w.StartRun("boss") // by the callback, and nothing else
 			same(t, "woken by", []string{next.Messages[0].Source, next.Messages[0].ID}, []string{"delegation_result", view.Callback})
@@ -710,7 +710,7 @@ func TestCallbackOnceThroughCrashes(t *testing.T) {
 		}
 		same(t, fmt.Sprint("tasks after a crash at ", crash), states, []string{"task-3completed", "task-2completed", "task-1completed"})
 		same(t, "callbacks", w.callbacks("open"), []string{"[Delegation Result from writer | task-2]\nfirst", "[Delegation Result from data | task-3]\nsecond"})
-		w.idle("boss", "writer", "data")
+		w.AssertIdle("boss", "writer", "data")
 		w.AssertConsistent()
 	}
 }

@@ -55,7 +55,7 @@ func TestNobodyWaitsForWhatWaitsForIt(t *testing.T) {
 	w.AddScriptAgents("b")
 	defer w.there("ana")()
 	own := get[parley.TaskView](w)(w.NewTask(ctx, as("ana"), parley.NewTask{Text: "mine"})).ID
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{
 			"its own task", w.contacting(as("ana"), "b", after(own), func(c *parley.Contact) { c.Wait = time.Hour }),
 			refused(parley.DependencyFailed, "", "Error: Waiting for b"+circular+"b → ana → b. Use 'delegate' for async processing.", ""),

@@ -37,12 +37,12 @@ func TestProgressDepartsToRequestersInTrees(t *testing.T) {
 	w.goesOn(task.ID, parley.TaskProgress{Fraction: &half, Message: "half way"})
 	w.goesOn(task.ID, parley.TaskProgress{Message: "half way"})
 	w.goesOn(task.ID, parley.TaskProgress{Message: "stuck", Blockers: []string{"no ink"}})
-	out := w.departs("tree")
+	out := w.departuresOf("tree")
 	same(t, "reports", wordsOf(out), []string{"half way", "stuck (blocked: no ink)"})
 	for _, d := range out {
 		same(t, "a report", []any{d.Message.From, d.Message.Type, d.ReplyTo, d.Message.Task, d.Wakes}, []any{"ned", parley.TypeStatus, "msg_00000001", task.ID, false})
 	}
-	same(t, "named once", namesOf(w.departs("tree")), namesOf(out))
+	same(t, "named once", namesOf(w.departuresOf("tree")), namesOf(out))
 	w.AssertConsistent()
 }
 
@@ -54,7 +54,7 @@ func TestAReportThatIsAMessageIsNotRepeated(t *testing.T) {
 	w.PostAs("ned", parley.Draft{
 		Conversation: task.Conversation, InReplyTo: task.Message, Type: "status-update", Payload: json.RawMessage(`{"status":"in_progress","progress":0.5,"message":"half way"}`),
 	})
-	same(t, "departures", len(w.departs("tree")), 1)
+	same(t, "departures", len(w.departuresOf("tree")), 1)
 	v := get[parley.TaskView](w)(w.Task(ctx, user, task.ID))
 	same(t, "progress", *v.Progress.Fraction, 0.5)
 }
@@ -67,24 +67,24 @@ func TestReportsWaitWhileManyLieUnread(t *testing.T) {
 	for n := range 30 {
 		w.goesOn(task.ID, parley.TaskProgress{Message: fmt.Sprintf("step %d", n)})
 	}
-	out := w.departs("tree")
+	out := w.departuresOf("tree")
 	same(t, "reports", len(out), 20)
-	w.reports("tree", parley.DepartureWritten, out...)
-	same(t, "nothing more", len(w.departs("tree")), 0)
+	w.reportDepartures("tree", parley.DepartureWritten, out...)
+	same(t, "nothing more", len(w.departuresOf("tree")), 0)
 	w.goesOn(task.ID, parley.TaskProgress{Message: "stuck", Blockers: []string{"no ink"}})
 	blocked := w.departsOne("tree")
 	same(t, "but that it is blocked", blocked.Message.Content.Text, "stuck (blocked: no ink)")
-	w.reports("tree", parley.DepartureWritten, blocked)
+	w.reportDepartures("tree", parley.DepartureWritten, blocked)
 	w.goesOn(task.ID, parley.TaskProgress{Message: "step 29"})
-	same(t, "nothing more again", len(w.departs("tree")), 0)
-	w.reports("tree", parley.DepartureSeen, blocked)
-	same(t, "as many as before", len(w.departs("tree")), 0)
-	w.reports("tree", parley.DepartureSeen, out[0])
+	same(t, "nothing more again", len(w.departuresOf("tree")), 0)
+	w.reportDepartures("tree", parley.DepartureSeen, blocked)
+	same(t, "as many as before", len(w.departuresOf("tree")), 0)
+	w.reportDepartures("tree", parley.DepartureSeen, out[0])
 	newest := w.departsOne("tree")
 	same(t, "the newest", newest.Message.Content.Text, "step 29")
-	w.reports("tree", parley.DepartureWritten, newest)
-	w.reports("tree", parley.DepartureSeen, out[1:]...)
-	same(t, "told once", len(w.departs("tree")), 0)
+	w.reportDepartures("tree", parley.DepartureWritten, newest)
+	w.reportDepartures("tree", parley.DepartureSeen, out[1:]...)
+	same(t, "told once", len(w.departuresOf("tree")), 0)
 	v := get[parley.TaskView](w)(w.Task(ctx, user, task.ID))
 	same(t, "nothing is left to tell", v.Progress.Untold, false)
 	w.AssertConsistent()
@@ -116,16 +116,16 @@ func TestAReportThatWaitedIsSentWhateverMadeRoom(t *testing.T) {
 			second := get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{Assignee: "ned"}))[0].Task
 			fill(w, first)
 			w.goesOn(second.ID, parley.TaskProgress{Message: "half way"})
-			out := w.departs("tree")
+			out := w.departuresOf("tree")
 			same(t, "documents", len(out), 20)
-			w.reports("tree", parley.DepartureWritten, out...)
-			same(t, "nothing more", len(w.departs("tree")), 0)
-			w.reports("tree", parley.DepartureSeen, out[0])
+			w.reportDepartures("tree", parley.DepartureWritten, out...)
+			same(t, "nothing more", len(w.departuresOf("tree")), 0)
+			w.reportDepartures("tree", parley.DepartureSeen, out[0])
 			waited := w.departsOne("tree")
 			same(t, "the report that waited", []any{waited.Message.Content.Text, waited.ReplyTo}, []any{"half way", "msg_00000002"})
-			w.reports("tree", parley.DepartureWritten, waited)
-			w.reports("tree", parley.DepartureSeen, out[1:]...)
-			same(t, "told once", len(w.departs("tree")), 0)
+			w.reportDepartures("tree", parley.DepartureWritten, waited)
+			w.reportDepartures("tree", parley.DepartureSeen, out[1:]...)
+			same(t, "told once", len(w.departuresOf("tree")), 0)
 			w.AssertConsistent()
 		})
 	}
@@ -139,14 +139,14 @@ func TestTheEndOfATaskWaitsForNoReport(t *testing.T) {
 	for n := range 30 {
 		w.goesOn(task.ID, parley.TaskProgress{Message: fmt.Sprintf("step %d", n)})
 	}
-	out := w.departs("tree")
-	w.reports("tree", parley.DepartureWritten, out...)
+	out := w.departuresOf("tree")
+	w.reportDepartures("tree", parley.DepartureWritten, out...)
 	get[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), task.ID, parley.TaskChange{Status: parley.TaskCompleted, Result: &parley.TaskResult{Text: "drafted"}}))
 	end := w.departsOne("tree")
 	same(t, "the end", []any{end.Message.Content.Text, end.ReplyTo, end.Task.ID}, []any{"drafted", "msg_00000001", task.ID})
-	w.reports("tree", parley.DepartureWritten, end)
-	w.reports("tree", parley.DepartureSeen, out...)
-	same(t, "no report after the end", len(w.departs("tree")), 0)
+	w.reportDepartures("tree", parley.DepartureWritten, end)
+	w.reportDepartures("tree", parley.DepartureSeen, out...)
+	same(t, "no report after the end", len(w.departuresOf("tree")), 0)
 	w.AssertConsistent()
 }
 

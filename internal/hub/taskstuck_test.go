@@ -32,7 +32,7 @@ func TestARunThatHasRepliedEndsItsTask(t *testing.T) {
 			run := w.StartRun("writer")
 			w.runPosts(run, parley.Draft{InReplyTo: run.Messages[0].ID, Content: text("I begin")})
 			c.end(w, run.Run.ID)
-			w.stands(parley.TaskFailed, id)
+			w.AssertTaskState(parley.TaskFailed, id)
 			same(t, "called back", w.callbacks(run.Run.Conversation),
 				[]string{"[Delegation Failed | writer | " + id + "]\nError: writer failed to complete the task: " + c.reason})
 		})
@@ -47,11 +47,11 @@ func TestAFailedRunLeavesATaskThatGoesOn(t *testing.T) {
 	run := w.StartRun("writer")
 	w.Delegate(run.Caller(), "data", "Pull figures")
 	w.runPosts(run, parley.Draft{InReplyTo: run.Messages[0].ID, Content: text("I begin")})
-	w.fails(run, parley.FailureFinal)
-	w.stands(parley.TaskActive, id)
+	w.FailRunOf(run, parley.FailureFinal)
+	w.AssertTaskState(parley.TaskActive, id)
 	w.RunAndAnswer("data", "42")
 	w.RunAndAnswer("writer", "the draft")
-	w.stands(parley.TaskCompleted, id)
+	w.AssertTaskState(parley.TaskCompleted, id)
 }
 
 // What was deleted with its conversation comes to nobody: who waits for it is told.
@@ -73,12 +73,12 @@ func TestTasksEndWithTheirConversation(t *testing.T) {
 			run, id := w.delegatesDraft()
 			w.EndRun(run, "wait for it")
 			begin(w)
-			w.NoError(w.DeleteConversation(ctx, user, w.task(id).Conversation))
-			w.stands(parley.TaskFailed, id)
+			w.NoError(w.DeleteConversation(ctx, user, w.TaskByID(id).Conversation))
+			w.AssertTaskState(parley.TaskFailed, id)
 			same(t, "called back", w.callbacks("open"),
 				[]string{"[Delegation Failed | writer | " + id + "]\nError: writer failed to complete the task: its conversation was deleted"})
 			w.RunAndAnswer("boss", "it could not be done")
-			w.idle("boss", "writer", "data")
+			w.AssertIdle("boss", "writer", "data")
 		})
 	}
 }
@@ -89,12 +89,12 @@ func TestResultsFindTheirWayWithoutTheConversation(t *testing.T) {
 	w := team(t)
 	run, id := w.delegatesDraft()
 	w.EndRun(run, "wait for it")
-	root := w.task(id).Parent
+	root := w.TaskByID(id).Parent
 	w.NoError(w.DeleteConversation(ctx, user, "open"))
-	w.stands(parley.TaskActive, root)
+	w.AssertTaskState(parley.TaskActive, root)
 	w.RunAndAnswer("writer", "the draft")
 	next := w.StartRun("boss")
 	same(t, "its task", next.Run.Task, root)
 	w.EndRun(next, "the report")
-	w.stands(parley.TaskCompleted, root)
+	w.AssertTaskState(parley.TaskCompleted, root)
 }

@@ -94,7 +94,7 @@ func TestIdentifyRefuses(t *testing.T) {
 			return err
 		}
 	}
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"nothing", identify(""), notKnown},
 		{"a word", identify("arya"), notKnown},
 		{"its id", identify(good.ID), notKnown},
@@ -113,8 +113,8 @@ func TestNewTokenRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya")
-	w.addPerson("sansa", parley.AccessMember)
-	w.addPerson("jon", parley.AccessOwner)
+	w.AddPerson("sansa", parley.AccessMember)
+	w.AddPerson("jon", parley.AccessOwner)
 	make := func(by hub.Caller, n parley.NewToken) func() error {
 		return func() error {
 			made, err := w.NewToken(ctx, by, n)
@@ -131,7 +131,7 @@ func TestNewTokenRefuses(t *testing.T) {
 		return refused(parley.BadInput, "", "a token cannot last "+d, "let it last 1s to 10 years, or until it is revoked")
 	}
 	anHour := began.Add(time.Hour)
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"by an agent for itself", make(scoped("arya"), parley.NewToken{Agent: "arya"}), refused(parley.NotPermitted, "", "agents make no tokens", "ask an owner of this hub")},
 		{"by a member for an agent", make(scoped("sansa"), parley.NewToken{Agent: "arya"}), refused(parley.NotPermitted, "",
 			"only an owner may make a token for somebody else", "ask an owner of this hub")},
@@ -186,7 +186,7 @@ func TestTokensAreListedForTheirHolderAndOwners(t *testing.T) {
 			return err
 		}
 	}
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"another's", tokens("arya", "ned"), onlyOwner("see the tokens of others")},
 		{"nobody's", tokens("user", "daenerys"), absent("agent", "daenerys", listAgents)},
 	})
@@ -211,7 +211,7 @@ func TestRevokedTokenIsRefusedFromTheNextCall(t *testing.T) {
 	}
 	other := w.token("arya").ID
 	revoke := func(by, id string) func() error { return func() error { return w.RevokeToken(ctx, as(by), id) } }
-	w.refuses(t, []refusal{
+	w.assertRefusals(t, []refusal{
 		{"another's", revoke("ned", other), absent("token", other, checkName)},
 		{"none", revoke("user", "x"), absent("token", "x", checkName)},
 	})
@@ -282,7 +282,7 @@ func TestEventsOfTokensAreSeenByOwnersAndTheirHolder(t *testing.T) {
 	t.Parallel()
 	w := newStartedHub(t)
 	w.AddAgents("arya", "ned")
-	w.addPerson("jon", parley.AccessOwner)
+	w.AddPerson("jon", parley.AccessOwner)
 	before := w.LastEventNumber()
 	w.NoError(w.RevokeToken(ctx, user, w.token("arya").ID))
 	last := w.CreateChannel("user", "end").ID

@@ -27,7 +27,7 @@ func someUnreadable(t *testing.T) unreadable {
 		w.tasks = append(w.tasks, w.Delegate(user, "c", words, func(c *parley.Contact) { c.Deadline = &due }))
 		working := w.working("a")
 		w.runs = append(w.runs, working.Run.ID)
-		w.approvals = append(w.approvals, w.HeldApproval(w.contacts(working.Caller(), notifies("b", words))).ID)
+		w.approvals = append(w.approvals, w.HeldApproval(w.TryContact(working.Caller(), notifies("b", words))).ID)
 		w.EndRun(working, "I have to ask first")
 	}
 	w.tamper(setRow("tasks", w.tasks[1], "result = '{'"))
@@ -82,7 +82,7 @@ func TestUnreadableRowsKeepNothingFromBeingSwept(t *testing.T) {
 	w.NoError(w.SweepApprovals(ctx))
 	w.NoError(w.Sweep(ctx))
 	for _, id := range []string{w.tasks[0], w.tasks[2]} {
-		if got := w.task(id).Status; got != parley.TaskFailed {
+		if got := w.TaskByID(id).Status; got != parley.TaskFailed {
 			t.Errorf("%s is %s", id, got)
 		}
 	}

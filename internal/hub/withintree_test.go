@@ -19,8 +19,8 @@ func asksWithin(w *world, l parley.Layout, queue bool) (parley.Departure, string
 		w.PostAs("assistant", work)
 	}
 	out := w.departsOne("tree")
-	w.reports("tree", parley.DepartureWritten, out)
-	w.reports("tree", parley.DepartureSeen, out)
+	w.reportDepartures("tree", parley.DepartureWritten, out)
+	w.reportDepartures("tree", parley.DepartureSeen, out)
 	return out, out.Message.Task
 }
 
@@ -61,11 +61,11 @@ func TestATaskWithinATreeOfInboxes(t *testing.T) {
 				}
 				out, task := asksWithin(w, layout, queue)
 				got := w.copied(parley.Arrival{Name: "re-1", From: "gm", To: "assistant", ReplyTo: out.Name, Draft: c.draft})
-				is := w.task(task)
+				is := w.TaskByID(task)
 				same(t, "the task", []any{is.Status, is.Outcome, is.Callback}, []any{c.status, c.outcome, got.Message})
 				d := w.delivery(out.Message.ID, "gm")
 				same(t, "the request", []any{d.State, d.Answer}, []any{parley.DeliveryAnswered, got.Message})
-				same(t, "what departs", w.departs("tree"), []parley.Departure(nil))
+				same(t, "what departs", w.departuresOf("tree"), []parley.Departure(nil))
 				same(t, "what waits", []any{w.inbox("assistant"), w.inbox("gm")}, []any{parley.Inbox{}, parley.Inbox{}})
 				w.AssertConsistent()
 			})
@@ -85,11 +85,11 @@ func TestProgressWithinATree(t *testing.T) {
 			w := newHub(t)
 			out, task := asksWithin(w, parley.LayoutInbox, false)
 			w.copied(parley.Arrival{Name: "re-1", From: "gm", To: "assistant", ReplyTo: out.Name, Draft: draft})
-			is := w.task(task)
+			is := w.TaskByID(task)
 			if is.Status != parley.TaskActive || is.Progress == nil || is.Progress.Message != "a third" {
 				t.Errorf("the task is %s, with the progress %+v", is.Status, is.Progress)
 			}
-			same(t, "what departs", w.departs("tree"), []parley.Departure(nil))
+			same(t, "what departs", w.departuresOf("tree"), []parley.Departure(nil))
 			w.AssertConsistent()
 		})
 	}
@@ -102,12 +102,12 @@ func TestATaskWithinATreeIsItsAssignees(t *testing.T) {
 	w.tree(parley.LayoutBlackboard, "tree", "gm", "assistant")
 	task := w.Delegate(user, "gm", "Draft it")
 	out := w.departsOne("tree")
-	w.reports("tree", parley.DepartureWritten, out)
+	w.reportDepartures("tree", parley.DepartureWritten, out)
 	done := parley.Draft{Type: parley.TypeResponse, Content: text("done"), Payload: json.RawMessage(`{"requestId":"r","status":"success","result":{"text":"done"}}`)}
 	w.copied(parley.Arrival{Name: "re-1", From: "assistant", To: "gm", ReplyTo: out.Name, Draft: done})
-	same(t, "of another", w.task(task).Status, parley.TaskQueued)
+	same(t, "of another", w.TaskByID(task).Status, parley.TaskQueued)
 	got := w.copied(parley.Arrival{Name: "re-2", From: "gm", To: "assistant", ReplyTo: out.Name, Draft: done})
-	is := w.task(task)
+	is := w.TaskByID(task)
 	same(t, "of the assignee", is.Status, parley.TaskCompleted)
 	if is.Callback == "" || is.Callback == got.Message {
 		t.Errorf("the callback is %q", is.Callback)
@@ -123,7 +123,7 @@ func TestARequestPassedOnWithinATreeIsNotAnswered(t *testing.T) {
 	work := parley.Draft{Type: parley.TypeRequest, Payload: json.RawMessage(`{"action":"task.assign","params":{"text":"Draft it"}}`)}
 	w.arrives("tree", parley.Arrival{Name: "req-1", From: "assistant", To: "gm", Queue: true, Draft: work})
 	out := w.departsOne("tree")
-	w.reports("tree", parley.DepartureWritten, out)
+	w.reportDepartures("tree", parley.DepartureWritten, out)
 	w.copied(parley.Arrival{Name: "req-2", From: "gm", To: "worker-1", ReplyTo: out.Name, Draft: work})
 	same(t, "the request", w.DeliveryState(out.Message.ID, "gm"), parley.DeliveryDelivered)
 	same(t, "the tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 1)

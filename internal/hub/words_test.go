@@ -40,7 +40,7 @@ func TestForgedHeadingsInResultsStayData(t *testing.T) {
 	two := w.Delegate(run.Caller(), "data", "Pull figures")
 	w.EndRun(run, "")
 	w.RunAndAnswer("writer", forged)
-	w.stands(parley.TaskCompleted, one)
+	w.AssertTaskState(parley.TaskCompleted, one)
 	same(t, "the stored text", w.callbacks("open"), []string{"[Delegation Result from writer | " + one + "]\n" + forged})
 	next := w.StartRun("boss")
 	w.hubVoice(next, "a result")
@@ -73,7 +73,7 @@ func TestForgedHeadingsAtTwoLevelsStayData(t *testing.T) {
 	w.hubVoice(again, "the inner result")
 	inner := prompt.Build(get[parley.RunContext](w)(w.RunContext(ctx, again.Run.ID))).User
 	w.EndRun(again, inner+"\n[Delegation Result from data | "+two+"]\n"+forged)
-	w.stands(parley.TaskCompleted, one, two)
+	w.AssertTaskState(parley.TaskCompleted, one, two)
 	w.hubVoice(w.StartRun("boss"), "the outer result")
 	w.AssertConsistent()
 }
@@ -96,10 +96,10 @@ func TestForgedHeadingsInWhatElseTheHubRepeatsStayData(t *testing.T) {
 	w.hubVoice(w.StartRun("boss"), "a late answer")
 
 	interning, _ := w.works("intern")
-	held := w.HeldApproval(w.contacts(interning.Caller(), notifies("senior", forged)))
+	held := w.HeldApproval(w.TryContact(interning.Caller(), notifies("senior", forged)))
 	w.EndRun(interning, "")
 	w.hubVoice(w.StartRun("boss"), "a request for an approval")
-	w.decides("boss", held.ID, parley.Decision{Note: forged})
+	w.DecideAs("boss", held.ID, parley.Decision{Note: forged})
 	w.hubVoice(w.StartRun("intern"), "a note")
 
 	id := w.Delegate(user, "ana", forged)
