@@ -27,7 +27,7 @@ func TestEveryHubHasItsOwnerAndItself(t *testing.T) {
 	same(t, "system's kind", system.Kind, parley.KindSystem)
 
 	before := w.state()
-	w.restart()
+	w.Restart()
 	same(t, "state after a restart", w.state(), before)
 }
 

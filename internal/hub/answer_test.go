@@ -20,7 +20,7 @@ type answerCase struct {
 // everybody is codex, whose answer it is, and all kinds of others.
 func everybody(w *world) {
 	w.AddScriptAgents("codex", "gemini", "claude")
-	w.attached("ana")
+	w.AddPollingAgents("ana")
 	w.AddAgents("rex") // has no runtime: fetches for itself
 	w.AddPerson("sansa", parley.AccessMember)
 	w.CreateChannel("sansa", "open", "codex", "gemini", "claude", "ana", "rex")
@@ -116,7 +116,7 @@ func TestAnswerWakesWhomItMentionsAndWhoFetchesForItself(t *testing.T) {
 			same(t, "what it answers, and where", []string{answer.InReplyTo, answer.Conversation}, []string{newest.ID, newest.Conversation})
 			same(t, "who starts a run", w.woken("codex", "gemini", "claude", "ana", "rex"), c.starts)
 			for _, d := range a.Deliveries {
-				after := w.delivery(d.Message, "codex")
+				after := w.DeliveryOf(d.Message, "codex")
 				same(t, "what woke the run", []any{after.State, after.Answer, after.Run}, []any{parley.DeliveryAnswered, answer.ID, a.Run.ID})
 			}
 			w.AssertConsistent()
@@ -177,7 +177,7 @@ func TestEmptyAnswerPostsNothing(t *testing.T) {
 	r := w.EndRun(w.StartRun("codex"), " \n ")
 	same(t, "run", []any{r.State, r.Answer}, []any{parley.RunSucceeded, ""})
 	same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliveryAcked)
-	same(t, "said", w.texts("user", m.Conversation), []string{"hello"})
+	same(t, "said", w.TextsIn("user", m.Conversation), []string{"hello"})
 }
 
 // A run that has said its text already has answered with that.
@@ -192,10 +192,10 @@ func TestTextARunHasPostedIsNotPostedAgain(t *testing.T) {
 	said := w.runPosts(a, parley.Draft{Conversation: m.Conversation, Content: text("done\n")}).Message
 	r := w.EndRun(a, "\ndone")
 	same(t, "answer", r.Answer, said.ID)
-	same(t, "said", w.texts("user", m.Conversation), []string{"hello", "done\n"})
-	d := w.delivery(m.ID, "codex")
+	same(t, "said", w.TextsIn("user", m.Conversation), []string{"hello", "done\n"})
+	d := w.DeliveryOf(m.ID, "codex")
 	same(t, "what woke it", []any{d.State, d.Answer}, []any{parley.DeliveryAnswered, said.ID})
-	same(t, "posts", len(w.run(r.ID).Posts), 2)
+	same(t, "posts", len(w.RunByID(r.ID).Posts), 2)
 }
 
 func TestAnswerIsMadeToFit(t *testing.T) {
@@ -237,16 +237,16 @@ func TestAnswerThatCannotBePostedFailsTheRun(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.AddScriptAgents("codex")
-			w.attached("ana")
+			w.AddPollingAgents("ana")
 			w.private("user", "secret", "codex", "ana")
 			m := w.SayIn("ana", "secret", "@codex?").Message
 			a := w.StartRun("codex")
 			c.meanwhile(w)
 			r := w.EndRun(a, c.text)
 			same(t, "state", r.State, parley.RunFailed)
-			d := w.delivery(m.ID, "codex")
+			d := w.DeliveryOf(m.ID, "codex")
 			same(t, "delivery", d.State, parley.DeliveryFailed)
-			told := w.told("ana")
+			told := w.HubMessagesTo("ana")
 			if len(told) != 1 || !strings.Contains(told[0].Content.Text, c.reason) {
 				t.Errorf("told %q, want %q", textsOf(told), c.reason)
 			}

@@ -8,8 +8,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// office adds S4's example: an intern, supervised, whom boss manages, and a senior. All are run by the hub.
-func (w *world) office() {
+// addInternOffice adds S4's example: an intern, supervised, whom boss manages, and a senior. All are run by the hub.
+func (w *world) addInternOffice() {
 	w.t.Helper()
 	w.AddScriptAgents("boss", "senior")
 	w.named("intern", "InternBot", func(p *parley.Profile) { p.Mode, p.Manager = parley.ModeSupervised, "boss" })
@@ -60,7 +60,7 @@ func (w *world) DecideAs(who, approval string, d parley.Decision) parley.Approva
 	return get[parley.Approval](w)(w.Decide(ctx, as(who), approval, d))
 }
 
-func (w *world) permit(agent, target string, effect parley.Effect, change ...func(*parley.Permission)) {
+func (w *world) AddPermission(agent, target string, effect parley.Effect, change ...func(*parley.Permission)) {
 	w.t.Helper()
 	p := parley.Permission{Agent: agent, Target: target, Effect: effect}
 	for _, f := range change {

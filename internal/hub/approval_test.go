@@ -30,16 +30,16 @@ func TestApprovalOfAnAsk(t *testing.T) {
 		t.Errorf("requests %+v", requests)
 	}
 	w.EndRun(run, "")
-	w.restart()
+	w.Restart()
 	if decided := w.DecideAs(parley.Owner, a.ID, parley.Decision{Approve: true}); decided.State != parley.ApprovalApproved {
 		t.Errorf("after the decision it is %s", decided.State)
 	}
-	w.restart()
-	if again := w.next("intern"); again != nil {
+	w.Restart()
+	if again := w.NextRunOf("intern"); again != nil {
 		t.Errorf("intern is woken before the answer: %+v", again.Messages)
 	}
 	w.EndRun(w.StartRun("senior"), "Looks sound.")
-	w.restart()
+	w.Restart()
 	done := w.approval(a.ID)
 	if done.State != parley.ApprovalExecuted || done.Result != "Response from SeniorAnalystBot: Looks sound." || done.DecidedBy != parley.Owner {
 		t.Errorf("in the end %+v", done)
@@ -50,7 +50,7 @@ func TestApprovalOfAnAsk(t *testing.T) {
 		t.Errorf("intern is woken by %+v in %s", again.Messages, again.Run.Conversation)
 	}
 	w.EndRun(again, "thanks")
-	if more := w.next("intern"); more != nil {
+	if more := w.NextRunOf("intern"); more != nil {
 		t.Errorf("intern is woken again by %+v", more.Messages)
 	}
 	w.AssertConsistent()
@@ -75,7 +75,7 @@ func TestApprovedAskThatIsLateOrFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newHub(t)
-			w.office()
+			w.addInternOffice()
 			run, dm := w.works("intern")
 			a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?")))
 			w.EndRun(run, "")
@@ -95,11 +95,11 @@ func TestApprovedAskThatIsLateOrFails(t *testing.T) {
 
 func TestDenialTellsTheCallerOnce(t *testing.T) {
 	w := newHub(t)
-	w.office()
+	w.addInternOffice()
 	run, dm := w.works("intern")
 	a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?")))
 	w.EndRun(run, "")
-	w.restart()
+	w.Restart()
 	w.DecideAs("boss", a.ID, parley.Decision{Note: "not now"})
 	outcomes := w.said(dm, parley.System)
 	if len(outcomes) != 1 || outcomes[0].Content.Text != "Approval denied for contacting senior.\nNote: not now" || outcomes[0].Source != "approval" {
@@ -108,7 +108,7 @@ func TestDenialTellsTheCallerOnce(t *testing.T) {
 	if again := w.StartRun("intern"); again.Messages[0].ID != outcomes[0].ID {
 		t.Errorf("intern is woken by %+v", again.Messages)
 	}
-	if w.next("senior") != nil {
+	if w.NextRunOf("senior") != nil {
 		t.Error("what was denied has woken somebody")
 	}
 	_, err := w.Decide(ctx, user, a.ID, parley.Decision{Approve: true})
@@ -119,7 +119,7 @@ func TestDenialTellsTheCallerOnce(t *testing.T) {
 
 func TestSameCallSameApproval(t *testing.T) {
 	w := newHub(t)
-	w.office()
+	w.addInternOffice()
 	run, _ := w.works("intern")
 	a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?")))
 	if same := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?"))); same.ID != a.ID {
@@ -142,7 +142,7 @@ func TestSameCallSameApproval(t *testing.T) {
 // Approval reuse: an approval is good for exactly its call, once.
 func TestApprovalReuse(t *testing.T) {
 	w := newHub(t)
-	w.office()
+	w.addInternOffice()
 	w.AddScriptAgents("other")
 	run, _ := w.works("intern")
 	a := w.HeldApproval(w.TryContact(run.Caller(), notifies("senior", "one")))
@@ -168,7 +168,7 @@ func TestApprovalReuse(t *testing.T) {
 // Agent as owner, scope escalation: who may decide whose call.
 func TestWhoDecides(t *testing.T) {
 	w := newHub(t)
-	w.office()
+	w.addInternOffice()
 	w.AddScriptAgents("stranger")
 	w.AddPerson("olga", parley.AccessOwner)
 	w.AddPerson("mike", parley.AccessMember)
@@ -220,7 +220,7 @@ func TestRuleCanDemandAPerson(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("boss", "senior")
 	w.named("intern", "InternBot", func(p *parley.Profile) { p.Manager = "boss" })
-	w.permit("intern", "senior", parley.EffectAllow, withPerson)
+	w.AddPermission("intern", "senior", parley.EffectAllow, withPerson)
 	a := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "one")))
 	if !a.RequiresHuman || a.Decider != "" {
 		t.Errorf("approval %+v", a)
@@ -229,9 +229,9 @@ func TestRuleCanDemandAPerson(t *testing.T) {
 	w.isRefused(parley.NotPermitted, err)
 	w.DecideAs(parley.Owner, a.ID, parley.Decision{Approve: true})
 	// A rule that was made stricter meanwhile holds for what waits already.
-	w.permit("intern", "senior", parley.EffectAllow, withApproval)
+	w.AddPermission("intern", "senior", parley.EffectAllow, withApproval)
 	a = w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "two")))
-	w.permit("intern", "senior", parley.EffectAllow, withPerson)
+	w.AddPermission("intern", "senior", parley.EffectAllow, withPerson)
 	if done := w.DecideAs("boss", a.ID, parley.Decision{Approve: true}); done.Failure == nil || done.Failure.Code != parley.NotPermitted {
 		t.Errorf("it is %+v", done)
 	}
@@ -239,7 +239,7 @@ func TestRuleCanDemandAPerson(t *testing.T) {
 
 func TestFirstOfManyDecisionsWins(t *testing.T) {
 	w := newHub(t)
-	w.office()
+	w.addInternOffice()
 	a := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "once")))
 	var (
 		all  sync.WaitGroup
@@ -278,7 +278,7 @@ func TestRefusalAtExecutionIsTheOutcome(t *testing.T) {
 		before  func(*world)
 		code    parley.Code
 	}{
-		"denied":  {notifies("senior", "x"), func(w *world) { w.permit("intern", "senior", parley.EffectDeny) }, parley.NotPermitted},
+		"denied":  {notifies("senior", "x"), func(w *world) { w.AddPermission("intern", "senior", parley.EffectDeny) }, parley.NotPermitted},
 		"removed": {notifies("senior", "x"), func(w *world) { w.NoError(w.RemoveAgent(ctx, user, "senior")) }, parley.Unavailable},
 		"stopped": {asks("senior", "x"), func(w *world) {
 			w.command(parley.Owner, "senior", parley.ActionStop, parley.CommandParameters{Reason: "enough"})
@@ -286,7 +286,7 @@ func TestRefusalAtExecutionIsTheOutcome(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newHub(t)
-			w.office()
+			w.addInternOffice()
 			run, dm := w.works("intern")
 			a := w.HeldApproval(w.TryContact(run.Caller(), c.contact))
 			w.EndRun(run, "")
@@ -312,7 +312,7 @@ func TestRefusalAtExecutionIsTheOutcome(t *testing.T) {
 
 func TestApprovalsExpireAndRemind(t *testing.T) {
 	w := newHub(t, func(w *world) { w.config.Approvals = hub.Approvals{Expire: 5 * time.Hour} })
-	w.office()
+	w.addInternOffice()
 	w.AddPerson("olga", parley.AccessOwner)
 	a := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "x")))
 	asked := func() int { return len(w.said(w.dmOf("intern", "boss"), parley.System)) }
@@ -327,7 +327,7 @@ func TestApprovalsExpireAndRemind(t *testing.T) {
 			t.Errorf("after %s more, boss was asked %d times, want %d", step.after, got, step.asked)
 		}
 	}
-	w.restart()
+	w.Restart()
 	w.clock.advance(time.Hour)
 	w.NoError(w.SweepApprovals(ctx))
 	if done := w.approval(a.ID); done.State != parley.ApprovalExpired || done.Outcome == "" {
@@ -350,7 +350,7 @@ func TestWhatIsDecidedIsNotAskedAnyMore(t *testing.T) {
 	waits := func(note string, want int) {
 		t.Helper()
 		for _, who := range []string{parley.Owner, "olga"} {
-			if got := len(w.waits(who)); got != want {
+			if got := len(w.PendingTexts(who)); got != want {
 				t.Errorf("%s: %d requests wait for %s, want %d", note, got, who, want)
 			}
 		}
@@ -371,22 +371,22 @@ func TestWhatIsDecidedIsNotAskedAnyMore(t *testing.T) {
 // TestFormerManagerIsNotAskedAnyMore: what it may not decide leaves its inbox.
 func TestFormerManagerIsNotAskedAnyMore(t *testing.T) {
 	w := newHub(t)
-	w.office()
+	w.addInternOffice()
 	w.AddScriptAgents("chief")
 	a := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "x")))
 	w.EditAgent("intern", func(a *parley.Agent) { a.Manager = "chief" })
 	same(t, "woken", w.woken("boss", "chief"), []string{"chief"})
 	w.EditAgent("intern", func(a *parley.Agent) { a.Manager = "" })
-	same(t, "the owners are asked", []any{w.approval(a.ID).Decider, len(w.waits(parley.Owner))}, []any{"", 1})
+	same(t, "the owners are asked", []any{w.approval(a.ID).Decider, len(w.PendingTexts(parley.Owner))}, []any{"", 1})
 	w.EditAgent("intern", func(a *parley.Agent) { a.Manager = "boss" })
-	same(t, "and not any more", []any{w.approval(a.ID).Decider, len(w.waits(parley.Owner))}, []any{"boss", 0})
+	same(t, "and not any more", []any{w.approval(a.ID).Decider, len(w.PendingTexts(parley.Owner))}, []any{"boss", 0})
 	w.AssertConsistent()
 }
 
 // TestDecidedRequestIsFoundAmongMany looks for the last of more than are read at once elsewhere.
 func TestDecidedRequestIsFoundAmongMany(t *testing.T) {
 	w := newHub(t)
-	w.office()
+	w.addInternOffice()
 	var last parley.Approval
 	for n := range 150 {
 		last = w.HeldApproval(w.TryContact(as("intern"), notifies("senior", strconv.Itoa(n))))
@@ -399,7 +399,7 @@ func TestDecidedRequestIsFoundAmongMany(t *testing.T) {
 
 func TestRemovalWithdrawsApprovals(t *testing.T) {
 	w := newHub(t)
-	w.office()
+	w.addInternOffice()
 	a := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "x")))
 	w.NoError(w.RemoveAgent(ctx, user, "intern"))
 	if now := w.approval(a.ID); now.State != parley.ApprovalWithdrawn {
@@ -411,7 +411,7 @@ func TestRemovalWithdrawsApprovals(t *testing.T) {
 
 func TestManagerThatIsAnAgentIsWokenToDecide(t *testing.T) {
 	w := newHub(t)
-	w.office()
+	w.addInternOffice()
 	a := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "x")))
 	run := w.StartRun("boss")
 	if !strings.HasSuffix(run.Messages[0].Content.Text, "decide_approval, id "+a.ShortName()+".") {
@@ -426,11 +426,11 @@ func TestManagerThatIsAnAgentIsWokenToDecide(t *testing.T) {
 
 func TestDecisionsAreAudited(t *testing.T) {
 	w := newHub(t)
-	w.office()
+	w.addInternOffice()
 	a := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "one")))
 	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 	w.DecideAs("boss", w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "two"))).ID, parley.Decision{})
-	w.permit("intern", "*", parley.EffectDeny)
+	w.AddPermission("intern", "*", parley.EffectDeny)
 	w.NoError(w.Unpermit(ctx, user, "intern", "*", ""))
 	var acts []string
 	for _, e := range get[[]parley.AuditEntry](w)(w.AuditLog(ctx, user, 0, 1000)) {
@@ -458,22 +458,22 @@ func TestDeletedConversationEndsItsAsks(t *testing.T) {
 	})
 	t.Run("approved where it is deleted", func(t *testing.T) {
 		w := newHub(t)
-		w.attached("arya")
-		w.permit("arya", parley.Owner, parley.EffectAllow, withApproval)
+		w.AddPollingAgents("arya")
+		w.AddPermission("arya", parley.Owner, parley.EffectAllow, withApproval)
 		a := w.HeldApproval(w.TryContact(as("arya"), asks(parley.Owner, "well?")))
 		w.DecideAs(parley.Owner, a.ID, parley.Decision{Approve: true})
 		w.NoError(w.DeleteConversation(ctx, user, w.dmOf("arya", parley.Owner)))
-		same(t, "told", w.waits("arya"), []string{"Error: user failed to respond: the conversation was deleted"})
+		same(t, "told", w.PendingTexts("arya"), []string{"Error: user failed to respond: the conversation was deleted"})
 		w.AssertConsistent()
 	})
 	t.Run("late", func(t *testing.T) {
 		w := newHub(t, briefly)
 		w.AddScriptAgents("intern", "senior")
-		run := w.working("intern")
+		run := w.WakeAndStartRun("intern")
 		w.beginAsk(run.Caller(), "senior", "well?").hears()
 		w.EndRun(run, "so far")
 		w.NoError(w.DeleteConversation(ctx, user, w.dmOf("intern", "senior")))
-		same(t, "brought", w.calledBack("intern"), []string{lost})
+		same(t, "brought", w.askResultsTo("intern"), []string{lost})
 		w.AssertConsistent()
 	})
 	t.Run("late, of somebody who was removed", func(t *testing.T) {
@@ -488,12 +488,12 @@ func TestDeletedConversationEndsItsAsks(t *testing.T) {
 	t.Run("waited for", func(t *testing.T) {
 		w := newHub(t)
 		w.AddScriptAgents("intern", "senior")
-		run := w.working("intern")
+		run := w.WakeAndStartRun("intern")
 		a := w.beginAsk(run.Caller(), "senior", "well?")
 		w.NoError(w.DeleteConversation(ctx, user, w.dmOf("intern", "senior")))
-		same(t, "the run", w.run(run.Run.ID).State, parley.RunRunning)
+		same(t, "the run", w.RunByID(run.Run.ID).State, parley.RunRunning)
 		same(t, "heard", a.hears(), "E005 "+lost)
-		same(t, "brought", w.calledBack("intern"), []string{})
+		same(t, "brought", w.askResultsTo("intern"), []string{})
 		w.AssertConsistent()
 	})
 }
@@ -502,10 +502,10 @@ func TestDeletedConversationEndsItsAsks(t *testing.T) {
 func TestApprovedAskHasTheDepthOfItsCaller(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("a", "c")
-	w.attached("b")
+	w.AddPollingAgents("b")
 	defer w.there("b")()
-	w.permit("b", "c", parley.EffectAllow, withApproval)
-	w.beginAsk(w.working("a").Caller(), "b", "first")
+	w.AddPermission("b", "c", parley.EffectAllow, withApproval)
+	w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "first")
 	w.TakeAs("b", parley.Take{})
 	a := w.HeldApproval(w.TryContact(as("b"), asks("c", "second")))
 	w.DecideAs(parley.Owner, a.ID, parley.Decision{Approve: true})

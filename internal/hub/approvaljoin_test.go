@@ -17,7 +17,7 @@ func keyed() parley.Contact {
 // atWork has the intern begin a task, in whose run an ask of senior is held.
 func (w *world) atWork() (task string, run *hub.Assignment, held parley.Approval) {
 	w.t.Helper()
-	w.office()
+	w.addInternOffice()
 	task = get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
 	run = w.StartRun("intern")
 	return task, run, w.HeldApproval(w.TryContact(run.Caller(), keyed()))
@@ -43,13 +43,13 @@ func TestApprovedAskIsJoinedByItsCaller(t *testing.T) {
 		"answered": func(w *world, run *hub.Assignment, joined *asking) {
 			w.RunAndAnswer("senior", "fine")
 			same(w.t, "heard", joined.hears(), fine)
-			same(w.t, "the run", w.run(run.Run.ID).State, parley.RunRunning)
+			same(w.t, "the run", w.RunByID(run.Run.ID).State, parley.RunRunning)
 			w.EndRun(run, "so far")
 		},
 		"its caller leaves": func(w *world, run *hub.Assignment, joined *asking) {
 			joined.giveUp()
 			<-joined.done
-			same(w.t, "the run", w.run(run.Run.ID).State, parley.RunRunning)
+			same(w.t, "the run", w.RunByID(run.Run.ID).State, parley.RunRunning)
 			w.EndRun(run, "so far")
 			w.RunAndAnswer("senior", "fine")
 		},
@@ -59,7 +59,7 @@ func TestApprovedAskIsJoinedByItsCaller(t *testing.T) {
 			task, run, a := w.atWork()
 			w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 			joined := w.repeats(run.Caller(), keyed(), w.newest())
-			same(t, "the run", w.run(run.Run.ID).State, parley.RunWaiting)
+			same(t, "the run", w.RunByID(run.Run.ID).State, parley.RunWaiting)
 			then(w, run, joined)
 			w.outcome(task, a.ID, fine)
 		})
@@ -69,7 +69,7 @@ func TestApprovedAskIsJoinedByItsCaller(t *testing.T) {
 // The approval waits on when the run fails that has joined it.
 func TestApprovedAskOutlivesWhoJoinedIt(t *testing.T) {
 	w := newHub(t)
-	w.office()
+	w.addInternOffice()
 	run, _ := w.works("intern")
 	a := w.HeldApproval(w.TryContact(run.Caller(), keyed()))
 	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
@@ -87,7 +87,7 @@ func TestApprovedAskThatIsJoinedIsLate(t *testing.T) {
 	task, run, a := w.atWork()
 	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 	w.isRefused(parley.TimedOut, w.TryContact(run.Caller(), keyed()))
-	same(t, "the run", w.run(run.Run.ID).State, parley.RunRunning)
+	same(t, "the run", w.RunByID(run.Run.ID).State, parley.RunRunning)
 	w.EndRun(run, "so far")
 	w.outcome(task, a.ID, "Error: senior did not respond within 0.001 seconds. Consider using 'delegate' for async processing."+
 		" The answer will be delivered when it comes.")

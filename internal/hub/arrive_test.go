@@ -26,8 +26,8 @@ func TestDocumentBecomesMessage(t *testing.T) {
 	same(t, "trace", m.TraceID, "trace")
 	same(t, "time", m.CreatedAt, began)
 	same(t, "where", m.Conversation, w.dmOf("ana", "ned"))
-	same(t, "who is woken", w.waits("ned"), []string{"hello"})
-	same(t, "its count", w.delivery(m.ID, "ned").PairSeq, int64(1))
+	same(t, "who is woken", w.PendingTexts("ned"), []string{"hello"})
+	same(t, "its count", w.DeliveryOf(m.ID, "ned").PairSeq, int64(1))
 }
 
 func TestDocumentArrivesOnce(t *testing.T) {
@@ -40,14 +40,14 @@ func TestDocumentArrivesOnce(t *testing.T) {
 	changed.Digest = "00"
 	first := b.arrive(a, a, other)
 	same(t, "twice at once", first[1], parley.Arrived{Message: first[0].Message, Duplicate: true})
-	w.restart()
+	w.Restart()
 	b.BridgeHub = w.BridgeAt(user)
 	same(t, "after a restart", b.arrive(a)[0], parley.Arrived{Message: first[0].Message, Duplicate: true})
 	unknown, err := b.Unknown(ctx, b.view.ID, []parley.BridgeFile{a.BridgeFile, changed.BridgeFile, other.BridgeFile, {Path: "x/inbox/\xff.json"}})
 	w.NoError(err)
 	same(t, "unknown", unknown, []parley.BridgeFile{changed.BridgeFile, {Path: "x/inbox/\xff.json"}})
 	b.lands(changed)
-	same(t, "stored", w.texts("user", w.dmOf("ana", "ned")), []string{"hello", "again", "hello"})
+	same(t, "stored", w.TextsIn("user", w.dmOf("ana", "ned")), []string{"hello", "again", "hello"})
 	w.NoError(w.DeleteConversation(ctx, user, w.dmOf("ana", "ned")))
 	same(t, "once erased", b.arrive(a)[0], parley.Arrived{Duplicate: true})
 }
@@ -78,8 +78,8 @@ func TestChannelsOfATree(t *testing.T) {
 	where := w.ConversationAs("user", "general")
 	same(t, "visibility", where.Visibility, parley.Public)
 	same(t, "members", where.Members, []string{"ned", "ana", "ben"})
-	same(t, "who is woken", w.waits("ned"), []string{m.Content.Text})
-	same(t, "who has it in a file", w.waits("ben"), []string{})
+	same(t, "who is woken", w.PendingTexts("ned"), []string{m.Content.Text})
+	same(t, "who has it in a file", w.PendingTexts("ben"), []string{})
 	w.NoError(w.Archive(ctx, user, "general", true))
 	b.lands(b.document("ben", "", "again"))
 	same(t, "archived", w.ConversationAs("user", "general").ArchivedAt == nil, true)
@@ -167,7 +167,7 @@ func TestHeartbeatByFile(t *testing.T) {
 	a.Draft = parley.Draft{Type: parley.TypeHeartbeat, Payload: []byte(`{"health":"degraded","metrics":{"active_tasks":2}}`)}
 	m := b.lands(a)
 	same(t, "health", get[parley.AgentView](w)(w.AgentView(ctx, user, "ana")).Health.Health, parley.Degraded)
-	same(t, "wakes", w.delivery(m.ID, "ned").Waking, false)
+	same(t, "wakes", w.DeliveryOf(m.ID, "ned").Waking, false)
 }
 
 func TestHistoryWakesNobody(t *testing.T) {
@@ -189,7 +189,7 @@ func TestHistoryWakesNobody(t *testing.T) {
 	same(t, "texts", textsOf(list), []string{"one", "two @ned", "three"})
 	same(t, "time", list[0].CreatedAt, said)
 	same(t, "to", []string{list[0].To, list[1].To, list[2].To}, []string{"ned", "", parley.All})
-	same(t, "woken", w.waits("ned"), []string{})
+	same(t, "woken", w.PendingTexts("ned"), []string{})
 	same(t, "tasks", list[0].Task, "")
 	if slices.ContainsFunc(kindsAfter(w, newest), func(k parley.EventKind) bool { return k.Within("task") || k.Within("delivery") }) {
 		t.Error("history did something")
@@ -210,7 +210,7 @@ func TestRefusedHistoryIsLeftOut(t *testing.T) {
 	}
 	done := b.arrive(list...)
 	same(t, "refused", []bool{done[0].Error == nil, done[1].Error == nil, done[2].Error == nil}, []bool{true, false, true})
-	same(t, "kept", w.texts("user", "general"), []string{"from ana", "from ben"})
+	same(t, "kept", w.TextsIn("user", "general"), []string{"from ana", "from ben"})
 }
 
 // Whatever its overflow policy, an agent that is behind keeps files in their directory, and evicts nothing for them.
@@ -265,8 +265,8 @@ func TestManyDocumentsTogether(t *testing.T) {
 			same(t, "behind the full inbox "+a.Draft.Content.Text, code, parley.Unavailable)
 		}
 	}
-	same(t, "joe has", w.texts("user", w.dmOf("ana", "joe")), forJoe)
-	same(t, "ned has", w.texts("user", w.dmOf("ana", "ned")), forNed)
+	same(t, "joe has", w.TextsIn("user", w.dmOf("ana", "joe")), forJoe)
+	same(t, "ned has", w.TextsIn("user", w.dmOf("ana", "ned")), forNed)
 }
 
 func orNil(e *parley.Error) error {
@@ -316,7 +316,7 @@ func TestBroadcast(t *testing.T) {
 	w.AddScriptAgents("ned", "sam", "tim")
 	w.EditAgent("sam", func(a *parley.Agent) { a.Tier = parley.TierPM })
 	b := inboxTree(w)
-	w.permit("ana", "tim", parley.EffectDeny)
+	w.AddPermission("ana", "tim", parley.EffectDeny)
 	all := b.document("ana", parley.All, "hear")
 	all.Draft.Sequence = 7
 	m := b.lands(all)
@@ -463,7 +463,7 @@ func TestSequenceOfFiles(t *testing.T) {
 	for _, n := range []int64{1, 2, 5, 1, 2} {
 		a := b.document("ana", "ned", "hello")
 		a.Draft.Sequence = n
-		same(t, "count", w.delivery(b.lands(a).ID, "ned").PairSeq, n)
+		same(t, "count", w.DeliveryOf(b.lands(a).ID, "ned").PairSeq, n)
 	}
 	gaps := slices.DeleteFunc(kindsAfter(w, newest), func(k parley.EventKind) bool { return k != parley.EventSequenceGap })
 	same(t, "gaps", len(gaps), 1)

@@ -13,10 +13,10 @@ import (
 func TestAnswerToAnAskHasASequence(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.tree(parley.LayoutInbox, "tree", "ana")
+	w.joinTree(parley.LayoutInbox, "tree", "ana")
 	defer w.there("ana")()
 	asks := w.beginAsk(user, "ana", "well?")
-	out := w.departsOne("tree")
+	out := w.onlyDepartureOf("tree")
 	w.reportDepartures("tree", parley.DepartureSeen, out)
 	newest := w.LastEventNumber()
 	for i, words := range []string{"very", "more", "much more"} {
@@ -56,7 +56,7 @@ func TestSightIsTheAck(t *testing.T) {
 			run := w.StartRun("ned")
 			w.clock.advance(2 * time.Hour)
 			w.sweep()
-			same(t, "told", len(w.told("ana")), c.told)
+			same(t, "told", len(w.HubMessagesTo("ana")), c.told)
 			w.EndRun(run, "hi")
 		})
 	}
@@ -66,7 +66,7 @@ func TestSightIsTheAck(t *testing.T) {
 func TestATaskWithinATreeOfChannels(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.tree(parley.LayoutAgentOS, "tree", "ana", "ben")
+	w.joinTree(parley.LayoutAgentOS, "tree", "ana", "ben")
 	w.CreateChannel("user", "paper")
 	asked := parley.Arrival{
 		Name: "msg-20260301-090000-ana-abcd", From: "ana", To: "ben", Channel: "paper", Draft: parley.Draft{Type: "task_assign", Content: text("Draft it")},
@@ -91,7 +91,7 @@ func TestApprovedDocumentIsKnown(t *testing.T) {
 	w.EditAgent("ana", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
 	a := b.document("ana", "ned", "hello @ben")
 	note := b.arrive(a)[0].Notices[0]
-	w.reportDepartures(b.view.ID, parley.DepartureWritten, w.departsOne(b.view.ID, "general")) // the sender is told that it waits
+	w.reportDepartures(b.view.ID, parley.DepartureWritten, w.onlyDepartureOf(b.view.ID, "general")) // the sender is told that it waits
 	w.DecideAs("user", strings.TrimPrefix(note, "it waits for an approval: "), parley.Decision{Approve: true})
 	posted := b.sent()[0]
 	same(t, "what departs", w.departuresOf(b.view.ID, "general"), []parley.Departure(nil))
@@ -109,9 +109,9 @@ func TestDeniedDocumentIsToldInItsChannel(t *testing.T) {
 	b := channelTree(w)
 	w.EditAgent("ana", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
 	note := b.arrive(b.document("ana", "ned", "hello"))[0].Notices[0]
-	w.reportDepartures(b.view.ID, parley.DepartureWritten, w.departsOne(b.view.ID, "general")) // the sender is told that it waits
+	w.reportDepartures(b.view.ID, parley.DepartureWritten, w.onlyDepartureOf(b.view.ID, "general")) // the sender is told that it waits
 	w.DecideAs("user", strings.TrimPrefix(note, "it waits for an approval: "), parley.Decision{})
-	out := w.departsOne(b.view.ID, "general")
+	out := w.onlyDepartureOf(b.view.ID, "general")
 	same(t, "what departs", []string{out.Message.To, out.Message.Content.Text}, []string{"ana", "Approval denied for posting in #general."})
 	w.reportDepartures(b.view.ID, parley.DepartureWritten, out)
 	same(t, "what waits", w.inbox("ana"), parley.Inbox{})
@@ -146,7 +146,7 @@ func TestBroadcastsAreToldApart(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
-	w.tree(parley.LayoutAgentOS, "channels", "claude")
+	w.joinTree(parley.LayoutAgentOS, "channels", "claude")
 	b := inboxTree(w)
 	one, two := b.document("ana", parley.All, "one"), b.document("ana", parley.All, "two")
 	two.Name = one.Name
@@ -173,11 +173,11 @@ func TestAnswersGoWhereTheQuestionIs(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.AddScriptAgents("bot", "sam")
-			w.tree(parley.LayoutInbox, "tree", "ana")
+			w.joinTree(parley.LayoutInbox, "tree", "ana")
 			w.CreateChannel("user", "paper", "bot", "ana", "sam")
 			asked := ask(w).Message
 			got := w.arrives("tree", parley.Arrival{
-				Name: "msg_00000001", From: "ana", To: "bot", ReplyTo: w.departsOne("tree").Name,
+				Name: "msg_00000001", From: "ana", To: "bot", ReplyTo: w.onlyDepartureOf("tree").Name,
 				Draft: parley.Draft{Type: parley.TypeResult, Sequence: 1, Payload: []byte(`{"status":"success"}`), Content: text("done, @sam")},
 			})
 			answer := get[parley.Shown](w)(w.Message(ctx, user, got.Message))
@@ -217,9 +217,9 @@ func TestAnswersToTheHub(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.AddScriptAgents("bot", "writer")
-			w.tree(parley.LayoutInbox, "tree", "ana")
+			w.joinTree(parley.LayoutInbox, "tree", "ana")
 			task := again(w)
-			asked := w.departsOne("tree")
+			asked := w.onlyDepartureOf("tree")
 			same(t, "from", asked.Message.From, parley.System)
 			w.arrives("tree", parley.Arrival{
 				Name: "msg_00000001", From: "ana", To: parley.System, ReplyTo: asked.Name,

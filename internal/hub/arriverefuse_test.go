@@ -92,7 +92,7 @@ func TestASenderInATreeLearnsOfAnUnknownRecipientAndOfADenial(t *testing.T) {
 	b.turnedAway(a, parley.BadInput)
 	b.tellsOne(a, true, "nobody")
 	w.reportDepartures(b.view.ID, parley.DepartureSeen, b.tells()...)
-	w.permit("ana", "ned", parley.EffectDeny)
+	w.AddPermission("ana", "ned", parley.EffectDeny)
 	a = b.document("ana", "ned", "hello")
 	b.turnedAway(a, parley.NotPermitted)
 	b.tellsOne(a, true, "ned")
@@ -139,7 +139,7 @@ func TestASenderInATreeLearnsOfARefusalBehindAFullInbox(t *testing.T) {
 func TestASenderInATreeLearnsOfARefusalInAnOldChannel(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.attached("ned")
+	w.AddPollingAgents("ned")
 	b := channelTree(w)
 	c := w.CreateChannel("ned", "old", "ana")
 	w.NoError(w.db.Update(ctx, func(tx parley.Tx) error {

@@ -16,7 +16,7 @@ import (
 
 const storeFirst = "store it first, then refer to it"
 
-func (w *world) put(who, body string) parley.Artifact {
+func (w *world) putArtifactAs(who, body string) parley.Artifact {
 	w.t.Helper()
 	a, err := w.PutArtifact(ctx, as(who), strings.NewReader(body))
 	w.NoError(err)
@@ -51,11 +51,11 @@ func TestArtifactIsStoredReferredToAndRead(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "jon")
-	a := w.put("arya", "hello")
+	a := w.putArtifactAs("arya", "hello")
 	same(t, "artifact", a, parley.Artifact{
 		SHA256: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824", Size: 5,
 	})
-	empty := w.put("arya", "")
+	empty := w.putArtifactAs("arya", "")
 	named := parley.Artifact{Name: "a.txt", MediaType: "text/plain", SHA256: a.SHA256}
 	r := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(named, parley.Artifact{Path: "/p"}, empty)})
 	named.Size = 5
@@ -80,7 +80,7 @@ func TestDigestOfAnotherIsNoWayToItsBody(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "jon")
 	w.AddPerson("member", parley.AccessMember)
-	secret := w.put("arya", "secret").SHA256
+	secret := w.putArtifactAs("arya", "secret").SHA256
 	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(parley.Artifact{SHA256: secret})})
 	nowhere := strings.Repeat("0", 64)
 	var table []refusal
@@ -104,7 +104,7 @@ func TestDigestOfAnotherIsNoWayToItsBody(t *testing.T) {
 		_, err := w.ArtifactTotals(ctx, as("jon"))
 		return err
 	}, refused(parley.NotPermitted, "", "only an owner may see what is stored", "ask an owner of this hub")}))
-	w.put("jon", "secret") // who has the body has it
+	w.putArtifactAs("jon", "secret") // who has the body has it
 	_, err := w.fetch("jon", secret)
 	w.NoError(err)
 }
@@ -113,7 +113,7 @@ func TestWhoLeavesNoLongerReadsArtifacts(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	a := w.put("arya", "plan")
+	a := w.putArtifactAs("arya", "plan")
 	conv := w.private("arya", "plans", "ned").ID
 	w.PostAs("arya", parley.Draft{Conversation: conv, Content: with(a)})
 	w.PostAs("ned", parley.Draft{Conversation: conv, Content: with(a)}) // may pass on what it can read
@@ -126,7 +126,7 @@ func TestWrongSizeIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	a := w.put("arya", "hello")
+	a := w.putArtifactAs("arya", "hello")
 	post := func(size int64) func() error {
 		return func() error {
 			_, err := w.Post(ctx, as("arya"), parley.Draft{
@@ -161,7 +161,7 @@ func TestRefusedBodyLeavesNothing(t *testing.T) {
 		{"cut off", put("arya", iotest.ErrReader(cut)), refused(parley.Internal, "", "connection lost", "")},
 	})
 	same(t, "bodies", len(w.bodies()), 0)
-	same(t, "just fits", w.put("arya", "0123456789").Size, int64(10))
+	same(t, "just fits", w.putArtifactAs("arya", "0123456789").Size, int64(10))
 }
 
 // A body whose row is refused is removed again, unless it is somebody's.
@@ -169,14 +169,14 @@ func TestBodyWithoutARowIsDiscarded(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 1} })
 	w.AddAgents("arya")
-	w.put("user", "known")
-	w.put("arya", "first")
+	w.putArtifactAs("user", "known")
+	w.putArtifactAs("arya", "first")
 	for _, body := range []string{"second", "known"} {
 		_, err := w.PutArtifact(ctx, as("arya"), strings.NewReader(body))
 		same(t, "reason", parley.AsError(err).Reason, parley.RateLimited)
 	}
 	same(t, "bodies", len(w.bodies()), 2)
-	got, err := w.fetch("user", w.put("user", "known").SHA256)
+	got, err := w.fetch("user", w.putArtifactAs("user", "known").SHA256)
 	w.NoError(err)
 	same(t, "body", got, "known")
 }
@@ -185,7 +185,7 @@ func TestSameKeyWithArtifactReturnsTheFirst(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	draft := parley.Draft{Direct: []string{"ned"}, IdempotencyKey: "k", Content: with(w.put("arya", "hello"))}
+	draft := parley.Draft{Direct: []string{"ned"}, IdempotencyKey: "k", Content: with(w.putArtifactAs("arya", "hello"))}
 	first := w.PostAs("arya", draft)
 	again := w.PostAs("arya", draft)
 	same(t, "message", again.Message, first.Message)
@@ -227,7 +227,7 @@ func TestPostWithoutArtifactsAsksForNone(t *testing.T) {
 		w.wrap = func(s parley.Store) parley.Store { return counting{s, &views, &artifacts} }
 	})
 	w.AddAgents("arya", "ned")
-	body := w.put("arya", "hello")
+	body := w.putArtifactAs("arya", "hello")
 	for name, c := range map[string]struct {
 		content parley.Content
 		asks    bool
@@ -255,14 +255,14 @@ func TestDamagedBodyIsSaid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newHub(t, func(w *world) { w.config.Log = quiet() })
 			w.AddAgents("arya")
-			a := w.put("arya", "hello")
+			a := w.putArtifactAs("arya", "hello")
 			w.spoil(a.SHA256, damage([]byte("hello")))
 			_, err := w.fetch("arya", a.SHA256)
 			same(t, "code", parley.CodeOf(err), parley.Internal)
 			if s := parley.AsError(err).Suggestion; !strings.Contains(s, "store the artifact again") {
 				t.Errorf("%v suggests %q", err, s)
 			}
-			w.put("arya", "hello")
+			w.putArtifactAs("arya", "hello")
 			got, err := w.fetch("arya", a.SHA256)
 			w.NoError(err)
 			same(t, "mended", got, "hello")

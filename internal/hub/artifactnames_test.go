@@ -12,7 +12,7 @@ func TestADigestInUpperCaseIsTheSame(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	a := w.put("arya", "hello")
+	a := w.putArtifactAs("arya", "hello")
 	upper := strings.ToUpper(a.SHA256)
 	r := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(parley.Artifact{SHA256: upper})})
 	same(t, "stored", r.Message.Content.Artifacts, []parley.Artifact{a})
@@ -33,7 +33,7 @@ func TestArtifactNamesThatLeadElsewhereAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	a := w.put("arya", "hello")
+	a := w.putArtifactAs("arya", "hello")
 	b := w.join(parley.NewBridge{Layout: parley.LayoutAgentOS, Agents: []string{"codex"}, Channels: []string{"general"}})
 	for _, name := range []string{"../x", "..", "/etc/x", `a\b`, "a\nb", "a\x00b", strings.Repeat("x", 256)} {
 		a.Name = name

@@ -124,8 +124,8 @@ func (w *world) wait(message string) (found parley.Wait) {
 	return found
 }
 
-// working has an agent begin a run for something the user has said.
-func (w *world) working(agent string) *hub.Assignment {
+// WakeAndStartRun has an agent begin a run for something the user has said.
+func (w *world) WakeAndStartRun(agent string) *hub.Assignment {
 	w.t.Helper()
 	w.SendDM("user", agent, "work")
 	return w.StartRun(agent)
@@ -144,11 +144,11 @@ func (w *world) there(agents ...string) (leave func()) {
 	}
 }
 
-// calledBack is what the hub has brought to somebody, as texts.
-func (w *world) calledBack(who string) (texts []string) {
+// askResultsTo is what the hub has brought to somebody, as texts.
+func (w *world) askResultsTo(who string) (texts []string) {
 	w.t.Helper()
 	texts = []string{}
-	for _, m := range w.told(who) {
+	for _, m := range w.HubMessagesTo(who) {
 		if m.Source == "ask_result" {
 			texts = append(texts, m.Content.Text)
 		}

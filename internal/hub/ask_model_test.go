@@ -73,7 +73,7 @@ func (x *forester) park(t *rapid.T) {
 	if q == nil {
 		return
 	}
-	a := x.w.next(q.request.To)
+	a := x.w.NextRunOf(q.request.To)
 	if a == nil {
 		return // it is over already
 	}
@@ -146,7 +146,7 @@ func (x *forester) allTold(t *rapid.T) {
 		if !q.heard || !w.State.Ended() && !q.abandoned {
 			t.Errorf("ask %s is %s for ever", w.Message, w.State)
 		}
-		calledOff := x.w.run(q.by.Run.ID).Cancel != "" // which calls off what it asked, too
+		calledOff := x.w.RunByID(q.by.Run.ID).Cancel != "" // which calls off what it asked, too
 		if want := boolInt(!q.abandoned); q.told(w) != want && !calledOff {
 			t.Errorf("ask %s (%s) was told %d times, want %d: %q, %v, callback %q", w.Message, w.State, q.told(w), want, q.made.Text, q.err, w.Callback)
 		}
@@ -154,7 +154,7 @@ func (x *forester) allTold(t *rapid.T) {
 	}
 	found := 0
 	for _, agent := range x.agents {
-		found += len(x.w.calledBack(agent))
+		found += len(x.w.askResultsTo(agent))
 	}
 	if found != brought {
 		t.Errorf("%d answers were brought, %d asks say so", found, brought)

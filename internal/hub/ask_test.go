@@ -23,13 +23,13 @@ func TestAskIsAnsweredInline(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	named(w, parley.RuntimeScript, "CoordinatorBot", "DataBot")
-	run := w.working("coordinatorbot")
+	run := w.WakeAndStartRun("coordinatorbot")
 	a := w.turnsTo(run.Caller(), parley.Contact{Pattern: parley.PatternAsk, Agent: "DataBot", Message: "Q4?", Context: "For the CEO."})
 	a.waits()
 	same(t, "the request", []any{a.request.Content.Text, a.request.Source, a.request.Type, a.request.To}, []any{
 		"[Agent Request from CoordinatorBot | Pattern: ask]\n\nContext: For the CEO.\n\nQ4?", "agent_contact", parley.TypeRequest, "databot",
 	})
-	same(t, "the run that asks", w.run(run.Run.ID).State, parley.RunWaiting)
+	same(t, "the run that asks", w.RunByID(run.Run.ID).State, parley.RunWaiting)
 	answering := w.StartRun("databot")
 	same(t, "the run that answers", []any{textsOf(answering.Messages), answering.Run.Depth}, []any{[]string{a.request.Content.Text}, 1})
 	r := w.EndRun(answering, "$2.4M")
@@ -38,8 +38,8 @@ func TestAskIsAnsweredInline(t *testing.T) {
 		Text: "Response from DataBot: $2.4M", Quotes: []parley.Quote{{By: "databot", Start: 23, End: 28}}, Outcome: parley.ContactAnswered, Agent: "databot", Conversation: a.request.Conversation,
 		Message: a.request.ID, Seq: a.request.Seq, Answer: r.Answer,
 	})
-	same(t, "the run that asks", w.run(run.Run.ID).State, parley.RunRunning)
-	same(t, "in their DM", w.texts("user", a.request.Conversation), []string{a.request.Content.Text, "$2.4M"})
+	same(t, "the run that asks", w.RunByID(run.Run.ID).State, parley.RunRunning)
+	same(t, "in their DM", w.TextsIn("user", a.request.Conversation), []string{a.request.Content.Text, "$2.4M"})
 	w.AssertIdle("coordinatorbot", "databot")
 	w.EndRun(run, "done")
 	w.AssertIdle("coordinatorbot", "databot")
@@ -51,36 +51,36 @@ func TestAskIsAnsweredByAReply(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("a", "b")
-	w.attached("ana")
+	w.AddPollingAgents("ana")
 	defer w.there("ana")()
-	a := w.beginAsk(w.working("a").Caller(), "b", "well?")
+	a := w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "well?")
 	b := w.StartRun("b")
 	w.runPosts(b, parley.Draft{InReplyTo: a.request.ID, Content: text("yes")})
 	same(t, "heard", a.hears(), "Response from b: yes")
 	w.EndRun(b, "yes")
-	same(t, "in their DM", w.texts("user", a.request.Conversation), []string{a.request.Content.Text, "yes"})
+	same(t, "in their DM", w.TextsIn("user", a.request.Conversation), []string{a.request.Content.Text, "yes"})
 	a = w.beginAsk(user, "ana", "well?")
 	taken := w.TakeAs("ana", parley.Take{})
 	same(t, "taken", textsOf(taken.Messages), []string{a.request.Content.Text})
-	w.reply("ana", a.request.ID, "no")
+	w.ReplyAs("ana", a.request.ID, "no")
 	same(t, "heard", a.hears(), "Response from ana: no")
 	a = w.beginAsk(as("ana"), "user", "may I?")
 	w.PostAs("user", parley.Draft{InReplyTo: a.request.ID, Content: parley.Content{Text: "so:", Code: "rm -r", Artifacts: []parley.Artifact{{Path: "/etc/motd"}}}})
 	same(t, "heard", a.hears(), "Response from user: so:\n\nrm -r\n\n[artifact: /etc/motd]")
 	w.AssertIdle("a", "b")
-	same(t, "what waits", []int{len(w.waits("ana")), len(w.waits("a"))}, []int{0, 1}) // a is at its work
+	same(t, "what waits", []int{len(w.PendingTexts("ana")), len(w.PendingTexts("a"))}, []int{0, 1}) // a is at its work
 }
 
 // Fetching is all the ack that one has who takes at most once: the answer comes after it.
 func TestAskThatIsFetchedAtMostOnceIsAnswered(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.attached("ana")
+	w.AddPollingAgents("ana")
 	defer w.there("ana")()
 	a := w.beginAsk(user, "ana", "well?")
 	w.TakeAs("ana", parley.Take{AtMostOnce: true})
 	a.waits()
-	w.reply("ana", a.request.ID, "yes")
+	w.ReplyAs("ana", a.request.ID, "yes")
 	same(t, "heard", a.hears(), "Response from ana: yes")
 }
 
@@ -95,7 +95,7 @@ func TestAskEndsWithWhatItWaitsFor(t *testing.T) {
 	}{
 		"the run has failed":    {func(w *world, _ *asking) { w.FailRunOf(w.StartRun("b"), parley.FailureFinal) }, broken + "it broke"},
 		"it is busy":            {func(w *world, _ *asking) { w.FailRunOf(w.StartRun("b"), parley.FailureBusy) }, broken + "it broke"},
-		"it could not start":    {func(w *world, _ *asking) { w.FailRunOf(w.next("b"), parley.FailureNoStart) }, broken + "it broke"},
+		"it could not start":    {func(w *world, _ *asking) { w.FailRunOf(w.NextRunOf("b"), parley.FailureNoStart) }, broken + "it broke"},
 		"it has nothing to say": {func(w *world, _ *asking) { w.EndRun(w.StartRun("b"), "") }, broken + "it gave no answer"},
 		"it says a blank":       {func(w *world, _ *asking) { w.EndRun(w.StartRun("b"), " \n") }, broken + "it gave no answer"},
 		"the run was cancelled": {func(w *world, _ *asking) {
@@ -105,9 +105,9 @@ func TestAskEndsWithWhatItWaitsFor(t *testing.T) {
 		}, broken + "the run was cancelled: by user: enough"},
 		"the run is lost": {func(w *world, a *asking) {
 			w.StartRun("b")
-			w.later(50 * time.Second)
+			w.AdvanceLeases(50 * time.Second)
 			get[string](w)(w.KeepRun(ctx, a.run))
-			w.later(50 * time.Second)
+			w.AdvanceLeases(50 * time.Second)
 		}, broken + "the hub or the program ended before the run did"},
 		"it was removed":           {func(w *world, _ *asking) { w.NoError(w.RemoveAgent(ctx, user, "b")) }, gone + "removed"},
 		"it was removed at work":   {func(w *world, _ *asking) { w.StartRun("b"); w.NoError(w.RemoveAgent(ctx, user, "b")) }, gone + "removed"},
@@ -123,13 +123,13 @@ func TestAskEndsWithWhatItWaitsFor(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			named(w, parley.RuntimeScript, "A", "B")
-			run := w.working("a")
+			run := w.WakeAndStartRun("a")
 			a := w.beginAsk(run.Caller(), "B", "well?")
 			c.end(w, a)
 			same(t, "heard", a.hears(), c.want)
 			same(t, "suggestion", parley.AsError(a.err).Suggestion, "")
-			same(t, "the run that asked", w.run(run.Run.ID).State, parley.RunRunning)
-			same(t, "told besides", w.told("a"), []parley.Message(nil))
+			same(t, "the run that asked", w.RunByID(run.Run.ID).State, parley.RunRunning)
+			same(t, "told besides", w.HubMessagesTo("a"), []parley.Message(nil))
 			w.EndRun(run, "so be it")
 			w.AssertIdle("a", "b")
 		})
@@ -164,7 +164,7 @@ func TestAskToASessionEndsWithIt(t *testing.T) {
 			w.clock.advance(time.Second)
 			w.NoError(w.SweepAttendance(ctx))
 		}, "E002 Error: ana failed to respond: went away"},
-		"its lease is over": {func(w *world, _ func(), _ parley.Taken) { w.later(2 * time.Minute) }, "E005 Error: ana failed to respond: whoever had it is gone"},
+		"its lease is over": {func(w *world, _ func(), _ parley.Taken) { w.AdvanceLeases(2 * time.Minute) }, "E005 Error: ana failed to respond: whoever had it is gone"},
 		"it acknowledges":   {func(w *world, _ func(), taken parley.Taken) { w.ack("ana", taken.Deliveries[0].Message) }, "E005 Error: ana failed to respond: it gave no answer"},
 		"it gives it back":  {func(w *world, _ func(), taken parley.Taken) { w.giveBack("ana", taken, parley.FailureBusy) }, "E005 Error: ana failed to respond: it has too much to do"},
 		"it is stopped":     {func(w *world, _ func(), _ parley.Taken) { w.stop("ana", 0) }, "E002 Error: ana failed to respond: stopped"},
@@ -172,7 +172,7 @@ func TestAskToASessionEndsWithIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.attached("ana")
+			w.AddPollingAgents("ana")
 			leave := w.there("ana")
 			defer leave()
 			a := w.beginAsk(user, "ana", "well?")
@@ -180,8 +180,8 @@ func TestAskToASessionEndsWithIt(t *testing.T) {
 			w.NoError(w.SweepAttendance(ctx))
 			c.end(w, leave, taken)
 			same(t, "heard", a.hears(), c.want)
-			w.reply("ana", a.request.ID, "after all")
-			same(t, "a late answer is a message like any other", w.waits("user"), []string{"after all"})
+			w.ReplyAs("ana", a.request.ID, "after all")
+			same(t, "a late answer is a message like any other", w.PendingTexts("user"), []string{"after all"})
 		})
 	}
 }
@@ -195,21 +195,21 @@ func TestLateAnswerIsBroughtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openWorld(t, place, func(w *world) { w.config.Clock = nil })
 		w.AddScriptAgents("a", "b")
-		run := w.working("a")
+		run := w.WakeAndStartRun("a")
 		began := time.Now()
 		a := w.beginAsk(run.Caller(), "b", "well?")
 		b := w.StartRun("b")
 		same(t, "heard", a.hears(), "E004 Error: b "+inTime)
 		same(t, "after", time.Since(began), 120*time.Second)
 		same(t, "outcome", a.made.Outcome, parley.ContactLate)
-		same(t, "the run that asked", w.run(run.Run.ID).State, parley.RunRunning)
+		same(t, "the run that asked", w.RunByID(run.Run.ID).State, parley.RunRunning)
 		w.EndRun(run, "gave up")
 		w.EndRun(b, "at last")
-		same(t, "brought", w.calledBack("a"), []string{"Response from b: at last"})
+		same(t, "brought", w.askResultsTo("a"), []string{"Response from b: at last"})
 		woken := w.StartRun("a")
 		same(t, "woken by", []any{textsOf(woken.Messages), woken.Run.Conversation}, []any{[]string{"Response from b: at last"}, run.Run.Conversation})
-		w.reply("b", a.request.ID, "and another thing")
-		same(t, "brought", len(w.calledBack("a")), 1)
+		w.ReplyAs("b", a.request.ID, "and another thing")
+		same(t, "brought", len(w.askResultsTo("a")), 1)
 		same(t, "the wait", []any{w.wait(a.request.ID).State, w.wait(a.request.ID).Callback}, []any{parley.WaitAnswered, woken.Messages[0].ID})
 	})
 }
@@ -224,13 +224,13 @@ func TestWhatComesLate(t *testing.T) {
 	a := w.beginAsk(user, "b", "one")
 	same(t, "heard", a.hears(), late)
 	w.FailRunOf(w.StartRun("b"), parley.FailureFinal)
-	same(t, "a failure is brought too", w.calledBack("user"), []string{"Error: b failed to respond: it broke"})
-	m := w.told("user")[0]
+	same(t, "a failure is brought too", w.askResultsTo("user"), []string{"Error: b failed to respond: it broke"})
+	m := w.HubMessagesTo("user")[0]
 	same(t, "in the DM", []string{m.Conversation, m.InReplyTo}, []string{a.request.Conversation, a.request.ID})
 	a = w.beginAsk(as("a"), "user", "may I?")
 	same(t, "a person is late", a.hears(), "E004 Error: user"+late[len("E004 Error: b"):])
-	w.reply("user", a.request.ID, "you may")
-	same(t, "brought", w.calledBack("a"), []string{"Response from user: you may"})
+	w.ReplyAs("user", a.request.ID, "you may")
+	same(t, "brought", w.askResultsTo("a"), []string{"Response from user: you may"})
 	same(t, "woken by", textsOf(w.StartRun("a").Messages), []string{"Response from user: you may"})
 	w.AssertIdle("a")
 }
@@ -251,27 +251,27 @@ func TestWhoLeavesIsBroughtTheAnswer(t *testing.T) {
 	leave(a)
 	same(t, "outside a run", w.wait(a.request.ID).State, parley.WaitLate)
 	w.RunAndAnswer("b", "first")
-	same(t, "brought", w.calledBack("user"), []string{"Response from b: first"})
-	run := w.working("a")
+	same(t, "brought", w.askResultsTo("user"), []string{"Response from b: first"})
+	run := w.WakeAndStartRun("a")
 	a = w.beginAsk(run.Caller(), "b", "two")
 	leave(a)
-	same(t, "in a run that goes on", []any{w.wait(a.request.ID).State, w.run(run.Run.ID).State}, []any{parley.WaitWaiting, parley.RunRunning})
+	same(t, "in a run that goes on", []any{w.wait(a.request.ID).State, w.RunByID(run.Run.ID).State}, []any{parley.WaitWaiting, parley.RunRunning})
 	w.RunAndAnswer("b", "second")
-	same(t, "brought", w.calledBack("a"), []string{"Response from b: second"})
+	same(t, "brought", w.askResultsTo("a"), []string{"Response from b: second"})
 	a = w.beginAsk(run.Caller(), "b", "three")
 	leave(a)
 	w.EndRun(run, "done")
 	same(t, "in a run that has ended well", w.wait(a.request.ID).State, parley.WaitLate)
 	w.RunAndAnswer("b", "third")
-	same(t, "brought", w.calledBack("a"), []string{"Response from b: second", "Response from b: third"})
-	run = w.working("a")
+	same(t, "brought", w.askResultsTo("a"), []string{"Response from b: second", "Response from b: third"})
+	run = w.WakeAndStartRun("a")
 	a = w.beginAsk(run.Caller(), "b", "four")
 	leave(a)
 	w.FailRunOf(run, parley.FailureFinal)
 	same(t, "in a run that has failed", w.wait(a.request.ID).State, parley.WaitAbandoned)
 	w.RunAndAnswer("b", "fourth")
-	same(t, "brought", w.calledBack("a"), []string{"Response from b: second", "Response from b: third"})
-	same(t, "said in their DM", w.texts("user", a.request.Conversation)[5], "fourth")
+	same(t, "brought", w.askResultsTo("a"), []string{"Response from b: second", "Response from b: third"})
+	same(t, "said in their DM", w.TextsIn("user", a.request.Conversation)[5], "fourth")
 }
 
 // A run that ends while it waits frees itself, and the next attempt goes on waiting for the same answer.
@@ -279,14 +279,14 @@ func TestRetriedRunWaitsForTheSameAnswer(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("a", "b")
-	run := w.working("a")
+	run := w.WakeAndStartRun("a")
 	a := w.beginAsk(run.Caller(), "b", "well?")
 	w.FailRunOf(run, parley.FailureStopped)
 	same(t, "heard", a.hears(), "E003 the run "+run.Run.ID+" is over")
 	again := w.StartRun("a")
 	a = w.asksAgain(again.Caller(), a)
 	a.waits()
-	same(t, "the run that asks", w.run(again.Run.ID).State, parley.RunWaiting)
+	same(t, "the run that asks", w.RunByID(again.Run.ID).State, parley.RunWaiting)
 	b := w.StartRun("b")
 	w.AssertIdle("b")
 	w.FailRunOf(again, parley.FailureStopped)
@@ -300,7 +300,7 @@ func TestRetriedRunWaitsForTheSameAnswer(t *testing.T) {
 	other.waits()
 	w.RunAndAnswer("b", "again")
 	same(t, "a second question", other.hears(), "Response from b: again")
-	same(t, "brought", w.calledBack("a"), []string{})
+	same(t, "brought", w.askResultsTo("a"), []string{})
 }
 
 func TestKeyOfAContactIsRemembered(t *testing.T) {
@@ -321,14 +321,14 @@ func TestKeyOfAContactIsRemembered(t *testing.T) {
 	wantError(t, only(w.Contact(ctx, user, note)), refused(parley.BadInput, parley.Conflict, `the idempotency key "n" was used for something else`, "use another key"))
 	note.Agent, note.IdempotencyKey = "b", "k"
 	wantError(t, only(w.Contact(ctx, user, note)), refused(parley.BadInput, parley.Conflict, `the idempotency key "k" was used for something else`, "use another key"))
-	same(t, "brought and settled", []any{w.calledBack("user"), w.waits("user")}, []any{[]string{"Response from b: yes"}, []string{}})
+	same(t, "brought and settled", []any{w.askResultsTo("user"), w.PendingTexts("user")}, []any{[]string{"Response from b: yes"}, []string{}})
 }
 
 func TestHubThatStartsAgainTellsWhoWaited(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("a", "b")
-	run := w.working("a")
+	run := w.WakeAndStartRun("a")
 	outside, inside := w.beginAsk(user, "b", "one"), w.beginAsk(run.Caller(), "b", "two")
 	crash(w, outside, inside)
 	w.NoError(w.RecoverWaits(ctx))
@@ -337,8 +337,8 @@ func TestHubThatStartsAgainTellsWhoWaited(t *testing.T) {
 		[]parley.WaitState{parley.WaitLate, parley.WaitAbandoned})
 	w.RunAndAnswer("b", "first")
 	w.RunAndAnswer("b", "second")
-	same(t, "brought", [][]string{w.calledBack("user"), w.calledBack("a")}, [][]string{{"Response from b: first"}, {}})
-	w.later(time.Minute)
+	same(t, "brought", [][]string{w.askResultsTo("user"), w.askResultsTo("a")}, [][]string{{"Response from b: first"}, {}})
+	w.AdvanceLeases(time.Minute)
 	a := w.beginAsk(w.StartRun("a").Caller(), "b", "two")
 	same(t, "the same call", a.hears(), "Response from b: second")
 }
@@ -368,7 +368,7 @@ func TestSweepEndsTheTimeOfWhoIsNotThere(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("a", "b")
-	a := w.beginAsk(w.working("a").Caller(), "b", "well?")
+	a := w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "well?")
 	a.giveUp()
 	<-a.done
 	w.clock.advance(2*time.Minute - time.Millisecond)
@@ -384,7 +384,7 @@ func TestDepthIsBounded(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("a", "b", "c", "d", "e")
-	by := w.working("a").Caller()
+	by := w.WakeAndStartRun("a").Caller()
 	deep := "E005 Error: Maximum agent communication depth (3) reached. Use 'delegate' for async to avoid nesting."
 	chain := []*asking{}
 	for _, next := range []string{"b", "c", "d"} {
@@ -405,12 +405,12 @@ func TestAskComesBackToWhoAsks(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("a", "b")
 	w.EditAgent("a", func(a *parley.Agent) { a.Concurrency = 1 })
-	one := w.working("a")
+	one := w.WakeAndStartRun("a")
 	first := w.beginAsk(one.Caller(), "b", "what?")
 	two := w.StartRun("b")
 	second := w.beginAsk(two.Caller(), "a", "why?")
 	three := w.StartRun("a")
-	same(t, "runs", []any{three.Run.Depth, w.run(one.Run.ID).State, w.run(two.Run.ID).State}, []any{2, parley.RunWaiting, parley.RunWaiting})
+	same(t, "runs", []any{three.Run.Depth, w.RunByID(one.Run.ID).State, w.RunByID(two.Run.ID).State}, []any{2, parley.RunWaiting, parley.RunWaiting})
 	w.EndRun(three, "because")
 	same(t, "heard", second.hears(), "Response from a: because")
 	w.EndRun(two, "that")
@@ -423,7 +423,7 @@ func TestAsksBeginAtOnce(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("b")
 	w.EditAgent("b", func(a *parley.Agent) { a.Concurrency = 1 })
-	w.working("b")
+	w.WakeAndStartRun("b")
 	w.SendDM("user", "b", "more work")
 	w.AssertIdle("b")
 	one, two := w.beginAsk(user, "b", "one"), w.beginAsk(user, "b", "two")

@@ -16,14 +16,14 @@ func TestCancelOfTheAskerGoesDown(t *testing.T) {
 			get[parley.Run](w)(w.CancelRun(ctx, user, p.run.Run.ID, "enough"))
 		},
 		"by a task": func(w *world, p parked) {
-			get[parley.TaskView](w)(w.CancelTask(ctx, user, w.run(p.run.Run.ID).Task, "enough"))
+			get[parley.TaskView](w)(w.CancelTask(ctx, user, w.RunByID(p.run.Run.ID).Task, "enough"))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := trio(t)
 			w.AddScriptAgents("d")
-			w.permit("c", "d", parley.EffectAllow, withApproval)
+			w.AddPermission("c", "d", parley.EffectAllow, withApproval)
 			w.Delegate(user, "a", "have it found out")
 			p := parked{run: w.StartRun("a")}
 			p.asking = w.beginAsk(p.run.Caller(), "b", "what is it?")
@@ -40,7 +40,7 @@ func TestCancelOfTheAskerGoesDown(t *testing.T) {
 			p.hears()
 			same(t, "the wait", w.wait(p.request.ID).State, parley.WaitFailed)
 			w.FailRunOf(c, parley.FailureStopped)
-			same(t, "brought", w.calledBack("a"), []string{})
+			same(t, "brought", w.askResultsTo("a"), []string{})
 			w.AssertIdle("a", "b", "c")
 			w.AssertConsistent()
 		})
@@ -67,7 +67,7 @@ func TestFirstAnswerCancelsWhatTheOthersAsked(t *testing.T) {
 func TestCancelOfTheAskerEndsTheAnsweringRun(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	run := w.working("a")
+	run := w.WakeAndStartRun("a")
 	one, two := w.beginAsk(run.Caller(), "b", "one?"), w.beginAsk(run.Caller(), "c", "two?")
 	b := w.StartRun("b")
 	deeper := w.beginAsk(b.Caller(), "c", "three?")
@@ -89,7 +89,7 @@ func TestCancelOfOneAskerLeavesTheOther(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
 	ask := parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "what is it?", IdempotencyKey: "k"}
-	first := w.turnsTo(w.working("a").Caller(), ask)
+	first := w.turnsTo(w.WakeAndStartRun("a").Caller(), ask)
 	b := w.StartRun("b")
 	w.SayIn("user", w.CreateChannel("user", "open", "a").ID, "@a find out")
 	second := w.begins(w.StartRun("a").Caller(), ask)
@@ -136,7 +136,7 @@ func TestOnlyAnExplicitCancelGoesDown(t *testing.T) {
 			w.RunAndAnswer("b", "it is 42")
 			w.AssertTaskState(parley.TaskCompleted, p.task)
 			same(t, "the wait", w.wait(p.request.ID).State, parley.WaitAnswered)
-			if n := len(w.calledBack("a")); n > 1 {
+			if n := len(w.askResultsTo("a")); n > 1 {
 				t.Errorf("brought %d times", n)
 			}
 			w.AssertConsistent()

@@ -22,7 +22,7 @@ func (w *world) asksOf(by string, f parley.AskFilter) []string {
 func TestPlainAsksAreListed(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	run := w.working("a")
+	run := w.WakeAndStartRun("a")
 	first := w.beginAsk(run.Caller(), "b", "what is it?\nand why?")
 	since := w.wait(first.request.ID).Since
 	got := get[[]parley.AskView](w)(w.Asks(ctx, as("a"), parley.AskFilter{Open: true}))
@@ -46,7 +46,7 @@ func TestAsksAreIsolated(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
 	get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "rickon", Kind: parley.KindHuman}))
-	w.beginAsk(w.working("a").Caller(), "b", "secret?")
+	w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "secret?")
 	w.beginAsk(as("rickon"), "c", "mine?")
 	for by, sees := range map[string][]string{
 		"user": {"mine?", "secret?"}, "a": {"secret?"}, "b": {"secret?"}, "c": {"mine?"}, "rickon": {"mine?"},

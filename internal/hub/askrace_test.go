@@ -14,10 +14,10 @@ func TestAskHasOneOutcome(t *testing.T) {
 	w := newHub(t, func(w *world) { w.config.Asks.Wait = 3 * time.Millisecond })
 	w.AddScriptAgents("a", "b")
 	for round := range 12 {
-		run := w.working("a")
+		run := w.WakeAndStartRun("a")
 		a := w.beginAsk(run.Caller(), "b", "well?")
 		b := w.StartRun("b")
-		before := len(w.calledBack("a"))
+		before := len(w.askResultsTo("a"))
 		ends := []func(){
 			func() { _, _ = w.FinishRun(ctx, b.Run.ID, parley.Result{Text: "yes"}, nil) },
 			func() { _, _ = w.Post(ctx, b.Caller(), parley.Draft{InReplyTo: a.request.ID, Content: text("yes")}) },
@@ -36,7 +36,7 @@ func TestAskHasOneOutcome(t *testing.T) {
 		inParallel(len(ends), func(n int) { ends[n]() })
 		<-a.done
 		wait := w.wait(a.request.ID)
-		brought := len(w.calledBack("a")) - before
+		brought := len(w.askResultsTo("a")) - before
 		if !wait.State.Ended() {
 			t.Errorf("round %d: the wait is %s", round, wait.State)
 		}
@@ -46,11 +46,11 @@ func TestAskHasOneOutcome(t *testing.T) {
 		if heard := a.err == nil || parley.CodeOf(a.err) == parley.DependencyFailed; heard && brought > 0 {
 			t.Errorf("round %d: it was told inline (%v), and it was brought", round, a.err)
 		}
-		if parley.CodeOf(a.err) == parley.TimedOut && a.made.Outcome == parley.ContactLate && brought != 1 && w.run(run.Run.ID).State.Live() {
+		if parley.CodeOf(a.err) == parley.TimedOut && a.made.Outcome == parley.ContactLate && brought != 1 && w.RunByID(run.Run.ID).State.Live() {
 			t.Errorf("round %d: it was late, and nothing was brought", round)
 		}
 		_, _ = w.FinishRun(ctx, run.Run.ID, parley.Result{}, nil)
-		for woken := w.next("a"); woken != nil; woken = w.next("a") {
+		for woken := w.NextRunOf("a"); woken != nil; woken = w.NextRunOf("a") {
 			w.EndRun(woken, "")
 		}
 		w.AssertIdle("a", "b")

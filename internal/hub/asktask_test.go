@@ -22,7 +22,7 @@ type parked struct {
 // parks has a ask b, who delegates to c and ends its run.
 func (w *world) parks() parked {
 	w.t.Helper()
-	p := parked{run: w.working("a")}
+	p := parked{run: w.WakeAndStartRun("a")}
 	p.asking = w.beginAsk(p.run.Caller(), "b", "what is it?")
 	p.task, p.sub = w.passesOn("b", "c")
 	p.waits()
@@ -34,7 +34,7 @@ func (w *world) passesOn(who, to string) (task, sub string) {
 	w.t.Helper()
 	b := w.StartRun(who)
 	sub = w.Delegate(b.Caller(), to, "find out")
-	task = w.run(b.Run.ID).Task
+	task = w.RunByID(b.Run.ID).Task
 	w.EndRun(b, "working on it")
 	return task, sub
 }
@@ -61,7 +61,7 @@ func TestAskEndsWithWhatItsAnswererDelegated(t *testing.T) {
 	same(t, "for a", w.deliveries(status.ID), []parley.Delivery{})
 	same(t, "the request", w.DeliveryState(p.request.ID, "b"), parley.DeliveryAcked)
 	same(t, "slots taken", w.asked("b"), 0)
-	same(t, "who waits", []any{w.wait(p.request.ID).State, w.wait(p.request.ID).Work, w.run(p.run.Run.ID).State},
+	same(t, "who waits", []any{w.wait(p.request.ID).State, w.wait(p.request.ID).Work, w.RunByID(p.run.Run.ID).State},
 		[]any{parley.WaitWaiting, p.task, parley.RunWaiting})
 	w.RunAndAnswer("c", "it is 42")
 	b := w.StartRun("b")
@@ -72,8 +72,8 @@ func TestAskEndsWithWhatItsAnswererDelegated(t *testing.T) {
 	same(t, "heard", p.hears(), "Response from b: c says 42")
 	same(t, "by", []any{p.made.Outcome, p.made.Answer}, []any{parley.ContactAnswered, answer})
 	same(t, "the wait", []any{w.wait(p.request.ID).State, w.wait(p.request.ID).Callback}, []any{parley.WaitAnswered, ""})
-	same(t, "the request", []any{w.DeliveryState(p.request.ID, "b"), w.delivery(p.request.ID, "b").Answer}, []any{parley.DeliveryAnswered, answer})
-	same(t, "for a", []any{w.deliveries(answer), len(w.calledBack("a"))}, []any{[]parley.Delivery{}, 0})
+	same(t, "the request", []any{w.DeliveryState(p.request.ID, "b"), w.DeliveryOf(p.request.ID, "b").Answer}, []any{parley.DeliveryAnswered, answer})
+	same(t, "for a", []any{w.deliveries(answer), len(w.askResultsTo("a"))}, []any{[]parley.Delivery{}, 0})
 	same(t, "the answer", w.newestFrom(p.request.Conversation, "b").Type, parley.TypeResponse)
 	w.AssertTaskState(parley.TaskCompleted, p.task, p.sub)
 	w.EndRun(p.run, "done")
@@ -108,12 +108,12 @@ func TestAskEndsWithWhatItsAnswererHadApproved(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := trio(t)
-			w.permit("b", "c", parley.EffectAllow, withApproval)
-			run := w.working("a")
+			w.AddPermission("b", "c", parley.EffectAllow, withApproval)
+			run := w.WakeAndStartRun("a")
 			a := w.beginAsk(run.Caller(), "b", "what is it?")
 			b := w.StartRun("b")
 			held := w.HeldApproval(w.TryContact(b.Caller(), notifies("c", "look at it")))
-			task := w.run(b.Run.ID).Task
+			task := w.RunByID(b.Run.ID).Task
 			same(t, "held in", []any{held.Task, w.TaskByID(task).Source, w.TaskByID(task).Message}, []any{task, parley.TaskFromAsk, a.request.ID})
 			w.EndRun(b, "I have to ask first")
 			a.waits()
@@ -202,8 +202,8 @@ func TestParkedAskEndsWithItsTask(t *testing.T) {
 			if state := w.wait(p.request.ID).State; !state.Ended() {
 				t.Errorf("the wait is %s", state)
 			}
-			same(t, "brought", w.calledBack("a"), []string{})
-			same(t, "called back", len(w.callbacks(p.request.Conversation)), strings.Count(strings.Join(w.texts("user", p.request.Conversation), "\n"), "[Delegation"))
+			same(t, "brought", w.askResultsTo("a"), []string{})
+			same(t, "called back", len(w.callbacks(p.request.Conversation)), strings.Count(strings.Join(w.TextsIn("user", p.request.Conversation), "\n"), "[Delegation"))
 			if err := w.TryContact(p.run.Caller(), notifies("user", "thanks")); err != nil {
 				t.Errorf("a cannot go on: %v", err)
 			}
@@ -235,14 +235,14 @@ func TestParkedAskIsLateAndBroughtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := trio(t, briefly)
-			run := w.working("a")
+			run := w.WakeAndStartRun("a")
 			a := w.beginAsk(run.Caller(), "b", "what is it?")
 			same(t, "outcome", []any{a.hears() != "", a.made.Outcome}, []any{true, parley.ContactLate})
 			task, _ := w.passesOn("b", "c")
 			w.EndRun(run, "later, then")
-			same(t, "brought", w.calledBack("a"), []string{})
+			same(t, "brought", w.askResultsTo("a"), []string{})
 			c.end(w, task)
-			same(t, "brought", w.calledBack("a"), []string{c.want})
+			same(t, "brought", w.askResultsTo("a"), []string{c.want})
 			woken := w.StartRun("a")
 			same(t, "woken by", textsOf(woken.Messages), []string{c.want})
 			w.EndRun(woken, "thanks")
@@ -257,7 +257,7 @@ func TestParkedAskIsLateAndBroughtOnce(t *testing.T) {
 func TestReplyWhileTheTaskGoesOnIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	run := w.working("a")
+	run := w.WakeAndStartRun("a")
 	a := w.beginAsk(run.Caller(), "b", "what is it?")
 	b := w.StartRun("b")
 	w.Delegate(b.Caller(), "c", "find out")
@@ -300,19 +300,19 @@ func TestFirstReplyOfOthersIsTheAnswer(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
 	w.addWith(parley.RuntimeWebhook, "hook")
-	w.attached("ana")
+	w.AddPollingAgents("ana")
 	defer w.there("ana")()
-	run := w.working("a")
+	run := w.WakeAndStartRun("a")
 	for _, who := range []string{"ana", "user"} {
 		a := w.beginAsk(run.Caller(), who, "what is it?")
 		w.Delegate(as(who), "c", "find out")
-		w.reply(who, a.request.ID, "first")
+		w.ReplyAs(who, a.request.ID, "first")
 		same(t, who, a.hears(), "Response from "+who+": first")
 	}
 	a := w.beginAsk(run.Caller(), "hook", "what is it?")
 	task, _ := w.passesOn("hook", "c")
 	a.waits()
-	w.reply("hook", a.request.ID, "by the API")
+	w.ReplyAs("hook", a.request.ID, "by the API")
 	same(t, "hook", a.hears(), "Response from hook: by the API")
 	w.AssertTaskState(parley.TaskActive, task)
 	same(t, "the request", w.DeliveryState(a.request.ID, "hook"), parley.DeliveryAnswered)
@@ -324,14 +324,14 @@ func TestLaterRunsAskAsDeepAsTheFirst(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, mayLoop)
 	w.AddScriptAgents("a", "b", "c", "d")
-	w.beginAsk(w.working("a").Caller(), "b", "well?")
+	w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "well?")
 	w.beginAsk(w.StartRun("b").Caller(), "c", "well?")
 	c := w.StartRun("c")
 	same(t, "depth", []any{c.Run.Depth, c.Run.Ask}, []any{2, true})
 	w.Delegate(c.Caller(), "d", "find out")
-	task := w.run(c.Run.ID).Task
+	task := w.RunByID(c.Run.ID).Task
 	get[parley.Run](w)(w.FinishRun(ctx, c.Run.ID, parley.Result{Text: "working on it", Session: "s-1"}, nil))
-	w.restart()
+	w.Restart()
 	w.RunAndAnswer("d", "42")
 	c = w.StartRun("c")
 	same(t, "the later run", []any{c.Run.Depth, c.Run.Ask, c.Run.Task, c.Run.Session}, []any{2, false, task, "s-1"})
@@ -351,14 +351,14 @@ func TestLaterRunsAskAsDeepAsTheFirst(t *testing.T) {
 func TestApprovedAskKeepsItsDepth(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	w.permit("b", "c", parley.EffectAllow, withApproval)
-	a := w.beginAsk(w.working("a").Caller(), "b", "what is it?")
+	w.AddPermission("b", "c", parley.EffectAllow, withApproval)
+	a := w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "what is it?")
 	b := w.StartRun("b")
 	held := w.HeldApproval(w.TryContact(b.Caller(), asks("c", "well?")))
 	w.EndRun(b, "wait")
 	w.NoError(w.DeleteConversation(ctx, user, a.request.Conversation))
 	a.hears()
-	w.restart()
+	w.Restart()
 	w.DecideAs("user", held.ID, parley.Decision{Approve: true})
 	same(t, "the run of c", w.StartRun("c").Run.Depth, 2)
 }
@@ -368,14 +368,14 @@ func TestParkedAskSurvivesRestarts(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
 	restart := func() {
-		w.restart()
+		w.Restart()
 		w.NoError(w.RecoverWaits(ctx))
 	}
 	ask := parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "what is it?", IdempotencyKey: "k"}
 	a := w.turnsTo(as("a"), ask)
 	b := w.StartRun("b")
 	sub := w.Delegate(b.Caller(), "c", "find out")
-	task := w.run(b.Run.ID).Task
+	task := w.RunByID(b.Run.ID).Task
 	a.giveUp()
 	a.hears()
 	w.FailRunOf(b, parley.FailureStopped) // as a hub that stops does
@@ -394,10 +394,10 @@ func TestParkedAskSurvivesRestarts(t *testing.T) {
 	restart()
 	w.EndRun(b, "it is 42")
 	restart()
-	same(t, "brought", w.calledBack("a"), []string{"Response from b: it is 42"})
+	same(t, "brought", w.askResultsTo("a"), []string{"Response from b: it is 42"})
 	again := w.repeats(as("a"), ask, a.request)
 	same(t, "asked again", []any{again.hears(), again.made.Duplicate}, []any{"Response from b: it is 42", true})
-	same(t, "brought", len(w.calledBack("a")), 1)
+	same(t, "brought", len(w.askResultsTo("a")), 1)
 	w.AssertConsistent()
 }
 
@@ -416,7 +416,7 @@ func TestRepeatedAskWaitsForTheSameTask(t *testing.T) {
 	w.RunAndAnswer("c", "42")
 	w.RunAndAnswer("b", "it is 42")
 	same(t, "heard", again.hears(), "Response from b: it is 42")
-	same(t, "brought", w.calledBack("a"), []string{})
+	same(t, "brought", w.askResultsTo("a"), []string{})
 	w.AssertIdle("a", "b", "c")
 }
 
@@ -424,7 +424,7 @@ func TestRepeatedAskWaitsForTheSameTask(t *testing.T) {
 func TestApprovedAskEndsWithTheTask(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, mayLoop)
-	w.office()
+	w.addInternOffice()
 	w.AddScriptAgents("c")
 	run, dm := w.works("intern")
 	a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "is it right?")))
@@ -454,7 +454,7 @@ func TestRetriedAskTaskCallsBack(t *testing.T) {
 	same(t, "the run of b", []any{b.Run.Task, b.Run.Depth, b.Run.Ask}, []any{p.task, 1, false})
 	w.EndRun(b, "42")
 	same(t, "woken by", textsOf(w.StartRun("a").Messages), []string{"[Delegation Result from b | " + p.task + "]\n42"})
-	same(t, "brought", w.calledBack("a"), []string{})
+	same(t, "brought", w.askResultsTo("a"), []string{})
 	w.AssertIdle("b")
 }
 
@@ -471,7 +471,7 @@ func TestRevivedAskTaskCallsBack(t *testing.T) {
 	get[parley.Delivery](w)(w.RetryDead(ctx, user, b.Messages[0].ID, "b"))
 	w.RunAndAnswer("b", "it is 42")
 	same(t, "called back", w.TaskByID(p.task).Callback != "", true)
-	same(t, "brought", w.calledBack("a"), []string{})
+	same(t, "brought", w.askResultsTo("a"), []string{})
 }
 
 // What else is said to the answerer joins its next run, and is answered by what that ends with.
@@ -504,7 +504,7 @@ func TestParkedAskEndsWithItsConversation(t *testing.T) {
 	w.RunAndAnswer("c", "42")
 	w.RunAndAnswer("b", "it is 42")
 	w.AssertTaskState(parley.TaskCompleted, p.task)
-	same(t, "brought", w.calledBack("a"), []string{})
+	same(t, "brought", w.askResultsTo("a"), []string{})
 	w.EndRun(p.run, "so")
 	w.AssertIdle("a", "b", "c")
 }
@@ -551,7 +551,7 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheAsker(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := trio(t)
-			w.attached("ana")
+			w.AddPollingAgents("ana")
 			defer w.there("ana")()
 			a := w.beginAsk(as("ana"), "b", "what is it?")
 			b := w.StartRun("b")
@@ -562,7 +562,7 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheAsker(t *testing.T) {
 			w.EndRun(b, "working on it")
 			c.then(w)
 			w.RunAndAnswer("b", "it is 42")
-			same(t, "brought", w.calledBack("ana"), []string{"Response from b: it is 42"})
+			same(t, "brought", w.askResultsTo("ana"), []string{"Response from b: it is 42"})
 			w.AssertConsistent()
 		})
 	}
@@ -574,7 +574,7 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheOnlySlot(t *testing.T) {
 	w := trio(t)
 	w.addWith(parley.RuntimeWebhook, "hook")
 	w.EditAgent("hook", func(a *parley.Agent) { a.Concurrency = 1 })
-	run := w.working("hook")
+	run := w.WakeAndStartRun("hook")
 	a := w.beginAsk(run.Caller(), "b", "what is it?")
 	b := w.StartRun("b")
 	w.Delegate(b.Caller(), "hook", "your part")
@@ -584,8 +584,8 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheOnlySlot(t *testing.T) {
 	w.EndRun(b, "working on it")
 	w.RunAndAnswer("hook", "done")
 	w.RunAndAnswer("b", "it is 42")
-	same(t, "brought", w.calledBack("hook"), []string{"Response from b: it is 42"})
-	other := w.beginAsk(w.working("a").Caller(), "b", "what is it?")
+	same(t, "brought", w.askResultsTo("hook"), []string{"Response from b: it is 42"})
+	other := w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "what is it?")
 	b = w.StartRun("b")
 	w.Delegate(b.Caller(), "a", "your part")
 	w.EndRun(b, "working on it")
@@ -599,7 +599,7 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheOnlySlot(t *testing.T) {
 func TestAskIsLateAtOnceWhereItsAnswerDependsOnItsOwnTask(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	boss := w.working("a")
+	boss := w.WakeAndStartRun("a")
 	task := w.Delegate(boss.Caller(), "b", "your part")
 	w.EndRun(boss, "it is under way")
 	b := w.StartRun("b")
@@ -613,14 +613,14 @@ func TestAskIsLateAtOnceWhereItsAnswerDependsOnItsOwnTask(t *testing.T) {
 	w.RunAndAnswer("a", "so it is done")
 	w.RunAndAnswer("c", "checked")
 	w.RunAndAnswer("a", "all is well")
-	same(t, "brought", w.calledBack("b"), []string{"Response from a: all is well"})
+	same(t, "brought", w.askResultsTo("b"), []string{"Response from a: all is well"})
 }
 
 // So many asks to one agent may be parked, and no more.
 func TestParkedAsksAreBounded(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	open := w.beginAsk(w.working("a").Caller(), "b", "one more?")
+	open := w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "one more?")
 	b := w.StartRun("b")
 	w.NoError(w.db.Update(ctx, func(tx parley.Tx) error {
 		for range 256 {

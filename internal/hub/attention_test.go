@@ -24,7 +24,7 @@ func TestAttentionListsWhatNeedsAPersonOnce(t *testing.T) {
 	w.AddPerson("sansa", parley.AccessMember)
 	same(t, "nothing", w.needs("user"), []string(nil))
 
-	w.permit("intern", "senior", parley.EffectAllow, func(p *parley.Permission) { p.RequiresApproval = true })
+	w.AddPermission("intern", "senior", parley.EffectAllow, func(p *parley.Permission) { p.RequiresApproval = true })
 	held := w.HeldApproval(w.TryContact(as("intern"), asks("senior", "may I?")))
 	dead := w.SendDM("user", "frail", "die").Message
 	w.EditAgent("frail", func(a *parley.Agent) { a.Attempts = 1 })
@@ -53,7 +53,7 @@ func TestAttentionListsWhatNeedsAPersonOnce(t *testing.T) {
 
 	w.DecideAs("user", held.ID, parley.Decision{})
 	get[parley.Delivery](w)(w.DropDead(ctx, user, dead.ID, "frail"))
-	w.reply("user", asked.ID, "this one")
+	w.ReplyAs("user", asked.ID, "this one")
 	w.updates("user", task, parley.TaskChange{Status: parley.TaskCompleted})
 	w.ack("user", must.ID)
 	same(t, "after all was done", w.needs("user"), []string(nil))
@@ -74,7 +74,7 @@ func TestAttentionIsCutToALimitAndCountsTheRest(t *testing.T) {
 func TestAttentionLeavesAManagersDecisionsToTheManager(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.office()
+	w.addInternOffice()
 	held := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "hello")))
 	same(t, "an owner", w.needs("user"), []string(nil))
 	same(t, "the manager", w.needs("boss"), []string{fmt.Sprintf("approval %s from intern: InternBot wants to contact senior:", held.ShortName())})

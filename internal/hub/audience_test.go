@@ -172,7 +172,7 @@ func TestOutsiderNamedElsewhereIsNotWokenAndTheSenderIsTold(t *testing.T) {
 		if _, reached := reach(r.Deliveries)["bran"]; reached {
 			t.Errorf("%s: the outsider got a delivery", kind)
 		}
-		words := w.texts("ned", at[kind])
+		words := w.TextsIn("ned", at[kind])
 		same(t, kind+": stored", words[len(words)-1], "what would @bran say")
 		same(t, kind+": members", w.ConversationAs("arya", at[kind]).Members, members)
 	}
@@ -243,7 +243,7 @@ func TestUnknownMentionInAContactIsNamed(t *testing.T) {
 func TestUnknownMentionInAHeldContactIsNamed(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.office()
+	w.addInternOffice()
 	held := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "ask @bosss")))
 	a := get[parley.Approval](w)(w.Decide(ctx, as("boss"), held.ID, parley.Decision{Approve: true}))
 	same(t, "the result", a.Result, "Notification sent to senior.\nNote: nobody is called @bosss: did you mean boss?")

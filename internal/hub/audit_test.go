@@ -136,7 +136,7 @@ func TestKeptHeadIsNotReplacedAfterTheLogWasCut(t *testing.T) {
 			t.Errorf("problems %q", report.Problems)
 		}
 	}
-	w.restart()
+	w.Restart()
 	w.Start(ctx)
 	w.Stop()
 	same(t, "the kept head", k.head, kept)

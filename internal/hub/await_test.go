@@ -38,7 +38,7 @@ func TestAwaitRung(t *testing.T) {
 	same(t, "seen", seen().Deliveries[0].State, parley.DeliverySeen)
 	_, err = w.Ack(ctx, as("arya"), taken.Lease, sent.ID)
 	w.NoError(err)
-	reply := w.reply("arya", sent.ID, "hello yourself").Message
+	reply := w.ReplyAs("arya", sent.ID, "hello yourself").Message
 	same(t, "answered by", answered().Deliveries[0].Answer, reply.ID)
 }
 

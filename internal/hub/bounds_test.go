@@ -172,13 +172,13 @@ func TestAnUploadCountsBeforeItsBody(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 1} })
 	w.AddAgents("arya")
-	w.put("arya", "one")
+	w.putArtifactAs("arya", "one")
 	_, err := w.PutArtifact(ctx, as("arya"), unread{t})
 	if parley.AsError(err).Reason != parley.RateLimited {
 		t.Errorf("got %v", err)
 	}
 	w.clock.advance(time.Second)
-	w.put("arya", "two") // an upload counts once
+	w.putArtifactAs("arya", "two") // an upload counts once
 }
 
 // TestAnAgentStoresSoMuch: all artifacts of one agent together have a bound, however they come.
@@ -187,18 +187,18 @@ func TestAnAgentStoresSoMuch(t *testing.T) {
 	w := newHub(t, func(w *world) { w.config.Load.Stored = oneMiB })
 	w.AddAgents("arya", "ned")
 	part := strings.Repeat("x", 600<<10)
-	kept := w.put("arya", part)
+	kept := w.putArtifactAs("arya", part)
 	over := refused(parley.Unavailable, parley.StorageFull, "the artifacts of arya would have more than 1 MiB together",
 		"ask an owner to raise limits.stored in config.yaml, or to have artifacts removed after a time (retention.artifacts.age)")
 	store := func(body string) func() error {
 		return func() error { _, err := w.PutArtifact(ctx, as("arya"), strings.NewReader(body)); return err }
 	}
 	w.assertRefusals(t, []refusal{{"a second one", store("y" + part), over}})
-	w.put("arya", part[:400<<10])
+	w.putArtifactAs("arya", part[:400<<10])
 	w.assertRefusals(t, []refusal{{"it is full", store(strings.Repeat("z", 25<<10)), over}})
 	same(t, "nothing is left of what was refused", len(w.bodies()), 2)
-	w.put("ned", "y"+part) // each has its own
-	w.put(parley.Owner, "owner"+part+part)
+	w.putArtifactAs("ned", "y"+part) // each has its own
+	w.putArtifactAs(parley.Owner, "owner"+part+part)
 	if _, err := w.fetch("arya", kept.SHA256); err != nil {
 		t.Error(err)
 	}
@@ -214,7 +214,7 @@ func TestUploadsAtOnceStayWithinTheQuota(t *testing.T) {
 	go func() { _, err := w.PutArtifact(ctx, as("arya"), first); done <- err }()
 	_, err := io.WriteString(feed, strings.Repeat("a", 700<<10))
 	w.NoError(err)
-	w.put("arya", strings.Repeat("b", 700<<10))
+	w.putArtifactAs("arya", strings.Repeat("b", 700<<10))
 	w.NoError(feed.Close())
 	if err := <-done; parley.AsError(err).Reason != parley.StorageFull {
 		t.Errorf("got %v", err)

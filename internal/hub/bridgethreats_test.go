@@ -75,7 +75,7 @@ func TestManagerBypassByFile(t *testing.T) {
 	w.AddScriptAgents("ned")
 	b := inboxTree(w)
 	w.EditAgent("ned", func(a *parley.Agent) { a.Manager = "ana" })
-	w.permit("ana", "ned", parley.EffectDeny)
+	w.AddPermission("ana", "ned", parley.EffectDeny)
 	w.SendDM("ana", "ned", "by a credential")
 	b.turnedAway(b.document("ana", "ned", "by a file"), parley.NotPermitted)
 	b.turnedAway(forWork(b.document("ana", "ned", "by a file")), parley.NotPermitted)

@@ -42,12 +42,12 @@ func TestBudgetsHoldRunsBack(t *testing.T) {
 			same(t, "runs", spend(), c.runs)
 			same(t, "held back", w.statuses()["bot"], "idle over budget")
 			same(t, "why", w.presenceOf("bot").Note, c.says)
-			w.restart()
+			w.Restart()
 			same(t, "after a restart", w.tries("bot") == nil, true)
 			w.clock.advance(c.window - time.Millisecond)
 			same(t, "just before", w.tries("bot") == nil, true)
 			w.NoError(w.SweepBudgets(ctx))
-			told := w.told("user")
+			told := w.HubMessagesTo("user")
 			same(t, "told once, with what to do", textsOf(told), []string{
 				"bot has used up a budget (" + c.says + "); what comes for it waits. It goes on by itself, or raise the budget: parley agent set bot " + c.flag + " …",
 			})
@@ -72,7 +72,9 @@ func TestAPersonIsToldOnceAWindow(t *testing.T) {
 		}
 		w.NoError(w.SweepBudgets(ctx))
 	}
-	counts := func() []int { return []int{len(w.told("user")), len(w.told("sansa")), len(w.told("ned"))} }
+	counts := func() []int {
+		return []int{len(w.HubMessagesTo("user")), len(w.HubMessagesTo("sansa")), len(w.HubMessagesTo("ned"))}
+	}
 	holdBack()
 	w.tries("bot")
 	w.NoError(w.SweepBudgets(ctx))
@@ -84,7 +86,7 @@ func TestAPersonIsToldOnceAWindow(t *testing.T) {
 	alerts := slices.DeleteFunc(eventsAfter(w, before), func(e parley.Event) bool { return e.Kind != parley.EventAlert })
 	same(t, "alerts", len(alerts), 1)
 	same(t, "alert", string(alerts[0].Data), `{"name":"budget","state":"on","agent":"bot","budget":"runs_per_hour","limit":1,"spent":1}`)
-	w.restart()
+	w.Restart()
 	holdBack()
 	same(t, "after a restart", counts(), []int{1, 1, 0})
 	w.clock.advance(time.Hour)
@@ -92,7 +94,7 @@ func TestAPersonIsToldOnceAWindow(t *testing.T) {
 	holdBack()
 	holdBack()
 	same(t, "in the next hour, its manager", counts(), []int{1, 1, 1})
-	dm := w.told("ned")[0]
+	dm := w.HubMessagesTo("ned")[0]
 	same(t, "a notification", dm.Type, parley.TypeNotification)
 	same(t, "which wakes nobody", reach(get[parley.Shown](w)(w.Message(ctx, as("ned"), dm.ID)).Deliveries), map[string]bool{"ned": false})
 	same(t, "in a DM with the hub", w.ConversationAs("ned", dm.Conversation).Members, []string{parley.System, "ned"})

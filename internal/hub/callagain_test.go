@@ -33,7 +33,7 @@ func TestARepeatedAskDoesNotExtendItsDeadline(t *testing.T) {
 	late := "E004 Error: b did not respond within 120 seconds. Consider using 'delegate' for async processing. The answer will be delivered when it comes."
 	same(t, "at the first deadline", w.repeats(user, longer, first.request).hears(), late)
 	w.RunAndAnswer("b", "yes")
-	same(t, "brought", w.waits("user"), []string{"Response from b: yes"})
+	same(t, "brought", w.PendingTexts("user"), []string{"Response from b: yes"})
 }
 
 // An ask whose hub has crashed is late for the hub. The answer that its caller then gets inline is not brought besides.
@@ -49,13 +49,13 @@ func TestAnAnswerReturnedInlineSettlesItsCallback(t *testing.T) {
 		crash(w, first)
 		w.NoError(w.RecoverWaits(ctx))
 		if to == "ann" {
-			w.reply("ann", first.request.ID, "yes")
+			w.ReplyAs("ann", first.request.ID, "yes")
 		} else {
 			w.RunAndAnswer(to, "yes")
 		}
-		same(t, "brought", w.waits("user"), []string{"Response from " + to + ": yes"})
+		same(t, "brought", w.PendingTexts("user"), []string{"Response from " + to + ": yes"})
 		same(t, "heard", w.turnsTo(user, ask).hears(), "Response from "+to+": yes")
-		same(t, "left", w.waits("user"), []string{})
+		same(t, "left", w.PendingTexts("user"), []string{})
 	}
 	w.AssertConsistent()
 }
@@ -69,9 +69,9 @@ func TestAFailureReturnedInlineSettlesItsCallback(t *testing.T) {
 	crash(w, first)
 	w.NoError(w.RecoverWaits(ctx))
 	w.FailRunOf(w.StartRun("b"), parley.FailureFinal)
-	same(t, "brought", w.waits("user"), []string{"Error: b failed to respond: it broke"})
+	same(t, "brought", w.PendingTexts("user"), []string{"Error: b failed to respond: it broke"})
 	same(t, "heard", w.turnsTo(user, keyedAsk()).hears(), "E005 Error: b failed to respond: it broke")
-	same(t, "left", w.waits("user"), []string{})
+	same(t, "left", w.PendingTexts("user"), []string{})
 }
 
 // What a run has in hand is not taken from it.
@@ -100,15 +100,15 @@ func TestAResultReturnedInlineSettlesItsCallback(t *testing.T) {
 	by := w.turnsTo(user, work)
 	w.RunAndAnswer("b", "three")
 	same(t, "heard", by.hears(), "Response from b: three")
-	same(t, "a person has left", w.waits("user"), []string{})
+	same(t, "a person has left", w.PendingTexts("user"), []string{})
 
-	run := w.working("a")
+	run := w.WakeAndStartRun("a")
 	by = w.turnsTo(run.Caller(), work)
 	w.RunAndAnswer("b", "four")
 	same(t, "heard", by.hears(), "Response from b: four")
 	w.EndRun(run, "it is four")
 	w.AssertIdle("a")
-	w.AssertTaskState(parley.TaskCompleted, w.run(run.Run.ID).Task)
+	w.AssertTaskState(parley.TaskCompleted, w.RunByID(run.Run.ID).Task)
 	w.AssertConsistent()
 }
 
@@ -130,7 +130,7 @@ func TestATaskPastItsDeadlineHasTimedOut(t *testing.T) {
 func TestAKeyOfTheConnectionIsNoPartOfTheCall(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.office()
+	w.addInternOffice()
 	w.AddScriptAgents("b")
 	ask := asks("senior", "well?")
 	ask.IdempotencyKey = parley.CallKey("1")
@@ -142,7 +142,7 @@ func TestAKeyOfTheConnectionIsNoPartOfTheCall(t *testing.T) {
 		t.Error("a call with a key of its own is held as the one without")
 	}
 
-	run := w.working("b")
+	run := w.WakeAndStartRun("b")
 	question := keyedAsk()
 	question.Agent, question.IdempotencyKey = "senior", parley.CallKey("3")
 	before := w.turnsTo(run.Caller(), question)
@@ -163,14 +163,14 @@ func TestAttemptsAreCountedBehindTheSentence(t *testing.T) {
 	task := w.Delegate(user, "b", "count")
 	w.SendDM("user", "b", "hello")
 	for range 4 {
-		if run := w.next("b"); run != nil {
+		if run := w.NextRunOf("b"); run != nil {
 			w.NoError(w.BeginRun(ctx, run.Run.ID, parley.Process{}))
 			why := &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureServer, Reason: "Rate limit exceeded. Try again later."}}
 			get[parley.Run](w)(w.FailRun(ctx, run.Run.ID, why, parley.Result{}, nil))
 		}
-		w.later(time.Hour)
+		w.AdvanceLeases(time.Hour)
 	}
-	same(t, "told", textsOf(w.told("user")), []string{
+	same(t, "told", textsOf(w.HubMessagesTo("user")), []string{
 		"[Delegation Failed | b | " + task + "]\nError: b failed to complete the task: Rate limit exceeded. Try again later. (2 attempts)",
 		"Error: b did not do this: Rate limit exceeded. Try again later. (2 attempts). Hint: an owner can retry or drop it: parley dead list.",
 	})

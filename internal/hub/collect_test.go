@@ -29,10 +29,10 @@ func TestUnusedArtifactIsKeptForADay(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	unused, renewed, used := w.put("arya", "unused"), w.put("arya", "renewed"), w.put("arya", "used")
+	unused, renewed, used := w.putArtifactAs("arya", "unused"), w.putArtifactAs("arya", "renewed"), w.putArtifactAs("arya", "used")
 	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(used)})
 	w.clock.advance(day)
-	w.put("ned", "renewed")
+	w.putArtifactAs("ned", "renewed")
 	w.NoError(w.Sweep(ctx))
 	same(t, "after a day", len(w.bodies()), 3)
 	w.clock.advance(time.Millisecond)
@@ -46,14 +46,14 @@ func TestUnusedArtifactIsKeptForADay(t *testing.T) {
 	w.clock.advance(1000 * day)
 	w.NoError(w.Sweep(ctx))
 	same(t, "much later", w.bodies(), []string{used.SHA256})
-	same(t, "stored again", w.put("arya", "unused"), unused)
+	same(t, "stored again", w.putArtifactAs("arya", "unused"), unused)
 }
 
 func TestDeletedConversationLetsGoOfItsArtifacts(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	alone, shared := w.put("arya", "alone"), w.put("arya", "shared")
+	alone, shared := w.putArtifactAs("arya", "alone"), w.putArtifactAs("arya", "shared")
 	conv := w.CreateChannel("arya", "plans").ID
 	w.PostAs("arya", parley.Draft{Conversation: conv, Content: with(alone, shared)})
 	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(shared)})
@@ -90,16 +90,16 @@ func (b failingBlobs) Remove(ctx context.Context, sha256 string, unneeded func()
 
 func TestBodyThatACrashHasLeftIsRemovedLater(t *testing.T) {
 	t.Parallel()
-	for name, again := range map[string]func(*world){"by the same hub": func(*world) {}, "after a restart": (*world).restart} {
+	for name, again := range map[string]func(*world){"by the same hub": func(*world) {}, "after a restart": (*world).Restart} {
 		t.Run(name, func(t *testing.T) {
 			on := &atomic.Bool{}
 			w := newHub(t, func(w *world) {
 				w.wrap = func(s parley.Store) parley.Store { return failing{s, on} }
 			})
 			w.AddAgents("arya", "ned")
-			used := w.put("arya", "used")
+			used := w.putArtifactAs("arya", "used")
 			w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(used)})
-			w.put("arya", "unused")
+			w.putArtifactAs("arya", "unused")
 			w.NoError(w.Sweep(ctx))
 			w.clock.advance(2 * day)
 			on.Store(true)
@@ -178,8 +178,8 @@ func TestLostBodyDoesNotHoldCollectionUp(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya")
-	a := w.put("arya", "lost")
-	w.put("arya", "other")
+	a := w.putArtifactAs("arya", "lost")
+	w.putArtifactAs("arya", "other")
 	w.spoil(a.SHA256, nil)
 	w.clock.advance(2 * day)
 	w.NoError(w.Sweep(ctx))

@@ -105,7 +105,7 @@ func TestRestartsKeepHalts(t *testing.T) {
 	w.AddScriptAgents("bot")
 	w.SendDM("user", "bot", "work")
 	w.command("user", "bot", parley.ActionPause, parley.CommandParameters{TimeoutMS: 1000})
-	w.restart()
+	w.Restart()
 	if w.tries("bot") != nil {
 		t.Error("a paused agent started after a restart")
 	}
@@ -311,7 +311,7 @@ func TestAHealthCheckOfOthersIsDue(t *testing.T) {
 	errors := func() int {
 		t.Helper()
 		w.NoError(w.SweepDeliveries(ctx))
-		return len(w.told("user"))
+		return len(w.HubMessagesTo("user"))
 	}
 	asked := w.command("user", "arya", parley.ActionHealthCheck, parley.CommandParameters{TimeoutMS: 5000})
 	same(t, "it is left to the agent", asked.Deliveries[0].State, parley.DeliveryAccepted)
@@ -354,7 +354,7 @@ func TestWhoWaitsForAHaltedAgentIsToldWhy(t *testing.T) {
 		asked := w.SendDM("user", agent, "work").Message
 		w.clock.advance(asked.Priority.Due())
 		w.NoError(w.SweepDeliveries(ctx))
-		told := w.told("user")
+		told := w.HubMessagesTo("user")
 		same(t, agent, told[len(told)-1].Content.Text,
 			"Error: "+agent+" has not seen this for 30 min. Hint: it is "+why+"; until that ends, this stays in its inbox.")
 	}

@@ -12,7 +12,7 @@ import (
 // standings are the ways in which an agent may be found, each made from one that is idle.
 var standings = map[string]func(w *world, id string){
 	"idle":    func(*world, string) {},
-	"working": func(w *world, id string) { w.working(id) },
+	"working": func(w *world, id string) { w.WakeAndStartRun(id) },
 	"sleeping": func(w *world, id string) {
 		get[parley.Agent](w)(w.Sleep(ctx, user, id, began.Add(time.Hour)))
 	},
@@ -25,7 +25,7 @@ var standings = map[string]func(w *world, id string){
 	},
 	"over budget": func(w *world, id string) {
 		w.EditAgent(id, func(a *parley.Agent) { a.Budget.RunsPerHour = 1 })
-		w.EndRun(w.working(id), "")
+		w.EndRun(w.WakeAndStartRun(id), "")
 	},
 }
 
@@ -52,7 +52,7 @@ func TestWhoCanBeContacted(t *testing.T) {
 			note := get[parley.Contacted](w)(w.Contact(ctx, as("a"), parley.Contact{Pattern: parley.PatternNotify, Agent: "B", Message: "fyi"}))
 			same(t, "notify", []any{note.Text, note.Outcome}, []any{"Notification sent to B.", parley.ContactNotified})
 			m := w.newest()
-			same(t, "the note", []any{m.Content.Text, m.Type, reach([]parley.Delivery{w.delivery(m.ID, "b")})},
+			same(t, "the note", []any{m.Content.Text, m.Type, reach([]parley.Delivery{w.DeliveryOf(m.ID, "b")})},
 				[]any{"[Agent Notification from A]\n\nfyi", parley.TypeNotification, map[string]bool{"b": false}})
 			a := w.beginAsk(as("a"), "b", "well?")
 			if want[0] == waits {
@@ -99,7 +99,7 @@ func TestContactAfterTooManyHops(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Loops = hub.Loops{Hops: 2} })
 	w.AddScriptAgents("a", "b", "c")
-	by := w.working("a").Caller()
+	by := w.WakeAndStartRun("a").Caller()
 	for _, next := range []string{"b", "c"} {
 		w.beginAsk(by, next, "well?").waits()
 		by = w.StartRun(next).Caller()
@@ -111,7 +111,7 @@ func TestContactAfterTooManyHops(t *testing.T) {
 				"let a person go on with it"))
 		}
 	}
-	same(t, "told", textsOf(w.told("user")), []string{
+	same(t, "told", textsOf(w.HubMessagesTo("user")), []string{
 		"c could not contact anybody: 3 automatic messages in a row have led to this, and nobody is contacted after more than 2. " +
 			"Look at what they are about, and go on with it yourself.",
 	})

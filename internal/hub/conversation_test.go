@@ -359,7 +359,7 @@ func TestDeletedConversationIsGoneForEverybodyAtOnce(t *testing.T) {
 	})
 	open := at["public channel"]
 	said := w.SayIn("arya", open, "secret").Message.ID
-	w.reply("ned", said, "answer")
+	w.ReplyAs("ned", said, "answer")
 	before := w.LastEventNumber()
 	w.NoError(w.DeleteConversation(ctx, user, "#open"))
 	told := eventsAfter(w, before)
@@ -391,7 +391,7 @@ func TestDeletedConversationIsGoneForEverybodyAtOnce(t *testing.T) {
 	}
 	w.assertRefusals(t, gone)
 	again := w.CreateChannel("bran", "open")
-	same(t, "the name is free, its history is new", []any{again.ID != open, w.texts("bran", "open")}, []any{true, []string{}})
+	same(t, "the name is free, its history is new", []any{again.ID != open, w.TextsIn("bran", "open")}, []any{true, []string{}})
 	w.NoError(w.Sweep(ctx))
 	same(t, "the new one stays", w.ConversationAs("bran", "open").ID, again.ID)
 }
@@ -405,7 +405,7 @@ func TestDeletedPairStartsAnew(t *testing.T) {
 	pair := w.SendDM("ned", "arya", "anew").Message.Conversation
 	set := w.PostAs("ned", parley.Draft{Direct: []string{"arya", "user"}, Content: text("anew")}).Message.Conversation
 	same(t, "other conversations", []bool{pair == at["dm"], set == at["group"]}, []bool{false, false})
-	same(t, "their histories", [][]string{w.texts("arya", pair), w.texts("arya", set)}, [][]string{{"anew"}, {"anew"}})
+	same(t, "their histories", [][]string{w.TextsIn("arya", pair), w.TextsIn("arya", set)}, [][]string{{"anew"}, {"anew"}})
 }
 
 func TestUnseenConversationsAreNotThere(t *testing.T) {
@@ -441,7 +441,7 @@ func TestOwnersReadEverything(t *testing.T) {
 	w.AddPerson("jon", parley.AccessOwner)
 	for kind, id := range at {
 		w.SayIn("arya", id, "between us")
-		words := w.texts("jon", id)
+		words := w.TextsIn("jon", id)
 		same(t, kind, words[len(words)-1], "between us")
 		same(t, kind+" joined", w.ConversationAs("jon", id).Joined, false)
 	}

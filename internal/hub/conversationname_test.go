@@ -94,7 +94,7 @@ func TestANameKeepsItsMeaning(t *testing.T) {
 	same(t, "one who takes part in both", parley.CodeOf(second(w.Conversation(ctx, as("ned"), "plan"))), parley.BadInput)
 	w.NoError(w.Rename(ctx, as("arya"), private, "plans"))
 	same(t, "renamed", []string{w.ConversationAs("ned", "plan").ID, w.ConversationAs("ned", "plans").ID}, []string{public, private})
-	w.restart()
+	w.Restart()
 	same(t, "members", slices.Contains(w.ConversationAs("ned", private).Members, "ned"), true)
 }
 

@@ -20,8 +20,8 @@ func TestResponseIsCopied(t *testing.T) {
 	asked := w.PostAs("arya", request(`{"action":"count","callback":"#results"}`))
 	same(t, "notices", asked.Notices, []string{})
 	w.EndRun(w.StartRun("ned"), "seven")
-	w.reply("ned", asked.Message.ID, "no, eight")
-	same(t, "copies", w.texts("user", "results"), []string{"seven"})
+	w.ReplyAs("ned", asked.Message.ID, "no, eight")
+	same(t, "copies", w.TextsIn("user", "results"), []string{"seven"})
 	list, err := w.History(ctx, user, "results", parley.Page{})
 	w.NoError(err)
 	same(t, "from", []string{list[0].From, list[0].Source, list[0].TraceID}, []string{"parley", "callback", asked.Message.TraceID})
@@ -35,8 +35,8 @@ func TestEndOfTaskIsCopied(t *testing.T) {
 	w.CreateChannel("user", "results")
 	w.PostAs("arya", request(`{"action":"task.assign","callback":"results"}`))
 	w.EndRun(w.StartRun("ned"), "seven")
-	same(t, "copies", len(w.texts("user", "results")), 1)
-	same(t, "text", w.texts("user", "results")[0], "[Delegation Result from ned | task-1]\nseven")
+	same(t, "copies", len(w.TextsIn("user", "results")), 1)
+	same(t, "text", w.TextsIn("user", "results")[0], "[Delegation Result from ned | task-1]\nseven")
 }
 
 // A file names it too, and may not write where its sender may not.
@@ -54,5 +54,5 @@ func TestCallbackGoesNowhereElse(t *testing.T) {
 		same(t, "kept of "+callback, string(b.message(got.Message).Metadata), `{"callback":"`+callback+`"}`)
 		w.EndRun(w.StartRun("ned"), "seven")
 	}
-	same(t, "secret", w.texts("user", "secret"), []string{})
+	same(t, "secret", w.TextsIn("user", "secret"), []string{})
 }

@@ -32,16 +32,16 @@ func TestCircleOfWaitsIsRefused(t *testing.T) {
 	refused(w.beginAsk(as("b"), "ana", "why?"), "Ana", "Ana → b → Ana")
 	two := w.beginAsk(b.Caller(), "bea", "why?")
 	refused(w.beginAsk(as("bea"), "ana", "who?"), "Ana", "Ana → b → Bea → Ana")
-	other := w.beginAsk(w.working("b").Caller(), "ana", "when you are free?") // another run of b: it only waits its turn
+	other := w.beginAsk(w.WakeAndStartRun("b").Caller(), "ana", "when you are free?") // another run of b: it only waits its turn
 	other.waits()
-	w.reply("bea", two.request.ID, "so")
+	w.ReplyAs("bea", two.request.ID, "so")
 	two.hears()
 	w.EndRun(b, "that")
 	one.hears()
-	w.reply("ana", other.request.ID, "now")
+	w.ReplyAs("ana", other.request.ID, "now")
 	same(t, "heard", other.hears(), "Response from Ana: now")
 
-	hook := w.working("hook")
+	hook := w.WakeAndStartRun("hook")
 	three := w.beginAsk(hook.Caller(), "c", "what?")
 	c := w.StartRun("c")
 	refused(w.beginAsk(c.Caller(), "hook", "why?"), "Hook", "Hook → c → Hook")
@@ -58,7 +58,7 @@ func TestCircleOfWaitsIsRefused(t *testing.T) {
 func TestWaitingForAMessageIsPartOfTheCircle(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.attached("ana", "bea")
+	w.AddPollingAgents("ana", "bea")
 	w.AddScriptAgents("b")
 	defer w.there("ana", "bea")()
 	sent := w.SendDM("ana", "bea", "well?").Message
@@ -70,19 +70,19 @@ func TestWaitingForAMessageIsPartOfTheCircle(t *testing.T) {
 	_, err := w.AwaitRung(ctx, as("bea"), back.ID, parley.DeliveryAnswered, time.Minute)
 	same(t, "code", parley.CodeOf(err), parley.DependencyFailed)
 	get[parley.Shown](w)(w.AwaitRung(ctx, as("bea"), back.ID, parley.DeliverySeen, time.Millisecond)) // that is no wait for an answer
-	w.reply("bea", sent.ID, "yes")
+	w.ReplyAs("bea", sent.ID, "yes")
 	answered()
 	same(t, "what is left of it", len(w.waitsBy("ana")), 0)
 
-	run := w.working("b")
+	run := w.WakeAndStartRun("b")
 	m := w.runPosts(run, parley.Draft{Direct: []string{"bea"}, Content: text("well?")}).Message
 	done := make(chan error, 1)
 	go func() { done <- only(w.AwaitRung(ctx, run.Caller(), m.ID, parley.DeliveryAnswered, time.Minute)) }()
-	for w.run(run.Run.ID).State != parley.RunWaiting {
+	for w.RunByID(run.Run.ID).State != parley.RunWaiting {
 	}
-	w.reply("bea", m.ID, "yes")
+	w.ReplyAs("bea", m.ID, "yes")
 	w.NoError(<-done)
-	same(t, "the run goes on", w.run(run.Run.ID).State, parley.RunRunning)
+	same(t, "the run goes on", w.RunByID(run.Run.ID).State, parley.RunRunning)
 }
 
 // waitsBy are the waits of somebody outside of runs.
@@ -102,12 +102,12 @@ func TestCirclesAreRefusedAndNothingElse(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := openWorld(rt, stores.place(t), func(w *world) { w.config.Asks = hub.Asks{Depth: 100} })
 		sessions, agents := []string{"s-1", "s-2", "s-3", "s-4"}, []string{"a-1", "a-2"}
-		w.attached(sessions...)
+		w.AddPollingAgents(sessions...)
 		w.AddScriptAgents(agents...)
 		defer w.there(sessions...)()
 		g := &askedGraph{w: w, waits: map[string][]string{}}
 		for _, agent := range agents {
-			g.adopt(w.working(agent))
+			g.adopt(w.WakeAndStartRun(agent))
 		}
 		callers := func() []string { return append(slices.Sorted(maps.Keys(g.runs)), sessions...) }
 		for range rapid.IntRange(3, 12).Draw(rt, "asks") {

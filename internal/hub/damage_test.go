@@ -118,11 +118,11 @@ func TestTakeEndsADamagedDeliveryAndGoesOn(t *testing.T) {
 	w, list := newDamaged(t, wounds["its text"])
 	taken := w.TakeAs("ned", parley.Take{})
 	same(t, "taken", []string{taken.Messages[0].ID, taken.Messages[1].ID}, []string{list[0].ID, list[2].ID})
-	d := w.delivery(list[1].ID, "ned")
+	d := w.DeliveryOf(list[1].ID, "ned")
 	if d.State != parley.DeliveryFailed || d.Failure == nil || d.Failure.Code != parley.Internal || !strings.Contains(d.Failure.Message, fmt.Sprintf("message %d", list[1].Seq)) {
 		t.Errorf("the damaged delivery is %s: %v", d.State, d.Failure)
 	}
-	told := w.told("arya")
+	told := w.HubMessagesTo("arya")
 	if len(told) != 1 || told[0].Type != parley.TypeError || !strings.Contains(told[0].Content.Text, fmt.Sprintf("message %d (%s)", list[1].Seq, list[1].ID)) {
 		t.Errorf("the sender is told %+v", told)
 	}
@@ -153,7 +153,7 @@ func TestFetchAtMostOnceTellsTheSenderOfDamage(t *testing.T) {
 	w, list := newDamaged(t, wounds["its text"])
 	taken := w.TakeAs("ned", parley.Take{AtMostOnce: true})
 	same(t, "taken", len(taken.Messages), 2)
-	if told := w.told("arya"); len(told) != 1 || !strings.Contains(told[0].Content.Text, list[1].ID) {
+	if told := w.HubMessagesTo("arya"); len(told) != 1 || !strings.Contains(told[0].Content.Text, list[1].ID) {
 		t.Errorf("the sender is told %+v", told)
 	}
 }
@@ -168,7 +168,7 @@ func TestDamagedDeliveryRowIsHandedToNobody(t *testing.T) {
 	}
 	taken := w.TakeAs("user", parley.Take{})
 	same(t, "taken by another", len(taken.Messages), 0)
-	same(t, "its state", w.delivery(list[1].ID, "user").State, parley.DeliveryFailed)
+	same(t, "its state", w.DeliveryOf(list[1].ID, "user").State, parley.DeliveryFailed)
 	same(t, "taken by its own", len(w.TakeAs("ned", parley.Take{}).Messages), 2)
 }
 
@@ -189,7 +189,7 @@ func TestDamagedTriggerStartsNoRun(t *testing.T) {
 			names(t, "the prompt", m, bad)
 		}
 	}
-	if told := w.told("arya"); len(told) != 1 {
+	if told := w.HubMessagesTo("arya"); len(told) != 1 {
 		t.Errorf("the sender is told %+v", told)
 	}
 }
@@ -201,7 +201,7 @@ func TestAskWithADamagedRequestFails(t *testing.T) {
 	w.AddScriptAgents("bran")
 	ask := w.beginAsk(user, "bran", "what is it?")
 	w.tamper(fmt.Sprintf(wounds["its text"], w.newest().Seq))
-	same(t, "a run", w.next("bran") == nil, true)
+	same(t, "a run", w.NextRunOf("bran") == nil, true)
 	if <-ask.done; ask.err == nil || !strings.Contains(ask.err.Error(), "checksum") {
 		t.Errorf("the asker is told %+v, %v", ask.made, ask.err)
 	}
@@ -214,7 +214,7 @@ func TestDelegationWithADamagedRequestFails(t *testing.T) {
 	w.AddScriptAgents("bran")
 	made := get[parley.Contacted](w)(w.Contact(ctx, user, parley.Contact{Pattern: parley.PatternDelegate, Agent: "bran", Message: "do it"}))
 	w.tamper(fmt.Sprintf(wounds["its text"], w.newest().Seq))
-	same(t, "a run", w.next("bran") == nil, true)
+	same(t, "a run", w.NextRunOf("bran") == nil, true)
 	view := get[parley.TaskView](w)(w.Task(ctx, user, made.Task))
 	if view.Status != parley.TaskFailed || view.Error == nil || !strings.Contains(view.Error.Message, "checksum") {
 		t.Errorf("the task is %s: %v", view.Status, view.Error)
@@ -306,7 +306,7 @@ func TestDamagedArtifactIsNeverServedWhole(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.AddAgents("arya")
-			a := w.put("arya", c.body)
+			a := w.putArtifactAs("arya", c.body)
 			w.spoil(a.SHA256, c.spoil(c.body))
 			body, _, err := w.OpenArtifact(ctx, as("arya"), a.SHA256)
 			var got []byte
@@ -361,7 +361,7 @@ func TestDamagedIdempotencyKeyServesNoOtherMessage(t *testing.T) {
 func TestDeepCheckListsUnreadableRowsAndGoesOn(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	w.permit("a", "b", parley.EffectAllow, withApproval)
+	w.AddPermission("a", "b", parley.EffectAllow, withApproval)
 	var tasks, runs, approvals, tokens []string
 	for i := range 3 {
 		words := fmt.Sprint("work ", i)
@@ -369,7 +369,7 @@ func TestDeepCheckListsUnreadableRowsAndGoesOn(t *testing.T) {
 		run := w.StartRun("c")
 		runs = append(runs, run.Run.ID)
 		w.EndRun(run, "done")
-		working := w.working("a")
+		working := w.WakeAndStartRun("a")
 		approvals = append(approvals, w.HeldApproval(w.TryContact(working.Caller(), notifies("b", words))).ID)
 		w.EndRun(working, "I have to ask first")
 		tokens = append(tokens, w.token("a").ID)

@@ -52,7 +52,7 @@ func TestSweepEndsAnAskWhoseDeliveryIsDamaged(t *testing.T) {
 	t.Parallel()
 	eachWound(t, func(t *testing.T, name string) {
 		w := trio(t)
-		a := w.beginAsk(w.working("a").Caller(), "b", "what is it?")
+		a := w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "what is it?")
 		w.woundDelivery(name, a.request)
 		w.AssertIdle("b")
 		w.NoError(w.Sweep(ctx))
@@ -71,13 +71,13 @@ func TestSweepEndsAnAskWhoseDeliveryIsDamaged(t *testing.T) {
 func TestSweepTellsALateAskerOfDamage(t *testing.T) {
 	t.Parallel()
 	w := trio(t, briefly)
-	run := w.working("a")
+	run := w.WakeAndStartRun("a")
 	a := w.beginAsk(run.Caller(), "b", "what is it?")
 	a.hears()
 	w.EndRun(run, "later, then")
 	w.woundDelivery("waking", a.request)
 	w.NoError(w.Sweep(ctx))
-	back := w.calledBack("a")
+	back := w.askResultsTo("a")
 	if len(back) != 1 || !strings.Contains(back[0], "b failed to respond") {
 		t.Errorf("brought: %q", back)
 	}
@@ -88,7 +88,7 @@ func TestSweepFailsATaskWhoseDeliveryIsDamaged(t *testing.T) {
 	t.Parallel()
 	eachWound(t, func(t *testing.T, name string) {
 		w := trio(t)
-		run := w.working("a")
+		run := w.WakeAndStartRun("a")
 		task := w.Delegate(run.Caller(), "b", "do it")
 		w.EndRun(run, "b does it")
 		request := w.stored(w.TaskByID(task).Message)
@@ -99,7 +99,7 @@ func TestSweepFailsATaskWhoseDeliveryIsDamaged(t *testing.T) {
 		if e := w.TaskByID(task).Error; e == nil || e.Code != parley.Internal || !strings.Contains(e.Message, fmt.Sprintf("message %d", request.Seq)) {
 			t.Errorf("the task failed because of %v", e)
 		}
-		if w.next("a") == nil {
+		if w.NextRunOf("a") == nil {
 			t.Error("the requester was not called back")
 		}
 		w.alerted(request)
@@ -132,7 +132,7 @@ func TestSweepFailsATaskWhoseCallbackIsDamaged(t *testing.T) {
 func TestSweepRepeatsAQuietCallbackThatIsDamaged(t *testing.T) {
 	t.Parallel()
 	w := trio(t, briefly)
-	run := w.working("a")
+	run := w.WakeAndStartRun("a")
 	a := w.beginAsk(run.Caller(), "b", "what is it?")
 	a.hears()
 	w.EndRun(run, "later, then")

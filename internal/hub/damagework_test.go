@@ -53,11 +53,11 @@ func TestTaskFailsWithTheDamagedMessageThatItGoesOnWith(t *testing.T) {
 			return p.asking, p.task
 		},
 		"what came of an approval": func(w *world) (*asking, string) {
-			w.permit("b", "c", parley.EffectAllow, withApproval)
-			a := w.beginAsk(w.working("a").Caller(), "b", "what is it?")
+			w.AddPermission("b", "c", parley.EffectAllow, withApproval)
+			a := w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "what is it?")
 			b := w.StartRun("b")
 			held := w.HeldApproval(w.TryContact(b.Caller(), notifies("c", "look at it")))
-			task := w.run(b.Run.ID).Task
+			task := w.RunByID(b.Run.ID).Task
 			w.EndRun(b, "I have to ask first")
 			w.DecideAs("user", held.ID, parley.Decision{Approve: true})
 			w.forge(get[parley.Approval](w)(w.Approval(ctx, user, held.ID)).Outcome)
@@ -68,7 +68,7 @@ func TestTaskFailsWithTheDamagedMessageThatItGoesOnWith(t *testing.T) {
 			t.Parallel()
 			w := trio(t)
 			a, task := damage(w)
-			same(t, "a run", w.next("b") == nil, true)
+			same(t, "a run", w.NextRunOf("b") == nil, true)
 			w.AssertTaskState(parley.TaskFailed, task)
 			if t.Failed() {
 				return
@@ -84,15 +84,15 @@ func TestTaskFailsWithTheDamagedMessageThatItGoesOnWith(t *testing.T) {
 func TestTaskGoesOnWithoutADamagedMessage(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	a := w.beginAsk(w.working("a").Caller(), "b", "what is it?")
+	a := w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "what is it?")
 	b := w.StartRun("b")
 	sub := w.Delegate(b.Caller(), "c", "find out")
 	other := w.Delegate(b.Caller(), "c", "find out more")
-	task := w.run(b.Run.ID).Task
+	task := w.RunByID(b.Run.ID).Task
 	w.EndRun(b, "working on it")
 	w.RunAndAnswer("c", "it is 42")
 	w.forge(w.TaskByID(sub).Callback)
-	same(t, "a run", w.next("b") == nil, true)
+	same(t, "a run", w.NextRunOf("b") == nil, true)
 	w.AssertTaskState(parley.TaskActive, task)
 	a.waits()
 	w.RunAndAnswer("c", "and more")
@@ -108,7 +108,7 @@ func TestParkedAskWithADamagedRequestEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := trio(t, briefly)
-			run := w.working("a")
+			run := w.WakeAndStartRun("a")
 			a := w.beginAsk(run.Caller(), "b", "what is it?")
 			a.hears()
 			task, _ := w.passesOn("b", "c")
@@ -121,7 +121,7 @@ func TestParkedAskWithADamagedRequestEnds(t *testing.T) {
 			w.RunAndAnswer("c", "42")
 			w.RunAndAnswer("b", "it is 42")
 			w.AssertTaskState(parley.TaskCompleted, task)
-			same(t, "brought", w.calledBack("a"), []string{"Response from b: it is 42"})
+			same(t, "brought", w.askResultsTo("a"), []string{"Response from b: it is 42"})
 		})
 	}
 }
@@ -130,9 +130,9 @@ func TestParkedAskWithADamagedRequestEnds(t *testing.T) {
 func TestAskFailsWithItsDamagedDelivery(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	a := w.beginAsk(w.working("a").Caller(), "b", "what is it?")
+	a := w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "what is it?")
 	w.tamper(fmt.Sprintf("UPDATE deliveries SET purpose = '' WHERE message = %d", a.request.Seq))
-	same(t, "a run", w.next("b") == nil, true)
+	same(t, "a run", w.NextRunOf("b") == nil, true)
 	if s := w.wait(a.request.ID).State; s != parley.WaitFailed {
 		t.Fatalf("the ask is %s", s)
 	}
@@ -145,9 +145,9 @@ func TestAskFailsWithItsDamagedDelivery(t *testing.T) {
 func TestTaskFailsWithItsDamagedDelivery(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	sub := w.Delegate(w.working("a").Caller(), "b", "do it")
+	sub := w.Delegate(w.WakeAndStartRun("a").Caller(), "b", "do it")
 	w.tamper(fmt.Sprintf("UPDATE deliveries SET purpose = '' WHERE message = %d", w.stored(w.TaskByID(sub).Message).Seq))
-	same(t, "a run", w.next("b") == nil, true)
+	same(t, "a run", w.NextRunOf("b") == nil, true)
 	w.AssertTaskState(parley.TaskFailed, sub)
 }
 
@@ -179,7 +179,7 @@ func TestHubRecoversWithDamagedRows(t *testing.T) {
 			t.Run(fmt.Sprint(name, which), func(t *testing.T) {
 				t.Parallel()
 				w := trio(t)
-				sub := w.Delegate(w.working("a").Caller(), "b", "do it")
+				sub := w.Delegate(w.WakeAndStartRun("a").Caller(), "b", "do it")
 				first := w.StartRun("b")
 				w.Delegate(first.Caller(), "c", "one")
 				w.Delegate(first.Caller(), "c", "two")
@@ -191,7 +191,7 @@ func TestHubRecoversWithDamagedRows(t *testing.T) {
 				w.tamper(fmt.Sprintf(statement, noID(), second.Messages[which].Seq))
 				w.startAgain()
 				w.NoError(w.Sweep(ctx))
-				for a := w.next("b"); a != nil; a = w.next("b") {
+				for a := w.NextRunOf("b"); a != nil; a = w.NextRunOf("b") {
 					w.NoError(w.BeginRun(ctx, a.Run.ID, parley.Process{}))
 					w.EndRun(a, "done")
 				}
@@ -207,12 +207,12 @@ func TestHubRecoversWithDamagedRows(t *testing.T) {
 func TestHubRecoversWithADamagedAsk(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	run := w.working("a")
+	run := w.WakeAndStartRun("a")
 	a := w.beginAsk(run.Caller(), "b", "what is it?")
 	w.tamper(fmt.Sprintf("UPDATE messages SET id = %s WHERE seq = %d", noID(), a.request.Seq))
 	w.startAgain()
 	w.NoError(w.SweepWaits(ctx))
-	same(t, "a run", w.next("b") == nil, true)
+	same(t, "a run", w.NextRunOf("b") == nil, true)
 	w.StartRun("a")
 }
 
@@ -224,10 +224,10 @@ func TestLeasesLapseBesideADamagedOne(t *testing.T) {
 	bad, good := w.SendDM("arya", "ned", "one").Message, w.SendDM("arya", "ned", "two").Message
 	same(t, "taken", len(w.TakeAs("ned", parley.Take{Lease: time.Minute}).Messages), 2)
 	w.tamper(fmt.Sprintf("UPDATE messages SET id = %s WHERE seq = %d", noID(), bad.Seq))
-	w.later(time.Hour)
+	w.AdvanceLeases(time.Hour)
 	same(t, "the other", w.DeliveryState(good.ID, "ned"), parley.DeliveryAccepted)
 	w.sweep()
-	w.later(time.Hour)
+	w.AdvanceLeases(time.Hour)
 	same(t, "taken again", textsOf(w.TakeAs("ned", parley.Take{}).Messages), []string{"two"})
 }
 
@@ -247,7 +247,7 @@ func TestTurnPassesFromADamagedDelivery(t *testing.T) {
 			w.tamper(fmt.Sprintf(statement, noID(), bad.Seq))
 			for range 2 { // whose turn it was is not known any more
 				for _, agent := range three {
-					if a := w.next(agent); a != nil {
+					if a := w.NextRunOf(agent); a != nil {
 						w.NoError(w.BeginRun(ctx, a.Run.ID, parley.Process{}))
 						same(t, agent+" is woken by", a.Run.Triggers, []string{good.ID})
 						w.EndRun(a, "done")

@@ -45,8 +45,8 @@ func (w *world) sweep() {
 	w.NoError(w.SweepDeliveries(ctx))
 }
 
-// later moves the lease clock and does what is due then.
-func (w *world) later(d time.Duration) {
+// AdvanceLeases moves the lease clock and does what is due then.
+func (w *world) AdvanceLeases(d time.Duration) {
 	w.t.Helper()
 	w.leases.advance(d)
 	w.sweep()
@@ -67,8 +67,8 @@ func (w *world) depth(id string, depth int, overflow parley.Overflow) {
 	w.EditAgent(id, func(a *parley.Agent) { a.InboxDepth, a.InboxOverflow = depth, overflow })
 }
 
-// delivery is what has become of a message for one recipient.
-func (w *world) delivery(message, recipient string) (d parley.Delivery) {
+// DeliveryOf is what has become of a message for one recipient.
+func (w *world) DeliveryOf(message, recipient string) (d parley.Delivery) {
 	w.t.Helper()
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		d, err = tx.Deliveries().Get(message, recipient)
@@ -79,7 +79,7 @@ func (w *world) delivery(message, recipient string) (d parley.Delivery) {
 
 func (w *world) DeliveryState(message, recipient string) parley.DeliveryState {
 	w.t.Helper()
-	return w.delivery(message, recipient).State
+	return w.DeliveryOf(message, recipient).State
 }
 
 func (w *world) inbox(who string) parley.Inbox {
@@ -87,14 +87,14 @@ func (w *world) inbox(who string) parley.Inbox {
 	return get[parley.Peeked](w)(w.Peek(ctx, as(who), 1)).Inbox
 }
 
-// waits is what can be taken or is held, as the texts of the messages.
-func (w *world) waits(who string) []string {
+// PendingTexts is what can be taken or is held, as the texts of the messages.
+func (w *world) PendingTexts(who string) []string {
 	w.t.Helper()
 	return textsOf(get[parley.Peeked](w)(w.Peek(ctx, as(who), 500)).Messages)
 }
 
-// told is what the hub has said to somebody, oldest first.
-func (w *world) told(who string) (list []parley.Message) {
+// HubMessagesTo is what the hub has said to somebody, oldest first.
+func (w *world) HubMessagesTo(who string) (list []parley.Message) {
 	w.t.Helper()
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		list, err = tx.Messages().Scan(0, 10_000)

@@ -24,7 +24,7 @@ func TestDeliveryClimbsTheLadderAndEachStepHasItsTime(t *testing.T) {
 		if at != nil {
 			*at = &now
 		}
-		same(t, string(state), w.delivery(m.ID, "ned"), want)
+		same(t, string(state), w.DeliveryOf(m.ID, "ned"), want)
 	}
 	step(parley.DeliveryAccepted, nil)
 	before := w.LastEventNumber()
@@ -50,7 +50,7 @@ func TestDeliveryClimbsTheLadderAndEachStepHasItsTime(t *testing.T) {
 	same(t, "acked", acked, []parley.Delivery{want})
 
 	w.clock.advance(time.Second)
-	want.Answer = w.reply("ned", m.ID, "done").Message.ID
+	want.Answer = w.ReplyAs("ned", m.ID, "done").Message.ID
 	step(parley.DeliveryAnswered, &want.AnsweredAt)
 	same(t, "events", kindsAfter(w, before), []parley.EventKind{
 		"delivery.delivered", "delivery.seen", "delivery.acked", parley.EventMessagePosted, "delivery.answered",
@@ -123,7 +123,7 @@ func TestContextMakesSeenWhatWakesNobody(t *testing.T) {
 	list := get[[]parley.Message](w)(w.Context(ctx, as("ned"), status.Conversation))
 	w.NoError(w.SeeContext(ctx, as("ned"), list, "run-1"))
 	w.NoError(w.SeeContext(ctx, as("ned"), nil, "run-1"))
-	got := w.delivery(status.ID, "ned")
+	got := w.DeliveryOf(status.ID, "ned")
 	same(t, "included", []any{got.State, got.Run}, []any{parley.DeliverySeen, "run-1"})
 	same(t, "what wakes must be taken", w.DeliveryState(wakes.ID, "ned"), parley.DeliveryAccepted)
 	same(t, "in another conversation", w.DeliveryState(other.ID, "ned"), parley.DeliveryAccepted)
@@ -136,7 +136,7 @@ func TestNotRunningIsQueuedAcrossRestarts(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	m := w.SendDM("arya", "ned", "when you are back").Message
 	w.clock.advance(240 * time.Hour)
-	w.restart()
+	w.Restart()
 	w.sweep()
 	same(t, "state", w.DeliveryState(m.ID, "ned"), parley.DeliveryAccepted)
 	same(t, "taken", w.takes("ned", parley.Take{}), []string{"when you are back"})
@@ -186,7 +186,7 @@ func TestSenderMayKeepTheCountItself(t *testing.T) {
 		events := gaps(func() { got = count(c.from, c.to, c.sequence) })
 		same(t, c.name, []any{got, events}, []any{c.want, c.wantEvent})
 	}
-	w.restart()
+	w.Restart()
 	same(t, "after a restart", count("arya", "ned", 0), int64(3))
 }
 
@@ -200,16 +200,16 @@ func TestDeletedConversationTakesItsDeliveriesAlong(t *testing.T) {
 	taken := w.TakeAs("ned", parley.Take{Only: []string{held.ID}})
 	w.SendDM("arya", "ned", "stays")
 	w.NoError(w.DeleteConversation(ctx, user, doomed.Conversation))
-	same(t, "what waits", w.waits("ned"), []string{"stays"})
+	same(t, "what waits", w.PendingTexts("ned"), []string{"stays"})
 	same(t, "inbox", w.inbox("ned"), parley.Inbox{Waking: 1})
 	w.NoError(w.SeeContext(ctx, as("ned"), []parley.Message{doomed}, "run-1"))
 	_, err := w.Extend(ctx, as("ned"), taken.Lease, 0)
 	wantError(t, err, leaseOver(taken.Lease))
 	w.clock.advance(240 * time.Hour)
-	w.later(time.Hour)
+	w.AdvanceLeases(time.Hour)
 	w.NoError(w.Sweep(ctx))
 	same(t, "inbox after the purge", w.inbox("ned"), parley.Inbox{Waking: 1})
-	same(t, "nobody is told of what was deleted", len(w.told("arya")), 1)
+	same(t, "nobody is told of what was deleted", len(w.HubMessagesTo("arya")), 1)
 }
 
 func leaseOver(lease string) *parley.Error {

@@ -4,8 +4,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// tree joins a tree of a layout to the hub, in which agents live.
-func (w *world) tree(l parley.Layout, id string, agents ...string) {
+// joinTree joins a tree of a layout to the hub, in which agents live.
+func (w *world) joinTree(l parley.Layout, id string, agents ...string) {
 	w.t.Helper()
 	get[parley.BridgeView](w)(w.AddBridge(ctx, user, parley.NewBridge{ID: id, Layout: l, Root: "/srv/" + id, Agents: agents}))
 }
@@ -27,8 +27,8 @@ func (w *world) departuresOf(id string, channels ...string) []parley.Departure {
 	return get[[]parley.Departure](w)(w.BridgeAt(user).Departures(ctx, id, parley.DepartureQuery{Channels: channels}))
 }
 
-// departsOne requires that there is just one.
-func (w *world) departsOne(id string, channels ...string) parley.Departure {
+// onlyDepartureOf requires that there is just one.
+func (w *world) onlyDepartureOf(id string, channels ...string) parley.Departure {
 	w.t.Helper()
 	list := w.departuresOf(id, channels...)
 	if len(list) != 1 {

@@ -21,29 +21,29 @@ func TestLadderOfAFileInAnInbox(t *testing.T) {
 		t.Run(string(layout), func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.tree(layout, "tree", "ana")
+			w.joinTree(layout, "tree", "ana")
 			m := w.SendDM("user", "ana", "hello").Message
-			out := w.departsOne("tree")
+			out := w.onlyDepartureOf("tree")
 			if !regexp.MustCompile(form).MatchString(out.Name) {
 				t.Errorf("it is called %s", out.Name)
 			}
 			same(t, "it is for", []any{out.Recipient, out.Channel, out.Sequence, out.Wakes, out.Message.ID}, []any{"ana", "", int64(1), true, m.ID})
-			w.restart()
+			w.Restart()
 			same(t, "again", w.departuresOf("tree"), []parley.Departure{out})
 			same(t, "before it is written", w.DeliveryState(m.ID, "ana"), parley.DeliveryAccepted)
 			for range 2 {
 				w.reportDepartures("tree", parley.DepartureWritten, out)
 				same(t, "in place", w.DeliveryState(m.ID, "ana"), parley.DeliveryDelivered)
 			}
-			w.restart()
-			w.later(24 * time.Hour)
+			w.Restart()
+			w.AdvanceLeases(24 * time.Hour)
 			same(t, "still in place", w.DeliveryState(m.ID, "ana"), parley.DeliveryDelivered)
 			same(t, "what lies there", [][]string{w.lies("tree"), namesOf(w.departuresOf("tree"))}, [][]string{{out.Name}, {}})
 			w.reportDepartures("tree", parley.DepartureSeen, out)
 			w.reportDepartures("tree", parley.DepartureWritten, out) // which comes too late
 			same(t, "gone", w.DeliveryState(m.ID, "ana"), parley.DeliverySeen)
 			same(t, "nothing is owed", []any{w.inbox("ana"), w.lies("tree")}, []any{parley.Inbox{}, []string{}})
-			w.reply("ana", m.ID, "hello yourself")
+			w.ReplyAs("ana", m.ID, "hello yourself")
 			same(t, "answered", w.DeliveryState(m.ID, "ana"), parley.DeliveryAnswered)
 			w.AssertConsistent()
 		})
@@ -54,13 +54,13 @@ func TestLadderOfAFileInAnInbox(t *testing.T) {
 func TestLadderOfAFileInAChannel(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.tree(parley.LayoutAgentOS, "tree", "claude")
+	w.joinTree(parley.LayoutAgentOS, "tree", "claude")
 	w.CreateChannel("user", "paper")
 	m := w.SayIn("user", "paper", "@claude have a look").Message
-	out := w.departsOne("tree", "paper")
+	out := w.onlyDepartureOf("tree", "paper")
 	same(t, "its name", out.Name, "msg-20260301-090000-user-0000")
 	same(t, "it is in", []string{out.Channel, out.Recipient}, []string{"paper", ""})
-	w.restart()
+	w.Restart()
 	same(t, "again", w.departuresOf("tree", "paper"), []parley.Departure{out})
 	for range 2 {
 		w.reportDepartures("tree", parley.DepartureWritten, out)
@@ -71,7 +71,7 @@ func TestLadderOfAFileInAChannel(t *testing.T) {
 		Name: "msg-20260301-090001-claude-ab12", From: "claude", Channel: "paper", ReplyTo: out.Name,
 		Draft: parley.Draft{Content: text("I have")},
 	})
-	same(t, "answered", []any{w.DeliveryState(m.ID, "claude"), w.delivery(m.ID, "claude").Answer}, []any{parley.DeliveryAnswered, answer.Message})
+	same(t, "answered", []any{w.DeliveryState(m.ID, "claude"), w.DeliveryOf(m.ID, "claude").Answer}, []any{parley.DeliveryAnswered, answer.Message})
 	same(t, "what came from there does not go back", w.departuresOf("tree", "paper"), []parley.Departure(nil))
 	w.AssertConsistent()
 }
@@ -80,7 +80,7 @@ func TestLadderOfAFileInAChannel(t *testing.T) {
 func TestNamesInAChannel(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.tree(parley.LayoutAgentOS, "tree", "claude")
+	w.joinTree(parley.LayoutAgentOS, "tree", "claude")
 	w.CreateChannel("user", "paper", "claude")
 	w.arrives("tree", parley.Arrival{
 		Name: "msg-20260301-090000-claude-00fe", From: "claude", Channel: "paper", Draft: parley.Draft{Content: text("mine")},
@@ -102,7 +102,7 @@ func TestNamesInAChannel(t *testing.T) {
 func TestNamesInAChannelBeginAgain(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.tree(parley.LayoutAgentOS, "tree", "claude")
+	w.joinTree(parley.LayoutAgentOS, "tree", "claude")
 	w.CreateChannel("user", "paper", "claude")
 	for i, hex := range []string{"ffff", "0000"} {
 		w.arrives("tree", parley.Arrival{
@@ -110,14 +110,14 @@ func TestNamesInAChannelBeginAgain(t *testing.T) {
 		})
 	}
 	w.SayIn("claude", "paper", "by another door")
-	same(t, "the name", w.departsOne("tree", "paper").Name, "msg-20260301-090000-claude-0001")
+	same(t, "the name", w.onlyDepartureOf("tree", "paper").Name, "msg-20260301-090000-claude-0001")
 }
 
 // A name of S3 that is taken is not used again, whoever has it.
 func TestNamesInAnInboxDoNotCollide(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.tree(parley.LayoutInbox, "tree", "ana", "ben")
+	w.joinTree(parley.LayoutInbox, "tree", "ana", "ben")
 	m := w.SendDM("user", "ana", "hello").Message
 	digits := m.ID[len(m.ID)-8:]
 	w.arrives("tree", parley.Arrival{Name: "msg_" + digits, From: "ben", To: "user", Draft: parley.Draft{Content: text("hi")}})
@@ -125,14 +125,14 @@ func TestNamesInAnInboxDoNotCollide(t *testing.T) {
 	if _, err := fmt.Sscanf(digits, "%x", &number); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "the name", w.departsOne("tree").Name, fmt.Sprintf("msg_%08x", number+1))
+	same(t, "the name", w.onlyDepartureOf("tree").Name, fmt.Sprintf("msg_%08x", number+1))
 }
 
 // One message for several has the same name in each inbox.
 func TestOneNameForAMessage(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.tree(parley.LayoutInbox, "tree", "ana", "ben")
+	w.joinTree(parley.LayoutInbox, "tree", "ana", "ben")
 	w.CreateChannel("user", "open", "ana", "ben")
 	w.SayIn("user", "open", "@ana @ben hello")
 	names := namesOf(w.departuresOf("tree"))
@@ -143,7 +143,7 @@ func TestOneNameForAMessage(t *testing.T) {
 func TestSendersAreToldOfFilesThatFail(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.tree(parley.LayoutInbox, "tree", "ana")
+	w.joinTree(parley.LayoutInbox, "tree", "ana")
 	large, old := w.SendDM("user", "ana", "large").Message, w.SendDM("user", "ana", "old").Message
 	list := w.departuresOf("tree")
 	w.reportDepartures("tree", parley.DepartureWritten, list[1])
@@ -153,7 +153,7 @@ func TestSendersAreToldOfFilesThatFail(t *testing.T) {
 		w.reportDepartures("tree", parley.DepartureEvicted, list[1])
 	}
 	same(t, "the states", []any{w.DeliveryState(large.ID, "ana"), w.DeliveryState(old.ID, "ana")}, []any{parley.DeliveryFailed, parley.DeliveryEvicted})
-	same(t, "what the sender is told", textsOf(w.told("user")), []string{
+	same(t, "what the sender is told", textsOf(w.HubMessagesTo("user")), []string{
 		"Error: this has 20000 bytes, a document has at most 10240. Hint: send an artifact.",
 		"Error: the inbox of ana was full, and this was the oldest in it. Hint: send it again later; it can still be read in its conversation.",
 	})
@@ -165,12 +165,12 @@ func TestSendersAreToldOfFilesThatFail(t *testing.T) {
 func TestSendersAreToldOfPostsThatFail(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.tree(parley.LayoutAgentOS, "tree", "claude", "codex")
+	w.joinTree(parley.LayoutAgentOS, "tree", "claude", "codex")
 	w.CreateChannel("user", "paper")
 	m := w.SayIn("user", "paper", "@claude @codex look").Message
-	w.reportDepartures("tree", parley.DepartureFailed, w.departsOne("tree", "paper"))
+	w.reportDepartures("tree", parley.DepartureFailed, w.onlyDepartureOf("tree", "paper"))
 	same(t, "the states", []any{w.DeliveryState(m.ID, "claude"), w.DeliveryState(m.ID, "codex")}, []any{parley.DeliveryFailed, parley.DeliveryFailed})
-	same(t, "what the sender is told", textsOf(w.told("user")), []string{
+	same(t, "what the sender is told", textsOf(w.HubMessagesTo("user")), []string{
 		"Error: this could not be written into a directory tree. Hint: see the log of the bridge.",
 	})
 }
@@ -182,7 +182,7 @@ func TestWhatHasEndedDoesNotDepart(t *testing.T) {
 		end  func(w *world, m parley.Message)
 		want parley.DeliveryState
 	}{
-		"answered by another door": {func(w *world, m parley.Message) { w.reply("ana", m.ID, "done") }, parley.DeliveryAnswered},
+		"answered by another door": {func(w *world, m parley.Message) { w.ReplyAs("ana", m.ID, "done") }, parley.DeliveryAnswered},
 		"acked by another door":    {func(w *world, m parley.Message) { w.ack("ana", m.ID) }, parley.DeliveryAcked},
 		"redacted":                 {func(w *world, m parley.Message) { get[parley.Message](w)(w.Redact(ctx, user, m.ID, "")) }, parley.DeliveryFailed},
 		"expired": {func(w *world, _ parley.Message) {
@@ -193,14 +193,14 @@ func TestWhatHasEndedDoesNotDepart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.tree(parley.LayoutInbox, "tree", "ana")
+			w.joinTree(parley.LayoutInbox, "tree", "ana")
 			m := w.PostAs("user", parley.Draft{Direct: []string{"ana"}, TTL: 60, Content: text("hello")}).Message
-			out := w.departsOne("tree")
+			out := w.onlyDepartureOf("tree")
 			c.end(w, m)
 			same(t, "what departs", w.departuresOf("tree"), []parley.Departure(nil))
 			w.reportDepartures("tree", parley.DepartureWritten, out)
 			same(t, "the state", w.DeliveryState(m.ID, "ana"), c.want)
-			if told := textsOf(w.told("user")); c.want == parley.DeliveryFailed && len(told) > 0 {
+			if told := textsOf(w.HubMessagesTo("user")); c.want == parley.DeliveryFailed && len(told) > 0 {
 				t.Errorf("the sender is told %q", told)
 			}
 			w.AssertConsistent()
@@ -215,10 +215,10 @@ func TestWhatIsDeletedDoesNotDepart(t *testing.T) {
 		t.Run(string(layout), func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.tree(layout, "tree", "claude")
+			w.joinTree(layout, "tree", "claude")
 			w.CreateChannel("user", "paper")
 			w.SayIn("user", "paper", "@claude look")
-			out := w.departsOne("tree", "paper")
+			out := w.onlyDepartureOf("tree", "paper")
 			w.NoError(w.DeleteConversation(ctx, user, "paper"))
 			w.reportDepartures("tree", parley.DepartureWritten, out)
 			w.SayIn("user", w.CreateChannel("user", "other").ID, "@claude and here")
@@ -233,14 +233,14 @@ func TestWhatIsDeletedDoesNotDepart(t *testing.T) {
 func TestWhatWasTakenDoesNotDepart(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.tree(parley.LayoutInbox, "tree", "ana")
+	w.joinTree(parley.LayoutInbox, "tree", "ana")
 	m := w.SendDM("user", "ana", "hello").Message
-	named := w.departsOne("tree")
+	named := w.onlyDepartureOf("tree")
 	w.TakeAs("ana", parley.Take{})
 	same(t, "what departs", w.departuresOf("tree"), []parley.Departure(nil))
 	w.reportDepartures("tree", parley.DepartureSeen) // nothing
-	w.later(2 * time.Minute)                         // the lease is over
-	w.later(2 * time.Minute)                         // and the pause
+	w.AdvanceLeases(2 * time.Minute)                 // the lease is over
+	w.AdvanceLeases(2 * time.Minute)                 // and the pause
 	same(t, "what departs then", namesOf(w.departuresOf("tree")), []string{named.Name})
 	w.TakeAs("ana", parley.Take{})
 	w.reportDepartures("tree", parley.DepartureWritten, named)
@@ -255,13 +255,13 @@ func TestWhatIsGivenBackIsWhereItsFileIs(t *testing.T) {
 		t.Run(string(state), func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.tree(parley.LayoutInbox, "tree", "ana")
+			w.joinTree(parley.LayoutInbox, "tree", "ana")
 			m := w.SendDM("user", "ana", "hello").Message
-			out := w.departsOne("tree")
+			out := w.onlyDepartureOf("tree")
 			taken := w.TakeAs("ana", parley.Take{})
 			w.reportDepartures("tree", state, out)
 			w.giveBack("ana", taken, parley.FailureLost)
-			w.later(time.Hour)
+			w.AdvanceLeases(time.Hour)
 			same(t, "what departs", w.departuresOf("tree"), []parley.Departure(nil))
 			same(t, "what became of it", string(w.DeliveryState(m.ID, "ana")), map[parley.DepartureState]string{"written": "delivered", "seen": "seen"}[state])
 		})
@@ -289,9 +289,9 @@ func TestHaltedAgentsGetNoFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.tree(parley.LayoutInbox, "tree", "ana", "ben")
+			w.joinTree(parley.LayoutInbox, "tree", "ana", "ben")
 			w.SendDM("user", "ana", "named before")
-			w.departsOne("tree")
+			w.onlyDepartureOf("tree")
 			c.halt(w)
 			w.SendDM("user", "ana", "not named")
 			w.SendDM("user", "ben", "for another")
@@ -317,12 +317,12 @@ func TestHaltedAgentsGetNoFiles(t *testing.T) {
 func TestWhoSleepsIsAsked(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.tree(parley.LayoutInbox, "tree", "ana")
+	w.joinTree(parley.LayoutInbox, "tree", "ana")
 	defer w.there("ana")()
 	get[parley.Agent](w)(w.Sleep(ctx, user, "ana", began.Add(time.Hour)))
 	w.SendDM("user", "ana", "no hurry")
 	asks := w.beginAsk(user, "ana", "well?")
-	out := w.departsOne("tree")
+	out := w.onlyDepartureOf("tree")
 	same(t, "what departs", out.Message.ID, asks.request.ID)
 	w.reportDepartures("tree", parley.DepartureWritten, out)
 	w.reportDepartures("tree", parley.DepartureSeen, out)
@@ -337,19 +337,19 @@ func TestWhoSleepsIsAsked(t *testing.T) {
 func TestMailGoesIntoOneTree(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.tree(parley.LayoutAgentOS, "a", "ana")
-	w.tree(parley.LayoutInbox, "c", "ana")
-	w.tree(parley.LayoutBlackboard, "b", "ana")
+	w.joinTree(parley.LayoutAgentOS, "a", "ana")
+	w.joinTree(parley.LayoutInbox, "c", "ana")
+	w.joinTree(parley.LayoutBlackboard, "b", "ana")
 	w.CreateChannel("user", "open")
 	m := w.SayIn("user", "open", "@ana hello").Message
 	same(t, "by c", w.departuresOf("c"), []parley.Departure(nil))
-	w.reportDepartures("a", parley.DepartureWritten, w.departsOne("a", "open"))
+	w.reportDepartures("a", parley.DepartureWritten, w.onlyDepartureOf("a", "open"))
 	same(t, "the channel does not settle it", w.DeliveryState(m.ID, "ana"), parley.DeliveryAccepted)
-	w.reportDepartures("b", parley.DepartureWritten, w.departsOne("b"))
+	w.reportDepartures("b", parley.DepartureWritten, w.onlyDepartureOf("b"))
 	same(t, "the inbox has it", w.DeliveryState(m.ID, "ana"), parley.DeliveryDelivered)
 	w.NoError(w.RemoveBridge(ctx, user, "b"))
 	same(t, "it is given back", w.DeliveryState(m.ID, "ana"), parley.DeliveryAccepted)
-	same(t, "by the other", w.departsOne("c").Message.ID, m.ID)
+	same(t, "by the other", w.onlyDepartureOf("c").Message.ID, m.ID)
 	w.AssertConsistent()
 }
 
@@ -357,9 +357,9 @@ func TestMailGoesIntoOneTree(t *testing.T) {
 func TestWhoLeavesATree(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.tree(parley.LayoutInbox, "tree", "ana", "ben")
+	w.joinTree(parley.LayoutInbox, "tree", "ana", "ben")
 	w.SendDM("user", "ana", "hello")
-	out := w.departsOne("tree")
+	out := w.onlyDepartureOf("tree")
 	live := func(agents ...string) {
 		get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, "tree", parley.BridgeChange{Agents: &agents}))
 	}
@@ -376,7 +376,7 @@ func TestWhoLeavesATree(t *testing.T) {
 func TestAPausedBridgeDepartsNothing(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.tree(parley.LayoutInbox, "tree", "ana")
+	w.joinTree(parley.LayoutInbox, "tree", "ana")
 	w.pauseBridge("tree", true)
 	w.SendDM("user", "ana", "hello")
 	same(t, "paused", w.departuresOf("tree"), []parley.Departure(nil))
@@ -388,7 +388,7 @@ func TestAPausedBridgeDepartsNothing(t *testing.T) {
 func TestDeparturesComeInPages(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.tree(parley.LayoutInbox, "tree", "ana")
+	w.joinTree(parley.LayoutInbox, "tree", "ana")
 	for i := range 5 {
 		w.SendDM("user", "ana", fmt.Sprint(i))
 	}
@@ -422,7 +422,7 @@ func TestDeparturesAreWaitedFor(t *testing.T) {
 		t.Run(string(layout), func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.tree(layout, "tree", "ana")
+			w.joinTree(layout, "tree", "ana")
 			w.CreateChannel("user", "open")
 			got := make(chan []string)
 			go func() {
@@ -441,7 +441,7 @@ func TestDeparturesAreWaitedFor(t *testing.T) {
 func TestRefusedDepartures(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.tree(parley.LayoutInbox, "tree", "ana")
+	w.joinTree(parley.LayoutInbox, "tree", "ana")
 	ask := func(who, id string, q parley.DepartureQuery) func() error {
 		return func() error {
 			_, err := w.BridgeAt(as(who)).Departures(ctx, id, q)

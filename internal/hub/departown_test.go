@@ -18,22 +18,22 @@ func clawDraft(id string) parley.Draft {
 func TestADocumentKeepsItsID(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.tree(parley.LayoutBlackboard, "tree", "gm", "assistant", "worker-1")
+	w.joinTree(parley.LayoutBlackboard, "tree", "gm", "assistant", "worker-1")
 	w.arrives("tree", parley.Arrival{Name: "r-1", From: "assistant", To: "gm", Queue: true, Draft: clawDraft("r-1")})
-	out := w.departsOne("tree")
+	out := w.onlyDepartureOf("tree")
 	same(t, "the request", []string{out.Name, out.Recipient}, []string{"r-1", "gm"})
 	w.reportDepartures("tree", parley.DepartureWritten, out)
 	w.arrives("tree", parley.Arrival{
 		BridgeFile: parley.BridgeFile{Digest: "another"}, Name: "r-1", From: "worker-1", To: "gm", Queue: true, Draft: clawDraft("r-1"),
 	})
-	second := w.departsOne("tree")
+	second := w.onlyDepartureOf("tree")
 	same(t, "the name is taken", second.Name, second.Message.ID)
 	for _, id := range []string{"../up", ".hidden", "a/b", ""} {
 		w.reportDepartures("tree", parley.DepartureWritten, second)
 		draft := clawDraft(id)
 		draft.Direct = []string{"gm"}
 		w.PostAs("assistant", draft)
-		second = w.departsOne("tree")
+		second = w.onlyDepartureOf("tree")
 		same(t, "no name of a file: "+id, second.Name, second.Message.ID)
 	}
 }
@@ -46,7 +46,7 @@ func TestADocumentUnderItsIDDoesNotComeBack(t *testing.T) {
 	b.arrive(parley.Arrival{
 		BridgeFile: parley.BridgeFile{Path: "inbox/r-1.json", Digest: "a"}, Name: "r-1", From: "assistant", To: "gm", Queue: true, At: b.clock.Now(), Draft: clawDraft("r-1"),
 	})
-	out := w.departsOne("tree")
+	out := w.onlyDepartureOf("tree")
 	w.reportDepartures("tree", parley.DepartureWritten, out)
 	file := parley.BridgeFile{Path: "gm/inbox/r-1.json", Digest: "b"}
 	ours := parley.Arrival{BridgeFile: file, Name: "r-1", From: "assistant", To: "gm", At: b.clock.Now(), History: true, Draft: clawDraft("r-1")}
@@ -76,7 +76,7 @@ func TestAnAnswerNamesThePostedDocument(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.AddScriptAgents("ned")
-			w.tree(parley.LayoutBlackboard, "tree", "gm")
+			w.joinTree(parley.LayoutBlackboard, "tree", "gm")
 			c.draft.Direct = []string{"ned"}
 			asked := w.PostAs("gm", c.draft).Message.ID
 			w.RunAndAnswer("ned", "done")
@@ -84,7 +84,7 @@ func TestAnAnswerNamesThePostedDocument(t *testing.T) {
 			if name == "without one" {
 				want = asked
 			}
-			same(t, "what is answered", w.departsOne("tree").ReplyTo, want)
+			same(t, "what is answered", w.onlyDepartureOf("tree").ReplyTo, want)
 		})
 	}
 }

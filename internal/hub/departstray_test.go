@@ -12,7 +12,7 @@ import (
 func paper(t *testing.T) *world {
 	w := newHub(t)
 	w.AddScriptAgents("bot", "writer")
-	w.tree(parley.LayoutAgentOS, "tree", "claude")
+	w.joinTree(parley.LayoutAgentOS, "tree", "claude")
 	w.CreateChannel("user", "paper", "bot", "claude", "writer")
 	return w
 }
@@ -35,7 +35,7 @@ func TestWhatWaitsIsWrittenWhenATreeIsJoinedAgain(t *testing.T) {
 	w.NoError(w.RemoveBridge(ctx, user, "tree"))
 	w.SayIn("bot", "paper", "nobody hears this there")
 	w.SayIn("bot", "paper", "@claude still there?")
-	w.tree(parley.LayoutAgentOS, "tree", "claude")
+	w.joinTree(parley.LayoutAgentOS, "tree", "claude")
 	same(t, "what is written", w.written("tree", "paper"), []string{"for everybody", "@claude well?", "@claude still there?"})
 	same(t, "what became of it", w.DeliveryState(m.ID, "claude"), parley.DeliveryAcked)
 	same(t, "once", w.written("tree", "paper"), []string{})
@@ -74,7 +74,7 @@ func TestATaskThatWaitsHasNoFile(t *testing.T) {
 func TestAChannelWithoutADirectory(t *testing.T) {
 	t.Parallel()
 	w := paper(t)
-	w.tree(parley.LayoutAgentOS, "other", "claude")
+	w.joinTree(parley.LayoutAgentOS, "other", "claude")
 	m := w.SayIn("bot", "paper", "@claude well?").Message
 	look := func(channels ...string) {
 		for range 2 {
@@ -87,7 +87,7 @@ func TestAChannelWithoutADirectory(t *testing.T) {
 	w.clock.advance(10 * time.Second)
 	look("thesis")
 	same(t, "soon", w.DeliveryState(m.ID, "claude"), parley.DeliveryFailed)
-	same(t, "told", textsOf(w.told("bot")), []string{"Error: claude reads only channels that have a directory in its tree, and #paper has none." +
+	same(t, "told", textsOf(w.HubMessagesTo("bot")), []string{"Error: claude reads only channels that have a directory in its tree, and #paper has none." +
 		" Hint: make the directory, or post in another channel."})
 	there := w.SayIn("bot", "paper", "@claude and now?").Message
 	w.clock.advance(10 * time.Second)
@@ -101,7 +101,7 @@ func TestAChannelWithoutADirectory(t *testing.T) {
 func TestAnAnswerElsewhereThanTheEnd(t *testing.T) {
 	t.Parallel()
 	w := paper(t)
-	w.tree(parley.LayoutInbox, "inboxes", "ana")
+	w.joinTree(parley.LayoutInbox, "inboxes", "ana")
 	got := w.arrives("inboxes", parley.Arrival{
 		Name: "msg_0000abcd", From: "ana", To: "writer", Draft: parley.Draft{Type: "task-delegation", Payload: json.RawMessage(`{"task":"Draft it"}`)},
 	})
@@ -122,7 +122,7 @@ func TestWhatIsQuietWaitsForItsDirectory(t *testing.T) {
 		w.PostAs("bot", parley.Draft{Conversation: where, To: "claude", Type: parley.TypeNotification, Content: text(where)})
 	}
 	w.NoError(w.RemoveBridge(ctx, user, "tree"))
-	w.tree(parley.LayoutAgentOS, "tree", "claude")
+	w.joinTree(parley.LayoutAgentOS, "tree", "claude")
 	same(t, "where there is one", w.written("tree", "paper"), []string{"paper"})
 	same(t, "once", w.written("tree", "paper"), []string{})
 	same(t, "where there is another", w.written("tree", "paper", "later"), []string{"later"})

@@ -28,7 +28,7 @@ func TestWhatIsReassignedWhileItWaitsIsAskedForAnew(t *testing.T) {
 func TestWhatIsReassignedWhileItWaitsReachesWhoFetches(t *testing.T) {
 	t.Parallel()
 	w := team(t)
-	w.attached("ned")
+	w.AddPollingAgents("ned")
 	first := w.Delegate(user, "data", "figures")
 	then := w.Delegate(user, "writer", "a text", after(first))
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, then, "ned"))
@@ -94,7 +94,7 @@ func TestWhoSetItselfATaskThatWaitsIsAskedUnlessItKnows(t *testing.T) {
 		t.Run("after a task of "+assignee, func(t *testing.T) {
 			t.Parallel()
 			w := team(t)
-			w.attached("ned")
+			w.AddPollingAgents("ned")
 			first := get[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Text: "figures", Assignee: assignee})).ID
 			own := get[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Text: "sum up", DependsOn: []string{first}})).ID
 			get[parley.TaskView](w)(w.UpdateTask(ctx, as(assignee), first, parley.TaskChange{Status: parley.TaskCompleted}))
@@ -141,7 +141,7 @@ func TestOnesOwnTaskIsAskedForByTheHub(t *testing.T) {
 func TestNewsDoesNotBeginWhatWaits(t *testing.T) {
 	t.Parallel()
 	w := team(t)
-	w.attached("ned")
+	w.AddPollingAgents("ned")
 	first := w.Delegate(user, "data", "figures")
 	then := w.Delegate(user, "ned", "a text", after(first))
 	part := get[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Assignee: "writer", Text: "an outline", Parent: then})).ID
@@ -157,7 +157,7 @@ func TestNewsDoesNotBeginWhatWaits(t *testing.T) {
 func TestOwnTaskGivenAwayIsCalledBack(t *testing.T) {
 	t.Parallel()
 	w := team(t)
-	w.attached("ned")
+	w.AddPollingAgents("ned")
 	first := w.Delegate(user, "data", "figures")
 	own := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Text: "sum up", DependsOn: []string{first}})).ID
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, own, "ned"))
@@ -173,7 +173,7 @@ func TestOwnTaskGivenAwayIsCalledBack(t *testing.T) {
 func TestOwnTaskAgainOpensNoConversation(t *testing.T) {
 	t.Parallel()
 	w := team(t)
-	w.attached("ned")
+	w.AddPollingAgents("ned")
 	own := get[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Text: "sum up"})).ID
 	get[parley.TaskView](w)(w.CancelTask(ctx, as("ned"), own, ""))
 	get[parley.TaskView](w)(w.RetryTask(ctx, as("ned"), own))

@@ -98,7 +98,7 @@ func TestDiskAlertIsForOwners(t *testing.T) {
 	for _, who := range []string{"arya", "member"} {
 		same(t, who, len(follow(t, w.Hub, as(who), before, w.LastEventNumber())), 0)
 	}
-	w.restart()
+	w.Restart()
 	w.Start(ctx)
 	same(t, "after a restart, again", len(w.alerts()), 1)
 }
@@ -108,7 +108,7 @@ func TestDiskThatCannotBeSeenHoldsNothingUp(t *testing.T) {
 	t.Parallel()
 	w, d, _ := onDisk(t, 100*gib)
 	w.AddAgents("arya")
-	w.put("arya", "unused")
+	w.putArtifactAs("arya", "unused")
 	w.clock.advance(2 * day)
 	*d.err = fs.ErrPermission
 	if err := w.Sweep(ctx); !errors.Is(err, fs.ErrPermission) {

@@ -171,7 +171,7 @@ func TestAnAgentIsNamedWithAnAt(t *testing.T) {
 func TestHiddenConversationsDoNotCrowdOutADisplayName(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.attached("arya", "ned", "bran")
+	w.AddPollingAgents("arya", "ned", "bran")
 	make := func(who, name string) parley.Conversation {
 		return get[parley.ConversationView](w)(w.CreateConversation(ctx, as(who), parley.NewConversation{Name: name, DisplayName: "Project X", Private: true})).Conversation
 	}

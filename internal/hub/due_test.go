@@ -33,11 +33,11 @@ func TestMessageExpiresWhileItWaits(t *testing.T) {
 			before := w.LastEventNumber()
 			c.notice(w)
 			same(t, "event", kindsAfter(w, before)[:2], []parley.EventKind{"delivery.expired", parley.EventMessagePosted})
-			d, now := w.delivery(m.ID, "ned"), w.clock.Now()
+			d, now := w.DeliveryOf(m.ID, "ned"), w.clock.Now()
 			same(t, "expired", []any{d.State, d.SettledAt, d.Failure.Code}, []any{parley.DeliveryExpired, &now, parley.TimedOut})
-			same(t, "told", textsOf(w.told("arya")), []string{expiredText})
+			same(t, "told", textsOf(w.HubMessagesTo("arya")), []string{expiredText})
 			w.sweep()
-			same(t, "once", len(w.told("arya")), 1)
+			same(t, "once", len(w.HubMessagesTo("arya")), 1)
 			same(t, "inbox", w.inbox("ned"), parley.Inbox{Waking: 1})
 		})
 	}
@@ -52,7 +52,7 @@ func TestTakeOfNothingButExpired(t *testing.T) {
 	}
 	w.clock.advance(time.Second)
 	same(t, "taken", w.TakeAs("ned", parley.Take{Limit: 1}), parley.Taken{})
-	same(t, "told", len(w.told("arya")), 3)
+	same(t, "told", len(w.HubMessagesTo("arya")), 3)
 }
 
 func TestWhatSomebodyHasDoesNotExpireUntilItIsBack(t *testing.T) {
@@ -99,12 +99,12 @@ func TestUnseenInItsPrioritysTimeIsOverdueOnce(t *testing.T) {
 			same(t, "events", kindsAfter(w, before), []parley.EventKind{
 				parley.EventOverdue, parley.EventMessagePosted, parley.EventOverdue, parley.EventMessagePosted,
 			})
-			same(t, "marked", []bool{w.delivery(m.ID, "ned").Overdue, w.delivery(fetched.ID, "bran").Overdue, w.delivery(seen.ID, "bran").Overdue},
+			same(t, "marked", []bool{w.DeliveryOf(m.ID, "ned").Overdue, w.DeliveryOf(fetched.ID, "bran").Overdue, w.DeliveryOf(seen.ID, "bran").Overdue},
 				[]bool{true, true, false})
-			same(t, "told", w.told("arya")[0].Content.Text, "Error: ned has not seen this for "+c.words+". Hint: "+overdueHint+".")
+			same(t, "told", w.HubMessagesTo("arya")[0].Content.Text, "Error: ned has not seen this for "+c.words+". Hint: "+overdueHint+".")
 			w.clock.advance(240 * time.Hour)
 			w.sweep()
-			same(t, "once", len(w.told("arya")), 2)
+			same(t, "once", len(w.HubMessagesTo("arya")), 2)
 			same(t, "still there", len(w.takes("ned", parley.Take{})), 1)
 		})
 	}
@@ -130,7 +130,7 @@ func TestWhoSleepsIsOverdueForThatReason(t *testing.T) {
 	w.SendDM("arya", "ned", "wake up")
 	w.clock.advance(30 * time.Minute)
 	w.sweep()
-	same(t, "told", textsOf(w.told("arya")), []string{
+	same(t, "told", textsOf(w.HubMessagesTo("arya")), []string{
 		"Error: ned has not seen this for 30 min. Hint: it sleeps until 2026-03-01T10:00:00Z.",
 	})
 }
@@ -147,7 +147,7 @@ func TestMissedDeadlineIsToldOnceAndTheDeliveryStaysOpen(t *testing.T) {
 		"nothing done":            {draft: parley.Draft{Deadline: &deadline}, late: true, due: deadline},
 		"seen, not answered":      {parley.Draft{Deadline: &deadline}, func(w *world, _ parley.Message) { w.TakeAs("ned", parley.Take{Seen: true}) }, true, deadline},
 		"acked":                   {parley.Draft{Deadline: &deadline}, func(w *world, m parley.Message) { w.ack("ned", m.ID) }, false, deadline},
-		"answered":                {parley.Draft{Deadline: &deadline}, func(w *world, m parley.Message) { w.reply("ned", m.ID, "yes") }, false, deadline},
+		"answered":                {parley.Draft{Deadline: &deadline}, func(w *world, m parley.Message) { w.ReplyAs("ned", m.ID, "yes") }, false, deadline},
 		"by the priority: low":    {parley.Draft{RequiresAck: true, Priority: mustPriority(2)}, nil, true, began.Add(24 * time.Hour)},
 		"by the priority: urgent": {parley.Draft{RequiresAck: true, Priority: mustPriority(10)}, nil, true, began.Add(5 * time.Second)},
 		"a status that asks for an ack": {
@@ -165,7 +165,7 @@ func TestMissedDeadlineIsToldOnceAndTheDeliveryStaysOpen(t *testing.T) {
 				c.do(w, m)
 			}
 			lates := func() (n int) {
-				for _, told := range w.told("arya") {
+				for _, told := range w.HubMessagesTo("arya") {
 					if told.Content.Text == "Error: ned has not answered this by "+c.due.Format(time.RFC3339)+
 						". Hint: it is still open: wait, or ask somebody else." {
 						n++
@@ -180,7 +180,7 @@ func TestMissedDeadlineIsToldOnceAndTheDeliveryStaysOpen(t *testing.T) {
 			for range 2 {
 				w.clock.advance(48 * time.Hour)
 				w.sweep()
-				same(t, "told", []any{lates() == 1, w.delivery(m.ID, "ned").Late}, []any{c.late, c.late})
+				same(t, "told", []any{lates() == 1, w.DeliveryOf(m.ID, "ned").Late}, []any{c.late, c.late})
 			}
 			same(t, "state", w.DeliveryState(m.ID, "ned"), state)
 		})
@@ -205,11 +205,11 @@ func TestDeadLetterIsNotLate(t *testing.T) {
 	w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 	w.clock.advance(time.Hour)
 	w.sweep()
-	same(t, "told of the dead letter alone", len(w.told("arya")), 1)
+	same(t, "told of the dead letter alone", len(w.HubMessagesTo("arya")), 1)
 	_, err := w.RetryDead(ctx, user, m.ID, "")
 	w.NoError(err)
 	w.sweep()
-	same(t, "late once it is tried again", w.delivery(m.ID, "ned").Late, true)
+	same(t, "late once it is tried again", w.DeliveryOf(m.ID, "ned").Late, true)
 }
 
 func TestErrorOfTheHubGoesToTheSenderAloneAndWakesNobody(t *testing.T) {
@@ -220,7 +220,7 @@ func TestErrorOfTheHubGoesToTheSenderAloneAndWakesNobody(t *testing.T) {
 	w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", TTL: 1})
 	w.clock.advance(time.Second)
 	w.sweep()
-	told := w.told("arya")
+	told := w.HubMessagesTo("arya")
 	shown := get[parley.Shown](w)(w.Message(ctx, user, told[0].ID))
 	d := shown.Deliveries[0]
 	same(t, "delivered", []any{reach(shown.Deliveries), d.Purpose, d.PairSeq}, []any{map[string]bool{"arya": false}, parley.PurposeError, int64(1)})
@@ -228,7 +228,7 @@ func TestErrorOfTheHubGoesToTheSenderAloneAndWakesNobody(t *testing.T) {
 	same(t, "taken", w.takes("arya", parley.Take{Waking: true}), []string{})
 	w.giveBack("arya", w.TakeAs("arya", parley.Take{}), parley.FailureFinal)
 	same(t, "it failed", w.DeliveryState(told[0].ID, "arya"), parley.DeliveryFailed)
-	same(t, "and nobody is told of that", len(w.told("arya")), 1)
+	same(t, "and nobody is told of that", len(w.HubMessagesTo("arya")), 1)
 }
 
 func TestErrorOfAnAgentCausesNoOther(t *testing.T) {
@@ -239,7 +239,7 @@ func TestErrorOfAnAgentCausesNoOther(t *testing.T) {
 	w.clock.advance(time.Second)
 	w.sweep()
 	same(t, "expired", w.DeliveryState(m.ID, "ned"), parley.DeliveryExpired)
-	same(t, "told", len(w.told("arya")), 0)
+	same(t, "told", len(w.HubMessagesTo("arya")), 0)
 }
 
 func TestRemovedSenderIsToldNothing(t *testing.T) {
@@ -251,7 +251,7 @@ func TestRemovedSenderIsToldNothing(t *testing.T) {
 	w.clock.advance(time.Second)
 	w.sweep()
 	same(t, "expired", w.DeliveryState(m.ID, "ned"), parley.DeliveryExpired)
-	same(t, "told", len(w.told("arya")), 0)
+	same(t, "told", len(w.HubMessagesTo("arya")), 0)
 }
 
 func TestErrorBringsAnArchivedConversationBack(t *testing.T) {
@@ -269,19 +269,19 @@ func TestErrorBringsAnArchivedConversationBack(t *testing.T) {
 func TestWhatIsDueMayEndWithAnother(t *testing.T) {
 	t.Parallel()
 	w := team(t)
-	w.attached("ned")
+	w.AddPollingAgents("ned")
 	w.EditAgent("ned", func(a *parley.Agent) { a.Attempts = 2 })
 	id := w.Delegate(user, "ned", "look at it")
 	w.TakeAs("ned", parley.Take{})
-	w.later(time.Hour) // the lease
-	w.later(time.Hour) // the pause
+	w.AdvanceLeases(time.Hour) // the lease
+	w.AdvanceLeases(time.Hour) // the pause
 	w.TakeAs("ned", parley.Take{})
 	get[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Text: "a part", Assignee: "data", Parent: id}))
 	w.RunAndAnswer("data", "42")
 	taken := w.TakeAs("ned", parley.Take{})
 	part := taken.Messages[0].ID
 	get[[]parley.Delivery](w)(w.Nack(ctx, as("ned"), taken.Lease, parley.Trouble{Failure: parley.FailureBusy, After: 10 * time.Minute}, part))
-	w.later(time.Hour) // both are due: the task fails with its request, and what was for it ends
+	w.AdvanceLeases(time.Hour) // both are due: the task fails with its request, and what was for it ends
 	w.AssertTaskState(parley.TaskFailed, id)
 	same(t, "its part", w.DeliveryState(part, "ned"), parley.DeliveryFailed)
 	w.AssertConsistent()

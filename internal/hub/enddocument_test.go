@@ -64,7 +64,7 @@ func TestATaskEndsInOneDocument(t *testing.T) {
 		}, "failure", "its deadline passed"},
 		"after a second try": {func(w *world, task string) {
 			w.FailRunOf(w.StartRun("writer"), parley.FailureFinal)
-			w.reportDepartures("tree", parley.DepartureSeen, w.departsOne("tree", "paper"))
+			w.reportDepartures("tree", parley.DepartureSeen, w.onlyDepartureOf("tree", "paper"))
 			get[parley.TaskView](w)(w.RetryTask(ctx, user, task))
 			w.RunAndAnswer("writer", "the draft")
 		}, "success", "the draft"},
@@ -75,12 +75,12 @@ func TestATaskEndsInOneDocument(t *testing.T) {
 				t.Parallel()
 				w := newHub(t, mayLoop)
 				w.AddScriptAgents("writer")
-				w.tree(layout, "tree", "ana")
+				w.joinTree(layout, "tree", "ana")
 				w.CreateChannel("user", "paper", "writer")
 				task := asksByFile(w, layout)
 				asked := get[parley.Shown](w)(w.Message(ctx, user, w.TaskByID(task).Message))
 				c.end(w, task)
-				out := w.departsOne("tree", "paper")
+				out := w.onlyDepartureOf("tree", "paper")
 				checkEnd(t, out, task, asked.ID, c.status)
 				same(t, "what it says", out.Message.Content.Text, c.says)
 				w.reportDepartures("tree", parley.DepartureWritten, out)
@@ -120,8 +120,8 @@ func TestTheEndAnswersTheFirstRequest(t *testing.T) {
 			t.Parallel()
 			w := newHub(t, mayLoop)
 			w.AddScriptAgents("writer", "sam")
-			w.tree(layout, "tree", "ana")
-			w.tree(parley.LayoutInbox, "zoo", "ana")
+			w.joinTree(layout, "tree", "ana")
+			w.joinTree(parley.LayoutInbox, "zoo", "ana")
 			w.CreateChannel("user", "paper", "writer", "sam")
 			task := asksByFile(w, layout)
 			asked := w.TaskByID(task).Message
@@ -129,7 +129,7 @@ func TestTheEndAnswersTheFirstRequest(t *testing.T) {
 				get[parley.TaskView](w)(w.ReassignTask(ctx, user, task, who))
 			}
 			w.RunAndAnswer("sam", "the draft")
-			out := w.departsOne("tree", "paper")
+			out := w.onlyDepartureOf("tree", "paper")
 			same(t, "what it answers", []any{out.Message.From, out.Message.InReplyTo, out.ReplyTo != ""}, []any{"sam", asked, true})
 			same(t, "in the other tree", w.departuresOf("zoo"), []parley.Departure(nil))
 			w.reportDepartures("tree", parley.DepartureWritten, out)
@@ -145,7 +145,7 @@ func TestTheWordsOfAnEnd(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("writer")
-	w.tree(parley.LayoutInbox, "tree", "ana")
+	w.joinTree(parley.LayoutInbox, "tree", "ana")
 	task := asksByFile(w, parley.LayoutInbox)
 	get[parley.TaskView](w)(w.UpdateTask(ctx, as("writer"), task, parley.TaskChange{
 		Status: parley.TaskCompleted, Outcome: parley.OutcomePartial, Result: &parley.TaskResult{
@@ -153,7 +153,7 @@ func TestTheWordsOfAnEnd(t *testing.T) {
 			NextSteps: []string{"the rest"},
 		},
 	}))
-	same(t, "the payload", string(w.departsOne("tree").Message.Payload), `{"status":"partial",`+
+	same(t, "the payload", string(w.onlyDepartureOf("tree").Message.Payload), `{"status":"partial",`+
 		`"deliverables":{"files_modified":[],"tests_added":[],"artifacts":["draft.md"]},"metrics":{"confidence":0.5},`+
 		`"issues":["no time"],"next_steps":["the rest"]}`)
 }
@@ -179,9 +179,9 @@ func TestATaskForOneWhoLivesInATree(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.tree(c.layout, "tree", "ana")
+			w.joinTree(c.layout, "tree", "ana")
 			task := w.Delegate(user, "ana", "Draft it")
-			out := w.departsOne("tree")
+			out := w.onlyDepartureOf("tree")
 			same(t, "it asks for", []any{out.Task != nil && out.Task.ID == task, out.Wakes}, []any{true, true})
 			w.reportDepartures("tree", parley.DepartureWritten, out)
 			w.AssertTaskState(parley.TaskQueued, task)
@@ -194,7 +194,7 @@ func TestATaskForOneWhoLivesInATree(t *testing.T) {
 			got := w.TaskByID(task)
 			same(t, "how it went", []any{*got.Progress.Fraction, got.Status, got.Result.Text}, []any{0.5, parley.TaskCompleted, "done"})
 			same(t, "the request", w.DeliveryState(out.Message.ID, "ana"), parley.DeliveryAnswered)
-			same(t, "who asked is told", textsOf(w.told("user")), []string{"[Delegation Result from ana | " + task + "]\ndone"})
+			same(t, "who asked is told", textsOf(w.HubMessagesTo("user")), []string{"[Delegation Result from ana | " + task + "]\ndone"})
 		})
 	}
 }
@@ -203,14 +203,14 @@ func TestATaskForOneWhoLivesInATree(t *testing.T) {
 func TestTasksWhoseFilesEnd(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.tree(parley.LayoutInbox, "tree", "ana")
+	w.joinTree(parley.LayoutInbox, "tree", "ana")
 	failed, cancelled := w.Delegate(user, "ana", "Draft it"), w.Delegate(user, "ana", "Print it")
 	list := w.departuresOf("tree")
 	w.reportDepartures("tree", parley.DepartureFailed, list[0])
 	w.AssertTaskState(parley.TaskFailed, failed)
 	w.reportDepartures("tree", parley.DepartureWritten, list[1])
 	get[parley.TaskView](w)(w.CancelTask(ctx, user, cancelled, "not needed"))
-	out := w.departsOne("tree")
+	out := w.onlyDepartureOf("tree")
 	same(t, "what the agent is told", []any{out.Message.Type, out.Message.Content.Text},
 		[]any{parley.TypeStatus, cancelled + " is cancelled: not needed"})
 	w.reportDepartures("tree", parley.DepartureSeen, list[1])
@@ -222,7 +222,7 @@ func TestTasksThatEndWhileTheirFileIsWritten(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("sam")
-	w.tree(parley.LayoutInbox, "tree", "ana")
+	w.joinTree(parley.LayoutInbox, "tree", "ana")
 	cancelled, given := w.Delegate(user, "ana", "Draft it"), w.Delegate(user, "ana", "Print it")
 	list := w.departuresOf("tree")
 	get[parley.TaskView](w)(w.CancelTask(ctx, user, cancelled, "not needed"))
@@ -238,14 +238,14 @@ func TestTheEndOfATaskWhoseDirectoryIsGone(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, mayLoop)
 	w.AddScriptAgents("writer")
-	w.tree(parley.LayoutAgentOS, "tree", "ana")
-	w.tree(parley.LayoutInbox, "zoo", "ana")
+	w.joinTree(parley.LayoutAgentOS, "tree", "ana")
+	w.joinTree(parley.LayoutInbox, "zoo", "ana")
 	w.CreateChannel("user", "paper", "writer")
 	asksByFile(w, parley.LayoutAgentOS)
 	w.RunAndAnswer("writer", "the draft")
 	same(t, "while that may come", wordsOf(w.departuresOf("zoo")), []string{})
 	same(t, "in the channels", wordsOf(w.departuresOf("tree", "other")), []string{})
-	out := w.departsOne("zoo")
+	out := w.onlyDepartureOf("zoo")
 	same(t, "in the inbox", out.Message.Content.Text, "the draft")
 	w.reportDepartures("zoo", parley.DepartureWritten, out)
 	w.reportDepartures("zoo", parley.DepartureSeen, out)
@@ -258,7 +258,7 @@ func TestTasksThatEndBeforeTheirFileIsReported(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("sam")
-	w.tree(parley.LayoutInbox, "tree", "ana")
+	w.joinTree(parley.LayoutInbox, "tree", "ana")
 	cancelled, given := w.Delegate(user, "ana", "Draft it"), w.Delegate(user, "ana", "Print it")
 	same(t, "written", len(w.departuresOf("tree")), 2)
 	get[parley.TaskView](w)(w.CancelTask(ctx, user, cancelled, "not needed"))

@@ -175,7 +175,7 @@ func TestFollowerResumesAfterARestart(t *testing.T) {
 	w.CreateChannel("arya", "open", "ned")
 	before := w.LastEventNumber()
 	w.SayIn("arya", "open", "one")
-	w.restart()
+	w.Restart()
 	w.Start(ctx)
 	w.SayIn("arya", "open", "two")
 	last := w.LastEventNumber()
@@ -190,7 +190,7 @@ func TestFollowerGoesOnWhenWhatItReadIsErased(t *testing.T) {
 	last := w.SayIn("arya", "open", "gone").Message.Seq
 	w.NoError(w.DeleteConversation(ctx, user, "open"))
 	w.NoError(w.Sweep(ctx))
-	w.restart()
+	w.Restart()
 	w.Start(ctx)
 	got := follow(t, w.Hub, user, last, w.LastEventNumber())
 	same(t, "after the erased message", got[0].Kind, parley.EventMemberLeft)

@@ -123,8 +123,8 @@ func (w *world) close() {
 	}
 }
 
-// restart is what a hub goes through when its process ends and starts again.
-func (w *world) restart() {
+// Restart is what a hub goes through when its process ends and starts again.
+func (w *world) Restart() {
 	w.t.Helper()
 	w.close()
 	w.open()
@@ -133,7 +133,7 @@ func (w *world) restart() {
 // startAgain is restart, followed by the first step of Start: the hub returns the leases of its former process.
 func (w *world) startAgain() {
 	w.t.Helper()
-	w.restart()
+	w.Restart()
 	w.NoError(w.Recover(ctx))
 }
 
@@ -225,7 +225,7 @@ func (w *world) send(from, to, words string) parley.Receipt {
 	return w.PostAs(from, parley.Draft{Direct: []string{to}, Ephemeral: true, Content: text(words)})
 }
 
-func (w *world) reply(from, parent, words string) parley.Receipt {
+func (w *world) ReplyAs(from, parent, words string) parley.Receipt {
 	w.t.Helper()
 	return w.PostAs(from, parley.Draft{InReplyTo: parent, Content: text(words)})
 }
@@ -249,8 +249,8 @@ func (w *world) list(who string, f parley.ListFilter) []string {
 	return ids
 }
 
-// texts are the words of a conversation's messages, oldest first.
-func (w *world) texts(who, ref string) []string {
+// TextsIn are the words of a conversation's messages, oldest first.
+func (w *world) TextsIn(who, ref string) []string {
 	w.t.Helper()
 	list, err := w.History(ctx, as(who), ref, parley.Page{})
 	w.NoError(err)

@@ -155,7 +155,7 @@ func TestFollowerGoesOnAfterARestart(t *testing.T) {
 	list := l.upTo(w.LastEventNumber())
 	stop()
 	w.SayIn("user", "general", "two")
-	w.restart()
+	w.Restart()
 	tail(w, l)
 	w.SayIn("user", "general", "three")
 	last := w.LastEventNumber()

@@ -34,7 +34,7 @@ func (w *world) town() (channel, group string) {
 func TestRulesHoldForEveryPost(t *testing.T) {
 	w := newHub(t)
 	channel, group := w.town()
-	w.permit("arya", "gendry", parley.EffectDeny)
+	w.AddPermission("arya", "gendry", parley.EffectDeny)
 	for name, draft := range ways(channel, group) {
 		_, err := w.Post(ctx, as("arya"), draft)
 		if parley.CodeOf(err) != parley.NotPermitted {
@@ -46,11 +46,11 @@ func TestRulesHoldForEveryPost(t *testing.T) {
 		}
 	}
 	w.isRefused(parley.NotPermitted, w.TryContact(as("arya"), notifies("gendry", "x")))
-	if w.next("gendry") != nil {
+	if w.NextRunOf("gendry") != nil {
 		t.Error("gendry is woken")
 	}
 	w.NoError(w.Unpermit(ctx, user, "arya", "gendry", parley.EffectDeny))
-	w.permit("arya", "gendry", parley.EffectAllow, withApproval)
+	w.AddPermission("arya", "gendry", parley.EffectAllow, withApproval)
 	for name, draft := range ways(channel, group) {
 		_, err := w.Post(ctx, as("arya"), draft)
 		a := w.HeldApproval(err)
@@ -71,9 +71,9 @@ func TestMentionOfWhomOneMayNotContactDoesNotWake(t *testing.T) {
 	w.AddScriptAgents("arya", "gendry", "hound")
 	channel := w.CreateChannel("arya", "town", "gendry", "hound").ID
 	w.AddScriptAgents("far")
-	w.permit("arya", "gendry", parley.EffectDeny)
-	w.permit("arya", "hound", parley.EffectAllow, withApproval)
-	w.permit("arya", "far", parley.EffectDeny)
+	w.AddPermission("arya", "gendry", parley.EffectDeny)
+	w.AddPermission("arya", "hound", parley.EffectAllow, withApproval)
+	w.AddPermission("arya", "far", parley.EffectDeny)
 	r := w.SayIn("arya", channel, "@gendry @hound @far look")
 	if !slices.Equal(r.Message.Mentions, []string{"gendry", "hound", "far"}) || len(r.Notices) != 3 {
 		t.Errorf("mentions %v, notices %q", r.Message.Mentions, r.Notices)
@@ -91,13 +91,13 @@ func TestMentionOfWhomOneMayNotContactDoesNotWake(t *testing.T) {
 		t.Errorf("notices %q", r.Notices)
 	}
 	for _, agent := range []string{"gendry", "hound", "far"} {
-		if w.next(agent) != nil {
+		if w.NextRunOf(agent) != nil {
 			t.Errorf("%s is woken", agent)
 		}
 	}
 	w.NoError(w.Unpermit(ctx, user, "arya", "gendry", ""))
 	w.SayIn("arya", channel, "@all look")
-	if w.next("gendry") == nil || w.next("hound") != nil {
+	if w.NextRunOf("gendry") == nil || w.NextRunOf("hound") != nil {
 		t.Error("@all wakes others than those arya may contact")
 	}
 }
@@ -105,7 +105,7 @@ func TestMentionOfWhomOneMayNotContactDoesNotWake(t *testing.T) {
 func TestAnswersAreNeverRefused(t *testing.T) {
 	w := newHub(t)
 	channel, _ := w.town()
-	w.permit("arya", "*", parley.EffectDeny)
+	w.AddPermission("arya", "*", parley.EffectDeny)
 	asked := w.SendDM("gendry", "arya", "well?").Message
 	run := w.StartRun("arya")
 	reply, err := w.Post(ctx, run.Caller(), parley.Draft{InReplyTo: asked.ID, Content: text("so")})
@@ -117,10 +117,10 @@ func TestAnswersAreNeverRefused(t *testing.T) {
 	w.SayIn("gendry", channel, "@arya well?")
 	run = w.StartRun("arya")
 	w.EndRun(run, "@gendry yes, @hound knows")
-	if w.next("hound") != nil {
+	if w.NextRunOf("hound") != nil {
 		t.Error("an answer wakes somebody else")
 	}
-	if w.next("gendry") == nil {
+	if w.NextRunOf("gendry") == nil {
 		t.Error("an answer does not wake whom it answers and mentions")
 	}
 	// An answer is for whom it answers.
@@ -166,7 +166,7 @@ func TestTiersHoldForPosts(t *testing.T) {
 	if got := hint("will", "wanda"); got != "go through your pm (PAUL)" {
 		t.Errorf("with a manager: %q", got)
 	}
-	w.permit("will", "wanda", parley.EffectAllow)
+	w.AddPermission("will", "wanda", parley.EffectAllow)
 	if got := hint("will", "wanda"); got != "" {
 		t.Errorf("with a rule: %q", got)
 	}
@@ -174,7 +174,7 @@ func TestTiersHoldForPosts(t *testing.T) {
 
 func TestSupervisedWritesAreHeld(t *testing.T) {
 	w := newHub(t)
-	w.office()
+	w.addInternOffice()
 	channel := w.CreateChannel(parley.Owner, "town", "intern", "senior", "boss").ID
 	run, dm := w.works("intern")
 	for name, draft := range map[string]parley.Draft{
@@ -218,7 +218,7 @@ func TestAttachedAgentWritesWhereItWasWoken(t *testing.T) {
 	get[parley.Taken](w)(w.Take(ctx, as("intern"), parley.Take{}))
 	get[parley.Receipt](w)(w.Post(ctx, as("intern"), say))
 	get[[]parley.Message](w)(w.History(ctx, as("intern"), asked.Conversation, parley.Page{}))
-	w.reply("intern", asked.ID, "so")
+	w.ReplyAs("intern", asked.ID, "so")
 	if held.Conversation != "" {
 		t.Errorf("outside of a run, it comes from %q", held.Conversation)
 	}
@@ -279,11 +279,11 @@ func TestStrictReadsAreHeld(t *testing.T) {
 func TestRulesAreKept(t *testing.T) {
 	w := newHub(t)
 	w.town()
-	w.permit("arya", "*", parley.EffectDeny)
-	w.permit("ARYA", "Gendry", parley.EffectAllow)
-	w.permit("arya", "gendry", parley.EffectAllow, withApproval) // in its place
-	w.permit("hound", "gendry", parley.EffectAllow)
-	w.restart()
+	w.AddPermission("arya", "*", parley.EffectDeny)
+	w.AddPermission("ARYA", "Gendry", parley.EffectAllow)
+	w.AddPermission("arya", "gendry", parley.EffectAllow, withApproval) // in its place
+	w.AddPermission("hound", "gendry", parley.EffectAllow)
+	w.Restart()
 	shown := func(list []parley.Permission) (lines []string) {
 		for _, p := range list {
 			line := string(p.Effect) + " " + p.Agent + " → " + p.Target

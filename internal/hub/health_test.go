@@ -47,7 +47,7 @@ func TestHealthIsKeptAndOnlyItsChangeIsTold(t *testing.T) {
 	changes(2)
 	beat(`{"note":"no word of health"}`)
 	kept(parley.Health{Health: "unhealthy", Metrics: json.RawMessage(`{"memory_mb":1}`)})
-	w.restart()
+	w.Restart()
 	kept(parley.Health{Health: "unhealthy", Metrics: json.RawMessage(`{"memory_mb":1}`)})
 }
 

@@ -82,7 +82,7 @@ func (w *world) deeds() map[string]deed {
 // company is the office with intern in a mode, once it has made its channel.
 func (w *world) company(mode parley.Mode) map[string]deed {
 	w.t.Helper()
-	w.office()
+	w.addInternOffice()
 	w.AddScriptAgents("ned")
 	w.EditAgent("intern", func(a *parley.Agent) { a.Mode = parley.ModeAutonomous })
 	deeds := w.deeds()
@@ -107,7 +107,7 @@ func TestConversationOperationsAreHeld(t *testing.T) {
 				same(t, "the request", []string{a.Summary, a.Rule, a.Decider}, []string{d.summary, "mode " + string(mode), "boss"})
 				same(t, "the same call", w.HeldApproval(d.call(as("intern"))).ID, a.ID)
 				same(t, "done before the decision", d.done(), false)
-				w.restart()
+				w.Restart()
 				done := w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 				same(t, "what came of it", []any{done.State, done.Failure, d.done()}, []any{parley.ApprovalExecuted, (*parley.Error)(nil), true})
 				told := w.said(w.dmOf("boss", "intern"), parley.System)
@@ -179,7 +179,7 @@ func TestApprovedConversationOperationGoesWhereItWasSeenToGo(t *testing.T) {
 	w.DecideAs("boss", add.ID, parley.Decision{Approve: true})
 	same(t, "members", []any{slices.Contains(w.ConversationAs("user", "old").Members, "senior"), w.ConversationAs("user", "town").Members}, []any{true, []string{"user"}})
 	again := w.HeldApproval(second(w.CreateConversation(ctx, as("intern"), parley.NewConversation{Name: "den", With: []string{"senior"}})))
-	w.permit("intern", "senior", parley.EffectDeny)
+	w.AddPermission("intern", "senior", parley.EffectDeny)
 	failed := w.DecideAs("boss", again.ID, parley.Decision{Approve: true})
 	if failed.Failure == nil || failed.Failure.Code != parley.NotPermitted {
 		t.Errorf("made though denied by now: %+v", failed)
@@ -206,14 +206,14 @@ func TestAddingSomebodyIsContactingThem(t *testing.T) {
 			return w.AddMember(ctx, hub.Caller{Agent: "arya", By: parley.Owner}, "inn", "gendry")
 		},
 	}
-	w.permit("arya", "gendry", parley.EffectDeny)
-	w.permit("arya", "hound", parley.EffectAllow, withApproval) // a refusal comes before an approval
+	w.AddPermission("arya", "gendry", parley.EffectDeny)
+	w.AddPermission("arya", "hound", parley.EffectAllow, withApproval) // a refusal comes before an approval
 	for name, add := range adds {
 		err := parley.AsError(add())
 		same(t, name, []any{err.Code, err.Message}, []any{parley.NotPermitted, "arya may not contact gendry"})
 	}
 	w.NoError(w.Unpermit(ctx, user, "arya", "gendry", parley.EffectDeny))
-	w.permit("arya", "gendry", parley.EffectAllow, withApproval, func(p *parley.Permission) { p.RequiresHuman = true })
+	w.AddPermission("arya", "gendry", parley.EffectAllow, withApproval, func(p *parley.Permission) { p.RequiresHuman = true })
 	for name, add := range adds {
 		a := w.HeldApproval(add())
 		same(t, name, []any{a.Target, a.Rule, a.RequiresHuman}, []any{"gendry", "allow arya → gendry", true})
@@ -232,7 +232,7 @@ func TestAddingSomebodyIsContactingThem(t *testing.T) {
 // A message that brings a participant into a channel adds it. A mode holds that even in the conversation that woke the agent.
 func TestModeHoldsWhomAMessageBrings(t *testing.T) {
 	w := newHub(t)
-	w.office()
+	w.addInternOffice()
 	town := w.CreateChannel(parley.Owner, "town", "intern").ID
 	w.PostAs(parley.Owner, parley.Draft{Conversation: town, Content: text("@intern well?")})
 	run := w.StartRun("intern")
@@ -250,7 +250,7 @@ func TestModeHoldsWhomAMessageBrings(t *testing.T) {
 // A reply is never held where it answers what woke the run, and held anywhere else.
 func TestReplyOutsideItsTriggerIsHeld(t *testing.T) {
 	w := newHub(t)
-	w.office()
+	w.addInternOffice()
 	earlier := w.PostAs("senior", parley.Draft{Direct: []string{"intern"}, Content: text("one")}).Message
 	w.EndRun(w.StartRun("intern"), "yes")
 	run, dm := w.works("intern")

@@ -8,7 +8,7 @@ import (
 
 func TestTasksOfOthersAreHeld(t *testing.T) {
 	w := newHub(t)
-	w.office()
+	w.addInternOffice()
 	w.AddScriptAgents("other")
 	held := w.HeldApproval(second(w.NewTask(ctx, as("intern"), parley.NewTask{Assignee: "senior", Text: "count", Title: "Counting"})))
 	if changed := w.HeldApproval(second(w.NewTask(ctx, as("intern"), parley.NewTask{Assignee: "senior", Text: "count", Title: "Recounting"}))); changed.ID == held.ID {
@@ -37,20 +37,20 @@ func TestRulesHoldForTasks(t *testing.T) {
 	w := newHub(t)
 	w.town()
 	id := get[parley.TaskView](w)(w.NewTask(ctx, as("arya"), parley.NewTask{Assignee: "hound", Text: "count"})).ID
-	w.permit("arya", "gendry", parley.EffectDeny)
+	w.AddPermission("arya", "gendry", parley.EffectDeny)
 	w.isRefused(parley.NotPermitted, second(w.NewTask(ctx, as("arya"), parley.NewTask{Assignee: "gendry", Text: "count"})))
 	w.isRefused(parley.NotPermitted, second(w.ReassignTask(ctx, as("arya"), id, "gendry")))
 	w.NoError(second(w.CancelTask(ctx, as("arya"), id, "")))
-	w.permit("arya", "hound", parley.EffectDeny)
+	w.AddPermission("arya", "hound", parley.EffectDeny)
 	w.isRefused(parley.NotPermitted, second(w.RetryTask(ctx, as("arya"), id)))
-	if w.next("gendry") != nil {
+	if w.NextRunOf("gendry") != nil {
 		t.Error("gendry is woken")
 	}
 }
 
 func TestEndedTaskWithdrawsItsApprovals(t *testing.T) {
 	w := newHub(t)
-	w.office()
+	w.addInternOffice()
 	id := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
 	run := w.StartRun("intern")
 	a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?")))
@@ -70,7 +70,7 @@ func TestEndedTaskWithdrawsItsApprovals(t *testing.T) {
 // A task goes on while an ask that was approved in it is not answered.
 func TestApprovedAskKeepsItsTaskOpen(t *testing.T) {
 	w := newHub(t)
-	w.office()
+	w.addInternOffice()
 	id := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
 	run := w.StartRun("intern")
 	a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?")))
@@ -95,7 +95,7 @@ func TestReassignedTaskWithdrawsItsApprovals(t *testing.T) {
 	for name, state := range map[string]parley.ApprovalState{"pending": parley.ApprovalPending, "approved": parley.ApprovalApproved} {
 		t.Run(name, func(t *testing.T) {
 			w := newHub(t)
-			w.office()
+			w.addInternOffice()
 			w.AddScriptAgents("other")
 			id := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
 			run := w.StartRun("intern")
@@ -123,7 +123,7 @@ func TestApprovalHeldBeforeTheTask(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newHub(t)
 			w.AddScriptAgents("intern", "senior", "data")
-			w.permit("intern", "senior", parley.EffectAllow, withApproval)
+			w.AddPermission("intern", "senior", parley.EffectAllow, withApproval)
 			run, _ := w.works("intern")
 			a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?")))
 			if retried {

@@ -14,12 +14,12 @@ func TestHeldDelegationHangsUnderItsCallersTask(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t, mayLoop)
-			w.office()
+			w.addInternOffice()
 			trigger := w.PostAs(parley.Owner, parley.Draft{Direct: []string{"intern"}, Content: text("Have it checked\nby tomorrow")}).Message
 			run := w.StartRun("intern")
 			contact := parley.Contact{Pattern: parley.PatternDelegate, Agent: "senior", Message: "Check it"}
 			a := w.HeldApproval(w.TryContact(run.Caller(), contact))
-			same(t, "before", []any{a.Task, w.run(run.Run.ID).Task}, []any{"", ""})
+			same(t, "before", []any{a.Task, w.RunByID(run.Run.ID).Task}, []any{"", ""})
 			if ends {
 				w.EndRun(run, "I have asked")
 			}
@@ -27,7 +27,7 @@ func TestHeldDelegationHangsUnderItsCallersTask(t *testing.T) {
 			above := w.TaskByID(a.Task)
 			same(t, "the task", []any{above.Title, above.Assignee, above.Requester, above.Message, above.Status},
 				[]any{"Have it checked", "intern", "user", trigger.ID, parley.TaskActive})
-			same(t, "of the run", w.run(run.Run.ID).Task, above.ID)
+			same(t, "of the run", w.RunByID(run.Run.ID).Task, above.ID)
 			same(t, "under it", len(above.Subtasks), 1)
 			if !ends {
 				w.EndRun(run, "I have asked")
@@ -51,11 +51,11 @@ func TestHeldDelegationHangsUnderItsCallersTask(t *testing.T) {
 func TestRefusedHeldDelegationLeavesNoTask(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.office()
+	w.addInternOffice()
 	run, _ := w.works("intern")
 	a := w.HeldApproval(w.TryContact(run.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "senior", Message: "Check it"}))
 	w.EndRun(run, "")
-	w.permit("intern", "senior", parley.EffectDeny)
+	w.AddPermission("intern", "senior", parley.EffectDeny)
 	same(t, "refused", w.DecideAs("boss", a.ID, parley.Decision{Approve: true}).Refused(), true)
 	same(t, "tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 0)
 }
@@ -65,29 +65,29 @@ func TestReplyToAnAskSaysWhatCameOfIt(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, mayLoop)
 	w.AddScriptAgents("a", "b", "c")
-	w.attached("ana")
+	w.AddPollingAgents("ana")
 	defer w.there("ana")()
 	said := func(r parley.Receipt) []any { return []any{r.Asker, r.Notices} }
-	run := w.working("a")
+	run := w.WakeAndStartRun("a")
 	waits := w.beginAsk(run.Caller(), "ana", "one?")
-	same(t, "who waits", said(w.reply("ana", waits.request.ID, "yes")), []any{"a", []string{"a gets this as the answer to its ask"}})
+	same(t, "who waits", said(w.ReplyAs("ana", waits.request.ID, "yes")), []any{"a", []string{"a gets this as the answer to its ask"}})
 	late := w.beginAsk(run.Caller(), "ana", "two?")
 	late.giveUp()
 	late.hears()
 	w.EndRun(run, "gave up")
-	same(t, "late", said(w.reply("ana", late.request.ID, "yes")),
+	same(t, "late", said(w.ReplyAs("ana", late.request.ID, "yes")),
 		[]any{"a", []string{"a was told: the answer to its ask was late, and went to it as a callback"}})
 	w.EndRun(w.StartRun("a"), "thanks")
 	w.SayIn("user", w.CreateChannel("user", "open", "a").ID, "@a go on")
 	other := w.StartRun("a")
 	left := w.beginAsk(other.Caller(), "ana", "three?")
 	w.FailRunOf(other, parley.FailureFinal)
-	same(t, "left", said(w.reply("ana", left.request.ID, "yes")),
+	same(t, "left", said(w.ReplyAs("ana", left.request.ID, "yes")),
 		[]any{"a", []string{"nobody waits for this answer any more: the run of a that asked has ended"}})
 	p := w.beginAsk(user, "b", "four?")
 	b := w.StartRun("b")
 	w.Delegate(b.Caller(), "c", "find out")
 	same(t, "parked", said(w.runPosts(b, parley.Draft{InReplyTo: p.request.ID, Content: text("soon")})),
-		[]any{"user", []string{"user still waits for the answer to its ask, which is the end of " + w.run(b.Run.ID).Task}})
-	same(t, "nobody", said(w.reply("ana", waits.request.ID, "by the way")), []any{"", []string(nil)})
+		[]any{"user", []string{"user still waits for the answer to its ask, which is the end of " + w.RunByID(b.Run.ID).Task}})
+	same(t, "nobody", said(w.ReplyAs("ana", waits.request.ID, "by the way")), []any{"", []string(nil)})
 }

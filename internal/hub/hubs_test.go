@@ -46,7 +46,7 @@ func TestDMOpenedByTwoHubsAtOnceIsOne(t *testing.T) {
 		hubs[0].NoError(errs[i])
 		same(t, "the conversation", r.Message.Conversation, receipts[0].Message.Conversation)
 	}
-	same(t, "messages in it", len(hubs[1].texts("ned", receipts[0].Message.Conversation)), len(receipts))
+	same(t, "messages in it", len(hubs[1].TextsIn("ned", receipts[0].Message.Conversation)), len(receipts))
 }
 
 func TestKeyUsedWithTwoHubsAtOnceStoresOneMessage(t *testing.T) {
@@ -66,7 +66,7 @@ func TestKeyUsedWithTwoHubsAtOnceStoresOneMessage(t *testing.T) {
 		}
 	}
 	same(t, "told that it was the first", first, 1)
-	same(t, "messages", len(hubs[1].texts("arya", open)), 1)
+	same(t, "messages", len(hubs[1].TextsIn("arya", open)), 1)
 }
 
 func TestNameTakenWithTwoHubsAtOnceIsGivenOnce(t *testing.T) {

@@ -72,7 +72,7 @@ func (w *world) live() {
 	w.group("boss", "inner", "worker")
 	root := w.SayIn("gone", c.ID, "@worker <b>look</b>").Message
 	w.clock.advance(time.Second)
-	w.reply("worker", root.ID, "done")
+	w.ReplyAs("worker", root.ID, "done")
 	w.PostAs("user", parley.Draft{
 		Direct: []string{"boss", "sansa"}, TraceID: "build-7", TTL: 60, RequiresAck: true, IdempotencyKey: "k", Type: "ha_report",
 		Content: parley.Content{Text: "x", Code: "y"}, Payload: json.RawMessage(`{"a":[1.50,"\u2028"]}`), Metadata: json.RawMessage(`{"b":{}}`),
@@ -80,7 +80,7 @@ func (w *world) live() {
 	secret := w.SendDM("user", "worker", "secret").Message
 	get[parley.Message](w)(w.Redact(ctx, user, secret.ID, "secret"))
 	asked := w.send("user", "worker", "one question").Message
-	w.reply("worker", asked.ID, "one answer")
+	w.ReplyAs("worker", asked.ID, "one answer")
 	a := get[parley.Artifact](w)(w.PutArtifact(ctx, user, strings.NewReader("body")))
 	a.Name = "notes.txt"
 	w.PostAs("user", parley.Draft{Conversation: c.ID, To: parley.All, Content: parley.Content{Artifacts: []parley.Artifact{a}}, Payload: json.RawMessage(`{}`)})

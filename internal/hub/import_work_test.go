@@ -135,7 +135,7 @@ func TestImportNumbersAnew(t *testing.T) {
 	m := w.PostAs("boss", parley.Draft{Direct: []string{"worker"}, Content: text("how far is it?"), Task: "task-3"}).Message
 	exported := w.export()
 	busy := another(t, stores)
-	busy.office()
+	busy.addInternOffice()
 	own := get[parley.TaskView](busy)(busy.NewTask(ctx, user, parley.NewTask{Title: "my own"}))
 	held := busy.HeldApproval(busy.TryContact(as("intern"), notifies("senior", "hello")))
 	same(t, "its own task", own.ID, "task-1")

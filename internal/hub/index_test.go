@@ -156,7 +156,7 @@ func TestIndexHasNoGapAndNoRepeat(t *testing.T) {
 				w.SayIn("user", "open", fmt.Sprint("word n", said))
 				said++
 			}
-			w.restart()
+			w.Restart()
 		}
 		where.Store("")
 		w.Start(ctx)

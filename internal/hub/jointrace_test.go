@@ -81,7 +81,7 @@ func TestJoiningATraceReadsNoTexts(t *testing.T) {
 	}
 	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, TraceID: "winter", Content: text("x")})
 	w.wrap = func(s parley.Store) parley.Store { return frugal{s} }
-	w.restart()
+	w.Restart()
 	for trace, want := range map[string]bool{"winter": false, "summer": true} {
 		m := w.PostAs("hound", parley.Draft{Direct: []string{"gendry"}, TraceID: trace, Content: text("y")}).Message
 		same(t, trace, m.TraceID == trace, want)
@@ -91,7 +91,7 @@ func TestJoiningATraceReadsNoTexts(t *testing.T) {
 // A call that is held is in no trace of others either, and a run stays in its own.
 func TestHeldCallAndRunStayInTheirTrace(t *testing.T) {
 	w := newHub(t)
-	w.office()
+	w.addInternOffice()
 	secret := w.PostAs(parley.Owner, parley.Draft{Direct: []string{"senior"}, Content: text("x")}).Message
 	a := w.HeldApproval(second(w.Contact(ctx, hub.Caller{Agent: "intern", Trace: secret.TraceID}, notifies("senior", "x"))))
 	same(t, "an approval", a.TraceID, a.ID)
@@ -106,7 +106,7 @@ func TestHeldCallAndRunStayInTheirTrace(t *testing.T) {
 func TestForeignTraceIsNotJoinedByADocument(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.tree(parley.LayoutAgentOS, "tree", "ana", "ben")
+	w.joinTree(parley.LayoutAgentOS, "tree", "ana", "ben")
 	w.CreateChannel("user", "paper")
 	secret := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: text("x")}).Message
 	came := w.arrives("tree", parley.Arrival{

@@ -18,7 +18,7 @@ type tried struct {
 
 func (w *world) tried(message, recipient string) tried {
 	w.t.Helper()
-	d := w.delivery(message, recipient)
+	d := w.DeliveryOf(message, recipient)
 	pause := time.Duration(0)
 	if d.Until != 0 {
 		pause = time.Duration(int64(d.Until)-w.leases.now.Load()) * time.Millisecond
@@ -35,17 +35,17 @@ func TestLostLeaseReturnsWhatItHadAfterAPause(t *testing.T) {
 			w.AddAgents("arya", "ned")
 			m := w.SendDM("arya", "ned", "once more").Message
 			taken := w.TakeAs("ned", parley.Take{Seen: see, Run: "run-1"})
-			w.later(time.Minute - time.Millisecond)
-			same(t, "before 60 s", w.delivery(m.ID, "ned").Lease, taken.Lease)
-			w.later(time.Millisecond)
+			w.AdvanceLeases(time.Minute - time.Millisecond)
+			same(t, "before 60 s", w.DeliveryOf(m.ID, "ned").Lease, taken.Lease)
+			w.AdvanceLeases(time.Millisecond)
 			same(t, "after 60 s", w.tried(m.ID, "ned"), tried{parley.DeliveryAccepted, 1, "", time.Second})
-			d := w.delivery(m.ID, "ned")
+			d := w.DeliveryOf(m.ID, "ned")
 			same(t, "nothing is left of the try", []any{d.DeliveredAt, d.SeenAt, d.Run}, []any{(*time.Time)(nil), (*time.Time)(nil), ""})
 			same(t, "why", d.Failure, refused(parley.Unavailable, "", "ned did not do this: whoever had it is gone", ""))
 			same(t, "in the pause", w.takes("ned", parley.Take{}), []string{})
-			w.later(time.Second)
+			w.AdvanceLeases(time.Second)
 			same(t, "after the pause", w.takes("ned", parley.Take{}), []string{"once more"})
-			same(t, "nobody is told of a try", len(w.told("arya")), 0)
+			same(t, "nobody is told of a try", len(w.HubMessagesTo("arya")), 0)
 		})
 	}
 }
@@ -62,9 +62,9 @@ func TestExtendedLeaseLasts(t *testing.T) {
 		list := get[[]parley.Delivery](w)(w.Extend(ctx, as("ned"), taken.Lease, c.length))
 		same(t, "still held", list[0].Message, m.ID)
 		same(t, "lasts", w.tried(m.ID, "ned"), tried{parley.DeliveryDelivered, 0, taken.Lease, c.want})
-		w.later(c.want - time.Millisecond)
+		w.AdvanceLeases(c.want - time.Millisecond)
 	}
-	w.later(time.Millisecond)
+	w.AdvanceLeases(time.Millisecond)
 	same(t, "over", w.tried(m.ID, "ned"), tried{parley.DeliveryAccepted, 1, "", time.Second})
 }
 
@@ -79,13 +79,13 @@ func TestWallClockMovesNoLease(t *testing.T) {
 			w.clock.advance(jump)
 			w.SendDM("arya", "ned", "second")
 			w.sweep()
-			same(t, "order", w.waits("ned"), []string{"first", "second"})
+			same(t, "order", w.PendingTexts("ned"), []string{"first", "second"})
 			taken := w.TakeAs("ned", parley.Take{Limit: 1})
 			w.clock.advance(jump)
 			w.sweep()
 			same(t, "lease", w.tried(first.ID, "ned"), tried{parley.DeliveryDelivered, 0, taken.Lease, time.Minute})
 			w.clock.advance(-2 * jump)
-			w.later(time.Minute)
+			w.AdvanceLeases(time.Minute)
 			same(t, "its end", w.tried(first.ID, "ned"), tried{parley.DeliveryAccepted, 1, "", time.Second})
 		})
 	}
@@ -107,7 +107,7 @@ func TestPauseGrowsByTheKindOfFailure(t *testing.T) {
 			for i, pause := range want {
 				w.giveBack("ned", w.TakeAs("ned", parley.Take{}), failure)
 				same(t, fmt.Sprint("after try ", i+1), w.tried(m.ID, "ned"), tried{parley.DeliveryAccepted, i + 1, "", pause})
-				w.later(pause)
+				w.AdvanceLeases(pause)
 			}
 			taken := w.TakeAs("ned", parley.Take{})
 			_, err := w.Nack(ctx, as("ned"), taken.Lease, parley.Trouble{Failure: failure, After: time.Hour}, m.ID)
@@ -127,20 +127,20 @@ func TestLastAttemptMakesADeadLetter(t *testing.T) {
 			w.EditAgent("ned", func(a *parley.Agent) { a.Attempts = attempts })
 			m := w.SendDM("arya", "ned", "hopeless").Message
 			for range attempts {
-				same(t, "told before the end", len(w.told("arya")), 0)
+				same(t, "told before the end", len(w.HubMessagesTo("arya")), 0)
 				w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureServer)
-				w.later(time.Hour)
+				w.AdvanceLeases(time.Hour)
 			}
 			sentence := "ned did not do this: what it needs has failed"
 			if attempts > 1 {
 				sentence += fmt.Sprintf(" (%d attempts)", attempts)
 			}
 			hint := "an owner can retry or drop it: parley dead list"
-			d := w.delivery(m.ID, "ned")
+			d := w.DeliveryOf(m.ID, "ned")
 			same(t, "dead", []any{d.State, d.Attempt, d.Failure, d.Lease, d.SettledAt}, []any{
 				parley.DeliveryDead, attempts, refused(parley.DependencyFailed, "", sentence, hint), "", (*time.Time)(nil),
 			})
-			same(t, "told", textsOf(w.told("arya")), []string{"Error: " + sentence + ". Hint: " + hint + "."})
+			same(t, "told", textsOf(w.HubMessagesTo("arya")), []string{"Error: " + sentence + ". Hint: " + hint + "."})
 			same(t, "inbox", w.inbox("ned"), parley.Inbox{})
 			same(t, "dead letters", get[[]parley.Delivery](w)(w.DeadLetters(ctx, user, 0, 0)), []parley.Delivery{d})
 			same(t, "after it", get[[]parley.Delivery](w)(w.DeadLetters(ctx, user, d.Seq, 0)), []parley.Delivery{})
@@ -158,7 +158,7 @@ func TestDeadLetterIsRetriedWithAllItsAttempts(t *testing.T) {
 		t.Helper()
 		for range 2 {
 			w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
-			w.later(time.Hour)
+			w.AdvanceLeases(time.Hour)
 		}
 		same(t, "dead", w.tried(m.ID, "ned"), tried{State: parley.DeliveryDead, Attempt: 2})
 	}
@@ -166,21 +166,21 @@ func TestDeadLetterIsRetriedWithAllItsAttempts(t *testing.T) {
 	audits := len(w.audited())
 	for _, recipient := range []string{"", "NED"} {
 		retried := get[parley.Delivery](w)(w.RetryDead(ctx, user, m.ID, recipient))
-		same(t, "retried", retried, w.delivery(m.ID, "ned"))
+		same(t, "retried", retried, w.DeliveryOf(m.ID, "ned"))
 		same(t, "at once, from the start", w.tried(m.ID, "ned"), tried{State: parley.DeliveryAccepted})
 		die()
 	}
 	entry := w.audited()[audits]
 	same(t, "audited", []any{entry.Actor, entry.Act, entry.Subject, string(entry.Detail)},
 		[]any{"user", "delivery.retry", m.ID, `{"recipient":"ned"}`})
-	same(t, "told each time it died", len(w.told("arya")), 3)
+	same(t, "told each time it died", len(w.HubMessagesTo("arya")), 3)
 
-	before := len(w.told("arya"))
+	before := len(w.HubMessagesTo("arya"))
 	dropped := get[parley.Delivery](w)(w.DropDead(ctx, user, m.ID, "ned"))
 	same(t, "dropped", []any{dropped.State, dropped.SettledAt != nil}, []any{parley.DeliveryDropped, true})
 	entry = w.audited()[len(w.audited())-1]
 	same(t, "audited", []any{entry.Act, entry.Subject}, []any{"delivery.drop", m.ID})
-	same(t, "told", textsOf(w.told("arya"))[before:], []string{
+	same(t, "told", textsOf(w.HubMessagesTo("arya"))[before:], []string{
 		"Error: user gave up on this for ned. Hint: send it again, or write to somebody else.",
 	})
 	same(t, "dead letters", get[[]parley.Delivery](w)(w.DeadLetters(ctx, user, 0, 0)), []parley.Delivery{})
@@ -189,7 +189,7 @@ func TestDeadLetterIsRetriedWithAllItsAttempts(t *testing.T) {
 func TestAskIsTriedOnce(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(*world, parley.Taken){
-		"lease lost": func(w *world, _ parley.Taken) { w.later(time.Minute) },
+		"lease lost": func(w *world, _ parley.Taken) { w.AdvanceLeases(time.Minute) },
 		"busy":       func(w *world, taken parley.Taken) { w.giveBack("ned", taken, parley.FailureBusy) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -199,7 +199,7 @@ func TestAskIsTriedOnce(t *testing.T) {
 			ask := w.postFor(parley.PurposeAsk, "arya", "ned", "well?")
 			lose(w, w.TakeAs("ned", parley.Take{}))
 			same(t, "failed", w.tried(ask.ID, "ned"), tried{State: parley.DeliveryFailed, Attempt: 1})
-			same(t, "told", len(w.told("arya")), 1)
+			same(t, "told", len(w.HubMessagesTo("arya")), 1)
 		})
 	}
 }
@@ -213,8 +213,8 @@ func TestFailureThatIsFinal(t *testing.T) {
 	list := get[[]parley.Delivery](w)(w.Nack(ctx, as("ned"), taken.Lease, parley.Trouble{Reason: "no\x00 such \xffnumber"}, m.ID))
 	failure := refused(parley.DependencyFailed, "", "ned did not do this: no such number", "")
 	same(t, "failed", []any{list[0].State, list[0].Failure}, []any{parley.DeliveryFailed, failure})
-	same(t, "stored", w.delivery(m.ID, "ned"), list[0])
-	told := w.told("arya")
+	same(t, "stored", w.DeliveryOf(m.ID, "ned"), list[0])
+	told := w.HubMessagesTo("arya")
 	same(t, "told", textsOf(told), []string{"Error: ned did not do this: no such number."})
 	same(t, "where, about what", []any{told[0].Conversation, told[0].InReplyTo, told[0].Type, told[0].TraceID},
 		[]any{m.Conversation, m.ID, parley.TypeError, m.TraceID})
@@ -230,8 +230,8 @@ func TestStaleLeaseIsWorthNothing(t *testing.T) {
 	other := w.SendDM("arya", "bran", "not yours").Message
 	stale := w.TakeAs("ned", parley.Take{}).Lease
 	bran := w.TakeAs("bran", parley.Take{}).Lease
-	w.later(time.Minute)
-	w.later(time.Second)
+	w.AdvanceLeases(time.Minute)
+	w.AdvanceLeases(time.Second)
 	holder := w.TakeAs("ned", parley.Take{}).Lease
 	bran2 := w.TakeAs("bran", parley.Take{}).Lease
 	lost := parley.Trouble{Failure: parley.FailureLost}
@@ -258,11 +258,11 @@ func TestStaleLeaseMayAckWhatNobodyHas(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	m := w.SendDM("arya", "ned", "done, but late").Message
 	lease := w.TakeAs("ned", parley.Take{}).Lease
-	w.later(time.Minute)
+	w.AdvanceLeases(time.Minute)
 	same(t, "back", w.DeliveryState(m.ID, "ned"), parley.DeliveryAccepted)
 	_, err := w.Ack(ctx, as("ned"), lease, m.ID)
 	w.NoError(err)
-	w.later(time.Hour)
+	w.AdvanceLeases(time.Hour)
 	same(t, "acked", w.tried(m.ID, "ned"), tried{State: parley.DeliveryAcked, Attempt: 1})
 }
 
@@ -281,14 +281,14 @@ func TestRemovedRecipientFailsWhatIsOpenForIt(t *testing.T) {
 	own := w.SendDM("ned", "bran", "from it").Message
 	w.NoError(w.RemoveAgent(ctx, user, "ned"))
 	for _, m := range []parley.Message{first, second, third, quiet} {
-		d := w.delivery(m.ID, "ned")
+		d := w.DeliveryOf(m.ID, "ned")
 		same(t, "failed", []any{d.State, d.Failure, d.Lease}, []any{
 			parley.DeliveryFailed, refused(parley.Unavailable, parley.Gone, "ned was removed", "write to somebody else"), "",
 		})
 	}
 	same(t, "settled before", w.DeliveryState(done.ID, "ned"), parley.DeliveryAcked)
 	same(t, "what it sent", w.DeliveryState(own.ID, "bran"), parley.DeliveryAccepted)
-	same(t, "senders told", []int{len(w.told("arya")), len(w.told("bran")), len(w.told("ned"))}, []int{2, 2, 0})
+	same(t, "senders told", []int{len(w.HubMessagesTo("arya")), len(w.HubMessagesTo("bran")), len(w.HubMessagesTo("ned"))}, []int{2, 2, 0})
 	same(t, "its inbox", w.sawInbox("ned"), parley.Inbox{})
 	_, err := w.Extend(ctx, as("ned"), held.Lease, 0)
 	same(t, "it can do nothing more", parley.CodeOf(err), parley.NotPermitted)
@@ -316,6 +316,6 @@ func TestRemovalOfAnAgentWithMoreThanOneBatch(t *testing.T) {
 		w.SendDM("user", "ned", "hello")
 	}
 	w.NoError(w.RemoveAgent(ctx, user, "ned"))
-	same(t, "told", len(w.told("user")), 203)
+	same(t, "told", len(w.HubMessagesTo("user")), 203)
 	same(t, "inbox", w.sawInbox("ned"), parley.Inbox{})
 }

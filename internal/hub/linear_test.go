@@ -169,7 +169,7 @@ func (h *historian) sweep(client int) {
 	h.pausing.Lock()
 	defer h.pausing.Unlock()
 	h.call(client, step{act: "sweep"}, func() step {
-		h.w.later(time.Minute)
+		h.w.AdvanceLeases(time.Minute)
 		return step{}
 	})
 }

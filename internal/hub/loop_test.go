@@ -73,9 +73,9 @@ func TestTwoAgentsThatAlwaysAnswerEachOtherAreHeld(t *testing.T) {
 	same(t, "one line says why", w.lines("work"), []string{heldPair})
 	opened := slices.DeleteFunc(eventsAfter(w, before), func(e parley.Event) bool { return e.Kind != parley.EventLoopOpened })
 	same(t, "events", []any{len(opened), opened[0].Conversation}, []any{1, c.ID})
-	same(t, "the sender is told", len(w.told("databot")), 1)
+	same(t, "the sender is told", len(w.HubMessagesTo("databot")), 1)
 
-	w.restart()
+	w.Restart()
 	another := w.SendDM("writerbot", "databot", "elsewhere")
 	same(t, "in another conversation, after a restart", held(t, another), true)
 	same(t, "the line is said once", len(w.lines("work"))+len(w.lines(another.Message.Conversation)), 1)

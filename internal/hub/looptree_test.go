@@ -13,14 +13,14 @@ import (
 func talks(w *world, most int, next func(a *parley.Arrival, answer string)) int {
 	w.t.Helper()
 	w.AddScriptAgents("ned")
-	w.tree(parley.LayoutAgentOS, "tree", "ana")
+	w.joinTree(parley.LayoutAgentOS, "tree", "ana")
 	w.CreateChannel("user", "paper", "ned")
 	answer := ""
 	for n := range most {
 		a := parley.Arrival{Name: fmt.Sprintf("msg-20260301-0900%02d-ana-abcd", n), From: "ana", To: "ned", Channel: "paper", Draft: parley.Draft{Content: text("go on")}}
 		next(&a, answer)
 		got := w.arrives("tree", a)
-		if heldUp(w.delivery(got.Message, "ned")) {
+		if heldUp(w.DeliveryOf(got.Message, "ned")) {
 			return n
 		}
 		w.RunAndAnswer("ned", fmt.Sprint("answer ", n))

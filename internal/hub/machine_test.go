@@ -287,7 +287,7 @@ func (x *machine) sweeps(*rapid.T) {
 
 func (x *machine) restarts(t *rapid.T) {
 	if rapid.IntRange(0, 2).Draw(t, "seldom") == 0 {
-		x.w.restart()
+		x.w.Restart()
 	}
 }
 

@@ -10,7 +10,7 @@ func TestLogFilterNamesWholeTracesAndThoseWhoAreGone(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
 	first := w.SendDM("user", "arya", "one").Message
-	second := w.reply("arya", first.ID, "two").Message
+	second := w.ReplyAs("arya", first.ID, "two").Message
 	w.NoError(w.RemoveAgent(ctx, user, "gendry"))
 	for _, test := range []struct{ give, want parley.LogFilter }{
 		{parley.LogFilter{}, parley.LogFilter{}},

@@ -41,7 +41,7 @@ func TestRoundRobinOneAnswersAtATime(t *testing.T) {
 	same(t, "sees", textsOf(history), []string{"from c3"})
 	w.FailRunOf(a, parley.FailureBusy) // it will try again
 	w.AssertIdle("b2")
-	w.later(time.Minute)
+	w.AdvanceLeases(time.Minute)
 	w.FailRunOf(w.StartRun("a1"), parley.FailureFinal) // it will not
 	same(t, "woken", w.woken(three...), []string{"b2"})
 }
@@ -49,7 +49,7 @@ func TestRoundRobinOneAnswersAtATime(t *testing.T) {
 func TestRoundRobinPassesOverWhoCannotStart(t *testing.T) {
 	t.Parallel()
 	w := moded(t, parley.AnswersRoundRobin)
-	w.attached("ana")
+	w.AddPollingAgents("ana")
 	w.SayIn("user", "open", "@ana @c3 @a1")
 	w.AssertIdle("a1")
 	get[parley.Receipt](w)(w.Command(ctx, user, "c3", parley.Command{Action: parley.ActionPause}))
@@ -82,7 +82,7 @@ func TestRoundRobinDoesNotDeadlock(t *testing.T) {
 func TestFirstAnswerStands(t *testing.T) {
 	t.Parallel()
 	w := moded(t, parley.AnswersFirst)
-	w.attached("ana")
+	w.AddPollingAgents("ana")
 	m := w.SayIn("user", "open", "@a1 @b2 @c3 @ana").Message
 	a, b := w.StartRun("a1"), w.StartRun("b2")
 	rung, _ := w.Rung()
@@ -97,7 +97,7 @@ func TestFirstAnswerStands(t *testing.T) {
 	same(t, "rung", rung(), []string{"a1", "b2", "user"})
 	same(t, "why it is to end", get[string](w)(w.KeepRun(ctx, a.Run.ID)), "another answer came first")
 	same(t, "its end", w.EndRun(a, "from a1").State, parley.RunCancelled)
-	same(t, "said", w.texts("user", "open"), []string{"@a1 @b2 @c3 @ana", "from b2"})
+	same(t, "said", w.TextsIn("user", "open"), []string{"@a1 @b2 @c3 @ana", "from b2"})
 	w.AssertConsistent()
 }
 
@@ -111,7 +111,7 @@ func TestFirstAnswerSparesOnlyWhatItAnswers(t *testing.T) {
 	b := w.StartRun("b2")
 	same(t, "triggers", len(b.Messages), 2)
 	w.SayIn("user", "open", "@a1 @b2 three")
-	w.reply("a1", b.Messages[0].ID, "late, but first")
+	w.ReplyAs("a1", b.Messages[0].ID, "late, but first")
 	same(t, "to end", get[string](w)(w.KeepRun(ctx, b.Run.ID)), "")
 	r := w.EndRun(b, "from b2")
 	same(t, "its end", r.State, parley.RunSucceeded)

@@ -60,7 +60,7 @@ type things map[parley.Noun]struct {
 
 func (w *world) oneOfEach() things {
 	w.t.Helper()
-	w.office()
+	w.addInternOffice()
 	m := w.SendDM("boss", "intern", "a sword").Message
 	a := w.StartRun("intern")
 	held := w.HeldApproval(w.TryContact(hub.Caller{Agent: "intern", Source: "run", Run: a.Run.ID}, notifies("senior", "hello")))
@@ -110,7 +110,7 @@ func TestAForeignShortNameLooksMissing(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	there := w.oneOfEach()
-	w.attached("stranger")
+	w.AddPollingAgents("stranger")
 	for name, n := range namings {
 		t.Run(name, func(t *testing.T) {
 			one := there[n.noun]
@@ -130,7 +130,7 @@ func TestAForeignShortNameLooksMissing(t *testing.T) {
 			}
 		})
 	}
-	same(t, "the run goes on", w.run(there[parley.NounRun].id).State, parley.RunRunning)
+	same(t, "the run goes on", w.RunByID(there[parley.NounRun].id).State, parley.RunRunning)
 }
 
 func TestNumbersAloneAreTakenWhereTheKindIsClear(t *testing.T) {
@@ -214,7 +214,7 @@ func TestAHeldCallKeepsTheIDThatAShortNameMeant(t *testing.T) {
 func TestALookUpByAPieceCountsAsASearch(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Load.Reads = hub.Rate{PerSecond: 1, Burst: 25} })
-	w.attached("arya", "gendry")
+	w.AddPollingAgents("arya", "gendry")
 	m := w.SendDM("arya", "gendry", "one").Message
 	caller := hub.Caller{Agent: "gendry", Source: "api", Token: "t", Scopes: parley.Scopes{parley.ScopeRead}}
 	limited := func(name string) error { return failed(w.Message(context.Background(), caller, name)) }
@@ -275,7 +275,7 @@ func TestNamesInTheFormOfShortNamesAreRefused(t *testing.T) {
 func TestNamesFromBeforeShortNamesGoOn(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.attached("arya", "gendry")
+	w.AddPollingAgents("arya", "gendry")
 	c := w.CreateChannel("arya", "old", "gendry")
 	w.NoError(w.db.Update(ctx, func(tx parley.Tx) error {
 		a, err := tx.Agents().Find("arya")
@@ -294,7 +294,7 @@ func TestNamesFromBeforeShortNamesGoOn(t *testing.T) {
 	w.SayIn("gendry", "#m7", "hello")
 	w.EditAgent("arya", func(a *parley.Agent) { a.Role = "smith" })
 	w.NoError(w.SetTopic(ctx, as("arya"), "m7", "the forge"))
-	same(t, "its messages", len(w.texts("arya", "m7")), 1)
+	same(t, "its messages", len(w.TextsIn("arya", "m7")), 1)
 	report := get[parley.ImportReport](w)(w.Import(ctx, user, strings.NewReader(w.export())))
 	same(t, "imported again", report.Conversations+report.Agents, int64(0))
 }

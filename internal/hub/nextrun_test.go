@@ -100,7 +100,7 @@ func TestWhoStartsNoRun(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("gone", "asleep", "paused")
-	w.attached("ana")
+	w.AddPollingAgents("ana")
 	w.AddAgents("rex")
 	all := []string{"gone", "asleep", "paused", "ana", "rex"}
 	for _, id := range all {
@@ -165,7 +165,7 @@ func TestRunThatStartsAtOnce(t *testing.T) {
 	a := get[*hub.Assignment](w)(w.NextRun(ctx, "codex", hub.RunOptions{Plan: instantly}))
 	same(t, "run", []any{a.Run.State, a.Run.Deadline}, []any{parley.RunRunning, began.Add(30 * time.Minute)})
 	same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliverySeen)
-	d := w.delivery(quiet.ID, "codex")
+	d := w.DeliveryOf(quiet.ID, "codex")
 	same(t, "what was there too", []any{d.State, d.Run}, []any{parley.DeliverySeen, a.Run.ID})
 }
 
@@ -201,7 +201,7 @@ func TestBeginSeesWhatTheContextHad(t *testing.T) {
 	}
 	old, recent := note(), note()
 	m := w.SayIn("user", "open", "@codex").Message
-	a := w.next("codex")
+	a := w.NextRunOf("codex")
 	same(t, "before", w.DeliveryState(m.ID, "codex"), parley.DeliveryDelivered)
 	get[parley.RunContext](w)(w.RunContext(ctx, a.Run.ID))
 	later := note()
@@ -211,7 +211,7 @@ func TestBeginSeesWhatTheContextHad(t *testing.T) {
 	} {
 		same(t, id, w.DeliveryState(id, "codex"), want)
 	}
-	same(t, "run", w.run(a.Run.ID).State, parley.RunRunning)
+	same(t, "run", w.RunByID(a.Run.ID).State, parley.RunRunning)
 	before := w.LastEventNumber()
 	w.NoError(w.BeginRun(ctx, a.Run.ID, parley.Process{PID: 9, Started: 10})) // a client that had to be started anew
 	same(t, "nothing has happened", eventsAfter(w, before), []parley.Event{})

@@ -53,17 +53,17 @@ func TestWaitForAnAsk(t *testing.T) {
 	same(t, "late", w.outcomeOf(user, asked.request.ID), parley.Awaited{ID: asked.request.ID, Name: asked.request.ShortName(), Kind: parley.AwaitedAsk, State: "late"})
 	now := w.awaits(user, asked.request.ID, func() { w.RunAndAnswer("b", "yes") })
 	same(t, "answered", now, parley.Awaited{ID: asked.request.ID, Name: asked.request.ShortName(), Kind: parley.AwaitedAsk, State: "answered", Done: true, Text: "Response from b: yes", Quotes: quotedAnswer("yes")})
-	same(t, "nothing is left", w.waits("user"), []string{})
+	same(t, "nothing is left", w.PendingTexts("user"), []string{})
 	same(t, "and again", w.outcomeOf(user, asked.request.ID), now)
 
 	asked = w.beginAsk(user, "b", "two")
 	asked.hears()
 	w.FailRunOf(w.StartRun("b"), parley.FailureFinal)
 	same(t, "an owner", w.outcomeOf(as("b"), asked.request.ID).Text, "Error: b failed to respond: it broke")
-	same(t, "who has not asked settles nothing", w.waits("user"), []string{"Error: b failed to respond: it broke"})
+	same(t, "who has not asked settles nothing", w.PendingTexts("user"), []string{"Error: b failed to respond: it broke"})
 	now = w.outcomeOf(user, asked.request.ID)
 	same(t, "failed", []any{now.State, now.Done, now.Text, codeOf(now)}, []any{"failed", true, "Error: b failed to respond: it broke", parley.DependencyFailed})
-	same(t, "nothing is left", w.waits("user"), []string{})
+	same(t, "nothing is left", w.PendingTexts("user"), []string{})
 
 	_, err := w.AwaitOutcome(ctx, as("ann"), asked.request.ID, 0)
 	same(t, "a stranger", parley.AsError(err).Reason, parley.NotFound)
@@ -79,17 +79,17 @@ func TestARunWaitsForAnAskAgain(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("a", "b")
-	run := w.working("a")
+	run := w.WakeAndStartRun("a")
 	asked := w.beginAsk(run.Caller(), "b", "well?")
 	asked.giveUp()
 	<-asked.done
 	now := w.awaits(run.Caller(), asked.request.ID, func() {
-		for w.run(run.Run.ID).State != parley.RunWaiting {
+		for w.RunByID(run.Run.ID).State != parley.RunWaiting {
 			runtime.Gosched()
 		}
 		w.RunAndAnswer("b", "yes")
 	})
-	same(t, "told", []any{now.Text, w.run(run.Run.ID).State}, []any{"Response from b: yes", parley.RunRunning})
+	same(t, "told", []any{now.Text, w.RunByID(run.Run.ID).State}, []any{"Response from b: yes", parley.RunRunning})
 	w.EndRun(run, "done")
 	w.AssertIdle("a")
 	w.AssertConsistent()
@@ -103,7 +103,7 @@ func TestWaitForATask(t *testing.T) {
 	same(t, "queued", w.outcomeOf(user, task), parley.Awaited{ID: task, Name: task, Kind: parley.AwaitedTask, State: "queued"})
 	done := parley.Awaited{ID: task, Name: task, Kind: parley.AwaitedTask, State: "completed", Done: true, Text: "Response from b: three", Quotes: quotedAnswer("three")}
 	same(t, "completed", w.awaits(user, task, func() { w.RunAndAnswer("b", "three") }), done)
-	same(t, "nothing is left", w.waits("user"), []string{})
+	same(t, "nothing is left", w.PendingTexts("user"), []string{})
 	same(t, "by its request", w.outcomeOf(user, w.TaskByID(task).Message), done)
 	same(t, "by its number", w.outcomeOf(user, task[len("task-"):]), done)
 
@@ -147,7 +147,7 @@ func TestWaitForAMessage(t *testing.T) {
 func TestWaitForAnApproval(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Approvals.Expire = time.Hour })
-	w.office()
+	w.addInternOffice()
 	held := w.HeldApproval(w.TryContact(as("intern"), asks("senior", "well?")))
 	same(t, "pending", w.outcomeOf(as("intern"), held.ID), parley.Awaited{ID: held.ID, Name: "approval-1", Kind: parley.AwaitedApproval, State: "pending"})
 	now := w.awaits(as("intern"), held.ID, func() {
@@ -155,7 +155,7 @@ func TestWaitForAnApproval(t *testing.T) {
 		w.RunAndAnswer("senior", "fine")
 	})
 	same(t, "executed", now, parley.Awaited{ID: held.ID, Name: "approval-1", Kind: parley.AwaitedApproval, State: "executed", Done: true, Text: "Response from senior: fine"})
-	same(t, "nothing is left", w.waits("intern"), []string{})
+	same(t, "nothing is left", w.PendingTexts("intern"), []string{})
 	held = w.HeldApproval(w.TryContact(as("intern"), asks("senior", "again?")))
 	now = w.awaits(as("intern"), held.ID, func() { w.DecideAs("boss", held.ID, parley.Decision{Note: "no"}) })
 	same(t, "denied", []any{now.State, now.Text, codeOf(now)}, []any{"denied", "Approval denied for contacting senior.", parley.NotPermitted})

@@ -25,16 +25,16 @@ func TestFullInboxEvictsTheOldest(t *testing.T) {
 	same(t, "events", kindsAfter(w, before), []parley.EventKind{
 		parley.EventMessagePosted, "delivery.evicted", parley.EventMessagePosted,
 	})
-	same(t, "left", w.waits("ned"), []string{"second", "third"})
+	same(t, "left", w.PendingTexts("ned"), []string{"second", "third"})
 	same(t, "inbox", w.inbox("ned"), parley.Inbox{Waking: 2, Evicted: 1})
 	sentence, hint := "the inbox of ned was full (2 messages), and this was the oldest message of bran, which has the most in it", "send it again later; it can still be read in its conversation"
-	d, now := w.delivery(oldest.ID, "ned"), w.clock.Now()
+	d, now := w.DeliveryOf(oldest.ID, "ned"), w.clock.Now()
 	same(t, "evicted", []any{d.State, d.Failure, d.SettledAt}, []any{
 		parley.DeliveryEvicted, refused(parley.Unavailable, "", sentence, hint), &now,
 	})
-	same(t, "its sender is told", textsOf(w.told("bran")), []string{"Error: " + sentence + ". Hint: " + hint + "."})
-	same(t, "nobody else is", len(w.told("arya"))+len(w.told("ned")), 0)
-	same(t, "the message stays", w.texts("ned", oldest.Conversation)[0], "oldest")
+	same(t, "its sender is told", textsOf(w.HubMessagesTo("bran")), []string{"Error: " + sentence + ". Hint: " + hint + "."})
+	same(t, "nobody else is", len(w.HubMessagesTo("arya"))+len(w.HubMessagesTo("ned")), 0)
+	same(t, "the message stays", w.TextsIn("ned", oldest.Conversation)[0], "oldest")
 }
 
 // TestOneSenderCannotEvictAnothersMail: a full inbox makes room at the cost of the sender that has the most in it.
@@ -60,18 +60,18 @@ func TestOneSenderCannotEvictAnothersMail(t *testing.T) {
 				send("cersei", fmt.Sprint("flood ", i))
 			}
 			var left []string
-			for _, words := range w.waits("ned") {
+			for _, words := range w.PendingTexts("ned") {
 				if words[0] != 'f' {
 					left = append(left, words)
 				}
 			}
 			same(t, "the mail of others", left, []string{"b1", "a1", "b2"})
-			same(t, "the flood", w.waits("ned")[3:], []string{
+			same(t, "the flood", w.PendingTexts("ned")[3:], []string{
 				"flood 193", "flood 194", "flood 195", "flood 196", "flood 197", "flood 198", "flood 199",
 			})
-			same(t, "told", []int{len(w.told("arya")), len(w.told("bran"))}, []int{0, 0})
+			same(t, "told", []int{len(w.HubMessagesTo("arya")), len(w.HubMessagesTo("bran"))}, []int{0, 0})
 			send("arya", "a2")
-			same(t, "who comes later finds room", w.waits("ned")[3:], []string{
+			same(t, "who comes later finds room", w.PendingTexts("ned")[3:], []string{
 				"flood 194", "flood 195", "flood 196", "flood 197", "flood 198", "flood 199", "a2",
 			})
 		})
@@ -88,7 +88,7 @@ func TestAmongEqualSendersTheOldestMailIsEvicted(t *testing.T) {
 	w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 	w.SendDM("bran", "ned", "b1")
 	w.SendDM("cersei", "ned", "c1")
-	same(t, "left", w.waits("ned"), []string{"b1", "c1"})
+	same(t, "left", w.PendingTexts("ned"), []string{"b1", "c1"})
 }
 
 func TestFullInboxMayRejectOrHaveNoBound(t *testing.T) {
@@ -113,7 +113,7 @@ func TestFullInboxMayRejectOrHaveNoBound(t *testing.T) {
 		w.SendDM("arya", "bran", "fits")
 	}
 	same(t, "unbounded", w.inbox("bran"), parley.Inbox{Waking: 5})
-	same(t, "told", len(w.told("arya")), 0)
+	same(t, "told", len(w.HubMessagesTo("arya")), 0)
 }
 
 func inboxFull(id string, n int) *parley.Error {
@@ -130,7 +130,7 @@ func TestWhatSomebodyHasIsNeverEvicted(t *testing.T) {
 	taken := w.TakeAs("ned", parley.Take{})
 	w.SendDM("arya", "ned", "waits")
 	w.SendDM("arya", "ned", "newest")
-	same(t, "left", w.waits("ned"), []string{"in a run", "newest"})
+	same(t, "left", w.PendingTexts("ned"), []string{"in a run", "newest"})
 	w.TakeAs("ned", parley.Take{})
 	w.assertRefusals(t, []refusal{{"only what is in a run is left", func() error {
 		_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Content: text("no room")})
@@ -150,7 +150,7 @@ func TestTheOldestIsEvictedEvenIfItPauses(t *testing.T) {
 	w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 	w.SendDM("arya", "ned", "younger")
 	w.SendDM("arya", "ned", "newest")
-	same(t, "left", w.waits("ned"), []string{"younger", "newest"})
+	same(t, "left", w.PendingTexts("ned"), []string{"younger", "newest"})
 }
 
 func TestWhatHasAPurposeTakesNoRoom(t *testing.T) {
@@ -171,8 +171,8 @@ func TestWhatHasAPurposeTakesNoRoom(t *testing.T) {
 				w.postFor(purpose, "arya", "ned", string(purpose))
 			}
 			same(t, "inbox", w.inbox("ned"), parley.Inbox{Waking: 1, Work: 3 * len(purposes)})
-			same(t, "open", len(w.waits("ned")), 3*len(purposes)+1)
-			same(t, "told", len(w.told("arya")), 0)
+			same(t, "open", len(w.PendingTexts("ned")), 3*len(purposes)+1)
+			same(t, "told", len(w.HubMessagesTo("arya")), 0)
 		})
 	}
 }
@@ -188,7 +188,7 @@ func TestSmallerInboxIsEmptiedByWhatComes(t *testing.T) {
 	w.SendDM("user", "ned", "20")
 	same(t, "at most so many at once", w.inbox("ned"), parley.Inbox{Waking: 5, Evicted: 16})
 	w.SendDM("user", "ned", "21")
-	same(t, "the rest with the next", w.waits("ned"), []string{"20", "21"})
+	same(t, "the rest with the next", w.PendingTexts("ned"), []string{"20", "21"})
 }
 
 func TestWhatWakesNobodyHasABoundOfItsOwn(t *testing.T) {
@@ -204,9 +204,9 @@ func TestWhatWakesNobodyHasABoundOfItsOwn(t *testing.T) {
 				w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeStatus, Content: text(fmt.Sprint(i))})
 			}
 			w.SendDM("arya", "ned", "wakes too")
-			same(t, "left", w.waits("ned"), []string{"wakes", "1", "2", "wakes too"})
+			same(t, "left", w.PendingTexts("ned"), []string{"wakes", "1", "2", "wakes too"})
 			same(t, "inbox", w.inbox("ned"), parley.Inbox{Waking: 2, Quiet: 2, Evicted: 1})
-			same(t, "told", len(w.told("arya")), 1)
+			same(t, "told", len(w.HubMessagesTo("arya")), 1)
 		})
 	}
 }
@@ -223,12 +223,12 @@ func TestOnlyTheNewestHeartbeatOfASenderIsKept(t *testing.T) {
 	beat("bran", "b1")
 	beat("arya", "a2")
 	beat("arya", "a3")
-	same(t, "kept", w.waits("ned"), []string{"b1", "a3"})
+	same(t, "kept", w.PendingTexts("ned"), []string{"b1", "a3"})
 	same(t, "inbox: replaced is not overflown", w.inbox("ned"), parley.Inbox{Quiet: 2})
-	same(t, "nobody is told", len(w.told("arya")), 0)
+	same(t, "nobody is told", len(w.HubMessagesTo("arya")), 0)
 	w.TakeAs("ned", parley.Take{})
 	beat("arya", "a4")
-	same(t, "what was taken is not taken away", w.waits("ned"), []string{"b1", "a3", "a4"})
+	same(t, "what was taken is not taken away", w.PendingTexts("ned"), []string{"b1", "a3", "a4"})
 }
 
 func TestPeopleHaveNoDepth(t *testing.T) {

@@ -150,23 +150,23 @@ func TestEphemeralIsArchivedOnceAnswered(t *testing.T) {
 	asked := w.send("arya", "ned", "where?").Message
 	conv := asked.Conversation
 	archived := func() bool { return w.ConversationAs("arya", conv).ArchivedAt != nil }
-	same(t, "its history is its own", w.texts("ned", conv), []string{"where?"})
+	same(t, "its history is its own", w.TextsIn("ned", conv), []string{"where?"})
 	w.PostAs("arya", parley.Draft{InReplyTo: asked.ID, Content: text("I mean the sword")})
 	same(t, "archived by the asker's own addition", archived(), false)
 	w.PostAs("ned", parley.Draft{Conversation: conv, Content: text("hm")})
 	same(t, "archived by a message that answers nothing", archived(), false)
 	w.PostAs(parley.System, parley.Draft{Conversation: conv, InReplyTo: asked.ID, Type: parley.TypeError, Content: text("not delivered")})
 	same(t, "archived by the hub's own words", archived(), false)
-	answer := w.reply("ned", asked.ID, "there").Message
+	answer := w.ReplyAs("ned", asked.ID, "there").Message
 	same(t, "archived by the answer", archived(), true)
-	same(t, "still readable", w.texts("arya", conv), []string{"where?", "I mean the sword", "hm", "not delivered", "there"})
+	same(t, "still readable", w.TextsIn("arya", conv), []string{"where?", "I mean the sword", "hm", "not delivered", "there"})
 	w.PostAs("arya", parley.Draft{Conversation: conv, Content: text("thanks")})
 	same(t, "archived after a new message", archived(), false)
-	w.reply("ned", asked.ID, "once more")
+	w.ReplyAs("ned", asked.ID, "once more")
 	same(t, "archived by another answer", archived(), true)
-	follow := w.reply("arya", answer.ID, "and the shield?").Message
+	follow := w.ReplyAs("arya", answer.ID, "and the shield?").Message
 	same(t, "archived by the asker's reply to the answer", archived(), false)
-	w.reply("ned", follow.ID, "there too")
+	w.ReplyAs("ned", follow.ID, "there too")
 	same(t, "archived by the answer to that", archived(), true)
 }
 
@@ -177,17 +177,17 @@ func TestReplyGoesWhereTheQuestionIs(t *testing.T) {
 	open := w.CreateChannel("arya", "open", "ned").ID
 	w.SendDM("arya", "ned", "elsewhere")
 	asked := w.PostAs("arya", parley.Draft{Conversation: open, TraceID: "winter-1"})
-	got := w.reply("ned", asked.Message.ID, "yes")
+	got := w.ReplyAs("ned", asked.Message.ID, "yes")
 	m := got.Message
 	same(t, "reply", []string{m.Conversation, m.To, m.InReplyTo, m.TraceID}, []string{open, "arya", asked.Message.ID, "winter-1"})
 	same(t, "reaches", reach(got.Deliveries), map[string]bool{"arya": true})
 
-	self := w.reply("arya", asked.Message.ID, "I add").Message
+	self := w.ReplyAs("arya", asked.Message.ID, "I add").Message
 	same(t, "to one's own message: to nobody", []string{self.Conversation, self.To, self.TraceID}, []string{open, "", "winter-1"})
-	outsider := w.reply("bran", asked.Message.ID, "may I?").Message
+	outsider := w.ReplyAs("bran", asked.Message.ID, "may I?").Message
 	same(t, "from outside a public channel: joins", []any{outsider.To, w.ConversationAs("bran", open).Joined}, []any{"arya", true})
 	told := w.PostAs(parley.System, parley.Draft{Conversation: open, Content: text("notice")}).Message
-	same(t, "to the hub: to nobody", w.reply("ned", told.ID, "ok").Message.To, "")
+	same(t, "to the hub: to nobody", w.ReplyAs("ned", told.ID, "ok").Message.To, "")
 	given := w.PostAs("ned", parley.Draft{InReplyTo: asked.Message.ID, TraceID: "other", To: "bran"}).Message
 	same(t, "trace and addressee given", []string{given.TraceID, given.To}, []string{"other", "bran"})
 	plain := w.PostAs("ned", parley.Draft{Conversation: "open", InReplyTo: asked.Message.ID}).Message
@@ -202,7 +202,7 @@ func TestReplyToOneWhoHasLeftAPrivateChannel(t *testing.T) {
 	w.NoError(err)
 	said := w.SayIn("ned", "shut", "I am off").Message.ID
 	w.NoError(w.Leave(ctx, as("ned"), "shut"))
-	same(t, "a reply is for the channel", w.reply("arya", said, "bye").Message.To, "")
+	same(t, "a reply is for the channel", w.ReplyAs("arya", said, "bye").Message.To, "")
 }
 
 func elsewhere(id string) *parley.Error {
@@ -251,10 +251,10 @@ func TestHopsCountAutomaticMessages(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	w.AddPerson("jon", parley.AccessMember)
 	first := w.PostAs("arya", parley.Draft{Direct: []string{"ned", "jon"}}).Message
-	second := w.reply("ned", first.ID, "2").Message
-	third := w.reply("arya", second.ID, "3").Message
-	person := w.reply("jon", third.ID, "4").Message
-	after := w.reply("ned", person.ID, "5").Message
+	second := w.ReplyAs("ned", first.ID, "2").Message
+	third := w.ReplyAs("arya", second.ID, "3").Message
+	person := w.ReplyAs("jon", third.ID, "4").Message
+	after := w.ReplyAs("ned", person.ID, "5").Message
 	hub := w.PostAs(parley.System, parley.Draft{Conversation: first.Conversation, InReplyTo: third.ID}).Message
 	same(t, "hops", []int{first.Hops, second.Hops, third.Hops, person.Hops, after.Hops, hub.Hops}, []int{1, 2, 3, 0, 1, 0})
 }
@@ -363,7 +363,7 @@ func TestIdempotencyKeyReturnsTheFirstMessage(t *testing.T) {
 	same(t, "again", again, parley.Receipt{Message: first.Message, Deliveries: first.Deliveries, Duplicate: true})
 	same(t, "state", w.state(), before)
 	w.NoError(w.Sweep(ctx))
-	w.restart()
+	w.Restart()
 	same(t, "through sweep and restart", keyed("arya", "two").Message.ID, first.Message.ID)
 
 	other := keyed("ned", "mine")
@@ -400,7 +400,7 @@ func TestManyWithOneKeyStoreOneMessage(t *testing.T) {
 		drafts[i] = parley.Draft{Direct: []string{"user"}, Content: text("once"), IdempotencyKey: "k"}
 	}
 	for conv := range postAtOnce(w, drafts, func(int) string { return "arya" }) {
-		same(t, "messages", w.texts("arya", conv), []string{"once"})
+		same(t, "messages", w.TextsIn("arya", conv), []string{"once"})
 	}
 }
 
@@ -434,7 +434,7 @@ func TestPairSeqCountsFromOneSenderToOneRecipient(t *testing.T) {
 	w.SayIn("arya", "open", "no delivery")
 	_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned", "nobody"}, Content: text("refused")})
 	wantError(t, err, absent("agent", "nobody", listAgents))
-	w.restart()
+	w.Restart()
 	same(t, "without gaps", count(w.SendDM("arya", "ned", "4")), map[string]int64{"ned": 4})
 }
 
@@ -630,13 +630,13 @@ func TestRemovedRecipient(t *testing.T) {
 		{"in the ephemeral", post(parley.Draft{Conversation: quick.Conversation}), removed("ned")},
 		{"a reply in the dm", post(parley.Draft{InReplyTo: pair.ID}), removed("ned")},
 	})
-	same(t, "a reply is for the channel", w.reply("arya", said, "we remember").Message.To, "")
+	same(t, "a reply is for the channel", w.ReplyAs("arya", said, "we remember").Message.To, "")
 	left := w.SayIn("arya", three, "you and me")
 	same(t, "the rest of a group", reach(left.Deliveries), map[string]bool{"bran": false})
 	same(t, "the sender is told", left.Notices, []string{"ned was removed and does not receive this"})
 	mention := w.SayIn("arya", "open", "remember @ned")
 	same(t, "a mention of it", []any{mention.Message.Mentions, len(mention.Deliveries)}, []any{[]string(nil), 0})
-	same(t, "its messages stay", w.texts("arya", pair.Conversation), []string{
+	same(t, "its messages stay", w.TextsIn("arya", pair.Conversation), []string{
 		"hi", "Error: ned was removed. Hint: write to somebody else.",
 	})
 }

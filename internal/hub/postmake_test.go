@@ -20,14 +20,14 @@ func TestPostMakesAChannelOrNothing(t *testing.T) {
 	w.isRefused(parley.BadInput, err)
 	missing()
 	draft.To = "gendry"
-	w.permit("arya", "gendry", parley.EffectAllow, withApproval)
+	w.AddPermission("arya", "gendry", parley.EffectAllow, withApproval)
 	held := w.HeldApproval(func() error { _, err := w.Post(ctx, as("arya"), draft); return err }())
 	missing()
 	w.DecideAs(parley.Owner, held.ID, parley.Decision{Approve: true})
-	same(t, "what was approved", w.texts("user", "forge"), []string{"hello"})
+	same(t, "what was approved", w.TextsIn("user", "forge"), []string{"hello"})
 	w.SayIn("user", "forge", "there already")
 	w.PostAs("gendry", parley.Draft{Conversation: "forge", Make: true})
-	same(t, "in the one channel", len(w.texts("user", "forge")), 3)
+	same(t, "in the one channel", len(w.TextsIn("user", "forge")), 3)
 }
 
 // TestPostMakesAChannelBesideAHiddenOne: to the sender the name is free, and what is hidden stays so.

@@ -102,7 +102,7 @@ func (c *company) runSomebody(t *rapid.T) { c.start(t, anyOf(t, staff, "agent"))
 
 // start starts the next run of an agent, if there is one, and looks at its prompt.
 func (c *company) start(t *rapid.T, agent string) {
-	a := c.next(agent)
+	a := c.NextRunOf(agent)
 	if a == nil {
 		return
 	}

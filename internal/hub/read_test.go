@@ -76,11 +76,11 @@ func TestThreadFollowsReplies(t *testing.T) {
 	w.CreateChannel("arya", "open", "ned")
 	root := w.SayIn("arya", "open", "root").Message.ID
 	w.SayIn("arya", "open", "beside")
-	a := w.reply("ned", root, "a").Message.ID
-	w.reply("arya", root, "b")
-	deep := w.reply("arya", a, "a-a").Message.ID
-	w.reply("ned", deep, "a-a-a")
-	w.reply("ned", root, "c")
+	a := w.ReplyAs("ned", root, "a").Message.ID
+	w.ReplyAs("arya", root, "b")
+	deep := w.ReplyAs("arya", a, "a-a").Message.ID
+	w.ReplyAs("ned", deep, "a-a-a")
+	w.ReplyAs("ned", root, "c")
 	thread := func(id string) []string {
 		found, err := w.Thread(ctx, as("ned"), id)
 		w.NoError(err)
@@ -104,7 +104,7 @@ func TestUnreadCountsTheMessagesOfOthersSinceTheCursor(t *testing.T) {
 	same(t, "own messages do not count", []int{unread("arya"), unread("ned")}, []int{1, 2})
 
 	before := w.LastEventNumber()
-	w.texts("ned", open)
+	w.TextsIn("ned", open)
 	_, err := w.Context(ctx, as("ned"), open)
 	w.NoError(err)
 	same(t, "peeking consumes nothing", []any{unread("ned"), w.LastEventNumber()}, []any{2, before})

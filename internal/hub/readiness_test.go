@@ -64,7 +64,7 @@ func TestEachReasonNotToBeReady(t *testing.T) {
 		t.Parallel()
 		w := newHub(t)
 		w.wrap = func(s parley.Store) parley.Store { return unwritable{s} }
-		w.restart()
+		w.Restart()
 		same(t, "reasons", w.Readiness(ctx), []parley.NotReady{{Check: "store", Message: "the database is damaged", Suggestion: "see the log of the hub"}})
 	})
 }

@@ -25,13 +25,13 @@ func TestCrashReturnsLeasedMessagesAtOnceAndInOrder(t *testing.T) {
 	w.TakeAs("ned", parley.Take{Limit: 2, Seen: true, Run: "run-1"})
 	w.startAgain()
 	for _, m := range sent {
-		d := w.delivery(m.ID, "ned")
+		d := w.DeliveryOf(m.ID, "ned")
 		same(t, "ready, and nothing is left of the attempt",
 			[]any{d.State, d.Attempt, d.Failure, d.Lease, d.Node, d.Until, d.DeliveredAt, d.SeenAt, d.Run},
 			[]any{parley.DeliveryAccepted, 0, (*parley.Error)(nil), "", "", parley.Tick(0), (*time.Time)(nil), (*time.Time)(nil), ""})
 	}
 	same(t, "taken", w.takes("ned", parley.Take{}), []string{"0", "1", "2", "3", "4"})
-	same(t, "nobody is told", len(w.told("arya")), 0)
+	same(t, "nobody is told", len(w.HubMessagesTo("arya")), 0)
 	w.AssertConsistent()
 }
 
@@ -43,7 +43,7 @@ func TestCrashKeepsAttempts(t *testing.T) {
 	w.EditAgent("ned", func(a *parley.Agent) { a.Attempts = 2 })
 	m := w.SendDM("arya", "ned", "hopeless").Message
 	w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
-	w.later(time.Minute)
+	w.AdvanceLeases(time.Minute)
 	for range 3 {
 		w.TakeAs("ned", parley.Take{})
 		w.startAgain()
@@ -92,7 +92,7 @@ func otherHub(w *world, node string) *hub.Hub {
 func TestCrashOfTheHubIsNoAttemptOfARun(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string]func(*world) *hub.Assignment{
-		"starting": func(w *world) *hub.Assignment { return w.next("codex") },
+		"starting": func(w *world) *hub.Assignment { return w.NextRunOf("codex") },
 		"running":  func(w *world) *hub.Assignment { return w.StartRun("codex") },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestCrashOfTheHubIsNoAttemptOfARun(t *testing.T) {
 			lost := begin(w)
 			second := w.SendDM("user", "codex", "second").Message
 			w.startAgain()
-			same(t, "run", w.run(lost.Run.ID).State, parley.RunLost)
+			same(t, "run", w.RunByID(lost.Run.ID).State, parley.RunLost)
 			same(t, "what woke it", w.tried(first.ID, "codex"), tried{State: parley.DeliveryAccepted})
 			again := w.StartRun("codex")
 			same(t, "the next run", []any{again.Run.Triggers, again.Run.Attempt}, []any{[]string{first.ID, second.ID}, 1})
@@ -125,7 +125,7 @@ func TestRunAfterACrashGoesOnWithItsTask(t *testing.T) {
 	a := w.StartRun("codex")
 	delegate := parley.Contact{Pattern: parley.PatternDelegate, Agent: "writer", Message: "write"}
 	made := get[parley.Contacted](w)(w.Contact(ctx, a.Caller(), delegate))
-	task := w.run(a.Run.ID).Task
+	task := w.RunByID(a.Run.ID).Task
 	w.startAgain()
 	again := w.StartRun("codex")
 	same(t, "task", again.Run.Task, task)
@@ -169,7 +169,7 @@ func TestMessageThatEndsTheHubAgainAndAgainBecomesADeadLetter(t *testing.T) {
 	}
 	w.StartRun("codex")
 	w.startAgain()
-	d := w.delivery(m.ID, "codex")
+	d := w.DeliveryOf(m.ID, "codex")
 	same(t, "dead", []any{d.State, d.Failure}, []any{parley.DeliveryDead, refused(parley.Unavailable, "",
 		"codex did not do this: the hub or the program ended before the run did, 20 times", "an owner can retry or drop it: parley dead list")})
 	get[parley.Delivery](w)(w.RetryDead(ctx, user, m.ID, "codex"))
@@ -221,7 +221,7 @@ func TestNothingIsHandedOutBeforeTheHubHasRecovered(t *testing.T) {
 	w.SayIn("user", "open", "@codex beside it")
 	full := &fullStore{}
 	w.wrap = func(s parley.Store) parley.Store { full.Store = s; return full }
-	w.restart()
+	w.Restart()
 	full.full.Store(true)
 	same(t, "at the start", parley.AsError(w.Recover(ctx)).Reason, parley.StorageFull)
 	for what, call := range map[string]func() error{

@@ -32,7 +32,7 @@ func (w *world) deepCheck() {
 // secretive is a draft with the canary in every part of its body.
 func (w *world) secretive(who string, size int) parley.Draft {
 	w.t.Helper()
-	named := w.put(who, canary+strings.Repeat(" in a body", size))
+	named := w.putArtifactAs(who, canary+strings.Repeat(" in a body", size))
 	named.Name = canary + ".txt"
 	long := strings.Repeat(" "+canary, 1+size/len(canary))
 	object := fmt.Appendf(nil, `{%q:"%s"}`, canary, long)
@@ -104,7 +104,7 @@ func TestRedactedWordsAreNowhere(t *testing.T) {
 			w.settle()
 		}
 	}
-	w.reply("ned", ids[0], "an answer")
+	w.ReplyAs("ned", ids[0], "an answer")
 	w.settle()
 	same(t, "found before", len(w.search("ned", canary).Hits), 20)
 	for _, id := range ids {
@@ -188,7 +188,7 @@ func TestRetryOfARedactedPostReturnsIt(t *testing.T) {
 func TestRedactingRemovesBodiesNobodyElseRefersTo(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t)
-	alone, shared := w.put("arya", "alone"), w.put("arya", "shared")
+	alone, shared := w.putArtifactAs("arya", "alone"), w.putArtifactAs("arya", "shared")
 	first := w.PostAs("arya", parley.Draft{Conversation: "open", Content: with(alone, shared)}).Message.ID
 	second := w.PostAs("ned", parley.Draft{Conversation: "open", Content: with(shared)}).Message.ID
 	w.redact(first)
@@ -198,14 +198,14 @@ func TestRedactingRemovesBodiesNobodyElseRefersTo(t *testing.T) {
 	w.deepCheck()
 	w.redact(second)
 	same(t, "after the second", w.bodies(), []string(nil))
-	same(t, "stored again", w.put("arya", "alone"), alone)
+	same(t, "stored again", w.putArtifactAs("arya", "alone"), alone)
 	w.deepCheck()
 }
 
 // What a crash leaves of a redacted message's artifacts is removed by the next sweep, not after a day.
 func TestRedactionCutShortIsFinishedBySweeping(t *testing.T) {
 	t.Parallel()
-	for name, again := range map[string]func(*world){"by the same hub": func(*world) {}, "after a restart": (*world).restart} {
+	for name, again := range map[string]func(*world){"by the same hub": func(*world) {}, "after a restart": (*world).Restart} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			on := &atomic.Bool{}
@@ -214,7 +214,7 @@ func TestRedactionCutShortIsFinishedBySweeping(t *testing.T) {
 				w.wrap = func(s parley.Store) parley.Store { return failing{s, on} }
 			})
 			w.AddAgents("arya", "ned")
-			id := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(w.put("arya", "secret"))}).Message.ID
+			id := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(w.putArtifactAs("arya", "secret"))}).Message.ID
 			w.NoError(w.Sweep(ctx))
 			on.Store(true)
 			w.redact(id)

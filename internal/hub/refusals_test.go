@@ -130,7 +130,7 @@ func TestRefusalsOfManyAreBounded(t *testing.T) {
 	w.Stop()
 	same(t, "written", len(w.refusalsIn()), 256)
 	w.clock.advance(time.Minute)
-	w.restart()
+	w.Restart()
 	w.Start(ctx)
 	w.Refused(as("agent-1"), "test", parley.Errorf(parley.NotPermitted, "no"))
 	w.Stop()

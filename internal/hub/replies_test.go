@@ -83,7 +83,7 @@ func TestAReplyToADeliveryThatEndedIsHeld(t *testing.T) {
 		t.Run(string(state), func(t *testing.T) {
 			w := answering(t)
 			message := end(w)
-			if d := w.delivery(message, "intern"); d.State != state {
+			if d := w.DeliveryOf(message, "intern"); d.State != state {
 				t.Fatalf("the delivery is %s", d.State)
 			}
 			w.HeldApproval(w.replies(as("intern"), message, "so"))
@@ -95,7 +95,7 @@ func TestAReplyToADeliveryThatEndedIsHeld(t *testing.T) {
 func TestADenyRuleHoldsForASecondReply(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
-	w.permit("arya", "gendry", parley.EffectDeny)
+	w.AddPermission("arya", "gendry", parley.EffectDeny)
 	asked := w.SendDM("gendry", "arya", "well?").Message
 	w.NoError(w.replies(as("arya"), asked.ID, "so"))
 	w.isRefused(parley.NotPermitted, w.replies(as("arya"), asked.ID, "and another thing"))
@@ -106,7 +106,7 @@ func TestARunRepliesToItsTriggerAsOftenAsItLikes(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("senior")
 	w.named("intern", "InternBot", func(p *parley.Profile) { p.Mode = parley.ModeSupervised })
-	w.permit("intern", "senior", parley.EffectDeny)
+	w.AddPermission("intern", "senior", parley.EffectDeny)
 	asked := w.SendDM("senior", "intern", "well?").Message
 	run := w.StartRun("intern")
 	w.NoError(w.replies(run.Caller(), asked.ID, "one"))

@@ -21,7 +21,7 @@ func TestMailFollowsWhoMoves(t *testing.T) {
 		"run by the hub": {
 			func(w *world) { w.EditAgent("ana", func(a *parley.Agent) { a.Runtime = parley.RuntimeScript }) },
 			func(w *world) { w.EditAgent("ana", func(a *parley.Agent) { a.Runtime = parley.RuntimeBridge }) },
-			func(w *world) int { return len(w.waits("ana")) },
+			func(w *world) int { return len(w.PendingTexts("ana")) },
 		},
 		"in another tree": {
 			func(w *world) { lives(w, "ben") },
@@ -32,10 +32,10 @@ func TestMailFollowsWhoMoves(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			w.tree(parley.LayoutInbox, "a", "ana", "ben")
-			w.tree(parley.LayoutInbox, "b", "ana")
+			w.joinTree(parley.LayoutInbox, "a", "ana", "ben")
+			w.joinTree(parley.LayoutInbox, "b", "ana")
 			m := w.SendDM("user", "ana", "hello").Message
-			out := w.departsOne("a")
+			out := w.onlyDepartureOf("a")
 			w.reportDepartures("a", parley.DepartureWritten, out)
 			c.move(w)
 			w.reportDepartures("a", parley.DepartureSeen, out)
@@ -53,10 +53,10 @@ func TestMailOfATreeThatIsJoinedAgain(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
-	w.tree(parley.LayoutInbox, "tree", "ana")
+	w.joinTree(parley.LayoutInbox, "tree", "ana")
 	view := get[parley.BridgeView](w)(w.BridgeAt(user).Bridge(ctx, "tree"))
 	w.SendDM("ned", "ana", "hello")
-	out := w.departsOne("tree")
+	out := w.onlyDepartureOf("tree")
 	w.reportDepartures("tree", parley.DepartureWritten, out)
 	came := parley.Arrival{
 		BridgeFile: parley.BridgeFile{Path: "state/agents/ned/inbox/msg_00000001.json", Digest: "d"}, Name: "msg_00000001", From: "ana", To: "ned",
@@ -76,17 +76,17 @@ func TestMailOfATreeThatIsJoinedAgain(t *testing.T) {
 func TestWhoReadsElsewhereIsNotWoken(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.tree(parley.LayoutAgentOS, "tree", "claude")
+	w.joinTree(parley.LayoutAgentOS, "tree", "claude")
 	w.mapped("tree", "paper")
 	w.CreateChannel("user", "paper")
 	w.CreateChannel("user", "other")
 	r := w.SayIn("user", "other", "@claude look")
 	same(t, "said", r.Notices, []string{"claude was not woken: it reads only channels that have a directory in its tree"})
 	same(t, "where it reads", w.SayIn("user", "paper", "@claude look").Deliveries[0].Waking, true)
-	w.reportDepartures("tree", parley.DepartureWritten, w.departsOne("tree", "paper"))
+	w.reportDepartures("tree", parley.DepartureWritten, w.onlyDepartureOf("tree", "paper"))
 	w.clock.advance(48 * time.Hour)
 	w.sweep()
-	same(t, "told", textsOf(w.told("user")), []string{})
+	same(t, "told", textsOf(w.HubMessagesTo("user")), []string{})
 	_, err := w.Post(ctx, user, parley.Draft{Conversation: "other", To: "claude", Type: parley.TypeTask, Content: text("count")})
 	w.isRefused(parley.Unavailable, err)
 }
@@ -96,7 +96,7 @@ func TestHeartbeatThatCannotBeSaid(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
-	w.tree(parley.LayoutBlackboard, "tree", "ana")
+	w.joinTree(parley.LayoutBlackboard, "tree", "ana")
 	w.PostAs("ned", parley.Draft{Direct: []string{"ana"}, Type: parley.TypeHeartbeat, Payload: []byte(`{"health":"healthy","metrics":{"active_tasks":0}}`)})
 	same(t, "what departs", w.departuresOf("tree"), []parley.Departure(nil))
 	same(t, "what waits", w.inbox("ana"), parley.Inbox{})
@@ -108,7 +108,7 @@ func TestDocumentsForWhoCannotTakeThem(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned", "joe")
-	w.tree(parley.LayoutAgentOS, "channels", "claude")
+	w.joinTree(parley.LayoutAgentOS, "channels", "claude")
 	w.mapped("channels", "paper")
 	b := inboxTree(w)
 	for _, a := range []parley.Arrival{b.document("ana", "claude", "hello"), forWork(b.document("ana", "claude", "work"))} {

@@ -15,7 +15,7 @@ func TestWhoLivesInChannelsIsReachedThere(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("bot")
-	w.tree(parley.LayoutAgentOS, "tree", "claude")
+	w.joinTree(parley.LayoutAgentOS, "tree", "claude")
 	contact := func(p parley.Pattern) func() error {
 		return func() error {
 			_, err := w.Contact(ctx, as("bot"), parley.Contact{Pattern: p, Agent: "claude", Message: "well?"})
@@ -52,7 +52,7 @@ func TestWhoLivesInChannelsIsReachedThere(t *testing.T) {
 	_, err := w.ReassignTask(ctx, user, task, "claude")
 	same(t, "to be given a task", parley.CodeOf(err), parley.Unavailable)
 	w.command("user", "claude", parley.ActionResume, parley.CommandParameters{}) // which is the hub's to obey
-	w.tree(parley.LayoutInbox, "other", "claude")
+	w.joinTree(parley.LayoutInbox, "other", "claude")
 	w.SendDM("user", "claude", "hello")
 	same(t, "by the other tree", len(w.departuresOf("other")), 2)
 }
@@ -62,7 +62,7 @@ func TestAnAnswerToOneWhoLivesInChannels(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("bot")
-	w.tree(parley.LayoutAgentOS, "tree", "claude")
+	w.joinTree(parley.LayoutAgentOS, "tree", "claude")
 	w.SendDM("claude", "bot", "by another door")
 	same(t, "the answer", w.RunAndAnswer("bot", "hello").Content.Text, "hello")
 }
@@ -71,8 +71,8 @@ func TestAnAnswerToOneWhoLivesInChannels(t *testing.T) {
 func TestErrorsInAChannelAreForThoseConcerned(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.attached("ben")
-	w.tree(parley.LayoutAgentOS, "tree", "claude")
+	w.AddPollingAgents("ben")
+	w.joinTree(parley.LayoutAgentOS, "tree", "claude")
 	w.CreateChannel("user", "paper", "claude", "ben")
 	for _, who := range []string{"user", "claude"} {
 		w.PostAs(who, parley.Draft{Conversation: "paper", To: "ben", TTL: 60, Content: text("by " + who)})
@@ -80,7 +80,7 @@ func TestErrorsInAChannelAreForThoseConcerned(t *testing.T) {
 	w.reportDepartures("tree", parley.DepartureWritten, w.departuresOf("tree", "paper")...)
 	w.clock.advance(2 * time.Minute)
 	w.sweep()
-	out := w.departsOne("tree", "paper")
+	out := w.onlyDepartureOf("tree", "paper")
 	same(t, "who is told", []any{out.Message.To, out.Message.Type, out.Final, out.ReplyTo}, []any{"claude", parley.TypeError, true, "msg-20260301-090000-claude-0000"})
 }
 
@@ -92,7 +92,7 @@ func TestOnlyMappedChannelsAreExported(t *testing.T) {
 		w := openWorld(rt, stores.place(t), mayLoop)
 		defer w.close()
 		w.AddScriptAgents("bot")
-		w.tree(parley.LayoutAgentOS, "tree", "claude")
+		w.joinTree(parley.LayoutAgentOS, "tree", "claude")
 		w.CreateChannel("user", "open", "bot", "claude")
 		w.CreateChannel("user", "other", "bot", "claude")
 		w.private("user", "secret", "bot", "claude")

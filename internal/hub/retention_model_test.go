@@ -90,7 +90,7 @@ func (k *keeper) timePasses(t *rapid.T) {
 }
 
 func (k *keeper) restarts(*rapid.T) {
-	k.w.restart()
+	k.w.Restart()
 	k.w.Start(ctx)
 }
 

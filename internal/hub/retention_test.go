@@ -42,7 +42,7 @@ func (w *world) lastAudit() []string {
 func TestEverythingIsKeptUnlessConfigured(t *testing.T) {
 	t.Parallel()
 	w, lines := keeping(t, hub.Retention{Events: -1})
-	w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: with(w.put("arya", "body"))})
+	w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: with(w.putArtifactAs("arya", "body"))})
 	w.clock.advance(20 * 365 * day)
 	before := w.state()
 	w.sweepAll()
@@ -58,19 +58,19 @@ func TestOldMessagesAreErasedUnlessOwed(t *testing.T) {
 	open := w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("open")})
 	done := w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("done")})
 	w.ack("ned", done.Message.ID)
-	answer := w.reply("ned", open.Message.ID, "wait")
+	answer := w.ReplyAs("ned", open.Message.ID, "wait")
 	w.ack("arya", answer.Message.ID)
 	w.clock.advance(29 * day)
 	young := w.PostAs("ned", parley.Draft{Conversation: "open", InReplyTo: done.Message.ID, Content: text("young")})
 	w.sweepAll()
-	same(t, "before the time", len(w.texts("ned", "open")), 5)
+	same(t, "before the time", len(w.TextsIn("ned", "open")), 5)
 	w.clock.advance(day)
 	w.sweepAll()
-	same(t, "just before the time", len(w.texts("ned", "open")), 5)
+	same(t, "just before the time", len(w.TextsIn("ned", "open")), 5)
 	w.clock.advance(time.Millisecond)
 	last := w.LastEventNumber()
 	w.sweepAll()
-	same(t, "after it", w.texts("ned", "open"), []string{"young"})
+	same(t, "after it", w.TextsIn("ned", "open"), []string{"young"})
 	same(t, "it answers what is gone", young.Message.InReplyTo, done.Message.ID)
 	view := w.ConversationAs("ned", "open")
 	same(t, "numbers", []int64{view.Messages, view.LastSeq}, []int64{1, young.Message.Seq})
@@ -102,7 +102,7 @@ func TestOpenAndDeadDeliveriesKeepTheirMessages(t *testing.T) {
 	w.SayIn("arya", "open", "neither")
 	w.clock.advance(100 * day)
 	w.sweepAll()
-	texts := w.texts("user", "open")
+	texts := w.TextsIn("user", "open")
 	same(t, "kept", []string{texts[0], texts[len(texts)-1]}, []string{"dead", "open"})
 	same(t, "gone", strings.Contains(fmt.Sprint(texts), "neither"), false)
 	waiting, err := w.Take(ctx, as("ned"), parley.Take{})
@@ -122,16 +122,16 @@ func TestRetentionFollowsTheOrderNotTheClock(t *testing.T) {
 	w.SayIn("arya", "open", "said with the clock at its beginning")
 	w.clock.advance(50 * 365 * day)
 	w.sweepAll()
-	same(t, "kept", len(w.texts("ned", "open")), 2)
+	same(t, "kept", len(w.TextsIn("ned", "open")), 2)
 	w.clock.advance(2 * day)
 	w.sweepAll()
-	same(t, "kept later", len(w.texts("ned", "open")), 0)
+	same(t, "kept later", len(w.TextsIn("ned", "open")), 0)
 }
 
 func TestMessagesAreErasedWhenTheyAreTooMuch(t *testing.T) {
 	t.Parallel()
 	w, _ := keeping(t, hub.Retention{Messages: hub.Keep{Bytes: 1000}})
-	kept := func() int { return len(w.texts("ned", "open")) }
+	kept := func() int { return len(w.TextsIn("ned", "open")) }
 	for range 20 {
 		w.SayIn("arya", "open", strings.Repeat("x", 50))
 	}
@@ -144,7 +144,7 @@ func TestMessagesAreErasedWhenTheyAreTooMuch(t *testing.T) {
 		w.SayIn("arya", "open", strings.Repeat("z", 100))
 	}
 	w.sweepAll()
-	same(t, "much over", w.texts("ned", "open"), strings.Fields(strings.Repeat(strings.Repeat("z", 100)+" ", 10)))
+	same(t, "much over", w.TextsIn("ned", "open"), strings.Fields(strings.Repeat(strings.Repeat("z", 100)+" ", 10)))
 	w.redact(w.SayIn("arya", "open", strings.Repeat("r", 500)).Message.ID)
 	w.sweepAll()
 	same(t, "what is redacted weighs nothing", kept(), 11)
@@ -161,17 +161,17 @@ func TestManyMessagesAreErasedInPortions(t *testing.T) {
 	w.clock.advance(2 * day)
 	w.SayIn("user", "open", "last")
 	w.sweepAll()
-	same(t, "kept", w.texts("ned", "open"), []string{"last"})
+	same(t, "kept", w.TextsIn("ned", "open"), []string{"last"})
 	same(t, "audited once", strings.Contains(w.lastAudit()[3], `"messages":450`), true)
 }
 
 func TestOldArtifactsAreRemovedAndSaidToBe(t *testing.T) {
 	t.Parallel()
 	w, lines := keeping(t, hub.Retention{Artifacts: hub.Keep{Age: 30 * day}})
-	old, renewed := w.put("arya", "old"), w.put("arya", "renewed")
+	old, renewed := w.putArtifactAs("arya", "old"), w.putArtifactAs("arya", "renewed")
 	m := w.PostAs("arya", parley.Draft{Conversation: "open", Content: with(old, renewed)}).Message
 	w.clock.advance(20 * day)
-	w.put("ned", "renewed")
+	w.putArtifactAs("ned", "renewed")
 	w.clock.advance(11 * day)
 	w.sweepAll()
 	same(t, "bodies", w.bodies(), []string{renewed.SHA256})
@@ -194,7 +194,7 @@ func TestOldArtifactsAreRemovedAndSaidToBe(t *testing.T) {
 	})
 	same(t, "log lines", strings.Count(lines.String(), "artifacts=1"), 1)
 	w.deepCheck()
-	w.put("jon", "old")
+	w.putArtifactAs("jon", "old")
 	got, err := w.fetch("ned", old.SHA256)
 	w.NoError(err)
 	same(t, "stored again", got, "old")
@@ -206,7 +206,7 @@ func TestRemovedArtifactOfAnotherLooksAbsent(t *testing.T) {
 	t.Parallel()
 	w, _ := keeping(t, hub.Retention{Artifacts: hub.Keep{Age: day}})
 	w.AddAgents("jon")
-	a := w.put("arya", "private")
+	a := w.putArtifactAs("arya", "private")
 	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(a)})
 	w.clock.advance(2 * day)
 	w.sweepAll()
@@ -219,7 +219,7 @@ func TestOldestArtifactsGoWhenTheyAreTooMuch(t *testing.T) {
 	w, _ := keeping(t, hub.Retention{Artifacts: hub.Keep{Bytes: 100}})
 	var all []string
 	for i := range 6 {
-		a := w.put("arya", strings.Repeat(fmt.Sprint(i), 30))
+		a := w.putArtifactAs("arya", strings.Repeat(fmt.Sprint(i), 30))
 		w.PostAs("arya", parley.Draft{Conversation: "open", Content: with(a)})
 		all = append(all, a.SHA256)
 		w.clock.advance(time.Second)
@@ -241,7 +241,7 @@ func TestRemovalOfAnOldArtifactCutShortIsFinishedLater(t *testing.T) {
 	w, _ := keeping(t, hub.Retention{Artifacts: hub.Keep{Age: day}}, func(w *world) {
 		w.wrap = func(s parley.Store) parley.Store { return failing{s, on} }
 	})
-	w.PostAs("arya", parley.Draft{Conversation: "open", Content: with(w.put("arya", "body"))})
+	w.PostAs("arya", parley.Draft{Conversation: "open", Content: with(w.putArtifactAs("arya", "body"))})
 	w.sweepAll()
 	w.clock.advance(2 * day)
 	on.Store(true)
@@ -281,7 +281,7 @@ func TestEventsAreKeptForSevenDays(t *testing.T) {
 		fmt.Sprintf("of the log of events nothing is left up to %d, so it does not go on from %d", last, first),
 		fmt.Sprintf("read the present state, and follow from %d", last)))
 	same(t, "the newest", w.LastEventNumber(), last)
-	w.restart()
+	w.Restart()
 	w.Start(ctx)
 	w.NoError(w.SetTopic(ctx, as("arya"), "open", "more"))
 	same(t, "it goes on", nums(follow(t, w.Hub, user, last, last+1)), []int64{last + 1})

@@ -13,8 +13,11 @@ const node = "node-1"
 // AddScriptAgents adds agents whose runs the hub starts.
 func (w *world) AddScriptAgents(ids ...string) { w.t.Helper(); w.addWith(parley.RuntimeScript, ids...) }
 
-// attached adds agents that fetch for themselves.
-func (w *world) attached(ids ...string) { w.t.Helper(); w.addWith(parley.RuntimeAttached, ids...) }
+// AddPollingAgents adds agents that fetch for themselves.
+func (w *world) AddPollingAgents(ids ...string) {
+	w.t.Helper()
+	w.addWith(parley.RuntimeAttached, ids...)
+}
 
 func (w *world) addWith(runtime string, ids ...string) {
 	w.t.Helper()
@@ -24,8 +27,8 @@ func (w *world) addWith(runtime string, ids ...string) {
 	}
 }
 
-// next is the agent's next run, or nil.
-func (w *world) next(agent string) *hub.Assignment {
+// NextRunOf is the agent's next run, or nil.
+func (w *world) NextRunOf(agent string) *hub.Assignment {
 	w.t.Helper()
 	return get[*hub.Assignment](w)(w.NextRun(ctx, agent, hub.RunOptions{Node: node, Plan: patiently}))
 }
@@ -44,7 +47,7 @@ func instantly(parley.Agent) hub.RunPlan { return hub.RunPlan{Instant: true, Tok
 // StartRun is the agent's next run, which there must be, begun.
 func (w *world) StartRun(agent string) *hub.Assignment {
 	w.t.Helper()
-	a := w.next(agent)
+	a := w.NextRunOf(agent)
 	if a == nil {
 		w.t.Fatalf("%s starts no run", agent)
 	}
@@ -78,7 +81,7 @@ func (w *world) RunAndAnswer(agent, text string) parley.Shown {
 func (w *world) AssertIdle(agents ...string) {
 	w.t.Helper()
 	for _, agent := range agents {
-		if a := w.next(agent); a != nil {
+		if a := w.NextRunOf(agent); a != nil {
 			w.t.Errorf("%s was woken by %q", agent, textsOf(a.Messages))
 		}
 	}
@@ -87,10 +90,10 @@ func (w *world) AssertIdle(agents ...string) {
 // woken are those of some agents who have something to start.
 func (w *world) woken(agents ...string) []string {
 	w.t.Helper()
-	return slices.DeleteFunc(slices.Clone(agents), func(agent string) bool { return w.next(agent) == nil })
+	return slices.DeleteFunc(slices.Clone(agents), func(agent string) bool { return w.NextRunOf(agent) == nil })
 }
 
-func (w *world) run(id string) parley.RunView {
+func (w *world) RunByID(id string) parley.RunView {
 	w.t.Helper()
 	return get[parley.RunView](w)(w.Run(ctx, user, id))
 }

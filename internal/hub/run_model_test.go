@@ -72,7 +72,7 @@ func (m *runMachine) wake(r *rapid.T, agent string) {
 }
 
 func (m *runMachine) startRun(agent string) {
-	a := m.next(agent)
+	a := m.NextRunOf(agent)
 	if a == nil {
 		return
 	}
@@ -101,7 +101,7 @@ func (m *runMachine) accident(r *rapid.T) {
 		}
 		m.live = nil
 	case 1: // nobody keeps the runs
-		m.later(2 * time.Minute)
+		m.AdvanceLeases(2 * time.Minute)
 	case 2: // somebody halts an agent, or lets it go on
 		actions := []parley.Action{parley.ActionPause, parley.ActionResume, parley.ActionStop, parley.ActionStart}
 		m.command("user", rapid.SampledFrom(runAgents).Draw(r, "halted"), rapid.SampledFrom(actions).Draw(r, "action"), parley.CommandParameters{TimeoutMS: 1})
@@ -111,7 +111,7 @@ func (m *runMachine) accident(r *rapid.T) {
 		runtime := rapid.SampledFrom([]string{parley.RuntimeScript, parley.RuntimeAttached}).Draw(r, "runtime")
 		m.EditAgent(rapid.SampledFrom(runAgents).Draw(r, "changed"), func(a *parley.Agent) { a.Runtime = runtime })
 	default:
-		m.later(time.Duration(rapid.IntRange(1, 30).Draw(r, "seconds")) * time.Second)
+		m.AdvanceLeases(time.Duration(rapid.IntRange(1, 30).Draw(r, "seconds")) * time.Second)
 	}
 }
 
@@ -153,9 +153,9 @@ func (m *runMachine) drain() {
 		m.command("user", agent, parley.ActionResume, parley.CommandParameters{})
 	}
 	for quiet := 0; quiet < 2; quiet++ {
-		m.later(time.Hour)
+		m.AdvanceLeases(time.Hour)
 		for _, agent := range runAgents {
-			for a := m.next(agent); a != nil; a = m.next(agent) {
+			for a := m.NextRunOf(agent); a != nil; a = m.NextRunOf(agent) {
 				m.EndRun(a, "drained")
 				quiet = 0
 			}

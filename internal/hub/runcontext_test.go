@@ -30,7 +30,7 @@ func TestRunContextIsTheEndOfItsConversation(t *testing.T) {
 	}
 	w.SayIn("user", "open", "@codex two")
 	w.NoError(w.Leave(ctx, as("ned"), "open"))
-	a := w.next("codex")
+	a := w.NextRunOf("codex")
 	c := w.known(a.Run.ID)
 	same(t, "history", textsOf(c.History), []string{"2", "3"})
 	same(t, "triggers", textsOf(c.Triggers), []string{"@codex one", "@codex two"})
@@ -85,7 +85,7 @@ func TestRunContextIsRefusedToOneWhoIsOut(t *testing.T) {
 	w.AddScriptAgents("codex")
 	id := w.private("user", "secret", "codex").ID
 	w.SayIn("user", "secret", "@codex")
-	a := w.next("codex")
+	a := w.NextRunOf("codex")
 	w.NoError(w.RemoveMember(ctx, user, "secret", "codex"))
 	_, err := w.RunContext(ctx, a.Run.ID)
 	same(t, "refused", parley.AsError(err).Message, fmt.Sprintf("there is no conversation %q", id))
@@ -114,12 +114,12 @@ func TestPromptsHoldNothingOfElsewhere(t *testing.T) {
 			case 2:
 				_ = w.RemoveMember(ctx, user, room, to)
 			default:
-				if a := w.next(to); a != nil {
+				if a := w.NextRunOf(to); a != nil {
 					w.looksOnlyHere(to, a.Run)
 					_, err := w.Post(ctx, a.Caller(), parley.Draft{Conversation: room, Content: text("from a run")})
 					if err == nil && rapid.Bool().Draw(r, "fails") {
 						w.FailRunOf(a, parley.FailureLost)
-						w.later(time.Minute)
+						w.AdvanceLeases(time.Minute)
 					} else {
 						w.EndRun(a, "done")
 					}

@@ -29,7 +29,7 @@ func TestRunEndsOnce(t *testing.T) {
 		same(t, "again", again, first)
 	}
 	w.NoError(w.RecoverRun(ctx, a.Run.ID))
-	same(t, "said", w.texts("user", m.Conversation), []string{"hello", "done"})
+	same(t, "said", w.TextsIn("user", m.Conversation), []string{"hello", "done"})
 	same(t, "output", string(get[[]byte](w)(w.RunOutput(ctx, user, a.Run.ID))), "raw")
 	_, err := w.KeepRun(ctx, a.Run.ID)
 	wantError(t, err, refused(parley.BadInput, parley.Conflict, "the run "+a.Run.ID+" is over",
@@ -42,7 +42,7 @@ func TestRunThatNeverBeganCanFinish(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("codex")
 	m := w.SendDM("user", "codex", "hello").Message
-	same(t, "state", w.EndRun(w.next("codex"), "done").State, parley.RunSucceeded)
+	same(t, "state", w.EndRun(w.NextRunOf("codex"), "done").State, parley.RunSucceeded)
 	same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliveryAnswered)
 }
 
@@ -71,23 +71,23 @@ func TestFailedRunIsTriedAgainOrNot(t *testing.T) {
 			a := w.StartRun("codex")
 			r := w.FailRunOf(a, c.failure)
 			same(t, "run", []any{r.State, r.Answer}, []any{c.run, ""})
-			d := w.delivery(m.ID, "codex")
+			d := w.DeliveryOf(m.ID, "codex")
 			same(t, "delivery", []any{d.State, d.Attempt, d.Run == ""}, []any{c.delivery, c.attempt, c.delivery == parley.DeliveryAccepted})
-			same(t, "told", strings.Join(textsOf(w.told("user")), ""), c.told)
+			same(t, "told", strings.Join(textsOf(w.HubMessagesTo("user")), ""), c.told)
 			if c.pause < 0 {
-				w.later(time.Hour)
+				w.AdvanceLeases(time.Hour)
 				w.AssertIdle("codex")
 				return
 			}
 			if c.pause > 0 {
-				w.later(c.pause - time.Millisecond)
+				w.AdvanceLeases(c.pause - time.Millisecond)
 				w.AssertIdle("codex")
-				w.later(time.Millisecond)
+				w.AdvanceLeases(time.Millisecond)
 			}
 			again := w.StartRun("codex")
 			same(t, "attempt", again.Run.Attempt, c.attempt+1)
 			w.EndRun(again, "done")
-			same(t, "said", w.texts("user", m.Conversation), []string{"hello", "done"})
+			same(t, "said", w.TextsIn("user", m.Conversation), []string{"hello", "done"})
 			w.AssertConsistent()
 		})
 	}
@@ -100,10 +100,10 @@ func TestRunThatFailsTooOftenLeavesADeadLetter(t *testing.T) {
 	w.EditAgent("codex", func(a *parley.Agent) { a.Attempts = 2 })
 	m := w.SendDM("user", "codex", "hello").Message
 	w.FailRunOf(w.StartRun("codex"), parley.FailureServer)
-	w.later(time.Minute)
+	w.AdvanceLeases(time.Minute)
 	w.FailRunOf(w.StartRun("codex"), parley.FailureBusy)
 	same(t, "state", w.DeliveryState(m.ID, "codex"), parley.DeliveryDead)
-	w.later(time.Hour)
+	w.AdvanceLeases(time.Hour)
 	w.AssertIdle("codex")
 	get[parley.Delivery](w)(w.RetryDead(ctx, user, m.ID, "codex"))
 	w.RunAndAnswer("codex", "at last")
@@ -116,20 +116,20 @@ func TestKeptRunKeepsItsLeases(t *testing.T) {
 	m := w.SendDM("user", "codex", "hello").Message
 	a := w.StartRun("codex")
 	for range 3 {
-		w.later(50 * time.Second)
+		w.AdvanceLeases(50 * time.Second)
 		same(t, "to end", get[string](w)(w.KeepRun(ctx, a.Run.ID)), "")
 	}
-	same(t, "state", w.run(a.Run.ID).State, parley.RunRunning)
-	w.later(time.Minute) // nobody keeps it
-	same(t, "state", w.run(a.Run.ID).State, parley.RunLost)
+	same(t, "state", w.RunByID(a.Run.ID).State, parley.RunRunning)
+	w.AdvanceLeases(time.Minute) // nobody keeps it
+	same(t, "state", w.RunByID(a.Run.ID).State, parley.RunLost)
 	same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliveryAccepted)
 	if _, err := w.IdentifyAt(ctx, a.Token, ownPlace(a)); parley.AsError(err).Reason != parley.Unauthenticated {
 		t.Errorf("the token of a lost run: %v", err)
 	}
 	same(t, "its end is nobody's any more", w.EndRun(a, "too late").State, parley.RunLost)
-	w.later(time.Second)
+	w.AdvanceLeases(time.Second)
 	w.RunAndAnswer("codex", "in time")
-	same(t, "said", w.texts("user", m.Conversation), []string{"hello", "in time"})
+	same(t, "said", w.TextsIn("user", m.Conversation), []string{"hello", "in time"})
 }
 
 // Whatever step of a run the process dies after, the message is answered once, by a later run.
@@ -153,7 +153,7 @@ func TestCrashBetweenAnyTwoSteps(t *testing.T) {
 			w.AddScriptAgents("codex")
 			w.CreateChannel("user", "open", "codex")
 			m := w.SayIn("user", "open", "@codex").Message
-			a := w.next("codex")
+			a := w.NextRunOf("codex")
 			for _, step := range steps[:crash+1] {
 				step(w, a)
 			}
@@ -169,13 +169,13 @@ func TestCrashBetweenAnyTwoSteps(t *testing.T) {
 				w.NoError(w.RecoverRun(ctx, r.ID))
 			}
 			same(t, "lost after that", len(get[[]parley.Run](w)(w.LostRuns(ctx, node))), 0)
-			if again := w.next("codex"); again != nil {
+			if again := w.NextRunOf("codex"); again != nil {
 				same(t, "attempt", again.Run.Attempt, 1)
 				w.runPosts(again, parley.Draft{Conversation: "open", Content: text("half")})
 				w.EndRun(again, "answer")
 			}
 			want := []string{"@codex", "half", "answer"}
-			same(t, "said", w.texts("user", "open"), want)
+			same(t, "said", w.TextsIn("user", "open"), want)
 			same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliveryAnswered)
 			w.AssertIdle("codex")
 			w.AssertConsistent()
@@ -201,7 +201,7 @@ func TestLaterAttemptRepeatsNoCall(t *testing.T) {
 	a := w.StartRun("codex")
 	one, two := w.runPosts(a, same1), w.runPosts(a, same1)
 	w.FailRunOf(a, parley.FailureLost)
-	w.later(time.Minute)
+	w.AdvanceLeases(time.Minute)
 	b := w.StartRun("codex")
 	earlier := get[parley.RunContext](w)(w.RunContext(ctx, b.Run.ID)).Earlier
 	same(t, "is told", []string{earlier[0].ID, earlier[1].ID}, []string{one.Message.ID, two.Message.ID})
@@ -213,10 +213,10 @@ func TestLaterAttemptRepeatsNoCall(t *testing.T) {
 		t.Error("a call that the earlier attempt had not made was not made")
 	}
 	w.runPosts(b, parley.Draft{Conversation: "open", Content: text("other")})
-	same(t, "posts", len(w.run(b.Run.ID).Posts), 4)
+	same(t, "posts", len(w.RunByID(b.Run.ID).Posts), 4)
 	// What an earlier attempt has said is not said again as the answer either.
 	same(t, "answer", w.EndRun(b, "other").State, parley.RunSucceeded)
-	same(t, "said", w.texts("user", "open"), []string{"@codex", "same", "same", "same", "other"})
+	same(t, "said", w.TextsIn("user", "open"), []string{"@codex", "same", "same", "same", "other"})
 	_, err := w.Post(ctx, b.Caller(), same1)
 	same(t, "after its end", parley.AsError(err).Reason, parley.Conflict)
 }
@@ -312,7 +312,7 @@ func TestAnAnswerOutlivesALostConnection(t *testing.T) {
 	once.Store(true)
 	_, err := w.FinishRun(ctx, a.Run.ID, parley.Result{Text: "done"}, nil)
 	same(t, "at first", parley.CodeOf(err), parley.Unavailable)
-	same(t, "it lives", w.run(a.Run.ID).State, parley.RunRunning)
+	same(t, "it lives", w.RunByID(a.Run.ID).State, parley.RunRunning)
 	same(t, "then", w.EndRun(a, "done").State, parley.RunSucceeded)
 	same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliveryAnswered)
 }
@@ -331,10 +331,10 @@ func TestRemovedAgentsRunsAreCancelled(t *testing.T) {
 	m := w.SendDM("user", "codex", "hello").Message
 	a := w.StartRun("codex")
 	w.NoError(w.RemoveAgent(ctx, user, "codex"))
-	same(t, "run", w.run(a.Run.ID).State, parley.RunCancelled)
+	same(t, "run", w.RunByID(a.Run.ID).State, parley.RunCancelled)
 	same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliveryFailed)
 	same(t, "its end", w.EndRun(a, "done").State, parley.RunCancelled)
-	same(t, "told", len(w.told("user")), 1)
+	same(t, "told", len(w.HubMessagesTo("user")), 1)
 	w.AssertConsistent()
 }
 
@@ -371,10 +371,10 @@ func TestRunThatHoldsNothingIsLostAfterItsDeadline(t *testing.T) {
 	w.runPosts(a, parley.Draft{InReplyTo: m.ID, Content: text("done")})
 	w.clock.advance(11 * time.Minute)
 	w.NoError(w.Sweep(ctx))
-	same(t, "state", w.run(a.Run.ID).State, parley.RunRunning)
+	same(t, "state", w.RunByID(a.Run.ID).State, parley.RunRunning)
 	w.clock.advance(2 * time.Minute)
 	w.NoError(w.Sweep(ctx))
-	same(t, "state", w.run(a.Run.ID).State, parley.RunLost)
+	same(t, "state", w.RunByID(a.Run.ID).State, parley.RunLost)
 	same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliveryAnswered)
 }
 

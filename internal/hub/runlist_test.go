@@ -29,7 +29,7 @@ func TestRunsAreShownToTheirAgentAndOwners(t *testing.T) {
 	same(t, "live", listed("user", parley.RunFilter{Live: true}), []string{b.Run.ID})
 	same(t, "an agent's", listed("codex", parley.RunFilter{}), []string{a.Run.ID})
 	same(t, "a person's", listed("sansa", parley.RunFilter{}), []string{})
-	same(t, "what it posted", w.run(a.Run.ID).Posts, []string{w.run(a.Run.ID).Answer})
+	same(t, "what it posted", w.RunByID(a.Run.ID).Posts, []string{w.RunByID(a.Run.ID).Answer})
 	_, err := w.Run(ctx, as("gemini"), a.Run.ID)
 	wantError(t, err, absent("run", a.Run.ID, checkName))
 	_, err = w.Runs(ctx, as("gemini"), parley.RunFilter{Agent: "codex"})
@@ -86,7 +86,7 @@ func TestRunIsCancelled(t *testing.T) {
 		same(t, "state", r.State, parley.RunCancelled)
 		same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliveryFailed)
 		w.AssertIdle("codex")
-		told := w.told("user")
+		told := w.HubMessagesTo("user")
 		same(t, "told", told[len(told)-1].Content.Text,
 			"Error: codex did not do this: the run was cancelled: by "+by+": wrong way. Hint: send it again if it is still wanted.")
 	}
@@ -109,8 +109,8 @@ func TestCancelledRunIsNotTriedAgain(t *testing.T) {
 	m := w.SendDM("user", "codex", "hello").Message
 	a := w.StartRun("codex")
 	get[parley.Run](w)(w.CancelRun(ctx, user, a.Run.ID, ""))
-	w.later(2 * time.Minute)
-	same(t, "state", w.run(a.Run.ID).State, parley.RunCancelled)
+	w.AdvanceLeases(2 * time.Minute)
+	same(t, "state", w.RunByID(a.Run.ID).State, parley.RunCancelled)
 	same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliveryFailed)
 }
 
@@ -126,7 +126,7 @@ func TestStoppedAgentsRunGoesBack(t *testing.T) {
 	w.NoError(w.SweepHalts(ctx))
 	same(t, "to end", get[string](w)(w.KeepRun(ctx, a.Run.ID)), "codex was stopped")
 	same(t, "state", w.EndRun(a, "done").State, parley.RunCancelled)
-	d := w.delivery(m.ID, "codex")
+	d := w.DeliveryOf(m.ID, "codex")
 	same(t, "what woke it", []any{d.State, d.Attempt}, []any{parley.DeliveryAccepted, 0})
 	w.AssertIdle("codex")
 	get[parley.Receipt](w)(w.Command(ctx, user, "codex", parley.Command{Action: parley.ActionStart}))

@@ -21,7 +21,7 @@ func TestWhatAStopCancelsIsKeptThoughItIsStartedAgain(t *testing.T) {
 	w.command("user", "bot", parley.ActionStart, parley.CommandParameters{})
 	w.FailRunOf(run, parley.FailureFinal)
 	same(t, "the message", w.DeliveryState(m.ID, "bot"), parley.DeliveryAccepted)
-	same(t, "the sender is told", len(w.told("user")), 0)
+	same(t, "the sender is told", len(w.HubMessagesTo("user")), 0)
 	w.EndRun(w.StartRun("bot"), "done")
 }
 
@@ -49,7 +49,7 @@ func TestNoPauseIsTooLongToFailWith(t *testing.T) {
 		r := get[parley.Run](w)(w.FailRun(ctx, w.StartRun("bot").Run.ID, why, parley.Result{}, nil))
 		same(t, "the run", r.State, parley.RunFailed)
 		same(t, "the message", w.DeliveryState(m.ID, "bot"), parley.DeliveryAccepted)
-		w.later(24 * time.Hour)
+		w.AdvanceLeases(24 * time.Hour)
 		w.StartRun("bot")
 	}
 }
@@ -64,10 +64,10 @@ func TestWhoIsOutIsNotWoken(t *testing.T) {
 	w.NoError(w.RemoveMember(ctx, user, "secret", "codex"))
 	w.SendDM("user", "codex", "hello")
 	same(t, "woken by", textsOf(w.StartRun("codex").Messages), []string{"hello"})
-	d := w.delivery(m.ID, "codex")
+	d := w.DeliveryOf(m.ID, "codex")
 	same(t, "the message", d.State, parley.DeliveryFailed)
 	wantError(t, d.Failure, refused(parley.NotPermitted, "", "codex does not take part in #secret any more", "add it again, and send this again"))
-	same(t, "the sender is told", len(w.told("user")), 1)
+	same(t, "the sender is told", len(w.HubMessagesTo("user")), 1)
 }
 
 // A run has all of what woke it, or it is lost: nothing of it is given to another while it may go on.
@@ -118,7 +118,7 @@ func TestRoundRobinPassesOverWhoStartsMuchLater(t *testing.T) {
 	why := &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureBusy, After: time.Hour}}
 	get[parley.Run](w)(w.FailRun(ctx, w.StartRun("c3").Run.ID, why, parley.Result{}, nil))
 	w.EndRun(w.StartRun("a1"), "")
-	w.later(time.Hour)
+	w.AdvanceLeases(time.Hour)
 	w.EndRun(w.StartRun("c3"), "")
 }
 

@@ -115,7 +115,7 @@ func TestSearchFilters(t *testing.T) {
 		slices.Sort(want)
 		same(t, query, got, want)
 	}
-	w.reply("arya", asked.ID, "answered")
+	w.ReplyAs("arya", asked.ID, "answered")
 	same(t, "after the answer", w.finds("arya", "word is:unanswered -all"), []string{"word later @arya"})
 	w.NoError(w.RemoveAgent(ctx, user, "ned"))
 	same(t, "from one who was removed", len(w.search("arya", "word from:ned").Hits), 3)
@@ -141,7 +141,7 @@ func TestSearchForWhomAMessageIs(t *testing.T) {
 	found("to bran", "word to:bran", "word in a group")
 	found("to arya", "word to:arya", "word back")
 	found("unanswered by ned", "word is:unanswered to:ned", "word in a dm", "word in a group", "word between")
-	w.reply("ned", dm.ID, "answered")
+	w.ReplyAs("ned", dm.ID, "answered")
 	found("once answered", "word is:unanswered to:ned", "word in a group", "word between")
 }
 

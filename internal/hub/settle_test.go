@@ -30,8 +30,8 @@ func TestReplyAnswersFromWhereverTheDeliveryStands(t *testing.T) {
 			w.AddAgents("arya", "ned")
 			m := w.SendDM("arya", "ned", "?").Message
 			c.before(w, m)
-			answer := w.reply("ned", m.ID, "!").Message.ID
-			d := w.delivery(m.ID, "ned")
+			answer := w.ReplyAs("ned", m.ID, "!").Message.ID
+			d := w.DeliveryOf(m.ID, "ned")
 			same(t, "state", d.State, c.want)
 			if c.want != parley.DeliveryAnswered {
 				answer = ""
@@ -39,9 +39,9 @@ func TestReplyAnswersFromWhereverTheDeliveryStands(t *testing.T) {
 			same(t, "answer, lease", []any{d.Answer, d.Lease, d.Until}, []any{answer, "", parley.Tick(0)})
 			same(t, "each step has its time", d.DeliveredAt != nil && d.SeenAt != nil && d.SettledAt != nil && d.AnsweredAt != nil, answer != "")
 			same(t, "inbox", w.inbox("ned"), parley.Inbox{})
-			first := w.delivery(m.ID, "ned")
-			w.reply("ned", m.ID, "and another thing")
-			same(t, "the first answer stands", w.delivery(m.ID, "ned"), first)
+			first := w.DeliveryOf(m.ID, "ned")
+			w.ReplyAs("ned", m.ID, "and another thing")
+			same(t, "the first answer stands", w.DeliveryOf(m.ID, "ned"), first)
 		})
 	}
 }
@@ -52,8 +52,8 @@ func TestOnlyTheRecipientsReplyAnswers(t *testing.T) {
 	w.AddAgents("arya", "ned", "bran")
 	w.CreateChannel("arya", "open", "ned", "bran")
 	m := w.SayIn("arya", "open", "@ned?").Message
-	w.reply("arya", m.ID, "well?")
-	w.reply("bran", m.ID, "I know")
+	w.ReplyAs("arya", m.ID, "well?")
+	w.ReplyAs("bran", m.ID, "I know")
 	same(t, "state", w.DeliveryState(m.ID, "ned"), parley.DeliveryAccepted)
 }
 
@@ -65,11 +65,11 @@ func TestOneAnswerAnswersAllOfALease(t *testing.T) {
 	taken := w.TakeAs("ned", parley.Take{Seen: true})
 	later := w.SendDM("arya", "ned", "4").Message
 	w.ack("ned", own.ID)
-	answer := w.reply("ned", first.ID, "both done").Message
+	answer := w.ReplyAs("ned", first.ID, "both done").Message
 	list := get[[]parley.Delivery](w)(w.Settle(ctx, as("ned"), taken.Lease, parley.Outcome{Answer: answer.ID}))
 	same(t, "settled", []any{len(list), list[0].Message}, []any{1, second.ID})
 	for _, m := range []parley.Message{first, second} {
-		d := w.delivery(m.ID, "ned")
+		d := w.DeliveryOf(m.ID, "ned")
 		same(t, "answered", []any{d.State, d.Answer}, []any{parley.DeliveryAnswered, answer.ID})
 	}
 	same(t, "settled before", w.DeliveryState(own.ID, "ned"), parley.DeliveryAcked)
@@ -97,7 +97,7 @@ func TestEndOfATurnSettlesWhatItHad(t *testing.T) {
 			w.NoError(err)
 			same(t, "first", w.tried(first.ID, "ned"), c.want)
 			same(t, "second", w.tried(second.ID, "ned"), c.want)
-			same(t, "told", len(w.told("arya")), c.told)
+			same(t, "told", len(w.HubMessagesTo("arya")), c.told)
 		})
 	}
 }
@@ -109,7 +109,7 @@ func TestAckNeedsNoLeaseAndIsDoneOnce(t *testing.T) {
 	untaken, held := w.SendDM("arya", "ned", "untaken").Message, w.SendDM("arya", "ned", "held").Message
 	w.TakeAs("ned", parley.Take{Only: []string{held.ID}})
 	w.ack("ned", untaken.ID, held.ID)
-	d, now := w.delivery(untaken.ID, "ned"), w.clock.Now()
+	d, now := w.DeliveryOf(untaken.ID, "ned"), w.clock.Now()
 	same(t, "acknowledged is seen", []any{d.State, d.DeliveredAt, d.SeenAt, d.SettledAt}, []any{parley.DeliveryAcked, &now, &now, &now})
 	same(t, "held", w.DeliveryState(held.ID, "ned"), parley.DeliveryAcked)
 	before := w.state()
@@ -153,8 +153,8 @@ func TestPeopleHoldNoLeaseAndSeeByReading(t *testing.T) {
 	first := w.SendDM("arya", "sansa", "first").Message
 	taken := w.TakeAs("sansa", parley.Take{})
 	same(t, "fetched", []any{taken.Lease, w.DeliveryState(first.ID, "sansa")}, []any{"", parley.DeliveryDelivered})
-	w.later(240 * time.Hour)
-	w.restart()
+	w.AdvanceLeases(240 * time.Hour)
+	w.Restart()
 	w.sweep()
 	same(t, "it stays with them", w.tried(first.ID, "sansa"), tried{State: parley.DeliveryDelivered})
 	second, third := w.SendDM("arya", "sansa", "second").Message, w.SendDM("arya", "sansa", "third").Message
@@ -162,7 +162,7 @@ func TestPeopleHoldNoLeaseAndSeeByReading(t *testing.T) {
 	same(t, "read", []parley.DeliveryState{w.DeliveryState(first.ID, "sansa"), w.DeliveryState(second.ID, "sansa"), w.DeliveryState(third.ID, "sansa")},
 		[]parley.DeliveryState{parley.DeliverySeen, parley.DeliverySeen, parley.DeliveryAccepted})
 	same(t, "inbox", w.inbox("sansa"), parley.Inbox{Waking: 1})
-	w.reply("sansa", first.ID, "yes")
+	w.ReplyAs("sansa", first.ID, "yes")
 	w.ack("sansa", second.ID)
 	same(t, "settled", []parley.DeliveryState{w.DeliveryState(first.ID, "sansa"), w.DeliveryState(second.ID, "sansa")},
 		[]parley.DeliveryState{parley.DeliveryAnswered, parley.DeliveryAcked})

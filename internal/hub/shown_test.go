@@ -75,7 +75,7 @@ func TestWhatADelegationReturnsToAPersonIsSeen(t *testing.T) {
 func TestWhatWasShownIsNamedByShortNames(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.attached("arya")
+	w.AddPollingAgents("arya")
 	one, two := w.SendDM("arya", "user", "one").Message, w.SendDM("arya", "user", "two").Message
 	w.shows("user", one.ShortName(), two.ID[len(two.ID)-8:])
 	same(t, "inbox", w.newestFirst("user"), []string{})
@@ -129,7 +129,7 @@ func TestShownIsSettledWhereNothingIsWanted(t *testing.T) {
 		return names
 	}
 	same(t, "still open", open(), []string{"task", "ask", "quiet ack", "ack"})
-	w.reply("sansa", asked.ID, "answer")
+	w.ReplyAs("sansa", asked.ID, "answer")
 	same(t, "after the answer", open(), []string{"task", "quiet ack", "ack"})
 	w.updates("sansa", task, parley.TaskChange{Status: parley.TaskCompleted})
 	same(t, "after the task", open(), []string{"quiet ack", "ack"})
@@ -143,7 +143,7 @@ func TestARequestForApprovalStaysOpenUntilItIsDecided(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("intern", "senior")
-	w.permit("intern", "senior", parley.EffectAllow, func(p *parley.Permission) { p.RequiresApproval = true })
+	w.AddPermission("intern", "senior", parley.EffectAllow, func(p *parley.Permission) { p.RequiresApproval = true })
 	held := w.HeldApproval(w.TryContact(as("intern"), parley.Contact{Pattern: parley.PatternNotify, Agent: "senior", Message: "hello"}))
 	request := get[parley.Peeked](w)(w.PeekNewest(ctx, user, 0, 9)).Messages[0]
 	w.shows("user", request.ID)
@@ -228,7 +228,7 @@ func TestAnEphemeralConversationIsKeptWhileAPersonHasNotSeenTheAnswer(t *testing
 	same(t, "archived once it is acknowledged", archived(acked.Conversation), true)
 
 	between := w.send("arya", "gendry", "question").Message
-	w.reply("gendry", between.ID, "answer")
+	w.ReplyAs("gendry", between.ID, "answer")
 	same(t, "archived between agents", archived(between.Conversation), true)
 }
 

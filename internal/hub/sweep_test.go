@@ -35,7 +35,7 @@ func TestEphemeralIsArchivedAfterADayWithoutOpenDelivery(t *testing.T) {
 	same(t, "archived after 24 hours", archived(), true)
 	same(t, "event", kindsAfter(w, before), []parley.EventKind{parley.EventConversationChanged})
 	same(t, "a pair's DM is not ephemeral", w.ConversationAs("arya", pair).ArchivedAt, (*time.Time)(nil))
-	same(t, "still readable", w.texts("ned", conv), []string{"?", "still there?"})
+	same(t, "still readable", w.TextsIn("ned", conv), []string{"?", "still there?"})
 	w.SayIn("ned", conv, "here")
 	same(t, "archived after a new message", w.ConversationAs("arya", conv).ArchivedAt != nil, false)
 	same(t, "and for another day", archived(), false)

@@ -19,10 +19,10 @@ func TestAtMostOnceIsAckedByFetching(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	m := w.SendDM("arya", "ned", "once").Message
 	taken := w.TakeAs("ned", parley.Take{AtMostOnce: true, Run: "run-1"})
-	d := w.delivery(m.ID, "ned")
+	d := w.DeliveryOf(m.ID, "ned")
 	same(t, "acked", []any{taken.Lease, taken.For, d.State, d.Run}, []any{"", time.Duration(0), parley.DeliveryAcked, "run-1"})
-	w.later(24 * time.Hour)
-	w.restart()
+	w.AdvanceLeases(24 * time.Hour)
+	w.Restart()
 	w.sweep()
 	same(t, "never again", w.takes("ned", parley.Take{}), []string{})
 }
@@ -101,7 +101,7 @@ func TestPeekingConsumesNothing(t *testing.T) {
 	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeStatus, Content: text("status")})
 	before := w.state()
 	for range 2 {
-		same(t, "open", w.waits("ned"), []string{"held", "pausing", "waits", "status"})
+		same(t, "open", w.PendingTexts("ned"), []string{"held", "pausing", "waits", "status"})
 	}
 	all := get[parley.Peeked](w)(w.Peek(ctx, as("ned"), 0)).Messages
 	for i, m := range all {
@@ -248,7 +248,7 @@ func TestWaitingTakeIsWokenAtOnce(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ prepare, meanwhile func(*world) }{
 		"by a post":        {nothing, func(w *world) { w.SendDM("arya", "ned", "hello") }},
-		"by a pause's end": {pausing, func(w *world) { w.later(5 * time.Second) }},
+		"by a pause's end": {pausing, func(w *world) { w.AdvanceLeases(5 * time.Second) }},
 		"by what was dead": {dying, retryAll},
 		"by what waited":   {func(w *world) { w.SendDM("arya", "ned", "hello") }, nothing},
 		"by being woken":   {asleep, func(w *world) { get[parley.Agent](w)(w.Wake(ctx, user, "ned")) }},

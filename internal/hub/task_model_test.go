@@ -30,7 +30,7 @@ func TestTreesKeepTheirPromises(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		x := &forester{w: openWorld(rt, stores.place(t), mayLoop), agents: []string{"arya", "bran", "ned"}, spent: map[string]int64{}}
 		x.w.AddScriptAgents(x.agents...)
-		x.w.permit("ned", "bran", parley.EffectAllow, withApproval)
+		x.w.AddPermission("ned", "bran", parley.EffectAllow, withApproval)
 		x.w.SendDM("user", "arya", "begin")
 		rt.Repeat(map[string]func(*rapid.T){
 			"start": x.start, "delegate": x.delegate, "end": x.end, "harm": x.harm, "ask": x.ask, "park": x.park, "hold": x.hold,
@@ -49,7 +49,7 @@ func TestTreesKeepTheirPromises(t *testing.T) {
 }
 
 func (x *forester) start(t *rapid.T) {
-	if a := x.w.next(rapid.SampledFrom(x.agents).Draw(t, "agent")); a != nil {
+	if a := x.w.NextRunOf(rapid.SampledFrom(x.agents).Draw(t, "agent")); a != nil {
 		x.w.NoError(x.w.BeginRun(ctx, a.Run.ID, parley.Process{}))
 		x.live = append(x.live, a)
 	}
@@ -136,7 +136,7 @@ func (x *forester) cancel(t *rapid.T) {
 
 // die is kill -9.
 func (x *forester) die(*rapid.T) {
-	x.w.restart()
+	x.w.Restart()
 	x.live = nil
 	for _, q := range x.asked {
 		<-q.done // its call has ended with the hub
@@ -165,7 +165,7 @@ func (x *forester) drain(t *rapid.T) {
 		x.listen()
 		x.passTime()
 		for _, agent := range x.agents {
-			for a := x.w.next(agent); a != nil; a = x.w.next(agent) {
+			for a := x.w.NextRunOf(agent); a != nil; a = x.w.NextRunOf(agent) {
 				x.live = append(x.live, a)
 			}
 		}
@@ -179,13 +179,13 @@ func (x *forester) drain(t *rapid.T) {
 // passTime lets time pass for what is to be tried again. Runs that wait keep what woke them meanwhile.
 func (x *forester) passTime() {
 	if len(x.live) == 0 {
-		x.w.later(time.Hour)
+		x.w.AdvanceLeases(time.Hour)
 		return
 	}
 	for _, a := range x.live {
 		get[string](x.w)(x.w.KeepRun(ctx, a.Run.ID))
 	}
-	x.w.later(50 * time.Second)
+	x.w.AdvanceLeases(50 * time.Second)
 }
 
 // check holds at any time.
@@ -196,7 +196,7 @@ func (x *forester) check(t *rapid.T) {
 	}
 	sums := map[string]int64{}
 	for run, used := range x.spent {
-		for v, found := byID[x.w.run(run).Task]; found; v, found = byID[v.Parent] {
+		for v, found := byID[x.w.RunByID(run).Task]; found; v, found = byID[v.Parent] {
 			sums[v.ID] += used
 		}
 	}

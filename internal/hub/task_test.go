@@ -167,7 +167,7 @@ func TestCancelGoesDown(t *testing.T) {
 	get[parley.TaskView](w)(w.CancelTask(ctx, user, root, "enough"))
 	w.AssertTaskState(parley.TaskCancelled, root, mid, leaf, late)
 	for _, a := range []*hub.Assignment{run, below, working} {
-		if w.run(a.Run.ID).Cancel == "" {
+		if w.RunByID(a.Run.ID).Cancel == "" {
 			t.Errorf("the run of %s goes on", a.Run.Agent)
 		}
 		w.EndRun(a, "never")
@@ -187,7 +187,7 @@ func TestWhoHasARequestInHandIsToldThatItIsNotWanted(t *testing.T) {
 	t.Parallel()
 	cancel := func(w *world, id string) { get[parley.TaskView](w)(w.CancelTask(ctx, user, id, "enough")) }
 	reassign := func(w *world, id string) { get[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "writer")) }
-	lapse := func(w *world, _ parley.Taken) { w.later(time.Hour) }
+	lapse := func(w *world, _ parley.Taken) { w.AdvanceLeases(time.Hour) }
 	giveBack := func(w *world, taken parley.Taken) { w.giveBack("ned", taken, parley.FailureBusy) }
 	ack := func(w *world, taken parley.Taken) { w.ack("ned", taken.Messages[0].ID) }
 	for name, c := range map[string]struct {
@@ -204,18 +204,18 @@ func TestWhoHasARequestInHandIsToldThatItIsNotWanted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := team(t)
-			w.attached("ned")
+			w.AddPollingAgents("ned")
 			id := w.Delegate(user, "ned", "look at it")
 			taken := w.TakeAs("ned", parley.Take{})
 			c.stop(w, id)
-			same(t, "told", textsOf(w.told("ned")), []string{id + c.says})
+			same(t, "told", textsOf(w.HubMessagesTo("ned")), []string{id + c.says})
 			c.end(w, taken)
 			same(t, "ends", w.DeliveryState(taken.Messages[0].ID, "ned"), c.ends)
-			w.later(time.Hour)
+			w.AdvanceLeases(time.Hour)
 			told := w.TakeAs("ned", parley.Take{})
 			same(t, "takes", textsOf(told.Messages), []string{id + c.says})
-			w.later(time.Hour)
-			w.later(time.Hour)
+			w.AdvanceLeases(time.Hour)
+			w.AdvanceLeases(time.Hour)
 			same(t, "until it has seen it", w.takes("ned", parley.Take{}), textsOf(told.Messages))
 			w.AssertConsistent()
 		})
@@ -238,13 +238,13 @@ func TestTheEndOfATaskAnswersItsRequest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := team(t)
-			w.attached("ned")
+			w.AddPollingAgents("ned")
 			id := w.Delegate(user, "ned", "look at it")
 			if c.taken {
 				w.TakeAs("ned", parley.Take{})
 			}
 			get[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), id, c.said))
-			w.later(time.Hour)
+			w.AdvanceLeases(time.Hour)
 			same(t, "its request", w.DeliveryState(w.TaskByID(id).Message, "ned"), c.ends)
 			same(t, "takes", w.takes("ned", parley.Take{}), []string{})
 			w.AssertConsistent()
@@ -256,14 +256,14 @@ func TestTheEndOfATaskAnswersItsRequest(t *testing.T) {
 func TestARequestInHandStaysThere(t *testing.T) {
 	t.Parallel()
 	w := team(t)
-	w.attached("ned")
+	w.AddPollingAgents("ned")
 	id := w.Delegate(user, "ned", "look at it")
 	taken := w.TakeAs("ned", parley.Take{})
 	get[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), id, parley.TaskChange{Status: parley.TaskCompleted}))
 	w.NoError(second(w.Settle(ctx, as("ned"), taken.Lease, parley.Outcome{})))
 	request := taken.Messages[0].ID
-	answer := w.reply("ned", request, "done").Message.ID
-	same(t, "answer", w.delivery(request, "ned").Answer, answer)
+	answer := w.ReplyAs("ned", request, "done").Message.ID
+	same(t, "answer", w.DeliveryOf(request, "ned").Answer, answer)
 	w.AssertConsistent()
 }
 
@@ -275,7 +275,7 @@ func TestALostRunOfACompletedTaskIsOver(t *testing.T) {
 	run := w.StartRun("boss")
 	get[parley.TaskView](w)(w.UpdateTask(ctx, run.Caller(), id, parley.TaskChange{Status: parley.TaskCompleted}))
 	w.FailRunOf(run, parley.FailureLost)
-	w.later(time.Hour)
+	w.AdvanceLeases(time.Hour)
 	w.AssertIdle("boss")
 	same(t, "its request", w.DeliveryState(w.TaskByID(id).Message, "boss"), parley.DeliveryAnswered)
 	w.AssertConsistent()
@@ -296,7 +296,7 @@ func TestALateAnswerIsTriedAgain(t *testing.T) {
 	again := w.StartRun("boss")
 	same(t, "brought", textsOf(again.Messages), brought)
 	w.FailRunOf(again, parley.FailureServer)
-	w.later(time.Hour)
+	w.AdvanceLeases(time.Hour)
 	same(t, "brought again", textsOf(w.StartRun("boss").Messages), brought)
 }
 
@@ -460,7 +460,7 @@ func TestTasksAreIsolated(t *testing.T) {
 func TestOnlyTheAssigneesWordCounts(t *testing.T) {
 	t.Parallel()
 	w := team(t)
-	w.attached("ned")
+	w.AddPollingAgents("ned")
 	id := w.Delegate(as("ned"), "writer", "a text")
 	half := 0.5
 	_, err := w.UpdateTask(ctx, as("ned"), id, parley.TaskChange{Progress: &parley.TaskProgress{Fraction: &half}})
@@ -473,7 +473,7 @@ func TestOnlyTheAssigneesWordCounts(t *testing.T) {
 	same(t, "progress", []any{view.Status, *view.Progress.Fraction}, []any{parley.TaskActive, half})
 	view = get[parley.TaskView](w)(w.UpdateTask(ctx, user, id, parley.TaskChange{Status: parley.TaskCompleted, Outcome: parley.OutcomePartial, Result: &parley.TaskResult{Text: "some"}}))
 	same(t, "an owner", []any{view.Status, view.Outcome}, []any{parley.TaskCompleted, parley.OutcomePartial})
-	same(t, "said", w.texts("user", view.Conversation)[1:], []string{
+	same(t, "said", w.TextsIn("user", view.Conversation)[1:], []string{
 		"writer is blocked on " + id + ": no paper", "[Delegation Result from writer | " + id + " | partial]\nsome",
 	})
 	w.AssertIdle("writer")
@@ -497,7 +497,7 @@ func TestRetryAndReassign(t *testing.T) {
 	answer := w.RunAndAnswer("data", "a text at last")
 	same(t, "answers", answer.InReplyTo, view.Message)
 	w.AssertTaskState(parley.TaskCompleted, id)
-	if !strings.Contains(w.texts("user", view.Conversation)[0], "a text") {
+	if !strings.Contains(w.TextsIn("user", view.Conversation)[0], "a text") {
 		t.Error("the request does not say what is wanted")
 	}
 	w.AssertIdle("writer", "data")
@@ -550,7 +550,7 @@ func TestALaterAttemptMakesNoSecondTaskOfItsOwn(t *testing.T) {
 			ids = append(ids, get[parley.TaskView](w)(w.NewTask(ctx, run.Caller(), parley.NewTask{Text: "sum up"})).ID)
 		}
 		w.FailRunOf(run, parley.FailureServer)
-		w.later(time.Hour)
+		w.AdvanceLeases(time.Hour)
 		return ids
 	}
 	first := try(2)
@@ -589,7 +589,7 @@ func TestAttachedAssigneesEndTheirTasks(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("boss")
-	w.attached("ned")
+	w.AddPollingAgents("ned")
 	w.SendDM("user", "boss", "begin")
 	run := w.StartRun("boss")
 	id := w.Delegate(run.Caller(), "ned", "look at it")
@@ -666,7 +666,7 @@ func TestMessagesAct(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.AddScriptAgents("boss")
-			w.attached("ned")
+			w.AddPollingAgents("ned")
 			c.begin.Direct, c.begin.To = []string{"ned"}, "ned"
 			begun := w.PostAs("boss", c.begin)
 			view := w.TaskByID(begun.Message.Task)
@@ -729,7 +729,7 @@ func (x *crasher) step() {
 	if x.steps-1 != x.at {
 		return
 	}
-	x.w.restart()
+	x.w.Restart()
 	panic(crashed{})
 }
 
@@ -740,8 +740,8 @@ func (x *crasher) run(agent string, do func(*hub.Assignment), text string) {
 		for _, r := range get[[]parley.Run](x.w)(x.w.LostRuns(ctx, node)) {
 			x.w.NoError(x.w.RecoverRun(ctx, r.ID))
 		}
-		x.w.later(time.Minute)
-		if a := x.w.next(agent); a != nil {
+		x.w.AdvanceLeases(time.Minute)
+		if a := x.w.NextRunOf(agent); a != nil {
 			x.w.NoError(x.w.BeginRun(ctx, a.Run.ID, parley.Process{}))
 			do(a)
 			x.w.EndRun(a, text)

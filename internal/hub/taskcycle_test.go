@@ -11,7 +11,7 @@ import (
 func TestWaitingForATaskIsPartOfTheCircle(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, mayLoop)
-	w.attached("ana")
+	w.AddPollingAgents("ana")
 	w.AddScriptAgents("b", "c")
 	defer w.there("ana")()
 	waiting := w.turnsTo(as("ana"), parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "Prepare it", Wait: time.Hour})
@@ -22,12 +22,12 @@ func TestWaitingForATaskIsPartOfTheCircle(t *testing.T) {
 	w.EndRun(b, "wait for it")
 	c := w.StartRun("c")
 	same(t, "heard", w.beginAsk(c.Caller(), "ana", "which?").hears(), "E005 Error: Waiting for ana"+circular+"ana → c → ana. Use 'delegate' for async processing.")
-	other := w.beginAsk(w.working("c").Caller(), "ana", "when you are free?") // another run, outside the task: it only waits its turn
+	other := w.beginAsk(w.WakeAndStartRun("c").Caller(), "ana", "when you are free?") // another run, outside the task: it only waits its turn
 	other.waits()
 	w.EndRun(c, "42")
 	w.RunAndAnswer("b", "the report")
 	same(t, "heard", waiting.hears(), "Response from b: the report")
-	w.reply("ana", other.request.ID, "now")
+	w.ReplyAs("ana", other.request.ID, "now")
 	same(t, "heard", other.hears(), "Response from ana: now")
 }
 
@@ -35,7 +35,7 @@ func TestWaitingForATaskIsPartOfTheCircle(t *testing.T) {
 func TestNothingIsDelegatedIntoACircle(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, mayLoop)
-	w.attached("ana")
+	w.AddPollingAgents("ana")
 	w.AddScriptAgents("b")
 	defer w.there("ana")()
 	asks := w.beginAsk(as("ana"), "b", "well?")
@@ -51,7 +51,7 @@ func TestNothingIsDelegatedIntoACircle(t *testing.T) {
 func TestNobodyWaitsForWhatWaitsForIt(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.attached("ana")
+	w.AddPollingAgents("ana")
 	w.AddScriptAgents("b")
 	defer w.there("ana")()
 	own := get[parley.TaskView](w)(w.NewTask(ctx, as("ana"), parley.NewTask{Text: "mine"})).ID
@@ -69,7 +69,7 @@ func TestNobodyWaitsForWhatWaitsForIt(t *testing.T) {
 func TestWaitingForWhatWaitsIsPartOfTheCircle(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, mayLoop)
-	w.attached("ana")
+	w.AddPollingAgents("ana")
 	w.AddScriptAgents("b", "c")
 	defer w.there("ana")()
 	first := w.Delegate(as("ana"), "c", "first")
@@ -90,13 +90,13 @@ func TestARunThatWaitsForWhatWaitsHasNoSlot(t *testing.T) {
 	w := newHub(t, mayLoop)
 	w.AddScriptAgents("a", "b", "c")
 	first := w.Delegate(as("a"), "c", "first")
-	run := w.working("a")
+	run := w.WakeAndStartRun("a")
 	waiting := w.begins(run.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "then", After: []string{first}, Wait: time.Hour})
-	for w.run(run.Run.ID).State != parley.RunWaiting {
+	for w.RunByID(run.Run.ID).State != parley.RunWaiting {
 	}
 	w.RunAndAnswer("c", "42")
 	w.RunAndAnswer("b", "all of it")
 	same(t, "heard", waiting.hears(), "Response from b: all of it")
-	same(t, "it goes on", w.run(run.Run.ID).State, parley.RunRunning)
+	same(t, "it goes on", w.RunByID(run.Run.ID).State, parley.RunRunning)
 	w.AssertConsistent()
 }

@@ -11,8 +11,8 @@ import (
 // delegated is a task of ned's that an agent of a tree has asked for by a document.
 func (w *world) delegated(l parley.Layout) parley.Task {
 	w.t.Helper()
-	w.attached("ned")
-	w.tree(l, "tree", "gm")
+	w.AddPollingAgents("ned")
+	w.joinTree(l, "tree", "gm")
 	w.arrives("tree", parley.Arrival{Name: "msg_00000001", From: "gm", To: "ned", Draft: parley.Draft{
 		Type: parley.TypeTask, Content: text("Draft it"), Payload: json.RawMessage(`{"task":"Draft it"}`),
 	}})
@@ -72,7 +72,7 @@ func TestReportsWaitWhileManyLieUnread(t *testing.T) {
 	w.reportDepartures("tree", parley.DepartureWritten, out...)
 	same(t, "nothing more", len(w.departuresOf("tree")), 0)
 	w.goesOn(task.ID, parley.TaskProgress{Message: "stuck", Blockers: []string{"no ink"}})
-	blocked := w.departsOne("tree")
+	blocked := w.onlyDepartureOf("tree")
 	same(t, "but that it is blocked", blocked.Message.Content.Text, "stuck (blocked: no ink)")
 	w.reportDepartures("tree", parley.DepartureWritten, blocked)
 	w.goesOn(task.ID, parley.TaskProgress{Message: "step 29"})
@@ -80,7 +80,7 @@ func TestReportsWaitWhileManyLieUnread(t *testing.T) {
 	w.reportDepartures("tree", parley.DepartureSeen, blocked)
 	same(t, "as many as before", len(w.departuresOf("tree")), 0)
 	w.reportDepartures("tree", parley.DepartureSeen, out[0])
-	newest := w.departsOne("tree")
+	newest := w.onlyDepartureOf("tree")
 	same(t, "the newest", newest.Message.Content.Text, "step 29")
 	w.reportDepartures("tree", parley.DepartureWritten, newest)
 	w.reportDepartures("tree", parley.DepartureSeen, out[1:]...)
@@ -121,7 +121,7 @@ func TestAReportThatWaitedIsSentWhateverMadeRoom(t *testing.T) {
 			w.reportDepartures("tree", parley.DepartureWritten, out...)
 			same(t, "nothing more", len(w.departuresOf("tree")), 0)
 			w.reportDepartures("tree", parley.DepartureSeen, out[0])
-			waited := w.departsOne("tree")
+			waited := w.onlyDepartureOf("tree")
 			same(t, "the report that waited", []any{waited.Message.Content.Text, waited.ReplyTo}, []any{"half way", "msg_00000002"})
 			w.reportDepartures("tree", parley.DepartureWritten, waited)
 			w.reportDepartures("tree", parley.DepartureSeen, out[1:]...)
@@ -142,7 +142,7 @@ func TestTheEndOfATaskWaitsForNoReport(t *testing.T) {
 	out := w.departuresOf("tree")
 	w.reportDepartures("tree", parley.DepartureWritten, out...)
 	get[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), task.ID, parley.TaskChange{Status: parley.TaskCompleted, Result: &parley.TaskResult{Text: "drafted"}}))
-	end := w.departsOne("tree")
+	end := w.onlyDepartureOf("tree")
 	same(t, "the end", []any{end.Message.Content.Text, end.ReplyTo, end.Task.ID}, []any{"drafted", "msg_00000001", task.ID})
 	w.reportDepartures("tree", parley.DepartureWritten, end)
 	w.reportDepartures("tree", parley.DepartureSeen, out...)
@@ -165,7 +165,7 @@ func TestAResultSaysNothingOfHowATaskEnded(t *testing.T) {
 		Issues []string
 		Rows   int
 	}
-	w.NoError(json.Unmarshal(w.departsOne("tree").Message.Payload, &said))
+	w.NoError(json.Unmarshal(w.onlyDepartureOf("tree").Message.Payload, &said))
 	same(t, "how it ended", []any{said.Status, said.Error != nil, len(said.Issues), said.Rows}, []any{"failure", true, 1, 3})
 }
 
@@ -182,6 +182,6 @@ func TestAnErrorTravelsAsItsAssigneeSaidIt(t *testing.T) {
 		Status string
 		Error  struct{ Printer int }
 	}
-	w.NoError(json.Unmarshal(w.departsOne("tree").Message.Payload, &said))
+	w.NoError(json.Unmarshal(w.onlyDepartureOf("tree").Message.Payload, &said))
 	same(t, "how it ended", []any{said.Status, said.Error.Printer}, []any{"failure", 7})
 }

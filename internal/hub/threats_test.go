@@ -58,7 +58,7 @@ func TestRepliesThatActFollowTheRules(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	channel, _ := w.town()
-	w.permit("arya", "gendry", parley.EffectDeny)
+	w.AddPermission("arya", "gendry", parley.EffectDeny)
 	asked := w.SendDM("gendry", "arya", "well?").Message
 	for name, draft := range map[string]parley.Draft{
 		"S0": {Type: "task_assign", Content: text("forge a sword")},
@@ -71,7 +71,7 @@ func TestRepliesThatActFollowTheRules(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	w.reply("arya", asked.ID, "no sword")
+	w.ReplyAs("arya", asked.ID, "no sword")
 	// In the conversation that woke it a supervised agent may speak, and needs an approval to delegate.
 	w.EditAgent("hound", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
 	woken := w.SayIn("user", channel, "@hound well?").Message
@@ -116,7 +116,7 @@ func TestRepeatedRequestIsNotTheHubsWord(t *testing.T) {
 func TestApprovedCallGoesWhereItWasSeenToGo(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.office()
+	w.addInternOffice()
 	sandbox, news := w.CreateChannel(parley.Owner, "sandbox", "intern").ID, w.CreateChannel(parley.Owner, "news", "intern", "senior").ID
 	post := w.HeldApproval(second(w.Post(ctx, as("intern"), parley.Draft{Conversation: "#sandbox", Content: text("buy!")})))
 	w.NoError(w.Rename(ctx, user, sandbox, "old"))
@@ -142,7 +142,7 @@ func TestApprovedCallGoesWhereItWasSeenToGo(t *testing.T) {
 func TestApprovedReassignmentGoesToWhomItWasFor(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.office()
+	w.addInternOffice()
 	w.named("good", "Helper", func(*parley.Profile) {})
 	w.AddScriptAgents("evil")
 	made := w.HeldApproval(second(w.NewTask(ctx, as("intern"), parley.NewTask{Assignee: "senior", Text: "count"})))
@@ -162,7 +162,7 @@ func TestApprovedReassignmentGoesToWhomItWasFor(t *testing.T) {
 func TestApprovedReadIsOfWhatItWasFor(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.office()
+	w.addInternOffice()
 	w.EditAgent("intern", func(a *parley.Agent) { a.Mode, a.ContextMessages = parley.ModeStrict, 2 })
 	w.named("good", "Helper", func(p *parley.Profile) { p.Role = "harmless" })
 	w.named("evil", "evil", func(p *parley.Profile) { p.Role = "secret" })
@@ -203,7 +203,7 @@ func TestApprovedReadIsOfWhatItWasFor(t *testing.T) {
 func TestApprovalShowsAllOfAPost(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.office()
+	w.addInternOffice()
 	urgent := get[parley.Priority](w)(parley.ParsePriority("urgent"))
 	task := w.TaskByID(w.Delegate(as("senior"), "intern", "count")).ID
 	a := w.HeldApproval(second(w.Post(ctx, as("intern"), parley.Draft{
@@ -231,7 +231,7 @@ func TestLinkShowsNothingToWhoDecidesNoMore(t *testing.T) {
 	w.AddScriptAgents("arya", "gendry")
 	w.AddPerson("sansa", parley.AccessMember)
 	w.EditAgent("arya", func(a *parley.Agent) { a.Manager = "sansa" })
-	w.permit("arya", "gendry", parley.EffectAllow, withApproval)
+	w.AddPermission("arya", "gendry", parley.EffectAllow, withApproval)
 	a := w.HeldApproval(w.TryContact(as("arya"), notifies("gendry", "x")))
 	link := w.approvalLink(a, "sansa")
 	same(t, "shown", get[parley.Approval](w)(w.ApprovalByLink(ctx, link)).ID, a.ID)
@@ -283,14 +283,14 @@ func TestDeciderSeesWhereAReadIsShown(t *testing.T) {
 func TestHeartbeatSmugglesNothing(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.office()
+	w.addInternOffice()
 	beat := func(change func(*parley.Draft)) error {
 		d := parley.Draft{Direct: []string{"senior"}, Type: parley.TypeHeartbeat, Payload: []byte(`{"health":"healthy","uptime_ms":5}`)}
 		change(&d)
 		return second(w.Post(ctx, as("intern"), d))
 	}
 	w.NoError(beat(func(*parley.Draft) {}))
-	stored := w.put("intern", "psst")
+	stored := w.putArtifactAs("intern", "psst")
 	for name, change := range map[string]func(*parley.Draft){
 		"text":     func(d *parley.Draft) { d.Content.Text = "psst" },
 		"code":     func(d *parley.Draft) { d.Content.Code = "psst" },

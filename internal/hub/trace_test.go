@@ -27,7 +27,7 @@ func TestTraceIsCutToWhatTheCallerReads(t *testing.T) {
 	}
 	first := say("user", "arya", "one")
 	w.SendDM("user", "arya", "of another trace")
-	w.reply("arya", first.ID, "two")
+	w.ReplyAs("arya", first.ID, "two")
 	say("arya", "gendry", "three")
 	same(t, "arya's, who has posted last", w.traced("arya", trace), []string{"one", "two", "three"})
 	for _, id := range []string{trace, strings.ToUpper(trace), "4bf92f35-77b3-4da6-a3ce-929d0e0e4736", first.ID} {
@@ -48,8 +48,8 @@ func TestTraceFollowsReplies(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya")
 	root := w.SendDM("user", "arya", "one").Message
-	second := w.reply("arya", root.ID, "two").Message
-	third := w.reply("user", second.ID, "three").Message
+	second := w.ReplyAs("arya", root.ID, "two").Message
+	third := w.ReplyAs("user", second.ID, "three").Message
 	w.PostAs("user", parley.Draft{InReplyTo: third.ID, TraceID: "elsewhere", Content: text("of another trace")})
 	for _, id := range []string{root.ID, second.ID, third.ID} {
 		same(t, "from "+id, w.traced("arya", id), []string{"one", "two", "three"})

@@ -20,12 +20,12 @@ type unreadable struct {
 func someUnreadable(t *testing.T) unreadable {
 	t.Helper()
 	w := unreadable{world: trio(t)}
-	w.permit("a", "b", parley.EffectAllow, withApproval)
+	w.AddPermission("a", "b", parley.EffectAllow, withApproval)
 	due := w.clock.Now().Add(time.Hour)
 	for i := range 3 {
 		words := fmt.Sprint("work ", i)
 		w.tasks = append(w.tasks, w.Delegate(user, "c", words, func(c *parley.Contact) { c.Deadline = &due }))
-		working := w.working("a")
+		working := w.WakeAndStartRun("a")
 		w.runs = append(w.runs, working.Run.ID)
 		w.approvals = append(w.approvals, w.HeldApproval(w.TryContact(working.Caller(), notifies("b", words))).ID)
 		w.EndRun(working, "I have to ask first")
@@ -110,7 +110,7 @@ func TestExportNamesUnreadableRowsAndGoesOn(t *testing.T) {
 func TestARunDoesNotGuessWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	run := w.working("a")
+	run := w.WakeAndStartRun("a")
 	child := w.Delegate(run.Caller(), "b", "part")
 	w.tamper(setRow("tasks", child, "result = '{'"))
 	if _, err := w.FinishRun(ctx, run.Run.ID, parley.Result{Text: "done"}, nil); !errors.Is(err, parley.ErrDamagedRow) {

@@ -51,7 +51,7 @@ func BenchmarkTakeOf20(b *testing.B) {
 		}
 		b.StopTimer()
 		w.giveBack("sansa", taken, parley.FailureStopped)
-		w.later(0)
+		w.AdvanceLeases(0)
 		b.StartTimer()
 	}
 }

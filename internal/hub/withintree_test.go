@@ -10,7 +10,7 @@ import (
 // asksWithin has somebody ask another of the same tree for work, through the hub, and says what departs for it.
 func asksWithin(w *world, l parley.Layout, queue bool) (parley.Departure, string) {
 	w.t.Helper()
-	w.tree(l, "tree", "gm", "assistant")
+	w.joinTree(l, "tree", "gm", "assistant")
 	work := parley.Draft{Type: parley.TypeRequest, Payload: json.RawMessage(`{"action":"task.assign","params":{"text":"Draft it"}}`)}
 	if queue {
 		w.arrives("tree", parley.Arrival{Name: "req-1", From: "assistant", To: "gm", Queue: true, Draft: work})
@@ -18,7 +18,7 @@ func asksWithin(w *world, l parley.Layout, queue bool) (parley.Departure, string
 		work.Direct = []string{"gm"}
 		w.PostAs("assistant", work)
 	}
-	out := w.departsOne("tree")
+	out := w.onlyDepartureOf("tree")
 	w.reportDepartures("tree", parley.DepartureWritten, out)
 	w.reportDepartures("tree", parley.DepartureSeen, out)
 	return out, out.Message.Task
@@ -63,7 +63,7 @@ func TestATaskWithinATreeOfInboxes(t *testing.T) {
 				got := w.copied(parley.Arrival{Name: "re-1", From: "gm", To: "assistant", ReplyTo: out.Name, Draft: c.draft})
 				is := w.TaskByID(task)
 				same(t, "the task", []any{is.Status, is.Outcome, is.Callback}, []any{c.status, c.outcome, got.Message})
-				d := w.delivery(out.Message.ID, "gm")
+				d := w.DeliveryOf(out.Message.ID, "gm")
 				same(t, "the request", []any{d.State, d.Answer}, []any{parley.DeliveryAnswered, got.Message})
 				same(t, "what departs", w.departuresOf("tree"), []parley.Departure(nil))
 				same(t, "what waits", []any{w.inbox("assistant"), w.inbox("gm")}, []any{parley.Inbox{}, parley.Inbox{}})
@@ -99,9 +99,9 @@ func TestProgressWithinATree(t *testing.T) {
 func TestATaskWithinATreeIsItsAssignees(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.tree(parley.LayoutBlackboard, "tree", "gm", "assistant")
+	w.joinTree(parley.LayoutBlackboard, "tree", "gm", "assistant")
 	task := w.Delegate(user, "gm", "Draft it")
-	out := w.departsOne("tree")
+	out := w.onlyDepartureOf("tree")
 	w.reportDepartures("tree", parley.DepartureWritten, out)
 	done := parley.Draft{Type: parley.TypeResponse, Content: text("done"), Payload: json.RawMessage(`{"requestId":"r","status":"success","result":{"text":"done"}}`)}
 	w.copied(parley.Arrival{Name: "re-1", From: "assistant", To: "gm", ReplyTo: out.Name, Draft: done})
@@ -119,10 +119,10 @@ func TestATaskWithinATreeIsItsAssignees(t *testing.T) {
 func TestARequestPassedOnWithinATreeIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	w.tree(parley.LayoutBlackboard, "tree", "gm", "assistant", "worker-1")
+	w.joinTree(parley.LayoutBlackboard, "tree", "gm", "assistant", "worker-1")
 	work := parley.Draft{Type: parley.TypeRequest, Payload: json.RawMessage(`{"action":"task.assign","params":{"text":"Draft it"}}`)}
 	w.arrives("tree", parley.Arrival{Name: "req-1", From: "assistant", To: "gm", Queue: true, Draft: work})
-	out := w.departsOne("tree")
+	out := w.onlyDepartureOf("tree")
 	w.reportDepartures("tree", parley.DepartureWritten, out)
 	w.copied(parley.Arrival{Name: "req-2", From: "gm", To: "worker-1", ReplyTo: out.Name, Draft: work})
 	same(t, "the request", w.DeliveryState(out.Message.ID, "gm"), parley.DeliveryDelivered)

@@ -83,8 +83,8 @@ func TestForgedHeadingsAtTwoLevelsStayData(t *testing.T) {
 func TestForgedHeadingsInWhatElseTheHubRepeatsStayData(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, mayLoop)
-	w.office()
-	w.attached("ana")
+	w.addInternOffice()
+	w.AddPollingAgents("ana")
 	w.CreateChannel("user", "results", "boss", "senior")
 	defer w.there("ana")()
 
@@ -116,7 +116,7 @@ func TestForgedHeadingsInWhatElseTheHubRepeatsStayData(t *testing.T) {
 	w.NoError(err)
 	w.PostAs("user", parley.Draft{Direct: []string{"ana"}, Type: parley.TypeRequest, Content: text("x"), Payload: json.RawMessage(`{"callback":"results"}`)})
 	asked := w.newest()
-	w.reply("ana", asked.ID, forged)
+	w.ReplyAs("ana", asked.ID, forged)
 
 	heard := map[string]bool{}
 	list, _, err := w.Conversations(ctx, user, parley.ListFilter{All: true, Limit: 500})
