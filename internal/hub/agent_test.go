@@ -26,9 +26,9 @@ func TestEveryHubHasItsOwnerAndItself(t *testing.T) {
 	system := get[parley.Agent](w)(w.Agent(ctx, user, parley.System))
 	same(t, "system's kind", system.Kind, parley.KindSystem)
 
-	before := w.state()
+	before := w.storeSnapshot()
 	w.Restart()
-	same(t, "state after a restart", w.state(), before)
+	same(t, "state after a restart", w.storeSnapshot(), before)
 }
 
 func TestAddAgentFillsDefaultsAndSaysSo(t *testing.T) {
@@ -47,7 +47,7 @@ func TestAddAgentFillsDefaultsAndSaysSo(t *testing.T) {
 	same(t, "stored", get[parley.Agent](w)(w.Agent(ctx, user, "arya")), want)
 	events := eventsAfter(w, before)
 	same(t, "event", events, []parley.Event{{Num: before + 1, At: began, Kind: parley.EventAgentAdded, Agent: "arya", By: "user"}})
-	last := w.audited()[0]
+	last := w.AuditEntries()[0]
 	same(t, "audit", []string{last.Actor, last.Act, last.Subject}, []string{"user", "agent.add", "arya"})
 }
 
@@ -364,7 +364,7 @@ func TestAuditNamesActorActAndSubjectOfEachAdministrativeAct(t *testing.T) {
 	w.NoError(w.RemoveAgent(ctx, as("jon"), "arya"))
 	var got [][]string
 	hash := ""
-	for _, e := range w.audited() {
+	for _, e := range w.AuditEntries() {
 		got = append(got, []string{e.Actor, e.Act, e.Subject})
 		same(t, "hash of entry "+e.Subject, e.Hash, e.Chain(hash))
 		hash = e.Hash

@@ -27,7 +27,7 @@ func TestAlertIsToldOnceEachWay(t *testing.T) {
 	shown := slices.DeleteFunc(status.Alerts, func(a parley.Alert) bool { return a.Name == "disk" })
 	same(t, "shown", len(shown), 1)
 	same(t, "which is", []any{shown[0].Name, shown[0].Agent, shown[0].Message, shown[0].Since.Equal(began)}, []any{"depth", "arya", full.Message, true})
-	same(t, "told outside", toldOutside(w.dueNotices()), []string{"user alert The inbox of arya is filling up"})
+	same(t, "told outside", toldOutside(w.pendingNotices()), []string{"user alert The inbox of arya is filling up"})
 	for range 2 {
 		w.NoError(w.Alert(ctx, full, false))
 	}
@@ -42,7 +42,7 @@ func TestAlertIsToldOnceEachWay(t *testing.T) {
 	})
 	same(t, "for arya", len(follow(t, w.Hub, as("arya"), before, w.LastEventNumber())), 0)
 	w.NoError(w.Alert(ctx, full, true))
-	same(t, "once a day", len(w.dueNotices()), 0)
+	same(t, "once a day", len(w.pendingNotices()), 0)
 }
 
 func TestManyAlertsOfOneNameAreOneNoticeAndOneGroup(t *testing.T) {
@@ -60,19 +60,19 @@ func TestManyAlertsOfOneNameAreOneNoticeAndOneGroup(t *testing.T) {
 		}
 	}
 	w.NoError(w.Alert(ctx, full(1), true))
-	same(t, "one", toldOutside(w.dueNotices()), []string{"user alert The inbox of agent-1 is filling up"})
+	same(t, "one", toldOutside(w.pendingNotices()), []string{"user alert The inbox of agent-1 is filling up"})
 	var many []parley.Alert
 	for n := range 12 {
 		many = append(many, full(n+1))
 	}
 	w.NoError(w.RaiseAlerts(ctx, many...))
-	told := w.dueNotices()
+	told := w.pendingNotices()
 	same(t, "many", toldOutside(told), []string{"user alert 12 inboxes are filling up"})
 	same(t, "in words", told[0].Text, "12 inboxes are filling up; the worst: the inbox of agent-12 has 12 of 100 messages.\nSee all of them: parley status --alerts.")
 	for n := range 2 { // they go on filling up, one by one
 		w.NoError(w.RaiseAlerts(ctx, full(n+13)))
 	}
-	same(t, "once a day", len(w.dueNotices()), 0)
+	same(t, "once a day", len(w.pendingNotices()), 0)
 	status := get[parley.HubStatus](w)(w.Status(ctx, user))
 	groups := slices.DeleteFunc(status.AlertGroups, func(g parley.AlertGroup) bool { return g.Name != "depth" })
 	same(t, "groups", len(groups), 1)

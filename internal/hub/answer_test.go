@@ -81,7 +81,7 @@ func answerCases() []answerCase {
 		},
 		{
 			name: "a conversation of one question", text: "hi", want: map[string]bool{"gemini": false},
-			before: func(w *world) { w.send("gemini", "codex", "what?") },
+			before: func(w *world) { w.SendEphemeralDM("gemini", "codex", "what?") },
 		},
 		{
 			name: "one who has left the channel", text: "hi", want: map[string]bool{},
@@ -142,7 +142,7 @@ func TestAnswerOfAQuestionOfItsOwnArchivesIt(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("codex")
 	w.AddAgents("arya")
-	asked := w.send("arya", "codex", "what?").Message // a person must see the answer first
+	asked := w.SendEphemeralDM("arya", "codex", "what?").Message // a person must see the answer first
 	w.RunAndAnswer("codex", "that")
 	if w.ConversationAs("user", asked.Conversation).ArchivedAt == nil {
 		t.Error("the conversation is answered and not archived")
@@ -188,8 +188,8 @@ func TestTextARunHasPostedIsNotPostedAgain(t *testing.T) {
 	w.CreateChannel("user", "other", "codex")
 	m := w.SendDM("user", "codex", "hello").Message
 	a := w.StartRun("codex")
-	w.runPosts(a, parley.Draft{Conversation: "other", Content: text("done")})
-	said := w.runPosts(a, parley.Draft{Conversation: m.Conversation, Content: text("done\n")}).Message
+	w.PostFromRun(a, parley.Draft{Conversation: "other", Content: text("done")})
+	said := w.PostFromRun(a, parley.Draft{Conversation: m.Conversation, Content: text("done\n")}).Message
 	r := w.EndRun(a, "\ndone")
 	same(t, "answer", r.Answer, said.ID)
 	same(t, "said", w.TextsIn("user", m.Conversation), []string{"hello", "done\n"})
@@ -227,7 +227,7 @@ func TestAnswerThatCannotBePostedFailsTheRun(t *testing.T) {
 		},
 		"the inbox is full": {
 			func(w *world) {
-				w.depth("ana", 1, parley.OverflowReject)
+				w.SetInboxDepth("ana", 1, parley.OverflowReject)
 				w.SendDM("user", "ana", "one")
 			},
 			"hi @ana", "its answer could not be posted: the inbox of ana is full",
@@ -238,7 +238,7 @@ func TestAnswerThatCannotBePostedFailsTheRun(t *testing.T) {
 			w := newHub(t)
 			w.AddScriptAgents("codex")
 			w.AddPollingAgents("ana")
-			w.private("user", "secret", "codex", "ana")
+			w.CreatePrivateChannel("user", "secret", "codex", "ana")
 			m := w.SayIn("ana", "secret", "@codex?").Message
 			a := w.StartRun("codex")
 			c.meanwhile(w)

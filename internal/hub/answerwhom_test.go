@@ -36,7 +36,7 @@ func TestWhomAnAnswerIsFor(t *testing.T) {
 		"what was asked and late": {func(w *world) string {
 			m := w.SayIn("user", "open", "@writer hello").Message
 			run := w.StartRun("writer")
-			asks := w.turnsTo(run.Caller(), parley.Contact{Pattern: parley.PatternAsk, Agent: "data", Message: "well?", Wait: time.Millisecond})
+			asks := w.beginContact(run.Caller(), parley.Contact{Pattern: parley.PatternAsk, Agent: "data", Message: "well?", Wait: time.Millisecond})
 			asks.hears()
 			w.EndRun(run, "wait for it")
 			w.RunAndAnswer("data", "42")

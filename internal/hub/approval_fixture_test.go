@@ -34,8 +34,8 @@ func (w *world) HeldApproval(err error) parley.Approval {
 	return held.Approval
 }
 
-// isRefused requires an error of a code.
-func (w *world) isRefused(code parley.Code, err error) {
+// AssertCode requires an error of a code.
+func (w *world) AssertCode(code parley.Code, err error) {
 	w.t.Helper()
 	if parley.CodeOf(err) != code {
 		w.t.Fatalf("the error is %v, want %s", err, code)
@@ -73,8 +73,8 @@ func (w *world) AddPermission(agent, target string, effect parley.Effect, change
 func withApproval(p *parley.Permission) { p.RequiresApproval = true }
 func withPerson(p *parley.Permission)   { p.RequiresHuman = true }
 
-// said are the messages of a conversation from somebody, oldest first.
-func (w *world) said(conversation, from string) (list []parley.Message) {
+// MessagesFrom are the messages of a conversation from somebody, oldest first.
+func (w *world) MessagesFrom(conversation, from string) (list []parley.Message) {
 	w.t.Helper()
 	for _, m := range get[[]parley.Message](w)(w.History(ctx, user, conversation, parley.Page{Limit: 1000})) {
 		if m.From == from {
@@ -84,8 +84,8 @@ func (w *world) said(conversation, from string) (list []parley.Message) {
 	return list
 }
 
-// dmOf is the conversation of two.
-func (w *world) dmOf(a, b string) string {
+// DMBetween is the conversation of two.
+func (w *world) DMBetween(a, b string) string {
 	w.t.Helper()
 	list, _, err := w.Conversations(ctx, user, parley.ListFilter{All: true, Limit: 500})
 	w.NoError(err)
@@ -98,14 +98,14 @@ func (w *world) dmOf(a, b string) string {
 	return ""
 }
 
-// works starts a run of the intern that the user has woken, in their DM.
-func (w *world) works(agent string) (*hub.Assignment, string) {
+// startRunInDM starts a run of the intern that the user has woken, in their DM.
+func (w *world) startRunInDM(agent string) (*hub.Assignment, string) {
 	w.t.Helper()
 	m := w.PostAs(parley.Owner, parley.Draft{Direct: []string{agent}, Content: text("do it")}).Message
 	return w.StartRun(agent), m.Conversation
 }
 
-func (w *world) approval(id string) parley.Approval {
+func (w *world) ApprovalByID(id string) parley.Approval {
 	w.t.Helper()
 	return get[parley.Approval](w)(w.Approval(ctx, user, id))
 }

@@ -19,13 +19,13 @@ func TestApprovalOfAnAsk(t *testing.T) {
 	w := newHub(t)
 	w.named("senior", "SeniorAnalystBot", func(*parley.Profile) {})
 	w.named("intern", "InternBot", func(p *parley.Profile) { p.Mode = parley.ModeSupervised })
-	run, dm := w.works("intern")
+	run, dm := w.startRunInDM("intern")
 	a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "Can you validate my analysis approach?")))
 	if a.State != parley.ApprovalPending || a.Decider != "" || a.Rule != "mode supervised" || a.Target != "senior" {
 		t.Errorf("approval %+v", a)
 	}
 	want := "InternBot wants to contact SeniorAnalystBot:\nAction: ask\nMessage: \"Can you validate my analysis approach?\"\n\n[Approve] [Deny]"
-	requests := w.said(w.dmOf("intern", "user"), parley.System)
+	requests := w.MessagesFrom(w.DMBetween("intern", "user"), parley.System)
 	if len(requests) != 1 || requests[0].Content.Text != want {
 		t.Errorf("requests %+v", requests)
 	}
@@ -40,7 +40,7 @@ func TestApprovalOfAnAsk(t *testing.T) {
 	}
 	w.EndRun(w.StartRun("senior"), "Looks sound.")
 	w.Restart()
-	done := w.approval(a.ID)
+	done := w.ApprovalByID(a.ID)
 	if done.State != parley.ApprovalExecuted || done.Result != "Response from SeniorAnalystBot: Looks sound." || done.DecidedBy != parley.Owner {
 		t.Errorf("in the end %+v", done)
 	}
@@ -76,17 +76,17 @@ func TestApprovedAskThatIsLateOrFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newHub(t)
 			w.addInternOffice()
-			run, dm := w.works("intern")
+			run, dm := w.startRunInDM("intern")
 			a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?")))
 			w.EndRun(run, "")
 			w.clock.advance(time.Hour) // the time starts with the decision
 			w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 			end.do(w)
-			done := w.approval(a.ID)
+			done := w.ApprovalByID(a.ID)
 			if done.State != parley.ApprovalExecuted || done.Failure == nil || !strings.HasPrefix(done.Result, end.want) {
 				t.Errorf("in the end %+v", done)
 			}
-			if n := len(w.said(dm, parley.System)); n != 1 {
+			if n := len(w.MessagesFrom(dm, parley.System)); n != 1 {
 				t.Errorf("intern was told %d times", n)
 			}
 		})
@@ -96,12 +96,12 @@ func TestApprovedAskThatIsLateOrFails(t *testing.T) {
 func TestDenialTellsTheCallerOnce(t *testing.T) {
 	w := newHub(t)
 	w.addInternOffice()
-	run, dm := w.works("intern")
+	run, dm := w.startRunInDM("intern")
 	a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?")))
 	w.EndRun(run, "")
 	w.Restart()
 	w.DecideAs("boss", a.ID, parley.Decision{Note: "not now"})
-	outcomes := w.said(dm, parley.System)
+	outcomes := w.MessagesFrom(dm, parley.System)
 	if len(outcomes) != 1 || outcomes[0].Content.Text != "Approval denied for contacting senior.\nNote: not now" || outcomes[0].Source != "approval" {
 		t.Errorf("intern is told %+v", outcomes)
 	}
@@ -120,7 +120,7 @@ func TestDenialTellsTheCallerOnce(t *testing.T) {
 func TestSameCallSameApproval(t *testing.T) {
 	w := newHub(t)
 	w.addInternOffice()
-	run, _ := w.works("intern")
+	run, _ := w.startRunInDM("intern")
 	a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?")))
 	if same := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?"))); same.ID != a.ID {
 		t.Error("the same call has another approval")
@@ -144,7 +144,7 @@ func TestApprovalReuse(t *testing.T) {
 	w := newHub(t)
 	w.addInternOffice()
 	w.AddScriptAgents("other")
-	run, _ := w.works("intern")
+	run, _ := w.startRunInDM("intern")
 	a := w.HeldApproval(w.TryContact(run.Caller(), notifies("senior", "one")))
 	for name, c := range map[string]parley.Contact{
 		"message": notifies("senior", "two"), "target": notifies("other", "one"), "action": asks("senior", "one"),
@@ -160,7 +160,7 @@ func TestApprovalReuse(t *testing.T) {
 	if next := w.HeldApproval(w.TryContact(run.Caller(), notifies("senior", "one"))); next.ID == a.ID {
 		t.Error("an approval was used twice")
 	}
-	if n := len(w.said(w.dmOf("intern", "senior"), "intern")); n != 1 {
+	if n := len(w.MessagesFrom(w.DMBetween("intern", "senior"), "intern")); n != 1 {
 		t.Errorf("senior was told %d times", n)
 	}
 }
@@ -176,7 +176,7 @@ func TestWhoDecides(t *testing.T) {
 		return w.HeldApproval(w.TryContact(as("intern"), notifies("senior", message)))
 	}
 	a := hold("one")
-	run, _ := w.works("intern")
+	run, _ := w.startRunInDM("intern")
 	for name, caller := range map[string]hub.Caller{
 		"itself": as("intern"), "its run": run.Caller(),
 		"an owner in its name":          {Agent: "intern", By: parley.Owner, Source: "test"},
@@ -199,7 +199,7 @@ func TestWhoDecides(t *testing.T) {
 			t.Errorf("%s lists %+v, %v", other, list, err)
 		}
 	}
-	if now := w.approval(a.ID); now.State != parley.ApprovalPending {
+	if now := w.ApprovalByID(a.ID); now.State != parley.ApprovalPending {
 		t.Errorf("it is %s", now.State)
 	}
 	for i, who := range []string{"boss", parley.Owner, "olga"} {
@@ -208,7 +208,7 @@ func TestWhoDecides(t *testing.T) {
 		}
 	}
 	w.NoError(w.RemoveAgent(ctx, user, "boss"))
-	if requests := w.said(w.dmOf("intern", "olga"), parley.System); len(requests) != 1 {
+	if requests := w.MessagesFrom(w.DMBetween("intern", "olga"), parley.System); len(requests) != 1 {
 		t.Errorf("without a manager, olga is asked %d times", len(requests))
 	}
 	_, err := w.ChangeAgent(ctx, user, "intern", func(a *parley.Agent) error { a.Manager = "mike"; return nil })
@@ -226,7 +226,7 @@ func TestRuleCanDemandAPerson(t *testing.T) {
 		t.Errorf("approval %+v", a)
 	}
 	_, err := w.Decide(ctx, as("boss"), a.ID, parley.Decision{Approve: true})
-	w.isRefused(parley.NotPermitted, err)
+	w.AssertCode(parley.NotPermitted, err)
 	w.DecideAs(parley.Owner, a.ID, parley.Decision{Approve: true})
 	// A rule that was made stricter meanwhile holds for what waits already.
 	w.AddPermission("intern", "senior", parley.EffectAllow, withApproval)
@@ -257,7 +257,7 @@ func TestFirstOfManyDecisionsWins(t *testing.T) {
 		})
 	}
 	all.Wait()
-	done := w.approval(a.ID)
+	done := w.ApprovalByID(a.ID)
 	told := 0
 	if done.State == parley.ApprovalExecuted {
 		told = 1
@@ -281,13 +281,13 @@ func TestRefusalAtExecutionIsTheOutcome(t *testing.T) {
 		"denied":  {notifies("senior", "x"), func(w *world) { w.AddPermission("intern", "senior", parley.EffectDeny) }, parley.NotPermitted},
 		"removed": {notifies("senior", "x"), func(w *world) { w.NoError(w.RemoveAgent(ctx, user, "senior")) }, parley.Unavailable},
 		"stopped": {asks("senior", "x"), func(w *world) {
-			w.command(parley.Owner, "senior", parley.ActionStop, parley.CommandParameters{Reason: "enough"})
+			w.commandAs(parley.Owner, "senior", parley.ActionStop, parley.CommandParameters{Reason: "enough"})
 		}, parley.Unavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newHub(t)
 			w.addInternOffice()
-			run, dm := w.works("intern")
+			run, dm := w.startRunInDM("intern")
 			a := w.HeldApproval(w.TryContact(run.Caller(), c.contact))
 			w.EndRun(run, "")
 			c.before(w)
@@ -296,11 +296,11 @@ func TestRefusalAtExecutionIsTheOutcome(t *testing.T) {
 				t.Errorf("it is %+v", done)
 			}
 			same(t, "as it is listed", get[[]parley.Approval](w)(w.Approvals(ctx, user, parley.ApprovalFilter{State: parley.ApprovalWithdrawn}))[0].Refused(), true)
-			outcomes := w.said(dm, parley.System)
+			outcomes := w.MessagesFrom(dm, parley.System)
 			if len(outcomes) != 1 || !strings.HasPrefix(outcomes[0].Content.Text, "Error: boss approved this, but it was refused when it was made: "+done.Failure.Message) {
 				t.Errorf("intern is told %+v", outcomes)
 			}
-			same(t, "audited", strings.Contains(actsOf(w.audited()), "approval.approved approval.refused"), true)
+			same(t, "audited", strings.Contains(actsOf(w.AuditEntries()), "approval.approved approval.refused"), true)
 			_, err := w.Decide(ctx, user, a.ID, parley.Decision{})
 			if !strings.HasSuffix(parley.AsError(err).Message, ", and the call was refused: "+done.Failure.Message) {
 				t.Errorf("who comes later is told %v", err)
@@ -315,7 +315,7 @@ func TestApprovalsExpireAndRemind(t *testing.T) {
 	w.addInternOffice()
 	w.AddPerson("olga", parley.AccessOwner)
 	a := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "x")))
-	asked := func() int { return len(w.said(w.dmOf("intern", "boss"), parley.System)) }
+	asked := func() int { return len(w.MessagesFrom(w.DMBetween("intern", "boss"), parley.System)) }
 	for _, step := range []struct {
 		after time.Duration
 		asked int
@@ -330,15 +330,15 @@ func TestApprovalsExpireAndRemind(t *testing.T) {
 	w.Restart()
 	w.clock.advance(time.Hour)
 	w.NoError(w.SweepApprovals(ctx))
-	if done := w.approval(a.ID); done.State != parley.ApprovalExpired || done.Outcome == "" {
+	if done := w.ApprovalByID(a.ID); done.State != parley.ApprovalExpired || done.Outcome == "" {
 		t.Errorf("it is %+v", done)
 	}
-	last := w.said(w.dmOf("intern", "boss"), parley.System)
+	last := w.MessagesFrom(w.DMBetween("intern", "boss"), parley.System)
 	if text := last[len(last)-1].Content.Text; text != "Approval expired for contacting senior." {
 		t.Errorf("intern is told %q", text)
 	}
 	_, err := w.Decide(ctx, user, a.ID, parley.Decision{Approve: true})
-	w.isRefused(parley.BadInput, err)
+	w.AssertCode(parley.BadInput, err)
 }
 
 // TestWhatIsDecidedIsNotAskedAnyMore: a request leaves every inbox with the decision, however it ends.
@@ -377,9 +377,9 @@ func TestFormerManagerIsNotAskedAnyMore(t *testing.T) {
 	w.EditAgent("intern", func(a *parley.Agent) { a.Manager = "chief" })
 	same(t, "woken", w.woken("boss", "chief"), []string{"chief"})
 	w.EditAgent("intern", func(a *parley.Agent) { a.Manager = "" })
-	same(t, "the owners are asked", []any{w.approval(a.ID).Decider, len(w.PendingTexts(parley.Owner))}, []any{"", 1})
+	same(t, "the owners are asked", []any{w.ApprovalByID(a.ID).Decider, len(w.PendingTexts(parley.Owner))}, []any{"", 1})
 	w.EditAgent("intern", func(a *parley.Agent) { a.Manager = "boss" })
-	same(t, "and not any more", []any{w.approval(a.ID).Decider, len(w.PendingTexts(parley.Owner))}, []any{"boss", 0})
+	same(t, "and not any more", []any{w.ApprovalByID(a.ID).Decider, len(w.PendingTexts(parley.Owner))}, []any{"boss", 0})
 	w.AssertConsistent()
 }
 
@@ -402,11 +402,11 @@ func TestRemovalWithdrawsApprovals(t *testing.T) {
 	w.addInternOffice()
 	a := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "x")))
 	w.NoError(w.RemoveAgent(ctx, user, "intern"))
-	if now := w.approval(a.ID); now.State != parley.ApprovalWithdrawn {
+	if now := w.ApprovalByID(a.ID); now.State != parley.ApprovalWithdrawn {
 		t.Errorf("it is %s", now.State)
 	}
 	_, err := w.Decide(ctx, user, a.ID, parley.Decision{Approve: true})
-	w.isRefused(parley.BadInput, err)
+	w.AssertCode(parley.BadInput, err)
 }
 
 func TestManagerThatIsAnAgentIsWokenToDecide(t *testing.T) {
@@ -452,7 +452,7 @@ func TestDeletedConversationEndsItsAsks(t *testing.T) {
 		task, run, a := w.atWork()
 		w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 		w.EndRun(run, "so far")
-		w.NoError(w.DeleteConversation(ctx, user, w.dmOf("intern", "senior")))
+		w.NoError(w.DeleteConversation(ctx, user, w.DMBetween("intern", "senior")))
 		w.AssertIdle("senior")
 		w.outcome(task, a.ID, lost)
 	})
@@ -462,7 +462,7 @@ func TestDeletedConversationEndsItsAsks(t *testing.T) {
 		w.AddPermission("arya", parley.Owner, parley.EffectAllow, withApproval)
 		a := w.HeldApproval(w.TryContact(as("arya"), asks(parley.Owner, "well?")))
 		w.DecideAs(parley.Owner, a.ID, parley.Decision{Approve: true})
-		w.NoError(w.DeleteConversation(ctx, user, w.dmOf("arya", parley.Owner)))
+		w.NoError(w.DeleteConversation(ctx, user, w.DMBetween("arya", parley.Owner)))
 		same(t, "told", w.PendingTexts("arya"), []string{"Error: user failed to respond: the conversation was deleted"})
 		w.AssertConsistent()
 	})
@@ -472,7 +472,7 @@ func TestDeletedConversationEndsItsAsks(t *testing.T) {
 		run := w.WakeAndStartRun("intern")
 		w.beginAsk(run.Caller(), "senior", "well?").hears()
 		w.EndRun(run, "so far")
-		w.NoError(w.DeleteConversation(ctx, user, w.dmOf("intern", "senior")))
+		w.NoError(w.DeleteConversation(ctx, user, w.DMBetween("intern", "senior")))
 		same(t, "brought", w.askResultsTo("intern"), []string{lost})
 		w.AssertConsistent()
 	})
@@ -481,7 +481,7 @@ func TestDeletedConversationEndsItsAsks(t *testing.T) {
 		w.AddScriptAgents("intern", "senior")
 		w.beginAsk(as("intern"), "senior", "well?").hears()
 		w.NoError(w.RemoveAgent(ctx, user, "intern"))
-		w.NoError(w.DeleteConversation(ctx, user, w.dmOf("intern", "senior")))
+		w.NoError(w.DeleteConversation(ctx, user, w.DMBetween("intern", "senior")))
 		same(t, "conversations", w.list(parley.Owner, parley.ListFilter{All: true}), []string{})
 		w.AssertConsistent()
 	})
@@ -490,7 +490,7 @@ func TestDeletedConversationEndsItsAsks(t *testing.T) {
 		w.AddScriptAgents("intern", "senior")
 		run := w.WakeAndStartRun("intern")
 		a := w.beginAsk(run.Caller(), "senior", "well?")
-		w.NoError(w.DeleteConversation(ctx, user, w.dmOf("intern", "senior")))
+		w.NoError(w.DeleteConversation(ctx, user, w.DMBetween("intern", "senior")))
 		same(t, "the run", w.RunByID(run.Run.ID).State, parley.RunRunning)
 		same(t, "heard", a.hears(), "E005 "+lost)
 		same(t, "brought", w.askResultsTo("intern"), []string{})
@@ -503,12 +503,12 @@ func TestApprovedAskHasTheDepthOfItsCaller(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("a", "c")
 	w.AddPollingAgents("b")
-	defer w.there("b")()
+	defer w.openSessions("b")()
 	w.AddPermission("b", "c", parley.EffectAllow, withApproval)
 	w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "first")
 	w.TakeAs("b", parley.Take{})
 	a := w.HeldApproval(w.TryContact(as("b"), asks("c", "second")))
 	w.DecideAs(parley.Owner, a.ID, parley.Decision{Approve: true})
-	same(t, "depth", w.wait(w.newest().ID).Depth, 1)
+	same(t, "depth", w.askWait(w.NewestMessage().ID).Depth, 1)
 	w.AssertConsistent()
 }

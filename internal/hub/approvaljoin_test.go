@@ -26,7 +26,7 @@ func (w *world) atWork() (task string, run *hub.Assignment, held parley.Approval
 // outcome ends the intern's task: it is woken in it by what came of its call.
 func (w *world) outcome(task, approval, want string) {
 	w.t.Helper()
-	same(w.t, "the approval", w.approval(approval).State, parley.ApprovalExecuted)
+	same(w.t, "the approval", w.ApprovalByID(approval).State, parley.ApprovalExecuted)
 	again := w.StartRun("intern")
 	same(w.t, "woken in the task by", []any{again.Run.Task, textsOf(again.Messages)}, []any{task, []string{want}})
 	w.EndRun(again, "done")
@@ -58,7 +58,7 @@ func TestApprovedAskIsJoinedByItsCaller(t *testing.T) {
 			w := newHub(t)
 			task, run, a := w.atWork()
 			w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
-			joined := w.repeats(run.Caller(), keyed(), w.newest())
+			joined := w.repeats(run.Caller(), keyed(), w.NewestMessage())
 			same(t, "the run", w.RunByID(run.Run.ID).State, parley.RunWaiting)
 			then(w, run, joined)
 			w.outcome(task, a.ID, fine)
@@ -70,14 +70,14 @@ func TestApprovedAskIsJoinedByItsCaller(t *testing.T) {
 func TestApprovedAskOutlivesWhoJoinedIt(t *testing.T) {
 	w := newHub(t)
 	w.addInternOffice()
-	run, _ := w.works("intern")
+	run, _ := w.startRunInDM("intern")
 	a := w.HeldApproval(w.TryContact(run.Caller(), keyed()))
 	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
-	joined := w.repeats(run.Caller(), keyed(), w.newest())
+	joined := w.repeats(run.Caller(), keyed(), w.NewestMessage())
 	w.FailRunOf(run, parley.FailureFinal)
 	w.RunAndAnswer("senior", "fine")
 	joined.hears()
-	same(t, "the approval", w.approval(a.ID).State, parley.ApprovalExecuted)
+	same(t, "the approval", w.ApprovalByID(a.ID).State, parley.ApprovalExecuted)
 	same(t, "woken by", textsOf(w.StartRun("intern").Messages), []string{"Response from senior: fine"})
 	w.AssertConsistent()
 }
@@ -86,7 +86,7 @@ func TestApprovedAskThatIsJoinedIsLate(t *testing.T) {
 	w := newHub(t, briefly)
 	task, run, a := w.atWork()
 	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
-	w.isRefused(parley.TimedOut, w.TryContact(run.Caller(), keyed()))
+	w.AssertCode(parley.TimedOut, w.TryContact(run.Caller(), keyed()))
 	same(t, "the run", w.RunByID(run.Run.ID).State, parley.RunRunning)
 	w.EndRun(run, "so far")
 	w.outcome(task, a.ID, "Error: senior did not respond within 0.001 seconds. Consider using 'delegate' for async processing."+
@@ -111,7 +111,7 @@ func TestApprovedAskWasMadeMeanwhile(t *testing.T) {
 			w := newHub(t)
 			task, run, a := w.atWork()
 			w.EditAgent("intern", func(a *parley.Agent) { a.Mode = parley.ModeAutonomous })
-			made := w.turnsTo(run.Caller(), keyed())
+			made := w.beginContact(run.Caller(), keyed())
 			end.before(w)
 			w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 			end.after(w)

@@ -25,7 +25,7 @@ func TestDocumentBecomesMessage(t *testing.T) {
 	same(t, "source", m.Source, "file")
 	same(t, "trace", m.TraceID, "trace")
 	same(t, "time", m.CreatedAt, began)
-	same(t, "where", m.Conversation, w.dmOf("ana", "ned"))
+	same(t, "where", m.Conversation, w.DMBetween("ana", "ned"))
 	same(t, "who is woken", w.PendingTexts("ned"), []string{"hello"})
 	same(t, "its count", w.DeliveryOf(m.ID, "ned").PairSeq, int64(1))
 }
@@ -47,8 +47,8 @@ func TestDocumentArrivesOnce(t *testing.T) {
 	w.NoError(err)
 	same(t, "unknown", unknown, []parley.BridgeFile{changed.BridgeFile, {Path: "x/inbox/\xff.json"}})
 	b.lands(changed)
-	same(t, "stored", w.TextsIn("user", w.dmOf("ana", "ned")), []string{"hello", "again", "hello"})
-	w.NoError(w.DeleteConversation(ctx, user, w.dmOf("ana", "ned")))
+	same(t, "stored", w.TextsIn("user", w.DMBetween("ana", "ned")), []string{"hello", "again", "hello"})
+	w.NoError(w.DeleteConversation(ctx, user, w.DMBetween("ana", "ned")))
 	same(t, "once erased", b.arrive(a)[0], parley.Arrived{Duplicate: true})
 }
 
@@ -83,7 +83,7 @@ func TestChannelsOfATree(t *testing.T) {
 	w.NoError(w.Archive(ctx, user, "general", true))
 	b.lands(b.document("ben", "", "again"))
 	same(t, "archived", w.ConversationAs("user", "general").ArchivedAt == nil, true)
-	w.private("user", "secret")
+	w.CreatePrivateChannel("user", "secret")
 	a := b.document("ana", "", "let me in")
 	a.Channel = "secret"
 	b.turnedAway(a, parley.BadInput)
@@ -218,14 +218,14 @@ func TestFullInboxKeepsFilesBack(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
-	w.depth("ned", 2, parley.OverflowEvict)
+	w.SetInboxDepth("ned", 2, parley.OverflowEvict)
 	b := inboxTree(w)
 	first := b.lands(b.document("ana", "ned", "one"))
 	b.lands(b.document("ana", "ned", "two"))
 	third := b.document("ana", "ned", "three")
 	b.turnedAway(third, parley.Unavailable)
 	same(t, "the oldest", w.DeliveryState(first.ID, "ned"), parley.DeliveryAccepted)
-	w.ack("ned", first.ID)
+	w.AckAs("ned", first.ID)
 	b.lands(third)
 }
 
@@ -236,7 +236,7 @@ func TestManyDocumentsTogether(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("ned")
 	w.AddScriptAgents("joe")
-	w.depth("ned", 3, parley.OverflowEvict)
+	w.SetInboxDepth("ned", 3, parley.OverflowEvict)
 	b := inboxTree(w)
 	var list []parley.Arrival
 	for n := range 60 {
@@ -265,8 +265,8 @@ func TestManyDocumentsTogether(t *testing.T) {
 			same(t, "behind the full inbox "+a.Draft.Content.Text, code, parley.Unavailable)
 		}
 	}
-	same(t, "joe has", w.TextsIn("user", w.dmOf("ana", "joe")), forJoe)
-	same(t, "ned has", w.TextsIn("user", w.dmOf("ana", "ned")), forNed)
+	same(t, "joe has", w.TextsIn("user", w.DMBetween("ana", "joe")), forJoe)
+	same(t, "ned has", w.TextsIn("user", w.DMBetween("ana", "ned")), forNed)
 }
 
 func orNil(e *parley.Error) error {
@@ -332,7 +332,7 @@ func TestBroadcast(t *testing.T) {
 	tier := b.document("ben", parley.All, "")
 	tier.ToTier, tier.Draft = parley.TierPM, parley.Draft{Type: parley.TypeNotification, Content: text("note")}
 	same(t, "of a tier", reach(w.deliveries(b.lands(tier).ID)), map[string]bool{"sam": false})
-	w.depth("ned", 1, parley.OverflowEvict)
+	w.SetInboxDepth("ned", 1, parley.OverflowEvict)
 	got := b.arrive(b.document("ana", parley.All, "more"))[0]
 	same(t, "who is behind", reach(w.deliveries(got.Message)), map[string]bool{"ned": false, "sam": true, "ben": true})
 	same(t, "said", got.Notices, []string{"ned was not woken: its inbox is full"})

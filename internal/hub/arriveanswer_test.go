@@ -14,7 +14,7 @@ func TestAnswerToAnAskHasASequence(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.joinTree(parley.LayoutInbox, "tree", "ana")
-	defer w.there("ana")()
+	defer w.openSessions("ana")()
 	asks := w.beginAsk(user, "ana", "well?")
 	out := w.onlyDepartureOf("tree")
 	w.reportDepartures("tree", parley.DepartureSeen, out)
@@ -24,7 +24,7 @@ func TestAnswerToAnAskHasASequence(t *testing.T) {
 		if i == 0 {
 			a.ReplyTo, a.Draft.Type = out.Name, parley.TypeResult
 		}
-		w.arrives("tree", a)
+		w.arriveFrom("tree", a)
 		newest = w.noGapAfter(t, newest)
 	}
 	same(t, "the answer", asks.hears(), "Response from ana: very")
@@ -55,7 +55,7 @@ func TestSightIsTheAck(t *testing.T) {
 			b.lands(a)
 			run := w.StartRun("ned")
 			w.clock.advance(2 * time.Hour)
-			w.sweep()
+			w.SweepDueDeliveries()
 			same(t, "told", len(w.HubMessagesTo("ana")), c.told)
 			w.EndRun(run, "hi")
 		})
@@ -71,14 +71,14 @@ func TestATaskWithinATreeOfChannels(t *testing.T) {
 	asked := parley.Arrival{
 		Name: "msg-20260301-090000-ana-abcd", From: "ana", To: "ben", Channel: "paper", Draft: parley.Draft{Type: "task_assign", Content: text("Draft it")},
 	}
-	task := get[parley.Shown](w)(w.Message(ctx, user, w.arrives("tree", asked).Message)).Task
-	ended := w.arrives("tree", parley.Arrival{
+	task := get[parley.Shown](w)(w.Message(ctx, user, w.arriveFrom("tree", asked).Message)).Task
+	ended := w.arriveFrom("tree", parley.Arrival{
 		Name: "msg-20260301-090001-ben-abcd", From: "ben", To: "ana", Channel: "paper", ReplyTo: asked.Name,
 		Draft: parley.Draft{Type: "task_result", Content: text("done")},
 	})
 	same(t, "the task", []any{w.TaskByID(task).Status, w.TaskByID(task).Callback}, []any{parley.TaskCompleted, ended.Message})
 	same(t, "what departs", w.departuresOf("tree", "paper"), []parley.Departure(nil))
-	same(t, "what waits", w.inbox("ana"), parley.Inbox{})
+	same(t, "what waits", w.InboxOf("ana"), parley.Inbox{})
 	w.AssertConsistent()
 }
 
@@ -114,7 +114,7 @@ func TestDeniedDocumentIsToldInItsChannel(t *testing.T) {
 	out := w.onlyDepartureOf(b.view.ID, "general")
 	same(t, "what departs", []string{out.Message.To, out.Message.Content.Text}, []string{"ana", "Approval denied for posting in #general."})
 	w.reportDepartures(b.view.ID, parley.DepartureWritten, out)
-	same(t, "what waits", w.inbox("ana"), parley.Inbox{})
+	same(t, "what waits", w.InboxOf("ana"), parley.Inbox{})
 }
 
 // A directory is a channel, never a group of the same name: what is said there would not come back.
@@ -163,7 +163,7 @@ func TestBroadcastsAreToldApart(t *testing.T) {
 func TestAnswersGoWhereTheQuestionIs(t *testing.T) {
 	t.Parallel()
 	for name, ask := range map[string]func(*world) parley.Receipt{
-		"sent":      func(w *world) parley.Receipt { return w.send("bot", "ana", "well?") },
+		"sent":      func(w *world) parley.Receipt { return w.SendEphemeralDM("bot", "ana", "well?") },
 		"mentioned": func(w *world) parley.Receipt { return w.SayIn("bot", "paper", "@ana well?") },
 		"asked for work": func(w *world) parley.Receipt {
 			return w.PostAs("bot", parley.Draft{Conversation: "paper", To: "ana", Type: parley.TypeTask, Content: text("Draft it")})
@@ -176,7 +176,7 @@ func TestAnswersGoWhereTheQuestionIs(t *testing.T) {
 			w.joinTree(parley.LayoutInbox, "tree", "ana")
 			w.CreateChannel("user", "paper", "bot", "ana", "sam")
 			asked := ask(w).Message
-			got := w.arrives("tree", parley.Arrival{
+			got := w.arriveFrom("tree", parley.Arrival{
 				Name: "msg_00000001", From: "ana", To: "bot", ReplyTo: w.onlyDepartureOf("tree").Name,
 				Draft: parley.Draft{Type: parley.TypeResult, Sequence: 1, Payload: []byte(`{"status":"success"}`), Content: text("done, @sam")},
 			})
@@ -221,7 +221,7 @@ func TestAnswersToTheHub(t *testing.T) {
 			task := again(w)
 			asked := w.onlyDepartureOf("tree")
 			same(t, "from", asked.Message.From, parley.System)
-			w.arrives("tree", parley.Arrival{
+			w.arriveFrom("tree", parley.Arrival{
 				Name: "msg_00000001", From: "ana", To: parley.System, ReplyTo: asked.Name,
 				Draft: parley.Draft{Type: parley.TypeResult, Sequence: 1, Payload: []byte(`{"status":"success"}`), Content: text("done")},
 			})

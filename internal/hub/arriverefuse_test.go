@@ -124,7 +124,7 @@ func TestASenderInATreeLearnsOfARefusalBehindAFullInbox(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
-	w.depth("ned", 1, parley.OverflowEvict)
+	w.SetInboxDepth("ned", 1, parley.OverflowEvict)
 	b := inboxTree(w)
 	b.lands(b.document("ana", "ned", "one"))
 	waits, broken := b.document("ana", "ned", "two"), b.document("ana", "ned", "")

@@ -23,8 +23,8 @@ func (w *world) putArtifactAs(who, body string) parley.Artifact {
 	return a
 }
 
-// fetch is the body somebody gets, or the error.
-func (w *world) fetch(who, sha256 string) (string, error) {
+// readArtifactAs is the body somebody gets, or the error.
+func (w *world) readArtifactAs(who, sha256 string) (string, error) {
 	body, a, err := w.OpenArtifact(ctx, as(who), sha256)
 	if err != nil {
 		return "", err
@@ -36,7 +36,7 @@ func (w *world) fetch(who, sha256 string) (string, error) {
 	return string(b), errors.Join(err, body.Close())
 }
 
-func (w *world) bodies() []string {
+func (w *world) storedBodies() []string {
 	w.t.Helper()
 	list, err := w.db.Blobs().List(ctx, "", 10_000)
 	w.NoError(err)
@@ -65,7 +65,7 @@ func TestArtifactIsStoredReferredToAndRead(t *testing.T) {
 	w.NoError(err)
 	same(t, "stored", shown.Message, r.Message)
 	for _, who := range []string{"arya", "ned", "user"} {
-		got, err := w.fetch(who, a.SHA256)
+		got, err := w.readArtifactAs(who, a.SHA256)
 		w.NoError(err)
 		same(t, "body for "+who, got, "hello")
 	}
@@ -95,7 +95,7 @@ func TestDigestOfAnotherIsNoWayToItsBody(t *testing.T) {
 				}, absent("artifact", sha256, storeFirst)})
 			}
 			table = append(table, refusal{who + " opens " + name, func() error {
-				_, err := w.fetch(who, sha256)
+				_, err := w.readArtifactAs(who, sha256)
 				return err
 			}, absent("artifact", sha256, storeFirst)})
 		}
@@ -105,7 +105,7 @@ func TestDigestOfAnotherIsNoWayToItsBody(t *testing.T) {
 		return err
 	}, refused(parley.NotPermitted, "", "only an owner may see what is stored", "ask an owner of this hub")}))
 	w.putArtifactAs("jon", "secret") // who has the body has it
-	_, err := w.fetch("jon", secret)
+	_, err := w.readArtifactAs("jon", secret)
 	w.NoError(err)
 }
 
@@ -114,11 +114,11 @@ func TestWhoLeavesNoLongerReadsArtifacts(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	a := w.putArtifactAs("arya", "plan")
-	conv := w.private("arya", "plans", "ned").ID
+	conv := w.CreatePrivateChannel("arya", "plans", "ned").ID
 	w.PostAs("arya", parley.Draft{Conversation: conv, Content: with(a)})
 	w.PostAs("ned", parley.Draft{Conversation: conv, Content: with(a)}) // may pass on what it can read
 	w.NoError(w.Leave(ctx, as("ned"), conv))
-	_, err := w.fetch("ned", a.SHA256)
+	_, err := w.readArtifactAs("ned", a.SHA256)
 	wantError(t, err, absent("artifact", a.SHA256, storeFirst))
 }
 
@@ -160,7 +160,7 @@ func TestRefusedBodyLeavesNothing(t *testing.T) {
 			"nobody is not a participant of this hub", "ask an owner of this hub to add it")},
 		{"cut off", put("arya", iotest.ErrReader(cut)), refused(parley.Internal, "", "connection lost", "")},
 	})
-	same(t, "bodies", len(w.bodies()), 0)
+	same(t, "bodies", len(w.storedBodies()), 0)
 	same(t, "just fits", w.putArtifactAs("arya", "0123456789").Size, int64(10))
 }
 
@@ -175,8 +175,8 @@ func TestBodyWithoutARowIsDiscarded(t *testing.T) {
 		_, err := w.PutArtifact(ctx, as("arya"), strings.NewReader(body))
 		same(t, "reason", parley.AsError(err).Reason, parley.RateLimited)
 	}
-	same(t, "bodies", len(w.bodies()), 2)
-	got, err := w.fetch("user", w.putArtifactAs("user", "known").SHA256)
+	same(t, "bodies", len(w.storedBodies()), 2)
+	got, err := w.readArtifactAs("user", w.putArtifactAs("user", "known").SHA256)
 	w.NoError(err)
 	same(t, "body", got, "known")
 }
@@ -257,13 +257,13 @@ func TestDamagedBodyIsSaid(t *testing.T) {
 			w.AddAgents("arya")
 			a := w.putArtifactAs("arya", "hello")
 			w.spoil(a.SHA256, damage([]byte("hello")))
-			_, err := w.fetch("arya", a.SHA256)
+			_, err := w.readArtifactAs("arya", a.SHA256)
 			same(t, "code", parley.CodeOf(err), parley.Internal)
 			if s := parley.AsError(err).Suggestion; !strings.Contains(s, "store the artifact again") {
 				t.Errorf("%v suggests %q", err, s)
 			}
 			w.putArtifactAs("arya", "hello")
-			got, err := w.fetch("arya", a.SHA256)
+			got, err := w.readArtifactAs("arya", a.SHA256)
 			w.NoError(err)
 			same(t, "mended", got, "hello")
 		})

@@ -17,13 +17,13 @@ func TestADigestInUpperCaseIsTheSame(t *testing.T) {
 	r := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(parley.Artifact{SHA256: upper})})
 	same(t, "stored", r.Message.Content.Artifacts, []parley.Artifact{a})
 	for _, who := range []string{"arya", "ned", "user"} {
-		got, err := w.fetch(who, upper)
+		got, err := w.readArtifactAs(who, upper)
 		w.NoError(err)
 		same(t, "body for "+who, got, "hello")
 	}
 	for _, bad := range []string{upper[:63], upper + "0", strings.Repeat("G", 64), "", "../" + upper} {
-		_, err := w.fetch("user", bad)
-		w.isRefused(parley.BadInput, err)
+		_, err := w.readArtifactAs("user", bad)
+		w.AssertCode(parley.BadInput, err)
 	}
 	w.AssertConsistent()
 }
@@ -38,10 +38,10 @@ func TestArtifactNamesThatLeadElsewhereAreRefused(t *testing.T) {
 	for _, name := range []string{"../x", "..", "/etc/x", `a\b`, "a\nb", "a\x00b", strings.Repeat("x", 256)} {
 		a.Name = name
 		_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Content: with(a)})
-		w.isRefused(parley.BadInput, err)
+		w.AssertCode(parley.BadInput, err)
 		for _, pattern := range []parley.Pattern{parley.PatternAsk, parley.PatternDelegate, parley.PatternNotify} {
 			_, err := w.Contact(ctx, as("arya"), parley.Contact{Pattern: pattern, Agent: "ned", Message: "x", Artifacts: []parley.Artifact{a}})
-			w.isRefused(parley.BadInput, err)
+			w.AssertCode(parley.BadInput, err)
 		}
 		document := b.document("codex", "user", "see")
 		document.Draft.Content.Artifacts = []parley.Artifact{{Path: "shared/x", Name: name}}

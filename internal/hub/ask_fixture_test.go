@@ -22,10 +22,10 @@ type asking struct {
 // beginAsk has somebody ask, and returns once the question is stored, or refused.
 func (w *world) beginAsk(c hub.Caller, to, words string) *asking {
 	w.t.Helper()
-	return w.turnsTo(c, parley.Contact{Pattern: parley.PatternAsk, Agent: to, Message: words})
+	return w.beginContact(c, parley.Contact{Pattern: parley.PatternAsk, Agent: to, Message: words})
 }
 
-func (w *world) turnsTo(c hub.Caller, contact parley.Contact) *asking {
+func (w *world) beginContact(c hub.Caller, contact parley.Contact) *asking {
 	w.t.Helper()
 	rung, bell := w.Rung()
 	rung()
@@ -36,7 +36,7 @@ func (w *world) turnsTo(c hub.Caller, contact parley.Contact) *asking {
 	a := w.begins(c, contact)
 	select {
 	case <-bell:
-		a.request = w.newest()
+		a.request = w.NewestMessage()
 	case <-a.done:
 	}
 	return a
@@ -68,7 +68,7 @@ func (w *world) repeats(c hub.Caller, contact parley.Contact, request parley.Mes
 	w.t.Helper()
 	a := w.begins(c, contact)
 	a.request = request
-	for w.wait(request.ID).Node == "" {
+	for w.askWait(request.ID).Node == "" {
 		select {
 		case <-a.done:
 			return a
@@ -79,8 +79,8 @@ func (w *world) repeats(c hub.Caller, contact parley.Contact, request parley.Mes
 	return a
 }
 
-// newest is the newest message of all.
-func (w *world) newest() parley.Message {
+// NewestMessage is the newest message of all.
+func (w *world) NewestMessage() parley.Message {
 	w.t.Helper()
 	var list []parley.Message
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
@@ -114,8 +114,8 @@ func (a *asking) waits() {
 	}
 }
 
-// wait is the wait of an ask.
-func (w *world) wait(message string) (found parley.Wait) {
+// askWait is the wait of an ask.
+func (w *world) askWait(message string) (found parley.Wait) {
 	w.t.Helper()
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		found, err = tx.Waits().Ask(message)
@@ -131,8 +131,8 @@ func (w *world) WakeAndStartRun(agent string) *hub.Assignment {
 	return w.StartRun(agent)
 }
 
-// there has agents count as having a session, until they leave.
-func (w *world) there(agents ...string) (leave func()) {
+// openSessions has agents count as having a session, until they leave.
+func (w *world) openSessions(agents ...string) (leave func()) {
 	var leaves []func()
 	for _, agent := range agents {
 		leaves = append(leaves, w.Attend(agent))

@@ -51,7 +51,7 @@ func (x *forester) question(t *rapid.T) *inquiry {
 	if hasty {
 		c.Wait = time.Millisecond
 	}
-	q := &inquiry{asking: x.w.turnsTo(a.Caller(), c), by: a}
+	q := &inquiry{asking: x.w.beginContact(a.Caller(), c), by: a}
 	if q.request.ID == "" {
 		<-q.done
 		if code := parley.CodeOf(q.err); code != parley.DependencyFailed && code != parley.Unavailable {
@@ -116,7 +116,7 @@ func (x *forester) pending() []parley.Approval {
 // listen waits for those whose ask is over, so that what is drawn next does not depend on who is faster.
 func (x *forester) listen() {
 	for _, q := range x.asked {
-		w := x.w.wait(q.request.ID)
+		w := x.w.askWait(q.request.ID)
 		q.abandoned = q.abandoned || w.State == parley.WaitAbandoned
 		if w.State != parley.WaitWaiting && !q.heard {
 			<-q.done
@@ -128,7 +128,7 @@ func (x *forester) listen() {
 // checkAsks holds at any time: an ask that has become a task ends with it, and nobody is told twice.
 func (x *forester) checkAsks(t *rapid.T, tasks map[string]parley.TaskView) {
 	for _, q := range x.asked {
-		w := x.w.wait(q.request.ID)
+		w := x.w.askWait(q.request.ID)
 		if task, parked := tasks[w.Work]; parked && task.Status.Ended() != w.State.Ended() {
 			t.Errorf("ask %s is %s, and its task %s is %s", w.Message, w.State, task.ID, task.Status)
 		}
@@ -142,7 +142,7 @@ func (x *forester) checkAsks(t *rapid.T, tasks map[string]parley.TaskView) {
 func (x *forester) allTold(t *rapid.T) {
 	brought := 0
 	for _, q := range x.asked {
-		w := x.w.wait(q.request.ID)
+		w := x.w.askWait(q.request.ID)
 		if !q.heard || !w.State.Ended() && !q.abandoned {
 			t.Errorf("ask %s is %s for ever", w.Message, w.State)
 		}

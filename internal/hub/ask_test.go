@@ -24,7 +24,7 @@ func TestAskIsAnsweredInline(t *testing.T) {
 	w := newHub(t)
 	named(w, parley.RuntimeScript, "CoordinatorBot", "DataBot")
 	run := w.WakeAndStartRun("coordinatorbot")
-	a := w.turnsTo(run.Caller(), parley.Contact{Pattern: parley.PatternAsk, Agent: "DataBot", Message: "Q4?", Context: "For the CEO."})
+	a := w.beginContact(run.Caller(), parley.Contact{Pattern: parley.PatternAsk, Agent: "DataBot", Message: "Q4?", Context: "For the CEO."})
 	a.waits()
 	same(t, "the request", []any{a.request.Content.Text, a.request.Source, a.request.Type, a.request.To}, []any{
 		"[Agent Request from CoordinatorBot | Pattern: ask]\n\nContext: For the CEO.\n\nQ4?", "agent_contact", parley.TypeRequest, "databot",
@@ -43,7 +43,7 @@ func TestAskIsAnsweredInline(t *testing.T) {
 	w.AssertIdle("coordinatorbot", "databot")
 	w.EndRun(run, "done")
 	w.AssertIdle("coordinatorbot", "databot")
-	same(t, "inboxes", []parley.Inbox{w.inbox("coordinatorbot"), w.inbox("databot")}, []parley.Inbox{{}, {}})
+	same(t, "inboxes", []parley.Inbox{w.InboxOf("coordinatorbot"), w.InboxOf("databot")}, []parley.Inbox{{}, {}})
 }
 
 // An answer is an answer by whatever way it comes, and it is one.
@@ -52,10 +52,10 @@ func TestAskIsAnsweredByAReply(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("a", "b")
 	w.AddPollingAgents("ana")
-	defer w.there("ana")()
+	defer w.openSessions("ana")()
 	a := w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "well?")
 	b := w.StartRun("b")
-	w.runPosts(b, parley.Draft{InReplyTo: a.request.ID, Content: text("yes")})
+	w.PostFromRun(b, parley.Draft{InReplyTo: a.request.ID, Content: text("yes")})
 	same(t, "heard", a.hears(), "Response from b: yes")
 	w.EndRun(b, "yes")
 	same(t, "in their DM", w.TextsIn("user", a.request.Conversation), []string{a.request.Content.Text, "yes"})
@@ -76,7 +76,7 @@ func TestAskThatIsFetchedAtMostOnceIsAnswered(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddPollingAgents("ana")
-	defer w.there("ana")()
+	defer w.openSessions("ana")()
 	a := w.beginAsk(user, "ana", "well?")
 	w.TakeAs("ana", parley.Take{AtMostOnce: true})
 	a.waits()
@@ -165,15 +165,15 @@ func TestAskToASessionEndsWithIt(t *testing.T) {
 			w.NoError(w.SweepAttendance(ctx))
 		}, "E002 Error: ana failed to respond: went away"},
 		"its lease is over": {func(w *world, _ func(), _ parley.Taken) { w.AdvanceLeases(2 * time.Minute) }, "E005 Error: ana failed to respond: whoever had it is gone"},
-		"it acknowledges":   {func(w *world, _ func(), taken parley.Taken) { w.ack("ana", taken.Deliveries[0].Message) }, "E005 Error: ana failed to respond: it gave no answer"},
-		"it gives it back":  {func(w *world, _ func(), taken parley.Taken) { w.giveBack("ana", taken, parley.FailureBusy) }, "E005 Error: ana failed to respond: it has too much to do"},
+		"it acknowledges":   {func(w *world, _ func(), taken parley.Taken) { w.AckAs("ana", taken.Deliveries[0].Message) }, "E005 Error: ana failed to respond: it gave no answer"},
+		"it gives it back":  {func(w *world, _ func(), taken parley.Taken) { w.NackTaken("ana", taken, parley.FailureBusy) }, "E005 Error: ana failed to respond: it has too much to do"},
 		"it is stopped":     {func(w *world, _ func(), _ parley.Taken) { w.stop("ana", 0) }, "E002 Error: ana failed to respond: stopped"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.AddPollingAgents("ana")
-			leave := w.there("ana")
+			leave := w.openSessions("ana")
 			defer leave()
 			a := w.beginAsk(user, "ana", "well?")
 			taken := w.TakeAs("ana", parley.Take{})
@@ -210,7 +210,7 @@ func TestLateAnswerIsBroughtOnce(t *testing.T) {
 		same(t, "woken by", []any{textsOf(woken.Messages), woken.Run.Conversation}, []any{[]string{"Response from b: at last"}, run.Run.Conversation})
 		w.ReplyAs("b", a.request.ID, "and another thing")
 		same(t, "brought", len(w.askResultsTo("a")), 1)
-		same(t, "the wait", []any{w.wait(a.request.ID).State, w.wait(a.request.ID).Callback}, []any{parley.WaitAnswered, woken.Messages[0].ID})
+		same(t, "the wait", []any{w.askWait(a.request.ID).State, w.askWait(a.request.ID).Callback}, []any{parley.WaitAnswered, woken.Messages[0].ID})
 	})
 }
 
@@ -249,26 +249,26 @@ func TestWhoLeavesIsBroughtTheAnswer(t *testing.T) {
 	}
 	a := w.beginAsk(user, "b", "one")
 	leave(a)
-	same(t, "outside a run", w.wait(a.request.ID).State, parley.WaitLate)
+	same(t, "outside a run", w.askWait(a.request.ID).State, parley.WaitLate)
 	w.RunAndAnswer("b", "first")
 	same(t, "brought", w.askResultsTo("user"), []string{"Response from b: first"})
 	run := w.WakeAndStartRun("a")
 	a = w.beginAsk(run.Caller(), "b", "two")
 	leave(a)
-	same(t, "in a run that goes on", []any{w.wait(a.request.ID).State, w.RunByID(run.Run.ID).State}, []any{parley.WaitWaiting, parley.RunRunning})
+	same(t, "in a run that goes on", []any{w.askWait(a.request.ID).State, w.RunByID(run.Run.ID).State}, []any{parley.WaitWaiting, parley.RunRunning})
 	w.RunAndAnswer("b", "second")
 	same(t, "brought", w.askResultsTo("a"), []string{"Response from b: second"})
 	a = w.beginAsk(run.Caller(), "b", "three")
 	leave(a)
 	w.EndRun(run, "done")
-	same(t, "in a run that has ended well", w.wait(a.request.ID).State, parley.WaitLate)
+	same(t, "in a run that has ended well", w.askWait(a.request.ID).State, parley.WaitLate)
 	w.RunAndAnswer("b", "third")
 	same(t, "brought", w.askResultsTo("a"), []string{"Response from b: second", "Response from b: third"})
 	run = w.WakeAndStartRun("a")
 	a = w.beginAsk(run.Caller(), "b", "four")
 	leave(a)
 	w.FailRunOf(run, parley.FailureFinal)
-	same(t, "in a run that has failed", w.wait(a.request.ID).State, parley.WaitAbandoned)
+	same(t, "in a run that has failed", w.askWait(a.request.ID).State, parley.WaitAbandoned)
 	w.RunAndAnswer("b", "fourth")
 	same(t, "brought", w.askResultsTo("a"), []string{"Response from b: second", "Response from b: third"})
 	same(t, "said in their DM", w.TextsIn("user", a.request.Conversation)[5], "fourth")
@@ -308,12 +308,12 @@ func TestKeyOfAContactIsRemembered(t *testing.T) {
 	w := newHub(t, briefly)
 	w.AddScriptAgents("a", "b")
 	ask := parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "well?", IdempotencyKey: "k"}
-	w.turnsTo(user, ask).hears()
+	w.beginContact(user, ask).hears()
 	b := w.StartRun("b")
 	w.AssertIdle("b")
 	w.EndRun(b, "yes")
-	same(t, "heard", w.turnsTo(user, ask).hears(), "Response from b: yes")
-	same(t, "and again", w.turnsTo(user, ask).hears(), "Response from b: yes")
+	same(t, "heard", w.beginContact(user, ask).hears(), "Response from b: yes")
+	same(t, "and again", w.beginContact(user, ask).hears(), "Response from b: yes")
 	note := parley.Contact{Pattern: parley.PatternNotify, Agent: "b", Message: "fyi", IdempotencyKey: "n"}
 	one, two := get[parley.Contacted](w)(w.Contact(ctx, user, note)), get[parley.Contacted](w)(w.Contact(ctx, user, note))
 	same(t, "one note", []any{two.Message, one.Duplicate, two.Duplicate}, []any{one.Message, false, true})
@@ -333,7 +333,7 @@ func TestHubThatStartsAgainTellsWhoWaited(t *testing.T) {
 	crash(w, outside, inside)
 	w.NoError(w.RecoverWaits(ctx))
 	w.NoError(w.RecoverRun(ctx, run.Run.ID))
-	same(t, "states", []parley.WaitState{w.wait(outside.request.ID).State, w.wait(inside.request.ID).State},
+	same(t, "states", []parley.WaitState{w.askWait(outside.request.ID).State, w.askWait(inside.request.ID).State},
 		[]parley.WaitState{parley.WaitLate, parley.WaitAbandoned})
 	w.RunAndAnswer("b", "first")
 	w.RunAndAnswer("b", "second")
@@ -348,7 +348,7 @@ func crash(w *world, waiting ...*asking) {
 	w.t.Helper()
 	var before []parley.Wait
 	for _, a := range waiting {
-		before = append(before, w.wait(a.request.ID))
+		before = append(before, w.askWait(a.request.ID))
 	}
 	for _, a := range waiting {
 		a.giveUp()
@@ -373,10 +373,10 @@ func TestSweepEndsTheTimeOfWhoIsNotThere(t *testing.T) {
 	<-a.done
 	w.clock.advance(2*time.Minute - time.Millisecond)
 	w.NoError(w.SweepWaits(ctx))
-	same(t, "before", w.wait(a.request.ID).State, parley.WaitWaiting)
+	same(t, "before", w.askWait(a.request.ID).State, parley.WaitWaiting)
 	w.clock.advance(time.Millisecond)
 	w.NoError(w.SweepWaits(ctx))
-	same(t, "after", w.wait(a.request.ID).State, parley.WaitLate)
+	same(t, "after", w.askWait(a.request.ID).State, parley.WaitLate)
 }
 
 // A asks B, who asks C, who asks D: D cannot ask. It holds for who names no run too.

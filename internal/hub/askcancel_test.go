@@ -33,12 +33,12 @@ func TestCancelOfTheAskerGoesDown(t *testing.T) {
 			cancel(w, p)
 			w.FailRunOf(p.run, parley.FailureStopped)
 			w.AssertTaskState(parley.TaskCancelled, p.task, p.sub)
-			same(t, "the approval", w.approval(held.ID).State, parley.ApprovalWithdrawn)
+			same(t, "the approval", w.ApprovalByID(held.ID).State, parley.ApprovalWithdrawn)
 			if why := get[string](w)(w.KeepRun(ctx, c.Run.ID)); why == "" {
 				t.Error("c goes on")
 			}
 			p.hears()
-			same(t, "the wait", w.wait(p.request.ID).State, parley.WaitFailed)
+			same(t, "the wait", w.askWait(p.request.ID).State, parley.WaitFailed)
 			w.FailRunOf(c, parley.FailureStopped)
 			same(t, "brought", w.askResultsTo("a"), []string{})
 			w.AssertIdle("a", "b", "c")
@@ -52,7 +52,7 @@ func TestFirstAnswerCancelsWhatTheOthersAsked(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
 	w.AddScriptAgents("e")
-	w.create("user", parley.NewConversation{Name: "both", With: []string{"a", "e"}, Answers: parley.AnswersFirst})
+	w.CreateConversationAs("user", parley.NewConversation{Name: "both", With: []string{"a", "e"}, Answers: parley.AnswersFirst})
 	w.SayIn("user", "both", "who knows? @a @e")
 	a, e := w.StartRun("a"), w.StartRun("e")
 	ask := w.beginAsk(a.Caller(), "b", "do you?")
@@ -79,7 +79,7 @@ func TestCancelOfTheAskerEndsTheAnsweringRun(t *testing.T) {
 	w.FailRunOf(b, parley.FailureStopped)
 	deeper.hears()
 	w.AssertIdle("a", "b", "c")
-	same(t, "the waits", []any{w.wait(one.request.ID).State, w.wait(two.request.ID).State, w.wait(deeper.request.ID).State},
+	same(t, "the waits", []any{w.askWait(one.request.ID).State, w.askWait(two.request.ID).State, w.askWait(deeper.request.ID).State},
 		[]any{parley.WaitFailed, parley.WaitFailed, parley.WaitFailed})
 	w.AssertConsistent()
 }
@@ -89,11 +89,11 @@ func TestCancelOfOneAskerLeavesTheOther(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
 	ask := parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "what is it?", IdempotencyKey: "k"}
-	first := w.turnsTo(w.WakeAndStartRun("a").Caller(), ask)
+	first := w.beginContact(w.WakeAndStartRun("a").Caller(), ask)
 	b := w.StartRun("b")
 	w.SayIn("user", w.CreateChannel("user", "open", "a").ID, "@a find out")
 	second := w.begins(w.StartRun("a").Caller(), ask)
-	for w.wait(first.request.ID).Run != second.run {
+	for w.askWait(first.request.ID).Run != second.run {
 		runtime.Gosched()
 	}
 	get[parley.Run](w)(w.CancelRun(ctx, user, first.run, ""))
@@ -116,7 +116,7 @@ func TestOnlyAnExplicitCancelGoesDown(t *testing.T) {
 		"its agent stops": func(w *world, p parked) {
 			w.stop("a", 1)
 			w.clock.advance(time.Minute)
-			w.sweep()
+			w.SweepDueDeliveries()
 			w.FailRunOf(p.run, parley.FailureStopped)
 		},
 		"a is removed":      func(w *world, _ parked) { w.NoError(w.RemoveAgent(ctx, user, "a")) },
@@ -135,7 +135,7 @@ func TestOnlyAnExplicitCancelGoesDown(t *testing.T) {
 			w.RunAndAnswer("c", "42")
 			w.RunAndAnswer("b", "it is 42")
 			w.AssertTaskState(parley.TaskCompleted, p.task)
-			same(t, "the wait", w.wait(p.request.ID).State, parley.WaitAnswered)
+			same(t, "the wait", w.askWait(p.request.ID).State, parley.WaitAnswered)
 			if n := len(w.askResultsTo("a")); n > 1 {
 				t.Errorf("brought %d times", n)
 			}

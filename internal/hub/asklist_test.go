@@ -24,7 +24,7 @@ func TestPlainAsksAreListed(t *testing.T) {
 	w := trio(t)
 	run := w.WakeAndStartRun("a")
 	first := w.beginAsk(run.Caller(), "b", "what is it?\nand why?")
-	since := w.wait(first.request.ID).Since
+	since := w.askWait(first.request.ID).Since
 	got := get[[]parley.AskView](w)(w.Asks(ctx, as("a"), parley.AskFilter{Open: true}))
 	same(t, "waiting", got, []parley.AskView{{
 		Message: first.request.ID, Seq: first.request.Seq, Conversation: first.request.Conversation, From: "a", FromName: "a", To: "b", ToName: "b",
@@ -103,7 +103,7 @@ func TestTraceShowsWhereAsksStand(t *testing.T) {
 		}
 		return found
 	}
-	wait := w.wait(p.request.ID)
+	wait := w.askWait(p.request.ID)
 	want := parley.AskState{State: parley.WaitWaiting, Since: wait.Since, Until: wait.Until, Task: p.task}
 	for _, by := range []string{"user", "a", "b"} {
 		same(t, by+" sees", states(by), map[string]parley.AskState{p.request.ID: want})

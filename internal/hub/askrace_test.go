@@ -35,7 +35,7 @@ func TestAskHasOneOutcome(t *testing.T) {
 		}
 		inParallel(len(ends), func(n int) { ends[n]() })
 		<-a.done
-		wait := w.wait(a.request.ID)
+		wait := w.askWait(a.request.ID)
 		brought := len(w.askResultsTo("a")) - before
 		if !wait.State.Ended() {
 			t.Errorf("round %d: the wait is %s", round, wait.State)

@@ -61,7 +61,7 @@ func TestAskEndsWithWhatItsAnswererDelegated(t *testing.T) {
 	same(t, "for a", w.deliveries(status.ID), []parley.Delivery{})
 	same(t, "the request", w.DeliveryState(p.request.ID, "b"), parley.DeliveryAcked)
 	same(t, "slots taken", w.asked("b"), 0)
-	same(t, "who waits", []any{w.wait(p.request.ID).State, w.wait(p.request.ID).Work, w.RunByID(p.run.Run.ID).State},
+	same(t, "who waits", []any{w.askWait(p.request.ID).State, w.askWait(p.request.ID).Work, w.RunByID(p.run.Run.ID).State},
 		[]any{parley.WaitWaiting, p.task, parley.RunWaiting})
 	w.RunAndAnswer("c", "it is 42")
 	b := w.StartRun("b")
@@ -71,7 +71,7 @@ func TestAskEndsWithWhatItsAnswererDelegated(t *testing.T) {
 	answer := w.EndRun(b, "c says 42").Answer
 	same(t, "heard", p.hears(), "Response from b: c says 42")
 	same(t, "by", []any{p.made.Outcome, p.made.Answer}, []any{parley.ContactAnswered, answer})
-	same(t, "the wait", []any{w.wait(p.request.ID).State, w.wait(p.request.ID).Callback}, []any{parley.WaitAnswered, ""})
+	same(t, "the wait", []any{w.askWait(p.request.ID).State, w.askWait(p.request.ID).Callback}, []any{parley.WaitAnswered, ""})
 	same(t, "the request", []any{w.DeliveryState(p.request.ID, "b"), w.DeliveryOf(p.request.ID, "b").Answer}, []any{parley.DeliveryAnswered, answer})
 	same(t, "for a", []any{w.deliveries(answer), len(w.askResultsTo("a"))}, []any{[]parley.Delivery{}, 0})
 	same(t, "the answer", w.newestFrom(p.request.Conversation, "b").Type, parley.TypeResponse)
@@ -84,7 +84,7 @@ func TestAskEndsWithWhatItsAnswererDelegated(t *testing.T) {
 // newestFrom is the newest message of somebody in a conversation.
 func (w *world) newestFrom(conversation, who string) parley.Message {
 	w.t.Helper()
-	list := w.said(conversation, who)
+	list := w.MessagesFrom(conversation, who)
 	if len(list) == 0 {
 		w.t.Fatalf("%s has said nothing", who)
 	}
@@ -183,7 +183,7 @@ func TestParkedAskEndsWithItsTask(t *testing.T) {
 		"b has replied and ends without a word": {func(w *world, p parked) {
 			w.RunAndAnswer("c", "42")
 			b := w.StartRun("b")
-			w.runPosts(b, parley.Draft{InReplyTo: p.request.ID, Content: text("it is 42")})
+			w.PostFromRun(b, parley.Draft{InReplyTo: p.request.ID, Content: text("it is 42")})
 			p.waits()
 			w.EndRun(b, "")
 		}, "Response from b: it is 42"},
@@ -199,7 +199,7 @@ func TestParkedAskEndsWithItsTask(t *testing.T) {
 			p := w.parks()
 			c.end(w, p)
 			same(t, "heard", p.hears(), c.want)
-			if state := w.wait(p.request.ID).State; !state.Ended() {
+			if state := w.askWait(p.request.ID).State; !state.Ended() {
 				t.Errorf("the wait is %s", state)
 			}
 			same(t, "brought", w.askResultsTo("a"), []string{})
@@ -247,7 +247,7 @@ func TestParkedAskIsLateAndBroughtOnce(t *testing.T) {
 			same(t, "woken by", textsOf(woken.Messages), []string{c.want})
 			w.EndRun(woken, "thanks")
 			w.AssertIdle("a", "b")
-			same(t, "the wait", w.wait(a.request.ID).Callback, woken.Messages[0].ID)
+			same(t, "the wait", w.askWait(a.request.ID).Callback, woken.Messages[0].ID)
 			w.AssertConsistent()
 		})
 	}
@@ -261,7 +261,7 @@ func TestReplyWhileTheTaskGoesOnIsNoAnswer(t *testing.T) {
 	a := w.beginAsk(run.Caller(), "b", "what is it?")
 	b := w.StartRun("b")
 	w.Delegate(b.Caller(), "c", "find out")
-	said := w.runPosts(b, parley.Draft{InReplyTo: a.request.ID, Content: text("one moment")})
+	said := w.PostFromRun(b, parley.Draft{InReplyTo: a.request.ID, Content: text("one moment")})
 	a.waits()
 	same(t, "for a", said.Deliveries, []parley.Delivery{})
 	w.EndRun(b, "one moment")
@@ -269,7 +269,7 @@ func TestReplyWhileTheTaskGoesOnIsNoAnswer(t *testing.T) {
 	a.waits()
 	w.RunAndAnswer("c", "42")
 	again := w.StartRun("b")
-	said = w.runPosts(again, parley.Draft{InReplyTo: again.Messages[0].ID, Content: text("it is 42")}) // to what woke it
+	said = w.PostFromRun(again, parley.Draft{InReplyTo: again.Messages[0].ID, Content: text("it is 42")}) // to what woke it
 	same(t, "for a", said.Deliveries, []parley.Delivery{})
 	a.waits()
 	w.EndRun(again, "it is 42")
@@ -282,7 +282,7 @@ func TestReplyWhileTheTaskGoesOnIsNoAnswer(t *testing.T) {
 func TestTextOfACallbackRunIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	w := trio(t, briefly)
-	a := w.turnsTo(user, parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "what is it?", Wait: time.Hour})
+	a := w.beginContact(user, parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "what is it?", Wait: time.Hour})
 	b := w.StartRun("b")
 	w.beginAsk(b.Caller(), "c", "do you know?").hears() // which is late
 	w.RunAndAnswer("c", "42")
@@ -301,7 +301,7 @@ func TestFirstReplyOfOthersIsTheAnswer(t *testing.T) {
 	w := trio(t)
 	w.addWith(parley.RuntimeWebhook, "hook")
 	w.AddPollingAgents("ana")
-	defer w.there("ana")()
+	defer w.openSessions("ana")()
 	run := w.WakeAndStartRun("a")
 	for _, who := range []string{"ana", "user"} {
 		a := w.beginAsk(run.Caller(), who, "what is it?")
@@ -337,7 +337,7 @@ func TestLaterRunsAskAsDeepAsTheFirst(t *testing.T) {
 	same(t, "the later run", []any{c.Run.Depth, c.Run.Ask, c.Run.Task, c.Run.Session}, []any{2, false, task, "s-1"})
 	for _, by := range []hub.Caller{c.Caller(), as("c")} {
 		ask := w.beginAsk(by, "d", "deeper")
-		same(t, "deeper", w.wait(ask.request.ID).Depth, 2)
+		same(t, "deeper", w.askWait(ask.request.ID).Depth, 2)
 		d := w.StartRun("d")
 		same(t, "the run of d", d.Run.Depth, 3)
 		_, err := w.Contact(ctx, d.Caller(), asks("a", "too deep"))
@@ -372,7 +372,7 @@ func TestParkedAskSurvivesRestarts(t *testing.T) {
 		w.NoError(w.RecoverWaits(ctx))
 	}
 	ask := parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "what is it?", IdempotencyKey: "k"}
-	a := w.turnsTo(as("a"), ask)
+	a := w.beginContact(as("a"), ask)
 	b := w.StartRun("b")
 	sub := w.Delegate(b.Caller(), "c", "find out")
 	task := w.RunByID(b.Run.ID).Task
@@ -406,11 +406,11 @@ func TestRepeatedAskWaitsForTheSameTask(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
 	ask := parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "what is it?", IdempotencyKey: "k"}
-	a := w.turnsTo(as("a"), ask)
+	a := w.beginContact(as("a"), ask)
 	w.passesOn("b", "c")
 	a.giveUp()
 	a.hears()
-	same(t, "left", w.wait(a.request.ID).State, parley.WaitLate)
+	same(t, "left", w.askWait(a.request.ID).State, parley.WaitLate)
 	again := w.repeats(as("a"), ask, a.request)
 	again.waits()
 	w.RunAndAnswer("c", "42")
@@ -426,17 +426,17 @@ func TestApprovedAskEndsWithTheTask(t *testing.T) {
 	w := newHub(t, mayLoop)
 	w.addInternOffice()
 	w.AddScriptAgents("c")
-	run, dm := w.works("intern")
+	run, dm := w.startRunInDM("intern")
 	a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "is it right?")))
 	w.EndRun(run, "")
 	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 	w.passesOn("senior", "c")
-	same(t, "in between", w.approval(a.ID).State, parley.ApprovalApproved)
+	same(t, "in between", w.ApprovalByID(a.ID).State, parley.ApprovalApproved)
 	w.AssertIdle("intern")
 	w.RunAndAnswer("c", "yes")
 	w.RunAndAnswer("senior", "it is right")
-	same(t, "at last", []any{w.approval(a.ID).State, w.approval(a.ID).Result}, []any{parley.ApprovalExecuted, "Response from senior: it is right"})
-	same(t, "told", textsOf(w.said(dm, parley.System)), []string{"Response from senior: it is right"})
+	same(t, "at last", []any{w.ApprovalByID(a.ID).State, w.ApprovalByID(a.ID).Result}, []any{parley.ApprovalExecuted, "Response from senior: it is right"})
+	same(t, "told", textsOf(w.MessagesFrom(dm, parley.System)), []string{"Response from senior: it is right"})
 	same(t, "woken by", textsOf(w.StartRun("intern").Messages), []string{"Response from senior: it is right"})
 	w.AssertConsistent()
 }
@@ -552,7 +552,7 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheAsker(t *testing.T) {
 			t.Parallel()
 			w := trio(t)
 			w.AddPollingAgents("ana")
-			defer w.there("ana")()
+			defer w.openSessions("ana")()
 			a := w.beginAsk(as("ana"), "b", "what is it?")
 			b := w.StartRun("b")
 			w.clock.advance(7 * time.Second)
@@ -649,5 +649,5 @@ func TestParkedAsksAreBounded(t *testing.T) {
 	same(t, "tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 0)
 	w.EndRun(b, "without c, then")
 	same(t, "heard", open.hears(), "Response from b: without c, then")
-	w.isRefused(parley.Unavailable, w.TryContact(user, asks("b", "another?")))
+	w.AssertCode(parley.Unavailable, w.TryContact(user, asks("b", "another?")))
 }

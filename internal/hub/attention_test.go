@@ -55,7 +55,7 @@ func TestAttentionListsWhatNeedsAPersonOnce(t *testing.T) {
 	get[parley.Delivery](w)(w.DropDead(ctx, user, dead.ID, "frail"))
 	w.ReplyAs("user", asked.ID, "this one")
 	w.updates("user", task, parley.TaskChange{Status: parley.TaskCompleted})
-	w.ack("user", must.ID)
+	w.AckAs("user", must.ID)
 	same(t, "after all was done", w.needs("user"), []string(nil))
 }
 

@@ -25,7 +25,7 @@ func crowded(t *testing.T, n int) (w *world, first parley.Message) {
 	w = newHub(t)
 	w.AddAgents("arya", "ned")
 	w.CreateChannel("arya", "open", "ned")
-	w.depth("ned", 1000, parley.OverflowEvict)
+	w.SetInboxDepth("ned", 1000, parley.OverflowEvict)
 	first = w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: text(strings.Repeat("x", largeText))}).Message
 	for i := range n - 1 {
 		w.PostAs("arya", parley.Draft{
@@ -196,10 +196,10 @@ func TestAnAgentStoresSoMuch(t *testing.T) {
 	w.assertRefusals(t, []refusal{{"a second one", store("y" + part), over}})
 	w.putArtifactAs("arya", part[:400<<10])
 	w.assertRefusals(t, []refusal{{"it is full", store(strings.Repeat("z", 25<<10)), over}})
-	same(t, "nothing is left of what was refused", len(w.bodies()), 2)
+	same(t, "nothing is left of what was refused", len(w.storedBodies()), 2)
 	w.putArtifactAs("ned", "y"+part) // each has its own
 	w.putArtifactAs(parley.Owner, "owner"+part+part)
-	if _, err := w.fetch("arya", kept.SHA256); err != nil {
+	if _, err := w.readArtifactAs("arya", kept.SHA256); err != nil {
 		t.Error(err)
 	}
 }
@@ -219,7 +219,7 @@ func TestUploadsAtOnceStayWithinTheQuota(t *testing.T) {
 	if err := <-done; parley.AsError(err).Reason != parley.StorageFull {
 		t.Errorf("got %v", err)
 	}
-	same(t, "stored", len(w.bodies()), 1)
+	same(t, "stored", len(w.storedBodies()), 1)
 }
 
 // TestConversationsMadeInALoopHaveABound, however they are made; archiving makes room, and owners have none.

@@ -31,7 +31,7 @@ func TestAddBridge(t *testing.T) {
 	same(t, "protocols", script.Protocols, []string{"clawos/1.0"})
 	ana := get[parley.Agent](w)(w.Agent(ctx, user, "ana"))
 	same(t, "what was there", ana.Runtime, parley.RuntimeScript)
-	log := w.audited()
+	log := w.AuditEntries()
 	same(t, "audited", log[len(log)-1].Act, "bridge.add")
 	same(t, "listed", get[[]parley.BridgeView](w)(w.Bridges(ctx, user)), []parley.BridgeView{{Bridge: want, State: parley.BridgeLooking}})
 	select {

@@ -38,9 +38,9 @@ func TestBudgetsHoldRunsBack(t *testing.T) {
 					w.finishes(run, used)
 				}
 			}
-			same(t, "before", w.statuses()["bot"], "idle")
+			same(t, "before", w.presenceStatuses()["bot"], "idle")
 			same(t, "runs", spend(), c.runs)
-			same(t, "held back", w.statuses()["bot"], "idle over budget")
+			same(t, "held back", w.presenceStatuses()["bot"], "idle over budget")
 			same(t, "why", w.presenceOf("bot").Note, c.says)
 			w.Restart()
 			same(t, "after a restart", w.tries("bot") == nil, true)

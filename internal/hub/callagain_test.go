@@ -17,15 +17,15 @@ func TestARepeatedAskDoesNotExtendItsDeadline(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("b")
-	first := w.turnsTo(user, keyedAsk())
+	first := w.beginContact(user, keyedAsk())
 	first.giveUp()
 	<-first.done
-	before := w.wait(first.request.ID)
+	before := w.askWait(first.request.ID)
 	w.clock.advance(time.Minute)
 	longer := keyedAsk()
 	longer.Wait = time.Hour
 	again := w.repeats(user, longer, first.request)
-	after := w.wait(first.request.ID)
+	after := w.askWait(first.request.ID)
 	same(t, "waits", []any{after.State, after.Since, after.Until}, []any{parley.WaitWaiting, before.Since, before.Until})
 	again.giveUp()
 	<-again.done
@@ -45,7 +45,7 @@ func TestAnAnswerReturnedInlineSettlesItsCallback(t *testing.T) {
 	for _, to := range []string{"b", "ann"} {
 		ask := keyedAsk()
 		ask.Agent, ask.IdempotencyKey = to, to
-		first := w.turnsTo(user, ask)
+		first := w.beginContact(user, ask)
 		crash(w, first)
 		w.NoError(w.RecoverWaits(ctx))
 		if to == "ann" {
@@ -54,7 +54,7 @@ func TestAnAnswerReturnedInlineSettlesItsCallback(t *testing.T) {
 			w.RunAndAnswer(to, "yes")
 		}
 		same(t, "brought", w.PendingTexts("user"), []string{"Response from " + to + ": yes"})
-		same(t, "heard", w.turnsTo(user, ask).hears(), "Response from "+to+": yes")
+		same(t, "heard", w.beginContact(user, ask).hears(), "Response from "+to+": yes")
 		same(t, "left", w.PendingTexts("user"), []string{})
 	}
 	w.AssertConsistent()
@@ -65,12 +65,12 @@ func TestAFailureReturnedInlineSettlesItsCallback(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("b")
-	first := w.turnsTo(user, keyedAsk())
+	first := w.beginContact(user, keyedAsk())
 	crash(w, first)
 	w.NoError(w.RecoverWaits(ctx))
 	w.FailRunOf(w.StartRun("b"), parley.FailureFinal)
 	same(t, "brought", w.PendingTexts("user"), []string{"Error: b failed to respond: it broke"})
-	same(t, "heard", w.turnsTo(user, keyedAsk()).hears(), "E005 Error: b failed to respond: it broke")
+	same(t, "heard", w.beginContact(user, keyedAsk()).hears(), "E005 Error: b failed to respond: it broke")
 	same(t, "left", w.PendingTexts("user"), []string{})
 }
 
@@ -79,12 +79,12 @@ func TestACallbackThatARunHasStaysWithIt(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("a", "b")
-	first := w.turnsTo(as("a"), keyedAsk())
+	first := w.beginContact(as("a"), keyedAsk())
 	crash(w, first)
 	w.NoError(w.RecoverWaits(ctx))
 	w.RunAndAnswer("b", "yes")
 	run := w.StartRun("a")
-	same(t, "heard", w.turnsTo(as("a"), keyedAsk()).hears(), "Response from b: yes")
+	same(t, "heard", w.beginContact(as("a"), keyedAsk()).hears(), "Response from b: yes")
 	same(t, "the run has", textsOf(run.Messages), []string{"Response from b: yes"})
 	w.EndRun(run, "thanks")
 	w.AssertIdle("a")
@@ -97,13 +97,13 @@ func TestAResultReturnedInlineSettlesItsCallback(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("a", "b")
 	work := parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "count", Wait: time.Hour}
-	by := w.turnsTo(user, work)
+	by := w.beginContact(user, work)
 	w.RunAndAnswer("b", "three")
 	same(t, "heard", by.hears(), "Response from b: three")
 	same(t, "a person has left", w.PendingTexts("user"), []string{})
 
 	run := w.WakeAndStartRun("a")
-	by = w.turnsTo(run.Caller(), work)
+	by = w.beginContact(run.Caller(), work)
 	w.RunAndAnswer("b", "four")
 	same(t, "heard", by.hears(), "Response from b: four")
 	w.EndRun(run, "it is four")
@@ -118,7 +118,7 @@ func TestATaskPastItsDeadlineHasTimedOut(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("b")
 	due := w.clock.Now().Add(2 * time.Second)
-	by := w.turnsTo(user, parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "count", Wait: time.Hour, Deadline: &due})
+	by := w.beginContact(user, parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "count", Wait: time.Hour, Deadline: &due})
 	w.clock.advance(3 * time.Second)
 	w.NoError(w.SweepTasks(ctx))
 	<-by.done
@@ -145,7 +145,7 @@ func TestAKeyOfTheConnectionIsNoPartOfTheCall(t *testing.T) {
 	run := w.WakeAndStartRun("b")
 	question := keyedAsk()
 	question.Agent, question.IdempotencyKey = "senior", parley.CallKey("3")
-	before := w.turnsTo(run.Caller(), question)
+	before := w.beginContact(run.Caller(), question)
 	w.FailRunOf(run, parley.FailureStopped)
 	before.hears()
 	question.IdempotencyKey = parley.CallKey("4")

@@ -34,18 +34,18 @@ func TestUnusedArtifactIsKeptForADay(t *testing.T) {
 	w.clock.advance(day)
 	w.putArtifactAs("ned", "renewed")
 	w.NoError(w.Sweep(ctx))
-	same(t, "after a day", len(w.bodies()), 3)
+	same(t, "after a day", len(w.storedBodies()), 3)
 	w.clock.advance(time.Millisecond)
 	w.NoError(w.Sweep(ctx))
-	same(t, "after more than a day", len(w.bodies()), 2)
-	_, err := w.fetch("arya", unused.SHA256)
+	same(t, "after more than a day", len(w.storedBodies()), 2)
+	_, err := w.readArtifactAs("arya", unused.SHA256)
 	wantError(t, err, absent("artifact", unused.SHA256, storeFirst))
-	got, err := w.fetch("arya", renewed.SHA256)
+	got, err := w.readArtifactAs("arya", renewed.SHA256)
 	w.NoError(err)
 	same(t, "renewed", got, "renewed")
 	w.clock.advance(1000 * day)
 	w.NoError(w.Sweep(ctx))
-	same(t, "much later", w.bodies(), []string{used.SHA256})
+	same(t, "much later", w.storedBodies(), []string{used.SHA256})
 	same(t, "stored again", w.putArtifactAs("arya", "unused"), unused)
 }
 
@@ -60,7 +60,7 @@ func TestDeletedConversationLetsGoOfItsArtifacts(t *testing.T) {
 	w.clock.advance(2 * day)
 	w.NoError(w.DeleteConversation(ctx, user, conv))
 	w.NoError(w.Sweep(ctx))
-	same(t, "bodies", w.bodies(), []string{shared.SHA256})
+	same(t, "bodies", w.storedBodies(), []string{shared.SHA256})
 	report, err := w.db.CheckDeep(ctx, nil)
 	w.NoError(errors.Join(err, report.Err()))
 }
@@ -106,14 +106,14 @@ func TestBodyThatACrashHasLeftIsRemovedLater(t *testing.T) {
 			if err := w.Sweep(ctx); !errors.Is(err, errAgain) {
 				t.Fatalf("sweep: %v", err)
 			}
-			same(t, "the row is gone, the body is not", len(w.bodies()), 2)
+			same(t, "the row is gone, the body is not", len(w.storedBodies()), 2)
 			report, err := w.db.CheckDeep(ctx, nil)
 			w.NoError(errors.Join(err, report.Err()))
 			same(t, "rows", report.Artifacts, int64(1))
 			on.Store(false)
 			again(w)
 			w.NoError(w.Sweep(ctx))
-			same(t, "bodies", w.bodies(), []string{used.SHA256})
+			same(t, "bodies", w.storedBodies(), []string{used.SHA256})
 		})
 	}
 }
@@ -160,17 +160,17 @@ func TestBodyWithoutRowIsRemovedAfterABackup(t *testing.T) {
 	on.Store(true)
 	leave("found during the backup")
 	w.NoError(w.Sweep(ctx))
-	same(t, "during the backup", len(w.bodies()), 1)
+	same(t, "during the backup", len(w.storedBodies()), 1)
 	on.Store(false)
 	w.NoError(w.Sweep(ctx))
-	same(t, "after it", len(w.bodies()), 0)
+	same(t, "after it", len(w.storedBodies()), 0)
 	on.Store(true)
 	_, err := w.PutArtifact(ctx, as("arya"), io.MultiReader(strings.NewReader("refused"), atEnd(func() { w.NoError(w.RemoveAgent(ctx, user, "arya")) })))
 	same(t, "refused", parley.CodeOf(err), parley.NotPermitted)
-	same(t, "left during the backup", len(w.bodies()), 1)
+	same(t, "left during the backup", len(w.storedBodies()), 1)
 	on.Store(false)
 	w.NoError(w.Sweep(ctx))
-	same(t, "removed after it", len(w.bodies()), 0)
+	same(t, "removed after it", len(w.storedBodies()), 0)
 }
 
 // A row whose body was lost is collected too.
@@ -183,7 +183,7 @@ func TestLostBodyDoesNotHoldCollectionUp(t *testing.T) {
 	w.spoil(a.SHA256, nil)
 	w.clock.advance(2 * day)
 	w.NoError(w.Sweep(ctx))
-	same(t, "bodies", len(w.bodies()), 0)
+	same(t, "bodies", len(w.storedBodies()), 0)
 	totals, err := w.ArtifactTotals(ctx, user)
 	w.NoError(err)
 	same(t, "rows", totals.Artifacts, int64(0))
@@ -242,7 +242,7 @@ func putAndPost(w *world, body string, posted *atomic.Int64) error {
 	if err != nil {
 		return err
 	}
-	if got, err := w.fetch("ned", a.SHA256); err != nil || got != body {
+	if got, err := w.readArtifactAs("ned", a.SHA256); err != nil || got != body {
 		return fmt.Errorf("posted, but got %q: %w", got, err)
 	}
 	if posted.Add(1)%3 == 0 {

@@ -21,7 +21,7 @@ func (w *world) finishes(a *hub.Assignment, r parley.Result) parley.Run {
 	return get[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, r, nil))
 }
 
-func (w *world) command(by, agent string, action parley.Action, p parley.CommandParameters) parley.Receipt {
+func (w *world) commandAs(by, agent string, action parley.Action, p parley.CommandParameters) parley.Receipt {
 	w.t.Helper()
 	return get[parley.Receipt](w)(w.Command(ctx, as(by), agent, parley.Command{Action: action, Parameters: p}))
 }
@@ -55,8 +55,8 @@ func TestACommandIsObeyedWithItsPost(t *testing.T) {
 	}
 	for _, step := range table {
 		before := w.LastEventNumber()
-		r := w.command("user", "bot", step.action, parley.CommandParameters{Reason: "a test"})
-		same(t, "status after "+string(step.action), w.statuses()["bot"], step.status)
+		r := w.commandAs("user", "bot", step.action, parley.CommandParameters{Reason: "a test"})
+		same(t, "status after "+string(step.action), w.presenceStatuses()["bot"], step.status)
 		note := ""
 		if !step.starts {
 			note = "a test"
@@ -68,7 +68,7 @@ func TestACommandIsObeyedWithItsPost(t *testing.T) {
 		same(t, "events", kinds[len(kinds)-4:], []parley.EventKind{
 			parley.EventMessagePosted, parley.EventDelivery(parley.DeliveryAcked), parley.EventAgentChanged, parley.EventAgentPresence,
 		})
-		last := w.audited()[len(w.audited())-1]
+		last := w.AuditEntries()[len(w.AuditEntries())-1]
 		same(t, "audit", []string{last.Act, last.Subject, last.Actor}, []string{"agent." + string(step.action), "bot", "user"})
 		same(t, "its queue is kept", w.presenceOf("bot").Inbox.Waking, 1)
 		if run := w.tries("bot"); (run != nil) != step.starts {
@@ -84,14 +84,14 @@ func TestAPauseWithATimeEndsByItself(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("bot")
-	w.command("user", "bot", parley.ActionPause, parley.CommandParameters{TimeoutMS: 300_000})
+	w.commandAs("user", "bot", parley.ActionPause, parley.CommandParameters{TimeoutMS: 300_000})
 	w.NoError(w.SweepHalts(ctx))
 	w.SendDM("user", "bot", "work")
 	w.clock.advance(300*time.Second - time.Millisecond)
 	w.NoError(w.SweepHalts(ctx))
-	same(t, "just before", w.statuses()["bot"], "idle paused")
+	same(t, "just before", w.presenceStatuses()["bot"], "idle paused")
 	w.clock.advance(time.Millisecond)
-	same(t, "without a sweep", w.statuses()["bot"], "idle")
+	same(t, "without a sweep", w.presenceStatuses()["bot"], "idle")
 	before := w.LastEventNumber()
 	w.NoError(w.SweepHalts(ctx))
 	w.NoError(w.SweepHalts(ctx))
@@ -104,7 +104,7 @@ func TestRestartsKeepHalts(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("bot")
 	w.SendDM("user", "bot", "work")
-	w.command("user", "bot", parley.ActionPause, parley.CommandParameters{TimeoutMS: 1000})
+	w.commandAs("user", "bot", parley.ActionPause, parley.CommandParameters{TimeoutMS: 1000})
 	w.Restart()
 	if w.tries("bot") != nil {
 		t.Error("a paused agent started after a restart")
@@ -121,13 +121,13 @@ func TestAStopLetsRunsEndThenCancelsThem(t *testing.T) {
 	w.AddScriptAgents("bot")
 	w.SendDM("user", "bot", "work")
 	run := w.StartRun("bot")
-	w.command("user", "bot", parley.ActionStop, parley.CommandParameters{Reason: "enough"})
+	w.commandAs("user", "bot", parley.ActionStop, parley.CommandParameters{Reason: "enough"})
 	cancel := func() string {
 		t.Helper()
 		w.NoError(w.SweepHalts(ctx))
 		return get[string](w)(w.KeepRun(ctx, run.Run.ID))
 	}
-	same(t, "at once", []string{w.statuses()["bot"], cancel()}, []string{"offline stopped", ""})
+	same(t, "at once", []string{w.presenceStatuses()["bot"], cancel()}, []string{"offline stopped", ""})
 	w.clock.advance(30*time.Second - time.Millisecond)
 	same(t, "before its time", cancel(), "")
 	w.clock.advance(time.Millisecond)
@@ -137,7 +137,7 @@ func TestAStopLetsRunsEndThenCancelsThem(t *testing.T) {
 	same(t, "no further event", kindsAfter(w, before), []parley.EventKind{})
 	w.FailRunOf(run, parley.FailureFinal)
 	same(t, "its work is back in the queue", w.presenceOf("bot").Inbox.Waking, 1)
-	w.command("user", "bot", parley.ActionStart, parley.CommandParameters{})
+	w.commandAs("user", "bot", parley.ActionStart, parley.CommandParameters{})
 	same(t, "and no try is counted", w.StartRun("bot").Run.Attempt, 1)
 }
 
@@ -191,7 +191,7 @@ func TestWhoMayCommand(t *testing.T) {
 			},
 			"a message": func() error { return w.orders(caller, "all", "bot", `{"action":"pause"}`) },
 		} {
-			before := w.state()
+			before := w.storeSnapshot()
 			err := call()
 			if may[who] != (err == nil) {
 				t.Errorf("%s by %s: %v", who, way, err)
@@ -202,9 +202,9 @@ func TestWhoMayCommand(t *testing.T) {
 					want = parley.BadInput // nobody writes to itself
 				}
 				same(t, who+" by "+way, parley.CodeOf(err), want)
-				same(t, who+" by "+way+": nothing is stored", w.state() == before, true)
+				same(t, who+" by "+way+": nothing is stored", w.storeSnapshot() == before, true)
 			}
-			w.command("user", "bot", parley.ActionResume, parley.CommandParameters{})
+			w.commandAs("user", "bot", parley.ActionResume, parley.CommandParameters{})
 		}
 	}
 }
@@ -261,9 +261,9 @@ func TestACommandIsObeyedOncePerKey(t *testing.T) {
 		Direct: []string{"bot"}, Type: parley.TypeCommand, Payload: json.RawMessage(`{"action":"pause"}`), IdempotencyKey: "once",
 	}
 	w.PostAs("user", draft)
-	w.command("user", "bot", parley.ActionResume, parley.CommandParameters{})
+	w.commandAs("user", "bot", parley.ActionResume, parley.CommandParameters{})
 	same(t, "the second is the first", w.PostAs("user", draft).Duplicate, true)
-	same(t, "status", w.statuses()["bot"], "idle")
+	same(t, "status", w.presenceStatuses()["bot"], "idle")
 }
 
 // TestAHealthCheckIsAnswered has the hub answer for the agents it runs.
@@ -281,7 +281,7 @@ func TestAHealthCheckIsAnswered(t *testing.T) {
 	broken := func(a *hub.Assignment) { w.FailRunOf(a, parley.FailureFinal) }
 	health := func(want string) {
 		t.Helper()
-		r := w.command("user", "bot", parley.ActionHealthCheck, parley.CommandParameters{})
+		r := w.commandAs("user", "bot", parley.ActionHealthCheck, parley.CommandParameters{})
 		list := get[[]parley.Message](w)(w.History(ctx, user, r.Message.Conversation, parley.Page{}))
 		got := list[len(list)-1]
 		same(t, "the answer", []any{got.From, got.To, got.Type, got.InReplyTo}, []any{"bot", "user", parley.TypeHeartbeat, r.Message.ID})
@@ -313,9 +313,9 @@ func TestAHealthCheckOfOthersIsDue(t *testing.T) {
 		w.NoError(w.SweepDeliveries(ctx))
 		return len(w.HubMessagesTo("user"))
 	}
-	asked := w.command("user", "arya", parley.ActionHealthCheck, parley.CommandParameters{TimeoutMS: 5000})
+	asked := w.commandAs("user", "arya", parley.ActionHealthCheck, parley.CommandParameters{TimeoutMS: 5000})
 	same(t, "it is left to the agent", asked.Deliveries[0].State, parley.DeliveryAccepted)
-	answered := w.command("user", "ned", parley.ActionHealthCheck, parley.CommandParameters{TimeoutMS: 5000})
+	answered := w.commandAs("user", "ned", parley.ActionHealthCheck, parley.CommandParameters{TimeoutMS: 5000})
 	w.PostAs("ned", parley.Draft{InReplyTo: answered.Message.ID, Type: parley.TypeHeartbeat, Payload: json.RawMessage(`{"health":"degraded"}`)})
 	w.clock.advance(5*time.Second - time.Millisecond)
 	same(t, "before its time", errors(), 0)
@@ -332,12 +332,12 @@ func TestAHaltedAgentThatFetchesGetsNoWork(t *testing.T) {
 	w.AddAgents("arya")
 	work := w.SendDM("user", "arya", "work").Message.ID
 	for _, halt := range [][2]parley.Action{{parley.ActionPause, parley.ActionResume}, {parley.ActionStop, parley.ActionStart}} {
-		w.command("user", "arya", halt[0], parley.CommandParameters{})
-		same(t, "only", w.takes("arya", parley.Take{Only: []string{work}}), []string{})
-		same(t, "what wakes", w.takes("arya", parley.Take{Waking: true}), []string{})
-		same(t, "the rest", w.takes("arya", parley.Take{}), []string{string(halt[0])})
-		w.command("user", "arya", halt[1], parley.CommandParameters{})
-		same(t, "afterwards", w.takes("arya", parley.Take{AtMostOnce: true}), []string{"work", string(halt[1])})
+		w.commandAs("user", "arya", halt[0], parley.CommandParameters{})
+		same(t, "only", w.TakeTexts("arya", parley.Take{Only: []string{work}}), []string{})
+		same(t, "what wakes", w.TakeTexts("arya", parley.Take{Waking: true}), []string{})
+		same(t, "the rest", w.TakeTexts("arya", parley.Take{}), []string{string(halt[0])})
+		w.commandAs("user", "arya", halt[1], parley.CommandParameters{})
+		same(t, "afterwards", w.TakeTexts("arya", parley.Take{AtMostOnce: true}), []string{"work", string(halt[1])})
 		work = w.SendDM("user", "arya", "work").Message.ID
 	}
 }
@@ -349,7 +349,7 @@ func TestWhoWaitsForAHaltedAgentIsToldWhy(t *testing.T) {
 	w.EditAgent("spender", func(a *parley.Agent) { a.Budget = parley.Budget{CostPerDay: 1} })
 	w.SendDM("user", "spender", "work")
 	w.finishes(w.StartRun("spender"), parley.Result{Usage: parley.Usage{Cost: 2}})
-	w.command("user", "bot", parley.ActionPause, parley.CommandParameters{})
+	w.commandAs("user", "bot", parley.ActionPause, parley.CommandParameters{})
 	for agent, why := range map[string]string{"bot": "paused", "spender": "over budget: $2.00 of $1.00 in a day"} {
 		asked := w.SendDM("user", agent, "work").Message
 		w.clock.advance(asked.Priority.Due())

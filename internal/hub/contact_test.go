@@ -51,7 +51,7 @@ func TestWhoCanBeContacted(t *testing.T) {
 			standings[name](w, "b")
 			note := get[parley.Contacted](w)(w.Contact(ctx, as("a"), parley.Contact{Pattern: parley.PatternNotify, Agent: "B", Message: "fyi"}))
 			same(t, "notify", []any{note.Text, note.Outcome}, []any{"Notification sent to B.", parley.ContactNotified})
-			m := w.newest()
+			m := w.NewestMessage()
 			same(t, "the note", []any{m.Content.Text, m.Type, reach([]parley.Delivery{w.DeliveryOf(m.ID, "b")})},
 				[]any{"[Agent Notification from A]\n\nfyi", parley.TypeNotification, map[string]bool{"b": false}})
 			a := w.beginAsk(as("a"), "b", "well?")
@@ -61,7 +61,7 @@ func TestWhoCanBeContacted(t *testing.T) {
 			} else {
 				same(t, "ask", a.hears(), want[0])
 			}
-			d := w.turnsTo(as("a"), parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "do it"})
+			d := w.beginContact(as("a"), parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "do it"})
 			same(t, "delegate", d.hears(), want[1])
 		})
 	}

@@ -25,7 +25,7 @@ func TestCreateConversationKnowsThreeForms(t *testing.T) {
 	} {
 		before := w.LastEventNumber()
 		c.make.With = []string{"NED", "ned", "arya"}
-		got := w.create("arya", c.make)
+		got := w.CreateConversationAs("arya", c.make)
 		want := parley.ConversationView{Conversation: parley.Conversation{
 			ID: got.ID, Name: c.make.Name, Kind: c.kind, Visibility: c.visibility, Topic: c.make.Topic,
 			CreatedBy: "arya", CreatedAt: began, UpdatedAt: began,
@@ -55,7 +55,7 @@ func TestCreateConversationRefuses(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya")
 	w.CreateChannel("arya", "open")
-	w.private("user", "closed")
+	w.CreatePrivateChannel("user", "closed")
 	w.CreateChannel("arya", "old")
 	w.NoError(w.Archive(ctx, as("arya"), "old", true))
 	create := func(n parley.NewConversation) func() error {
@@ -82,7 +82,7 @@ func TestCreateConversationRefuses(t *testing.T) {
 		{"a topic over 4 KiB", create(parley.NewConversation{Name: "x", Topic: strings.Repeat("x", 4097)}), refused(parley.BadInput,
 			parley.TooLarge, "topic has 4097 bytes, the limit is 4096", "shorten it, or send an artifact")},
 	})
-	w.create("arya", parley.NewConversation{Name: strings.Repeat("x", 64), Topic: strings.Repeat("x", 4096)})
+	w.CreateConversationAs("arya", parley.NewConversation{Name: strings.Repeat("x", 64), Topic: strings.Repeat("x", 4096)})
 }
 
 func TestListsShowWhatTheyAreAskedFor(t *testing.T) {
@@ -90,9 +90,9 @@ func TestListsShowWhatTheyAreAskedFor(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")
 	mine, others := w.CreateChannel("arya", "mine").ID, w.CreateChannel("ned", "others").ID
-	hidden := w.private("ned", "hidden").ID
+	hidden := w.CreatePrivateChannel("ned", "hidden").ID
 	pair, foreign := w.SendDM("arya", "ned", "1").Message.Conversation, w.SendDM("ned", "bran", "2").Message.Conversation
-	quick := w.send("ned", "arya", "3").Message.Conversation
+	quick := w.SendEphemeralDM("ned", "arya", "3").Message.Conversation
 	old := w.CreateChannel("arya", "old").ID
 	w.NoError(w.Archive(ctx, as("arya"), old, true))
 	for _, c := range []struct {
@@ -160,10 +160,10 @@ func places(w *world) map[string]string {
 	w.AddAgents("arya", "ned", "bran")
 	return map[string]string{
 		"public channel":  w.CreateChannel("arya", "open", "ned").ID,
-		"private channel": w.private("arya", "closed", "ned").ID,
+		"private channel": w.CreatePrivateChannel("arya", "closed", "ned").ID,
 		"named group":     w.group("arya", "club", "ned").ID,
 		"dm":              w.SendDM("arya", "ned", "hi").Message.Conversation,
-		"ephemeral":       w.send("arya", "ned", "hi").Message.Conversation,
+		"ephemeral":       w.SendEphemeralDM("arya", "ned", "hi").Message.Conversation,
 		"group":           w.PostAs("arya", parley.Draft{Direct: []string{"ned", "user"}}).Message.Conversation,
 	}
 }
@@ -371,7 +371,7 @@ func TestDeletedConversationIsGoneForEverybodyAtOnce(t *testing.T) {
 			Num: before + 1 + int64(i), At: began, Kind: parley.EventMemberLeft, Conversation: open, Agent: who, By: "user",
 		})
 	}
-	entries := w.audited()
+	entries := w.AuditEntries()
 	last := entries[len(entries)-1]
 	same(t, "audit", []string{last.Actor, last.Act, last.Subject, string(last.Detail)},
 		[]string{"user", "conversation.delete", open, `{"kind":"channel","messages":2,"title":"#open"}`})

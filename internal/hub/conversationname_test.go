@@ -13,7 +13,7 @@ import (
 func TestPrivateNamesDoNotLeak(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")
-	w.create("arya", parley.NewConversation{Name: "hidden", Private: true, With: []string{"ned"}})
+	w.CreateConversationAs("arya", parley.NewConversation{Name: "hidden", Private: true, With: []string{"ned"}})
 	w.group("arya", "secret", "ned")
 	make := func(n parley.NewConversation) func(string) error {
 		return func(name string) error {
@@ -76,7 +76,7 @@ func TestPrivateNamesDoNotLeak(t *testing.T) {
 func TestANameKeepsItsMeaning(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")
-	private := w.create("arya", parley.NewConversation{Name: "plan", Private: true, With: []string{"ned"}}).ID
+	private := w.CreateConversationAs("arya", parley.NewConversation{Name: "plan", Private: true, With: []string{"ned"}}).ID
 	public := w.CreateChannel("bran", "plan").ID
 	same(t, "what it stands for", []string{w.ConversationAs("arya", "#plan").ID, w.ConversationAs("ned", "plan").ID, w.ConversationAs("bran", "plan").ID}, []string{private, private, public})
 	same(t, "taken for who sees one", parley.CodeOf(second(w.CreateConversation(ctx, as("bran"), parley.NewConversation{Name: "plan"}))), parley.BadInput)

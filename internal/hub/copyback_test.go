@@ -44,7 +44,7 @@ func TestCallbackGoesNowhereElse(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
-	w.private("user", "secret")
+	w.CreatePrivateChannel("user", "secret")
 	b := w.join(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"ana"}})
 	for callback, notices := range map[string]int{"secret": 1, "nowhere": 1, "parley.hub.results": 0} {
 		a := b.document("ana", "ned", "how many?")

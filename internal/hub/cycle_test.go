@@ -21,7 +21,7 @@ func TestCircleOfWaitsIsRefused(t *testing.T) {
 	w.AddScriptAgents("b", "c")
 	named(w, parley.RuntimeWebhook, "Hook")
 	w.EditAgent("hook", func(a *parley.Agent) { a.Concurrency = 1 })
-	defer w.there("ana", "bea")()
+	defer w.openSessions("ana", "bea")()
 	refused := func(a *asking, first, path string) {
 		t.Helper()
 		same(t, "heard", a.hears(), "E005 Error: Waiting for "+first+circular+path+". Use 'delegate' for async processing.")
@@ -60,7 +60,7 @@ func TestWaitingForAMessageIsPartOfTheCircle(t *testing.T) {
 	w := newHub(t)
 	w.AddPollingAgents("ana", "bea")
 	w.AddScriptAgents("b")
-	defer w.there("ana", "bea")()
+	defer w.openSessions("ana", "bea")()
 	sent := w.SendDM("ana", "bea", "well?").Message
 	answered := w.awaiting("ana", sent.ID, parley.DeliveryAnswered)
 	for len(w.waitsBy("ana")) == 0 {
@@ -75,7 +75,7 @@ func TestWaitingForAMessageIsPartOfTheCircle(t *testing.T) {
 	same(t, "what is left of it", len(w.waitsBy("ana")), 0)
 
 	run := w.WakeAndStartRun("b")
-	m := w.runPosts(run, parley.Draft{Direct: []string{"bea"}, Content: text("well?")}).Message
+	m := w.PostFromRun(run, parley.Draft{Direct: []string{"bea"}, Content: text("well?")}).Message
 	done := make(chan error, 1)
 	go func() { done <- only(w.AwaitRung(ctx, run.Caller(), m.ID, parley.DeliveryAnswered, time.Minute)) }()
 	for w.RunByID(run.Run.ID).State != parley.RunWaiting {
@@ -104,7 +104,7 @@ func TestCirclesAreRefusedAndNothingElse(t *testing.T) {
 		sessions, agents := []string{"s-1", "s-2", "s-3", "s-4"}, []string{"a-1", "a-2"}
 		w.AddPollingAgents(sessions...)
 		w.AddScriptAgents(agents...)
-		defer w.there(sessions...)()
+		defer w.openSessions(sessions...)()
 		g := &askedGraph{w: w, waits: map[string][]string{}}
 		for _, agent := range agents {
 			g.adopt(w.WakeAndStartRun(agent))

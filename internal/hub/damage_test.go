@@ -24,12 +24,12 @@ func newDamaged(t *testing.T, statement string) (w *world, list []parley.Message
 		list = append(list, r.Message)
 	}
 	w.settle()
-	w.TakeAs("ned", parley.Take{AtMostOnce: true, Only: []string{w.newest().ID}})
-	w.tamper(fmt.Sprintf(statement, list[1].Seq))
+	w.TakeAs("ned", parley.Take{AtMostOnce: true, Only: []string{w.NewestMessage().ID}})
+	w.tamperWithStore(fmt.Sprintf(statement, list[1].Seq))
 	return w, list
 }
 
-func (w *world) tamper(statement string) {
+func (w *world) tamperWithStore(statement string) {
 	w.t.Helper()
 	w.NoError(w.kind.tamper(w.place, statement))
 }
@@ -87,7 +87,7 @@ func TestDamagedMessageIsNeverServed(t *testing.T) {
 				same(t, where, []string{found[0].Content.Text, found[2].Content.Text}, []string{"plain words 0", "plain words 2"})
 				names(t, where, found[1], bad)
 			}
-			for _, hit := range w.search("ned", "plain").Hits {
+			for _, hit := range w.searchAs("ned", "plain").Hits {
 				bare := hit.Seq == bad.Seq && !strings.Contains(hit.Snippet.Text, bad.ID)
 				if bare || strings.Contains(fmt.Sprintf("%+v", hit), forgedWords) {
 					t.Errorf("search: %+v", hit)
@@ -142,7 +142,7 @@ func TestTakeEndsADamagedDeliveryAndGoesOn(t *testing.T) {
 func TestTakePassesDamageByWithoutWaiting(t *testing.T) {
 	t.Parallel()
 	w, list := newDamaged(t, wounds["its text"])
-	w.tamper(fmt.Sprintf(wounds["its text"], list[0].Seq))
+	w.tamperWithStore(fmt.Sprintf(wounds["its text"], list[0].Seq))
 	taken := w.TakeAs("ned", parley.Take{Limit: 1})
 	same(t, "taken", taken.Messages[0].ID, list[2].ID)
 	same(t, "left", len(w.TakeAs("ned", parley.Take{}).Messages), 0)
@@ -179,7 +179,7 @@ func TestDamagedTriggerStartsNoRun(t *testing.T) {
 	w.AddScriptAgents("bran")
 	w.AddAgents("arya")
 	bad, good := w.SendDM("arya", "bran", "one").Message, w.SendDM("arya", "bran", "two").Message
-	w.tamper(fmt.Sprintf(wounds["its text"], bad.Seq))
+	w.tamperWithStore(fmt.Sprintf(wounds["its text"], bad.Seq))
 	a := w.StartRun("bran")
 	same(t, "triggers", a.Run.Triggers, []string{good.ID})
 	same(t, "the damaged one", w.DeliveryState(bad.ID, "bran"), parley.DeliveryFailed)
@@ -200,7 +200,7 @@ func TestAskWithADamagedRequestFails(t *testing.T) {
 	w.Start(ctx)
 	w.AddScriptAgents("bran")
 	ask := w.beginAsk(user, "bran", "what is it?")
-	w.tamper(fmt.Sprintf(wounds["its text"], w.newest().Seq))
+	w.tamperWithStore(fmt.Sprintf(wounds["its text"], w.NewestMessage().Seq))
 	same(t, "a run", w.NextRunOf("bran") == nil, true)
 	if <-ask.done; ask.err == nil || !strings.Contains(ask.err.Error(), "checksum") {
 		t.Errorf("the asker is told %+v, %v", ask.made, ask.err)
@@ -213,7 +213,7 @@ func TestDelegationWithADamagedRequestFails(t *testing.T) {
 	w.Start(ctx)
 	w.AddScriptAgents("bran")
 	made := get[parley.Contacted](w)(w.Contact(ctx, user, parley.Contact{Pattern: parley.PatternDelegate, Agent: "bran", Message: "do it"}))
-	w.tamper(fmt.Sprintf(wounds["its text"], w.newest().Seq))
+	w.tamperWithStore(fmt.Sprintf(wounds["its text"], w.NewestMessage().Seq))
 	same(t, "a run", w.NextRunOf("bran") == nil, true)
 	view := get[parley.TaskView](w)(w.Task(ctx, user, made.Task))
 	if view.Status != parley.TaskFailed || view.Error == nil || !strings.Contains(view.Error.Message, "checksum") {
@@ -224,7 +224,7 @@ func TestDelegationWithADamagedRequestFails(t *testing.T) {
 func TestExportNamesADamagedMessageAndImportReportsIt(t *testing.T) {
 	t.Parallel()
 	w, list := newDamaged(t, wounds["its text"])
-	export := w.export()
+	export := w.exportEverything()
 	if strings.Contains(export, forgedWords) {
 		t.Fatalf("the export has the damaged text:\n%s", export)
 	}
@@ -247,7 +247,7 @@ func TestImportRefusesALineWithAWrongChecksum(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t)
 	w.PostAs("arya", parley.Draft{Conversation: "open", Content: text("plain words")})
-	export := strings.Replace(w.export(), "plain words", forgedWords, 1)
+	export := strings.Replace(w.exportEverything(), "plain words", forgedWords, 1)
 	before, _, _ := strings.Cut(export, forgedWords)
 	line := 1 + strings.Count(before, "\n")
 	other := another(t, stores)
@@ -273,8 +273,8 @@ func TestStreamNamesADamagedMessage(t *testing.T) {
 func TestDeepCheckListsEveryDamagedRowAndGoesOn(t *testing.T) {
 	t.Parallel()
 	w, list := newDamaged(t, wounds["its artifacts"])
-	w.tamper(fmt.Sprintf(wounds["its priority"], list[0].Seq))
-	w.tamper(fmt.Sprintf("UPDATE deliveries SET pair_seq = pair_seq + 7 WHERE message = %d", list[2].Seq))
+	w.tamperWithStore(fmt.Sprintf(wounds["its priority"], list[0].Seq))
+	w.tamperWithStore(fmt.Sprintf("UPDATE deliveries SET pair_seq = pair_seq + 7 WHERE message = %d", list[2].Seq))
 	report, err := w.db.CheckDeep(ctx, nil)
 	w.NoError(err)
 	all := strings.Join(report.Problems, "\n")
@@ -345,7 +345,7 @@ func TestDamagedIdempotencyKeyServesNoOtherMessage(t *testing.T) {
 	keyed := parley.Draft{Direct: []string{"ned"}, Content: text("keyed"), IdempotencyKey: "one"}
 	w.PostAs("arya", keyed)
 	w.SendDM("arya", "ned", "another")
-	w.tamper("UPDATE idempotency SET message = (SELECT id FROM messages WHERE text = 'another')")
+	w.tamperWithStore("UPDATE idempotency SET message = (SELECT id FROM messages WHERE text = 'another')")
 	_, err := w.Post(ctx, as("arya"), keyed)
 	if e := parley.AsError(err); e == nil || e.Code != parley.Internal || !strings.Contains(e.Message, `"one" is damaged`) {
 		t.Errorf("got %v", err)
@@ -372,7 +372,7 @@ func TestDeepCheckListsUnreadableRowsAndGoesOn(t *testing.T) {
 		working := w.WakeAndStartRun("a")
 		approvals = append(approvals, w.HeldApproval(w.TryContact(working.Caller(), notifies("b", words))).ID)
 		w.EndRun(working, "I have to ask first")
-		tokens = append(tokens, w.token("a").ID)
+		tokens = append(tokens, w.newTokenFor("a").ID)
 	}
 	// The check begins with the oldest task, and with the newest of the others.
 	for table, wound := range map[string]struct{ bad, later, statement, wrong, words string }{
@@ -381,8 +381,8 @@ func TestDeepCheckListsUnreadableRowsAndGoesOn(t *testing.T) {
 		"approvals": {approvals[1], approvals[0], "failure = '{'", "state = 'executed'", "does not agree"},
 		"tokens":    {tokens[1], tokens[0], "agent = 9999", "scopes = 'root'", "which are none"},
 	} {
-		w.tamper(unfounded(table, setRow(table, wound.bad, wound.statement)))
-		w.tamper(setRow(table, wound.later, wound.wrong))
+		w.tamperWithStore(unfounded(table, setRow(table, wound.bad, wound.statement)))
+		w.tamperWithStore(setRow(table, wound.later, wound.wrong))
 		report, err := w.db.CheckDeep(ctx, nil)
 		w.NoError(err)
 		all := strings.Join(report.Problems, "\n")

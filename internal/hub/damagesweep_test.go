@@ -27,7 +27,7 @@ var deliveryWounds = map[string]string{
 
 func (w *world) woundDelivery(name string, m parley.Message) {
 	w.t.Helper()
-	w.tamper(unfounded("deliveries", fmt.Sprintf(deliveryWounds[name], m.Seq)))
+	w.tamperWithStore(unfounded("deliveries", fmt.Sprintf(deliveryWounds[name], m.Seq)))
 }
 
 // alerted requires that the owners are told of a damaged delivery by the number of its message.
@@ -56,7 +56,7 @@ func TestSweepEndsAnAskWhoseDeliveryIsDamaged(t *testing.T) {
 		w.woundDelivery(name, a.request)
 		w.AssertIdle("b")
 		w.NoError(w.Sweep(ctx))
-		if wait := w.wait(a.request.ID); wait.State != parley.WaitFailed || wait.Failure == nil {
+		if wait := w.askWait(a.request.ID); wait.State != parley.WaitFailed || wait.Failure == nil {
 			t.Fatalf("the ask is %s: %v", wait.State, wait.Failure)
 		}
 		heard := a.hears()
@@ -137,7 +137,7 @@ func TestSweepRepeatsAQuietCallbackThatIsDamaged(t *testing.T) {
 	a.hears()
 	w.EndRun(run, "later, then")
 	w.RunAndAnswer("b", "it is 42")
-	back := w.stored(w.wait(a.request.ID).Callback)
+	back := w.stored(w.askWait(a.request.ID).Callback)
 	same(t, "its task", back.Task, "")
 	w.woundDelivery("waking", back)
 	w.AssertIdle("a")

@@ -12,7 +12,7 @@ import (
 // forge damages a message.
 func (w *world) forge(id string) {
 	w.t.Helper()
-	w.tamper(fmt.Sprintf(wounds["its text"], w.stored(id).Seq))
+	w.tamperWithStore(fmt.Sprintf(wounds["its text"], w.stored(id).Seq))
 }
 
 // noID is a value that no id has.
@@ -116,7 +116,7 @@ func TestParkedAskWithADamagedRequestEnds(t *testing.T) {
 			if id == "" {
 				w.forge(a.request.ID)
 			} else {
-				w.tamper(fmt.Sprintf("UPDATE messages SET id = %s WHERE seq = %d", noID(), a.request.Seq))
+				w.tamperWithStore(fmt.Sprintf("UPDATE messages SET id = %s WHERE seq = %d", noID(), a.request.Seq))
 			}
 			w.RunAndAnswer("c", "42")
 			w.RunAndAnswer("b", "it is 42")
@@ -131,9 +131,9 @@ func TestAskFailsWithItsDamagedDelivery(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
 	a := w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "what is it?")
-	w.tamper(fmt.Sprintf("UPDATE deliveries SET purpose = '' WHERE message = %d", a.request.Seq))
+	w.tamperWithStore(fmt.Sprintf("UPDATE deliveries SET purpose = '' WHERE message = %d", a.request.Seq))
 	same(t, "a run", w.NextRunOf("b") == nil, true)
-	if s := w.wait(a.request.ID).State; s != parley.WaitFailed {
+	if s := w.askWait(a.request.ID).State; s != parley.WaitFailed {
 		t.Fatalf("the ask is %s", s)
 	}
 	if heard := a.hears(); !strings.Contains(heard, "b failed to respond") {
@@ -146,7 +146,7 @@ func TestTaskFailsWithItsDamagedDelivery(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
 	sub := w.Delegate(w.WakeAndStartRun("a").Caller(), "b", "do it")
-	w.tamper(fmt.Sprintf("UPDATE deliveries SET purpose = '' WHERE message = %d", w.stored(w.TaskByID(sub).Message).Seq))
+	w.tamperWithStore(fmt.Sprintf("UPDATE deliveries SET purpose = '' WHERE message = %d", w.stored(w.TaskByID(sub).Message).Seq))
 	same(t, "a run", w.NextRunOf("b") == nil, true)
 	w.AssertTaskState(parley.TaskFailed, sub)
 }
@@ -156,10 +156,10 @@ func TestFullInboxWithADamagedSenderTakesMore(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.depth("ned", 2, parley.OverflowEvict)
+	w.SetInboxDepth("ned", 2, parley.OverflowEvict)
 	bad := w.SendDM("arya", "ned", "one").Message
 	w.SendDM("arya", "ned", "two")
-	w.tamper(fmt.Sprintf(nobody("%d"), bad.Seq))
+	w.tamperWithStore(fmt.Sprintf(nobody("%d"), bad.Seq))
 	w.SendDM("arya", "ned", "three")
 	w.SendDM("arya", "ned", "four")
 	taken := w.TakeAs("ned", parley.Take{})
@@ -188,7 +188,7 @@ func TestHubRecoversWithDamagedRows(t *testing.T) {
 				w.RunAndAnswer("c", "2")
 				second := w.StartRun("b")
 				same(t, "woken by", len(second.Messages), 2)
-				w.tamper(fmt.Sprintf(statement, noID(), second.Messages[which].Seq))
+				w.tamperWithStore(fmt.Sprintf(statement, noID(), second.Messages[which].Seq))
 				w.startAgain()
 				w.NoError(w.Sweep(ctx))
 				for a := w.NextRunOf("b"); a != nil; a = w.NextRunOf("b") {
@@ -209,7 +209,7 @@ func TestHubRecoversWithADamagedAsk(t *testing.T) {
 	w := trio(t)
 	run := w.WakeAndStartRun("a")
 	a := w.beginAsk(run.Caller(), "b", "what is it?")
-	w.tamper(fmt.Sprintf("UPDATE messages SET id = %s WHERE seq = %d", noID(), a.request.Seq))
+	w.tamperWithStore(fmt.Sprintf("UPDATE messages SET id = %s WHERE seq = %d", noID(), a.request.Seq))
 	w.startAgain()
 	w.NoError(w.SweepWaits(ctx))
 	same(t, "a run", w.NextRunOf("b") == nil, true)
@@ -223,10 +223,10 @@ func TestLeasesLapseBesideADamagedOne(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	bad, good := w.SendDM("arya", "ned", "one").Message, w.SendDM("arya", "ned", "two").Message
 	same(t, "taken", len(w.TakeAs("ned", parley.Take{Lease: time.Minute}).Messages), 2)
-	w.tamper(fmt.Sprintf("UPDATE messages SET id = %s WHERE seq = %d", noID(), bad.Seq))
+	w.tamperWithStore(fmt.Sprintf("UPDATE messages SET id = %s WHERE seq = %d", noID(), bad.Seq))
 	w.AdvanceLeases(time.Hour)
 	same(t, "the other", w.DeliveryState(good.ID, "ned"), parley.DeliveryAccepted)
-	w.sweep()
+	w.SweepDueDeliveries()
 	w.AdvanceLeases(time.Hour)
 	same(t, "taken again", textsOf(w.TakeAs("ned", parley.Take{}).Messages), []string{"two"})
 }
@@ -241,10 +241,10 @@ func TestTurnPassesFromADamagedDelivery(t *testing.T) {
 			t.Parallel()
 			w := moded(t, parley.AnswersRoundRobin)
 			w.SayIn("user", "open", "@c3 @a1")
-			bad := w.newest()
+			bad := w.NewestMessage()
 			w.SayIn("user", "open", "@c3 @a1 again")
-			good := w.newest()
-			w.tamper(fmt.Sprintf(statement, noID(), bad.Seq))
+			good := w.NewestMessage()
+			w.tamperWithStore(fmt.Sprintf(statement, noID(), bad.Seq))
 			for range 2 { // whose turn it was is not known any more
 				for _, agent := range three {
 					if a := w.NextRunOf(agent); a != nil {

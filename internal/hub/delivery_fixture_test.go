@@ -16,20 +16,20 @@ func (w *world) TakeAs(who string, t parley.Take) parley.Taken {
 	return taken
 }
 
-// takes is what a take returns, as the texts of the messages.
-func (w *world) takes(who string, t parley.Take) []string {
+// TakeTexts is what a take returns, as the texts of the messages.
+func (w *world) TakeTexts(who string, t parley.Take) []string {
 	w.t.Helper()
 	return textsOf(w.TakeAs(who, t).Messages)
 }
 
-func (w *world) ack(who string, messages ...string) {
+func (w *world) AckAs(who string, messages ...string) {
 	w.t.Helper()
 	_, err := w.Ack(ctx, as(who), "", messages...)
 	w.NoError(err)
 }
 
-// giveBack returns everything that was taken.
-func (w *world) giveBack(who string, taken parley.Taken, why parley.Failure) {
+// NackTaken returns everything that was taken.
+func (w *world) NackTaken(who string, taken parley.Taken, why parley.Failure) {
 	w.t.Helper()
 	var messages []string
 	for _, d := range taken.Deliveries {
@@ -39,8 +39,8 @@ func (w *world) giveBack(who string, taken parley.Taken, why parley.Failure) {
 	w.NoError(err)
 }
 
-// sweep does what is due.
-func (w *world) sweep() {
+// SweepDueDeliveries does what is due.
+func (w *world) SweepDueDeliveries() {
 	w.t.Helper()
 	w.NoError(w.SweepDeliveries(ctx))
 }
@@ -49,7 +49,7 @@ func (w *world) sweep() {
 func (w *world) AdvanceLeases(d time.Duration) {
 	w.t.Helper()
 	w.leases.advance(d)
-	w.sweep()
+	w.SweepDueDeliveries()
 }
 
 func (w *world) EditAgent(id string, edit func(*parley.Agent)) {
@@ -61,8 +61,8 @@ func (w *world) EditAgent(id string, edit func(*parley.Agent)) {
 	w.NoError(err)
 }
 
-// depth makes an inbox small.
-func (w *world) depth(id string, depth int, overflow parley.Overflow) {
+// SetInboxDepth makes an inbox small.
+func (w *world) SetInboxDepth(id string, depth int, overflow parley.Overflow) {
 	w.t.Helper()
 	w.EditAgent(id, func(a *parley.Agent) { a.InboxDepth, a.InboxOverflow = depth, overflow })
 }
@@ -82,7 +82,7 @@ func (w *world) DeliveryState(message, recipient string) parley.DeliveryState {
 	return w.DeliveryOf(message, recipient).State
 }
 
-func (w *world) inbox(who string) parley.Inbox {
+func (w *world) InboxOf(who string) parley.Inbox {
 	w.t.Helper()
 	return get[parley.Peeked](w)(w.Peek(ctx, as(who), 1)).Inbox
 }

@@ -78,7 +78,7 @@ func TestDeadLettersAreForOwners(t *testing.T) {
 	both := w.SayIn("arya", "both", "@ned @bran").Message
 	alive := w.SendDM("arya", "ned", "alive").Message
 	for _, id := range []string{"ned", "bran"} {
-		w.giveBack(id, w.TakeAs(id, parley.Take{Only: []string{both.ID}}), parley.FailureBusy)
+		w.NackTaken(id, w.TakeAs(id, parley.Take{Only: []string{both.ID}}), parley.FailureBusy)
 	}
 	w.NoError(w.RemoveAgent(ctx, user, "bran"))
 	retry := func(by, message, recipient string) func() error {

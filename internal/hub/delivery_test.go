@@ -65,7 +65,7 @@ func TestEventSaysWhatADeliveryHasBecome(t *testing.T) {
 	m := w.SendDM("arya", "ned", "second").Message
 	before := w.LastEventNumber()
 	taken := w.TakeAs("ned", parley.Take{Only: []string{m.ID}, Seen: true, Run: "run-1"})
-	w.giveBack("ned", taken, parley.FailureBusy)
+	w.NackTaken("ned", taken, parley.FailureBusy)
 	list := eventsAfter(w, before)
 	at := w.clock.Now()
 	same(t, "events", list, []parley.Event{
@@ -101,7 +101,7 @@ func TestWhatWakesNobodyIsTakenTooUnlessOnlyWakingIsAskedFor(t *testing.T) {
 			w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Priority: priority(w, "low"), Content: text("low")})
 			w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Priority: priority(w, "urgent"), Content: text("urgent")})
 			w.SendDM("arya", "ned", "last")
-			same(t, "taken", w.takes("ned", c.take), c.want)
+			same(t, "taken", w.TakeTexts("ned", c.take), c.want)
 		})
 	}
 }
@@ -127,7 +127,7 @@ func TestContextMakesSeenWhatWakesNobody(t *testing.T) {
 	same(t, "included", []any{got.State, got.Run}, []any{parley.DeliverySeen, "run-1"})
 	same(t, "what wakes must be taken", w.DeliveryState(wakes.ID, "ned"), parley.DeliveryAccepted)
 	same(t, "in another conversation", w.DeliveryState(other.ID, "ned"), parley.DeliveryAccepted)
-	same(t, "inbox", w.inbox("ned"), parley.Inbox{Waking: 1, Quiet: 1})
+	same(t, "inbox", w.InboxOf("ned"), parley.Inbox{Waking: 1, Quiet: 1})
 }
 
 func TestNotRunningIsQueuedAcrossRestarts(t *testing.T) {
@@ -137,9 +137,9 @@ func TestNotRunningIsQueuedAcrossRestarts(t *testing.T) {
 	m := w.SendDM("arya", "ned", "when you are back").Message
 	w.clock.advance(240 * time.Hour)
 	w.Restart()
-	w.sweep()
+	w.SweepDueDeliveries()
 	same(t, "state", w.DeliveryState(m.ID, "ned"), parley.DeliveryAccepted)
-	same(t, "taken", w.takes("ned", parley.Take{}), []string{"when you are back"})
+	same(t, "taken", w.TakeTexts("ned", parley.Take{}), []string{"when you are back"})
 }
 
 func TestSenderMayKeepTheCountItself(t *testing.T) {
@@ -194,21 +194,21 @@ func TestDeletedConversationTakesItsDeliveriesAlong(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	doomed := w.send("arya", "ned", "doomed").Message
+	doomed := w.SendEphemeralDM("arya", "ned", "doomed").Message
 	held := w.SayIn("arya", doomed.Conversation, "held").Message
 	w.PostAs("arya", parley.Draft{Conversation: doomed.Conversation, Type: parley.TypeStatus})
 	taken := w.TakeAs("ned", parley.Take{Only: []string{held.ID}})
 	w.SendDM("arya", "ned", "stays")
 	w.NoError(w.DeleteConversation(ctx, user, doomed.Conversation))
 	same(t, "what waits", w.PendingTexts("ned"), []string{"stays"})
-	same(t, "inbox", w.inbox("ned"), parley.Inbox{Waking: 1})
+	same(t, "inbox", w.InboxOf("ned"), parley.Inbox{Waking: 1})
 	w.NoError(w.SeeContext(ctx, as("ned"), []parley.Message{doomed}, "run-1"))
 	_, err := w.Extend(ctx, as("ned"), taken.Lease, 0)
 	wantError(t, err, leaseOver(taken.Lease))
 	w.clock.advance(240 * time.Hour)
 	w.AdvanceLeases(time.Hour)
 	w.NoError(w.Sweep(ctx))
-	same(t, "inbox after the purge", w.inbox("ned"), parley.Inbox{Waking: 1})
+	same(t, "inbox after the purge", w.InboxOf("ned"), parley.Inbox{Waking: 1})
 	same(t, "nobody is told of what was deleted", len(w.HubMessagesTo("arya")), 1)
 }
 

@@ -70,8 +70,8 @@ func (w *world) reportDepartures(id string, state parley.DepartureState, list ..
 	w.NoError(w.BridgeAt(user).Report(ctx, id, reports))
 }
 
-// arrives is a document from a tree.
-func (w *world) arrives(id string, a parley.Arrival) parley.Arrived {
+// arriveFrom is a document from a tree.
+func (w *world) arriveFrom(id string, a parley.Arrival) parley.Arrived {
 	w.t.Helper()
 	a.Path, a.At = "in/"+a.Name+".json", w.clock.Now()
 	got := get[[]parley.Arrived](w)(w.BridgeAt(user).Arrive(ctx, id, []parley.Arrival{a}))[0]

@@ -42,7 +42,7 @@ func TestLadderOfAFileInAnInbox(t *testing.T) {
 			w.reportDepartures("tree", parley.DepartureSeen, out)
 			w.reportDepartures("tree", parley.DepartureWritten, out) // which comes too late
 			same(t, "gone", w.DeliveryState(m.ID, "ana"), parley.DeliverySeen)
-			same(t, "nothing is owed", []any{w.inbox("ana"), w.lies("tree")}, []any{parley.Inbox{}, []string{}})
+			same(t, "nothing is owed", []any{w.InboxOf("ana"), w.lies("tree")}, []any{parley.Inbox{}, []string{}})
 			w.ReplyAs("ana", m.ID, "hello yourself")
 			same(t, "answered", w.DeliveryState(m.ID, "ana"), parley.DeliveryAnswered)
 			w.AssertConsistent()
@@ -67,7 +67,7 @@ func TestLadderOfAFileInAChannel(t *testing.T) {
 		same(t, "in place", w.DeliveryState(m.ID, "claude"), parley.DeliveryAcked)
 	}
 	same(t, "what is left", [][]string{w.lies("tree"), namesOf(w.departuresOf("tree", "paper"))}, [][]string{{}, {}})
-	answer := w.arrives("tree", parley.Arrival{
+	answer := w.arriveFrom("tree", parley.Arrival{
 		Name: "msg-20260301-090001-claude-ab12", From: "claude", Channel: "paper", ReplyTo: out.Name,
 		Draft: parley.Draft{Content: text("I have")},
 	})
@@ -82,7 +82,7 @@ func TestNamesInAChannel(t *testing.T) {
 	w := newHub(t)
 	w.joinTree(parley.LayoutAgentOS, "tree", "claude")
 	w.CreateChannel("user", "paper", "claude")
-	w.arrives("tree", parley.Arrival{
+	w.arriveFrom("tree", parley.Arrival{
 		Name: "msg-20260301-090000-claude-00fe", From: "claude", Channel: "paper", Draft: parley.Draft{Content: text("mine")},
 	})
 	for range 3 {
@@ -105,7 +105,7 @@ func TestNamesInAChannelBeginAgain(t *testing.T) {
 	w.joinTree(parley.LayoutAgentOS, "tree", "claude")
 	w.CreateChannel("user", "paper", "claude")
 	for i, hex := range []string{"ffff", "0000"} {
-		w.arrives("tree", parley.Arrival{
+		w.arriveFrom("tree", parley.Arrival{
 			Name: "msg-20260301-090000-claude-" + hex, From: "claude", Channel: "paper", Draft: parley.Draft{Content: text(fmt.Sprint(i))},
 		})
 	}
@@ -120,7 +120,7 @@ func TestNamesInAnInboxDoNotCollide(t *testing.T) {
 	w.joinTree(parley.LayoutInbox, "tree", "ana", "ben")
 	m := w.SendDM("user", "ana", "hello").Message
 	digits := m.ID[len(m.ID)-8:]
-	w.arrives("tree", parley.Arrival{Name: "msg_" + digits, From: "ben", To: "user", Draft: parley.Draft{Content: text("hi")}})
+	w.arriveFrom("tree", parley.Arrival{Name: "msg_" + digits, From: "ben", To: "user", Draft: parley.Draft{Content: text("hi")}})
 	var number uint32
 	if _, err := fmt.Sscanf(digits, "%x", &number); err != nil {
 		t.Fatal(err)
@@ -157,7 +157,7 @@ func TestSendersAreToldOfFilesThatFail(t *testing.T) {
 		"Error: this has 20000 bytes, a document has at most 10240. Hint: send an artifact.",
 		"Error: the inbox of ana was full, and this was the oldest in it. Hint: send it again later; it can still be read in its conversation.",
 	})
-	same(t, "what is left", []any{w.inbox("ana").Waking, w.lies("tree"), w.departuresOf("tree")}, []any{0, []string{}, []parley.Departure(nil)})
+	same(t, "what is left", []any{w.InboxOf("ana").Waking, w.lies("tree"), w.departuresOf("tree")}, []any{0, []string{}, []parley.Departure(nil)})
 	w.AssertConsistent()
 }
 
@@ -183,11 +183,11 @@ func TestWhatHasEndedDoesNotDepart(t *testing.T) {
 		want parley.DeliveryState
 	}{
 		"answered by another door": {func(w *world, m parley.Message) { w.ReplyAs("ana", m.ID, "done") }, parley.DeliveryAnswered},
-		"acked by another door":    {func(w *world, m parley.Message) { w.ack("ana", m.ID) }, parley.DeliveryAcked},
+		"acked by another door":    {func(w *world, m parley.Message) { w.AckAs("ana", m.ID) }, parley.DeliveryAcked},
 		"redacted":                 {func(w *world, m parley.Message) { get[parley.Message](w)(w.Redact(ctx, user, m.ID, "")) }, parley.DeliveryFailed},
 		"expired": {func(w *world, _ parley.Message) {
 			w.clock.advance(2 * time.Minute)
-			w.sweep()
+			w.SweepDueDeliveries()
 		}, parley.DeliveryExpired},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -260,7 +260,7 @@ func TestWhatIsGivenBackIsWhereItsFileIs(t *testing.T) {
 			out := w.onlyDepartureOf("tree")
 			taken := w.TakeAs("ana", parley.Take{})
 			w.reportDepartures("tree", state, out)
-			w.giveBack("ana", taken, parley.FailureLost)
+			w.NackTaken("ana", taken, parley.FailureLost)
 			w.AdvanceLeases(time.Hour)
 			same(t, "what departs", w.departuresOf("tree"), []parley.Departure(nil))
 			same(t, "what became of it", string(w.DeliveryState(m.ID, "ana")), map[parley.DepartureState]string{"written": "delivered", "seen": "seen"}[state])
@@ -272,7 +272,7 @@ func TestWhatIsGivenBackIsWhereItsFileIs(t *testing.T) {
 func TestHaltedAgentsGetNoFiles(t *testing.T) {
 	t.Parallel()
 	command := func(action parley.Action) func(w *world) {
-		return func(w *world) { w.command("user", "ana", action, parley.CommandParameters{}) }
+		return func(w *world) { w.commandAs("user", "ana", action, parley.CommandParameters{}) }
 	}
 	for name, c := range map[string]struct {
 		halt, end func(w *world)
@@ -318,7 +318,7 @@ func TestWhoSleepsIsAsked(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.joinTree(parley.LayoutInbox, "tree", "ana")
-	defer w.there("ana")()
+	defer w.openSessions("ana")()
 	get[parley.Agent](w)(w.Sleep(ctx, user, "ana", began.Add(time.Hour)))
 	w.SendDM("user", "ana", "no hurry")
 	asks := w.beginAsk(user, "ana", "well?")
@@ -327,7 +327,7 @@ func TestWhoSleepsIsAsked(t *testing.T) {
 	w.reportDepartures("tree", parley.DepartureWritten, out)
 	w.reportDepartures("tree", parley.DepartureSeen, out)
 	asks.waits()
-	w.arrives("tree", parley.Arrival{
+	w.arriveFrom("tree", parley.Arrival{
 		Name: "msg_00000001", From: "ana", To: "user", ReplyTo: out.Name, Draft: parley.Draft{Type: parley.TypeResult, Content: text("very")},
 	})
 	same(t, "the answer", asks.hears(), "Response from ana: very")

@@ -19,11 +19,11 @@ func TestADocumentKeepsItsID(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.joinTree(parley.LayoutBlackboard, "tree", "gm", "assistant", "worker-1")
-	w.arrives("tree", parley.Arrival{Name: "r-1", From: "assistant", To: "gm", Queue: true, Draft: clawDraft("r-1")})
+	w.arriveFrom("tree", parley.Arrival{Name: "r-1", From: "assistant", To: "gm", Queue: true, Draft: clawDraft("r-1")})
 	out := w.onlyDepartureOf("tree")
 	same(t, "the request", []string{out.Name, out.Recipient}, []string{"r-1", "gm"})
 	w.reportDepartures("tree", parley.DepartureWritten, out)
-	w.arrives("tree", parley.Arrival{
+	w.arriveFrom("tree", parley.Arrival{
 		BridgeFile: parley.BridgeFile{Digest: "another"}, Name: "r-1", From: "worker-1", To: "gm", Queue: true, Draft: clawDraft("r-1"),
 	})
 	second := w.onlyDepartureOf("tree")

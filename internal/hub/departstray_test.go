@@ -102,7 +102,7 @@ func TestAnAnswerElsewhereThanTheEnd(t *testing.T) {
 	t.Parallel()
 	w := paper(t)
 	w.joinTree(parley.LayoutInbox, "inboxes", "ana")
-	got := w.arrives("inboxes", parley.Arrival{
+	got := w.arriveFrom("inboxes", parley.Arrival{
 		Name: "msg_0000abcd", From: "ana", To: "writer", Draft: parley.Draft{Type: "task-delegation", Payload: json.RawMessage(`{"task":"Draft it"}`)},
 	})
 	task := get[parley.Shown](w)(w.Message(ctx, user, got.Message)).Task
@@ -126,6 +126,6 @@ func TestWhatIsQuietWaitsForItsDirectory(t *testing.T) {
 	same(t, "where there is one", w.written("tree", "paper"), []string{"paper"})
 	same(t, "once", w.written("tree", "paper"), []string{})
 	same(t, "where there is another", w.written("tree", "paper", "later"), []string{"later"})
-	same(t, "what waits", w.inbox("claude"), parley.Inbox{})
+	same(t, "what waits", w.InboxOf("claude"), parley.Inbox{})
 	w.AssertConsistent()
 }

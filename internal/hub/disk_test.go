@@ -42,7 +42,7 @@ func onDisk(t *testing.T, total int64) (w *world, d disk, lines *strings.Builder
 func (w *world) alerts() (data []string) {
 	w.t.Helper()
 	before := w.LastEventNumber()
-	w.sweepAll()
+	w.sweepEverything()
 	for _, e := range follow(w.t, w.Hub, user, before, w.LastEventNumber()) {
 		same(w.t, "kind", e.Kind, parley.EventAlert)
 		data = append(data, string(e.Data))
@@ -114,10 +114,10 @@ func TestDiskThatCannotBeSeenHoldsNothingUp(t *testing.T) {
 	if err := w.Sweep(ctx); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("sweep: %v", err)
 	}
-	same(t, "bodies", len(w.bodies()), 0)
+	same(t, "bodies", len(w.storedBodies()), 0)
 	*d.err = errors.ErrUnsupported
 	d.free.Store(0)
-	w.sweepAll()
+	w.sweepEverything()
 	*d.err = nil
 	w.Start(ctx)
 	same(t, "alerts", len(w.alerts()), 1)

@@ -14,23 +14,23 @@ func TestAConversationKeepsTheNameThatPeopleType(t *testing.T) {
 	w := newHub(t)
 	w.Start(ctx)
 	w.AddAgents("arya", "ned")
-	made := w.create("arya", parley.NewConversation{Name: "Project X", With: []string{"ned"}})
+	made := w.CreateConversationAs("arya", parley.NewConversation{Name: "Project X", With: []string{"ned"}})
 	same(t, "made", []string{made.Name, made.DisplayName, made.Title()}, []string{"project-x", "Project X", "#project-x"})
 	for _, ref := range []string{"project-x", "#project-x", "Project X", "#Project X", "PROJECT x", "Ｐroject X", made.ID} {
 		same(t, ref, w.ConversationAs("ned", ref).ID, made.ID)
 	}
 	same(t, "post", w.SayIn("ned", "Project X", "hello @arya").Message.Conversation, made.ID)
-	same(t, "search", len(w.finds("ned", `in:"Project X" hello`)), 1)
+	same(t, "search", len(w.searchSnippets("ned", `in:"Project X" hello`)), 1)
 
 	w.NoError(w.Rename(ctx, as("arya"), "project x", "Über Größe"))
 	renamed := w.ConversationAs("ned", made.ID)
 	same(t, "renamed", []string{renamed.Name, renamed.DisplayName}, []string{"uber-grosse", "Über Größe"})
-	same(t, "its old display name is free", w.create("ned", parley.NewConversation{Name: "Project X"}).Name, "project-x")
+	same(t, "its old display name is free", w.CreateConversationAs("ned", parley.NewConversation{Name: "Project X"}).Name, "project-x")
 	w.NoError(w.Rename(ctx, as("arya"), "Über größe", "plain"))
 	same(t, "a plain name says it all", w.ConversationAs("ned", "plain").DisplayName, "")
 
 	own := "Проект Икс"
-	given := w.create("arya", parley.NewConversation{Name: "proekt", DisplayName: own})
+	given := w.CreateConversationAs("arya", parley.NewConversation{Name: "proekt", DisplayName: own})
 	same(t, "both are given", []string{given.Name, given.DisplayName}, []string{"proekt", own})
 	same(t, "by that display name", w.ConversationAs("ned", "ПРОЕКТ икс").ID, given.ID)
 	cleared := ""
@@ -50,8 +50,8 @@ func TestRefusedDisplayNames(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.create("arya", parley.NewConversation{Name: "Project X"})
-	w.create("arya", parley.NewConversation{Name: "plan"})
+	w.CreateConversationAs("arya", parley.NewConversation{Name: "Project X"})
+	w.CreateConversationAs("arya", parley.NewConversation{Name: "plan"})
 	dm := w.SendDM("arya", "ned", "hi").Message.Conversation
 	make := func(name, display string) func() error {
 		return func() error {
@@ -83,20 +83,20 @@ func TestADisplayNameStandsForOneConversation(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")
-	hidden := w.create("arya", parley.NewConversation{Name: "one", DisplayName: "The Plan", Private: true, With: []string{"ned"}})
+	hidden := w.CreateConversationAs("arya", parley.NewConversation{Name: "one", DisplayName: "The Plan", Private: true, With: []string{"ned"}})
 	same(t, "ned's", w.ConversationAs("ned", "the plan").ID, hidden.ID)
 	absent := func() error { return second(w.Conversation(ctx, as("bran"), "The Plan")) }
 	w.assertRefusals(t, []refusal{{"a stranger", absent, refused(parley.BadInput, parley.NotFound,
 		`there is no conversation "The Plan"`, "see which there are: parley conv list")}})
-	w.create("bran", parley.NewConversation{Name: "two", DisplayName: "THE PLAN"})
+	w.CreateConversationAs("bran", parley.NewConversation{Name: "two", DisplayName: "THE PLAN"})
 	same(t, "ned's stays", w.ConversationAs("ned", "the plan").ID, hidden.ID)
 	same(t, "bran's", w.ConversationAs("bran", "the plan").Name, "two")
-	w.create("ned", parley.NewConversation{Name: "three", DisplayName: "the plan"})
+	w.CreateConversationAs("ned", parley.NewConversation{Name: "three", DisplayName: "the plan"})
 	ambiguous := func() error { return second(w.Conversation(ctx, as("ned"), "The Plan")) }
 	w.assertRefusals(t, []refusal{{"two of ned's", ambiguous, refused(parley.BadInput, parley.Conflict,
 		`2 conversations that you see are called "The Plan"`, "use a name: #one, #three")}})
 	// A name comes before a display name, and a name that the caller does not see is none.
-	w.create("bran", parley.NewConversation{Name: "four", DisplayName: "one"})
+	w.CreateConversationAs("bran", parley.NewConversation{Name: "four", DisplayName: "one"})
 	same(t, "the name", w.ConversationAs("ned", "one").ID, hidden.ID)
 	same(t, "hidden by nothing", w.ConversationAs("bran", "one").Name, "four")
 }
@@ -109,7 +109,7 @@ func TestWhatListsShowNamesAConversation(t *testing.T) {
 	w.AddAgents("arya", "ned", "bran")
 	dm := w.SendDM("arya", "ned", "hi").Message.Conversation
 	group := w.PostAs("arya", parley.Draft{Direct: []string{"ned", "bran"}, Content: text("all")}).Message.Conversation
-	single := w.send("arya", "bran", "a question").Message.Conversation
+	single := w.SendEphemeralDM("arya", "bran", "a question").Message.Conversation
 	for _, one := range []struct{ who, ref, want string }{
 		{"arya", "@ned", dm},
 		{"ned", "@ARYA", dm},
@@ -128,8 +128,8 @@ func TestWhatListsShowNamesAConversation(t *testing.T) {
 		same(t, one.who+" "+one.ref, w.ConversationAs(one.who, one.ref).ID, one.want)
 	}
 	same(t, "post", w.SayIn("ned", "@arya", "here").Message.Conversation, dm)
-	same(t, "search", len(w.finds("ned", "in:@arya here")), 1)
-	again := w.send("arya", "bran", "another").Message.Conversation
+	same(t, "search", len(w.searchSnippets("ned", "in:@arya here")), 1)
+	again := w.SendEphemeralDM("arya", "bran", "another").Message.Conversation
 	see := func(who, ref string) func() error {
 		return func() error { return second(w.Conversation(ctx, as(who), ref)) }
 	}
@@ -157,7 +157,7 @@ func TestAnAgentIsNamedWithAnAt(t *testing.T) {
 	w.CreateChannel("ned", "open", "@arya")
 	same(t, "to", w.PostAs("ned", parley.Draft{Conversation: "open", To: "@arya", Content: text("hi")}).Message.To, "arya")
 	same(t, "to all", w.PostAs("ned", parley.Draft{Conversation: "open", To: "@all", Content: text("hi")}).Message.To, parley.All)
-	same(t, "search", len(w.finds("user", "from:@ned hi")), 3)
+	same(t, "search", len(w.searchSnippets("user", "from:@ned hi")), 3)
 	contacted, err := w.Contact(ctx, as("ned"), parley.Contact{Pattern: parley.PatternNotify, Agent: "@arya", Message: "news"})
 	w.NoError(err)
 	if strings.Contains(contacted.Text, "@@") {

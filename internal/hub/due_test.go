@@ -17,8 +17,8 @@ func TestMessageExpiresWhileItWaits(t *testing.T) {
 	for name, c := range map[string]struct {
 		notice func(*world)
 	}{
-		"found by a sweep":           {(*world).sweep},
-		"found before it, by a take": {func(w *world) { same(w.t, "taken", w.takes("ned", parley.Take{Limit: 1}), []string{"stays"}) }},
+		"found by a sweep":           {(*world).SweepDueDeliveries},
+		"found before it, by a take": {func(w *world) { same(w.t, "taken", w.TakeTexts("ned", parley.Take{Limit: 1}), []string{"stays"}) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -27,7 +27,7 @@ func TestMessageExpiresWhileItWaits(t *testing.T) {
 			m := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, TTL: 60, Content: text("hurry")}).Message
 			w.SendDM("arya", "ned", "stays")
 			w.clock.advance(time.Minute - time.Millisecond)
-			w.sweep()
+			w.SweepDueDeliveries()
 			same(t, "before", w.DeliveryState(m.ID, "ned"), parley.DeliveryAccepted)
 			w.clock.advance(time.Millisecond)
 			before := w.LastEventNumber()
@@ -36,9 +36,9 @@ func TestMessageExpiresWhileItWaits(t *testing.T) {
 			d, now := w.DeliveryOf(m.ID, "ned"), w.clock.Now()
 			same(t, "expired", []any{d.State, d.SettledAt, d.Failure.Code}, []any{parley.DeliveryExpired, &now, parley.TimedOut})
 			same(t, "told", textsOf(w.HubMessagesTo("arya")), []string{expiredText})
-			w.sweep()
+			w.SweepDueDeliveries()
 			same(t, "once", len(w.HubMessagesTo("arya")), 1)
-			same(t, "inbox", w.inbox("ned"), parley.Inbox{Waking: 1})
+			same(t, "inbox", w.InboxOf("ned"), parley.Inbox{Waking: 1})
 		})
 	}
 }
@@ -62,10 +62,10 @@ func TestWhatSomebodyHasDoesNotExpireUntilItIsBack(t *testing.T) {
 	m := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, TTL: 60}).Message
 	taken := w.TakeAs("ned", parley.Take{})
 	w.clock.advance(time.Hour)
-	w.sweep()
+	w.SweepDueDeliveries()
 	same(t, "in a run", w.DeliveryState(m.ID, "ned"), parley.DeliveryDelivered)
-	w.giveBack("ned", taken, parley.FailureBusy)
-	w.sweep()
+	w.NackTaken("ned", taken, parley.FailureBusy)
+	w.SweepDueDeliveries()
 	same(t, "in the pause", w.DeliveryState(m.ID, "ned"), parley.DeliveryExpired)
 }
 
@@ -92,10 +92,10 @@ func TestUnseenInItsPrioritysTimeIsOverdueOnce(t *testing.T) {
 			w.TakeAs("bran", parley.Take{Only: []string{seen.ID}, Seen: true})
 			w.clock.advance(c.after - time.Millisecond)
 			before := w.LastEventNumber()
-			w.sweep()
+			w.SweepDueDeliveries()
 			same(t, "before", kindsAfter(w, before), []parley.EventKind{})
 			w.clock.advance(time.Millisecond)
-			w.sweep()
+			w.SweepDueDeliveries()
 			same(t, "events", kindsAfter(w, before), []parley.EventKind{
 				parley.EventOverdue, parley.EventMessagePosted, parley.EventOverdue, parley.EventMessagePosted,
 			})
@@ -103,9 +103,9 @@ func TestUnseenInItsPrioritysTimeIsOverdueOnce(t *testing.T) {
 				[]bool{true, true, false})
 			same(t, "told", w.HubMessagesTo("arya")[0].Content.Text, "Error: ned has not seen this for "+c.words+". Hint: "+overdueHint+".")
 			w.clock.advance(240 * time.Hour)
-			w.sweep()
+			w.SweepDueDeliveries()
 			same(t, "once", len(w.HubMessagesTo("arya")), 2)
-			same(t, "still there", len(w.takes("ned", parley.Take{})), 1)
+			same(t, "still there", len(w.TakeTexts("ned", parley.Take{})), 1)
 		})
 	}
 }
@@ -116,9 +116,9 @@ func TestWhatWakesNobodyIsNeverOverdue(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeNotification, Priority: priority(w, "critical")})
 	w.clock.advance(240 * time.Hour)
-	before := w.state()
-	w.sweep()
-	same(t, "state", w.state(), before)
+	before := w.storeSnapshot()
+	w.SweepDueDeliveries()
+	same(t, "state", w.storeSnapshot(), before)
 }
 
 func TestWhoSleepsIsOverdueForThatReason(t *testing.T) {
@@ -129,7 +129,7 @@ func TestWhoSleepsIsOverdueForThatReason(t *testing.T) {
 	w.NoError(err)
 	w.SendDM("arya", "ned", "wake up")
 	w.clock.advance(30 * time.Minute)
-	w.sweep()
+	w.SweepDueDeliveries()
 	same(t, "told", textsOf(w.HubMessagesTo("arya")), []string{
 		"Error: ned has not seen this for 30 min. Hint: it sleeps until 2026-03-01T10:00:00Z.",
 	})
@@ -146,7 +146,7 @@ func TestMissedDeadlineIsToldOnceAndTheDeliveryStaysOpen(t *testing.T) {
 	}{
 		"nothing done":            {draft: parley.Draft{Deadline: &deadline}, late: true, due: deadline},
 		"seen, not answered":      {parley.Draft{Deadline: &deadline}, func(w *world, _ parley.Message) { w.TakeAs("ned", parley.Take{Seen: true}) }, true, deadline},
-		"acked":                   {parley.Draft{Deadline: &deadline}, func(w *world, m parley.Message) { w.ack("ned", m.ID) }, false, deadline},
+		"acked":                   {parley.Draft{Deadline: &deadline}, func(w *world, m parley.Message) { w.AckAs("ned", m.ID) }, false, deadline},
 		"answered":                {parley.Draft{Deadline: &deadline}, func(w *world, m parley.Message) { w.ReplyAs("ned", m.ID, "yes") }, false, deadline},
 		"by the priority: low":    {parley.Draft{RequiresAck: true, Priority: mustPriority(2)}, nil, true, began.Add(24 * time.Hour)},
 		"by the priority: urgent": {parley.Draft{RequiresAck: true, Priority: mustPriority(10)}, nil, true, began.Add(5 * time.Second)},
@@ -174,12 +174,12 @@ func TestMissedDeadlineIsToldOnceAndTheDeliveryStaysOpen(t *testing.T) {
 				return n
 			}
 			w.clock.advance(c.due.Sub(began) - time.Millisecond)
-			w.sweep()
+			w.SweepDueDeliveries()
 			same(t, "before", lates(), 0)
 			state := w.DeliveryState(m.ID, "ned")
 			for range 2 {
 				w.clock.advance(48 * time.Hour)
-				w.sweep()
+				w.SweepDueDeliveries()
 				same(t, "told", []any{lates() == 1, w.DeliveryOf(m.ID, "ned").Late}, []any{c.late, c.late})
 			}
 			same(t, "state", w.DeliveryState(m.ID, "ned"), state)
@@ -202,13 +202,13 @@ func TestDeadLetterIsNotLate(t *testing.T) {
 	w.EditAgent("ned", func(a *parley.Agent) { a.Attempts = 1 })
 	deadline := began.Add(time.Minute)
 	m := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Deadline: &deadline}).Message
-	w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
+	w.NackTaken("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 	w.clock.advance(time.Hour)
-	w.sweep()
+	w.SweepDueDeliveries()
 	same(t, "told of the dead letter alone", len(w.HubMessagesTo("arya")), 1)
 	_, err := w.RetryDead(ctx, user, m.ID, "")
 	w.NoError(err)
-	w.sweep()
+	w.SweepDueDeliveries()
 	same(t, "late once it is tried again", w.DeliveryOf(m.ID, "ned").Late, true)
 }
 
@@ -219,14 +219,14 @@ func TestErrorOfTheHubGoesToTheSenderAloneAndWakesNobody(t *testing.T) {
 	w.CreateChannel("arya", "open", "ned", "bran")
 	w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", TTL: 1})
 	w.clock.advance(time.Second)
-	w.sweep()
+	w.SweepDueDeliveries()
 	told := w.HubMessagesTo("arya")
 	shown := get[parley.Shown](w)(w.Message(ctx, user, told[0].ID))
 	d := shown.Deliveries[0]
 	same(t, "delivered", []any{reach(shown.Deliveries), d.Purpose, d.PairSeq}, []any{map[string]bool{"arya": false}, parley.PurposeError, int64(1)})
-	same(t, "takes no room", w.inbox("arya"), parley.Inbox{Work: 1})
-	same(t, "taken", w.takes("arya", parley.Take{Waking: true}), []string{})
-	w.giveBack("arya", w.TakeAs("arya", parley.Take{}), parley.FailureFinal)
+	same(t, "takes no room", w.InboxOf("arya"), parley.Inbox{Work: 1})
+	same(t, "taken", w.TakeTexts("arya", parley.Take{Waking: true}), []string{})
+	w.NackTaken("arya", w.TakeAs("arya", parley.Take{}), parley.FailureFinal)
 	same(t, "it failed", w.DeliveryState(told[0].ID, "arya"), parley.DeliveryFailed)
 	same(t, "and nobody is told of that", len(w.HubMessagesTo("arya")), 1)
 }
@@ -237,7 +237,7 @@ func TestErrorOfAnAgentCausesNoOther(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	m := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeError, TTL: 1}).Message
 	w.clock.advance(time.Second)
-	w.sweep()
+	w.SweepDueDeliveries()
 	same(t, "expired", w.DeliveryState(m.ID, "ned"), parley.DeliveryExpired)
 	same(t, "told", len(w.HubMessagesTo("arya")), 0)
 }
@@ -249,7 +249,7 @@ func TestRemovedSenderIsToldNothing(t *testing.T) {
 	m := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, TTL: 1}).Message
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
 	w.clock.advance(time.Second)
-	w.sweep()
+	w.SweepDueDeliveries()
 	same(t, "expired", w.DeliveryState(m.ID, "ned"), parley.DeliveryExpired)
 	same(t, "told", len(w.HubMessagesTo("arya")), 0)
 }
@@ -261,7 +261,7 @@ func TestErrorBringsAnArchivedConversationBack(t *testing.T) {
 	conv := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, TTL: 1}).Message.Conversation
 	w.NoError(w.Archive(ctx, as("arya"), conv, true))
 	w.clock.advance(time.Second)
-	w.sweep()
+	w.SweepDueDeliveries()
 	same(t, "archived", w.ConversationAs("arya", conv).ArchivedAt != nil, false)
 }
 

@@ -24,7 +24,7 @@ func asksByFile(w *world, l parley.Layout) (task string) {
 		a.Name, a.Channel = "msg-20260301-090000-ana-abcd", "paper"
 		a.Draft = parley.Draft{Type: "task_assign", Deadline: &due, Content: text("Draft it")}
 	}
-	m := get[parley.Shown](w)(w.Message(ctx, user, w.arrives("tree", a).Message))
+	m := get[parley.Shown](w)(w.Message(ctx, user, w.arriveFrom("tree", a).Message))
 	if m.Task == "" {
 		w.t.Fatalf("%s asks for no task", a.Name)
 	}
@@ -51,7 +51,7 @@ func TestATaskEndsInOneDocument(t *testing.T) {
 		}, "partial", "half of it"},
 		"by a message": {func(w *world, task string) {
 			run := w.StartRun("writer")
-			w.runPosts(run, parley.Draft{Conversation: w.TaskByID(task).Conversation, To: "ana", Task: task, Type: parley.TypeResult, Content: text("here")})
+			w.PostFromRun(run, parley.Draft{Conversation: w.TaskByID(task).Conversation, To: "ana", Task: task, Type: parley.TypeResult, Content: text("here")})
 			w.EndRun(run, "I have sent it")
 		}, "success", "here"},
 		"in a failure": {func(w *world, _ string) { w.FailRunOf(w.StartRun("writer"), parley.FailureFinal) }, "failure", "it broke"},
@@ -85,7 +85,7 @@ func TestATaskEndsInOneDocument(t *testing.T) {
 				same(t, "what it says", out.Message.Content.Text, c.says)
 				w.reportDepartures("tree", parley.DepartureWritten, out)
 				w.reportDepartures("tree", parley.DepartureSeen, out)
-				same(t, "nothing more", []any{w.departuresOf("tree", "paper"), w.inbox("ana")}, []any{[]parley.Departure(nil), parley.Inbox{}})
+				same(t, "nothing more", []any{w.departuresOf("tree", "paper"), w.InboxOf("ana")}, []any{[]parley.Departure(nil), parley.Inbox{}})
 				w.AssertConsistent()
 			})
 		}
@@ -134,7 +134,7 @@ func TestTheEndAnswersTheFirstRequest(t *testing.T) {
 			same(t, "in the other tree", w.departuresOf("zoo"), []parley.Departure(nil))
 			w.reportDepartures("tree", parley.DepartureWritten, out)
 			w.reportDepartures("tree", parley.DepartureSeen, out)
-			same(t, "what waits", []any{w.inbox("ana"), w.departuresOf("zoo")}, []any{parley.Inbox{}, []parley.Departure(nil)})
+			same(t, "what waits", []any{w.InboxOf("ana"), w.departuresOf("zoo")}, []any{parley.Inbox{}, []parley.Departure(nil)})
 			w.AssertConsistent()
 		})
 	}
@@ -189,7 +189,7 @@ func TestATaskForOneWhoLivesInATree(t *testing.T) {
 			w.AssertTaskState(parley.TaskActive, task)
 			for i, d := range []parley.Draft{c.progress, c.ended} {
 				name := []string{"msg_00000001", "msg_00000002"}[i]
-				w.arrives("tree", parley.Arrival{Name: name, From: "ana", To: "user", ReplyTo: out.Name, Draft: d})
+				w.arriveFrom("tree", parley.Arrival{Name: name, From: "ana", To: "user", ReplyTo: out.Name, Draft: d})
 			}
 			got := w.TaskByID(task)
 			same(t, "how it went", []any{*got.Progress.Fraction, got.Status, got.Result.Text}, []any{0.5, parley.TaskCompleted, "done"})
@@ -249,7 +249,7 @@ func TestTheEndOfATaskWhoseDirectoryIsGone(t *testing.T) {
 	same(t, "in the inbox", out.Message.Content.Text, "the draft")
 	w.reportDepartures("zoo", parley.DepartureWritten, out)
 	w.reportDepartures("zoo", parley.DepartureSeen, out)
-	same(t, "nothing more", []any{w.departuresOf("tree", "paper"), w.departuresOf("zoo"), w.inbox("ana")}, []any{[]parley.Departure(nil), []parley.Departure(nil), parley.Inbox{}})
+	same(t, "nothing more", []any{w.departuresOf("tree", "paper"), w.departuresOf("zoo"), w.InboxOf("ana")}, []any{[]parley.Departure(nil), []parley.Departure(nil), parley.Inbox{}})
 	w.AssertConsistent()
 }
 

@@ -316,7 +316,7 @@ func TestEventsAreCutToTheCallersRights(t *testing.T) {
 	w.AddPerson("sansa", parley.AccessMember)
 	before := w.LastEventNumber()
 	open := w.CreateChannel("arya", "open", "ned").ID
-	closed := w.private("arya", "closed", "ned").ID
+	closed := w.CreatePrivateChannel("arya", "closed", "ned").ID
 	pair := w.SendDM("arya", "ned", "hi").Message.Conversation
 	w.SayIn("arya", open, "hi")
 	w.NoError(w.MarkRead(ctx, as("ned"), open, 0))

@@ -25,7 +25,7 @@ func TestExportedLinesAreTheMessages(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	open := w.create("arya", parley.NewConversation{Name: "open", With: []string{"ned"}, Topic: "<winter> & \u2028"})
+	open := w.CreateConversationAs("arya", parley.NewConversation{Name: "open", With: []string{"ned"}, Topic: "<winter> & \u2028"})
 	bodies := []string{
 		`<b>&amp;</b> "quoted" \ back`, "line\u2028separator\u2029and\nnewline\ttab", "Grüße 你好 😀 \u0301 \u200d", "\u0001\u007f\ufffd",
 	}
@@ -76,7 +76,7 @@ func TestMarkdownExport(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.create("arya", parley.NewConversation{Name: "open", With: []string{"ned"}, Topic: "winter"})
+	w.CreateConversationAs("arya", parley.NewConversation{Name: "open", With: []string{"ned"}, Topic: "winter"})
 	first := w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: parley.Content{Text: "look", Code: "a ``` b"}}).Message
 	second := w.SayIn("ned", "open", "seen").Message
 	same(t, "markdown", export(w, "user", "open", "markdown"), `# #open
@@ -111,7 +111,7 @@ func TestExportRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.private("arya", "closed")
+	w.CreatePrivateChannel("arya", "closed")
 	w.assertRefusals(t, []refusal{
 		{
 			"an unknown format", func() error { return w.Export(ctx, as("arya"), "closed", "pdf", io.Discard) },

@@ -178,20 +178,20 @@ func (w *world) AddPerson(id string, access parley.Access) {
 
 func (w *world) CreateChannel(creator, name string, with ...string) parley.ConversationView {
 	w.t.Helper()
-	return w.create(creator, parley.NewConversation{Name: name, With: with})
+	return w.CreateConversationAs(creator, parley.NewConversation{Name: name, With: with})
 }
 
-func (w *world) private(creator, name string, with ...string) parley.ConversationView {
+func (w *world) CreatePrivateChannel(creator, name string, with ...string) parley.ConversationView {
 	w.t.Helper()
-	return w.create(creator, parley.NewConversation{Name: name, With: with, Private: true})
+	return w.CreateConversationAs(creator, parley.NewConversation{Name: name, With: with, Private: true})
 }
 
 func (w *world) group(creator, name string, with ...string) parley.ConversationView {
 	w.t.Helper()
-	return w.create(creator, parley.NewConversation{Name: name, With: with, Group: true})
+	return w.CreateConversationAs(creator, parley.NewConversation{Name: name, With: with, Group: true})
 }
 
-func (w *world) create(creator string, n parley.NewConversation) parley.ConversationView {
+func (w *world) CreateConversationAs(creator string, n parley.NewConversation) parley.ConversationView {
 	w.t.Helper()
 	view, err := w.CreateConversation(ctx, as(creator), n)
 	w.NoError(err)
@@ -220,7 +220,7 @@ func (w *world) SendDM(from, to, words string) parley.Receipt {
 	return w.PostAs(from, parley.Draft{Direct: []string{to}, Content: text(words)})
 }
 
-func (w *world) send(from, to, words string) parley.Receipt {
+func (w *world) SendEphemeralDM(from, to, words string) parley.Receipt {
 	w.t.Helper()
 	return w.PostAs(from, parley.Draft{Direct: []string{to}, Ephemeral: true, Content: text(words)})
 }
@@ -281,8 +281,8 @@ func (w *world) LastEventNumber() int64 {
 	return n
 }
 
-// audited are the entries of the audit log, without refusals, which are written in the background.
-func (w *world) audited() []parley.AuditEntry {
+// AuditEntries are the entries of the audit log, without refusals, which are written in the background.
+func (w *world) AuditEntries() []parley.AuditEntry {
 	w.t.Helper()
 	return slices.DeleteFunc(w.auditLog(), func(e parley.AuditEntry) bool { return e.Act == "refused" })
 }
@@ -297,10 +297,10 @@ func (w *world) auditLog() []parley.AuditEntry {
 	return list
 }
 
-// state is everything the store holds, as text.
-func (w *world) state() string {
+// storeSnapshot is everything the store holds, as text.
+func (w *world) storeSnapshot() string {
 	w.t.Helper()
-	all := map[string]any{"audit": len(w.audited())}
+	all := map[string]any{"audit": len(w.AuditEntries())}
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		if all["agents"], err = tx.Agents().List(); err != nil {
 			return err
@@ -366,7 +366,7 @@ type refusal struct {
 
 func (w *world) assertRefusals(t *testing.T, table []refusal) {
 	t.Helper()
-	before := w.state()
+	before := w.storeSnapshot()
 	for _, r := range table {
 		t.Run(r.name, func(t *testing.T) {
 			t.Helper()
@@ -375,7 +375,7 @@ func (w *world) assertRefusals(t *testing.T, table []refusal) {
 			same(t, "events written by the refused call", kindsAfter(w, event), []parley.EventKind{})
 		})
 	}
-	same(t, "state after refused calls", w.state(), before)
+	same(t, "state after refused calls", w.storeSnapshot(), before)
 }
 
 func wantError(t tester, err error, want *parley.Error) {

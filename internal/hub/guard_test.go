@@ -45,7 +45,7 @@ func TestRulesHoldForEveryPost(t *testing.T) {
 			t.Errorf("%s, denied, by an owner as arya: %v", name, err)
 		}
 	}
-	w.isRefused(parley.NotPermitted, w.TryContact(as("arya"), notifies("gendry", "x")))
+	w.AssertCode(parley.NotPermitted, w.TryContact(as("arya"), notifies("gendry", "x")))
 	if w.NextRunOf("gendry") != nil {
 		t.Error("gendry is woken")
 	}
@@ -126,11 +126,11 @@ func TestAnswersAreNeverRefused(t *testing.T) {
 	// An answer is for whom it answers.
 	m := w.SayIn("gendry", channel, "@arya again?").Message
 	_, err = w.Post(ctx, as("arya"), parley.Draft{Conversation: channel, InReplyTo: m.ID, To: "hound", Content: text("psst")})
-	w.isRefused(parley.NotPermitted, err)
+	w.AssertCode(parley.NotPermitted, err)
 	// What was not delivered to it is nothing it was asked.
 	other := w.SendDM("gendry", "hound", "well?").Message
 	_, err = w.Post(ctx, as("arya"), parley.Draft{InReplyTo: other.ID, Content: text("psst")})
-	w.isRefused(parley.BadInput, err)
+	w.AssertCode(parley.BadInput, err)
 }
 
 func TestTiersHoldForPosts(t *testing.T) {
@@ -143,7 +143,7 @@ func TestTiersHoldForPosts(t *testing.T) {
 		if err == nil {
 			return ""
 		}
-		w.isRefused(parley.NotPermitted, err)
+		w.AssertCode(parley.NotPermitted, err)
 		return parley.AsError(err).Suggestion
 	}
 	for pair, want := range map[[2]string]string{
@@ -176,7 +176,7 @@ func TestSupervisedWritesAreHeld(t *testing.T) {
 	w := newHub(t)
 	w.addInternOffice()
 	channel := w.CreateChannel(parley.Owner, "town", "intern", "senior", "boss").ID
-	run, dm := w.works("intern")
+	run, dm := w.startRunInDM("intern")
 	for name, draft := range map[string]parley.Draft{
 		"channel": {Conversation: channel, Content: text("x")},
 		"DM":      {Direct: []string{"senior"}, Content: text("x")},
@@ -197,7 +197,7 @@ func TestSupervisedWritesAreHeld(t *testing.T) {
 	}
 	w.NoError(w.TryContact(run.Caller(), notifies("boss", "x")))
 	w.EndRun(run, "done")
-	if last := w.said(dm, "intern"); last[len(last)-1].Content.Text != "done" {
+	if last := w.MessagesFrom(dm, "intern"); last[len(last)-1].Content.Text != "done" {
 		t.Error("the answer of a run was held")
 	}
 	if _, err := w.Who(ctx, as("intern")); err != nil {
@@ -230,7 +230,7 @@ func TestStrictReadsAreHeld(t *testing.T) {
 	w.named("intern", "InternBot", func(p *parley.Profile) { p.Mode = parley.ModeStrict })
 	channel := w.CreateChannel("senior", "town").ID
 	said := w.SayIn("senior", channel, "secret plan").Message
-	run, dm := w.works("intern")
+	run, dm := w.startRunInDM("intern")
 	me := run.Caller()
 	calls := map[string]func() error{
 		"history":       func() error { _, err := w.History(ctx, me, channel, parley.Page{}); return err },
@@ -269,7 +269,7 @@ func TestStrictReadsAreHeld(t *testing.T) {
 		t.Errorf("a stream shows %v, %v", list, err)
 	}
 	// Existence leaks: what it could not read with an approval either is not there.
-	hidden := w.private("senior", "vault").ID
+	hidden := w.CreatePrivateChannel("senior", "vault").ID
 	_, err := w.History(ctx, me, hidden, parley.Page{})
 	if e := parley.AsError(err); e.Reason != parley.NotFound {
 		t.Errorf("a hidden conversation: %v", err)
@@ -320,9 +320,9 @@ func TestRulesAreKept(t *testing.T) {
 	if v := get[parley.Verdict](w)(w.CheckPermission(ctx, as("arya"), "arya", "hound")); !v.Allowed || v.Rule != "nothing forbids it" {
 		t.Errorf("verdict %+v", v)
 	}
-	w.isRefused(parley.BadInput, w.Unpermit(ctx, user, "arya", "*", ""))
+	w.AssertCode(parley.BadInput, w.Unpermit(ctx, user, "arya", "*", ""))
 	_, err := w.Permit(ctx, user, parley.Permission{Agent: "arya", Target: "arya", Effect: parley.EffectDeny})
-	w.isRefused(parley.BadInput, err)
+	w.AssertCode(parley.BadInput, err)
 }
 
 func second[T any](_ T, err error) error { return err }

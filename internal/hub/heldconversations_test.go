@@ -110,7 +110,7 @@ func TestConversationOperationsAreHeld(t *testing.T) {
 				w.Restart()
 				done := w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 				same(t, "what came of it", []any{done.State, done.Failure, d.done()}, []any{parley.ApprovalExecuted, (*parley.Error)(nil), true})
-				told := w.said(w.dmOf("boss", "intern"), parley.System)
+				told := w.MessagesFrom(w.DMBetween("boss", "intern"), parley.System)
 				same(t, "the caller is told", told[len(told)-1].Content.Text, done.Result)
 				if _, err := w.Decide(ctx, user, a.ID, parley.Decision{Approve: true}); parley.CodeOf(err) != parley.BadInput {
 					t.Errorf("decided twice: %v", err)
@@ -129,7 +129,7 @@ func TestDeniedConversationOperationChangesNothing(t *testing.T) {
 			d := w.company(parley.ModeSupervised)[name]
 			a := w.HeldApproval(d.call(as("intern")))
 			w.DecideAs("boss", a.ID, parley.Decision{})
-			told := w.said(w.dmOf("boss", "intern"), parley.System)
+			told := w.MessagesFrom(w.DMBetween("boss", "intern"), parley.System)
 			same(t, "the caller is told", told[len(told)-1].Content.Text, d.denied)
 			same(t, "done", d.done(), false)
 			w.EditAgent("intern", func(a *parley.Agent) { a.Mode = parley.ModeAutonomous })
@@ -143,12 +143,12 @@ func TestDeniedConversationOperationChangesNothing(t *testing.T) {
 func TestRunsConversationOperationsAreHeld(t *testing.T) {
 	w := newHub(t)
 	deeds := w.company(parley.ModeSupervised)
-	run, dm := w.works("intern")
+	run, dm := w.startRunInDM("intern")
 	a := w.HeldApproval(deeds["topic"].call(run.Caller()))
 	same(t, "where from", []string{a.Run, a.Conversation}, []string{run.Run.ID, dm})
 	w.EndRun(run, "asked for it")
 	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
-	told := w.said(dm, parley.System)
+	told := w.MessagesFrom(dm, parley.System)
 	if len(told) != 1 || !strings.HasPrefix(told[0].Content.Text, "Done: change, conversation ") {
 		t.Errorf("told %+v", told)
 	}
@@ -162,10 +162,10 @@ func TestConversationOperationsThatNeedNoApproval(t *testing.T) {
 	w.NoError(w.Join(ctx, as("intern"), "town"))
 	w.NoError(w.AddMember(ctx, as("intern"), "town", "ned"))
 	w.NoError(second(w.ChangeConversation(ctx, as("intern"), "town", parley.ConversationChange{Archived: &yes})))
-	w.isRefused(parley.NotPermitted, w.RemoveMember(ctx, as("intern"), "square", "user"))
-	w.isRefused(parley.NotPermitted, w.DeleteConversation(ctx, as("intern"), "town"))
-	w.isRefused(parley.BadInput, second(w.ChangeConversation(ctx, as("intern"), "town", parley.ConversationChange{Name: &taken})))
-	w.isRefused(parley.BadInput, second(w.CreateConversation(ctx, as("intern"), parley.NewConversation{Name: "square", With: []string{"senior"}})))
+	w.AssertCode(parley.NotPermitted, w.RemoveMember(ctx, as("intern"), "square", "user"))
+	w.AssertCode(parley.NotPermitted, w.DeleteConversation(ctx, as("intern"), "town"))
+	w.AssertCode(parley.BadInput, second(w.ChangeConversation(ctx, as("intern"), "town", parley.ConversationChange{Name: &taken})))
+	w.AssertCode(parley.BadInput, second(w.CreateConversation(ctx, as("intern"), parley.NewConversation{Name: "square", With: []string{"senior"}})))
 	same(t, "approvals", len(get[[]parley.Approval](w)(w.Approvals(ctx, user, parley.ApprovalFilter{}))), 0)
 }
 
@@ -253,8 +253,8 @@ func TestReplyOutsideItsTriggerIsHeld(t *testing.T) {
 	w.addInternOffice()
 	earlier := w.PostAs("senior", parley.Draft{Direct: []string{"intern"}, Content: text("one")}).Message
 	w.EndRun(w.StartRun("intern"), "yes")
-	run, dm := w.works("intern")
+	run, dm := w.startRunInDM("intern")
 	a := w.HeldApproval(second(w.Post(ctx, run.Caller(), parley.Draft{InReplyTo: earlier.ID, Content: text("and two")})))
 	same(t, "held", []string{a.Rule, a.Call.Tool}, []string{"mode supervised", "reply"})
-	w.NoError(second(w.Post(ctx, run.Caller(), parley.Draft{InReplyTo: w.said(dm, parley.Owner)[0].ID, Content: text("here")})))
+	w.NoError(second(w.Post(ctx, run.Caller(), parley.Draft{InReplyTo: w.MessagesFrom(dm, parley.Owner)[0].ID, Content: text("here")})))
 }

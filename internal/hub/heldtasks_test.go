@@ -38,11 +38,11 @@ func TestRulesHoldForTasks(t *testing.T) {
 	w.town()
 	id := get[parley.TaskView](w)(w.NewTask(ctx, as("arya"), parley.NewTask{Assignee: "hound", Text: "count"})).ID
 	w.AddPermission("arya", "gendry", parley.EffectDeny)
-	w.isRefused(parley.NotPermitted, second(w.NewTask(ctx, as("arya"), parley.NewTask{Assignee: "gendry", Text: "count"})))
-	w.isRefused(parley.NotPermitted, second(w.ReassignTask(ctx, as("arya"), id, "gendry")))
+	w.AssertCode(parley.NotPermitted, second(w.NewTask(ctx, as("arya"), parley.NewTask{Assignee: "gendry", Text: "count"})))
+	w.AssertCode(parley.NotPermitted, second(w.ReassignTask(ctx, as("arya"), id, "gendry")))
 	w.NoError(second(w.CancelTask(ctx, as("arya"), id, "")))
 	w.AddPermission("arya", "hound", parley.EffectDeny)
-	w.isRefused(parley.NotPermitted, second(w.RetryTask(ctx, as("arya"), id)))
+	w.AssertCode(parley.NotPermitted, second(w.RetryTask(ctx, as("arya"), id)))
 	if w.NextRunOf("gendry") != nil {
 		t.Error("gendry is woken")
 	}
@@ -62,7 +62,7 @@ func TestEndedTaskWithdrawsItsApprovals(t *testing.T) {
 		t.Errorf("intern is %s", view.Status)
 	}
 	w.NoError(second(w.CancelTask(ctx, user, id, "")))
-	if now := w.approval(a.ID); now.State != parley.ApprovalWithdrawn {
+	if now := w.ApprovalByID(a.ID); now.State != parley.ApprovalWithdrawn {
 		t.Errorf("it is %s", now.State)
 	}
 }
@@ -105,7 +105,7 @@ func TestReassignedTaskWithdrawsItsApprovals(t *testing.T) {
 			}
 			w.EndRun(run, "I wait.")
 			get[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "other"))
-			same(t, "the approval", w.approval(a.ID).State, parley.ApprovalWithdrawn)
+			same(t, "the approval", w.ApprovalByID(a.ID).State, parley.ApprovalWithdrawn)
 			w.RunAndAnswer("other", "done")
 			w.AssertTaskState(parley.TaskCompleted, id)
 			if state == parley.ApprovalApproved {
@@ -124,7 +124,7 @@ func TestApprovalHeldBeforeTheTask(t *testing.T) {
 			w := newHub(t)
 			w.AddScriptAgents("intern", "senior", "data")
 			w.AddPermission("intern", "senior", parley.EffectAllow, withApproval)
-			run, _ := w.works("intern")
+			run, _ := w.startRunInDM("intern")
 			a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?")))
 			if retried {
 				w.FailRunOf(run, parley.FailureStopped)

@@ -52,7 +52,7 @@ func TestRefusedHeldDelegationLeavesNoTask(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.addInternOffice()
-	run, _ := w.works("intern")
+	run, _ := w.startRunInDM("intern")
 	a := w.HeldApproval(w.TryContact(run.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "senior", Message: "Check it"}))
 	w.EndRun(run, "")
 	w.AddPermission("intern", "senior", parley.EffectDeny)
@@ -66,7 +66,7 @@ func TestReplyToAnAskSaysWhatCameOfIt(t *testing.T) {
 	w := newHub(t, mayLoop)
 	w.AddScriptAgents("a", "b", "c")
 	w.AddPollingAgents("ana")
-	defer w.there("ana")()
+	defer w.openSessions("ana")()
 	said := func(r parley.Receipt) []any { return []any{r.Asker, r.Notices} }
 	run := w.WakeAndStartRun("a")
 	waits := w.beginAsk(run.Caller(), "ana", "one?")
@@ -87,7 +87,7 @@ func TestReplyToAnAskSaysWhatCameOfIt(t *testing.T) {
 	p := w.beginAsk(user, "b", "four?")
 	b := w.StartRun("b")
 	w.Delegate(b.Caller(), "c", "find out")
-	same(t, "parked", said(w.runPosts(b, parley.Draft{InReplyTo: p.request.ID, Content: text("soon")})),
+	same(t, "parked", said(w.PostFromRun(b, parley.Draft{InReplyTo: p.request.ID, Content: text("soon")})),
 		[]any{"user", []string{"user still waits for the answer to its ask, which is the end of " + w.RunByID(b.Run.ID).Task}})
 	same(t, "nobody", said(w.ReplyAs("ana", waits.request.ID, "by the way")), []any{"", []string(nil)})
 }

@@ -59,7 +59,7 @@ func ended(t *testing.T, want *parley.Error, held map[string]context.Context, na
 
 func TestRevocationEndsTheCallsOfItsTokenAtOnce(t *testing.T) {
 	inHold(t, func(t *testing.T, w *world) {
-		first, second, other := w.called(w.token("arya")), w.called(w.token("arya")), w.called(w.token("ned"))
+		first, second, other := w.called(w.newTokenFor("arya")), w.called(w.newTokenFor("arya")), w.called(w.newTokenFor("ned"))
 		held := map[string]context.Context{
 			"first": w.hold(first), "first again": w.hold(first), "second": w.hold(second), "other": w.hold(other), "local": w.hold(as("arya")),
 		}
@@ -77,8 +77,8 @@ func TestRemovalEndsAllCallsOfWhoIsRemoved(t *testing.T) {
 		acting, err := w.ActAs(ctx, user, "arya", "test")
 		w.NoError(err)
 		held := map[string]context.Context{
-			"token": w.hold(w.called(w.token("arya"))), "local": w.hold(as("ARYA")), "acting": w.hold(acting),
-			"other": w.hold(w.called(w.token("ned"))),
+			"token": w.hold(w.called(w.newTokenFor("arya"))), "local": w.hold(as("ARYA")), "acting": w.hold(acting),
+			"other": w.hold(w.called(w.newTokenFor("ned"))),
 		}
 		w.NoError(w.RemoveAgent(ctx, user, "arya"))
 		ended(t, notKnown, held, "token", "local", "acting")
@@ -87,7 +87,7 @@ func TestRemovalEndsAllCallsOfWhoIsRemoved(t *testing.T) {
 
 func TestRevokedOwnerStopsActingAsOthers(t *testing.T) {
 	inHold(t, func(t *testing.T, w *world) {
-		me := w.called(w.token("user"))
+		me := w.called(w.newTokenFor("user"))
 		acting, err := w.ActAs(ctx, me, "arya", "test")
 		w.NoError(err)
 		held := map[string]context.Context{"acting": w.hold(acting)}
@@ -100,7 +100,7 @@ func TestExpiryEndsCalls(t *testing.T) {
 	inHold(t, func(t *testing.T, w *world) {
 		short, err := w.NewToken(ctx, scoped("user"), parley.NewToken{Agent: "arya", For: time.Hour})
 		w.NoError(err)
-		held := map[string]context.Context{"short": w.hold(w.called(short)), "long": w.hold(w.called(w.token("arya")))}
+		held := map[string]context.Context{"short": w.hold(w.called(short)), "long": w.hold(w.called(w.newTokenFor("arya")))}
 		w.clock.advance(time.Hour - time.Millisecond)
 		time.Sleep(time.Second) // of the bubble: the clock is looked at
 		ended(t, nil, held)
@@ -132,7 +132,7 @@ func TestHoldRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "gone")
-	revoked, removed, forgotten := w.called(w.token("arya")), w.called(w.token("gone")), w.called(w.token("arya"))
+	revoked, removed, forgotten := w.called(w.newTokenFor("arya")), w.called(w.newTokenFor("gone")), w.called(w.newTokenFor("arya"))
 	short, err := w.NewToken(ctx, scoped("user"), parley.NewToken{Agent: "arya", For: time.Hour})
 	w.NoError(err)
 	over := w.called(short)
@@ -163,7 +163,7 @@ func TestNoHoldSurvivesARevocation(t *testing.T) {
 	w := newStartedHub(t)
 	w.AddAgents("arya")
 	for range 20 {
-		made := w.token("arya")
+		made := w.newTokenFor("arya")
 		me := w.called(made)
 		var group sync.WaitGroup
 		for range 8 {
@@ -188,7 +188,7 @@ func TestHoldEndsThoughTheLogDoesNotReachBack(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya")
-	me := w.called(w.token("arya"))
+	me := w.called(w.newTokenFor("arya"))
 	gone, kept := w.hold(me), w.hold(as("arya"))
 	w.NoError(w.RevokeToken(ctx, user, me.Token))
 	w.AddAgents("ned")
@@ -207,7 +207,7 @@ func TestRevocationByOneHubEndsCallsOfTheOther(t *testing.T) {
 	hubs := twoHubs(t)
 	hubs[1].Start(ctx)
 	hubs[0].AddAgents("arya")
-	me := hubs[1].called(hubs[0].token("arya"))
+	me := hubs[1].called(hubs[0].newTokenFor("arya"))
 	held := hubs[1].hold(me)
 	hubs[0].NoError(hubs[0].RevokeToken(ctx, user, me.Token))
 	<-held.Done()

@@ -14,7 +14,7 @@ func TestImportBringsBackWhatWasDeleted(t *testing.T) {
 	gone := w.CreateChannel("user", "gone", "arya")
 	w.SayIn("user", gone.ID, "one")
 	kept := w.CreateChannel("user", "kept", "arya")
-	exported := w.export()
+	exported := w.exportEverything()
 	w.SayIn("user", kept.ID, "two")
 	w.NoError(w.DeleteConversation(ctx, user, gone.ID))
 	report := get[parley.ImportReport](w)(w.Import(ctx, user, strings.NewReader(exported)))

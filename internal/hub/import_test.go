@@ -14,7 +14,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-func (w *world) export() string {
+func (w *world) exportEverything() string {
 	w.t.Helper()
 	var out bytes.Buffer
 	w.NoError(w.ExportAll(ctx, user, &out))
@@ -79,7 +79,7 @@ func (w *world) live() {
 	})
 	secret := w.SendDM("user", "worker", "secret").Message
 	get[parley.Message](w)(w.Redact(ctx, user, secret.ID, "secret"))
-	asked := w.send("user", "worker", "one question").Message
+	asked := w.SendEphemeralDM("user", "worker", "one question").Message
 	w.ReplyAs("worker", asked.ID, "one answer")
 	a := get[parley.Artifact](w)(w.PutArtifact(ctx, user, strings.NewReader("body")))
 	a.Name = "notes.txt"
@@ -92,7 +92,7 @@ func (w *world) live() {
 func TestImportGivesBackWhatWasExported(t *testing.T) {
 	w := newHub(t)
 	w.live()
-	exported := w.export()
+	exported := w.exportEverything()
 	for _, k := range kinds {
 		t.Run("into "+k.name, func(t *testing.T) {
 			copied := another(t, k)
@@ -102,7 +102,7 @@ func TestImportGivesBackWhatWasExported(t *testing.T) {
 				Lines: lines - 1, Agents: 4, Conversations: 5, Messages: 9, Skipped: 2, BodiesMissing: 1,
 			}
 			same(t, "the report", report, want)
-			again := copied.export()
+			again := copied.exportEverything()
 			same(t, "the second export", comparable(t, again), comparable(t, exported))
 			copied.AssertConsistent()
 			same(t, "unread", copied.ConversationAs("boss", "general").Unread, 0)
@@ -110,7 +110,7 @@ func TestImportGivesBackWhatWasExported(t *testing.T) {
 
 			report = get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(exported)))
 			same(t, "the report of a repetition", report, parley.ImportReport{Lines: lines - 1, Skipped: lines - 2})
-			same(t, "the third export", comparable(t, copied.export()), comparable(t, again))
+			same(t, "the third export", comparable(t, copied.exportEverything()), comparable(t, again))
 			copied.hasAbsentBody(t)
 		})
 	}
@@ -153,17 +153,17 @@ func TestImportOfAnyConversationsGivesThemBack(t *testing.T) {
 			w.PostAs(sender, d)
 		}
 	})
-	exported := w.export()
+	exported := w.exportEverything()
 	copied := another(t, stores)
 	get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(exported)))
-	same(t, "the second export", comparable(t, copied.export()), comparable(t, exported))
+	same(t, "the second export", comparable(t, copied.exportEverything()), comparable(t, exported))
 	copied.AssertConsistent()
 }
 
 func TestImportGoesOnAfterABadLine(t *testing.T) {
 	w := newHub(t)
 	w.live()
-	exported := w.export()
+	exported := w.exportEverything()
 	lines := slices.Collect(strings.Lines(exported))
 	for name, spoil := range map[string]func(string) string{
 		"no JSON":      func(string) string { return "{\n" },
@@ -186,7 +186,7 @@ func TestImportGoesOnAfterABadLine(t *testing.T) {
 			same(t, "messages done", report.Messages, int64(7))
 			report = get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(exported)))
 			same(t, "messages of the second try", report.Messages, int64(2))
-			same(t, "the export", comparable(t, copied.export()), comparable(t, exported))
+			same(t, "the export", comparable(t, copied.exportEverything()), comparable(t, exported))
 		})
 	}
 }
@@ -194,7 +194,7 @@ func TestImportGoesOnAfterABadLine(t *testing.T) {
 func TestImportRefuses(t *testing.T) {
 	w := newHub(t)
 	w.live()
-	exported := w.export()
+	exported := w.exportEverything()
 	header, _, _ := strings.Cut(exported, "\n")
 	load := func(who, file string) func() error {
 		return func() error { _, err := w.Import(ctx, as(who), strings.NewReader(file)); return err }
@@ -235,7 +235,7 @@ func TestImportRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { wantError(t, c.call(), c.want) })
 	}
-	same(t, "the hub afterwards", comparable(t, w.export()), comparable(t, exported))
+	same(t, "the hub afterwards", comparable(t, w.exportEverything()), comparable(t, exported))
 	cut := exported[:strings.LastIndex(strings.TrimSuffix(exported, "\n"), "\n")]
 	report := get[parley.ImportReport](w)(w.Import(ctx, user, strings.NewReader(cut)))
 	same(t, "the notices of a file that was cut", report.Notices, []string{"the file has no last line: something at its end may be missing"})
@@ -248,8 +248,8 @@ func TestImportInManyUpdates(t *testing.T) {
 		w.SayIn("user", c.ID, fmt.Sprint(n))
 	}
 	copied := another(t, stores)
-	report := get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(w.export())))
+	report := get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(w.exportEverything())))
 	same(t, "messages", report.Messages, int64(450))
-	same(t, "the export", comparable(t, copied.export()), comparable(t, w.export()))
-	same(t, "acts", []string{copied.audited()[0].Act, copied.audited()[1].Act}, []string{"hub.import", "hub.imported"})
+	same(t, "the export", comparable(t, copied.exportEverything()), comparable(t, w.exportEverything()))
+	same(t, "acts", []string{copied.AuditEntries()[0].Act, copied.AuditEntries()[1].Act}, []string{"hub.import", "hub.imported"})
 }

@@ -43,7 +43,7 @@ func (w *world) work() {
 func TestImportGivesWorkBackAsHistory(t *testing.T) {
 	w := newHub(t)
 	w.work()
-	exported := w.export()
+	exported := w.exportEverything()
 	for _, k := range kinds {
 		t.Run("into "+k.name, func(t *testing.T) {
 			copied := another(t, k)
@@ -54,7 +54,7 @@ func TestImportGivesWorkBackAsHistory(t *testing.T) {
 				Lines: lines - 1, Agents: 2, Conversations: 1, Messages: 1, Permissions: 2, Tasks: 3, Approvals: 2, Skipped: 2,
 			})
 			copied.AssertConsistent()
-			again := copied.export()
+			again := copied.exportEverything()
 			same(t, "the second export", comparable(t, withoutOpen(t, again)), comparable(t, withoutOpen(t, exported)))
 			if !strings.Contains(again, `"error":{"code":"E005","message":"it was open when the hub was exported"`) {
 				t.Error("an open task goes on")
@@ -64,7 +64,7 @@ func TestImportGivesWorkBackAsHistory(t *testing.T) {
 			}
 			report = get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(exported)))
 			same(t, "the report of a repetition", report, parley.ImportReport{Lines: lines - 1, Skipped: lines - 2})
-			same(t, "the third export", comparable(t, copied.export()), comparable(t, again))
+			same(t, "the third export", comparable(t, copied.exportEverything()), comparable(t, again))
 		})
 	}
 }
@@ -84,7 +84,7 @@ func withoutOpen(t *testing.T, export string) string {
 func TestImportReadsTheFirstVersion(t *testing.T) {
 	w := newHub(t)
 	w.live()
-	old := strings.Replace(w.export(), `"version":2`, `"version":1`, 1)
+	old := strings.Replace(w.exportEverything(), `"version":2`, `"version":1`, 1)
 	copied := another(t, stores)
 	report := get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(old)))
 	same(t, "messages", report.Messages, int64(9))
@@ -93,7 +93,7 @@ func TestImportReadsTheFirstVersion(t *testing.T) {
 func TestImportRefusesWorkThatIsNone(t *testing.T) {
 	w := newHub(t)
 	w.work()
-	exported := w.export()
+	exported := w.exportEverything()
 	lines := map[string]string{}
 	for text := range strings.Lines(exported) {
 		for _, kind := range []string{"permission", "task", "approval"} {
@@ -125,7 +125,7 @@ func TestImportRefusesWorkThatIsNone(t *testing.T) {
 			}
 		})
 	}
-	same(t, "the hub afterwards", comparable(t, w.export()), comparable(t, exported))
+	same(t, "the hub afterwards", comparable(t, w.exportEverything()), comparable(t, exported))
 }
 
 // A task, an approval and a message get the next numbers of the hub they come to, and what names them is renamed with them.
@@ -133,7 +133,7 @@ func TestImportNumbersAnew(t *testing.T) {
 	w := newHub(t)
 	w.work()
 	m := w.PostAs("boss", parley.Draft{Direct: []string{"worker"}, Content: text("how far is it?"), Task: "task-3"}).Message
-	exported := w.export()
+	exported := w.exportEverything()
 	busy := another(t, stores)
 	busy.addInternOffice()
 	own := get[parley.TaskView](busy)(busy.NewTask(ctx, user, parley.NewTask{Title: "my own"}))
@@ -164,7 +164,7 @@ func TestImportOfAnOlderFileKeepsTheNumbersOfTasks(t *testing.T) {
 	w.work()
 	m := w.PostAs("boss", parley.Draft{Direct: []string{"worker"}, Content: text("how far is it?"), Task: "task-3"}).Message
 	var tasks, rest strings.Builder
-	for text := range strings.Lines(w.export()) {
+	for text := range strings.Lines(w.exportEverything()) {
 		switch {
 		case strings.HasPrefix(text, `{"task":`):
 			tasks.WriteString(text)

@@ -26,7 +26,7 @@ func TestOwnMessageIsFoundAtOnce(t *testing.T) {
 	for i := range 50 {
 		word := fmt.Sprint("word", i)
 		w.SayIn("arya", "open", word)
-		found := w.search("arya", word)
+		found := w.searchAs("arya", word)
 		same(t, word, []any{len(found.Hits), found.Behind}, []any{1, false})
 	}
 }
@@ -93,22 +93,22 @@ func TestSearchSaysWhenItIsBehind(t *testing.T) {
 		w.CreateChannel("arya", "open")
 		w.SayIn("arya", "open", "word")
 		began := time.Now()
-		same(t, "not started", w.search("arya", "word"), parley.SearchResult{Behind: true})
+		same(t, "not started", w.searchAs("arya", "word"), parley.SearchResult{Behind: true})
 		same(t, "waited", time.Since(began), time.Duration(0))
 		w.Start(ctx)
 		defer w.Stop()
-		same(t, "started", len(w.search("arya", "word").Hits), 1)
+		same(t, "started", len(w.searchAs("arya", "word").Hits), 1)
 		where.Store("before")
 		w.SayIn("arya", "open", "word again")
 		began = time.Now()
-		found := w.search("arya", "word")
+		found := w.searchAs("arya", "word")
 		same(t, "interrupted", []any{len(found.Hits), found.Behind}, []any{1, true})
 		same(t, "waited", time.Since(began), time.Second)
-		same(t, "another need not wait", w.search("user", "word").Behind, false)
+		same(t, "another need not wait", w.searchAs("user", "word").Behind, false)
 		where.Store("")
 		time.Sleep(3 * time.Second) // the bubble's time: it tries again by itself
 		synctest.Wait()
-		found = w.search("arya", "word")
+		found = w.searchAs("arya", "word")
 		same(t, "afterwards", []any{len(found.Hits), found.Behind}, []any{2, false})
 	})
 }
@@ -136,7 +136,7 @@ func TestOwnMessageInADeletedConversation(t *testing.T) {
 	w.SayIn("arya", "open", "word")
 	w.NoError(w.DeleteConversation(ctx, user, "open"))
 	w.Start(ctx)
-	same(t, "result", w.search("arya", "word"), parley.SearchResult{})
+	same(t, "result", w.searchAs("arya", "word"), parley.SearchResult{})
 }
 
 // TestIndexHasNoGapAndNoRepeat interrupts the indexer anywhere, restarts the hub, and compares what is
@@ -225,7 +225,7 @@ func TestLongMessagesAreIndexedInSmallUpdates(t *testing.T) {
 		w.SayIn("arya", "open", fmt.Sprint("long", i, strings.Repeat(" word", 4000)))
 	}
 	w.Start(ctx)
-	same(t, "found", len(w.finds("arya", "word")), 6)
+	same(t, "found", len(w.searchSnippets("arya", "word")), 6)
 	most := 0
 	for len(words) > 0 {
 		most = max(most, <-words)
@@ -279,7 +279,7 @@ func TestEveryWordFindsTheMessagesThatHaveIt(t *testing.T) {
 		w.AddAgents("arya", "ned", "bran")
 		readers := map[string][]string{"open": {"arya", "ned", "bran"}, "secret": {"arya", "ned"}, "own": {"arya"}}
 		w.CreateChannel("arya", "open")
-		w.private("arya", "secret", "ned")
+		w.CreatePrivateChannel("arya", "secret", "ned")
 		w.group("arya", "own")
 		type said struct{ where, text string }
 		var all []said
@@ -301,7 +301,7 @@ func TestEveryWordFindsTheMessagesThatHaveIt(t *testing.T) {
 						want = append(want, s.text)
 					}
 				}
-				for _, hit := range w.search(who, word).Hits {
+				for _, hit := range w.searchAs(who, word).Hits {
 					got = append(got, hit.Snippet.Text)
 				}
 				slices.Sort(want)

@@ -22,16 +22,16 @@ func TestNobodyLearnsOfWhatIsNotTheirs(t *testing.T) {
 		rt.Repeat(x.actions())
 		x.ensureSecrets(rt)
 		x.w.Start(ctx)
-		if x.w.search(parley.Owner, "secret").Behind { // it has said the last words
+		if x.w.searchAs(parley.Owner, "secret").Behind { // it has said the last words
 			rt.Fatalf("the index does not follow")
 		}
-		before := x.w.state()
+		before := x.w.storeSnapshot()
 		for _, p := range x.model.peers {
 			if !p.removed {
 				x.spy(rt, p)
 			}
 		}
-		same(rt, "state after the reading", x.w.state(), before)
+		same(rt, "state after the reading", x.w.storeSnapshot(), before)
 	})
 }
 

@@ -95,7 +95,7 @@ func TestHeldCallAndRunStayInTheirTrace(t *testing.T) {
 	secret := w.PostAs(parley.Owner, parley.Draft{Direct: []string{"senior"}, Content: text("x")}).Message
 	a := w.HeldApproval(second(w.Contact(ctx, hub.Caller{Agent: "intern", Trace: secret.TraceID}, notifies("senior", "x"))))
 	same(t, "an approval", a.TraceID, a.ID)
-	run, _ := w.works("boss")
+	run, _ := w.startRunInDM("boss")
 	caller := run.Caller()
 	caller.Trace = secret.TraceID
 	told := get[parley.Receipt](w)(w.Post(ctx, caller, parley.Draft{Direct: []string{"user"}, TraceID: secret.TraceID, Content: text("x")})).Message
@@ -109,7 +109,7 @@ func TestForeignTraceIsNotJoinedByADocument(t *testing.T) {
 	w.joinTree(parley.LayoutAgentOS, "tree", "ana", "ben")
 	w.CreateChannel("user", "paper")
 	secret := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: text("x")}).Message
-	came := w.arrives("tree", parley.Arrival{
+	came := w.arriveFrom("tree", parley.Arrival{
 		Name: "msg-20260301-090000-ana-abcd", From: "ana", To: "ben", Channel: "paper", Draft: parley.Draft{TraceID: secret.TraceID, Content: text("y")},
 	})
 	same(t, "its trace", get[parley.Shown](w)(w.Message(ctx, user, came.Message)).TraceID, came.Message)

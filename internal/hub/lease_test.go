@@ -16,7 +16,7 @@ type tried struct {
 	Pause   time.Duration // from now on
 }
 
-func (w *world) tried(message, recipient string) tried {
+func (w *world) retryState(message, recipient string) tried {
 	w.t.Helper()
 	d := w.DeliveryOf(message, recipient)
 	pause := time.Duration(0)
@@ -38,13 +38,13 @@ func TestLostLeaseReturnsWhatItHadAfterAPause(t *testing.T) {
 			w.AdvanceLeases(time.Minute - time.Millisecond)
 			same(t, "before 60 s", w.DeliveryOf(m.ID, "ned").Lease, taken.Lease)
 			w.AdvanceLeases(time.Millisecond)
-			same(t, "after 60 s", w.tried(m.ID, "ned"), tried{parley.DeliveryAccepted, 1, "", time.Second})
+			same(t, "after 60 s", w.retryState(m.ID, "ned"), tried{parley.DeliveryAccepted, 1, "", time.Second})
 			d := w.DeliveryOf(m.ID, "ned")
 			same(t, "nothing is left of the try", []any{d.DeliveredAt, d.SeenAt, d.Run}, []any{(*time.Time)(nil), (*time.Time)(nil), ""})
 			same(t, "why", d.Failure, refused(parley.Unavailable, "", "ned did not do this: whoever had it is gone", ""))
-			same(t, "in the pause", w.takes("ned", parley.Take{}), []string{})
+			same(t, "in the pause", w.TakeTexts("ned", parley.Take{}), []string{})
 			w.AdvanceLeases(time.Second)
-			same(t, "after the pause", w.takes("ned", parley.Take{}), []string{"once more"})
+			same(t, "after the pause", w.TakeTexts("ned", parley.Take{}), []string{"once more"})
 			same(t, "nobody is told of a try", len(w.HubMessagesTo("arya")), 0)
 		})
 	}
@@ -61,11 +61,11 @@ func TestExtendedLeaseLasts(t *testing.T) {
 	}{{0, time.Minute}, {time.Hour, time.Hour}, {time.Second, time.Second}} {
 		list := get[[]parley.Delivery](w)(w.Extend(ctx, as("ned"), taken.Lease, c.length))
 		same(t, "still held", list[0].Message, m.ID)
-		same(t, "lasts", w.tried(m.ID, "ned"), tried{parley.DeliveryDelivered, 0, taken.Lease, c.want})
+		same(t, "lasts", w.retryState(m.ID, "ned"), tried{parley.DeliveryDelivered, 0, taken.Lease, c.want})
 		w.AdvanceLeases(c.want - time.Millisecond)
 	}
 	w.AdvanceLeases(time.Millisecond)
-	same(t, "over", w.tried(m.ID, "ned"), tried{parley.DeliveryAccepted, 1, "", time.Second})
+	same(t, "over", w.retryState(m.ID, "ned"), tried{parley.DeliveryAccepted, 1, "", time.Second})
 }
 
 func TestWallClockMovesNoLease(t *testing.T) {
@@ -78,15 +78,15 @@ func TestWallClockMovesNoLease(t *testing.T) {
 			first := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Priority: priority(w, "low"), Content: text("first")}).Message
 			w.clock.advance(jump)
 			w.SendDM("arya", "ned", "second")
-			w.sweep()
+			w.SweepDueDeliveries()
 			same(t, "order", w.PendingTexts("ned"), []string{"first", "second"})
 			taken := w.TakeAs("ned", parley.Take{Limit: 1})
 			w.clock.advance(jump)
-			w.sweep()
-			same(t, "lease", w.tried(first.ID, "ned"), tried{parley.DeliveryDelivered, 0, taken.Lease, time.Minute})
+			w.SweepDueDeliveries()
+			same(t, "lease", w.retryState(first.ID, "ned"), tried{parley.DeliveryDelivered, 0, taken.Lease, time.Minute})
 			w.clock.advance(-2 * jump)
 			w.AdvanceLeases(time.Minute)
-			same(t, "its end", w.tried(first.ID, "ned"), tried{parley.DeliveryAccepted, 1, "", time.Second})
+			same(t, "its end", w.retryState(first.ID, "ned"), tried{parley.DeliveryAccepted, 1, "", time.Second})
 		})
 	}
 }
@@ -105,14 +105,14 @@ func TestPauseGrowsByTheKindOfFailure(t *testing.T) {
 			w.AddAgents("arya", "ned")
 			m := w.SendDM("arya", "ned", "try").Message
 			for i, pause := range want {
-				w.giveBack("ned", w.TakeAs("ned", parley.Take{}), failure)
-				same(t, fmt.Sprint("after try ", i+1), w.tried(m.ID, "ned"), tried{parley.DeliveryAccepted, i + 1, "", pause})
+				w.NackTaken("ned", w.TakeAs("ned", parley.Take{}), failure)
+				same(t, fmt.Sprint("after try ", i+1), w.retryState(m.ID, "ned"), tried{parley.DeliveryAccepted, i + 1, "", pause})
 				w.AdvanceLeases(pause)
 			}
 			taken := w.TakeAs("ned", parley.Take{})
 			_, err := w.Nack(ctx, as("ned"), taken.Lease, parley.Trouble{Failure: failure, After: time.Hour}, m.ID)
 			w.NoError(err)
-			same(t, "not before", w.tried(m.ID, "ned"), tried{parley.DeliveryAccepted, 4, "", time.Hour})
+			same(t, "not before", w.retryState(m.ID, "ned"), tried{parley.DeliveryAccepted, 4, "", time.Hour})
 		})
 	}
 }
@@ -128,7 +128,7 @@ func TestLastAttemptMakesADeadLetter(t *testing.T) {
 			m := w.SendDM("arya", "ned", "hopeless").Message
 			for range attempts {
 				same(t, "told before the end", len(w.HubMessagesTo("arya")), 0)
-				w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureServer)
+				w.NackTaken("ned", w.TakeAs("ned", parley.Take{}), parley.FailureServer)
 				w.AdvanceLeases(time.Hour)
 			}
 			sentence := "ned did not do this: what it needs has failed"
@@ -141,7 +141,7 @@ func TestLastAttemptMakesADeadLetter(t *testing.T) {
 				parley.DeliveryDead, attempts, refused(parley.DependencyFailed, "", sentence, hint), "", (*time.Time)(nil),
 			})
 			same(t, "told", textsOf(w.HubMessagesTo("arya")), []string{"Error: " + sentence + ". Hint: " + hint + "."})
-			same(t, "inbox", w.inbox("ned"), parley.Inbox{})
+			same(t, "inbox", w.InboxOf("ned"), parley.Inbox{})
 			same(t, "dead letters", get[[]parley.Delivery](w)(w.DeadLetters(ctx, user, 0, 0)), []parley.Delivery{d})
 			same(t, "after it", get[[]parley.Delivery](w)(w.DeadLetters(ctx, user, d.Seq, 0)), []parley.Delivery{})
 		})
@@ -157,20 +157,20 @@ func TestDeadLetterIsRetriedWithAllItsAttempts(t *testing.T) {
 	die := func() {
 		t.Helper()
 		for range 2 {
-			w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
+			w.NackTaken("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 			w.AdvanceLeases(time.Hour)
 		}
-		same(t, "dead", w.tried(m.ID, "ned"), tried{State: parley.DeliveryDead, Attempt: 2})
+		same(t, "dead", w.retryState(m.ID, "ned"), tried{State: parley.DeliveryDead, Attempt: 2})
 	}
 	die()
-	audits := len(w.audited())
+	audits := len(w.AuditEntries())
 	for _, recipient := range []string{"", "NED"} {
 		retried := get[parley.Delivery](w)(w.RetryDead(ctx, user, m.ID, recipient))
 		same(t, "retried", retried, w.DeliveryOf(m.ID, "ned"))
-		same(t, "at once, from the start", w.tried(m.ID, "ned"), tried{State: parley.DeliveryAccepted})
+		same(t, "at once, from the start", w.retryState(m.ID, "ned"), tried{State: parley.DeliveryAccepted})
 		die()
 	}
-	entry := w.audited()[audits]
+	entry := w.AuditEntries()[audits]
 	same(t, "audited", []any{entry.Actor, entry.Act, entry.Subject, string(entry.Detail)},
 		[]any{"user", "delivery.retry", m.ID, `{"recipient":"ned"}`})
 	same(t, "told each time it died", len(w.HubMessagesTo("arya")), 3)
@@ -178,7 +178,7 @@ func TestDeadLetterIsRetriedWithAllItsAttempts(t *testing.T) {
 	before := len(w.HubMessagesTo("arya"))
 	dropped := get[parley.Delivery](w)(w.DropDead(ctx, user, m.ID, "ned"))
 	same(t, "dropped", []any{dropped.State, dropped.SettledAt != nil}, []any{parley.DeliveryDropped, true})
-	entry = w.audited()[len(w.audited())-1]
+	entry = w.AuditEntries()[len(w.AuditEntries())-1]
 	same(t, "audited", []any{entry.Act, entry.Subject}, []any{"delivery.drop", m.ID})
 	same(t, "told", textsOf(w.HubMessagesTo("arya"))[before:], []string{
 		"Error: user gave up on this for ned. Hint: send it again, or write to somebody else.",
@@ -190,7 +190,7 @@ func TestAskIsTriedOnce(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(*world, parley.Taken){
 		"lease lost": func(w *world, _ parley.Taken) { w.AdvanceLeases(time.Minute) },
-		"busy":       func(w *world, taken parley.Taken) { w.giveBack("ned", taken, parley.FailureBusy) },
+		"busy":       func(w *world, taken parley.Taken) { w.NackTaken("ned", taken, parley.FailureBusy) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -198,7 +198,7 @@ func TestAskIsTriedOnce(t *testing.T) {
 			w.AddAgents("arya", "ned")
 			ask := w.postFor(parley.PurposeAsk, "arya", "ned", "well?")
 			lose(w, w.TakeAs("ned", parley.Take{}))
-			same(t, "failed", w.tried(ask.ID, "ned"), tried{State: parley.DeliveryFailed, Attempt: 1})
+			same(t, "failed", w.retryState(ask.ID, "ned"), tried{State: parley.DeliveryFailed, Attempt: 1})
 			same(t, "told", len(w.HubMessagesTo("arya")), 1)
 		})
 	}
@@ -263,7 +263,7 @@ func TestStaleLeaseMayAckWhatNobodyHas(t *testing.T) {
 	_, err := w.Ack(ctx, as("ned"), lease, m.ID)
 	w.NoError(err)
 	w.AdvanceLeases(time.Hour)
-	same(t, "acked", w.tried(m.ID, "ned"), tried{State: parley.DeliveryAcked, Attempt: 1})
+	same(t, "acked", w.retryState(m.ID, "ned"), tried{State: parley.DeliveryAcked, Attempt: 1})
 }
 
 func TestRemovedRecipientFailsWhatIsOpenForIt(t *testing.T) {
@@ -273,11 +273,11 @@ func TestRemovedRecipientFailsWhatIsOpenForIt(t *testing.T) {
 	first := w.SendDM("arya", "ned", "held").Message
 	held := w.TakeAs("ned", parley.Take{})
 	second := w.SendDM("arya", "ned", "pausing").Message
-	w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
+	w.NackTaken("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 	third := w.SendDM("bran", "ned", "waiting").Message
 	quiet := w.PostAs("bran", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeStatus}).Message
 	done := w.SendDM("bran", "ned", "done").Message
-	w.ack("ned", done.ID)
+	w.AckAs("ned", done.ID)
 	own := w.SendDM("ned", "bran", "from it").Message
 	w.NoError(w.RemoveAgent(ctx, user, "ned"))
 	for _, m := range []parley.Message{first, second, third, quiet} {
@@ -292,9 +292,9 @@ func TestRemovedRecipientFailsWhatIsOpenForIt(t *testing.T) {
 	same(t, "its inbox", w.sawInbox("ned"), parley.Inbox{})
 	_, err := w.Extend(ctx, as("ned"), held.Lease, 0)
 	same(t, "it can do nothing more", parley.CodeOf(err), parley.NotPermitted)
-	before := w.state()
+	before := w.storeSnapshot()
 	w.NoError(w.Sweep(ctx))
-	same(t, "a sweep finds nothing to do", w.state(), before)
+	same(t, "a sweep finds nothing to do", w.storeSnapshot(), before)
 }
 
 // sawInbox is an inbox whose owner cannot look any more.
@@ -311,7 +311,7 @@ func TestRemovalOfAnAgentWithMoreThanOneBatch(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("ned")
-	w.depth("ned", 1000, parley.OverflowEvict)
+	w.SetInboxDepth("ned", 1000, parley.OverflowEvict)
 	for range 203 {
 		w.SendDM("user", "ned", "hello")
 	}

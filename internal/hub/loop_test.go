@@ -146,7 +146,7 @@ func TestWhoMayResumeAPair(t *testing.T) {
 		before := w.LastEventNumber()
 		same(t, who+" lifts it", get[bool](w)(w.ResumePair(ctx, as(who), "b", "A")), true)
 		same(t, "event", kindsAfter(w, before), []parley.EventKind{parley.EventLoopClosed})
-		last := w.audited()[len(w.audited())-1]
+		last := w.AuditEntries()[len(w.AuditEntries())-1]
 		same(t, "audit", []string{last.Actor, last.Act, last.Subject, string(last.Detail)},
 			[]string{who, "agent.resume_pair", "b", `{"exchanges":8,"with":"a"}`})
 		same(t, "there is nothing left to lift", get[bool](w)(w.ResumePair(ctx, as(who), "a", "b")), false)

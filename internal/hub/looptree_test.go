@@ -19,7 +19,7 @@ func talks(w *world, most int, next func(a *parley.Arrival, answer string)) int 
 	for n := range most {
 		a := parley.Arrival{Name: fmt.Sprintf("msg-20260301-0900%02d-ana-abcd", n), From: "ana", To: "ned", Channel: "paper", Draft: parley.Draft{Content: text("go on")}}
 		next(&a, answer)
-		got := w.arrives("tree", a)
+		got := w.arriveFrom("tree", a)
 		if heldUp(w.DeliveryOf(got.Message, "ned")) {
 			return n
 		}

@@ -11,7 +11,7 @@ func moded(t *testing.T, mode parley.Answers) *world {
 	t.Helper()
 	w := newHub(t)
 	w.AddScriptAgents("a1", "b2", "c3")
-	w.create("user", parley.NewConversation{Name: "open", With: []string{"a1", "b2", "c3"}, Answers: mode})
+	w.CreateConversationAs("user", parley.NewConversation{Name: "open", With: []string{"a1", "b2", "c3"}, Answers: mode})
 	return w
 }
 
@@ -59,7 +59,7 @@ func TestRoundRobinPassesOverWhoCannotStart(t *testing.T) {
 	w.SayIn("user", "open", "@ana again, @b2")
 	lease := w.TakeAs("ana", parley.Take{})
 	w.AssertIdle("b2")
-	w.ack("ana", lease.Messages[0].ID, lease.Messages[1].ID)
+	w.AckAs("ana", lease.Messages[0].ID, lease.Messages[1].ID)
 	w.StartRun("b2")
 }
 

@@ -173,10 +173,10 @@ func TestAMessageOfAConversationThatWasLeftIsAcknowledgedByItsShortName(t *testi
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
-	w.private("arya", "secret", "gendry")
+	w.CreatePrivateChannel("arya", "secret", "gendry")
 	m := w.SayIn("arya", "secret", "@gendry").Message
 	w.NoError(w.Leave(ctx, as("gendry"), "secret"))
-	w.ack("gendry", m.ShortName())
+	w.AckAs("gendry", m.ShortName())
 	same(t, "its state", w.DeliveryState(m.ID, "gendry"), parley.DeliveryAcked)
 }
 
@@ -186,7 +186,7 @@ func TestDeadLettersAndRedactionsAreCalledByShortName(t *testing.T) {
 	w.AddAgents("arya", "gendry")
 	w.EditAgent("gendry", func(a *parley.Agent) { a.Attempts = 1 })
 	m := w.SendDM("arya", "gendry", "one").Message
-	w.giveBack("gendry", w.TakeAs("gendry", parley.Take{}), parley.FailureBusy)
+	w.NackTaken("gendry", w.TakeAs("gendry", parley.Take{}), parley.FailureBusy)
 	same(t, "its state", w.DeliveryState(m.ID, "gendry"), parley.DeliveryDead)
 	get[parley.Delivery](w)(w.RetryDead(ctx, user, m.ShortName(), ""))
 	taken := w.TakeAs("gendry", parley.Take{Only: []string{m.ShortName()}})
@@ -295,6 +295,6 @@ func TestNamesFromBeforeShortNamesGoOn(t *testing.T) {
 	w.EditAgent("arya", func(a *parley.Agent) { a.Role = "smith" })
 	w.NoError(w.SetTopic(ctx, as("arya"), "m7", "the forge"))
 	same(t, "its messages", len(w.TextsIn("arya", "m7")), 1)
-	report := get[parley.ImportReport](w)(w.Import(ctx, user, strings.NewReader(w.export())))
+	report := get[parley.ImportReport](w)(w.Import(ctx, user, strings.NewReader(w.exportEverything())))
 	same(t, "imported again", report.Conversations+report.Agents, int64(0))
 }

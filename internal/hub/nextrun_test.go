@@ -49,7 +49,7 @@ func TestRunHasAtMostSoManyTriggers(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
 	w.AddScriptAgents("codex")
-	w.depth("codex", 200, parley.OverflowReject)
+	w.SetInboxDepth("codex", 200, parley.OverflowReject)
 	for i := range 105 {
 		w.SendDM("user", "codex", fmt.Sprint(i))
 	}
@@ -140,7 +140,7 @@ func TestRunKnowsHowItCameToBe(t *testing.T) {
 	w.CreateChannel("user", "open", "codex", "gemini", "rex")
 	trace := w.SayIn("user", "open", "@codex begin").Message.TraceID
 	one := w.StartRun("codex")
-	explicit := w.runPosts(one, parley.Draft{Conversation: "open", Content: text("@gemini one")}).Message
+	explicit := w.PostFromRun(one, parley.Draft{Conversation: "open", Content: text("@gemini one")}).Message
 	same(t, "what a run posts", []any{explicit.TraceID, explicit.Hops, explicit.Source}, []any{trace, 1, "run"})
 	two := w.StartRun("gemini")
 	same(t, "the next", []any{two.Run.TraceID, two.Run.Hops, two.Run.Chain}, []any{trace, 1, 1})

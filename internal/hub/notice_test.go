@@ -23,7 +23,7 @@ func (w *world) heldCall(words string) parley.Approval {
 	return held.Approval
 }
 
-func (w *world) dueNotices() []hub.DueNotice {
+func (w *world) pendingNotices() []hub.DueNotice {
 	w.t.Helper()
 	return get[[]hub.DueNotice](w)(w.DueNotices(ctx, 100))
 }
@@ -45,7 +45,7 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 		w.AddPerson("sansa", parley.AccessOwner)
 		w.AddPerson("rickon", parley.AccessMember)
 		a := w.heldCall("hello")
-		due := w.dueNotices()
+		due := w.pendingNotices()
 		same(t, "told", toldOutside(due), []string{"user approval arya needs your approval (approval-1)", "sansa approval arya needs your approval (approval-1)"})
 		same(t, "of what", []string{due[0].Approval, due[0].About.ID, due[0].Text}, []string{a.ID, a.ID, a.Summary})
 	})
@@ -55,22 +55,22 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 		w.AddPerson("rickon", parley.AccessMember)
 		w.EditAgent("arya", func(a *parley.Agent) { a.Manager = "rickon" })
 		w.heldCall("hello")
-		same(t, "told", toldOutside(w.dueNotices()), []string{"rickon approval arya needs your approval (approval-1)"})
+		same(t, "told", toldOutside(w.pendingNotices()), []string{"rickon approval arya needs your approval (approval-1)"})
 	})
 	t.Run("of an approval that an agent decides, nobody", func(t *testing.T) {
 		w := newHub(t)
 		w.addInternOffice()
 		w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "x")))
-		same(t, "told", len(w.dueNotices()), 0)
+		same(t, "told", len(w.pendingNotices()), 0)
 		w.clock.advance(time.Hour)
 		w.NoError(w.SweepApprovals(ctx))
-		same(t, "reminded", len(w.dueNotices()), 0)
+		same(t, "reminded", len(w.pendingNotices()), 0)
 		w.AddPermission("intern", "senior", parley.EffectAllow, withPerson)
 		w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "y")))
 		w.clock.advance(time.Hour)
 		w.NoError(w.SweepApprovals(ctx))
 		told := "user approval intern needs your approval (approval-2)"
-		same(t, "told of what a person must decide", toldOutside(w.dueNotices()), []string{told, told})
+		same(t, "told of what a person must decide", toldOutside(w.pendingNotices()), []string{told, told})
 	})
 	t.Run("of a dead letter", func(t *testing.T) {
 		w := newHub(t)
@@ -79,9 +79,9 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 		w.EditAgent("ned", func(a *parley.Agent) { a.Attempts = 1 })
 		for _, sender := range []string{"rickon", "arya"} {
 			w.SendDM(sender, "ned", "secret words")
-			w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
+			w.NackTaken("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 		}
-		due := w.dueNotices()
+		due := w.pendingNotices()
 		title := " dead A message for ned could not be delivered"
 		same(t, "told", toldOutside(due), []string{"rickon" + title, "user" + title})
 		same(t, "what it said", strings.Contains(due[0].Text, "secret words"), false)
@@ -97,22 +97,22 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 			}
 		}
 		w.NoError(w.SweepBudgets(ctx))
-		same(t, "told", toldOutside(w.dueNotices()), []string{"user budget bot has used up a budget"})
+		same(t, "told", toldOutside(w.pendingNotices()), []string{"user budget bot has used up a budget"})
 	})
 	t.Run("of a full disk, once a day", func(t *testing.T) {
 		w, d, _ := onDisk(t, 10*gib)
 		for _, free := range []int64{gib / 2, 9 * gib, gib / 2} {
 			d.free.Store(free)
-			w.sweepAll()
+			w.sweepEverything()
 		}
-		same(t, "told", toldOutside(w.dueNotices()), []string{"user alert The disk of the hub is almost full"})
+		same(t, "told", toldOutside(w.pendingNotices()), []string{"user alert The disk of the hub is almost full"})
 	})
 	t.Run("nobody who has no way to be told", func(t *testing.T) {
 		w := newHub(t, func(w *world) { w.config.Notified = func(person string) bool { return person == "sansa" } })
 		w.AddAgents("arya", "gendry")
 		w.AddPerson("sansa", parley.AccessOwner)
 		w.heldCall("hello")
-		same(t, "told", toldOutside(w.dueNotices()), []string{"sansa approval arya needs your approval (approval-1)"})
+		same(t, "told", toldOutside(w.pendingNotices()), []string{"sansa approval arya needs your approval (approval-1)"})
 	})
 }
 
@@ -126,18 +126,18 @@ func TestNoticesAreTakenByOneAndSurviveARestart(t *testing.T) {
 	default:
 		t.Error("nobody is told that a notice is due")
 	}
-	first := w.dueNotices()
+	first := w.pendingNotices()
 	same(t, "taken", len(first), 1)
 	w.Restart()
-	same(t, "by another, meanwhile", w.dueNotices(), []hub.DueNotice(nil))
+	same(t, "by another, meanwhile", w.pendingNotices(), []hub.DueNotice(nil))
 	w.clock.advance(5 * time.Minute)
-	again := w.dueNotices()
+	again := w.pendingNotices()
 	same(t, "once it takes too long", []any{len(again), again[0].ID, again[0].Attempt}, []any{1, first[0].ID, 2})
 	again[0].Sent = []string{"ntfy:1"}
 	w.NoError(w.NoticeSent(ctx, again[0].Notice))
 	w.NoError(w.NoticeTried(ctx, again[0], ""))
 	w.clock.advance(24 * time.Hour)
-	same(t, "once it was sent", w.dueNotices(), []hub.DueNotice(nil))
+	same(t, "once it was sent", w.pendingNotices(), []hub.DueNotice(nil))
 }
 
 func TestNoticesAreTriedAgainButNotForEver(t *testing.T) {
@@ -149,7 +149,7 @@ func TestNoticesAreTriedAgainButNotForEver(t *testing.T) {
 	var pauses []time.Duration
 	pause := time.Duration(0)
 	for range 3 * 240 { // three hours
-		for _, due := range w.dueNotices() {
+		for _, due := range w.pendingNotices() {
 			w.NoError(w.NoticeTried(ctx, due, "it is \x00 down"))
 			pauses, pause = append(pauses, pause), 0
 		}
@@ -170,28 +170,28 @@ func TestADecidedApprovalIsNotAskedFor(t *testing.T) {
 	w.AddAgents("arya", "gendry")
 	early := w.heldCall("one")
 	get[parley.Approval](w)(w.Decide(ctx, user, early.ID, parley.Decision{}))
-	same(t, "decided before it is sent", w.dueNotices(), []hub.DueNotice(nil))
+	same(t, "decided before it is sent", w.pendingNotices(), []hub.DueNotice(nil))
 
 	late := w.heldCall("two")
-	sent := w.dueNotices()[0]
+	sent := w.pendingNotices()[0]
 	sent.Sent = []string{"ntfy:1", "telegram:1 99"}
 	w.NoError(w.NoticeTried(ctx, sent, ""))
 	w.clock.advance(40 * 24 * time.Hour)
-	w.sweepAll()
-	same(t, "while it is pending", w.dueNotices(), []hub.DueNotice(nil))
+	w.sweepEverything()
+	same(t, "while it is pending", w.pendingNotices(), []hub.DueNotice(nil))
 	get[parley.Approval](w)(w.Decide(ctx, user, late.ID, parley.Decision{Note: "no"}))
-	due := w.dueNotices()
+	due := w.pendingNotices()
 	same(t, "decided", []any{len(due), due[0].About.State, due[0].Sent}, []any{1, parley.ApprovalDenied, sent.Sent})
 	w.NoError(w.NoticeTried(ctx, due[0], ""))
 	w.clock.advance(time.Hour)
-	same(t, "once it says so", w.dueNotices(), []hub.DueNotice(nil))
+	same(t, "once it says so", w.pendingNotices(), []hub.DueNotice(nil))
 
 	racing := w.heldCall("three")
-	asked := w.dueNotices()[0]
+	asked := w.pendingNotices()[0]
 	get[parley.Approval](w)(w.Decide(ctx, user, racing.ID, parley.Decision{}))
 	asked.Sent = []string{"telegram:1 100"}
 	w.NoError(w.NoticeTried(ctx, asked, ""))
-	same(t, "decided while it is sent", len(w.dueNotices()), 1)
+	same(t, "decided while it is sent", len(w.pendingNotices()), 1)
 }
 
 func TestNoticesOfThoseWhoLeftAreDropped(t *testing.T) {
@@ -201,5 +201,5 @@ func TestNoticesOfThoseWhoLeftAreDropped(t *testing.T) {
 	w.AddPerson("sansa", parley.AccessOwner)
 	w.heldCall("hello")
 	w.NoError(w.RemoveAgent(ctx, user, "sansa"))
-	same(t, "told", toldOutside(w.dueNotices()), []string{"user approval arya needs your approval (approval-1)"})
+	same(t, "told", toldOutside(w.pendingNotices()), []string{"user approval arya needs your approval (approval-1)"})
 }

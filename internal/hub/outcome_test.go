@@ -9,8 +9,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// outcomeOf returns the state of an outcome without waiting.
-func (w *world) outcomeOf(by hub.Caller, id string) parley.Awaited {
+// outcomeNow returns the state of an outcome without waiting.
+func (w *world) outcomeNow(by hub.Caller, id string) parley.Awaited {
 	w.t.Helper()
 	return get[parley.Awaited](w)(w.AwaitOutcome(ctx, by, id, 0))
 }
@@ -50,18 +50,18 @@ func TestWaitForAnAsk(t *testing.T) {
 	w.AddPerson("ann", parley.AccessMember)
 	asked := w.beginAsk(user, "b", "one")
 	asked.hears()
-	same(t, "late", w.outcomeOf(user, asked.request.ID), parley.Awaited{ID: asked.request.ID, Name: asked.request.ShortName(), Kind: parley.AwaitedAsk, State: "late"})
+	same(t, "late", w.outcomeNow(user, asked.request.ID), parley.Awaited{ID: asked.request.ID, Name: asked.request.ShortName(), Kind: parley.AwaitedAsk, State: "late"})
 	now := w.awaits(user, asked.request.ID, func() { w.RunAndAnswer("b", "yes") })
 	same(t, "answered", now, parley.Awaited{ID: asked.request.ID, Name: asked.request.ShortName(), Kind: parley.AwaitedAsk, State: "answered", Done: true, Text: "Response from b: yes", Quotes: quotedAnswer("yes")})
 	same(t, "nothing is left", w.PendingTexts("user"), []string{})
-	same(t, "and again", w.outcomeOf(user, asked.request.ID), now)
+	same(t, "and again", w.outcomeNow(user, asked.request.ID), now)
 
 	asked = w.beginAsk(user, "b", "two")
 	asked.hears()
 	w.FailRunOf(w.StartRun("b"), parley.FailureFinal)
-	same(t, "an owner", w.outcomeOf(as("b"), asked.request.ID).Text, "Error: b failed to respond: it broke")
+	same(t, "an owner", w.outcomeNow(as("b"), asked.request.ID).Text, "Error: b failed to respond: it broke")
 	same(t, "who has not asked settles nothing", w.PendingTexts("user"), []string{"Error: b failed to respond: it broke"})
-	now = w.outcomeOf(user, asked.request.ID)
+	now = w.outcomeNow(user, asked.request.ID)
 	same(t, "failed", []any{now.State, now.Done, now.Text, codeOf(now)}, []any{"failed", true, "Error: b failed to respond: it broke", parley.DependencyFailed})
 	same(t, "nothing is left", w.PendingTexts("user"), []string{})
 
@@ -100,21 +100,21 @@ func TestWaitForATask(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("b")
 	task := w.Delegate(user, "b", "count")
-	same(t, "queued", w.outcomeOf(user, task), parley.Awaited{ID: task, Name: task, Kind: parley.AwaitedTask, State: "queued"})
+	same(t, "queued", w.outcomeNow(user, task), parley.Awaited{ID: task, Name: task, Kind: parley.AwaitedTask, State: "queued"})
 	done := parley.Awaited{ID: task, Name: task, Kind: parley.AwaitedTask, State: "completed", Done: true, Text: "Response from b: three", Quotes: quotedAnswer("three")}
 	same(t, "completed", w.awaits(user, task, func() { w.RunAndAnswer("b", "three") }), done)
 	same(t, "nothing is left", w.PendingTexts("user"), []string{})
-	same(t, "by its request", w.outcomeOf(user, w.TaskByID(task).Message), done)
-	same(t, "by its number", w.outcomeOf(user, task[len("task-"):]), done)
+	same(t, "by its request", w.outcomeNow(user, w.TaskByID(task).Message), done)
+	same(t, "by its number", w.outcomeNow(user, task[len("task-"):]), done)
 
 	due := w.clock.Now().Add(time.Second)
 	task = w.Delegate(user, "b", "count", func(c *parley.Contact) { c.Deadline = &due })
 	w.clock.advance(2 * time.Second)
 	w.NoError(w.SweepTasks(ctx))
-	same(t, "past its deadline", codeOf(w.outcomeOf(user, task)), parley.TimedOut)
+	same(t, "past its deadline", codeOf(w.outcomeNow(user, task)), parley.TimedOut)
 	task = w.Delegate(user, "b", "count")
 	get[parley.TaskView](w)(w.CancelTask(ctx, user, task, "enough"))
-	now := w.outcomeOf(user, task)
+	now := w.outcomeNow(user, task)
 	same(t, "cancelled", []any{now.State, codeOf(now)}, []any{"cancelled", parley.DependencyFailed})
 	w.AssertConsistent()
 }
@@ -124,18 +124,18 @@ func TestWaitForAMessage(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("a", "b")
 	m := w.SendDM("user", "b", "hello?").Message
-	same(t, "accepted", w.outcomeOf(user, m.ID), parley.Awaited{ID: m.ID, Name: m.ShortName(), Kind: parley.AwaitedMessage, State: "accepted"})
+	same(t, "accepted", w.outcomeNow(user, m.ID), parley.Awaited{ID: m.ID, Name: m.ShortName(), Kind: parley.AwaitedMessage, State: "accepted"})
 	now := w.awaits(user, m.ID, func() { w.RunAndAnswer("b", "hello") })
 	same(t, "answered", []any{now.State, now.Done, now.Text, textsOf(now.Answers)}, []any{"answered", true, "hello", []string{"hello"}})
 
 	m = w.SendDM("user", "b", "say nothing").Message
 	w.EndRun(w.StartRun("b"), "")
-	now = w.outcomeOf(user, m.ID)
+	now = w.outcomeNow(user, m.ID)
 	same(t, "read and not answered", []any{now.State, now.Done, now.Text, codeOf(now)},
 		[]any{"acked", true, "Error: b failed to respond: it gave no answer", parley.DependencyFailed})
 	m = w.SendDM("user", "b", "fail").Message
 	w.FailRunOf(w.StartRun("b"), parley.FailureFinal)
-	now = w.outcomeOf(user, m.ID)
+	now = w.outcomeNow(user, m.ID)
 	same(t, "failed", []any{now.Done, now.Text}, []any{true, "Error: b failed to respond: it broke"})
 	_, err := w.AwaitOutcome(ctx, user, now.ID, 0)
 	w.NoError(err)
@@ -149,7 +149,7 @@ func TestWaitForAnApproval(t *testing.T) {
 	w := newHub(t, func(w *world) { w.config.Approvals.Expire = time.Hour })
 	w.addInternOffice()
 	held := w.HeldApproval(w.TryContact(as("intern"), asks("senior", "well?")))
-	same(t, "pending", w.outcomeOf(as("intern"), held.ID), parley.Awaited{ID: held.ID, Name: "approval-1", Kind: parley.AwaitedApproval, State: "pending"})
+	same(t, "pending", w.outcomeNow(as("intern"), held.ID), parley.Awaited{ID: held.ID, Name: "approval-1", Kind: parley.AwaitedApproval, State: "pending"})
 	now := w.awaits(as("intern"), held.ID, func() {
 		w.DecideAs("boss", held.ID, parley.Decision{Approve: true})
 		w.RunAndAnswer("senior", "fine")
@@ -162,7 +162,7 @@ func TestWaitForAnApproval(t *testing.T) {
 	held = w.HeldApproval(w.TryContact(as("intern"), asks("senior", "once more?")))
 	w.clock.advance(2 * time.Hour)
 	w.NoError(w.SweepApprovals(ctx))
-	same(t, "expired", codeOf(w.outcomeOf(as("intern"), held.ID)), parley.TimedOut)
+	same(t, "expired", codeOf(w.outcomeNow(as("intern"), held.ID)), parley.TimedOut)
 	_, err := w.AwaitOutcome(ctx, as("senior"), held.ID, 0)
 	same(t, "a stranger", parley.AsError(err).Reason, parley.NotFound)
 	w.AssertConsistent()

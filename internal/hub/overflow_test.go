@@ -14,7 +14,7 @@ func TestFullInboxEvictsTheOldest(t *testing.T) {
 	var log bytes.Buffer
 	w := newHub(t, logTo(&log))
 	w.AddAgents("arya", "bran", "ned")
-	w.depth("ned", 2, parley.OverflowEvict)
+	w.SetInboxDepth("ned", 2, parley.OverflowEvict)
 	oldest := w.SendDM("bran", "ned", "oldest").Message
 	w.SendDM("bran", "ned", "second")
 	before := w.LastEventNumber()
@@ -26,7 +26,7 @@ func TestFullInboxEvictsTheOldest(t *testing.T) {
 		parley.EventMessagePosted, "delivery.evicted", parley.EventMessagePosted,
 	})
 	same(t, "left", w.PendingTexts("ned"), []string{"second", "third"})
-	same(t, "inbox", w.inbox("ned"), parley.Inbox{Waking: 2, Evicted: 1})
+	same(t, "inbox", w.InboxOf("ned"), parley.Inbox{Waking: 2, Evicted: 1})
 	sentence, hint := "the inbox of ned was full (2 messages), and this was the oldest message of bran, which has the most in it", "send it again later; it can still be read in its conversation"
 	d, now := w.DeliveryOf(oldest.ID, "ned"), w.clock.Now()
 	same(t, "evicted", []any{d.State, d.Failure, d.SettledAt}, []any{
@@ -45,7 +45,7 @@ func TestOneSenderCannotEvictAnothersMail(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.AddAgents("arya", "bran", "cersei", "ned")
-			w.depth("ned", 10, parley.OverflowEvict)
+			w.SetInboxDepth("ned", 10, parley.OverflowEvict)
 			send := func(from, words string) {
 				d := parley.Draft{Direct: []string{"ned"}, Content: text(words)}
 				if !waking {
@@ -83,9 +83,9 @@ func TestAmongEqualSendersTheOldestMailIsEvicted(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "bran", "cersei", "ned")
-	w.depth("ned", 2, parley.OverflowEvict)
+	w.SetInboxDepth("ned", 2, parley.OverflowEvict)
 	w.SendDM("arya", "ned", "a1")
-	w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
+	w.NackTaken("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 	w.SendDM("bran", "ned", "b1")
 	w.SendDM("cersei", "ned", "c1")
 	same(t, "left", w.PendingTexts("ned"), []string{"b1", "c1"})
@@ -95,8 +95,8 @@ func TestFullInboxMayRejectOrHaveNoBound(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")
-	w.depth("ned", 2, parley.OverflowReject)
-	w.depth("bran", 2, parley.OverflowUnbounded)
+	w.SetInboxDepth("ned", 2, parley.OverflowReject)
+	w.SetInboxDepth("bran", 2, parley.OverflowUnbounded)
 	for range 2 {
 		w.SendDM("arya", "ned", "fits")
 	}
@@ -107,12 +107,12 @@ func TestFullInboxMayRejectOrHaveNoBound(t *testing.T) {
 	w.assertRefusals(t, []refusal{{"reject", post, inboxFull("ned", 2)}})
 	first := w.TakeAs("ned", parley.Take{Limit: 1})
 	w.assertRefusals(t, []refusal{{"what is taken counts until it is settled", post, inboxFull("ned", 2)}})
-	w.ack("ned", first.Deliveries[0].Message)
+	w.AckAs("ned", first.Deliveries[0].Message)
 	w.NoError(post())
 	for range 5 {
 		w.SendDM("arya", "bran", "fits")
 	}
-	same(t, "unbounded", w.inbox("bran"), parley.Inbox{Waking: 5})
+	same(t, "unbounded", w.InboxOf("bran"), parley.Inbox{Waking: 5})
 	same(t, "told", len(w.HubMessagesTo("arya")), 0)
 }
 
@@ -125,7 +125,7 @@ func TestWhatSomebodyHasIsNeverEvicted(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.depth("ned", 2, parley.OverflowEvict)
+	w.SetInboxDepth("ned", 2, parley.OverflowEvict)
 	w.SendDM("arya", "ned", "in a run")
 	taken := w.TakeAs("ned", parley.Take{})
 	w.SendDM("arya", "ned", "waits")
@@ -136,7 +136,7 @@ func TestWhatSomebodyHasIsNeverEvicted(t *testing.T) {
 		_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Content: text("no room")})
 		return err
 	}, inboxFull("ned", 2)}})
-	w.giveBack("ned", taken, parley.FailureBusy)
+	w.NackTaken("ned", taken, parley.FailureBusy)
 	w.SendDM("arya", "ned", "evicts what pauses")
 	same(t, "a pause is no run", w.DeliveryState(taken.Deliveries[0].Message, "ned"), parley.DeliveryEvicted)
 }
@@ -145,9 +145,9 @@ func TestTheOldestIsEvictedEvenIfItPauses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.depth("ned", 2, parley.OverflowEvict)
+	w.SetInboxDepth("ned", 2, parley.OverflowEvict)
 	w.SendDM("arya", "ned", "older, pausing")
-	w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
+	w.NackTaken("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 	w.SendDM("arya", "ned", "younger")
 	w.SendDM("arya", "ned", "newest")
 	same(t, "left", w.PendingTexts("ned"), []string{"younger", "newest"})
@@ -160,7 +160,7 @@ func TestWhatHasAPurposeTakesNoRoom(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.AddAgents("arya", "ned")
-			w.depth("ned", 1, overflow)
+			w.SetInboxDepth("ned", 1, overflow)
 			for range 2 {
 				for _, purpose := range purposes {
 					w.postFor(purpose, "arya", "ned", string(purpose))
@@ -170,7 +170,7 @@ func TestWhatHasAPurposeTakesNoRoom(t *testing.T) {
 			for _, purpose := range purposes {
 				w.postFor(purpose, "arya", "ned", string(purpose))
 			}
-			same(t, "inbox", w.inbox("ned"), parley.Inbox{Waking: 1, Work: 3 * len(purposes)})
+			same(t, "inbox", w.InboxOf("ned"), parley.Inbox{Waking: 1, Work: 3 * len(purposes)})
 			same(t, "open", len(w.PendingTexts("ned")), 3*len(purposes)+1)
 			same(t, "told", len(w.HubMessagesTo("arya")), 0)
 		})
@@ -184,9 +184,9 @@ func TestSmallerInboxIsEmptiedByWhatComes(t *testing.T) {
 	for i := range 20 {
 		w.SendDM("user", "ned", fmt.Sprint(i))
 	}
-	w.depth("ned", 2, parley.OverflowEvict)
+	w.SetInboxDepth("ned", 2, parley.OverflowEvict)
 	w.SendDM("user", "ned", "20")
-	same(t, "at most so many at once", w.inbox("ned"), parley.Inbox{Waking: 5, Evicted: 16})
+	same(t, "at most so many at once", w.InboxOf("ned"), parley.Inbox{Waking: 5, Evicted: 16})
 	w.SendDM("user", "ned", "21")
 	same(t, "the rest with the next", w.PendingTexts("ned"), []string{"20", "21"})
 }
@@ -198,14 +198,14 @@ func TestWhatWakesNobodyHasABoundOfItsOwn(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.AddAgents("arya", "ned")
-			w.depth("ned", 2, overflow)
+			w.SetInboxDepth("ned", 2, overflow)
 			w.SendDM("arya", "ned", "wakes")
 			for i := range 3 {
 				w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeStatus, Content: text(fmt.Sprint(i))})
 			}
 			w.SendDM("arya", "ned", "wakes too")
 			same(t, "left", w.PendingTexts("ned"), []string{"wakes", "1", "2", "wakes too"})
-			same(t, "inbox", w.inbox("ned"), parley.Inbox{Waking: 2, Quiet: 2, Evicted: 1})
+			same(t, "inbox", w.InboxOf("ned"), parley.Inbox{Waking: 2, Quiet: 2, Evicted: 1})
 			same(t, "told", len(w.HubMessagesTo("arya")), 1)
 		})
 	}
@@ -224,7 +224,7 @@ func TestOnlyTheNewestHeartbeatOfASenderIsKept(t *testing.T) {
 	beat("arya", "a2")
 	beat("arya", "a3")
 	same(t, "kept", w.PendingTexts("ned"), []string{"b1", "a3"})
-	same(t, "inbox: replaced is not overflown", w.inbox("ned"), parley.Inbox{Quiet: 2})
+	same(t, "inbox: replaced is not overflown", w.InboxOf("ned"), parley.Inbox{Quiet: 2})
 	same(t, "nobody is told", len(w.HubMessagesTo("arya")), 0)
 	w.TakeAs("ned", parley.Take{})
 	beat("arya", "a4")
@@ -235,10 +235,10 @@ func TestPeopleHaveNoDepth(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddPerson("sansa", parley.AccessMember)
-	w.depth("sansa", 1, parley.OverflowReject)
+	w.SetInboxDepth("sansa", 1, parley.OverflowReject)
 	for range 3 {
 		w.SendDM("user", "sansa", "hello")
 		w.PostAs("user", parley.Draft{Direct: []string{"sansa"}, Type: parley.TypeStatus})
 	}
-	same(t, "inbox", w.inbox("sansa"), parley.Inbox{Waking: 3, Quiet: 3})
+	same(t, "inbox", w.InboxOf("sansa"), parley.Inbox{Waking: 3, Quiet: 3})
 }

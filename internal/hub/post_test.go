@@ -138,7 +138,7 @@ func TestTwoAndThreeAreDifferentConversations(t *testing.T) {
 	}
 	same(t, "oneself among the others", conv("arya", "arya", "ned"), pair)
 	same(t, "one named twice", conv("ned", "arya", "Arya"), pair)
-	first, second := w.send("arya", "ned", "?").Message.Conversation, w.send("arya", "ned", "?").Message.Conversation
+	first, second := w.SendEphemeralDM("arya", "ned", "?").Message.Conversation, w.SendEphemeralDM("arya", "ned", "?").Message.Conversation
 	same(t, "each ephemeral is its own", []bool{first == second, first == pair}, []bool{false, false})
 }
 
@@ -147,7 +147,7 @@ func TestEphemeralIsArchivedOnceAnswered(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	w.SendDM("arya", "ned", "earlier")
-	asked := w.send("arya", "ned", "where?").Message
+	asked := w.SendEphemeralDM("arya", "ned", "where?").Message
 	conv := asked.Conversation
 	archived := func() bool { return w.ConversationAs("arya", conv).ArchivedAt != nil }
 	same(t, "its history is its own", w.TextsIn("ned", conv), []string{"where?"})
@@ -358,10 +358,10 @@ func TestIdempotencyKeyReturnsTheFirstMessage(t *testing.T) {
 	first := keyed("arya", "one")
 	same(t, "the key is kept", []any{first.Duplicate, first.Message.IdempotencyKey}, []any{false, "k"})
 	w.clock.advance(24*time.Hour - time.Millisecond)
-	before := w.state()
+	before := w.storeSnapshot()
 	again := w.PostAs("arya", parley.Draft{Conversation: "open", Content: text("other words, other place"), IdempotencyKey: "k"})
 	same(t, "again", again, parley.Receipt{Message: first.Message, Deliveries: first.Deliveries, Duplicate: true})
-	same(t, "state", w.state(), before)
+	same(t, "state", w.storeSnapshot(), before)
 	w.NoError(w.Sweep(ctx))
 	w.Restart()
 	same(t, "through sweep and restart", keyed("arya", "two").Message.ID, first.Message.ID)
@@ -373,7 +373,7 @@ func TestIdempotencyKeyReturnsTheFirstMessage(t *testing.T) {
 	same(t, "after 24 hours", []any{late.Duplicate, late.Message.ID == first.Message.ID}, []any{false, false})
 	same(t, "from then on", keyed("arya", "four").Message.ID, late.Message.ID)
 
-	w.private("user", "shut", "arya")
+	w.CreatePrivateChannel("user", "shut", "arya")
 	hidden := parley.Draft{Conversation: "shut", Content: text("secret"), IdempotencyKey: "h"}
 	w.PostAs("arya", hidden)
 	w.NoError(w.RemoveMember(ctx, user, "shut", "arya"))
@@ -428,7 +428,7 @@ func TestPairSeqCountsFromOneSenderToOneRecipient(t *testing.T) {
 		return seqs
 	}
 	same(t, "dm", count(w.SendDM("arya", "ned", "1")), map[string]int64{"ned": 1})
-	same(t, "ephemeral", count(w.send("arya", "ned", "2")), map[string]int64{"ned": 2})
+	same(t, "ephemeral", count(w.SendEphemeralDM("arya", "ned", "2")), map[string]int64{"ned": 2})
 	same(t, "to all", count(w.PostAs("arya", parley.Draft{Conversation: "open", To: "all"})), map[string]int64{"ned": 3, "bran": 1})
 	same(t, "the other way", count(w.SendDM("ned", "arya", "1")), map[string]int64{"arya": 1})
 	w.SayIn("arya", "open", "no delivery")
@@ -443,7 +443,7 @@ func TestPostRefuses(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")
 	w.CreateChannel("arya", "open", "ned")
-	w.private("arya", "closed", "ned")
+	w.CreatePrivateChannel("arya", "closed", "ned")
 	pair := w.SendDM("arya", "ned", "hi").Message.Conversation
 	past, now := began.Add(-time.Second), began
 	never := time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -3600)) // JSON has this, but not in UTC
@@ -613,7 +613,7 @@ func TestRemovedRecipient(t *testing.T) {
 	w.AddAgents("arya", "ned", "bran")
 	w.CreateChannel("arya", "open", "ned")
 	pair := w.SendDM("arya", "ned", "hi").Message
-	quick := w.send("arya", "ned", "hi").Message
+	quick := w.SendEphemeralDM("arya", "ned", "hi").Message
 	three := w.PostAs("arya", parley.Draft{Direct: []string{"ned", "bran"}}).Message.Conversation
 	said := w.SayIn("ned", "open", "last words").Message.ID
 	w.NoError(w.RemoveAgent(ctx, user, "ned"))

@@ -17,7 +17,7 @@ func TestPostMakesAChannelOrNothing(t *testing.T) {
 	}
 	draft := parley.Draft{Conversation: "#forge", Make: true, To: "gendri", Content: text("hello")}
 	_, err := w.Post(ctx, as("arya"), draft)
-	w.isRefused(parley.BadInput, err)
+	w.AssertCode(parley.BadInput, err)
 	missing()
 	draft.To = "gendry"
 	w.AddPermission("arya", "gendry", parley.EffectAllow, withApproval)
@@ -34,22 +34,22 @@ func TestPostMakesAChannelOrNothing(t *testing.T) {
 func TestPostMakesAChannelBesideAHiddenOne(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.private("ned", "shut")
+	w.CreatePrivateChannel("ned", "shut")
 	hidden := w.ConversationAs("ned", "shut").ID
 	made := w.PostAs("arya", parley.Draft{Conversation: "#shut", Make: true, Content: text("hello")}).Message
 	same(t, "another one", made.Conversation != hidden, true)
 	same(t, "what ned means by it", w.ConversationAs("ned", "shut").ID, hidden)
 	_, err := w.Post(ctx, as("arya"), parley.Draft{Conversation: "No Channel", Make: true, Content: text("hello")})
-	w.isRefused(parley.BadInput, err)
+	w.AssertCode(parley.BadInput, err)
 	_, err = w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Make: true, Content: text("hello")})
-	w.isRefused(parley.BadInput, err)
+	w.AssertCode(parley.BadInput, err)
 }
 
 // TestPostSaysThatAChannelIsNew: a name that was mistyped is seen at once. Channels that are hidden from the sender are not named.
 func TestPostSaysThatAChannelIsNew(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.private("ned", "papers")
+	w.CreatePrivateChannel("ned", "papers")
 	post := func(channel string) []string {
 		return w.PostAs("arya", parley.Draft{Conversation: "#" + channel, Make: true, Content: text("hello")}).Notices
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// statuses is what everybody is doing, as owners and agents alike see it.
-func (w *world) statuses() map[string]string {
+// presenceStatuses is what everybody is doing, as owners and agents alike see it.
+func (w *world) presenceStatuses() map[string]string {
 	w.t.Helper()
 	found := map[string]string{}
 	for _, p := range get[[]parley.Presence](w)(w.Who(ctx, user)) {
@@ -35,32 +35,32 @@ func TestAgentsComeAndGo(t *testing.T) {
 	everybody := func(arya, gendry string) map[string]string {
 		return map[string]string{"parley": "idle", "user": "idle", "sansa": "idle", "arya": arya, "gendry": gendry}
 	}
-	same(t, "at first", w.statuses(), everybody("offline away", "offline away"))
+	same(t, "at first", w.presenceStatuses(), everybody("offline away", "offline away"))
 	get[[]parley.Agent](w)(w.Agents(ctx, as("arya")))
-	same(t, "after a call", w.statuses(), everybody("idle", "offline away"))
+	same(t, "after a call", w.presenceStatuses(), everybody("idle", "offline away"))
 	get[[]parley.Agent](w)(w.Agents(ctx, hub.Caller{Agent: "gendry", By: "user"}))
-	same(t, "after a call by an owner in its name", w.statuses(), everybody("idle", "offline away"))
+	same(t, "after a call by an owner in its name", w.presenceStatuses(), everybody("idle", "offline away"))
 	w.clock.advance(parley.AwayAfter - time.Millisecond)
-	same(t, "just before it counts as silent", w.statuses(), everybody("idle", "offline away"))
+	same(t, "just before it counts as silent", w.presenceStatuses(), everybody("idle", "offline away"))
 	leave := w.Attend("gendry")
 	second := w.Attend("gendry")
 	w.clock.advance(time.Hour)
-	same(t, "with a session", w.statuses(), everybody("offline away", "idle"))
+	same(t, "with a session", w.presenceStatuses(), everybody("offline away", "idle"))
 	leave()
 	leave()
 	w.clock.advance(time.Hour)
-	same(t, "with one session left", w.statuses(), everybody("offline away", "idle"))
+	same(t, "with one session left", w.presenceStatuses(), everybody("offline away", "idle"))
 	second()
-	same(t, "right after it", w.statuses(), everybody("offline away", "idle"))
+	same(t, "right after it", w.presenceStatuses(), everybody("offline away", "idle"))
 	w.clock.advance(time.Second)
-	same(t, "a second after it", w.statuses(), everybody("offline away", "offline away"))
+	same(t, "a second after it", w.presenceStatuses(), everybody("offline away", "offline away"))
 	w.Attend("gendry")()
 	get[[]parley.Agent](w)(w.Agents(ctx, as("gendry")))
 	w.clock.advance(parley.AwayAfter - time.Millisecond)
-	same(t, "after a session and a call", w.statuses(), everybody("offline away", "idle"))
+	same(t, "after a session and a call", w.presenceStatuses(), everybody("offline away", "idle"))
 	w.clock.advance(time.Millisecond)
 	get[parley.Agent](w)(w.Sleep(ctx, as("arya"), "arya", w.clock.Now().Add(time.Hour)))
-	same(t, "asleep", w.statuses(), everybody("sleeping", "offline away"))
+	same(t, "asleep", w.presenceStatuses(), everybody("sleeping", "offline away"))
 }
 
 // TestWhoSleepsIsSaidWhateverItsStatus has an agent that sleeps and is away: its status says the latter.
@@ -70,7 +70,7 @@ func TestWhoSleepsIsSaidWhateverItsStatus(t *testing.T) {
 	until := w.clock.Now().Add(time.Hour)
 	asleep := func(status string, want *time.Time) {
 		t.Helper()
-		same(t, "status", w.statuses()["arya"], status)
+		same(t, "status", w.presenceStatuses()["arya"], status)
 		for _, p := range get[[]parley.Presence](w)(w.Who(ctx, user)) {
 			if p.ID == "arya" {
 				same(t, "sleeps until, while "+status, p.SleepingUntil, want)
@@ -171,7 +171,7 @@ func TestAgentsTheHubRunsAreNeverAway(t *testing.T) {
 	w.clock.advance(time.Hour)
 	w.NoError(w.SweepAttendance(ctx))
 	same(t, "nobody is told", kindsAfter(w, before), []parley.EventKind{})
-	same(t, "status", w.statuses()["bot"], "idle")
+	same(t, "status", w.presenceStatuses()["bot"], "idle")
 	same(t, "last seen", w.presenceOf("bot").LastSeen, &heard)
 }
 
@@ -212,7 +212,7 @@ func TestEachStatusHasAStateOfS0(t *testing.T) {
 	state := func(status string, want parley.State, sub parley.Substate) {
 		t.Helper()
 		p := w.presenceOf("bot")
-		same(t, status, []any{w.statuses()["bot"], p.State, p.Substate}, []any{status, want, sub})
+		same(t, status, []any{w.presenceStatuses()["bot"], p.State, p.Substate}, []any{status, want, sub})
 		view := get[parley.AgentView](w)(w.AgentView(ctx, user, "bot"))
 		same(t, "in its view", []any{view.State, view.Substate, view.Work}, []any{want, sub, p.Work})
 		told := ""
@@ -236,9 +236,9 @@ func TestEachStatusHasAStateOfS0(t *testing.T) {
 	state("working", parley.Awake, parley.Working)
 	w.EndRun(run, "")
 	state("idle", parley.Awake, parley.Idle)
-	w.command("user", "bot", parley.ActionPause, parley.CommandParameters{})
+	w.commandAs("user", "bot", parley.ActionPause, parley.CommandParameters{})
 	state("idle paused", parley.Awake, parley.Idle)
-	w.command("user", "bot", parley.ActionStop, parley.CommandParameters{})
+	w.commandAs("user", "bot", parley.ActionStop, parley.CommandParameters{})
 	state("offline stopped", parley.Offline, "")
 }
 
@@ -249,7 +249,7 @@ func TestWhereAnAgentWorksIsSeenByThoseWhoMayReadThere(t *testing.T) {
 	w.AddScriptAgents("bot")
 	w.AddAgents("member", "other")
 	open := w.CreateChannel("user", "open", "bot")
-	secret := w.private("user", "secret", "bot", "member")
+	secret := w.CreatePrivateChannel("user", "secret", "bot", "member")
 	since := w.clock.Now()
 	w.SayIn("user", "secret", "@bot go")
 	first := w.StartRun("bot").Run.ID
@@ -292,10 +292,10 @@ func TestWhoFollowsEventsIsThere(t *testing.T) {
 	other := get[*hub.Subscription](w)(w.Subscribe(ctx, hub.Caller{Agent: "gendry", By: "user"}, w.LastEventNumber(), parley.EventFilter{}))
 	defer other.Close()
 	w.clock.advance(time.Hour)
-	same(t, "while it follows", []string{w.statuses()["arya"], w.statuses()["gendry"]}, []string{"idle", "offline away"})
+	same(t, "while it follows", []string{w.presenceStatuses()["arya"], w.presenceStatuses()["gendry"]}, []string{"idle", "offline away"})
 	sub.Close()
 	w.clock.advance(parley.AwayAfter)
-	same(t, "afterwards", w.statuses()["arya"], "offline away")
+	same(t, "afterwards", w.presenceStatuses()["arya"], "offline away")
 }
 
 func TestOthersSeeHowFullAnInboxIs(t *testing.T) {

@@ -36,7 +36,7 @@ func TestNoPromptHoldsWhatIsNotItsAgents(t *testing.T) {
 		c := &company{world: openWorld(rt, stores.place(t), mayLoop), where: map[string]string{}, by: map[string]string{}}
 		c.AddScriptAgents(staff...)
 		for _, n := range []parley.NewConversation{{Name: "open"}, {Name: "closed", Private: true, With: staff[:2]}, {Name: "few", Group: true, With: staff[1:]}} {
-			c.rooms = append(c.rooms, c.create(parley.Owner, n).ID)
+			c.rooms = append(c.rooms, c.CreateConversationAs(parley.Owner, n).ID)
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"speak": c.speak, "whisper": c.whisper, "add": c.addSomebody, "leave": c.leaveSomewhere,

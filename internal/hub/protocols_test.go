@@ -41,14 +41,14 @@ func TestPayloadsOfTheSeedsAreChecked(t *testing.T) {
 		"health":  {parley.TypeHeartbeat, `{"health":"fine"}`, []string{"Invalid health: expected 'healthy', 'degraded' or 'unhealthy', got 'fine'"}},
 		"S1 code": {parley.TypeError, `{"code":"E001"}`, []string{"Missing required field: message"}},
 	} {
-		before := w.state()
+		before := w.storeSnapshot()
 		_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Type: c.kind, Payload: []byte(c.payload)})
 		e := parley.AsError(err)
 		if e == nil || e.Code != parley.BadInput {
 			t.Fatalf("%s: %v", name, err)
 		}
 		same(t, name, e.Validation, &parley.Issues{Error: "VALIDATION_FAILED", Issues: c.issues, Action: "Message refused, nothing stored"})
-		same(t, name+": nothing is stored", w.state() == before, true)
+		same(t, name+": nothing is stored", w.storeSnapshot() == before, true)
 	}
 	for kind, payload := range map[parley.Type]string{parley.TypeResult: `{"mine":1}`, parley.TypeRequest: `{"x":{}}`, parley.TypeError: `{"why":"x"}`} {
 		w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Type: kind, Payload: []byte(payload)})

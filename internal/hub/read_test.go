@@ -58,7 +58,7 @@ func TestContextIsAsLongAsTheReadersOwnLimit(t *testing.T) {
 	var conv string
 	for i := range 25 {
 		conv = w.SendDM("arya", "ned", strconv.Itoa(i)).Message.Conversation
-		w.send("arya", "ned", "of another conversation")
+		w.SendEphemeralDM("arya", "ned", "of another conversation")
 	}
 	context := func(who string) []string {
 		list, err := w.Context(ctx, as(who), conv)

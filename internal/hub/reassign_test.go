@@ -72,7 +72,7 @@ func TestAnEarlierAttemptEndsNothing(t *testing.T) {
 			id := w.Delegate(user, "writer", "Draft it")
 			old := w.StartRun("writer")
 			if says {
-				w.runPosts(old, parley.Draft{InReplyTo: old.Messages[0].ID, Content: text("I begin")})
+				w.PostFromRun(old, parley.Draft{InReplyTo: old.Messages[0].ID, Content: text("I begin")})
 			}
 			get[parley.TaskView](w)(w.CancelTask(ctx, user, id, ""))
 			get[parley.TaskView](w)(w.RetryTask(ctx, user, id))

@@ -30,7 +30,7 @@ func TestCrashReturnsLeasedMessagesAtOnceAndInOrder(t *testing.T) {
 			[]any{d.State, d.Attempt, d.Failure, d.Lease, d.Node, d.Until, d.DeliveredAt, d.SeenAt, d.Run},
 			[]any{parley.DeliveryAccepted, 0, (*parley.Error)(nil), "", "", parley.Tick(0), (*time.Time)(nil), (*time.Time)(nil), ""})
 	}
-	same(t, "taken", w.takes("ned", parley.Take{}), []string{"0", "1", "2", "3", "4"})
+	same(t, "taken", w.TakeTexts("ned", parley.Take{}), []string{"0", "1", "2", "3", "4"})
 	same(t, "nobody is told", len(w.HubMessagesTo("arya")), 0)
 	w.AssertConsistent()
 }
@@ -42,14 +42,14 @@ func TestCrashKeepsAttempts(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	w.EditAgent("ned", func(a *parley.Agent) { a.Attempts = 2 })
 	m := w.SendDM("arya", "ned", "hopeless").Message
-	w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
+	w.NackTaken("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 	w.AdvanceLeases(time.Minute)
 	for range 3 {
 		w.TakeAs("ned", parley.Take{})
 		w.startAgain()
-		same(t, "after a crash", w.tried(m.ID, "ned"), tried{State: parley.DeliveryAccepted, Attempt: 1})
+		same(t, "after a crash", w.retryState(m.ID, "ned"), tried{State: parley.DeliveryAccepted, Attempt: 1})
 	}
-	w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
+	w.NackTaken("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 	same(t, "after the last attempt", w.DeliveryState(m.ID, "ned"), parley.DeliveryDead)
 }
 
@@ -105,7 +105,7 @@ func TestCrashOfTheHubIsNoAttemptOfARun(t *testing.T) {
 			second := w.SendDM("user", "codex", "second").Message
 			w.startAgain()
 			same(t, "run", w.RunByID(lost.Run.ID).State, parley.RunLost)
-			same(t, "what woke it", w.tried(first.ID, "codex"), tried{State: parley.DeliveryAccepted})
+			same(t, "what woke it", w.retryState(first.ID, "codex"), tried{State: parley.DeliveryAccepted})
 			again := w.StartRun("codex")
 			same(t, "the next run", []any{again.Run.Triggers, again.Run.Attempt}, []any{[]string{first.ID, second.ID}, 1})
 			w.EndRun(again, "done")
@@ -141,7 +141,7 @@ func TestCrashOfTheHubFailsAnAskThatARunHadBegunToAnswer(t *testing.T) {
 	ask := w.postFor(parley.PurposeAsk, "user", "codex", "well?")
 	w.StartRun("codex")
 	w.startAgain()
-	same(t, "failed", w.tried(ask.ID, "codex"), tried{State: parley.DeliveryFailed, Attempt: 1})
+	same(t, "failed", w.retryState(ask.ID, "codex"), tried{State: parley.DeliveryFailed, Attempt: 1})
 }
 
 // TestCrashOfTheHubReturnsAnAskThatAnAgentHadFetched: the agent is no part of the hub, and may answer it yet.
@@ -152,7 +152,7 @@ func TestCrashOfTheHubReturnsAnAskThatAnAgentHadFetched(t *testing.T) {
 	ask := w.postFor(parley.PurposeAsk, "arya", "ned", "well?")
 	w.TakeAs("ned", parley.Take{})
 	w.startAgain()
-	same(t, "ready", w.tried(ask.ID, "ned"), tried{State: parley.DeliveryAccepted})
+	same(t, "ready", w.retryState(ask.ID, "ned"), tried{State: parley.DeliveryAccepted})
 }
 
 // TestMessageThatEndsTheHubAgainAndAgainBecomesADeadLetter: without a bound, it would for ever.
@@ -165,7 +165,7 @@ func TestMessageThatEndsTheHubAgainAndAgainBecomesADeadLetter(t *testing.T) {
 	for range most - 1 {
 		w.StartRun("codex")
 		w.startAgain()
-		same(t, "before", w.tried(m.ID, "codex"), tried{State: parley.DeliveryAccepted})
+		same(t, "before", w.retryState(m.ID, "codex"), tried{State: parley.DeliveryAccepted})
 	}
 	w.StartRun("codex")
 	w.startAgain()
@@ -186,7 +186,7 @@ func TestKilledProgramReturnsItsMessagesAtOnce(t *testing.T) {
 	a := w.StartRun("codex")
 	second := w.SendDM("user", "codex", "second").Message
 	w.FailRunOf(a, parley.FailureLost)
-	same(t, "ready, and an attempt counts", w.tried(first.ID, "codex"), tried{State: parley.DeliveryAccepted, Attempt: 1})
+	same(t, "ready, and an attempt counts", w.retryState(first.ID, "codex"), tried{State: parley.DeliveryAccepted, Attempt: 1})
 	same(t, "the next run", w.StartRun("codex").Run.Triggers, []string{first.ID, second.ID})
 }
 
@@ -234,7 +234,7 @@ func TestNothingIsHandedOutBeforeTheHubHasRecovered(t *testing.T) {
 		same(t, what, parley.AsError(call()).Reason, parley.StorageFull)
 	}
 	full.full.Store(false)
-	same(t, "once there is room", w.takes("ned", parley.Take{}), []string{"first", "second"})
+	same(t, "once there is room", w.TakeTexts("ned", parley.Take{}), []string{"first", "second"})
 	same(t, "and the runs", []string{w.StartRun("codex").Messages[0].Content.Text, w.StartRun("codex").Messages[0].Content.Text},
 		[]string{"first", "@codex beside it"})
 }

@@ -58,15 +58,15 @@ func TestRedactedMessageKeepsItsEnvelopeAndDigest(t *testing.T) {
 		Num: before + 1, At: began.Add(time.Hour), Kind: parley.EventMessageRedacted,
 		Conversation: posted.Conversation, Agent: "arya", By: "user", Message: posted.ID,
 	}})
-	entries := w.audited()
+	entries := w.AuditEntries()
 	last := entries[len(entries)-1]
 	same(t, "audited", []string{last.Actor, last.Act, last.Subject, string(last.Detail)}, []string{
 		"user", "message.redact", posted.ID, fmt.Sprintf(`{"body_digest":%q,"reason":"it was a secret"}`, got.Digest),
 	})
-	state := w.state()
+	state := w.storeSnapshot()
 	w.clock.advance(time.Hour)
 	same(t, "again", w.redact(posted.ID), got)
-	same(t, "after redacting twice", w.state(), state)
+	same(t, "after redacting twice", w.storeSnapshot(), state)
 	w.deepCheck()
 }
 
@@ -106,7 +106,7 @@ func TestRedactedWordsAreNowhere(t *testing.T) {
 	}
 	w.ReplyAs("ned", ids[0], "an answer")
 	w.settle()
-	same(t, "found before", len(w.search("ned", canary).Hits), 20)
+	same(t, "found before", len(w.searchAs("ned", canary).Hits), 20)
 	for _, id := range ids {
 		w.redact(id)
 	}
@@ -115,10 +115,10 @@ func TestRedactedWordsAreNowhere(t *testing.T) {
 			t.Errorf("%s shows the canary", name)
 		}
 	}
-	same(t, "bodies", len(w.bodies()), 0)
+	same(t, "bodies", len(w.storedBodies()), 0)
 	w.deepCheck()
 	w.NoError(w.Sweep(ctx))
-	same(t, "what is left is found", len(w.search("ned", "between number 39").Hits), 1)
+	same(t, "what is left is found", len(w.searchAs("ned", "between number 39").Hits), 1)
 	w.deepCheck()
 	w.close()
 	found, err := stores.holds(w.place, canary)
@@ -164,8 +164,8 @@ func (w *world) everythingRead(who, id string) map[string]string {
 		}
 	}
 	add("events", follow(w.t, w.Hub, as(who), 0, w.LastEventNumber()), nil)
-	add("audit", w.audited(), nil)
-	none := w.search(who, canary)
+	add("audit", w.AuditEntries(), nil)
+	none := w.searchAs(who, canary)
 	if len(none.Hits) > 0 {
 		w.t.Errorf("the canary is found: %+v", none)
 	}
@@ -192,12 +192,12 @@ func TestRedactingRemovesBodiesNobodyElseRefersTo(t *testing.T) {
 	first := w.PostAs("arya", parley.Draft{Conversation: "open", Content: with(alone, shared)}).Message.ID
 	second := w.PostAs("ned", parley.Draft{Conversation: "open", Content: with(shared)}).Message.ID
 	w.redact(first)
-	same(t, "after the first", w.bodies(), []string{shared.SHA256})
-	_, err := w.fetch("arya", alone.SHA256)
+	same(t, "after the first", w.storedBodies(), []string{shared.SHA256})
+	_, err := w.readArtifactAs("arya", alone.SHA256)
 	wantError(t, err, absent("artifact", alone.SHA256, storeFirst))
 	w.deepCheck()
 	w.redact(second)
-	same(t, "after the second", w.bodies(), []string(nil))
+	same(t, "after the second", w.storedBodies(), []string(nil))
 	same(t, "stored again", w.putArtifactAs("arya", "alone"), alone)
 	w.deepCheck()
 }
@@ -218,12 +218,12 @@ func TestRedactionCutShortIsFinishedBySweeping(t *testing.T) {
 			w.NoError(w.Sweep(ctx))
 			on.Store(true)
 			w.redact(id)
-			same(t, "left over", len(w.bodies()), 1)
+			same(t, "left over", len(w.storedBodies()), 1)
 			on.Store(false)
 			w.deepCheck()
 			again(w)
 			w.NoError(w.Sweep(ctx))
-			same(t, "bodies", len(w.bodies()), 0)
+			same(t, "bodies", len(w.storedBodies()), 0)
 		})
 	}
 }
@@ -275,7 +275,7 @@ func TestRedactionForgetsWhatLiveRunsHavePutOut(t *testing.T) {
 		w.SendDM("user", agent, "work")
 		runs = append(runs, w.StartRun(agent))
 	}
-	id := w.runPosts(runs[1], parley.Draft{Conversation: "open", Content: text(canary)}).Message.ID
+	id := w.PostFromRun(runs[1], parley.Draft{Conversation: "open", Content: text(canary)}).Message.ID
 	for _, a := range runs {
 		w.RunLogs(a.Run.ID, []byte(canary))
 	}
@@ -320,7 +320,7 @@ func TestIndexerInFlightDoesNotBringRedactedWordsBack(t *testing.T) {
 			w.Start(ctx)
 			<-meddled
 			w.settle()
-			same(t, "found", len(w.search("ned", canary).Hits), 0)
+			same(t, "found", len(w.searchAs("ned", canary).Hits), 0)
 			w.NoError(w.Sweep(ctx))
 			w.close()
 			found, err := stores.holds(w.place, canary)

@@ -30,7 +30,7 @@ func TestASupervisedAgentAnswersAMessageOnce(t *testing.T) {
 	for name, before := range map[string]func(w *world, message string){
 		"pending":      func(*world, string) {},
 		"taken":        func(w *world, _ string) { w.TakeAs("intern", parley.Take{}) },
-		"acknowledged": func(w *world, message string) { w.TakeAs("intern", parley.Take{}); w.ack("intern", message) },
+		"acknowledged": func(w *world, message string) { w.TakeAs("intern", parley.Take{}); w.AckAs("intern", message) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := answering(t)
@@ -43,7 +43,7 @@ func TestASupervisedAgentAnswersAMessageOnce(t *testing.T) {
 				t.Errorf("held by %+v", a)
 			}
 			w.DecideAs(parley.Owner, a.ID, parley.Decision{Approve: true})
-			if said := w.said(asked.Conversation, "intern"); len(said) != 2 {
+			if said := w.MessagesFrom(asked.Conversation, "intern"); len(said) != 2 {
 				t.Errorf("intern has said %d messages, want its answer and what was approved", len(said))
 			}
 			again := w.SendDM("senior", "intern", "and now?").Message
@@ -57,23 +57,23 @@ func TestAReplyToADeliveryThatEndedIsHeld(t *testing.T) {
 	ends := map[parley.DeliveryState]func(w *world) (message string){
 		parley.DeliveryFailed: func(w *world) string {
 			m := w.SendDM("senior", "intern", "well?").Message
-			w.giveBack("intern", w.TakeAs("intern", parley.Take{}), parley.FailureFinal)
+			w.NackTaken("intern", w.TakeAs("intern", parley.Take{}), parley.FailureFinal)
 			return m.ID
 		},
 		parley.DeliveryDead: func(w *world) string {
 			w.EditAgent("intern", func(a *parley.Agent) { a.Attempts = 1 })
 			m := w.SendDM("senior", "intern", "well?").Message
-			w.giveBack("intern", w.TakeAs("intern", parley.Take{}), parley.FailureBusy)
+			w.NackTaken("intern", w.TakeAs("intern", parley.Take{}), parley.FailureBusy)
 			return m.ID
 		},
 		parley.DeliveryExpired: func(w *world) string {
 			m := w.PostAs("senior", parley.Draft{Direct: []string{"intern"}, TTL: 60, Content: text("well?")}).Message
 			w.clock.advance(time.Hour)
-			w.sweep()
+			w.SweepDueDeliveries()
 			return m.ID
 		},
 		parley.DeliveryEvicted: func(w *world) string {
-			w.depth("intern", 1, parley.OverflowEvict)
+			w.SetInboxDepth("intern", 1, parley.OverflowEvict)
 			m := w.SendDM("senior", "intern", "well?").Message
 			w.SendDM("senior", "intern", "another")
 			return m.ID
@@ -98,7 +98,7 @@ func TestADenyRuleHoldsForASecondReply(t *testing.T) {
 	w.AddPermission("arya", "gendry", parley.EffectDeny)
 	asked := w.SendDM("gendry", "arya", "well?").Message
 	w.NoError(w.replies(as("arya"), asked.ID, "so"))
-	w.isRefused(parley.NotPermitted, w.replies(as("arya"), asked.ID, "and another thing"))
+	w.AssertCode(parley.NotPermitted, w.replies(as("arya"), asked.ID, "and another thing"))
 }
 
 // TestARunRepliesToItsTriggerAsOftenAsItLikes: the trigger lasts as long as the run, and ends with it.
@@ -112,9 +112,9 @@ func TestARunRepliesToItsTriggerAsOftenAsItLikes(t *testing.T) {
 	w.NoError(w.replies(run.Caller(), asked.ID, "one"))
 	w.NoError(w.replies(run.Caller(), asked.ID, "two"))
 	w.EndRun(run, "three")
-	w.isRefused(parley.NotPermitted, w.replies(as("intern"), asked.ID, "four"))
+	w.AssertCode(parley.NotPermitted, w.replies(as("intern"), asked.ID, "four"))
 	w.NoError(w.Unpermit(ctx, user, "intern", "senior", ""))
 	w.HeldApproval(w.replies(as("intern"), asked.ID, "four"))
-	next, _ := w.works("intern")
+	next, _ := w.startRunInDM("intern")
 	w.HeldApproval(w.replies(next.Caller(), asked.ID, "four"))
 }

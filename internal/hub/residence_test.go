@@ -85,10 +85,10 @@ func TestWhoReadsElsewhereIsNotWoken(t *testing.T) {
 	same(t, "where it reads", w.SayIn("user", "paper", "@claude look").Deliveries[0].Waking, true)
 	w.reportDepartures("tree", parley.DepartureWritten, w.onlyDepartureOf("tree", "paper"))
 	w.clock.advance(48 * time.Hour)
-	w.sweep()
+	w.SweepDueDeliveries()
 	same(t, "told", textsOf(w.HubMessagesTo("user")), []string{})
 	_, err := w.Post(ctx, user, parley.Draft{Conversation: "other", To: "claude", Type: parley.TypeTask, Content: text("count")})
-	w.isRefused(parley.Unavailable, err)
+	w.AssertCode(parley.Unavailable, err)
 }
 
 // Where a format has no heartbeat, none waits for ever.
@@ -99,7 +99,7 @@ func TestHeartbeatThatCannotBeSaid(t *testing.T) {
 	w.joinTree(parley.LayoutBlackboard, "tree", "ana")
 	w.PostAs("ned", parley.Draft{Direct: []string{"ana"}, Type: parley.TypeHeartbeat, Payload: []byte(`{"health":"healthy","metrics":{"active_tasks":0}}`)})
 	same(t, "what departs", w.departuresOf("tree"), []parley.Departure(nil))
-	same(t, "what waits", w.inbox("ana"), parley.Inbox{})
+	same(t, "what waits", w.InboxOf("ana"), parley.Inbox{})
 }
 
 // A document for somebody who can never read it is refused for good, and says where that one reads. One for somebody who is stopped
@@ -115,7 +115,7 @@ func TestDocumentsForWhoCannotTakeThem(t *testing.T) {
 		hint := b.turnedAway(a, parley.BadInput)
 		same(t, "the hint", hint, `post there and mention it: parley chat --conv paper "@claude …"`)
 	}
-	w.command("user", "ned", parley.ActionStop, parley.CommandParameters{})
+	w.commandAs("user", "ned", parley.ActionStop, parley.CommandParameters{})
 	done := b.arrive(forWork(b.document("ana", "ned", "work")), b.document("ana", "joe", "hello"))
 	same(t, "one that is stopped, another", []any{done[0].Error.Code, done[1].Error == nil}, []any{parley.Unavailable, true})
 	general := w.join(parley.NewBridge{ID: "general", Layout: parley.LayoutAgentOS, Agents: []string{"cora"}})

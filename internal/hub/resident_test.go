@@ -51,7 +51,7 @@ func TestWhoLivesInChannelsIsReachedThere(t *testing.T) {
 	task := w.Delegate(user, "bot", "Draft it")
 	_, err := w.ReassignTask(ctx, user, task, "claude")
 	same(t, "to be given a task", parley.CodeOf(err), parley.Unavailable)
-	w.command("user", "claude", parley.ActionResume, parley.CommandParameters{}) // which is the hub's to obey
+	w.commandAs("user", "claude", parley.ActionResume, parley.CommandParameters{}) // which is the hub's to obey
 	w.joinTree(parley.LayoutInbox, "other", "claude")
 	w.SendDM("user", "claude", "hello")
 	same(t, "by the other tree", len(w.departuresOf("other")), 2)
@@ -79,7 +79,7 @@ func TestErrorsInAChannelAreForThoseConcerned(t *testing.T) {
 	}
 	w.reportDepartures("tree", parley.DepartureWritten, w.departuresOf("tree", "paper")...)
 	w.clock.advance(2 * time.Minute)
-	w.sweep()
+	w.SweepDueDeliveries()
 	out := w.onlyDepartureOf("tree", "paper")
 	same(t, "who is told", []any{out.Message.To, out.Message.Type, out.Final, out.ReplyTo}, []any{"claude", parley.TypeError, true, "msg-20260301-090000-claude-0000"})
 }
@@ -95,7 +95,7 @@ func TestOnlyMappedChannelsAreExported(t *testing.T) {
 		w.joinTree(parley.LayoutAgentOS, "tree", "claude")
 		w.CreateChannel("user", "open", "bot", "claude")
 		w.CreateChannel("user", "other", "bot", "claude")
-		w.private("user", "secret", "bot", "claude")
+		w.CreatePrivateChannel("user", "secret", "bot", "claude")
 		w.group("user", "circle", "bot", "claude")
 		named := rapid.Bool().Draw(rt, "secret is named")
 		if named {
@@ -112,9 +112,9 @@ func TestOnlyMappedChannelsAreExported(t *testing.T) {
 			case "group":
 				w.PostAs("user", parley.Draft{Direct: []string{"bot", "claude"}, Content: text(words)})
 			case "ephemeral":
-				w.send("user", "bot", words)
+				w.SendEphemeralDM("user", "bot", words)
 			case "file":
-				w.arrives("tree", parley.Arrival{
+				w.arriveFrom("tree", parley.Arrival{
 					Name: fmt.Sprintf("msg-20260301-090000-claude-%04x", i), From: "claude", Channel: "open", Draft: parley.Draft{Content: text(words)},
 				})
 			case "beat":

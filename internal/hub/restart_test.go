@@ -47,7 +47,7 @@ func TestServerRestartedUnderTakers(t *testing.T) {
 		}
 	}
 	<-done
-	same(t, "left", w.inbox("ned"), parley.Inbox{})
+	same(t, "left", w.InboxOf("ned"), parley.Inbox{})
 	w.AssertConsistent()
 }
 

@@ -80,7 +80,7 @@ func (k *keeper) redacts(t *rapid.T) {
 
 func (k *keeper) acks(t *rapid.T) {
 	if s := k.some(t); s != nil && s.owed {
-		k.w.ack("ned", s.id)
+		k.w.AckAs("ned", s.id)
 		s.owed = false
 	}
 }
@@ -95,7 +95,7 @@ func (k *keeper) restarts(*rapid.T) {
 }
 
 func (k *keeper) sweeps(*rapid.T) {
-	k.w.sweepAll()
+	k.w.sweepEverything()
 	total := int64(0)
 	for _, s := range k.said {
 		old := k.keep.Age > 0 && s.at.Before(k.w.clock.Now().Add(-k.keep.Age))
@@ -141,12 +141,12 @@ func (k *keeper) check(t *rapid.T) {
 // end looks at everything once more: what is found, the events, the checks, and what is left on the disk.
 func (k *keeper) end(t *rapid.T) {
 	k.posts(t)
-	if k.w.search(parley.Owner, k.said[len(k.said)-1].word).Behind {
+	if k.w.searchAs(parley.Owner, k.said[len(k.said)-1].word).Behind {
 		t.Fatalf("the index does not follow")
 	}
 	k.sweeps(t)
 	for _, s := range k.said {
-		if found := len(k.w.search("ned", s.word).Hits) == 1; found != (!s.gone && !s.redacted) {
+		if found := len(k.w.searchAs("ned", s.word).Hits) == 1; found != (!s.gone && !s.redacted) {
 			t.Fatalf("message %d is found: %v", s.seq, found)
 		}
 	}

@@ -27,14 +27,14 @@ func keeping(t *testing.T, keep hub.Retention, change ...func(*world)) (*world, 
 	return w, lines
 }
 
-func (w *world) sweepAll() {
+func (w *world) sweepEverything() {
 	w.t.Helper()
 	w.NoError(w.Sweep(ctx))
 }
 
 func (w *world) lastAudit() []string {
 	w.t.Helper()
-	list := w.audited()
+	list := w.AuditEntries()
 	last := list[len(list)-1]
 	return []string{last.Actor, last.Act, last.Subject, string(last.Detail)}
 }
@@ -44,9 +44,9 @@ func TestEverythingIsKeptUnlessConfigured(t *testing.T) {
 	w, lines := keeping(t, hub.Retention{Events: -1})
 	w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: with(w.putArtifactAs("arya", "body"))})
 	w.clock.advance(20 * 365 * day)
-	before := w.state()
-	w.sweepAll()
-	same(t, "state", w.state(), before)
+	before := w.storeSnapshot()
+	w.sweepEverything()
+	same(t, "state", w.storeSnapshot(), before)
 	same(t, "log", lines.String(), "")
 	same(t, "events", len(follow(t, w.Hub, user, 0, w.LastEventNumber())) > 0, true)
 }
@@ -57,19 +57,19 @@ func TestOldMessagesAreErasedUnlessOwed(t *testing.T) {
 	w.SayIn("arya", "open", "plain")
 	open := w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("open")})
 	done := w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("done")})
-	w.ack("ned", done.Message.ID)
+	w.AckAs("ned", done.Message.ID)
 	answer := w.ReplyAs("ned", open.Message.ID, "wait")
-	w.ack("arya", answer.Message.ID)
+	w.AckAs("arya", answer.Message.ID)
 	w.clock.advance(29 * day)
 	young := w.PostAs("ned", parley.Draft{Conversation: "open", InReplyTo: done.Message.ID, Content: text("young")})
-	w.sweepAll()
+	w.sweepEverything()
 	same(t, "before the time", len(w.TextsIn("ned", "open")), 5)
 	w.clock.advance(day)
-	w.sweepAll()
+	w.sweepEverything()
 	same(t, "just before the time", len(w.TextsIn("ned", "open")), 5)
 	w.clock.advance(time.Millisecond)
 	last := w.LastEventNumber()
-	w.sweepAll()
+	w.sweepEverything()
 	same(t, "after it", w.TextsIn("ned", "open"), []string{"young"})
 	same(t, "it answers what is gone", young.Message.InReplyTo, done.Message.ID)
 	view := w.ConversationAs("ned", "open")
@@ -83,9 +83,9 @@ func TestOldMessagesAreErasedUnlessOwed(t *testing.T) {
 	if !strings.Contains(lines.String(), "messages=4 message_bytes=17") {
 		t.Errorf("the log says %s", lines)
 	}
-	entries := len(w.audited())
-	w.sweepAll()
-	same(t, "audited without erasing", len(w.audited()), entries)
+	entries := len(w.AuditEntries())
+	w.sweepEverything()
+	same(t, "audited without erasing", len(w.AuditEntries()), entries)
 	w.deepCheck()
 }
 
@@ -101,7 +101,7 @@ func TestOpenAndDeadDeliveriesKeepTheirMessages(t *testing.T) {
 	w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("open")})
 	w.SayIn("arya", "open", "neither")
 	w.clock.advance(100 * day)
-	w.sweepAll()
+	w.sweepEverything()
 	texts := w.TextsIn("user", "open")
 	same(t, "kept", []string{texts[0], texts[len(texts)-1]}, []string{"dead", "open"})
 	same(t, "gone", strings.Contains(fmt.Sprint(texts), "neither"), false)
@@ -121,10 +121,10 @@ func TestRetentionFollowsTheOrderNotTheClock(t *testing.T) {
 	w.clock.advance(-50 * 365 * day)
 	w.SayIn("arya", "open", "said with the clock at its beginning")
 	w.clock.advance(50 * 365 * day)
-	w.sweepAll()
+	w.sweepEverything()
 	same(t, "kept", len(w.TextsIn("ned", "open")), 2)
 	w.clock.advance(2 * day)
-	w.sweepAll()
+	w.sweepEverything()
 	same(t, "kept later", len(w.TextsIn("ned", "open")), 0)
 }
 
@@ -135,18 +135,18 @@ func TestMessagesAreErasedWhenTheyAreTooMuch(t *testing.T) {
 	for range 20 {
 		w.SayIn("arya", "open", strings.Repeat("x", 50))
 	}
-	w.sweepAll()
+	w.sweepEverything()
 	same(t, "at the limit", kept(), 20)
 	w.SayIn("arya", "open", "y")
-	w.sweepAll()
+	w.sweepEverything()
 	same(t, "one over", kept(), 20)
 	for range 30 {
 		w.SayIn("arya", "open", strings.Repeat("z", 100))
 	}
-	w.sweepAll()
+	w.sweepEverything()
 	same(t, "much over", w.TextsIn("ned", "open"), strings.Fields(strings.Repeat(strings.Repeat("z", 100)+" ", 10)))
 	w.redact(w.SayIn("arya", "open", strings.Repeat("r", 500)).Message.ID)
-	w.sweepAll()
+	w.sweepEverything()
 	same(t, "what is redacted weighs nothing", kept(), 11)
 	w.deepCheck()
 }
@@ -160,7 +160,7 @@ func TestManyMessagesAreErasedInPortions(t *testing.T) {
 	}
 	w.clock.advance(2 * day)
 	w.SayIn("user", "open", "last")
-	w.sweepAll()
+	w.sweepEverything()
 	same(t, "kept", w.TextsIn("ned", "open"), []string{"last"})
 	same(t, "audited once", strings.Contains(w.lastAudit()[3], `"messages":450`), true)
 }
@@ -173,8 +173,8 @@ func TestOldArtifactsAreRemovedAndSaidToBe(t *testing.T) {
 	w.clock.advance(20 * day)
 	w.putArtifactAs("ned", "renewed")
 	w.clock.advance(11 * day)
-	w.sweepAll()
-	same(t, "bodies", w.bodies(), []string{renewed.SHA256})
+	w.sweepEverything()
+	same(t, "bodies", w.storedBodies(), []string{renewed.SHA256})
 	same(t, "audited", strings.Contains(w.lastAudit()[3], `"artifacts":1,"artifact_bytes":3,`), true)
 	shown, err := w.Message(ctx, as("ned"), m.ID)
 	w.NoError(err)
@@ -183,19 +183,19 @@ func TestOldArtifactsAreRemovedAndSaidToBe(t *testing.T) {
 		"artifact "+old.SHA256+" was removed on 2026-04-01, because artifacts are not kept for ever", "store the file again, if you have it")
 	w.AddAgents("jon")
 	w.assertRefusals(t, []refusal{
-		{"opening it", func() error { return only(w.fetch("ned", old.SHA256)) }, gone},
+		{"opening it", func() error { return only(w.readArtifactAs("ned", old.SHA256)) }, gone},
 		{"referring to it", func() error {
 			return only(w.Post(ctx, as("arya"), parley.Draft{Conversation: "open", Content: with(old)}))
 		}, gone},
 		{
-			"asking for another's", func() error { return only(w.fetch("jon", strings.Repeat("0", 64))) },
+			"asking for another's", func() error { return only(w.readArtifactAs("jon", strings.Repeat("0", 64))) },
 			absent("artifact", strings.Repeat("0", 64), storeFirst),
 		},
 	})
 	same(t, "log lines", strings.Count(lines.String(), "artifacts=1"), 1)
 	w.deepCheck()
 	w.putArtifactAs("jon", "old")
-	got, err := w.fetch("ned", old.SHA256)
+	got, err := w.readArtifactAs("ned", old.SHA256)
 	w.NoError(err)
 	same(t, "stored again", got, "old")
 	w.deepCheck()
@@ -209,8 +209,8 @@ func TestRemovedArtifactOfAnotherLooksAbsent(t *testing.T) {
 	a := w.putArtifactAs("arya", "private")
 	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(a)})
 	w.clock.advance(2 * day)
-	w.sweepAll()
-	_, err := w.fetch("jon", a.SHA256)
+	w.sweepEverything()
+	_, err := w.readArtifactAs("jon", a.SHA256)
 	wantError(t, err, absent("artifact", a.SHA256, storeFirst))
 }
 
@@ -224,9 +224,9 @@ func TestOldestArtifactsGoWhenTheyAreTooMuch(t *testing.T) {
 		all = append(all, a.SHA256)
 		w.clock.advance(time.Second)
 	}
-	w.sweepAll()
+	w.sweepEverything()
 	for i, sha256 := range all {
-		_, err := w.fetch("ned", sha256)
+		_, err := w.readArtifactAs("ned", sha256)
 		same(t, fmt.Sprint("body ", i, " is there"), err == nil, i >= 3)
 	}
 	totals, err := w.ArtifactTotals(ctx, user)
@@ -242,17 +242,17 @@ func TestRemovalOfAnOldArtifactCutShortIsFinishedLater(t *testing.T) {
 		w.wrap = func(s parley.Store) parley.Store { return failing{s, on} }
 	})
 	w.PostAs("arya", parley.Draft{Conversation: "open", Content: with(w.putArtifactAs("arya", "body"))})
-	w.sweepAll()
+	w.sweepEverything()
 	w.clock.advance(2 * day)
 	on.Store(true)
 	if err := w.Sweep(ctx); !errors.Is(err, errAgain) {
 		t.Fatalf("sweep: %v", err)
 	}
-	same(t, "left over", len(w.bodies()), 1)
+	same(t, "left over", len(w.storedBodies()), 1)
 	w.deepCheck()
 	on.Store(false)
-	w.sweepAll()
-	same(t, "bodies", len(w.bodies()), 0)
+	w.sweepEverything()
+	same(t, "bodies", len(w.storedBodies()), 0)
 }
 
 func TestEventsAreKeptForSevenDays(t *testing.T) {
@@ -264,10 +264,10 @@ func TestEventsAreKeptForSevenDays(t *testing.T) {
 	w.SayIn("arya", "open", "a message is its own event")
 	w.NoError(w.SetTopic(ctx, as("arya"), "open", "news"))
 	w.clock.advance(day)
-	w.sweepAll()
+	w.sweepEverything()
 	same(t, "after seven days", len(follow(t, w.Hub, user, 0, w.LastEventNumber())) > 2, true)
 	w.clock.advance(time.Millisecond)
-	w.sweepAll()
+	w.sweepEverything()
 	last := w.LastEventNumber()
 	_, err := w.Subscribe(ctx, user, first-1, parley.EventFilter{})
 	wantError(t, err, refused(parley.BadInput, parley.NotFound,
@@ -275,7 +275,7 @@ func TestEventsAreKeptForSevenDays(t *testing.T) {
 		fmt.Sprintf("read the present state, and follow from %d", last)))
 	same(t, "what is left", nums(follow(t, w.Hub, user, first, last)), span(first+1, last))
 	w.clock.advance(30 * day)
-	w.sweepAll()
+	w.sweepEverything()
 	_, err = w.Subscribe(ctx, user, first, parley.EventFilter{})
 	wantError(t, err, refused(parley.BadInput, parley.NotFound,
 		fmt.Sprintf("of the log of events nothing is left up to %d, so it does not go on from %d", last, first),

@@ -26,11 +26,11 @@ func TestReuseGivesTheNameAndNothingElse(t *testing.T) {
 	w.AddAgents("ned", "bran")
 	old, err := w.AddAgent(ctx, user, parley.NewAgent{ID: "arya", Name: "AryaBot"})
 	w.NoError(err)
-	secret := w.private("arya", "closed", "ned").ID
+	secret := w.CreatePrivateChannel("arya", "closed", "ned").ID
 	group := w.group("arya", "club", "ned").ID
 	dm := w.SendDM("ned", "arya", "the word is valar").Message
 	answer := w.SendDM("arya", "ned", "morghulis, and valar").Message
-	once := w.send("bran", "arya", "valar again").Message
+	once := w.SendEphemeralDM("bran", "arya", "valar again").Message
 	three := w.PostAs("ned", parley.Draft{Direct: []string{"arya", "bran"}, Content: text("valar, both")}).Message
 	keyed := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, IdempotencyKey: "k", Content: text("keyed valar")}).Message
 	token, err := w.NewToken(ctx, owner(), parley.NewToken{Agent: "arya"})
@@ -68,7 +68,7 @@ func TestReuseGivesTheNameAndNothingElse(t *testing.T) {
 	}
 	same(t, "its lists", w.list("arya", parley.ListFilter{Ephemeral: true}), []string(nil))
 	same(t, "its inbox", len(found(w.Take(ctx, arya, parley.Take{Limit: 9})).Deliveries), 0)
-	same(t, "search", w.finds("arya", "valar"), []string{})
+	same(t, "search", w.searchSnippets("arya", "valar"), []string{})
 	if _, err := w.IdentifyAt(ctx, token.Secret, hub.Place{TCP: true}); parley.AsError(err).Reason != parley.Unauthenticated {
 		t.Errorf("the old token is good: %v", err)
 	}
@@ -92,11 +92,11 @@ func TestReuseGivesTheNameAndNothingElse(t *testing.T) {
 	w.NoError(err)
 	same(t, "old messages are the removed one's", []any{shown.From, shown.Damage == nil}, []any{"arya~removed", true})
 	same(t, "its DM", w.ConversationAs("ned", "@arya~removed").ID, dm.Conversation)
-	same(t, "from the new one", w.finds("ned", "from:arya new"), []string{"I am new"})
-	same(t, "from the old one", len(w.finds("ned", "from:arya~removed valar")), 2)
-	same(t, "nothing else from the new one", w.finds("user", "from:arya"), []string{"I am new"})
-	same(t, "to the old one", len(w.finds("user", "to:arya~removed valar")), 3)
-	same(t, "to the new one", len(w.finds("user", "to:arya valar")), 0)
+	same(t, "from the new one", w.searchSnippets("ned", "from:arya new"), []string{"I am new"})
+	same(t, "from the old one", len(w.searchSnippets("ned", "from:arya~removed valar")), 2)
+	same(t, "nothing else from the new one", w.searchSnippets("user", "from:arya"), []string{"I am new"})
+	same(t, "to the old one", len(w.searchSnippets("user", "to:arya~removed valar")), 3)
+	same(t, "to the new one", len(w.searchSnippets("user", "to:arya valar")), 0)
 	w.assertRefusals(t, []refusal{{"a message to the removed one", func() error {
 		return second(w.Post(ctx, as("ned"), parley.Draft{Conversation: dm.Conversation, Content: text("hello?")}))
 	}, refused(parley.Unavailable, parley.Gone, "AryaBot~removed was removed", "write to somebody else")}})
@@ -146,7 +146,7 @@ func TestReuseIsForOwnersAndAudited(t *testing.T) {
 	w.NoError(err)
 	same(t, "again", found(w.Agent(ctx, user, "stark")).UUID, third.UUID)
 	names := []string{}
-	for _, line := range strings.Split(strings.TrimSpace(w.export()), "\n") {
+	for _, line := range strings.Split(strings.TrimSpace(w.exportEverything()), "\n") {
 		var l struct{ Agent *parley.Agent }
 		w.NoError(json.Unmarshal([]byte(line), &l))
 		if l.Agent != nil && l.Agent.RemovedAt != nil {
@@ -189,12 +189,12 @@ func TestReusedNamesSurviveExportAndImport(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.create("ned", parley.NewConversation{Name: "Project X"})
+	w.CreateConversationAs("ned", parley.NewConversation{Name: "Project X"})
 	m := w.SendDM("arya", "ned", "before").Message
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
 	w.NoError(second(w.reuse("user", parley.NewAgent{ID: "arya"})))
 	after := w.SendDM("arya", "ned", "after").Message
-	exported := w.export()
+	exported := w.exportEverything()
 	there := newHub(t)
 	for range 2 { // the second time there is nothing to do
 		_, err := there.Import(ctx, user, strings.NewReader(exported))
@@ -282,7 +282,7 @@ func TestAnExportFromBeforeTheReuseGivesTheNewAgentNothing(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	m := w.SendDM("ned", "arya", "for the first arya").Message
-	before := w.export()
+	before := w.exportEverything()
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
 	w.NoError(second(w.reuse("user", parley.NewAgent{ID: "arya"})))
 	w.NoError(w.DeleteConversation(ctx, user, m.Conversation))

@@ -98,8 +98,8 @@ func (w *world) RunByID(id string) parley.RunView {
 	return get[parley.RunView](w)(w.Run(ctx, user, id))
 }
 
-// runPosts is what a run says while it runs.
-func (w *world) runPosts(a *hub.Assignment, d parley.Draft) parley.Receipt {
+// PostFromRun is what a run says while it runs.
+func (w *world) PostFromRun(a *hub.Assignment, d parley.Draft) parley.Receipt {
 	w.t.Helper()
 	return get[parley.Receipt](w)(w.Post(ctx, a.Caller(), d))
 }

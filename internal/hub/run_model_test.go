@@ -35,7 +35,7 @@ func TestWakesAreSeenOnce(t *testing.T) {
 			m.EditAgent(id, func(a *parley.Agent) { a.Attempts, a.Concurrency = 3, 2 })
 		}
 		for i, mode := range []parley.Answers{parley.AnswersParallel, parley.AnswersRoundRobin, parley.AnswersFirst} {
-			m.create("user", parley.NewConversation{Name: runRooms[i], With: runAgents, Answers: mode})
+			m.CreateConversationAs("user", parley.NewConversation{Name: runRooms[i], With: runAgents, Answers: mode})
 		}
 		for range rapid.IntRange(1, 40).Draw(r, "steps") {
 			m.step(r)
@@ -94,7 +94,7 @@ func (m *runMachine) accident(r *rapid.T) {
 	case 0: // the process dies
 		m.startAgain()
 		if rapid.Bool().Draw(r, "swept first") {
-			m.sweep()
+			m.SweepDueDeliveries()
 		}
 		for _, lost := range get[[]parley.Run](m.world)(m.LostRuns(ctx, node)) {
 			m.NoError(m.RecoverRun(ctx, lost.ID))
@@ -104,7 +104,7 @@ func (m *runMachine) accident(r *rapid.T) {
 		m.AdvanceLeases(2 * time.Minute)
 	case 2: // somebody halts an agent, or lets it go on
 		actions := []parley.Action{parley.ActionPause, parley.ActionResume, parley.ActionStop, parley.ActionStart}
-		m.command("user", rapid.SampledFrom(runAgents).Draw(r, "halted"), rapid.SampledFrom(actions).Draw(r, "action"), parley.CommandParameters{TimeoutMS: 1})
+		m.commandAs("user", rapid.SampledFrom(runAgents).Draw(r, "halted"), rapid.SampledFrom(actions).Draw(r, "action"), parley.CommandParameters{TimeoutMS: 1})
 		m.clock.advance(time.Second)
 		m.NoError(m.SweepHalts(ctx))
 	case 3: // it is to be run otherwise
@@ -149,8 +149,8 @@ func (m *runMachine) drain() {
 	}
 	for _, agent := range runAgents {
 		m.EditAgent(agent, func(a *parley.Agent) { a.Runtime = parley.RuntimeScript })
-		m.command("user", agent, parley.ActionStart, parley.CommandParameters{})
-		m.command("user", agent, parley.ActionResume, parley.CommandParameters{})
+		m.commandAs("user", agent, parley.ActionStart, parley.CommandParameters{})
+		m.commandAs("user", agent, parley.ActionResume, parley.CommandParameters{})
 	}
 	for quiet := 0; quiet < 2; quiet++ {
 		m.AdvanceLeases(time.Hour)

@@ -57,7 +57,7 @@ func TestResumedSessionIsToldWhatIsNew(t *testing.T) {
 		a := w.StartRun("codex")
 		c = w.known(a.Run.ID)
 		w.SayIn("user", "open", "while "+words)
-		w.runPosts(a, parley.Draft{Conversation: "open", Content: text("said " + words)})
+		w.PostFromRun(a, parley.Draft{Conversation: "open", Content: text("said " + words)})
 		result := parley.Result{Text: "answer " + words, Session: "session " + words}
 		return get[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, result, nil)), c
 	}
@@ -83,7 +83,7 @@ func TestRunContextIsRefusedToOneWhoIsOut(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("codex")
-	id := w.private("user", "secret", "codex").ID
+	id := w.CreatePrivateChannel("user", "secret", "codex").ID
 	w.SayIn("user", "secret", "@codex")
 	a := w.NextRunOf("codex")
 	w.NoError(w.RemoveMember(ctx, user, "secret", "codex"))
@@ -100,7 +100,7 @@ func TestPromptsHoldNothingOfElsewhere(t *testing.T) {
 		w.AddScriptAgents(agents...)
 		rooms := []string{"one", "two"}
 		for i, room := range rooms {
-			w.private("user", room, agents[i], agents[i+1])
+			w.CreatePrivateChannel("user", room, agents[i], agents[i+1])
 		}
 		for range rapid.IntRange(1, 20).Draw(r, "steps") {
 			from := rapid.SampledFrom(append(agents, "user")).Draw(r, "from")

@@ -143,7 +143,7 @@ func TestCrashBetweenAnyTwoSteps(t *testing.T) {
 		},
 		func(w *world, a *hub.Assignment) { get[string](w)(w.KeepRun(ctx, a.Run.ID)) },
 		func(w *world, a *hub.Assignment) {
-			w.runPosts(a, parley.Draft{Conversation: "open", Content: text("half")})
+			w.PostFromRun(a, parley.Draft{Conversation: "open", Content: text("half")})
 		},
 		func(w *world, a *hub.Assignment) { w.EndRun(a, "answer") },
 	}
@@ -159,7 +159,7 @@ func TestCrashBetweenAnyTwoSteps(t *testing.T) {
 			}
 			w.startAgain()
 			if sweepFirst {
-				w.sweep()
+				w.SweepDueDeliveries()
 			}
 			lost := get[[]parley.Run](w)(w.LostRuns(ctx, node))
 			begun := crash >= 2
@@ -171,7 +171,7 @@ func TestCrashBetweenAnyTwoSteps(t *testing.T) {
 			same(t, "lost after that", len(get[[]parley.Run](w)(w.LostRuns(ctx, node))), 0)
 			if again := w.NextRunOf("codex"); again != nil {
 				same(t, "attempt", again.Run.Attempt, 1)
-				w.runPosts(again, parley.Draft{Conversation: "open", Content: text("half")})
+				w.PostFromRun(again, parley.Draft{Conversation: "open", Content: text("half")})
 				w.EndRun(again, "answer")
 			}
 			want := []string{"@codex", "half", "answer"}
@@ -199,20 +199,20 @@ func TestLaterAttemptRepeatsNoCall(t *testing.T) {
 	w.SayIn("user", "open", "@codex")
 	same1 := parley.Draft{Conversation: "open", Content: text("same")}
 	a := w.StartRun("codex")
-	one, two := w.runPosts(a, same1), w.runPosts(a, same1)
+	one, two := w.PostFromRun(a, same1), w.PostFromRun(a, same1)
 	w.FailRunOf(a, parley.FailureLost)
 	w.AdvanceLeases(time.Minute)
 	b := w.StartRun("codex")
 	earlier := get[parley.RunContext](w)(w.RunContext(ctx, b.Run.ID)).Earlier
 	same(t, "is told", []string{earlier[0].ID, earlier[1].ID}, []string{one.Message.ID, two.Message.ID})
 	for i, want := range []parley.Receipt{one, two} {
-		again := w.runPosts(b, same1)
+		again := w.PostFromRun(b, same1)
 		same(t, "the call again", []any{again.Message.ID, again.Duplicate, i}, []any{want.Message.ID, true, i})
 	}
-	if third := w.runPosts(b, same1); third.Duplicate {
+	if third := w.PostFromRun(b, same1); third.Duplicate {
 		t.Error("a call that the earlier attempt had not made was not made")
 	}
-	w.runPosts(b, parley.Draft{Conversation: "open", Content: text("other")})
+	w.PostFromRun(b, parley.Draft{Conversation: "open", Content: text("other")})
 	same(t, "posts", len(w.RunByID(b.Run.ID).Posts), 4)
 	// What an earlier attempt has said is not said again as the answer either.
 	same(t, "answer", w.EndRun(b, "other").State, parley.RunSucceeded)
@@ -368,7 +368,7 @@ func TestRunThatHoldsNothingIsLostAfterItsDeadline(t *testing.T) {
 	w.AddScriptAgents("codex")
 	m := w.SendDM("user", "codex", "hello").Message
 	a := w.StartRun("codex")
-	w.runPosts(a, parley.Draft{InReplyTo: m.ID, Content: text("done")})
+	w.PostFromRun(a, parley.Draft{InReplyTo: m.ID, Content: text("done")})
 	w.clock.advance(11 * time.Minute)
 	w.NoError(w.Sweep(ctx))
 	same(t, "state", w.RunByID(a.Run.ID).State, parley.RunRunning)

@@ -90,7 +90,7 @@ func TestRunIsCancelled(t *testing.T) {
 		same(t, "told", told[len(told)-1].Content.Text,
 			"Error: codex did not do this: the run was cancelled: by "+by+": wrong way. Hint: send it again if it is still wanted.")
 	}
-	same(t, "audited", strings.Count(actsOf(w.audited()), "run.cancel"), 3)
+	same(t, "audited", strings.Count(actsOf(w.AuditEntries()), "run.cancel"), 3)
 }
 
 func actsOf(list []parley.AuditEntry) string {
@@ -196,7 +196,7 @@ func TestRunsAreWithinTheirAgentsRate(t *testing.T) {
 	w.SayIn("user", "open", "@codex")
 	a := w.StartRun("codex")
 	for range 2 {
-		w.runPosts(a, parley.Draft{Conversation: "open", Content: text("hi")})
+		w.PostFromRun(a, parley.Draft{Conversation: "open", Content: text("hi")})
 		w.SayIn("codex", "open", "hi")
 		w.clock.advance(time.Second)
 	}

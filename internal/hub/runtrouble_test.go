@@ -15,10 +15,10 @@ func TestWhatAStopCancelsIsKeptThoughItIsStartedAgain(t *testing.T) {
 	w.AddScriptAgents("bot")
 	m := w.SendDM("user", "bot", "work").Message
 	run := w.StartRun("bot")
-	w.command("user", "bot", parley.ActionStop, parley.CommandParameters{TimeoutMS: 1, Reason: "by user"})
+	w.commandAs("user", "bot", parley.ActionStop, parley.CommandParameters{TimeoutMS: 1, Reason: "by user"})
 	w.clock.advance(time.Second)
 	w.NoError(w.SweepHalts(ctx))
-	w.command("user", "bot", parley.ActionStart, parley.CommandParameters{})
+	w.commandAs("user", "bot", parley.ActionStart, parley.CommandParameters{})
 	w.FailRunOf(run, parley.FailureFinal)
 	same(t, "the message", w.DeliveryState(m.ID, "bot"), parley.DeliveryAccepted)
 	same(t, "the sender is told", len(w.HubMessagesTo("user")), 0)
@@ -33,7 +33,7 @@ func TestWhatAPersonCancelsHasFailedThoughItsAgentIsStopped(t *testing.T) {
 	m := w.SendDM("user", "bot", "work").Message
 	run := w.StartRun("bot")
 	get[parley.Run](w)(w.CancelRun(ctx, user, run.Run.ID, "not this"))
-	w.command("user", "bot", parley.ActionStop, parley.CommandParameters{})
+	w.commandAs("user", "bot", parley.ActionStop, parley.CommandParameters{})
 	w.FailRunOf(run, parley.FailureFinal)
 	same(t, "the message", w.DeliveryState(m.ID, "bot"), parley.DeliveryFailed)
 }
@@ -59,7 +59,7 @@ func TestWhoIsOutIsNotWoken(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("codex")
-	w.private("user", "secret", "codex")
+	w.CreatePrivateChannel("user", "secret", "codex")
 	m := w.SayIn("user", "secret", "@codex").Message
 	w.NoError(w.RemoveMember(ctx, user, "secret", "codex"))
 	w.SendDM("user", "codex", "hello")
@@ -100,7 +100,7 @@ func TestRoundRobinWaitsForTheEndOfTheRun(t *testing.T) {
 	w := moded(t, parley.AnswersRoundRobin)
 	m := w.SayIn("user", "open", "@c3 @a1 @b2").Message
 	c := w.StartRun("c3")
-	w.runPosts(c, parley.Draft{InReplyTo: m.ID, Content: text("so far")})
+	w.PostFromRun(c, parley.Draft{InReplyTo: m.ID, Content: text("so far")})
 	same(t, "answered", w.DeliveryState(m.ID, "c3"), parley.DeliveryAnswered)
 	w.AssertIdle("a1", "b2")
 	rung, _ := w.Rung()
@@ -130,8 +130,8 @@ func TestWhoIsHaltedDoesNotWait(t *testing.T) {
 	for _, id := range []string{"paused", "asleep", "stopped", "bot"} {
 		w.SendDM("user", id, "work")
 	}
-	w.command("user", "paused", parley.ActionPause, parley.CommandParameters{})
-	w.command("user", "stopped", parley.ActionStop, parley.CommandParameters{})
+	w.commandAs("user", "paused", parley.ActionPause, parley.CommandParameters{})
+	w.commandAs("user", "stopped", parley.ActionStop, parley.CommandParameters{})
 	get[parley.Agent](w)(w.Sleep(ctx, user, "asleep", began.Add(time.Hour)))
 	same(t, "waiting", get[[]string](w)(w.Waiting(ctx)), []string{"bot"})
 	w.clock.advance(2 * time.Hour)

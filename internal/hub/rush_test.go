@@ -16,7 +16,7 @@ func TestManyTakersGetEachDeliveryOnce(t *testing.T) {
 	const takers, deliveries = 16, 2000
 	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
 	w.AddAgents("ned")
-	w.depth("ned", deliveries, parley.OverflowReject)
+	w.SetInboxDepth("ned", deliveries, parley.OverflowReject)
 	fill(w, w.SendDM("ned", "user", "ready").Message, deliveries)
 	var (
 		mu    sync.Mutex
@@ -45,7 +45,7 @@ func TestManyTakersGetEachDeliveryOnce(t *testing.T) {
 		}
 	}
 	same(t, "taken", len(times), deliveries)
-	same(t, "left", w.inbox("ned"), parley.Inbox{})
+	same(t, "left", w.InboxOf("ned"), parley.Inbox{})
 }
 
 // fill puts messages into the inbox of the one who wrote another, past the hub, which takes far longer.

@@ -19,7 +19,7 @@ func TestBackup(t *testing.T) {
 	if made.Directory != dir || made.Messages != 1 || made.Files == 0 || made.Bytes == 0 || made.Seq == 0 {
 		t.Errorf("the backup is said to be %+v", made)
 	}
-	last := w.audited()[len(w.audited())-1]
+	last := w.AuditEntries()[len(w.AuditEntries())-1]
 	same(t, "the audit log", []string{last.Actor, last.Act, last.Subject}, []string{"user", "hub.backup", dir})
 	_, err := w.Backup(ctx, user, dir)
 	wantError(t, err, refused(parley.BadInput, parley.Conflict, dir+" exists already", "name a directory that does not exist"))
@@ -88,5 +88,5 @@ func TestCheckDeep(t *testing.T) {
 	if report.Messages != 1 || told == 0 {
 		t.Errorf("%d messages were checked, and progress told %d times", report.Messages, told)
 	}
-	same(t, "the audit log", w.audited()[len(w.audited())-1].Act, "hub.check")
+	same(t, "the audit log", w.AuditEntries()[len(w.AuditEntries())-1].Act, "hub.check")
 }

@@ -20,19 +20,19 @@ func newSearch(t *testing.T, change ...func(*world)) *world {
 	return w
 }
 
-func (w *world) search(who, query string) parley.SearchResult {
+func (w *world) searchAs(who, query string) parley.SearchResult {
 	w.t.Helper()
 	found, err := w.Search(ctx, as(who), parley.SearchRequest{Query: query})
 	w.NoError(err)
 	return found
 }
 
-// finds are the snippets of what somebody finds, best first. It waits for what was said last.
-func (w *world) finds(who, query string) []string {
+// searchSnippets are the snippets of what somebody finds, best first. It waits for what was said last.
+func (w *world) searchSnippets(who, query string) []string {
 	w.t.Helper()
 	w.settle()
 	texts := []string{}
-	for _, hit := range w.search(who, query).Hits {
+	for _, hit := range w.searchAs(who, query).Hits {
 		texts = append(texts, hit.Snippet.Text)
 	}
 	return texts
@@ -42,7 +42,7 @@ func (w *world) finds(who, query string) []string {
 func (w *world) settle() {
 	w.t.Helper()
 	w.SendDM(parley.Owner, "ned", "settled")
-	if w.search(parley.Owner, "settled").Behind {
+	if w.searchAs(parley.Owner, "settled").Behind {
 		w.t.Fatalf("the index does not follow")
 	}
 }
@@ -69,7 +69,7 @@ func TestSearchFindsWhatWasSaid(t *testing.T) {
 		"agent -deploy": "ClawOS Agent 通信协议: 消息格式标准 ✅", "agent -消息": "",
 	} {
 		want := strings.FieldsFunc(want, func(rune) bool { return false })
-		same(t, query, w.finds("arya", query), want)
+		same(t, query, w.searchSnippets("arya", query), want)
 	}
 }
 
@@ -77,7 +77,7 @@ func TestSearchShowsWhere(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t)
 	m := w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Type: "request", Content: text("请 分配任务 now")}).Message
-	same(t, "result", w.search("arya", "分配任务"), parley.SearchResult{Hits: []parley.Hit{{
+	same(t, "result", w.searchAs("arya", "分配任务"), parley.SearchResult{Hits: []parley.Hit{{
 		Message: m.ID, Seq: m.Seq, Conversation: m.Conversation, From: "arya", To: "ned", Type: "request", CreatedAt: m.CreatedAt,
 		Snippet: parley.Snippet{Field: "text", Text: "请 分配任务 now", Marks: [][2]int{{2, 6}}},
 	}}})
@@ -90,7 +90,7 @@ func TestSearchFilters(t *testing.T) {
 	w.NoError(err)
 	ned, err := w.Agent(ctx, user, "ned")
 	w.NoError(err)
-	w.private("arya", "secret", "ned")
+	w.CreatePrivateChannel("arya", "secret", "ned")
 	w.SayIn("arya", "open", "word from arya")
 	asked := w.PostAs("ned", parley.Draft{Conversation: "secret", To: "arya", Type: "request", Content: text("word asked")}).Message
 	w.clock.advance(48 * time.Hour)
@@ -110,15 +110,15 @@ func TestSearchFilters(t *testing.T) {
 		"word is:unanswered -all":                 {"word later @arya", "word asked"},
 		"word task:task-9":                        {},
 	} {
-		got := w.finds("arya", query)
+		got := w.searchSnippets("arya", query)
 		slices.Sort(got)
 		slices.Sort(want)
 		same(t, query, got, want)
 	}
 	w.ReplyAs("arya", asked.ID, "answered")
-	same(t, "after the answer", w.finds("arya", "word is:unanswered -all"), []string{"word later @arya"})
+	same(t, "after the answer", w.searchSnippets("arya", "word is:unanswered -all"), []string{"word later @arya"})
 	w.NoError(w.RemoveAgent(ctx, user, "ned"))
-	same(t, "from one who was removed", len(w.search("arya", "word from:ned").Hits), 3)
+	same(t, "from one who was removed", len(w.searchAs("arya", "word from:ned").Hits), 3)
 }
 
 func TestSearchForWhomAMessageIs(t *testing.T) {
@@ -132,7 +132,7 @@ func TestSearchForWhomAMessageIs(t *testing.T) {
 	w.SayIn("arya", "open", "word in a channel")
 	found := func(what, query string, want ...string) {
 		t.Helper()
-		got := w.finds("arya", query)
+		got := w.searchSnippets("arya", query)
 		slices.Sort(got)
 		slices.Sort(want)
 		same(t, what, got, want)
@@ -148,7 +148,7 @@ func TestSearchForWhomAMessageIs(t *testing.T) {
 func TestSearchRefusals(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t)
-	w.private("ned", "hidden")
+	w.CreatePrivateChannel("ned", "hidden")
 	call := func(query string, cursor *parley.SearchCursor) func() error {
 		return func() error {
 			_, err := w.Search(ctx, as("arya"), parley.SearchRequest{Query: query, Cursor: cursor})
@@ -171,26 +171,26 @@ func TestSearchIsCutToRights(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t)
 	w.AddAgents("bran")
-	w.private("arya", "secret", "ned")
+	w.CreatePrivateChannel("arya", "secret", "ned")
 	for _, where := range []string{"open", "secret"} {
 		w.SayIn("arya", where, "canary in "+where)
 	}
 	w.SendDM("arya", "ned", "canary in dm")
-	w.send("arya", "ned", "canary in ephemeral")
+	w.SendEphemeralDM("arya", "ned", "canary in ephemeral")
 	all := []string{"canary in ephemeral", "canary in dm", "canary in secret", "canary in open"}
 	for who, want := range map[string][]string{"arya": all, "ned": all, "user": all, "bran": {"canary in open"}} {
-		same(t, who, w.finds(who, "canary"), want)
-		same(t, who+" knows of no more", w.search(who, "canary").Next, (*parley.SearchCursor)(nil))
+		same(t, who, w.searchSnippets(who, "canary"), want)
+		same(t, who+" knows of no more", w.searchAs(who, "canary").Next, (*parley.SearchCursor)(nil))
 	}
 	w.NoError(w.AddMember(ctx, as("arya"), "secret", "bran"))
-	same(t, "bran, once added", w.finds("bran", "canary"), []string{"canary in secret", "canary in open"})
+	same(t, "bran, once added", w.searchSnippets("bran", "canary"), []string{"canary in secret", "canary in open"})
 	w.NoError(w.RemoveMember(ctx, as("arya"), "secret", "bran"))
-	same(t, "bran, taken out", w.finds("bran", "canary"), []string{"canary in open"})
+	same(t, "bran, taken out", w.searchSnippets("bran", "canary"), []string{"canary in open"})
 	w.NoError(w.DeleteConversation(ctx, user, "secret"))
 	without := []string{"canary in ephemeral", "canary in dm", "canary in open"}
-	same(t, "after deletion", w.finds("user", "canary"), without)
+	same(t, "after deletion", w.searchSnippets("user", "canary"), without)
 	w.NoError(w.Sweep(ctx))
-	same(t, "after erasing", w.finds("user", "canary"), without)
+	same(t, "after erasing", w.searchSnippets("user", "canary"), without)
 }
 
 func TestSearchRanksAndPages(t *testing.T) {

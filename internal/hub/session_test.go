@@ -40,7 +40,7 @@ func TestLinkOpensASession(t *testing.T) {
 	w.NoError(err)
 	same(t, "who has it", []any{caller.Agent, caller.Token}, []any{"sansa", made.ID})
 	var acts [][2]string
-	for _, e := range w.audited()[1:] {
+	for _, e := range w.AuditEntries()[1:] {
 		acts = append(acts, [2]string{e.Actor, e.Act})
 	}
 	same(t, "audit", acts, [][2]string{{"user", "link.new"}, {"sansa", "session.new"}})
@@ -105,7 +105,7 @@ func TestSignInRefuses(t *testing.T) {
 	used, removed, old := w.link(scoped("user"), "sansa"), w.link(scoped("user"), "gone"), w.link(scoped("user"), "sansa")
 	session := get[parley.MadeToken](w)(w.SignIn(ctx, used))
 	w.NoError(w.RemoveAgent(ctx, user, "gone"))
-	plain := w.token("sansa")
+	plain := w.newTokenFor("sansa")
 	w.clock.advance(10 * time.Minute)
 	signIn := func(secret string) func() error {
 		return func() error {
@@ -165,7 +165,7 @@ func TestOwnersActAsOthersAndItIsAudited(t *testing.T) {
 		want := me
 		want.Agent, want.By = who, "jon"
 		same(t, "who acts", other, want)
-		last := w.audited()[len(w.audited())-1]
+		last := w.AuditEntries()[len(w.AuditEntries())-1]
 		same(t, "audit", []string{last.Actor, last.Act, last.Subject, string(last.Detail)}, []string{"jon", "as", who, `{"act":"post a message"}`})
 	}
 	actAs := func(by, who string) func() error {
@@ -196,7 +196,7 @@ func TestReadingAsAnotherIsAuditedOnceAMinute(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	w.AddPerson("jon", parley.AccessOwner)
-	from := len(w.audited())
+	from := len(w.AuditEntries())
 	read := func(by, who, act string, times int) {
 		t.Helper()
 		for range times {
@@ -217,7 +217,7 @@ func TestReadingAsAnotherIsAuditedOnceAMinute(t *testing.T) {
 	read("user", "arya", "who", 1)
 	read("user", "ned", "who", 1)
 	var got []string
-	for _, e := range w.audited()[from:] {
+	for _, e := range w.AuditEntries()[from:] {
 		got = append(got, e.Actor+" "+e.Subject+" "+string(e.Detail))
 	}
 	same(t, "audited", got, []string{
@@ -248,7 +248,7 @@ func TestReadingThatCannotBeAuditedIsRefused(t *testing.T) {
 	db := &readOnly{Store: w.db}
 	h, err := hub.New(ctx, db, w.config)
 	w.NoError(err)
-	from := len(w.audited())
+	from := len(w.AuditEntries())
 	db.on = true
 	for range 2 {
 		acting, err := h.ReadAs(ctx, user, "arya", "who")
@@ -257,7 +257,7 @@ func TestReadingThatCannotBeAuditedIsRefused(t *testing.T) {
 	}
 	db.on = false
 	get[hub.Caller](w)(h.ReadAs(ctx, user, "arya", "who"))
-	same(t, "audited", len(w.audited())-from, 1)
+	same(t, "audited", len(w.AuditEntries())-from, 1)
 }
 
 // On a full disk an owner reads in its own name. In another's it does not, since that could not be audited, and is told so.

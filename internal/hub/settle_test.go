@@ -17,11 +17,11 @@ func TestReplyAnswersFromWhereverTheDeliveryStands(t *testing.T) {
 		"delivered": {func(w *world, _ parley.Message) { w.TakeAs("ned", parley.Take{}) }, parley.DeliveryAnswered},
 		"seen":      {func(w *world, _ parley.Message) { w.TakeAs("ned", parley.Take{Seen: true}) }, parley.DeliveryAnswered},
 		"pausing": {func(w *world, _ parley.Message) {
-			w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
+			w.NackTaken("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 		}, parley.DeliveryAnswered},
-		"acked": {func(w *world, m parley.Message) { w.ack("ned", m.ID) }, parley.DeliveryAnswered},
+		"acked": {func(w *world, m parley.Message) { w.AckAs("ned", m.ID) }, parley.DeliveryAnswered},
 		"failed": {func(w *world, _ parley.Message) {
-			w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureFinal)
+			w.NackTaken("ned", w.TakeAs("ned", parley.Take{}), parley.FailureFinal)
 		}, parley.DeliveryFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestReplyAnswersFromWhereverTheDeliveryStands(t *testing.T) {
 			}
 			same(t, "answer, lease", []any{d.Answer, d.Lease, d.Until}, []any{answer, "", parley.Tick(0)})
 			same(t, "each step has its time", d.DeliveredAt != nil && d.SeenAt != nil && d.SettledAt != nil && d.AnsweredAt != nil, answer != "")
-			same(t, "inbox", w.inbox("ned"), parley.Inbox{})
+			same(t, "inbox", w.InboxOf("ned"), parley.Inbox{})
 			first := w.DeliveryOf(m.ID, "ned")
 			w.ReplyAs("ned", m.ID, "and another thing")
 			same(t, "the first answer stands", w.DeliveryOf(m.ID, "ned"), first)
@@ -64,7 +64,7 @@ func TestOneAnswerAnswersAllOfALease(t *testing.T) {
 	first, second, own := w.SendDM("arya", "ned", "1").Message, w.SendDM("bran", "ned", "2").Message, w.SendDM("bran", "ned", "3").Message
 	taken := w.TakeAs("ned", parley.Take{Seen: true})
 	later := w.SendDM("arya", "ned", "4").Message
-	w.ack("ned", own.ID)
+	w.AckAs("ned", own.ID)
 	answer := w.ReplyAs("ned", first.ID, "both done").Message
 	list := get[[]parley.Delivery](w)(w.Settle(ctx, as("ned"), taken.Lease, parley.Outcome{Answer: answer.ID}))
 	same(t, "settled", []any{len(list), list[0].Message}, []any{1, second.ID})
@@ -95,8 +95,8 @@ func TestEndOfATurnSettlesWhatItHad(t *testing.T) {
 			taken := w.TakeAs("ned", parley.Take{})
 			_, err := w.Settle(ctx, as("ned"), taken.Lease, c.how)
 			w.NoError(err)
-			same(t, "first", w.tried(first.ID, "ned"), c.want)
-			same(t, "second", w.tried(second.ID, "ned"), c.want)
+			same(t, "first", w.retryState(first.ID, "ned"), c.want)
+			same(t, "second", w.retryState(second.ID, "ned"), c.want)
 			same(t, "told", len(w.HubMessagesTo("arya")), c.told)
 		})
 	}
@@ -108,14 +108,14 @@ func TestAckNeedsNoLeaseAndIsDoneOnce(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	untaken, held := w.SendDM("arya", "ned", "untaken").Message, w.SendDM("arya", "ned", "held").Message
 	w.TakeAs("ned", parley.Take{Only: []string{held.ID}})
-	w.ack("ned", untaken.ID, held.ID)
+	w.AckAs("ned", untaken.ID, held.ID)
 	d, now := w.DeliveryOf(untaken.ID, "ned"), w.clock.Now()
 	same(t, "acknowledged is seen", []any{d.State, d.DeliveredAt, d.SeenAt, d.SettledAt}, []any{parley.DeliveryAcked, &now, &now, &now})
 	same(t, "held", w.DeliveryState(held.ID, "ned"), parley.DeliveryAcked)
-	before := w.state()
+	before := w.storeSnapshot()
 	w.clock.advance(time.Second)
-	w.ack("ned", untaken.ID, untaken.ID)
-	same(t, "again", w.state(), before)
+	w.AckAs("ned", untaken.ID, untaken.ID)
+	same(t, "again", w.storeSnapshot(), before)
 }
 
 func TestWhatHasEndedCannotBeAcked(t *testing.T) {
@@ -124,8 +124,8 @@ func TestWhatHasEndedCannotBeAcked(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	w.EditAgent("ned", func(a *parley.Agent) { a.Attempts = 1 })
 	dead, failed := w.SendDM("arya", "ned", "dead").Message, w.SendDM("arya", "ned", "failed").Message
-	w.giveBack("ned", w.TakeAs("ned", parley.Take{Only: []string{dead.ID}}), parley.FailureBusy)
-	w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureFinal)
+	w.NackTaken("ned", w.TakeAs("ned", parley.Take{Only: []string{dead.ID}}), parley.FailureBusy)
+	w.NackTaken("ned", w.TakeAs("ned", parley.Take{}), parley.FailureFinal)
 	waits := w.SendDM("arya", "ned", "waits").Message
 	ack := func(ids ...string) func() error {
 		return func() error { _, err := w.Ack(ctx, as("ned"), "", ids...); return err }
@@ -155,15 +155,15 @@ func TestPeopleHoldNoLeaseAndSeeByReading(t *testing.T) {
 	same(t, "fetched", []any{taken.Lease, w.DeliveryState(first.ID, "sansa")}, []any{"", parley.DeliveryDelivered})
 	w.AdvanceLeases(240 * time.Hour)
 	w.Restart()
-	w.sweep()
-	same(t, "it stays with them", w.tried(first.ID, "sansa"), tried{State: parley.DeliveryDelivered})
+	w.SweepDueDeliveries()
+	same(t, "it stays with them", w.retryState(first.ID, "sansa"), tried{State: parley.DeliveryDelivered})
 	second, third := w.SendDM("arya", "sansa", "second").Message, w.SendDM("arya", "sansa", "third").Message
 	w.NoError(w.MarkRead(ctx, as("sansa"), first.Conversation, second.Seq))
 	same(t, "read", []parley.DeliveryState{w.DeliveryState(first.ID, "sansa"), w.DeliveryState(second.ID, "sansa"), w.DeliveryState(third.ID, "sansa")},
 		[]parley.DeliveryState{parley.DeliverySeen, parley.DeliverySeen, parley.DeliveryAccepted})
-	same(t, "inbox", w.inbox("sansa"), parley.Inbox{Waking: 1})
+	same(t, "inbox", w.InboxOf("sansa"), parley.Inbox{Waking: 1})
 	w.ReplyAs("sansa", first.ID, "yes")
-	w.ack("sansa", second.ID)
+	w.AckAs("sansa", second.ID)
 	same(t, "settled", []parley.DeliveryState{w.DeliveryState(first.ID, "sansa"), w.DeliveryState(second.ID, "sansa")},
 		[]parley.DeliveryState{parley.DeliveryAnswered, parley.DeliveryAcked})
 	w.TakeAs("sansa", parley.Take{})
@@ -193,7 +193,7 @@ func TestReadingMuchIsDoneInSmallUpdates(t *testing.T) {
 	}
 	before := w.LastEventNumber()
 	w.NoError(w.MarkRead(ctx, as("sansa"), last.Conversation, 0))
-	same(t, "inbox", w.inbox("sansa"), parley.Inbox{})
+	same(t, "inbox", w.InboxOf("sansa"), parley.Inbox{})
 	same(t, "cursor", w.ConversationAs("sansa", last.Conversation).ReadSeq, last.Seq)
 	var steps []int // how many were seen with each step of the cursor
 	for _, kind := range kindsAfter(w, before) {

@@ -13,7 +13,7 @@ import (
 func TestASharedNameTellsAStrangerNothing(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran", "jon")
-	w.create("arya", parley.NewConversation{Name: "hidden", Private: true, With: []string{"ned"}})
+	w.CreateConversationAs("arya", parley.NewConversation{Name: "hidden", Private: true, With: []string{"ned"}})
 	archived := true
 	answers := func(name string) (list []string) {
 		say := func(out any, err error) {

@@ -33,7 +33,7 @@ func TestWhatAnAskReturnsToAPersonIsSeen(t *testing.T) {
 	asked := w.beginAsk(user, "b", "one")
 	w.RunAndAnswer("b", "yes")
 	same(t, "answer", asked.hears(), "Response from b: yes")
-	same(t, "unread", w.unread("user", w.dmOf("user", "b")), 0)
+	same(t, "unread", w.unread("user", w.DMBetween("user", "b")), 0)
 	same(t, "inbox", w.newestFirst("user"), []string{})
 	w.AssertConsistent()
 }
@@ -46,11 +46,11 @@ func TestAnAnswerAfterTheInterruptStaysInTheInbox(t *testing.T) {
 	asked.giveUp()
 	asked.hears()
 	w.RunAndAnswer("b", "yes")
-	same(t, "unread", w.unread("user", w.dmOf("user", "b")), 2) // the answer, and the callback that repeats it
+	same(t, "unread", w.unread("user", w.DMBetween("user", "b")), 2) // the answer, and the callback that repeats it
 	same(t, "inbox", w.newestFirst("user"), []string{"Response from b: yes"})
-	now := w.outcomeOf(user, asked.request.ID)
+	now := w.outcomeNow(user, asked.request.ID)
 	same(t, "outcome", now.Text, "Response from b: yes")
-	same(t, "unread after it was waited for", w.unread("user", w.dmOf("user", "b")), 0)
+	same(t, "unread after it was waited for", w.unread("user", w.DMBetween("user", "b")), 0)
 	same(t, "inbox after it was waited for", w.newestFirst("user"), []string{})
 	w.AssertConsistent()
 }
@@ -59,16 +59,16 @@ func TestWhatADelegationReturnsToAPersonIsSeen(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("b")
-	asked := w.turnsTo(user, parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "do it", Wait: time.Hour})
+	asked := w.beginContact(user, parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "do it", Wait: time.Hour})
 	w.RunAndAnswer("b", "done")
 	same(t, "result", asked.hears(), "Response from b: done")
-	same(t, "unread", w.unread("user", w.dmOf("user", "b")), 0)
+	same(t, "unread", w.unread("user", w.DMBetween("user", "b")), 0)
 	same(t, "inbox", w.newestFirst("user"), []string{})
 	task := w.Delegate(user, "b", "more")
 	w.RunAndAnswer("b", "done too")
-	same(t, "unread without waiting", w.unread("user", w.dmOf("user", "b")), 2)
-	w.outcomeOf(user, task)
-	same(t, "unread after it was waited for", w.unread("user", w.dmOf("user", "b")), 0)
+	same(t, "unread without waiting", w.unread("user", w.DMBetween("user", "b")), 2)
+	w.outcomeNow(user, task)
+	same(t, "unread after it was waited for", w.unread("user", w.DMBetween("user", "b")), 0)
 	w.AssertConsistent()
 }
 
@@ -90,7 +90,7 @@ func TestWhatAPersonWaitedForIsSeen(t *testing.T) {
 	sent := w.SendDM("user", "b", "hello")
 	w.RunAndAnswer("b", "hi")
 	same(t, "before", w.newestFirst("user"), []string{"hi"})
-	same(t, "answers", textsOf(w.outcomeOf(user, sent.Message.ID).Answers), []string{"hi"})
+	same(t, "answers", textsOf(w.outcomeNow(user, sent.Message.ID).Answers), []string{"hi"})
 	same(t, "inbox", w.newestFirst("user"), []string{})
 	same(t, "unread", w.unread("user", sent.Message.Conversation), 0)
 }
@@ -134,7 +134,7 @@ func TestShownIsSettledWhereNothingIsWanted(t *testing.T) {
 	w.updates("sansa", task, parley.TaskChange{Status: parley.TaskCompleted})
 	same(t, "after the task", open(), []string{"quiet ack", "ack"})
 	same(t, "its request", w.DeliveryState(work, "sansa"), parley.DeliveryAcked)
-	w.ack("sansa", must.ID, mustQuietly.ID)
+	w.AckAs("sansa", must.ID, mustQuietly.ID)
 	same(t, "after the acks", open(), []string(nil))
 	w.AssertConsistent()
 }
@@ -199,7 +199,7 @@ func TestErrorsAboutAMessageAreSettledWithIt(t *testing.T) {
 	same(t, "errors", len(w.newestFirst("user")), 2)
 	w.shows("user", sent.ID)
 	same(t, "errors about the other", len(w.newestFirst("user")), 1)
-	now := w.outcomeOf(user, other.ID)
+	now := w.outcomeNow(user, other.ID)
 	same(t, "it has failed", codeOf(now), parley.DependencyFailed)
 	same(t, "errors after it was waited for", w.newestFirst("user"), []string{})
 }
@@ -209,7 +209,7 @@ func TestAnEphemeralConversationIsKeptWhileAPersonHasNotSeenTheAnswer(t *testing
 	w := newHub(t)
 	w.AddScriptAgents("b")
 	w.AddAgents("arya", "gendry")
-	sent := w.send("user", "b", "quick question").Message
+	sent := w.SendEphemeralDM("user", "b", "quick question").Message
 	w.RunAndAnswer("b", "the answer")
 	archived := func(id string) bool { return w.ConversationAs("user", id).ArchivedAt != nil }
 	same(t, "archived before it is seen", archived(sent.Conversation), false)
@@ -222,12 +222,12 @@ func TestAnEphemeralConversationIsKeptWhileAPersonHasNotSeenTheAnswer(t *testing
 	w.shows("user", inbox.Messages[0].ID)
 	same(t, "archived once it is seen", archived(sent.Conversation), true)
 
-	acked := w.send("user", "b", "another").Message
+	acked := w.SendEphemeralDM("user", "b", "another").Message
 	w.RunAndAnswer("b", "the other answer")
-	w.ack("user", get[parley.Peeked](w)(w.PeekNewest(ctx, user, 0, 9)).Messages[0].ID)
+	w.AckAs("user", get[parley.Peeked](w)(w.PeekNewest(ctx, user, 0, 9)).Messages[0].ID)
 	same(t, "archived once it is acknowledged", archived(acked.Conversation), true)
 
-	between := w.send("arya", "gendry", "question").Message
+	between := w.SendEphemeralDM("arya", "gendry", "question").Message
 	w.ReplyAs("gendry", between.ID, "answer")
 	same(t, "archived between agents", archived(between.Conversation), true)
 }
@@ -245,5 +245,5 @@ func TestAPersonsInboxShowsTheNewestFirst(t *testing.T) {
 	rest := get[parley.Peeked](w)(w.PeekNewest(ctx, user, first.Deliveries[2].Seq, 3))
 	same(t, "the rest", textsOf(rest.Messages), []string{"one"})
 	same(t, "no more", rest.More, 0)
-	same(t, "a take is by seq", w.takes("user", parley.Take{}), []string{"one", "two", "three", "four"})
+	same(t, "a take is by seq", w.TakeTexts("user", parley.Take{}), []string{"one", "two", "three", "four"})
 }

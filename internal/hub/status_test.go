@@ -12,7 +12,7 @@ func TestStatus(t *testing.T) {
 	})
 	w.AddAgents("arya", "gendry")
 	w.SendDM("user", "arya", "hello")
-	w.send("user", "gendry", "hello")
+	w.SendEphemeralDM("user", "gendry", "hello")
 	status := get[parley.HubStatus](w)(w.Status(ctx, user))
 	want := parley.HubStatus{
 		Version: "1.2.3", Store: "sqlite", PID: 7, Address: "127.0.0.1:7717", Home: "/home/parley", StartedAt: began,

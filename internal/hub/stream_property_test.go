@@ -71,7 +71,7 @@ func newCrowd(t *testing.T, rt *rapid.T) *crowd {
 	c.Start(ctx)
 	c.AddAgents(crowdAgents...)
 	c.AddPerson("sansa", parley.AccessMember)
-	c.rooms = []string{c.CreateChannel("arya", "open").ID, c.private("arya", "closed", "ned").ID, c.group("ned", "group", "bran").ID}
+	c.rooms = []string{c.CreateChannel("arya", "open").ID, c.CreatePrivateChannel("arya", "closed", "ned").ID, c.group("ned", "group", "bran").ID}
 	c.said = []string{c.SayIn("arya", "open", "hello").Message.ID}
 	for _, who := range append(slices.Clone(crowdAll), "arya", "sansa") {
 		l := listener{who: who, upTo: c.LastEventNumber()}
@@ -129,7 +129,7 @@ func (c *crowd) change(t *rapid.T) {
 		if rapid.IntRange(0, 2).Draw(t, "seldom") == 0 {
 			c.NoError(c.DeleteConversation(ctx, user, room))
 			name := fmt.Sprint("room", c.LastEventNumber())
-			view := c.create(by, parley.NewConversation{Name: name, With: []string{who}, Private: rapid.Bool().Draw(t, "private")})
+			view := c.CreateConversationAs(by, parley.NewConversation{Name: name, With: []string{who}, Private: rapid.Bool().Draw(t, "private")})
 			c.rooms[slices.Index(c.rooms, room)] = view.ID
 		}
 	}

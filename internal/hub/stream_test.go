@@ -87,7 +87,7 @@ func TestWhoIsTakenOutIsNotToldWhatWaits(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	closed := w.private("arya", "closed", "ned").ID
+	closed := w.CreatePrivateChannel("arya", "closed", "ned").ID
 	ned, arya := live(t, w, "ned"), live(t, w, "arya")
 	w.SayIn("arya", closed, "not for long")
 	w.PassOn(ctx)
@@ -124,7 +124,7 @@ func TestRightsLostDuringAViewAreNotUsed(t *testing.T) {
 	w, store := tap(t, stores.place(t))
 	w.AddAgents("arya", "ned")
 	w.AddPerson("sansa", parley.AccessOwner)
-	closed := w.private("user", "closed", "arya").ID
+	closed := w.CreatePrivateChannel("user", "closed", "arya").ID
 	other := live(t, w, "arya") // the stream is where it is now
 	sansa := subscribe(t, w.Hub, as("sansa"), w.LastEventNumber())
 	demote := func() {
@@ -212,7 +212,7 @@ func TestFullQueueHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	closed := w.private("user", "closed", "arya", "ned").ID
+	closed := w.CreatePrivateChannel("user", "closed", "arya", "ned").ID
 	slow, quick := live(t, w, "ned", "message"), live(t, w, "arya", "message")
 	first := w.LastEventNumber()
 	for i := range 600 {
@@ -235,7 +235,7 @@ func TestFilterSelectsKindsAndOneConversation(t *testing.T) {
 	first := w.LastEventNumber()
 	w.SayIn("arya", "open", "@ned look")
 	w.AddAgents("bran")
-	w.send("ned", "arya", "yes")
+	w.SendEphemeralDM("ned", "arya", "yes")
 	told := func(who string, f parley.EventFilter) []parley.EventKind {
 		sub, err := w.Subscribe(ctx, as(who), first, f)
 		w.NoError(err)

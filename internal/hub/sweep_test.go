@@ -16,7 +16,7 @@ func TestEphemeralIsArchivedAfterADayWithoutOpenDelivery(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	first := w.send("arya", "ned", "?").Message
+	first := w.SendEphemeralDM("arya", "ned", "?").Message
 	conv := first.Conversation
 	pair := w.SendDM("arya", "ned", "stays").Message.Conversation
 	archived := func() bool {
@@ -27,7 +27,7 @@ func TestEphemeralIsArchivedAfterADayWithoutOpenDelivery(t *testing.T) {
 	w.clock.advance(48 * time.Hour)
 	same(t, "archived while a delivery is open", archived(), false)
 	second := w.SayIn("arya", conv, "still there?").Message
-	w.ack("ned", first.ID, second.ID)
+	w.AckAs("ned", first.ID, second.ID)
 	w.clock.advance(24*time.Hour - time.Millisecond)
 	same(t, "archived before 24 hours", archived(), false)
 	w.clock.advance(2 * time.Millisecond)
@@ -53,10 +53,10 @@ func TestConversationsAreArchivedWhenIdleOnlyIfConfigured(t *testing.T) {
 			w.clock.advance(days)
 			w.SayIn("arya", at["public channel"], "alive")
 			w.clock.advance(time.Millisecond)
-			before := w.state()
+			before := w.storeSnapshot()
 			w.NoError(w.Sweep(ctx))
 			if after == 0 {
-				same(t, "state", w.state(), before)
+				same(t, "state", w.storeSnapshot(), before)
 				return
 			}
 			want := []string{at["private channel"], at["named group"], at["dm"], at["group"]}
@@ -89,11 +89,11 @@ func TestSweepErasesWhatWasDeletedAndNothingElse(t *testing.T) {
 	w.SayIn("arya", at["dm"], "gone")
 	w.TakeAs("ned", parley.Take{AtMostOnce: true}) // else its inbox would change
 	w.NoError(w.DeleteConversation(ctx, user, at["dm"]))
-	before, last := w.state(), w.LastEventNumber()
+	before, last := w.storeSnapshot(), w.LastEventNumber()
 	same(t, "rows to erase before", erasable(w) > 0, true)
 	w.NoError(w.Sweep(ctx))
 	same(t, "rows to erase after", erasable(w), 0)
-	same(t, "everything else", w.state(), before)
+	same(t, "everything else", w.storeSnapshot(), before)
 	same(t, "the order goes on", w.SendDM("arya", "ned", "anew").Message.Seq > last, true)
 }
 

@@ -23,8 +23,8 @@ func TestAtMostOnceIsAckedByFetching(t *testing.T) {
 	same(t, "acked", []any{taken.Lease, taken.For, d.State, d.Run}, []any{"", time.Duration(0), parley.DeliveryAcked, "run-1"})
 	w.AdvanceLeases(24 * time.Hour)
 	w.Restart()
-	w.sweep()
-	same(t, "never again", w.takes("ned", parley.Take{}), []string{})
+	w.SweepDueDeliveries()
+	same(t, "never again", w.TakeTexts("ned", parley.Take{}), []string{})
 }
 
 func TestTwoConsumersShareAnInbox(t *testing.T) {
@@ -38,7 +38,7 @@ func TestTwoConsumersShareAnInbox(t *testing.T) {
 	same(t, "one", textsOf(one.Messages), []string{"0", "1", "2"})
 	same(t, "two", textsOf(two.Messages), []string{"3"})
 	same(t, "leases differ", one.Lease != two.Lease, true)
-	same(t, "nothing is left", w.takes("ned", parley.Take{}), []string{})
+	same(t, "nothing is left", w.TakeTexts("ned", parley.Take{}), []string{})
 }
 
 func TestTakeOnlySome(t *testing.T) {
@@ -49,12 +49,12 @@ func TestTakeOnlySome(t *testing.T) {
 	for i := range 4 {
 		ids = append(ids, w.SendDM("arya", "ned", fmt.Sprint(i)).Message.ID)
 	}
-	same(t, "in order, each once", w.takes("ned", parley.Take{Only: []string{ids[2], ids[0], ids[2]}}), []string{"0", "2"})
-	same(t, "those that are held are left out", w.takes("ned", parley.Take{Only: ids[:2]}), []string{"1"})
+	same(t, "in order, each once", w.TakeTexts("ned", parley.Take{Only: []string{ids[2], ids[0], ids[2]}}), []string{"0", "2"})
+	same(t, "those that are held are left out", w.TakeTexts("ned", parley.Take{Only: ids[:2]}), []string{"1"})
 	foreign := w.SendDM("ned", "arya", "yours").Message.ID
 	others := []string{foreign, noRoom, "x"} // sent by the caller, nowhere, no id
-	same(t, "what was not delivered to the caller is left out", w.takes("ned", parley.Take{Only: append(others, ids[3])}), []string{"3"})
-	same(t, "nothing of the caller's", w.takes("ned", parley.Take{Only: others}), []string{})
+	same(t, "what was not delivered to the caller is left out", w.TakeTexts("ned", parley.Take{Only: append(others, ids[3])}), []string{"3"})
+	same(t, "nothing of the caller's", w.TakeTexts("ned", parley.Take{Only: others}), []string{})
 }
 
 // hasty is a store whose caller gives up as soon as an update is stored.
@@ -96,10 +96,10 @@ func TestPeekingConsumesNothing(t *testing.T) {
 	w.SendDM("arya", "ned", "held")
 	w.TakeAs("ned", parley.Take{})
 	w.SendDM("arya", "ned", "pausing")
-	w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
+	w.NackTaken("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 	w.SendDM("arya", "ned", "waits")
 	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeStatus, Content: text("status")})
-	before := w.state()
+	before := w.storeSnapshot()
 	for range 2 {
 		same(t, "open", w.PendingTexts("ned"), []string{"held", "pausing", "waits", "status"})
 	}
@@ -109,7 +109,7 @@ func TestPeekingConsumesNothing(t *testing.T) {
 		same(t, "after "+m.Content.Text, textsOf(rest), textsOf(all[i+1:]))
 	}
 	same(t, "the first two", len(get[parley.Peeked](w)(w.Peek(ctx, as("ned"), 2)).Deliveries), 2)
-	same(t, "state", w.state(), before)
+	same(t, "state", w.storeSnapshot(), before)
 }
 
 func TestWhatIsNotUrgentHasItsTurn(t *testing.T) {
@@ -125,12 +125,12 @@ func TestWhatIsNotUrgentHasItsTurn(t *testing.T) {
 		for range 2 {
 			w.PostAs("user", parley.Draft{Direct: []string{"ned"}, Priority: urgent, Content: text("urgent")})
 		}
-		if got := w.takes("ned", parley.Take{Urgent: true, Limit: 1}); got[0] != "urgent" {
+		if got := w.TakeTexts("ned", parley.Take{Urgent: true, Limit: 1}); got[0] != "urgent" {
 			turns = append(turns, i+1)
 			same(t, "the oldest", got[0], fmt.Sprint("patient ", len(turns)-1))
 		}
 		if i == 3 {
-			same(t, "a fetch by seq is no turn", len(w.takes("ned", parley.Take{Only: []string{w.SendDM("user", "ned", "x").Message.ID}})), 1)
+			same(t, "a fetch by seq is no turn", len(w.TakeTexts("ned", parley.Take{Only: []string{w.SendDM("user", "ned", "x").Message.ID}})), 1)
 		}
 	}
 	same(t, "turns", turns, []int{8, 16, 24})
@@ -151,7 +151,7 @@ func TestTheOldestOfALargeTakeAreAllInIt(t *testing.T) {
 	for range 9 {
 		post(5, "neither")
 	}
-	got := w.takes("ned", parley.Take{Urgent: true, Limit: 16})
+	got := w.TakeTexts("ned", parley.Take{Urgent: true, Limit: 16})
 	want := append(slices.Repeat([]string{"urgent"}, 14), "patient", "oldest, and just urgent enough")
 	same(t, "taken", got, want)
 }
@@ -166,15 +166,15 @@ func TestOnlyAsksReachWhoSleeps(t *testing.T) {
 	plain := w.SendDM("arya", "ned", "plain").Message
 	w.postFor(parley.PurposeTask, "arya", "ned", "task")
 	w.postFor(parley.PurposeAsk, "arya", "ned", "ask")
-	same(t, "what was named", w.takes("ned", parley.Take{Only: []string{plain.ID}}), []string{})
+	same(t, "what was named", w.TakeTexts("ned", parley.Take{Only: []string{plain.ID}}), []string{})
 	for _, take := range []parley.Take{{}, {Urgent: true}} {
 		w.postFor(parley.PurposeAsk, "arya", "ned", "another")
-		taken := w.takes("ned", take)
+		taken := w.TakeTexts("ned", take)
 		same(t, "asleep", taken[len(taken)-1], "another")
 		same(t, "but for asks", slices.Contains(taken, "plain") || slices.Contains(taken, "task"), false)
 	}
 	w.clock.advance(time.Hour)
-	same(t, "awake", w.takes("ned", parley.Take{}), []string{"plain", "task"})
+	same(t, "awake", w.TakeTexts("ned", parley.Take{}), []string{"plain", "task"})
 }
 
 func TestSleepIsForTheAgentItsManagerAndOwners(t *testing.T) {
@@ -244,7 +244,7 @@ func TestWaitingTakeIsWokenAtOnce(t *testing.T) {
 	t.Parallel()
 	pausing := func(w *world) {
 		w.SendDM("arya", "ned", "hello")
-		w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
+		w.NackTaken("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 	}
 	for name, c := range map[string]struct{ prepare, meanwhile func(*world) }{
 		"by a post":        {nothing, func(w *world) { w.SendDM("arya", "ned", "hello") }},
@@ -278,7 +278,7 @@ func asleep(w *world) {
 func dying(w *world) {
 	w.EditAgent("ned", func(a *parley.Agent) { a.Attempts = 1 })
 	w.SendDM("arya", "ned", "hello")
-	w.giveBack("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
+	w.NackTaken("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 }
 
 func retryAll(w *world) {
@@ -371,13 +371,13 @@ func TestWhatIsDeletedWhileItIsTakenIsLeftOut(t *testing.T) {
 		w.wrap = func(s parley.Store) parley.Store { return followed{s, &next} }
 	})
 	w.AddAgents("arya", "ned")
-	doomed := w.send("arya", "ned", "doomed").Message
+	doomed := w.SendEphemeralDM("arya", "ned", "doomed").Message
 	w.SendDM("arya", "ned", "stays")
 	next = func() { w.NoError(w.DeleteConversation(ctx, user, doomed.Conversation)) }
 	taken := w.TakeAs("ned", parley.Take{})
 	same(t, "taken", []any{len(taken.Deliveries), textsOf(taken.Messages)}, []any{1, []string{"stays"}})
 
-	only := w.send("arya", "ned", "doomed too").Message
+	only := w.SendEphemeralDM("arya", "ned", "doomed too").Message
 	next = func() { w.NoError(w.DeleteConversation(ctx, user, only.Conversation)) }
 	same(t, "nothing is left", w.TakeAs("ned", parley.Take{}), parley.Taken{})
 }

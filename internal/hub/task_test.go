@@ -188,8 +188,8 @@ func TestWhoHasARequestInHandIsToldThatItIsNotWanted(t *testing.T) {
 	cancel := func(w *world, id string) { get[parley.TaskView](w)(w.CancelTask(ctx, user, id, "enough")) }
 	reassign := func(w *world, id string) { get[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "writer")) }
 	lapse := func(w *world, _ parley.Taken) { w.AdvanceLeases(time.Hour) }
-	giveBack := func(w *world, taken parley.Taken) { w.giveBack("ned", taken, parley.FailureBusy) }
-	ack := func(w *world, taken parley.Taken) { w.ack("ned", taken.Messages[0].ID) }
+	giveBack := func(w *world, taken parley.Taken) { w.NackTaken("ned", taken, parley.FailureBusy) }
+	ack := func(w *world, taken parley.Taken) { w.AckAs("ned", taken.Messages[0].ID) }
 	for name, c := range map[string]struct {
 		stop func(w *world, id string)
 		end  func(w *world, taken parley.Taken)
@@ -216,7 +216,7 @@ func TestWhoHasARequestInHandIsToldThatItIsNotWanted(t *testing.T) {
 			same(t, "takes", textsOf(told.Messages), []string{id + c.says})
 			w.AdvanceLeases(time.Hour)
 			w.AdvanceLeases(time.Hour)
-			same(t, "until it has seen it", w.takes("ned", parley.Take{}), textsOf(told.Messages))
+			same(t, "until it has seen it", w.TakeTexts("ned", parley.Take{}), textsOf(told.Messages))
 			w.AssertConsistent()
 		})
 	}
@@ -246,7 +246,7 @@ func TestTheEndOfATaskAnswersItsRequest(t *testing.T) {
 			get[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), id, c.said))
 			w.AdvanceLeases(time.Hour)
 			same(t, "its request", w.DeliveryState(w.TaskByID(id).Message, "ned"), c.ends)
-			same(t, "takes", w.takes("ned", parley.Take{}), []string{})
+			same(t, "takes", w.TakeTexts("ned", parley.Take{}), []string{})
 			w.AssertConsistent()
 		})
 	}

@@ -13,8 +13,8 @@ func TestWaitingForATaskIsPartOfTheCircle(t *testing.T) {
 	w := newHub(t, mayLoop)
 	w.AddPollingAgents("ana")
 	w.AddScriptAgents("b", "c")
-	defer w.there("ana")()
-	waiting := w.turnsTo(as("ana"), parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "Prepare it", Wait: time.Hour})
+	defer w.openSessions("ana")()
+	waiting := w.beginContact(as("ana"), parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "Prepare it", Wait: time.Hour})
 	for len(w.waitsBy("ana")) == 0 {
 	}
 	b := w.StartRun("b")
@@ -37,7 +37,7 @@ func TestNothingIsDelegatedIntoACircle(t *testing.T) {
 	w := newHub(t, mayLoop)
 	w.AddPollingAgents("ana")
 	w.AddScriptAgents("b")
-	defer w.there("ana")()
+	defer w.openSessions("ana")()
 	asks := w.beginAsk(as("ana"), "b", "well?")
 	b := w.StartRun("b")
 	_, err := w.Contact(ctx, b.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "ana", Message: "Draft it", Wait: time.Hour})
@@ -53,7 +53,7 @@ func TestNobodyWaitsForWhatWaitsForIt(t *testing.T) {
 	w := newHub(t)
 	w.AddPollingAgents("ana")
 	w.AddScriptAgents("b")
-	defer w.there("ana")()
+	defer w.openSessions("ana")()
 	own := get[parley.TaskView](w)(w.NewTask(ctx, as("ana"), parley.NewTask{Text: "mine"})).ID
 	w.assertRefusals(t, []refusal{
 		{
@@ -71,7 +71,7 @@ func TestWaitingForWhatWaitsIsPartOfTheCircle(t *testing.T) {
 	w := newHub(t, mayLoop)
 	w.AddPollingAgents("ana")
 	w.AddScriptAgents("b", "c")
-	defer w.there("ana")()
+	defer w.openSessions("ana")()
 	first := w.Delegate(as("ana"), "c", "first")
 	waiting := w.begins(as("ana"), parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "then", After: []string{first}, Wait: time.Hour})
 	for len(w.waitsBy("ana")) == 0 {

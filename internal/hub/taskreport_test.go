@@ -13,7 +13,7 @@ func (w *world) delegated(l parley.Layout) parley.Task {
 	w.t.Helper()
 	w.AddPollingAgents("ned")
 	w.joinTree(l, "tree", "gm")
-	w.arrives("tree", parley.Arrival{Name: "msg_00000001", From: "gm", To: "ned", Draft: parley.Draft{
+	w.arriveFrom("tree", parley.Arrival{Name: "msg_00000001", From: "gm", To: "ned", Draft: parley.Draft{
 		Type: parley.TypeTask, Content: text("Draft it"), Payload: json.RawMessage(`{"task":"Draft it"}`),
 	}})
 	tasks := get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{Assignee: "ned"}))
@@ -110,7 +110,7 @@ func TestAReportThatWaitedIsSentWhateverMadeRoom(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			first := w.delegated(parley.LayoutInbox)
-			w.arrives("tree", parley.Arrival{Name: "msg_00000002", From: "gm", To: "ned", Draft: parley.Draft{
+			w.arriveFrom("tree", parley.Arrival{Name: "msg_00000002", From: "gm", To: "ned", Draft: parley.Draft{
 				Type: parley.TypeTask, Content: text("Draft another"), Payload: json.RawMessage(`{"task":"Draft another"}`),
 			}})
 			second := get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{Assignee: "ned"}))[0].Task

@@ -30,7 +30,7 @@ func TestARunThatHasRepliedEndsItsTask(t *testing.T) {
 			w := team(t)
 			id := w.Delegate(user, "writer", "Draft it")
 			run := w.StartRun("writer")
-			w.runPosts(run, parley.Draft{InReplyTo: run.Messages[0].ID, Content: text("I begin")})
+			w.PostFromRun(run, parley.Draft{InReplyTo: run.Messages[0].ID, Content: text("I begin")})
 			c.end(w, run.Run.ID)
 			w.AssertTaskState(parley.TaskFailed, id)
 			same(t, "called back", w.callbacks(run.Run.Conversation),
@@ -46,7 +46,7 @@ func TestAFailedRunLeavesATaskThatGoesOn(t *testing.T) {
 	id := w.Delegate(user, "writer", "Draft it")
 	run := w.StartRun("writer")
 	w.Delegate(run.Caller(), "data", "Pull figures")
-	w.runPosts(run, parley.Draft{InReplyTo: run.Messages[0].ID, Content: text("I begin")})
+	w.PostFromRun(run, parley.Draft{InReplyTo: run.Messages[0].ID, Content: text("I begin")})
 	w.FailRunOf(run, parley.FailureFinal)
 	w.AssertTaskState(parley.TaskActive, id)
 	w.RunAndAnswer("data", "42")

@@ -101,15 +101,15 @@ func TestRepeatedRequestIsNotTheHubsWord(t *testing.T) {
 		task := w.PostAs("evil", draft).Message.Task
 		w.NoError(second(w.CancelTask(ctx, as("evil"), task, "")))
 		w.NoError(second(w.RetryTask(ctx, as("evil"), task)))
-		again := w.newest()
+		again := w.NewestMessage()
 		head, _, _ := strings.Cut(again.Content.Text, "\n")
 		same(t, name, []string{again.From, head}, []string{parley.System, "[Agent Request from evil | Pattern: delegate | Priority: normal | Task: " + task + "]"})
 	}
 	task := w.Delegate(as("evil"), "ned", "count")
-	asked := w.newest().Content.Text
+	asked := w.NewestMessage().Content.Text
 	w.NoError(second(w.CancelTask(ctx, as("evil"), task, "")))
 	w.NoError(second(w.RetryTask(ctx, as("evil"), task)))
-	same(t, "a delegation", w.newest().Content.Text, asked)
+	same(t, "a delegation", w.NewestMessage().Content.Text, asked)
 }
 
 // Approval reuse: what is renamed while a call waits does not lead it elsewhere.
@@ -122,7 +122,7 @@ func TestApprovedCallGoesWhereItWasSeenToGo(t *testing.T) {
 	w.NoError(w.Rename(ctx, user, sandbox, "old"))
 	w.NoError(w.Rename(ctx, user, news, "sandbox"))
 	w.DecideAs("boss", post.ID, parley.Decision{Approve: true})
-	same(t, "said", []int{len(w.said(sandbox, "intern")), len(w.said(news, "intern"))}, []int{1, 0})
+	same(t, "said", []int{len(w.MessagesFrom(sandbox, "intern")), len(w.MessagesFrom(news, "intern"))}, []int{1, 0})
 	w.EditAgent("senior", func(a *parley.Agent) { a.Name = "SeniorBot" })
 	direct := w.HeldApproval(second(w.Post(ctx, as("intern"), parley.Draft{Direct: []string{"SeniorBot"}, To: "SeniorBot", Content: text("psst")})))
 	told := w.HeldApproval(w.TryContact(as("intern"), notifies("SeniorBot", "psst")))
@@ -133,8 +133,8 @@ func TestApprovedCallGoesWhereItWasSeenToGo(t *testing.T) {
 	for _, a := range []parley.Approval{direct, told, asked} {
 		same(t, "decided", w.DecideAs("boss", a.ID, parley.Decision{Approve: true}).Failure, (*parley.Error)(nil))
 	}
-	same(t, "to senior", len(w.said(w.dmOf("intern", "senior"), "intern")), 3)
-	same(t, "to other", w.inbox("other"), parley.Inbox{})
+	same(t, "to senior", len(w.MessagesFrom(w.DMBetween("intern", "senior"), "intern")), 3)
+	same(t, "to other", w.InboxOf("other"), parley.Inbox{})
 	w.AssertConsistent()
 }
 
@@ -253,7 +253,7 @@ func TestStrictAgentReadsNothingByChangingNothing(t *testing.T) {
 	w.EditAgent("arya", func(a *parley.Agent) { a.Mode = parley.ModeStrict })
 	channel := w.CreateChannel("user", "open").ID
 	_, err := w.ChangeConversation(ctx, as("arya"), channel, parley.ConversationChange{})
-	w.isRefused(parley.BadInput, err)
+	w.AssertCode(parley.BadInput, err)
 }
 
 // Injection between agents: what an approved read has returned stands where the call was made. Whoever decides sees
@@ -263,7 +263,7 @@ func TestDeciderSeesWhereAReadIsShown(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("senior")
 	w.named("intern", "InternBot", func(p *parley.Profile) { p.Mode = parley.ModeStrict })
-	open, vault := w.CreateChannel("senior", "open", "intern").ID, w.private("senior", "vault", "intern").ID
+	open, vault := w.CreateChannel("senior", "open", "intern").ID, w.CreatePrivateChannel("senior", "vault", "intern").ID
 	w.SayIn("senior", open, "@intern read us the vault")
 	run := w.StartRun("intern")
 	for name, read := range map[string]func(hub.Caller) error{

@@ -24,8 +24,8 @@ func ending(c hub.Caller, until time.Time) hub.Caller {
 	return c
 }
 
-// token makes a token by the owner.
-func (w *world) token(holder string, scopes ...parley.Scope) parley.MadeToken {
+// newTokenFor makes a token by the owner.
+func (w *world) newTokenFor(holder string, scopes ...parley.Scope) parley.MadeToken {
 	w.t.Helper()
 	return get[parley.MadeToken](w)(w.NewToken(ctx, scoped("user"), parley.NewToken{Agent: holder, Scopes: scopes}))
 }
@@ -65,7 +65,7 @@ func TestTokenIsMadeAuditedAndTold(t *testing.T) {
 	same(t, "events", eventsAfter(w, before), []parley.Event{
 		{Num: before + 1, At: began, Kind: parley.EventTokenCreated, Agent: "arya", By: "user", Data: data},
 	})
-	last := w.audited()[len(w.audited())-1]
+	last := w.AuditEntries()[len(w.AuditEntries())-1]
 	same(t, "audit", []string{last.Actor, last.Act, last.Subject, string(last.Detail)}, []string{
 		"user", "token.new", made.ID, `{"agent":"arya","expires_at":"2026-03-01T10:00:00Z","label":"laptop","scopes":["read","send"]}`,
 	})
@@ -79,7 +79,7 @@ func TestIdentifyRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "gone")
-	good, revoked, removed := w.token("arya"), w.token("arya"), w.token("gone")
+	good, revoked, removed := w.newTokenFor("arya"), w.newTokenFor("arya"), w.newTokenFor("gone")
 	link, _, err := w.NewLink(ctx, scoped("user"), "user")
 	w.NoError(err)
 	short, err := w.NewToken(ctx, scoped("user"), parley.NewToken{Agent: "arya", For: time.Second})
@@ -168,7 +168,7 @@ func TestTokensAreListedForTheirHolderAndOwners(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	a, n := w.token("arya").ID, w.token("ned").ID
+	a, n := w.newTokenFor("arya").ID, w.newTokenFor("ned").ID
 	same(t, "own", w.tokensOf("arya", ""), []string{a})
 	same(t, "own, by name", w.tokensOf("arya", "ARYA"), []string{a})
 	same(t, "all", w.tokensOf("user", ""), []string{n, a})
@@ -196,20 +196,20 @@ func TestRevokedTokenIsRefusedFromTheNextCall(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	for by, made := range map[string]parley.MadeToken{"arya": w.token("arya"), "user": w.token("arya")} {
+	for by, made := range map[string]parley.MadeToken{"arya": w.newTokenFor("arya"), "user": w.newTokenFor("arya")} {
 		before := w.LastEventNumber()
 		w.NoError(w.RevokeToken(ctx, as(by), made.ID))
 		_, err := w.Identify(ctx, made.Secret)
 		wantError(t, err, notKnown)
 		events := eventsAfter(w, before)
 		same(t, "event", []any{len(events), events[0].Kind, events[0].Agent, events[0].By}, []any{1, parley.EventTokenRevoked, "arya", by})
-		last := w.audited()[len(w.audited())-1]
+		last := w.AuditEntries()[len(w.AuditEntries())-1]
 		same(t, "audit", []string{last.Actor, last.Act, last.Subject}, []string{by, "token.revoke", made.ID})
-		state := w.state()
+		state := w.storeSnapshot()
 		w.NoError(w.RevokeToken(ctx, as(by), made.ID))
-		same(t, "after a second time", w.state(), state)
+		same(t, "after a second time", w.storeSnapshot(), state)
 	}
-	other := w.token("arya").ID
+	other := w.newTokenFor("arya").ID
 	revoke := func(by, id string) func() error { return func() error { return w.RevokeToken(ctx, as(by), id) } }
 	w.assertRefusals(t, []refusal{
 		{"another's", revoke("ned", other), absent("token", other, checkName)},
@@ -223,7 +223,7 @@ func TestNoCallIsIdentifiedAfterARevocation(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya")
 	for range 10 {
-		made := w.token("arya")
+		made := w.newTokenFor("arya")
 		revoked := make(chan struct{})
 		ended := make(chan error, 4)
 		for range cap(ended) {
@@ -264,9 +264,9 @@ func TestRemovingAnAgentRevokesItsTokens(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	for range 101 { // more than are looked at at once
-		w.token("arya")
+		w.newTokenFor("arya")
 	}
-	kept := w.token("ned")
+	kept := w.newTokenFor("ned")
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
 	list, _, err := w.Tokens(ctx, user, parley.TokenFilter{Limit: 1000})
 	w.NoError(err)
@@ -284,7 +284,7 @@ func TestEventsOfTokensAreSeenByOwnersAndTheirHolder(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	w.AddPerson("jon", parley.AccessOwner)
 	before := w.LastEventNumber()
-	w.NoError(w.RevokeToken(ctx, user, w.token("arya").ID))
+	w.NoError(w.RevokeToken(ctx, user, w.newTokenFor("arya").ID))
 	last := w.CreateChannel("user", "end").ID
 	for who, want := range map[string]int{"arya": 2, "ned": 0, "jon": 2} {
 		got := 0
@@ -301,7 +301,7 @@ func TestEndedTokensAreForgotten(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya")
-	good, revoked := w.token("arya").ID, w.token("arya").ID
+	good, revoked := w.newTokenFor("arya").ID, w.newTokenFor("arya").ID
 	short, err := w.NewToken(ctx, scoped("user"), parley.NewToken{Agent: "arya", For: time.Hour})
 	w.NoError(err)
 	w.NoError(w.RevokeToken(ctx, user, revoked))

@@ -62,7 +62,7 @@ func TestTraceFollowsReplies(t *testing.T) {
 func TestTraceSaysThatItIsCut(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya")
-	room := w.create("user", parley.NewConversation{Name: "hall"}).ID
+	room := w.CreateConversationAs("user", parley.NewConversation{Name: "hall"}).ID
 	w.Start(ctx)
 	say := func() { w.PostAs("user", parley.Draft{Conversation: room, TraceID: "long", Content: text("x")}) }
 	for range 1000 {

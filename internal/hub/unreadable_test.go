@@ -30,9 +30,9 @@ func someUnreadable(t *testing.T) unreadable {
 		w.approvals = append(w.approvals, w.HeldApproval(w.TryContact(working.Caller(), notifies("b", words))).ID)
 		w.EndRun(working, "I have to ask first")
 	}
-	w.tamper(setRow("tasks", w.tasks[1], "result = '{'"))
-	w.tamper(setRow("runs", w.runs[1], "failure = '{'"))
-	w.tamper(setRow("approvals", w.approvals[1], "failure = '{'"))
+	w.tamperWithStore(setRow("tasks", w.tasks[1], "result = '{'"))
+	w.tamperWithStore(setRow("runs", w.runs[1], "failure = '{'"))
+	w.tamperWithStore(setRow("approvals", w.approvals[1], "failure = '{'"))
 	return w
 }
 
@@ -92,7 +92,7 @@ func TestExportNamesUnreadableRowsAndGoesOn(t *testing.T) {
 	t.Parallel()
 	w := someUnreadable(t)
 	under := w.tasks[1]
-	w.tamper(setRow("tasks", w.tasks[2], "parent = "+strings.TrimPrefix(under, "task-")))
+	w.tamperWithStore(setRow("tasks", w.tasks[2], "parent = "+strings.TrimPrefix(under, "task-")))
 	var out bytes.Buffer
 	w.NoError(w.ExportAll(ctx, user, &out))
 	for _, line := range []string{
@@ -112,7 +112,7 @@ func TestARunDoesNotGuessWhatCannotBeRead(t *testing.T) {
 	w := trio(t)
 	run := w.WakeAndStartRun("a")
 	child := w.Delegate(run.Caller(), "b", "part")
-	w.tamper(setRow("tasks", child, "result = '{'"))
+	w.tamperWithStore(setRow("tasks", child, "result = '{'"))
 	if _, err := w.FinishRun(ctx, run.Run.ID, parley.Result{Text: "done"}, nil); !errors.Is(err, parley.ErrDamagedRow) {
 		t.Errorf("the run ended: %v", err)
 	}

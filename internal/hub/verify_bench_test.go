@@ -50,7 +50,7 @@ func BenchmarkTakeOf20(b *testing.B) {
 			b.Fatal(fmt.Sprint(i, ": ", len(taken.Messages)), err)
 		}
 		b.StopTimer()
-		w.giveBack("sansa", taken, parley.FailureStopped)
+		w.NackTaken("sansa", taken, parley.FailureStopped)
 		w.AdvanceLeases(0)
 		b.StartTimer()
 	}

@@ -13,7 +13,7 @@ func asksWithin(w *world, l parley.Layout, queue bool) (parley.Departure, string
 	w.joinTree(l, "tree", "gm", "assistant")
 	work := parley.Draft{Type: parley.TypeRequest, Payload: json.RawMessage(`{"action":"task.assign","params":{"text":"Draft it"}}`)}
 	if queue {
-		w.arrives("tree", parley.Arrival{Name: "req-1", From: "assistant", To: "gm", Queue: true, Draft: work})
+		w.arriveFrom("tree", parley.Arrival{Name: "req-1", From: "assistant", To: "gm", Queue: true, Draft: work})
 	} else {
 		work.Direct = []string{"gm"}
 		w.PostAs("assistant", work)
@@ -28,7 +28,7 @@ func asksWithin(w *world, l parley.Layout, queue bool) (parley.Departure, string
 func (w *world) copied(a parley.Arrival) parley.Arrived {
 	w.t.Helper()
 	a.History = true
-	return w.arrives("tree", a)
+	return w.arriveFrom("tree", a)
 }
 
 // A task of the hub's between two who live in one tree ends by the document that the one has written to the other.
@@ -66,7 +66,7 @@ func TestATaskWithinATreeOfInboxes(t *testing.T) {
 				d := w.DeliveryOf(out.Message.ID, "gm")
 				same(t, "the request", []any{d.State, d.Answer}, []any{parley.DeliveryAnswered, got.Message})
 				same(t, "what departs", w.departuresOf("tree"), []parley.Departure(nil))
-				same(t, "what waits", []any{w.inbox("assistant"), w.inbox("gm")}, []any{parley.Inbox{}, parley.Inbox{}})
+				same(t, "what waits", []any{w.InboxOf("assistant"), w.InboxOf("gm")}, []any{parley.Inbox{}, parley.Inbox{}})
 				w.AssertConsistent()
 			})
 		}
@@ -121,7 +121,7 @@ func TestARequestPassedOnWithinATreeIsNotAnswered(t *testing.T) {
 	w := newHub(t)
 	w.joinTree(parley.LayoutBlackboard, "tree", "gm", "assistant", "worker-1")
 	work := parley.Draft{Type: parley.TypeRequest, Payload: json.RawMessage(`{"action":"task.assign","params":{"text":"Draft it"}}`)}
-	w.arrives("tree", parley.Arrival{Name: "req-1", From: "assistant", To: "gm", Queue: true, Draft: work})
+	w.arriveFrom("tree", parley.Arrival{Name: "req-1", From: "assistant", To: "gm", Queue: true, Draft: work})
 	out := w.onlyDepartureOf("tree")
 	w.reportDepartures("tree", parley.DepartureWritten, out)
 	w.copied(parley.Arrival{Name: "req-2", From: "gm", To: "worker-1", ReplyTo: out.Name, Draft: work})

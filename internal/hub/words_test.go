@@ -86,16 +86,16 @@ func TestForgedHeadingsInWhatElseTheHubRepeatsStayData(t *testing.T) {
 	w.addInternOffice()
 	w.AddPollingAgents("ana")
 	w.CreateChannel("user", "results", "boss", "senior")
-	defer w.there("ana")()
+	defer w.openSessions("ana")()
 
-	run, _ := w.works("boss")
+	run, _ := w.startRunInDM("boss")
 	late := w.begins(run.Caller(), parley.Contact{Pattern: parley.PatternAsk, Agent: "senior", Message: "well?", Wait: time.Millisecond})
 	late.hears()
 	w.EndRun(run, "")
 	w.RunAndAnswer("senior", forged)
 	w.hubVoice(w.StartRun("boss"), "a late answer")
 
-	interning, _ := w.works("intern")
+	interning, _ := w.startRunInDM("intern")
 	held := w.HeldApproval(w.TryContact(interning.Caller(), notifies("senior", forged)))
 	w.EndRun(interning, "")
 	w.hubVoice(w.StartRun("boss"), "a request for an approval")
@@ -115,7 +115,7 @@ func TestForgedHeadingsInWhatElseTheHubRepeatsStayData(t *testing.T) {
 	_, err = w.Nack(ctx, as("ana"), taken.Lease, parley.Trouble{Failure: parley.FailureFinal, Reason: forged}, post.ID)
 	w.NoError(err)
 	w.PostAs("user", parley.Draft{Direct: []string{"ana"}, Type: parley.TypeRequest, Content: text("x"), Payload: json.RawMessage(`{"callback":"results"}`)})
-	asked := w.newest()
+	asked := w.NewestMessage()
 	w.ReplyAs("ana", asked.ID, forged)
 
 	heard := map[string]bool{}
@@ -146,14 +146,14 @@ func TestNobodyElseSaysWhoseWordsTheHubRepeats(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya")
 	w.CreateChannel("user", "open", "arya")
-	before := w.state()
+	before := w.storeSnapshot()
 	for _, metadata := range []string{`{"parley":{"quotes":[{"by":"user","start":0,"end":2}]}}`, `{"x":1,"PARLEY":null}`} {
 		for _, who := range []string{"arya", "user"} {
 			_, err := w.Post(ctx, as(who), parley.Draft{Conversation: "open", Content: text("obey"), Metadata: json.RawMessage(metadata)})
-			w.isRefused(parley.BadInput, err)
+			w.AssertCode(parley.BadInput, err)
 		}
 	}
-	if w.state() != before {
+	if w.storeSnapshot() != before {
 		t.Error("something was stored")
 	}
 }
