@@ -305,7 +305,7 @@ func TestRemovedAgentLeavesAndItsNamesStay(t *testing.T) {
 	open := w.CreateChannel("ned", "open", "arya")
 	old := w.CreateChannel("ned", "old", "arya")
 	w.NoError(w.Archive(ctx, as("ned"), "old", true))
-	club := w.group("ned", "club", "arya")
+	club := w.CreateGroup("ned", "club", "arya")
 	pair := w.SendDM("ned", "arya", "hi").Message.Conversation
 	before := w.LastEventNumber()
 	w.NoError(w.RemoveAgent(ctx, user, "ARYA"))

@@ -114,7 +114,7 @@ func TestAnswerWakesWhomItMentionsAndWhoFetchesForItself(t *testing.T) {
 			same(t, "whom it reaches, and whether it wakes", reach(answer.Deliveries), c.want)
 			same(t, "type and source", []string{string(answer.Type), answer.Source}, []string{"response", "run"})
 			same(t, "what it answers, and where", []string{answer.InReplyTo, answer.Conversation}, []string{newest.ID, newest.Conversation})
-			same(t, "who starts a run", w.woken("codex", "gemini", "claude", "ana", "rex"), c.starts)
+			same(t, "who starts a run", w.WokenAgents("codex", "gemini", "claude", "ana", "rex"), c.starts)
 			for _, d := range a.Deliveries {
 				after := w.DeliveryOf(d.Message, "codex")
 				same(t, "what woke the run", []any{after.State, after.Answer, after.Run}, []any{parley.DeliveryAnswered, answer.ID, a.Run.ID})
@@ -134,7 +134,7 @@ func TestTwoAgentsInTheirDMDoNotAnswerAnswers(t *testing.T) {
 	w.AssertIdle("codex", "gemini")
 	// What an agent says of its own accord wakes as any other message.
 	w.SendDM("codex", "gemini", "by the way")
-	same(t, "woken", w.woken("codex", "gemini"), []string{"gemini"})
+	same(t, "woken", w.WokenAgents("codex", "gemini"), []string{"gemini"})
 }
 
 func TestAnswerOfAQuestionOfItsOwnArchivesIt(t *testing.T) {

@@ -12,11 +12,11 @@ import (
 func (w *world) addInternOffice() {
 	w.t.Helper()
 	w.AddScriptAgents("boss", "senior")
-	w.named("intern", "InternBot", func(p *parley.Profile) { p.Mode, p.Manager = parley.ModeSupervised, "boss" })
+	w.addNamedAgent("intern", "InternBot", func(p *parley.Profile) { p.Mode, p.Manager = parley.ModeSupervised, "boss" })
 }
 
-// named adds an agent that the hub runs, with a name of its own.
-func (w *world) named(id, name string, change func(*parley.Profile)) {
+// addNamedAgent adds an agent that the hub runs, with a name of its own.
+func (w *world) addNamedAgent(id, name string, change func(*parley.Profile)) {
 	w.t.Helper()
 	n := parley.NewAgent{ID: id, Name: name, Profile: parley.Profile{Runtime: parley.RuntimeScript}}
 	change(&n.Profile)

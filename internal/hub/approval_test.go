@@ -17,8 +17,8 @@ import (
 // S4's example 7, to the letter, with a restart between any two steps.
 func TestApprovalOfAnAsk(t *testing.T) {
 	w := newHub(t)
-	w.named("senior", "SeniorAnalystBot", func(*parley.Profile) {})
-	w.named("intern", "InternBot", func(p *parley.Profile) { p.Mode = parley.ModeSupervised })
+	w.addNamedAgent("senior", "SeniorAnalystBot", func(*parley.Profile) {})
+	w.addNamedAgent("intern", "InternBot", func(p *parley.Profile) { p.Mode = parley.ModeSupervised })
 	run, dm := w.startRunInDM("intern")
 	a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "Can you validate my analysis approach?")))
 	if a.State != parley.ApprovalPending || a.Decider != "" || a.Rule != "mode supervised" || a.Target != "senior" {
@@ -219,7 +219,7 @@ func TestWhoDecides(t *testing.T) {
 func TestRuleCanDemandAPerson(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("boss", "senior")
-	w.named("intern", "InternBot", func(p *parley.Profile) { p.Manager = "boss" })
+	w.addNamedAgent("intern", "InternBot", func(p *parley.Profile) { p.Manager = "boss" })
 	w.AddPermission("intern", "senior", parley.EffectAllow, withPerson)
 	a := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "one")))
 	if !a.RequiresHuman || a.Decider != "" {
@@ -345,7 +345,7 @@ func TestApprovalsExpireAndRemind(t *testing.T) {
 func TestWhatIsDecidedIsNotAskedAnyMore(t *testing.T) {
 	w := newHub(t, func(w *world) { w.config.Approvals = hub.Approvals{Expire: 5 * time.Hour} })
 	w.AddScriptAgents("senior")
-	w.named("junior", "Junior", func(p *parley.Profile) { p.Mode = parley.ModeSupervised })
+	w.addNamedAgent("junior", "Junior", func(p *parley.Profile) { p.Mode = parley.ModeSupervised })
 	w.AddPerson("olga", parley.AccessOwner)
 	waits := func(note string, want int) {
 		t.Helper()
@@ -375,7 +375,7 @@ func TestFormerManagerIsNotAskedAnyMore(t *testing.T) {
 	w.AddScriptAgents("chief")
 	a := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "x")))
 	w.EditAgent("intern", func(a *parley.Agent) { a.Manager = "chief" })
-	same(t, "woken", w.woken("boss", "chief"), []string{"chief"})
+	same(t, "woken", w.WokenAgents("boss", "chief"), []string{"chief"})
 	w.EditAgent("intern", func(a *parley.Agent) { a.Manager = "" })
 	same(t, "the owners are asked", []any{w.ApprovalByID(a.ID).Decider, len(w.PendingTexts(parley.Owner))}, []any{"", 1})
 	w.EditAgent("intern", func(a *parley.Agent) { a.Manager = "boss" })
@@ -449,12 +449,12 @@ func TestDeletedConversationEndsItsAsks(t *testing.T) {
 	const lost = "Error: senior failed to respond: the conversation was deleted"
 	t.Run("approved", func(t *testing.T) {
 		w := newHub(t)
-		task, run, a := w.atWork()
+		task, run, a := w.startTaskWithHeldAsk()
 		w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 		w.EndRun(run, "so far")
 		w.NoError(w.DeleteConversation(ctx, user, w.DMBetween("intern", "senior")))
 		w.AssertIdle("senior")
-		w.outcome(task, a.ID, lost)
+		w.finishTaskAfterApproval(task, a.ID, lost)
 	})
 	t.Run("approved where it is deleted", func(t *testing.T) {
 		w := newHub(t)
@@ -482,7 +482,7 @@ func TestDeletedConversationEndsItsAsks(t *testing.T) {
 		w.beginAsk(as("intern"), "senior", "well?").hears()
 		w.NoError(w.RemoveAgent(ctx, user, "intern"))
 		w.NoError(w.DeleteConversation(ctx, user, w.DMBetween("intern", "senior")))
-		same(t, "conversations", w.list(parley.Owner, parley.ListFilter{All: true}), []string{})
+		same(t, "conversations", w.ConversationIDs(parley.Owner, parley.ListFilter{All: true}), []string{})
 		w.AssertConsistent()
 	})
 	t.Run("waited for", func(t *testing.T) {

@@ -14,8 +14,8 @@ func keyed() parley.Contact {
 	return c
 }
 
-// atWork has the intern begin a task, in whose run an ask of senior is held.
-func (w *world) atWork() (task string, run *hub.Assignment, held parley.Approval) {
+// startTaskWithHeldAsk has the intern begin a task, in whose run an ask of senior is held.
+func (w *world) startTaskWithHeldAsk() (task string, run *hub.Assignment, held parley.Approval) {
 	w.t.Helper()
 	w.addInternOffice()
 	task = get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
@@ -23,8 +23,8 @@ func (w *world) atWork() (task string, run *hub.Assignment, held parley.Approval
 	return task, run, w.HeldApproval(w.TryContact(run.Caller(), keyed()))
 }
 
-// outcome ends the intern's task: it is woken in it by what came of its call.
-func (w *world) outcome(task, approval, want string) {
+// finishTaskAfterApproval ends the intern's task: it is woken in it by what came of its call.
+func (w *world) finishTaskAfterApproval(task, approval, want string) {
 	w.t.Helper()
 	same(w.t, "the approval", w.ApprovalByID(approval).State, parley.ApprovalExecuted)
 	again := w.StartRun("intern")
@@ -56,12 +56,12 @@ func TestApprovedAskIsJoinedByItsCaller(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newHub(t)
-			task, run, a := w.atWork()
+			task, run, a := w.startTaskWithHeldAsk()
 			w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
-			joined := w.repeats(run.Caller(), keyed(), w.NewestMessage())
+			joined := w.repeatContact(run.Caller(), keyed(), w.NewestMessage())
 			same(t, "the run", w.RunByID(run.Run.ID).State, parley.RunWaiting)
 			then(w, run, joined)
-			w.outcome(task, a.ID, fine)
+			w.finishTaskAfterApproval(task, a.ID, fine)
 		})
 	}
 }
@@ -73,7 +73,7 @@ func TestApprovedAskOutlivesWhoJoinedIt(t *testing.T) {
 	run, _ := w.startRunInDM("intern")
 	a := w.HeldApproval(w.TryContact(run.Caller(), keyed()))
 	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
-	joined := w.repeats(run.Caller(), keyed(), w.NewestMessage())
+	joined := w.repeatContact(run.Caller(), keyed(), w.NewestMessage())
 	w.FailRunOf(run, parley.FailureFinal)
 	w.RunAndAnswer("senior", "fine")
 	joined.hears()
@@ -84,12 +84,12 @@ func TestApprovedAskOutlivesWhoJoinedIt(t *testing.T) {
 
 func TestApprovedAskThatIsJoinedIsLate(t *testing.T) {
 	w := newHub(t, briefly)
-	task, run, a := w.atWork()
+	task, run, a := w.startTaskWithHeldAsk()
 	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 	w.AssertCode(parley.TimedOut, w.TryContact(run.Caller(), keyed()))
 	same(t, "the run", w.RunByID(run.Run.ID).State, parley.RunRunning)
 	w.EndRun(run, "so far")
-	w.outcome(task, a.ID, "Error: senior did not respond within 0.001 seconds. Consider using 'delegate' for async processing."+
+	w.finishTaskAfterApproval(task, a.ID, "Error: senior did not respond within 0.001 seconds. Consider using 'delegate' for async processing."+
 		" The answer will be delivered when it comes.")
 }
 
@@ -109,7 +109,7 @@ func TestApprovedAskWasMadeMeanwhile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newHub(t)
-			task, run, a := w.atWork()
+			task, run, a := w.startTaskWithHeldAsk()
 			w.EditAgent("intern", func(a *parley.Agent) { a.Mode = parley.ModeAutonomous })
 			made := w.beginContact(run.Caller(), keyed())
 			end.before(w)
@@ -117,7 +117,7 @@ func TestApprovedAskWasMadeMeanwhile(t *testing.T) {
 			end.after(w)
 			made.hears()
 			w.EndRun(run, "so far")
-			w.outcome(task, a.ID, end.want)
+			w.finishTaskAfterApproval(task, a.ID, end.want)
 		})
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-func (w *world) approvalLink(a parley.Approval, person string) string {
+func (w *world) approvalLinkFor(a parley.Approval, person string) string {
 	w.t.Helper()
 	return get[string](w)(w.NewApprovalLink(ctx, a.ID, person))
 }
@@ -18,12 +18,12 @@ func TestALinkDecidesOneApprovalOnce(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
-	one, other := w.heldCall("one"), w.heldCall("other")
-	secret := w.approvalLink(one, "user")
+	one, other := w.postHeldMessage("one"), w.postHeldMessage("other")
+	secret := w.approvalLinkFor(one, "user")
 	same(t, "shown", get[parley.Approval](w)(w.ApprovalByLink(ctx, secret)), one)
 	decided := get[parley.Approval](w)(w.DecideByLink(ctx, secret, parley.Decision{Note: "not now"}))
 	same(t, "decided", []any{decided.ID, decided.State, decided.DecidedBy, decided.Note}, []any{one.ID, parley.ApprovalDenied, "user", "not now"})
-	last := w.auditLog()
+	last := w.AuditEntriesWithRefusals()
 	same(t, "audited", strings.Contains(string(last[len(last)-1].Detail), `"source":"link"`), true)
 
 	_, err := w.DecideByLink(ctx, secret, parley.Decision{Approve: true})
@@ -39,14 +39,14 @@ func TestALinkOfAnApprovalIsNoCredential(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
-	a := w.heldCall("one")
-	secret := w.approvalLink(a, "user")
+	a := w.postHeldMessage("one")
+	secret := w.approvalLinkFor(a, "user")
 	_, err := w.Identify(ctx, secret)
 	same(t, "as a token", parley.AsError(err).Reason, parley.Unauthenticated)
 	_, err = w.SignIn(ctx, secret)
 	same(t, "as a sign-in link", parley.AsError(err).Reason, parley.Unauthenticated)
 	for name, wrong := range map[string]string{
-		"a token": w.newTokenFor("user", parley.AllScopes()...).Secret, "a sign-in link": w.link(owner(), "user"),
+		"a token": w.newTokenFor("user", parley.AllScopes()...).Secret, "a sign-in link": w.newSignInLink(owner(), "user"),
 		"nothing": "", "no secret": "x", "a secret nobody has": parley.NewSecret(),
 	} {
 		_, err := w.ApprovalByLink(ctx, wrong)
@@ -73,7 +73,7 @@ func TestALinkEndsWithItsTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newHub(t, func(w *world) { w.config.Approvals.Expire = c.expire })
 			w.AddAgents("arya", "gendry")
-			secret := w.approvalLink(w.heldCall("one"), "user")
+			secret := w.approvalLinkFor(w.postHeldMessage("one"), "user")
 			w.clock.advance(c.lasts - time.Millisecond)
 			get[parley.Approval](w)(w.ApprovalByLink(ctx, secret))
 			w.clock.advance(time.Millisecond)
@@ -88,7 +88,7 @@ func TestALinkIsItsPersons(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
 	w.AddPerson("sansa", parley.AccessOwner)
-	a := w.heldCall("one")
+	a := w.postHeldMessage("one")
 	for _, nobody := range []string{"arya", "nobody"} {
 		if _, err := w.NewApprovalLink(ctx, a.ID, nobody); parley.CodeOf(err) != parley.BadInput {
 			t.Errorf("a link for %s: %v", nobody, err)
@@ -97,7 +97,7 @@ func TestALinkIsItsPersons(t *testing.T) {
 	if _, err := w.NewApprovalLink(ctx, "nothing", "user"); parley.AsError(err).Reason != parley.NotFound {
 		t.Errorf("a link for nothing: %v", err)
 	}
-	gone, member := w.approvalLink(a, "sansa"), w.approvalLink(a, "user")
+	gone, member := w.approvalLinkFor(a, "sansa"), w.approvalLinkFor(a, "user")
 	w.NoError(w.RemoveAgent(ctx, user, "sansa"))
 	_, err := w.DecideByLink(ctx, gone, parley.Decision{Approve: true})
 	same(t, "of one who left", parley.AsError(err).Reason, parley.Unauthenticated)

@@ -281,7 +281,7 @@ func TestWhatWaitsInAFolderIsNotOvertaken(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
-	b := w.join(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"ana"}})
+	b := w.joinBridge(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"ana"}})
 	waits, behind, elsewhere := b.document("ana", "", "for nobody"), b.document("ana", "ned", "behind it"), b.document("ana", "ned", "elsewhere")
 	waits.Path, behind.Path, waits.Queue = "inbox/1.json", "inbox/2.json", true
 	done := b.arrive(waits, behind, elsewhere)
@@ -321,7 +321,7 @@ func TestBroadcast(t *testing.T) {
 	all.Draft.Sequence = 7
 	m := b.lands(all)
 	deliveries := map[string]bool{"ned": true, "sam": true, "ben": true}
-	same(t, "reached", reach(w.deliveries(m.ID)), deliveries)
+	same(t, "reached", reach(w.DeliveriesOf(m.ID)), deliveries)
 	where := w.ConversationAs("user", "broadcast")
 	same(t, "where", where.ID, m.Conversation)
 	same(t, "visibility", where.Visibility, parley.Private)
@@ -331,14 +331,14 @@ func TestBroadcast(t *testing.T) {
 	same(t, "another file of it", b.arrive(copied)[0], parley.Arrived{Message: m.ID, Duplicate: true})
 	tier := b.document("ben", parley.All, "")
 	tier.ToTier, tier.Draft = parley.TierPM, parley.Draft{Type: parley.TypeNotification, Content: text("note")}
-	same(t, "of a tier", reach(w.deliveries(b.lands(tier).ID)), map[string]bool{"sam": false})
+	same(t, "of a tier", reach(w.DeliveriesOf(b.lands(tier).ID)), map[string]bool{"sam": false})
 	w.SetInboxDepth("ned", 1, parley.OverflowEvict)
 	got := b.arrive(b.document("ana", parley.All, "more"))[0]
-	same(t, "who is behind", reach(w.deliveries(got.Message)), map[string]bool{"ned": false, "sam": true, "ben": true})
+	same(t, "who is behind", reach(w.DeliveriesOf(got.Message)), map[string]bool{"ned": false, "sam": true, "ben": true})
 	same(t, "said", got.Notices, []string{"ned was not woken: its inbox is full"})
 }
 
-func (w *world) deliveries(message string) (list []parley.Delivery) {
+func (w *world) DeliveriesOf(message string) (list []parley.Delivery) {
 	w.t.Helper()
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		list, err = tx.Deliveries().Of(message)
@@ -350,7 +350,7 @@ func (w *world) deliveries(message string) (list []parley.Delivery) {
 func TestRequestsForNobody(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	b := w.join(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"ana"}})
+	b := w.joinBridge(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"ana"}})
 	request := func(payload string) parley.Arrival {
 		a := b.document("ana", "", "")
 		a.Path, a.Queue = "inbox/"+a.Name+".json", true
@@ -475,7 +475,7 @@ func TestStatusQuery(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("ned")
 	w.AddAgents("ben")
-	b := w.join(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"ana"}})
+	b := w.joinBridge(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"ana"}})
 	own := w.PostAs("ben", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeTask, Content: text("count")}).Message.Task
 	w.PostAs("user", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeTask, Content: text("secret")})
 	query := parley.Draft{Type: parley.TypeRequest, Payload: []byte(`{"action":"status.query"}`)}

@@ -25,12 +25,12 @@ func TestAnswerToAnAskHasASequence(t *testing.T) {
 			a.ReplyTo, a.Draft.Type = out.Name, parley.TypeResult
 		}
 		w.arriveFrom("tree", a)
-		newest = w.noGapAfter(t, newest)
+		newest = w.assertNoGapAfter(t, newest)
 	}
 	same(t, "the answer", asks.hears(), "Response from ana: very")
 }
 
-func (w *world) noGapAfter(t *testing.T, event int64) int64 {
+func (w *world) assertNoGapAfter(t *testing.T, event int64) int64 {
 	t.Helper()
 	if slices.Contains(kindsAfter(w, event), parley.EventSequenceGap) {
 		t.Error("a gap is noted where there is none")
@@ -95,7 +95,7 @@ func TestApprovedDocumentIsKnown(t *testing.T) {
 	w.DecideAs("user", strings.TrimPrefix(note, "it waits for an approval: "), parley.Decision{Approve: true})
 	posted := b.sent()[0]
 	same(t, "what departs", w.departuresOf(b.view.ID, "general"), []parley.Departure(nil))
-	same(t, "reached", reach(w.deliveries(posted.ID)), map[string]bool{"ned": true})
+	same(t, "reached", reach(w.DeliveriesOf(posted.ID)), map[string]bool{"ned": true})
 	reply := b.document("ben", "", "yes")
 	reply.ReplyTo = a.Name
 	same(t, "what is answered", b.lands(reply).InReplyTo, posted.ID)
@@ -122,7 +122,7 @@ func TestDirectoryOfAGroup(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	b := channelTree(w)
-	w.group("user", "general", "ana", "ben")
+	w.CreateGroup("user", "general", "ana", "ben")
 	same(t, "the hint", b.turnedAway(b.document("ana", "", "hello"), parley.BadInput), "only channels have directories: use another name")
 }
 
@@ -154,7 +154,7 @@ func TestBroadcastsAreToldApart(t *testing.T) {
 	if second.Duplicate || first.Message == second.Message {
 		t.Errorf("the second is lost: %+v", second)
 	}
-	same(t, "reached", reach(w.deliveries(second.Message)), map[string]bool{"ned": true, "ben": true})
+	same(t, "reached", reach(w.DeliveriesOf(second.Message)), map[string]bool{"ned": true, "ben": true})
 	same(t, "said", second.Notices, []string{"claude is not told: claude reads only the channels of a directory tree, and takes part in none yet"})
 }
 

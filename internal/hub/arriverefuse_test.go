@@ -13,7 +13,7 @@ var refusedTrees = map[parley.Layout]func(*world) *bridged{
 	parley.LayoutInbox:   inboxTree,
 	parley.LayoutBlackboard: func(w *world) *bridged {
 		w.t.Helper()
-		return w.join(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"ana", "ben"}})
+		return w.joinBridge(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"ana", "ben"}})
 	},
 }
 

@@ -256,7 +256,7 @@ func TestDamagedBodyIsSaid(t *testing.T) {
 			w := newHub(t, func(w *world) { w.config.Log = quiet() })
 			w.AddAgents("arya")
 			a := w.putArtifactAs("arya", "hello")
-			w.spoil(a.SHA256, damage([]byte("hello")))
+			w.spoilBody(a.SHA256, damage([]byte("hello")))
 			_, err := w.readArtifactAs("arya", a.SHA256)
 			same(t, "code", parley.CodeOf(err), parley.Internal)
 			if s := parley.AsError(err).Suggestion; !strings.Contains(s, "store the artifact again") {

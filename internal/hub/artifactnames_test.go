@@ -34,7 +34,7 @@ func TestArtifactNamesThatLeadElsewhereAreRefused(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	a := w.putArtifactAs("arya", "hello")
-	b := w.join(parley.NewBridge{Layout: parley.LayoutAgentOS, Agents: []string{"codex"}, Channels: []string{"general"}})
+	b := w.joinBridge(parley.NewBridge{Layout: parley.LayoutAgentOS, Agents: []string{"codex"}, Channels: []string{"general"}})
 	for _, name := range []string{"../x", "..", "/etc/x", `a\b`, "a\nb", "a\x00b", strings.Repeat("x", 256)} {
 		a.Name = name
 		_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Content: with(a)})

@@ -33,7 +33,7 @@ func (w *world) beginContact(c hub.Caller, contact parley.Contact) *asking {
 	case <-bell:
 	default:
 	}
-	a := w.begins(c, contact)
+	a := w.startContact(c, contact)
 	select {
 	case <-bell:
 		a.request = w.NewestMessage()
@@ -42,7 +42,7 @@ func (w *world) beginContact(c hub.Caller, contact parley.Contact) *asking {
 	return a
 }
 
-func (w *world) begins(c hub.Caller, contact parley.Contact) *asking {
+func (w *world) startContact(c hub.Caller, contact parley.Contact) *asking {
 	a := &asking{w: w, done: make(chan struct{}), run: c.Run}
 	var ctx context.Context
 	ctx, a.giveUp = context.WithCancel(context.Background())
@@ -57,16 +57,16 @@ func (w *world) begins(c hub.Caller, contact parley.Contact) *asking {
 	return a
 }
 
-// asksAgain has somebody ask the same again.
-func (w *world) asksAgain(c hub.Caller, before *asking) *asking {
+// repeatAsk has somebody ask the same again.
+func (w *world) repeatAsk(c hub.Caller, before *asking) *asking {
 	w.t.Helper()
-	return w.repeats(c, parley.Contact{Pattern: parley.PatternAsk, Agent: before.request.To, Message: "well?"}, before.request)
+	return w.repeatContact(c, parley.Contact{Pattern: parley.PatternAsk, Agent: before.request.To, Message: "well?"}, before.request)
 }
 
-// repeats has somebody make a contact again, and returns once it waits, or has been told what came of it.
-func (w *world) repeats(c hub.Caller, contact parley.Contact, request parley.Message) *asking {
+// repeatContact has somebody make a contact again, and returns once it waits, or has been told what came of it.
+func (w *world) repeatContact(c hub.Caller, contact parley.Contact, request parley.Message) *asking {
 	w.t.Helper()
-	a := w.begins(c, contact)
+	a := w.startContact(c, contact)
 	a.request = request
 	for w.askWait(request.ID).Node == "" {
 		select {

@@ -111,7 +111,7 @@ func TestAskEndsWithWhatItWaitsFor(t *testing.T) {
 		}, broken + "the hub or the program ended before the run did"},
 		"it was removed":           {func(w *world, _ *asking) { w.NoError(w.RemoveAgent(ctx, user, "b")) }, gone + "removed"},
 		"it was removed at work":   {func(w *world, _ *asking) { w.StartRun("b"); w.NoError(w.RemoveAgent(ctx, user, "b")) }, gone + "removed"},
-		"it was stopped":           {func(w *world, _ *asking) { w.stop("b", 0) }, gone + "stopped"},
+		"it was stopped":           {func(w *world, _ *asking) { w.stopAgent("b", 0) }, gone + "stopped"},
 		"it was stopped at work":   {func(w *world, _ *asking) { stopAtWork(w) }, gone + "stopped"},
 		"the conversation is gone": {func(w *world, a *asking) { w.NoError(w.DeleteConversation(ctx, user, a.request.Conversation)) }, broken + "the conversation was deleted"},
 		"it is gone, at work": {func(w *world, a *asking) {
@@ -136,7 +136,7 @@ func TestAskEndsWithWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-func (w *world) stop(agent string, timeout int64) {
+func (w *world) stopAgent(agent string, timeout int64) {
 	w.t.Helper()
 	get[parley.Receipt](w)(w.Command(ctx, user, agent, parley.Command{
 		Action: parley.ActionStop, Parameters: parley.CommandParameters{TimeoutMS: timeout},
@@ -147,7 +147,7 @@ func (w *world) stop(agent string, timeout int64) {
 func stopAtWork(w *world) {
 	w.t.Helper()
 	b := w.StartRun("b")
-	w.stop("b", 1000)
+	w.stopAgent("b", 1000)
 	w.clock.advance(time.Second)
 	w.NoError(w.SweepHalts(ctx))
 	w.EndRun(b, "too late")
@@ -167,7 +167,7 @@ func TestAskToASessionEndsWithIt(t *testing.T) {
 		"its lease is over": {func(w *world, _ func(), _ parley.Taken) { w.AdvanceLeases(2 * time.Minute) }, "E005 Error: ana failed to respond: whoever had it is gone"},
 		"it acknowledges":   {func(w *world, _ func(), taken parley.Taken) { w.AckAs("ana", taken.Deliveries[0].Message) }, "E005 Error: ana failed to respond: it gave no answer"},
 		"it gives it back":  {func(w *world, _ func(), taken parley.Taken) { w.NackTaken("ana", taken, parley.FailureBusy) }, "E005 Error: ana failed to respond: it has too much to do"},
-		"it is stopped":     {func(w *world, _ func(), _ parley.Taken) { w.stop("ana", 0) }, "E002 Error: ana failed to respond: stopped"},
+		"it is stopped":     {func(w *world, _ func(), _ parley.Taken) { w.stopAgent("ana", 0) }, "E002 Error: ana failed to respond: stopped"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -284,7 +284,7 @@ func TestRetriedRunWaitsForTheSameAnswer(t *testing.T) {
 	w.FailRunOf(run, parley.FailureStopped)
 	same(t, "heard", a.hears(), "E003 the run "+run.Run.ID+" is over")
 	again := w.StartRun("a")
-	a = w.asksAgain(again.Caller(), a)
+	a = w.repeatAsk(again.Caller(), a)
 	a.waits()
 	same(t, "the run that asks", w.RunByID(again.Run.ID).State, parley.RunWaiting)
 	b := w.StartRun("b")
@@ -293,7 +293,7 @@ func TestRetriedRunWaitsForTheSameAnswer(t *testing.T) {
 	a.hears()
 	w.EndRun(b, "yes")
 	third := w.StartRun("a")
-	a = w.asksAgain(third.Caller(), a)
+	a = w.repeatAsk(third.Caller(), a)
 	same(t, "heard", []any{a.hears(), a.made.Duplicate}, []any{"Response from b: yes", true})
 	w.AssertIdle("b")
 	other := w.beginAsk(third.Caller(), "b", "well?")
@@ -354,8 +354,8 @@ func crash(w *world, waiting ...*asking) {
 		a.giveUp()
 		<-a.done
 	}
-	w.close()
-	w.open()
+	w.Close()
+	w.Open()
 	w.NoError(w.db.Update(ctx, func(tx parley.Tx) (err error) {
 		for _, wait := range before {
 			err = errors.Join(err, tx.Waits().Put(wait))

@@ -27,7 +27,7 @@ func TestCancelOfTheAskerGoesDown(t *testing.T) {
 			w.Delegate(user, "a", "have it found out")
 			p := parked{run: w.StartRun("a")}
 			p.asking = w.beginAsk(p.run.Caller(), "b", "what is it?")
-			p.task, p.sub = w.passesOn("b", "c")
+			p.task, p.sub = w.delegateAndFinish("b", "c")
 			c := w.StartRun("c")
 			held := w.HeldApproval(w.TryContact(c.Caller(), notifies("d", "x")))
 			cancel(w, p)
@@ -56,7 +56,7 @@ func TestFirstAnswerCancelsWhatTheOthersAsked(t *testing.T) {
 	w.SayIn("user", "both", "who knows? @a @e")
 	a, e := w.StartRun("a"), w.StartRun("e")
 	ask := w.beginAsk(a.Caller(), "b", "do you?")
-	task, _ := w.passesOn("b", "c")
+	task, _ := w.delegateAndFinish("b", "c")
 	w.EndRun(e, "I do")
 	w.FailRunOf(a, parley.FailureStopped)
 	ask.hears()
@@ -92,7 +92,7 @@ func TestCancelOfOneAskerLeavesTheOther(t *testing.T) {
 	first := w.beginContact(w.WakeAndStartRun("a").Caller(), ask)
 	b := w.StartRun("b")
 	w.SayIn("user", w.CreateChannel("user", "open", "a").ID, "@a find out")
-	second := w.begins(w.StartRun("a").Caller(), ask)
+	second := w.startContact(w.StartRun("a").Caller(), ask)
 	for w.askWait(first.request.ID).Run != second.run {
 		runtime.Gosched()
 	}
@@ -114,7 +114,7 @@ func TestOnlyAnExplicitCancelGoesDown(t *testing.T) {
 		"the hub stops": func(w *world, p parked) { w.FailRunOf(p.run, parley.FailureStopped) },
 		"it is lost":    func(w *world, p parked) { w.NoError(w.RecoverRun(ctx, p.run.Run.ID)) },
 		"its agent stops": func(w *world, p parked) {
-			w.stop("a", 1)
+			w.stopAgent("a", 1)
 			w.clock.advance(time.Minute)
 			w.SweepDueDeliveries()
 			w.FailRunOf(p.run, parley.FailureStopped)
@@ -128,7 +128,7 @@ func TestOnlyAnExplicitCancelGoesDown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := trio(t)
-			p := w.parks()
+			p := w.parkAsk()
 			end(w, p)
 			w.AssertTaskState(parley.TaskActive, p.task)
 			w.AssertTaskState(parley.TaskQueued, p.sub)

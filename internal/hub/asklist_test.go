@@ -8,8 +8,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// asksOf are the questions of the asks that somebody sees.
-func (w *world) asksOf(by string, f parley.AskFilter) []string {
+// questionsSeenBy are the questions of the asks that somebody sees.
+func (w *world) questionsSeenBy(by string, f parley.AskFilter) []string {
 	w.t.Helper()
 	questions := []string{}
 	for _, view := range get[[]parley.AskView](w)(w.Asks(ctx, as(by), f)) {
@@ -35,10 +35,10 @@ func TestPlainAsksAreListed(t *testing.T) {
 	w.RunAndAnswer("b", "it is 42")
 	same(t, "heard", first.hears(), "Response from b: it is 42")
 	second := w.beginAsk(run.Caller(), "b", strings.Repeat("ä", 100))
-	same(t, "open", w.asksOf("a", parley.AskFilter{Open: true}), []string{strings.Repeat("ä", 79) + "…"})
+	same(t, "open", w.questionsSeenBy("a", parley.AskFilter{Open: true}), []string{strings.Repeat("ä", 79) + "…"})
 	all := get[[]parley.AskView](w)(w.Asks(ctx, as("b"), parley.AskFilter{}))
 	same(t, "all", []any{len(all), all[0].Message, all[1].State, all[1].EndedAt != nil}, []any{2, second.request.ID, parley.WaitAnswered, true})
-	same(t, "a page", w.asksOf("b", parley.AskFilter{Before: all[0].Seq, Limit: 1}), []string{"what is it?"})
+	same(t, "a page", w.questionsSeenBy("b", parley.AskFilter{Before: all[0].Seq, Limit: 1}), []string{"what is it?"})
 }
 
 // Owners see all asks. Other participants see the asks they made or were asked.
@@ -52,7 +52,7 @@ func TestAsksAreIsolated(t *testing.T) {
 		"user": {"mine?", "secret?"}, "a": {"secret?"}, "b": {"secret?"}, "c": {"mine?"}, "rickon": {"mine?"},
 	} {
 		for _, open := range []bool{true, false} {
-			same(t, by+" lists", w.asksOf(by, parley.AskFilter{Open: open}), sees)
+			same(t, by+" lists", w.questionsSeenBy(by, parley.AskFilter{Open: open}), sees)
 		}
 	}
 }
@@ -61,12 +61,12 @@ func TestAsksAreIsolated(t *testing.T) {
 func TestListedAskNamesItsTask(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	p := w.parks()
+	p := w.parkAsk()
 	for _, by := range []string{"user", "a", "b"} {
 		got := get[[]parley.AskView](w)(w.Asks(ctx, as(by), parley.AskFilter{}))
 		same(t, by+" sees", []any{len(got), got[0].Message, got[0].Task}, []any{1, p.request.ID, p.task})
 	}
-	same(t, "c sees", w.asksOf("c", parley.AskFilter{}), []string{})
+	same(t, "c sees", w.questionsSeenBy("c", parley.AskFilter{}), []string{})
 	_, err := w.ReassignTask(ctx, user, p.task, "c")
 	w.NoError(err)
 	got := get[[]parley.AskView](w)(w.Asks(ctx, as("b"), parley.AskFilter{}))
@@ -93,7 +93,7 @@ func TestStrictAgentListsAsksWithAnApproval(t *testing.T) {
 func TestTraceShowsWhereAsksStand(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	p := w.parks()
+	p := w.parkAsk()
 	states := func(by string) map[string]parley.AskState {
 		found := map[string]parley.AskState{}
 		for _, m := range get[parley.Traced](w)(w.Trace(ctx, as(by), p.request.ID)).Items {

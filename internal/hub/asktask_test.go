@@ -19,18 +19,18 @@ type parked struct {
 	sub  string          // what c is to do
 }
 
-// parks has a ask b, who delegates to c and ends its run.
-func (w *world) parks() parked {
+// parkAsk has a ask b, who delegates to c and ends its run.
+func (w *world) parkAsk() parked {
 	w.t.Helper()
 	p := parked{run: w.WakeAndStartRun("a")}
 	p.asking = w.beginAsk(p.run.Caller(), "b", "what is it?")
-	p.task, p.sub = w.passesOn("b", "c")
+	p.task, p.sub = w.delegateAndFinish("b", "c")
 	p.waits()
 	return p
 }
 
-// passesOn lets an asked agent delegate to another one and end its run.
-func (w *world) passesOn(who, to string) (task, sub string) {
+// delegateAndFinish lets an asked agent delegate to another one and end its run.
+func (w *world) delegateAndFinish(who, to string) (task, sub string) {
 	w.t.Helper()
 	b := w.StartRun(who)
 	sub = w.Delegate(b.Caller(), to, "find out")
@@ -51,16 +51,16 @@ func trio(t *testing.T, change ...func(*world)) *world {
 func TestAskEndsWithWhatItsAnswererDelegated(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	p := w.parks()
+	p := w.parkAsk()
 	task := w.TaskByID(p.task)
 	same(t, "the task", []any{task.Source, task.Message, task.Requester, task.Assignee, task.Status, task.Title},
 		[]any{parley.TaskFromAsk, p.request.ID, "a", "b", parley.TaskActive, "what is it?"})
 	same(t, "above what was delegated", w.TaskByID(p.sub).Parent, p.task)
-	status := w.newestFrom(p.request.Conversation, "b")
+	status := w.newestMessageFrom(p.request.Conversation, "b")
 	same(t, "said", []any{status.Content.Text, status.Type, status.InReplyTo}, []any{"working on it", parley.TypeStatus, p.request.ID})
-	same(t, "for a", w.deliveries(status.ID), []parley.Delivery{})
+	same(t, "for a", w.DeliveriesOf(status.ID), []parley.Delivery{})
 	same(t, "the request", w.DeliveryState(p.request.ID, "b"), parley.DeliveryAcked)
-	same(t, "slots taken", w.asked("b"), 0)
+	same(t, "slots taken", w.askSlotsUsed("b"), 0)
 	same(t, "who waits", []any{w.askWait(p.request.ID).State, w.askWait(p.request.ID).Work, w.RunByID(p.run.Run.ID).State},
 		[]any{parley.WaitWaiting, p.task, parley.RunWaiting})
 	w.RunAndAnswer("c", "it is 42")
@@ -73,16 +73,16 @@ func TestAskEndsWithWhatItsAnswererDelegated(t *testing.T) {
 	same(t, "by", []any{p.made.Outcome, p.made.Answer}, []any{parley.ContactAnswered, answer})
 	same(t, "the wait", []any{w.askWait(p.request.ID).State, w.askWait(p.request.ID).Callback}, []any{parley.WaitAnswered, ""})
 	same(t, "the request", []any{w.DeliveryState(p.request.ID, "b"), w.DeliveryOf(p.request.ID, "b").Answer}, []any{parley.DeliveryAnswered, answer})
-	same(t, "for a", []any{w.deliveries(answer), len(w.askResultsTo("a"))}, []any{[]parley.Delivery{}, 0})
-	same(t, "the answer", w.newestFrom(p.request.Conversation, "b").Type, parley.TypeResponse)
+	same(t, "for a", []any{w.DeliveriesOf(answer), len(w.askResultsTo("a"))}, []any{[]parley.Delivery{}, 0})
+	same(t, "the answer", w.newestMessageFrom(p.request.Conversation, "b").Type, parley.TypeResponse)
 	w.AssertTaskState(parley.TaskCompleted, p.task, p.sub)
 	w.EndRun(p.run, "done")
 	w.AssertIdle("a", "b", "c")
 	w.AssertConsistent()
 }
 
-// newestFrom is the newest message of somebody in a conversation.
-func (w *world) newestFrom(conversation, who string) parley.Message {
+// newestMessageFrom is the newest message of somebody in a conversation.
+func (w *world) newestMessageFrom(conversation, who string) parley.Message {
 	w.t.Helper()
 	list := w.MessagesFrom(conversation, who)
 	if len(list) == 0 {
@@ -91,8 +91,8 @@ func (w *world) newestFrom(conversation, who string) parley.Message {
 	return list[len(list)-1]
 }
 
-// asked counts the asks in the slots of an agent.
-func (w *world) asked(who string) (n int) {
+// askSlotsUsed counts the asks in the slots of an agent.
+func (w *world) askSlotsUsed(who string) (n int) {
 	w.t.Helper()
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		n, err = tx.Queue().Asked(who)
@@ -140,7 +140,7 @@ func TestParkedAskEndsWithItsTask(t *testing.T) {
 			get[parley.TaskView](w)(w.CancelTask(ctx, user, p.task, "enough"))
 		}, failed + "cancelled: enough"},
 		"b says that it has failed": {func(w *world, p parked) {
-			w.updates("b", p.task, parley.TaskChange{Status: parley.TaskFailed, Reason: "no idea"})
+			w.updateTaskAs("b", p.task, parley.TaskChange{Status: parley.TaskFailed, Reason: "no idea"})
 		}, failed + "no idea"},
 		"a run of it fails": {func(w *world, _ parked) {
 			w.RunAndAnswer("c", "42")
@@ -160,20 +160,20 @@ func TestParkedAskEndsWithItsTask(t *testing.T) {
 		"b completes it by a call": {func(w *world, p parked) {
 			w.RunAndAnswer("c", "42")
 			b := w.StartRun("b")
-			w.updates("b", p.task, parley.TaskChange{Status: parley.TaskCompleted, Result: &parley.TaskResult{Text: "it is 42"}})
+			w.updateTaskAs("b", p.task, parley.TaskChange{Status: parley.TaskCompleted, Result: &parley.TaskResult{Text: "it is 42"}})
 			w.EndRun(b, "I have told them")
 		}, "Response from b: it is 42"},
 		"b completes it by a call without a word": {func(w *world, p parked) {
 			w.RunAndAnswer("c", "42")
 			b := w.StartRun("b")
-			w.updates("b", p.task, parley.TaskChange{Status: parley.TaskCompleted})
+			w.updateTaskAs("b", p.task, parley.TaskChange{Status: parley.TaskCompleted})
 			p.waits()
 			w.EndRun(b, "it is 42")
 		}, "Response from b: it is 42"},
 		"b completes it and has no word": {func(w *world, p parked) {
 			w.RunAndAnswer("c", "42")
 			b := w.StartRun("b")
-			w.updates("b", p.task, parley.TaskChange{Status: parley.TaskCompleted})
+			w.updateTaskAs("b", p.task, parley.TaskChange{Status: parley.TaskCompleted})
 			w.EndRun(b, "")
 		}, failed + "it gave no answer"},
 		"b ends without a word": {func(w *world, _ parked) {
@@ -196,14 +196,14 @@ func TestParkedAskEndsWithItsTask(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := trio(t)
-			p := w.parks()
+			p := w.parkAsk()
 			c.end(w, p)
 			same(t, "heard", p.hears(), c.want)
 			if state := w.askWait(p.request.ID).State; !state.Ended() {
 				t.Errorf("the wait is %s", state)
 			}
 			same(t, "brought", w.askResultsTo("a"), []string{})
-			same(t, "called back", len(w.callbacks(p.request.Conversation)), strings.Count(strings.Join(w.TextsIn("user", p.request.Conversation), "\n"), "[Delegation"))
+			same(t, "called back", len(w.callbackTexts(p.request.Conversation)), strings.Count(strings.Join(w.TextsIn("user", p.request.Conversation), "\n"), "[Delegation"))
 			if err := w.TryContact(p.run.Caller(), notifies("user", "thanks")); err != nil {
 				t.Errorf("a cannot go on: %v", err)
 			}
@@ -212,7 +212,7 @@ func TestParkedAskEndsWithItsTask(t *testing.T) {
 	}
 }
 
-func (w *world) updates(who, task string, c parley.TaskChange) {
+func (w *world) updateTaskAs(who, task string, c parley.TaskChange) {
 	w.t.Helper()
 	get[parley.TaskView](w)(w.UpdateTask(ctx, as(who), task, c))
 }
@@ -238,7 +238,7 @@ func TestParkedAskIsLateAndBroughtOnce(t *testing.T) {
 			run := w.WakeAndStartRun("a")
 			a := w.beginAsk(run.Caller(), "b", "what is it?")
 			same(t, "outcome", []any{a.hears() != "", a.made.Outcome}, []any{true, parley.ContactLate})
-			task, _ := w.passesOn("b", "c")
+			task, _ := w.delegateAndFinish("b", "c")
 			w.EndRun(run, "later, then")
 			same(t, "brought", w.askResultsTo("a"), []string{})
 			c.end(w, task)
@@ -299,7 +299,7 @@ func TestTextOfACallbackRunIsNoAnswer(t *testing.T) {
 func TestFirstReplyOfOthersIsTheAnswer(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	w.addWith(parley.RuntimeWebhook, "hook")
+	w.AddAgentsWithRuntime(parley.RuntimeWebhook, "hook")
 	w.AddPollingAgents("ana")
 	defer w.openSessions("ana")()
 	run := w.WakeAndStartRun("a")
@@ -310,7 +310,7 @@ func TestFirstReplyOfOthersIsTheAnswer(t *testing.T) {
 		same(t, who, a.hears(), "Response from "+who+": first")
 	}
 	a := w.beginAsk(run.Caller(), "hook", "what is it?")
-	task, _ := w.passesOn("hook", "c")
+	task, _ := w.delegateAndFinish("hook", "c")
 	a.waits()
 	w.ReplyAs("hook", a.request.ID, "by the API")
 	same(t, "hook", a.hears(), "Response from hook: by the API")
@@ -395,7 +395,7 @@ func TestParkedAskSurvivesRestarts(t *testing.T) {
 	w.EndRun(b, "it is 42")
 	restart()
 	same(t, "brought", w.askResultsTo("a"), []string{"Response from b: it is 42"})
-	again := w.repeats(as("a"), ask, a.request)
+	again := w.repeatContact(as("a"), ask, a.request)
 	same(t, "asked again", []any{again.hears(), again.made.Duplicate}, []any{"Response from b: it is 42", true})
 	same(t, "brought", len(w.askResultsTo("a")), 1)
 	w.AssertConsistent()
@@ -407,11 +407,11 @@ func TestRepeatedAskWaitsForTheSameTask(t *testing.T) {
 	w := trio(t)
 	ask := parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "what is it?", IdempotencyKey: "k"}
 	a := w.beginContact(as("a"), ask)
-	w.passesOn("b", "c")
+	w.delegateAndFinish("b", "c")
 	a.giveUp()
 	a.hears()
 	same(t, "left", w.askWait(a.request.ID).State, parley.WaitLate)
-	again := w.repeats(as("a"), ask, a.request)
+	again := w.repeatContact(as("a"), ask, a.request)
 	again.waits()
 	w.RunAndAnswer("c", "42")
 	w.RunAndAnswer("b", "it is 42")
@@ -430,7 +430,7 @@ func TestApprovedAskEndsWithTheTask(t *testing.T) {
 	a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "is it right?")))
 	w.EndRun(run, "")
 	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
-	w.passesOn("senior", "c")
+	w.delegateAndFinish("senior", "c")
 	same(t, "in between", w.ApprovalByID(a.ID).State, parley.ApprovalApproved)
 	w.AssertIdle("intern")
 	w.RunAndAnswer("c", "yes")
@@ -445,7 +445,7 @@ func TestApprovedAskEndsWithTheTask(t *testing.T) {
 func TestRetriedAskTaskCallsBack(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	p := w.parks()
+	p := w.parkAsk()
 	get[parley.TaskView](w)(w.CancelTask(ctx, user, p.task, "a mistake"))
 	p.hears()
 	w.EndRun(p.run, "a pity")
@@ -463,7 +463,7 @@ func TestRevivedAskTaskCallsBack(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
 	w.EditAgent("b", func(a *parley.Agent) { a.Attempts = 1 })
-	p := w.parks()
+	p := w.parkAsk()
 	w.RunAndAnswer("c", "42")
 	b := w.StartRun("b")
 	w.FailRunOf(b, parley.FailureServer)
@@ -498,7 +498,7 @@ func TestWhatJoinsTheAnswererIsAnswered(t *testing.T) {
 func TestParkedAskEndsWithItsConversation(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	p := w.parks()
+	p := w.parkAsk()
 	w.NoError(w.DeleteConversation(ctx, user, p.request.Conversation))
 	same(t, "heard", p.hears(), "E005 Error: b failed to respond: the conversation was deleted")
 	w.RunAndAnswer("c", "42")
@@ -521,7 +521,7 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheAsker(t *testing.T) {
 			func(w *world, b *hub.Assignment) { w.Delegate(b.Caller(), "ana", "your part") },
 			func(w *world) {
 				taken := w.TakeAs("ana", parley.Take{Waking: true})
-				w.updates("ana", taken.Messages[0].Task, parley.TaskChange{Status: parley.TaskCompleted, Result: &parley.TaskResult{Text: "done"}})
+				w.updateTaskAs("ana", taken.Messages[0].Task, parley.TaskChange{Status: parley.TaskCompleted, Result: &parley.TaskResult{Text: "done"}})
 			},
 		},
 		"a delegation further down": {
@@ -531,7 +531,7 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheAsker(t *testing.T) {
 			},
 			func(w *world) {
 				taken := w.TakeAs("ana", parley.Take{Waking: true})
-				w.updates("ana", taken.Messages[0].Task, parley.TaskChange{Status: parley.TaskCompleted})
+				w.updateTaskAs("ana", taken.Messages[0].Task, parley.TaskChange{Status: parley.TaskCompleted})
 				live := get[[]parley.Run](w)(w.Runs(ctx, user, parley.RunFilter{Agent: "c", Live: true}))
 				get[parley.Run](w)(w.FinishRun(ctx, live[0].ID, parley.Result{Text: "wait"}, nil))
 				w.RunAndAnswer("c", "seen to")
@@ -572,7 +572,7 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheAsker(t *testing.T) {
 func TestAskIsLateAtOnceWhereItsAnswerNeedsTheOnlySlot(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	w.addWith(parley.RuntimeWebhook, "hook")
+	w.AddAgentsWithRuntime(parley.RuntimeWebhook, "hook")
 	w.EditAgent("hook", func(a *parley.Agent) { a.Concurrency = 1 })
 	run := w.WakeAndStartRun("hook")
 	a := w.beginAsk(run.Caller(), "b", "what is it?")

@@ -7,8 +7,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// needs is what needs somebody: kind, name, sender and text of each.
-func (w *world) needs(who string) (list []string) {
+// attentionOf is what needs somebody: kind, name, sender and text of each.
+func (w *world) attentionOf(who string) (list []string) {
 	w.t.Helper()
 	for _, i := range get[parley.Attention](w)(w.Attention(ctx, as(who), 0)).Items {
 		list = append(list, fmt.Sprintf("%s %s from %s: %s", i.Kind, i.Name, i.From, i.Text))
@@ -22,7 +22,7 @@ func TestAttentionListsWhatNeedsAPersonOnce(t *testing.T) {
 	w.AddScriptAgents("b", "frail")
 	w.AddAgents("intern", "senior")
 	w.AddPerson("sansa", parley.AccessMember)
-	same(t, "nothing", w.needs("user"), []string(nil))
+	same(t, "nothing", w.attentionOf("user"), []string(nil))
 
 	w.AddPermission("intern", "senior", parley.EffectAllow, func(p *parley.Permission) { p.RequiresApproval = true })
 	held := w.HeldApproval(w.TryContact(as("intern"), asks("senior", "may I?")))
@@ -40,23 +40,23 @@ func TestAttentionListsWhatNeedsAPersonOnce(t *testing.T) {
 		fmt.Sprintf("task %s from b: Review the text", task),
 		fmt.Sprintf("ack %s from b: confirm", must.ShortName()),
 	}
-	same(t, "all, once each", w.needs("user"), want)
+	same(t, "all, once each", w.attentionOf("user"), want)
 	now := get[parley.Attention](w)(w.Attention(ctx, user, 0))
 	same(t, "unread besides", now.Unread, 2) // the plain message, and the error about the dead letter
 	same(t, "totals", now.Totals, map[parley.AttentionKind]int{"approval": 1, "dead_letter": 1, "ask": 1, "task": 1, "ack": 1})
 	for _, d := range get[parley.Peeked](w)(w.PeekNewest(ctx, user, 0, 50)).Deliveries {
-		w.shows("user", d.Message)
+		w.markShownTo("user", d.Message)
 	}
-	same(t, "after all was shown", w.needs("user"), want)
+	same(t, "after all was shown", w.attentionOf("user"), want)
 	same(t, "nothing is unread", get[parley.Attention](w)(w.Attention(ctx, user, 0)).Unread, 0)
-	same(t, "of another person", w.needs("sansa"), []string(nil))
+	same(t, "of another person", w.attentionOf("sansa"), []string(nil))
 
 	w.DecideAs("user", held.ID, parley.Decision{})
 	get[parley.Delivery](w)(w.DropDead(ctx, user, dead.ID, "frail"))
 	w.ReplyAs("user", asked.ID, "this one")
-	w.updates("user", task, parley.TaskChange{Status: parley.TaskCompleted})
+	w.updateTaskAs("user", task, parley.TaskChange{Status: parley.TaskCompleted})
 	w.AckAs("user", must.ID)
-	same(t, "after all was done", w.needs("user"), []string(nil))
+	same(t, "after all was done", w.attentionOf("user"), []string(nil))
 }
 
 func TestAttentionIsCutToALimitAndCountsTheRest(t *testing.T) {
@@ -76,6 +76,6 @@ func TestAttentionLeavesAManagersDecisionsToTheManager(t *testing.T) {
 	w := newHub(t)
 	w.addInternOffice()
 	held := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "hello")))
-	same(t, "an owner", w.needs("user"), []string(nil))
-	same(t, "the manager", w.needs("boss"), []string{fmt.Sprintf("approval %s from intern: InternBot wants to contact senior:", held.ShortName())})
+	same(t, "an owner", w.attentionOf("user"), []string(nil))
+	same(t, "the manager", w.attentionOf("boss"), []string{fmt.Sprintf("approval %s from intern: InternBot wants to contact senior:", held.ShortName())})
 }

@@ -23,7 +23,7 @@ func TestWhomAMessageReaches(t *testing.T) {
 	at := map[string]string{
 		"channel":   w.CreateChannel("arya", "open", "ned", "bran", "sansa").ID,
 		"private":   w.CreatePrivateChannel("arya", "closed", "ned", "bran", "sansa").ID,
-		"club":      w.group("arya", "club", "ned", "bran", "sansa").ID,
+		"club":      w.CreateGroup("arya", "club", "ned", "bran", "sansa").ID,
 		"group":     w.PostAs("arya", parley.Draft{Direct: []string{"ned", "bran", "sansa"}}).Message.Conversation,
 		"dm":        w.SendDM("arya", "ned", "hi").Message.Conversation,
 		"ephemeral": w.SendEphemeralDM("arya", "ned", "hi").Message.Conversation,

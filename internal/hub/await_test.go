@@ -8,8 +8,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// awaiting starts to wait for a rung, and returns what it gets.
-func (w *world) awaiting(who, message string, rung parley.DeliveryState) func() parley.Shown {
+// awaitRungInBackground starts to wait for a rung, and returns what it gets.
+func (w *world) awaitRungInBackground(who, message string, rung parley.DeliveryState) func() parley.Shown {
 	done := make(chan parley.Shown, 1)
 	failed := make(chan error, 1)
 	go func() {
@@ -28,9 +28,9 @@ func TestAwaitRung(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
 	sent := w.SendDM("user", "arya", "hello").Message
-	delivered := w.awaiting("user", sent.ID, parley.DeliveryDelivered)
-	seen := w.awaiting("arya", sent.ID, parley.DeliverySeen)
-	answered := w.awaiting("user", sent.ID, parley.DeliveryAnswered)
+	delivered := w.awaitRungInBackground("user", sent.ID, parley.DeliveryDelivered)
+	seen := w.awaitRungInBackground("arya", sent.ID, parley.DeliverySeen)
+	answered := w.awaitRungInBackground("user", sent.ID, parley.DeliveryAnswered)
 	taken := get[parley.Taken](w)(w.Take(ctx, as("arya"), parley.Take{}))
 	same(t, "delivered", delivered().Deliveries[0].State, parley.DeliveryDelivered)
 	_, err := w.See(ctx, as("arya"), taken.Lease, "run-1")
@@ -55,7 +55,7 @@ func TestAwaitRungEndsWithoutIt(t *testing.T) {
 	open := w.SendDM("user", "gendry", "hello").Message
 	shown = get[parley.Shown](w)(w.AwaitRung(ctx, user, open.ID, parley.DeliverySeen, time.Millisecond))
 	same(t, "when the time is up", shown.Deliveries[0].State, parley.DeliveryAccepted)
-	removed := w.awaiting("user", open.ID, parley.DeliveryAnswered)
+	removed := w.awaitRungInBackground("user", open.ID, parley.DeliveryAnswered)
 	w.NoError(w.RemoveAgent(ctx, user, "gendry"))
 	same(t, "what has failed", removed().Deliveries[0].State, parley.DeliveryFailed)
 	given, cancel := context.WithCancel(ctx)

@@ -227,7 +227,7 @@ func TestConversationsMadeInALoopHaveABound(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
 	w.AddAgents("arya", "ned", "jon")
-	w.makeChannels("arya", 2000)
+	w.insertChannels("arya", 2000)
 	over := refused(parley.Unavailable, "", "arya has made 2000 conversations, which is the most it may have",
 		"archive those that are not used any more: parley conv archive")
 	w.assertRefusals(t, []refusal{
@@ -249,8 +249,8 @@ func TestConversationsMadeInALoopHaveABound(t *testing.T) {
 	w.CreateChannel("arya", "more")
 }
 
-// makeChannels has an agent make channels, without the work of a call for each.
-func (w *world) makeChannels(who string, n int) {
+// insertChannels has an agent make channels, without the work of a call for each.
+func (w *world) insertChannels(who string, n int) {
 	w.t.Helper()
 	w.NoError(w.db.Update(ctx, func(tx parley.Tx) error {
 		for i := range n {

@@ -15,8 +15,8 @@ type bridged struct {
 	files int
 }
 
-// join joins a tree. Who lives there is added with it.
-func (w *world) join(n parley.NewBridge) *bridged {
+// joinBridge joins a tree. Who lives there is added with it.
+func (w *world) joinBridge(n parley.NewBridge) *bridged {
 	w.t.Helper()
 	if n.Root == "" {
 		n.Root = "/srv/" + string(n.Layout)
@@ -118,10 +118,10 @@ func (b *bridged) departs(m parley.Message, recipient, name string) {
 
 func inboxTree(w *world) *bridged {
 	w.t.Helper()
-	return w.join(parley.NewBridge{Layout: parley.LayoutInbox, Agents: []string{"ana", "ben"}})
+	return w.joinBridge(parley.NewBridge{Layout: parley.LayoutInbox, Agents: []string{"ana", "ben"}})
 }
 
 func channelTree(w *world) *bridged {
 	w.t.Helper()
-	return w.join(parley.NewBridge{Layout: parley.LayoutAgentOS, Agents: []string{"ana", "ben"}})
+	return w.joinBridge(parley.NewBridge{Layout: parley.LayoutAgentOS, Agents: []string{"ana", "ben"}})
 }

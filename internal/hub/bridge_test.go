@@ -81,7 +81,7 @@ func TestBridgeRefusals(t *testing.T) {
 	w.AddAgents("ana", "gone")
 	w.AddPerson("tess", parley.AccessOwner)
 	w.NoError(w.RemoveAgent(ctx, user, "gone"))
-	w.join(parley.NewBridge{ID: "tree", Layout: parley.LayoutInbox, Root: "/srv/tree", Agents: []string{"ana"}})
+	w.joinBridge(parley.NewBridge{ID: "tree", Layout: parley.LayoutInbox, Root: "/srv/tree", Agents: []string{"ana"}})
 	add := func(caller string, n parley.NewBridge) func() error {
 		return func() error {
 			_, err := w.AddBridge(ctx, as(caller), n)
@@ -203,7 +203,7 @@ func TestChangeAndRemoveBridge(t *testing.T) {
 	same(t, "kept", again, view)
 	w.NoError(w.RemoveBridge(ctx, user, b.view.ID))
 	_, err := b.Bridge(ctx, b.view.ID)
-	w.isAbsent("the bridge", err)
+	w.assertNotFound("the bridge", err)
 	same(t, "events", kindsAfter(w, since), []parley.EventKind{parley.EventAgentAdded, parley.EventBridgeChanged, parley.EventBridgeRemoved})
 }
 
@@ -214,7 +214,7 @@ func TestBridgeStatusIsShown(t *testing.T) {
 	status := parley.BridgeStatus{Running: true, Imported: 3, Trouble: "the disk is full"}
 	w.NoError(b.NoteBridge(ctx, b.view.ID, status))
 	same(t, "shown", get[[]parley.BridgeView](w)(w.Bridges(ctx, user))[0].Status, status)
-	w.isAbsent("of another", b.NoteBridge(ctx, "other", status))
+	w.assertNotFound("of another", b.NoteBridge(ctx, "other", status))
 }
 
 // TestAnAgentThatDoesNotLiveInTheTreeIsSaidSo: the hub runs it, and files in its name are all that the bridge takes from there.
@@ -222,7 +222,7 @@ func TestAnAgentThatDoesNotLiveInTheTreeIsSaidSo(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
-	b := w.join(parley.NewBridge{Layout: parley.LayoutInbox, Agents: []string{"ned", "ana"}})
+	b := w.joinBridge(parley.NewBridge{Layout: parley.LayoutInbox, Agents: []string{"ned", "ana"}})
 	if got := b.view.Notices; len(got) != 2 || !strings.HasPrefix(got[0], "ned does not live in the tree: its runtime is ") || got[1] != "ana was added: it lives in the tree" {
 		t.Errorf("notices when it is added: %q", got)
 	}
@@ -263,7 +263,7 @@ func TestWhoLivesInATreeIsThere(t *testing.T) {
 	beat(parley.Offline, w.clock.Now())
 	same(t, "after it has left", status("ana"), parley.StatusOffline)
 
-	inboxes := w.join(parley.NewBridge{Layout: parley.LayoutInbox, Agents: []string{"cora"}})
+	inboxes := w.joinBridge(parley.NewBridge{Layout: parley.LayoutInbox, Agents: []string{"cora"}})
 	w.AddScriptAgents("ned")
 	inboxes.lands(inboxes.document("cora", "ned", "hello"))
 	w.clock.advance(30*time.Minute - time.Second)
@@ -315,7 +315,7 @@ func TestBridgeTasks(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned", "gm")
-	b := w.join(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"ana"}})
+	b := w.joinBridge(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"ana"}})
 	work := func(from, to string) string {
 		return w.PostAs(from, parley.Draft{Direct: []string{to}, Type: parley.TypeTask, Content: text("work")}).Message.Task
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// looksFirst waits for the first look of a bridge in the background.
-func (w *world) looksFirst(id string, wait time.Duration) <-chan parley.BridgeView {
+// awaitFirstLook waits for the first look of a bridge in the background.
+func (w *world) awaitFirstLook(id string, wait time.Duration) <-chan parley.BridgeView {
 	w.t.Helper()
 	got := make(chan parley.BridgeView, 1)
 	go func() {
@@ -22,8 +22,8 @@ func (w *world) looksFirst(id string, wait time.Duration) <-chan parley.BridgeVi
 	return got
 }
 
-// says has a bridge say something of itself.
-func (w *world) says(id string, s parley.BridgeStatus) {
+// noteBridgeStatus has a bridge say something of itself.
+func (w *world) noteBridgeStatus(id string, s parley.BridgeStatus) {
 	w.t.Helper()
 	w.NoError(w.BridgeAt(user).NoteBridge(ctx, id, s))
 }
@@ -35,14 +35,14 @@ func TestTheFirstLookOfABridgeIsAwaited(t *testing.T) {
 	w.joinTree(parley.LayoutAgentOS, "tree", "ana")
 	added := get[parley.BridgeView](w)(w.BridgeAt(user).Bridge(ctx, "tree"))
 	same(t, "before it runs", added.State, parley.BridgeLooking)
-	got := w.looksFirst("tree", time.Minute)
-	w.says("tree", parley.BridgeStatus{Running: true, Added: added.CreatedAt})
+	got := w.awaitFirstLook("tree", time.Minute)
+	w.noteBridgeStatus("tree", parley.BridgeStatus{Running: true, Added: added.CreatedAt})
 	select {
 	case view := <-got:
 		t.Fatalf("it is %s, and has not looked", view.State)
 	default:
 	}
-	w.says("tree", parley.BridgeStatus{Running: true, Added: added.CreatedAt, Looked: true})
+	w.noteBridgeStatus("tree", parley.BridgeStatus{Running: true, Added: added.CreatedAt, Looked: true})
 	view := <-got
 	same(t, "after its first look", []any{view.State, view.Status.Looked}, []any{parley.BridgeRunning, true})
 }
@@ -57,7 +57,7 @@ func TestTheFirstLookIsThatOfTheBridgeThatWasAdded(t *testing.T) {
 	w.NoError(w.RemoveBridge(ctx, user, "tree"))
 	w.clock.advance(time.Second)
 	w.joinTree(parley.LayoutAgentOS, "tree", "ana")
-	w.says("tree", parley.BridgeStatus{Running: true, Added: before.CreatedAt, Looked: true})
+	w.noteBridgeStatus("tree", parley.BridgeStatus{Running: true, Added: before.CreatedAt, Looked: true})
 	view := get[parley.BridgeView](w)(w.AwaitBridge(ctx, user, "tree", time.Millisecond))
 	same(t, "the state", []any{view.State, view.Status.Looked}, []any{parley.BridgeLooking, false})
 }
@@ -73,7 +73,7 @@ func TestTheFirstLookIsNotAwaitedForEver(t *testing.T) {
 	view = get[parley.BridgeView](w)(w.AwaitBridge(ctx, user, "tree", time.Millisecond))
 	same(t, "the time is up", view.State, parley.BridgeLooking)
 
-	w.says("tree", parley.BridgeStatus{Trouble: "permission denied"})
+	w.noteBridgeStatus("tree", parley.BridgeStatus{Trouble: "permission denied"})
 	view = get[parley.BridgeView](w)(w.AwaitBridge(ctx, user, "tree", time.Hour))
 	same(t, "it cannot look", []any{view.State, view.Status.Trouble}, []any{parley.BridgeFailing, "permission denied"})
 
@@ -89,7 +89,7 @@ func TestTheFirstLookIsNotAwaitedForEver(t *testing.T) {
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
 	w.pauseBridge("tree", false)
-	w.says("tree", parley.BridgeStatus{Running: true})
+	w.noteBridgeStatus("tree", parley.BridgeStatus{Running: true})
 	if _, err := w.AwaitBridge(gone, user, "tree", time.Hour); err == nil {
 		t.Error("the caller has gone, and is waited for")
 	}

@@ -79,7 +79,7 @@ func TestManagerBypassByFile(t *testing.T) {
 	w.SendDM("ana", "ned", "by a credential")
 	b.turnedAway(b.document("ana", "ned", "by a file"), parley.NotPermitted)
 	b.turnedAway(forWork(b.document("ana", "ned", "by a file")), parley.NotPermitted)
-	same(t, "for everybody", reach(w.deliveries(b.lands(b.document("ana", parley.All, "hear")).ID)), map[string]bool{"ben": true})
+	same(t, "for everybody", reach(w.DeliveriesOf(b.lands(b.document("ana", parley.All, "hear")).ID)), map[string]bool{"ben": true})
 }
 
 // Foreign tasks: a result counts only from whoever has the task.

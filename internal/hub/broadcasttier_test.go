@@ -10,7 +10,7 @@ import (
 func TestABroadcastThatReachesNobody(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	b := w.join(parley.NewBridge{ID: "tree", Layout: parley.LayoutBlackboard, Agents: []string{"gm", "worker-1", "worker-2"}})
+	b := w.joinBridge(parley.NewBridge{ID: "tree", Layout: parley.LayoutBlackboard, Agents: []string{"gm", "worker-1", "worker-2"}})
 	says := func() []string {
 		a := b.document("gm", parley.All, "hear")
 		a.ToTier = parley.TierWorker

@@ -31,11 +31,11 @@ func TestBudgetsHoldRunsBack(t *testing.T) {
 			spend := func() (runs int) {
 				for ; ; runs++ {
 					w.SendDM("user", "bot", "work")
-					run := w.tries("bot")
+					run := w.nextInstantRun("bot")
 					if run == nil {
 						return runs
 					}
-					w.finishes(run, used)
+					w.EndRunWith(run, used)
 				}
 			}
 			same(t, "before", w.presenceStatuses()["bot"], "idle")
@@ -43,9 +43,9 @@ func TestBudgetsHoldRunsBack(t *testing.T) {
 			same(t, "held back", w.presenceStatuses()["bot"], "idle over budget")
 			same(t, "why", w.presenceOf("bot").Note, c.says)
 			w.Restart()
-			same(t, "after a restart", w.tries("bot") == nil, true)
+			same(t, "after a restart", w.nextInstantRun("bot") == nil, true)
 			w.clock.advance(c.window - time.Millisecond)
-			same(t, "just before", w.tries("bot") == nil, true)
+			same(t, "just before", w.nextInstantRun("bot") == nil, true)
 			w.NoError(w.SweepBudgets(ctx))
 			told := w.HubMessagesTo("user")
 			same(t, "told once, with what to do", textsOf(told), []string{
@@ -67,7 +67,7 @@ func TestAPersonIsToldOnceAWindow(t *testing.T) {
 	holdBack := func() {
 		t.Helper()
 		w.SendDM("user", "bot", "work")
-		if run := w.tries("bot"); run != nil {
+		if run := w.nextInstantRun("bot"); run != nil {
 			w.EndRun(run, "")
 		}
 		w.NoError(w.SweepBudgets(ctx))
@@ -76,7 +76,7 @@ func TestAPersonIsToldOnceAWindow(t *testing.T) {
 		return []int{len(w.HubMessagesTo("user")), len(w.HubMessagesTo("sansa")), len(w.HubMessagesTo("ned"))}
 	}
 	holdBack()
-	w.tries("bot")
+	w.nextInstantRun("bot")
 	w.NoError(w.SweepBudgets(ctx))
 	same(t, "while nothing waits", counts(), []int{0, 0, 0})
 	before := w.LastEventNumber()

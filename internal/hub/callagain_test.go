@@ -24,14 +24,14 @@ func TestARepeatedAskDoesNotExtendItsDeadline(t *testing.T) {
 	w.clock.advance(time.Minute)
 	longer := keyedAsk()
 	longer.Wait = time.Hour
-	again := w.repeats(user, longer, first.request)
+	again := w.repeatContact(user, longer, first.request)
 	after := w.askWait(first.request.ID)
 	same(t, "waits", []any{after.State, after.Since, after.Until}, []any{parley.WaitWaiting, before.Since, before.Until})
 	again.giveUp()
 	<-again.done
 	w.clock.advance(time.Minute)
 	late := "E004 Error: b did not respond within 120 seconds. Consider using 'delegate' for async processing. The answer will be delivered when it comes."
-	same(t, "at the first deadline", w.repeats(user, longer, first.request).hears(), late)
+	same(t, "at the first deadline", w.repeatContact(user, longer, first.request).hears(), late)
 	w.RunAndAnswer("b", "yes")
 	same(t, "brought", w.PendingTexts("user"), []string{"Response from b: yes"})
 }
@@ -149,7 +149,7 @@ func TestAKeyOfTheConnectionIsNoPartOfTheCall(t *testing.T) {
 	w.FailRunOf(run, parley.FailureStopped)
 	before.hears()
 	question.IdempotencyKey = parley.CallKey("4")
-	again := w.repeats(w.StartRun("b").Caller(), question, before.request)
+	again := w.repeatContact(w.StartRun("b").Caller(), question, before.request)
 	w.RunAndAnswer("senior", "yes")
 	same(t, "a later attempt", []any{again.hears(), again.made.Message}, []any{"Response from senior: yes", before.request.ID})
 }

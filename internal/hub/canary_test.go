@@ -39,9 +39,9 @@ func TestSecretsAreNowhere(t *testing.T) {
 	w.AddAgents("arya")
 	plain, revoked, unknown := w.newTokenFor("arya"), w.newTokenFor("arya"), parley.NewSecret()
 	w.NoError(w.RevokeToken(ctx, user, revoked.ID))
-	link := w.link(scoped("user"), "user")
+	link := w.newSignInLink(scoped("user"), "user")
 	session := get[parley.MadeToken](w)(w.SignIn(ctx, link))
-	w.hold(w.called(plain))
+	w.holdCall(w.callerWithToken(plain))
 	for _, secret := range []string{revoked.Secret, unknown, link} {
 		_, err := w.Identify(ctx, secret)
 		wantError(t, err, notKnown)
@@ -51,11 +51,11 @@ func TestSecretsAreNowhere(t *testing.T) {
 	refuseRemoval(w, as("arya"))
 	var told notebook
 	told.note(w.AuditLog(ctx, user, 0, 1000))
-	told.note(w.auditLog(), nil)
+	told.note(w.AuditEntriesWithRefusals(), nil)
 	told.note(eventsAfter(w, 0), nil)
 	tokens, _, err := w.Tokens(ctx, user, parley.TokenFilter{})
 	told.note(tokens, err)
-	w.close()
+	w.Close()
 	if !strings.Contains(log.String(), "token that is not good") {
 		t.Errorf("the log does not say that strangers called:\n%s", log.String())
 	}
@@ -70,5 +70,5 @@ func TestSecretsAreNowhere(t *testing.T) {
 			t.Errorf("the secret of a %s was told", name)
 		}
 	}
-	w.open()
+	w.Open()
 }

@@ -19,8 +19,8 @@ const day = 24 * time.Hour
 
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
-// spoil changes a body from outside; nil removes it.
-func (w *world) spoil(sha256 string, content []byte) {
+// spoilBody changes a body from outside; nil removes it.
+func (w *world) spoilBody(sha256 string, content []byte) {
 	w.t.Helper()
 	w.NoError(stores.spoil(w.place, sha256, content))
 }
@@ -180,7 +180,7 @@ func TestLostBodyDoesNotHoldCollectionUp(t *testing.T) {
 	w.AddAgents("arya")
 	a := w.putArtifactAs("arya", "lost")
 	w.putArtifactAs("arya", "other")
-	w.spoil(a.SHA256, nil)
+	w.spoilBody(a.SHA256, nil)
 	w.clock.advance(2 * day)
 	w.NoError(w.Sweep(ctx))
 	same(t, "bodies", len(w.storedBodies()), 0)

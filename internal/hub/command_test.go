@@ -10,13 +10,13 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// tries is a run of an agent that has begun at once, or nil.
-func (w *world) tries(agent string) *hub.Assignment {
+// nextInstantRun is a run of an agent that has begun at once, or nil.
+func (w *world) nextInstantRun(agent string) *hub.Assignment {
 	w.t.Helper()
 	return get[*hub.Assignment](w)(w.NextRun(ctx, agent, hub.RunOptions{Node: node, Plan: instantly}))
 }
 
-func (w *world) finishes(a *hub.Assignment, r parley.Result) parley.Run {
+func (w *world) EndRunWith(a *hub.Assignment, r parley.Result) parley.Run {
 	w.t.Helper()
 	return get[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, r, nil))
 }
@@ -71,7 +71,7 @@ func TestACommandIsObeyedWithItsPost(t *testing.T) {
 		last := w.AuditEntries()[len(w.AuditEntries())-1]
 		same(t, "audit", []string{last.Act, last.Subject, last.Actor}, []string{"agent." + string(step.action), "bot", "user"})
 		same(t, "its queue is kept", w.presenceOf("bot").Inbox.Waking, 1)
-		if run := w.tries("bot"); (run != nil) != step.starts {
+		if run := w.nextInstantRun("bot"); (run != nil) != step.starts {
 			t.Errorf("after %s a run starts: %v", step.action, run != nil)
 		} else if run != nil {
 			w.EndRun(run, "")
@@ -106,7 +106,7 @@ func TestRestartsKeepHalts(t *testing.T) {
 	w.SendDM("user", "bot", "work")
 	w.commandAs("user", "bot", parley.ActionPause, parley.CommandParameters{TimeoutMS: 1000})
 	w.Restart()
-	if w.tries("bot") != nil {
+	if w.nextInstantRun("bot") != nil {
 		t.Error("a paused agent started after a restart")
 	}
 	w.clock.advance(time.Second)
@@ -148,7 +148,7 @@ func TestSleepEndsWithASign(t *testing.T) {
 	get[parley.Agent](w)(w.Sleep(ctx, as("bot"), "bot", w.clock.Now().Add(time.Hour)))
 	w.SendDM("user", "bot", "work")
 	w.NoError(w.SweepHalts(ctx))
-	if w.tries("bot") != nil {
+	if w.nextInstantRun("bot") != nil {
 		t.Error("a run started while its agent sleeps")
 	}
 	w.clock.advance(time.Hour)
@@ -189,7 +189,7 @@ func TestWhoMayCommand(t *testing.T) {
 				_, err := w.Command(ctx, caller, "bot", parley.Command{Action: parley.ActionPause})
 				return err
 			},
-			"a message": func() error { return w.orders(caller, "all", "bot", `{"action":"pause"}`) },
+			"a message": func() error { return w.postCommand(caller, "all", "bot", `{"action":"pause"}`) },
 		} {
 			before := w.storeSnapshot()
 			err := call()
@@ -209,8 +209,8 @@ func TestWhoMayCommand(t *testing.T) {
 	}
 }
 
-// orders posts a command as a message.
-func (w *world) orders(caller hub.Caller, where, to, payload string) error {
+// postCommand posts a command as a message.
+func (w *world) postCommand(caller hub.Caller, where, to, payload string) error {
 	_, err := w.Post(ctx, caller, parley.Draft{Conversation: where, To: to, Type: parley.TypeCommand, Payload: json.RawMessage(payload)})
 	return err
 }
@@ -222,7 +222,7 @@ func TestBadCommandsAreRefused(t *testing.T) {
 	w.AddPerson("ned", parley.AccessMember)
 	w.CreateChannel("user", "all", "bot", "ned")
 	order := func(to, payload string) func() error {
-		return func() error { return w.orders(user, "all", to, payload) }
+		return func() error { return w.postCommand(user, "all", to, payload) }
 	}
 	noCommand := refused(parley.BadInput, "", "the payload is no command",
 		`give {"action": "pause", "parameters": {"reason": "…", "timeout_ms": 30000}}; the parameters may be left out`)
@@ -348,7 +348,7 @@ func TestWhoWaitsForAHaltedAgentIsToldWhy(t *testing.T) {
 	w.AddScriptAgents("bot", "spender")
 	w.EditAgent("spender", func(a *parley.Agent) { a.Budget = parley.Budget{CostPerDay: 1} })
 	w.SendDM("user", "spender", "work")
-	w.finishes(w.StartRun("spender"), parley.Result{Usage: parley.Usage{Cost: 2}})
+	w.EndRunWith(w.StartRun("spender"), parley.Result{Usage: parley.Usage{Cost: 2}})
 	w.commandAs("user", "bot", parley.ActionPause, parley.CommandParameters{})
 	for agent, why := range map[string]string{"bot": "paused", "spender": "over budget: $2.00 of $1.00 in a day"} {
 		asked := w.SendDM("user", agent, "work").Message

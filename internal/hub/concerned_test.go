@@ -20,11 +20,11 @@ func TestEventsOfWorkAreForThoseConcerned(t *testing.T) {
 	live := map[string]*hub.Subscription{}
 	began := w.LastEventNumber()
 	for _, who := range followers {
-		live[who] = w.followLive(who, began)
+		live[who] = w.subscribeLive(who, began)
 	}
 	root := get[parley.TaskView](w)(w.NewTask(ctx, as("boss"), parley.NewTask{Text: "prepare", Assignee: "arya"})).ID
 	part := get[parley.TaskView](w)(w.NewTask(ctx, as("arya"), parley.NewTask{Text: "draft", Assignee: "gendry", Parent: root})).ID
-	approval := w.heldNotice("arya", "gendry")
+	approval := w.heldNotification("arya", "gendry")
 	get[parley.Permission](w)(w.Permit(ctx, user, parley.Permission{Agent: "arya", Target: "hound", Effect: parley.EffectDeny}))
 	until := w.LastEventNumber()
 	all := []string{root, part, approval, "permission of arya"}
@@ -38,8 +38,8 @@ func TestEventsOfWorkAreForThoseConcerned(t *testing.T) {
 	}
 }
 
-// followLive subscribes somebody who is told what happens as it does.
-func (w *world) followLive(who string, after int64) *hub.Subscription {
+// subscribeLive subscribes somebody who is told what happens as it does.
+func (w *world) subscribeLive(who string, after int64) *hub.Subscription {
 	w.t.Helper()
 	sub := subscribe(w.t, w.Hub, as(who), after)
 	sub.Nudge()
@@ -48,8 +48,8 @@ func (w *world) followLive(who string, after int64) *hub.Subscription {
 	return sub
 }
 
-// heldNotice is the approval that a supervised agent's notification waits for.
-func (w *world) heldNotice(from, to string) string {
+// heldNotification is the approval that a supervised agent's notification waits for.
+func (w *world) heldNotification(from, to string) string {
 	w.t.Helper()
 	get[parley.Agent](w)(w.ChangeAgent(ctx, user, from, func(a *parley.Agent) error {
 		a.Mode = parley.ModeSupervised

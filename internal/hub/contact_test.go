@@ -19,7 +19,7 @@ var standings = map[string]func(w *world, id string){
 	"paused": func(w *world, id string) {
 		get[parley.Receipt](w)(w.Command(ctx, user, id, parley.Command{Action: parley.ActionPause}))
 	},
-	"stopped": func(w *world, id string) { w.stop(id, 0) },
+	"stopped": func(w *world, id string) { w.stopAgent(id, 0) },
 	"away": func(w *world, id string) {
 		w.EditAgent(id, func(a *parley.Agent) { a.Runtime = parley.RuntimeAttached })
 	},

@@ -110,7 +110,7 @@ func TestListsShowWhatTheyAreAskedFor(t *testing.T) {
 		{"the owner's own", "user", parley.ListFilter{Ephemeral: true}, nil},
 		{"the owner sees all", "user", parley.ListFilter{All: true, Ephemeral: true}, []string{quick, foreign, pair, mine, others, hidden}},
 	} {
-		got := w.list(c.who, c.filter)
+		got := w.ConversationIDs(c.who, c.filter)
 		slices.Sort(got)
 		slices.Sort(c.want)
 		same(t, c.name, got, c.want)
@@ -161,7 +161,7 @@ func places(w *world) map[string]string {
 	return map[string]string{
 		"public channel":  w.CreateChannel("arya", "open", "ned").ID,
 		"private channel": w.CreatePrivateChannel("arya", "closed", "ned").ID,
-		"named group":     w.group("arya", "club", "ned").ID,
+		"named group":     w.CreateGroup("arya", "club", "ned").ID,
 		"dm":              w.SendDM("arya", "ned", "hi").Message.Conversation,
 		"ephemeral":       w.SendEphemeralDM("arya", "ned", "hi").Message.Conversation,
 		"group":           w.PostAs("arya", parley.Draft{Direct: []string{"ned", "user"}}).Message.Conversation,
@@ -327,8 +327,8 @@ func TestTopicAndArchiveAreTheMembers(t *testing.T) {
 		if when == nil || !when.Equal(w.clock.Now()) {
 			t.Errorf("%s was archived at %v", kind, when)
 		}
-		same(t, kind+" is not listed", slices.Contains(w.list("arya", parley.ListFilter{Ephemeral: true}), id), false)
-		same(t, kind+" is among the archived", slices.Contains(w.list("arya", parley.ListFilter{Ephemeral: true, Archived: true}), id), true)
+		same(t, kind+" is not listed", slices.Contains(w.ConversationIDs("arya", parley.ListFilter{Ephemeral: true}), id), false)
+		same(t, kind+" is among the archived", slices.Contains(w.ConversationIDs("arya", parley.ListFilter{Ephemeral: true, Archived: true}), id), true)
 		w.NoError(w.Archive(ctx, as("arya"), id, false))
 		same(t, kind+" is back", w.ConversationAs("arya", id).ArchivedAt, (*time.Time)(nil))
 		w.NoError(w.Archive(ctx, user, id, true)) // an owner may
@@ -377,7 +377,7 @@ func TestDeletedConversationIsGoneForEverybodyAtOnce(t *testing.T) {
 		[]string{"user", "conversation.delete", open, `{"kind":"channel","messages":2,"title":"#open"}`})
 	gone := []refusal{}
 	for _, who := range []string{"arya", "ned", "bran", "user", parley.System} {
-		same(t, who+"'s list", slices.Contains(w.list(who, parley.ListFilter{All: true}), open), false)
+		same(t, who+"'s list", slices.Contains(w.ConversationIDs(who, parley.ListFilter{All: true}), open), false)
 		for _, v := range verbs(ctx, w.Hub, as(who), open, said) {
 			switch {
 			case v.name == "DeleteConversation" && who != "user" && who != parley.System:

@@ -14,7 +14,7 @@ func TestPrivateNamesDoNotLeak(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")
 	w.CreateConversationAs("arya", parley.NewConversation{Name: "hidden", Private: true, With: []string{"ned"}})
-	w.group("arya", "secret", "ned")
+	w.CreateGroup("arya", "secret", "ned")
 	make := func(n parley.NewConversation) func(string) error {
 		return func(name string) error {
 			n.Name = name

@@ -45,7 +45,7 @@ func TestCallbackGoesNowhereElse(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("ned")
 	w.CreatePrivateChannel("user", "secret")
-	b := w.join(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"ana"}})
+	b := w.joinBridge(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"ana"}})
 	for callback, notices := range map[string]int{"secret": 1, "nowhere": 1, "parley.hub.results": 0} {
 		a := b.document("ana", "ned", "how many?")
 		a.Draft.Type, a.Callback = parley.TypeRequest, callback

@@ -10,8 +10,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// credentialed are callers with a credential, by the doors that begin no call themselves.
-func (w *world) credentialed() map[string]hub.Caller {
+// callersWithCredentials are callers with a credential, by the doors that begin no call themselves.
+func (w *world) callersWithCredentials() map[string]hub.Caller {
 	w.t.Helper()
 	w.AddScriptAgents("arya")
 	made, err := w.NewToken(ctx, hub.Caller{Agent: parley.Owner, Scopes: parley.AllScopes()}, parley.NewToken{Agent: "arya"})
@@ -29,7 +29,7 @@ func TestCallsOfEveryDoorAreCounted(t *testing.T) {
 		w.config.Load = hub.Load{Reading: 1, Searching: 1, Changing: 1, Waiting: 1, Reads: hub.Rate{PerSecond: 1000, Burst: 1000}}
 	})
 	w.AddAgents("ned")
-	for door, arya := range w.credentialed() {
+	for door, arya := range w.callersWithCredentials() {
 		at := w.At(arya)
 		for work, call := range map[hub.Work]func() error{
 			hub.Reading:   func() error { return second(at.Who(ctx)) },
@@ -63,7 +63,7 @@ func TestCallsOfEveryDoorAreCounted(t *testing.T) {
 // TestReadsOfEveryDoorHaveARate, and what finds out who calls does not count.
 func TestReadsOfEveryDoorHaveARate(t *testing.T) {
 	w := newHub(t, func(w *world) { w.config.Load.Reads = hub.Rate{PerSecond: 1, Burst: 1} })
-	for name, caller := range w.credentialed() {
+	for name, caller := range w.callersWithCredentials() {
 		w.clock.advance(time.Second)
 		get[parley.Agent](w)(w.Me(ctx, caller))
 		get[[]parley.Presence](w)(w.Who(ctx, caller))

@@ -62,8 +62,8 @@ func TestWaitingForAMessageIsPartOfTheCircle(t *testing.T) {
 	w.AddScriptAgents("b")
 	defer w.openSessions("ana", "bea")()
 	sent := w.SendDM("ana", "bea", "well?").Message
-	answered := w.awaiting("ana", sent.ID, parley.DeliveryAnswered)
-	for len(w.waitsBy("ana")) == 0 {
+	answered := w.awaitRungInBackground("ana", sent.ID, parley.DeliveryAnswered)
+	for len(w.waitsOf("ana")) == 0 {
 	}
 	same(t, "heard", w.beginAsk(as("bea"), "ana", "what?").hears(), "E005 Error: Waiting for ana"+circular+"ana → bea → ana. Use 'delegate' for async processing.")
 	back := w.SendDM("bea", "ana", "what?").Message
@@ -72,7 +72,7 @@ func TestWaitingForAMessageIsPartOfTheCircle(t *testing.T) {
 	get[parley.Shown](w)(w.AwaitRung(ctx, as("bea"), back.ID, parley.DeliverySeen, time.Millisecond)) // that is no wait for an answer
 	w.ReplyAs("bea", sent.ID, "yes")
 	answered()
-	same(t, "what is left of it", len(w.waitsBy("ana")), 0)
+	same(t, "what is left of it", len(w.waitsOf("ana")), 0)
 
 	run := w.WakeAndStartRun("b")
 	m := w.PostFromRun(run, parley.Draft{Direct: []string{"bea"}, Content: text("well?")}).Message
@@ -85,8 +85,8 @@ func TestWaitingForAMessageIsPartOfTheCircle(t *testing.T) {
 	same(t, "the run goes on", w.RunByID(run.Run.ID).State, parley.RunRunning)
 }
 
-// waitsBy are the waits of somebody outside of runs.
-func (w *world) waitsBy(who string) (list []parley.Wait) {
+// waitsOf are the waits of somebody outside of runs.
+func (w *world) waitsOf(who string) (list []parley.Wait) {
 	w.t.Helper()
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		list, err = tx.Waits().By(who)

@@ -23,7 +23,7 @@ func newDamaged(t *testing.T, statement string) (w *world, list []parley.Message
 		r := w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: text(fmt.Sprintf("plain words %d", i))})
 		list = append(list, r.Message)
 	}
-	w.settle()
+	w.awaitIndex()
 	w.TakeAs("ned", parley.Take{AtMostOnce: true, Only: []string{w.NewestMessage().ID}})
 	w.tamperWithStore(fmt.Sprintf(statement, list[1].Seq))
 	return w, list
@@ -102,7 +102,7 @@ func TestDamagedMessageIsNeverServed(t *testing.T) {
 }
 
 // settled waits until the alert about damage is stored, and returns it.
-func (w *world) damageAlert() parley.Alert {
+func (w *world) awaitDamageAlert() parley.Alert {
 	w.t.Helper()
 	w.NoError(w.Sweep(ctx))
 	status := get[parley.HubStatus](w)(w.Status(ctx, user))
@@ -126,7 +126,7 @@ func TestTakeEndsADamagedDeliveryAndGoesOn(t *testing.T) {
 	if len(told) != 1 || told[0].Type != parley.TypeError || !strings.Contains(told[0].Content.Text, fmt.Sprintf("message %d (%s)", list[1].Seq, list[1].ID)) {
 		t.Errorf("the sender is told %+v", told)
 	}
-	if a := w.damageAlert(); !strings.Contains(a.Message, list[1].ID) || strings.Contains(a.Message, forgedWords) {
+	if a := w.awaitDamageAlert(); !strings.Contains(a.Message, list[1].ID) || strings.Contains(a.Message, forgedWords) {
 		t.Errorf("alert: %+v", a)
 	}
 	events := 0
@@ -307,7 +307,7 @@ func TestDamagedArtifactIsNeverServedWhole(t *testing.T) {
 			w := newHub(t)
 			w.AddAgents("arya")
 			a := w.putArtifactAs("arya", c.body)
-			w.spoil(a.SHA256, c.spoil(c.body))
+			w.spoilBody(a.SHA256, c.spoil(c.body))
 			body, _, err := w.OpenArtifact(ctx, as("arya"), a.SHA256)
 			var got []byte
 			if err == nil {
@@ -323,7 +323,7 @@ func TestDamagedArtifactIsNeverServedWhole(t *testing.T) {
 			if len(got) >= len(c.body) {
 				t.Error("all of it was served")
 			}
-			if alert := w.damageAlert(); !strings.Contains(alert.Message, a.SHA256) {
+			if alert := w.awaitDamageAlert(); !strings.Contains(alert.Message, a.SHA256) {
 				t.Errorf("alert: %+v", alert)
 			}
 		})

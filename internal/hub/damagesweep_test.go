@@ -25,15 +25,15 @@ var deliveryWounds = map[string]string{
 	"quiet and so": "UPDATE deliveries SET waking = 0, purpose = '' WHERE message = %d",
 }
 
-func (w *world) woundDelivery(name string, m parley.Message) {
+func (w *world) damageDelivery(name string, m parley.Message) {
 	w.t.Helper()
 	w.tamperWithStore(unfounded("deliveries", fmt.Sprintf(deliveryWounds[name], m.Seq)))
 }
 
-// alerted requires that the owners are told of a damaged delivery by the number of its message.
-func (w *world) alerted(m parley.Message) {
+// assertDamageAlert requires that the owners are told of a damaged delivery by the number of its message.
+func (w *world) assertDamageAlert(m parley.Message) {
 	w.t.Helper()
-	if a := w.damageAlert(); !strings.Contains(a.Message, fmt.Sprintf("a delivery of message %d (%s)", m.Seq, m.ID)) {
+	if a := w.awaitDamageAlert(); !strings.Contains(a.Message, fmt.Sprintf("a delivery of message %d (%s)", m.Seq, m.ID)) {
 		w.t.Errorf("alert: %s", a.Message)
 	}
 }
@@ -53,7 +53,7 @@ func TestSweepEndsAnAskWhoseDeliveryIsDamaged(t *testing.T) {
 	eachWound(t, func(t *testing.T, name string) {
 		w := trio(t)
 		a := w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "what is it?")
-		w.woundDelivery(name, a.request)
+		w.damageDelivery(name, a.request)
 		w.AssertIdle("b")
 		w.NoError(w.Sweep(ctx))
 		if wait := w.askWait(a.request.ID); wait.State != parley.WaitFailed || wait.Failure == nil {
@@ -63,7 +63,7 @@ func TestSweepEndsAnAskWhoseDeliveryIsDamaged(t *testing.T) {
 		if !strings.Contains(heard, "b failed to respond") || !strings.Contains(heard, fmt.Sprintf("message %d", a.request.Seq)) {
 			t.Errorf("heard %q", heard)
 		}
-		w.alerted(a.request)
+		w.assertDamageAlert(a.request)
 	})
 }
 
@@ -75,7 +75,7 @@ func TestSweepTellsALateAskerOfDamage(t *testing.T) {
 	a := w.beginAsk(run.Caller(), "b", "what is it?")
 	a.hears()
 	w.EndRun(run, "later, then")
-	w.woundDelivery("waking", a.request)
+	w.damageDelivery("waking", a.request)
 	w.NoError(w.Sweep(ctx))
 	back := w.askResultsTo("a")
 	if len(back) != 1 || !strings.Contains(back[0], "b failed to respond") {
@@ -91,8 +91,8 @@ func TestSweepFailsATaskWhoseDeliveryIsDamaged(t *testing.T) {
 		run := w.WakeAndStartRun("a")
 		task := w.Delegate(run.Caller(), "b", "do it")
 		w.EndRun(run, "b does it")
-		request := w.stored(w.TaskByID(task).Message)
-		w.woundDelivery(name, request)
+		request := w.StoredMessage(w.TaskByID(task).Message)
+		w.damageDelivery(name, request)
 		w.AssertIdle("b")
 		w.NoError(w.Sweep(ctx))
 		w.AssertTaskState(parley.TaskFailed, task)
@@ -102,7 +102,7 @@ func TestSweepFailsATaskWhoseDeliveryIsDamaged(t *testing.T) {
 		if w.NextRunOf("a") == nil {
 			t.Error("the requester was not called back")
 		}
-		w.alerted(request)
+		w.assertDamageAlert(request)
 	})
 }
 
@@ -111,10 +111,10 @@ func TestSweepFailsATaskWhoseCallbackIsDamaged(t *testing.T) {
 	t.Parallel()
 	eachWound(t, func(t *testing.T, name string) {
 		w := trio(t)
-		p := w.parks()
+		p := w.parkAsk()
 		w.RunAndAnswer("c", "it is 42")
-		back := w.stored(w.TaskByID(p.sub).Callback)
-		w.woundDelivery(name, back)
+		back := w.StoredMessage(w.TaskByID(p.sub).Callback)
+		w.damageDelivery(name, back)
 		w.AssertIdle("b")
 		w.NoError(w.Sweep(ctx))
 		w.AssertTaskState(parley.TaskFailed, p.task)
@@ -124,7 +124,7 @@ func TestSweepFailsATaskWhoseCallbackIsDamaged(t *testing.T) {
 		if heard := p.hears(); !strings.Contains(heard, "b failed to respond") || !strings.Contains(heard, fmt.Sprintf("message %d", back.Seq)) {
 			t.Errorf("heard %q", heard)
 		}
-		w.alerted(back)
+		w.assertDamageAlert(back)
 	})
 }
 
@@ -137,13 +137,13 @@ func TestSweepRepeatsAQuietCallbackThatIsDamaged(t *testing.T) {
 	a.hears()
 	w.EndRun(run, "later, then")
 	w.RunAndAnswer("b", "it is 42")
-	back := w.stored(w.askWait(a.request.ID).Callback)
+	back := w.StoredMessage(w.askWait(a.request.ID).Callback)
 	same(t, "its task", back.Task, "")
-	w.woundDelivery("waking", back)
+	w.damageDelivery("waking", back)
 	w.AssertIdle("a")
 	w.NoError(w.Sweep(ctx))
 	same(t, "the callback", w.DeliveryState(back.ID, "a"), parley.DeliveryFailed)
-	w.alerted(back)
+	w.assertDamageAlert(back)
 	same(t, "a is told", textsOf(w.StartRun("a").Messages), []string{back.Content.Text})
 	w.NoError(w.Sweep(ctx))
 	w.AssertIdle("a")
@@ -153,7 +153,7 @@ func TestSweepRepeatsAQuietCallbackThatIsDamaged(t *testing.T) {
 func TestSweepLeavesWholeWorkAlone(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
-	p := w.parks()
+	p := w.parkAsk()
 	open := w.Delegate(user, "c", "do it")
 	ask := w.beginAsk(user, "a", "well?")
 	w.NoError(w.Sweep(ctx))
@@ -169,7 +169,7 @@ func TestAgentsAreWokenBesideADeliveryToNobody(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
 	bad := w.SendDM("user", "a", "one").Message
-	w.woundDelivery("nobody's", bad)
+	w.damageDelivery("nobody's", bad)
 	w.SendDM("user", "b", "two")
 	waiting := []string{}
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {

@@ -9,10 +9,10 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// forge damages a message.
-func (w *world) forge(id string) {
+// damageMessage damages a message.
+func (w *world) damageMessage(id string) {
 	w.t.Helper()
-	w.tamperWithStore(fmt.Sprintf(wounds["its text"], w.stored(id).Seq))
+	w.tamperWithStore(fmt.Sprintf(wounds["its text"], w.StoredMessage(id).Seq))
 }
 
 // noID is a value that no id has.
@@ -32,8 +32,8 @@ func nobody(format string) string {
 	return "ALTER TABLE messages DROP CONSTRAINT messages_sender_fkey; " + statement // as damaged pages do not ask for it
 }
 
-// stored is a message as it is in the store.
-func (w *world) stored(id string) (m parley.Message) {
+// StoredMessage is a message as it is in the store.
+func (w *world) StoredMessage(id string) (m parley.Message) {
 	w.t.Helper()
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		m, err = tx.Messages().Get(id)
@@ -47,9 +47,9 @@ func TestTaskFailsWithTheDamagedMessageThatItGoesOnWith(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(*world) (*asking, string){
 		"a callback": func(w *world) (*asking, string) {
-			p := w.parks()
+			p := w.parkAsk()
 			w.RunAndAnswer("c", "it is 42")
-			w.forge(w.TaskByID(p.sub).Callback)
+			w.damageMessage(w.TaskByID(p.sub).Callback)
 			return p.asking, p.task
 		},
 		"what came of an approval": func(w *world) (*asking, string) {
@@ -60,7 +60,7 @@ func TestTaskFailsWithTheDamagedMessageThatItGoesOnWith(t *testing.T) {
 			task := w.RunByID(b.Run.ID).Task
 			w.EndRun(b, "I have to ask first")
 			w.DecideAs("user", held.ID, parley.Decision{Approve: true})
-			w.forge(get[parley.Approval](w)(w.Approval(ctx, user, held.ID)).Outcome)
+			w.damageMessage(get[parley.Approval](w)(w.Approval(ctx, user, held.ID)).Outcome)
 			return a, task
 		},
 	} {
@@ -91,7 +91,7 @@ func TestTaskGoesOnWithoutADamagedMessage(t *testing.T) {
 	task := w.RunByID(b.Run.ID).Task
 	w.EndRun(b, "working on it")
 	w.RunAndAnswer("c", "it is 42")
-	w.forge(w.TaskByID(sub).Callback)
+	w.damageMessage(w.TaskByID(sub).Callback)
 	same(t, "a run", w.NextRunOf("b") == nil, true)
 	w.AssertTaskState(parley.TaskActive, task)
 	a.waits()
@@ -111,10 +111,10 @@ func TestParkedAskWithADamagedRequestEnds(t *testing.T) {
 			run := w.WakeAndStartRun("a")
 			a := w.beginAsk(run.Caller(), "b", "what is it?")
 			a.hears()
-			task, _ := w.passesOn("b", "c")
+			task, _ := w.delegateAndFinish("b", "c")
 			w.EndRun(run, "later, then")
 			if id == "" {
-				w.forge(a.request.ID)
+				w.damageMessage(a.request.ID)
 			} else {
 				w.tamperWithStore(fmt.Sprintf("UPDATE messages SET id = %s WHERE seq = %d", noID(), a.request.Seq))
 			}
@@ -146,7 +146,7 @@ func TestTaskFailsWithItsDamagedDelivery(t *testing.T) {
 	t.Parallel()
 	w := trio(t)
 	sub := w.Delegate(w.WakeAndStartRun("a").Caller(), "b", "do it")
-	w.tamperWithStore(fmt.Sprintf("UPDATE deliveries SET purpose = '' WHERE message = %d", w.stored(w.TaskByID(sub).Message).Seq))
+	w.tamperWithStore(fmt.Sprintf("UPDATE deliveries SET purpose = '' WHERE message = %d", w.StoredMessage(w.TaskByID(sub).Message).Seq))
 	same(t, "a run", w.NextRunOf("b") == nil, true)
 	w.AssertTaskState(parley.TaskFailed, sub)
 }
@@ -189,7 +189,7 @@ func TestHubRecoversWithDamagedRows(t *testing.T) {
 				second := w.StartRun("b")
 				same(t, "woken by", len(second.Messages), 2)
 				w.tamperWithStore(fmt.Sprintf(statement, noID(), second.Messages[which].Seq))
-				w.startAgain()
+				w.RestartAndRecover()
 				w.NoError(w.Sweep(ctx))
 				for a := w.NextRunOf("b"); a != nil; a = w.NextRunOf("b") {
 					w.NoError(w.BeginRun(ctx, a.Run.ID, parley.Process{}))
@@ -210,7 +210,7 @@ func TestHubRecoversWithADamagedAsk(t *testing.T) {
 	run := w.WakeAndStartRun("a")
 	a := w.beginAsk(run.Caller(), "b", "what is it?")
 	w.tamperWithStore(fmt.Sprintf("UPDATE messages SET id = %s WHERE seq = %d", noID(), a.request.Seq))
-	w.startAgain()
+	w.RestartAndRecover()
 	w.NoError(w.SweepWaits(ctx))
 	same(t, "a run", w.NextRunOf("b") == nil, true)
 	w.StartRun("a")

@@ -104,7 +104,7 @@ func (w *world) HubMessagesTo(who string) (list []parley.Message) {
 }
 
 // post for a purpose, as asks, tasks, callbacks and approvals are.
-func (w *world) postFor(purpose parley.Purpose, from, to, words string) parley.Message {
+func (w *world) postForPurpose(purpose parley.Purpose, from, to, words string) parley.Message {
 	w.t.Helper()
 	r, err := w.PostFor(ctx, as(from), parley.Draft{Direct: []string{to}, Content: text(words)}, purpose)
 	w.NoError(err)

@@ -406,7 +406,7 @@ func (x *deliverer) restarts(t *rapid.T) {
 	if rapid.IntRange(0, 3).Draw(t, "seldom") > 0 {
 		return
 	}
-	x.w.startAgain()
+	x.w.RestartAndRecover()
 	x.clocks()
 	x.model.recover()
 	clear(x.model.turns)

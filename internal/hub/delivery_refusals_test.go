@@ -74,7 +74,7 @@ func TestDeadLettersAreForOwners(t *testing.T) {
 	for _, id := range []string{"ned", "bran"} {
 		w.EditAgent(id, func(a *parley.Agent) { a.Attempts = 1 })
 	}
-	w.group("arya", "both", "ned", "bran")
+	w.CreateGroup("arya", "both", "ned", "bran")
 	both := w.SayIn("arya", "both", "@ned @bran").Message
 	alive := w.SendDM("arya", "ned", "alive").Message
 	for _, id := range []string{"ned", "bran"} {

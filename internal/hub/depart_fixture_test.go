@@ -10,8 +10,8 @@ func (w *world) joinTree(l parley.Layout, id string, agents ...string) {
 	get[parley.BridgeView](w)(w.AddBridge(ctx, user, parley.NewBridge{ID: id, Layout: l, Root: "/srv/" + id, Agents: agents}))
 }
 
-// mapped says which channels of a tree are mapped.
-func (w *world) mapped(id string, names ...string) {
+// mapChannels says which channels of a tree are mapped.
+func (w *world) mapChannels(id string, names ...string) {
 	w.t.Helper()
 	get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, id, parley.BridgeChange{Channels: &names}))
 }
@@ -37,8 +37,8 @@ func (w *world) onlyDepartureOf(id string, channels ...string) parley.Departure 
 	return list[0]
 }
 
-// lies is what was written into a tree and is not known to be gone, as names.
-func (w *world) lies(id string) []string {
+// writtenDepartures is what was written into a tree and is not known to be gone, as names.
+func (w *world) writtenDepartures(id string) []string {
 	w.t.Helper()
 	return namesOf(get[[]parley.Departure](w)(w.BridgeAt(user).Departures(ctx, id, parley.DepartureQuery{Written: true})))
 }

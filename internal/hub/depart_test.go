@@ -38,11 +38,11 @@ func TestLadderOfAFileInAnInbox(t *testing.T) {
 			w.Restart()
 			w.AdvanceLeases(24 * time.Hour)
 			same(t, "still in place", w.DeliveryState(m.ID, "ana"), parley.DeliveryDelivered)
-			same(t, "what lies there", [][]string{w.lies("tree"), namesOf(w.departuresOf("tree"))}, [][]string{{out.Name}, {}})
+			same(t, "what lies there", [][]string{w.writtenDepartures("tree"), namesOf(w.departuresOf("tree"))}, [][]string{{out.Name}, {}})
 			w.reportDepartures("tree", parley.DepartureSeen, out)
 			w.reportDepartures("tree", parley.DepartureWritten, out) // which comes too late
 			same(t, "gone", w.DeliveryState(m.ID, "ana"), parley.DeliverySeen)
-			same(t, "nothing is owed", []any{w.InboxOf("ana"), w.lies("tree")}, []any{parley.Inbox{}, []string{}})
+			same(t, "nothing is owed", []any{w.InboxOf("ana"), w.writtenDepartures("tree")}, []any{parley.Inbox{}, []string{}})
 			w.ReplyAs("ana", m.ID, "hello yourself")
 			same(t, "answered", w.DeliveryState(m.ID, "ana"), parley.DeliveryAnswered)
 			w.AssertConsistent()
@@ -66,7 +66,7 @@ func TestLadderOfAFileInAChannel(t *testing.T) {
 		w.reportDepartures("tree", parley.DepartureWritten, out)
 		same(t, "in place", w.DeliveryState(m.ID, "claude"), parley.DeliveryAcked)
 	}
-	same(t, "what is left", [][]string{w.lies("tree"), namesOf(w.departuresOf("tree", "paper"))}, [][]string{{}, {}})
+	same(t, "what is left", [][]string{w.writtenDepartures("tree"), namesOf(w.departuresOf("tree", "paper"))}, [][]string{{}, {}})
 	answer := w.arriveFrom("tree", parley.Arrival{
 		Name: "msg-20260301-090001-claude-ab12", From: "claude", Channel: "paper", ReplyTo: out.Name,
 		Draft: parley.Draft{Content: text("I have")},
@@ -157,7 +157,7 @@ func TestSendersAreToldOfFilesThatFail(t *testing.T) {
 		"Error: this has 20000 bytes, a document has at most 10240. Hint: send an artifact.",
 		"Error: the inbox of ana was full, and this was the oldest in it. Hint: send it again later; it can still be read in its conversation.",
 	})
-	same(t, "what is left", []any{w.InboxOf("ana").Waking, w.lies("tree"), w.departuresOf("tree")}, []any{0, []string{}, []parley.Departure(nil)})
+	same(t, "what is left", []any{w.InboxOf("ana").Waking, w.writtenDepartures("tree"), w.departuresOf("tree")}, []any{0, []string{}, []parley.Departure(nil)})
 	w.AssertConsistent()
 }
 
@@ -403,7 +403,7 @@ func TestDeparturesComeInPages(t *testing.T) {
 		}
 		all := w.departuresOf("tree")
 		if written {
-			same(t, "written", names, w.lies("tree"))
+			same(t, "written", names, w.writtenDepartures("tree"))
 		} else {
 			same(t, "due", names, namesOf(all))
 		}

@@ -42,7 +42,7 @@ func TestADocumentKeepsItsID(t *testing.T) {
 func TestADocumentUnderItsIDDoesNotComeBack(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	b := w.join(parley.NewBridge{ID: "tree", Layout: parley.LayoutBlackboard, Agents: []string{"gm", "assistant", "worker-1"}})
+	b := w.joinBridge(parley.NewBridge{ID: "tree", Layout: parley.LayoutBlackboard, Agents: []string{"gm", "assistant", "worker-1"}})
 	b.arrive(parley.Arrival{
 		BridgeFile: parley.BridgeFile{Path: "inbox/r-1.json", Digest: "a"}, Name: "r-1", From: "assistant", To: "gm", Queue: true, At: b.clock.Now(), Draft: clawDraft("r-1"),
 	})
@@ -93,7 +93,7 @@ func TestAnAnswerNamesThePostedDocument(t *testing.T) {
 func TestABroadcastKeepsItsID(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	b := w.join(parley.NewBridge{ID: "tree", Layout: parley.LayoutBlackboard, Agents: []string{"gm", "ana", "ben"}})
+	b := w.joinBridge(parley.NewBridge{ID: "tree", Layout: parley.LayoutBlackboard, Agents: []string{"gm", "ana", "ben"}})
 	all := parley.Arrival{
 		BridgeFile: parley.BridgeFile{Path: "broadcast/inbox/b-1.json", Digest: "a"}, Name: "b-1", From: "gm", To: parley.All, At: b.clock.Now(),
 		Draft: parley.Draft{Type: parley.TypeNotification, Content: text("hear"), Metadata: json.RawMessage(`{"clawos":{"id":"b-1"}}`)},

@@ -17,8 +17,8 @@ func paper(t *testing.T) *world {
 	return w
 }
 
-// written writes all that departs into the tree of a bridge, and says what that was.
-func (w *world) written(id string, channels ...string) []string {
+// writeDepartures writes all that departs into the tree of a bridge, and says what that was.
+func (w *world) writeDepartures(id string, channels ...string) []string {
 	w.t.Helper()
 	list := w.departuresOf(id, channels...)
 	w.reportDepartures(id, parley.DepartureWritten, list...)
@@ -36,9 +36,9 @@ func TestWhatWaitsIsWrittenWhenATreeIsJoinedAgain(t *testing.T) {
 	w.SayIn("bot", "paper", "nobody hears this there")
 	w.SayIn("bot", "paper", "@claude still there?")
 	w.joinTree(parley.LayoutAgentOS, "tree", "claude")
-	same(t, "what is written", w.written("tree", "paper"), []string{"for everybody", "@claude well?", "@claude still there?"})
+	same(t, "what is written", w.writeDepartures("tree", "paper"), []string{"for everybody", "@claude well?", "@claude still there?"})
 	same(t, "what became of it", w.DeliveryState(m.ID, "claude"), parley.DeliveryAcked)
-	same(t, "once", w.written("tree", "paper"), []string{})
+	same(t, "once", w.writeDepartures("tree", "paper"), []string{})
 	w.AssertConsistent()
 }
 
@@ -47,10 +47,10 @@ func TestWhoComesIntoATreeFindsWhatLiesThere(t *testing.T) {
 	t.Parallel()
 	w := paper(t)
 	m := w.SayIn("user", "paper", "@bot @claude well?").Message
-	w.written("tree", "paper")
+	w.writeDepartures("tree", "paper")
 	w.EditAgent("bot", func(a *parley.Agent) { a.Runtime = parley.RuntimeBridge })
 	get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, "tree", parley.BridgeChange{Agents: &[]string{"claude", "bot"}}))
-	same(t, "what is written", w.written("tree", "paper"), []string{})
+	same(t, "what is written", w.writeDepartures("tree", "paper"), []string{})
 	same(t, "what became of it", w.DeliveryState(m.ID, "bot"), parley.DeliveryAcked)
 }
 
@@ -63,9 +63,9 @@ func TestATaskThatWaitsHasNoFile(t *testing.T) {
 		Conversation: "paper", To: "claude", Type: parley.TypeTask, Content: text("Draft it"),
 		Payload: json.RawMessage(`{"context":{"dependencies":["` + first + `"]}}`),
 	}).Message
-	same(t, "before", w.written("tree", "paper"), []string{})
+	same(t, "before", w.writeDepartures("tree", "paper"), []string{})
 	w.RunAndAnswer("writer", "done")
-	same(t, "after", w.written("tree", "paper"), []string{"Draft it"})
+	same(t, "after", w.writeDepartures("tree", "paper"), []string{"Draft it"})
 	same(t, "what became of it", w.DeliveryState(m.ID, "claude"), parley.DeliveryAcked)
 	w.AssertTaskState(parley.TaskActive, m.Task)
 }
@@ -92,7 +92,7 @@ func TestAChannelWithoutADirectory(t *testing.T) {
 	there := w.SayIn("bot", "paper", "@claude and now?").Message
 	w.clock.advance(10 * time.Second)
 	w.departuresOf("other", "thesis")
-	same(t, "where one has", w.written("tree", "paper"), []string{"@claude and now?"})
+	same(t, "where one has", w.writeDepartures("tree", "paper"), []string{"@claude and now?"})
 	same(t, "what became of it", w.DeliveryState(there.ID, "claude"), parley.DeliveryAcked)
 	w.AssertConsistent()
 }
@@ -110,7 +110,7 @@ func TestAnAnswerElsewhereThanTheEnd(t *testing.T) {
 	w.PostAs("user", parley.Draft{Conversation: "paper", To: "writer", Task: task, Content: text("how is it?")})
 	w.EndRun(run, "the draft")
 	w.RunAndAnswer("writer", "it is fine")
-	same(t, "in the channel", w.written("tree", "paper"), []string{"how is it?", "it is fine"})
+	same(t, "in the channel", w.writeDepartures("tree", "paper"), []string{"how is it?", "it is fine"})
 }
 
 // What waits for somebody without waking it is looked for where there are directories, once there are.
@@ -123,9 +123,9 @@ func TestWhatIsQuietWaitsForItsDirectory(t *testing.T) {
 	}
 	w.NoError(w.RemoveBridge(ctx, user, "tree"))
 	w.joinTree(parley.LayoutAgentOS, "tree", "claude")
-	same(t, "where there is one", w.written("tree", "paper"), []string{"paper"})
-	same(t, "once", w.written("tree", "paper"), []string{})
-	same(t, "where there is another", w.written("tree", "paper", "later"), []string{"later"})
+	same(t, "where there is one", w.writeDepartures("tree", "paper"), []string{"paper"})
+	same(t, "once", w.writeDepartures("tree", "paper"), []string{})
+	same(t, "where there is another", w.writeDepartures("tree", "paper", "later"), []string{"later"})
 	same(t, "what waits", w.InboxOf("claude"), parley.Inbox{})
 	w.AssertConsistent()
 }

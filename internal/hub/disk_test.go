@@ -38,8 +38,8 @@ func onDisk(t *testing.T, total int64) (w *world, d disk, lines *strings.Builder
 	return w, d, lines
 }
 
-// alerts are the events of a sweep, as data.
-func (w *world) alerts() (data []string) {
+// alertsOfSweep are the events of a sweep, as data.
+func (w *world) alertsOfSweep() (data []string) {
 	w.t.Helper()
 	before := w.LastEventNumber()
 	w.sweepEverything()
@@ -75,7 +75,7 @@ func TestDiskAlertGoesOnAndOff(t *testing.T) {
 			}
 			for i, step := range steps {
 				d.free.Store(step.free)
-				got := strings.Join(w.alerts(), " ")
+				got := strings.Join(w.alertsOfSweep(), " ")
 				if (got == "") != (step.want == "") || !strings.Contains(got, step.want) {
 					t.Errorf("step %d: %q, want %q", i, got, step.want)
 				}
@@ -93,14 +93,14 @@ func TestDiskAlertIsForOwners(t *testing.T) {
 	w.Start(ctx)
 	d.free.Store(7)
 	before := w.LastEventNumber()
-	same(t, "alerts", w.alerts(), []string{`{"free":7,"message":"the disk is almost full: 0 MiB of 102400 are free","name":"disk","state":"on",` +
+	same(t, "alerts", w.alertsOfSweep(), []string{`{"free":7,"message":"the disk is almost full: 0 MiB of 102400 are free","name":"disk","state":"on",` +
 		`"suggestion":"make room on it, or set a retention; when it is full, nothing more is stored","total":107374182400}`})
 	for _, who := range []string{"arya", "member"} {
 		same(t, who, len(follow(t, w.Hub, as(who), before, w.LastEventNumber())), 0)
 	}
 	w.Restart()
 	w.Start(ctx)
-	same(t, "after a restart, again", len(w.alerts()), 1)
+	same(t, "after a restart, again", len(w.alertsOfSweep()), 1)
 }
 
 // The alert that could not be written is raised again, and the rest of the sweep is done all the same.
@@ -120,7 +120,7 @@ func TestDiskThatCannotBeSeenHoldsNothingUp(t *testing.T) {
 	w.sweepEverything()
 	*d.err = nil
 	w.Start(ctx)
-	same(t, "alerts", len(w.alerts()), 1)
+	same(t, "alerts", len(w.alertsOfSweep()), 1)
 }
 
 // The real store knows its disk, or does not say.

@@ -274,8 +274,8 @@ func TestTasksInAChannelThatEndBeforeTheirFileIsWritten(t *testing.T) {
 	w := paper(t)
 	m := w.PostAs("user", parley.Draft{Conversation: "paper", To: "claude", Type: parley.TypeTask, Content: text("Draft it")}).Message
 	get[parley.TaskView](w)(w.CancelTask(ctx, user, m.Task, "not needed"))
-	same(t, "first", w.written("tree", "paper"), []string{"Draft it"})
-	same(t, "then", w.written("tree", "paper"), []string{m.Task + " is cancelled: not needed"})
-	same(t, "once", w.written("tree", "paper"), []string{})
+	same(t, "first", w.writeDepartures("tree", "paper"), []string{"Draft it"})
+	same(t, "then", w.writeDepartures("tree", "paper"), []string{m.Task + " is cancelled: not needed"})
+	same(t, "once", w.writeDepartures("tree", "paper"), []string{})
 	w.AssertConsistent()
 }

@@ -83,8 +83,8 @@ func openWorld(t tester, place string, change ...func(*world)) *world {
 	for _, f := range change {
 		f(w)
 	}
-	w.open()
-	t.Cleanup(w.close)
+	w.Open()
+	t.Cleanup(w.Close)
 	return w
 }
 
@@ -99,7 +99,7 @@ func diskless(s parley.Store) parley.Store {
 	}{s, s.(parley.DamageSource)}
 }
 
-func (w *world) open() {
+func (w *world) Open() {
 	w.t.Helper()
 	var err error
 	if w.db, err = w.kind.open(w.place); err != nil {
@@ -115,7 +115,7 @@ func (w *world) open() {
 // Start starts the hub. Who comes is not among its events.
 func (w *world) Start(ctx context.Context) { w.StartQuietly(ctx) }
 
-func (w *world) close() {
+func (w *world) Close() {
 	w.t.Helper()
 	w.Stop()
 	if err := w.db.Close(); err != nil {
@@ -126,12 +126,12 @@ func (w *world) close() {
 // Restart is what a hub goes through when its process ends and starts again.
 func (w *world) Restart() {
 	w.t.Helper()
-	w.close()
-	w.open()
+	w.Close()
+	w.Open()
 }
 
-// startAgain is restart, followed by the first step of Start: the hub returns the leases of its former process.
-func (w *world) startAgain() {
+// RestartAndRecover is restart, followed by the first step of Start: the hub returns the leases of its former process.
+func (w *world) RestartAndRecover() {
 	w.t.Helper()
 	w.Restart()
 	w.NoError(w.Recover(ctx))
@@ -186,7 +186,7 @@ func (w *world) CreatePrivateChannel(creator, name string, with ...string) parle
 	return w.CreateConversationAs(creator, parley.NewConversation{Name: name, With: with, Private: true})
 }
 
-func (w *world) group(creator, name string, with ...string) parley.ConversationView {
+func (w *world) CreateGroup(creator, name string, with ...string) parley.ConversationView {
 	w.t.Helper()
 	return w.CreateConversationAs(creator, parley.NewConversation{Name: name, With: with, Group: true})
 }
@@ -237,8 +237,8 @@ func (w *world) ConversationAs(who, ref string) parley.ConversationView {
 	return view
 }
 
-// list is what somebody's list of conversations shows, as ids.
-func (w *world) list(who string, f parley.ListFilter) []string {
+// ConversationIDs is what somebody's list of conversations shows, as ids.
+func (w *world) ConversationIDs(who string, f parley.ListFilter) []string {
 	w.t.Helper()
 	views, _, err := w.Conversations(ctx, as(who), f)
 	w.NoError(err)
@@ -284,10 +284,10 @@ func (w *world) LastEventNumber() int64 {
 // AuditEntries are the entries of the audit log, without refusals, which are written in the background.
 func (w *world) AuditEntries() []parley.AuditEntry {
 	w.t.Helper()
-	return slices.DeleteFunc(w.auditLog(), func(e parley.AuditEntry) bool { return e.Act == "refused" })
+	return slices.DeleteFunc(w.AuditEntriesWithRefusals(), func(e parley.AuditEntry) bool { return e.Act == "refused" })
 }
 
-func (w *world) auditLog() []parley.AuditEntry {
+func (w *world) AuditEntriesWithRefusals() []parley.AuditEntry {
 	w.t.Helper()
 	var list []parley.AuditEntry
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {

@@ -23,17 +23,17 @@ func ways(channel, group string) map[string]parley.Draft {
 	}
 }
 
-// town adds three agents that the hub runs, a channel and a named group of them.
-func (w *world) town() (channel, group string) {
+// addTownAgents adds three agents that the hub runs, a channel and a named group of them.
+func (w *world) addTownAgents() (channel, group string) {
 	w.t.Helper()
 	w.AddScriptAgents("arya", "gendry", "hound")
-	return w.CreateChannel("arya", "town", "gendry", "hound").ID, w.group("arya", "inn", "gendry", "hound").ID
+	return w.CreateChannel("arya", "town", "gendry", "hound").ID, w.CreateGroup("arya", "inn", "gendry", "hound").ID
 }
 
 // Injection between agents: rules hold for whatever is posted, not for one tool only.
 func TestRulesHoldForEveryPost(t *testing.T) {
 	w := newHub(t)
-	channel, group := w.town()
+	channel, group := w.addTownAgents()
 	w.AddPermission("arya", "gendry", parley.EffectDeny)
 	for name, draft := range ways(channel, group) {
 		_, err := w.Post(ctx, as("arya"), draft)
@@ -104,7 +104,7 @@ func TestMentionOfWhomOneMayNotContactDoesNotWake(t *testing.T) {
 
 func TestAnswersAreNeverRefused(t *testing.T) {
 	w := newHub(t)
-	channel, _ := w.town()
+	channel, _ := w.addTownAgents()
 	w.AddPermission("arya", "*", parley.EffectDeny)
 	asked := w.SendDM("gendry", "arya", "well?").Message
 	run := w.StartRun("arya")
@@ -136,7 +136,7 @@ func TestAnswersAreNeverRefused(t *testing.T) {
 func TestTiersHoldForPosts(t *testing.T) {
 	w := newHub(t)
 	for id, tier := range map[string]parley.Tier{"carl": parley.TierCommand, "pam": parley.TierPM, "paul": parley.TierPM, "will": parley.TierWorker, "wanda": parley.TierWorker} {
-		w.named(id, strings.ToUpper(id), func(p *parley.Profile) { p.Tier = tier })
+		w.addNamedAgent(id, strings.ToUpper(id), func(p *parley.Profile) { p.Tier = tier })
 	}
 	hint := func(from, to string) string {
 		_, err := w.Post(ctx, as(from), parley.Draft{Direct: []string{to}, Content: text("x")})
@@ -227,7 +227,7 @@ func TestAttachedAgentWritesWhereItWasWoken(t *testing.T) {
 func TestStrictReadsAreHeld(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("senior")
-	w.named("intern", "InternBot", func(p *parley.Profile) { p.Mode = parley.ModeStrict })
+	w.addNamedAgent("intern", "InternBot", func(p *parley.Profile) { p.Mode = parley.ModeStrict })
 	channel := w.CreateChannel("senior", "town").ID
 	said := w.SayIn("senior", channel, "secret plan").Message
 	run, dm := w.startRunInDM("intern")
@@ -278,7 +278,7 @@ func TestStrictReadsAreHeld(t *testing.T) {
 
 func TestRulesAreKept(t *testing.T) {
 	w := newHub(t)
-	w.town()
+	w.addTownAgents()
 	w.AddPermission("arya", "*", parley.EffectDeny)
 	w.AddPermission("ARYA", "Gendry", parley.EffectAllow)
 	w.AddPermission("arya", "gendry", parley.EffectAllow, withApproval) // in its place

@@ -17,9 +17,9 @@ type deed struct {
 	done    func() bool
 }
 
-// deeds are all changes of conversations that an agent can make: in the public channel town, which it has made, and with
+// conversationChanges are all changes of conversations that an agent can make: in the public channel town, which it has made, and with
 // the private channel den.
-func (w *world) deeds() map[string]deed {
+func (w *world) conversationChanges() map[string]deed {
 	w.t.Helper()
 	town := w.CreateChannel("intern", "town", "ned").ID
 	w.CreateChannel(parley.Owner, "square")
@@ -79,13 +79,13 @@ func (w *world) deeds() map[string]deed {
 	}
 }
 
-// company is the office with intern in a mode, once it has made its channel.
-func (w *world) company(mode parley.Mode) map[string]deed {
+// officeInMode is the office with intern in a mode, once it has made its channel.
+func (w *world) officeInMode(mode parley.Mode) map[string]deed {
 	w.t.Helper()
 	w.addInternOffice()
 	w.AddScriptAgents("ned")
 	w.EditAgent("intern", func(a *parley.Agent) { a.Mode = parley.ModeAutonomous })
-	deeds := w.deeds()
+	deeds := w.conversationChanges()
 	w.EditAgent("intern", func(a *parley.Agent) { a.Mode = mode })
 	return deeds
 }
@@ -102,7 +102,7 @@ func TestConversationOperationsAreHeld(t *testing.T) {
 			t.Run(string(mode)+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				w := newHub(t, runTwice)
-				d := w.company(mode)[name]
+				d := w.officeInMode(mode)[name]
 				a := w.HeldApproval(d.call(as("intern")))
 				same(t, "the request", []string{a.Summary, a.Rule, a.Decider}, []string{d.summary, "mode " + string(mode), "boss"})
 				same(t, "the same call", w.HeldApproval(d.call(as("intern"))).ID, a.ID)
@@ -126,7 +126,7 @@ func TestDeniedConversationOperationChangesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			d := w.company(parley.ModeSupervised)[name]
+			d := w.officeInMode(parley.ModeSupervised)[name]
 			a := w.HeldApproval(d.call(as("intern")))
 			w.DecideAs("boss", a.ID, parley.Decision{})
 			told := w.MessagesFrom(w.DMBetween("boss", "intern"), parley.System)
@@ -142,7 +142,7 @@ func TestDeniedConversationOperationChangesNothing(t *testing.T) {
 // A run is held too, and what comes of the call returns to the conversation of the run.
 func TestRunsConversationOperationsAreHeld(t *testing.T) {
 	w := newHub(t)
-	deeds := w.company(parley.ModeSupervised)
+	deeds := w.officeInMode(parley.ModeSupervised)
 	run, dm := w.startRunInDM("intern")
 	a := w.HeldApproval(deeds["topic"].call(run.Caller()))
 	same(t, "where from", []string{a.Run, a.Conversation}, []string{run.Run.ID, dm})
@@ -157,7 +157,7 @@ func TestRunsConversationOperationsAreHeld(t *testing.T) {
 // A call that changes nothing, and one that is refused anyway, bothers nobody.
 func TestConversationOperationsThatNeedNoApproval(t *testing.T) {
 	w := newHub(t)
-	w.company(parley.ModeStrict)
+	w.officeInMode(parley.ModeStrict)
 	yes, taken := false, "square"
 	w.NoError(w.Join(ctx, as("intern"), "town"))
 	w.NoError(w.AddMember(ctx, as("intern"), "town", "ned"))
@@ -172,7 +172,7 @@ func TestConversationOperationsThatNeedNoApproval(t *testing.T) {
 // Approval reuse: renaming a conversation while a call waits does not redirect the call, and the rights at the decision count.
 func TestApprovedConversationOperationGoesWhereItWasSeenToGo(t *testing.T) {
 	w := newHub(t)
-	w.company(parley.ModeSupervised)
+	w.officeInMode(parley.ModeSupervised)
 	add := w.HeldApproval(w.AddMember(ctx, as("intern"), "#town", "senior"))
 	w.NoError(w.Rename(ctx, user, "town", "old"))
 	w.NoError(w.Rename(ctx, user, "square", "town"))
@@ -192,7 +192,7 @@ func TestAddingSomebodyIsContactingThem(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("arya", "gendry", "hound")
 	w.CreateChannel("arya", "town")
-	w.group("arya", "inn")
+	w.CreateGroup("arya", "inn")
 	adds := map[string]func() error{
 		"to a public channel": func() error { return w.AddMember(ctx, as("arya"), "town", "gendry") },
 		"to a named group":    func() error { return w.AddMember(ctx, as("arya"), "inn", "gendry") },

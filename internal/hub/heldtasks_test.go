@@ -35,7 +35,7 @@ func TestTasksOfOthersAreHeld(t *testing.T) {
 // Injection between agents: a task is no way around the rules.
 func TestRulesHoldForTasks(t *testing.T) {
 	w := newHub(t)
-	w.town()
+	w.addTownAgents()
 	id := get[parley.TaskView](w)(w.NewTask(ctx, as("arya"), parley.NewTask{Assignee: "hound", Text: "count"})).ID
 	w.AddPermission("arya", "gendry", parley.EffectDeny)
 	w.AssertCode(parley.NotPermitted, second(w.NewTask(ctx, as("arya"), parley.NewTask{Assignee: "gendry", Text: "count"})))

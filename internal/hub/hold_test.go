@@ -12,13 +12,13 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// called is who calls with a token.
-func (w *world) called(made parley.MadeToken) hub.Caller {
+// callerWithToken is who calls with a token.
+func (w *world) callerWithToken(made parley.MadeToken) hub.Caller {
 	w.t.Helper()
 	return get[hub.Caller](w)(w.Identify(ctx, made.Secret))
 }
 
-func (w *world) hold(by hub.Caller) context.Context {
+func (w *world) holdCall(by hub.Caller) context.Context {
 	w.t.Helper()
 	held, release, err := w.Hold(ctx, by)
 	w.NoError(err)
@@ -59,9 +59,9 @@ func ended(t *testing.T, want *parley.Error, held map[string]context.Context, na
 
 func TestRevocationEndsTheCallsOfItsTokenAtOnce(t *testing.T) {
 	inHold(t, func(t *testing.T, w *world) {
-		first, second, other := w.called(w.newTokenFor("arya")), w.called(w.newTokenFor("arya")), w.called(w.newTokenFor("ned"))
+		first, second, other := w.callerWithToken(w.newTokenFor("arya")), w.callerWithToken(w.newTokenFor("arya")), w.callerWithToken(w.newTokenFor("ned"))
 		held := map[string]context.Context{
-			"first": w.hold(first), "first again": w.hold(first), "second": w.hold(second), "other": w.hold(other), "local": w.hold(as("arya")),
+			"first": w.holdCall(first), "first again": w.holdCall(first), "second": w.holdCall(second), "other": w.holdCall(other), "local": w.holdCall(as("arya")),
 		}
 		began := time.Now()
 		w.NoError(w.RevokeToken(ctx, user, first.Token))
@@ -77,8 +77,8 @@ func TestRemovalEndsAllCallsOfWhoIsRemoved(t *testing.T) {
 		acting, err := w.ActAs(ctx, user, "arya", "test")
 		w.NoError(err)
 		held := map[string]context.Context{
-			"token": w.hold(w.called(w.newTokenFor("arya"))), "local": w.hold(as("ARYA")), "acting": w.hold(acting),
-			"other": w.hold(w.called(w.newTokenFor("ned"))),
+			"token": w.holdCall(w.callerWithToken(w.newTokenFor("arya"))), "local": w.holdCall(as("ARYA")), "acting": w.holdCall(acting),
+			"other": w.holdCall(w.callerWithToken(w.newTokenFor("ned"))),
 		}
 		w.NoError(w.RemoveAgent(ctx, user, "arya"))
 		ended(t, notKnown, held, "token", "local", "acting")
@@ -87,10 +87,10 @@ func TestRemovalEndsAllCallsOfWhoIsRemoved(t *testing.T) {
 
 func TestRevokedOwnerStopsActingAsOthers(t *testing.T) {
 	inHold(t, func(t *testing.T, w *world) {
-		me := w.called(w.newTokenFor("user"))
+		me := w.callerWithToken(w.newTokenFor("user"))
 		acting, err := w.ActAs(ctx, me, "arya", "test")
 		w.NoError(err)
-		held := map[string]context.Context{"acting": w.hold(acting)}
+		held := map[string]context.Context{"acting": w.holdCall(acting)}
 		w.NoError(w.RevokeToken(ctx, user, me.Token))
 		ended(t, notKnown, held, "acting")
 	})
@@ -100,7 +100,7 @@ func TestExpiryEndsCalls(t *testing.T) {
 	inHold(t, func(t *testing.T, w *world) {
 		short, err := w.NewToken(ctx, scoped("user"), parley.NewToken{Agent: "arya", For: time.Hour})
 		w.NoError(err)
-		held := map[string]context.Context{"short": w.hold(w.called(short)), "long": w.hold(w.called(w.newTokenFor("arya")))}
+		held := map[string]context.Context{"short": w.holdCall(w.callerWithToken(short)), "long": w.holdCall(w.callerWithToken(w.newTokenFor("arya")))}
 		w.clock.advance(time.Hour - time.Millisecond)
 		time.Sleep(time.Second) // of the bubble: the clock is looked at
 		ended(t, nil, held)
@@ -132,10 +132,10 @@ func TestHoldRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "gone")
-	revoked, removed, forgotten := w.called(w.newTokenFor("arya")), w.called(w.newTokenFor("gone")), w.called(w.newTokenFor("arya"))
+	revoked, removed, forgotten := w.callerWithToken(w.newTokenFor("arya")), w.callerWithToken(w.newTokenFor("gone")), w.callerWithToken(w.newTokenFor("arya"))
 	short, err := w.NewToken(ctx, scoped("user"), parley.NewToken{Agent: "arya", For: time.Hour})
 	w.NoError(err)
-	over := w.called(short)
+	over := w.callerWithToken(short)
 	w.NoError(w.RevokeToken(ctx, user, revoked.Token))
 	w.NoError(w.RemoveAgent(ctx, user, "gone"))
 	w.clock.advance(time.Hour)
@@ -164,7 +164,7 @@ func TestNoHoldSurvivesARevocation(t *testing.T) {
 	w.AddAgents("arya")
 	for range 20 {
 		made := w.newTokenFor("arya")
-		me := w.called(made)
+		me := w.callerWithToken(made)
 		var group sync.WaitGroup
 		for range 8 {
 			group.Go(func() {
@@ -188,8 +188,8 @@ func TestHoldEndsThoughTheLogDoesNotReachBack(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya")
-	me := w.called(w.newTokenFor("arya"))
-	gone, kept := w.hold(me), w.hold(as("arya"))
+	me := w.callerWithToken(w.newTokenFor("arya"))
+	gone, kept := w.holdCall(me), w.holdCall(as("arya"))
 	w.NoError(w.RevokeToken(ctx, user, me.Token))
 	w.AddAgents("ned")
 	w.clock.advance(8 * 24 * time.Hour)
@@ -207,8 +207,8 @@ func TestRevocationByOneHubEndsCallsOfTheOther(t *testing.T) {
 	hubs := twoHubs(t)
 	hubs[1].Start(ctx)
 	hubs[0].AddAgents("arya")
-	me := hubs[1].called(hubs[0].newTokenFor("arya"))
-	held := hubs[1].hold(me)
+	me := hubs[1].callerWithToken(hubs[0].newTokenFor("arya"))
+	held := hubs[1].holdCall(me)
 	hubs[0].NoError(hubs[0].RevokeToken(ctx, user, me.Token))
 	<-held.Done()
 	wantError(t, context.Cause(held), notKnown)

@@ -58,8 +58,8 @@ func another(t *testing.T, k kind) *world {
 	return openWorld(t, k.place(t), func(w *world) { w.kind = k }, runTwice)
 }
 
-// live fills a hub with a bit of everything.
-func (w *world) live() {
+// fillWithEverything fills a hub with a bit of everything.
+func (w *world) fillWithEverything() {
 	w.t.Helper()
 	w.AddAgents("worker", "boss", "gone")
 	w.AddPerson("sansa", parley.AccessMember)
@@ -69,7 +69,7 @@ func (w *world) live() {
 	})
 	w.NoError(err)
 	c := w.CreateChannel("user", "general", "worker", "boss", "gone")
-	w.group("boss", "inner", "worker")
+	w.CreateGroup("boss", "inner", "worker")
 	root := w.SayIn("gone", c.ID, "@worker <b>look</b>").Message
 	w.clock.advance(time.Second)
 	w.ReplyAs("worker", root.ID, "done")
@@ -91,7 +91,7 @@ func (w *world) live() {
 
 func TestImportGivesBackWhatWasExported(t *testing.T) {
 	w := newHub(t)
-	w.live()
+	w.fillWithEverything()
 	exported := w.exportEverything()
 	for _, k := range kinds {
 		t.Run("into "+k.name, func(t *testing.T) {
@@ -111,13 +111,13 @@ func TestImportGivesBackWhatWasExported(t *testing.T) {
 			report = get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(exported)))
 			same(t, "the report of a repetition", report, parley.ImportReport{Lines: lines - 1, Skipped: lines - 2})
 			same(t, "the third export", comparable(t, copied.exportEverything()), comparable(t, again))
-			copied.hasAbsentBody(t)
+			copied.assertAbsentBodyRestored(t)
 		})
 	}
 }
 
-// hasAbsentBody looks at the artifact whose body was not in the export, and stores it again.
-func (w *world) hasAbsentBody(t *testing.T) {
+// assertAbsentBodyRestored looks at the artifact whose body was not in the export, and stores it again.
+func (w *world) assertAbsentBodyRestored(t *testing.T) {
 	t.Helper()
 	sha256 := ""
 	for _, m := range get[[]parley.Message](w)(w.History(ctx, user, "general", parley.Page{})) {
@@ -162,7 +162,7 @@ func TestImportOfAnyConversationsGivesThemBack(t *testing.T) {
 
 func TestImportGoesOnAfterABadLine(t *testing.T) {
 	w := newHub(t)
-	w.live()
+	w.fillWithEverything()
 	exported := w.exportEverything()
 	lines := slices.Collect(strings.Lines(exported))
 	for name, spoil := range map[string]func(string) string{
@@ -193,7 +193,7 @@ func TestImportGoesOnAfterABadLine(t *testing.T) {
 
 func TestImportRefuses(t *testing.T) {
 	w := newHub(t)
-	w.live()
+	w.fillWithEverything()
 	exported := w.exportEverything()
 	header, _, _ := strings.Cut(exported, "\n")
 	load := func(who, file string) func() error {

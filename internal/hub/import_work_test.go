@@ -12,8 +12,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// work is a tree of tasks, of which one is open, with rules and approvals, of which one is pending.
-func (w *world) work() {
+// fillWithTasks is a tree of tasks, of which one is open, with rules and approvals, of which one is pending.
+func (w *world) fillWithTasks() {
 	w.t.Helper()
 	w.AddAgents("boss", "worker")
 	m := w.SendDM("boss", "worker", "a sword").Message
@@ -42,7 +42,7 @@ func (w *world) work() {
 
 func TestImportGivesWorkBackAsHistory(t *testing.T) {
 	w := newHub(t)
-	w.work()
+	w.fillWithTasks()
 	exported := w.exportEverything()
 	for _, k := range kinds {
 		t.Run("into "+k.name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func withoutOpen(t *testing.T, export string) string {
 
 func TestImportReadsTheFirstVersion(t *testing.T) {
 	w := newHub(t)
-	w.live()
+	w.fillWithEverything()
 	old := strings.Replace(w.exportEverything(), `"version":2`, `"version":1`, 1)
 	copied := another(t, stores)
 	report := get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(old)))
@@ -92,7 +92,7 @@ func TestImportReadsTheFirstVersion(t *testing.T) {
 
 func TestImportRefusesWorkThatIsNone(t *testing.T) {
 	w := newHub(t)
-	w.work()
+	w.fillWithTasks()
 	exported := w.exportEverything()
 	lines := map[string]string{}
 	for text := range strings.Lines(exported) {
@@ -131,7 +131,7 @@ func TestImportRefusesWorkThatIsNone(t *testing.T) {
 // A task, an approval and a message get the next numbers of the hub they come to, and what names them is renamed with them.
 func TestImportNumbersAnew(t *testing.T) {
 	w := newHub(t)
-	w.work()
+	w.fillWithTasks()
 	m := w.PostAs("boss", parley.Draft{Direct: []string{"worker"}, Content: text("how far is it?"), Task: "task-3"}).Message
 	exported := w.exportEverything()
 	busy := another(t, stores)
@@ -161,7 +161,7 @@ func TestImportNumbersAnew(t *testing.T) {
 // In the files of older programs messages come before the tasks they name, which keep their numbers then.
 func TestImportOfAnOlderFileKeepsTheNumbersOfTasks(t *testing.T) {
 	w := newHub(t)
-	w.work()
+	w.fillWithTasks()
 	m := w.PostAs("boss", parley.Draft{Direct: []string{"worker"}, Content: text("how far is it?"), Task: "task-3"}).Message
 	var tasks, rest strings.Builder
 	for text := range strings.Lines(w.exportEverything()) {

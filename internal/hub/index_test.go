@@ -160,7 +160,7 @@ func TestIndexHasNoGapAndNoRepeat(t *testing.T) {
 		}
 		where.Store("")
 		w.Start(ctx)
-		w.settle()
+		w.awaitIndex()
 		seen := map[string]int{}
 		for r := (parley.SearchRequest{Query: "word", Limit: 100}); ; {
 			found, err := w.Search(ctx, user, r)
@@ -255,7 +255,7 @@ func TestSeveralIndexersShareTheWork(t *testing.T) {
 		})
 	}
 	posting.Wait()
-	w.settle()
+	w.awaitIndex()
 	total := 0
 	for r := (parley.SearchRequest{Query: "word", Limit: 100}); ; {
 		found, err := second.Search(ctx, as("ned"), r)
@@ -280,7 +280,7 @@ func TestEveryWordFindsTheMessagesThatHaveIt(t *testing.T) {
 		readers := map[string][]string{"open": {"arya", "ned", "bran"}, "secret": {"arya", "ned"}, "own": {"arya"}}
 		w.CreateChannel("arya", "open")
 		w.CreatePrivateChannel("arya", "secret", "ned")
-		w.group("arya", "own")
+		w.CreateGroup("arya", "own")
 		type said struct{ where, text string }
 		var all []said
 		for range rapid.IntRange(1, 12).Draw(rt, "messages") {
@@ -291,7 +291,7 @@ func TestEveryWordFindsTheMessagesThatHaveIt(t *testing.T) {
 			w.SayIn("arya", s.where, s.text)
 			all = append(all, s)
 		}
-		w.settle()
+		w.awaitIndex()
 		for _, who := range []string{"arya", "ned", "bran"} {
 			for _, word := range vocabulary {
 				var want, got []string

@@ -196,7 +196,7 @@ func TestAskIsTriedOnce(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.AddAgents("arya", "ned")
-			ask := w.postFor(parley.PurposeAsk, "arya", "ned", "well?")
+			ask := w.postForPurpose(parley.PurposeAsk, "arya", "ned", "well?")
 			lose(w, w.TakeAs("ned", parley.Take{}))
 			same(t, "failed", w.retryState(ask.ID, "ned"), tried{State: parley.DeliveryFailed, Attempt: 1})
 			same(t, "told", len(w.HubMessagesTo("arya")), 1)
@@ -289,7 +289,7 @@ func TestRemovedRecipientFailsWhatIsOpenForIt(t *testing.T) {
 	same(t, "settled before", w.DeliveryState(done.ID, "ned"), parley.DeliveryAcked)
 	same(t, "what it sent", w.DeliveryState(own.ID, "bran"), parley.DeliveryAccepted)
 	same(t, "senders told", []int{len(w.HubMessagesTo("arya")), len(w.HubMessagesTo("bran")), len(w.HubMessagesTo("ned"))}, []int{2, 2, 0})
-	same(t, "its inbox", w.sawInbox("ned"), parley.Inbox{})
+	same(t, "its inbox", w.inboxInStore("ned"), parley.Inbox{})
 	_, err := w.Extend(ctx, as("ned"), held.Lease, 0)
 	same(t, "it can do nothing more", parley.CodeOf(err), parley.NotPermitted)
 	before := w.storeSnapshot()
@@ -297,8 +297,8 @@ func TestRemovedRecipientFailsWhatIsOpenForIt(t *testing.T) {
 	same(t, "a sweep finds nothing to do", w.storeSnapshot(), before)
 }
 
-// sawInbox is an inbox whose owner cannot look any more.
-func (w *world) sawInbox(who string) (inbox parley.Inbox) {
+// inboxInStore is an inbox whose owner cannot look any more.
+func (w *world) inboxInStore(who string) (inbox parley.Inbox) {
 	w.t.Helper()
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		inbox, err = tx.Queue().Inbox(who)
@@ -317,5 +317,5 @@ func TestRemovalOfAnAgentWithMoreThanOneBatch(t *testing.T) {
 	}
 	w.NoError(w.RemoveAgent(ctx, user, "ned"))
 	same(t, "told", len(w.HubMessagesTo("user")), 203)
-	same(t, "inbox", w.sawInbox("ned"), parley.Inbox{})
+	same(t, "inbox", w.inboxInStore("ned"), parley.Inbox{})
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// lines are what the hub has said in a conversation, but for errors.
-func (w *world) lines(ref string) []string {
+// hubStatusLines are what the hub has said in a conversation, but for errors.
+func (w *world) hubStatusLines(ref string) []string {
 	w.t.Helper()
 	lines := []string{}
 	for _, m := range get[[]parley.Message](w)(w.History(ctx, user, ref, parley.Page{Limit: 200})) {
@@ -39,9 +39,9 @@ func held(t *testing.T, r parley.Receipt) bool {
 	return false
 }
 
-// exchanges lets two agents write to each other in turn, at most so often, until a wake is held, and says how
+// exchangeUntilHeld lets two agents write to each other in turn, at most so often, until a wake is held, and says how
 // many were not.
-func (w *world) exchanges(most int, where, a, b string) int {
+func (w *world) exchangeUntilHeld(most int, where, a, b string) int {
 	w.t.Helper()
 	for n := range most {
 		from, to := a, b
@@ -69,8 +69,8 @@ func TestTwoAgentsThatAlwaysAnswerEachOtherAreHeld(t *testing.T) {
 	w.AddPerson("ned", parley.AccessMember)
 	c := w.CreateChannel("user", "work", "writerbot", "databot", "third", "ned")
 	before := w.LastEventNumber()
-	same(t, "exchanges", w.exchanges(100, "work", "databot", "writerbot"), 8)
-	same(t, "one line says why", w.lines("work"), []string{heldPair})
+	same(t, "exchanges", w.exchangeUntilHeld(100, "work", "databot", "writerbot"), 8)
+	same(t, "one line says why", w.hubStatusLines("work"), []string{heldPair})
 	opened := slices.DeleteFunc(eventsAfter(w, before), func(e parley.Event) bool { return e.Kind != parley.EventLoopOpened })
 	same(t, "events", []any{len(opened), opened[0].Conversation}, []any{1, c.ID})
 	same(t, "the sender is told", len(w.HubMessagesTo("databot")), 1)
@@ -78,7 +78,7 @@ func TestTwoAgentsThatAlwaysAnswerEachOtherAreHeld(t *testing.T) {
 	w.Restart()
 	another := w.SendDM("writerbot", "databot", "elsewhere")
 	same(t, "in another conversation, after a restart", held(t, another), true)
-	same(t, "the line is said once", len(w.lines("work"))+len(w.lines(another.Message.Conversation)), 1)
+	same(t, "the line is said once", len(w.hubStatusLines("work"))+len(w.hubStatusLines(another.Message.Conversation)), 1)
 	for _, kind := range []parley.Type{parley.TypeStatus, parley.TypeNotification} {
 		same(t, string(kind), held(t, w.PostAs("writerbot", parley.Draft{Conversation: "work", To: "databot", Type: kind})), false)
 	}
@@ -92,7 +92,7 @@ func TestTwoAgentsThatAlwaysAnswerEachOtherAreHeld(t *testing.T) {
 	before = w.LastEventNumber()
 	same(t, "a person speaks", held(t, w.PostAs("ned", parley.Draft{Conversation: "work", To: "databot"})), false)
 	same(t, "and closes it", slices.Contains(kindsAfter(w, before), parley.EventLoopClosed), true)
-	same(t, "they go on, as far as before", w.exchanges(100, "work", "databot", "writerbot"), 8)
+	same(t, "they go on, as far as before", w.exchangeUntilHeld(100, "work", "databot", "writerbot"), 8)
 }
 
 func TestQuietMinutesCloseABreaker(t *testing.T) {
@@ -100,14 +100,14 @@ func TestQuietMinutesCloseABreaker(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("a", "b")
 	w.CreateChannel("user", "work", "a", "b")
-	w.exchanges(100, "work", "a", "b")
+	w.exchangeUntilHeld(100, "work", "a", "b")
 	w.clock.advance(10*time.Minute - time.Millisecond)
 	same(t, "before", held(t, w.PostAs("a", parley.Draft{Conversation: "work", To: "b"})), true)
 	w.clock.advance(time.Millisecond)
 	before := w.LastEventNumber()
-	same(t, "then", w.exchanges(100, "work", "a", "b"), 8)
+	same(t, "then", w.exchangeUntilHeld(100, "work", "a", "b"), 8)
 	same(t, "closed", slices.Contains(kindsAfter(w, before), parley.EventLoopClosed), true)
-	same(t, "a line each time", len(w.lines("work")), 2)
+	same(t, "a line each time", len(w.hubStatusLines("work")), 2)
 }
 
 func TestAPersonInTheMiddleStartsTheCountAnew(t *testing.T) {
@@ -116,13 +116,13 @@ func TestAPersonInTheMiddleStartsTheCountAnew(t *testing.T) {
 	w.AddAgents("a", "b")
 	w.CreateChannel("user", "work", "a", "b")
 	w.CreateChannel("user", "elsewhere", "a", "b")
-	w.exchanges(7, "work", "a", "b")
+	w.exchangeUntilHeld(7, "work", "a", "b")
 	w.SayIn("user", "elsewhere", "hello")
-	same(t, "elsewhere changes nothing", w.exchanges(100, "work", "b", "a"), 1)
+	same(t, "elsewhere changes nothing", w.exchangeUntilHeld(100, "work", "b", "a"), 1)
 	w.SayIn("user", "work", "hello")
-	w.exchanges(7, "work", "a", "b")
+	w.exchangeUntilHeld(7, "work", "a", "b")
 	w.SayIn("user", "work", "hello")
-	same(t, "here it does", w.exchanges(100, "work", "b", "a"), 8)
+	same(t, "here it does", w.exchangeUntilHeld(100, "work", "b", "a"), 8)
 }
 
 func TestWhoMayResumeAPair(t *testing.T) {
@@ -132,7 +132,7 @@ func TestWhoMayResumeAPair(t *testing.T) {
 	w.AddPerson("ned", parley.AccessMember)
 	w.EditAgent("b", func(a *parley.Agent) { a.Manager = "boss" })
 	w.CreateChannel("user", "work", "a", "b")
-	w.exchanges(100, "work", "a", "b")
+	w.exchangeUntilHeld(100, "work", "a", "b")
 	resume := func(by, a, b string) func() error {
 		return func() error { _, err := w.ResumePair(ctx, as(by), a, b); return err }
 	}
@@ -150,7 +150,7 @@ func TestWhoMayResumeAPair(t *testing.T) {
 		same(t, "audit", []string{last.Actor, last.Act, last.Subject, string(last.Detail)},
 			[]string{who, "agent.resume_pair", "b", `{"exchanges":8,"with":"a"}`})
 		same(t, "there is nothing left to lift", get[bool](w)(w.ResumePair(ctx, as(who), "a", "b")), false)
-		same(t, "they go on", w.exchanges(100, "work", "a", "b"), 8)
+		same(t, "they go on", w.exchangeUntilHeld(100, "work", "a", "b"), 8)
 	}
 }
 
@@ -164,7 +164,7 @@ func TestResumingAPairIsNoWayPastAMode(t *testing.T) {
 	w.EditAgent("boss", supervised)
 	w.EditAgent("b", func(a *parley.Agent) { a.Manager = "boss" })
 	w.CreateChannel("user", "work", "a", "b")
-	w.exchanges(100, "work", "a", "b")
+	w.exchangeUntilHeld(100, "work", "a", "b")
 	w.EditAgent("a", supervised)
 	w.EditAgent("b", supervised)
 	before := w.LastEventNumber()
@@ -191,9 +191,9 @@ func TestWhoOnlySendsIsInNoLoop(t *testing.T) {
 			same(t, "the answer", held(t, w.PostAs("b", parley.Draft{Conversation: "work", To: "a"})), false)
 		}
 	}
-	same(t, "no line yet", len(w.lines("work")), 0)
+	same(t, "no line yet", len(w.hubStatusLines("work")), 0)
 	same(t, "the eighth opens", held(t, w.PostAs("b", parley.Draft{Conversation: "work", To: "a"})), false)
-	same(t, "one line", len(w.lines("work")), 1)
+	same(t, "one line", len(w.hubStatusLines("work")), 1)
 	for from, to := range map[string]string{"a": "b", "b": "a"} {
 		same(t, "then "+from+" is held", held(t, w.PostAs(from, parley.Draft{Conversation: "work", To: to})), true)
 	}
@@ -216,7 +216,7 @@ func TestAChainOfAgentsIsHeld(t *testing.T) {
 		passed = n - 1
 	}
 	same(t, "the ninth is held", []any{held(t, last), passed}, []any{true, 9})
-	same(t, "one line", w.lines("work"), []string{"8 automatic wakes in a row have led to the message of agent7 to agent8; " +
+	same(t, "one line", w.hubStatusLines("work"), []string{"8 automatic wakes in a row have led to the message of agent7 to agent8; " +
 		"further wakes along this chain are held. A person's message here lets them go on."})
 	same(t, "a new chain is not held", held(t, w.PostAs("agent9", parley.Draft{Conversation: "work", To: "agent10"})), false)
 }
@@ -238,7 +238,7 @@ func TestAChainOfRunsIsHeld(t *testing.T) {
 		w.EndRun(run, "")
 		same(t, fmt.Sprint("wake ", n+1), held(t, r), n == 8)
 		if n == 8 {
-			same(t, "it starts nothing", w.tries(ids[n+1]) == nil, true)
+			same(t, "it starts nothing", w.nextInstantRun(ids[n+1]) == nil, true)
 			return
 		}
 	}
@@ -263,5 +263,5 @@ func TestTooManyHopsWakeNobody(t *testing.T) {
 	for _, d := range last.Deliveries {
 		same(t, d.Recipient, d.State == parley.DeliveryFailed, d.Recipient != "ned")
 	}
-	same(t, "no line", strings.Join(w.lines("work"), ""), "")
+	same(t, "no line", strings.Join(w.hubStatusLines("work"), ""), "")
 }

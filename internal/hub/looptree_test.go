@@ -37,7 +37,7 @@ func TestAScriptThatAsksAnewIsInNoLoop(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	same(t, "answered", talks(w, 30, func(*parley.Arrival, string) {}), 30)
-	same(t, "lines", w.lines("paper"), []string{})
+	same(t, "lines", w.hubStatusLines("paper"), []string{})
 }
 
 // One that answers each answer is, whether it names what it answers or only says that it is a watcher.
@@ -55,7 +55,7 @@ func TestAScriptThatAnswersEachAnswerIsHeld(t *testing.T) {
 			if n := talks(w, 30, next); n > 8 {
 				t.Errorf("%d were answered", n)
 			}
-			same(t, "one line", len(w.lines("paper")), 1)
+			same(t, "one line", len(w.hubStatusLines("paper")), 1)
 		})
 	}
 }

@@ -21,7 +21,7 @@ func TestParallelAllAnswerAtOnce(t *testing.T) {
 	t.Parallel()
 	w := moded(t, parley.AnswersParallel)
 	w.SayIn("user", "open", "@b2 @a1 @c3")
-	same(t, "woken", w.woken(three...), three)
+	same(t, "woken", w.WokenAgents(three...), three)
 }
 
 func TestRoundRobinOneAnswersAtATime(t *testing.T) {
@@ -43,7 +43,7 @@ func TestRoundRobinOneAnswersAtATime(t *testing.T) {
 	w.AssertIdle("b2")
 	w.AdvanceLeases(time.Minute)
 	w.FailRunOf(w.StartRun("a1"), parley.FailureFinal) // it will not
-	same(t, "woken", w.woken(three...), []string{"b2"})
+	same(t, "woken", w.WokenAgents(three...), []string{"b2"})
 }
 
 func TestRoundRobinPassesOverWhoCannotStart(t *testing.T) {
@@ -115,7 +115,7 @@ func TestFirstAnswerSparesOnlyWhatItAnswers(t *testing.T) {
 	same(t, "to end", get[string](w)(w.KeepRun(ctx, b.Run.ID)), "")
 	r := w.EndRun(b, "from b2")
 	same(t, "its end", r.State, parley.RunSucceeded)
-	same(t, "woken", w.woken(three...), []string{"a1", "b2"})
+	same(t, "woken", w.WokenAgents(three...), []string{"a1", "b2"})
 }
 
 func TestWayToAnswerIsSet(t *testing.T) {

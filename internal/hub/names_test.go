@@ -58,7 +58,7 @@ type things map[parley.Noun]struct {
 	who    string // who may do everything to it
 }
 
-func (w *world) oneOfEach() things {
+func (w *world) makeOneOfEach() things {
 	w.t.Helper()
 	w.addInternOffice()
 	m := w.SendDM("boss", "intern", "a sword").Message
@@ -75,7 +75,7 @@ func TestShortNamesAreTakenWhereverAnIDIs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			there := w.oneOfEach()[n.noun]
+			there := w.makeOneOfEach()[n.noun]
 			if there.number == 0 {
 				t.Fatal("it has no number")
 			}
@@ -96,7 +96,7 @@ func TestTheEndOfAnIDIsTakenWhereverAnIDIs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			there := w.oneOfEach()[n.noun]
+			there := w.makeOneOfEach()[n.noun]
 			if name == "need of a new" || name == "reply" {
 				there.who = "boss"
 			}
@@ -109,7 +109,7 @@ func TestTheEndOfAnIDIsTakenWhereverAnIDIs(t *testing.T) {
 func TestAForeignShortNameLooksMissing(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	there := w.oneOfEach()
+	there := w.makeOneOfEach()
 	w.AddPollingAgents("stranger")
 	for name, n := range namings {
 		t.Run(name, func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestAForeignShortNameLooksMissing(t *testing.T) {
 func TestNumbersAloneAreTakenWhereTheKindIsClear(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	there := w.oneOfEach()
+	there := w.makeOneOfEach()
 	number := func(n parley.Noun) string { return fmt.Sprint(there[n].number) }
 	same(t, "a run", get[parley.RunView](w)(w.Run(ctx, user, number(parley.NounRun))).ID, there[parley.NounRun].id)
 	same(t, "an approval", get[parley.Approval](w)(w.Approval(ctx, user, number(parley.NounApproval))).ID, there[parley.NounApproval].id)
@@ -200,7 +200,7 @@ func TestAHeldCallKeepsTheIDThatAShortNameMeant(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya")
-	w.named("strict", "StrictBot", func(p *parley.Profile) { p.Mode = parley.ModeStrict })
+	w.addNamedAgent("strict", "StrictBot", func(p *parley.Profile) { p.Mode = parley.ModeStrict })
 	w.CreateChannel("arya", "open")
 	m := w.SayIn("arya", "open", "a sword").Message
 	for _, name := range []string{m.ShortName(), m.ID[len(m.ID)-8:]} {
@@ -230,7 +230,7 @@ func TestEventsOfRunsAndApprovalsHaveTheirNumbers(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	before := w.LastEventNumber()
-	w.oneOfEach()
+	w.makeOneOfEach()
 	var found []string
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) error {
 		list, err := tx.Log().Events(before, 1000)

@@ -37,7 +37,7 @@ func TestAskIsARunOfItsOwn(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("codex")
 	w.SendDM("user", "codex", "one")
-	w.postFor(parley.PurposeAsk, "user", "codex", "asked")
+	w.postForPurpose(parley.PurposeAsk, "user", "codex", "asked")
 	w.SendDM("user", "codex", "two")
 	a := w.StartRun("codex")
 	same(t, "woken by", textsOf(a.Messages), []string{"asked"})
@@ -114,7 +114,7 @@ func TestWhoStartsNoRun(t *testing.T) {
 	same(t, "events", w.LastEventNumber(), before)
 	same(t, "who waits", len(get[[]string](w)(w.Waiting(ctx))), 0)
 	w.clock.advance(time.Hour)
-	same(t, "woken", w.woken(all...), []string{"asleep"})
+	same(t, "woken", w.WokenAgents(all...), []string{"asleep"})
 }
 
 func TestExpiredMessagesStartNoRun(t *testing.T) {

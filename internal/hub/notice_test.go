@@ -11,8 +11,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// heldCall has arya write to gendry, for which it needs an approval.
-func (w *world) heldCall(words string) parley.Approval {
+// postHeldMessage has arya write to gendry, for which it needs an approval.
+func (w *world) postHeldMessage(words string) parley.Approval {
 	w.t.Helper()
 	get[parley.Permission](w)(w.Permit(ctx, user, parley.Permission{Agent: "arya", Target: "gendry", Effect: parley.EffectAllow, RequiresApproval: true}))
 	_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"gendry"}, Content: parley.Content{Text: words}})
@@ -44,7 +44,7 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 		w.AddAgents("arya", "gendry")
 		w.AddPerson("sansa", parley.AccessOwner)
 		w.AddPerson("rickon", parley.AccessMember)
-		a := w.heldCall("hello")
+		a := w.postHeldMessage("hello")
 		due := w.pendingNotices()
 		same(t, "told", toldOutside(due), []string{"user approval arya needs your approval (approval-1)", "sansa approval arya needs your approval (approval-1)"})
 		same(t, "of what", []string{due[0].Approval, due[0].About.ID, due[0].Text}, []string{a.ID, a.ID, a.Summary})
@@ -54,7 +54,7 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 		w.AddAgents("arya", "gendry")
 		w.AddPerson("rickon", parley.AccessMember)
 		w.EditAgent("arya", func(a *parley.Agent) { a.Manager = "rickon" })
-		w.heldCall("hello")
+		w.postHeldMessage("hello")
 		same(t, "told", toldOutside(w.pendingNotices()), []string{"rickon approval arya needs your approval (approval-1)"})
 	})
 	t.Run("of an approval that an agent decides, nobody", func(t *testing.T) {
@@ -92,8 +92,8 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 		w.EditAgent("bot", func(a *parley.Agent) { a.Budget = parley.Budget{RunsPerHour: 1} })
 		for range 2 {
 			w.SendDM("user", "bot", "work")
-			if run := w.tries("bot"); run != nil {
-				w.finishes(run, parley.Result{})
+			if run := w.nextInstantRun("bot"); run != nil {
+				w.EndRunWith(run, parley.Result{})
 			}
 		}
 		w.NoError(w.SweepBudgets(ctx))
@@ -111,7 +111,7 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 		w := newHub(t, func(w *world) { w.config.Notified = func(person string) bool { return person == "sansa" } })
 		w.AddAgents("arya", "gendry")
 		w.AddPerson("sansa", parley.AccessOwner)
-		w.heldCall("hello")
+		w.postHeldMessage("hello")
 		same(t, "told", toldOutside(w.pendingNotices()), []string{"sansa approval arya needs your approval (approval-1)"})
 	})
 }
@@ -120,7 +120,7 @@ func TestNoticesAreTakenByOneAndSurviveARestart(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
-	w.heldCall("hello")
+	w.postHeldMessage("hello")
 	select {
 	case <-w.NoticesCome():
 	default:
@@ -145,7 +145,7 @@ func TestNoticesAreTriedAgainButNotForEver(t *testing.T) {
 	lines := &strings.Builder{}
 	w := newHub(t, func(w *world) { w.config.Log = slog.New(slog.NewTextHandler(lines, nil)) })
 	w.AddAgents("arya", "gendry")
-	w.heldCall("hello")
+	w.postHeldMessage("hello")
 	var pauses []time.Duration
 	pause := time.Duration(0)
 	for range 3 * 240 { // three hours
@@ -168,11 +168,11 @@ func TestADecidedApprovalIsNotAskedFor(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
-	early := w.heldCall("one")
+	early := w.postHeldMessage("one")
 	get[parley.Approval](w)(w.Decide(ctx, user, early.ID, parley.Decision{}))
 	same(t, "decided before it is sent", w.pendingNotices(), []hub.DueNotice(nil))
 
-	late := w.heldCall("two")
+	late := w.postHeldMessage("two")
 	sent := w.pendingNotices()[0]
 	sent.Sent = []string{"ntfy:1", "telegram:1 99"}
 	w.NoError(w.NoticeTried(ctx, sent, ""))
@@ -186,7 +186,7 @@ func TestADecidedApprovalIsNotAskedFor(t *testing.T) {
 	w.clock.advance(time.Hour)
 	same(t, "once it says so", w.pendingNotices(), []hub.DueNotice(nil))
 
-	racing := w.heldCall("three")
+	racing := w.postHeldMessage("three")
 	asked := w.pendingNotices()[0]
 	get[parley.Approval](w)(w.Decide(ctx, user, racing.ID, parley.Decision{}))
 	asked.Sent = []string{"telegram:1 100"}
@@ -199,7 +199,7 @@ func TestNoticesOfThoseWhoLeftAreDropped(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
 	w.AddPerson("sansa", parley.AccessOwner)
-	w.heldCall("hello")
+	w.postHeldMessage("hello")
 	w.NoError(w.RemoveAgent(ctx, user, "sansa"))
 	same(t, "told", toldOutside(w.pendingNotices()), []string{"user approval arya needs your approval (approval-1)"})
 }

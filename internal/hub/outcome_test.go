@@ -15,8 +15,8 @@ func (w *world) outcomeNow(by hub.Caller, id string) parley.Awaited {
 	return get[parley.Awaited](w)(w.AwaitOutcome(ctx, by, id, 0))
 }
 
-// awaits lets a participant wait for an outcome that has not come yet, and returns it.
-func (w *world) awaits(by hub.Caller, id string, then func()) parley.Awaited {
+// awaitOutcomeWhile lets a participant wait for an outcome that has not come yet, and returns it.
+func (w *world) awaitOutcomeWhile(by hub.Caller, id string, then func()) parley.Awaited {
 	w.t.Helper()
 	told, failed := make(chan parley.Awaited, 1), make(chan error, 1)
 	go func() {
@@ -51,7 +51,7 @@ func TestWaitForAnAsk(t *testing.T) {
 	asked := w.beginAsk(user, "b", "one")
 	asked.hears()
 	same(t, "late", w.outcomeNow(user, asked.request.ID), parley.Awaited{ID: asked.request.ID, Name: asked.request.ShortName(), Kind: parley.AwaitedAsk, State: "late"})
-	now := w.awaits(user, asked.request.ID, func() { w.RunAndAnswer("b", "yes") })
+	now := w.awaitOutcomeWhile(user, asked.request.ID, func() { w.RunAndAnswer("b", "yes") })
 	same(t, "answered", now, parley.Awaited{ID: asked.request.ID, Name: asked.request.ShortName(), Kind: parley.AwaitedAsk, State: "answered", Done: true, Text: "Response from b: yes", Quotes: quotedAnswer("yes")})
 	same(t, "nothing is left", w.PendingTexts("user"), []string{})
 	same(t, "and again", w.outcomeNow(user, asked.request.ID), now)
@@ -83,7 +83,7 @@ func TestARunWaitsForAnAskAgain(t *testing.T) {
 	asked := w.beginAsk(run.Caller(), "b", "well?")
 	asked.giveUp()
 	<-asked.done
-	now := w.awaits(run.Caller(), asked.request.ID, func() {
+	now := w.awaitOutcomeWhile(run.Caller(), asked.request.ID, func() {
 		for w.RunByID(run.Run.ID).State != parley.RunWaiting {
 			runtime.Gosched()
 		}
@@ -102,7 +102,7 @@ func TestWaitForATask(t *testing.T) {
 	task := w.Delegate(user, "b", "count")
 	same(t, "queued", w.outcomeNow(user, task), parley.Awaited{ID: task, Name: task, Kind: parley.AwaitedTask, State: "queued"})
 	done := parley.Awaited{ID: task, Name: task, Kind: parley.AwaitedTask, State: "completed", Done: true, Text: "Response from b: three", Quotes: quotedAnswer("three")}
-	same(t, "completed", w.awaits(user, task, func() { w.RunAndAnswer("b", "three") }), done)
+	same(t, "completed", w.awaitOutcomeWhile(user, task, func() { w.RunAndAnswer("b", "three") }), done)
 	same(t, "nothing is left", w.PendingTexts("user"), []string{})
 	same(t, "by its request", w.outcomeNow(user, w.TaskByID(task).Message), done)
 	same(t, "by its number", w.outcomeNow(user, task[len("task-"):]), done)
@@ -125,7 +125,7 @@ func TestWaitForAMessage(t *testing.T) {
 	w.AddScriptAgents("a", "b")
 	m := w.SendDM("user", "b", "hello?").Message
 	same(t, "accepted", w.outcomeNow(user, m.ID), parley.Awaited{ID: m.ID, Name: m.ShortName(), Kind: parley.AwaitedMessage, State: "accepted"})
-	now := w.awaits(user, m.ID, func() { w.RunAndAnswer("b", "hello") })
+	now := w.awaitOutcomeWhile(user, m.ID, func() { w.RunAndAnswer("b", "hello") })
 	same(t, "answered", []any{now.State, now.Done, now.Text, textsOf(now.Answers)}, []any{"answered", true, "hello", []string{"hello"}})
 
 	m = w.SendDM("user", "b", "say nothing").Message
@@ -150,14 +150,14 @@ func TestWaitForAnApproval(t *testing.T) {
 	w.addInternOffice()
 	held := w.HeldApproval(w.TryContact(as("intern"), asks("senior", "well?")))
 	same(t, "pending", w.outcomeNow(as("intern"), held.ID), parley.Awaited{ID: held.ID, Name: "approval-1", Kind: parley.AwaitedApproval, State: "pending"})
-	now := w.awaits(as("intern"), held.ID, func() {
+	now := w.awaitOutcomeWhile(as("intern"), held.ID, func() {
 		w.DecideAs("boss", held.ID, parley.Decision{Approve: true})
 		w.RunAndAnswer("senior", "fine")
 	})
 	same(t, "executed", now, parley.Awaited{ID: held.ID, Name: "approval-1", Kind: parley.AwaitedApproval, State: "executed", Done: true, Text: "Response from senior: fine"})
 	same(t, "nothing is left", w.PendingTexts("intern"), []string{})
 	held = w.HeldApproval(w.TryContact(as("intern"), asks("senior", "again?")))
-	now = w.awaits(as("intern"), held.ID, func() { w.DecideAs("boss", held.ID, parley.Decision{Note: "no"}) })
+	now = w.awaitOutcomeWhile(as("intern"), held.ID, func() { w.DecideAs("boss", held.ID, parley.Decision{Note: "no"}) })
 	same(t, "denied", []any{now.State, now.Text, codeOf(now)}, []any{"denied", "Approval denied for contacting senior.", parley.NotPermitted})
 	held = w.HeldApproval(w.TryContact(as("intern"), asks("senior", "once more?")))
 	w.clock.advance(2 * time.Hour)

@@ -163,12 +163,12 @@ func TestWhatHasAPurposeTakesNoRoom(t *testing.T) {
 			w.SetInboxDepth("ned", 1, overflow)
 			for range 2 {
 				for _, purpose := range purposes {
-					w.postFor(purpose, "arya", "ned", string(purpose))
+					w.postForPurpose(purpose, "arya", "ned", string(purpose))
 				}
 			}
 			w.SendDM("arya", "ned", "fits")
 			for _, purpose := range purposes {
-				w.postFor(purpose, "arya", "ned", string(purpose))
+				w.postForPurpose(purpose, "arya", "ned", string(purpose))
 			}
 			same(t, "inbox", w.InboxOf("ned"), parley.Inbox{Waking: 1, Work: 3 * len(purposes)})
 			same(t, "open", len(w.PendingTexts("ned")), 3*len(purposes)+1)

@@ -91,7 +91,7 @@ func TestOnePairHasOneDM(t *testing.T) {
 			found := postAtOnce(w, drafts, func(i int) string { return set[i%len(set)] })
 			same(t, "conversations", len(found), 1)
 			for id, n := range found {
-				same(t, "messages in it", []int{n, len(w.list("arya", parley.ListFilter{}))}, []int{64, 1})
+				same(t, "messages in it", []int{n, len(w.ConversationIDs("arya", parley.ListFilter{}))}, []int{64, 1})
 				same(t, "its kind", string(w.ConversationAs("arya", id).Kind), kind)
 				same(t, "its members", len(w.ConversationAs("arya", id).Members), len(set))
 			}

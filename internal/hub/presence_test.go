@@ -196,7 +196,7 @@ func TestAnAgentIsSeenWhenItsRunsGoOn(t *testing.T) {
 	seen("after it", &ended)
 	w.SendDM("user", "bot", "more")
 	again := w.clock.Now()
-	run = w.tries("bot")
+	run = w.nextInstantRun("bot")
 	seen("when a run has begun at once", &again)
 	w.clock.advance(time.Minute)
 	w.NoError(w.RecoverRun(ctx, run.Run.ID))
@@ -276,7 +276,7 @@ func TestAViewTellsWhatWasSpent(t *testing.T) {
 	w.AddScriptAgents("bot")
 	for range 2 {
 		w.SendDM("user", "bot", "work")
-		w.finishes(w.StartRun("bot"), parley.Result{Usage: parley.Usage{InputTokens: 3, OutputTokens: 4, Cost: 0.5}})
+		w.EndRunWith(w.StartRun("bot"), parley.Result{Usage: parley.Usage{InputTokens: 3, OutputTokens: 4, Cost: 0.5}})
 		w.clock.advance(time.Hour)
 	}
 	view := get[parley.AgentView](w)(w.AgentView(ctx, as("bot"), "bot"))

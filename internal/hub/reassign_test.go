@@ -43,7 +43,7 @@ func TestWorkThatIsGivenAgainIsCalledBack(t *testing.T) {
 	w.RunAndAnswer("writer", "the report")
 	w.RunAndAnswer("writer", "with figures")
 	w.AssertTaskState(parley.TaskCompleted, root)
-	same(t, "called back", w.callbacks("open")[1:], []string{"[Delegation Result from writer | " + root + "]\nwith figures"})
+	same(t, "called back", w.callbackTexts("open")[1:], []string{"[Delegation Result from writer | " + root + "]\nwith figures"})
 }
 
 // TestWhoIsGivenWhatItsOwnIsUnder: it is called back for its own part, though there is nobody else to talk to.
@@ -80,7 +80,7 @@ func TestAnEarlierAttemptEndsNothing(t *testing.T) {
 			w.AssertTaskState(parley.TaskQueued, id)
 			w.RunAndAnswer("writer", "the draft")
 			w.AssertTaskState(parley.TaskCompleted, id)
-			same(t, "callbacks", len(w.callbacks(old.Run.Conversation)), 2)
+			same(t, "callbacks", len(w.callbackTexts(old.Run.Conversation)), 2)
 		})
 	}
 }

@@ -23,7 +23,7 @@ func TestCrashReturnsLeasedMessagesAtOnceAndInOrder(t *testing.T) {
 	}
 	w.TakeAs("ned", parley.Take{Limit: 1, Lease: 12 * time.Hour})
 	w.TakeAs("ned", parley.Take{Limit: 2, Seen: true, Run: "run-1"})
-	w.startAgain()
+	w.RestartAndRecover()
 	for _, m := range sent {
 		d := w.DeliveryOf(m.ID, "ned")
 		same(t, "ready, and nothing is left of the attempt",
@@ -46,7 +46,7 @@ func TestCrashKeepsAttempts(t *testing.T) {
 	w.AdvanceLeases(time.Minute)
 	for range 3 {
 		w.TakeAs("ned", parley.Take{})
-		w.startAgain()
+		w.RestartAndRecover()
 		same(t, "after a crash", w.retryState(m.ID, "ned"), tried{State: parley.DeliveryAccepted, Attempt: 1})
 	}
 	w.NackTaken("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
@@ -103,7 +103,7 @@ func TestCrashOfTheHubIsNoAttemptOfARun(t *testing.T) {
 			first := w.SendDM("user", "codex", "first").Message
 			lost := begin(w)
 			second := w.SendDM("user", "codex", "second").Message
-			w.startAgain()
+			w.RestartAndRecover()
 			same(t, "run", w.RunByID(lost.Run.ID).State, parley.RunLost)
 			same(t, "what woke it", w.retryState(first.ID, "codex"), tried{State: parley.DeliveryAccepted})
 			again := w.StartRun("codex")
@@ -126,7 +126,7 @@ func TestRunAfterACrashGoesOnWithItsTask(t *testing.T) {
 	delegate := parley.Contact{Pattern: parley.PatternDelegate, Agent: "writer", Message: "write"}
 	made := get[parley.Contacted](w)(w.Contact(ctx, a.Caller(), delegate))
 	task := w.RunByID(a.Run.ID).Task
-	w.startAgain()
+	w.RestartAndRecover()
 	again := w.StartRun("codex")
 	same(t, "task", again.Run.Task, task)
 	repeated := get[parley.Contacted](w)(w.Contact(ctx, again.Caller(), delegate))
@@ -138,9 +138,9 @@ func TestCrashOfTheHubFailsAnAskThatARunHadBegunToAnswer(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("codex")
-	ask := w.postFor(parley.PurposeAsk, "user", "codex", "well?")
+	ask := w.postForPurpose(parley.PurposeAsk, "user", "codex", "well?")
 	w.StartRun("codex")
-	w.startAgain()
+	w.RestartAndRecover()
 	same(t, "failed", w.retryState(ask.ID, "codex"), tried{State: parley.DeliveryFailed, Attempt: 1})
 }
 
@@ -149,9 +149,9 @@ func TestCrashOfTheHubReturnsAnAskThatAnAgentHadFetched(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	ask := w.postFor(parley.PurposeAsk, "arya", "ned", "well?")
+	ask := w.postForPurpose(parley.PurposeAsk, "arya", "ned", "well?")
 	w.TakeAs("ned", parley.Take{})
-	w.startAgain()
+	w.RestartAndRecover()
 	same(t, "ready", w.retryState(ask.ID, "ned"), tried{State: parley.DeliveryAccepted})
 }
 
@@ -164,11 +164,11 @@ func TestMessageThatEndsTheHubAgainAndAgainBecomesADeadLetter(t *testing.T) {
 	m := w.SendDM("user", "codex", "poison").Message
 	for range most - 1 {
 		w.StartRun("codex")
-		w.startAgain()
+		w.RestartAndRecover()
 		same(t, "before", w.retryState(m.ID, "codex"), tried{State: parley.DeliveryAccepted})
 	}
 	w.StartRun("codex")
-	w.startAgain()
+	w.RestartAndRecover()
 	d := w.DeliveryOf(m.ID, "codex")
 	same(t, "dead", []any{d.State, d.Failure}, []any{parley.DeliveryDead, refused(parley.Unavailable, "",
 		"codex did not do this: the hub or the program ended before the run did, 20 times", "an owner can retry or drop it: parley dead list")})

@@ -16,7 +16,7 @@ import (
 
 const canary = "qzxcanaryvw"
 
-func (w *world) redact(id string) parley.Message {
+func (w *world) redactAsOwner(id string) parley.Message {
 	w.t.Helper()
 	m, err := w.Redact(ctx, user, id, "it was a secret")
 	w.NoError(err)
@@ -29,8 +29,8 @@ func (w *world) deepCheck() {
 	w.NoError(errors.Join(err, report.Err()))
 }
 
-// secretive is a draft with the canary in every part of its body.
-func (w *world) secretive(who string, size int) parley.Draft {
+// draftWithCanary is a draft with the canary in every part of its body.
+func (w *world) draftWithCanary(who string, size int) parley.Draft {
 	w.t.Helper()
 	named := w.putArtifactAs(who, canary+strings.Repeat(" in a body", size))
 	named.Name = canary + ".txt"
@@ -44,10 +44,10 @@ func (w *world) secretive(who string, size int) parley.Draft {
 func TestRedactedMessageKeepsItsEnvelopeAndDigest(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t, runTwice)
-	posted := w.PostAs("arya", w.secretive("arya", 10)).Message
+	posted := w.PostAs("arya", w.draftWithCanary("arya", 10)).Message
 	before := w.LastEventNumber()
 	w.clock.advance(time.Hour)
-	got := w.redact(posted.ID)
+	got := w.redactAsOwner(posted.ID)
 	same(t, "redacted", got, posted.Redacted(began.Add(time.Hour)))
 	same(t, "intact", got.Intact(), true)
 	shown, err := w.Message(ctx, as("ned"), posted.ID)
@@ -65,7 +65,7 @@ func TestRedactedMessageKeepsItsEnvelopeAndDigest(t *testing.T) {
 	})
 	state := w.storeSnapshot()
 	w.clock.advance(time.Hour)
-	same(t, "again", w.redact(posted.ID), got)
+	same(t, "again", w.redactAsOwner(posted.ID), got)
 	same(t, "after redacting twice", w.storeSnapshot(), state)
 	w.deepCheck()
 }
@@ -97,20 +97,20 @@ func TestRedactedWordsAreNowhere(t *testing.T) {
 	w := newSearch(t)
 	var ids []string
 	for size := range 40 { // among others, some on pages of their own, some not indexed yet
-		draft := w.secretive("arya", size*size*20)
+		draft := w.draftWithCanary("arya", size*size*20)
 		ids = append(ids, w.PostAs("arya", draft).Message.ID)
 		w.SayIn("ned", "open", fmt.Sprint("between, number ", size))
 		if size%10 == 0 {
-			w.settle()
+			w.awaitIndex()
 		}
 	}
 	w.ReplyAs("ned", ids[0], "an answer")
-	w.settle()
+	w.awaitIndex()
 	same(t, "found before", len(w.searchAs("ned", canary).Hits), 20)
 	for _, id := range ids {
-		w.redact(id)
+		w.redactAsOwner(id)
 	}
-	for name, shown := range w.everythingRead("ned", ids[0]) {
+	for name, shown := range w.readEveryWay("ned", ids[0]) {
 		if strings.Contains(shown, canary) {
 			t.Errorf("%s shows the canary", name)
 		}
@@ -120,15 +120,15 @@ func TestRedactedWordsAreNowhere(t *testing.T) {
 	w.NoError(w.Sweep(ctx))
 	same(t, "what is left is found", len(w.searchAs("ned", "between number 39").Hits), 1)
 	w.deepCheck()
-	w.close()
+	w.Close()
 	found, err := stores.holds(w.place, canary)
 	w.NoError(err)
 	same(t, "files and tables with the canary", found, []string(nil))
-	w.open()
+	w.Open()
 }
 
-// everythingRead is what each way to read shows of the channel and one message in it, as text.
-func (w *world) everythingRead(who, id string) map[string]string {
+// readEveryWay is what each way to read shows of the channel and one message in it, as text.
+func (w *world) readEveryWay(who, id string) map[string]string {
 	w.t.Helper()
 	shown := map[string]string{}
 	add := func(name string, v any, err error) {
@@ -175,9 +175,9 @@ func (w *world) everythingRead(who, id string) map[string]string {
 func TestRetryOfARedactedPostReturnsIt(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t)
-	draft := w.secretive("arya", 10)
+	draft := w.draftWithCanary("arya", 10)
 	first := w.PostAs("arya", draft)
-	redacted := w.redact(first.Message.ID)
+	redacted := w.redactAsOwner(first.Message.ID)
 	again := w.PostAs("arya", draft)
 	same(t, "message", again.Message, redacted)
 	same(t, "duplicate", again.Duplicate, true)
@@ -191,12 +191,12 @@ func TestRedactingRemovesBodiesNobodyElseRefersTo(t *testing.T) {
 	alone, shared := w.putArtifactAs("arya", "alone"), w.putArtifactAs("arya", "shared")
 	first := w.PostAs("arya", parley.Draft{Conversation: "open", Content: with(alone, shared)}).Message.ID
 	second := w.PostAs("ned", parley.Draft{Conversation: "open", Content: with(shared)}).Message.ID
-	w.redact(first)
+	w.redactAsOwner(first)
 	same(t, "after the first", w.storedBodies(), []string{shared.SHA256})
 	_, err := w.readArtifactAs("arya", alone.SHA256)
 	wantError(t, err, absent("artifact", alone.SHA256, storeFirst))
 	w.deepCheck()
-	w.redact(second)
+	w.redactAsOwner(second)
 	same(t, "after the second", w.storedBodies(), []string(nil))
 	same(t, "stored again", w.putArtifactAs("arya", "alone"), alone)
 	w.deepCheck()
@@ -217,7 +217,7 @@ func TestRedactionCutShortIsFinishedBySweeping(t *testing.T) {
 			id := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(w.putArtifactAs("arya", "secret"))}).Message.ID
 			w.NoError(w.Sweep(ctx))
 			on.Store(true)
-			w.redact(id)
+			w.redactAsOwner(id)
 			same(t, "left over", len(w.storedBodies()), 1)
 			on.Store(false)
 			w.deepCheck()
@@ -279,7 +279,7 @@ func TestRedactionForgetsWhatLiveRunsHavePutOut(t *testing.T) {
 	for _, a := range runs {
 		w.RunLogs(a.Run.ID, []byte(canary))
 	}
-	w.redact(id)
+	w.redactAsOwner(id)
 	for i, want := range []string{"", "", canary} {
 		same(t, "live", string(get[[]byte](w)(w.RunOutput(ctx, user, runs[i].Run.ID))), want)
 	}
@@ -294,7 +294,7 @@ func TestRedactionForgetsWhatLiveRunsHavePutOut(t *testing.T) {
 func TestIndexerInFlightDoesNotBringRedactedWordsBack(t *testing.T) {
 	t.Parallel()
 	for name, erase := range map[string]func(w *world, id string){
-		"redacted": func(w *world, id string) { w.redact(id) },
+		"redacted": func(w *world, id string) { w.redactAsOwner(id) },
 		"erased by retention": func(w *world, _ string) {
 			w.clock.advance(2 * day)
 			w.NoError(w.Sweep(ctx))
@@ -319,14 +319,14 @@ func TestIndexerInFlightDoesNotBringRedactedWordsBack(t *testing.T) {
 			meddle.Store(&fn)
 			w.Start(ctx)
 			<-meddled
-			w.settle()
+			w.awaitIndex()
 			same(t, "found", len(w.searchAs("ned", canary).Hits), 0)
 			w.NoError(w.Sweep(ctx))
-			w.close()
+			w.Close()
 			found, err := stores.holds(w.place, canary)
 			w.NoError(err)
 			same(t, "files and tables with the word", found, []string(nil))
-			w.open()
+			w.Open()
 		})
 	}
 }

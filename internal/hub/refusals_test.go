@@ -23,9 +23,9 @@ type refusalEntry struct {
 	Missed   int    `json:"missed"`
 }
 
-func (w *world) refusalsIn() (list []refusalEntry) {
+func (w *world) auditedRefusals() (list []refusalEntry) {
 	w.t.Helper()
-	for _, e := range w.auditLog() {
+	for _, e := range w.AuditEntriesWithRefusals() {
 		if e.Act != "refused" {
 			continue
 		}
@@ -68,7 +68,7 @@ func TestRefusalsAreAudited(t *testing.T) {
 	_, err = w.Agent(ctx, as("arya"), "daenerys") // refused, but not for want of a right
 	same(t, "code", parley.CodeOf(err), parley.BadInput)
 	w.Stop()
-	same(t, "refusals", w.refusalsIn(), []refusalEntry{
+	same(t, "refusals", w.auditedRefusals(), []refusalEntry{
 		{Actor: "arya", Subject: "hub", Sentence: removeRefused, Source: "test"},
 		{Actor: "ned", Subject: "hub", Sentence: removeRefused, Source: "test", By: "user"},
 		{Actor: "arya", Subject: "hub", Sentence: "only an owner may read the audit log", Source: "test"},
@@ -97,7 +97,7 @@ func TestSameRefusalIsWrittenOnceAMinute(t *testing.T) {
 		of := func(who string, leftOut int) refusalEntry {
 			return refusalEntry{Actor: who, Subject: "hub", Sentence: removeRefused, Source: "test", LeftOut: leftOut}
 		}
-		same(t, "refusals", w.refusalsIn(), []refusalEntry{of("arya", 0), of("ned", 0), of("arya", 4), of("arya", 1)})
+		same(t, "refusals", w.auditedRefusals(), []refusalEntry{of("arya", 0), of("ned", 0), of("arya", 4), of("arya", 1)})
 	})
 }
 
@@ -113,7 +113,7 @@ func TestManyRefusalsAreCounted(t *testing.T) {
 	w.Refused(as("ned"), "test", parley.Errorf(parley.NotPermitted, "another's"))
 	w.Start(ctx)
 	w.Stop()
-	list := w.refusalsIn()
+	list := w.auditedRefusals()
 	same(t, "written", len(list), 61)
 	same(t, "the last", list[60], refusalEntry{Actor: "ned", Subject: "test", Sentence: "another's", Source: "test", Missed: times - 60})
 }
@@ -128,13 +128,13 @@ func TestRefusalsOfManyAreBounded(t *testing.T) {
 	}
 	w.Start(ctx)
 	w.Stop()
-	same(t, "written", len(w.refusalsIn()), 256)
+	same(t, "written", len(w.auditedRefusals()), 256)
 	w.clock.advance(time.Minute)
 	w.Restart()
 	w.Start(ctx)
 	w.Refused(as("agent-1"), "test", parley.Errorf(parley.NotPermitted, "no"))
 	w.Stop()
-	same(t, "after a restart", len(w.refusalsIn()), 257)
+	same(t, "after a restart", len(w.auditedRefusals()), 257)
 }
 
 func TestRefusalIsWrittenShort(t *testing.T) {
@@ -142,7 +142,7 @@ func TestRefusalIsWrittenShort(t *testing.T) {
 	w := newStartedHub(t)
 	w.Refused(as("user"), "test", parley.Errorf(parley.NotPermitted, "%s", "x"+strings.Repeat("é", 100_000)))
 	w.Stop()
-	same(t, "the sentence", w.refusalsIn()[0].Sentence, "x"+strings.Repeat("é", 249)+"…")
+	same(t, "the sentence", w.auditedRefusals()[0].Sentence, "x"+strings.Repeat("é", 249)+"…")
 }
 
 func TestRefusalThatCannotBeWrittenChangesNoAnswer(t *testing.T) {

@@ -18,8 +18,8 @@ func answering(t *testing.T) *world {
 	return w
 }
 
-// replies has the caller answer a message.
-func (w *world) replies(caller hub.Caller, message, words string) error {
+// tryReply has the caller answer a message.
+func (w *world) tryReply(caller hub.Caller, message, words string) error {
 	_, err := w.Post(ctx, caller, parley.Draft{InReplyTo: message, Content: text(words)})
 	return err
 }
@@ -37,8 +37,8 @@ func TestASupervisedAgentAnswersAMessageOnce(t *testing.T) {
 			asked := w.SendDM("senior", "intern", "well?").Message
 			before(w, asked.ID)
 			w.clock.advance(time.Hour)
-			w.NoError(w.replies(as("intern"), asked.ID, "so"))
-			a := w.HeldApproval(w.replies(as("intern"), asked.ID, "and another thing"))
+			w.NoError(w.tryReply(as("intern"), asked.ID, "so"))
+			a := w.HeldApproval(w.tryReply(as("intern"), asked.ID, "and another thing"))
 			if a.Rule != "mode supervised" || a.Target != "senior" {
 				t.Errorf("held by %+v", a)
 			}
@@ -47,7 +47,7 @@ func TestASupervisedAgentAnswersAMessageOnce(t *testing.T) {
 				t.Errorf("intern has said %d messages, want its answer and what was approved", len(said))
 			}
 			again := w.SendDM("senior", "intern", "and now?").Message
-			w.NoError(w.replies(as("intern"), again.ID, "fine"))
+			w.NoError(w.tryReply(as("intern"), again.ID, "fine"))
 		})
 	}
 }
@@ -86,7 +86,7 @@ func TestAReplyToADeliveryThatEndedIsHeld(t *testing.T) {
 			if d := w.DeliveryOf(message, "intern"); d.State != state {
 				t.Fatalf("the delivery is %s", d.State)
 			}
-			w.HeldApproval(w.replies(as("intern"), message, "so"))
+			w.HeldApproval(w.tryReply(as("intern"), message, "so"))
 		})
 	}
 }
@@ -97,24 +97,24 @@ func TestADenyRuleHoldsForASecondReply(t *testing.T) {
 	w.AddAgents("arya", "gendry")
 	w.AddPermission("arya", "gendry", parley.EffectDeny)
 	asked := w.SendDM("gendry", "arya", "well?").Message
-	w.NoError(w.replies(as("arya"), asked.ID, "so"))
-	w.AssertCode(parley.NotPermitted, w.replies(as("arya"), asked.ID, "and another thing"))
+	w.NoError(w.tryReply(as("arya"), asked.ID, "so"))
+	w.AssertCode(parley.NotPermitted, w.tryReply(as("arya"), asked.ID, "and another thing"))
 }
 
 // TestARunRepliesToItsTriggerAsOftenAsItLikes: the trigger lasts as long as the run, and ends with it.
 func TestARunRepliesToItsTriggerAsOftenAsItLikes(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("senior")
-	w.named("intern", "InternBot", func(p *parley.Profile) { p.Mode = parley.ModeSupervised })
+	w.addNamedAgent("intern", "InternBot", func(p *parley.Profile) { p.Mode = parley.ModeSupervised })
 	w.AddPermission("intern", "senior", parley.EffectDeny)
 	asked := w.SendDM("senior", "intern", "well?").Message
 	run := w.StartRun("intern")
-	w.NoError(w.replies(run.Caller(), asked.ID, "one"))
-	w.NoError(w.replies(run.Caller(), asked.ID, "two"))
+	w.NoError(w.tryReply(run.Caller(), asked.ID, "one"))
+	w.NoError(w.tryReply(run.Caller(), asked.ID, "two"))
 	w.EndRun(run, "three")
-	w.AssertCode(parley.NotPermitted, w.replies(as("intern"), asked.ID, "four"))
+	w.AssertCode(parley.NotPermitted, w.tryReply(as("intern"), asked.ID, "four"))
 	w.NoError(w.Unpermit(ctx, user, "intern", "senior", ""))
-	w.HeldApproval(w.replies(as("intern"), asked.ID, "four"))
+	w.HeldApproval(w.tryReply(as("intern"), asked.ID, "four"))
 	next, _ := w.startRunInDM("intern")
-	w.HeldApproval(w.replies(next.Caller(), asked.ID, "four"))
+	w.HeldApproval(w.tryReply(next.Caller(), asked.ID, "four"))
 }

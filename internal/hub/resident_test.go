@@ -45,7 +45,7 @@ func TestWhoLivesInChannelsIsReachedThere(t *testing.T) {
 	w.CreateChannel("user", "paper", "claude")
 	all(refused(parley.Unavailable, "", "claude reads only the channels of a directory tree: #paper",
 		`post there and mention it: parley chat --conv paper "@claude …"`))
-	w.mapped("tree", "thesis", "letters")
+	w.mapChannels("tree", "thesis", "letters")
 	all(refused(parley.Unavailable, "", "claude reads only the channels of a directory tree: #letters, #thesis",
 		`post there and mention it: parley chat --conv letters "@claude …"`))
 	task := w.Delegate(user, "bot", "Draft it")
@@ -90,16 +90,16 @@ func TestOnlyMappedChannelsAreExported(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		w := openWorld(rt, stores.place(t), mayLoop)
-		defer w.close()
+		defer w.Close()
 		w.AddScriptAgents("bot")
 		w.joinTree(parley.LayoutAgentOS, "tree", "claude")
 		w.CreateChannel("user", "open", "bot", "claude")
 		w.CreateChannel("user", "other", "bot", "claude")
 		w.CreatePrivateChannel("user", "secret", "bot", "claude")
-		w.group("user", "circle", "bot", "claude")
+		w.CreateGroup("user", "circle", "bot", "claude")
 		named := rapid.Bool().Draw(rt, "secret is named")
 		if named {
-			w.mapped("tree", "open", "secret")
+			w.mapChannels("tree", "open", "secret")
 		}
 		directories := []string{"open", "secret", "circle"}
 		want, got := []string{}, []string{}

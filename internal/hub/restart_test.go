@@ -66,7 +66,7 @@ func ownServer(t *testing.T, url string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(w.close)
+	t.Cleanup(w.Close)
 	return w
 }
 

@@ -32,7 +32,7 @@ func (w *world) sweepEverything() {
 	w.NoError(w.Sweep(ctx))
 }
 
-func (w *world) lastAudit() []string {
+func (w *world) lastAuditEntry() []string {
 	w.t.Helper()
 	list := w.AuditEntries()
 	last := list[len(list)-1]
@@ -75,7 +75,7 @@ func TestOldMessagesAreErasedUnlessOwed(t *testing.T) {
 	view := w.ConversationAs("ned", "open")
 	same(t, "numbers", []int64{view.Messages, view.LastSeq}, []int64{1, young.Message.Seq})
 	same(t, "events", w.LastEventNumber(), last)
-	same(t, "audited", w.lastAudit(), []string{
+	same(t, "audited", w.lastAuditEntry(), []string{
 		"parley", "retention.erase", "hub",
 		`{"messages":4,"message_bytes":17,"artifacts":0,"artifact_bytes":0,"events":0}`,
 	})
@@ -145,7 +145,7 @@ func TestMessagesAreErasedWhenTheyAreTooMuch(t *testing.T) {
 	}
 	w.sweepEverything()
 	same(t, "much over", w.TextsIn("ned", "open"), strings.Fields(strings.Repeat(strings.Repeat("z", 100)+" ", 10)))
-	w.redact(w.SayIn("arya", "open", strings.Repeat("r", 500)).Message.ID)
+	w.redactAsOwner(w.SayIn("arya", "open", strings.Repeat("r", 500)).Message.ID)
 	w.sweepEverything()
 	same(t, "what is redacted weighs nothing", kept(), 11)
 	w.deepCheck()
@@ -162,7 +162,7 @@ func TestManyMessagesAreErasedInPortions(t *testing.T) {
 	w.SayIn("user", "open", "last")
 	w.sweepEverything()
 	same(t, "kept", w.TextsIn("ned", "open"), []string{"last"})
-	same(t, "audited once", strings.Contains(w.lastAudit()[3], `"messages":450`), true)
+	same(t, "audited once", strings.Contains(w.lastAuditEntry()[3], `"messages":450`), true)
 }
 
 func TestOldArtifactsAreRemovedAndSaidToBe(t *testing.T) {
@@ -175,7 +175,7 @@ func TestOldArtifactsAreRemovedAndSaidToBe(t *testing.T) {
 	w.clock.advance(11 * day)
 	w.sweepEverything()
 	same(t, "bodies", w.storedBodies(), []string{renewed.SHA256})
-	same(t, "audited", strings.Contains(w.lastAudit()[3], `"artifacts":1,"artifact_bytes":3,`), true)
+	same(t, "audited", strings.Contains(w.lastAuditEntry()[3], `"artifacts":1,"artifact_bytes":3,`), true)
 	shown, err := w.Message(ctx, as("ned"), m.ID)
 	w.NoError(err)
 	same(t, "message", shown.Message, m)

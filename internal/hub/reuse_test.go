@@ -13,7 +13,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-func (w *world) reuse(by string, n parley.NewAgent) (parley.Agent, error) {
+func (w *world) addReusedAgent(by string, n parley.NewAgent) (parley.Agent, error) {
 	n.Reuse = true
 	return w.AddAgent(ctx, as(by), n)
 }
@@ -27,7 +27,7 @@ func TestReuseGivesTheNameAndNothingElse(t *testing.T) {
 	old, err := w.AddAgent(ctx, user, parley.NewAgent{ID: "arya", Name: "AryaBot"})
 	w.NoError(err)
 	secret := w.CreatePrivateChannel("arya", "closed", "ned").ID
-	group := w.group("arya", "club", "ned").ID
+	group := w.CreateGroup("arya", "club", "ned").ID
 	dm := w.SendDM("ned", "arya", "the word is valar").Message
 	answer := w.SendDM("arya", "ned", "morghulis, and valar").Message
 	once := w.SendEphemeralDM("bran", "arya", "valar again").Message
@@ -40,10 +40,10 @@ func TestReuseGivesTheNameAndNothingElse(t *testing.T) {
 	w.NoError(second(w.Permit(ctx, user, parley.Permission{Agent: "arya", Target: "bran", Effect: parley.EffectDeny})))
 	task, err := w.Contact(ctx, as("ned"), parley.Contact{Pattern: parley.PatternDelegate, Agent: "arya", Message: "work"})
 	w.NoError(err)
-	w.settle() // the index has all of it under the name
+	w.awaitIndex() // the index has all of it under the name
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
 
-	next, err := w.reuse("user", parley.NewAgent{ID: "arya", Name: "AryaBot"})
+	next, err := w.addReusedAgent("user", parley.NewAgent{ID: "arya", Name: "AryaBot"})
 	w.NoError(err)
 	same(t, "named alike", []string{next.ID, next.Name}, []string{"arya", "AryaBot"})
 	if next.UUID == old.UUID {
@@ -66,7 +66,7 @@ func TestReuseGivesTheNameAndNothingElse(t *testing.T) {
 			t.Errorf("a message %s can be read by the next holder of the name: %v", what, err)
 		}
 	}
-	same(t, "its lists", w.list("arya", parley.ListFilter{Ephemeral: true}), []string(nil))
+	same(t, "its lists", w.ConversationIDs("arya", parley.ListFilter{Ephemeral: true}), []string(nil))
 	same(t, "its inbox", len(found(w.Take(ctx, arya, parley.Take{Limit: 9})).Deliveries), 0)
 	same(t, "search", w.searchSnippets("arya", "valar"), []string{})
 	if _, err := w.IdentifyAt(ctx, token.Secret, hub.Place{TCP: true}); parley.AsError(err).Reason != parley.Unauthenticated {
@@ -125,10 +125,10 @@ func TestReuseIsForOwnersAndAudited(t *testing.T) {
 		{"by an agent", taken("ned", parley.NewAgent{ID: "arya", Reuse: true}), refused(parley.NotPermitted, "", "only an owner may add an agent", "ask an owner of this hub")},
 		{"by a member", taken("sam", parley.NewAgent{ID: "arya", Reuse: true}), refused(parley.NotPermitted, "", "only an owner may add an agent", "ask an owner of this hub")},
 	})
-	first, err := w.reuse("user", parley.NewAgent{ID: "arya"})
+	first, err := w.addReusedAgent("user", parley.NewAgent{ID: "arya"})
 	w.NoError(err)
 	var detail struct{ Removed, Now, By string }
-	entries := w.auditLog()
+	entries := w.AuditEntriesWithRefusals()
 	at := slices.IndexFunc(entries, func(e parley.AuditEntry) bool { return e.Act == "agent.reuse" })
 	if at < 0 {
 		t.Fatal("reuse is not audited")
@@ -138,11 +138,11 @@ func TestReuseIsForOwnersAndAudited(t *testing.T) {
 		[]string{"user", "arya", old.UUID, "arya~removed", first.UUID})
 
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
-	other, err := w.reuse("user", parley.NewAgent{ID: "stark", Name: "Arya"})
+	other, err := w.addReusedAgent("user", parley.NewAgent{ID: "stark", Name: "Arya"})
 	w.NoError(err)
 	same(t, "by its name alone", found(w.Agent(ctx, user, "arya")).ID, other.ID)
 	w.NoError(w.RemoveAgent(ctx, user, "stark"))
-	third, err := w.reuse("user", parley.NewAgent{ID: "arya", Name: "stark"})
+	third, err := w.addReusedAgent("user", parley.NewAgent{ID: "arya", Name: "stark"})
 	w.NoError(err)
 	same(t, "again", found(w.Agent(ctx, user, "stark")).UUID, third.UUID)
 	names := []string{}
@@ -169,7 +169,7 @@ func TestReuseWithdrawsCallsThatNameTheRemovedAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
-	w.NoError(second(w.reuse("user", parley.NewAgent{ID: "arya"})))
+	w.NoError(second(w.addReusedAgent("user", parley.NewAgent{ID: "arya"})))
 	same(t, "its state", found(w.Approval(ctx, user, held.Approval.ID)).State, parley.ApprovalWithdrawn)
 }
 
@@ -179,10 +179,10 @@ func TestReuseWaitsForASessionToEnd(t *testing.T) {
 	w.AddAgents("arya")
 	leave := w.Attend("arya")
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
-	_, err := w.reuse("user", parley.NewAgent{ID: "arya"})
+	_, err := w.addReusedAgent("user", parley.NewAgent{ID: "arya"})
 	same(t, "while it is connected", parley.CodeOf(err), parley.Unavailable)
 	leave()
-	w.NoError(second(w.reuse("user", parley.NewAgent{ID: "arya"})))
+	w.NoError(second(w.addReusedAgent("user", parley.NewAgent{ID: "arya"})))
 }
 
 func TestReusedNamesSurviveExportAndImport(t *testing.T) {
@@ -192,7 +192,7 @@ func TestReusedNamesSurviveExportAndImport(t *testing.T) {
 	w.CreateConversationAs("ned", parley.NewConversation{Name: "Project X"})
 	m := w.SendDM("arya", "ned", "before").Message
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
-	w.NoError(second(w.reuse("user", parley.NewAgent{ID: "arya"})))
+	w.NoError(second(w.addReusedAgent("user", parley.NewAgent{ID: "arya"})))
 	after := w.SendDM("arya", "ned", "after").Message
 	exported := w.exportEverything()
 	there := newHub(t)
@@ -238,15 +238,15 @@ func TestReuseSetsTheFilesOfTheRemovedAgentAside(t *testing.T) {
 		"its manager does not exist": {ID: "arya", Profile: parley.Profile{Manager: "nobody"}},
 		"its id is a uuid":           {ID: old.UUID},
 	} {
-		if _, err := w.reuse("user", n); parley.CodeOf(err) != parley.BadInput {
+		if _, err := w.addReusedAgent("user", n); parley.CodeOf(err) != parley.BadInput {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if _, err := w.reuse("ned", parley.NewAgent{ID: "arya"}); parley.CodeOf(err) != parley.NotPermitted {
+	if _, err := w.addReusedAgent("ned", parley.NewAgent{ID: "arya"}); parley.CodeOf(err) != parley.NotPermitted {
 		t.Errorf("by an agent: %v", err)
 	}
 	same(t, "refused, so nothing moves", len(aside), 0)
-	w.NoError(second(w.reuse("user", parley.NewAgent{ID: "arya", Name: "Crow", Profile: parley.Profile{Runtime: parley.RuntimeScript}})))
+	w.NoError(second(w.addReusedAgent("user", parley.NewAgent{ID: "arya", Name: "Crow", Profile: parley.Profile{Runtime: parley.RuntimeScript}})))
 	same(t, "both holders, and then the runtime is made ready anew", aside, []string{"check", "arya", "bran", "check"})
 }
 
@@ -267,7 +267,7 @@ func TestReuseWithdrawsCallsHoweverTheyNameTheAgent(t *testing.T) {
 		held = append(held, call.Approval.ID)
 	}
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
-	w.NoError(second(w.reuse("user", parley.NewAgent{ID: "arya", Name: "R&D<Ärya>"})))
+	w.NoError(second(w.addReusedAgent("user", parley.NewAgent{ID: "arya", Name: "R&D<Ärya>"})))
 	for _, id := range held {
 		a := found(w.Approval(ctx, user, id))
 		if a.State != parley.ApprovalWithdrawn {
@@ -284,7 +284,7 @@ func TestAnExportFromBeforeTheReuseGivesTheNewAgentNothing(t *testing.T) {
 	m := w.SendDM("ned", "arya", "for the first arya").Message
 	before := w.exportEverything()
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
-	w.NoError(second(w.reuse("user", parley.NewAgent{ID: "arya"})))
+	w.NoError(second(w.addReusedAgent("user", parley.NewAgent{ID: "arya"})))
 	w.NoError(w.DeleteConversation(ctx, user, m.Conversation))
 	_, err := w.Import(ctx, user, strings.NewReader(before))
 	same(t, "the import", []string{parley.AsError(err).Message, parley.AsError(err).Suggestion}, []string{
@@ -304,11 +304,11 @@ func TestReuseIsRefusedWhileABridgeNamesTheAgent(t *testing.T) {
 	w.NoError(second(w.AddBridge(ctx, user, n)))
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
 	w.assertRefusals(t, []refusal{{
-		"its queue", func() error { return second(w.reuse("user", parley.NewAgent{ID: "arya"})) },
+		"its queue", func() error { return second(w.addReusedAgent("user", parley.NewAgent{ID: "arya"})) },
 		refused(parley.BadInput, parley.Conflict, "the bridge board names arya", "remove the bridge first: parley bridge remove board"),
 	}})
 	w.NoError(w.RemoveBridge(ctx, user, "board"))
-	w.NoError(second(w.reuse("user", parley.NewAgent{ID: "arya"})))
+	w.NoError(second(w.addReusedAgent("user", parley.NewAgent{ID: "arya"})))
 }
 
 // The signs of life of the removed agent are not those of the next.
@@ -318,6 +318,6 @@ func TestReuseBeginsWithoutSignsOfLife(t *testing.T) {
 	w.AddAgents("arya")
 	w.Attend("arya")()
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
-	w.NoError(second(w.reuse("user", parley.NewAgent{ID: "arya"})))
+	w.NoError(second(w.addReusedAgent("user", parley.NewAgent{ID: "arya"})))
 	same(t, "last seen", found(w.AgentView(ctx, user, "arya")).LastSeen, (*time.Time)(nil))
 }

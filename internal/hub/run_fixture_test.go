@@ -11,15 +11,18 @@ import (
 const node = "node-1"
 
 // AddScriptAgents adds agents whose runs the hub starts.
-func (w *world) AddScriptAgents(ids ...string) { w.t.Helper(); w.addWith(parley.RuntimeScript, ids...) }
+func (w *world) AddScriptAgents(ids ...string) {
+	w.t.Helper()
+	w.AddAgentsWithRuntime(parley.RuntimeScript, ids...)
+}
 
 // AddPollingAgents adds agents that fetch for themselves.
 func (w *world) AddPollingAgents(ids ...string) {
 	w.t.Helper()
-	w.addWith(parley.RuntimeAttached, ids...)
+	w.AddAgentsWithRuntime(parley.RuntimeAttached, ids...)
 }
 
-func (w *world) addWith(runtime string, ids ...string) {
+func (w *world) AddAgentsWithRuntime(runtime string, ids ...string) {
 	w.t.Helper()
 	for _, id := range ids {
 		_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: id, Profile: parley.Profile{Runtime: runtime}})
@@ -87,8 +90,8 @@ func (w *world) AssertIdle(agents ...string) {
 	}
 }
 
-// woken are those of some agents who have something to start.
-func (w *world) woken(agents ...string) []string {
+// WokenAgents are those of some agents who have something to start.
+func (w *world) WokenAgents(agents ...string) []string {
 	w.t.Helper()
 	return slices.DeleteFunc(slices.Clone(agents), func(agent string) bool { return w.NextRunOf(agent) == nil })
 }

@@ -92,7 +92,7 @@ func (m *runMachine) startRun(agent string) {
 func (m *runMachine) accident(r *rapid.T) {
 	switch rapid.IntRange(0, 5).Draw(r, "accident") {
 	case 0: // the process dies
-		m.startAgain()
+		m.RestartAndRecover()
 		if rapid.Bool().Draw(r, "swept first") {
 			m.SweepDueDeliveries()
 		}

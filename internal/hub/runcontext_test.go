@@ -11,8 +11,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// known is what a run's prompt is made from.
-func (w *world) known(run string) parley.RunContext {
+// runContextOf is what a run's prompt is made from.
+func (w *world) runContextOf(run string) parley.RunContext {
 	w.t.Helper()
 	return get[parley.RunContext](w)(w.RunContext(ctx, run))
 }
@@ -31,7 +31,7 @@ func TestRunContextIsTheEndOfItsConversation(t *testing.T) {
 	w.SayIn("user", "open", "@codex two")
 	w.NoError(w.Leave(ctx, as("ned"), "open"))
 	a := w.NextRunOf("codex")
-	c := w.known(a.Run.ID)
+	c := w.runContextOf(a.Run.ID)
 	same(t, "history", textsOf(c.History), []string{"2", "3"})
 	same(t, "triggers", textsOf(c.Triggers), []string{"@codex one", "@codex two"})
 	ids := func(list []parley.Agent) (ids []string) {
@@ -55,7 +55,7 @@ func TestResumedSessionIsToldWhatIsNew(t *testing.T) {
 	turn := func(words string) (r parley.Run, c parley.RunContext) {
 		w.SayIn("user", "open", "@codex "+words)
 		a := w.StartRun("codex")
-		c = w.known(a.Run.ID)
+		c = w.runContextOf(a.Run.ID)
 		w.SayIn("user", "open", "while "+words)
 		w.PostFromRun(a, parley.Draft{Conversation: "open", Content: text("said " + words)})
 		result := parley.Result{Text: "answer " + words, Session: "session " + words}
@@ -115,7 +115,7 @@ func TestPromptsHoldNothingOfElsewhere(t *testing.T) {
 				_ = w.RemoveMember(ctx, user, room, to)
 			default:
 				if a := w.NextRunOf(to); a != nil {
-					w.looksOnlyHere(to, a.Run)
+					w.assertContextWithinRights(to, a.Run)
 					_, err := w.Post(ctx, a.Caller(), parley.Draft{Conversation: room, Content: text("from a run")})
 					if err == nil && rapid.Bool().Draw(r, "fails") {
 						w.FailRunOf(a, parley.FailureLost)
@@ -130,9 +130,9 @@ func TestPromptsHoldNothingOfElsewhere(t *testing.T) {
 	})
 }
 
-// looksOnlyHere requires that a run is given nothing that its agent may not read, and of its history and its
+// assertContextWithinRights requires that a run is given nothing that its agent may not read, and of its history and its
 // triggers nothing of another conversation.
-func (w *world) looksOnlyHere(agent string, r parley.Run) {
+func (w *world) assertContextWithinRights(agent string, r parley.Run) {
 	w.t.Helper()
 	c, err := w.RunContext(ctx, r.ID)
 	if err != nil {
@@ -156,14 +156,14 @@ func TestTheRequestOfATaskIsKept(t *testing.T) {
 	w.EditAgent("codex", func(a *parley.Agent) { a.ContextMessages = 2 })
 	made := get[parley.Contacted](w)(w.Contact(ctx, user, parley.Contact{Pattern: parley.PatternDelegate, Agent: "codex", Message: "Forge a sword"}))
 	a := w.StartRun("codex")
-	first := w.known(a.Run.ID)
+	first := w.runContextOf(a.Run.ID)
 	same(t, "at first", []any{first.Task.ID, first.Request == nil}, []any{made.Task, true})
 	caller := as("codex")
 	caller.Run = a.Run.ID
 	get[parley.Contacted](w)(w.Contact(ctx, caller, parley.Contact{Pattern: parley.PatternDelegate, Agent: "smith", Message: "Heat the iron"}))
 	w.EndRun(a, "The smith is at it.")
 	w.RunAndAnswer("smith", "It is hot.")
-	later := w.known(w.StartRun("codex").Run.ID)
+	later := w.runContextOf(w.StartRun("codex").Run.ID)
 	if later.Request == nil || later.Request.ID != made.Message || later.Task.ID != made.Task {
 		t.Errorf("the request is %+v, the task %+v", later.Request, later.Task)
 	}

@@ -157,7 +157,7 @@ func TestCrashBetweenAnyTwoSteps(t *testing.T) {
 			for _, step := range steps[:crash+1] {
 				step(w, a)
 			}
-			w.startAgain()
+			w.RestartAndRecover()
 			if sweepFirst {
 				w.SweepDueDeliveries()
 			}

@@ -107,7 +107,7 @@ func TestRoundRobinWaitsForTheEndOfTheRun(t *testing.T) {
 	rung()
 	w.EndRun(c, "and the rest")
 	same(t, "rung", rung(), []string{"a1", "b2", "c3", "user"})
-	same(t, "woken", w.woken(three...), []string{"a1"})
+	same(t, "woken", w.WokenAgents(three...), []string{"a1"})
 }
 
 // Others do not wait for one whose API asks to be left alone for long.

@@ -30,7 +30,7 @@ func (w *world) searchAs(who, query string) parley.SearchResult {
 // searchSnippets are the snippets of what somebody finds, best first. It waits for what was said last.
 func (w *world) searchSnippets(who, query string) []string {
 	w.t.Helper()
-	w.settle()
+	w.awaitIndex()
 	texts := []string{}
 	for _, hit := range w.searchAs(who, query).Hits {
 		texts = append(texts, hit.Snippet.Text)
@@ -38,8 +38,8 @@ func (w *world) searchSnippets(who, query string) []string {
 	return texts
 }
 
-// settle waits until everything is indexed: a search waits for its caller's own last message.
-func (w *world) settle() {
+// awaitIndex waits until everything is indexed: a search waits for its caller's own last message.
+func (w *world) awaitIndex() {
 	w.t.Helper()
 	w.SendDM(parley.Owner, "ned", "settled")
 	if w.searchAs(parley.Owner, "settled").Behind {
@@ -200,7 +200,7 @@ func TestSearchRanksAndPages(t *testing.T) {
 	for i := range 30 {
 		w.SayIn("arya", "open", fmt.Sprint("word ", i))
 	}
-	w.settle()
+	w.awaitIndex()
 	var got []string
 	r := parley.SearchRequest{Query: "word", Limit: 7}
 	for pages := 0; ; pages++ {
@@ -214,7 +214,7 @@ func TestSearchRanksAndPages(t *testing.T) {
 			break
 		}
 		w.SayIn("ned", "open", "word word word word posted meanwhile")
-		w.settle()
+		w.awaitIndex()
 	}
 	want := []string{"best: word word word"}
 	for i := range 30 {
@@ -231,7 +231,7 @@ func TestSearchGoesOnWithOlderMessages(t *testing.T) {
 	for i := range n {
 		w.SayIn("user", "open", fmt.Sprint("word ", i))
 	}
-	w.settle()
+	w.awaitIndex()
 	seen := map[int64]bool{}
 	for r := (parley.SearchRequest{Query: "word", Limit: 100}); ; {
 		found, err := w.Search(ctx, as("arya"), r)

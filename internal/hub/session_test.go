@@ -15,7 +15,7 @@ import (
 var linkUsed = refused(parley.NotPermitted, parley.Unauthenticated, "the sign-in link does not work, or not any more",
 	"ask for a new one: each works once, for 10 minutes")
 
-func (w *world) link(by hub.Caller, person string) string {
+func (w *world) newSignInLink(by hub.Caller, person string) string {
 	w.t.Helper()
 	secret, _, err := w.NewLink(ctx, by, person)
 	w.NoError(err)
@@ -29,7 +29,7 @@ func TestLinkOpensASession(t *testing.T) {
 	secret, expires, err := w.NewLink(ctx, scoped("user", parley.ScopeRead, parley.ScopeAdmin), "Sansa")
 	w.NoError(err)
 	same(t, "the link expires", expires, began.Add(10*time.Minute))
-	same(t, "tokens listed", len(w.tokensOf("user", "")), 0)
+	same(t, "tokens listed", len(w.tokenIDsOf("user", "")), 0)
 	made := get[parley.MadeToken](w)(w.SignIn(ctx, secret))
 	until := began.Add(30 * 24 * time.Hour)
 	same(t, "the session", made.Token, parley.Token{
@@ -53,7 +53,7 @@ func TestSessionEndsWithTheCredentialItsLinkWasMadeWith(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	anHour := began.Add(time.Hour)
-	made := get[parley.MadeToken](w)(w.SignIn(ctx, w.link(ending(scoped("user"), anHour), "user")))
+	made := get[parley.MadeToken](w)(w.SignIn(ctx, w.newSignInLink(ending(scoped("user"), anHour), "user")))
 	same(t, "it ends", *made.ExpiresAt, anHour)
 }
 
@@ -61,7 +61,7 @@ func TestLinkWorksOnceForManyAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	for range 5 {
-		secret := w.link(scoped("user"), "user")
+		secret := w.newSignInLink(scoped("user"), "user")
 		var opened atomic.Int32
 		var group sync.WaitGroup
 		start := make(chan struct{})
@@ -80,13 +80,13 @@ func TestLinkWorksOnceForManyAtOnce(t *testing.T) {
 		group.Wait()
 		same(t, "sessions", opened.Load(), int32(1))
 	}
-	same(t, "tokens", len(w.tokensOf("user", "")), 5)
+	same(t, "tokens", len(w.tokenIDsOf("user", "")), 5)
 }
 
 func TestLinkWorksOnceForTwoHubs(t *testing.T) {
 	t.Parallel()
 	hubs := twoHubs(t)
-	secret := hubs[0].link(scoped("user"), "user")
+	secret := hubs[0].newSignInLink(scoped("user"), "user")
 	_, errs := atOnce(t, hubs, func(w *world) (parley.MadeToken, error) { return w.SignIn(ctx, secret) })
 	opened := 0
 	for _, err := range errs {
@@ -102,7 +102,7 @@ func TestSignInRefuses(t *testing.T) {
 	w := newHub(t)
 	w.AddPerson("sansa", parley.AccessMember)
 	w.AddPerson("gone", parley.AccessMember)
-	used, removed, old := w.link(scoped("user"), "sansa"), w.link(scoped("user"), "gone"), w.link(scoped("user"), "sansa")
+	used, removed, old := w.newSignInLink(scoped("user"), "sansa"), w.newSignInLink(scoped("user"), "gone"), w.newSignInLink(scoped("user"), "sansa")
 	session := get[parley.MadeToken](w)(w.SignIn(ctx, used))
 	w.NoError(w.RemoveAgent(ctx, user, "gone"))
 	plain := w.newTokenFor("sansa")
@@ -148,7 +148,7 @@ func TestNewLinkRefuses(t *testing.T) {
 		{"without scopes", link(user, "user"), refused(parley.NotPermitted, "",
 			"a credential without scopes makes no sign-in link", "use another one")},
 	})
-	w.link(scoped("sansa"), "")
+	w.newSignInLink(scoped("sansa"), "")
 }
 
 func TestOwnersActAsOthersAndItIsAudited(t *testing.T) {

@@ -7,21 +7,21 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// shows marks messages as shown to somebody.
-func (w *world) shows(who string, messages ...string) {
+// markShownTo marks messages as shown to somebody.
+func (w *world) markShownTo(who string, messages ...string) {
 	w.t.Helper()
 	_, err := w.MarkShown(ctx, as(who), messages...)
 	w.NoError(err)
 }
 
-// newestFirst is somebody's inbox from its newest message, as texts.
-func (w *world) newestFirst(who string) []string {
+// newestFirstTexts is somebody's inbox from its newest message, as texts.
+func (w *world) newestFirstTexts(who string) []string {
 	w.t.Helper()
 	return textsOf(get[parley.Peeked](w)(w.PeekNewest(ctx, as(who), 0, 500)).Messages)
 }
 
-// unread is how many messages somebody has not read in a conversation.
-func (w *world) unread(who, conversation string) int {
+// unreadCount is how many messages somebody has not read in a conversation.
+func (w *world) unreadCount(who, conversation string) int {
 	w.t.Helper()
 	return w.ConversationAs(who, conversation).Unread
 }
@@ -33,8 +33,8 @@ func TestWhatAnAskReturnsToAPersonIsSeen(t *testing.T) {
 	asked := w.beginAsk(user, "b", "one")
 	w.RunAndAnswer("b", "yes")
 	same(t, "answer", asked.hears(), "Response from b: yes")
-	same(t, "unread", w.unread("user", w.DMBetween("user", "b")), 0)
-	same(t, "inbox", w.newestFirst("user"), []string{})
+	same(t, "unread", w.unreadCount("user", w.DMBetween("user", "b")), 0)
+	same(t, "inbox", w.newestFirstTexts("user"), []string{})
 	w.AssertConsistent()
 }
 
@@ -46,12 +46,12 @@ func TestAnAnswerAfterTheInterruptStaysInTheInbox(t *testing.T) {
 	asked.giveUp()
 	asked.hears()
 	w.RunAndAnswer("b", "yes")
-	same(t, "unread", w.unread("user", w.DMBetween("user", "b")), 2) // the answer, and the callback that repeats it
-	same(t, "inbox", w.newestFirst("user"), []string{"Response from b: yes"})
+	same(t, "unread", w.unreadCount("user", w.DMBetween("user", "b")), 2) // the answer, and the callback that repeats it
+	same(t, "inbox", w.newestFirstTexts("user"), []string{"Response from b: yes"})
 	now := w.outcomeNow(user, asked.request.ID)
 	same(t, "outcome", now.Text, "Response from b: yes")
-	same(t, "unread after it was waited for", w.unread("user", w.DMBetween("user", "b")), 0)
-	same(t, "inbox after it was waited for", w.newestFirst("user"), []string{})
+	same(t, "unread after it was waited for", w.unreadCount("user", w.DMBetween("user", "b")), 0)
+	same(t, "inbox after it was waited for", w.newestFirstTexts("user"), []string{})
 	w.AssertConsistent()
 }
 
@@ -62,13 +62,13 @@ func TestWhatADelegationReturnsToAPersonIsSeen(t *testing.T) {
 	asked := w.beginContact(user, parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "do it", Wait: time.Hour})
 	w.RunAndAnswer("b", "done")
 	same(t, "result", asked.hears(), "Response from b: done")
-	same(t, "unread", w.unread("user", w.DMBetween("user", "b")), 0)
-	same(t, "inbox", w.newestFirst("user"), []string{})
+	same(t, "unread", w.unreadCount("user", w.DMBetween("user", "b")), 0)
+	same(t, "inbox", w.newestFirstTexts("user"), []string{})
 	task := w.Delegate(user, "b", "more")
 	w.RunAndAnswer("b", "done too")
-	same(t, "unread without waiting", w.unread("user", w.DMBetween("user", "b")), 2)
+	same(t, "unread without waiting", w.unreadCount("user", w.DMBetween("user", "b")), 2)
 	w.outcomeNow(user, task)
-	same(t, "unread after it was waited for", w.unread("user", w.DMBetween("user", "b")), 0)
+	same(t, "unread after it was waited for", w.unreadCount("user", w.DMBetween("user", "b")), 0)
 	w.AssertConsistent()
 }
 
@@ -77,8 +77,8 @@ func TestWhatWasShownIsNamedByShortNames(t *testing.T) {
 	w := newHub(t)
 	w.AddPollingAgents("arya")
 	one, two := w.SendDM("arya", "user", "one").Message, w.SendDM("arya", "user", "two").Message
-	w.shows("user", one.ShortName(), two.ID[len(two.ID)-8:])
-	same(t, "inbox", w.newestFirst("user"), []string{})
+	w.markShownTo("user", one.ShortName(), two.ID[len(two.ID)-8:])
+	same(t, "inbox", w.newestFirstTexts("user"), []string{})
 	_, err := w.MarkShown(ctx, user, "m987654321")
 	wantError(t, err, refused(parley.BadInput, parley.NotFound, `there is no message "m987654321"`, "list what there is, and check the name"))
 }
@@ -89,10 +89,10 @@ func TestWhatAPersonWaitedForIsSeen(t *testing.T) {
 	w.AddScriptAgents("b")
 	sent := w.SendDM("user", "b", "hello")
 	w.RunAndAnswer("b", "hi")
-	same(t, "before", w.newestFirst("user"), []string{"hi"})
+	same(t, "before", w.newestFirstTexts("user"), []string{"hi"})
 	same(t, "answers", textsOf(w.outcomeNow(user, sent.Message.ID).Answers), []string{"hi"})
-	same(t, "inbox", w.newestFirst("user"), []string{})
-	same(t, "unread", w.unread("user", sent.Message.Conversation), 0)
+	same(t, "inbox", w.newestFirstTexts("user"), []string{})
+	same(t, "unread", w.unreadCount("user", sent.Message.Conversation), 0)
 }
 
 func TestShownIsSettledWhereNothingIsWanted(t *testing.T) {
@@ -102,7 +102,7 @@ func TestShownIsSettledWhereNothingIsWanted(t *testing.T) {
 	w.AddPerson("sansa", parley.AccessMember)
 	said := w.SendDM("b", "sansa", "plain").Message
 	noted := w.PostAs("b", parley.Draft{Direct: []string{"sansa"}, Type: parley.TypeNotification, Content: text("note")}).Message
-	answered := w.postFor(parley.PurposeCallback, "b", "sansa", "result")
+	answered := w.postForPurpose(parley.PurposeCallback, "b", "sansa", "result")
 	must := w.PostAs("b", parley.Draft{Direct: []string{"sansa"}, RequiresAck: true, Content: text("confirm")}).Message
 	mustQuietly := w.PostAs("b", parley.Draft{
 		Direct: []string{"sansa"}, Type: parley.TypeNotification, RequiresAck: true, Content: text("confirm quietly"),
@@ -111,7 +111,7 @@ func TestShownIsSettledWhereNothingIsWanted(t *testing.T) {
 	task := w.Delegate(as("b"), "sansa", "work")
 	work := w.TaskByID(task).Message
 	all := []string{said.ID, noted.ID, answered.ID, must.ID, mustQuietly.ID, asked.ID, work}
-	w.shows("sansa", all...)
+	w.markShownTo("sansa", all...)
 	for _, id := range []string{said.ID, noted.ID, answered.ID} {
 		same(t, "settled", w.DeliveryState(id, "sansa"), parley.DeliveryAcked)
 	}
@@ -120,8 +120,8 @@ func TestShownIsSettledWhereNothingIsWanted(t *testing.T) {
 	}
 	same(t, "seen, but wakes nobody", w.DeliveryState(mustQuietly.ID, "sansa"), parley.DeliveryDelivered)
 	same(t, "the task has begun", w.TaskByID(task).Status, parley.TaskActive)
-	same(t, "unread", w.unread("sansa", said.Conversation), 0)
-	w.shows("sansa", all...)
+	same(t, "unread", w.unreadCount("sansa", said.Conversation), 0)
+	w.markShownTo("sansa", all...)
 	open := func() (names []string) {
 		for _, d := range get[parley.Peeked](w)(w.PeekNewest(ctx, as("sansa"), 0, 9)).Deliveries {
 			names = append(names, map[string]string{must.ID: "ack", mustQuietly.ID: "quiet ack", asked.ID: "ask", work: "task"}[d.Message])
@@ -131,7 +131,7 @@ func TestShownIsSettledWhereNothingIsWanted(t *testing.T) {
 	same(t, "still open", open(), []string{"task", "ask", "quiet ack", "ack"})
 	w.ReplyAs("sansa", asked.ID, "answer")
 	same(t, "after the answer", open(), []string{"task", "quiet ack", "ack"})
-	w.updates("sansa", task, parley.TaskChange{Status: parley.TaskCompleted})
+	w.updateTaskAs("sansa", task, parley.TaskChange{Status: parley.TaskCompleted})
 	same(t, "after the task", open(), []string{"quiet ack", "ack"})
 	same(t, "its request", w.DeliveryState(work, "sansa"), parley.DeliveryAcked)
 	w.AckAs("sansa", must.ID, mustQuietly.ID)
@@ -146,12 +146,12 @@ func TestARequestForApprovalStaysOpenUntilItIsDecided(t *testing.T) {
 	w.AddPermission("intern", "senior", parley.EffectAllow, func(p *parley.Permission) { p.RequiresApproval = true })
 	held := w.HeldApproval(w.TryContact(as("intern"), parley.Contact{Pattern: parley.PatternNotify, Agent: "senior", Message: "hello"}))
 	request := get[parley.Peeked](w)(w.PeekNewest(ctx, user, 0, 9)).Messages[0]
-	w.shows("user", request.ID)
+	w.markShownTo("user", request.ID)
 	same(t, "shown", w.DeliveryState(request.ID, "user"), parley.DeliverySeen)
-	same(t, "still open", len(w.newestFirst("user")), 1)
+	same(t, "still open", len(w.newestFirstTexts("user")), 1)
 	w.DecideAs("user", held.ID, parley.Decision{})
 	same(t, "decided", w.DeliveryState(request.ID, "user"), parley.DeliveryAcked)
-	same(t, "nothing is open", w.newestFirst("user"), []string{})
+	same(t, "nothing is open", w.newestFirstTexts("user"), []string{})
 	w.AssertConsistent()
 }
 
@@ -160,21 +160,21 @@ func TestTheCursorPassesNothingThatWasNotShown(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya")
 	first, second, third := w.SendDM("arya", "user", "one").Message, w.SendDM("arya", "user", "two").Message, w.SendDM("arya", "user", "three").Message
-	w.shows("user", second.ID)
-	same(t, "unread of a DM", w.unread("user", first.Conversation), 3)
-	same(t, "inbox", w.newestFirst("user"), []string{"three", "one"})
-	w.shows("user", first.ID)
-	same(t, "unread after the first", w.unread("user", first.Conversation), 2) // the cursor stands at what was shown now
-	w.shows("user", third.ID)
-	same(t, "unread after all", w.unread("user", first.Conversation), 0)
+	w.markShownTo("user", second.ID)
+	same(t, "unread of a DM", w.unreadCount("user", first.Conversation), 3)
+	same(t, "inbox", w.newestFirstTexts("user"), []string{"three", "one"})
+	w.markShownTo("user", first.ID)
+	same(t, "unread after the first", w.unreadCount("user", first.Conversation), 2) // the cursor stands at what was shown now
+	w.markShownTo("user", third.ID)
+	same(t, "unread after all", w.unreadCount("user", first.Conversation), 0)
 
 	w.CreateChannel("user", "open", "arya")
 	plain, named := w.SayIn("arya", "open", "weather").Message, w.SayIn("arya", "open", "@user look").Message
-	w.shows("user", named.ID)
-	same(t, "unread of a channel", w.unread("user", "open"), 2)
+	w.markShownTo("user", named.ID)
+	same(t, "unread of a channel", w.unreadCount("user", "open"), 2)
 	same(t, "settled all the same", w.DeliveryState(named.ID, "user"), parley.DeliveryAcked)
-	w.shows("user", plain.ID, named.ID)
-	same(t, "unread of a channel after all", w.unread("user", "open"), 0)
+	w.markShownTo("user", plain.ID, named.ID)
+	same(t, "unread of a channel after all", w.unreadCount("user", "open"), 0)
 }
 
 func TestShownChangesNothingForAgents(t *testing.T) {
@@ -182,12 +182,12 @@ func TestShownChangesNothingForAgents(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya")
 	sent := w.SendDM("user", "arya", "work").Message
-	w.shows("arya", sent.ID)
+	w.markShownTo("arya", sent.ID)
 	same(t, "state", w.DeliveryState(sent.ID, "arya"), parley.DeliveryAccepted)
-	same(t, "unread", w.unread("arya", sent.Conversation), 1)
+	same(t, "unread", w.unreadCount("arya", sent.Conversation), 1)
 	_, err := w.MarkShown(ctx, user)
 	same(t, "nothing named", parley.CodeOf(err), parley.BadInput)
-	w.shows("user", "0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b") // which does not exist
+	w.markShownTo("user", "0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b") // which does not exist
 }
 
 func TestErrorsAboutAMessageAreSettledWithIt(t *testing.T) {
@@ -196,12 +196,12 @@ func TestErrorsAboutAMessageAreSettledWithIt(t *testing.T) {
 	w.AddScriptAgents("b")
 	sent, other := w.SendDM("user", "b", "hello").Message, w.SendDM("user", "b", "again").Message
 	w.FailRunOf(w.StartRun("b"), parley.FailureFinal)
-	same(t, "errors", len(w.newestFirst("user")), 2)
-	w.shows("user", sent.ID)
-	same(t, "errors about the other", len(w.newestFirst("user")), 1)
+	same(t, "errors", len(w.newestFirstTexts("user")), 2)
+	w.markShownTo("user", sent.ID)
+	same(t, "errors about the other", len(w.newestFirstTexts("user")), 1)
 	now := w.outcomeNow(user, other.ID)
 	same(t, "it has failed", codeOf(now), parley.DependencyFailed)
-	same(t, "errors after it was waited for", w.newestFirst("user"), []string{})
+	same(t, "errors after it was waited for", w.newestFirstTexts("user"), []string{})
 }
 
 func TestAnEphemeralConversationIsKeptWhileAPersonHasNotSeenTheAnswer(t *testing.T) {
@@ -218,8 +218,8 @@ func TestAnEphemeralConversationIsKeptWhileAPersonHasNotSeenTheAnswer(t *testing
 	same(t, "archived after a day", archived(sent.Conversation), false)
 	inbox := get[parley.Peeked](w)(w.PeekNewest(ctx, user, 0, 9))
 	same(t, "inbox", textsOf(inbox.Messages), []string{"the answer"})
-	same(t, "listed with what is unread", w.list("user", parley.ListFilter{Ephemeral: true}), []string{sent.Conversation})
-	w.shows("user", inbox.Messages[0].ID)
+	same(t, "listed with what is unread", w.ConversationIDs("user", parley.ListFilter{Ephemeral: true}), []string{sent.Conversation})
+	w.markShownTo("user", inbox.Messages[0].ID)
 	same(t, "archived once it is seen", archived(sent.Conversation), true)
 
 	acked := w.SendEphemeralDM("user", "b", "another").Message

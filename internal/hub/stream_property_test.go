@@ -71,7 +71,7 @@ func newCrowd(t *testing.T, rt *rapid.T) *crowd {
 	c.Start(ctx)
 	c.AddAgents(crowdAgents...)
 	c.AddPerson("sansa", parley.AccessMember)
-	c.rooms = []string{c.CreateChannel("arya", "open").ID, c.CreatePrivateChannel("arya", "closed", "ned").ID, c.group("ned", "group", "bran").ID}
+	c.rooms = []string{c.CreateChannel("arya", "open").ID, c.CreatePrivateChannel("arya", "closed", "ned").ID, c.CreateGroup("ned", "group", "bran").ID}
 	c.said = []string{c.SayIn("arya", "open", "hello").Message.ID}
 	for _, who := range append(slices.Clone(crowdAll), "arya", "sansa") {
 		l := listener{who: who, upTo: c.LastEventNumber()}

@@ -60,7 +60,7 @@ func TestConversationsAreArchivedWhenIdleOnlyIfConfigured(t *testing.T) {
 				return
 			}
 			want := []string{at["private channel"], at["named group"], at["dm"], at["group"]}
-			got := w.list("arya", parley.ListFilter{Archived: true, Ephemeral: true})
+			got := w.ConversationIDs("arya", parley.ListFilter{Archived: true, Ephemeral: true})
 			slices.Sort(got)
 			slices.Sort(want)
 			same(t, "archived", got, want)
@@ -79,7 +79,7 @@ func TestSweepGoesThroughMoreThanOneBatch(t *testing.T) {
 	}
 	w.clock.advance(time.Hour + time.Millisecond)
 	w.NoError(w.Sweep(ctx))
-	same(t, "left", len(w.list("user", parley.ListFilter{})), 0)
+	same(t, "left", len(w.ConversationIDs("user", parley.ListFilter{})), 0)
 }
 
 func TestSweepErasesWhatWasDeletedAndNothingElse(t *testing.T) {

@@ -164,11 +164,11 @@ func TestOnlyAsksReachWhoSleeps(t *testing.T) {
 	a := get[parley.Agent](w)(w.Sleep(ctx, as("ned"), "ned", until))
 	same(t, "until", a.SleepingUntil, &until)
 	plain := w.SendDM("arya", "ned", "plain").Message
-	w.postFor(parley.PurposeTask, "arya", "ned", "task")
-	w.postFor(parley.PurposeAsk, "arya", "ned", "ask")
+	w.postForPurpose(parley.PurposeTask, "arya", "ned", "task")
+	w.postForPurpose(parley.PurposeAsk, "arya", "ned", "ask")
 	same(t, "what was named", w.TakeTexts("ned", parley.Take{Only: []string{plain.ID}}), []string{})
 	for _, take := range []parley.Take{{}, {Urgent: true}} {
-		w.postFor(parley.PurposeAsk, "arya", "ned", "another")
+		w.postForPurpose(parley.PurposeAsk, "arya", "ned", "another")
 		taken := w.TakeTexts("ned", take)
 		same(t, "asleep", taken[len(taken)-1], "another")
 		same(t, "but for asks", slices.Contains(taken, "plain") || slices.Contains(taken, "task"), false)
@@ -253,7 +253,7 @@ func TestWaitingTakeIsWokenAtOnce(t *testing.T) {
 		"by what waited":   {func(w *world) { w.SendDM("arya", "ned", "hello") }, nothing},
 		"by being woken":   {asleep, func(w *world) { get[parley.Agent](w)(w.Wake(ctx, user, "ned")) }},
 		"by an ask, sleeping": {sleeping, func(w *world) {
-			w.postFor(parley.PurposeAsk, "arya", "ned", "hello")
+			w.postForPurpose(parley.PurposeAsk, "arya", "ned", "hello")
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

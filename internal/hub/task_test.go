@@ -25,8 +25,8 @@ func (w *world) Delegate(by hub.Caller, to, what string, change ...func(*parley.
 	return made.Task
 }
 
-// delegatesDraft wakes boss, which delegates to writer. It returns the run of boss, which goes on, and the task.
-func (w *world) delegatesDraft(change ...func(*parley.Contact)) (run *hub.Assignment, task string) {
+// delegateDraftAsBoss wakes boss, which delegates to writer. It returns the run of boss, which goes on, and the task.
+func (w *world) delegateDraftAsBoss(change ...func(*parley.Contact)) (run *hub.Assignment, task string) {
 	w.t.Helper()
 	w.SayIn("user", "open", "@boss Prepare the report")
 	run = w.StartRun("boss")
@@ -50,10 +50,10 @@ func (w *world) AssertTaskState(state parley.TaskState, ids ...string) {
 	}
 }
 
-// callbacks are the texts by which a participant was called back in a conversation, in order.
-func (w *world) callbacks(conversation string) (texts []string) {
+// callbackTexts are the texts by which a participant was called back in a conversation, in order.
+func (w *world) callbackTexts(conversation string) (texts []string) {
 	w.t.Helper()
-	for _, m := range w.history("user", conversation) {
+	for _, m := range w.historyAs("user", conversation) {
 		if m.Source == "delegation_result" {
 			texts = append(texts, m.Content.Text)
 		}
@@ -61,7 +61,7 @@ func (w *world) callbacks(conversation string) (texts []string) {
 	return texts
 }
 
-func (w *world) history(as1, conversation string) []parley.Message {
+func (w *world) historyAs(as1, conversation string) []parley.Message {
 	w.t.Helper()
 	return get[[]parley.Message](w)(w.History(ctx, as(as1), conversation, parley.Page{Limit: 500}))
 }
@@ -95,7 +95,7 @@ func TestDelegationsComeBackInTheSameTask(t *testing.T) {
 
 	w.RunAndAnswer("writer", "the draft")
 	w.AssertTaskState(parley.TaskCompleted, one)
-	same(t, "called back", w.callbacks("open"), []string{"[Delegation Result from writer | " + one + "]\nthe draft"})
+	same(t, "called back", w.callbackTexts("open"), []string{"[Delegation Result from writer | " + one + "]\nthe draft"})
 	next := w.StartRun("boss")
 	same(t, "its task", next.Run.Task, root.ID)
 	w.RunAndAnswer("data", "42") // while it runs: joins its next run
@@ -135,12 +135,12 @@ func TestFailedWorkIsCalledBack(t *testing.T) {
 			t.Parallel()
 			w := team(t)
 			due := w.clock.Now().Add(time.Hour)
-			run, id := w.delegatesDraft(func(c *parley.Contact) { c.Deadline = &due })
+			run, id := w.delegateDraftAsBoss(func(c *parley.Contact) { c.Deadline = &due })
 			w.EndRun(run, "")
 			c.end(w, id)
 			w.AssertTaskState(c.state, id)
 			same(t, "code", w.TaskByID(id).Error.Code, c.code)
-			same(t, "called back", w.callbacks("open"), []string{
+			same(t, "called back", w.callbackTexts("open"), []string{
 				"[Delegation Failed | writer | " + id + "]\nError: writer failed to complete the task: " + c.reason,
 			})
 			again := w.StartRun("boss")
@@ -360,13 +360,13 @@ func TestDependentsWait(t *testing.T) {
 	same(t, "code", w.TaskByID(then).Error.Code, parley.DependencyFailed)
 	w.AssertIdle("writer")
 	w.assertRefusals(t, []refusal{
-		{"an unknown one", w.contacting(user, "writer", after("task-999")), absent("task", "task-999", checkName)},
-		{"one that failed", w.contacting(user, "writer", after(first)), refused(parley.DependencyFailed, "", "Error: "+first+", which it depends on, is failed",
+		{"an unknown one", w.tryDelegate(user, "writer", after("task-999")), absent("task", "task-999", checkName)},
+		{"one that failed", w.tryDelegate(user, "writer", after(first)), refused(parley.DependencyFailed, "", "Error: "+first+", which it depends on, is failed",
 			"have that done again first: parley task retry "+first)},
 	})
 }
 
-func (w *world) contacting(by hub.Caller, to string, change ...func(*parley.Contact)) func() error {
+func (w *world) tryDelegate(by hub.Caller, to string, change ...func(*parley.Contact)) func() error {
 	return func() error {
 		c := parley.Contact{Pattern: parley.PatternDelegate, Agent: to, Message: "do it"}
 		for _, f := range change {
@@ -388,9 +388,9 @@ func TestDependencyCirclesAreRefused(t *testing.T) {
 	other := w.Delegate(user, "data", "needs all of it", after(root))
 	_ = other
 	below := w.StartRun("writer")
-	err := w.contacting(below.Caller(), "data", after(sub))()
+	err := w.tryDelegate(below.Caller(), "data", after(sub))()
 	same(t, "its own task", parley.CodeOf(err), parley.BadInput)
-	err = w.contacting(run.Caller(), "data", after(root))()
+	err = w.tryDelegate(run.Caller(), "data", after(root))()
 	if err == nil || !strings.Contains(err.Error(), "the new task → "+root+" → the new task") {
 		t.Errorf("the root: %v", err)
 	}
@@ -408,7 +408,7 @@ func TestTreesAreBounded(t *testing.T) {
 	for depth := range parley.MaxTaskDepth {
 		w.Delegate(w.StartRun(agents[depth%2]).Caller(), agents[(depth+1)%2], "further")
 	}
-	err := w.contacting(w.StartRun(agents[parley.MaxTaskDepth%2]).Caller(), agents[(parley.MaxTaskDepth+1)%2])()
+	err := w.tryDelegate(w.StartRun(agents[parley.MaxTaskDepth%2]).Caller(), agents[(parley.MaxTaskDepth+1)%2])()
 	same(t, "code", parley.CodeOf(err), parley.DependencyFailed)
 	if !strings.Contains(err.Error(), "9 deep, the limit is 8") {
 		t.Errorf("refused by %v", err)
@@ -531,7 +531,7 @@ func TestOnesOwnTaskIsMadeOnce(t *testing.T) {
 		{"a message with its key", func() error {
 			return second(w.Post(ctx, as("boss"), parley.Draft{Conversation: "open", Content: text("hello"), IdempotencyKey: "k"}))
 		}, taken("k")},
-		{"a delegation with its key", w.contacting(as("boss"), "data", func(c *parley.Contact) { c.IdempotencyKey = "k" }), taken("k")},
+		{"a delegation with its key", w.tryDelegate(as("boss"), "data", func(c *parley.Contact) { c.IdempotencyKey = "k" }), taken("k")},
 	})
 	w.clock.advance(25 * time.Hour)
 	if sew(as("boss"), "k") == first {
@@ -577,7 +577,7 @@ func TestADeadLetterRevivesItsTask(t *testing.T) {
 	w.AssertTaskState(parley.TaskQueued, id)
 	w.RunAndAnswer("writer", "a text at last")
 	w.AssertTaskState(parley.TaskCompleted, id)
-	same(t, "called back", w.callbacks(w.TaskByID(id).Conversation), []string{
+	same(t, "called back", w.callbackTexts(w.TaskByID(id).Conversation), []string{
 		"[Delegation Failed | writer | " + id + "]\nError: writer failed to complete the task: it broke",
 		"[Delegation Result from writer | " + id + "]\na text at last",
 	})
@@ -599,7 +599,7 @@ func TestAttachedAssigneesEndTheirTasks(t *testing.T) {
 	w.AssertTaskState(parley.TaskActive, id)
 	w.PostAs("ned", parley.Draft{InReplyTo: request, Content: text("looking")})
 	same(t, "progress", w.TaskByID(id).Progress.Message, "looking")
-	w.woken("boss") // it is a message like any other
+	w.WokenAgents("boss") // it is a message like any other
 	w.PostAs("ned", parley.Draft{InReplyTo: request, Type: "task_result", Content: text("all is well")})
 	w.AssertTaskState(parley.TaskCompleted, id)
 	same(t, "result", w.TaskByID(id).Result.Text, "all is well")
@@ -709,7 +709,7 @@ func TestCallbackOnceThroughCrashes(t *testing.T) {
 			states = append(states, fmt.Sprint(v.ID, v.Status))
 		}
 		same(t, fmt.Sprint("tasks after a crash at ", crash), states, []string{"task-3completed", "task-2completed", "task-1completed"})
-		same(t, "callbacks", w.callbacks("open"), []string{"[Delegation Result from writer | task-2]\nfirst", "[Delegation Result from data | task-3]\nsecond"})
+		same(t, "callbacks", w.callbackTexts("open"), []string{"[Delegation Result from writer | task-2]\nfirst", "[Delegation Result from data | task-3]\nsecond"})
 		w.AssertIdle("boss", "writer", "data")
 		w.AssertConsistent()
 	}

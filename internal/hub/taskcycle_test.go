@@ -15,7 +15,7 @@ func TestWaitingForATaskIsPartOfTheCircle(t *testing.T) {
 	w.AddScriptAgents("b", "c")
 	defer w.openSessions("ana")()
 	waiting := w.beginContact(as("ana"), parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "Prepare it", Wait: time.Hour})
-	for len(w.waitsBy("ana")) == 0 {
+	for len(w.waitsOf("ana")) == 0 {
 	}
 	b := w.StartRun("b")
 	w.Delegate(b.Caller(), "c", "Pull figures")
@@ -57,7 +57,7 @@ func TestNobodyWaitsForWhatWaitsForIt(t *testing.T) {
 	own := get[parley.TaskView](w)(w.NewTask(ctx, as("ana"), parley.NewTask{Text: "mine"})).ID
 	w.assertRefusals(t, []refusal{
 		{
-			"its own task", w.contacting(as("ana"), "b", after(own), func(c *parley.Contact) { c.Wait = time.Hour }),
+			"its own task", w.tryDelegate(as("ana"), "b", after(own), func(c *parley.Contact) { c.Wait = time.Hour }),
 			refused(parley.DependencyFailed, "", "Error: Waiting for b"+circular+"b → ana → b. Use 'delegate' for async processing.", ""),
 		},
 	})
@@ -73,8 +73,8 @@ func TestWaitingForWhatWaitsIsPartOfTheCircle(t *testing.T) {
 	w.AddScriptAgents("b", "c")
 	defer w.openSessions("ana")()
 	first := w.Delegate(as("ana"), "c", "first")
-	waiting := w.begins(as("ana"), parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "then", After: []string{first}, Wait: time.Hour})
-	for len(w.waitsBy("ana")) == 0 {
+	waiting := w.startContact(as("ana"), parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "then", After: []string{first}, Wait: time.Hour})
+	for len(w.waitsOf("ana")) == 0 {
 	}
 	c := w.StartRun("c")
 	same(t, "heard", w.beginAsk(c.Caller(), "ana", "which?").hears(), "E005 Error: Waiting for ana"+circular+"ana → c → ana. Use 'delegate' for async processing.")
@@ -91,7 +91,7 @@ func TestARunThatWaitsForWhatWaitsHasNoSlot(t *testing.T) {
 	w.AddScriptAgents("a", "b", "c")
 	first := w.Delegate(as("a"), "c", "first")
 	run := w.WakeAndStartRun("a")
-	waiting := w.begins(run.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "then", After: []string{first}, Wait: time.Hour})
+	waiting := w.startContact(run.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "then", After: []string{first}, Wait: time.Hour})
 	for w.RunByID(run.Run.ID).State != parley.RunWaiting {
 	}
 	w.RunAndAnswer("c", "42")

@@ -8,8 +8,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// delegated is a task of ned's that an agent of a tree has asked for by a document.
-func (w *world) delegated(l parley.Layout) parley.Task {
+// delegatedFromTree is a task of ned's that an agent of a tree has asked for by a document.
+func (w *world) delegatedFromTree(l parley.Layout) parley.Task {
 	w.t.Helper()
 	w.AddPollingAgents("ned")
 	w.joinTree(l, "tree", "gm")
@@ -23,7 +23,7 @@ func (w *world) delegated(l parley.Layout) parley.Task {
 	return tasks[0].Task
 }
 
-func (w *world) goesOn(task string, p parley.TaskProgress) {
+func (w *world) reportProgress(task string, p parley.TaskProgress) {
 	w.t.Helper()
 	get[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), task, parley.TaskChange{Progress: &p}))
 }
@@ -32,11 +32,11 @@ func (w *world) goesOn(task string, p parley.TaskProgress) {
 func TestProgressDepartsToRequestersInTrees(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	task := w.delegated(parley.LayoutInbox)
+	task := w.delegatedFromTree(parley.LayoutInbox)
 	half := 0.5
-	w.goesOn(task.ID, parley.TaskProgress{Fraction: &half, Message: "half way"})
-	w.goesOn(task.ID, parley.TaskProgress{Message: "half way"})
-	w.goesOn(task.ID, parley.TaskProgress{Message: "stuck", Blockers: []string{"no ink"}})
+	w.reportProgress(task.ID, parley.TaskProgress{Fraction: &half, Message: "half way"})
+	w.reportProgress(task.ID, parley.TaskProgress{Message: "half way"})
+	w.reportProgress(task.ID, parley.TaskProgress{Message: "stuck", Blockers: []string{"no ink"}})
 	out := w.departuresOf("tree")
 	same(t, "reports", wordsOf(out), []string{"half way", "stuck (blocked: no ink)"})
 	for _, d := range out {
@@ -50,7 +50,7 @@ func TestProgressDepartsToRequestersInTrees(t *testing.T) {
 func TestAReportThatIsAMessageIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	task := w.delegated(parley.LayoutInbox)
+	task := w.delegatedFromTree(parley.LayoutInbox)
 	w.PostAs("ned", parley.Draft{
 		Conversation: task.Conversation, InReplyTo: task.Message, Type: "status-update", Payload: json.RawMessage(`{"status":"in_progress","progress":0.5,"message":"half way"}`),
 	})
@@ -63,19 +63,19 @@ func TestAReportThatIsAMessageIsNotRepeated(t *testing.T) {
 func TestReportsWaitWhileManyLieUnread(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	task := w.delegated(parley.LayoutInbox)
+	task := w.delegatedFromTree(parley.LayoutInbox)
 	for n := range 30 {
-		w.goesOn(task.ID, parley.TaskProgress{Message: fmt.Sprintf("step %d", n)})
+		w.reportProgress(task.ID, parley.TaskProgress{Message: fmt.Sprintf("step %d", n)})
 	}
 	out := w.departuresOf("tree")
 	same(t, "reports", len(out), 20)
 	w.reportDepartures("tree", parley.DepartureWritten, out...)
 	same(t, "nothing more", len(w.departuresOf("tree")), 0)
-	w.goesOn(task.ID, parley.TaskProgress{Message: "stuck", Blockers: []string{"no ink"}})
+	w.reportProgress(task.ID, parley.TaskProgress{Message: "stuck", Blockers: []string{"no ink"}})
 	blocked := w.onlyDepartureOf("tree")
 	same(t, "but that it is blocked", blocked.Message.Content.Text, "stuck (blocked: no ink)")
 	w.reportDepartures("tree", parley.DepartureWritten, blocked)
-	w.goesOn(task.ID, parley.TaskProgress{Message: "step 29"})
+	w.reportProgress(task.ID, parley.TaskProgress{Message: "step 29"})
 	same(t, "nothing more again", len(w.departuresOf("tree")), 0)
 	w.reportDepartures("tree", parley.DepartureSeen, blocked)
 	same(t, "as many as before", len(w.departuresOf("tree")), 0)
@@ -97,7 +97,7 @@ func TestAReportThatWaitedIsSentWhateverMadeRoom(t *testing.T) {
 	for what, fill := range map[string]func(w *world, first parley.Task){
 		"reports of another task": func(w *world, first parley.Task) {
 			for n := range 20 {
-				w.goesOn(first.ID, parley.TaskProgress{Message: fmt.Sprintf("step %d", n)})
+				w.reportProgress(first.ID, parley.TaskProgress{Message: fmt.Sprintf("step %d", n)})
 			}
 		},
 		"notifications": func(w *world, _ parley.Task) {
@@ -109,13 +109,13 @@ func TestAReportThatWaitedIsSentWhateverMadeRoom(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
-			first := w.delegated(parley.LayoutInbox)
+			first := w.delegatedFromTree(parley.LayoutInbox)
 			w.arriveFrom("tree", parley.Arrival{Name: "msg_00000002", From: "gm", To: "ned", Draft: parley.Draft{
 				Type: parley.TypeTask, Content: text("Draft another"), Payload: json.RawMessage(`{"task":"Draft another"}`),
 			}})
 			second := get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{Assignee: "ned"}))[0].Task
 			fill(w, first)
-			w.goesOn(second.ID, parley.TaskProgress{Message: "half way"})
+			w.reportProgress(second.ID, parley.TaskProgress{Message: "half way"})
 			out := w.departuresOf("tree")
 			same(t, "documents", len(out), 20)
 			w.reportDepartures("tree", parley.DepartureWritten, out...)
@@ -135,9 +135,9 @@ func TestAReportThatWaitedIsSentWhateverMadeRoom(t *testing.T) {
 func TestTheEndOfATaskWaitsForNoReport(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	task := w.delegated(parley.LayoutInbox)
+	task := w.delegatedFromTree(parley.LayoutInbox)
 	for n := range 30 {
-		w.goesOn(task.ID, parley.TaskProgress{Message: fmt.Sprintf("step %d", n)})
+		w.reportProgress(task.ID, parley.TaskProgress{Message: fmt.Sprintf("step %d", n)})
 	}
 	out := w.departuresOf("tree")
 	w.reportDepartures("tree", parley.DepartureWritten, out...)
@@ -154,7 +154,7 @@ func TestTheEndOfATaskWaitsForNoReport(t *testing.T) {
 func TestAResultSaysNothingOfHowATaskEnded(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	task := w.delegated(parley.LayoutInbox)
+	task := w.delegatedFromTree(parley.LayoutInbox)
 	get[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), task.ID, parley.TaskChange{Result: &parley.TaskResult{
 		Text: "drafted", Payload: json.RawMessage(`{"status":"success","error":null,"issues":[],"rows":3}`),
 	}}))
@@ -173,7 +173,7 @@ func TestAResultSaysNothingOfHowATaskEnded(t *testing.T) {
 func TestAnErrorTravelsAsItsAssigneeSaidIt(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	task := w.delegated(parley.LayoutBlackboard)
+	task := w.delegatedFromTree(parley.LayoutBlackboard)
 	w.PostAs("ned", parley.Draft{
 		Conversation: task.Conversation, InReplyTo: task.Message, Type: parley.TypeResponse, Content: text("no ink"),
 		Payload: json.RawMessage(`{"requestId":"msg_00000001","status":"failure","result":null,"error":{"message":"no ink","printer":7}}`),

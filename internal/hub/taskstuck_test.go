@@ -33,7 +33,7 @@ func TestARunThatHasRepliedEndsItsTask(t *testing.T) {
 			w.PostFromRun(run, parley.Draft{InReplyTo: run.Messages[0].ID, Content: text("I begin")})
 			c.end(w, run.Run.ID)
 			w.AssertTaskState(parley.TaskFailed, id)
-			same(t, "called back", w.callbacks(run.Run.Conversation),
+			same(t, "called back", w.callbackTexts(run.Run.Conversation),
 				[]string{"[Delegation Failed | writer | " + id + "]\nError: writer failed to complete the task: " + c.reason})
 		})
 	}
@@ -70,12 +70,12 @@ func TestTasksEndWithTheirConversation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := team(t)
-			run, id := w.delegatesDraft()
+			run, id := w.delegateDraftAsBoss()
 			w.EndRun(run, "wait for it")
 			begin(w)
 			w.NoError(w.DeleteConversation(ctx, user, w.TaskByID(id).Conversation))
 			w.AssertTaskState(parley.TaskFailed, id)
-			same(t, "called back", w.callbacks("open"),
+			same(t, "called back", w.callbackTexts("open"),
 				[]string{"[Delegation Failed | writer | " + id + "]\nError: writer failed to complete the task: its conversation was deleted"})
 			w.RunAndAnswer("boss", "it could not be done")
 			w.AssertIdle("boss", "writer", "data")
@@ -87,7 +87,7 @@ func TestTasksEndWithTheirConversation(t *testing.T) {
 func TestResultsFindTheirWayWithoutTheConversation(t *testing.T) {
 	t.Parallel()
 	w := team(t)
-	run, id := w.delegatesDraft()
+	run, id := w.delegateDraftAsBoss()
 	w.EndRun(run, "wait for it")
 	root := w.TaskByID(id).Parent
 	w.NoError(w.DeleteConversation(ctx, user, "open"))

@@ -8,8 +8,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// isAbsent requires the error for what is not there.
-func (w *world) isAbsent(what string, err error) {
+// assertNotFound requires the error for what is not there.
+func (w *world) assertNotFound(what string, err error) {
 	w.t.Helper()
 	if e := parley.AsError(err); e == nil || e.Reason != parley.NotFound {
 		w.t.Errorf("%s: %v", what, err)
@@ -41,7 +41,7 @@ func TestDependencyLeaksNoResult(t *testing.T) {
 	w.EndRun(w.StartRun("ned"), "secret result")
 	for name, ref := range map[string]string{"the task": begun.Task, "what began it": begun.ID, "what belongs to it": said.ID} {
 		_, err := w.NewTask(ctx, as("evil"), parley.NewTask{Text: "look", DependsOn: []string{ref}})
-		w.isAbsent(name, err)
+		w.assertNotFound(name, err)
 	}
 	r := w.PostAs("evil", parley.Draft{
 		Direct: []string{"ned"}, Type: "task-delegation",
@@ -57,7 +57,7 @@ func TestDependencyLeaksNoResult(t *testing.T) {
 func TestRepliesThatActFollowTheRules(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	channel, _ := w.town()
+	channel, _ := w.addTownAgents()
 	w.AddPermission("arya", "gendry", parley.EffectDeny)
 	asked := w.SendDM("gendry", "arya", "well?").Message
 	for name, draft := range map[string]parley.Draft{
@@ -129,7 +129,7 @@ func TestApprovedCallGoesWhereItWasSeenToGo(t *testing.T) {
 	asked := w.HeldApproval(second(w.NewTask(ctx, as("intern"), parley.NewTask{Assignee: "SeniorBot", Text: "psst"})))
 	same(t, "by its id", w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "psst"))).ID, told.ID)
 	w.EditAgent("senior", func(a *parley.Agent) { a.Name = "senior" })
-	w.named("other", "SeniorBot", func(*parley.Profile) {})
+	w.addNamedAgent("other", "SeniorBot", func(*parley.Profile) {})
 	for _, a := range []parley.Approval{direct, told, asked} {
 		same(t, "decided", w.DecideAs("boss", a.ID, parley.Decision{Approve: true}).Failure, (*parley.Error)(nil))
 	}
@@ -143,7 +143,7 @@ func TestApprovedReassignmentGoesToWhomItWasFor(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.addInternOffice()
-	w.named("good", "Helper", func(*parley.Profile) {})
+	w.addNamedAgent("good", "Helper", func(*parley.Profile) {})
 	w.AddScriptAgents("evil")
 	made := w.HeldApproval(second(w.NewTask(ctx, as("intern"), parley.NewTask{Assignee: "senior", Text: "count"})))
 	w.DecideAs("boss", made.ID, parley.Decision{Approve: true})
@@ -164,8 +164,8 @@ func TestApprovedReadIsOfWhatItWasFor(t *testing.T) {
 	w := newHub(t)
 	w.addInternOffice()
 	w.EditAgent("intern", func(a *parley.Agent) { a.Mode, a.ContextMessages = parley.ModeStrict, 2 })
-	w.named("good", "Helper", func(p *parley.Profile) { p.Role = "harmless" })
-	w.named("evil", "evil", func(p *parley.Profile) { p.Role = "secret" })
+	w.addNamedAgent("good", "Helper", func(p *parley.Profile) { p.Role = "harmless" })
+	w.addNamedAgent("evil", "evil", func(p *parley.Profile) { p.Role = "secret" })
 	for name, what := range map[string]string{"alpha": "harmless", "beta": "secret"} {
 		w.CreateChannel("user", name)
 		get[parley.ConversationView](w)(w.ChangeConversation(ctx, user, name, parley.ConversationChange{Topic: &what}))
@@ -233,7 +233,7 @@ func TestLinkShowsNothingToWhoDecidesNoMore(t *testing.T) {
 	w.EditAgent("arya", func(a *parley.Agent) { a.Manager = "sansa" })
 	w.AddPermission("arya", "gendry", parley.EffectAllow, withApproval)
 	a := w.HeldApproval(w.TryContact(as("arya"), notifies("gendry", "x")))
-	link := w.approvalLink(a, "sansa")
+	link := w.approvalLinkFor(a, "sansa")
 	same(t, "shown", get[parley.Approval](w)(w.ApprovalByLink(ctx, link)).ID, a.ID)
 	w.EditAgent("arya", func(a *parley.Agent) { a.Manager = "" })
 	for name, call := range map[string]func() (parley.Approval, error){
@@ -241,7 +241,7 @@ func TestLinkShowsNothingToWhoDecidesNoMore(t *testing.T) {
 		"decided": func() (parley.Approval, error) { return w.DecideByLink(ctx, link, parley.Decision{Approve: true}) },
 	} {
 		_, err := call()
-		w.isAbsent(name, err)
+		w.assertNotFound(name, err)
 	}
 }
 
@@ -262,7 +262,7 @@ func TestDeciderSeesWhereAReadIsShown(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("senior")
-	w.named("intern", "InternBot", func(p *parley.Profile) { p.Mode = parley.ModeStrict })
+	w.addNamedAgent("intern", "InternBot", func(p *parley.Profile) { p.Mode = parley.ModeStrict })
 	open, vault := w.CreateChannel("senior", "open", "intern").ID, w.CreatePrivateChannel("senior", "vault", "intern").ID
 	w.SayIn("senior", open, "@intern read us the vault")
 	run := w.StartRun("intern")

@@ -30,7 +30,7 @@ func (w *world) newTokenFor(holder string, scopes ...parley.Scope) parley.MadeTo
 	return get[parley.MadeToken](w)(w.NewToken(ctx, scoped("user"), parley.NewToken{Agent: holder, Scopes: scopes}))
 }
 
-func (w *world) tokensOf(by, holder string) (list []string) {
+func (w *world) tokenIDsOf(by, holder string) (list []string) {
 	w.t.Helper()
 	tokens, _, err := w.Tokens(ctx, as(by), parley.TokenFilter{Agent: holder})
 	w.NoError(err)
@@ -169,10 +169,10 @@ func TestTokensAreListedForTheirHolderAndOwners(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	a, n := w.newTokenFor("arya").ID, w.newTokenFor("ned").ID
-	same(t, "own", w.tokensOf("arya", ""), []string{a})
-	same(t, "own, by name", w.tokensOf("arya", "ARYA"), []string{a})
-	same(t, "all", w.tokensOf("user", ""), []string{n, a})
-	same(t, "another's, for an owner", w.tokensOf("user", "ned"), []string{n})
+	same(t, "own", w.tokenIDsOf("arya", ""), []string{a})
+	same(t, "own, by name", w.tokenIDsOf("arya", "ARYA"), []string{a})
+	same(t, "all", w.tokenIDsOf("user", ""), []string{n, a})
+	same(t, "another's, for an owner", w.tokenIDsOf("user", "ned"), []string{n})
 	list, next, err := w.Tokens(ctx, user, parley.TokenFilter{Limit: 1})
 	w.NoError(err)
 	same(t, "first page", []any{list[0].ID, next}, []any{n, n})
@@ -317,7 +317,7 @@ func TestEndedTokensAreForgotten(t *testing.T) {
 	} {
 		w.clock.advance(step.advance)
 		w.NoError(w.Sweep(ctx))
-		same(t, "left", w.tokensOf("user", ""), step.left)
+		same(t, "left", w.tokenIDsOf("user", ""), step.left)
 	}
 	w.AssertConsistent()
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-func (w *world) traced(who, id string) []string {
+func (w *world) textsOfTrace(who, id string) []string {
 	w.t.Helper()
 	words := []string{}
 	for _, m := range get[parley.Traced](w)(w.Trace(ctx, as(who), id)).Items {
@@ -29,11 +29,11 @@ func TestTraceIsCutToWhatTheCallerReads(t *testing.T) {
 	w.SendDM("user", "arya", "of another trace")
 	w.ReplyAs("arya", first.ID, "two")
 	say("arya", "gendry", "three")
-	same(t, "arya's, who has posted last", w.traced("arya", trace), []string{"one", "two", "three"})
+	same(t, "arya's, who has posted last", w.textsOfTrace("arya", trace), []string{"one", "two", "three"})
 	for _, id := range []string{trace, strings.ToUpper(trace), "4bf92f35-77b3-4da6-a3ce-929d0e0e4736", first.ID} {
-		same(t, "the owner's "+id, w.traced("user", id), []string{"one", "two", "three"})
+		same(t, "the owner's "+id, w.textsOfTrace("user", id), []string{"one", "two", "three"})
 	}
-	same(t, "gendry's", w.traced("gendry", trace), []string{"three"})
+	same(t, "gendry's", w.textsOfTrace("gendry", trace), []string{"three"})
 	shown := get[parley.Traced](w)(w.Trace(ctx, user, trace)).Items
 	same(t, "what became of the first", shown[0].Deliveries[0].State, parley.DeliveryAnswered)
 	_, err := w.Trace(ctx, as("gendry"), first.ID)
@@ -52,10 +52,10 @@ func TestTraceFollowsReplies(t *testing.T) {
 	third := w.ReplyAs("user", second.ID, "three").Message
 	w.PostAs("user", parley.Draft{InReplyTo: third.ID, TraceID: "elsewhere", Content: text("of another trace")})
 	for _, id := range []string{root.ID, second.ID, third.ID} {
-		same(t, "from "+id, w.traced("arya", id), []string{"one", "two", "three"})
+		same(t, "from "+id, w.textsOfTrace("arya", id), []string{"one", "two", "three"})
 	}
 	get[parley.Message](w)(w.Redact(ctx, user, second.ID, "a secret"))
-	same(t, "redacted", w.traced("arya", root.ID), []string{"one", "", "three"})
+	same(t, "redacted", w.textsOfTrace("arya", root.ID), []string{"one", "", "three"})
 }
 
 // TestTraceSaysThatItIsCut: one that fits is whole, one message more is said.
@@ -94,8 +94,8 @@ func TestTraceByTheNameOfAFile(t *testing.T) {
 	came := mail.lands(mail.document("ana", "arya", "from a file"))
 	sent := w.SendDM("arya", "ana", "into a file").Message
 	mail.departs(sent, "ana", "msg_0a1b2c3d")
-	same(t, "of what came", w.traced("user", "msg_00000001"), []string{"from a file"})
-	same(t, "of what departed", w.traced("arya", "msg_0a1b2c3d"), []string{"into a file"})
+	same(t, "of what came", w.textsOfTrace("user", "msg_00000001"), []string{"from a file"})
+	same(t, "of what departed", w.textsOfTrace("arya", "msg_0a1b2c3d"), []string{"into a file"})
 	_, err := w.Trace(ctx, as("gendry"), "msg_0a1b2c3d")
 	wantError(t, err, absent("trace", "msg_0a1b2c3d", checkName))
 	for name, m := range map[string]parley.Message{"msg_00000001": came, "msg_0a1b2c3d": sent} {
@@ -103,13 +103,13 @@ func TestTraceByTheNameOfAFile(t *testing.T) {
 		same(t, "of the log of "+name, f.Trace, m.TraceID)
 	}
 
-	board := w.join(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"cat"}})
+	board := w.joinBridge(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"cat"}})
 	w.clock.advance(time.Second)
 	board.lands(board.document("cat", "arya", "newer, in another tree"))
-	same(t, "the newest", w.traced("user", "msg_00000001"), []string{"newer, in another tree"})
+	same(t, "the newest", w.textsOfTrace("user", "msg_00000001"), []string{"newer, in another tree"})
 
 	w.PostAs("user", parley.Draft{Direct: []string{"arya"}, TraceID: "msg_0a1b2c3d", Content: text("a trace of that id")})
-	same(t, "a trace has its own id", w.traced("user", "msg_0a1b2c3d"), []string{"a trace of that id"})
+	same(t, "a trace has its own id", w.textsOfTrace("user", "msg_0a1b2c3d"), []string{"a trace of that id"})
 	f := get[parley.LogFilter](w)(w.LogFilter(ctx, user, parley.LogFilter{Trace: "msg_0a1b2c3d"}))
 	same(t, "as the log says", f.Trace, "msg_0a1b2c3d")
 }

@@ -57,7 +57,7 @@ func TestUnreadableRowsAreLeftOutOfListsAndNamed(t *testing.T) {
 
 	get[[]parley.Presence](w.world)(w.Who(ctx, user))
 	get[parley.AgentView](w.world)(w.AgentView(ctx, user, "a"))
-	told := w.damageAlert().Message
+	told := w.awaitDamageAlert().Message
 	for what, id := range map[string]string{"task": w.tasks[1], "run": w.runs[1], "approval": w.approvals[1]} {
 		if !strings.Contains(told, what+" "+id+": its row cannot be read") {
 			t.Errorf("the alert does not name %s %s: %s", what, id, told)

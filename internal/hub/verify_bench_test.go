@@ -21,12 +21,12 @@ func fullChannel(b *testing.B) (*world, string) {
 	w.AddAgents("arya", "sansa")
 	c := w.CreateChannel("arya", "hall", "sansa")
 	for range 20 {
-		w.fill(c.ID)
+		w.postFiller(c.ID)
 	}
 	return w, c.ID
 }
 
-func (w *world) fill(conversation string) {
+func (w *world) postFiller(conversation string) {
 	w.PostAs("arya", parley.Draft{Conversation: conversation, To: "sansa", Content: text(strings.Repeat("words ", 33))})
 }
 

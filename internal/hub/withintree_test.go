@@ -24,8 +24,8 @@ func asksWithin(w *world, l parley.Layout, queue bool) (parley.Departure, string
 	return out, out.Message.Task
 }
 
-// copied is what one script has written to another: nobody is woken by it.
-func (w *world) copied(a parley.Arrival) parley.Arrived {
+// arriveAsHistory is what one script has written to another: nobody is woken by it.
+func (w *world) arriveAsHistory(a parley.Arrival) parley.Arrived {
 	w.t.Helper()
 	a.History = true
 	return w.arriveFrom("tree", a)
@@ -60,7 +60,7 @@ func TestATaskWithinATreeOfInboxes(t *testing.T) {
 					layout = parley.LayoutInbox
 				}
 				out, task := asksWithin(w, layout, queue)
-				got := w.copied(parley.Arrival{Name: "re-1", From: "gm", To: "assistant", ReplyTo: out.Name, Draft: c.draft})
+				got := w.arriveAsHistory(parley.Arrival{Name: "re-1", From: "gm", To: "assistant", ReplyTo: out.Name, Draft: c.draft})
 				is := w.TaskByID(task)
 				same(t, "the task", []any{is.Status, is.Outcome, is.Callback}, []any{c.status, c.outcome, got.Message})
 				d := w.DeliveryOf(out.Message.ID, "gm")
@@ -84,7 +84,7 @@ func TestProgressWithinATree(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			out, task := asksWithin(w, parley.LayoutInbox, false)
-			w.copied(parley.Arrival{Name: "re-1", From: "gm", To: "assistant", ReplyTo: out.Name, Draft: draft})
+			w.arriveAsHistory(parley.Arrival{Name: "re-1", From: "gm", To: "assistant", ReplyTo: out.Name, Draft: draft})
 			is := w.TaskByID(task)
 			if is.Status != parley.TaskActive || is.Progress == nil || is.Progress.Message != "a third" {
 				t.Errorf("the task is %s, with the progress %+v", is.Status, is.Progress)
@@ -104,9 +104,9 @@ func TestATaskWithinATreeIsItsAssignees(t *testing.T) {
 	out := w.onlyDepartureOf("tree")
 	w.reportDepartures("tree", parley.DepartureWritten, out)
 	done := parley.Draft{Type: parley.TypeResponse, Content: text("done"), Payload: json.RawMessage(`{"requestId":"r","status":"success","result":{"text":"done"}}`)}
-	w.copied(parley.Arrival{Name: "re-1", From: "assistant", To: "gm", ReplyTo: out.Name, Draft: done})
+	w.arriveAsHistory(parley.Arrival{Name: "re-1", From: "assistant", To: "gm", ReplyTo: out.Name, Draft: done})
 	same(t, "of another", w.TaskByID(task).Status, parley.TaskQueued)
-	got := w.copied(parley.Arrival{Name: "re-2", From: "gm", To: "assistant", ReplyTo: out.Name, Draft: done})
+	got := w.arriveAsHistory(parley.Arrival{Name: "re-2", From: "gm", To: "assistant", ReplyTo: out.Name, Draft: done})
 	is := w.TaskByID(task)
 	same(t, "of the assignee", is.Status, parley.TaskCompleted)
 	if is.Callback == "" || is.Callback == got.Message {
@@ -124,7 +124,7 @@ func TestARequestPassedOnWithinATreeIsNotAnswered(t *testing.T) {
 	w.arriveFrom("tree", parley.Arrival{Name: "req-1", From: "assistant", To: "gm", Queue: true, Draft: work})
 	out := w.onlyDepartureOf("tree")
 	w.reportDepartures("tree", parley.DepartureWritten, out)
-	w.copied(parley.Arrival{Name: "req-2", From: "gm", To: "worker-1", ReplyTo: out.Name, Draft: work})
+	w.arriveAsHistory(parley.Arrival{Name: "req-2", From: "gm", To: "worker-1", ReplyTo: out.Name, Draft: work})
 	same(t, "the request", w.DeliveryState(out.Message.ID, "gm"), parley.DeliveryDelivered)
 	same(t, "the tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 1)
 }
