@@ -37,7 +37,7 @@ func TestWhomAnAnswerIsFor(t *testing.T) {
 			m := w.SayIn("user", "open", "@writer hello").Message
 			run := w.StartRun("writer")
 			asks := w.beginContact(run.Caller(), parley.Contact{Pattern: parley.PatternAsk, Agent: "data", Message: "well?", Wait: time.Millisecond})
-			asks.hears()
+			asks.resultText()
 			w.EndRun(run, "wait for it")
 			w.RunAndAnswer("data", "42")
 			return m.ID

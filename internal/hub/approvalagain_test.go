@@ -197,7 +197,7 @@ func TestLateAnswerComesToWhoAskedLast(t *testing.T) {
 	w.AddPermission("intern", "senior", parley.EffectAllow)
 	w.EditAgent("intern", func(a *parley.Agent) { a.Mode = parley.ModeAutonomous })
 	other, _ := w.startRunInDM("intern")
-	w.beginContact(other.Caller(), keyed()).hears()
+	w.beginContact(other.Caller(), keyed()).resultText()
 	own := w.TaskByID(w.Delegate(other.Caller(), "data", "figures")).Parent
 	w.EndRun(other, "so far")
 	w.RunAndAnswer("senior", "fine")

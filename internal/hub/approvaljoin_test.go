@@ -42,7 +42,7 @@ func TestApprovedAskIsJoinedByItsCaller(t *testing.T) {
 	for name, then := range map[string]func(*world, *hub.Assignment, *asking){
 		"answered": func(w *world, run *hub.Assignment, joined *asking) {
 			w.RunAndAnswer("senior", "fine")
-			same(w.t, "heard", joined.hears(), fine)
+			same(w.t, "heard", joined.resultText(), fine)
 			same(w.t, "the run", w.RunByID(run.Run.ID).State, parley.RunRunning)
 			w.EndRun(run, "so far")
 		},
@@ -76,7 +76,7 @@ func TestApprovedAskOutlivesWhoJoinedIt(t *testing.T) {
 	joined := w.repeatContact(run.Caller(), keyed(), w.NewestMessage())
 	w.FailRunOf(run, parley.FailureFinal)
 	w.RunAndAnswer("senior", "fine")
-	joined.hears()
+	joined.resultText()
 	same(t, "the approval", w.ApprovalByID(a.ID).State, parley.ApprovalExecuted)
 	same(t, "woken by", textsOf(w.StartRun("intern").Messages), []string{"Response from senior: fine"})
 	w.AssertConsistent()
@@ -115,7 +115,7 @@ func TestApprovedAskWasMadeMeanwhile(t *testing.T) {
 			end.before(w)
 			w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 			end.after(w)
-			made.hears()
+			made.resultText()
 			w.EndRun(run, "so far")
 			w.finishTaskAfterApproval(task, a.ID, end.want)
 		})

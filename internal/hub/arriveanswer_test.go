@@ -27,7 +27,7 @@ func TestAnswerToAnAskHasASequence(t *testing.T) {
 		w.arriveFrom("tree", a)
 		newest = w.assertNoGapAfter(t, newest)
 	}
-	same(t, "the answer", asks.hears(), "Response from ana: very")
+	same(t, "the answer", asks.resultText(), "Response from ana: very")
 }
 
 func (w *world) assertNoGapAfter(t *testing.T, event int64) int64 {

@@ -90,8 +90,8 @@ func (w *world) NewestMessage() parley.Message {
 	return list[len(list)-1]
 }
 
-// hears is what the caller is told in the end: the text, or the error as doors show it.
-func (a *asking) hears() string {
+// resultText is what the caller is told in the end: the text, or the error as doors show it.
+func (a *asking) resultText() string {
 	a.w.t.Helper()
 	<-a.done
 	if a.err != nil {
@@ -104,8 +104,8 @@ func (a *asking) hears() string {
 	return a.made.Text
 }
 
-// waits requires that the caller has not been told anything yet.
-func (a *asking) waits() {
+// assertWaiting requires that the caller has not been told anything yet.
+func (a *asking) assertWaiting() {
 	a.w.t.Helper()
 	select {
 	case <-a.done:

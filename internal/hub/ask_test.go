@@ -25,7 +25,7 @@ func TestAskIsAnsweredInline(t *testing.T) {
 	named(w, parley.RuntimeScript, "CoordinatorBot", "DataBot")
 	run := w.WakeAndStartRun("coordinatorbot")
 	a := w.beginContact(run.Caller(), parley.Contact{Pattern: parley.PatternAsk, Agent: "DataBot", Message: "Q4?", Context: "For the CEO."})
-	a.waits()
+	a.assertWaiting()
 	same(t, "the request", []any{a.request.Content.Text, a.request.Source, a.request.Type, a.request.To}, []any{
 		"[Agent Request from CoordinatorBot | Pattern: ask]\n\nContext: For the CEO.\n\nQ4?", "agent_contact", parley.TypeRequest, "databot",
 	})
@@ -33,7 +33,7 @@ func TestAskIsAnsweredInline(t *testing.T) {
 	answering := w.StartRun("databot")
 	same(t, "the run that answers", []any{textsOf(answering.Messages), answering.Run.Depth}, []any{[]string{a.request.Content.Text}, 1})
 	r := w.EndRun(answering, "$2.4M")
-	same(t, "heard", a.hears(), "Response from DataBot: $2.4M")
+	same(t, "heard", a.resultText(), "Response from DataBot: $2.4M")
 	same(t, "made", a.made, parley.Contacted{
 		Text: "Response from DataBot: $2.4M", Quotes: []parley.Quote{{By: "databot", Start: 23, End: 28}}, Outcome: parley.ContactAnswered, Agent: "databot", Conversation: a.request.Conversation,
 		Message: a.request.ID, Seq: a.request.Seq, Answer: r.Answer,
@@ -56,17 +56,17 @@ func TestAskIsAnsweredByAReply(t *testing.T) {
 	a := w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "well?")
 	b := w.StartRun("b")
 	w.PostFromRun(b, parley.Draft{InReplyTo: a.request.ID, Content: text("yes")})
-	same(t, "heard", a.hears(), "Response from b: yes")
+	same(t, "heard", a.resultText(), "Response from b: yes")
 	w.EndRun(b, "yes")
 	same(t, "in their DM", w.TextsIn("user", a.request.Conversation), []string{a.request.Content.Text, "yes"})
 	a = w.beginAsk(user, "ana", "well?")
 	taken := w.TakeAs("ana", parley.Take{})
 	same(t, "taken", textsOf(taken.Messages), []string{a.request.Content.Text})
 	w.ReplyAs("ana", a.request.ID, "no")
-	same(t, "heard", a.hears(), "Response from ana: no")
+	same(t, "heard", a.resultText(), "Response from ana: no")
 	a = w.beginAsk(as("ana"), "user", "may I?")
 	w.PostAs("user", parley.Draft{InReplyTo: a.request.ID, Content: parley.Content{Text: "so:", Code: "rm -r", Artifacts: []parley.Artifact{{Path: "/etc/motd"}}}})
-	same(t, "heard", a.hears(), "Response from user: so:\n\nrm -r\n\n[artifact: /etc/motd]")
+	same(t, "heard", a.resultText(), "Response from user: so:\n\nrm -r\n\n[artifact: /etc/motd]")
 	w.AssertIdle("a", "b")
 	same(t, "what waits", []int{len(w.PendingTexts("ana")), len(w.PendingTexts("a"))}, []int{0, 1}) // a is at its work
 }
@@ -79,9 +79,9 @@ func TestAskThatIsFetchedAtMostOnceIsAnswered(t *testing.T) {
 	defer w.openSessions("ana")()
 	a := w.beginAsk(user, "ana", "well?")
 	w.TakeAs("ana", parley.Take{AtMostOnce: true})
-	a.waits()
+	a.assertWaiting()
 	w.ReplyAs("ana", a.request.ID, "yes")
-	same(t, "heard", a.hears(), "Response from ana: yes")
+	same(t, "heard", a.resultText(), "Response from ana: yes")
 }
 
 // Whatever ends the work on an ask frees whoever waits for it, with the reason.
@@ -126,7 +126,7 @@ func TestAskEndsWithWhatItWaitsFor(t *testing.T) {
 			run := w.WakeAndStartRun("a")
 			a := w.beginAsk(run.Caller(), "B", "well?")
 			c.end(w, a)
-			same(t, "heard", a.hears(), c.want)
+			same(t, "heard", a.resultText(), c.want)
 			same(t, "suggestion", parley.AsError(a.err).Suggestion, "")
 			same(t, "the run that asked", w.RunByID(run.Run.ID).State, parley.RunRunning)
 			same(t, "told besides", w.HubMessagesTo("a"), []parley.Message(nil))
@@ -179,7 +179,7 @@ func TestAskToASessionEndsWithIt(t *testing.T) {
 			taken := w.TakeAs("ana", parley.Take{})
 			w.NoError(w.SweepAttendance(ctx))
 			c.end(w, leave, taken)
-			same(t, "heard", a.hears(), c.want)
+			same(t, "heard", a.resultText(), c.want)
 			w.ReplyAs("ana", a.request.ID, "after all")
 			same(t, "a late answer is a message like any other", w.PendingTexts("user"), []string{"after all"})
 		})
@@ -199,7 +199,7 @@ func TestLateAnswerIsBroughtOnce(t *testing.T) {
 		began := time.Now()
 		a := w.beginAsk(run.Caller(), "b", "well?")
 		b := w.StartRun("b")
-		same(t, "heard", a.hears(), "E004 Error: b "+inTime)
+		same(t, "heard", a.resultText(), "E004 Error: b "+inTime)
 		same(t, "after", time.Since(began), 120*time.Second)
 		same(t, "outcome", a.made.Outcome, parley.ContactLate)
 		same(t, "the run that asked", w.RunByID(run.Run.ID).State, parley.RunRunning)
@@ -222,13 +222,13 @@ func TestWhatComesLate(t *testing.T) {
 	w.AddScriptAgents("a", "b")
 	late := "E004 Error: b did not respond within 0.001 seconds. Consider using 'delegate' for async processing. The answer will be delivered when it comes."
 	a := w.beginAsk(user, "b", "one")
-	same(t, "heard", a.hears(), late)
+	same(t, "heard", a.resultText(), late)
 	w.FailRunOf(w.StartRun("b"), parley.FailureFinal)
 	same(t, "a failure is brought too", w.askResultsTo("user"), []string{"Error: b failed to respond: it broke"})
 	m := w.HubMessagesTo("user")[0]
 	same(t, "in the DM", []string{m.Conversation, m.InReplyTo}, []string{a.request.Conversation, a.request.ID})
 	a = w.beginAsk(as("a"), "user", "may I?")
-	same(t, "a person is late", a.hears(), "E004 Error: user"+late[len("E004 Error: b"):])
+	same(t, "a person is late", a.resultText(), "E004 Error: user"+late[len("E004 Error: b"):])
 	w.ReplyAs("user", a.request.ID, "you may")
 	same(t, "brought", w.askResultsTo("a"), []string{"Response from user: you may"})
 	same(t, "woken by", textsOf(w.StartRun("a").Messages), []string{"Response from user: you may"})
@@ -282,24 +282,24 @@ func TestRetriedRunWaitsForTheSameAnswer(t *testing.T) {
 	run := w.WakeAndStartRun("a")
 	a := w.beginAsk(run.Caller(), "b", "well?")
 	w.FailRunOf(run, parley.FailureStopped)
-	same(t, "heard", a.hears(), "E003 the run "+run.Run.ID+" is over")
+	same(t, "heard", a.resultText(), "E003 the run "+run.Run.ID+" is over")
 	again := w.StartRun("a")
 	a = w.repeatAsk(again.Caller(), a)
-	a.waits()
+	a.assertWaiting()
 	same(t, "the run that asks", w.RunByID(again.Run.ID).State, parley.RunWaiting)
 	b := w.StartRun("b")
 	w.AssertIdle("b")
 	w.FailRunOf(again, parley.FailureStopped)
-	a.hears()
+	a.resultText()
 	w.EndRun(b, "yes")
 	third := w.StartRun("a")
 	a = w.repeatAsk(third.Caller(), a)
-	same(t, "heard", []any{a.hears(), a.made.Duplicate}, []any{"Response from b: yes", true})
+	same(t, "heard", []any{a.resultText(), a.made.Duplicate}, []any{"Response from b: yes", true})
 	w.AssertIdle("b")
 	other := w.beginAsk(third.Caller(), "b", "well?")
-	other.waits()
+	other.assertWaiting()
 	w.RunAndAnswer("b", "again")
-	same(t, "a second question", other.hears(), "Response from b: again")
+	same(t, "a second question", other.resultText(), "Response from b: again")
 	same(t, "brought", w.askResultsTo("a"), []string{})
 }
 
@@ -308,12 +308,12 @@ func TestKeyOfAContactIsRemembered(t *testing.T) {
 	w := newHub(t, briefly)
 	w.AddScriptAgents("a", "b")
 	ask := parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "well?", IdempotencyKey: "k"}
-	w.beginContact(user, ask).hears()
+	w.beginContact(user, ask).resultText()
 	b := w.StartRun("b")
 	w.AssertIdle("b")
 	w.EndRun(b, "yes")
-	same(t, "heard", w.beginContact(user, ask).hears(), "Response from b: yes")
-	same(t, "and again", w.beginContact(user, ask).hears(), "Response from b: yes")
+	same(t, "heard", w.beginContact(user, ask).resultText(), "Response from b: yes")
+	same(t, "and again", w.beginContact(user, ask).resultText(), "Response from b: yes")
 	note := parley.Contact{Pattern: parley.PatternNotify, Agent: "b", Message: "fyi", IdempotencyKey: "n"}
 	one, two := get[parley.Contacted](w)(w.Contact(ctx, user, note)), get[parley.Contacted](w)(w.Contact(ctx, user, note))
 	same(t, "one note", []any{two.Message, one.Duplicate, two.Duplicate}, []any{one.Message, false, true})
@@ -340,7 +340,7 @@ func TestHubThatStartsAgainTellsWhoWaited(t *testing.T) {
 	same(t, "brought", [][]string{w.askResultsTo("user"), w.askResultsTo("a")}, [][]string{{"Response from b: first"}, {}})
 	w.AdvanceLeases(time.Minute)
 	a := w.beginAsk(w.StartRun("a").Caller(), "b", "two")
-	same(t, "the same call", a.hears(), "Response from b: second")
+	same(t, "the same call", a.resultText(), "Response from b: second")
 }
 
 // crash ends a hub without letting it write anything about those who wait.
@@ -391,12 +391,12 @@ func TestDepthIsBounded(t *testing.T) {
 		chain = append(chain, w.beginAsk(by, next, "well?"))
 		by = w.StartRun(next).Caller()
 	}
-	same(t, "the fourth", w.beginAsk(by, "e", "well?").hears(), deep)
-	same(t, "without its run", w.beginAsk(as("d"), "e", "well?").hears(), deep)
+	same(t, "the fourth", w.beginAsk(by, "e", "well?").resultText(), deep)
+	same(t, "without its run", w.beginAsk(as("d"), "e", "well?").resultText(), deep)
 	same(t, "a person", w.beginAsk(user, "d", "well?").request.To, "d")
 	same(t, "somebody else", w.beginAsk(as("e"), "d", "well?").request.To, "d")
 	get[parley.Run](w)(w.FinishRun(ctx, by.Run, parley.Result{Text: "so"}, nil))
-	same(t, "heard", chain[2].hears(), "Response from d: so")
+	same(t, "heard", chain[2].resultText(), "Response from d: so")
 }
 
 // A asks B, who asks A: another run of A answers, whatever else A is at.
@@ -412,9 +412,9 @@ func TestAskComesBackToWhoAsks(t *testing.T) {
 	three := w.StartRun("a")
 	same(t, "runs", []any{three.Run.Depth, w.RunByID(one.Run.ID).State, w.RunByID(two.Run.ID).State}, []any{2, parley.RunWaiting, parley.RunWaiting})
 	w.EndRun(three, "because")
-	same(t, "heard", second.hears(), "Response from a: because")
+	same(t, "heard", second.resultText(), "Response from a: because")
 	w.EndRun(two, "that")
-	same(t, "heard", first.hears(), "Response from b: that")
+	same(t, "heard", first.resultText(), "Response from b: that")
 }
 
 // Asks begin at once: beside each other, while their agent sleeps, and however much else it does.
@@ -438,7 +438,7 @@ func TestAsksBeginAtOnce(t *testing.T) {
 	for i, r := range []*hub.Assignment{third, second, first} {
 		w.EndRun(r, fmt.Sprint(3-i))
 	}
-	same(t, "heard", []string{one.hears(), two.hears(), three.hears()}, []string{"Response from b: 1", "Response from b: 2", "Response from b: 3"})
+	same(t, "heard", []string{one.resultText(), two.resultText(), three.resultText()}, []string{"Response from b: 1", "Response from b: 2", "Response from b: 3"})
 	same(t, "it sleeps on", get[parley.Agent](w)(w.Agent(ctx, user, "b")).SleepingUntil, &until)
 	w.AssertIdle("b")
 }
@@ -453,12 +453,12 @@ func TestSlotsOfAsks(t *testing.T) {
 		asks[i] = w.beginAsk(user, "b", fmt.Sprint(i))
 	}
 	full := "E002 Error: b has 16 asks to answer already and takes no more. Ask again later, or use 'delegate' for async processing."
-	same(t, "the 17th", w.beginAsk(user, "b", "one more").hears(), full)
+	same(t, "the 17th", w.beginAsk(user, "b", "one more").resultText(), full)
 	w.StartRun("b")
-	same(t, "the 17th", w.beginAsk(user, "b", "one more").hears(), full)
+	same(t, "the 17th", w.beginAsk(user, "b", "one more").resultText(), full)
 	w.RunAndAnswer("b", "done")
-	w.beginAsk(user, "b", "one more").waits()
+	w.beginAsk(user, "b", "one more").assertWaiting()
 	for i := range 20 {
-		w.beginAsk(as("ned"), "user", fmt.Sprint(i)).waits() // people have no slots
+		w.beginAsk(as("ned"), "user", fmt.Sprint(i)).assertWaiting() // people have no slots
 	}
 }

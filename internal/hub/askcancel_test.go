@@ -37,7 +37,7 @@ func TestCancelOfTheAskerGoesDown(t *testing.T) {
 			if why := get[string](w)(w.KeepRun(ctx, c.Run.ID)); why == "" {
 				t.Error("c goes on")
 			}
-			p.hears()
+			p.resultText()
 			same(t, "the wait", w.askWait(p.request.ID).State, parley.WaitFailed)
 			w.FailRunOf(c, parley.FailureStopped)
 			same(t, "brought", w.askResultsTo("a"), []string{})
@@ -59,7 +59,7 @@ func TestFirstAnswerCancelsWhatTheOthersAsked(t *testing.T) {
 	task, _ := w.delegateAndFinish("b", "c")
 	w.EndRun(e, "I do")
 	w.FailRunOf(a, parley.FailureStopped)
-	ask.hears()
+	ask.resultText()
 	w.AssertTaskState(parley.TaskCancelled, task)
 }
 
@@ -73,11 +73,11 @@ func TestCancelOfTheAskerEndsTheAnsweringRun(t *testing.T) {
 	deeper := w.beginAsk(b.Caller(), "c", "three?")
 	get[parley.Run](w)(w.CancelRun(ctx, user, run.Run.ID, "enough"))
 	w.FailRunOf(run, parley.FailureStopped)
-	one.hears()
-	two.hears()
+	one.resultText()
+	two.resultText()
 	same(t, "b is to end", get[string](w)(w.KeepRun(ctx, b.Run.ID)), "a does not need it any more: its run was cancelled by user: enough")
 	w.FailRunOf(b, parley.FailureStopped)
-	deeper.hears()
+	deeper.resultText()
 	w.AssertIdle("a", "b", "c")
 	same(t, "the waits", []any{w.askWait(one.request.ID).State, w.askWait(two.request.ID).State, w.askWait(deeper.request.ID).State},
 		[]any{parley.WaitFailed, parley.WaitFailed, parley.WaitFailed})
@@ -100,7 +100,7 @@ func TestCancelOfOneAskerLeavesTheOther(t *testing.T) {
 	get[parley.Run](w)(w.FailRun(ctx, first.run, stopped, parley.Result{}, nil))
 	same(t, "b is to end", get[string](w)(w.KeepRun(ctx, b.Run.ID)), "")
 	w.EndRun(b, "42")
-	same(t, "heard", second.hears(), "Response from b: 42")
+	same(t, "heard", second.resultText(), "Response from b: 42")
 }
 
 var stopped = &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureStopped}}
@@ -121,7 +121,7 @@ func TestOnlyAnExplicitCancelGoesDown(t *testing.T) {
 		},
 		"a is removed":      func(w *world, _ parked) { w.NoError(w.RemoveAgent(ctx, user, "a")) },
 		"it is deleted":     func(w *world, p parked) { w.NoError(w.DeleteConversation(ctx, user, p.run.Run.Conversation)) },
-		"it ends well":      func(w *world, p parked) { p.giveUp(); p.hears(); w.EndRun(p.run, "gave up") },
+		"it ends well":      func(w *world, p parked) { p.giveUp(); p.resultText(); w.EndRun(p.run, "gave up") },
 		"it does not wait":  func(_ *world, p parked) { p.giveUp() },
 		"its hub is killed": func(w *world, _ parked) { w.NoError(w.RecoverWaits(ctx)) },
 	} {

@@ -33,7 +33,7 @@ func TestPlainAsksAreListed(t *testing.T) {
 	}})
 	same(t, "tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 0)
 	w.RunAndAnswer("b", "it is 42")
-	same(t, "heard", first.hears(), "Response from b: it is 42")
+	same(t, "heard", first.resultText(), "Response from b: it is 42")
 	second := w.beginAsk(run.Caller(), "b", strings.Repeat("ä", 100))
 	same(t, "open", w.questionsSeenBy("a", parley.AskFilter{Open: true}), []string{strings.Repeat("ä", 79) + "…"})
 	all := get[[]parley.AskView](w)(w.Asks(ctx, as("b"), parley.AskFilter{}))
@@ -110,7 +110,7 @@ func TestTraceShowsWhereAsksStand(t *testing.T) {
 	}
 	w.RunAndAnswer("c", "it is 42")
 	w.RunAndAnswer("b", "c says 42")
-	p.hears()
+	p.resultText()
 	ended := states("a")[p.request.ID]
 	same(t, "ended", []any{ended.State, ended.EndedAt != nil}, []any{parley.WaitAnswered, true})
 }
@@ -121,7 +121,7 @@ func TestAsksOutliveTheirWordsAndParticipants(t *testing.T) {
 	w := trio(t)
 	ask := w.beginAsk(as("user"), "b", "secret?")
 	w.RunAndAnswer("b", "yes")
-	ask.hears()
+	ask.resultText()
 	_, err := w.Redact(ctx, user, ask.request.ID, "a secret")
 	w.NoError(err)
 	w.NoError(w.RemoveAgent(ctx, user, "b"))

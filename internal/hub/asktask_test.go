@@ -25,7 +25,7 @@ func (w *world) parkAsk() parked {
 	p := parked{run: w.WakeAndStartRun("a")}
 	p.asking = w.beginAsk(p.run.Caller(), "b", "what is it?")
 	p.task, p.sub = w.delegateAndFinish("b", "c")
-	p.waits()
+	p.assertWaiting()
 	return p
 }
 
@@ -67,9 +67,9 @@ func TestAskEndsWithWhatItsAnswererDelegated(t *testing.T) {
 	b := w.StartRun("b")
 	same(t, "the run of b", []any{b.Run.Task, b.Run.Depth, b.Run.Ask, textsOf(b.Messages)},
 		[]any{p.task, 1, false, []string{"[Delegation Result from c | " + p.sub + "]\nit is 42"}})
-	p.waits()
+	p.assertWaiting()
 	answer := w.EndRun(b, "c says 42").Answer
-	same(t, "heard", p.hears(), "Response from b: c says 42")
+	same(t, "heard", p.resultText(), "Response from b: c says 42")
 	same(t, "by", []any{p.made.Outcome, p.made.Answer}, []any{parley.ContactAnswered, answer})
 	same(t, "the wait", []any{w.askWait(p.request.ID).State, w.askWait(p.request.ID).Callback}, []any{parley.WaitAnswered, ""})
 	same(t, "the request", []any{w.DeliveryState(p.request.ID, "b"), w.DeliveryOf(p.request.ID, "b").Answer}, []any{parley.DeliveryAnswered, answer})
@@ -116,12 +116,12 @@ func TestAskEndsWithWhatItsAnswererHadApproved(t *testing.T) {
 			task := w.RunByID(b.Run.ID).Task
 			same(t, "held in", []any{held.Task, w.TaskByID(task).Source, w.TaskByID(task).Message}, []any{task, parley.TaskFromAsk, a.request.ID})
 			w.EndRun(b, "I have to ask first")
-			a.waits()
+			a.assertWaiting()
 			w.DecideAs("user", held.ID, d)
 			again := w.StartRun("b")
 			same(t, "goes on in", []any{again.Run.Task, again.Run.Conversation, again.Run.Depth}, []any{task, a.request.Conversation, 1})
 			w.EndRun(again, "so be it")
-			same(t, "heard", a.hears(), "Response from b: so be it")
+			same(t, "heard", a.resultText(), "Response from b: so be it")
 			w.AssertTaskState(parley.TaskCompleted, task)
 			w.AssertConsistent()
 		})
@@ -149,12 +149,12 @@ func TestParkedAskEndsWithItsTask(t *testing.T) {
 		"b is removed": {func(w *world, _ parked) { w.NoError(w.RemoveAgent(ctx, user, "b")) }, "E002 Error: b failed to respond: removed"},
 		"c fails, which only wakes b": {func(w *world, p parked) {
 			w.FailRunOf(w.StartRun("c"), parley.FailureFinal)
-			p.waits()
+			p.assertWaiting()
 			w.RunAndAnswer("b", "c cannot")
 		}, "Response from b: c cannot"},
 		"c is removed, which only wakes b": {func(w *world, p parked) {
 			w.NoError(w.RemoveAgent(ctx, user, "c"))
-			p.waits()
+			p.assertWaiting()
 			w.RunAndAnswer("b", "c is gone")
 		}, "Response from b: c is gone"},
 		"b completes it by a call": {func(w *world, p parked) {
@@ -167,7 +167,7 @@ func TestParkedAskEndsWithItsTask(t *testing.T) {
 			w.RunAndAnswer("c", "42")
 			b := w.StartRun("b")
 			w.updateTaskAs("b", p.task, parley.TaskChange{Status: parley.TaskCompleted})
-			p.waits()
+			p.assertWaiting()
 			w.EndRun(b, "it is 42")
 		}, "Response from b: it is 42"},
 		"b completes it and has no word": {func(w *world, p parked) {
@@ -184,7 +184,7 @@ func TestParkedAskEndsWithItsTask(t *testing.T) {
 			w.RunAndAnswer("c", "42")
 			b := w.StartRun("b")
 			w.PostFromRun(b, parley.Draft{InReplyTo: p.request.ID, Content: text("it is 42")})
-			p.waits()
+			p.assertWaiting()
 			w.EndRun(b, "")
 		}, "Response from b: it is 42"},
 		"it is given to c": {func(w *world, p parked) {
@@ -198,7 +198,7 @@ func TestParkedAskEndsWithItsTask(t *testing.T) {
 			w := trio(t)
 			p := w.parkAsk()
 			c.end(w, p)
-			same(t, "heard", p.hears(), c.want)
+			same(t, "heard", p.resultText(), c.want)
 			if state := w.askWait(p.request.ID).State; !state.Ended() {
 				t.Errorf("the wait is %s", state)
 			}
@@ -237,7 +237,7 @@ func TestParkedAskIsLateAndBroughtOnce(t *testing.T) {
 			w := trio(t, briefly)
 			run := w.WakeAndStartRun("a")
 			a := w.beginAsk(run.Caller(), "b", "what is it?")
-			same(t, "outcome", []any{a.hears() != "", a.made.Outcome}, []any{true, parley.ContactLate})
+			same(t, "outcome", []any{a.resultText() != "", a.made.Outcome}, []any{true, parley.ContactLate})
 			task, _ := w.delegateAndFinish("b", "c")
 			w.EndRun(run, "later, then")
 			same(t, "brought", w.askResultsTo("a"), []string{})
@@ -262,18 +262,18 @@ func TestReplyWhileTheTaskGoesOnIsNoAnswer(t *testing.T) {
 	b := w.StartRun("b")
 	w.Delegate(b.Caller(), "c", "find out")
 	said := w.PostFromRun(b, parley.Draft{InReplyTo: a.request.ID, Content: text("one moment")})
-	a.waits()
+	a.assertWaiting()
 	same(t, "for a", said.Deliveries, []parley.Delivery{})
 	w.EndRun(b, "one moment")
 	same(t, "the request", w.DeliveryState(a.request.ID, "b"), parley.DeliveryAcked)
-	a.waits()
+	a.assertWaiting()
 	w.RunAndAnswer("c", "42")
 	again := w.StartRun("b")
 	said = w.PostFromRun(again, parley.Draft{InReplyTo: again.Messages[0].ID, Content: text("it is 42")}) // to what woke it
 	same(t, "for a", said.Deliveries, []parley.Delivery{})
-	a.waits()
+	a.assertWaiting()
 	w.EndRun(again, "it is 42")
-	same(t, "heard", []any{a.hears(), a.made.Answer}, []any{"Response from b: it is 42", said.Message.ID})
+	same(t, "heard", []any{a.resultText(), a.made.Answer}, []any{"Response from b: it is 42", said.Message.ID})
 	w.EndRun(run, "so")
 	w.AssertIdle("a", "b", "c")
 }
@@ -284,14 +284,14 @@ func TestTextOfACallbackRunIsNoAnswer(t *testing.T) {
 	w := trio(t, briefly)
 	a := w.beginContact(user, parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "what is it?", Wait: time.Hour})
 	b := w.StartRun("b")
-	w.beginAsk(b.Caller(), "c", "do you know?").hears() // which is late
+	w.beginAsk(b.Caller(), "c", "do you know?").resultText() // which is late
 	w.RunAndAnswer("c", "42")
 	other := w.StartRun("b")
 	same(t, "woken by", textsOf(other.Messages), []string{"Response from c: 42"})
 	w.EndRun(other, "I have read it")
-	a.waits()
+	a.assertWaiting()
 	w.EndRun(b, "it is 42")
-	same(t, "heard", a.hears(), "Response from b: it is 42")
+	same(t, "heard", a.resultText(), "Response from b: it is 42")
 }
 
 // Of those whose runs are not the hub's the first reply is the answer: a session, a person, and a webhook, whatever it has
@@ -307,13 +307,13 @@ func TestFirstReplyOfOthersIsTheAnswer(t *testing.T) {
 		a := w.beginAsk(run.Caller(), who, "what is it?")
 		w.Delegate(as(who), "c", "find out")
 		w.ReplyAs(who, a.request.ID, "first")
-		same(t, who, a.hears(), "Response from "+who+": first")
+		same(t, who, a.resultText(), "Response from "+who+": first")
 	}
 	a := w.beginAsk(run.Caller(), "hook", "what is it?")
 	task, _ := w.delegateAndFinish("hook", "c")
-	a.waits()
+	a.assertWaiting()
 	w.ReplyAs("hook", a.request.ID, "by the API")
-	same(t, "hook", a.hears(), "Response from hook: by the API")
+	same(t, "hook", a.resultText(), "Response from hook: by the API")
 	w.AssertTaskState(parley.TaskActive, task)
 	same(t, "the request", w.DeliveryState(a.request.ID, "hook"), parley.DeliveryAnswered)
 }
@@ -343,7 +343,7 @@ func TestLaterRunsAskAsDeepAsTheFirst(t *testing.T) {
 		_, err := w.Contact(ctx, d.Caller(), asks("a", "too deep"))
 		same(t, "too deep", parley.AsError(err).Message, "Error: Maximum agent communication depth (3) reached. Use 'delegate' for async to avoid nesting.")
 		w.EndRun(d, "no")
-		ask.hears()
+		ask.resultText()
 	}
 }
 
@@ -357,7 +357,7 @@ func TestApprovedAskKeepsItsDepth(t *testing.T) {
 	held := w.HeldApproval(w.TryContact(b.Caller(), asks("c", "well?")))
 	w.EndRun(b, "wait")
 	w.NoError(w.DeleteConversation(ctx, user, a.request.Conversation))
-	a.hears()
+	a.resultText()
 	w.Restart()
 	w.DecideAs("user", held.ID, parley.Decision{Approve: true})
 	same(t, "the run of c", w.StartRun("c").Run.Depth, 2)
@@ -377,7 +377,7 @@ func TestParkedAskSurvivesRestarts(t *testing.T) {
 	sub := w.Delegate(b.Caller(), "c", "find out")
 	task := w.RunByID(b.Run.ID).Task
 	a.giveUp()
-	a.hears()
+	a.resultText()
 	w.FailRunOf(b, parley.FailureStopped) // as a hub that stops does
 	restart()
 	b = w.StartRun("b")
@@ -396,7 +396,7 @@ func TestParkedAskSurvivesRestarts(t *testing.T) {
 	restart()
 	same(t, "brought", w.askResultsTo("a"), []string{"Response from b: it is 42"})
 	again := w.repeatContact(as("a"), ask, a.request)
-	same(t, "asked again", []any{again.hears(), again.made.Duplicate}, []any{"Response from b: it is 42", true})
+	same(t, "asked again", []any{again.resultText(), again.made.Duplicate}, []any{"Response from b: it is 42", true})
 	same(t, "brought", len(w.askResultsTo("a")), 1)
 	w.AssertConsistent()
 }
@@ -409,13 +409,13 @@ func TestRepeatedAskWaitsForTheSameTask(t *testing.T) {
 	a := w.beginContact(as("a"), ask)
 	w.delegateAndFinish("b", "c")
 	a.giveUp()
-	a.hears()
+	a.resultText()
 	same(t, "left", w.askWait(a.request.ID).State, parley.WaitLate)
 	again := w.repeatContact(as("a"), ask, a.request)
-	again.waits()
+	again.assertWaiting()
 	w.RunAndAnswer("c", "42")
 	w.RunAndAnswer("b", "it is 42")
-	same(t, "heard", again.hears(), "Response from b: it is 42")
+	same(t, "heard", again.resultText(), "Response from b: it is 42")
 	same(t, "brought", w.askResultsTo("a"), []string{})
 	w.AssertIdle("a", "b", "c")
 }
@@ -447,7 +447,7 @@ func TestRetriedAskTaskCallsBack(t *testing.T) {
 	w := trio(t)
 	p := w.parkAsk()
 	get[parley.TaskView](w)(w.CancelTask(ctx, user, p.task, "a mistake"))
-	p.hears()
+	p.resultText()
 	w.EndRun(p.run, "a pity")
 	get[parley.TaskView](w)(w.RetryTask(ctx, user, p.task))
 	b := w.StartRun("b")
@@ -467,7 +467,7 @@ func TestRevivedAskTaskCallsBack(t *testing.T) {
 	w.RunAndAnswer("c", "42")
 	b := w.StartRun("b")
 	w.FailRunOf(b, parley.FailureServer)
-	same(t, "heard", p.hears(), "E005 Error: b failed to respond: it broke")
+	same(t, "heard", p.resultText(), "E005 Error: b failed to respond: it broke")
 	get[parley.Delivery](w)(w.RetryDead(ctx, user, b.Messages[0].ID, "b"))
 	w.RunAndAnswer("b", "it is 42")
 	same(t, "called back", w.TaskByID(p.task).Callback != "", true)
@@ -488,10 +488,10 @@ func TestWhatJoinsTheAnswererIsAnswered(t *testing.T) {
 	w.EndRun(w.StartRun("b"), "half of it is there")
 	same(t, "what joined", w.DeliveryState(m.ID, "b"), parley.DeliveryAnswered)
 	same(t, "the request", w.DeliveryState(a.request.ID, "b"), parley.DeliveryAcked)
-	a.waits()
+	a.assertWaiting()
 	w.RunAndAnswer("a", "43")
 	w.RunAndAnswer("b", "42 and 43")
-	same(t, "heard", a.hears(), "Response from b: 42 and 43")
+	same(t, "heard", a.resultText(), "Response from b: 42 and 43")
 }
 
 // An ask whose conversation is deleted is over at once; its task goes on for nobody.
@@ -500,7 +500,7 @@ func TestParkedAskEndsWithItsConversation(t *testing.T) {
 	w := trio(t)
 	p := w.parkAsk()
 	w.NoError(w.DeleteConversation(ctx, user, p.request.Conversation))
-	same(t, "heard", p.hears(), "E005 Error: b failed to respond: the conversation was deleted")
+	same(t, "heard", p.resultText(), "E005 Error: b failed to respond: the conversation was deleted")
 	w.RunAndAnswer("c", "42")
 	w.RunAndAnswer("b", "it is 42")
 	w.AssertTaskState(parley.TaskCompleted, p.task)
@@ -556,9 +556,9 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheAsker(t *testing.T) {
 			a := w.beginAsk(as("ana"), "b", "what is it?")
 			b := w.StartRun("b")
 			w.clock.advance(7 * time.Second)
-			a.waits()
+			a.assertWaiting()
 			c.needs(w, b)
-			same(t, "heard", []any{a.hears(), a.made.Outcome}, []any{"E004 Error: b " + late, parley.ContactLate})
+			same(t, "heard", []any{a.resultText(), a.made.Outcome}, []any{"E004 Error: b " + late, parley.ContactLate})
 			w.EndRun(b, "working on it")
 			c.then(w)
 			w.RunAndAnswer("b", "it is 42")
@@ -578,7 +578,7 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheOnlySlot(t *testing.T) {
 	a := w.beginAsk(run.Caller(), "b", "what is it?")
 	b := w.StartRun("b")
 	w.Delegate(b.Caller(), "hook", "your part")
-	heard := a.hears()
+	heard := a.resultText()
 	same(t, "heard", []any{heard != "", a.made.Outcome}, []any{true, parley.ContactLate})
 	w.EndRun(run, "later, then")
 	w.EndRun(b, "working on it")
@@ -589,10 +589,10 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheOnlySlot(t *testing.T) {
 	b = w.StartRun("b")
 	w.Delegate(b.Caller(), "a", "your part")
 	w.EndRun(b, "working on it")
-	other.waits()
+	other.assertWaiting()
 	w.RunAndAnswer("a", "done")
 	w.RunAndAnswer("b", "43")
-	same(t, "heard", other.hears(), "Response from b: 43")
+	same(t, "heard", other.resultText(), "Response from b: 43")
 }
 
 // An answer may come to depend on the task of the run that waits for it.
@@ -606,7 +606,7 @@ func TestAskIsLateAtOnceWhereItsAnswerDependsOnItsOwnTask(t *testing.T) {
 	asked := w.beginAsk(b.Caller(), "a", "what next?")
 	answering := w.StartRun("a")
 	w.Delegate(answering.Caller(), "c", "check it", after(task))
-	heard := asked.hears()
+	heard := asked.resultText()
 	same(t, "heard", []any{heard != "", asked.made.Outcome}, []any{true, parley.ContactLate})
 	w.EndRun(b, "done")
 	w.EndRun(answering, "c checks it then")
@@ -648,6 +648,6 @@ func TestParkedAsksAreBounded(t *testing.T) {
 		[]any{parley.Unavailable, "Error: 256 asks to b wait for other work already, and no more can"})
 	same(t, "tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 0)
 	w.EndRun(b, "without c, then")
-	same(t, "heard", open.hears(), "Response from b: without c, then")
+	same(t, "heard", open.resultText(), "Response from b: without c, then")
 	w.AssertCode(parley.Unavailable, w.TryContact(user, asks("b", "another?")))
 }

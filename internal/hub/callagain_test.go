@@ -31,7 +31,7 @@ func TestARepeatedAskDoesNotExtendItsDeadline(t *testing.T) {
 	<-again.done
 	w.clock.advance(time.Minute)
 	late := "E004 Error: b did not respond within 120 seconds. Consider using 'delegate' for async processing. The answer will be delivered when it comes."
-	same(t, "at the first deadline", w.repeatContact(user, longer, first.request).hears(), late)
+	same(t, "at the first deadline", w.repeatContact(user, longer, first.request).resultText(), late)
 	w.RunAndAnswer("b", "yes")
 	same(t, "brought", w.PendingTexts("user"), []string{"Response from b: yes"})
 }
@@ -54,7 +54,7 @@ func TestAnAnswerReturnedInlineSettlesItsCallback(t *testing.T) {
 			w.RunAndAnswer(to, "yes")
 		}
 		same(t, "brought", w.PendingTexts("user"), []string{"Response from " + to + ": yes"})
-		same(t, "heard", w.beginContact(user, ask).hears(), "Response from "+to+": yes")
+		same(t, "heard", w.beginContact(user, ask).resultText(), "Response from "+to+": yes")
 		same(t, "left", w.PendingTexts("user"), []string{})
 	}
 	w.AssertConsistent()
@@ -70,7 +70,7 @@ func TestAFailureReturnedInlineSettlesItsCallback(t *testing.T) {
 	w.NoError(w.RecoverWaits(ctx))
 	w.FailRunOf(w.StartRun("b"), parley.FailureFinal)
 	same(t, "brought", w.PendingTexts("user"), []string{"Error: b failed to respond: it broke"})
-	same(t, "heard", w.beginContact(user, keyedAsk()).hears(), "E005 Error: b failed to respond: it broke")
+	same(t, "heard", w.beginContact(user, keyedAsk()).resultText(), "E005 Error: b failed to respond: it broke")
 	same(t, "left", w.PendingTexts("user"), []string{})
 }
 
@@ -84,7 +84,7 @@ func TestACallbackThatARunHasStaysWithIt(t *testing.T) {
 	w.NoError(w.RecoverWaits(ctx))
 	w.RunAndAnswer("b", "yes")
 	run := w.StartRun("a")
-	same(t, "heard", w.beginContact(as("a"), keyedAsk()).hears(), "Response from b: yes")
+	same(t, "heard", w.beginContact(as("a"), keyedAsk()).resultText(), "Response from b: yes")
 	same(t, "the run has", textsOf(run.Messages), []string{"Response from b: yes"})
 	w.EndRun(run, "thanks")
 	w.AssertIdle("a")
@@ -99,13 +99,13 @@ func TestAResultReturnedInlineSettlesItsCallback(t *testing.T) {
 	work := parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "count", Wait: time.Hour}
 	by := w.beginContact(user, work)
 	w.RunAndAnswer("b", "three")
-	same(t, "heard", by.hears(), "Response from b: three")
+	same(t, "heard", by.resultText(), "Response from b: three")
 	same(t, "a person has left", w.PendingTexts("user"), []string{})
 
 	run := w.WakeAndStartRun("a")
 	by = w.beginContact(run.Caller(), work)
 	w.RunAndAnswer("b", "four")
-	same(t, "heard", by.hears(), "Response from b: four")
+	same(t, "heard", by.resultText(), "Response from b: four")
 	w.EndRun(run, "it is four")
 	w.AssertIdle("a")
 	w.AssertTaskState(parley.TaskCompleted, w.RunByID(run.Run.ID).Task)
@@ -147,11 +147,11 @@ func TestAKeyOfTheConnectionIsNoPartOfTheCall(t *testing.T) {
 	question.Agent, question.IdempotencyKey = "senior", parley.CallKey("3")
 	before := w.beginContact(run.Caller(), question)
 	w.FailRunOf(run, parley.FailureStopped)
-	before.hears()
+	before.resultText()
 	question.IdempotencyKey = parley.CallKey("4")
 	again := w.repeatContact(w.StartRun("b").Caller(), question, before.request)
 	w.RunAndAnswer("senior", "yes")
-	same(t, "a later attempt", []any{again.hears(), again.made.Message}, []any{"Response from senior: yes", before.request.ID})
+	same(t, "a later attempt", []any{again.resultText(), again.made.Message}, []any{"Response from senior: yes", before.request.ID})
 }
 
 // The number of attempts follows the reason of the failure, which may already end with a full stop.

@@ -56,13 +56,13 @@ func TestWhoCanBeContacted(t *testing.T) {
 				[]any{"[Agent Notification from A]\n\nfyi", parley.TypeNotification, map[string]bool{"b": false}})
 			a := w.beginAsk(as("a"), "b", "well?")
 			if want[0] == waits {
-				a.waits()
+				a.assertWaiting()
 				same(t, "the ask", textsOf(w.StartRun("b").Messages), []string{a.request.Content.Text})
 			} else {
-				same(t, "ask", a.hears(), want[0])
+				same(t, "ask", a.resultText(), want[0])
 			}
 			d := w.beginContact(as("a"), parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "do it"})
-			same(t, "delegate", d.hears(), want[1])
+			same(t, "delegate", d.resultText(), want[1])
 		})
 	}
 }
@@ -101,7 +101,7 @@ func TestContactAfterTooManyHops(t *testing.T) {
 	w.AddScriptAgents("a", "b", "c")
 	by := w.WakeAndStartRun("a").Caller()
 	for _, next := range []string{"b", "c"} {
-		w.beginAsk(by, next, "well?").waits()
+		w.beginAsk(by, next, "well?").assertWaiting()
 		by = w.StartRun(next).Caller()
 	}
 	for range 2 {
@@ -123,7 +123,7 @@ func TestContactIsOneCall(t *testing.T) {
 	w := newHub(t, briefly, func(w *world) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 2} })
 	w.AddScriptAgents("a", "b")
 	for i := range 2 {
-		same(t, fmt.Sprint(i), w.beginAsk(as("a"), "b", "well?").hears()[:4], "E004")
+		same(t, fmt.Sprint(i), w.beginAsk(as("a"), "b", "well?").resultText()[:4], "E004")
 	}
 	same(t, "the third", parley.AsError(only(w.Contact(ctx, as("a"), parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "?"}))).Reason, parley.RateLimited)
 }

@@ -24,7 +24,7 @@ func TestCircleOfWaitsIsRefused(t *testing.T) {
 	defer w.openSessions("ana", "bea")()
 	refused := func(a *asking, first, path string) {
 		t.Helper()
-		same(t, "heard", a.hears(), "E005 Error: Waiting for "+first+circular+path+". Use 'delegate' for async processing.")
+		same(t, "heard", a.resultText(), "E005 Error: Waiting for "+first+circular+path+". Use 'delegate' for async processing.")
 	}
 	one := w.beginAsk(as("ana"), "b", "what?")
 	b := w.StartRun("b")
@@ -33,13 +33,13 @@ func TestCircleOfWaitsIsRefused(t *testing.T) {
 	two := w.beginAsk(b.Caller(), "bea", "why?")
 	refused(w.beginAsk(as("bea"), "ana", "who?"), "Ana", "Ana → b → Bea → Ana")
 	other := w.beginAsk(w.WakeAndStartRun("b").Caller(), "ana", "when you are free?") // another run of b: it only waits its turn
-	other.waits()
+	other.assertWaiting()
 	w.ReplyAs("bea", two.request.ID, "so")
-	two.hears()
+	two.resultText()
 	w.EndRun(b, "that")
-	one.hears()
+	one.resultText()
 	w.ReplyAs("ana", other.request.ID, "now")
-	same(t, "heard", other.hears(), "Response from Ana: now")
+	same(t, "heard", other.resultText(), "Response from Ana: now")
 
 	hook := w.WakeAndStartRun("hook")
 	three := w.beginAsk(hook.Caller(), "c", "what?")
@@ -48,10 +48,10 @@ func TestCircleOfWaitsIsRefused(t *testing.T) {
 	four := w.beginAsk(user, "hook", "and you?")
 	w.AssertIdle("hook")
 	w.EndRun(c, "that")
-	three.hears()
+	three.resultText()
 	w.EndRun(hook, "done")
 	w.RunAndAnswer("hook", "me too")
-	same(t, "heard", four.hears(), "Response from Hook: me too")
+	same(t, "heard", four.resultText(), "Response from Hook: me too")
 }
 
 // Waiting for any message counts, where somebody is blocked by it.
@@ -65,7 +65,7 @@ func TestWaitingForAMessageIsPartOfTheCircle(t *testing.T) {
 	answered := w.awaitRungInBackground("ana", sent.ID, parley.DeliveryAnswered)
 	for len(w.waitsOf("ana")) == 0 {
 	}
-	same(t, "heard", w.beginAsk(as("bea"), "ana", "what?").hears(), "E005 Error: Waiting for ana"+circular+"ana → bea → ana. Use 'delegate' for async processing.")
+	same(t, "heard", w.beginAsk(as("bea"), "ana", "what?").resultText(), "E005 Error: Waiting for ana"+circular+"ana → bea → ana. Use 'delegate' for async processing.")
 	back := w.SendDM("bea", "ana", "what?").Message
 	_, err := w.AwaitRung(ctx, as("bea"), back.ID, parley.DeliveryAnswered, time.Minute)
 	same(t, "code", parley.CodeOf(err), parley.DependencyFailed)

@@ -59,7 +59,7 @@ func TestSweepEndsAnAskWhoseDeliveryIsDamaged(t *testing.T) {
 		if wait := w.askWait(a.request.ID); wait.State != parley.WaitFailed || wait.Failure == nil {
 			t.Fatalf("the ask is %s: %v", wait.State, wait.Failure)
 		}
-		heard := a.hears()
+		heard := a.resultText()
 		if !strings.Contains(heard, "b failed to respond") || !strings.Contains(heard, fmt.Sprintf("message %d", a.request.Seq)) {
 			t.Errorf("heard %q", heard)
 		}
@@ -73,7 +73,7 @@ func TestSweepTellsALateAskerOfDamage(t *testing.T) {
 	w := trio(t, briefly)
 	run := w.WakeAndStartRun("a")
 	a := w.beginAsk(run.Caller(), "b", "what is it?")
-	a.hears()
+	a.resultText()
 	w.EndRun(run, "later, then")
 	w.damageDelivery("waking", a.request)
 	w.NoError(w.Sweep(ctx))
@@ -121,7 +121,7 @@ func TestSweepFailsATaskWhoseCallbackIsDamaged(t *testing.T) {
 		if t.Failed() {
 			return
 		}
-		if heard := p.hears(); !strings.Contains(heard, "b failed to respond") || !strings.Contains(heard, fmt.Sprintf("message %d", back.Seq)) {
+		if heard := p.resultText(); !strings.Contains(heard, "b failed to respond") || !strings.Contains(heard, fmt.Sprintf("message %d", back.Seq)) {
 			t.Errorf("heard %q", heard)
 		}
 		w.assertDamageAlert(back)
@@ -134,7 +134,7 @@ func TestSweepRepeatsAQuietCallbackThatIsDamaged(t *testing.T) {
 	w := trio(t, briefly)
 	run := w.WakeAndStartRun("a")
 	a := w.beginAsk(run.Caller(), "b", "what is it?")
-	a.hears()
+	a.resultText()
 	w.EndRun(run, "later, then")
 	w.RunAndAnswer("b", "it is 42")
 	back := w.StoredMessage(w.askWait(a.request.ID).Callback)
@@ -159,8 +159,8 @@ func TestSweepLeavesWholeWorkAlone(t *testing.T) {
 	w.NoError(w.Sweep(ctx))
 	w.AssertTaskState(parley.TaskQueued, open, p.sub)
 	w.AssertTaskState(parley.TaskActive, p.task)
-	p.waits()
-	ask.waits()
+	p.assertWaiting()
+	ask.assertWaiting()
 	w.AssertConsistent()
 }
 

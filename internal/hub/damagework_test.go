@@ -73,7 +73,7 @@ func TestTaskFailsWithTheDamagedMessageThatItGoesOnWith(t *testing.T) {
 			if t.Failed() {
 				return
 			}
-			if heard := a.hears(); !strings.Contains(heard, "b failed to respond") || !strings.Contains(heard, "checksum") {
+			if heard := a.resultText(); !strings.Contains(heard, "b failed to respond") || !strings.Contains(heard, "checksum") {
 				t.Errorf("heard %q", heard)
 			}
 		})
@@ -94,11 +94,11 @@ func TestTaskGoesOnWithoutADamagedMessage(t *testing.T) {
 	w.damageMessage(w.TaskByID(sub).Callback)
 	same(t, "a run", w.NextRunOf("b") == nil, true)
 	w.AssertTaskState(parley.TaskActive, task)
-	a.waits()
+	a.assertWaiting()
 	w.RunAndAnswer("c", "and more")
 	w.AssertTaskState(parley.TaskCompleted, other)
 	w.RunAndAnswer("b", "enough")
-	same(t, "heard", a.hears(), "Response from b: enough")
+	same(t, "heard", a.resultText(), "Response from b: enough")
 }
 
 // An ask whose request is damaged while its task goes on still ends, for a waiting asker and for a late one.
@@ -110,7 +110,7 @@ func TestParkedAskWithADamagedRequestEnds(t *testing.T) {
 			w := trio(t, briefly)
 			run := w.WakeAndStartRun("a")
 			a := w.beginAsk(run.Caller(), "b", "what is it?")
-			a.hears()
+			a.resultText()
 			task, _ := w.delegateAndFinish("b", "c")
 			w.EndRun(run, "later, then")
 			if id == "" {
@@ -136,7 +136,7 @@ func TestAskFailsWithItsDamagedDelivery(t *testing.T) {
 	if s := w.askWait(a.request.ID).State; s != parley.WaitFailed {
 		t.Fatalf("the ask is %s", s)
 	}
-	if heard := a.hears(); !strings.Contains(heard, "b failed to respond") {
+	if heard := a.resultText(); !strings.Contains(heard, "b failed to respond") {
 		t.Errorf("heard %q", heard)
 	}
 }

@@ -326,11 +326,11 @@ func TestWhoSleepsIsAsked(t *testing.T) {
 	same(t, "what departs", out.Message.ID, asks.request.ID)
 	w.reportDepartures("tree", parley.DepartureWritten, out)
 	w.reportDepartures("tree", parley.DepartureSeen, out)
-	asks.waits()
+	asks.assertWaiting()
 	w.arriveFrom("tree", parley.Arrival{
 		Name: "msg_00000001", From: "ana", To: "user", ReplyTo: out.Name, Draft: parley.Draft{Type: parley.TypeResult, Content: text("very")},
 	})
-	same(t, "the answer", asks.hears(), "Response from ana: very")
+	same(t, "the answer", asks.resultText(), "Response from ana: very")
 }
 
 // Who lives in several trees has its mail in one.

@@ -73,7 +73,7 @@ func TestReplyToAnAskSaysWhatCameOfIt(t *testing.T) {
 	same(t, "who waits", said(w.ReplyAs("ana", waits.request.ID, "yes")), []any{"a", []string{"a gets this as the answer to its ask"}})
 	late := w.beginAsk(run.Caller(), "ana", "two?")
 	late.giveUp()
-	late.hears()
+	late.resultText()
 	w.EndRun(run, "gave up")
 	same(t, "late", said(w.ReplyAs("ana", late.request.ID, "yes")),
 		[]any{"a", []string{"a was told: the answer to its ask was late, and went to it as a callback"}})

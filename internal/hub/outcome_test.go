@@ -49,7 +49,7 @@ func TestWaitForAnAsk(t *testing.T) {
 	w.AddScriptAgents("a", "b")
 	w.AddPerson("ann", parley.AccessMember)
 	asked := w.beginAsk(user, "b", "one")
-	asked.hears()
+	asked.resultText()
 	same(t, "late", w.outcomeNow(user, asked.request.ID), parley.Awaited{ID: asked.request.ID, Name: asked.request.ShortName(), Kind: parley.AwaitedAsk, State: "late"})
 	now := w.awaitOutcomeWhile(user, asked.request.ID, func() { w.RunAndAnswer("b", "yes") })
 	same(t, "answered", now, parley.Awaited{ID: asked.request.ID, Name: asked.request.ShortName(), Kind: parley.AwaitedAsk, State: "answered", Done: true, Text: "Response from b: yes", Quotes: quotedAnswer("yes")})
@@ -57,7 +57,7 @@ func TestWaitForAnAsk(t *testing.T) {
 	same(t, "and again", w.outcomeNow(user, asked.request.ID), now)
 
 	asked = w.beginAsk(user, "b", "two")
-	asked.hears()
+	asked.resultText()
 	w.FailRunOf(w.StartRun("b"), parley.FailureFinal)
 	same(t, "an owner", w.outcomeNow(as("b"), asked.request.ID).Text, "Error: b failed to respond: it broke")
 	same(t, "who has not asked settles nothing", w.PendingTexts("user"), []string{"Error: b failed to respond: it broke"})

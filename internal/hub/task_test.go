@@ -288,7 +288,7 @@ func TestALateAnswerIsTriedAgain(t *testing.T) {
 	w.AddScriptAgents("boss", "senior")
 	id := w.Delegate(user, "boss", "look at it")
 	run := w.StartRun("boss")
-	w.beginAsk(run.Caller(), "senior", "well?").hears()
+	w.beginAsk(run.Caller(), "senior", "well?").resultText()
 	w.EndRun(run, "done")
 	w.AssertTaskState(parley.TaskCompleted, id)
 	w.RunAndAnswer("senior", "fine")

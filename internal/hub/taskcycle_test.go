@@ -21,14 +21,14 @@ func TestWaitingForATaskIsPartOfTheCircle(t *testing.T) {
 	w.Delegate(b.Caller(), "c", "Pull figures")
 	w.EndRun(b, "wait for it")
 	c := w.StartRun("c")
-	same(t, "heard", w.beginAsk(c.Caller(), "ana", "which?").hears(), "E005 Error: Waiting for ana"+circular+"ana → c → ana. Use 'delegate' for async processing.")
+	same(t, "heard", w.beginAsk(c.Caller(), "ana", "which?").resultText(), "E005 Error: Waiting for ana"+circular+"ana → c → ana. Use 'delegate' for async processing.")
 	other := w.beginAsk(w.WakeAndStartRun("c").Caller(), "ana", "when you are free?") // another run, outside the task: it only waits its turn
-	other.waits()
+	other.assertWaiting()
 	w.EndRun(c, "42")
 	w.RunAndAnswer("b", "the report")
-	same(t, "heard", waiting.hears(), "Response from b: the report")
+	same(t, "heard", waiting.resultText(), "Response from b: the report")
 	w.ReplyAs("ana", other.request.ID, "now")
-	same(t, "heard", other.hears(), "Response from ana: now")
+	same(t, "heard", other.resultText(), "Response from ana: now")
 }
 
 // A delegation that could not be waited for is not made.
@@ -44,7 +44,7 @@ func TestNothingIsDelegatedIntoACircle(t *testing.T) {
 	same(t, "code", parley.CodeOf(err), parley.DependencyFailed)
 	same(t, "tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 0)
 	w.EndRun(b, "so")
-	asks.hears()
+	asks.resultText()
 }
 
 // What waits for others is waited for with them: nobody can wait for what only it can end.
@@ -77,10 +77,10 @@ func TestWaitingForWhatWaitsIsPartOfTheCircle(t *testing.T) {
 	for len(w.waitsOf("ana")) == 0 {
 	}
 	c := w.StartRun("c")
-	same(t, "heard", w.beginAsk(c.Caller(), "ana", "which?").hears(), "E005 Error: Waiting for ana"+circular+"ana → c → ana. Use 'delegate' for async processing.")
+	same(t, "heard", w.beginAsk(c.Caller(), "ana", "which?").resultText(), "E005 Error: Waiting for ana"+circular+"ana → c → ana. Use 'delegate' for async processing.")
 	w.EndRun(c, "42")
 	w.RunAndAnswer("b", "all of it")
-	same(t, "heard", waiting.hears(), "Response from b: all of it")
+	same(t, "heard", waiting.resultText(), "Response from b: all of it")
 	w.AssertConsistent()
 }
 
@@ -96,7 +96,7 @@ func TestARunThatWaitsForWhatWaitsHasNoSlot(t *testing.T) {
 	}
 	w.RunAndAnswer("c", "42")
 	w.RunAndAnswer("b", "all of it")
-	same(t, "heard", waiting.hears(), "Response from b: all of it")
+	same(t, "heard", waiting.resultText(), "Response from b: all of it")
 	same(t, "it goes on", w.RunByID(run.Run.ID).State, parley.RunRunning)
 	w.AssertConsistent()
 }

@@ -90,7 +90,7 @@ func TestForgedHeadingsInWhatElseTheHubRepeatsStayData(t *testing.T) {
 
 	run, _ := w.startRunInDM("boss")
 	late := w.startContact(run.Caller(), parley.Contact{Pattern: parley.PatternAsk, Agent: "senior", Message: "well?", Wait: time.Millisecond})
-	late.hears()
+	late.resultText()
 	w.EndRun(run, "")
 	w.RunAndAnswer("senior", forged)
 	w.assertNothingForged(w.StartRun("boss"), "a late answer")
